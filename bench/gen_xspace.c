@@ -1,0 +1,496 @@
+/*
+ * gen_xspace.c - write a profile of any size, shaped like a training job on one TPU core.
+ *
+ *	gen_xspace OUT.xplane.pb EVENTS [SEED]
+ *
+ * Half of the events lie on /device:TPU:0: lines "Steps", "XLA Modules" and "XLA Ops", the same 2500
+ * ops in each step, whose metadata carry HLO text, category, cost, framework name and source, and
+ * whose events carry three stats. The other half lie on 32 threads of /host:CPU, nested seven
+ * deep, with two to three stats each. That is 39 bytes an event, as in recorded profiles.
+ *
+ * The file is written as a stream, so that 20 M events need no memory here: a message that holds
+ * lines or events gets a length of five bytes, padded as varints may be, and filled in at its end.
+ */
+#define _FILE_OFFSET_BITS 64
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+enum {
+	OPS = 2500,		/* distinct ops, each once in a step */
+	HOST_LINES = 32,
+	SLOT = 128,		/* host events come in nested groups of so many */
+	HOST_NAMES = 2048,
+	DEPTH = 6,
+	PAD_BYTES = 5,
+};
+
+/* Field numbers of XSpace and its messages. */
+enum {
+	SPACE_PLANE = 1, SPACE_HOSTNAME = 4,
+	PLANE_ID = 1, PLANE_NAME, PLANE_LINE, PLANE_EVENT_META, PLANE_STAT_META, PLANE_STAT,
+	LINE_ID = 1, LINE_NAME, LINE_TIMESTAMP_NS, LINE_EVENT,
+	EVENT_META = 1, EVENT_OFFSET_PS, EVENT_DUR_PS, EVENT_STAT,
+	STAT_META = 1, STAT_DOUBLE, STAT_U64, STAT_I64, STAT_STR, STAT_REF = 7,
+	META_ID = 1, META_NAME, META_DISPLAY_NAME = 4, META_STAT,
+};
+
+/* Stat names; a stat's metadata id is its place in the list of its plane plus one. */
+enum { DEV_OFFSET, DEV_DUR, CATEGORY, FLOPS, MODEL_FLOPS, BYTES, PROGRAM, SYMBOL, TF_OP, SOURCE, GROUP,
+	RUN, PEAK_TFLOPS, PEAK_HBM, DEVICE_TYPE, MEGACORE, MERGED_VMEM };
+static const char *const device_stats[] = { "device_offset_ps", "device_duration_ps", "hlo_category",
+	"flops", "model_flops", "bytes_accessed", "program_id", "symbol_id", "tf_op", "source", "group_id",
+	"run_id", "peak_teraflops_per_second", "peak_hbm_bw_gigabytes_per_second", "device_type_string",
+	"has_megacore", "has_merged_vmem" };
+enum { SRC, SIZE, HOST_RUN, FIRST_FILE };
+enum { FILES = 64 };
+static const char *const host_stats[] = { "_src", "bytes", "run_id" };
+
+static const char *const categories[] = { "convolution fusion", "loop fusion", "non-fusion elementwise",
+	"all-reduce", "data formatting", "custom-call", "copy", "reduce", "input fusion", "output fusion" };
+static const char *const stems[] = { "convolution_fusion", "loop_fusion", "multiply", "all-reduce",
+	"bitcast", "custom-call", "copy", "reduce", "input_fusion", "output_fusion" };
+
+struct buf {
+	uint8_t p[4096];
+	size_t n;
+};
+
+/* --- Random numbers: the same seed makes the same file ---------------------------------------- */
+
+static uint64_t rnd(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15u;	/* splitmix64 */
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
+static double rnd_frac(uint64_t *state)
+{
+	return (double)(rnd(state) >> 11) * 0x1p-53;
+}
+
+/* --- Messages in memory ------------------------------------------------------------------------ */
+
+static void put_varint(struct buf *b, uint64_t v)
+{
+	while (v > 127) {
+		b->p[b->n++] = (uint8_t)(v | 128);
+		v >>= 7;
+	}
+	b->p[b->n++] = (uint8_t)v;
+}
+
+static void put_u64(struct buf *b, unsigned field, uint64_t v)
+{
+	put_varint(b, field << 3);
+	put_varint(b, v);
+}
+
+static void put_bytes(struct buf *b, unsigned field, const void *p, size_t n)
+{
+	put_varint(b, field << 3 | 2);
+	put_varint(b, n);
+	memcpy(b->p + b->n, p, n);
+	b->n += n;
+}
+
+static void put_str(struct buf *b, unsigned field, const char *s)
+{
+	put_bytes(b, field, s, strlen(s));
+}
+
+static void put_msg(struct buf *b, unsigned field, const struct buf *m)
+{
+	put_bytes(b, field, m->p, m->n);
+}
+
+static void stat_u64(struct buf *b, unsigned field, unsigned stat, unsigned kind, uint64_t v)
+{
+	struct buf s = { .n = 0 };
+
+	put_u64(&s, STAT_META, stat + 1);
+	put_u64(&s, kind, v);
+	put_msg(b, field, &s);
+}
+
+static void stat_str(struct buf *b, unsigned field, unsigned stat, const char *v)
+{
+	struct buf s = { .n = 0 };
+
+	put_u64(&s, STAT_META, stat + 1);
+	put_str(&s, STAT_STR, v);
+	put_msg(b, field, &s);
+}
+
+static void stat_double(struct buf *b, unsigned field, unsigned stat, double v)
+{
+	struct buf s = { .n = 0 };
+	uint64_t bits;
+
+	memcpy(&bits, &v, sizeof(bits));
+	put_u64(&s, STAT_META, stat + 1);
+	put_varint(&s, STAT_DOUBLE << 3 | 1);
+	for (int i = 0; i < 8; i++)
+		s.p[s.n++] = (uint8_t)(bits >> 8 * i);
+	put_msg(b, field, &s);
+}
+
+/* --- The file ---------------------------------------------------------------------------------- */
+
+static void flush(FILE *f, struct buf *b)
+{
+	fwrite(b->p, 1, b->n, f);
+	b->n = 0;
+}
+
+/* Begin a message whose length is not known yet; returns where the length stands. */
+static off_t open_msg(FILE *f, unsigned field)
+{
+	static const uint8_t room[PAD_BYTES];
+	off_t at;
+
+	fputc((int)(field << 3 | 2), f);
+	at = ftello(f);
+	fwrite(room, 1, PAD_BYTES, f);
+	return at;
+}
+
+static void close_msg(FILE *f, off_t at)
+{
+	off_t end = ftello(f);
+	uint64_t len = (uint64_t)(end - at) - PAD_BYTES;
+	uint8_t room[PAD_BYTES];
+
+	for (int i = 0; i < PAD_BYTES; i++)
+		room[i] = (uint8_t)((len >> 7 * i & 127) | (i < PAD_BYTES - 1 ? 128 : 0));
+	fseeko(f, at, SEEK_SET);
+	fwrite(room, 1, PAD_BYTES, f);
+	fseeko(f, end, SEEK_SET);
+}
+
+static off_t open_line(FILE *f, uint64_t id, const char *name)
+{
+	off_t at = open_msg(f, PLANE_LINE);
+	struct buf b = { .n = 0 };
+
+	put_u64(&b, LINE_ID, id);
+	put_str(&b, LINE_NAME, name);
+	put_u64(&b, LINE_TIMESTAMP_NS, 5390);
+	flush(f, &b);
+	return at;
+}
+
+static void write_event(FILE *f, const struct buf *event)
+{
+	struct buf b = { .n = 0 };
+
+	put_msg(&b, LINE_EVENT, event);
+	flush(f, &b);
+}
+
+/* A map entry {1: id, 2: message}. */
+static void write_meta(FILE *f, unsigned field, uint64_t id, const struct buf *msg)
+{
+	struct buf entry = { .n = 0 }, b = { .n = 0 };
+
+	put_u64(&entry, 1, id);
+	put_msg(&entry, 2, msg);
+	put_msg(&b, field, &entry);
+	flush(f, &b);
+}
+
+static void write_named(FILE *f, unsigned field, uint64_t id, const char *name)
+{
+	struct buf m = { .n = 0 };
+
+	put_u64(&m, META_ID, id);
+	put_str(&m, META_NAME, name);
+	write_meta(f, field, id, &m);
+}
+
+/* --- The device ---------------------------------------------------------------------------------- */
+
+struct op {
+	uint64_t begin_ps;	/* within the step */
+	uint64_t dur_ps;
+};
+
+static void write_op_meta(FILE *f, unsigned i, uint64_t dur_ps, uint64_t *seed)
+{
+	static const unsigned rows[] = { 8, 16, 32 }, cols[] = { 512, 1024 };
+	struct buf m = { .n = 0 };
+	char name[64], hlo[256], scope[128], source[64];
+	const char *stem = stems[i % COUNT(stems)];
+	uint64_t flops = dur_ps * (1 + rnd(seed) % 199);
+
+	snprintf(name, sizeof(name), "%s.%u", stem, i);
+	snprintf(hlo, sizeof(hlo), "%%%s = bf16[%u,%u,4096]{2,1,0:T(8,128)(2,1)} fusion(bf16[%u,4096]{1,0} "
+		"%%param.%u, f32[4096]{0} %%copy.%u), kind=kOutput, calls=%%fused_computation.%u", name,
+		rows[rnd(seed) % COUNT(rows)], cols[rnd(seed) % COUNT(cols)],
+		cols[rnd(seed) % COUNT(cols)], i % 700, i % 300, i);
+	snprintf(scope, sizeof(scope), "jit(train_step)/transformer/layer_%u/%s:", i % 24, stem);
+	snprintf(source, sizeof(source), "model/layers.py:%u", 100 + i % 400);
+	put_u64(&m, META_ID, i + 1);
+	put_str(&m, META_NAME, hlo);
+	put_str(&m, META_DISPLAY_NAME, name);
+	stat_str(&m, META_STAT, CATEGORY, categories[i % COUNT(categories)]);
+	stat_u64(&m, META_STAT, FLOPS, STAT_U64, flops);
+	stat_u64(&m, META_STAT, MODEL_FLOPS, STAT_U64, flops);
+	stat_u64(&m, META_STAT, BYTES, STAT_U64, dur_ps * (1 + rnd(seed) % 11) / 10 + 64);
+	stat_u64(&m, META_STAT, PROGRAM, STAT_U64, 4242);
+	stat_u64(&m, META_STAT, SYMBOL, STAT_U64, i + 1);
+	stat_str(&m, META_STAT, TF_OP, scope);
+	stat_str(&m, META_STAT, SOURCE, source);
+	write_meta(f, PLANE_EVENT_META, i + 1, &m);
+}
+
+static void write_device_caps(FILE *f)
+{
+	struct buf b = { .n = 0 };
+
+	stat_double(&b, PLANE_STAT, PEAK_TFLOPS, 275.0);
+	stat_double(&b, PLANE_STAT, PEAK_HBM, 1228.8);
+	stat_str(&b, PLANE_STAT, DEVICE_TYPE, "TPU v4");
+	stat_u64(&b, PLANE_STAT, MEGACORE, STAT_U64, 1);
+	stat_u64(&b, PLANE_STAT, MERGED_VMEM, STAT_U64, 0);
+	flush(f, &b);
+}
+
+static void device_event(FILE *f, uint64_t meta, uint64_t begin_ps, uint64_t dur_ps, uint64_t step)
+{
+	struct buf e = { .n = 0 };
+
+	put_u64(&e, EVENT_META, meta);
+	put_u64(&e, EVENT_OFFSET_PS, begin_ps);
+	put_u64(&e, EVENT_DUR_PS, dur_ps);
+	stat_u64(&e, EVENT_STAT, GROUP, STAT_I64, step);
+	stat_u64(&e, EVENT_STAT, DEV_OFFSET, STAT_U64, begin_ps);
+	stat_u64(&e, EVENT_STAT, DEV_DUR, STAT_U64, dur_ps);
+	write_event(f, &e);
+}
+
+static void module_event(FILE *f, uint64_t begin_ps, uint64_t dur_ps, uint64_t step)
+{
+	struct buf e = { .n = 0 };
+
+	put_u64(&e, EVENT_META, OPS + 1);
+	put_u64(&e, EVENT_OFFSET_PS, begin_ps);
+	put_u64(&e, EVENT_DUR_PS, dur_ps);
+	stat_u64(&e, EVENT_STAT, GROUP, STAT_I64, step);
+	stat_u64(&e, EVENT_STAT, RUN, STAT_U64, step + 1000);
+	stat_u64(&e, EVENT_STAT, PROGRAM, STAT_U64, 4242);
+	write_event(f, &e);
+}
+
+/* Lay out one step: log-normal durations around 1.2 us, 20 ns apart; returns its length. */
+static uint64_t plan_step(struct op *ops, uint64_t *seed)
+{
+	uint64_t at = 0;
+
+	for (unsigned i = 0; i < OPS; i++) {
+		double u = rnd_frac(seed) + 0x1p-60, v = rnd_frac(seed);
+		double ps = exp(14.0 + 1.2 * sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v));
+
+		ops[i].dur_ps = (uint64_t)fmin(fmax(ps, 20e3), 400e6);
+		ops[i].begin_ps = at;
+		at += ops[i].dur_ps + 20000;
+	}
+	return at;
+}
+
+static void write_device_lines(FILE *f, const struct op *ops, uint64_t steps, uint64_t busy_ps,
+	uint64_t step_ps, uint64_t *seed)
+{
+	off_t line = open_line(f, 1, "Steps");
+
+	for (uint64_t s = 0; s < steps; s++)
+		device_event(f, OPS + 2 + s, s * step_ps, busy_ps, s);
+	close_msg(f, line);
+	line = open_line(f, 2, "XLA Modules");
+	for (uint64_t s = 0; s < steps; s++)
+		module_event(f, s * step_ps, busy_ps, s);
+	close_msg(f, line);
+	line = open_line(f, 3, "XLA Ops");
+	for (uint64_t s = 0; s < steps; s++)
+		for (unsigned i = 0; i < OPS; i++) {
+			uint64_t jitter = rnd(seed) % 15000;
+
+			device_event(f, i + 1, s * step_ps + ops[i].begin_ps, ops[i].dur_ps - jitter, s);
+		}
+	close_msg(f, line);
+}
+
+/* Returns the length of the profile in picoseconds. */
+static uint64_t write_device(FILE *f, uint64_t steps, uint64_t *seed)
+{
+	static struct op ops[OPS];
+	uint64_t busy_ps = plan_step(ops, seed), step_ps = busy_ps + busy_ps / 20;
+	off_t plane = open_msg(f, SPACE_PLANE);
+	struct buf b = { .n = 0 };
+	char name[24];
+
+	put_u64(&b, PLANE_ID, 2);
+	put_str(&b, PLANE_NAME, "/device:TPU:0");
+	flush(f, &b);
+	for (unsigned i = 0; i < OPS; i++)
+		write_op_meta(f, i, ops[i].dur_ps, seed);
+	write_named(f, PLANE_EVENT_META, OPS + 1, "jit_train_step(4242)");
+	for (uint64_t s = 0; s < steps; s++) {
+		snprintf(name, sizeof(name), "%" PRIu64, s);
+		write_named(f, PLANE_EVENT_META, OPS + 2 + s, name);
+	}
+	for (unsigned i = 0; i < COUNT(device_stats); i++)
+		write_named(f, PLANE_STAT_META, i + 1, device_stats[i]);
+	write_device_caps(f);
+	write_device_lines(f, ops, steps, busy_ps, step_ps, seed);
+	close_msg(f, plane);
+	return steps * step_ps;
+}
+
+/* --- The host ------------------------------------------------------------------------------------ */
+
+struct span {
+	double begin, len;	/* in [0, 1) of a slot */
+};
+
+/* Fill the slot depth first: a call holds two to four calls, each a part of its share. */
+static unsigned nest(struct span *slot, unsigned n, double lo, double hi, int depth, uint64_t *seed)
+{
+	unsigned children = 2 + (unsigned)(rnd(seed) % 3);
+	double share = (hi - lo) * 0.96 / children, x = lo + (hi - lo) * 0.02;
+
+	if (n == SLOT)
+		return n;
+	slot[n++] = (struct span){ lo, hi - lo };
+	if (depth == DEPTH)
+		return n;
+	for (unsigned k = 0; k < children; k++, x += share)
+		n = nest(slot, n, x, x + share * (0.6 + 0.37 * rnd_frac(seed)), depth + 1, seed);
+	return n;
+}
+
+static void write_host_names(FILE *f)
+{
+	static const char *const names[] = { "PjitFunction(train_step_%u)", "ThunkExecutor::Execute#%u",
+		"$core.py:%u bind", "ParseArguments_%u", "BufferFromHostBuffer:%u",
+		"$interpreters/pxla.py:%u __call__", "dot_general.%u", "TfrtCpuExecutable::Execute_%u" };
+	char name[64];
+
+	for (unsigned i = 0; i < HOST_NAMES; i++) {
+		const char *form = names[i % COUNT(names)], *mark = strstr(form, "%u");
+
+		snprintf(name, sizeof(name), "%.*s%u%s", (int)(mark - form), form, i, mark + 2);
+		write_named(f, PLANE_EVENT_META, i + 1, name);
+	}
+	for (unsigned i = 0; i < COUNT(host_stats); i++)
+		write_named(f, PLANE_STAT_META, i + 1, host_stats[i]);
+	for (unsigned i = 0; i < FILES; i++) {
+		snprintf(name, sizeof(name), "source_file_%u.cc:%u", i, i * 7);
+		write_named(f, PLANE_STAT_META, FIRST_FILE + 1 + i, name);
+	}
+}
+
+static void write_slot(FILE *f, const struct span *slot, unsigned line, uint64_t s, uint64_t slot_ps,
+	uint64_t *seed)
+{
+	double scale = (0.8 + 0.2 * rnd_frac(seed)) * (double)slot_ps;
+
+	for (unsigned i = 0; i < SLOT; i++) {
+		struct buf e = { .n = 0 };
+		unsigned name = (i + SLOT * (unsigned)(s % 16) + line) % HOST_NAMES;
+		uint64_t chance = rnd(seed);
+
+		put_u64(&e, EVENT_META, name + 1);
+		put_u64(&e, EVENT_OFFSET_PS, s * slot_ps + (uint64_t)(slot[i].begin * scale));
+		put_u64(&e, EVENT_DUR_PS, (uint64_t)(slot[i].len * scale));
+		stat_u64(&e, EVENT_STAT, SRC, STAT_REF, FIRST_FILE + 1 + name % FILES);
+		if (chance % 10 < 6)
+			stat_u64(&e, EVENT_STAT, SIZE, STAT_I64, chance >> 40);
+		stat_u64(&e, EVENT_STAT, HOST_RUN, STAT_I64, s + 1000);
+		write_event(f, &e);
+	}
+}
+
+static void write_host(FILE *f, uint64_t slots, uint64_t span_ps, uint64_t *seed)
+{
+	struct span slot[SLOT];
+	off_t plane = open_msg(f, SPACE_PLANE);
+	struct buf b = { .n = 0 };
+	char name[32];
+	uint64_t slot_ps = span_ps / slots;
+
+	while (nest(slot, 0, 0.02, 0.98, 0, seed) < SLOT)
+		continue;
+	put_u64(&b, PLANE_ID, 1);
+	put_str(&b, PLANE_NAME, "/host:CPU");
+	flush(f, &b);
+	write_host_names(f);
+	for (unsigned i = 0; i < HOST_LINES; i++) {
+		off_t line;
+
+		snprintf(name, sizeof(name), i ? "tf_XLAEigen/%u" : "python", i);
+		line = open_line(f, 1000 + i, name);
+		for (uint64_t s = 0; s < slots; s++)
+			write_slot(f, slot, i, s, slot_ps, seed);
+		close_msg(f, line);
+	}
+	close_msg(f, plane);
+}
+
+/* When the profile was taken. */
+static void write_environment(FILE *f, uint64_t span_ps)
+{
+	const uint64_t start_ns = 1700000000000000000u;
+	off_t plane = open_msg(f, SPACE_PLANE);
+	struct buf b = { .n = 0 };
+
+	put_str(&b, PLANE_NAME, "Task Environment");
+	flush(f, &b);
+	write_named(f, PLANE_STAT_META, 1, "profile_start_time");
+	write_named(f, PLANE_STAT_META, 2, "profile_stop_time");
+	stat_u64(&b, PLANE_STAT, 0, STAT_U64, start_ns);
+	stat_u64(&b, PLANE_STAT, 1, STAT_U64, start_ns + span_ps / 1000);
+	flush(f, &b);
+	close_msg(f, plane);
+	put_str(&b, SPACE_HOSTNAME, "vm");
+	flush(f, &b);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t events = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
+	uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
+	uint64_t steps = events / 2 / (OPS + 2), slots = events / 2 / HOST_LINES / SLOT, span_ps;
+	FILE *f;
+
+	if (argc < 3 || argc > 4 || !steps || !slots) {
+		fprintf(stderr, "usage: gen_xspace OUT.xplane.pb EVENTS [SEED]\n"
+			"EVENTS is %d or more\n", 2 * HOST_LINES * SLOT);
+		return 2;
+	}
+	f = fopen(argv[1], "wb");
+	if (!f) {
+		perror(argv[1]);
+		return 1;
+	}
+	setvbuf(f, NULL, _IOFBF, 1 << 20);
+	span_ps = write_device(f, steps, &seed);
+	write_host(f, slots, span_ps, &seed);
+	write_environment(f, span_ps);
+	if (ferror(f) | fclose(f)) {
+		perror(argv[1]);
+		return 1;
+	}
+	printf("%" PRIu64 " events, %" PRIu64 " steps, %.3f s\n",
+		steps * (OPS + 2) + slots * SLOT * HOST_LINES, steps, (double)span_ps * 1e-12);
+	return 0;
+}
