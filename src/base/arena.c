@@ -1,0 +1,123 @@
+/*
+ * arena.c - bump allocation in blocks that double up to 1 MiB; a request larger than a quarter of a block gets
+ * a block of its own, so that big arrays waste nothing.
+ */
+#include "base/arena.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define ALIGN 16u
+#define FIRST_BLOCK 4096u
+#define MAX_BLOCK (1u << 20)
+
+struct ss_arena_block {
+	struct ss_arena_block *next;
+	size_t size;			/* bytes after this header */
+};
+
+static char *data(struct ss_arena_block *b)
+{
+	return (char *)b + ALIGN;
+}
+
+static void *own_block(struct ss_arena *a, size_t size)
+{
+	struct ss_arena_block *b = malloc(ALIGN + size);
+	if (!b)
+		return NULL;
+	b->size = size;
+	/* Behind the newest block, whose free part stays in use. */
+	if (a->blocks) {
+		b->next = a->blocks->next;
+		a->blocks->next = b;
+	} else {
+		b->next = NULL;
+		a->blocks = b;
+		a->at = a->end = data(b) + size;
+	}
+	return data(b);
+}
+
+static bool new_block(struct ss_arena *a)
+{
+	size_t size = FIRST_BLOCK;
+	if (a->blocks)
+		size = a->blocks->size * 2 < MAX_BLOCK ? a->blocks->size * 2 : MAX_BLOCK;
+	if (size < FIRST_BLOCK)
+		size = FIRST_BLOCK;
+	struct ss_arena_block *b = malloc(ALIGN + size);
+	if (!b)
+		return false;
+	*b = (struct ss_arena_block){ .next = a->blocks, .size = size };
+	a->blocks = b;
+	a->at = data(b);
+	a->end = a->at + size;
+	return true;
+}
+
+void *ss_arena_alloc(struct ss_arena *a, size_t size)
+{
+	if (size > SIZE_MAX - 2 * ALIGN)
+		return NULL;
+	size = (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+	void *p;
+	if (size > FIRST_BLOCK / 4 && size > (size_t)(a->end - a->at)) {
+		p = own_block(a, size);
+	} else {
+		if (size > (size_t)(a->end - a->at) && !new_block(a))
+			return NULL;
+		p = a->at;
+		a->at += size;
+	}
+	if (p)
+		a->used_bytes += size;
+	return p;
+}
+
+void *ss_arena_zalloc(struct ss_arena *a, size_t count, size_t size)
+{
+	if (size && count > SIZE_MAX / 2 / size)
+		return NULL;
+	void *p = ss_arena_alloc(a, count * size);
+	if (p)
+		memset(p, 0, count * size);
+	return p;
+}
+
+struct ss_str ss_arena_str(struct ss_arena *a, struct ss_str s)
+{
+	char *p = ss_arena_alloc(a, s.n + 1);
+	if (!p)
+		return (struct ss_str){ NULL, 0 };
+	if (s.n)
+		memcpy(p, s.p, s.n);
+	p[s.n] = '\0';
+	return (struct ss_str){ p, s.n };
+}
+
+struct ss_str ss_arena_printf(struct ss_arena *a, const char *fmt, ...)
+{
+	va_list ap, again;
+	va_start(ap, fmt);
+	va_copy(again, ap);
+	int n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	char *p = n < 0 ? NULL : ss_arena_alloc(a, (size_t)n + 1);
+	if (p)
+		vsnprintf(p, (size_t)n + 1, fmt, again);
+	va_end(again);
+	return (struct ss_str){ p, p ? (size_t)n : 0 };
+}
+
+void ss_arena_release(struct ss_arena *a)
+{
+	struct ss_arena_block *b = a->blocks;
+	while (b) {
+		struct ss_arena_block *next = b->next;
+		free(b);
+		b = next;
+	}
+	*a = (struct ss_arena){ 0 };
+}

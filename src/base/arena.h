@@ -1,0 +1,34 @@
+/*
+ * arena.h - memory with one owner and one end of life.
+ *
+ * A pointer may be stored only in memory that dies no later than its target:
+ *	mapped bytes  >  profile arena  >  request arena
+ * An arena belongs to one thread at a time. Allocation returns NULL when memory is out, and never otherwise.
+ */
+#ifndef SS_BASE_ARENA_H
+#define SS_BASE_ARENA_H
+
+#include "base/str.h"
+
+struct ss_arena_block;
+
+struct ss_arena {
+	struct ss_arena_block *blocks;	/* newest first */
+	char *at, *end;			/* free part of the newest block */
+	size_t used_bytes;		/* handed out, for reports and bounds */
+};
+
+/* A zeroed struct ss_arena is an empty arena. */
+void *ss_arena_alloc(struct ss_arena *a, size_t size);	/* 16-byte aligned, not cleared */
+void *ss_arena_zalloc(struct ss_arena *a, size_t count, size_t size); /* cleared; checks the product */
+/* A copy of a string that lives in the arena, with a NUL after it; p is NULL when memory is out. */
+struct ss_str ss_arena_str(struct ss_arena *a, struct ss_str s);
+struct ss_str ss_arena_printf(struct ss_arena *a, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Give everything back. The arena is empty and usable again. */
+void ss_arena_release(struct ss_arena *a);
+
+#define SS_NEW(arena, T) ((T *)ss_arena_zalloc((arena), 1, sizeof(T)))
+#define SS_NEW_N(arena, T, n) ((T *)ss_arena_zalloc((arena), (n), sizeof(T)))
+
+#endif

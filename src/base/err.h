@@ -1,0 +1,35 @@
+/*
+ * err.h - the one channel for failures.
+ *
+ * A function that can fail returns bool, true = done, and takes `struct ss_err *err` last. The first failure
+ * wins; its text is for the user: lower case, what, where and why, no full stop. `err` may be NULL.
+ */
+#ifndef SS_BASE_ERR_H
+#define SS_BASE_ERR_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+
+enum ss_errcode {
+	SS_OK = 0,
+	SS_ENOMEM,	/* an allocation failed */
+	SS_EIO,		/* the system refused a file or socket */
+	SS_EFORMAT,	/* the bytes are not what they should be */
+	SS_ENOTFOUND,	/* no such run, host, tool, event ... */
+	SS_EINVAL,	/* the caller's request makes no sense */
+	SS_ENODATA,	/* the profile holds nothing of what was asked for */
+	SS_EBUSY,	/* cancelled, timed out, or too much at once */
+};
+
+struct ss_err {
+	enum ss_errcode code;
+	char text[500];
+};
+
+/* Record a failure unless one is recorded already; always returns false. */
+bool ss_fail(struct ss_err *err, enum ss_errcode code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Shorthand for a failed allocation. */
+bool ss_fail_mem(struct ss_err *err);
+
+#endif

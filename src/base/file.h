@@ -1,0 +1,29 @@
+/*
+ * file.h - a file's bytes, mapped read-only.
+ *
+ * The mapping is private. If somebody shortens the file while it is mapped, reading past the new end is a SIGBUS;
+ * ss_file_open therefore remembers size and time, and ss_file_changed tells before work begins.
+ */
+#ifndef SS_BASE_FILE_H
+#define SS_BASE_FILE_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+struct ss_file {
+	struct ss_str bytes;
+	int64_t mtime_ns;	/* since the Unix epoch */
+	uint64_t inode;
+};
+
+bool ss_file_open(struct ss_file *f, const char *path, struct ss_err *err);
+void ss_file_close(struct ss_file *f);
+/* Is the file at `path` no longer the one that was opened? */
+bool ss_file_changed(const struct ss_file *f, const char *path);
+/*
+ * Tell the system that `part` of the mapping is not needed for now: resident memory falls, the bytes stay readable.
+ * Bounds the memory of a pass over a large file.
+ */
+void ss_file_forget(const struct ss_file *f, struct ss_str part);
+
+#endif

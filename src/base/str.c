@@ -1,0 +1,116 @@
+/* str.c - searching, comparing, parsing and hashing borrowed strings. No locale anywhere. */
+#include "base/str.h"
+
+#include <stdlib.h>
+
+size_t ss_str_chr(struct ss_str a, char c)
+{
+	const char *at = a.n ? memchr(a.p, c, a.n) : NULL;
+	return at ? (size_t)(at - a.p) : SS_NPOS;
+}
+
+size_t ss_str_rchr(struct ss_str a, char c)
+{
+	const char *at = a.n ? memrchr(a.p, c, a.n) : NULL;
+	return at ? (size_t)(at - a.p) : SS_NPOS;
+}
+
+size_t ss_str_find(struct ss_str a, struct ss_str needle)
+{
+	if (needle.n == 0)
+		return 0;
+	const char *at = a.n ? memmem(a.p, a.n, needle.p, needle.n) : NULL;
+	return at ? (size_t)(at - a.p) : SS_NPOS;
+}
+
+bool ss_str_contains(struct ss_str a, struct ss_str needle)
+{
+	return ss_str_find(a, needle) != SS_NPOS;
+}
+
+static unsigned char lower(char c)
+{
+	return (unsigned char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+}
+
+bool ss_str_istarts(struct ss_str a, struct ss_str prefix)
+{
+	if (a.n < prefix.n)
+		return false;
+	for (size_t i = 0; i < prefix.n; i++)
+		if (lower(a.p[i]) != lower(prefix.p[i]))
+			return false;
+	return true;
+}
+
+bool ss_str_ieq(struct ss_str a, struct ss_str b)
+{
+	return a.n == b.n && ss_str_istarts(a, b);
+}
+
+int ss_str_cmp(struct ss_str a, struct ss_str b)
+{
+	size_t n = a.n < b.n ? a.n : b.n;
+	int order = n ? memcmp(a.p, b.p, n) : 0;
+	if (order)
+		return order;
+	return a.n < b.n ? -1 : a.n > b.n;
+}
+
+bool ss_str_to_u64(struct ss_str a, uint64_t *out)
+{
+	if (a.n == 0)
+		return false;
+	uint64_t v = 0;
+	for (size_t i = 0; i < a.n; i++) {
+		unsigned digit = (unsigned)(unsigned char)a.p[i] - '0';
+		if (digit > 9 || v > (UINT64_MAX - digit) / 10)
+			return false;
+		v = v * 10 + digit;
+	}
+	*out = v;
+	return true;
+}
+
+bool ss_str_to_i64(struct ss_str a, int64_t *out)
+{
+	bool neg = a.n && a.p[0] == '-';
+	uint64_t v;
+	if (!ss_str_to_u64(ss_str_sub(a, neg, a.n), &v) || v > (uint64_t)INT64_MAX + neg)
+		return false;
+	*out = neg ? (int64_t)(0 - v) : (int64_t)v;
+	return true;
+}
+
+bool ss_str_to_f64(struct ss_str a, double *out)
+{
+	char buf[64];
+	if (a.n == 0 || a.n >= sizeof(buf) || a.p[0] == ' ')
+		return false;
+	memcpy(buf, a.p, a.n);
+	buf[a.n] = '\0';
+	char *end;
+	double v = strtod(buf, &end);
+	if (*end)
+		return false;
+	*out = v;
+	return true;
+}
+
+/* Multiply-and-fold over 8-byte words (the idea of wyhash): one multiplication per 8 bytes. */
+uint64_t ss_str_hash(struct ss_str a)
+{
+	const uint64_t k = 0x9e3779b97f4a7c15u;
+	uint64_t h = k ^ a.n, w;
+	size_t i = 0;
+	for (; i + 8 <= a.n; i += 8) {
+		memcpy(&w, a.p + i, 8);
+		h = (h ^ w) * k;
+		h ^= h >> 29;
+	}
+	w = 0;
+	if (i < a.n)
+		memcpy(&w, a.p + i, a.n - i);
+	h = (h ^ w) * k;
+	return h ^ (h >> 32);
+}
