@@ -45,7 +45,7 @@ bool ss_file_open(struct ss_file *f, const char *path, struct ss_err *err)
 
 void ss_file_close(struct ss_file *f)
 {
-	if (f->bytes.n)
+	if (f->bytes.n && !f->borrowed)
 		munmap((void *)(uintptr_t)f->bytes.p, f->bytes.n);
 	*f = (struct ss_file){ 0 };
 }
@@ -63,7 +63,7 @@ void ss_file_forget(const struct ss_file *f, struct ss_str part)
 	uintptr_t lo = ((uintptr_t)part.p + page - 1) / page * page;
 	uintptr_t hi = ((uintptr_t)part.p + part.n) / page * page;
 	uintptr_t base = (uintptr_t)f->bytes.p, end = base + f->bytes.n;
-	if (part.n == 0 || f->bytes.n == 0 || lo < base || hi > end || lo >= hi)
+	if (part.n == 0 || f->bytes.n == 0 || f->borrowed || lo < base || hi > end || lo >= hi)
 		return;
 	madvise((void *)lo, hi - lo, MADV_DONTNEED);
 }

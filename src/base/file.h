@@ -14,6 +14,7 @@ struct ss_file {
 	struct ss_str bytes;
 	int64_t mtime_ns;	/* since the Unix epoch */
 	uint64_t inode;
+	bool borrowed;		/* the bytes are somebody else's: closing leaves them */
 };
 
 bool ss_file_open(struct ss_file *f, const char *path, struct ss_err *err);

@@ -1,0 +1,113 @@
+/*
+ * pb.h - a cursor over protobuf bytes: no copies, no allocation, no recursion.
+ *
+ *	struct ss_pb c = ss_pb_of(bytes);
+ *	struct ss_pb_field f;
+ *	while (ss_pb_next(&c, &f))
+ *		switch (f.key) {
+ *		case PB_LEN(XPLANE_NAME):
+ *			plane->name = f.bytes;
+ *			break;
+ *		}
+ *	if (c.bad) ... the bytes are not protobuf from c.at on ...
+ *
+ * Field number and wire type are one key, so a field of the wrong type is just another unknown field. `bad` is
+ * sticky: ask once after the loop. Every read is bounds-checked.
+ *
+ * A lenient cursor (ss_pb_lenient) treats a length that runs past the end as "up to the end" and says so in `cut`: for the outer
+ * messages of a file that was cut short, of which what is whole shall be shown.
+ */
+#ifndef SS_WIRE_PB_H
+#define SS_WIRE_PB_H
+
+#include "base/str.h"
+
+#define PB_VAR(number) ((uint32_t)(number) << 3 | 0)
+#define PB_I64(number) ((uint32_t)(number) << 3 | 1)
+#define PB_LEN(number) ((uint32_t)(number) << 3 | 2)
+#define PB_I32(number) ((uint32_t)(number) << 3 | 5)
+
+struct ss_pb {
+	const uint8_t *at, *end;
+	bool bad;		/* malformed: `at` is where the bad field begins */
+	bool lenient, cut;
+};
+
+struct ss_pb_field {
+	uint32_t key;		/* field number and wire type: compare with PB_*(number) */
+	uint64_t u;		/* PB_VAR, PB_I64, PB_I32: the bits */
+	struct ss_str bytes;	/* PB_LEN */
+};
+
+static inline struct ss_pb ss_pb_of(struct ss_str s)
+{
+	const uint8_t *p = (const uint8_t *)(s.n ? s.p : "");
+	return (struct ss_pb){ .at = p, .end = p + s.n };
+}
+
+static inline struct ss_pb ss_pb_lenient(struct ss_str s)
+{
+	struct ss_pb c = ss_pb_of(s);
+	c.lenient = true;
+	return c;
+}
+
+/* Varints of two and more bytes; on failure *p stays and false is returned. */
+bool ss_pb_varint_slow(const uint8_t **p, const uint8_t *end, uint64_t *out);
+/* Everything ss_pb_next does not do inline: fixed widths, groups, failures. */
+bool ss_pb_next_slow(struct ss_pb *c, const uint8_t *p, struct ss_pb_field *f);
+
+static inline bool ss_pb_varint(const uint8_t **p, const uint8_t *end, uint64_t *out)
+{
+	if (__builtin_expect(*p < end && **p < 0x80, 1)) {
+		*out = *(*p)++;
+		return true;
+	}
+	return ss_pb_varint_slow(p, end, out);
+}
+
+/* Step to the next field; false at the end and on malformed bytes. */
+static inline bool ss_pb_next(struct ss_pb *c, struct ss_pb_field *f)
+{
+	const uint8_t *p = c->at;
+	uint64_t key;
+	if (p == c->end)
+		return false;
+	if (!ss_pb_varint(&p, c->end, &key) || key < 8 || key > UINT32_MAX) {
+		c->bad = true;
+		return false;
+	}
+	f->key = (uint32_t)key;
+	if ((key & 7) == 0) {
+		if (!ss_pb_varint(&p, c->end, &f->u)) {
+			c->bad = true;
+			return false;
+		}
+		c->at = p;
+		return true;
+	}
+	if ((key & 7) == 2) {
+		uint64_t n;
+		if (ss_pb_varint(&p, c->end, &n) && n <= (uint64_t)(c->end - p)) {
+			f->bytes = (struct ss_str){ (const char *)p, (size_t)n };
+			c->at = p + n;
+			return true;
+		}
+	}
+	return ss_pb_next_slow(c, p, f);
+}
+
+static inline double ss_pb_double(uint64_t bits)
+{
+	double d;
+	memcpy(&d, &bits, sizeof(d));
+	return d;
+}
+
+/* The value of a map entry's message {1: key, 2: value}; key 0 and empty value where absent. False when malformed. */
+bool ss_pb_map_entry(struct ss_str entry, uint64_t *key, struct ss_str *value);
+
+/* Is `s` well-formed UTF-8? */
+bool ss_utf8_valid(struct ss_str s);
+
+#endif

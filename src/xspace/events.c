@@ -1,0 +1,227 @@
+/*
+ * events.c - decoding a line's events into columns: the hot loop of everything.
+ *
+ * One pass; the arrays start at an estimate from the line's size and grow by remapping. Pages of the file that were passed are given
+ * back every few megabytes, so that resident memory is the columns plus a window, not the file.
+ */
+#include "xspace/events.h"
+
+#include "base/vec.h"
+#include "xspace/fields.h"
+
+#include <stdlib.h>
+
+#define FORGET_STRIDE ((size_t)8 << 20)
+
+struct loader {
+	struct ss_xevents *e;
+	const struct ss_xspace *x;
+	const struct ss_xplane *plane;
+	struct ss_xline *line;
+	size_t cap;
+};
+
+static bool set_cap(struct loader *l, size_t cap)
+{
+	struct ss_xevents *e = l->e;
+	size_t chunks = cap / SS_EVENT_CHUNK + 1;
+	void *p;
+#define RESIZE(column, count)                                                    \
+	do {                                                                     \
+		p = realloc(e->column, ((count) + 1) * sizeof(*e->column));      \
+		if (!p)                                                          \
+			return false;                                            \
+		e->column = p;                                                   \
+	} while (0)
+	RESIZE(begin_ps, cap);
+	RESIZE(dur_ps, cap);
+	RESIZE(meta, cap);
+	RESIZE(off, cap);
+	RESIZE(base, chunks);
+	if (e->occurrences) {
+		RESIZE(occurrences, cap);
+		for (size_t i = l->cap; i < cap; i++)
+			e->occurrences[i] = 1;
+	}
+#undef RESIZE
+	l->cap = cap;
+	return true;
+}
+
+/* Room for more: from the bytes an event took so far, how many the rest may hold, plus a sixteenth. */
+static bool more_room(struct loader *l, const uint8_t *at)
+{
+	const uint8_t *start = l->line->events;
+	const uint8_t *end = (const uint8_t *)l->line->body.p + l->line->body.n;
+	size_t total = (size_t)(end - start), done = (size_t)(at - start);
+	size_t cap = 16;
+	if (l->e->n) {
+		double each = (double)done / l->e->n;
+		cap = (size_t)((double)total / each * 1.0625) + 16;
+		if (cap > (size_t)l->e->n * 4 + 1024)
+			cap = (size_t)l->e->n * 4 + 1024;
+		if (cap <= l->cap)
+			cap = l->cap + l->cap / 2 + 16;
+	}
+	return cap < UINT32_MAX && set_cap(l, cap);
+}
+
+static bool set_occurrences(struct loader *l, uint32_t i, uint64_t n)
+{
+	if (!l->e->occurrences) {
+		l->e->occurrences = malloc((l->cap + 1) * sizeof(*l->e->occurrences));
+		if (!l->e->occurrences)
+			return false;
+		for (size_t k = 0; k <= l->cap; k++)
+			l->e->occurrences[k] = 1;
+	}
+	l->e->occurrences[i] = n;
+	return true;
+}
+
+/* Where the event's length stands, relative to its chunk. False: further away than 32 bits hold. */
+static bool set_position(struct loader *l, uint32_t i, const uint8_t *length)
+{
+	uint64_t at = (uint64_t)(length - (const uint8_t *)l->line->body.p);
+	uint64_t *base = &l->e->base[i / SS_EVENT_CHUNK];
+	if (i % SS_EVENT_CHUNK == 0)
+		*base = at;
+	l->e->off[i] = (uint32_t)(at - *base);
+	return at - *base <= UINT32_MAX;
+}
+
+enum outcome { ADDED, SKIPPED, NO_MEMORY };
+
+static enum outcome add_event(struct loader *l, const uint8_t *length, struct ss_str body)
+{
+	struct ss_xevents *e = l->e;
+	struct ss_pb c = ss_pb_of(body);
+	struct ss_pb_field f;
+	uint64_t id = 0, offset = 0, dur = 0, occurrences = 1;
+	if (e->n == l->cap && !more_room(l, length))
+		return NO_MEMORY;
+	while (ss_pb_next(&c, &f)) {
+		if (f.key == PB_VAR(XEVENT_METADATA_ID))
+			id = f.u;
+		else if (f.key == PB_VAR(XEVENT_OFFSET_PS))
+			offset = f.u;
+		else if (f.key == PB_VAR(XEVENT_DURATION_PS))
+			dur = f.u;
+		else if (f.key == PB_VAR(XEVENT_NUM_OCCURRENCES))
+			occurrences = f.u;
+	}
+	if (c.bad || !set_position(l, e->n, length))
+		return SKIPPED;
+	if (occurrences != 1 && !set_occurrences(l, e->n, occurrences))
+		return NO_MEMORY;
+	e->begin_ps[e->n] = (int64_t)offset;
+	/* Negative durations are damage; they count as instants so that no end lies before its begin. */
+	e->dur_ps[e->n] = dur > (uint64_t)INT64_MAX ? 0 : dur;
+	e->meta[e->n] = ss_xplane_event_meta(l->plane, id);
+	e->n++;
+	return ADDED;
+}
+
+static void header_field(struct ss_xline *line, const struct ss_pb_field *f)
+{
+	switch (f->key) {
+	case PB_VAR(XLINE_ID):
+		line->id = (int64_t)f->u;
+		break;
+	case PB_VAR(XLINE_DISPLAY_ID):
+		line->display_id = (int64_t)f->u;
+		break;
+	case PB_LEN(XLINE_NAME):
+		line->name = f->bytes;
+		break;
+	case PB_LEN(XLINE_DISPLAY_NAME):
+		line->display_name = f->bytes;
+		break;
+	case PB_VAR(XLINE_TIMESTAMP_NS):
+		line->timestamp_ns = (int64_t)f->u;
+		break;
+	case PB_VAR(XLINE_DURATION_PS):
+		line->duration_ps = f->u;
+		break;
+	}
+}
+
+/* Give back the pages from *from up to `at` once they are many. */
+static void forget(struct loader *l, const uint8_t **from, const uint8_t *at)
+{
+	if ((size_t)(at - *from) < FORGET_STRIDE)
+		return;
+	ss_file_forget(&l->x->file, (struct ss_str){ (const char *)*from, (size_t)(at - *from) });
+	*from = at;
+}
+
+static bool walk(struct loader *l, struct ss_err *err)
+{
+	const uint8_t *start = (const uint8_t *)l->line->body.p, *kept = l->line->events;
+	struct ss_pb c = ss_pb_of(l->line->body);
+	struct ss_pb_field f;
+	if (!kept)
+		return true;
+	c.at = kept;
+	for (const uint8_t *at = kept; ss_pb_next(&c, &f); at = c.at) {
+		if (f.key != PB_LEN(XLINE_EVENTS)) {
+			header_field(l->line, &f);
+			continue;
+		}
+		/* The tag of field 4 is one byte as everybody writes it; find the length behind any other spelling too. */
+		const uint8_t *length = at;
+		uint64_t tag;
+		ss_pb_varint(&length, c.end, &tag);
+		enum outcome got = add_event(l, length, f.bytes);
+		if (got == NO_MEMORY)
+			return ss_fail_mem(err);
+		l->e->dropped += got == SKIPPED;
+		forget(l, &kept, c.at);
+	}
+	l->e->dropped += c.bad;
+	if ((size_t)(c.at - start) >= FORGET_STRIDE)
+		ss_file_forget(&l->x->file, (struct ss_str){ (const char *)kept, (size_t)(c.at - kept) });
+	return true;
+}
+
+/* Add the line's start to the offsets (only now is it known for sure) and see whether the order is time's. */
+static void place(struct loader *l)
+{
+	struct ss_xevents *e = l->e;
+	uint64_t start = ((uint64_t)l->line->timestamp_ns - (uint64_t)l->x->origin_ns) * 1000;
+	e->sorted = true;
+	for (uint32_t i = 0; i < e->n; i++) {
+		e->begin_ps[i] = (int64_t)((uint64_t)e->begin_ps[i] + start);
+		if (i && (e->begin_ps[i] < e->begin_ps[i - 1] ||
+			  (e->begin_ps[i] == e->begin_ps[i - 1] && e->dur_ps[i] > e->dur_ps[i - 1])))
+			e->sorted = false;
+	}
+}
+
+bool ss_xevents_load(struct ss_xevents *e, const struct ss_xspace *x, const struct ss_xplane *plane,
+		     struct ss_xline *line, struct ss_err *err)
+{
+	*e = (struct ss_xevents){ .sorted = true };
+	struct loader l = { .e = e, .x = x, .plane = plane, .line = line };
+	if (!walk(&l, err)) {
+		ss_xevents_free(e);
+		return false;
+	}
+	if (e->n && l.cap > e->n && !set_cap(&l, e->n)) {
+		ss_xevents_free(e);
+		return ss_fail_mem(err);
+	}
+	place(&l);
+	return true;
+}
+
+void ss_xevents_free(struct ss_xevents *e)
+{
+	free(e->begin_ps);
+	free(e->dur_ps);
+	free(e->meta);
+	free(e->off);
+	free(e->base);
+	free(e->occurrences);
+	*e = (struct ss_xevents){ 0 };
+}

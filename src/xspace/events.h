@@ -1,0 +1,68 @@
+/*
+ * events.h - the events of one line as columns.
+ *
+ * 24 bytes an event: begin, duration, name and where its bytes stand. Stats stay in the file and are walked when asked for
+ * (ss_xevents_stats), which costs some 15 ns a stat.
+ *
+ *	begin_ps[i]	start, in ps since the start of the session (ss_xspace.origin_ns)
+ *	dur_ps[i]	duration in ps; 0 for instants and aggregated events
+ *	meta[i]		index into the plane's event_meta, SS_NONE if undefined
+ *	base + off[i]	where the XEvent's body stands in the line (use ss_xevents_body)
+ */
+#ifndef SS_XSPACE_EVENTS_H
+#define SS_XSPACE_EVENTS_H
+
+#include "xspace/xspace.h"
+
+struct ss_xevents {
+	int64_t *begin_ps;
+	uint64_t *dur_ps;
+	uint32_t *meta;
+	uint32_t *off;		/* from the base of the event's chunk to the body */
+	uint64_t *base;		/* per chunk of 4096 events, from the start of the line's body */
+	uint32_t n;
+	/* The events are in the order begin ascending, then longer first. */
+	bool sorted;
+	/* Aggregated events (num_occurrences instead of an offset): count per event; NULL when there is none. */
+	uint64_t *occurrences;
+	uint64_t dropped;	/* events that could not be read */
+};
+
+#define SS_EVENT_CHUNK 4096u
+
+/*
+ * Read the events of `line`. Also completes the line's header fields that stand after its events. Malformed bytes end the line:
+ * what stood before is kept and `dropped` counts at least 1.
+ */
+bool ss_xevents_load(struct ss_xevents *e, const struct ss_xspace *x, const struct ss_xplane *plane,
+		     struct ss_xline *line, struct ss_err *err);
+void ss_xevents_free(struct ss_xevents *e);
+
+/* The serialized XEvent. */
+static inline struct ss_str ss_xevents_body(const struct ss_xevents *e, const struct ss_xline *line, uint32_t i)
+{
+	const uint8_t *end = (const uint8_t *)line->body.p + line->body.n;
+	const uint8_t *p = (const uint8_t *)line->body.p + e->base[i / SS_EVENT_CHUNK] + e->off[i];
+	uint64_t n = 0;
+	/* The length stands before the body; both were checked when the line was loaded. */
+	ss_pb_varint(&p, end, &n);
+	return (struct ss_str){ (const char *)p, (size_t)n };
+}
+
+static inline struct ss_xstats ss_xevents_stats(const struct ss_xevents *e, const struct ss_xplane *plane,
+						const struct ss_xline *line, uint32_t i)
+{
+	return ss_xevent_stats(plane, ss_xevents_body(e, line, i));
+}
+
+static inline int64_t ss_xevents_end_ps(const struct ss_xevents *e, uint32_t i)
+{
+	return (int64_t)((uint64_t)e->begin_ps[i] + e->dur_ps[i]);
+}
+
+static inline uint64_t ss_xevents_occurrences(const struct ss_xevents *e, uint32_t i)
+{
+	return e->occurrences ? e->occurrences[i] : 1;
+}
+
+#endif

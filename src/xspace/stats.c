@@ -1,0 +1,105 @@
+/* stats.c - names of stats and decoding of XStat messages. */
+#include "xspace/fields.h"
+#include "xspace/xspace.h"
+
+static const struct ss_str names[] = {
+	SS_STR_INIT(""),
+#define STAT(id, name) SS_STR_INIT(name),
+#include "xspace/stats.def"
+#undef STAT
+};
+
+enum ss_stat ss_stat_of(struct ss_str name)
+{
+	size_t lo = 1, hi = SS_COUNT(names);
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+		int order = ss_str_cmp(names[mid], name);
+		if (order == 0)
+			return (enum ss_stat)mid;
+		if (order < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return SS_STAT_OTHER;
+}
+
+struct ss_str ss_stat_name(enum ss_stat stat)
+{
+	return names[stat];
+}
+
+/* A reference names a stat metadata, whose name is the value: long strings that repeat are stored once. */
+static void resolve(const struct ss_xplane *plane, uint64_t id, struct ss_xstat *out)
+{
+	uint32_t meta = ss_xplane_stat_meta(plane, id);
+	out->kind = SS_X_STR;
+	out->s = meta == SS_NONE ? (struct ss_str){ "", 0 } : plane->stat_meta[meta].name;
+}
+
+bool ss_xstat_parse(const struct ss_xplane *plane, struct ss_str bytes, struct ss_xstat *out)
+{
+	struct ss_pb c = ss_pb_of(bytes);
+	struct ss_pb_field f;
+	uint64_t id = 0;
+	out->kind = SS_X_NONE;
+	out->u = 0;
+	while (ss_pb_next(&c, &f)) {
+		switch (f.key) {
+		case PB_VAR(XSTAT_METADATA_ID):
+			id = f.u;
+			break;
+		case PB_I64(XSTAT_DOUBLE_VALUE):
+			out->kind = SS_X_DOUBLE;
+			out->u = f.u;
+			break;
+		case PB_VAR(XSTAT_UINT64_VALUE):
+			out->kind = SS_X_UINT;
+			out->u = f.u;
+			break;
+		case PB_VAR(XSTAT_INT64_VALUE):
+			out->kind = SS_X_INT;
+			out->u = f.u;
+			break;
+		case PB_LEN(XSTAT_STR_VALUE):
+			out->kind = SS_X_STR;
+			out->s = f.bytes;
+			break;
+		case PB_LEN(XSTAT_BYTES_VALUE):
+			out->kind = SS_X_BYTES;
+			out->s = f.bytes;
+			break;
+		case PB_VAR(XSTAT_REF_VALUE):
+			resolve(plane, f.u, out);
+			break;
+		}
+	}
+	out->meta = ss_xplane_stat_meta(plane, id);
+	out->stat = out->meta == SS_NONE ? SS_STAT_OTHER : plane->stat_meta[out->meta].stat;
+	return !c.bad;
+}
+
+struct ss_xstats ss_xplane_stats(const struct ss_xplane *plane)
+{
+	return ss_xstats_of(plane, plane->body, PB_LEN(XPLANE_STATS));
+}
+
+struct ss_xstats ss_xevent_meta_stats(const struct ss_xplane *plane, uint32_t meta)
+{
+	struct ss_str body = meta == SS_NONE ? (struct ss_str){ "", 0 } : plane->event_meta[meta].body;
+	return ss_xstats_of(plane, body, PB_LEN(XEVENT_METADATA_STATS));
+}
+
+struct ss_xstats ss_xevent_stats(const struct ss_xplane *plane, struct ss_str event)
+{
+	return ss_xstats_of(plane, event, PB_LEN(XEVENT_STATS));
+}
+
+bool ss_xstats_find(struct ss_xstats it, enum ss_stat stat, struct ss_xstat *out)
+{
+	while (ss_xstats_next(&it, out))
+		if (out->stat == stat)
+			return true;
+	return false;
+}

@@ -1,0 +1,335 @@
+/*
+ * xspace.c - indexing planes, lines and metadata.
+ *
+ * Two passes over a plane's top level: one counts, one fills, so that every array has its exact size and is bounded by the bytes
+ * that describe it. Neither looks inside a line further than its header: the length before it says where it ends.
+ */
+#include "xspace/xspace.h"
+
+#include "base/pool.h"
+#include "xspace/fields.h"
+
+#include <stdlib.h>
+
+/* Where a plane's, or the file's, top level stops making sense. */
+static uint64_t position(const struct ss_xspace *x, const uint8_t *at)
+{
+	return (uint64_t)(at - (const uint8_t *)x->file.bytes.p);
+}
+
+static bool note(struct ss_xspace *x, struct ss_str text, struct ss_err *err)
+{
+	struct ss_str *grown = SS_NEW_N(&x->arena, struct ss_str, x->nnotes + 1);
+	if (!grown || !text.p)
+		return ss_fail_mem(err);
+	if (x->nnotes)
+		memcpy(grown, x->notes, x->nnotes * sizeof(*grown));
+	grown[x->nnotes++] = text;
+	x->notes = grown;
+	return true;
+}
+
+/* Header of a line: the fields before its first event, which is where writers put them all but the display name. */
+static void read_line(struct ss_xline *line, struct ss_str body)
+{
+	*line = (struct ss_xline){ .body = body };
+	struct ss_pb c = ss_pb_lenient(body);
+	struct ss_pb_field f;
+	const uint8_t *at = c.at;
+	while (ss_pb_next(&c, &f)) {
+		switch (f.key) {
+		case PB_VAR(XLINE_ID):
+			line->id = (int64_t)f.u;
+			break;
+		case PB_VAR(XLINE_DISPLAY_ID):
+			line->display_id = (int64_t)f.u;
+			break;
+		case PB_LEN(XLINE_NAME):
+			line->name = f.bytes;
+			break;
+		case PB_LEN(XLINE_DISPLAY_NAME):
+			line->display_name = f.bytes;
+			break;
+		case PB_VAR(XLINE_TIMESTAMP_NS):
+			line->timestamp_ns = (int64_t)f.u;
+			break;
+		case PB_VAR(XLINE_DURATION_PS):
+			line->duration_ps = f.u;
+			break;
+		case PB_LEN(XLINE_EVENTS):
+			line->events = at;
+			return;
+		}
+		at = c.at;
+	}
+}
+
+static bool read_event_meta(struct ss_xevent_meta *m, struct ss_str entry)
+{
+	uint64_t id;
+	struct ss_pb_field f;
+	*m = (struct ss_xevent_meta){ .name = { "", 0 }, .display_name = { "", 0 } };
+	if (!ss_pb_map_entry(entry, &id, &m->body))
+		return false;
+	m->id = (int64_t)id;
+	struct ss_pb c = ss_pb_of(m->body);
+	while (ss_pb_next(&c, &f)) {
+		if (f.key == PB_LEN(XEVENT_METADATA_NAME))
+			m->name = f.bytes;
+		else if (f.key == PB_LEN(XEVENT_METADATA_DISPLAY_NAME))
+			m->display_name = f.bytes;
+	}
+	return !c.bad;
+}
+
+static bool read_stat_meta(struct ss_xstat_meta *m, struct ss_str entry)
+{
+	uint64_t id;
+	struct ss_str body;
+	struct ss_pb_field f;
+	*m = (struct ss_xstat_meta){ .name = { "", 0 } };
+	if (!ss_pb_map_entry(entry, &id, &body))
+		return false;
+	m->id = (int64_t)id;
+	struct ss_pb c = ss_pb_of(body);
+	while (ss_pb_next(&c, &f))
+		if (f.key == PB_LEN(XSTAT_METADATA_NAME))
+			m->name = f.bytes;
+	m->stat = ss_stat_of(m->name);
+	return !c.bad;
+}
+
+struct counts {
+	uint32_t lines, event_meta, stat_meta;
+};
+
+static struct counts count_plane(struct ss_str body)
+{
+	struct counts n = { 0 };
+	struct ss_pb c = ss_pb_lenient(body);
+	struct ss_pb_field f;
+	while (ss_pb_next(&c, &f)) {
+		n.lines += f.key == PB_LEN(XPLANE_LINES);
+		n.event_meta += f.key == PB_LEN(XPLANE_EVENT_METADATA);
+		n.stat_meta += f.key == PB_LEN(XPLANE_STAT_METADATA);
+	}
+	return n;
+}
+
+static void fill_plane(struct ss_xplane *p)
+{
+	struct ss_pb c = ss_pb_lenient(p->body);
+	struct ss_pb_field f;
+	while (ss_pb_next(&c, &f)) {
+		switch (f.key) {
+		case PB_VAR(XPLANE_ID):
+			p->id = (int64_t)f.u;
+			break;
+		case PB_LEN(XPLANE_NAME):
+			p->name = f.bytes;
+			break;
+		case PB_LEN(XPLANE_LINES):
+			read_line(&p->lines[p->nlines], f.bytes);
+			p->lines[p->nlines++].cut = c.cut;
+			break;
+		case PB_LEN(XPLANE_EVENT_METADATA):
+			if (read_event_meta(&p->event_meta[p->nevent_meta], f.bytes))
+				p->nevent_meta++;
+			else
+				p->bad = true;
+			break;
+		case PB_LEN(XPLANE_STAT_METADATA):
+			if (read_stat_meta(&p->stat_meta[p->nstat_meta], f.bytes))
+				p->nstat_meta++;
+			else
+				p->bad = true;
+			break;
+		}
+	}
+	p->bad |= c.bad;
+	p->cut |= c.cut;
+}
+
+/* Direct tables hold ids below four times the number of entries; others go through the map. A later entry replaces an earlier one. */
+static bool index_ids(struct ss_arena *a, struct ss_u64map *map, uint32_t **direct, uint32_t *ndirect, const void *entries,
+		      uint32_t n, size_t size)
+{
+	uint64_t limit = (uint64_t)n * 4 + 16, top = 0;
+	const char *p = entries;
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t id = *(const uint64_t *)(const void *)(p + i * size);
+		if (id < limit && id >= top)
+			top = id + 1;
+	}
+	*direct = ss_arena_alloc(a, (size_t)top * sizeof(**direct) + 1);
+	if (!*direct)
+		return false;
+	memset(*direct, 0xff, (size_t)top * sizeof(**direct));
+	*ndirect = (uint32_t)top;
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t id = *(const uint64_t *)(const void *)(p + i * size);
+		if (id < top)
+			(*direct)[id] = i;
+		else if (!ss_u64map_put(map, id, i))
+			return false;
+	}
+	return true;
+}
+
+static bool index_plane(struct ss_xspace *x, struct ss_xplane *p, struct ss_err *err)
+{
+	struct counts n = count_plane(p->body);
+	p->lines = SS_NEW_N(&x->arena, struct ss_xline, n.lines);
+	p->event_meta = SS_NEW_N(&x->arena, struct ss_xevent_meta, n.event_meta);
+	p->stat_meta = SS_NEW_N(&x->arena, struct ss_xstat_meta, n.stat_meta);
+	if (!p->lines || !p->event_meta || !p->stat_meta)
+		return ss_fail_mem(err);
+	fill_plane(p);
+	if (!index_ids(&x->arena, &p->event_meta_by_id, &p->event_meta_direct, &p->nevent_meta_direct,
+		       p->event_meta, p->nevent_meta, sizeof(*p->event_meta)) ||
+	    !index_ids(&x->arena, &p->stat_meta_by_id, &p->stat_meta_direct, &p->nstat_meta_direct,
+		       p->stat_meta, p->nstat_meta, sizeof(*p->stat_meta)))
+		return ss_fail_mem(err);
+	for (uint32_t i = 0; i < p->nstat_meta; i++)
+		p->has_stat[p->stat_meta[i].stat / 64] |= UINT64_C(1) << (p->stat_meta[i].stat % 64);
+	if (p->bad &&
+	    !note(x, ss_arena_printf(&x->arena, "'" SS_FMT "': plane '" SS_FMT "' at byte %llu is malformed; "
+				     "what stands before the damage is shown", SS_ARG(x->path), SS_ARG(p->name),
+				     (unsigned long long)position(x, (const uint8_t *)p->body.p)), err))
+		return false;
+	return true;
+}
+
+/* Timestamps that overflow 63 bits once in ps are absolute; then the smallest becomes the origin. */
+static int64_t find_origin(const struct ss_xspace *x)
+{
+	const int64_t limit = INT64_MAX / 1000;
+	int64_t least = INT64_MAX;
+	bool absolute = false;
+	for (uint32_t i = 0; i < x->nplanes; i++)
+		for (uint32_t j = 0; j < x->planes[i].nlines; j++) {
+			int64_t t = x->planes[i].lines[j].timestamp_ns;
+			absolute |= t > limit;
+			if (t > limit / 2 && t < least)
+				least = t;
+		}
+	return absolute ? least : 0;
+}
+
+struct top_counts {
+	uint32_t planes, hostnames, errors, warnings;
+	bool any;
+};
+
+static struct top_counts count_top(struct ss_str bytes)
+{
+	struct top_counts n = { 0 };
+	struct ss_pb c = ss_pb_lenient(bytes);
+	struct ss_pb_field f;
+	while (ss_pb_next(&c, &f)) {
+		n.planes += f.key == PB_LEN(XSPACE_PLANES);
+		n.hostnames += f.key == PB_LEN(XSPACE_HOSTNAMES);
+		n.errors += f.key == PB_LEN(XSPACE_ERRORS);
+		n.warnings += f.key == PB_LEN(XSPACE_WARNINGS);
+	}
+	n.any = n.planes || n.hostnames || n.errors || n.warnings;
+	return n;
+}
+
+static bool fill_top(struct ss_xspace *x, struct ss_err *err)
+{
+	struct ss_pb c = ss_pb_lenient(x->file.bytes);
+	struct ss_pb_field f;
+	while (ss_pb_next(&c, &f)) {
+		switch (f.key) {
+		case PB_LEN(XSPACE_PLANES):
+			x->planes[x->nplanes].body = f.bytes;
+			x->planes[x->nplanes++].cut = c.cut;
+			break;
+		case PB_LEN(XSPACE_HOSTNAMES):
+			x->hostnames[x->nhostnames++] = f.bytes;
+			break;
+		case PB_LEN(XSPACE_ERRORS):
+			x->errors[x->nerrors++] = f.bytes;
+			break;
+		case PB_LEN(XSPACE_WARNINGS):
+			x->warnings[x->nwarnings++] = f.bytes;
+			break;
+		}
+	}
+	if (c.bad && !note(x, ss_arena_printf(&x->arena, "'" SS_FMT "' is malformed from byte %llu of %llu on; "
+					      "what stands before is shown", SS_ARG(x->path),
+					      (unsigned long long)position(x, c.at),
+					      (unsigned long long)x->file.bytes.n), err))
+		return false;
+	if (c.cut && !note(x, ss_arena_printf(&x->arena, "'" SS_FMT "' is cut short: it ends at byte %llu inside a plane; "
+					      "what is whole is shown", SS_ARG(x->path),
+					      (unsigned long long)x->file.bytes.n), err))
+		return false;
+	return true;
+}
+
+static bool index_file(struct ss_xspace *x, struct ss_err *err)
+{
+	struct top_counts n = count_top(x->file.bytes);
+	if (x->file.bytes.n == 0)
+		return note(x, ss_arena_printf(&x->arena, "'" SS_FMT "' is empty: the program that wrote it ended, "
+					       "or ran out of space, before it could write the profile",
+					       SS_ARG(x->path)), err);
+	if (!n.any)
+		return ss_fail(err, SS_EFORMAT, "'" SS_FMT "' is not a profile: no XSpace field can be read at its start",
+			       SS_ARG(x->path));
+	x->planes = SS_NEW_N(&x->arena, struct ss_xplane, n.planes);
+	x->hostnames = SS_NEW_N(&x->arena, struct ss_str, n.hostnames);
+	x->errors = SS_NEW_N(&x->arena, struct ss_str, n.errors);
+	x->warnings = SS_NEW_N(&x->arena, struct ss_str, n.warnings);
+	if (!x->planes || !x->hostnames || !x->errors || !x->warnings)
+		return ss_fail_mem(err);
+	if (!fill_top(x, err))
+		return false;
+	for (uint32_t i = 0; i < x->nplanes; i++)
+		if (!index_plane(x, &x->planes[i], err))
+			return false;
+	x->origin_ns = find_origin(x);
+	return true;
+}
+
+static bool open_common(struct ss_xspace *x, const char *name, struct ss_err *err)
+{
+	x->path = ss_arena_str(&x->arena, ss_str_from(name));
+	bool ok = x->path.p ? index_file(x, err) : ss_fail_mem(err);
+	if (!ok)
+		ss_xspace_close(x);
+	return ok;
+}
+
+bool ss_xspace_open(struct ss_xspace *x, const char *path, struct ss_err *err)
+{
+	*x = (struct ss_xspace){ 0 };
+	return ss_file_open(&x->file, path, err) && open_common(x, path, err);
+}
+
+bool ss_xspace_open_bytes(struct ss_xspace *x, struct ss_str bytes, const char *name, struct ss_err *err)
+{
+	*x = (struct ss_xspace){ .file = { .bytes = bytes, .borrowed = true } };
+	return open_common(x, name, err);
+}
+
+void ss_xspace_close(struct ss_xspace *x)
+{
+	for (uint32_t i = 0; i < x->nplanes; i++) {
+		ss_u64map_free(&x->planes[i].event_meta_by_id);
+		ss_u64map_free(&x->planes[i].stat_meta_by_id);
+	}
+	ss_arena_release(&x->arena);
+	ss_file_close(&x->file);
+	*x = (struct ss_xspace){ 0 };
+}
+
+const struct ss_xplane *ss_xspace_plane(const struct ss_xspace *x, struct ss_str name)
+{
+	for (uint32_t i = 0; i < x->nplanes; i++)
+		if (ss_str_eq(x->planes[i].name, name))
+			return &x->planes[i];
+	return NULL;
+}
