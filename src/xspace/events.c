@@ -92,32 +92,60 @@ static bool set_position(struct loader *l, uint32_t i, const uint8_t *length)
 
 enum outcome { ADDED, SKIPPED, NO_MEMORY };
 
+struct event {
+	uint64_t id, offset_ps, dur_ps, occurrences;
+};
+
+/*
+ * The fields of an event. Writers put stats last; once id, offset and duration are known, nothing behind the first stat can matter
+ * (num_occurrences excludes an offset), and most of the event need not be looked at.
+ */
+static bool read_event(struct event *ev, struct ss_str body)
+{
+	struct ss_pb c = ss_pb_of(body);
+	struct ss_pb_field f;
+	unsigned seen = 0;
+	*ev = (struct event){ .occurrences = 1 };
+	while (ss_pb_next(&c, &f)) {
+		switch (f.key) {
+		case PB_VAR(XEVENT_METADATA_ID):
+			ev->id = f.u;
+			seen |= 1;
+			break;
+		case PB_VAR(XEVENT_OFFSET_PS):
+			ev->offset_ps = f.u;
+			seen |= 2;
+			break;
+		case PB_VAR(XEVENT_DURATION_PS):
+			ev->dur_ps = f.u;
+			seen |= 4;
+			break;
+		case PB_VAR(XEVENT_NUM_OCCURRENCES):
+			ev->occurrences = f.u;
+			break;
+		case PB_LEN(XEVENT_STATS):
+			if (seen == 7)
+				return true;
+			break;
+		}
+	}
+	return !c.bad;
+}
+
 static enum outcome add_event(struct loader *l, const uint8_t *length, struct ss_str body)
 {
 	struct ss_xevents *e = l->e;
-	struct ss_pb c = ss_pb_of(body);
-	struct ss_pb_field f;
-	uint64_t id = 0, offset = 0, dur = 0, occurrences = 1;
+	struct event ev;
 	if (e->n == l->cap && !more_room(l, length))
 		return NO_MEMORY;
-	while (ss_pb_next(&c, &f)) {
-		if (f.key == PB_VAR(XEVENT_METADATA_ID))
-			id = f.u;
-		else if (f.key == PB_VAR(XEVENT_OFFSET_PS))
-			offset = f.u;
-		else if (f.key == PB_VAR(XEVENT_DURATION_PS))
-			dur = f.u;
-		else if (f.key == PB_VAR(XEVENT_NUM_OCCURRENCES))
-			occurrences = f.u;
-	}
-	if (c.bad || !set_position(l, e->n, length))
+	if (!read_event(&ev, body) || !set_position(l, e->n, length))
 		return SKIPPED;
-	if (occurrences != 1 && !set_occurrences(l, e->n, occurrences))
+	if (ev.occurrences != 1 && !set_occurrences(l, e->n, ev.occurrences))
 		return NO_MEMORY;
-	e->begin_ps[e->n] = (int64_t)offset;
+	e->begin_ps[e->n] = (int64_t)ev.offset_ps;
 	/* Negative durations are damage; they count as instants so that no end lies before its begin. */
-	e->dur_ps[e->n] = dur > (uint64_t)INT64_MAX ? 0 : dur;
-	e->meta[e->n] = ss_xplane_event_meta(l->plane, id);
+	e->dur_ps[e->n] = ev.dur_ps > (uint64_t)INT64_MAX ? 0 : ev.dur_ps;
+	e->meta[e->n] = ss_xplane_event_meta(l->plane, ev.id);
 	e->n++;
 	return ADDED;
 }

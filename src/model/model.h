@@ -1,0 +1,33 @@
+/*
+ * model.h - what the tools compute from: the hosts that were asked for, and facts derived from all of them together.
+ *
+ * Facts about one host are parts of struct ss_host and shared by all models that hold it; facts that combine hosts are parts of the model.
+ * Each part has a header and a file of its own in this folder.
+ */
+#ifndef SS_MODEL_MODEL_H
+#define SS_MODEL_MODEL_H
+
+#include "model/host.h"
+
+/* Combined over hosts; see the header of the same name. */
+enum ss_model_part {
+	SS_MODEL_OPS,		/* ops.h: op metrics of host and device */
+	SS_MODEL_STEPS,		/* steps.h: steps and their breakdown */
+	SS_MODEL_ENV,		/* env.h: run environment, diagnostics */
+	SS_MODEL_TRACE,		/* trace.h: timeline over all hosts asked for */
+	SS_MODEL_PART_COUNT
+};
+
+struct ss_model {
+	struct ss_host **hosts;	/* by name ascending, whatever order was asked for */
+	size_t nhosts;
+	struct ss_part parts[SS_MODEL_PART_COUNT];
+};
+
+/* The hosts stay with the caller and must outlive the model. The list is copied and sorted. */
+bool ss_model_init(struct ss_model *m, struct ss_host *const *hosts, size_t nhosts, struct ss_err *err);
+void ss_model_release(struct ss_model *m);
+/* Load the events of all hosts. */
+bool ss_model_load(struct ss_model *m, struct ss_err *err);
+
+#endif

@@ -1,0 +1,174 @@
+/* table.c - building results in an arena. Arrays double; what they leave behind dies with the request. */
+#include "table/table.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+
+const char *ss_unit_name(enum ss_unit unit)
+{
+	static const char *const names[] = {
+#define UNIT(id, name) name,
+		SS_UNITS(UNIT)
+#undef UNIT
+	};
+	return names[unit];
+}
+
+/* Grow an arena array to hold one more; NULL when memory is out. */
+static void *one_more(struct ss_arena *arena, void *v, size_t n, size_t *cap, size_t size)
+{
+	if (n < *cap)
+		return v;
+	size_t grown_cap = *cap ? *cap * 2 : 8;
+	void *grown = ss_arena_zalloc(arena, grown_cap, size);
+	if (!grown)
+		return NULL;
+	if (n)
+		memcpy(grown, v, n * size);
+	*cap = grown_cap;
+	return grown;
+}
+
+void ss_result_init(struct ss_result *r, struct ss_arena *arena)
+{
+	*r = (struct ss_result){ .arena = arena };
+}
+
+struct ss_table *ss_result_table(struct ss_result *r, const char *name, const char *title, const struct ss_col *cols,
+				 size_t ncols)
+{
+	struct ss_table *v = one_more(r->arena, r->tables, r->ntables, &r->table_cap, sizeof(*v));
+	if (!v)
+		return NULL;
+	r->tables = v;
+	struct ss_table *t = &v[r->ntables];
+	*t = (struct ss_table){ .name = name, .title = title, .cols = cols, .ncols = ncols, .arena = r->arena };
+	t->data = SS_NEW_N(r->arena, union ss_column, ncols);
+	if (!t->data)
+		return NULL;
+	r->ntables++;
+	return t;
+}
+
+bool ss_result_note(struct ss_result *r, enum ss_severity severity, struct ss_str text)
+{
+	struct ss_note *v = one_more(r->arena, r->notes, r->nnotes, &r->note_cap, sizeof(*v));
+	if (!v || !text.p)
+		return false;
+	r->notes = v;
+	v[r->nnotes++] = (struct ss_note){ severity, text };
+	return true;
+}
+
+static size_t cell_size(enum ss_type type)
+{
+	switch (type) {
+	case SS_TYPE_STR:
+		return sizeof(struct ss_str);
+	case SS_TYPE_F64:
+	case SS_TYPE_I64:
+		return 8;
+	case SS_TYPE_BOOL:
+		return 1;
+	}
+	return 8;
+}
+
+bool ss_table_reserve(struct ss_table *t, size_t nrows)
+{
+	if (nrows <= t->cap)
+		return true;
+	for (size_t c = 0; c < t->ncols; c++) {
+		size_t size = cell_size(t->cols[c].type);
+		void *grown = ss_arena_zalloc(t->arena, nrows, size);
+		if (!grown)
+			return false;
+		/* All members of the union are pointers to the column's array. */
+		if (t->nrows)
+			memcpy(grown, t->data[c].b, t->nrows * size);
+		t->data[c].b = grown;
+	}
+	t->cap = nrows;
+	return true;
+}
+
+bool ss_table_row(struct ss_table *t)
+{
+	if (t->nrows == t->cap && !ss_table_reserve(t, t->cap ? t->cap * 2 : 16))
+		return false;
+	for (size_t c = 0; c < t->ncols; c++)
+		if (t->cols[c].type == SS_TYPE_STR)
+			t->data[c].str[t->nrows] = (struct ss_str){ "", 0 };
+	t->nrows++;
+	return true;
+}
+
+void ss_set_str(struct ss_table *t, size_t col, struct ss_str v)
+{
+	assert(col < t->ncols && t->cols[col].type == SS_TYPE_STR);
+	t->data[col].str[t->nrows - 1] = v.p ? v : (struct ss_str){ "", 0 };
+}
+
+void ss_set_f64(struct ss_table *t, size_t col, double v)
+{
+	assert(col < t->ncols && t->cols[col].type == SS_TYPE_F64);
+	t->data[col].f64[t->nrows - 1] = v;
+}
+
+void ss_set_i64(struct ss_table *t, size_t col, int64_t v)
+{
+	assert(col < t->ncols && t->cols[col].type == SS_TYPE_I64);
+	t->data[col].i64[t->nrows - 1] = v;
+}
+
+void ss_set_bool(struct ss_table *t, size_t col, bool v)
+{
+	assert(col < t->ncols && t->cols[col].type == SS_TYPE_BOOL);
+	t->data[col].b[t->nrows - 1] = v;
+}
+
+size_t ss_table_col(const struct ss_table *t, const char *id)
+{
+	for (size_t c = 0; c < t->ncols; c++)
+		if (strcmp(t->cols[c].id, id) == 0)
+			return c;
+	return SS_NPOS;
+}
+
+static bool add_prop(struct ss_table *t, struct ss_prop prop)
+{
+	struct ss_prop *v = one_more(t->arena, t->props, t->nprops, &t->prop_cap, sizeof(*v));
+	if (!v || !prop.text.p)
+		return false;
+	t->props = v;
+	v[t->nprops++] = prop;
+	return true;
+}
+
+bool ss_table_prop(struct ss_table *t, const char *id, struct ss_str text)
+{
+	return add_prop(t, (struct ss_prop){ .id = id, .value = NAN, .text = text });
+}
+
+bool ss_table_prop_num(struct ss_table *t, const char *id, const char *label, enum ss_unit unit, double value,
+		       const char *fmt)
+{
+	char buf[64];
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+	int n = snprintf(buf, sizeof(buf), fmt, value);
+#pragma GCC diagnostic pop
+	if (n < 0 || (size_t)n >= sizeof(buf))
+		n = 0;
+	struct ss_str text = ss_arena_str(t->arena, (struct ss_str){ buf, (size_t)n });
+	return add_prop(t, (struct ss_prop){ id, label, unit, value, text });
+}
+
+const struct ss_prop *ss_table_find_prop(const struct ss_table *t, const char *id)
+{
+	for (size_t i = 0; i < t->nprops; i++)
+		if (strcmp(t->props[i].id, id) == 0)
+			return &t->props[i];
+	return NULL;
+}

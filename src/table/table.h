@@ -1,0 +1,112 @@
+/*
+ * table.h - the one shape of results: named tables of typed columns, with properties and notes.
+ *
+ * A tree is a table with a column `parent` (row number, -1 for roots), a graph two tables (nodes, edges), a timeline its own struct beside the
+ * tables. Everything lives in the request's arena. Values are numbers with a unit, not text; emitters print them.
+ *
+ * Column and property ids, and the texts of properties, are those of XProf where XProf has them, so that its clients understand the answer.
+ */
+#ifndef SS_TABLE_TABLE_H
+#define SS_TABLE_TABLE_H
+
+#include "base/arena.h"
+#include "base/err.h"
+
+enum ss_type { SS_TYPE_STR, SS_TYPE_F64, SS_TYPE_I64, SS_TYPE_BOOL };
+
+/* UNIT(identifier, name in JSON) */
+#define SS_UNITS(UNIT)                                                                            \
+	UNIT(NONE, "") UNIT(PS, "ps") UNIT(NS, "ns") UNIT(US, "us") UNIT(MS, "ms") UNIT(S, "s")    \
+	UNIT(BYTES, "bytes") UNIT(MIB, "mib") UNIT(GIB, "gib") UNIT(FRAC, "frac")                  \
+	UNIT(PERCENT, "percent") UNIT(FLOPS, "flops") UNIT(GFLOP_PER_S, "gflop_per_s")             \
+	UNIT(TFLOP_PER_S, "tflop_per_s") UNIT(GIB_PER_S, "gib_per_s") UNIT(GB_PER_S, "gb_per_s")   \
+	UNIT(FLOP_PER_BYTE, "flop_per_byte") UNIT(COUNT, "count") UNIT(HTML, "html") UNIT(NJ, "nj")
+
+enum ss_unit {
+#define UNIT(id, name) SS_UNIT_##id,
+	SS_UNITS(UNIT)
+#undef UNIT
+	SS_UNIT_COUNT_
+};
+
+const char *ss_unit_name(enum ss_unit unit);
+
+struct ss_col {
+	const char *id, *label;
+	enum ss_type type;
+	enum ss_unit unit;
+	const char *doc;	/* one sentence: what it is, with its formula; NULL: the label says it all */
+	const char *role;	/* XProf's column property "role" (tooltip, interval), or NULL */
+};
+
+union ss_column {		/* one array per column, by type */
+	struct ss_str *str;
+	double *f64;		/* NaN is an empty cell */
+	int64_t *i64;
+	uint8_t *b;
+};
+
+struct ss_prop {
+	const char *id, *label;	/* label NULL: the id says it all */
+	enum ss_unit unit;
+	double value;		/* NaN when it is text only */
+	struct ss_str text;	/* as XProf prints it */
+};
+
+struct ss_table {
+	const char *name, *title;
+	const struct ss_col *cols;
+	size_t ncols, nrows, cap;
+	union ss_column *data;	/* by column */
+	struct ss_prop *props;
+	size_t nprops, prop_cap;
+	struct ss_arena *arena;
+};
+
+enum ss_severity { SS_INFO, SS_WARNING, SS_ERROR };
+
+struct ss_note {
+	enum ss_severity severity;
+	struct ss_str text;	/* for the user: what is missing or doubtful, and what to do */
+};
+
+struct ss_timeline;
+
+struct ss_result {
+	struct ss_table *tables;
+	size_t ntables, table_cap;
+	struct ss_note *notes;
+	size_t nnotes, note_cap;
+	struct ss_timeline *timeline; /* tools of kind SS_KIND_TIMELINE */
+	struct ss_arena *arena;
+};
+
+void ss_result_init(struct ss_result *r, struct ss_arena *arena);
+/*
+ * Append an empty table. `cols` must live as long as the result (static or in its arena). The pointer is good until the next
+ * table is added. NULL when memory is out.
+ */
+struct ss_table *ss_result_table(struct ss_result *r, const char *name, const char *title, const struct ss_col *cols,
+				 size_t ncols);
+bool ss_result_note(struct ss_result *r, enum ss_severity severity, struct ss_str text);
+
+/* Make room for `nrows` rows in all. */
+bool ss_table_reserve(struct ss_table *t, size_t nrows);
+/* Append a row (cells 0, "", false); its cells are set by the functions below. */
+bool ss_table_row(struct ss_table *t);
+/* Set a cell of the last row, by column number in the order of `cols`. The type must be the column's (asserted). */
+void ss_set_str(struct ss_table *t, size_t col, struct ss_str v);
+void ss_set_f64(struct ss_table *t, size_t col, double v);
+void ss_set_i64(struct ss_table *t, size_t col, int64_t v);
+void ss_set_bool(struct ss_table *t, size_t col, bool v);
+
+/* Number of the column of this id, SS_NPOS if there is none. */
+size_t ss_table_col(const struct ss_table *t, const char *id);
+
+bool ss_table_prop(struct ss_table *t, const char *id, struct ss_str text);
+/* A number with its unit; `fmt` is the printf format of one double that gives XProf's text, e.g. "%.1f%%". */
+bool ss_table_prop_num(struct ss_table *t, const char *id, const char *label, enum ss_unit unit, double value,
+		       const char *fmt);
+const struct ss_prop *ss_table_find_prop(const struct ss_table *t, const char *id);
+
+#endif

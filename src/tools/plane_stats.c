@@ -1,0 +1,64 @@
+/*
+ * plane_stats.c - what is in this profile: lines, events and summed event time of each plane.
+ *
+ * `busy_ps` is the plain sum of event durations: nested and concurrent events count more than once, so it can exceed the
+ * length of the profile. It answers "where is the data", not "how busy was the device".
+ */
+#include "tools/tool.h"
+
+enum { COL_HOST, COL_PLANE, COL_LINES, COL_EVENTS, COL_BUSY_PS, COL_DROPPED };
+
+static const struct ss_col cols[] = {
+	{ "host", "Host", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "plane", "Plane", SS_TYPE_STR, SS_UNIT_NONE, "Device, host thread pool or metadata the events belong to", NULL },
+	{ "lines", "Lines", SS_TYPE_I64, SS_UNIT_COUNT, "Threads, streams or units of the plane, derived ones included", NULL },
+	{ "events", "Events", SS_TYPE_I64, SS_UNIT_COUNT, NULL, NULL },
+	{ "busy_ps", "Summed event time", SS_TYPE_I64, SS_UNIT_PS, "Sum of all durations; nested events count repeatedly", NULL },
+	{ "dropped", "Unreadable events", SS_TYPE_I64, SS_UNIT_COUNT, NULL, NULL },
+};
+
+static bool add_plane(struct ss_table *t, const struct ss_host *h, const struct ss_plane *p)
+{
+	uint64_t events = 0, dropped = 0, busy_ps = 0;
+	for (uint32_t i = 0; i < p->nlines; i++) {
+		const struct ss_xevents *e = &p->lines[i].ev;
+		events += e->n;
+		dropped += e->dropped;
+		for (uint32_t k = 0; k < e->n; k++)
+			busy_ps += e->dur_ps[k];
+	}
+	if (!ss_table_row(t))
+		return false;
+	ss_set_str(t, COL_HOST, h->name);
+	ss_set_str(t, COL_PLANE, p->name);
+	ss_set_i64(t, COL_LINES, p->nlines);
+	ss_set_i64(t, COL_EVENTS, (int64_t)events);
+	ss_set_i64(t, COL_BUSY_PS, (int64_t)busy_ps);
+	ss_set_i64(t, COL_DROPPED, (int64_t)dropped);
+	return true;
+}
+
+static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	struct ss_table *t = ss_result_table(out, "planes", "Planes", cols, SS_COUNT(cols));
+	if (!t)
+		return ss_fail_mem(err);
+	if (!ss_model_load(q->model, err))
+		return false;
+	for (size_t i = 0; i < q->model->nhosts; i++) {
+		const struct ss_host *h = q->model->hosts[i];
+		for (uint32_t k = 0; k < h->nplanes; k++)
+			if (!add_plane(t, h, &h->planes[k]))
+				return ss_fail_mem(err);
+	}
+	return true;
+}
+
+const struct ss_tool ss_tool_plane_stats = {
+	.name = "plane_stats",
+	.title = "Plane stats",
+	.summary = "Lines, events and summed event time of each plane",
+	.kind = SS_KIND_TABLES,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS,
+	.run = run,
+};

@@ -1,0 +1,63 @@
+/*
+ * tool.h - the contract of an analysis.
+ *
+ * To add one: copy template.c, name it, declare its columns with units, write run(), add TOOL(name) to tools.def, and write
+ * docs/tools/<name>.md. That alone gives it a command, a URL, a menu entry, a page with a sortable table, CSV, and its tests.
+ *
+ * A tool reads the model and returns tables. It never sees files, HTTP or text formats, keeps no state, and gives the same answer for the
+ * same bytes and parameters.
+ */
+#ifndef SS_TOOLS_TOOL_H
+#define SS_TOOLS_TOOL_H
+
+#include "model/model.h"
+#include "table/table.h"
+
+enum ss_kind { SS_KIND_TABLES, SS_KIND_TIMELINE, SS_KIND_TREE, SS_KIND_GRAPH };
+
+enum ss_tool_flags {
+	SS_TOOL_ALL_HOSTS = 1 << 0,	/* combines hosts: "ALL_HOSTS" may be asked for */
+	SS_TOOL_ONLY_ALL_HOSTS = 1 << 1, /* with several hosts, only their combination is offered */
+	SS_TOOL_UNLISTED = 1 << 2,	/* answered when asked for, not in the list of a run's tools */
+	SS_TOOL_ONE_TABLE = 1 << 3,	/* XProf's JSON is the one table, not an array of tables */
+	SS_TOOL_OURS = 1 << 4,		/* XProf does not have it: not in its list of tools, but in ours */
+};
+
+/* A parameter of a request: k=v. */
+struct ss_param {
+	const char *name;
+	const char *values;	/* what it takes, for --help and messages: "program|category|provenance", "ms", "name" */
+	const char *preset;	/* value when absent, or NULL */
+	const char *doc;
+};
+
+struct ss_param_value {
+	struct ss_str name, value;
+};
+
+struct ss_query {
+	struct ss_model *model;	/* hosts as asked for */
+	const struct ss_param_value *params;
+	size_t nparams;
+	struct ss_arena *arena;	/* of the request: results go here */
+};
+
+struct ss_tool {
+	const char *name, *title, *summary;
+	enum ss_kind kind;
+	unsigned flags;
+	const struct ss_param *params;
+	size_t nparams;
+	/* Has the run data for it? Looks at the first host, opened but not loaded. NULL: always. */
+	bool (*present)(const struct ss_host *first);
+	bool (*run)(const struct ss_query *q, struct ss_result *out, struct ss_err *err);
+};
+
+/* All tools in the order of the list, NULL-terminated. */
+extern const struct ss_tool *const ss_tools[];
+const struct ss_tool *ss_tool_find(struct ss_str name);
+
+/* Value of a parameter: as asked for, else the tool's preset, else "". */
+struct ss_str ss_query_param(const struct ss_query *q, const struct ss_tool *tool, const char *name);
+
+#endif
