@@ -61,7 +61,8 @@ void *ss_arena_alloc(struct ss_arena *a, size_t size)
 {
 	if (size > SIZE_MAX - 2 * ALIGN)
 		return NULL;
-	size = (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+	/* Nothing is something too: NULL means that memory is out. */
+	size = size ? (size + ALIGN - 1) & ~(size_t)(ALIGN - 1) : ALIGN;
 	void *p;
 	if (size > FIRST_BLOCK / 4 && size > (size_t)(a->end - a->at)) {
 		p = own_block(a, size);

@@ -114,3 +114,31 @@ uint64_t ss_str_hash(struct ss_str a)
 	h = (h ^ w) * k;
 	return h ^ (h >> 32);
 }
+
+/* Length of the well-formed sequence at s[i], 0 if there is none (RFC 3629: no overlong forms, no surrogates). */
+static size_t utf8_length(const unsigned char *s, size_t left)
+{
+	if (s[0] < 0x80)
+		return 1;
+	size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+	if (s[0] < 0xc2 || s[0] > 0xf4 || left < n)
+		return 0;
+	for (size_t i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+bool ss_utf8_valid(struct ss_str s)
+{
+	for (size_t i = 0; i < s.n;) {
+		size_t n = utf8_length((const unsigned char *)s.p + i, s.n - i);
+		if (n == 0)
+			return false;
+		i += n;
+	}
+	return true;
+}

@@ -79,5 +79,7 @@ bool ss_str_to_u64(struct ss_str a, uint64_t *out);
 bool ss_str_to_f64(struct ss_str a, double *out);
 /* 64-bit hash, good enough for tables; not stable between versions, never shown. */
 uint64_t ss_str_hash(struct ss_str a);
+/* Is `s` well-formed UTF-8? */
+bool ss_utf8_valid(struct ss_str s);
 
 #endif

@@ -1,8 +1,6 @@
 /* out.c - the writer. Numbers are formatted by hand where timelines print millions of them. */
 #include "emit/out.h"
 
-#include "wire/pb.h"
-
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -133,7 +133,4 @@ static inline double ss_pb_double(uint64_t bits)
 /* The value of a map entry's message {1: key, 2: value}; key 0 and empty value where absent. False when malformed. */
 bool ss_pb_map_entry(struct ss_str entry, uint64_t *key, struct ss_str *value);
 
-/* Is `s` well-formed UTF-8? */
-bool ss_utf8_valid(struct ss_str s);
-
 #endif
