@@ -1,0 +1,379 @@
+/* test_base.c - strings, errors, vectors, arenas, maps, threads, files. */
+#include "unit/unit.h"
+
+#include "base/arena.h"
+#include "base/file.h"
+#include "base/map.h"
+#include "base/pool.h"
+#include "base/vec.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* --- str -------------------------------------------------------------------------------------- */
+
+static void str_compares(void **state)
+{
+	static const struct {
+		const char *a, *b;
+		bool eq, starts, ends, contains, ieq;
+		int cmp;
+	} cases[] = {
+		{ "", "", true, true, true, true, true, 0 },
+		{ "a", "", false, true, true, true, false, 1 },
+		{ "", "a", false, false, false, false, false, -1 },
+		{ "fusion.1", "fusion", false, true, false, true, false, 1 },
+		{ "fusion.1", ".1", false, false, true, true, false, 1 },
+		{ "XLA Ops", "xla ops", false, false, false, false, true, -1 },
+		{ "abc", "abd", false, false, false, false, false, -1 },
+		{ "\xff", "a", false, false, false, false, false, 1 },
+		{ "aab", "ab", false, false, true, true, false, -1 },
+	};
+	(void)state;
+	for (size_t i = 0; i < SS_COUNT(cases); i++) {
+		struct ss_str a = ss_str_from(cases[i].a), b = ss_str_from(cases[i].b);
+		int cmp = ss_str_cmp(a, b);
+
+		assert_int_equal(ss_str_eq(a, b), cases[i].eq);
+		assert_int_equal(ss_str_starts(a, b), cases[i].starts);
+		assert_int_equal(ss_str_ends(a, b), cases[i].ends);
+		assert_int_equal(ss_str_contains(a, b), cases[i].contains);
+		assert_int_equal(ss_str_ieq(a, b), cases[i].ieq);
+		assert_int_equal((cmp > 0) - (cmp < 0), cases[i].cmp);
+	}
+}
+
+static void str_finds(void **state)
+{
+	struct ss_str s = SS_STR("a/b/c");
+	(void)state;
+	assert_int_equal(ss_str_chr(s, '/'), 1);
+	assert_int_equal(ss_str_rchr(s, '/'), 3);
+	assert_int_equal(ss_str_chr(s, 'x'), SS_NPOS);
+	assert_int_equal(ss_str_rchr(SS_STR(""), '/'), SS_NPOS);
+	assert_int_equal(ss_str_find(s, SS_STR("b/")), 2);
+	assert_int_equal(ss_str_find(s, SS_STR("")), 0);
+	assert_int_equal(ss_str_find(s, SS_STR("a/b/c/d")), SS_NPOS);
+	assert_str(ss_str_sub(s, 2, 3), "b");
+	assert_str(ss_str_sub(s, 2, 99), "b/c");
+	assert_str(ss_str_sub(s, 99, 2), "");
+	assert_str(ss_str_sub((struct ss_str){ NULL, 0 }, 0, 1), "");
+}
+
+static void str_reads_integers(void **state)
+{
+	static const struct {
+		const char *text;
+		bool i_ok, u_ok;
+		int64_t i;
+		uint64_t u;
+	} cases[] = {
+		{ "0", true, true, 0, 0 },
+		{ "007", true, true, 7, 7 },
+		{ "9223372036854775807", true, true, INT64_MAX, INT64_MAX },
+		{ "9223372036854775808", false, true, 0, (uint64_t)INT64_MAX + 1 },
+		{ "-9223372036854775808", true, false, INT64_MIN, 0 },
+		{ "-9223372036854775809", false, false, 0, 0 },
+		{ "18446744073709551615", false, true, 0, UINT64_MAX },
+		{ "18446744073709551616", false, false, 0, 0 },
+		{ "", false, false, 0, 0 },
+		{ "-", false, false, 0, 0 },
+		{ "1 ", false, false, 0, 0 },
+		{ " 1", false, false, 0, 0 },
+		{ "1e3", false, false, 0, 0 },
+		{ "0x10", false, false, 0, 0 },
+	};
+	(void)state;
+	for (size_t i = 0; i < SS_COUNT(cases); i++) {
+		int64_t si = 0;
+		uint64_t ui = 0;
+
+		assert_int_equal(ss_str_to_i64(ss_str_from(cases[i].text), &si), cases[i].i_ok);
+		assert_true(si == cases[i].i);
+		assert_int_equal(ss_str_to_u64(ss_str_from(cases[i].text), &ui), cases[i].u_ok);
+		assert_true(ui == cases[i].u);
+	}
+}
+
+static void str_reads_floats(void **state)
+{
+	double d = 7;
+	(void)state;
+	assert_true(ss_str_to_f64(SS_STR("82.4988"), &d) && d == 82.4988);
+	assert_true(ss_str_to_f64(SS_STR("-1e-3"), &d) && d == -1e-3);
+	d = 7;
+	assert_false(ss_str_to_f64(SS_STR(""), &d));
+	assert_false(ss_str_to_f64(SS_STR("1.5ms"), &d));
+	assert_false(ss_str_to_f64(SS_STR(" 1"), &d));
+	assert_false(ss_str_to_f64(SS_STR("."), &d));
+	assert_true(d == 7);
+}
+
+static void str_hashes_by_content(void **state)
+{
+	char a[64], b[64];
+	(void)state;
+	for (size_t n = 0; n < 40; n++) {
+		memset(a, 'x', sizeof(a));
+		memset(b, 'x', sizeof(b));
+		b[n] = 'y';	/* beyond the string: must not count */
+		struct ss_str sa = { a, n }, sb = { b, n };
+		assert_true(ss_str_hash(sa) == ss_str_hash(sb));
+		if (n) {
+			b[n - 1] = 'z';
+			assert_true(ss_str_hash(sa) != ss_str_hash(sb));
+		}
+	}
+}
+
+/* --- err -------------------------------------------------------------------------------------- */
+
+static void err_keeps_the_first(void **state)
+{
+	struct ss_err err = { 0 };
+	(void)state;
+	assert_false(ss_fail(&err, SS_EFORMAT, "bad byte at %d", 7));
+	assert_false(ss_fail(&err, SS_EIO, "later"));
+	assert_int_equal(err.code, SS_EFORMAT);
+	assert_string_equal(err.text, "bad byte at 7");
+	assert_false(ss_fail(NULL, SS_EIO, "nobody listens"));
+	err = (struct ss_err){ 0 };
+	assert_false(ss_fail_mem(&err));
+	assert_int_equal(err.code, SS_ENOMEM);
+}
+
+static void err_clips_long_texts(void **state)
+{
+	struct ss_err err = { 0 };
+	char big[2000];
+	(void)state;
+	memset(big, 'x', sizeof(big) - 1);
+	big[sizeof(big) - 1] = '\0';
+	ss_fail(&err, SS_EIO, "%s", big);
+	assert_int_equal(strlen(err.text), sizeof(err.text) - 1);
+}
+
+/* --- vec -------------------------------------------------------------------------------------- */
+
+static void vec_grows(void **state)
+{
+	SS_VEC(uint32_t) v = { 0 };
+	(void)state;
+	for (uint32_t i = 0; i < 100000; i++)
+		assert_true(ss_vec_push(&v, i * 3));
+	assert_int_equal(v.n, 100000);
+	for (uint32_t i = 0; i < 100000; i++)
+		assert_true(v.v[i] == i * 3);
+	ss_vec_free(&v);
+	assert_null(v.v);
+	assert_int_equal(v.n, 0);
+}
+
+static void vec_refuses_what_cannot_be(void **state)
+{
+	SS_VEC(uint64_t) v = { 0 };
+	(void)state;
+	assert_false(ss_vec_reserve(&v, SIZE_MAX / 4));
+	assert_null(v.v);
+	assert_int_equal(v.cap, 0);
+}
+
+/* --- arena ------------------------------------------------------------------------------------ */
+
+static void arena_hands_out_aligned_memory(void **state)
+{
+	struct ss_arena a = { 0 };
+	unsigned char *prev = NULL;
+	(void)state;
+	for (size_t n = 0; n < 3000; n += 7) {
+		unsigned char *p = ss_arena_alloc(&a, n);
+
+		assert_non_null(p);
+		assert_int_equal((uintptr_t)p % 16, 0);
+		memset(p, 0xa5, n);
+		if (prev && n > 7)
+			assert_int_equal(prev[n - 8], 0xa5);
+		prev = p;
+	}
+	assert_non_null(ss_arena_alloc(&a, 10u << 20));
+	assert_true(a.used_bytes >= 10u << 20);
+	ss_arena_release(&a);
+	assert_int_equal(a.used_bytes, 0);
+	assert_non_null(ss_arena_alloc(&a, 1));
+	ss_arena_release(&a);
+}
+
+static void arena_clears_and_checks(void **state)
+{
+	struct ss_arena a = { 0 };
+	(void)state;
+	for (int round = 0; round < 3; round++) {
+		unsigned char *p = ss_arena_zalloc(&a, 33, 7);
+
+		assert_non_null(p);
+		for (int i = 0; i < 33 * 7; i++)
+			assert_int_equal(p[i], 0);
+		memset(p, 0xff, 33 * 7);
+	}
+	assert_null(ss_arena_zalloc(&a, SIZE_MAX / 2, 3));
+	assert_null(ss_arena_alloc(&a, SIZE_MAX - 8));
+	ss_arena_release(&a);
+}
+
+static void arena_copies_strings(void **state)
+{
+	struct ss_arena a = { 0 };
+	char source[] = "volatile";
+	struct ss_str s = ss_arena_str(&a, ss_str_from(source));
+	(void)state;
+	source[0] = 'X';
+	assert_str(s, "volatile");
+	assert_int_equal(s.p[s.n], '\0');
+	s = ss_arena_str(&a, SS_STR(""));
+	assert_non_null(s.p);
+	assert_int_equal(s.p[0], '\0');
+	assert_str(ss_arena_printf(&a, "%s-%d", "fusion", 42), "fusion-42");
+	ss_arena_release(&a);
+}
+
+/* --- map -------------------------------------------------------------------------------------- */
+
+static void u64map_keeps_every_key(void **state)
+{
+	struct ss_u64map m = { 0 };
+	(void)state;
+	assert_int_equal(ss_u64map_get(&m, 0), SS_NONE);
+	for (uint32_t i = 0; i < 50000; i++)	/* keys that collide in their low bits, 0 and ~0 among them */
+		assert_int_equal(ss_u64map_add(&m, (uint64_t)i << 32, i), i);
+	assert_int_equal(ss_u64map_add(&m, UINT64_MAX, 7), 7);
+	assert_int_equal(ss_u64map_add(&m, UINT64_MAX, 8), 7);
+	assert_true(ss_u64map_put(&m, UINT64_MAX, 9));
+	assert_int_equal(ss_u64map_get(&m, UINT64_MAX), 9);
+	for (uint32_t i = 0; i < 50000; i++)
+		assert_int_equal(ss_u64map_get(&m, (uint64_t)i << 32), i);
+	assert_int_equal(ss_u64map_get(&m, 1), SS_NONE);
+	assert_int_equal(m.n, 50001);
+	ss_u64map_free(&m);
+	assert_int_equal(ss_u64map_get(&m, 0), SS_NONE);
+}
+
+static void strmap_interns(void **state)
+{
+	struct ss_strmap m = { 0 };
+	static char names[20000][16];
+	(void)state;
+	assert_int_equal(ss_strmap_get(&m, SS_STR("a")), SS_NONE);
+	for (uint32_t i = 0; i < 20000; i++) {
+		snprintf(names[i], sizeof(names[i]), "op.%u", i);
+		assert_int_equal(ss_strmap_add(&m, ss_str_from(names[i])), i);
+	}
+	assert_int_equal(ss_strmap_add(&m, SS_STR("op.77")), 77);
+	assert_int_equal(m.n, 20000);
+	assert_str(m.keys[19999], "op.19999");
+	assert_int_equal(ss_strmap_add(&m, SS_STR("")), 20000);
+	assert_int_equal(ss_strmap_get(&m, SS_STR("")), 20000);
+	assert_int_equal(ss_strmap_get(&m, SS_STR("op")), SS_NONE);
+	ss_strmap_free(&m);
+}
+
+/* --- pool ------------------------------------------------------------------------------------- */
+
+static bool mark(void *arg, size_t i, struct ss_err *err)
+{
+	(void)err;
+	((unsigned char *)arg)[i]++;
+	return true;
+}
+
+static bool fail_from(void *arg, size_t i, struct ss_err *err)
+{
+	atomic_fetch_add((atomic_size_t *)arg, 1);
+	return i < 10 || ss_fail(err, SS_EFORMAT, "piece %zu", i);
+}
+
+static void pool_does_each_piece_once(void **state)
+{
+	static unsigned char done[1000];
+	(void)state;
+	for (unsigned threads = 0; threads < 20; threads += 3) {
+		memset(done, 0, sizeof(done));
+		assert_ok(ss_parallel(SS_COUNT(done), threads, mark, done, &err));
+		for (size_t i = 0; i < SS_COUNT(done); i++)
+			assert_int_equal(done[i], 1);
+	}
+	assert_ok(ss_parallel(0, 0, mark, NULL, &err));
+}
+
+static void pool_reports_and_stops(void **state)
+{
+	atomic_size_t runs = 0;
+	struct ss_err first = { 0 };
+	(void)state;
+	assert_false(ss_parallel(1000000, 1, fail_from, &runs, &first));
+	assert_string_equal(first.text, "piece 10");
+	assert_int_equal(runs, 11);
+	runs = 0;
+	assert_fails(ss_parallel(1000000, 8, fail_from, &runs, &err), SS_EFORMAT);
+	assert_true(runs < 1000000);
+}
+
+/* --- file ------------------------------------------------------------------------------------- */
+
+static void file_maps(void **state)
+{
+	char path[] = "/tmp/stepscope-unit-XXXXXX";
+	int fd = mkstemp(path);
+	struct ss_file f;
+	(void)state;
+	assert_true(fd >= 0);
+	assert_ok(ss_file_open(&f, path, &err));	/* empty */
+	assert_int_equal(f.bytes.n, 0);
+	ss_file_close(&f);
+	assert_int_equal(write(fd, "12345", 5), 5);
+	assert_ok(ss_file_open(&f, path, &err));
+	assert_str(f.bytes, "12345");
+	assert_false(ss_file_changed(&f, path));
+	ss_file_forget(&f, f.bytes);
+	assert_str(f.bytes, "12345");
+	assert_int_equal(write(fd, "6", 1), 1);
+	assert_true(ss_file_changed(&f, path));
+	close(fd);
+	unlink(path);
+	assert_true(ss_file_changed(&f, path));
+	ss_file_close(&f);
+}
+
+static void file_refuses(void **state)
+{
+	struct ss_file f;
+	(void)state;
+	assert_fails(ss_file_open(&f, "/nowhere/at all", &err), SS_ENOTFOUND);
+	assert_fails(ss_file_open(&f, "/tmp", &err), SS_EIO);
+	assert_fails(ss_file_open(&f, "/dev/null", &err), SS_EIO);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(str_compares),
+		cmocka_unit_test(str_finds),
+		cmocka_unit_test(str_reads_integers),
+		cmocka_unit_test(str_reads_floats),
+		cmocka_unit_test(str_hashes_by_content),
+		cmocka_unit_test(err_keeps_the_first),
+		cmocka_unit_test(err_clips_long_texts),
+		cmocka_unit_test(vec_grows),
+		cmocka_unit_test(vec_refuses_what_cannot_be),
+		cmocka_unit_test(arena_hands_out_aligned_memory),
+		cmocka_unit_test(arena_clears_and_checks),
+		cmocka_unit_test(arena_copies_strings),
+		cmocka_unit_test(u64map_keeps_every_key),
+		cmocka_unit_test(strmap_interns),
+		cmocka_unit_test(pool_does_each_piece_once),
+		cmocka_unit_test(pool_reports_and_stops),
+		cmocka_unit_test(file_maps),
+		cmocka_unit_test(file_refuses),
+	};
+	return RUN_TESTS(tests);
+}
