@@ -1,0 +1,32 @@
+/*
+ * drive.h - open a profile from memory and run every registered tool on it, as the server does.
+ */
+#ifndef SS_TESTS_DRIVE_H
+#define SS_TESTS_DRIVE_H
+
+#include "tools/tool.h"
+
+struct drive {
+	struct ss_host host;
+	struct ss_model model;
+};
+
+/* Bytes stay with the caller. */
+bool drive_open(struct drive *d, struct ss_str bytes, struct ss_err *err);
+void drive_close(struct drive *d);
+/* Run the tool; *digest tells two answers apart. */
+bool drive_run(struct drive *d, const struct ss_tool *tool, uint64_t *digest, struct ss_err *err);
+
+/* The profiles below `dir` of at most `max_bytes`, by path; each in memory of exactly its size. */
+struct sample {
+	char path[512];
+	struct ss_str bytes;
+};
+struct samples {
+	struct sample *v;
+	size_t n;
+};
+struct samples samples_load(const char *dir, size_t max_bytes);
+void samples_free(struct samples *s);
+
+#endif
