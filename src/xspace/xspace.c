@@ -11,6 +11,16 @@
 
 #include <stdlib.h>
 
+/*
+ * What the index may take: entries of a few bytes each, of which an honest profile has few, must not multiply the file.
+ * Beyond it entries are left out, and a note says how many.
+ */
+#define INDEX_FLOOR ((uint64_t)64 << 20)
+#define INDEX_PER_FILE_BYTE 4
+#define PLANE_COST 1024		/* bytes a plane takes here and in the model */
+#define LINE_COST 512		/* the same of a line */
+#define MAX_NOTES 20
+
 /* Where a plane's, or the file's, top level stops making sense. */
 static uint64_t position(const struct ss_xspace *x, const uint8_t *at)
 {
@@ -19,13 +29,12 @@ static uint64_t position(const struct ss_xspace *x, const uint8_t *at)
 
 static bool note(struct ss_xspace *x, struct ss_str text, struct ss_err *err)
 {
-	struct ss_str *grown = SS_NEW_N(&x->arena, struct ss_str, x->nnotes + 1);
-	if (!grown || !text.p)
+	if (!x->notes)
+		x->notes = SS_NEW_N(&x->arena, struct ss_str, MAX_NOTES);
+	if (!x->notes || !text.p)
 		return ss_fail_mem(err);
-	if (x->nnotes)
-		memcpy(grown, x->notes, x->nnotes * sizeof(*grown));
-	grown[x->nnotes++] = text;
-	x->notes = grown;
+	if (x->nnotes < MAX_NOTES)
+		x->notes[x->nnotes++] = text;
 	return true;
 }
 
@@ -116,7 +125,19 @@ static struct counts count_plane(struct ss_str body)
 	return n;
 }
 
-static void fill_plane(struct ss_xplane *p)
+/* How many of `n` entries of `cost` bytes still fit the index; what does not fit is added to *left_out. */
+static uint32_t afford(struct ss_xspace *x, uint32_t n, uint64_t cost, uint64_t *left_out)
+{
+	uint64_t limit = INDEX_FLOOR + INDEX_PER_FILE_BYTE * (uint64_t)x->file.bytes.n;
+	uint64_t room = limit > x->index_bytes ? (limit - x->index_bytes) / cost : 0;
+	uint32_t fit = n <= room ? n : (uint32_t)room;
+	x->index_bytes += fit * cost;
+	*left_out += n - fit;
+	return fit;
+}
+
+/* Fills the arrays of a plane, which have room for `n`. */
+static void fill_plane(struct ss_xplane *p, struct counts n)
 {
 	struct ss_pb c = ss_pb_lenient(p->body);
 	struct ss_pb_field f;
@@ -129,16 +150,22 @@ static void fill_plane(struct ss_xplane *p)
 			p->name = f.bytes;
 			break;
 		case PB_LEN(XPLANE_LINES):
+			if (p->nlines == n.lines)
+				break;
 			read_line(&p->lines[p->nlines], f.bytes);
 			p->lines[p->nlines++].cut = c.cut;
 			break;
 		case PB_LEN(XPLANE_EVENT_METADATA):
+			if (p->nevent_meta == n.event_meta)
+				break;
 			if (read_event_meta(&p->event_meta[p->nevent_meta], f.bytes))
 				p->nevent_meta++;
 			else
 				p->bad = true;
 			break;
 		case PB_LEN(XPLANE_STAT_METADATA):
+			if (p->nstat_meta == n.stat_meta)
+				break;
 			if (read_stat_meta(&p->stat_meta[p->nstat_meta], f.bytes))
 				p->nstat_meta++;
 			else
@@ -179,17 +206,27 @@ static bool index_ids(struct ss_arena *a, struct ss_u64map *map, uint32_t **dire
 static bool index_plane(struct ss_xspace *x, struct ss_xplane *p, struct ss_err *err)
 {
 	struct counts n = count_plane(p->body);
+	uint64_t left_out = 0;
+	/* An entry costs twice its size: growing hash tables hold up to as much again. */
+	n.stat_meta = afford(x, n.stat_meta, 2 * sizeof(*p->stat_meta), &left_out);
+	n.event_meta = afford(x, n.event_meta, 2 * sizeof(*p->event_meta), &left_out);
+	n.lines = afford(x, n.lines, LINE_COST, &left_out);
 	p->lines = SS_NEW_N(&x->arena, struct ss_xline, n.lines);
 	p->event_meta = SS_NEW_N(&x->arena, struct ss_xevent_meta, n.event_meta);
 	p->stat_meta = SS_NEW_N(&x->arena, struct ss_xstat_meta, n.stat_meta);
 	if (!p->lines || !p->event_meta || !p->stat_meta)
 		return ss_fail_mem(err);
-	fill_plane(p);
+	fill_plane(p, n);
 	if (!index_ids(&x->arena, &p->event_meta_by_id, &p->event_meta_direct, &p->nevent_meta_direct,
 		       p->event_meta, p->nevent_meta, sizeof(*p->event_meta)) ||
 	    !index_ids(&x->arena, &p->stat_meta_by_id, &p->stat_meta_direct, &p->nstat_meta_direct,
 		       p->stat_meta, p->nstat_meta, sizeof(*p->stat_meta)))
 		return ss_fail_mem(err);
+	if (left_out &&
+	    !note(x, ss_arena_printf(&x->arena, "'" SS_FMT "': plane '" SS_FMT "' holds more lines and names than %llu bytes "
+				     "of profile can have; %llu are left out", SS_ARG(x->path), SS_ARG(p->name),
+				     (unsigned long long)x->file.bytes.n, (unsigned long long)left_out), err))
+		return false;
 	for (uint32_t i = 0; i < p->nstat_meta; i++)
 		p->has_stat[p->stat_meta[i].stat / 64] |= UINT64_C(1) << (p->stat_meta[i].stat % 64);
 	if (p->bad &&
@@ -236,13 +273,16 @@ static struct top_counts count_top(struct ss_str bytes)
 	return n;
 }
 
-static bool fill_top(struct ss_xspace *x, struct ss_err *err)
+/* Fills the arrays of the file, which have room for `n`. */
+static bool fill_top(struct ss_xspace *x, struct top_counts n, struct ss_err *err)
 {
 	struct ss_pb c = ss_pb_lenient(x->file.bytes);
 	struct ss_pb_field f;
 	while (ss_pb_next(&c, &f)) {
 		switch (f.key) {
 		case PB_LEN(XSPACE_PLANES):
+			if (x->nplanes == n.planes)
+				break;
 			x->planes[x->nplanes].body = f.bytes;
 			x->planes[x->nplanes++].cut = c.cut;
 			break;
@@ -279,13 +319,19 @@ static bool index_file(struct ss_xspace *x, struct ss_err *err)
 	if (!n.any)
 		return ss_fail(err, SS_EFORMAT, "'" SS_FMT "' is not a profile: no XSpace field can be read at its start",
 			       SS_ARG(x->path));
+	uint64_t left_out = 0;
+	n.planes = afford(x, n.planes, PLANE_COST, &left_out);
 	x->planes = SS_NEW_N(&x->arena, struct ss_xplane, n.planes);
 	x->hostnames = SS_NEW_N(&x->arena, struct ss_str, n.hostnames);
 	x->errors = SS_NEW_N(&x->arena, struct ss_str, n.errors);
 	x->warnings = SS_NEW_N(&x->arena, struct ss_str, n.warnings);
 	if (!x->planes || !x->hostnames || !x->errors || !x->warnings)
 		return ss_fail_mem(err);
-	if (!fill_top(x, err))
+	if (!fill_top(x, n, err))
+		return false;
+	if (left_out && !note(x, ss_arena_printf(&x->arena, "'" SS_FMT "': %llu planes are left out, more than %llu bytes of profile "
+						 "can have", SS_ARG(x->path), (unsigned long long)left_out,
+						 (unsigned long long)x->file.bytes.n), err))
 		return false;
 	for (uint32_t i = 0; i < x->nplanes; i++)
 		if (!index_plane(x, &x->planes[i], err))

@@ -83,6 +83,7 @@ struct ss_xspace {
 	int64_t origin_ns;
 	struct ss_str *notes;		/* what could not be read, for the user */
 	uint32_t nnotes;
+	uint64_t index_bytes;		/* what planes, lines and metadata take, against the bound in xspace.c */
 	struct ss_arena arena;
 };
 
