@@ -229,12 +229,24 @@ static bool index_plane(struct ss_xspace *x, struct ss_xplane *p, struct ss_err 
 		return false;
 	for (uint32_t i = 0; i < p->nstat_meta; i++)
 		p->has_stat[p->stat_meta[i].stat / 64] |= UINT64_C(1) << (p->stat_meta[i].stat % 64);
-	if (p->bad &&
-	    !note(x, ss_arena_printf(&x->arena, "'" SS_FMT "': plane '" SS_FMT "' at byte %llu is malformed; "
-				     "what stands before the damage is shown", SS_ARG(x->path), SS_ARG(p->name),
-				     (unsigned long long)position(x, (const uint8_t *)p->body.p)), err))
-		return false;
 	return true;
+}
+
+/* A hostile file holds a malformed plane every three bytes: name the first, count the others. */
+static bool note_bad_planes(struct ss_xspace *x, struct ss_err *err)
+{
+	const uint32_t named = 8;
+	uint32_t bad = 0;
+	for (uint32_t i = 0; i < x->nplanes; i++) {
+		const struct ss_xplane *p = &x->planes[i];
+		if (p->bad && bad++ < named &&
+		    !note(x, ss_arena_printf(&x->arena, "'" SS_FMT "': plane '" SS_FMT "' at byte %llu is malformed; "
+					     "what stands before the damage is shown", SS_ARG(x->path), SS_ARG(p->name),
+					     (unsigned long long)position(x, (const uint8_t *)p->body.p)), err))
+			return false;
+	}
+	return bad <= named || note(x, ss_arena_printf(&x->arena, "'" SS_FMT "': %u more planes are malformed",
+						       SS_ARG(x->path), bad - named), err);
 }
 
 /* Timestamps that overflow 63 bits once in ps are absolute; then the smallest becomes the origin. */
@@ -337,7 +349,7 @@ static bool index_file(struct ss_xspace *x, struct ss_err *err)
 		if (!index_plane(x, &x->planes[i], err))
 			return false;
 	x->origin_ns = find_origin(x);
-	return true;
+	return note_bad_planes(x, err);
 }
 
 static bool open_common(struct ss_xspace *x, const char *name, struct ss_err *err)
