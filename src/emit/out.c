@@ -30,11 +30,11 @@ char *ss_out_room_slow(struct ss_out *o, size_t n)
 		if (o->refused)
 			return NULL;
 	}
-	if (o->cap - o->n < n) {
+	if (o->cap - o->n <= n) {
 		size_t cap = o->cap ? o->cap : BUFFER;
-		while (cap - o->n < n && cap <= SIZE_MAX / 4)
+		while (cap - o->n <= n && cap <= SIZE_MAX / 4)
 			cap *= 2;
-		char *grown = cap - o->n < n ? NULL : realloc(o->buf, cap);
+		char *grown = cap - o->n <= n ? NULL : realloc(o->buf, cap);
 		if (!grown) {
 			o->no_memory = true;
 			return NULL;

@@ -30,7 +30,7 @@ void ss_out_free(struct ss_out *o);
 char *ss_out_room_slow(struct ss_out *o, size_t n);
 static inline char *ss_out_room(struct ss_out *o, size_t n)
 {
-	return o->cap - o->n >= n ? o->buf + o->n : ss_out_room_slow(o, n);
+	return o->cap - o->n > n ? o->buf + o->n : ss_out_room_slow(o, n);
 }
 
 static inline void ss_out_str(struct ss_out *o, struct ss_str s)
