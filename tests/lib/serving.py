@@ -76,6 +76,14 @@ class Server:
             fields = f.read().rsplit(')', 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
 
+    def cpu_ns(self):
+        """The same, exactly, for servers whose threads are all still there."""
+        total, folder = 0, f'/proc/{self.proc.pid}/task'
+        for task in os.listdir(folder):
+            with open(f'{folder}/{task}/schedstat') as f:
+                total += int(f.read().split()[0])
+        return total
+
     def peak_kb(self):
         with open(f'/proc/{self.proc.pid}/status') as f:
             for line in f:

@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""stepscope, XProf 2.24.2 and the floor on the same files in the same run: CPU time, peak memory, ratios.
+
+    bench.py [--quick] [--events 1,5,20] [--only TEXT] [--no-peer] [--json FILE]
+
+Inputs are made by gen_xspace and kept below ~/.cache/stepscope/bench. Each figure is CPU time, user and system, or peak resident memory:
+
+  cold        a fresh process: stepscope's whole process, started by the shell, from the file to the last byte of XProf's JSON;
+              XProf's call alone, in a fresh directory, without the time to import its package
+  warm        one more answer of a running server over HTTP, mean of many; XProf: the second call in one process, without HTTP
+  first       from starting the server to its first answer (the list of runs)
+  floor       a naive walk over every event and stat of the file, which builds nothing
+
+stepscope is measured three times and the median taken, XProf, which is slow, once.
+"""
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(ROOT, 'tests', 'lib'))
+import serving
+
+CACHE = os.path.join(os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache'), 'stepscope')
+BUILD = os.path.join(ROOT, 'build', 'bench')
+BIN = os.path.join(ROOT, 'build', 'stepscope')
+XPROF = os.path.join(CACHE, 'venv-xprof', 'bin', 'python')
+RUN, HOST = 'scale', 'vm'
+
+# name, tool, options of the query; begin and end are shares of the profile's length
+COLD = [('trace_viewer@ full', 'trace_viewer@'), ('overview_page', 'overview_page'),
+        ('framework_op_stats', 'framework_op_stats'), ('input_pipeline_analyzer', 'input_pipeline_analyzer')]
+WARM = [('trace_viewer@ full', 'trace_viewer@', None), ('trace_viewer@ 10 ms window', 'trace_viewer@', 10.0),
+        ('trace_viewer@ 1 ms window', 'trace_viewer@', 1.0), ('overview_page', 'overview_page', None),
+        ('framework_op_stats', 'framework_op_stats', None),
+        ('input_pipeline_analyzer', 'input_pipeline_analyzer', None)]
+# XProf's op statistics take 2.1 kB of memory an event, its trace viewer 0.6
+PEER_BYTES_PER_EVENT = {'trace_viewer@': 700, 'other': 2200}
+
+
+# --- Inputs -------------------------------------------------------------------------------------
+
+def compile_c(name, *flags):
+    source, out = os.path.join(ROOT, 'bench', name + '.c'), os.path.join(BUILD, name)
+    if not os.path.exists(out) or os.path.getmtime(out) < os.path.getmtime(source):
+        os.makedirs(BUILD, exist_ok=True)
+        subprocess.run(['cc', '-std=c11', '-D_DEFAULT_SOURCE', '-O2', source, '-o', out, *flags], check=True)
+    return out
+
+
+def make_input(generator, events):
+    """A log directory with one profile of so many events; made anew when the generator has changed."""
+    with open(generator, 'rb') as f:
+        version = hashlib.sha256(f.read()).hexdigest()[:12]
+    logdir = os.path.join(CACHE, 'bench', f'{events}-{version}')
+    path = os.path.join(logdir, 'plugins', 'profile', RUN, HOST + '.xplane.pb')
+    if not os.path.exists(path):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        subprocess.run([generator, path + '.part', str(events)], check=True, stdout=subprocess.DEVNULL)
+        os.rename(path + '.part', path)
+    with open(path, 'rb', buffering=0) as f:    # into the page cache, for everybody
+        while f.read(1 << 24):
+            pass
+    return logdir, path
+
+
+# --- Measuring ----------------------------------------------------------------------------------
+
+def run_json(argv, **more):
+    done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+    if done.returncode:
+        raise RuntimeError(f'{argv[0]} {argv[1]}: status {done.returncode}: {done.stderr.strip()[-300:]}')
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def floor(path):
+    runs = [run_json([compile_c('floor_walk'), path]) for _ in range(3)]
+    return {'cpu_s': statistics.median(r['cpu_s'] for r in runs), 'events': runs[0]['events']}
+
+
+def ours_cold(path, tool):
+    command = [compile_c('measure'), BIN, 'tool', tool, path, '--format', 'xprof']
+    runs = [run_json(command) for _ in range(3)]
+    if any(r['status'] for r in runs):
+        raise RuntimeError(f'stepscope tool {tool}: status {runs[0]["status"]}')
+    return {'cpu_s': statistics.median(r['cpu_s'] for r in runs), 'peak_kb': max(r['peak_kb'] for r in runs)}
+
+
+def window(tool, width_ms, begin_ms):
+    query = {'run': RUN, 'tag': tool, 'host': HOST}
+    if tool.startswith('trace_viewer'):
+        query['resolution'] = '8000'
+    if width_ms:
+        query.update(start_time_ms=f'{begin_ms:.3f}', end_time_ms=f'{begin_ms + width_ms:.3f}')
+    return query
+
+
+def ours_warm(server, tool, width_ms):
+    """Mean CPU of one answer; windows move, so that no answer is the one before."""
+    def ask(i):
+        status, body = server.get(serving.DATA, window(tool, width_ms, 100 + 7.3 * i), {'Accept-Encoding': 'identity'})
+        if status != 200:
+            raise RuntimeError(f'{tool}: HTTP {status}: {body[:200]!r}')
+        return len(body)
+    ask(0)
+    before, n = server.cpu_s(), 0
+    while n < 20 or (n < 400 and server.cpu_s() - before < 0.5):
+        n += 1
+        size = ask(n % 100)
+    return {'cpu_s': (server.cpu_s() - before) / n, 'bytes': size}
+
+
+def peer_call(path, tool, options=None):
+    """XProf on a copy of the log directory of its own: it writes caches beside the profile."""
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(BUILD)) as scratch:
+        folder = os.path.join(scratch, 'plugins', 'profile', RUN)
+        os.makedirs(folder)
+        try:
+            os.link(path, os.path.join(folder, HOST + '.xplane.pb'))
+        except OSError:         # another file system
+            shutil.copy(path, folder)
+        argv = [XPROF, os.path.join(ROOT, 'bench', 'xprof_tool.py'), scratch, tool, json.dumps(options or {})]
+        return run_json(argv)
+
+
+def first_answer(command, logdir):
+    with serving.Server(command, logdir, 120) as server:
+        server.get('/data/plugin/profile/runs')
+        return {'cpu_s': server.cpu_ns() * 1e-9, 'peak_kb': server.peak_kb()}
+
+
+def available_bytes():
+    with open('/proc/meminfo') as f:
+        for line in f:
+            if line.startswith('MemAvailable:'):
+                return int(line.split()[1]) * 1024
+    return 0
+
+
+# --- Reporting ----------------------------------------------------------------------------------
+
+class Report:
+    """Prints a line as soon as it is measured, and keeps all for --json."""
+
+    def __init__(self):
+        self.rows = []
+        self.below = 0
+
+    def head(self, text):
+        print(f'\n{text}\n{"case":44} {"stepscope":>12} {"XProf":>12} {"ratio":>8}   remarks', flush=True)
+
+    def row(self, events, case, metric, ours, peer, want=None, remark=''):
+        """`want`: ours must be at most peer / want, or, as ('x', n), at most n."""
+        ratio = peer / ours if peer and ours else None
+        good = None
+        if isinstance(want, tuple):
+            good = ours <= want[1]
+        elif want and ratio:
+            good = ratio >= want
+        self.rows.append(dict(events=events, case=case, metric=metric, ours=ours, peer=peer, ratio=ratio, good=good))
+        self.below += good is False
+        marks = {None: '', True: 'ok', False: 'MISSED'}
+        wanted = f'(target 1/{want})' if want and not isinstance(want, tuple) else ''
+        fmt = (lambda v: f'{v * 1e3:.2f} ms') if metric == 'cpu_s' else (lambda v: f'{v / 1024:.1f} MB')
+        print(f'{case:44} {fmt(ours):>12} {fmt(peer) if peer else "-":>12} '
+              f'{"1/%.0f" % ratio if ratio else "-":>8}   {remark} {wanted} {marks[good]}'.rstrip(), flush=True)
+
+
+def bench_cold(report, events, path, size, base, peers, only):
+    for name, tool in COLD:
+        case = f'{name}, cold'
+        if only not in case:
+            continue
+        ours = ours_cold(path, tool)
+        peer = {}
+        kind = tool if tool in PEER_BYTES_PER_EVENT else 'other'
+        if peers and events * PEER_BYTES_PER_EVENT[kind] < available_bytes():
+            peer = peer_call(path, tool)
+        elif peers:
+            print(f'  ({case}: XProf would need {events * PEER_BYTES_PER_EVENT[kind] / 1e9:.0f} GB of memory; not run)')
+        report.row(events, case + ', CPU', 'cpu_s', ours['cpu_s'], peer.get('cold_cpu_s'), 50,
+                   f'{ours["cpu_s"] / base["cpu_s"]:.1f}x the floor,')
+        report.row(events, case + ', memory', 'peak_kb', ours['peak_kb'], peer.get('peak_kb'),
+                   ('x', 1.5 * size / 1024), f'{ours["peak_kb"] * 1024 / size:.2f}x the file (target 1.5x)')
+
+
+def bench_warm(report, events, logdir, path, peers, only):
+    cases = [c for c in WARM if only in f'{c[0]}, warm']
+    if not cases:
+        return
+    with serving.Server(f'{BIN} serve --logdir {{logdir}} --port {{port}}', logdir, 120) as server:
+        for name, tool, width_ms in cases:
+            ours, peer = ours_warm(server, tool, width_ms), {}
+            kind = tool if tool in PEER_BYTES_PER_EVENT else 'other'
+            if peers and events * PEER_BYTES_PER_EVENT[kind] < available_bytes():
+                options = {'start_time_ms': '300.0', 'end_time_ms': str(300.0 + width_ms)} if width_ms else {}
+                peer = peer_call(path, tool, options)
+            report.row(events, f'{name}, warm, CPU', 'cpu_s', ours['cpu_s'], peer.get('warm_cpu_s'), 50,
+                       f'{ours["bytes"] / 1e6:.2f} MB,')
+        print(f'{"server after all of these":44} {server.peak_kb() / 1024:9.1f} MB')
+
+
+def bench_start(report, events, logdir, peers, only):
+    if only not in 'server start to first answer':
+        return
+    ours = [first_answer(f'{BIN} serve --logdir {{logdir}} --port {{port}}', logdir) for _ in range(3)]
+    peer = {}
+    if peers:
+        with tempfile.TemporaryDirectory(dir=os.path.dirname(BUILD)) as scratch:
+            copy = os.path.join(scratch, 'logs')
+            shutil.copytree(logdir, copy, copy_function=os.link)
+            grpc = serving.free_port()
+            peer = first_answer(f'{XPROF} -m xprof.server --logdir {{logdir}} --port {{port}} --grpc_port {grpc}', copy)
+    report.row(events, 'server start to first answer, CPU', 'cpu_s', statistics.median(o['cpu_s'] for o in ours),
+               peer.get('cpu_s'), 50)
+    report.row(events, 'server start to first answer, memory', 'peak_kb', max(o['peak_kb'] for o in ours),
+               peer.get('peak_kb'), 9)
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument('--quick', action='store_true', help='1 million events only')
+    ap.add_argument('--events', default='1,5,20', help='millions of events, comma separated')
+    ap.add_argument('--only', default='', help='cases whose name contains this')
+    ap.add_argument('--no-peer', action='store_true', help='stepscope and the floor alone')
+    ap.add_argument('--json', help='write all figures to this file')
+    args = ap.parse_args()
+    millions = [1.0] if args.quick else [float(m) for m in args.events.split(',')]
+    peers = not args.no_peer
+    if peers and not os.path.exists(XPROF):
+        sys.exit('XProf is not installed: scripts/bootstrap xprof')
+    generator = compile_c('gen_xspace', '-lm')
+    report = Report()
+    for m in millions:
+        events = int(m * 1e6)
+        logdir, path = make_input(generator, events)
+        size, base = os.path.getsize(path), floor(path)
+        report.head(f'{base["events"]:,} events, {size / 1e6:.1f} MB; floor: {base["cpu_s"] * 1e3:.1f} ms CPU, '
+                    f'{size / 1e9 / base["cpu_s"]:.2f} GB/s')
+        bench_start(report, events, logdir, peers, args.only)
+        bench_cold(report, events, path, size, base, peers, args.only)
+        bench_warm(report, events, logdir, path, peers, args.only)
+    if args.json:
+        with open(args.json, 'w') as f:
+            json.dump(report.rows, f, indent=1)
+    judged = [r for r in report.rows if r['good'] is not None]
+    print(f'\n{len(judged) - report.below} passed, {report.below} failed')
+
+
+if __name__ == '__main__':
+    main()

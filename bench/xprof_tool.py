@@ -1,0 +1,44 @@
+"""One tool of XProf in a fresh process: xprof_tool.py DIR TOOL [JSON of trace options]
+
+Prints {"import_cpu_s", "cold_cpu_s", "warm_cpu_s", "peak_kb", "bytes"}. Cold is the first call in a directory without caches, warm the
+second in the same process, its caches written. The import of the package is counted apart: what is compared is the work.
+"""
+import glob
+import json
+import os
+import resource
+import sys
+
+
+def cpu_s():
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def parameters(files, tool, options):
+    hosts = [os.path.basename(f).removesuffix('.xplane.pb') for f in files]
+    params = {'hosts': hosts, 'use_saved_result': True}
+    if tool.startswith('trace_viewer'):
+        params['trace_viewer_options'] = dict({'resolution': 8000, 'full_dma': False}, **options)
+    return params
+
+
+def main():
+    folder, tool = sys.argv[1:3]
+    options = json.loads(sys.argv[3]) if len(sys.argv) > 3 else {}
+    begin = cpu_s()
+    from xprof.convert import raw_to_tool_data
+    out = {'import_cpu_s': cpu_s() - begin}
+    files = sorted(glob.glob(os.path.join(folder, '**', '*.xplane.pb'), recursive=True))
+    for name in ('cold', 'warm'):
+        before = cpu_s()
+        data, _ = raw_to_tool_data.xspace_to_tool_data(files, tool, parameters(files, tool, options))
+        out[name + '_cpu_s'] = cpu_s() - before
+        if name == 'cold':
+            out['peak_kb'] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            out['bytes'] = len(data) if data is not None else 0
+    print(json.dumps(out))
+
+
+if __name__ == '__main__':
+    main()
