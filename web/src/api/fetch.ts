@@ -1,0 +1,65 @@
+/*
+ * fetch.ts - one way to ask the server. Addresses are relative, so the page works behind any prefix.
+ * A failure is always an ApiError with a sentence for the reader: the server's own where it gave one.
+ */
+
+export class ApiError extends Error {
+	constructor(message: string, readonly status: number) {
+		super(message);
+	}
+}
+
+export type Params = Readonly<Record<string, string | number | undefined>>;
+
+export function address(route: string, params: Params = {}): string {
+	const q = new URLSearchParams();
+	for (const [k, v] of Object.entries(params)) if (v !== undefined && v !== "") q.set(k, String(v));
+	const text = q.toString();
+	return text ? `${route}?${text}` : route;
+}
+
+/* An analysis of a huge profile may take long, a dead server must not look like one for ever. */
+const PATIENCE_MS = 120_000;
+
+async function ask(url: string, signal: AbortSignal | undefined): Promise<Response> {
+	const limit = new AbortController();
+	const stop = () => limit.abort();
+	const timer = setTimeout(stop, PATIENCE_MS);
+	signal?.addEventListener("abort", stop);
+	try {
+		const res = await fetch(url, { signal: limit.signal });
+		if (!res.ok) throw new ApiError(await sentence(res), res.status);
+		return res;
+	} catch (e) {
+		if (e instanceof ApiError || signal?.aborted) throw e;
+		if (limit.signal.aborted) throw new ApiError(`The server gave no answer within ${PATIENCE_MS / 1000} s.`, 0);
+		throw new ApiError("The server does not answer. Is stepscope still running?", 0);
+	} finally {
+		clearTimeout(timer);
+		signal?.removeEventListener("abort", stop);
+	}
+}
+
+async function sentence(res: Response): Promise<string> {
+	const body = await res.text().catch(() => "");
+	try {
+		const text = (JSON.parse(body) as { error?: { text?: unknown } }).error?.text;
+		if (typeof text === "string" && text) return text;
+	} catch { /* not our server's JSON: say what came */ }
+	return `The server answered ${res.status} ${res.statusText}`.trim() + ".";
+}
+
+export async function getJson<T>(route: string, params?: Params, signal?: AbortSignal): Promise<T> {
+	const res = await ask(address(route, params), signal);
+	try {
+		return await res.json() as T;
+	} catch (e) {
+		if (signal?.aborted) throw e;
+		throw new ApiError("The server's answer was cut short.", 0);
+	}
+}
+
+export async function getBytes(route: string, params?: Params, signal?: AbortSignal): Promise<ArrayBuffer> {
+	const res = await ask(address(route, params), signal);
+	return res.arrayBuffer();
+}

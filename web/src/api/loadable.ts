@@ -1,0 +1,34 @@
+/*
+ * loadable.ts - an answer that is on its way, here, or will not come. While a new one loads the old one stays visible.
+ */
+import { useEffect, useState } from "preact/hooks";
+import { getJson, type Params } from "./fetch";
+
+export interface Loadable<T> {
+	value: T | undefined;
+	error: string | undefined;
+	loading: boolean;
+}
+
+/* Asks again whenever route or params change; null asks nothing. */
+export function useJson<T>(route: string | null, params: Params = {}): Loadable<T> {
+	const key = route === null ? "" : route + JSON.stringify(params);
+	const [state, setState] = useState<Loadable<T> & { key: string }>({
+		value: undefined, error: undefined, loading: route !== null, key,
+	});
+	useEffect(() => {
+		if (route === null) {
+			setState({ value: undefined, error: undefined, loading: false, key });
+			return;
+		}
+		const stop = new AbortController();
+		setState((s) => ({ value: s.value, error: undefined, loading: true, key: s.key }));
+		getJson<T>(route, params, stop.signal).then(
+			(value) => setState({ value, error: undefined, loading: false, key }),
+			(e: Error) => {
+				if (!stop.signal.aborted) setState({ value: undefined, error: e.message, loading: false, key });
+			});
+		return () => stop.abort();
+	}, [key]);
+	return state;
+}

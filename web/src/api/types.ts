@@ -1,0 +1,157 @@
+/*
+ * types.ts - the server's answers, as docs/api.md describes them and table.h produces them.
+ */
+import type { Unit } from "../base/format";
+
+export interface Run {
+	run: string;
+	path: string;
+	time_s: number;
+	bytes: number;
+	hosts: string[];
+}
+
+export interface Runs {
+	version?: string;
+	logdir: string;
+	runs: Run[];
+	looked_at?: { path: string; why: string }[];
+}
+
+export interface Tool {
+	name: string;
+	title: string;
+	summary: string;
+	kind: "tables" | "timeline" | "tree" | "graph";
+	hosts: string[];
+	params?: { name: string; values: string[] }[];
+	available: boolean;
+	why?: string;
+}
+
+export interface Note {
+	severity: "error" | "warning" | "info";
+	text: string;
+}
+
+export type Cell = number | string | boolean | null;
+
+export interface Prop {
+	label: string;
+	unit: Unit;
+	value: Cell;
+	text: string;
+}
+
+export interface Column {
+	id: string;
+	label: string;
+	type: "f64" | "i64" | "str" | "bool";
+	unit: Unit;
+	doc?: string;
+}
+
+export interface TableData {
+	name: string;
+	title: string;
+	props: Record<string, Prop>;
+	cols: Column[];
+	nrows: number;
+	data: Cell[][];
+}
+
+export interface Result {
+	tool: string;
+	title: string;
+	run: string;
+	host: string;
+	notes: Note[];
+	tables: TableData[];
+}
+
+export interface TrackInfo {
+	track: number;
+	tid: number;
+	name: string;
+	kind: "slices" | "counter" | "async";
+	rows: number;
+	events: number;
+	min?: number;
+	max?: number;
+	unit?: string;
+}
+
+export interface Section {
+	pid: number;
+	name: string;
+	kind: "device" | "host" | "custom";
+	tracks: TrackInfo[];
+}
+
+export interface Timeline {
+	begin_ps: number;
+	end_ps: number;
+	start_unix_ns: number | null;
+	events: number;
+	dropped: number;
+	sections: Section[];
+	notes: Note[];
+}
+
+export interface FlowEnd {
+	direction: "in" | "out";
+	event: number;
+	track: number;
+	row: number;
+	name: string;
+	begin_ps: number;
+	dur_ps: number;
+}
+
+export interface EventDetail {
+	event: number;
+	track: number;
+	row: number;
+	name: string;
+	begin_ps: number;
+	dur_ps: number;
+	self_ps: number;
+	args: { name: string; value: string | number }[];
+	flows: FlowEnd[];
+}
+
+export interface SearchHit {
+	event: number;
+	track: number;
+	row: number;
+	name: string;
+	begin_ps: number;
+	dur_ps: number;
+}
+
+export interface SearchResult {
+	count: number;
+	rank: number;
+	hits: SearchHit[];
+}
+
+export interface SummaryName {
+	name: string;
+	count: number;
+	total_ps: number;
+	avg_ps: number;
+	self_ps: number;
+	min_ps: number;
+	max_ps: number;
+	event: number;
+}
+
+export interface Summary {
+	count: number;
+	total_ps: number;
+	self_ps: number;
+	nnames: number;
+	names: SummaryName[];
+}
+
+export const ALL_HOSTS = "ALL_HOSTS";

@@ -1,0 +1,249 @@
+/*
+ * canvas_view.tsx - the timeline on the screen; the only file that owns canvases.
+ *
+ * Three of them: the head (map of the whole trace, ruler), the tracks, and above these an overlay with what follows the pointer, so that
+ * moving the mouse redraws no slice. The gutter with the names is ordinary HTML in the same scrolling box.
+ */
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { FlowEnd } from "../api/types";
+import { useSize } from "../base/dom";
+import { exact_ps } from "../base/format";
+import { useStore } from "../base/store";
+import { useTheme } from "../base/theme";
+import { Gutter, GUTTER_PX } from "./gutter";
+import type { Hit } from "./hit_test";
+import { layOut, visibleItems, type Layout } from "./layout";
+import type { Loader } from "./loader";
+import type { TimelineModel } from "./model";
+import { HEAD_PX, Painter, parsePixel, type Frame, type Palette } from "./painter";
+import { bindPointer } from "./pointer";
+import type { TraceStore } from "./state";
+import { approach, sameView } from "./viewport";
+
+export interface TimelineProps {
+	model: TimelineModel;
+	loader: Loader;
+	store: TraceStore;
+	flowEnds: readonly FlowEnd[];
+	onSelect(hit: Hit | undefined): void;
+}
+
+function readPalette(el: Element, dark: boolean): Palette {
+	const s = getComputedStyle(el);
+	const v = (name: string) => s.getPropertyValue(name).trim();
+	return {
+		bg: v("--tl-bg"), band: v("--tl-band"), grid: v("--tl-grid"), line: v("--line-strong"), text: v("--text-2"), muted: v("--tl-map"),
+		label: v("--tl-label"), accent: v("--accent"), wash: v("--accent-wash"), bgPixel: parsePixel(v("--tl-bg")), dark,
+	};
+}
+
+/* Gliding reaches its goal in about a tenth of a second; who wants no motion gets none. */
+const GLIDE_MS = 38;
+const CHUNK_PX = 200;
+
+export function CanvasView({ model, loader, store, flowEnds, onSelect }: TimelineProps) {
+	const [bodyRef, size] = useSize<HTMLDivElement>();
+	const head = useRef<HTMLCanvasElement>(null);
+	const main = useRef<HTMLCanvasElement>(null);
+	const over = useRef<HTMLCanvasElement>(null);
+	const dark = useTheme().dark;
+	const closed = useStore(store, (s) => s.closed);
+	const collapsed = useStore(store, (s) => s.collapsed);
+	const pinned = useStore(store, (s) => s.pinned);
+	const filter = useStore(store, (s) => s.filter);
+	const layout = useMemo(() => layOut(model.timeline.sections, { closed, collapsed, pinned, filter }),
+		[model, closed, collapsed, pinned, filter]);
+	const [chunk, setChunk] = useState(0);
+	const width = Math.max(0, size.width - GUTTER_PX);
+
+	const engine = useRef<Engine>();
+	useEffect(() => {
+		if (!head.current || !main.current || !over.current || !bodyRef.current) return;
+		const e = new Engine(head.current, main.current, over.current, bodyRef.current, model, loader, store);
+		engine.current = e;
+		const unbind = bindPointer({
+			store, model, layout: () => e.layout, body: bodyRef.current, area: over.current, head: head.current,
+			select: (hit) => onSelectRef.current(hit),
+		});
+		return () => {
+			unbind();
+			e.stop();
+		};
+	}, [model, loader, store]);
+	const onSelectRef = useRef(onSelect);
+	onSelectRef.current = onSelect;
+
+	useEffect(() => {
+		const e = engine.current;
+		if (!e || !bodyRef.current) return;
+		e.layout = layout;
+		e.flowEnds = flowEnds;
+		e.painter.resize(width, size.height, devicePixelRatio || 1);
+		e.painter.setPalette(readPalette(bodyRef.current, dark));
+		e.ask();
+		e.invalidate();
+	}, [layout, width, size.height, dark, flowEnds, model]);
+
+	return <div class="tl">
+		<div class="tl-head">
+			<div class="tl-corner" style={{ width: GUTTER_PX }}><Corner store={store} model={model} /></div>
+			<canvas ref={head} class="tl-head-canvas" height={HEAD_PX} aria-hidden="true" />
+		</div>
+		<div class="tl-body" ref={bodyRef} onScroll={(e) => {
+			const top = e.currentTarget.scrollTop;
+			setChunk(Math.floor(top / CHUNK_PX));
+			engine.current?.scrolled();
+		}}>
+			<div class="tl-stick" style={{ left: GUTTER_PX }}>
+				<canvas ref={main} class="tl-canvas" aria-hidden="true" />
+				<canvas ref={over} class="tl-canvas tl-over" tabIndex={0} role="application"
+					aria-label="Timeline. W and S zoom, A and D move, arrow keys go from event to event, question mark lists all keys." />
+				<Tooltip store={store} width={width} height={size.height} />
+			</div>
+			<div class="tl-space" style={{ height: Math.max(layout.height, 1) }}>
+				<div class="tl-gutter" style={{ width: GUTTER_PX }}>
+					<Gutter layout={layout} store={store} top={chunk * CHUNK_PX} height={size.height + CHUNK_PX} />
+				</div>
+			</div>
+			{layout.items.length === 0 && <p class="tl-none">{filter ? `No track matches “${filter}”.` : "This trace has no events."}</p>}
+		</div>
+	</div>;
+}
+
+function Corner({ store, model }: { store: TraceStore; model: TimelineModel }) {
+	const filter = useStore(store, (s) => s.filter);
+	const anyOpen = useStore(store, (s) => model.timeline.sections.some((x) => !s.closed.has(x.pid)));
+	const all = () => store.update({ closed: anyOpen ? new Set(model.timeline.sections.map((s) => s.pid)) : new Set() });
+	return <>
+		<input class="input input-small" type="search" placeholder="Filter tracks" aria-label="Filter tracks" value={filter}
+			onInput={(e) => store.update({ filter: e.currentTarget.value })} />
+		<button class="button button-small" onClick={all} title={anyOpen ? "Collapse all sections" : "Expand all sections"}>
+			{anyOpen ? "Collapse" : "Expand"}
+		</button>
+	</>;
+}
+
+function Tooltip({ store, width, height }: { store: TraceStore; width: number; height: number }) {
+	const h = useStore(store, (s) => s.hover);
+	if (!h) return null;
+	const right = h.x > width - 280;
+	const below = h.y < height - 70;
+	const at = {
+		left: right ? "auto" : h.x + 14, right: right ? -width + (width - h.x) + 14 + "px" : "auto",
+		top: below ? h.y + 18 : "auto", bottom: below ? "auto" : -h.y + 12 + "px",
+	};
+	return <div class="tl-tip" style={at} role="presentation">
+		<div class="tl-tip-name">{h.name}</div>
+		<div class="tl-tip-time">{h.cut ? "over " : ""}{exact_ps(h.dur_ps)}</div>
+	</div>;
+}
+
+/* The frame loop. It runs only while something changes: a resting timeline costs nothing. */
+class Engine {
+	readonly painter: Painter;
+	layout: Layout = { items: [], height: 0, byTrack: new Map() };
+	flowEnds: readonly FlowEnd[] = [];
+	private raf = 0;
+	private dirty = 3;          /* 1 tracks and head, 2 overlay */
+	private moving = false;
+	private rest: ReturnType<typeof setTimeout> | undefined;
+	private lastFrame = 0;
+	private readonly unsubscribe: () => void;
+	private readonly calm = matchMedia("(prefers-reduced-motion: reduce)");
+
+	constructor(head: HTMLCanvasElement, main: HTMLCanvasElement, over: HTMLCanvasElement, private readonly body: HTMLElement,
+		private readonly model: TimelineModel, private readonly loader: Loader, private readonly store: TraceStore) {
+		this.painter = new Painter(head, main, over, document.createElement("canvas"));
+		let old = store.get();
+		this.unsubscribe = store.subscribe(() => {
+			const now = store.get();
+			const was = old;
+			old = now;
+			if (!sameView(now.view, was.view)) this.moved();
+			const tracks = now.view !== was.view || now.query !== was.query ||
+				now.version !== was.version || now.marks !== was.marks || now.measure !== was.measure;
+			const overlay = tracks || now.hover !== was.hover || now.selected !== was.selected || now.box !== was.box ||
+				now.flows !== was.flows;
+			if (now.wanted && now.wanted !== was.wanted) this.scrollTo(now.wanted.track, now.wanted.row);
+			if (overlay || !sameView(now.view, now.target)) this.invalidate(tracks ? 3 : 2);
+		});
+	}
+
+	private moved(): void {
+		this.moving = true;
+		clearTimeout(this.rest);
+		this.rest = setTimeout(() => {
+			this.moving = false;
+			this.invalidate();
+			this.ask();
+		}, 120);
+		this.ask();
+	}
+
+	scrolled(): void {
+		this.moving = true;
+		clearTimeout(this.rest);
+		this.rest = setTimeout(() => {
+			this.moving = false;
+			this.invalidate();
+			this.ask();
+		}, 120);
+		this.invalidate();
+		this.ask();
+	}
+
+	/* Tells the loader what is on the screen, and what is near it. */
+	ask(): void {
+		const { top, height } = { top: this.body.scrollTop, height: this.body.clientHeight };
+		const tracksIn = (y: number, h: number) => visibleItems(this.layout, y, h)
+			.flatMap((it) => it.kind === "track" ? [it.info.track] : []);
+		const seen = tracksIn(top, height);
+		const others = tracksIn(top - height * 3, height * 7).filter((t) => !seen.includes(t));
+		const width_px = Math.round(this.painter.width * this.painter.dpr);
+		this.loader.show(seen, others, this.store.get().view, width_px, this.moving);
+	}
+
+	private scrollTo(track: number, row: number): void {
+		const it = this.layout.byTrack.get(track);
+		if (!it) return;
+		const y = it.y + row * it.rowH;
+		const { scrollTop, clientHeight } = this.body;
+		if (y < scrollTop + 8 || y + it.rowH > scrollTop + clientHeight - 8)
+			this.body.scrollTop = Math.max(0, y - clientHeight / 2);
+	}
+
+	invalidate(what = 3): void {
+		this.dirty |= what;
+		if (!this.raf) this.raf = requestAnimationFrame((t) => this.frame(t));
+	}
+
+	private frame(now: number): void {
+		this.raf = 0;
+		const st = this.store.get();
+		if (!sameView(st.view, st.target)) {
+			const dt = Math.min(50, Math.max(8, now - this.lastFrame));
+			const share = this.calm.matches ? 1 : 1 - Math.exp(-dt / GLIDE_MS);
+			this.store.update({ view: approach(st.view, st.target, share, this.painter.width) });
+		}
+		this.lastFrame = now;
+		const f: Frame = {
+			state: this.store.get(), layout: this.layout, model: this.model, top: this.body.scrollTop,
+			flows: this.loader.flows, selectedFlows: this.flowEnds, moving: this.moving,
+		};
+		if (this.dirty & 1) {
+			this.painter.drawMain(f);
+			this.painter.drawHead(f);
+		}
+		this.painter.drawOver(f);
+		/* What a test reads: how much this frame drew. */
+		this.body.dataset["drawn"] = String(this.painter.drawn);
+		this.dirty = 0;
+		if (!sameView(f.state.view, f.state.target)) this.invalidate();
+	}
+
+	stop(): void {
+		cancelAnimationFrame(this.raf);
+		clearTimeout(this.rest);
+		this.unsubscribe();
+	}
+}

@@ -1,0 +1,129 @@
+/*
+ * layout.ts - where sections, tracks and rows lie down the page. Lengths are CSS pixels from the top of the content.
+ *
+ * A section is a band with its name and, when open, its tracks. A track is as high as its rows; a collapsed track
+ * squeezes all of them into one row's height, so one still sees when it was busy. Pinned tracks stand first.
+ */
+import type { Section, TrackInfo } from "../api/types";
+
+export const ROW_PX = 18;
+export const COUNTER_PX = 40;
+export const SECTION_PX = 24;
+const TRACK_GAP_PX = 4;
+
+export interface SectionItem {
+	kind: "section";
+	y: number;
+	h: number;
+	pid: number;
+	name: string;
+	open: boolean;
+	tracks: number;
+}
+
+export interface TrackItem {
+	kind: "track";
+	y: number;
+	h: number;
+	rowH: number;
+	rows: number;
+	info: TrackInfo;
+	pid: number;
+	collapsed: boolean;
+	pinned: boolean;
+}
+
+export type Item = SectionItem | TrackItem;
+
+export interface Layout {
+	items: Item[];
+	height: number;
+	byTrack: Map<number, TrackItem>;
+}
+
+export interface LayoutState {
+	closed: ReadonlySet<number>;        /* pids */
+	collapsed: ReadonlySet<number>;     /* tracks */
+	pinned: readonly number[];          /* tracks, in the order they were pinned */
+	filter: string;
+}
+
+export const PINNED_PID = -1;
+
+function trackItem(info: TrackInfo, pid: number, y: number, st: LayoutState, pinned: boolean): TrackItem {
+	const counter = info.kind === "counter";
+	const rows = counter ? 1 : Math.max(1, info.rows);
+	const collapsed = st.collapsed.has(info.track) && (rows > 1 || counter);
+	const full = counter ? COUNTER_PX : rows * ROW_PX;
+	const h = collapsed ? ROW_PX : full;
+	return { kind: "track", y, h, rowH: h / rows, rows, info, pid, collapsed, pinned };
+}
+
+export function layOut(sections: readonly Section[], st: LayoutState): Layout {
+	const items: Item[] = [];
+	const byTrack = new Map<number, TrackItem>();
+	let y = 0;
+	const addTrack = (info: TrackInfo, pid: number, pinned: boolean) => {
+		const item = trackItem(info, pid, y, st, pinned);
+		items.push(item);
+		byTrack.set(info.track, item);
+		y += item.h + TRACK_GAP_PX;
+	};
+	const addSection = (pid: number, name: string, open: boolean, tracks: number) => {
+		items.push({ kind: "section", y, h: SECTION_PX, pid, name, open, tracks });
+		y += SECTION_PX + TRACK_GAP_PX;
+	};
+	const words = st.filter.toLowerCase().split(/\s+/).filter(Boolean);
+	const shown = (text: string) => words.every((w) => text.toLowerCase().includes(w));
+	const pins = new Set(st.pinned);
+
+	if (pins.size) {
+		addSection(PINNED_PID, "Pinned", true, pins.size);
+		for (const track of st.pinned)
+			for (const s of sections)
+				for (const t of s.tracks) if (t.track === track) addTrack(t, s.pid, true);
+	}
+	for (const s of sections) {
+		const tracks = s.tracks.filter((t) => !pins.has(t.track) && (!words.length || shown(`${s.name} ${t.name}`)));
+		if (words.length && !tracks.length) continue;
+		/* A filter opens what it finds. */
+		const open = words.length > 0 || !st.closed.has(s.pid);
+		addSection(s.pid, s.name, open, tracks.length);
+		if (open) for (const t of tracks) addTrack(t, s.pid, false);
+	}
+	return { items, height: y, byTrack };
+}
+
+/* First item whose bottom is below `y`: the start of what is visible when scrolled to y. */
+export function firstVisible(l: Layout, y: number): number {
+	let lo = 0;
+	let hi = l.items.length;
+	while (lo < hi) {
+		const mid = lo + hi >>> 1;
+		const it = l.items[mid];
+		if (it && it.y + it.h < y) lo = mid + 1;
+		else hi = mid;
+	}
+	return lo;
+}
+
+export function visibleItems(l: Layout, top: number, height: number): Item[] {
+	const out: Item[] = [];
+	for (let i = firstVisible(l, top); i < l.items.length; i++) {
+		const it = l.items[i];
+		if (!it || it.y > top + height) break;
+		out.push(it);
+	}
+	return out;
+}
+
+/* A host with hundreds of threads would bury what stands below it: such sections begin closed, as do all after many. */
+export function closedAtFirst(sections: readonly Section[]): Set<number> {
+	const out = new Set<number>();
+	let sum = 0;
+	sections.forEach((s, i) => {
+		sum += s.tracks.length;
+		if (i > 0 && (s.tracks.length > 100 || sum > 400)) out.add(s.pid);
+	});
+	return out;
+}

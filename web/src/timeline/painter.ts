@@ -1,0 +1,536 @@
+/*
+ * painter.ts - one frame of the timeline, on contexts that canvas_view.tsx owns.
+ *
+ * The tracks are drawn in device pixels: raster.ts fills an array with a pixel row per timeline row, one putImageData carries it to a
+ * small canvas, and each track is stretched from there to its place. Then come gaps between rows, names and counters.
+ */
+import { css, mix, nameColor, pixel } from "../base/color";
+import { clock_ps, time_ps } from "../base/format";
+import type { Flow, FlowPoint, TrackSlices } from "../api/slices";
+import type { FlowEnd, Section } from "../api/types";
+import { coveredColumns, fitText, Labels, rasterRow, type Pixels } from "./raster";
+import { visibleItems, type Layout, type TrackItem } from "./layout";
+import type { TimelineModel } from "./model";
+import { ticks, tickStep } from "./ruler";
+import type { TraceState } from "./state";
+import type { View } from "./viewport";
+
+export const MAP_PX = 16;
+export const HEAD_PX = 40;
+
+export interface Palette {
+	bg: string;
+	band: string;
+	grid: string;
+	line: string;
+	text: string;
+	muted: string;
+	label: string;
+	accent: string;
+	wash: string;
+	bgPixel: number;
+	dark: boolean;
+}
+
+export interface Frame {
+	state: TraceState;
+	layout: Layout;
+	model: TimelineModel;
+	top: number;            /* scrolled by so many CSS pixels */
+	flows: readonly Flow[];
+	selectedFlows: readonly FlowEnd[];
+	moving: boolean;
+}
+
+const FONT_PX = 11;
+const LABEL_CAP = 1500;
+const MOVING_CAP = 500;
+
+/* "rgb(12 34 56)" or "#0c2238" from the style sheet, as a pixel. */
+export function parsePixel(text: string): number {
+	const hex = /^#([0-9a-f]{6})$/i.exec(text.trim());
+	if (hex) {
+		const v = parseInt(hex[1] ?? "0", 16);
+		return pixel(v >> 16 & 255, v >> 8 & 255, v & 255);
+	}
+	const m = text.match(/\d+(\.\d+)?/g)?.map(Number) ?? [];
+	return pixel(m[0] ?? 0, m[1] ?? 0, m[2] ?? 0);
+}
+
+export class Painter {
+	private readonly head: CanvasRenderingContext2D;
+	private readonly main: CanvasRenderingContext2D;
+	private readonly over: CanvasRenderingContext2D;
+	private readonly strip: CanvasRenderingContext2D;
+	private image: ImageData | undefined;
+	private px: Pixels = { data: new Uint32Array(0), width: 0 };
+	private readonly still = new Labels(LABEL_CAP);
+	private readonly moving = new Labels(MOVING_CAP);
+	private widths = new Float32Array(128);
+	private wideChar = 8;
+	private colors = new WeakMap<readonly string[], { key: string; fill: Uint32Array; edge: Uint32Array }>();
+	private byName = new Map<string, number>();
+	private density: { key: string; data: Float32Array } | undefined;
+	private pal: Palette | undefined;
+	width = 0;
+	height = 0;
+	dpr = 1;
+	drawn = 0;              /* slices in the last frame */
+
+	constructor(head: HTMLCanvasElement, main: HTMLCanvasElement, over: HTMLCanvasElement, strip: HTMLCanvasElement) {
+		const ctx = (c: HTMLCanvasElement, alpha: boolean) => {
+			const x = c.getContext("2d", { alpha });
+			if (!x) throw new Error("This browser gives no canvas to draw the timeline on.");
+			return x;
+		};
+		this.head = ctx(head, false);
+		this.main = ctx(main, false);
+		this.over = ctx(over, true);
+		this.strip = ctx(strip, true);
+	}
+
+	setPalette(pal: Palette): void {
+		this.pal = pal;
+		this.byName.clear();
+		this.colors = new WeakMap();
+		this.density = undefined;
+	}
+
+	resize(width: number, height: number, dpr: number): void {
+		if (width === this.width && height === this.height && dpr === this.dpr) return;
+		this.width = width;
+		this.height = height;
+		this.dpr = dpr;
+		for (const [ctx, h] of [[this.head, HEAD_PX], [this.main, height], [this.over, height]] as const) {
+			ctx.canvas.width = Math.max(1, Math.round(width * dpr));
+			ctx.canvas.height = Math.max(1, Math.round(h * dpr));
+			ctx.canvas.style.width = `${width}px`;
+			ctx.canvas.style.height = `${h}px`;
+		}
+		this.measureFont();
+	}
+
+	private font(px: number, weight = 400): string {
+		return `${weight} ${px * this.dpr}px system-ui, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif`;
+	}
+
+	private measureFont(): void {
+		this.main.font = this.font(FONT_PX);
+		for (let c = 32; c < 127; c++) this.widths[c] = this.main.measureText(String.fromCharCode(c)).width;
+		this.wideChar = this.main.measureText("…").width;
+	}
+
+	/* ---- tracks ---- */
+
+	private nameFill(name: string): number {
+		let c = this.byName.get(name);
+		if (c === undefined) {
+			c = nameColor(name, this.pal?.dark ?? false);
+			this.byName.set(name, c);
+		}
+		return c;
+	}
+
+	/* Colours per name of one answer. While a search is on, names without it step back. */
+	private colorsOf(names: readonly string[], query: string): { fill: Uint32Array; edge: Uint32Array } {
+		const old = this.colors.get(names);
+		if (old && old.key === query) return old;
+		const fill = new Uint32Array(names.length);
+		const edge = new Uint32Array(names.length);
+		const bg = this.pal?.bgPixel ?? 0xffffffff;
+		const q = query.toLowerCase();
+		for (let i = 0; i < names.length; i++) {
+			const name = names[i] ?? "";
+			let c = this.nameFill(name);
+			if (q && !name.toLowerCase().includes(q)) c = mix(c, bg, 0.78);
+			fill[i] = c;
+			edge[i] = mix(c, bg, 0.55);
+		}
+		const made = { key: query, fill, edge };
+		this.colors.set(names, made);
+		return made;
+	}
+
+	drawMain(f: Frame): void {
+		const pal = this.pal;
+		if (!pal || this.width <= 0) return;
+		const ctx = this.main;
+		const { dpr } = this;
+		const W = ctx.canvas.width;
+		const H = ctx.canvas.height;
+		const labels = f.moving ? this.moving : this.still;
+		labels.reset(26 * dpr);
+		ctx.fillStyle = pal.bg;
+		ctx.fillRect(0, 0, W, H);
+		this.drawGrid(f, pal, W, H);
+
+		const items = visibleItems(f.layout, f.top, this.height);
+		const places: { item: TrackItem; first: number; count: number; at: number }[] = [];
+		let rows = 0;
+		for (const it of items) {
+			const y = (it.y - f.top) * dpr;
+			if (it.kind === "section") {
+				ctx.fillStyle = pal.band;
+				ctx.fillRect(0, Math.round(y), W, Math.round(it.h * dpr));
+			} else if (it.info.kind === "counter") this.drawCounter(f, it, y, pal, W);
+			else {
+				const first = Math.max(0, Math.floor((f.top - it.y) / it.rowH));
+				const last = Math.min(it.rows, Math.ceil((f.top + this.height - it.y) / it.rowH));
+				if (last <= first) continue;
+				places.push({ item: it, first, count: last - first, at: rows });
+				rows += last - first;
+			}
+		}
+		this.ensurePixels(W, rows);
+		this.px.data.fill(0, 0, W * rows);
+		this.drawn = 0;
+		for (const p of places) this.rasterTrack(f, p.item, p.first, p.count, p.at, p.item.collapsed ? null : labels);
+		if (rows && this.image) this.strip.putImageData(this.image, 0, 0, 0, 0, W, rows);
+		ctx.imageSmoothingEnabled = false;
+		for (const p of places) {
+			const y = Math.round((p.item.y + p.first * p.item.rowH - f.top) * dpr);
+			const h = Math.max(1, Math.round(p.count * p.item.rowH * dpr));
+			ctx.drawImage(this.strip.canvas, 0, p.at, W, p.count, 0, y, W, h);
+			if (p.item.collapsed && p.item.rows > 1) continue;
+			ctx.fillStyle = pal.bg;
+			for (let k = 1; k <= p.count; k++)
+				ctx.fillRect(0, Math.round((p.item.y + (p.first + k) * p.item.rowH - f.top) * dpr) - 1, W, 1);
+		}
+		this.drawLabels(labels, pal);
+	}
+
+	private ensurePixels(W: number, rows: number): void {
+		const have = this.image;
+		if (have && have.width === W && have.height >= rows) return;
+		const high = Math.max(16, have && have.width === W ? Math.max(rows, have.height * 2) : rows);
+		this.strip.canvas.width = W;
+		this.strip.canvas.height = high;
+		const image = new ImageData(W, high);
+		this.image = image;
+		this.px = { data: new Uint32Array(image.data.buffer), width: W };
+	}
+
+	private rasterTrack(f: Frame, it: TrackItem, first: number, count: number, at: number, labels: Labels | null): void {
+		const W = this.px.width;
+		const layers = f.model.layers(it.info.track, f.state.view);
+		layers.forEach((t, depth) => {
+			const [from, to] = coveredColumns(t, f.state.view, W);
+			const { fill, edge } = this.colorsOf(t.names, f.state.query);
+			for (let k = 0; k < count; k++) {
+				const offset = (at + k) * W;
+				if (depth > 0) this.px.data.fill(0, offset + from, offset + to);
+				const y = (it.y + (first + k + 0.5) * it.rowH - f.top) * this.dpr;
+				const names = depth === layers.length - 1 ? labels : null;
+				this.drawn += rasterRow(this.px, offset, t, first + k, f.state.view, from, to, fill, edge, names, y);
+			}
+		});
+	}
+
+	private drawLabels(labels: Labels, pal: Palette): void {
+		const ctx = this.main;
+		const pad = 3 * this.dpr;
+		ctx.font = this.font(FONT_PX);
+		ctx.textBaseline = "middle";
+		ctx.fillStyle = pal.label;
+		for (let i = 0; i < labels.n; i++) {
+			const text = fitText(labels.name[i] ?? "", (labels.w[i] ?? 0) - 2 * pad, this.widths, this.wideChar);
+			if (text) ctx.fillText(text, (labels.x[i] ?? 0) + pad, (labels.y[i] ?? 0));
+		}
+	}
+
+	private drawGrid(f: Frame, pal: Palette, W: number, H: number): void {
+		const ctx = this.main;
+		const { view } = f.state;
+		const perPs = W / (view.end_ps - view.begin_ps);
+		ctx.fillStyle = pal.grid;
+		for (const t of ticks(view, this.width)) if (t.label) ctx.fillRect(Math.round((t.ps - view.begin_ps) * perPs), 0, 1, H);
+	}
+
+	/* A counter keeps its value until the next sample: steps, filled down to the zero line (or to the least value). */
+	private drawCounter(f: Frame, it: TrackItem, y: number, pal: Palette, W: number): void {
+		const ctx = this.main;
+		const { view } = f.state;
+		const t = f.model.layers(it.info.track, view).pop();
+		const c = t?.counter;
+		if (!c || !c.t_ps.length) return;
+		const h = it.h * this.dpr;
+		const range = counterRange(c.value, it.info.min, it.info.max);
+		const perPs = W / (view.end_ps - view.begin_ps);
+		const yOf = (v: number) => y + h - 1 - (v - range.min) / (range.max - range.min || 1) * (h - 4);
+		let i = lowerBound(c.t_ps, view.begin_ps) - 1;
+		if (i < 0) i = 0;
+		const x0 = Math.max(0, ((c.t_ps[i] ?? 0) - view.begin_ps) * perPs);
+		ctx.beginPath();
+		ctx.moveTo(x0, yOf(Math.max(range.min, Math.min(0, range.max))));
+		let last = c.value[i] ?? 0;
+		ctx.lineTo(x0, yOf(last));
+		let x = x0;
+		for (i++; i < c.t_ps.length && x < W; i++) {
+			x = Math.min(W, ((c.t_ps[i] ?? 0) - view.begin_ps) * perPs);
+			ctx.lineTo(x, yOf(last));
+			last = c.value[i] ?? 0;
+			ctx.lineTo(x, yOf(last));
+		}
+		ctx.lineTo(W, yOf(last));
+		ctx.lineTo(W, yOf(Math.max(range.min, Math.min(0, range.max))));
+		ctx.closePath();
+		const color = this.nameFill(it.info.name);
+		ctx.fillStyle = css(mix(color, pal.bgPixel, 0.35));
+		ctx.fill();
+		ctx.strokeStyle = css(mix(color, pal.dark ? 0xffffffff : 0xff000000, 0.3));
+		ctx.lineWidth = this.dpr;
+		ctx.stroke();
+	}
+
+	/* ---- head: the whole trace, and the ruler ---- */
+
+	drawHead(f: Frame): void {
+		const pal = this.pal;
+		if (!pal || this.width <= 0) return;
+		const ctx = this.head;
+		const W = ctx.canvas.width;
+		const { dpr } = this;
+		ctx.fillStyle = pal.bg;
+		ctx.fillRect(0, 0, W, HEAD_PX * dpr);
+		this.drawMap(f, pal, W);
+		this.drawRuler(f, pal, W);
+		ctx.fillStyle = pal.line;
+		ctx.fillRect(0, HEAD_PX * dpr - 1, W, 1);
+	}
+
+	private drawMap(f: Frame, pal: Palette, W: number): void {
+		const ctx = this.head;
+		const h = MAP_PX * this.dpr;
+		const all = f.model.all;
+		const busy = this.mapOf(f, W);
+		ctx.fillStyle = pal.band;
+		ctx.fillRect(0, 0, W, h);
+		ctx.fillStyle = pal.muted;
+		for (let x = 0; x < W; x++) {
+			const v = busy[x] ?? 0;
+			if (v > 0) ctx.fillRect(x, h - 1 - v * (h - 3), 1, v * (h - 3));
+		}
+		const perPs = W / (all.end_ps - all.begin_ps);
+		const x0 = (f.state.view.begin_ps - all.begin_ps) * perPs;
+		const x1 = Math.max(x0 + 2 * this.dpr, (f.state.view.end_ps - all.begin_ps) * perPs);
+		ctx.globalAlpha = 0.62;
+		ctx.fillStyle = pal.bg;
+		ctx.fillRect(0, 0, x0, h);
+		ctx.fillRect(x1, 0, W - x1, h);
+		ctx.globalAlpha = 1;
+		ctx.fillStyle = pal.accent;
+		ctx.fillRect(x0, 0, this.dpr, h);
+		ctx.fillRect(x1 - this.dpr, 0, this.dpr, h);
+	}
+
+	/* How busy the outermost rows are over the whole trace, 0..1 for each column; devices if there are any. */
+	private mapOf(f: Frame, W: number): Float32Array {
+		const sections = mapSections(f.model.timeline.sections);
+		const list: TrackSlices[] = [];
+		for (const s of sections)
+			for (const t of s.tracks) {
+				const held = t.kind === "slices" ? f.model.best(t.track, NaN) : undefined;
+				if (held) list.push(held);
+			}
+		const key = `${W}:${list.length}`;
+		if (this.density?.key === key) return this.density.data;
+		const data = new Float32Array(W);
+		const all = f.model.all;
+		const perPs = W / (all.end_ps - all.begin_ps);
+		for (const t of list) addCoverage(data, t, all, perPs);
+		let most = 0;
+		for (const v of data) most = Math.max(most, v);
+		if (most > 0) for (let x = 0; x < W; x++) data[x] = (data[x] ?? 0) / most;
+		this.density = { key, data };
+		return data;
+	}
+
+	private drawRuler(f: Frame, pal: Palette, W: number): void {
+		const ctx = this.head;
+		const { dpr } = this;
+		const { view, marks, measure } = f.state;
+		const perPs = W / (view.end_ps - view.begin_ps);
+		const top = MAP_PX * dpr;
+		const bottom = HEAD_PX * dpr;
+		const xOf = (ps: number) => (ps - view.begin_ps) * perPs;
+		ctx.font = this.font(FONT_PX);
+		ctx.textBaseline = "middle";
+		for (const t of ticks(view, this.width)) {
+			const x = Math.round(xOf(t.ps));
+			ctx.fillStyle = pal.line;
+			ctx.fillRect(x, bottom - (t.label ? 9 : 4) * dpr, 1, 9 * dpr);
+			if (!t.label) continue;
+			ctx.fillStyle = pal.text;
+			ctx.fillText(t.label, x + 4 * dpr, top + 9 * dpr);
+		}
+		for (const m of marks) {
+			const x0 = xOf(m.begin_ps);
+			const w = Math.max(2 * dpr, xOf(m.end_ps) - x0);
+			ctx.fillStyle = pal.accent;
+			ctx.fillRect(x0, bottom - 4 * dpr, w, 3 * dpr);
+			if (m.end_ps > m.begin_ps) this.tag(ctx, x0 + w / 2, top + 9 * dpr, time_ps(m.end_ps - m.begin_ps), pal, W);
+		}
+		if (measure) {
+			const x0 = xOf(measure.begin_ps);
+			const x1 = xOf(measure.end_ps);
+			this.tag(ctx, (x0 + x1) / 2, top + 10 * dpr, time_ps(measure.end_ps - measure.begin_ps, 4), pal, W);
+		}
+	}
+
+	private tag(ctx: CanvasRenderingContext2D, x: number, y: number, text: string, pal: Palette, W: number): void {
+		const w = ctx.measureText(text).width + 10 * this.dpr;
+		const left = Math.min(Math.max(2, x - w / 2), W - w - 2);
+		ctx.fillStyle = pal.accent;
+		ctx.beginPath();
+		ctx.roundRect(left, y - 8 * this.dpr, w, 16 * this.dpr, 3 * this.dpr);
+		ctx.fill();
+		ctx.fillStyle = pal.dark ? "#10151c" : "#ffffff";
+		ctx.fillText(text, left + 5 * this.dpr, y + 0.5);
+	}
+
+	/* ---- overlay ---- */
+
+	drawOver(f: Frame): void {
+		const pal = this.pal;
+		if (!pal || this.width <= 0) return;
+		const ctx = this.over;
+		const W = ctx.canvas.width;
+		const H = ctx.canvas.height;
+		ctx.clearRect(0, 0, W, H);
+		this.drawStretches(f, pal, W, H);
+		const { hover, selected } = f.state;
+		if (f.state.flows === "all") for (const fl of f.flows) this.drawArrow(f, fl.from, fl.to, pal, 0.55);
+		if (f.state.flows !== "none" && selected)
+			for (const e of f.selectedFlows)
+				this.drawArrow(f, e.direction === "in" ? e : selected, e.direction === "in" ? selected : e, pal, 1);
+		if (hover && hover.event !== selected?.event) this.outline(f, hover, pal.text, 1);
+		if (selected) this.outline(f, selected, pal.accent, 2);
+	}
+
+	private rect(f: Frame, at: FlowPoint): { x: number; w: number; y: number; h: number } | undefined {
+		const it = f.layout.byTrack.get(at.track);
+		if (!it) return undefined;
+		const { view } = f.state;
+		const perPs = this.over.canvas.width / (view.end_ps - view.begin_ps);
+		const x = (at.begin_ps - view.begin_ps) * perPs;
+		return {
+			x, w: Math.max(1, at.dur_ps * perPs), y: (it.y + at.row * it.rowH - f.top) * this.dpr,
+			h: Math.max(2, it.rowH * this.dpr - 1),
+		};
+	}
+
+	private outline(f: Frame, at: FlowPoint, color: string, px: number): void {
+		const r = this.rect(f, at);
+		if (!r) return;
+		const ctx = this.over;
+		const w = px * this.dpr;
+		const x0 = Math.max(-4 * w, Math.floor(r.x));
+		const x1 = Math.min(ctx.canvas.width + 4 * w, Math.ceil(r.x + r.w));
+		ctx.strokeStyle = color;
+		ctx.lineWidth = w;
+		ctx.strokeRect(x0 - w / 2, r.y - w / 2, Math.max(2 * w, x1 - x0) + w, r.h + w);
+	}
+
+	private drawArrow(f: Frame, from: FlowPoint, to: FlowPoint, pal: Palette, alpha: number): void {
+		const a = this.rect(f, from);
+		const b = this.rect(f, to);
+		if (!a || !b) return;
+		const ctx = this.over;
+		const W = ctx.canvas.width;
+		const x0 = a.x + a.w;
+		const y0 = a.y + a.h / 2;
+		const x1 = b.x;
+		const y1 = b.y + b.h / 2;
+		if (Math.max(x0, x1) < 0 || Math.min(x0, x1) > W) return;
+		const bend = Math.min(120 * this.dpr, Math.max(24 * this.dpr, Math.abs(x1 - x0) / 2));
+		ctx.globalAlpha = alpha;
+		ctx.strokeStyle = pal.accent;
+		ctx.fillStyle = pal.accent;
+		ctx.lineWidth = 1.5 * this.dpr;
+		ctx.beginPath();
+		ctx.moveTo(x0, y0);
+		ctx.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1 - 4 * this.dpr, y1);
+		ctx.stroke();
+		ctx.beginPath();
+		ctx.moveTo(x1, y1);
+		ctx.lineTo(x1 - 7 * this.dpr, y1 - 3.5 * this.dpr);
+		ctx.lineTo(x1 - 7 * this.dpr, y1 + 3.5 * this.dpr);
+		ctx.fill();
+		ctx.globalAlpha = 1;
+	}
+
+	/* Marks, the measured interval and the frame being dragged. */
+	private drawStretches(f: Frame, pal: Palette, W: number, H: number): void {
+		const ctx = this.over;
+		const { view, marks, measure, box } = f.state;
+		const perPs = W / (view.end_ps - view.begin_ps);
+		const xOf = (ps: number) => Math.round((ps - view.begin_ps) * perPs);
+		const between = (v: View) => {
+			const x0 = xOf(v.begin_ps);
+			const x1 = xOf(v.end_ps);
+			ctx.fillStyle = pal.wash;
+			ctx.fillRect(x0, 0, x1 - x0, H);
+			ctx.fillStyle = pal.accent;
+			ctx.fillRect(x0, 0, 1, H);
+			ctx.fillRect(x1, 0, 1, H);
+		};
+		for (const m of marks) between(m);
+		if (measure) between(measure);
+		if (!box) return;
+		const x0 = xOf(box.begin_ps);
+		const y0 = (box.y0 - f.top) * this.dpr;
+		const w = Math.max(1, xOf(box.end_ps) - x0);
+		const h = (box.y1 - box.y0) * this.dpr;
+		ctx.fillStyle = pal.wash;
+		ctx.fillRect(x0, y0, w, h);
+		ctx.strokeStyle = pal.accent;
+		ctx.lineWidth = this.dpr;
+		ctx.strokeRect(x0 + 0.5, y0 + 0.5, w, h);
+	}
+}
+
+function mapSections(sections: readonly Section[]): readonly Section[] {
+	const devices = sections.filter((s) => s.kind === "device");
+	return devices.length ? devices : sections;
+}
+
+function addCoverage(data: Float32Array, t: TrackSlices, all: View, perPs: number): void {
+	const end = t.rowFirst[1] ?? 0;
+	for (let i = 0; i < end; i++) {
+		const x0 = (t.origin_ps + (t.begin[i] ?? 0) * t.tick_ps - all.begin_ps) * perPs;
+		const x1 = x0 + (t.dur[i] ?? 0) * t.tick_ps * perPs;
+		const a = Math.max(0, Math.floor(x0));
+		const b = Math.min(data.length - 1, Math.floor(x1));
+		for (let x = a; x <= b; x++) data[x] = (data[x] ?? 0) + Math.min(x1, x + 1) - Math.max(x0, x);
+	}
+}
+
+export function counterRange(values: Float64Array, min: number | undefined, max: number | undefined): { min: number; max: number } {
+	let lo = min ?? Infinity;
+	let hi = max ?? -Infinity;
+	if (min === undefined || max === undefined)
+		for (const v of values) {
+			lo = Math.min(lo, v);
+			hi = Math.max(hi, v);
+		}
+	/* Amounts are read from zero; only a counter that never comes near it gets a floor of its own. */
+	if (lo > 0 && lo < hi * 0.9) lo = 0;
+	if (hi < 0) hi = 0;
+	return lo < hi ? { min: lo, max: hi } : { min: Math.min(0, lo), max: Math.max(1, hi) };
+}
+
+function lowerBound(a: Float64Array, v: number): number {
+	let lo = 0;
+	let hi = a.length;
+	while (lo < hi) {
+		const mid = lo + hi >>> 1;
+		if ((a[mid] ?? 0) < v) lo = mid + 1;
+		else hi = mid;
+	}
+	return lo;
+}
+
+/* Text of the time under the pointer, to the precision of a pixel. */
+export function pointerTime(view: View, width: number, ps: number): string {
+	return clock_ps(ps, tickStep(view, width, 1));
+}

@@ -1,0 +1,151 @@
+/*
+ * grid.tsx - a table of any length: only the rows on the screen exist. Sort by the headers, filter by words, choose columns, copy.
+ */
+import type { ComponentChildren } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { TableData } from "../api/types";
+import { classes, useSettled } from "../base/dom";
+import { count } from "../base/format";
+import { columnViews, filterRows, plainLabel, sortRows, toText, type ColumnView, type Sort } from "./grid_model";
+import { Icon } from "./icon";
+
+const ROW_PX = 26;
+const SPARE = 8;
+
+export interface GridProps {
+	table: TableData;
+	filter?: string;
+	onFilter?: (text: string) => void;
+	sort?: Sort | undefined;
+	maxRows?: number;                   /* a short table is as high as its rows, up to this many */
+	link?: (col: string, row: number) => string | undefined;
+	onRow?: (row: number) => void;
+	csv?: string | undefined;           /* address of the table as CSV */
+	bare?: boolean;                     /* without the bar above it */
+}
+
+export function Grid(props: GridProps) {
+	const { table, maxRows = 24 } = props;
+	const [filter, setFilter] = useState(props.filter ?? "");
+	const [sort, setSort] = useState<Sort | undefined>(props.sort);
+	const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
+	const [top, setTop] = useState(0);
+	const body = useRef<HTMLDivElement>(null);
+	useEffect(() => setFilter(props.filter ?? ""), [props.filter]);
+	const settled = useSettled(filter, table.nrows > 5000 ? 150 : 0);
+
+	const views = useMemo(() => columnViews(table), [table]);
+	const rows = useMemo(() => sortRows(table, filterRows(table, settled), sort), [table, settled, sort]);
+	const cols = views.filter((c) => !hidden.has(c.col.id));
+	const template = columnsTemplate(cols);
+	const height = Math.max(1, Math.min(rows.length, maxRows)) * ROW_PX + ROW_PX + 16;
+	const first = Math.max(0, Math.floor(top / ROW_PX) - SPARE);
+	const last = Math.min(rows.length, Math.ceil((top + height) / ROW_PX) + SPARE);
+	const change = (text: string) => {
+		setFilter(text);
+		if (body.current) body.current.scrollTop = 0;
+		props.onFilter?.(text);
+	};
+
+	return <div class="grid">
+		{!props.bare && <div class="grid-bar">
+			<label class="search-box"><Icon name="search" />
+				<input class="input" type="search" placeholder="Filter rows" aria-label="Filter rows" value={filter}
+					onInput={(e) => change(e.currentTarget.value)} />
+			</label>
+			<span class="muted" role="status">{rows.length === table.nrows ? `${count(table.nrows)} rows` :
+				`${count(rows.length)} of ${count(table.nrows)} rows`}</span>
+			<span class="spring" />
+			<ColumnChooser views={views} hidden={hidden} onChange={setHidden} />
+			<CopyButton text={() => toText(table, cols, rows)} />
+			{props.csv && <a class="button" href={props.csv} download><Icon name="download" />CSV</a>}
+		</div>}
+		<div class="grid-body" ref={body} style={{ height }} tabIndex={0} role="table" aria-label={table.title || table.name}
+			aria-rowcount={rows.length + 1} onScroll={(e) => setTop(e.currentTarget.scrollTop)}>
+			<div class="grid-head grid-row" role="row" style={{ gridTemplateColumns: template }}>
+				{cols.map((c) => <HeadCell key={c.col.id} view={c} sort={sort} onSort={setSort} />)}
+			</div>
+			<div class="grid-space" role="rowgroup" style={{ height: rows.length * ROW_PX }}>
+				{range(first, last).map((i) => {
+					const row = rows[i] ?? 0;
+					return <div key={i} class={classes("grid-row", props.onRow && "grid-click", i % 2 === 1 && "grid-odd")} role="row" aria-rowindex={i + 2}
+						style={{ gridTemplateColumns: template, top: i * ROW_PX }} onClick={props.onRow && (() => props.onRow?.(row))}>
+						{cols.map((c) => <BodyCell key={c.col.id} view={c} row={row} table={table} href={props.link?.(c.col.id, row)} />)}
+					</div>;
+				})}
+			</div>
+			{rows.length === 0 && <p class="grid-none">{table.nrows === 0 ? "No rows." : `No row matches “${filter}”.`}</p>}
+		</div>
+	</div>;
+}
+
+/* Text columns share what is left over, so a table fills its place and long names get the most of it. */
+function columnsTemplate(cols: readonly ColumnView[]): string {
+	const texts = cols.filter((c) => !c.numeric && c.width_px > 90);
+	return cols.map((c) => texts.includes(c) ? `minmax(${Math.min(c.width_px, 320)}px, ${c.width_px}fr)`
+		: texts.length ? `${c.width_px}px` : `minmax(${c.width_px}px, 1fr)`).join(" ");
+}
+
+function range(from: number, to: number): number[] {
+	return Array.from({ length: Math.max(0, to - from) }, (_, i) => from + i);
+}
+
+function HeadCell({ view, sort, onSort }: { view: ColumnView; sort: Sort | undefined; onSort: (s: Sort | undefined) => void }) {
+	const { col } = view;
+	const mine = sort?.col === col.id ? sort : undefined;
+	/* Numbers first from the greatest, names first from A; the third click gives the server's order back. */
+	const firstDown = view.numeric;
+	const next = !mine ? { col: col.id, down: firstDown } : mine.down === firstDown ? { col: col.id, down: !firstDown } : undefined;
+	return <div role="columnheader" class={classes("grid-cell", view.numeric && "grid-number")}
+		aria-sort={mine ? (mine.down ? "descending" : "ascending") : "none"}>
+		<button class="grid-sort" title={col.doc || plainLabel(col.label || col.id)} onClick={() => onSort(next)}>
+			<span class="grid-label">{plainLabel(col.label || col.id)}</span>
+			{view.unit && <span class="grid-unit">{view.unit}</span>}
+			{mine && <Icon name={mine.down ? "down" : "up"} />}
+		</button>
+	</div>;
+}
+
+function BodyCell({ view, row, table, href }: { view: ColumnView; row: number; table: TableData; href: string | undefined }) {
+	const text = view.text(row);
+	const v = table.data[view.index]?.[row];
+	const share = view.bar > 0 && typeof v === "number" ? Math.min(1, Math.max(0, v / view.bar)) : 0;
+	let inner: ComponentChildren = text;
+	if (href) inner = <a href={href}>{text}</a>;
+	return <div role="cell" class={classes("grid-cell", view.numeric && "grid-number")} title={view.numeric ? undefined : text}>
+		{share > 0 && <span class="grid-share" style={{ width: `${share * 100}%` }} />}
+		<span class="grid-text">{inner}</span>
+	</div>;
+}
+
+function ColumnChooser({ views, hidden, onChange }: {
+	views: readonly ColumnView[]; hidden: ReadonlySet<string>; onChange: (s: ReadonlySet<string>) => void;
+}) {
+	if (views.length < 5) return null;
+	return <details class="menu">
+		<summary class="button"><Icon name="columns" />Columns</summary>
+		<div class="menu-list">
+			{views.map((v) => <label key={v.col.id} class="menu-item">
+				<input type="checkbox" checked={!hidden.has(v.col.id)} onChange={() => {
+					const next = new Set(hidden);
+					if (!next.delete(v.col.id)) next.add(v.col.id);
+					onChange(next);
+				}} />{plainLabel(v.col.label || v.col.id)}
+			</label>)}
+		</div>
+	</details>;
+}
+
+export function CopyButton({ text }: { text: () => string }) {
+	const [state, setState] = useState("Copy");
+	const copy = async () => {
+		try {
+			await navigator.clipboard.writeText(text());
+			setState("Copied");
+		} catch {
+			setState("Not allowed");
+		}
+		setTimeout(() => setState("Copy"), 1500);
+	};
+	return <button class="button" onClick={copy} title="Copy the rows as tab-separated text"><Icon name="copy" />{state}</button>;
+}

@@ -1,0 +1,100 @@
+/*
+ * grid_model.ts - which rows a table shows and in which order, without a document: so that it can be tested, and be fast for 100,000 rows.
+ */
+import { isNumeric } from "../api/table";
+import type { Cell, Column, TableData } from "../api/types";
+import { columnFormat } from "../base/format";
+
+export interface Sort {
+	col: string;
+	down: boolean;
+}
+
+/* Rows in which every word occurs in some text column; "column:word" looks into that column alone. */
+export function filterRows(t: TableData, filter: string): Uint32Array {
+	const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+	const all = new Uint32Array(t.nrows);
+	for (let i = 0; i < t.nrows; i++) all[i] = i;
+	if (!words.length) return all;
+	const texts = t.cols.flatMap((c, k) => isNumeric(c) ? [] : [{ id: c.id.toLowerCase(), data: t.data[k] ?? [] }]);
+	const tests = words.map((w) => {
+		const colon = w.indexOf(":");
+		const only = colon > 0 ? texts.filter((x) => x.id === w.slice(0, colon)) : [];
+		return only.length ? { word: w.slice(colon + 1), cols: only } : { word: w, cols: texts };
+	});
+	return all.filter((row) => tests.every((x) => x.cols.some((c) => String(c.data[row] ?? "").toLowerCase().includes(x.word))));
+}
+
+const collator = new Intl.Collator("en", { numeric: true });
+
+/* Empty cells last, whichever way; equal rows keep the server's order. */
+export function compareCells(a: Cell | undefined, b: Cell | undefined): number {
+	if (typeof a === "number" && typeof b === "number") return a - b;
+	return collator.compare(String(a), String(b));
+}
+
+export function sortRows(t: TableData, rows: Uint32Array, sort: Sort | undefined): Uint32Array {
+	const k = sort ? t.cols.findIndex((c) => c.id === sort.col) : -1;
+	const data = t.data[k];
+	if (!sort || !data) return rows;
+	const empty = (v: Cell | undefined) => v === null || v === undefined || v === "" || (typeof v === "number" && Number.isNaN(v));
+	const sign = sort.down ? -1 : 1;
+	return rows.slice().sort((i, j) => {
+		const a = data[i];
+		const b = data[j];
+		const ea = empty(a);
+		const eb = empty(b);
+		if (ea || eb) return ea && eb ? i - j : ea ? 1 : -1;
+		return sign * compareCells(a, b) || i - j;
+	});
+}
+
+export interface ColumnView {
+	index: number;
+	col: Column;
+	unit: string;
+	numeric: boolean;
+	bar: number;                /* greatest value, for shares that are drawn as bars as well; 0 for none */
+	width_px: number;
+	text(row: number): string;
+}
+
+const CHAR_PX = 6.9;
+const PROBE = 300;
+
+/* Labels say their unit once: "Total time (us)" with unit us becomes "Total time" over a column in ms. */
+export function plainLabel(label: string): string {
+	return label.replace(/\s*\((?:in )?(?:us|ms|ns|ps|s|µs|%|bytes|GFLOPs?\/Sec|GFLOP\/s|FLOPs\/s|GBytes\/Sec|GB\/s|GiB\/s|FLOPs\/Byte|FLOP\/B)\)\s*$/i, "")
+		.replace(/\s*[%]$/, "");
+}
+
+export function columnViews(t: TableData): ColumnView[] {
+	return t.cols.map((col, index) => {
+		const data = t.data[index] ?? [];
+		const numeric = isNumeric(col);
+		let greatest = 0;
+		if (numeric) for (const v of data) if (typeof v === "number" && Math.abs(v) > greatest) greatest = Math.abs(v);
+		const f = columnFormat(col.unit, greatest);
+		const text = (row: number) => {
+			const v = data[row];
+			if (v === null || v === undefined) return "";
+			if (typeof v === "number") return f.cell(v);
+			return typeof v === "boolean" ? (v ? "yes" : "no") : v;
+		};
+		let longest = plainLabel(col.label || col.id).length + (f.unit ? f.unit.length + 2 : 0) + 2;
+		for (let i = 0; i < Math.min(PROBE, t.nrows); i++) longest = Math.max(longest, Math.min(text(i).length, 60));
+		const share = col.unit === "frac" || col.unit === "percent";
+		return {
+			index, col, unit: f.unit, numeric, text, bar: share ? greatest : 0,
+			width_px: Math.round(Math.min(numeric ? 160 : 420, Math.max(56, longest * CHAR_PX + 20))),
+		};
+	});
+}
+
+/* Tab-separated text of what is on the screen, for a spreadsheet: full values, not rounded ones. */
+export function toText(t: TableData, cols: readonly ColumnView[], rows: Uint32Array): string {
+	const clean = (v: Cell | undefined) => v === null || v === undefined ? "" : String(v).replace(/[\t\r\n]+/g, " ");
+	const lines = [cols.map((c) => c.col.label || c.col.id).join("\t")];
+	for (const row of rows) lines.push(cols.map((c) => clean(t.data[c.index]?.[row])).join("\t"));
+	return lines.join("\n") + "\n";
+}

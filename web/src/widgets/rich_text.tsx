@@ -1,0 +1,51 @@
+/*
+ * rich_text.tsx - sentences from the server. Links in them (<a href>) become links if they lead to http or https; names of tools
+ * become links to these tools. Nothing else in them is ever taken as HTML.
+ */
+import type { ComponentChildren } from "preact";
+import { toolHref } from "../base/url";
+
+export type Piece = { text: string; href?: string; tool?: string };
+
+const ENTITIES: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'", apos: "'", nbsp: "\u00a0" };
+
+export function unescapeHtml(text: string): string {
+	return text.replace(/&(amp|lt|gt|quot|#39|apos|nbsp);/g, (m, name: string) => ENTITIES[name] ?? m);
+}
+
+/* "see <a href="https://x">this</a>, then framework_op_stats" in pieces. */
+export function pieces(text: string, tools: readonly string[]): Piece[] {
+	const out: Piece[] = [];
+	const anchor = /<a\s[^<>]*?href\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)')[^<>]*>([^<>]*)<\/a>/gi;
+	let at = 0;
+	for (let m = anchor.exec(text); m; m = anchor.exec(text)) {
+		out.push(...plain(text.slice(at, m.index), tools));
+		const href = unescapeHtml(m[1] ?? m[2] ?? "");
+		const label = unescapeHtml(m[3] ?? "");
+		out.push(/^https?:\/\//i.test(href) ? { text: label, href } : { text: label });
+		at = m.index + m[0].length;
+	}
+	out.push(...plain(text.slice(at), tools));
+	return out;
+}
+
+function plain(text: string, tools: readonly string[]): Piece[] {
+	const out: Piece[] = [];
+	const word = /[a-z][a-z0-9]*(?:_[a-z0-9]+)+@?/g;
+	let at = 0;
+	for (let m = word.exec(text); m; m = word.exec(text)) {
+		const name = tools.includes(m[0]) ? m[0] : tools.includes(`${m[0]}@`) ? `${m[0]}@` : undefined;
+		if (!name) continue;
+		if (m.index > at) out.push({ text: unescapeHtml(text.slice(at, m.index)) });
+		out.push({ text: m[0], tool: name });
+		at = m.index + m[0].length;
+	}
+	if (at < text.length) out.push({ text: unescapeHtml(text.slice(at)) });
+	return out;
+}
+
+export function RichText({ text, tools }: { text: string; tools: readonly string[] }): ComponentChildren {
+	return pieces(text, tools).map((p) => p.href
+		? <a href={p.href} target="_blank" rel="noopener noreferrer">{p.text}</a>
+		: p.tool ? <a href={toolHref(p.tool)}>{p.text}</a> : p.text);
+}
