@@ -8,6 +8,11 @@ export function table(r: Result, name: string): TableData | undefined {
 	return r.tables.find((t) => t.name === name);
 }
 
+/* The table that has these columns, whatever it is called. */
+export function tableWith(r: Result, ...ids: string[]): TableData | undefined {
+	return r.tables.find((t) => ids.every((id) => t.cols.some((c) => c.id === id)));
+}
+
 export function colIndex(t: TableData | undefined, id: string): number {
 	return t ? t.cols.findIndex((c) => c.id === id) : -1;
 }

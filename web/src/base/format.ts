@@ -4,8 +4,8 @@
  */
 
 export type Unit =
-	| "" | "ps" | "ns" | "us" | "ms" | "s" | "bytes" | "frac" | "percent" | "flops" | "gflop_per_s"
-	| "gib_per_s" | "gb_per_s" | "flop_per_byte" | "count" | "html";
+	| "" | "ps" | "ns" | "us" | "ms" | "s" | "bytes" | "mib" | "gib" | "frac" | "percent" | "flops" | "gflop_per_s"
+	| "tflop_per_s" | "gib_per_s" | "gb_per_s" | "flop_per_byte" | "count" | "html" | "nj";
 
 const NARROW = "\u202f"; /* thin space that does not break: 12.3 ms */
 
@@ -90,6 +90,11 @@ export function count(v: number): string {
 	return v < 0 ? `−${text}` : text;
 }
 
+/* A counter's value: a counter that says it counts bytes is read in MiB and GiB, others as they are. */
+export function counterText(v: number, name: string): string {
+	return /byte|memory|hbm|heap/i.test(name) && Math.abs(v) >= 1024 ? bytes(v) : count(v);
+}
+
 /* One decimal as long as it tells something; a share that is not zero never reads 0 %. */
 export function percent(v: number): string {
 	if (!Number.isFinite(v)) return "–";
@@ -107,10 +112,14 @@ export function quantity(v: number, unit: Unit): string {
 	if (ps !== undefined) return time_ps(v * ps);
 	switch (unit) {
 	case "bytes": return bytes(v);
+	case "mib": return bytes(v * 1048576);
+	case "gib": return bytes(v * 1073741824);
+	case "nj": return v === 0 ? "0" : v >= 1e6 ? si(v / 1e9, "J") : `${significant(v)}${NARROW}nJ`;
 	case "frac": return percent(v * 100);
 	case "percent": return percent(v);
 	case "flops": return si(v, "FLOP");
 	case "gflop_per_s": return v === 0 ? "0" : si(v * 1e9, "FLOP/s");
+	case "tflop_per_s": return v === 0 ? "0" : si(v * 1e12, "FLOP/s");
 	case "gib_per_s": return `${significant(v)}${NARROW}GiB/s`;
 	case "gb_per_s": return v === 0 ? "0" : si(v * 1e9, "B/s");
 	case "flop_per_byte": return `${significant(v)}${NARROW}FLOP/B`;
@@ -144,6 +153,10 @@ export function columnFormat(unit: Unit, greatest: number): ColumnFormat {
 	case "frac": return { unit: "%", cell: (v) => percentCell(v * 100) };
 	case "percent": return { unit: "%", cell: percentCell };
 	case "gflop_per_s": return { unit: "GFLOP/s", cell: (v) => fixed(v, greatest) };
+	case "mib": return { unit: "MiB", cell: (v) => fixed(v, greatest) };
+	case "gib": return { unit: "GiB", cell: (v) => fixed(v, greatest) };
+	case "nj": return { unit: "nJ", cell: (v) => fixed(v, greatest) };
+	case "tflop_per_s": return { unit: "TFLOP/s", cell: (v) => fixed(v, greatest) };
 	case "gib_per_s": return { unit: "GiB/s", cell: (v) => fixed(v, greatest) };
 	case "gb_per_s": return { unit: "GB/s", cell: (v) => fixed(v, greatest) };
 	case "flop_per_byte": return { unit: "FLOP/B", cell: (v) => fixed(v, greatest) };

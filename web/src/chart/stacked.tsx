@@ -75,6 +75,7 @@ function options(labels: readonly string[], series: readonly Series[], ps_per_un
 	return {
 		width, height,
 		legend: { show: false },
+		padding: [8, 8, 0, 0],
 		cursor: { y: false, drag: { setScale: false }, points: { show: false } },
 		scales: {
 			x: { time: false, range: bars ? () => [-0.6, labels.length - 0.4] : () => [0, labels.length - 1] },
@@ -82,7 +83,7 @@ function options(labels: readonly string[], series: readonly Series[], ps_per_un
 		},
 		axes: [
 			{
-				...axis, grid: { show: false }, size: 34, label: xTitle, labelSize: 14, labelFont: font, gap: 3,
+				...axis, grid: { show: false }, size: 20, label: xTitle, labelSize: 16, labelGap: 0, labelFont: font, gap: 4,
 				incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 100000],
 				values: (_u, at) => at.map((v) => Number.isInteger(v) ? labels[v] ?? "" : ""), space: 56,
 			},
@@ -112,7 +113,7 @@ export function RangeChart({ labels, average, least, most, height = 180, xTitle,
 			...base,
 			scales: { x: { time: false, range: () => [-0.6, labels.length - 0.4] }, y: { range: (_u, _a, max) => [0, Math.max(1, max * 1.08)] } },
 			axes: [base.axes?.[0] ?? {}, { ...base.axes?.[1], values: (_u, at) => at.map((v) => `${v}\u202f%`) }],
-			series: [{}, { label: "most", stroke: red + "55", width: 1 }, { label: "least", stroke: red + "55", width: 1 },
+			series: [{}, { label: "most", stroke: red + "55", width: 1, points: { show: false } }, { label: "least", stroke: red + "55", width: 1, points: { show: false } },
 				{ label: "average", stroke: red, width: 2, points: { show: labels.length < 60, size: 5, fill: red } }],
 			bands: [{ series: [1, 2], fill: red + "2c" }],
 		}, [labels.map((_, i) => i), [...most], [...least], [...average]], host.current);

@@ -7,7 +7,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { FlowEnd } from "../api/types";
 import { useSize } from "../base/dom";
-import { exact_ps } from "../base/format";
+import { counterText, exact_ps } from "../base/format";
 import { useStore } from "../base/store";
 import { useTheme } from "../base/theme";
 import { Gutter, GUTTER_PX } from "./gutter";
@@ -32,7 +32,7 @@ function readPalette(el: Element, dark: boolean): Palette {
 	const s = getComputedStyle(el);
 	const v = (name: string) => s.getPropertyValue(name).trim();
 	return {
-		bg: v("--tl-bg"), band: v("--tl-band"), grid: v("--tl-grid"), line: v("--line-strong"), text: v("--text-2"), muted: v("--tl-map"),
+		bg: v("--tl-bg"), band: v("--tl-band"), grid: v("--tl-grid"), line: v("--line-strong"), text: v("--text-2"), muted: v("--tl-map"), mutedText: v("--muted"),
 		label: v("--tl-label"), accent: v("--accent"), wash: v("--accent-wash"), bgPixel: parsePixel(v("--tl-bg")), dark,
 	};
 }
@@ -134,7 +134,7 @@ function Tooltip({ store, width, height }: { store: TraceStore; width: number; h
 	};
 	return <div class="tl-tip" style={at} role="presentation">
 		<div class="tl-tip-name">{h.name}</div>
-		<div class="tl-tip-time">{h.cut ? "over " : ""}{exact_ps(h.dur_ps)}</div>
+		<div class="tl-tip-time">{h.value !== undefined ? counterText(h.value, h.name) : `${h.cut ? "over " : ""}${exact_ps(h.dur_ps)}`}</div>
 	</div>;
 }
 

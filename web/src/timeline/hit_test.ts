@@ -13,6 +13,7 @@ export interface Hit {
 	begin_ps: number;
 	dur_ps: number;
 	cut: boolean;           /* begin or end lie outside of what was loaded: the true slice is longer */
+	value?: number;         /* of a counter: then there is no event to select */
 }
 
 export function trackAt(l: Layout, y: number): { item: TrackItem; row: number } | undefined {
@@ -50,6 +51,21 @@ export function sliceUnder(t: TrackSlices, row: number, ps: number, slack_ps: nu
 		}
 	}
 	return best < 0 ? undefined : hitOf(t, row, best);
+}
+
+/* The sample of a counter that holds at a time. */
+export function counterAt(t: TrackSlices, name: string, ps: number): Hit | undefined {
+	const c = t.counter;
+	if (!c || !c.t_ps.length || ps < (c.t_ps[0] ?? 0)) return undefined;
+	let lo = 0;
+	let hi = c.t_ps.length;
+	while (hi - lo > 1) {
+		const mid = lo + hi >>> 1;
+		if ((c.t_ps[mid] ?? 0) <= ps) lo = mid;
+		else hi = mid;
+	}
+	const begin_ps = c.t_ps[lo] ?? 0;
+	return { track: t.track, row: 0, event: -1, name, begin_ps, dur_ps: (c.t_ps[hi] ?? ps) - begin_ps, cut: false, value: c.value[lo] ?? 0 };
 }
 
 /* Edges of slices attract a measured interval: the nearest edge of this row within `slack_ps`, or the time itself. */

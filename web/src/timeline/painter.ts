@@ -5,7 +5,7 @@
  * small canvas, and each track is stretched from there to its place. Then come gaps between rows, names and counters.
  */
 import { css, mix, nameColor, pixel } from "../base/color";
-import { clock_ps, time_ps } from "../base/format";
+import { clock_ps, counterText, time_ps } from "../base/format";
 import type { Flow, FlowPoint, TrackSlices } from "../api/slices";
 import type { FlowEnd, Section } from "../api/types";
 import { coveredColumns, fitText, Labels, rasterRow, type Pixels } from "./raster";
@@ -25,6 +25,7 @@ export interface Palette {
 	line: string;
 	text: string;
 	muted: string;
+	mutedText: string;
 	label: string;
 	accent: string;
 	wash: string;
@@ -280,6 +281,11 @@ export class Painter {
 		ctx.strokeStyle = css(mix(color, pal.dark ? 0xffffffff : 0xff000000, 0.3));
 		ctx.lineWidth = this.dpr;
 		ctx.stroke();
+		if (it.collapsed) return;
+		ctx.font = this.font(10);
+		ctx.textBaseline = "top";
+		ctx.fillStyle = pal.mutedText;
+		ctx.fillText(counterText(range.max, it.info.name), 4 * this.dpr, y + 1);
 	}
 
 	/* ---- head: the whole trace, and the ruler ---- */
@@ -403,7 +409,7 @@ export class Painter {
 		if (f.state.flows !== "none" && selected)
 			for (const e of f.selectedFlows)
 				this.drawArrow(f, e.direction === "in" ? e : selected, e.direction === "in" ? selected : e, pal, 1);
-		if (hover && hover.event !== selected?.event) this.outline(f, hover, pal.text, 1);
+		if (hover && hover.value === undefined && hover.event !== selected?.event) this.outline(f, hover, pal.text, 1);
 		if (selected) this.outline(f, selected, pal.accent, 2);
 	}
 

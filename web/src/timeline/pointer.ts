@@ -6,7 +6,7 @@
  *	shift + wheel, sideways wheel    pans
  *	drag            by tool; with shift or the middle button always pans
  */
-import { hitOf, rowsInBox, sliceUnder, snap, trackAt, type Hit } from "./hit_test";
+import { counterAt, hitOf, rowsInBox, sliceUnder, snap, trackAt, type Hit } from "./hit_test";
 import type { Layout } from "./layout";
 import { MAP_PX } from "./painter";
 import type { TimelineModel } from "./model";
@@ -41,9 +41,10 @@ export function bindPointer(h: Host): () => void {
 	const under = (e: MouseEvent): Hit | undefined => {
 		const p = local(e, area);
 		const at = trackAt(h.layout(), p.y + body.scrollTop);
-		if (!at || at.item.info.kind === "counter") return undefined;
+		if (!at) return undefined;
 		const ps = timeAt(p.x, p.width);
 		const t = model.best(at.item.info.track, ps);
+		if (t && at.item.info.kind === "counter") return counterAt(t, at.item.info.name, ps);
 		return t ? sliceUnder(t, at.row, ps, span(store.get().view) / p.width * 3) : undefined;
 	};
 
@@ -104,6 +105,11 @@ export function bindPointer(h: Host): () => void {
 		area.addEventListener("pointercancel", end);
 	}, on);
 
+	const pick = (e: MouseEvent) => {
+		const hit = under(e);
+		h.select(hit?.value === undefined ? hit : undefined);
+	};
+
 	interface Drag {
 		move(e: PointerEvent): void;
 		end(e: PointerEvent): void;
@@ -121,7 +127,7 @@ export function bindPointer(h: Host): () => void {
 				body.scrollTop = top + start.clientY - e.clientY;
 			},
 			end(e) {
-				if (!moved && e.button === 0) h.select(under(e));
+				if (!moved && e.button === 0) pick(e);
 			},
 		};
 	}
@@ -155,7 +161,7 @@ export function bindPointer(h: Host): () => void {
 						: zoomAt(view, e.altKey ? 0.5 : 2, startPs, model.all);
 					store.update({ box: undefined, target: to });
 				} else if (moved && box) store.update({ boxRows: rowsInBox(h.layout(), box), selected: undefined });
-				else h.select(under(e));
+				else pick(e);
 			},
 		};
 	}
@@ -209,7 +215,7 @@ export function bindPointer(h: Host): () => void {
 
 	area.addEventListener("dblclick", (e) => {
 		const hit = under(e);
-		if (hit) store.update({ target: fit(hit.begin_ps, hit.begin_ps + hit.dur_ps, model.all) });
+		if (hit && hit.value === undefined) store.update({ target: fit(hit.begin_ps, hit.begin_ps + hit.dur_ps, model.all) });
 	}, on);
 
 	return () => stop.abort();

@@ -2,9 +2,9 @@
  * grid.tsx - a table of any length: only the rows on the screen exist. Sort by the headers, filter by words, choose columns, copy.
  */
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import type { TableData } from "../api/types";
-import { classes, useSettled } from "../base/dom";
+import { classes, useSettled, useSize } from "../base/dom";
 import { count } from "../base/format";
 import { columnViews, filterRows, plainLabel, sortRows, toText, type ColumnView, type Sort } from "./grid_model";
 import { Icon } from "./icon";
@@ -30,14 +30,14 @@ export function Grid(props: GridProps) {
 	const [sort, setSort] = useState<Sort | undefined>(props.sort);
 	const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
 	const [top, setTop] = useState(0);
-	const body = useRef<HTMLDivElement>(null);
+	const [body, size] = useSize<HTMLDivElement>();
 	useEffect(() => setFilter(props.filter ?? ""), [props.filter]);
 	const settled = useSettled(filter, table.nrows > 5000 ? 150 : 0);
 
 	const views = useMemo(() => columnViews(table), [table]);
 	const rows = useMemo(() => sortRows(table, filterRows(table, settled), sort), [table, settled, sort]);
 	const cols = views.filter((c) => !hidden.has(c.col.id));
-	const template = columnsTemplate(cols);
+	const template = useMemo(() => columnsTemplate(cols, size.width), [views, hidden, size.width]);
 	const height = Math.max(1, Math.min(rows.length, maxRows)) * ROW_PX + ROW_PX + 16;
 	const first = Math.max(0, Math.floor(top / ROW_PX) - SPARE);
 	const last = Math.min(rows.length, Math.ceil((top + height) / ROW_PX) + SPARE);
@@ -79,11 +79,14 @@ export function Grid(props: GridProps) {
 	</div>;
 }
 
-/* Text columns share what is left over, so a table fills its place and long names get the most of it. */
-function columnsTemplate(cols: readonly ColumnView[]): string {
+/* What is left over goes to text columns, so a table fills its place and long names get the most of it. */
+function columnsTemplate(cols: readonly ColumnView[], room: number): string {
+	const sum = (list: readonly ColumnView[]) => list.reduce((a, c) => a + c.width_px, 0);
 	const texts = cols.filter((c) => !c.numeric && c.width_px > 90);
-	return cols.map((c) => texts.includes(c) ? `minmax(${Math.min(c.width_px, 320)}px, ${c.width_px}fr)`
-		: texts.length ? `${c.width_px}px` : `minmax(${c.width_px}px, 1fr)`).join(" ");
+	const takers = texts.length ? texts : cols;
+	const spare = Math.max(0, room - sum(cols) - 1);
+	const share = spare / Math.max(1, sum(takers));
+	return cols.map((c) => `${Math.floor(c.width_px * (takers.includes(c) ? 1 + share : 1))}px`).join(" ");
 }
 
 function range(from: number, to: number): number[] {

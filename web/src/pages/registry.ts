@@ -1,0 +1,22 @@
+/*
+ * registry.ts - which tool has a page of its own. All others are shown by table_page.tsx. A row is a name; all else is in the page's file.
+ */
+import type { FunctionComponent } from "preact";
+import { InputPipelinePage } from "./input_pipeline";
+import { OverviewPage } from "./overview";
+import type { Session } from "./session";
+import { TablePage } from "./table_page";
+import { TraceViewerPage } from "./trace_viewer";
+
+export type Page = FunctionComponent<{ session: Session }>;
+
+const pages: Readonly<Record<string, Page>> = {
+	overview_page: OverviewPage,
+	input_pipeline_analyzer: InputPipelinePage,
+	"trace_viewer@": TraceViewerPage,
+	trace_viewer: TraceViewerPage,
+};
+
+export function pageOf(name: string, kind: string): Page {
+	return pages[name] ?? (kind === "timeline" ? TraceViewerPage : TablePage);
+}

@@ -1,0 +1,18 @@
+/*
+ * session.ts - what every page is told: the run, the host, the tools there are, and the answer's address.
+ */
+import type { Run, Tool } from "../api/types";
+
+export interface Session {
+	run: Run;
+	tool: Tool;
+	host: string;
+	tools: readonly Tool[];
+	toolNames: readonly string[];
+}
+
+/* XProf's route, because that is what a script would fetch as well. */
+export function csvAddress(s: Session): string {
+	const q = new URLSearchParams({ run: s.run.run, tag: s.tool.name, host: s.host });
+	return `data/plugin/profile/data_csv?${q.toString()}`;
+}

@@ -1,0 +1,142 @@
+/*
+ * shell.tsx - the frame around all pages: run, tool and host, all three in the URL.
+ */
+import { useEffect, useState } from "preact/hooks";
+import { useJson } from "../api/loadable";
+import { ALL_HOSTS, type Run, type Runs, type Tool } from "../api/types";
+import { classes } from "../base/dom";
+import { chooseTheme, useTheme, type Choice } from "../base/theme";
+import { followLink, formatQuery, go, query, useQuery } from "../base/url";
+import { Failure, Waiting } from "../widgets/notes";
+import { Icon, type IconName } from "../widgets/icon";
+import { pageOf } from "./registry";
+import type { Session } from "./session";
+import { StartPage } from "./start";
+
+export function Shell() {
+	const runs = useJson<Runs>("api/runs");
+	const run = useQuery("run");
+	const list = useQuery("list");
+	/* One run is what its owner came for; a list of one would be in the way. */
+	const only = runs.value?.runs.length === 1 && !list ? runs.value.runs[0] : undefined;
+	const name = run || only?.run || "";
+	const current = runs.value?.runs.find((r) => r.run === name);
+	useEffect(() => {
+		document.title = name ? `${name} · stepscope` : "stepscope";
+	}, [name]);
+	return <div class="shell" onClick={followLink}>
+		<a class="skip" href="#main">Skip to the content</a>
+		{runs.error && <><TopBar runs={undefined} /><main class="page" id="main"><Failure text={runs.error} /></main></>}
+		{!runs.error && !runs.value && <><TopBar runs={undefined} /><main class="page" id="main"><Waiting what="Looking for profiles…" /></main></>}
+		{runs.value && !name && <><TopBar runs={runs.value} /><StartPage runs={runs.value} /></>}
+		{runs.value && name && <RunView key={name} runs={runs.value} run={current ?? { run: name, path: "", time_s: 0, bytes: 0, hosts: [] }} />}
+	</div>;
+}
+
+/* Where a tool combines hosts that is what one wants first. */
+export function hostFor(tool: Tool, asked: string): string {
+	if (asked && tool.hosts.includes(asked)) return asked;
+	return tool.hosts.includes(ALL_HOSTS) ? ALL_HOSTS : tool.hosts[0] ?? "";
+}
+
+export function toolFor(tools: readonly Tool[], asked: string): Tool | undefined {
+	return tools.find((t) => t.name === asked) ?? tools.find((t) => t.name === `${asked}@`) ??
+		(asked ? undefined : tools.find((t) => t.name === "overview_page" && t.available) ?? tools.find((t) => t.available) ?? tools[0]);
+}
+
+function RunView({ runs, run }: { runs: Runs; run: Run }) {
+	const { value, error, loading } = useJson<{ tools: Tool[] }>("api/tools", { run: run.run });
+	const askedTool = useQuery("tool");
+	const askedHost = useQuery("host");
+	const tools = value?.tools ?? [];
+	const tool = toolFor(tools, askedTool);
+	const session: Session | undefined = tool && {
+		run, tool, host: hostFor(tool, askedHost), tools, toolNames: tools.filter((t) => t.available).map((t) => t.name),
+	};
+	const Page = tool ? pageOf(tool.name, tool.kind) : undefined;
+	return <>
+		<TopBar runs={runs} session={session} run={run.run} />
+		<div class="below">
+			<ToolNav tools={tools} current={tool?.name ?? ""} run={run.run} host={askedHost} />
+			<main class="content" id="main" tabIndex={-1}>
+				{error && <div class="page"><Failure text={error} /></div>}
+				{loading && !value && <div class="page"><Waiting what="Opening the run…" /></div>}
+				{value && !tool && <div class="page"><Failure text={askedTool ? `This run has no tool “${askedTool}”.` : "This run offers no tool."} /></div>}
+				{session && Page && (session.tool.available
+					? <Page key={`${session.tool.name} ${session.host}`} session={session} />
+					: <div class="page"><h1>{session.tool.title}</h1><p class="empty">{session.tool.why || "This profile has no data for it."}</p></div>)}
+			</main>
+		</div>
+	</>;
+}
+
+function TopBar({ runs, session, run }: { runs: Runs | undefined; session?: Session | undefined; run?: string }) {
+	return <header class="top">
+		<a class="brand" href={runs && runs.runs.length === 1 ? "?list=all" : "./"} title="All runs">
+			<svg viewBox="0 0 32 32" width="20" height="20" aria-hidden="true"><path d="M4 8h22M4 16h9m4 0h8M4 24h4m4 0h4m4 0h8" /></svg>
+			<span>stepscope</span>
+		</a>
+		{run && runs && <label class="field"><span class="visually-hidden">Run</span>
+			<select class="select" value={run} title={run} onChange={(e) => go({ run: e.currentTarget.value, tool: query.get()["tool"] })}>
+				{runs.runs.some((r) => r.run === run) || <option value={run}>{run}</option>}
+				{runs.runs.map((r) => <option key={r.run} value={r.run}>{r.run}</option>)}
+			</select></label>}
+		{session && session.tool.hosts.length > 0 && <HostSelect session={session} />}
+		<span class="spring" />
+		{runs?.version && <span class="muted version">{runs.version}</span>}
+		<ThemeButton />
+	</header>;
+}
+
+function HostSelect({ session }: { session: Session }) {
+	const { tool, host } = session;
+	const label = (h: string) => h === ALL_HOSTS ? "All hosts" : h;
+	if (tool.hosts.length === 1) return <span class="host-one" title="Host">{label(host)}</span>;
+	return <label class="field"><span class="visually-hidden">Host</span>
+		<select class="select" value={host} onChange={(e) => go({ run: session.run.run, tool: tool.name, host: e.currentTarget.value })}>
+			{tool.hosts.map((h) => <option key={h} value={h}>{label(h)}</option>)}
+		</select></label>;
+}
+
+const NEXT: Record<Choice, Choice> = { system: "light", light: "dark", dark: "system" };
+const SIGN: Record<Choice, IconName> = { system: "auto", light: "sun", dark: "moon" };
+
+function ThemeButton() {
+	const { choice } = useTheme();
+	return <button class="button button-icon" onClick={() => chooseTheme(NEXT[choice])} title={`Colours: ${choice}`} aria-label={`Colours: ${choice}`}>
+		<Icon name={SIGN[choice]} /></button>;
+}
+
+/* ---- tools ---- */
+
+const NARROW_KEY = "stepscope.nav";
+
+function ToolNav({ tools, current, run, host }: { tools: readonly Tool[]; current: string; run: string; host: string }) {
+	const [open, setOpen] = useState(() => {
+		try {
+			return localStorage.getItem(NARROW_KEY) !== "closed";
+		} catch {
+			return true;
+		}
+	});
+	const toggle = () => {
+		try {
+			localStorage.setItem(NARROW_KEY, open ? "closed" : "open");
+		} catch { /* kept for this page only */ }
+		setOpen(!open);
+	};
+	const link = (t: Tool) => <a key={t.name} class={classes("nav-item", t.name === current && "nav-on", !t.available && "nav-off")}
+		aria-current={t.name === current ? "page" : undefined} href={formatQuery({ run, tool: t.name, host })}
+		title={t.available ? t.summary : t.why || "This profile has no data for it."}>{t.title}</a>;
+	const there = tools.filter((t) => t.available);
+	const absent = tools.filter((t) => !t.available);
+	return <nav class={classes("nav", !open && "nav-closed")} aria-label="Tools">
+		<button class="button button-icon nav-toggle" onClick={toggle} aria-expanded={open} aria-label={open ? "Hide the tools" : "Show the tools"}
+			title={open ? "Hide the tools" : "Show the tools"}><Icon name="menu" /></button>
+		{open && <div class="nav-list">
+			{there.map(link)}
+			{absent.length > 0 && <details class="nav-more" open={absent.some((t) => t.name === current)}>
+				<summary>Not in this profile</summary>{absent.map(link)}</details>}
+		</div>}
+	</nav>;
+}

@@ -1,0 +1,367 @@
+/*
+ * trace_viewer.tsx - the timeline with its tools: the bar above, the canvas, the pane with details below, the keys.
+ */
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { getJson } from "../api/fetch";
+import { useJson, type Loadable } from "../api/loadable";
+import type { EventDetail, SearchHit, SearchResult, Timeline } from "../api/types";
+import { isTyping } from "../base/dom";
+import { count } from "../base/format";
+import { useStore } from "../base/store";
+import { adjust, query } from "../base/url";
+import { CanvasView } from "../timeline/canvas_view";
+import { HelpSheet } from "../timeline/help";
+import { closedAtFirst } from "../timeline/layout";
+import { Loader } from "../timeline/loader";
+import { TimelineModel } from "../timeline/model";
+import { neighbour } from "../timeline/pointer";
+import { Details } from "../timeline/details";
+import {
+	chosenStretch, createTraceStore, formatMarks, parseMarks, toggleMark, TOOLS, type Selected, type ToolMode, type TraceState, type TraceStore,
+} from "../timeline/state";
+import { clampView, fit, formatView, panBy, parseView, reveal, sameView, span, zoomAt, type View } from "../timeline/viewport";
+import { Icon, type IconName } from "../widgets/icon";
+import { Failure, Notes, Waiting } from "../widgets/notes";
+import type { Session } from "./session";
+
+export function TraceViewerPage({ session }: { session: Session }) {
+	const { value, error, loading } = useJson<Timeline>("api/timeline", { run: session.run.run, host: session.host });
+	if (error) return <div class="page"><Failure text={error} /></div>;
+	if (!value) return loading ? <div class="page"><Waiting what="Reading the trace…" /></div> : null;
+	return <TraceViewer timeline={value} session={session} />;
+}
+
+/* What the URL says about the view, once, when the page opens. */
+function openTrace(timeline: Timeline, model: TimelineModel): TraceStore {
+	const q = query.get();
+	const asked = parseView(q["view"] ?? "");
+	const store = createTraceStore(asked ? clampView(asked, model.all) : model.all, closedAtFirst(timeline.sections));
+	store.update({ marks: parseMarks(q["marks"] ?? ""), query: q["q"] ?? "" });
+	return store;
+}
+
+function TraceViewer({ timeline, session }: { timeline: Timeline; session: Session }) {
+	const { run, host } = { run: session.run.run, host: session.host };
+	const { model, store, loader } = useMemo(() => {
+		const m = new TimelineModel(timeline);
+		const s = openTrace(timeline, m);
+		const l: Loader = new Loader(m, run, host,
+			() => s.update({ version: s.get().version + 1, busy: l.busy, error: "" }),
+			(text) => s.update({ error: text, busy: false }));
+		return { model: m, store: s, loader: l };
+	}, [timeline]);
+	useEffect(() => () => loader.stop(), [loader]);
+
+	const [help, setHelp] = useState(false);
+	const selected = useStore(store, (s) => s.selected?.event);
+	const detail = useJson<EventDetail>(selected === undefined ? null : "api/timeline/event", { run, host, event: selected ?? 0 });
+	const search = useSearch(store, model, run, host);
+	const flowMode = useStore(store, (s) => s.flows);
+	useEffect(() => {
+		loader.wantFlows = flowMode === "all";
+		if (flowMode === "all") loader.reset();
+	}, [flowMode, loader]);
+	useUrl(store, model);
+	useFirstSelection(store, run, host);
+	useKeys(store, model, search, () => setHelp((h) => !h));
+	const current = detail.value?.event === selected ? detail.value : undefined;
+	/* The event's exact times replace those of the drawing. */
+	useEffect(() => {
+		const s = store.get().selected;
+		if (current && s && s.event === current.event)
+			store.update({ selected: { ...s, begin_ps: current.begin_ps, dur_ps: current.dur_ps, row: current.row, track: current.track } });
+	}, [current]);
+
+	return <div class="trace">
+		<TraceBar store={store} model={model} search={search} onHelp={() => setHelp(true)} session={session} />
+		<TraceNotes timeline={timeline} store={store} />
+		<CanvasView model={model} loader={loader} store={store} flowEnds={current?.flows ?? NO_FLOWS} onSelect={(hit) => store.update({
+			selected: hit && { track: hit.track, row: hit.row, event: hit.event, name: hit.name, begin_ps: hit.begin_ps, dur_ps: hit.dur_ps },
+			box: undefined, boxRows: "",
+		})} />
+		<Details store={store} model={model} detail={detail as Loadable<EventDetail>} session={session}
+			onGo={(to) => choose(store, model, to)} onFind={(name) => search.find(name)} />
+		{help && <HelpSheet onClose={() => setHelp(false)} />}
+	</div>;
+}
+
+const NO_FLOWS: readonly never[] = [];
+
+/* Selects an event that may be anywhere: opens its section, scrolls to its row and moves the view there. */
+export function choose(store: TraceStore, model: TimelineModel, to: Selected): void {
+	const st = store.get();
+	const section = model.timeline.sections.find((s) => s.tracks.some((t) => t.track === to.track));
+	const closed = new Set(st.closed);
+	if (section) closed.delete(section.pid);
+	const far = to.dur_ps < span(st.target) / 400;
+	const target = far ? fit(to.begin_ps - to.dur_ps * 20, to.begin_ps + to.dur_ps * 21, model.all) : reveal(st.target, to.begin_ps, to.begin_ps + to.dur_ps, model.all);
+	store.update({
+		selected: to, target, closed: section && st.closed.has(section.pid) ? closed : st.closed, box: undefined, boxRows: "",
+		filter: section && st.filter && !`${section.name} ${section.tracks.find((t) => t.track === to.track)?.name ?? ""}`.toLowerCase()
+			.includes(st.filter.toLowerCase()) ? "" : st.filter,
+	});
+	/* After the layout has opened the section. */
+	requestAnimationFrame(() => store.update({ wanted: { track: to.track, row: to.row } }));
+}
+
+/* ---- the URL ---- */
+
+function useUrl(store: TraceStore, model: TimelineModel): void {
+	useEffect(() => {
+		let timer: ReturnType<typeof setTimeout> | undefined;
+		let was = store.get();
+		const write = () => {
+			const s = store.get();
+			adjust({
+				view: sameView(s.target, model.all) ? undefined : formatView(s.target), event: s.selected ? String(s.selected.event) : undefined,
+				q: s.query || undefined, marks: formatMarks(s.marks) || undefined,
+			});
+		};
+		const stop = store.subscribe(() => {
+			const s = store.get();
+			if (sameView(s.target, was.target) && s.selected?.event === was.selected?.event && s.query === was.query && s.marks === was.marks) return;
+			was = s;
+			clearTimeout(timer);
+			timer = setTimeout(write, 250);
+		});
+		return () => {
+			clearTimeout(timer);
+			stop();
+		};
+	}, [store, model]);
+}
+
+function useFirstSelection(store: TraceStore, run: string, host: string): void {
+	useEffect(() => {
+		const event = query.get()["event"];
+		if (!event || !/^\d+$/.test(event)) return;
+		getJson<EventDetail>("api/timeline/event", { run, host, event }).then((d) => {
+			store.update({ selected: { track: d.track, row: d.row, event: d.event, name: d.name, begin_ps: d.begin_ps, dur_ps: d.dur_ps }, wanted: { track: d.track, row: d.row } });
+		}, () => { /* a link to an event that is not here: the view is still right */ });
+	}, [store]);
+}
+
+/* ---- search ---- */
+
+export interface Search {
+	text: string;
+	result: SearchResult | undefined;
+	at: number;                 /* rank of the current hit, -1 before the first */
+	busy: boolean;
+	error: string;
+	find(text: string): void;
+	step(direction: 1 | -1): void;
+}
+
+function useSearch(store: TraceStore, model: TimelineModel, run: string, host: string): Search {
+	const text = useStore(store, (s) => s.query);
+	const [state, setState] = useState<{ result: SearchResult | undefined; at: number; busy: boolean; error: string; text: string }>(
+		{ result: undefined, at: -1, busy: false, error: "", text: "" });
+	const hit = useRef<SearchHit>();
+	const stop = useRef<AbortController>();
+
+	const ask = (params: Record<string, string | number>, then: (r: SearchResult) => void) => {
+		stop.current?.abort();
+		const mine = new AbortController();
+		stop.current = mine;
+		setState((s) => ({ ...s, busy: true }));
+		getJson<SearchResult>("api/timeline/search", { run, host, q: store.get().query, limit: 1, ...params }, mine.signal).then(then, (e: Error) => {
+			if (!mine.signal.aborted) setState((s) => ({ ...s, busy: false, error: e.message }));
+		});
+	};
+	/* The count follows the typing; the view moves only when asked to. */
+	useEffect(() => {
+		hit.current = undefined;
+		if (!text) {
+			stop.current?.abort();
+			setState({ result: undefined, at: -1, busy: false, error: "", text });
+			return;
+		}
+		const timer = setTimeout(() => ask({ from_ps: Math.floor(store.get().view.begin_ps) },
+			(result) => setState({ result, at: -1, busy: false, error: "", text })), 140);
+		return () => clearTimeout(timer);
+	}, [text]);
+
+	const step = (direction: 1 | -1) => {
+		if (!store.get().query) return;
+		const from = hit.current;
+		const params: Record<string, string | number> = from ? direction > 0 ? { after: from.event } : { before: from.event }
+			: { from_ps: Math.floor(store.get().view.begin_ps) };
+		const take = (r: SearchResult): boolean => {
+			const next = direction > 0 || !from ? r.hits[0] : r.hits[r.hits.length - 1];
+			if (!next) return false;
+			hit.current = next;
+			setState({ result: r, at: direction > 0 || !from ? r.rank : r.rank + r.hits.length - 1, busy: false, error: "", text: store.get().query });
+			choose(store, model, next);
+			return true;
+		};
+		ask(params, (r) => {
+			if (take(r)) return;
+			/* At the end it goes on from the other end. */
+			if (r.count > 0 && direction > 0) ask({ from_ps: Math.floor(model.all.begin_ps) }, (again) => void take(again));
+			else setState((s) => ({ ...s, result: r, busy: false }));
+		});
+	};
+	return { ...state, text, find: (q) => store.update({ query: q }), step };
+}
+
+/* ---- keys ---- */
+
+const MODES: Readonly<Record<string, ToolMode>> = { "1": 1, "2": 2, "3": 3, "4": 4 };
+const ARROWS: Readonly<Record<string, "left" | "right" | "up" | "down">> =
+	{ ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down" };
+
+function useKeys(store: TraceStore, model: TimelineModel, search: Search, toggleHelp: () => void): void {
+	const now = useRef({ search, toggleHelp });
+	now.current = { search, toggleHelp };
+	useEffect(() => {
+		const key = (e: KeyboardEvent) => {
+			if (e.ctrlKey || e.metaKey || e.altKey || isTyping(e)) return;
+			if (handle(e.key, e.shiftKey, e.target instanceof HTMLButtonElement || e.target instanceof HTMLAnchorElement)) e.preventDefault();
+		};
+		const handle = (k: string, shift: boolean, onControl: boolean): boolean => {
+			const st = store.get();
+			const lower = k.toLowerCase();
+			if (moveKey(store, model, lower, shift)) return true;
+			if (MODES[k]) {
+				store.update({ mode: MODES[k] ?? 1 });
+				return true;
+			}
+			const arrow = ARROWS[k];
+			if (arrow && !onControl && st.selected) {
+				const next = neighbour(model, st.selected, arrow);
+				if (next) choose(store, model, next);
+				return true;
+			}
+			switch (lower) {
+			case "f": fitChosen(store, model); return true;
+			case "0": store.update({ target: model.all }); return true;
+			case "m": markHere(store); return true;
+			case "n": now.current.search.step(shift ? -1 : 1); return true;
+			case "?": now.current.toggleHelp(); return true;
+			case "/": focusSearch(); return true;
+			case "escape": store.update({ selected: undefined, box: undefined, boxRows: "", measure: undefined }); return true;
+			default: return false;
+			}
+		};
+		addEventListener("keydown", key);
+		return () => removeEventListener("keydown", key);
+	}, [store, model]);
+}
+
+function pointerPs(): number | undefined {
+	const v = document.querySelector<HTMLElement>(".tl-over")?.dataset["pointer"];
+	return v === undefined ? undefined : Number(v);
+}
+
+/* Keys act on where the view is going, so that a key held down adds up. */
+function moveKey(store: TraceStore, model: TimelineModel, k: string, shift: boolean): boolean {
+	const { target } = store.get();
+	const step = shift ? 0.5 : 0.18;
+	const at = pointerPs() ?? (target.begin_ps + target.end_ps) / 2;
+	const to: Record<string, () => View> = {
+		w: () => zoomAt(target, shift ? 2.5 : 1.5, Math.min(Math.max(at, target.begin_ps), target.end_ps), model.all),
+		s: () => zoomAt(target, shift ? 0.4 : 1 / 1.5, Math.min(Math.max(at, target.begin_ps), target.end_ps), model.all),
+		a: () => panBy(target, -span(target) * step, model.all),
+		d: () => panBy(target, span(target) * step, model.all),
+	};
+	const make = to[k];
+	if (!make) return false;
+	store.update({ target: make() });
+	return true;
+}
+
+function fitChosen(store: TraceStore, model: TimelineModel): void {
+	const v = chosenStretch(store.get());
+	store.update({ target: v ? fit(v.begin_ps, v.end_ps, model.all) : model.all });
+}
+
+function markHere(store: TraceStore): void {
+	const v = chosenStretch(store.get());
+	const at = pointerPs();
+	if (v) toggleMark(store, { begin_ps: Math.round(v.begin_ps), end_ps: Math.round(v.end_ps) });
+	else if (at !== undefined) toggleMark(store, { begin_ps: at, end_ps: at });
+}
+
+function focusSearch(): void {
+	const el = document.querySelector<HTMLInputElement>("#trace-search");
+	el?.focus();
+	el?.select();
+}
+
+/* ---- the bar ---- */
+
+const SIGNS: Readonly<Record<ToolMode, IconName>> = { 1: "select", 2: "pan", 3: "zoom", 4: "measure" };
+const FLOWS: readonly { value: TraceState["flows"]; label: string }[] = [
+	{ value: "selected", label: "Flows of selection" }, { value: "all", label: "All flows" }, { value: "none", label: "No flows" },
+];
+
+function TraceBar({ store, model, search, onHelp, session }: {
+	store: TraceStore; model: TimelineModel; search: Search; onHelp: () => void; session: Session;
+}) {
+	const mode = useStore(store, (s) => s.mode);
+	const flows = useStore(store, (s) => s.flows);
+	return <div class="trace-bar" role="toolbar" aria-label="Timeline tools">
+		<div class="segmented">{TOOLS.map((t) => <button key={t.mode} class="button" aria-pressed={mode === t.mode}
+			title={`${t.name} (${t.mode}): ${t.hint}`} aria-label={t.name} onClick={() => store.update({ mode: t.mode })}><Icon name={SIGNS[t.mode]} /></button>)}</div>
+		<button class="button" title="Zoom to the selection, or to the whole trace (f)" onClick={() => fitChosen(store, model)}><Icon name="fit" />Fit</button>
+		<button class="button" title="Mark the selection, or the time under the pointer (m)" onClick={() => markHere(store)}><Icon name="mark" />Mark</button>
+		<select class="select" aria-label="Flow arrows" value={flows} onChange={(e) => store.update({ flows: e.currentTarget.value as TraceState["flows"] })}>
+			{FLOWS.map((f) => <option key={f.value} value={f.value}>{f.label}</option>)}
+		</select>
+		<ExportLink store={store} session={session} />
+		<span class="spring" />
+		<SearchBox search={search} />
+		<button class="button button-icon" title="Keys (?)" aria-label="Keys" onClick={onHelp}><Icon name="help" /></button>
+	</div>;
+}
+
+/* The visible range as Chrome trace JSON, by the route that XProf's clients use too. */
+function ExportLink({ store, session }: { store: TraceStore; session: Session }) {
+	const save = () => {
+		const v = store.get().target;
+		const q = new URLSearchParams({
+			run: session.run.run, tag: "trace_viewer@", host: session.host, start_time_ms: String(v.begin_ps / 1e9), end_time_ms: String(v.end_ps / 1e9), resolution: "0",
+		});
+		const a = document.createElement("a");
+		a.href = `data/plugin/profile/data?${q.toString()}`;
+		a.download = `${session.run.run}.${session.host}.trace.json`;
+		a.click();
+	};
+	return <button class="button" title="Save the visible range as Chrome trace JSON" onClick={save}><Icon name="download" />Export</button>;
+}
+
+function SearchBox({ search }: { search: Search }) {
+	const { result, at } = search;
+	const found = search.error ? "failed" : !search.text ? "" : !result ? "…" :
+		at >= 0 ? `${count(at + 1)} of ${count(result.count)}` : `${count(result.count)} found`;
+	return <div class="trace-search" role="search">
+		<label class="search-box"><Icon name="search" />
+			<input id="trace-search" class="input" type="search" placeholder="Search the whole trace" aria-label="Search event names in the whole trace"
+				value={search.text} onInput={(e) => search.find(e.currentTarget.value)} onKeyDown={(e) => {
+					if (e.key === "Enter") {
+						e.preventDefault();
+						search.step(e.shiftKey ? -1 : 1);
+					} else if (e.key === "Escape") {
+						search.find("");
+						e.currentTarget.blur();
+					}
+				}} />
+		</label>
+		<span class="search-count" role="status" title={search.error}>{found}</span>
+		<button class="button button-icon" disabled={!search.text} title="Previous match (Shift+N)" aria-label="Previous match" onClick={() => search.step(-1)}><Icon name="left" /></button>
+		<button class="button button-icon" disabled={!search.text} title="Next match (N)" aria-label="Next match" onClick={() => search.step(1)}><Icon name="right" /></button>
+	</div>;
+}
+
+function TraceNotes({ timeline, store }: { timeline: Timeline; store: TraceStore }) {
+	const error = useStore(store, (s) => s.error);
+	const [closed, setClosed] = useState(false);
+	const notes = [...timeline.notes];
+	if (timeline.dropped > 0) notes.push({ severity: "warning", text: `${count(timeline.dropped)} events could not be read and are not shown.` });
+	if (!error && (closed || !notes.length)) return null;
+	return <div class="trace-notes">
+		{error && <Failure text={error} />}
+		{!closed && notes.length > 0 && <><Notes notes={notes} /><button class="button button-icon" aria-label="Hide the notes" title="Hide the notes" onClick={() => setClosed(true)}><Icon name="close" /></button></>}
+	</div>;
+}
