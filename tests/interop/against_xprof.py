@@ -1,0 +1,129 @@
+"""Open a log directory with stepscope and with XProf 2.24.2 and compare their answers, value by value."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
+import compare
+import serving
+
+CACHE = os.path.join(os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache'), 'stepscope')
+XPROF = os.path.join(CACHE, 'venv-xprof', 'bin', 'python')
+RECORD = os.path.join(CACHE, 'venv-record', 'bin', 'python')
+BIN = os.path.join(os.path.dirname(os.path.dirname(HERE)), 'build', 'stepscope')
+
+# Tools that need no more than a host, and the least share of equal values
+TOOLS = {'overview_page': 0.99, 'input_pipeline_analyzer': 0.99, 'framework_op_stats': 0.99, 'trace_viewer@': 0.99}
+
+
+def layout(root, name, files):
+    """A log directory `root`/`name` with one run of these (file name, bytes)."""
+    folder = os.path.join(root, name, 'plugins', 'profile', 'run')
+    os.makedirs(folder)
+    for file, data in files:
+        with open(os.path.join(folder, file), 'wb') as f:
+            f.write(data)
+    return os.path.join(root, name)
+
+
+def run_folder(logdir):
+    """The one run of a log directory: (name, folder, its profile files)."""
+    for folder, _, entries in os.walk(logdir):
+        files = sorted(e for e in entries if e.endswith('.xplane.pb'))
+        if files:
+            return os.path.basename(folder), folder, files
+    raise FileNotFoundError(f'no profile below {logdir}')
+
+
+def requests_for(folder, files, scratch, label):
+    """One request per tool; XProf gets a fresh copy of the run for each, so that no cache speaks for another host."""
+    for tool in TOOLS:
+        copy = os.path.join(scratch, f'{label}-{tool}')
+        shutil.copytree(folder, copy)
+        hosts = [f.removesuffix('.xplane.pb') for f in files]
+        params = {'hosts': hosts, 'use_saved_result': False}
+        if tool == 'trace_viewer@':
+            params['trace_viewer_options'] = {'resolution': '8000', 'full_dma': False}
+        yield {'id': f'{label}|{tool}', 'files': [os.path.join(copy, f) for f in files], 'tool': tool, 'params': params}
+
+
+def ask_xprof(requests):
+    """{id: reply}. XProf is started again after the request that brought it down."""
+    replies = {}
+    with tempfile.TemporaryDirectory() as scratch:
+        todo, out = os.path.join(scratch, 'todo'), os.path.join(scratch, 'out')
+        while requests:
+            with open(todo, 'w') as f:
+                json.dump(requests, f)
+            subprocess.run([XPROF, os.path.join(HERE, 'xprof_answers.py'), todo, out],
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=900, check=False)
+            with open(out) as f:
+                for line in f:
+                    reply = json.loads(line)
+                    replies[reply['id']] = reply
+            left = [r for r in requests if r['id'] not in replies]
+            if left:
+                replies[left[0]['id']] = {'answer': None, 'error': 'XProf crashed'}
+            requests = left[1:]
+    return replies
+
+
+def ask_stepscope(logdir, run, files, tool):
+    hosts = [f.removesuffix('.xplane.pb') for f in files]
+    query = {'run': run, 'tag': tool, 'host': hosts[0] if len(hosts) == 1 else 'ALL_HOSTS'}
+    if tool == 'trace_viewer@':
+        query.update(hosts=','.join(hosts), resolution='8000')
+    with serving.Server(f'{BIN} serve --logdir {{logdir}} --port {{port}}', logdir) as server:
+        status, body = server.get(serving.DATA, query)
+    return json.loads(body) if status == 200 else {'status': status, 'text': body[:200].decode('utf-8', 'replace')}
+
+
+class Judge:
+    """Sums the shares of equal values by tool over many profiles."""
+
+    def __init__(self):
+        self.tallies = {tool: [] for tool in TOOLS}
+        self.unanswered = 0
+
+    def judge(self, cases):
+        """cases: [(label, log directory)]."""
+        with tempfile.TemporaryDirectory() as scratch:
+            requests, where = [], {}
+            for label, logdir in cases:
+                run, folder, files = run_folder(logdir)
+                for r in requests_for(folder, files, scratch, label):
+                    requests.append(r)
+                    where[r['id']] = (label, logdir, run, files, r['tool'])
+            replies = ask_xprof(requests)
+            for key, (label, logdir, run, files, tool) in where.items():
+                self.one(label, tool, replies[key], ask_stepscope(logdir, run, files, tool))
+
+    def one(self, label, tool, reply, got):
+        if not reply['answer']:         # XProf has no answer: ours cannot be compared, only be there
+            self.unanswered += 1
+            print(f'{label} {tool}: XProf has no answer ({reply["error"][:100]})')
+            return
+        tally = compare.compare(json.loads(reply['answer']), got)
+        self.tallies[tool].append(tally)
+        if not tally.whole:
+            print(f'{label} {tool}: {tally.equal} of {tally.total} values')
+            for note in tally.notes[:6]:
+                print('    ' + note)
+
+    def report(self):
+        """Print a line per tool; the counts of tools at or above their minimum, and below."""
+        passed = failed = 0
+        for tool, least in TOOLS.items():
+            total = sum(t.total for t in self.tallies[tool])
+            equal = sum(t.equal for t in self.tallies[tool])
+            share = equal / total if total else 0.0
+            good = share >= least
+            passed, failed = passed + good, failed + (not good)
+            print(f'{tool:28} {len(self.tallies[tool]):4} profiles {total:8} values  {100 * share:6.2f} %'
+                  + ('' if good else f'   below {least}'))
+        print(f'{passed} passed, {failed} failed')
+        return failed == 0

@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""Record with today's JAX and TensorFlow, open with stepscope, and compare with what XProf says of the same recording."""
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import against_xprof
+
+
+def record(script, logdir):
+    done = subprocess.run([against_xprof.RECORD, os.path.join(HERE, script), logdir], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, timeout=300)
+    if done.returncode:
+        sys.exit(f'{script} failed:\n{done.stdout[-2000:]}')
+    return logdir
+
+
+def step_count(logdir):
+    """Steps in the step table of the overview, as stepscope answers it."""
+    run, _, files = against_xprof.run_folder(logdir)
+    answer = against_xprof.ask_stepscope(logdir, run, files, 'overview_page')
+    for table in answer if isinstance(answer, list) else []:
+        if any(c.get('id') == 'stepnum' for c in table.get('cols', [])):
+            return len(table['rows'])
+    return 0
+
+
+def main():
+    judge, good = against_xprof.Judge(), True
+    with tempfile.TemporaryDirectory() as scratch:
+        cases = [(name, record(f'record_{name}.py', os.path.join(scratch, name))) for name in ('jax', 'tf')]
+        for name, logdir in cases:
+            steps = step_count(logdir)
+            print(f'{name}: {steps} of 6 recorded steps found')
+            good = good and steps == 6
+        judge.judge(cases)
+    good = judge.report() and good
+    return 0 if good else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())
