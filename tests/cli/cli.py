@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""The command line: statuses, what goes to stdout and to stderr, and what is said about bad input."""
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
+import profiles
+
+SAMPLE = os.path.join(profiles.ROOT, 'synth_tpu1')
+FILE = os.path.join(SAMPLE, 'plugins', 'profile', 'run', 'host0.xplane.pb')
+
+
+class Checks:
+    def __init__(self, binary):
+        self.binary = binary
+        self.passed = self.failed = 0
+
+    def run(self, args, **more):
+        return subprocess.run([self.binary, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60,
+                              stdin=subprocess.DEVNULL, **more)
+
+    def check(self, what, good, shown=''):
+        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
+        if not good:
+            print(f'{what}: {shown}')
+
+    def case(self, args, status, out=None, err=None):
+        """Run and check; `out` and `err` are regular expressions to be found, '' means that nothing is printed."""
+        done = self.run(args)
+        stdout, stderr = done.stdout.decode('utf-8', 'replace'), done.stderr.decode('utf-8', 'replace')
+        good = done.returncode == status
+        for want, got in ((out, stdout), (err, stderr)):
+            if want is not None:
+                good = good and (re.search(want, got, re.S) is not None if want else got == '')
+        shown = f'status {done.returncode}, stdout {stdout[:200]!r}, stderr {stderr[:300]!r}'
+        self.check(' '.join(args), good, shown)
+        return stdout
+
+
+def misuse(c):
+    c.case([], 2, '', 'usage')
+    c.case(['frobnicate'], 2, '', 'frobnicate')
+    c.case(['tool'], 2, '', None)
+    c.case(['summary'], 2, '', None)
+    c.case(['summary', SAMPLE, '--nonsense'], 2, '', 'nonsense')
+    c.case(['tool', 'overview_page', SAMPLE, '--format', 'yaml'], 2, '', 'yaml')
+    c.case(['serve', '--port', '99999', '--logdir', SAMPLE], 2, '', '99999')
+    c.case(['serve', '--port', 'x', '--logdir', SAMPLE], 2, '', 'x')
+
+
+def help_and_version(c):
+    c.case(['--help'], 0, 'serve.*summary|summary.*serve', '')
+    c.case(['--version'], 0, r'^stepscope \d+\.\d+', '')
+    for command in ('serve', 'summary', 'tool', 'tools'):
+        c.case([command, '--help'], 0, command, '')
+
+
+def answers(c):
+    for path in (SAMPLE, os.path.dirname(FILE), FILE):      # a log directory, a run, a file
+        c.case(['summary', path], 0, 'step', None)
+    text = c.case(['summary', SAMPLE], 0)
+    c.check('summary is plain when piped', '\x1b' not in text, text[:100])
+    c.case(['tools', SAMPLE], 0, 'overview_page', None)
+    json.loads(c.case(['tool', 'overview_page', SAMPLE, '--format', 'json'], 0))
+    answer = json.loads(c.case(['tool', 'overview_page', SAMPLE, '--format', 'xprof'], 0))
+    c.check('XProf shape of the overview', isinstance(answer, list) and 'cols' in answer[0], str(answer)[:100])
+    trace = json.loads(c.case(['tool', 'trace_viewer@', SAMPLE, '--format', 'xprof'], 0))
+    c.check('trace events', len(trace['traceEvents']) > 100, str(len(trace['traceEvents'])))
+    zoom = json.loads(c.case(['tool', 'trace_viewer@', SAMPLE, '--format', 'xprof', '--param', 'start_time_ms=0.2',
+                              '--param', 'end_time_ms=0.3', '--param', 'resolution=8000'], 0))
+    c.check('fewer in a window', len(zoom['traceEvents']) < len(trace['traceEvents']), str(len(zoom['traceEvents'])))
+    csv = c.case(['tool', 'framework_op_stats', SAMPLE, '--format', 'csv'], 0)
+    c.check('CSV has a header and rows', len(csv.splitlines()) > 1 and ',' in csv.splitlines()[0], csv[:100])
+    c.case(['tool', 'framework_op_stats', SAMPLE], 0, r'\S+ +\S+', None)
+    several = os.path.join(profiles.ROOT, 'synth_tpu_3hosts')
+    c.case(['tool', 'overview_page', several, '--host', 'host1'], 0)
+    c.case(['tool', 'overview_page', several, '--host', 'ALL_HOSTS'], 0)
+
+
+def same_bytes_same_answer(c):
+    for tool in ('overview_page', 'framework_op_stats', 'trace_viewer@'):
+        path = os.path.join(profiles.ROOT, 'jax_mlp_train')
+        first = c.run(['tool', tool, path, '--format', 'xprof']).stdout
+        for _ in range(3):
+            again = c.run(['tool', tool, path, '--format', 'xprof']).stdout
+            c.check(f'{tool} twice', again == first, f'{len(first)} and {len(again)} bytes')
+
+
+def bad_input(c, scratch):
+    def file(name, data):
+        path = os.path.join(scratch, name)
+        with open(path, 'wb') as f:
+            f.write(data)
+        return path
+
+    with open(FILE, 'rb') as f:
+        data = f.read()
+    c.case(['summary', os.path.join(scratch, 'nowhere')], 1, '', 'nowhere')
+    os.mkdir(os.path.join(scratch, 'empty'))
+    c.case(['summary', os.path.join(scratch, 'empty')], 1, '', 'profile')
+    c.case(['summary', file('text.xplane.pb', b'hello, world\n')], 1, '', 'text.xplane.pb')
+    c.case(['tool', 'nonsense', SAMPLE], 1, '', 'nonsense')
+    c.case(['tool', 'overview_page', SAMPLE, '--host', 'nobody'], 1, '', 'nobody')
+    c.case(['tool', 'overview_page', file('cut.xplane.pb', data[:len(data) // 2])], 0, None, 'cut short')
+    done = c.run(['summary', file('zero.xplane.pb', b'')])
+    c.check('an empty file is named', b'zero.xplane.pb' in done.stderr + done.stdout, done.stderr[:200])
+    denied = file('denied.xplane.pb', data)
+    os.chmod(denied, 0)
+    if os.geteuid():                                        # root may read everything
+        c.case(['summary', denied], 1, '', 'denied.xplane.pb')
+    os.mkfifo(os.path.join(scratch, 'pipe.xplane.pb'))
+    c.case(['summary', os.path.join(scratch, 'pipe.xplane.pb')], 1, '', 'pipe.xplane.pb')   # and it does not hang
+
+
+def full_disk(c):
+    with open('/dev/full', 'wb') as full:
+        done = subprocess.run([c.binary, 'tool', 'trace_viewer@', SAMPLE, '--format', 'xprof'], stdout=full,
+                              stderr=subprocess.PIPE, timeout=60)
+    c.check('output to a full disk', done.returncode == 1 and done.stderr, f'{done.returncode} {done.stderr[:200]}')
+
+
+def documents(c):
+    manual = os.path.join(ROOT, 'man', 'stepscope.1')
+    c.check('man page', os.path.exists(manual), manual)
+    with open(os.path.join(ROOT, 'src', 'tools', 'tools.def')) as f:
+        tools = re.findall(r'^TOOL\((\w+)\)', f.read(), re.M)
+    for tool in tools:
+        path = os.path.join(ROOT, 'docs', 'tools', tool + '.md')
+        c.check(f'page of {tool}', os.path.exists(path), f'{path} is missing')
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__)
+    ap.add_argument('--bin', default='build/stepscope')
+    c = Checks(os.path.abspath(ap.parse_args().bin))
+    misuse(c)
+    help_and_version(c)
+    answers(c)
+    same_bytes_same_answer(c)
+    with tempfile.TemporaryDirectory() as scratch:
+        bad_input(c, scratch)
+    full_disk(c)
+    documents(c)
+    print(f'{c.passed} passed, {c.failed} failed')
+    return 1 if c.failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+"""The server's HTTP contract: routes, statuses, headers, compression, caching, and hostile requests."""
+import argparse
+import csv
+import gzip
+import http.client
+import io
+import json
+import os
+import re
+import shutil
+import socket
+import sys
+import tempfile
+import threading
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
+import profiles
+import serving
+
+PREFIX = '/data/plugin/profile'
+
+
+class Checks:
+    def __init__(self, server):
+        self.server = server
+        self.passed = self.failed = 0
+
+    def check(self, what, good, shown=''):
+        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
+        if not good:
+            print(f'{what}: {shown}'[:400])
+
+    def fetch(self, url, method='GET', headers=None):
+        """(status, headers, body as sent)."""
+        conn = http.client.HTTPConnection('127.0.0.1', self.server.port, timeout=60)
+        try:
+            conn.request(method, url, headers=headers or {})
+            reply = conn.getresponse()
+            return reply.status, dict((k.lower(), v) for k, v in reply.getheaders()), reply.read()
+        finally:
+            conn.close()
+
+    def status(self, url, want, text=None, method='GET'):
+        """A refusal: the right status and a sentence in JSON that holds `text`."""
+        status, headers, body = self.fetch(url, method)
+        good = status == want
+        if good and want >= 400:
+            try:
+                said = json.loads(body)['error']
+                good = said['status'] == want and len(said['text']) > 5 and (text or '') in said['text']
+            except (ValueError, KeyError, TypeError):
+                good = False
+        self.check(f'{method} {url}', good, f'{status} {body[:200]!r}')
+
+    def json(self, url):
+        status, headers, body = self.fetch(url)
+        self.check(f'GET {url}', status == 200 and 'json' in headers.get('content-type', ''), f'{status} {body[:200]!r}')
+        try:
+            return json.loads(body)
+        except ValueError:
+            return None
+
+
+def xprof_routes(c):
+    runs = c.json(f'{PREFIX}/runs')
+    c.check('runs, newest name first', runs == sorted(runs, reverse=True) and 'synth_tpu1/run' in runs, str(runs))
+    c.check('routes without the prefix', c.json('/runs') == runs)
+    c.check('a slash at the end', c.json(f'{PREFIX}/runs/') == runs)
+    hosts = c.json(f'{PREFIX}/hosts?run=synth_tpu_3hosts/run&tag=overview_page')
+    c.check('only all hosts', hosts == [{'hostname': 'ALL_HOSTS'}], str(hosts))
+    hosts = c.json(f'{PREFIX}/hosts?run=synth_tpu_3hosts/run&tag=framework_op_stats')
+    c.check('all hosts and each', [h['hostname'] for h in hosts] == ['ALL_HOSTS', 'host0', 'host1', 'host2'], str(hosts))
+    c.check('an unknown run has no tools', c.json(f'{PREFIX}/run_tools?run=nope') == [])
+    config = c.json(f'{PREFIX}/config')
+    c.check('config', set(config) == {'enableTabNameLabel', 'hideCaptureProfileButton', 'srcPathPrefix'}, str(config))
+    status, headers, body = c.fetch(f'{PREFIX}/version')
+    c.check('version', status == 200 and re.match(rb'\d+\.\d+', body), f'{status} {body!r}')
+    status, headers, body = c.fetch(f'{PREFIX}/module_list?run=synth_tpu1/run')
+    c.check('module list', body == b'jit_train_step(12345678901234567)', body[:100])
+
+
+def csv_route(c):
+    url = f'{PREFIX}/data_csv?run=synth_tpu1/run&tag=framework_op_stats&host=host0'
+    status, headers, body = c.fetch(url)
+    rows = list(csv.reader(io.StringIO(body.decode())))
+    c.check('CSV', status == 200 and 'csv' in headers['content-type'] and len(rows) > 1, f'{status} {body[:100]!r}')
+    c.check('CSV is a file to save', 'attachment' in headers.get('content-disposition', ''), str(headers))
+    c.check('every row is whole', len({len(r) for r in rows}) == 1, str(rows[:2]))
+    c.status(f'{PREFIX}/data_csv?run=synth_tpu1/run&tag=nonsense', 404)
+
+
+def refusals(c):
+    data = f'{PREFIX}/data'
+    c.status(f'{data}?run=synth_tpu1/run&tag=nonsense', 404, 'nonsense')
+    c.status(f'{data}?run=nope&tag=overview_page', 404, 'nope')
+    c.status(f'{data}?run=synth_tpu1/run&tag=overview_page&host=nobody', 404, 'nobody')
+    c.status(f'{data}?tag=overview_page', 400, 'run')
+    c.status(f'{data}?run=synth_tpu1/run', 400, 'tag')
+    c.status(f'{PREFIX}/run_tools', 400, 'run')
+    c.status(f'{PREFIX}/hosts', 400, 'run')
+    c.status('/nowhere', 404)
+    c.status('/api/nowhere', 404)
+    c.status('/api/tool/nonsense?run=synth_tpu1/run', 404, 'nonsense')
+    c.status('/api/tools?run=nope', 404, 'nope')
+    c.status(f'{PREFIX}/runs', 405, method='DELETE')
+    zoom = f'{data}?run=synth_tpu1/run&tag=trace_viewer@&host=host0'
+    for query in ('start_time_ms=x', 'start_time_ms=5&end_time_ms=1', 'resolution=-1', 'resolution=abc'):
+        status, _, body = c.fetch(f'{zoom}&{query}')
+        c.check(query, status in (200, 400), f'{status} {body[:100]!r}')
+
+
+def no_way_out(c):
+    """No byte from outside the log directory, whatever the spelling."""
+    for path in ('/../../etc/passwd', '/%2e%2e/%2e%2e/etc/passwd', '/..%2f..%2fetc%2fpasswd', '//etc/passwd', '/etc/passwd',
+                 '/index.html/../../../etc/passwd', f'{PREFIX}/../../../../etc/passwd', '/%00', '/\\..\\etc'):
+        status, _, body = c.fetch(path)
+        c.check(path, b'root:' not in body and status in (200, 400, 404), f'{status} {body[:80]!r}')
+    for name in ('../../../../etc', '/etc', '..', '../synth_tpu1/run', 'synth_tpu1/run/../../../..', 'synth_tpu1%00', '%2e%2e'):
+        for url in (f'{PREFIX}/data?tag=overview_page&run={name}', f'/api/tools?run={name}',
+                    f'{PREFIX}/data?tag=overview_page&run=synth_tpu1/run&host={name}'):
+            status, _, body = c.fetch(url)
+            c.check(url, status in (400, 404) and b'root:' not in body, f'{status} {body[:80]!r}')
+    for key in ('session_path', 'run_path'):    # XProf opens any directory by these
+        status, _, body = c.fetch(f'{PREFIX}/data?tag=overview_page&run=run&{key}=/etc')
+        c.check(key, status in (400, 403, 404), f'{status} {body[:80]!r}')
+
+
+def headers_and_caching(c):
+    url = f'{PREFIX}/data?run=synth_tpu1/run&tag=overview_page&host=host0'
+    status, headers, body = c.fetch(url)
+    c.check('security headers', "default-src 'self'" in headers.get('content-security-policy', '')
+            and headers.get('x-content-type-options') == 'nosniff', str(headers))
+    c.check('plain unless asked', 'content-encoding' not in headers, str(headers))
+    packed = c.fetch(url, headers={'Accept-Encoding': 'gzip'})
+    c.check('compressed when asked', packed[1].get('content-encoding') == 'gzip', str(packed[1]))
+    c.check('the same answer', packed[1].get('content-encoding') == 'gzip' and gzip.decompress(packed[2]) == body)
+    for refused in ('gzip;q=0', 'br', 'identity'):
+        c.check(refused, 'content-encoding' not in c.fetch(url, headers={'Accept-Encoding': refused})[1])
+    c.check('answers vary', 'accept-encoding' in packed[1].get('vary', '').lower(), str(packed[1]))
+    tag = headers.get('etag')
+    c.check('ETag', tag, str(headers))
+    again = c.fetch(url, headers={'If-None-Match': tag or '"x"'})
+    c.check('not modified', again[0] == 304 and again[2] == b'', f'{again[0]} {len(again[2])} bytes')
+    c.check('another tag', c.fetch(url, headers={'If-None-Match': '"other"'})[0] == 200)
+    head = c.fetch(url, 'HEAD')
+    c.check('HEAD', head[0] == 200 and head[2] == b'', f'{head[0]} {len(head[2])}')
+    page = c.fetch('/')
+    c.check('the page', page[0] == 200 and b'<html' in page[2].lower() and "default-src 'self'" in
+            page[1].get('content-security-policy', ''), f'{page[0]} {page[2][:80]!r}')
+    c.check('no other host in the page', not re.search(rb'(src|href)="(https?:)?//', page[2]), page[2][:200])
+
+
+def page_routes(c):
+    runs = c.json('/api/runs')
+    c.check('runs of the page', {'name', 'path', 'time_s', 'bytes', 'hosts'} >= {'name'} and
+            any(r['run'] == 'synth_tpu1/run' for r in runs['runs']), str(runs)[:200])
+    tools = c.json('/api/tools?run=synth_tpu1/run')['tools']
+    c.check('tools of the page', {'overview_page', 'trace_viewer@'} <= {t['name'] for t in tools}, str(tools)[:200])
+    result = c.json('/api/tool/overview_page?run=synth_tpu1/run')
+    table = result['tables'][0]
+    c.check('columns have units', all({'id', 'label', 'type', 'unit'} <= set(col) for t in result['tables'] for col in t['cols']))
+    c.check('data by column', all(len(t['data']) == len(t['cols']) and all(len(v) == t['nrows'] for v in t['data'])
+                                  for t in result['tables']), str(table)[:200])
+    line = c.json('/api/timeline?run=synth_tpu1/run')
+    status, headers, body = c.fetch(f'/api/timeline/slices?run=synth_tpu1/run&begin_ps=0&end_ps={line["end_ps"]}&width_px=800')
+    c.check('slices', status == 200 and body[:4] == b'SSL1' and len(body) % 4 in (0, 1, 2, 3), f'{status} {body[:80]!r}')
+    found = c.json('/api/timeline/search?run=synth_tpu1/run&q=fusion')
+    c.check('search', found['count'] > 0 and found['hits'], str(found)[:200])
+    if found and found['hits']:
+        event = c.json(f'/api/timeline/event?run=synth_tpu1/run&event={found["hits"][0]["event"]}')
+        c.check('one event', 'fusion' in event['name'], str(event)[:200])
+    c.status('/api/timeline/event?run=synth_tpu1/run&event=999999999', 404)
+    c.status('/api/timeline/event?run=synth_tpu1/run&event=x', 400)
+    c.status('/api/timeline/slices?run=synth_tpu1/run&begin_ps=5&end_ps=1&width_px=800', 400)
+
+
+def hostile_clients(c):
+    def raw(data):
+        with socket.create_connection(('127.0.0.1', c.server.port), 10) as s:
+            s.settimeout(10)
+            try:
+                s.sendall(data)
+                return s.recv(200)
+            except OSError:
+                return b''
+    raw(b'GET / HTTP/1.1\r\n')                                  # stops in the middle
+    raw(b'\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03' * 20)     # TLS
+    raw(b'A' * 100000)
+    raw(b'GET /' + b'a' * 100000 + b' HTTP/1.1\r\nHost: x\r\n\r\n')
+    raw(b'GET / HTTP/1.1\r\nHost: x\r\n' + b'X: ' + b'y' * 200000 + b'\r\n\r\n')
+    raw(b'GET /runs?' + b'&'.join(b'k%d=v' % i for i in range(5000)) + b' HTTP/1.1\r\nHost: x\r\n\r\n')
+    raw(b'POST /runs HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\nabc')
+    status, _, body = c.fetch('/api/tools?run=' + '%ff' * 1000)
+    c.check('bytes that are no text', status in (400, 404), f'{status} {body[:80]!r}')
+    c.check('still there', c.fetch(f'{PREFIX}/runs')[0] == 200)
+
+
+def many_at_once(c):
+    """Cold, from many clients: each gets the one right answer."""
+    url = f'{PREFIX}/data?run=jax_mlp_train/run&tag=trace_viewer@&host=vm&resolution=8000'
+    bodies = [None] * 16
+
+    def ask(i):
+        bodies[i] = c.fetch(url)[2]
+    threads = [threading.Thread(target=ask, args=(i,)) for i in range(len(bodies))]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    c.check('the same for all', len(set(bodies)) == 1 and len(bodies[0] or b'') > 1000, str({len(b or b'') for b in bodies}))
+
+
+def reader_that_leaves(c):
+    with socket.create_connection(('127.0.0.1', c.server.port), 10) as s:
+        s.sendall(f'GET {PREFIX}/data?run=tpu_v6e_inference/run&tag=trace_viewer@ HTTP/1.1\r\nHost: x\r\n\r\n'.encode())
+        s.recv(100)
+    c.check('still there', c.fetch(f'{PREFIX}/runs')[0] == 200)
+
+
+def changes_on_disk(c, logdir):
+    """A run that appears, changes or goes while the server runs."""
+    source = os.path.join(profiles.ROOT, 'synth_gpu1')
+    target = os.path.join(logdir, 'later')
+    url = f'{PREFIX}/data?run=later/run&tag=overview_page&host=host0'
+    c.status(url, 404)
+    shutil.copytree(source, target)
+    c.check('a new run', 'later/run' in c.json(f'{PREFIX}/runs'))
+    first = c.fetch(url)
+    c.check('its overview', first[0] == 200, str(first[0]))
+    file = os.path.join(target, 'plugins', 'profile', 'run', 'host0.xplane.pb')
+    with open(os.path.join(profiles.ROOT, 'synth_tpu1', 'plugins', 'profile', 'run', 'host0.xplane.pb'), 'rb') as f:
+        data = f.read()
+    with open(file + '.new', 'wb') as f:
+        f.write(data)
+    os.replace(file + '.new', file)
+    second = c.fetch(url)
+    c.check('replaced', second[0] == 200 and second[2] != first[2], str(second[0]))
+    c.check('its tag too', second[1].get('etag') != first[1].get('etag'))
+    shutil.rmtree(target)
+    c.status(url, 404)
+    c.check('nothing written there', sorted(os.listdir(os.path.join(logdir, 'synth_tpu1', 'plugins', 'profile', 'run')))
+            == ['host0.xplane.pb'])
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__)
+    ap.add_argument('--bin', default='build/stepscope')
+    binary = os.path.abspath(ap.parse_args().bin)
+    with tempfile.TemporaryDirectory() as logdir:
+        for name in ('synth_tpu1', 'synth_tpu_3hosts', 'jax_mlp_train', 'tpu_v6e_inference'):
+            shutil.copytree(os.path.join(profiles.ROOT, name), os.path.join(logdir, name))
+        with serving.Server(f'{binary} serve --logdir {{logdir}} --port {{port}}', logdir) as server:
+            c = Checks(server)
+            for part in (xprof_routes, csv_route, refusals, no_way_out, headers_and_caching, page_routes, hostile_clients,
+                         many_at_once, reader_that_leaves, lambda c: changes_on_disk(c, logdir)):
+                try:
+                    part(c)
+                except Exception as e:          # one broken part must not hide the others
+                    c.check(getattr(part, '__name__', 'part'), False, f'{type(e).__name__}: {e}')
+            words = server.words()
+            status = server.close()
+        c.check('a clean end', status in (0, -15), f'status {status}: {words}')
+    print(f'{c.passed} passed, {c.failed} failed')
+    return 1 if c.failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
