@@ -30,10 +30,10 @@ struct ss_str ss_stat_name(enum ss_stat stat)
 	return names[stat];
 }
 
-/* A reference names a stat metadata, whose name is the value: long strings that repeat are stored once. */
-static void resolve(const struct ss_xplane *plane, uint64_t id, struct ss_xstat *out)
+/* Long strings that repeat are stored once, as names of stat metadata. */
+void ss_xstat_resolve(const struct ss_xplane *plane, struct ss_xstat *out)
 {
-	uint32_t meta = ss_xplane_stat_meta(plane, id);
+	uint32_t meta = ss_xplane_stat_meta(plane, out->u);
 	out->kind = SS_X_STR;
 	out->s = meta == SS_NONE ? (struct ss_str){ "", 0 } : plane->stat_meta[meta].name;
 }
@@ -71,7 +71,8 @@ bool ss_xstat_parse(const struct ss_xplane *plane, struct ss_str bytes, struct s
 			out->s = f.bytes;
 			break;
 		case PB_VAR(XSTAT_REF_VALUE):
-			resolve(plane, f.u, out);
+			out->u = f.u;
+			ss_xstat_resolve(plane, out);
 			break;
 		}
 	}
@@ -80,20 +81,48 @@ bool ss_xstat_parse(const struct ss_xplane *plane, struct ss_str bytes, struct s
 	return !c.bad;
 }
 
+/* A message inside the plane: whatever follows it up to the plane's end may be loaded too, though not used. */
+static struct ss_xstats inside(const struct ss_xplane *plane, struct ss_str message, uint32_t key)
+{
+	struct ss_xstats it = ss_xstats_of(plane, message, key);
+	if (message.n)
+		it.readable = (const uint8_t *)plane->body.p + plane->body.n;
+	return it;
+}
+
 struct ss_xstats ss_xplane_stats(const struct ss_xplane *plane)
 {
-	return ss_xstats_of(plane, plane->body, PB_LEN(XPLANE_STATS));
+	return inside(plane, plane->body, PB_LEN(XPLANE_STATS));
 }
 
 struct ss_xstats ss_xevent_meta_stats(const struct ss_xplane *plane, uint32_t meta)
 {
 	struct ss_str body = meta == SS_NONE ? (struct ss_str){ "", 0 } : plane->event_meta[meta].body;
-	return ss_xstats_of(plane, body, PB_LEN(XEVENT_METADATA_STATS));
+	return inside(plane, body, PB_LEN(XEVENT_METADATA_STATS));
 }
 
+/* Writers put id, offset and duration first: passed over here, so that the walk begins at a stat. */
 struct ss_xstats ss_xevent_stats(const struct ss_xplane *plane, struct ss_str event)
 {
-	return ss_xstats_of(plane, event, PB_LEN(XEVENT_STATS));
+	struct ss_xstats it = inside(plane, event, PB_LEN(XEVENT_STATS));
+	const uint8_t *p = it.c.at;
+	uint64_t ignored;
+	while (p < it.c.end && (*p & 7) == 0 && *p < 0x80 && *p >= 8) {
+		p++;
+		if (!ss_pb_varint(&p, it.readable, &ignored) || p > it.c.end)
+			return it;
+		it.c.at = p;
+	}
+	return it;
+}
+
+bool ss_xstats_next_slow(struct ss_xstats *it, struct ss_xstat *out)
+{
+	struct ss_pb_field f;
+	while (ss_pb_next(&it->c, &f))
+		if (f.key == it->key)
+			return ss_xstat_parse(it->plane, f.bytes, out);
+	return false;
 }
 
 bool ss_xstats_find(struct ss_xstats it, enum ss_stat stat, struct ss_xstat *out)
