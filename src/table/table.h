@@ -78,6 +78,12 @@ struct ss_result {
 	struct ss_note *notes;
 	size_t nnotes, note_cap;
 	struct ss_timeline *timeline; /* tools of kind SS_KIND_TIMELINE */
+	/*
+	 * An answer that is a text or a file rather than tables (a program's text, a drawing): given to the client as it is, of this type. NULL: there is
+	 * none, the answer is the tables.
+	 */
+	const char *content_type;
+	struct ss_str body;
 	struct ss_arena *arena;
 };
 
