@@ -98,6 +98,7 @@ enum ss_host_part {
 	SS_HOST_OPS,		/* ops.h */
 	SS_HOST_STEPS,		/* steps.h */
 	SS_HOST_TRACE,		/* trace.h: level-of-detail index */
+	SS_HOST_MEMORY,		/* memory.h: what the allocators did */
 	SS_HOST_PART_COUNT
 };
 

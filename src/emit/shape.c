@@ -1,0 +1,133 @@
+/* shape.c - the registry of shapes, read off shapes.def, and what shapes share. */
+#include "emit/shape.h"
+
+#include <assert.h>
+
+ss_shape_fn *ss_shape_find(struct ss_str tool)
+{
+	static const struct {
+		struct ss_str name;
+		ss_shape_fn *shape;
+	} shapes[] = {
+#define SHAPE(name) { SS_STR_INIT(#name), ss_shape_##name },
+#include "emit/shapes.def"
+#undef SHAPE
+	};
+	for (size_t i = 0; i < SS_COUNT(shapes); i++)
+		if (ss_str_eq(shapes[i].name, tool))
+			return shapes[i].shape;
+	return NULL;
+}
+
+const struct ss_table *ss_shape_table(const struct ss_result *r, const char *name)
+{
+	static const struct ss_table none;
+	for (size_t i = 0; i < r->ntables; i++)
+		if (strcmp(r->tables[i].name, name) == 0)
+			return &r->tables[i];
+	return &none;
+}
+
+/* The array of a column, NULL if there is none. */
+static const union ss_column *column(const struct ss_table *t, const char *id, enum ss_type type)
+{
+	size_t c = ss_table_col(t, id);
+	if (c == SS_NPOS)
+		return NULL;
+	assert(t->cols[c].type == type);
+	(void)type;
+	return &t->data[c];
+}
+
+struct ss_str ss_cell_str(const struct ss_table *t, size_t row, const char *col)
+{
+	const union ss_column *c = column(t, col, SS_TYPE_STR);
+	return c ? c->str[row] : SS_STR("");
+}
+
+double ss_cell_f64(const struct ss_table *t, size_t row, const char *col)
+{
+	const union ss_column *c = column(t, col, SS_TYPE_F64);
+	return c ? c->f64[row] : 0;
+}
+
+int64_t ss_cell_i64(const struct ss_table *t, size_t row, const char *col)
+{
+	const union ss_column *c = column(t, col, SS_TYPE_I64);
+	return c ? c->i64[row] : 0;
+}
+
+bool ss_cell_bool(const struct ss_table *t, size_t row, const char *col)
+{
+	const union ss_column *c = column(t, col, SS_TYPE_BOOL);
+	return c && c->b[row];
+}
+
+double ss_shape_prop(const struct ss_table *t, const char *id)
+{
+	const struct ss_prop *p = ss_table_find_prop(t, id);
+	return p ? p->value : 0;
+}
+
+struct ss_str ss_shape_prop_text(const struct ss_table *t, const char *id)
+{
+	const struct ss_prop *p = ss_table_find_prop(t, id);
+	return p ? p->text : SS_STR("");
+}
+
+void ss_json_open(struct ss_json *j, char bracket)
+{
+	ss_out_char(j->o, bracket);
+	j->first = true;
+}
+
+void ss_json_close(struct ss_json *j, char bracket)
+{
+	ss_out_char(j->o, bracket);
+	j->first = false;
+}
+
+void ss_json_key(struct ss_json *j, const char *key)
+{
+	if (!j->first)
+		ss_out_char(j->o, ',');
+	j->first = false;
+	if (!key)
+		return;
+	ss_out_json_str(j->o, ss_str_from(key));
+	ss_out_char(j->o, ':');
+}
+
+void ss_json_str(struct ss_json *j, const char *key, struct ss_str v)
+{
+	ss_json_key(j, key);
+	ss_out_json_str(j->o, v);
+}
+
+void ss_json_i64(struct ss_json *j, const char *key, int64_t v)
+{
+	ss_json_key(j, key);
+	ss_out_char(j->o, '"');
+	ss_out_i64(j->o, v);
+	ss_out_char(j->o, '"');
+}
+
+void ss_json_u64(struct ss_json *j, const char *key, uint64_t v)
+{
+	ss_json_key(j, key);
+	ss_out_char(j->o, '"');
+	ss_out_u64(j->o, v);
+	ss_out_char(j->o, '"');
+}
+
+void ss_json_int(struct ss_json *j, const char *key, int64_t v)
+{
+	ss_json_key(j, key);
+	ss_out_i64(j->o, v);
+}
+
+void ss_json_f64(struct ss_json *j, const char *key, double v)
+{
+	ss_json_key(j, key);
+	ss_out_f64(j->o, v);
+}

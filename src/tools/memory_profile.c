@@ -1,0 +1,238 @@
+/*
+ * memory_profile.c - the memory of a host's devices over time, as its allocators reported it, and what was allocated at the peak.
+ *
+ * Four tables: each allocator with its peak, at most 1000 points of each allocator's timeline, what was allocated at its peak, and the programs
+ * that ran on TPUs, to see which of them a time belongs to. Rules and sources: model/memory.h.
+ *
+ * XProf counts all times from the start of their own line and orders events so, which mixes up lines that began at different times;
+ * here times count from the start of the profile. `offset_ps` is XProf's number.
+ */
+#include "model/memory.h"
+#include "tools/tool.h"
+
+#define MOST_POINTS 1000
+
+enum {
+	A_ID, A_ALLOCATIONS, A_DEALLOCATIONS, A_LIFETIME_PEAK, A_PEAK, A_PEAK_TIME, A_PEAK_OFFSET, A_PEAK_STEP, A_STACK, A_HEAP,
+	A_FREE, A_FRAGMENTATION, A_CAPACITY,
+};
+
+static const struct ss_col allocator_cols[] = {
+	{ "memory_id", "Memory ID", SS_TYPE_STR, SS_UNIT_NONE, "Device or allocator", NULL },
+	{ "allocations", "Allocations", SS_TYPE_I64, SS_UNIT_COUNT, "Allocations during the profile", NULL },
+	{ "deallocations", "Deallocations", SS_TYPE_I64, SS_UNIT_COUNT, "Deallocations during the profile", NULL },
+	{ "lifetime_peak_bytes", "Lifetime peak", SS_TYPE_I64, SS_UNIT_BYTES,
+	  "Greatest use since the program began, of the last event", NULL },
+	{ "peak_bytes", "Peak in the profile", SS_TYPE_I64, SS_UNIT_BYTES, "Greatest stack + heap during the profile", NULL },
+	{ "peak_time_ps", "Time of the peak", SS_TYPE_I64, SS_UNIT_PS, "Since the start of the profile", NULL },
+	{ "peak_offset_ps", "Time of the peak on its line", SS_TYPE_I64, SS_UNIT_PS, "Since the start of its line", NULL },
+	{ "peak_step", "Step of the peak", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },
+	{ "stack_bytes", "Stack at the peak", SS_TYPE_I64, SS_UNIT_BYTES, "Reserved by programs on the device", NULL },
+	{ "heap_bytes", "Heap at the peak", SS_TYPE_I64, SS_UNIT_BYTES, "Allocated buffers", NULL },
+	{ "free_bytes", "Free at the peak", SS_TYPE_I64, SS_UNIT_BYTES, NULL, NULL },
+	{ "fragmentation_frac", "Fragmentation at the peak", SS_TYPE_F64, SS_UNIT_FRAC,
+	  "Share of the free memory that is outside of its largest block", NULL },
+	{ "capacity_bytes", "Capacity", SS_TYPE_I64, SS_UNIT_BYTES, "Stack + heap + free at the peak", NULL },
+};
+
+/* What both a point of the timeline and a row of the breakdown show. */
+enum { E_ID, E_TIME, E_OFFSET, E_ACTIVITY, E_STACK, E_HEAP, E_FREE, E_FRAGMENTATION, E_LIFETIME_PEAK, E_REQUESTED, E_BYTES,
+       E_ADDRESS, E_OP, E_STEP, E_REGION, E_TYPE, E_SHAPE, E_COUNT, E_MADE_UP };
+
+static const struct ss_col event_cols[] = {
+	{ "memory_id", "Memory ID", SS_TYPE_STR, SS_UNIT_NONE, "Device or allocator", NULL },
+	{ "time_ps", "Time", SS_TYPE_I64, SS_UNIT_PS, "Since the start of the profile", NULL },
+	{ "offset_ps", "Time on its line", SS_TYPE_I64, SS_UNIT_PS, "Since the start of the line the event stands on", NULL },
+	{ "activity", "Activity", SS_TYPE_STR, SS_UNIT_NONE, "ALLOCATION or DEALLOCATION", NULL },
+	{ "stack_bytes", "Stack", SS_TYPE_I64, SS_UNIT_BYTES, "Reserved by programs on the device, after the event", NULL },
+	{ "heap_bytes", "Heap", SS_TYPE_I64, SS_UNIT_BYTES, "Allocated buffers, after the event", NULL },
+	{ "free_bytes", "Free", SS_TYPE_I64, SS_UNIT_BYTES, "After the event", NULL },
+	{ "fragmentation_frac", "Fragmentation", SS_TYPE_F64, SS_UNIT_FRAC,
+	  "Share of the free memory that is outside of its largest block", NULL },
+	{ "lifetime_peak_bytes", "Lifetime peak", SS_TYPE_I64, SS_UNIT_BYTES, "Greatest use since the program began", NULL },
+	{ "requested_bytes", "Requested size", SS_TYPE_I64, SS_UNIT_BYTES, "What the operation asked for", NULL },
+	{ "allocation_bytes", "Allocation size", SS_TYPE_I64, SS_UNIT_BYTES, "What the allocator gave", NULL },
+	{ "address", "Address", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },
+	{ "tf_op", "Op name", SS_TYPE_STR, SS_UNIT_NONE, "Framework operation that asked for the memory", NULL },
+	{ "step", "Step", SS_TYPE_I64, SS_UNIT_NONE, "Outside of all steps: one after the last", NULL },
+	{ "region_type", "Region type", SS_TYPE_STR, SS_UNIT_NONE, "output, temp, persist/dynamic ...", NULL },
+	{ "data_type", "Data type", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "shape", "Shape", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "occurrences", "Occurrences", SS_TYPE_I64, SS_UNIT_COUNT, "Allocations that are equal in all that is shown", NULL },
+	{ "made_up", "Not an allocation", SS_TYPE_BOOL, SS_UNIT_NONE,
+	  "The stack, or memory that was held already before the step of the peak", NULL },
+};
+
+enum { M_ID, M_NAME, M_PLANE, M_BEGIN, M_END, M_OFFSET };
+
+static const struct ss_col module_cols[] = {
+	{ "id", "ID", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },
+	{ "name", "HLO module", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "plane", "Device", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "begin_ps", "Start", SS_TYPE_I64, SS_UNIT_PS, "Since the start of the profile", NULL },
+	{ "end_ps", "End", SS_TYPE_I64, SS_UNIT_PS, NULL, NULL },
+	{ "offset_ps", "Start on its line", SS_TYPE_I64, SS_UNIT_PS, "Since the start of its line", NULL },
+};
+
+static bool add_allocator(struct ss_table *t, const struct ss_memory *m, const struct ss_mem_allocator *a)
+{
+	const struct ss_mem_event *peak = &a->events[a->peak];
+	struct ss_mem_details d;
+	int64_t freed = 0;
+	if (!ss_mem_details(m, a, a->peak, t->arena, &d) || !ss_table_row(t))
+		return false;
+	for (uint32_t i = 0; i < a->n; i++)
+		freed += a->events[i].freed;
+	ss_set_str(t, A_ID, a->id);
+	ss_set_i64(t, A_ALLOCATIONS, a->n - freed);
+	ss_set_i64(t, A_DEALLOCATIONS, freed);
+	ss_set_i64(t, A_LIFETIME_PEAK, a->lifetime_peak_bytes);
+	ss_set_i64(t, A_PEAK, peak->in_use_bytes);
+	ss_set_i64(t, A_PEAK_TIME, peak->time_ps);
+	ss_set_i64(t, A_PEAK_OFFSET, d.offset_ps);
+	ss_set_i64(t, A_PEAK_STEP, ss_mem_peak_step(a));
+	ss_set_i64(t, A_STACK, d.stats.stack_bytes);
+	ss_set_i64(t, A_HEAP, d.stats.heap_bytes);
+	ss_set_i64(t, A_FREE, d.stats.free_bytes);
+	ss_set_f64(t, A_FRAGMENTATION, d.stats.fragmentation);
+	ss_set_i64(t, A_CAPACITY, (int64_t)((uint64_t)peak->in_use_bytes + (uint64_t)d.stats.free_bytes));
+	return true;
+}
+
+static void set_details(struct ss_table *t, const struct ss_mem_details *d)
+{
+	ss_set_i64(t, E_OFFSET, d->offset_ps);
+	ss_set_i64(t, E_STACK, d->stats.stack_bytes);
+	ss_set_i64(t, E_HEAP, d->stats.heap_bytes);
+	ss_set_i64(t, E_FREE, d->stats.free_bytes);
+	ss_set_f64(t, E_FRAGMENTATION, d->stats.fragmentation);
+	ss_set_i64(t, E_LIFETIME_PEAK, d->stats.peak_bytes);
+	ss_set_i64(t, E_REQUESTED, d->requested_bytes);
+	ss_set_i64(t, E_BYTES, d->allocation_bytes);
+	ss_set_str(t, E_OP, d->tf_op);
+	ss_set_str(t, E_REGION, d->region_type);
+	ss_set_str(t, E_TYPE, d->data_type);
+	ss_set_str(t, E_SHAPE, d->shape);
+}
+
+static void set_event(struct ss_table *t, const struct ss_mem_event *e)
+{
+	ss_set_i64(t, E_TIME, e->time_ps);
+	ss_set_str(t, E_ACTIVITY, e->freed ? SS_STR("DEALLOCATION") : SS_STR("ALLOCATION"));
+	ss_set_i64(t, E_ADDRESS, (int64_t)e->address);
+	ss_set_i64(t, E_STEP, e->step);
+}
+
+/* The timeline has no use for the last two columns. */
+#define NTIMELINE_COLS E_COUNT
+
+static bool add_timeline(struct ss_table *t, const struct ss_memory *m, const struct ss_mem_allocator *a)
+{
+	uint32_t picked[MOST_POINTS], n = ss_mem_sample(a, MOST_POINTS, picked);
+	for (uint32_t i = 0; i < n; i++) {
+		struct ss_mem_details d;
+		if (!ss_mem_details(m, a, picked[i], t->arena, &d) || !ss_table_row(t))
+			return false;
+		ss_set_str(t, E_ID, a->id);
+		set_event(t, &a->events[picked[i]]);
+		set_details(t, &d);
+	}
+	return true;
+}
+
+static bool add_breakdown(struct ss_table *t, const struct ss_memory *m, const struct ss_mem_allocator *a, struct ss_err *err)
+{
+	struct ss_mem_active *rows;
+	size_t n;
+	if (!ss_mem_at_peak(m, a, t->arena, &rows, &n, err))
+		return false;
+	int64_t step = ss_mem_peak_step(a);
+	for (size_t i = 0; i < n; i++) {
+		if (!ss_table_row(t))
+			return ss_fail_mem(err);
+		ss_set_str(t, E_ID, a->id);
+		set_details(t, &rows[i].d);
+		ss_set_i64(t, E_COUNT, (int64_t)rows[i].count);
+		ss_set_bool(t, E_MADE_UP, rows[i].event == SS_NONE);
+		ss_set_str(t, E_ACTIVITY, SS_STR("ALLOCATION"));
+		ss_set_i64(t, E_STEP, step);
+		if (rows[i].event != SS_NONE)
+			set_event(t, &a->events[rows[i].event]);
+	}
+	return true;
+}
+
+static bool add_modules(struct ss_table *t, const struct ss_host *h, const struct ss_plane *p, const struct ss_line *l)
+{
+	const struct ss_str device = SS_STR("/device:");
+	uint64_t start_ps = ((uint64_t)l->src->timestamp_ns - (uint64_t)h->x.origin_ns) * 1000;
+	for (uint32_t i = 0; i < l->ev.n; i++) {
+		if (!ss_table_row(t))
+			return false;
+		ss_set_i64(t, M_ID, (int64_t)t->nrows - 1);
+		ss_set_str(t, M_NAME, ss_event_name(p, l->ev.meta[i]));
+		ss_set_str(t, M_PLANE, ss_str_sub(p->name, device.n, p->name.n));
+		ss_set_i64(t, M_BEGIN, l->ev.begin_ps[i]);
+		ss_set_i64(t, M_END, ss_xevents_end_ps(&l->ev, i));
+		ss_set_i64(t, M_OFFSET, (int64_t)((uint64_t)l->ev.begin_ps[i] - start_ps));
+	}
+	return true;
+}
+
+static bool fill_modules(struct ss_result *out, const struct ss_host *h)
+{
+	struct ss_table *t = ss_result_table(out, "modules", "HLO modules on TPUs", module_cols, SS_COUNT(module_cols));
+	bool ok = t != NULL;
+	for (uint32_t i = 0; ok && i < h->nplanes; i++) {
+		const struct ss_plane *p = &h->planes[i];
+		if (!ss_str_starts(p->name, SS_STR("/device:TPU:")))
+			continue;
+		for (uint32_t k = 0; ok && k < p->nlines; k++)
+			if (p->lines[k].src && ss_str_eq(p->lines[k].name, SS_STR("XLA Modules")))
+				ok = add_modules(t, h, p, &p->lines[k]);
+	}
+	return ok;
+}
+
+static bool fill_allocators(struct ss_result *out, const struct ss_memory *m, struct ss_err *err)
+{
+	struct ss_table *t = ss_result_table(out, "allocators", "Allocators", allocator_cols, SS_COUNT(allocator_cols));
+	bool ok = t && ss_table_prop(t, "host_plane", m->plane ? SS_STR("present") : SS_STR("missing"));
+	for (uint32_t i = 0; ok && i < m->nallocators; i++)
+		ok = add_allocator(t, m, &m->allocators[i]);
+	t = ok ? ss_result_table(out, "timeline", "Memory over time", event_cols, NTIMELINE_COLS) : NULL;
+	ok = ok && t;
+	for (uint32_t i = 0; ok && i < m->nallocators; i++)
+		ok = add_timeline(t, m, &m->allocators[i]);
+	t = ok ? ss_result_table(out, "breakdown", "Allocated at the peak", event_cols, SS_COUNT(event_cols)) : NULL;
+	if (!t)
+		return ss_fail_mem(err);
+	for (uint32_t i = 0; ok && i < m->nallocators; i++)
+		ok = add_breakdown(t, m, &m->allocators[i], err);
+	return ok;
+}
+
+static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	if (q->model->nhosts != 1)
+		return ss_fail(err, SS_EINVAL, "memory is shown for one host at a time: choose one of the %zu", q->model->nhosts);
+	struct ss_host *h = q->model->hosts[0];
+	const struct ss_memory *m = ss_host_memory(h, err);
+	if (!m || !fill_allocators(out, m, err))
+		return false;
+	if (!fill_modules(out, h))
+		return ss_fail_mem(err);
+	if (m->nallocators)
+		return true;
+	return ss_result_note(out, SS_INFO, m->plane ?
+		SS_STR("no allocation was recorded: profile again with host tracer level 2 or more; some allocators record nothing") :
+		SS_STR("the profile holds no events of the host, where allocations would be recorded")) || ss_fail_mem(err);
+}
+
+const struct ss_tool ss_tool_memory_profile = {
+	.name = "memory_profile",
+	.title = "Memory profile",
+	.summary = "Memory in use over time, fragmentation, and what was allocated at the peak",
+	.kind = SS_KIND_TABLES,
+	.run = run,
+};

@@ -1,0 +1,150 @@
+/* test_memory.c - what the allocators did, from events made by hand. */
+#include "unit/unit.h"
+
+#include "model/memory.h"
+#include "unit/build_pb.h"
+
+enum { ALLOC = 1, FREE = 2 };			/* event metadata */
+enum { NAME = 1, HEAP, SIZE, ADDR, OP, PEAK, STACK }; /* stat metadata */
+
+static void put_stat(struct bytes *e, uint64_t stat, uint64_t v)
+{
+	struct bytes s = { .n = 0 };
+
+	put_num(&s, 1, stat);
+	put_num(&s, 4, v);
+	put_msg(e, 4, &s);
+}
+
+static void put_memory(struct bytes *line, uint64_t kind, uint64_t at_ps, uint64_t address, uint64_t size, uint64_t heap,
+		       const char *op)
+{
+	struct bytes e = { .n = 0 }, s = { .n = 0 };
+
+	put_num(&e, 1, kind);
+	put_num(&e, 2, at_ps);
+	put_num(&s, 1, NAME);
+	put_text(&s, 5, "bfc");
+	put_msg(&e, 4, &s);
+	put_stat(&e, HEAP, heap);
+	put_stat(&e, SIZE, size);
+	put_stat(&e, ADDR, address);
+	put_stat(&e, PEAK, heap + 1);
+	if (op) {
+		s.n = 0;
+		put_num(&s, 1, OP);
+		put_text(&s, 5, op);
+		put_msg(&e, 4, &s);
+	}
+	put_msg(line, 4, &e);
+}
+
+/* Two lines that begin at different times: the second begins 1 ns later, so its offset 0 is after offsets of the first. */
+static void build(struct bytes *space)
+{
+	static const char *const stats[] = { "allocator_name", "bytes_allocated", "allocation_bytes", "addr", "tf_op",
+					     "peak_bytes_in_use", "bytes_reserved" };
+	struct bytes plane = { .n = 0 }, line = { .n = 0 };
+
+	put_text(&plane, 2, "/host:CPU");
+	put_num(&line, 3, 0);
+	put_memory(&line, ALLOC, 100, 7, 40, 140, "a");
+	put_memory(&line, ALLOC, 200, 8, 40, 180, "a");
+	put_memory(&line, ALLOC, 2000, 9, 10, 170, "c");
+	put_msg(&plane, 3, &line);
+	line.n = 0;
+	put_num(&line, 3, 1);
+	put_memory(&line, FREE, 0, 7, 40, 140, NULL);
+	put_memory(&line, ALLOC, 10, 7, 20, 160, "b");
+	put_memory(&line, FREE, 20, 99, 5, 155, "before");
+	put_msg(&plane, 3, &line);
+	put_meta(&plane, 4, ALLOC, "MemoryAllocation");
+	put_meta(&plane, 4, FREE, "MemoryDeallocation");
+	for (size_t i = 0; i < SS_COUNT(stats); i++)
+		put_meta(&plane, 5, i + 1, stats[i]);
+	put_msg(space, 1, &plane);
+}
+
+static void orders_by_time(void **state)
+{
+	static const uint64_t addresses[] = { 7, 8, 7, 7, 99, 9 };
+	struct bytes space = { .n = 0 };
+	struct ss_host h;
+	struct ss_arena arena = { 0 };
+	struct ss_mem_details d;
+	const struct ss_memory *m;
+
+	(void)state;
+	build(&space);
+	assert_ok(ss_host_open_bytes(&h, bytes_str(&space), "x", &err));
+	assert_ok((m = ss_host_memory(&h, &err)) != NULL);
+	assert_int_equal(m->nallocators, 1);
+	assert_str(m->allocators[0].id, "bfc");
+	assert_int_equal(m->allocators[0].n, SS_COUNT(addresses));
+	for (uint32_t i = 0; i < SS_COUNT(addresses); i++)
+		assert_int_equal(m->allocators[0].events[i].address, addresses[i]);
+	/* The deallocation of address 7 is described by its allocation, that of 99 by itself. */
+	assert_int_equal(m->allocators[0].events[2].origin, 0);
+	assert_true(ss_mem_details(m, &m->allocators[0], 2, &arena, &d));
+	assert_str(d.tf_op, "a");
+	assert_int_equal(d.offset_ps, 0);
+	assert_true(ss_mem_details(m, &m->allocators[0], 4, &arena, &d));
+	assert_str(d.tf_op, "before");
+	/* The last event in the file tells the lifetime's peak; the profile's is the greatest heap. */
+	assert_int_equal(m->allocators[0].lifetime_peak_bytes, 156);
+	assert_int_equal(m->allocators[0].peak, 1);
+	ss_arena_release(&arena);
+	ss_host_close(&h);
+}
+
+static void breaks_down_the_peak(void **state)
+{
+	struct bytes space = { .n = 0 };
+	struct ss_host h;
+	struct ss_arena arena = { 0 };
+	struct ss_mem_active *rows;
+	const struct ss_memory *m;
+	size_t n;
+
+	(void)state;
+	build(&space);
+	assert_ok(ss_host_open_bytes(&h, bytes_str(&space), "x", &err));
+	assert_ok((m = ss_host_memory(&h, &err)) != NULL);
+	assert_ok(ss_mem_at_peak(m, &m->allocators[0], &arena, &rows, &n, &err));
+	/* 180 in use: 100 were held before, two equal allocations of 40 are one row. */
+	assert_int_equal(n, 2);
+	assert_int_equal(rows[0].event, SS_NONE);
+	assert_int_equal(rows[0].bytes, 100);
+	assert_int_equal(rows[1].event, 0);
+	assert_int_equal(rows[1].bytes, 40);
+	assert_int_equal(rows[1].count, 2);
+	ss_arena_release(&arena);
+	ss_host_close(&h);
+}
+
+static void samples_keep_peaks(void **state)
+{
+	struct ss_mem_event events[7] = { 0 };
+	struct ss_mem_allocator a = { .events = events, .n = 7 };
+	uint32_t picked[8];
+
+	(void)state;
+	for (uint32_t i = 0; i < 7; i++)
+		events[i].in_use_bytes = i == 1 || i == 5 ? 9 : 1;
+	assert_int_equal(ss_mem_sample(&a, 8, picked), 7);
+	/* Boxes of 2, 2 and 3. */
+	assert_int_equal(ss_mem_sample(&a, 3, picked), 3);
+	assert_int_equal(picked[0], 1);
+	assert_int_equal(picked[1], 2);
+	assert_int_equal(picked[2], 5);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(orders_by_time),
+		cmocka_unit_test(breaks_down_the_peak),
+		cmocka_unit_test(samples_keep_peaks),
+	};
+	return RUN_TESTS(tests);
+}
