@@ -1,11 +1,13 @@
 /*
- * memory_profile.c - the memory of a host's devices over time, as its allocators reported it, and what was allocated at the peak.
+ * memory_profile.c - the memory of a host's devices over time, as its allocators reported it, and what was
+ * allocated at the peak.
  *
- * Four tables: each allocator with its peak, at most 1000 points of each allocator's timeline, what was allocated at its peak, and the programs
- * that ran on TPUs, to see which of them a time belongs to. Rules and sources: model/memory.h.
+ * Four tables: each allocator with its peak, at most 1000 points of each allocator's timeline, what was
+ * allocated at its peak, and the programs that ran on TPUs, to see which of them a time belongs to. Rules and
+ * sources: model/memory.h.
  *
- * XProf counts all times from the start of their own line and orders events so, which mixes up lines that began at different times;
- * here times count from the start of the profile. `offset_ps` is XProf's number.
+ * XProf counts all times from the start of their own line and orders events so, which mixes up lines that
+ * began at different times; here times count from the start of the profile. `offset_ps` is XProf's number.
  */
 #include "model/memory.h"
 #include "tools/tool.h"
@@ -36,8 +38,10 @@ static const struct ss_col allocator_cols[] = {
 };
 
 /* What both a point of the timeline and a row of the breakdown show. */
-enum { E_ID, E_TIME, E_OFFSET, E_ACTIVITY, E_STACK, E_HEAP, E_FREE, E_FRAGMENTATION, E_LIFETIME_PEAK, E_REQUESTED, E_BYTES,
-       E_ADDRESS, E_OP, E_STEP, E_REGION, E_TYPE, E_SHAPE, E_COUNT, E_MADE_UP };
+enum {
+	E_ID, E_TIME, E_OFFSET, E_ACTIVITY, E_STACK, E_HEAP, E_FREE, E_FRAGMENTATION, E_LIFETIME_PEAK, E_REQUESTED, E_BYTES,
+	E_ADDRESS, E_OP, E_STEP, E_REGION, E_TYPE, E_SHAPE, E_COUNT, E_MADE_UP,
+};
 
 static const struct ss_col event_cols[] = {
 	{ "memory_id", "Memory ID", SS_TYPE_STR, SS_UNIT_NONE, "Device or allocator", NULL },
@@ -224,9 +228,10 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 		return ss_fail_mem(err);
 	if (m->nallocators)
 		return true;
-	return ss_result_note(out, SS_INFO, m->plane ?
-		SS_STR("no allocation was recorded: profile again with host tracer level 2 or more; some allocators record nothing") :
-		SS_STR("the profile holds no events of the host, where allocations would be recorded")) || ss_fail_mem(err);
+	const char *why = m->plane ? "no allocation was recorded: profile again with host tracer level 2 or more "
+				     "(some allocators record nothing)" :
+				     "the profile holds no events of the host, where allocations would be recorded";
+	return ss_result_note(out, SS_INFO, ss_str_from(why)) || ss_fail_mem(err);
 }
 
 const struct ss_tool ss_tool_memory_profile = {
