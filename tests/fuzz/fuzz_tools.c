@@ -1,0 +1,27 @@
+/* fuzz_tools.c - any bytes as a profile, and every registered tool on it: an answer or a reason. */
+#include "sweep/drive.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct drive d;
+	struct ss_err err = { 0 };
+	uint64_t digest;
+
+	if (!drive_open(&d, (struct ss_str){ (const char *)data, size }, &err)) {
+		if (!err.code || !err.text[0])
+			abort();
+		return 0;
+	}
+	for (size_t i = 0; ss_tools[i]; i++) {
+		struct ss_err why = { 0 };
+
+		if (!drive_run(&d, ss_tools[i], &digest, &why) && (!why.code || !why.text[0]))
+			abort();
+	}
+	drive_close(&d);
+	return 0;
+}
