@@ -14,7 +14,8 @@
 #include <unistd.h>
 
 enum {
-	SMALL = 40 << 10,	/* samples up to this size */
+	SMALL = 40 << 10,	/* samples up to this size are damaged as often as asked, */
+	LARGE = 500 << 10,	/* up to this size a sixth as often */
 	HANG_S = 60,		/* a single damaged input takes milliseconds */
 	BASE_BYTES = 8 << 20,	/* what may be held whatever the input, */
 	PER_BYTE = 256,		/* and for each byte of it */
@@ -119,13 +120,15 @@ static void flip(const struct sample *s, unsigned flips, struct tally *t)
 int main(int argc, char **argv)
 {
 	unsigned cuts = argc > 2 ? (unsigned)atoi(argv[2]) : 24, flips = argc > 3 ? (unsigned)atoi(argv[3]) : 24;
-	struct samples samples = samples_load(argc > 1 ? argv[1] : ".", SMALL);
+	struct samples samples = samples_load(argc > 1 ? argv[1] : ".", LARGE);
 	struct tally t = { 0 };
 
 	for (size_t i = 0; i < samples.n; i++) {
+		unsigned part = samples.v[i].bytes.n <= SMALL ? 1 : 6;
+
 		check(&samples.v[i], "whole", 0, samples.v[i].bytes, &t);
-		cut(&samples.v[i], cuts, &t);
-		flip(&samples.v[i], flips, &t);
+		cut(&samples.v[i], cuts / part, &t);
+		flip(&samples.v[i], flips / part, &t);
 	}
 	samples_free(&samples);
 	printf("%u passed, %u failed\n", t.passed, t.failed);
