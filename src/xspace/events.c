@@ -87,7 +87,7 @@ static bool set_position(struct loader *l, uint32_t i, const uint8_t *length)
 	if (i % SS_EVENT_CHUNK == 0)
 		*base = at;
 	l->e->off[i] = (uint32_t)(at - *base);
-	return at - *base <= UINT32_MAX;
+	return at - *base < SS_EVENT_MADE;
 }
 
 enum outcome { ADDED, SKIPPED, NO_MEMORY };
@@ -212,18 +212,84 @@ static bool walk(struct loader *l, struct ss_err *err)
 	return true;
 }
 
-/* Add the line's start to the offsets (only now is it known for sure) and see whether the order is time's. */
+/* Add the line's start to the offsets (only now is it known for sure). */
 static void place(struct loader *l)
 {
 	struct ss_xevents *e = l->e;
 	uint64_t start = ((uint64_t)l->line->timestamp_ns - (uint64_t)l->x->origin_ns) * 1000;
-	e->sorted = true;
-	for (uint32_t i = 0; i < e->n; i++) {
+	for (uint32_t i = 0; i < e->n; i++)
 		e->begin_ps[i] = (int64_t)((uint64_t)e->begin_ps[i] + start);
-		if (i && (e->begin_ps[i] < e->begin_ps[i - 1] ||
-			  (e->begin_ps[i] == e->begin_ps[i - 1] && e->dur_ps[i] > e->dur_ps[i - 1])))
+	ss_xevents_check_order(e);
+}
+
+void ss_xevents_check_order(struct ss_xevents *e)
+{
+	e->sorted = true;
+	for (uint32_t i = 1; i < e->n; i++)
+		if (e->begin_ps[i] < e->begin_ps[i - 1] ||
+		    (e->begin_ps[i] == e->begin_ps[i - 1] && e->dur_ps[i] > e->dur_ps[i - 1])) {
 			e->sorted = false;
+			return;
+		}
+}
+
+static bool alloc_columns(struct ss_xevents *e, uint32_t n, bool occurrences)
+{
+	size_t count = (size_t)n + 1;
+	e->begin_ps = malloc(count * sizeof(*e->begin_ps));
+	e->dur_ps = malloc(count * sizeof(*e->dur_ps));
+	e->meta = malloc(count * sizeof(*e->meta));
+	e->off = malloc(count * sizeof(*e->off));
+	e->base = malloc((n / SS_EVENT_CHUNK + 1) * sizeof(*e->base));
+	e->occurrences = occurrences ? malloc(count * sizeof(*e->occurrences)) : NULL;
+	return e->begin_ps && e->dur_ps && e->meta && e->off && e->base && (!occurrences || e->occurrences);
+}
+
+/* The base of a chunk is the first position in it; false if another one is too far behind, which no real line comes near. */
+static bool rebase(struct ss_xevents *g, const struct ss_xevents *e, const uint32_t *from, uint32_t first)
+{
+	uint32_t last = g->n - first > SS_EVENT_CHUNK ? first + SS_EVENT_CHUNK : g->n;
+	uint64_t base = UINT64_MAX, at;
+#define POSITION(k) (e->base[from[k] / SS_EVENT_CHUNK] + e->off[from[k]])
+#define HAS_BYTES(k) (from[k] != SS_NONE && e->off[from[k]] != SS_EVENT_MADE)
+	for (uint32_t k = first; k < last; k++)
+		if (HAS_BYTES(k) && (at = POSITION(k)) < base)
+			base = at;
+	g->base[first / SS_EVENT_CHUNK] = base;
+	for (uint32_t k = first; k < last; k++) {
+		g->off[k] = SS_EVENT_MADE;
+		if (!HAS_BYTES(k))
+			continue;
+		if (POSITION(k) - base >= SS_EVENT_MADE)
+			return false;
+		g->off[k] = (uint32_t)(POSITION(k) - base);
 	}
+#undef POSITION
+#undef HAS_BYTES
+	return true;
+}
+
+bool ss_xevents_rebuild(struct ss_xevents *e, const uint32_t *from, uint32_t n)
+{
+	struct ss_xevents g = { .n = n, .dropped = e->dropped, .sorted = e->sorted };
+	bool ok = alloc_columns(&g, n, e->occurrences);
+	for (uint32_t k = 0; ok && k < n; k += SS_EVENT_CHUNK)
+		ok = rebase(&g, e, from, k);
+	if (!ok) {
+		ss_xevents_free(&g);
+		return false;
+	}
+	for (uint32_t k = 0; k < n; k++) {
+		bool made = from[k] == SS_NONE;
+		g.begin_ps[k] = made ? 0 : e->begin_ps[from[k]];
+		g.dur_ps[k] = made ? 0 : e->dur_ps[from[k]];
+		g.meta[k] = made ? SS_NONE : e->meta[from[k]];
+		if (g.occurrences)
+			g.occurrences[k] = made ? 1 : e->occurrences[from[k]];
+	}
+	ss_xevents_free(e);
+	*e = g;
+	return true;
 }
 
 bool ss_xevents_load(struct ss_xevents *e, const struct ss_xspace *x, const struct ss_xplane *plane,

@@ -7,7 +7,7 @@
  *	begin_ps[i]	start, in ps since the start of the session (ss_xspace.origin_ns)
  *	dur_ps[i]	duration in ps; 0 for instants and aggregated events
  *	meta[i]		index into the plane's event_meta, SS_NONE if undefined
- *	base + off[i]	where the XEvent's body stands in the line (use ss_xevents_body)
+ *	base + off[i]	where the XEvent's body stands in the line (use ss_xevents_body); off SS_EVENT_MADE: nowhere, it was added
  */
 #ifndef SS_XSPACE_EVENTS_H
 #define SS_XSPACE_EVENTS_H
@@ -29,6 +29,7 @@ struct ss_xevents {
 };
 
 #define SS_EVENT_CHUNK 4096u
+#define SS_EVENT_MADE UINT32_MAX
 
 /*
  * Read the events of `line`. Also completes the line's header fields that stand after its events. Malformed bytes end the line:
@@ -38,12 +39,21 @@ bool ss_xevents_load(struct ss_xevents *e, const struct ss_xspace *x, const stru
 		     struct ss_xline *line, struct ss_err *err);
 void ss_xevents_free(struct ss_xevents *e);
 
-/* The serialized XEvent. */
+/*
+ * Make the columns hold n events, of which the k-th is the old from[k], or a new one without bytes where from[k] is SS_NONE: begin and
+ * duration 0, no metadata, to be set by the caller. On failure nothing changed. `sorted` is found anew by ss_xevents_check_order.
+ */
+bool ss_xevents_rebuild(struct ss_xevents *e, const uint32_t *from, uint32_t n);
+void ss_xevents_check_order(struct ss_xevents *e);
+
+/* The serialized XEvent, empty for one that was added. */
 static inline struct ss_str ss_xevents_body(const struct ss_xevents *e, const struct ss_xline *line, uint32_t i)
 {
 	const uint8_t *end = (const uint8_t *)line->body.p + line->body.n;
 	const uint8_t *p = (const uint8_t *)line->body.p + e->base[i / SS_EVENT_CHUNK] + e->off[i];
 	uint64_t n = 0;
+	if (e->off[i] == SS_EVENT_MADE)
+		return (struct ss_str){ "", 0 };
 	/* The length stands before the body; both were checked when the line was loaded. */
 	ss_pb_varint(&p, end, &n);
 	return (struct ss_str){ (const char *)p, (size_t)n };
