@@ -1,0 +1,226 @@
+/* context.c - reading the ties of an event, made-up ones included. */
+#include "model/context.h"
+
+#include "xspace/fields.h"
+
+static uint8_t key_of(enum ss_stat stat)
+{
+	switch (stat) {
+	case SS_STAT_PRODUCER_TYPE:
+		return 1 + SS_CTX_PRODUCER_TYPE;
+	case SS_STAT_PRODUCER_ID:
+		return 1 + SS_CTX_PRODUCER;
+	case SS_STAT_CONSUMER_TYPE:
+		return 1 + SS_CTX_CONSUMER_TYPE;
+	case SS_STAT_CONSUMER_ID:
+		return 1 + SS_CTX_CONSUMER;
+	case SS_STAT_ROOT_LEVEL:
+		return 1 + SS_CTX_ROOT_LEVEL;
+	case SS_STAT_IS_ASYNC:
+		return 1 + SS_CTX_ASYNC;
+	case SS_STAT_CORRELATION_ID:
+		return 1 + SS_CTX_CORRELATION;
+	case SS_STAT_ID:
+		return 1 + SS_CTX_ID;
+	case SS_STAT_ITER_NUM:
+		return 1 + SS_CTX_ITER;
+	case SS_STAT_REQUEST_ID:
+		return 1 + SS_CTX_REQUEST_ID;
+	case SS_STAT_QUEUE_ADDR:
+		return 1 + SS_CTX_QUEUE_ADDR;
+	case SS_STAT_RUN_ID:
+		return 1 + SS_CTX_RUN_ID;
+	case SS_STAT_QUEUE_ID:
+		return 1 + SS_CTX_QUEUE_ID;
+	case SS_STAT_DEVICE_ORDINAL:
+		return 1 + SS_CTX_DEVICE_ORDINAL;
+	case SS_STAT_CORE_TYPE:
+		return 1 + SS_CTX_CORE_TYPE;
+	case SS_STAT_FLOW:
+		return 1 + SS_CTX_FLOW;
+	default:
+		return 0;
+	}
+}
+
+/* "/device:TPU:3" is 3. */
+static int64_t ordinal_of(const struct ss_plane *p)
+{
+	size_t colon = ss_str_rchr(p->name, ':');
+	int64_t n = 0;
+	if (p->kind == SS_PLANE_TENSOR_CORE && colon != SS_NPOS)
+		ss_str_to_i64(ss_str_sub(p->name, colon + 1, p->name.n), &n);
+	return n;
+}
+
+bool ss_context_reader_init(struct ss_context_reader *r, const struct ss_plane *p, struct ss_arena *arena)
+{
+	const struct ss_xplane *x = p->x;
+	*r = (struct ss_context_reader){ .plane = p, .direct = true, .device_ordinal = ordinal_of(p) };
+	r->types = ss_plane_event_types(x, arena);
+	r->nkey_by_id = x->nstat_meta_direct;
+	r->key_by_id = ss_arena_zalloc(arena, (size_t)r->nkey_by_id + 1, 1);
+	if (!r->types || !r->key_by_id)
+		return false;
+	for (uint32_t i = 0; i < x->nstat_meta; i++) {
+		uint8_t key = key_of(x->stat_meta[i].stat);
+		if (!key)
+			continue;
+		r->any = true;
+		if ((uint64_t)x->stat_meta[i].id >= r->nkey_by_id)
+			r->direct = false;
+	}
+	for (uint32_t id = 0; id < r->nkey_by_id; id++)
+		if (x->stat_meta_direct[id] != SS_NONE)
+			r->key_by_id[id] = key_of(x->stat_meta[x->stat_meta_direct[id]].stat);
+	return true;
+}
+
+/*
+ * Can the stat be passed over? Most stats of an event are names and shapes; their metadata id, which writers put first, tells at
+ * a glance.
+ */
+static bool of_no_interest(const struct ss_context_reader *r, struct ss_str stat)
+{
+	const uint8_t *p = (const uint8_t *)stat.p;
+	if (stat.n < 3 || p[0] != (XSTAT_METADATA_ID << 3) || !r->direct)
+		return false;
+	uint32_t id = p[1];
+	if (id >= 0x80) {
+		if (p[2] >= 0x80)
+			return false;
+		id = (id & 0x7f) | (uint32_t)p[2] << 7;
+	}
+	return id >= r->nkey_by_id || !r->key_by_id[id];
+}
+
+static void take(struct ss_context *out, const struct ss_xstat *s)
+{
+	unsigned key = key_of(s->stat);
+	if (!key--)
+		return;
+	out->has |= 1u << key;
+	/* Ids may be written either way; types, levels and marks are int64. */
+	if (key == SS_CTX_PRODUCER_TYPE || key == SS_CTX_CONSUMER_TYPE || key == SS_CTX_ROOT_LEVEL || key == SS_CTX_ASYNC)
+		out->v[key] = ss_xstat_int(s);
+	else
+		out->v[key] = ss_xstat_int_or_uint(s);
+}
+
+static void read_stats(const struct ss_context_reader *r, const struct ss_line *l, uint32_t i, struct ss_context *out)
+{
+	struct ss_pb c = ss_pb_of(ss_xevents_body(&l->ev, l->src, i));
+	struct ss_pb_field f;
+	struct ss_xstat s;
+	while (ss_pb_next(&c, &f))
+		if (f.key == PB_LEN(XEVENT_STATS) && !of_no_interest(r, f.bytes) &&
+		    ss_xstat_parse(r->plane->x, f.bytes, &s))
+			take(out, &s);
+}
+
+static bool has_all(const struct ss_context *c, unsigned bits)
+{
+	return (c->has & bits) == bits;
+}
+
+static uint64_t hash2(int64_t a, int64_t b)
+{
+	return ss_mix(ss_mix((uint64_t)a, 0x5353), (uint64_t)b);
+}
+
+static void set(struct ss_context *c, bool producer, int64_t type, uint64_t id)
+{
+	enum ss_context_key t = producer ? SS_CTX_PRODUCER_TYPE : SS_CTX_CONSUMER_TYPE;
+	enum ss_context_key k = producer ? SS_CTX_PRODUCER : SS_CTX_CONSUMER;
+	c->has |= SS_CTX_BIT(t) | SS_CTX_BIT(k);
+	c->v[t] = type;
+	c->v[k] = (int64_t)id;
+}
+
+/* A step or function handed from the TensorFlow executor to a TPU op. */
+static void tie_executor(struct ss_context *c, bool producer)
+{
+	if (has_all(c, SS_CTX_BIT(SS_CTX_ID) | SS_CTX_BIT(SS_CTX_ITER)))
+		set(c, producer, SS_CONTEXT_LEGACY, hash2(c->v[SS_CTX_ID], c->v[SS_CTX_ITER]));
+}
+
+/* A request put into a queue of the TPU runtime. */
+static void tie_request(struct ss_context *c, bool producer)
+{
+	if (has_all(c, SS_CTX_BIT(SS_CTX_REQUEST_ID) | SS_CTX_BIT(SS_CTX_QUEUE_ADDR)))
+		set(c, producer, SS_CONTEXT_TPU_STREAM, hash2(c->v[SS_CTX_REQUEST_ID], c->v[SS_CTX_QUEUE_ADDR]));
+}
+
+/* A program started on a TPU: the device knows only the low 27 bits of the host's run id. */
+static void tie_launch(struct ss_context *c, bool producer, bool module, int64_t device_ordinal)
+{
+	if (!has_all(c, SS_CTX_BIT(SS_CTX_RUN_ID) | SS_CTX_BIT(SS_CTX_QUEUE_ID)))
+		return;
+	int64_t run = module ? c->v[SS_CTX_RUN_ID] : c->v[SS_CTX_RUN_ID] & ((1 << 27) - 1);
+	int64_t core = ss_context_has(c, SS_CTX_CORE_TYPE) ? c->v[SS_CTX_CORE_TYPE] : 0;
+	if (!module)
+		device_ordinal = ss_context_has(c, SS_CTX_DEVICE_ORDINAL) ? c->v[SS_CTX_DEVICE_ORDINAL] : 0;
+	set(c, producer, SS_CONTEXT_TPU_LAUNCH,
+	    ss_mix(hash2(device_ordinal, c->v[SS_CTX_QUEUE_ID]), hash2(run, core)));
+}
+
+static void set_root_level(struct ss_context *c, int64_t level)
+{
+	c->has |= SS_CTX_BIT(SS_CTX_ROOT_LEVEL);
+	c->v[SS_CTX_ROOT_LEVEL] = level;
+}
+
+static void make_up(struct ss_context *c, enum ss_event_type type)
+{
+	switch (type) {
+	case SS_EV_PROCESS_BATCH:
+	case SS_EV_ORBAX_PROCESS_BATCH:
+		set_root_level(c, 2);
+		break;
+	case SS_EV_BATCHING_SESSION_RUN:
+		set_root_level(c, 1);
+		break;
+	case SS_EV_TRACE_CONTEXT:
+		if (!ss_context_has(c, SS_CTX_ROOT_LEVEL))
+			set_root_level(c, 1);
+		break;
+	case SS_EV_EXECUTOR_STATE_PROCESS:
+	case SS_EV_TPU_EXECUTE_OP:
+		tie_executor(c, type == SS_EV_EXECUTOR_STATE_PROCESS);
+		break;
+	case SS_EV_ENQUEUE_REQUEST_LOCKED:
+		tie_request(c, true);
+		break;
+	case SS_EV_RUN_PROGRAM_REQUEST:
+	case SS_EV_HOST_CALLBACK_REQUEST:
+	case SS_EV_TRANSFER_H2D_REQUEST:
+	case SS_EV_TRANSFER_PREPROCESSED_H2D_REQUEST:
+	case SS_EV_TRANSFER_D2H_REQUEST:
+	case SS_EV_ON_DEVICE_SEND_REQUEST:
+	case SS_EV_ON_DEVICE_RECV_REQUEST:
+	case SS_EV_ON_DEVICE_SEND_RECV_LOCAL_REQUEST:
+	case SS_EV_CUSTOM_WAIT:
+	case SS_EV_ON_DEVICE_SEND_REQUEST_MULTI:
+	case SS_EV_ON_DEVICE_RECV_REQUEST_MULTI:
+	case SS_EV_PJRT_ASYNC_WAIT:
+		tie_request(c, false);
+		break;
+	case SS_EV_DO_ENQUEUE_PROGRAM:
+	case SS_EV_COMPLETE_CALLBACKS:
+		tie_launch(c, type == SS_EV_DO_ENQUEUE_PROGRAM, false, 0);
+		break;
+	default:
+		break;
+	}
+}
+
+void ss_context_read(const struct ss_context_reader *r, const struct ss_line *l, uint32_t i, bool module,
+		     struct ss_context *out)
+{
+	out->has = 0;
+	if (l->ev.off && r->any)
+		read_stats(r, l, i, out);
+	make_up(out, ss_event_type_at(r->types, r->plane, l->ev.meta[i]));
+	if (module)
+		tie_launch(out, false, true, r->device_ordinal);
+}
