@@ -1,0 +1,130 @@
+/*
+ * group_eager.c - which TensorFlow operations and kernels were run one by one, rather than as part of a function.
+ *
+ * An operation is eager if the nearest EagerExecute around it, or around what caused it, did not run a function (its stat is_func is
+ * there and 0). Profiles without EagerExecute, as JAX writes them, need no search.
+ */
+#include "model/group.h"
+
+#include <stdlib.h>
+
+enum { UNKNOWN = 0, NONE, FUNCTION, EAGER };
+
+struct eager {
+	struct ss_grouping *g;
+	int8_t **state;		/* per line, per event; NULL: not found out yet */
+};
+
+static int8_t state_of_execute(const struct ss_forest_line *fl, uint32_t i)
+{
+	struct ss_xstat s;
+	bool found = ss_xstats_find(ss_line_stats(fl->p, fl->l, i), SS_STAT_IS_FUNC, &s);
+	return found && ss_xstat_int(&s) == 0 ? EAGER : FUNCTION;
+}
+
+static bool is_execute(const struct ss_forest_line *fl, uint32_t i)
+{
+	return ss_event_type_at(fl->reader->types, fl->p, fl->l->ev.meta[i]) == SS_EV_EAGER_EXECUTE;
+}
+
+static bool visit(void *arg, const struct ss_forest *f, struct ss_node n)
+{
+	const struct ss_forest_line *fl = &f->lines[n.line];
+	if (!is_execute(fl, n.event))
+		return false;
+	*(int8_t *)arg = state_of_execute(fl, n.event);
+	return true;
+}
+
+/* What tied events say: known for lines that were done before, otherwise searched. */
+static bool state_by_ties(struct eager *e, struct ss_node n, size_t tie, int8_t *state, struct ss_err *err)
+{
+	struct ss_forest *f = &e->g->forest;
+	const struct ss_forest_line *fl = &f->lines[n.line];
+	for (; tie < fl->in.n && fl->in.v[tie].event == n.event; tie++) {
+		if (fl->in.v[tie].bundle == SS_NONE)
+			continue;
+		const struct ss_bundle *b = &f->bundles[fl->in.v[tie].bundle];
+		for (uint32_t i = 0; i < b->nproducers && f->budget; i++, f->budget--) {
+			struct ss_node from = f->producers[b->first_producer + i];
+			bool found;
+			*state = NONE;
+			if (from.line != n.line && e->state[from.line])
+				*state = e->state[from.line][from.event];
+			else if (!ss_forest_ancestor(f, from, true, visit, state, &found, err))
+				return false;
+			if (*state != NONE)
+				return true;
+		}
+	}
+	*state = NONE;
+	return true;
+}
+
+static bool find_states(struct eager *e, uint32_t line, struct ss_err *err)
+{
+	const struct ss_forest_line *fl = &e->g->forest.lines[line];
+	uint32_t n = fl->l->ev.n;
+	int8_t *state = malloc((size_t)n + 1);
+	size_t tie = 0;
+	bool ok = state;
+	for (uint32_t i = 0; ok && i < n; i++) {
+		uint32_t parent = fl->parent ? fl->parent[i] : SS_NONE;
+		while (tie < fl->in.n && fl->in.v[tie].event < i)
+			tie++;
+		if (is_execute(fl, i))
+			state[i] = state_of_execute(fl, i);
+		else if (parent != SS_NONE && state[parent] != NONE)
+			state[i] = state[parent];
+		else if (tie < fl->in.n && fl->in.v[tie].event == i)
+			ok = state_by_ties(e, (struct ss_node){ line, i }, tie, &state[i], err);
+		else
+			state[i] = NONE;
+	}
+	e->state[line] = state;
+	return ok || ss_fail_mem(err);
+}
+
+/* Operations by their names, kernels by their ties. */
+static bool mark(struct eager *e, uint32_t line)
+{
+	const struct ss_forest_line *fl = &e->g->forest.lines[line];
+	struct ss_line *l = fl->l;
+	const int8_t *state = e->state[line];
+	l->eager = malloc((size_t)l->ev.n + 1);
+	if (!l->eager)
+		return false;
+	for (uint32_t i = 0; i < l->ev.n; i++) {
+		enum ss_event_type t = ss_event_type_at(fl->reader->types, fl->p, l->ev.meta[i]);
+		bool op = t == SS_EV_TF_OP_RUN || t == SS_EV_KERNEL_EXECUTE;
+		l->eager[i] = op ? (state && state[i] == EAGER) : -1;
+	}
+	for (size_t k = 0; k < fl->in.n; k++)
+		if (ss_tie_kind_of(fl->in.v[k].key) == SS_TIE_KERNEL) {
+			uint32_t i = fl->in.v[k].event;
+			l->eager[i] = state && state[i] == EAGER;
+		}
+	return true;
+}
+
+bool ss_group_eager(struct ss_grouping *g, struct ss_err *err)
+{
+	struct ss_forest *f = &g->forest;
+	struct eager e = { .g = g };
+	bool ok = true;
+	e.state = calloc((size_t)f->nlines + 1, sizeof(*e.state));
+	if (!e.state)
+		return ss_fail_mem(err);
+	/* Host lines first: kernels ask about their launches. */
+	for (int device = 0; f->has_eager && device <= 1; device++)
+		for (uint32_t i = 0; ok && i < f->nlines; i++)
+			if (f->lines[i].parent && (f->lines[i].p->kind != SS_PLANE_HOST_CPU) == device)
+				ok = find_states(&e, i, err);
+	for (uint32_t i = 0; ok && i < f->nlines; i++)
+		if (f->lines[i].has_ops)
+			ok = mark(&e, i) || ss_fail_mem(err);
+	for (uint32_t i = 0; i < f->nlines; i++)
+		free(e.state[i]);
+	free(e.state);
+	return ok;
+}
