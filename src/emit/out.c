@@ -82,27 +82,61 @@ void ss_out_printf(struct ss_out *o, const char *fmt, ...)
 	va_end(again);
 }
 
-/* Decimal digits of v, right-aligned so that they end at `end`; where they begin. Two digits a division. */
-static char *digits(char *end, uint64_t v)
+static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+			    "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+			    "8081828384858687888990919293949596979899";
+
+/* How many decimal digits v has. */
+static unsigned digit_count(uint64_t v)
 {
-	static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
-				    "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
-				    "8081828384858687888990919293949596979899";
-	while (v >= 100) {
-		memcpy(end -= 2, pairs + v % 100 * 2, 2);
+	static const uint64_t pow10[] = {
+		0, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000, 10000000000,
+		100000000000, 1000000000000, 10000000000000, 100000000000000, 1000000000000000,
+		10000000000000000, 100000000000000000, 1000000000000000000, 10000000000000000000u,
+	};
+	/* 1233/4096 is log10(2), near enough to be at most one short. */
+	unsigned bits = 64 - (unsigned)__builtin_clzll(v | 1), guess = bits * 1233 >> 12;
+	return guess + (v >= pow10[guess]);
+}
+
+/* The last `n` digits of v at p .. p + n, two a division. */
+static inline void put_digits(char *p, uint64_t v, unsigned n)
+{
+	while (n >= 2) {
+		n -= 2;
+		memcpy(p + n, pairs + v % 100 * 2, 2);
 		v /= 100;
 	}
-	if (v >= 10)
-		memcpy(end -= 2, pairs + v * 2, 2);
-	else
-		*--end = (char)('0' + v);
-	return end;
+	if (n)
+		*p = (char)('0' + v % 10);
+}
+
+char *ss_put_u64(char *p, uint64_t v)
+{
+	unsigned n = digit_count(v);
+	put_digits(p, v, n);
+	return p + n;
+}
+
+char *ss_put_us(char *p, uint64_t ps)
+{
+	uint64_t whole = ps / 1000000, rest = ps % 1000000;
+	p = ss_put_u64(p, whole);
+	if (rest == 0)
+		return p;
+	*p = '.';
+	put_digits(p + 1, rest, 6);
+	p += 7;
+	while (p[-1] == '0')
+		p--;
+	return p;
 }
 
 void ss_out_u64(struct ss_out *o, uint64_t v)
 {
-	char buf[24], *end = buf + sizeof(buf), *p = digits(end, v);
-	ss_out_str(o, (struct ss_str){ p, (size_t)(end - p) });
+	char *p = ss_out_room(o, 20);
+	if (p)
+		o->n = (size_t)(ss_put_u64(p, v) - o->buf);
 }
 
 void ss_out_i64(struct ss_out *o, int64_t v)
@@ -114,20 +148,9 @@ void ss_out_i64(struct ss_out *o, int64_t v)
 
 void ss_out_us(struct ss_out *o, uint64_t ps)
 {
-	char buf[40], *end = buf + sizeof(buf);
-	uint64_t whole = ps / 1000000, rest = ps % 1000000;
-	if (rest) {
-		char *stop = end, *p = digits(end, rest + 1000000);
-		*p = '.';	/* the leading 1 kept the zeros */
-		while (stop[-1] == '0')
-			stop--;
-		size_t n = (size_t)(stop - p);
-		memmove(end - n, p, n);
-		p = digits(end - n, whole);
-		ss_out_str(o, (struct ss_str){ p, (size_t)(end - p) });
-		return;
-	}
-	ss_out_u64(o, whole);
+	char *p = ss_out_room(o, 21);
+	if (p)
+		o->n = (size_t)(ss_put_us(p, ps) - o->buf);
 }
 
 void ss_out_f64(struct ss_out *o, double v)

@@ -51,6 +51,19 @@ static inline void ss_out_char(struct ss_out *o, char c)
 	}
 }
 
+/*
+ * The same into memory that has room: where they end. For writers of millions of numbers, which
+ * ask for room once per record. A u64 takes at most 20 bytes, microseconds 21.
+ */
+char *ss_put_u64(char *p, uint64_t v);
+char *ss_put_us(char *p, uint64_t ps);
+static inline char *ss_put_str(char *p, struct ss_str s)
+{
+	memcpy(p, s.p, s.n);
+	return p + s.n;
+}
+#define ss_put_lit(p, lit) ss_put_str((p), SS_STR(lit))
+
 #define ss_out_lit(o, lit) ss_out_str((o), SS_STR(lit))
 void ss_out_z(struct ss_out *o, const char *z);
 void ss_out_printf(struct ss_out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -54,8 +54,9 @@ export function startServer(port = 0, events = 1_000_000) {
 		const head = { "content-security-policy": "default-src 'self'", "cache-control": "no-store", "x-content-type-options": "nosniff" };
 		const send = (status, type, body) => {
 			const zip = /gzip/.test(req.headers["accept-encoding"] ?? "") && body.length > 512;
-			res.writeHead(status, { ...head, "content-type": type, ...(zip ? { "content-encoding": "gzip" } : {}) });
-			res.end(zip ? gzipSync(body, { level: 3 }) : body);
+			const bytes = zip ? gzipSync(body, { level: 3 }) : body;
+			res.writeHead(status, { ...head, "content-type": type, "content-length": bytes.length, ...(zip ? { "content-encoding": "gzip" } : {}) });
+			res.end(bytes);
 		};
 		try {
 			const file = FILES[url.pathname];

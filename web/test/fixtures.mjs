@@ -343,7 +343,7 @@ export function inputAnswer(run, host) {
 export function opStatsAnswer(run, host, nrows = 20000) {
 	const rnd = random(11);
 	const rows = Array.from({ length: nrows }, (_, i) => ({
-		rank: i + 1, place: i % 9 === 0 ? "Host" : "Device", type: DEEP[i % 10].split("/").pop(), op: `jit(train_step)/transformer/layers_${i % 48}/${DEEP[i % 10]}.${i}`, n: 60 + i % 7, self: 4e6 / (i + 1) ** 1.1 * (0.8 + 0.4 * rnd()),
+		rank: i + 1, place: i % 9 === 0 ? "Host" : "Device", type: DEEP[i % 10].split("/").pop(), op: i < 10 ? `jit(train_step)/transformer/layers/${DEEP[i]}` : `jit(train_step)/transformer/layers_${i % 48}/${DEEP[i % 10]}.${i}`, n: 60 + i % 7, self: 4e6 / (i + 1) ** 1.1 * (0.8 + 0.4 * rnd()),
 	}));
 	const sum = rows.reduce((a, r) => a + r.self, 0);
 	return result("framework_op_stats", "Framework op stats", run, host, [frame("ops", "Operations", { architecture_type: str("TPU"), task_type: str("Training") },

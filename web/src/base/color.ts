@@ -34,7 +34,7 @@ const HUES = 18;
 
 /* Rows of [lightness, chroma] per theme; three lightnesses of one hue are still one family. */
 const LIGHT = [[0.83, 0.085], [0.79, 0.095], [0.86, 0.075]] as const;
-const DARK = [[0.50, 0.085], [0.46, 0.085], [0.54, 0.08]] as const;
+const DARK = [[0.48, 0.085], [0.44, 0.085], [0.515, 0.08]] as const;
 
 export function oklchToRgb(l: number, c: number, hueDeg: number): [number, number, number] {
 	const h = hueDeg * Math.PI / 180;

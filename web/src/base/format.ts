@@ -13,10 +13,11 @@ const NARROW = "\u202f"; /* thin space that does not break: 12.3 ms */
 export function significant(v: number, digits = 3): string {
 	if (!Number.isFinite(v)) return Number.isNaN(v) ? "–" : v > 0 ? "∞" : "−∞";
 	if (v === 0) return "0";
-	const a = Math.abs(v);
+	/* Rounded first: 999.96 has one place less than 999.4. */
+	const a = Number(Math.abs(v).toPrecision(digits));
 	const places = Math.max(0, digits - 1 - Math.floor(Math.log10(a) + 1e-12));
 	/* Below what toFixed can say, fall back to powers of ten. */
-	if (places > 12) return v.toExponential(1).replace("-", "−").replace("e−", "e−");
+	if (places > 12) return v.toExponential(1).replace(/-/g, "−");
 	const text = group(a.toFixed(Math.min(places, 12)));
 	return v < 0 ? `−${text}` : text;
 }

@@ -9,6 +9,7 @@ import { chooseTheme, useTheme, type Choice } from "../base/theme";
 import { followLink, formatQuery, go, query, useQuery } from "../base/url";
 import { Failure, Waiting } from "../widgets/notes";
 import { Icon, type IconName } from "../widgets/icon";
+import { hostFor, toolFor } from "./choose";
 import { pageOf } from "./registry";
 import type { Session } from "./session";
 import { StartPage } from "./start";
@@ -31,17 +32,6 @@ export function Shell() {
 		{runs.value && !name && <><TopBar runs={runs.value} /><StartPage runs={runs.value} /></>}
 		{runs.value && name && <RunView key={name} runs={runs.value} run={current ?? { run: name, path: "", time_s: 0, bytes: 0, hosts: [] }} />}
 	</div>;
-}
-
-/* Where a tool combines hosts that is what one wants first. */
-export function hostFor(tool: Tool, asked: string): string {
-	if (asked && tool.hosts.includes(asked)) return asked;
-	return tool.hosts.includes(ALL_HOSTS) ? ALL_HOSTS : tool.hosts[0] ?? "";
-}
-
-export function toolFor(tools: readonly Tool[], asked: string): Tool | undefined {
-	return tools.find((t) => t.name === asked) ?? tools.find((t) => t.name === `${asked}@`) ??
-		(asked ? undefined : tools.find((t) => t.name === "overview_page" && t.available) ?? tools.find((t) => t.available) ?? tools[0]);
 }
 
 function RunView({ runs, run }: { runs: Runs; run: Run }) {

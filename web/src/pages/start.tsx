@@ -24,7 +24,7 @@ function RunList({ runs }: { runs: readonly Run[] }) {
 		<table class="plain-table runs-table">
 			<thead><tr><th>Run</th><th>Recorded</th><th class="num">Hosts</th><th class="num">Size</th></tr></thead>
 			<tbody>{shown.map((r) => <tr key={r.run}>
-				<td><a class="run-link" href={formatQuery({ run: r.run })}>{r.run}</a><div class="muted cut" title={r.hosts.join(", ")}>{hostList(r.hosts)}</div></td>
+				<td><a class="run-link" href={formatQuery({ run: r.run })}>{r.run}</a><div class="muted run-hosts" title={r.hosts.join(", ")}>{hostList(r.hosts)}</div></td>
 				<td>{date_s(r.time_s)} <span class="muted">{ago(r.time_s, now_s)}</span></td>
 				<td class="num">{count(r.hosts.length)}</td>
 				<td class="num">{bytes(r.bytes)}</td>

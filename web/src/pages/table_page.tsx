@@ -5,6 +5,7 @@
 import { useJson } from "../api/loadable";
 import { propText } from "../api/table";
 import type { Result, TableData, Tool } from "../api/types";
+import { classes } from "../base/dom";
 import { adjust, query, useQuery } from "../base/url";
 import { useStore } from "../base/store";
 import { Grid } from "../widgets/grid";
@@ -16,7 +17,8 @@ export function TablePage({ session }: { session: Session }) {
 	const params = useStore(query, (q) => JSON.stringify(chosen(session.tool, q)));
 	const { value, error, loading } = useJson<Result>(`api/tool/${encodeURIComponent(session.tool.name)}`,
 		{ run: session.run.run, host: session.host, ...(JSON.parse(params) as Record<string, string>) });
-	return <div class="page">
+	const long = value?.tables.filter((t) => t.cols.length > 0).length === 1 && value.tables.some((t) => t.nrows > 12);
+	return <div class={classes("page", long && "page-fill")}>
 		<PageHead session={session} />
 		<ParamBar tool={session.tool} />
 		{error && <Failure text={error} />}

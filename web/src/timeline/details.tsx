@@ -127,7 +127,7 @@ function ArgValue({ value }: { value: string | number }) {
 function Flows({ flows, onGo, model }: { flows: readonly FlowEnd[]; onGo: (to: Selected) => void; model: TimelineModel }) {
 	return <ul>{flows.slice(0, 100).map((f) => <li key={`${f.direction}${f.event}`}>
 		<span class="muted">{f.direction === "in" ? "from" : "to"}</span> <button class="link" onClick={() => onGo(f)}>{f.name}</button>
-		<span class="muted"> {placeOf(model, f.track).track}, {time_ps(f.begin_ps)}</span>
+		<span class="muted"> {placeOf(model, f.track).track}, at {time_ps(f.begin_ps, 6)}</span>
 	</li>)}{flows.length > 100 && <li class="muted">and {count(flows.length - 100)} more</li>}</ul>;
 }
 

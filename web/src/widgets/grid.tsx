@@ -40,7 +40,7 @@ export function Grid(props: GridProps) {
 	const template = useMemo(() => columnsTemplate(cols, size.width), [views, hidden, size.width]);
 	const height = Math.max(1, Math.min(rows.length, maxRows)) * ROW_PX + ROW_PX + 16;
 	const first = Math.max(0, Math.floor(top / ROW_PX) - SPARE);
-	const last = Math.min(rows.length, Math.ceil((top + height) / ROW_PX) + SPARE);
+	const last = Math.min(rows.length, Math.ceil((top + Math.max(height, size.height)) / ROW_PX) + SPARE);
 	const change = (text: string) => {
 		setFilter(text);
 		if (body.current) body.current.scrollTop = 0;

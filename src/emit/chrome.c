@@ -1,0 +1,390 @@
+/*
+ * chrome.c - XProf's JSON of a timeline. Answers of 10 MB are common, so an event costs a few
+ * copies: what does not change along a track, and each name already escaped, are made once; the
+ * rest is four numbers.
+ */
+#include "emit/chrome.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Escaped names, one behind the other. */
+struct names {
+	struct ss_out bytes;
+	size_t *end;		/* of each name in bytes */
+};
+
+struct writer {
+	struct ss_out *o;
+	const struct ss_timeline *tl;
+	struct names names;
+	bool comma;		/* an element of traceEvents was written */
+	uint32_t nframes;
+};
+
+/* Names of flow categories; the first two are general and have none. */
+static struct ss_str category_name(uint8_t category)
+{
+	static const char *const names[] = {
+		"", "", "tf_exec", "tfrt_exec", "batch_sched", "PjRt", "as_batch_sched", "tfrt_rt", "tpu_embed",
+		"gpu_launch", "batcher", "tpu_stream", "tpu_launch", "pathways_exec", "pjrt_library_call",
+		"threadpool_event", "jax_serving", "sparsecore_offload",
+	};
+	return ss_str_from(category < SS_COUNT(names) ? names[category] : "");
+}
+
+static bool escape_names(struct writer *w)
+{
+	const struct ss_timeline *tl = w->tl;
+	ss_out_init(&w->names.bytes, NULL, NULL);
+	w->names.end = malloc((tl->nnames + 1) * sizeof(*w->names.end));
+	if (!w->names.end)
+		return false;
+	for (size_t i = 0; i < tl->nnames; i++) {
+		ss_out_json_escaped(&w->names.bytes, tl->names[i]);
+		w->names.end[i] = w->names.bytes.n;
+	}
+	return ss_out_finish(&w->names.bytes, NULL);
+}
+
+static struct ss_str escaped(const struct writer *w, uint32_t name)
+{
+	size_t begin = name ? w->names.end[name - 1] : 0;
+	return (struct ss_str){ w->names.bytes.buf + begin, w->names.end[name] - begin };
+}
+
+static void begin_element(struct writer *w)
+{
+	if (w->comma)
+		ss_out_char(w->o, ',');
+	w->comma = true;
+}
+
+/* ---- metadata ---- */
+
+static void write_name(struct writer *w, struct ss_str name, const char *key)
+{
+	begin_element(w);
+	ss_out_lit(w->o, "{\"args\":{\"name\":");
+	ss_out_json_str(w->o, name);
+	ss_out_printf(w->o, "},\"name\":\"%s\",\"ph\":\"M\",\"pid\":", key);
+}
+
+static void write_sort_index(struct writer *w, uint32_t index, const char *key)
+{
+	begin_element(w);
+	ss_out_printf(w->o, "{\"args\":{\"sort_index\":%u},\"name\":\"%s\",\"ph\":\"M\",\"pid\":", index, key);
+}
+
+static void write_thread(struct writer *w, const struct ss_tl_section *s, const struct ss_tl_track *t)
+{
+	write_name(w, t->name, "thread_name");
+	ss_out_printf(w->o, "%u,\"tid\":%u}", s->pid, t->tid);
+	write_sort_index(w, t->tid, "thread_sort_index");
+	ss_out_printf(w->o, "%u,\"tid\":%u}", s->pid, t->tid);
+}
+
+static void write_section(struct writer *w, const struct ss_tl_section *s)
+{
+	write_name(w, s->name, "process_name");
+	ss_out_printf(w->o, "%u,\"thread_count\":%u}", s->pid, s->nthreads);
+	write_sort_index(w, s->sort_index, "process_sort_index");
+	ss_out_printf(w->o, "%u}", s->pid);
+	for (uint32_t i = 0; i < s->ntracks; i++) {
+		const struct ss_tl_track *t = &w->tl->tracks[s->first_track + i];
+		/* Counters and asynchronous events belong to the process, not to a thread. */
+		if (t->kind == SS_TL_SLICES)
+			write_thread(w, s, t);
+	}
+}
+
+/* ---- arguments ---- */
+
+static bool ends_with(struct ss_str s, const char *z)
+{
+	return ss_str_ends(s, ss_str_from(z));
+}
+
+static void write_value(struct ss_out *o, struct ss_str name, const struct ss_tl_value *v)
+{
+	const uint64_t exact = UINT64_C(1) << 53; /* beyond, JavaScript's numbers lose digits */
+	double d;
+	memcpy(&d, &v->u, sizeof(d));
+	switch (v->kind) {
+	case SS_TL_INT: {
+		int64_t i = (int64_t)v->u;
+		bool quote = i > (int64_t)exact || i < -(int64_t)exact;
+		ss_out_str(o, ss_str_sub(SS_STR("\""), 0, quote));
+		ss_out_i64(o, i);
+		ss_out_str(o, ss_str_sub(SS_STR("\""), 0, quote));
+		break;
+	}
+	case SS_TL_UINT:
+		ss_out_str(o, ss_str_sub(SS_STR("\""), 0, v->u > exact));
+		ss_out_u64(o, v->u);
+		ss_out_str(o, ss_str_sub(SS_STR("\""), 0, v->u > exact));
+		break;
+	case SS_TL_DOUBLE:
+		if (isfinite(d) && (ends_with(name, "(util %)") || ends_with(name, " (MB/sec)")))
+			ss_out_printf(o, "%.2f", d);
+		else
+			ss_out_f64(o, d);
+		break;
+	case SS_TL_STR:
+		ss_out_json_str(o, v->s);
+		break;
+	}
+}
+
+/* Long names are sent apart, as stack frames. */
+static bool is_frame(const struct ss_tl_arg *a)
+{
+	return a->value.kind == SS_TL_STR && a->value.s.n &&
+	       (ss_str_is(a->name, "long_name") || ss_str_is(a->name, "hlo_text"));
+}
+
+static struct ss_tl_args args_of(const struct ss_timeline *tl, size_t slice)
+{
+	return tl->slice_args ? tl->slice_args[slice] : (struct ss_tl_args){ 0, 0 };
+}
+
+static void write_frames(struct writer *w)
+{
+	const struct ss_timeline *tl = w->tl;
+	uint32_t n = 0;
+	ss_out_lit(w->o, "\"stackFrames\":{");
+	for (size_t i = 0; i < tl->nargs; i++) {
+		if (!is_frame(&tl->args[i]))
+			continue;
+		ss_out_printf(w->o, "%s\"%u\":{\"name\":", n ? "," : "", n + 1);
+		n++;
+		ss_out_json_str(w->o, tl->args[i].value.s);
+		ss_out_char(w->o, '}');
+	}
+	ss_out_lit(w->o, "},");
+}
+
+/* `,"args":{...}` and the stack frame. Only the first long name of an event is its frame. */
+static void write_args(struct writer *w, size_t slice)
+{
+	const struct ss_tl_slice *s = &w->tl->slices[slice];
+	struct ss_tl_args own = args_of(w->tl, slice);
+	const char *comma = "";
+	uint32_t frame = 0;
+	ss_out_lit(w->o, ",\"args\":{");
+	if (s->group >= 0) {
+		ss_out_printf(w->o, "\"group_id\":%lld", (long long)s->group);
+		comma = ",";
+	}
+	for (size_t i = own.first; i < own.first + own.n; i++) {
+		const struct ss_tl_arg *a = &w->tl->args[i];
+		if (is_frame(a)) {
+			w->nframes++;
+			if (frame == 0) {
+				frame = w->nframes;
+				continue;
+			}
+		}
+		ss_out_z(w->o, comma);
+		ss_out_json_str(w->o, a->name);
+		ss_out_char(w->o, ':');
+		write_value(w->o, a->name, &a->value);
+		comma = ",";
+	}
+	if (own.n == 0)
+		ss_out_printf(w->o, "%s\"uid\":%u", comma, s->uid);
+	ss_out_char(w->o, '}');
+	if (frame)
+		ss_out_printf(w->o, ",\"sf\":%u", frame);
+}
+
+/* ---- slices ---- */
+
+static void write_flow(struct writer *w, const struct ss_tl_flow *f)
+{
+	ss_out_printf(w->o, ",\"bind_id\":%u", f->id + 1);
+	if (f->category > 1) {
+		ss_out_lit(w->o, ",\"cat\":\"");
+		ss_out_str(w->o, category_name(f->category));
+		ss_out_char(w->o, '"');
+	}
+	if (f->dir & SS_TL_FLOW_IN)
+		ss_out_lit(w->o, ",\"flow_in\":true");
+	if (f->dir & SS_TL_FLOW_OUT)
+		ss_out_lit(w->o, ",\"flow_out\":true");
+}
+
+/*
+ * A slice with flow or arguments: the less common kinds. `head` is what all slices of the track
+ * begin with.
+ */
+static void write_rich_slice(struct writer *w, size_t i, struct ss_str head)
+{
+	const struct ss_tl_slice *s = &w->tl->slices[i];
+	ss_out_str(w->o, head);
+	ss_out_str(w->o, escaped(w, s->name));
+	ss_out_lit(w->o, "\",\"ts\":");
+	ss_out_us(w->o, s->begin_ps);
+	ss_out_lit(w->o, ",\"dur\":");
+	ss_out_us(w->o, s->dur_ps ? s->dur_ps : 1);
+	if (s->flow != UINT32_MAX)
+		write_flow(w, &w->tl->flows[s->flow]);
+	ss_out_lit(w->o, ",\"ph\":\"X\"");
+	write_args(w, i);
+	ss_out_printf(w->o, ",\"z\":%u}", s->uid);
+}
+
+/* Most slices: one reservation, then copies and digits. */
+static void write_plain_slice(struct writer *w, const struct ss_tl_slice *s, struct ss_str head)
+{
+	struct ss_str name = escaped(w, s->name);
+	char *p = ss_out_room(w->o, head.n + name.n + 256);
+	if (!p)
+		return;
+	p = ss_put_str(p, head);
+	p = ss_put_str(p, name);
+	p = ss_put_lit(p, "\",\"ts\":");
+	p = ss_put_us(p, s->begin_ps);
+	p = ss_put_lit(p, ",\"dur\":");
+	p = ss_put_us(p, s->dur_ps ? s->dur_ps : 1);
+	p = ss_put_lit(p, ",\"ph\":\"X\",\"args\":{");
+	if (s->group >= 0) {
+		p = ss_put_lit(p, "\"group_id\":");
+		p = ss_put_u64(p, (uint64_t)s->group);
+		*p++ = ',';
+	}
+	p = ss_put_lit(p, "\"uid\":");
+	char *number = p;
+	p = ss_put_u64(p, s->uid);
+	struct ss_str uid = { number, (size_t)(p - number) };
+	p = ss_put_lit(p, "},\"z\":");
+	p = ss_put_str(p, uid);
+	*p++ = '}';
+	w->o->n = (size_t)(p - w->o->buf);
+}
+
+static void write_slices(struct writer *w, const struct ss_tl_section *s, const struct ss_tl_track *t)
+{
+	const struct ss_timeline *tl = w->tl;
+	char buf[80];
+	int n = snprintf(buf, sizeof(buf), ",{\"pid\":%u,\"tid\":%u,\"name\":\"", s->pid, t->tid);
+	struct ss_str head = { buf, (size_t)n };
+	for (size_t i = t->first; i < t->first + t->count; i++) {
+		struct ss_str own = ss_str_sub(head, !w->comma, head.n);
+		w->comma = true;
+		if (tl->slices[i].flow == UINT32_MAX && !tl->slice_args)
+			write_plain_slice(w, &tl->slices[i], own);
+		else
+			write_rich_slice(w, i, own);
+	}
+}
+
+/* ---- counters and asynchronous events ---- */
+
+static void write_counter(struct writer *w, const struct ss_tl_section *s, const struct ss_tl_track *t)
+{
+	const struct ss_timeline *tl = w->tl;
+	if (t->count == 0)
+		return;
+	struct ss_tl_args first = args_of(tl, t->first);
+	begin_element(w);
+	ss_out_printf(w->o, "{\"pid\":%u,\"name\":", s->pid);
+	ss_out_json_str(w->o, t->name);
+	ss_out_lit(w->o, ",\"ph\":\"C\",\"event_stats\":");
+	ss_out_json_str(w->o, first.n ? tl->args[first.first].name : SS_STR(""));
+	ss_out_lit(w->o, ",\"entries\":[");
+	bool comma = false;
+	for (size_t i = t->first; i < t->first + t->count; i++) {
+		struct ss_tl_args own = args_of(tl, i);
+		if (own.n == 0)
+			continue;
+		const struct ss_tl_arg *a = &tl->args[own.first];
+		ss_out_str(w->o, ss_str_sub(SS_STR(",["), !comma, 2));
+		comma = true;
+		ss_out_us(w->o, tl->slices[i].begin_ps);
+		ss_out_char(w->o, ',');
+		write_value(w->o, a->name, &a->value);
+		ss_out_char(w->o, ']');
+	}
+	ss_out_lit(w->o, "]}");
+}
+
+static void write_mark(struct writer *w, const struct ss_tl_section *s, size_t i, uint64_t ps, const char *ph, bool args)
+{
+	const struct ss_tl_slice *e = &w->tl->slices[i];
+	const struct ss_tl_flow *f = e->flow != UINT32_MAX ? &w->tl->flows[e->flow] : NULL;
+	begin_element(w);
+	ss_out_printf(w->o, "{\"pid\":%u,\"name\":\"", s->pid);
+	ss_out_str(w->o, escaped(w, e->name));
+	ss_out_lit(w->o, "\",\"ts\":");
+	ss_out_us(w->o, ps);
+	ss_out_printf(w->o, ",\"id\":%u,\"cat\":\"", f ? f->id + 1 : 0);
+	ss_out_str(w->o, category_name(f ? f->category : 0));
+	ss_out_printf(w->o, "\",\"ph\":\"%s\"", ph);
+	if (args)
+		write_args(w, i);
+	ss_out_char(w->o, '}');
+}
+
+/* The flow pairs begin and end; what is neither is a span of its own. */
+static void write_async(struct writer *w, const struct ss_tl_section *s, const struct ss_tl_track *t)
+{
+	for (size_t i = t->first; i < t->first + t->count; i++) {
+		const struct ss_tl_slice *e = &w->tl->slices[i];
+		uint8_t dir = e->flow != UINT32_MAX ? w->tl->flows[e->flow].dir : SS_TL_FLOW_INOUT;
+		write_mark(w, s, i, e->begin_ps, dir == SS_TL_FLOW_IN ? "e" : "b", true);
+		if (dir == SS_TL_FLOW_INOUT)
+			write_mark(w, s, i, e->begin_ps + e->dur_ps, "e", false);
+	}
+}
+
+/* ---- the whole ---- */
+
+static void write_head(struct writer *w)
+{
+	const struct ss_timeline *tl = w->tl;
+	ss_out_lit(w->o, "{\"displayTimeUnit\":\"ns\",\"metadata\":{\"highres-ticks\":true}, \"codeLink\":\"\","
+			 "\"useNewBackend\": false,\"details\":[{\"name\":\"mpmd_pipeline_view\",\"value\":");
+	ss_out_z(w->o, tl->mpmd_pipeline_view ? "true}" : "false}");
+	if (tl->has_full_dma)
+		ss_out_printf(w->o, ",{\"name\":\"full_dma\",\"value\":%s}", tl->full_dma ? "true" : "false");
+	/* "filteredByVisibility" true makes the page ask again when it zooms, as XProf's answers do. */
+	ss_out_printf(w->o, "],\"returnedEventsSize\":%zu,\"filteredByVisibility\":true,\"fullTimespan\":[", tl->nslices);
+	ss_out_printf(w->o, "%g,%g],", (double)tl->begin_ps / 1e9, (double)tl->end_ps / 1e9);
+	write_frames(w);
+}
+
+static void write_events(struct writer *w)
+{
+	const struct ss_timeline *tl = w->tl;
+	uint64_t points = 0;
+	ss_out_lit(w->o, "\"traceEvents\":[");
+	for (size_t i = 0; i < tl->nsections; i++)
+		write_section(w, &tl->sections[i]);
+	for (size_t i = 0; i < tl->ntracks; i++) {
+		const struct ss_tl_track *t = &tl->tracks[i];
+		const struct ss_tl_section *s = &tl->sections[t->section];
+		if (t->kind == SS_TL_SLICES)
+			write_slices(w, s, t);
+		else if (t->kind == SS_TL_ASYNC)
+			write_async(w, s, t);
+		else
+			write_counter(w, s, t);
+		points += t->kind == SS_TL_COUNTER ? t->count : 0;
+	}
+	ss_out_printf(w->o, "], \"showCounterMessage\": \"\" ,\"totalCounterEvents\":%llu}", (unsigned long long)points);
+}
+
+void ss_chrome_write(struct ss_out *o, const struct ss_timeline *tl)
+{
+	struct writer w = { .o = o, .tl = tl };
+	if (escape_names(&w)) {
+		write_head(&w);
+		write_events(&w);
+	} else {
+		o->no_memory = true;
+	}
+	free(w.names.end);
+	ss_out_free(&w.names.bytes);
+}

@@ -1,0 +1,330 @@
+/*
+ * trace_level.c - assigning levels of detail: the hot loop of building a timeline.
+ *
+ * By definition each event is held against a stack of its own for every level until one shows it,
+ * and is then drawn on all finer ones. Two facts make that cheap:
+ * - An event that begins after the top of a level's stack, less than the resolution after it, is
+ *   invisible there if it is shorter than the resolution: one comparison a level for most events.
+ * - Beyond the finest level that any event of the track was given so far, every event was visible,
+ *   so all those stacks are the same one. It is split only when an event needs a finer level, at
+ *   most 11 times a track.
+ */
+#include "model/trace_level.h"
+
+#include <stdlib.h>
+
+#define STACKS (SS_TRACE_LEVELS - 1)	/* the last level takes all that is left */
+
+void ss_vis_row_free(struct ss_vis_row *r)
+{
+	free(r->end);
+	*r = (struct ss_vis_row){ 0 };
+}
+
+bool ss_vis_grow(struct ss_vis_row *r)
+{
+	size_t cap = r->cap ? r->cap * 2 : 16;
+	uint64_t *end = realloc(r->end, cap * sizeof(*end));
+	if (!end)
+		return false;
+	r->end = end;
+	r->cap = cap;
+	return true;
+}
+
+static bool check_point(struct ss_vis *v, struct ss_vis_row *r, const struct ss_vis_event *e)
+{
+	if (r->any_point && e->begin_ps - r->last_point < v->res_ps)
+		return false;
+	r->any_point = true;
+	r->last_point = e->begin_ps;
+	return true;
+}
+
+/*
+ * An event of a flow is shown when an earlier event of the flow was; the first decides by the
+ * distance to the last flow event of its row. The subtraction wraps as XProf's does: an end before
+ * the last one counts as far away.
+ */
+static bool check_flow(struct ss_vis *v, struct ss_vis_row *r, const struct ss_vis_event *e, bool visible)
+{
+	uint8_t *state = &v->flows[e->flow->flow];
+	uint64_t end_ps = ss_trace_end_ps(e->begin_ps, e->dur_ps);
+	bool first = *state == 0;
+	if (first)
+		*state = visible ? 2 : 1;
+	if (!visible) {
+		if (first)
+			*state = !r->any_flow || end_ps - r->last_flow_end >= v->res_ps ? 2 : 1;
+		visible = *state == 2;
+	}
+	if (e->flow->dir == SS_FLOW_IN)
+		*state = 0;
+	if (visible) {
+		r->any_flow = true;
+		r->last_flow_end = end_ps;
+	}
+	return visible;
+}
+
+bool ss_vis_check(struct ss_vis *v, struct ss_vis_row *r, const struct ss_vis_event *e, bool *ok)
+{
+	if (e->point)
+		return check_point(v, r, e);
+	bool visible = !ss_vis_settle(r, e->begin_ps) || e->dur_ps >= v->res_ps ||
+		       e->begin_ps - r->end[r->n - 1] >= v->res_ps;
+	if (e->flow && v->flows)
+		visible = check_flow(v, r, e, visible);
+	if (visible && !ss_vis_push(r, e->begin_ps, ss_trace_end_ps(e->begin_ps, e->dur_ps)))
+		*ok = false;
+	return visible;
+}
+
+bool ss_vis_set(struct ss_vis *v, struct ss_vis_row *r, const struct ss_vis_event *e)
+{
+	if (e->point) {
+		r->any_point = true;
+		r->last_point = e->begin_ps;
+		return true;
+	}
+	uint64_t end_ps = ss_trace_end_ps(e->begin_ps, e->dur_ps);
+	if (e->flow && v->flows) {
+		uint8_t *state = &v->flows[e->flow->flow];
+		if (e->flow->dir == SS_FLOW_IN)
+			*state = 0;
+		else if (*state == 0)
+			*state = 2;
+		r->any_flow = true;
+		r->last_flow_end = end_ps;
+	}
+	return ss_vis_push(r, e->begin_ps, end_ps);
+}
+
+/* The state of one track: stacks[0 .. tail] differ, those behind tail are as stacks[tail]. */
+struct levels {
+	struct ss_vis_row stacks[STACKS];
+	uint64_t top[STACKS];	/* topmost entry of each stack; all ones when empty, so that no event is behind it */
+	unsigned tail;
+};
+
+static bool push(struct levels *s, unsigned level, uint64_t begin_ps, uint64_t end_ps)
+{
+	struct ss_vis_row *r = &s->stacks[level];
+	if (!ss_vis_push(r, begin_ps, end_ps))
+		return false;
+	s->top[level] = r->end[r->n - 1];
+	return true;
+}
+
+/* Give the levels behind tail, up to `to`, their own copy of its stack. */
+static bool split(struct levels *s, unsigned to)
+{
+	const struct ss_vis_row *from = &s->stacks[s->tail];
+	for (unsigned i = s->tail + 1; i <= to; i++) {
+		struct ss_vis_row *r = &s->stacks[i];
+		while (r->cap < from->n)
+			if (!ss_vis_grow(r))
+				return false;
+		if (from->n)
+			memcpy(r->end, from->end, from->n * sizeof(*r->end));
+		r->n = from->n;
+		s->top[i] = s->top[s->tail];
+	}
+	s->tail = to;
+	return true;
+}
+
+/* The first level whose resolution is not longer than the duration; STACKS when there is none. */
+static inline unsigned level_of_dur(uint64_t dur_ps)
+{
+	unsigned level = 0;
+	while (level < STACKS && ss_trace_res_ps(level) > dur_ps)
+		level++;
+	return level;
+}
+
+/* Is an event shorter than the resolution visible on this stack? */
+static inline bool short_visible(struct levels *s, unsigned level, uint64_t begin_ps, uint64_t res_ps)
+{
+	if (begin_ps >= s->top[level] && begin_ps - s->top[level] < res_ps)
+		return false;
+	struct ss_vis_row *r = &s->stacks[level];
+	bool closed = ss_vis_settle(r, begin_ps);
+	if (r->n)
+		s->top[level] = r->end[r->n - 1];
+	return !closed || begin_ps - s->top[level] >= res_ps;
+}
+
+/* The first level that shows an event without flow. */
+static unsigned find_level(struct levels *s, uint64_t begin_ps, unsigned by_dur)
+{
+	unsigned own = by_dur <= s->tail ? by_dur : s->tail + 1, level = 0;
+	while (level < own && !short_visible(s, level, begin_ps, ss_trace_res_ps(level)))
+		level++;
+	if (level < own || level == by_dur)
+		return level;
+	/*
+	 * Behind tail the stack is tail's, where the event was just found too close to what is
+	 * closed at its depth.
+	 */
+	struct ss_vis_row *r = &s->stacks[s->tail];
+	ss_vis_settle(r, begin_ps);
+	s->top[s->tail] = r->end[r->n - 1];
+	while (level < by_dur && begin_ps - s->top[s->tail] < ss_trace_res_ps(level))
+		level++;
+	return level;
+}
+
+/* The first level at which the flow is visible, or the event is long enough. */
+static unsigned flow_level(const struct ss_track_flow *flow, const uint16_t *flow_levels, unsigned by_dur)
+{
+	unsigned shown = (unsigned)flow_levels[flow->flow] | 1u << by_dur;
+	return (unsigned)__builtin_ctz(shown);
+}
+
+/* Draw on `level` and all finer ones. */
+static inline bool draw(struct levels *s, unsigned level, uint64_t begin_ps, uint64_t end_ps)
+{
+	if (level == STACKS)
+		return true;
+	if (level > s->tail && !split(s, level))
+		return false;
+	for (unsigned i = level; i <= s->tail; i++)
+		if (!push(s, i, begin_ps, end_ps))
+			return false;
+	return true;
+}
+
+/*
+ * Rows for drawing: the first row that is free. For nested events that is the nesting depth; events
+ * that overlap without nesting get rows of their own, so that nothing is drawn over. 256 rows, of
+ * which the last takes the rest.
+ */
+struct rows {
+	uint64_t end[256], least[256];	/* least: least end up to this row */
+	unsigned n, most;
+};
+
+static unsigned take_row(struct rows *r, uint64_t begin_ps, uint64_t end_ps)
+{
+	while (r->n && r->end[r->n - 1] <= begin_ps)
+		r->n--;
+	unsigned at = r->n;
+	if (at && r->least[at - 1] <= begin_ps) {
+		at = 0;		/* a hole between overlapping events */
+		while (r->end[at] > begin_ps)
+			at++;
+	}
+	if (at > 255)
+		at = 255;
+	r->end[at] = end_ps;
+	if (at >= r->n)
+		r->n = at + 1;
+	for (unsigned i = at; i < r->n; i++)
+		r->least[i] = i && r->least[i - 1] < r->end[i] ? r->least[i - 1] : r->end[i];
+	if (r->n > r->most)
+		r->most = r->n;
+	return at;
+}
+
+static void fill_blocks(struct ss_track *t)
+{
+	for (uint32_t i = 0; i < t->n; i += SS_TRACE_BLOCK) {
+		uint32_t end = t->n - i < SS_TRACE_BLOCK ? t->n : i + SS_TRACE_BLOCK;
+		uint8_t least = SS_TRACE_HIDDEN;
+		for (uint32_t k = i; k < end; k++)
+			least = t->level[k] < least ? t->level[k] : least;
+		t->block[i / SS_TRACE_BLOCK] = least;
+	}
+}
+
+/* What a pass over a track finds besides levels. */
+struct found {
+	uint64_t begin_ps, end_ps;
+	uint32_t nshown, nrows;
+};
+
+/*
+ * Counters and asynchronous events: visible when the last drawn one of the track is at least the
+ * resolution ago.
+ */
+static void point_levels(struct ss_track *t, const uint16_t *flow_levels, struct found *f)
+{
+	uint64_t last[STACKS] = { 0 };
+	const struct ss_track_flow *flow = t->flows, *flows_end = t->flows + t->nflows;
+	for (uint32_t pos = 0; pos < t->n; pos++) {
+		uint64_t begin_ps = ss_track_begin_ps(t, pos), dur_ps = ss_track_dur_ps(t, pos);
+		uint64_t end_ps = ss_trace_end_ps(begin_ps, dur_ps);
+		unsigned level = 0;
+		t->row[pos] = 0;
+		if (flow != flows_end && flow->pos == pos)
+			level = flow_level(flow++, flow_levels, level_of_dur(dur_ps));
+		else if (t->level[pos] == SS_TRACE_HIDDEN)
+			continue;
+		else
+			while (f->nshown && level < STACKS && begin_ps - last[level] < ss_trace_res_ps(level))
+				level++;
+		for (unsigned i = level; i < STACKS; i++)
+			last[i] = begin_ps;
+		t->level[pos] = (uint8_t)level;
+		if (f->nshown++ == 0)
+			f->begin_ps = begin_ps;
+		f->end_ps = end_ps > f->end_ps ? end_ps : f->end_ps;
+	}
+}
+
+static bool slice_levels(struct ss_track *t, const uint16_t *flow_levels, struct levels *s, struct rows *rows,
+			 struct found *f)
+{
+	const struct ss_track_flow *flow = t->flows, *flows_end = t->flows + t->nflows;
+	const int64_t *begins = t->line->ev.begin_ps;
+	const uint64_t *durs = t->line->ev.dur_ps;
+	for (uint32_t pos = 0, n = t->n; pos < n; pos++) {
+		const struct ss_track_flow *own = NULL;
+		if (flow != flows_end && flow->pos == pos)
+			own = flow++;
+		if (t->level[pos] == SS_TRACE_HIDDEN) {
+			t->row[pos] = 0;
+			continue;
+		}
+		uint32_t i = ss_track_event(t, pos);
+		uint64_t begin_ps = (uint64_t)begins[i], dur_ps = durs[i], end_ps = ss_trace_end_ps(begin_ps, dur_ps);
+		unsigned by_dur = level_of_dur(dur_ps);
+		unsigned level = own ? flow_level(own, flow_levels, by_dur) : find_level(s, begin_ps, by_dur);
+		if (!draw(s, level, begin_ps, end_ps))
+			return false;
+		t->level[pos] = (uint8_t)level;
+		t->row[pos] = (uint8_t)take_row(rows, begin_ps, end_ps);
+		if (f->nshown++ == 0)
+			f->begin_ps = begin_ps;
+		f->end_ps = end_ps > f->end_ps ? end_ps : f->end_ps;
+	}
+	f->nrows = rows->most;
+	return true;
+}
+
+bool ss_track_levels(struct ss_track *t, const uint16_t *flow_levels, uint64_t *begin_ps, uint64_t *end_ps)
+{
+	struct found f = { .nrows = 1 };
+	bool ok = true;
+	if (t->kind == SS_TRACE_SLICES) {
+		struct levels s = { .tail = 0 };
+		struct rows rows;
+		rows.n = rows.most = 0;
+		for (unsigned i = 0; i < STACKS; i++)
+			s.top[i] = UINT64_MAX;
+		ok = slice_levels(t, flow_levels, &s, &rows, &f);
+		for (unsigned i = 0; i < STACKS; i++)
+			ss_vis_row_free(&s.stacks[i]);
+	} else {
+		point_levels(t, flow_levels, &f);
+	}
+	if (!ok)
+		return false;
+	fill_blocks(t);
+	t->nshown = f.nshown;
+	t->nrows = f.nrows ? f.nrows : 1;
+	*begin_ps = f.nshown ? f.begin_ps : UINT64_MAX;
+	*end_ps = f.end_ps;
+	return true;
+}

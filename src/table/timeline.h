@@ -1,0 +1,123 @@
+/*
+ * timeline.h - an answer in the shape of a timeline: sections, tracks, and the slices to draw.
+ *
+ * The same struct carries an answer for XProf's clients (emit/chrome.h) and for our page
+ * (emit/slices.h). Everything lives in the request's arena or in what outlives it (profiles). Times
+ * are ps since the start of the session.
+ */
+#ifndef SS_TABLE_TIMELINE_H
+#define SS_TABLE_TIMELINE_H
+
+#include "table/table.h"
+
+enum ss_tl_section_kind { SS_TL_DEVICE, SS_TL_HOST, SS_TL_CUSTOM };
+enum ss_tl_track_kind { SS_TL_SLICES, SS_TL_COUNTER, SS_TL_ASYNC };
+enum ss_tl_flow_dir { SS_TL_FLOW_IN = 1, SS_TL_FLOW_OUT = 2, SS_TL_FLOW_INOUT = 3 };
+
+struct ss_tl_section {
+	uint32_t pid;
+	struct ss_str name;
+	enum ss_tl_section_kind kind;
+	uint32_t first_track, ntracks;
+	uint32_t nthreads;
+	uint32_t sort_index;
+};
+
+struct ss_tl_track {
+	uint32_t section;
+	uint32_t tid;
+	struct ss_str name;
+	enum ss_tl_track_kind kind;
+	uint32_t rows;		/* greatest nesting depth + 1 */
+	uint64_t nevents;	/* in the whole trace */
+	size_t first, count;	/* its slices in this answer */
+	double min, max;	/* counters: of the values in the whole trace; 0, 0 when there are none */
+	bool wanted;		/* part of what was asked for */
+	bool complete;		/* nothing was left out between from_ps and to_ps */
+};
+
+struct ss_tl_slice {
+	uint64_t begin_ps, dur_ps;
+	int64_t group;		/* step group, -1 for none */
+	uint32_t name;		/* index into names */
+	uint32_t event;		/* number within this run and host selection */
+	uint32_t uid;		/* number within its host */
+	uint32_t flow;		/* index into flows, UINT32_MAX for none */
+	uint8_t row;		/* nesting depth; 255: or deeper */
+};
+
+struct ss_tl_flow {
+	uint32_t id;		/* equal id = the same flow */
+	uint8_t dir, category;
+};
+
+enum ss_tl_value_kind { SS_TL_INT, SS_TL_UINT, SS_TL_DOUBLE, SS_TL_STR };
+
+struct ss_tl_value {
+	enum ss_tl_value_kind kind;
+	uint64_t u;		/* bits of a double */
+	struct ss_str s;
+};
+
+struct ss_tl_arg {
+	struct ss_str name;
+	struct ss_tl_value value;
+};
+
+struct ss_tl_arrow {
+	uint32_t flow, from, to;
+};
+
+/* Arguments of one slice: args[first .. first + n). */
+struct ss_tl_args {
+	size_t first, n;
+};
+
+struct ss_timeline {
+	uint64_t begin_ps, end_ps;	/* of the whole trace */
+	uint64_t from_ps, to_ps;	/* of this answer */
+	struct ss_tl_section *sections;
+	size_t nsections;
+	struct ss_tl_track *tracks;
+	size_t ntracks;
+	struct ss_str *names;		/* of slices, each once */
+	size_t nnames;
+	struct ss_tl_slice *slices;	/* by track, then by begin */
+	size_t nslices;
+	struct ss_tl_flow *flows;
+	size_t nflows;
+	struct ss_tl_arg *args;		/* counters: the value of each point; others: all arguments where asked for */
+	size_t nargs;
+	struct ss_tl_args *slice_args;	/* per slice, or NULL: none are sent */
+	uint64_t nevents, ndropped;
+	int64_t start_unix_ns;		/* when the session began, 0 where the profile does not say */
+	/* Slices: from begin to end of an arrow, as indices into slices. */
+	struct ss_tl_arrow *arrows;
+	size_t narrows;
+	uint64_t tick_ps;		/* unit of the binary columns */
+	/* Search: matches in the whole trace, and how many of them stand before the first slice. */
+	uint64_t nfound, rank;
+	/*
+	 * One event: time not spent in nested events. slices[0] is the event, slices[1 ..] those
+	 * tied to it by flows.
+	 */
+	uint64_t self_ps;
+	bool mpmd_pipeline_view;	/* option, as asked for */
+	bool has_full_dma, full_dma;	/* option: is it offered, as asked for */
+};
+
+/* Sums over a stretch of time, by name. */
+struct ss_tl_sum {
+	struct ss_str name;
+	uint64_t count, total_ps, self_ps, min_ps, max_ps;
+	uint32_t event;			/* the longest, the first of equals */
+};
+
+struct ss_tl_summary {
+	uint64_t count, total_ps, self_ps;
+	size_t nnames;			/* different names */
+	struct ss_tl_sum *rows;		/* greatest total first, ties by name */
+	size_t nrows;			/* at most the limit asked for */
+};
+
+#endif

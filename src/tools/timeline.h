@@ -1,0 +1,60 @@
+/*
+ * timeline.h - timelines as answers: from the level-of-detail index of the model to struct
+ * ss_timeline.
+ *
+ * One function for each route of our page (docs/api.md) but the tool trace_viewer@, which answers
+ * XProf's clients. Everything that is returned lives in the arena, which is the request's. Event
+ * and track numbers count over all hosts of the model.
+ */
+#ifndef SS_TOOLS_TIMELINE_H
+#define SS_TOOLS_TIMELINE_H
+
+#include "model/trace.h"
+#include "table/timeline.h"
+
+/* Sections and tracks, no slices; counter tracks with their range of values. NULL on failure. */
+struct ss_timeline *ss_timeline_layout(struct ss_model *m, struct ss_arena *arena, struct ss_err *err);
+
+struct ss_timeline_query {
+	uint64_t begin_ps, end_ps;
+	uint32_t width_px;		/* 0: everything in the range */
+	const uint32_t *tracks;		/* those wanted; NULL: all */
+	size_t ntracks;
+	bool flows;			/* find arrows between the slices of the answer */
+};
+
+/* What to draw of the range at a width. */
+struct ss_timeline *ss_timeline_slices(struct ss_model *m, const struct ss_timeline_query *q, struct ss_arena *arena,
+				       struct ss_err *err);
+/*
+ * One event with all its arguments and the events its flow ties it to; SS_ENOTFOUND when there is
+ * no such number.
+ */
+struct ss_timeline *ss_timeline_event(struct ss_model *m, uint64_t event, struct ss_arena *arena, struct ss_err *err);
+
+struct ss_timeline_search {
+	struct ss_str text;		/* anywhere in the name, letters without case; empty finds nothing */
+	enum { SS_SEARCH_FIRST, SS_SEARCH_AFTER, SS_SEARCH_BEFORE, SS_SEARCH_FROM } where;
+	uint64_t event;			/* AFTER, BEFORE: relative to this event, which need not match */
+	uint64_t from_ps;		/* FROM: the first that begins there or later */
+	size_t limit;
+};
+
+/* Matches as slices, by begin, then by event number; nfound and rank are set. */
+struct ss_timeline *ss_timeline_search(struct ss_model *m, const struct ss_timeline_search *q, struct ss_arena *arena,
+				       struct ss_err *err);
+
+struct ss_timeline_sums {
+	uint64_t begin_ps, end_ps;
+	const struct ss_timeline_rows {
+		uint32_t track, first, last; /* rows of a track, both ends count */
+	} *rows;			/* NULL: all rows of all tracks of slices */
+	size_t nrows;
+	size_t limit;
+};
+
+/* Sums by name over the slices that overlap the range, counted whole. */
+struct ss_tl_summary *ss_timeline_summary(struct ss_model *m, const struct ss_timeline_sums *q, struct ss_arena *arena,
+					  struct ss_err *err);
+
+#endif

@@ -1,0 +1,99 @@
+/*
+ * lib.mjs - a server, a browser, and pages that may talk to that server only.
+ *
+ * The server is the built program (STEPSCOPE, LOGDIR) or, without one, web/test/dev_server.mjs with made-up answers.
+ */
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync } from "node:fs";
+import { createServer } from "node:net";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
+const { chromium } = createRequire(join(root, "web/package.json"))("playwright-core");
+
+export const out = process.env.WEB_OUT ?? join(root, "build/web");
+export const real = !!process.env.STEPSCOPE;
+mkdirSync(out, { recursive: true });
+
+function freePort() {
+	return new Promise((done, fail) => {
+		const s = createServer().on("error", fail).listen(0, "127.0.0.1", () => {
+			const { port } = s.address();
+			s.close(() => done(port));
+		});
+	});
+}
+
+async function answers(url, deadline) {
+	while (Date.now() < deadline) {
+		try {
+			const res = await fetch(url);
+			if (res.ok) return;
+		} catch { /* not yet */ }
+		await new Promise((r) => setTimeout(r, 50));
+	}
+	throw new Error(`no answer from ${url}`);
+}
+
+export async function startProgram(logdir = process.env.LOGDIR) {
+	if (!real) {
+		const { startServer } = await import("../../web/test/dev_server.mjs");
+		const s = await startServer(0, 200_000);
+		return { base: `http://127.0.0.1:${s.port}/`, stop: async () => s.close() };
+	}
+	const port = await freePort();
+	const child = spawn(process.env.STEPSCOPE, ["serve", "--logdir", logdir, "--port", String(port)], { stdio: ["ignore", "ignore", "inherit"] });
+	const gone = new Promise((done) => child.on("exit", done));
+	const base = `http://127.0.0.1:${port}/`;
+	await answers(`${base}api/runs`, Date.now() + 20_000);
+	return {
+		base,
+		async stop() {
+			child.kill("SIGTERM");
+			await gone;
+		},
+	};
+}
+
+const BROWSERS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+
+export async function startBrowser() {
+	const executablePath = process.env.CHROMIUM ?? BROWSERS.find((p) => existsSync(p));
+	if (!executablePath) throw new Error(`no Chromium found (looked for ${BROWSERS.join(", ")})`);
+	return chromium.launch({
+		executablePath,
+		args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+			"--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
+	});
+}
+
+/* A page with its own memory of what it asked for, what went wrong, and what must not have happened. */
+export async function openPage(browser, base, { scheme = "light", width = 1280, height = 720 } = {}) {
+	const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, locale: "en-US" });
+	context.setDefaultTimeout(15_000);
+	const page = await context.newPage();
+	const seen = { foreign: [], errors: [], requests: [] };
+	await context.route("**/*", (route) => {
+		const url = route.request().url();
+		if (url.startsWith(base)) return route.continue();
+		seen.foreign.push(url);
+		return route.abort();
+	});
+	page.on("request", (r) => seen.requests.push(r.url()));
+	page.on("pageerror", (e) => seen.errors.push(String(e)));
+	page.on("console", (m) => {
+		if (m.type() === "error" || m.type() === "warning") seen.errors.push(`${m.text()} ${m.location().url ?? ""}`);
+	});
+	return { page, seen, close: () => context.close() };
+}
+
+export async function api(base, path) {
+	const res = await fetch(base + path);
+	if (!res.ok) throw new Error(`${path}: ${res.status} ${await res.text()}`);
+	return res.json();
+}
+
+export const q = (params) => new URLSearchParams(params).toString();
+export const shot = (page, name) => page.screenshot({ path: join(out, `${name}.png`) });

@@ -1,0 +1,51 @@
+#!/bin/sh
+# test.sh - types, pure modules, and the page in a real browser.
+#	web/test.sh STEPSCOPE LOGDIR [OUT]	against the built program; screenshots go to OUT (build/web)
+#	web/test.sh				against made-up answers
+# The last line is "N passed, N failed".
+set -u
+root=$(cd "$(dirname "$0")/.." && pwd)
+absolute() { case $1 in /*) printf '%s' "$1" ;; *) printf '%s/%s' "$PWD" "$1" ;; esac; }
+if [ $# -ge 2 ]; then
+	STEPSCOPE=$(absolute "$1")
+	LOGDIR=$(absolute "$2")
+	export STEPSCOPE LOGDIR
+fi
+WEB_OUT=$(absolute "${3:-$root/build/web}")
+export WEB_OUT
+cd "$root/web" || exit 1
+
+passed=0
+failed=0
+tally() {	# tally NAME: adds up the counts of node's test runner; a run without any is a failure
+	p=$(sed -n 's/^# pass //p' "$log" | tail -n 1)
+	f=$(sed -n 's/^# fail //p' "$log" | tail -n 1)
+	c=$(sed -n 's/^# cancelled //p' "$log" | tail -n 1)
+	f=$((${f:-0} + ${c:-0}))
+	[ "${p:-0}" -gt 0 ] || f=$((f + 1))
+	passed=$((passed + ${p:-0}))
+	failed=$((failed + f))
+	grep -E '^ *(not ok|# page)' "$log" | sed 's/^ *//'
+	if [ "$f" -gt 0 ]; then
+		echo "$1 failed:"
+		grep -vE '^ *(ok |---|\.\.\.|duration_ms|type:)' "$log" | tail -n 80
+	fi
+}
+
+log=$(mktemp) || exit 1
+trap 'rm -f "$log"' EXIT
+[ -d node_modules ] || npm ci --no-audit --no-fund >"$log" 2>&1 || { cat "$log"; echo "0 passed, 1 failed"; exit 1; }
+
+if npx --no-install tsc --noEmit >"$log" 2>&1; then
+	passed=$((passed + 1))
+else
+	failed=$((failed + 1))
+	cat "$log"
+fi
+node build.mjs --tests && node --test --test-reporter=tap build/test/*.test.mjs >"$log" 2>&1
+tally "pure modules"
+[ -e dist/index.html ] || node build.mjs
+node --test --test-reporter=tap --test-concurrency=1 ../tests/web/*.test.mjs >"$log" 2>&1
+tally "browser"
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]

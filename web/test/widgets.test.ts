@@ -1,0 +1,93 @@
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import type { Result, TableData } from "../src/api/types";
+import { propNumber, propText, table, tableWith } from "../src/api/table";
+import { columnViews, filterRows, plainLabel, sortRows, toText } from "../src/widgets/grid_model";
+import { pieces } from "../src/widgets/rich_text";
+import { averageOf, stackedIds } from "../src/pages/steps";
+import { hostFor, toolFor } from "../src/pages/choose";
+// @ts-expect-error made-up answers are plain JavaScript
+import { overviewAnswer, opStatsAnswer, tools } from "./fixtures.mjs";
+
+const T: TableData = {
+	name: "t", title: "T", props: {}, nrows: 4,
+	cols: [{ id: "op", label: "Op", type: "str", unit: "" }, { id: "us", label: "Time (us)", type: "f64", unit: "us" }, { id: "kind", label: "Kind", type: "str", unit: "" }],
+	data: [["fusion.10", "fusion.9", "copy", ""], [5, 1, null, 3], ["Device", "Host", "Device", "Host"]],
+};
+
+test("rows are filtered by words and by column", () => {
+	assert.deepEqual([...filterRows(T, "")], [0, 1, 2, 3]);
+	assert.deepEqual([...filterRows(T, "FUSION")], [0, 1]);
+	assert.deepEqual([...filterRows(T, "device fusion")], [0]);
+	assert.deepEqual([...filterRows(T, "kind:host")], [1, 3]);
+	assert.deepEqual([...filterRows(T, "nothing:at")], []);
+});
+
+test("sorting is stable, knows numbers in names, and puts empty cells last", () => {
+	const all = filterRows(T, "");
+	assert.deepEqual([...sortRows(T, all, { col: "op", down: false })], [2, 1, 0, 3]);
+	assert.deepEqual([...sortRows(T, all, { col: "us", down: true })], [0, 3, 1, 2]);
+	assert.deepEqual([...sortRows(T, all, { col: "us", down: false })], [1, 3, 0, 2]);
+	assert.deepEqual([...sortRows(T, all, { col: "kind", down: false })], [0, 2, 1, 3]);
+	assert.equal(sortRows(T, all, undefined), all);
+});
+
+test("labels do not repeat the unit, cells agree on one", () => {
+	for (const [from, to] of [["Total time (us)", "Total time"], ["TensorCore idle (in ms)", "TensorCore idle"], ["Time (%)", "Time"], ["#Occurrences", "#Occurrences"],
+		["Normalized FLOP Rate (FLOPs/s)", "Normalized FLOP Rate"], ["f(x)", "f(x)"]] as const) assert.equal(plainLabel(from), to);
+	const v = columnViews(T);
+	assert.equal(v[1]?.unit, "µs");
+	assert.equal(v[1]?.text(0), "5.000");
+	assert.equal(v[1]?.text(2), "");
+	assert.equal(toText(T, v, filterRows(T, "copy")), "Op\tTime (us)\tKind\ncopy\t\tDevice\n");
+});
+
+test("a hundred thousand rows are filtered and sorted", () => {
+	const t = table(opStatsAnswer("r", "h", 100_000) as Result, "ops") as TableData;
+	const rows = sortRows(t, filterRows(t, "softmax"), { col: "total_self_time", down: true });
+	assert.equal(rows.length, 10_000);
+	const k = t.cols.findIndex((c) => c.id === "total_self_time");
+	for (let i = 1; i < rows.length; i++) assert.ok((t.data[k]?.[rows[i] ?? 0] as number) <= (t.data[k]?.[rows[i - 1] ?? 0] as number));
+});
+
+test("only links to the web and to tools come out of the server's sentences", () => {
+	const names = ["framework_op_stats", "trace_viewer@"];
+	assert.deepEqual(pieces(`see <a href="https://x.org/a?b=1&amp;c" target="_blank">this &amp; that</a>, trace_viewer (top)`, names), [
+		{ text: "see " }, { text: "this & that", href: "https://x.org/a?b=1&c" }, { text: ", " }, { text: "trace_viewer", tool: "trace_viewer@" }, { text: " (top)" },
+	]);
+	assert.deepEqual(pieces(`<a href="javascript:alert(1)">x</a>`, names), [{ text: "x" }]);
+	assert.deepEqual(pieces("<img src=x onerror=y> <b>bold</b>", names), [{ text: "<img src=x onerror=y> <b>bold</b>" }]);
+	assert.deepEqual(pieces("no_such_tool here", names), [{ text: "no_such_tool here" }]);
+});
+
+test("a result is read by names, and what is absent stays absent", () => {
+	const r = overviewAnswer("r", "h") as Result;
+	const steps = table(r, "steps") as TableData;
+	assert.equal(propText(steps, "no_such"), "");
+	assert.equal(propNumber(steps, "no_such"), undefined);
+	assert.equal(propNumber({ ...steps, props: { x: { label: "", unit: "", value: null, text: "12.5%" } } }, "x"), 12.5);
+	assert.equal(tableWith(r, "percentile")?.name, "inference_latency");
+	assert.deepEqual(stackedIds(steps), ["tcComputeTimeMs", "tcInfeedTimeMs", "tcOutfeedTimeMs", "tcIdleTimeMs", "hostTransferTimeMs"]);
+	for (const id of stackedIds(steps)) assert.ok(averageOf(steps, id) !== undefined, id);
+});
+
+test("averages of steps are found for every kind of device", () => {
+	const props: TableData["props"] = {};
+	const pairs: [string, string][] = [["deviceComputeTimeMs", "device_compute_time_ms_avg"], ["kernelLaunchTimeMs", "kernel_launch_time_ms_avg"], ["infeedTimeMs", "infeed_time_ms_avg"],
+		["otherTimeMs", "other_time_ms_avg"], ["deviceToDeviceTimeMs", "device_to_device_time_ms_avg"], ["hostComputeTimeMs", "host_compute_time_ms_avg"], ["scv0ComputeTimeMs", "scv0_compute_ms_average"],
+		["hostTransferTimeMs", "host_transfer_ms_average"], ["tcIdleTimeMs", "tc_idle_ms_average"]];
+	pairs.forEach(([, p], i) => {
+		props[p] = { label: "", unit: "ms", value: i + 1, text: "" };
+	});
+	const t: TableData = { name: "steps", title: "", cols: [], nrows: 0, data: [], props };
+	pairs.forEach(([id], i) => assert.equal(averageOf(t, id), i + 1, id));
+});
+
+test("tool and host are those asked for, or sensible ones", () => {
+	assert.equal(toolFor(tools, "")?.name, "overview_page");
+	assert.equal(toolFor(tools, "trace_viewer")?.name, "trace_viewer@");
+	assert.equal(toolFor(tools, "nonsense"), undefined);
+	assert.equal(hostFor(tools[0], "host0"), "host0");
+	assert.equal(hostFor(tools[0], "gone"), "ALL_HOSTS");
+	assert.equal(hostFor(tools[3], ""), "host0");
+});
