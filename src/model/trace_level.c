@@ -251,7 +251,7 @@ struct found {
 static void point_levels(struct ss_track *t, const uint16_t *flow_levels, struct found *f)
 {
 	uint64_t last[STACKS] = { 0 };
-	const struct ss_track_flow *flow = t->flows, *flows_end = t->flows + t->nflows;
+	const struct ss_track_flow *flow = t->flows, *flows_end = t->nflows ? flow + t->nflows : flow;
 	for (uint32_t pos = 0; pos < t->n; pos++) {
 		uint64_t begin_ps = ss_track_begin_ps(t, pos), dur_ps = ss_track_dur_ps(t, pos);
 		uint64_t end_ps = ss_trace_end_ps(begin_ps, dur_ps);
@@ -276,7 +276,7 @@ static void point_levels(struct ss_track *t, const uint16_t *flow_levels, struct
 static bool slice_levels(struct ss_track *t, const uint16_t *flow_levels, struct levels *s, struct rows *rows,
 			 struct found *f)
 {
-	const struct ss_track_flow *flow = t->flows, *flows_end = t->flows + t->nflows;
+	const struct ss_track_flow *flow = t->flows, *flows_end = t->nflows ? flow + t->nflows : flow;
 	const int64_t *begins = t->line->ev.begin_ps;
 	const uint64_t *durs = t->line->ev.dur_ps;
 	for (uint32_t pos = 0, n = t->n; pos < n; pos++) {
