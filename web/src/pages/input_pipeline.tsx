@@ -21,6 +21,7 @@ export function InputPipelinePage({ session }: { session: Session }) {
 	const { value, error, loading } = useJson<Result>(`api/tool/${encodeURIComponent(session.tool.name)}`,
 		{ run: session.run.run, host: session.host });
 	return <div class="page">
+		<h1 class="visually-hidden">{session.tool.title}</h1>
 		{error && <Failure text={error} />}
 		{!value && loading && <Waiting what="Reading the profile…" />}
 		{value && <InputPipeline result={value} session={session} />}

@@ -3,6 +3,7 @@
  */
 import type { FunctionComponent } from "preact";
 import { InputPipelinePage } from "./input_pipeline";
+import { MemoryProfilePage } from "./memory_profile";
 import { OverviewPage } from "./overview";
 import type { Session } from "./session";
 import { TablePage } from "./table_page";
@@ -13,6 +14,7 @@ export type Page = FunctionComponent<{ session: Session }>;
 const pages: Readonly<Record<string, Page>> = {
 	overview_page: OverviewPage,
 	input_pipeline_analyzer: InputPipelinePage,
+	memory_profile: MemoryProfilePage,
 	"trace_viewer@": TraceViewerPage,
 	trace_viewer: TraceViewerPage,
 };

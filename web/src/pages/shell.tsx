@@ -27,7 +27,7 @@ export function Shell() {
 	}, [name]);
 	return <div class="shell" onClick={followLink}>
 		<a class="skip" href="#main">Skip to the content</a>
-		{runs.error && <><TopBar runs={undefined} /><main class="page" id="main"><Failure text={runs.error} /></main></>}
+		{runs.error && <><TopBar runs={undefined} /><main class="page" id="main"><h1>No answer</h1><Failure text={runs.error} /></main></>}
 		{!runs.error && !runs.value && <><TopBar runs={undefined} /><main class="page" id="main"><Waiting what="Looking for profiles…" /></main></>}
 		{runs.value && !name && <><TopBar runs={runs.value} /><StartPage runs={runs.value} /></>}
 		{runs.value && name && <RunView key={name} runs={runs.value} run={current ?? { run: name, path: "", time_s: 0, bytes: 0, hosts: [] }} />}
@@ -49,9 +49,9 @@ function RunView({ runs, run }: { runs: Runs; run: Run }) {
 		<div class="below">
 			<ToolNav tools={tools} current={tool?.name ?? ""} run={run.run} host={askedHost} />
 			<main class="content" id="main" tabIndex={-1}>
-				{error && <div class="page"><Failure text={error} /></div>}
+				{error && <div class="page"><h1>This run cannot be opened</h1><Failure text={error} /></div>}
 				{loading && !value && <div class="page"><Waiting what="Opening the run…" /></div>}
-				{value && !tool && <div class="page"><Failure text={askedTool ? `This run has no tool “${askedTool}”.` : "This run offers no tool."} /></div>}
+				{value && !tool && <div class="page"><h1>No such tool</h1><Failure text={askedTool ? `This run has no tool “${askedTool}”.` : "This run offers no tool."} /></div>}
 				{session && Page && (session.tool.available
 					? <Page key={`${session.tool.name} ${session.host}`} session={session} />
 					: <div class="page"><h1>{session.tool.title}</h1><p class="empty">{session.tool.why || "This profile has no data for it."}</p></div>)}

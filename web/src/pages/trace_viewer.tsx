@@ -26,7 +26,7 @@ import type { Session } from "./session";
 
 export function TraceViewerPage({ session }: { session: Session }) {
 	const { value, error, loading } = useJson<Timeline>("api/timeline", { run: session.run.run, host: session.host });
-	if (error) return <div class="page"><Failure text={error} /></div>;
+	if (error) return <div class="page"><h1>{session.tool.title}</h1><Failure text={error} /></div>;
 	if (!value) return loading ? <div class="page"><Waiting what="Reading the trace…" /></div> : null;
 	return <TraceViewer timeline={value} session={session} />;
 }
@@ -73,6 +73,7 @@ function TraceViewer({ timeline, session }: { timeline: Timeline; session: Sessi
 	}, [current]);
 
 	return <div class="trace">
+		<h1 class="visually-hidden">{session.tool.title}</h1>
 		<TraceBar store={store} model={model} search={search} onHelp={() => setHelp(true)} session={session} />
 		<TraceNotes timeline={timeline} store={store} />
 		<CanvasView model={model} loader={loader} store={store} flowEnds={current?.flows ?? NO_FLOWS} onSelect={(hit) => store.update({

@@ -6,10 +6,10 @@
  */
 import { css, mix, nameColor, pixel } from "../base/color";
 import { clock_ps, counterText, time_ps } from "../base/format";
-import type { Flow, FlowPoint, TrackSlices } from "../api/slices";
+import { beginOf, sliceAt, type Flow, type FlowPoint, type TrackSlices } from "../api/slices";
 import type { FlowEnd, Section } from "../api/types";
 import { coveredColumns, fitText, Labels, rasterRow, type Pixels } from "./raster";
-import { visibleItems, type Layout, type TrackItem } from "./layout";
+import { visibleItems, type Item, type Layout, type TrackItem } from "./layout";
 import type { TimelineModel } from "./model";
 import { ticks, tickStep } from "./ruler";
 import type { TraceState } from "./state";
@@ -182,6 +182,7 @@ export class Painter {
 				rows += last - first;
 			}
 		}
+		this.drawSteps(f, items, pal, W);
 		this.ensurePixels(W, rows);
 		this.px.data.fill(0, 0, W * rows);
 		this.drawn = 0;
@@ -245,6 +246,30 @@ export class Painter {
 		const perPs = W / (view.end_ps - view.begin_ps);
 		ctx.fillStyle = pal.grid;
 		for (const t of ticks(view, this.width)) if (t.label) ctx.fillRect(Math.round((t.ps - view.begin_ps) * perPs), 0, 1, H);
+	}
+
+	/* Steps of a section, where they are wide enough to be told apart: a line through all its tracks at each begin. */
+	private drawSteps(f: Frame, items: readonly Item[], pal: Palette, W: number): void {
+		const ctx = this.main;
+		const { view } = f.state;
+		const perPs = W / (view.end_ps - view.begin_ps);
+		ctx.fillStyle = pal.line;
+		for (const s of f.model.timeline.sections) {
+			const steps = s.tracks.find((t) => t.kind === "slices" && /^steps?$/i.test(t.name));
+			const mine = items.filter((it): it is TrackItem => it.kind === "track" && it.pid === s.pid && !it.pinned);
+			const t = steps && f.model.layers(steps.track, view).pop();
+			const end = t?.rowFirst[1] ?? 0;
+			if (!t || !mine.length || end < 2) continue;
+			const y0 = Math.max(0, (Math.min(...mine.map((m) => m.y)) - f.top) * this.dpr);
+			const y1 = (Math.max(...mine.map((m) => m.y + m.h)) - f.top) * this.dpr;
+			const wide = (beginOf(t, end - 1) - beginOf(t, 0)) / (end - 1) * perPs;
+			if (wide < 40 * this.dpr) continue;
+			for (let i = Math.max(0, sliceAt(t, 0, view.begin_ps)); i < end; i++) {
+				const x = Math.round((beginOf(t, i) - view.begin_ps) * perPs);
+				if (x > W) break;
+				if (x > 0) ctx.fillRect(x, y0, 1, y1 - y0);
+			}
+		}
 	}
 
 	/* A counter keeps its value until the next sample: steps, filled down to the zero line (or to the least value). */

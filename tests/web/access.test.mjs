@@ -1,0 +1,45 @@
+/*
+ * access.test.mjs - axe-core's rules (WCAG 2.1 A and AA) on every kind of page, in light and dark.
+ */
+import { after, before, test } from "node:test";
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { api, openPage, q, startBrowser, startProgram } from "./lib.mjs";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
+const axe = readFileSync(createRequire(join(root, "web/package.json")).resolve("axe-core/axe.min.js"), "utf8");
+let server;
+let browser;
+
+before(async () => {
+	server = await startProgram();
+	browser = await startBrowser();
+});
+
+after(async () => {
+	await browser?.close();
+	await server?.stop();
+});
+
+for (const scheme of ["light", "dark"])
+	test(`no barrier is found, ${scheme}`, async () => {
+		const { runs } = await api(server.base, "api/runs");
+		const { tools } = await api(server.base, `api/tools?${q({ run: runs[0].run })}`);
+		const p = await openPage(browser, server.base, { scheme });
+		try {
+			for (const path of ["?list=all", "?run=no_such_run", ...tools.filter((t) => t.available).map((t) => `?${q({ run: runs[0].run, tool: t.name })}`)]) {
+				await p.page.goto(server.base + path);
+				await p.page.waitForFunction(() => document.querySelector("main") && !document.querySelector(".waiting"));
+				await p.page.waitForTimeout(150);
+				await p.page.evaluate(axe);
+				const found = await p.page.evaluate(() => window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] }));
+				const text = found.violations.map((v) => `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => `${n.html.slice(0, 160)} ${n.any.map((a) => a.message).join(" ")}`).join(" | ")}`);
+				assert.deepEqual(text, [], path);
+			}
+		} finally {
+			await p.close();
+		}
+	});

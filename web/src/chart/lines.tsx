@@ -1,0 +1,67 @@
+/*
+ * lines.tsx - quantities over time: stacked areas on the left axis, one line on the right. A thin layer over uPlot.
+ */
+import { useEffect, useRef } from "preact/hooks";
+import uPlot from "uplot";
+import { useSize } from "../base/dom";
+import { useTheme } from "../base/theme";
+
+export interface Area {
+	label: string;
+	color: string;
+	values: readonly number[];
+}
+
+export interface TimeChartProps {
+	x: readonly number[];               /* ascending */
+	areas: readonly Area[];             /* from the bottom up */
+	line?: Area;
+	xText: (v: number) => string;
+	yText: (v: number) => string;
+	lineText?: (v: number) => string;
+	height?: number;
+	onPoint: (index: number | null) => void;
+	title: string;
+	mark?: number;                      /* an x to point out */
+}
+
+export function TimeChart(props: TimeChartProps) {
+	const { x, areas, line, height = 260, title, mark } = props;
+	const [box, size] = useSize<HTMLDivElement>();
+	const host = useRef<HTMLDivElement>(null);
+	const dark = useTheme().dark;
+	const now = useRef(props);
+	now.current = props;
+	useEffect(() => {
+		if (!host.current || size.width < 50 || !x.length) return;
+		const font = "11px system-ui, sans-serif";
+		const axis = { stroke: dark ? "#98a2b0" : "#667085", font, ticks: { show: false }, grid: { stroke: dark ? "#ffffff14" : "#0000000f", width: 1 } };
+		const step = uPlot.paths.stepped?.({ align: 1 });
+		let below = x.map(() => 0);
+		const sums = areas.map((a) => below = below.map((b, i) => b + (a.values[i] ?? 0)));
+		const opts: uPlot.Options = {
+			width: size.width, height, padding: [8, line ? 0 : 8, 0, 0], legend: { show: false },
+			cursor: { y: false, drag: { setScale: false }, points: { show: false } },
+			scales: { x: { time: false }, y: { range: (_u, _a, max) => [0, max > 0 ? max * 1.05 : 1] }, r: { range: () => [0, 1] } },
+			axes: [
+				{ ...axis, grid: { show: false }, size: 24, gap: 4, values: (_u, at) => at.map((v) => now.current.xText(v)), space: 90 },
+				{ ...axis, size: 70, gap: 4, values: (_u, at) => at.map((v) => now.current.yText(v)) },
+				...(line ? [{ ...axis, scale: "r", side: 1 as const, size: 52, gap: 4, grid: { show: false }, values: (_u: uPlot, at: number[]) => at.map((v) => now.current.lineText?.(v) ?? String(v)) }] : []),
+			],
+			series: [{}, ...[...areas].reverse().map((a): uPlot.Series => ({ label: a.label, stroke: a.color, fill: a.color, width: 0, points: { show: false }, ...(step ? { paths: step } : {}) })),
+				...(line ? [{ label: line.label, scale: "r", stroke: line.color, width: 1.5, points: { show: false }, ...(step ? { paths: step } : {}) }] : [])],
+			hooks: {
+				setCursor: [(u) => now.current.onPoint(u.cursor.idx ?? null)],
+				draw: [(u) => {
+					if (mark === undefined) return;
+					const px = Math.round(u.valToPos(mark, "x", true));
+					u.ctx.fillStyle = dark ? "#e5e9ee" : "#1b2129";
+					u.ctx.fillRect(px, u.bbox.top, 1, u.bbox.height);
+				}],
+			},
+		};
+		const plot = new uPlot(opts, [[...x], ...[...sums].reverse(), ...(line ? [[...line.values]] : [])], host.current);
+		return () => plot.destroy();
+	}, [x, areas, line, size.width, height, dark, mark]);
+	return <div class="chart-box" ref={box} role="img" aria-label={title}><div ref={host} /></div>;
+}

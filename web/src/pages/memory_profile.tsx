@@ -1,0 +1,134 @@
+/*
+ * memory_profile.tsx - memory of a device over time: the summary of the allocator chosen, its timeline, and what was allocated at the peak.
+ */
+import { useMemo, useState } from "preact/hooks";
+import { useJson } from "../api/loadable";
+import { column, numbers, strings, table } from "../api/table";
+import type { Cell, Result, TableData } from "../api/types";
+import { bytes, count, percent, time_ps } from "../base/format";
+import { css, oklchToRgb, pixel } from "../base/color";
+import { useTheme } from "../base/theme";
+import { adjust, useQuery } from "../base/url";
+import { TimeChart } from "../chart/lines";
+import { Grid } from "../widgets/grid";
+import { Hint } from "../widgets/hint";
+import { Failure, Notes, Waiting } from "../widgets/notes";
+import { csvAddress, type Session } from "./session";
+
+export function MemoryProfilePage({ session }: { session: Session }) {
+	const { value, error, loading } = useJson<Result>(`api/tool/${encodeURIComponent(session.tool.name)}`, { run: session.run.run, host: session.host });
+	return <div class="page">
+		<h1 class="visually-hidden">{session.tool.title}</h1>
+		{error && <Failure text={error} />}
+		{!value && loading && <Waiting what="Reading the profile…" />}
+		{value && <MemoryProfile result={value} session={session} />}
+	</div>;
+}
+
+/* The rows of one allocator, as a table of its own. */
+export function rowsOf(t: TableData | undefined, id: string, hide: readonly string[]): TableData | undefined {
+	const ids = strings(t, "memory_id");
+	if (!t || !ids) return undefined;
+	const rows = ids.flatMap((v, i) => v === id ? [i] : []);
+	const cols = t.cols.map((c, k) => ({ c, k })).filter(({ c }) => !hide.includes(c.id));
+	return { ...t, cols: cols.map(({ c }) => c), nrows: rows.length, data: cols.map(({ k }) => rows.map((i) => t.data[k]?.[i] ?? null)) };
+}
+
+function MemoryProfile({ result, session }: { result: Result; session: Session }) {
+	const allocators = table(result, "allocators");
+	const ids = strings(allocators, "memory_id") ?? [];
+	const asked = useQuery("memory");
+	const id = ids.includes(asked) ? asked : ids[0] ?? "";
+	const timeline = useMemo(() => rowsOf(table(result, "timeline"), id, []), [result, id]);
+	const breakdown = useMemo(() => rowsOf(table(result, "breakdown"), id, ["memory_id", "time_ps", "offset_ps", "activity"]), [result, id]);
+	if (!allocators || !ids.length) return <><Notes notes={result.notes} />
+		<p class="empty">No allocator reported anything while this profile was taken.</p></>;
+	const at = ids.indexOf(id);
+	const value = (col: string): Cell => column(allocators, col)?.[at] ?? null;
+	const num = (col: string) => Number(value(col) ?? 0);
+	const full = num("capacity_bytes") > 0 ? num("peak_bytes") / num("capacity_bytes") : 0;
+	return <>
+		<Notes notes={result.notes} />
+		<section class="verdict" aria-label="Verdict">
+			<div class="verdict-figure"><span class="verdict-number">{bytes(num("peak_bytes"))}</span><span class="muted">at the peak of {id}</span></div>
+			<p class="verdict-text">{full > 0 ? `The peak fills ${percent(full * 100)} of ${bytes(num("capacity_bytes"))}, ${time_ps(num("peak_time_ps"))} into the profile` :
+				`The peak is ${time_ps(num("peak_time_ps"))} into the profile`}; {percent(num("fragmentation_frac") * 100)} of the free memory lies outside of its largest block.</p>
+			{ids.length > 1 && <label class="field">Memory
+				<select class="select" value={id} onChange={(e) => adjust({ memory: e.currentTarget.value })}>{ids.map((i) => <option key={i} value={i}>{i}</option>)}</select></label>}
+		</section>
+		<div class="columns">
+			<div class="column-side"><SummaryCard num={num} /></div>
+			<div class="column-main">{timeline && timeline.nrows > 0 && <TimelineCard t={timeline} peak_ps={num("peak_time_ps")} />}</div>
+		</div>
+		{breakdown && <section class="card" aria-label="Memory at the peak"><h2>Memory at the peak</h2>
+			<Grid table={breakdown} sort={{ col: "allocation_bytes", down: true }} maxRows={16} csv={csvAddress(session)} /></section>}
+	</>;
+}
+
+const FACTS: readonly [string, string, (v: number) => string, string][] = [
+	["allocations", "Allocations", count, "Allocations during the profile."],
+	["deallocations", "Deallocations", count, "Deallocations during the profile."],
+	["capacity_bytes", "Capacity", bytes, "Stack, heap and free memory together."],
+	["lifetime_peak_bytes", "Peak of the heap since start", bytes, "Greatest use since the program began."],
+	["peak_bytes", "Peak in the profile", bytes, "Greatest stack and heap together during the profile."],
+	["peak_time_ps", "at", time_ps, "Since the start of the profile."],
+	["stack_bytes", "Stack reserved", bytes, "Reserved by programs on the device, at the peak."],
+	["heap_bytes", "Heap allocated", bytes, "Buffers in use, at the peak."],
+	["free_bytes", "Free", bytes, "Neither of both, at the peak."],
+	["fragmentation_frac", "Fragmentation", (v) => percent(v * 100), "Share of the free memory outside of its largest block. Lower is better."],
+];
+
+function SummaryCard({ num }: { num: (col: string) => number }) {
+	return <section class="card" aria-label="Summary"><h2>Summary</h2>
+		<div class="metrics"><dl>{FACTS.map(([id, label, text, doc]) => <div class="metric" key={id}>
+			<dt><Hint text={doc}>{label}</Hint></dt><dd><span class="metric-value" data-memory={id}>{text(num(id))}</span></dd></div>)}</dl></div></section>;
+}
+
+const PARTS: readonly [string, string, readonly [number, number, number]][] = [
+	["stack_bytes", "Stack", [0.64, 0.16, 27]], ["heap_bytes", "Heap", [0.74, 0.13, 70]], ["free_bytes", "Free", [0.86, 0.05, 152]],
+];
+
+function TimelineCard({ t, peak_ps }: { t: TableData; peak_ps: number }) {
+	const dark = useTheme().dark;
+	const [at, setAt] = useState<number | null>(null);
+	const order = useMemo(() => {
+		const time = numbers(t, "time_ps") ?? [];
+		return time.map((_, i) => i).sort((a, b) => (time[a] ?? 0) - (time[b] ?? 0));
+	}, [t]);
+	const series = useMemo(() => {
+		const pick = (id: string) => {
+			const v = numbers(t, id) ?? [];
+			return order.map((i) => v[i] ?? 0);
+		};
+		const tone = ([l, c, h]: readonly [number, number, number]) => css(pixel(...oklchToRgb(dark ? l - 0.16 : l, c, h)));
+		return {
+			x: pick("time_ps"), areas: PARTS.map(([id, label, color]) => ({ label, color: tone(color), values: pick(id) })),
+			line: { label: "Fragmentation", color: dark ? "#b9a4f0" : "#6d4fc4", values: pick("fragmentation_frac") },
+		};
+	}, [t, order, dark]);
+	const row = at === null ? undefined : order[at];
+	const cell = (id: string) => row === undefined ? "" : String(column(t, id)?.[row] ?? "");
+	const size = (id: string) => row === undefined ? "" : bytes(Number(column(t, id)?.[row] ?? 0));
+	return <section class="card" aria-label="Memory over time"><h2>Memory over time</h2>
+		<div class="chart">
+			<TimeChart {...series} xText={(v) => time_ps(v)} yText={(v) => v === 0 ? "0" : bytes(v)} lineText={(v) => percent(v * 100)} onPoint={setAt} mark={peak_ps}
+				title="Stack, heap and free memory over time, and fragmentation" />
+			<div class="chart-legend">
+				<div class="chart-at">{row === undefined ? "Point at a time" : time_ps(Number(cell("time_ps")), 5)}</div>
+				{[...series.areas].reverse().map((a) => <div class="chart-key" key={a.label}><span class="chart-dot" style={{ background: a.color }} /><span class="chart-name">{a.label}</span>
+					<span class="chart-value">{at === null ? "" : bytes(a.values[at] ?? 0)}</span></div>)}
+				<div class="chart-key"><span class="chart-dot" style={{ background: series.line.color }} /><span class="chart-name">Fragmentation</span>
+					<span class="chart-value">{at === null ? "" : percent((series.line.values[at] ?? 0) * 100)}</span></div>
+				{row !== undefined && <dl class="env pop">
+					<div><dt>Event</dt><dd>{cell("activity").toLowerCase()}</dd></div>
+					<div><dt>Asked for</dt><dd>{size("requested_bytes")}</dd></div>
+					<div><dt>Allocated</dt><dd>{size("allocation_bytes")}</dd></div>
+					<div><dt>Op</dt><dd>{cell("tf_op")}</dd></div>
+					<div><dt>Step</dt><dd>{cell("step")}</dd></div>
+					<div><dt>Region</dt><dd>{cell("region_type")}</dd></div>
+					<div><dt>Type</dt><dd>{cell("data_type")} {cell("shape")}</dd></div>
+				</dl>}
+			</div>
+		</div>
+	</section>;
+}
