@@ -111,9 +111,11 @@ static struct ss_trace_range range_of(const struct ss_trace *tr, const struct op
 /* What one host contributes, by track. */
 static bool add_hits(struct ss_timeline_build *b, size_t h, const struct ss_trace_hits *hits, struct ss_err *err)
 {
-	for (uint32_t i = 0; i < b->mt->hosts[h]->ntracks; i++)
-		if (!ss_timeline_add(b, h, i, hits->pos + hits->tracks[i].first, hits->tracks[i].n, err))
+	for (uint32_t i = 0; i < b->mt->hosts[h]->ntracks; i++) {
+		const uint32_t *pos = hits->pos ? hits->pos + hits->tracks[i].first : NULL;
+		if (!ss_timeline_add(b, h, i, pos, hits->tracks[i].n, err))
 			return false;
+	}
 	return true;
 }
 
