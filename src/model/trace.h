@@ -191,6 +191,25 @@ bool ss_trace_select(const struct ss_trace *tr, const struct ss_trace_range *ran
 enum ss_match { SS_MATCH_PREFIX /* bytes */, SS_MATCH_WITHIN /* anywhere, letters without case */ };
 bool ss_trace_match(const struct ss_trace *tr, struct ss_str text, enum ss_match how, struct ss_trace_hits *out,
 		    struct ss_err *err);
+
+/* A place in the order of events: by begin, then by event number within the host. */
+struct ss_trace_find {
+	struct ss_str text;
+	enum ss_match how;
+	uint64_t begin_ps;
+	int64_t event;		/* the first event at or behind (begin_ps, event) is what follows the place */
+	bool backward;		/* the matches before the place instead of those that follow it */
+	size_t limit;		/* per track */
+};
+
+struct ss_trace_found {
+	struct ss_trace_hits hits;	/* per track the nearest matches, ascending */
+	uint64_t before, total;		/* matches before the place, and in the whole trace */
+};
+
+/* Matches next to a place, and how many there are. On failure *out holds nothing. */
+bool ss_trace_find(const struct ss_trace *tr, const struct ss_trace_find *q, struct ss_trace_found *out,
+		   struct ss_err *err);
 void ss_trace_hits_free(struct ss_trace_hits *h);
 
 #endif

@@ -285,10 +285,3 @@ bool ss_trace_select(const struct ss_trace *tr, const struct ss_trace_range *ran
 	ss_trace_hits_free(out);
 	return ss_fail_mem(err);
 }
-
-void ss_trace_hits_free(struct ss_trace_hits *h)
-{
-	free(h->pos);
-	free(h->tracks);
-	*h = (struct ss_trace_hits){ 0 };
-}
