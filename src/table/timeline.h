@@ -39,6 +39,7 @@ struct ss_tl_track {
 struct ss_tl_slice {
 	uint64_t begin_ps, dur_ps;
 	int64_t group;		/* step group, -1 for none */
+	uint32_t track;
 	uint32_t name;		/* index into names */
 	uint32_t event;		/* number within this run and host selection */
 	uint32_t uid;		/* number within its host */

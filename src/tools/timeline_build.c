@@ -204,7 +204,7 @@ static bool add_flow(struct ss_timeline_build *b, size_t h, const struct ss_trac
 	return true;
 }
 
-static bool add_slice(struct ss_timeline_build *b, size_t h, const struct ss_track *t, uint32_t pos)
+static bool add_slice(struct ss_timeline_build *b, size_t h, uint32_t track, const struct ss_track *t, uint32_t pos)
 {
 	struct ss_timeline *tl = b->tl;
 	struct ss_tl_slice *s = &tl->slices[tl->nslices++];
@@ -212,7 +212,7 @@ static bool add_slice(struct ss_timeline_build *b, size_t h, const struct ss_tra
 	*s = (struct ss_tl_slice){
 		.begin_ps = (uint64_t)t->line->ev.begin_ps[event] + b->mt->shift_ps[h],
 		.dur_ps = t->line->ev.dur_ps[event], .group = -1, .event = b->mt->first_event[h] + number,
-		.uid = number, .flow = SS_NONE, .row = t->row[pos],
+		.uid = number, .flow = SS_NONE, .row = t->row[pos], .track = b->mt->first_track[h] + track,
 	};
 	if (!name_of(b, t, pos, &s->name))
 		return false;
@@ -249,7 +249,7 @@ bool ss_timeline_add(struct ss_timeline_build *b, size_t h, uint32_t track, cons
 	if (!name_table(b, t->plane))
 		return ss_fail_mem(err);
 	for (size_t i = 0; i < n; i++)
-		if (!add_slice(b, h, t, pos[i]))
+		if (!add_slice(b, h, track, t, pos[i]))
 			return ss_fail_mem(err);
 	if ((b->fill & SS_TL_GROUPS) && !add_groups(b, h, t, pos, n))
 		return ss_fail_mem(err);

@@ -1,0 +1,232 @@
+/*
+ * timeline_sums.c - what a stretch of time was spent on: sums by name.
+ *
+ * Events that overlap the stretch count whole. Self time is the duration without that of events
+ * directly inside; those of a long event may lie outside the stretch, so a second, longer stretch
+ * is walked that covers every counted event.
+ */
+#include "tools/timeline.h"
+
+#include "base/vec.h"
+
+#include <stdlib.h>
+
+struct sums {
+	const struct ss_model_trace *mt;
+	const struct ss_timeline_sums *q;
+	struct ss_strmap names;
+	SS_VEC(struct ss_tl_sum) v;	/* by number of the name */
+	uint32_t *meta_sums;		/* of the plane at hand: sum by event metadata */
+	const struct ss_plane *plane;
+	struct ss_tl_summary *out;
+};
+
+/* Which rows of a track count: those between first and last of the query's entries. 256 bits. */
+struct row_set {
+	uint64_t bits[4];
+	bool any;
+};
+
+static struct row_set rows_of(const struct sums *s, uint32_t track)
+{
+	struct row_set set = { .any = !s->q->rows };
+	memset(set.bits, set.any ? 0xff : 0, sizeof(set.bits));
+	for (size_t i = 0; i < s->q->nrows; i++) {
+		const struct ss_timeline_rows *r = &s->q->rows[i];
+		if (r->track != track)
+			continue;
+		for (uint32_t k = r->first; k <= r->last && k < 256; k++) {
+			set.bits[k / 64] |= UINT64_C(1) << (k % 64);
+			set.any = true;
+		}
+	}
+	return set;
+}
+
+static bool has_row(const struct row_set *set, unsigned row)
+{
+	return set->bits[row / 64] >> (row % 64) & 1;
+}
+
+static bool use_plane(struct sums *s, const struct ss_plane *p)
+{
+	size_t n = (size_t)p->x->nevent_meta + p->nmade + 1;
+	if (s->plane == p)
+		return true;
+	free(s->meta_sums);
+	s->meta_sums = malloc(n * sizeof(*s->meta_sums));
+	s->plane = s->meta_sums ? p : NULL;
+	if (s->meta_sums)
+		memset(s->meta_sums, 0xff, n * sizeof(*s->meta_sums));
+	return s->meta_sums;
+}
+
+/* Number of the sum that an event belongs to; SS_NONE when memory is out. */
+static uint32_t sum_of(struct sums *s, const struct ss_track *t, uint32_t pos)
+{
+	uint32_t meta = t->line->ev.meta[ss_track_event(t, pos)];
+	size_t slot = meta == SS_NONE ? (size_t)t->plane->x->nevent_meta + t->plane->nmade : meta;
+	if (!t->nnames && s->meta_sums[slot] != SS_NONE)
+		return s->meta_sums[slot];
+	struct ss_str name = ss_track_event_name(t, pos);
+	uint32_t k = ss_strmap_add(&s->names, name);
+	if (k == SS_NONE || (k == s->v.n && !ss_vec_push(&s->v, (struct ss_tl_sum){ .name = name })))
+		return SS_NONE;
+	if (!t->nnames)
+		s->meta_sums[slot] = k;
+	return k;
+}
+
+static void count_event(struct sums *s, struct ss_tl_sum *sum, uint64_t dur_ps, uint32_t event)
+{
+	if (sum->count == 0 || dur_ps > sum->max_ps) {
+		sum->max_ps = dur_ps;
+		sum->event = event;
+	}
+	if (sum->count == 0 || dur_ps < sum->min_ps)
+		sum->min_ps = dur_ps;
+	sum->count++;
+	sum->total_ps += dur_ps;
+	sum->self_ps += dur_ps;
+	s->out->count++;
+	s->out->total_ps += dur_ps;
+	s->out->self_ps += dur_ps;
+}
+
+/* The last event seen on each row: who is inside whom. */
+struct open_event {
+	uint64_t end_ps, left_ps;	/* left: of its self time, so that damage cannot make it negative */
+	uint32_t sum;			/* SS_NONE: not counted */
+};
+
+static void take_from_outer(struct sums *s, struct open_event *outer, uint64_t begin_ps, uint64_t dur_ps)
+{
+	if (outer->sum == SS_NONE || begin_ps >= outer->end_ps)
+		return;
+	uint64_t part = dur_ps < outer->left_ps ? dur_ps : outer->left_ps;
+	outer->left_ps -= part;
+	s->v.v[outer->sum].self_ps -= part;
+	s->out->self_ps -= part;
+}
+
+/* Walk a track's events in the wide range, counting those of the narrow one. */
+static bool sum_track(struct sums *s, size_t h, const struct ss_track *t, const uint32_t *pos, size_t n,
+		      const struct ss_trace_range *narrow, const struct row_set *rows)
+{
+	struct open_event open[256];
+	for (size_t i = 0; i < SS_COUNT(open); i++)
+		open[i] = (struct open_event){ .sum = SS_NONE };
+	if (!use_plane(s, t->plane))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t begin_ps = ss_track_begin_ps(t, pos[i]), dur_ps = ss_track_dur_ps(t, pos[i]);
+		uint64_t end_ps = ss_trace_end_ps(begin_ps, dur_ps);
+		unsigned row = t->row[pos[i]];
+		if (row)
+			take_from_outer(s, &open[row - 1], begin_ps, dur_ps);
+		open[row] = (struct open_event){ end_ps, dur_ps, SS_NONE };
+		if (!has_row(rows, row) || begin_ps > narrow->end_ps || end_ps < narrow->begin_ps)
+			continue;
+		uint32_t k = sum_of(s, t, pos[i]);
+		if (k == SS_NONE)
+			return false;
+		open[row].sum = k;
+		count_event(s, &s->v.v[k], dur_ps, s->mt->first_event[h] + t->first + pos[i]);
+	}
+	return true;
+}
+
+/* From the first begin to the last end of what is counted. */
+static void widen(const struct ss_trace *tr, const struct ss_trace_hits *hits, struct ss_trace_range *range)
+{
+	for (uint32_t i = 0; i < tr->ntracks; i++) {
+		const struct ss_track *t = &tr->tracks[i];
+		const struct ss_track_hits *th = &hits->tracks[i];
+		for (size_t k = th->first; k < th->first + th->n; k++) {
+			uint64_t begin_ps = ss_track_begin_ps(t, hits->pos[k]);
+			uint64_t end_ps = ss_trace_end_ps(begin_ps, ss_track_dur_ps(t, hits->pos[k]));
+			range->begin_ps = begin_ps < range->begin_ps ? begin_ps : range->begin_ps;
+			range->end_ps = end_ps > range->end_ps ? end_ps : range->end_ps;
+		}
+	}
+}
+
+static bool sum_tracks(struct sums *s, size_t h, const struct ss_trace_hits *hits, const struct ss_trace_range *narrow)
+{
+	const struct ss_trace *tr = s->mt->hosts[h];
+	for (uint32_t i = 0; i < tr->ntracks; i++) {
+		const struct ss_track_hits *th = &hits->tracks[i];
+		struct row_set rows = rows_of(s, s->mt->first_track[h] + i);
+		if (th->n && !sum_track(s, h, &tr->tracks[i], hits->pos + th->first, th->n, narrow, &rows))
+			return false;
+	}
+	return true;
+}
+
+static bool sum_host(struct sums *s, size_t h, struct ss_err *err)
+{
+	const struct ss_trace *tr = s->mt->hosts[h];
+	uint64_t shift_ps = s->mt->shift_ps[h];
+	uint8_t *wanted = calloc((size_t)tr->ntracks + 1, 1);
+	if (!wanted)
+		return ss_fail_mem(err);
+	for (uint32_t i = 0; i < tr->ntracks; i++)
+		wanted[i] = tr->tracks[i].kind == SS_TRACE_SLICES && rows_of(s, s->mt->first_track[h] + i).any;
+	struct ss_trace_range narrow = {
+		.begin_ps = s->q->begin_ps > shift_ps ? s->q->begin_ps - shift_ps : 0,
+		.end_ps = s->q->end_ps > shift_ps ? s->q->end_ps - shift_ps : 0,
+		.flow_mids = true, .tracks = wanted,
+	}, wide = narrow;
+	struct ss_trace_hits hits;
+	bool ok = ss_trace_select(tr, &narrow, &hits, err);
+	if (ok) {
+		widen(tr, &hits, &wide);
+		ss_trace_hits_free(&hits);
+		ok = ss_trace_select(tr, &wide, &hits, err);
+	}
+	if (ok) {
+		ok = sum_tracks(s, h, &hits, &narrow) || ss_fail_mem(err);
+		ss_trace_hits_free(&hits);
+	}
+	free(wanted);
+	return ok;
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct ss_tl_sum *sa = a, *sb = b;
+	if (sa->total_ps != sb->total_ps)
+		return sa->total_ps > sb->total_ps ? -1 : 1;
+	return ss_str_cmp(sa->name, sb->name);
+}
+
+static bool finish(struct sums *s, struct ss_arena *arena)
+{
+	struct ss_tl_summary *out = s->out;
+	if (s->v.n)
+		qsort(s->v.v, s->v.n, sizeof(*s->v.v), by_total);
+	out->nnames = s->v.n;
+	out->nrows = s->v.n < s->q->limit ? s->v.n : s->q->limit;
+	out->rows = SS_NEW_N(arena, struct ss_tl_sum, out->nrows + 1);
+	if (out->rows && out->nrows)
+		memcpy(out->rows, s->v.v, out->nrows * sizeof(*out->rows));
+	return out->rows;
+}
+
+struct ss_tl_summary *ss_timeline_summary(struct ss_model *m, const struct ss_timeline_sums *q, struct ss_arena *arena,
+					  struct ss_err *err)
+{
+	struct sums s = { .q = q, .mt = ss_model_trace(m, err), .out = SS_NEW(arena, struct ss_tl_summary) };
+	bool ok = s.mt && s.out;
+	if (s.mt && !s.out)
+		ss_fail_mem(err);
+	for (size_t h = 0; ok && h < s.mt->nhosts; h++)
+		if (q->end_ps >= s.mt->shift_ps[h])
+			ok = sum_host(&s, h, err);
+	if (ok && !finish(&s, arena))
+		ok = ss_fail_mem(err);
+	ss_strmap_free(&s.names);
+	free(s.meta_sums);
+	ss_vec_free(&s.v);
+	return ok ? s.out : NULL;
+}
