@@ -13,4 +13,8 @@ import "./css/timeline.css";
 
 startTheme();
 const root = document.getElementById("app");
-if (root) render(<Shell />, root);
+if (root) {
+	/* The frame in index.html was for the first paint. */
+	root.textContent = "";
+	render(<Shell />, root);
+}

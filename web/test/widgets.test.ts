@@ -2,7 +2,7 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import type { Result, TableData } from "../src/api/types";
 import { propNumber, propText, table, tableWith } from "../src/api/table";
-import { columnViews, filterRows, plainLabel, sortRows, toText } from "../src/widgets/grid_model";
+import { columnViews, filterRows, plainLabel, sortRows, toText, Tree } from "../src/widgets/grid_model";
 import { pieces } from "../src/widgets/rich_text";
 import { averageOf, stackedIds } from "../src/pages/steps";
 import { hostFor, toolFor } from "../src/pages/choose";
@@ -90,4 +90,23 @@ test("tool and host are those asked for, or sensible ones", () => {
 	assert.equal(hostFor(tools[0], "host0"), "host0");
 	assert.equal(hostFor(tools[0], "gone"), "ALL_HOSTS");
 	assert.equal(hostFor(tools[3], ""), "host0");
+});
+
+const FOREST: TableData = {
+	name: "t", title: "", props: {}, nrows: 7,
+	cols: [{ id: "parent", label: "", type: "i64", unit: "" }, { id: "name", label: "Name", type: "str", unit: "" }, { id: "us", label: "", type: "f64", unit: "us" }],
+	data: [[-1, 0, 0, 1, -1, 6, 5], ["root", "b", "a", "leaf", "other", "loop1", "loop2"], [9, 1, 2, 1, 3, 0, 0]],
+};
+
+test("a tree opens by row, sorts among siblings, and a filter opens what it finds", () => {
+	const t = new Tree(FOREST);
+	const names = (open: number[], filter = "", sort?: { col: string; down: boolean }) =>
+		[...t.visible(filter, sort, new Set(open)).rows].map((r) => String(FOREST.data[1]?.[r]));
+	assert.deepEqual(names([]).slice(0, 2), ["root", "other"]);
+	assert.deepEqual(names([0]).slice(0, 4), ["root", "b", "a", "other"]);
+	assert.deepEqual(names([0], "", { col: "name", down: false }).slice(-3), ["root", "a", "b"]);
+	assert.deepEqual(names([], "leaf"), ["root", "b", "leaf"]);
+	assert.deepEqual([...t.visible("leaf", undefined, new Set()).depth], [0, 1, 2]);
+	assert.ok(names([0, 1, 4, 5, 6]).length <= 8, "rows that contain themselves do not hang the page");
+	assert.ok(names([5, 6]).includes("loop1") || names([5, 6]).includes("loop2"));
 });

@@ -2,7 +2,7 @@
  * shell.tsx - the frame around all pages: run, tool and host, all three in the URL.
  */
 import { useEffect, useState } from "preact/hooks";
-import { useJson } from "../api/loadable";
+import { useJson, type Loadable } from "../api/loadable";
 import { ALL_HOSTS, type Run, type Runs, type Tool } from "../api/types";
 import { classes } from "../base/dom";
 import { chooseTheme, useTheme, type Choice } from "../base/theme";
@@ -27,14 +27,19 @@ export function Shell() {
 	}, [name]);
 	return <div class="shell" onClick={followLink}>
 		<a class="skip" href="#main">Skip to the content</a>
-		{runs.error && <><TopBar runs={undefined} /><main class="page" id="main"><h1>No answer</h1><Failure text={runs.error} /></main></>}
-		{!runs.error && !runs.value && <><TopBar runs={undefined} /><main class="page" id="main"><Waiting what="Looking for profiles…" /></main></>}
-		{runs.value && !name && <><TopBar runs={runs.value} /><StartPage runs={runs.value} /></>}
-		{runs.value && name && <RunView key={name} runs={runs.value} run={current ?? { run: name, path: "", time_s: 0, bytes: 0, hosts: [] }} />}
+		<ShellBody runs={runs} name={name} current={current} />
 	</div>;
 }
 
-function RunView({ runs, run }: { runs: Runs; run: Run }) {
+/* A run named in the URL is opened while the list of runs is still on its way. */
+function ShellBody({ runs, name, current }: { runs: Loadable<Runs>; name: string; current: Run | undefined }) {
+	if (runs.error) return <><TopBar runs={undefined} /><main class="page" id="main"><h1>No answer</h1><Failure text={runs.error} /></main></>;
+	if (name) return <RunView key={name} runs={runs.value} run={current ?? { run: name, path: "", time_s: 0, bytes: 0, hosts: [] }} />;
+	if (!runs.value) return <><TopBar runs={undefined} /><main class="page" id="main"><Waiting what="Looking for profiles…" /></main></>;
+	return <><TopBar runs={runs.value} /><StartPage runs={runs.value} /></>;
+}
+
+function RunView({ runs, run }: { runs: Runs | undefined; run: Run }) {
 	const { value, error, loading } = useJson<{ tools: Tool[] }>("api/tools", { run: run.run });
 	const askedTool = useQuery("tool");
 	const askedHost = useQuery("host");
@@ -66,10 +71,10 @@ function TopBar({ runs, session, run }: { runs: Runs | undefined; session?: Sess
 			<svg viewBox="0 0 32 32" width="20" height="20" aria-hidden="true"><path d="M4 8h22M4 16h9m4 0h8M4 24h4m4 0h4m4 0h8" /></svg>
 			<span>stepscope</span>
 		</a>
-		{run && runs && <label class="field"><span class="visually-hidden">Run</span>
+		{run && <label class="field"><span class="visually-hidden">Run</span>
 			<select class="select" value={run} title={run} onChange={(e) => go({ run: e.currentTarget.value, tool: query.get()["tool"] })}>
-				{runs.runs.some((r) => r.run === run) || <option value={run}>{run}</option>}
-				{runs.runs.map((r) => <option key={r.run} value={r.run}>{r.run}</option>)}
+				{runs?.runs.some((r) => r.run === run) || <option value={run}>{run}</option>}
+				{runs?.runs.map((r) => <option key={r.run} value={r.run}>{r.run}</option>)}
 			</select></label>}
 		{session && session.tool.hosts.length > 0 && <HostSelect session={session} />}
 		<span class="spring" />

@@ -6,10 +6,11 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { TableData } from "../api/types";
 import { classes, useSettled, useSize } from "../base/dom";
 import { count } from "../base/format";
-import { columnViews, filterRows, plainLabel, sortRows, toText, type ColumnView, type Sort } from "./grid_model";
+import { columnViews, filterRows, isTree, plainLabel, sortRows, toText, Tree, type ColumnView, type Sort } from "./grid_model";
 import { Icon } from "./icon";
 
 const ROW_PX = 26;
+const NO_ROWS = new Uint32Array(0);
 const SPARE = 8;
 
 export interface GridProps {
@@ -35,8 +36,19 @@ export function Grid(props: GridProps) {
 	const settled = useSettled(filter, table.nrows > 5000 ? 150 : 0);
 
 	const views = useMemo(() => columnViews(table), [table]);
-	const rows = useMemo(() => sortRows(table, filterRows(table, settled), sort), [table, settled, sort]);
+	const tree = useMemo(() => isTree(table) ? new Tree(table) : undefined, [table]);
+	/* A single root says little: it begins open. */
+	const [open, setOpen] = useState<ReadonlySet<number>>(() => new Set(tree && tree.roots().length < 4 ? tree.roots() : []));
+	const shown = useMemo(() => tree?.visible(settled, sort, open), [tree, settled, sort, open]);
+	const flat = useMemo(() => tree ? undefined : sortRows(table, filterRows(table, settled), sort), [tree, table, settled, sort]);
+	const rows = shown?.rows ?? flat ?? NO_ROWS;
+	const fold = (row: number) => setOpen((s) => {
+		const next = new Set(s);
+		if (!next.delete(row)) next.add(row);
+		return next;
+	});
 	const cols = views.filter((c) => !hidden.has(c.col.id));
+	const branch = tree ? cols.find((c) => !c.numeric) ?? cols[0] : undefined;
 	const template = useMemo(() => columnsTemplate(cols, size.width), [views, hidden, size.width]);
 	const height = Math.max(1, Math.min(rows.length, maxRows)) * ROW_PX + ROW_PX + 16;
 	const first = Math.max(0, Math.floor(top / ROW_PX) - SPARE);
@@ -70,7 +82,8 @@ export function Grid(props: GridProps) {
 					const row = rows[i] ?? 0;
 					return <div key={i} class={classes("grid-row", props.onRow && "grid-click", i % 2 === 1 && "grid-odd")} role="row" aria-rowindex={i + 2}
 						style={{ gridTemplateColumns: template, top: i * ROW_PX }} onClick={props.onRow && (() => props.onRow?.(row))}>
-						{cols.map((c) => <BodyCell key={c.col.id} view={c} row={row} table={table} href={props.link?.(c.col.id, row)} />)}
+						{cols.map((c) => <BodyCell key={c.col.id} view={c} row={row} table={table} href={props.link?.(c.col.id, row)}
+							twig={c === branch && tree && shown ? { depth: shown.depth[i] ?? 0, kids: tree.hasKids(row), open: open.has(row) || settled.trim() !== "", fold: () => fold(row) } : undefined} />)}
 					</div>;
 				})}
 			</div>
@@ -109,13 +122,28 @@ function HeadCell({ view, sort, onSort }: { view: ColumnView; sort: Sort | undef
 	</div>;
 }
 
-function BodyCell({ view, row, table, href }: { view: ColumnView; row: number; table: TableData; href: string | undefined }) {
+interface Twig {
+	depth: number;
+	kids: boolean;
+	open: boolean;
+	fold: () => void;
+}
+
+function BodyCell({ view, row, table, href, twig }: {
+	view: ColumnView; row: number; table: TableData; href: string | undefined; twig: Twig | undefined;
+}) {
 	const text = view.text(row);
 	const v = table.data[view.index]?.[row];
 	const share = view.bar > 0 && typeof v === "number" ? Math.min(1, Math.max(0, v / view.bar)) : 0;
 	let inner: ComponentChildren = text;
 	if (href) inner = <a href={href}>{text}</a>;
 	return <div role="cell" class={classes("grid-cell", view.numeric && "grid-number")} title={view.numeric ? undefined : text}>
+		{twig && <span class="grid-twig" style={{ width: `${twig.depth * 16 + 18}px` }}>
+			{twig.kids && <button class="grid-fold" aria-expanded={twig.open} aria-label={`${twig.open ? "Close" : "Open"} ${text}`} onClick={(e) => {
+				e.stopPropagation();
+				twig.fold();
+			}}><Icon name={twig.open ? "down" : "right"} /></button>}
+		</span>}
 		{share > 0 && <span class="grid-share" style={{ width: `${share * 100}%` }} />}
 		<span class="grid-text">{inner}</span>
 	</div>;

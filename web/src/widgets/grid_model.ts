@@ -69,26 +69,91 @@ export function plainLabel(label: string): string {
 }
 
 export function columnViews(t: TableData): ColumnView[] {
-	return t.cols.map((col, index) => {
-		const data = t.data[index] ?? [];
-		const numeric = isNumeric(col);
-		let greatest = 0;
-		if (numeric) for (const v of data) if (typeof v === "number" && Math.abs(v) > greatest) greatest = Math.abs(v);
-		const f = columnFormat(col.unit, greatest);
-		const text = (row: number) => {
-			const v = data[row];
-			if (v === null || v === undefined) return "";
-			if (typeof v === "number") return f.cell(v);
-			return typeof v === "boolean" ? (v ? "yes" : "no") : v;
+	return t.cols.map((col, index) => columnView(t, col, index)).filter((v) => v.col.id !== "parent");
+}
+
+function columnView(t: TableData, col: Column, index: number): ColumnView {
+	const data = t.data[index] ?? [];
+	const numeric = isNumeric(col);
+	let greatest = 0;
+	if (numeric) for (const v of data) if (typeof v === "number" && Math.abs(v) > greatest) greatest = Math.abs(v);
+	const f = columnFormat(col.unit, greatest);
+	const text = (row: number) => {
+		const v = data[row];
+		if (v === null || v === undefined) return "";
+		if (typeof v === "number") return f.cell(v);
+		return typeof v === "boolean" ? (v ? "yes" : "no") : v;
+	};
+	let longest = plainLabel(col.label || col.id).length + (f.unit ? f.unit.length + 2 : 0) + 2;
+	for (let i = 0; i < Math.min(PROBE, t.nrows); i++) longest = Math.max(longest, Math.min(text(i).length, 60));
+	const share = col.unit === "frac" || col.unit === "percent";
+	return {
+		index, col, unit: f.unit, numeric, text, bar: share ? greatest : 0,
+		width_px: Math.round(Math.min(numeric ? 160 : 420, Math.max(56, longest * CHAR_PX + 20))),
+	};
+}
+
+/* ---- trees: a column `parent` holds the row number of the parent, -1 for roots ---- */
+
+export interface TreeRows {
+	rows: Uint32Array;
+	depth: Uint16Array;         /* of each of `rows` */
+}
+
+export function isTree(t: TableData): boolean {
+	return t.cols.some((c) => c.id === "parent" && isNumeric(c));
+}
+
+export class Tree {
+	readonly parent: Int32Array;
+	private readonly kids = new Map<number, number[]>();
+
+	constructor(private readonly t: TableData) {
+		const data = t.data[t.cols.findIndex((c) => c.id === "parent")] ?? [];
+		this.parent = Int32Array.from(data, (v) => typeof v === "number" && v >= 0 && v < t.nrows ? v : -1);
+		this.parent.forEach((p, i) => {
+			/* A row that is its own ancestor would never be reached: such rows become roots. */
+			const up = this.loops(i) ? -1 : p;
+			if (up < 0) this.parent[i] = -1;
+			const list = this.kids.get(up);
+			if (list) list.push(i);
+			else this.kids.set(up, [i]);
+		});
+	}
+
+	private loops(row: number): boolean {
+		let n = 0;
+		for (let p = this.parent[row] ?? -1; p >= 0; p = this.parent[p] ?? -1) if (p === row || ++n > 512) return true;
+		return false;
+	}
+
+	hasKids(row: number): boolean {
+		return this.kids.has(row);
+	}
+
+	roots(): readonly number[] {
+		return this.kids.get(-1) ?? [];
+	}
+
+	/* Rows that the filter finds stand with all their ancestors, open; siblings are sorted among themselves. */
+	visible(filter: string, sort: Sort | undefined, open: ReadonlySet<number>): TreeRows {
+		const words = filter.trim() !== "";
+		const keep = new Uint8Array(this.t.nrows);
+		if (words) for (const row of filterRows(this.t, filter)) for (let p: number = row; p >= 0 && !keep[p]; p = this.parent[p] ?? -1) keep[p] = 1;
+		const rows: number[] = [];
+		const depth: number[] = [];
+		const walk = (list: readonly number[], d: number) => {
+			for (const row of sortRows(this.t, Uint32Array.from(list), sort)) {
+				if (words && !keep[row]) continue;
+				rows.push(row);
+				depth.push(d);
+				const kids = this.kids.get(row);
+				if (kids && (words || open.has(row))) walk(kids, d + 1);
+			}
 		};
-		let longest = plainLabel(col.label || col.id).length + (f.unit ? f.unit.length + 2 : 0) + 2;
-		for (let i = 0; i < Math.min(PROBE, t.nrows); i++) longest = Math.max(longest, Math.min(text(i).length, 60));
-		const share = col.unit === "frac" || col.unit === "percent";
-		return {
-			index, col, unit: f.unit, numeric, text, bar: share ? greatest : 0,
-			width_px: Math.round(Math.min(numeric ? 160 : 420, Math.max(56, longest * CHAR_PX + 20))),
-		};
-	});
+		walk(this.roots(), 0);
+		return { rows: Uint32Array.from(rows), depth: Uint16Array.from(depth) };
+	}
 }
 
 /* Tab-separated text of what is on the screen, for a spreadsheet: full values, not rounded ones. */
