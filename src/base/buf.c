@@ -1,0 +1,95 @@
+/* buf.c - growing texts. */
+#include "base/buf.h"
+
+#include "base/vec.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Room for `n` more bytes, NULL after a failure. */
+static char *room(struct ss_buf *b, size_t n)
+{
+	if (b->no_memory || b->over)
+		return NULL;
+	if (b->limit_bytes && (n > b->limit_bytes || b->n > b->limit_bytes - n)) {
+		b->over = true;
+		return NULL;
+	}
+	if (b->cap - b->n < n && (n > SIZE_MAX / 4 || !ss_grow((void **)&b->p, &b->cap, b->n + n, 1))) {
+		b->no_memory = true;
+		return NULL;
+	}
+	return b->p + b->n;
+}
+
+void ss_buf_str(struct ss_buf *b, struct ss_str s)
+{
+	char *p = s.n ? room(b, s.n) : NULL;
+	if (p) {
+		memcpy(p, s.p, s.n);
+		b->n += s.n;
+	}
+}
+
+void ss_buf_char(struct ss_buf *b, char c)
+{
+	char *p = room(b, 1);
+	if (p) {
+		*p = c;
+		b->n++;
+	}
+}
+
+void ss_buf_z(struct ss_buf *b, const char *z)
+{
+	ss_buf_str(b, ss_str_from(z));
+}
+
+void ss_buf_u64(struct ss_buf *b, uint64_t v)
+{
+	char digits[24], *end = digits + sizeof(digits), *p = end;
+	do
+		*--p = (char)('0' + v % 10);
+	while (v /= 10);
+	ss_buf_str(b, (struct ss_str){ p, (size_t)(end - p) });
+}
+
+void ss_buf_i64(struct ss_buf *b, int64_t v)
+{
+	if (v < 0)
+		ss_buf_char(b, '-');
+	ss_buf_u64(b, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
+}
+
+void ss_buf_printf(struct ss_buf *b, const char *fmt, ...)
+{
+	va_list ap, again;
+	va_start(ap, fmt);
+	va_copy(again, ap);
+	int n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	/* The NUL takes a byte that is not counted. */
+	char *p = n < 0 ? NULL : room(b, (size_t)n + 1);
+	if (p) {
+		vsnprintf(p, (size_t)n + 1, fmt, again);
+		b->n += (size_t)n;
+	}
+	va_end(again);
+}
+
+bool ss_buf_ok(const struct ss_buf *b, const char *what, struct ss_err *err)
+{
+	if (b->no_memory)
+		return ss_fail_mem(err);
+	if (b->over)
+		return ss_fail(err, SS_EFORMAT, "%s would be longer than %zu bytes: its parts refer to each other too often",
+			       what, b->limit_bytes);
+	return true;
+}
+
+void ss_buf_free(struct ss_buf *b)
+{
+	free(b->p);
+	*b = (struct ss_buf){ 0 };
+}

@@ -1,0 +1,40 @@
+/*
+ * buf.h - a text that grows, for things that are composed of many pieces. Failure is sticky: write on and ask
+ * ss_buf_ok once at the end.
+ *
+ * What is composed from untrusted bytes can be far longer than they are (a long name that is referred to a
+ * thousand times), so a limit is set from the length of the input; what goes beyond it is refused, and `over`
+ * says so.
+ */
+#ifndef SS_BASE_BUF_H
+#define SS_BASE_BUF_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+struct ss_buf {
+	char *p;
+	size_t n, cap;
+	size_t limit_bytes;	/* 0: none */
+	bool no_memory, over;
+};
+
+/* A zeroed struct ss_buf is an empty one without a limit. */
+void ss_buf_str(struct ss_buf *b, struct ss_str s);
+void ss_buf_char(struct ss_buf *b, char c);
+void ss_buf_z(struct ss_buf *b, const char *z);
+void ss_buf_u64(struct ss_buf *b, uint64_t v);
+void ss_buf_i64(struct ss_buf *b, int64_t v);
+void ss_buf_printf(struct ss_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+#define ss_buf_lit(b, lit) ss_buf_str((b), SS_STR(lit))
+
+static inline struct ss_str ss_buf_get(const struct ss_buf *b)
+{
+	return (struct ss_str){ b->n ? b->p : "", b->n };
+}
+
+/* False with the reason if anything was not written; `what` names the text for the message. */
+bool ss_buf_ok(const struct ss_buf *b, const char *what, struct ss_err *err);
+void ss_buf_free(struct ss_buf *b);
+
+#endif
