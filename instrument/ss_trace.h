@@ -167,7 +167,7 @@ struct scope {
 #define SS_TRACE_HOLD(begun) ss_trace_detail::scope SS_TRACE_CAT(ss_trace_scope_, __LINE__)(begun)
 #else
 #define SS_TRACE_HOLD(begun)                                                                      \
-	__attribute__((cleanup(ss_trace_end))) struct ss_trace_scope SS_TRACE_CAT(                \
+	__attribute__((unused, cleanup(ss_trace_end))) struct ss_trace_scope SS_TRACE_CAT(                \
 		ss_trace_scope_, __LINE__) = (begun)
 #endif
 #define SS_TRACE_AT(level, name)                                                                  \

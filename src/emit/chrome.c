@@ -51,7 +51,8 @@ static bool escape_names(struct writer *w)
 static struct ss_str escaped(const struct writer *w, uint32_t name)
 {
 	size_t begin = name ? w->names.end[name - 1] : 0;
-	return (struct ss_str){ w->names.bytes.buf + begin, w->names.end[name] - begin };
+	const char *names = w->names.bytes.buf;		/* NULL when all of them are empty */
+	return (struct ss_str){ names ? names + begin : "", w->names.end[name] - begin };
 }
 
 static void begin_element(struct writer *w)

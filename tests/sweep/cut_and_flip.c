@@ -44,11 +44,16 @@ static const char *try_tools(struct ss_str bytes)
 
 	if (!drive_open(&d, bytes, &err))
 		return err.code && err.text[0] ? NULL : "refused without a reason";
-	for (size_t i = 0; ss_tools[i] && !wrong; i++) {
+	for (size_t i = 0, k = 0; ss_tools[i] && !wrong; k++) {
+		const char *question = drive_question(ss_tools[i], k);
 		struct ss_err why = { 0 };
 
-		if (!drive_run(&d, ss_tools[i], &digest, &why) && !(why.code && why.text[0]))
+		if (!question) {	/* on to the next tool; k becomes 0 */
+			i++;
+			k = SIZE_MAX;
+		} else if (!drive_run(&d, ss_tools[i], question, &digest, &why) && !(why.code && why.text[0])) {
 			wrong = ss_tools[i]->name;
+		}
 	}
 	drive_close(&d);
 	return wrong;

@@ -2,6 +2,9 @@
 #define _XOPEN_SOURCE 700
 #include "sweep/drive.h"
 
+#include "emit/chrome.h"
+#include "emit/shape.h"
+
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,59 +28,119 @@ void drive_close(struct drive *d)
 	ss_host_close(&d->host);
 }
 
-static uint64_t mix_str(uint64_t h, struct ss_str s)
+/* Questions beyond the plain one, as in a URL. */
+static const struct {
+	const char *tool, *question;
+} questions[] = {
+	{ "trace_viewer@", "resolution=8000" },
+	{ "trace_viewer@", "start_time_ms=0.1&end_time_ms=0.4&resolution=100&full_dma=true" },
+	{ "trace_viewer@", "search_prefix=f&search_metadata=true" },
+	{ "trace_viewer@", "event_name=dense/MatMul:MatMul&start_time_ms=0.105&duration_ms=0.02&unique_id=2" },
+};
+
+const char *drive_question(const struct ss_tool *tool, size_t number)
 {
-	for (size_t i = 0; i < s.n; i++)
-		h = (h ^ (unsigned char)s.p[i]) * 1099511628211u;
-	return (h ^ s.n) * 1099511628211u;
+	if (number == 0)
+		return "";
+	for (size_t i = 0; i < SS_COUNT(questions); i++)
+		if (strcmp(questions[i].tool, tool->name) == 0 && --number == 0)
+			return questions[i].question;
+	return NULL;
 }
 
-static uint64_t mix_cell(uint64_t h, const struct ss_table *t, size_t col, size_t row)
+/* "k=v&k=v" as parameters; returns how many. */
+static size_t split(struct ss_str question, struct ss_param_value *out, size_t max)
 {
-	uint64_t bits = 0;
+	size_t n = 0;
 
+	while (question.n && n < max) {
+		size_t amp = ss_str_chr(question, '&'), end = amp == SS_NPOS ? question.n : amp;
+		struct ss_str pair = ss_str_sub(question, 0, end);
+		size_t eq = ss_str_chr(pair, '=');
+
+		out[n].name = ss_str_sub(pair, 0, eq);
+		out[n++].value = ss_str_sub(pair, eq + 1, pair.n);
+		question = ss_str_sub(question, end + 1, question.n);
+	}
+	return n;
+}
+
+static bool mix(void *arg, const char *p, size_t n)
+{
+	uint64_t *h = arg;
+
+	for (size_t i = 0; i < n; i++)
+		*h = (*h ^ (unsigned char)p[i]) * 1099511628211u;
+	return true;
+}
+
+static void print_cell(struct ss_out *o, const struct ss_table *t, size_t col, size_t row)
+{
 	switch (t->cols[col].type) {
 	case SS_TYPE_STR:
-		return mix_str(h, t->data[col].str[row]);
+		ss_out_json_str(o, t->data[col].str[row]);
+		break;
 	case SS_TYPE_F64:
-		memcpy(&bits, &t->data[col].f64[row], sizeof(bits));
+		ss_out_f64(o, t->data[col].f64[row]);
 		break;
 	case SS_TYPE_I64:
-		bits = (uint64_t)t->data[col].i64[row];
+		ss_out_i64(o, t->data[col].i64[row]);
 		break;
 	case SS_TYPE_BOOL:
-		bits = t->data[col].b[row];
+		ss_out_u64(o, t->data[col].b[row]);
 		break;
 	}
-	return (h ^ bits) * 1099511628211u;
 }
 
-static uint64_t mix_table(uint64_t h, const struct ss_table *t)
+/* Everything that is in the answer, and what XProf's clients get of it. */
+static void print(struct ss_out *o, const struct ss_tool *tool, const struct ss_result *r)
 {
-	h = mix_str(h, ss_str_from(t->name));
-	for (size_t c = 0; c < t->ncols; c++)
-		for (size_t r = 0; r < t->nrows; r++)
-			h = mix_cell(h, t, c, r);
-	for (size_t i = 0; i < t->nprops; i++)
-		h = mix_str(mix_str(h, ss_str_from(t->props[i].id)), t->props[i].text);
-	return h;
+	ss_shape_fn *shape = ss_shape_find(ss_str_from(tool->name));
+
+	for (size_t i = 0; i < r->ntables; i++) {
+		const struct ss_table *t = &r->tables[i];
+
+		for (size_t c = 0; c < t->ncols; c++)
+			for (size_t row = 0; row < t->nrows; row++)
+				print_cell(o, t, c, row);
+		for (size_t k = 0; k < t->nprops; k++)
+			ss_out_json_str(o, t->props[k].text);
+	}
+	for (size_t i = 0; i < r->nnotes; i++)
+		ss_out_json_str(o, r->notes[i].text);
+	if (r->timeline)
+		ss_chrome_write(o, r->timeline);
+	if (shape)
+		shape(o, r);
 }
 
-bool drive_run(struct drive *d, const struct ss_tool *tool, uint64_t *digest, struct ss_err *err)
+static bool answer(const struct ss_query *q, const struct ss_tool *tool, uint64_t *digest, struct ss_err *err)
 {
-	struct ss_arena arena = { 0 };
-	struct ss_query q = { .model = &d->model, .arena = &arena };
-	struct ss_result out;
-	uint64_t h = 14695981039346656037u;
+	struct ss_result r;
+	struct ss_out out;
 	bool ok;
 
-	ss_result_init(&out, &arena);
-	ok = tool->run(&q, &out, err);
-	for (size_t i = 0; ok && i < out.ntables; i++)
-		h = mix_table(h, &out.tables[i]);
-	for (size_t i = 0; ok && i < out.nnotes; i++)
-		h = mix_str(h, out.notes[i].text);
-	*digest = h;
+	*digest = 14695981039346656037u;
+	ss_result_init(&r, q->arena);
+	if (!tool->run(q, &r, err))
+		return false;
+	ss_out_init(&out, mix, digest);
+	print(&out, tool, &r);
+	ok = ss_out_finish(&out, err);
+	ss_out_free(&out);
+	return ok;
+}
+
+bool drive_run(struct drive *d, const struct ss_tool *tool, const char *question, uint64_t *digest,
+	       struct ss_err *err)
+{
+	struct ss_param_value params[8];
+	struct ss_arena arena = { 0 };
+	struct ss_query q = { .model = &d->model, .params = params, .arena = &arena };
+	bool ok;
+
+	q.nparams = split(ss_str_from(question), params, SS_COUNT(params));
+	ok = answer(&q, tool, digest, err);
 	ss_arena_release(&arena);
 	return ok;
 }

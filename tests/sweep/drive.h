@@ -14,8 +14,14 @@ struct drive {
 /* Bytes stay with the caller. */
 bool drive_open(struct drive *d, struct ss_str bytes, struct ss_err *err);
 void drive_close(struct drive *d);
-/* Run the tool; *digest tells two answers apart. */
-bool drive_run(struct drive *d, const struct ss_tool *tool, uint64_t *digest, struct ss_err *err);
+/*
+ * What is asked of a tool: number 0 is the plain question, further ones set parameters (drive.c). NULL: there is
+ * no such number.
+ */
+const char *drive_question(const struct ss_tool *tool, size_t number);
+/* Run the tool and print its answer for XProf's clients; *digest tells two answers apart. */
+bool drive_run(struct drive *d, const struct ss_tool *tool, const char *question, uint64_t *digest,
+	       struct ss_err *err);
 
 /* The profiles below `dir` of at most `max_bytes`, by path; each in memory of exactly its size. */
 struct sample {

@@ -25,7 +25,8 @@ static bool complain(const struct sample *s, const struct ss_tool *tool, size_t 
 }
 
 /* One run with the n-th allocation failing; *done when it was not reached. */
-static bool try_nth(const struct sample *s, const struct ss_tool *tool, size_t n, uint64_t want, bool *done)
+static bool try_nth(const struct sample *s, const struct ss_tool *tool, const char *question, size_t n,
+		    uint64_t want, bool *done)
 {
 	static struct drive d;
 	struct ss_err err = { 0 }, again = { 0 };
@@ -36,12 +37,12 @@ static bool try_nth(const struct sample *s, const struct ss_tool *tool, size_t n
 	hook_arm(n);
 	ok = drive_open(&d, s->bytes, &err);
 	if (ok) {
-		ok = drive_run(&d, tool, &got, &err);
+		ok = drive_run(&d, tool, question, &got, &err);
 		*done = !hook_fired();
 		hook_arm(0);
 		if (ok && got != want)
 			good = complain(s, tool, n, "another answer");
-		if (!ok && (!drive_run(&d, tool, &got, &again) || got != want))
+		if (!ok && (!drive_run(&d, tool, question, &got, &again) || got != want))
 			good = complain(s, tool, n, again.code ? again.text : "another answer afterwards");
 		drive_close(&d);
 	}
@@ -53,7 +54,7 @@ static bool try_nth(const struct sample *s, const struct ss_tool *tool, size_t n
 	return good;
 }
 
-static bool answer(const struct sample *s, const struct ss_tool *tool, uint64_t *digest)
+static bool answer(const struct sample *s, const struct ss_tool *tool, const char *question, uint64_t *digest)
 {
 	static struct drive d;
 	struct ss_err err = { 0 };
@@ -61,34 +62,35 @@ static bool answer(const struct sample *s, const struct ss_tool *tool, uint64_t 
 
 	if (!drive_open(&d, s->bytes, &err))
 		return false;
-	ok = drive_run(&d, tool, digest, &err);
+	ok = drive_run(&d, tool, question, digest, &err);
 	drive_close(&d);
 	return ok;
 }
 
 /* False with *good unchanged when the tool has nothing to say about this sample. */
-static bool sweep(const struct sample *s, const struct ss_tool *tool, bool *good)
+static bool sweep(const struct sample *s, const struct ss_tool *tool, const char *question, bool *good)
 {
 	uint64_t want = 0;
 	bool done = false;
 
-	if (!answer(s, tool, &want))
+	if (!answer(s, tool, question, &want))
 		return false;
 	for (size_t n = 1; !done && *good; n += n < EACH ? 1 : n / PART)
-		*good = try_nth(s, tool, n, want, &done);
+		*good = try_nth(s, tool, question, n, want, &done);
 	return true;
 }
 
 /* All small samples, or, where the tool has no answer for any, the smallest of the others that it answers. */
-static bool sweep_tool(const struct samples *samples, const struct ss_tool *tool, size_t small)
+static bool sweep_tool(const struct samples *samples, const struct ss_tool *tool, const char *question,
+		       size_t small)
 {
 	bool good = true, any = false;
 
 	for (size_t i = 0; i < samples->n && good; i++)
 		if (samples->v[i].bytes.n <= small || !any)
-			any |= sweep(&samples->v[i], tool, &good);
+			any |= sweep(&samples->v[i], tool, question, &good);
 	if (!any)
-		printf("%s: no sample has data for it, so nothing was tested\n", tool->name);
+		printf("%s %s: no sample has data for it, so nothing was tested\n", tool->name, question);
 	return good && any;
 }
 
@@ -107,11 +109,18 @@ int main(int argc, char **argv)
 
 	if (samples.n)
 		qsort(samples.v, samples.n, sizeof(*samples.v), by_size);
-	for (size_t k = 0; ss_tools[k]; k++)
-		if (sweep_tool(&samples, ss_tools[k], small))
+	for (size_t i = 0, k = 0; ss_tools[i]; k++) {
+		const char *question = drive_question(ss_tools[i], k);
+
+		if (!question) {	/* on to the next tool; k becomes 0 */
+			i++;
+			k = SIZE_MAX;
+		} else if (sweep_tool(&samples, ss_tools[i], question, small)) {
 			passed++;
-		else
+		} else {
 			failed++;
+		}
+	}
 	samples_free(&samples);
 	printf("%u passed, %u failed\n", passed, failed);
 	return failed || !passed;
