@@ -22,7 +22,8 @@ enum ss_type { SS_TYPE_STR, SS_TYPE_F64, SS_TYPE_I64, SS_TYPE_BOOL };
 	UNIT(BYTES, "bytes") UNIT(MIB, "mib") UNIT(GIB, "gib") UNIT(FRAC, "frac")                  \
 	UNIT(PERCENT, "percent") UNIT(FLOPS, "flops") UNIT(GFLOP_PER_S, "gflop_per_s")             \
 	UNIT(TFLOP_PER_S, "tflop_per_s") UNIT(GIB_PER_S, "gib_per_s") UNIT(GB_PER_S, "gb_per_s")   \
-	UNIT(FLOP_PER_BYTE, "flop_per_byte") UNIT(COUNT, "count") UNIT(HTML, "html") UNIT(NJ, "nj")
+	UNIT(FLOP_PER_BYTE, "flop_per_byte") UNIT(COUNT, "count") UNIT(HTML, "html") UNIT(NJ, "nj") \
+	UNIT(HEX, "hex")	/* the 64 bits of an int64 cell, unsigned, for people in hexadecimal */
 
 enum ss_unit {
 #define UNIT(id, name) SS_UNIT_##id,
