@@ -1,0 +1,245 @@
+/*
+ * kernel_utilization.c - the units of a TPU in percent, one kernel (a line with counters) at a time: what
+ * utilization_viewer.c shows core by core, summed over the cores of the chip.
+ *
+ * A percentage is 100 * sum of achieved / sum of peak over the rows of that name. Shares above 100 come from counters that were not
+ * read at the same moment: they are shown as 100, but for the matrix units, where the excess is marked.
+ */
+#include "model/tpu_counters.h"
+#include "tools/tool.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { DEV_ID, DEV_TYPE };
+
+static const struct ss_col device_cols[] = {
+	{ "device_id", "Device", SS_TYPE_I64, SS_UNIT_NONE, "Number of the device on its host", NULL },
+	{ "device_type", "Device type", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+};
+
+enum { K_DEVICE, K_NAME, K_LINE, K_DURATION, K_MXU, K_ANOMALY, K_BF16, K_FP8, K_INT4, K_INT8 };
+
+static const struct ss_col kernel_cols[] = {
+	{ "device", "Device row", SS_TYPE_I64, SS_UNIT_NONE, "Row of the table of devices", NULL },
+	{ "kernel_name", "Kernel", SS_TYPE_STR, SS_UNIT_NONE, "Counters are not attributed to kernels by name yet", NULL },
+	{ "line", "Line", SS_TYPE_STR, SS_UNIT_NONE, "Name of the line that holds the counters", NULL },
+	{ "duration_us", "Duration", SS_TYPE_F64, SS_UNIT_US, "Counted cycles of the busiest core / clock", NULL },
+	{ "mxu_utilization", "Matrix units", SS_TYPE_F64, SS_UNIT_PERCENT, "Mean share of cycles with a matrix unit busy", NULL },
+	{ "mxu_is_anomaly", "Impossible", SS_TYPE_BOOL, SS_UNIT_NONE, "The matrix units seem busier than 100%", NULL },
+	{ "BF16", "bfloat16", SS_TYPE_F64, SS_UNIT_PERCENT, "Share of this type in the cycles of the matrix units", NULL },
+	{ "FP8", "8-bit float", SS_TYPE_F64, SS_UNIT_PERCENT, "Share of this type in the cycles of the matrix units", NULL },
+	{ "Int4", "int4", SS_TYPE_F64, SS_UNIT_PERCENT, "Share of this type in the cycles of the matrix units", NULL },
+	{ "Int8", "int8", SS_TYPE_F64, SS_UNIT_PERCENT, "Share of this type in the cycles of the matrix units", NULL },
+};
+
+enum { M_KERNEL, M_NAME, M_PERCENT };
+
+static const struct ss_col metric_cols[] = {
+	{ "kernel", "Kernel row", SS_TYPE_I64, SS_UNIT_NONE, "Row of the table of kernels", NULL },
+	{ "name", "Unit", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "percent", "Utilization", SS_TYPE_F64, SS_UNIT_PERCENT, "100 * achieved / peak, summed over cores, at most 100", NULL },
+};
+
+static const struct ss_param params[] = {
+	{ "device_id", "number", NULL, "only this device" },
+	{ "kernel_name", "name", NULL, "only this kernel" },
+	{ "duration_us", "us", NULL, "duration of the kernel where it is known better; stands for cycles not counted" },
+	{ "force_duration", "true|false", "false", "take duration_us instead of counted cycles" },
+};
+
+#define KERNEL_NAME "default_kernel"
+
+/* Rows of one name, summed. */
+struct sum {
+	struct ss_str name;
+	double achieved, peak;
+};
+
+struct sums {
+	struct sum v[SS_TPU_MAX_USES];
+	size_t n;
+};
+
+struct ask {
+	bool one_device, no_kernels;
+	int64_t device;
+	struct ss_tpu_use_options use;
+};
+
+static double percent(double part, double whole)
+{
+	return whole > 0 ? round(10000 * part / whole) / 100 : 0;
+}
+
+static struct sum *sum_of(struct sums *s, struct ss_str name)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (ss_str_eq(s->v[i].name, name))
+			return &s->v[i];
+	s->v[s->n] = (struct sum){ .name = name };
+	return &s->v[s->n++];
+}
+
+static void add_up(struct sums *s, const struct ss_tpu_use *use, size_t n)
+{
+	s->n = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct ss_str name = ss_str_from(use[i].name);
+		/* A core that counted no cycles says nothing about its share. */
+		if (use[i].peak <= 0)
+			continue;
+		/* The cores of a chip share its memory. */
+		if (ss_str_starts(name, SS_STR("HBM Rd+Wr - core ")))
+			name = SS_STR("HBM Bandwidth Utilization");
+		struct sum *to = sum_of(s, name);
+		to->achieved += use[i].achieved;
+		to->peak += use[i].peak;
+	}
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return ss_str_cmp(((const struct sum *)a)->name, ((const struct sum *)b)->name);
+}
+
+static bool add_metrics(struct ss_table *t, int64_t kernel, struct sums *s)
+{
+	static const char *const elsewhere[] = { "Avg MXU Busy", "MXU BF16", "MXU I8", "MXU I4", "MXU E4M3 + E5M2" };
+	qsort(s->v, s->n, sizeof(*s->v), by_name);
+	for (size_t i = 0; i < s->n; i++) {
+		bool shown = s->v[i].peak > 0;
+		for (size_t k = 0; k < SS_COUNT(elsewhere); k++)
+			shown = shown && !ss_str_is(s->v[i].name, elsewhere[k]);
+		if (!shown)
+			continue;
+		if (!ss_table_row(t))
+			return false;
+		ss_set_i64(t, M_KERNEL, kernel);
+		ss_set_str(t, M_NAME, s->v[i].name);
+		ss_set_f64(t, M_PERCENT, fmin(percent(s->v[i].achieved, s->v[i].peak), 100));
+	}
+	return true;
+}
+
+static bool add_kernel(struct ss_result *out, const struct ss_line *l, enum ss_tpu_chip chip, const struct ss_tpu_sample *sample,
+		       const struct ask *ask)
+{
+	struct ss_table *devices = &out->tables[0], *t = &out->tables[1];
+	struct ss_tpu_use use[SS_TPU_MAX_USES];
+	struct ss_tpu_use_options opt = ask->use;
+	struct sums s;
+	double longest_s, again_s;
+	size_t n = ss_tpu_utilization(chip, sample, &opt, use, &longest_s);
+	/* Cores run equally long: the longest count stands for a core that counted no cycles. */
+	if (opt.duration_s <= 0) {
+		opt.duration_s = longest_s;
+		opt.force_duration = false;
+		n = ss_tpu_utilization(chip, sample, &opt, use, &again_s);
+	}
+	add_up(&s, use, n);
+	const struct sum *busy = sum_of(&s, SS_STR("Avg MXU Busy"));
+	double type[] = { sum_of(&s, SS_STR("MXU BF16"))->achieved, sum_of(&s, SS_STR("MXU E4M3 + E5M2"))->achieved,
+			  sum_of(&s, SS_STR("MXU I4"))->achieved, sum_of(&s, SS_STR("MXU I8"))->achieved };
+	if (!ss_table_row(t))
+		return false;
+	ss_set_i64(t, K_DEVICE, (int64_t)devices->nrows - 1);
+	ss_set_str(t, K_NAME, SS_STR(KERNEL_NAME));
+	ss_set_str(t, K_LINE, l->name);
+	ss_set_f64(t, K_DURATION, opt.duration_s * 1e6);
+	ss_set_f64(t, K_MXU, percent(busy->achieved, busy->peak));
+	ss_set_bool(t, K_ANOMALY, busy->achieved > busy->peak);
+	for (size_t i = 0; i < SS_COUNT(type); i++)
+		ss_set_f64(t, K_BF16 + i, percent(type[i], type[0] + type[1] + type[2] + type[3]));
+	return add_metrics(&out->tables[2], (int64_t)t->nrows - 1, &s);
+}
+
+/* The number of a device: as its plane says, or else from a name that ends in nothing but the number. */
+static bool device_of(const struct ss_plane *p, int64_t *device)
+{
+	const struct ss_str prefix = SS_STR("/device:TPU:");
+	if (!ss_str_starts(p->name, prefix))
+		return false;
+	return ss_plane_int_stat(p, SS_STAT_DEVICE_ID, device) ||
+	       (p->kind == SS_PLANE_TENSOR_CORE && ss_str_to_i64(ss_str_sub(p->name, prefix.n, p->name.n), device));
+}
+
+static bool add_plane(struct ss_result *out, const struct ss_plane *p, const struct ask *ask)
+{
+	struct ss_str type = ss_plane_str_stat(p, SS_STAT_DEVICE_TYPE_STRING);
+	enum ss_tpu_chip chip = ss_tpu_chip_of(type);
+	int64_t device;
+	if (chip == SS_TPU_OTHER || !device_of(p, &device) || (ask->one_device && ask->device != device))
+		return true;
+	if (!ss_table_row(&out->tables[0]))
+		return false;
+	ss_set_i64(&out->tables[0], DEV_ID, device);
+	ss_set_str(&out->tables[0], DEV_TYPE, type);
+	bool ok = true;
+	for (uint32_t i = 0; ok && !ask->no_kernels && i < p->nlines; i++) {
+		struct ss_tpu_sample s;
+		ok = ss_tpu_sample_read(&s, p, &p->lines[i]);
+		if (ok && s.n)
+			ok = add_kernel(out, &p->lines[i], chip, &s, ask);
+		ss_tpu_sample_free(&s);
+	}
+	return ok;
+}
+
+extern const struct ss_tool ss_tool_kernel_utilization;
+
+static bool read_params(const struct ss_query *q, struct ask *ask, struct ss_err *err)
+{
+	const struct ss_tool *tool = &ss_tool_kernel_utilization;
+	struct ss_str device = ss_query_param(q, tool, "device_id"), kernel = ss_query_param(q, tool, "kernel_name");
+	struct ss_str duration = ss_query_param(q, tool, "duration_us");
+	double us = 0;
+	ask->one_device = device.n > 0;
+	if (device.n && !ss_str_to_i64(device, &ask->device))
+		return ss_fail(err, SS_EINVAL, "device_id=" SS_FMT " is not a number", SS_ARG(device));
+	if (duration.n && (!ss_str_to_f64(duration, &us) || !(us >= 0)))
+		return ss_fail(err, SS_EINVAL, "duration_us=" SS_FMT " is not a duration", SS_ARG(duration));
+	ask->no_kernels = kernel.n && !ss_str_eq(kernel, SS_STR(KERNEL_NAME));
+	ask->use = (struct ss_tpu_use_options){ .summed = true, .duration_s = us / 1e6 };
+	ask->use.force_duration = ss_str_eq(ss_query_param(q, tool, "force_duration"), SS_STR("true"));
+	return true;
+}
+
+static bool present(const struct ss_host *first)
+{
+	return ss_host_has_tpu_counters(first);
+}
+
+static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	struct ask ask = { 0 };
+	if (!read_params(q, &ask, err))
+		return false;
+	if (!ss_result_table(out, "devices", "Devices", device_cols, SS_COUNT(device_cols)) ||
+	    !ss_result_table(out, "kernels", "Kernels", kernel_cols, SS_COUNT(kernel_cols)) ||
+	    !ss_result_table(out, "metrics", "Utilization", metric_cols, SS_COUNT(metric_cols)))
+		return ss_fail_mem(err);
+	if (!ss_model_load(q->model, err))
+		return false;
+	for (size_t i = 0; i < q->model->nhosts; i++) {
+		const struct ss_host *h = q->model->hosts[i];
+		for (uint32_t k = 0; k < h->nplanes; k++)
+			if (!add_plane(out, &h->planes[k], &ask))
+				return ss_fail_mem(err);
+	}
+	if (!out->tables[1].nrows &&
+	    !ss_result_note(out, SS_INFO, SS_STR("the profile holds no hardware counters of a TPU v6e or v7x")))
+		return ss_fail_mem(err);
+	return true;
+}
+
+const struct ss_tool ss_tool_kernel_utilization = {
+	.name = "kernel_utilization",
+	.title = "Kernel utilization",
+	.summary = "Units of a TPU in percent, by kernel, from hardware counters",
+	.kind = SS_KIND_TABLES,
+	.params = params,
+	.nparams = SS_COUNT(params),
+	.present = present,
+	.run = run,
+};

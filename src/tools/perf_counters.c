@@ -1,0 +1,173 @@
+/*
+ * perf_counters.c - hardware counters as they were read: one row an event, all chips, lines (samples) and hosts.
+ *
+ * Counters of TPU v6e and v7x are put into the sets of the chip's own list, whatever the event says; those of other chips
+ * show what their events bring along. Nothing is derived here; for utilisation see utilization_viewer.c.
+ */
+#include "model/tpu_counters.h"
+#include "tools/tool.h"
+
+enum { COL_HOST, COL_CHIP, COL_KERNEL, COL_SAMPLE, COL_COUNTER, COL_VALUE, COL_DESCRIPTION, COL_SET };
+
+static const struct ss_col cols[] = {
+	{ "Host", "Host", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "Chip", "Chip", SS_TYPE_I64, SS_UNIT_NONE, "Number of the chip in the whole system, or of the device on its host", NULL },
+	{ "Kernel", "Kernel", SS_TYPE_STR, SS_UNIT_NONE, "Name of the line that holds the sample", NULL },
+	{ "Sample", "Sample", SS_TYPE_I64, SS_UNIT_NONE, "Number of the line that holds the sample", NULL },
+	{ "Counter", "Counter", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "Value", "Value (Hex)", SS_TYPE_I64, SS_UNIT_HEX, "The register as read", NULL },
+	{ "Description", "Description", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "Set", "Set", SS_TYPE_STR, SS_UNIT_NONE, "Groups the counter belongs to, separated by spaces", NULL },
+};
+
+struct counter {
+	bool has_value;
+	uint64_t id, value;
+	struct ss_str description, set;
+};
+
+/* The value must be the event's own; what it means may stand in its metadata. The event's word goes first. */
+static void read_stats(struct counter *c, struct ss_xstats it, bool own)
+{
+	struct ss_xstat s;
+	while (ss_xstats_next(&it, &s)) {
+		switch (s.stat) {
+		case SS_STAT_COUNTER_VALUE:
+			if (own && !c->has_value) {
+				c->has_value = true;
+				c->value = ss_counter_value(&s);
+			}
+			break;
+		case SS_STAT_PERFORMANCE_COUNTER_ID:
+			if (!c->id)
+				c->id = (uint64_t)ss_xstat_int_or_uint(&s);
+			break;
+		case SS_STAT_PERFORMANCE_COUNTER_DESCRIPTION:
+			if (!c->description.n)
+				c->description = ss_xstat_str(&s);
+			break;
+		case SS_STAT_PERFORMANCE_COUNTER_SETS:
+			if (!c->set.n)
+				c->set = ss_xstat_str(&s);
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+/* The chip's own list goes before what the event says: writers differ in how much they say. */
+static void describe(struct counter *c, enum ss_tpu_chip chip)
+{
+	struct ss_str set = ss_tpu_counter_set(chip, c->id), doc = ss_tpu_counter_doc(chip, c->id);
+	if (doc.n && (set.n || !c->description.n))
+		c->description = doc;
+	if (set.n)
+		c->set = set;
+}
+
+/* Names are compared by people and scripts in lower case; letters outside ASCII stay as they are. */
+static struct ss_str lower(struct ss_arena *arena, struct ss_str s)
+{
+	char *p = ss_arena_alloc(arena, s.n + 1);
+	for (size_t i = 0; p && i < s.n; i++)
+		p[i] = s.p[i] >= 'A' && s.p[i] <= 'Z' ? (char)(s.p[i] + ('a' - 'A')) : s.p[i];
+	return (struct ss_str){ p, p ? s.n : 0 };
+}
+
+static bool add_row(struct ss_table *t, const struct ss_line *l, struct ss_str host, int64_t chip, struct ss_str name,
+		    const struct counter *c)
+{
+	if (!ss_table_row(t))
+		return false;
+	ss_set_str(t, COL_HOST, host);
+	ss_set_i64(t, COL_CHIP, chip);
+	ss_set_str(t, COL_KERNEL, l->name);
+	ss_set_i64(t, COL_SAMPLE, l->id);
+	ss_set_str(t, COL_COUNTER, name);
+	ss_set_i64(t, COL_VALUE, (int64_t)c->value);
+	ss_set_str(t, COL_DESCRIPTION, c->description);
+	ss_set_str(t, COL_SET, c->set);
+	return true;
+}
+
+/* One lower-case name for each event metadata, made when first needed. */
+struct names {
+	struct ss_str *of;	/* by metadata, p == NULL: not made yet */
+};
+
+static bool add_line(struct ss_table *t, const struct ss_plane *p, const struct ss_line *l, struct ss_str host, int64_t chip,
+		     struct names *names)
+{
+	enum ss_tpu_chip kind = ss_tpu_chip_of(ss_plane_str_stat(p, SS_STAT_DEVICE_TYPE_STRING));
+	for (uint32_t i = 0; i < l->ev.n; i++) {
+		uint32_t meta = l->ev.meta[i];
+		struct ss_str name = SS_STR("");
+		struct counter c = { .description = SS_STR(""), .set = SS_STR("") };
+		read_stats(&c, ss_line_stats(p, l, i), true);
+		if (!c.has_value)
+			continue;
+		read_stats(&c, ss_xevent_meta_stats(p->x, meta), false);
+		describe(&c, kind);
+		if (meta != SS_NONE) {
+			if (!names->of[meta].p)
+				names->of[meta] = lower(t->arena, ss_event_name(p, meta));
+			if (!names->of[meta].p)
+				return false;
+			name = names->of[meta];
+		}
+		if (!add_row(t, l, host, chip, name, &c))
+			return false;
+	}
+	return true;
+}
+
+static bool add_plane(struct ss_table *t, const struct ss_host *h, const struct ss_plane *p)
+{
+	int64_t chip;
+	bool device = ss_str_starts(p->name, SS_STR("/device:TPU:")) || ss_str_starts(p->name, SS_STR("/device:GPU:"));
+	if (!device || !ss_xplane_has(p->x, SS_STAT_COUNTER_VALUE))
+		return true;
+	if (!ss_plane_int_stat(p, SS_STAT_GLOBAL_CHIP_ID, &chip) && !ss_plane_int_stat(p, SS_STAT_DEVICE_ID, &chip))
+		return true;
+	struct names names = { SS_NEW_N(t->arena, struct ss_str, (size_t)p->x->nevent_meta + 1) };
+	bool ok = names.of != NULL;
+	/* Lines made by preprocessing hold no counters. */
+	for (uint32_t i = 0; ok && i < p->nlines; i++)
+		ok = !p->lines[i].src || add_line(t, p, &p->lines[i], h->name, chip, &names);
+	return ok;
+}
+
+static bool present(const struct ss_host *first)
+{
+	return ss_host_has_tpu_counters(first);
+}
+
+static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	struct ss_table *t = ss_result_table(out, "perf_counters", "Performance counters", cols, SS_COUNT(cols));
+	if (!t)
+		return ss_fail_mem(err);
+	if (!ss_model_load(q->model, err))
+		return false;
+	for (size_t i = 0; i < q->model->nhosts; i++) {
+		const struct ss_host *h = q->model->hosts[i];
+		for (uint32_t k = 0; k < h->nplanes; k++)
+			if (!add_plane(t, h, &h->planes[k]))
+				return ss_fail_mem(err);
+	}
+	if (!t->nrows && !ss_result_note(out, SS_INFO, SS_STR("the profile holds no hardware counters: they are recorded "
+							      "only when the profiler is asked for them")))
+		return ss_fail_mem(err);
+	return true;
+}
+
+const struct ss_tool ss_tool_perf_counters = {
+	.name = "perf_counters",
+	.title = "Perf counters",
+	.summary = "Hardware counters of TPUs and GPUs as they were read",
+	.kind = SS_KIND_TABLES,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONE_TABLE,
+	.present = present,
+	.run = run,
+};

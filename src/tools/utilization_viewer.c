@@ -1,0 +1,103 @@
+/*
+ * utilization_viewer.c - how busy the units of a TPU were, from hardware counters: achieved work against possible work of
+ * every unit, for each sample of each chip. The formulas stand in model/tpu_use.c.
+ *
+ * XProf leaves the division to its page; here the last column has it. TPUs other than v6e and v7x are left out: the meaning
+ * of their counters is not known.
+ */
+#include "model/tpu_counters.h"
+#include "tools/tool.h"
+
+enum { COL_HOST, COL_DEVICE, COL_SAMPLE, COL_NODE, COL_NAME, COL_ACHIEVED, COL_PEAK, COL_UNIT, COL_FRAC };
+
+static const struct ss_col cols[] = {
+	{ "host", "Host", SS_TYPE_I64, SS_UNIT_NONE, "Number of the host among those asked for", NULL },
+	{ "device", "Device", SS_TYPE_I64, SS_UNIT_NONE, "Number of the device on its host", NULL },
+	{ "sample", "Sample", SS_TYPE_I64, SS_UNIT_NONE, "Number of the line that holds the sample", NULL },
+	{ "node", "Node", SS_TYPE_I64, SS_UNIT_NONE, "TensorCore or SparseCore of the chip", NULL },
+	{ "name", "Name", SS_TYPE_STR, SS_UNIT_NONE, "Unit of the chip", NULL },
+	{ "achieved", "Achieved", SS_TYPE_F64, SS_UNIT_NONE, "What was done, in the unit of the row", NULL },
+	{ "peak", "Peak", SS_TYPE_F64, SS_UNIT_NONE, "What could have been done in the counted cycles", NULL },
+	{ "unit", "Unit", SS_TYPE_STR, SS_UNIT_NONE, "What achieved and peak count", NULL },
+	{ "utilization_frac", "Utilization", SS_TYPE_F64, SS_UNIT_FRAC, "achieved / peak; 0 where nothing was possible", NULL },
+};
+
+struct place {
+	size_t host;
+	int64_t device, sample;
+};
+
+static bool add_rows(struct ss_table *t, const struct place *at, const struct ss_tpu_use *use, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct ss_tpu_use *u = &use[i];
+		if (!ss_table_row(t))
+			return false;
+		ss_set_i64(t, COL_HOST, (int64_t)at->host);
+		ss_set_i64(t, COL_DEVICE, at->device);
+		ss_set_i64(t, COL_SAMPLE, at->sample);
+		ss_set_i64(t, COL_NODE, u->node);
+		ss_set_str(t, COL_NAME, ss_str_from(u->name));
+		ss_set_f64(t, COL_ACHIEVED, u->achieved);
+		ss_set_f64(t, COL_PEAK, u->peak);
+		ss_set_str(t, COL_UNIT, ss_str_from(u->unit));
+		ss_set_f64(t, COL_FRAC, u->peak > 0 ? u->achieved / u->peak : 0);
+	}
+	return true;
+}
+
+static bool add_plane(struct ss_table *t, struct place *at, const struct ss_plane *p)
+{
+	static const struct ss_tpu_use_options plain;
+	enum ss_tpu_chip chip = ss_tpu_chip_of(ss_plane_str_stat(p, SS_STAT_DEVICE_TYPE_STRING));
+	struct ss_tpu_use use[SS_TPU_MAX_USES];
+	if (!ss_str_starts(p->name, SS_STR("/device:TPU:")) || chip == SS_TPU_OTHER ||
+	    !ss_plane_int_stat(p, SS_STAT_DEVICE_ID, &at->device))
+		return true;
+	bool ok = true;
+	for (uint32_t i = 0; ok && i < p->nlines; i++) {
+		struct ss_tpu_sample s;
+		double longest_s;
+		at->sample = p->lines[i].id;
+		ok = ss_tpu_sample_read(&s, p, &p->lines[i]);
+		if (ok && s.n)
+			ok = add_rows(t, at, use, ss_tpu_utilization(chip, &s, &plain, use, &longest_s));
+		ss_tpu_sample_free(&s);
+	}
+	return ok;
+}
+
+static bool present(const struct ss_host *first)
+{
+	return ss_host_has_tpu_counters(first);
+}
+
+static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	struct ss_table *t = ss_result_table(out, "utilization_viewer", "Utilization", cols, SS_COUNT(cols));
+	if (!t)
+		return ss_fail_mem(err);
+	if (!ss_model_load(q->model, err))
+		return false;
+	for (size_t i = 0; i < q->model->nhosts; i++) {
+		const struct ss_host *h = q->model->hosts[i];
+		struct place at = { .host = i };
+		for (uint32_t k = 0; k < h->nplanes; k++)
+			if (!add_plane(t, &at, &h->planes[k]))
+				return ss_fail_mem(err);
+	}
+	if (!t->nrows &&
+	    !ss_result_note(out, SS_INFO, SS_STR("the profile holds no hardware counters of a TPU v6e or v7x")))
+		return ss_fail_mem(err);
+	return true;
+}
+
+const struct ss_tool ss_tool_utilization_viewer = {
+	.name = "utilization_viewer",
+	.title = "Utilization viewer",
+	.summary = "How busy each unit of a TPU was, from hardware counters",
+	.kind = SS_KIND_TABLES,
+	.flags = SS_TOOL_ONE_TABLE,
+	.present = present,
+	.run = run,
+};
