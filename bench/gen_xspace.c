@@ -3,9 +3,9 @@
  *
  *	gen_xspace OUT.xplane.pb EVENTS [SEED]
  *
- * Half of the events lie on /device:TPU:0: lines "Steps", "XLA Modules" and "XLA Ops", the same 2500
- * ops in each step, whose metadata carry HLO text, category, cost, framework name and source, and
- * whose events carry three stats. The other half lie on 32 threads of /host:CPU, nested seven
+ * Half of the events lie on /device:TPU:0: lines "Steps", "XLA Modules" and "XLA Ops", the same
+ * 2500 ops in each step, whose metadata carry HLO text, category, cost, framework name and source,
+ * and whose events carry three stats. The other half lie on 32 threads of /host:CPU, nested seven
  * deep, with two to three stats each. That is 39 bytes an event, as in recorded profiles.
  *
  * The file is written as a stream, so that 20 M events need no memory here: a message that holds

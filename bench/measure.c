@@ -1,10 +1,11 @@
 /*
- * measure.c - run a command and print what it cost: {"status":0,"cpu_s":0.12,"wall_s":0.2,"peak_kb":4096}
+ * measure.c - run a command and print what it cost:
+ * {"status":0,"cpu_s":0.12,"wall_s":0.2,"peak_kb":4096}
  *
  *	measure COMMAND [ARGS...]
  *
- * The command's output is thrown away (its words are not). A program of its own because peak memory, as the system counts it, includes
- * that of the process that forked: this one's is small.
+ * The command's output is thrown away (its words are not). A program of its own because peak
+ * memory, as the system counts it, includes that of the process that forked: this one's is small.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /*
  * trace_cost.c - what an event of libsstrace costs, beside what it cannot do without.
  *	trace_cost LOGDIR [EVENTS]
- * Prints, per event, ns of CPU: two clock readings (the floor of a recorded scope), a recorded scope, a scope while nothing is
- * recorded, an empty loop; then the stop, beside writing as many bytes to a file. Each is the best of several rounds.
+ * Prints, per event, ns of CPU: two clock readings (the floor of a recorded scope), a recorded
+ * scope, a scope while nothing is recorded, an empty loop; then the stop, beside writing as many
+ * bytes to a file. Each is the best of several rounds.
  */
 #include "ss_trace.h"
 
@@ -109,8 +110,9 @@ int main(int argc, char **argv)
 	char other[4200];
 	snprintf(other, sizeof(other), "%s.copy", path);
 	double copy = write_ns(other, (size_t)st.st_size);
-	printf("clocks_ns %.1f\nscope_ns %.1f\nscope_first_touch_ns %.1f\nscope_off_ns %.2f\nempty_ns %.2f\n", floor, on, first, off, empty);
-	printf("scope_ratio %.2f\nstop_ms %.1f\nwrite_ms %.1f\nstop_ratio %.2f\nevents %ld\nbytes %lld\n", on / floor, stop / 1e6, copy / 1e6,
-	       stop / copy, n, (long long)st.st_size);
+	printf("clocks_ns %.1f\nscope_ns %.1f\nscope_first_touch_ns %.1f\n", floor, on, first);
+	printf("scope_off_ns %.2f\nempty_ns %.2f\nscope_ratio %.2f\n", off, empty, on / floor);
+	printf("stop_ms %.1f\nwrite_ms %.1f\nstop_ratio %.2f\n", stop / 1e6, copy / 1e6, stop / copy);
+	printf("events %ld\nbytes %lld\n", n, (long long)st.st_size);
 	return 0;
 }

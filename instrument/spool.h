@@ -2,9 +2,11 @@
  * spool.h - the growing file behind a recording: an XSpace at every moment.
  *
  *	page 0		plane "Task Environment", host name, a rest; its last word opens the plane of the host
- *	buffers		of SPOOL_BUFFER bytes each, fields of that plane: names (metadata entries and a rest) or a line (events and a rest)
+ *	buffers		of SPOOL_BUFFER bytes each, fields of that plane: names (metadata entries and a
+ *			rest) or a line (events and a rest)
  *
- * Room is reserved before it is mapped, so a full disk is a failed call here and not a SIGBUS in somebody's loop. Not thread-safe: the recorder's lock guards it.
+ * Room is reserved before it is mapped, so a full disk is a failed call here and not a SIGBUS in
+ * somebody's loop. Not thread-safe: the recorder's lock guards it.
  */
 #ifndef SS_INSTRUMENT_SPOOL_H
 #define SS_INSTRUMENT_SPOOL_H

@@ -1,12 +1,16 @@
 /*
- * ss_trace.c - the recorder: per-thread buffers in a spool file, names, and putting the file in order at the end.
+ * ss_trace.c - the recorder: per-thread buffers in a spool file, names, and putting the file in
+ * order at the end.
  *
- * A thread writes events into a buffer of its own, in the order in which they begin, which is the order readers want (parents before children). A scope's
- * record is complete from the start but for its duration, which the end fills in. Nobody else touches the buffer until the session has ended; then
- * stopping copies it, and puts anonymous memory in its place, so that a scope that ends later writes to harmless ground.
+ * A thread writes events into a buffer of its own, in the order in which they begin, which is the
+ * order readers want (parents before children). A scope's record is complete from the start but for
+ * its duration, which the end fills in. Nobody else touches the buffer until the session has ended;
+ * then stopping copies it, and puts anonymous memory in its place, so that a scope that ends later
+ * writes to harmless ground.
  *
- * What was dropped: rdtsc instead of clock_gettime (15 ns less, but neither comparable between sockets nor to other tracers); a ring that keeps the
- * newest (needs the oldest events removed from a file that must stay readable).
+ * What was dropped: rdtsc instead of clock_gettime (15 ns less, but neither comparable between
+ * sockets nor to other tracers); a ring that keeps the newest (needs the oldest events removed from
+ * a file that must stay readable).
  */
 #include "ss_trace.h"
 
@@ -173,8 +177,9 @@ static bool add_line_buffer(struct thread *t)
 }
 
 /*
- * The maker keeps a few buffers ready, so that a thread in need of one does not wait for the disk or the kernel. It ends when
- * there is no more room: then every thread finds out for itself, and counts.
+ * The maker keeps a few buffers ready, so that a thread in need of one does not wait for the disk
+ * or the kernel. It ends when there is no more room: then every thread finds out for itself, and
+ * counts.
  */
 static void *make_stock(void *arg)
 {
@@ -274,7 +279,8 @@ static uint32_t register_name(struct ss_trace_name *name, unsigned kind, uint64_
 	if (id >> 34 != session)
 		id = session << 34 | ++rec.nnames;
 	if (!(id >> 32 & kind) &&
-	    write_name(kind == NAME_EVENT ? XPLANE_EVENT_METADATA : XPLANE_STAT_METADATA, (uint32_t)id, name->text))
+	    write_name(kind == NAME_EVENT ? XPLANE_EVENT_METADATA : XPLANE_STAT_METADATA,
+		       (uint32_t)id, name->text))
 		id |= (uint64_t)kind << 32;
 	bool known = id >> 32 & kind;
 	__atomic_store_n(&name->id, id, __ATOMIC_RELAXED);
@@ -420,7 +426,7 @@ static size_t put_arg(unsigned char *p, const struct ss_trace_arg *arg, uint64_t
 /* 22 length(2) | 08 id(6) | 10 offset(10) | 18 duration(10): 32 bytes, then the stats. */
 static inline void put_event(unsigned char *p, uint32_t id, uint64_t offset_ps, size_t stats)
 {
-	p[0] = XPLANE_EVENT_METADATA << 3 | 2;	/* XLine.events is field 4, too */
+	p[0] = XLINE_EVENTS << 3 | 2;
 	put_varint_n(p + 1, EVENT_BYTES - 3 + stats, 2);
 	p[3] = XEVENT_METADATA_ID << 3;
 	put_varint_n(p + 4, id, 6);
@@ -446,8 +452,8 @@ static unsigned char *record(struct thread *t, uint64_t session, uint32_t id, ui
 }
 
 /*
- * The common event, written as four words without a buffer between: length and id are constants of the name, the offset spreads over two words, the
- * duration is zero.
+ * The common event, written as four words without a buffer between: length and id are constants of
+ * the name, the offset spreads over two words, the duration is zero.
  *	22 LL LL 08 id(4 of 6) | id(2) 10 offset(5 of 10) | offset(5) 18 duration(2 of 10) | duration(8)
  */
 static inline unsigned char *record_plain(struct thread *t, uint32_t id, uint64_t at_ns)
@@ -456,8 +462,8 @@ static inline unsigned char *record_plain(struct thread *t, uint32_t id, uint64_
 	uint64_t offset_ps = (at_ns - rec.start_ns) * 1000, low = spread7(offset_ps & 0x00ffffffffffffffu) | 0x8080808080808080u;
 	uint64_t ids = spread7(id) | 0x0000008080808080u, high = 0x80 | offset_ps >> 56;
 	uint64_t w[4];
-	w[0] = (XPLANE_EVENT_METADATA << 3 | 2) | (uint64_t)(0x80 | (EVENT_BYTES - 3)) << 8 | (uint64_t)(XEVENT_METADATA_ID << 3) << 24 |
-	       ids << 32;
+	w[0] = (XLINE_EVENTS << 3 | 2) | (uint64_t)(0x80 | (EVENT_BYTES - 3)) << 8 |
+	       (uint64_t)(XEVENT_METADATA_ID << 3) << 24 | ids << 32;
 	w[1] = (ids >> 32 & 0xffff) | (uint64_t)(XEVENT_OFFSET_PS << 3) << 16 | low << 24;
 	w[2] = low >> 40 | high << 24 | (uint64_t)(XEVENT_DURATION_PS << 3) << 40 | UINT64_C(0x8080) << 48;
 	w[3] = UINT64_C(0x0080808080808080);
@@ -471,7 +477,8 @@ static inline unsigned char *record_plain(struct thread *t, uint32_t id, uint64_
 	return at;
 }
 
-struct ss_trace_scope ss_trace_begin_now(struct ss_trace_name *name, const struct ss_trace_arg *args, size_t nargs)
+struct ss_trace_scope ss_trace_begin_now(struct ss_trace_name *name, const struct ss_trace_arg *args,
+					 size_t nargs)
 {
 	struct ss_trace_scope scope = { NULL, 0, __atomic_load_n(&rec.session, __ATOMIC_ACQUIRE) };
 	struct thread *t = self ? self : new_thread();
@@ -497,7 +504,8 @@ void ss_trace_end_now(struct ss_trace_scope scope)
 		patch_varint10(scope.record + DURATION_AT, ns ? ns * 1000 : 1);
 }
 
-static void instant_at(struct thread *t, uint64_t session, struct ss_trace_name *name, const struct ss_trace_arg *args, size_t nargs)
+static void instant_at(struct thread *t, uint64_t session, struct ss_trace_name *name,
+		       const struct ss_trace_arg *args, size_t nargs)
 {
 	uint32_t id = name_id(name, NAME_EVENT, session);
 	unsigned char *at = id ? record(t, session, id, now_ns(CLOCK_MONOTONIC), args, nargs) : NULL;
@@ -519,7 +527,10 @@ void ss_trace_instant(int level, struct ss_trace_name *name, const struct ss_tra
 struct ss_trace_scope ss_trace_step_begin(struct ss_trace_name *name, int64_t number)
 {
 	static struct ss_trace_name root = { "_r", 0 }, step_num = { "step_num", 0 };
-	const struct ss_trace_arg args[] = { { &root, SS_TRACE_INT, { .i = 1 } }, { &step_num, SS_TRACE_INT, { .i = number } } };
+	const struct ss_trace_arg args[] = {
+		{ &root, SS_TRACE_INT, { .i = 1 } },
+		{ &step_num, SS_TRACE_INT, { .i = number } },
+	};
 	return ss_trace_begin(SS_TRACE_CRITICAL, name, args, 2);
 }
 
@@ -527,14 +538,20 @@ struct ss_trace_scope ss_trace_step_begin(struct ss_trace_name *name, int64_t nu
 void ss_trace_produce(struct ss_trace_name *name, uint64_t id)
 {
 	static struct ss_trace_name type = { "_pt", 0 }, key = { "_p", 0 };
-	const struct ss_trace_arg args[] = { { &type, SS_TRACE_INT, { .i = 0 } }, { &key, SS_TRACE_UINT, { .u = id } } };
+	const struct ss_trace_arg args[] = {
+		{ &type, SS_TRACE_INT, { .i = 0 } },
+		{ &key, SS_TRACE_UINT, { .u = id } },
+	};
 	ss_trace_instant(SS_TRACE_CRITICAL, name, args, 2);
 }
 
 struct ss_trace_scope ss_trace_consume_begin(struct ss_trace_name *name, uint64_t id)
 {
 	static struct ss_trace_name type = { "_ct", 0 }, key = { "_c", 0 };
-	const struct ss_trace_arg args[] = { { &type, SS_TRACE_INT, { .i = 0 } }, { &key, SS_TRACE_UINT, { .u = id } } };
+	const struct ss_trace_arg args[] = {
+		{ &type, SS_TRACE_INT, { .i = 0 } },
+		{ &key, SS_TRACE_UINT, { .u = id } },
+	};
 	return ss_trace_begin(SS_TRACE_CRITICAL, name, args, 2);
 }
 
@@ -554,8 +571,10 @@ void ss_trace_counter(struct ss_trace_name *name, double value)
 static void memory_event(struct ss_trace_name *name, const struct ss_trace_memory *m)
 {
 	static struct ss_trace_name keys[] = {
-		{ "allocator_name", 0 }, { "addr", 0 }, { "requested_bytes", 0 }, { "allocation_bytes", 0 }, { "bytes_reserved", 0 },
-		{ "bytes_allocated", 0 }, { "bytes_available", 0 }, { "peak_bytes_in_use", 0 }, { "fragmentation", 0 }, { "tf_op", 0 },
+		{ "allocator_name", 0 }, { "addr", 0 }, { "requested_bytes", 0 },
+		{ "allocation_bytes", 0 }, { "bytes_reserved", 0 }, { "bytes_allocated", 0 },
+		{ "bytes_available", 0 }, { "peak_bytes_in_use", 0 }, { "fragmentation", 0 },
+		{ "tf_op", 0 },
 	};
 	const struct ss_trace_arg args[] = {
 		{ &keys[0], SS_TRACE_TEXT, { .text = m->allocator } },
@@ -771,7 +790,8 @@ static void end_open_scopes(struct buffer *b, uint32_t used, uint64_t stop_ps)
 static bool write_line(int fd, struct thread *t, uint64_t stop_ps)
 {
 	unsigned char line[128], head[16];
-	unsigned char *end = put_bytes(put_field(line, XLINE_ID, (uint64_t)t->tid), XLINE_NAME, t->name, strlen(t->name));
+	unsigned char *end = put_field(line, XLINE_ID, (uint64_t)t->tid);
+	end = put_bytes(end, XLINE_NAME, t->name, strlen(t->name));
 	size_t n = (size_t)(end - line);
 	end = put_varint(put_varint(head, XPLANE_LINES << 3 | 2), n + events_bytes(t));
 	bool ok = write_all(fd, head, (size_t)(end - head)) && write_all(fd, line, n);
@@ -839,7 +859,8 @@ static bool write_final(int fd)
 static void detach(struct thread *t)
 {
 	for (struct buffer *b = t->first; b; b = b->next)
-		mmap(b->base, SPOOL_BUFFER, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+		mmap(b->base, SPOOL_BUFFER, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 }
 
 static void finish(void)
@@ -870,7 +891,8 @@ static const char *stop(void)
 	ok = fd >= 0 && close(fd) == 0 && ok;
 	ok = ok && rename(temporary, rec.spool.path) == 0;
 	if (!ok) {
-		fail("cannot put '%s' in order: %s; it stays as it was while recording", rec.spool.path, strerror(errno));
+		fail("cannot put '%s' in order: %s; it stays as it was while recording",
+		     rec.spool.path, strerror(errno));
 		unlink(temporary);
 	}
 	finish();

@@ -11,14 +11,17 @@
  *	}
  *	ss_trace_stop();
  *
- * The result is `<logdir>/plugins/profile/<session>/<host>.xplane.pb`, an XSpace that stepscope and XProf open. While recording, the file is the
- * buffer: at any moment, after a crash or a kill too, it is a whole profile of what was recorded so far.
+ * The result is `<logdir>/plugins/profile/<session>/<host>.xplane.pb`, an XSpace that stepscope and
+ * XProf open. While recording, the file is the buffer: at any moment, after a crash or a kill too,
+ * it is a whole profile of what was recorded so far.
  *
- * Cost of an event while nothing is recorded: a load and a predictable branch. While recording: two clock readings and 32
- * bytes. Recording takes no lock but where a thread needs another 256 KiB or uses a name for the first time. The memory (of the page
- * cache) is bounded by max_bytes; what no longer fits is counted and said in the profile.
+ * Cost of an event while nothing is recorded: a load and a predictable branch. While recording: two
+ * clock readings and 32 bytes. Recording takes no lock but where a thread needs another 256 KiB or
+ * uses a name for the first time. The memory (of the page cache) is bounded by max_bytes; what no
+ * longer fits is counted and said in the profile.
  *
- * Functions that fail return false (or NULL) and set errno-like text, see ss_trace_error. They never end the program.
+ * Functions that fail return false (or NULL) and set errno-like text, see ss_trace_error. They
+ * never end the program.
  */
 #ifndef SS_TRACE_H
 #define SS_TRACE_H
@@ -54,8 +57,9 @@ struct ss_trace_options {
 /* Begin to record. False if it runs already or the file cannot be made. */
 SS_TRACE_API bool ss_trace_start(const struct ss_trace_options *options);
 /*
- * End the recording and put the file in order: one line a thread. Scopes that are open get the time of the stop as their end. Returns the path of the profile,
- * good until the next start; NULL on failure (then the file stays as it was while recording).
+ * End the recording and put the file in order: one line a thread. Scopes that are open get the time
+ * of the stop as their end. Returns the path of the profile, good until the next start; NULL on
+ * failure (then the file stays as it was while recording).
  */
 SS_TRACE_API const char *ss_trace_stop(void);
 /* Why the last start or stop failed. */

@@ -1,10 +1,12 @@
 /*
  * wire.h - protobuf written in place, in records of whole 8-byte words.
  *
- * Two properties of the encoding carry this library. A varint may be longer than it need be (0x80 0x00 is 0), so every number gets a fixed width and can
- * be filled in later: a scope's duration when it ends. And a reader skips fields that it does not know, so the free rest of a buffer is
- * one such field. Appending a record writes the new, shorter rest first, then the record's later words, and at last, in one store, its first word in
- * place of the old rest's header: whatever moment the program dies at, the file parses.
+ * Two properties of the encoding carry this library. A varint may be longer than it need be (0x80
+ * 0x00 is 0), so every number gets a fixed width and can be filled in later: a scope's duration
+ * when it ends. And a reader skips fields that it does not know, so the free rest of a buffer is
+ * one such field. Appending a record writes the new, shorter rest first, then the record's later
+ * words, and at last, in one store, its first word in place of the old rest's header: whatever
+ * moment the program dies at, the file parses.
  */
 #ifndef SS_INSTRUMENT_WIRE_H
 #define SS_INSTRUMENT_WIRE_H
@@ -73,8 +75,9 @@ static inline unsigned char *put_bytes(unsigned char *p, unsigned number, const 
 }
 
 /*
- * One word that opens a message of which `rest` bytes follow: tag, a length of five bytes (strict readers take no more), and the message's first field,
- * an int64 of number 1 that is 0: the id of a plane and of a line, which a later one replaces.
+ * One word that opens a message of which `rest` bytes follow: tag, a length of five bytes (strict
+ * readers take no more), and the message's first field, an int64 of number 1 that is 0: the id of a
+ * plane and of a line, which a later one replaces.
  */
 static inline uint64_t message_word(unsigned number, uint64_t rest)
 {
@@ -88,7 +91,10 @@ static inline uint64_t message_word(unsigned number, uint64_t rest)
 	return word;
 }
 
-/* One word: the header of the free rest, of which `length` bytes follow: a tag of three bytes, a length of five. Written with every event. */
+/*
+ * One word: the header of the free rest, of which `length` bytes follow: a tag of three bytes, a
+ * length of five. Written with every event.
+ */
 static inline uint64_t rest_word(uint64_t length)
 {
 	const uint64_t tag = REST_FIELD << 3 | 2;

@@ -1,7 +1,9 @@
 /*
- * training.c - a training loop with an input pipeline on threads of its own, recorded by libsstrace.
+ * training.c - a training loop with an input pipeline on threads of its own, recorded by
+ * libsstrace.
  *	training LOGDIR [STEPS]
- * Readers prepare batches and hand them over through a queue of one; every third batch is slow, so that the profile has something to find.
+ * Readers prepare batches and hand them over through a queue of one; every third batch is slow, so
+ * that the profile has something to find.
  */
 #include "ss_trace.h"
 

@@ -1,6 +1,6 @@
 /*
- * arena.c - bump allocation in blocks that double up to 1 MiB; a request larger than a quarter of a block gets
- * a block of its own, so that big arrays waste nothing.
+ * arena.c - bump allocation in blocks that double up to 1 MiB; a request larger than a quarter of a
+ * block gets a block of its own, so that big arrays waste nothing.
  */
 #include "base/arena.h"
 

@@ -3,7 +3,8 @@
  *
  * A pointer may be stored only in memory that dies no later than its target:
  *	mapped bytes  >  profile arena  >  request arena
- * An arena belongs to one thread at a time. Allocation returns NULL when memory is out, and never otherwise.
+ * An arena belongs to one thread at a time. Allocation returns NULL when memory is out, and never
+ * otherwise.
  */
 #ifndef SS_BASE_ARENA_H
 #define SS_BASE_ARENA_H

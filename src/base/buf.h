@@ -1,10 +1,10 @@
 /*
- * buf.h - a text that grows, for things that are composed of many pieces. Failure is sticky: write on and ask
- * ss_buf_ok once at the end.
+ * buf.h - a text that grows, for things that are composed of many pieces. Failure is sticky: write
+ * on and ask ss_buf_ok once at the end.
  *
- * What is composed from untrusted bytes can be far longer than they are (a long name that is referred to a
- * thousand times), so a limit is set from the length of the input; what goes beyond it is refused, and `over`
- * says so.
+ * What is composed from untrusted bytes can be far longer than they are (a long name that is
+ * referred to a thousand times), so a limit is set from the length of the input; what goes beyond
+ * it is refused, and `over` says so.
  */
 #ifndef SS_BASE_BUF_H
 #define SS_BASE_BUF_H

@@ -1,8 +1,9 @@
 /*
  * err.h - the one channel for failures.
  *
- * A function that can fail returns bool, true = done, and takes `struct ss_err *err` last. The first failure
- * wins; its text is for the user: lower case, what, where and why, no full stop. `err` may be NULL.
+ * A function that can fail returns bool, true = done, and takes `struct ss_err *err` last. The
+ * first failure wins; its text is for the user: lower case, what, where and why, no full stop.
+ * `err` may be NULL.
  */
 #ifndef SS_BASE_ERR_H
 #define SS_BASE_ERR_H

@@ -1,7 +1,8 @@
 /*
  * out.h - a buffered writer of text and JSON: to memory, or in pieces to a function.
  *
- * Failure is sticky: write on, and ask ss_out_finish once at the end. Numbers are printed without the locale.
+ * Failure is sticky: write on, and ask ss_out_finish once at the end. Numbers are printed without
+ * the locale.
  */
 #ifndef SS_EMIT_OUT_H
 #define SS_EMIT_OUT_H
@@ -74,8 +75,8 @@ void ss_out_f64(struct ss_out *o, double v);
 /* Picoseconds as microseconds, exactly, without trailing zeros: 1234500 is 1.2345. */
 void ss_out_us(struct ss_out *o, uint64_t ps);
 /*
- * A quoted JSON string. < > & and control characters are escaped, so that it may stand in HTML; bytes that are not UTF-8 become
- * U+FFFD.
+ * A quoted JSON string. < > & and control characters are escaped, so that it may stand in HTML;
+ * bytes that are not UTF-8 become U+FFFD.
  */
 void ss_out_json_str(struct ss_out *o, struct ss_str s);
 /* The same without the quotes. */

@@ -1,8 +1,9 @@
 /*
- * shape.h - answers of XProf that are no DataTables: one file shape_<tool>.c each, listed in shapes.def.
+ * shape.h - answers of XProf that are no DataTables: one file shape_<tool>.c each, listed in
+ * shapes.def.
  *
- * A shape prints what XProf's clients expect of a tool from the tool's tables, and nothing else: all numbers
- * are in the tables, where our own clients find them too.
+ * A shape prints what XProf's clients expect of a tool from the tool's tables, and nothing else:
+ * all numbers are in the tables, where our own clients find them too.
  */
 #ifndef SS_EMIT_SHAPE_H
 #define SS_EMIT_SHAPE_H
@@ -32,8 +33,9 @@ double ss_shape_prop(const struct ss_table *t, const char *id);
 struct ss_str ss_shape_prop_text(const struct ss_table *t, const char *id);
 
 /*
- * Members of JSON objects as protobuf prints them: 64-bit integers as strings. `first` is true before the
- * first member of an object and becomes false; a member whose name is given writes its own comma.
+ * Members of JSON objects as protobuf prints them: 64-bit integers as strings. `first` is true
+ * before the first member of an object and becomes false; a member whose name is given writes its
+ * own comma.
  */
 struct ss_json {
 	struct ss_out *o;

@@ -1,7 +1,7 @@
 /*
- * shape_memory_profile.c - MemoryProfile as JSON: an object by memory id, whose snapshots at the peak stand
- * in the order of the breakdown and are referred to by their number in it; rows that are no allocation are a
- * list of their own.
+ * shape_memory_profile.c - MemoryProfile as JSON: an object by memory id, whose snapshots at the
+ * peak stand in the order of the breakdown and are referred to by their number in it; rows that are
+ * no allocation are a list of their own.
  */
 #include "emit/shape.h"
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 /*
- * Buffers of one tuple mostly stand together: its elements are found once, not once for each buffer. What
- * finding shapes costs is counted against a multiple of the input, as a hostile module can refer to a large
- * shape from many small buffers.
+ * Buffers of one tuple mostly stand together: its elements are found once, not once for each
+ * buffer. What finding shapes costs is counted against a multiple of the input, as a hostile module
+ * can refer to a large shape from many small buffers.
  */
 struct shape_reader {
 	const struct ss_hlo_module *m;
@@ -23,7 +23,9 @@ struct shape_reader {
 static bool spend(struct shape_reader *r, uint64_t bytes, struct ss_err *err)
 {
 	if (bytes > r->budget_bytes)
-		return ss_fail(err, SS_EFORMAT, "module '" SS_FMT "': its buffers refer to large shapes too often", SS_ARG(r->m->name));
+		return ss_fail(err, SS_EFORMAT,
+			       "module '" SS_FMT "': its buffers refer to large shapes too often",
+			       SS_ARG(r->m->name));
 	r->budget_bytes -= bytes;
 	return true;
 }

@@ -1,10 +1,10 @@
 /*
  * buffers.h - how the compiler laid out a program's memory: its BufferAssignmentProto.
  *
- * An allocation is a piece of memory that exists while the program runs; a logical buffer is a value (or an
- * element of a tuple) that is placed in an allocation for some time; a trace says in which order the values
- * of an allocation came and went. Buffers that no allocation holds are left out; of several that hold one the
- * last counts.
+ * An allocation is a piece of memory that exists while the program runs; a logical buffer is a
+ * value (or an element of a tuple) that is placed in an allocation for some time; a trace says in
+ * which order the values of an allocation came and went. Buffers that no allocation holds are left
+ * out; of several that hold one the last counts.
  */
 #ifndef SS_HLO_BUFFERS_H
 #define SS_HLO_BUFFERS_H
@@ -19,8 +19,9 @@ struct ss_hlo_buffer {
 	uint32_t instr;		/* that defines it: index into the module's instrs, SS_NONE if it has none such */
 	struct ss_str defined_at; /* Location: the index in a tuple */
 	/*
-	 * Of its instruction, or of the element of its tuple that the last number of its index names; and its
-	 * bytes without tiling and padding. Empty and 0 where the instruction is not known.
+	 * Of its instruction, or of the element of its tuple that the last number of its index
+	 * names; and its bytes without tiling and padding. Empty and 0 where the instruction is not
+	 * known.
 	 */
 	struct ss_str shape;
 	int64_t unpadded_bytes;
@@ -56,8 +57,8 @@ struct ss_hlo_buffers {
 };
 
 /*
- * `m` must be indexed. A module without an assignment has no allocations. SS_EFORMAT when buffers refer to
- * large shapes so often that reading them would take far longer than reading the file.
+ * `m` must be indexed. A module without an assignment has no allocations. SS_EFORMAT when buffers
+ * refer to large shapes so often that reading them would take far longer than reading the file.
  */
 bool ss_hlo_buffers_read(struct ss_hlo_buffers *b, const struct ss_hlo_module *m, struct ss_err *err);
 void ss_hlo_buffers_free(struct ss_hlo_buffers *b);

@@ -1,5 +1,6 @@
 /*
- * fields.h - field numbers of HLO messages under their proto names (package xla, hlo.proto and xla_data.proto).
+ * fields.h - field numbers of HLO messages under their proto names (package xla, hlo.proto and
+ * xla_data.proto).
  */
 #ifndef SS_HLO_FIELDS_H
 #define SS_HLO_FIELDS_H

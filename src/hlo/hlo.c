@@ -96,8 +96,8 @@ static struct ss_str name_of(const struct ss_hlo_module *m, uint32_t i)
 }
 
 /*
- * The key of a name: its hash, moved on while another name has it. A collision of 64-bit hashes is all but impossible by accident; the
- * bound keeps constructed ones from costing more than a little.
+ * The key of a name: its hash, moved on while another name has it. A collision of 64-bit hashes is
+ * all but impossible by accident; the bound keeps constructed ones from costing more than a little.
  */
 #define MAX_REHASH 8
 

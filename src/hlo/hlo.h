@@ -1,11 +1,14 @@
 /*
  * hlo.h - a zero-copy view of one compiled program (a serialized HloProto).
  *
- * Two states. Opened: the module's name is known and nothing else was read; a profile holds hundreds of modules of megabytes each, of which a
- * question concerns few. Indexed: computations and instructions stand in arrays and are found by name or id. What an
- * instruction says is decoded when asked for (ss_hlo_instr_read): the index takes some 70 bytes an instruction, whose proto takes hundreds.
+ * Two states. Opened: the module's name is known and nothing else was read; a profile holds
+ * hundreds of modules of megabytes each, of which a question concerns few. Indexed: computations
+ * and instructions stand in arrays and are found by name or id. What an instruction says is decoded
+ * when asked for (ss_hlo_instr_read): the index takes some 70 bytes an instruction, whose proto
+ * takes hundreds.
  *
- * Everything points into the bytes given to ss_hlo_open. Malformed parts are left out and counted in `nbad`.
+ * Everything points into the bytes given to ss_hlo_open. Malformed parts are left out and counted
+ * in `nbad`.
  */
 #ifndef SS_HLO_HLO_H
 #define SS_HLO_HLO_H
@@ -63,7 +66,8 @@ uint32_t ss_hlo_instr_by_id(const struct ss_hlo_module *m, int64_t id);
 uint32_t ss_hlo_computation_by_id(const struct ss_hlo_module *m, int64_t id);
 
 /*
- * Walking a repeated int64 (HLO_INSTRUCTION_OPERAND_IDS, HLO_INSTRUCTION_CALLED_IDS ...), packed or not:
+ * Walking a repeated int64 (HLO_INSTRUCTION_OPERAND_IDS, HLO_INSTRUCTION_CALLED_IDS ...), packed or
+ * not:
  *
  *	struct ss_hlo_ids it = ss_hlo_ids_of(instr.body, HLO_INSTRUCTION_OPERAND_IDS);
  *	int64_t id;

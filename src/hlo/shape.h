@@ -1,5 +1,6 @@
 /*
- * shape.h - shapes of HLO values: element type, dimensions and layout in memory; or a tuple of shapes.
+ * shape.h - shapes of HLO values: element type, dimensions and layout in memory; or a tuple of
+ * shapes.
  *
  * A shape is passed as its serialized ShapeProto and read where it stands.
  */
@@ -41,8 +42,8 @@ uint32_t ss_hlo_shape_rank(struct ss_str shape);
 /* Number of elements of an array, UINT64_MAX when it has more. */
 uint64_t ss_hlo_shape_elements(struct ss_str shape);
 /*
- * Bytes without tiling and padding: elements times bytes of one (at least one); of a tuple 8 for each
- * element, its table of pointers. Saturates at INT64_MAX.
+ * Bytes without tiling and padding: elements times bytes of one (at least one); of a tuple 8 for
+ * each element, its table of pointers. Saturates at INT64_MAX.
  */
 int64_t ss_hlo_shape_bytes(struct ss_str shape);
 uint32_t ss_hlo_tuple_size(struct ss_str shape);

@@ -18,8 +18,8 @@ bool ss_added_int(struct ss_added *a, struct ss_line *line, uint32_t event, enum
 bool ss_added_double(struct ss_added *a, struct ss_line *line, uint32_t event, enum ss_stat stat, double v);
 bool ss_added_str(struct ss_added *a, struct ss_line *line, uint32_t event, enum ss_stat stat, struct ss_str s);
 /*
- * Give each line its stats, ordered by event and kind of stat, among those it has already. Empties `a`;
- * the lines must not move before. False when memory is out; `a` is then to be freed.
+ * Give each line its stats, ordered by event and kind of stat, among those it has already. Empties
+ * `a`; the lines must not move before. False when memory is out; `a` is then to be freed.
  */
 bool ss_added_deliver(struct ss_added *a);
 void ss_added_free(struct ss_added *a);

@@ -1,8 +1,9 @@
 /*
  * event_type.h - the kinds of host events that analyses know by name.
  *
- * An exact name of event_types.def, or else what the name parses to as an operation: TensorFlow operations are TF_OP_RUN, tf.data iterators
- * ITERATOR. A property of the name, hence of the metadata: look it up once per metadata, not per event.
+ * An exact name of event_types.def, or else what the name parses to as an operation: TensorFlow
+ * operations are TF_OP_RUN, tf.data iterators ITERATOR. A property of the name, hence of the
+ * metadata: look it up once per metadata, not per event.
  */
 #ifndef SS_MODEL_EVENT_TYPE_H
 #define SS_MODEL_EVENT_TYPE_H

@@ -1,16 +1,20 @@
 /*
- * forest.h - who caused whom: events nested in one another, and events tied over lines (common_xspace section 6.4).
+ * forest.h - who caused whom: events nested in one another, and events tied over lines
+ * (common_xspace section 6.4).
  *
- * Exists only while a host is loaded. Lines that neither begin a group nor are tied to others cost nothing but a look at their stats; of
- * the rest, two words an event say where its children end and who its parent is:
+ * Exists only while a host is loaded. Lines that neither begin a group nor are tied to others cost
+ * nothing but a look at their stats; of the rest, two words an event say where its children end and
+ * who its parent is:
  *
  *	end[i]		first event behind i that is not below it; i itself and all from i + 1 up to end[i] are its subtree.
  *			0: asynchronous, takes no part in nesting
  *	parent[i]	the innermost event around i, SS_NONE for none
  *
- * The order of events in the file counts, not their times: a line that is not in the order of time nests little.
+ * The order of events in the file counts, not their times: a line that is not in the order of time
+ * nests little.
  *
- * Ties are bundles: every producer of a bundle is a parent of every consumer in it. They are never spelled out as pairs.
+ * Ties are bundles: every producer of a bundle is a parent of every consumer in it. They are never
+ * spelled out as pairs.
  */
 #ifndef SS_MODEL_FOREST_H
 #define SS_MODEL_FOREST_H
@@ -95,8 +99,9 @@ struct ss_forest {
 	bool has_roots, has_eager;
 	bool tpu;
 	/*
-	 * Steps left for walks towards ancestors. No real profile comes near its end; it keeps hostile ones, where
-	 * every event is an ancestor of every other, from costing more than their size allows.
+	 * Steps left for walks towards ancestors. No real profile comes near its end; it keeps
+	 * hostile ones, where every event is an ancestor of every other, from costing more than
+	 * their size allows.
 	 */
 	uint64_t budget;
 	struct ss_arena arena;
@@ -118,8 +123,8 @@ bool ss_forest_build(struct ss_forest *f, struct ss_host *h, bool tpu, struct ss
 void ss_forest_free(struct ss_forest *f);
 
 /*
- * Walk a node and its ancestors, nearest first (breadth first over nesting and ties), until visit says true. Sets *found; false only
- * when memory is out.
+ * Walk a node and its ancestors, nearest first (breadth first over nesting and ties), until visit
+ * says true. Sets *found; false only when memory is out.
  */
 typedef bool ss_forest_visit_fn(void *arg, const struct ss_forest *f, struct ss_node n);
 bool ss_forest_ancestor(struct ss_forest *f, struct ss_node from, bool include_self, ss_forest_visit_fn *visit, void *arg,

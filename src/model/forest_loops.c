@@ -1,8 +1,9 @@
 /*
  * forest_loops.c - iterations of TensorFlow loops.
  *
- * A function run as a loop leaves ExecutorState::Process events with a step id and an iteration number. The first event of an iteration
- * is the parent of its others, and where there are such iterations they are the steps of the profile.
+ * A function run as a loop leaves ExecutorState::Process events with a step id and an iteration
+ * number. The first event of an iteration is the parent of its others, and where there are such
+ * iterations they are the steps of the profile.
  */
 #include "model/forest.h"
 

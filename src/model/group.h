@@ -1,5 +1,6 @@
 /*
- * group.h - the parts of grouping, in the order in which ss_preprocess_group runs them. Internal to group*.c.
+ * group.h - the parts of grouping, in the order in which ss_preprocess_group runs them. Internal to
+ * group*.c.
  */
 #ifndef SS_MODEL_GROUP_H
 #define SS_MODEL_GROUP_H

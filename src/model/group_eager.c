@@ -1,8 +1,10 @@
 /*
- * group_eager.c - which TensorFlow operations and kernels were run one by one, rather than as part of a function.
+ * group_eager.c - which TensorFlow operations and kernels were run one by one, rather than as part
+ * of a function.
  *
- * An operation is eager if the nearest EagerExecute around it, or around what caused it, did not run a function (its stat is_func is
- * there and 0). Profiles without EagerExecute, as JAX writes them, need no search.
+ * An operation is eager if the nearest EagerExecute around it, or around what caused it, did not
+ * run a function (its stat is_func is there and 0). Profiles without EagerExecute, as JAX writes
+ * them, need no search.
  */
 #include "model/group.h"
 

@@ -1,8 +1,9 @@
 /*
  * hlo_map.h - the compiled programs that a profile carries (plane /host:metadata), by program id.
  *
- * Part of struct ss_host, needs nothing loaded. Finding the modules costs little; a module's instructions are indexed when it is first asked
- * for, and then shared by all threads. Everything lives as long as the host.
+ * Part of struct ss_host, needs nothing loaded. Finding the modules costs little; a module's
+ * instructions are indexed when it is first asked for, and then shared by all threads. Everything
+ * lives as long as the host.
  */
 #ifndef SS_MODEL_HLO_MAP_H
 #define SS_MODEL_HLO_MAP_H
@@ -23,7 +24,8 @@ struct ss_hlo_map *ss_host_hlo(struct ss_host *h, struct ss_err *err);
 /* All modules, in the file's order. */
 const struct ss_hlo_entry *ss_hlo_map_entries(const struct ss_hlo_map *map, uint32_t *n);
 /*
- * The indexed module of a program; *out is NULL if the profile has none. The first of equal ids counts. False when memory is out.
+ * The indexed module of a program; *out is NULL if the profile has none. The first of equal ids
+ * counts. False when memory is out.
  */
 bool ss_hlo_map_get(struct ss_hlo_map *map, int64_t program_id, const struct ss_hlo_module **out, struct ss_err *err);
 

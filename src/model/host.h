@@ -1,11 +1,13 @@
 /*
  * host.h - one host's profile, loaded: what every analysis and the timeline read.
  *
- * Two states. Opened: planes, lines and metadata are indexed, nothing is read (names, tool list). Loaded: every line's events
- * are columns, events are grouped into steps, and derived lines stand behind the file's own (common_xspace, sections 6.1-6.6).
- * Loading happens once, at the first ss_host_load; afterwards the host is immutable and may be read by any number of threads.
+ * Two states. Opened: planes, lines and metadata are indexed, nothing is read (names, tool list).
+ * Loaded: every line's events are columns, events are grouped into steps, and derived lines stand
+ * behind the file's own (common_xspace, sections 6.1-6.6). Loading happens once, at the first
+ * ss_host_load; afterwards the host is immutable and may be read by any number of threads.
  *
- * Times are ps since the start of the session. Strings borrow from the mapped file or the host's arena.
+ * Times are ps since the start of the session. Strings borrow from the mapped file or the host's
+ * arena.
  */
 #ifndef SS_MODEL_HOST_H
 #define SS_MODEL_HOST_H
@@ -41,8 +43,8 @@ struct ss_line {
 	bool derived;		/* made by preprocessing, here or by the program that wrote the file */
 	struct ss_xevents ev;	/* derived here: off and base are NULL */
 	/*
-	 * Step group of each event, SS_NO_GROUP for none. NULL: not computed here; then a file that came grouped has it in the stat
-	 * group_id (ss_event_group reads either).
+	 * Step group of each event, SS_NO_GROUP for none. NULL: not computed here; then a file that
+	 * came grouped has it in the stat group_id (ss_event_group reads either).
 	 */
 	int32_t *group;
 	/* Device timespans where preprocessing changed them (merged TPU steps); NULL: the stats of the event, if any. */

@@ -1,12 +1,13 @@
 /*
- * memory.h - what the allocators of a host did: every allocation and deallocation that the profile recorded.
+ * memory.h - what the allocators of a host did: every allocation and deallocation that the profile
+ * recorded.
  *
- * Source: events "MemoryAllocation" and "MemoryDeallocation" on any line of plane /host:CPU. Each carries the
- * allocator's counters after it happened. An allocator is named by the last of the event's stats
- * index_on_host, device_ordinal (a number) and allocator_name.
+ * Source: events "MemoryAllocation" and "MemoryDeallocation" on any line of plane /host:CPU. Each
+ * carries the allocator's counters after it happened. An allocator is named by the last of the
+ * event's stats index_on_host, device_ordinal (a number) and allocator_name.
  *
- * An event takes 64 bytes here; what else it says (sizes asked for, operation, shape) is read from the file
- * for the few that are shown. Part of struct ss_host; loads the host.
+ * An event takes 64 bytes here; what else it says (sizes asked for, operation, shape) is read from
+ * the file for the few that are shown. Part of struct ss_host; loads the host.
  */
 #ifndef SS_MODEL_MEMORY_H
 #define SS_MODEL_MEMORY_H
@@ -65,9 +66,9 @@ bool ss_mem_details(const struct ss_memory *m, const struct ss_mem_allocator *a,
 		    struct ss_mem_details *out);
 
 /*
- * What was allocated at the peak: allocations of the peak's step that were not freed before the peak, equal
- * ones as one row, greatest first. What the allocator held beside them is in two rows without an event:
- * memory it held since before, and the stack.
+ * What was allocated at the peak: allocations of the peak's step that were not freed before the
+ * peak, equal ones as one row, greatest first. What the allocator held beside them is in two rows
+ * without an event: memory it held since before, and the stack.
  */
 struct ss_mem_active {
 	uint32_t event;		/* the earliest of equal ones; SS_NONE: made up here */
@@ -84,9 +85,9 @@ bool ss_mem_at_peak(const struct ss_memory *m, const struct ss_mem_allocator *a,
 int64_t ss_mem_peak_step(const struct ss_mem_allocator *a);
 
 /*
- * At most `most` events that stand for all: the list is cut into `most` boxes, of n / most events and then of
- * one more, and each is represented by the first of its events with the most in use. Returns how many;
- * `picked` has room for `most`.
+ * At most `most` events that stand for all: the list is cut into `most` boxes, of n / most events
+ * and then of one more, and each is represented by the first of its events with the most in use.
+ * Returns how many; `picked` has room for `most`.
  */
 uint32_t ss_mem_sample(const struct ss_mem_allocator *a, uint32_t most, uint32_t *picked);
 

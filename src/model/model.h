@@ -1,8 +1,10 @@
 /*
- * model.h - what the tools compute from: the hosts that were asked for, and facts derived from all of them together.
+ * model.h - what the tools compute from: the hosts that were asked for, and facts derived from all
+ * of them together.
  *
- * Facts about one host are parts of struct ss_host and shared by all models that hold it; facts that combine hosts are parts of the model.
- * Each part has a header and a file of its own in this folder.
+ * Facts about one host are parts of struct ss_host and shared by all models that hold it; facts
+ * that combine hosts are parts of the model. Each part has a header and a file of its own in this
+ * folder.
  */
 #ifndef SS_MODEL_MODEL_H
 #define SS_MODEL_MODEL_H

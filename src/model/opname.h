@@ -1,8 +1,9 @@
 /*
  * opname.h - what the names of operations say (common_xspace, section 5).
  *
- * Frameworks write an operation as "<name>:<type>", where the name is a path of scopes: "model/dense/MatMul:MatMul". Compilers write the
- * same into HLO metadata, JAX with a primitive as the type. Everything here borrows from the string it was given.
+ * Frameworks write an operation as "<name>:<type>", where the name is a path of scopes:
+ * "model/dense/MatMul:MatMul". Compilers write the same into HLO metadata, JAX with a primitive as
+ * the type. Everything here borrows from the string it was given.
  */
 #ifndef SS_MODEL_OPNAME_H
 #define SS_MODEL_OPNAME_H
@@ -28,7 +29,10 @@ struct ss_op_name {
 
 struct ss_op_name ss_op_name_parse(struct ss_str full);
 
-/* What a timeline shows: the type; for unknown names the whole without spaces at its end; "Iterator::<last>" is made by the caller. */
+/*
+ * What a timeline shows: the type; for unknown names the whole without spaces at its end;
+ * "Iterator::<last>" is made by the caller.
+ */
 struct ss_str ss_op_label(const struct ss_op_name *op);
 
 /* The type that a name implies: its last component without a trailing "_<integer>". */

@@ -1,5 +1,6 @@
 /*
- * part.h - something derived from a host or a model, built once on first use, then immutable and shared by all threads.
+ * part.h - something derived from a host or a model, built once on first use, then immutable and
+ * shared by all threads.
  *
  * The getter of a part stands in the part's own file:
  *

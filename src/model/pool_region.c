@@ -1,8 +1,8 @@
 /*
  * pool_region.c - what a thread pool ran, and when (common_xspace section 6.2).
  *
- * A pool marks the begin and the end of a piece of work with two instants. A span between them is added to the line, for people to see;
- * it takes part in nothing else.
+ * A pool marks the begin and the end of a piece of work with two instants. A span between them is
+ * added to the line, for people to see; it takes part in nothing else.
  */
 #include "model/group.h"
 #include "model/preprocess.h"

@@ -1,8 +1,9 @@
 /*
- * preprocess.h - what is added to a host's events before anybody looks at them (common_xspace, section 6).
+ * preprocess.h - what is added to a host's events before anybody looks at them (common_xspace,
+ * section 6).
  *
- * Runs once, inside ss_host_load, over loaded columns. A file whose host and device planes all name the stat group_id came
- * preprocessed and is left alone.
+ * Runs once, inside ss_host_load, over loaded columns. A file whose host and device planes all name
+ * the stat group_id came preprocessed and is left alone.
  */
 #ifndef SS_MODEL_PREPROCESS_H
 #define SS_MODEL_PREPROCESS_H
@@ -10,8 +11,8 @@
 #include "model/host.h"
 
 /*
- * The meta index of a name that the file does not have; SS_NONE when memory is out. While loading only. Does not look whether it was made
- * before.
+ * The meta index of a name that the file does not have; SS_NONE when memory is out. While loading
+ * only. Does not look whether it was made before.
  */
 uint32_t ss_plane_make_name(struct ss_host *h, struct ss_plane *p, struct ss_str name, struct ss_str display_name);
 
@@ -21,8 +22,9 @@ bool ss_preprocess_group(struct ss_host *h, struct ss_err *err);
 /* Section 6.6: derived lines (02_trace_viewer section 7 has the exact rules). */
 bool ss_preprocess_derive(struct ss_host *h, struct ss_err *err);
 /*
- * Flows of one line, by event ascending (02_trace_viewer section 8); *flows is malloc'ed, the caller frees it. Lines without any
- * have n = 0 and no memory. Not stored with the host: only the timeline needs them.
+ * Flows of one line, by event ascending (02_trace_viewer section 8); *flows is malloc'ed, the
+ * caller frees it. Lines without any have n = 0 and no memory. Not stored with the host: only the
+ * timeline needs them.
  */
 bool ss_preprocess_flows(const struct ss_host *h, const struct ss_plane *p, const struct ss_line *l,
 			 struct ss_flow **flows, size_t *n, struct ss_err *err);

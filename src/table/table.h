@@ -1,12 +1,12 @@
 /*
  * table.h - the one shape of results: named tables of typed columns, with properties and notes.
  *
- * A tree is a table with a column `parent` (row number, -1 for roots), a graph two tables (nodes, edges), a
- * timeline its own struct beside the tables. Everything lives in the request's arena. Values are numbers with
- * a unit, not text; emitters print them.
+ * A tree is a table with a column `parent` (row number, -1 for roots), a graph two tables (nodes,
+ * edges), a timeline its own struct beside the tables. Everything lives in the request's arena.
+ * Values are numbers with a unit, not text; emitters print them.
  *
- * Column and property ids, and the texts of properties, are those of XProf where XProf has them, so that its
- * clients understand the answer.
+ * Column and property ids, and the texts of properties, are those of XProf where XProf has them, so
+ * that its clients understand the answer.
  */
 #ifndef SS_TABLE_TABLE_H
 #define SS_TABLE_TABLE_H
@@ -82,8 +82,9 @@ struct ss_result {
 	size_t nnotes, note_cap;
 	struct ss_timeline *timeline; /* tools of kind SS_KIND_TIMELINE */
 	/*
-	 * An answer that is a text or a file rather than tables (a program's text, a drawing): given to the
-	 * client as it is, of this type. NULL: there is none, the answer is the tables.
+	 * An answer that is a text or a file rather than tables (a program's text, a drawing):
+	 * given to the client as it is, of this type. NULL: there is none, the answer is the
+	 * tables.
 	 */
 	const char *content_type;
 	struct ss_str body;
@@ -92,8 +93,8 @@ struct ss_result {
 
 void ss_result_init(struct ss_result *r, struct ss_arena *arena);
 /*
- * Append an empty table. `cols` must live as long as the result (static or in its arena). The pointer is good
- * until the next table is added. NULL when memory is out.
+ * Append an empty table. `cols` must live as long as the result (static or in its arena). The
+ * pointer is good until the next table is added. NULL when memory is out.
  */
 struct ss_table *ss_result_table(struct ss_result *r, const char *name, const char *title, const struct ss_col *cols,
 				 size_t ncols);

@@ -1,13 +1,14 @@
 /*
- * memory_profile.c - the memory of a host's devices over time, as its allocators reported it, and what was
- * allocated at the peak.
+ * memory_profile.c - the memory of a host's devices over time, as its allocators reported it, and
+ * what was allocated at the peak.
  *
- * Four tables: each allocator with its peak, at most 1000 points of each allocator's timeline, what was
- * allocated at its peak, and the programs that ran on TPUs, to see which of them a time belongs to. Rules and
- * sources: model/memory.h.
+ * Four tables: each allocator with its peak, at most 1000 points of each allocator's timeline, what
+ * was allocated at its peak, and the programs that ran on TPUs, to see which of them a time belongs
+ * to. Rules and sources: model/memory.h.
  *
- * XProf counts all times from the start of their own line and orders events so, which mixes up lines that
- * began at different times; here times count from the start of the profile. `offset_ps` is XProf's number.
+ * XProf counts all times from the start of their own line and orders events so, which mixes up
+ * lines that began at different times; here times count from the start of the profile. `offset_ps`
+ * is XProf's number.
  */
 #include "model/memory.h"
 #include "tools/tool.h"

@@ -1,8 +1,9 @@
 /*
  * plane_stats.c - what is in this profile: lines, events and summed event time of each plane.
  *
- * `busy_ps` is the plain sum of event durations: nested and concurrent events count more than once, so it can exceed the
- * length of the profile. It answers "where is the data", not "how busy was the device".
+ * `busy_ps` is the plain sum of event durations: nested and concurrent events count more than once,
+ * so it can exceed the length of the profile. It answers "where is the data", not "how busy was the
+ * device".
  */
 #include "tools/tool.h"
 

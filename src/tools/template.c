@@ -1,8 +1,10 @@
 /*
- * template.c - copy this file to begin a tool. It is complete and correct, only not in tools.def: rename it, declare your columns, write
- * run(), add TOOL(my_tool) to tools.def and docs/tools/my_tool.md.
+ * template.c - copy this file to begin a tool. It is complete and correct, only not in tools.def:
+ * rename it, declare your columns, write run(), add TOOL(my_tool) to tools.def and
+ * docs/tools/my_tool.md.
  *
- * Say here what the tool answers, by which formula and from where, what was left out, and what it deliberately does not answer.
+ * Say here what the tool answers, by which formula and from where, what was left out, and what it
+ * deliberately does not answer.
  */
 #include "tools/tool.h"
 

@@ -1,11 +1,12 @@
 /*
  * tool.h - the contract of an analysis.
  *
- * To add one: copy template.c, name it, declare its columns with units, write run(), add TOOL(name) to tools.def, and write
- * docs/tools/<name>.md. That alone gives it a command, a URL, a menu entry, a page with a sortable table, CSV, and its tests.
+ * To add one: copy template.c, name it, declare its columns with units, write run(), add TOOL(name)
+ * to tools.def, and write docs/tools/<name>.md. That alone gives it a command, a URL, a menu entry,
+ * a page with a sortable table, CSV, and its tests.
  *
- * A tool reads the model and returns tables. It never sees files, HTTP or text formats, keeps no state, and gives the same answer for the
- * same bytes and parameters.
+ * A tool reads the model and returns tables. It never sees files, HTTP or text formats, keeps no
+ * state, and gives the same answer for the same bytes and parameters.
  */
 #ifndef SS_TOOLS_TOOL_H
 #define SS_TOOLS_TOOL_H

@@ -5,8 +5,9 @@
  *	struct ss_jtok t;
  *	while (ss_jsonr_next(&r, &t)) ...
  *
- * A key is a token of its own and stands before its value. Strings are given as they stand, escapes included: ss_jtok_is compares, ss_jtok_str
- * decodes. What is malformed ends the walk and sets `bad`.
+ * A key is a token of its own and stands before its value. Strings are given as they stand, escapes
+ * included: ss_jtok_is compares, ss_jtok_str decodes. What is malformed ends the walk and sets
+ * `bad`.
  */
 #ifndef SS_WIRE_JSON_H
 #define SS_WIRE_JSON_H

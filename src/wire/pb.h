@@ -11,11 +11,12 @@
  *		}
  *	if (c.bad) ... the bytes are not protobuf from c.at on ...
  *
- * Field number and wire type are one key, so a field of the wrong type is just another unknown field. `bad` is
- * sticky: ask once after the loop. Every read is bounds-checked.
+ * Field number and wire type are one key, so a field of the wrong type is just another unknown
+ * field. `bad` is sticky: ask once after the loop. Every read is bounds-checked.
  *
- * A lenient cursor (ss_pb_lenient) treats a length that runs past the end as "up to the end" and says so in `cut`: for the outer
- * messages of a file that was cut short, of which what is whole shall be shown.
+ * A lenient cursor (ss_pb_lenient) treats a length that runs past the end as "up to the end" and
+ * says so in `cut`: for the outer messages of a file that was cut short, of which what is whole
+ * shall be shown.
  */
 #ifndef SS_WIRE_PB_H
 #define SS_WIRE_PB_H
@@ -66,8 +67,8 @@ static inline uint64_t ss_pb_fold7(uint64_t x)
 }
 
 /*
- * Varints of up to 8 bytes without a loop: one load, find the byte without its top bit, mask, fold. Times and durations in
- * ps have 3 to 8 bytes, where a loop would mispredict its end.
+ * Varints of up to 8 bytes without a loop: one load, find the byte without its top bit, mask, fold.
+ * Times and durations in ps have 3 to 8 bytes, where a loop would mispredict its end.
  */
 static inline bool ss_pb_varint(const uint8_t **p, const uint8_t *end, uint64_t *out)
 {

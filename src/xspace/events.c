@@ -1,8 +1,9 @@
 /*
  * events.c - decoding a line's events into columns: the hot loop of everything.
  *
- * One pass; the arrays start at an estimate from the line's size and grow by remapping. Pages of the file that were passed are given
- * back every few megabytes, so that resident memory is the columns plus a window, not the file.
+ * One pass; the arrays start at an estimate from the line's size and grow by remapping. Pages of
+ * the file that were passed are given back every few megabytes, so that resident memory is the
+ * columns plus a window, not the file.
  */
 #include "xspace/events.h"
 
@@ -97,8 +98,9 @@ struct event {
 };
 
 /*
- * The fields of an event. Writers put stats last; once id, offset and duration are known, nothing behind the first stat can matter
- * (num_occurrences excludes an offset), and most of the event need not be looked at.
+ * The fields of an event. Writers put stats last; once id, offset and duration are known, nothing
+ * behind the first stat can matter (num_occurrences excludes an offset), and most of the event need
+ * not be looked at.
  */
 static bool read_event(struct event *ev, struct ss_str body)
 {

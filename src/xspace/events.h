@@ -1,8 +1,8 @@
 /*
  * events.h - the events of one line as columns.
  *
- * 24 bytes an event: begin, duration, name and where its bytes stand. Stats stay in the file and are walked when asked for
- * (ss_xevents_stats), which costs some 5 ns a stat.
+ * 24 bytes an event: begin, duration, name and where its bytes stand. Stats stay in the file and
+ * are walked when asked for (ss_xevents_stats), which costs some 5 ns a stat.
  *
  *	begin_ps[i]	start, in ps since the start of the session (ss_xspace.origin_ns)
  *	dur_ps[i]	duration in ps; 0 for instants and aggregated events
@@ -32,16 +32,17 @@ struct ss_xevents {
 #define SS_EVENT_MADE UINT32_MAX
 
 /*
- * Read the events of `line`. Also completes the line's header fields that stand after its events. Malformed bytes end the line:
- * what stood before is kept and `dropped` counts at least 1.
+ * Read the events of `line`. Also completes the line's header fields that stand after its events.
+ * Malformed bytes end the line: what stood before is kept and `dropped` counts at least 1.
  */
 bool ss_xevents_load(struct ss_xevents *e, const struct ss_xspace *x, const struct ss_xplane *plane,
 		     struct ss_xline *line, struct ss_err *err);
 void ss_xevents_free(struct ss_xevents *e);
 
 /*
- * Make the columns hold n events, of which the k-th is the old from[k], or a new one without bytes where from[k] is SS_NONE: begin and
- * duration 0, no metadata, to be set by the caller. On failure nothing changed. `sorted` is found anew by ss_xevents_check_order.
+ * Make the columns hold n events, of which the k-th is the old from[k], or a new one without bytes
+ * where from[k] is SS_NONE: begin and duration 0, no metadata, to be set by the caller. On failure
+ * nothing changed. `sorted` is found anew by ss_xevents_check_order.
  */
 bool ss_xevents_rebuild(struct ss_xevents *e, const uint32_t *from, uint32_t n);
 void ss_xevents_check_order(struct ss_xevents *e);

@@ -1,5 +1,6 @@
 /*
- * fields.h - field numbers of the XSpace messages under their proto names (package tensorflow.profiler, xplane.proto).
+ * fields.h - field numbers of the XSpace messages under their proto names (package
+ * tensorflow.profiler, xplane.proto).
  */
 #ifndef SS_XSPACE_FIELDS_H
 #define SS_XSPACE_FIELDS_H

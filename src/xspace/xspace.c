@@ -1,8 +1,9 @@
 /*
  * xspace.c - indexing planes, lines and metadata.
  *
- * Two passes over a plane's top level: one counts, one fills, so that every array has its exact size and is bounded by the bytes
- * that describe it. Neither looks inside a line further than its header: the length before it says where it ends.
+ * Two passes over a plane's top level: one counts, one fills, so that every array has its exact
+ * size and is bounded by the bytes that describe it. Neither looks inside a line further than its
+ * header: the length before it says where it ends.
  */
 #include "xspace/xspace.h"
 
@@ -12,8 +13,8 @@
 #include <stdlib.h>
 
 /*
- * What the index may take: entries of a few bytes each, of which an honest profile has few, must not multiply the file.
- * Beyond it entries are left out, and a note says how many.
+ * What the index may take: entries of a few bytes each, of which an honest profile has few, must
+ * not multiply the file. Beyond it entries are left out, and a note says how many.
  */
 #define INDEX_FLOOR ((uint64_t)64 << 20)
 #define INDEX_PER_FILE_BYTE 4
@@ -177,7 +178,10 @@ static void fill_plane(struct ss_xplane *p, struct counts n)
 	p->cut |= c.cut;
 }
 
-/* Direct tables hold ids below four times the number of entries; others go through the map. A later entry replaces an earlier one. */
+/*
+ * Direct tables hold ids below four times the number of entries; others go through the map. A later
+ * entry replaces an earlier one.
+ */
 static bool index_ids(struct ss_arena *a, struct ss_u64map *map, uint32_t **direct, uint32_t *ndirect, const void *entries,
 		      uint32_t n, size_t size)
 {
@@ -341,9 +345,11 @@ static bool index_file(struct ss_xspace *x, struct ss_err *err)
 		return ss_fail_mem(err);
 	if (!fill_top(x, n, err))
 		return false;
-	if (left_out && !note(x, ss_arena_printf(&x->arena, "'" SS_FMT "': %llu planes are left out, more than %llu bytes of profile "
-						 "can have", SS_ARG(x->path), (unsigned long long)left_out,
-						 (unsigned long long)x->file.bytes.n), err))
+	if (left_out &&
+	    !note(x, ss_arena_printf(&x->arena, "'" SS_FMT "': %llu planes are left out, more than "
+				     "%llu bytes of profile can have", SS_ARG(x->path),
+				     (unsigned long long)left_out,
+				     (unsigned long long)x->file.bytes.n), err))
 		return false;
 	for (uint32_t i = 0; i < x->nplanes; i++)
 		if (!index_plane(x, &x->planes[i], err))

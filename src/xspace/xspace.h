@@ -1,11 +1,13 @@
 /*
  * xspace.h - a zero-copy view of one profile file (`<host>.xplane.pb`, a serialized XSpace).
  *
- * Opening walks planes, lines and metadata, never the events: it costs microseconds per line, whatever the file's size. Events are
- * read line by line (events.h). Everything points into the mapped file and lives until ss_xspace_close.
+ * Opening walks planes, lines and metadata, never the events: it costs microseconds per line,
+ * whatever the file's size. Events are read line by line (events.h). Everything points into the
+ * mapped file and lives until ss_xspace_close.
  *
- * Tolerant: unknown fields are skipped, fields may come in any order (metadata after lines), several concatenated XSpaces are one, and a file
- * that was cut short shows what is whole; ss_xspace.notes then says what is missing.
+ * Tolerant: unknown fields are skipped, fields may come in any order (metadata after lines),
+ * several concatenated XSpaces are one, and a file that was cut short shows what is whole;
+ * ss_xspace.notes then says what is missing.
  */
 #ifndef SS_XSPACE_XSPACE_H
 #define SS_XSPACE_XSPACE_H
@@ -77,8 +79,9 @@ struct ss_xspace {
 	struct ss_str *hostnames, *errors, *warnings;
 	uint32_t nhostnames, nerrors, nwarnings;
 	/*
-	 * Subtracted from every line's timestamp, in ns. 0 for saved profiles, whose timestamps are relative to the start of the session; the
-	 * smallest timestamp where they are absolute (in ps they would not fit 63 bits).
+	 * Subtracted from every line's timestamp, in ns. 0 for saved profiles, whose timestamps are
+	 * relative to the start of the session; the smallest timestamp where they are absolute (in
+	 * ps they would not fit 63 bits).
 	 */
 	int64_t origin_ns;
 	struct ss_str *notes;		/* what could not be read, for the user */
@@ -189,8 +192,8 @@ bool ss_xstats_next_slow(struct ss_xstats *it, struct ss_xstat *out);
 void ss_xstat_resolve(const struct ss_xplane *plane, struct ss_xstat *out);
 
 /*
- * Nearly every stat is `<tag> <length> 08 <id> <kind> <number>` with a one-byte length and id and an integer or a reference as
- * its value: those are decoded here, some 5 ns each.
+ * Nearly every stat is `<tag> <length> 08 <id> <kind> <number>` with a one-byte length and id and
+ * an integer or a reference as its value: those are decoded here, some 5 ns each.
  */
 static inline bool ss_xstats_next(struct ss_xstats *it, struct ss_xstat *out)
 {

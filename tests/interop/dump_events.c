@@ -1,5 +1,6 @@
 /*
- * dump_events.c - what preprocessing made of a profile, as lines of JSON: for comparison with XProf's own (preprocess_live.py).
+ * dump_events.c - what preprocessing made of a profile, as lines of JSON: for comparison with
+ * XProf's own (preprocess_live.py).
  *
  *	dump_events FILE
  *

@@ -1,10 +1,12 @@
 /*
- * cut_and_flip.c - every tool on damaged profiles: each sample cut short at many places, and with bits flipped.
+ * cut_and_flip.c - every tool on damaged profiles: each sample cut short at many places, and with
+ * bits flipped.
  *
  *	cut_and_flip DIR [CUTS FLIPS]	per sample; by default 24 cuts and 24 flips
  *
- * The answer is a table or a sentence; never a crash, a hang (SIGALRM), a leak, memory out of proportion to the file, or bytes read
- * beyond its end (each input lies in memory of its own size, under AddressSanitizer).
+ * The answer is a table or a sentence; never a crash, a hang (SIGALRM), a leak, memory out of
+ * proportion to the file, or bytes read beyond its end (each input lies in memory of its own size,
+ * under AddressSanitizer).
  */
 #include "sweep/drive.h"
 #include "sweep/hook.h"

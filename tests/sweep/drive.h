@@ -15,8 +15,8 @@ struct drive {
 bool drive_open(struct drive *d, struct ss_str bytes, struct ss_err *err);
 void drive_close(struct drive *d);
 /*
- * What is asked of a tool: number 0 is the plain question, further ones set parameters (drive.c). NULL: there is
- * no such number.
+ * What is asked of a tool: number 0 is the plain question, further ones set parameters (drive.c).
+ * NULL: there is no such number.
  */
 const char *drive_question(const struct ss_tool *tool, size_t number);
 /* Run the tool and print its answer for XProf's clients; *digest tells two answers apart. */

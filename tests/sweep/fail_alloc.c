@@ -3,9 +3,10 @@
  *
  *	fail_alloc DIR [SMALL_BYTES]
  *
- * For n = 1, 2, 3, ... the n-th allocation of "open the profile and run the tool" fails, until none is left to
- * fail. Each time the tool must say so, or do without and give the very same answer; nothing may be leaked; and
- * once there is memory again, the same open profile must answer as if nothing had happened.
+ * For n = 1, 2, 3, ... the n-th allocation of "open the profile and run the tool" fails, until none
+ * is left to fail. Each time the tool must say so, or do without and give the very same answer;
+ * nothing may be leaked; and once there is memory again, the same open profile must answer as if
+ * nothing had happened.
  */
 #include "sweep/drive.h"
 #include "sweep/hook.h"

@@ -1,8 +1,8 @@
 /*
  * hook.h - the allocator under test: counts what the library holds and fails on demand.
  *
- * The linker's --wrap sends every malloc, calloc, realloc and free of the library and of the test here. The counters are atomic, as
- * profiles load on several threads.
+ * The linker's --wrap sends every malloc, calloc, realloc and free of the library and of the test
+ * here. The counters are atomic, as profiles load on several threads.
  */
 #ifndef SS_TESTS_HOOK_H
 #define SS_TESTS_HOOK_H

@@ -36,7 +36,8 @@ static int remove_logdir(void **state)
 
 static struct ss_trace_options options(void)
 {
-	return (struct ss_trace_options){ .size = sizeof(struct ss_trace_options), .logdir = logdir, .session = "run", .host = "h" };
+	return (struct ss_trace_options){ .size = sizeof(struct ss_trace_options), .logdir = logdir,
+					  .session = "run", .host = "h" };
 }
 
 static void path_of(char *out, size_t n)

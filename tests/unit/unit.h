@@ -1,5 +1,6 @@
 /*
- * unit.h - what every unit test includes: cmocka, and checks that speak of borrowed strings and errors.
+ * unit.h - what every unit test includes: cmocka, and checks that speak of borrowed strings and
+ * errors.
  */
 #ifndef SS_TESTS_UNIT_H
 #define SS_TESTS_UNIT_H
