@@ -24,7 +24,7 @@ export interface Tool {
 	summary: string;
 	kind: "tables" | "timeline" | "tree" | "graph";
 	hosts: string[];
-	params?: { name: string; values: string[] }[];
+	params?: { name: string; values: string[]; preset?: string; doc?: string }[];
 	available: boolean;
 	why?: string;
 }
@@ -49,6 +49,7 @@ export interface Column {
 	type: "f64" | "i64" | "str" | "bool";
 	unit: Unit;
 	doc?: string;
+	role?: string;              /* "tooltip", "interval": not for reading on its own */
 }
 
 export interface TableData {

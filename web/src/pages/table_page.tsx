@@ -48,8 +48,8 @@ function ParamBar({ tool }: { tool: Tool }) {
 	const params = (tool.params ?? []).filter((p) => p.values.length > 1);
 	if (!params.length) return null;
 	return <div class="bar">
-		{params.map((p) => <label key={p.name} class="field"><span>{p.name.replace(/_/g, " ")}</span>
-			<select class="select" value={q[p.name] ?? p.values[0]} onChange={(e) => adjust({ [p.name]: e.currentTarget.value })}>
+		{params.map((p) => <label key={p.name} class="field" title={p.doc}><span>{p.name.replace(/_/g, " ")}</span>
+			<select class="select" value={q[p.name] ?? (p.preset || p.values[0])} onChange={(e) => adjust({ [p.name]: e.currentTarget.value })}>
 				{p.values.map((v) => <option key={v} value={v}>{v}</option>)}
 			</select>
 		</label>)}
@@ -76,7 +76,7 @@ export function Props({ table, tools }: { table: TableData; tools: readonly stri
 	const list = Object.entries(table.props ?? {}).filter(([id]) => propText(table, id) !== "");
 	if (!list.length) return null;
 	return <dl class="facts">
-		{list.map(([id, p]) => <div class="fact" key={id}><dt>{p.label || id.replace(/_/g, " ")}</dt>
+		{list.map(([id, p]) => <div class="fact" key={id}><dt>{p.label && p.label !== id ? p.label : id.replace(/_/g, " ")}</dt>
 			<dd><RichText text={propText(table, id)} tools={tools} /></dd></div>)}
 	</dl>;
 }

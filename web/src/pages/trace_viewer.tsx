@@ -358,8 +358,7 @@ function SearchBox({ search }: { search: Search }) {
 function TraceNotes({ timeline, store }: { timeline: Timeline; store: TraceStore }) {
 	const error = useStore(store, (s) => s.error);
 	const [closed, setClosed] = useState(false);
-	const notes = [...timeline.notes];
-	if (timeline.dropped > 0) notes.push({ severity: "warning", text: `${count(timeline.dropped)} events could not be read and are not shown.` });
+	const { notes } = timeline;
 	if (!error && (closed || !notes.length)) return null;
 	return <div class="trace-notes">
 		{error && <Failure text={error} />}

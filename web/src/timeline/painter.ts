@@ -537,9 +537,10 @@ function addCoverage(data: Float32Array, t: TrackSlices, all: View, perPs: numbe
 }
 
 export function counterRange(values: Float64Array, min: number | undefined, max: number | undefined): { min: number; max: number } {
-	let lo = min ?? Infinity;
-	let hi = max ?? -Infinity;
-	if (min === undefined || max === undefined)
+	const told = typeof min === "number" && typeof max === "number";
+	let lo = told ? min : Infinity;
+	let hi = told ? max : -Infinity;
+	if (!told)
 		for (const v of values) {
 			lo = Math.min(lo, v);
 			hi = Math.max(hi, v);

@@ -69,7 +69,7 @@ export function plainLabel(label: string): string {
 }
 
 export function columnViews(t: TableData): ColumnView[] {
-	return t.cols.map((col, index) => columnView(t, col, index)).filter((v) => v.col.id !== "parent");
+	return t.cols.map((col, index) => columnView(t, col, index)).filter((v) => v.col.id !== "parent" && v.col.role !== "tooltip");
 }
 
 function columnView(t: TableData, col: Column, index: number): ColumnView {
