@@ -2,7 +2,7 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import type { Result, TableData } from "../src/api/types";
 import { propNumber, propText, table, tableWith } from "../src/api/table";
-import { columnViews, filterRows, plainLabel, sortRows, toText, Tree } from "../src/widgets/grid_model";
+import { columnViews, filterFor, filterRows, plainLabel, shares, sortRows, toText, Tree, wordsOf } from "../src/widgets/grid_model";
 import { pieces } from "../src/widgets/rich_text";
 import { averageOf, stackedIds } from "../src/pages/steps";
 import { hostFor, toolFor } from "../src/pages/choose";
@@ -21,6 +21,20 @@ test("rows are filtered by words and by column", () => {
 	assert.deepEqual([...filterRows(T, "device fusion")], [0]);
 	assert.deepEqual([...filterRows(T, "kind:host")], [1, 3]);
 	assert.deepEqual([...filterRows(T, "nothing:at")], []);
+});
+
+test("a filter made for a value finds it, blanks and all", () => {
+	assert.deepEqual(wordsOf('type:"two words" x "a b'), ["type:two words", "x", "a b"]);
+	const t = { ...T, data: [["two words", "two", "words two", "x"], T.data[1] ?? [], T.data[2] ?? []] };
+	assert.deepEqual([...filterRows(t, filterFor("op", "two words"))], [0]);
+	assert.equal(filterFor("op", "plain"), "op:plain");
+});
+
+test("shares are sums of groups, greatest first, the rest together", () => {
+	const s = shares(T, "kind", "us", undefined, 1);
+	assert.deepEqual(s, { top: [{ name: "Device", sum: 5 }], rest: 4, groups: 2, total: 9 });
+	assert.deepEqual(shares(T, "op", "us", ["kind", "Host"], 9).top.map((x) => x.sum), [3, 1]);
+	assert.equal(shares(T, "gone", "us", undefined, 3).total, 0);
 });
 
 test("sorting is stable, knows numbers in names, and puts empty cells last", () => {

@@ -4,6 +4,7 @@
 import type { FunctionComponent } from "preact";
 import { InputPipelinePage } from "./input_pipeline";
 import { MemoryProfilePage } from "./memory_profile";
+import { OpStatsPage } from "./op_stats";
 import { OverviewPage } from "./overview";
 import type { Session } from "./session";
 import { TablePage } from "./table_page";
@@ -14,6 +15,9 @@ export type Page = FunctionComponent<{ session: Session }>;
 const pages: Readonly<Record<string, Page>> = {
 	overview_page: OverviewPage,
 	input_pipeline_analyzer: InputPipelinePage,
+	framework_op_stats: OpStatsPage,
+	hlo_stats: OpStatsPage,
+	kernel_stats: OpStatsPage,
 	memory_profile: MemoryProfilePage,
 	"trace_viewer@": TraceViewerPage,
 	trace_viewer: TraceViewerPage,

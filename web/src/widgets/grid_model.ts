@@ -10,9 +10,18 @@ export interface Sort {
 	down: boolean;
 }
 
+/* Words at blanks; quotes keep them together: type:"two words" other */
+export function wordsOf(filter: string): string[] {
+	return (filter.toLowerCase().match(/[^\s"]*"[^"]*"?|\S+/g) ?? []).map((w) => w.replace(/"/g, "")).filter(Boolean);
+}
+
+export function filterFor(col: string, value: string): string {
+	return /[\s"]/.test(value) ? `${col}:"${value.replace(/"/g, "")}"` : `${col}:${value}`;
+}
+
 /* Rows in which every word occurs in some text column; "column:word" looks into that column alone. */
 export function filterRows(t: TableData, filter: string): Uint32Array {
-	const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+	const words = wordsOf(filter);
 	const all = new Uint32Array(t.nrows);
 	for (let i = 0; i < t.nrows; i++) all[i] = i;
 	if (!words.length) return all;
@@ -91,6 +100,36 @@ function columnView(t: TableData, col: Column, index: number): ColumnView {
 		index, col, unit: f.unit, numeric, text, bar: share ? greatest : 0,
 		width_px: Math.round(Math.min(numeric ? 160 : 420, Math.max(56, longest * CHAR_PX + 20))),
 	};
+}
+
+/* ---- shares: the greatest groups of a column, as a spreadsheet would sum them up ---- */
+
+export interface Share {
+	name: string;
+	sum: number;
+}
+
+export function shares(t: TableData, by: string, value: string, where: readonly [string, string] | undefined, most: number): {
+	top: Share[]; rest: number; groups: number; total: number;
+} {
+	const col = (id: string) => t.data[t.cols.findIndex((c) => c.id === id)];
+	const names = col(by);
+	const values = col(value);
+	const only = where && col(where[0]);
+	const sums = new Map<string, number>();
+	let total = 0;
+	for (let i = 0; names && values && i < t.nrows; i++) {
+		if (where && String(only?.[i]) !== where[1]) continue;
+		const v = Number(values[i] ?? 0);
+		if (!(v > 0)) continue;
+		const raw = names[i];
+		const name = typeof raw === "boolean" ? (raw ? "yes" : "no") : String(raw ?? "");
+		sums.set(name, (sums.get(name) ?? 0) + v);
+		total += v;
+	}
+	const all = [...sums].map(([name, sum]) => ({ name, sum })).sort((a, b) => b.sum - a.sum || compareCells(a.name, b.name));
+	const top = all.slice(0, most);
+	return { top, rest: total - top.reduce((a, s) => a + s.sum, 0), groups: all.length, total };
 }
 
 /* ---- trees: a column `parent` holds the row number of the parent, -1 for roots ---- */
