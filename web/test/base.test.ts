@@ -1,7 +1,7 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { contrast, family, hash, nameColor, oklchToRgb, parseable } from "./helpers";
-import { ago, bytes, clock_ps, columnFormat, count, exact_ps, percent, quantity, significant, time_ps } from "../src/base/format";
+import { ago, bytes, hex, clock_ps, columnFormat, count, exact_ps, percent, quantity, significant, time_ps } from "../src/base/format";
 import { formatQuery, parseQuery } from "../src/base/url";
 import { createStore } from "../src/base/store";
 import { address } from "../src/api/fetch";
@@ -45,6 +45,12 @@ test("numbers have units and groups", () => {
 	assert.equal(plain(quantity(1.5, "gib")), "1.50 GiB");
 	assert.equal(significant(0.000012345), "0.0000123");
 	assert.equal(significant(Infinity), "∞");
+});
+
+test("hexadecimal is unsigned and admits what it lost", () => {
+	assert.equal(hex(255), "0xff");
+	assert.equal(hex(-1), "0xffffffffffffffff");
+	assert.equal(hex(2 ** 60 + 2 ** 20), "0x1000000000100…");
 });
 
 test("a column has one unit, and its small values are not called zero", () => {

@@ -97,9 +97,12 @@ function columnsTemplate(cols: readonly ColumnView[], room: number): string {
 	const sum = (list: readonly ColumnView[]) => list.reduce((a, c) => a + c.width_px, 0);
 	const texts = cols.filter((c) => !c.numeric && c.width_px > 90);
 	const takers = texts.length ? texts : cols;
-	const spare = Math.max(0, room - sum(cols) - 1);
-	const share = spare / Math.max(1, sum(takers));
-	return cols.map((c) => `${Math.floor(c.width_px * (takers.includes(c) ? 1 + share : 1))}px`).join(" ");
+	const spare = room - sum(cols) - 1;
+	/* When there is too little, long names give up to half of theirs before the table scrolls sideways. */
+	const share = spare >= 0 ? spare / Math.max(1, sum(takers)) : Math.max(-0.5, spare / Math.max(1, sum(texts)));
+	const of = (c: ColumnView) => spare >= 0 ? takers.includes(c) ? c.width_px * (1 + share) : c.width_px
+		: texts.includes(c) && c.width_px > 180 ? Math.max(180, c.width_px * (1 + share)) : c.width_px;
+	return cols.map((c) => `${Math.floor(of(c))}px`).join(" ");
 }
 
 function range(from: number, to: number): number[] {

@@ -35,7 +35,7 @@ export function Shares({ table, title, by, value, where, chosen, onChoose }: Sha
 		</div>
 		<ul>{s.top.map((x) => <li key={x.name}><button class={classes("share", chosen === x.name && "share-on")} aria-pressed={chosen === x.name}
 			title={`${name(x.name)}: ${quantity(x.sum, unit)}`} onClick={() => onChoose(chosen === x.name ? "" : x.name)}>
-			<span class="chart-dot" style={{ background: color(x.name) }} /><span class="chart-name">{name(x.name)}</span><span class="chart-value">{percent(x.sum / s.total * 100)}</span>
+			<span class="chart-dot" style={{ background: color(x.name) }} /><span class={classes("chart-name", x.name.includes("/") && "cut-front")}><bdi>{name(x.name)}</bdi></span><span class="chart-value">{percent(x.sum / s.total * 100)}</span>
 		</button></li>)}
 		{s.groups > MOST && <li class="share-others"><span class="chart-dot shares-rest" /><span class="chart-name">{count(s.groups - MOST)} others</span>
 			<span class="chart-value">{percent(s.rest / s.total * 100)}</span></li>}</ul>
