@@ -4,11 +4,13 @@
 import { useJson } from "../api/loadable";
 import { column, numbers, prop, propNumber, propText, strings, table } from "../api/table";
 import type { Note, Prop, Result, TableData } from "../api/types";
+import { classes } from "../base/dom";
 import { count, percent, quantity, time_ps } from "../base/format";
 import { useTheme } from "../base/theme";
 import { toolHref } from "../base/url";
 import { stepColor } from "../chart/step_colors";
 import { Stacked } from "../chart/stacked";
+import { isPath } from "../widgets/grid";
 import { plainLabel } from "../widgets/grid_model";
 import { Hint } from "../widgets/hint";
 import { Failure, Notes, Waiting } from "../widgets/notes";
@@ -238,7 +240,7 @@ function TopOps({ t, session }: { t: TableData | undefined; session: Session }) 
 			<thead><tr><th>Operation</th><th>Category</th><th class="num">Self time</th><th class="num">Cumulative</th><th class="num">FLOP rate</th>
 				{eligible && <th>Tensor Cores</th>}</tr></thead>
 			<tbody>{names.map((name, i) => <tr key={`${name}${i}`}>
-				<td class="cut" title={name}>{linked ? <a href={toolHref("framework_op_stats", { filter: name })}>{name}</a> : name}</td>
+				<td class={classes("cut", isPath(name) && "cut-front")} title={name}>{linked ? <a href={toolHref("framework_op_stats", { filter: name })}><bdi>{name}</bdi></a> : <bdi>{name}</bdi>}</td>
 				<td class="cut cut-short" title={category[i]}>{category[i]}</td>
 				<td class="num share-cell"><span class="share-bar" style={{ width: `${(self[i] ?? 0) / most * 100}%` }} /><span data-op={i}>{percent((self[i] ?? 0) * scale)}</span></td>
 				<td class="num">{percent((sum[i] ?? 0) * scale)}</td>

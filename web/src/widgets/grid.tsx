@@ -139,7 +139,9 @@ function BodyCell({ view, row, table, href, twig }: {
 	const v = table.data[view.index]?.[row];
 	const share = view.bar > 0 && typeof v === "number" ? Math.min(1, Math.max(0, v / view.bar)) : 0;
 	let inner: ComponentChildren = text;
-	if (href) inner = <a href={href}>{text}</a>;
+	const path = !view.numeric && isPath(text);
+	if (path) inner = <bdi>{text}</bdi>;
+	if (href) inner = <a href={href}>{inner}</a>;
 	return <div role="cell" class={classes("grid-cell", view.numeric && "grid-number")} title={view.numeric ? undefined : text}>
 		{twig && <span class="grid-twig" style={{ width: `${twig.depth * 16 + 18}px` }}>
 			{twig.kids && <button class="grid-fold" aria-expanded={twig.open} aria-label={`${twig.open ? "Close" : "Open"} ${text}`} onClick={(e) => {
@@ -148,8 +150,13 @@ function BodyCell({ view, row, table, href, twig }: {
 			}}><Icon name={twig.open ? "down" : "right"} /></button>}
 		</span>}
 		{share > 0 && <span class="grid-share" style={{ width: `${share * 100}%` }} />}
-		<span class="grid-text">{inner}</span>
+		<span class={classes("grid-text", path && "cut-front")}>{inner}</span>
 	</div>;
+}
+
+/* Names like a/b/c differ at their end: that is what stays when there is no room for all of it. */
+export function isPath(text: string): boolean {
+	return text.includes("/") && !/\s/.test(text);
 }
 
 function ColumnChooser({ views, hidden, onChange }: {
