@@ -3,9 +3,67 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/*
+ * Mappings that the SIGBUS handler knows. A signal handler reaches nothing but globals: this table and the
+ * size of a page are the only mutable globals of src/. A mapping beyond its size is simply not guarded.
+ */
+static struct guarded {
+	_Atomic(uintptr_t) begin;	/* 0: free */
+	_Atomic(uintptr_t) end;
+	atomic_bool torn;
+} guarded[1024];
+static uintptr_t page_bytes;	/* set before the handler is */
+
+/* The page that is not in the file any more becomes a page of zeros, and the read that failed is done again. */
+static void on_sigbus(int sig, siginfo_t *info, void *context)
+{
+	uintptr_t at = (uintptr_t)info->si_addr;
+	uintptr_t page = at & ~(page_bytes - 1);
+	(void)context;
+	for (size_t i = 0; i < SS_COUNT(guarded); i++) {
+		struct guarded *g = &guarded[i];
+		if (at < atomic_load(&g->begin) || at >= atomic_load(&g->end))
+			continue;
+		if (mmap((void *)page, page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+			break;
+		atomic_store(&g->torn, true);
+		return;
+	}
+	signal(sig, SIG_DFL);	/* not ours: the read is done again and ends the program */
+}
+
+void ss_file_guard(void)
+{
+	struct sigaction a = { .sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO | SA_RESTART };
+	page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
+	sigaction(SIGBUS, &a, NULL);
+}
+
+bool ss_file_torn(const struct ss_file *f)
+{
+	return f->guard && atomic_load(&guarded[f->guard - 1].torn);
+}
+
+static void guard(struct ss_file *f)
+{
+	for (size_t i = 0; i < SS_COUNT(guarded); i++) {
+		uintptr_t none = 0;
+		/* Claimed by a value that no address is below or at. */
+		if (!atomic_compare_exchange_strong(&guarded[i].begin, &none, UINTPTR_MAX))
+			continue;
+		atomic_store(&guarded[i].torn, false);
+		atomic_store(&guarded[i].end, (uintptr_t)f->bytes.p + f->bytes.n);
+		atomic_store(&guarded[i].begin, (uintptr_t)f->bytes.p);
+		f->guard = (int)i + 1;
+		return;
+	}
+}
 
 static int64_t mtime_ns(const struct stat *st)
 {
@@ -28,6 +86,7 @@ static bool map(struct ss_file *f, int fd, const char *path, struct ss_err *err)
 		return ss_fail(err, errno == ENOMEM ? SS_ENOMEM : SS_EIO, "cannot map '%s': %s", path,
 			       strerror(errno));
 	f->bytes = (struct ss_str){ p, (size_t)st.st_size };
+	guard(f);
 	return true;
 }
 
@@ -45,6 +104,10 @@ bool ss_file_open(struct ss_file *f, const char *path, struct ss_err *err)
 
 void ss_file_close(struct ss_file *f)
 {
+	if (f->guard) {
+		atomic_store(&guarded[f->guard - 1].end, 0);
+		atomic_store(&guarded[f->guard - 1].begin, 0);
+	}
 	if (f->bytes.n && !f->borrowed)
 		munmap((void *)(uintptr_t)f->bytes.p, f->bytes.n);
 	*f = (struct ss_file){ 0 };

@@ -1,8 +1,9 @@
 /*
  * file.h - a file's bytes, mapped read-only.
  *
- * The mapping is private. If somebody shortens the file while it is mapped, reading past the new end is a SIGBUS;
- * ss_file_open therefore remembers size and time, and ss_file_changed tells before work begins.
+ * The mapping is private. If somebody shortens the file while it is mapped, reading past the new end is a SIGBUS; ss_file_open therefore
+ * remembers size and time, and ss_file_changed tells before work begins. A program that calls ss_file_guard survives it in the middle of work
+ * too: what is missing then reads as zeros, and ss_file_torn says so afterwards.
  */
 #ifndef SS_BASE_FILE_H
 #define SS_BASE_FILE_H
@@ -14,6 +15,7 @@ struct ss_file {
 	struct ss_str bytes;
 	int64_t mtime_ns;	/* since the Unix epoch */
 	uint64_t inode;
+	int guard;		/* place in the table of guarded mappings + 1; 0: not in it */
 	bool borrowed;		/* the bytes are somebody else's: closing leaves them */
 };
 
@@ -21,6 +23,10 @@ bool ss_file_open(struct ss_file *f, const char *path, struct ss_err *err);
 void ss_file_close(struct ss_file *f);
 /* Is the file at `path` no longer the one that was opened? */
 bool ss_file_changed(const struct ss_file *f, const char *path);
+/* Has a part of the mapping turned out to be gone? Answers made of it are worth nothing. */
+bool ss_file_torn(const struct ss_file *f);
+/* Take SIGBUS for the whole process. To be called once, by a program, never by a library. */
+void ss_file_guard(void);
 /*
  * Tell the system that `part` of the mapping is not needed for now: resident memory falls, the bytes stay readable.
  * Bounds the memory of a pass over a large file.
