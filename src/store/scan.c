@@ -1,0 +1,445 @@
+/*
+ * scan.c - walking a directory tree, breadth first, in the order of names.
+ *
+ * Directories that links lead to wait until all others are done, so that a run is found under its own path first; each directory is descended
+ * into once (device and inode), so loops end. A directory below `plugins/profile` is a run however it was reached.
+ */
+#include "base/map.h"
+#include "base/vec.h"
+#include "store/store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A log directory of a year of runs has some ten thousand entries; a home directory some million. */
+#define MAX_DEPTH 24
+#define MAX_DIRS 50000
+#define MAX_ENTRIES 2000000
+
+struct dir {
+	struct ss_str path;	/* absolute, canonical but for links below the root */
+	struct ss_str rel;	/* from the root, "" for itself */
+	int depth;
+	bool is_run;		/* its parent is a plugins/profile, or it was named as a run */
+};
+
+struct file {
+	struct ss_str name;
+	uint64_t bytes;
+	int64_t mtime_ns;
+};
+
+struct walk {
+	struct ss_store *s;
+	enum ss_scan what;
+	SS_VEC(struct dir) dirs;	/* to visit; links after all others */
+	SS_VEC(struct dir) links;
+	SS_VEC(struct ss_run) runs;	/* below plugins/profile */
+	SS_VEC(struct ss_run) loose;	/* anywhere else */
+	SS_VEC(struct ss_looked) looked;
+	struct ss_u64map seen;
+	size_t nentries;
+	/* of the directory being read */
+	SS_VEC(struct file) files;
+	SS_VEC(struct ss_str) subdirs;
+	SS_VEC(struct ss_str) linked;
+	bool no_memory;
+};
+
+static int64_t mtime_ns(const struct stat *st)
+{
+	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
+static struct ss_str join(struct ss_arena *a, struct ss_str dir, struct ss_str name)
+{
+	bool slash = dir.n && dir.p[dir.n - 1] != '/';
+	return ss_arena_printf(a, SS_FMT "%s" SS_FMT, SS_ARG(dir), slash ? "/" : "", SS_ARG(name));
+}
+
+/* Take note of something passed over. `name` NULL: the directory itself. */
+static void look(struct walk *w, struct ss_str dir, struct ss_str name, const char *why)
+{
+	w->s->nlooked_all++;
+	if (w->looked.n >= SS_LOOKED_MAX)
+		return;
+	struct ss_str path = name.n ? join(&w->s->arena, dir, name) : dir;
+	if (!path.p || !ss_vec_push(&w->looked, (struct ss_looked){ path, why }))
+		w->no_memory = true;
+}
+
+/* Why is a file of this name no host of a run? NULL: nobody would have thought it was. */
+static const char *why_not(struct ss_str name)
+{
+	static const struct {
+		struct ss_str suffix;
+		const char *why;
+	} rules[] = {
+		{ SS_STR_INIT(".xplane.riegeli"), "is in the riegeli format, which is not read; only *.xplane.pb is" },
+		{ SS_STR_INIT(".hlo_proto.pb"), "holds one HLO module, not a profile" },
+		{ SS_STR_INIT(".trace.json.gz"), "is a trace in JSON; the profile is the *.xplane.pb that stood beside it" },
+		{ SS_STR_INIT(".json"), "is JSON, not an *.xplane.pb" },
+		{ SS_STR_INIT(".pb.gz"), "is compressed; unpack it with gunzip" },
+		{ SS_STR_INIT(".pb"), "does not end in .xplane.pb" },
+	};
+	if (ss_str_is(name, "xplane.pb"))
+		return "has no host name before .xplane.pb";
+	for (size_t i = 0; i < SS_COUNT(rules); i++)
+		if (ss_str_ends(name, rules[i].suffix))
+			return rules[i].why;
+	return ss_str_contains(name, SS_STR("xplane")) ? "does not end in .xplane.pb" : NULL;
+}
+
+static bool is_host_file(struct ss_str name)
+{
+	const struct ss_str suffix = SS_STR(".xplane.pb");
+	return name.n > suffix.n && ss_str_ends(name, suffix);
+}
+
+static int by_str(const void *a, const void *b)
+{
+	return ss_str_cmp(*(const struct ss_str *)a, *(const struct ss_str *)b);
+}
+
+static int by_file(const void *a, const void *b)
+{
+	return ss_str_cmp(((const struct file *)a)->name, ((const struct file *)b)->name);
+}
+
+static int by_run_desc(const void *a, const void *b)
+{
+	return ss_str_cmp(((const struct ss_run *)b)->name, ((const struct ss_run *)a)->name);
+}
+
+/* A file whose name says that it is a host's. */
+static void take_host(struct walk *w, const struct dir *d, int fd, struct ss_str name, bool link)
+{
+	struct stat st;
+	if (fstatat(fd, name.p, &st, 0) != 0) {
+		look(w, d->path, name, link ? "is a link that leads nowhere" : "cannot be read");
+		return;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		look(w, d->path, name, "is not a plain file");
+		return;
+	}
+	if (link) {
+		struct ss_str path = join(&w->s->arena, d->path, name);
+		if (path.p && !ss_store_inside(w->s->root, path.p)) {
+			look(w, d->path, name, "is a link to outside of the log directory");
+			return;
+		}
+	}
+	if (st.st_size == 0)
+		look(w, d->path, name, "is empty (0 bytes)");
+	else if (faccessat(fd, name.p, R_OK, AT_EACCESS) != 0)
+		look(w, d->path, name, "may not be read by this user");
+	struct file f = { name, (uint64_t)st.st_size, mtime_ns(&st) };
+	if (!ss_vec_push(&w->files, f))
+		w->no_memory = true;
+}
+
+static unsigned char type_of(int fd, const struct dirent *e)
+{
+	struct stat st;
+	if (e->d_type != DT_UNKNOWN)
+		return e->d_type;
+	if (fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return DT_UNKNOWN;
+	return S_ISDIR(st.st_mode) ? DT_DIR : S_ISLNK(st.st_mode) ? DT_LNK : DT_REG;
+}
+
+static void take_entry(struct walk *w, const struct dir *d, int fd, const struct dirent *e)
+{
+	struct ss_str name = ss_str_from(e->d_name);
+	unsigned char type = type_of(fd, e);
+	struct stat st;
+	bool link = type == DT_LNK;
+	bool is_dir = type == DT_DIR || (link && fstatat(fd, e->d_name, &st, 0) == 0 && S_ISDIR(st.st_mode));
+	const char *why = NULL;
+	if (!is_dir) {
+		w->s->nfiles++;
+		if (!is_host_file(name)) {
+			why = why_not(name);
+			if (why)
+				look(w, d->path, name, why);
+			return;
+		}
+	}
+	name = ss_arena_str(&w->s->arena, name);
+	if (!name.p)
+		w->no_memory = true;
+	else if (!is_dir)
+		take_host(w, d, fd, name, link);
+	else if (!(link ? ss_vec_push(&w->linked, name) : ss_vec_push(&w->subdirs, name)))
+		w->no_memory = true;
+}
+
+/* Read one directory into files, subdirs and linked, each by name. */
+static bool read_dir(struct walk *w, const struct dir *d, int fd)
+{
+	w->files.n = w->subdirs.n = w->linked.n = 0;
+	DIR *dir = fdopendir(fd);
+	if (!dir) {
+		close(fd);
+		return false;
+	}
+	for (struct dirent *e; !w->no_memory && (e = readdir(dir));) {
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		if (++w->nentries > MAX_ENTRIES) {
+			w->s->stopped = true;
+			break;
+		}
+		take_entry(w, d, fd, e);
+	}
+	closedir(dir);
+	if (w->files.n)
+		qsort(w->files.v, w->files.n, sizeof(*w->files.v), by_file);
+	if (w->subdirs.n)
+		qsort(w->subdirs.v, w->subdirs.n, sizeof(*w->subdirs.v), by_str);
+	if (w->linked.n)
+		qsort(w->linked.v, w->linked.n, sizeof(*w->linked.v), by_str);
+	return true;
+}
+
+static struct ss_str last_part(struct ss_str path)
+{
+	size_t slash = ss_str_rchr(path, '/');
+	return slash == SS_NPOS ? path : ss_str_sub(path, slash + 1, path.n);
+}
+
+/* "a/b/plugins/profile/r" is called "a/b/r"; whatever of it lies above the root is not there to be said. */
+static struct ss_str run_name(struct ss_arena *a, const struct dir *d)
+{
+	struct ss_str name = last_part(d->path), rel = d->rel;
+	const struct ss_str middle = SS_STR("plugins/profile/");
+	if (rel.n < middle.n + name.n)
+		return name;
+	struct ss_str above = ss_str_sub(rel, 0, rel.n - middle.n - name.n);
+	return above.n ? join(a, above, name) : name;
+}
+
+static bool add_run(struct walk *w, const struct dir *d, const struct stat *st)
+{
+	struct ss_arena *a = &w->s->arena;
+	struct ss_run run = { .dir = d->path, .mtime_ns = mtime_ns(st), .dir_mtime_ns = mtime_ns(st) };
+	if (w->what == SS_SCAN_ANY && d->is_run)
+		run.name = run_name(a, d);
+	else
+		run.name = d->rel.n && w->what != SS_SCAN_RUN ? d->rel : last_part(d->path);
+	run.hosts = SS_NEW_N(a, struct ss_host_file, w->files.n);
+	if (!run.name.p || !run.hosts)
+		return false;
+	for (size_t i = 0; i < w->files.n; i++) {
+		const struct file *f = &w->files.v[i];
+		struct ss_str host = ss_str_sub(f->name, 0, f->name.n - sizeof(".xplane.pb") + 1);
+		struct ss_str path = join(a, d->path, f->name);
+		host = ss_arena_str(a, host);
+		if (!path.p || !host.p)
+			return false;
+		run.hosts[run.nhosts++] = (struct ss_host_file){ host, path, f->bytes, f->mtime_ns };
+		run.bytes += f->bytes;
+		if (i == 0 || f->mtime_ns > run.mtime_ns)
+			run.mtime_ns = f->mtime_ns;
+	}
+	return d->is_run ? ss_vec_push(&w->runs, run) : ss_vec_push(&w->loose, run);
+}
+
+static bool is_plugins_profile(struct ss_str path)
+{
+	return ss_str_ends(path, SS_STR("/plugins/profile"));
+}
+
+static bool push_children(struct walk *w, const struct dir *d, const struct ss_str *names, size_t n, bool links)
+{
+	struct ss_arena *a = &w->s->arena;
+	bool runs = w->what == SS_SCAN_RUNS || is_plugins_profile(d->path);
+	for (size_t i = 0; i < n; i++) {
+		struct dir sub = { .depth = d->depth + 1, .is_run = runs };
+		sub.path = join(a, d->path, names[i]);
+		sub.rel = d->rel.n ? join(a, d->rel, names[i]) : names[i];
+		if (!sub.path.p || !sub.rel.p)
+			return false;
+		if (links && !ss_store_inside(w->s->root, sub.path.p)) {
+			look(w, sub.path, (struct ss_str){ 0 }, "is a link to outside of the log directory");
+			continue;
+		}
+		if (!(links ? ss_vec_push(&w->links, sub) : ss_vec_push(&w->dirs, sub)))
+			return false;
+	}
+	return true;
+}
+
+static const char *why_not_opened(int error)
+{
+	switch (error) {
+	case EACCES:
+	case EPERM:
+		return "may not be read by this user";
+	case ENOENT:
+		return "went away while it was looked at";
+	case EMFILE:
+	case ENFILE:
+		return "could not be opened: too many open files";
+	}
+	return "could not be read";
+}
+
+static bool visit(struct walk *w, const struct dir *d)
+{
+	struct stat st;
+	const struct ss_str itself = { 0 };
+	int fd = open(d->path.p, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, &st) != 0) {
+		look(w, d->path, itself, why_not_opened(errno));
+		if (fd >= 0)
+			close(fd);
+		return !w->no_memory;
+	}
+	uint64_t key = ss_mix((uint64_t)st.st_dev, (uint64_t)st.st_ino);
+	bool again = ss_u64map_get(&w->seen, key) != SS_NONE;
+	if (again && !d->is_run) {
+		close(fd);
+		return true;
+	}
+	if (!again && ss_u64map_add(&w->seen, key, 0) == SS_NONE) {
+		close(fd);
+		return false;
+	}
+	w->s->ndirs++;
+	if (!read_dir(w, d, fd))
+		look(w, d->path, itself, "could not be read");
+	if (d->is_run && w->files.n == 0)
+		look(w, d->path, itself, "holds no *.xplane.pb file");
+	if ((d->is_run || w->files.n) && !add_run(w, d, &st))
+		return false;
+	bool deeper = !again && w->what == SS_SCAN_ANY ? d->depth < MAX_DEPTH : w->what == SS_SCAN_RUNS && d->depth == 0;
+	if (!deeper) {
+		if (w->what == SS_SCAN_ANY && !again && w->subdirs.n) {
+			look(w, d->path, itself, "lies too deep: its directories were not looked at");
+			w->s->stopped = true;
+		}
+		return !w->no_memory;
+	}
+	return push_children(w, d, w->subdirs.v, w->subdirs.n, false) &&
+	       push_children(w, d, w->linked.v, w->linked.n, true) && !w->no_memory;
+}
+
+static bool walk_all(struct walk *w)
+{
+	size_t at = 0, link_at = 0;
+	while (at < w->dirs.n || link_at < w->links.n) {
+		if (w->s->ndirs >= MAX_DIRS || w->nentries > MAX_ENTRIES) {
+			w->s->stopped = true;
+			return true;
+		}
+		/* A copy: visiting grows the array. */
+		struct dir d = at < w->dirs.n ? w->dirs.v[at++] : w->links.v[link_at++];
+		if (!visit(w, &d))
+			return false;
+	}
+	return true;
+}
+
+/* One file: the only host of the only run. */
+static bool scan_file(struct ss_store *s, const struct stat *st)
+{
+	struct ss_str dir = ss_str_sub(s->root, 0, ss_str_rchr(s->root, '/')), name = last_part(s->root);
+	struct ss_str parent = ss_str_sub(dir, 0, dir.n - last_part(dir).n);
+	struct ss_run *run = SS_NEW(&s->arena, struct ss_run);
+	struct ss_host_file *host = SS_NEW(&s->arena, struct ss_host_file);
+	if (!run || !host)
+		return false;
+	static const struct ss_str suffixes[] = { SS_STR_INIT(".xplane.pb"), SS_STR_INIT(".pb") };
+	for (size_t i = 0; i < SS_COUNT(suffixes); i++)
+		if (name.n > suffixes[i].n && ss_str_ends(name, suffixes[i])) {
+			name = ss_str_sub(name, 0, name.n - suffixes[i].n);
+			break;
+		}
+	bool in_run = ss_str_ends(parent, SS_STR("/plugins/profile/"));
+	*host = (struct ss_host_file){ ss_arena_str(&s->arena, name), s->root, (uint64_t)st->st_size, mtime_ns(st) };
+	*run = (struct ss_run){ .name = ss_arena_str(&s->arena, in_run ? last_part(dir) : name),
+				.dir = ss_arena_str(&s->arena, dir.n ? dir : SS_STR("/")),
+				.hosts = host, .nhosts = 1, .mtime_ns = mtime_ns(st), .bytes = (uint64_t)st->st_size };
+	struct stat above;
+	if (run->dir.p && stat(run->dir.p, &above) == 0)
+		run->dir_mtime_ns = mtime_ns(&above);
+	s->runs = run;
+	s->nruns = 1;
+	s->nfiles = 1;
+	return host->name.p && run->name.p && run->dir.p;
+}
+
+/* Keep what the walk found, in memory of the snapshot's own. */
+static bool keep(struct walk *w)
+{
+	struct ss_store *s = w->s;
+	bool regular = w->runs.n > 0;
+	size_t n = regular ? w->runs.n : w->loose.n;
+	const struct ss_run *from = regular ? w->runs.v : w->loose.v;
+	if (regular)
+		for (size_t i = 0; i < w->loose.n; i++)
+			look(w, w->loose.v[i].dir, (struct ss_str){ 0 }, "holds profiles, but not below plugins/profile: open it by itself");
+	s->runs = SS_NEW_N(&s->arena, struct ss_run, n);
+	s->looked = SS_NEW_N(&s->arena, struct ss_looked, w->looked.n);
+	if (!s->runs || !s->looked || w->no_memory)
+		return false;
+	if (n)
+		memcpy(s->runs, from, n * sizeof(*from));
+	if (w->looked.n)
+		memcpy(s->looked, w->looked.v, w->looked.n * sizeof(*w->looked.v));
+	s->nruns = n;
+	s->nlooked = w->looked.n;
+	qsort(s->runs, n, sizeof(*s->runs), by_run_desc);
+	return true;
+}
+
+static bool scan_tree(struct ss_store *s, enum ss_scan what)
+{
+	struct walk w = { .s = s, .what = what };
+	struct dir top = { .path = s->root, .rel = SS_STR(""), .is_run = what == SS_SCAN_RUN };
+	size_t slash = ss_str_rchr(s->root, '/');
+	if (what == SS_SCAN_ANY && slash != SS_NPOS)
+		top.is_run = is_plugins_profile(ss_str_sub(s->root, 0, slash));
+	bool ok = ss_vec_push(&w.dirs, top) && walk_all(&w) && keep(&w);
+	ss_vec_free(&w.dirs);
+	ss_vec_free(&w.links);
+	ss_vec_free(&w.runs);
+	ss_vec_free(&w.loose);
+	ss_vec_free(&w.looked);
+	ss_vec_free(&w.files);
+	ss_vec_free(&w.subdirs);
+	ss_vec_free(&w.linked);
+	ss_u64map_free(&w.seen);
+	return ok;
+}
+
+bool ss_store_scan(struct ss_store *s, const char *path, enum ss_scan what, struct ss_err *err)
+{
+	struct stat st;
+	*s = (struct ss_store){ 0 };
+	char *real = realpath(path, NULL);
+	if (!real || stat(real, &st) != 0) {
+		free(real);
+		return ss_fail(err, errno == ENOENT || errno == ENOTDIR ? SS_ENOTFOUND : errno == ENOMEM ? SS_ENOMEM : SS_EIO,
+			       "cannot open '%s': %s", path, strerror(errno));
+	}
+	s->root = ss_arena_str(&s->arena, ss_str_from(real));
+	free(real);
+	if (!s->root.p)
+		return ss_fail_mem(err);
+	if (!S_ISDIR(st.st_mode) && (!S_ISREG(st.st_mode) || what != SS_SCAN_ANY)) {
+		ss_store_free(s);
+		return ss_fail(err, SS_EIO, "cannot open '%s': it is neither a directory nor a plain file", path);
+	}
+	if (S_ISDIR(st.st_mode) ? scan_tree(s, what) : scan_file(s, &st))
+		return true;
+	ss_store_free(s);
+	return ss_fail_mem(err);
+}

@@ -1,0 +1,77 @@
+/*
+ * store.h - finding profiles: a log directory, a directory of runs, one run, or one file.
+ *
+ * A scan is a snapshot: it is made once, then read by any number of threads, and thrown away for a newer one. Nothing is opened but
+ * directories. Names are XProf's: a run is a directory `<logdir>/[<dir>/]plugins/profile/<run>/`, its name is `[<dir>/]<run>`, its hosts are the
+ * files `<host>.xplane.pb` in it.
+ *
+ * Where a directory holds no `plugins/profile` anywhere, every directory with *.xplane.pb files in it is a run, named by its path from
+ * there (the top itself by its last component): so a run, a directory of runs and a heap of copied files open as well.
+ *
+ * Links are followed only to targets inside the top directory. Depth, directories and entries are bounded; what was passed over, and
+ * why, stands in `looked`.
+ */
+#ifndef SS_STORE_STORE_H
+#define SS_STORE_STORE_H
+
+#include "base/arena.h"
+#include "base/err.h"
+
+struct ss_host_file {
+	struct ss_str name;	/* of the host */
+	struct ss_str path;	/* NUL-terminated */
+	uint64_t bytes;
+	int64_t mtime_ns;	/* since the Unix epoch */
+};
+
+struct ss_run {
+	struct ss_str name, dir; /* NUL-terminated */
+	struct ss_host_file *hosts; /* by name ascending; may be empty */
+	size_t nhosts;
+	int64_t mtime_ns;	/* of the newest host; of the directory when there is none */
+	int64_t dir_mtime_ns;	/* changes when a host is added or removed */
+	uint64_t bytes;
+};
+
+/* Something that might have been a profile and was not taken, and why. */
+struct ss_looked {
+	struct ss_str path;
+	const char *why;
+};
+
+#define SS_LOOKED_MAX 100
+
+struct ss_store {
+	struct ss_str root;	/* canonical, NUL-terminated: nothing outside is ever named */
+	struct ss_run *runs;	/* by name descending, as XProf lists them */
+	size_t nruns;
+	struct ss_looked *looked; /* the first SS_LOOKED_MAX, in the order of the walk */
+	size_t nlooked, nlooked_all;
+	size_t ndirs, nfiles;	/* visited */
+	bool stopped;		/* a bound was reached: there may be more runs */
+	struct ss_arena arena;
+};
+
+enum ss_scan {
+	SS_SCAN_ANY,	/* whatever `path` is, see above */
+	SS_SCAN_RUN,	/* `path` is the directory of one run */
+	SS_SCAN_RUNS,	/* `path` is a directory whose children are runs */
+};
+
+/* SS_ENOTFOUND when `path` does not exist, SS_EIO when it cannot be read. A scan that finds nothing is no failure. */
+bool ss_store_scan(struct ss_store *s, const char *path, enum ss_scan what, struct ss_err *err);
+void ss_store_free(struct ss_store *s);
+
+/* NULL if there is none. */
+const struct ss_run *ss_store_run(const struct ss_store *s, struct ss_str name);
+const struct ss_host_file *ss_run_host(const struct ss_run *run, struct ss_str name);
+/* Newest run with at least one host, NULL if there is none. */
+const struct ss_run *ss_store_newest(const struct ss_store *s);
+/* Is what `path` leads to, links resolved, the canonical directory `root` or inside of it? */
+bool ss_store_inside(struct ss_str root, const char *path);
+/* Has a host come or gone since the scan? */
+bool ss_run_changed(const struct ss_run *run);
+/* A sentence or two on why a scan found nothing; lives in `arena`. */
+struct ss_str ss_store_why_empty(const struct ss_store *s, struct ss_arena *arena);
+
+#endif
