@@ -167,10 +167,13 @@ void ss_out_f64(struct ss_out *o, double v)
 		ss_out_lit(o, ".0");
 		return;
 	}
-	/* 15 digits if they read back the same, else 17, which always do. */
-	int n = snprintf(buf, sizeof(buf), "%.15g", v);
-	if (strtod(buf, NULL) != v)
-		n = snprintf(buf, sizeof(buf), "%.17g", v);
+	/* The fewest digits that read back the same; 17 always do. */
+	int n = 0;
+	for (int digits = 15; digits <= 17; digits++) {
+		n = snprintf(buf, sizeof(buf), "%.*g", digits, v);
+		if (digits == 17 || strtod(buf, NULL) == v)
+			break;
+	}
 	ss_out_str(o, (struct ss_str){ buf, (size_t)n });
 	if (!strpbrk(buf, ".e"))
 		ss_out_lit(o, ".0");

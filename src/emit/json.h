@@ -1,0 +1,23 @@
+/*
+ * json.h - results as our own JSON: tables by column, values as numbers with their unit beside them (docs/api.md, "A result").
+ *
+ * Empty cells, NaN and infinities are null.
+ */
+#ifndef SS_EMIT_JSON_H
+#define SS_EMIT_JSON_H
+
+#include "emit/out.h"
+#include "table/table.h"
+
+/* What the result is of; each may be empty. */
+struct ss_json_head {
+	struct ss_str tool, title, run, host;
+};
+
+void ss_emit_json(struct ss_out *o, const struct ss_result *r, const struct ss_json_head *head);
+/* [{"severity":…,"text":…}] */
+void ss_emit_json_notes(struct ss_out *o, const struct ss_note *notes, size_t n);
+/* "info", "warning" or "error". */
+const char *ss_severity_name(enum ss_severity severity);
+
+#endif

@@ -1,0 +1,22 @@
+/*
+ * units.h - numbers for people: a value with its unit in the scale that suits it.
+ *
+ * A scale is chosen for the greatest value of a column, so that the column's numbers can be compared by eye.
+ */
+#ifndef SS_EMIT_UNITS_H
+#define SS_EMIT_UNITS_H
+
+#include "table/table.h"
+
+struct ss_scale {
+	double factor;		/* shown = value * factor */
+	const char *suffix;	/* "ms", "GiB", "%", or "" */
+	int decimals;
+};
+
+/* The scale for values up to `max_abs` of this unit; `whole`: all values are whole numbers. */
+struct ss_scale ss_scale_for(enum ss_unit unit, double max_abs, bool whole);
+/* "12.3 ms", "45.1%"; always NUL-terminated. "-" for NaN. */
+void ss_format_value(char *buf, size_t size, enum ss_unit unit, double value);
+
+#endif
