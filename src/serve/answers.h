@@ -1,0 +1,37 @@
+/*
+ * answers.h - finished answers, kept as they were sent, by what they are an answer to.
+ *
+ * A key names the request and the exact state of the files it was made from, so an entry is never wrong, only unused. Bounded in bytes; the one
+ * unused for longest goes first.
+ */
+#ifndef SS_SERVE_ANSWERS_H
+#define SS_SERVE_ANSWERS_H
+
+#include "base/str.h"
+
+#include <pthread.h>
+
+#define SS_ANSWER_TYPE 64	/* room for a content type */
+
+struct ss_key {
+	uint64_t a, b;
+};
+
+struct ss_answer;
+
+struct ss_answers {
+	pthread_mutex_t lock;
+	struct ss_answer *list;	/* last used first */
+	size_t bytes, max_bytes;
+};
+
+struct ss_key ss_key_of(struct ss_str text);
+
+void ss_answers_init(struct ss_answers *c, size_t max_bytes);
+void ss_answers_release(struct ss_answers *c);
+/* A copy of the kept body, malloc'ed, the caller's; false when there is none (or memory is out). */
+bool ss_answers_get(struct ss_answers *c, struct ss_key key, struct ss_str *body, bool *gzip, char type[SS_ANSWER_TYPE]);
+/* Keep a copy, unless it is too large a part of the whole (or its type is longer than types are). */
+void ss_answers_put(struct ss_answers *c, struct ss_key key, struct ss_str body, bool gzip, const char *type);
+
+#endif

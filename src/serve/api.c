@@ -1,0 +1,186 @@
+/* api.c - the page's own interface: runs, tools and results (docs/api.md). */
+#include "emit/json.h"
+#include "serve/call.h"
+
+static void member(struct ss_out *o, const char *name, struct ss_str value)
+{
+	ss_out_printf(o, "\"%s\":", name);
+	ss_out_json_str(o, value);
+}
+
+static void string_list(struct ss_out *o, const struct ss_str *v, size_t n)
+{
+	ss_out_char(o, '[');
+	for (size_t i = 0; i < n; i++) {
+		if (i)
+			ss_out_char(o, ',');
+		ss_out_json_str(o, v[i]);
+	}
+	ss_out_char(o, ']');
+}
+
+static void run_object(struct ss_out *o, const struct ss_run *run)
+{
+	ss_out_char(o, '{');
+	member(o, "run", run->name);
+	ss_out_char(o, ',');
+	member(o, "path", run->dir);
+	ss_out_printf(o, ",\"time_s\":%lld,\"bytes\":%llu,\"hosts\":[", (long long)(run->mtime_ns / 1000000000),
+		      (unsigned long long)run->bytes);
+	for (size_t i = 0; i < run->nhosts; i++) {
+		if (i)
+			ss_out_char(o, ',');
+		ss_out_json_str(o, run->hosts[i].name);
+	}
+	ss_out_lit(o, "]}");
+}
+
+/* Newest first; of equal age, as XProf lists them. */
+static const struct ss_run **by_age(struct ss_call *c, const struct ss_store *s, size_t *n)
+{
+	const struct ss_run **v = SS_NEW_N(c->req->arena, const struct ss_run *, s->nruns + 1);
+	*n = 0;
+	for (size_t i = 0; v && i < s->nruns; i++)
+		if (s->runs[i].nhosts)
+			v[(*n)++] = &s->runs[i];
+	/* Names mostly carry the date, so the list is nearly sorted already. */
+	for (size_t i = 1; v && i < *n; i++) {
+		const struct ss_run *r = v[i];
+		size_t k = i;
+		for (; k > 0 && v[k - 1]->mtime_ns < r->mtime_ns; k--)
+			v[k] = v[k - 1];
+		v[k] = r;
+	}
+	return v;
+}
+
+bool ss_route_api_runs(struct ss_call *c, struct ss_err *err)
+{
+	struct ss_out o;
+	size_t n;
+	const struct ss_store *s = ss_call_store(c, 1000, err);
+	const struct ss_run **runs = s ? by_age(c, s, &n) : NULL;
+	if (!runs)
+		return s ? ss_fail_mem(err) : false;
+	ss_out_init(&o, NULL, NULL);
+	ss_out_char(&o, '{');
+	member(&o, "version", SS_STR(SS_VERSION));
+	ss_out_char(&o, ',');
+	member(&o, "logdir", s->root);
+	ss_out_lit(&o, ",\"runs\":[");
+	for (size_t i = 0; i < n; i++) {
+		if (i)
+			ss_out_char(&o, ',');
+		run_object(&o, runs[i]);
+	}
+	ss_out_lit(&o, "],\"looked_at\":[");
+	for (size_t i = 0; i < s->nlooked; i++) {
+		ss_out_z(&o, i ? ",{" : "{");
+		member(&o, "path", s->looked[i].path);
+		ss_out_char(&o, ',');
+		member(&o, "why", ss_str_from(s->looked[i].why));
+		ss_out_char(&o, '}');
+	}
+	ss_out_lit(&o, "]}");
+	return ss_reply_out(c, 200, "application/json", &o, err);
+}
+
+/* The choices of "a|b|c"; none for free values. */
+static void param_object(struct ss_out *o, const struct ss_param *p)
+{
+	struct ss_str values = ss_str_from(p->values ? p->values : "");
+	bool choices = ss_str_chr(values, '|') != SS_NPOS;
+	ss_out_char(o, '{');
+	member(o, "name", ss_str_from(p->name));
+	ss_out_lit(o, ",\"values\":[");
+	for (size_t i = 0; choices && values.n; i++) {
+		size_t bar = ss_str_chr(values, '|');
+		if (i)
+			ss_out_char(o, ',');
+		ss_out_json_str(o, ss_str_sub(values, 0, bar == SS_NPOS ? values.n : bar));
+		values = ss_str_sub(values, bar == SS_NPOS ? values.n : bar + 1, values.n);
+	}
+	ss_out_lit(o, "],");
+	member(o, "preset", ss_str_from(p->preset ? p->preset : ""));
+	ss_out_char(o, ',');
+	member(o, "doc", ss_str_from(p->doc ? p->doc : ""));
+	ss_out_char(o, '}');
+}
+
+/* What a list of tools is made from, beside the first host. */
+struct tools_arg {
+	const struct ss_str *hosts[4];	/* by whether all hosts, and only they, may be asked for */
+	size_t nhosts[4];
+};
+
+static void tool_object(struct ss_out *o, const struct ss_tool *t, const struct tools_arg *arg, bool available)
+{
+	static const char *const kinds[] = { [SS_KIND_TABLES] = "tables", [SS_KIND_TIMELINE] = "timeline",
+					     [SS_KIND_TREE] = "tree", [SS_KIND_GRAPH] = "graph" };
+	unsigned which = t->flags & SS_TOOL_ONLY_ALL_HOSTS ? 3 : t->flags & SS_TOOL_ALL_HOSTS ? 1 : 0;
+	ss_out_char(o, '{');
+	member(o, "name", ss_str_from(t->name));
+	ss_out_char(o, ',');
+	member(o, "title", ss_str_from(t->title));
+	ss_out_char(o, ',');
+	member(o, "summary", ss_str_from(t->summary));
+	ss_out_printf(o, ",\"kind\":\"%s\",\"hosts\":", kinds[t->kind]);
+	string_list(o, arg->hosts[which], arg->nhosts[which]);
+	ss_out_lit(o, ",\"params\":[");
+	for (size_t i = 0; i < t->nparams; i++) {
+		if (i)
+			ss_out_char(o, ',');
+		param_object(o, &t->params[i]);
+	}
+	ss_out_printf(o, "],\"available\":%s,", available ? "true" : "false");
+	member(o, "why", ss_str_from(available ? "" : "this profile holds nothing of what it shows"));
+	ss_out_char(o, '}');
+}
+
+bool ss_route_api_tools(struct ss_call *c, struct ss_err *err)
+{
+	static const struct ss_tool any = { .name = "" };
+	struct tools_arg arg;
+	struct ss_selection sel;
+	struct ss_out o;
+	const struct ss_run *run = ss_call_run(c, err);
+	if (!run || !ss_call_select(c, run, &any, SS_STR(""), &sel, err))
+		return false;
+	for (unsigned i = 0; i < 4; i++) {
+		arg.hosts[i] = ss_call_hosts(c, run, i & 1, i & 2, &arg.nhosts[i]);
+		if (!arg.hosts[i])
+			return ss_fail_mem(err);
+	}
+	struct ss_session *session = ss_session_open(c->srv->sessions, sel.files, sel.n, err);
+	if (!session)
+		return false;
+	const struct ss_host *first = ss_session_model(session)->hosts[0];
+	ss_out_init(&o, NULL, NULL);
+	ss_out_lit(&o, "{\"tools\":[");
+	for (size_t i = 0, any_yet = 0; ss_tools[i]; i++) {
+		const struct ss_tool *t = ss_tools[i];
+		if (t->flags & SS_TOOL_UNLISTED)
+			continue;
+		ss_out_z(&o, any_yet++ ? "," : "");
+		tool_object(&o, t, &arg, !t->present || t->present(first));
+	}
+	ss_out_lit(&o, "]}");
+	bool intact = ss_session_intact(session, err);
+	ss_session_close(c->srv->sessions, session);
+	if (!intact) {
+		ss_out_free(&o);
+		return false;
+	}
+	return ss_reply_out(c, 200, "application/json", &o, err);
+}
+
+bool ss_route_api_tool(struct ss_call *c, struct ss_err *err)
+{
+	struct ss_selection sel;
+	const struct ss_tool *tool = ss_tool_find(c->rest);
+	if (!tool)
+		return ss_fail(err, SS_ENOTFOUND, "there is no tool '%.*s'", c->rest.n > 100 ? 100 : (int)c->rest.n, c->rest.p);
+	const struct ss_run *run = ss_call_run(c, err);
+	return run && ss_call_select(c, run, tool, ss_call_arg(c, "host"), &sel, err) &&
+	       ss_reply_tool(c, tool, run, &sel, SS_FORMAT_JSON, err);
+}

@@ -1,0 +1,42 @@
+/*
+ * ask.h - one question to one tool, answered in one format: what the server and the command line share.
+ */
+#ifndef SS_SERVE_ASK_H
+#define SS_SERVE_ASK_H
+
+#include "emit/out.h"
+#include "emit/text.h"
+#include "tools/tool.h"
+
+enum ss_format {
+	SS_FORMAT_JSON,		/* ours: docs/api.md, "A result" */
+	SS_FORMAT_XPROF,	/* as XProf's clients read it */
+	SS_FORMAT_CSV,		/* the first table, as XProf exports it */
+	SS_FORMAT_CSV_IDS,	/* the table asked for, or all, with ids for names */
+	SS_FORMAT_TEXT,		/* for a terminal */
+};
+
+struct ss_ask {
+	const struct ss_tool *tool;
+	struct ss_model *model;
+	const struct ss_param_value *params;
+	size_t nparams;
+	enum ss_format format;
+	struct ss_str run, host;	/* to be named in the answer */
+	struct ss_str table;		/* CSV by ids: only this table; "": all */
+	struct ss_text_style style;	/* of text */
+	/* Answered: */
+	const char *content_type;	/* before the first byte is written */
+	struct ss_arena arena;		/* of the result; ss_ask_release */
+};
+
+/*
+ * Run the tool and write the answer. What could not be read of the files is among the notes of the result. SS_EINVAL when the answer has no such
+ * format: a timeline or a drawing is no table.
+ */
+bool ss_ask(struct ss_ask *a, struct ss_out *o, struct ss_err *err);
+/* The first half: the result, without writing anything. */
+bool ss_ask_run(struct ss_ask *a, struct ss_result *r, struct ss_err *err);
+void ss_ask_release(struct ss_ask *a);
+
+#endif

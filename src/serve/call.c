@@ -1,0 +1,511 @@
+/* call.c - what routes share: parameters, runs, hosts, replies. */
+#include "serve/call.h"
+
+#include "serve/gzip.h"
+#include "serve/spool.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+/* Answers up to this size are whole: they have a length and may be kept. Larger ones flow. */
+#define WHOLE_BYTES ((size_t)8 << 20)
+/* Smaller bodies are not worth compressing. */
+#define GZIP_FROM_BYTES 1024
+
+struct ss_str ss_call_arg(const struct ss_call *c, const char *name)
+{
+	struct ss_str v = SS_STR("");
+	ss_http_arg(c->req, name, &v);
+	return v;
+}
+
+bool ss_call_need(const struct ss_call *c, const char *name, struct ss_str *out, struct ss_err *err)
+{
+	*out = ss_call_arg(c, name);
+	return out->n || ss_fail(err, SS_EINVAL, "the parameter '%s' is missing", name);
+}
+
+/* session_path or run_path: a directory named by the client, which must lie inside the log directory. */
+static const struct ss_store *opened_store(struct ss_call *c, struct ss_str path, enum ss_scan what, struct ss_err *err)
+{
+	struct ss_arena *a = c->req->arena;
+	struct ss_str root = c->snapshot->store.root;
+	/* A NUL in it would name another path than it shows. */
+	if (ss_str_chr(path, '\0') != SS_NPOS) {
+		ss_fail(err, SS_EINVAL, "a path cannot hold a zero byte");
+		return NULL;
+	}
+	struct ss_str full = path.p[0] == '/' ? ss_arena_str(a, path) :
+						ss_arena_printf(a, SS_FMT "/" SS_FMT, SS_ARG(root), SS_ARG(path));
+	if (!full.p) {
+		ss_fail_mem(err);
+		return NULL;
+	}
+	/* Outside and absent look alike: what else this machine holds is nobody's business. */
+	if (!ss_store_inside(root, full.p)) {
+		ss_fail(err, SS_ENOTFOUND, "'" SS_FMT "' is not a directory of this log directory", SS_ARG(path));
+		return NULL;
+	}
+	return ss_store_scan(&c->opened, full.p, what, err) ? &c->opened : NULL;
+}
+
+static bool pin(struct ss_call *c, int64_t max_age_ms, struct ss_err *err)
+{
+	struct ss_snapshot *s = ss_catalog_get(&c->srv->catalog, max_age_ms, err);
+	if (!s)
+		return false;
+	if (c->snapshot)
+		ss_catalog_put(&c->srv->catalog, c->snapshot);
+	c->snapshot = s;
+	return true;
+}
+
+const struct ss_store *ss_call_store(struct ss_call *c, int64_t max_age_ms, struct ss_err *err)
+{
+	if (c->opened.runs)
+		return &c->opened;
+	if (!pin(c, max_age_ms, err))
+		return NULL;
+	struct ss_str path = ss_call_arg(c, "session_path");
+	if (path.n)
+		return opened_store(c, path, SS_SCAN_RUN, err);
+	path = ss_call_arg(c, "run_path");
+	return path.n ? opened_store(c, path, SS_SCAN_RUNS, err) : &c->snapshot->store;
+}
+
+const struct ss_run *ss_call_find_run(struct ss_call *c, struct ss_str name, struct ss_err *err)
+{
+	const struct ss_store *s = ss_call_store(c, -1, err);
+	const struct ss_run *run = s ? ss_store_run(s, name) : NULL;
+	if (!s || s == &c->opened)
+		return run;
+	if (run && !ss_run_changed(run))
+		return run;
+	/* New or changed since the snapshot; but asking for nonsense in a loop does not make us scan in one. */
+	s = ss_call_store(c, run ? 0 : 500, err);
+	return s ? ss_store_run(s, name) : NULL;
+}
+
+/* "a, b, c ..." of the runs there are. */
+static struct ss_str run_names(struct ss_call *c, const struct ss_store *s)
+{
+	struct ss_str list = SS_STR("");
+	for (size_t i = 0; i < s->nruns && i < 5 && list.p; i++)
+		list = ss_arena_printf(c->req->arena, SS_FMT "%s" SS_FMT, SS_ARG(list), i ? ", " : "", SS_ARG(s->runs[i].name));
+	if (list.p && s->nruns > 5)
+		list = ss_arena_printf(c->req->arena, SS_FMT " and %zu more", SS_ARG(list), s->nruns - 5);
+	return list.p ? list : SS_STR("");
+}
+
+const struct ss_run *ss_call_run(struct ss_call *c, struct ss_err *err)
+{
+	struct ss_str name;
+	if (!ss_call_need(c, "run", &name, err))
+		return NULL;
+	struct ss_err why = { 0 };
+	const struct ss_run *run = ss_call_find_run(c, name, &why);
+	if (run)
+		return run;
+	if (why.code) {
+		ss_fail(err, why.code, "%s", why.text);
+		return NULL;
+	}
+	const struct ss_store *s = c->opened.runs ? &c->opened : &c->snapshot->store;
+	struct ss_str names = run_names(c, s);
+	ss_fail(err, SS_ENOTFOUND, "run '" SS_FMT "' is not in this log directory (it holds: " SS_FMT ")",
+		name.n > 200 ? 200 : (int)name.n, name.p, names.n > 250 ? 250 : (int)names.n, names.n ? names.p : "nothing");
+	return NULL;
+}
+
+/* A host file as it is now, so that an answer is never kept beyond a change of what it was made from. */
+static const struct ss_host_file *fresh(struct ss_call *c, const struct ss_host_file *f, struct ss_err *err)
+{
+	struct stat st;
+	struct ss_host_file *now = SS_NEW(c->req->arena, struct ss_host_file);
+	if (!now) {
+		ss_fail_mem(err);
+		return NULL;
+	}
+	if (stat(f->path.p, &st) != 0 || !ss_store_inside(c->snapshot->store.root, f->path.p)) {
+		ss_fail(err, SS_ENOTFOUND, "host '" SS_FMT "' is gone from the log directory", SS_ARG(f->name));
+		return NULL;
+	}
+	*now = *f;
+	now->bytes = (uint64_t)st.st_size;
+	now->mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	return now;
+}
+
+static bool take(struct ss_call *c, struct ss_selection *sel, const struct ss_host_file *f, struct ss_err *err)
+{
+	for (size_t i = 0; i < sel->n; i++)
+		if (sel->files[i]->path.p == f->path.p)
+			return true;	/* named twice */
+	sel->files[sel->n] = fresh(c, f, err);
+	return sel->files[sel->n++] != NULL;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return ss_str_cmp((*(const struct ss_host_file *const *)a)->name, (*(const struct ss_host_file *const *)b)->name);
+}
+
+static bool take_named(struct ss_call *c, const struct ss_run *run, struct ss_str names, struct ss_selection *sel,
+		       struct ss_err *err)
+{
+	const struct ss_host_file *f = ss_run_host(run, names);
+	if (f)	/* a name may hold a comma itself */
+		return take(c, sel, f, err);
+	while (names.n) {
+		size_t comma = ss_str_chr(names, ',');
+		struct ss_str one = ss_str_sub(names, 0, comma == SS_NPOS ? names.n : comma);
+		names = ss_str_sub(names, comma == SS_NPOS ? names.n : comma + 1, names.n);
+		f = ss_run_host(run, one);
+		if (!f)
+			return ss_fail(err, SS_ENOTFOUND, "run '" SS_FMT "' has no host '%.*s'",
+				       SS_ARG(run->name), one.n > 100 ? 100 : (int)one.n, one.p);
+		if (sel->n < run->nhosts && !take(c, sel, f, err))
+			return false;
+	}
+	return true;
+}
+
+bool ss_call_select(struct ss_call *c, const struct ss_run *run, const struct ss_tool *tool, struct ss_str names,
+		    struct ss_selection *out, struct ss_err *err)
+{
+	*out = (struct ss_selection){ .name = names };
+	if (!run->nhosts)
+		return ss_fail(err, SS_ENOTFOUND, "run '" SS_FMT "' holds no *.xplane.pb file", SS_ARG(run->name));
+	out->files = SS_NEW_N(c->req->arena, const struct ss_host_file *, run->nhosts + 1);
+	if (!out->files)
+		return ss_fail_mem(err);
+	bool all = tool->flags & (SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS);
+	if (ss_str_is(names, SS_ALL_HOSTS) || (!names.n && all)) {
+		for (size_t i = 0; i < run->nhosts; i++)
+			if (!take(c, out, &run->hosts[i], err))
+				return false;
+		out->name = run->nhosts > 1 ? SS_STR(SS_ALL_HOSTS) : run->hosts[0].name;
+		return true;
+	}
+	if (!names.n) {
+		out->name = run->hosts[0].name;
+		return take(c, out, &run->hosts[0], err);
+	}
+	if (!take_named(c, run, names, out, err))
+		return false;
+	qsort(out->files, out->n, sizeof(*out->files), by_name);
+	return true;
+}
+
+struct ss_str *ss_call_hosts(struct ss_call *c, const struct ss_run *run, bool all, bool only_all, size_t *n)
+{
+	struct ss_str *list = SS_NEW_N(c->req->arena, struct ss_str, run->nhosts + 1);
+	*n = 0;
+	if (!list)
+		return NULL;
+	bool several = run->nhosts > 1, placed = !(several && (all || only_all));
+	for (size_t i = 0; i < run->nhosts && !(several && only_all); i++) {
+		/* In the order of bytes, so capitals come first: as XProf has it. */
+		if (!placed && ss_str_cmp(SS_STR(SS_ALL_HOSTS), run->hosts[i].name) < 0) {
+			list[(*n)++] = SS_STR(SS_ALL_HOSTS);
+			placed = true;
+		}
+		list[(*n)++] = run->hosts[i].name;
+	}
+	if (!placed)
+		list[(*n)++] = SS_STR(SS_ALL_HOSTS);
+	return list;
+}
+
+/* Replies */
+
+static struct ss_str etag_of(struct ss_call *c, struct ss_key key)
+{
+	return ss_arena_printf(c->req->arena, "W/\"%016llx%016llx\"", (unsigned long long)key.a, (unsigned long long)key.b);
+}
+
+/* Is the tag among those of If-None-Match? Compared weakly, as the standard wants it. */
+static bool has_tag(struct ss_str list, struct ss_str tag)
+{
+	struct ss_str bare = ss_str_sub(tag, 2, tag.n);
+	return tag.n && (ss_str_is(list, "*") || ss_str_contains(list, bare));
+}
+
+static bool not_modified(struct ss_call *c, struct ss_str tag)
+{
+	if (!has_tag(c->req->if_none_match, tag))
+		return false;
+	c->reply->status = 304;
+	c->reply->etag = tag;
+	return true;
+}
+
+/* A whole body, malloc'ed: packed if that pays. `key`: keep it under that. */
+static void reply_whole(struct ss_call *c, struct ss_str body, bool gzip, const struct ss_key *key)
+{
+	struct ss_http_reply *r = c->reply;
+	bool pack = !gzip && c->req->accepts_gzip && body.n >= GZIP_FROM_BYTES;
+	struct ss_str other = { NULL, 0 };
+	if (pack)
+		other = ss_gzip(body);
+	else if (gzip && !c->req->accepts_gzip)
+		other = ss_gunzip(body);
+	if (other.p) {
+		free((void *)(uintptr_t)body.p);
+		body = other;
+		gzip = pack;
+	}
+	if (key)
+		ss_answers_put(&c->srv->answers, *key, body, gzip, r->type);
+	r->body = body;
+	r->owned = (void *)(uintptr_t)body.p;
+	r->gzip = gzip;
+	r->vary = true;
+}
+
+bool ss_reply_out(struct ss_call *c, unsigned status, const char *type, struct ss_out *o, struct ss_err *err)
+{
+	if (!ss_out_finish(o, err)) {
+		ss_out_free(o);
+		return false;
+	}
+	c->reply->status = status;
+	c->reply->type = type;
+	struct ss_str body = { o->buf, o->n };
+	if (!body.p)
+		return true;
+	if (status == 200) {
+		struct ss_str tag = etag_of(c, ss_key_of(body));
+		if (not_modified(c, tag)) {
+			ss_out_free(o);
+			return true;
+		}
+		c->reply->etag = tag;
+	}
+	reply_whole(c, body, false, NULL);
+	return true;
+}
+
+/* What an answer is made from and by; lives until the reply has gone out. */
+struct ss_job {
+	struct ss_server_state *srv;
+	struct ss_session *session;
+	struct ss_spool *spool;
+	struct ss_ask ask;		/* of a tool ... */
+	ss_job_fn *make;		/* ... or of a function */
+	void *arg;
+	struct ss_arena arena;
+};
+
+static bool make(void *arg, struct ss_out *o, struct ss_err *err)
+{
+	struct ss_job *j = arg;
+	bool ok = j->make ? j->make(ss_session_model(j->session), j->arg, &j->arena, o, err) : ss_ask(&j->ask, o, err);
+	return ok && ss_session_intact(j->session, err);
+}
+
+static void end_job(void *arg)
+{
+	struct ss_job *j = arg;
+	if (!j)
+		return;
+	ss_spool_end(j->spool);
+	ss_ask_release(&j->ask);
+	ss_session_close(j->srv->sessions, j->session);
+	ss_arena_release(&j->arena);
+	free(j);
+}
+
+static struct ss_job *new_job(struct ss_call *c, const struct ss_selection *sel, struct ss_err *err)
+{
+	struct ss_job *j = calloc(1, sizeof(*j));
+	if (!j) {
+		ss_fail_mem(err);
+		return NULL;
+	}
+	j->srv = c->srv;
+	j->session = ss_session_open(c->srv->sessions, sel->files, sel->n, err);
+	if (j->session)
+		return j;
+	free(j);
+	return NULL;
+}
+
+static long read_job(void *arg, char *buf, size_t n)
+{
+	return ss_spool_read(((struct ss_job *)arg)->spool, buf, n);
+}
+
+/* Start the job and reply with what it makes; `type` NULL: the tool says. The job is ended here or after the reply. */
+static bool run_job(struct ss_call *c, struct ss_job *j, const char *type, struct ss_str tag, struct ss_key key,
+		    struct ss_err *err)
+{
+	struct ss_http_reply *r = c->reply;
+	char *body;
+	size_t n;
+	j->spool = ss_spool_start(make, j, WHOLE_BYTES, err);
+	bool ok = j->spool && ss_spool_settle(j->spool, err);
+	/* The job's own memory is gone before the reply is sent. */
+	struct ss_str z = ok ? ss_arena_str(c->req->arena, ss_str_from(type ? type : j->ask.content_type)) : tag;
+	if (!ok || !z.p) {
+		end_job(j);
+		return ok ? ss_fail_mem(err) : false;
+	}
+	r->status = 200;
+	r->etag = tag;
+	r->type = z.p;
+	if (ss_spool_take(j->spool, &body, &n)) {
+		end_job(j);
+		reply_whole(c, (struct ss_str){ body, n }, false, &key);
+		return true;
+	}
+	r->gzip = c->req->accepts_gzip && ss_spool_gzip(j->spool);
+	r->vary = true;
+	r->read = read_job;
+	r->read_arg = j;
+	r->done = end_job;
+	return true;
+}
+
+/* With its length, so that no two lists of strings look alike. */
+static void key_str(struct ss_out *o, struct ss_str s)
+{
+	ss_out_u64(o, s.n);
+	ss_out_char(o, ':');
+	ss_out_str(o, s);
+}
+
+/* The exact state of the files and everything that shapes the answer, as a number. */
+static bool key_of(struct ss_call *c, const struct ss_selection *sel, struct ss_str what, struct ss_key *key, struct ss_str *tag,
+		   struct ss_err *err)
+{
+	struct ss_out o;
+	ss_out_init(&o, NULL, NULL);
+	ss_out_u64(&o, c->srv->build);
+	key_str(&o, what);
+	key_str(&o, sel->name);
+	for (size_t i = 0; i < sel->n; i++) {
+		key_str(&o, sel->files[i]->path);
+		ss_out_u64(&o, sel->files[i]->bytes);
+		ss_out_char(&o, '@');
+		ss_out_i64(&o, sel->files[i]->mtime_ns);
+	}
+	bool ok = ss_out_finish(&o, err);
+	if (ok) {
+		*key = ss_key_of((struct ss_str){ o.buf, o.n });
+		*tag = etag_of(c, *key);
+		ok = tag->p || ss_fail_mem(err);
+	}
+	ss_out_free(&o);
+	return ok;
+}
+
+/* Answered from what the client or we have kept? */
+static bool kept(struct ss_call *c, struct ss_str tag, struct ss_key key)
+{
+	struct ss_str body;
+	bool gzip;
+	char type[SS_ANSWER_TYPE];
+	if (not_modified(c, tag))
+		return true;
+	if (!ss_answers_get(&c->srv->answers, key, &body, &gzip, type))
+		return false;
+	struct ss_str z = ss_arena_str(c->req->arena, ss_str_from(type));
+	if (!z.p) {
+		free((void *)(uintptr_t)body.p);
+		return false;
+	}
+	c->reply->status = 200;
+	c->reply->type = z.p;
+	c->reply->etag = tag;
+	reply_whole(c, body, gzip, NULL);
+	return true;
+}
+
+bool ss_reply_model(struct ss_call *c, const struct ss_selection *sel, struct ss_str what, const char *type, ss_job_fn *fn,
+		    const void *arg, size_t arg_bytes, struct ss_err *err)
+{
+	struct ss_key key;
+	struct ss_str tag;
+	if (!key_of(c, sel, what, &key, &tag, err))
+		return false;
+	if (kept(c, tag, key))
+		return true;
+	struct ss_job *j = new_job(c, sel, err);
+	if (!j)
+		return false;
+	j->make = fn;
+	j->arg = ss_arena_alloc(&j->arena, arg_bytes);
+	if (!j->arg) {
+		end_job(j);
+		return ss_fail_mem(err);
+	}
+	memcpy(j->arg, arg, arg_bytes);
+	return run_job(c, j, type, tag, key, err);
+}
+
+/* The parameters that the tool knows, copied for the job; the first of each name counts. */
+static bool take_params(struct ss_call *c, struct ss_job *j, const struct ss_tool *tool, struct ss_err *err)
+{
+	struct ss_param_value *v = SS_NEW_N(&j->arena, struct ss_param_value, tool->nparams);
+	if (!v)
+		return ss_fail_mem(err);
+	for (size_t i = 0; i < tool->nparams; i++) {
+		struct ss_str value;
+		if (!ss_http_arg(c->req, tool->params[i].name, &value))
+			continue;
+		value = ss_arena_str(&j->arena, value);
+		if (!value.p)
+			return ss_fail_mem(err);
+		v[j->ask.nparams++] = (struct ss_param_value){ ss_str_from(tool->params[i].name), value };
+	}
+	j->ask.params = v;
+	return true;
+}
+
+/* A tool, a format and the tool's parameters as one string. */
+static struct ss_str tool_key(struct ss_call *c, const struct ss_tool *tool, const struct ss_run *run, enum ss_format format,
+			      struct ss_err *err)
+{
+	struct ss_out o;
+	struct ss_str value, key = { NULL, 0 };
+	ss_out_init(&o, NULL, NULL);
+	key_str(&o, ss_str_from(tool->name));
+	ss_out_u64(&o, (uint64_t)format);
+	key_str(&o, run->name);
+	for (size_t i = 0; i < tool->nparams; i++)
+		if (ss_http_arg(c->req, tool->params[i].name, &value)) {
+			key_str(&o, ss_str_from(tool->params[i].name));
+			key_str(&o, value);
+		}
+	if (ss_out_finish(&o, err)) {
+		key = ss_arena_str(c->req->arena, (struct ss_str){ o.buf, o.n });
+		if (!key.p)
+			ss_fail_mem(err);
+	}
+	ss_out_free(&o);
+	return key;
+}
+
+bool ss_reply_tool(struct ss_call *c, const struct ss_tool *tool, const struct ss_run *run, const struct ss_selection *sel,
+		   enum ss_format format, struct ss_err *err)
+{
+	struct ss_key key;
+	struct ss_str tag, what = tool_key(c, tool, run, format, err);
+	if (!what.p || !key_of(c, sel, what, &key, &tag, err))
+		return false;
+	if (kept(c, tag, key))
+		return true;
+	struct ss_job *j = new_job(c, sel, err);
+	if (!j)
+		return false;
+	j->ask = (struct ss_ask){ .tool = tool, .model = ss_session_model(j->session), .format = format };
+	j->ask.run = ss_arena_str(&j->arena, run->name);
+	j->ask.host = ss_arena_str(&j->arena, sel->name);
+	if (!j->ask.run.p || !j->ask.host.p || !take_params(c, j, tool, err)) {
+		end_job(j);
+		return ss_fail_mem(err);
+	}
+	return run_job(c, j, NULL, tag, key, err);
+}

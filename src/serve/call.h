@@ -1,0 +1,85 @@
+/*
+ * call.h - a request in work, for the files that answer routes. Not for anybody outside of this folder.
+ */
+#ifndef SS_SERVE_CALL_H
+#define SS_SERVE_CALL_H
+
+#include "emit/out.h"
+#include "rpc/http.h"
+#include "serve/answers.h"
+#include "serve/ask.h"
+#include "serve/catalog.h"
+#include "serve/session.h"
+
+struct ss_server_state {
+	struct ss_catalog catalog;
+	struct ss_sessions *sessions;
+	struct ss_answers answers;
+	uint64_t build;		/* differs between binaries: part of every ETag */
+	const char *src_prefix;
+	const char *allow_host;
+	bool loopback;
+};
+
+struct ss_call {
+	struct ss_server_state *srv;
+	const struct ss_http_req *req;
+	struct ss_http_reply *reply;
+	struct ss_snapshot *snapshot;	/* pinned, or NULL */
+	struct ss_store opened;		/* of session_path or run_path; runs is NULL without */
+	struct ss_str rest;		/* of the path, for routes that end in "*" */
+};
+
+/* Fill in the reply, or fail: then the error becomes the reply. */
+typedef bool ss_route_fn(struct ss_call *c, struct ss_err *err);
+
+enum ss_route_methods { SS_ROUTE_GET = 1, SS_ROUTE_POST = 2 };
+
+#define ROUTE(path, methods, fn) ss_route_fn fn;
+#include "serve/routes.def"
+#undef ROUTE
+
+/* A parameter, "" when absent. */
+struct ss_str ss_call_arg(const struct ss_call *c, const char *name);
+/* The same; SS_EINVAL when it is absent or empty. */
+bool ss_call_need(const struct ss_call *c, const char *name, struct ss_str *out, struct ss_err *err);
+/* Runs to choose from: those of the log directory, no older than `max_age_ms`, or what session_path or run_path name. NULL on failure. */
+const struct ss_store *ss_call_store(struct ss_call *c, int64_t max_age_ms, struct ss_err *err);
+/* The run of this name as it is now; NULL without a failure when there is none. */
+const struct ss_run *ss_call_find_run(struct ss_call *c, struct ss_str name, struct ss_err *err);
+/* The run asked for; SS_ENOTFOUND when there is none. */
+const struct ss_run *ss_call_run(struct ss_call *c, struct ss_err *err);
+
+struct ss_selection {
+	const struct ss_host_file **files; /* by name, as they are on disk now */
+	size_t n;
+	struct ss_str name;	/* ALL_HOSTS, or the names with commas between them */
+};
+
+#define SS_ALL_HOSTS "ALL_HOSTS"
+
+/*
+ * The hosts asked for: `names` is ALL_HOSTS, a host or several with commas between them; "" chooses for the tool. SS_ENOTFOUND when there is no
+ * such host, or none at all.
+ */
+bool ss_call_select(struct ss_call *c, const struct ss_run *run, const struct ss_tool *tool, struct ss_str names,
+		    struct ss_selection *out, struct ss_err *err);
+/* The hosts of a run that may be asked for with this tool, ALL_HOSTS included; *n of them, in the request's arena. */
+struct ss_str *ss_call_hosts(struct ss_call *c, const struct ss_run *run, bool all, bool only_all, size_t *n);
+
+/* Replies. `o` is finished and freed. */
+bool ss_reply_out(struct ss_call *c, unsigned status, const char *type, struct ss_out *o, struct ss_err *err);
+/* A tool's answer, from what is kept or made now; `format` one of those that go over HTTP. */
+bool ss_reply_tool(struct ss_call *c, const struct ss_tool *tool, const struct ss_run *run, const struct ss_selection *sel,
+		   enum ss_format format, struct ss_err *err);
+
+/*
+ * An answer that is made of a model by a function of ours: `key` names it among all answers of these hosts. `make` is called with `arg` in another
+ * thread and may outlive the call: the argument must lie in memory that ss_job_arg gave.
+ */
+struct ss_job;
+typedef bool ss_job_fn(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o, struct ss_err *err);
+bool ss_reply_model(struct ss_call *c, const struct ss_selection *sel, struct ss_str key, const char *type, ss_job_fn *make,
+		    const void *arg, size_t arg_bytes, struct ss_err *err);
+
+#endif

@@ -1,0 +1,95 @@
+/* catalog.c - at most one scan at a time; who comes meanwhile waits for it and shares its outcome. */
+#include "serve/catalog.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+bool ss_catalog_init(struct ss_catalog *c, const char *path, struct ss_err *err)
+{
+	*c = (struct ss_catalog){ .path = strdup(path) };
+	if (!c->path)
+		return ss_fail_mem(err);
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_mutex_init(&c->scanning, NULL);
+	return true;
+}
+
+void ss_catalog_release(struct ss_catalog *c)
+{
+	if (!c->path)
+		return;
+	if (c->now)
+		ss_catalog_put(c, c->now);
+	pthread_mutex_destroy(&c->lock);
+	pthread_mutex_destroy(&c->scanning);
+	free(c->path);
+	*c = (struct ss_catalog){ 0 };
+}
+
+void ss_catalog_put(struct ss_catalog *c, struct ss_snapshot *s)
+{
+	pthread_mutex_lock(&c->lock);
+	bool last = --s->refs == 0;
+	pthread_mutex_unlock(&c->lock);
+	if (last) {
+		ss_store_free(&s->store);
+		free(s);
+	}
+}
+
+static struct ss_snapshot *young_enough(struct ss_catalog *c, int64_t max_age_ms)
+{
+	pthread_mutex_lock(&c->lock);
+	struct ss_snapshot *s = c->now;
+	if (s && max_age_ms >= 0 && now_ms() - s->made_ms > max_age_ms)
+		s = NULL;
+	if (s)
+		s->refs++;
+	pthread_mutex_unlock(&c->lock);
+	return s;
+}
+
+static struct ss_snapshot *scan(struct ss_catalog *c, struct ss_err *err)
+{
+	struct ss_snapshot *s = calloc(1, sizeof(*s));
+	if (!s) {
+		ss_fail_mem(err);
+		return NULL;
+	}
+	s->refs = 2;	/* the catalog's and the caller's */
+	if (!ss_store_scan(&s->store, c->path, SS_SCAN_ANY, err)) {
+		free(s);
+		return NULL;
+	}
+	s->made_ms = now_ms();
+	pthread_mutex_lock(&c->lock);
+	struct ss_snapshot *old = c->now;
+	c->now = s;
+	pthread_mutex_unlock(&c->lock);
+	if (old)
+		ss_catalog_put(c, old);
+	return s;
+}
+
+struct ss_snapshot *ss_catalog_get(struct ss_catalog *c, int64_t max_age_ms, struct ss_err *err)
+{
+	struct ss_snapshot *s = young_enough(c, max_age_ms);
+	if (s)
+		return s;
+	int64_t asked_ms = now_ms();
+	pthread_mutex_lock(&c->scanning);
+	/* Whoever scanned while we waited has begun after we asked, if it took less than our waiting. */
+	int64_t waited_ms = now_ms() - asked_ms;
+	s = young_enough(c, waited_ms > max_age_ms ? waited_ms : max_age_ms);
+	if (!s)
+		s = scan(c, err);
+	pthread_mutex_unlock(&c->scanning);
+	return s;
+}

@@ -1,0 +1,29 @@
+/*
+ * catalog.h - the log directory as requests see it: a snapshot, shared and replaced.
+ */
+#ifndef SS_SERVE_CATALOG_H
+#define SS_SERVE_CATALOG_H
+
+#include "store/store.h"
+
+#include <pthread.h>
+
+struct ss_snapshot {
+	struct ss_store store;
+	unsigned refs;		/* under the catalog's lock */
+	int64_t made_ms;
+};
+
+struct ss_catalog {
+	pthread_mutex_t lock, scanning;
+	char *path;
+	struct ss_snapshot *now;
+};
+
+bool ss_catalog_init(struct ss_catalog *c, const char *path, struct ss_err *err);
+void ss_catalog_release(struct ss_catalog *c);
+/* The newest snapshot, made anew when it is older than `max_age_ms`; -1: any will do. */
+struct ss_snapshot *ss_catalog_get(struct ss_catalog *c, int64_t max_age_ms, struct ss_err *err);
+void ss_catalog_put(struct ss_catalog *c, struct ss_snapshot *s);
+
+#endif

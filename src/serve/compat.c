@@ -1,0 +1,323 @@
+/*
+ * compat.c - the routes of XProf 2.24.2, with its parameters, shapes and statuses, so that its page, TensorBoard's plugin and people's scripts
+ * work unchanged. Differences: errors are JSON, missing parameters are status 400 where XProf drops the connection, and no route reads or
+ * writes outside of the log directory.
+ */
+#include "model/hlo_map.h"
+#include "serve/call.h"
+
+#include <stdlib.h>
+
+/* The release whose interface this is; XProf's page shows it and compares it with nothing. */
+#define XPROF_VERSION "2.24.2"
+
+bool ss_route_version(struct ss_call *c, struct ss_err *err)
+{
+	struct ss_out o;
+	ss_out_init(&o, NULL, NULL);
+	ss_out_lit(&o, XPROF_VERSION);
+	return ss_reply_out(c, 200, "text/plain", &o, err);
+}
+
+bool ss_route_config(struct ss_call *c, struct ss_err *err)
+{
+	struct ss_out o;
+	ss_out_init(&o, NULL, NULL);
+	ss_out_lit(&o, "{\"enableTabNameLabel\": false, \"hideCaptureProfileButton\": true, \"srcPathPrefix\": ");
+	if (c->srv->src_prefix)
+		ss_out_json_str(&o, ss_str_from(c->srv->src_prefix));
+	else
+		ss_out_lit(&o, "null");
+	ss_out_char(&o, '}');
+	return ss_reply_out(c, 200, "application/json", &o, err);
+}
+
+/* ["a", "b"] as Python prints it. */
+static void string_list(struct ss_out *o, const struct ss_str *v, size_t n)
+{
+	ss_out_char(o, '[');
+	for (size_t i = 0; i < n; i++) {
+		ss_out_z(o, i ? ", " : "");
+		ss_out_json_str(o, v[i]);
+	}
+	ss_out_char(o, ']');
+}
+
+bool ss_route_runs(struct ss_call *c, struct ss_err *err)
+{
+	struct ss_out o;
+	const struct ss_store *s = ss_call_store(c, 1000, err);
+	if (!s)
+		return false;
+	ss_out_init(&o, NULL, NULL);
+	ss_out_char(&o, '[');
+	for (size_t i = 0; i < s->nruns; i++) {
+		ss_out_z(&o, i ? ", " : "");
+		ss_out_json_str(&o, s->runs[i].name);
+	}
+	ss_out_char(&o, ']');
+	return ss_reply_out(c, 200, "application/json", &o, err);
+}
+
+/* A run that must be named but need not exist: then *run is NULL. */
+static bool maybe_run(struct ss_call *c, const struct ss_run **run, struct ss_err *err)
+{
+	struct ss_str name;
+	struct ss_err why = { 0 };
+	if (!ss_call_need(c, "run", &name, err))
+		return false;
+	*run = ss_call_find_run(c, name, &why);
+	return !why.code || ss_fail(err, why.code, "%s", why.text);
+}
+
+/* Where XProf's list has a place for a tool; the others follow in the order of their names. */
+static size_t place_of(const char *name)
+{
+	static const char *const order[] = {
+		"overview_page", "trace_viewer", "trace_viewer@", "graph_viewer", "op_profile", "hlo_op_profile",
+		"input_pipeline_analyzer", "input_pipeline", "kernel_stats", "memory_profile", "memory_viewer",
+		"roofline_model", "perf_counters", "pod_viewer", "framework_op_stats", "tensorflow_stats",
+		"hlo_op_stats", "hlo_stats", "inference_profile", "megascale_stats",
+	};
+	size_t i = 0;
+	while (i < SS_COUNT(order) && strcmp(order[i], name) != 0)
+		i++;
+	return i;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct ss_tool *ta = *(const struct ss_tool *const *)a, *tb = *(const struct ss_tool *const *)b;
+	size_t pa = place_of(ta->name), pb = place_of(tb->name);
+	return pa != pb ? (pa < pb ? -1 : 1) : strcmp(ta->name, tb->name);
+}
+
+/* The first host alone is asked what there is, opened but not read: as XProf does. */
+static bool list_tools(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o, struct ss_err *err)
+{
+	size_t n = 0, all = 0;
+	(void)arg;
+	while (ss_tools[all])
+		all++;
+	const struct ss_tool **v = SS_NEW_N(arena, const struct ss_tool *, all + 1);
+	if (!v)
+		return ss_fail_mem(err);
+	for (size_t i = 0; i < all; i++) {
+		const struct ss_tool *t = ss_tools[i];
+		if (!(t->flags & (SS_TOOL_UNLISTED | SS_TOOL_OURS)) && (!t->present || t->present(m->hosts[0])))
+			v[n++] = t;
+	}
+	qsort(v, n, sizeof(*v), by_place);
+	struct ss_str *names = SS_NEW_N(arena, struct ss_str, n + 1);
+	if (!names)
+		return ss_fail_mem(err);
+	for (size_t i = 0; i < n; i++)
+		names[i] = ss_str_from(v[i]->name);
+	string_list(o, names, n);
+	return true;
+}
+
+static bool empty_list(struct ss_call *c, struct ss_err *err)
+{
+	struct ss_out o;
+	ss_out_init(&o, NULL, NULL);
+	ss_out_lit(&o, "[]");
+	return ss_reply_out(c, 200, "application/json", &o, err);
+}
+
+/* The run's first host as a selection. */
+static bool first_host(struct ss_call *c, const struct ss_run *run, struct ss_selection *sel, struct ss_err *err)
+{
+	static const struct ss_tool any = { .name = "" };
+	return ss_call_select(c, run, &any, SS_STR(""), sel, err);
+}
+
+bool ss_route_run_tools(struct ss_call *c, struct ss_err *err)
+{
+	const struct ss_run *run;
+	struct ss_selection sel;
+	if (!maybe_run(c, &run, err))
+		return false;
+	if (!run || !run->nhosts)
+		return empty_list(c, err);
+	return first_host(c, run, &sel, err) &&
+	       ss_reply_model(c, &sel, SS_STR("run_tools"), "application/json", list_tools, "", 0, err);
+}
+
+bool ss_route_hosts(struct ss_call *c, struct ss_err *err)
+{
+	const struct ss_run *run;
+	struct ss_out o;
+	size_t n;
+	if (!maybe_run(c, &run, err))
+		return false;
+	if (!run)
+		return empty_list(c, err);
+	const struct ss_tool *tool = ss_tool_find(ss_call_arg(c, "tag"));
+	bool only_all = tool && tool->flags & SS_TOOL_ONLY_ALL_HOSTS;
+	/* A timeline draws any selection, but XProf's page makes that selection itself. */
+	bool all = tool && tool->flags & SS_TOOL_ALL_HOSTS && tool->kind != SS_KIND_TIMELINE;
+	struct ss_str *names = ss_call_hosts(c, run, all, only_all, &n);
+	if (!names)
+		return ss_fail_mem(err);
+	ss_out_init(&o, NULL, NULL);
+	ss_out_char(&o, '[');
+	for (size_t i = 0; i < n; i++) {
+		ss_out_z(&o, i ? ", {\"hostname\": " : "{\"hostname\": ");
+		ss_out_json_str(&o, names[i]);
+		ss_out_char(&o, '}');
+	}
+	ss_out_char(&o, ']');
+	return ss_reply_out(c, 200, "application/json", &o, err);
+}
+
+static bool data(struct ss_call *c, enum ss_format format, struct ss_err *err)
+{
+	struct ss_str tag, hosts = SS_STR("");
+	struct ss_selection sel;
+	const struct ss_run *run = ss_call_run(c, err);
+	if (!run || !ss_call_need(c, "tag", &tag, err))
+		return false;
+	/* Older pages ask for the streaming form of a tool by a trailing "^". */
+	if (ss_str_ends(tag, SS_STR("^")))
+		tag.n--;
+	const struct ss_tool *tool = ss_tool_find(tag);
+	if (!tool)
+		return ss_fail(err, SS_ENOTFOUND, "there is no tool '%.*s'", tag.n > 100 ? 100 : (int)tag.n, tag.p);
+	if (tool->kind == SS_KIND_TIMELINE)
+		hosts = ss_call_arg(c, "hosts");
+	if (!hosts.n)
+		hosts = ss_call_arg(c, "host");
+	/* Without a host XProf takes all, even where it then fails. */
+	return ss_call_select(c, run, tool, hosts, &sel, err) && ss_reply_tool(c, tool, run, &sel, format, err);
+}
+
+bool ss_route_data(struct ss_call *c, struct ss_err *err)
+{
+	return data(c, SS_FORMAT_XPROF, err);
+}
+
+/* Letters, digits, - and _ of `s`, anything else as _. */
+static void plain_name(struct ss_out *o, struct ss_str s)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		char ch = s.p[i];
+		bool ok = (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') || ch == '-' || ch == '_';
+		ss_out_char(o, ok ? ch : '_');
+	}
+}
+
+static struct ss_str csv_disposition(struct ss_call *c)
+{
+	struct ss_out o;
+	struct ss_str host = ss_call_arg(c, "host"), parts[3] = { ss_call_arg(c, "tag"), ss_call_arg(c, "run") };
+	size_t dash = ss_str_rchr(host, '-');
+	parts[2] = dash == SS_NPOS ? host : ss_str_sub(host, dash + 1, host.n);
+	ss_out_init(&o, NULL, NULL);
+	ss_out_lit(&o, "attachment; filename=\"");
+	for (size_t i = 0, any = 0; i < SS_COUNT(parts); i++)
+		if (parts[i].n) {
+			ss_out_z(&o, any++ ? "_" : "");
+			plain_name(&o, parts[i]);
+		}
+	ss_out_lit(&o, ".csv\"");
+	struct ss_str s = { NULL, 0 };
+	if (ss_out_finish(&o, NULL))
+		s = ss_arena_str(c->req->arena, (struct ss_str){ o.buf, o.n });
+	ss_out_free(&o);
+	return s;
+}
+
+bool ss_route_data_csv(struct ss_call *c, struct ss_err *err)
+{
+	if (!data(c, SS_FORMAT_CSV, err))
+		return false;
+	struct ss_str d = csv_disposition(c);
+	if (d.p)
+		c->reply->disposition = d;
+	return true;
+}
+
+static int by_str(const void *a, const void *b)
+{
+	return ss_str_cmp(*(const struct ss_str *)a, *(const struct ss_str *)b);
+}
+
+/* The modules of all hosts by name, each once; "NO_MODULE" where there is none. */
+static bool list_modules(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o, struct ss_err *err)
+{
+	size_t n = 0, cap = 0;
+	(void)arg;
+	for (size_t i = 0; i < m->nhosts; i++) {
+		struct ss_hlo_map *map = ss_host_hlo(m->hosts[i], err);
+		uint32_t count;
+		if (!map)
+			return false;
+		ss_hlo_map_entries(map, &count);
+		cap += count;
+	}
+	struct ss_str *names = SS_NEW_N(arena, struct ss_str, cap + 1);
+	if (!names)
+		return ss_fail_mem(err);
+	for (size_t i = 0; i < m->nhosts; i++) {
+		uint32_t count;
+		const struct ss_hlo_entry *e = ss_hlo_map_entries(ss_host_hlo(m->hosts[i], err), &count);
+		for (uint32_t k = 0; k < count; k++)
+			names[n++] = e[k].title;
+	}
+	if (!n)
+		names[n++] = SS_STR("NO_MODULE");
+	qsort(names, n, sizeof(*names), by_str);
+	for (size_t i = 0, any = 0; i < n; i++)
+		if (i == 0 || !ss_str_eq(names[i], names[i - 1])) {
+			ss_out_z(o, any++ ? "," : "");
+			ss_out_str(o, names[i]);
+		}
+	return true;
+}
+
+bool ss_route_module_list(struct ss_call *c, struct ss_err *err)
+{
+	static const struct ss_tool all_hosts = { .name = "", .flags = SS_TOOL_ALL_HOSTS };
+	const struct ss_run *run;
+	struct ss_selection sel;
+	struct ss_out o;
+	if (!maybe_run(c, &run, err))
+		return false;
+	if (!run || !run->nhosts) {
+		ss_out_init(&o, NULL, NULL);
+		return ss_reply_out(c, 200, "text/plain", &o, err);
+	}
+	return ss_call_select(c, run, &all_hosts, SS_STR(""), &sel, err) &&
+	       ss_reply_model(c, &sel, SS_STR("module_list"), "text/plain", list_modules, "", 0, err);
+}
+
+/* XProf computes files beside the profile; we keep nothing there, so it is enough that the profile can be opened. */
+bool ss_route_generate_cache(struct ss_call *c, struct ss_err *err)
+{
+	struct ss_str path, tools = ss_call_arg(c, "tools");
+	struct ss_selection sel;
+	struct ss_out o;
+	size_t known = 0;
+	if (!ss_call_need(c, "session_path", &path, err))
+		return false;
+	const struct ss_store *s = ss_call_store(c, 1000, err);
+	if (!s || !s->nruns || !s->runs[0].nhosts)
+		return s ? ss_fail(err, SS_ENOTFOUND, "there is no *.xplane.pb file in '" SS_FMT "'", SS_ARG(path)) : false;
+	for (struct ss_str rest = tools; rest.n;) {
+		size_t comma = ss_str_chr(rest, ',');
+		known += ss_tool_find(ss_str_sub(rest, 0, comma == SS_NPOS ? rest.n : comma)) != NULL;
+		rest = ss_str_sub(rest, comma == SS_NPOS ? rest.n : comma + 1, rest.n);
+	}
+	if (tools.n && !known)
+		return ss_fail(err, SS_EINVAL, "none of the tools '" SS_FMT "' is known", SS_ARG(tools));
+	if (!first_host(c, &s->runs[0], &sel, err))
+		return false;
+	struct ss_session *session = ss_session_open(c->srv->sessions, sel.files, sel.n, err);
+	if (!session)
+		return false;
+	ss_session_close(c->srv->sessions, session);
+	ss_out_init(&o, NULL, NULL);
+	ss_out_lit(&o, "{\"message\": \"Cache generation started\", \"status\": \"ACCEPTED\"}");
+	return ss_reply_out(c, 202, "application/json", &o, err);
+}

@@ -1,0 +1,18 @@
+/*
+ * page.h - the page, compiled in: its files gzip'ed, made by scripts/embed-page at build time.
+ */
+#ifndef SS_SERVE_PAGE_H
+#define SS_SERVE_PAGE_H
+
+#include <stddef.h>
+
+struct ss_page_file {
+	const char *path;		/* "/app.js"; the page itself is "/" */
+	const char *type;
+	const unsigned char *begin, *end;	/* gzip */
+};
+
+/* NULL path at the end. Without a built page there is a plain one that says how to build it. */
+extern const struct ss_page_file ss_page_files[];
+
+#endif

@@ -1,0 +1,319 @@
+/* server.c - from a request to its route; the life of the server. */
+#include "serve/server.h"
+
+#include "serve/call.h"
+#include "serve/gzip.h"
+#include "serve/page.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+
+#define PREFIX "/data/plugin/profile"
+#define KEEP_ANSWERS_BYTES ((size_t)64 << 20)
+/* Requests in work at the end are given so long to finish. */
+#define LAST_WAIT_MS 300
+
+/* Everything from here, nothing from elsewhere; images may be inline. */
+static const char csp[] = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'";
+
+struct ss_server {
+	struct ss_server_state state;
+	struct ss_http *http;
+	char *src_prefix, *allow_host, *why_empty;
+	uint64_t nruns;
+};
+
+static const struct route {
+	struct ss_str path;
+	unsigned methods;
+	ss_route_fn *fn;
+} routes[] = {
+#define ROUTE(path, methods, fn) { SS_STR_INIT(path), methods, fn },
+#include "serve/routes.def"
+#undef ROUTE
+};
+
+static unsigned status_of(enum ss_errcode code)
+{
+	switch (code) {
+	case SS_EINVAL:
+		return 400;
+	case SS_ENOTFOUND:
+	case SS_ENODATA:
+		return 404;
+	case SS_EBUSY:
+		return 503;
+	default:
+		return 500;
+	}
+}
+
+static void refuse(struct ss_call *c, unsigned status, const char *text)
+{
+	struct ss_out o;
+	ss_out_init(&o, NULL, NULL);
+	ss_out_printf(&o, "{\"error\":{\"status\":%u,\"text\":", status);
+	ss_out_json_str(&o, ss_str_from(text));
+	ss_out_lit(&o, "}}");
+	*c->reply = (struct ss_http_reply){ 0 };
+	if (ss_reply_out(c, status, "application/json", &o, NULL))
+		return;
+	*c->reply = (struct ss_http_reply){ .status = 500, .type = "application/json" };
+	c->reply->body = SS_STR("{\"error\":{\"status\":500,\"text\":\"out of memory\"}}");
+}
+
+/* "host:port" or "[v6]:port" without the port. */
+static struct ss_str without_port(struct ss_str host)
+{
+	if (host.n && host.p[0] == '[') {
+		size_t close = ss_str_chr(host, ']');
+		return close == SS_NPOS ? host : ss_str_sub(host, 1, close);
+	}
+	size_t colon = ss_str_rchr(host, ':');
+	return colon == SS_NPOS ? host : ss_str_sub(host, 0, colon);
+}
+
+/*
+ * A page elsewhere whose name suddenly leads to this machine ("DNS rebinding") would be let read everything by the browser; its name in the header
+ * gives it away. Only on loopback: elsewhere we do not know what we are called.
+ */
+static bool host_is_ours(const struct ss_server_state *s, struct ss_str header)
+{
+	struct ss_str host = without_port(header);
+	if (!s->loopback || !header.n || (s->allow_host && ss_str_ieq(host, ss_str_from(s->allow_host))))
+		return true;
+	const struct ss_str local = SS_STR("localhost"), dot_local = SS_STR(".localhost");
+	if (ss_str_ieq(host, local) || ss_str_is(host, "::1") ||
+	    (host.n > dot_local.n && ss_str_ieq(ss_str_sub(host, host.n - dot_local.n, host.n), dot_local)))
+		return true;
+	if (!ss_str_starts(host, SS_STR("127.")))
+		return false;
+	for (size_t i = 0; i < host.n; i++)
+		if ((host.p[i] < '0' || host.p[i] > '9') && host.p[i] != '.')
+			return false;
+	return true;
+}
+
+/* A form on another site may make a browser post to us, but not hide where it comes from. */
+static bool origin_is_ours(const struct ss_http_req *req)
+{
+	size_t slashes = ss_str_find(req->origin, SS_STR("//"));
+	return !req->origin.n ||
+	       (slashes != SS_NPOS && ss_str_ieq(ss_str_sub(req->origin, slashes + 2, req->origin.n), req->host));
+}
+
+static bool reply_page(struct ss_call *c, const struct ss_page_file *f)
+{
+	struct ss_http_reply *r = c->reply;
+	struct ss_str body = { (const char *)f->begin, (size_t)(f->end - f->begin) };
+	struct ss_key key = ss_key_of(body);
+	r->etag = ss_arena_printf(c->req->arena, "W/\"%016llx\"", (unsigned long long)key.b);
+	r->vary = true;
+	if (r->etag.p && ss_str_contains(c->req->if_none_match, ss_str_sub(r->etag, 2, r->etag.n))) {
+		r->status = 304;
+		return true;
+	}
+	r->status = 200;
+	r->type = f->type;
+	r->gzip = c->req->accepts_gzip;
+	r->body = body;
+	if (r->gzip)
+		return true;
+	r->body = ss_gunzip(body);
+	r->owned = (void *)(uintptr_t)r->body.p;
+	return r->body.p;
+}
+
+static const struct ss_page_file *page_file(struct ss_str path)
+{
+	for (const struct ss_page_file *f = ss_page_files; f->path; f++)
+		if (ss_str_is(path, f->path))
+			return f;
+	return NULL;
+}
+
+static const struct route *find_route(struct ss_str path, struct ss_str *rest)
+{
+	*rest = SS_STR("");
+	for (size_t i = 0; i < SS_COUNT(routes); i++) {
+		const struct route *r = &routes[i];
+		struct ss_str stem = ss_str_sub(r->path, 0, r->path.n - 1);
+		if (ss_str_eq(path, r->path))
+			return r;
+		if (r->path.p[stem.n] == '*' && path.n > stem.n && ss_str_starts(path, stem)) {
+			*rest = ss_str_sub(path, stem.n, path.n);
+			return r;
+		}
+	}
+	return NULL;
+}
+
+/* Addresses of XProf's page, such as <prefix>/overview_page, lead to ours, so that links keep working. */
+static bool is_page_address(struct ss_str path, bool under_prefix)
+{
+	size_t slash = ss_str_rchr(path, '/');
+	struct ss_str last = slash == SS_NPOS ? path : ss_str_sub(path, slash + 1, path.n);
+	return !path.n || ss_str_is(path, "/") || ss_str_is(path, "/local") || ss_str_is(path, "/index.html") ||
+	       (under_prefix && ss_str_chr(last, '.') == SS_NPOS);
+}
+
+static void run_route(struct ss_call *c, const struct route *r)
+{
+	struct ss_err err = { 0 };
+	enum ss_http_method m = c->req->method;
+	bool get = m == SS_HTTP_GET || m == SS_HTTP_HEAD;
+	if (!(r->methods & (get ? SS_ROUTE_GET : m == SS_HTTP_POST ? SS_ROUTE_POST : 0))) {
+		bool post = r->methods & SS_ROUTE_POST;
+		refuse(c, 405, post ? "this route wants POST" : "this route wants GET");
+		c->reply->allow = post ? "POST" : "GET, HEAD";
+		return;
+	}
+	if (!get && !origin_is_ours(c->req)) {
+		refuse(c, 403, "this request comes from another site");
+		return;
+	}
+	if (!r->fn(c, &err))
+		refuse(c, status_of(err.code), err.text);
+}
+
+static void dispatch(struct ss_call *c)
+{
+	struct ss_str path = c->req->path;
+	const struct ss_str prefix = SS_STR(PREFIX);
+	bool under_prefix = ss_str_starts(path, prefix) && (path.n == prefix.n || path.p[prefix.n] == '/');
+	if (under_prefix)
+		path = ss_str_sub(path, prefix.n, path.n);
+	if (path.n > 1 && path.p[path.n - 1] == '/')
+		path.n--;
+	const struct route *r = find_route(path, &c->rest);
+	if (r) {
+		run_route(c, r);
+		return;
+	}
+	const struct ss_page_file *f = is_page_address(path, under_prefix) ? page_file(SS_STR("/")) : page_file(path);
+	if (!f || ss_str_starts(path, SS_STR("/api/")))
+		refuse(c, 404, "there is nothing at this address");
+	else if (c->req->method != SS_HTTP_GET && c->req->method != SS_HTTP_HEAD) {
+		refuse(c, 405, "this route wants GET");
+		c->reply->allow = "GET, HEAD";
+	} else if (!reply_page(c, f))
+		refuse(c, 500, "out of memory");
+}
+
+static void handle(void *arg, const struct ss_http_req *req, struct ss_http_reply *reply)
+{
+	struct ss_call c = { .srv = arg, .req = req, .reply = reply };
+	if (host_is_ours(c.srv, req->host))
+		dispatch(&c);
+	else
+		refuse(&c, 403, "the Host header of this request names no address of this machine; stepscope serve --allow-host NAME allows it");
+	if (c.snapshot)
+		ss_catalog_put(&c.srv->catalog, c.snapshot);
+	ss_store_free(&c.opened);
+}
+
+/* Another binary may answer otherwise: its tags must differ. */
+static uint64_t build_id(void)
+{
+	struct stat st;
+	if (stat("/proc/self/exe", &st) != 0)
+		return 1;
+	return (uint64_t)st.st_size * 1000003u ^ (uint64_t)st.st_mtim.tv_sec * 31 ^ (uint64_t)st.st_mtim.tv_nsec;
+}
+
+static uint64_t half_of_memory(void)
+{
+	struct sysinfo info;
+	if (sysinfo(&info) != 0)
+		return (uint64_t)2 << 30;
+	return (uint64_t)info.totalram * info.mem_unit / 2;
+}
+
+static bool first_look(struct ss_server *s, struct ss_err *err)
+{
+	struct ss_snapshot *snap = ss_catalog_get(&s->state.catalog, -1, err);
+	struct ss_arena a = { 0 };
+	if (!snap)
+		return false;
+	for (size_t i = 0; i < snap->store.nruns; i++)
+		s->nruns += snap->store.runs[i].nhosts > 0;
+	if (!s->nruns) {
+		struct ss_str why = ss_store_why_empty(&snap->store, &a);
+		s->why_empty = why.p ? strdup(why.p) : NULL;
+	}
+	ss_arena_release(&a);
+	ss_catalog_put(&s->state.catalog, snap);
+	return true;
+}
+
+static void free_server(struct ss_server *s)
+{
+	ss_catalog_release(&s->state.catalog);
+	ss_answers_release(&s->state.answers);
+	ss_sessions_free(s->state.sessions);
+	free(s->src_prefix);
+	free(s->allow_host);
+	free(s->why_empty);
+	free(s);
+}
+
+struct ss_server *ss_server_start(const struct ss_server_config *config, struct ss_err *err)
+{
+	struct ss_server *s = calloc(1, sizeof(*s));
+	if (!s) {
+		ss_fail_mem(err);
+		return NULL;
+	}
+	struct ss_server_state *st = &s->state;
+	ss_answers_init(&st->answers, KEEP_ANSWERS_BYTES);
+	st->sessions = ss_sessions_new(config->memory_bytes ? config->memory_bytes : half_of_memory(),
+				       config->idle_s ? config->idle_s : 300);
+	s->src_prefix = config->src_prefix ? strdup(config->src_prefix) : NULL;
+	s->allow_host = config->allow_host ? strdup(config->allow_host) : NULL;
+	st->src_prefix = s->src_prefix;
+	st->allow_host = s->allow_host;
+	st->build = build_id();
+	struct ss_http_config http = { .bind = config->bind ? config->bind : "127.0.0.1", .port = config->port,
+				       .csp = csp, .handler = handle, .arg = st };
+	st->loopback = true;	/* until it is known: no request is let through that should not be */
+	bool ok = (st->sessions && (!config->src_prefix || s->src_prefix) && (!config->allow_host || s->allow_host)) ||
+		  ss_fail_mem(err);
+	ok = ok && ss_catalog_init(&st->catalog, config->logdir, err) && first_look(s, err);
+	if (ok)
+		s->http = ss_http_start(&http, &st->loopback, err);
+	if (s->http)
+		return s;
+	free_server(s);
+	return NULL;
+}
+
+uint16_t ss_server_port(const struct ss_server *s)
+{
+	return ss_http_port(s->http);
+}
+
+uint64_t ss_server_nruns(const struct ss_server *s)
+{
+	return s->nruns;
+}
+
+const char *ss_server_why_empty(const struct ss_server *s)
+{
+	return s->why_empty;
+}
+
+void ss_server_sweep(struct ss_server *s)
+{
+	ss_sessions_sweep(s->state.sessions);
+}
+
+bool ss_server_stop(struct ss_server *s)
+{
+	if (!ss_http_quiesce(s->http, LAST_WAIT_MS))
+		return false;
+	ss_http_stop(s->http);
+	free_server(s);
+	return true;
+}

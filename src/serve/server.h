@@ -1,0 +1,34 @@
+/*
+ * server.h - profiles over HTTP: the page, its interface (docs/api.md) and the routes of XProf 2.24.2.
+ */
+#ifndef SS_SERVE_SERVER_H
+#define SS_SERVE_SERVER_H
+
+#include "base/err.h"
+
+#include <stdint.h>
+
+struct ss_server;
+
+struct ss_server_config {
+	const char *logdir;
+	const char *bind;		/* NULL: 127.0.0.1 */
+	uint16_t port;			/* 0: any that is free */
+	uint64_t memory_bytes;		/* for opened profiles; 0: half of the machine's */
+	unsigned idle_s;		/* profiles nobody asks for are given back after so long; 0: 300 */
+	const char *allow_host;		/* a further name that browsers may call us by; NULL: none */
+	const char *src_prefix;		/* for XProf's page, /config; NULL: none */
+};
+
+/* Listens when it returns; NULL on failure. The log directory was scanned once by then. */
+struct ss_server *ss_server_start(const struct ss_server_config *config, struct ss_err *err);
+uint16_t ss_server_port(const struct ss_server *s);
+/* Runs found at the start, and, when there are none, why: for the user, lives as long as the server. */
+uint64_t ss_server_nruns(const struct ss_server *s);
+const char *ss_server_why_empty(const struct ss_server *s);
+/* To be called every half minute or so: gives back what is idle. */
+void ss_server_sweep(struct ss_server *s);
+/* End at once. False: requests are in work still; nothing was freed, and the process is best ended. */
+bool ss_server_stop(struct ss_server *s);
+
+#endif

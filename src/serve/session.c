@@ -1,0 +1,383 @@
+/*
+ * session.c - the cache of opened profiles.
+ *
+ * One lock guards the lists and counts; opening a file happens outside of it, under the lock of that file's own entry, so that a slow disk holds up only
+ * those who want that file. Both lists are short (tens of entries) and searched from the front.
+ */
+#include "serve/session.h"
+
+#include <malloc.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+struct slot {
+	struct slot *next;
+	char *path;
+	uint64_t bytes;
+	int64_t mtime_ns;
+	pthread_mutex_t opening;
+	bool tried, open;	/* under `opening`; set once */
+	struct ss_err err;
+	struct ss_host host;
+	/* Under the cache's lock. */
+	unsigned refs;		/* sessions, and requests that are opening it */
+	int64_t used_s;
+	bool opened;		/* a session was made of it */
+	bool stale;		/* the file is another by now */
+};
+
+struct ss_session {
+	struct ss_session *next;
+	struct slot **slots;
+	size_t nslots;
+	struct ss_model model;
+	unsigned refs;
+	int64_t used_s;
+	bool stale;
+};
+
+struct ss_sessions {
+	pthread_mutex_t lock;
+	struct slot *slots;
+	struct ss_session *sessions;
+	uint64_t memory_bytes;
+	int64_t idle_s;
+};
+
+static int64_t now_s(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec;
+}
+
+struct ss_sessions *ss_sessions_new(uint64_t memory_bytes, unsigned idle_s)
+{
+	struct ss_sessions *c = calloc(1, sizeof(*c));
+	if (!c)
+		return NULL;
+	pthread_mutex_init(&c->lock, NULL);
+	c->memory_bytes = memory_bytes;
+	c->idle_s = idle_s;
+	return c;
+}
+
+static void free_slot(struct slot *s)
+{
+	if (s->open)
+		ss_host_close(&s->host);
+	pthread_mutex_destroy(&s->opening);
+	free(s->path);
+	free(s);
+}
+
+/* What a host takes: its columns are some 0.8 of the file, its pages in the cache are the system's. */
+static uint64_t slot_cost(struct slot *s)
+{
+	struct ss_part *events = &s->host.parts[SS_HOST_EVENTS];
+	bool loaded = true;
+	if (!s->opened)
+		return 0;
+	/* Held: it is being loaded. */
+	if (pthread_mutex_trylock(&events->lock) == 0) {
+		loaded = events->built;
+		pthread_mutex_unlock(&events->lock);
+	}
+	return loaded ? s->bytes + s->bytes / 4 : s->bytes / 16;
+}
+
+static uint64_t total_cost(const struct ss_sessions *c)
+{
+	uint64_t sum = 0;
+	for (struct slot *s = c->slots; s; s = s->next)
+		sum += slot_cost(s);
+	return sum;
+}
+
+/* Take idle entries off the lists: all stale ones, those idle since before `before_s`, and the oldest until the rest fits. */
+struct garbage {
+	struct ss_session *sessions;
+	struct slot *slots;
+};
+
+static void drop_session(struct ss_session **at, struct garbage *g)
+{
+	struct ss_session *s = *at;
+	*at = s->next;
+	for (size_t i = 0; i < s->nslots; i++) {
+		s->slots[i]->refs--;
+		if (s->slots[i]->used_s < s->used_s)
+			s->slots[i]->used_s = s->used_s;
+	}
+	s->next = g->sessions;
+	g->sessions = s;
+}
+
+static void collect_before(struct ss_sessions *c, int64_t before_s, struct garbage *g)
+{
+	for (struct ss_session **at = &c->sessions; *at;) {
+		if ((*at)->refs == 0 && ((*at)->stale || (*at)->used_s < before_s))
+			drop_session(at, g);
+		else
+			at = &(*at)->next;
+	}
+	for (struct slot **at = &c->slots; *at;) {
+		struct slot *s = *at;
+		if (s->refs == 0 && (s->stale || s->used_s < before_s)) {
+			*at = s->next;
+			s->next = g->slots;
+			g->slots = s;
+		} else {
+			at = &s->next;
+		}
+	}
+}
+
+/* The time of last use of the oldest idle entry; false when all are in use. */
+static bool oldest(const struct ss_sessions *c, int64_t *used_s)
+{
+	bool any = false;
+	for (const struct ss_session *s = c->sessions; s; s = s->next)
+		if (s->refs == 0 && (!any || s->used_s < *used_s)) {
+			*used_s = s->used_s;
+			any = true;
+		}
+	for (const struct slot *s = c->slots; s; s = s->next)
+		if (s->refs == 0 && (!any || s->used_s < *used_s)) {
+			*used_s = s->used_s;
+			any = true;
+		}
+	return any;
+}
+
+static void collect(struct ss_sessions *c, struct garbage *g)
+{
+	int64_t used_s = 0;
+	collect_before(c, now_s() - c->idle_s, g);
+	while (total_cost(c) > c->memory_bytes && oldest(c, &used_s))
+		collect_before(c, used_s + 1, g);
+}
+
+/* Outside of the lock: unmapping a large profile takes its time. */
+static void burn(struct garbage *g)
+{
+	bool any = g->sessions || g->slots;
+	while (g->sessions) {
+		struct ss_session *s = g->sessions;
+		g->sessions = s->next;
+		ss_model_release(&s->model);
+		free(s->slots);
+		free(s);
+	}
+	while (g->slots) {
+		struct slot *s = g->slots;
+		g->slots = s->next;
+		free_slot(s);
+	}
+	if (any)
+		malloc_trim(0);
+}
+
+void ss_sessions_free(struct ss_sessions *c)
+{
+	struct garbage g = { 0 };
+	if (!c)
+		return;
+	for (struct ss_session *s = c->sessions; s; s = s->next)
+		s->refs = 0;
+	collect_before(c, INT64_MAX, &g);
+	burn(&g);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+/* Under the lock: the entry of this very file, added when new, with a reference for the caller. */
+static struct slot *get_slot(struct ss_sessions *c, const struct ss_host_file *file)
+{
+	for (struct slot *s = c->slots; s; s = s->next) {
+		if (s->stale || strcmp(s->path, file->path.p) != 0)
+			continue;
+		if (s->bytes == file->bytes && s->mtime_ns == file->mtime_ns) {
+			s->refs++;
+			return s;
+		}
+		s->stale = true;
+	}
+	struct slot *s = calloc(1, sizeof(*s));
+	if (s)
+		s->path = strdup(file->path.p);
+	if (!s || !s->path) {
+		free(s);
+		return NULL;
+	}
+	s->bytes = file->bytes;
+	s->mtime_ns = file->mtime_ns;
+	pthread_mutex_init(&s->opening, NULL);
+	s->refs = 1;
+	s->used_s = now_s();
+	s->next = c->slots;
+	c->slots = s;
+	return s;
+}
+
+/* Open the file unless that was done. A failure is not kept: the next one who asks tries again. */
+static bool open_slot(struct slot *s, struct ss_err *err)
+{
+	pthread_mutex_lock(&s->opening);
+	if (!s->tried) {
+		s->err = (struct ss_err){ 0 };
+		s->open = ss_host_open(&s->host, s->path, &s->err);
+		s->tried = s->open;
+	}
+	bool ok = s->open;
+	if (!ok)
+		ss_fail(err, s->err.code, "%s", s->err.text);
+	pthread_mutex_unlock(&s->opening);
+	return ok;
+}
+
+static bool same_slots(const struct ss_session *s, struct slot *const *slots, size_t n)
+{
+	return s->nslots == n && memcmp(s->slots, slots, n * sizeof(*slots)) == 0;
+}
+
+/* Under the lock: a session that holds exactly these. */
+static struct ss_session *find_session(struct ss_sessions *c, struct slot *const *slots, size_t n)
+{
+	for (struct ss_session *s = c->sessions; s; s = s->next)
+		if (!s->stale && same_slots(s, slots, n))
+			return s;
+	return NULL;
+}
+
+static struct ss_session *new_session(struct slot **slots, size_t n, struct ss_err *err)
+{
+	struct ss_session *s = calloc(1, sizeof(*s));
+	struct ss_host **hosts = malloc((n + 1) * sizeof(*hosts));
+	if (s && hosts) {
+		for (size_t i = 0; i < n; i++)
+			hosts[i] = &slots[i]->host;
+		s->slots = slots;
+		s->nslots = n;
+		if (ss_model_init(&s->model, hosts, n, err)) {
+			free(hosts);
+			return s;
+		}
+	}
+	free(hosts);
+	free(s);
+	ss_fail_mem(err);
+	return NULL;
+}
+
+/* Make the session of opened slots, or find that somebody has; takes over the references and the array. */
+static struct ss_session *join_session(struct ss_sessions *c, struct slot **slots, size_t n, struct ss_err *err)
+{
+	struct ss_session *made = new_session(slots, n, err), *s;
+	if (!made)
+		return NULL;
+	pthread_mutex_lock(&c->lock);
+	s = find_session(c, slots, n);
+	if (!s) {
+		made->next = c->sessions;
+		c->sessions = made;
+		s = made;
+		for (size_t i = 0; i < n; i++) {
+			slots[i]->opened = true;
+			/* Replaced between the look at it and its opening: good for this request, then no more. */
+			if (slots[i]->host.x.file.bytes.n != slots[i]->bytes ||
+			    slots[i]->host.x.file.mtime_ns != slots[i]->mtime_ns)
+				s->stale = slots[i]->stale = true;
+		}
+	} else {
+		for (size_t i = 0; i < n; i++)
+			slots[i]->refs--;
+	}
+	s->refs++;
+	s->used_s = now_s();
+	pthread_mutex_unlock(&c->lock);
+	if (s != made) {
+		ss_model_release(&made->model);
+		free(made->slots);
+		free(made);
+	}
+	return s;
+}
+
+static void unref_slots(struct ss_sessions *c, struct slot **slots, size_t n)
+{
+	pthread_mutex_lock(&c->lock);
+	for (size_t i = 0; i < n; i++)
+		slots[i]->refs--;
+	pthread_mutex_unlock(&c->lock);
+	free(slots);
+}
+
+static void mark_stale(struct ss_sessions *c)
+{
+	for (struct ss_session *s = c->sessions; s; s = s->next)
+		for (size_t i = 0; i < s->nslots; i++)
+			s->stale = s->stale || s->slots[i]->stale;
+}
+
+struct ss_session *ss_session_open(struct ss_sessions *c, const struct ss_host_file *const *files, size_t n,
+				   struct ss_err *err)
+{
+	struct garbage g = { 0 };
+	struct slot **slots = calloc(n + 1, sizeof(*slots));
+	if (!slots) {
+		ss_fail_mem(err);
+		return NULL;
+	}
+	size_t have = 0;
+	pthread_mutex_lock(&c->lock);
+	while (have < n && (slots[have] = get_slot(c, files[have])))
+		have++;
+	mark_stale(c);
+	collect(c, &g);
+	pthread_mutex_unlock(&c->lock);
+	burn(&g);
+	bool ok = have == n || ss_fail_mem(err);
+	for (size_t i = 0; ok && i < n; i++)
+		ok = open_slot(slots[i], err);
+	struct ss_session *s = ok ? join_session(c, slots, n, err) : NULL;
+	if (!s)
+		unref_slots(c, slots, have);
+	return s;
+}
+
+struct ss_model *ss_session_model(const struct ss_session *s)
+{
+	return (struct ss_model *)(uintptr_t)&s->model;
+}
+
+bool ss_session_intact(const struct ss_session *s, struct ss_err *err)
+{
+	for (size_t i = 0; i < s->nslots; i++)
+		if (ss_file_torn(&s->slots[i]->host.x.file))
+			return ss_fail(err, SS_EIO, "'%s' was shortened while it was being read; ask again", s->slots[i]->path);
+	return true;
+}
+
+void ss_session_close(struct ss_sessions *c, struct ss_session *s)
+{
+	struct garbage g = { 0 };
+	if (!s)
+		return;
+	pthread_mutex_lock(&c->lock);
+	s->refs--;
+	s->used_s = now_s();
+	collect(c, &g);
+	pthread_mutex_unlock(&c->lock);
+	burn(&g);
+}
+
+void ss_sessions_sweep(struct ss_sessions *c)
+{
+	struct garbage g = { 0 };
+	pthread_mutex_lock(&c->lock);
+	collect(c, &g);
+	pthread_mutex_unlock(&c->lock);
+	burn(&g);
+}

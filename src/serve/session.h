@@ -1,0 +1,32 @@
+/*
+ * session.h - opened profiles, shared by concurrent requests and kept between them.
+ *
+ * A session is a model over one selection of hosts, pinned while somebody works with it. Hosts are shared by all sessions that hold them. A file that
+ * changed (size, time or inode) is opened anew for the next session; who has the old one keeps it. What nobody holds is given back when it has been idle
+ * for a while, and earlier, oldest first, when all together take more than their share of memory.
+ */
+#ifndef SS_SERVE_SESSION_H
+#define SS_SERVE_SESSION_H
+
+#include "model/model.h"
+#include "store/store.h"
+
+struct ss_sessions;
+struct ss_session;
+
+/* `memory_bytes`: what opened profiles may take together, as estimated from their sizes. NULL when memory is out. */
+struct ss_sessions *ss_sessions_new(uint64_t memory_bytes, unsigned idle_s);
+void ss_sessions_free(struct ss_sessions *c);
+
+/* Pin the model of these hosts, opening what is not open. Events are not loaded here. */
+struct ss_session *ss_session_open(struct ss_sessions *c, const struct ss_host_file *const *files, size_t n,
+				   struct ss_err *err);
+struct ss_model *ss_session_model(const struct ss_session *s);
+/* Fails when one of the files was shortened while it was being read: answers made from it are wrong. */
+bool ss_session_intact(const struct ss_session *s, struct ss_err *err);
+void ss_session_close(struct ss_sessions *c, struct ss_session *s);
+
+/* Give back what has been idle for too long. To be called now and then. */
+void ss_sessions_sweep(struct ss_sessions *c);
+
+#endif

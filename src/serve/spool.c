@@ -1,0 +1,239 @@
+/* spool.c - a bounded queue of pieces between two threads. */
+#include "serve/spool.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <zlib.h>
+
+struct piece {
+	struct piece *next;
+	size_t n;
+	char bytes[];
+};
+
+struct ss_spool {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	pthread_t thread;
+	ss_make_fn *make;
+	void *arg;
+	size_t limit;
+	/* Under the lock. */
+	struct piece *first, **last;
+	size_t held_bytes;
+	bool flowing;		/* the limit was reached: the reader has begun */
+	bool ended, failed, abandoned;
+	struct ss_err err;
+	/* The reader's own. */
+	struct piece *reading;
+	size_t at;
+	bool gzip, gzip_over;
+	z_stream z;
+};
+
+static bool put(void *arg, const char *p, size_t n)
+{
+	struct ss_spool *s = arg;
+	if (n == 0)
+		return true;
+	struct piece *piece = malloc(sizeof(*piece) + n);
+	if (!piece)
+		return false;
+	piece->next = NULL;
+	piece->n = n;
+	memcpy(piece->bytes, p, n);
+	pthread_mutex_lock(&s->lock);
+	while (s->held_bytes >= s->limit && !s->abandoned) {
+		if (!s->flowing) {
+			s->flowing = true;
+			pthread_cond_broadcast(&s->changed);
+		}
+		pthread_cond_wait(&s->changed, &s->lock);
+	}
+	bool ok = !s->abandoned;
+	if (ok) {
+		*s->last = piece;
+		s->last = &piece->next;
+		s->held_bytes += n;
+		if (s->flowing)
+			pthread_cond_broadcast(&s->changed);
+	} else {
+		free(piece);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return ok;
+}
+
+static void *run(void *arg)
+{
+	struct ss_spool *s = arg;
+	struct ss_out o;
+	struct ss_err err = { 0 };
+	ss_out_init(&o, put, s);
+	bool ok = s->make(s->arg, &o, &err);
+	ok = ss_out_finish(&o, &err) && ok;
+	ss_out_free(&o);
+	pthread_mutex_lock(&s->lock);
+	s->ended = true;
+	s->failed = !ok;
+	s->err = err;
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+	return NULL;
+}
+
+struct ss_spool *ss_spool_start(ss_make_fn *make, void *arg, size_t limit, struct ss_err *err)
+{
+	struct ss_spool *s = calloc(1, sizeof(*s));
+	if (!s) {
+		ss_fail_mem(err);
+		return NULL;
+	}
+	s->make = make;
+	s->arg = arg;
+	s->limit = limit;
+	s->last = &s->first;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->changed, NULL);
+	if (pthread_create(&s->thread, NULL, run, s) == 0)
+		return s;
+	ss_fail(err, SS_EBUSY, "too much at once: no thread to be had for this request");
+	pthread_cond_destroy(&s->changed);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+	return NULL;
+}
+
+bool ss_spool_settle(struct ss_spool *s, struct ss_err *err)
+{
+	pthread_mutex_lock(&s->lock);
+	while (!s->ended && !s->flowing)
+		pthread_cond_wait(&s->changed, &s->lock);
+	/* A failure after the first bytes flowed shows as a broken-off answer. */
+	bool ok = !(s->ended && s->failed);
+	if (!ok)
+		ss_fail(err, s->err.code, "%s", s->err.text);
+	pthread_mutex_unlock(&s->lock);
+	return ok;
+}
+
+bool ss_spool_take(struct ss_spool *s, char **body, size_t *n)
+{
+	/* After the end there is no other thread. */
+	pthread_mutex_lock(&s->lock);
+	bool whole = s->ended && !s->failed;
+	pthread_mutex_unlock(&s->lock);
+	if (!whole || s->flowing || s->reading)
+		return false;
+	char *to = malloc(s->held_bytes + 1);
+	if (!to)
+		return false;
+	size_t at = 0;
+	for (struct piece *p = s->first, *next; p; p = next) {
+		next = p->next;
+		memcpy(to + at, p->bytes, p->n);
+		at += p->n;
+		free(p);
+	}
+	s->first = NULL;
+	s->last = &s->first;
+	s->held_bytes = 0;
+	*body = to;
+	*n = at;
+	return true;
+}
+
+bool ss_spool_gzip(struct ss_spool *s)
+{
+	/* 16: a gzip frame. Level 1: the answer is made for one reader, now. */
+	s->gzip = deflateInit2(&s->z, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK;
+	return s->gzip;
+}
+
+/* The next piece to read, waited for. 1: there is one, 0: the end, -1: it failed. */
+static int next_piece(struct ss_spool *s)
+{
+	if (s->reading && s->at < s->reading->n)
+		return 1;
+	free(s->reading);
+	s->reading = NULL;
+	s->at = 0;
+	pthread_mutex_lock(&s->lock);
+	while (!s->first && !s->ended)
+		pthread_cond_wait(&s->changed, &s->lock);
+	if (s->first) {
+		s->reading = s->first;
+		s->first = s->reading->next;
+		if (!s->first)
+			s->last = &s->first;
+		s->held_bytes -= s->reading->n;
+		pthread_cond_broadcast(&s->changed);
+	}
+	int rc = s->reading ? 1 : s->failed ? -1 : 0;
+	pthread_mutex_unlock(&s->lock);
+	return rc;
+}
+
+static long read_plain(struct ss_spool *s, char *buf, size_t n)
+{
+	int rc = next_piece(s);
+	if (rc <= 0)
+		return rc;
+	size_t left = s->reading->n - s->at;
+	if (n > left)
+		n = left;
+	memcpy(buf, s->reading->bytes + s->at, n);
+	s->at += n;
+	return (long)n;
+}
+
+static long read_gzip(struct ss_spool *s, char *buf, size_t n)
+{
+	s->z.next_out = (Bytef *)buf;
+	s->z.avail_out = n > UINT32_MAX ? UINT32_MAX : (uInt)n;
+	size_t room = s->z.avail_out;
+	while (s->z.avail_out == room && !s->gzip_over) {
+		int more = next_piece(s);
+		if (more < 0)
+			return -1;
+		uInt in = 0;
+		if (more) {
+			in = (uInt)(s->reading->n - s->at);
+			s->z.next_in = (Bytef *)s->reading->bytes + s->at;
+		}
+		s->z.avail_in = in;
+		int rc = deflate(&s->z, more ? Z_NO_FLUSH : Z_FINISH);
+		if (rc == Z_STREAM_ERROR)
+			return -1;
+		s->at += in - s->z.avail_in;
+		s->gzip_over = rc == Z_STREAM_END;
+	}
+	return (long)(room - s->z.avail_out);
+}
+
+long ss_spool_read(void *spool, char *buf, size_t n)
+{
+	struct ss_spool *s = spool;
+	return s->gzip ? read_gzip(s, buf, n) : read_plain(s, buf, n);
+}
+
+void ss_spool_end(struct ss_spool *s)
+{
+	if (!s)
+		return;
+	pthread_mutex_lock(&s->lock);
+	s->abandoned = true;
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+	pthread_join(s->thread, NULL);
+	for (struct piece *p = s->first, *next; p; p = next) {
+		next = p->next;
+		free(p);
+	}
+	free(s->reading);
+	if (s->gzip)
+		deflateEnd(&s->z);
+	pthread_cond_destroy(&s->changed);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
