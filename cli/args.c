@@ -1,0 +1,147 @@
+/* args.c - options, help, and words for misspelt names. */
+#include "cli.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_OPTS 24
+
+int cli_fail(const struct ss_err *err)
+{
+	fprintf(stderr, "stepscope: %s\n", err->text[0] ? err->text : "failed");
+	return CLI_FAILED;
+}
+
+int cli_misuse(const struct cli_command *c, const char *fmt, ...)
+{
+	va_list ap;
+	fputs("stepscope: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "\nusage: stepscope %s %s\n'stepscope %s --help' says more\n", c->name, c->args, c->name);
+	return CLI_MISUSE;
+}
+
+void cli_print_help(const struct cli_command *c)
+{
+	printf("usage: stepscope %s %s\n\n%s", c->name, c->args, c->help);
+}
+
+/* Letters to insert, delete, replace or swap; words longer than the rows are not compared. */
+static size_t distance(const char *a, const char *b)
+{
+	enum { MAX = 40 };
+	size_t na = strlen(a), nb = strlen(b), rows[3][MAX + 1];
+	if (na > MAX || nb > MAX)
+		return MAX;
+	for (size_t j = 0; j <= nb; j++)
+		rows[0][j] = j;
+	for (size_t i = 1; i <= na; i++) {
+		size_t *now = rows[i % 3], *before = rows[(i + 2) % 3], *earlier = rows[(i + 1) % 3];
+		now[0] = i;
+		for (size_t j = 1; j <= nb; j++) {
+			size_t best = before[j - 1] + (a[i - 1] != b[j - 1]);
+			if (before[j] + 1 < best)
+				best = before[j] + 1;
+			if (now[j - 1] + 1 < best)
+				best = now[j - 1] + 1;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && earlier[j - 2] + 1 < best)
+				best = earlier[j - 2] + 1;
+			now[j] = best;
+		}
+	}
+	return rows[na % 3][nb];
+}
+
+const char *cli_closest(const char *word, cli_word_fn *get, const void *list)
+{
+	const char *best = NULL, *one;
+	size_t best_distance = 2 + strlen(word) / 4;
+	for (size_t i = 0; (one = get(list, i)); i++) {
+		size_t d = distance(word, one);
+		/* The beginning of one name is as good as a slip. */
+		if (strlen(word) >= 3 && strncmp(word, one, strlen(word)) == 0)
+			d = 1;
+		if (d < best_distance) {
+			best_distance = d;
+			best = one;
+		}
+	}
+	return best;
+}
+
+bool cli_number(const char *text, uint64_t max, uint64_t *out)
+{
+	uint64_t v;
+	if (!ss_str_to_u64(ss_str_from(text), &v) || v > max)
+		return false;
+	*out = v;
+	return true;
+}
+
+static const char *opt_name(const void *list, size_t i)
+{
+	const struct option *o = list;
+	return o[i].name;
+}
+
+/* What getopt did not know, in our words. */
+static int unknown_option(const struct cli_command *c, char **argv, const struct option *longs, int what)
+{
+	const char *word = argv[optind - 1];
+	if (what == ':')
+		return cli_misuse(c, "option '%s' needs a value", word);
+	if (strncmp(word, "--", 2) != 0)
+		return cli_misuse(c, "unknown option '-%c'", optopt ? optopt : '?');
+	char bare[64];
+	snprintf(bare, sizeof(bare), "%s", word + 2);
+	bare[strcspn(bare, "=")] = '\0';
+	const char *meant = cli_closest(bare, opt_name, longs);
+	if (meant && strcmp(meant, bare) != 0)
+		return cli_misuse(c, "unknown option '%s'; did you mean '--%s'?", word, meant);
+	return cli_misuse(c, meant ? "option '%s' takes no value" : "unknown option '%s'", word);
+}
+
+int cli_parse(const struct cli_command *c, int argc, char **argv, const struct cli_opt *opts, size_t nopts, int min_operands,
+	      int max_operands)
+{
+	struct option longs[MAX_OPTS + 2] = { { "help", no_argument, NULL, 'h' } };
+	char shorts[2 * MAX_OPTS + 4] = ":h";
+	size_t at = 2;
+	for (size_t i = 0; i < nopts && i < MAX_OPTS; i++) {
+		longs[i + 1] = (struct option){ opts[i].name, opts[i].takes_value, NULL, 256 + (int)i };
+		if (!opts[i].letter)
+			continue;
+		shorts[at++] = opts[i].letter;
+		if (opts[i].takes_value)
+			shorts[at++] = ':';
+	}
+	opterr = 0;
+	optind = 1;
+	for (int ch; (ch = getopt_long(argc, argv, shorts, longs, NULL)) != -1;) {
+		const struct cli_opt *o = NULL;
+		if (ch == 'h') {
+			cli_print_help(c);
+			return CLI_DONE;
+		}
+		if (ch == '?' || ch == ':')
+			return unknown_option(c, argv, longs, ch);
+		for (size_t i = 0; i < nopts; i++)
+			if (ch == 256 + (int)i || (opts[i].letter && ch == opts[i].letter))
+				o = &opts[i];
+		if (o && o->each && !o->each(o->arg, optarg))
+			return cli_misuse(c, "--%s: '%s' is not of the form that is wanted", o->name, optarg);
+		if (o && o->value)
+			*o->value = o->takes_value ? optarg : "";
+	}
+	if (argc - optind < min_operands)
+		return cli_misuse(c, "something is missing after '%s'", argv[0]);
+	if (argc - optind > max_operands)
+		return cli_misuse(c, "too many arguments: '%s'", argv[optind + max_operands]);
+	return -1;
+}

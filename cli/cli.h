@@ -1,0 +1,93 @@
+/*
+ * cli.h - what the commands share. stdout is data, stderr is words; status 0 done, 1 failed, 2 misuse.
+ */
+#ifndef SS_CLI_CLI_H
+#define SS_CLI_CLI_H
+
+#include "emit/text.h"
+#include "model/model.h"
+#include "store/store.h"
+#include "tools/tool.h"
+
+enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_MISUSE = 2 };
+
+/* A command: the constant at the end of its file, listed in commands.def. */
+struct cli_command {
+	const char *name;
+	const char *args;	/* "PATH [--host H]" */
+	const char *summary;	/* one line, for the list of commands */
+	const char *help;	/* whole paragraphs and options, for --help */
+	bool hidden;
+	int (*run)(int argc, char **argv); /* argv[0] is the command's name */
+};
+
+extern const struct cli_command *const cli_commands[]; /* NULL-terminated */
+const struct cli_command *cli_command_find(const char *name);
+
+/* "stepscope: ..." on stderr. */
+int cli_fail(const struct ss_err *err);
+/* The same, and where help is; status 2. */
+int cli_misuse(const struct cli_command *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void cli_print_help(const struct cli_command *c);
+
+/* The word of the list (NULL-terminated, by a getter) that `word` is a slip of, or NULL. */
+typedef const char *cli_word_fn(const void *list, size_t i);
+const char *cli_closest(const char *word, cli_word_fn *get, const void *list);
+
+/*
+ * Parse options and operands with getopt_long; --help is taken care of. Returns -1 to go on, else the exit status.
+ * Operands are left in argv[optind ..].
+ */
+struct cli_opt {
+	const char *name;	/* "host", without dashes */
+	char letter;		/* or 0 */
+	bool takes_value;
+	const char **value;	/* set to the value, or to "" for a flag */
+	bool (*each)(void *arg, const char *value);	/* instead of value, for options that come again and again */
+	void *arg;
+};
+int cli_parse(const struct cli_command *c, int argc, char **argv, const struct cli_opt *opts, size_t nopts, int min_operands,
+	      int max_operands);
+/* A whole number within bounds. */
+bool cli_number(const char *text, uint64_t max, uint64_t *out);
+
+/* A profile named on the command line. */
+struct cli_profile {
+	struct ss_store store;
+	const struct ss_run *run;	/* the one asked for, or the newest */
+	struct ss_host *hosts;
+	size_t nhosts;
+	struct ss_model model;
+	struct ss_str host_name;	/* of the selection */
+};
+
+/*
+ * Find and open it. `run` and `host` may be NULL: then the newest run, and all hosts of it or, for a tool that cannot combine them,
+ * the first. `host` may list several with commas.
+ */
+bool cli_profile_find(struct cli_profile *p, const char *path, const char *run, struct ss_err *err);
+bool cli_profile_open(struct cli_profile *p, const char *host, bool all_by_default, struct ss_err *err);
+/* Fails when a file was shortened meanwhile. */
+bool cli_profile_intact(const struct cli_profile *p, struct ss_err *err);
+void cli_profile_close(struct cli_profile *p);
+
+/* A writer to a file, or to stdout for NULL. */
+struct cli_sink {
+	struct ss_out out;
+	int fd;
+	int error;		/* errno of the first failed write */
+	const char *path;	/* NULL: stdout */
+};
+bool cli_sink_open(struct cli_sink *s, const char *path, struct ss_err *err);
+/* Flush and close; a file is removed when `ok` is false. */
+bool cli_sink_close(struct cli_sink *s, bool ok, struct ss_err *err);
+
+/* Colours and width as stdout wants them; `colour` is "auto", "always", "never" or NULL. */
+struct ss_text_style cli_style(const char *colour);
+
+/* Says on stderr, when that is a terminal, that work goes on, as soon as it takes longer than a moment. */
+struct cli_progress;
+struct cli_progress *cli_progress_start(const struct cli_profile *p);
+void cli_progress_end(struct cli_progress *p);
+
+#endif

@@ -1,0 +1,70 @@
+/* main.c - choosing the command. */
+#include "cli.h"
+
+#include "base/file.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define COMMAND(name) extern const struct cli_command cli_command_##name;
+#include "commands.def"
+#undef COMMAND
+
+const struct cli_command *const cli_commands[] = {
+#define COMMAND(name) &cli_command_##name,
+#include "commands.def"
+#undef COMMAND
+	NULL,
+};
+
+const struct cli_command *cli_command_find(const char *name)
+{
+	for (size_t i = 0; cli_commands[i]; i++)
+		if (strcmp(cli_commands[i]->name, name) == 0)
+			return cli_commands[i];
+	return NULL;
+}
+
+static void usage(FILE *to)
+{
+	fputs("usage: stepscope COMMAND ...\n\n"
+	      "Where does a training step's time go? Reads the profiles that JAX, TensorFlow and PyTorch/XLA write.\n\n",
+	      to);
+	for (size_t i = 0; cli_commands[i]; i++)
+		if (!cli_commands[i]->hidden)
+			fprintf(to, "  %-11s %s\n", cli_commands[i]->name, cli_commands[i]->summary);
+	fputs("\n'stepscope COMMAND --help' says more; 'stepscope --version' says which this is.\n", to);
+}
+
+static const char *command_name(const void *list, size_t i)
+{
+	(void)list;
+	return cli_commands[i] ? cli_commands[i]->name : NULL;
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : NULL;
+	ss_file_guard();
+	if (!name) {
+		usage(stderr);
+		return CLI_MISUSE;
+	}
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+		usage(stdout);
+		return CLI_DONE;
+	}
+	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
+		puts("stepscope " SS_VERSION);
+		return CLI_DONE;
+	}
+	const struct cli_command *c = cli_command_find(name);
+	if (c)
+		return c->run(argc - 1, argv + 1);
+	const char *meant = cli_closest(name, command_name, NULL);
+	fprintf(stderr, "stepscope: there is no command '%s'", name);
+	if (meant)
+		fprintf(stderr, "; did you mean '%s'?", meant);
+	fputs("\nstepscope: 'stepscope --help' lists them\n", stderr);
+	return CLI_MISUSE;
+}

@@ -1,0 +1,141 @@
+/* profile.c - from a path on the command line to a model. */
+#include "cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *run_word(const void *list, size_t i)
+{
+	const struct ss_store *s = list;
+	return i < s->nruns ? s->runs[i].name.p : NULL;
+}
+
+static const char *host_word(const void *list, size_t i)
+{
+	const struct ss_run *r = list;
+	return i < r->nhosts ? r->hosts[i].name.p : NULL;
+}
+
+/* A run may be named in full, or by its last component where that says enough. */
+static const struct ss_run *find_run(const struct ss_store *s, struct ss_str name)
+{
+	const struct ss_run *run = ss_store_run(s, name), *last = NULL;
+	if (run)
+		return run;
+	for (size_t i = 0; i < s->nruns; i++) {
+		struct ss_str full = s->runs[i].name;
+		size_t slash = ss_str_rchr(full, '/');
+		if (slash == SS_NPOS || !ss_str_eq(ss_str_sub(full, slash + 1, full.n), name))
+			continue;
+		if (last)
+			return NULL;	/* several */
+		last = &s->runs[i];
+	}
+	return last;
+}
+
+bool cli_profile_find(struct cli_profile *p, const char *path, const char *run, struct ss_err *err)
+{
+	struct ss_arena a = { 0 };
+	*p = (struct cli_profile){ 0 };
+	if (!ss_store_scan(&p->store, path, SS_SCAN_ANY, err))
+		return false;
+	if (run) {
+		p->run = find_run(&p->store, ss_str_from(run));
+		if (p->run && p->run->nhosts)
+			return true;
+		if (p->run)
+			return ss_fail(err, SS_ENOTFOUND, "run '%s' holds no *.xplane.pb file", run);
+		const char *meant = cli_closest(run, run_word, &p->store);
+		return ss_fail(err, SS_ENOTFOUND, "there is no run '%s' in '%s'%s%s%s", run, path, meant ? "; did you mean '" : "",
+			       meant ? meant : "", meant ? "'?" : ": 'stepscope runs' lists them");
+	}
+	p->run = ss_store_newest(&p->store);
+	if (p->run)
+		return true;
+	struct ss_str why = ss_store_why_empty(&p->store, &a);
+	ss_fail(err, SS_ENOTFOUND, SS_FMT, SS_ARG(why));
+	ss_arena_release(&a);
+	for (size_t i = 0; i < p->store.nlooked && i < 10 && p->store.ndirs > 1; i++)
+		fprintf(stderr, "stepscope: looked at '" SS_FMT "': it %s\n", SS_ARG(p->store.looked[i].path),
+			p->store.looked[i].why);
+	return false;
+}
+
+static bool open_one(struct cli_profile *p, const struct ss_host_file *f, struct ss_err *err)
+{
+	if (!ss_host_open(&p->hosts[p->nhosts], f->path.p, err))
+		return false;
+	p->nhosts++;
+	return true;
+}
+
+static bool open_named(struct cli_profile *p, struct ss_str names, struct ss_err *err)
+{
+	const struct ss_host_file *f = ss_run_host(p->run, names);
+	if (f)
+		return open_one(p, f, err);
+	while (names.n) {
+		size_t comma = ss_str_chr(names, ',');
+		struct ss_str one = ss_str_sub(names, 0, comma == SS_NPOS ? names.n : comma);
+		names = ss_str_sub(names, comma == SS_NPOS ? names.n : comma + 1, names.n);
+		f = ss_run_host(p->run, one);
+		if (f && p->nhosts < p->run->nhosts) {
+			if (!open_one(p, f, err))
+				return false;
+			continue;
+		}
+		if (f)
+			return ss_fail(err, SS_EINVAL, "host '" SS_FMT "' is named twice", SS_ARG(one));
+		char z[100];
+		snprintf(z, sizeof(z), SS_FMT, SS_ARG(one));
+		const char *meant = cli_closest(z, host_word, p->run);
+		return ss_fail(err, SS_ENOTFOUND, "run '" SS_FMT "' has no host '%s'%s%s%s", SS_ARG(p->run->name), z,
+			       meant ? "; did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
+	}
+	return true;
+}
+
+bool cli_profile_open(struct cli_profile *p, const char *host, bool all_by_default, struct ss_err *err)
+{
+	const struct ss_run *run = p->run;
+	bool all = host ? strcmp(host, "ALL_HOSTS") == 0 : all_by_default, ok = true;
+	p->hosts = calloc(run->nhosts + 1, sizeof(*p->hosts));
+	struct ss_host **list = calloc(run->nhosts + 1, sizeof(*list));
+	if (!p->hosts || !list) {
+		free(list);
+		return ss_fail_mem(err);
+	}
+	p->host_name = host ? ss_str_from(host) : run->hosts[0].name;
+	if (all && run->nhosts > 1)
+		p->host_name = SS_STR("ALL_HOSTS");
+	if (all)
+		for (size_t i = 0; ok && i < run->nhosts; i++)
+			ok = open_one(p, &run->hosts[i], err);
+	else
+		ok = host ? open_named(p, ss_str_from(host), err) : open_one(p, &run->hosts[0], err);
+	for (size_t i = 0; i < p->nhosts; i++)
+		list[i] = &p->hosts[i];
+	ok = ok && ss_model_init(&p->model, list, p->nhosts, err);
+	free(list);
+	return ok;
+}
+
+bool cli_profile_intact(const struct cli_profile *p, struct ss_err *err)
+{
+	for (size_t i = 0; i < p->nhosts; i++)
+		if (ss_file_torn(&p->hosts[i].x.file))
+			return ss_fail(err, SS_EIO, "'" SS_FMT "' was shortened while it was being read", SS_ARG(p->hosts[i].x.path));
+	return true;
+}
+
+void cli_profile_close(struct cli_profile *p)
+{
+	ss_model_release(&p->model);
+	for (size_t i = 0; i < p->nhosts; i++)
+		ss_host_close(&p->hosts[i]);
+	free(p->hosts);
+	ss_store_free(&p->store);
+	*p = (struct cli_profile){ 0 };
+}

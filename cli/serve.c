@@ -1,0 +1,109 @@
+/* serve.c - stepscope serve DIR: the page and the routes, until a signal. */
+#include "cli.h"
+
+#include "serve/server.h"
+
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+extern const struct cli_command cli_command_serve;
+
+#define SWEEP_S 30
+
+/* Wait for a signal that ends us, sweeping now and then. */
+static void wait_for_end(struct ss_server *s, const sigset_t *ends)
+{
+	struct timespec sweep = { .tv_sec = SWEEP_S };
+	while (sigtimedwait(ends, NULL, &sweep) < 0)
+		ss_server_sweep(s);
+}
+
+static void say_where(const struct ss_server *s, const struct ss_server_config *config)
+{
+	const char *bind = config->bind ? config->bind : "127.0.0.1";
+	bool any = strcmp(bind, "0.0.0.0") == 0 || strcmp(bind, "::") == 0, v6 = strchr(bind, ':');
+	char host[256];
+	if (any && gethostname(host, sizeof(host)) == 0)
+		host[sizeof(host) - 1] = '\0';
+	else
+		snprintf(host, sizeof(host), v6 ? "[%s]" : "%s", bind);
+	if (ss_server_nruns(s))
+		fprintf(stderr, "stepscope: %llu run%s in %s\n", (unsigned long long)ss_server_nruns(s),
+			ss_server_nruns(s) == 1 ? "" : "s", config->logdir);
+	else
+		fprintf(stderr, "stepscope: %s; runs will show once they are there\n",
+			ss_server_why_empty(s) ? ss_server_why_empty(s) : "no profile yet");
+	fprintf(stderr, "stepscope: serving on http://%s:%u/ (Ctrl-C ends)\n", host, ss_server_port(s));
+}
+
+static int serve(const struct ss_server_config *config)
+{
+	sigset_t ends;
+	struct ss_err err = { 0 };
+	/* Blocked before there are threads, so that all inherit it and the signal comes here. */
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &ends, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	struct ss_server *s = ss_server_start(config, &err);
+	if (!s)
+		return cli_fail(&err);
+	say_where(s, config);
+	wait_for_end(s, &ends);
+	/* Nothing is ever half written, so requests in work can be left behind. */
+	if (!ss_server_stop(s))
+		_exit(CLI_DONE);
+	return CLI_DONE;
+}
+
+static int run(int argc, char **argv)
+{
+	struct ss_server_config config = { .bind = NULL };
+	const char *port = "6006", *memory = NULL;
+	const struct cli_opt opts[] = {
+		{ "logdir", 'l', true, &config.logdir, NULL, NULL },	 { "port", 'p', true, &port, NULL, NULL },
+		{ "bind", 'b', true, &config.bind, NULL, NULL },	 { "memory-mb", 0, true, &memory, NULL, NULL },
+		{ "allow-host", 0, true, &config.allow_host, NULL, NULL }, { "src-prefix", 0, true, &config.src_prefix, NULL, NULL },
+	};
+	int status = cli_parse(&cli_command_serve, argc, argv, opts, SS_COUNT(opts), 0, 1);
+	uint64_t number;
+	if (status >= 0)
+		return status;
+	if (optind < argc && config.logdir)
+		return cli_misuse(&cli_command_serve, "the log directory is given twice: '%s' and '%s'", config.logdir, argv[optind]);
+	if (optind < argc)
+		config.logdir = argv[optind];
+	if (!config.logdir)
+		return cli_misuse(&cli_command_serve, "which log directory?");
+	if (!cli_number(port, 65535, &number))
+		return cli_misuse(&cli_command_serve, "'%s' is no port: 0 to 65535", port);
+	config.port = (uint16_t)number;
+	if (memory && (!cli_number(memory, (uint64_t)1 << 40, &number) || !number))
+		return cli_misuse(&cli_command_serve, "--memory-mb: '%s' is no number of megabytes", memory);
+	if (memory)
+		config.memory_bytes = number << 20;
+	return serve(&config);
+}
+
+const struct cli_command cli_command_serve = {
+	.name = "serve",
+	.args = "[--logdir] DIR [--port N] [--bind ADDRESS]",
+	.summary = "show profiles in a browser",
+	.help = "Serves the page, and the routes of XProf below /data/plugin/profile, for all runs below DIR. New runs show by\n"
+		"themselves. Nothing is ever written to DIR.\n\n"
+		"  -l, --logdir DIR      a log directory, a run, or one file\n"
+		"  -p, --port N          6006 without it; 0 takes any that is free\n"
+		"  -b, --bind ADDRESS    127.0.0.1 without it: only this machine. 0.0.0.0 lets everybody in who can reach it,\n"
+		"                        without a password\n"
+		"      --memory-mb N     for opened profiles together; half of the machine's without it\n"
+		"      --allow-host NAME a further name by which a proxy on this machine calls us\n"
+		"      --src-prefix P    where sources are, for XProf's page\n\n"
+		"From another machine:  ssh -L 6006:localhost:6006 HOST stepscope serve DIR\n",
+	.run = run,
+};

@@ -1,0 +1,328 @@
+/*
+ * summary.c - stepscope summary PATH: what a person asks first, on one screen. Where does the time go, is it the input, the host, the device or the
+ * network, which operations, and what to do about it.
+ *
+ * Everything comes from the tool overview_page, whose tables are found by what they hold. Nothing is computed here but lengths of bars.
+ */
+#include "cli.h"
+
+#include "emit/units.h"
+#include "serve/ask.h"
+
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+
+extern const struct cli_command cli_command_summary;
+
+#define TOP_OPS 10
+#define BAR_CELLS 40
+
+static const struct ss_table *with_col(const struct ss_result *r, const char *id)
+{
+	for (size_t i = 0; i < r->ntables; i++)
+		if (ss_table_col(&r->tables[i], id) != SS_NPOS)
+			return &r->tables[i];
+	return NULL;
+}
+
+static const struct ss_prop *find_prop(const struct ss_result *r, const char *id)
+{
+	for (size_t i = 0; i < r->ntables; i++) {
+		const struct ss_prop *p = ss_table_find_prop(&r->tables[i], id);
+		if (p)
+			return p;
+	}
+	return NULL;
+}
+
+/* The text of a property, "" when it is absent or empty. */
+static struct ss_str text_of(const struct ss_result *r, const char *id)
+{
+	const struct ss_prop *p = find_prop(r, id);
+	return p ? p->text : SS_STR("");
+}
+
+static double number_of(const struct ss_result *r, const char *id)
+{
+	const struct ss_prop *p = find_prop(r, id);
+	double v;
+	if (!p)
+		return NAN;
+	if (!isnan(p->value))
+		return p->value;
+	return ss_str_to_f64(p->text, &v) ? v : NAN;
+}
+
+static void heading(struct ss_out *o, const struct ss_text_style *style, const char *text)
+{
+	ss_out_char(o, '\n');
+	ss_text_tone(o, style, SS_TONE_HEAD);
+	ss_out_z(o, text);
+	ss_text_tone(o, style, SS_TONE_PLAIN);
+	ss_out_char(o, '\n');
+}
+
+/* Texts of the overview are for a page: tags are left out, the entities for < > & and quotes are put back. */
+static void put_words(struct ss_out *o, const struct ss_text_style *style, struct ss_str html, size_t indent)
+{
+	struct ss_out plain;
+	static const struct {
+		struct ss_str name;
+		char c;
+	} entities[] = { { SS_STR_INIT("&lt;"), '<' }, { SS_STR_INIT("&gt;"), '>' }, { SS_STR_INIT("&quot;"), '"' },
+			 { SS_STR_INIT("&#39;"), '\'' }, { SS_STR_INIT("&amp;"), '&' } };
+	ss_out_init(&plain, NULL, NULL);
+	for (size_t i = 0; i < html.n;) {
+		struct ss_str rest = ss_str_sub(html, i, html.n);
+		size_t k = 0;
+		if (rest.p[0] == '<' && ss_str_chr(rest, '>') != SS_NPOS) {
+			i += ss_str_chr(rest, '>') + 1;
+			continue;
+		}
+		while (k < SS_COUNT(entities) && !ss_str_starts(rest, entities[k].name))
+			k++;
+		ss_out_char(&plain, k < SS_COUNT(entities) ? entities[k].c : rest.p[0]);
+		i += k < SS_COUNT(entities) ? entities[k].name.n : 1;
+	}
+	ss_text_wrap(o, style, (struct ss_str){ plain.buf, plain.n }, indent);
+	ss_out_free(&plain);
+}
+
+static void put_verdict(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style)
+{
+	struct ss_str statement = text_of(r, "statement"), bottleneck = text_of(r, "bottleneck");
+	if (!statement.n)
+		statement = text_of(r, "input_conclusion");
+	if (!statement.n)
+		return;
+	bool good = ss_str_is(bottleneck, "device") || ss_str_is(bottleneck, "no");
+	ss_text_tone(o, style, ss_str_is(bottleneck, "unknown") ? SS_TONE_WARN : good ? SS_TONE_GOOD : SS_TONE_BAD);
+	put_words(o, style, statement, 0);
+	ss_text_tone(o, style, SS_TONE_PLAIN);
+	static const char *const more[] = { "kernel_launch_statement", "device_collectives_statement", "all_other_statement",
+					    "precision_statement" };
+	for (size_t i = 0; i < SS_COUNT(more); i++) {
+		struct ss_str s = text_of(r, more[i]);
+		if (s.n)
+			put_words(o, style, s, 0);
+	}
+}
+
+/* One part of the step: name, mean, share, bar. */
+static void put_part(struct ss_out *o, const struct ss_text_style *style, const char *name, double ms, double step_ms)
+{
+	char value[32];
+	double share = step_ms > 0 ? ms / step_ms : 0;
+	size_t full = (size_t)lround(fmin(fmax(share, 0), 1) * BAR_CELLS);
+	ss_format_value(value, sizeof(value), SS_UNIT_MS, ms);
+	ss_out_printf(o, "  %-28.28s %10s %5.1f%%  ", name, value, share * 100);
+	ss_text_tone(o, style, SS_TONE_HEAD);
+	for (size_t i = 0; i < full; i++)
+		ss_out_lit(o, "\xe2\x96\x88");
+	ss_text_tone(o, style, SS_TONE_PLAIN);
+	ss_out_char(o, '\n');
+}
+
+static double column_mean(const struct ss_table *t, size_t c)
+{
+	double sum = 0;
+	for (size_t i = 0; i < t->nrows; i++)
+		sum += isnan(t->data[c].f64[i]) ? 0 : t->data[c].f64[i];
+	return t->nrows ? sum / (double)t->nrows : 0;
+}
+
+static bool ends_with_ms(const char *id)
+{
+	struct ss_str s = ss_str_from(id);
+	return ss_str_ends(s, SS_STR("TimeMs")) || ss_str_ends(s, SS_STR("_ms"));
+}
+
+/* The mean step and its parts: every column of times of the table of steps, largest first. */
+static void put_step(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style)
+{
+	double step_ms = number_of(r, "steptime_ms_average");
+	const struct ss_table *t = with_col(r, "stepnum");
+	char mean[32], sd[32], lo[32], hi[32];
+	if (!(step_ms > 0))
+		return;
+	heading(o, style, "Step time");
+	ss_format_value(mean, sizeof(mean), SS_UNIT_MS, step_ms);
+	ss_format_value(sd, sizeof(sd), SS_UNIT_MS, number_of(r, "steptime_ms_standard_deviation"));
+	ss_format_value(lo, sizeof(lo), SS_UNIT_MS, number_of(r, "steptime_ms_minimum"));
+	ss_format_value(hi, sizeof(hi), SS_UNIT_MS, number_of(r, "steptime_ms_maximum"));
+	ss_out_printf(o, "  %s on average (standard deviation %s, from %s to %s, %zu steps)\n", mean, sd, lo, hi, t ? t->nrows : 0);
+	double shown[64] = { 0 };
+	for (size_t c = 0; t && c < t->ncols && c < SS_COUNT(shown); c++)
+		if (t->cols[c].type == SS_TYPE_F64 && !t->cols[c].role && ends_with_ms(t->cols[c].id) &&
+		    strcmp(t->cols[c].id, "stepTimeMs") != 0)
+			shown[c] = column_mean(t, c);
+	for (;;) {
+		size_t best = 0;
+		for (size_t c = 1; c < SS_COUNT(shown); c++)
+			best = shown[c] > shown[best] ? c : best;
+		if (!(shown[best] > step_ms * 0.0005))
+			return;
+		put_part(o, style, t->cols[best].label, shown[best], step_ms);
+		shown[best] = 0;
+	}
+}
+
+static void put_ops(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style)
+{
+	const struct ss_table *t = with_col(r, "selfTimePercent");
+	if (!t || !t->nrows)
+		return;
+	heading(o, style, "Operations on the device that take longest");
+	struct ss_text_style top = *style;
+	top.max_rows = TOP_OPS;
+	ss_emit_text_table(o, t, &top);
+}
+
+static void put_facts(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style, const char *title,
+		      const char *const facts[][2], size_t n)
+{
+	bool any = false;
+	for (size_t i = 0; i < n; i++) {
+		struct ss_str v = text_of(r, facts[i][0]);
+		if (!v.n)
+			continue;
+		if (!any)
+			heading(o, style, title);
+		any = true;
+		ss_out_printf(o, "  %-28s ", facts[i][1]);
+		ss_text_wrap(o, style, v, 31);
+	}
+}
+
+static void put_use(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style)
+{
+	static const char *const use[][2] = {
+		{ "mxu_utilization_percent", "Matrix unit busy" },
+		{ "flop_rate_utilization_relative_to_roofline", "FLOP rate, of the roofline" },
+		{ "memory_bw_utilization_relative_to_hw_limit", "Memory bandwidth, of the peak" },
+		{ "hbm_utilization_percent", "Memory bandwidth" },
+		{ "device_duty_cycle_percent", "Device busy" },
+		{ "device_idle_time_percent", "Device idle" },
+		{ "host_idle_time_percent", "Host idle" },
+		{ "device_tf_op_percent", "Op time on the device" },
+		{ "device_compute_16bit_percent", "Device compute in 16 bit" },
+	};
+	static const char *const environment[][2] = {
+		{ "device_type", "Device" }, { "device_core_count", "Cores" }, { "host_count", "Hosts" }, { "task_count", "Tasks" },
+	};
+	put_facts(o, r, style, "Use of the hardware", use, SS_COUNT(use));
+	put_facts(o, r, style, "Run environment", environment, SS_COUNT(environment));
+}
+
+static void put_next(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style)
+{
+	const struct ss_table *t = with_col(r, "tip_type");
+	if (!t || !t->nrows)
+		return;
+	size_t link = ss_table_col(t, "link"), description = ss_table_col(t, "description");
+	struct ss_str last = { NULL, 0 };
+	if (link == SS_NPOS || description == SS_NPOS)
+		return;
+	heading(o, style, "What to do next");
+	for (size_t i = 0; i < t->nrows; i++) {
+		struct ss_str group = t->data[description].str[i];
+		if (!last.p || !ss_str_eq(group, last)) {
+			ss_out_lit(o, "  ");
+			put_words(o, style, group, 2);
+		}
+		last = group;
+		ss_out_lit(o, "    - ");
+		put_words(o, style, t->data[link].str[i], 6);
+	}
+}
+
+static void put_diagnostics(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style)
+{
+	const struct ss_table *t = with_col(r, "severity");
+	size_t severity = t ? ss_table_col(t, "severity") : SS_NPOS, message = t ? ss_table_col(t, "message") : SS_NPOS;
+	if (message == SS_NPOS || (!t->nrows && !r->nnotes))
+		return;
+	heading(o, style, "Noticed");
+	for (size_t i = 0; i < t->nrows; i++) {
+		struct ss_str kind = t->data[severity].str[i];
+		ss_text_tone(o, style, ss_str_is(kind, "ERROR") ? SS_TONE_BAD : ss_str_is(kind, "WARNING") ? SS_TONE_WARN : SS_TONE_DIM);
+		ss_out_lit(o, "  ");
+		ss_text_put(o, kind, 0);
+		ss_text_tone(o, style, SS_TONE_PLAIN);
+		ss_out_lit(o, ": ");
+		put_words(o, style, t->data[message].str[i], 4);
+	}
+	ss_emit_text_notes(o, r->notes, r->nnotes, style);
+}
+
+static void put_title(struct ss_out *o, const struct cli_profile *p, const struct ss_text_style *style)
+{
+	char size[32];
+	ss_format_value(size, sizeof(size), SS_UNIT_BYTES, (double)p->run->bytes);
+	ss_text_tone(o, style, SS_TONE_BOLD);
+	ss_text_put(o, p->run->name, 0);
+	ss_text_tone(o, style, SS_TONE_PLAIN);
+	ss_out_printf(o, ", %s, %s: ", size, p->nhosts == 1 ? "host" : "hosts");
+	for (size_t i = 0; i < p->nhosts; i++) {
+		ss_out_z(o, i ? ", " : "");
+		ss_text_put(o, p->hosts[i].name, 0);
+	}
+	ss_out_lit(o, "\n\n");
+}
+
+static bool summarize(struct cli_profile *p, const char *colour, struct ss_err *err)
+{
+	struct ss_text_style style = cli_style(colour);
+	struct ss_ask ask = { .tool = ss_tool_find(SS_STR("overview_page")), .model = &p->model };
+	struct ss_result r;
+	struct cli_sink sink;
+	struct cli_progress *progress = cli_progress_start(p);
+	bool ok = ask.tool ? ss_ask_run(&ask, &r, err) && cli_profile_intact(p, err) :
+			     ss_fail(err, SS_ENOTFOUND, "this build has no tool overview_page");
+	cli_progress_end(progress);
+	if (ok && cli_sink_open(&sink, NULL, err)) {
+		struct ss_out *o = &sink.out;
+		put_title(o, p, &style);
+		put_verdict(o, &r, &style);
+		put_step(o, &r, &style);
+		put_use(o, &r, &style);
+		put_ops(o, &r, &style);
+		put_next(o, &r, &style);
+		put_diagnostics(o, &r, &style);
+		ok = cli_sink_close(&sink, true, err);
+	}
+	ss_ask_release(&ask);
+	return ok;
+}
+
+static int run(int argc, char **argv)
+{
+	const char *run_name = NULL, *host = NULL, *colour = NULL;
+	const struct cli_opt opts[] = {
+		{ "run", 'r', true, &run_name, NULL, NULL },
+		{ "host", 'H', true, &host, NULL, NULL },
+		{ "color", 0, true, &colour, NULL, NULL },
+	};
+	int status = cli_parse(&cli_command_summary, argc, argv, opts, SS_COUNT(opts), 1, 1);
+	if (status >= 0)
+		return status;
+	struct cli_profile p;
+	struct ss_err err = { 0 };
+	bool ok = cli_profile_find(&p, argv[optind], run_name, &err) && cli_profile_open(&p, host, true, &err) &&
+		  summarize(&p, colour, &err);
+	cli_profile_close(&p);
+	return ok ? CLI_DONE : cli_fail(&err);
+}
+
+const struct cli_command cli_command_summary = {
+	.name = "summary",
+	.args = "PATH [--run R] [--host H]",
+	.summary = "where a step's time goes, on one screen",
+	.help = "Prints the overview of the newest run at PATH (a log directory, a run, or one file): the verdict, the step time and its\n"
+		"parts, the use of the hardware, the longest operations, what to do next, and what was noticed.\n\n"
+		"  -r, --run R       this run ('stepscope runs PATH' lists them)\n"
+		"  -H, --host H      this host, several with commas between them; all without it\n"
+		"      --color WHEN  always, never or auto\n",
+	.run = run,
+};

@@ -1,0 +1,145 @@
+/* terminal.c - writing to stdout or a file, and to a terminal on the other end. */
+#include "cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static bool put(void *arg, const char *p, size_t n)
+{
+	struct cli_sink *s = arg;
+	while (n) {
+		ssize_t done = write(s->fd, p, n);
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0) {
+			s->error = errno;
+			return false;
+		}
+		p += done;
+		n -= (size_t)done;
+	}
+	return true;
+}
+
+bool cli_sink_open(struct cli_sink *s, const char *path, struct ss_err *err)
+{
+	*s = (struct cli_sink){ .fd = STDOUT_FILENO, .path = path };
+	ss_out_init(&s->out, put, s);
+	if (!path)
+		return true;
+	s->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	return s->fd >= 0 || ss_fail(err, SS_EIO, "cannot write '%s': %s", path, strerror(errno));
+}
+
+bool cli_sink_close(struct cli_sink *s, bool ok, struct ss_err *err)
+{
+	struct ss_err why = { 0 };
+	bool written = ss_out_finish(&s->out, &why);
+	ss_out_free(&s->out);
+	if (s->path && close(s->fd) != 0 && written) {
+		s->error = errno;
+		written = false;
+	}
+	if (!written && s->error)
+		ss_fail(err, SS_EIO, "cannot write %s%s%s: %s", s->path ? "'" : "to stdout", s->path ? s->path : "",
+			s->path ? "'" : "", strerror(s->error));
+	else if (!written)
+		ss_fail(err, why.code, "%s", why.text);
+	struct stat st;
+	if (s->path && !(ok && written) && stat(s->path, &st) == 0 && S_ISREG(st.st_mode))
+		unlink(s->path);
+	return ok && written;
+}
+
+struct ss_text_style cli_style(const char *colour)
+{
+	struct ss_text_style style = { 0 };
+	struct winsize w;
+	bool tty = isatty(STDOUT_FILENO);
+	const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
+	style.colour = tty && term && strcmp(term, "dumb") != 0 && !(no && no[0]);
+	if (colour && strcmp(colour, "always") == 0)
+		style.colour = true;
+	if (colour && strcmp(colour, "never") == 0)
+		style.colour = false;
+	if (tty && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0)
+		style.width = w.ws_col;
+	return style;
+}
+
+/* A thread that wakes up ten times a second; the first second or so passes in silence. */
+struct cli_progress {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t end;
+	bool ended, shown;
+	double gigabytes;
+	size_t nhosts;
+};
+
+static void *show(void *arg)
+{
+	struct cli_progress *p = arg;
+	struct timespec begin, at;
+	static const char wheel[] = "|/-\\";
+	clock_gettime(CLOCK_REALTIME, &begin);
+	pthread_mutex_lock(&p->lock);
+	for (unsigned tick = 0; !p->ended; tick++) {
+		clock_gettime(CLOCK_REALTIME, &at);
+		double passed_s = (double)(at.tv_sec - begin.tv_sec) + (double)(at.tv_nsec - begin.tv_nsec) * 1e-9;
+		if (passed_s > 0.7) {
+			fprintf(stderr, "\r\x1b[K%c reading %.2f GB of %zu host%s, %.0f s", wheel[tick % 4], p->gigabytes, p->nhosts,
+				p->nhosts == 1 ? "" : "s", passed_s);
+			fflush(stderr);
+			p->shown = true;
+		}
+		at.tv_nsec += 100000000;
+		at.tv_sec += at.tv_nsec / 1000000000;
+		at.tv_nsec %= 1000000000;
+		pthread_cond_timedwait(&p->end, &p->lock, &at);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return NULL;
+}
+
+struct cli_progress *cli_progress_start(const struct cli_profile *profile)
+{
+	struct cli_progress *p = isatty(STDERR_FILENO) ? calloc(1, sizeof(*p)) : NULL;
+	if (!p)
+		return NULL;
+	for (size_t i = 0; i < profile->nhosts; i++)
+		p->gigabytes += (double)profile->hosts[i].x.file.bytes.n * 1e-9;
+	p->nhosts = profile->nhosts;
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->end, NULL);
+	if (pthread_create(&p->thread, NULL, show, p) == 0)
+		return p;
+	pthread_cond_destroy(&p->end);
+	pthread_mutex_destroy(&p->lock);
+	free(p);
+	return NULL;
+}
+
+void cli_progress_end(struct cli_progress *p)
+{
+	if (!p)
+		return;
+	pthread_mutex_lock(&p->lock);
+	p->ended = true;
+	pthread_cond_signal(&p->end);
+	pthread_mutex_unlock(&p->lock);
+	pthread_join(p->thread, NULL);
+	if (p->shown)
+		fputs("\r\x1b[K", stderr);
+	pthread_cond_destroy(&p->end);
+	pthread_mutex_destroy(&p->lock);
+	free(p);
+}

@@ -1,0 +1,160 @@
+/* tool.c - stepscope tool NAME PATH: one analysis in one of four formats. */
+#include "cli.h"
+
+#include "serve/ask.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_PARAMS 32
+
+extern const struct cli_command cli_command_tool;
+
+struct params {
+	struct ss_param_value v[MAX_PARAMS];
+	size_t n;
+};
+
+static bool take_param(void *arg, const char *text)
+{
+	struct params *p = arg;
+	const char *eq = strchr(text, '=');
+	if (!eq || eq == text || p->n == MAX_PARAMS)
+		return false;
+	p->v[p->n++] = (struct ss_param_value){ { text, (size_t)(eq - text) }, ss_str_from(eq + 1) };
+	return true;
+}
+
+static const char *tool_word(const void *list, size_t i)
+{
+	(void)list;
+	return ss_tools[i] ? ss_tools[i]->name : NULL;
+}
+
+static const char *param_word(const void *list, size_t i)
+{
+	const struct ss_tool *t = list;
+	return i < t->nparams ? t->params[i].name : NULL;
+}
+
+/* Every parameter must be one of the tool's, or a slip would change the answer in silence. */
+static int check_params(const struct ss_tool *tool, const struct params *p)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		bool known = false;
+		for (size_t k = 0; k < tool->nparams; k++)
+			known = known || ss_str_is(p->v[i].name, tool->params[k].name);
+		if (known)
+			continue;
+		char name[64];
+		snprintf(name, sizeof(name), SS_FMT, SS_ARG(p->v[i].name));
+		const char *meant = cli_closest(name, param_word, tool);
+		if (meant)
+			return cli_misuse(&cli_command_tool, "%s has no parameter '%s'; did you mean '%s'?", tool->name, name, meant);
+		return cli_misuse(&cli_command_tool, "%s has no parameter '%s'", tool->name, name);
+	}
+	return -1;
+}
+
+static const struct ss_tool *find_tool(const char *name)
+{
+	const struct ss_tool *t = ss_tool_find(ss_str_from(name));
+	if (t)
+		return t;
+	const char *meant = cli_closest(name, tool_word, NULL);
+	fprintf(stderr, "stepscope: there is no tool '%s'", name);
+	if (meant)
+		fprintf(stderr, "; did you mean '%s'?", meant);
+	fputs("\nstepscope: 'stepscope help tools' lists them\n", stderr);
+	return NULL;
+}
+
+static bool format_of(const char *name, enum ss_format *format)
+{
+	static const struct {
+		const char *name;
+		enum ss_format format;
+	} formats[] = {
+		{ "text", SS_FORMAT_TEXT }, { "json", SS_FORMAT_JSON }, { "csv", SS_FORMAT_CSV_IDS }, { "xprof", SS_FORMAT_XPROF },
+	};
+	for (size_t i = 0; i < SS_COUNT(formats); i++)
+		if (strcmp(name, formats[i].name) == 0) {
+			*format = formats[i].format;
+			return true;
+		}
+	return false;
+}
+
+static bool answer(struct ss_ask *ask, struct cli_profile *p, const char *output, struct ss_err *err)
+{
+	struct cli_sink sink;
+	if (!cli_sink_open(&sink, output, err))
+		return false;
+	struct cli_progress *progress = cli_progress_start(p);
+	bool ok = ss_ask(ask, &sink.out, err) && cli_profile_intact(p, err);
+	cli_progress_end(progress);
+	if (ok && (ask->format == SS_FORMAT_JSON || ask->format == SS_FORMAT_XPROF) && !output)
+		ss_out_char(&sink.out, '\n');
+	return cli_sink_close(&sink, ok, err);
+}
+
+static int run(int argc, char **argv)
+{
+	const char *run_name = NULL, *host = NULL, *format = "text", *output = NULL, *colour = NULL, *table = NULL;
+	struct params params = { .n = 0 };
+	const struct cli_opt opts[] = {
+		{ "run", 'r', true, &run_name, NULL, NULL },	{ "host", 'H', true, &host, NULL, NULL },
+		{ "format", 'f', true, &format, NULL, NULL },	{ "param", 'p', true, NULL, take_param, &params },
+		{ "output", 'o', true, &output, NULL, NULL },	{ "table", 't', true, &table, NULL, NULL },
+		{ "color", 0, true, &colour, NULL, NULL },
+	};
+	int status = cli_parse(&cli_command_tool, argc, argv, opts, SS_COUNT(opts), 2, 2);
+	if (status >= 0)
+		return status;
+	struct ss_ask ask = { .params = params.v };
+	if (!format_of(format, &ask.format))
+		return cli_misuse(&cli_command_tool, "there is no format '%s', only text, json, csv and xprof", format);
+	ask.tool = find_tool(argv[optind]);
+	if (!ask.tool)
+		return CLI_FAILED;
+	status = check_params(ask.tool, &params);
+	if (status >= 0)
+		return status;
+	struct cli_profile p;
+	struct ss_err err = { 0 };
+	bool all = ask.tool->flags & (SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS);
+	bool ok = cli_profile_find(&p, argv[optind + 1], run_name, &err) && cli_profile_open(&p, host, all, &err);
+	if (ok) {
+		ask.nparams = params.n;
+		ask.model = &p.model;
+		ask.run = p.run->name;
+		ask.host = p.host_name;
+		ask.table = ss_str_from(table);
+		ask.style = cli_style(colour);
+		if (output)
+			ask.style = (struct ss_text_style){ .colour = colour && strcmp(colour, "always") == 0 };
+		ok = answer(&ask, &p, output, &err);
+	}
+	ss_ask_release(&ask);
+	cli_profile_close(&p);
+	return ok ? CLI_DONE : cli_fail(&err);
+}
+
+const struct cli_command cli_command_tool = {
+	.name = "tool",
+	.args = "NAME PATH [--run R] [--host H] [--format text|json|csv|xprof] [--param k=v]... [--output FILE]",
+	.summary = "answer of one analysis",
+	.help = "Runs the analysis NAME on the profile at PATH: a log directory, a run, or one file.\n\n"
+		"  -r, --run R       this run; without it the newest ('stepscope runs PATH' lists them)\n"
+		"  -H, --host H      this host, several with commas between them, or ALL_HOSTS\n"
+		"  -f, --format F    text: for people; json: by column, with units; csv: tables;\n"
+		"                    xprof: as XProf's clients read it\n"
+		"  -p, --param k=v   a parameter of the analysis ('stepscope tools PATH' names them)\n"
+		"  -t, --table T     csv: only this table of the answer\n"
+		"  -o, --output FILE write there instead of to stdout\n"
+		"      --color WHEN  always, never or auto\n\n"
+		"  stepscope tool overview_page logs/\n"
+		"  stepscope tool framework_op_stats logs/ --host ALL_HOSTS --format csv >ops.csv\n",
+	.run = run,
+};

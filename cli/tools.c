@@ -1,0 +1,58 @@
+/* tools.c - stepscope tools PATH: which analyses there are for a profile. */
+#include "cli.h"
+
+#include <getopt.h>
+#include <stdio.h>
+
+extern const struct cli_command cli_command_tools;
+
+static void print_tool(struct ss_out *o, const struct ss_tool *t, bool present, const struct ss_text_style *style)
+{
+	ss_text_tone(o, style, present ? SS_TONE_BOLD : SS_TONE_DIM);
+	ss_out_printf(o, "%-26s", t->name);
+	ss_text_tone(o, style, SS_TONE_PLAIN);
+	ss_out_printf(o, " %s%s\n", t->summary, present ? "" : " (nothing of it in this profile)");
+	for (size_t i = 0; i < t->nparams; i++) {
+		const struct ss_param *p = &t->params[i];
+		ss_text_tone(o, style, SS_TONE_DIM);
+		ss_out_printf(o, "    %s=%s  %s\n", p->name, p->values ? p->values : "", p->doc ? p->doc : "");
+		ss_text_tone(o, style, SS_TONE_PLAIN);
+	}
+}
+
+static int run(int argc, char **argv)
+{
+	const char *run_name = NULL, *colour = NULL;
+	const struct cli_opt opts[] = {
+		{ "run", 'r', true, &run_name, NULL, NULL },
+		{ "color", 0, true, &colour, NULL, NULL },
+	};
+	int status = cli_parse(&cli_command_tools, argc, argv, opts, SS_COUNT(opts), 1, 1);
+	if (status >= 0)
+		return status;
+	struct cli_profile p;
+	struct cli_sink sink;
+	struct ss_err err = { 0 };
+	/* Like XProf, by the first host alone: nothing needs to be read. */
+	bool ok = cli_profile_find(&p, argv[optind], run_name, &err) && cli_profile_open(&p, NULL, false, &err) &&
+		  cli_sink_open(&sink, NULL, &err);
+	if (ok) {
+		struct ss_text_style style = cli_style(colour);
+		for (size_t i = 0; ss_tools[i]; i++)
+			if (!(ss_tools[i]->flags & SS_TOOL_UNLISTED))
+				print_tool(&sink.out, ss_tools[i], !ss_tools[i]->present || ss_tools[i]->present(&p.hosts[0]), &style);
+		ok = cli_sink_close(&sink, cli_profile_intact(&p, &err), &err);
+	}
+	cli_profile_close(&p);
+	return ok ? CLI_DONE : cli_fail(&err);
+}
+
+const struct cli_command cli_command_tools = {
+	.name = "tools",
+	.args = "PATH [--run R]",
+	.summary = "analyses that a profile has data for",
+	.help = "Lists the analyses by name with their parameters, for the newest run at PATH or the one given.\n\n"
+		"  -r, --run R       this run\n"
+		"      --color WHEN  always, never or auto\n",
+	.run = run,
+};
