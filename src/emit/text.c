@@ -149,6 +149,10 @@ static struct ss_str cell_text(char buf[CELL], const struct ss_table *t, size_t 
 	case SS_TYPE_BOOL:
 		return ss_str_from(t->data[c].b[row] ? "yes" : "no");
 	case SS_TYPE_I64:
+		if (t->cols[c].unit == SS_UNIT_HEX) {
+			snprintf(buf, CELL, "0x%llx", (unsigned long long)t->data[c].i64[row]);
+			return ss_str_from(buf);
+		}
 		if (col->scale.factor == 1 && col->scale.decimals == 0) {
 			snprintf(buf, CELL, "%lld", (long long)t->data[c].i64[row]);
 			return ss_str_from(buf);

@@ -66,13 +66,9 @@ static struct ss_scale scale_of(enum ss_unit unit, double max_abs)
 		return (struct ss_scale){ 1, "FLOP/B", 0 };
 	case SS_UNIT_NJ:
 		return (struct ss_scale){ 1, "nJ", 0 };
-	case SS_UNIT_NONE:
-	case SS_UNIT_COUNT:
-	case SS_UNIT_HTML:
-	case SS_UNIT_COUNT_:
-		break;
+	default:	/* numbers without a scale */
+		return (struct ss_scale){ 1, "", 0 };
 	}
-	return (struct ss_scale){ 1, "", 0 };
 }
 
 struct ss_scale ss_scale_for(enum ss_unit unit, double max_abs, bool whole)
