@@ -23,7 +23,8 @@ int cli_misuse(const struct cli_command *c, const char *fmt, ...)
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
-	fprintf(stderr, "\nusage: stepscope %s %s\n'stepscope %s --help' says more\n", c->name, c->args, c->name);
+	fprintf(stderr, "\nusage: stepscope %s %s\n'stepscope %s --help' says more\n", c->name, c->args,
+		c->name);
 	return CLI_MISUSE;
 }
 
@@ -50,7 +51,8 @@ static size_t distance(const char *a, const char *b)
 				best = before[j] + 1;
 			if (now[j - 1] + 1 < best)
 				best = now[j - 1] + 1;
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && earlier[j - 2] + 1 < best)
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    earlier[j - 2] + 1 < best)
 				best = earlier[j - 2] + 1;
 			now[j] = best;
 		}
@@ -107,8 +109,8 @@ static int unknown_option(const struct cli_command *c, char **argv, const struct
 	return cli_misuse(c, meant ? "option '%s' takes no value" : "unknown option '%s'", word);
 }
 
-int cli_parse(const struct cli_command *c, int argc, char **argv, const struct cli_opt *opts, size_t nopts, int min_operands,
-	      int max_operands)
+int cli_parse(const struct cli_command *c, int argc, char **argv, const struct cli_opt *opts, size_t nopts,
+	      int min_operands, int max_operands)
 {
 	struct option longs[MAX_OPTS + 2] = { { "help", no_argument, NULL, 'h' } };
 	char shorts[2 * MAX_OPTS + 4] = ":h";

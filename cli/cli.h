@@ -35,8 +35,8 @@ typedef const char *cli_word_fn(const void *list, size_t i);
 const char *cli_closest(const char *word, cli_word_fn *get, const void *list);
 
 /*
- * Parse options and operands with getopt_long; --help is taken care of. Returns -1 to go on, else the exit status.
- * Operands are left in argv[optind ..].
+ * Parse options and operands with getopt_long; --help is taken care of. Returns -1 to go on, else the exit
+ * status. Operands are left in argv[optind ..].
  */
 struct cli_opt {
 	const char *name;	/* "host", without dashes */
@@ -62,8 +62,8 @@ struct cli_profile {
 };
 
 /*
- * Find and open it. `run` and `host` may be NULL: then the newest run, and all hosts of it or, for a tool that cannot combine them,
- * the first. `host` may list several with commas.
+ * Find and open it. `run` and `host` may be NULL: then the newest run, and all hosts of it or, for a tool
+ * that cannot combine them, the first. `host` may list several with commas.
  */
 bool cli_profile_find(struct cli_profile *p, const char *path, const char *run, struct ss_err *err);
 bool cli_profile_open(struct cli_profile *p, const char *host, bool all_by_default, struct ss_err *err);

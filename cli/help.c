@@ -11,7 +11,8 @@ static void list_commands(void)
 {
 	for (size_t i = 0; cli_commands[i]; i++)
 		if (!cli_commands[i]->hidden)
-			printf("stepscope %s %s\n    %s\n", cli_commands[i]->name, cli_commands[i]->args, cli_commands[i]->summary);
+			printf("stepscope %s %s\n    %s\n", cli_commands[i]->name, cli_commands[i]->args,
+			       cli_commands[i]->summary);
 }
 
 static void list_tools(void)

@@ -28,7 +28,8 @@ const struct cli_command *cli_command_find(const char *name)
 static void usage(FILE *to)
 {
 	fputs("usage: stepscope COMMAND ...\n\n"
-	      "Where does a training step's time go? Reads the profiles that JAX, TensorFlow and PyTorch/XLA write.\n\n",
+	      "Where does a training step's time go? Reads the profiles that JAX, TensorFlow and PyTorch/XLA "
+	      "write.\n\n",
 	      to);
 	for (size_t i = 0; cli_commands[i]; i++)
 		if (!cli_commands[i]->hidden)

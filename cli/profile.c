@@ -29,7 +29,7 @@ static const struct ss_run *find_run(const struct ss_store *s, struct ss_str nam
 		if (slash == SS_NPOS || !ss_str_eq(ss_str_sub(full, slash + 1, full.n), name))
 			continue;
 		if (last)
-			return NULL;	/* several */
+			return NULL; /* several */
 		last = &s->runs[i];
 	}
 	return last;
@@ -48,8 +48,9 @@ bool cli_profile_find(struct cli_profile *p, const char *path, const char *run, 
 		if (p->run)
 			return ss_fail(err, SS_ENOTFOUND, "run '%s' holds no *.xplane.pb file", run);
 		const char *meant = cli_closest(run, run_word, &p->store);
-		return ss_fail(err, SS_ENOTFOUND, "there is no run '%s' in '%s'%s%s%s", run, path, meant ? "; did you mean '" : "",
-			       meant ? meant : "", meant ? "'?" : ": 'stepscope runs' lists them");
+		return ss_fail(err, SS_ENOTFOUND, "there is no run '%s' in '%s'%s%s%s", run, path,
+			       meant ? "; did you mean '" : "", meant ? meant : "",
+			       meant ? "'?" : ": 'stepscope runs' lists them");
 	}
 	p->run = ss_store_newest(&p->store);
 	if (p->run)
@@ -91,8 +92,9 @@ static bool open_named(struct cli_profile *p, struct ss_str names, struct ss_err
 		char z[100];
 		snprintf(z, sizeof(z), SS_FMT, SS_ARG(one));
 		const char *meant = cli_closest(z, host_word, p->run);
-		return ss_fail(err, SS_ENOTFOUND, "run '" SS_FMT "' has no host '%s'%s%s%s", SS_ARG(p->run->name), z,
-			       meant ? "; did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
+		return ss_fail(err, SS_ENOTFOUND, "run '" SS_FMT "' has no host '%s'%s%s%s",
+			       SS_ARG(p->run->name), z, meant ? "; did you mean '" : "", meant ? meant : "",
+			       meant ? "'?" : "");
 	}
 	return true;
 }
@@ -126,7 +128,8 @@ bool cli_profile_intact(const struct cli_profile *p, struct ss_err *err)
 {
 	for (size_t i = 0; i < p->nhosts; i++)
 		if (ss_file_torn(&p->hosts[i].x.file))
-			return ss_fail(err, SS_EIO, "'" SS_FMT "' was shortened while it was being read", SS_ARG(p->hosts[i].x.path));
+			return ss_fail(err, SS_EIO, "'" SS_FMT "' was shortened while it was being read",
+				       SS_ARG(p->hosts[i].x.path));
 	return true;
 }
 

@@ -67,16 +67,20 @@ static int run(int argc, char **argv)
 	struct ss_server_config config = { .bind = NULL };
 	const char *port = "6006", *memory = NULL;
 	const struct cli_opt opts[] = {
-		{ "logdir", 'l', true, &config.logdir, NULL, NULL },	 { "port", 'p', true, &port, NULL, NULL },
-		{ "bind", 'b', true, &config.bind, NULL, NULL },	 { "memory-mb", 0, true, &memory, NULL, NULL },
-		{ "allow-host", 0, true, &config.allow_host, NULL, NULL }, { "src-prefix", 0, true, &config.src_prefix, NULL, NULL },
+		{ "logdir", 'l', true, &config.logdir, NULL, NULL },
+		{ "port", 'p', true, &port, NULL, NULL },
+		{ "bind", 'b', true, &config.bind, NULL, NULL },
+		{ "memory-mb", 0, true, &memory, NULL, NULL },
+		{ "allow-host", 0, true, &config.allow_host, NULL, NULL },
+		{ "src-prefix", 0, true, &config.src_prefix, NULL, NULL },
 	};
 	int status = cli_parse(&cli_command_serve, argc, argv, opts, SS_COUNT(opts), 0, 1);
 	uint64_t number;
 	if (status >= 0)
 		return status;
 	if (optind < argc && config.logdir)
-		return cli_misuse(&cli_command_serve, "the log directory is given twice: '%s' and '%s'", config.logdir, argv[optind]);
+		return cli_misuse(&cli_command_serve, "the log directory is given twice: '%s' and '%s'",
+				  config.logdir, argv[optind]);
 	if (optind < argc)
 		config.logdir = argv[optind];
 	if (!config.logdir)
@@ -95,11 +99,13 @@ const struct cli_command cli_command_serve = {
 	.name = "serve",
 	.args = "[--logdir] DIR [--port N] [--bind ADDRESS]",
 	.summary = "show profiles in a browser",
-	.help = "Serves the page, and the routes of XProf below /data/plugin/profile, for all runs below DIR. New runs show by\n"
+	.help = "Serves the page, and the routes of XProf below /data/plugin/profile, for all runs below DIR. "
+		"New runs show by\n"
 		"themselves. Nothing is ever written to DIR.\n\n"
 		"  -l, --logdir DIR      a log directory, a run, or one file\n"
 		"  -p, --port N          6006 without it; 0 takes any that is free\n"
-		"  -b, --bind ADDRESS    127.0.0.1 without it: only this machine. 0.0.0.0 lets everybody in who can reach it,\n"
+		"  -b, --bind ADDRESS    127.0.0.1 without it: only this machine. 0.0.0.0 lets everybody in "
+		"who can reach it,\n"
 		"                        without a password\n"
 		"      --memory-mb N     for opened profiles together; half of the machine's without it\n"
 		"      --allow-host NAME a further name by which a proxy on this machine calls us\n"

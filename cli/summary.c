@@ -1,8 +1,9 @@
 /*
- * summary.c - stepscope summary PATH: what a person asks first, on one screen. Where does the time go, is it the input, the host, the device or the
- * network, which operations, and what to do about it.
+ * summary.c - stepscope summary PATH: what a person asks first, on one screen. Where does the time go, is
+ * it the input, the host, the device or the network, which operations, and what to do about it.
  *
- * Everything comes from the tool overview_page, whose tables are found by what they hold. Nothing is computed here but lengths of bars.
+ * Everything comes from the tool overview_page, whose tables are found by what they hold. Nothing is
+ * computed here but lengths of bars.
  */
 #include "cli.h"
 
@@ -70,8 +71,11 @@ static void put_words(struct ss_out *o, const struct ss_text_style *style, struc
 	static const struct {
 		struct ss_str name;
 		char c;
-	} entities[] = { { SS_STR_INIT("&lt;"), '<' }, { SS_STR_INIT("&gt;"), '>' }, { SS_STR_INIT("&quot;"), '"' },
-			 { SS_STR_INIT("&#39;"), '\'' }, { SS_STR_INIT("&amp;"), '&' } };
+	} entities[] = { { SS_STR_INIT("&lt;"), '<' },
+			 { SS_STR_INIT("&gt;"), '>' },
+			 { SS_STR_INIT("&quot;"), '"' },
+			 { SS_STR_INIT("&#39;"), '\'' },
+			 { SS_STR_INIT("&amp;"), '&' } };
 	ss_out_init(&plain, NULL, NULL);
 	for (size_t i = 0; i < html.n;) {
 		struct ss_str rest = ss_str_sub(html, i, html.n);
@@ -97,11 +101,14 @@ static void put_verdict(struct ss_out *o, const struct ss_result *r, const struc
 	if (!statement.n)
 		return;
 	bool good = ss_str_is(bottleneck, "device") || ss_str_is(bottleneck, "no");
-	ss_text_tone(o, style, ss_str_is(bottleneck, "unknown") ? SS_TONE_WARN : good ? SS_TONE_GOOD : SS_TONE_BAD);
+	ss_text_tone(o, style,
+		     ss_str_is(bottleneck, "unknown") ? SS_TONE_WARN
+		     : good			      ? SS_TONE_GOOD
+						      : SS_TONE_BAD);
 	put_words(o, style, statement, 0);
 	ss_text_tone(o, style, SS_TONE_PLAIN);
-	static const char *const more[] = { "kernel_launch_statement", "device_collectives_statement", "all_other_statement",
-					    "precision_statement" };
+	static const char *const more[] = { "kernel_launch_statement", "device_collectives_statement",
+					    "all_other_statement", "precision_statement" };
 	for (size_t i = 0; i < SS_COUNT(more); i++) {
 		struct ss_str s = text_of(r, more[i]);
 		if (s.n)
@@ -110,7 +117,8 @@ static void put_verdict(struct ss_out *o, const struct ss_result *r, const struc
 }
 
 /* One part of the step: name, mean, share, bar. */
-static void put_part(struct ss_out *o, const struct ss_text_style *style, const char *name, double ms, double step_ms)
+static void put_part(struct ss_out *o, const struct ss_text_style *style, const char *name, double ms,
+		     double step_ms)
 {
 	char value[32];
 	double share = step_ms > 0 ? ms / step_ms : 0;
@@ -151,7 +159,8 @@ static void put_step(struct ss_out *o, const struct ss_result *r, const struct s
 	ss_format_value(sd, sizeof(sd), SS_UNIT_MS, number_of(r, "steptime_ms_standard_deviation"));
 	ss_format_value(lo, sizeof(lo), SS_UNIT_MS, number_of(r, "steptime_ms_minimum"));
 	ss_format_value(hi, sizeof(hi), SS_UNIT_MS, number_of(r, "steptime_ms_maximum"));
-	ss_out_printf(o, "  %s on average (standard deviation %s, from %s to %s, %zu steps)\n", mean, sd, lo, hi, t ? t->nrows : 0);
+	ss_out_printf(o, "  %s on average (standard deviation %s, from %s to %s, %zu steps)\n", mean, sd, lo,
+		      hi, t ? t->nrows : 0);
 	double shown[64] = { 0 };
 	for (size_t c = 0; t && c < t->ncols && c < SS_COUNT(shown); c++)
 		if (t->cols[c].type == SS_TYPE_F64 && !t->cols[c].role && ends_with_ms(t->cols[c].id) &&
@@ -179,8 +188,8 @@ static void put_ops(struct ss_out *o, const struct ss_result *r, const struct ss
 	ss_emit_text_table(o, t, &top);
 }
 
-static void put_facts(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style, const char *title,
-		      const char *const facts[][2], size_t n)
+static void put_facts(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style,
+		      const char *title, const char *const facts[][2], size_t n)
 {
 	bool any = false;
 	for (size_t i = 0; i < n; i++) {
@@ -209,7 +218,10 @@ static void put_use(struct ss_out *o, const struct ss_result *r, const struct ss
 		{ "device_compute_16bit_percent", "Device compute in 16 bit" },
 	};
 	static const char *const environment[][2] = {
-		{ "device_type", "Device" }, { "device_core_count", "Cores" }, { "host_count", "Hosts" }, { "task_count", "Tasks" },
+		{ "device_type", "Device" },
+		{ "device_core_count", "Cores" },
+		{ "host_count", "Hosts" },
+		{ "task_count", "Tasks" },
 	};
 	put_facts(o, r, style, "Use of the hardware", use, SS_COUNT(use));
 	put_facts(o, r, style, "Run environment", environment, SS_COUNT(environment));
@@ -240,13 +252,17 @@ static void put_next(struct ss_out *o, const struct ss_result *r, const struct s
 static void put_diagnostics(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style)
 {
 	const struct ss_table *t = with_col(r, "severity");
-	size_t severity = t ? ss_table_col(t, "severity") : SS_NPOS, message = t ? ss_table_col(t, "message") : SS_NPOS;
+	size_t severity = t ? ss_table_col(t, "severity") : SS_NPOS,
+	       message = t ? ss_table_col(t, "message") : SS_NPOS;
 	if (message == SS_NPOS || (!t->nrows && !r->nnotes))
 		return;
 	heading(o, style, "Noticed");
 	for (size_t i = 0; i < t->nrows; i++) {
 		struct ss_str kind = t->data[severity].str[i];
-		ss_text_tone(o, style, ss_str_is(kind, "ERROR") ? SS_TONE_BAD : ss_str_is(kind, "WARNING") ? SS_TONE_WARN : SS_TONE_DIM);
+		ss_text_tone(o, style,
+			     ss_str_is(kind, "ERROR")	  ? SS_TONE_BAD
+			     : ss_str_is(kind, "WARNING") ? SS_TONE_WARN
+							  : SS_TONE_DIM);
 		ss_out_lit(o, "  ");
 		ss_text_put(o, kind, 0);
 		ss_text_tone(o, style, SS_TONE_PLAIN);
@@ -278,8 +294,8 @@ static bool summarize(struct cli_profile *p, const char *colour, struct ss_err *
 	struct ss_result r;
 	struct cli_sink sink;
 	struct cli_progress *progress = cli_progress_start(p);
-	bool ok = ask.tool ? ss_ask_run(&ask, &r, err) && cli_profile_intact(p, err) :
-			     ss_fail(err, SS_ENOTFOUND, "this build has no tool overview_page");
+	bool ok = ask.tool ? ss_ask_run(&ask, &r, err) && cli_profile_intact(p, err)
+			   : ss_fail(err, SS_ENOTFOUND, "this build has no tool overview_page");
 	cli_progress_end(progress);
 	if (ok && cli_sink_open(&sink, NULL, err)) {
 		struct ss_out *o = &sink.out;
@@ -309,8 +325,8 @@ static int run(int argc, char **argv)
 		return status;
 	struct cli_profile p;
 	struct ss_err err = { 0 };
-	bool ok = cli_profile_find(&p, argv[optind], run_name, &err) && cli_profile_open(&p, host, true, &err) &&
-		  summarize(&p, colour, &err);
+	bool ok = cli_profile_find(&p, argv[optind], run_name, &err) &&
+		  cli_profile_open(&p, host, true, &err) && summarize(&p, colour, &err);
 	cli_profile_close(&p);
 	return ok ? CLI_DONE : cli_fail(&err);
 }
@@ -319,8 +335,10 @@ const struct cli_command cli_command_summary = {
 	.name = "summary",
 	.args = "PATH [--run R] [--host H]",
 	.summary = "where a step's time goes, on one screen",
-	.help = "Prints the overview of the newest run at PATH (a log directory, a run, or one file): the verdict, the step time and its\n"
-		"parts, the use of the hardware, the longest operations, what to do next, and what was noticed.\n\n"
+	.help = "Prints the overview of the newest run at PATH (a log directory, a run, or one file): the "
+		"verdict, the step time and its\n"
+		"parts, the use of the hardware, the longest operations, what to do next, and what was "
+		"noticed.\n\n"
 		"  -r, --run R       this run ('stepscope runs PATH' lists them)\n"
 		"  -H, --host H      this host, several with commas between them; all without it\n"
 		"      --color WHEN  always, never or auto\n",

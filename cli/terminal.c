@@ -49,8 +49,8 @@ bool cli_sink_close(struct cli_sink *s, bool ok, struct ss_err *err)
 		written = false;
 	}
 	if (!written && s->error)
-		ss_fail(err, SS_EIO, "cannot write %s%s%s: %s", s->path ? "'" : "to stdout", s->path ? s->path : "",
-			s->path ? "'" : "", strerror(s->error));
+		ss_fail(err, SS_EIO, "cannot write %s%s%s: %s", s->path ? "'" : "to stdout",
+			s->path ? s->path : "", s->path ? "'" : "", strerror(s->error));
 	else if (!written)
 		ss_fail(err, why.code, "%s", why.text);
 	struct stat st;
@@ -94,10 +94,11 @@ static void *show(void *arg)
 	pthread_mutex_lock(&p->lock);
 	for (unsigned tick = 0; !p->ended; tick++) {
 		clock_gettime(CLOCK_REALTIME, &at);
-		double passed_s = (double)(at.tv_sec - begin.tv_sec) + (double)(at.tv_nsec - begin.tv_nsec) * 1e-9;
+		double passed_s =
+			(double)(at.tv_sec - begin.tv_sec) + (double)(at.tv_nsec - begin.tv_nsec) * 1e-9;
 		if (passed_s > 0.7) {
-			fprintf(stderr, "\r\x1b[K%c reading %.2f GB of %zu host%s, %.0f s", wheel[tick % 4], p->gigabytes, p->nhosts,
-				p->nhosts == 1 ? "" : "s", passed_s);
+			fprintf(stderr, "\r\x1b[K%c reading %.2f GB of %zu host%s, %.0f s", wheel[tick % 4],
+				p->gigabytes, p->nhosts, p->nhosts == 1 ? "" : "s", passed_s);
 			fflush(stderr);
 			p->shown = true;
 		}

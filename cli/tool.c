@@ -51,7 +51,8 @@ static int check_params(const struct ss_tool *tool, const struct params *p)
 		snprintf(name, sizeof(name), SS_FMT, SS_ARG(p->v[i].name));
 		const char *meant = cli_closest(name, param_word, tool);
 		if (meant)
-			return cli_misuse(&cli_command_tool, "%s has no parameter '%s'; did you mean '%s'?", tool->name, name, meant);
+			return cli_misuse(&cli_command_tool, "%s has no parameter '%s'; did you mean '%s'?",
+					  tool->name, name, meant);
 		return cli_misuse(&cli_command_tool, "%s has no parameter '%s'", tool->name, name);
 	}
 	return -1;
@@ -76,7 +77,10 @@ static bool format_of(const char *name, enum ss_format *format)
 		const char *name;
 		enum ss_format format;
 	} formats[] = {
-		{ "text", SS_FORMAT_TEXT }, { "json", SS_FORMAT_JSON }, { "csv", SS_FORMAT_CSV_IDS }, { "xprof", SS_FORMAT_XPROF },
+		{ "text", SS_FORMAT_TEXT },
+		{ "json", SS_FORMAT_JSON },
+		{ "csv", SS_FORMAT_CSV_IDS },
+		{ "xprof", SS_FORMAT_XPROF },
 	};
 	for (size_t i = 0; i < SS_COUNT(formats); i++)
 		if (strcmp(name, formats[i].name) == 0) {
@@ -101,12 +105,13 @@ static bool answer(struct ss_ask *ask, struct cli_profile *p, const char *output
 
 static int run(int argc, char **argv)
 {
-	const char *run_name = NULL, *host = NULL, *format = "text", *output = NULL, *colour = NULL, *table = NULL;
+	const char *run_name = NULL, *host = NULL, *format = "text", *output = NULL, *colour = NULL,
+		   *table = NULL;
 	struct params params = { .n = 0 };
 	const struct cli_opt opts[] = {
-		{ "run", 'r', true, &run_name, NULL, NULL },	{ "host", 'H', true, &host, NULL, NULL },
-		{ "format", 'f', true, &format, NULL, NULL },	{ "param", 'p', true, NULL, take_param, &params },
-		{ "output", 'o', true, &output, NULL, NULL },	{ "table", 't', true, &table, NULL, NULL },
+		{ "run", 'r', true, &run_name, NULL, NULL },  { "host", 'H', true, &host, NULL, NULL },
+		{ "format", 'f', true, &format, NULL, NULL }, { "param", 'p', true, NULL, take_param, &params },
+		{ "output", 'o', true, &output, NULL, NULL }, { "table", 't', true, &table, NULL, NULL },
 		{ "color", 0, true, &colour, NULL, NULL },
 	};
 	int status = cli_parse(&cli_command_tool, argc, argv, opts, SS_COUNT(opts), 2, 2);
@@ -114,7 +119,8 @@ static int run(int argc, char **argv)
 		return status;
 	struct ss_ask ask = { .params = params.v };
 	if (!format_of(format, &ask.format))
-		return cli_misuse(&cli_command_tool, "there is no format '%s', only text, json, csv and xprof", format);
+		return cli_misuse(&cli_command_tool, "there is no format '%s', only text, json, csv and xprof",
+				  format);
 	ask.tool = find_tool(argv[optind]);
 	if (!ask.tool)
 		return CLI_FAILED;
@@ -124,7 +130,8 @@ static int run(int argc, char **argv)
 	struct cli_profile p;
 	struct ss_err err = { 0 };
 	bool all = ask.tool->flags & (SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS);
-	bool ok = cli_profile_find(&p, argv[optind + 1], run_name, &err) && cli_profile_open(&p, host, all, &err);
+	bool ok =
+		cli_profile_find(&p, argv[optind + 1], run_name, &err) && cli_profile_open(&p, host, all, &err);
 	if (ok) {
 		ask.nparams = params.n;
 		ask.model = &p.model;
@@ -143,7 +150,8 @@ static int run(int argc, char **argv)
 
 const struct cli_command cli_command_tool = {
 	.name = "tool",
-	.args = "NAME PATH [--run R] [--host H] [--format text|json|csv|xprof] [--param k=v]... [--output FILE]",
+	.args = "NAME PATH [--run R] [--host H] [--format text|json|csv|xprof] [--param k=v]... [--output "
+		"FILE]",
 	.summary = "answer of one analysis",
 	.help = "Runs the analysis NAME on the profile at PATH: a log directory, a run, or one file.\n\n"
 		"  -r, --run R       this run; without it the newest ('stepscope runs PATH' lists them)\n"

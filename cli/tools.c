@@ -6,7 +6,8 @@
 
 extern const struct cli_command cli_command_tools;
 
-static void print_tool(struct ss_out *o, const struct ss_tool *t, bool present, const struct ss_text_style *style)
+static void print_tool(struct ss_out *o, const struct ss_tool *t, bool present,
+		       const struct ss_text_style *style)
 {
 	ss_text_tone(o, style, present ? SS_TONE_BOLD : SS_TONE_DIM);
 	ss_out_printf(o, "%-26s", t->name);
@@ -34,13 +35,14 @@ static int run(int argc, char **argv)
 	struct cli_sink sink;
 	struct ss_err err = { 0 };
 	/* Like XProf, by the first host alone: nothing needs to be read. */
-	bool ok = cli_profile_find(&p, argv[optind], run_name, &err) && cli_profile_open(&p, NULL, false, &err) &&
-		  cli_sink_open(&sink, NULL, &err);
+	bool ok = cli_profile_find(&p, argv[optind], run_name, &err) &&
+		  cli_profile_open(&p, NULL, false, &err) && cli_sink_open(&sink, NULL, &err);
 	if (ok) {
 		struct ss_text_style style = cli_style(colour);
 		for (size_t i = 0; ss_tools[i]; i++)
 			if (!(ss_tools[i]->flags & SS_TOOL_UNLISTED))
-				print_tool(&sink.out, ss_tools[i], !ss_tools[i]->present || ss_tools[i]->present(&p.hosts[0]), &style);
+				print_tool(&sink.out, ss_tools[i],
+					   !ss_tools[i]->present || ss_tools[i]->present(&p.hosts[0]), &style);
 		ok = cli_sink_close(&sink, cli_profile_intact(&p, &err), &err);
 	}
 	cli_profile_close(&p);
@@ -51,7 +53,8 @@ const struct cli_command cli_command_tools = {
 	.name = "tools",
 	.args = "PATH [--run R]",
 	.summary = "analyses that a profile has data for",
-	.help = "Lists the analyses by name with their parameters, for the newest run at PATH or the one given.\n\n"
+	.help = "Lists the analyses by name with their parameters, for the newest run at PATH or the one "
+		"given.\n\n"
 		"  -r, --run R       this run\n"
 		"      --color WHEN  always, never or auto\n",
 	.run = run,

@@ -1,5 +1,6 @@
 /*
- * json.h - results as our own JSON: tables by column, values as numbers with their unit beside them (docs/api.md, "A result").
+ * json.h - results as our own JSON: tables by column, values as numbers with their unit beside them
+ * (docs/api.md, "A result").
  *
  * Empty cells, NaN and infinities are null.
  */

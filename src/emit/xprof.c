@@ -1,4 +1,7 @@
-/* xprof.c - DataTables. Property lists are short and are put in order by repeated search, which needs no memory. */
+/*
+ * xprof.c - DataTables. Property lists are short and are put in order by repeated search, which needs no
+ * memory.
+ */
 #include "emit/xprof.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /*
  * answers.h - finished answers, kept as they were sent, by what they are an answer to.
  *
- * A key names the request and the exact state of the files it was made from, so an entry is never wrong, only unused. Bounded in bytes; the one
- * unused for longest goes first.
+ * A key names the request and the exact state of the files it was made from, so an entry is never wrong,
+ * only unused. Bounded in bytes; the one unused for longest goes first.
  */
 #ifndef SS_SERVE_ANSWERS_H
 #define SS_SERVE_ANSWERS_H

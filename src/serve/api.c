@@ -109,14 +109,16 @@ static void param_object(struct ss_out *o, const struct ss_param *p)
 
 /* What a list of tools is made from, beside the first host. */
 struct tools_arg {
-	const struct ss_str *hosts[4];	/* by whether all hosts, and only they, may be asked for */
+	const struct ss_str *hosts[4]; /* by whether all hosts, and only they, may be asked for */
 	size_t nhosts[4];
 };
 
 static void tool_object(struct ss_out *o, const struct ss_tool *t, const struct tools_arg *arg, bool available)
 {
-	static const char *const kinds[] = { [SS_KIND_TABLES] = "tables", [SS_KIND_TIMELINE] = "timeline",
-					     [SS_KIND_TREE] = "tree", [SS_KIND_GRAPH] = "graph" };
+	static const char *const kinds[] = { [SS_KIND_TABLES] = "tables",
+					     [SS_KIND_TIMELINE] = "timeline",
+					     [SS_KIND_TREE] = "tree",
+					     [SS_KIND_GRAPH] = "graph" };
 	unsigned which = t->flags & SS_TOOL_ONLY_ALL_HOSTS ? 3 : t->flags & SS_TOOL_ALL_HOSTS ? 1 : 0;
 	ss_out_char(o, '{');
 	member(o, "name", ss_str_from(t->name));
@@ -179,7 +181,8 @@ bool ss_route_api_tool(struct ss_call *c, struct ss_err *err)
 	struct ss_selection sel;
 	const struct ss_tool *tool = ss_tool_find(c->rest);
 	if (!tool)
-		return ss_fail(err, SS_ENOTFOUND, "there is no tool '%.*s'", c->rest.n > 100 ? 100 : (int)c->rest.n, c->rest.p);
+		return ss_fail(err, SS_ENOTFOUND, "there is no tool '%.*s'",
+			       c->rest.n > 100 ? 100 : (int)c->rest.n, c->rest.p);
 	const struct ss_run *run = ss_call_run(c, err);
 	return run && ss_call_select(c, run, tool, ss_call_arg(c, "host"), &sel, err) &&
 	       ss_reply_tool(c, tool, run, &sel, SS_FORMAT_JSON, err);

@@ -27,7 +27,8 @@ bool ss_call_need(const struct ss_call *c, const char *name, struct ss_str *out,
 }
 
 /* session_path or run_path: a directory named by the client, which must lie inside the log directory. */
-static const struct ss_store *opened_store(struct ss_call *c, struct ss_str path, enum ss_scan what, struct ss_err *err)
+static const struct ss_store *opened_store(struct ss_call *c, struct ss_str path, enum ss_scan what,
+					   struct ss_err *err)
 {
 	struct ss_arena *a = c->req->arena;
 	struct ss_str root = c->snapshot->store.root;
@@ -36,15 +37,17 @@ static const struct ss_store *opened_store(struct ss_call *c, struct ss_str path
 		ss_fail(err, SS_EINVAL, "a path cannot hold a zero byte");
 		return NULL;
 	}
-	struct ss_str full = path.p[0] == '/' ? ss_arena_str(a, path) :
-						ss_arena_printf(a, SS_FMT "/" SS_FMT, SS_ARG(root), SS_ARG(path));
+	struct ss_str full = path.p[0] == '/'
+				     ? ss_arena_str(a, path)
+				     : ss_arena_printf(a, SS_FMT "/" SS_FMT, SS_ARG(root), SS_ARG(path));
 	if (!full.p) {
 		ss_fail_mem(err);
 		return NULL;
 	}
 	/* Outside and absent look alike: what else this machine holds is nobody's business. */
 	if (!ss_store_inside(root, full.p)) {
-		ss_fail(err, SS_ENOTFOUND, "'" SS_FMT "' is not a directory of this log directory", SS_ARG(path));
+		ss_fail(err, SS_ENOTFOUND, "'" SS_FMT "' is not a directory of this log directory",
+			SS_ARG(path));
 		return NULL;
 	}
 	return ss_store_scan(&c->opened, full.p, what, err) ? &c->opened : NULL;
@@ -92,7 +95,8 @@ static struct ss_str run_names(struct ss_call *c, const struct ss_store *s)
 {
 	struct ss_str list = SS_STR("");
 	for (size_t i = 0; i < s->nruns && i < 5 && list.p; i++)
-		list = ss_arena_printf(c->req->arena, SS_FMT "%s" SS_FMT, SS_ARG(list), i ? ", " : "", SS_ARG(s->runs[i].name));
+		list = ss_arena_printf(c->req->arena, SS_FMT "%s" SS_FMT, SS_ARG(list), i ? ", " : "",
+				       SS_ARG(s->runs[i].name));
 	if (list.p && s->nruns > 5)
 		list = ss_arena_printf(c->req->arena, SS_FMT " and %zu more", SS_ARG(list), s->nruns - 5);
 	return list.p ? list : SS_STR("");
@@ -114,7 +118,8 @@ const struct ss_run *ss_call_run(struct ss_call *c, struct ss_err *err)
 	const struct ss_store *s = c->opened.runs ? &c->opened : &c->snapshot->store;
 	struct ss_str names = run_names(c, s);
 	ss_fail(err, SS_ENOTFOUND, "run '" SS_FMT "' is not in this log directory (it holds: " SS_FMT ")",
-		name.n > 200 ? 200 : (int)name.n, name.p, names.n > 250 ? 250 : (int)names.n, names.n ? names.p : "nothing");
+		name.n > 200 ? 200 : (int)name.n, name.p, names.n > 250 ? 250 : (int)names.n,
+		names.n ? names.p : "nothing");
 	return NULL;
 }
 
@@ -141,21 +146,22 @@ static bool take(struct ss_call *c, struct ss_selection *sel, const struct ss_ho
 {
 	for (size_t i = 0; i < sel->n; i++)
 		if (sel->files[i]->path.p == f->path.p)
-			return true;	/* named twice */
+			return true; /* named twice */
 	sel->files[sel->n] = fresh(c, f, err);
 	return sel->files[sel->n++] != NULL;
 }
 
 static int by_name(const void *a, const void *b)
 {
-	return ss_str_cmp((*(const struct ss_host_file *const *)a)->name, (*(const struct ss_host_file *const *)b)->name);
+	return ss_str_cmp((*(const struct ss_host_file *const *)a)->name,
+			  (*(const struct ss_host_file *const *)b)->name);
 }
 
-static bool take_named(struct ss_call *c, const struct ss_run *run, struct ss_str names, struct ss_selection *sel,
-		       struct ss_err *err)
+static bool take_named(struct ss_call *c, const struct ss_run *run, struct ss_str names,
+		       struct ss_selection *sel, struct ss_err *err)
 {
 	const struct ss_host_file *f = ss_run_host(run, names);
-	if (f)	/* a name may hold a comma itself */
+	if (f) /* a name may hold a comma itself */
 		return take(c, sel, f, err);
 	while (names.n) {
 		size_t comma = ss_str_chr(names, ',');
@@ -171,12 +177,13 @@ static bool take_named(struct ss_call *c, const struct ss_run *run, struct ss_st
 	return true;
 }
 
-bool ss_call_select(struct ss_call *c, const struct ss_run *run, const struct ss_tool *tool, struct ss_str names,
-		    struct ss_selection *out, struct ss_err *err)
+bool ss_call_select(struct ss_call *c, const struct ss_run *run, const struct ss_tool *tool,
+		    struct ss_str names, struct ss_selection *out, struct ss_err *err)
 {
 	*out = (struct ss_selection){ .name = names };
 	if (!run->nhosts)
-		return ss_fail(err, SS_ENOTFOUND, "run '" SS_FMT "' holds no *.xplane.pb file", SS_ARG(run->name));
+		return ss_fail(err, SS_ENOTFOUND, "run '" SS_FMT "' holds no *.xplane.pb file",
+			       SS_ARG(run->name));
 	out->files = SS_NEW_N(c->req->arena, const struct ss_host_file *, run->nhosts + 1);
 	if (!out->files)
 		return ss_fail_mem(err);
@@ -222,7 +229,8 @@ struct ss_str *ss_call_hosts(struct ss_call *c, const struct ss_run *run, bool a
 
 static struct ss_str etag_of(struct ss_call *c, struct ss_key key)
 {
-	return ss_arena_printf(c->req->arena, "W/\"%016llx%016llx\"", (unsigned long long)key.a, (unsigned long long)key.b);
+	return ss_arena_printf(c->req->arena, "W/\"%016llx%016llx\"", (unsigned long long)key.a,
+			       (unsigned long long)key.b);
 }
 
 /* Is the tag among those of If-None-Match? Compared weakly, as the standard wants it. */
@@ -292,8 +300,8 @@ struct ss_job {
 	struct ss_server_state *srv;
 	struct ss_session *session;
 	struct ss_spool *spool;
-	struct ss_ask ask;		/* of a tool ... */
-	ss_job_fn *make;		/* ... or of a function */
+	struct ss_ask ask; /* of a tool ... */
+	ss_job_fn *make;   /* ... or of a function */
 	void *arg;
 	struct ss_arena arena;
 };
@@ -301,7 +309,8 @@ struct ss_job {
 static bool make(void *arg, struct ss_out *o, struct ss_err *err)
 {
 	struct ss_job *j = arg;
-	bool ok = j->make ? j->make(ss_session_model(j->session), j->arg, &j->arena, o, err) : ss_ask(&j->ask, o, err);
+	bool ok = j->make ? j->make(ss_session_model(j->session), j->arg, &j->arena, o, err)
+			  : ss_ask(&j->ask, o, err);
 	return ok && ss_session_intact(j->session, err);
 }
 
@@ -337,7 +346,10 @@ static long read_job(void *arg, char *buf, size_t n)
 	return ss_spool_read(((struct ss_job *)arg)->spool, buf, n);
 }
 
-/* Start the job and reply with what it makes; `type` NULL: the tool says. The job is ended here or after the reply. */
+/*
+ * Start the job and reply with what it makes; `type` NULL: the tool says. The job is ended here or after
+ * the reply.
+ */
 static bool run_job(struct ss_call *c, struct ss_job *j, const char *type, struct ss_str tag, struct ss_key key,
 		    struct ss_err *err)
 {
@@ -347,7 +359,8 @@ static bool run_job(struct ss_call *c, struct ss_job *j, const char *type, struc
 	j->spool = ss_spool_start(make, j, WHOLE_BYTES, err);
 	bool ok = j->spool && ss_spool_settle(j->spool, err);
 	/* The job's own memory is gone before the reply is sent. */
-	struct ss_str z = ok ? ss_arena_str(c->req->arena, ss_str_from(type ? type : j->ask.content_type)) : tag;
+	struct ss_str z =
+		ok ? ss_arena_str(c->req->arena, ss_str_from(type ? type : j->ask.content_type)) : tag;
 	if (!ok || !z.p) {
 		end_job(j);
 		return ok ? ss_fail_mem(err) : false;
@@ -377,8 +390,8 @@ static void key_str(struct ss_out *o, struct ss_str s)
 }
 
 /* The exact state of the files and everything that shapes the answer, as a number. */
-static bool key_of(struct ss_call *c, const struct ss_selection *sel, struct ss_str what, struct ss_key *key, struct ss_str *tag,
-		   struct ss_err *err)
+static bool key_of(struct ss_call *c, const struct ss_selection *sel, struct ss_str what, struct ss_key *key,
+		   struct ss_str *tag, struct ss_err *err)
 {
 	struct ss_out o;
 	ss_out_init(&o, NULL, NULL);
@@ -423,8 +436,8 @@ static bool kept(struct ss_call *c, struct ss_str tag, struct ss_key key)
 	return true;
 }
 
-bool ss_reply_model(struct ss_call *c, const struct ss_selection *sel, struct ss_str what, const char *type, ss_job_fn *fn,
-		    const void *arg, size_t arg_bytes, struct ss_err *err)
+bool ss_reply_model(struct ss_call *c, const struct ss_selection *sel, struct ss_str what, const char *type,
+		    ss_job_fn *fn, const void *arg, size_t arg_bytes, struct ss_err *err)
 {
 	struct ss_key key;
 	struct ss_str tag;
@@ -465,8 +478,8 @@ static bool take_params(struct ss_call *c, struct ss_job *j, const struct ss_too
 }
 
 /* A tool, a format and the tool's parameters as one string. */
-static struct ss_str tool_key(struct ss_call *c, const struct ss_tool *tool, const struct ss_run *run, enum ss_format format,
-			      struct ss_err *err)
+static struct ss_str tool_key(struct ss_call *c, const struct ss_tool *tool, const struct ss_run *run,
+			      enum ss_format format, struct ss_err *err)
 {
 	struct ss_out o;
 	struct ss_str value, key = { NULL, 0 };
@@ -488,8 +501,8 @@ static struct ss_str tool_key(struct ss_call *c, const struct ss_tool *tool, con
 	return key;
 }
 
-bool ss_reply_tool(struct ss_call *c, const struct ss_tool *tool, const struct ss_run *run, const struct ss_selection *sel,
-		   enum ss_format format, struct ss_err *err)
+bool ss_reply_tool(struct ss_call *c, const struct ss_tool *tool, const struct ss_run *run,
+		   const struct ss_selection *sel, enum ss_format format, struct ss_err *err)
 {
 	struct ss_key key;
 	struct ss_str tag, what = tool_key(c, tool, run, format, err);

@@ -43,7 +43,10 @@ enum ss_route_methods { SS_ROUTE_GET = 1, SS_ROUTE_POST = 2 };
 struct ss_str ss_call_arg(const struct ss_call *c, const char *name);
 /* The same; SS_EINVAL when it is absent or empty. */
 bool ss_call_need(const struct ss_call *c, const char *name, struct ss_str *out, struct ss_err *err);
-/* Runs to choose from: those of the log directory, no older than `max_age_ms`, or what session_path or run_path name. NULL on failure. */
+/*
+ * Runs to choose from: those of the log directory, no older than `max_age_ms`, or what session_path or
+ * run_path name. NULL on failure.
+ */
 const struct ss_store *ss_call_store(struct ss_call *c, int64_t max_age_ms, struct ss_err *err);
 /* The run of this name as it is now; NULL without a failure when there is none. */
 const struct ss_run *ss_call_find_run(struct ss_call *c, struct ss_str name, struct ss_err *err);
@@ -59,12 +62,15 @@ struct ss_selection {
 #define SS_ALL_HOSTS "ALL_HOSTS"
 
 /*
- * The hosts asked for: `names` is ALL_HOSTS, a host or several with commas between them; "" chooses for the tool. SS_ENOTFOUND when there is no
- * such host, or none at all.
+ * The hosts asked for: `names` is ALL_HOSTS, a host or several with commas between them; "" chooses for the
+ * tool. SS_ENOTFOUND when there is no such host, or none at all.
  */
 bool ss_call_select(struct ss_call *c, const struct ss_run *run, const struct ss_tool *tool, struct ss_str names,
 		    struct ss_selection *out, struct ss_err *err);
-/* The hosts of a run that may be asked for with this tool, ALL_HOSTS included; *n of them, in the request's arena. */
+/*
+ * The hosts of a run that may be asked for with this tool, ALL_HOSTS included; *n of them, in the request's
+ * arena.
+ */
 struct ss_str *ss_call_hosts(struct ss_call *c, const struct ss_run *run, bool all, bool only_all, size_t *n);
 
 /* Replies. `o` is finished and freed. */
@@ -74,8 +80,9 @@ bool ss_reply_tool(struct ss_call *c, const struct ss_tool *tool, const struct s
 		   enum ss_format format, struct ss_err *err);
 
 /*
- * An answer that is made of a model by a function of ours: `key` names it among all answers of these hosts. `make` is called with `arg` in another
- * thread and may outlive the call: the argument must lie in memory that ss_job_arg gave.
+ * An answer that is made of a model by a function of ours: `key` names it among all answers of these hosts.
+ * `make` is called with `arg` in another thread and may outlive the call: the argument must lie in memory
+ * that ss_job_arg gave.
  */
 struct ss_job;
 typedef bool ss_job_fn(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o, struct ss_err *err);

@@ -1,7 +1,8 @@
 /*
- * compat.c - the routes of XProf 2.24.2, with its parameters, shapes and statuses, so that its page, TensorBoard's plugin and people's scripts
- * work unchanged. Differences: errors are JSON, missing parameters are status 400 where XProf drops the connection, and no route reads or
- * writes outside of the log directory.
+ * compat.c - the routes of XProf 2.24.2, with its parameters, shapes and statuses, so that its page,
+ * TensorBoard's plugin and people's scripts work unchanged. Differences: errors are JSON, missing
+ * parameters are status 400 where XProf drops the connection, and no route reads or writes outside of the
+ * log directory.
  */
 #include "model/hlo_map.h"
 #include "serve/call.h"
@@ -23,7 +24,8 @@ bool ss_route_config(struct ss_call *c, struct ss_err *err)
 {
 	struct ss_out o;
 	ss_out_init(&o, NULL, NULL);
-	ss_out_lit(&o, "{\"enableTabNameLabel\": false, \"hideCaptureProfileButton\": true, \"srcPathPrefix\": ");
+	ss_out_lit(&o,
+		   "{\"enableTabNameLabel\": false, \"hideCaptureProfileButton\": true, \"srcPathPrefix\": ");
 	if (c->srv->src_prefix)
 		ss_out_json_str(&o, ss_str_from(c->srv->src_prefix));
 	else
@@ -74,10 +76,11 @@ static bool maybe_run(struct ss_call *c, const struct ss_run **run, struct ss_er
 static size_t place_of(const char *name)
 {
 	static const char *const order[] = {
-		"overview_page", "trace_viewer", "trace_viewer@", "graph_viewer", "op_profile", "hlo_op_profile",
-		"input_pipeline_analyzer", "input_pipeline", "kernel_stats", "memory_profile", "memory_viewer",
-		"roofline_model", "perf_counters", "pod_viewer", "framework_op_stats", "tensorflow_stats",
-		"hlo_op_stats", "hlo_stats", "inference_profile", "megascale_stats",
+		"overview_page", "trace_viewer",   "trace_viewer@",	      "graph_viewer",
+		"op_profile",	 "hlo_op_profile", "input_pipeline_analyzer", "input_pipeline",
+		"kernel_stats",	 "memory_profile", "memory_viewer",	      "roofline_model",
+		"perf_counters", "pod_viewer",	   "framework_op_stats",      "tensorflow_stats",
+		"hlo_op_stats",	 "hlo_stats",	   "inference_profile",	      "megascale_stats",
 	};
 	size_t i = 0;
 	while (i < SS_COUNT(order) && strcmp(order[i], name) != 0)
@@ -93,7 +96,8 @@ static int by_place(const void *a, const void *b)
 }
 
 /* The first host alone is asked what there is, opened but not read: as XProf does. */
-static bool list_tools(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o, struct ss_err *err)
+static bool list_tools(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o,
+		       struct ss_err *err)
 {
 	size_t n = 0, all = 0;
 	(void)arg;
@@ -126,7 +130,8 @@ static bool empty_list(struct ss_call *c, struct ss_err *err)
 }
 
 /* The run's first host as a selection. */
-static bool first_host(struct ss_call *c, const struct ss_run *run, struct ss_selection *sel, struct ss_err *err)
+static bool first_host(struct ss_call *c, const struct ss_run *run, struct ss_selection *sel,
+		       struct ss_err *err)
 {
 	static const struct ss_tool any = { .name = "" };
 	return ss_call_select(c, run, &any, SS_STR(""), sel, err);
@@ -183,7 +188,8 @@ static bool data(struct ss_call *c, enum ss_format format, struct ss_err *err)
 		tag.n--;
 	const struct ss_tool *tool = ss_tool_find(tag);
 	if (!tool)
-		return ss_fail(err, SS_ENOTFOUND, "there is no tool '%.*s'", tag.n > 100 ? 100 : (int)tag.n, tag.p);
+		return ss_fail(err, SS_ENOTFOUND, "there is no tool '%.*s'", tag.n > 100 ? 100 : (int)tag.n,
+			       tag.p);
 	if (tool->kind == SS_KIND_TIMELINE)
 		hosts = ss_call_arg(c, "hosts");
 	if (!hosts.n)
@@ -202,7 +208,8 @@ static void plain_name(struct ss_out *o, struct ss_str s)
 {
 	for (size_t i = 0; i < s.n; i++) {
 		char ch = s.p[i];
-		bool ok = (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') || ch == '-' || ch == '_';
+		bool ok = (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') ||
+			  ch == '-' || ch == '_';
 		ss_out_char(o, ok ? ch : '_');
 	}
 }
@@ -210,7 +217,8 @@ static void plain_name(struct ss_out *o, struct ss_str s)
 static struct ss_str csv_disposition(struct ss_call *c)
 {
 	struct ss_out o;
-	struct ss_str host = ss_call_arg(c, "host"), parts[3] = { ss_call_arg(c, "tag"), ss_call_arg(c, "run") };
+	struct ss_str host = ss_call_arg(c, "host"),
+		      parts[3] = { ss_call_arg(c, "tag"), ss_call_arg(c, "run") };
 	size_t dash = ss_str_rchr(host, '-');
 	parts[2] = dash == SS_NPOS ? host : ss_str_sub(host, dash + 1, host.n);
 	ss_out_init(&o, NULL, NULL);
@@ -244,7 +252,8 @@ static int by_str(const void *a, const void *b)
 }
 
 /* The modules of all hosts by name, each once; "NO_MODULE" where there is none. */
-static bool list_modules(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o, struct ss_err *err)
+static bool list_modules(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o,
+			 struct ss_err *err)
 {
 	size_t n = 0, cap = 0;
 	(void)arg;
@@ -292,7 +301,10 @@ bool ss_route_module_list(struct ss_call *c, struct ss_err *err)
 	       ss_reply_model(c, &sel, SS_STR("module_list"), "text/plain", list_modules, "", 0, err);
 }
 
-/* XProf computes files beside the profile; we keep nothing there, so it is enough that the profile can be opened. */
+/*
+ * XProf computes files beside the profile; we keep nothing there, so it is enough that the profile can be
+ * opened.
+ */
 bool ss_route_generate_cache(struct ss_call *c, struct ss_err *err)
 {
 	struct ss_str path, tools = ss_call_arg(c, "tools");
@@ -303,7 +315,9 @@ bool ss_route_generate_cache(struct ss_call *c, struct ss_err *err)
 		return false;
 	const struct ss_store *s = ss_call_store(c, 1000, err);
 	if (!s || !s->nruns || !s->runs[0].nhosts)
-		return s ? ss_fail(err, SS_ENOTFOUND, "there is no *.xplane.pb file in '" SS_FMT "'", SS_ARG(path)) : false;
+		return s ? ss_fail(err, SS_ENOTFOUND, "there is no *.xplane.pb file in '" SS_FMT "'",
+				   SS_ARG(path))
+			 : false;
 	for (struct ss_str rest = tools; rest.n;) {
 		size_t comma = ss_str_chr(rest, ',');
 		known += ss_tool_find(ss_str_sub(rest, 0, comma == SS_NPOS ? rest.n : comma)) != NULL;

@@ -16,7 +16,8 @@
 #define LAST_WAIT_MS 300
 
 /* Everything from here, nothing from elsewhere; images may be inline. */
-static const char csp[] = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'";
+static const char csp[] =
+	"default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'";
 
 struct ss_server {
 	struct ss_server_state state;
@@ -76,8 +77,9 @@ static struct ss_str without_port(struct ss_str host)
 }
 
 /*
- * A page elsewhere whose name suddenly leads to this machine ("DNS rebinding") would be let read everything by the browser; its name in the header
- * gives it away. Only on loopback: elsewhere we do not know what we are called.
+ * A page elsewhere whose name suddenly leads to this machine ("DNS rebinding") would be let read everything
+ * by the browser; its name in the header gives it away. Only on loopback: elsewhere we do not know what we
+ * are called.
  */
 static bool host_is_ours(const struct ss_server_state *s, struct ss_str header)
 {
@@ -100,8 +102,8 @@ static bool host_is_ours(const struct ss_server_state *s, struct ss_str header)
 static bool origin_is_ours(const struct ss_http_req *req)
 {
 	size_t slashes = ss_str_find(req->origin, SS_STR("//"));
-	return !req->origin.n ||
-	       (slashes != SS_NPOS && ss_str_ieq(ss_str_sub(req->origin, slashes + 2, req->origin.n), req->host));
+	return !req->origin.n || (slashes != SS_NPOS &&
+				  ss_str_ieq(ss_str_sub(req->origin, slashes + 2, req->origin.n), req->host));
 }
 
 static bool reply_page(struct ss_call *c, const struct ss_page_file *f)
@@ -192,7 +194,8 @@ static void dispatch(struct ss_call *c)
 		run_route(c, r);
 		return;
 	}
-	const struct ss_page_file *f = is_page_address(path, under_prefix) ? page_file(SS_STR("/")) : page_file(path);
+	const struct ss_page_file *f =
+		is_page_address(path, under_prefix) ? page_file(SS_STR("/")) : page_file(path);
 	if (!f || ss_str_starts(path, SS_STR("/api/")))
 		refuse(c, 404, "there is nothing at this address");
 	else if (c->req->method != SS_HTTP_GET && c->req->method != SS_HTTP_HEAD) {
@@ -208,7 +211,9 @@ static void handle(void *arg, const struct ss_http_req *req, struct ss_http_repl
 	if (host_is_ours(c.srv, req->host))
 		dispatch(&c);
 	else
-		refuse(&c, 403, "the Host header of this request names no address of this machine; stepscope serve --allow-host NAME allows it");
+		refuse(&c, 403,
+		       "the Host header of this request names no address of this machine; stepscope serve "
+		       "--allow-host NAME allows it");
 	if (c.snapshot)
 		ss_catalog_put(&c.srv->catalog, c.snapshot);
 	ss_store_free(&c.opened);
@@ -220,7 +225,8 @@ static uint64_t build_id(void)
 	struct stat st;
 	if (stat("/proc/self/exe", &st) != 0)
 		return 1;
-	return (uint64_t)st.st_size * 1000003u ^ (uint64_t)st.st_mtim.tv_sec * 31 ^ (uint64_t)st.st_mtim.tv_nsec;
+	return (uint64_t)st.st_size * 1000003u ^ (uint64_t)st.st_mtim.tv_sec * 31 ^
+	       (uint64_t)st.st_mtim.tv_nsec;
 }
 
 static uint64_t half_of_memory(void)
@@ -275,10 +281,14 @@ struct ss_server *ss_server_start(const struct ss_server_config *config, struct 
 	st->src_prefix = s->src_prefix;
 	st->allow_host = s->allow_host;
 	st->build = build_id();
-	struct ss_http_config http = { .bind = config->bind ? config->bind : "127.0.0.1", .port = config->port,
-				       .csp = csp, .handler = handle, .arg = st };
-	st->loopback = true;	/* until it is known: no request is let through that should not be */
-	bool ok = (st->sessions && (!config->src_prefix || s->src_prefix) && (!config->allow_host || s->allow_host)) ||
+	struct ss_http_config http = { .bind = config->bind ? config->bind : "127.0.0.1",
+				       .port = config->port,
+				       .csp = csp,
+				       .handler = handle,
+				       .arg = st };
+	st->loopback = true; /* until it is known: no request is let through that should not be */
+	bool ok = (st->sessions && (!config->src_prefix || s->src_prefix) &&
+		   (!config->allow_host || s->allow_host)) ||
 		  ss_fail_mem(err);
 	ok = ok && ss_catalog_init(&st->catalog, config->logdir, err) && first_look(s, err);
 	if (ok)

@@ -1,8 +1,9 @@
 /*
  * scan.c - walking a directory tree, breadth first, in the order of names.
  *
- * Directories that links lead to wait until all others are done, so that a run is found under its own path first; each directory is descended
- * into once (device and inode), so loops end. A directory below `plugins/profile` is a run however it was reached.
+ * Directories that links lead to wait until all others are done, so that a run is found under its own path
+ * first; each directory is descended into once (device and inode), so loops end. A directory below
+ * `plugins/profile` is a run however it was reached.
  */
 #include "base/map.h"
 #include "base/vec.h"
@@ -22,10 +23,10 @@
 #define MAX_ENTRIES 2000000
 
 struct dir {
-	struct ss_str path;	/* absolute, canonical but for links below the root */
-	struct ss_str rel;	/* from the root, "" for itself */
+	struct ss_str path; /* absolute, canonical but for links below the root */
+	struct ss_str rel;  /* from the root, "" for itself */
 	int depth;
-	bool is_run;		/* its parent is a plugins/profile, or it was named as a run */
+	bool is_run; /* its parent is a plugins/profile, or it was named as a run */
 };
 
 struct file {
@@ -37,10 +38,10 @@ struct file {
 struct walk {
 	struct ss_store *s;
 	enum ss_scan what;
-	SS_VEC(struct dir) dirs;	/* to visit; links after all others */
+	SS_VEC(struct dir) dirs; /* to visit; links after all others */
 	SS_VEC(struct dir) links;
-	SS_VEC(struct ss_run) runs;	/* below plugins/profile */
-	SS_VEC(struct ss_run) loose;	/* anywhere else */
+	SS_VEC(struct ss_run) runs;  /* below plugins/profile */
+	SS_VEC(struct ss_run) loose; /* anywhere else */
 	SS_VEC(struct ss_looked) looked;
 	struct ss_u64map seen;
 	size_t nentries;
@@ -80,9 +81,11 @@ static const char *why_not(struct ss_str name)
 		struct ss_str suffix;
 		const char *why;
 	} rules[] = {
-		{ SS_STR_INIT(".xplane.riegeli"), "is in the riegeli format, which is not read; only *.xplane.pb is" },
+		{ SS_STR_INIT(".xplane.riegeli"),
+		  "is in the riegeli format, which is not read; only *.xplane.pb is" },
 		{ SS_STR_INIT(".hlo_proto.pb"), "holds one HLO module, not a profile" },
-		{ SS_STR_INIT(".trace.json.gz"), "is a trace in JSON; the profile is the *.xplane.pb that stood beside it" },
+		{ SS_STR_INIT(".trace.json.gz"),
+		  "is a trace in JSON; the profile is the *.xplane.pb that stood beside it" },
 		{ SS_STR_INIT(".json"), "is JSON, not an *.xplane.pb" },
 		{ SS_STR_INIT(".pb.gz"), "is compressed; unpack it with gunzip" },
 		{ SS_STR_INIT(".pb"), "does not end in .xplane.pb" },
@@ -319,7 +322,8 @@ static bool visit(struct walk *w, const struct dir *d)
 		look(w, d->path, itself, "holds no *.xplane.pb file");
 	if ((d->is_run || w->files.n) && !add_run(w, d, &st))
 		return false;
-	bool deeper = !again && w->what == SS_SCAN_ANY ? d->depth < MAX_DEPTH : w->what == SS_SCAN_RUNS && d->depth == 0;
+	bool deeper = !again && w->what == SS_SCAN_ANY ? d->depth < MAX_DEPTH
+						       : w->what == SS_SCAN_RUNS && d->depth == 0;
 	if (!deeper) {
 		if (w->what == SS_SCAN_ANY && !again && w->subdirs.n) {
 			look(w, d->path, itself, "lies too deep: its directories were not looked at");
@@ -363,10 +367,14 @@ static bool scan_file(struct ss_store *s, const struct stat *st)
 			break;
 		}
 	bool in_run = ss_str_ends(parent, SS_STR("/plugins/profile/"));
-	*host = (struct ss_host_file){ ss_arena_str(&s->arena, name), s->root, (uint64_t)st->st_size, mtime_ns(st) };
+	*host = (struct ss_host_file){ ss_arena_str(&s->arena, name), s->root, (uint64_t)st->st_size,
+				       mtime_ns(st) };
 	*run = (struct ss_run){ .name = ss_arena_str(&s->arena, in_run ? last_part(dir) : name),
 				.dir = ss_arena_str(&s->arena, dir.n ? dir : SS_STR("/")),
-				.hosts = host, .nhosts = 1, .mtime_ns = mtime_ns(st), .bytes = (uint64_t)st->st_size };
+				.hosts = host,
+				.nhosts = 1,
+				.mtime_ns = mtime_ns(st),
+				.bytes = (uint64_t)st->st_size };
 	struct stat above;
 	if (run->dir.p && stat(run->dir.p, &above) == 0)
 		run->dir_mtime_ns = mtime_ns(&above);
@@ -385,7 +393,8 @@ static bool keep(struct walk *w)
 	const struct ss_run *from = regular ? w->runs.v : w->loose.v;
 	if (regular)
 		for (size_t i = 0; i < w->loose.n; i++)
-			look(w, w->loose.v[i].dir, (struct ss_str){ 0 }, "holds profiles, but not below plugins/profile: open it by itself");
+			look(w, w->loose.v[i].dir, (struct ss_str){ 0 },
+			     "holds profiles, but not below plugins/profile: open it by itself");
 	s->runs = SS_NEW_N(&s->arena, struct ss_run, n);
 	s->looked = SS_NEW_N(&s->arena, struct ss_looked, w->looked.n);
 	if (!s->runs || !s->looked || w->no_memory)
@@ -427,7 +436,10 @@ bool ss_store_scan(struct ss_store *s, const char *path, enum ss_scan what, stru
 	char *real = realpath(path, NULL);
 	if (!real || stat(real, &st) != 0) {
 		free(real);
-		return ss_fail(err, errno == ENOENT || errno == ENOTDIR ? SS_ENOTFOUND : errno == ENOMEM ? SS_ENOMEM : SS_EIO,
+		return ss_fail(err,
+			       errno == ENOENT || errno == ENOTDIR ? SS_ENOTFOUND
+			       : errno == ENOMEM		   ? SS_ENOMEM
+								   : SS_EIO,
 			       "cannot open '%s': %s", path, strerror(errno));
 	}
 	s->root = ss_arena_str(&s->arena, ss_str_from(real));
@@ -436,7 +448,8 @@ bool ss_store_scan(struct ss_store *s, const char *path, enum ss_scan what, stru
 		return ss_fail_mem(err);
 	if (!S_ISDIR(st.st_mode) && (!S_ISREG(st.st_mode) || what != SS_SCAN_ANY)) {
 		ss_store_free(s);
-		return ss_fail(err, SS_EIO, "cannot open '%s': it is neither a directory nor a plain file", path);
+		return ss_fail(err, SS_EIO, "cannot open '%s': it is neither a directory nor a plain file",
+			       path);
 	}
 	if (S_ISDIR(st.st_mode) ? scan_tree(s, what) : scan_file(s, &st))
 		return true;
