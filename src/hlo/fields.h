@@ -32,12 +32,16 @@ enum {
 	HLO_INSTRUCTION_TUPLE_INDEX = 13, /* int64 */
 	HLO_INSTRUCTION_DIMENSIONS = 14, /* repeated int64 */
 	HLO_INSTRUCTION_WINDOW = 15,	/* Window */
+	HLO_INSTRUCTION_CHANNEL_ID = 26, /* int64 */
 	HLO_INSTRUCTION_CUSTOM_CALL_TARGET = 28, /* string */
 	HLO_INSTRUCTION_ID = 35,	/* int64 */
 	HLO_INSTRUCTION_OPERAND_IDS = 36, /* repeated int64 */
 	HLO_INSTRUCTION_CONTROL_IDS = 37, /* repeated int64 */
 	HLO_INSTRUCTION_CALLED_IDS = 38, /* repeated int64 */
 	HLO_INSTRUCTION_BACKEND_CONFIG = 43, /* bytes */
+	HLO_INSTRUCTION_FRONTEND_ATTRIBUTES = 68, /* FrontendAttributes */
+
+	FRONTEND_ATTRIBUTES_MAP = 1,	/* map<string, string> */
 
 	OP_METADATA_OP_TYPE = 1,	/* string */
 	OP_METADATA_OP_NAME = 2,	/* string */

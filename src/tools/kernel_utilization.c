@@ -205,11 +205,6 @@ static bool read_params(const struct ss_query *q, struct ask *ask, struct ss_err
 	return true;
 }
 
-static bool present(const struct ss_host *first)
-{
-	return ss_host_has_tpu_counters(first);
-}
-
 static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
 {
 	struct ask ask = { 0 };
@@ -240,6 +235,6 @@ const struct ss_tool ss_tool_kernel_utilization = {
 	.kind = SS_KIND_TABLES,
 	.params = params,
 	.nparams = SS_COUNT(params),
-	.present = present,
+	.present = ss_host_has_tpu_counters,
 	.run = run,
 };

@@ -138,11 +138,6 @@ static bool add_plane(struct ss_table *t, const struct ss_host *h, const struct 
 	return ok;
 }
 
-static bool present(const struct ss_host *first)
-{
-	return ss_host_has_tpu_counters(first);
-}
-
 static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
 {
 	struct ss_table *t = ss_result_table(out, "perf_counters", "Performance counters", cols, SS_COUNT(cols));
@@ -168,6 +163,6 @@ const struct ss_tool ss_tool_perf_counters = {
 	.summary = "Hardware counters of TPUs and GPUs as they were read",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONE_TABLE,
-	.present = present,
+	.present = ss_host_has_tpu_counters,
 	.run = run,
 };

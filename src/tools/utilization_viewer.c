@@ -67,11 +67,6 @@ static bool add_plane(struct ss_table *t, struct place *at, const struct ss_plan
 	return ok;
 }
 
-static bool present(const struct ss_host *first)
-{
-	return ss_host_has_tpu_counters(first);
-}
-
 static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
 {
 	struct ss_table *t = ss_result_table(out, "utilization_viewer", "Utilization", cols, SS_COUNT(cols));
@@ -98,6 +93,6 @@ const struct ss_tool ss_tool_utilization_viewer = {
 	.summary = "How busy each unit of a TPU was, from hardware counters",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ONE_TABLE,
-	.present = present,
+	.present = ss_host_has_tpu_counters,
 	.run = run,
 };

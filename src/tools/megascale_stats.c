@@ -1,0 +1,147 @@
+/*
+ * megascale_stats.c - transfers between slices over the data center network: time the network had (slack), time the device
+ * lost waiting (stall), and the bandwidth that would have been enough. See model/dcn.h for how they are found.
+ */
+#include "base/map.h"
+#include "base/vec.h"
+#include "model/dcn.h"
+#include "tools/tool.h"
+
+#include <stdlib.h>
+
+enum { COL_RENDEZVOUS, COL_RECV_NAME, COL_SEND_NAME, COL_TYPE, COL_SLACK, COL_HOST_STALL, COL_OBSERVED, COL_SEND, COL_SEND_DONE,
+       COL_RECV, COL_RECV_DONE, COL_STALL, COL_TOTAL_STALL, COL_OCCURRENCES, COL_BYTES, COL_BANDWIDTH };
+
+static const struct ss_col cols[] = {
+	{ "rendezvous_name", "Rendezvous Name", SS_TYPE_STR, SS_UNIT_NONE, "The transfer's name, shared by its operations", NULL },
+	{ "recv_op_name", "Recv Op Name", SS_TYPE_STR, SS_UNIT_NONE, "The recv-done that waits for the data", NULL },
+	{ "send_op_name", "Send Op Name", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "transfer_type", "Transfer Type", SS_TYPE_STR, SS_UNIT_NONE, "Collective operation the transfer is part of", NULL },
+	{ "slack_time", "Slack Time (ms)", SS_TYPE_F64, SS_UNIT_MS,
+	  "From the begin of send to the begin of recv-done, without other transfer operations", NULL },
+	{ "host_stall", "Host Stall (ms)", SS_TYPE_STR, SS_UNIT_NONE, "Delay by the host, - where it is not recorded", NULL },
+	{ "observed_duration", "Observed Duration (ms)", SS_TYPE_F64, SS_UNIT_MS, "From the begin of send to the end of recv-done",
+	  NULL },
+	{ "send_stall", "Send Stall (ms)", SS_TYPE_F64, SS_UNIT_MS, "Mean duration of send", NULL },
+	{ "send_done_stall", "SendDone Stall (ms)", SS_TYPE_F64, SS_UNIT_MS, "Mean duration of send-done", NULL },
+	{ "recv_stall", "Recv Stall (ms)", SS_TYPE_F64, SS_UNIT_MS, "Mean duration of recv", NULL },
+	{ "recv_done_stall", "RecvDone Stall (ms)", SS_TYPE_F64, SS_UNIT_MS, "Mean duration of recv-done", NULL },
+	{ "stall_duration", "Stall Duration (ms)", SS_TYPE_F64, SS_UNIT_MS, "All operations of the transfer together", NULL },
+	{ "total_stall", "Aggregated Total Stall (ms)", SS_TYPE_F64, SS_UNIT_MS, "stall duration * occurrences", NULL },
+	{ "occurrences", "Occurrences", SS_TYPE_I64, SS_UNIT_COUNT, "Transfers that were seen from begin to end", NULL },
+	{ "net_tx_bytes", "Data Transmitted Size", SS_TYPE_I64, SS_UNIT_BYTES, "What one participant sends in one transfer", NULL },
+	{ "required_bandwidth", "Required Bandwidth (Gbps)", SS_TYPE_F64, SS_UNIT_NONE,
+	  "bits sent / slack: enough to never stall; 2147483647 without slack", NULL },
+};
+
+#define NO_SLACK_GBPS 2147483647.0
+
+static double ms(uint64_t us)
+{
+	return (double)us / 1000;
+}
+
+static bool add_row(struct ss_table *t, const struct ss_dcn *d)
+{
+	if (!ss_table_row(t))
+		return false;
+	ss_set_str(t, COL_RENDEZVOUS, d->rendezvous);
+	ss_set_str(t, COL_RECV_NAME, d->recv_name);
+	ss_set_str(t, COL_SEND_NAME, d->send_name);
+	ss_set_str(t, COL_TYPE, d->transfer_type);
+	ss_set_f64(t, COL_SLACK, ms(d->slack_us));
+	ss_set_str(t, COL_HOST_STALL, SS_STR("-"));
+	ss_set_f64(t, COL_OBSERVED, ms(d->observed_us));
+	ss_set_f64(t, COL_SEND, ms(d->send_us));
+	ss_set_f64(t, COL_SEND_DONE, ms(d->send_done_us));
+	ss_set_f64(t, COL_RECV, ms(d->recv_us));
+	ss_set_f64(t, COL_RECV_DONE, ms(d->recv_done_us));
+	ss_set_f64(t, COL_STALL, ms(d->stall_us));
+	ss_set_f64(t, COL_TOTAL_STALL, ms(d->stall_us * d->occurrences));
+	ss_set_i64(t, COL_OCCURRENCES, (int64_t)d->occurrences);
+	ss_set_i64(t, COL_BYTES, (int64_t)d->net_bytes);
+	ss_set_f64(t, COL_BANDWIDTH, d->slack_us ? (double)d->net_bytes / (double)d->slack_us * 0.008 : NO_SLACK_GBPS);
+	return true;
+}
+
+/* Rendezvous of all hosts: sums of time * occurrences while hosts are added, means at the end. */
+struct all {
+	struct ss_strmap names;
+	SS_VEC(struct ss_dcn) v;
+};
+
+#define EACH_TIME(X) X(slack_us) X(stall_us) X(observed_us) X(send_us) X(send_done_us) X(recv_us) X(recv_done_us)
+
+static bool add_host(struct all *all, const struct ss_dcn *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint32_t k = ss_strmap_add(&all->names, rows[i].rendezvous);
+		if (k == SS_NONE || (k == all->v.n && !ss_vec_push(&all->v, (struct ss_dcn){ 0 })))
+			return false;
+		struct ss_dcn *to = &all->v.v[k];
+#define ADD(time) to->time += rows[i].time * rows[i].occurrences;
+		EACH_TIME(ADD)
+#undef ADD
+		to->occurrences += rows[i].occurrences;
+		/* What does not add up is the last host's. */
+		to->rendezvous = rows[i].rendezvous;
+		to->recv_name = rows[i].recv_name;
+		to->send_name = rows[i].send_name;
+		to->transfer_type = rows[i].transfer_type;
+		to->net_bytes = rows[i].net_bytes;
+	}
+	return true;
+}
+
+static int by_rendezvous(const void *a, const void *b)
+{
+	return ss_str_cmp(((const struct ss_dcn *)a)->rendezvous, ((const struct ss_dcn *)b)->rendezvous);
+}
+
+static bool fill(struct ss_table *t, struct all *all)
+{
+	if (all->v.n)
+		qsort(all->v.v, all->v.n, sizeof(*all->v.v), by_rendezvous);
+	for (size_t i = 0; i < all->v.n; i++) {
+		struct ss_dcn *d = &all->v.v[i];
+#define MEAN(time) d->time /= d->occurrences;
+		EACH_TIME(MEAN)
+#undef MEAN
+		if (!add_row(t, d))
+			return false;
+	}
+	return true;
+}
+
+static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	struct ss_table *t = ss_result_table(out, "megascale_stats", "Transfers between slices", cols, SS_COUNT(cols));
+	struct all all = { 0 };
+	if (!t)
+		return ss_fail_mem(err);
+	bool ok = ss_model_load(q->model, err);
+	for (size_t i = 0; ok && i < q->model->nhosts; i++) {
+		struct ss_dcn *rows;
+		size_t n;
+		ok = ss_dcn_collect(q->model->hosts[i], q->arena, &rows, &n, err);
+		if (ok && !add_host(&all, rows, n))
+			ok = ss_fail_mem(err);
+	}
+	if (ok && !fill(t, &all))
+		ok = ss_fail_mem(err);
+	ss_strmap_free(&all.names);
+	ss_vec_free(&all.v);
+	if (ok && !t->nrows)
+		ok = ss_result_note(out, SS_INFO, SS_STR("the profile holds no transfers between slices")) || ss_fail_mem(err);
+	return ok;
+}
+
+const struct ss_tool ss_tool_megascale_stats = {
+	.name = "megascale_stats",
+	.title = "Megascale stats",
+	.summary = "Transfers between slices over the data center network: slack, stalls, bandwidth",
+	.kind = SS_KIND_TABLES,
+	.flags = SS_TOOL_ALL_HOSTS,
+	.present = ss_host_has_dcn,
+	.run = run,
+};
