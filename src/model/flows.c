@@ -1,8 +1,8 @@
 /*
  * flows.c - the arrows between events (02_trace_viewer section 8).
  *
- * An event is in one flow at most: as a consumer, else as a producer, else by its correlation id. A flow that the file itself gives stays; a
- * file that came grouped has all its flows so.
+ * An event is in one flow at most: as a consumer, else as a producer, else by its correlation id. A
+ * flow that the file itself gives stays; a file that came grouped has all its flows so.
  */
 #include "base/vec.h"
 #include "model/context.h"
@@ -42,14 +42,34 @@ static bool find_flow(const struct ss_plane *p, const struct ss_context *c, bool
 	return true;
 }
 
+/* Can an event of this plane be in a flow at all? Reading every event's stats is worth avoiding. */
+static bool may_have_flows(const struct ss_plane *p, bool came_grouped)
+{
+	static const enum ss_stat pairs[][2] = {
+		{ SS_STAT_CONSUMER_TYPE, SS_STAT_CONSUMER_ID }, { SS_STAT_PRODUCER_TYPE, SS_STAT_PRODUCER_ID },
+		{ SS_STAT_CORRELATION_ID, SS_STAT_CORRELATION_ID }, { SS_STAT_ID, SS_STAT_ITER_NUM },
+		{ SS_STAT_REQUEST_ID, SS_STAT_QUEUE_ADDR }, { SS_STAT_RUN_ID, SS_STAT_QUEUE_ID },
+	};
+	if (ss_xplane_has(p->x, SS_STAT_FLOW))
+		return true;
+	for (size_t i = 0; !came_grouped && i < SS_COUNT(pairs); i++)
+		if (ss_xplane_has(p->x, pairs[i][0]) && ss_xplane_has(p->x, pairs[i][1]))
+			return true;
+	return false;
+}
+
 bool ss_preprocess_flows(const struct ss_host *h, const struct ss_plane *p, const struct ss_line *l,
 			 struct ss_flow **flows, size_t *n, struct ss_err *err)
 {
 	struct ss_arena scratch = { 0 };
 	struct ss_context_reader reader;
 	SS_VEC(struct ss_flow) all = { 0 };
+	*flows = NULL;
+	*n = 0;
+	if (!l->ev.off || !may_have_flows(p, h->came_grouped))
+		return true;
 	bool ok = ss_context_reader_init(&reader, p, &scratch), module = ss_line_is_tpu_modules(p, l);
-	for (uint32_t i = 0; ok && l->ev.off && i < l->ev.n; i++) {
+	for (uint32_t i = 0; ok && i < l->ev.n; i++) {
 		struct ss_context c;
 		struct ss_flow flow;
 		ss_context_read(&reader, l, i, module, &c);

@@ -148,6 +148,8 @@ void ss_track_groups(const struct ss_trace *tr, const struct ss_track *t, const 
 		}
 		struct ss_str body = ss_xevents_body(&l->ev, l->src, event);
 		group[i] = group_in(x, body, id);
+		if (body.n == 0)
+			continue;
 		if (!kept || body.p < kept)
 			kept = body.p;
 		if (body.p - kept >= FORGET_STRIDE || i + 1 == n) {
