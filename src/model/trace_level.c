@@ -4,7 +4,8 @@
  * By definition each event is held against a stack of its own for every level until one shows it,
  * and is then drawn on all finer ones. Two facts make that cheap:
  * - An event that begins after the top of a level's stack, less than the resolution after it, is
- *   invisible there if it is shorter than the resolution: one comparison a level for most events.
+ *   invisible there if it is shorter than the resolution; and the extremes over all coarser levels
+ *   tell that of all of them at once.
  * - Beyond the finest level that any event of the track was given so far, every event was visible,
  *   so all those stacks are the same one. It is split only when an event needs a finer level, at
  *   most 11 times a track.
@@ -102,17 +103,42 @@ bool ss_vis_set(struct ss_vis *v, struct ss_vis_row *r, const struct ss_vis_even
 
 /* The state of one track: stacks[0 .. tail] differ, those behind tail are as stacks[tail]. */
 struct levels {
-	struct ss_vis_row stacks[STACKS];
 	uint64_t top[STACKS];	/* topmost entry of each stack; all ones when empty, so that no event is behind it */
+	/*
+	 * Over this and all coarser levels: the latest top, and the earliest time a resolution
+	 * after a top.
+	 */
+	uint64_t last_top[STACKS], first_gap[STACKS];
+	struct ss_vis_row stacks[STACKS];
 	unsigned tail;
 };
 
-static bool push(struct levels *s, unsigned level, uint64_t begin_ps, uint64_t end_ps)
+static inline void set_top(struct levels *s, unsigned level, uint64_t top)
+{
+	uint64_t gap = top + ss_trace_res_ps(level);	/* may wrap: then it is asked more often than needed */
+	s->top[level] = top;
+	if (level) {
+		uint64_t last = s->last_top[level - 1], first = s->first_gap[level - 1];
+		top = last > top ? last : top;
+		gap = first < gap ? first : gap;
+	}
+	s->last_top[level] = top;
+	s->first_gap[level] = gap;
+}
+
+/* After the top of a level changed: what counts for the finer ones. */
+static void spread(struct levels *s, unsigned level)
+{
+	for (unsigned i = level + 1; i <= s->tail; i++)
+		set_top(s, i, s->top[i]);
+}
+
+static inline bool push(struct levels *s, unsigned level, uint64_t begin_ps, uint64_t end_ps)
 {
 	struct ss_vis_row *r = &s->stacks[level];
 	if (!ss_vis_push(r, begin_ps, end_ps))
 		return false;
-	s->top[level] = r->end[r->n - 1];
+	set_top(s, level, r->end[r->n - 1]);
 	return true;
 }
 
@@ -128,7 +154,7 @@ static bool split(struct levels *s, unsigned to)
 		if (from->n)
 			memcpy(r->end, from->end, from->n * sizeof(*r->end));
 		r->n = from->n;
-		s->top[i] = s->top[s->tail];
+		set_top(s, i, s->top[s->tail]);
 	}
 	s->tail = to;
 	return true;
@@ -137,42 +163,62 @@ static bool split(struct levels *s, unsigned to)
 /* The first level whose resolution is not longer than the duration; STACKS when there is none. */
 static inline unsigned level_of_dur(uint64_t dur_ps)
 {
-	unsigned level = 0;
-	while (level < STACKS && ss_trace_res_ps(level) > dur_ps)
-		level++;
-	return level;
+	/* By the number of bits, a level that may be one too coarse: 10^12 has 40 bits, 10 has 4. */
+	static const uint8_t by_bits[65] = {
+		12, 12, 12, 12, 11, 11, 11, 10, 10, 10, 9, 9, 9, 9, 8, 8, 8, 7, 7, 7, 6, 6,
+		6, 6, 5, 5, 5, 4, 4, 4, 3, 3, 3, 3, 2, 2, 2, 1, 1, 1, 0, 0,
+	};
+	unsigned bits = 64 - (unsigned)__builtin_clzll(dur_ps | 1), level = by_bits[bits];
+	return level + (level < STACKS && ss_trace_res_ps(level) > dur_ps);
 }
 
 /* Is an event shorter than the resolution visible on this stack? */
-static inline bool short_visible(struct levels *s, unsigned level, uint64_t begin_ps, uint64_t res_ps)
+static bool short_visible(struct levels *s, unsigned level, uint64_t begin_ps)
 {
-	if (begin_ps >= s->top[level] && begin_ps - s->top[level] < res_ps)
-		return false;
 	struct ss_vis_row *r = &s->stacks[level];
 	bool closed = ss_vis_settle(r, begin_ps);
-	if (r->n)
-		s->top[level] = r->end[r->n - 1];
-	return !closed || begin_ps - s->top[level] >= res_ps;
+	if (r->n && s->top[level] != r->end[r->n - 1]) {
+		set_top(s, level, r->end[r->n - 1]);
+		spread(s, level);
+	}
+	return !closed || begin_ps - s->top[level] >= ss_trace_res_ps(level);
 }
 
-/* The first level that shows an event without flow. */
-static unsigned find_level(struct levels *s, uint64_t begin_ps, unsigned by_dur)
+/* Is a short event surely invisible at this level and all coarser ones? */
+static inline bool surely_hidden(const struct levels *s, unsigned level, uint64_t begin_ps)
 {
-	unsigned own = by_dur <= s->tail ? by_dur : s->tail + 1, level = 0;
-	while (level < own && !short_visible(s, level, begin_ps, ss_trace_res_ps(level)))
-		level++;
-	if (level < own || level == by_dur)
-		return level;
-	/*
-	 * Behind tail the stack is tail's, where the event was just found too close to what is
-	 * closed at its depth.
-	 */
+	return begin_ps >= s->last_top[level] && begin_ps < s->first_gap[level];
+}
+
+/*
+ * Behind tail the stack is tail's, where the event was just found too close to what is closed at
+ * its depth.
+ */
+static unsigned find_behind_tail(struct levels *s, uint64_t begin_ps, unsigned by_dur)
+{
 	struct ss_vis_row *r = &s->stacks[s->tail];
+	unsigned level = s->tail + 1;
 	ss_vis_settle(r, begin_ps);
-	s->top[s->tail] = r->end[r->n - 1];
-	while (level < by_dur && begin_ps - s->top[s->tail] < ss_trace_res_ps(level))
+	uint64_t gap_ps = begin_ps - r->end[r->n - 1];
+	while (level < by_dur && gap_ps < ss_trace_res_ps(level))
 		level++;
 	return level;
+}
+
+/*
+ * The first level that shows an event without flow: that of its duration, or a coarser one where it
+ * has distance. Mostly the former, which one comparison tells; else the coarsest level in doubt is
+ * not far.
+ */
+static inline unsigned find_level(struct levels *s, uint64_t begin_ps, unsigned by_dur)
+{
+	unsigned end = by_dur <= s->tail ? by_dur : s->tail + 1, level = end;
+	while (level && !surely_hidden(s, level - 1, begin_ps))
+		level--;
+	for (; level < end; level++)
+		if (short_visible(s, level, begin_ps))
+			return level;
+	return end == by_dur ? by_dur : find_behind_tail(s, begin_ps, by_dur);
 }
 
 /* The first level at which the flow is visible, or the event is long enough. */
@@ -201,27 +247,36 @@ static inline bool draw(struct levels *s, unsigned level, uint64_t begin_ps, uin
  * which the last takes the rest.
  */
 struct rows {
-	uint64_t end[256], least[256];	/* least: least end up to this row */
+	uint64_t end[256];
 	unsigned n, most;
+	bool crossed;		/* an event outlasted the one it began in: ends need not descend any more */
 };
 
-static unsigned take_row(struct rows *r, uint64_t begin_ps, uint64_t end_ps)
+/* A free row between taken ones; n when there is none. */
+static unsigned find_hole(struct rows *r, uint64_t begin_ps)
+{
+	unsigned at = 0;
+	while (at < r->n && r->end[at] > begin_ps)
+		at++;
+	return at;
+}
+
+static inline unsigned take_row(struct rows *r, uint64_t begin_ps, uint64_t end_ps)
 {
 	while (r->n && r->end[r->n - 1] <= begin_ps)
 		r->n--;
 	unsigned at = r->n;
-	if (at && r->least[at - 1] <= begin_ps) {
-		at = 0;		/* a hole between overlapping events */
-		while (r->end[at] > begin_ps)
-			at++;
-	}
+	if (at == 0)
+		r->crossed = false;
+	else if (r->crossed)
+		at = find_hole(r, begin_ps);
+	else
+		r->crossed = end_ps > r->end[at - 1];
 	if (at > 255)
 		at = 255;
 	r->end[at] = end_ps;
 	if (at >= r->n)
 		r->n = at + 1;
-	for (unsigned i = at; i < r->n; i++)
-		r->least[i] = i && r->least[i - 1] < r->end[i] ? r->least[i - 1] : r->end[i];
 	if (r->n > r->most)
 		r->most = r->n;
 	return at;
@@ -311,8 +366,9 @@ bool ss_track_levels(struct ss_track *t, const uint16_t *flow_levels, uint64_t *
 		struct levels s = { .tail = 0 };
 		struct rows rows;
 		rows.n = rows.most = 0;
+		rows.crossed = false;
 		for (unsigned i = 0; i < STACKS; i++)
-			s.top[i] = UINT64_MAX;
+			set_top(&s, i, UINT64_MAX);
 		ok = slice_levels(t, flow_levels, &s, &rows, &f);
 		for (unsigned i = 0; i < STACKS; i++)
 			ss_vis_row_free(&s.stacks[i]);
