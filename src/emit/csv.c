@@ -32,7 +32,10 @@ static void cell(struct ss_out *o, const struct ss_table *t, size_t c, size_t ro
 		return;
 	case SS_TYPE_I64:
 		ss_out_char(o, '"');
-		ss_out_i64(o, t->data[c].i64[row]);
+		if (t->cols[c].unit == SS_UNIT_HEX)
+			ss_out_u64(o, (uint64_t)t->data[c].i64[row]);
+		else
+			ss_out_i64(o, t->data[c].i64[row]);
 		if (names == SS_CSV_LABELS)
 			ss_out_lit(o, ".0");
 		ss_out_char(o, '"');

@@ -110,7 +110,10 @@ static void column(struct ss_out *o, const struct ss_table *t, size_t c)
 			number(o, d->f64[i]);
 			break;
 		case SS_TYPE_I64:
-			ss_out_i64(o, d->i64[i]);
+			if (t->cols[c].unit == SS_UNIT_HEX)
+				ss_out_u64(o, (uint64_t)d->i64[i]);
+			else
+				ss_out_i64(o, d->i64[i]);
 			break;
 		case SS_TYPE_BOOL:
 			ss_out_z(o, d->b[i] ? "true" : "false");

@@ -62,8 +62,20 @@ static void emit_props(struct ss_out *o, const struct ss_table *t)
 	ss_out_char(o, '}');
 }
 
+/* 64 bits unsigned: exact for people in "f", as near as a double comes in "v". */
+static void emit_hex(struct ss_out *o, uint64_t v)
+{
+	ss_out_printf(o, "{\"f\":\"0x%llx\",\"v\":", (unsigned long long)v);
+	ss_out_f64(o, (double)v);
+	ss_out_char(o, '}');
+}
+
 static void emit_cell(struct ss_out *o, const struct ss_table *t, size_t c, size_t row)
 {
+	if (t->cols[c].unit == SS_UNIT_HEX) {
+		emit_hex(o, (uint64_t)t->data[c].i64[row]);
+		return;
+	}
 	ss_out_lit(o, "{\"v\":");
 	switch (t->cols[c].type) {
 	case SS_TYPE_STR:
