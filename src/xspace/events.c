@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #define FORGET_STRIDE ((size_t)8 << 20)
+/* A line's end is worth a system call from this size on; hundreds of small lines make a file too. */
+#define FORGET_LEAST ((size_t)128 << 10)
 /* Columns from this size on are worth large pages: a fault a page costs more than clearing it. */
 #define HUGE_FROM ((size_t)4 << 20)
 
@@ -268,7 +270,7 @@ static void forget(struct loader *l, const uint8_t **from, const uint8_t *at)
 
 static bool walk(struct loader *l, struct ss_err *err)
 {
-	const uint8_t *start = (const uint8_t *)l->line->body.p, *kept = l->line->events;
+	const uint8_t *kept = l->line->events;
 	struct ss_pb c = ss_pb_of(l->line->body);
 	struct ss_pb_field f;
 	if (!kept)
@@ -297,7 +299,7 @@ static bool walk(struct loader *l, struct ss_err *err)
 		forget(l, &kept, c.at);
 	}
 	l->e->dropped += c.bad;
-	if ((size_t)(c.at - start) >= FORGET_STRIDE)
+	if ((size_t)(c.at - kept) >= FORGET_LEAST)
 		ss_file_forget(&l->x->file, (struct ss_str){ (const char *)kept, (size_t)(c.at - kept) });
 	return true;
 }
