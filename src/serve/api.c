@@ -58,7 +58,7 @@ bool ss_route_api_runs(struct ss_call *c, struct ss_err *err)
 {
 	struct ss_out o;
 	size_t n;
-	const struct ss_store *s = ss_call_store(c, 1000, err);
+	const struct ss_store *s = ss_call_store(c, 0, err);
 	const struct ss_run **runs = s ? by_age(c, s, &n) : NULL;
 	if (!runs)
 		return s ? ss_fail_mem(err) : false;

@@ -1,6 +1,7 @@
 /* ask.c - running a tool and choosing the emitter of its answer. */
 #include "serve/ask.h"
 
+#include "emit/chrome.h"
 #include "emit/csv.h"
 #include "emit/json.h"
 #include "emit/shape.h"
@@ -93,6 +94,13 @@ bool ss_ask(struct ss_ask *a, struct ss_out *o, struct ss_err *err)
 		if (a->format == SS_FORMAT_CSV || a->format == SS_FORMAT_CSV_IDS)
 			return ss_fail(err, SS_EINVAL, "the answer of %s is no table: there is no CSV of it", a->tool->name);
 		ss_out_str(o, r.body);
+		return true;
+	}
+	if (r.timeline) {
+		if (a->format != SS_FORMAT_JSON && a->format != SS_FORMAT_XPROF)
+			return ss_fail(err, SS_EINVAL, "a timeline is no table: ask for %s as xprof, which any trace viewer reads",
+				       a->tool->name);
+		ss_chrome_write(o, r.timeline);
 		return true;
 	}
 	switch (a->format) {

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#define SLOW_MS 50	/* a scan that takes longer is not repeated at every request */
+
 static int64_t now_ms(void)
 {
 	struct timespec t;
@@ -48,8 +50,11 @@ static struct ss_snapshot *young_enough(struct ss_catalog *c, int64_t max_age_ms
 {
 	pthread_mutex_lock(&c->lock);
 	struct ss_snapshot *s = c->now;
-	if (s && max_age_ms >= 0 && now_ms() - s->made_ms > max_age_ms)
-		s = NULL;
+	if (s && max_age_ms >= 0) {
+		int64_t age_ms = now_ms() - s->made_ms, rest_ms = s->took_ms > SLOW_MS ? 10 * s->took_ms : 0;
+		if (age_ms > max_age_ms && age_ms > rest_ms)
+			s = NULL;
+	}
 	if (s)
 		s->refs++;
 	pthread_mutex_unlock(&c->lock);
@@ -63,12 +68,15 @@ static struct ss_snapshot *scan(struct ss_catalog *c, struct ss_err *err)
 		ss_fail_mem(err);
 		return NULL;
 	}
+	int64_t begin_ms = now_ms();
 	s->refs = 2;	/* the catalog's and the caller's */
 	if (!ss_store_scan(&s->store, c->path, SS_SCAN_ANY, err)) {
 		free(s);
 		return NULL;
 	}
-	s->made_ms = now_ms();
+	/* As of its beginning: what changed since may have been missed. */
+	s->made_ms = begin_ms;
+	s->took_ms = now_ms() - begin_ms;
 	pthread_mutex_lock(&c->lock);
 	struct ss_snapshot *old = c->now;
 	c->now = s;

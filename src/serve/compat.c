@@ -48,7 +48,7 @@ static void string_list(struct ss_out *o, const struct ss_str *v, size_t n)
 bool ss_route_runs(struct ss_call *c, struct ss_err *err)
 {
 	struct ss_out o;
-	const struct ss_store *s = ss_call_store(c, 1000, err);
+	const struct ss_store *s = ss_call_store(c, 0, err);
 	if (!s)
 		return false;
 	ss_out_init(&o, NULL, NULL);
@@ -313,7 +313,7 @@ bool ss_route_generate_cache(struct ss_call *c, struct ss_err *err)
 	size_t known = 0;
 	if (!ss_call_need(c, "session_path", &path, err))
 		return false;
-	const struct ss_store *s = ss_call_store(c, 1000, err);
+	const struct ss_store *s = ss_call_store(c, 0, err);
 	if (!s || !s->nruns || !s->runs[0].nhosts)
 		return s ? ss_fail(err, SS_ENOTFOUND, "there is no *.xplane.pb file in '" SS_FMT "'",
 				   SS_ARG(path))

@@ -1,0 +1,261 @@
+/* api_timeline.c - the timeline of the page: tracks, what to draw, one event, search, sums (docs/api.md). */
+#include "emit/slices.h"
+#include "serve/call.h"
+#include "tools/timeline.h"
+
+#include <stdlib.h>
+
+#define MAX_WIDTH_PX 32768
+#define MAX_LIST 65536		/* tracks or rows in one request */
+#define DEFAULT_LIMIT 200
+#define MAX_LIMIT 10000
+
+/* A parameter that is a whole number; absent: `preset`, or a failure where that is UINT64_MAX. */
+static bool number(const struct ss_call *c, const char *name, uint64_t preset, uint64_t max, uint64_t *out,
+		   struct ss_err *err)
+{
+	struct ss_str v = ss_call_arg(c, name);
+	*out = preset;
+	if (!v.n && preset != UINT64_MAX)
+		return true;
+	if (!v.n)
+		return ss_fail(err, SS_EINVAL, "the parameter '%s' is missing", name);
+	if (ss_str_to_u64(v, out) && *out <= max)
+		return true;
+	return ss_fail(err, SS_EINVAL, "the parameter '%s' is '%.*s', not a whole number up to %llu", name,
+		       v.n > 60 ? 60 : (int)v.n, v.p, (unsigned long long)max);
+}
+
+static bool range(const struct ss_call *c, uint64_t *begin_ps, uint64_t *end_ps, struct ss_err *err)
+{
+	if (!number(c, "begin_ps", UINT64_MAX, INT64_MAX, begin_ps, err) ||
+	    !number(c, "end_ps", UINT64_MAX, INT64_MAX, end_ps, err))
+		return false;
+	return *begin_ps <= *end_ps || ss_fail(err, SS_EINVAL, "begin_ps is after end_ps");
+}
+
+/* The run and hosts asked for; all parameters of the route as part of the key. */
+static bool answer(struct ss_call *c, const char *route, const char *const *names, size_t nnames, const char *type,
+		   ss_job_fn *make, const void *arg, size_t arg_bytes, struct ss_err *err)
+{
+	static const struct ss_tool timeline = { .name = "", .kind = SS_KIND_TIMELINE, .flags = SS_TOOL_ALL_HOSTS };
+	struct ss_selection sel;
+	struct ss_out key;
+	const struct ss_run *run = ss_call_run(c, err);
+	if (!run || !ss_call_select(c, run, &timeline, ss_call_arg(c, "host"), &sel, err))
+		return false;
+	ss_out_init(&key, NULL, NULL);
+	ss_out_z(&key, route);
+	for (size_t i = 0; i < nnames; i++) {
+		struct ss_str v = ss_call_arg(c, names[i]);
+		ss_out_printf(&key, "|%zu:", v.n);
+		ss_out_str(&key, v);
+	}
+	bool ok = ss_out_finish(&key, err) &&
+		  ss_reply_model(c, &sel, (struct ss_str){ key.buf, key.n }, type, make, arg, arg_bytes, err);
+	ss_out_free(&key);
+	return ok;
+}
+
+static bool make_layout(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o, struct ss_err *err)
+{
+	(void)arg;
+	const struct ss_timeline *tl = ss_timeline_layout(m, arena, err);
+	if (tl)
+		ss_emit_timeline_layout(o, tl);
+	return tl;
+}
+
+bool ss_route_timeline(struct ss_call *c, struct ss_err *err)
+{
+	return answer(c, "timeline", NULL, 0, "application/json", make_layout, "", 0, err);
+}
+
+/* A query and the tracks behind it, in one piece of memory. */
+struct slices_arg {
+	struct ss_timeline_query q;
+	bool some;		/* tracks were named */
+	uint32_t tracks[];
+};
+
+static bool make_slices(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o, struct ss_err *err)
+{
+	struct slices_arg *a = arg;
+	a->q.tracks = a->some ? a->tracks : NULL;
+	const struct ss_timeline *tl = ss_timeline_slices(m, &a->q, arena, err);
+	if (tl)
+		ss_emit_timeline_slices(o, tl);
+	return tl;
+}
+
+static size_t count_items(struct ss_str list)
+{
+	size_t n = list.n > 0;
+	for (size_t i = 0; i < list.n; i++)
+		n += list.p[i] == ',';
+	return n;
+}
+
+static struct ss_str next_item(struct ss_str *list, char sep)
+{
+	size_t at = ss_str_chr(*list, sep);
+	struct ss_str item = ss_str_sub(*list, 0, at == SS_NPOS ? list->n : at);
+	*list = ss_str_sub(*list, at == SS_NPOS ? list->n : at + 1, list->n);
+	return item;
+}
+
+static bool small_number(struct ss_str s, uint32_t *out)
+{
+	uint64_t v;
+	if (!ss_str_to_u64(s, &v) || v >= UINT32_MAX)
+		return false;
+	*out = (uint32_t)v;
+	return true;
+}
+
+static bool read_tracks(struct ss_str list, struct slices_arg *a, struct ss_err *err)
+{
+	while (list.n) {
+		struct ss_str item = next_item(&list, ',');
+		if (!small_number(item, &a->tracks[a->q.ntracks++]))
+			return ss_fail(err, SS_EINVAL, "the parameter 'tracks' holds '%.*s', which is no number of a track",
+				       item.n > 60 ? 60 : (int)item.n, item.p);
+	}
+	return true;
+}
+
+bool ss_route_timeline_slices(struct ss_call *c, struct ss_err *err)
+{
+	static const char *const names[] = { "begin_ps", "end_ps", "width_px", "tracks", "flows" };
+	struct ss_str tracks = ss_call_arg(c, "tracks"), flows = ss_call_arg(c, "flows");
+	size_t n = count_items(tracks), bytes = sizeof(struct slices_arg) + n * sizeof(uint32_t);
+	uint64_t width_px;
+	if (n > MAX_LIST)
+		return ss_fail(err, SS_EINVAL, "more than %d tracks are asked for at once", MAX_LIST);
+	struct slices_arg *a = ss_arena_zalloc(c->req->arena, 1, bytes);
+	if (!a)
+		return ss_fail_mem(err);
+	a->some = n > 0;
+	a->q.flows = ss_str_is(flows, "1") || ss_str_is(flows, "true");
+	if (!range(c, &a->q.begin_ps, &a->q.end_ps, err) ||
+	    !number(c, "width_px", UINT64_MAX, MAX_WIDTH_PX, &width_px, err) || !read_tracks(tracks, a, err))
+		return false;
+	if (!width_px)
+		return ss_fail(err, SS_EINVAL, "the parameter 'width_px' is 0: nothing can be drawn");
+	a->q.width_px = (uint32_t)width_px;
+	return answer(c, "slices", names, SS_COUNT(names), "application/octet-stream", make_slices, a, bytes, err);
+}
+
+static bool make_event(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o, struct ss_err *err)
+{
+	const struct ss_timeline *tl = ss_timeline_event(m, *(const uint64_t *)arg, arena, err);
+	if (tl)
+		ss_emit_timeline_event(o, tl);
+	return tl;
+}
+
+bool ss_route_timeline_event(struct ss_call *c, struct ss_err *err)
+{
+	static const char *const names[] = { "event" };
+	uint64_t event;
+	return number(c, "event", UINT64_MAX, UINT32_MAX, &event, err) &&
+	       answer(c, "event", names, 1, "application/json", make_event, &event, sizeof(event), err);
+}
+
+struct search_arg {
+	struct ss_timeline_search q;
+	char text[];
+};
+
+static bool make_search(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o, struct ss_err *err)
+{
+	struct search_arg *a = arg;
+	a->q.text.p = a->text;
+	const struct ss_timeline *tl = ss_timeline_search(m, &a->q, arena, err);
+	if (tl)
+		ss_emit_timeline_search(o, tl);
+	return tl;
+}
+
+/* Where the hits begin: at most one of three parameters says so. */
+static bool read_where(const struct ss_call *c, struct ss_timeline_search *q, struct ss_err *err)
+{
+	q->where = SS_SEARCH_FIRST;
+	if (ss_call_arg(c, "after").n) {
+		q->where = SS_SEARCH_AFTER;
+		return number(c, "after", 0, UINT32_MAX, &q->event, err);
+	}
+	if (ss_call_arg(c, "before").n) {
+		q->where = SS_SEARCH_BEFORE;
+		return number(c, "before", 0, UINT32_MAX, &q->event, err);
+	}
+	if (ss_call_arg(c, "from_ps").n)
+		q->where = SS_SEARCH_FROM;
+	return number(c, "from_ps", 0, INT64_MAX, &q->from_ps, err);
+}
+
+bool ss_route_timeline_search(struct ss_call *c, struct ss_err *err)
+{
+	static const char *const names[] = { "q", "after", "before", "from_ps", "limit" };
+	struct ss_str text = ss_call_arg(c, "q");
+	uint64_t limit;
+	struct search_arg *a = ss_arena_zalloc(c->req->arena, 1, sizeof(*a) + text.n);
+	if (!a)
+		return ss_fail_mem(err);
+	if (text.n)
+		memcpy(a->text, text.p, text.n);
+	a->q.text.n = text.n;
+	if (!read_where(c, &a->q, err) || !number(c, "limit", DEFAULT_LIMIT, MAX_LIMIT, &limit, err))
+		return false;
+	a->q.limit = (size_t)limit;
+	return answer(c, "search", names, SS_COUNT(names), "application/json", make_search, a, sizeof(*a) + text.n, err);
+}
+
+struct sums_arg {
+	struct ss_timeline_sums q;
+	bool some;
+	struct ss_timeline_rows rows[];
+};
+
+static bool make_sums(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o, struct ss_err *err)
+{
+	struct sums_arg *a = arg;
+	a->q.rows = a->some ? a->rows : NULL;
+	const struct ss_tl_summary *s = ss_timeline_summary(m, &a->q, arena, err);
+	if (s)
+		ss_emit_timeline_summary(o, s);
+	return s;
+}
+
+/* "3:0-2,4:0-0" */
+static bool read_rows(struct ss_str list, struct sums_arg *a, struct ss_err *err)
+{
+	while (list.n) {
+		struct ss_str item = next_item(&list, ','), rest = item;
+		struct ss_timeline_rows *r = &a->rows[a->q.nrows++];
+		struct ss_str track = next_item(&rest, ':'), first = next_item(&rest, '-');
+		if (!small_number(track, &r->track) || !small_number(first, &r->first) || !small_number(rest, &r->last))
+			return ss_fail(err, SS_EINVAL, "the parameter 'rows' holds '%.*s', not track:first-last",
+				       item.n > 60 ? 60 : (int)item.n, item.p);
+	}
+	return true;
+}
+
+bool ss_route_timeline_summary(struct ss_call *c, struct ss_err *err)
+{
+	static const char *const names[] = { "begin_ps", "end_ps", "rows", "limit" };
+	struct ss_str rows = ss_call_arg(c, "rows");
+	size_t n = count_items(rows), bytes = sizeof(struct sums_arg) + n * sizeof(struct ss_timeline_rows);
+	uint64_t limit;
+	if (n > MAX_LIST)
+		return ss_fail(err, SS_EINVAL, "more than %d rows are asked for at once", MAX_LIST);
+	struct sums_arg *a = ss_arena_zalloc(c->req->arena, 1, bytes);
+	if (!a)
+		return ss_fail_mem(err);
+	a->some = n > 0;
+	if (!range(c, &a->q.begin_ps, &a->q.end_ps, err) || !read_rows(rows, a, err) ||
+	    !number(c, "limit", DEFAULT_LIMIT, MAX_LIMIT, &limit, err))
+		return false;
+	a->q.limit = (size_t)limit;
+	return answer(c, "summary", names, SS_COUNT(names), "application/json", make_sums, a, bytes, err);
+}
