@@ -1,7 +1,7 @@
 # lib.sh - what the scripts share. Sourced from the top of the repository.
 
 SAMPLES=tests/data/profiles
-SAMPLE=$SAMPLES/tpu_v6e_inference
+SAMPLE=$SAMPLES/tf_inputbound_steps
 CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/stepscope
 
 die() {
