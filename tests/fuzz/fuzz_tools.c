@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	for (size_t i = 0, k = 0; ss_tools[i]; k++) {
-		const char *question = drive_question(ss_tools[i], k);
+		const struct drive_question *question = drive_question(ss_tools[i], k);
 		struct ss_err why = { 0 };
 
 		if (!question) {	/* on to the next tool; k becomes 0 */

@@ -47,7 +47,7 @@ static const char *try_tools(struct ss_str bytes)
 	if (!drive_open(&d, bytes, &err))
 		return err.code && err.text[0] ? NULL : "refused without a reason";
 	for (size_t i = 0, k = 0; ss_tools[i] && !wrong; k++) {
-		const char *question = drive_question(ss_tools[i], k);
+		const struct drive_question *question = drive_question(ss_tools[i], k);
 		struct ss_err why = { 0 };
 
 		if (!question) {	/* on to the next tool; k becomes 0 */

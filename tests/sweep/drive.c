@@ -2,9 +2,6 @@
 #define _XOPEN_SOURCE 700
 #include "sweep/drive.h"
 
-#include "emit/chrome.h"
-#include "emit/shape.h"
-
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,39 +25,45 @@ void drive_close(struct drive *d)
 	ss_host_close(&d->host);
 }
 
-/* Questions beyond the plain one, as in a URL. */
+/* Questions beyond the plain one, as in a URL; those without a tool are for all. */
 static const struct {
-	const char *tool, *question;
+	const char *tool;
+	struct drive_question question;
 } questions[] = {
-	{ "trace_viewer@", "resolution=8000" },
-	{ "trace_viewer@", "start_time_ms=0.1&end_time_ms=0.4&resolution=100&full_dma=true" },
-	{ "trace_viewer@", "search_prefix=f&search_metadata=true" },
-	{ "trace_viewer@", "event_name=dense/MatMul:MatMul&start_time_ms=0.105&duration_ms=0.02&unique_id=2" },
+	{ NULL, { SS_FORMAT_XPROF, "" } },
+	{ NULL, { SS_FORMAT_JSON, "" } },
+	{ NULL, { SS_FORMAT_TEXT, "" } },
+	{ NULL, { SS_FORMAT_CSV, "" } },
+	{ "trace_viewer@", { SS_FORMAT_XPROF, "resolution=8000" } },
+	{ "trace_viewer@",
+	  { SS_FORMAT_XPROF, "start_time_ms=0.1&end_time_ms=0.4&resolution=100&full_dma=true" } },
+	{ "trace_viewer@", { SS_FORMAT_XPROF, "search_prefix=f&search_metadata=true" } },
+	{ "trace_viewer@",
+	  { SS_FORMAT_XPROF,
+	    "event_name=dense/MatMul:MatMul&start_time_ms=0.105&duration_ms=0.02&unique_id=2" } },
 };
 
-const char *drive_question(const struct ss_tool *tool, size_t number)
+const struct drive_question *drive_question(const struct ss_tool *tool, size_t number)
 {
-	if (number == 0)
-		return "";
 	for (size_t i = 0; i < SS_COUNT(questions); i++)
-		if (strcmp(questions[i].tool, tool->name) == 0 && --number == 0)
-			return questions[i].question;
+		if ((!questions[i].tool || strcmp(questions[i].tool, tool->name) == 0) && number-- == 0)
+			return &questions[i].question;
 	return NULL;
 }
 
 /* "k=v&k=v" as parameters; returns how many. */
-static size_t split(struct ss_str question, struct ss_param_value *out, size_t max)
+static size_t split(struct ss_str text, struct ss_param_value *out, size_t max)
 {
 	size_t n = 0;
 
-	while (question.n && n < max) {
-		size_t amp = ss_str_chr(question, '&'), end = amp == SS_NPOS ? question.n : amp;
-		struct ss_str pair = ss_str_sub(question, 0, end);
+	while (text.n && n < max) {
+		size_t amp = ss_str_chr(text, '&'), end = amp == SS_NPOS ? text.n : amp;
+		struct ss_str pair = ss_str_sub(text, 0, end);
 		size_t eq = ss_str_chr(pair, '=');
 
 		out[n].name = ss_str_sub(pair, 0, eq);
 		out[n++].value = ss_str_sub(pair, eq + 1, pair.n);
-		question = ss_str_sub(question, end + 1, question.n);
+		text = ss_str_sub(text, end + 1, text.n);
 	}
 	return n;
 }
@@ -74,74 +77,22 @@ static bool mix(void *arg, const char *p, size_t n)
 	return true;
 }
 
-static void print_cell(struct ss_out *o, const struct ss_table *t, size_t col, size_t row)
-{
-	switch (t->cols[col].type) {
-	case SS_TYPE_STR:
-		ss_out_json_str(o, t->data[col].str[row]);
-		break;
-	case SS_TYPE_F64:
-		ss_out_f64(o, t->data[col].f64[row]);
-		break;
-	case SS_TYPE_I64:
-		ss_out_i64(o, t->data[col].i64[row]);
-		break;
-	case SS_TYPE_BOOL:
-		ss_out_u64(o, t->data[col].b[row]);
-		break;
-	}
-}
-
-/* Everything that is in the answer, and what XProf's clients get of it. */
-static void print(struct ss_out *o, const struct ss_tool *tool, const struct ss_result *r)
-{
-	ss_shape_fn *shape = ss_shape_find(ss_str_from(tool->name));
-
-	for (size_t i = 0; i < r->ntables; i++) {
-		const struct ss_table *t = &r->tables[i];
-
-		for (size_t c = 0; c < t->ncols; c++)
-			for (size_t row = 0; row < t->nrows; row++)
-				print_cell(o, t, c, row);
-		for (size_t k = 0; k < t->nprops; k++)
-			ss_out_json_str(o, t->props[k].text);
-	}
-	for (size_t i = 0; i < r->nnotes; i++)
-		ss_out_json_str(o, r->notes[i].text);
-	if (r->timeline)
-		ss_chrome_write(o, r->timeline);
-	if (shape)
-		shape(o, r);
-}
-
-static bool answer(const struct ss_query *q, const struct ss_tool *tool, uint64_t *digest, struct ss_err *err)
-{
-	struct ss_result r;
-	struct ss_out out;
-	bool ok;
-
-	*digest = 14695981039346656037u;
-	ss_result_init(&r, q->arena);
-	if (!tool->run(q, &r, err))
-		return false;
-	ss_out_init(&out, mix, digest);
-	print(&out, tool, &r);
-	ok = ss_out_finish(&out, err);
-	ss_out_free(&out);
-	return ok;
-}
-
-bool drive_run(struct drive *d, const struct ss_tool *tool, const char *question, uint64_t *digest,
+bool drive_run(struct drive *d, const struct ss_tool *tool, const struct drive_question *q, uint64_t *digest,
 	       struct ss_err *err)
 {
 	struct ss_param_value params[8];
-	struct ss_arena arena = { 0 };
-	struct ss_query q = { .model = &d->model, .params = params, .arena = &arena };
+	struct ss_ask ask = { .tool = tool, .model = &d->model, .params = params, .format = q->format,
+		.run = SS_STR("run"), .host = SS_STR("host") };
+	struct ss_out out;
 	bool ok;
 
-	q.nparams = split(ss_str_from(question), params, SS_COUNT(params));
-	ok = answer(&q, tool, digest, err);
-	ss_arena_release(&arena);
+	ask.nparams = split(ss_str_from(q->params), params, SS_COUNT(params));
+	*digest = 14695981039346656037u;
+	ss_out_init(&out, mix, digest);
+	ok = ss_ask(&ask, &out, err);
+	ok = ss_out_finish(&out, err) && ok;
+	ss_out_free(&out);
+	ss_ask_release(&ask);
 	return ok;
 }
 

@@ -4,7 +4,7 @@
 #ifndef SS_TESTS_DRIVE_H
 #define SS_TESTS_DRIVE_H
 
-#include "tools/tool.h"
+#include "serve/ask.h"
 
 struct drive {
 	struct ss_host host;
@@ -14,13 +14,15 @@ struct drive {
 /* Bytes stay with the caller. */
 bool drive_open(struct drive *d, struct ss_str bytes, struct ss_err *err);
 void drive_close(struct drive *d);
-/*
- * What is asked of a tool: number 0 is the plain question, further ones set parameters (drive.c).
- * NULL: there is no such number.
- */
-const char *drive_question(const struct ss_tool *tool, size_t number);
-/* Run the tool and print its answer for XProf's clients; *digest tells two answers apart. */
-bool drive_run(struct drive *d, const struct ss_tool *tool, const char *question, uint64_t *digest,
+struct drive_question {
+	enum ss_format format;
+	const char *params;	/* "k=v&k=v" */
+};
+
+/* What is asked of a tool, by number from 0; NULL: there is no such number. */
+const struct drive_question *drive_question(const struct ss_tool *tool, size_t number);
+/* Ask as the server does, to the last byte of the answer; *digest tells two answers apart. */
+bool drive_run(struct drive *d, const struct ss_tool *tool, const struct drive_question *q, uint64_t *digest,
 	       struct ss_err *err);
 
 /* The profiles below `dir` of at most `max_bytes`, by path; each in memory of exactly its size. */
