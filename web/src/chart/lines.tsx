@@ -22,11 +22,12 @@ export interface TimeChartProps {
 	height?: number;
 	onPoint: (index: number | null) => void;
 	title: string;
+	yIncrs?: number[];                  /* distances that axis lines may have */
 	mark?: number;                      /* an x to point out */
 }
 
 export function TimeChart(props: TimeChartProps) {
-	const { x, areas, line, height = 260, title, mark } = props;
+	const { x, areas, line, height = 260, title, mark, yIncrs } = props;
 	const [box, size] = useSize<HTMLDivElement>();
 	const host = useRef<HTMLDivElement>(null);
 	const dark = useTheme().dark;
@@ -45,7 +46,7 @@ export function TimeChart(props: TimeChartProps) {
 			scales: { x: { time: false }, y: { range: (_u, _a, max) => [0, max > 0 ? max * 1.05 : 1] }, r: { range: () => [0, 1] } },
 			axes: [
 				{ ...axis, grid: { show: false }, size: 24, gap: 4, values: (_u, at) => at.map((v) => now.current.xText(v)), space: 90 },
-				{ ...axis, size: 70, gap: 4, values: (_u, at) => at.map((v) => now.current.yText(v)) },
+				{ ...axis, size: 70, gap: 4, values: (_u, at) => at.map((v) => now.current.yText(v)), ...(yIncrs ? { incrs: yIncrs } : {}) },
 				...(line ? [{ ...axis, scale: "r", side: 1 as const, size: 52, gap: 4, grid: { show: false }, values: (_u: uPlot, at: number[]) => at.map((v) => now.current.lineText?.(v) ?? String(v)) }] : []),
 			],
 			series: [{}, ...[...areas].reverse().map((a): uPlot.Series => ({ label: a.label, stroke: a.color, fill: a.color, width: 0, points: { show: false }, ...(step ? { paths: step } : {}) })),

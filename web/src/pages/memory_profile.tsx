@@ -26,21 +26,24 @@ export function MemoryProfilePage({ session }: { session: Session }) {
 }
 
 /* The rows of one allocator, as a table of its own. */
-export function rowsOf(t: TableData | undefined, id: string, hide: readonly string[]): TableData | undefined {
+export function rowsOf(t: TableData | undefined, id: string, only?: readonly string[]): TableData | undefined {
 	const ids = strings(t, "memory_id");
 	if (!t || !ids) return undefined;
 	const rows = ids.flatMap((v, i) => v === id ? [i] : []);
-	const cols = t.cols.map((c, k) => ({ c, k })).filter(({ c }) => !hide.includes(c.id));
+	const all = t.cols.map((c, k) => ({ c, k }));
+	const cols = only ? only.flatMap((name) => all.filter(({ c }) => c.id === name)) : all;
 	return { ...t, cols: cols.map(({ c }) => c), nrows: rows.length, data: cols.map(({ k }) => rows.map((i) => t.data[k]?.[i] ?? null)) };
 }
+
+const BREAKDOWN = ["tf_op", "allocation_bytes", "requested_bytes", "occurrences", "region_type", "data_type", "shape", "step", "made_up"];
 
 function MemoryProfile({ result, session }: { result: Result; session: Session }) {
 	const allocators = table(result, "allocators");
 	const ids = strings(allocators, "memory_id") ?? [];
 	const asked = useQuery("memory");
 	const id = ids.includes(asked) ? asked : ids[0] ?? "";
-	const timeline = useMemo(() => rowsOf(table(result, "timeline"), id, []), [result, id]);
-	const breakdown = useMemo(() => rowsOf(table(result, "breakdown"), id, ["memory_id", "time_ps", "offset_ps", "activity"]), [result, id]);
+	const timeline = useMemo(() => rowsOf(table(result, "timeline"), id), [result, id]);
+	const breakdown = useMemo(() => rowsOf(table(result, "breakdown"), id, BREAKDOWN), [result, id]);
 	if (!allocators || !ids.length) return <><Notes notes={result.notes} />
 		<p class="empty">No allocator reported anything while this profile was taken.</p></>;
 	const at = ids.indexOf(id);
@@ -58,7 +61,7 @@ function MemoryProfile({ result, session }: { result: Result; session: Session }
 		</section>
 		<div class="columns">
 			<div class="column-side"><SummaryCard num={num} /></div>
-			<div class="column-main">{timeline && timeline.nrows > 0 && <TimelineCard t={timeline} peak_ps={num("peak_time_ps")} />}</div>
+			<div class="column-main">{timeline && timeline.nrows > 0 && <TimelineCard key={id} t={timeline} peak_ps={num("peak_time_ps")} full={full} />}</div>
 		</div>
 		{breakdown && <section class="card" aria-label="Memory at the peak"><h2>Memory at the peak</h2>
 			<Grid table={breakdown} sort={{ col: "allocation_bytes", down: true }} maxRows={16} csv={csvAddress(session)} /></section>}
@@ -88,8 +91,13 @@ const PARTS: readonly [string, string, readonly [number, number, number]][] = [
 	["stack_bytes", "Stack", [0.64, 0.16, 27]], ["heap_bytes", "Heap", [0.74, 0.13, 70]], ["free_bytes", "Free", [0.86, 0.05, 152]],
 ];
 
-function TimelineCard({ t, peak_ps }: { t: TableData; peak_ps: number }) {
+/* Where hardly anything is in use, free memory would hide what is. */
+const SPARSE = 0.2;
+const POWERS = Array.from({ length: 48 }, (_, i) => 2 ** i);
+
+function TimelineCard({ t, peak_ps, full }: { t: TableData; peak_ps: number; full: number }) {
 	const dark = useTheme().dark;
+	const [free, setFree] = useState(full >= SPARSE);
 	const [at, setAt] = useState<number | null>(null);
 	const order = useMemo(() => {
 		const time = numbers(t, "time_ps") ?? [];
@@ -102,16 +110,17 @@ function TimelineCard({ t, peak_ps }: { t: TableData; peak_ps: number }) {
 		};
 		const tone = ([l, c, h]: readonly [number, number, number]) => css(pixel(...oklchToRgb(dark ? l - 0.16 : l, c, h)));
 		return {
-			x: pick("time_ps"), areas: PARTS.map(([id, label, color]) => ({ label, color: tone(color), values: pick(id) })),
+			x: pick("time_ps"), areas: PARTS.filter(([id]) => free || id !== "free_bytes").map(([id, label, color]) => ({ label, color: tone(color), values: pick(id) })),
 			line: { label: "Fragmentation", color: dark ? "#b9a4f0" : "#6d4fc4", values: pick("fragmentation_frac") },
 		};
-	}, [t, order, dark]);
+	}, [t, order, dark, free]);
 	const row = at === null ? undefined : order[at];
 	const cell = (id: string) => row === undefined ? "" : String(column(t, id)?.[row] ?? "");
 	const size = (id: string) => row === undefined ? "" : bytes(Number(column(t, id)?.[row] ?? 0));
-	return <section class="card" aria-label="Memory over time"><h2>Memory over time</h2>
+	return <section class="card" aria-label="Memory over time"><h2>Memory over time
+			<label class="check more"><input type="checkbox" checked={free} onChange={(e) => setFree(e.currentTarget.checked)} />Free memory</label></h2>
 		<div class="chart">
-			<TimeChart {...series} xText={(v) => time_ps(v)} yText={(v) => v === 0 ? "0" : bytes(v)} lineText={(v) => percent(v * 100)} onPoint={setAt} mark={peak_ps}
+			<TimeChart {...series} xText={(v) => time_ps(v)} yText={(v) => v === 0 ? "0" : bytes(v)} lineText={(v) => percent(v * 100)} onPoint={setAt} mark={peak_ps} yIncrs={POWERS}
 				title="Stack, heap and free memory over time, and fragmentation" />
 			<div class="chart-legend">
 				<div class="chart-at">{row === undefined ? "Point at a time" : time_ps(Number(cell("time_ps")), 5)}</div>

@@ -22,11 +22,11 @@ function RunList({ runs }: { runs: readonly Run[] }) {
 		{runs.length > 8 && <div class="grid-bar"><input class="input" type="search" placeholder="Filter runs and hosts" aria-label="Filter runs and hosts"
 			value={filter} onInput={(e) => setFilter(e.currentTarget.value)} /><span class="muted">{count(shown.length)} of {count(runs.length)} runs</span></div>}
 		<table class="plain-table runs-table">
-			<thead><tr><th>Run</th><th>Recorded</th><th class="num">Hosts</th><th class="num">Size</th></tr></thead>
+			<thead><tr><th>Run</th><th>Hosts</th><th>Recorded</th><th class="num">Size</th></tr></thead>
 			<tbody>{shown.map((r) => <tr key={r.run}>
-				<td><a class="run-link" href={formatQuery({ run: r.run })}>{r.run}</a><div class="muted run-hosts" title={r.hosts.join(", ")}>{hostList(r.hosts)}</div></td>
+				<td><a class="run-link" href={formatQuery({ run: r.run })} title={r.path}>{r.run}</a></td>
+				<td class="muted" title={r.hosts.join(", ")}>{hostList(r.hosts)}</td>
 				<td>{date_s(r.time_s)} <span class="muted">{ago(r.time_s, now_s)}</span></td>
-				<td class="num">{count(r.hosts.length)}</td>
 				<td class="num">{bytes(r.bytes)}</td>
 			</tr>)}</tbody>
 		</table>
@@ -35,7 +35,7 @@ function RunList({ runs }: { runs: readonly Run[] }) {
 }
 
 function hostList(hosts: readonly string[]): string {
-	return hosts.length <= 4 ? hosts.join(", ") : `${hosts.slice(0, 3).join(", ")} and ${count(hosts.length - 3)} more`;
+	return hosts.length <= 3 ? hosts.join(", ") : `${count(hosts.length)} hosts: ${hosts[0]}, …`;
 }
 
 const WAYS: readonly { title: string; code: string }[] = [
