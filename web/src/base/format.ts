@@ -46,9 +46,12 @@ export function time_ps(ps: number, digits = 3): string {
 	return `${significant(ps, digits)}${NARROW}ps`;
 }
 
-/* A point in time of a trace, to be told from its neighbours `step_ps` away. */
-export function clock_ps(ps: number, step_ps: number): string {
-	const [scale, unit] = TIMES.find(([s]) => s <= 1e12 && Math.abs(ps) >= s) ?? [1e12, "s"];
+/*
+ * A point in time of a trace, to be told from its neighbours `step_ps` away. The unit is that of `among_ps`: all points of a ruler
+ * share it.
+ */
+export function clock_ps(ps: number, step_ps: number, among_ps = ps): string {
+	const [scale, unit] = TIMES.find(([s]) => s <= 1e12 && Math.abs(among_ps) >= s) ?? [1e12, "s"];
 	const places = step_ps >= scale ? 0 : Math.min(12, Math.ceil(Math.log10(scale / step_ps) - 1e-9));
 	const text = group((Math.abs(ps) / scale).toFixed(places));
 	return `${ps < 0 ? "−" : ""}${text}${NARROW}${unit}`;

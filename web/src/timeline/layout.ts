@@ -2,7 +2,8 @@
  * layout.ts - where sections, tracks and rows lie down the page. Lengths are CSS pixels from the top of the content.
  *
  * A section is a band with its name and, when open, its tracks. A track is as high as its rows; a collapsed track
- * squeezes all of them into one row's height, so one still sees when it was busy. Pinned tracks stand first.
+ * squeezes all of them into one row's height, so one still sees when it was busy. Pinned tracks stand first, tracks without an
+ * event nowhere.
  */
 import type { Section, TrackInfo } from "../api/types";
 
@@ -84,7 +85,7 @@ export function layOut(sections: readonly Section[], st: LayoutState): Layout {
 				for (const t of s.tracks) if (t.track === track) addTrack(t, s.pid, true);
 	}
 	for (const s of sections) {
-		const tracks = s.tracks.filter((t) => !pins.has(t.track) && (!words.length || shown(`${s.name} ${t.name}`)));
+		const tracks = s.tracks.filter((t) => t.events > 0 && !pins.has(t.track) && (!words.length || shown(`${s.name} ${t.name}`)));
 		if (words.length && !tracks.length) continue;
 		/* A filter opens what it finds. */
 		const open = words.length > 0 || !st.closed.has(s.pid);

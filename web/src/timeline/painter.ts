@@ -390,7 +390,7 @@ export class Painter {
 			const x = Math.round(xOf(t.ps));
 			ctx.fillStyle = pal.line;
 			ctx.fillRect(x, bottom - (t.label ? 9 : 4) * dpr, 1, 9 * dpr);
-			if (!t.label) continue;
+			if (!t.label || x < -4 * dpr) continue;
 			ctx.fillStyle = pal.text;
 			ctx.fillText(t.label, x + 4 * dpr, top + 9 * dpr);
 		}

@@ -23,12 +23,13 @@ export function ticks(v: View, width_px: number, least_px = 110): Tick[] {
 	const parts = String(step)[0] === "2" ? 4 : 5;
 	const fine = step / parts;
 	const out: Tick[] = [];
+	const among = Math.max(Math.abs(v.begin_ps), Math.abs(v.end_ps));
 	const first = Math.floor(v.begin_ps / step) * parts;
 	const last = Math.ceil(v.end_ps / fine);
 	for (let i = first; i <= last; i++) {
 		const ps = i * fine;
 		if (ps < v.begin_ps - step || ps > v.end_ps) continue;
-		out.push({ ps, label: i % parts === 0 ? clock_ps(ps, step) : "" });
+		out.push({ ps, label: i % parts === 0 ? clock_ps(ps, step, among) : "" });
 	}
 	return out;
 }
