@@ -17,6 +17,15 @@ static struct ss_flow flow_of_file(uint64_t packed)
 				 .category = (uint8_t)(packed >> 58) };
 }
 
+/*
+ * Ids of different categories are of different flows; in a file's own flows the category is only a
+ * name.
+ */
+static uint64_t id_of(uint8_t category, int64_t id)
+{
+	return ss_mix(ss_mix((uint64_t)id, 0x464c), category);
+}
+
 static bool find_flow(const struct ss_plane *p, const struct ss_context *c, bool came_grouped, struct ss_flow *out)
 {
 	if (ss_context_has(c, SS_CTX_FLOW)) {
@@ -26,19 +35,20 @@ static bool find_flow(const struct ss_plane *p, const struct ss_context *c, bool
 	if (came_grouped)
 		return false;
 	if (ss_context_consumes(c)) {
-		*out = (struct ss_flow){ .dir = SS_FLOW_IN, .category = (uint8_t)c->v[SS_CTX_CONSUMER_TYPE],
-					 .id = (uint64_t)c->v[SS_CTX_CONSUMER] };
+		*out = (struct ss_flow){ .dir = SS_FLOW_IN, .category = (uint8_t)c->v[SS_CTX_CONSUMER_TYPE] };
+		out->id = id_of(out->category, c->v[SS_CTX_CONSUMER]);
 		return true;
 	}
 	if (ss_context_produces(c)) {
-		*out = (struct ss_flow){ .dir = SS_FLOW_OUT, .category = (uint8_t)c->v[SS_CTX_PRODUCER_TYPE],
-					 .id = (uint64_t)c->v[SS_CTX_PRODUCER] };
+		*out = (struct ss_flow){ .dir = SS_FLOW_OUT, .category = (uint8_t)c->v[SS_CTX_PRODUCER_TYPE] };
+		out->id = id_of(out->category, c->v[SS_CTX_PRODUCER]);
 		return true;
 	}
 	if (!ss_context_has(c, SS_CTX_CORRELATION) || !(ss_plane_is_host(p) || ss_plane_is_device(p)))
 		return false;
 	*out = (struct ss_flow){ .dir = ss_plane_is_host(p) ? SS_FLOW_OUT : SS_FLOW_IN,
-				 .category = SS_CONTEXT_GPU_LAUNCH, .id = (uint64_t)c->v[SS_CTX_CORRELATION] };
+				 .category = SS_CONTEXT_GPU_LAUNCH,
+				 .id = id_of(SS_CONTEXT_GPU_LAUNCH, c->v[SS_CTX_CORRELATION]) };
 	return true;
 }
 

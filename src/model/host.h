@@ -33,7 +33,7 @@ struct ss_flow {
 	uint32_t event;
 	uint8_t dir;		/* enum ss_flow_dir */
 	uint8_t category;	/* context type, see common_xspace section 4 */
-	uint64_t id;		/* equal (category, id) = the same flow, within a host */
+	uint64_t id;		/* equal id = the same flow, within a host */
 };
 
 struct ss_line {

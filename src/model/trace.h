@@ -51,7 +51,7 @@ struct ss_track {
 	const struct ss_line *line;
 	uint32_t section;
 	enum ss_track_kind kind;
-	uint64_t resource;	/* thread id as XProf keeps it; clients see its low 32 bits */
+	uint32_t tid;		/* low half of the line's display id or id */
 	struct ss_str name;
 	uint32_t n;		/* positions, hidden events included */
 	uint32_t nshown;
@@ -71,7 +71,9 @@ struct ss_trace_section {
 	enum { SS_TRACE_DEVICE, SS_TRACE_HOST, SS_TRACE_CUSTOM } kind;
 	bool tensor_core;	/* flow events between begin and end are hidden unless asked for */
 	uint32_t first_track, ntracks;
-	uint32_t nthreads;	/* lines with events */
+	uint32_t nthreads;	/* different thread ids of lines with events */
+	bool any_thread;	/* while building: is last_thread one? */
+	uint32_t last_thread;
 };
 
 /* One host. */
@@ -162,7 +164,7 @@ typedef bool ss_arg_fn(void *arg, struct ss_str name, const struct ss_xstat *val
  * bytes) is left out. False when `fn` said so.
  */
 bool ss_track_args(const struct ss_track *t, uint32_t pos, ss_arg_fn *fn, void *arg);
-/* The value of a counter's point: its first argument. False when it has none. */
+/* The value of a counter's point: its first argument that is a number. False when it has none. */
 bool ss_track_value(const struct ss_track *t, uint32_t pos, struct ss_str *name, struct ss_xstat *value);
 
 /* What to draw. */

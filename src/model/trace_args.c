@@ -88,6 +88,8 @@ struct first {
 
 static bool take_first(void *arg, struct ss_str name, const struct ss_xstat *value)
 {
+	if (value->kind == SS_X_STR)
+		return true;
 	*(struct first *)arg = (struct first){ name, *value, true };
 	return false;
 }

@@ -243,7 +243,7 @@ static bool find_flows(struct prep *p, const struct ss_host *h, struct ss_flow *
 		return ss_fail_mem(err);
 	for (size_t i = 0; i < n; i++) {
 		const struct ss_flow *f = &(*ids)[i];
-		if (f->dir != SS_FLOW_NONE && f->event < p->line->ev.n)
+		if (f->event < p->line->ev.n)
 			p->flows[p->nflows++] = (struct ss_track_flow){ f->event, (uint32_t)i, f->dir, f->category };
 	}
 	return true;
@@ -323,7 +323,7 @@ static bool number_flows(struct build *b, struct ss_flow **ids)
 		for (uint32_t k = 0; k < p->nflows; k++) {
 			const struct ss_flow *f = &ids[i][p->flows[k].flow];
 			uint32_t next = (uint32_t)b->flow_ids.n;
-			p->flows[k].flow = ss_u64map_add(&b->flow_ids, ss_mix(f->id, f->category), next);
+			p->flows[k].flow = ss_u64map_add(&b->flow_ids, f->id, next);
 			if (p->flows[k].flow == SS_NONE)
 				return false;
 		}
@@ -361,6 +361,12 @@ static bool find_hidden(const struct ss_plane *p, uint8_t **out)
 	return true;
 }
 
+/* Thread ids are 64 bits in the file; XProf's clients, and its order, know the low half. */
+static uint32_t thread_of(const struct ss_line *l)
+{
+	return (uint32_t)(uint64_t)(l->display_id ? l->display_id : l->id);
+}
+
 static int by_resource(const void *a, const void *b)
 {
 	const struct prep *pa = a, *pb = b;
@@ -370,8 +376,7 @@ static int by_resource(const void *a, const void *b)
 	 * Counters and asynchronous events first is XProf's order; for people, threads by number
 	 * are the frame.
 	 */
-	uint64_t ra = (uint64_t)(pa->line->display_id ? pa->line->display_id : pa->line->id);
-	uint64_t rb = (uint64_t)(pb->line->display_id ? pb->line->display_id : pb->line->id);
+	uint32_t ra = thread_of(pa->line), rb = thread_of(pb->line);
 	if (ra != rb)
 		return ra < rb ? -1 : 1;
 	return pa->line < pb->line ? -1 : pa->line > pb->line;
@@ -419,7 +424,7 @@ static struct ss_track *new_track(struct build *b, const struct prep *p, enum ss
 	*t = (struct ss_track){
 		.plane = p->plane, .line = p->line, .section = p->section, .kind = kind, .n = n,
 		.level = bytes, .row = bytes + n, .block = bytes + (size_t)n * 2,
-		.resource = (uint64_t)(p->line->display_id ? p->line->display_id : p->line->id),
+		.tid = thread_of(p->line),
 		.name = p->line->display_name.n ? p->line->display_name : p->line->name,
 	};
 	return t;
@@ -483,6 +488,11 @@ static bool add_named_track(struct build *b, const struct prep *p, const struct 
 	return true;
 }
 
+static struct ss_str plain_name(const struct ss_track *t, uint32_t pos)
+{
+	return ss_event_name(t->plane, t->line->ev.meta[ss_track_event(t, pos)]);
+}
+
 /* `line` gives positions their names and events. */
 static bool add_named_tracks(struct build *b, const struct prep *p, const struct ss_track *line, const uint32_t *pos,
 			     uint32_t n, enum ss_track_kind kind)
@@ -492,7 +502,8 @@ static bool add_named_tracks(struct build *b, const struct prep *p, const struct
 		return false;
 	for (uint32_t i = 0; i < n; i++) {
 		v[i].pos = pos ? pos[i] : i;
-		v[i].name = ss_track_event_name(line, v[i].pos);
+		/* XProf shows counters by their plain name. */
+		v[i].name = kind == SS_TRACE_COUNTER ? plain_name(line, v[i].pos) : ss_track_event_name(line, v[i].pos);
 	}
 	qsort(v, n, sizeof(*v), by_name_pos);
 	bool ok = true;
@@ -541,7 +552,11 @@ static bool add_line(struct build *b, struct prep *p)
 	p->names = NULL;
 	take_async_out(t, p);
 	hide(t, p);
-	b->tr->sections[p->section].nthreads++;
+	/* Lines of one thread id are one thread: they stand next to each other. */
+	struct ss_trace_section *s = &b->tr->sections[p->section];
+	s->nthreads += !s->any_thread || s->last_thread != t->tid;
+	s->any_thread = true;
+	s->last_thread = t->tid;
 	return true;
 }
 
