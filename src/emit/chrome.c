@@ -5,6 +5,8 @@
  */
 #include "emit/chrome.h"
 
+#include "base/map.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +22,7 @@ struct writer {
 	const struct ss_timeline *tl;
 	struct names names;
 	bool comma;		/* an element of traceEvents was written */
-	uint32_t nframes;
+	struct ss_strmap frames;	/* long names, each once; their ids count from 1 */
 };
 
 /* Names of flow categories; the first two are general and have none. */
@@ -86,6 +88,23 @@ static void write_thread(struct writer *w, const struct ss_tl_section *s, const 
 	ss_out_printf(w->o, "%u,\"tid\":%u}", s->pid, t->tid);
 }
 
+/*
+ * Is there another line with the thread id of the section's i-th track, behind it? Such stand
+ * together.
+ */
+static bool is_same_thread(const struct ss_timeline *tl, const struct ss_tl_section *s, uint32_t i)
+{
+	const struct ss_tl_track *t = &tl->tracks[s->first_track + i];
+	for (uint32_t k = i + 1; k < s->ntracks; k++) {
+		const struct ss_tl_track *other = &tl->tracks[s->first_track + k];
+		if (other->tid != t->tid)
+			return false;
+		if (other->kind == SS_TL_SLICES)
+			return true;
+	}
+	return false;
+}
+
 static void write_section(struct writer *w, const struct ss_tl_section *s)
 {
 	write_name(w, s->name, "process_name");
@@ -94,8 +113,11 @@ static void write_section(struct writer *w, const struct ss_tl_section *s)
 	ss_out_printf(w->o, "%u}", s->pid);
 	for (uint32_t i = 0; i < s->ntracks; i++) {
 		const struct ss_tl_track *t = &w->tl->tracks[s->first_track + i];
-		/* Counters and asynchronous events belong to the process, not to a thread. */
-		if (t->kind == SS_TL_SLICES)
+		/*
+		 * Counters and asynchronous events belong to the process; of lines with one id the
+		 * last names it.
+		 */
+		if (t->kind == SS_TL_SLICES && !is_same_thread(w->tl, s, i))
 			write_thread(w, s, t);
 	}
 }
@@ -107,15 +129,15 @@ static bool ends_with(struct ss_str s, const char *z)
 	return ss_str_ends(s, ss_str_from(z));
 }
 
-static void write_value(struct ss_out *o, struct ss_str name, const struct ss_tl_value *v)
+static void write_value(struct ss_out *o, struct ss_str name, const struct ss_tl_value *v, bool exact_text)
 {
-	const uint64_t exact = UINT64_C(1) << 53; /* beyond, JavaScript's numbers lose digits */
+	const uint64_t exact = exact_text ? UINT64_C(1) << 53 : UINT64_MAX; /* beyond, JavaScript's numbers lose digits */
 	double d;
 	memcpy(&d, &v->u, sizeof(d));
 	switch (v->kind) {
 	case SS_TL_INT: {
 		int64_t i = (int64_t)v->u;
-		bool quote = i > (int64_t)exact || i < -(int64_t)exact;
+		bool quote = exact_text && (i > (int64_t)exact || i < -(int64_t)exact);
 		ss_out_str(o, ss_str_sub(SS_STR("\""), 0, quote));
 		ss_out_i64(o, i);
 		ss_out_str(o, ss_str_sub(SS_STR("\""), 0, quote));
@@ -138,10 +160,13 @@ static void write_value(struct ss_out *o, struct ss_str name, const struct ss_tl
 	}
 }
 
-/* Long names are sent apart, as stack frames. */
+/*
+ * Long names are sent apart, as stack frames; XProf's store keeps strings of up to 16 bytes in
+ * place.
+ */
 static bool is_frame(const struct ss_tl_arg *a)
 {
-	return a->value.kind == SS_TL_STR && a->value.s.n &&
+	return a->value.kind == SS_TL_STR && a->value.s.n > 16 &&
 	       (ss_str_is(a->name, "long_name") || ss_str_is(a->name, "hlo_text"));
 }
 
@@ -150,17 +175,20 @@ static struct ss_tl_args args_of(const struct ss_timeline *tl, size_t slice)
 	return tl->slice_args ? tl->slice_args[slice] : (struct ss_tl_args){ 0, 0 };
 }
 
+static bool find_frames(struct writer *w)
+{
+	for (size_t i = 0; i < w->tl->nargs; i++)
+		if (is_frame(&w->tl->args[i]) && ss_strmap_add(&w->frames, w->tl->args[i].value.s) == SS_NONE)
+			return false;
+	return true;
+}
+
 static void write_frames(struct writer *w)
 {
-	const struct ss_timeline *tl = w->tl;
-	uint32_t n = 0;
 	ss_out_lit(w->o, "\"stackFrames\":{");
-	for (size_t i = 0; i < tl->nargs; i++) {
-		if (!is_frame(&tl->args[i]))
-			continue;
-		ss_out_printf(w->o, "%s\"%u\":{\"name\":", n ? "," : "", n + 1);
-		n++;
-		ss_out_json_str(w->o, tl->args[i].value.s);
+	for (uint32_t i = 0; i < w->frames.n; i++) {
+		ss_out_printf(w->o, "%s\"%u\":{\"name\":", i ? "," : "", i + 1);
+		ss_out_json_str(w->o, w->frames.keys[i]);
 		ss_out_char(w->o, '}');
 	}
 	ss_out_lit(w->o, "},");
@@ -180,20 +208,17 @@ static void write_args(struct writer *w, size_t slice)
 	}
 	for (size_t i = own.first; i < own.first + own.n; i++) {
 		const struct ss_tl_arg *a = &w->tl->args[i];
-		if (is_frame(a)) {
-			w->nframes++;
-			if (frame == 0) {
-				frame = w->nframes;
-				continue;
-			}
+		if (frame == 0 && is_frame(a)) {
+			frame = ss_strmap_get(&w->frames, a->value.s) + 1;
+			continue;
 		}
 		ss_out_z(w->o, comma);
 		ss_out_json_str(w->o, a->name);
 		ss_out_char(w->o, ':');
-		write_value(w->o, a->name, &a->value);
+		write_value(w->o, a->name, &a->value, true);
 		comma = ",";
 	}
-	if (own.n == 0)
+	if (own.n == 0 && !w->tl->with_args)
 		ss_out_printf(w->o, "%s\"uid\":%u", comma, s->uid);
 	ss_out_char(w->o, '}');
 	if (frame)
@@ -205,9 +230,10 @@ static void write_args(struct writer *w, size_t slice)
 static void write_flow(struct writer *w, const struct ss_tl_flow *f)
 {
 	ss_out_printf(w->o, ",\"bind_id\":%u", f->id + 1);
-	if (f->category > 1) {
+	struct ss_str category = category_name(f->category);
+	if (category.n) {
 		ss_out_lit(w->o, ",\"cat\":\"");
-		ss_out_str(w->o, category_name(f->category));
+		ss_out_str(w->o, category);
 		ss_out_char(w->o, '"');
 	}
 	if (f->dir & SS_TL_FLOW_IN)
@@ -274,7 +300,7 @@ static void write_slices(struct writer *w, const struct ss_tl_section *s, const 
 	for (size_t i = t->first; i < t->first + t->count; i++) {
 		struct ss_str own = ss_str_sub(head, !w->comma, head.n);
 		w->comma = true;
-		if (tl->slices[i].flow == UINT32_MAX && !tl->slice_args)
+		if (tl->slices[i].flow == UINT32_MAX && !tl->with_args)
 			write_plain_slice(w, &tl->slices[i], own);
 		else
 			write_rich_slice(w, i, own);
@@ -300,12 +326,13 @@ static void write_counter(struct writer *w, const struct ss_tl_section *s, const
 		struct ss_tl_args own = args_of(tl, i);
 		if (own.n == 0)
 			continue;
-		const struct ss_tl_arg *a = &tl->args[own.first];
 		ss_out_str(w->o, ss_str_sub(SS_STR(",["), !comma, 2));
 		comma = true;
 		ss_out_us(w->o, tl->slices[i].begin_ps);
-		ss_out_char(w->o, ',');
-		write_value(w->o, a->name, &a->value);
+		for (size_t k = own.first; k < own.first + own.n; k++) {
+			ss_out_char(w->o, ',');
+			write_value(w->o, tl->args[k].name, &tl->args[k].value, false);
+		}
 		ss_out_char(w->o, ']');
 	}
 	ss_out_lit(w->o, "]}");
@@ -380,12 +407,13 @@ static void write_events(struct writer *w)
 void ss_chrome_write(struct ss_out *o, const struct ss_timeline *tl)
 {
 	struct writer w = { .o = o, .tl = tl };
-	if (escape_names(&w)) {
+	if (escape_names(&w) && find_frames(&w)) {
 		write_head(&w);
 		write_events(&w);
 	} else {
 		o->no_memory = true;
 	}
+	ss_strmap_free(&w.frames);
 	free(w.names.end);
 	ss_out_free(&w.names.bytes);
 }

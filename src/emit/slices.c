@@ -112,9 +112,15 @@ static void write_value(struct ss_out *o, const struct ss_tl_value *v)
 		ss_out_char(o, '"');
 }
 
-/* A number to draw; what is none draws as 0. */
-static void write_number(struct ss_out *o, const struct ss_tl_value *v)
+/* The value of a point, its first argument that is a number; none draws as 0. */
+static void write_point(struct ss_out *o, const struct ss_timeline *tl, const struct ss_tl_args *own)
 {
+	static const struct ss_tl_value none = { .kind = SS_TL_INT };
+	const struct ss_tl_value *v = &none;
+	for (size_t i = own->first; i < own->first + own->n && v == &none; i++)
+		if (tl->args[i].value.kind != SS_TL_STR)
+			v = &tl->args[i].value;
+
 	double d;
 	memcpy(&d, &v->u, sizeof(d));
 	if (v->kind == SS_TL_INT)
@@ -152,13 +158,9 @@ static void write_counters(struct ss_out *o, const struct ss_timeline *tl)
 		}
 		ss_out_lit(o, "],\"value\":[");
 		for (size_t k = 0; k < t->count; k++) {
-			const struct ss_tl_args *own = &tl->slice_args[t->first + k];
 			if (k)
 				ss_out_char(o, ',');
-			if (own->n)
-				write_number(o, &tl->args[own->first].value);
-			else
-				ss_out_char(o, '0');
+			write_point(o, tl, &tl->slice_args[t->first + k]);
 		}
 		ss_out_lit(o, "]}");
 	}

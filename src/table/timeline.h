@@ -90,6 +90,7 @@ struct ss_timeline {
 	struct ss_tl_arg *args;		/* counters: the value of each point; others: all arguments where asked for */
 	size_t nargs;
 	struct ss_tl_args *slice_args;	/* per slice, or NULL: none are sent */
+	bool with_args;			/* all arguments of all slices are there */
 	uint64_t nevents, ndropped;
 	int64_t start_unix_ns;		/* when the session began, 0 where the profile does not say */
 	/* Slices: from begin to end of an arrow, as indices into slices. */

@@ -46,7 +46,7 @@ static void add_track(struct ss_timeline_build *b, uint32_t section, const struc
 	};
 	struct ss_timeline *tl = b->tl;
 	tl->tracks[tl->ntracks++] = (struct ss_tl_track){
-		.section = section, .tid = (uint32_t)from->resource, .name = from->name, .kind = kinds[from->kind],
+		.section = section, .tid = from->tid, .name = from->name, .kind = kinds[from->kind],
 		.rows = from->nrows, .nevents = from->nshown,
 	};
 }
@@ -92,6 +92,7 @@ bool ss_timeline_begin(struct ss_timeline_build *b, struct ss_model *m, unsigned
 	b->tl->begin_ps = b->mt->begin_ps;
 	b->tl->end_ps = b->mt->end_ps;
 	b->tl->nevents = b->mt->nshown;
+	b->tl->with_args = fill & SS_TL_ARGS;
 	return true;
 }
 
@@ -167,13 +168,6 @@ static bool add_arg(void *arg, struct ss_str name, const struct ss_xstat *s)
 	return true;
 }
 
-static bool add_value(struct ss_timeline_build *b, const struct ss_track *t, uint32_t pos)
-{
-	struct ss_str name;
-	struct ss_xstat value;
-	return !ss_track_value(t, pos, &name, &value) || add_arg(b, name, &value);
-}
-
 /* Arguments of the slice that was just added. */
 static bool add_slice_args(struct ss_timeline_build *b, const struct ss_track *t, uint32_t pos)
 {
@@ -187,7 +181,7 @@ static bool add_slice_args(struct ss_timeline_build *b, const struct ss_track *t
 	}
 	struct ss_tl_args *own = &tl->slice_args[tl->nslices - 1];
 	own->first = tl->nargs;
-	bool ok = b->fill & SS_TL_ARGS ? ss_track_args(t, pos, add_arg, b) : add_value(b, t, pos);
+	bool ok = ss_track_args(t, pos, add_arg, b);
 	own->n = tl->nargs - own->first;
 	return ok;
 }
