@@ -1,47 +1,25 @@
 /* context.c - reading the ties of an event, made-up ones included. */
 #include "model/context.h"
 
-#include "xspace/fields.h"
-
-static uint8_t key_of(enum ss_stat stat)
-{
-	switch (stat) {
-	case SS_STAT_PRODUCER_TYPE:
-		return 1 + SS_CTX_PRODUCER_TYPE;
-	case SS_STAT_PRODUCER_ID:
-		return 1 + SS_CTX_PRODUCER;
-	case SS_STAT_CONSUMER_TYPE:
-		return 1 + SS_CTX_CONSUMER_TYPE;
-	case SS_STAT_CONSUMER_ID:
-		return 1 + SS_CTX_CONSUMER;
-	case SS_STAT_ROOT_LEVEL:
-		return 1 + SS_CTX_ROOT_LEVEL;
-	case SS_STAT_IS_ASYNC:
-		return 1 + SS_CTX_ASYNC;
-	case SS_STAT_CORRELATION_ID:
-		return 1 + SS_CTX_CORRELATION;
-	case SS_STAT_ID:
-		return 1 + SS_CTX_ID;
-	case SS_STAT_ITER_NUM:
-		return 1 + SS_CTX_ITER;
-	case SS_STAT_REQUEST_ID:
-		return 1 + SS_CTX_REQUEST_ID;
-	case SS_STAT_QUEUE_ADDR:
-		return 1 + SS_CTX_QUEUE_ADDR;
-	case SS_STAT_RUN_ID:
-		return 1 + SS_CTX_RUN_ID;
-	case SS_STAT_QUEUE_ID:
-		return 1 + SS_CTX_QUEUE_ID;
-	case SS_STAT_DEVICE_ORDINAL:
-		return 1 + SS_CTX_DEVICE_ORDINAL;
-	case SS_STAT_CORE_TYPE:
-		return 1 + SS_CTX_CORE_TYPE;
-	case SS_STAT_FLOW:
-		return 1 + SS_CTX_FLOW;
-	default:
-		return 0;
-	}
-}
+/* By enum ss_context_key. */
+static const enum ss_stat stats[SS_CTX_COUNT] = {
+	[SS_CTX_PRODUCER_TYPE] = SS_STAT_PRODUCER_TYPE,
+	[SS_CTX_PRODUCER] = SS_STAT_PRODUCER_ID,
+	[SS_CTX_CONSUMER_TYPE] = SS_STAT_CONSUMER_TYPE,
+	[SS_CTX_CONSUMER] = SS_STAT_CONSUMER_ID,
+	[SS_CTX_ROOT_LEVEL] = SS_STAT_ROOT_LEVEL,
+	[SS_CTX_ASYNC] = SS_STAT_IS_ASYNC,
+	[SS_CTX_CORRELATION] = SS_STAT_CORRELATION_ID,
+	[SS_CTX_ID] = SS_STAT_ID,
+	[SS_CTX_ITER] = SS_STAT_ITER_NUM,
+	[SS_CTX_REQUEST_ID] = SS_STAT_REQUEST_ID,
+	[SS_CTX_QUEUE_ADDR] = SS_STAT_QUEUE_ADDR,
+	[SS_CTX_RUN_ID] = SS_STAT_RUN_ID,
+	[SS_CTX_QUEUE_ID] = SS_STAT_QUEUE_ID,
+	[SS_CTX_DEVICE_ORDINAL] = SS_STAT_DEVICE_ORDINAL,
+	[SS_CTX_CORE_TYPE] = SS_STAT_CORE_TYPE,
+	[SS_CTX_FLOW] = SS_STAT_FLOW,
+};
 
 /* "/device:TPU:3" is 3. */
 static int64_t ordinal_of(const struct ss_plane *p)
@@ -55,67 +33,23 @@ static int64_t ordinal_of(const struct ss_plane *p)
 
 bool ss_context_reader_init(struct ss_context_reader *r, const struct ss_plane *p, struct ss_arena *arena)
 {
-	const struct ss_xplane *x = p->x;
-	*r = (struct ss_context_reader){ .plane = p, .direct = true, .device_ordinal = ordinal_of(p) };
-	r->types = ss_plane_event_types(x, arena);
-	r->nkey_by_id = x->nstat_meta_direct;
-	r->key_by_id = ss_arena_zalloc(arena, (size_t)r->nkey_by_id + 1, 1);
-	if (!r->types || !r->key_by_id)
-		return false;
-	for (uint32_t i = 0; i < x->nstat_meta; i++) {
-		uint8_t key = key_of(x->stat_meta[i].stat);
-		if (!key)
-			continue;
-		r->any = true;
-		if ((uint64_t)x->stat_meta[i].id >= r->nkey_by_id)
-			r->direct = false;
-	}
-	for (uint32_t id = 0; id < r->nkey_by_id; id++)
-		if (x->stat_meta_direct[id] != SS_NONE)
-			r->key_by_id[id] = key_of(x->stat_meta[x->stat_meta_direct[id]].stat);
-	return true;
+	*r = (struct ss_context_reader){ .plane = p, .device_ordinal = ordinal_of(p) };
+	r->types = ss_plane_event_types(p->x, arena);
+	return r->types && ss_wanted_init(&r->wanted, p->x, stats, SS_CTX_COUNT, arena);
 }
 
-/*
- * Can the stat be passed over? Most stats of an event are names and shapes; their metadata id, which writers put first, tells at
- * a glance.
- */
-static bool of_no_interest(const struct ss_context_reader *r, struct ss_str stat)
+static void read_stats(const struct ss_context_reader *r, struct ss_str body, struct ss_context *out)
 {
-	const uint8_t *p = (const uint8_t *)stat.p;
-	if (stat.n < 3 || p[0] != (XSTAT_METADATA_ID << 3) || !r->direct)
-		return false;
-	uint32_t id = p[1];
-	if (id >= 0x80) {
-		if (p[2] >= 0x80)
-			return false;
-		id = (id & 0x7f) | (uint32_t)p[2] << 7;
-	}
-	return id >= r->nkey_by_id || !r->key_by_id[id];
-}
-
-static void take(struct ss_context *out, const struct ss_xstat *s)
-{
-	unsigned key = key_of(s->stat);
-	if (!key--)
-		return;
-	out->has |= 1u << key;
-	/* Ids may be written either way; types, levels and marks are int64. */
-	if (key == SS_CTX_PRODUCER_TYPE || key == SS_CTX_CONSUMER_TYPE || key == SS_CTX_ROOT_LEVEL || key == SS_CTX_ASYNC)
-		out->v[key] = ss_xstat_int(s);
-	else
-		out->v[key] = ss_xstat_int_or_uint(s);
-}
-
-static void read_stats(const struct ss_context_reader *r, const struct ss_line *l, uint32_t i, struct ss_context *out)
-{
-	struct ss_pb c = ss_pb_of(ss_xevents_body(&l->ev, l->src, i));
-	struct ss_pb_field f;
+	struct ss_wanted_walk walk = ss_wanted_event(&r->wanted, body);
 	struct ss_xstat s;
-	while (ss_pb_next(&c, &f))
-		if (f.key == PB_LEN(XEVENT_STATS) && !of_no_interest(r, f.bytes) &&
-		    ss_xstat_parse(r->plane->x, f.bytes, &s))
-			take(out, &s);
+	unsigned key;
+	while (ss_wanted_next(&walk, &key, &s)) {
+		out->has |= 1u << key;
+		/* Ids may be written either way; types, levels and marks are int64. */
+		bool strict = key == SS_CTX_PRODUCER_TYPE || key == SS_CTX_CONSUMER_TYPE || key == SS_CTX_ROOT_LEVEL ||
+			      key == SS_CTX_ASYNC;
+		out->v[key] = strict ? ss_xstat_int(&s) : ss_xstat_int_or_uint(&s);
+	}
 }
 
 static bool has_all(const struct ss_context *c, unsigned bits)
@@ -218,8 +152,8 @@ void ss_context_read(const struct ss_context_reader *r, const struct ss_line *l,
 		     struct ss_context *out)
 {
 	out->has = 0;
-	if (l->ev.off && r->any)
-		read_stats(r, l, i, out);
+	if (l->ev.off && r->wanted.any)
+		read_stats(r, ss_xevents_body(&l->ev, l->src, i), out);
 	make_up(out, ss_event_type_at(r->types, r->plane, l->ev.meta[i]));
 	if (module)
 		tie_launch(out, false, true, r->device_ordinal);

@@ -8,6 +8,7 @@
 #define SS_MODEL_CONTEXT_H
 
 #include "model/event_type.h"
+#include "model/wanted.h"
 
 enum ss_context_key {
 	SS_CTX_PRODUCER_TYPE,
@@ -52,14 +53,11 @@ static inline bool ss_context_consumes(const struct ss_context *c)
 	return ss_context_has(c, SS_CTX_CONSUMER_TYPE) && ss_context_has(c, SS_CTX_CONSUMER);
 }
 
-/* Prepared per plane: which ids in its stat metadata mean which key. */
+/* Prepared per plane. */
 struct ss_context_reader {
 	const struct ss_plane *plane;
 	const uint8_t *types;		/* enum ss_event_type by meta */
-	uint8_t *key_by_id;		/* 1 + key by small stat metadata id, 0: of no interest */
-	uint32_t nkey_by_id;
-	bool any;			/* some stat of interest is defined */
-	bool direct;			/* ids of interest are all in key_by_id */
+	struct ss_wanted wanted;
 	int64_t device_ordinal;		/* of a TensorCore plane, from its name */
 };
 

@@ -110,7 +110,7 @@ static void forget(const struct ss_forest_line *fl, const struct ss_host *h, uin
 /* Events that are neither of a kind with a meaning nor have stats that could matter need not be read. */
 static bool line_matters(const struct ss_forest_line *fl)
 {
-	if (fl->reader->any)
+	if (fl->reader->wanted.any)
 		return true;
 	for (uint32_t i = 0; i < fl->p->x->nevent_meta; i++)
 		if (fl->reader->types[i] != SS_EV_UNKNOWN)
