@@ -22,14 +22,14 @@ static bool any_grouped(const struct ss_line *l)
 	return false;
 }
 
-/* The k-th step of every core becomes the same new group. */
+/* The k-th step of every TensorCore becomes the same new group. */
 static bool number_steps(struct ss_grouping *g)
 {
 	struct ss_host *h = g->h;
 	size_t first = g->groups.n;
 	for (uint32_t i = 0; i < h->nplanes; i++) {
 		struct ss_line *l = ss_tpu_grouping_line(&h->planes[i]);
-		if (!l || !l->ev.n)
+		if (!l || !l->ev.n || h->planes[i].kind != SS_PLANE_TENSOR_CORE)
 			continue;
 		if (!ss_line_need_groups(l))
 			return false;
