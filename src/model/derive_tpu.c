@@ -1,0 +1,118 @@
+/*
+ * derive_tpu.c - derived lines of a TensorCore: scopes, ops and source lines of the user's program, and copies to and from the host.
+ *
+ * The compiler says for each op where it comes from; mostly in the metadata, which is read once, but an event's own stats count more.
+ */
+#include "model/derive.h"
+#include "model/wanted.h"
+
+#include <stdlib.h>
+
+enum { TF_OP, SOURCE, ASYNC, NWANTED };
+static const enum ss_stat wanted_stats[NWANTED] = { SS_STAT_TF_OP, SS_STAT_SOURCE, SS_STAT_IS_ASYNC };
+
+/* What one event, or all of one metadata, say. */
+struct origin {
+	uint32_t op, source;	/* index of an op, a meta; SS_NONE: none */
+	bool async;
+};
+
+struct core {
+	struct ss_deriver d;
+	struct ss_wanted wanted;
+	struct origin *by_meta;
+	struct ss_nest scopes, ops, sources;
+};
+
+static bool read_origin(struct core *c, struct ss_wanted_walk walk, struct origin *out)
+{
+	struct ss_xstat s;
+	unsigned which;
+	while (ss_wanted_next(&walk, &which, &s)) {
+		struct ss_str text = ss_xstat_str(&s);
+		if (which == ASYNC) {
+			out->async = ss_xstat_int_or_uint(&s) != 0;
+		} else if (which == TF_OP) {
+			out->op = text.n ? ss_deriver_op(&c->d, text) : SS_NONE;
+			if (text.n && out->op == SS_NONE)
+				return false;
+		} else {
+			out->source = text.n ? ss_deriver_name(&c->d, text, SS_STR("")) : SS_NONE;
+			if (text.n && out->source == SS_NONE)
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool add_event(struct core *c, const struct ss_line *l, uint32_t i)
+{
+	struct origin from = { SS_NONE, SS_NONE, false };
+	if (l->ev.meta[i] < c->d.p->x->nevent_meta)
+		from = c->by_meta[l->ev.meta[i]];
+	if (!read_origin(c, ss_wanted_event(&c->wanted, ss_xevents_body(&l->ev, l->src, i)), &from))
+		return false;
+	if (from.async)
+		return true;
+	struct ss_nest_item item = { .begin_ps = l->ev.begin_ps[i], .end_ps = ss_xevents_end_ps(&l->ev, i),
+				     .group = ss_event_group(c->d.p, l, i) };
+	if (from.op != SS_NONE && !ss_deriver_add_op(&c->d, from.op, &item, &c->scopes, &c->ops))
+		return false;
+	item.metas = &from.source;
+	item.nmetas = 1;
+	return from.source == SS_NONE || ss_nest_add(&c->sources, &item);
+}
+
+static bool add_events(struct core *c, const struct ss_line *l)
+{
+	const struct ss_xplane *x = c->d.p->x;
+	bool ok;
+	uint32_t *order = ss_time_order(&l->ev, &ok);
+	c->by_meta = SS_NEW_N(&c->d.scratch, struct origin, x->nevent_meta);
+	ok = ok && c->by_meta && ss_wanted_init(&c->wanted, x, wanted_stats, NWANTED, &c->d.scratch);
+	for (uint32_t i = 0; ok && i < x->nevent_meta; i++) {
+		c->by_meta[i] = (struct origin){ SS_NONE, SS_NONE, false };
+		ok = read_origin(c, ss_wanted_meta(&c->wanted, i), &c->by_meta[i]);
+	}
+	for (uint32_t i = 0; ok && c->wanted.any && i < l->ev.n; i++)
+		ok = add_event(c, l, order ? order[i] : i);
+	free(order);
+	return ok;
+}
+
+static bool add_lines(struct core *c)
+{
+	struct ss_derived lines[] = {
+		{ .id = SS_DERIVED_NAME_SCOPE, .name = SS_STR("Framework Name Scope"), .nest = c->scopes },
+		{ .id = SS_DERIVED_FRAMEWORK_OP, .name = SS_STR("Framework Ops"), .nest = c->ops },
+		{ .id = SS_DERIVED_SOURCE, .name = SS_STR("Source code"), .nest = c->sources },
+	};
+	bool ok = ss_deriver_add_lines(&c->d, lines, SS_COUNT(lines));
+	c->scopes = lines[0].nest;
+	c->ops = lines[1].nest;
+	c->sources = lines[2].nest;
+	return ok;
+}
+
+bool ss_derive_tensor_core(struct ss_host *h, struct ss_plane *p, struct ss_err *err)
+{
+	const struct ss_line *l = ss_plane_line(p, SS_STR("XLA Ops"));
+	struct core c = { 0 };
+	if (!l || !l->ev.n)
+		return true;
+	ss_deriver_init(&c.d, h, p);
+	ss_nest_init(&c.scopes, false, l->ev.n);
+	ss_nest_init(&c.ops, false, l->ev.n);
+	ss_nest_init(&c.sources, false, l->ev.n);
+	c.scopes.ruled[0] = &c.ops;
+	bool ok = add_events(&c, l) && add_lines(&c);
+	if (!ok)
+		ss_fail_mem(err);
+	/* Adding lines has moved them. */
+	ok = ok && ss_derive_offload(&c.d, ss_plane_line(p, SS_STR("XLA Ops")), err);
+	ss_nest_free(&c.scopes);
+	ss_nest_free(&c.ops);
+	ss_nest_free(&c.sources);
+	ss_deriver_free(&c.d);
+	return ok;
+}
