@@ -109,16 +109,15 @@ static void read_alloc(struct ss_str body, struct ss_hlo_alloc *a)
 		}
 }
 
-static void read_assigned(struct ss_str body, int64_t *id, struct ss_hlo_assigned *a)
+static void read_assigned(struct ss_str body, struct ss_hlo_assigned *a)
 {
 	struct ss_pb c = ss_pb_of(body);
 	struct ss_pb_field f;
 	*a = (struct ss_hlo_assigned){ .buffer = SS_NONE };
-	*id = 0;
 	while (ss_pb_next(&c, &f))
 		switch (f.key) {
 		case PB_VAR(ASSIGNED_BUFFER_ID):
-			*id = (int64_t)f.u;
+			a->id = (int64_t)f.u;
 			break;
 		case PB_VAR(ASSIGNED_OFFSET):
 			a->offset_bytes = (int64_t)f.u;
@@ -233,10 +232,9 @@ static void add_assigned(struct ss_hlo_buffers *b, struct ss_str body)
 	while (ss_pb_next(&c, &f)) {
 		if (f.key != PB_LEN(ALLOCATION_ASSIGNED))
 			continue;
-		int64_t id;
 		struct ss_hlo_assigned *a = &b->assigned[b->nassigned++];
-		read_assigned(f.bytes, &id, a);
-		a->buffer = ss_u64map_get(&b->by_id, (uint64_t)id);
+		read_assigned(f.bytes, a);
+		a->buffer = ss_u64map_get(&b->by_id, (uint64_t)a->id);
 		if (a->buffer != SS_NONE) {
 			b->buffers[a->buffer].alloc = b->nallocs;
 			b->buffers[a->buffer].offset_bytes = a->offset_bytes;

@@ -30,6 +30,7 @@ struct ss_hlo_buffer {
 };
 
 struct ss_hlo_assigned {
+	int64_t id;
 	uint32_t buffer;	/* SS_NONE: its id is unknown */
 	int64_t offset_bytes, size_bytes;
 };

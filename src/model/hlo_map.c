@@ -96,8 +96,12 @@ bool ss_hlo_map_get(struct ss_hlo_map *map, int64_t id, const struct ss_hlo_modu
 {
 	uint32_t i = ss_u64map_get(&map->by_id, (uint64_t)id);
 	*out = NULL;
-	if (i == SS_NONE)
-		return true;
+	return i == SS_NONE || ss_hlo_map_at(map, i, out, err);
+}
+
+bool ss_hlo_map_at(struct ss_hlo_map *map, uint32_t i, const struct ss_hlo_module **out, struct ss_err *err)
+{
+	*out = NULL;
 	pthread_mutex_lock(&map->lock);
 	bool ok = map->indexed[i] || ss_hlo_index(&map->entries[i].module, err);
 	map->indexed[i] = ok;
@@ -105,4 +109,9 @@ bool ss_hlo_map_get(struct ss_hlo_map *map, int64_t id, const struct ss_hlo_modu
 	if (ok)
 		*out = &map->entries[i].module;
 	return ok;
+}
+
+struct ss_str ss_hlo_entry_file(const struct ss_hlo_entry *e, struct ss_arena *arena)
+{
+	return ss_arena_printf(arena, SS_FMT "(%llu)", SS_ARG(e->module.name), (unsigned long long)e->program_id);
 }
