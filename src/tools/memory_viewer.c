@@ -1,0 +1,569 @@
+/*
+ * memory_viewer.c - how a compiled program uses a memory space: its heap over the program's instructions, who
+ * lives at the peak, and what lives as long as the program.
+ *
+ * The program's buffer assignment is played as model/heap.h describes. Memory that is never reused
+ * (parameters, constants, results) is added to every point. All sizes are bytes; XProf's clients get the same
+ * numbers in MiB (emit/shape_memory_viewer.c).
+ */
+#include "base/buf.h"
+#include "base/sort.h"
+#include "hlo/config.h"
+#include "hlo/shape.h"
+#include "hlo/stack.h"
+#include "model/heap.h"
+#include "tools/module_pick.h"
+
+/* Smaller buffers at the peak are shown as one. */
+#define SMALL_BYTES (16 * 1024)
+#define VMEM 1
+
+enum { T_ORDER, T_HEAP, T_UNPADDED, T_INSTR };
+
+static const struct ss_col timeline_cols[] = {
+	{ "order", "Program order", SS_TYPE_I64, SS_UNIT_COUNT, "Events of the heap simulator before this point", NULL },
+	{ "heap_bytes", "Size", SS_TYPE_I64, SS_UNIT_BYTES, "Allocated at this point", NULL },
+	{ "unpadded_bytes", "Unpadded size", SS_TYPE_I64, SS_UNIT_BYTES, "The same without tiling and padding", NULL },
+	{ "instruction", "HLO instruction", SS_TYPE_STR, SS_UNIT_NONE, "Whose event comes next", NULL },
+};
+
+/* Columns of a buffer, shared by the tables below. */
+#define BUFFER_COLS                                                                                                    \
+	{ "buffer_id", "Buffer ID", SS_TYPE_I64, SS_UNIT_NONE, "Of the logical buffer; -1: none", NULL },              \
+	{ "name", "HLO instruction", SS_TYPE_STR, SS_UNIT_NONE, "Which defines it; with the index in its tuple", NULL }, \
+	{ "size_bytes", "Size", SS_TYPE_I64, SS_UNIT_BYTES, "As padded for the device", NULL },                        \
+	{ "unpadded_bytes", "Unpadded size", SS_TYPE_I64, SS_UNIT_BYTES, "Elements times bytes of one", NULL },        \
+	{ "shape", "Shape", SS_TYPE_STR, SS_UNIT_NONE, "With its layout in memory", NULL },                            \
+	{ "op_name", "Framework op", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },                                          \
+	{ "category", "Allocation type", SS_TYPE_STR, SS_UNIT_NONE,                                                    \
+	  "Parameter, Output, Thread-local, Constant or Temporary", NULL },                                            \
+	{ "source_file", "Source file", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },                                       \
+	{ "source_line", "Source line", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },                                       \
+	{ "source_stack", "Source stack", SS_TYPE_STR, SS_UNIT_NONE, "Innermost first", NULL }
+
+enum { B_ID, B_NAME, B_SIZE, B_UNPADDED, B_SHAPE, B_OP, B_CATEGORY, B_FILE, B_LINE, B_STACK, B_COUNT };
+enum { P_INSTR = B_COUNT, P_OPCODE, P_LABEL, P_NUMBER, P_BY_SIZE, P_AT_PLACE };
+
+static const struct ss_col peak_cols[] = {
+	BUFFER_COLS,
+	{ "instruction", "Plain name", SS_TYPE_STR, SS_UNIT_NONE, "Of the instruction, without index", NULL },
+	{ "opcode", "Opcode", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "label", "Label", SS_TYPE_STR, SS_UNIT_NONE, "Name, shape and framework op in one line", NULL },
+	{ "number", "Number", SS_TYPE_I64, SS_UNIT_NONE, "In the order of allocation", NULL },
+	{ "by_size", "Place by size", SS_TYPE_I64, SS_UNIT_NONE, "In the order of size, 0 the largest", NULL },
+	{ "at_place", "Number at this place", SS_TYPE_I64, SS_UNIT_NONE,
+	  "The row's number read as a place by size: the number of the buffer that stands there", NULL },
+};
+
+enum { K_OFFSET = B_COUNT, K_BEGIN, K_END, K_AT_PEAK };
+
+static const struct ss_col block_cols[] = {
+	BUFFER_COLS,
+	{ "offset_bytes", "Offset", SS_TYPE_I64, SS_UNIT_BYTES, "In the memory space, allocations one after the other", NULL },
+	{ "begin", "First point", SS_TYPE_I64, SS_UNIT_COUNT, "In program order", NULL },
+	{ "end", "Last point", SS_TYPE_I64, SS_UNIT_COUNT, NULL, NULL },
+	{ "peak_number", "Number at the peak", SS_TYPE_I64, SS_UNIT_NONE, "Of the buffer among those at the peak; -1: not there", NULL },
+};
+
+enum { S_ID, S_BEGIN, S_END };
+
+static const struct ss_col span_cols[] = {
+	{ "buffer_id", "Buffer ID", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },
+	{ "begin", "First point", SS_TYPE_I64, SS_UNIT_COUNT, "In program order", NULL },
+	{ "end", "Last point", SS_TYPE_I64, SS_UNIT_COUNT, NULL, NULL },
+};
+
+enum { I_ID, I_SIZE, I_PARAMETER, I_LIVE_OUT, I_REUSABLE, I_SHAPE, I_CATEGORY };
+
+static const struct ss_col indefinite_cols[] = {
+	{ "allocation", "Allocation", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },
+	{ "size_bytes", "Size", SS_TYPE_I64, SS_UNIT_BYTES, NULL, NULL },
+	{ "parameter", "Parameter", SS_TYPE_BOOL, SS_UNIT_NONE, "Of the entry computation", NULL },
+	{ "live_out", "May be live out", SS_TYPE_BOOL, SS_UNIT_NONE, "May be (part of) the program's result", NULL },
+	{ "reusable", "Reusable", SS_TYPE_BOOL, SS_UNIT_NONE, "Neither thread-local nor a tuple", NULL },
+	{ "shape", "Shape", SS_TYPE_STR, SS_UNIT_NONE, "If all its buffers have the same", NULL },
+	{ "category", "Allocation type", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+};
+
+enum { L_ALLOCATION, L_ID, L_SIZE, L_SHAPE, L_INSTR, L_INDEX };
+
+static const struct ss_col assigned_cols[] = {
+	{ "allocation", "Allocation", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },
+	{ "buffer_id", "Buffer ID", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },
+	{ "size_bytes", "Size", SS_TYPE_I64, SS_UNIT_BYTES, NULL, NULL },
+	{ "shape", "Shape", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "instruction", "HLO instruction", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "shape_index", "Index", SS_TYPE_STR, SS_UNIT_NONE, "In the instruction's tuple", NULL },
+};
+
+static const struct ss_param params[] = {
+	SS_MODULE_PARAMS,
+	{ "memory_space", "number", "0", "0 HBM, 1 VMEM, 2 Sflag, 3 CMEM, 4 SMEM, 5 host, 6 SparseCore" },
+};
+
+const struct ss_tool ss_tool_memory_viewer;
+
+/* What all parts work with. */
+struct view {
+	const struct ss_query *q;
+	struct ss_result *out;
+	struct ss_module_pick pick;
+	struct ss_hlo_buffers b;
+	struct ss_heap heap;
+	struct ss_hlo_stacks stacks;
+	int64_t space;
+	struct ss_buf text;	/* scratch */
+	uint64_t budget_bytes;	/* of texts: names that many buffers refer to */
+	uint32_t *peak_number;	/* by buffer: its number among those at the peak, SS_NONE */
+	int64_t indefinite_bytes; /* that live as long as the program */
+};
+
+/* Take the scratch text over into the request's memory. */
+static bool take(struct view *v, struct ss_str *out, struct ss_err *err)
+{
+	if (!ss_buf_ok(&v->text, "a buffer's description", err))
+		return false;
+	if (v->text.n > v->budget_bytes)
+		return ss_fail(err, SS_EFORMAT, "program '" SS_FMT "': its buffers refer to long names too often",
+			       SS_ARG(v->pick.file));
+	v->budget_bytes -= v->text.n;
+	*out = ss_arena_str(v->q->arena, ss_buf_get(&v->text));
+	v->text.n = 0;
+	return out->p || ss_fail_mem(err);
+}
+
+static const char *category(const struct view *v, const struct ss_hlo_buffer *b)
+{
+	return ss_hlo_alloc_category(&v->b.allocs[b->alloc]);
+}
+
+/* Memory that lives as long as the program and counts: what only threads have is no part of the memory space. */
+static bool counts_as_indefinite(const struct view *v, const struct ss_hlo_alloc *a)
+{
+	return a->memory_space == v->space && (a->parameter || a->live_out || a->constant);
+}
+
+static bool set_source(struct view *v, struct ss_table *t, const struct ss_hlo_instr *i, struct ss_err *err)
+{
+	struct ss_str stack, file = i->source_file;
+	int64_t line = i->source_line;
+	if (i->stack_frame_id > 0)
+		ss_hlo_stack_print(&v->text, &v->stacks, i->stack_frame_id);
+	if (!take(v, &stack, err))
+		return false;
+	if (!file.n) {
+		const struct ss_hlo_location *l = ss_hlo_frame_location(&v->stacks, i->stack_frame_id);
+		file = ss_hlo_location_file(&v->stacks, l);
+		line = l && file.n ? l->line : 0;
+	}
+	ss_set_str(t, B_FILE, file);
+	ss_set_i64(t, B_LINE, line);
+	ss_set_str(t, B_STACK, stack);
+	return true;
+}
+
+/* The columns that all tables of buffers share. The last row of `t` is the buffer's. */
+static bool set_buffer(struct view *v, struct ss_table *t, const struct ss_hlo_buffer *b, struct ss_hlo_instr *i,
+		       struct ss_err *err)
+{
+	struct ss_str name, shape;
+	ss_hlo_instr_read(b->instr == SS_NONE ? SS_STR("") : v->pick.module->instrs[b->instr], i);
+	ss_buf_str(&v->text, i->name);
+	ss_hlo_buffer_index_print(&v->text, b);
+	if (!take(v, &name, err))
+		return false;
+	ss_hlo_shape_print(&v->text, b->shape, true);
+	if (!take(v, &shape, err))
+		return false;
+	ss_set_i64(t, B_ID, b->id);
+	ss_set_str(t, B_NAME, name);
+	ss_set_i64(t, B_SIZE, b->size_bytes);
+	ss_set_i64(t, B_UNPADDED, b->unpadded_bytes);
+	ss_set_str(t, B_SHAPE, shape);
+	ss_set_str(t, B_OP, i->op_name);
+	ss_set_str(t, B_CATEGORY, ss_str_from(category(v, b)));
+	return set_source(v, t, i, err);
+}
+
+/* A buffer that is large enough gets a row; the small ones are summed up. */
+static bool add_peak(struct view *v, struct ss_table *t, uint32_t buffer, int64_t *small_bytes, struct ss_err *err)
+{
+	const struct ss_hlo_buffer *b = &v->b.buffers[buffer];
+	struct ss_hlo_instr i;
+	struct ss_str label;
+	if (b->size_bytes < SMALL_BYTES) {
+		*small_bytes += b->size_bytes;
+		return true;
+	}
+	if (!ss_table_row(t))
+		return ss_fail_mem(err);
+	if (!set_buffer(v, t, b, &i, err))
+		return false;
+	ss_buf_str(&v->text, i.name);
+	ss_buf_lit(&v->text, ": ");
+	ss_hlo_shape_print(&v->text, b->shape, true);
+	ss_buf_lit(&v->text, " # ");
+	ss_buf_str(&v->text, i.op_name);
+	if (!take(v, &label, err))
+		return false;
+	ss_set_str(t, P_INSTR, i.name);
+	ss_set_str(t, P_OPCODE, i.opcode);
+	ss_set_str(t, P_LABEL, label);
+	ss_set_i64(t, P_NUMBER, (int64_t)t->nrows - 1);
+	v->peak_number[buffer] = (uint32_t)t->nrows - 1;
+	return true;
+}
+
+/* Of memory that lives as long as the program each allocation's largest buffer stands for it. */
+static uint32_t largest_buffer(const struct view *v, const struct ss_hlo_alloc *a)
+{
+	uint32_t best = SS_NONE;
+	int64_t most = 0;
+	for (uint32_t i = 0; i < a->nassigned; i++) {
+		uint32_t buffer = v->b.assigned[a->first + i].buffer;
+		if (buffer != SS_NONE && v->b.buffers[buffer].size_bytes > most) {
+			most = v->b.buffers[buffer].size_bytes;
+			best = buffer;
+		}
+	}
+	return best;
+}
+
+static bool larger(const void *ctx, uint32_t a, uint32_t b)
+{
+	const int64_t *bytes = ctx;
+	return bytes[a] > bytes[b];
+}
+
+static bool rank_by_size(struct view *v, struct ss_table *t)
+{
+	uint32_t *order = SS_NEW_N(v->q->arena, uint32_t, t->nrows);
+	if (!order)
+		return false;
+	for (size_t i = 0; i < t->nrows; i++)
+		order[i] = (uint32_t)i;
+	/* Many buffers of a program are of one size, and XProf's order of them shows. */
+	ss_sort_gnu(order, t->nrows, larger, t->data[B_SIZE].i64);
+	for (size_t i = 0; i < t->nrows; i++) {
+		t->data[P_BY_SIZE].i64[order[i]] = (int64_t)i;
+		t->data[P_AT_PLACE].i64[i] = order[i];
+	}
+	return true;
+}
+
+static bool fill_peak(struct view *v, struct ss_err *err)
+{
+	struct ss_table *t = ss_result_table(v->out, "peak", "Buffers at the peak", peak_cols, SS_COUNT(peak_cols));
+	int64_t small_bytes = 0;
+	if (!t)
+		return ss_fail_mem(err);
+	for (uint32_t i = 0; i < v->b.nallocs; i++) {
+		uint32_t buffer = largest_buffer(v, &v->b.allocs[i]);
+		if (!counts_as_indefinite(v, &v->b.allocs[i]) || buffer == SS_NONE)
+			continue;
+		v->indefinite_bytes += v->b.allocs[i].size_bytes;
+		if (v->space == 0 && !add_peak(v, t, buffer, &small_bytes, err))
+			return false;
+	}
+	for (uint32_t i = 0; i < v->heap.nlive; i++)
+		if (!add_peak(v, t, v->heap.live[i].shown, &small_bytes, err))
+			return false;
+	if (small_bytes) {
+		if (!ss_table_row(t))
+			return ss_fail_mem(err);
+		ss_set_i64(t, B_ID, -1);
+		ss_set_i64(t, B_SIZE, small_bytes);
+		ss_set_str(t, P_LABEL, SS_STR("small (<16384 bytes)"));
+		ss_set_i64(t, P_NUMBER, (int64_t)t->nrows - 1);
+	}
+	return rank_by_size(v, t) || ss_fail_mem(err);
+}
+
+static bool fill_timeline(struct view *v, struct ss_table *t)
+{
+	const struct ss_heap *h = &v->heap;
+	if (h->trace == SS_NONE)
+		return true;
+	if (!ss_table_reserve(t, (size_t)h->nevents + 1))
+		return false;
+	for (uint32_t i = 0; i <= h->nevents; i++) {
+		if (!ss_table_row(t))
+			return false;
+		ss_set_i64(t, T_ORDER, i);
+		ss_set_i64(t, T_HEAP, (int64_t)((uint64_t)h->bytes[i] + (uint64_t)v->indefinite_bytes));
+		ss_set_i64(t, T_UNPADDED, (int64_t)((uint64_t)h->unpadded_bytes[i] + (uint64_t)v->indefinite_bytes));
+		ss_set_str(t, T_INSTR, h->instr_names[i]);
+	}
+	return true;
+}
+
+static bool fill_spans(struct view *v)
+{
+	struct ss_table *t = ss_result_table(v->out, "spans", "Lives of buffers", span_cols, SS_COUNT(span_cols));
+	for (uint32_t i = 0; t && i < v->b.nbuffers; i++) {
+		if (v->heap.span_begin[i] == SS_NONE)
+			continue;
+		if (!ss_table_row(t))
+			return false;
+		ss_set_i64(t, S_ID, v->b.buffers[i].id);
+		ss_set_i64(t, S_BEGIN, v->heap.span_begin[i]);
+		ss_set_i64(t, S_END, v->heap.span_end[i]);
+	}
+	return t != NULL;
+}
+
+static bool add_assigned(struct view *v, struct ss_table *t, int64_t allocation, const struct ss_hlo_assigned *a,
+			 struct ss_err *err)
+{
+	struct ss_str shape, index;
+	struct ss_hlo_instr i;
+	const struct ss_hlo_buffer *b = a->buffer == SS_NONE ? NULL : &v->b.buffers[a->buffer];
+	if (b)
+		ss_hlo_shape_print(&v->text, b->shape, true);
+	if (!take(v, &shape, err))
+		return false;
+	if (b)
+		ss_hlo_buffer_index_print(&v->text, b);
+	if (!take(v, &index, err))
+		return false;
+	ss_hlo_instr_read(b && b->instr != SS_NONE ? v->pick.module->instrs[b->instr] : SS_STR(""), &i);
+	if (!ss_table_row(t))
+		return ss_fail_mem(err);
+	ss_set_i64(t, L_ALLOCATION, allocation);
+	ss_set_i64(t, L_ID, a->id);
+	ss_set_i64(t, L_SIZE, a->size_bytes);
+	ss_set_str(t, L_SHAPE, shape);
+	ss_set_str(t, L_INSTR, i.name);
+	ss_set_str(t, L_INDEX, index);
+	return true;
+}
+
+static void add_indefinite(struct ss_table *t, const struct ss_hlo_alloc *a, struct ss_str common_shape)
+{
+	ss_set_i64(t, I_ID, a->index);
+	ss_set_i64(t, I_SIZE, a->size_bytes);
+	ss_set_bool(t, I_PARAMETER, a->parameter);
+	ss_set_bool(t, I_LIVE_OUT, a->live_out);
+	ss_set_bool(t, I_REUSABLE, !a->thread_local_ && !a->tuple);
+	ss_set_str(t, I_SHAPE, common_shape);
+	ss_set_str(t, I_CATEGORY, ss_str_from(ss_hlo_alloc_category(a)));
+}
+
+/* The rows of table `assigned` from `first` on are the allocation's. */
+static struct ss_str common_shape(const struct ss_table *assigned, size_t first)
+{
+	const struct ss_str *shapes = assigned->data[L_SHAPE].str;
+	for (size_t i = first; i < assigned->nrows; i++)
+		if (!ss_str_eq(shapes[i], shapes[first]))
+			return SS_STR("");
+	return first < assigned->nrows ? shapes[first] : SS_STR("");
+}
+
+static bool fill_indefinite(struct view *v, struct ss_err *err)
+{
+	/* Both tables are made first: a pointer is good until the next one. */
+	struct ss_result *out = v->out;
+	size_t at = out->ntables;
+	if (!ss_result_table(out, "indefinite", "Memory that is never reused", indefinite_cols, SS_COUNT(indefinite_cols)) ||
+	    !ss_result_table(out, "assigned", "Buffers in it", assigned_cols, SS_COUNT(assigned_cols)))
+		return ss_fail_mem(err);
+	struct ss_table *t = &out->tables[at], *assigned = &out->tables[at + 1];
+	for (uint32_t i = 0; i < v->b.nallocs; i++) {
+		const struct ss_hlo_alloc *a = &v->b.allocs[i];
+		size_t first = assigned->nrows;
+		if (!counts_as_indefinite(v, a))
+			continue;
+		for (uint32_t k = 0; k < a->nassigned; k++)
+			if (!add_assigned(v, assigned, a->index, &v->b.assigned[a->first + k], err))
+				return false;
+		if (!ss_table_row(t))
+			return ss_fail_mem(err);
+		add_indefinite(t, a, common_shape(assigned, first));
+	}
+	return true;
+}
+
+static bool has_blocks(const struct view *v, const struct ss_hlo_alloc *a)
+{
+	return a->memory_space == v->space && a->trace != SS_NONE && !ss_hlo_alloc_is_indefinite(a);
+}
+
+static bool add_block(struct view *v, struct ss_table *t, uint32_t buffer, int64_t offset_bytes, struct ss_err *err)
+{
+	struct ss_hlo_instr i;
+	if (!ss_table_row(t))
+		return ss_fail_mem(err);
+	ss_set_i64(t, K_OFFSET, offset_bytes);
+	ss_set_i64(t, K_BEGIN, v->heap.span_begin[buffer]);
+	ss_set_i64(t, K_END, v->heap.span_end[buffer]);
+	ss_set_i64(t, K_AT_PEAK, v->peak_number[buffer] == SS_NONE ? -1 : (int64_t)v->peak_number[buffer]);
+	return set_buffer(v, t, &v->b.buffers[buffer], &i, err);
+}
+
+/* An allocation as a rectangle of its own, then its buffers over it. */
+static bool add_blocks(struct view *v, struct ss_table *t, const struct ss_hlo_alloc *a, int64_t offset_bytes, uint32_t end,
+		       struct ss_err *err)
+{
+	if (!ss_table_row(t))
+		return ss_fail_mem(err);
+	ss_set_i64(t, B_ID, -1);
+	ss_set_str(t, B_NAME, ss_str_from(ss_hlo_alloc_category(a)));
+	ss_set_str(t, B_CATEGORY, ss_str_from(ss_hlo_alloc_category(a)));
+	ss_set_i64(t, B_SIZE, a->size_bytes);
+	ss_set_i64(t, K_OFFSET, offset_bytes);
+	ss_set_i64(t, K_END, end);
+	ss_set_i64(t, K_AT_PEAK, -1);
+	for (uint32_t i = 0; i < a->nassigned; i++) {
+		const struct ss_hlo_assigned *part = &v->b.assigned[a->first + i];
+		if (part->buffer == SS_NONE || v->heap.span_begin[part->buffer] == SS_NONE)
+			continue;
+		if (!add_block(v, t, part->buffer, (int64_t)((uint64_t)offset_bytes + (uint64_t)part->offset_bytes), err))
+			return false;
+	}
+	return true;
+}
+
+static bool fill_blocks(struct view *v, struct ss_err *err)
+{
+	struct ss_table *t = ss_result_table(v->out, "blocks", "Buffers in memory over time", block_cols, SS_COUNT(block_cols));
+	uint64_t offset_bytes = 0;
+	uint32_t end = 0;
+	if (!t)
+		return ss_fail_mem(err);
+	for (uint32_t i = 0; i < v->b.nallocs; i++)
+		if (has_blocks(v, &v->b.allocs[i]) && v->b.traces[v->b.allocs[i].trace].nevents > end)
+			end = v->b.traces[v->b.allocs[i].trace].nevents;
+	for (uint32_t i = 0; i < v->b.nallocs; i++) {
+		const struct ss_hlo_alloc *a = &v->b.allocs[i];
+		if (!has_blocks(v, a))
+			continue;
+		if (!add_blocks(v, t, a, (int64_t)offset_bytes, end, err))
+			return false;
+		offset_bytes += (uint64_t)a->size_bytes;
+	}
+	return true;
+}
+
+/* Sums over allocations of the memory space, as properties. */
+static bool set_sums(struct view *v, struct ss_table *t)
+{
+	uint64_t parameters = 0, non_reusable = 0, live_out = 0, total = 0, indefinite = 0;
+	for (uint32_t i = 0; i < v->b.nallocs; i++) {
+		const struct ss_hlo_alloc *a = &v->b.allocs[i];
+		uint64_t size = a->memory_space == v->space ? (uint64_t)a->size_bytes : 0;
+		parameters += a->parameter ? size : 0;
+		non_reusable += a->thread_local_ || a->tuple ? size : 0;
+		live_out += a->live_out ? size : 0;
+		total += a->thread_local_ ? 0 : size;
+		indefinite += !a->thread_local_ && ss_hlo_alloc_is_indefinite(a) ? size : 0;
+	}
+	const struct {
+		const char *id, *label;
+		uint64_t bytes;
+	} sums[] = {
+		{ "peak_heap", "Peak memory allocation", (uint64_t)v->heap.peak_bytes + (uint64_t)v->indefinite_bytes },
+		{ "peak_unpadded_heap", "Peak without padding",
+		  (uint64_t)v->heap.peak_unpadded_bytes + (uint64_t)v->indefinite_bytes },
+		{ "entry_computation_parameters", "Arguments", parameters },
+		{ "non_reusable", "Not reusable: thread-local, tuples", non_reusable },
+		{ "maybe_live_out", "Results", live_out },
+		{ "total_buffer_allocation", "All allocations, with fragmentation", total },
+		{ "indefinite_buffer_allocation", "Living as long as the program", indefinite },
+	};
+	for (size_t i = 0; i < SS_COUNT(sums); i++)
+		if (!ss_table_prop_num(t, sums[i].id, sums[i].label, SS_UNIT_BYTES, (double)(int64_t)sums[i].bytes, "%.0f"))
+			return false;
+	return true;
+}
+
+static bool set_scoped(struct view *v, struct ss_table *t)
+{
+	const struct ss_hlo_module *m = v->pick.module;
+	struct ss_hlo_instr instr;
+	int64_t most = 0;
+	uint32_t who = SS_NONE;
+	for (uint32_t i = 0; v->space == VMEM && i < m->ninstrs; i++) {
+		int64_t bytes = ss_hlo_scoped_bytes(ss_hlo_backend_config(m->instrs[i]), VMEM);
+		if (bytes > most) {
+			most = bytes;
+			who = i;
+		}
+	}
+	if (who == SS_NONE)
+		return true;
+	ss_hlo_instr_read(m->instrs[who], &instr);
+	return ss_table_prop_num(t, "max_scoped_vmem", "Largest scoped VMEM allocation", SS_UNIT_BYTES, (double)most, "%.0f") &&
+	       ss_table_prop(t, "max_scoped_vmem_instruction", instr.name);
+}
+
+static bool set_props(struct view *v, struct ss_table *t)
+{
+	return ss_table_prop(t, "module_name", v->pick.module->name) &&
+	       ss_table_prop(t, "module", v->pick.file) &&
+	       ss_table_prop(t, "entry_computation_name", v->pick.module->entry_name) &&
+	       ss_table_prop_num(t, "memory_space", "Memory space", SS_UNIT_NONE, (double)v->space, "%.0f") &&
+	       ss_table_prop_num(t, "peak_at", "Program order of the peak", SS_UNIT_COUNT, v->heap.peak_at, "%.0f") &&
+	       set_sums(v, t) && set_scoped(v, t);
+}
+
+static bool fill(struct view *v, struct ss_err *err)
+{
+	struct ss_result *out = v->out;
+	if (!ss_result_table(out, "timeline", "Memory over the program", timeline_cols, SS_COUNT(timeline_cols)))
+		return ss_fail_mem(err);
+	if (!fill_peak(v, err))
+		return false;
+	if (!set_props(v, &out->tables[0]) || !fill_timeline(v, &out->tables[0]) || !fill_spans(v))
+		return ss_fail_mem(err);
+	return fill_indefinite(v, err) && fill_blocks(v, err) && ss_module_table(v->q, out, err);
+}
+
+static bool prepare(struct view *v, struct ss_err *err)
+{
+	struct ss_arena *arena = v->q->arena;
+	const struct ss_hlo_module *m = v->pick.module;
+	if (!ss_hlo_buffers_read(&v->b, m, err) || !ss_heap_play(&v->heap, &v->b, v->space, arena, err))
+		return false;
+	v->budget_bytes = m->bytes.n * 64 + 65536;
+	v->text.limit_bytes = (size_t)v->budget_bytes;
+	v->peak_number = SS_NEW_N(arena, uint32_t, v->b.nbuffers);
+	if (!v->peak_number || !ss_hlo_stacks_read(&v->stacks, m, arena))
+		return ss_fail_mem(err);
+	for (uint32_t i = 0; i < v->b.nbuffers; i++)
+		v->peak_number[i] = SS_NONE;
+	return true;
+}
+
+static bool say_what_is_missing(struct view *v)
+{
+	if (v->b.nallocs == 0)
+		return ss_result_note(v->out, SS_INFO,
+				      SS_STR("this program was recorded without its buffer assignment: nothing is known of its memory"));
+	if (v->out->tables[0].nrows == 0 && v->indefinite_bytes == 0)
+		return ss_result_note(v->out, SS_INFO, SS_STR("the program has nothing in this memory space"));
+	return true;
+}
+
+static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	struct view v = { .q = q, .out = out };
+	/* Anything else than a number is memory space 0, as in XProf. */
+	if (!ss_str_to_i64(ss_query_param(q, &ss_tool_memory_viewer, "memory_space"), &v.space))
+		v.space = 0;
+	bool ok = ss_module_pick(q, &ss_tool_memory_viewer, &v.pick, err) && prepare(&v, err) && fill(&v, err) &&
+		  (say_what_is_missing(&v) || ss_fail_mem(err));
+	ss_hlo_buffers_free(&v.b);
+	ss_buf_free(&v.text);
+	return ok;
+}
+
+const struct ss_tool ss_tool_memory_viewer = {
+	.name = "memory_viewer",
+	.title = "Memory viewer",
+	.summary = "Memory of a compiled program: size over its instructions, buffers at the peak, padding",
+	.kind = SS_KIND_TABLES,
+	.params = params,
+	.nparams = SS_COUNT(params),
+	.present = ss_module_present,
+	.run = run,
+};

@@ -1,0 +1,144 @@
+/* module_pick.c - compiled programs of all hosts of a model, by name. */
+#include "tools/module_pick.h"
+
+#include <stdlib.h>
+
+struct candidate {
+	struct ss_str file;
+	struct ss_hlo_map *map;
+	const struct ss_hlo_entry *entry;
+	uint32_t index;		/* in its map */
+};
+
+/* Hosts of one job carry the same programs: of equal names the first counts. */
+static int by_name(const void *a, const void *b)
+{
+	return ss_str_cmp(((const struct candidate *)a)->file, ((const struct candidate *)b)->file);
+}
+
+/* An array in the request's arena. */
+static bool candidates(const struct ss_query *q, struct candidate **out, size_t *n, struct ss_err *err)
+{
+	size_t total = 0;
+	*n = 0;
+	for (size_t h = 0; h < q->model->nhosts; h++) {
+		struct ss_hlo_map *map = ss_host_hlo(q->model->hosts[h], err);
+		uint32_t count;
+		if (!map)
+			return false;
+		ss_hlo_map_entries(map, &count);
+		total += count;
+	}
+	struct candidate *v = SS_NEW_N(q->arena, struct candidate, total);
+	struct ss_strmap seen = { 0 };
+	bool ok = v != NULL;
+	for (size_t h = 0; ok && h < q->model->nhosts; h++) {
+		struct ss_hlo_map *map = ss_host_hlo(q->model->hosts[h], err);
+		uint32_t count = 0;
+		const struct ss_hlo_entry *e = map ? ss_hlo_map_entries(map, &count) : NULL;
+		ok = map != NULL;
+		for (uint32_t i = 0; ok && i < count; i++) {
+			struct ss_str file = ss_hlo_entry_file(&e[i], q->arena);
+			uint32_t at = file.p ? ss_strmap_add(&seen, file) : SS_NONE;
+			ok = at != SS_NONE;
+			if (ok && at == *n)
+				v[(*n)++] = (struct candidate){ file, map, &e[i], i };
+		}
+	}
+	ss_strmap_free(&seen);
+	if (!ok)
+		return ss_fail_mem(err);
+	qsort(v, *n, sizeof(*v), by_name);
+	*out = v;
+	return true;
+}
+
+static const struct candidate *choose(const struct candidate *v, size_t n, struct ss_str name, struct ss_str id)
+{
+	const struct candidate *best = NULL;
+	uint64_t number;
+	for (size_t i = 0; i < n; i++) {
+		if (name.n) {
+			if (ss_str_eq(v[i].file, name))
+				return &v[i];
+		} else if (!id.n && (!best || v[i].entry->module.bytes.n > best->entry->module.bytes.n)) {
+			best = &v[i];
+		}
+	}
+	if (name.n || !id.n)
+		return best;
+	/* The very number first, then any that contains it. */
+	bool is_number = ss_str_to_u64(id, &number);
+	for (size_t i = 0; is_number && i < n; i++)
+		if ((uint64_t)v[i].entry->program_id == number)
+			return &v[i];
+	for (size_t i = 0; i < n; i++)
+		if (ss_str_contains(v[i].file, id))
+			return &v[i];
+	return NULL;
+}
+
+bool ss_module_pick(const struct ss_query *q, const struct ss_tool *tool, struct ss_module_pick *out, struct ss_err *err)
+{
+	struct ss_str name = ss_query_param(q, tool, "module_name"), id = ss_query_param(q, tool, "program_id");
+	struct candidate *v;
+	size_t n;
+	if (!candidates(q, &v, &n, err))
+		return false;
+	if (!n)
+		return ss_fail(err, SS_ENODATA, "the profile holds no compiled programs: HLO protos were not recorded");
+	const struct candidate *c = choose(v, n, name, id);
+	if (!c)
+		return ss_fail(err, SS_ENOTFOUND, "the profile has no program '" SS_FMT "' (of %zu the first is '" SS_FMT "')",
+			       SS_ARG(name.n ? name : id), n, SS_ARG(v[0].file));
+	out->file = c->file;
+	return ss_hlo_map_at(c->map, c->index, &out->module, err);
+}
+
+bool ss_module_pick_by_node(const struct ss_query *q, struct ss_str node, struct ss_module_pick *out, struct ss_err *err)
+{
+	struct candidate *v;
+	size_t n;
+	*out = (struct ss_module_pick){ .module = NULL };
+	if (!candidates(q, &v, &n, err))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const struct ss_hlo_module *m;
+		if (!ss_hlo_map_at(v[i].map, v[i].index, &m, err))
+			return false;
+		if (ss_hlo_instr_by_name(m, node) != SS_NONE) {
+			*out = (struct ss_module_pick){ m, v[i].file };
+			return true;
+		}
+	}
+	return true;
+}
+
+bool ss_module_table(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	enum { NAME, PROGRAM_ID, BYTES };
+	static const struct ss_col cols[] = {
+		{ "module_name", "Program", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+		{ "program_id", "Program ID", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },
+		{ "proto_bytes", "Size of its proto", SS_TYPE_I64, SS_UNIT_BYTES, NULL, NULL },
+	};
+	struct candidate *v;
+	size_t n;
+	if (!candidates(q, &v, &n, err))
+		return false;
+	struct ss_table *t = ss_result_table(out, "modules", "Compiled programs", cols, SS_COUNT(cols));
+	for (size_t i = 0; t && i < n; i++) {
+		if (!ss_table_row(t))
+			return ss_fail_mem(err);
+		ss_set_str(t, NAME, v[i].file);
+		ss_set_i64(t, PROGRAM_ID, v[i].entry->program_id);
+		ss_set_i64(t, BYTES, (int64_t)v[i].entry->module.bytes.n);
+	}
+	return t || ss_fail_mem(err);
+}
+
+bool ss_module_present(const struct ss_host *first)
+{
+	const struct ss_plane *p = ss_host_plane(first, SS_PLANE_METADATA);
+	return p && ss_xplane_has(p->x, SS_STAT_HLO_PROTO);
+}

@@ -1,0 +1,37 @@
+/*
+ * module_pick.h - for tools that show one compiled program: which one, and which there are.
+ */
+#ifndef SS_TOOLS_MODULE_PICK_H
+#define SS_TOOLS_MODULE_PICK_H
+
+#include "model/hlo_map.h"
+#include "tools/tool.h"
+
+/* The parameters by which a program is chosen; the tool's own follow. */
+#define SS_MODULE_PARAMS                                                                                            \
+	{ "module_name", "name", NULL, "compiled program, as module_list names it: \"jit_step(17)\"" },             \
+	{ "program_id", "number", NULL, "compiled program by (a part of) its number, if no name is given" }
+
+struct ss_module_pick {
+	const struct ss_hlo_module *module; /* indexed */
+	struct ss_str file;	/* "jit_step(17)" */
+};
+
+/*
+ * The program that the query names by name or number; without either the largest one. Looks through all hosts
+ * of the model. SS_ENODATA: the profile holds none; SS_ENOTFOUND: not the one asked for.
+ */
+bool ss_module_pick(const struct ss_query *q, const struct ss_tool *tool, struct ss_module_pick *out, struct ss_err *err);
+/*
+ * The program that holds an instruction of this name, in the order of the programs' names; out->module is
+ * NULL if there is none.
+ */
+bool ss_module_pick_by_node(const struct ss_query *q, struct ss_str node, struct ss_module_pick *out, struct ss_err *err);
+
+/* The table "modules": name, number and size of all programs, by name. */
+bool ss_module_table(const struct ss_query *q, struct ss_result *out, struct ss_err *err);
+
+/* Does the profile name HLO protos at all? */
+bool ss_module_present(const struct ss_host *first);
+
+#endif
