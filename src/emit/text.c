@@ -313,9 +313,9 @@ void ss_emit_text_table(struct ss_out *o, const struct ss_table *t, const struct
 	free(cols);
 	ss_text_tone(o, style, SS_TONE_DIM);
 	if (nrows < t->nrows)
-		ss_out_printf(o, "... %zu more rows\n", t->nrows - nrows);
+		ss_out_printf(o, "... %zu more row%s\n", t->nrows - nrows, t->nrows - nrows == 1 ? "" : "s");
 	if (hidden)
-		ss_out_printf(o, "(%zu more columns than fit; --format csv has all)\n", hidden);
+		ss_out_printf(o, "(%zu column%s too many to fit; --format csv has all)\n", hidden, hidden == 1 ? "" : "s");
 	ss_text_tone(o, style, SS_TONE_PLAIN);
 }
 

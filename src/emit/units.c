@@ -22,7 +22,8 @@ static const struct step amounts[] = { /* base: one */
 static struct ss_scale step_for(const struct step *steps, size_t n, double base, double max_abs)
 {
 	size_t i = 0;
-	while (i + 1 < n && max_abs * base < steps[i].from)
+	/* Nothing has no size: it is said in the unit it came in. */
+	while (i + 1 < n && (max_abs > 0 ? max_abs * base < steps[i].from : base < steps[i].from))
 		i++;
 	return (struct ss_scale){ base / steps[i].from, steps[i].suffix, 0 };
 }
@@ -79,6 +80,8 @@ struct ss_scale ss_scale_for(enum ss_unit unit, double max_abs, bool whole)
 		s.decimals = 0;
 	else if (s.factor == 100 || unit == SS_UNIT_PERCENT)
 		s.decimals = 1;
+	else if (max_abs == 0)
+		s.decimals = 0;
 	else	/* some four digits of the greatest value */
 		s.decimals = shown >= 1000 ? 0 : shown >= 100 ? 1 : shown >= 10 ? 2 : 3;
 	return s;

@@ -108,9 +108,7 @@ bool ss_ask(struct ss_ask *a, struct ss_out *o, struct ss_err *err)
 		ss_emit_json(o, &r, &head);
 		return true;
 	case SS_FORMAT_XPROF:
-		if (r.timeline)
-			ss_chrome_write(o, r.timeline);
-		else if (shape)
+		if (shape)
 			shape(o, &r);
 		else
 			ss_emit_xprof(o, &r, a->tool->flags & SS_TOOL_ONE_TABLE);

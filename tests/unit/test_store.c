@@ -1,0 +1,301 @@
+/* test_store.c - finding runs: names, layouts, what is passed over and why, and directories made to hurt. */
+#include "unit/unit.h"
+
+#include "store/store.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A fresh directory for each test, and everything in it gone afterwards. */
+static char top[64];
+
+static int make_top(void **state)
+{
+	(void)state;
+	snprintf(top, sizeof(top), "/tmp/stepscope-store-XXXXXX");
+	return mkdtemp(top) ? 0 : -1;
+}
+
+static int remove_top(void **state)
+{
+	char command[200];
+	(void)state;
+	snprintf(command, sizeof(command), "chmod -R u+rwx %s && rm -rf %s", top, top);
+	return system(command);
+}
+
+/* Path below the top; of the last four calls. */
+static const char *below(const char *rel)
+{
+	static char paths[4][4096];
+	static unsigned at;
+	char *p = paths[at++ % 4];
+	snprintf(p, sizeof(paths[0]), "%s/%s", top, rel);
+	return p;
+}
+
+static void make_file(const char *rel, const char *text)
+{
+	char path[4096];
+	snprintf(path, sizeof(path), "%s", below(rel));
+	for (char *slash = path + strlen(top) + 1; (slash = strchr(slash, '/')); slash++) {
+		*slash = '\0';
+		mkdir(path, 0777);
+		*slash = '/';
+	}
+	FILE *f = fopen(path, "wb");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void scan(struct ss_store *s, const char *rel)
+{
+	assert_ok(ss_store_scan(s, rel ? below(rel) : top, SS_SCAN_ANY, &err));
+}
+
+static const char *why(const struct ss_store *s, const char *suffix)
+{
+	for (size_t i = 0; i < s->nlooked; i++)
+		if (ss_str_ends(s->looked[i].path, ss_str_from(suffix)))
+			return s->looked[i].why;
+	return "";
+}
+
+static void names_runs_as_xprof_does(void **state)
+{
+	struct ss_store s;
+	(void)state;
+	make_file("plugins/profile/r1/a.xplane.pb", "x");
+	make_file("train/plugins/profile/r1/hostB.xplane.pb", "xx");
+	make_file("train/plugins/profile/r1/hostA.xplane.pb", "xxx");
+	make_file("train/plugins/profile/r1/events.out.tfevents.1", "");
+	make_file("new_job/tensorboard/plugins/profile/r2/1.2.3.4_6009.xplane.pb", "x");
+	scan(&s, NULL);
+	assert_int_equal(s.nruns, 3);
+	assert_str(s.runs[0].name, "train/r1");	/* descending */
+	assert_str(s.runs[1].name, "r1");
+	assert_str(s.runs[2].name, "new_job/tensorboard/r2");
+	const struct ss_run *run = ss_store_run(&s, SS_STR("train/r1"));
+	assert_non_null(run);
+	assert_int_equal(run->nhosts, 2);
+	assert_str(run->hosts[0].name, "hostA");
+	assert_str(run->hosts[1].name, "hostB");
+	assert_int_equal(run->bytes, 5);
+	assert_non_null(ss_run_host(run, SS_STR("hostB")));
+	assert_null(ss_run_host(run, SS_STR("hostC")));
+	assert_null(ss_store_run(&s, SS_STR("train")));
+	assert_null(ss_store_run(&s, SS_STR("../train/r1")));
+	assert_false(ss_run_changed(run));
+	make_file("train/plugins/profile/r1/hostC.xplane.pb", "x");
+	assert_true(ss_run_changed(run));
+	ss_store_free(&s);
+}
+
+static void opens_a_profile_from_wherever_one_stands(void **state)
+{
+	static const struct {
+		const char *path, *run, *host;
+	} cases[] = {
+		{ "logs", "job/r", "h" },
+		{ "logs/job", "r", "h" },
+		{ "logs/job/plugins", "r", "h" },
+		{ "logs/job/plugins/profile", "r", "h" },
+		{ "logs/job/plugins/profile/r", "r", "h" },
+		{ "logs/job/plugins/profile/r/h.xplane.pb", "r", "h" },
+		{ "copied", "one", "k" },	/* runs without the layout around them */
+		{ "copied/one", "one", "k" },
+		{ "copied/one/k.xplane.pb", "k", "k" },
+		{ "copied/../copied/one/.", "one", "k" },
+	};
+	(void)state;
+	make_file("logs/job/plugins/profile/r/h.xplane.pb", "x");
+	make_file("copied/one/k.xplane.pb", "x");
+	for (size_t i = 0; i < SS_COUNT(cases); i++) {
+		struct ss_store s;
+		scan(&s, cases[i].path);
+		assert_int_equal(s.nruns, 1);
+		assert_str(s.runs[0].name, cases[i].run);
+		assert_int_equal(s.runs[0].nhosts, 1);
+		assert_str(s.runs[0].hosts[0].name, cases[i].host);
+		assert_int_equal(access(s.runs[0].hosts[0].path.p, R_OK), 0);
+		ss_store_free(&s);
+	}
+}
+
+static void prefers_the_layout_to_loose_files(void **state)
+{
+	struct ss_store s;
+	(void)state;
+	make_file("plugins/profile/r/h.xplane.pb", "x");
+	make_file("backup/h.xplane.pb", "x");
+	scan(&s, NULL);
+	assert_int_equal(s.nruns, 1);
+	assert_str(s.runs[0].name, "r");
+	assert_non_null(strstr(why(&s, "/backup"), "plugins/profile"));
+	ss_store_free(&s);
+}
+
+static void scans_what_it_is_told_to(void **state)
+{
+	struct ss_store s;
+	(void)state;
+	make_file("x/one/h.xplane.pb", "x");
+	make_file("x/two/h.xplane.pb", "x");
+	make_file("x/two/deeper/h.xplane.pb", "x");
+	assert_ok(ss_store_scan(&s, below("x"), SS_SCAN_RUNS, &err));
+	assert_int_equal(s.nruns, 2);
+	assert_str(s.runs[0].name, "two");
+	assert_str(s.runs[1].name, "one");
+	ss_store_free(&s);
+	assert_ok(ss_store_scan(&s, below("x/two"), SS_SCAN_RUN, &err));
+	assert_int_equal(s.nruns, 1);
+	assert_str(s.runs[0].name, "two");
+	ss_store_free(&s);
+	assert_ok(ss_store_scan(&s, below("x"), SS_SCAN_RUN, &err));
+	assert_int_equal(s.runs[0].nhosts, 0);
+	ss_store_free(&s);
+	assert_fails(ss_store_scan(&s, below("x/one/h.xplane.pb"), SS_SCAN_RUN, &err), SS_EIO);
+}
+
+static void says_why_nothing_was_found(void **state)
+{
+	struct ss_store s;
+	struct ss_arena a = { 0 };
+	(void)state;
+	make_file("plugins/profile/r/.keep", "");
+	make_file("plugins/profile/r/vm.trace.json.gz", "x");
+	make_file("plugins/profile/r/vm.xplane.riegeli", "x");
+	make_file("plugins/profile/r/xplane.pb", "x");
+	make_file("plugins/profile/r/jit_f(4).hlo_proto.pb", "x");
+	make_file("plugins/profile/r/vm.xplane.pb.gz", "x");
+	make_file("notes.txt", "x");
+	scan(&s, NULL);
+	assert_int_equal(s.nruns, 1);	/* XProf lists the directory as a run, too */
+	assert_int_equal(s.runs[0].nhosts, 0);
+	assert_null(ss_store_newest(&s));
+	assert_non_null(strstr(why(&s, ".trace.json.gz"), "JSON"));
+	assert_non_null(strstr(why(&s, ".riegeli"), "riegeli"));
+	assert_non_null(strstr(why(&s, "/xplane.pb"), "host name"));
+	assert_non_null(strstr(why(&s, ".hlo_proto.pb"), "HLO"));
+	assert_non_null(strstr(why(&s, ".xplane.pb.gz"), "gunzip"));
+	assert_string_equal(why(&s, "notes.txt"), "");
+	struct ss_str text = ss_store_why_empty(&s, &a);
+	assert_true(ss_str_contains(text, SS_STR("plugins/profile/<run>")));
+	ss_arena_release(&a);
+	ss_store_free(&s);
+	assert_fails(ss_store_scan(&s, below("nowhere"), SS_SCAN_ANY, &err), SS_ENOTFOUND);
+	assert_fails(ss_store_scan(&s, "/dev/null", SS_SCAN_ANY, &err), SS_EIO);
+}
+
+static void notices_empty_and_special_files(void **state)
+{
+	struct ss_store s;
+	(void)state;
+	make_file("plugins/profile/r/empty.xplane.pb", "");
+	mkfifo(below("plugins/profile/r/pipe.xplane.pb"), 0666);
+	mkdir(below("plugins/profile/r/dir.xplane.pb"), 0777);
+	scan(&s, NULL);
+	const struct ss_run *run = ss_store_run(&s, SS_STR("r"));
+	assert_int_equal(run->nhosts, 1);
+	assert_str(run->hosts[0].name, "empty");
+	assert_non_null(strstr(why(&s, "/empty.xplane.pb"), "0 bytes"));
+	assert_non_null(strstr(why(&s, "/pipe.xplane.pb"), "plain file"));
+	ss_store_free(&s);
+}
+
+static void reports_directories_it_may_not_read(void **state)
+{
+	struct ss_store s;
+	(void)state;
+	if (geteuid() == 0)
+		return;		/* who may read everything */
+	make_file("open/plugins/profile/r/h.xplane.pb", "x");
+	make_file("shut/plugins/profile/r/h.xplane.pb", "x");
+	chmod(below("shut"), 0);
+	scan(&s, NULL);
+	assert_int_equal(s.nruns, 1);
+	assert_non_null(strstr(why(&s, "/shut"), "may not be read"));
+	ss_store_free(&s);
+}
+
+static void stays_inside(void **state)
+{
+	struct ss_store s;
+	(void)state;
+	make_file("secret/plugins/profile/r/h.xplane.pb", "x");
+	make_file("logs/plugins/profile/mine/h.xplane.pb", "x");
+	assert_int_equal(symlink(below("secret"), below("logs/out")), 0);
+	assert_int_equal(symlink(below("secret/plugins/profile/r"), below("logs/plugins/profile/stolen")), 0);
+	assert_int_equal(symlink(below("secret/plugins/profile/r/h.xplane.pb"), below("logs/plugins/profile/mine/x.xplane.pb")), 0);
+	assert_int_equal(symlink("mine", below("logs/plugins/profile/latest")), 0);
+	assert_int_equal(symlink("nowhere", below("logs/plugins/profile/mine/gone.xplane.pb")), 0);
+	scan(&s, "logs");
+	assert_int_equal(s.nruns, 2);
+	assert_str(s.runs[0].name, "mine");
+	assert_int_equal(s.runs[0].nhosts, 1);
+	assert_str(s.runs[1].name, "latest");	/* a link to a run inside is a run */
+	assert_non_null(strstr(why(&s, "/out"), "outside"));
+	assert_non_null(strstr(why(&s, "/stolen"), "outside"));
+	assert_non_null(strstr(why(&s, "/x.xplane.pb"), "outside"));
+	assert_non_null(strstr(why(&s, "/gone.xplane.pb"), "nowhere"));
+	assert_true(ss_store_inside(s.root, below("logs/plugins")));
+	assert_true(ss_store_inside(s.root, below("logs")));
+	assert_false(ss_store_inside(s.root, below("logs/out")));
+	assert_false(ss_store_inside(s.root, below("logs/..")));
+	make_file("logs2/f", "");
+	assert_false(ss_store_inside(s.root, below("logs2")));	/* begins alike */
+	ss_store_free(&s);
+}
+
+static void ends_in_loops(void **state)
+{
+	struct ss_store s;
+	(void)state;
+	make_file("a/plugins/profile/r/h.xplane.pb", "x");
+	assert_int_equal(symlink("..", below("a/up")), 0);
+	assert_int_equal(symlink(".", below("a/self")), 0);
+	assert_int_equal(symlink(top, below("a/plugins/profile/top")), 0);
+	scan(&s, NULL);
+	assert_int_equal(s.nruns, 2);
+	assert_int_equal(ss_store_run(&s, SS_STR("a/r"))->nhosts, 1);
+	assert_int_equal(ss_store_run(&s, SS_STR("a/top"))->nhosts, 0);
+	assert_true(s.ndirs < 20);
+	ss_store_free(&s);
+}
+
+static void bounds_the_depth(void **state)
+{
+	struct ss_store s;
+	char rel[4000] = "";
+	(void)state;
+	for (int i = 0; i < 60; i++)
+		strcat(rel, "deep/");
+	strcat(rel, "plugins/profile/r/h.xplane.pb");
+	make_file(rel, "x");
+	scan(&s, NULL);
+	assert_int_equal(s.nruns, 0);
+	assert_true(s.stopped);
+	assert_true(s.ndirs < 60);
+	ss_store_free(&s);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_top, remove_top)
+	const struct CMUnitTest tests[] = {
+		TEST(names_runs_as_xprof_does),
+		TEST(opens_a_profile_from_wherever_one_stands),
+		TEST(prefers_the_layout_to_loose_files),
+		TEST(scans_what_it_is_told_to),
+		TEST(says_why_nothing_was_found),
+		TEST(notices_empty_and_special_files),
+		TEST(reports_directories_it_may_not_read),
+		TEST(stays_inside),
+		TEST(ends_in_loops),
+		TEST(bounds_the_depth),
+	};
+	return RUN_TESTS(tests);
+}
