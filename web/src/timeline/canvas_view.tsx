@@ -153,7 +153,7 @@ class Engine {
 
 	constructor(head: HTMLCanvasElement, main: HTMLCanvasElement, over: HTMLCanvasElement, private readonly body: HTMLElement,
 		private readonly model: TimelineModel, private readonly loader: Loader, private readonly store: TraceStore) {
-		this.painter = new Painter(head, main, over, document.createElement("canvas"));
+		this.painter = new Painter(head, main, over, () => document.createElement("canvas"));
 		let old = store.get();
 		this.unsubscribe = store.subscribe(() => {
 			const now = store.get();

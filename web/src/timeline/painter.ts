@@ -63,6 +63,8 @@ export class Painter {
 	private readonly main: CanvasRenderingContext2D;
 	private readonly over: CanvasRenderingContext2D;
 	private readonly strip: CanvasRenderingContext2D;
+	private readonly map: CanvasRenderingContext2D;
+	private mapShows: Float32Array | undefined;
 	private image: ImageData | undefined;
 	private px: Pixels = { data: new Uint32Array(0), width: 0 };
 	private readonly still = new Labels(LABEL_CAP);
@@ -78,7 +80,7 @@ export class Painter {
 	dpr = 1;
 	drawn = 0;              /* slices in the last frame */
 
-	constructor(head: HTMLCanvasElement, main: HTMLCanvasElement, over: HTMLCanvasElement, strip: HTMLCanvasElement) {
+	constructor(head: HTMLCanvasElement, main: HTMLCanvasElement, over: HTMLCanvasElement, spare: () => HTMLCanvasElement) {
 		const ctx = (c: HTMLCanvasElement, alpha: boolean) => {
 			const x = c.getContext("2d", { alpha });
 			if (!x) throw new Error("This browser gives no canvas to draw the timeline on.");
@@ -87,7 +89,8 @@ export class Painter {
 		this.head = ctx(head, false);
 		this.main = ctx(main, false);
 		this.over = ctx(over, true);
-		this.strip = ctx(strip, true);
+		this.strip = ctx(spare(), true);
+		this.map = ctx(spare(), false);
 	}
 
 	setPalette(pal: Palette): void {
@@ -333,14 +336,7 @@ export class Painter {
 		const ctx = this.head;
 		const h = MAP_PX * this.dpr;
 		const all = f.model.all;
-		const busy = this.mapOf(f, W);
-		ctx.fillStyle = pal.band;
-		ctx.fillRect(0, 0, W, h);
-		ctx.fillStyle = pal.muted;
-		for (let x = 0; x < W; x++) {
-			const v = busy[x] ?? 0;
-			if (v > 0) ctx.fillRect(x, h - 1 - v * (h - 3), 1, v * (h - 3));
-		}
+		ctx.drawImage(this.mapImage(f, pal, W, h), 0, 0);
 		const perPs = W / (all.end_ps - all.begin_ps);
 		const x0 = (f.state.view.begin_ps - all.begin_ps) * perPs;
 		const x1 = Math.max(x0 + 2 * this.dpr, (f.state.view.end_ps - all.begin_ps) * perPs);
@@ -352,6 +348,25 @@ export class Painter {
 		ctx.fillStyle = pal.accent;
 		ctx.fillRect(x0, 0, this.dpr, h);
 		ctx.fillRect(x1 - this.dpr, 0, this.dpr, h);
+	}
+
+	/* Drawn anew only when what it shows has changed: it has a bar for each column. */
+	private mapImage(f: Frame, pal: Palette, W: number, h: number): HTMLCanvasElement {
+		const busy = this.mapOf(f, W);
+		const canvas = this.map.canvas;
+		if (this.mapShows === busy && canvas.width === W && canvas.height === h) return canvas;
+		canvas.width = W;
+		canvas.height = h;
+		this.mapShows = busy;
+		const ctx = this.map;
+		ctx.fillStyle = pal.band;
+		ctx.fillRect(0, 0, W, h);
+		ctx.fillStyle = pal.muted;
+		for (let x = 0; x < W; x++) {
+			const v = busy[x] ?? 0;
+			if (v > 0) ctx.fillRect(x, h - 1 - v * (h - 3), 1, v * (h - 3));
+		}
+		return canvas;
 	}
 
 	/* How busy the outermost rows are over the whole trace, 0..1 for each column; devices if there are any. */
