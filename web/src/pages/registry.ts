@@ -4,6 +4,7 @@
 import type { FunctionComponent } from "preact";
 import { InputPipelinePage } from "./input_pipeline";
 import { MemoryProfilePage } from "./memory_profile";
+import { MemoryViewerPage } from "./memory_viewer";
 import { OpStatsPage } from "./op_stats";
 import { OverviewPage } from "./overview";
 import type { Session } from "./session";
@@ -19,6 +20,7 @@ const pages: Readonly<Record<string, Page>> = {
 	hlo_stats: OpStatsPage,
 	kernel_stats: OpStatsPage,
 	memory_profile: MemoryProfilePage,
+	memory_viewer: MemoryViewerPage,
 	"trace_viewer@": TraceViewerPage,
 	trace_viewer: TraceViewerPage,
 };
