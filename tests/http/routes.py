@@ -179,7 +179,7 @@ def page_routes(c):
 def hostile_clients(c):
     def raw(data):
         with socket.create_connection(('127.0.0.1', c.server.port), 10) as s:
-            s.settimeout(10)
+            s.settimeout(2)
             try:
                 s.sendall(data)
                 return s.recv(200)
