@@ -13,6 +13,7 @@ import { TimeChart } from "../chart/lines";
 import { Grid } from "../widgets/grid";
 import { Hint } from "../widgets/hint";
 import { Failure, Notes, Waiting } from "../widgets/notes";
+import { rowsOf } from "./rows";
 import { csvAddress, type Session } from "./session";
 
 export function MemoryProfilePage({ session }: { session: Session }) {
@@ -23,16 +24,6 @@ export function MemoryProfilePage({ session }: { session: Session }) {
 		{!value && loading && <Waiting what="Reading the profile…" />}
 		{value && <MemoryProfile result={value} session={session} />}
 	</div>;
-}
-
-/* The rows of one allocator, as a table of its own. */
-export function rowsOf(t: TableData | undefined, id: string, only?: readonly string[]): TableData | undefined {
-	const ids = strings(t, "memory_id");
-	if (!t || !ids) return undefined;
-	const rows = ids.flatMap((v, i) => v === id ? [i] : []);
-	const all = t.cols.map((c, k) => ({ c, k }));
-	const cols = only ? only.flatMap((name) => all.filter(({ c }) => c.id === name)) : all;
-	return { ...t, cols: cols.map(({ c }) => c), nrows: rows.length, data: cols.map(({ k }) => rows.map((i) => t.data[k]?.[i] ?? null)) };
 }
 
 const BREAKDOWN = ["tf_op", "allocation_bytes", "requested_bytes", "occurrences", "region_type", "data_type", "shape", "step", "made_up"];

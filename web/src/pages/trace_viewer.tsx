@@ -46,8 +46,9 @@ function TraceViewer({ timeline, session }: { timeline: Timeline; session: Sessi
 		const m = new TimelineModel(timeline);
 		const s = openTrace(timeline, m);
 		const l: Loader = new Loader(m, run, host,
-			() => s.update({ version: s.get().version + 1, busy: l.busy, error: "" }),
-			(text) => s.update({ error: text, busy: false }));
+			() => s.update({ version: s.get().version + 1, error: "" }),
+			(text) => s.update({ error: text }),
+			(busy) => s.update({ busy }));
 		return { model: m, store: s, loader: l };
 	}, [timeline]);
 	useEffect(() => () => loader.stop(), [loader]);
@@ -302,6 +303,7 @@ function TraceBar({ store, model, search, onHelp, session }: {
 }) {
 	const mode = useStore(store, (s) => s.mode);
 	const flows = useStore(store, (s) => s.flows);
+	const busy = useStore(store, (s) => s.busy);
 	return <div class="trace-bar" role="toolbar" aria-label="Timeline tools">
 		<div class="segmented">{TOOLS.map((t) => <button key={t.mode} class="button" aria-pressed={mode === t.mode}
 			title={`${t.name} (${t.mode}): ${t.hint}`} aria-label={t.name} onClick={() => store.update({ mode: t.mode })}><Icon name={SIGNS[t.mode]} /></button>)}</div>
@@ -314,6 +316,7 @@ function TraceBar({ store, model, search, onHelp, session }: {
 		<span class="spring" />
 		<SearchBox search={search} />
 		<button class="button button-icon" title="Keys (?)" aria-label="Keys" onClick={onHelp}><Icon name="help" /></button>
+		{busy && <span class="trace-busy" role="status"><span class="visually-hidden">Reading the trace</span></span>}
 	</div>;
 }
 

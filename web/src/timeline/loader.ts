@@ -19,7 +19,8 @@ export class Loader {
 	requests = 0;
 
 	constructor(private readonly model: TimelineModel, private readonly run: string, private readonly host: string,
-		private readonly changed: () => void, private readonly failed: (text: string) => void) {}
+		private readonly changed: () => void, private readonly failed: (text: string) => void,
+		private readonly status: (busy: boolean) => void) {}
 
 	/* The screen now shows `tracks`; `others` are below or above it. */
 	show(tracks: readonly number[], others: readonly number[], view: View, width_px: number, moving: boolean): void {
@@ -67,6 +68,7 @@ export class Loader {
 		const stop = new AbortController();
 		this.flying = { want, stop };
 		this.requests++;
+		this.status(this.busy);
 		getBytes("api/timeline/slices", {
 			run: this.run, host: this.host, begin_ps: want.begin_ps, end_ps: want.end_ps, width_px: want.width_px,
 			tracks: want.tracks.join(","), flows: this.wantFlows ? 1 : undefined,
@@ -79,9 +81,13 @@ export class Loader {
 			this.flying = undefined;
 			this.changed();
 			this.pump(true);
+			this.status(this.busy);
 		}, (e: Error) => {
 			if (stop.signal.aborted) return;
 			this.flying = undefined;
+			/* The next move asks again. */
+			this.lastKey = "";
+			this.status(false);
 			this.failed(e.message);
 		});
 	}

@@ -1,0 +1,124 @@
+import { afterEach, test } from "node:test";
+import assert from "node:assert/strict";
+import { packed } from "./helpers";
+import type { Timeline } from "../src/api/types";
+import { Loader } from "../src/timeline/loader";
+import { TimelineModel } from "../src/timeline/model";
+import { rowsOf } from "../src/pages/rows";
+
+const real = globalThis.fetch;
+afterEach(() => {
+	globalThis.fetch = real;
+});
+
+const META: Timeline = {
+	begin_ps: 0, end_ps: 1_000_000, start_unix_ns: null, events: 2, dropped: 0, notes: [],
+	sections: [{ pid: 1, name: "d", kind: "device", tracks: [0, 1].map((track) => ({ track, tid: track, name: "t", kind: "slices" as const, rows: 1, events: 1 })) }],
+};
+
+interface Asked {
+	url: URL;
+	answer(ok?: boolean): void;
+	aborted(): boolean;
+}
+
+/* A server whose answers come when the test says so. */
+function fake(empty = false): Asked[] {
+	const asked: Asked[] = [];
+	globalThis.fetch = ((input: string, init?: RequestInit) => new Promise((done, fail) => {
+		const url = new URL(input, "http://x/");
+		init?.signal?.addEventListener("abort", () => fail(new DOMException("aborted", "AbortError")));
+		asked.push({
+			url, aborted: () => init?.signal?.aborted === true,
+			answer(ok = true) {
+				if (!ok) return done(new Response(JSON.stringify({ error: { status: 500, text: "the file was taken away" } }), { status: 500 }));
+				const begin = Number(url.searchParams.get("begin_ps"));
+				const end = Number(url.searchParams.get("end_ps"));
+				const tracks = empty ? [] : (url.searchParams.get("tracks") ?? "").split(",").map(Number);
+				done(new Response(packed(tracks.map((track) => ({ track, row: 0, begin: 0, dur: 9, name: "x", event: track })),
+					{ begin_ps: begin, end_ps: end, tick_ps: Math.max(1, Math.floor((end - begin) / Number(url.searchParams.get("width_px")) / 8)) })));
+			},
+		});
+	})) as typeof fetch;
+	return asked;
+}
+
+const turn = () => new Promise((r) => setTimeout(r, 5));
+
+function loader(log: string[]): { l: Loader; m: TimelineModel } {
+	const m = new TimelineModel(META);
+	return { m, l: new Loader(m, "r", "h", () => log.push("changed"), (t) => log.push(t), (b) => log.push(b ? "busy" : "idle")) };
+}
+
+test("one request at a time, then what else is near, then silence", async () => {
+	const asked = fake();
+	const log: string[] = [];
+	const { l, m } = loader(log);
+	l.show([0], [1], m.all, 1000, false);
+	l.show([0], [1], m.all, 1000, false);
+	assert.equal(asked.length, 1);
+	asked[0]?.answer();
+	await turn();
+	assert.equal(asked.length, 2, "tracks out of sight come second");
+	assert.equal(asked[1]?.url.searchParams.get("tracks"), "1");
+	asked[1]?.answer();
+	await turn();
+	l.show([0], [1], m.all, 1000, false);
+	assert.equal(asked.length, 2);
+	assert.deepEqual(log.filter((x) => x === "changed").length, 2);
+	assert.equal(log[log.length - 1], "idle");
+	l.stop();
+});
+
+test("a request that no longer serves the view is cancelled", async () => {
+	const asked = fake();
+	const { l, m } = loader([]);
+	l.show([0, 1], [], m.all, 1000, false);
+	asked[0]?.answer();
+	await turn();
+	l.show([0, 1], [], { begin_ps: 100_000, end_ps: 110_000 }, 1000, true);
+	assert.equal(asked.length, 2);
+	l.show([0, 1], [], { begin_ps: 104_000, end_ps: 114_000 }, 1000, true);
+	assert.equal(asked.length, 2, "a small move waits for the answer");
+	l.show([0, 1], [], { begin_ps: 700_000, end_ps: 710_000 }, 1000, true);
+	assert.equal(asked.length, 3);
+	assert.ok(asked[1]?.aborted());
+	l.stop();
+	assert.ok(asked[2]?.aborted());
+});
+
+test("a server that never answers what was asked is not asked for ever", async () => {
+	const asked = fake(true);
+	const { l, m } = loader([]);
+	for (let i = 0; i < 10; i++) {
+		l.show([0, 1], [], m.all, 1000, false);
+		asked[asked.length - 1]?.answer();
+		await turn();
+	}
+	assert.equal(asked.length, 1);
+	l.stop();
+});
+
+test("a failure is the server's sentence, and the next move tries again", async () => {
+	const asked = fake();
+	const log: string[] = [];
+	const { l, m } = loader(log);
+	l.show([0], [], m.all, 1000, false);
+	asked[0]?.answer(false);
+	await turn();
+	assert.ok(log.includes("the file was taken away"));
+	l.show([0], [], m.all, 1000, false);
+	assert.equal(asked.length, 2);
+	l.stop();
+});
+
+test("rows of one allocator, with the columns asked for", () => {
+	const t = {
+		name: "t", title: "", props: {}, nrows: 3,
+		cols: [{ id: "memory_id", label: "", type: "str" as const, unit: "" as const }, { id: "a", label: "", type: "i64" as const, unit: "" as const }, { id: "b", label: "", type: "i64" as const, unit: "" as const }],
+		data: [["x", "y", "x"], [1, 2, 3], [4, 5, 6]],
+	};
+	assert.deepEqual(rowsOf(t, "x", ["b", "gone", "a"])?.data, [[4, 6], [1, 3]]);
+	assert.equal(rowsOf(t, "z")?.nrows, 0);
+	assert.equal(rowsOf(undefined, "x"), undefined);
+});
