@@ -58,7 +58,8 @@ struct cli_profile {
 	struct ss_host *hosts;
 	size_t nhosts;
 	struct ss_model model;
-	struct ss_str host_name;	/* of the selection */
+	struct ss_selection hosts_asked;
+	struct ss_arena arena;
 };
 
 /*

@@ -64,61 +64,29 @@ bool cli_profile_find(struct cli_profile *p, const char *path, const char *run, 
 	return false;
 }
 
-static bool open_one(struct cli_profile *p, const struct ss_host_file *f, struct ss_err *err)
+/* No such host: was it a slip? */
+static bool suggest_host(const struct cli_profile *p, const char *host, struct ss_err *err)
 {
-	if (!ss_host_open(&p->hosts[p->nhosts], f->path.p, err))
-		return false;
-	p->nhosts++;
-	return true;
-}
-
-static bool open_named(struct cli_profile *p, struct ss_str names, struct ss_err *err)
-{
-	const struct ss_host_file *f = ss_run_host(p->run, names);
-	if (f)
-		return open_one(p, f, err);
-	while (names.n) {
-		size_t comma = ss_str_chr(names, ',');
-		struct ss_str one = ss_str_sub(names, 0, comma == SS_NPOS ? names.n : comma);
-		names = ss_str_sub(names, comma == SS_NPOS ? names.n : comma + 1, names.n);
-		f = ss_run_host(p->run, one);
-		if (f && p->nhosts < p->run->nhosts) {
-			if (!open_one(p, f, err))
-				return false;
-			continue;
-		}
-		if (f)
-			return ss_fail(err, SS_EINVAL, "host '" SS_FMT "' is named twice", SS_ARG(one));
-		char z[100];
-		snprintf(z, sizeof(z), SS_FMT, SS_ARG(one));
-		const char *meant = cli_closest(z, host_word, p->run);
-		return ss_fail(err, SS_ENOTFOUND, "run '" SS_FMT "' has no host '%s'%s%s%s",
-			       SS_ARG(p->run->name), z, meant ? "; did you mean '" : "", meant ? meant : "",
-			       meant ? "'?" : "");
+	const char *meant = cli_closest(host, host_word, p->run);
+	if (meant && err->code == SS_ENOTFOUND) {
+		size_t n = strlen(err->text);
+		snprintf(err->text + n, sizeof(err->text) - n, "; did you mean '%s'?", meant);
 	}
-	return true;
+	return false;
 }
 
 bool cli_profile_open(struct cli_profile *p, const char *host, bool all_by_default, struct ss_err *err)
 {
-	const struct ss_run *run = p->run;
-	bool all = host ? strcmp(host, "ALL_HOSTS") == 0 : all_by_default, ok = true;
-	p->hosts = calloc(run->nhosts + 1, sizeof(*p->hosts));
-	struct ss_host **list = calloc(run->nhosts + 1, sizeof(*list));
-	if (!p->hosts || !list) {
-		free(list);
-		return ss_fail_mem(err);
+	struct ss_selection *sel = &p->hosts_asked;
+	if (!ss_run_select(p->run, ss_str_from(host), all_by_default, &p->arena, sel, err))
+		return suggest_host(p, host ? host : "", err);
+	p->hosts = calloc(sel->n, sizeof(*p->hosts));
+	struct ss_host **list = calloc(sel->n, sizeof(*list));
+	bool ok = (p->hosts && list) || ss_fail_mem(err);
+	for (; ok && p->nhosts < sel->n; p->nhosts += ok) {
+		list[p->nhosts] = &p->hosts[p->nhosts];
+		ok = ss_host_open(list[p->nhosts], sel->files[p->nhosts]->path.p, err);
 	}
-	p->host_name = host ? ss_str_from(host) : run->hosts[0].name;
-	if (all && run->nhosts > 1)
-		p->host_name = SS_STR("ALL_HOSTS");
-	if (all)
-		for (size_t i = 0; ok && i < run->nhosts; i++)
-			ok = open_one(p, &run->hosts[i], err);
-	else
-		ok = host ? open_named(p, ss_str_from(host), err) : open_one(p, &run->hosts[0], err);
-	for (size_t i = 0; i < p->nhosts; i++)
-		list[i] = &p->hosts[i];
 	ok = ok && ss_model_init(&p->model, list, p->nhosts, err);
 	free(list);
 	return ok;
@@ -139,6 +107,7 @@ void cli_profile_close(struct cli_profile *p)
 	for (size_t i = 0; i < p->nhosts; i++)
 		ss_host_close(&p->hosts[i]);
 	free(p->hosts);
+	ss_arena_release(&p->arena);
 	ss_store_free(&p->store);
 	*p = (struct cli_profile){ 0 };
 }

@@ -136,7 +136,7 @@ static int run(int argc, char **argv)
 		ask.nparams = params.n;
 		ask.model = &p.model;
 		ask.run = p.run->name;
-		ask.host = p.host_name;
+		ask.host = p.hosts_asked.name;
 		ask.table = ss_str_from(table);
 		ask.style = cli_style(colour);
 		if (output)

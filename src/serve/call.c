@@ -142,66 +142,17 @@ static const struct ss_host_file *fresh(struct ss_call *c, const struct ss_host_
 	return now;
 }
 
-static bool take(struct ss_call *c, struct ss_selection *sel, const struct ss_host_file *f, struct ss_err *err)
-{
-	for (size_t i = 0; i < sel->n; i++)
-		if (sel->files[i]->path.p == f->path.p)
-			return true; /* named twice */
-	sel->files[sel->n] = fresh(c, f, err);
-	return sel->files[sel->n++] != NULL;
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return ss_str_cmp((*(const struct ss_host_file *const *)a)->name,
-			  (*(const struct ss_host_file *const *)b)->name);
-}
-
-static bool take_named(struct ss_call *c, const struct ss_run *run, struct ss_str names,
-		       struct ss_selection *sel, struct ss_err *err)
-{
-	const struct ss_host_file *f = ss_run_host(run, names);
-	if (f) /* a name may hold a comma itself */
-		return take(c, sel, f, err);
-	while (names.n) {
-		size_t comma = ss_str_chr(names, ',');
-		struct ss_str one = ss_str_sub(names, 0, comma == SS_NPOS ? names.n : comma);
-		names = ss_str_sub(names, comma == SS_NPOS ? names.n : comma + 1, names.n);
-		f = ss_run_host(run, one);
-		if (!f)
-			return ss_fail(err, SS_ENOTFOUND, "run '" SS_FMT "' has no host '%.*s'",
-				       SS_ARG(run->name), one.n > 100 ? 100 : (int)one.n, one.p);
-		if (sel->n < run->nhosts && !take(c, sel, f, err))
-			return false;
-	}
-	return true;
-}
-
 bool ss_call_select(struct ss_call *c, const struct ss_run *run, const struct ss_tool *tool,
 		    struct ss_str names, struct ss_selection *out, struct ss_err *err)
 {
-	*out = (struct ss_selection){ .name = names };
-	if (!run->nhosts)
-		return ss_fail(err, SS_ENOTFOUND, "run '" SS_FMT "' holds no *.xplane.pb file",
-			       SS_ARG(run->name));
-	out->files = SS_NEW_N(c->req->arena, const struct ss_host_file *, run->nhosts + 1);
-	if (!out->files)
-		return ss_fail_mem(err);
 	bool all = tool->flags & (SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS);
-	if (ss_str_is(names, SS_ALL_HOSTS) || (!names.n && all)) {
-		for (size_t i = 0; i < run->nhosts; i++)
-			if (!take(c, out, &run->hosts[i], err))
-				return false;
-		out->name = run->nhosts > 1 ? SS_STR(SS_ALL_HOSTS) : run->hosts[0].name;
-		return true;
-	}
-	if (!names.n) {
-		out->name = run->hosts[0].name;
-		return take(c, out, &run->hosts[0], err);
-	}
-	if (!take_named(c, run, names, out, err))
+	if (!ss_run_select(run, names, all, c->req->arena, out, err))
 		return false;
-	qsort(out->files, out->n, sizeof(*out->files), by_name);
+	for (size_t i = 0; i < out->n; i++) {
+		out->files[i] = fresh(c, out->files[i], err);
+		if (!out->files[i])
+			return false;
+	}
 	return true;
 }
 

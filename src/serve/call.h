@@ -53,18 +53,7 @@ const struct ss_run *ss_call_find_run(struct ss_call *c, struct ss_str name, str
 /* The run asked for; SS_ENOTFOUND when there is none. */
 const struct ss_run *ss_call_run(struct ss_call *c, struct ss_err *err);
 
-struct ss_selection {
-	const struct ss_host_file **files; /* by name, as they are on disk now */
-	size_t n;
-	struct ss_str name;	/* ALL_HOSTS, or the names with commas between them */
-};
-
-#define SS_ALL_HOSTS "ALL_HOSTS"
-
-/*
- * The hosts asked for: `names` is ALL_HOSTS, a host or several with commas between them; "" chooses for the
- * tool. SS_ENOTFOUND when there is no such host, or none at all.
- */
+/* The hosts asked for, as their files are now; see ss_run_select. "" chooses for the tool. */
 bool ss_call_select(struct ss_call *c, const struct ss_run *run, const struct ss_tool *tool, struct ss_str names,
 		    struct ss_selection *out, struct ss_err *err);
 /*

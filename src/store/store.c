@@ -44,6 +44,59 @@ const struct ss_run *ss_store_newest(const struct ss_store *s)
 	return best;
 }
 
+static void take(struct ss_selection *sel, const struct ss_host_file *f)
+{
+	for (size_t i = 0; i < sel->n; i++)
+		if (sel->files[i] == f)
+			return;	/* named twice */
+	sel->files[sel->n++] = f;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return ss_str_cmp((*(const struct ss_host_file *const *)a)->name,
+			  (*(const struct ss_host_file *const *)b)->name);
+}
+
+static bool take_named(const struct ss_run *run, struct ss_str names, struct ss_selection *sel, struct ss_err *err)
+{
+	const struct ss_host_file *f = ss_run_host(run, names);
+	if (f) {	/* a name may hold a comma itself */
+		take(sel, f);
+		return true;
+	}
+	while (names.n) {
+		size_t comma = ss_str_chr(names, ',');
+		struct ss_str one = ss_str_sub(names, 0, comma == SS_NPOS ? names.n : comma);
+		names = ss_str_sub(names, comma == SS_NPOS ? names.n : comma + 1, names.n);
+		f = ss_run_host(run, one);
+		if (!f)
+			return ss_fail(err, SS_ENOTFOUND, "run '" SS_FMT "' has no host '%.*s'", SS_ARG(run->name),
+				       one.n > 100 ? 100 : (int)one.n, one.p);
+		take(sel, f);
+	}
+	qsort(sel->files, sel->n, sizeof(*sel->files), by_name);
+	return true;
+}
+
+bool ss_run_select(const struct ss_run *run, struct ss_str names, bool all_by_default, struct ss_arena *arena,
+		   struct ss_selection *out, struct ss_err *err)
+{
+	*out = (struct ss_selection){ .name = names };
+	if (!run->nhosts)
+		return ss_fail(err, SS_ENOTFOUND, "run '" SS_FMT "' holds no *.xplane.pb file", SS_ARG(run->name));
+	out->files = SS_NEW_N(arena, const struct ss_host_file *, run->nhosts);
+	if (!out->files)
+		return ss_fail_mem(err);
+	bool all = names.n ? ss_str_is(names, SS_ALL_HOSTS) : all_by_default;
+	if (names.n && !all)
+		return take_named(run, names, out, err);
+	for (size_t i = 0; i < (all ? run->nhosts : 1); i++)
+		take(out, &run->hosts[i]);
+	out->name = out->n > 1 ? SS_STR(SS_ALL_HOSTS) : run->hosts[0].name;
+	return true;
+}
+
 bool ss_store_inside(struct ss_str root, const char *path)
 {
 	char *real = realpath(path, NULL);

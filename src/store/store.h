@@ -76,6 +76,22 @@ const struct ss_run *ss_store_newest(const struct ss_store *s);
 bool ss_store_inside(struct ss_str root, const char *path);
 /* Has a host come or gone since the scan? */
 bool ss_run_changed(const struct ss_run *run);
+
+#define SS_ALL_HOSTS "ALL_HOSTS"
+
+/* Some hosts of a run. */
+struct ss_selection {
+	const struct ss_host_file **files; /* by name, each once */
+	size_t n;
+	struct ss_str name;	/* ALL_HOSTS, or the names with commas between them */
+};
+
+/*
+ * The hosts a user names: ALL_HOSTS, a host, or several with commas between them; "" is all of them, or the first
+ * unless `all_by_default`. The array is in `arena`. SS_ENOTFOUND when there is no such host, or none at all.
+ */
+bool ss_run_select(const struct ss_run *run, struct ss_str names, bool all_by_default, struct ss_arena *arena,
+		   struct ss_selection *out, struct ss_err *err);
 /* A sentence or two on why a scan found nothing; lives in `arena`. */
 struct ss_str ss_store_why_empty(const struct ss_store *s, struct ss_arena *arena);
 

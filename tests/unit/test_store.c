@@ -250,6 +250,52 @@ static void stays_inside(void **state)
 	ss_store_free(&s);
 }
 
+static void selects_hosts(void **state)
+{
+	static const struct {
+		const char *names;
+		bool all;
+		size_t n;
+		const char *first, *name;
+	} cases[] = {
+		{ "", false, 1, "a", "a" },
+		{ "", true, 4, "a", "ALL_HOSTS" },
+		{ "ALL_HOSTS", false, 4, "a", "ALL_HOSTS" },
+		{ "b", true, 1, "b", "b" },
+		{ "c,a,c", false, 2, "a", "c,a,c" },
+		{ "c,d", true, 1, "c,d", "c,d" },	/* one host of that name */
+		{ "nobody", true, 0, NULL, NULL },
+		{ "a,nobody", true, 0, NULL, NULL },
+		{ "ALL_HOSTS,a", true, 0, NULL, NULL },
+	};
+	struct ss_store s;
+	struct ss_arena arena = { 0 };
+	struct ss_selection sel;
+	(void)state;
+	make_file("plugins/profile/r/a.xplane.pb", "x");
+	make_file("plugins/profile/r/b.xplane.pb", "x");
+	make_file("plugins/profile/r/c.xplane.pb", "x");
+	make_file("plugins/profile/r/c,d.xplane.pb", "x");
+	make_file("plugins/profile/none/.keep", "");
+	scan(&s, NULL);
+	const struct ss_run *run = ss_store_run(&s, SS_STR("r"));
+	for (size_t i = 0; i < SS_COUNT(cases); i++) {
+		struct ss_str names = ss_str_from(cases[i].names);
+		if (!cases[i].n) {
+			assert_fails(ss_run_select(run, names, cases[i].all, &arena, &sel, &err), SS_ENOTFOUND);
+			continue;
+		}
+		assert_ok(ss_run_select(run, names, cases[i].all, &arena, &sel, &err));
+		assert_int_equal(sel.n, cases[i].n);
+		assert_str(sel.files[0]->name, cases[i].first);
+		assert_str(sel.name, cases[i].name);
+	}
+	run = ss_store_run(&s, SS_STR("none"));
+	assert_fails(ss_run_select(run, SS_STR(""), true, &arena, &sel, &err), SS_ENOTFOUND);
+	ss_arena_release(&arena);
+	ss_store_free(&s);
+}
+
 static void ends_in_loops(void **state)
 {
 	struct ss_store s;
@@ -294,6 +340,7 @@ int main(void)
 		TEST(notices_empty_and_special_files),
 		TEST(reports_directories_it_may_not_read),
 		TEST(stays_inside),
+		TEST(selects_hosts),
 		TEST(ends_in_loops),
 		TEST(bounds_the_depth),
 	};
