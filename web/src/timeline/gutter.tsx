@@ -36,13 +36,15 @@ function TrackName({ item, store, current }: { item: TrackItem; store: TraceStor
 	const { info } = item;
 	const folds = info.rows > 1 || info.kind === "counter";
 	const fold = () => store.update({ collapsed: toggled(store.get().collapsed, info.track) });
+	/* "name/1234" and its siblings differ at the end. */
+	const name = <span class={classes("tl-track-name", info.name.includes("/") && "cut-front")}><bdi>{info.name}</bdi></span>;
 	const tip = `${info.name} · ${count(info.events)} ${info.events === 1 ? "event" : "events"}`;
 	return <div class={classes("tl-track", current && "tl-track-on")} style={{ top: item.y, height: item.h }}>
 		{folds
 			? <button class="tl-fold" aria-expanded={!item.collapsed} title={tip} onClick={fold}>
-				<Icon name={item.collapsed ? "right" : "down"} /><span class="tl-track-name">{info.name}</span>
+				<Icon name={item.collapsed ? "right" : "down"} />{name}
 			</button>
-			: <span class="tl-fold" title={tip}><span class="tl-nofold" /><span class="tl-track-name">{info.name}</span></span>}
+			: <span class="tl-fold" title={tip}><span class="tl-nofold" />{name}</span>}
 		<button class="tl-pin" aria-pressed={item.pinned} title={item.pinned ? "Unpin" : "Pin to the top"}
 			aria-label={`${item.pinned ? "Unpin" : "Pin"} ${info.name}`} onClick={() => togglePin(store, info.track)}>
 			<Icon name="pin" />
