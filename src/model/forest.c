@@ -87,7 +87,7 @@ static bool add_event(struct ss_forest_line *fl, const struct ss_context *c, uin
 	default:
 		break;
 	}
-	if (ss_context_has(c, SS_CTX_ROOT_LEVEL) && c->v[SS_CTX_ROOT_LEVEL] > 0 &&
+	if (ss_context_has(c, SS_CTX_ROOT_LEVEL) && c->v[SS_CTX_ROOT_LEVEL] != 0 &&
 	    !ss_vec_push(&fl->roots, (struct ss_root){ i, c->v[SS_CTX_ROOT_LEVEL] }))
 		return false;
 	if (ss_context_has(c, SS_CTX_ASYNC) && c->v[SS_CTX_ASYNC] && !fl->flat && !ss_vec_push(&fl->asyncs, i))
