@@ -190,8 +190,8 @@ static uint64_t network_bytes(struct ss_str type, uint64_t g, uint64_t b)
 }
 
 /*
- * The transfer an instruction belongs to: by its rendezvous, which is then remembered for its channel, or else by its channel. *out is
- * NULL if it belongs to none.
+ * The transfer an instruction belongs to: by its rendezvous, which is then remembered for its channel, or else by its
+ * channel. *out is NULL if it belongs to none.
  */
 static bool find_transfer(struct walk *w, const struct instr *in, struct transfer **out, struct ss_err *err)
 {
