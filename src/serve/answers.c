@@ -86,9 +86,14 @@ static void shrink(struct ss_answers *c)
 	}
 }
 
+size_t ss_answers_limit(const struct ss_answers *c)
+{
+	return c->max_bytes / 4;
+}
+
 void ss_answers_put(struct ss_answers *c, struct ss_key key, struct ss_str body, bool gzip, const char *type)
 {
-	bool fits = body.n <= c->max_bytes / 8 && strlen(type) < SS_ANSWER_TYPE;
+	bool fits = body.n <= ss_answers_limit(c) && strlen(type) < SS_ANSWER_TYPE;
 	struct ss_answer *a = fits ? malloc(sizeof(*a) + body.n) : NULL;
 	if (!a)
 		return;

@@ -31,6 +31,8 @@ void ss_answers_init(struct ss_answers *c, size_t max_bytes);
 void ss_answers_release(struct ss_answers *c);
 /* A copy of the kept body, malloc'ed, the caller's; false when there is none (or memory is out). */
 bool ss_answers_get(struct ss_answers *c, struct ss_key key, struct ss_str *body, bool *gzip, char type[SS_ANSWER_TYPE]);
+/* An answer of more bytes is not kept. */
+size_t ss_answers_limit(const struct ss_answers *c);
 /* Keep a copy, unless it is too large a part of the whole (or its type is longer than types are). */
 void ss_answers_put(struct ss_answers *c, struct ss_key key, struct ss_str body, bool gzip, const char *type);
 

@@ -1,6 +1,7 @@
 /* call.c - what routes share: parameters, runs, hosts, replies. */
 #include "serve/call.h"
 
+#include "base/vec.h"
 #include "serve/gzip.h"
 #include "serve/spool.h"
 
@@ -200,6 +201,13 @@ static bool not_modified(struct ss_call *c, struct ss_str tag)
 	return true;
 }
 
+/* An answer may be kept twice, packed and not: neither is made again for the next reader. */
+static struct ss_key packed_key(struct ss_key key, bool gzip)
+{
+	key.b ^= gzip;
+	return key;
+}
+
 /* A whole body, malloc'ed: packed if that pays. `key`: keep it under that. */
 static void reply_whole(struct ss_call *c, struct ss_str body, bool gzip, const struct ss_key *key)
 {
@@ -216,7 +224,7 @@ static void reply_whole(struct ss_call *c, struct ss_str body, bool gzip, const 
 		gzip = pack;
 	}
 	if (key)
-		ss_answers_put(&c->srv->answers, *key, body, gzip, r->type);
+		ss_answers_put(&c->srv->answers, packed_key(*key, gzip), body, gzip, r->type);
 	r->body = body;
 	r->owned = (void *)(uintptr_t)body.p;
 	r->gzip = gzip;
@@ -255,6 +263,11 @@ struct ss_job {
 	ss_job_fn *make;   /* ... or of a function */
 	void *arg;
 	struct ss_arena arena;
+	/* What has flowed to the reader, to be kept once it is whole; type "": it is not kept. */
+	SS_VEC(char) sent;
+	struct ss_key key;
+	bool gzip;
+	char type[SS_ANSWER_TYPE];
 };
 
 static bool make(void *arg, struct ss_out *o, struct ss_err *err)
@@ -274,6 +287,7 @@ static void end_job(void *arg)
 	ss_ask_release(&j->ask);
 	ss_session_close(j->srv->sessions, j->session);
 	ss_arena_release(&j->arena);
+	ss_vec_free(&j->sent);
 	free(j);
 }
 
@@ -292,9 +306,38 @@ static struct ss_job *new_job(struct ss_call *c, const struct ss_selection *sel,
 	return NULL;
 }
 
+static void keep_no_more(struct ss_job *j)
+{
+	j->type[0] = '\0';
+	ss_vec_free(&j->sent);
+}
+
+/* A large answer that somebody asks for again costs no more than sending it. */
+static void remember(struct ss_job *j, const char *p, long n)
+{
+	struct ss_answers *answers = &j->srv->answers;
+	if (n < 0) {
+		keep_no_more(j);
+	} else if (n == 0) {
+		ss_answers_put(answers, packed_key(j->key, j->gzip),
+			       (struct ss_str){ j->sent.v, j->sent.n }, j->gzip, j->type);
+		keep_no_more(j);
+	} else if (j->sent.n + (size_t)n > ss_answers_limit(answers) ||
+		   !ss_vec_reserve(&j->sent, j->sent.n + (size_t)n)) {
+		keep_no_more(j);
+	} else {
+		memcpy(j->sent.v + j->sent.n, p, (size_t)n);
+		j->sent.n += (size_t)n;
+	}
+}
+
 static long read_job(void *arg, char *buf, size_t n)
 {
-	return ss_spool_read(((struct ss_job *)arg)->spool, buf, n);
+	struct ss_job *j = arg;
+	long got = ss_spool_read(j->spool, buf, n);
+	if (j->type[0])
+		remember(j, buf, got);
+	return got;
 }
 
 /*
@@ -325,6 +368,10 @@ static bool run_job(struct ss_call *c, struct ss_job *j, const char *type, struc
 		return true;
 	}
 	r->gzip = c->req->accepts_gzip && ss_spool_gzip(j->spool);
+	j->gzip = r->gzip;
+	j->key = key;
+	if (z.n < sizeof(j->type))
+		memcpy(j->type, z.p, z.n + 1);
 	r->vary = true;
 	r->read = read_job;
 	r->read_arg = j;
@@ -373,7 +420,9 @@ static bool kept(struct ss_call *c, struct ss_str tag, struct ss_key key)
 	char type[SS_ANSWER_TYPE];
 	if (not_modified(c, tag))
 		return true;
-	if (!ss_answers_get(&c->srv->answers, key, &body, &gzip, type))
+	bool want = c->req->accepts_gzip;
+	if (!ss_answers_get(&c->srv->answers, packed_key(key, want), &body, &gzip, type) &&
+	    !ss_answers_get(&c->srv->answers, packed_key(key, !want), &body, &gzip, type))
 		return false;
 	struct ss_str z = ss_arena_str(c->req->arena, ss_str_from(type));
 	if (!z.p) {
@@ -383,7 +432,7 @@ static bool kept(struct ss_call *c, struct ss_str tag, struct ss_key key)
 	c->reply->status = 200;
 	c->reply->type = z.p;
 	c->reply->etag = tag;
-	reply_whole(c, body, gzip, NULL);
+	reply_whole(c, body, gzip, gzip == want ? NULL : &key);
 	return true;
 }
 
