@@ -1,0 +1,197 @@
+/*
+ * ops.c - operations of one host, and of all hosts together.
+ *
+ * Device planes and host threads are independent pieces of work; each fills a table of its own, and
+ * the tables are merged in the order of the planes. Hosts are merged in the order of their names.
+ */
+#include "model/ops.h"
+
+#include "base/pool.h"
+#include "model/env.h"
+#include "model/ops_build.h"
+#include "model/tpu.h"
+
+#include <stdlib.h>
+
+/* Pieces of work of one host: its device planes, and last its threads. */
+struct job {
+	struct ss_host *h;
+	struct ss_host_ops *ops;
+	const struct ss_plane **planes;
+	struct ss_op_db *dbs; /* GPU: per plane */
+	struct ss_arena *arenas;
+	size_t nplanes;
+	enum ss_hardware hw;
+};
+
+static bool do_piece(void *arg, size_t i, struct ss_err *err)
+{
+	struct job *j = arg;
+	if (i == j->nplanes)
+		return ss_host_thread_ops(&j->ops->host, j->h, err);
+	if (j->hw == SS_HW_GPU)
+		return ss_gpu_ops(&j->dbs[i], j->h, j->planes[i], &j->arenas[i], err);
+	return ss_tpu_core_build(&j->ops->cores[i], j->h, j->planes[i], err);
+}
+
+static bool list_planes(struct job *j)
+{
+	enum ss_plane_kind kind = j->hw == SS_HW_GPU ? SS_PLANE_GPU : SS_PLANE_TENSOR_CORE;
+	j->planes = malloc((j->h->nplanes + 1) * sizeof(*j->planes));
+	if (!j->planes)
+		return false;
+	for (uint32_t i = 0; i < j->h->nplanes; i++)
+		if (j->h->planes[i].kind == kind)
+			j->planes[j->nplanes++] = &j->h->planes[i];
+	if (j->hw == SS_HW_GPU) {
+		j->dbs = calloc(j->nplanes + 1, sizeof(*j->dbs));
+		j->arenas = calloc(j->nplanes + 1, sizeof(*j->arenas));
+		return j->dbs && j->arenas;
+	}
+	j->ops->cores = calloc(j->nplanes + 1, sizeof(*j->ops->cores));
+	j->ops->ncores = j->nplanes;
+	return j->ops->cores;
+}
+
+/* Strings made up per plane move to the host's arena: one block list behind the other. */
+static bool adopt_names(struct ss_op_db *db, struct ss_arena *arena)
+{
+	for (size_t i = 0; i < db->n; i++) {
+		struct ss_op *op = &db->v[i];
+		struct ss_str *made[] = { &op->name, &op->provenance };
+		for (size_t k = 0; k < SS_COUNT(made); k++) {
+			if (!made[k]->n)
+				continue;
+			*made[k] = ss_arena_str(arena, *made[k]);
+			if (!made[k]->p)
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool merge_planes(struct job *j)
+{
+	for (size_t i = 0; i < j->nplanes; i++) {
+		struct ss_op_db *db = j->hw == SS_HW_GPU ? &j->dbs[i] : &j->ops->cores[i].ops;
+		if (j->hw == SS_HW_GPU && !adopt_names(db, &j->ops->arena))
+			return false;
+		if (!ss_op_db_merge(&j->ops->device, db))
+			return false;
+	}
+	return true;
+}
+
+static bool build_host(struct job *j, struct ss_err *err)
+{
+	if (!list_planes(j))
+		return ss_fail_mem(err);
+	if (!ss_parallel(j->nplanes + 1, 0, do_piece, j, err))
+		return false;
+	if (!merge_planes(j))
+		return ss_fail_mem(err);
+	if (j->hw == SS_HW_GPU)
+		return ss_host_kernels(&j->ops->kernels, j->h, err);
+	return j->hw != SS_HW_TPU || ss_tpu_duty(j->h, &j->ops->duty, err);
+}
+
+static void release_host(void *data)
+{
+	struct ss_host_ops *o = data;
+	for (size_t i = 0; o->cores && i < o->ncores; i++)
+		ss_tpu_core_free(&o->cores[i]);
+	free(o->cores);
+	ss_op_db_free(&o->device);
+	ss_op_db_free(&o->host);
+	free(o->kernels.v);
+	ss_arena_release(&o->arena);
+	free(o);
+}
+
+static void *make_host(void *owner, struct ss_err *err)
+{
+	struct ss_host *h = owner;
+	if (!ss_host_load(h, err))
+		return NULL;
+	struct ss_host_ops *o = calloc(1, sizeof(*o));
+	if (!o) {
+		ss_fail_mem(err);
+		return NULL;
+	}
+	struct job j = { .h = h, .ops = o, .hw = ss_host_hardware(h) };
+	bool ok = build_host(&j, err);
+	for (size_t i = 0; i < j.nplanes; i++) {
+		if (j.dbs)
+			ss_op_db_free(&j.dbs[i]);
+		if (j.arenas)
+			ss_arena_release(&j.arenas[i]);
+	}
+	free(j.planes);
+	free(j.dbs);
+	free(j.arenas);
+	if (ok)
+		return o;
+	release_host(o);
+	return NULL;
+}
+
+const struct ss_host_ops *ss_host_ops(struct ss_host *h, struct ss_err *err)
+{
+	return ss_part_get(&h->parts[SS_HOST_OPS], make_host, release_host, h, err);
+}
+
+static bool add_kernels(struct ss_kernels *to, const struct ss_kernels *from)
+{
+	if (!from->n)
+		return true;
+	struct ss_kernel *v = realloc(to->v, (to->n + from->n) * sizeof(*v));
+	if (!v)
+		return false;
+	to->v = v;
+	memcpy(v + to->n, from->v, from->n * sizeof(*v));
+	to->n += from->n;
+	ss_kernels_sort(to);
+	return true;
+}
+
+static bool add_host(struct ss_ops *o, struct ss_host *h, struct ss_err *err)
+{
+	const struct ss_host_ops *one = ss_host_ops(h, err);
+	if (!one)
+		return false;
+	o->duty.busy_ps += one->duty.busy_ps;
+	o->duty.idle_ps += one->duty.idle_ps;
+	o->duty.busy_sure_ps += one->duty.busy_sure_ps;
+	o->duty.idle_sure_ps += one->duty.idle_sure_ps;
+	return (ss_op_db_merge(&o->device, &one->device) && ss_op_db_merge(&o->host, &one->host) &&
+		add_kernels(&o->kernels, &one->kernels)) ||
+	       ss_fail_mem(err);
+}
+
+static void release_model(void *data)
+{
+	struct ss_ops *o = data;
+	ss_op_db_free(&o->device);
+	ss_op_db_free(&o->host);
+	free(o->kernels.v);
+	free(o);
+}
+
+static void *make_model(void *owner, struct ss_err *err)
+{
+	struct ss_model *m = owner;
+	struct ss_ops *o = calloc(1, sizeof(*o));
+	bool ok = o || ss_fail_mem(err);
+	for (size_t i = 0; ok && i < m->nhosts; i++)
+		ok = add_host(o, m->hosts[i], err);
+	if (ok)
+		return o;
+	if (o)
+		release_model(o);
+	return NULL;
+}
+
+const struct ss_ops *ss_model_ops(struct ss_model *m, struct ss_err *err)
+{
+	return ss_part_get(&m->parts[SS_MODEL_OPS], make_model, release_model, m, err);
+}

@@ -1,0 +1,223 @@
+/*
+ * ops_gpu.c - operations of one GPU (common_xspace, section 7.4).
+ *
+ * A kernel belongs to the HLO instruction that its stat hlo_op names, if the profile carries the
+ * program; what the instruction is and costs then comes from there. Kernels of programs that are
+ * missing count for nothing. Without hlo_op, the framework op that launched the kernel is the
+ * operation. Kernels do not nest: self time is time.
+ */
+#include "model/hlo_map.h"
+#include "model/hlo_op.h"
+#include "model/op_facts.h"
+#include "model/opname.h"
+#include "model/ops_build.h"
+
+#include <stdlib.h>
+
+struct pass {
+	struct ss_op_db *db;
+	struct ss_host *h;
+	const struct ss_plane *p;
+	struct ss_hlo_map *hlo;
+	struct ss_arena *arena;
+	int64_t first_ps, last_ps; /* offsets within lines */
+	bool any;
+};
+
+struct gpu_event {
+	struct ss_str hlo_op, tf_op;
+	uint64_t program_id, flops, bytes;
+	bool eager;
+};
+
+static struct gpu_event read_stats(const struct ss_plane *p, const struct ss_line *l, uint32_t i)
+{
+	struct gpu_event e = { .hlo_op = SS_STR("") };
+	struct ss_xstats it = ss_line_stats(p, l, i);
+	struct ss_xstat s;
+	while (ss_xstats_next(&it, &s)) {
+		switch (s.stat) {
+		case SS_STAT_HLO_OP:
+			e.hlo_op = ss_xstat_str(&s);
+			break;
+		case SS_STAT_TF_OP:
+			e.tf_op = ss_xstat_str(&s);
+			break;
+		case SS_STAT_PROGRAM_ID:
+			e.program_id = (uint64_t)ss_xstat_int_or_uint(&s);
+			break;
+		case SS_STAT_FLOPS:
+			e.flops = (uint64_t)ss_xstat_int_or_uint(&s);
+			break;
+		case SS_STAT_BYTES_ACCESSED:
+			e.bytes = (uint64_t)ss_xstat_int_or_uint(&s);
+			break;
+		case SS_STAT_IS_EAGER:
+			e.eager = ss_xstat_int_or_uint(&s) != 0;
+			break;
+		default:
+			break;
+		}
+	}
+	if (l->eager)
+		e.eager = l->eager[i] == 1;
+	return e;
+}
+
+/* "while.1::fusion.3": the innermost op stands last. */
+static struct ss_str innermost(struct ss_str hlo_op)
+{
+	size_t colon = ss_str_rchr(hlo_op, ':');
+	if (colon == SS_NPOS || colon == 0 || hlo_op.p[colon - 1] != ':')
+		return hlo_op;
+	return ss_str_sub(hlo_op, colon + 1, hlo_op.n);
+}
+
+/* "<op_name>:<op_type>", "" when both are empty. p is NULL when memory is out. */
+static struct ss_str provenance(const struct ss_hlo_instr *in, struct ss_arena *arena)
+{
+	if (!in->op_name.n && !in->op_type.n)
+		return SS_STR("");
+	size_t n = in->op_name.n + 1 + in->op_type.n;
+	char *p = ss_arena_alloc(arena, n);
+	if (!p)
+		return (struct ss_str){ NULL, 0 };
+	if (in->op_name.n)
+		memcpy(p, in->op_name.p, in->op_name.n);
+	p[in->op_name.n] = ':';
+	if (in->op_type.n)
+		memcpy(p + in->op_name.n + 1, in->op_type.p, in->op_type.n);
+	return (struct ss_str){ p, n };
+}
+
+/* Describe a new op by its instruction. */
+static bool describe(struct pass *s, struct ss_op *op, const struct ss_hlo_module *m,
+		     uint32_t instr)
+{
+	struct ss_hlo_instr in;
+	ss_hlo_instr_read(m->instrs[instr], &in);
+	op->category = ss_hlo_category(&in);
+	op->provenance = provenance(&in, s->arena);
+	if (in.source_file.n) {
+		op->source_file = in.source_file;
+		op->source_line = in.source_line;
+	}
+	return op->category.p && op->provenance.p;
+}
+
+/* The op of an event with hlo_op; NULL in *out if the program or the instruction is not there. */
+static bool hlo_op(struct pass *s, const struct gpu_event *e, struct ss_op **out,
+		   struct ss_err *err)
+{
+	struct ss_str name = innermost(e->hlo_op);
+	const struct ss_hlo_module *m;
+	*out = (struct ss_op *)ss_op_db_find(s->db, e->program_id, name);
+	if (*out)
+		return true;
+	if (!ss_hlo_map_get(s->hlo, (int64_t)e->program_id, &m, err))
+		return false;
+	uint32_t instr = m ? ss_hlo_instr_by_name(m, name) : SS_NONE;
+	if (instr == SS_NONE)
+		return true;
+	*out = ss_op_db_get(s->db, e->program_id, name);
+	return (*out && describe(s, *out, m, instr)) || ss_fail_mem(err);
+}
+
+/* A kernel that only its framework op explains: "<framework op>/<kernel>". */
+static bool framework_op(struct pass *s, const struct gpu_event *e, uint32_t meta,
+			 struct ss_op **out)
+{
+	struct ss_op_name n = ss_op_name_parse(e->tf_op);
+	struct ss_str kernel = ss_event_name(s->p, meta);
+	size_t len = n.name.n + 1 + kernel.n;
+	char stack[512], *text = len <= sizeof(stack) ? stack : ss_arena_alloc(s->arena, len);
+	if (!text)
+		return false;
+	if (n.name.n)
+		memcpy(text, n.name.p, n.name.n);
+	text[n.name.n] = '/';
+	if (kernel.n)
+		memcpy(text + n.name.n + 1, kernel.p, kernel.n);
+	struct ss_str name = { text, len };
+	*out = (struct ss_op *)ss_op_db_find(s->db, 0, name);
+	if (*out)
+		return true;
+	name = ss_arena_str(s->arena, name);
+	*out = name.p ? ss_op_db_get(s->db, 0, name) : NULL;
+	if (!*out)
+		return false;
+	(*out)->category = n.type.n ? n.type : SS_STR("unknown");
+	(*out)->provenance = e->tf_op;
+	return true;
+}
+
+static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i, struct ss_err *err)
+{
+	struct gpu_event e = read_stats(s->p, l, i);
+	struct ss_op *op = NULL;
+	if (e.hlo_op.n) {
+		if (!hlo_op(s, &e, &op, err))
+			return false;
+	} else if (e.tf_op.n && !framework_op(s, &e, l->ev.meta[i], &op)) {
+		return ss_fail_mem(err);
+	}
+	if (!op)
+		return true;
+	uint64_t dur_ps = l->ev.dur_ps[i];
+	if (!op->occurrences || dur_ps < op->min_ps)
+		op->min_ps = dur_ps;
+	op->occurrences++;
+	op->time_ps += dur_ps;
+	op->self_ps += dur_ps;
+	op->is_eager |= e.eager;
+	s->db->op_ps += dur_ps;
+	op->cost.flops += (double)e.flops;
+	op->cost.model_flops += (double)e.flops;
+	op->cost.bytes += e.bytes;
+	return true;
+}
+
+/*
+ * XProf takes the span over offsets, whatever the begin of their lines; lines of one GPU begin
+ * together.
+ */
+static void extend(struct pass *s, const struct ss_line *l, uint32_t i)
+{
+	int64_t line_ps =
+		l->src ? (int64_t)(((uint64_t)l->src->timestamp_ns - (uint64_t)s->h->x.origin_ns) *
+				   1000)
+		       : 0;
+	int64_t begin_ps = (int64_t)((uint64_t)l->ev.begin_ps[i] - (uint64_t)line_ps);
+	int64_t end_ps = (int64_t)((uint64_t)begin_ps + l->ev.dur_ps[i]);
+	if (!s->any || begin_ps < s->first_ps)
+		s->first_ps = begin_ps;
+	if (!s->any || end_ps > s->last_ps)
+		s->last_ps = end_ps;
+	s->any = true;
+}
+
+static bool walk(struct pass *s, struct ss_err *err)
+{
+	for (uint32_t k = 0; k < s->p->nlines; k++) {
+		const struct ss_line *l = &s->p->lines[k];
+		struct ss_forget f = { .h = s->h };
+		for (uint32_t i = 0; !l->derived && i < l->ev.n; i++) {
+			extend(s, l, i);
+			if (!add_event(s, l, i, err))
+				return false;
+			ss_forget_passed(&f, l, i);
+		}
+		ss_forget_line(&f, l);
+		ss_forget_rest(&f);
+	}
+	return ss_op_db_finish(s->db, s->any ? (uint64_t)(s->last_ps - s->first_ps) : 0) ||
+	       ss_fail_mem(err);
+}
+
+bool ss_gpu_ops(struct ss_op_db *db, struct ss_host *h, const struct ss_plane *p,
+		struct ss_arena *arena, struct ss_err *err)
+{
+	struct pass s = { .db = db, .h = h, .p = p, .hlo = ss_host_hlo(h, err), .arena = arena };
+	bool ok = s.hlo && walk(&s, err);
+	return ok;
+}
