@@ -1,0 +1,335 @@
+/*
+ * input_report.c - judging the input pipeline from steps (input_pipeline, sections 3.3 and 3.4).
+ *
+ * Shares are of the summed time of all steps. On TPUs the time of collectives stands both inside
+ * the computation and for itself, as in XProf; shares there are of a sum that counts it twice.
+ */
+#include "tools/input_report.h"
+
+#include "model/ops.h"
+
+#include <stdlib.h>
+
+/* Shares in percent from which on a limit is worth a word. */
+#define HIGH_INPUT 20.0
+#define SOME_INPUT 5.0
+#define HIGH_OTHER 15.0
+#define SOME_OTHER 3.0
+#define SOME_IDLE 3.0
+#define SOME_COLLECTIVES 6.0
+
+static double percent(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : 0;
+}
+
+static struct ss_str input_text(struct ss_arena *a, const char *level, double input)
+{
+	if (strcmp(level, "host") == 0)
+		return ss_arena_printf(a,
+				       "Your program is HIGHLY input-bound: %.1f%% of the step "
+				       "time goes to waiting for input. "
+				       "Speed up the input pipeline first.",
+				       input);
+	if (strcmp(level, "both") == 0)
+		return ss_arena_printf(a,
+				       "Your program is MODERATELY input-bound: %.1f%% of the step "
+				       "time goes to waiting for input. "
+				       "Both the input pipeline and the rest are worth improving.",
+				       input);
+	return ss_arena_printf(a,
+			       "Your program is NOT input-bound: only %.1f%% of the step time goes "
+			       "to waiting for input. "
+			       "Look for time elsewhere.",
+			       input);
+}
+
+static const char *input_level(double input)
+{
+	return input >= HIGH_INPUT ? "host" : input >= SOME_INPUT ? "both" : "device";
+}
+
+static const char *other_level(double share)
+{
+	return share >= HIGH_OTHER ? "high" : share >= SOME_OTHER ? "moderate" : "no";
+}
+
+static struct ss_verdict unknown_input(void)
+{
+	return (struct ss_verdict){
+		"unknown",
+		SS_STR("No step was measured, so it cannot be told whether the program waits for "
+		       "input. "
+		       "Mark the steps of your program, or profile for longer than one step."),
+	};
+}
+
+static struct ss_verdict no_verdict(const char *level)
+{
+	return (struct ss_verdict){ level, SS_STR("") };
+}
+
+/* GPU and CPU. */
+static void judge_parts(struct ss_input_report *r, struct ss_arena *a)
+{
+	double sum[SS_STEP_PART_COUNT] = { 0 }, whole = 0;
+	for (size_t i = 0; i < r->steps->n; i++) {
+		for (size_t k = 0; k < SS_STEP_PART_COUNT; k++)
+			sum[k] += r->parts[i].part_ms[k];
+		whole += r->parts[i].step_ms;
+	}
+	r->input = unknown_input();
+	r->collectives = r->launch = r->other = no_verdict("no");
+	if (!(whole > 0))
+		return;
+	double input = percent(sum[SS_STEP_PART_INPUT], whole),
+	       other = percent(sum[SS_STEP_PART_OTHER], whole);
+	double collectives = percent(sum[SS_STEP_PART_COLLECTIVES], whole),
+	       launch = percent(sum[SS_STEP_PART_KERNEL_LAUNCH], whole);
+	r->input = (struct ss_verdict){ input_level(input), SS_STR("") };
+	r->other.level = other_level(other);
+	if (input < SOME_INPUT && other >= SOME_OTHER) {
+		r->input = (struct ss_verdict){
+			"both",
+			ss_arena_printf(a,
+					"Your program is POTENTIALLY input-bound: %.1f%% of the "
+					"step time is none of computing, "
+					"communicating or launching, which may be reading data or "
+					"Python code.",
+					other),
+		};
+		r->other.level = "no";
+	} else {
+		r->input.text = input_text(a, r->input.level, input);
+	}
+	if (strcmp(r->other.level, "no") != 0)
+		r->other.text = ss_arena_printf(
+			a,
+			"%.1f %% of the step time is none of the known kinds of work, "
+			"which may be the overhead of Python code on the host.",
+			other);
+	r->collectives.level = other_level(collectives);
+	if (strcmp(r->collectives.level, "no") != 0)
+		r->collectives.text = ss_arena_printf(a,
+						      "%.1f %% of the step time goes to collective "
+						      "communication between devices. "
+						      "Overlap it with computation, or send less.",
+						      collectives);
+	r->launch.level = other_level(launch);
+	if (strcmp(r->launch.level, "no") != 0)
+		r->launch.text = ss_arena_printf(
+			a, "%.1f %% of the step time goes to launching kernels.%s", launch,
+			r->host.uses_tf_data
+				? " Threads of tf.data may be in the way: "
+				  "TF_GPU_THREAD_MODE=gpu_private gives launches their own."
+				: "");
+}
+
+/* What the sentences about a TPU are made of. */
+struct tpu_shares {
+	double input, output, idle, compute, sync, scv0, whole_ms;
+};
+
+static struct tpu_shares tpu_shares(const struct ss_input_report *r)
+{
+	struct ss_tpu_row s = { 0 };
+	struct tpu_shares out = { 0 };
+	for (size_t i = 0; i < r->steps->n; i++) {
+		const struct ss_tpu_row *t = &r->tpu[i];
+		s.tc_infeed_ms += t->tc_infeed_ms + t->scv0_infeed_ms;
+		s.tc_outfeed_ms += t->tc_outfeed_ms;
+		s.tc_idle_ms += t->tc_idle_ms;
+		s.all_reduce_compute_ms += t->all_reduce_compute_ms;
+		s.all_reduce_sync_ms += t->all_reduce_sync_ms;
+		s.scv0_compute_ms += t->scv0_compute_ms + t->scv0_infeed_ms;
+		out.whole_ms += t->total_ms;
+	}
+	out.input = percent(s.tc_infeed_ms, out.whole_ms);
+	out.output = percent(s.tc_outfeed_ms, out.whole_ms);
+	out.idle = percent(s.tc_idle_ms, out.whole_ms);
+	out.compute = percent(s.all_reduce_compute_ms, out.whole_ms);
+	out.sync = percent(s.all_reduce_sync_ms, out.whole_ms);
+	out.scv0 = percent(s.scv0_compute_ms, out.whole_ms);
+	return out;
+}
+
+static void judge_tpu(struct ss_input_report *r, struct ss_arena *a)
+{
+	struct tpu_shares s = tpu_shares(r);
+	r->input = unknown_input();
+	r->output = r->collectives = r->other = r->launch = no_verdict("no");
+	if (!(s.whole_ms > 0))
+		return;
+	r->input.level = input_level(s.input);
+	r->input.text = input_text(a, r->input.level, s.input);
+	if (s.output >= SOME_INPUT)
+		r->output = (struct ss_verdict){
+			s.output >= HIGH_INPUT ? "host" : "both",
+			ss_arena_printf(a,
+					"Your program is %s output-bound: %.1f%% of the step time "
+					"goes to sending results to the host.",
+					s.output >= HIGH_INPUT ? "HIGHLY" : "MODERATELY", s.output),
+		};
+	if (s.idle >= SOME_IDLE)
+		r->other = (struct ss_verdict){
+			"yes",
+			ss_arena_printf(a,
+					"%.1f %% of the step time the TensorCores are idle for "
+					"other reasons than input: overhead "
+					"of the host. Run several steps per call, so that the host "
+					"is asked less often.",
+					s.idle),
+		};
+	if (s.compute + s.sync - s.input >= SOME_COLLECTIVES)
+		r->collectives = (struct ss_verdict){
+			"yes",
+			ss_arena_printf(a,
+					"%.1f %% of the step time goes to waiting for other cores "
+					"in collectives, "
+					"and %.1f %% to the collectives themselves.",
+					s.sync, s.compute),
+		};
+}
+
+/* What to read next. */
+static struct ss_str next_step(const struct ss_input_report *r)
+{
+	bool bound = strcmp(r->input.level, "host") == 0 || strcmp(r->input.level, "both") == 0;
+	if (!bound)
+		return SS_STR("The rest of this page may be skipped, as input is not the limit.");
+	if (r->host.uses_tf_data)
+		return SS_STR("See the breakdown of input work on the host below (section 3) for "
+			      "the op to improve.");
+	return SS_STR("No input pipeline was seen on the host, so the breakdown below (section 3) "
+		      "is empty. An input pipeline made with "
+		      "<a href=\"https://www.tensorflow.org/guide/data\" "
+		      "target=\"_blank\">tf.data</a> is recorded in profiles.");
+}
+
+static bool read_tpu_rows(struct ss_input_report *r, struct ss_arena *a)
+{
+	size_t n = r->steps->n;
+	bool any_sparse = false;
+	r->tpu = SS_NEW_N(a, struct ss_tpu_row, n + 1);
+	if (!r->tpu)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		struct ss_tpu_row *t = &r->tpu[i];
+		if (!ss_tpu_row_of(&r->steps->v[i], t))
+			return false;
+		any_sparse |= t->has_sparse_core;
+		r->tc_active_ms += t->tc_active_ms / (double)n;
+		r->sc_active_ms += t->sc_active_ms / (double)n;
+		r->active_step_ms +=
+			(t->tc_active_ms > t->sc_active_ms ? t->tc_active_ms : t->sc_active_ms) /
+			(double)n;
+		r->sc_step_ms += t->sc_step_ms / (double)n;
+		r->sc_idle_ms += t->sc_idle_ms / (double)n;
+		r->sc_compute_ms += t->sc_compute_ms / (double)n;
+	}
+	return true;
+}
+
+static bool read_part_rows(struct ss_input_report *r, struct ss_arena *a, double *transfer_ratio)
+{
+	double copy_ms = 0, step_ms = 0;
+	r->parts = SS_NEW_N(a, struct ss_part_row, r->steps->n + 1);
+	if (!r->parts)
+		return false;
+	for (size_t i = 0; i < r->steps->n; i++) {
+		r->parts[i] = ss_part_row_of(&r->steps->v[i]);
+		copy_ms += r->parts[i].host_to_device_ms;
+		step_ms += r->parts[i].step_ms;
+	}
+	*transfer_ratio = step_ms > 0 ? copy_ms / step_ms : 0;
+	return true;
+}
+
+bool ss_input_report_make(struct ss_input_report *r, const struct ss_query *q, struct ss_err *err)
+{
+	double transfer_ratio = 0;
+	*r = (struct ss_input_report){ .env = ss_model_env(q->model, err) };
+	r->ops = r->env ? ss_model_ops(q->model, err) : NULL;
+	r->steps = r->ops ? ss_model_steps(q->model, true, err) : NULL;
+	if (!r->steps)
+		return false;
+	bool by_category = r->steps->by_category;
+	if (!(by_category ? read_tpu_rows(r, q->arena)
+			  : read_part_rows(r, q->arena, &transfer_ratio)) ||
+	    !ss_host_input_of(&r->host, &r->ops->host, transfer_ratio, q->arena))
+		return ss_fail_mem(err);
+	if (by_category)
+		judge_tpu(r, q->arena);
+	else
+		judge_parts(r, q->arena);
+	r->next_step = next_step(r);
+	const struct ss_verdict *all[] = { &r->input, &r->output, &r->collectives, &r->launch,
+					   &r->other };
+	for (size_t i = 0; i < SS_COUNT(all); i++)
+		if (all[i]->level && !all[i]->text.p)
+			return ss_fail_mem(err);
+	return true;
+}
+
+static const struct ss_col diagnostics_cols[] = {
+	{ "severity", "Severity", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "message", "Message", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+};
+
+static bool add_message(struct ss_table *t, const char *severity, struct ss_str text)
+{
+	if (!ss_table_row(t))
+		return false;
+	ss_set_str(t, 0, ss_str_from(severity));
+	ss_set_str(t, 1, text);
+	return true;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return ss_str_cmp(*(const struct ss_str *)a, *(const struct ss_str *)b);
+}
+
+static bool add_errors(const struct ss_input_report *r, struct ss_table *t)
+{
+	const struct ss_env *env = r->env;
+	if (env->nerrors == 0 && !ss_str_is(env->device_type, "CPU") && env->core_count == 0)
+		return add_message(t, "ERROR",
+				   SS_STR("The profile holds nothing of a TensorCore. Profile "
+					  "again, for longer or while the "
+					  "program is computing."));
+	struct ss_str *sorted = SS_NEW_N(t->arena, struct ss_str, env->nerrors + 1);
+	if (!sorted)
+		return false;
+	for (size_t i = 0; i < env->nerrors; i++)
+		sorted[i] = env->errors[i];
+	qsort(sorted, env->nerrors, sizeof(*sorted), by_text);
+	for (size_t i = 0; i < env->nerrors; i++)
+		if (!add_message(t, "ERROR", sorted[i]))
+			return false;
+	return true;
+}
+
+bool ss_input_diagnostics(const struct ss_input_report *r, struct ss_result *out, bool profile)
+{
+	struct ss_table *t = ss_result_table(out, "diagnostics", "Diagnostics", diagnostics_cols,
+					     SS_COUNT(diagnostics_cols));
+	if (!t)
+		return false;
+	for (size_t i = 0; profile && i < r->env->nwarnings; i++)
+		if (!add_message(t, "WARNING", r->env->warnings[i]))
+			return false;
+	if (r->steps->n == 0 &&
+	    !add_message(
+		    t, "WARNING",
+		    r->steps->no_common
+			    ? SS_STR("The hosts have no step in common: they were not profiled at "
+				     "the same time, or the profile is "
+				     "shorter than a step. Profile all hosts together, for longer.")
+			    : SS_STR("No step marker was found, so step times are unknown. Mark "
+				     "the steps of your program (Keras and "
+				     "JAX's StepTraceAnnotation do), or profile for longer than "
+				     "one step.")))
+		return false;
+	return !profile || add_errors(r, t);
+}

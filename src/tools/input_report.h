@@ -1,0 +1,46 @@
+/*
+ * input_report.h - is the program waiting for its input? What overview_page and
+ * input_pipeline_analyzer both say of steps.
+ */
+#ifndef SS_TOOLS_INPUT_REPORT_H
+#define SS_TOOLS_INPUT_REPORT_H
+
+#include "model/env.h"
+#include "model/host_input.h"
+#include "model/step_stats.h"
+#include "tools/tool.h"
+
+/*
+ * Where a limit is: a class ("host", "both", "device", "unknown"; "high", "moderate", "no", "yes")
+ * and a sentence for the user.
+ */
+struct ss_verdict {
+	const char *level;
+	struct ss_str text;
+};
+
+struct ss_input_report {
+	const struct ss_env *env;
+	const struct ss_ops *ops;
+	const struct ss_steps *steps;
+	struct ss_tpu_row *tpu;	   /* one a step; NULL unless steps are by category */
+	struct ss_part_row *parts; /* one a step; NULL where they are */
+	struct ss_host_input host;
+	struct ss_verdict input, output, collectives, launch, other;
+	struct ss_str next_step;
+	/* Means over steps, ms: cores that had work, and the busier of both kinds. */
+	double tc_active_ms, sc_active_ms, active_step_ms;
+	double sc_step_ms, sc_idle_ms, sc_compute_ms;
+};
+
+/* Everything lives in q->arena. */
+bool ss_input_report_make(struct ss_input_report *r, const struct ss_query *q, struct ss_err *err);
+/* Append the table "steps". */
+bool ss_input_steps_table(const struct ss_input_report *r, struct ss_result *out);
+/*
+ * Append the table "diagnostics": what the steps tell, and with `profile` also what the profiles
+ * themselves said.
+ */
+bool ss_input_diagnostics(const struct ss_input_report *r, struct ss_result *out, bool profile);
+
+#endif

@@ -1,0 +1,360 @@
+/*
+ * input_steps.c - the table of steps of overview_page and input_pipeline_analyzer, in the shape for
+ * TPUs or the general one.
+ */
+#include "tools/input_report.h"
+
+#include <math.h>
+
+#define NUM(id, label, unit, doc) { id, label, SS_TYPE_F64, SS_UNIT_##unit, doc, NULL }
+
+/* The general shape: GPU and CPU. */
+
+static const struct ss_col part_cols[] = {
+	{ "stepnum", "Step number", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	NUM("deviceComputeTimeMs", "Device compute", MS, "Time in which a kernel computed"),
+	NUM("deviceToDeviceTimeMs", "Device to device", MS,
+	    "Copies between devices, outside of computing"),
+	NUM("deviceCollectivesTimeMs", "Device collective communication", MS,
+	    "Collectives, outside of computing"),
+	NUM("hostComputeTimeMs", "Host compute", MS, "Work on host threads"),
+	NUM("kernelLaunchTimeMs", "Kernel launch", MS, "The host preparing kernels"),
+	NUM("infeedTimeMs", "Input", MS, "Waiting for input and copying it to the device"),
+	NUM("outfeedTimeMs", "Output", MS, "Copies from the device to the host"),
+	NUM("compileTimeMs", "Compilation", MS, NULL),
+	NUM("otherTimeMs", "All others", MS, "What is left of the step"),
+	{ "tooltip", "tooltip", SS_TYPE_STR, SS_UNIT_NONE, NULL, "tooltip" },
+	NUM("stepTimeMs", "Step time", MS, NULL),
+};
+
+enum { COL_TOOLTIP = 10, COL_STEP_TIME = 11 };
+
+/* Property ids by column: average and deviation. */
+static const struct {
+	const char *average, *deviation;
+} part_props[SS_STEP_PART_COUNT] = {
+	[SS_STEP_PART_DEVICE_COMPUTE] = { "device_compute_time_ms_avg",
+					  "device_compute_time_ms_sdv" },
+	[SS_STEP_PART_DEVICE_TO_DEVICE] = { "device_to_device_time_ms_avg",
+					    "device_to_device_time_ms_sdv" },
+	[SS_STEP_PART_COLLECTIVES] = { "device_collectives_time_ms_avg",
+				       "device_collectives_time_ms_sdv" },
+	[SS_STEP_PART_HOST_COMPUTE] = { "host_compute_time_ms_avg", "host_compute_time_ms_sdv" },
+	[SS_STEP_PART_KERNEL_LAUNCH] = { "kernel_launch_time_ms_avg", "kernel_launch_time_ms_sdv" },
+	[SS_STEP_PART_INPUT] = { "infeed_time_ms_avg", "infeed_time_ms_sdv" },
+	[SS_STEP_PART_OUTPUT] = { "outfeed_time_ms_avg", "outfeed_time_ms_sdv" },
+	[SS_STEP_PART_COMPILE] = { "compile_time_ms_avg", "compile_time_ms_sdv" },
+	[SS_STEP_PART_OTHER] = { "other_time_ms_avg", "other_time_ms_sdv" },
+};
+
+/* A number of ms or percent; what is no number is printed as XProf prints it. */
+static bool prop(struct ss_table *t, const char *id, const char *label, enum ss_unit unit, double v,
+		 const char *fmt)
+{
+	if (isnan(v))
+		return ss_table_prop(t, id, SS_STR("-nan"));
+	return ss_table_prop_num(t, id, label, unit, v, fmt);
+}
+
+static bool summary_props(struct ss_table *t, const char *const ids[4], enum ss_unit unit,
+			  struct ss_summary s, const char *fmt)
+{
+	return prop(t, ids[0], NULL, unit, s.average, fmt) &&
+	       prop(t, ids[1], NULL, unit, s.deviation, fmt) &&
+	       prop(t, ids[2], NULL, unit, s.least, fmt) &&
+	       prop(t, ids[3], NULL, unit, s.most, fmt);
+}
+
+static const char *const step_time_ids[4] = { "steptime_ms_average",
+					      "steptime_ms_standard_deviation",
+					      "steptime_ms_minimum", "steptime_ms_maximum" };
+
+static bool step_time_props(const struct ss_input_report *r, struct ss_table *t, const char *fmt)
+{
+	double *v = SS_NEW_N(t->arena, double, r->steps->n + 1);
+	if (!v)
+		return false;
+	for (size_t i = 0; i < r->steps->n; i++)
+		v[i] = ss_step_longest_ms(&r->steps->v[i]);
+	return summary_props(t, step_time_ids, SS_UNIT_MS, ss_summary_of(v, r->steps->n), fmt);
+}
+
+static bool verdict_props(struct ss_table *t, const char *bottleneck, const char *statement,
+			  struct ss_str text)
+{
+	return ss_table_prop(t, bottleneck, text) && ss_table_prop(t, statement, text);
+}
+
+static bool part_props_of(const struct ss_input_report *r, struct ss_table *t)
+{
+	double *v = SS_NEW_N(t->arena, double, r->steps->n + 1);
+	if (!v || !ss_table_prop(t, "hardware_type", ss_hardware_name(r->env->hardware)) ||
+	    !step_time_props(r, t, "%.1f"))
+		return false;
+	for (size_t k = 0; k < SS_STEP_PART_COUNT; k++) {
+		for (size_t i = 0; i < r->steps->n; i++)
+			v[i] = r->parts[i].part_ms[k];
+		struct ss_summary s = ss_summary_of(v, r->steps->n);
+		if (!prop(t, part_props[k].average, part_cols[k + 1].label, SS_UNIT_MS, s.average,
+			  "%.1f") ||
+		    !prop(t, part_props[k].deviation, NULL, SS_UNIT_MS, s.deviation, "%.1f"))
+			return false;
+	}
+	/*
+	 * XProf's clients find the sentence under both names; the blank before "tooltip" is theirs
+	 * as well.
+	 */
+	return ss_table_prop(t, "input_conclusion", r->input.text) &&
+	       verdict_props(t, "device_collectives_bottleneck", "device_collectives_statement",
+			     r->collectives.text) &&
+	       verdict_props(t, "kernel_launch_bottleneck", "kernel_launch_statement",
+			     r->launch.text) &&
+	       verdict_props(t, "all_other_bottleneck", "all_other_statement", r->other.text) &&
+	       ss_table_prop(t, "summary_nextstep", r->next_step) &&
+	       ss_table_prop(t, "step_time_graph_column_ids",
+			     SS_STR("stepnum,deviceComputeTimeMs,deviceToDeviceTimeMs,"
+				    "deviceCollectivesTimeMs,hostComputeTimeMs,"
+				    "kernelLaunchTimeMs,infeedTimeMs,outfeedTimeMs,compileTimeMs,"
+				    "otherTimeMs, tooltip"));
+}
+
+static struct ss_str step_name(const struct ss_step *s, bool named, struct ss_arena *a)
+{
+	if (named && s->name.n)
+		return s->name;
+	return ss_arena_printf(a, "%lld", (long long)s->num);
+}
+
+static struct ss_str part_tooltip(const struct ss_part_row *p, struct ss_str name,
+				  struct ss_arena *a)
+{
+	const double *v = p->part_ms;
+	return ss_arena_printf(
+		a,
+		"Step " SS_FMT
+		": %.2f ms\nDevice compute %.2f\nDevice to device %.2f\nCollectives %.2f\n"
+		"Host compute %.2f\nKernel launch %.2f\nInput %.2f\nOutput %.2f\nCompilation "
+		"%.2f\nOther %.2f",
+		SS_ARG(name), p->step_ms, v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8]);
+}
+
+static bool part_table(const struct ss_input_report *r, struct ss_result *out)
+{
+	struct ss_table *t = ss_result_table(out, "steps", "Steps", part_cols, SS_COUNT(part_cols));
+	if (!t || !ss_table_reserve(t, r->steps->n) || !part_props_of(r, t))
+		return false;
+	for (size_t i = 0; i < r->steps->n; i++) {
+		const struct ss_part_row *p = &r->parts[i];
+		struct ss_str name =
+			step_name(&r->steps->v[i], r->env->hardware != SS_HW_GPU, t->arena);
+		struct ss_str tip = name.p ? part_tooltip(p, name, t->arena) : name;
+		if (!tip.p || !ss_table_row(t))
+			return false;
+		ss_set_str(t, 0, name);
+		for (size_t k = 0; k < SS_STEP_PART_COUNT; k++)
+			ss_set_f64(t, 1 + k, p->part_ms[k]);
+		ss_set_str(t, COL_TOOLTIP, tip);
+		ss_set_f64(t, COL_STEP_TIME, p->step_ms);
+	}
+	return true;
+}
+
+/* The shape for TPUs. The columns of the old SparseCore stand where no new one is known. */
+
+enum {
+	TPU_STEP,
+	TPU_COMPUTE,
+	TPU_SCV0_COMPUTE,
+	TPU_SCV0_INFEED,
+	TPU_INFEED,
+	TPU_OUTFEED,
+	TPU_IDLE,
+	TPU_HOST,
+	TPU_TOOLTIP,
+	TPU_PERCENT,
+	TPU_PERCENT_MIN,
+	TPU_PERCENT_MAX,
+	TPU_COUNT
+};
+
+static const struct ss_col tpu_cols[TPU_COUNT] = {
+	[TPU_STEP] = { "stepnum", "Step number", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	[TPU_COMPUTE] = NUM("tcComputeTimeMs", "TensorCore compute (in ms)", MS,
+			    "On the core that computed least"),
+	[TPU_SCV0_COMPUTE] = NUM("scv0ComputeTimeMs", "SparseCoreV0 compute (in ms)", MS,
+				 "TensorCore waiting for the embedding core"),
+	[TPU_SCV0_INFEED] = NUM("scv0InfeedTimeMs", "SparseCoreV0 input (in ms)", MS, NULL),
+	[TPU_INFEED] = NUM("tcInfeedTimeMs", "TensorCore input (in ms)", MS,
+			   "On the core that waited longest for input"),
+	[TPU_OUTFEED] = NUM("tcOutfeedTimeMs", "TensorCore output (in ms)", MS, "Mean over cores"),
+	[TPU_IDLE] = NUM("tcIdleTimeMs", "TensorCore idle (in ms)", MS,
+			 "What compute, input and output leave of the step"),
+	[TPU_HOST] = NUM("hostTransferTimeMs", "Host transfer (in ms)", MS,
+			 "Sending to and receiving from the host; most of any core"),
+	[TPU_TOOLTIP] = { "tooltip", "tooltip", SS_TYPE_STR, SS_UNIT_NONE, NULL, "tooltip" },
+	[TPU_PERCENT] = NUM("infeedPercentAverage", "% step time waiting for input data", PERCENT,
+			    "Mean over cores"),
+	[TPU_PERCENT_MIN] = { "infeedPercentMin", "Infeed percent min", SS_TYPE_F64,
+			      SS_UNIT_PERCENT, NULL, "interval" },
+	[TPU_PERCENT_MAX] = { "infeedPercentMax", "Infeed percent max", SS_TYPE_F64,
+			      SS_UNIT_PERCENT, NULL, "interval" },
+};
+
+static bool is_scv0(size_t col)
+{
+	return col == TPU_SCV0_COMPUTE || col == TPU_SCV0_INFEED;
+}
+
+static bool shows_scv0(const struct ss_input_report *r)
+{
+	return !r->env->has_sparse_core;
+}
+
+static double tpu_cell(const struct ss_tpu_row *t, size_t col)
+{
+	switch (col) {
+	case TPU_COMPUTE:
+		return t->tc_compute_ms;
+	case TPU_SCV0_COMPUTE:
+		return t->scv0_compute_ms;
+	case TPU_SCV0_INFEED:
+		return t->scv0_infeed_ms;
+	case TPU_INFEED:
+		return t->tc_infeed_ms;
+	case TPU_OUTFEED:
+		return t->tc_outfeed_ms;
+	case TPU_IDLE:
+		return t->tc_idle_ms;
+	case TPU_HOST:
+		return t->host_transfer_ms;
+	case TPU_PERCENT:
+		return t->infeed_percent_average;
+	case TPU_PERCENT_MIN:
+		return t->infeed_percent_least;
+	default:
+		return t->infeed_percent_most;
+	}
+}
+
+static bool average_prop(const struct ss_input_report *r, struct ss_table *t, const char *id,
+			 size_t col)
+{
+	double sum = 0;
+	for (size_t i = 0; i < r->steps->n; i++)
+		sum += tpu_cell(&r->tpu[i], col);
+	return prop(t, id, tpu_cols[col].label, SS_UNIT_MS,
+		    r->steps->n ? sum / (double)r->steps->n : 0, "%.2f");
+}
+
+static bool infeed_props(const struct ss_input_report *r, struct ss_table *t)
+{
+	static const char *const ids[4] = { "infeed_percent_average",
+					    "infeed_percent_standard_deviation",
+					    "infeed_percent_minimum", "infeed_percent_maximum" };
+	double *v = SS_NEW_N(t->arena, double, r->steps->n + 1);
+	if (!v)
+		return false;
+	for (size_t i = 0; i < r->steps->n; i++)
+		v[i] = r->tpu[i].infeed_percent_most;
+	return summary_props(t, ids, SS_UNIT_PERCENT, ss_summary_of(v, r->steps->n), "%.1f");
+}
+
+static bool sparse_core_props(const struct ss_input_report *r, struct ss_table *t)
+{
+	if (!(r->sc_step_ms > 0))
+		return true;
+	return prop(t, "sc_compute_ms_average", "SparseCore compute", SS_UNIT_MS, r->sc_compute_ms,
+		    "%.2f") &&
+	       prop(t, "sc_infeed_ms_average", "SparseCore input", SS_UNIT_MS, 0, "%.2f") &&
+	       prop(t, "sc_outfeed_ms_average", "SparseCore output", SS_UNIT_MS, 0, "%.2f") &&
+	       prop(t, "sc_idle_ms_average", "SparseCore idle", SS_UNIT_MS, r->sc_idle_ms,
+		    "%.2f") &&
+	       prop(t, "sc_step_time_ms_average", "SparseCore step", SS_UNIT_MS, r->sc_step_ms,
+		    "%.1f");
+}
+
+static bool active_props(const struct ss_input_report *r, struct ss_table *t)
+{
+	if (r->env->has_sparse_core && !prop(t, "sc_active_ms_average", "SparseCore active",
+					     SS_UNIT_MS, r->sc_active_ms, "%.2f"))
+		return false;
+	return prop(t, "tc_active_ms_average", "TensorCore active", SS_UNIT_MS, r->tc_active_ms,
+		    "%.2f") &&
+	       prop(t, "active_steptime_ms_average", "Active step time", SS_UNIT_MS,
+		    r->active_step_ms, "%.2f");
+}
+
+static bool tpu_props(const struct ss_input_report *r, struct ss_table *t)
+{
+	if (!ss_table_prop(t, "hardware_type", ss_hardware_name(r->env->hardware)) ||
+	    !step_time_props(r, t, "%.2f") || !infeed_props(r, t))
+		return false;
+	if (shows_scv0(r) && (!average_prop(r, t, "scv0_compute_ms_average", TPU_SCV0_COMPUTE) ||
+			      !average_prop(r, t, "scv0_infeed_ms_average", TPU_SCV0_INFEED)))
+		return false;
+	return average_prop(r, t, "tc_compute_ms_average", TPU_COMPUTE) &&
+	       average_prop(r, t, "tc_infeed_ms_average", TPU_INFEED) &&
+	       average_prop(r, t, "tc_outfeed_ms_average", TPU_OUTFEED) &&
+	       average_prop(r, t, "tc_idle_ms_average", TPU_IDLE) &&
+	       average_prop(r, t, "host_transfer_ms_average", TPU_HOST) &&
+	       sparse_core_props(r, t) && active_props(r, t) &&
+	       ss_table_prop(t, "input_conclusion", r->input.text) &&
+	       ss_table_prop(t, "output_conclusion", r->output.text) &&
+	       ss_table_prop(t, "summary_nextstep", r->next_step) &&
+	       ss_table_prop(
+		       t, "step_time_graph_column_ids",
+		       shows_scv0(r)
+			       ? SS_STR("stepnum,tcComputeTimeMs,scv0ComputeTimeMs,"
+					"scv0InfeedTimeMs,tcInfeedTimeMs,"
+					"tcOutfeedTimeMs,tcIdleTimeMs,hostTransferTimeMs,tooltip")
+			       : SS_STR("stepnum,tcComputeTimeMs,tcInfeedTimeMs,tcOutfeedTimeMs,"
+					"tcIdleTimeMs,"
+					"hostTransferTimeMs,tooltip"));
+}
+
+static bool tpu_row(struct ss_table *t, const struct ss_step *s, const struct ss_tpu_row *row,
+		    bool scv0)
+{
+	struct ss_str name = step_name(s, false, t->arena);
+	struct ss_str tip = ss_arena_printf(
+		t->arena, "Step %lld: %.3f ms, of which %.3f ms waiting for input",
+		(long long)s->num,
+		row->total_ms - row->all_reduce_compute_ms - row->all_reduce_sync_ms,
+		row->tc_infeed_ms + row->scv0_infeed_ms);
+	if (!name.p || !tip.p || !ss_table_row(t))
+		return false;
+	for (size_t k = 0, at = 0; k < TPU_COUNT; k++) {
+		if (!scv0 && is_scv0(k))
+			continue;
+		if (k == TPU_STEP)
+			ss_set_str(t, at, name);
+		else if (k == TPU_TOOLTIP)
+			ss_set_str(t, at, tip);
+		else
+			ss_set_f64(t, at, tpu_cell(row, k));
+		at++;
+	}
+	return true;
+}
+
+static bool tpu_table(const struct ss_input_report *r, struct ss_result *out)
+{
+	bool scv0 = shows_scv0(r);
+	struct ss_col *cols = SS_NEW_N(out->arena, struct ss_col, TPU_COUNT);
+	size_t n = 0;
+	for (size_t k = 0; cols && k < TPU_COUNT; k++)
+		if (scv0 || !is_scv0(k))
+			cols[n++] = tpu_cols[k];
+	struct ss_table *t = cols ? ss_result_table(out, "steps", "Steps", cols, n) : NULL;
+	if (!t || !ss_table_reserve(t, r->steps->n) || !tpu_props(r, t))
+		return false;
+	for (size_t i = 0; i < r->steps->n; i++)
+		if (!tpu_row(t, &r->steps->v[i], &r->tpu[i], scv0))
+			return false;
+	return true;
+}
+
+bool ss_input_steps_table(const struct ss_input_report *r, struct ss_result *out)
+{
+	return r->steps->by_category ? tpu_table(r, out) : part_table(r, out);
+}

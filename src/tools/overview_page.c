@@ -1,0 +1,375 @@
+/*
+ * overview_page.c - the first page: how long is a step, what limits it, what to do next.
+ *
+ * Seven tables in XProf's order: the ten framework ops that took most of the device's time with the
+ * utilisation of the hardware, the steps, the run environment, a recommendation, latencies of
+ * inference requests, an empty one, and problems. On TPUs XProf leaves the sentences of the
+ * recommendation empty when there are steps; they are found with the steps there.
+ */
+#include "tools/input_report.h"
+
+#include "model/framework_ops.h"
+#include "model/roofline.h"
+
+#define TOP_OPS 10
+/* Computation in 16 bit below this share of all is worth a word. */
+#define FEW_16BIT_PERCENT 10.0
+
+static const struct ss_col op_cols[] = {
+	{ "selfTimePercent", "Time (%)", SS_TYPE_F64, SS_UNIT_FRAC,
+	  "Self time / self time of all ops of the device", NULL },
+	{ "cumulativeTimePercent", "Cumulative time (%)", SS_TYPE_F64, SS_UNIT_FRAC, "Running sum",
+	  NULL },
+	{ "category", "Category", SS_TYPE_STR, SS_UNIT_NONE, "Type of the framework op", NULL },
+	{ "operation", "Operation", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "flopRate", "GFLOP/s", SS_TYPE_F64, SS_UNIT_GFLOP_PER_S,
+	  "FLOPs as the hardware does them / total time", NULL },
+	{ "tcEligibility", "TensorCore eligibility", SS_TYPE_BOOL, SS_UNIT_NONE,
+	  "The op could run on tensor cores", NULL },
+	{ "tcUtilization", "Op is using TensorCore", SS_TYPE_BOOL, SS_UNIT_NONE,
+	  "Some kernel of the op does", NULL },
+};
+
+enum {
+	COL_SELF,
+	COL_CUMULATIVE,
+	COL_CATEGORY,
+	COL_OPERATION,
+	COL_FLOP_RATE,
+	COL_ELIGIBLE,
+	COL_USING,
+	COLS_WITHOUT_TC = COL_ELIGIBLE
+};
+
+/* "12.3%" of a share. */
+static bool share_prop(struct ss_table *t, const char *id, const char *label, double part,
+		       double whole)
+{
+	return ss_table_prop_num(t, id, label, SS_UNIT_PERCENT, 100 * ss_ratio(part, whole),
+				 "%.1f%%");
+}
+
+static bool percent_prop(struct ss_table *t, const char *id, const char *label, double percent)
+{
+	return ss_table_prop_num(t, id, label, SS_UNIT_PERCENT, percent, "%.1f%%");
+}
+
+/* Self time of ops that ran eagerly, and of all. */
+static void eager_time(const struct ss_op_db *db, double *eager, double *all)
+{
+	*eager = *all = 0;
+	for (size_t i = 0; i < db->n; i++) {
+		if (ss_op_is_idle(&db->v[i]))
+			continue;
+		*all += (double)db->v[i].self_ps;
+		*eager += db->v[i].is_eager ? (double)db->v[i].self_ps : 0;
+	}
+}
+
+static double occurrences(const struct ss_op_db *db)
+{
+	double n = 0;
+	for (size_t i = 0; i < db->n; i++)
+		n += (double)db->v[i].occurrences;
+	return n;
+}
+
+static bool placement_props(struct ss_table *t, const struct ss_ops *ops,
+			    const struct ss_op_db *framework)
+{
+	double host = occurrences(&ops->host), device = occurrences(framework), eager[2], all[2];
+	eager_time(&ops->host, &eager[0], &all[0]);
+	eager_time(&ops->device, &eager[1], &all[1]);
+	return share_prop(t, "host_tf_op_percent", "Framework ops on the host", host,
+			  host + device) &&
+	       share_prop(t, "device_tf_op_percent", "Framework ops on the device", device,
+			  host + device) &&
+	       share_prop(t, "host_op_time_eager_percent", "Eager time on the host", eager[0],
+			  all[0]) &&
+	       share_prop(t, "device_op_time_eager_percent", "Eager time on the device", eager[1],
+			  all[1]);
+}
+
+static bool precision_props(struct ss_table *t, const struct ss_ops *ops)
+{
+	double low = (double)ops->device.compute_16bit_ps,
+	       high = (double)ops->device.compute_32bit_ps;
+	return share_prop(t, "device_compute_16bit_percent", "Computing in 16 bit", low,
+			  low + high) &&
+	       share_prop(t, "device_compute_32bit_percent", "Computing in 32 bit", high,
+			  low + high);
+}
+
+/* 0 means that nothing was measured: then the property is not there. */
+static bool active_prop(struct ss_table *t, const char *id, const char *label, double ms)
+{
+	return !(ms > 0) || ss_table_prop_num(t, id, label, SS_UNIT_MS, ms, "%.2f");
+}
+
+static bool tpu_props(struct ss_table *t, const struct ss_input_report *r)
+{
+	const struct ss_duty *d = &r->ops->duty;
+	const struct ss_op_db *dev = &r->ops->device, *host = &r->ops->host;
+	bool tpu = ss_str_contains(r->env->device_type, SS_STR("TPU"));
+	double busy = (double)d->busy_ps, sure = (double)d->busy_sure_ps;
+	double device_idle =
+		tpu ? 100 * (1 - ss_ratio((double)dev->op_ps, (double)dev->total_ps)) : 0;
+	double host_idle =
+		tpu ? 100 * (1 - ss_ratio((double)host->op_ps, (double)host->total_ps)) : 0;
+	if (!tpu)
+		busy = sure = 0;
+	/* Against the best this program could do: limits that no profile states. */
+	bool ok = percent_prop(t, "flop_rate_utilization_relative_to_roofline", NULL, 0) &&
+		  percent_prop(t, "memory_bw_utilization_relative_to_hw_limit", NULL, 0) &&
+		  percent_prop(t, "device_idle_time_percent", "Device idle", device_idle) &&
+		  share_prop(t, "device_duty_cycle_percent", "Device duty cycle", busy,
+			     busy + (double)d->idle_ps) &&
+		  share_prop(t, "device_duty_cycle_high_confidence_percent",
+			     "Device duty cycle, surely", sure, sure + (double)d->idle_sure_ps) &&
+		  percent_prop(t, "host_idle_time_percent", "Host idle", host_idle);
+	if (ok && d->idle_sure_ps)
+		ok = ss_table_prop_num(t, "idle_time_high_confidence_ps", NULL, SS_UNIT_PS,
+				       (double)d->idle_sure_ps, "%g");
+	return ok && active_prop(t, "tc_active_ms_average", "TensorCore active", r->tc_active_ms) &&
+	       active_prop(t, "sc_active_ms_average", "SparseCore active", r->sc_active_ms) &&
+	       active_prop(t, "active_steptime_ms_average", "Active step time", r->active_step_ms);
+}
+
+static bool sparse_core_props(struct ss_table *t, const struct ss_input_report *r)
+{
+	if (!(r->sc_step_ms > 0))
+		return true;
+	return ss_table_prop_num(t, "sc_steptime_average", "SparseCore step", SS_UNIT_MS,
+				 r->sc_step_ms, "%.1f") &&
+	       ss_table_prop_num(t, "sc_infeed_time_avg", "SparseCore input", SS_UNIT_MS, 0,
+				 "%.1f") &&
+	       ss_table_prop_num(t, "sc_outfeed_time_avg", "SparseCore output", SS_UNIT_MS, 0,
+				 "%.1f") &&
+	       ss_table_prop_num(t, "sc_idle_time_avg", "SparseCore idle", SS_UNIT_MS,
+				 r->sc_idle_ms, "%.1f");
+}
+
+static bool analysis_props(struct ss_table *t, const struct ss_input_report *r,
+			   const struct ss_op_db *framework, bool gpu)
+{
+	return ss_table_prop(t, "host_trace_level", SS_STR("0")) &&
+	       placement_props(t, r->ops, framework) &&
+	       ss_table_prop(t, "remark_text", SS_STR("")) &&
+	       ss_table_prop(t, "remark_color", SS_STR("")) &&
+	       percent_prop(t, "mxu_utilization_percent", "TPU matrix units",
+			    r->env->mxu_percent) &&
+	       percent_prop(t, "hbm_utilization_percent", "HBM", r->env->hbm_percent) &&
+	       sparse_core_props(t, r) && (gpu ? precision_props(t, r->ops) : tpu_props(t, r));
+}
+
+static bool add_op(struct ss_table *t, const struct ss_op *op, const struct ss_op_db *db,
+		   const struct ss_tensor_core_uses *uses, double *cumulative, bool gpu)
+{
+	if (!ss_table_row(t))
+		return false;
+	double self = ss_ratio((double)op->self_ps, (double)db->op_ps);
+	*cumulative += self;
+	ss_set_f64(t, COL_SELF, self);
+	ss_set_f64(t, COL_CUMULATIVE, *cumulative);
+	ss_set_str(t, COL_CATEGORY, op->category);
+	ss_set_str(t, COL_OPERATION, op->name);
+	ss_set_f64(t, COL_FLOP_RATE, ss_ratio(op->cost.flops, (double)op->time_ps / 1000));
+	const struct ss_tensor_core_use *u = gpu ? ss_tensor_core_use_of(uses, op->name) : NULL;
+	if (gpu) {
+		ss_set_bool(t, COL_ELIGIBLE, u && u->is_eligible);
+		ss_set_bool(t, COL_USING, u && u->tensor_core_ns);
+	}
+	return true;
+}
+
+static bool analysis_rows(struct ss_table *t, const struct ss_op_db *framework,
+			  const struct ss_tensor_core_uses *uses, bool gpu)
+{
+	const struct ss_op **ops = ss_ops_by_self_time(framework, t->arena);
+	double cumulative = 0;
+	if (!ops)
+		return false;
+	for (size_t i = 0; i < framework->n && i < TOP_OPS; i++)
+		if (!add_op(t, ops[i], framework, uses, &cumulative, gpu))
+			return false;
+	return true;
+}
+
+static bool analysis(const struct ss_input_report *r, struct ss_result *out)
+{
+	bool gpu = ss_str_contains(r->env->device_type, SS_STR("GPU"));
+	struct ss_op_db framework;
+	struct ss_tensor_core_uses uses;
+	struct ss_table *t = ss_result_table(out, "analysis", "Performance summary", op_cols,
+					     gpu ? SS_COUNT(op_cols) : COLS_WITHOUT_TC);
+	if (!t || !ss_framework_ops(&framework, &r->ops->device, false))
+		return false;
+	bool ok = ss_tensor_core_uses(&uses, &r->ops->kernels);
+	if (ok) {
+		ok = analysis_props(t, r, &framework, gpu) &&
+		     analysis_rows(t, &framework, &uses, gpu);
+		ss_tensor_core_uses_free(&uses);
+	}
+	ss_op_db_free(&framework);
+	return ok;
+}
+
+static const struct ss_col environment_cols[] = {
+	{ "host_id", "host_id", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "command_line", "command_line", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "start_time", "start_time", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "bns_address", "bns_address", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+};
+
+static bool environment(const struct ss_env *env, struct ss_result *out)
+{
+	struct ss_table *t = ss_result_table(out, "run_environment", "Run environment",
+					     environment_cols, SS_COUNT(environment_cols));
+	if (!t)
+		return false;
+	struct ss_str tasks =
+		ss_arena_printf(out->arena, "%u (num tasks per host = %u)", env->task_count,
+				env->host_count ? env->task_count / env->host_count : 0);
+	return tasks.p &&
+	       ss_table_prop_num(t, "host_count", "Hosts", SS_UNIT_COUNT, env->host_count,
+				 "%.0f") &&
+	       ss_table_prop(t, "task_count", tasks) &&
+	       ss_table_prop(t, "device_type", env->device_type) &&
+	       ss_table_prop_num(t, "device_core_count", "Device cores", SS_UNIT_COUNT,
+				 env->core_count, "%.0f") &&
+	       ss_table_prop(t, "is_training", env->is_training ? SS_STR("true") : SS_STR("false"));
+}
+
+static const struct ss_col tip_cols[] = {
+	{ "tip_type", "tip_type", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "link", "link", SS_TYPE_STR, SS_UNIT_HTML, NULL, NULL },
+	{ "description", "description", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+};
+
+static bool add_tip(struct ss_table *t, const char *type, const char *description,
+		    struct ss_str link)
+{
+	if (!link.p || !ss_table_row(t))
+		return false;
+	ss_set_str(t, 0, ss_str_from(type));
+	ss_set_str(t, 1, link);
+	ss_set_str(t, 2, ss_str_from(description));
+	return true;
+}
+
+static bool tips(const struct ss_input_report *r, struct ss_table *t)
+{
+	static const char on_host[] = "Where the time of the host goes",
+			  on_device[] = "Where the time of the device goes";
+	struct ss_str hw = ss_hardware_name(r->env->hardware);
+	bool tpu = r->env->hardware == SS_HW_TPU;
+	return add_tip(t, "faq", "Tool troubleshooting / FAQ",
+		       SS_STR("docs/tools/overview_page.md explains every figure of this page")) &&
+	       add_tip(t, "host", on_host,
+		       SS_STR("input_pipeline_analyzer: section 3 breaks the input work of the "
+			      "host down by op")) &&
+	       add_tip(t, "host", on_host,
+		       SS_STR("trace_viewer: what each host thread was doing, and when")) &&
+	       add_tip(t, "device", on_device,
+		       ss_arena_printf(t->arena, "%s: the ops that took most time on the " SS_FMT,
+				       tpu ? "op_profile" : "framework_op_stats", SS_ARG(hw))) &&
+	       add_tip(t, "device", on_device,
+		       ss_arena_printf(t->arena,
+				       "trace_viewer: what each " SS_FMT "%s was doing, and when",
+				       SS_ARG(hw), tpu ? " core" : "")) &&
+	       add_tip(t, "doc", "Other useful resources",
+		       SS_STR("<a "
+			      "href=\"https://www.tensorflow.org/guide/data_performance_analysis\" "
+			      "target=\"_blank\">"
+			      "Finding what is slow in a tf.data pipeline</a>")) &&
+	       add_tip(t, "doc", "Other useful resources",
+		       SS_STR("<a href=\"https://www.tensorflow.org/guide/data_performance\" "
+			      "target=\"_blank\">"
+			      "Making a tf.data pipeline fast</a>"));
+}
+
+static struct ss_str precision_text(const struct ss_input_report *r, struct ss_arena *a)
+{
+	double low = (double)r->ops->device.compute_16bit_ps,
+	       all = low + (double)r->ops->device.compute_32bit_ps;
+	double percent = 100 * ss_ratio(low, all);
+	if (!(all > 0) || percent >= FEW_16BIT_PERCENT)
+		return SS_STR("");
+	return ss_arena_printf(a,
+			       "Only %.1f%% of the device's computing is in 16 bit. Where accuracy "
+			       "allows, lower precision is faster.",
+			       percent);
+}
+
+/*
+ * The sentences. With steps of TPU cores they stand with the steps; XProf's clients expect them
+ * empty here.
+ */
+static bool statements(const struct ss_input_report *r, struct ss_table *t)
+{
+	static const struct ss_verdict none = { "", { "", 0 } };
+	bool hide = r->steps->by_category && r->steps->n;
+	const struct ss_verdict *input = hide ? &none : &r->input,
+				*launch = hide ? &none : &r->launch;
+	const struct ss_verdict *other = hide ? &none : &r->other,
+				*collectives = hide ? &none : &r->collectives;
+	const char *less = strcmp(input->level, "host") == 0	 ? "device"
+			   : strcmp(input->level, "device") == 0 ? "host"
+								 : "";
+	return ss_table_prop(t, "bottleneck", ss_str_from(input->level)) &&
+	       ss_table_prop(t, "statement", input->text) &&
+	       ss_table_prop(t, "kernel_launch_bottleneck", ss_str_from(launch->level)) &&
+	       ss_table_prop(t, "kernel_launch_statement", launch->text) &&
+	       ss_table_prop(t, "all_other_bottleneck", ss_str_from(other->level)) &&
+	       ss_table_prop(t, "all_other_statement", other->text) &&
+	       ss_table_prop(t, "device_collectives_bottleneck", ss_str_from(collectives->level)) &&
+	       ss_table_prop(t, "device_collectives_statement", collectives->text) &&
+	       ss_table_prop(t, "non_bottleneck_tip_types", ss_str_from(less)) &&
+	       ss_table_prop(t, "precision_statement", precision_text(r, t->arena));
+}
+
+static bool recommendation(const struct ss_input_report *r, struct ss_result *out)
+{
+	struct ss_table *t = ss_result_table(out, "recommendation", "Recommendation", tip_cols,
+					     SS_COUNT(tip_cols));
+	return t && statements(r, t) && tips(r, t);
+}
+
+static const struct ss_col latency_cols[] = {
+	{ "percentile", "percentile", SS_TYPE_STR, SS_UNIT_NONE,
+	  "Share of requests that took no longer", NULL },
+	{ "hostTimeMs", "Host time (in ms)", SS_TYPE_F64, SS_UNIT_MS,
+	  "Total - device - communication", NULL },
+	{ "deviceTimeMs", "Device time (in ms)", SS_TYPE_F64, SS_UNIT_MS, NULL, NULL },
+	{ "communicationTimeMs", "Host-device communication time (in ms)", SS_TYPE_F64, SS_UNIT_MS,
+	  NULL, NULL },
+	{ "totalTimeMs", "Total latency (in ms)", SS_TYPE_F64, SS_UNIT_MS,
+	  "From begin to end of the request", NULL },
+};
+
+static bool latencies(struct ss_result *out)
+{
+	return ss_result_table(out, "inference_latency", "Latency of requests", latency_cols,
+			       SS_COUNT(latency_cols));
+}
+
+static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	struct ss_input_report r;
+	if (!ss_input_report_make(&r, q, err))
+		return false;
+	return (analysis(&r, out) && ss_input_steps_table(&r, out) && environment(r.env, out) &&
+		recommendation(&r, out) && latencies(out) &&
+		ss_result_table(out, "normalized", "", NULL, 0) &&
+		ss_input_diagnostics(&r, out, true)) ||
+	       ss_fail_mem(err);
+}
+
+const struct ss_tool ss_tool_overview_page = {
+	.name = "overview_page",
+	.title = "Overview",
+	.summary = "Step time, what limits it, and the ops that take most of it",
+	.kind = SS_KIND_TABLES,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS,
+	.run = run,
+};
