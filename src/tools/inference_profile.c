@@ -1,0 +1,614 @@
+/*
+ * inference_profile.c - how long requests to a served model took and on what, by percentile; and the batches they were executed in.
+ *
+ * One table of models, then for each model one of requests and, where requests are batched, one of batches. Of many requests some
+ * are shown: those around the percentiles that matter. Means are over all of them.
+ */
+#include "base/map.h"
+#include "base/vec.h"
+#include "model/inference.h"
+#include "tools/tool.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const struct ss_col model_cols[] = {
+	{ "model_name", "Model Name", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+};
+
+/* Columns of requests without batching; with it, three more stand behind the latency. */
+#define COL_PERCENTILE { "percentile", "Percentile", SS_TYPE_STR, SS_UNIT_NONE, "Share of requests that took less", NULL }
+#define COL_REQUEST_ID { "request_id", "Request ID", SS_TYPE_STR, SS_UNIT_NONE, "Number of the event group", NULL }
+#define COL_LATENCY { "latency_ms", "Latency", SS_TYPE_F64, SS_UNIT_MS, "From the first event to the last", NULL }
+#define COL_PHASES \
+	{ "host_preprocessing", "Host preprocess", SS_TYPE_F64, SS_UNIT_MS, "Until the host calls the device", NULL }, \
+	{ "host_runtime", "Host runtime", SS_TYPE_F64, SS_UNIT_MS, "From the call until the program is enqueued", NULL }, \
+	{ "data_transfer_h2d", "Data transfer H2D", SS_TYPE_F64, SS_UNIT_MS, NULL, NULL }, \
+	{ "data_transfer_d2h", "Data transfer D2H", SS_TYPE_F64, SS_UNIT_MS, NULL, NULL }, \
+	{ "device_compute", "Device compute", SS_TYPE_F64, SS_UNIT_MS, NULL, NULL }, \
+	{ "host_postprocess", "Host postprocess", SS_TYPE_F64, SS_UNIT_MS, "After the device's last answer", NULL }, \
+	{ "idle time", "Idle time", SS_TYPE_F64, SS_UNIT_MS, "Between the phases, with nothing known to go on", NULL }, \
+	{ "trace_viewer_url", "Trace Viewer URL", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL }
+
+static const struct ss_col request_cols[] = { COL_PERCENTILE, COL_REQUEST_ID, COL_LATENCY, COL_PHASES };
+
+static const struct ss_col batched_cols[] = {
+	COL_PERCENTILE,
+	COL_REQUEST_ID,
+	COL_LATENCY,
+	{ "batching_request_size", "Request size", SS_TYPE_F64, SS_UNIT_COUNT, "Tasks in the request", NULL },
+	{ "host_batch_formation", "Host batch formation", SS_TYPE_F64, SS_UNIT_MS, "Until the first batch of the request began", NULL },
+	{ "throughput", "Throughput", SS_TYPE_STR, SS_UNIT_NONE, "Requests per second", NULL },
+	COL_PHASES,
+};
+
+enum { B_PERCENTILE, B_ID, B_LATENCY, B_PADDING, B_SIZE, B_EFFICIENCY, B_DELAY, B_THROUGHPUT, B_COMPUTE, B_PROGRAMS, B_URL };
+
+static const struct ss_col batch_cols[] = {
+	{ "percentile", "Percentile", SS_TYPE_STR, SS_UNIT_NONE, "Share of batches that took less", NULL },
+	{ "batch_id", "Batch ID", SS_TYPE_STR, SS_UNIT_NONE, "Number of the event group", NULL },
+	{ "latency", "Latency", SS_TYPE_F64, SS_UNIT_MS, NULL, NULL },
+	{ "padding_amount", "Padding amount", SS_TYPE_F64, SS_UNIT_COUNT, "Tasks added to fill the batch", NULL },
+	{ "batch_size_after_padding", "Batch size after padding", SS_TYPE_F64, SS_UNIT_COUNT, NULL, NULL },
+	{ "batching_efficiency", "Batching efficiency", SS_TYPE_F64, SS_UNIT_FRAC, "Share of the batch that is no padding", NULL },
+	{ "batching_delay_us", "Batching delay", SS_TYPE_F64, SS_UNIT_MS, "Since the batch's first request began", NULL },
+	{ "throughput", "Throughput", SS_TYPE_STR, SS_UNIT_NONE, "Batches per second", NULL },
+	{ "device_compute", "Device compute", SS_TYPE_F64, SS_UNIT_MS, NULL, NULL },
+	{ "program_id", "Program ID(s)", SS_TYPE_STR, SS_UNIT_NONE, "Programs that ran for the batch", NULL },
+	{ "trace_viewer_url", "Trace Viewer URL", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+};
+
+static const struct ss_param params[] = {
+	{ "request_column", "column", "Latency", "the column whose percentiles choose the requests shown" },
+	{ "batch_column", "column", "Latency", "the same for batches" },
+};
+
+/* Values of requests and batches by which they may be sorted; the first ones are means as well. */
+enum value {
+	V_LATENCY, V_DELAY, V_SIZE, V_PREPROCESS, V_FORMATION, V_RUNTIME, V_H2D, V_D2H, V_COMPUTE, V_POSTPROCESS, V_IDLE,
+	V_PADDING, V_BATCH_SIZE, V_EFFICIENCY, V_COUNT
+};
+
+static const struct {
+	const char *label;
+	enum value value;
+} request_sorts[] = {
+	{ "Latency", V_LATENCY }, { "Request delay for batching", V_DELAY }, { "Request size", V_SIZE },
+	{ "Host preprocess", V_PREPROCESS }, { "Host batch formation", V_FORMATION }, { "Host runtime", V_RUNTIME },
+	{ "Data transfer H2D", V_H2D }, { "Data transfer D2H", V_D2H }, { "Device compute", V_COMPUTE },
+	{ "Host postprocess", V_POSTPROCESS }, { "Idle time", V_IDLE },
+}, batch_sorts[] = {
+	{ "Latency", V_LATENCY }, { "Batching delay", V_DELAY }, { "Padding amount", V_PADDING },
+	{ "Batch size after padding", V_BATCH_SIZE }, { "Batching efficiency", V_EFFICIENCY },
+};
+
+/* A request or a batch as numbers, times in ps. */
+struct item {
+	int64_t id, begin_ps, end_ps;
+	int64_t v[V_EFFICIENCY];
+	const struct ss_str *programs;
+	uint32_t nprograms;
+};
+
+struct link {
+	uint32_t request;	/* index into requests */
+	int64_t batch_size;
+};
+
+struct model {
+	struct ss_str name;
+	SS_VEC(struct item) requests;
+	SS_VEC(struct item) batches;
+	SS_VEC(struct link) links; /* requests by the sizes of their batches */
+	struct ss_batching_params params;
+};
+
+struct job {
+	const struct ss_query *q;
+	struct ss_result *out;
+	SS_VEC(struct model) models;
+	struct ss_strmap by_name;
+	bool any_id, has_batching;
+	enum value request_sort, batch_sort;
+	uint64_t ncut, nunnamed;	/* intervals and requests that were left out */
+};
+
+static struct item item_of_request(const struct ss_request *r)
+{
+	return (struct item){
+		.id = r->id, .begin_ps = r->begin_ps, .end_ps = r->end_ps,
+		.v = {
+			[V_LATENCY] = (int64_t)((uint64_t)r->end_ps - (uint64_t)r->begin_ps), [V_DELAY] = r->delay_ps,
+			[V_SIZE] = r->size, [V_PREPROCESS] = (int64_t)r->work_ps[SS_SERVE_PREPROCESS],
+			[V_FORMATION] = (int64_t)r->work_ps[SS_SERVE_BATCHING],
+			[V_RUNTIME] = (int64_t)r->work_ps[SS_SERVE_RUNTIME], [V_H2D] = (int64_t)r->work_ps[SS_SERVE_TO_DEVICE],
+			[V_D2H] = (int64_t)r->work_ps[SS_SERVE_FROM_DEVICE],
+			[V_COMPUTE] = (int64_t)r->work_ps[SS_SERVE_COMPUTE],
+			[V_POSTPROCESS] = (int64_t)r->work_ps[SS_SERVE_POSTPROCESS], [V_IDLE] = (int64_t)r->work_ps[SS_SERVE_IDLE],
+		},
+	};
+}
+
+static struct item item_of_batch(const struct ss_inference *inf, const struct ss_batch *b)
+{
+	return (struct item){
+		.id = b->id, .begin_ps = b->begin_ps, .end_ps = b->end_ps, .programs = &inf->programs[b->first_program],
+		.nprograms = b->nprograms,
+		.v = {
+			[V_LATENCY] = (int64_t)((uint64_t)b->end_ps - (uint64_t)b->begin_ps), [V_DELAY] = b->delay_ps,
+			[V_COMPUTE] = (int64_t)b->compute_ps, [V_PADDING] = b->padding, [V_BATCH_SIZE] = b->size_after_padding,
+		},
+	};
+}
+
+/* The model of this name; NULL when memory is out. Without any name in the profile all share one. */
+static struct model *model_of(struct job *j, struct ss_str name)
+{
+	if (!j->any_id)
+		name = SS_STR("ALL");
+	uint32_t i = ss_strmap_add(&j->by_name, name);
+	if (i == SS_NONE || (i == j->models.n && !ss_vec_push(&j->models, (struct model){ .name = name })))
+		return NULL;
+	return &j->models.v[i];
+}
+
+static bool add_host(struct job *j, const struct ss_host *h, const struct ss_inference *inf)
+{
+	for (uint32_t i = 0; i < inf->nrequests; i++) {
+		const struct ss_request *r = &inf->requests[i];
+		if (j->any_id && !r->model.n) {
+			j->nunnamed++;
+			continue;
+		}
+		struct model *m = model_of(j, r->model);
+		if (!m || !ss_vec_push(&m->requests, item_of_request(r)))
+			return false;
+		for (uint32_t k = 0; k < r->nbatches; k++) {
+			const struct ss_batch *b = &inf->batches[inf->related[r->first_batch + k]];
+			if (!ss_vec_push(&m->links, ((struct link){ (uint32_t)m->requests.n - 1, b->size_after_padding })))
+				return false;
+		}
+	}
+	for (uint32_t i = 0; i < inf->nbatches; i++) {
+		const struct ss_batch *b = &inf->batches[i];
+		if (j->any_id && !b->model.n)
+			continue;
+		struct model *m = model_of(j, b->model);
+		if (!m || !ss_vec_push(&m->batches, item_of_batch(inf, b)))
+			return false;
+		if (!m->params.known && !ss_host_batching_params(h, m->name, j->q->arena, &m->params))
+			return false;
+	}
+	return true;
+}
+
+/* Sums of items, for means. */
+struct mean {
+	struct item sum;
+	int64_t n;
+};
+
+static void mean_add(struct mean *m, const struct item *i)
+{
+	for (size_t v = 0; v < SS_COUNT(i->v); v++)
+		m->sum.v[v] = (int64_t)((uint64_t)m->sum.v[v] + (uint64_t)i->v[v]);
+	m->n++;
+}
+
+static double efficiency(const struct item *i)
+{
+	double size = (double)i->v[V_BATCH_SIZE];
+	return size != 0 ? (size - (double)i->v[V_PADDING]) / size : 0;
+}
+
+/* The mean in whole units; its efficiency is that of the sums. */
+static struct item mean_of(const struct mean *m, double *share)
+{
+	struct item i = m->sum;
+	i.programs = NULL;
+	i.nprograms = 0;
+	*share = efficiency(&m->sum);
+	for (size_t v = 0; m->n && v < SS_COUNT(i.v); v++)
+		i.v[v] /= m->n;
+	return i;
+}
+
+/* Items per second between the first begin and the last end. */
+static double throughput(const struct item *v, size_t n)
+{
+	int64_t begin = 0, end = 0;
+	for (size_t i = 0; i < n; i++) {
+		begin = i == 0 || v[i].begin_ps < begin ? v[i].begin_ps : begin;
+		end = i == 0 || v[i].end_ps > end ? v[i].end_ps : end;
+	}
+	double s = ((double)end - (double)begin) / 1e12;
+	return n && s > 0 ? (double)n / s : 0;
+}
+
+struct ranked {
+	double key;
+	uint32_t i;
+};
+
+static int by_key(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return x->i < y->i ? -1 : x->i > y->i;
+}
+
+#define ALL_UP_TO 60	/* so many are all shown */
+#define EACH 10		/* at most so many around a percentile */
+
+/* Is the element at `percent` of the order near a percentile that is shown? `last`, `used`: the one in progress, and how often. */
+static bool is_shown(double percent, size_t *last, size_t *used)
+{
+	static const struct {
+		double at, width;
+	} targets[] = { { 50, 1 }, { 75, 1 }, { 90, 1 }, { 99, 0.5 }, { 99.9, 0.05 }, { 99.99, 0.005 } };
+	for (size_t t = 0; t < SS_COUNT(targets); t++) {
+		if (percent < targets[t].at || percent >= targets[t].at + targets[t].width)
+			continue;
+		*used = *last == t ? *used + 1 : 1;
+		*last = t;
+		return *used <= EACH;
+	}
+	return false;
+}
+
+typedef bool row_fn(struct ss_table *t, struct ss_str percentile, struct ss_str id, const struct item *i, double share,
+		    struct ss_str rate);
+
+static bool add_sample(struct job *j, struct ss_table *t, const struct item *v, size_t n, enum value sort, row_fn *add)
+{
+	struct ranked *order = malloc((n + 1) * sizeof(*order));
+	size_t last = SIZE_MAX, used = 0;
+	bool ok = order != NULL;
+	for (size_t i = 0; ok && i < n; i++)
+		order[i] = (struct ranked){ sort == V_EFFICIENCY ? efficiency(&v[i]) : (double)v[i].v[sort], (uint32_t)i };
+	if (ok)
+		qsort(order, n, sizeof(*order), by_key);
+	for (size_t i = 0; ok && i < n; i++) {
+		double percent = 100.0 * (double)i / (double)n;
+		if (n > ALL_UP_TO && !is_shown(percent, &last, &used))
+			continue;
+		const struct item *it = &v[order[i].i];
+		struct ss_str p = ss_arena_printf(j->q->arena, "%.3f", percent);
+		struct ss_str id = ss_arena_printf(j->q->arena, "%lld", (long long)it->id);
+		ok = p.p && id.p && add(t, p, id, it, efficiency(it), SS_STR("N/A"));
+	}
+	free(order);
+	return ok;
+}
+
+static double ms(int64_t ps)
+{
+	return (double)ps / 1e9;
+}
+
+static bool add_request(struct ss_table *t, struct ss_str percentile, struct ss_str id, const struct item *i, double share,
+			struct ss_str rate)
+{
+	static const enum value phases[] = { V_PREPROCESS, V_RUNTIME, V_H2D, V_D2H, V_COMPUTE, V_POSTPROCESS, V_IDLE };
+	size_t c = 0;
+	(void)share;
+	if (!ss_table_row(t))
+		return false;
+	ss_set_str(t, c++, percentile);
+	ss_set_str(t, c++, id);
+	ss_set_f64(t, c++, ms(i->v[V_LATENCY]));
+	if (t->cols == batched_cols) {
+		ss_set_f64(t, c++, (double)i->v[V_SIZE]);
+		ss_set_f64(t, c++, ms(i->v[V_DELAY]));
+		ss_set_str(t, c++, rate);
+	}
+	for (size_t k = 0; k < SS_COUNT(phases); k++)
+		ss_set_f64(t, c++, ms(i->v[phases[k]]));
+	return true;
+}
+
+static struct ss_str join(struct ss_arena *arena, const struct ss_str *v, size_t n)
+{
+	size_t size = 0, at = 0;
+	for (size_t i = 0; i < n; i++)
+		size += v[i].n + 2;
+	char *p = ss_arena_alloc(arena, size + 1);
+	for (size_t i = 0; p && i < n; i++) {
+		memcpy(p + at, v[i].p, v[i].n);
+		at += v[i].n;
+		if (i + 1 < n) {
+			memcpy(p + at, ", ", 2);
+			at += 2;
+		}
+	}
+	return (struct ss_str){ p, p ? at : 0 };
+}
+
+static bool add_batch(struct ss_table *t, struct ss_str percentile, struct ss_str id, const struct item *i, double share,
+		      struct ss_str rate)
+{
+	if (!ss_table_row(t))
+		return false;
+	ss_set_str(t, B_PERCENTILE, percentile);
+	ss_set_str(t, B_ID, id);
+	ss_set_f64(t, B_LATENCY, ms(i->v[V_LATENCY]));
+	ss_set_f64(t, B_PADDING, (double)i->v[V_PADDING]);
+	ss_set_f64(t, B_SIZE, (double)i->v[V_BATCH_SIZE]);
+	ss_set_f64(t, B_EFFICIENCY, share);
+	ss_set_f64(t, B_DELAY, ms(i->v[V_DELAY]));
+	ss_set_str(t, B_THROUGHPUT, rate);
+	ss_set_f64(t, B_COMPUTE, ms(i->v[V_COMPUTE]));
+	struct ss_str programs = i->nprograms ? join(t->arena, i->programs, i->nprograms) : SS_STR("N/A");
+	ss_set_str(t, B_PROGRAMS, programs);
+	return programs.p != NULL;
+}
+
+/* One row for each size of batches. `links` of batches name themselves. */
+struct by_size {
+	struct ss_u64map index;
+	SS_VEC(struct sized { int64_t size; struct mean mean; struct ss_strmap programs; }) v;
+};
+
+static void sizes_free(struct by_size *s)
+{
+	for (size_t i = 0; i < s->v.n; i++)
+		ss_strmap_free(&s->v.v[i].programs);
+	ss_u64map_free(&s->index);
+	ss_vec_free(&s->v);
+}
+
+static bool add_sized(struct by_size *s, int64_t size, const struct item *i)
+{
+	uint32_t k = ss_u64map_add(&s->index, (uint64_t)size, (uint32_t)s->v.n);
+	if (k == SS_NONE || (k == s->v.n && !ss_vec_push(&s->v, ((struct sized){ .size = size }))))
+		return false;
+	mean_add(&s->v.v[k].mean, i);
+	for (uint32_t p = 0; p < i->nprograms; p++)
+		if (ss_strmap_add(&s->v.v[k].programs, i->programs[p]) == SS_NONE)
+			return false;
+	return true;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const struct sized *x = a, *y = b;
+	return x->size < y->size ? -1 : x->size > y->size;
+}
+
+/* `per_item`: throughput of one item, so that sizes add up to the whole's. */
+static bool add_sizes(struct job *j, struct ss_table *t, struct by_size *s, double per_item, row_fn *add)
+{
+	bool ok = true;
+	if (s->v.n)
+		qsort(s->v.v, s->v.n, sizeof(*s->v.v), by_size);
+	for (size_t i = 0; ok && i < s->v.n; i++) {
+		const struct sized *z = &s->v.v[i];
+		double share;
+		struct item mean = mean_of(&z->mean, &share);
+		struct ss_str name = ss_arena_printf(j->q->arena, "Batch size %lld", (long long)z->size);
+		struct ss_str rate = ss_arena_printf(j->q->arena, "%.1f", per_item * (double)z->mean.n);
+		mean.programs = z->programs.keys;
+		mean.nprograms = z->programs.n;
+		ok = name.p && rate.p && add(t, name, SS_STR("N/A"), &mean, share, rate);
+	}
+	return ok;
+}
+
+/*
+ * The device works for a batch as a whole: in rows of a batch size its time is the mean over the batches of that size, not over the requests
+ * that share them.
+ */
+static bool take_batch_compute(struct by_size *requests, const struct model *m)
+{
+	struct by_size batches = { 0 };
+	bool ok = true;
+	for (size_t i = 0; ok && i < m->batches.n; i++)
+		ok = add_sized(&batches, m->batches.v[i].v[V_BATCH_SIZE], &m->batches.v[i]);
+	for (size_t i = 0; ok && i < requests->v.n; i++) {
+		struct sized *r = &requests->v.v[i];
+		uint32_t b = ss_u64map_get(&batches.index, (uint64_t)r->size);
+		if (b == SS_NONE)
+			continue;
+		const struct mean *of = &batches.v.v[b].mean;
+		/* A sum over the requests again, which is divided by their number later. */
+		r->mean.sum.v[V_COMPUTE] = of->sum.v[V_COMPUTE] / of->n * r->mean.n;
+	}
+	sizes_free(&batches);
+	return ok;
+}
+
+static double mean_latency_ms(const struct item *v, size_t n)
+{
+	double sum = 0;
+	for (size_t i = 0; i < n; i++)
+		sum += (double)v[i].v[V_LATENCY];
+	return n ? sum / (double)n / 1e9 : 0;
+}
+
+static bool add_requests(struct job *j, const struct model *m, size_t number)
+{
+	struct ss_arena *arena = j->q->arena;
+	struct ss_str name = ss_arena_printf(arena, "requests_%zu", number);
+	struct ss_str title = ss_arena_printf(arena, "Requests to " SS_FMT, SS_ARG(m->name));
+	struct ss_table *t = NULL;
+	struct mean all = { 0 };
+	struct by_size sizes = { 0 };
+	double rate = throughput(m->requests.v, m->requests.n), share;
+	if (name.p && title.p && j->has_batching)
+		t = ss_result_table(j->out, name.p, title.p, batched_cols, SS_COUNT(batched_cols));
+	else if (name.p && title.p)
+		t = ss_result_table(j->out, name.p, title.p, request_cols, SS_COUNT(request_cols));
+	bool ok = t && add_sample(j, t, m->requests.v, m->requests.n, j->request_sort, add_request);
+	for (size_t i = 0; ok && i < m->links.n; i++)
+		ok = add_sized(&sizes, m->links.v[i].batch_size, &m->requests.v[m->links.v[i].request]);
+	ok = ok && take_batch_compute(&sizes, m);
+	for (size_t i = 0; i < m->requests.n; i++)
+		mean_add(&all, &m->requests.v[i]);
+	ok = ok && add_sizes(j, t, &sizes, m->requests.n ? rate / (double)m->requests.n : 0, add_request);
+	struct item mean = mean_of(&all, &share);
+	struct ss_str text = ss_arena_printf(arena, "%.1f", rate);
+	ok = ok && text.p && add_request(t, SS_STR("Average"), SS_STR("N/A"), &mean, 0, text);
+	ok = ok && ss_table_prop_num(t, "throughput", "Requests per second", SS_UNIT_NONE, rate, "%.1f") &&
+	     ss_table_prop_num(t, "averageLatencyMs", "Average latency", SS_UNIT_MS, mean_latency_ms(m->requests.v, m->requests.n),
+			       "%.3f");
+	sizes_free(&sizes);
+	return ok;
+}
+
+static bool add_params(struct ss_table *t, const struct ss_batching_params *p)
+{
+	if (!p->known)
+		return ss_table_prop(t, "hasBatchingParam", SS_STR("false"));
+	return ss_table_prop(t, "hasBatchingParam", SS_STR("true")) &&
+	       ss_table_prop(t, "batchingParamNumBatchThreads", p->threads) &&
+	       ss_table_prop(t, "batchingParamMaxBatchSize", p->max_batch_size) &&
+	       ss_table_prop(t, "batchingParamBatchTimeoutMicros", p->timeout_us) &&
+	       ss_table_prop(t, "batchingParamMaxEnqueuedBatches", p->max_enqueued) &&
+	       ss_table_prop(t, "batchingParamAllowedBatchSizes", p->allowed_sizes);
+}
+
+static bool add_batches(struct job *j, const struct model *m, size_t number)
+{
+	struct ss_arena *arena = j->q->arena;
+	struct ss_str name = ss_arena_printf(arena, "batches_%zu", number);
+	struct ss_str title = ss_arena_printf(arena, "Batches of " SS_FMT, SS_ARG(m->name));
+	struct mean all = { 0 };
+	struct by_size sizes = { 0 };
+	double rate = throughput(m->batches.v, m->batches.n), share;
+	struct ss_table *t = NULL;
+	if (name.p && title.p)
+		t = ss_result_table(j->out, name.p, title.p, batch_cols, SS_COUNT(batch_cols));
+	bool ok = t && add_sample(j, t, m->batches.v, m->batches.n, j->batch_sort, add_batch);
+	for (size_t i = 0; ok && i < m->batches.n; i++) {
+		mean_add(&all, &m->batches.v[i]);
+		ok = add_sized(&sizes, m->batches.v[i].v[V_BATCH_SIZE], &m->batches.v[i]);
+	}
+	ok = ok && add_sizes(j, t, &sizes, m->batches.n ? rate / (double)m->batches.n : 0, add_batch);
+	struct item mean = mean_of(&all, &share);
+	struct ss_str text = ss_arena_printf(arena, "%.1f", rate);
+	ok = ok && text.p && add_batch(t, SS_STR("Aggregated"), SS_STR("N/A"), &mean, share, text);
+	if (ok)
+		ss_set_str(t, B_URL, SS_STR("N/A"));
+	ok = ok && ss_table_prop_num(t, "throughput", "Batches per second", SS_UNIT_NONE, rate, "%.1f") &&
+	     ss_table_prop_num(t, "averageLatencyMs", "Average latency", SS_UNIT_MS, mean_latency_ms(m->batches.v, m->batches.n),
+			       "%.3f") &&
+	     add_params(t, &m->params);
+	sizes_free(&sizes);
+	return ok;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return ss_str_cmp(((const struct model *)a)->name, ((const struct model *)b)->name);
+}
+
+static bool fill(struct job *j)
+{
+	struct ss_table *t = ss_result_table(j->out, "models", "Models", model_cols, SS_COUNT(model_cols));
+	if (!t || (!j->models.n && !model_of(j, SS_STR("ALL"))))
+		return false;
+	qsort(j->models.v, j->models.n, sizeof(*j->models.v), by_name);
+	for (size_t i = 0; i < j->models.n; i++) {
+		j->has_batching = j->has_batching || j->models.v[i].batches.n;
+		if (!ss_table_row(t))
+			return false;
+		ss_set_str(t, 0, j->models.v[i].name);
+	}
+	bool ok = ss_table_prop(t, "hasBatching", j->has_batching ? SS_STR("true") : SS_STR("false")) &&
+		  ss_table_prop(t, "hasTensorPattern", SS_STR("false"));
+	for (size_t i = 0; ok && i < j->models.n; i++)
+		ok = add_requests(j, &j->models.v[i], i) && (!j->has_batching || add_batches(j, &j->models.v[i], i));
+	return ok;
+}
+
+extern const struct ss_tool ss_tool_inference_profile;
+
+static bool read_params(struct job *j, struct ss_err *err)
+{
+	struct ss_str r = ss_query_param(j->q, &ss_tool_inference_profile, "request_column");
+	struct ss_str b = ss_query_param(j->q, &ss_tool_inference_profile, "batch_column");
+	j->request_sort = j->batch_sort = V_COUNT;
+	for (size_t i = 0; i < SS_COUNT(request_sorts); i++)
+		if (ss_str_is(r, request_sorts[i].label))
+			j->request_sort = request_sorts[i].value;
+	for (size_t i = 0; i < SS_COUNT(batch_sorts); i++)
+		if (ss_str_is(b, batch_sorts[i].label))
+			j->batch_sort = batch_sorts[i].value;
+	if (j->request_sort == V_COUNT)
+		return ss_fail(err, SS_EINVAL, "request_column=" SS_FMT " is no column of requests", SS_ARG(r));
+	return j->batch_sort != V_COUNT || ss_fail(err, SS_EINVAL, "batch_column=" SS_FMT " is no column of batches", SS_ARG(b));
+}
+
+/* All hosts are read before any is added: whether a model is named anywhere decides about all requests. */
+static bool read_hosts(struct job *j, struct ss_inference *inf, struct ss_err *err)
+{
+	size_t n = j->q->model->nhosts;
+	bool ok = true;
+	for (size_t i = 0; ok && i < n; i++) {
+		ok = ss_inference_read(&inf[i], j->q->model->hosts[i], err);
+		for (uint32_t k = 0; ok && k < inf[i].nrequests; k++)
+			j->any_id = j->any_id || inf[i].requests[k].model.n;
+		for (uint32_t k = 0; ok && k < inf[i].nbatches; k++)
+			j->any_id = j->any_id || inf[i].batches[k].model.n;
+		j->ncut += inf[i].ncut;
+	}
+	for (size_t i = 0; ok && i < n; i++)
+		ok = add_host(j, j->q->model->hosts[i], &inf[i]) || ss_fail_mem(err);
+	return ok;
+}
+
+static bool warn(struct job *j, uint64_t n, const char *what)
+{
+	struct ss_str text = ss_arena_printf(j->q->arena, "%llu %s", (unsigned long long)n, what);
+	return text.p && ss_result_note(j->out, SS_WARNING, text);
+}
+
+static bool add_notes(struct job *j, size_t nrequests)
+{
+	if (j->nunnamed && !warn(j, j->nunnamed, "requests are left out: they name no model, and others do"))
+		return false;
+	if (j->ncut && !warn(j, j->ncut, "intervals of batches that many requests share are left out"))
+		return false;
+	return nrequests || j->nunnamed ||
+	       ss_result_note(j->out, SS_INFO, SS_STR("the profile shows no requests to a served model: no session run, and "
+						      "no marker of requests"));
+}
+
+static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	struct job j = { .q = q, .out = out };
+	struct ss_inference *inf = NULL;
+	size_t nrequests = 0;
+	if (!read_params(&j, err) || !ss_model_load(q->model, err))
+		return false;
+	inf = calloc(q->model->nhosts + 1, sizeof(*inf));
+	bool ok = inf ? read_hosts(&j, inf, err) : ss_fail_mem(err);
+	for (size_t i = 0; i < j.models.n; i++)
+		nrequests += j.models.v[i].requests.n;
+	if (ok && !(fill(&j) && add_notes(&j, nrequests)))
+		ok = ss_fail_mem(err);
+	for (size_t i = 0; i < j.models.n; i++) {
+		ss_vec_free(&j.models.v[i].requests);
+		ss_vec_free(&j.models.v[i].batches);
+		ss_vec_free(&j.models.v[i].links);
+	}
+	ss_vec_free(&j.models);
+	ss_strmap_free(&j.by_name);
+	for (size_t i = 0; inf && i < q->model->nhosts; i++)
+		ss_inference_release(&inf[i]);
+	free(inf);
+	return ok;
+}
+
+const struct ss_tool ss_tool_inference_profile = {
+	.name = "inference_profile",
+	.title = "Inference profile",
+	.summary = "Latency of requests to a served model by percentile, and the batches they ran in",
+	.kind = SS_KIND_TABLES,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_UNLISTED,
+	.params = params,
+	.nparams = SS_COUNT(params),
+	.run = run,
+};
