@@ -44,7 +44,8 @@ static void read_stats(const struct ss_context_reader *r, struct ss_str body, st
 	struct ss_xstat s;
 	unsigned key;
 	while (ss_wanted_next(&walk, &key, &s)) {
-		out->has |= 1u << key;
+		out->has |= SS_CTX_BIT(key);
+		out->is_uint = s.kind == SS_X_UINT ? out->is_uint | SS_CTX_BIT(key) : out->is_uint & ~SS_CTX_BIT(key);
 		/* Ids may be written either way; types, levels and marks are int64. */
 		bool strict = key == SS_CTX_PRODUCER_TYPE || key == SS_CTX_CONSUMER_TYPE || key == SS_CTX_ROOT_LEVEL ||
 			      key == SS_CTX_ASYNC;
@@ -151,7 +152,7 @@ static void make_up(struct ss_context *c, enum ss_event_type type)
 void ss_context_read(const struct ss_context_reader *r, const struct ss_line *l, uint32_t i, bool module,
 		     struct ss_context *out)
 {
-	out->has = 0;
+	out->has = out->is_uint = 0;
 	if (l->ev.off && r->wanted.any)
 		read_stats(r, ss_xevents_body(&l->ev, l->src, i), out);
 	make_up(out, ss_event_type_at(r->types, r->plane, l->ev.meta[i]));

@@ -34,12 +34,19 @@ enum ss_context_key {
 
 struct ss_context {
 	unsigned has;			/* SS_CTX_BIT of those present */
+	unsigned is_uint;		/* of these, those written as uint64 */
 	int64_t v[SS_CTX_COUNT];	/* of those present */
 };
 
 static inline bool ss_context_has(const struct ss_context *c, enum ss_context_key key)
 {
 	return c->has >> key & 1;
+}
+
+/* As XProf reads where it expects an int64: other kinds count as 0. */
+static inline int64_t ss_context_int(const struct ss_context *c, enum ss_context_key key)
+{
+	return c->is_uint >> key & 1 ? 0 : c->v[key];
 }
 
 /* Both halves of a pair: an id without its type ties nothing. */

@@ -124,44 +124,6 @@ bool ss_deriver_add_lines(struct ss_deriver *d, struct ss_derived *lines, size_t
 	return true;
 }
 
-struct moment {
-	int64_t begin_ps;
-	uint64_t dur_ps;
-	uint32_t event;
-};
-
-static int by_time(const void *a, const void *b)
-{
-	const struct moment *x = a, *y = b;
-	if (x->begin_ps != y->begin_ps)
-		return x->begin_ps < y->begin_ps ? -1 : 1;
-	if (x->dur_ps != y->dur_ps)
-		return x->dur_ps > y->dur_ps ? -1 : 1;
-	return x->event < y->event ? -1 : x->event > y->event;
-}
-
-uint32_t *ss_time_order(const struct ss_xevents *e, bool *ok)
-{
-	*ok = true;
-	if (e->sorted)
-		return NULL;
-	struct moment *all = malloc(((size_t)e->n + 1) * sizeof(*all));
-	uint32_t *order = malloc(((size_t)e->n + 1) * sizeof(*order));
-	*ok = all && order;
-	for (uint32_t i = 0; *ok && i < e->n; i++)
-		all[i] = (struct moment){ e->begin_ps[i], e->dur_ps[i], i };
-	if (*ok)
-		qsort(all, e->n, sizeof(*all), by_time);
-	for (uint32_t i = 0; *ok && i < e->n; i++)
-		order[i] = all[i].event;
-	free(all);
-	if (!*ok) {
-		free(order);
-		order = NULL;
-	}
-	return order;
-}
-
 bool ss_preprocess_derive(struct ss_host *h, struct ss_err *err)
 {
 	for (uint32_t i = 0; i < h->nplanes; i++) {

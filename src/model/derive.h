@@ -49,19 +49,16 @@ bool ss_deriver_add_op(struct ss_deriver *d, uint32_t op, const struct ss_nest_i
 /* Add the lines that are not empty to the plane and empty the nests. */
 bool ss_deriver_add_lines(struct ss_deriver *d, struct ss_derived *lines, size_t n);
 
-/*
- * The order of a line's events in time, longer first: NULL with *ok where that is the file's order. The caller frees it; *ok is false when
- * memory is out.
- */
-uint32_t *ss_time_order(const struct ss_xevents *e, bool *ok);
-
 bool ss_derive_tensor_core(struct ss_host *h, struct ss_plane *p, struct ss_err *err);
 /* The line "Steps", and a group for every event of the plane behind the first that has one. */
 bool ss_derive_gpu_steps(struct ss_deriver *d, struct ss_err *err);
 bool ss_derive_gpu(struct ss_host *h, struct ss_plane *p, struct ss_err *err);
 /* The line of launch statistics of every GPU; needs the groups of the host. */
 bool ss_derive_launches(struct ss_host *h, struct ss_err *err);
-/* Rows of copies between device and host, of the "XLA Ops" line. */
-bool ss_derive_offload(struct ss_deriver *d, const struct ss_line *ops, struct ss_err *err);
+/* Rows of copies between device and host: events in the order of time, then the rows. */
+struct ss_offload *ss_offload_new(struct ss_deriver *d);
+bool ss_offload_event(struct ss_offload *o, const struct ss_line *l, uint32_t i);
+bool ss_offload_finish(struct ss_offload *o);
+void ss_offload_free(struct ss_offload *o);
 
 #endif

@@ -7,6 +7,7 @@
  */
 #include "model/derive.h"
 #include "model/hlo_map.h"
+#include "model/time_walk.h"
 #include "model/wanted.h"
 
 #include <stdlib.h>
@@ -97,7 +98,9 @@ static void read_kernel(const struct gpu *g, struct ss_str body, struct kernel *
 
 static bool name_of_module(struct gpu *g, const struct kernel *k, uint32_t *meta)
 {
-	struct ss_str name = k->hlo_module.n ? k->hlo_module : SS_STR("");
+	struct ss_str name = k->hlo_module;
+	if (!name.n)
+		return true;
 	if (k->has_program)
 		name = ss_arena_printf(&g->d.h->arena, SS_FMT "(%llu)", SS_ARG(name), (unsigned long long)k->program_id);
 	*meta = name.p ? ss_deriver_name(&g->d, name, SS_STR("")) : SS_NONE;
@@ -199,32 +202,46 @@ static bool find_annotation(struct gpu *g, const struct kernel *k, uint32_t *out
 	return true;
 }
 
-/* The scope range of each level: that of the kernel for the innermost, its ancestors outwards. */
-static const int64_t *scope_ranges(const struct gpu *g, int64_t scope, uint32_t n, int64_t *levels)
+/*
+ * The scope ranges around a kernel, its own first, the root last; at most SS_NEST_LEVELS, for what the file says may run in circles. None: 0.
+ */
+static uint32_t scope_path(const struct gpu *g, int64_t scope, int64_t *path)
 {
-	if (scope == SS_NO_SCOPE)
-		return NULL;
-	for (uint32_t i = n; i-- > 0;) {
-		levels[i] = scope;
-		uint32_t at = scope == SS_NO_SCOPE ? SS_NONE : ss_u64map_get(&g->scope_parents, (uint64_t)scope);
+	uint32_t n = 0;
+	while (scope != SS_NO_SCOPE && n < SS_NEST_LEVELS) {
+		path[n++] = scope;
+		uint32_t at = ss_u64map_get(&g->scope_parents, (uint64_t)scope);
 		scope = at == SS_NONE ? SS_NO_SCOPE : g->scope_parent.v[at];
 	}
-	return levels;
+	return n;
+}
+
+static void reverse(int64_t *v, uint32_t n)
+{
+	for (uint32_t i = 0; i < n / 2; i++) {
+		int64_t t = v[i];
+		v[i] = v[n - 1 - i];
+		v[n - 1 - i] = t;
+	}
 }
 
 static bool add_hlo(struct gpu *g, const struct kernel *k, struct ss_nest_item *item, struct ss_err *err)
 {
-	int64_t levels[SS_NEST_LEVELS];
-	uint32_t i;
+	int64_t path[SS_NEST_LEVELS];
+	uint32_t i, depth = scope_path(g, k->scope, path);
 	if (!find_annotation(g, k, &i, err))
 		return false;
 	const struct annotation *a = &g->annotations.v[i];
+	reverse(path, depth);
+	/* The program goes by the root; the ops one by one, if there are as many of them as of ranges. */
+	item->scopes = depth ? path : NULL;
 	item->metas = &a->module;
 	item->nmetas = 1;
-	bool ok = ss_nest_add(&g->modules, item);
+	bool ok = a->module == SS_NONE || ss_nest_add(&g->modules, item);
 	item->metas = &g->pool.v[a->first_op];
 	item->nmetas = a->nops;
-	item->scopes = scope_ranges(g, k->scope, a->nops, levels);
+	if (depth != a->nops)
+		item->scopes = NULL;
 	ok = ok && ss_nest_add(&g->ops, item);
 	item->scopes = NULL;
 	ok = ok && (a->op == SS_NONE || ss_deriver_add_op(&g->d, a->op, item, &g->scopes, &g->framework_ops));
@@ -249,24 +266,15 @@ static bool add_kernel(struct gpu *g, const struct ss_line *l, uint32_t i, struc
 	return (op != SS_NONE && ss_deriver_add_op(&g->d, op, &item, &g->scopes, &g->framework_ops)) || ss_fail_mem(err);
 }
 
-/* "Stream #14(Compute)" is "14"; another name stands for itself. */
-static struct ss_str stream_number(struct ss_str name)
-{
-	size_t hash = ss_str_chr(name, '#');
-	struct ss_str rest = hash == SS_NPOS ? name : ss_str_sub(name, hash + 1, name.n);
-	return ss_str_sub(rest, 0, ss_str_chr(rest, '('));
-}
-
-static bool add_lines(struct gpu *g, uint32_t k, struct ss_str stream)
+static bool add_lines(struct gpu *g, uint32_t k, int64_t stream)
 {
 	static const char *const names[5] = { "Framework Name Scope", "Framework Ops", "XLA Modules", "XLA Ops", "Source code" };
 	static const unsigned ids[5] = { 0, 1, 2, 3, 5 };
 	struct ss_nest *nests[5] = { &g->scopes, &g->framework_ops, &g->modules, &g->ops, &g->sources };
 	struct ss_derived lines[5];
-	struct ss_str number = stream_number(stream);
 	bool ok = true;
 	for (unsigned i = 0; i < 5; i++) {
-		struct ss_str name = ss_arena_printf(&g->d.h->arena, "%s - from #" SS_FMT, names[i], SS_ARG(number));
+		struct ss_str name = ss_arena_printf(&g->d.h->arena, "%s - from #%lld", names[i], (long long)stream);
 		lines[i] = (struct ss_derived){ .id = FIRST_ID + IDS * k + ids[i], .name = name, .nest = *nests[i],
 						.display_id = (int64_t)DISPLAY_IDS * k + 2 + i };
 		*nests[i] = (struct ss_nest){ 0 };
@@ -297,7 +305,7 @@ static bool derive_stream(struct gpu *g, uint32_t line, uint32_t k, struct ss_er
 	for (uint32_t i = 0; ok && g->wanted.any && i < l->ev.n; i++)
 		ok = add_kernel(g, l, order ? order[i] : i, err);
 	free(order);
-	return ok && (add_lines(g, k, l->name) || ss_fail_mem(err));
+	return ok && (add_lines(g, k, l->id) || ss_fail_mem(err));
 }
 
 struct stream {

@@ -6,7 +6,6 @@
  */
 #include "model/added.h"
 #include "model/derive.h"
-#include "model/introsort.h"
 #include "model/preprocess.h"
 
 #include <stdlib.h>
@@ -29,12 +28,12 @@ struct waiting {
 };
 
 struct start {
-	uint32_t event, next;
+	int64_t begin_ps;
+	uint32_t meta, next;
 };
 
-struct offload {
+struct ss_offload {
 	struct ss_deriver *d;
-	const struct ss_line *l;
 	struct role *roles;	/* per metadata */
 	struct ss_strmap pairs;	/* "offload-copy.3" */
 	SS_VEC(uint32_t) metas;	/* the full name stays empty, this is the display name; per pair */
@@ -65,7 +64,7 @@ static bool parse(struct ss_str name, struct ss_str *kind, struct ss_str *number
 	return false;
 }
 
-static bool find_role(struct offload *o, uint32_t meta)
+static bool find_role(struct ss_offload *o, uint32_t meta)
 {
 	const struct ss_xevent_meta *m = &o->d->p->x->event_meta[meta];
 	struct role *role = &o->roles[meta];
@@ -87,10 +86,10 @@ static bool find_role(struct offload *o, uint32_t meta)
 	       ss_vec_push(&o->waiting, (struct waiting){ SS_NONE, SS_NONE });
 }
 
-static bool on_start(struct offload *o, struct waiting *w, uint32_t event)
+static bool on_start(struct ss_offload *o, struct waiting *w, const struct ss_line *l, uint32_t i)
 {
 	uint32_t at = (uint32_t)o->starts.n;
-	if (!ss_vec_push(&o->starts, (struct start){ event, SS_NONE }))
+	if (!ss_vec_push(&o->starts, (struct start){ l->ev.begin_ps[i], l->ev.meta[i], SS_NONE }))
 		return false;
 	if (w->first == SS_NONE)
 		w->first = at;
@@ -100,79 +99,24 @@ static bool on_start(struct offload *o, struct waiting *w, uint32_t event)
 	return true;
 }
 
-static bool on_done(struct offload *o, uint32_t pair, uint32_t event)
+static bool on_done(struct ss_offload *o, uint32_t pair, const struct ss_line *l, uint32_t i)
 {
 	struct waiting *w = &o->waiting.v[pair];
-	const struct ss_xevents *e = &o->l->ev;
 	if (w->first == SS_NONE)
 		return true;
-	uint32_t start = o->starts.v[w->first].event;
-	w->first = o->starts.v[w->first].next;
-	return ss_vec_push(&o->copies, (struct copy){ .begin_ps = e->begin_ps[start], .end_ps = ss_xevents_end_ps(e, event),
-						     .pair = pair, .start_meta = e->meta[start] });
+	const struct start *start = &o->starts.v[w->first];
+	w->first = start->next;
+	return ss_vec_push(&o->copies, (struct copy){ .begin_ps = start->begin_ps, .end_ps = ss_xevents_end_ps(&l->ev, i),
+						     .pair = pair, .start_meta = start->meta });
 }
 
-struct moments {
-	SS_VEC(struct ss_moment) all;
-};
-
-static const struct role *role_of(const struct offload *o, const struct ss_line *l, uint32_t i)
+bool ss_offload_event(struct ss_offload *o, const struct ss_line *l, uint32_t i)
 {
 	uint32_t meta = l->ev.meta[i];
-	return meta < o->d->p->x->nevent_meta && o->roles[meta].pair != SS_NONE ? &o->roles[meta] : NULL;
-}
-
-/* Do copies begin and end together? */
-static bool has_ties(const struct ss_moment *v, size_t n)
-{
-	for (size_t i = 1; i < n; i++)
-		if (v[i].begin_ps == v[i - 1].begin_ps && v[i].dur_ps == v[i - 1].dur_ps)
-			return true;
-	return false;
-}
-
-/*
- * The copies in time. Those at one moment, which a profile that was cut off has many of, come in the order that XProf finds among all
- * events of the plane: the row that a copy gets depends on it, and so do the rows of all later ones.
- */
-static bool in_order(const struct offload *o, struct moments *m)
-{
-	const struct ss_plane *p = o->d->p;
-	for (uint32_t i = 0; i < o->l->ev.n; i++)
-		if (role_of(o, o->l, i) &&
-		    !ss_vec_push(&m->all, (struct ss_moment){ o->l->ev.begin_ps[i], o->l->ev.dur_ps[i], 0, i }))
-			return false;
-	ss_introsort(m->all.v, m->all.n);
-	if (!has_ties(m->all.v, m->all.n))
+	if (meta >= o->d->p->x->nevent_meta || o->roles[meta].pair == SS_NONE)
 		return true;
-	m->all.n = 0;
-	for (uint32_t j = 0; j < p->nlines; j++) {
-		const struct ss_line *l = &p->lines[j];
-		for (uint32_t i = 0; !l->derived && i < l->ev.n; i++)
-			if (!ss_vec_push(&m->all, (struct ss_moment){ l->ev.begin_ps[i], l->ev.dur_ps[i], j, i }))
-				return false;
-	}
-	ss_introsort(m->all.v, m->all.n);
-	size_t kept = 0;
-	for (size_t k = 0; k < m->all.n; k++)
-		if (p->lines[m->all.v[k].line].src == o->l->src)
-			m->all.v[kept++] = m->all.v[k];
-	m->all.n = kept;
-	return true;
-}
-
-static bool pair_up(struct offload *o)
-{
-	struct moments m = { 0 };
-	bool ok = in_order(o, &m);
-	for (size_t k = 0; ok && k < m.all.n; k++) {
-		uint32_t i = m.all.v[k].event;
-		const struct role *role = role_of(o, o->l, i);
-		if (role)
-			ok = role->done ? on_done(o, role->pair, i) : on_start(o, &o->waiting.v[role->pair], i);
-	}
-	ss_vec_free(&m.all);
-	return ok;
+	const struct role *role = &o->roles[meta];
+	return role->done ? on_done(o, role->pair, l, i) : on_start(o, &o->waiting.v[role->pair], l, i);
 }
 
 struct rows {
@@ -196,7 +140,7 @@ static uint32_t choose_row(struct rows *r, int64_t begin_ps)
 	return r->n++;
 }
 
-static bool place(struct offload *o, struct rows *r, const struct copy *c)
+static bool place(struct ss_offload *o, struct rows *r, const struct copy *c)
 {
 	uint32_t row = choose_row(r, c->begin_ps);
 	struct ss_derived *line = &r->lines[row];
@@ -215,7 +159,7 @@ static bool place(struct offload *o, struct rows *r, const struct copy *c)
 }
 
 /* What the start says of its size and shape stands with the copy as well. */
-static bool copy_stats(struct offload *o, struct rows *r, uint32_t first_line)
+static bool copy_stats(struct ss_offload *o, struct rows *r, uint32_t first_line)
 {
 	struct ss_added added = { 0 };
 	bool ok = true;
@@ -237,7 +181,7 @@ static bool copy_stats(struct offload *o, struct rows *r, uint32_t first_line)
 	return ok;
 }
 
-static bool lay_out(struct offload *o)
+static bool lay_out(struct ss_offload *o)
 {
 	struct rows *r = calloc(1, sizeof(*r));
 	bool ok = r;
@@ -253,20 +197,37 @@ static bool lay_out(struct offload *o)
 	return ok;
 }
 
-bool ss_derive_offload(struct ss_deriver *d, const struct ss_line *ops, struct ss_err *err)
+struct ss_offload *ss_offload_new(struct ss_deriver *d)
 {
-	struct offload o = { .d = d, .l = ops };
 	uint32_t n = d->p->x->nevent_meta;
-	o.roles = malloc(((size_t)n + 1) * sizeof(*o.roles));
-	bool ok = o.roles;
+	struct ss_offload *o = calloc(1, sizeof(*o));
+	if (!o)
+		return NULL;
+	o->d = d;
+	o->roles = malloc(((size_t)n + 1) * sizeof(*o->roles));
+	bool ok = o->roles;
 	for (uint32_t i = 0; ok && i < n; i++)
-		ok = find_role(&o, i);
-	ok = ok && (!o.metas.n || (pair_up(&o) && (!o.copies.n || lay_out(&o))));
-	free(o.roles);
-	ss_strmap_free(&o.pairs);
-	ss_vec_free(&o.metas);
-	ss_vec_free(&o.waiting);
-	ss_vec_free(&o.starts);
-	ss_vec_free(&o.copies);
-	return ok || ss_fail_mem(err);
+		ok = find_role(o, i);
+	if (ok)
+		return o;
+	ss_offload_free(o);
+	return NULL;
+}
+
+bool ss_offload_finish(struct ss_offload *o)
+{
+	return !o->copies.n || lay_out(o);
+}
+
+void ss_offload_free(struct ss_offload *o)
+{
+	if (!o)
+		return;
+	free(o->roles);
+	ss_strmap_free(&o->pairs);
+	ss_vec_free(&o->metas);
+	ss_vec_free(&o->waiting);
+	ss_vec_free(&o->starts);
+	ss_vec_free(&o->copies);
+	free(o);
 }

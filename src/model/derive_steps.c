@@ -7,101 +7,10 @@
 #include "model/derive.h"
 #include "model/group.h"
 #include "model/preprocess.h"
+#include "model/time_walk.h"
 #include "model/wanted.h"
 
 #include <stdlib.h>
-
-/* The streams merged by time: a heap of the next event of each. */
-struct head {
-	int64_t begin_ps;
-	uint64_t dur_ps;
-	uint32_t line, at;	/* at: place in the order of the line */
-};
-
-struct merge {
-	struct ss_plane *p;
-	uint32_t **order;	/* per line; NULL: the file's */
-	struct head *heap;
-	uint32_t n;
-};
-
-static bool before(const struct head *a, const struct head *b)
-{
-	if (a->begin_ps != b->begin_ps)
-		return a->begin_ps < b->begin_ps;
-	if (a->dur_ps != b->dur_ps)
-		return a->dur_ps > b->dur_ps;
-	return a->line < b->line;
-}
-
-static void sift(struct merge *m, uint32_t i)
-{
-	struct head moved = m->heap[i];
-	for (uint32_t child; (child = 2 * i + 1) < m->n; i = child) {
-		if (child + 1 < m->n && before(&m->heap[child + 1], &m->heap[child]))
-			child++;
-		if (!before(&m->heap[child], &moved))
-			break;
-		m->heap[i] = m->heap[child];
-	}
-	m->heap[i] = moved;
-}
-
-static uint32_t event_at(const struct merge *m, const struct head *h)
-{
-	return m->order[h->line] ? m->order[h->line][h->at] : h->at;
-}
-
-static void load_head(const struct merge *m, struct head *h)
-{
-	const struct ss_xevents *e = &m->p->lines[h->line].ev;
-	uint32_t i = event_at(m, h);
-	h->begin_ps = e->begin_ps[i];
-	h->dur_ps = e->dur_ps[i];
-}
-
-static void merge_free(struct merge *m)
-{
-	for (uint32_t i = 0; m->order && i < m->p->nlines; i++)
-		free(m->order[i]);
-	free(m->order);
-	free(m->heap);
-}
-
-static bool merge_init(struct merge *m, struct ss_plane *p)
-{
-	bool ok;
-	*m = (struct merge){ .p = p };
-	m->order = calloc((size_t)p->nlines + 1, sizeof(*m->order));
-	m->heap = malloc(((size_t)p->nlines + 1) * sizeof(*m->heap));
-	ok = m->order && m->heap;
-	for (uint32_t i = 0; ok && i < p->nlines; i++) {
-		if (p->lines[i].derived || !p->lines[i].ev.n)
-			continue;
-		m->order[i] = ss_time_order(&p->lines[i].ev, &ok);
-		m->heap[m->n] = (struct head){ .line = i };
-		if (ok)
-			load_head(m, &m->heap[m->n++]);
-	}
-	for (uint32_t i = m->n / 2; ok && i-- > 0;)
-		sift(m, i);
-	return ok;
-}
-
-static bool merge_next(struct merge *m, struct ss_line **line, uint32_t *event)
-{
-	if (!m->n)
-		return false;
-	struct head *top = &m->heap[0];
-	*line = &m->p->lines[top->line];
-	*event = event_at(m, top);
-	if (++top->at < (*line)->ev.n)
-		load_head(m, top);
-	else
-		*top = m->heap[--m->n];
-	sift(m, 0);
-	return true;
-}
 
 static bool any_grouped(const struct ss_plane *p)
 {
@@ -112,12 +21,12 @@ static bool any_grouped(const struct ss_plane *p)
 	return false;
 }
 
-static bool walk(struct ss_deriver *d, struct merge *m, struct ss_nest *steps)
+static bool walk(struct ss_deriver *d, struct ss_time_walk *w, struct ss_nest *steps)
 {
 	struct ss_line *l;
 	uint32_t i, meta = SS_NONE;
 	int64_t group = SS_NO_GROUP, named = SS_NO_GROUP;
-	while (merge_next(m, &l, &i)) {
+	while (ss_time_walk_next(w, &l, &i)) {
 		int64_t own = ss_event_group(d->p, l, i);
 		if (!ss_line_need_groups(l))
 			return false;
@@ -155,7 +64,7 @@ static bool name_steps(const struct ss_host *h, struct ss_line *l)
 bool ss_derive_gpu_steps(struct ss_deriver *d, struct ss_err *err)
 {
 	struct ss_derived steps = { .id = SS_DERIVED_STEPS, .name = SS_STR("Steps") };
-	struct merge m;
+	struct ss_time_walk w;
 	uint64_t events = 0;
 	if (!any_grouped(d->p))
 		return true;
@@ -163,8 +72,8 @@ bool ss_derive_gpu_steps(struct ss_deriver *d, struct ss_err *err)
 		events += d->p->lines[i].ev.n;
 	ss_nest_init(&steps.nest, true, events);
 	uint32_t at = d->p->nlines;
-	bool ok = merge_init(&m, d->p) && walk(d, &m, &steps.nest) && ss_deriver_add_lines(d, &steps, 1);
-	merge_free(&m);
+	bool ok = ss_time_walk_init(&w, d->p) && walk(d, &w, &steps.nest) && ss_deriver_add_lines(d, &steps, 1);
+	ss_time_walk_free(&w);
 	ss_nest_free(&steps.nest);
 	ok = ok && (d->p->nlines == at || name_steps(d->h, &d->p->lines[at]));
 	return ok || ss_fail_mem(err);

@@ -4,6 +4,7 @@
  * The compiler says for each op where it comes from; mostly in the metadata, which is read once, but an event's own stats count more.
  */
 #include "model/derive.h"
+#include "model/time_walk.h"
 #include "model/wanted.h"
 
 #include <stdlib.h>
@@ -22,6 +23,7 @@ struct core {
 	struct ss_wanted wanted;
 	struct origin *by_meta;
 	struct ss_nest scopes, ops, sources;
+	struct ss_offload *offload;
 };
 
 static bool read_origin(struct core *c, struct ss_wanted_walk walk, struct origin *out)
@@ -63,20 +65,28 @@ static bool add_event(struct core *c, const struct ss_line *l, uint32_t i)
 	return from.source == SS_NONE || ss_nest_add(&c->sources, &item);
 }
 
-static bool add_events(struct core *c, const struct ss_line *l)
+static bool read_metas(struct core *c)
 {
 	const struct ss_xplane *x = c->d.p->x;
-	bool ok;
-	uint32_t *order = ss_time_order(&l->ev, &ok);
 	c->by_meta = SS_NEW_N(&c->d.scratch, struct origin, x->nevent_meta);
-	ok = ok && c->by_meta && ss_wanted_init(&c->wanted, x, wanted_stats, NWANTED, &c->d.scratch);
+	bool ok = c->by_meta && ss_wanted_init(&c->wanted, x, wanted_stats, NWANTED, &c->d.scratch);
 	for (uint32_t i = 0; ok && i < x->nevent_meta; i++) {
 		c->by_meta[i] = (struct origin){ SS_NONE, SS_NONE, false };
 		ok = read_origin(c, ss_wanted_meta(&c->wanted, i), &c->by_meta[i]);
 	}
-	for (uint32_t i = 0; ok && c->wanted.any && i < l->ev.n; i++)
-		ok = add_event(c, l, order ? order[i] : i);
-	free(order);
+	return ok;
+}
+
+/* All lines count, not only "XLA Ops": real files mark what is asynchronous, and only that has lines of its own. */
+static bool add_events(struct core *c)
+{
+	struct ss_time_walk w;
+	struct ss_line *l;
+	uint32_t i;
+	bool ok = ss_time_walk_init(&w, c->d.p);
+	while (ok && ss_time_walk_next(&w, &l, &i))
+		ok = (!c->wanted.any || add_event(c, l, i)) && ss_offload_event(c->offload, l, i);
+	ss_time_walk_free(&w);
 	return ok;
 }
 
@@ -96,23 +106,21 @@ static bool add_lines(struct core *c)
 
 bool ss_derive_tensor_core(struct ss_host *h, struct ss_plane *p, struct ss_err *err)
 {
-	const struct ss_line *l = ss_plane_line(p, SS_STR("XLA Ops"));
 	struct core c = { 0 };
-	if (!l || !l->ev.n)
-		return true;
+	uint64_t n = 0;
+	for (uint32_t i = 0; i < p->nlines; i++)
+		n += p->lines[i].ev.n;
 	ss_deriver_init(&c.d, h, p);
-	ss_nest_init(&c.scopes, false, l->ev.n);
-	ss_nest_init(&c.ops, false, l->ev.n);
-	ss_nest_init(&c.sources, false, l->ev.n);
+	ss_nest_init(&c.scopes, false, n);
+	ss_nest_init(&c.ops, false, n);
+	ss_nest_init(&c.sources, false, n);
 	c.scopes.ruled[0] = &c.ops;
-	bool ok = add_events(&c, l) && add_lines(&c);
-	if (!ok)
-		ss_fail_mem(err);
-	/* Adding lines has moved them. */
-	ok = ok && ss_derive_offload(&c.d, ss_plane_line(p, SS_STR("XLA Ops")), err);
+	c.offload = ss_offload_new(&c.d);
+	bool ok = c.offload && read_metas(&c) && add_events(&c) && add_lines(&c) && ss_offload_finish(c.offload);
+	ss_offload_free(c.offload);
 	ss_nest_free(&c.scopes);
 	ss_nest_free(&c.ops);
 	ss_nest_free(&c.sources);
 	ss_deriver_free(&c.d);
-	return ok;
+	return ok || ss_fail_mem(err);
 }

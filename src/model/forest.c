@@ -13,15 +13,10 @@
 
 struct ss_line *ss_tpu_grouping_line(const struct ss_plane *p)
 {
-	static const struct ss_str names[2][2] = {
-		{ SS_STR_INIT("Steps"), SS_STR_INIT("XLA Modules") },
-		{ SS_STR_INIT("Sparse Core Steps"), SS_STR_INIT("Sparse Core Modules") },
-	};
-	if (p->kind != SS_PLANE_TENSOR_CORE && p->kind != SS_PLANE_SPARSE_CORE)
+	if (p->kind != SS_PLANE_TENSOR_CORE)
 		return NULL;
-	const struct ss_str *of = names[p->kind == SS_PLANE_SPARSE_CORE];
-	struct ss_line *steps = ss_plane_line(p, of[0]);
-	return steps && steps->ev.n ? steps : ss_plane_line(p, of[1]);
+	struct ss_line *steps = ss_plane_line(p, SS_STR("Steps"));
+	return steps && steps->ev.n ? steps : ss_plane_line(p, SS_STR("XLA Modules"));
 }
 
 /* What the stats of one event contribute to its line. `as` is the event that gets the ties. */
@@ -50,7 +45,7 @@ static bool add_executor(struct ss_forest_line *fl, const struct ss_context *c, 
 	if (!ss_vec_push(&fl->executors, i))
 		return false;
 	return !ss_context_has(c, SS_CTX_ID) || !ss_context_has(c, SS_CTX_ITER) ||
-	       ss_vec_push(&fl->iterations, (struct ss_iteration){ i, c->v[SS_CTX_ID], c->v[SS_CTX_ITER] });
+	       ss_vec_push(&fl->iterations, (struct ss_iteration){ i, ss_context_int(c, SS_CTX_ID), ss_context_int(c, SS_CTX_ITER) });
 }
 
 static bool add_event(struct ss_forest_line *fl, const struct ss_context *c, uint32_t i)
@@ -74,7 +69,7 @@ static bool add_event(struct ss_forest_line *fl, const struct ss_context *c, uin
 	case SS_EV_CAPTURED_FUNCTION_RUN_ASYNC:
 	case SS_EV_CAPTURED_FUNCTION_RUN_INSTANTIATED:
 	case SS_EV_CAPTURED_FUNCTION_RUN_BORROWED:
-		if (ss_context_has(c, SS_CTX_ID) && !ss_vec_push(&fl->captured, c->v[SS_CTX_ID]))
+		if (ss_context_has(c, SS_CTX_ID) && !ss_vec_push(&fl->captured, ss_context_int(c, SS_CTX_ID)))
 			return false;
 		break;
 	case SS_EV_TF_OP_RUN:

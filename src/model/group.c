@@ -204,7 +204,7 @@ static int by_level(const void *a, const void *b)
 	if (x->begin_ps != y->begin_ps)
 		return cmp(x->begin_ps, y->begin_ps);
 	if (x->dur_ps != y->dur_ps)
-		return x->dur_ps > y->dur_ps ? -1 : 1;
+		return x->dur_ps < y->dur_ps ? -1 : 1;
 	if (x->node.line != y->node.line)
 		return cmp(x->node.line, y->node.line);
 	return cmp(x->node.event, y->node.event);
@@ -226,7 +226,7 @@ static bool collect_roots(const struct ss_forest *f, struct roots *r)
 			struct ss_context c = { 0 };
 			if (captured.ids.n)
 				ss_context_read(fl->reader, fl->l, e, false, &c);
-			if (!ss_context_has(&c, SS_CTX_ID) || !ss_captured_has(&captured, c.v[SS_CTX_ID]))
+			if (!ss_context_has(&c, SS_CTX_ID) || !ss_captured_has(&captured, ss_context_int(&c, SS_CTX_ID)))
 				ok = ss_vec_push(&r->all, (struct root){ { i, e }, fl->roots.v[k].level,
 							  fl->l->ev.begin_ps[e], fl->l->ev.dur_ps[e] });
 		}

@@ -29,7 +29,7 @@ static bool number_steps(struct ss_grouping *g)
 	size_t first = g->groups.n;
 	for (uint32_t i = 0; i < h->nplanes; i++) {
 		struct ss_line *l = ss_tpu_grouping_line(&h->planes[i]);
-		if (!l || !l->ev.n || h->planes[i].kind != SS_PLANE_TENSOR_CORE)
+		if (!l || !l->ev.n)
 			continue;
 		if (!ss_line_need_groups(l))
 			return false;
@@ -198,7 +198,7 @@ bool ss_group_tpu(struct ss_grouping *g, struct ss_err *err)
 	bool grouped = false;
 	for (uint32_t i = 0; i < h->nplanes; i++) {
 		const struct ss_line *l = ss_tpu_grouping_line(&h->planes[i]);
-		grouped |= l && h->planes[i].kind == SS_PLANE_TENSOR_CORE && any_grouped(l);
+		grouped |= l && any_grouped(l);
 	}
 	if (!grouped && !number_steps(g))
 		return ss_fail_mem(err);
