@@ -52,10 +52,12 @@ static bool add_event(struct core *c, const struct ss_line *l, uint32_t i)
 	struct origin from = { SS_NONE, SS_NONE, false };
 	if (l->ev.meta[i] < c->d.p->x->nevent_meta)
 		from = c->by_meta[l->ev.meta[i]];
-	if (!read_origin(c, ss_wanted_event(&c->wanted, ss_xevents_body(&l->ev, l->src, i)), &from))
+	if (c->wanted.any && !read_origin(c, ss_wanted_event(&c->wanted, ss_xevents_body(&l->ev, l->src, i)), &from))
 		return false;
 	if (from.async)
 		return true;
+	if (!ss_offload_event(c->offload, l, i))
+		return false;
 	struct ss_nest_item item = { .begin_ps = l->ev.begin_ps[i], .end_ps = ss_xevents_end_ps(&l->ev, i),
 				     .group = ss_event_group(c->d.p, l, i) };
 	if (from.op != SS_NONE && !ss_deriver_add_op(&c->d, from.op, &item, &c->scopes, &c->ops))
@@ -85,7 +87,7 @@ static bool add_events(struct core *c)
 	uint32_t i;
 	bool ok = ss_time_walk_init(&w, c->d.p);
 	while (ok && ss_time_walk_next(&w, &l, &i))
-		ok = (!c->wanted.any || add_event(c, l, i)) && ss_offload_event(c->offload, l, i);
+		ok = add_event(c, l, i);
 	ss_time_walk_free(&w);
 	return ok;
 }

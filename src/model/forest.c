@@ -13,10 +13,15 @@
 
 struct ss_line *ss_tpu_grouping_line(const struct ss_plane *p)
 {
-	if (p->kind != SS_PLANE_TENSOR_CORE)
+	static const struct ss_str names[2][2] = {
+		{ SS_STR_INIT("Steps"), SS_STR_INIT("XLA Modules") },
+		{ SS_STR_INIT("Sparse Core Steps"), SS_STR_INIT("Sparse Core Modules") },
+	};
+	if (p->kind != SS_PLANE_TENSOR_CORE && p->kind != SS_PLANE_SPARSE_CORE)
 		return NULL;
-	struct ss_line *steps = ss_plane_line(p, SS_STR("Steps"));
-	return steps && steps->ev.n ? steps : ss_plane_line(p, SS_STR("XLA Modules"));
+	const struct ss_str *of = names[p->kind == SS_PLANE_SPARSE_CORE];
+	struct ss_line *steps = ss_plane_line(p, of[0]);
+	return steps && steps->ev.n ? steps : ss_plane_line(p, of[1]);
 }
 
 /* What the stats of one event contribute to its line. `as` is the event that gets the ties. */
@@ -82,7 +87,8 @@ static bool add_event(struct ss_forest_line *fl, const struct ss_context *c, uin
 	default:
 		break;
 	}
-	if (ss_context_has(c, SS_CTX_ROOT_LEVEL) && c->v[SS_CTX_ROOT_LEVEL] != 0 &&
+	/* Steps and programs of a TPU begin groups of their own where nobody else does; they are no roots. */
+	if (ss_context_has(c, SS_CTX_ROOT_LEVEL) && c->v[SS_CTX_ROOT_LEVEL] != 0 && !fl->flat &&
 	    !ss_vec_push(&fl->roots, (struct ss_root){ i, c->v[SS_CTX_ROOT_LEVEL] }))
 		return false;
 	if (ss_context_has(c, SS_CTX_ASYNC) && c->v[SS_CTX_ASYNC] && !fl->flat && !ss_vec_push(&fl->asyncs, i))

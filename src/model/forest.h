@@ -107,7 +107,7 @@ struct ss_forest {
 	struct ss_arena arena;
 };
 
-/* In a TPU profile, the lines whose events are steps or programs: nodes of the forest; NULL for a plane that is no TensorCore. */
+/* In a TPU profile, the lines whose events are steps or programs: nodes of the forest; NULL for a plane that is no TPU core. */
 struct ss_line *ss_tpu_grouping_line(const struct ss_plane *p);
 
 /* Find loop iterations and tie their events to the first of each: a step of forest building. False when memory is out. */

@@ -14,7 +14,6 @@
 struct root {
 	struct ss_node node;
 	int64_t level, begin_ps;
-	uint64_t dur_ps;
 };
 
 bool ss_line_need_groups(struct ss_line *l)
@@ -163,17 +162,23 @@ static bool name_group(struct ss_grouping *g, struct ss_node root, struct ss_gro
 	       ss_fail_mem(err);
 }
 
-static bool begin_group(struct ss_grouping *g, struct ss_node root, struct ss_err *err)
+bool ss_group_begin(struct ss_grouping *g, struct ss_node root, int32_t id, struct ss_err *err)
 {
-	int32_t id = (int32_t)g->groups.n;
 	struct ss_group group = { 0 };
-	if (g->groups.n >= INT32_MAX)
-		return true;
 	if (!spread(g, root, id))
 		return ss_fail_mem(err);
 	if (!name_group(g, root, &group, id, err))
 		return false;
+	if ((size_t)id < g->groups.n) {
+		g->groups.v[id] = group;
+		return true;
+	}
 	return ss_vec_push(&g->groups, group) || ss_fail_mem(err);
+}
+
+static bool begin_group(struct ss_grouping *g, struct ss_node root, struct ss_err *err)
+{
+	return g->groups.n >= INT32_MAX || ss_group_begin(g, root, (int32_t)g->groups.n, err);
 }
 
 struct level_search {
@@ -203,8 +208,6 @@ static int by_level(const void *a, const void *b)
 		return cmp(y->level, x->level);
 	if (x->begin_ps != y->begin_ps)
 		return cmp(x->begin_ps, y->begin_ps);
-	if (x->dur_ps != y->dur_ps)
-		return x->dur_ps < y->dur_ps ? -1 : 1;
 	if (x->node.line != y->node.line)
 		return cmp(x->node.line, y->node.line);
 	return cmp(x->node.event, y->node.event);
@@ -228,7 +231,7 @@ static bool collect_roots(const struct ss_forest *f, struct roots *r)
 				ss_context_read(fl->reader, fl->l, e, false, &c);
 			if (!ss_context_has(&c, SS_CTX_ID) || !ss_captured_has(&captured, ss_context_int(&c, SS_CTX_ID)))
 				ok = ss_vec_push(&r->all, (struct root){ { i, e }, fl->roots.v[k].level,
-							  fl->l->ev.begin_ps[e], fl->l->ev.dur_ps[e] });
+							  fl->l->ev.begin_ps[e] });
 		}
 	}
 	ss_vec_free(&captured.ids);

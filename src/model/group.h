@@ -23,6 +23,8 @@ struct ss_grouping {
 /* Room for the group ids of a line's events, all SS_NO_GROUP at first. */
 bool ss_line_need_groups(struct ss_line *l);
 
+/* Spread group `id`, which is new or the last, from a root and name it after the root. */
+bool ss_group_begin(struct ss_grouping *g, struct ss_node root, int32_t id, struct ss_err *err);
 /* Events between ThreadpoolListener::StartRegion and StopRegion, added to the lines of all planes. */
 bool ss_add_pool_regions(struct ss_host *h, struct ss_err *err);
 /* Mark operations and kernels as run eagerly or not. */

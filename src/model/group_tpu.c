@@ -22,25 +22,21 @@ static bool any_grouped(const struct ss_line *l)
 	return false;
 }
 
-/* The k-th step of every TensorCore becomes the same new group. */
-static bool number_steps(struct ss_grouping *g)
+/* The k-th steps of all TensorCores begin the same new group, but for those that a group has reached meanwhile. */
+static bool number_steps(struct ss_grouping *g, struct ss_err *err)
 {
-	struct ss_host *h = g->h;
-	size_t first = g->groups.n;
-	for (uint32_t i = 0; i < h->nplanes; i++) {
-		struct ss_line *l = ss_tpu_grouping_line(&h->planes[i]);
-		if (!l || !l->ev.n)
-			continue;
-		if (!ss_line_need_groups(l))
-			return false;
-		for (uint32_t k = 0; k < l->ev.n && first + k < INT32_MAX; k++) {
-			if (first + k >= g->groups.n) {
-				struct ss_str name = ss_arena_printf(&h->arena, "%zu", first + k);
-				if (!name.p || !ss_vec_push(&g->groups, (struct ss_group){ .name = name, .implicit = true }))
-					return false;
-			}
-			if (l->group[k] == SS_NO_GROUP)
-				l->group[k] = (int32_t)(first + k);
+	struct ss_forest *f = &g->forest;
+	bool more = true;
+	for (uint32_t k = 0; more && g->groups.n < INT32_MAX; k++) {
+		int32_t id = (int32_t)g->groups.n;
+		more = false;
+		for (uint32_t i = 0; i < f->nlines; i++) {
+			const struct ss_line *l = f->lines[i].l;
+			if (!f->lines[i].flat || f->lines[i].p->kind != SS_PLANE_TENSOR_CORE || k >= l->ev.n)
+				continue;
+			more = true;
+			if (!(l->group && l->group[k] != SS_NO_GROUP) && !ss_group_begin(g, (struct ss_node){ i, k }, id, err))
+				return false;
 		}
 	}
 	return true;
@@ -198,10 +194,10 @@ bool ss_group_tpu(struct ss_grouping *g, struct ss_err *err)
 	bool grouped = false;
 	for (uint32_t i = 0; i < h->nplanes; i++) {
 		const struct ss_line *l = ss_tpu_grouping_line(&h->planes[i]);
-		grouped |= l && any_grouped(l);
+		grouped |= l && h->planes[i].kind == SS_PLANE_TENSOR_CORE && any_grouped(l);
 	}
-	if (!grouped && !number_steps(g))
-		return ss_fail_mem(err);
+	if (!grouped && !number_steps(g, err))
+		return false;
 	for (uint32_t i = 0; i < h->nplanes; i++)
 		if (is_core(&h->planes[i]) && !finish_core(g, &h->planes[i]))
 			return ss_fail_mem(err);

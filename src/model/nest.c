@@ -7,7 +7,7 @@
 
 void ss_nest_init(struct ss_nest *nest, bool gpu, uint64_t items)
 {
-	*nest = (struct ss_nest){ .gpu = gpu, .leave_open = gpu, .left = items * 64 + 65536 };
+	*nest = (struct ss_nest){ .gpu = gpu, .left = items * 64 + 65536 };
 }
 
 void ss_nest_free(struct ss_nest *nest)
@@ -15,7 +15,6 @@ void ss_nest_free(struct ss_nest *nest)
 	free(nest->begin_ps);
 	free(nest->end_ps);
 	free(nest->meta);
-	free(nest->parent);
 	free(nest->group);
 	*nest = (struct ss_nest){ 0 };
 }
@@ -33,17 +32,34 @@ static bool set_cap(struct ss_nest *nest, uint32_t cap)
 	RESIZE(begin_ps);
 	RESIZE(end_ps);
 	RESIZE(meta);
-	RESIZE(parent);
 	RESIZE(group);
 #undef RESIZE
 	nest->cap = cap;
 	return true;
 }
 
+/* Fit the spans that close together into one another, from the outside in. */
+static void fit(struct ss_nest *nest, uint32_t level)
+{
+	for (uint32_t k = level + 1; k < nest->nopen; k++) {
+		uint32_t i = nest->open[k], around = nest->open[k - 1];
+		if (nest->end_ps[i] > nest->end_ps[around])
+			nest->end_ps[i] = nest->end_ps[around];
+		/* An instant at the very end of a span that was made shorter. */
+		if (nest->end_ps[i] < nest->begin_ps[i])
+			nest->end_ps[i] = nest->begin_ps[i];
+		if (nest->begin_ps[i] == nest->begin_ps[around] && nest->end_ps[i] == nest->end_ps[around] &&
+		    nest->end_ps[i] - nest->begin_ps[i] >= 2 * PS_PER_NS)
+			nest->end_ps[i] -= PS_PER_NS;
+	}
+}
+
 static void close_from(struct ss_nest *nest, uint32_t level)
 {
-	if (level < nest->nopen)
+	if (level < nest->nopen) {
+		fit(nest, level);
 		nest->nopen = level;
+	}
 	if (level == 0)
 		for (unsigned i = 0; i < SS_NEST_RULED && nest->ruled[i]; i++)
 			close_from(nest->ruled[i], 0);
@@ -82,7 +98,6 @@ static bool begin_span(struct ss_nest *nest, const struct ss_nest_item *item, ui
 	nest->end_ps[i] = item->end_ps;
 	nest->meta[i] = item->metas[level];
 	nest->group[i] = (int32_t)item->group;
-	nest->parent[i] = level ? nest->open[level - 1] : SS_NONE;
 	nest->has_groups |= item->group != SS_NO_GROUP;
 	nest->open[level] = i;
 	nest->open_scope[level] = item->scopes ? item->scopes[level] : SS_NO_SCOPE;
@@ -111,44 +126,14 @@ bool ss_nest_add(struct ss_nest *nest, const struct ss_nest_item *item)
 	return true;
 }
 
-/* Outer spans stand before their inner ones and are final when those are reached. */
-static void fit(struct ss_nest *nest, const bool *open)
-{
-	for (uint32_t i = 0; i < nest->n; i++) {
-		uint32_t parent = nest->parent[i];
-		if (parent == SS_NONE || (open && open[i]))
-			continue;
-		if (nest->end_ps[i] > nest->end_ps[parent])
-			nest->end_ps[i] = nest->end_ps[parent];
-		/* An instant at the very end of a span that was made shorter. */
-		if (nest->end_ps[i] < nest->begin_ps[i])
-			nest->end_ps[i] = nest->begin_ps[i];
-		if (nest->begin_ps[i] == nest->begin_ps[parent] && nest->end_ps[i] == nest->end_ps[parent] &&
-		    nest->end_ps[i] - nest->begin_ps[i] >= 2 * PS_PER_NS)
-			nest->end_ps[i] -= PS_PER_NS;
-	}
-}
-
-static bool fit_all(struct ss_nest *nest)
-{
-	bool *open = NULL;
-	if (nest->leave_open) {
-		open = calloc((size_t)nest->n + 1, sizeof(*open));
-		if (!open)
-			return false;
-		for (uint32_t i = 0; i < nest->nopen; i++)
-			open[nest->open[i]] = true;
-	}
-	fit(nest, open);
-	free(open);
-	return true;
-}
-
 bool ss_nest_finish(struct ss_nest *nest, struct ss_line *line)
 {
 	struct ss_xevents *e = &line->ev;
 	*e = (struct ss_xevents){ .sorted = true };
-	if (!fit_all(nest) || !set_cap(nest, nest->n)) {
+	/* As in XProf, what is open at the end of a GPU's stream stays as it is. */
+	if (!nest->gpu)
+		fit(nest, 0);
+	if (!set_cap(nest, nest->n)) {
 		ss_nest_free(nest);
 		return false;
 	}

@@ -5,6 +5,9 @@
  * item with the same name and group extends it, any other closes it and all below. Outer lines may rule inner ones: closing the outermost span
  * of "XLA Modules" closes what is open on "XLA Ops", so that nothing goes on from one program into the next.
  *
+ * Spans that close together are fitted into one another, from the outside in: an inner one ends with the one around it at the latest, and one that also
+ * begins with it becomes 1 ns shorter, if it is at least 2 ns long. People see then that it is inside. XProf does the same.
+ *
  * Names are meta indices of the plane (made ones mostly), so that comparing them is comparing numbers.
  */
 #ifndef SS_MODEL_NEST_H
@@ -18,7 +21,7 @@
 struct ss_nest {
 	/* Of the events so far, in the order of begin, outer before inner. */
 	int64_t *begin_ps, *end_ps;
-	uint32_t *meta, *parent;	/* parent: the event around it on this line, SS_NONE for the outermost */
+	uint32_t *meta;
 	int32_t *group;
 	uint32_t n, cap;
 	uint32_t open[SS_NEST_LEVELS];
@@ -26,7 +29,6 @@ struct ss_nest {
 	uint32_t nopen;
 	bool has_groups;
 	bool gpu;			/* spans of one name merge over any gap */
-	bool leave_open;		/* spans that were never closed are not fitted into those around them */
 	struct ss_nest *ruled[SS_NEST_RULED]; /* closed with the outermost span of this line; NULL: none */
 	uint64_t left;			/* events that may still be added: a bound against hostile names */
 };
@@ -49,10 +51,7 @@ bool ss_nest_add(struct ss_nest *nest, const struct ss_nest_item *item);
 void ss_nest_close(struct ss_nest *nest);
 void ss_nest_free(struct ss_nest *nest);
 
-/*
- * Fit inner spans into outer ones and hand the columns to the line, which must be empty; `nest` is empty afterwards. Spans that begin and end
- * with the one around them become 1 ns shorter, where they are at least 2 ns long: people see then that they are inside.
- */
+/* Hand the columns to the line, which must be empty; `nest` is empty afterwards. */
 bool ss_nest_finish(struct ss_nest *nest, struct ss_line *line);
 
 #endif
