@@ -1,0 +1,102 @@
+/*
+ * stepscope.h - profiles of training programs, opened and analysed: the C interface of libstepscope.
+ *
+ *	char why[256];
+ *	struct stepscope *s = stepscope_open("logs/", why, sizeof(why));
+ *	struct stepscope_question q = STEPSCOPE_QUESTION;
+ *	struct stepscope_answer a = STEPSCOPE_ANSWER;
+ *	q.tool = "overview_page";
+ *	if (stepscope_ask(s, &q, &a, why, sizeof(why)))
+ *		fwrite(a.data, 1, a.data_bytes, stdout);
+ *	stepscope_answer_clear(&a);
+ *	stepscope_close(s);
+ *
+ * A function that fails returns NULL or false and, when `why` is not NULL, writes a sentence for the user
+ * there, always ended by a zero. Nothing is printed, nothing is written to the directory of a profile, and
+ * no signal handler is set.
+ *
+ * Threads: any number may ask the same struct stepscope at the same time; profiles are opened once and
+ * shared. Structs begin with their size, so that programs built with older headers keep working: initialise
+ * them with the macros here.
+ */
+#ifndef STEPSCOPE_STEPSCOPE_H
+#define STEPSCOPE_STEPSCOPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define STEPSCOPE_API __attribute__((visibility("default")))
+
+/* "0.1.0", of the library that is running. */
+STEPSCOPE_API const char *stepscope_version(void);
+
+/* The analyses; NULL beyond the last. Static. */
+STEPSCOPE_API const char *stepscope_tool_name(size_t i);
+STEPSCOPE_API const char *stepscope_tool_title(size_t i);
+STEPSCOPE_API const char *stepscope_tool_summary(size_t i);
+
+struct stepscope;
+
+/* A log directory, a directory of runs, one run, or one file: as it is now. */
+STEPSCOPE_API struct stepscope *stepscope_open(const char *path, char *why, size_t why_bytes);
+STEPSCOPE_API void stepscope_close(struct stepscope *s);
+
+/* Runs by name, descending; hosts by name. NULL beyond the last. Live as long as `s`. */
+STEPSCOPE_API const char *stepscope_run_name(const struct stepscope *s, size_t i);
+STEPSCOPE_API const char *stepscope_host_name(const struct stepscope *s, const char *run, size_t i);
+
+enum stepscope_format {
+	STEPSCOPE_JSON = 0,	/* tables by column, values as numbers with units */
+	STEPSCOPE_XPROF = 1,	/* the JSON of XProf 2.24.2; of timelines, trace events */
+	STEPSCOPE_CSV = 2,	/* tables; several are separated by an empty line and headed by "# name" */
+	STEPSCOPE_TEXT = 3,	/* for people */
+};
+
+/* Takes a piece of the answer; false ends it. */
+typedef bool stepscope_write_fn(void *arg, const char *data, size_t bytes);
+
+struct stepscope_question {
+	size_t size;
+	const char *tool;
+	const char *run;		/* NULL: the newest */
+	const char *host;		/* one, several with commas, "ALL_HOSTS"; NULL: as suits the tool */
+	const char *const *params;	/* "k=v", ended by NULL; NULL: none */
+	enum stepscope_format format;
+	const char *table;		/* CSV: only this one; NULL: all */
+	/*
+	 * For answers of any size: called with pieces instead of keeping the whole. NULL: the answer has
+	 * it all.
+	 */
+	stepscope_write_fn *write;
+	void *write_arg;
+};
+
+struct stepscope_answer {
+	size_t size;
+	char *data;			/* with a zero behind it; NULL where `write` took it */
+	size_t data_bytes;
+	const char *type;		/* "application/json" ... */
+	void *owned;
+};
+
+#define STEPSCOPE_QUESTION { sizeof(struct stepscope_question), NULL, NULL, NULL, NULL, STEPSCOPE_JSON, NULL, NULL, NULL }
+#define STEPSCOPE_ANSWER { sizeof(struct stepscope_answer), NULL, 0, NULL, NULL }
+
+/* Ask one analysis. The answer is cleared by the caller, also after a failure; it may be used again. */
+STEPSCOPE_API bool stepscope_ask(struct stepscope *s, const struct stepscope_question *q, struct stepscope_answer *a,
+				 char *why, size_t why_bytes);
+STEPSCOPE_API void stepscope_answer_clear(struct stepscope_answer *a);
+
+/* Has the run data for the tool? False also when it cannot be opened. `run` NULL: the newest. */
+STEPSCOPE_API bool stepscope_has(struct stepscope *s, const char *run, const char *tool);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,143 @@
+/* test_api.c - the C interface as a program outside uses it, on a sample profile. */
+#include "unit/unit.h"
+
+#include "stepscope/stepscope.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+static const char *sample(void)
+{
+	const char *path = "tests/data/profiles/synth_tpu_3hosts";
+	return access(path, R_OK) == 0 ? path : NULL;
+}
+
+static void lists_what_there_is(void **state)
+{
+	char why[200] = "";
+	bool planes = false;
+	(void)state;
+	assert_true(strlen(stepscope_version()) > 2);
+	for (size_t i = 0; stepscope_tool_name(i); i++) {
+		assert_non_null(stepscope_tool_title(i));
+		assert_non_null(stepscope_tool_summary(i));
+		planes = planes || strcmp(stepscope_tool_name(i), "plane_stats") == 0;
+	}
+	assert_true(planes);
+	if (!sample())
+		skip();
+	struct stepscope *s = stepscope_open(sample(), why, sizeof(why));
+	assert_non_null(s);
+	assert_string_equal(stepscope_run_name(s, 0), "run");
+	assert_null(stepscope_run_name(s, 1));
+	assert_string_equal(stepscope_host_name(s, "run", 2), "host2");
+	assert_null(stepscope_host_name(s, NULL, 3));
+	assert_null(stepscope_host_name(s, "nope", 0));
+	assert_true(stepscope_has(s, NULL, "plane_stats"));
+	assert_false(stepscope_has(s, NULL, "nope"));
+	assert_false(stepscope_has(s, "nope", "plane_stats"));
+	stepscope_close(s);
+}
+
+static bool count(void *arg, const char *data, size_t bytes)
+{
+	(void)data;
+	*(size_t *)arg += bytes;
+	return true;
+}
+
+static bool refuse(void *arg, const char *data, size_t bytes)
+{
+	(void)arg;
+	(void)data;
+	(void)bytes;
+	return false;
+}
+
+static void answers_in_every_format(void **state)
+{
+	static const char *const begins[] = { "{\"tool\":\"plane_stats\"", "[{\"cols\":", "\"host\",", "Host" };
+	struct stepscope_question q = STEPSCOPE_QUESTION;
+	struct stepscope_answer a = STEPSCOPE_ANSWER;
+	char why[200] = "";
+	size_t sum = 0;
+	(void)state;
+	if (!sample())
+		skip();
+	struct stepscope *s = stepscope_open(sample(), why, sizeof(why));
+	q.tool = "plane_stats";
+	for (int f = STEPSCOPE_JSON; f <= STEPSCOPE_TEXT; f++) {
+		q.format = (enum stepscope_format)f;
+		assert_true(stepscope_ask(s, &q, &a, why, sizeof(why)));
+		assert_memory_equal(a.data, begins[f], strlen(begins[f]));
+		assert_int_equal(strlen(a.data), a.data_bytes);
+		assert_true(strchr(a.type, '/') != NULL);
+	}
+	q.write = count;
+	q.write_arg = &sum;
+	size_t bytes = a.data_bytes;
+	assert_true(stepscope_ask(s, &q, &a, why, sizeof(why)));
+	assert_int_equal(sum, bytes);
+	assert_null(a.data);
+	q.write = refuse;
+	assert_false(stepscope_ask(s, &q, &a, why, sizeof(why)));
+	assert_true(why[0] != '\0');
+	stepscope_answer_clear(&a);
+	stepscope_close(s);
+}
+
+static void says_what_is_wrong(void **state)
+{
+	static const char *const unknown[] = { "colour=red", NULL };
+	char why[200] = "";
+	(void)state;
+	assert_null(stepscope_open("/nowhere/at/all", why, sizeof(why)));
+	assert_non_null(strstr(why, "/nowhere/at/all"));
+	assert_null(stepscope_open("/nowhere/at/all", NULL, 0));
+	if (!sample())
+		skip();
+	struct stepscope *s = stepscope_open(sample(), why, sizeof(why));
+	struct stepscope_answer a = STEPSCOPE_ANSWER;
+	const struct {
+		const char *tool, *run, *host, *word;
+		const char *const *params;
+		int format;
+	} cases[] = {
+		{ "nope", NULL, NULL, "nope", NULL, 0 },
+		{ NULL, NULL, NULL, "tool", NULL, 0 },
+		{ "plane_stats", "other", NULL, "other", NULL, 0 },
+		{ "plane_stats", NULL, "host9", "host9", NULL, 0 },
+		{ "plane_stats", NULL, NULL, "colour", unknown, 0 },
+		{ "plane_stats", NULL, NULL, "format", NULL, 17 },
+	};
+	for (size_t i = 0; i < SS_COUNT(cases); i++) {
+		struct stepscope_question q = STEPSCOPE_QUESTION;
+		q.tool = cases[i].tool;
+		q.run = cases[i].run;
+		q.host = cases[i].host;
+		q.params = cases[i].params;
+		q.format = (enum stepscope_format)cases[i].format;
+		assert_false(stepscope_ask(s, &q, &a, why, sizeof(why)));
+		assert_non_null(strstr(why, cases[i].word));
+	}
+	struct stepscope_question blank = { 0 };
+	assert_false(stepscope_ask(s, &blank, &a, why, sizeof(why)));
+	/* A program built when the question ended with the tool's name. */
+	struct stepscope_question older = STEPSCOPE_QUESTION;
+	older.size = offsetof(struct stepscope_question, run);
+	older.tool = "plane_stats";
+	older.run = "not looked at";
+	assert_true(stepscope_ask(s, &older, &a, why, sizeof(why)));
+	stepscope_answer_clear(&a);
+	stepscope_close(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lists_what_there_is),
+		cmocka_unit_test(answers_in_every_format),
+		cmocka_unit_test(says_what_is_wrong),
+	};
+	return RUN_TESTS(tests);
+}
