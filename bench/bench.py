@@ -86,6 +86,8 @@ def floor(path):
 
 def ours_cold(path, tool):
     command = [compile_c('measure'), BIN, 'tool', tool, path, '--format', 'xprof']
+    if tool.startswith('trace_viewer'):
+        command += ['--param', 'resolution=8000']
     runs = [run_json(command) for _ in range(3)]
     if any(r['status'] for r in runs):
         raise RuntimeError(f'stepscope tool {tool}: status {runs[0]["status"]}')
