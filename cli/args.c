@@ -10,9 +10,20 @@
 
 #define MAX_OPTS 24
 
+void cli_say(const char *what, struct ss_str text)
+{
+	struct ss_out o;
+	ss_out_init(&o, NULL, NULL);
+	ss_out_printf(&o, "stepscope: %s%s", what ? what : "", what ? ": " : "");
+	ss_text_put(&o, text, 0);
+	ss_out_char(&o, '\n');
+	fwrite(o.buf, 1, o.n, stderr);
+	ss_out_free(&o);
+}
+
 int cli_fail(const struct ss_err *err)
 {
-	fprintf(stderr, "stepscope: %s\n", err->text[0] ? err->text : "failed");
+	cli_say(NULL, err->text[0] ? ss_str_from(err->text) : SS_STR("failed"));
 	return CLI_FAILED;
 }
 

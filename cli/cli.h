@@ -24,7 +24,12 @@ struct cli_command {
 extern const struct cli_command *const cli_commands[]; /* NULL-terminated */
 const struct cli_command *cli_command_find(const char *name);
 
-/* "stepscope: ..." on stderr. */
+/*
+ * "stepscope: <what>: ..." on stderr, `what` being NULL or "warning"; control characters in the text are
+ * replaced.
+ */
+void cli_say(const char *what, struct ss_str text);
+/* The same for a failure; status 1. */
 int cli_fail(const struct ss_err *err);
 /* The same, and where help is; status 2. */
 int cli_misuse(const struct cli_command *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

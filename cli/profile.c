@@ -35,6 +35,15 @@ static const struct ss_run *find_run(const struct ss_store *s, struct ss_str nam
 	return last;
 }
 
+static void say_looked(const struct ss_looked *l)
+{
+	struct ss_arena a = { 0 };
+	struct ss_str text = ss_arena_printf(&a, "'" SS_FMT "' %s", SS_ARG(l->path), l->why);
+	if (text.p)
+		cli_say("looked at", text);
+	ss_arena_release(&a);
+}
+
 bool cli_profile_find(struct cli_profile *p, const char *path, const char *run, struct ss_err *err)
 {
 	struct ss_arena a = { 0 };
@@ -59,8 +68,7 @@ bool cli_profile_find(struct cli_profile *p, const char *path, const char *run, 
 	ss_fail(err, SS_ENOTFOUND, SS_FMT, SS_ARG(why));
 	ss_arena_release(&a);
 	for (size_t i = 0; i < p->store.nlooked && i < 10 && p->store.ndirs > 1; i++)
-		fprintf(stderr, "stepscope: looked at '" SS_FMT "': it %s\n", SS_ARG(p->store.looked[i].path),
-			p->store.looked[i].why);
+		say_looked(&p->store.looked[i]);
 	return false;
 }
 

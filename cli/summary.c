@@ -17,7 +17,9 @@
 extern const struct cli_command cli_command_summary;
 
 #define TOP_OPS 10
+#define TOP_COLS 5		/* of their table: time, sum of times, category, name, rate */
 #define BAR_CELLS 40
+#define LABEL_CELLS 31
 
 static const struct ss_table *with_col(const struct ss_result *r, const char *id)
 {
@@ -95,20 +97,19 @@ static void put_words(struct ss_out *o, const struct ss_text_style *style, struc
 
 static void put_verdict(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style)
 {
-	struct ss_str statement = text_of(r, "statement"), bottleneck = text_of(r, "bottleneck");
-	if (!statement.n)
-		statement = text_of(r, "input_conclusion");
-	if (!statement.n)
+	static const char *const more[] = { "output_conclusion", "kernel_launch_statement",
+					    "device_collectives_statement", "all_other_statement", "precision_statement" };
+	struct ss_str bottleneck = text_of(r, "bottleneck"), verdict = text_of(r, "statement");
+	enum ss_tone tone = ss_str_is(bottleneck, "host") ? SS_TONE_BAD :
+			    ss_str_is(bottleneck, "device") ? SS_TONE_GOOD :
+			    bottleneck.n ? SS_TONE_WARN : SS_TONE_BOLD;
+	if (!verdict.n)
+		verdict = text_of(r, "input_conclusion");
+	if (!verdict.n)
 		return;
-	bool good = ss_str_is(bottleneck, "device") || ss_str_is(bottleneck, "no");
-	ss_text_tone(o, style,
-		     ss_str_is(bottleneck, "unknown") ? SS_TONE_WARN
-		     : good			      ? SS_TONE_GOOD
-						      : SS_TONE_BAD);
-	put_words(o, style, statement, 0);
+	ss_text_tone(o, style, tone);
+	put_words(o, style, verdict, 0);
 	ss_text_tone(o, style, SS_TONE_PLAIN);
-	static const char *const more[] = { "kernel_launch_statement", "device_collectives_statement",
-					    "all_other_statement", "precision_statement" };
 	for (size_t i = 0; i < SS_COUNT(more); i++) {
 		struct ss_str s = text_of(r, more[i]);
 		if (s.n)
@@ -116,16 +117,27 @@ static void put_verdict(struct ss_out *o, const struct ss_result *r, const struc
 	}
 }
 
+/* "TensorCore idle (in ms)" without the unit, which stands with the value. */
+static struct ss_str bare_label(const char *label)
+{
+	struct ss_str s = ss_str_from(label);
+	size_t at = ss_str_find(s, SS_STR(" (in ms)"));
+	return at == SS_NPOS ? s : ss_str_sub(s, 0, at);
+}
+
 /* One part of the step: name, mean, share, bar. */
-static void put_part(struct ss_out *o, const struct ss_text_style *style, const char *name, double ms,
-		     double step_ms)
+static void put_part(struct ss_out *o, const struct ss_text_style *style, const char *label, double ms, double step_ms)
 {
 	char value[32];
 	double share = step_ms > 0 ? ms / step_ms : 0;
 	size_t full = (size_t)lround(fmin(fmax(share, 0), 1) * BAR_CELLS);
 	ss_format_value(value, sizeof(value), SS_UNIT_MS, ms);
-	ss_out_printf(o, "  %-28.28s %10s %5.1f%%  ", name, value, share * 100);
+	ss_out_lit(o, "  ");
+	size_t cells = ss_text_put(o, bare_label(label), LABEL_CELLS);
+	ss_text_pad(o, LABEL_CELLS - cells);
+	ss_out_printf(o, " %10s %5.1f%%", value, share * 100);
 	ss_text_tone(o, style, SS_TONE_HEAD);
+	ss_out_z(o, full ? "  " : "");
 	for (size_t i = 0; i < full; i++)
 		ss_out_lit(o, "\xe2\x96\x88");
 	ss_text_tone(o, style, SS_TONE_PLAIN);
@@ -184,80 +196,98 @@ static void put_ops(struct ss_out *o, const struct ss_result *r, const struct ss
 		return;
 	heading(o, style, "Operations on the device that take longest");
 	struct ss_text_style top = *style;
+	struct ss_table narrow = *t;
 	top.max_rows = TOP_OPS;
-	ss_emit_text_table(o, t, &top);
+	narrow.ncols = t->ncols < TOP_COLS ? t->ncols : TOP_COLS;
+	ss_emit_text_table(o, &narrow, &top);
 }
 
-static void put_facts(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style,
-		      const char *title, const char *const facts[][2], size_t n)
+struct fact {
+	const char *id, *label;
+	const char *where;	/* only on this kind of hardware, NULL: on any that has a device */
+};
+
+static void put_facts(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style, const char *title,
+		      const struct fact *facts, size_t n)
 {
+	struct ss_str hardware = text_of(r, "hardware_type");
 	bool any = false;
 	for (size_t i = 0; i < n; i++) {
-		struct ss_str v = text_of(r, facts[i][0]);
-		if (!v.n)
+		struct ss_str v = text_of(r, facts[i].id);
+		if (!v.n || (facts[i].where && !ss_str_is(hardware, facts[i].where)))
 			continue;
 		if (!any)
 			heading(o, style, title);
 		any = true;
-		ss_out_printf(o, "  %-28s ", facts[i][1]);
-		ss_text_wrap(o, style, v, 31);
+		ss_out_printf(o, "  %-*s ", LABEL_CELLS, facts[i].label);
+		ss_text_wrap(o, style, v, LABEL_CELLS + 3);
 	}
 }
 
+/* Shares of a device that was not there would all be 0 and mean nothing. */
 static void put_use(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style)
 {
-	static const char *const use[][2] = {
-		{ "mxu_utilization_percent", "Matrix unit busy" },
-		{ "flop_rate_utilization_relative_to_roofline", "FLOP rate, of the roofline" },
-		{ "memory_bw_utilization_relative_to_hw_limit", "Memory bandwidth, of the peak" },
-		{ "hbm_utilization_percent", "Memory bandwidth" },
-		{ "device_duty_cycle_percent", "Device busy" },
-		{ "device_idle_time_percent", "Device idle" },
-		{ "host_idle_time_percent", "Host idle" },
-		{ "device_tf_op_percent", "Op time on the device" },
-		{ "device_compute_16bit_percent", "Device compute in 16 bit" },
+	static const struct fact use[] = {
+		{ "device_duty_cycle_percent", "Device busy", "TPU" },
+		{ "mxu_utilization_percent", "Matrix units", "TPU" },
+		{ "flop_rate_utilization_relative_to_roofline", "FLOP rate, of what is possible", "TPU" },
+		{ "memory_bw_utilization_relative_to_hw_limit", "Memory bandwidth, of the peak", "TPU" },
+		{ "host_idle_time_percent", "Host idle", "TPU" },
+		{ "device_compute_16bit_percent", "Device compute in 16 bit", "GPU" },
+		{ "device_tf_op_percent", "Framework ops on the device", "GPU" },
 	};
-	static const char *const environment[][2] = {
-		{ "device_type", "Device" },
-		{ "device_core_count", "Cores" },
-		{ "host_count", "Hosts" },
-		{ "task_count", "Tasks" },
+	static const struct fact environment[] = {
+		{ "device_type", "Device", NULL },
+		{ "device_core_count", "Cores", NULL },
+		{ "host_count", "Hosts", NULL },
+		{ "task_count", "Tasks", NULL },
 	};
 	put_facts(o, r, style, "Use of the hardware", use, SS_COUNT(use));
 	put_facts(o, r, style, "Run environment", environment, SS_COUNT(environment));
 }
 
-static void put_next(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style)
+/* Is this advice about a side that is not the bottleneck? Addresses of further reading are for the page. */
+static bool is_beside(const struct ss_result *r, struct ss_str tip_type)
+{
+	struct ss_str beside = text_of(r, "non_bottleneck_tip_types");
+	return ss_str_is(tip_type, "doc") || ss_str_is(tip_type, "faq") || (beside.n && ss_str_contains(beside, tip_type));
+}
+
+static void put_path(struct ss_out *o, const char *path)
+{
+	bool quote = strpbrk(path, " \t'\"\\$&;()<>|*?[]#~`!");
+	ss_out_z(o, quote ? "'" : "");
+	ss_text_put(o, ss_str_from(path), 0);
+	ss_out_z(o, quote ? "'" : "");
+}
+
+static void put_next(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style, const char *path)
 {
 	const struct ss_table *t = with_col(r, "tip_type");
-	if (!t || !t->nrows)
-		return;
-	size_t link = ss_table_col(t, "link"), description = ss_table_col(t, "description");
-	struct ss_str last = { NULL, 0 };
-	if (link == SS_NPOS || description == SS_NPOS)
-		return;
+	size_t type = t ? ss_table_col(t, "tip_type") : SS_NPOS, link = t ? ss_table_col(t, "link") : SS_NPOS;
 	heading(o, style, "What to do next");
-	for (size_t i = 0; i < t->nrows; i++) {
-		struct ss_str group = t->data[description].str[i];
-		if (!last.p || !ss_str_eq(group, last)) {
-			ss_out_lit(o, "  ");
-			put_words(o, style, group, 2);
-		}
-		last = group;
-		ss_out_lit(o, "    - ");
-		put_words(o, style, t->data[link].str[i], 6);
+	for (size_t i = 0; type != SS_NPOS && link != SS_NPOS && i < t->nrows; i++) {
+		if (is_beside(r, t->data[type].str[i]))
+			continue;
+		ss_out_lit(o, "  ");
+		put_words(o, style, t->data[link].str[i], 4);
 	}
+	ss_text_tone(o, style, SS_TONE_DIM);
+	ss_out_lit(o, "  stepscope serve ");
+	put_path(o, path);
+	ss_out_lit(o, "   shows all of it in a browser\n");
+	ss_text_tone(o, style, SS_TONE_PLAIN);
 }
 
 static void put_diagnostics(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style)
 {
 	const struct ss_table *t = with_col(r, "severity");
 	size_t severity = t ? ss_table_col(t, "severity") : SS_NPOS,
-	       message = t ? ss_table_col(t, "message") : SS_NPOS;
-	if (message == SS_NPOS || (!t->nrows && !r->nnotes))
+	       message = t ? ss_table_col(t, "message") : SS_NPOS, n = message == SS_NPOS ? 0 : t->nrows;
+	if (!n && !r->nnotes)
 		return;
 	heading(o, style, "Noticed");
-	for (size_t i = 0; i < t->nrows; i++) {
+	for (size_t i = 0; i < n; i++) {
 		struct ss_str kind = t->data[severity].str[i];
 		ss_text_tone(o, style,
 			     ss_str_is(kind, "ERROR")	  ? SS_TONE_BAD
@@ -287,25 +317,25 @@ static void put_title(struct ss_out *o, const struct cli_profile *p, const struc
 	ss_out_lit(o, "\n\n");
 }
 
-static bool summarize(struct cli_profile *p, const char *colour, struct ss_err *err)
+static bool summarize(struct cli_profile *p, const char *path, const char *colour, struct ss_err *err)
 {
 	struct ss_text_style style = cli_style(colour);
 	struct ss_ask ask = { .tool = ss_tool_find(SS_STR("overview_page")), .model = &p->model };
-	struct ss_result r;
+	const struct ss_result *r = &ask.result;
 	struct cli_sink sink;
 	struct cli_progress *progress = cli_progress_start(p);
-	bool ok = ask.tool ? ss_ask_run(&ask, &r, err) && cli_profile_intact(p, err)
+	bool ok = ask.tool ? ss_ask_run(&ask, err) && cli_profile_intact(p, err)
 			   : ss_fail(err, SS_ENOTFOUND, "this build has no tool overview_page");
 	cli_progress_end(progress);
 	if (ok && cli_sink_open(&sink, NULL, err)) {
 		struct ss_out *o = &sink.out;
 		put_title(o, p, &style);
-		put_verdict(o, &r, &style);
-		put_step(o, &r, &style);
-		put_use(o, &r, &style);
-		put_ops(o, &r, &style);
-		put_next(o, &r, &style);
-		put_diagnostics(o, &r, &style);
+		put_verdict(o, r, &style);
+		put_step(o, r, &style);
+		put_use(o, r, &style);
+		put_ops(o, r, &style);
+		put_next(o, r, &style, path);
+		put_diagnostics(o, r, &style);
 		ok = cli_sink_close(&sink, true, err);
 	}
 	ss_ask_release(&ask);
@@ -326,7 +356,7 @@ static int run(int argc, char **argv)
 	struct cli_profile p;
 	struct ss_err err = { 0 };
 	bool ok = cli_profile_find(&p, argv[optind], run_name, &err) &&
-		  cli_profile_open(&p, host, true, &err) && summarize(&p, colour, &err);
+		  cli_profile_open(&p, host, true, &err) && summarize(&p, argv[optind], colour, &err);
 	cli_profile_close(&p);
 	return ok ? CLI_DONE : cli_fail(&err);
 }

@@ -1,6 +1,7 @@
 /* tool.c - stepscope tool NAME PATH: one analysis in one of four formats. */
 #include "cli.h"
 
+#include "emit/json.h"
 #include "serve/ask.h"
 
 #include <getopt.h>
@@ -90,6 +91,24 @@ static bool format_of(const char *name, enum ss_format *format)
 	return false;
 }
 
+/* What the formats have no place for: on stderr. */
+static void say_notes(const struct ss_ask *ask)
+{
+	const struct ss_result *r = &ask->result;
+	size_t ntables = 0;
+	for (size_t i = 0; ask->format != SS_FORMAT_JSON && i < r->nnotes; i++)
+		cli_say(ss_severity_name(r->notes[i].severity), r->notes[i].text);
+	for (size_t i = 0; i < r->ntables; i++)
+		ntables += r->tables[i].ncols > 0;
+	if (ask->format != SS_FORMAT_CSV_IDS || ask->table.n || ntables < 2)
+		return;
+	fprintf(stderr, "stepscope: this is the first of %zu tables (--table names another, or all):", ntables);
+	for (size_t i = 0; i < r->ntables; i++)
+		if (r->tables[i].ncols)
+			fprintf(stderr, " %s", r->tables[i].name);
+	fputc('\n', stderr);
+}
+
 static bool answer(struct ss_ask *ask, struct cli_profile *p, const char *output, struct ss_err *err)
 {
 	struct cli_sink sink;
@@ -100,7 +119,10 @@ static bool answer(struct ss_ask *ask, struct cli_profile *p, const char *output
 	cli_progress_end(progress);
 	if (ok && (ask->format == SS_FORMAT_JSON || ask->format == SS_FORMAT_XPROF) && !output)
 		ss_out_char(&sink.out, '\n');
-	return cli_sink_close(&sink, ok, err);
+	ok = cli_sink_close(&sink, ok, err);
+	if (ok)
+		say_notes(ask);
+	return ok;
 }
 
 static int run(int argc, char **argv)
@@ -117,7 +139,7 @@ static int run(int argc, char **argv)
 	int status = cli_parse(&cli_command_tool, argc, argv, opts, SS_COUNT(opts), 2, 2);
 	if (status >= 0)
 		return status;
-	struct ss_ask ask = { .params = params.v };
+	struct ss_ask ask = { .params = params.v, .notes_apart = true };
 	if (!format_of(format, &ask.format))
 		return cli_misuse(&cli_command_tool, "there is no format '%s', only text, json, csv and xprof",
 				  format);
@@ -159,7 +181,7 @@ const struct cli_command cli_command_tool = {
 		"  -f, --format F    text: for people; json: by column, with units; csv: tables;\n"
 		"                    xprof: as XProf's clients read it\n"
 		"  -p, --param k=v   a parameter of the analysis ('stepscope tools PATH' names them)\n"
-		"  -t, --table T     csv: only this table of the answer\n"
+		"  -t, --table T     csv: this table of the answer instead of the first, or all\n"
 		"  -o, --output FILE write there instead of to stdout\n"
 		"      --color WHEN  always, never or auto\n\n"
 		"  stepscope tool overview_page logs/\n"

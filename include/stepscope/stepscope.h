@@ -53,7 +53,7 @@ STEPSCOPE_API const char *stepscope_host_name(const struct stepscope *s, const c
 enum stepscope_format {
 	STEPSCOPE_JSON = 0,	/* tables by column, values as numbers with units */
 	STEPSCOPE_XPROF = 1,	/* the JSON of XProf 2.24.2; of timelines, trace events */
-	STEPSCOPE_CSV = 2,	/* tables; several are separated by an empty line and headed by "# name" */
+	STEPSCOPE_CSV = 2,	/* one table; or all, an empty line between them and "# name" before each */
 	STEPSCOPE_TEXT = 3,	/* for people */
 };
 
@@ -67,7 +67,7 @@ struct stepscope_question {
 	const char *host;		/* one, several with commas, "ALL_HOSTS"; NULL: as suits the tool */
 	const char *const *params;	/* "k=v", ended by NULL; NULL: none */
 	enum stepscope_format format;
-	const char *table;		/* CSV: only this one; NULL: all */
+	const char *table;		/* CSV: its name, or "all"; NULL: the first */
 	/*
 	 * For answers of any size: called with pieces instead of keeping the whole. NULL: the answer has
 	 * it all.

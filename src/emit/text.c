@@ -204,7 +204,7 @@ static void measure(struct column *col, const struct ss_table *t, size_t c, size
 	col->hidden = def->unit == SS_UNIT_HTML || (def->role && strcmp(def->role, "tooltip") == 0);
 	if (number)
 		col->scale = measure_scale(t, c, nrows, unit);
-	if (col->scale.suffix[0] && !named)
+	if (col->scale.suffix[0] && !named && !ss_str_ends(ss_str_from(label), ss_str_from(col->scale.suffix)))
 		snprintf(col->head, sizeof(col->head), "%s (%s)", label, col->scale.suffix);
 	else
 		snprintf(col->head, sizeof(col->head), "%s", label);

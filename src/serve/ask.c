@@ -39,70 +39,75 @@ static bool add_notes(struct ss_result *r, const struct ss_model *m)
 	return ok;
 }
 
-bool ss_ask_run(struct ss_ask *a, struct ss_result *r, struct ss_err *err)
+bool ss_ask_run(struct ss_ask *a, struct ss_err *err)
 {
 	struct ss_query q = { .model = a->model, .params = a->params, .nparams = a->nparams, .arena = &a->arena };
-	ss_result_init(r, &a->arena);
-	if (!a->tool->run(&q, r, err))
+	ss_result_init(&a->result, &a->arena);
+	if (!a->tool->run(&q, &a->result, err))
 		return false;
-	return add_notes(r, a->model) || ss_fail_mem(err);
+	return add_notes(&a->result, a->model) || ss_fail_mem(err);
 }
 
-static bool write_csv(const struct ss_ask *a, const struct ss_result *r, struct ss_out *o, struct ss_err *err)
+static bool no_table(const struct ss_ask *a, struct ss_err *err)
 {
+	return ss_fail(err, SS_EINVAL, "the answer of %s is no table: there is no CSV of it", a->tool->name);
+}
+
+/* There is no such table: which are there? */
+static bool no_such_table(const struct ss_ask *a, struct ss_err *err)
+{
+	const struct ss_result *r = &a->result;
+	struct ss_str names = SS_STR("");
+	for (size_t i = 0; i < r->ntables && names.p; i++)
+		if (r->tables[i].ncols)
+			names = ss_arena_printf(r->arena, SS_FMT "%s%s", SS_ARG(names), names.n ? ", " : "",
+						r->tables[i].name);
+	return ss_fail(err, SS_ENOTFOUND, "%s has no table '" SS_FMT "' (it has: " SS_FMT ")", a->tool->name,
+		       SS_ARG(a->table), SS_ARG(names));
+}
+
+static bool write_csv(const struct ss_ask *a, struct ss_out *o, struct ss_err *err)
+{
+	const struct ss_result *r = &a->result;
+	bool first = !a->table.n, all = ss_str_is(a->table, "all"), any = false;
 	size_t written = 0;
-	if (a->format == SS_FORMAT_CSV) {
-		if (!r->ntables || !r->tables[0].ncols)
-			return ss_fail(err, SS_EINVAL, "the answer of %s is no table: there is no CSV of it", a->tool->name);
-		ss_emit_csv(o, &r->tables[0], SS_CSV_LABELS);
-		return true;
-	}
 	for (size_t i = 0; i < r->ntables; i++) {
 		const struct ss_table *t = &r->tables[i];
-		if (!t->ncols || (a->table.n && !ss_str_is(a->table, t->name)))
+		any = any || t->ncols;
+		if (!t->ncols || !(all || (first ? !written : ss_str_is(a->table, t->name))))
 			continue;
-		if (written++)
-			ss_out_char(o, '\n');
-		if (!a->table.n && r->ntables > 1)
-			ss_out_printf(o, "# %s\n", t->name);
-		ss_emit_csv(o, t, SS_CSV_IDS);
+		if (all)
+			ss_out_printf(o, "%s# %s\n", written ? "\n" : "", t->name);
+		ss_emit_csv(o, t, a->format == SS_FORMAT_CSV ? SS_CSV_LABELS : SS_CSV_IDS);
+		written++;
 	}
 	if (written)
 		return true;
-	if (!a->table.n)
-		return ss_fail(err, SS_EINVAL, "the answer of %s is no table: there is no CSV of it", a->tool->name);
-	char names[200] = "";
-	for (size_t i = 0, n = 0; i < r->ntables && n + 60 < sizeof(names); i++) {
-		const char *name = r->tables[i].name;
-		for (size_t k = 0; k < 2 + strlen(name) && n + 1 < sizeof(names); k++)
-			if (k >= 2 || n)
-				names[n++] = k < 2 ? ", "[k] : name[k - 2];
-		names[n] = '\0';
-	}
-	return ss_fail(err, SS_ENOTFOUND, "%s has no table '" SS_FMT "' (it has: %s)", a->tool->name, SS_ARG(a->table), names);
+	return any ? no_such_table(a, err) : no_table(a, err);
 }
 
-bool ss_ask(struct ss_ask *a, struct ss_out *o, struct ss_err *err)
+/* A text or a file goes out as it is, a timeline as trace events; neither is a table. */
+static bool write_other(const struct ss_ask *a, struct ss_out *o, struct ss_err *err)
 {
-	struct ss_result r;
-	struct ss_json_head head = { ss_str_from(a->tool->name), ss_str_from(a->tool->title), a->run, a->host };
+	bool csv = a->format == SS_FORMAT_CSV || a->format == SS_FORMAT_CSV_IDS;
+	if (csv)
+		return no_table(a, err);
+	if (a->result.content_type) {
+		ss_out_str(o, a->result.body);
+		return true;
+	}
+	if (a->format == SS_FORMAT_TEXT)
+		return ss_fail(err, SS_EINVAL, "a timeline is no text: ask for %s as xprof, which any trace viewer reads",
+			       a->tool->name);
+	ss_chrome_write(o, a->result.timeline);
+	return true;
+}
+
+static bool write_tables(const struct ss_ask *a, struct ss_out *o, struct ss_err *err)
+{
+	const struct ss_json_head head = { ss_str_from(a->tool->name), ss_str_from(a->tool->title), a->run, a->host };
 	ss_shape_fn *shape = ss_shape_find(head.tool);
-	if (!ss_ask_run(a, &r, err))
-		return false;
-	a->content_type = r.content_type ? r.content_type : type_of(a->format);
-	if (r.content_type) {
-		if (a->format == SS_FORMAT_CSV || a->format == SS_FORMAT_CSV_IDS)
-			return ss_fail(err, SS_EINVAL, "the answer of %s is no table: there is no CSV of it", a->tool->name);
-		ss_out_str(o, r.body);
-		return true;
-	}
-	if (r.timeline) {
-		if (a->format != SS_FORMAT_JSON && a->format != SS_FORMAT_XPROF)
-			return ss_fail(err, SS_EINVAL, "a timeline is no table: ask for %s as xprof, which any trace viewer reads",
-				       a->tool->name);
-		ss_chrome_write(o, r.timeline);
-		return true;
-	}
+	struct ss_result r = a->result;
 	switch (a->format) {
 	case SS_FORMAT_JSON:
 		ss_emit_json(o, &r, &head);
@@ -115,12 +120,24 @@ bool ss_ask(struct ss_ask *a, struct ss_out *o, struct ss_err *err)
 		return true;
 	case SS_FORMAT_CSV:
 	case SS_FORMAT_CSV_IDS:
-		return write_csv(a, &r, o, err);
+		return write_csv(a, o, err);
 	case SS_FORMAT_TEXT:
+		if (a->notes_apart)
+			r.nnotes = 0;
 		ss_emit_text(o, &r, &a->style);
 		return true;
 	}
 	return true;
+}
+
+bool ss_ask(struct ss_ask *a, struct ss_out *o, struct ss_err *err)
+{
+	if (!ss_ask_run(a, err))
+		return false;
+	a->content_type = a->result.content_type ? a->result.content_type : type_of(a->format);
+	if (a->result.content_type || a->result.timeline)
+		return write_other(a, o, err);
+	return write_tables(a, o, err);
 }
 
 void ss_ask_release(struct ss_ask *a)

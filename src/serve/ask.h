@@ -12,7 +12,7 @@ enum ss_format {
 	SS_FORMAT_JSON,		/* ours: docs/api.md, "A result" */
 	SS_FORMAT_XPROF,	/* as XProf's clients read it */
 	SS_FORMAT_CSV,		/* the first table, as XProf exports it */
-	SS_FORMAT_CSV_IDS,	/* the table asked for, or all, with ids for names */
+	SS_FORMAT_CSV_IDS,	/* the table asked for, with ids for names */
 	SS_FORMAT_TEXT,		/* for a terminal */
 };
 
@@ -23,9 +23,11 @@ struct ss_ask {
 	size_t nparams;
 	enum ss_format format;
 	struct ss_str run, host;	/* to be named in the answer */
-	struct ss_str table;		/* CSV by ids: only this table; "": all */
+	struct ss_str table;		/* CSV by ids: "" the first, "all" each behind "# name", else this one */
+	bool notes_apart;		/* text: the caller shows the result's notes elsewhere */
 	struct ss_text_style style;	/* of text */
 	/* Answered: */
+	struct ss_result result;	/* lives until ss_ask_release */
 	const char *content_type;	/* before the first byte is written */
 	struct ss_arena arena;		/* of the result; ss_ask_release */
 };
@@ -36,7 +38,7 @@ struct ss_ask {
  */
 bool ss_ask(struct ss_ask *a, struct ss_out *o, struct ss_err *err);
 /* The first half: the result, without writing anything. */
-bool ss_ask_run(struct ss_ask *a, struct ss_result *r, struct ss_err *err);
+bool ss_ask_run(struct ss_ask *a, struct ss_err *err);
 void ss_ask_release(struct ss_ask *a);
 
 #endif
