@@ -209,7 +209,6 @@ static struct ss_str next_step(const struct ss_input_report *r)
 static bool read_tpu_rows(struct ss_input_report *r, struct ss_arena *a)
 {
 	size_t n = r->steps->n;
-	bool any_sparse = false;
 	r->tpu = SS_NEW_N(a, struct ss_tpu_row, n + 1);
 	if (!r->tpu)
 		return false;
@@ -217,7 +216,6 @@ static bool read_tpu_rows(struct ss_input_report *r, struct ss_arena *a)
 		struct ss_tpu_row *t = &r->tpu[i];
 		if (!ss_tpu_row_of(&r->steps->v[i], t))
 			return false;
-		any_sparse |= t->has_sparse_core;
 		r->tc_active_ms += t->tc_active_ms / (double)n;
 		r->sc_active_ms += t->sc_active_ms / (double)n;
 		r->active_step_ms +=
