@@ -9,8 +9,6 @@
 #include "model/inference.h"
 #include "tools/tool.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 static const struct ss_col model_cols[] = {

@@ -1,0 +1,305 @@
+/*
+ * tf_data_bottleneck_analysis.c - which host's tf.data pipeline is slowest, which of its stages is to blame, and what to do.
+ *
+ * Four tables, from the answer to its proof: the bottleneck of each host's pipelines, the pipelines with their latencies, the stages of
+ * each, and what every stage did for every element. The rules stand in model/tfdata.h.
+ */
+#include "base/vec.h"
+#include "model/tfdata.h"
+#include "tools/tool.h"
+
+#include <stdlib.h>
+
+enum { BN_HOST, BN_PIPELINE, BN_MAX, BN_NAME, BN_LONG, BN_LATENCY, BN_SUGGESTION };
+
+static const struct ss_col bottleneck_cols[] = {
+	{ "host", "Host", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "input_pipeline", "Input Pipeline", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "max_latency_ps", "Max Latency", SS_TYPE_I64, SS_UNIT_PS, "The slowest element", NULL },
+	{ "iterator_name", "Bottleneck", SS_TYPE_STR, SS_UNIT_NONE, "Stage the slowest element waited for most", NULL },
+	{ "iterator_long_name", "Stage", SS_TYPE_STR, SS_UNIT_NONE, "The stage with its place in the pipeline", NULL },
+	{ "iterator_latency_ps", "Bottleneck Latency", SS_TYPE_I64, SS_UNIT_PS, "Time of its own, of all threads", NULL },
+	{ "suggestion", "Suggestion", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+};
+
+enum { PL_HOST, PL_ID, PL_NAME, PL_TYPE, PL_MIN, PL_AVG, PL_MAX, PL_CALLS, PL_SLOW };
+
+static const struct ss_col pipeline_cols[] = {
+	{ "host", "Host", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "id", "Iterator", SS_TYPE_STR, SS_UNIT_NONE, "Number of the root iterator, in 64 bits", NULL },
+	{ "input_pipeline", "Input Pipeline", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "type", "Type", SS_TYPE_STR, SS_UNIT_NONE, "HOST, or DEVICE for one that copies to a device in the background", NULL },
+	{ "min_latency_ps", "Min", SS_TYPE_I64, SS_UNIT_PS, NULL, NULL },
+	{ "avg_latency_ps", "Mean", SS_TYPE_I64, SS_UNIT_PS, NULL, NULL },
+	{ "max_latency_ps", "Max", SS_TYPE_I64, SS_UNIT_PS, NULL, NULL },
+	{ "calls", "# calls", SS_TYPE_I64, SS_UNIT_COUNT, "Elements the program asked for", NULL },
+	{ "slow_calls", "# Slow calls", SS_TYPE_I64, SS_UNIT_COUNT, "Slower than 50 us", NULL },
+};
+
+enum { IT_HOST, IT_ID, IT_PARENT, IT_NAME, IT_LONG, IT_ASYNC };
+
+static const struct ss_col iterator_cols[] = {
+	{ "host", "Host", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "id", "Iterator", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "parent_id", "Parent", SS_TYPE_STR, SS_UNIT_NONE, "Iterator that asks this one for elements; 0: the program does", NULL },
+	{ "name", "Name", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "long_name", "Long name", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "is_async", "Works ahead", SS_TYPE_BOOL, SS_UNIT_NONE, "Has threads of its own", NULL },
+};
+
+enum { ST_HOST, ST_PIPELINE, ST_RANK, ST_ID, ST_NAME, ST_BEGIN, ST_DUR, ST_SELF, ST_CALLS, ST_BLOCKING, ST_BOTTLENECK };
+
+static const struct ss_col stat_cols[] = {
+	{ "host", "Host", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "pipeline_id", "Input Pipeline", SS_TYPE_STR, SS_UNIT_NONE, "Number of its root iterator", NULL },
+	{ "rank", "Rank", SS_TYPE_I64, SS_UNIT_NONE, "0 is the pipeline's slowest element", NULL },
+	{ "id", "Iterator", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "name", "Name", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "start_time_ps", "Start Time", SS_TYPE_I64, SS_UNIT_PS, "Since the profile began", NULL },
+	{ "duration_ps", "Total Duration", SS_TYPE_I64, SS_UNIT_PS, "All calls for this element, on all threads", NULL },
+	{ "self_time_ps", "Self Duration", SS_TYPE_I64, SS_UNIT_PS, "Without what overlaps the calls below", NULL },
+	{ "calls", "# calls", SS_TYPE_I64, SS_UNIT_COUNT, NULL, NULL },
+	{ "is_blocking", "Critical path", SS_TYPE_BOOL, SS_UNIT_NONE, "The program waited for it", NULL },
+	{ "is_bottleneck", "Bottleneck", SS_TYPE_BOOL, SS_UNIT_NONE, "Most time of its own on the critical path", NULL },
+};
+
+/* Stages by what helps them. Names that stand nowhere are "other". */
+enum advice { ADVICE_OTHER, ADVICE_SOURCE, ADVICE_SERVICE, ADVICE_REMOTE, ADVICE_PARALLEL, ADVICE_SEQUENTIAL };
+
+static const struct {
+	const char *name;
+	enum advice advice;
+} stages[] = {
+	{ "TFRecord", ADVICE_SOURCE }, { "SSTable", ADVICE_SOURCE }, { "RecordIO", ADVICE_SOURCE }, { "Spanner", ADVICE_SOURCE },
+	{ "TFColumn", ADVICE_SOURCE }, { "SleepwalkRemoteDataset", ADVICE_SOURCE }, { "TextLine", ADVICE_SOURCE },
+	{ "StitchedTimelineDataset", ADVICE_SOURCE }, { "DateKeyDataset", ADVICE_SOURCE }, { "CapacitorProto", ADVICE_SOURCE },
+	{ "LMDB", ADVICE_SOURCE }, { "ExternalDataset", ADVICE_SOURCE }, { "PearModel", ADVICE_SOURCE },
+	{ "FixedLengthRecord", ADVICE_SOURCE }, { "FromTensor", ADVICE_SOURCE }, { "TensorSlice", ADVICE_SOURCE },
+	{ "Generator", ADVICE_SOURCE }, { "SyntheticDatasetOp", ADVICE_SOURCE }, { "DataService", ADVICE_SERVICE },
+	{ "GuzzlerDataGuzzlerRemoteDataset", ADVICE_REMOTE }, { "ReverbDataset", ADVICE_REMOTE },
+	{ "DatasetSampleGame", ADVICE_REMOTE }, { "Courier", ADVICE_REMOTE }, { "ReverbEpisodeDataset", ADVICE_REMOTE },
+	{ "Map", ADVICE_PARALLEL }, { "Interleave", ADVICE_PARALLEL }, { "Filter", ADVICE_SEQUENTIAL },
+	{ "Batch", ADVICE_SEQUENTIAL }, { "Unbatch", ADVICE_SEQUENTIAL },
+};
+
+static const char *const advice_texts[] = {
+	[ADVICE_OTHER] = "Give the stage more room: more parallel calls or a larger buffer (tf.data.AUTOTUNE), or less work for each "
+			 "element. See https://www.tensorflow.org/guide/data_performance_analysis",
+	[ADVICE_SOURCE] = "Reading is slow. Check that the data is near the machine, split it into more files and read several of them at "
+			  "once (interleave with num_parallel_calls=tf.data.AUTOTUNE)",
+	[ADVICE_SERVICE] = "The data service is slow. Profile one of its workers with this tool, or add workers",
+	[ADVICE_REMOTE] = "The pipeline waits for another machine. Look there, and at the network in between",
+	[ADVICE_PARALLEL] = "The stage handles one element at a time. Set num_parallel_calls=tf.data.AUTOTUNE; if what it makes is small "
+			    "enough, cache it",
+	[ADVICE_SEQUENTIAL] = "The stage cannot be made parallel by itself. Put a parallel stage around it (interleave, several shards), "
+			      "do the work before it, or cache what it makes",
+};
+
+static struct ss_str suggestion(struct ss_str iterator)
+{
+	struct ss_str name = ss_tfdata_base_name(iterator);
+	enum advice advice = ADVICE_OTHER;
+	for (size_t i = 0; i < SS_COUNT(stages); i++)
+		if (ss_str_is(name, stages[i].name))
+			advice = stages[i].advice;
+	return ss_str_from(advice_texts[advice]);
+}
+
+/* The slowest element of a pipeline, to be ranked among all hosts. */
+struct found {
+	uint64_t max_ps;
+	size_t order;		/* of hosts and pipelines: breaks ties */
+	struct ss_str host, pipeline, name, long_name;
+	uint64_t latency_ps;
+};
+
+struct job {
+	const struct ss_query *q;
+	struct ss_table *bottlenecks, *pipelines, *iterators, *stats;
+	SS_VEC(struct found) found;
+	uint64_t ncut;
+};
+
+/* Ids are texts: as numbers they would not survive a browser. Made once for each iterator; NULL when memory is out. */
+static struct ss_str *make_ids(struct ss_arena *arena, const struct ss_tfdata *d)
+{
+	struct ss_str *ids = SS_NEW_N(arena, struct ss_str, d->niterators + 1);
+	for (size_t i = 0; ids && i < d->niterators; i++) {
+		ids[i] = ss_arena_printf(arena, "%lld", (long long)d->iterators[i].id);
+		if (!ids[i].p)
+			return NULL;
+	}
+	return ids;
+}
+
+static bool add_pipeline(struct job *j, struct ss_str host, const struct ss_tfdata *d, const struct ss_tfdata_pipeline *p,
+			 const struct ss_str *ids)
+{
+	const struct ss_tfdata_iterator *root = &d->iterators[p->iterator];
+	struct ss_table *t = j->pipelines;
+	const char *kind = root->is_device ? "Device" : "Host";
+	struct ss_str name = ss_arena_printf(j->q->arena, "%s:%u", kind, p->number);
+	if (!name.p || !ss_table_row(t))
+		return false;
+	ss_set_str(t, PL_HOST, host);
+	ss_set_str(t, PL_ID, ids[p->iterator]);
+	ss_set_str(t, PL_NAME, name);
+	ss_set_str(t, PL_TYPE, root->is_device ? SS_STR("DEVICE") : SS_STR("HOST"));
+	ss_set_i64(t, PL_MIN, (int64_t)p->min_ps);
+	ss_set_i64(t, PL_AVG, (int64_t)(p->sum_ps / p->n));
+	ss_set_i64(t, PL_MAX, (int64_t)p->max_ps);
+	ss_set_i64(t, PL_CALLS, p->n);
+	ss_set_i64(t, PL_SLOW, (int64_t)p->slow);
+	if (root->is_device)
+		return true;
+	const struct ss_tfdata_call *slowest = &d->calls[p->first];
+	struct found f = { .max_ps = p->max_ps, .order = j->found.n, .host = host, .pipeline = name,
+			   .name = SS_STR(""), .long_name = SS_STR("") };
+	if (slowest->bottleneck != SS_NONE) {
+		const struct ss_tfdata_stat *s = &d->stats[slowest->bottleneck];
+		f.name = d->iterators[s->iterator].name;
+		f.long_name = d->iterators[s->iterator].long_name;
+		f.latency_ps = s->self_ps;
+	}
+	return ss_vec_push(&j->found, f);
+}
+
+static bool add_iterators(struct ss_table *t, struct ss_str host, const struct ss_tfdata *d, const struct ss_str *ids)
+{
+	for (size_t i = 0; i < d->niterators; i++) {
+		const struct ss_tfdata_iterator *it = &d->iterators[i];
+		struct ss_str parent = ss_arena_printf(t->arena, "%lld", (long long)it->parent_id);
+		if (!parent.p || !ss_table_row(t))
+			return false;
+		ss_set_str(t, IT_HOST, host);
+		ss_set_str(t, IT_ID, ids[i]);
+		ss_set_str(t, IT_PARENT, parent);
+		ss_set_str(t, IT_NAME, it->name);
+		ss_set_str(t, IT_LONG, it->long_name);
+		ss_set_bool(t, IT_ASYNC, it->is_async);
+	}
+	return true;
+}
+
+static bool add_stats(struct ss_table *t, struct ss_str host, const struct ss_tfdata *d, const struct ss_tfdata_pipeline *p,
+		      const struct ss_str *ids)
+{
+	for (uint32_t rank = 0; rank < p->n; rank++) {
+		const struct ss_tfdata_call *c = &d->calls[p->first + rank];
+		for (uint32_t i = c->first; i < c->first + c->n; i++) {
+			const struct ss_tfdata_stat *s = &d->stats[i];
+			if (!ss_table_row(t))
+				return false;
+			ss_set_str(t, ST_HOST, host);
+			ss_set_str(t, ST_PIPELINE, ids[p->iterator]);
+			ss_set_i64(t, ST_RANK, rank);
+			ss_set_str(t, ST_ID, ids[s->iterator]);
+			ss_set_str(t, ST_NAME, d->iterators[s->iterator].name);
+			ss_set_i64(t, ST_BEGIN, s->begin_ps);
+			ss_set_i64(t, ST_DUR, (int64_t)s->dur_ps);
+			ss_set_i64(t, ST_SELF, (int64_t)s->self_ps);
+			ss_set_i64(t, ST_CALLS, (int64_t)s->calls);
+			ss_set_bool(t, ST_BLOCKING, s->is_blocking);
+			ss_set_bool(t, ST_BOTTLENECK, i == c->bottleneck);
+		}
+	}
+	return true;
+}
+
+static bool add_host(struct job *j, const struct ss_host *h, struct ss_err *err)
+{
+	struct ss_tfdata d;
+	bool ok = ss_tfdata_read(&d, h, err);
+	struct ss_str *ids = ok ? make_ids(j->q->arena, &d) : NULL;
+	if (ok && !(ids && add_iterators(j->iterators, h->name, &d, ids)))
+		ok = ss_fail_mem(err);
+	for (size_t i = 0; ok && i < d.npipelines; i++)
+		if (!add_pipeline(j, h->name, &d, &d.pipelines[i], ids) || !add_stats(j->stats, h->name, &d, &d.pipelines[i], ids))
+			ok = ss_fail_mem(err);
+	j->ncut += d.ncut;
+	ss_tfdata_release(&d);
+	return ok;
+}
+
+static int slowest_first(const void *a, const void *b)
+{
+	const struct found *x = a, *y = b;
+	if (x->max_ps != y->max_ps)
+		return x->max_ps > y->max_ps ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static bool add_bottlenecks(struct job *j)
+{
+	struct ss_table *t = j->bottlenecks;
+	if (j->found.n)
+		qsort(j->found.v, j->found.n, sizeof(*j->found.v), slowest_first);
+	for (size_t i = 0; i < j->found.n; i++) {
+		const struct found *f = &j->found.v[i];
+		if (!ss_table_row(t))
+			return false;
+		ss_set_str(t, BN_HOST, f->host);
+		ss_set_str(t, BN_PIPELINE, f->pipeline);
+		ss_set_i64(t, BN_MAX, (int64_t)f->max_ps);
+		ss_set_str(t, BN_NAME, f->name);
+		ss_set_str(t, BN_LONG, f->long_name);
+		ss_set_i64(t, BN_LATENCY, (int64_t)f->latency_ps);
+		ss_set_str(t, BN_SUGGESTION, f->name.n ? suggestion(f->name) : SS_STR(""));
+	}
+	return true;
+}
+
+static bool add_verdict(struct job *j)
+{
+	uint64_t worst_ps = j->found.n ? j->found.v[0].max_ps : 0;
+	bool slow = worst_ps > SS_TFDATA_SLOW_PS;
+	struct ss_str text = SS_STR("The profile holds no activity of tf.data.");
+	if (slow)
+		text = SS_STR("The input is slow: at least one element took longer than 50 us, so steps may wait for it. The table names, for each "
+			      "slow pipeline, the stage that its slowest element waited for.");
+	else if (worst_ps)
+		text = SS_STR("The input is fast enough: no element took longer than 50 us. If steps wait nevertheless, look at the copies to the "
+			      "device.");
+	return ss_table_prop(j->bottlenecks, "is_input_bound", slow ? SS_STR("true") : SS_STR("false")) &&
+	       ss_table_prop(j->bottlenecks, "summary", text);
+}
+
+static bool add_notes(struct job *j, struct ss_result *out)
+{
+	if (!j->ncut)
+		return true;
+	struct ss_str text = ss_arena_printf(j->q->arena, "%llu calls were not followed further: the profile's elements refer to each "
+					     "other too often", (unsigned long long)j->ncut);
+	return text.p && ss_result_note(out, SS_WARNING, text);
+}
+
+static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	struct job j = { .q = q };
+	if (!ss_result_table(out, "bottlenecks", "Bottlenecks", bottleneck_cols, SS_COUNT(bottleneck_cols)) ||
+	    !ss_result_table(out, "input_pipelines", "Input pipelines", pipeline_cols, SS_COUNT(pipeline_cols)) ||
+	    !ss_result_table(out, "iterators", "Stages", iterator_cols, SS_COUNT(iterator_cols)) ||
+	    !ss_result_table(out, "calls", "Stages by element", stat_cols, SS_COUNT(stat_cols)))
+		return ss_fail_mem(err);
+	j.bottlenecks = &out->tables[0];
+	j.pipelines = &out->tables[1];
+	j.iterators = &out->tables[2];
+	j.stats = &out->tables[3];
+	bool ok = ss_model_load(q->model, err);
+	for (size_t i = 0; ok && i < q->model->nhosts; i++)
+		ok = add_host(&j, q->model->hosts[i], err);
+	if (ok && !(add_bottlenecks(&j) && add_verdict(&j) && add_notes(&j, out)))
+		ok = ss_fail_mem(err);
+	ss_vec_free(&j.found);
+	return ok;
+}
+
+const struct ss_tool ss_tool_tf_data_bottleneck_analysis = {
+	.name = "tf_data_bottleneck_analysis",
+	.title = "tf.data bottleneck analysis",
+	.summary = "The stage of a tf.data input pipeline that the program waits for, and what to do about it",
+	.kind = SS_KIND_TABLES,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS,
+	.present = ss_host_has_tfdata,
+	.run = run,
+};
