@@ -5,7 +5,7 @@ import { propNumber, propText, table, tableWith } from "../src/api/table";
 import { columnViews, filterFor, filterRows, plainLabel, shares, sortRows, toText, Tree, wordsOf } from "../src/widgets/grid_model";
 import { pieces } from "../src/widgets/rich_text";
 import { averageOf, stackedIds } from "../src/pages/steps";
-import { hostFor, toolFor } from "../src/pages/choose";
+import { hostFor, menuOrder, toolFor } from "../src/pages/choose";
 // @ts-expect-error made-up answers are plain JavaScript
 import { overviewAnswer, opStatsAnswer, tools } from "./fixtures.mjs";
 
@@ -95,6 +95,12 @@ test("averages of steps are found for every kind of device", () => {
 	});
 	const t: TableData = { name: "steps", title: "", cols: [], nrows: 0, data: [], props };
 	pairs.forEach(([id], i) => assert.equal(averageOf(t, id), i + 1, id));
+});
+
+test("the menu begins with the answer and forgets no tool", () => {
+	const names = (list: { name: string }[]) => list.map((t) => t.name);
+	const some = ["zeta", "trace_viewer@", "overview_page", "alpha"].map((name) => ({ ...tools[0], name }));
+	assert.deepEqual(names(menuOrder(some)), ["overview_page", "trace_viewer@", "zeta", "alpha"]);
 });
 
 test("tool and host are those asked for, or sensible ones", () => {

@@ -36,8 +36,9 @@ const TIMES: readonly [number, string][] = [
 /* 1234567 ps -> "1.23 µs". Hours and minutes only where seconds stop being readable. */
 export function time_ps(ps: number, digits = 3): string {
 	if (!Number.isFinite(ps)) return significant(ps);
-	if (ps === 0) return `0${NARROW}s`;
 	const a = Math.abs(ps);
+	/* Less than the clock's own unit is the dust of a sum. */
+	if (a < 0.5) return `0${NARROW}s`;
 	for (const [scale, unit] of TIMES) {
 		if (scale >= 6e13 && a < 600e12) continue;
 		/* 999.96 µs is written 1.00 ms: compare after rounding. */

@@ -36,9 +36,10 @@ function InputPipeline({ result, session }: { result: Result; session: Session }
 	const says = ["output_conclusion", "device_collectives_statement", "kernel_launch_statement", "all_other_statement"]
 		.map((id) => propText(steps, id)).filter(Boolean);
 	const measured = !!steps && steps.nrows > 0;
+	/* The sections are numbered as in the users' documents and in the server's sentences: this is the first. */
 	return <>
 		<Notes notes={allNotes(result)} />
-		<section class="verdict" aria-label="Verdict">
+		<section class="verdict" aria-label="1. Summary">
 			<p class="verdict-text"><RichText text={propText(steps, "input_conclusion") || "No step was measured."} tools={session.toolNames} /></p>
 			{says.map((s) => <p key={s}><RichText text={s} tools={session.toolNames} /></p>)}
 			{propText(steps, "summary_nextstep") && <p class="muted"><RichText text={propText(steps, "summary_nextstep")} tools={session.toolNames} /></p>}
@@ -69,7 +70,7 @@ function DeviceSide({ steps, cores }: { steps: TableData; cores: TableData | und
 	const positive = (list: number[] | undefined) => (list ?? []).map((v) => v < 1e-9 || Number.isNaN(v) ? 0 : v);
 	const core = (cores?.cols ?? []).slice(1).map((_, i) => String(cores?.data[i + 1]?.[1] ?? ""));
 	return <section class="card" aria-label="Device side">
-		<h2>Device side</h2>
+		<h2>2. Device side</h2>
 		<div class="split">
 			<div class="split-side">
 				<Statistics t={steps} prefix="steptime_ms" title="Step time" />
@@ -115,14 +116,19 @@ const BUCKETS: readonly { id: string; title: string; doc: string; hue: number }[
 	{ id: "unclassified_nonequeue_us", title: "Other reading or processing", doc: "Input work that is not done by tf.data.", hue: 180 },
 ];
 
+/* A difference of equal sums is not a category. */
+function roundDust(us: number): number {
+	return us < 1e-6 ? 0 : us;
+}
+
 function HostSide({ ops, tips, session }: { ops: TableData | undefined; tips: readonly string[]; session: Session }) {
 	const dark = useTheme().dark;
-	const parts = BUCKETS.map((b) => ({ ...b, us: propNumber(ops, b.id) ?? 0 }));
+	const parts = BUCKETS.map((b) => ({ ...b, us: roundDust(propNumber(ops, b.id) ?? 0) }));
 	const sum = parts.reduce((a, p) => a + p.us, 0);
 	if (!ops || (ops.nrows === 0 && sum === 0)) return <section class="card" aria-label="Host side">
-		<h2>Host side</h2><p class="empty">No input operation was traced on the host, so the input's time cannot be divided. Input pipelines made with tf.data are traced.</p></section>;
+		<h2>3. Host side</h2><p class="empty">No input operation was traced on the host, so the input's time cannot be divided. Input pipelines made with tf.data are traced.</p></section>;
 	return <section class="card" aria-label="Host side">
-		<h2>Host side</h2>
+		<h2>3. Host side</h2>
 		<div class="buckets">
 			<div class="bucket-bar" role="img" aria-label="Input time by category">
 				{parts.filter((p) => p.us > 0).map((p) => <span key={p.id} title={`${p.title}: ${time_ps(p.us * 1e6)}`}

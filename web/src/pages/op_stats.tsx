@@ -70,7 +70,8 @@ function OpStats({ result, session }: { result: Result; session: Session }) {
 	/* Where the server sends two tables the second one leaves out idle time. */
 	const tables = result.tables.filter((t) => t.cols.some((c) => c.id === shape?.name));
 	const t = (idle ? tables[0] : tables[1]) ?? tables[0];
-	if (!t || !shape || !t.nrows) return <><Notes notes={result.notes} /><PageHead session={session} /><p class="empty">No operation was traced in this profile.</p></>;
+	const any = (numbers(t, shape?.value ?? "") ?? []).some((v) => v > 0);
+	if (!t || !shape || !any) return <><Notes notes={result.notes} /><PageHead session={session} /><p class="empty">No operation was traced in this profile.</p></>;
 	const words = wordsOf(filter);
 	const divisions = shape.divisions.filter((d) => t.cols.some((c) => c.id === d.by));
 	const chosen = (d: Division) => {

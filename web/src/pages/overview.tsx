@@ -78,7 +78,7 @@ function Verdict({ result, session }: { result: Result; session: Session }) {
 	return <section class="verdict" aria-label="Verdict">
 		{measured && <div class="verdict-figure">
 			<span class="verdict-number" data-prop="steptime_ms_average">{propText(steps, "steptime_ms_average")}</span>
-			<span class="muted">average step{sd && ` · σ ${sd}`} · {count(steps.nrows)} {steps.nrows === 1 ? "step" : "steps"}</span>
+			<span class="muted">average step{sd && steps.nrows > 1 && ` · σ ${sd}`} · {count(steps.nrows)} {steps.nrows === 1 ? "step" : "steps"}</span>
 		</div>}
 		<p class="verdict-text"><RichText text={sentence} tools={session.toolNames} /></p>
 	</section>;
@@ -91,21 +91,23 @@ interface Metric {
 	from: "analysis" | "steps";
 	title: string;
 	doc: string;
+	known?: boolean;            /* 0 stands for "not known" */
 }
 
-const GROUPS: readonly { title: string; aim: string; metrics: readonly Metric[] }[] = [
+/* `tpu`: measured on TPUs only; elsewhere the server's zeros would be read as a finding. */
+const GROUPS: readonly { title: string; aim: string; tpu?: boolean; metrics: readonly Metric[] }[] = [
 	{
-		title: "Device", aim: "higher is better", metrics: [
+		title: "Device", aim: "higher is better", tpu: true, metrics: [
 			{ id: "device_duty_cycle_percent", from: "analysis", title: "Duty cycle", doc: "Share of the profiled time in which the device worked on the program: compute and communication, without waiting for input, output or the host." },
 			{ id: "mxu_utilization_percent", from: "analysis", title: "Matrix unit utilization", doc: "Floating point operations done, as a share of what the matrix units could have done in the profiled time." },
-			{ id: "flop_rate_utilization_relative_to_roofline", from: "analysis", title: "FLOP rate against the roofline", doc: "FLOP rate reached, as a share of the best that this program's operational intensity allows on this device." },
+			{ id: "flop_rate_utilization_relative_to_roofline", known: true, from: "analysis", title: "FLOP rate against the roofline", doc: "FLOP rate reached, as a share of the best that this program's operational intensity allows on this device." },
 			{ id: "hbm_utilization_percent", from: "analysis", title: "Memory bandwidth utilization", doc: "Bytes moved to and from device memory, as a share of what its bandwidth allows in the profiled time." },
-			{ id: "memory_bw_utilization_relative_to_hw_limit", from: "analysis", title: "Memory bandwidth against the limit", doc: "Memory bandwidth reached, as a share of the hardware's limit for this program." },
+			{ id: "memory_bw_utilization_relative_to_hw_limit", known: true, from: "analysis", title: "Memory bandwidth against the limit", doc: "Memory bandwidth reached, as a share of the hardware's limit for this program." },
 			{ id: "program_goodput_percent", from: "analysis", title: "Program goodput", doc: "Share of the time that went into steps that counted." },
 		],
 	},
 	{
-		title: "Idle", aim: "lower is better", metrics: [
+		title: "Idle", aim: "lower is better", tpu: true, metrics: [
 			{ id: "device_idle_time_percent", from: "analysis", title: "Device idle", doc: "Share of the profiled time in which no operation ran on the device." },
 			{ id: "host_idle_time_percent", from: "analysis", title: "Host idle", doc: "Share of the profiled time in which the host ran no traced operation." },
 		],
@@ -133,8 +135,12 @@ const GROUPS: readonly { title: string; aim: string; metrics: readonly Metric[] 
 function Summary({ result }: { result: Result }) {
 	const analysis = table(result, "analysis");
 	const steps = table(result, "steps");
-	const groups = GROUPS.map((g) => ({ ...g, metrics: g.metrics.filter((m) => prop(m.from === "steps" ? steps : analysis, m.id)) }))
-		.filter((g) => g.metrics.length);
+	const tpu = propText(steps, "hardware_type") === "TPU";
+	const shown = (m: Metric) => {
+		const p = prop(m.from === "steps" ? steps : analysis, m.id);
+		return p !== undefined && !(m.known && p.value === 0);
+	};
+	const groups = GROUPS.map((g) => ({ ...g, metrics: g.metrics.filter(shown) })).filter((g) => g.metrics.length && (tpu || !g.tpu));
 	const remark = propText(analysis, "remark_text");
 	return <section class="card" aria-label="Performance summary">
 		<h2>Performance summary</h2>

@@ -9,7 +9,7 @@ import { chooseTheme, useTheme, type Choice } from "../base/theme";
 import { followLink, formatQuery, go, query, useQuery } from "../base/url";
 import { Failure, Waiting } from "../widgets/notes";
 import { Icon, type IconName } from "../widgets/icon";
-import { hostFor, toolFor } from "./choose";
+import { hostFor, menuOrder, toolFor } from "./choose";
 import { pageOf } from "./registry";
 import type { Session } from "./session";
 import { StartPage } from "./start";
@@ -123,8 +123,9 @@ function ToolNav({ tools, current, run, host }: { tools: readonly Tool[]; curren
 	const link = (t: Tool) => <a key={t.name} class={classes("nav-item", t.name === current && "nav-on", !t.available && "nav-off")}
 		aria-current={t.name === current ? "page" : undefined} href={formatQuery({ run, tool: t.name, host })}
 		title={t.available ? t.summary : t.why || "This profile has no data for it."}>{t.title}</a>;
-	const there = tools.filter((t) => t.available);
-	const absent = tools.filter((t) => !t.available);
+	const sorted = menuOrder(tools);
+	const there = sorted.filter((t) => t.available);
+	const absent = sorted.filter((t) => !t.available);
 	return <nav class={classes("nav", !open && "nav-closed")} aria-label="Tools">
 		<button class="button button-icon nav-toggle" onClick={toggle} aria-expanded={open} aria-label={open ? "Hide the tools" : "Show the tools"}
 			title={open ? "Hide the tools" : "Show the tools"}><Icon name="menu" /></button>

@@ -65,7 +65,7 @@ export function Grid(props: GridProps) {
 				<input class="input" type="search" placeholder="Filter rows" aria-label="Filter rows" value={filter}
 					onInput={(e) => change(e.currentTarget.value)} />
 			</label>
-			<span class="muted" role="status">{rows.length === table.nrows ? `${count(table.nrows)} rows` :
+			<span class="muted" role="status">{rows.length === table.nrows ? `${count(table.nrows)} ${table.nrows === 1 ? "row" : "rows"}` :
 				`${count(rows.length)} of ${count(table.nrows)} rows`}</span>
 			<span class="spring" />
 			<ColumnChooser views={views} hidden={hidden} onChange={setHidden} />
