@@ -1,0 +1,93 @@
+/*
+ * kernel_stats.c - GPU kernels by the time they took: one row for each kernel with one launch geometry and one operation it
+ * belongs to. See model/kernels.c for how they are told apart and which of them use tensor cores.
+ *
+ * The same kernel on two hosts is two rows, as their times differ. XProf stops after 1000 rows; here all are shown.
+ */
+#include "model/ops.h"
+#include "tools/tool.h"
+
+enum {
+	COL_RANK, COL_NAME, COL_REGS, COL_SHMEM, COL_BLOCK, COL_GRID, COL_OCCUPANCY, COL_ELIGIBLE, COL_USES, COL_OP,
+	COL_OCCURRENCES, COL_TOTAL, COL_AVG, COL_MIN, COL_MAX
+};
+
+static const struct ss_col cols[] = {
+	{ "rank", "Rank", SS_TYPE_I64, SS_UNIT_NONE, "By total duration", NULL },
+	{ "kernel_name", "Kernel Name", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "registers_per_thread", "Registers per thread", SS_TYPE_I64, SS_UNIT_COUNT, NULL, NULL },
+	{ "shmem_bytes", "Shared Mem bytes", SS_TYPE_I64, SS_UNIT_BYTES, "Per block, static and dynamic together", NULL },
+	{ "block_dim", "Block dim", SS_TYPE_STR, SS_UNIT_NONE, "Threads of a block: x,y,z", NULL },
+	{ "grid_dim", "Grid dim", SS_TYPE_STR, SS_UNIT_NONE, "Blocks of a launch: x,y,z", NULL },
+	{ "occupancy_pct", "Theoretical Occupancy %", SS_TYPE_F64, SS_UNIT_PERCENT,
+	  "Share of the threads a multiprocessor can hold that this geometry leaves room for", NULL },
+	{ "is_op_tensor_core_eligible", "Op is TensorCore eligible", SS_TYPE_BOOL, SS_UNIT_NONE,
+	  "The operation could run on tensor cores", NULL },
+	{ "is_kernel_using_tensor_core", "Kernel uses TensorCore", SS_TYPE_BOOL, SS_UNIT_NONE, "Told by the kernel's name", NULL },
+	{ "op_name", "Op Name", SS_TYPE_STR, SS_UNIT_NONE, "Operation of the framework that launched it", NULL },
+	{ "occurrences", "Occurrences", SS_TYPE_I64, SS_UNIT_COUNT, NULL, NULL },
+	{ "total_duration_us", "Total Duration (μs)", SS_TYPE_F64, SS_UNIT_US, NULL, NULL },
+	{ "avg_duration_us", "Avg Duration (μs)", SS_TYPE_F64, SS_UNIT_US, "In whole nanoseconds", NULL },
+	{ "min_duration_us", "Min Duration (μs)", SS_TYPE_F64, SS_UNIT_US, NULL, NULL },
+	{ "max_duration_us", "Max Duration (μs)", SS_TYPE_F64, SS_UNIT_US, NULL, NULL },
+};
+
+static double us(uint64_t ns)
+{
+	return (double)ns / 1000;
+}
+
+static bool add_kernel(struct ss_table *t, const struct ss_kernel *k)
+{
+	struct ss_str block = ss_arena_printf(t->arena, "%u,%u,%u", k->block[0], k->block[1], k->block[2]);
+	struct ss_str grid = ss_arena_printf(t->arena, "%u,%u,%u", k->grid[0], k->grid[1], k->grid[2]);
+	if (!block.p || !grid.p || !ss_table_row(t))
+		return false;
+	ss_set_i64(t, COL_RANK, (int64_t)t->nrows);
+	ss_set_str(t, COL_NAME, k->name);
+	ss_set_i64(t, COL_REGS, k->regs);
+	ss_set_i64(t, COL_SHMEM, (int64_t)k->static_shmem_bytes + k->dynamic_shmem_bytes);
+	ss_set_str(t, COL_BLOCK, block);
+	ss_set_str(t, COL_GRID, grid);
+	ss_set_f64(t, COL_OCCUPANCY, k->occupancy_pct);
+	ss_set_bool(t, COL_ELIGIBLE, k->is_eligible);
+	ss_set_bool(t, COL_USES, k->uses_tensor_core);
+	ss_set_str(t, COL_OP, k->op_name);
+	ss_set_i64(t, COL_OCCURRENCES, (int64_t)k->occurrences);
+	ss_set_f64(t, COL_TOTAL, us(k->total_ns));
+	ss_set_f64(t, COL_AVG, us(k->occurrences ? k->total_ns / k->occurrences : 0));
+	ss_set_f64(t, COL_MIN, us(k->min_ns));
+	ss_set_f64(t, COL_MAX, us(k->max_ns));
+	return true;
+}
+
+static bool present(const struct ss_host *first)
+{
+	return ss_host_plane(first, SS_PLANE_GPU) != NULL;
+}
+
+static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	struct ss_table *t = ss_result_table(out, "kernel_stats", "GPU kernels", cols, SS_COUNT(cols));
+	if (!t)
+		return ss_fail_mem(err);
+	const struct ss_ops *ops = ss_model_ops(q->model, err);
+	if (!ops)
+		return false;
+	for (size_t i = 0; i < ops->kernels.n; i++)
+		if (!add_kernel(t, &ops->kernels.v[i]))
+			return ss_fail_mem(err);
+	if (!t->nrows && !ss_result_note(out, SS_INFO, SS_STR("the profile holds no GPU kernels with their launch geometry")))
+		return ss_fail_mem(err);
+	return true;
+}
+
+const struct ss_tool ss_tool_kernel_stats = {
+	.name = "kernel_stats",
+	.title = "Kernel stats",
+	.summary = "GPU kernels by time, with registers, shared memory, occupancy and use of tensor cores",
+	.kind = SS_KIND_TABLES,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONE_TABLE,
+	.present = present,
+	.run = run,
+};
