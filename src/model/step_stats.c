@@ -41,7 +41,7 @@ double ss_step_longest_ms(const struct ss_step *s)
 	return ms(most);
 }
 
-struct ss_part_row ss_part_row_of(const struct ss_step *s)
+void ss_step_parts(const struct ss_step_core *c, uint64_t part_ps[SS_STEP_PART_COUNT])
 {
 	static const uint8_t part_of[SS_WORK_COUNT] = {
 		/* 1 + part; 0: shown nowhere */
@@ -59,13 +59,22 @@ struct ss_part_row ss_part_row_of(const struct ss_step *s)
 		[SS_WORK_DEVICE_WAIT_DEVICE] = 1 + SS_STEP_PART_DEVICE_TO_DEVICE,
 		[SS_WORK_DEVICE_WAIT_HOST] = 1 + SS_STEP_PART_INPUT,
 	};
+	memset(part_ps, 0, SS_STEP_PART_COUNT * sizeof(*part_ps));
+	for (size_t i = 0; i < SS_WORK_COUNT; i++)
+		if (part_of[i])
+			part_ps[part_of[i] - 1] += c->work_ps[i];
+}
+
+struct ss_part_row ss_part_row_of(const struct ss_step *s)
+{
 	struct ss_part_row r = { 0 };
+	uint64_t part_ps[SS_STEP_PART_COUNT];
 	if (s->ncores == 0 || s->cores[0].kind != SS_STEP_BY_WORK)
 		return r;
 	const struct ss_step_core *c = &s->cores[0];
-	for (size_t i = 0; i < SS_WORK_COUNT; i++)
-		if (part_of[i])
-			r.part_ms[part_of[i] - 1] += ms(c->work_ps[i]);
+	ss_step_parts(c, part_ps);
+	for (size_t i = 0; i < SS_STEP_PART_COUNT; i++)
+		r.part_ms[i] = ms(part_ps[i]);
 	r.step_ms = ms(c->dur_ps);
 	r.host_to_device_ms =
 		ms(c->work_ps[SS_WORK_HOST_TO_DEVICE] + c->work_ps[SS_WORK_DEVICE_WAIT_HOST]);

@@ -32,6 +32,9 @@ enum ss_step_part {
 	SS_STEP_PART_COUNT
 };
 
+/* The parts of one host's step, whose kind is SS_STEP_BY_WORK. */
+void ss_step_parts(const struct ss_step_core *c, uint64_t part_ps[SS_STEP_PART_COUNT]);
+
 /* A step of the first host; with several hosts the others only count for the length of steps. */
 struct ss_part_row {
 	double part_ms[SS_STEP_PART_COUNT];

@@ -1,0 +1,293 @@
+/*
+ * pod_viewer.c - every step on every core of every host: what each spent its time on, and where the
+ * cores are (pod_viewer.md).
+ *
+ * The nine parts are those of the overview's steps. On TPUs they come from HLO categories: what is
+ * neither a transfer, nor a collective, nor waiting for the host counts as compute. The topology is
+ * read off the planes' core_details; XProf leaves it empty, and with it chip and node of each core,
+ * so they stand in a table of their own.
+ */
+#include "tools/input_report.h"
+
+#include <stdlib.h>
+
+enum { COL_STEP, COL_CORE, COL_HOST, COL_TOTAL_US, COL_BOTTLENECK, COL_PARTS };
+
+static const struct ss_col step_cols[] = {
+	{ "step_num", "Step", SS_TYPE_I64, SS_UNIT_COUNT, NULL, NULL },
+	{ "total_us", "Step time", SS_TYPE_F64, SS_UNIT_US, "Longest of all cores", NULL },
+	{ "cores", "Cores", SS_TYPE_I64, SS_UNIT_COUNT, "Cores that are shown", NULL },
+};
+
+#define PART_COL(id, label, doc) { id, label, SS_TYPE_F64, SS_UNIT_US, doc, NULL }
+
+/* The parts in the order of enum ss_step_part; XProf numbers them from 1. */
+static const struct ss_col core_cols[] = {
+	{ "step_num", "Step", SS_TYPE_I64, SS_UNIT_COUNT, NULL, NULL },
+	{ "core_id", "Core", SS_TYPE_I64, SS_UNIT_NONE,
+	  "1000 times the number of the host plus the number of the core; 1 for a host's GPUs or CPUs "
+	  "together",
+	  NULL },
+	{ "host_name", "Host", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "total_us", "Step time", SS_TYPE_F64, SS_UNIT_US,
+	  "From begin to end of the step; on TPUs the longest of all cores", NULL },
+	{ "bottleneck", "Bottleneck", SS_TYPE_STR, SS_UNIT_NONE, "The part that took longest", NULL },
+	PART_COL("device_compute_us", "Device compute", "Operations that compute"),
+	PART_COL("device_to_device_us", "Device to device", "Sending to and receiving from other devices"),
+	PART_COL("collectives_us", "Device collective communication", "All-reduce and all-to-all"),
+	PART_COL("host_compute_us", "Host compute", NULL),
+	PART_COL("kernel_launch_us", "Kernel launch", "The host prepares what the device does next"),
+	PART_COL("input_us", "Input", "Waiting for input, and copying it to the device"),
+	PART_COL("output_us", "Output", "Copying results to the host"),
+	PART_COL("compile_us", "Compilation", NULL),
+	PART_COL("other_us", "All others", "What is left of the step; on TPUs idle time"),
+};
+
+static const struct ss_col place_cols[] = {
+	{ "core_id", "Core", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },
+	{ "host_name", "Host", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "global_chip_id", "Chip", SS_TYPE_I64, SS_UNIT_NONE, "Number of the chip in the system", NULL },
+	{ "local_chip_id", "Chip on host", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },
+	{ "core_num", "Core on chip", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },
+	{ "device_ordinal", "Device", SS_TYPE_I64, SS_UNIT_NONE, "Number of the device on its host", NULL },
+	{ "replica_id", "Replica", SS_TYPE_I64, SS_UNIT_NONE, "-1 where the profile does not say", NULL },
+};
+
+static const struct ss_col collective_cols[] = {
+	{ "step_num", "Step", SS_TYPE_I64, SS_UNIT_COUNT, NULL, NULL },
+	{ "collective_id", "Collective", SS_TYPE_I64, SS_UNIT_NONE,
+	  "Equal on all cores that take part", NULL },
+	{ "cores", "Cores", SS_TYPE_I64, SS_UNIT_COUNT, "Cores that took part", NULL },
+	{ "least_us", "Shortest", SS_TYPE_F64, SS_UNIT_US,
+	  "On the core that came last: the time of the communication itself", NULL },
+	{ "most_us", "Longest", SS_TYPE_F64, SS_UNIT_US, "On the core that waited longest", NULL },
+};
+
+static double us(uint64_t ps)
+{
+	return (double)ps / 1e6;
+}
+
+/* HLO categories that are not compute. */
+static enum ss_step_part part_of_category(struct ss_str category)
+{
+	static const struct {
+		struct ss_str category;
+		enum ss_step_part part;
+	} rules[] = {
+		{ SS_STR_INIT("infeed"), SS_STEP_PART_INPUT },
+		{ SS_STR_INIT("host recv"), SS_STEP_PART_INPUT },
+		{ SS_STR_INIT("host recv-done"), SS_STEP_PART_INPUT },
+		{ SS_STR_INIT("sparsecorev0 infeed"), SS_STEP_PART_INPUT },
+		{ SS_STR_INIT("outfeed"), SS_STEP_PART_OUTPUT },
+		{ SS_STR_INIT("host send"), SS_STEP_PART_OUTPUT },
+		{ SS_STR_INIT("host send-done"), SS_STEP_PART_OUTPUT },
+		{ SS_STR_INIT("sparsecorev0 outfeed"), SS_STEP_PART_OUTPUT },
+		{ SS_STR_INIT("send"), SS_STEP_PART_DEVICE_TO_DEVICE },
+		{ SS_STR_INIT("send-done"), SS_STEP_PART_DEVICE_TO_DEVICE },
+		{ SS_STR_INIT("recv"), SS_STEP_PART_DEVICE_TO_DEVICE },
+		{ SS_STR_INIT("recv-done"), SS_STEP_PART_DEVICE_TO_DEVICE },
+		{ SS_STR_INIT("megacore fusion"), SS_STEP_PART_DEVICE_TO_DEVICE },
+		{ SS_STR_INIT("async-done"), SS_STEP_PART_DEVICE_TO_DEVICE },
+		{ SS_STR_INIT("all-reduce"), SS_STEP_PART_COLLECTIVES },
+		{ SS_STR_INIT("all-reduce fusion"), SS_STEP_PART_COLLECTIVES },
+		{ SS_STR_INIT("all-to-all"), SS_STEP_PART_COLLECTIVES },
+		{ SS_STR_INIT("IDLE"), SS_STEP_PART_OTHER },
+	};
+	for (size_t i = 0; i < SS_COUNT(rules); i++)
+		if (ss_str_eq(category, rules[i].category))
+			return rules[i].part;
+	return SS_STEP_PART_DEVICE_COMPUTE;
+}
+
+static void parts_of_core(const struct ss_step_core *c, uint64_t part_ps[SS_STEP_PART_COUNT])
+{
+	if (c->kind == SS_STEP_BY_WORK) {
+		ss_step_parts(c, part_ps);
+		return;
+	}
+	memset(part_ps, 0, SS_STEP_PART_COUNT * sizeof(*part_ps));
+	for (uint32_t i = 0; i < c->step->ncats; i++) {
+		const struct ss_cat_time *t = &c->core->cats[c->step->first_cat + i];
+		part_ps[part_of_category(c->core->categories[t->category])] += t->self_ps;
+	}
+	part_ps[SS_STEP_PART_OTHER] += c->idle_ps;
+	part_ps[SS_STEP_PART_INPUT] += c->host_input_ps;
+}
+
+/* The largest part; of equal ones that whose name comes last in the alphabet, as in XProf. */
+static struct ss_str bottleneck(const uint64_t part_ps[SS_STEP_PART_COUNT])
+{
+	size_t best = 0;
+	for (size_t i = 1; i < SS_STEP_PART_COUNT; i++)
+		if (part_ps[i] > part_ps[best] ||
+		    (part_ps[i] == part_ps[best] &&
+		     strcmp(core_cols[COL_PARTS + i].label, core_cols[COL_PARTS + best].label) > 0))
+			best = i;
+	return ss_str_from(core_cols[COL_PARTS + best].label);
+}
+
+/* A core counts if its plane says which it is; SparseCores have no steps of their own. */
+static bool counts(const struct ss_step_core *c)
+{
+	return c->kind == SS_STEP_BY_WORK ||
+	       (c->kind == SS_STEP_TENSOR_CORE && ss_plane_core_details(c->core->plane).present);
+}
+
+static bool add_core(struct ss_table *t, const struct ss_model *m, const struct ss_step *s,
+		     const struct ss_step_core *c)
+{
+	uint64_t part_ps[SS_STEP_PART_COUNT];
+	if (!ss_table_row(t))
+		return false;
+	parts_of_core(c, part_ps);
+	ss_set_i64(t, COL_STEP, s->num);
+	ss_set_i64(t, COL_CORE, c->core_id);
+	ss_set_str(t, COL_HOST, ss_host_hostname(m->hosts[c->host]));
+	ss_set_f64(t, COL_TOTAL_US, us(c->dur_ps));
+	ss_set_str(t, COL_BOTTLENECK, bottleneck(part_ps));
+	for (size_t i = 0; i < SS_STEP_PART_COUNT; i++)
+		ss_set_f64(t, COL_PARTS + i, us(part_ps[i]));
+	return true;
+}
+
+static bool cores(const struct ss_model *m, const struct ss_steps *steps, struct ss_result *out)
+{
+	struct ss_table *t = ss_result_table(out, "cores", "Step breakdown", core_cols, SS_COUNT(core_cols));
+	if (!t)
+		return false;
+	for (size_t i = 0; i < steps->n; i++)
+		for (size_t k = 0; k < steps->v[i].ncores; k++)
+			if (counts(&steps->v[i].cores[k]) &&
+			    !add_core(t, m, &steps->v[i], &steps->v[i].cores[k]))
+				return false;
+	return true;
+}
+
+/* All steps, those without a core that counts as well. */
+static bool step_list(const struct ss_steps *steps, struct ss_result *out)
+{
+	struct ss_table *t = ss_result_table(out, "steps", "Steps", step_cols, SS_COUNT(step_cols));
+	if (!t)
+		return false;
+	for (size_t i = 0; i < steps->n; i++) {
+		int64_t n = 0;
+		for (size_t k = 0; k < steps->v[i].ncores; k++)
+			n += counts(&steps->v[i].cores[k]);
+		if (!ss_table_row(t))
+			return false;
+		ss_set_i64(t, 0, steps->v[i].num);
+		ss_set_f64(t, 1, us(steps->v[i].dur_ps));
+		ss_set_i64(t, 2, n);
+	}
+	return true;
+}
+
+static int64_t replica_of(const struct ss_plane *p)
+{
+	struct ss_xstat s;
+	if (!ss_xstats_find(ss_xplane_stats(p->x), SS_STAT_REPLICA_ID, &s))
+		return -1;
+	return ss_xstat_int_or_uint(&s);
+}
+
+/* Where each core of the first step is: all steps have the same cores. */
+static bool places(const struct ss_model *m, const struct ss_steps *steps, struct ss_result *out)
+{
+	struct ss_table *t = ss_result_table(out, "topology", "Topology", place_cols, SS_COUNT(place_cols));
+	if (!t)
+		return false;
+	for (size_t k = 0; steps->n && k < steps->v[0].ncores; k++) {
+		const struct ss_step_core *c = &steps->v[0].cores[k];
+		if (c->kind != SS_STEP_TENSOR_CORE || !counts(c))
+			continue;
+		struct ss_core_details d = ss_plane_core_details(c->core->plane);
+		const int64_t numbers[] = { d.global_chip_id, d.local_chip_id, d.core_num, d.device_ordinal,
+					    replica_of(c->core->plane) };
+		if (!ss_table_row(t))
+			return false;
+		ss_set_i64(t, 0, c->core_id);
+		ss_set_str(t, 1, ss_host_hostname(m->hosts[c->host]));
+		for (size_t i = 0; i < SS_COUNT(numbers); i++)
+			ss_set_i64(t, 2 + i, numbers[i]);
+	}
+	return true;
+}
+
+/* One core's share of a collective in one step. */
+struct share {
+	uint64_t id, time_ps;
+};
+
+static int by_id(const void *a, const void *b)
+{
+	const struct share *x = a, *y = b;
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return x->time_ps < y->time_ps ? -1 : x->time_ps > y->time_ps;
+}
+
+static bool add_collectives(struct ss_table *t, const struct ss_step *s)
+{
+	size_t n = 0, k = 0;
+	for (size_t i = 0; i < s->ncores; i++)
+		n += s->cores[i].kind == SS_STEP_TENSOR_CORE ? s->cores[i].step->ncollectives : 0;
+	struct share *v = SS_NEW_N(t->arena, struct share, n + 1);
+	if (!v)
+		return false;
+	for (size_t i = 0; i < s->ncores; i++) {
+		const struct ss_step_core *c = &s->cores[i];
+		for (uint32_t j = 0; c->kind == SS_STEP_TENSOR_CORE && j < c->step->ncollectives; j++) {
+			const struct ss_collective *x = &c->core->collectives[c->step->first_collective + j];
+			v[k++] = (struct share){ x->id, x->time_ps };
+		}
+	}
+	qsort(v, n, sizeof(*v), by_id);
+	for (size_t from = 0, to; from < n; from = to) {
+		for (to = from + 1; to < n && v[to].id == v[from].id;)
+			to++;
+		if (!ss_table_row(t))
+			return false;
+		ss_set_i64(t, 0, s->num);
+		ss_set_i64(t, 1, (int64_t)v[from].id);
+		ss_set_i64(t, 2, (int64_t)(to - from));
+		ss_set_f64(t, 3, us(v[from].time_ps));
+		ss_set_f64(t, 4, us(v[to - 1].time_ps));
+	}
+	return true;
+}
+
+static bool collectives(const struct ss_steps *steps, struct ss_result *out)
+{
+	struct ss_table *t = ss_result_table(out, "collectives", "Collectives", collective_cols,
+					     SS_COUNT(collective_cols));
+	if (!t)
+		return false;
+	for (size_t i = 0; i < steps->n; i++)
+		if (!add_collectives(t, &steps->v[i]))
+			return false;
+	return true;
+}
+
+static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_steps *steps = ss_model_steps(q->model, false, err);
+	const struct ss_env *env = steps ? ss_model_env(q->model, err) : NULL;
+	if (!env)
+		return false;
+	struct ss_input_report said = { .env = env, .steps = steps };
+	return (cores(q->model, steps, out) &&
+		ss_table_prop(&out->tables[0], "device_type", env->device_type) &&
+		step_list(steps, out) && places(q->model, steps, out) &&
+		collectives(steps, out) && ss_input_diagnostics(&said, out, false)) ||
+	       ss_fail_mem(err);
+}
+
+const struct ss_tool ss_tool_pod_viewer = {
+	.name = "pod_viewer",
+	.title = "Pod viewer",
+	.summary = "Each step on each core of all hosts: breakdown, topology, collectives",
+	.kind = SS_KIND_TABLES,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS | SS_TOOL_UNLISTED,
+	.run = run,
+};
