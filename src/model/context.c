@@ -89,12 +89,13 @@ static void tie_request(struct ss_context *c, bool producer)
 /* A program started on a TPU: the device knows only the low 27 bits of the host's run id. */
 static void tie_launch(struct ss_context *c, bool producer, bool module, int64_t device_ordinal)
 {
-	if (!has_all(c, SS_CTX_BIT(SS_CTX_RUN_ID) | SS_CTX_BIT(SS_CTX_QUEUE_ID)))
+	if (!has_all(c, SS_CTX_BIT(SS_CTX_RUN_ID) | SS_CTX_BIT(SS_CTX_QUEUE_ID)) ||
+	    (!module && !ss_context_has(c, SS_CTX_DEVICE_ORDINAL)))
 		return;
 	int64_t run = module ? c->v[SS_CTX_RUN_ID] : c->v[SS_CTX_RUN_ID] & ((1 << 27) - 1);
 	int64_t core = ss_context_has(c, SS_CTX_CORE_TYPE) ? c->v[SS_CTX_CORE_TYPE] : 0;
 	if (!module)
-		device_ordinal = ss_context_has(c, SS_CTX_DEVICE_ORDINAL) ? c->v[SS_CTX_DEVICE_ORDINAL] : 0;
+		device_ordinal = c->v[SS_CTX_DEVICE_ORDINAL];
 	set(c, producer, SS_CONTEXT_TPU_LAUNCH,
 	    ss_mix(hash2(device_ordinal, c->v[SS_CTX_QUEUE_ID]), hash2(run, core)));
 }

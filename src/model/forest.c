@@ -47,7 +47,7 @@ static bool add_kernel(struct ss_forest_line *fl, const struct ss_context *c, ui
 
 static bool add_executor(struct ss_forest_line *fl, const struct ss_context *c, uint32_t i)
 {
-	if (!ss_vec_push(&fl->executors, i))
+	if (!ss_vec_push(&fl->late, i))
 		return false;
 	return !ss_context_has(c, SS_CTX_ID) || !ss_context_has(c, SS_CTX_ITER) ||
 	       ss_vec_push(&fl->iterations, (struct ss_iteration){ i, ss_context_int(c, SS_CTX_ID), ss_context_int(c, SS_CTX_ITER) });
@@ -67,7 +67,10 @@ static bool add_event(struct ss_forest_line *fl, const struct ss_context *c, uin
 		break;
 	case SS_EV_ITERATOR_GET_NEXT:
 	case SS_EV_ITERATOR_GET_NEXT_AS_OPTIONAL:
-		if (!ss_vec_push(&fl->iterators, i))
+	case SS_EV_KERNEL_LAUNCH:
+	case SS_EV_KERNEL_EXECUTE:
+		fl->has_ops |= type == SS_EV_KERNEL_EXECUTE;
+		if (!ss_vec_push(&fl->late, i))
 			return false;
 		break;
 	case SS_EV_CAPTURED_FUNCTION_RUN:
@@ -78,7 +81,6 @@ static bool add_event(struct ss_forest_line *fl, const struct ss_context *c, uin
 			return false;
 		break;
 	case SS_EV_TF_OP_RUN:
-	case SS_EV_KERNEL_EXECUTE:
 		fl->has_ops = true;
 		break;
 	case SS_EV_EAGER_EXECUTE:
@@ -183,24 +185,31 @@ static bool context_value(struct ss_forest *f, const struct ss_forest_line *fl, 
 	return false;
 }
 
-static bool tie_iterator(struct ss_forest *f, const struct ss_forest_line *fl, uint32_t i, struct ss_tie *tie)
+/* By step and iteration, or by correlation id. */
+static bool late_key(struct ss_forest *f, const struct ss_forest_line *fl, uint32_t i, bool kernel, uint64_t *key)
 {
-	int64_t step, iter;
-	if (!context_value(f, fl, i, SS_CTX_ID, &step) || !context_value(f, fl, i, SS_CTX_ITER, &iter))
+	int64_t id, iter = 0;
+	if (!context_value(f, fl, i, kernel ? SS_CTX_CORRELATION : SS_CTX_ID, &id) ||
+	    (!kernel && !context_value(f, fl, i, SS_CTX_ITER, &iter)))
 		return false;
-	*tie = (struct ss_tie){ ss_tie_key(SS_TIE_ITERATOR, (uint64_t)iter, (uint64_t)step), i, SS_NONE };
+	*key = ss_tie_key(kernel ? SS_TIE_KERNEL : SS_TIE_ITERATOR, (uint64_t)iter, (uint64_t)id);
 	return true;
 }
 
-static bool tie_iterators(struct ss_forest *f, struct ss_forest_line *fl)
+static bool tie_late(struct ss_forest *f, struct ss_forest_line *fl)
 {
-	struct ss_tie tie;
-	for (size_t k = 0; k < fl->executors.n; k++)
-		if (tie_iterator(f, fl, fl->executors.v[k], &tie) && !ss_vec_push(&fl->out, tie))
+	for (size_t k = 0; k < fl->late.n; k++) {
+		uint32_t i = fl->late.v[k];
+		enum ss_event_type type = ss_event_type_at(fl->reader->types, fl->p, fl->l->ev.meta[i]);
+		bool kernel = type == SS_EV_KERNEL_LAUNCH || type == SS_EV_KERNEL_EXECUTE;
+		bool out = type == SS_EV_KERNEL_LAUNCH || type == SS_EV_EXECUTOR_STATE_PROCESS;
+		uint64_t key;
+		if (!late_key(f, fl, i, kernel, &key))
+			continue;
+		struct ss_tie tie = { key, i, SS_NONE };
+		if (out ? !ss_vec_push(&fl->out, tie) : !ss_vec_push(&fl->in, tie))
 			return false;
-	for (size_t k = 0; k < fl->iterators.n; k++)
-		if (tie_iterator(f, fl, fl->iterators.v[k], &tie) && !ss_vec_push(&fl->in, tie))
-			return false;
+	}
 	return true;
 }
 
@@ -209,7 +218,7 @@ static bool nest_line(void *arg, size_t index, struct ss_err *err)
 	struct ss_forest *f = arg;
 	struct ss_forest_line *fl = &f->lines[index];
 	size_t n = fl->l->ev.n;
-	bool linked = fl->out.n || fl->in.n || fl->roots.n || fl->executors.n || fl->iterators.n ||
+	bool linked = fl->out.n || fl->in.n || fl->roots.n || fl->late.n ||
 		      (f->has_eager && fl->has_ops);
 	if (fl->flat || !linked)
 		return true;
@@ -222,8 +231,7 @@ static bool nest_line(void *arg, size_t index, struct ss_err *err)
 }
 
 /*
- * The stats of a TPU's other lines count for the step or program around them: the first one that includes the event, looking
- * forward only.
+ * The stats of a TPU's other lines count for the step or program around them, if there is one; looking forward only.
  */
 static bool credit(struct ss_forest_line *fl, const struct ss_line *l, bool module)
 {
@@ -235,9 +243,9 @@ static bool credit(struct ss_forest_line *fl, const struct ss_line *l, bool modu
 		if (!ss_context_produces(&c) && !ss_context_consumes(&c))
 			continue;
 		int64_t begin = l->ev.begin_ps[i], end = ss_xevents_end_ps(&l->ev, i);
-		while (at < g->n && !(g->begin_ps[at] <= begin && end <= ss_xevents_end_ps(g, at)))
+		while (at < g->n && ss_xevents_end_ps(g, at) < begin)
 			at++;
-		if (at < g->n && !add_ties(fl, &c, at))
+		if (at < g->n && g->begin_ps[at] <= begin && end <= ss_xevents_end_ps(g, at) && !add_ties(fl, &c, at))
 			return false;
 	}
 	return true;
@@ -427,7 +435,7 @@ static bool tie_lines(struct ss_forest *f)
 {
 	for (uint32_t i = 0; i < f->nlines; i++) {
 		struct ss_forest_line *fl = &f->lines[i];
-		if (fl->flat ? !credit_lines(fl) : !tie_iterators(f, fl))
+		if (fl->flat ? !credit_lines(fl) : !tie_late(f, fl))
 			return false;
 	}
 	return ss_forest_tie_loops(f) && bundle(f);
@@ -442,11 +450,11 @@ bool ss_forest_build(struct ss_forest *f, struct ss_host *h, bool tpu, struct ss
 		return false;
 	f->budget = 1 << 24;
 	for (uint32_t i = 0; i < f->nlines; i++) {
-		f->has_roots |= f->lines[i].roots.n || f->lines[i].iterations.n;
+		f->has_roots |= f->lines[i].roots.n || f->lines[i].iterations.n || (f->lines[i].flat && f->lines[i].l->ev.n);
 		f->has_eager |= f->lines[i].has_eager;
 		f->budget += (uint64_t)f->lines[i].l->ev.n * 16;
 	}
-	/* Nobody to begin a group, nobody to be eager: who is below whom does not matter. */
+	/* Nobody to begin a group (the steps of a TPU may), nobody to be eager: who is below whom does not matter. */
 	if (!f->has_roots && !f->has_eager)
 		return true;
 	if (!ss_parallel(f->nlines, 0, nest_line, f, err))
@@ -465,8 +473,7 @@ void ss_forest_free(struct ss_forest *f)
 		ss_vec_free(&fl->roots);
 		ss_vec_free(&fl->iterations);
 		ss_vec_free(&fl->asyncs);
-		ss_vec_free(&fl->executors);
-		ss_vec_free(&fl->iterators);
+		ss_vec_free(&fl->late);
 		ss_vec_free(&fl->captured);
 	}
 	free(f->bundles);

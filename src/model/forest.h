@@ -81,7 +81,8 @@ struct ss_forest_line {
 	SS_VEC(struct ss_tie) in;
 	SS_VEC(struct ss_root) roots;
 	SS_VEC(struct ss_iteration) iterations;
-	SS_VEC(uint32_t) asyncs, executors, iterators;
+	SS_VEC(uint32_t) asyncs;
+	SS_VEC(uint32_t) late;	/* events whose ties go by stats that may be those of an event around them */
 	SS_VEC(int64_t) captured; /* step ids of functions that tf.data runs */
 	bool has_ops, has_eager; /* events that are to be marked eager or not; EagerExecute itself */
 };

@@ -22,24 +22,29 @@ static bool any_grouped(const struct ss_line *l)
 	return false;
 }
 
-/* The k-th steps of all TensorCores begin the same new group, but for those that a group has reached meanwhile. */
+/* The next steps of all TensorCores begin the same new group, passing over those that a group has reached meanwhile. */
 static bool number_steps(struct ss_grouping *g, struct ss_err *err)
 {
 	struct ss_forest *f = &g->forest;
-	bool more = true;
-	for (uint32_t k = 0; more && g->groups.n < INT32_MAX; k++) {
+	uint32_t *next = calloc((size_t)f->nlines + 1, sizeof(*next));
+	bool ok = next, more = true;
+	while (ok && more && g->groups.n < INT32_MAX) {
 		int32_t id = (int32_t)g->groups.n;
 		more = false;
-		for (uint32_t i = 0; i < f->nlines; i++) {
+		for (uint32_t i = 0; ok && i < f->nlines; i++) {
 			const struct ss_line *l = f->lines[i].l;
-			if (!f->lines[i].flat || f->lines[i].p->kind != SS_PLANE_TENSOR_CORE || k >= l->ev.n)
+			if (!f->lines[i].flat || f->lines[i].p->kind != SS_PLANE_TENSOR_CORE)
+				continue;
+			while (next[i] < l->ev.n && l->group && l->group[next[i]] != SS_NO_GROUP)
+				next[i]++;
+			if (next[i] == l->ev.n)
 				continue;
 			more = true;
-			if (!(l->group && l->group[k] != SS_NO_GROUP) && !ss_group_begin(g, (struct ss_node){ i, k }, id, err))
-				return false;
+			ok = ss_group_begin(g, (struct ss_node){ i, next[i] }, id, err);
 		}
 	}
-	return true;
+	free(next);
+	return ok || ss_fail_mem(err);
 }
 
 /* When a step ran on the device, by its own clock if it says so. */
@@ -150,20 +155,74 @@ static bool merge_steps(struct ss_grouping *g, struct ss_plane *p, struct ss_lin
 	return ok;
 }
 
-/* Each event gets the group of the step that it overlaps, looking forward only; touching counts. */
-static bool spread_to_line(const struct ss_line *steps, const int32_t *group, struct ss_line *l)
+static bool overlaps(const struct ss_xevents *steps, uint32_t at, int64_t begin, int64_t end)
 {
-	uint32_t at = 0;
+	return steps->begin_ps[at] <= end && begin <= ss_xevents_end_ps(steps, at);
+}
+
+/*
+ * Looks for the steps that events overlap, forward only: the one found last is kept while it overlaps. A search that finds none leaves it
+ * where it is, so that events out of order find it again; where they are in order, or where such searches add up, steps that ended are passed for good.
+ */
+struct cursor {
+	const struct ss_xevents *steps;
+	uint32_t at;
+	bool sorted;
+	uint64_t budget;
+};
+
+static bool find_step(struct cursor *c, int64_t begin, int64_t end)
+{
+	uint32_t at = c->at, n = c->steps->n;
+	bool found;
+	while (!(found = overlaps(c->steps, at, begin, end)) && at + 1 < n && c->steps->begin_ps[at + 1] <= end) {
+		at++;
+		c->budget -= c->budget > 0;
+	}
+	if (found || c->sorted || !c->budget)
+		c->at = at;
+	return found;
+}
+
+/*
+ * Each event gets the group of the step that it overlaps; touching counts. `group` are those of the steps before; one that had none and gets
+ * one here hands it on.
+ */
+static bool spread_to_line(const struct ss_line *steps, int32_t *group, struct ss_line *l)
+{
+	struct cursor c = { .steps = &steps->ev, .sorted = l->ev.sorted,
+			    .budget = ((uint64_t)l->ev.n + steps->ev.n) * 16 };
 	if (!ss_line_need_groups(l))
 		return false;
-	for (uint32_t i = 0; i < l->ev.n; i++) {
-		int64_t begin = l->ev.begin_ps[i], end = ss_xevents_end_ps(&l->ev, i);
-		while (at < steps->ev.n && ss_xevents_end_ps(&steps->ev, at) < begin)
-			at++;
-		if (at < steps->ev.n && steps->ev.begin_ps[at] <= end && group[at] != SS_NO_GROUP)
-			l->group[i] = group[at];
+	for (uint32_t i = 0; steps->ev.n && i < l->ev.n; i++) {
+		if (!find_step(&c, l->ev.begin_ps[i], ss_xevents_end_ps(&l->ev, i)) || group[c.at] == SS_NO_GROUP)
+			continue;
+		l->group[i] = group[c.at];
+		if (l == steps && group[i] == SS_NO_GROUP)
+			group[i] = group[c.at];
 	}
 	return true;
+}
+
+/* Put the line into the order of time; that was its own up to now. */
+static bool sort_line(struct ss_line *l)
+{
+	int32_t *group = l->group;
+	uint32_t *from = NULL;
+	if (l->ev.sorted)
+		return true;
+	l->group = malloc(((size_t)l->ev.n + 1) * sizeof(*l->group));
+	bool ok = l->group && ss_xevents_sort(&l->ev, &from);
+	if (ok) {
+		for (uint32_t i = 0; i < l->ev.n; i++)
+			l->group[i] = group[from[i]];
+		free(group);
+	} else {
+		free(l->group);
+		l->group = group;
+	}
+	free(from);
+	return ok;
 }
 
 static bool finish_core(struct ss_grouping *g, struct ss_plane *p)
@@ -183,7 +242,7 @@ static bool finish_core(struct ss_grouping *g, struct ss_plane *p)
 	bool ok = true;
 	for (uint32_t i = 0; ok && i < p->nlines; i++)
 		if (&p->lines[i] != steps || programs)
-			ok = spread_to_line(steps, before, &p->lines[i]);
+			ok = spread_to_line(steps, before, &p->lines[i]) && sort_line(&p->lines[i]);
 	free(before);
 	return ok;
 }

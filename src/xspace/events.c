@@ -410,6 +410,43 @@ bool ss_xevents_load(struct ss_xevents *e, const struct ss_xspace *x, const stru
 	return true;
 }
 
+struct span {
+	int64_t begin_ps;
+	uint64_t dur_ps;
+	uint32_t from;
+};
+
+static int by_time(const void *a, const void *b)
+{
+	const struct span *x = a, *y = b;
+	if (x->begin_ps != y->begin_ps)
+		return x->begin_ps < y->begin_ps ? -1 : 1;
+	if (x->dur_ps != y->dur_ps)
+		return x->dur_ps > y->dur_ps ? -1 : 1;
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+bool ss_xevents_sort(struct ss_xevents *e, uint32_t **from)
+{
+	struct span *spans = malloc(((size_t)e->n + 1) * sizeof(*spans));
+	*from = malloc(((size_t)e->n + 1) * sizeof(**from));
+	bool ok = spans && *from;
+	for (uint32_t i = 0; ok && i < e->n; i++)
+		spans[i] = (struct span){ e->begin_ps[i], e->dur_ps[i], i };
+	if (ok)
+		qsort(spans, e->n, sizeof(*spans), by_time);
+	for (uint32_t i = 0; ok && i < e->n; i++)
+		(*from)[i] = spans[i].from;
+	free(spans);
+	if (ok && ss_xevents_rebuild(e, *from, e->n)) {
+		e->sorted = true;
+		return true;
+	}
+	free(*from);
+	*from = NULL;
+	return false;
+}
+
 void ss_xevents_free(struct ss_xevents *e)
 {
 	free(e->begin_ps);

@@ -46,6 +46,11 @@ void ss_xevents_free(struct ss_xevents *e);
  */
 bool ss_xevents_rebuild(struct ss_xevents *e, const uint32_t *from, uint32_t n);
 void ss_xevents_check_order(struct ss_xevents *e);
+/*
+ * Into the order begin ascending, longer first, else as before. *from gets the old place of each event, the caller frees it. False when
+ * memory is out; nothing changed then.
+ */
+bool ss_xevents_sort(struct ss_xevents *e, uint32_t **from);
 
 /* The serialized XEvent, empty for one that was added. */
 static inline struct ss_str ss_xevents_body(const struct ss_xevents *e, const struct ss_xline *line, uint32_t i)

@@ -22,6 +22,7 @@ HOST_NAMES = (
     'Iterator::Batch::Map', 'MEMCPYHtoD', 'plain', 'plain2')
 TF_OPS = ('a/b/MatMul:MatMul', 'a/b/Relu:Relu', 'a/c/add', 'a/c/add:', 'jit(f)/dense/dot_general:dot_general', 'jit(f)/x/mul[a=1]:mul[a=1]',
           'jit(f)/dense/relu', 'top:Top', 'odd name', ':', 'Iterator::Batch::Map', 'Iterator:Root::Map', 'x y/z w:', 'MEMCPYHtoD', 'a//b:B')
+ROOTS = ('TraceContext', 'ProcessBatch', 'OrbaxServing::ProcessBatch', 'BatchingSessionRun')
 UNSIGNED = ('correlation_id', 'run_id', 'program_id', 'symbol_id')
 SOURCES = ('/src/a.py:1', '/src/a.py:2', 'b.py:7', '')
 
@@ -93,7 +94,7 @@ def spans(rnd, span):
     out = []
     while len(out) < 8:
         out.clear()
-        nested(rnd, 0, span, rnd.randrange(1, 6), out)
+        nested(rnd, 1, span, rnd.randrange(1, 6), out)
     if rnd.random() < 0.9:
         out.sort(key=lambda s: (s[0], -s[1]))
     else:
@@ -106,6 +107,7 @@ class World:
 
     def __init__(self, seed):
         self.rnd = random.Random(seed)
+        self.roots = set()      # where they begin
         self.span = self.rnd.choice((10_000, 1_000_000, 50_000_000))
         self.ids = self.rnd.choice((3, 10, 60))
         names = self.rnd.sample(HOST_NAMES, self.rnd.randrange(4, 20))
@@ -120,14 +122,16 @@ class World:
         return self.rnd.randrange(self.ids)
 
 
-def host_stats(w, name):
+def host_stats(w, name, begin):
     rnd, out = w.rnd, {}
     if w.some('tie'):
         out.update(_pt=rnd.choice((0, 2, 12)), _p=w.small())
     if w.some('tie'):
         out.update(_ct=rnd.choice((0, 2, 12)), _c=w.small())
-    if w.some('root') or (name == 'train' and rnd.random() < 0.7):
+    # Roots that begin together come in the order of a hash table in XProf
+    if (w.some('root') or (name == 'train' and rnd.random() < 0.7)) and begin not in w.roots:
         out['_r'] = rnd.choice((1, 1, 1, 2, 3))
+        w.roots.add(begin)
     if w.some('async'):
         out['_a'] = rnd.choice((0, 1, 1))
     if w.some('step'):
@@ -169,8 +173,11 @@ def host_plane(w):
             name = w.rnd.choice(w.names)
             if name.startswith('ThreadpoolListener::S'):
                 dur = 0
-            events.append((plane.meta(name), begin, dur, host_stats(w, name)))
-        plane.line(i + 1, f'thread {i}', w.rnd.choice((5, 0)), events)
+            if name in ROOTS:           # the name alone makes a root
+                name = name if begin not in w.roots else 'plain'
+                w.roots.add(begin)
+            events.append((plane.meta(name), begin, dur, host_stats(w, name, begin)))
+        plane.line(i + 1, f'thread {i}', 0, events)
     return plane
 
 
