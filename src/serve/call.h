@@ -11,6 +11,8 @@
 #include "serve/catalog.h"
 #include "serve/session.h"
 
+#include <stdatomic.h>
+
 struct ss_server_state {
 	struct ss_catalog catalog;
 	struct ss_sessions *sessions;
@@ -19,6 +21,7 @@ struct ss_server_state {
 	const char *src_prefix;
 	const char *allow_host;
 	bool loopback;
+	atomic_bool warming;	/* warm.h */
 };
 
 struct ss_call {

@@ -6,6 +6,7 @@
  */
 #include "model/hlo_map.h"
 #include "serve/call.h"
+#include "serve/warm.h"
 
 #include <stdlib.h>
 
@@ -301,36 +302,41 @@ bool ss_route_module_list(struct ss_call *c, struct ss_err *err)
 	       ss_reply_model(c, &sel, SS_STR("module_list"), "text/plain", list_modules, "", 0, err);
 }
 
-/*
- * XProf computes files beside the profile; we keep nothing there, so it is enough that the profile can be
- * opened.
- */
+/* The tools of a list that are known, or those that a page opens with. */
+static size_t wanted_tools(struct ss_str list, const struct ss_tool **tools, size_t cap)
+{
+	size_t n = 0;
+	if (!list.n)
+		list = SS_STR("overview_page,trace_viewer@");
+	while (list.n && n < cap) {
+		size_t comma = ss_str_chr(list, ',');
+		const struct ss_tool *t = ss_tool_find(ss_str_sub(list, 0, comma == SS_NPOS ? list.n : comma));
+		if (t)
+			tools[n++] = t;
+		list = ss_str_sub(list, comma == SS_NPOS ? list.n : comma + 1, list.n);
+	}
+	return n;
+}
+
+/* XProf computes files beside the profile; we keep the same in memory, for as long as it is asked for. */
 bool ss_route_generate_cache(struct ss_call *c, struct ss_err *err)
 {
-	struct ss_str path, tools = ss_call_arg(c, "tools");
+	static const struct ss_tool all_hosts = { .name = "", .flags = SS_TOOL_ALL_HOSTS };
+	const struct ss_tool *tools[SS_WARM_TOOLS];
+	struct ss_str path, list = ss_call_arg(c, "tools");
 	struct ss_selection sel;
 	struct ss_out o;
-	size_t known = 0;
 	if (!ss_call_need(c, "session_path", &path, err))
 		return false;
 	const struct ss_store *s = ss_call_store(c, 0, err);
 	if (!s || !s->nruns || !s->runs[0].nhosts)
-		return s ? ss_fail(err, SS_ENOTFOUND, "there is no *.xplane.pb file in '" SS_FMT "'",
-				   SS_ARG(path))
-			 : false;
-	for (struct ss_str rest = tools; rest.n;) {
-		size_t comma = ss_str_chr(rest, ',');
-		known += ss_tool_find(ss_str_sub(rest, 0, comma == SS_NPOS ? rest.n : comma)) != NULL;
-		rest = ss_str_sub(rest, comma == SS_NPOS ? rest.n : comma + 1, rest.n);
-	}
-	if (tools.n && !known)
-		return ss_fail(err, SS_EINVAL, "none of the tools '" SS_FMT "' is known", SS_ARG(tools));
-	if (!first_host(c, &s->runs[0], &sel, err))
+		return s ? ss_fail(err, SS_ENOTFOUND, "there is no *.xplane.pb file in '" SS_FMT "'", SS_ARG(path)) : false;
+	size_t n = wanted_tools(list, tools, SS_COUNT(tools));
+	if (!n)
+		return ss_fail(err, SS_EINVAL, "none of the tools '" SS_FMT "' is known", SS_ARG(list));
+	if (!ss_call_select(c, &s->runs[0], &all_hosts, SS_STR(""), &sel, err) ||
+	    !ss_warm(c->srv, &sel, tools, n, err))
 		return false;
-	struct ss_session *session = ss_session_open(c->srv->sessions, sel.files, sel.n, err);
-	if (!session)
-		return false;
-	ss_session_close(c->srv->sessions, session);
 	ss_out_init(&o, NULL, NULL);
 	ss_out_lit(&o, "{\"message\": \"Cache generation started\", \"status\": \"ACCEPTED\"}");
 	return ss_reply_out(c, 202, "application/json", &o, err);

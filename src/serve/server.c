@@ -4,6 +4,7 @@
 #include "serve/call.h"
 #include "serve/gzip.h"
 #include "serve/page.h"
+#include "serve/warm.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -321,7 +322,7 @@ void ss_server_sweep(struct ss_server *s)
 
 bool ss_server_stop(struct ss_server *s)
 {
-	if (!ss_http_quiesce(s->http, LAST_WAIT_MS))
+	if (!ss_http_quiesce(s->http, LAST_WAIT_MS) || ss_warm_busy(&s->state))
 		return false;
 	ss_http_stop(s->http);
 	free_server(s);

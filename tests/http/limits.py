@@ -76,7 +76,10 @@ def posts(c):
     c.check('a session_path outside', c.fetch(f'{PREFIX}/generate_cache?session_path=/etc', 'POST')[0] == 404)
     c.check('unknown tools', c.fetch(f'{url}&tools=a,b', 'POST')[0] == 400)
     c.check('from another site', c.fetch(url, 'POST', {'Origin': 'http://evil.example'})[0] == 403)
-    c.check('from this site', c.fetch(url, 'POST', {'Origin': f'http://127.0.0.1:{c.server.port}'})[0] == 202)
+    status = 503
+    while status == 503:                    # one at a time
+        status = c.fetch(url, 'POST', {'Origin': f'http://127.0.0.1:{c.server.port}'})[0]
+    c.check('from this site', status == 202, str(status))
     for method in ('PUT', 'DELETE', 'OPTIONS', 'PATCH', 'BREW'):
         c.check(method, c.fetch(f'{PREFIX}/data', method)[0] == 405)
 
