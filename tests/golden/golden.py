@@ -33,16 +33,25 @@ def small_profiles(scratch):
 
 
 def tools_of(binary, logdir):
-    """[(tool, host)] that the registry offers for the run: every tool on its first host or on all."""
+    """[(tool, host, is a timeline)] that the registry offers for the run: every tool on its first host or on all."""
     with serving.Server(f'{binary} serve --logdir {{logdir}} --port {{port}}', logdir) as server:
         tools = json.loads(server.get('/api/tools', {'run': 'run'})[1])['tools']
-    return [(t['name'], t['hosts'][0] if t['hosts'] else None) for t in tools]
+    return [(t['name'], t['hosts'][0] if t['hosts'] else None, t['kind'] == 'timeline') for t in tools]
 
 
-def answer(binary, logdir, tool, host):
-    argv = [binary, 'tool', tool, logdir, '--format', 'text'] + (['--host', host] if host else [])
+def events_by_line(text):
+    """A timeline is no text; its trace JSON, an event a line, is."""
+    trace = json.loads(text)
+    events = trace.pop('traceEvents')
+    return '\n'.join(json.dumps(e) for e in [trace, *events]) + '\n'
+
+
+def answer(binary, logdir, tool, host, timeline):
+    argv = [binary, 'tool', tool, logdir, '--format', 'xprof' if timeline else 'text'] + (['--host', host] if host else [])
     done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
     text = done.stdout.decode('utf-8', 'replace')
+    if timeline and done.returncode == 0:
+        text = events_by_line(text)
     lines = text.splitlines()
     if len(lines) > LINES:
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -82,7 +91,7 @@ def main():
             logdir = profiles.logdir(name, scratch)
             todo = tools_of(args.bin, logdir)
             texts = pool.map(lambda t: answer(args.bin, logdir, *t), todo)
-            for (tool, _), got in zip(todo, texts):
+            for (tool, _, _), got in zip(todo, texts):
                 path = os.path.join(EXPECTED, name, tool + '.txt')
                 seen.add(path)
                 if args.rewrite:

@@ -15,8 +15,8 @@
 #include <stdlib.h>
 
 enum {
-	EACH = 400,	/* every single one up to here, */
-	PART = 40,	/* then a fortieth further at a time: later ones repeat the same places */
+	EACH = 120,	/* every single one up to here, */
+	PART = 20,	/* then a twentieth further at a time: later ones repeat the same places */
 };
 
 static bool complain(const struct sample *s, const struct ss_tool *tool, size_t n, const char *what)
