@@ -1,0 +1,27 @@
+/*
+ * order.h - the order in which the compiler's own texts show a module.
+ *
+ * Computations: those that are called before their callers. Instructions: as scheduled, where the module has
+ * a schedule; else those that are used before their users, beginning with the instructions that nobody uses,
+ * by id, the root last.
+ */
+#ifndef SS_HLO_ORDER_H
+#define SS_HLO_ORDER_H
+
+#include "base/arena.h"
+#include "hlo/hlo.h"
+
+struct ss_hlo_order {
+	uint32_t *computations;	/* all of them, in order */
+	/* Of computation c the instructions [c.first .. c.first + nshown[c]), as indices into the module's instrs. */
+	uint32_t *instrs;
+	uint32_t *nshown;
+};
+
+/* `m` must be indexed. Lives in `arena`. Circles among calls or operands are cut where they close. */
+bool ss_hlo_order_of(struct ss_hlo_order *o, const struct ss_hlo_module *m, struct ss_arena *arena, struct ss_err *err);
+
+/* Has the module a schedule? */
+bool ss_hlo_is_scheduled(const struct ss_hlo_module *m);
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * text.h - programs and instructions in the compiler's own notation.
+ *
+ *			      short		     long			 expression
+ *	% before names	      no		     yes			 yes
+ *	shapes of operands    no		     no				 yes
+ *	constants	      at most 10 elements    whole			 at most 10 elements
+ *	control-predecessors  no		     yes			 yes
+ *	metadata	      if asked for	     if asked for		 no
+ *	backend config	      yes		     yes			 no
+ *	"ROOT "		      yes		     yes			 no
+ */
+#ifndef SS_HLO_TEXT_H
+#define SS_HLO_TEXT_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "hlo/hlo.h"
+
+enum ss_hlo_style { SS_HLO_SHORT, SS_HLO_LONG, SS_HLO_EXPRESSION };
+
+/*
+ * The whole module; `m` must be indexed. Fails when memory is out, or when the text would be longer than
+ * b->limit_bytes.
+ */
+bool ss_hlo_text(struct ss_buf *b, const struct ss_hlo_module *m, enum ss_hlo_style style, bool metadata, struct ss_err *err);
+
+/* One instruction, by its index: "%add.3 = f32[2]{0} add(f32[2]{0} %a, f32[2]{0} %b)". False when memory is out. */
+bool ss_hlo_instr_text(struct ss_buf *b, const struct ss_hlo_module *m, uint32_t instr, enum ss_hlo_style style);
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * text_parts.h - what the files text*.c share. For nobody else.
+ */
+#ifndef SS_HLO_TEXT_PARTS_H
+#define SS_HLO_TEXT_PARTS_H
+
+#include "hlo/field.h"
+#include "hlo/stack.h"
+#include "hlo/text.h"
+
+struct ss_hlo_printer {
+	struct ss_buf *b;
+	const struct ss_hlo_module *m;
+	enum ss_hlo_style style;
+	bool metadata;
+	int32_t *frames;	/* by old stack frame id: its new one; NULL: as they are */
+	uint32_t nframes;
+	bool no_memory;
+};
+
+/* The tables of stack frames that the module's instructions refer to, and p->frames for their new numbers. False when memory is out. */
+bool ss_hlo_print_stacks(struct ss_hlo_printer *p, const struct ss_hlo_stacks *old);
+
+/* "{devices=[2,1]0,1}" */
+void ss_hlo_print_sharding(struct ss_hlo_printer *p, struct ss_str sharding);
+/* "op_name="..." source_line=3" */
+void ss_hlo_print_metadata(struct ss_hlo_printer *p, struct ss_str metadata);
+/* ", name=value" of everything that the opcode says, then the called computations. */
+void ss_hlo_print_attributes(struct ss_hlo_printer *p, const struct ss_hlo_instr *i);
+/* " {a="b",c={"d":1}}", by key. */
+void ss_hlo_print_frontend_attributes(struct ss_hlo_printer *p, struct ss_str attributes);
+/* "%" where the style has it, then the name. */
+void ss_hlo_print_name(const struct ss_hlo_printer *p, struct ss_str name);
+/*
+ * The instruction that an async-start, -update or -done wraps, if its computation holds nothing else; false
+ * otherwise. `out` may be `i` itself.
+ */
+bool ss_hlo_wrapped_instr(const struct ss_hlo_module *m, const struct ss_hlo_instr *i, struct ss_hlo_instr *out);
+/* Is this computation nothing but the wrapping of one instruction for another thread? It is not shown then. */
+bool ss_hlo_is_wrapping(const struct ss_hlo_module *m, const struct ss_hlo_computation *c);
+
+#endif
