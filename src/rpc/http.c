@@ -347,6 +347,9 @@ static int listen_on(struct ss_http *h, bool *loopback, struct ss_err *err)
 		}
 	}
 	freeaddrinfo(list);
+	if (fd < 0 && error == EADDRINUSE)
+		ss_fail(err, SS_EIO, "port %u of %s is in use already; port 0 takes any that is free", h->config.port,
+			h->config.bind);
 	if (fd < 0)
 		ss_fail(err, SS_EIO, "cannot listen on %s port %u: %s", h->config.bind, h->config.port, strerror(error));
 	return fd;
