@@ -1,0 +1,182 @@
+/*
+ * hlo_stats.c - every HLO operation that ran on a device: time, rates, what bounds it, where it
+ * comes from (hlo_stats.md).
+ *
+ * One row an operation, by self time. Rates are over the total time of the operation, costs those
+ * of all its executions. Idle time is no row, but it is part of the whole that percentages are of.
+ */
+#include "tools/op_cells.h"
+#include "tools/tool.h"
+
+#include "model/env.h"
+#include "model/framework_ops.h"
+#include "model/opname.h"
+#include "model/roofline.h"
+
+enum {
+	COL_RANK,
+	COL_PROGRAM,
+	COL_CATEGORY,
+	COL_NAME,
+	COL_EXPRESSION,
+	COL_FRAMEWORK_OP,
+	COL_OCCURRENCES,
+	COL_TOTAL,
+	COL_AVG,
+	COL_SELF,
+	COL_AVG_SELF,
+	COL_SELF_PERCENT,
+	COL_CUMULATIVE,
+	COL_DMA_STALL,
+	COL_MODEL_FLOP_RATE,
+	COL_FLOP_RATE,
+	COL_MEMORY_BW,
+	COL_HBM_BW,
+	COL_CMEM_READ_BW,
+	COL_CMEM_WRITE_BW,
+	COL_INTENSITY,
+	COL_BOUND_BY,
+	COL_REMAT,
+	COL_OUTSIDE,
+	COL_AUTOTUNED,
+	COL_SOURCE,
+	COL_CORE_TYPE,
+	COL_PARENT,
+	COL_ENERGY,
+	COL_COUNT
+};
+
+#define NUM(id, label, unit, doc) { id, label, SS_TYPE_F64, SS_UNIT_##unit, doc, NULL }
+#define STR(id, label, doc) { id, label, SS_TYPE_STR, SS_UNIT_NONE, doc, NULL }
+
+static const struct ss_col cols[COL_COUNT] = {
+	NUM("rank", "Rank", COUNT, "By self time"),
+	STR("program_id", "Program", "Number of the compiled program"),
+	STR("category", "HLO category", "What kind of operation it is to the compiler"),
+	STR("hlo_op_name", "HLO op", NULL),
+	STR("hlo_op_expression", "HLO text", "The instruction with its shapes and operands"),
+	STR("tf_op_name", "Framework op", "What it was compiled from"),
+	NUM("occurrences", "Occurrences", COUNT, NULL),
+	NUM("total_time", "Total time (us)", US, "Including the time of ops inside"),
+	NUM("avg_time", "Avg. time (us)", US, "Total time / occurrences"),
+	NUM("total_self_time", "Total self time (us)", US, "Without the time of ops inside"),
+	NUM("avg_self_time", "Avg. self time (us)", US, "Self time / occurrences"),
+	NUM("total_self_time_percent", "Self time (%)", PERCENT, "Of the device's time, idle time included"),
+	NUM("cumulative_total_self_time_percent", "Cumulative self time (%)", PERCENT, "Running sum"),
+	NUM("dma_stall_percent", "Stalled by DMA", FRAC, "Time waiting for memory transfers / total time"),
+	NUM("model_flop_rate", "Model GFLOP/s", GFLOP_PER_S, "FLOPs as the model asks for them / total time"),
+	NUM("normalized_flop_rate", "Normalized GFLOP/s", GFLOP_PER_S,
+	    "FLOPs as the hardware does them / total time"),
+	NUM("measured_memory_bw", "Memory bandwidth (GiB/s)", GIB_PER_S, "Bytes accessed / total time"),
+	NUM("hbm_bw", "HBM bandwidth (GiB/s)", GIB_PER_S, NULL),
+	NUM("cmem_read_bw", "CMEM read bandwidth (GiB/s)", GIB_PER_S, NULL),
+	NUM("cmem_write_bw", "CMEM write bandwidth (GiB/s)", GIB_PER_S, NULL),
+	NUM("operational_intensity", "Operational intensity (FLOP/byte)", FLOP_PER_BYTE,
+	    "FLOPs / bytes accessed"),
+	STR("bound_by", "Bound by", "The limit of the device that the op comes closest to"),
+	STR("hlo_rematerialization", "Rematerialization", "Computed again to save memory"),
+	STR("outside_compilation", "Outside compilation", "Runs on the host, not in what XLA compiled"),
+	STR("autotuned", "Autotuned", NULL),
+	{ "source_info", "Source", SS_TYPE_STR, SS_UNIT_HTML, "File and line; the stack on hovering", NULL },
+	STR("core_type", "TPU core", NULL),
+	STR("parent_op_name", "Parent op", "The op that handed this one to a SparseCore"),
+	NUM("vdd_energy", "Energy (J)", NONE, "Of the core's supply, where the device measures it"),
+};
+
+static struct ss_str yes_no(bool v)
+{
+	return v ? SS_STR("Yes") : SS_STR("No");
+}
+
+static struct ss_str core_name(const struct ss_op *op)
+{
+	static const struct ss_str names[] = { [SS_CORE_UNSPECIFIED] = SS_STR_INIT(""),
+					       [SS_CORE_TENSOR] = SS_STR_INIT("TensorCore"),
+					       [SS_CORE_SPARSE] = SS_STR_INIT("SparseCore") };
+	return names[op->core_type];
+}
+
+static void set_times(struct ss_table *t, const struct ss_op *op)
+{
+	double n = (double)op->occurrences, total_us = (double)op->time_ps / 1e6,
+	       self_us = (double)op->self_ps / 1e6;
+	ss_set_f64(t, COL_OCCURRENCES, n);
+	ss_set_f64(t, COL_TOTAL, total_us);
+	ss_set_f64(t, COL_AVG, ss_ratio(total_us, n));
+	ss_set_f64(t, COL_SELF, self_us);
+	ss_set_f64(t, COL_AVG_SELF, ss_ratio(self_us, n));
+	ss_set_f64(t, COL_DMA_STALL, ss_ratio((double)op->dma_stall_ps, (double)op->time_ps));
+	ss_set_f64(t, COL_ENERGY, op->vdd_energy_j);
+}
+
+static void set_rates(struct ss_table *t, const struct ss_op *op, const struct ss_env *env)
+{
+	struct ss_roofline r = ss_roofline_of(&op->cost, op->time_ps, 0, &env->peaks, env->hardware);
+	ss_set_f64(t, COL_MODEL_FLOP_RATE, r.model_flop_rate);
+	ss_set_f64(t, COL_FLOP_RATE, r.flop_rate);
+	ss_set_f64(t, COL_MEMORY_BW, r.memory_bw);
+	ss_set_f64(t, COL_HBM_BW, r.hbm_bw);
+	ss_set_f64(t, COL_CMEM_READ_BW, r.cmem_read_bw);
+	ss_set_f64(t, COL_CMEM_WRITE_BW, r.cmem_write_bw);
+	ss_set_f64(t, COL_INTENSITY, r.intensity);
+	ss_set_str(t, COL_BOUND_BY, r.bound_by);
+}
+
+static bool set_texts(struct ss_table *t, const struct ss_op *op)
+{
+	struct ss_str expression = op->long_name.n ? op->long_name : op->name;
+	struct ss_str program = ss_program_cell(op, t->arena), source = ss_source_cell(op, t->arena);
+	if (!program.p || !source.p)
+		return false;
+	ss_set_str(t, COL_PROGRAM, program);
+	ss_set_str(t, COL_CATEGORY, op->category);
+	ss_set_str(t, COL_NAME, ss_instruction_name(expression));
+	ss_set_str(t, COL_EXPRESSION, expression);
+	ss_set_str(t, COL_FRAMEWORK_OP, op->provenance);
+	ss_set_str(t, COL_REMAT, yes_no(ss_op_is_remat(expression, op->provenance)));
+	ss_set_str(t, COL_OUTSIDE, yes_no(ss_op_is_outside_compilation(op)));
+	ss_set_str(t, COL_AUTOTUNED, yes_no(false));
+	ss_set_str(t, COL_SOURCE, source);
+	ss_set_str(t, COL_CORE_TYPE, core_name(op));
+	return true;
+}
+
+static bool add_rows(struct ss_table *t, const struct ss_op_db *db, const struct ss_env *env)
+{
+	const struct ss_op **ops = ss_ops_by_self_time(db, t->arena);
+	double rank = 0, cumulative = 0;
+	if (!ops || !ss_table_reserve(t, db->n))
+		return false;
+	for (size_t i = 0; i < db->n; i++) {
+		if (ops[i]->occurrences == 0)
+			continue;
+		double percent = 100 * ss_ratio((double)ops[i]->self_ps, (double)db->total_ps);
+		if (!ss_table_row(t) || !set_texts(t, ops[i]))
+			return false;
+		set_times(t, ops[i]);
+		set_rates(t, ops[i], env);
+		ss_set_f64(t, COL_RANK, ++rank);
+		ss_set_f64(t, COL_SELF_PERCENT, percent);
+		ss_set_f64(t, COL_CUMULATIVE, cumulative += percent);
+	}
+	return true;
+}
+
+static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_env *env = ss_model_env(q->model, err);
+	const struct ss_ops *ops = env ? ss_model_ops(q->model, err) : NULL;
+	if (!ops)
+		return false;
+	struct ss_table *t = ss_result_table(out, "ops", "HLO operations", cols, SS_COUNT(cols));
+	return (t && add_rows(t, &ops->device, env)) || ss_fail_mem(err);
+}
+
+const struct ss_tool ss_tool_hlo_stats = {
+	.name = "hlo_stats",
+	.title = "HLO op stats",
+	.summary = "Each HLO operation of the device: time, FLOP rate, bandwidth, limit, source",
+	.kind = SS_KIND_TABLES,
+	.flags = SS_TOOL_ONE_TABLE,
+	.run = run,
+};
