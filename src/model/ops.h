@@ -151,6 +151,8 @@ static inline bool ss_op_is_idle(const struct ss_op *op)
 }
 
 void ss_cost_add(struct ss_cost *to, const struct ss_cost *from, uint64_t times);
+/* Take out `part`, which was added before. */
+void ss_cost_subtract(struct ss_cost *from, const struct ss_cost *part);
 /* Bytes of HBM: those of the split, or all where there is none. */
 uint64_t ss_cost_hbm_bytes(const struct ss_cost *c);
 
