@@ -407,6 +407,10 @@ static void write_events(struct writer *w)
 void ss_chrome_write(struct ss_out *o, const struct ss_timeline *tl)
 {
 	struct writer w = { .o = o, .tl = tl };
+	if (tl->pull) {
+		ss_chrome_write_file(o, tl);
+		return;
+	}
 	if (escape_names(&w) && find_frames(&w)) {
 		write_head(&w);
 		write_events(&w);

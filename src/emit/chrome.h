@@ -16,5 +16,10 @@
  * as one.
  */
 void ss_chrome_write(struct ss_out *o, const struct ss_timeline *tl);
+/*
+ * The answer to trace_viewer, whose slices are pulled. ss_chrome_write calls it where there is a
+ * pull.
+ */
+void ss_chrome_write_file(struct ss_out *o, const struct ss_timeline *tl);
 
 #endif

@@ -164,6 +164,11 @@ typedef bool ss_arg_fn(void *arg, struct ss_str name, const struct ss_xstat *val
  * bytes) is left out. False when `fn` said so.
  */
 bool ss_track_args(const struct ss_track *t, uint32_t pos, ss_arg_fn *fn, void *arg);
+/*
+ * The same with what the file says of flows and groups, and with raw bytes, as the static trace
+ * viewer shows them.
+ */
+bool ss_track_raw_args(const struct ss_track *t, uint32_t pos, ss_arg_fn *fn, void *arg);
 /* The value of a counter's point: its first argument that is a number. False when it has none. */
 bool ss_track_value(const struct ss_track *t, uint32_t pos, struct ss_str *name, struct ss_xstat *value);
 

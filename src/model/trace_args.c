@@ -5,7 +5,7 @@
 /* File pages that a walk leaves behind are given back in pieces of this size. */
 #define FORGET_STRIDE ((ptrdiff_t)4 << 20)
 
-/* Stats that only programs need. `flow`, `group_id` and `_a` are shown in other ways. */
+/* Stats that only programs need. */
 static bool is_internal(enum ss_stat stat)
 {
 	switch (stat) {
@@ -17,29 +17,39 @@ static bool is_internal(enum ss_stat stat)
 	case SS_STAT_FLOPS:
 	case SS_STAT_PROGRAM_ID:
 	case SS_STAT_SYMBOL_ID:
-	case SS_STAT_FLOW:
-	case SS_STAT_GROUP_ID:
-	case SS_STAT_IS_ASYNC:
 		return true;
 	default:
 		return false;
 	}
 }
 
-static bool visit(const struct ss_plane *p, struct ss_xstats it, ss_arg_fn *fn, void *arg)
+/* Who gets an event's arguments, and which. */
+struct visitor {
+	ss_arg_fn *fn;
+	void *arg;
+	bool raw;
+};
+
+/* Flows, groups and the mark of asynchronous events are shown in other ways, bytes not at all. */
+static bool is_wanted(const struct visitor *v, const struct ss_xstat *s)
+{
+	if (s->kind == SS_X_NONE || is_internal(s->stat))
+		return false;
+	return v->raw || (s->kind != SS_X_BYTES && s->stat != SS_STAT_FLOW && s->stat != SS_STAT_GROUP_ID &&
+			  s->stat != SS_STAT_IS_ASYNC);
+}
+
+static bool visit(const struct ss_plane *p, struct ss_xstats it, const struct visitor *v)
 {
 	struct ss_xstat s;
-	while (ss_xstats_next(&it, &s)) {
-		if (s.meta == SS_NONE || is_internal(s.stat) || s.kind == SS_X_NONE || s.kind == SS_X_BYTES)
-			continue;
-		if (!fn(arg, p->x->stat_meta[s.meta].name, &s))
+	while (ss_xstats_next(&it, &s))
+		if (s.meta != SS_NONE && is_wanted(v, &s) && !v->fn(v->arg, p->x->stat_meta[s.meta].name, &s))
 			return false;
-	}
 	return true;
 }
 
 /* Added stats are by event ascending. */
-static bool visit_added(const struct ss_line *l, uint32_t event, ss_arg_fn *fn, void *arg)
+static bool visit_added(const struct ss_line *l, uint32_t event, const struct visitor *v)
 {
 	size_t lo = 0, hi = l->nadded;
 	while (lo < hi) {
@@ -52,32 +62,50 @@ static bool visit_added(const struct ss_line *l, uint32_t event, ss_arg_fn *fn, 
 	for (; lo < l->nadded && l->added[lo].event == event; lo++) {
 		const struct ss_added_stat *a = &l->added[lo];
 		struct ss_xstat s = { .stat = a->stat, .kind = a->kind, .meta = SS_NONE, .u = a->u, .s = a->s };
-		if (!is_internal(a->stat) && !fn(arg, ss_stat_name(a->stat), &s))
+		if (is_wanted(v, &s) && !v->fn(v->arg, ss_stat_name(a->stat), &s))
 			return false;
 	}
 	return true;
 }
 
-bool ss_track_args(const struct ss_track *t, uint32_t pos, ss_arg_fn *fn, void *arg)
+/* Columns that stand for stats: is_eager, and group_id where groups were made here. */
+static bool visit_columns(const struct ss_line *l, uint32_t event, const struct visitor *v)
+{
+	struct ss_xstat s = { .stat = SS_STAT_IS_EAGER, .kind = SS_X_INT, .meta = SS_NONE };
+	if (l->eager && l->eager[event] >= 0) {
+		s.u = (uint64_t)l->eager[event];
+		if (!v->fn(v->arg, SS_STR("is_eager"), &s))
+			return false;
+	}
+	if (!v->raw || !l->group || l->group[event] < 0)
+		return true;
+	s.stat = SS_STAT_GROUP_ID;
+	s.u = (uint64_t)l->group[event];
+	return v->fn(v->arg, SS_STR("group_id"), &s);
+}
+
+static bool visit_all(const struct ss_track *t, uint32_t pos, const struct visitor *v)
 {
 	const struct ss_line *l = t->line;
 	uint32_t event = ss_track_event(t, pos), meta = l->ev.meta[event];
-	struct ss_str display = ss_event_display_name(t->plane, meta);
 	struct ss_xstat s = { .stat = SS_STAT_LONG_NAME, .kind = SS_X_STR, .meta = SS_NONE };
 	s.s = ss_event_name(t->plane, meta);
-	if (display.n && !fn(arg, SS_STR("long_name"), &s))
+	if (ss_event_display_name(t->plane, meta).n && !v->fn(v->arg, SS_STR("long_name"), &s))
 		return false;
-	if (meta < t->plane->x->nevent_meta && !visit(t->plane, ss_xevent_meta_stats(t->plane->x, meta), fn, arg))
+	if (meta < t->plane->x->nevent_meta && !visit(t->plane, ss_xevent_meta_stats(t->plane->x, meta), v))
 		return false;
-	if (!visit(t->plane, ss_line_stats(t->plane, l, event), fn, arg))
-		return false;
-	if (l->eager && l->eager[event] >= 0) {
-		s = (struct ss_xstat){ .stat = SS_STAT_IS_EAGER, .kind = SS_X_INT, .meta = SS_NONE,
-				       .u = (uint64_t)l->eager[event] };
-		if (!fn(arg, SS_STR("is_eager"), &s))
-			return false;
-	}
-	return visit_added(l, event, fn, arg);
+	return visit(t->plane, ss_line_stats(t->plane, l, event), v) && visit_columns(l, event, v) &&
+	       visit_added(l, event, v);
+}
+
+bool ss_track_args(const struct ss_track *t, uint32_t pos, ss_arg_fn *fn, void *arg)
+{
+	return visit_all(t, pos, &(struct visitor){ fn, arg, false });
+}
+
+bool ss_track_raw_args(const struct ss_track *t, uint32_t pos, ss_arg_fn *fn, void *arg)
+{
+	return visit_all(t, pos, &(struct visitor){ fn, arg, true });
 }
 
 struct first {

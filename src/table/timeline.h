@@ -74,6 +74,22 @@ struct ss_tl_args {
 	size_t first, n;
 };
 
+struct ss_timeline;
+
+/*
+ * Slices that are too many to be held at once: the reader of the answer pulls them piece by piece.
+ * What is pulled lives until the next call. `close` is called once, after the last piece or instead
+ * of it; before the first piece nothing is held that needs it.
+ */
+struct ss_tl_pull {
+	/*
+	 * slices (by track), names and slice_args of the next piece; no slices at the end. False on
+	 * failure.
+	 */
+	bool (*next)(struct ss_tl_pull *pull, struct ss_timeline *piece, struct ss_err *err);
+	void (*close)(struct ss_tl_pull *pull);
+};
+
 struct ss_timeline {
 	uint64_t begin_ps, end_ps;	/* of the whole trace */
 	uint64_t from_ps, to_ps;	/* of this answer */
@@ -104,6 +120,7 @@ struct ss_timeline {
 	 * tied to it by flows.
 	 */
 	uint64_t self_ps;
+	struct ss_tl_pull *pull;	/* a whole file; the sections' threads are tracks, slices come in pieces */
 	bool mpmd_pipeline_view;	/* option, as asked for */
 	bool has_full_dma, full_dma;	/* option: is it offered, as asked for */
 };

@@ -5,8 +5,7 @@
 
 #define LONG_NAME_BYTES 10000u
 
-/* An array in the arena that may grow: by copying, since arenas only give. */
-static bool arena_grow(struct ss_arena *a, void **v, size_t *cap, size_t used, size_t need, size_t size)
+bool ss_arena_grow(struct ss_arena *a, void **v, size_t *cap, size_t used, size_t need, size_t size)
 {
 	if (need <= *cap)
 		return true;
@@ -140,7 +139,7 @@ static bool name_of(struct ss_timeline_build *b, const struct ss_track *t, uint3
 
 /* ---- arguments ---- */
 
-static struct ss_tl_value value_of(const struct ss_xstat *s)
+struct ss_tl_value ss_timeline_value(const struct ss_xstat *s)
 {
 	static const enum ss_tl_value_kind kinds[] = {
 		[SS_X_NONE] = SS_TL_STR, [SS_X_DOUBLE] = SS_TL_DOUBLE, [SS_X_UINT] = SS_TL_UINT, [SS_X_INT] = SS_TL_INT,
@@ -156,13 +155,13 @@ static bool add_arg(void *arg, struct ss_str name, const struct ss_xstat *s)
 {
 	struct ss_timeline_build *b = arg;
 	struct ss_timeline *tl = b->tl;
-	struct ss_tl_arg a = { name, value_of(s) };
+	struct ss_tl_arg a = { name, ss_timeline_value(s) };
 	if (s->stat == SS_STAT_LONG_NAME && s->meta == SS_NONE && a.value.s.n > LONG_NAME_BYTES) {
 		a.value.s = ss_arena_printf(b->arena, "%.*s...<truncated>", (int)LONG_NAME_BYTES, a.value.s.p);
 		if (!a.value.s.p)
 			return false;
 	}
-	if (!arena_grow(b->arena, (void **)&tl->args, &b->arg_cap, tl->nargs, tl->nargs + 1, sizeof(a)))
+	if (!ss_arena_grow(b->arena, (void **)&tl->args, &b->arg_cap, tl->nargs, tl->nargs + 1, sizeof(a)))
 		return false;
 	tl->args[tl->nargs++] = a;
 	return true;
@@ -191,7 +190,7 @@ static bool add_slice_args(struct ss_timeline_build *b, const struct ss_track *t
 static bool add_flow(struct ss_timeline_build *b, size_t h, const struct ss_track_flow *f, struct ss_tl_slice *s)
 {
 	struct ss_timeline *tl = b->tl;
-	if (!arena_grow(b->arena, (void **)&tl->flows, &b->flow_cap, tl->nflows, tl->nflows + 1, sizeof(*tl->flows)))
+	if (!ss_arena_grow(b->arena, (void **)&tl->flows, &b->flow_cap, tl->nflows, tl->nflows + 1, sizeof(*tl->flows)))
 		return false;
 	s->flow = (uint32_t)tl->nflows;
 	tl->flows[tl->nflows++] = (struct ss_tl_flow){ b->mt->first_flow[h] + f->flow, f->dir, f->category };

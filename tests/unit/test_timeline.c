@@ -1,4 +1,7 @@
-/* test_timeline.c - from the bytes of a profile to tracks, XProf's JSON, and the answers for our page. */
+/*
+ * test_timeline.c - from the bytes of a profile to tracks, XProf's JSON, and the answers for our
+ * page.
+ */
 #include "unit/build_pb.h"
 #include "unit/unit.h"
 
@@ -153,10 +156,10 @@ static void assert_lacks(const char *text, const char *part)
 		fail_msg("\"%s\" is in %s", part, text);
 }
 
-static const char *ask(struct fixture *f, const struct ss_param_value *params, size_t n)
+static const char *ask_tool(struct fixture *f, struct ss_str name, const struct ss_param_value *params, size_t n)
 {
 	struct ss_query q = { &f->model, params, n, &f->arena };
-	const struct ss_tool *tool = ss_tool_find(SS_STR("trace_viewer@"));
+	const struct ss_tool *tool = ss_tool_find(name);
 	struct ss_result r;
 
 	assert_non_null(tool);
@@ -164,6 +167,11 @@ static const char *ask(struct fixture *f, const struct ss_param_value *params, s
 	assert_ok(tool->run(&q, &r, &err));
 	ss_chrome_write(&f->out, r.timeline);
 	return printed(f);
+}
+
+static const char *ask(struct fixture *f, const struct ss_param_value *params, size_t n)
+{
+	return ask_tool(f, SS_STR("trace_viewer@"), params, n);
 }
 
 static void planes_become_sections(void **state)
@@ -287,6 +295,27 @@ static void a_prefix_is_found_everywhere(void **state)
 	static const struct ss_param_value params[] = { { SS_STR_INIT("search_prefix"), SS_STR_INIT("inn") } };
 
 	assert_has(ask(*state, params, 1), "\"returnedEventsSize\":6,");
+}
+
+/* Every event a line of its own, with all arguments as text; no levels, flows or counters. */
+static void a_file_holds_everything(void **state)
+{
+	static const struct ss_param_value params[] = { { SS_STR_INIT("max_events"), SS_STR_INIT("3") } };
+	const char *text = ask_tool(*state, SS_STR("trace_viewer"), NULL, 0);
+
+	assert_has(text, "{\"displayTimeUnit\":\"ns\",\"metadata\":{\"highres-ticks\":true},\n\"traceEvents\":[\n"
+			 "{\"args\":{\"name\":\"/device:TPU:0\"},\"name\":\"process_name\",\"ph\":\"M\",\"pid\":3},\n");
+	assert_has(text, "{\"args\":{\"group_id\":\"3\"},\"dur\":0.005,\"name\":\"outer\",\"ph\":\"X\",\"pid\":701,"
+			 "\"tid\":4294967294,\"ts\":0.002},\n");
+	assert_has(text, "{\"args\":{\"value\":\"4\"},\"name\":\"load\",\"ph\":\"i\",\"pid\":701,\"s\":\"t\",\"tid\":9,"
+			 "\"ts\":0.0011},\n");
+	assert_has(text, "\"args\":{\"_a\":\"1\",\"flow\":\"");
+	assert_has(text, "\"name\":\"nothing\"");
+	assert_lacks(text, "MemoryAllocation");
+	assert_lacks(text, "CUSTOM");	/* only where there is no other device */
+	text = ask_tool(*state, SS_STR("trace_viewer"), params, 1);
+	assert_has(text, "\"ts\":0.0011},\n");
+	assert_lacks(text, "\"ts\":0.0014}");
 }
 
 static void the_layout_lists_tracks(void **state)
@@ -426,7 +455,10 @@ static void sums_are_by_name(void **state)
 	assert_int_equal(s->total_ps, s->self_ps + 130 + 400 + 400);
 	ss_emit_timeline_summary(&f->out, s);
 	assert_has(printed(f), "\"nnames\":3,\"names\":[{\"name\":\"outer\",\"count\":3,\"total_ps\":6800,\"avg_ps\":2266,");
-	/* Only the inner row of the last track, and only what overlaps; the outer one is not counted, nor its self time. */
+	/*
+	 * Only the inner row of the last track, and only what overlaps; the outer one is not
+	 * counted, nor its self time.
+	 */
 	q = (struct ss_timeline_sums){ .begin_ps = 2050, .end_ps = 2060, .limit = 9, .rows = &rows, .nrows = 1 };
 	assert_non_null(s = ss_timeline_summary(&f->model, &q, &f->arena, NULL));
 	assert_int_equal(s->count, 1);
@@ -440,7 +472,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(planes_become_sections), TEST(lines_become_tracks), TEST(a_range_is_xprofs_json),
 		TEST(full_dma_shows_more), TEST(a_narrow_range_holds_what_overlaps),
-		TEST(an_event_is_found_by_name_and_time), TEST(a_prefix_is_found_everywhere),
+		TEST(an_event_is_found_by_name_and_time), TEST(a_prefix_is_found_everywhere), TEST(a_file_holds_everything),
 		TEST(the_layout_lists_tracks), TEST(slices_are_columns), TEST(far_slices_are_cut),
 		TEST(an_event_has_all_its_arguments), TEST(search_steps_through_matches), TEST(sums_are_by_name),
 	};
