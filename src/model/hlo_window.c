@@ -1,16 +1,6 @@
 /* hlo_window.c - reading windows. */
 #include "model/hlo_op.h"
 
-enum {
-	WINDOW_DIMENSIONS = 1,
-	DIM_SIZE = 1,
-	DIM_STRIDE = 2,
-	DIM_PADDING_LOW = 3,
-	DIM_PADDING_HIGH = 4,
-	DIM_WINDOW_DILATION = 5,
-	DIM_BASE_DILATION = 6,
-};
-
 struct ss_hlo_window ss_hlo_window_of(struct ss_str instruction)
 {
 	struct ss_pb c = ss_pb_of(instruction);
@@ -28,22 +18,22 @@ static void read_dim(struct ss_str bytes, struct ss_hlo_window_dim *d)
 	*d = (struct ss_hlo_window_dim){ 0 };
 	while (ss_pb_next(&c, &f)) {
 		switch (f.key) {
-		case PB_VAR(DIM_SIZE):
+		case PB_VAR(WINDOW_SIZE):
 			d->size = (int64_t)f.u;
 			break;
-		case PB_VAR(DIM_STRIDE):
+		case PB_VAR(WINDOW_STRIDE):
 			d->stride = (int64_t)f.u;
 			break;
-		case PB_VAR(DIM_PADDING_LOW):
+		case PB_VAR(WINDOW_PADDING_LOW):
 			d->padding_low = (int64_t)f.u;
 			break;
-		case PB_VAR(DIM_PADDING_HIGH):
+		case PB_VAR(WINDOW_PADDING_HIGH):
 			d->padding_high = (int64_t)f.u;
 			break;
-		case PB_VAR(DIM_WINDOW_DILATION):
+		case PB_VAR(WINDOW_DILATION):
 			d->window_dilation = (int64_t)f.u;
 			break;
-		case PB_VAR(DIM_BASE_DILATION):
+		case PB_VAR(WINDOW_BASE_DILATION):
 			d->base_dilation = (int64_t)f.u;
 			break;
 		}
