@@ -1,6 +1,6 @@
 /*
- * shape_tf_data_bottleneck_analysis.c - CombinedTfDataStats as JSON, as TensorBoard's page of this tool read it: maps by
- * host and by iterator id, 64-bit numbers as texts.
+ * shape_tf_data_bottleneck_analysis.c - CombinedTfDataStats as JSON, as TensorBoard's page of this
+ * tool read it: maps by host and by iterator id, 64-bit numbers as texts.
  */
 #include "emit/shape.h"
 
@@ -65,7 +65,10 @@ static void element(struct ss_json *j, const struct ss_table *t, size_t *at, siz
 	ss_json_close(j, '}');
 }
 
-/* Rows of one host, and of one pipeline, stand together in every table: `end` is where those of `value` end. */
+/*
+ * Rows of one host, and of one pipeline, stand together in every table: `end` is where those of
+ * `value` end.
+ */
 static size_t end_of(const struct ss_table *t, size_t at, size_t limit, const char *col, struct ss_str value)
 {
 	while (at < limit && ss_str_eq(ss_cell_str(t, at, col), value))
@@ -73,7 +76,8 @@ static size_t end_of(const struct ss_table *t, size_t at, size_t limit, const ch
 	return at;
 }
 
-static void pipeline(struct ss_json *j, const struct ss_table *p, size_t row, const struct ss_table *calls, size_t *at, size_t limit)
+static void pipeline(struct ss_json *j, const struct ss_table *p, size_t row, const struct ss_table *calls, size_t *at,
+		     size_t limit)
 {
 	struct ss_str id = ss_cell_str(p, row, "id");
 	size_t end = end_of(calls, *at, limit, "pipeline_id", id);

@@ -1,9 +1,9 @@
 /*
  * dcn.c - from transfer operations of a TensorCore to slack and stalls per rendezvous.
  *
- * Operations are taken in the file's order, which is that of time. "Time of other transfers so far" is one running sum; a
- * rendezvous remembers where the sum stood when it began. Arithmetic is in whole nanoseconds and microseconds, as the
- * values are compared between hosts and programs.
+ * Operations are taken in the file's order, which is that of time. "Time of other transfers so far"
+ * is one running sum; a rendezvous remembers where the sum stood when it began. Arithmetic is in
+ * whole nanoseconds and microseconds, as the values are compared between hosts and programs.
  */
 #include "model/dcn.h"
 
@@ -93,7 +93,10 @@ static uint64_t add_up(uint64_t a, uint64_t b)
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-/* Bytes of an array, or of the arrays in a tuple. Tokens and tuples inside of it have none of their own. */
+/*
+ * Bytes of an array, or of the arrays in a tuple. Tokens and tuples inside of it have none of their
+ * own.
+ */
 static uint64_t payload_bytes(struct ss_str shape)
 {
 	if (ss_hlo_shape_type(shape) != SS_HLO_TUPLE)
@@ -132,7 +135,10 @@ static void read_instr(struct ss_str body, struct instr *out)
 			out->channel = (int64_t)f.u;
 }
 
-/* The instruction of a program by name; *out is NULL if there is none. Read once for all its events. */
+/*
+ * The instruction of a program by name; *out is NULL if there is none. Read once for all its
+ * events.
+ */
 static bool find_instr(struct walk *w, uint32_t entry, struct ss_str name, const struct instr **out, struct ss_err *err)
 {
 	uint64_t key = ss_mix(entry, ss_str_hash(name));
@@ -154,7 +160,10 @@ static bool find_instr(struct walk *w, uint32_t entry, struct ss_str name, const
 	return true;
 }
 
-/* The number of participants in a transfer: 1 for pairs, the first group's members for collectives, 0 if unknown. */
+/*
+ * The number of participants in a transfer: 1 for pairs, the first group's members for collectives,
+ * 0 if unknown.
+ */
 static uint64_t group_size(struct ss_str info)
 {
 	struct ss_pb c = ss_pb_of(info), g;
@@ -190,8 +199,8 @@ static uint64_t network_bytes(struct ss_str type, uint64_t g, uint64_t b)
 }
 
 /*
- * The transfer an instruction belongs to: by its rendezvous, which is then remembered for its channel, or else by its
- * channel. *out is NULL if it belongs to none.
+ * The transfer an instruction belongs to: by its rendezvous, which is then remembered for its
+ * channel, or else by its channel. *out is NULL if it belongs to none.
  */
 static bool find_transfer(struct walk *w, const struct instr *in, struct transfer **out, struct ss_err *err)
 {

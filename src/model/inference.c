@@ -1,12 +1,13 @@
 /*
  * inference.c - collecting requests and batches.
  *
- * One pass over the host's events gathers, per group, its span, the moments that separate phases, and the typed intervals; a second
- * small one takes device programs. A request is then swept over its own intervals and those of its batches, so that
- * each moment counts for one kind of work.
+ * One pass over the host's events gathers, per group, its span, the moments that separate phases,
+ * and the typed intervals; a second small one takes device programs. A request is then swept over
+ * its own intervals and those of its batches, so that each moment counts for one kind of work.
  *
- * A file can be written so that every one of its groups is the parent of every other; the work of sweeping is therefore bounded by a
- * multiple of the number of events, and what goes beyond it is counted in ncut.
+ * A file can be written so that every one of its groups is the parent of every other; the work of
+ * sweeping is therefore bounded by a multiple of the number of events, and what goes beyond it is
+ * counted in ncut.
  */
 #include "model/inference.h"
 
@@ -175,7 +176,10 @@ static bool match_transfers(struct pass *p)
 	return true;
 }
 
-/* Of several models that a group names, the outermost layer's counts; of several of one layer the last. */
+/*
+ * Of several models that a group names, the outermost layer's counts; of several of one layer the
+ * last.
+ */
 enum { RANK_SESSION = 1, RANK_TFRT, RANK_SERVING, RANK_USER };
 
 static void take_model(struct facts *f, uint8_t rank, struct ss_str model)
@@ -187,8 +191,8 @@ static void take_model(struct facts *f, uint8_t rank, struct ss_str model)
 }
 
 /*
- * Some phases are told by several layers at once. What the highest layer that speaks says counts, and of that the last; the order of the
- * layers is XProf's.
+ * Some phases are told by several layers at once. What the highest layer that speaks says counts,
+ * and of that the last; the order of the layers is XProf's.
  */
 static void take_moment(struct moment *m, uint8_t rank, int64_t t)
 {
@@ -473,8 +477,8 @@ static int by_time(const void *a, const void *b)
 }
 
 /*
- * Sum up time by work: the current kind rises to what begins and falls, when the last of its kind ends, to the highest that is still
- * open. Empties the list of edges.
+ * Sum up time by work: the current kind rises to what begins and falls, when the last of its kind
+ * ends, to the highest that is still open. Empties the list of edges.
  */
 static void sweep(struct pass *p, uint64_t work_ps[SS_SERVE_WORK_COUNT])
 {
@@ -741,8 +745,8 @@ static struct ss_str number(struct ss_arena *arena, const struct ss_xstat *s)
 }
 
 /*
- * The plane of exported metrics has one event at the begin and one at the end of the profile; the stats of the last are the
- * configuration as it is now.
+ * The plane of exported metrics has one event at the begin and one at the end of the profile; the
+ * stats of the last are the configuration as it is now.
  */
 bool ss_host_batching_params(const struct ss_host *h, struct ss_str model, struct ss_arena *arena, struct ss_batching_params *out)
 {

@@ -1,8 +1,9 @@
 /*
  * inference.h - requests to a served model and the batches they were executed in, of one host.
  *
- * A request is an event group whose root is a session run (of TensorFlow, TFRT, a serving framework) or the user's own marker; a batch is a group
- * whose root is ProcessBatch. Where requests are batched, a request's events are those of its group and of its batches.
+ * A request is an event group whose root is a session run (of TensorFlow, TFRT, a serving
+ * framework) or the user's own marker; a batch is a group whose root is ProcessBatch. Where
+ * requests are batched, a request's events are those of its group and of its batches.
  */
 #ifndef SS_MODEL_INFERENCE_H
 #define SS_MODEL_INFERENCE_H
@@ -64,7 +65,10 @@ struct ss_inference {
 /* Of a loaded host; release with ss_inference_release, also after a failure. */
 bool ss_inference_read(struct ss_inference *out, const struct ss_host *h, struct ss_err *err);
 void ss_inference_release(struct ss_inference *inf);
-/* What the batching layer of a loaded host was configured with for `model`. False when memory is out. */
+/*
+ * What the batching layer of a loaded host was configured with for `model`. False when memory is
+ * out.
+ */
 bool ss_host_batching_params(const struct ss_host *h, struct ss_str model, struct ss_arena *arena,
 			     struct ss_batching_params *out);
 

@@ -1,8 +1,10 @@
 /*
- * tfdata.c - from events of tf.data to trees of iterator calls, and from each tree to sums by iterator.
+ * tfdata.c - from events of tf.data to trees of iterator calls, and from each tree to sums by
+ * iterator.
  *
- * Only events of interest become nodes: iterators, produce and consume. Nesting is inclusion in time on one thread, so other events may
- * be left out of it. Elements of a well-behaved file are consumed once and the walk is linear; a file in which they are consumed again and again is
+ * Only events of interest become nodes: iterators, produce and consume. Nesting is inclusion in
+ * time on one thread, so other events may be left out of it. Elements of a well-behaved file are
+ * consumed once and the walk is linear; a file in which they are consumed again and again is
  * followed up to a multiple of its nodes.
  */
 #include "model/tfdata.h"
@@ -276,7 +278,10 @@ static uint64_t overlap_ps(const struct node *a, const struct node *b)
 	return end > begin ? (uint64_t)end - (uint64_t)begin : 0;
 }
 
-/* The stat of an iterator in the call in progress (number `call`), added at its first mention; NULL when memory is out. */
+/*
+ * The stat of an iterator in the call in progress (number `call`), added at its first mention; NULL
+ * when memory is out.
+ */
 static struct ss_tfdata_stat *stat_at(struct pass *p, uint32_t iterator, uint32_t call, int64_t begin_ps)
 {
 	if (p->stamp[iterator] != call + 1) {
@@ -289,8 +294,8 @@ static struct ss_tfdata_stat *stat_at(struct pass *p, uint32_t iterator, uint32_
 }
 
 /*
- * Iterator calls below `node`, each given to `walk`: nested ones, and through consume those below the matching produce. `self_ps` loses what
- * overlaps `call`.
+ * Iterator calls below `node`, each given to `walk`: nested ones, and through consume those below
+ * the matching produce. `self_ps` loses what overlaps `call`.
  */
 static bool walk(struct pass *p, uint32_t node, uint32_t call, bool blocking, unsigned depth);
 

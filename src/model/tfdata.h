@@ -1,12 +1,14 @@
 /*
  * tfdata.h - what a tf.data input pipeline did for each element that the program asked for.
  *
- * An iterator call is an event "Iterator::...". Calls nest on a thread; where a stage works ahead on threads of its own, an element is handed over by a
- * pair of events, produce and consume, that carry the element's number: below the consumer's call then hang the calls below the producer.
- * One call of a root iterator is one element; its tree says which stage the program waited for.
+ * An iterator call is an event "Iterator::...". Calls nest on a thread; where a stage works ahead
+ * on threads of its own, an element is handed over by a pair of events, produce and consume, that
+ * carry the element's number: below the consumer's call then hang the calls below the producer. One
+ * call of a root iterator is one element; its tree says which stage the program waited for.
  *
- * An iterator is blocking in a call if the root waited for it: its parent is blocking and they overlap in time. The bottleneck is the blocking
- * iterator with most time of its own (duration without what overlaps calls below it).
+ * An iterator is blocking in a call if the root waited for it: its parent is blocking and they
+ * overlap in time. The bottleneck is the blocking iterator with most time of its own (duration
+ * without what overlaps calls below it).
  */
 #ifndef SS_MODEL_TFDATA_H
 #define SS_MODEL_TFDATA_H
@@ -57,7 +59,10 @@ struct ss_tfdata {
 };
 
 bool ss_host_has_tfdata(const struct ss_host *h);	/* of an opened host */
-/* Of a loaded host. Release with ss_tfdata_release, also after a failure. Strings live as long as the host. */
+/*
+ * Of a loaded host. Release with ss_tfdata_release, also after a failure. Strings live as long as
+ * the host.
+ */
 bool ss_tfdata_read(struct ss_tfdata *out, const struct ss_host *h, struct ss_err *err);
 void ss_tfdata_release(struct ss_tfdata *t);
 

@@ -1,4 +1,7 @@
-/* tpu_counters.c - ids and sets of TPU counters, and the samples of a plane. What is made of them stands in tpu_use.c. */
+/*
+ * tpu_counters.c - ids and sets of TPU counters, and the samples of a plane. What is made of them
+ * stands in tpu_use.c.
+ */
 #include "model/tpu_counters.h"
 
 #include "model/tpu_regs.h"
@@ -159,7 +162,10 @@ uint64_t ss_counter_value(const struct ss_xstat *s)
 	return d < 0x1p64 ? (uint64_t)d : UINT64_MAX;
 }
 
-/* Id and value of an event, from its own stats or else from its metadata. False if it is no counter. */
+/*
+ * Id and value of an event, from its own stats or else from its metadata. False if it is no
+ * counter.
+ */
 static bool counter_of(const struct ss_plane *p, const struct ss_line *l, uint32_t i, uint64_t *id, uint64_t *value)
 {
 	struct ss_xstat s;

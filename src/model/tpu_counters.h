@@ -1,8 +1,10 @@
 /*
- * tpu_counters.h - what is known about the hardware counters of TPUs: ids, sets, and utilisation derived from them.
+ * tpu_counters.h - what is known about the hardware counters of TPUs: ids, sets, and utilisation
+ * derived from them.
  *
- * A profile with counters has, on a TPU's plane, one line per sample and one event per counter. The id of a counter is the address
- * of its register (tpu_counters.def). Chips other than those listed have counters too, but nothing is known about them here.
+ * A profile with counters has, on a TPU's plane, one line per sample and one event per counter. The
+ * id of a counter is the address of its register (tpu_counters.def). Chips other than those listed
+ * have counters too, but nothing is known about them here.
  */
 #ifndef SS_MODEL_TPU_COUNTERS_H
 #define SS_MODEL_TPU_COUNTERS_H
@@ -13,13 +15,19 @@ enum ss_tpu_chip { SS_TPU_OTHER, SS_TPU_V6E, SS_TPU_V7X };
 
 /* By the plane stat device_type_string: exactly "TPU v6 Lite" or "TPU v7x". */
 enum ss_tpu_chip ss_tpu_chip_of(struct ss_str device_type);
-/* What a plane says about its device; false without that stat. The number may be an int64 or a uint64. */
+/*
+ * What a plane says about its device; false without that stat. The number may be an int64 or a
+ * uint64.
+ */
 bool ss_plane_int_stat(const struct ss_plane *p, enum ss_stat stat, int64_t *value);
 struct ss_str ss_plane_str_stat(const struct ss_plane *p, enum ss_stat stat); /* "" without it */
 
 /* Has a TPU of this host hardware counters? Needs the host opened only. */
 bool ss_host_has_tpu_counters(const struct ss_host *h);
-/* The value of a stat counter_value: 64 bits unsigned, a double without its fraction and held between 0 and 2^64. */
+/*
+ * The value of a stat counter_value: 64 bits unsigned, a double without its fraction and held
+ * between 0 and 2^64.
+ */
 uint64_t ss_counter_value(const struct ss_xstat *s);
 
 /* Set tokens of a counter, separated by spaces; "" if it is not known. */
@@ -27,7 +35,10 @@ struct ss_str ss_tpu_counter_set(enum ss_tpu_chip chip, uint64_t id);
 /* What a counter counts, in our words; "" if it is not known. */
 struct ss_str ss_tpu_counter_doc(enum ss_tpu_chip chip, uint64_t id);
 
-/* The counters of one line. When an id repeats, `last` has the later value and `sum` all of them together. */
+/*
+ * The counters of one line. When an id repeats, `last` has the later value and `sum` all of them
+ * together.
+ */
 struct ss_tpu_sample {
 	struct ss_u64map index;	/* id to position */
 	uint64_t *last, *sum;
@@ -39,8 +50,8 @@ bool ss_tpu_sample_read(struct ss_tpu_sample *s, const struct ss_plane *p, const
 void ss_tpu_sample_free(struct ss_tpu_sample *s);
 
 /*
- * Achieved and possible work of one unit. Units: "cycles", "instructions", "bytes", "percent" (a ratio: achieved / peak of two
- * counts). Utilisation is achieved / peak.
+ * Achieved and possible work of one unit. Units: "cycles", "instructions", "bytes", "percent" (a
+ * ratio: achieved / peak of two counts). Utilisation is achieved / peak.
  */
 struct ss_tpu_use {
 	uint32_t node;		/* TensorCore or SparseCore; 0 for what the cores share */
@@ -56,7 +67,10 @@ struct ss_tpu_use_options {
 	bool force_duration;	/* ... and of every other core */
 };
 
-/* Fill `out` with the rows of one sample in their fixed order; their number. `longest_s`: time of the core that counted longest. */
+/*
+ * Fill `out` with the rows of one sample in their fixed order; their number. `longest_s`: time of
+ * the core that counted longest.
+ */
 size_t ss_tpu_utilization(enum ss_tpu_chip chip, const struct ss_tpu_sample *s, const struct ss_tpu_use_options *opt,
 			  struct ss_tpu_use out[SS_TPU_MAX_USES], double *longest_s);
 

@@ -1,4 +1,7 @@
-/* tpu_regs.h - names of the counters in tpu_counters.def. Shared by tpu_counters.c and tpu_use.c only. */
+/*
+ * tpu_regs.h - names of the counters in tpu_counters.def. Shared by tpu_counters.c and tpu_use.c
+ * only.
+ */
 #ifndef SS_MODEL_TPU_REGS_H
 #define SS_MODEL_TPU_REGS_H
 

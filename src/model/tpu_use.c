@@ -1,8 +1,9 @@
 /*
  * tpu_use.c - from counters of a TPU to the utilisation of its units.
  *
- * Each row sums counters with weights (cycles an instruction keeps its unit busy, bytes of a request) and sets the sum against what
- * the unit could have done in the counted cycles. Rows stand in tables; the few that do not fit are written out below them.
+ * Each row sums counters with weights (cycles an instruction keeps its unit busy, bytes of a
+ * request) and sets the sum against what the unit could have done in the counted cycles. Rows stand
+ * in tables; the few that do not fit are written out below them.
  */
 #include "model/tpu_regs.h"
 
@@ -52,7 +53,10 @@ static const struct chip {
 #define XLU(u) { 1, C(PACKED_XLU), u }, { 1, C(ROTATE_PERMUTE_INSTRUCTION_XLU), u }, \
 	{ 1, C(ROTATE_PERMUTE_SET_INSTRUCTION_XLU), u }, { 1, C(TRANSPOSE_XLU), u }
 
-/* Rows of a TensorCore, in the order of the table that clients expect. The names are part of that table. */
+/*
+ * Rows of a TensorCore, in the order of the table that clients expect. The names are part of that
+ * table.
+ */
 static const struct metric tensor_core[] = {
 	{ "Clocks Skipped", "cycles", V7X, 1, { { 1, C(CLOCKS_SKIPPED), 0 } } },
 	{ "Ext Throttle Clocks Skipped", "cycles", V7X, 1, { { 1, C(EXT_THROTTLE_CLOCKS_SKIPPED), 0 } } },
@@ -189,7 +193,10 @@ static void add_hbm(struct job *j, uint32_t core)
 {
 	static const char *const names[] = { "HBM Rd+Wr - core 0", "HBM Rd+Wr - core 1" };
 	const struct chip *chip = &chips[j->chip];
-	/* The core's own counter, on v7x too: memory is measured against the cycles that were not skipped. */
+	/*
+	 * The core's own counter, on v7x too: memory is measured against the cycles that were not
+	 * skipped.
+	 */
 	uint64_t own = read_one(j, C(CYCLES), (struct ss_tpu_place){ .die = core }, 0);
 	double cycles = (double)(core_clock(j) == C(CYCLES) ? core_cycles(j, core) : own), reads = 0, writes = 0;
 	if (cycles <= 0)

@@ -1,8 +1,10 @@
 /*
- * inference_profile.c - how long requests to a served model took and on what, by percentile; and the batches they were executed in.
+ * inference_profile.c - how long requests to a served model took and on what, by percentile; and
+ * the batches they were executed in.
  *
- * One table of models, then for each model one of requests and, where requests are batched, one of batches. Of many requests some
- * are shown: those around the percentiles that matter. Means are over all of them.
+ * One table of models, then for each model one of requests and, where requests are batched, one of
+ * batches. Of many requests some are shown: those around the percentiles that matter. Means are
+ * over all of them.
  */
 #include "base/map.h"
 #include "base/vec.h"
@@ -140,7 +142,9 @@ static struct item item_of_batch(const struct ss_inference *inf, const struct ss
 	};
 }
 
-/* The model of this name; NULL when memory is out. Without any name in the profile all share one. */
+/*
+ * The model of this name; NULL when memory is out. Without any name in the profile all share one.
+ */
 static struct model *model_of(struct job *j, struct ss_str name)
 {
 	if (!j->any_id)
@@ -240,7 +244,10 @@ static int by_key(const void *a, const void *b)
 #define ALL_UP_TO 60	/* so many are all shown */
 #define EACH 10		/* at most so many around a percentile */
 
-/* Is the element at `percent` of the order near a percentile that is shown? `last`, `used`: the one in progress, and how often. */
+/*
+ * Is the element at `percent` of the order near a percentile that is shown? `last`, `used`: the one
+ * in progress, and how often.
+ */
 static bool is_shown(double percent, size_t *last, size_t *used)
 {
 	static const struct {
@@ -395,8 +402,8 @@ static bool add_sizes(struct job *j, struct ss_table *t, struct by_size *s, doub
 }
 
 /*
- * The device works for a batch as a whole: in rows of a batch size its time is the mean over the batches of that size, not over the requests
- * that share them.
+ * The device works for a batch as a whole: in rows of a batch size its time is the mean over the
+ * batches of that size, not over the requests that share them.
  */
 static bool take_batch_compute(struct by_size *requests, const struct model *m)
 {
@@ -539,7 +546,10 @@ static bool read_params(struct job *j, struct ss_err *err)
 	return j->batch_sort != V_COUNT || ss_fail(err, SS_EINVAL, "batch_column=" SS_FMT " is no column of batches", SS_ARG(b));
 }
 
-/* All hosts are read before any is added: whether a model is named anywhere decides about all requests. */
+/*
+ * All hosts are read before any is added: whether a model is named anywhere decides about all
+ * requests.
+ */
 static bool read_hosts(struct job *j, struct ss_inference *inf, struct ss_err *err)
 {
 	size_t n = j->q->model->nhosts;

@@ -1,8 +1,10 @@
 /*
- * kernel_stats.c - GPU kernels by the time they took: one row for each kernel with one launch geometry and one operation it
- * belongs to. See model/kernels.c for how they are told apart and which of them use tensor cores.
+ * kernel_stats.c - GPU kernels by the time they took: one row for each kernel with one launch
+ * geometry and one operation it belongs to. See model/kernels.c for how they are told apart and
+ * which of them use tensor cores.
  *
- * The same kernel on two hosts is two rows, as their times differ. XProf stops after 1000 rows; here all are shown.
+ * The same kernel on two hosts is two rows, as their times differ. XProf stops after 1000 rows;
+ * here all are shown.
  */
 #include "model/ops.h"
 #include "tools/tool.h"

@@ -1,9 +1,10 @@
 /*
- * kernel_utilization.c - the units of a TPU in percent, one kernel (a line with counters) at a time: what
- * utilization_viewer.c shows core by core, summed over the cores of the chip.
+ * kernel_utilization.c - the units of a TPU in percent, one kernel (a line with counters) at a
+ * time: what utilization_viewer.c shows core by core, summed over the cores of the chip.
  *
- * A percentage is 100 * sum of achieved / sum of peak over the rows of that name. Shares above 100 come from counters that were not
- * read at the same moment: they are shown as 100, but for the matrix units, where the excess is marked.
+ * A percentage is 100 * sum of achieved / sum of peak over the rows of that name. Shares above 100
+ * come from counters that were not read at the same moment: they are shown as 100, but for the
+ * matrix units, where the excess is marked.
  */
 #include "model/tpu_counters.h"
 #include "tools/tool.h"
@@ -154,7 +155,10 @@ static bool add_kernel(struct ss_result *out, const struct ss_line *l, enum ss_t
 	return add_metrics(&out->tables[2], (int64_t)t->nrows - 1, &s);
 }
 
-/* The number of a device: as its plane says, or else from a name that ends in nothing but the number. */
+/*
+ * The number of a device: as its plane says, or else from a name that ends in nothing but the
+ * number.
+ */
 static bool device_of(const struct ss_plane *p, int64_t *device)
 {
 	const struct ss_str prefix = SS_STR("/device:TPU:");

@@ -1,6 +1,7 @@
 /*
- * megascale_stats.c - transfers between slices over the data center network: time the network had (slack), time the device
- * lost waiting (stall), and the bandwidth that would have been enough. See model/dcn.h for how they are found.
+ * megascale_stats.c - transfers between slices over the data center network: time the network had
+ * (slack), time the device lost waiting (stall), and the bandwidth that would have been enough. See
+ * model/dcn.h for how they are found.
  */
 #include "base/map.h"
 #include "base/vec.h"

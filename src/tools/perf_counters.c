@@ -1,8 +1,10 @@
 /*
- * perf_counters.c - hardware counters as they were read: one row an event, all chips, lines (samples) and hosts.
+ * perf_counters.c - hardware counters as they were read: one row an event, all chips, lines
+ * (samples) and hosts.
  *
- * Counters of TPU v6e and v7x are put into the sets of the chip's own list, whatever the event says; those of other chips
- * show what their events bring along. Nothing is derived here; for utilisation see utilization_viewer.c.
+ * Counters of TPU v6e and v7x are put into the sets of the chip's own list, whatever the event
+ * says; those of other chips show what their events bring along. Nothing is derived here; for
+ * utilisation see utilization_viewer.c.
  */
 #include "model/tpu_counters.h"
 #include "tools/tool.h"
@@ -26,7 +28,10 @@ struct counter {
 	struct ss_str description, set;
 };
 
-/* The value must be the event's own; what it means may stand in its metadata. The event's word goes first. */
+/*
+ * The value must be the event's own; what it means may stand in its metadata. The event's word goes
+ * first.
+ */
 static void read_stats(struct counter *c, struct ss_xstats it, bool own)
 {
 	struct ss_xstat s;
@@ -66,7 +71,9 @@ static void describe(struct counter *c, enum ss_tpu_chip chip)
 		c->set = set;
 }
 
-/* Names are compared by people and scripts in lower case; letters outside ASCII stay as they are. */
+/*
+ * Names are compared by people and scripts in lower case; letters outside ASCII stay as they are.
+ */
 static struct ss_str lower(struct ss_arena *arena, struct ss_str s)
 {
 	char *p = ss_arena_alloc(arena, s.n + 1);

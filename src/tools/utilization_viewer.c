@@ -1,9 +1,10 @@
 /*
- * utilization_viewer.c - how busy the units of a TPU were, from hardware counters: achieved work against possible work of
- * every unit, for each sample of each chip. The formulas stand in model/tpu_use.c.
+ * utilization_viewer.c - how busy the units of a TPU were, from hardware counters: achieved work
+ * against possible work of every unit, for each sample of each chip. The formulas stand in
+ * model/tpu_use.c.
  *
- * XProf leaves the division to its page; here the last column has it. TPUs other than v6e and v7x are left out: the meaning
- * of their counters is not known.
+ * XProf leaves the division to its page; here the last column has it. TPUs other than v6e and v7x
+ * are left out: the meaning of their counters is not known.
  */
 #include "model/tpu_counters.h"
 #include "tools/tool.h"

@@ -1,0 +1,71 @@
+/*
+ * shape_smart_suggestion.c - SmartSuggestionReport as JSON: a rule and a piece of HTML each. Names
+ * of hosts stand in that HTML, so everything in it is escaped.
+ */
+#include "emit/shape.h"
+
+static struct ss_str entity(char c)
+{
+	switch (c) {
+	case '&':
+		return SS_STR("&amp;");
+	case '<':
+		return SS_STR("&lt;");
+	case '>':
+		return SS_STR("&gt;");
+	default:
+		return SS_STR("");
+	}
+}
+
+/* Text for HTML inside of a JSON string. */
+static void html(struct ss_out *o, struct ss_str s)
+{
+	size_t from = 0;
+	for (size_t i = 0; i < s.n; i++) {
+		struct ss_str e = entity(s.p[i]);
+		if (!e.n)
+			continue;
+		ss_out_json_escaped(o, ss_str_sub(s, from, i));
+		ss_out_json_escaped(o, e);
+		from = i + 1;
+	}
+	ss_out_json_escaped(o, ss_str_sub(s, from, s.n));
+}
+
+static void markup(struct ss_out *o, struct ss_str s)
+{
+	ss_out_json_escaped(o, s);
+}
+
+void ss_shape_smart_suggestion(struct ss_out *o, const struct ss_result *r)
+{
+	struct ss_json j = { o, true };
+	const struct ss_table *t = ss_shape_table(r, "suggestions"), *advice = ss_shape_table(r, "advice");
+	size_t a = 0;
+	ss_json_open(&j, '{');
+	ss_json_key(&j, "suggestions");
+	ss_json_open(&j, '[');
+	for (size_t i = 0; i < t->nrows; i++) {
+		ss_json_key(&j, NULL);
+		ss_json_open(&j, '{');
+		ss_json_str(&j, "ruleName", ss_cell_str(t, i, "rule"));
+		ss_json_key(&j, "suggestionText");
+		ss_out_char(o, '"');
+		markup(o, SS_STR("<p>"));
+		html(o, ss_cell_str(t, i, "finding"));
+		markup(o, SS_STR("</p><ul>"));
+		for (; a < advice->nrows && (size_t)ss_cell_i64(advice, a, "suggestion") == i; a++) {
+			markup(o, SS_STR("<li><b>"));
+			html(o, ss_cell_str(advice, a, "title"));
+			markup(o, SS_STR(":</b> "));
+			html(o, ss_cell_str(advice, a, "text"));
+			markup(o, SS_STR("</li>"));
+		}
+		markup(o, SS_STR("</ul>"));
+		ss_out_char(o, '"');
+		ss_json_close(&j, '}');
+	}
+	ss_json_close(&j, ']');
+	ss_json_close(&j, '}');
+}

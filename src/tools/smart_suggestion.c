@@ -1,0 +1,396 @@
+/*
+ * smart_suggestion.c - what to change first: rules over the figures of the other tools, the ones
+ * that fire ranked by the share of time they are about, each with the figures that prove it.
+ *
+ * The rule on barriers is the one that XProf has switched on, with its definition; the others
+ * follow the thresholds that XProf's sources hold ready. Matrix unit and memory utilisation come
+ * from hardware counters, or where there are none from the costs of the operations against the
+ * device's peaks.
+ */
+#include "model/event_share.h"
+#include "model/ops.h"
+#include "tools/input_report.h"
+
+#include <stdlib.h>
+
+enum { SUG_RULE, SUG_TITLE, SUG_PERCENT, SUG_FINDING };
+
+static const struct ss_col suggestion_cols[] = {
+	{ "rule", "Rule", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "title", "Suggestion", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "percent", "Share", SS_TYPE_F64, SS_UNIT_PERCENT, "Share of the time that the suggestion is about", NULL },
+	{ "finding", "What was found", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+};
+
+enum { ADV_SUGGESTION, ADV_TITLE, ADV_TEXT };
+
+static const struct ss_col advice_cols[] = {
+	{ "suggestion", "Suggestion row", SS_TYPE_I64, SS_UNIT_NONE, "Row of the table of suggestions", NULL },
+	{ "title", "What to do", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "text", "How", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+};
+
+enum { EV_SUGGESTION, EV_FIGURE, EV_VALUE, EV_THRESHOLD, EV_TOOL };
+
+static const struct ss_col evidence_cols[] = {
+	{ "suggestion", "Suggestion row", SS_TYPE_I64, SS_UNIT_NONE, "Row of the table of suggestions", NULL },
+	{ "figure", "Figure", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "percent", "Value", SS_TYPE_F64, SS_UNIT_PERCENT, NULL, NULL },
+	{ "condition", "Condition", SS_TYPE_STR, SS_UNIT_NONE, "What makes the rule fire", NULL },
+	{ "tool", "Tool", SS_TYPE_STR, SS_UNIT_NONE, "Where to look", NULL },
+};
+
+/* Everything the rules ask for, in percent. */
+enum figure {
+	FIG_NONE, FIG_BARRIER, FIG_COLLECTIVE, FIG_MXU, FIG_HBM, FIG_SHUFFLE, FIG_INPUT, FIG_ENQUEUE, FIG_HOST_WORK, FIG_DEBUG,
+	FIG_IDLE, FIG_SPARSE, FIG_ASYNC, FIG_COUNT
+};
+
+static const struct {
+	const char *label, *tool;
+} figures[FIG_COUNT] = {
+	[FIG_BARRIER] = { "Step time in barrier-cores, mean over chips and steps", "trace_viewer@" },
+	[FIG_COLLECTIVE] = { "Device time in collective operations", "hlo_stats" },
+	[FIG_MXU] = { "Utilization of the matrix units", "overview_page" },
+	[FIG_HBM] = { "Utilization of the memory bandwidth", "roofline_model" },
+	[FIG_SHUFFLE] = { "Device time in moving data around", "hlo_stats" },
+	[FIG_INPUT] = { "Step time waiting for input", "input_pipeline_analyzer" },
+	[FIG_ENQUEUE] = { "Share of enqueueing in the host's input work", "input_pipeline_analyzer" },
+	[FIG_HOST_WORK] = { "Share of reading and preprocessing in the host's input work", "input_pipeline_analyzer" },
+	[FIG_DEBUG] = { "Host time in debug printing", "framework_op_stats" },
+	[FIG_IDLE] = { "Idle time of the device", "framework_op_stats" },
+	[FIG_SPARSE] = { "Step time of SparseCores", "overview_page" },
+	[FIG_ASYNC] = { "Device time waiting for asynchronous work", "hlo_stats" },
+};
+
+/* A rule fires when all its conditions hold. The first figure ranks it. */
+struct condition {
+	enum figure figure;
+	char sign;		/* '>' at least or '<' below */
+	double than;
+};
+
+struct advice {
+	const char *title, *text;
+};
+
+struct rule {
+	const char *name, *title;
+	const char *before, *after; /* what was found, around the first figure */
+	struct condition when[3];
+	struct advice advice[4];
+};
+
+static const struct rule rules[] = {
+	{ "BarrierCoresRule", "Cores wait for each other",
+	  "TPU barrier-cores operations take an average of ", " of each step time: cores wait there until all others have arrived.",
+	  { { FIG_BARRIER, '>', 10 } },
+	  { { "Balance the work", "Look for cores or hosts that arrive late. Uneven shards, or one host with a slower input pipeline, make "
+				  "all others wait." },
+	    { "Optimize collective operations", "Each of them is a meeting point. Join small ones, and keep their data small." },
+	    { "Check the network", "Latency and lost bandwidth between hosts lengthen every wait." },
+	    { "Improve the input pipeline", "A host that hands its data over late stalls the whole job." } } },
+	{ "CollectiveBoundRule", "Bound by collective operations",
+	  "Collective operations take ", " of the device's time.",
+	  { { FIG_COLLECTIVE, '>', 30 } },
+	  { { "Send less", "Use a smaller type for gradients, accumulate them over several batches, or shard differently." },
+	    { "Overlap", "Let communication run beside computation: latency-hiding scheduling, or asynchronous collectives." } } },
+	{ "ComputeBoundRule", "Bound by computation",
+	  "The matrix units are busy ", " of the time while memory has room: the program computes as fast as it can.",
+	  { { FIG_MXU, '>', 70 }, { FIG_HBM, '<', 50 } },
+	  { { "Compute less", "Use bfloat16, 8-bit floats or int8 where accuracy allows; avoid recomputation that memory no longer asks for." },
+	    { "Use more devices", "The program will scale." } } },
+	{ "MemoryBoundRule", "Bound by memory",
+	  "Memory bandwidth is used to ", " while the matrix units have room.",
+	  { { FIG_HBM, '>', 70 }, { FIG_MXU, '<', 50 } },
+	  { { "Read less", "Fuse element-wise operations, use smaller types, and enlarge the batch so that weights are read for more rows." },
+	    { "Keep data close", "Look in the roofline for operations bound by HBM that could work from on-chip memory." } } },
+	{ "DataShuffleBoundRule", "Bound by moving data around",
+	  "Operations that only rearrange data take ", " of the device's time.",
+	  { { FIG_SHUFFLE, '>', 30 } },
+	  { { "Choose layouts", "Transpositions and copies appear where producer and consumer want different layouts: swap dimensions in the "
+				"model, or transpose once before training." },
+	    { "Avoid gathers and scatters", "Replace lookups by one-hot products where tables are small; avoid dynamic slices in loops." } } },
+	{ "DataTransferBoundRule", "Input bound: copying to the device",
+	  "Steps wait ", " of their time for input, and the host mostly copies.",
+	  { { FIG_INPUT, '>', 10 }, { FIG_ENQUEUE, '>', 30 } },
+	  { { "Send less", "Smaller types, and preprocessing on the device, make transfers shorter." },
+	    { "Send earlier", "Prefetch to the device so that the copy runs beside the step." } } },
+	{ "HostProcessingBoundRule", "Input bound: the host prepares data too slowly",
+	  "Steps wait ", " of their time for input, and the host mostly reads and preprocesses.",
+	  { { FIG_INPUT, '>', 10 }, { FIG_HOST_WORK, '>', 50 } },
+	  { { "Work in parallel", "num_parallel_calls=tf.data.AUTOTUNE, more loader processes, or a data service." },
+	    { "Work once", "Preprocess offline, or cache what comes out of the expensive stages." } } },
+	{ "InputBoundRule", "Input bound",
+	  "Steps wait ", " of their time for input; what the host does meanwhile was not recorded.",
+	  { { FIG_INPUT, '>', 10 }, { FIG_ENQUEUE, '<', 1e-6 }, { FIG_HOST_WORK, '<', 1e-6 } },
+	  { { "Record the host", "Profile again with the host tracer on to see which stage is slow." } } },
+	{ "DebugPrintRule", "Debug printing costs time",
+	  "Printing from compiled code takes ", " of the step time on the host.",
+	  { { FIG_DEBUG, '>', 5 } },
+	  { { "Remove it", "Take debug prints out of the step, or print every n-th step only: each one makes the device wait for the host." } } },
+	{ "TensorCoreIdleBoundRule", "The device is idle",
+	  "The device does nothing for ", " of the time, and when it works it is not limited by its units.",
+	  { { FIG_IDLE, '>', 10 }, { FIG_MXU, '<', 50 }, { FIG_HBM, '<', 50 } },
+	  { { "Look at the gaps", "In the timeline: input, Python code between steps, compilation, or a host that waits for a result." },
+	    { "Give it more at once", "Larger batches, several steps in one call, asynchronous dispatch." } } },
+	{ "SparseCoreBoundRule", "Bound by SparseCores",
+	  "SparseCores work for ", " of the step time while the TensorCores have room.",
+	  { { FIG_SPARSE, '>', 10 }, { FIG_MXU, '<', 50 }, { FIG_HBM, '<', 50 } },
+	  { { "Balance embeddings", "Distribute tables evenly, drop duplicate ids in a batch, and overlap lookups with dense work." } } },
+	{ "SparseCoreOffloadRule", "Waiting for offloaded work",
+	  "Operations that end asynchronous work take ", " of the device's time while memory has room.",
+	  { { FIG_ASYNC, '>', 10 }, { FIG_HBM, '<', 50 } },
+	  { { "Start earlier", "Give the scheduler independent work to put between start and end of offloaded operations." } } },
+};
+
+struct facts {
+	double v[FIG_COUNT];
+	bool known[FIG_COUNT];
+	struct ss_event_shares barriers;
+};
+
+static void know(struct facts *f, enum figure figure, double percent)
+{
+	f->v[figure] = percent;
+	f->known[figure] = true;
+}
+
+static double share(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : 0;
+}
+
+static bool is_one_of(struct ss_str category, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (ss_str_is(category, list[i]))
+			return true;
+	return false;
+}
+
+static bool is_collective(struct ss_str category)
+{
+	static const char *const list[] = {
+		"all-reduce", "all-reduce fusion", "all-reduce-scatter fusion", "all-to-all", "all-gather", "all-gather-start",
+		"all-gather-done", "all-gather fusion", "reduce-scatter", "collective-permute", "collective-permute-start",
+		"collective-permute-done", "megacore fusion", "host send", "host send-done", "host recv", "host recv-done",
+	};
+	return is_one_of(category, list, SS_COUNT(list));
+}
+
+static bool is_shuffle(struct ss_str category)
+{
+	static const char *const list[] = {
+		"broadcast", "concatenate", "data formatting", "dynamic-slice", "dynamic-update-slice", "gather", "pad", "reverse",
+		"scatter", "select", "select-and-scatter", "shuffle", "slice", "sort",
+	};
+	return is_one_of(category, list, SS_COUNT(list));
+}
+
+static void read_device(struct facts *f, const struct ss_env *env, const struct ss_ops *ops)
+{
+	const struct ss_op_db *db = &ops->device;
+	double total = (double)db->total_ps, flops = 0, bytes = 0;
+	double collective = 0, shuffle = 0, idle = 0, async = 0;
+	if (!db->n || !(total > 0))
+		return;
+	for (size_t i = 0; i < db->n; i++) {
+		const struct ss_op *op = &db->v[i];
+		double self = (double)op->self_ps;
+		flops += op->cost.flops;
+		bytes += (double)ss_cost_hbm_bytes(&op->cost);
+		collective += is_collective(op->category) ? self : 0;
+		shuffle += is_shuffle(op->category) ? self : 0;
+		idle += ss_op_is_idle(op) ? self : 0;
+		async += ss_str_is(op->category, "async-done") ? self : 0;
+	}
+	know(f, FIG_COLLECTIVE, share(collective, total));
+	know(f, FIG_SHUFFLE, share(shuffle, total));
+	know(f, FIG_IDLE, share(idle, total));
+	know(f, FIG_ASYNC, share(async, total));
+	/*
+	 * Counters say how busy the units were; costs say it only for operations that state them.
+	 */
+	if (env->mxu_percent > 0)
+		know(f, FIG_MXU, env->mxu_percent);
+	else if (env->peaks.tflops > 0 && flops > 0)
+		know(f, FIG_MXU, share(flops, total * env->peaks.tflops));
+	if (env->hbm_percent > 0)
+		know(f, FIG_HBM, env->hbm_percent);
+	else if (env->peaks.bw_gb_per_s[SS_BW_HBM] > 0 && bytes > 0)
+		know(f, FIG_HBM, share(bytes, total * env->peaks.bw_gb_per_s[SS_BW_HBM] / 1000));
+}
+
+static void read_steps(struct facts *f, const struct ss_input_report *r)
+{
+	double step_ms = 0, input_ms = 0, sparse_ms = 0, collective_ms = 0;
+	for (size_t i = 0; i < r->steps->n; i++) {
+		step_ms += r->tpu ? r->tpu[i].step_ms : r->parts[i].step_ms;
+		input_ms += r->tpu ? r->tpu[i].tc_infeed_ms : r->parts[i].part_ms[SS_STEP_PART_INPUT];
+		sparse_ms += r->tpu ? r->tpu[i].sc_compute_ms : 0;
+		collective_ms += r->tpu ? 0 : r->parts[i].part_ms[SS_STEP_PART_COLLECTIVES];
+	}
+	if (!(step_ms > 0))
+		return;
+	know(f, FIG_INPUT, share(input_ms, step_ms));
+	know(f, FIG_SPARSE, share(sparse_ms, step_ms));
+	if (!r->tpu)
+		know(f, FIG_COLLECTIVE, share(collective_ms, step_ms));
+	const struct ss_host_input *h = &r->host;
+	double work = h->demanded_read_us + h->advanced_read_us + h->preprocessing_us + h->unclassified_us;
+	know(f, FIG_ENQUEUE, share(h->enqueue_us, h->enqueue_us + work));
+	know(f, FIG_HOST_WORK, share(work, h->enqueue_us + work));
+	double debug_ps = 0;
+	for (size_t i = 0; i < r->ops->host.n; i++)
+		if (ss_str_contains(r->ops->host.v[i].name, SS_STR("debug_print")))
+			debug_ps += (double)r->ops->host.v[i].self_ps;
+	know(f, FIG_DEBUG, share(debug_ps / 1e9, step_ms * (double)(r->env->task_count ? r->env->task_count : 1)));
+}
+
+static bool fires(const struct rule *r, const struct facts *f)
+{
+	for (size_t i = 0; i < SS_COUNT(r->when) && r->when[i].figure; i++) {
+		const struct condition *c = &r->when[i];
+		if (!f->known[c->figure])
+			return false;
+		if (c->sign == '>' ? f->v[c->figure] < c->than : f->v[c->figure] >= c->than)
+			return false;
+	}
+	return true;
+}
+
+static bool add_evidence(struct ss_table *t, int64_t row, const struct rule *r, const struct facts *f)
+{
+	for (size_t i = 0; i < SS_COUNT(r->when) && r->when[i].figure; i++) {
+		const struct condition *c = &r->when[i];
+		struct ss_str text = ss_arena_printf(t->arena, c->sign == '>' ? "at least %g%%" : "below %g%%", c->than);
+		if (!text.p || !ss_table_row(t))
+			return false;
+		ss_set_i64(t, EV_SUGGESTION, row);
+		ss_set_str(t, EV_FIGURE, ss_str_from(figures[c->figure].label));
+		ss_set_f64(t, EV_VALUE, f->v[c->figure]);
+		ss_set_str(t, EV_THRESHOLD, text);
+		ss_set_str(t, EV_TOOL, ss_str_from(figures[c->figure].tool));
+	}
+	return true;
+}
+
+static bool add_host_evidence(struct ss_table *t, int64_t row, const struct ss_event_shares *s)
+{
+	for (size_t i = 0; i < s->nhosts; i++) {
+		struct ss_str label = ss_arena_printf(t->arena, "Step time in barrier-cores on host " SS_FMT,
+						      SS_ARG(s->hosts[i].hostname));
+		if (!label.p || !ss_table_row(t))
+			return false;
+		ss_set_i64(t, EV_SUGGESTION, row);
+		ss_set_str(t, EV_FIGURE, label);
+		ss_set_f64(t, EV_VALUE, 100 * s->hosts[i].mean_frac);
+		ss_set_str(t, EV_THRESHOLD, s->hosts[i].straggler ? SS_STR("far from the other hosts") : SS_STR(""));
+		ss_set_str(t, EV_TOOL, SS_STR("trace_viewer@"));
+	}
+	return true;
+}
+
+static bool add_advice(struct ss_table *t, int64_t row, struct ss_str title, struct ss_str text)
+{
+	if (!title.p || !text.p || !ss_table_row(t))
+		return false;
+	ss_set_i64(t, ADV_SUGGESTION, row);
+	ss_set_str(t, ADV_TITLE, title);
+	ss_set_str(t, ADV_TEXT, text);
+	return true;
+}
+
+/* Hosts far from the others take the place of the first, general advice. */
+static bool add_stragglers(struct ss_table *t, int64_t row, const struct ss_event_shares *s, bool *any)
+{
+	for (size_t i = 0; i < s->nhosts; i++) {
+		const struct ss_host_share *h = &s->hosts[i];
+		if (!h->straggler)
+			continue;
+		*any = true;
+		if (!add_advice(t, row, SS_STR("Look at this host"),
+				ss_arena_printf(t->arena, SS_FMT " spends %.1f%% of its step time at barriers, far from what the others "
+						"do: the one that waits least is the one that the others wait for.",
+						SS_ARG(h->hostname), 100 * h->mean_frac)))
+			return false;
+	}
+	return true;
+}
+
+static bool add_suggestion(struct ss_result *out, const struct rule *r, const struct facts *f)
+{
+	struct ss_table *t = &out->tables[0];
+	double value = f->v[r->when[0].figure];
+	bool barriers = r->when[0].figure == FIG_BARRIER, stragglers = false;
+	int64_t row = (int64_t)t->nrows;
+	struct ss_str text = ss_arena_printf(out->arena, "%s%.1f%%%s", r->before, value, r->after);
+	if (!text.p || !ss_table_row(t))
+		return false;
+	ss_set_str(t, SUG_RULE, ss_str_from(r->name));
+	ss_set_str(t, SUG_TITLE, ss_str_from(r->title));
+	ss_set_f64(t, SUG_PERCENT, value);
+	ss_set_str(t, SUG_FINDING, text);
+	if (barriers && !add_stragglers(&out->tables[1], row, &f->barriers, &stragglers))
+		return false;
+	for (size_t i = stragglers; i < SS_COUNT(r->advice) && r->advice[i].title; i++)
+		if (!add_advice(&out->tables[1], row, ss_str_from(r->advice[i].title), ss_str_from(r->advice[i].text)))
+			return false;
+	return add_evidence(&out->tables[2], row, r, f) &&
+	       (!barriers || add_host_evidence(&out->tables[2], row, &f->barriers));
+}
+
+struct ranked {
+	double percent;
+	size_t rule;
+};
+
+static int by_share(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+	if (x->percent != y->percent)
+		return x->percent > y->percent ? -1 : 1;
+	return x->rule < y->rule ? -1 : x->rule > y->rule;
+}
+
+static bool suggest(struct ss_result *out, const struct facts *f)
+{
+	struct ranked order[SS_COUNT(rules)];
+	size_t n = 0;
+	for (size_t i = 0; i < SS_COUNT(rules); i++)
+		if (fires(&rules[i], f))
+			order[n++] = (struct ranked){ f->v[rules[i].when[0].figure], i };
+	qsort(order, n, sizeof(*order), by_share);
+	for (size_t i = 0; i < n; i++)
+		if (!add_suggestion(out, &rules[order[i].rule], f))
+			return false;
+	return n || ss_result_note(out, SS_INFO, SS_STR("no rule fires: nothing stands out in this profile"));
+}
+
+static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	struct facts f = { 0 };
+	struct ss_input_report r;
+	if (!ss_result_table(out, "suggestions", "Suggestions", suggestion_cols, SS_COUNT(suggestion_cols)) ||
+	    !ss_result_table(out, "advice", "What to do", advice_cols, SS_COUNT(advice_cols)) ||
+	    !ss_result_table(out, "evidence", "Why", evidence_cols, SS_COUNT(evidence_cols)))
+		return ss_fail_mem(err);
+	if (!ss_input_report_make(&r, q, err) ||
+	    !ss_event_shares_of(&f.barriers, q->model, SS_STR("barrier-cores"), q->arena, err))
+		return false;
+	if (f.barriers.n)
+		know(&f, FIG_BARRIER, 100 * f.barriers.mean_frac);
+	read_device(&f, r.env, r.ops);
+	read_steps(&f, &r);
+	return suggest(out, &f) || ss_fail_mem(err);
+}
+
+const struct ss_tool ss_tool_smart_suggestion = {
+	.name = "smart_suggestion",
+	.title = "Suggestions",
+	.summary = "What to change first, with the figures that prove it",
+	.kind = SS_KIND_TABLES,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS | SS_TOOL_UNLISTED,
+	.run = run,
+};
