@@ -1,15 +1,6 @@
 /* hlo_window.c - reading windows. */
 #include "model/hlo_op.h"
 
-enum {
-	DIM_SIZE = 1,
-	DIM_STRIDE = 2,
-	DIM_PADDING_LOW = 3,
-	DIM_PADDING_HIGH = 4,
-	DIM_WINDOW_DILATION = 5,
-	DIM_BASE_DILATION = 6,
-};
-
 struct ss_hlo_window ss_hlo_window_of(struct ss_str instruction)
 {
 	struct ss_pb c = ss_pb_of(instruction);
