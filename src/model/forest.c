@@ -36,21 +36,33 @@ static bool add_ties(struct ss_forest_line *fl, const struct ss_context *c, uint
 							     (uint64_t)c->v[SS_CTX_CONSUMER]), as, SS_NONE });
 }
 
-static bool add_kernel(struct ss_forest_line *fl, const struct ss_context *c, uint32_t i)
+/* Named ones apart, what has a correlation id is a launch on the host and a kernel elsewhere. */
+static bool add_kernel(struct ss_forest_line *fl, const struct ss_context *c, uint32_t i, enum ss_event_type type)
 {
+	bool launch = type == SS_EV_KERNEL_LAUNCH || (type == SS_EV_UNKNOWN && fl->p->kind == SS_PLANE_HOST_CPU);
 	struct ss_tie tie = { ss_tie_key(SS_TIE_KERNEL, 0, (uint64_t)c->v[SS_CTX_CORRELATION]), i, SS_NONE };
-	if (fl->p->kind == SS_PLANE_HOST_CPU)
+	if (launch)
 		return ss_vec_push(&fl->out, tie);
 	fl->has_ops = true;
 	return ss_vec_push(&fl->in, tie);
 }
 
+/* The executor of a step's iteration is the parent of the iterators asked in it. */
+static bool add_iteration(struct ss_ties *ties, const struct ss_context *c, uint32_t i)
+{
+	if (!ss_context_has(c, SS_CTX_ID) || !ss_context_has(c, SS_CTX_ITER))
+		return true;
+	return ss_vec_push(ties, (struct ss_tie){ ss_tie_key(SS_TIE_ITERATOR, (uint64_t)c->v[SS_CTX_ITER],
+							     (uint64_t)c->v[SS_CTX_ID]), i, SS_NONE });
+}
+
 static bool add_executor(struct ss_forest_line *fl, const struct ss_context *c, uint32_t i)
 {
-	if (!ss_vec_push(&fl->late, i))
-		return false;
-	return !ss_context_has(c, SS_CTX_ID) || !ss_context_has(c, SS_CTX_ITER) ||
-	       ss_vec_push(&fl->iterations, (struct ss_iteration){ i, ss_context_int(c, SS_CTX_ID), ss_context_int(c, SS_CTX_ITER) });
+	if (!ss_context_has(c, SS_CTX_ID) || !ss_context_has(c, SS_CTX_ITER))
+		return true;
+	return add_iteration(&fl->out, c, i) &&
+	       ss_vec_push(&fl->iterations, (struct ss_iteration){ i, ss_context_int(c, SS_CTX_ID),
+								   ss_context_int(c, SS_CTX_ITER) });
 }
 
 static bool add_event(struct ss_forest_line *fl, const struct ss_context *c, uint32_t i)
@@ -58,7 +70,9 @@ static bool add_event(struct ss_forest_line *fl, const struct ss_context *c, uin
 	enum ss_event_type type = ss_event_type_at(fl->reader->types, fl->p, fl->l->ev.meta[i]);
 	switch (type) {
 	case SS_EV_UNKNOWN:
-		if (ss_context_has(c, SS_CTX_CORRELATION) && !add_kernel(fl, c, i))
+	case SS_EV_KERNEL_LAUNCH:
+	case SS_EV_KERNEL_EXECUTE:
+		if (ss_context_has(c, SS_CTX_CORRELATION) && !add_kernel(fl, c, i, type))
 			return false;
 		break;
 	case SS_EV_EXECUTOR_STATE_PROCESS:
@@ -67,10 +81,7 @@ static bool add_event(struct ss_forest_line *fl, const struct ss_context *c, uin
 		break;
 	case SS_EV_ITERATOR_GET_NEXT:
 	case SS_EV_ITERATOR_GET_NEXT_AS_OPTIONAL:
-	case SS_EV_KERNEL_LAUNCH:
-	case SS_EV_KERNEL_EXECUTE:
-		fl->has_ops |= type == SS_EV_KERNEL_EXECUTE;
-		if (!ss_vec_push(&fl->late, i))
+		if (!add_iteration(&fl->in, c, i))
 			return false;
 		break;
 	case SS_EV_CAPTURED_FUNCTION_RUN:
@@ -171,54 +182,12 @@ static void nest(struct ss_forest_line *fl)
 		fl->end[top] = e->n;
 }
 
-/* The nearest value of a stat on an event and those around it. */
-static bool context_value(struct ss_forest *f, const struct ss_forest_line *fl, uint32_t i, enum ss_context_key key, int64_t *v)
-{
-	struct ss_context c;
-	for (; i != SS_NONE && f->budget; i = fl->parent ? fl->parent[i] : SS_NONE, f->budget--) {
-		ss_context_read(fl->reader, fl->l, i, false, &c);
-		if (ss_context_has(&c, key)) {
-			*v = c.v[key];
-			return true;
-		}
-	}
-	return false;
-}
-
-/* By step and iteration, or by correlation id. */
-static bool late_key(struct ss_forest *f, const struct ss_forest_line *fl, uint32_t i, bool kernel, uint64_t *key)
-{
-	int64_t id, iter = 0;
-	if (!context_value(f, fl, i, kernel ? SS_CTX_CORRELATION : SS_CTX_ID, &id) ||
-	    (!kernel && !context_value(f, fl, i, SS_CTX_ITER, &iter)))
-		return false;
-	*key = ss_tie_key(kernel ? SS_TIE_KERNEL : SS_TIE_ITERATOR, (uint64_t)iter, (uint64_t)id);
-	return true;
-}
-
-static bool tie_late(struct ss_forest *f, struct ss_forest_line *fl)
-{
-	for (size_t k = 0; k < fl->late.n; k++) {
-		uint32_t i = fl->late.v[k];
-		enum ss_event_type type = ss_event_type_at(fl->reader->types, fl->p, fl->l->ev.meta[i]);
-		bool kernel = type == SS_EV_KERNEL_LAUNCH || type == SS_EV_KERNEL_EXECUTE;
-		bool out = type == SS_EV_KERNEL_LAUNCH || type == SS_EV_EXECUTOR_STATE_PROCESS;
-		uint64_t key;
-		if (!late_key(f, fl, i, kernel, &key))
-			continue;
-		struct ss_tie tie = { key, i, SS_NONE };
-		if (out ? !ss_vec_push(&fl->out, tie) : !ss_vec_push(&fl->in, tie))
-			return false;
-	}
-	return true;
-}
-
 static bool nest_line(void *arg, size_t index, struct ss_err *err)
 {
 	struct ss_forest *f = arg;
 	struct ss_forest_line *fl = &f->lines[index];
 	size_t n = fl->l->ev.n;
-	bool linked = fl->out.n || fl->in.n || fl->roots.n || fl->late.n ||
+	bool linked = fl->out.n || fl->in.n || fl->roots.n ||
 		      (f->has_eager && fl->has_ops);
 	if (fl->flat || !linked)
 		return true;
@@ -435,7 +404,7 @@ static bool tie_lines(struct ss_forest *f)
 {
 	for (uint32_t i = 0; i < f->nlines; i++) {
 		struct ss_forest_line *fl = &f->lines[i];
-		if (fl->flat ? !credit_lines(fl) : !tie_late(f, fl))
+		if (fl->flat && !credit_lines(fl))
 			return false;
 	}
 	return ss_forest_tie_loops(f) && bundle(f);
@@ -473,7 +442,6 @@ void ss_forest_free(struct ss_forest *f)
 		ss_vec_free(&fl->roots);
 		ss_vec_free(&fl->iterations);
 		ss_vec_free(&fl->asyncs);
-		ss_vec_free(&fl->late);
 		ss_vec_free(&fl->captured);
 	}
 	free(f->bundles);
@@ -504,10 +472,14 @@ struct climb {
 	struct ss_u64map seen;
 };
 
+static uint64_t key_of(struct ss_node n)
+{
+	return (uint64_t)n.line << 32 | n.event;
+}
+
 static bool climb_add(struct climb *c, struct ss_node n)
 {
-	uint64_t key = (uint64_t)n.line << 32 | n.event;
-	uint32_t at = (uint32_t)c->queue.n, got = ss_u64map_add(&c->seen, key, at);
+	uint32_t at = (uint32_t)c->queue.n, got = ss_u64map_add(&c->seen, key_of(n), at);
 	return got != SS_NONE && (got != at || ss_vec_push(&c->queue, n));
 }
 
@@ -534,14 +506,14 @@ bool ss_forest_ancestor(struct ss_forest *f, struct ss_node from, bool include_s
 			bool *found, struct ss_err *err)
 {
 	struct climb c = { 0 };
-	bool ok = climb_add(&c, from);
+	/* Without itself: a node that is tied to itself is its own ancestor, one that is so by a longer way is not. */
+	bool ok = include_self ? climb_add(&c, from)
+			       : climb_parents(&c, f, from) && ss_u64map_add(&c.seen, key_of(from), SS_NONE - 1) != SS_NONE;
 	*found = false;
 	for (size_t i = 0; ok && !*found && i < c.queue.n && f->budget; i++, f->budget--) {
-		struct ss_node n = c.queue.v[i];
-		if ((i || include_self) && visit(arg, f, n))
-			*found = true;
-		else
-			ok = climb_parents(&c, f, n);
+		*found = visit(arg, f, c.queue.v[i]);
+		if (!*found)
+			ok = climb_parents(&c, f, c.queue.v[i]);
 	}
 	ss_vec_free(&c.queue);
 	ss_u64map_free(&c.seen);

@@ -42,6 +42,11 @@ struct ss_tie {
 	uint32_t bundle;	/* SS_NONE: nobody at the other end */
 };
 
+struct ss_ties {
+	struct ss_tie *v;
+	size_t n, cap;
+};
+
 static inline enum ss_tie_kind ss_tie_kind_of(uint64_t key)
 {
 	return (enum ss_tie_kind)(key >> 62);
@@ -77,12 +82,10 @@ struct ss_forest_line {
 	bool flat;		/* a grouping line of a TPU: its events are not nested */
 	uint32_t *parent, *end;	/* NULL: flat, or of no consequence */
 	/* By event ascending. */
-	SS_VEC(struct ss_tie) out;
-	SS_VEC(struct ss_tie) in;
+	struct ss_ties out, in;
 	SS_VEC(struct ss_root) roots;
 	SS_VEC(struct ss_iteration) iterations;
 	SS_VEC(uint32_t) asyncs;
-	SS_VEC(uint32_t) late;	/* events whose ties go by stats that may be those of an event around them */
 	SS_VEC(int64_t) captured; /* step ids of functions that tf.data runs */
 	bool has_ops, has_eager; /* events that are to be marked eager or not; EagerExecute itself */
 };

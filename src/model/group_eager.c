@@ -38,29 +38,35 @@ static bool visit(void *arg, const struct ss_forest *f, struct ss_node n)
 	return true;
 }
 
-/* What tied events say: known for lines that were done before, otherwise searched. */
-static bool state_by_ties(struct eager *e, struct ss_node n, size_t tie, int8_t *state, struct ss_err *err)
+/* The only one that caused an event, if there is but one. */
+static bool only_cause(const struct ss_forest *f, struct ss_node n, size_t tie, struct ss_node *cause)
 {
-	struct ss_forest *f = &e->g->forest;
 	const struct ss_forest_line *fl = &f->lines[n.line];
+	uint32_t causes = 0;
 	for (; tie < fl->in.n && fl->in.v[tie].event == n.event; tie++) {
 		if (fl->in.v[tie].bundle == SS_NONE)
 			continue;
 		const struct ss_bundle *b = &f->bundles[fl->in.v[tie].bundle];
-		for (uint32_t i = 0; i < b->nproducers && f->budget; i++, f->budget--) {
-			struct ss_node from = f->producers[b->first_producer + i];
-			bool found;
-			*state = NONE;
-			if (from.line != n.line && e->state[from.line])
-				*state = e->state[from.line][from.event];
-			else if (!ss_forest_ancestor(f, from, true, visit, state, &found, err))
-				return false;
-			if (*state != NONE)
-				return true;
-		}
+		causes += b->nproducers;
+		*cause = f->producers[b->first_producer];
 	}
+	return causes == 1;
+}
+
+/*
+ * What tied events say. Nothing around the event itself says anything. A single cause on a line that was done before is known, as
+ * that of a kernel mostly is; otherwise the nearest is searched.
+ */
+static bool state_by_ties(struct eager *e, struct ss_node n, size_t tie, int8_t *state, struct ss_err *err)
+{
+	struct ss_node cause;
+	bool found;
 	*state = NONE;
-	return true;
+	if (only_cause(&e->g->forest, n, tie, &cause) && cause.line != n.line && e->state[cause.line]) {
+		*state = e->state[cause.line][cause.event];
+		return true;
+	}
+	return ss_forest_ancestor(&e->g->forest, n, true, visit, state, &found, err);
 }
 
 static bool find_states(struct eager *e, uint32_t line, struct ss_err *err)

@@ -22,29 +22,27 @@ static bool any_grouped(const struct ss_line *l)
 	return false;
 }
 
-/* The next steps of all TensorCores begin the same new group, passing over those that a group has reached meanwhile. */
+/*
+ * Core by core, each step that no group has reached yet begins the next one; on every core from the same number on, so that the k-th steps
+ * are one group.
+ */
 static bool number_steps(struct ss_grouping *g, struct ss_err *err)
 {
 	struct ss_forest *f = &g->forest;
-	uint32_t *next = calloc((size_t)f->nlines + 1, sizeof(*next));
-	bool ok = next, more = true;
-	while (ok && more && g->groups.n < INT32_MAX) {
-		int32_t id = (int32_t)g->groups.n;
-		more = false;
-		for (uint32_t i = 0; ok && i < f->nlines; i++) {
-			const struct ss_line *l = f->lines[i].l;
-			if (!f->lines[i].flat || f->lines[i].p->kind != SS_PLANE_TENSOR_CORE)
+	int32_t first = (int32_t)g->groups.n;
+	for (uint32_t i = 0; i < f->nlines; i++) {
+		const struct ss_line *l = f->lines[i].l;
+		int32_t id = first;
+		if (!f->lines[i].flat || f->lines[i].p->kind != SS_PLANE_TENSOR_CORE)
+			continue;
+		for (uint32_t k = 0; k < l->ev.n && id < INT32_MAX; k++) {
+			if (l->group && l->group[k] != SS_NO_GROUP)
 				continue;
-			while (next[i] < l->ev.n && l->group && l->group[next[i]] != SS_NO_GROUP)
-				next[i]++;
-			if (next[i] == l->ev.n)
-				continue;
-			more = true;
-			ok = ss_group_begin(g, (struct ss_node){ i, next[i] }, id, err);
+			if (!ss_group_begin(g, (struct ss_node){ i, k }, id++, err))
+				return false;
 		}
 	}
-	free(next);
-	return ok || ss_fail_mem(err);
+	return true;
 }
 
 /* When a step ran on the device, by its own clock if it says so. */

@@ -112,6 +112,9 @@ bool ss_nest_add(struct ss_nest *nest, const struct ss_nest_item *item)
 	for (uint32_t level = 0; level < n; level++) {
 		if (goes_on(nest, item, level)) {
 			uint32_t i = nest->open[level];
+			/* To XProf an instant at 0 is a span that was never set. */
+			if (nest->begin_ps[i] == 0 && nest->end_ps[i] == 0)
+				nest->begin_ps[i] = item->begin_ps;
 			if (item->end_ps > nest->end_ps[i])
 				nest->end_ps[i] = item->end_ps;
 			continue;
