@@ -139,7 +139,8 @@ static bool merge_steps(struct ss_grouping *g, struct ss_plane *p, struct ss_lin
 	for (uint32_t i = 0; ok && i < l->ev.n; i++) {
 		if (l->group[i] == SS_NO_GROUP)
 			continue;
-		if (m.n && l->group[m.from[m.n - 1]] == l->group[i])
+		/* A step without a group in between keeps two parts of one apart. */
+		if (i && l->group[i - 1] == l->group[i])
 			extend_step(&m, i);
 		else
 			begin_step(&m, i);
