@@ -19,7 +19,6 @@ struct job {
 	struct ss_host_ops *ops;
 	const struct ss_plane **planes;
 	struct ss_op_db *dbs; /* GPU: per plane */
-	struct ss_arena *arenas;
 	size_t nplanes;
 	enum ss_hardware hw;
 };
@@ -30,7 +29,7 @@ static bool do_piece(void *arg, size_t i, struct ss_err *err)
 	if (i == j->nplanes)
 		return ss_host_thread_ops(&j->ops->host, j->h, err);
 	if (j->hw == SS_HW_GPU)
-		return ss_gpu_ops(&j->dbs[i], j->h, j->planes[i], &j->arenas[i], err);
+		return ss_gpu_ops(&j->dbs[i], j->h, j->planes[i], &j->ops->arenas[i], err);
 	return ss_tpu_core_build(&j->ops->cores[i], j->h, j->planes[i], err);
 }
 
@@ -45,37 +44,19 @@ static bool list_planes(struct job *j)
 			j->planes[j->nplanes++] = &j->h->planes[i];
 	if (j->hw == SS_HW_GPU) {
 		j->dbs = calloc(j->nplanes + 1, sizeof(*j->dbs));
-		j->arenas = calloc(j->nplanes + 1, sizeof(*j->arenas));
-		return j->dbs && j->arenas;
+		j->ops->arenas = calloc(j->nplanes + 1, sizeof(*j->ops->arenas));
+		j->ops->narenas = j->nplanes;
+		return j->dbs && j->ops->arenas;
 	}
 	j->ops->cores = calloc(j->nplanes + 1, sizeof(*j->ops->cores));
 	j->ops->ncores = j->nplanes;
 	return j->ops->cores;
 }
 
-/* Strings made up per plane move to the host's arena: one block list behind the other. */
-static bool adopt_names(struct ss_op_db *db, struct ss_arena *arena)
-{
-	for (size_t i = 0; i < db->n; i++) {
-		struct ss_op *op = &db->v[i];
-		struct ss_str *made[] = { &op->name, &op->provenance };
-		for (size_t k = 0; k < SS_COUNT(made); k++) {
-			if (!made[k]->n)
-				continue;
-			*made[k] = ss_arena_str(arena, *made[k]);
-			if (!made[k]->p)
-				return false;
-		}
-	}
-	return true;
-}
-
 static bool merge_planes(struct job *j)
 {
 	for (size_t i = 0; i < j->nplanes; i++) {
 		struct ss_op_db *db = j->hw == SS_HW_GPU ? &j->dbs[i] : &j->ops->cores[i].ops;
-		if (j->hw == SS_HW_GPU && !adopt_names(db, &j->ops->arena))
-			return false;
 		if (!ss_op_db_merge(&j->ops->device, db))
 			return false;
 	}
@@ -104,7 +85,9 @@ static void release_host(void *data)
 	ss_op_db_free(&o->device);
 	ss_op_db_free(&o->host);
 	free(o->kernels.v);
-	ss_arena_release(&o->arena);
+	for (size_t i = 0; o->arenas && i < o->narenas; i++)
+		ss_arena_release(&o->arenas[i]);
+	free(o->arenas);
 	free(o);
 }
 
@@ -120,15 +103,10 @@ static void *make_host(void *owner, struct ss_err *err)
 	}
 	struct job j = { .h = h, .ops = o, .hw = ss_host_hardware(h) };
 	bool ok = build_host(&j, err);
-	for (size_t i = 0; i < j.nplanes; i++) {
-		if (j.dbs)
-			ss_op_db_free(&j.dbs[i]);
-		if (j.arenas)
-			ss_arena_release(&j.arenas[i]);
-	}
+	for (size_t i = 0; j.dbs && i < j.nplanes; i++)
+		ss_op_db_free(&j.dbs[i]);
 	free(j.planes);
 	free(j.dbs);
-	free(j.arenas);
 	if (ok)
 		return o;
 	release_host(o);

@@ -110,7 +110,8 @@ struct ss_host_ops {
 	struct ss_kernels kernels;
 	struct ss_tpu_core *cores; /* TensorCores in the order of their planes */
 	size_t ncores;
-	struct ss_arena arena; /* texts that are not in the file */
+	struct ss_arena *arenas; /* per GPU: texts that are not in the file */
+	size_t narenas;
 };
 
 const struct ss_host_ops *ss_host_ops(struct ss_host *h, struct ss_err *err);

@@ -6,13 +6,22 @@
  * missing count for nothing. Without hlo_op, the framework op that launched the kernel is the
  * operation. Kernels do not nest: self time is time.
  */
+#include "hlo/stack.h"
+#include "model/gpu_cost.h"
 #include "model/hlo_map.h"
 #include "model/hlo_op.h"
 #include "model/op_facts.h"
 #include "model/opname.h"
 #include "model/ops_build.h"
 
+#include "base/vec.h"
+
 #include <stdlib.h>
+
+struct program {
+	struct ss_gpu_coster *coster;
+	struct ss_hlo_stacks stacks;
+};
 
 struct pass {
 	struct ss_op_db *db;
@@ -20,7 +29,10 @@ struct pass {
 	const struct ss_plane *p;
 	struct ss_hlo_map *hlo;
 	struct ss_arena *arena;
-	int64_t first_ps, last_ps; /* offsets within lines */
+	SS_VEC(struct ss_cost) unit; /* by index in db: of one execution, from the program */
+	SS_VEC(struct program) programs;
+	struct ss_u64map program_of; /* by program id: index into programs */
+	int64_t first_ps, last_ps;   /* offsets within lines */
 	bool any;
 };
 
@@ -90,19 +102,60 @@ static struct ss_str provenance(const struct ss_hlo_instr *in, struct ss_arena *
 	return (struct ss_str){ p, n };
 }
 
+/* What is known of a program; NULL when memory is out. Good until the next call. */
+static struct program *program_of(struct pass *s, uint64_t program_id,
+				  const struct ss_hlo_module *m)
+{
+	uint32_t i = ss_u64map_get(&s->program_of, program_id);
+	if (i != SS_NONE)
+		return &s->programs.v[i];
+	struct program p = { .coster = ss_gpu_coster_new(m) };
+	if (!p.coster || !ss_vec_push(&s->programs, p)) {
+		ss_gpu_coster_free(p.coster);
+		return NULL;
+	}
+	i = ss_u64map_add(&s->program_of, program_id, (uint32_t)s->programs.n - 1);
+	struct program *kept = &s->programs.v[s->programs.n - 1];
+	return i != SS_NONE && ss_hlo_stacks_read(&kept->stacks, m, s->arena) ? kept : NULL;
+}
+
+/*
+ * Where the instruction comes from: the innermost frame of its stack, or else the file and line it
+ * names itself.
+ */
+static bool locate(struct pass *s, const struct program *p, struct ss_op *op,
+		   const struct ss_hlo_instr *in)
+{
+	const struct ss_hlo_location *at = ss_hlo_frame_location(&p->stacks, in->stack_frame_id);
+	if (!at) {
+		if (in->source_file.n) {
+			op->source_file = in->source_file;
+			op->source_line = in->source_line;
+		}
+		return true;
+	}
+	struct ss_buf b = { 0 };
+	ss_hlo_stack_print(&b, &p->stacks, in->stack_frame_id);
+	op->source_stack = ss_arena_str(s->arena, ss_buf_get(&b));
+	bool ok = op->source_stack.p && ss_buf_ok(&b, "stack", NULL);
+	op->source_file = ss_hlo_location_file(&p->stacks, at);
+	op->source_line = at->line;
+	ss_buf_free(&b);
+	return ok;
+}
+
 /* Describe a new op by its instruction. */
 static bool describe(struct pass *s, struct ss_op *op, const struct ss_hlo_module *m,
 		     uint32_t instr)
 {
 	struct ss_hlo_instr in;
+	struct ss_cost unit;
+	struct program *p = program_of(s, op->program_id, m);
 	ss_hlo_instr_read(m->instrs[instr], &in);
 	op->category = ss_hlo_category(&in);
 	op->provenance = provenance(&in, s->arena);
-	if (in.source_file.n) {
-		op->source_file = in.source_file;
-		op->source_line = in.source_line;
-	}
-	return op->category.p && op->provenance.p;
+	return p && op->category.p && op->provenance.p && locate(s, p, op, &in) &&
+	       ss_gpu_cost(p->coster, instr, &unit) && ss_vec_push(&s->unit, unit);
 }
 
 /* The op of an event with hlo_op; NULL in *out if the program or the instruction is not there. */
@@ -148,7 +201,7 @@ static bool framework_op(struct pass *s, const struct gpu_event *e, uint32_t met
 		return false;
 	(*out)->category = n.type.n ? n.type : SS_STR("unknown");
 	(*out)->provenance = e->tf_op;
-	return true;
+	return ss_vec_push(&s->unit, (struct ss_cost){ 0 });
 }
 
 static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i, struct ss_err *err)
@@ -164,6 +217,7 @@ static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i, struc
 	if (!op)
 		return true;
 	uint64_t dur_ps = l->ev.dur_ps[i];
+	const struct ss_cost *unit = &s->unit.v[op - s->db->v];
 	if (!op->occurrences || dur_ps < op->min_ps)
 		op->min_ps = dur_ps;
 	op->occurrences++;
@@ -171,9 +225,14 @@ static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i, struc
 	op->self_ps += dur_ps;
 	op->is_eager |= e.eager;
 	s->db->op_ps += dur_ps;
-	op->cost.flops += (double)e.flops;
-	op->cost.model_flops += (double)e.flops;
-	op->cost.bytes += e.bytes;
+	ss_cost_add(&op->cost, unit, 1);
+	/* What the analysis cannot tell, the profile may. */
+	if (unit->flops == 0) {
+		op->cost.flops += (double)e.flops;
+		op->cost.model_flops += (double)e.flops;
+	}
+	if (unit->bytes == 0)
+		op->cost.bytes += e.bytes;
 	return true;
 }
 
@@ -219,5 +278,10 @@ bool ss_gpu_ops(struct ss_op_db *db, struct ss_host *h, const struct ss_plane *p
 {
 	struct pass s = { .db = db, .h = h, .p = p, .hlo = ss_host_hlo(h, err), .arena = arena };
 	bool ok = s.hlo && walk(&s, err);
+	for (size_t i = 0; i < s.programs.n; i++)
+		ss_gpu_coster_free(s.programs.v[i].coster);
+	ss_vec_free(&s.programs);
+	ss_u64map_free(&s.program_of);
+	ss_vec_free(&s.unit);
 	return ok;
 }
