@@ -126,8 +126,6 @@ bool ss_op_db_merge(struct ss_op_db *db, const struct ss_op_db *from)
 	db->normalized_op_ps += from->normalized_op_ps;
 	db->infeed_enq_ps += from->infeed_enq_ps;
 	db->infeed_enq_period_ps += from->infeed_enq_period_ps;
-	db->compute_16bit_ps += from->compute_16bit_ps;
-	db->compute_32bit_ps += from->compute_32bit_ps;
 	return true;
 }
 

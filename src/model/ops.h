@@ -76,7 +76,6 @@ struct ss_op_db {
 	uint64_t
 		infeed_enq_ps; /* host: durations of all InfeedEnqueue ops of a line but the last */
 	uint64_t infeed_enq_period_ps;		     /* ... and from start to start */
-	uint64_t compute_16bit_ps, compute_32bit_ps; /* GPU */
 };
 
 /* TPU: time that cores had work, from the first program to the last. */

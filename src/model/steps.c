@@ -249,6 +249,8 @@ static bool list_members(struct ss_model *m, bool whole, struct member *members,
 		if (!s)
 			return false;
 		c->steps.by_category |= s->steps.by_category;
+		c->steps.compute_16bit_ps += s->steps.compute_16bit_ps;
+		c->steps.compute_32bit_ps += s->steps.compute_32bit_ps;
 		members[(*n)++] = member_of(s, (uint32_t)i, whole);
 	}
 	return true;

@@ -69,6 +69,7 @@ struct ss_steps {
 	size_t n;
 	bool by_category; /* TPU */
 	bool no_common;	  /* several hosts had steps, but none at the same time */
+	uint64_t compute_16bit_ps, compute_32bit_ps; /* GPU: of all groups, steps or not */
 };
 
 /*
@@ -79,7 +80,6 @@ struct ss_host_steps {
 	struct ss_steps steps;
 	struct ss_step_core *cores;
 	uint64_t *work_ps;
-	uint64_t compute_16bit_ps, compute_32bit_ps; /* GPU: of all groups, steps or not */
 	struct ss_arena arena;
 };
 

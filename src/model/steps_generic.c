@@ -228,8 +228,8 @@ static bool make_steps(struct ss_host_steps *out, struct markers *m, struct ss_w
 		uint64_t unused[SS_WORK_COUNT] = { 0 };
 		ok = swept[g] || ss_sweep_group(&w, g, 0, 0, unused, whole_ps);
 	}
-	out->compute_16bit_ps = whole_ps[SS_WORK_DEVICE_COMPUTE_16];
-	out->compute_32bit_ps = whole_ps[SS_WORK_DEVICE_COMPUTE_32];
+	out->steps.compute_16bit_ps = whole_ps[SS_WORK_DEVICE_COMPUTE_16];
+	out->steps.compute_32bit_ps = whole_ps[SS_WORK_DEVICE_COMPUTE_32];
 	free(swept);
 	ss_sweep_free(&w);
 	return ok;

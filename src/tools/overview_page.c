@@ -8,8 +8,12 @@
  */
 #include "tools/input_report.h"
 
+#include "base/vec.h"
 #include "model/framework_ops.h"
+#include "model/inference.h"
 #include "model/roofline.h"
+
+#include <stdlib.h>
 
 #define TOP_OPS 10
 /* Computation in 16 bit below this share of all is worth a word. */
@@ -90,10 +94,9 @@ static bool placement_props(struct ss_table *t, const struct ss_ops *ops,
 			  all[1]);
 }
 
-static bool precision_props(struct ss_table *t, const struct ss_ops *ops)
+static bool precision_props(struct ss_table *t, const struct ss_steps *steps)
 {
-	double low = (double)ops->device.compute_16bit_ps,
-	       high = (double)ops->device.compute_32bit_ps;
+	double low = (double)steps->compute_16bit_ps, high = (double)steps->compute_32bit_ps;
 	return share_prop(t, "device_compute_16bit_percent", "Computing in 16 bit", low,
 			  low + high) &&
 	       share_prop(t, "device_compute_32bit_percent", "Computing in 32 bit", high,
@@ -159,7 +162,7 @@ static bool analysis_props(struct ss_table *t, const struct ss_input_report *r,
 	       percent_prop(t, "mxu_utilization_percent", "TPU matrix units",
 			    r->env->mxu_percent) &&
 	       percent_prop(t, "hbm_utilization_percent", "HBM", r->env->hbm_percent) &&
-	       sparse_core_props(t, r) && (gpu ? precision_props(t, r->ops) : tpu_props(t, r));
+	       sparse_core_props(t, r) && (gpu ? precision_props(t, r->steps) : tpu_props(t, r));
 }
 
 static bool add_op(struct ss_table *t, const struct ss_op *op, const struct ss_op_db *db,
@@ -290,8 +293,8 @@ static bool tips(const struct ss_input_report *r, struct ss_table *t)
 
 static struct ss_str precision_text(const struct ss_input_report *r, struct ss_arena *a)
 {
-	double low = (double)r->ops->device.compute_16bit_ps,
-	       all = low + (double)r->ops->device.compute_32bit_ps;
+	double low = (double)r->steps->compute_16bit_ps;
+	double all = low + (double)r->steps->compute_32bit_ps;
 	double percent = 100 * ss_ratio(low, all);
 	if (!(all > 0) || percent >= FEW_16BIT_PERCENT)
 		return SS_STR("");
@@ -347,10 +350,106 @@ static const struct ss_col latency_cols[] = {
 	  "From begin to end of the request", NULL },
 };
 
-static bool latencies(struct ss_result *out)
+/* Where the time of one request went, ms. */
+struct latency {
+	double total, device, communication;
+};
+
+struct latencies {
+	SS_VEC(struct latency) v;
+};
+
+static bool add_requests(struct latencies *l, const struct ss_inference *inf)
 {
-	return ss_result_table(out, "inference_latency", "Latency of requests", latency_cols,
-			       SS_COUNT(latency_cols));
+	for (uint32_t i = 0; i < inf->nrequests; i++) {
+		const struct ss_request *r = &inf->requests[i];
+		const uint64_t *work = r->work_ps;
+		struct latency at = {
+			.total = (double)(r->end_ps - r->begin_ps) / 1e9,
+			.device = (double)work[SS_SERVE_COMPUTE] / 1e9,
+			.communication =
+				(double)(work[SS_SERVE_TO_DEVICE] + work[SS_SERVE_FROM_DEVICE]) /
+				1e9,
+		};
+		if (!ss_vec_push(&l->v, at))
+			return false;
+	}
+	return true;
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct latency *la = a, *lb = b;
+	if (la->total != lb->total)
+		return la->total < lb->total ? -1 : 1;
+	return la->device < lb->device ? -1 : la->device > lb->device;
+}
+
+static bool latency_row(struct ss_table *t, const char *name, struct latency l)
+{
+	if (!ss_table_row(t))
+		return false;
+	ss_set_str(t, 0, ss_str_from(name));
+	ss_set_f64(t, 1, l.total - l.device - l.communication);
+	ss_set_f64(t, 2, l.device);
+	ss_set_f64(t, 3, l.communication);
+	ss_set_f64(t, 4, l.total);
+	return true;
+}
+
+static struct latency mean(const struct latencies *l)
+{
+	struct latency m = { 0, 0, 0 };
+	for (size_t i = 0; i < l->v.n; i++) {
+		m.total += l->v.v[i].total / (double)l->v.n;
+		m.device += l->v.v[i].device / (double)l->v.n;
+		m.communication += l->v.v[i].communication / (double)l->v.n;
+	}
+	return m;
+}
+
+/* XProf shows the median as the average; here it is the average. */
+static bool latency_rows(struct ss_table *t, struct latencies *l)
+{
+	static const struct {
+		const char *name;
+		double percent;
+	} rows[] = { { "50.0%", 50 },
+		     { "75.0%", 75 },
+		     { "90.0%", 90 },
+		     { "99.0%", 99 },
+		     { "99.9%", 99.9 } };
+	if (l->v.n == 0)
+		return true;
+	qsort(l->v.v, l->v.n, sizeof(*l->v.v), by_total);
+	if (!latency_row(t, "Avg", mean(l)))
+		return false;
+	for (size_t i = 0; i < SS_COUNT(rows); i++)
+		if (!latency_row(t, rows[i].name,
+				 l->v.v[(size_t)(rows[i].percent / 100 * (double)l->v.n)]))
+			return false;
+	return true;
+}
+
+/* A model that is being trained serves no requests. */
+static bool latencies(const struct ss_query *q, bool training, struct ss_result *out,
+		      struct ss_err *err)
+{
+	struct ss_table *t = ss_result_table(out, "inference_latency", "Latency of requests",
+					     latency_cols, SS_COUNT(latency_cols));
+	struct latencies l = { 0 };
+	bool ok = t || ss_fail_mem(err);
+	for (size_t i = 0; ok && !training && i < q->model->nhosts; i++) {
+		struct ss_inference inf;
+		ok = ss_inference_read(&inf, q->model->hosts[i], err);
+		if (ok)
+			ok = add_requests(&l, &inf) || ss_fail_mem(err);
+		ss_inference_release(&inf);
+	}
+	if (ok)
+		ok = latency_rows(t, &l) || ss_fail_mem(err);
+	ss_vec_free(&l.v);
+	return ok;
 }
 
 static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
@@ -358,9 +457,12 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	struct ss_input_report r;
 	if (!ss_input_report_make(&r, q, err))
 		return false;
-	return (analysis(&r, out) && ss_input_steps_table(&r, out) && environment(r.env, out) &&
-		recommendation(&r, out) && latencies(out) &&
-		ss_result_table(out, "normalized", "", NULL, 0) &&
+	if (!analysis(&r, out) || !ss_input_steps_table(&r, out) || !environment(r.env, out) ||
+	    !recommendation(&r, out))
+		return ss_fail_mem(err);
+	if (!latencies(q, r.env->is_training, out, err))
+		return false;
+	return (ss_result_table(out, "normalized", "", NULL, 0) &&
 		ss_input_diagnostics(&r, out, true)) ||
 	       ss_fail_mem(err);
 }
