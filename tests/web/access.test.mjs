@@ -28,6 +28,7 @@ for (const scheme of ["light", "dark"])
 	test(`no barrier is found, ${scheme}`, async () => {
 		const { runs } = await api(server.base, "api/runs");
 		const { tools } = await api(server.base, `api/tools?${q({ run: runs[0].run })}`);
+		const all = [];
 		const p = await openPage(browser, server.base, { scheme });
 		try {
 			for (const path of ["?list=all", "?run=no_such_run", ...tools.filter((t) => t.available).map((t) => `?${q({ run: runs[0].run, tool: t.name })}`)]) {
@@ -36,9 +37,9 @@ for (const scheme of ["light", "dark"])
 				await p.page.waitForTimeout(150);
 				await p.page.evaluate(axe);
 				const found = await p.page.evaluate(() => window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] }));
-				const text = found.violations.map((v) => `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => `${n.html.slice(0, 160)} ${n.any.map((a) => a.message).join(" ")}`).join(" | ")}`);
-				assert.deepEqual(text, [], path);
+				all.push(...found.violations.map((v) => `${path} ${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => `${n.html.slice(0, 160)} ${n.any.map((a) => a.message).join(" ")}`).join(" | ")}`));
 			}
+			assert.deepEqual(all, []);
 		} finally {
 			await p.close();
 		}

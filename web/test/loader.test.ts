@@ -87,6 +87,28 @@ test("a request that no longer serves the view is cancelled", async () => {
 	assert.ok(asked[2]?.aborted());
 });
 
+test("a link into the depth gets its picture first, then the whole for the map", async () => {
+	const asked = fake();
+	const log: string[] = [];
+	const { l, m } = loader(log);
+	const deep = { begin_ps: 500_000, end_ps: 500_500 };
+	l.show([0, 1], [], deep, 0, false);
+	assert.equal(asked.length, 0, "nothing is asked for a screen without width");
+	l.show([0, 1], [], deep, 1000, false);
+	asked[0]?.answer();
+	await turn();
+	assert.equal(asked.length, 2);
+	assert.equal(asked[1]?.url.searchParams.get("begin_ps"), "0");
+	assert.equal(asked[1]?.url.searchParams.get("end_ps"), "1000000");
+	asked[1]?.answer();
+	await turn();
+	assert.equal(asked.length, 2);
+	assert.ok(m.whole(0) && m.whole(1));
+	assert.equal(m.layers(0, deep)[0]?.resolution_ps, 0.5, "the screen keeps the fine answer");
+	assert.equal(log[log.length - 1], "idle");
+	l.stop();
+});
+
 test("a server that never answers what was asked is not asked for ever", async () => {
 	const asked = fake(true);
 	const { l, m } = loader([]);

@@ -82,10 +82,12 @@ function OpStats({ result, session }: { result: Result; session: Session }) {
 		<Notes notes={result.notes} />
 		<Verdict t={t} shape={shape} />
 		<section class="card card-row" aria-label="How the time is divided">
+			<h2 class="visually-hidden">How the time is divided</h2>
 			{divisions.map((d) => <Shares key={d.title} table={t} {...d} where={d.where} chosen={chosen(d)}
 				onChoose={(name) => adjust({ filter: name ? filterFor(d.by, name) : undefined })} />)}
 		</section>
 		<section class="card" aria-label="Operations">
+			<h2 class="visually-hidden">Operations</h2>
 			{tables.length > 1 && <label class="check"><input type="checkbox" checked={idle} onChange={(e) => adjust({ idle: e.currentTarget.checked ? undefined : "without" })} />
 				Include idle time</label>}
 			<Grid table={t} filter={filter} csv={csvAddress(session)} onFilter={(f) => adjust({ filter: f })}

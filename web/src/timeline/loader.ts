@@ -24,6 +24,8 @@ export class Loader {
 
 	/* The screen now shows `tracks`; `others` are below or above it. */
 	show(tracks: readonly number[], others: readonly number[], view: View, width_px: number, moving: boolean): void {
+		/* Not laid out yet: nothing is on a screen without width. */
+		if (width_px <= 0) return;
 		this.latest = { tracks, others, view, width_px };
 		clearTimeout(this.timer);
 		this.pump(!moving);
@@ -39,8 +41,11 @@ export class Loader {
 	}
 
 	private pump(still: boolean): void {
-		const now = this.latest;
-		if (!now) return;
+		if (this.latest) this.next(this.latest, still);
+		this.status(this.busy);
+	}
+
+	private next(now: NonNullable<Loader["latest"]>, still: boolean): void {
 		const { tracks, view, width_px } = now;
 		if (this.flying) {
 			if (!this.flying.want.urgent || this.model.serves(this.flying.want, tracks, view, width_px)) {
@@ -54,10 +59,10 @@ export class Loader {
 		if (want) this.ask(want);
 	}
 
-	/* With the screen served, tracks that a scroll would bring up get their picture of the whole. */
-	private wantOthers(now: { others: readonly number[]; width_px: number }): Want | undefined {
-		const rest = now.others.filter((t) => !this.model.has(t)).slice(0, NEAR_TRACKS);
-		return rest.length ? this.model.want(rest, this.model.all, now.width_px, true) : undefined;
+	/* With the screen served, what lies behind it: the whole of these tracks (a link may open deep inside), then of those that a scroll brings up. */
+	private wantOthers(now: { tracks: readonly number[]; others: readonly number[]; width_px: number }): Want | undefined {
+		const rest = [...now.tracks, ...now.others].filter((t) => !this.model.whole(t)).slice(0, NEAR_TRACKS);
+		return rest.length ? this.model.wantWhole(rest, now.width_px) : undefined;
 	}
 
 	private ask(want: Want): void {
@@ -68,20 +73,18 @@ export class Loader {
 		const stop = new AbortController();
 		this.flying = { want, stop };
 		this.requests++;
-		this.status(this.busy);
 		getBytes("api/timeline/slices", {
 			run: this.run, host: this.host, begin_ps: want.begin_ps, end_ps: want.end_ps, width_px: want.width_px,
 			tracks: want.tracks.join(","), flows: this.wantFlows ? 1 : undefined,
 		}, stop.signal).then((buf) => {
 			const answer = decodeSlices(buf, want.width_px);
-			this.model.accept(answer.tracks);
+			this.model.accept(answer.tracks, want.behind);
 			if (this.wantFlows) this.flows = answer.flows;
 		}).then(() => {
 			if (stop.signal.aborted) return;
 			this.flying = undefined;
 			this.changed();
 			this.pump(true);
-			this.status(this.busy);
 		}, (e: Error) => {
 			if (stop.signal.aborted) return;
 			this.flying = undefined;

@@ -15,6 +15,7 @@ export interface Want {
 	end_ps: number;
 	width_px: number;
 	urgent: boolean;        /* what is on the screen is missing or coarse; otherwise it is for later */
+	behind?: boolean;       /* the whole of tracks, for the map and for zooming out */
 }
 
 interface Held {
@@ -37,13 +38,14 @@ export class TimelineModel {
 		this.all = { begin_ps: timeline.begin_ps, end_ps: Math.max(timeline.end_ps, timeline.begin_ps + 1) };
 	}
 
-	accept(tracks: readonly TrackSlices[]): void {
+	accept(tracks: readonly TrackSlices[], behind = false): void {
 		for (const t of tracks) {
 			const h = this.held.get(t.track) ?? { all: undefined, near: undefined };
 			const whole = t.begin_ps <= this.all.begin_ps && t.end_ps >= this.all.end_ps;
 			/* A finer whole replaces a coarser one only if that does not make every frame walk over it. */
 			if (whole && (!h.all || t.complete)) h.all = t;
-			h.near = t;
+			/* What was asked for behind the screen must not push out what is on it. */
+			if (!behind || !h.near) h.near = t;
 			this.held.set(t.track, h);
 		}
 	}
@@ -65,8 +67,12 @@ export class TimelineModel {
 		return h?.all ?? h?.near;
 	}
 
-	has(track: number): boolean {
-		return this.held.has(track);
+	whole(track: number): TrackSlices | undefined {
+		return this.held.get(track)?.all;
+	}
+
+	wantWhole(tracks: readonly number[], width_px: number): Want {
+		return { tracks: [...tracks], ...this.all, width_px: Math.max(1, width_px), urgent: false, behind: true };
 	}
 
 	private good(t: TrackSlices | undefined, begin_ps: number, end_ps: number, resolution_ps: number): boolean {

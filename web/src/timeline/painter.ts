@@ -375,7 +375,7 @@ export class Painter {
 		const list: TrackSlices[] = [];
 		for (const s of sections)
 			for (const t of s.tracks) {
-				const held = t.kind === "slices" ? f.model.best(t.track, NaN) : undefined;
+				const held = t.kind === "slices" ? f.model.whole(t.track) : undefined;
 				if (held) list.push(held);
 			}
 		const key = `${W}:${list.length}`;
