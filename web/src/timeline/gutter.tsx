@@ -23,6 +23,13 @@ export function Gutter({ layout, store, top, height }: { layout: Layout; store: 
 	</>;
 }
 
+/* "tf_Compute/4045682483762970090": what it is stands at the begin, which one at the end; the middle can go. */
+const MOST_CHARS = 23;
+
+export function shortName(name: string): string {
+	return name.length <= MOST_CHARS ? name : `${name.slice(0, MOST_CHARS - 9)}…${name.slice(-8)}`;
+}
+
 function SectionName({ item, store }: { item: SectionItem; store: TraceStore }) {
 	return <button class="tl-section" style={{ top: item.y, height: item.h }} aria-expanded={item.open}
 		title={item.name} onClick={() => toggleSection(store, item.pid)}>
@@ -36,8 +43,7 @@ function TrackName({ item, store, current }: { item: TrackItem; store: TraceStor
 	const { info } = item;
 	const folds = info.rows > 1 || info.kind === "counter";
 	const fold = () => store.update({ collapsed: toggled(store.get().collapsed, info.track) });
-	/* "name/1234" and its siblings differ at the end. */
-	const name = <span class={classes("tl-track-name", info.name.includes("/") && "cut-front")}><bdi>{info.name}</bdi></span>;
+	const name = <span class="tl-track-name">{shortName(info.name)}</span>;
 	const tip = `${info.name} · ${count(info.events)} ${info.events === 1 ? "event" : "events"}`;
 	return <div class={classes("tl-track", current && "tl-track-on")} style={{ top: item.y, height: item.h }}>
 		{folds
