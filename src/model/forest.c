@@ -200,7 +200,8 @@ static bool nest_line(void *arg, size_t index, struct ss_err *err)
 }
 
 /*
- * The stats of a TPU's other lines count for the step or program around them, if there is one; looking forward only.
+ * The stats of a TPU's other lines count for the step or program around them, if there is one; looking forward only: what ended before any
+ * event so far is passed.
  */
 static bool credit(struct ss_forest_line *fl, const struct ss_line *l, bool module)
 {
@@ -208,13 +209,13 @@ static bool credit(struct ss_forest_line *fl, const struct ss_line *l, bool modu
 	struct ss_context c;
 	uint32_t at = 0;
 	for (uint32_t i = 0; i < l->ev.n && at < g->n; i++) {
-		ss_context_read(fl->reader, l, i, module, &c);
-		if (!ss_context_produces(&c) && !ss_context_consumes(&c))
-			continue;
 		int64_t begin = l->ev.begin_ps[i], end = ss_xevents_end_ps(&l->ev, i);
 		while (at < g->n && ss_xevents_end_ps(g, at) < begin)
 			at++;
-		if (at < g->n && g->begin_ps[at] <= begin && end <= ss_xevents_end_ps(g, at) && !add_ties(fl, &c, at))
+		if (at == g->n || !(g->begin_ps[at] <= begin && end <= ss_xevents_end_ps(g, at)))
+			continue;
+		ss_context_read(fl->reader, l, i, module, &c);
+		if (!add_ties(fl, &c, at))
 			return false;
 	}
 	return true;
