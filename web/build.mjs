@@ -38,9 +38,16 @@ async function page(out) {
 async function tests(out) {
 	rmSync(out, { recursive: true, force: true });
 	const dir = join(here, "test");
-	const entryPoints = readdirSync(dir).filter((f) => f.endsWith(".test.ts")).map((f) => join(dir, f));
+	const entryPoints = readdirSync(dir)
+		.filter((f) => f.endsWith(".test.ts"))
+		.map((f) => join(dir, f));
 	await build({
-		...common, entryPoints, outdir: out, format: "esm", platform: "node", target: ["node18"],
+		...common,
+		entryPoints,
+		outdir: out,
+		format: "esm",
+		platform: "node",
+		target: ["node18"],
 		outExtension: { ".js": ".mjs" },
 	});
 }

@@ -31,13 +31,27 @@ for (const scheme of ["light", "dark"])
 		const all = [];
 		const p = await openPage(browser, server.base, { scheme });
 		try {
-			for (const path of ["?list=all", "?run=no_such_run", ...tools.filter((t) => t.available).map((t) => `?${q({ run: runs[0].run, tool: t.name })}`)]) {
+			for (const path of [
+				"?list=all",
+				"?run=no_such_run",
+				...tools.filter((t) => t.available).map((t) => `?${q({ run: runs[0].run, tool: t.name })}`),
+			]) {
 				await p.page.goto(server.base + path);
 				await p.page.waitForFunction(() => document.querySelector("main") && !document.querySelector(".waiting"));
 				await p.page.waitForTimeout(150);
 				await p.page.evaluate(axe);
-				const found = await p.page.evaluate(() => window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] }));
-				all.push(...found.violations.map((v) => `${path} ${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => `${n.html.slice(0, 160)} ${n.any.map((a) => a.message).join(" ")}`).join(" | ")}`));
+				const found = await p.page.evaluate(() =>
+					window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] }),
+				);
+				all.push(
+					...found.violations.map(
+						(v) =>
+							`${path} ${v.id}: ${v.help}: ${v.nodes
+								.slice(0, 3)
+								.map((n) => `${n.html.slice(0, 160)} ${n.any.map((a) => a.message).join(" ")}`)
+								.join(" | ")}`,
+					),
+				);
 			}
 			assert.deepEqual(all, []);
 		} finally {

@@ -11,7 +11,13 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const { build } = createRequire(join(root, "web/package.json"))("esbuild");
 const file = join(root, "web/build/format.mjs");
 mkdirSync(dirname(file), { recursive: true });
-await build({ entryPoints: [join(root, "web/src/base/format.ts")], outfile: file, format: "esm", bundle: true, logLevel: "error" });
+await build({
+	entryPoints: [join(root, "web/src/base/format.ts")],
+	outfile: file,
+	format: "esm",
+	bundle: true,
+	logLevel: "error",
+});
 export const format = await import(pathToFileURL(file).href);
 
 export function formatted(prop) {

@@ -15,7 +15,7 @@ async function server() {
 /* Runs `act` for a while and reports the times between frames. */
 async function frames(page, name, act, ms = 4000) {
 	await page.evaluate(() => {
-		const f = window.frameTimes = [];
+		const f = (window.frameTimes = []);
 		window.frameOn = true;
 		let last = performance.now();
 		const tick = () => {
@@ -35,23 +35,31 @@ async function frames(page, name, act, ms = 4000) {
 	const at = (p) => (f[Math.min(f.length - 1, Math.floor(f.length * p))] ?? 0).toFixed(1).padStart(6);
 	const sum = f.reduce((a, b) => a + b, 0);
 	const drawn = await page.evaluate(() => document.querySelector(".tl-body").dataset.drawn);
-	console.log(`${name.padEnd(16)} ${(f.length / sum * 1000).toFixed(1).padStart(5)} frames/s   between frames, ms: p50${at(0.5)}  p95${at(0.95)}  p99${at(0.99)}  max${at(1)}   ${drawn} slices in the last`);
+	console.log(
+		`${name.padEnd(16)} ${((f.length / sum) * 1000).toFixed(1).padStart(5)} frames/s   between frames, ms: p50${at(0.5)}  p95${at(0.95)}  p99${at(0.99)}  max${at(1)}   ${drawn} slices in the last`,
+	);
 }
 
 /* From the key event to the end of the frame that first shows its effect. */
 async function latency(page, keys) {
 	await page.evaluate(() => {
 		window.keyTimes = [];
-		addEventListener("keydown", (e) => {
-			requestAnimationFrame(() => requestAnimationFrame(() => window.keyTimes.push(performance.now() - e.timeStamp)));
-		}, true);
+		addEventListener(
+			"keydown",
+			(e) => {
+				requestAnimationFrame(() => requestAnimationFrame(() => window.keyTimes.push(performance.now() - e.timeStamp)));
+			},
+			true,
+		);
 	});
 	for (const k of keys) {
 		await page.keyboard.press(k);
 		await page.waitForTimeout(170);
 	}
 	const t = (await page.evaluate(() => window.keyTimes)).sort((a, b) => a - b);
-	console.log(`key to pixels    p50 ${t[t.length >> 1].toFixed(0)} ms, p95 ${t[Math.floor(t.length * 0.95)].toFixed(0)} ms (until the frame after the key's own has begun)`);
+	console.log(
+		`key to pixels    p50 ${t[t.length >> 1].toFixed(0)} ms, p95 ${t[Math.floor(t.length * 0.95)].toFixed(0)} ms (until the frame after the key's own has begun)`,
+	);
 }
 
 const s = await server();
@@ -60,7 +68,9 @@ try {
 	const runs = (await api(s.base, "api/runs")).runs;
 	let best;
 	for (const r of runs.filter((x) => !process.argv[2] || x.run === process.argv[2])) {
-		const tool = (await api(s.base, `api/tools?${q({ run: r.run })}`)).tools.find((t) => t.kind === "timeline" && t.available);
+		const tool = (await api(s.base, `api/tools?${q({ run: r.run })}`)).tools.find(
+			(t) => t.kind === "timeline" && t.available,
+		);
 		if (!tool) continue;
 		const host = tool.hosts.includes("ALL_HOSTS") ? "ALL_HOSTS" : tool.hosts[0];
 		const { events } = await api(s.base, `api/timeline?${q({ run: r.run, host })}`);
@@ -74,10 +84,14 @@ try {
 	});
 	const begin = Date.now();
 	await page.goto(`${s.base}?${q({ run: best.run, tool: best.tool, host: best.host })}`);
-	await page.waitForFunction(() => Number(document.querySelector(".tl-body")?.dataset.drawn ?? 0) > 0, undefined, { polling: "raf" });
+	await page.waitForFunction(() => Number(document.querySelector(".tl-body")?.dataset.drawn ?? 0) > 0, undefined, {
+		polling: "raf",
+	});
 	const first = Date.now() - begin;
 	await page.waitForTimeout(1500);
-	console.log(`${best.run}: ${best.events} events; first picture after ${first} ms, ${[...wire.values()].reduce((a, b) => a + b, 0)} bytes in ${wire.size} answers`);
+	console.log(
+		`${best.run}: ${best.events} events; first picture after ${first} ms, ${[...wire.values()].reduce((a, b) => a + b, 0)} bytes in ${wire.size} answers`,
+	);
 	await frames(page, "resting", () => page.waitForTimeout(4000));
 	await page.mouse.move(1100, 500);
 	for (let i = 0; i < 5; i++) {

@@ -19,10 +19,12 @@ mkdirSync(out, { recursive: true });
 
 function freePort() {
 	return new Promise((done, fail) => {
-		const s = createServer().on("error", fail).listen(0, "127.0.0.1", () => {
-			const { port } = s.address();
-			s.close(() => done(port));
-		});
+		const s = createServer()
+			.on("error", fail)
+			.listen(0, "127.0.0.1", () => {
+				const { port } = s.address();
+				s.close(() => done(port));
+			});
 	});
 }
 
@@ -31,7 +33,9 @@ async function answers(url, deadline) {
 		try {
 			const res = await fetch(url);
 			if (res.ok) return;
-		} catch { /* not yet */ }
+		} catch {
+			/* not yet */
+		}
 		await new Promise((r) => setTimeout(r, 50));
 	}
 	throw new Error(`no answer from ${url}`);
@@ -44,7 +48,9 @@ export async function startProgram(logdir = process.env.LOGDIR) {
 		return { base: `http://127.0.0.1:${s.port}/`, stop: async () => s.close() };
 	}
 	const port = await freePort();
-	const child = spawn(process.env.STEPSCOPE, ["serve", "--logdir", logdir, "--port", String(port)], { stdio: ["ignore", "ignore", "inherit"] });
+	const child = spawn(process.env.STEPSCOPE, ["serve", "--logdir", logdir, "--port", String(port)], {
+		stdio: ["ignore", "ignore", "inherit"],
+	});
 	const gone = new Promise((done) => child.on("exit", done));
 	const base = `http://127.0.0.1:${port}/`;
 	await answers(`${base}api/runs`, Date.now() + 20_000);
@@ -64,8 +70,17 @@ export async function startBrowser() {
 	if (!executablePath) throw new Error(`no Chromium found (looked for ${BROWSERS.join(", ")})`);
 	return chromium.launch({
 		executablePath,
-		args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-			"--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
+		args: [
+			"--headless",
+			"--no-sandbox",
+			"--disable-gpu",
+			"--disable-quic",
+			"--no-first-run",
+			"--disable-background-networking",
+			"--disable-component-update",
+			"--disable-sync",
+			"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+		],
 	});
 }
 

@@ -35,14 +35,17 @@ async function visit(path, options, work) {
 	}
 }
 
-const settled = (page) => page.waitForFunction(() => document.querySelector("main") && !document.querySelector(".waiting"), undefined, { timeout: 20_000 });
+const settled = (page) =>
+	page.waitForFunction(() => document.querySelector("main") && !document.querySelector(".waiting"), undefined, {
+		timeout: 20_000,
+	});
 
 async function toolsOf(run) {
 	return (await api(server.base, `api/tools?${q({ run })}`)).tools;
 }
 
 function hostOf(tool) {
-	return tool.hosts.includes("ALL_HOSTS") ? "ALL_HOSTS" : tool.hosts[0] ?? "";
+	return tool.hosts.includes("ALL_HOSTS") ? "ALL_HOSTS" : (tool.hosts[0] ?? "");
 }
 
 /* The run that shows most: steps and a device. */
@@ -67,7 +70,10 @@ describe("shell", () => {
 		await visit("?list=all", {}, async (page) => {
 			await page.waitForSelector(".runs-table");
 			const names = await page.$$eval(".run-link", (a) => a.map((x) => x.textContent));
-			assert.deepEqual(names, runs.map((r) => r.run));
+			assert.deepEqual(
+				names,
+				runs.map((r) => r.run),
+			);
 			await shot(page, "start");
 		});
 	});
@@ -120,7 +126,9 @@ describe("shell", () => {
 			const reached = new Set();
 			for (let i = 0; i < 80; i++) {
 				await page.keyboard.press("Tab");
-				const t = await page.evaluate(() => document.activeElement?.classList.contains("nav-item") ? document.activeElement.textContent : "");
+				const t = await page.evaluate(() =>
+					document.activeElement?.classList.contains("nav-item") ? document.activeElement.textContent : "",
+				);
 				if (t) reached.add(t);
 			}
 			for (const t of (await toolsOf(runs[0].run)).filter((x) => x.available)) assert.ok(reached.has(t.title), t.title);
@@ -140,7 +148,7 @@ describe("every run opens with every tool", () => {
 					await settled(page);
 					if (t.kind === "timeline") await page.waitForSelector(".tl-over");
 					const failure = await page.$(".note-error[role=alert]");
-					assert.equal(failure && await failure.textContent(), null, where);
+					assert.equal(failure && (await failure.textContent()), null, where);
 					assert.deepEqual(seen.errors, [], where);
 				}
 		});
@@ -168,9 +176,14 @@ describe("overview", () => {
 			if (a?.nrows) {
 				const k = a.cols.findIndex((c) => c.id === "operation");
 				const s = a.cols.findIndex((c) => c.id === "selfTimePercent");
-				assert.deepEqual(await page.$$eval(".top-ops tbody td:first-child", (l) => l.map((x) => x.textContent)), a.data[k]);
+				assert.deepEqual(
+					await page.$$eval(".top-ops tbody td:first-child", (l) => l.map((x) => x.textContent)),
+					a.data[k],
+				);
 				const shares = await page.$$eval("[data-op]", (l) => l.map((x) => x.textContent));
-				a.data[s].forEach((v, i) => assert.equal(shares[i], formatted({ value: a.cols[s].unit === "percent" ? v : v * 100, unit: "percent" })));
+				a.data[s].forEach((v, i) =>
+					assert.equal(shares[i], formatted({ value: a.cols[s].unit === "percent" ? v : v * 100, unit: "percent" })),
+				);
 			}
 			const steps = find("steps");
 			if (steps?.nrows) assert.ok(await page.$(".chart canvas"), "the step-time graph is drawn");
@@ -193,7 +206,9 @@ describe("overview", () => {
 			await link.click();
 			await page.waitForSelector(".grid-row[aria-rowindex]");
 			assert.equal(new URL(page.url()).searchParams.get("tool"), "framework_op_stats");
-			assert.ok((await page.$$eval(".grid-space .grid-row", (l) => l.map((x) => x.textContent))).some((t) => t.includes(name)));
+			assert.ok(
+				(await page.$$eval(".grid-space .grid-row", (l) => l.map((x) => x.textContent))).some((t) => t.includes(name)),
+			);
 			await shot(page, "framework_op_stats");
 		});
 	});
@@ -220,7 +235,9 @@ test("input pipeline: verdict, device side and host side", async () => {
 		if (!ops?.nrows) continue;
 		await visit(`?${q({ run: r.run, tool: tool.name })}`, {}, async (page) => {
 			await settled(page);
-			for (const [id, text] of await page.$$eval("[data-prop]", (list) => list.map((e) => [e.dataset.prop, e.textContent])))
+			for (const [id, text] of await page.$$eval("[data-prop]", (list) =>
+				list.map((e) => [e.dataset.prop, e.textContent]),
+			))
 				assert.equal(text, formatted(a.tables.map((t) => t.props?.[id]).find(Boolean)), id);
 			assert.ok((await page.textContent(".verdict-text")).length > 20);
 			await shot(page, "input_pipeline");
@@ -236,7 +253,12 @@ test("input pipeline: verdict, device side and host side", async () => {
 /* A tool whose first table has at least ten rows and a column of names. */
 async function tableTool() {
 	for (const r of runs)
-		for (const tool of (await toolsOf(r.run)).filter((t) => t.available && t.kind === "tables" && ["framework_op_stats", "plane_stats", "utilization_viewer"].includes(t.name))) {
+		for (const tool of (await toolsOf(r.run)).filter(
+			(t) =>
+				t.available &&
+				t.kind === "tables" &&
+				["framework_op_stats", "plane_stats", "utilization_viewer"].includes(t.name),
+		)) {
 			const a = await api(server.base, `api/tool/${tool.name}?${q({ run: r.run, host: hostOf(tool) })}`);
 			const t = a.tables[0];
 			const k = t?.cols.findIndex((c) => c.type === "str" && ["operation", "name", "plane"].includes(c.id)) ?? -1;
@@ -275,7 +297,9 @@ test("the page is small, and first paint is quick", async () => {
 			const res = await fetch(url, { headers: { "accept-encoding": "gzip" } });
 			bytes += Number(res.headers.get("content-length") ?? 0) || (await res.arrayBuffer()).byteLength;
 		}
-		const paint = await page.evaluate(() => performance.getEntriesByType("paint").find((e) => e.name === "first-contentful-paint")?.startTime ?? -1);
+		const paint = await page.evaluate(
+			() => performance.getEntriesByType("paint").find((e) => e.name === "first-contentful-paint")?.startTime ?? -1,
+		);
 		console.log(`# page ${bytes} bytes on the wire, first contentful paint ${paint.toFixed(0)} ms`);
 		assert.ok(bytes < 400_000);
 		assert.ok(paint > 0 && paint < 3000);

@@ -8,13 +8,15 @@ import { format } from "./format.mjs";
 
 let server;
 let browser;
-let trace;      /* the run with the most events */
+let trace; /* the run with the most events */
 
 before(async () => {
 	server = await startProgram();
 	browser = await startBrowser();
 	for (const r of (await api(server.base, "api/runs")).runs) {
-		const tool = (await api(server.base, `api/tools?${q({ run: r.run })}`)).tools.find((t) => t.kind === "timeline" && t.available);
+		const tool = (await api(server.base, `api/tools?${q({ run: r.run })}`)).tools.find(
+			(t) => t.kind === "timeline" && t.available,
+		);
 		if (!tool) continue;
 		const host = tool.hosts.includes("ALL_HOSTS") ? "ALL_HOSTS" : tool.hosts[0];
 		const timeline = await api(server.base, `api/timeline?${q({ run: r.run, host })}`);
@@ -34,7 +36,9 @@ async function open(work, extra = {}, options = {}) {
 	const p = await openPage(browser, server.base, options);
 	try {
 		await p.page.goto(`${server.base}?${q({ run: trace.run, tool: trace.tool, host: trace.host, ...extra })}`);
-		await p.page.waitForFunction(() => Number(document.querySelector(".tl-body")?.dataset.drawn ?? 0) > 0, undefined, { timeout: 20_000 });
+		await p.page.waitForFunction(() => Number(document.querySelector(".tl-body")?.dataset.drawn ?? 0) > 0, undefined, {
+			timeout: 20_000,
+		});
 		await rest(p.page);
 		await work(p.page, p.seen);
 		assert.deepEqual(p.seen.foreign, []);
@@ -45,14 +49,15 @@ async function open(work, extra = {}, options = {}) {
 }
 
 /* Pixels of the tracks that are not background. */
-const inked = (page) => page.evaluate(() => {
-	const c = document.querySelector(".tl-canvas");
-	const d = new Uint32Array(c.getContext("2d").getImageData(0, 0, c.width, c.height).data.buffer);
-	const counts = new Map();
-	for (const v of d) counts.set(v, (counts.get(v) ?? 0) + 1);
-	const [background] = [...counts].sort((a, b) => b[1] - a[1])[0];
-	return { ink: d.length - counts.get(background), colors: counts.size, all: d.length };
-});
+const inked = (page) =>
+	page.evaluate(() => {
+		const c = document.querySelector(".tl-canvas");
+		const d = new Uint32Array(c.getContext("2d").getImageData(0, 0, c.width, c.height).data.buffer);
+		const counts = new Map();
+		for (const v of d) counts.set(v, (counts.get(v) ?? 0) + 1);
+		const [background] = [...counts].sort((a, b) => b[1] - a[1])[0];
+		return { ink: d.length - counts.get(background), colors: counts.size, all: d.length };
+	});
 
 const view = (page) => {
 	const v = new URL(page.url()).searchParams.get("view");
@@ -70,7 +75,9 @@ async function pick(page) {
 		for (let x = box.width * 0.15; x < box.width * 0.95; x += 37) {
 			await page.mouse.move(box.x + x, box.y + y);
 			await page.waitForTimeout(12);
-			const name = await page.evaluate(() => document.querySelector(".tl-tip-time") ? document.querySelector(".tl-tip-name")?.textContent : undefined);
+			const name = await page.evaluate(() =>
+				document.querySelector(".tl-tip-time") ? document.querySelector(".tl-tip-name")?.textContent : undefined,
+			);
 			if (name) {
 				await page.mouse.click(box.x + x, box.y + y);
 				await page.waitForTimeout(250);
@@ -83,14 +90,18 @@ async function pick(page) {
 describe("timeline", () => {
 	test("draws the trace, in light and dark", async () => {
 		for (const scheme of ["light", "dark"])
-			await open(async (page) => {
-				const i = await inked(page);
-				assert.ok(i.ink > i.all / 500, `${i.ink} of ${i.all} pixels`);
-				assert.ok(i.colors > 4);
-				const sections = await page.$$eval(".tl-section-name", (l) => l.map((x) => x.textContent));
-				assert.equal(sections[0], trace.timeline.sections[0].name);
-				await shot(page, `trace-${scheme}`);
-			}, {}, { scheme });
+			await open(
+				async (page) => {
+					const i = await inked(page);
+					assert.ok(i.ink > i.all / 500, `${i.ink} of ${i.all} pixels`);
+					assert.ok(i.colors > 4);
+					const sections = await page.$$eval(".tl-section-name", (l) => l.map((x) => x.textContent));
+					assert.equal(sections[0], trace.timeline.sections[0].name);
+					await shot(page, `trace-${scheme}`);
+				},
+				{},
+				{ scheme },
+			);
 	});
 
 	test("keys zoom and pan, and the view is in the URL", async () => {
@@ -119,12 +130,15 @@ describe("timeline", () => {
 		const t = trace.timeline;
 		const at = Math.round(t.begin_ps + (t.end_ps - t.begin_ps) * 0.4);
 		const end = Math.round(at + (t.end_ps - t.begin_ps) * 0.1);
-		await open(async (page) => {
-			await page.keyboard.press("d");
-			await rest(page);
-			const v = view(page);
-			assert.ok(Math.abs(length(v) - (end - at)) < 10);
-		}, { view: `${at}-${end}` });
+		await open(
+			async (page) => {
+				await page.keyboard.press("d");
+				await rest(page);
+				const v = view(page);
+				assert.ok(Math.abs(length(v) - (end - at)) < 10);
+			},
+			{ view: `${at}-${end}` },
+		);
 	});
 
 	test("the wheel zooms with ctrl, at the pointer", async () => {
@@ -170,7 +184,10 @@ describe("timeline", () => {
 			assert.equal(await page.textContent(".event-name"), e.name);
 			assert.equal(await page.textContent("[data-event=begin]"), format.exact_ps(e.begin_ps));
 			assert.equal(await page.textContent("[data-event=dur]"), format.exact_ps(e.dur_ps));
-			assert.deepEqual(await page.$$eval(".args th", (l) => l.map((x) => x.textContent)), e.args.map((a) => a.name));
+			assert.deepEqual(
+				await page.$$eval(".args th", (l) => l.map((x) => x.textContent)),
+				e.args.map((a) => a.name),
+			);
 			await page.keyboard.press("f");
 			await rest(page);
 			const v = view(page);
@@ -191,8 +208,13 @@ describe("timeline", () => {
 			await page.waitForSelector(".sums .grid-space .grid-row");
 			const url = seen.requests.filter((u) => u.includes("/api/timeline/summary")).pop();
 			const sum = await (await fetch(url)).json();
-			assert.equal(await page.textContent(".sums h2"), `${format.count(sum.count)} ${sum.count === 1 ? "event" : "events"}`);
-			const first = await page.$$eval(".sums .grid-space .grid-row:first-child .grid-cell", (l) => l.map((x) => x.textContent));
+			assert.equal(
+				await page.textContent(".sums h2"),
+				`${format.count(sum.count)} ${sum.count === 1 ? "event" : "events"}`,
+			);
+			const first = await page.$$eval(".sums .grid-space .grid-row:first-child .grid-cell", (l) =>
+				l.map((x) => x.textContent),
+			);
 			assert.equal(first[0], sum.names[0].name);
 			assert.equal(first[1], format.count(sum.names[0].count));
 			await shot(page, "trace-frame");
@@ -200,17 +222,28 @@ describe("timeline", () => {
 	});
 
 	test("search counts over the whole trace and goes from hit to hit", async () => {
-		const event = (await api(server.base, `api/timeline/search?${q({ run: trace.run, host: trace.host, q: "a", limit: 1 })}`)).hits[0];
+		const event = (
+			await api(server.base, `api/timeline/search?${q({ run: trace.run, host: trace.host, q: "a", limit: 1 })}`)
+		).hits[0];
 		const word = event.name.slice(0, 12);
-		const all = await api(server.base, `api/timeline/search?${q({ run: trace.run, host: trace.host, q: word, limit: 3 })}`);
+		const all = await api(
+			server.base,
+			`api/timeline/search?${q({ run: trace.run, host: trace.host, q: word, limit: 3 })}`,
+		);
 		await open(async (page) => {
 			await page.keyboard.press("/");
 			await page.keyboard.type(word);
-			await page.waitForFunction((n) => document.querySelector(".search-count")?.textContent === n, `${format.count(all.count)} found`);
+			await page.waitForFunction(
+				(n) => document.querySelector(".search-count")?.textContent === n,
+				`${format.count(all.count)} found`,
+			);
 			const selected = () => new URL(page.url()).searchParams.get("event");
 			for (let i = 0; i < Math.min(3, all.hits.length); i++) {
 				await page.keyboard.press("Enter");
-				await page.waitForFunction((n) => document.querySelector(".search-count")?.textContent === n, `${format.count(i + 1)} of ${format.count(all.count)}`);
+				await page.waitForFunction(
+					(n) => document.querySelector(".search-count")?.textContent === n,
+					`${format.count(i + 1)} of ${format.count(all.count)}`,
+				);
 				await rest(page);
 				assert.equal(selected(), String(all.hits[i].event));
 			}
@@ -249,14 +282,22 @@ describe("timeline", () => {
 			const tracks = () => page.$$eval(".tl-track", (l) => l.length);
 			const before = await tracks();
 			await page.click(".tl-section");
-			assert.ok(await tracks() < before || trace.timeline.sections.length > 1);
+			assert.ok((await tracks()) < before || trace.timeline.sections.length > 1);
 			assert.equal(await page.getAttribute(".tl-section", "aria-expanded"), "false");
 			await page.click(".tl-section");
 			const name = trace.timeline.sections[0].tracks[0].name;
 			await page.fill('[aria-label="Filter tracks"]', name);
 			await rest(page);
 			for (const t of await page.$$eval(".tl-track-name", (l) => l.map((x) => x.textContent)))
-				assert.ok(name.toLowerCase().split(/\s+/).every((w) => t.toLowerCase().includes(w) || trace.timeline.sections.some((s) => s.name.toLowerCase().includes(w))));
+				assert.ok(
+					name
+						.toLowerCase()
+						.split(/\s+/)
+						.every(
+							(w) =>
+								t.toLowerCase().includes(w) || trace.timeline.sections.some((s) => s.name.toLowerCase().includes(w)),
+						),
+				);
 			await page.fill('[aria-label="Filter tracks"]', "");
 			await page.locator(".tl-track").first().hover();
 			await page.locator(".tl-pin").first().click();

@@ -1,7 +1,19 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { contrast, family, hash, nameColor, oklchToRgb, parseable } from "./helpers";
-import { ago, bytes, hex, clock_ps, columnFormat, count, exact_ps, percent, quantity, significant, time_ps } from "../src/base/format";
+import {
+	ago,
+	bytes,
+	hex,
+	clock_ps,
+	columnFormat,
+	count,
+	exact_ps,
+	percent,
+	quantity,
+	significant,
+	time_ps,
+} from "../src/base/format";
 import { formatQuery, parseQuery } from "../src/base/url";
 import { createStore } from "../src/base/store";
 import { address } from "../src/api/fetch";
@@ -10,8 +22,18 @@ const plain = (s: string) => s.replace(/\u202f/g, " ");
 
 test("times carry the unit that reads best", () => {
 	const cases: [number, string][] = [
-		[0, "0 s"], [1, "1.00 ps"], [999, "999 ps"], [1000, "1.00 ns"], [1234567, "1.23 µs"], [999_960_000, "1.00 ms"],
-		[42_640_000_000, "42.6 ms"], [1e12, "1.00 s"], [90e12, "90.0 s"], [720e12, "12.0 min"], [-1500, "−1.50 ns"], [NaN, "–"],
+		[0, "0 s"],
+		[1, "1.00 ps"],
+		[999, "999 ps"],
+		[1000, "1.00 ns"],
+		[1234567, "1.23 µs"],
+		[999_960_000, "1.00 ms"],
+		[42_640_000_000, "42.6 ms"],
+		[1e12, "1.00 s"],
+		[90e12, "90.0 s"],
+		[720e12, "12.0 min"],
+		[-1500, "−1.50 ns"],
+		[NaN, "–"],
 	];
 	for (const [ps, text] of cases) assert.equal(plain(time_ps(ps)), text);
 });
@@ -99,7 +121,7 @@ test("colours: relatives share a hue, and labels are readable on all of them", (
 	assert.notEqual(hash("abc"), hash("abd"));
 	assert.deepEqual(oklchToRgb(1, 0, 0), [255, 255, 255]);
 	for (let i = 0; i < 500; i++) {
-		assert.ok(contrast(nameColor(`op${String.fromCharCode(97 + i % 26)}_${i}x`, false), parseable("#151a20")) > 7);
-		assert.ok(contrast(nameColor(`op${String.fromCharCode(97 + i % 26)}_${i}x`, true), parseable("#f4f6f9")) > 4.5);
+		assert.ok(contrast(nameColor(`op${String.fromCharCode(97 + (i % 26))}_${i}x`, false), parseable("#151a20")) > 7);
+		assert.ok(contrast(nameColor(`op${String.fromCharCode(97 + (i % 26))}_${i}x`, true), parseable("#f4f6f9")) > 4.5);
 	}
 });

@@ -10,7 +10,12 @@ import { gzipSync } from "node:zlib";
 import * as fx from "./fixtures.mjs";
 
 const dist = join(dirname(fileURLToPath(import.meta.url)), "../dist");
-const FILES = { "/": ["index.html", "text/html"], "/app.js": ["app.js", "text/javascript"], "/app.css": ["app.css", "text/css"], "/icon.svg": ["icon.svg", "image/svg+xml"] };
+const FILES = {
+	"/": ["index.html", "text/html"],
+	"/app.js": ["app.js", "text/javascript"],
+	"/app.css": ["app.css", "text/css"],
+	"/icon.svg": ["icon.svg", "image/svg+xml"],
+};
 
 class Refusal extends Error {
 	constructor(status, text) {
@@ -20,30 +25,46 @@ class Refusal extends Error {
 }
 
 function answer(path, q, tl) {
-	const whole = (k) => q.get(k) === null ? undefined : Number(q.get(k));
+	const whole = (k) => (q.get(k) === null ? undefined : Number(q.get(k)));
 	const run = q.get("run");
 	const host = q.get("host") ?? "host0";
 	if (path === "/api/runs") return fx.runs;
 	if (path.startsWith("/api/") && !fx.runs.runs.some((r) => r.run === run))
-		throw new Refusal(404, `run '${run}' is not in this log directory (it holds: ${fx.runs.runs.map((r) => r.run).join(", ")})`);
+		throw new Refusal(
+			404,
+			`run '${run}' is not in this log directory (it holds: ${fx.runs.runs.map((r) => r.run).join(", ")})`,
+		);
 	switch (path) {
-	case "/api/tools": return { tools: fx.tools };
-	case "/api/tool/overview_page": return fx.overviewAnswer(run, host);
-	case "/api/tool/input_pipeline_analyzer": return fx.inputAnswer(run, host);
-	case "/api/tool/framework_op_stats": return fx.opStatsAnswer(run, host);
-	case "/api/timeline": return fx.timelineAnswer(tl);
-	case "/api/timeline/slices": {
-		const wanted = q.get("tracks") ? new Set(q.get("tracks").split(",").map(Number)) : undefined;
-		return fx.slicesAnswer(tl, whole("begin_ps"), whole("end_ps"), whole("width_px"), wanted);
-	}
-	case "/api/timeline/event": {
-		const e = fx.eventAnswer(tl, whole("event"));
-		if (!e) throw new Refusal(404, `there is no event ${q.get("event")} here`);
-		return e;
-	}
-	case "/api/timeline/search": return fx.searchAnswer(tl, q.get("q") ?? "", { after: whole("after"), before: whole("before"), from_ps: whole("from_ps"), limit: whole("limit") });
-	case "/api/timeline/summary": return fx.summaryAnswer(tl, whole("begin_ps"), whole("end_ps"), q.get("rows"), whole("limit"));
-	default: throw new Refusal(404, `there is nothing at ${path}`);
+		case "/api/tools":
+			return { tools: fx.tools };
+		case "/api/tool/overview_page":
+			return fx.overviewAnswer(run, host);
+		case "/api/tool/input_pipeline_analyzer":
+			return fx.inputAnswer(run, host);
+		case "/api/tool/framework_op_stats":
+			return fx.opStatsAnswer(run, host);
+		case "/api/timeline":
+			return fx.timelineAnswer(tl);
+		case "/api/timeline/slices": {
+			const wanted = q.get("tracks") ? new Set(q.get("tracks").split(",").map(Number)) : undefined;
+			return fx.slicesAnswer(tl, whole("begin_ps"), whole("end_ps"), whole("width_px"), wanted);
+		}
+		case "/api/timeline/event": {
+			const e = fx.eventAnswer(tl, whole("event"));
+			if (!e) throw new Refusal(404, `there is no event ${q.get("event")} here`);
+			return e;
+		}
+		case "/api/timeline/search":
+			return fx.searchAnswer(tl, q.get("q") ?? "", {
+				after: whole("after"),
+				before: whole("before"),
+				from_ps: whole("from_ps"),
+				limit: whole("limit"),
+			});
+		case "/api/timeline/summary":
+			return fx.summaryAnswer(tl, whole("begin_ps"), whole("end_ps"), q.get("rows"), whole("limit"));
+		default:
+			throw new Refusal(404, `there is nothing at ${path}`);
 	}
 }
 
@@ -51,11 +72,20 @@ export function startServer(port = 0, events = 1_000_000) {
 	const tl = fx.makeTimeline(events);
 	const server = createServer((req, res) => {
 		const url = new URL(req.url, "http://x");
-		const head = { "content-security-policy": "default-src 'self'", "cache-control": "no-store", "x-content-type-options": "nosniff" };
+		const head = {
+			"content-security-policy": "default-src 'self'",
+			"cache-control": "no-store",
+			"x-content-type-options": "nosniff",
+		};
 		const send = (status, type, body) => {
 			const zip = /gzip/.test(req.headers["accept-encoding"] ?? "") && body.length > 512;
 			const bytes = zip ? gzipSync(body, { level: 3 }) : body;
-			res.writeHead(status, { ...head, "content-type": type, "content-length": bytes.length, ...(zip ? { "content-encoding": "gzip" } : {}) });
+			res.writeHead(status, {
+				...head,
+				"content-type": type,
+				"content-length": bytes.length,
+				...(zip ? { "content-encoding": "gzip" } : {}),
+			});
 			res.end(bytes);
 		};
 		try {
@@ -66,10 +96,16 @@ export function startServer(port = 0, events = 1_000_000) {
 			return send(200, "application/json; charset=utf-8", Buffer.from(JSON.stringify(a)));
 		} catch (e) {
 			const status = e instanceof Refusal ? e.status : 500;
-			return send(status, "application/json; charset=utf-8", Buffer.from(JSON.stringify({ error: { status, text: e.message } })));
+			return send(
+				status,
+				"application/json; charset=utf-8",
+				Buffer.from(JSON.stringify({ error: { status, text: e.message } })),
+			);
 		}
 	});
-	return new Promise((done) => server.listen(port, "127.0.0.1", () => done({ port: server.address().port, close: () => server.close() })));
+	return new Promise((done) =>
+		server.listen(port, "127.0.0.1", () => done({ port: server.address().port, close: () => server.close() })),
+	);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

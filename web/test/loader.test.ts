@@ -12,8 +12,20 @@ afterEach(() => {
 });
 
 const META: Timeline = {
-	begin_ps: 0, end_ps: 1_000_000, start_unix_ns: null, events: 2, dropped: 0, notes: [],
-	sections: [{ pid: 1, name: "d", kind: "device", tracks: [0, 1].map((track) => ({ track, tid: track, name: "t", kind: "slices" as const, rows: 1, events: 1 })) }],
+	begin_ps: 0,
+	end_ps: 1_000_000,
+	start_unix_ns: null,
+	events: 2,
+	dropped: 0,
+	notes: [],
+	sections: [
+		{
+			pid: 1,
+			name: "d",
+			kind: "device",
+			tracks: [0, 1].map((track) => ({ track, tid: track, name: "t", kind: "slices" as const, rows: 1, events: 1 })),
+		},
+	],
 };
 
 interface Asked {
@@ -25,21 +37,38 @@ interface Asked {
 /* A server whose answers come when the test says so. */
 function fake(empty = false): Asked[] {
 	const asked: Asked[] = [];
-	globalThis.fetch = ((input: string, init?: RequestInit) => new Promise((done, fail) => {
-		const url = new URL(input, "http://x/");
-		init?.signal?.addEventListener("abort", () => fail(new DOMException("aborted", "AbortError")));
-		asked.push({
-			url, aborted: () => init?.signal?.aborted === true,
-			answer(ok = true) {
-				if (!ok) return done(new Response(JSON.stringify({ error: { status: 500, text: "the file was taken away" } }), { status: 500 }));
-				const begin = Number(url.searchParams.get("begin_ps"));
-				const end = Number(url.searchParams.get("end_ps"));
-				const tracks = empty ? [] : (url.searchParams.get("tracks") ?? "").split(",").map(Number);
-				done(new Response(packed(tracks.map((track) => ({ track, row: 0, begin: 0, dur: 9, name: "x", event: track })),
-					{ begin_ps: begin, end_ps: end, tick_ps: Math.max(1, Math.floor((end - begin) / Number(url.searchParams.get("width_px")) / 8)) })));
-			},
-		});
-	})) as typeof fetch;
+	globalThis.fetch = ((input: string, init?: RequestInit) =>
+		new Promise((done, fail) => {
+			const url = new URL(input, "http://x/");
+			init?.signal?.addEventListener("abort", () => fail(new DOMException("aborted", "AbortError")));
+			asked.push({
+				url,
+				aborted: () => init?.signal?.aborted === true,
+				answer(ok = true) {
+					if (!ok)
+						return done(
+							new Response(JSON.stringify({ error: { status: 500, text: "the file was taken away" } }), {
+								status: 500,
+							}),
+						);
+					const begin = Number(url.searchParams.get("begin_ps"));
+					const end = Number(url.searchParams.get("end_ps"));
+					const tracks = empty ? [] : (url.searchParams.get("tracks") ?? "").split(",").map(Number);
+					done(
+						new Response(
+							packed(
+								tracks.map((track) => ({ track, row: 0, begin: 0, dur: 9, name: "x", event: track })),
+								{
+									begin_ps: begin,
+									end_ps: end,
+									tick_ps: Math.max(1, Math.floor((end - begin) / Number(url.searchParams.get("width_px")) / 8)),
+								},
+							),
+						),
+					);
+				},
+			});
+		})) as typeof fetch;
 	return asked;
 }
 
@@ -47,7 +76,17 @@ const turn = () => new Promise((r) => setTimeout(r, 5));
 
 function loader(log: string[]): { l: Loader; m: TimelineModel } {
 	const m = new TimelineModel(META);
-	return { m, l: new Loader(m, "r", "h", () => log.push("changed"), (t) => log.push(t), (b) => log.push(b ? "busy" : "idle")) };
+	return {
+		m,
+		l: new Loader(
+			m,
+			"r",
+			"h",
+			() => log.push("changed"),
+			(t) => log.push(t),
+			(b) => log.push(b ? "busy" : "idle"),
+		),
+	};
 }
 
 test("one request at a time, then what else is near, then silence", async () => {
@@ -136,11 +175,25 @@ test("a failure is the server's sentence, and the next move tries again", async 
 
 test("rows of one allocator, with the columns asked for", () => {
 	const t = {
-		name: "t", title: "", props: {}, nrows: 3,
-		cols: [{ id: "memory_id", label: "", type: "str" as const, unit: "" as const }, { id: "a", label: "", type: "i64" as const, unit: "" as const }, { id: "b", label: "", type: "i64" as const, unit: "" as const }],
-		data: [["x", "y", "x"], [1, 2, 3], [4, 5, 6]],
+		name: "t",
+		title: "",
+		props: {},
+		nrows: 3,
+		cols: [
+			{ id: "memory_id", label: "", type: "str" as const, unit: "" as const },
+			{ id: "a", label: "", type: "i64" as const, unit: "" as const },
+			{ id: "b", label: "", type: "i64" as const, unit: "" as const },
+		],
+		data: [
+			["x", "y", "x"],
+			[1, 2, 3],
+			[4, 5, 6],
+		],
 	};
-	assert.deepEqual(rowsOf(t, "x", ["b", "gone", "a"])?.data, [[4, 6], [1, 3]]);
+	assert.deepEqual(rowsOf(t, "x", ["b", "gone", "a"])?.data, [
+		[4, 6],
+		[1, 3],
+	]);
 	assert.equal(rowsOf(t, "z")?.nrows, 0);
 	assert.equal(rowsOf(undefined, "x"), undefined);
 });

@@ -53,7 +53,10 @@ test("views and marks survive the URL", () => {
 	const v = { begin_ps: 12, end_ps: 9_007_199_254_740 };
 	assert.deepEqual(parseView(formatView(v)), v);
 	for (const bad of ["", "5", "9-3", "a-b", "1e3-4", "1-2-3"]) assert.equal(parseView(bad), undefined);
-	const marks = [{ begin_ps: 1, end_ps: 5 }, { begin_ps: 7, end_ps: 7 }];
+	const marks = [
+		{ begin_ps: 1, end_ps: 5 },
+		{ begin_ps: 7, end_ps: 7 },
+	];
 	assert.deepEqual(parseMarks(formatMarks(marks)), marks);
 	assert.deepEqual(parseMarks("x,5-3,,1-2"), [{ begin_ps: 1, end_ps: 2 }]);
 });
@@ -64,7 +67,7 @@ test("ruler lines stand apart and have names of their own", () => {
 		const list = ticks(v, 1200).filter((t) => t.label);
 		assert.ok(list.length >= 3 && list.length <= 13, `${s}: ${list.length}`);
 		assert.equal(new Set(list.map((t) => t.label)).size, list.length);
-		assert.ok(tickStep(v, 1200, 110) / s * 1200 >= 110 - 1e-6 || tickStep(v, 1200, 110) === 1);
+		assert.ok((tickStep(v, 1200, 110) / s) * 1200 >= 110 - 1e-6 || tickStep(v, 1200, 110) === 1);
 	}
 });
 
@@ -80,18 +83,25 @@ const NESTED: Plain[] = [
 
 test("an answer is decoded by track and row", () => {
 	const { tracks } = decoded(NESTED);
-	assert.deepEqual(tracks.map((t) => t.track), [3, 5]);
+	assert.deepEqual(
+		tracks.map((t) => t.track),
+		[3, 5],
+	);
 	const t = tracks[0] as TrackSlices;
 	assert.deepEqual([...t.rowFirst], [0, 2, 4]);
 	assert.deepEqual([...t.begin], [0, 150, 10, 40]);
 	assert.deepEqual([...t.event], [10, 20, 11, 12]);
-	assert.deepEqual([...t.name].map((k) => t.names[k]), ["outer", "outer", "a", "b"]);
+	assert.deepEqual(
+		[...t.name].map((k) => t.names[k]),
+		["outer", "outer", "a", "b"],
+	);
 	assert.deepEqual([...(tracks[1] as TrackSlices).event], [2]);
 });
 
 test("an answer that is cut or foreign is refused", () => {
 	const good = packed(NESTED);
-	for (let n = 0; n < good.byteLength - 3; n++) assert.throws(() => decodeSlices(good.slice(0, n), 100), undefined, String(n));
+	for (let n = 0; n < good.byteLength - 3; n++)
+		assert.throws(() => decodeSlices(good.slice(0, n), 100), undefined, String(n));
 	assert.throws(() => decodeSlices(new TextEncoder().encode("<html>not this</html>").buffer as ArrayBuffer, 100));
 });
 
@@ -142,19 +152,26 @@ test("pixels are those of a plain drawing of each slice", () => {
 	const list = tangle(5, 300);
 	const t = decoded(list).tracks[0] as TrackSlices;
 	const colors = Uint32Array.from(t.names, (_, i) => i + 1);
-	for (const view of [{ begin_ps: 0, end_ps: 2500 }, { begin_ps: 500, end_ps: 640 }, { begin_ps: 801.5, end_ps: 812.25 }]) {
+	for (const view of [
+		{ begin_ps: 0, end_ps: 2500 },
+		{ begin_ps: 500, end_ps: 640 },
+		{ begin_ps: 801.5, end_ps: 812.25 },
+	]) {
 		const width = 333;
 		const px = { data: new Uint32Array(width * 3), width };
 		rasterRow(px, width, t, 0, view, 0, width, colors, colors, null, 0);
 		const want = new Uint32Array(width);
 		for (const s of list) {
-			const x0 = (s.begin - view.begin_ps) / span(view) * width;
+			const x0 = ((s.begin - view.begin_ps) / span(view)) * width;
 			const a = Math.floor(x0);
-			const b = Math.max(a + 1, Math.ceil(x0 + s.dur / span(view) * width - 0.5));
+			const b = Math.max(a + 1, Math.ceil(x0 + (s.dur / span(view)) * width - 0.5));
 			for (let x = Math.max(0, a); x < Math.min(width, b); x++) want[x] = colors[t.names.indexOf(s.name)] as number;
 		}
 		assert.deepEqual(px.data.slice(width, 2 * width), want);
-		assert.ok(px.data.slice(0, width).every((v) => v === 0) && px.data.slice(2 * width).every((v) => v === 0), "other rows stay untouched");
+		assert.ok(
+			px.data.slice(0, width).every((v) => v === 0) && px.data.slice(2 * width).every((v) => v === 0),
+			"other rows stay untouched",
+		);
 	}
 });
 
@@ -189,8 +206,17 @@ test("names are cut to their room", () => {
 
 function section(pid: number, n: number, rows = 2): Section {
 	return {
-		pid, name: `/device:${pid}`, kind: "device",
-		tracks: Array.from({ length: n }, (_, i) => ({ track: pid * 100 + i, tid: i, name: i % 2 ? "XLA Ops" : "Steps", kind: "slices" as const, rows: i % 2 ? rows : 1, events: 5 })),
+		pid,
+		name: `/device:${pid}`,
+		kind: "device",
+		tracks: Array.from({ length: n }, (_, i) => ({
+			track: pid * 100 + i,
+			tid: i,
+			name: i % 2 ? "XLA Ops" : "Steps",
+			kind: "slices" as const,
+			rows: i % 2 ? rows : 1,
+			events: 5,
+		})),
 	};
 }
 
@@ -216,7 +242,10 @@ test("closing, collapsing, pinning and filtering", () => {
 	assert.equal(pinned.items[1]?.kind === "track" && pinned.items[1].info.track, 201);
 	assert.equal(pinned.items.filter((i) => i.kind === "track" && i.info.track === 201).length, 1);
 	const found = layOut(s, { ...OPEN, closed: new Set([2]), filter: "device:2 steps" });
-	assert.deepEqual(found.items.map((i) => i.kind === "track" ? i.info.track : -i.pid), [-2, 200, 202]);
+	assert.deepEqual(
+		found.items.map((i) => (i.kind === "track" ? i.info.track : -i.pid)),
+		[-2, 200, 202],
+	);
 	assert.deepEqual([...closedAtFirst([section(1, 500), section(2, 300), section(3, 2)])], [2, 3]);
 });
 
@@ -243,13 +272,32 @@ test("rows under the pointer and inside a frame", () => {
 /* ---- model ---- */
 
 function meta(): Timeline {
-	return { begin_ps: 0, end_ps: 1_000_000, start_unix_ns: null, events: 9, dropped: 0, sections: [section(1, 2)], notes: [] };
+	return {
+		begin_ps: 0,
+		end_ps: 1_000_000,
+		start_unix_ns: null,
+		events: 9,
+		dropped: 0,
+		sections: [section(1, 2)],
+		notes: [],
+	};
 }
 
 /* An answer as a server would give it to a request. */
-function reply(m: TimelineModel, w: { tracks: number[]; begin_ps: number; end_ps: number; width_px: number }, complete = false): void {
-	const a = decoded(w.tracks.map((track) => ({ track, row: 0, begin: 0, dur: 5, name: "x", event: track })),
-		{ begin_ps: w.begin_ps, end_ps: w.end_ps, tick_ps: Math.max(1, Math.floor((w.end_ps - w.begin_ps) / w.width_px / 8)) }, w.width_px);
+function reply(
+	m: TimelineModel,
+	w: { tracks: number[]; begin_ps: number; end_ps: number; width_px: number },
+	complete = false,
+): void {
+	const a = decoded(
+		w.tracks.map((track) => ({ track, row: 0, begin: 0, dur: 5, name: "x", event: track })),
+		{
+			begin_ps: w.begin_ps,
+			end_ps: w.end_ps,
+			tick_ps: Math.max(1, Math.floor((w.end_ps - w.begin_ps) / w.width_px / 8)),
+		},
+		w.width_px,
+	);
 	for (const t of a.tracks) t.complete = complete;
 	m.accept(a.tracks);
 }

@@ -2,7 +2,17 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import type { Result, TableData } from "../src/api/types";
 import { propNumber, propText, table, tableWith } from "../src/api/table";
-import { columnViews, filterFor, filterRows, plainLabel, shares, sortRows, toText, Tree, wordsOf } from "../src/widgets/grid_model";
+import {
+	columnViews,
+	filterFor,
+	filterRows,
+	plainLabel,
+	shares,
+	sortRows,
+	toText,
+	Tree,
+	wordsOf,
+} from "../src/widgets/grid_model";
 import { pieces } from "../src/widgets/rich_text";
 import { averageOf, stackedIds } from "../src/pages/steps";
 import { hostFor, menuOrder, toolFor } from "../src/pages/choose";
@@ -10,9 +20,20 @@ import { hostFor, menuOrder, toolFor } from "../src/pages/choose";
 import { overviewAnswer, opStatsAnswer, tools } from "./fixtures.mjs";
 
 const T: TableData = {
-	name: "t", title: "T", props: {}, nrows: 4,
-	cols: [{ id: "op", label: "Op", type: "str", unit: "" }, { id: "us", label: "Time (us)", type: "f64", unit: "us" }, { id: "kind", label: "Kind", type: "str", unit: "" }],
-	data: [["fusion.10", "fusion.9", "copy", ""], [5, 1, null, 3], ["Device", "Host", "Device", "Host"]],
+	name: "t",
+	title: "T",
+	props: {},
+	nrows: 4,
+	cols: [
+		{ id: "op", label: "Op", type: "str", unit: "" },
+		{ id: "us", label: "Time (us)", type: "f64", unit: "us" },
+		{ id: "kind", label: "Kind", type: "str", unit: "" },
+	],
+	data: [
+		["fusion.10", "fusion.9", "copy", ""],
+		[5, 1, null, 3],
+		["Device", "Host", "Device", "Host"],
+	],
 };
 
 test("rows are filtered by words and by column", () => {
@@ -33,7 +54,10 @@ test("a filter made for a value finds it, blanks and all", () => {
 test("shares are sums of groups, greatest first, the rest together", () => {
 	const s = shares(T, "kind", "us", undefined, 1);
 	assert.deepEqual(s, { top: [{ name: "Device", sum: 5 }], rest: 4, groups: 2, total: 9 });
-	assert.deepEqual(shares(T, "op", "us", ["kind", "Host"], 9).top.map((x) => x.sum), [3, 1]);
+	assert.deepEqual(
+		shares(T, "op", "us", ["kind", "Host"], 9).top.map((x) => x.sum),
+		[3, 1],
+	);
 	assert.equal(shares(T, "gone", "us", undefined, 3).total, 0);
 });
 
@@ -47,8 +71,15 @@ test("sorting is stable, knows numbers in names, and puts empty cells last", () 
 });
 
 test("labels do not repeat the unit, cells agree on one", () => {
-	for (const [from, to] of [["Total time (us)", "Total time"], ["TensorCore idle (in ms)", "TensorCore idle"], ["Time (%)", "Time"], ["#Occurrences", "#Occurrences"],
-		["Normalized FLOP Rate (FLOPs/s)", "Normalized FLOP Rate"], ["f(x)", "f(x)"]] as const) assert.equal(plainLabel(from), to);
+	for (const [from, to] of [
+		["Total time (us)", "Total time"],
+		["TensorCore idle (in ms)", "TensorCore idle"],
+		["Time (%)", "Time"],
+		["#Occurrences", "#Occurrences"],
+		["Normalized FLOP Rate (FLOPs/s)", "Normalized FLOP Rate"],
+		["f(x)", "f(x)"],
+	] as const)
+		assert.equal(plainLabel(from), to);
 	const v = columnViews(T);
 	assert.equal(v[1]?.unit, "µs");
 	assert.equal(v[1]?.text(0), "5.000");
@@ -61,14 +92,22 @@ test("a hundred thousand rows are filtered and sorted", () => {
 	const rows = sortRows(t, filterRows(t, "softmax"), { col: "total_self_time", down: true });
 	assert.equal(rows.length, 10_000);
 	const k = t.cols.findIndex((c) => c.id === "total_self_time");
-	for (let i = 1; i < rows.length; i++) assert.ok((t.data[k]?.[rows[i] ?? 0] as number) <= (t.data[k]?.[rows[i - 1] ?? 0] as number));
+	for (let i = 1; i < rows.length; i++)
+		assert.ok((t.data[k]?.[rows[i] ?? 0] as number) <= (t.data[k]?.[rows[i - 1] ?? 0] as number));
 });
 
 test("only links to the web and to tools come out of the server's sentences", () => {
 	const names = ["framework_op_stats", "trace_viewer@"];
-	assert.deepEqual(pieces(`see <a href="https://x.org/a?b=1&amp;c" target="_blank">this &amp; that</a>, trace_viewer (top)`, names), [
-		{ text: "see " }, { text: "this & that", href: "https://x.org/a?b=1&c" }, { text: ", " }, { text: "trace_viewer", tool: "trace_viewer@" }, { text: " (top)" },
-	]);
+	assert.deepEqual(
+		pieces(`see <a href="https://x.org/a?b=1&amp;c" target="_blank">this &amp; that</a>, trace_viewer (top)`, names),
+		[
+			{ text: "see " },
+			{ text: "this & that", href: "https://x.org/a?b=1&c" },
+			{ text: ", " },
+			{ text: "trace_viewer", tool: "trace_viewer@" },
+			{ text: " (top)" },
+		],
+	);
 	assert.deepEqual(pieces(`<a href="javascript:alert(1)">x</a>`, names), [{ text: "x" }]);
 	assert.deepEqual(pieces("<img src=x onerror=y> <b>bold</b>", names), [{ text: "<img src=x onerror=y> <b>bold</b>" }]);
 	assert.deepEqual(pieces("no_such_tool here", names), [{ text: "no_such_tool here" }]);
@@ -81,15 +120,29 @@ test("a result is read by names, and what is absent stays absent", () => {
 	assert.equal(propNumber(steps, "no_such"), undefined);
 	assert.equal(propNumber({ ...steps, props: { x: { label: "", unit: "", value: null, text: "12.5%" } } }, "x"), 12.5);
 	assert.equal(tableWith(r, "percentile")?.name, "inference_latency");
-	assert.deepEqual(stackedIds(steps), ["tcComputeTimeMs", "tcInfeedTimeMs", "tcOutfeedTimeMs", "tcIdleTimeMs", "hostTransferTimeMs"]);
+	assert.deepEqual(stackedIds(steps), [
+		"tcComputeTimeMs",
+		"tcInfeedTimeMs",
+		"tcOutfeedTimeMs",
+		"tcIdleTimeMs",
+		"hostTransferTimeMs",
+	]);
 	for (const id of stackedIds(steps)) assert.ok(averageOf(steps, id) !== undefined, id);
 });
 
 test("averages of steps are found for every kind of device", () => {
 	const props: TableData["props"] = {};
-	const pairs: [string, string][] = [["deviceComputeTimeMs", "device_compute_time_ms_avg"], ["kernelLaunchTimeMs", "kernel_launch_time_ms_avg"], ["infeedTimeMs", "infeed_time_ms_avg"],
-		["otherTimeMs", "other_time_ms_avg"], ["deviceToDeviceTimeMs", "device_to_device_time_ms_avg"], ["hostComputeTimeMs", "host_compute_time_ms_avg"], ["scv0ComputeTimeMs", "scv0_compute_ms_average"],
-		["hostTransferTimeMs", "host_transfer_ms_average"], ["tcIdleTimeMs", "tc_idle_ms_average"]];
+	const pairs: [string, string][] = [
+		["deviceComputeTimeMs", "device_compute_time_ms_avg"],
+		["kernelLaunchTimeMs", "kernel_launch_time_ms_avg"],
+		["infeedTimeMs", "infeed_time_ms_avg"],
+		["otherTimeMs", "other_time_ms_avg"],
+		["deviceToDeviceTimeMs", "device_to_device_time_ms_avg"],
+		["hostComputeTimeMs", "host_compute_time_ms_avg"],
+		["scv0ComputeTimeMs", "scv0_compute_ms_average"],
+		["hostTransferTimeMs", "host_transfer_ms_average"],
+		["tcIdleTimeMs", "tc_idle_ms_average"],
+	];
 	pairs.forEach(([, p], i) => {
 		props[p] = { label: "", unit: "ms", value: i + 1, text: "" };
 	});
@@ -113,9 +166,20 @@ test("tool and host are those asked for, or sensible ones", () => {
 });
 
 const FOREST: TableData = {
-	name: "t", title: "", props: {}, nrows: 7,
-	cols: [{ id: "parent", label: "", type: "i64", unit: "" }, { id: "name", label: "Name", type: "str", unit: "" }, { id: "us", label: "", type: "f64", unit: "us" }],
-	data: [[-1, 0, 0, 1, -1, 6, 5], ["root", "b", "a", "leaf", "other", "loop1", "loop2"], [9, 1, 2, 1, 3, 0, 0]],
+	name: "t",
+	title: "",
+	props: {},
+	nrows: 7,
+	cols: [
+		{ id: "parent", label: "", type: "i64", unit: "" },
+		{ id: "name", label: "Name", type: "str", unit: "" },
+		{ id: "us", label: "", type: "f64", unit: "us" },
+	],
+	data: [
+		[-1, 0, 0, 1, -1, 6, 5],
+		["root", "b", "a", "leaf", "other", "loop1", "loop2"],
+		[9, 1, 2, 1, 3, 0, 0],
+	],
 };
 
 test("a tree opens by row, sorts among siblings, and a filter opens what it finds", () => {

@@ -4,7 +4,10 @@
  */
 
 export class ApiError extends Error {
-	constructor(message: string, readonly status: number) {
+	constructor(
+		message: string,
+		readonly status: number,
+	) {
 		super(message);
 	}
 }
@@ -45,14 +48,16 @@ async function sentence(res: Response): Promise<string> {
 	try {
 		const text = (JSON.parse(body) as { error?: { text?: unknown } }).error?.text;
 		if (typeof text === "string" && text) return text;
-	} catch { /* not our server's JSON: say what came */ }
+	} catch {
+		/* not our server's JSON: say what came */
+	}
 	return `The server answered ${res.status} ${res.statusText}`.trim() + ".";
 }
 
 export async function getJson<T>(route: string, params?: Params, signal?: AbortSignal): Promise<T> {
 	const res = await ask(address(route, params), signal);
 	try {
-		return await res.json() as T;
+		return (await res.json()) as T;
 	} catch (e) {
 		if (signal?.aborted) throw e;
 		throw new ApiError("The server's answer was cut short.", 0);

@@ -14,7 +14,10 @@ export interface Loadable<T> {
 export function useJson<T>(route: string | null, params: Params = {}): Loadable<T> {
 	const key = route === null ? "" : route + JSON.stringify(params);
 	const [state, setState] = useState<Loadable<T> & { key: string }>({
-		value: undefined, error: undefined, loading: route !== null, key,
+		value: undefined,
+		error: undefined,
+		loading: route !== null,
+		key,
 	});
 	useEffect(() => {
 		if (route === null) {
@@ -27,7 +30,8 @@ export function useJson<T>(route: string | null, params: Params = {}): Loadable<
 			(value) => setState({ value, error: undefined, loading: false, key }),
 			(e: Error) => {
 				if (!stop.signal.aborted) setState({ value: undefined, error: e.message, loading: false, key });
-			});
+			},
+		);
 		return () => stop.abort();
 	}, [key]);
 	return state;

@@ -7,17 +7,17 @@
 
 export interface TrackSlices {
 	track: number;
-	begin_ps: number;           /* the window that was asked for */
+	begin_ps: number; /* the window that was asked for */
 	end_ps: number;
-	resolution_ps: number;      /* time of one pixel of that window: what is shorter may be missing */
-	complete: boolean;          /* nothing of this track is missing in the window */
+	resolution_ps: number; /* time of one pixel of that window: what is shorter may be missing */
+	complete: boolean; /* nothing of this track is missing in the window */
 	origin_ps: number;
 	tick_ps: number;
-	begin: Uint32Array;         /* ticks after origin_ps, by row, then by begin */
-	dur: Uint32Array;           /* ticks */
-	name: Uint32Array;          /* index into `names` */
+	begin: Uint32Array; /* ticks after origin_ps, by row, then by begin */
+	dur: Uint32Array; /* ticks */
+	name: Uint32Array; /* index into `names` */
 	event: Uint32Array;
-	rowFirst: Uint32Array;      /* row r: rowFirst[r] .. rowFirst[r + 1] */
+	rowFirst: Uint32Array; /* row r: rowFirst[r] .. rowFirst[r + 1] */
 	names: readonly string[];
 	counter: Counter | undefined;
 }
@@ -62,12 +62,13 @@ const NO_SLICES = new Uint32Array(0);
 
 export function decodeSlices(buf: ArrayBuffer, width_px: number): SlicesAnswer {
 	const view = new DataView(buf);
-	if (buf.byteLength < 8 || view.getUint32(0, true) !== MAGIC) throw new Error("The server's timeline answer is not one.");
+	if (buf.byteLength < 8 || view.getUint32(0, true) !== MAGIC)
+		throw new Error("The server's timeline answer is not one.");
 	const headLen = view.getUint32(4, true);
 	if (8 + headLen > buf.byteLength) throw new Error("The server's timeline answer was cut short.");
 	const head = JSON.parse(new TextDecoder().decode(new Uint8Array(buf, 8, headLen))) as Head;
 	const n = head.nslices;
-	const at = 8 + (headLen + 3 & ~3);
+	const at = 8 + ((headLen + 3) & ~3);
 	if (at + 17 * n > buf.byteLength) throw new Error("The server's timeline answer was cut short.");
 	const dbegin = new Uint32Array(buf, at, n);
 	const dur = new Uint32Array(buf, at + 4 * n, n);
@@ -77,13 +78,17 @@ export function decodeSlices(buf: ArrayBuffer, width_px: number): SlicesAnswer {
 
 	const event = new Uint32Array(n);
 	for (let i = 0, e = 0; i < n; i++) {
-		e = e + (devent[i] ?? 0) >>> 0;
+		e = (e + (devent[i] ?? 0)) >>> 0;
 		event[i] = e;
 	}
 	const begin = new Uint32Array(n);
 	const resolution_ps = (head.end_ps - head.begin_ps) / Math.max(1, width_px);
 	const window = {
-		begin_ps: head.begin_ps, end_ps: head.end_ps, resolution_ps, origin_ps: head.origin_ps, tick_ps: head.tick_ps,
+		begin_ps: head.begin_ps,
+		end_ps: head.end_ps,
+		resolution_ps,
+		origin_ps: head.origin_ps,
+		tick_ps: head.tick_ps,
 		names: head.names,
 	};
 	const tracks: TrackSlices[] = [];
@@ -95,7 +100,10 @@ export function decodeSlices(buf: ArrayBuffer, width_px: number): SlicesAnswer {
 			begin[i] = b;
 		}
 		tracks.push({
-			...window, track: t.track, complete: t.complete === true, counter: undefined,
+			...window,
+			track: t.track,
+			complete: t.complete === true,
+			counter: undefined,
 			...byRow(t.first, end, row, begin, dur, name, event),
 		});
 	}
@@ -103,17 +111,32 @@ export function decodeSlices(buf: ArrayBuffer, width_px: number): SlicesAnswer {
 		const old = tracks.find((t) => t.track === c.track);
 		const counter = { t_ps: Float64Array.from(c.t_ps), value: Float64Array.from(c.value) };
 		if (old) old.counter = counter;
-		else tracks.push({
-			...window, track: c.track, complete: c.complete === true, counter, begin: NO_SLICES, dur: NO_SLICES,
-			name: NO_SLICES, event: NO_SLICES, rowFirst: new Uint32Array(1),
-		});
+		else
+			tracks.push({
+				...window,
+				track: c.track,
+				complete: c.complete === true,
+				counter,
+				begin: NO_SLICES,
+				dur: NO_SLICES,
+				name: NO_SLICES,
+				event: NO_SLICES,
+				rowFirst: new Uint32Array(1),
+			});
 	}
 	return { tracks, flows: flowsOf(head, row, begin, dur) };
 }
 
 /* A counting sort: stable, so each row keeps the order of begins. */
-function byRow(first: number, end: number, row: Uint8Array, begin: Uint32Array, dur: Uint32Array, name: Uint32Array,
-	event: Uint32Array) {
+function byRow(
+	first: number,
+	end: number,
+	row: Uint8Array,
+	begin: Uint32Array,
+	dur: Uint32Array,
+	name: Uint32Array,
+	event: Uint32Array,
+) {
 	let rows = 0;
 	for (let i = first; i < end; i++) if ((row[i] ?? 0) >= rows) rows = (row[i] ?? 0) + 1;
 	const rowFirst = new Uint32Array(rows + 1);
@@ -125,8 +148,11 @@ function byRow(first: number, end: number, row: Uint8Array, begin: Uint32Array, 
 	const next = rowFirst.slice();
 	const count = end - first;
 	const out = {
-		begin: new Uint32Array(count), dur: new Uint32Array(count), name: new Uint32Array(count),
-		event: new Uint32Array(count), rowFirst,
+		begin: new Uint32Array(count),
+		dur: new Uint32Array(count),
+		name: new Uint32Array(count),
+		event: new Uint32Array(count),
+		rowFirst,
 	};
 	for (let i = first; i < end; i++) {
 		const r = row[i] ?? 0;
@@ -143,10 +169,13 @@ function byRow(first: number, end: number, row: Uint8Array, begin: Uint32Array, 
 function flowsOf(head: Head, row: Uint8Array, begin: Uint32Array, dur: Uint32Array): Flow[] {
 	const trackOf = (i: number) => head.tracks.find((t) => i >= t.first && i < t.first + t.count)?.track ?? -1;
 	const point = (i: number): FlowPoint => ({
-		track: trackOf(i), row: row[i] ?? 0, begin_ps: head.origin_ps + (begin[i] ?? 0) * head.tick_ps,
+		track: trackOf(i),
+		row: row[i] ?? 0,
+		begin_ps: head.origin_ps + (begin[i] ?? 0) * head.tick_ps,
 		dur_ps: (dur[i] ?? 0) * head.tick_ps,
 	});
-	return (head.flows ?? []).map((f) => ({ id: f.id, from: point(f.from), to: point(f.to) }))
+	return (head.flows ?? [])
+		.map((f) => ({ id: f.id, from: point(f.from), to: point(f.to) }))
 		.filter((f) => f.from.track >= 0 && f.to.track >= 0);
 }
 
@@ -157,7 +186,7 @@ export function sliceAt(t: TrackSlices, r: number, ps: number): number {
 	if (lo >= hi) return -1;
 	const tick = (ps - t.origin_ps) / t.tick_ps;
 	while (hi - lo > 1) {
-		const mid = lo + hi >>> 1;
+		const mid = (lo + hi) >>> 1;
 		if ((t.begin[mid] ?? 0) <= tick) lo = mid;
 		else hi = mid;
 	}

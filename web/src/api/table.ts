@@ -22,11 +22,11 @@ export function column(t: TableData | undefined, id: string): Cell[] | undefined
 }
 
 export function numbers(t: TableData | undefined, id: string): number[] | undefined {
-	return column(t, id)?.map((v) => typeof v === "number" ? v : NaN);
+	return column(t, id)?.map((v) => (typeof v === "number" ? v : NaN));
 }
 
 export function strings(t: TableData | undefined, id: string): string[] | undefined {
-	return column(t, id)?.map((v) => v === null ? "" : String(v));
+	return column(t, id)?.map((v) => (v === null ? "" : String(v)));
 }
 
 export function prop(t: TableData | undefined, id: string): Prop | undefined {

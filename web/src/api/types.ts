@@ -49,7 +49,7 @@ export interface Column {
 	type: "f64" | "i64" | "str" | "bool";
 	unit: Unit;
 	doc?: string;
-	role?: string;              /* "tooltip", "interval": not for reading on its own */
+	role?: string; /* "tooltip", "interval": not for reading on its own */
 }
 
 export interface TableData {

@@ -33,20 +33,28 @@ export function family(name: string): string {
 const HUES = 18;
 
 /* Rows of [lightness, chroma] per theme; three lightnesses of one hue are still one family. */
-const LIGHT = [[0.83, 0.085], [0.79, 0.095], [0.86, 0.075]] as const;
-const DARK = [[0.48, 0.085], [0.44, 0.085], [0.515, 0.08]] as const;
+const LIGHT = [
+	[0.83, 0.085],
+	[0.79, 0.095],
+	[0.86, 0.075],
+] as const;
+const DARK = [
+	[0.48, 0.085],
+	[0.44, 0.085],
+	[0.515, 0.08],
+] as const;
 
 export function oklchToRgb(l: number, c: number, hueDeg: number): [number, number, number] {
-	const h = hueDeg * Math.PI / 180;
+	const h = (hueDeg * Math.PI) / 180;
 	const a = c * Math.cos(h);
 	const b = c * Math.sin(h);
 	const l3 = (l + 0.3963377774 * a + 0.2158037573 * b) ** 3;
 	const m3 = (l - 0.1055613458 * a - 0.0638541728 * b) ** 3;
-	const s3 = (l - 0.0894841775 * a - 1.2914855480 * b) ** 3;
+	const s3 = (l - 0.0894841775 * a - 1.291485548 * b) ** 3;
 	const lin = [
 		4.0767416621 * l3 - 3.3077115913 * m3 + 0.2309699292 * s3,
 		-1.2684380046 * l3 + 2.6097574011 * m3 - 0.3413193965 * s3,
-		-0.0041960863 * l3 - 0.7034186147 * m3 + 1.7076147010 * s3,
+		-0.0041960863 * l3 - 0.7034186147 * m3 + 1.707614701 * s3,
 	];
 	const gamma = (x: number) => {
 		const v = Math.min(1, Math.max(0, x));
@@ -57,17 +65,17 @@ export function oklchToRgb(l: number, c: number, hueDeg: number): [number, numbe
 
 /* A pixel of an ImageData seen as Uint32 on a little-endian machine: 0xAABBGGRR. */
 export function pixel(r: number, g: number, b: number): number {
-	return (0xff000000 | b << 16 | g << 8 | r) >>> 0;
+	return (0xff000000 | (b << 16) | (g << 8) | r) >>> 0;
 }
 
 export function css(p: number): string {
-	return `rgb(${p & 255} ${p >>> 8 & 255} ${p >>> 16 & 255})`;
+	return `rgb(${p & 255} ${(p >>> 8) & 255} ${(p >>> 16) & 255})`;
 }
 
 function palette(rows: readonly (readonly [number, number])[]): Uint32Array {
 	const out = new Uint32Array(HUES * rows.length);
 	rows.forEach(([l, c], v) => {
-		for (let i = 0; i < HUES; i++) out[v * HUES + i] = pixel(...oklchToRgb(l, c, 20 + i * 360 / HUES));
+		for (let i = 0; i < HUES; i++) out[v * HUES + i] = pixel(...oklchToRgb(l, c, 20 + (i * 360) / HUES));
 	});
 	return out;
 }
@@ -76,7 +84,7 @@ const PALETTES = { light: palette(LIGHT), dark: palette(DARK) };
 
 /* Index into a palette: the same for both themes. */
 export function nameIndex(name: string): number {
-	return hash(family(name)) % HUES + HUES * (hash(name) % 3);
+	return (hash(family(name)) % HUES) + HUES * (hash(name) % 3);
 }
 
 export function nameColor(name: string, dark: boolean): number {
@@ -85,7 +93,7 @@ export function nameColor(name: string, dark: boolean): number {
 
 /* Mixes pixel `a` with `b`, `t` of b. */
 export function mix(a: number, b: number, t: number): number {
-	const ch = (shift: number) => Math.round((a >>> shift & 255) * (1 - t) + (b >>> shift & 255) * t);
+	const ch = (shift: number) => Math.round(((a >>> shift) & 255) * (1 - t) + ((b >>> shift) & 255) * t);
 	return pixel(ch(0), ch(8), ch(16));
 }
 
@@ -95,7 +103,7 @@ export function luminance(p: number): number {
 		const s = v / 255;
 		return s <= 0.04045 ? s / 12.92 : ((s + 0.055) / 1.055) ** 2.4;
 	};
-	return 0.2126 * lin(p & 255) + 0.7152 * lin(p >>> 8 & 255) + 0.0722 * lin(p >>> 16 & 255);
+	return 0.2126 * lin(p & 255) + 0.7152 * lin((p >>> 8) & 255) + 0.0722 * lin((p >>> 16) & 255);
 }
 
 export function contrast(a: number, b: number): number {

@@ -14,11 +14,12 @@ export function useSize<T extends HTMLElement>(): [{ current: T | null }, { widt
 	useEffect(() => {
 		const el = ref.current;
 		if (!el) return;
-		const measure = () => setSize((old) => {
-			const width = el.clientWidth;
-			const height = el.clientHeight;
-			return old.width === width && old.height === height ? old : { width, height };
-		});
+		const measure = () =>
+			setSize((old) => {
+				const width = el.clientWidth;
+				const height = el.clientHeight;
+				return old.width === width && old.height === height ? old : { width, height };
+			});
 		measure();
 		const watch = new ResizeObserver(measure);
 		watch.observe(el);
@@ -30,8 +31,9 @@ export function useSize<T extends HTMLElement>(): [{ current: T | null }, { widt
 /* Keys belong to a text field while one has the focus. */
 export function isTyping(e: Event): boolean {
 	const t = e.target;
-	return t instanceof HTMLInputElement ? !["checkbox", "radio", "button"].includes(t.type) :
-		t instanceof HTMLTextAreaElement || t instanceof HTMLSelectElement;
+	return t instanceof HTMLInputElement
+		? !["checkbox", "radio", "button"].includes(t.type)
+		: t instanceof HTMLTextAreaElement || t instanceof HTMLSelectElement;
 }
 
 /* A value that follows the input only after it rested. */

@@ -4,8 +4,27 @@
  */
 
 export type Unit =
-	| "" | "ps" | "ns" | "us" | "ms" | "s" | "bytes" | "mib" | "gib" | "frac" | "percent" | "flops" | "gflop_per_s"
-	| "tflop_per_s" | "gib_per_s" | "gb_per_s" | "flop_per_byte" | "count" | "html" | "nj" | "hex";
+	| ""
+	| "ps"
+	| "ns"
+	| "us"
+	| "ms"
+	| "s"
+	| "bytes"
+	| "mib"
+	| "gib"
+	| "frac"
+	| "percent"
+	| "flops"
+	| "gflop_per_s"
+	| "tflop_per_s"
+	| "gib_per_s"
+	| "gb_per_s"
+	| "flop_per_byte"
+	| "count"
+	| "html"
+	| "nj"
+	| "hex";
 
 const NARROW = "\u202f"; /* thin space that does not break: 12.3 ms */
 
@@ -30,7 +49,13 @@ export function group(text: string): string {
 }
 
 const TIMES: readonly [number, string][] = [
-	[3.6e15, "h"], [6e13, "min"], [1e12, "s"], [1e9, "ms"], [1e6, "µs"], [1e3, "ns"], [1, "ps"],
+	[3.6e15, "h"],
+	[6e13, "min"],
+	[1e12, "s"],
+	[1e9, "ms"],
+	[1e6, "µs"],
+	[1e3, "ns"],
+	[1, "ps"],
 ];
 
 /* 1234567 ps -> "1.23 µs". Hours and minutes only where seconds stop being readable. */
@@ -63,7 +88,10 @@ export function exact_ps(ps: number): string {
 	const a = Math.abs(ps);
 	const [scale, unit] = TIMES.find(([s]) => s <= 1e12 && a >= s) ?? [1, "ps"];
 	const places = Math.round(Math.log10(scale));
-	const text = (a / scale).toFixed(places).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+	const text = (a / scale)
+		.toFixed(places)
+		.replace(/(\.\d*?)0+$/, "$1")
+		.replace(/\.$/, "");
 	return `${ps < 0 ? "−" : ""}${group(text)}${NARROW}${unit}`;
 }
 
@@ -80,7 +108,13 @@ export function bytes(v: number, digits = 3): string {
 	return `${v < 0 ? "−" : ""}${text}${NARROW}${BYTES[i] ?? ""}`;
 }
 
-const SI: readonly [number, string][] = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
+const SI: readonly [number, string][] = [
+	[1e15, "P"],
+	[1e12, "T"],
+	[1e9, "G"],
+	[1e6, "M"],
+	[1e3, "k"],
+];
 
 export function si(v: number, unit: string, digits = 3): string {
 	const a = Math.abs(v);
@@ -123,21 +157,36 @@ export function quantity(v: number, unit: Unit): string {
 	const ps = PS_OF[unit];
 	if (ps !== undefined) return time_ps(v * ps);
 	switch (unit) {
-	case "bytes": return bytes(v);
-	case "mib": return bytes(v * 1048576);
-	case "gib": return bytes(v * 1073741824);
-	case "hex": return hex(v);
-	case "nj": return v === 0 ? "0" : v >= 1e6 ? si(v / 1e9, "J") : `${significant(v)}${NARROW}nJ`;
-	case "frac": return percent(v * 100);
-	case "percent": return percent(v);
-	case "flops": return si(v, "FLOP");
-	case "gflop_per_s": return v === 0 ? "0" : si(v * 1e9, "FLOP/s");
-	case "tflop_per_s": return v === 0 ? "0" : si(v * 1e12, "FLOP/s");
-	case "gib_per_s": return `${significant(v)}${NARROW}GiB/s`;
-	case "gb_per_s": return v === 0 ? "0" : si(v * 1e9, "B/s");
-	case "flop_per_byte": return `${significant(v)}${NARROW}FLOP/B`;
-	case "count": return count(v);
-	default: return Number.isInteger(v) ? count(v) : significant(v, 4);
+		case "bytes":
+			return bytes(v);
+		case "mib":
+			return bytes(v * 1048576);
+		case "gib":
+			return bytes(v * 1073741824);
+		case "hex":
+			return hex(v);
+		case "nj":
+			return v === 0 ? "0" : v >= 1e6 ? si(v / 1e9, "J") : `${significant(v)}${NARROW}nJ`;
+		case "frac":
+			return percent(v * 100);
+		case "percent":
+			return percent(v);
+		case "flops":
+			return si(v, "FLOP");
+		case "gflop_per_s":
+			return v === 0 ? "0" : si(v * 1e9, "FLOP/s");
+		case "tflop_per_s":
+			return v === 0 ? "0" : si(v * 1e12, "FLOP/s");
+		case "gib_per_s":
+			return `${significant(v)}${NARROW}GiB/s`;
+		case "gb_per_s":
+			return v === 0 ? "0" : si(v * 1e9, "B/s");
+		case "flop_per_byte":
+			return `${significant(v)}${NARROW}FLOP/B`;
+		case "count":
+			return count(v);
+		default:
+			return Number.isInteger(v) ? count(v) : significant(v, 4);
 	}
 }
 
@@ -156,26 +205,39 @@ export function columnFormat(unit: Unit, greatest: number): ColumnFormat {
 	if (ps !== undefined) {
 		const max = Math.abs(greatest) * ps;
 		const [scale, name] = TIMES.find(([s]) => s <= 1e12 && max >= s) ?? [ps, unit === "us" ? "µs" : unit];
-		return { unit: name, cell: (v) => fixed(v * ps / scale, max / scale) };
+		return { unit: name, cell: (v) => fixed((v * ps) / scale, max / scale) };
 	}
 	switch (unit) {
-	case "bytes": {
-		const i = Math.max(0, Math.min(BYTES.length - 1, Math.floor(Math.log2(Math.max(1, Math.abs(greatest))) / 10)));
-		return { unit: BYTES[i] ?? "B", cell: (v) => i === 0 ? count(v) : fixed(v / 1024 ** i, greatest / 1024 ** i) };
-	}
-	case "frac": return { unit: "%", cell: (v) => percentCell(v * 100) };
-	case "percent": return { unit: "%", cell: percentCell };
-	case "gflop_per_s": return { unit: "GFLOP/s", cell: (v) => fixed(v, greatest) };
-	case "mib": return { unit: "MiB", cell: (v) => fixed(v, greatest) };
-	case "gib": return { unit: "GiB", cell: (v) => fixed(v, greatest) };
-	case "hex": return { unit: "", cell: hex };
-	case "nj": return { unit: "nJ", cell: (v) => fixed(v, greatest) };
-	case "tflop_per_s": return { unit: "TFLOP/s", cell: (v) => fixed(v, greatest) };
-	case "gib_per_s": return { unit: "GiB/s", cell: (v) => fixed(v, greatest) };
-	case "gb_per_s": return { unit: "GB/s", cell: (v) => fixed(v, greatest) };
-	case "flop_per_byte": return { unit: "FLOP/B", cell: (v) => fixed(v, greatest) };
-	case "flops": return { unit: "", cell: (v) => si(v, "FLOP") };
-	default: return { unit: "", cell: (v) => Number.isInteger(v) ? count(v) : significant(v, 4) };
+		case "bytes": {
+			const i = Math.max(0, Math.min(BYTES.length - 1, Math.floor(Math.log2(Math.max(1, Math.abs(greatest))) / 10)));
+			return { unit: BYTES[i] ?? "B", cell: (v) => (i === 0 ? count(v) : fixed(v / 1024 ** i, greatest / 1024 ** i)) };
+		}
+		case "frac":
+			return { unit: "%", cell: (v) => percentCell(v * 100) };
+		case "percent":
+			return { unit: "%", cell: percentCell };
+		case "gflop_per_s":
+			return { unit: "GFLOP/s", cell: (v) => fixed(v, greatest) };
+		case "mib":
+			return { unit: "MiB", cell: (v) => fixed(v, greatest) };
+		case "gib":
+			return { unit: "GiB", cell: (v) => fixed(v, greatest) };
+		case "hex":
+			return { unit: "", cell: hex };
+		case "nj":
+			return { unit: "nJ", cell: (v) => fixed(v, greatest) };
+		case "tflop_per_s":
+			return { unit: "TFLOP/s", cell: (v) => fixed(v, greatest) };
+		case "gib_per_s":
+			return { unit: "GiB/s", cell: (v) => fixed(v, greatest) };
+		case "gb_per_s":
+			return { unit: "GB/s", cell: (v) => fixed(v, greatest) };
+		case "flop_per_byte":
+			return { unit: "FLOP/B", cell: (v) => fixed(v, greatest) };
+		case "flops":
+			return { unit: "", cell: (v) => si(v, "FLOP") };
+		default:
+			return { unit: "", cell: (v) => (Number.isInteger(v) ? count(v) : significant(v, 4)) };
 	}
 }
 

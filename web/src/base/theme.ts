@@ -39,7 +39,9 @@ export function chooseTheme(choice: Choice): void {
 	try {
 		if (choice === "system") localStorage.removeItem(KEY);
 		else localStorage.setItem(KEY, choice);
-	} catch { /* not kept, still applied */ }
+	} catch {
+		/* not kept, still applied */
+	}
 	apply(choice);
 }
 

@@ -15,12 +15,20 @@ export function parseQuery(search: string): Query {
 /* Order is fixed for the three that every link has, so that equal states are equal links. */
 export function formatQuery(q: Readonly<Record<string, string | undefined>>): string {
 	const first = ["run", "tool", "host"];
-	const keys = [...first, ...Object.keys(q).filter((k) => !first.includes(k)).sort()];
+	const keys = [
+		...first,
+		...Object.keys(q)
+			.filter((k) => !first.includes(k))
+			.sort(),
+	];
 	const parts: string[] = [];
 	for (const k of keys) {
 		const v = q[k];
 		/* Names of hosts, ops and modules stay readable in the address bar. */
-		if (v) parts.push(`${encodeURIComponent(k)}=${encodeURIComponent(v).replace(/%2C/g, ",").replace(/%2F/g, "/").replace(/%40/g, "@").replace(/%3A/g, ":")}`);
+		if (v)
+			parts.push(
+				`${encodeURIComponent(k)}=${encodeURIComponent(v).replace(/%2C/g, ",").replace(/%2F/g, "/").replace(/%40/g, "@").replace(/%3A/g, ":")}`,
+			);
 	}
 	return parts.length ? `?${parts.join("&")}` : "";
 }

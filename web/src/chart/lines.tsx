@@ -13,8 +13,8 @@ export interface Area {
 }
 
 export interface TimeChartProps {
-	x: readonly number[];               /* ascending */
-	areas: readonly Area[];             /* from the bottom up */
+	x: readonly number[]; /* ascending */
+	areas: readonly Area[]; /* from the bottom up */
 	line?: Area;
 	xText: (v: number) => string;
 	yText: (v: number) => string;
@@ -22,10 +22,10 @@ export interface TimeChartProps {
 	height?: number;
 	onPoint: (index: number | null) => void;
 	title: string;
-	yIncrs?: number[];                  /* distances that axis lines may have */
-	mark?: number;                      /* an x to point out */
-	lineOnLeft?: boolean;               /* the line is measured like the areas */
-	span?: readonly [number, number] | undefined;   /* a stretch of x to lay stress on */
+	yIncrs?: number[]; /* distances that axis lines may have */
+	mark?: number; /* an x to point out */
+	lineOnLeft?: boolean; /* the line is measured like the areas */
+	span?: readonly [number, number] | undefined; /* a stretch of x to lay stress on */
 }
 
 export function TimeChart(props: TimeChartProps) {
@@ -41,35 +41,97 @@ export function TimeChart(props: TimeChartProps) {
 		if (!host.current || size.width < 50 || !x.length) return;
 		const right = line && !now.current.lineOnLeft;
 		const font = "11px system-ui, sans-serif";
-		const axis = { stroke: dark ? "#98a2b0" : "#667085", font, ticks: { show: false }, grid: { stroke: dark ? "#ffffff14" : "#0000000f", width: 1 } };
+		const axis = {
+			stroke: dark ? "#98a2b0" : "#667085",
+			font,
+			ticks: { show: false },
+			grid: { stroke: dark ? "#ffffff14" : "#0000000f", width: 1 },
+		};
 		const step = uPlot.paths.stepped?.({ align: 1 });
 		let below = x.map(() => 0);
-		const sums = areas.map((a) => below = below.map((b, i) => b + (a.values[i] ?? 0)));
+		const sums = areas.map((a) => (below = below.map((b, i) => b + (a.values[i] ?? 0))));
 		const opts: uPlot.Options = {
-			width: size.width, height, padding: [8, right ? 0 : 8, 0, 0], legend: { show: false },
+			width: size.width,
+			height,
+			padding: [8, right ? 0 : 8, 0, 0],
+			legend: { show: false },
 			cursor: { y: false, drag: { setScale: false }, points: { show: false } },
-			scales: { x: { time: false }, y: { range: (_u, _a, max) => [0, max > 0 ? max * 1.05 : 1] }, r: { range: () => [0, 1] } },
+			scales: {
+				x: { time: false },
+				y: { range: (_u, _a, max) => [0, max > 0 ? max * 1.05 : 1] },
+				r: { range: () => [0, 1] },
+			},
 			axes: [
-				{ ...axis, grid: { show: false }, size: 24, gap: 4, values: (_u, at) => at.map((v) => now.current.xText(v)), space: 90 },
-				{ ...axis, size: 70, gap: 4, values: (_u, at) => at.map((v) => now.current.yText(v)), ...(yIncrs ? { incrs: yIncrs } : {}) },
-				...(right ? [{ ...axis, scale: "r", side: 1 as const, size: 52, gap: 4, grid: { show: false }, values: (_u: uPlot, at: number[]) => at.map((v) => now.current.lineText?.(v) ?? String(v)) }] : []),
+				{
+					...axis,
+					grid: { show: false },
+					size: 24,
+					gap: 4,
+					values: (_u, at) => at.map((v) => now.current.xText(v)),
+					space: 90,
+				},
+				{
+					...axis,
+					size: 70,
+					gap: 4,
+					values: (_u, at) => at.map((v) => now.current.yText(v)),
+					...(yIncrs ? { incrs: yIncrs } : {}),
+				},
+				...(right
+					? [
+							{
+								...axis,
+								scale: "r",
+								side: 1 as const,
+								size: 52,
+								gap: 4,
+								grid: { show: false },
+								values: (_u: uPlot, at: number[]) => at.map((v) => now.current.lineText?.(v) ?? String(v)),
+							},
+						]
+					: []),
 			],
-			series: [{}, ...[...areas].reverse().map((a): uPlot.Series => ({ label: a.label, stroke: a.color, fill: a.color, width: 0, points: { show: false }, ...(step ? { paths: step } : {}) })),
-				...(line ? [{ label: line.label, scale: right ? "r" : "y", stroke: line.color, width: 1.5, points: { show: false }, ...(step ? { paths: step } : {}) }] : [])],
+			series: [
+				{},
+				...[...areas]
+					.reverse()
+					.map((a): uPlot.Series => ({
+						label: a.label,
+						stroke: a.color,
+						fill: a.color,
+						width: 0,
+						points: { show: false },
+						...(step ? { paths: step } : {}),
+					})),
+				...(line
+					? [
+							{
+								label: line.label,
+								scale: right ? "r" : "y",
+								stroke: line.color,
+								width: 1.5,
+								points: { show: false },
+								...(step ? { paths: step } : {}),
+							},
+						]
+					: []),
+			],
 			hooks: {
 				setCursor: [(u) => now.current.onPoint(u.cursor.idx ?? null)],
-				draw: [(u) => {
-					const stress = now.current.span;
-					if (stress) {
-						const a = u.valToPos(stress[0], "x", true);
-						u.ctx.fillStyle = dark ? "#74b3f540" : "#1f63b533";
-						u.ctx.fillRect(a, u.bbox.top, Math.max(2, u.valToPos(stress[1], "x", true) - a), u.bbox.height);
-					}
-					if (mark === undefined) return;
-					const px = Math.round(u.valToPos(mark, "x", true));
-					u.ctx.fillStyle = dark ? "#e5e9ee" : "#1b2129";
-					u.ctx.fillRect(px, u.bbox.top, 1, u.bbox.height);
-				}],
+				draw: [
+					(u) => {
+						const stress = now.current.span;
+						if (stress) {
+							const a = u.valToPos(stress[0], "x", true);
+							u.ctx.fillStyle = dark ? "#74b3f540" : "#1f63b533";
+							u.ctx.fillRect(a, u.bbox.top, Math.max(2, u.valToPos(stress[1], "x", true) - a), u.bbox.height);
+						}
+						if (mark === undefined) return;
+						const px = Math.round(u.valToPos(mark, "x", true));
+						u.ctx.fillStyle = dark ? "#e5e9ee" : "#1b2129";
+						u.ctx.fillRect(px, u.bbox.top, 1, u.bbox.height);
+					},
+				],
 			},
 		};
 		const plot = new uPlot(opts, [[...x], ...[...sums].reverse(), ...(line ? [[...line.values]] : [])], host.current);
@@ -79,5 +141,9 @@ export function TimeChart(props: TimeChartProps) {
 			plot.destroy();
 		};
 	}, [x, areas, line, size.width, height, dark, mark]);
-	return <div class="chart-box" ref={box} role="img" aria-label={title}><div ref={host} /></div>;
+	return (
+		<div class="chart-box" ref={box} role="img" aria-label={title}>
+			<div ref={host} />
+		</div>
+	);
 }

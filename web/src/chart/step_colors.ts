@@ -17,11 +17,16 @@ const TONES: readonly [RegExp, Tone][] = [
 	[/launch/i, [0.66, 0.12, 330]],
 	[/hostcompute|host_compute|^host/i, [0.65, 0.11, 250]],
 	[/communication/i, [0.66, 0.11, 285]],
-	[/compute|device/i, [0.70, 0.13, 152]],
-	[/other/i, [0.80, 0.02, 250]],
+	[/compute|device/i, [0.7, 0.13, 152]],
+	[/other/i, [0.8, 0.02, 250]],
 ];
 
-const SPARE: readonly Tone[] = [[0.7, 0.1, 180], [0.7, 0.1, 120], [0.65, 0.1, 350], [0.7, 0.1, 40]];
+const SPARE: readonly Tone[] = [
+	[0.7, 0.1, 180],
+	[0.7, 0.1, 120],
+	[0.65, 0.1, 350],
+	[0.7, 0.1, 40],
+];
 
 export function stepColor(id: string, n: number, dark: boolean): string {
 	const tone = TONES.find(([re]) => re.test(id))?.[1] ?? SPARE[n % SPARE.length] ?? [0.7, 0.1, 0];

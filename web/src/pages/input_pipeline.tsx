@@ -18,14 +18,18 @@ import { csvAddress, type Session } from "./session";
 import { averages, PS_PER_MS, stepLabels, stepSeries } from "./steps";
 
 export function InputPipelinePage({ session }: { session: Session }) {
-	const { value, error, loading } = useJson<Result>(`api/tool/${encodeURIComponent(session.tool.name)}`,
-		{ run: session.run.run, host: session.host });
-	return <div class="page">
-		<h1 class="visually-hidden">{session.tool.title}</h1>
-		{error && <Failure text={error} />}
-		{!value && loading && <Waiting what="Reading the profile…" />}
-		{value && <InputPipeline result={value} session={session} />}
-	</div>;
+	const { value, error, loading } = useJson<Result>(`api/tool/${encodeURIComponent(session.tool.name)}`, {
+		run: session.run.run,
+		host: session.host,
+	});
+	return (
+		<div class="page">
+			<h1 class="visually-hidden">{session.tool.title}</h1>
+			{error && <Failure text={error} />}
+			{!value && loading && <Waiting what="Reading the profile…" />}
+			{value && <InputPipeline result={value} session={session} />}
+		</div>
+	);
 }
 
 function InputPipeline({ result, session }: { result: Result; session: Session }) {
@@ -34,32 +38,62 @@ function InputPipeline({ result, session }: { result: Result; session: Session }
 	const tips = result.tables.find((t) => t.cols.length === 1 && t.cols[0]?.id === "link");
 	const cores = tableWith(result, "index") ?? table(result, "max_infeed_core");
 	const says = ["output_conclusion", "device_collectives_statement", "kernel_launch_statement", "all_other_statement"]
-		.map((id) => propText(steps, id)).filter(Boolean);
+		.map((id) => propText(steps, id))
+		.filter(Boolean);
 	const measured = !!steps && steps.nrows > 0;
 	/* The sections are numbered as in the users' documents and in the server's sentences: this is the first. */
-	return <>
-		<Notes notes={allNotes(result)} />
-		<section class="verdict" aria-label="1. Summary">
-			<p class="verdict-text"><RichText text={propText(steps, "input_conclusion") || "No step was measured."} tools={session.toolNames} /></p>
-			{says.map((s) => <p key={s}><RichText text={s} tools={session.toolNames} /></p>)}
-			{propText(steps, "summary_nextstep") && <p class="muted"><RichText text={propText(steps, "summary_nextstep")} tools={session.toolNames} /></p>}
-		</section>
-		{measured && <DeviceSide steps={steps} cores={cores} />}
-		<HostSide ops={hostOps} tips={strings(tips, "link") ?? []} session={session} />
-	</>;
+	return (
+		<>
+			<Notes notes={allNotes(result)} />
+			<section class="verdict" aria-label="1. Summary">
+				<p class="verdict-text">
+					<RichText text={propText(steps, "input_conclusion") || "No step was measured."} tools={session.toolNames} />
+				</p>
+				{says.map((s) => (
+					<p key={s}>
+						<RichText text={s} tools={session.toolNames} />
+					</p>
+				))}
+				{propText(steps, "summary_nextstep") && (
+					<p class="muted">
+						<RichText text={propText(steps, "summary_nextstep")} tools={session.toolNames} />
+					</p>
+				)}
+			</section>
+			{measured && <DeviceSide steps={steps} cores={cores} />}
+			<HostSide ops={hostOps} tips={strings(tips, "link") ?? []} session={session} />
+		</>
+	);
 }
 
 /* ---- device side ---- */
 
 function Statistics({ t, prefix, title }: { t: TableData; prefix: string; title: string }) {
-	const rows = [["average", "Average"], ["standard_deviation", "Standard deviation"], ["minimum", "Minimum"], ["maximum", "Maximum"]] as const;
+	const rows = [
+		["average", "Average"],
+		["standard_deviation", "Standard deviation"],
+		["minimum", "Minimum"],
+		["maximum", "Maximum"],
+	] as const;
 	const found = rows.filter(([id]) => prop(t, `${prefix}_${id}`));
 	if (!found.length) return null;
-	return <div class="metrics">
-		<h3>{title}</h3>
-		<dl>{found.map(([id, label]) => <div class="metric" key={id}><dt>{label}</dt>
-			<dd><span class="metric-value" data-prop={`${prefix}_${id}`}>{propText(t, `${prefix}_${id}`)}</span></dd></div>)}</dl>
-	</div>;
+	return (
+		<div class="metrics">
+			<h3>{title}</h3>
+			<dl>
+				{found.map(([id, label]) => (
+					<div class="metric" key={id}>
+						<dt>{label}</dt>
+						<dd>
+							<span class="metric-value" data-prop={`${prefix}_${id}`}>
+								{propText(t, `${prefix}_${id}`)}
+							</span>
+						</dd>
+					</div>
+				))}
+			</dl>
+		</div>
+	);
 }
 
 function DeviceSide({ steps, cores }: { steps: TableData; cores: TableData | undefined }) {
@@ -67,28 +101,47 @@ function DeviceSide({ steps, cores }: { steps: TableData; cores: TableData | und
 	const series = stepSeries(steps, dark);
 	const labels = stepLabels(steps);
 	const average = numbers(steps, "infeedPercentAverage");
-	const positive = (list: number[] | undefined) => (list ?? []).map((v) => v < 1e-9 || Number.isNaN(v) ? 0 : v);
+	const positive = (list: number[] | undefined) => (list ?? []).map((v) => (v < 1e-9 || Number.isNaN(v) ? 0 : v));
 	const core = (cores?.cols ?? []).slice(1).map((_, i) => String(cores?.data[i + 1]?.[1] ?? ""));
-	return <section class="card" aria-label="Device side">
-		<h2>2. Device side</h2>
-		<div class="split">
-			<div class="split-side">
-				<Statistics t={steps} prefix="steptime_ms" title="Step time" />
-				<Statistics t={steps} prefix="infeed_percent" title="Waiting for input, share of the step" />
+	return (
+		<section class="card" aria-label="Device side">
+			<h2>2. Device side</h2>
+			<div class="split">
+				<div class="split-side">
+					<Statistics t={steps} prefix="steptime_ms" title="Step time" />
+					<Statistics t={steps} prefix="infeed_percent" title="Waiting for input, share of the step" />
+				</div>
+				<div class="split-main">
+					<Stacked
+						labels={labels}
+						series={series}
+						ps_per_unit={PS_PER_MS}
+						xTitle="Step"
+						summary={averages(steps, series)}
+						title="Step time by part, over the steps"
+					/>
+					{average && (
+						<>
+							<h3>
+								<Hint text="Share of each step spent waiting for input: the line is the average over cores, the band reaches from the core that waits least to the one that waits most. A step takes as long as its slowest core.">
+									Waiting for input across cores
+								</Hint>
+							</h3>
+							<RangeChart
+								labels={labels}
+								average={positive(average)}
+								least={positive(numbers(steps, "infeedPercentMin"))}
+								most={positive(numbers(steps, "infeedPercentMax"))}
+								xTitle="Step"
+								title="Share of the step spent waiting for input"
+							/>
+						</>
+					)}
+					{core.some(Boolean) && <SlowCores labels={labels} core={core} />}
+				</div>
 			</div>
-			<div class="split-main">
-				<Stacked labels={labels} series={series} ps_per_unit={PS_PER_MS} xTitle="Step" summary={averages(steps, series)}
-					title="Step time by part, over the steps" />
-				{average && <>
-					<h3><Hint text="Share of each step spent waiting for input: the line is the average over cores, the band reaches from the core that waits least to the one that waits most. A step takes as long as its slowest core.">
-						Waiting for input across cores</Hint></h3>
-					<RangeChart labels={labels} average={positive(average)} least={positive(numbers(steps, "infeedPercentMin"))}
-						most={positive(numbers(steps, "infeedPercentMax"))} xTitle="Step" title="Share of the step spent waiting for input" />
-				</>}
-				{core.some(Boolean) && <SlowCores labels={labels} core={core} />}
-			</div>
-		</div>
-	</section>;
+		</section>
+	);
 }
 
 /* Which core waited longest, as runs of steps: "steps 0 to 4: host0:1". */
@@ -99,21 +152,58 @@ function SlowCores({ labels, core }: { labels: readonly string[]; core: readonly
 		if (last && last.core === c) last.to = i;
 		else runs.push({ from: i, to: i, core: c });
 	});
-	return <details class="fold"><summary>Core that waited longest, by step</summary>
-		<ul class="runs">{runs.slice(0, 200).map((r) => <li key={r.from}>
-			<span class="muted">{r.from === r.to ? `step ${labels[r.from] ?? r.from}` : `steps ${labels[r.from] ?? r.from} to ${labels[r.to] ?? r.to}`}</span> {r.core}
-		</li>)}</ul>
-	</details>;
+	return (
+		<details class="fold">
+			<summary>Core that waited longest, by step</summary>
+			<ul class="runs">
+				{runs.slice(0, 200).map((r) => (
+					<li key={r.from}>
+						<span class="muted">
+							{r.from === r.to
+								? `step ${labels[r.from] ?? r.from}`
+								: `steps ${labels[r.from] ?? r.from} to ${labels[r.to] ?? r.to}`}
+						</span>{" "}
+						{r.core}
+					</li>
+				))}
+			</ul>
+		</details>
+	);
 }
 
 /* ---- host side ---- */
 
 const BUCKETS: readonly { id: string; title: string; doc: string; hue: number }[] = [
-	{ id: "demanded_file_read_us", title: "Reading files on demand", doc: "Reading from files without caching, prefetching or interleaving: the program waits for it.", hue: 27 },
-	{ id: "advanced_file_read_us", title: "Reading files in advance", doc: "Reading from files with caching, prefetching or interleaving.", hue: 62 },
-	{ id: "preprocessing_us", title: "Preprocessing", doc: "Operations on the data, such as decoding of images.", hue: 250 },
-	{ id: "enqueue_us", title: "Enqueuing for the device", doc: "Putting data into the queue from which the device takes it.", hue: 305 },
-	{ id: "unclassified_nonequeue_us", title: "Other reading or processing", doc: "Input work that is not done by tf.data.", hue: 180 },
+	{
+		id: "demanded_file_read_us",
+		title: "Reading files on demand",
+		doc: "Reading from files without caching, prefetching or interleaving: the program waits for it.",
+		hue: 27,
+	},
+	{
+		id: "advanced_file_read_us",
+		title: "Reading files in advance",
+		doc: "Reading from files with caching, prefetching or interleaving.",
+		hue: 62,
+	},
+	{
+		id: "preprocessing_us",
+		title: "Preprocessing",
+		doc: "Operations on the data, such as decoding of images.",
+		hue: 250,
+	},
+	{
+		id: "enqueue_us",
+		title: "Enqueuing for the device",
+		doc: "Putting data into the queue from which the device takes it.",
+		hue: 305,
+	},
+	{
+		id: "unclassified_nonequeue_us",
+		title: "Other reading or processing",
+		doc: "Input work that is not done by tf.data.",
+		hue: 180,
+	},
 ];
 
 /* A difference of equal sums is not a category. */
@@ -125,25 +215,64 @@ function HostSide({ ops, tips, session }: { ops: TableData | undefined; tips: re
 	const dark = useTheme().dark;
 	const parts = BUCKETS.map((b) => ({ ...b, us: roundDust(propNumber(ops, b.id) ?? 0) }));
 	const sum = parts.reduce((a, p) => a + p.us, 0);
-	if (!ops || (ops.nrows === 0 && sum === 0)) return <section class="card" aria-label="Host side">
-		<h2>3. Host side</h2><p class="empty">No input operation was traced on the host, so the input's time cannot be divided. Input pipelines made with tf.data are traced.</p></section>;
-	return <section class="card" aria-label="Host side">
-		<h2>3. Host side</h2>
-		<div class="buckets">
-			<div class="bucket-bar" role="img" aria-label="Input time by category">
-				{parts.filter((p) => p.us > 0).map((p) => <span key={p.id} title={`${p.title}: ${time_ps(p.us * 1e6)}`}
-					style={{ flexGrow: p.us, background: tone(p.hue, dark) }} />)}
+	if (!ops || (ops.nrows === 0 && sum === 0))
+		return (
+			<section class="card" aria-label="Host side">
+				<h2>3. Host side</h2>
+				<p class="empty">
+					No input operation was traced on the host, so the input's time cannot be divided. Input pipelines made with
+					tf.data are traced.
+				</p>
+			</section>
+		);
+	return (
+		<section class="card" aria-label="Host side">
+			<h2>3. Host side</h2>
+			<div class="buckets">
+				<div class="bucket-bar" role="img" aria-label="Input time by category">
+					{parts
+						.filter((p) => p.us > 0)
+						.map((p) => (
+							<span
+								key={p.id}
+								title={`${p.title}: ${time_ps(p.us * 1e6)}`}
+								style={{ flexGrow: p.us, background: tone(p.hue, dark) }}
+							/>
+						))}
+				</div>
+				<dl class="bucket-list">
+					{parts.map((p) => (
+						<div key={p.id}>
+							<dt>
+								<span class="chart-dot" style={{ background: tone(p.hue, dark) }} />
+								<Hint text={p.doc}>{p.title}</Hint>
+							</dt>
+							<dd>
+								<span data-prop={p.id}>{time_ps(p.us * 1e6)}</span>{" "}
+								<span class="muted">{sum > 0 ? percent((p.us / sum) * 100) : ""}</span>
+							</dd>
+						</div>
+					))}
+				</dl>
 			</div>
-			<dl class="bucket-list">{parts.map((p) => <div key={p.id}>
-				<dt><span class="chart-dot" style={{ background: tone(p.hue, dark) }} /><Hint text={p.doc}>{p.title}</Hint></dt>
-				<dd><span data-prop={p.id}>{time_ps(p.us * 1e6)}</span> <span class="muted">{sum > 0 ? percent(p.us / sum * 100) : ""}</span></dd>
-			</div>)}</dl>
-		</div>
-		{tips.length > 0 && <><h3>What can be changed</h3>
-			<ul class="advice">{tips.map((t) => <li key={t}><RichText text={t} tools={session.toolNames} /></li>)}</ul></>}
-		<h3>Input operations <span class="aim">{count(ops.nrows)}</span></h3>
-		<Grid table={ops} maxRows={14} csv={csvAddress(session)} />
-	</section>;
+			{tips.length > 0 && (
+				<>
+					<h3>What can be changed</h3>
+					<ul class="advice">
+						{tips.map((t) => (
+							<li key={t}>
+								<RichText text={t} tools={session.toolNames} />
+							</li>
+						))}
+					</ul>
+				</>
+			)}
+			<h3>
+				Input operations <span class="aim">{count(ops.nrows)}</span>
+			</h3>
+			<Grid table={ops} maxRows={14} csv={csvAddress(session)} />
+		</section>
+	);
 }
 
 function tone(hue: number, dark: boolean): string {

@@ -17,46 +17,100 @@ import { rowsOf } from "./rows";
 import { csvAddress, type Session } from "./session";
 
 export function MemoryProfilePage({ session }: { session: Session }) {
-	const { value, error, loading } = useJson<Result>(`api/tool/${encodeURIComponent(session.tool.name)}`, { run: session.run.run, host: session.host });
-	return <div class="page">
-		<h1 class="visually-hidden">{session.tool.title}</h1>
-		{error && <Failure text={error} />}
-		{!value && loading && <Waiting what="Reading the profile…" />}
-		{value && <MemoryProfile result={value} session={session} />}
-	</div>;
+	const { value, error, loading } = useJson<Result>(`api/tool/${encodeURIComponent(session.tool.name)}`, {
+		run: session.run.run,
+		host: session.host,
+	});
+	return (
+		<div class="page">
+			<h1 class="visually-hidden">{session.tool.title}</h1>
+			{error && <Failure text={error} />}
+			{!value && loading && <Waiting what="Reading the profile…" />}
+			{value && <MemoryProfile result={value} session={session} />}
+		</div>
+	);
 }
 
-const BREAKDOWN = ["tf_op", "allocation_bytes", "requested_bytes", "occurrences", "region_type", "data_type", "shape", "step", "made_up"];
+const BREAKDOWN = [
+	"tf_op",
+	"allocation_bytes",
+	"requested_bytes",
+	"occurrences",
+	"region_type",
+	"data_type",
+	"shape",
+	"step",
+	"made_up",
+];
 
 function MemoryProfile({ result, session }: { result: Result; session: Session }) {
 	const allocators = table(result, "allocators");
 	const ids = strings(allocators, "memory_id") ?? [];
 	const asked = useQuery("memory");
-	const id = ids.includes(asked) ? asked : ids[0] ?? "";
+	const id = ids.includes(asked) ? asked : (ids[0] ?? "");
 	const timeline = useMemo(() => rowsOf(table(result, "timeline"), id), [result, id]);
 	const breakdown = useMemo(() => rowsOf(table(result, "breakdown"), id, BREAKDOWN), [result, id]);
-	if (!allocators || !ids.length) return <><Notes notes={result.notes} />
-		<p class="empty">No allocator reported anything while this profile was taken.</p></>;
+	if (!allocators || !ids.length)
+		return (
+			<>
+				<Notes notes={result.notes} />
+				<p class="empty">No allocator reported anything while this profile was taken.</p>
+			</>
+		);
 	const at = ids.indexOf(id);
 	const value = (col: string): Cell => column(allocators, col)?.[at] ?? null;
 	const num = (col: string) => Number(value(col) ?? 0);
 	const full = num("capacity_bytes") > 0 ? num("peak_bytes") / num("capacity_bytes") : 0;
-	return <>
-		<Notes notes={result.notes} />
-		<section class="verdict" aria-label="Verdict">
-			<div class="verdict-figure"><span class="verdict-number">{bytes(num("peak_bytes"))}</span><span class="muted">at the peak of {id}</span></div>
-			<p class="verdict-text">{full > 0 ? `The peak fills ${percent(full * 100)} of ${bytes(num("capacity_bytes"))}, ${time_ps(num("peak_time_ps"))} into the profile` :
-				`The peak is ${time_ps(num("peak_time_ps"))} into the profile`}; {percent(num("fragmentation_frac") * 100)} of the free memory lies outside of its largest block.</p>
-			{ids.length > 1 && <label class="field">Memory
-				<select class="select" value={id} onChange={(e) => adjust({ memory: e.currentTarget.value })}>{ids.map((i) => <option key={i} value={i}>{i}</option>)}</select></label>}
-		</section>
-		<div class="columns">
-			<div class="column-side"><SummaryCard num={num} /></div>
-			<div class="column-main">{timeline && timeline.nrows > 0 && <TimelineCard key={id} t={timeline} peak_ps={num("peak_time_ps")} full={full} />}</div>
-		</div>
-		{breakdown && <section class="card" aria-label="Memory at the peak"><h2>Memory at the peak</h2>
-			<Grid table={breakdown} sort={{ col: "allocation_bytes", down: true }} maxRows={16} csv={csvAddress(session)} /></section>}
-	</>;
+	return (
+		<>
+			<Notes notes={result.notes} />
+			<section class="verdict" aria-label="Verdict">
+				<div class="verdict-figure">
+					<span class="verdict-number">{bytes(num("peak_bytes"))}</span>
+					<span class="muted">at the peak of {id}</span>
+				</div>
+				<p class="verdict-text">
+					{full > 0
+						? `The peak fills ${percent(full * 100)} of ${bytes(num("capacity_bytes"))}, ${time_ps(num("peak_time_ps"))} into the profile`
+						: `The peak is ${time_ps(num("peak_time_ps"))} into the profile`}
+					; {percent(num("fragmentation_frac") * 100)} of the free memory lies outside of its largest block.
+				</p>
+				{ids.length > 1 && (
+					<label class="field">
+						Memory
+						<select class="select" value={id} onChange={(e) => adjust({ memory: e.currentTarget.value })}>
+							{ids.map((i) => (
+								<option key={i} value={i}>
+									{i}
+								</option>
+							))}
+						</select>
+					</label>
+				)}
+			</section>
+			<div class="columns">
+				<div class="column-side">
+					<SummaryCard num={num} />
+				</div>
+				<div class="column-main">
+					{timeline && timeline.nrows > 0 && (
+						<TimelineCard key={id} t={timeline} peak_ps={num("peak_time_ps")} full={full} />
+					)}
+				</div>
+			</div>
+			{breakdown && (
+				<section class="card" aria-label="Memory at the peak">
+					<h2>Memory at the peak</h2>
+					<Grid
+						table={breakdown}
+						sort={{ col: "allocation_bytes", down: true }}
+						maxRows={16}
+						csv={csvAddress(session)}
+					/>
+				</section>
+			)}
+		</>
+	);
 }
 
 const FACTS: readonly [string, string, (v: number) => string, string][] = [
@@ -69,17 +123,42 @@ const FACTS: readonly [string, string, (v: number) => string, string][] = [
 	["stack_bytes", "Stack reserved", bytes, "Reserved by programs on the device, at the peak."],
 	["heap_bytes", "Heap allocated", bytes, "Buffers in use, at the peak."],
 	["free_bytes", "Free", bytes, "Neither of both, at the peak."],
-	["fragmentation_frac", "Fragmentation", (v) => percent(v * 100), "Share of the free memory outside of its largest block. Lower is better."],
+	[
+		"fragmentation_frac",
+		"Fragmentation",
+		(v) => percent(v * 100),
+		"Share of the free memory outside of its largest block. Lower is better.",
+	],
 ];
 
 function SummaryCard({ num }: { num: (col: string) => number }) {
-	return <section class="card" aria-label="Summary"><h2>Summary</h2>
-		<div class="metrics"><dl>{FACTS.map(([id, label, text, doc]) => <div class="metric" key={id}>
-			<dt><Hint text={doc}>{label}</Hint></dt><dd><span class="metric-value" data-memory={id}>{text(num(id))}</span></dd></div>)}</dl></div></section>;
+	return (
+		<section class="card" aria-label="Summary">
+			<h2>Summary</h2>
+			<div class="metrics">
+				<dl>
+					{FACTS.map(([id, label, text, doc]) => (
+						<div class="metric" key={id}>
+							<dt>
+								<Hint text={doc}>{label}</Hint>
+							</dt>
+							<dd>
+								<span class="metric-value" data-memory={id}>
+									{text(num(id))}
+								</span>
+							</dd>
+						</div>
+					))}
+				</dl>
+			</div>
+		</section>
+	);
 }
 
 const PARTS: readonly [string, string, readonly [number, number, number]][] = [
-	["stack_bytes", "Stack", [0.64, 0.16, 27]], ["heap_bytes", "Heap", [0.74, 0.13, 70]], ["free_bytes", "Free", [0.86, 0.05, 152]],
+	["stack_bytes", "Stack", [0.64, 0.16, 27]],
+	["heap_bytes", "Heap", [0.74, 0.13, 70]],
+	["free_bytes", "Free", [0.86, 0.05, 152]],
 ];
 
 /* Where hardly anything is in use, free memory would hide what is. */
@@ -101,34 +180,88 @@ function TimelineCard({ t, peak_ps, full }: { t: TableData; peak_ps: number; ful
 		};
 		const tone = ([l, c, h]: readonly [number, number, number]) => css(pixel(...oklchToRgb(dark ? l - 0.16 : l, c, h)));
 		return {
-			x: pick("time_ps"), areas: PARTS.filter(([id]) => free || id !== "free_bytes").map(([id, label, color]) => ({ label, color: tone(color), values: pick(id) })),
+			x: pick("time_ps"),
+			areas: PARTS.filter(([id]) => free || id !== "free_bytes").map(([id, label, color]) => ({
+				label,
+				color: tone(color),
+				values: pick(id),
+			})),
 			line: { label: "Fragmentation", color: dark ? "#b9a4f0" : "#6d4fc4", values: pick("fragmentation_frac") },
 		};
 	}, [t, order, dark, free]);
 	const row = at === null ? undefined : order[at];
-	const cell = (id: string) => row === undefined ? "" : String(column(t, id)?.[row] ?? "");
-	const size = (id: string) => row === undefined ? "" : bytes(Number(column(t, id)?.[row] ?? 0));
-	return <section class="card" aria-label="Memory over time"><h2>Memory over time
-			<label class="check more"><input type="checkbox" checked={free} onChange={(e) => setFree(e.currentTarget.checked)} />Free memory</label></h2>
-		<div class="chart">
-			<TimeChart {...series} xText={(v) => time_ps(v)} yText={(v) => v === 0 ? "0" : bytes(v)} lineText={(v) => percent(v * 100)} onPoint={setAt} mark={peak_ps} yIncrs={POWERS}
-				title="Stack, heap and free memory over time, and fragmentation" />
-			<div class="chart-legend">
-				<div class="chart-at">{row === undefined ? "Point at a time" : time_ps(Number(cell("time_ps")), 5)}</div>
-				{[...series.areas].reverse().map((a) => <div class="chart-key" key={a.label}><span class="chart-dot" style={{ background: a.color }} /><span class="chart-name">{a.label}</span>
-					<span class="chart-value">{at === null ? "" : bytes(a.values[at] ?? 0)}</span></div>)}
-				<div class="chart-key"><span class="chart-dot" style={{ background: series.line.color }} /><span class="chart-name">Fragmentation</span>
-					<span class="chart-value">{at === null ? "" : percent((series.line.values[at] ?? 0) * 100)}</span></div>
-				{row !== undefined && <dl class="env pop">
-					<div><dt>Event</dt><dd>{cell("activity").toLowerCase()}</dd></div>
-					<div><dt>Asked for</dt><dd>{size("requested_bytes")}</dd></div>
-					<div><dt>Allocated</dt><dd>{size("allocation_bytes")}</dd></div>
-					<div><dt>Op</dt><dd>{cell("tf_op")}</dd></div>
-					<div><dt>Step</dt><dd>{cell("step")}</dd></div>
-					<div><dt>Region</dt><dd>{cell("region_type")}</dd></div>
-					<div><dt>Type</dt><dd>{cell("data_type")} {cell("shape")}</dd></div>
-				</dl>}
+	const cell = (id: string) => (row === undefined ? "" : String(column(t, id)?.[row] ?? ""));
+	const size = (id: string) => (row === undefined ? "" : bytes(Number(column(t, id)?.[row] ?? 0)));
+	return (
+		<section class="card" aria-label="Memory over time">
+			<h2>
+				Memory over time
+				<label class="check more">
+					<input type="checkbox" checked={free} onChange={(e) => setFree(e.currentTarget.checked)} />
+					Free memory
+				</label>
+			</h2>
+			<div class="chart">
+				<TimeChart
+					{...series}
+					xText={(v) => time_ps(v)}
+					yText={(v) => (v === 0 ? "0" : bytes(v))}
+					lineText={(v) => percent(v * 100)}
+					onPoint={setAt}
+					mark={peak_ps}
+					yIncrs={POWERS}
+					title="Stack, heap and free memory over time, and fragmentation"
+				/>
+				<div class="chart-legend">
+					<div class="chart-at">{row === undefined ? "Point at a time" : time_ps(Number(cell("time_ps")), 5)}</div>
+					{[...series.areas].reverse().map((a) => (
+						<div class="chart-key" key={a.label}>
+							<span class="chart-dot" style={{ background: a.color }} />
+							<span class="chart-name">{a.label}</span>
+							<span class="chart-value">{at === null ? "" : bytes(a.values[at] ?? 0)}</span>
+						</div>
+					))}
+					<div class="chart-key">
+						<span class="chart-dot" style={{ background: series.line.color }} />
+						<span class="chart-name">Fragmentation</span>
+						<span class="chart-value">{at === null ? "" : percent((series.line.values[at] ?? 0) * 100)}</span>
+					</div>
+					{row !== undefined && (
+						<dl class="env pop">
+							<div>
+								<dt>Event</dt>
+								<dd>{cell("activity").toLowerCase()}</dd>
+							</div>
+							<div>
+								<dt>Asked for</dt>
+								<dd>{size("requested_bytes")}</dd>
+							</div>
+							<div>
+								<dt>Allocated</dt>
+								<dd>{size("allocation_bytes")}</dd>
+							</div>
+							<div>
+								<dt>Op</dt>
+								<dd>{cell("tf_op")}</dd>
+							</div>
+							<div>
+								<dt>Step</dt>
+								<dd>{cell("step")}</dd>
+							</div>
+							<div>
+								<dt>Region</dt>
+								<dd>{cell("region_type")}</dd>
+							</div>
+							<div>
+								<dt>Type</dt>
+								<dd>
+									{cell("data_type")} {cell("shape")}
+								</dd>
+							</div>
+						</dl>
+					)}
+				</div>
 			</div>
-		</div>
-	</section>;
+		</section>
+	);
 }

@@ -19,14 +19,18 @@ import type { Session } from "./session";
 import { averages, averageOf, PS_PER_MS, stackedIds, stepLabels, stepSeries } from "./steps";
 
 export function OverviewPage({ session }: { session: Session }) {
-	const { value, error, loading } = useJson<Result>(`api/tool/${encodeURIComponent(session.tool.name)}`,
-		{ run: session.run.run, host: session.host });
-	return <div class="page">
-		<h1 class="visually-hidden">{session.tool.title}</h1>
-		{error && <Failure text={error} />}
-		{!value && loading && <Waiting what="Reading the profile…" />}
-		{value && <Overview result={value} session={session} />}
-	</div>;
+	const { value, error, loading } = useJson<Result>(`api/tool/${encodeURIComponent(session.tool.name)}`, {
+		run: session.run.run,
+		host: session.host,
+	});
+	return (
+		<div class="page">
+			<h1 class="visually-hidden">{session.tool.title}</h1>
+			{error && <Failure text={error} />}
+			{!value && loading && <Waiting what="Reading the profile…" />}
+			{value && <Overview result={value} session={session} />}
+		</div>
+	);
 }
 
 /* Rows of the table of diagnostics and the notes of the answer are one list to the reader; the same sentence stands once. */
@@ -48,22 +52,24 @@ function Overview({ result, session }: { result: Result; session: Session }) {
 	const analysis = table(result, "analysis");
 	const latency = table(result, "inference_latency");
 	const hasSteps = !!steps && steps.nrows > 0;
-	return <>
-		<Notes notes={allNotes(result)} />
-		<Verdict result={result} session={session} />
-		<div class="columns">
-			<div class="column-side">
-				<Summary result={result} />
-				<Environment table={table(result, "run_environment")} session={session} />
+	return (
+		<>
+			<Notes notes={allNotes(result)} />
+			<Verdict result={result} session={session} />
+			<div class="columns">
+				<div class="column-side">
+					<Summary result={result} />
+					<Environment table={table(result, "run_environment")} session={session} />
+				</div>
+				<div class="column-main">
+					{hasSteps && <StepGraph steps={steps} />}
+					{latency && latency.nrows > 0 && <LatencyGraph t={latency} />}
+					<TopOps t={analysis} session={session} />
+					<Recommendation t={table(result, "recommendation")} session={session} />
+				</div>
 			</div>
-			<div class="column-main">
-				{hasSteps && <StepGraph steps={steps} />}
-				{latency && latency.nrows > 0 && <LatencyGraph t={latency} />}
-				<TopOps t={analysis} session={session} />
-				<Recommendation t={table(result, "recommendation")} session={session} />
-			</div>
-		</div>
-	</>;
+		</>
+	);
 }
 
 /* ---- the answer ---- */
@@ -71,17 +77,30 @@ function Overview({ result, session }: { result: Result; session: Session }) {
 function Verdict({ result, session }: { result: Result; session: Session }) {
 	const steps = table(result, "steps");
 	const rec = table(result, "recommendation");
-	const sentence = propText(rec, "statement") || propText(steps, "input_conclusion") ||
+	const sentence =
+		propText(rec, "statement") ||
+		propText(steps, "input_conclusion") ||
 		"This profile has no steps from which a bottleneck could be told.";
 	const measured = !!steps && steps.nrows > 0;
 	const sd = propText(steps, "steptime_ms_standard_deviation");
-	return <section class="verdict" aria-label="Verdict">
-		{measured && <div class="verdict-figure">
-			<span class="verdict-number" data-prop="steptime_ms_average">{propText(steps, "steptime_ms_average")}</span>
-			<span class="muted">average step{sd && steps.nrows > 1 && ` · σ ${sd}`} · {count(steps.nrows)} {steps.nrows === 1 ? "step" : "steps"}</span>
-		</div>}
-		<p class="verdict-text"><RichText text={sentence} tools={session.toolNames} /></p>
-	</section>;
+	return (
+		<section class="verdict" aria-label="Verdict">
+			{measured && (
+				<div class="verdict-figure">
+					<span class="verdict-number" data-prop="steptime_ms_average">
+						{propText(steps, "steptime_ms_average")}
+					</span>
+					<span class="muted">
+						average step{sd && steps.nrows > 1 && ` · σ ${sd}`} · {count(steps.nrows)}{" "}
+						{steps.nrows === 1 ? "step" : "steps"}
+					</span>
+				</div>
+			)}
+			<p class="verdict-text">
+				<RichText text={sentence} tools={session.toolNames} />
+			</p>
+		</section>
+	);
 }
 
 /* ---- performance summary ---- */
@@ -91,43 +110,127 @@ interface Metric {
 	from: "analysis" | "steps";
 	title: string;
 	doc: string;
-	known?: boolean;            /* 0 stands for "not known" */
+	known?: boolean; /* 0 stands for "not known" */
 }
 
 /* `tpu`: measured on TPUs only; elsewhere the server's zeros would be read as a finding. */
 const GROUPS: readonly { title: string; aim: string; tpu?: boolean; metrics: readonly Metric[] }[] = [
 	{
-		title: "Device", aim: "higher is better", tpu: true, metrics: [
-			{ id: "device_duty_cycle_percent", from: "analysis", title: "Duty cycle", doc: "Share of the profiled time in which the device worked on the program: compute and communication, without waiting for input, output or the host." },
-			{ id: "mxu_utilization_percent", from: "analysis", title: "Matrix unit utilization", doc: "Floating point operations done, as a share of what the matrix units could have done in the profiled time." },
-			{ id: "flop_rate_utilization_relative_to_roofline", known: true, from: "analysis", title: "FLOP rate against the roofline", doc: "FLOP rate reached, as a share of the best that this program's operational intensity allows on this device." },
-			{ id: "hbm_utilization_percent", from: "analysis", title: "Memory bandwidth utilization", doc: "Bytes moved to and from device memory, as a share of what its bandwidth allows in the profiled time." },
-			{ id: "memory_bw_utilization_relative_to_hw_limit", known: true, from: "analysis", title: "Memory bandwidth against the limit", doc: "Memory bandwidth reached, as a share of the hardware's limit for this program." },
-			{ id: "program_goodput_percent", from: "analysis", title: "Program goodput", doc: "Share of the time that went into steps that counted." },
+		title: "Device",
+		aim: "higher is better",
+		tpu: true,
+		metrics: [
+			{
+				id: "device_duty_cycle_percent",
+				from: "analysis",
+				title: "Duty cycle",
+				doc: "Share of the profiled time in which the device worked on the program: compute and communication, without waiting for input, output or the host.",
+			},
+			{
+				id: "mxu_utilization_percent",
+				from: "analysis",
+				title: "Matrix unit utilization",
+				doc: "Floating point operations done, as a share of what the matrix units could have done in the profiled time.",
+			},
+			{
+				id: "flop_rate_utilization_relative_to_roofline",
+				known: true,
+				from: "analysis",
+				title: "FLOP rate against the roofline",
+				doc: "FLOP rate reached, as a share of the best that this program's operational intensity allows on this device.",
+			},
+			{
+				id: "hbm_utilization_percent",
+				from: "analysis",
+				title: "Memory bandwidth utilization",
+				doc: "Bytes moved to and from device memory, as a share of what its bandwidth allows in the profiled time.",
+			},
+			{
+				id: "memory_bw_utilization_relative_to_hw_limit",
+				known: true,
+				from: "analysis",
+				title: "Memory bandwidth against the limit",
+				doc: "Memory bandwidth reached, as a share of the hardware's limit for this program.",
+			},
+			{
+				id: "program_goodput_percent",
+				from: "analysis",
+				title: "Program goodput",
+				doc: "Share of the time that went into steps that counted.",
+			},
 		],
 	},
 	{
-		title: "Idle", aim: "lower is better", tpu: true, metrics: [
-			{ id: "device_idle_time_percent", from: "analysis", title: "Device idle", doc: "Share of the profiled time in which no operation ran on the device." },
-			{ id: "host_idle_time_percent", from: "analysis", title: "Host idle", doc: "Share of the profiled time in which the host ran no traced operation." },
+		title: "Idle",
+		aim: "lower is better",
+		tpu: true,
+		metrics: [
+			{
+				id: "device_idle_time_percent",
+				from: "analysis",
+				title: "Device idle",
+				doc: "Share of the profiled time in which no operation ran on the device.",
+			},
+			{
+				id: "host_idle_time_percent",
+				from: "analysis",
+				title: "Host idle",
+				doc: "Share of the profiled time in which the host ran no traced operation.",
+			},
 		],
 	},
 	{
-		title: "Operations placed on", aim: "more on the device is better", metrics: [
-			{ id: "host_tf_op_percent", from: "analysis", title: "Host", doc: "Share of the framework's operations (by count) that ran on the host." },
-			{ id: "device_tf_op_percent", from: "analysis", title: "Device", doc: "Share of the framework's operations (by count) that ran on the device." },
+		title: "Operations placed on",
+		aim: "more on the device is better",
+		metrics: [
+			{
+				id: "host_tf_op_percent",
+				from: "analysis",
+				title: "Host",
+				doc: "Share of the framework's operations (by count) that ran on the host.",
+			},
+			{
+				id: "device_tf_op_percent",
+				from: "analysis",
+				title: "Device",
+				doc: "Share of the framework's operations (by count) that ran on the device.",
+			},
 		],
 	},
 	{
-		title: "Eager execution", aim: "lower is better", metrics: [
-			{ id: "host_op_time_eager_percent", from: "analysis", title: "Host", doc: "Share of the host's operation time spent in operations run one by one instead of compiled together." },
-			{ id: "device_op_time_eager_percent", from: "analysis", title: "Device", doc: "Share of the device's operation time spent in operations run one by one instead of compiled together." },
+		title: "Eager execution",
+		aim: "lower is better",
+		metrics: [
+			{
+				id: "host_op_time_eager_percent",
+				from: "analysis",
+				title: "Host",
+				doc: "Share of the host's operation time spent in operations run one by one instead of compiled together.",
+			},
+			{
+				id: "device_op_time_eager_percent",
+				from: "analysis",
+				title: "Device",
+				doc: "Share of the device's operation time spent in operations run one by one instead of compiled together.",
+			},
 		],
 	},
 	{
-		title: "Compute precision", aim: "", metrics: [
-			{ id: "device_compute_16bit_percent", from: "analysis", title: "16 bit", doc: "Share of device compute time in 16-bit arithmetic." },
-			{ id: "device_compute_32bit_percent", from: "analysis", title: "32 bit", doc: "Share of device compute time in 32-bit arithmetic. 16-bit arithmetic is faster on most accelerators." },
+		title: "Compute precision",
+		aim: "",
+		metrics: [
+			{
+				id: "device_compute_16bit_percent",
+				from: "analysis",
+				title: "16 bit",
+				doc: "Share of device compute time in 16-bit arithmetic.",
+			},
+			{
+				id: "device_compute_32bit_percent",
+				from: "analysis",
+				title: "32 bit",
+				doc: "Share of device compute time in 32-bit arithmetic. 16-bit arithmetic is faster on most accelerators.",
+			},
 		],
 	},
 ];
@@ -140,27 +243,56 @@ function Summary({ result }: { result: Result }) {
 		const p = prop(m.from === "steps" ? steps : analysis, m.id);
 		return p !== undefined && !(m.known && p.value === 0);
 	};
-	const groups = GROUPS.map((g) => ({ ...g, metrics: g.metrics.filter(shown) })).filter((g) => g.metrics.length && (tpu || !g.tpu));
+	const groups = GROUPS.map((g) => ({ ...g, metrics: g.metrics.filter(shown) })).filter(
+		(g) => g.metrics.length && (tpu || !g.tpu),
+	);
 	const remark = propText(analysis, "remark_text");
-	return <section class="card" aria-label="Performance summary">
-		<h2>Performance summary</h2>
-		{steps && steps.nrows > 0 && <Breakdown steps={steps} />}
-		{groups.map((g) => <div class="metrics" key={g.title}>
-			<h3>{g.title} {g.aim && <span class="aim">{g.aim}</span>}</h3>
-			<dl>{g.metrics.map((m) => <MetricRow key={m.id} metric={m} p={prop(m.from === "steps" ? steps : analysis, m.id)} />)}</dl>
-		</div>)}
-		{remark && <p class="remark">{remark}</p>}
-	</section>;
+	return (
+		<section class="card" aria-label="Performance summary">
+			<h2>Performance summary</h2>
+			{steps && steps.nrows > 0 && <Breakdown steps={steps} />}
+			{groups.map((g) => (
+				<div class="metrics" key={g.title}>
+					<h3>
+						{g.title} {g.aim && <span class="aim">{g.aim}</span>}
+					</h3>
+					<dl>
+						{g.metrics.map((m) => (
+							<MetricRow key={m.id} metric={m} p={prop(m.from === "steps" ? steps : analysis, m.id)} />
+						))}
+					</dl>
+				</div>
+			))}
+			{remark && <p class="remark">{remark}</p>}
+		</section>
+	);
 }
 
 function MetricRow({ metric, p }: { metric: Metric; p: Prop | undefined }) {
 	if (!p) return null;
-	const share = typeof p.value === "number" ? p.unit === "frac" ? p.value : p.unit === "percent" ? p.value / 100 : NaN : parseFloat(p.text) / 100;
-	return <div class="metric">
-		<dt><Hint text={metric.doc}>{metric.title}</Hint></dt>
-		<dd><span class="meter" aria-hidden="true"><span class="meter-fill" style={{ width: `${Math.max(0, Math.min(1, share || 0)) * 100}%` }} /></span>
-			<span class="metric-value" data-prop={metric.id}>{typeof p.value === "number" ? quantity(p.value, p.unit) : p.text}</span></dd>
-	</div>;
+	const share =
+		typeof p.value === "number"
+			? p.unit === "frac"
+				? p.value
+				: p.unit === "percent"
+					? p.value / 100
+					: NaN
+			: parseFloat(p.text) / 100;
+	return (
+		<div class="metric">
+			<dt>
+				<Hint text={metric.doc}>{metric.title}</Hint>
+			</dt>
+			<dd>
+				<span class="meter" aria-hidden="true">
+					<span class="meter-fill" style={{ width: `${Math.max(0, Math.min(1, share || 0)) * 100}%` }} />
+				</span>
+				<span class="metric-value" data-prop={metric.id}>
+					{typeof p.value === "number" ? quantity(p.value, p.unit) : p.text}
+				</span>
+			</dd>
+		</div>
+	);
 }
 
 const PART_DOCS: Readonly<Record<string, string>> = {
@@ -185,19 +317,48 @@ const PART_DOCS: Readonly<Record<string, string>> = {
 /* How an average step is made up, by the server's averages: each part with its share as a bar. */
 function Breakdown({ steps }: { steps: TableData }) {
 	const dark = useTheme().dark;
-	const parts = stackedIds(steps).map((id, n) => ({ id, n, ms: averageOf(steps, id) }))
+	const parts = stackedIds(steps)
+		.map((id, n) => ({ id, n, ms: averageOf(steps, id) }))
 		.filter((p): p is { id: string; n: number; ms: number } => p.ms !== undefined);
 	const whole = propNumber(steps, "steptime_ms_average") ?? 0;
 	if (!parts.length) return null;
-	return <div class="metrics">
-		<h3>Average step <span class="aim">{propText(steps, "steptime_ms_minimum")} to {propText(steps, "steptime_ms_maximum")}</span></h3>
-		<dl>{parts.filter((p) => p.ms > 0).map((p) => <div class="metric" key={p.id}>
-			<dt><Hint text={PART_DOCS[p.id] ?? ""}>{plainLabel(steps.cols.find((c) => c.id === p.id)?.label ?? p.id)}</Hint></dt>
-			<dd><span class="meter" aria-hidden="true">
-				<span class="meter-fill" style={{ width: `${whole > 0 ? Math.min(1, p.ms / whole) * 100 : 0}%`, background: stepColor(p.id, p.n, dark) }} /></span>
-				<span class="metric-value" data-part={p.id}>{time_ps(p.ms * PS_PER_MS)}</span></dd>
-		</div>)}</dl>
-	</div>;
+	return (
+		<div class="metrics">
+			<h3>
+				Average step{" "}
+				<span class="aim">
+					{propText(steps, "steptime_ms_minimum")} to {propText(steps, "steptime_ms_maximum")}
+				</span>
+			</h3>
+			<dl>
+				{parts
+					.filter((p) => p.ms > 0)
+					.map((p) => (
+						<div class="metric" key={p.id}>
+							<dt>
+								<Hint text={PART_DOCS[p.id] ?? ""}>
+									{plainLabel(steps.cols.find((c) => c.id === p.id)?.label ?? p.id)}
+								</Hint>
+							</dt>
+							<dd>
+								<span class="meter" aria-hidden="true">
+									<span
+										class="meter-fill"
+										style={{
+											width: `${whole > 0 ? Math.min(1, p.ms / whole) * 100 : 0}%`,
+											background: stepColor(p.id, p.n, dark),
+										}}
+									/>
+								</span>
+								<span class="metric-value" data-part={p.id}>
+									{time_ps(p.ms * PS_PER_MS)}
+								</span>
+							</dd>
+						</div>
+					))}
+			</dl>
+		</div>
+	);
 }
 
 /* ---- charts ---- */
@@ -205,31 +366,55 @@ function Breakdown({ steps }: { steps: TableData }) {
 function StepGraph({ steps }: { steps: TableData }) {
 	const dark = useTheme().dark;
 	const series = stepSeries(steps, dark);
-	return <section class="card" aria-label="Step-time graph">
-		<h2>Step time</h2>
-		<Stacked labels={stepLabels(steps)} series={series} ps_per_unit={PS_PER_MS} xTitle="Step" summary={averages(steps, series)}
-			title="Step time by part, over the steps" />
-	</section>;
+	return (
+		<section class="card" aria-label="Step-time graph">
+			<h2>Step time</h2>
+			<Stacked
+				labels={stepLabels(steps)}
+				series={series}
+				ps_per_unit={PS_PER_MS}
+				xTitle="Step"
+				summary={averages(steps, series)}
+				title="Step time by part, over the steps"
+			/>
+		</section>
+	);
 }
 
 function LatencyGraph({ t }: { t: TableData }) {
 	const dark = useTheme().dark;
 	const ids = ["hostTimeMs", "deviceTimeMs", "communicationTimeMs"];
 	const series = ids.map((id, n) => ({
-		id, label: plainLabel(t.cols.find((c) => c.id === id)?.label ?? id), color: stepColor(id, n, dark), values: numbers(t, id) ?? [],
+		id,
+		label: plainLabel(t.cols.find((c) => c.id === id)?.label ?? id),
+		color: stepColor(id, n, dark),
+		values: numbers(t, id) ?? [],
 	}));
-	return <section class="card" aria-label="Latency of inference sessions">
-		<h2>Latency of inference sessions</h2>
-		<Stacked labels={strings(t, "percentile") ?? []} series={series} ps_per_unit={PS_PER_MS} xTitle="Percentile" title="Latency by percentile" />
-	</section>;
+	return (
+		<section class="card" aria-label="Latency of inference sessions">
+			<h2>Latency of inference sessions</h2>
+			<Stacked
+				labels={strings(t, "percentile") ?? []}
+				series={series}
+				ps_per_unit={PS_PER_MS}
+				xTitle="Percentile"
+				title="Latency by percentile"
+			/>
+		</section>
+	);
 }
 
 /* ---- top operations ---- */
 
 function TopOps({ t, session }: { t: TableData | undefined; session: Session }) {
 	const names = strings(t, "operation") ?? [];
-	if (!t || !names.length) return <section class="card" aria-label="Top operations">
-		<h2>Top operations on the device</h2><p class="empty">No operation ran on a device in this profile.</p></section>;
+	if (!t || !names.length)
+		return (
+			<section class="card" aria-label="Top operations">
+				<h2>Top operations on the device</h2>
+				<p class="empty">No operation ran on a device in this profile.</p>
+			</section>
+		);
 	const self = numbers(t, "selfTimePercent") ?? [];
 	const sum = numbers(t, "cumulativeTimePercent") ?? [];
 	const rate = numbers(t, "flopRate") ?? [];
@@ -240,34 +425,77 @@ function TopOps({ t, session }: { t: TableData | undefined; session: Session }) 
 	const scale = t.cols.find((c) => c.id === "selfTimePercent")?.unit === "percent" ? 1 : 100;
 	const rateUnit = t.cols.find((c) => c.id === "flopRate")?.unit || "gflop_per_s";
 	const linked = session.toolNames.includes("framework_op_stats");
-	return <section class="card" aria-label="Top operations">
-		<h2>Top operations on the device {linked && <a class="more" href={toolHref("framework_op_stats")}>all operations</a>}</h2>
-		<table class="plain-table top-ops">
-			<thead><tr><th>Operation</th><th>Category</th><th class="num">Self time</th><th class="num">Cumulative</th><th class="num">FLOP rate</th>
-				{eligible && <th>Tensor Cores</th>}</tr></thead>
-			<tbody>{names.map((name, i) => <tr key={`${name}${i}`}>
-				<td class={classes("cut", isPath(name) && "cut-front")} title={name}>{linked ? <a href={toolHref("framework_op_stats", { filter: name })}><bdi>{name}</bdi></a> : <bdi>{name}</bdi>}</td>
-				<td class="cut cut-short" title={category[i]}>{category[i]}</td>
-				<td class="num share-cell"><span class="share-bar" style={{ width: `${(self[i] ?? 0) / most * 100}%` }} /><span data-op={i}>{percent((self[i] ?? 0) * scale)}</span></td>
-				<td class="num">{percent((sum[i] ?? 0) * scale)}</td>
-				<td class="num">{quantity(rate[i] ?? 0, rateUnit)}</td>
-				{eligible && <td>{used?.[i] ? "used" : eligible[i] ? "eligible, not used" : "–"}</td>}
-			</tr>)}</tbody>
-		</table>
-	</section>;
+	return (
+		<section class="card" aria-label="Top operations">
+			<h2>
+				Top operations on the device{" "}
+				{linked && (
+					<a class="more" href={toolHref("framework_op_stats")}>
+						all operations
+					</a>
+				)}
+			</h2>
+			<table class="plain-table top-ops">
+				<thead>
+					<tr>
+						<th>Operation</th>
+						<th>Category</th>
+						<th class="num">Self time</th>
+						<th class="num">Cumulative</th>
+						<th class="num">FLOP rate</th>
+						{eligible && <th>Tensor Cores</th>}
+					</tr>
+				</thead>
+				<tbody>
+					{names.map((name, i) => (
+						<tr key={`${name}${i}`}>
+							<td class={classes("cut", isPath(name) && "cut-front")} title={name}>
+								{linked ? (
+									<a href={toolHref("framework_op_stats", { filter: name })}>
+										<bdi>{name}</bdi>
+									</a>
+								) : (
+									<bdi>{name}</bdi>
+								)}
+							</td>
+							<td class="cut cut-short" title={category[i]}>
+								{category[i]}
+							</td>
+							<td class="num share-cell">
+								<span class="share-bar" style={{ width: `${((self[i] ?? 0) / most) * 100}%` }} />
+								<span data-op={i}>{percent((self[i] ?? 0) * scale)}</span>
+							</td>
+							<td class="num">{percent((sum[i] ?? 0) * scale)}</td>
+							<td class="num">{quantity(rate[i] ?? 0, rateUnit)}</td>
+							{eligible && <td>{used?.[i] ? "used" : eligible[i] ? "eligible, not used" : "–"}</td>}
+						</tr>
+					))}
+				</tbody>
+			</table>
+		</section>
+	);
 }
 
 /* ---- what to do ---- */
 
-const STATEMENTS = ["device_collectives_statement", "kernel_launch_statement", "all_other_statement", "precision_statement",
-	"tf_function_statement", "eager_statement", "outside_compilation_statement"];
+const STATEMENTS = [
+	"device_collectives_statement",
+	"kernel_launch_statement",
+	"all_other_statement",
+	"precision_statement",
+	"tf_function_statement",
+	"eager_statement",
+	"outside_compilation_statement",
+];
 
 function Recommendation({ t, session }: { t: TableData | undefined; session: Session }) {
 	if (!t) return null;
 	const kinds = strings(t, "tip_type") ?? [];
 	const links = strings(t, "link") ?? [];
 	const titles = strings(t, "description") ?? [];
-	const beside = propText(t, "non_bottleneck_tip_types").split(",").map((s) => s.trim());
+	const beside = propText(t, "non_bottleneck_tip_types")
+		.split(",")
+		.map((s) => s.trim());
 	const groups = new Map<string, { kind: string; links: string[] }>();
 	links.forEach((link, i) => {
 		const title = titles[i] || kinds[i] || "";
@@ -279,14 +507,30 @@ function Recommendation({ t, session }: { t: TableData | undefined; session: Ses
 	const order = [...groups].sort(([, a], [, b]) => rank(a.kind, beside) - rank(b.kind, beside));
 	const says = STATEMENTS.map((id) => propText(t, id)).filter(Boolean);
 	if (!says.length && !order.length) return null;
-	return <section class="card" aria-label="Recommendation">
-		<h2>What to do next</h2>
-		{says.map((s) => <p key={s} class="says"><RichText text={s} tools={session.toolNames} /></p>)}
-		<div class="tips">{order.map(([title, g]) => <div key={title} class={rank(g.kind, beside) > 2 ? "tip-group tip-off" : "tip-group"}>
-			<h3>{title}</h3>
-			<ul>{g.links.map((l) => <li key={l}><RichText text={l} tools={session.toolNames} /></li>)}</ul>
-		</div>)}</div>
-	</section>;
+	return (
+		<section class="card" aria-label="Recommendation">
+			<h2>What to do next</h2>
+			{says.map((s) => (
+				<p key={s} class="says">
+					<RichText text={s} tools={session.toolNames} />
+				</p>
+			))}
+			<div class="tips">
+				{order.map(([title, g]) => (
+					<div key={title} class={rank(g.kind, beside) > 2 ? "tip-group tip-off" : "tip-group"}>
+						<h3>{title}</h3>
+						<ul>
+							{g.links.map((l) => (
+								<li key={l}>
+									<RichText text={l} tools={session.toolNames} />
+								</li>
+							))}
+						</ul>
+					</div>
+				))}
+			</div>
+		</section>
+	);
 }
 
 function rank(kind: string, beside: readonly string[]): number {
@@ -310,9 +554,28 @@ function Environment({ table: t, session }: { table: TableData | undefined; sess
 	];
 	const host = strings(t, "host_id") ?? [];
 	const command = strings(t, "command_line") ?? [];
-	return <section class="card" aria-label="Run environment">
-		<h2>Run environment</h2>
-		<dl class="env">{facts.filter(([, , v]) => v).map(([id, label, v]) => <div key={id}><dt>{label}</dt><dd data-prop={id}>{v}</dd></div>)}</dl>
-		{command.some(Boolean) && <ul class="commands">{command.map((c, i) => <li key={i}><span class="muted">{host[i]}</span> <code>{c}</code></li>)}</ul>}
-	</section>;
+	return (
+		<section class="card" aria-label="Run environment">
+			<h2>Run environment</h2>
+			<dl class="env">
+				{facts
+					.filter(([, , v]) => v)
+					.map(([id, label, v]) => (
+						<div key={id}>
+							<dt>{label}</dt>
+							<dd data-prop={id}>{v}</dd>
+						</div>
+					))}
+			</dl>
+			{command.some(Boolean) && (
+				<ul class="commands">
+					{command.map((c, i) => (
+						<li key={i}>
+							<span class="muted">{host[i]}</span> <code>{c}</code>
+						</li>
+					))}
+				</ul>
+			)}
+		</section>
+	);
 }

@@ -25,18 +25,47 @@ export function Shell() {
 	useEffect(() => {
 		document.title = name ? `${name} · stepscope` : "stepscope";
 	}, [name]);
-	return <div class="shell" onClick={followLink}>
-		<a class="skip" href="#main">Skip to the content</a>
-		<ShellBody runs={runs} name={name} current={current} />
-	</div>;
+	return (
+		<div class="shell" onClick={followLink}>
+			<a class="skip" href="#main">
+				Skip to the content
+			</a>
+			<ShellBody runs={runs} name={name} current={current} />
+		</div>
+	);
 }
 
 /* A run named in the URL is opened while the list of runs is still on its way. */
 function ShellBody({ runs, name, current }: { runs: Loadable<Runs>; name: string; current: Run | undefined }) {
-	if (runs.error) return <><TopBar runs={undefined} /><main class="page" id="main"><h1>No answer</h1><Failure text={runs.error} /></main></>;
-	if (name) return <RunView key={name} runs={runs.value} run={current ?? { run: name, path: "", time_s: 0, bytes: 0, hosts: [] }} />;
-	if (!runs.value) return <><TopBar runs={undefined} /><main class="page" id="main"><Waiting what="Looking for profiles…" /></main></>;
-	return <><TopBar runs={runs.value} /><StartPage runs={runs.value} /></>;
+	if (runs.error)
+		return (
+			<>
+				<TopBar runs={undefined} />
+				<main class="page" id="main">
+					<h1>No answer</h1>
+					<Failure text={runs.error} />
+				</main>
+			</>
+		);
+	if (name)
+		return (
+			<RunView key={name} runs={runs.value} run={current ?? { run: name, path: "", time_s: 0, bytes: 0, hosts: [] }} />
+		);
+	if (!runs.value)
+		return (
+			<>
+				<TopBar runs={undefined} />
+				<main class="page" id="main">
+					<Waiting what="Looking for profiles…" />
+				</main>
+			</>
+		);
+	return (
+		<>
+			<TopBar runs={runs.value} />
+			<StartPage runs={runs.value} />
+		</>
+	);
 }
 
 function RunView({ runs, run }: { runs: Runs | undefined; run: Run }) {
@@ -46,51 +75,112 @@ function RunView({ runs, run }: { runs: Runs | undefined; run: Run }) {
 	const tools = value?.tools ?? [];
 	const tool = toolFor(tools, askedTool);
 	const session: Session | undefined = tool && {
-		run, tool, host: hostFor(tool, askedHost), tools, toolNames: tools.filter((t) => t.available).map((t) => t.name),
+		run,
+		tool,
+		host: hostFor(tool, askedHost),
+		tools,
+		toolNames: tools.filter((t) => t.available).map((t) => t.name),
 	};
 	const Page = tool ? pageOf(tool.name, tool.kind) : undefined;
-	return <>
-		<TopBar runs={runs} session={session} run={run.run} />
-		<div class="below">
-			<ToolNav tools={tools} current={tool?.name ?? ""} run={run.run} host={askedHost} />
-			<main class="content" id="main" tabIndex={-1}>
-				{error && <div class="page"><h1>This run cannot be opened</h1><Failure text={error} /></div>}
-				{loading && !value && <div class="page"><Waiting what="Opening the run…" /></div>}
-				{value && !tool && <div class="page"><h1>No such tool</h1><Failure text={askedTool ? `This run has no tool “${askedTool}”.` : "This run offers no tool."} /></div>}
-				{session && Page && (session.tool.available
-					? <Page key={`${session.tool.name} ${session.host}`} session={session} />
-					: <div class="page"><h1>{session.tool.title}</h1><p class="empty">{session.tool.why || "This profile has no data for it."}</p></div>)}
-			</main>
-		</div>
-	</>;
+	return (
+		<>
+			<TopBar runs={runs} session={session} run={run.run} />
+			<div class="below">
+				<ToolNav tools={tools} current={tool?.name ?? ""} run={run.run} host={askedHost} />
+				<main class="content" id="main" tabIndex={-1}>
+					{error && (
+						<div class="page">
+							<h1>This run cannot be opened</h1>
+							<Failure text={error} />
+						</div>
+					)}
+					{loading && !value && (
+						<div class="page">
+							<Waiting what="Opening the run…" />
+						</div>
+					)}
+					{value && !tool && (
+						<div class="page">
+							<h1>No such tool</h1>
+							<Failure text={askedTool ? `This run has no tool “${askedTool}”.` : "This run offers no tool."} />
+						</div>
+					)}
+					{session &&
+						Page &&
+						(session.tool.available ? (
+							<Page key={`${session.tool.name} ${session.host}`} session={session} />
+						) : (
+							<div class="page">
+								<h1>{session.tool.title}</h1>
+								<p class="empty">{session.tool.why || "This profile has no data for it."}</p>
+							</div>
+						))}
+				</main>
+			</div>
+		</>
+	);
 }
 
 function TopBar({ runs, session, run }: { runs: Runs | undefined; session?: Session | undefined; run?: string }) {
-	return <header class="top">
-		<a class="brand" href={runs && runs.runs.length === 1 ? "?list=all" : "./"} title="All runs">
-			<svg viewBox="0 0 32 32" width="20" height="20" aria-hidden="true"><path d="M4 8h22M4 16h9m4 0h8M4 24h4m4 0h4m4 0h8" /></svg>
-			<span>stepscope</span>
-		</a>
-		{run && <label class="field"><span class="visually-hidden">Run</span>
-			<select class="select" value={run} title={run} onChange={(e) => go({ run: e.currentTarget.value, tool: query.get()["tool"] })}>
-				{runs?.runs.some((r) => r.run === run) || <option value={run}>{run}</option>}
-				{runs?.runs.map((r) => <option key={r.run} value={r.run}>{r.run}</option>)}
-			</select></label>}
-		{session && session.tool.hosts.length > 0 && <HostSelect session={session} />}
-		<span class="spring" />
-		{runs?.version && <span class="muted version">{runs.version}</span>}
-		<ThemeButton />
-	</header>;
+	return (
+		<header class="top">
+			<a class="brand" href={runs && runs.runs.length === 1 ? "?list=all" : "./"} title="All runs">
+				<svg viewBox="0 0 32 32" width="20" height="20" aria-hidden="true">
+					<path d="M4 8h22M4 16h9m4 0h8M4 24h4m4 0h4m4 0h8" />
+				</svg>
+				<span>stepscope</span>
+			</a>
+			{run && (
+				<label class="field">
+					<span class="visually-hidden">Run</span>
+					<select
+						class="select"
+						value={run}
+						title={run}
+						onChange={(e) => go({ run: e.currentTarget.value, tool: query.get()["tool"] })}
+					>
+						{runs?.runs.some((r) => r.run === run) || <option value={run}>{run}</option>}
+						{runs?.runs.map((r) => (
+							<option key={r.run} value={r.run}>
+								{r.run}
+							</option>
+						))}
+					</select>
+				</label>
+			)}
+			{session && session.tool.hosts.length > 0 && <HostSelect session={session} />}
+			<span class="spring" />
+			{runs?.version && <span class="muted version">{runs.version}</span>}
+			<ThemeButton />
+		</header>
+	);
 }
 
 function HostSelect({ session }: { session: Session }) {
 	const { tool, host } = session;
-	const label = (h: string) => h === ALL_HOSTS ? "All hosts" : h;
-	if (tool.hosts.length === 1) return <span class="host-one" title="Host">{label(host)}</span>;
-	return <label class="field"><span class="visually-hidden">Host</span>
-		<select class="select" value={host} onChange={(e) => go({ run: session.run.run, tool: tool.name, host: e.currentTarget.value })}>
-			{tool.hosts.map((h) => <option key={h} value={h}>{label(h)}</option>)}
-		</select></label>;
+	const label = (h: string) => (h === ALL_HOSTS ? "All hosts" : h);
+	if (tool.hosts.length === 1)
+		return (
+			<span class="host-one" title="Host">
+				{label(host)}
+			</span>
+		);
+	return (
+		<label class="field">
+			<span class="visually-hidden">Host</span>
+			<select
+				class="select"
+				value={host}
+				onChange={(e) => go({ run: session.run.run, tool: tool.name, host: e.currentTarget.value })}
+			>
+				{tool.hosts.map((h) => (
+					<option key={h} value={h}>
+						{label(h)}
+					</option>
+				))}
+			</select>
+		</label>
+	);
 }
 
 const NEXT: Record<Choice, Choice> = { system: "light", light: "dark", dark: "system" };
@@ -98,15 +188,33 @@ const SIGN: Record<Choice, IconName> = { system: "auto", light: "sun", dark: "mo
 
 function ThemeButton() {
 	const { choice } = useTheme();
-	return <button class="button button-icon" onClick={() => chooseTheme(NEXT[choice])} title={`Colours: ${choice}`} aria-label={`Colours: ${choice}`}>
-		<Icon name={SIGN[choice]} /></button>;
+	return (
+		<button
+			class="button button-icon"
+			onClick={() => chooseTheme(NEXT[choice])}
+			title={`Colours: ${choice}`}
+			aria-label={`Colours: ${choice}`}
+		>
+			<Icon name={SIGN[choice]} />
+		</button>
+	);
 }
 
 /* ---- tools ---- */
 
 const NARROW_KEY = "stepscope.nav";
 
-function ToolNav({ tools, current, run, host }: { tools: readonly Tool[]; current: string; run: string; host: string }) {
+function ToolNav({
+	tools,
+	current,
+	run,
+	host,
+}: {
+	tools: readonly Tool[];
+	current: string;
+	run: string;
+	host: string;
+}) {
 	const [open, setOpen] = useState(() => {
 		try {
 			return localStorage.getItem(NARROW_KEY) !== "closed";
@@ -117,22 +225,47 @@ function ToolNav({ tools, current, run, host }: { tools: readonly Tool[]; curren
 	const toggle = () => {
 		try {
 			localStorage.setItem(NARROW_KEY, open ? "closed" : "open");
-		} catch { /* kept for this page only */ }
+		} catch {
+			/* kept for this page only */
+		}
 		setOpen(!open);
 	};
-	const link = (t: Tool) => <a key={t.name} class={classes("nav-item", t.name === current && "nav-on", !t.available && "nav-off")}
-		aria-current={t.name === current ? "page" : undefined} href={formatQuery({ run, tool: t.name, host })}
-		title={t.available ? t.summary : t.why || "This profile has no data for it."}>{t.title}</a>;
+	const link = (t: Tool) => (
+		<a
+			key={t.name}
+			class={classes("nav-item", t.name === current && "nav-on", !t.available && "nav-off")}
+			aria-current={t.name === current ? "page" : undefined}
+			href={formatQuery({ run, tool: t.name, host })}
+			title={t.available ? t.summary : t.why || "This profile has no data for it."}
+		>
+			{t.title}
+		</a>
+	);
 	const sorted = menuOrder(tools);
 	const there = sorted.filter((t) => t.available);
 	const absent = sorted.filter((t) => !t.available);
-	return <nav class={classes("nav", !open && "nav-closed")} aria-label="Tools">
-		<button class="button button-icon nav-toggle" onClick={toggle} aria-expanded={open} aria-label={open ? "Hide the tools" : "Show the tools"}
-			title={open ? "Hide the tools" : "Show the tools"}><Icon name="menu" /></button>
-		{open && <div class="nav-list">
-			{there.map(link)}
-			{absent.length > 0 && <details class="nav-more" open={absent.some((t) => t.name === current)}>
-				<summary>Not in this profile</summary>{absent.map(link)}</details>}
-		</div>}
-	</nav>;
+	return (
+		<nav class={classes("nav", !open && "nav-closed")} aria-label="Tools">
+			<button
+				class="button button-icon nav-toggle"
+				onClick={toggle}
+				aria-expanded={open}
+				aria-label={open ? "Hide the tools" : "Show the tools"}
+				title={open ? "Hide the tools" : "Show the tools"}
+			>
+				<Icon name="menu" />
+			</button>
+			{open && (
+				<div class="nav-list">
+					{there.map(link)}
+					{absent.length > 0 && (
+						<details class="nav-more" open={absent.some((t) => t.name === current)}>
+							<summary>Not in this profile</summary>
+							{absent.map(link)}
+						</details>
+					)}
+				</div>
+			)}
+		</nav>
+	);
 }

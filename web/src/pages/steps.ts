@@ -12,15 +12,22 @@ export const PS_PER_MS = 1e9;
 
 /* "stepnum,aMs,bMs, tooltip" -> aMs, bMs: what is not a number is not stacked. */
 export function stackedIds(t: TableData): string[] {
-	const listed = prop(t, "step_time_graph_column_ids")?.text.split(",").map((s) => s.trim()).filter(Boolean);
-	const ids = listed?.length ? listed : t.cols.map((c) => c.id).filter((id) => /TimeMs$/.test(id) && id !== "stepTimeMs");
+	const listed = prop(t, "step_time_graph_column_ids")
+		?.text.split(",")
+		.map((s) => s.trim())
+		.filter(Boolean);
+	const ids = listed?.length
+		? listed
+		: t.cols.map((c) => c.id).filter((id) => /TimeMs$/.test(id) && id !== "stepTimeMs");
 	return ids.filter((id) => t.cols.some((c) => c.id === id && (c.type === "f64" || c.type === "i64")));
 }
 
 export function stepSeries(t: TableData, dark: boolean): Series[] {
 	return stackedIds(t).map((id, n) => ({
-		id, label: plainLabel(t.cols.find((c) => c.id === id)?.label ?? id), color: stepColor(id, n, dark),
-		values: (numbers(t, id) ?? []).map((v) => Number.isFinite(v) ? v : 0),
+		id,
+		label: plainLabel(t.cols.find((c) => c.id === id)?.label ?? id),
+		color: stepColor(id, n, dark),
+		values: (numbers(t, id) ?? []).map((v) => (Number.isFinite(v) ? v : 0)),
 	}));
 }
 
@@ -30,7 +37,10 @@ export function stepLabels(t: TableData): string[] {
 
 /* deviceComputeTimeMs -> device_compute_time_ms_avg, tcComputeTimeMs -> tc_compute_ms_average: the server's averages. */
 export function averageOf(t: TableData, id: string): number | undefined {
-	const snake = id.replace(/TimeMs$/, "").replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`).replace(/^(scv0|tc|host)(?=[a-z])/, "$1_")
+	const snake = id
+		.replace(/TimeMs$/, "")
+		.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`)
+		.replace(/^(scv0|tc|host)(?=[a-z])/, "$1_")
 		.replace(/__/g, "_");
 	for (const name of [`${snake}_time_ms_avg`, `${snake}_ms_average`]) {
 		const v = propNumber(t, name);

@@ -15,23 +15,33 @@ import { csvAddress, type Session } from "./session";
 
 export function TablePage({ session }: { session: Session }) {
 	const params = useStore(query, (q) => JSON.stringify(chosen(session.tool, q)));
-	const { value, error, loading } = useJson<Result>(`api/tool/${encodeURIComponent(session.tool.name)}`,
-		{ run: session.run.run, host: session.host, ...(JSON.parse(params) as Record<string, string>) });
+	const { value, error, loading } = useJson<Result>(`api/tool/${encodeURIComponent(session.tool.name)}`, {
+		run: session.run.run,
+		host: session.host,
+		...(JSON.parse(params) as Record<string, string>),
+	});
 	const long = value?.tables.filter((t) => t.cols.length > 0).length === 1 && value.tables.some((t) => t.nrows > 12);
-	return <div class={classes("page", long && "page-fill")}>
-		<PageHead session={session} />
-		<ParamBar tool={session.tool} />
-		{error && <Failure text={error} />}
-		{!value && loading && <Waiting what="Reading the profile…" />}
-		{value && <ResultView result={value} session={session} />}
-	</div>;
+	return (
+		<div class={classes("page", long && "page-fill")}>
+			<PageHead session={session} />
+			<ParamBar tool={session.tool} />
+			{error && <Failure text={error} />}
+			{!value && loading && <Waiting what="Reading the profile…" />}
+			{value && <ResultView result={value} session={session} />}
+		</div>
+	);
 }
 
 export function PageHead({ session, children }: { session: Session; children?: preact.ComponentChildren }) {
-	return <header class="page-head">
-		<div><h1>{session.tool.title}</h1><p class="muted">{session.tool.summary}</p></div>
-		{children}
-	</header>;
+	return (
+		<header class="page-head">
+			<div>
+				<h1>{session.tool.title}</h1>
+				<p class="muted">{session.tool.summary}</p>
+			</div>
+			{children}
+		</header>
+	);
 }
 
 function chosen(tool: Tool, q: Readonly<Record<string, string>>): Record<string, string> {
@@ -47,36 +57,68 @@ function ParamBar({ tool }: { tool: Tool }) {
 	const q = useStore(query, (x) => x);
 	const params = (tool.params ?? []).filter((p) => p.values.length > 1);
 	if (!params.length) return null;
-	return <div class="bar">
-		{params.map((p) => <label key={p.name} class="field" title={p.doc}><span>{p.name.replace(/_/g, " ")}</span>
-			<select class="select" value={q[p.name] ?? (p.preset || p.values[0])} onChange={(e) => adjust({ [p.name]: e.currentTarget.value })}>
-				{p.values.map((v) => <option key={v} value={v}>{v}</option>)}
-			</select>
-		</label>)}
-	</div>;
+	return (
+		<div class="bar">
+			{params.map((p) => (
+				<label key={p.name} class="field" title={p.doc}>
+					<span>{p.name.replace(/_/g, " ")}</span>
+					<select
+						class="select"
+						value={q[p.name] ?? (p.preset || p.values[0])}
+						onChange={(e) => adjust({ [p.name]: e.currentTarget.value })}
+					>
+						{p.values.map((v) => (
+							<option key={v} value={v}>
+								{v}
+							</option>
+						))}
+					</select>
+				</label>
+			))}
+		</div>
+	);
 }
 
 function ResultView({ result, session }: { result: Result; session: Session }) {
 	const filter = useQuery("filter");
 	const tables = result.tables.filter((t) => t.nrows > 0 || t.cols.length > 0 || Object.keys(t.props ?? {}).length > 0);
 	const csv = csvAddress(session);
-	return <>
-		<Notes notes={result.notes} />
-		{!tables.length && <p class="empty">This profile has nothing for {session.tool.title} to show.</p>}
-		{tables.map((t, i) => <section class="card" key={t.name} aria-label={t.title || t.name}>
-			{(tables.length > 1 || Object.keys(t.props ?? {}).length > 0) && <h2>{t.title || t.name}</h2>}
-			<Props table={t} tools={session.toolNames} />
-			{t.cols.length > 0 && <Grid table={t} filter={i === 0 ? filter : ""} csv={i === 0 ? csv : undefined}
-				maxRows={tables.length > 1 ? 16 : 24} {...(i === 0 ? { onFilter: (f: string) => adjust({ filter: f }) } : {})} />}
-		</section>)}
-	</>;
+	return (
+		<>
+			<Notes notes={result.notes} />
+			{!tables.length && <p class="empty">This profile has nothing for {session.tool.title} to show.</p>}
+			{tables.map((t, i) => (
+				<section class="card" key={t.name} aria-label={t.title || t.name}>
+					{(tables.length > 1 || Object.keys(t.props ?? {}).length > 0) && <h2>{t.title || t.name}</h2>}
+					<Props table={t} tools={session.toolNames} />
+					{t.cols.length > 0 && (
+						<Grid
+							table={t}
+							filter={i === 0 ? filter : ""}
+							csv={i === 0 ? csv : undefined}
+							maxRows={tables.length > 1 ? 16 : 24}
+							{...(i === 0 ? { onFilter: (f: string) => adjust({ filter: f }) } : {})}
+						/>
+					)}
+				</section>
+			))}
+		</>
+	);
 }
 
 export function Props({ table, tools }: { table: TableData; tools: readonly string[] }) {
 	const list = Object.entries(table.props ?? {}).filter(([id]) => propText(table, id) !== "");
 	if (!list.length) return null;
-	return <dl class="facts">
-		{list.map(([id, p]) => <div class="fact" key={id}><dt>{p.label && p.label !== id ? p.label : id.replace(/_/g, " ")}</dt>
-			<dd><RichText text={propText(table, id)} tools={tools} /></dd></div>)}
-	</dl>;
+	return (
+		<dl class="facts">
+			{list.map(([id, p]) => (
+				<div class="fact" key={id}>
+					<dt>{p.label && p.label !== id ? p.label : id.replace(/_/g, " ")}</dt>
+					<dd>
+						<RichText text={propText(table, id)} tools={tools} />
+					</dd>
+				</div>
+			))}
+		</dl>
+	);
 }

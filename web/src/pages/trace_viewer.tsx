@@ -17,17 +17,48 @@ import { TimelineModel } from "../timeline/model";
 import { neighbour } from "../timeline/pointer";
 import { Details } from "../timeline/details";
 import {
-	chosenStretch, createTraceStore, formatMarks, parseMarks, toggleMark, TOOLS, type Selected, type ToolMode, type TraceState, type TraceStore,
+	chosenStretch,
+	createTraceStore,
+	formatMarks,
+	parseMarks,
+	toggleMark,
+	TOOLS,
+	type Selected,
+	type ToolMode,
+	type TraceState,
+	type TraceStore,
 } from "../timeline/state";
-import { clampView, fit, formatView, panBy, parseView, reveal, sameView, span, zoomAt, type View } from "../timeline/viewport";
+import {
+	clampView,
+	fit,
+	formatView,
+	panBy,
+	parseView,
+	reveal,
+	sameView,
+	span,
+	zoomAt,
+	type View,
+} from "../timeline/viewport";
 import { Icon, type IconName } from "../widgets/icon";
 import { Failure, Notes, Waiting } from "../widgets/notes";
 import type { Session } from "./session";
 
 export function TraceViewerPage({ session }: { session: Session }) {
 	const { value, error, loading } = useJson<Timeline>("api/timeline", { run: session.run.run, host: session.host });
-	if (error) return <div class="page"><h1>{session.tool.title}</h1><Failure text={error} /></div>;
-	if (!value) return loading ? <div class="page"><Waiting what="Reading the trace…" /></div> : null;
+	if (error)
+		return (
+			<div class="page">
+				<h1>{session.tool.title}</h1>
+				<Failure text={error} />
+			</div>
+		);
+	if (!value)
+		return loading ? (
+			<div class="page">
+				<Waiting what="Reading the trace…" />
+			</div>
+		) : null;
 	return <TraceViewer timeline={value} session={session} />;
 }
 
@@ -45,17 +76,25 @@ function TraceViewer({ timeline, session }: { timeline: Timeline; session: Sessi
 	const { model, store, loader } = useMemo(() => {
 		const m = new TimelineModel(timeline);
 		const s = openTrace(timeline, m);
-		const l: Loader = new Loader(m, run, host,
+		const l: Loader = new Loader(
+			m,
+			run,
+			host,
 			() => s.update({ version: s.get().version + 1, error: "" }),
 			(text) => s.update({ error: text }),
-			(busy) => s.update({ busy }));
+			(busy) => s.update({ busy }),
+		);
 		return { model: m, store: s, loader: l };
 	}, [timeline]);
 	useEffect(() => () => loader.stop(), [loader]);
 
 	const [help, setHelp] = useState(false);
 	const selected = useStore(store, (s) => s.selected?.event);
-	const detail = useJson<EventDetail>(selected === undefined ? null : "api/timeline/event", { run, host, event: selected ?? 0 });
+	const detail = useJson<EventDetail>(selected === undefined ? null : "api/timeline/event", {
+		run,
+		host,
+		event: selected ?? 0,
+	});
 	const search = useSearch(store, model, run, host);
 	const flowMode = useStore(store, (s) => s.flows);
 	useEffect(() => {
@@ -70,21 +109,47 @@ function TraceViewer({ timeline, session }: { timeline: Timeline; session: Sessi
 	useEffect(() => {
 		const s = store.get().selected;
 		if (current && s && s.event === current.event)
-			store.update({ selected: { ...s, begin_ps: current.begin_ps, dur_ps: current.dur_ps, row: current.row, track: current.track } });
+			store.update({
+				selected: { ...s, begin_ps: current.begin_ps, dur_ps: current.dur_ps, row: current.row, track: current.track },
+			});
 	}, [current]);
 
-	return <div class="trace">
-		<h1 class="visually-hidden">{session.tool.title}</h1>
-		<TraceBar store={store} model={model} search={search} onHelp={() => setHelp(true)} session={session} />
-		<TraceNotes timeline={timeline} store={store} />
-		<CanvasView model={model} loader={loader} store={store} flowEnds={current?.flows ?? NO_FLOWS} onSelect={(hit) => store.update({
-			selected: hit && { track: hit.track, row: hit.row, event: hit.event, name: hit.name, begin_ps: hit.begin_ps, dur_ps: hit.dur_ps },
-			box: undefined, boxRows: "",
-		})} />
-		<Details store={store} model={model} detail={detail as Loadable<EventDetail>} session={session}
-			onGo={(to) => choose(store, model, to)} onFind={(name) => search.find(name)} />
-		{help && <HelpSheet onClose={() => setHelp(false)} />}
-	</div>;
+	return (
+		<div class="trace">
+			<h1 class="visually-hidden">{session.tool.title}</h1>
+			<TraceBar store={store} model={model} search={search} onHelp={() => setHelp(true)} session={session} />
+			<TraceNotes timeline={timeline} store={store} />
+			<CanvasView
+				model={model}
+				loader={loader}
+				store={store}
+				flowEnds={current?.flows ?? NO_FLOWS}
+				onSelect={(hit) =>
+					store.update({
+						selected: hit && {
+							track: hit.track,
+							row: hit.row,
+							event: hit.event,
+							name: hit.name,
+							begin_ps: hit.begin_ps,
+							dur_ps: hit.dur_ps,
+						},
+						box: undefined,
+						boxRows: "",
+					})
+				}
+			/>
+			<Details
+				store={store}
+				model={model}
+				detail={detail as Loadable<EventDetail>}
+				session={session}
+				onGo={(to) => choose(store, model, to)}
+				onFind={(name) => search.find(name)}
+			/>
+			{help && <HelpSheet onClose={() => setHelp(false)} />}
+		</div>
+	);
 }
 
 const NO_FLOWS: readonly never[] = [];
@@ -96,11 +161,23 @@ export function choose(store: TraceStore, model: TimelineModel, to: Selected): v
 	const closed = new Set(st.closed);
 	if (section) closed.delete(section.pid);
 	const far = to.dur_ps < span(st.target) / 400;
-	const target = far ? fit(to.begin_ps - to.dur_ps * 20, to.begin_ps + to.dur_ps * 21, model.all) : reveal(st.target, to.begin_ps, to.begin_ps + to.dur_ps, model.all);
+	const target = far
+		? fit(to.begin_ps - to.dur_ps * 20, to.begin_ps + to.dur_ps * 21, model.all)
+		: reveal(st.target, to.begin_ps, to.begin_ps + to.dur_ps, model.all);
 	store.update({
-		selected: to, target, closed: section && st.closed.has(section.pid) ? closed : st.closed, box: undefined, boxRows: "",
-		filter: section && st.filter && !`${section.name} ${section.tracks.find((t) => t.track === to.track)?.name ?? ""}`.toLowerCase()
-			.includes(st.filter.toLowerCase()) ? "" : st.filter,
+		selected: to,
+		target,
+		closed: section && st.closed.has(section.pid) ? closed : st.closed,
+		box: undefined,
+		boxRows: "",
+		filter:
+			section &&
+			st.filter &&
+			!`${section.name} ${section.tracks.find((t) => t.track === to.track)?.name ?? ""}`
+				.toLowerCase()
+				.includes(st.filter.toLowerCase())
+				? ""
+				: st.filter,
 	});
 	/* After the layout has opened the section. */
 	requestAnimationFrame(() => store.update({ wanted: { track: to.track, row: to.row } }));
@@ -115,13 +192,21 @@ function useUrl(store: TraceStore, model: TimelineModel): void {
 		const write = () => {
 			const s = store.get();
 			adjust({
-				view: sameView(s.target, model.all) ? undefined : formatView(s.target), event: s.selected ? String(s.selected.event) : undefined,
-				q: s.query || undefined, marks: formatMarks(s.marks) || undefined,
+				view: sameView(s.target, model.all) ? undefined : formatView(s.target),
+				event: s.selected ? String(s.selected.event) : undefined,
+				q: s.query || undefined,
+				marks: formatMarks(s.marks) || undefined,
 			});
 		};
 		const stop = store.subscribe(() => {
 			const s = store.get();
-			if (sameView(s.target, was.target) && s.selected?.event === was.selected?.event && s.query === was.query && s.marks === was.marks) return;
+			if (
+				sameView(s.target, was.target) &&
+				s.selected?.event === was.selected?.event &&
+				s.query === was.query &&
+				s.marks === was.marks
+			)
+				return;
 			was = s;
 			clearTimeout(timer);
 			timer = setTimeout(write, 250);
@@ -137,9 +222,24 @@ function useFirstSelection(store: TraceStore, run: string, host: string): void {
 	useEffect(() => {
 		const event = query.get()["event"];
 		if (!event || !/^\d+$/.test(event)) return;
-		getJson<EventDetail>("api/timeline/event", { run, host, event }).then((d) => {
-			store.update({ selected: { track: d.track, row: d.row, event: d.event, name: d.name, begin_ps: d.begin_ps, dur_ps: d.dur_ps }, wanted: { track: d.track, row: d.row } });
-		}, () => { /* a link to an event that is not here: the view is still right */ });
+		getJson<EventDetail>("api/timeline/event", { run, host, event }).then(
+			(d) => {
+				store.update({
+					selected: {
+						track: d.track,
+						row: d.row,
+						event: d.event,
+						name: d.name,
+						begin_ps: d.begin_ps,
+						dur_ps: d.dur_ps,
+					},
+					wanted: { track: d.track, row: d.row },
+				});
+			},
+			() => {
+				/* a link to an event that is not here: the view is still right */
+			},
+		);
 	}, [store]);
 }
 
@@ -148,7 +248,7 @@ function useFirstSelection(store: TraceStore, run: string, host: string): void {
 export interface Search {
 	text: string;
 	result: SearchResult | undefined;
-	at: number;                 /* rank of the current hit, -1 before the first */
+	at: number; /* rank of the current hit, -1 before the first */
 	busy: boolean;
 	error: string;
 	find(text: string): void;
@@ -157,8 +257,13 @@ export interface Search {
 
 function useSearch(store: TraceStore, model: TimelineModel, run: string, host: string): Search {
 	const text = useStore(store, (s) => s.query);
-	const [state, setState] = useState<{ result: SearchResult | undefined; at: number; busy: boolean; error: string; text: string }>(
-		{ result: undefined, at: -1, busy: false, error: "", text: "" });
+	const [state, setState] = useState<{
+		result: SearchResult | undefined;
+		at: number;
+		busy: boolean;
+		error: string;
+		text: string;
+	}>({ result: undefined, at: -1, busy: false, error: "", text: "" });
 	const hit = useRef<SearchHit>();
 	const stop = useRef<AbortController>();
 
@@ -167,7 +272,11 @@ function useSearch(store: TraceStore, model: TimelineModel, run: string, host: s
 		const mine = new AbortController();
 		stop.current = mine;
 		setState((s) => ({ ...s, busy: true }));
-		getJson<SearchResult>("api/timeline/search", { run, host, q: store.get().query, limit: 1, ...params }, mine.signal).then(then, (e: Error) => {
+		getJson<SearchResult>(
+			"api/timeline/search",
+			{ run, host, q: store.get().query, limit: 1, ...params },
+			mine.signal,
+		).then(then, (e: Error) => {
 			if (!mine.signal.aborted) setState((s) => ({ ...s, busy: false, error: e.message }));
 		});
 	};
@@ -179,21 +288,35 @@ function useSearch(store: TraceStore, model: TimelineModel, run: string, host: s
 			setState({ result: undefined, at: -1, busy: false, error: "", text });
 			return;
 		}
-		const timer = setTimeout(() => ask({ from_ps: Math.floor(store.get().view.begin_ps) },
-			(result) => setState({ result, at: -1, busy: false, error: "", text })), 140);
+		const timer = setTimeout(
+			() =>
+				ask({ from_ps: Math.floor(store.get().view.begin_ps) }, (result) =>
+					setState({ result, at: -1, busy: false, error: "", text }),
+				),
+			140,
+		);
 		return () => clearTimeout(timer);
 	}, [text]);
 
 	const step = (direction: 1 | -1) => {
 		if (!store.get().query) return;
 		const from = hit.current;
-		const params: Record<string, string | number> = from ? direction > 0 ? { after: from.event } : { before: from.event }
+		const params: Record<string, string | number> = from
+			? direction > 0
+				? { after: from.event }
+				: { before: from.event }
 			: { from_ps: Math.floor(store.get().view.begin_ps) };
 		const take = (r: SearchResult): boolean => {
 			const next = direction > 0 || !from ? r.hits[0] : r.hits[r.hits.length - 1];
 			if (!next) return false;
 			hit.current = next;
-			setState({ result: r, at: direction > 0 || !from ? r.rank : r.rank + r.hits.length - 1, busy: false, error: "", text: store.get().query });
+			setState({
+				result: r,
+				at: direction > 0 || !from ? r.rank : r.rank + r.hits.length - 1,
+				busy: false,
+				error: "",
+				text: store.get().query,
+			});
 			choose(store, model, next);
 			return true;
 		};
@@ -210,8 +333,12 @@ function useSearch(store: TraceStore, model: TimelineModel, run: string, host: s
 /* ---- keys ---- */
 
 const MODES: Readonly<Record<string, ToolMode>> = { "1": 1, "2": 2, "3": 3, "4": 4 };
-const ARROWS: Readonly<Record<string, "left" | "right" | "up" | "down">> =
-	{ ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down" };
+const ARROWS: Readonly<Record<string, "left" | "right" | "up" | "down">> = {
+	ArrowLeft: "left",
+	ArrowRight: "right",
+	ArrowUp: "up",
+	ArrowDown: "down",
+};
 
 function useKeys(store: TraceStore, model: TimelineModel, search: Search, toggleHelp: () => void): void {
 	const now = useRef({ search, toggleHelp });
@@ -219,7 +346,8 @@ function useKeys(store: TraceStore, model: TimelineModel, search: Search, toggle
 	useEffect(() => {
 		const key = (e: KeyboardEvent) => {
 			if (e.ctrlKey || e.metaKey || e.altKey || isTyping(e)) return;
-			if (handle(e.key, e.shiftKey, e.target instanceof HTMLButtonElement || e.target instanceof HTMLAnchorElement)) e.preventDefault();
+			if (handle(e.key, e.shiftKey, e.target instanceof HTMLButtonElement || e.target instanceof HTMLAnchorElement))
+				e.preventDefault();
 		};
 		const handle = (k: string, shift: boolean, onControl: boolean): boolean => {
 			const st = store.get();
@@ -236,14 +364,29 @@ function useKeys(store: TraceStore, model: TimelineModel, search: Search, toggle
 				return true;
 			}
 			switch (lower) {
-			case "f": fitChosen(store, model); return true;
-			case "0": store.update({ target: model.all }); return true;
-			case "m": markHere(store); return true;
-			case "n": now.current.search.step(shift ? -1 : 1); return true;
-			case "?": now.current.toggleHelp(); return true;
-			case "/": focusSearch(); return true;
-			case "escape": store.update({ selected: undefined, box: undefined, boxRows: "", measure: undefined }); return true;
-			default: return false;
+				case "f":
+					fitChosen(store, model);
+					return true;
+				case "0":
+					store.update({ target: model.all });
+					return true;
+				case "m":
+					markHere(store);
+					return true;
+				case "n":
+					now.current.search.step(shift ? -1 : 1);
+					return true;
+				case "?":
+					now.current.toggleHelp();
+					return true;
+				case "/":
+					focusSearch();
+					return true;
+				case "escape":
+					store.update({ selected: undefined, box: undefined, boxRows: "", measure: undefined });
+					return true;
+				default:
+					return false;
 			}
 		};
 		addEventListener("keydown", key);
@@ -295,29 +438,84 @@ function focusSearch(): void {
 
 const SIGNS: Readonly<Record<ToolMode, IconName>> = { 1: "select", 2: "pan", 3: "zoom", 4: "measure" };
 const FLOWS: readonly { value: TraceState["flows"]; label: string }[] = [
-	{ value: "selected", label: "Flows of selection" }, { value: "all", label: "All flows" }, { value: "none", label: "No flows" },
+	{ value: "selected", label: "Flows of selection" },
+	{ value: "all", label: "All flows" },
+	{ value: "none", label: "No flows" },
 ];
 
-function TraceBar({ store, model, search, onHelp, session }: {
-	store: TraceStore; model: TimelineModel; search: Search; onHelp: () => void; session: Session;
+function TraceBar({
+	store,
+	model,
+	search,
+	onHelp,
+	session,
+}: {
+	store: TraceStore;
+	model: TimelineModel;
+	search: Search;
+	onHelp: () => void;
+	session: Session;
 }) {
 	const mode = useStore(store, (s) => s.mode);
 	const flows = useStore(store, (s) => s.flows);
 	const busy = useStore(store, (s) => s.busy);
-	return <div class="trace-bar" role="toolbar" aria-label="Timeline tools">
-		<div class="segmented">{TOOLS.map((t) => <button key={t.mode} class="button" aria-pressed={mode === t.mode}
-			title={`${t.name} (${t.mode}): ${t.hint}`} aria-label={t.name} onClick={() => store.update({ mode: t.mode })}><Icon name={SIGNS[t.mode]} /></button>)}</div>
-		<button class="button" title="Zoom to the selection, or to the whole trace (f)" onClick={() => fitChosen(store, model)}><Icon name="fit" />Fit</button>
-		<button class="button" title="Mark the selection, or the time under the pointer (m)" onClick={() => markHere(store)}><Icon name="mark" />Mark</button>
-		<select class="select" aria-label="Flow arrows" value={flows} onChange={(e) => store.update({ flows: e.currentTarget.value as TraceState["flows"] })}>
-			{FLOWS.map((f) => <option key={f.value} value={f.value}>{f.label}</option>)}
-		</select>
-		<ExportLink store={store} session={session} />
-		<span class="spring" />
-		<SearchBox search={search} />
-		<button class="button button-icon" title="Keys (?)" aria-label="Keys" onClick={onHelp}><Icon name="help" /></button>
-		{busy && <span class="trace-busy" role="status"><span class="visually-hidden">Reading the trace</span></span>}
-	</div>;
+	return (
+		<div class="trace-bar" role="toolbar" aria-label="Timeline tools">
+			<div class="segmented">
+				{TOOLS.map((t) => (
+					<button
+						key={t.mode}
+						class="button"
+						aria-pressed={mode === t.mode}
+						title={`${t.name} (${t.mode}): ${t.hint}`}
+						aria-label={t.name}
+						onClick={() => store.update({ mode: t.mode })}
+					>
+						<Icon name={SIGNS[t.mode]} />
+					</button>
+				))}
+			</div>
+			<button
+				class="button"
+				title="Zoom to the selection, or to the whole trace (f)"
+				onClick={() => fitChosen(store, model)}
+			>
+				<Icon name="fit" />
+				Fit
+			</button>
+			<button
+				class="button"
+				title="Mark the selection, or the time under the pointer (m)"
+				onClick={() => markHere(store)}
+			>
+				<Icon name="mark" />
+				Mark
+			</button>
+			<select
+				class="select"
+				aria-label="Flow arrows"
+				value={flows}
+				onChange={(e) => store.update({ flows: e.currentTarget.value as TraceState["flows"] })}
+			>
+				{FLOWS.map((f) => (
+					<option key={f.value} value={f.value}>
+						{f.label}
+					</option>
+				))}
+			</select>
+			<ExportLink store={store} session={session} />
+			<span class="spring" />
+			<SearchBox search={search} />
+			<button class="button button-icon" title="Keys (?)" aria-label="Keys" onClick={onHelp}>
+				<Icon name="help" />
+			</button>
+			{busy && (
+				<span class="trace-busy" role="status">
+					<span class="visually-hidden">Reading the trace</span>
+				</span>
+			)}
+		</div>
+	);
 }
 
 /* The visible range as Chrome trace JSON, by the route that XProf's clients use too. */
@@ -325,37 +523,83 @@ function ExportLink({ store, session }: { store: TraceStore; session: Session })
 	const save = () => {
 		const v = store.get().target;
 		const q = new URLSearchParams({
-			run: session.run.run, tag: "trace_viewer@", host: session.host, start_time_ms: String(v.begin_ps / 1e9), end_time_ms: String(v.end_ps / 1e9), resolution: "0",
+			run: session.run.run,
+			tag: "trace_viewer@",
+			host: session.host,
+			start_time_ms: String(v.begin_ps / 1e9),
+			end_time_ms: String(v.end_ps / 1e9),
+			resolution: "0",
 		});
 		const a = document.createElement("a");
 		a.href = `data/plugin/profile/data?${q.toString()}`;
 		a.download = `${session.run.run}.${session.host}.trace.json`;
 		a.click();
 	};
-	return <button class="button" title="Save the visible range as Chrome trace JSON" onClick={save}><Icon name="download" />Export</button>;
+	return (
+		<button class="button" title="Save the visible range as Chrome trace JSON" onClick={save}>
+			<Icon name="download" />
+			Export
+		</button>
+	);
 }
 
 function SearchBox({ search }: { search: Search }) {
 	const { result, at } = search;
-	const found = search.error ? "failed" : !search.text ? "" : !result ? "…" :
-		at >= 0 ? `${count(at + 1)} of ${count(result.count)}` : `${count(result.count)} found`;
-	return <div class="trace-search" role="search">
-		<label class="search-box"><Icon name="search" />
-			<input id="trace-search" class="input" type="search" placeholder="Search the whole trace" aria-label="Search event names in the whole trace"
-				value={search.text} onInput={(e) => search.find(e.currentTarget.value)} onKeyDown={(e) => {
-					if (e.key === "Enter") {
-						e.preventDefault();
-						search.step(e.shiftKey ? -1 : 1);
-					} else if (e.key === "Escape") {
-						search.find("");
-						e.currentTarget.blur();
-					}
-				}} />
-		</label>
-		<span class="search-count" role="status" title={search.error}>{found}</span>
-		<button class="button button-icon" disabled={!search.text} title="Previous match (Shift+N)" aria-label="Previous match" onClick={() => search.step(-1)}><Icon name="left" /></button>
-		<button class="button button-icon" disabled={!search.text} title="Next match (N)" aria-label="Next match" onClick={() => search.step(1)}><Icon name="right" /></button>
-	</div>;
+	const found = search.error
+		? "failed"
+		: !search.text
+			? ""
+			: !result
+				? "…"
+				: at >= 0
+					? `${count(at + 1)} of ${count(result.count)}`
+					: `${count(result.count)} found`;
+	return (
+		<div class="trace-search" role="search">
+			<label class="search-box">
+				<Icon name="search" />
+				<input
+					id="trace-search"
+					class="input"
+					type="search"
+					placeholder="Search the whole trace"
+					aria-label="Search event names in the whole trace"
+					value={search.text}
+					onInput={(e) => search.find(e.currentTarget.value)}
+					onKeyDown={(e) => {
+						if (e.key === "Enter") {
+							e.preventDefault();
+							search.step(e.shiftKey ? -1 : 1);
+						} else if (e.key === "Escape") {
+							search.find("");
+							e.currentTarget.blur();
+						}
+					}}
+				/>
+			</label>
+			<span class="search-count" role="status" title={search.error}>
+				{found}
+			</span>
+			<button
+				class="button button-icon"
+				disabled={!search.text}
+				title="Previous match (Shift+N)"
+				aria-label="Previous match"
+				onClick={() => search.step(-1)}
+			>
+				<Icon name="left" />
+			</button>
+			<button
+				class="button button-icon"
+				disabled={!search.text}
+				title="Next match (N)"
+				aria-label="Next match"
+				onClick={() => search.step(1)}
+			>
+				<Icon name="right" />
+			</button>
+		</div>
+	);
 }
 
 function TraceNotes({ timeline, store }: { timeline: Timeline; store: TraceStore }) {
@@ -363,8 +607,22 @@ function TraceNotes({ timeline, store }: { timeline: Timeline; store: TraceStore
 	const [closed, setClosed] = useState(false);
 	const { notes } = timeline;
 	if (!error && (closed || !notes.length)) return null;
-	return <div class="trace-notes">
-		{error && <Failure text={error} />}
-		{!closed && notes.length > 0 && <><Notes notes={notes} /><button class="button button-icon" aria-label="Hide the notes" title="Hide the notes" onClick={() => setClosed(true)}><Icon name="close" /></button></>}
-	</div>;
+	return (
+		<div class="trace-notes">
+			{error && <Failure text={error} />}
+			{!closed && notes.length > 0 && (
+				<>
+					<Notes notes={notes} />
+					<button
+						class="button button-icon"
+						aria-label="Hide the notes"
+						title="Hide the notes"
+						onClick={() => setClosed(true)}
+					>
+						<Icon name="close" />
+					</button>
+				</>
+			)}
+		</div>
+	);
 }

@@ -32,8 +32,18 @@ function readPalette(el: Element, dark: boolean): Palette {
 	const s = getComputedStyle(el);
 	const v = (name: string) => s.getPropertyValue(name).trim();
 	return {
-		bg: v("--tl-bg"), band: v("--tl-band"), grid: v("--tl-grid"), line: v("--line-strong"), text: v("--text-2"), muted: v("--tl-map"), mutedText: v("--muted"),
-		label: v("--tl-label"), accent: v("--accent"), wash: v("--accent-wash"), bgPixel: parsePixel(v("--tl-bg")), dark,
+		bg: v("--tl-bg"),
+		band: v("--tl-band"),
+		grid: v("--tl-grid"),
+		line: v("--line-strong"),
+		text: v("--text-2"),
+		muted: v("--tl-map"),
+		mutedText: v("--muted"),
+		label: v("--tl-label"),
+		accent: v("--accent"),
+		wash: v("--accent-wash"),
+		bgPixel: parsePixel(v("--tl-bg")),
+		dark,
 	};
 }
 
@@ -51,8 +61,10 @@ export function CanvasView({ model, loader, store, flowEnds, onSelect }: Timelin
 	const collapsed = useStore(store, (s) => s.collapsed);
 	const pinned = useStore(store, (s) => s.pinned);
 	const filter = useStore(store, (s) => s.filter);
-	const layout = useMemo(() => layOut(model.timeline.sections, { closed, collapsed, pinned, filter }),
-		[model, closed, collapsed, pinned, filter]);
+	const layout = useMemo(
+		() => layOut(model.timeline.sections, { closed, collapsed, pinned, filter }),
+		[model, closed, collapsed, pinned, filter],
+	);
 	const [chunk, setChunk] = useState(0);
 	const width = Math.max(0, size.width - GUTTER_PX);
 
@@ -62,7 +74,12 @@ export function CanvasView({ model, loader, store, flowEnds, onSelect }: Timelin
 		const e = new Engine(head.current, main.current, over.current, bodyRef.current, model, loader, store);
 		engine.current = e;
 		const unbind = bindPointer({
-			store, model, layout: () => e.layout, body: bodyRef.current, area: over.current, head: head.current,
+			store,
+			model,
+			layout: () => e.layout,
+			body: bodyRef.current,
+			area: over.current,
+			head: head.current,
 			select: (hit) => onSelectRef.current(hit),
 		});
 		return () => {
@@ -84,43 +101,70 @@ export function CanvasView({ model, loader, store, flowEnds, onSelect }: Timelin
 		e.invalidate();
 	}, [layout, width, size.height, dark, flowEnds, model]);
 
-	return <div class="tl">
-		<div class="tl-head">
-			<div class="tl-corner" style={{ width: GUTTER_PX }}><Corner store={store} model={model} /></div>
-			<canvas ref={head} class="tl-head-canvas" height={HEAD_PX} aria-hidden="true" />
-		</div>
-		<div class="tl-body" ref={bodyRef} onScroll={(e) => {
-			const top = e.currentTarget.scrollTop;
-			setChunk(Math.floor(top / CHUNK_PX));
-			engine.current?.scrolled();
-		}}>
-			<div class="tl-stick" style={{ left: GUTTER_PX }}>
-				<canvas ref={main} class="tl-canvas" aria-hidden="true" />
-				<canvas ref={over} class="tl-canvas tl-over" tabIndex={0} role="application"
-					aria-label="Timeline. W and S zoom, A and D move, arrow keys go from event to event, question mark lists all keys." />
-				<Tooltip store={store} width={width} height={size.height} />
-			</div>
-			<div class="tl-space" style={{ height: Math.max(layout.height, 1) }}>
-				<div class="tl-gutter" style={{ width: GUTTER_PX }}>
-					<Gutter layout={layout} store={store} top={chunk * CHUNK_PX} height={size.height + CHUNK_PX} />
+	return (
+		<div class="tl">
+			<div class="tl-head">
+				<div class="tl-corner" style={{ width: GUTTER_PX }}>
+					<Corner store={store} model={model} />
 				</div>
+				<canvas ref={head} class="tl-head-canvas" height={HEAD_PX} aria-hidden="true" />
 			</div>
-			{layout.items.length === 0 && <p class="tl-none">{filter ? `No track matches “${filter}”.` : "This trace has no events."}</p>}
+			<div
+				class="tl-body"
+				ref={bodyRef}
+				onScroll={(e) => {
+					const top = e.currentTarget.scrollTop;
+					setChunk(Math.floor(top / CHUNK_PX));
+					engine.current?.scrolled();
+				}}
+			>
+				<div class="tl-stick" style={{ left: GUTTER_PX }}>
+					<canvas ref={main} class="tl-canvas" aria-hidden="true" />
+					<canvas
+						ref={over}
+						class="tl-canvas tl-over"
+						tabIndex={0}
+						role="application"
+						aria-label="Timeline. W and S zoom, A and D move, arrow keys go from event to event, question mark lists all keys."
+					/>
+					<Tooltip store={store} width={width} height={size.height} />
+				</div>
+				<div class="tl-space" style={{ height: Math.max(layout.height, 1) }}>
+					<div class="tl-gutter" style={{ width: GUTTER_PX }}>
+						<Gutter layout={layout} store={store} top={chunk * CHUNK_PX} height={size.height + CHUNK_PX} />
+					</div>
+				</div>
+				{layout.items.length === 0 && (
+					<p class="tl-none">{filter ? `No track matches “${filter}”.` : "This trace has no events."}</p>
+				)}
+			</div>
 		</div>
-	</div>;
+	);
 }
 
 function Corner({ store, model }: { store: TraceStore; model: TimelineModel }) {
 	const filter = useStore(store, (s) => s.filter);
 	const anyOpen = useStore(store, (s) => model.timeline.sections.some((x) => !s.closed.has(x.pid)));
 	const all = () => store.update({ closed: anyOpen ? new Set(model.timeline.sections.map((s) => s.pid)) : new Set() });
-	return <>
-		<input class="input input-small" type="search" placeholder="Filter tracks" aria-label="Filter tracks" value={filter}
-			onInput={(e) => store.update({ filter: e.currentTarget.value })} />
-		<button class="button button-small" onClick={all} title={anyOpen ? "Collapse all sections" : "Expand all sections"}>
-			{anyOpen ? "Collapse" : "Expand"}
-		</button>
-	</>;
+	return (
+		<>
+			<input
+				class="input input-small"
+				type="search"
+				placeholder="Filter tracks"
+				aria-label="Filter tracks"
+				value={filter}
+				onInput={(e) => store.update({ filter: e.currentTarget.value })}
+			/>
+			<button
+				class="button button-small"
+				onClick={all}
+				title={anyOpen ? "Collapse all sections" : "Expand all sections"}
+			>
+				{anyOpen ? "Collapse" : "Expand"}
+			</button>
+		</>
+	);
 }
 
 function Tooltip({ store, width, height }: { store: TraceStore; width: number; height: number }) {
@@ -129,13 +173,19 @@ function Tooltip({ store, width, height }: { store: TraceStore; width: number; h
 	const right = h.x > width - 280;
 	const below = h.y < height - 70;
 	const at = {
-		left: right ? "auto" : h.x + 14, right: right ? -width + (width - h.x) + 14 + "px" : "auto",
-		top: below ? h.y + 18 : "auto", bottom: below ? "auto" : -h.y + 12 + "px",
+		left: right ? "auto" : h.x + 14,
+		right: right ? -width + (width - h.x) + 14 + "px" : "auto",
+		top: below ? h.y + 18 : "auto",
+		bottom: below ? "auto" : -h.y + 12 + "px",
 	};
-	return <div class="tl-tip" style={at} role="presentation">
-		<div class="tl-tip-name">{h.name}</div>
-		<div class="tl-tip-time">{h.value !== undefined ? counterText(h.value, h.name) : `${h.cut ? "over " : ""}${exact_ps(h.dur_ps)}`}</div>
-	</div>;
+	return (
+		<div class="tl-tip" style={at} role="presentation">
+			<div class="tl-tip-name">{h.name}</div>
+			<div class="tl-tip-time">
+				{h.value !== undefined ? counterText(h.value, h.name) : `${h.cut ? "over " : ""}${exact_ps(h.dur_ps)}`}
+			</div>
+		</div>
+	);
 }
 
 /* The frame loop. It runs only while something changes: a resting timeline costs nothing. */
@@ -144,15 +194,22 @@ class Engine {
 	layout: Layout = { items: [], height: 0, byTrack: new Map() };
 	flowEnds: readonly FlowEnd[] = [];
 	private raf = 0;
-	private dirty = 3;          /* 1 tracks and head, 2 overlay */
+	private dirty = 3; /* 1 tracks and head, 2 overlay */
 	private moving = false;
 	private rest: ReturnType<typeof setTimeout> | undefined;
 	private lastFrame = 0;
 	private readonly unsubscribe: () => void;
 	private readonly calm = matchMedia("(prefers-reduced-motion: reduce)");
 
-	constructor(head: HTMLCanvasElement, main: HTMLCanvasElement, over: HTMLCanvasElement, private readonly body: HTMLElement,
-		private readonly model: TimelineModel, private readonly loader: Loader, private readonly store: TraceStore) {
+	constructor(
+		head: HTMLCanvasElement,
+		main: HTMLCanvasElement,
+		over: HTMLCanvasElement,
+		private readonly body: HTMLElement,
+		private readonly model: TimelineModel,
+		private readonly loader: Loader,
+		private readonly store: TraceStore,
+	) {
 		this.painter = new Painter(head, main, over, () => document.createElement("canvas"));
 		let old = store.get();
 		this.unsubscribe = store.subscribe(() => {
@@ -160,9 +217,17 @@ class Engine {
 			const was = old;
 			old = now;
 			if (!sameView(now.view, was.view)) this.moved();
-			const tracks = now.view !== was.view || now.query !== was.query ||
-				now.version !== was.version || now.marks !== was.marks || now.measure !== was.measure;
-			const overlay = tracks || now.hover !== was.hover || now.selected !== was.selected || now.box !== was.box ||
+			const tracks =
+				now.view !== was.view ||
+				now.query !== was.query ||
+				now.version !== was.version ||
+				now.marks !== was.marks ||
+				now.measure !== was.measure;
+			const overlay =
+				tracks ||
+				now.hover !== was.hover ||
+				now.selected !== was.selected ||
+				now.box !== was.box ||
 				now.flows !== was.flows;
 			if (now.wanted && now.wanted !== was.wanted) this.scrollTo(now.wanted.track, now.wanted.row);
 			if (overlay || !sameView(now.view, now.target)) this.invalidate(tracks ? 3 : 2);
@@ -195,8 +260,8 @@ class Engine {
 	/* Tells the loader what is on the screen, and what is near it. */
 	ask(): void {
 		const { top, height } = { top: this.body.scrollTop, height: this.body.clientHeight };
-		const tracksIn = (y: number, h: number) => visibleItems(this.layout, y, h)
-			.flatMap((it) => it.kind === "track" ? [it.info.track] : []);
+		const tracksIn = (y: number, h: number) =>
+			visibleItems(this.layout, y, h).flatMap((it) => (it.kind === "track" ? [it.info.track] : []));
 		const seen = tracksIn(top, height);
 		const others = tracksIn(top - height * 3, height * 7).filter((t) => !seen.includes(t));
 		const width_px = Math.round(this.painter.width * this.painter.dpr);
@@ -227,8 +292,13 @@ class Engine {
 		}
 		this.lastFrame = now;
 		const f: Frame = {
-			state: this.store.get(), layout: this.layout, model: this.model, top: this.body.scrollTop,
-			flows: this.loader.flows, selectedFlows: this.flowEnds, moving: this.moving,
+			state: this.store.get(),
+			layout: this.layout,
+			model: this.model,
+			top: this.body.scrollTop,
+			flows: this.loader.flows,
+			selectedFlows: this.flowEnds,
+			moving: this.moving,
 		};
 		if (this.dirty & 1) {
 			this.painter.drawMain(f);

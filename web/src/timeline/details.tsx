@@ -31,34 +31,65 @@ export function Details(props: DetailsProps) {
 	const rows = useStore(store, (s) => s.boxRows);
 	const box = useStore(store, (s) => s.box);
 	const [height, setHeight] = useState(220);
-	if (!selected && !(box && rows)) return <div class="details details-none"><span class="muted">
-		Click an event for its details, drag a frame over many for their sums. <kbd>w</kbd> <kbd>s</kbd> zoom, <kbd>a</kbd> <kbd>d</kbd> move, <kbd>?</kbd> all keys.</span></div>;
-	return <section class="details" style={{ height }} aria-label="Details" aria-live="polite">
-		<Handle height={height} onChange={setHeight} />
-		<button class="button button-icon details-close" aria-label="Close the details" title="Close (Esc)"
-			onClick={() => store.update({ selected: undefined, box: undefined, boxRows: "" })}><Icon name="close" /></button>
-		{selected ? <EventPane {...props} selected={selected} /> : box && <SumPane {...props} begin_ps={box.begin_ps} end_ps={box.end_ps} rows={rows} />}
-	</section>;
+	if (!selected && !(box && rows))
+		return (
+			<div class="details details-none">
+				<span class="muted">
+					Click an event for its details, drag a frame over many for their sums. <kbd>w</kbd> <kbd>s</kbd> zoom,{" "}
+					<kbd>a</kbd> <kbd>d</kbd> move, <kbd>?</kbd> all keys.
+				</span>
+			</div>
+		);
+	return (
+		<section class="details" style={{ height }} aria-label="Details" aria-live="polite">
+			<Handle height={height} onChange={setHeight} />
+			<button
+				class="button button-icon details-close"
+				aria-label="Close the details"
+				title="Close (Esc)"
+				onClick={() => store.update({ selected: undefined, box: undefined, boxRows: "" })}
+			>
+				<Icon name="close" />
+			</button>
+			{selected ? (
+				<EventPane {...props} selected={selected} />
+			) : (
+				box && <SumPane {...props} begin_ps={box.begin_ps} end_ps={box.end_ps} rows={rows} />
+			)}
+		</section>
+	);
 }
 
 function Handle({ height, onChange }: { height: number; onChange: (h: number) => void }) {
 	const from = useRef<{ y: number; h: number }>();
 	const most = () => Math.max(MIN_PX, innerHeight * 0.7);
 	const set = (h: number) => onChange(Math.min(most(), Math.max(MIN_PX, h)));
-	return <div class="details-handle" role="separator" aria-orientation="horizontal" aria-label="Height of the details" aria-valuenow={Math.round(height)}
-		tabIndex={0} onKeyDown={(e) => {
-			if (e.key !== "ArrowUp" && e.key !== "ArrowDown") return;
-			e.preventDefault();
-			e.stopPropagation();
-			set(height + (e.key === "ArrowUp" ? 24 : -24));
-		}} onPointerDown={(e) => {
-			from.current = { y: e.clientY, h: height };
-			e.currentTarget.setPointerCapture(e.pointerId);
-		}} onPointerMove={(e) => {
-			if (from.current) set(from.current.h + from.current.y - e.clientY);
-		}} onPointerUp={() => {
-			from.current = undefined;
-		}} />;
+	return (
+		<div
+			class="details-handle"
+			role="separator"
+			aria-orientation="horizontal"
+			aria-label="Height of the details"
+			aria-valuenow={Math.round(height)}
+			tabIndex={0}
+			onKeyDown={(e) => {
+				if (e.key !== "ArrowUp" && e.key !== "ArrowDown") return;
+				e.preventDefault();
+				e.stopPropagation();
+				set(height + (e.key === "ArrowUp" ? 24 : -24));
+			}}
+			onPointerDown={(e) => {
+				from.current = { y: e.clientY, h: height };
+				e.currentTarget.setPointerCapture(e.pointerId);
+			}}
+			onPointerMove={(e) => {
+				if (from.current) set(from.current.h + from.current.y - e.clientY);
+			}}
+			onPointerUp={() => {
+				from.current = undefined;
+			}}
+		/>
+	);
 }
 
 /* ---- one event ---- */
@@ -74,33 +105,74 @@ function EventPane({ selected, detail, model, session, onGo, onFind }: DetailsPr
 	const place = placeOf(model, selected.track);
 	const start = model.timeline.start_unix_ns;
 	const name = d?.name ?? selected.name;
-	return <div class="event">
-		<div class="event-main">
-			<h2 class="event-name">{name}</h2>
-			<dl class="env">
-				<div><dt>Start</dt><dd data-event="begin">{exact_ps(d?.begin_ps ?? selected.begin_ps)}</dd></div>
-				<div><dt>Duration</dt><dd data-event="dur">{exact_ps(d?.dur_ps ?? selected.dur_ps)}</dd></div>
-				{d && <div><dt>Self time</dt><dd data-event="self">{exact_ps(d.self_ps)}{d.dur_ps > 0 && <span class="muted"> {percentOf(d.self_ps, d.dur_ps)}</span>}</dd></div>}
-				{start !== null && start > 0 && <div><dt>Clock</dt><dd>{new Date(start / 1e6 + (d?.begin_ps ?? selected.begin_ps) / 1e9).toISOString().replace("T", " ").replace("Z", " UTC")}</dd></div>}
-				<div><dt>Track</dt><dd>{place.track}</dd></div>
-				<div><dt>Section</dt><dd>{place.section}</dd></div>
-			</dl>
-			<div class="event-links">
-				<button class="link" onClick={() => onFind(name)}>Find all of this name</button>
-				{session.toolNames.includes("framework_op_stats") && <a href={toolHref("framework_op_stats", { filter: opName(d, name) })}>Framework op stats</a>}
+	return (
+		<div class="event">
+			<div class="event-main">
+				<h2 class="event-name">{name}</h2>
+				<dl class="env">
+					<div>
+						<dt>Start</dt>
+						<dd data-event="begin">{exact_ps(d?.begin_ps ?? selected.begin_ps)}</dd>
+					</div>
+					<div>
+						<dt>Duration</dt>
+						<dd data-event="dur">{exact_ps(d?.dur_ps ?? selected.dur_ps)}</dd>
+					</div>
+					{d && (
+						<div>
+							<dt>Self time</dt>
+							<dd data-event="self">
+								{exact_ps(d.self_ps)}
+								{d.dur_ps > 0 && <span class="muted"> {percentOf(d.self_ps, d.dur_ps)}</span>}
+							</dd>
+						</div>
+					)}
+					{start !== null && start > 0 && (
+						<div>
+							<dt>Clock</dt>
+							<dd>
+								{new Date(start / 1e6 + (d?.begin_ps ?? selected.begin_ps) / 1e9)
+									.toISOString()
+									.replace("T", " ")
+									.replace("Z", " UTC")}
+							</dd>
+						</div>
+					)}
+					<div>
+						<dt>Track</dt>
+						<dd>{place.track}</dd>
+					</div>
+					<div>
+						<dt>Section</dt>
+						<dd>{place.section}</dd>
+					</div>
+				</dl>
+				<div class="event-links">
+					<button class="link" onClick={() => onFind(name)}>
+						Find all of this name
+					</button>
+					{session.toolNames.includes("framework_op_stats") && (
+						<a href={toolHref("framework_op_stats", { filter: opName(d, name) })}>Framework op stats</a>
+					)}
+				</div>
 			</div>
+			<div class="event-args">
+				{detail.error && <Failure text={detail.error} />}
+				{!d && detail.loading && <Waiting what="Reading the event…" />}
+				{d && <Args d={d} />}
+			</div>
+			{d && d.flows.length > 0 && (
+				<div class="event-flows">
+					<h3>Flows</h3>
+					<Flows flows={d.flows} onGo={onGo} model={model} />
+				</div>
+			)}
 		</div>
-		<div class="event-args">
-			{detail.error && <Failure text={detail.error} />}
-			{!d && detail.loading && <Waiting what="Reading the event…" />}
-			{d && <Args d={d} />}
-		</div>
-		{d && d.flows.length > 0 && <div class="event-flows"><h3>Flows</h3><Flows flows={d.flows} onGo={onGo} model={model} /></div>}
-	</div>;
+	);
 }
 
 function percentOf(part: number, whole: number): string {
-	return `${(part / whole * 100).toFixed(1)}\u202f%`;
+	return `${((part / whole) * 100).toFixed(1)}\u202f%`;
 }
 
 /* The framework's name of the operation where the event carries one: "jit(f)/dense/dot_general:" without the type. */
@@ -113,22 +185,62 @@ const LONG = 160;
 
 function Args({ d }: { d: EventDetail }) {
 	if (!d.args.length) return <p class="muted">No arguments.</p>;
-	return <table class="plain-table args"><tbody>{d.args.map((a, i) => <tr key={`${a.name}${i}`}>
-		<th scope="row">{a.name}</th><td><ArgValue value={a.value} /></td></tr>)}</tbody></table>;
+	return (
+		<table class="plain-table args">
+			<tbody>
+				{d.args.map((a, i) => (
+					<tr key={`${a.name}${i}`}>
+						<th scope="row">{a.name}</th>
+						<td>
+							<ArgValue value={a.value} />
+						</td>
+					</tr>
+				))}
+			</tbody>
+		</table>
+	);
 }
 
 function ArgValue({ value }: { value: string | number }) {
 	const [open, setOpen] = useState(false);
 	if (typeof value === "number") return <>{count(value)}</>;
 	if (value.length <= LONG || open) return <span class="arg-text">{value}</span>;
-	return <span class="arg-text">{value.slice(0, LONG)}… <button class="link" onClick={() => setOpen(true)}>all {count(value.length)} characters</button></span>;
+	return (
+		<span class="arg-text">
+			{value.slice(0, LONG)}…{" "}
+			<button class="link" onClick={() => setOpen(true)}>
+				all {count(value.length)} characters
+			</button>
+		</span>
+	);
 }
 
-function Flows({ flows, onGo, model }: { flows: readonly FlowEnd[]; onGo: (to: Selected) => void; model: TimelineModel }) {
-	return <ul>{flows.slice(0, 100).map((f) => <li key={`${f.direction}${f.event}`}>
-		<span class="muted">{f.direction === "in" ? "from" : "to"}</span> <button class="link" onClick={() => onGo(f)}>{f.name}</button>
-		<span class="muted"> {placeOf(model, f.track).track}, at {time_ps(f.begin_ps, 6)}</span>
-	</li>)}{flows.length > 100 && <li class="muted">and {count(flows.length - 100)} more</li>}</ul>;
+function Flows({
+	flows,
+	onGo,
+	model,
+}: {
+	flows: readonly FlowEnd[];
+	onGo: (to: Selected) => void;
+	model: TimelineModel;
+}) {
+	return (
+		<ul>
+			{flows.slice(0, 100).map((f) => (
+				<li key={`${f.direction}${f.event}`}>
+					<span class="muted">{f.direction === "in" ? "from" : "to"}</span>{" "}
+					<button class="link" onClick={() => onGo(f)}>
+						{f.name}
+					</button>
+					<span class="muted">
+						{" "}
+						{placeOf(model, f.track).track}, at {time_ps(f.begin_ps, 6)}
+					</span>
+				</li>
+			))}
+			{flows.length > 100 && <li class="muted">and {count(flows.length - 100)} more</li>}
+		</ul>
+	);
 }
 
 /* ---- many ---- */
@@ -139,27 +251,65 @@ function summaryTable(s: Summary): TableData {
 		{ id: "count", label: "Count", type: "i64", unit: "count", doc: "Events of this name that overlap the frame" },
 		{ id: "total_ps", label: "Total", type: "f64", unit: "ps", doc: "Sum of their durations, counted whole" },
 		{ id: "avg_ps", label: "Average", type: "f64", unit: "ps", doc: "Total divided by count" },
-		{ id: "self_ps", label: "Self", type: "f64", unit: "ps", doc: "Sum of their durations without the events nested in them" },
+		{
+			id: "self_ps",
+			label: "Self",
+			type: "f64",
+			unit: "ps",
+			doc: "Sum of their durations without the events nested in them",
+		},
 		{ id: "min_ps", label: "Shortest", type: "f64", unit: "ps", doc: "Duration of the shortest" },
 		{ id: "max_ps", label: "Longest", type: "f64", unit: "ps", doc: "Duration of the longest" },
 	] satisfies TableData["cols"];
 	return {
-		name: "summary", title: "Selected events", props: {}, cols, nrows: s.names.length,
+		name: "summary",
+		title: "Selected events",
+		props: {},
+		cols,
+		nrows: s.names.length,
 		data: cols.map((c) => s.names.map((n) => n[c.id as keyof typeof n])),
 	};
 }
 
-function SumPane({ begin_ps, end_ps, rows, session, onFind }: DetailsProps & { begin_ps: number; end_ps: number; rows: string }) {
+function SumPane({
+	begin_ps,
+	end_ps,
+	rows,
+	session,
+	onFind,
+}: DetailsProps & { begin_ps: number; end_ps: number; rows: string }) {
 	const { value, error, loading } = useJson<Summary>("api/timeline/summary", {
-		run: session.run.run, host: session.host, begin_ps: Math.floor(begin_ps), end_ps: Math.ceil(end_ps), rows, limit: 1000,
+		run: session.run.run,
+		host: session.host,
+		begin_ps: Math.floor(begin_ps),
+		end_ps: Math.ceil(end_ps),
+		rows,
+		limit: 1000,
 	});
 	const table = useMemo(() => value && summaryTable(value), [value]);
-	return <div class="sums">
-		<div class="sums-head"><h2>{value ? `${count(value.count)} ${value.count === 1 ? "event" : "events"}` : "Selection"}</h2>
-			<span class="muted">{time_ps(end_ps - begin_ps)} selected{value && <> · total {time_ps(value.total_ps)} · self {time_ps(value.self_ps)}</>}
-				{value && value.nnames > value.names.length && <> · the first {count(value.names.length)} of {count(value.nnames)} names</>}</span></div>
-		{error && <Failure text={error} />}
-		{!value && loading && <Waiting what="Adding up…" />}
-		{table && value && <Grid table={table} bare maxRows={1000} onRow={(i) => onFind(value.names[i]?.name ?? "")} />}
-	</div>;
+	return (
+		<div class="sums">
+			<div class="sums-head">
+				<h2>{value ? `${count(value.count)} ${value.count === 1 ? "event" : "events"}` : "Selection"}</h2>
+				<span class="muted">
+					{time_ps(end_ps - begin_ps)} selected
+					{value && (
+						<>
+							{" "}
+							· total {time_ps(value.total_ps)} · self {time_ps(value.self_ps)}
+						</>
+					)}
+					{value && value.nnames > value.names.length && (
+						<>
+							{" "}
+							· the first {count(value.names.length)} of {count(value.nnames)} names
+						</>
+					)}
+				</span>
+			</div>
+			{error && <Failure text={error} />}
+			{!value && loading && <Waiting what="Adding up…" />}
+			{table && value && <Grid table={table} bare maxRows={1000} onRow={(i) => onFind(value.names[i]?.name ?? "")} />}
+		</div>
+	);
 }

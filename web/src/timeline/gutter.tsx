@@ -13,14 +13,30 @@ import { Icon } from "../widgets/icon";
 export const GUTTER_PX = 216;
 const NEAR_PX = 400;
 
-export function Gutter({ layout, store, top, height }: { layout: Layout; store: TraceStore; top: number; height: number }) {
+export function Gutter({
+	layout,
+	store,
+	top,
+	height,
+}: {
+	layout: Layout;
+	store: TraceStore;
+	top: number;
+	height: number;
+}) {
 	const selected = useStore(store, (s) => s.selected?.track);
 	const items = visibleItems(layout, top - NEAR_PX, height + 2 * NEAR_PX);
-	return <>
-		{items.map((it) => it.kind === "section"
-			? <SectionName key={`s${it.pid}`} item={it} store={store} />
-			: <TrackName key={`t${it.info.track}`} item={it} store={store} current={selected === it.info.track} />)}
-	</>;
+	return (
+		<>
+			{items.map((it) =>
+				it.kind === "section" ? (
+					<SectionName key={`s${it.pid}`} item={it} store={store} />
+				) : (
+					<TrackName key={`t${it.info.track}`} item={it} store={store} current={selected === it.info.track} />
+				),
+			)}
+		</>
+	);
 }
 
 /* "tf_Compute/4045682483762970090": what it is stands at the begin, which one at the end; the middle can go. */
@@ -31,12 +47,21 @@ export function shortName(name: string): string {
 }
 
 function SectionName({ item, store }: { item: SectionItem; store: TraceStore }) {
-	return <button class="tl-section" style={{ top: item.y, height: item.h }} aria-expanded={item.open}
-		title={item.name} onClick={() => toggleSection(store, item.pid)}>
-		<Icon name={item.open ? "down" : "right"} />
-		<span class="tl-section-name">{item.name}</span>
-		<span class="tl-section-count">{count(item.tracks)} {item.tracks === 1 ? "track" : "tracks"}</span>
-	</button>;
+	return (
+		<button
+			class="tl-section"
+			style={{ top: item.y, height: item.h }}
+			aria-expanded={item.open}
+			title={item.name}
+			onClick={() => toggleSection(store, item.pid)}
+		>
+			<Icon name={item.open ? "down" : "right"} />
+			<span class="tl-section-name">{item.name}</span>
+			<span class="tl-section-count">
+				{count(item.tracks)} {item.tracks === 1 ? "track" : "tracks"}
+			</span>
+		</button>
+	);
 }
 
 function TrackName({ item, store, current }: { item: TrackItem; store: TraceStore; current: boolean }) {
@@ -45,15 +70,28 @@ function TrackName({ item, store, current }: { item: TrackItem; store: TraceStor
 	const fold = () => store.update({ collapsed: toggled(store.get().collapsed, info.track) });
 	const name = <span class="tl-track-name">{shortName(info.name)}</span>;
 	const tip = `${info.name} · ${count(info.events)} ${info.events === 1 ? "event" : "events"}`;
-	return <div class={classes("tl-track", current && "tl-track-on")} style={{ top: item.y, height: item.h }}>
-		{folds
-			? <button class="tl-fold" aria-expanded={!item.collapsed} title={tip} onClick={fold}>
-				<Icon name={item.collapsed ? "right" : "down"} />{name}
+	return (
+		<div class={classes("tl-track", current && "tl-track-on")} style={{ top: item.y, height: item.h }}>
+			{folds ? (
+				<button class="tl-fold" aria-expanded={!item.collapsed} title={tip} onClick={fold}>
+					<Icon name={item.collapsed ? "right" : "down"} />
+					{name}
+				</button>
+			) : (
+				<span class="tl-fold" title={tip}>
+					<span class="tl-nofold" />
+					{name}
+				</span>
+			)}
+			<button
+				class="tl-pin"
+				aria-pressed={item.pinned}
+				title={item.pinned ? "Unpin" : "Pin to the top"}
+				aria-label={`${item.pinned ? "Unpin" : "Pin"} ${info.name}`}
+				onClick={() => togglePin(store, info.track)}
+			>
+				<Icon name="pin" />
 			</button>
-			: <span class="tl-fold" title={tip}><span class="tl-nofold" />{name}</span>}
-		<button class="tl-pin" aria-pressed={item.pinned} title={item.pinned ? "Unpin" : "Pin to the top"}
-			aria-label={`${item.pinned ? "Unpin" : "Pin"} ${info.name}`} onClick={() => togglePin(store, info.track)}>
-			<Icon name="pin" />
-		</button>
-	</div>;
+		</div>
+	);
 }

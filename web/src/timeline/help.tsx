@@ -6,7 +6,8 @@ import { Icon } from "../widgets/icon";
 
 const KEYS: readonly { title: string; rows: readonly [string[], string][] }[] = [
 	{
-		title: "Move", rows: [
+		title: "Move",
+		rows: [
 			[["w", "s"], "Zoom in, zoom out at the pointer"],
 			[["a", "d"], "Move left, right"],
 			[["Shift"], "With these four: larger steps"],
@@ -18,7 +19,8 @@ const KEYS: readonly { title: string; rows: readonly [string[], string][] }[] = 
 		],
 	},
 	{
-		title: "Tools", rows: [
+		title: "Tools",
+		rows: [
 			[["1"], "Select: click an event, or drag a frame over many"],
 			[["2"], "Pan: drag; Shift and drag does it with every tool"],
 			[["3"], "Zoom: drag a stretch; click to zoom in, Alt and click to zoom out"],
@@ -26,7 +28,8 @@ const KEYS: readonly { title: string; rows: readonly [string[], string][] }[] = 
 		],
 	},
 	{
-		title: "Events", rows: [
+		title: "Events",
+		rows: [
 			[["←", "→"], "Previous, next event of the row"],
 			[["↑", "↓"], "The event above, below"],
 			[["m"], "Mark the selection or the time under the pointer; again to remove"],
@@ -35,7 +38,8 @@ const KEYS: readonly { title: string; rows: readonly [string[], string][] }[] = 
 		],
 	},
 	{
-		title: "Search", rows: [
+		title: "Search",
+		rows: [
 			[["/"], "Search event names in the whole trace"],
 			[["n"], "Next match (Enter in the box)"],
 			[["Shift", "n"], "Previous match"],
@@ -49,14 +53,45 @@ export function HelpSheet({ onClose }: { onClose: () => void }) {
 	useEffect(() => {
 		ref.current?.showModal();
 	}, []);
-	return <dialog class="sheet" ref={ref} aria-label="Keys" onClose={onClose} onClick={(e) => {
-		if (e.target === ref.current) ref.current?.close();
-	}} onKeyDown={(e) => {
-		e.stopPropagation();
-		if (e.key === "?") ref.current?.close();
-	}}>
-		<div class="sheet-head"><h2>Keys</h2><button class="button button-icon" aria-label="Close" onClick={() => ref.current?.close()}><Icon name="close" /></button></div>
-		<div class="sheet-body">{KEYS.map((g) => <section key={g.title}><h3>{g.title}</h3>
-			<dl>{g.rows.map(([keys, text]) => <div key={text}><dt>{keys.map((k) => <kbd key={k}>{k}</kbd>)}</dt><dd>{text}</dd></div>)}</dl></section>)}</div>
-	</dialog>;
+	return (
+		<dialog
+			class="sheet"
+			ref={ref}
+			aria-label="Keys"
+			onClose={onClose}
+			onClick={(e) => {
+				if (e.target === ref.current) ref.current?.close();
+			}}
+			onKeyDown={(e) => {
+				e.stopPropagation();
+				if (e.key === "?") ref.current?.close();
+			}}
+		>
+			<div class="sheet-head">
+				<h2>Keys</h2>
+				<button class="button button-icon" aria-label="Close" onClick={() => ref.current?.close()}>
+					<Icon name="close" />
+				</button>
+			</div>
+			<div class="sheet-body">
+				{KEYS.map((g) => (
+					<section key={g.title}>
+						<h3>{g.title}</h3>
+						<dl>
+							{g.rows.map(([keys, text]) => (
+								<div key={text}>
+									<dt>
+										{keys.map((k) => (
+											<kbd key={k}>{k}</kbd>
+										))}
+									</dt>
+									<dd>{text}</dd>
+								</div>
+							))}
+						</dl>
+					</section>
+				))}
+			</div>
+		</dialog>
+	);
 }

@@ -12,8 +12,8 @@ export interface Hit {
 	name: string;
 	begin_ps: number;
 	dur_ps: number;
-	cut: boolean;           /* begin or end lie outside of what was loaded: the true slice is longer */
-	value?: number;         /* of a counter: then there is no event to select */
+	cut: boolean; /* begin or end lie outside of what was loaded: the true slice is longer */
+	value?: number; /* of a counter: then there is no event to select */
 }
 
 export function trackAt(l: Layout, y: number): { item: TrackItem; row: number } | undefined {
@@ -27,7 +27,12 @@ export function hitOf(t: TrackSlices, row: number, i: number): Hit {
 	const dur_ps = durOf(t, i);
 	const margin = t.end_ps - t.begin_ps;
 	return {
-		track: t.track, row, event: t.event[i] ?? 0, name: t.names[t.name[i] ?? 0] ?? "", begin_ps, dur_ps,
+		track: t.track,
+		row,
+		event: t.event[i] ?? 0,
+		name: t.names[t.name[i] ?? 0] ?? "",
+		begin_ps,
+		dur_ps,
 		cut: begin_ps <= t.begin_ps - margin + t.tick_ps || begin_ps + dur_ps >= t.end_ps + margin - t.tick_ps,
 	};
 }
@@ -60,12 +65,21 @@ export function counterAt(t: TrackSlices, name: string, ps: number): Hit | undef
 	let lo = 0;
 	let hi = c.t_ps.length;
 	while (hi - lo > 1) {
-		const mid = lo + hi >>> 1;
+		const mid = (lo + hi) >>> 1;
 		if ((c.t_ps[mid] ?? 0) <= ps) lo = mid;
 		else hi = mid;
 	}
 	const begin_ps = c.t_ps[lo] ?? 0;
-	return { track: t.track, row: 0, event: -1, name, begin_ps, dur_ps: (c.t_ps[hi] ?? ps) - begin_ps, cut: false, value: c.value[lo] ?? 0 };
+	return {
+		track: t.track,
+		row: 0,
+		event: -1,
+		name,
+		begin_ps,
+		dur_ps: (c.t_ps[hi] ?? ps) - begin_ps,
+		cut: false,
+		value: c.value[lo] ?? 0,
+	};
 }
 
 /* Edges of slices attract a measured interval: the nearest edge of this row within `slack_ps`, or the time itself. */

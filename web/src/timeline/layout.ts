@@ -43,9 +43,9 @@ export interface Layout {
 }
 
 export interface LayoutState {
-	closed: ReadonlySet<number>;        /* pids */
-	collapsed: ReadonlySet<number>;     /* tracks */
-	pinned: readonly number[];          /* tracks, in the order they were pinned */
+	closed: ReadonlySet<number>; /* pids */
+	collapsed: ReadonlySet<number>; /* tracks */
+	pinned: readonly number[]; /* tracks, in the order they were pinned */
 	filter: string;
 }
 
@@ -81,11 +81,12 @@ export function layOut(sections: readonly Section[], st: LayoutState): Layout {
 	if (pins.size) {
 		addSection(PINNED_PID, "Pinned", true, pins.size);
 		for (const track of st.pinned)
-			for (const s of sections)
-				for (const t of s.tracks) if (t.track === track) addTrack(t, s.pid, true);
+			for (const s of sections) for (const t of s.tracks) if (t.track === track) addTrack(t, s.pid, true);
 	}
 	for (const s of sections) {
-		const tracks = s.tracks.filter((t) => t.events > 0 && !pins.has(t.track) && (!words.length || shown(`${s.name} ${t.name}`)));
+		const tracks = s.tracks.filter(
+			(t) => t.events > 0 && !pins.has(t.track) && (!words.length || shown(`${s.name} ${t.name}`)),
+		);
 		if (words.length && !tracks.length) continue;
 		/* A filter opens what it finds. */
 		const open = words.length > 0 || !st.closed.has(s.pid);
@@ -100,7 +101,7 @@ export function firstVisible(l: Layout, y: number): number {
 	let lo = 0;
 	let hi = l.items.length;
 	while (lo < hi) {
-		const mid = lo + hi >>> 1;
+		const mid = (lo + hi) >>> 1;
 		const it = l.items[mid];
 		if (it && it.y + it.h < y) lo = mid + 1;
 		else hi = mid;

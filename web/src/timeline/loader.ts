@@ -18,9 +18,14 @@ export class Loader {
 	wantFlows = false;
 	requests = 0;
 
-	constructor(private readonly model: TimelineModel, private readonly run: string, private readonly host: string,
-		private readonly changed: () => void, private readonly failed: (text: string) => void,
-		private readonly status: (busy: boolean) => void) {}
+	constructor(
+		private readonly model: TimelineModel,
+		private readonly run: string,
+		private readonly host: string,
+		private readonly changed: () => void,
+		private readonly failed: (text: string) => void,
+		private readonly status: (busy: boolean) => void,
+	) {}
 
 	/* The screen now shows `tracks`; `others` are below or above it. */
 	show(tracks: readonly number[], others: readonly number[], view: View, width_px: number, moving: boolean): void {
@@ -60,7 +65,11 @@ export class Loader {
 	}
 
 	/* With the screen served, what lies behind it: the whole of these tracks (a link may open deep inside), then of those that a scroll brings up. */
-	private wantOthers(now: { tracks: readonly number[]; others: readonly number[]; width_px: number }): Want | undefined {
+	private wantOthers(now: {
+		tracks: readonly number[];
+		others: readonly number[];
+		width_px: number;
+	}): Want | undefined {
 		const rest = [...now.tracks, ...now.others].filter((t) => !this.model.whole(t)).slice(0, NEAR_TRACKS);
 		return rest.length ? this.model.wantWhole(rest, now.width_px) : undefined;
 	}
@@ -73,26 +82,40 @@ export class Loader {
 		const stop = new AbortController();
 		this.flying = { want, stop };
 		this.requests++;
-		getBytes("api/timeline/slices", {
-			run: this.run, host: this.host, begin_ps: want.begin_ps, end_ps: want.end_ps, width_px: want.width_px,
-			tracks: want.tracks.join(","), flows: this.wantFlows ? 1 : undefined,
-		}, stop.signal).then((buf) => {
-			const answer = decodeSlices(buf, want.width_px);
-			this.model.accept(answer.tracks, want.behind);
-			if (this.wantFlows) this.flows = answer.flows;
-		}).then(() => {
-			if (stop.signal.aborted) return;
-			this.flying = undefined;
-			this.changed();
-			this.pump(true);
-		}, (e: Error) => {
-			if (stop.signal.aborted) return;
-			this.flying = undefined;
-			/* The next move asks again. */
-			this.lastKey = "";
-			this.status(false);
-			this.failed(e.message);
-		});
+		getBytes(
+			"api/timeline/slices",
+			{
+				run: this.run,
+				host: this.host,
+				begin_ps: want.begin_ps,
+				end_ps: want.end_ps,
+				width_px: want.width_px,
+				tracks: want.tracks.join(","),
+				flows: this.wantFlows ? 1 : undefined,
+			},
+			stop.signal,
+		)
+			.then((buf) => {
+				const answer = decodeSlices(buf, want.width_px);
+				this.model.accept(answer.tracks, want.behind);
+				if (this.wantFlows) this.flows = answer.flows;
+			})
+			.then(
+				() => {
+					if (stop.signal.aborted) return;
+					this.flying = undefined;
+					this.changed();
+					this.pump(true);
+				},
+				(e: Error) => {
+					if (stop.signal.aborted) return;
+					this.flying = undefined;
+					/* The next move asks again. */
+					this.lastKey = "";
+					this.status(false);
+					this.failed(e.message);
+				},
+			);
 	}
 
 	get busy(): boolean {

@@ -14,8 +14,8 @@ export interface Want {
 	begin_ps: number;
 	end_ps: number;
 	width_px: number;
-	urgent: boolean;        /* what is on the screen is missing or coarse; otherwise it is for later */
-	behind?: boolean;       /* the whole of tracks, for the map and for zooming out */
+	urgent: boolean; /* what is on the screen is missing or coarse; otherwise it is for later */
+	behind?: boolean; /* the whole of tracks, for the map and for zooming out */
 }
 
 interface Held {
@@ -57,7 +57,7 @@ export class TimelineModel {
 		const { all, near } = h;
 		if (!near || near === all) return all ? [all] : [];
 		if (near.end_ps <= view.begin_ps || near.begin_ps >= view.end_ps) return all ? [all] : [near];
-		return near.begin_ps <= view.begin_ps && near.end_ps >= view.end_ps || !all ? [near] : [all, near];
+		return (near.begin_ps <= view.begin_ps && near.end_ps >= view.end_ps) || !all ? [near] : [all, near];
 	}
 
 	/* The best there is at a time. */
@@ -97,14 +97,17 @@ export class TimelineModel {
 		const end = (share: number) => Math.min(this.all.end_ps, view.end_ps + s * share);
 		const res = s / width_px;
 		const missing = tracks.filter((t) => !this.enough(t, view.begin_ps, view.end_ps, res * COARSE));
-		const later = missing.length || !still ? [] :
-			tracks.filter((t) => !this.enough(t, begin(LEFT), end(LEFT), res * 1.01));
+		const later =
+			missing.length || !still ? [] : tracks.filter((t) => !this.enough(t, begin(LEFT), end(LEFT), res * 1.01));
 		const list = missing.length ? missing : later;
 		if (!list.length) return undefined;
 		const begin_ps = Math.floor(begin(SIDE));
 		const end_ps = Math.ceil(end(SIDE));
 		return {
-			tracks: list, begin_ps, end_ps, urgent: missing.length > 0,
+			tracks: list,
+			begin_ps,
+			end_ps,
+			urgent: missing.length > 0,
 			width_px: Math.max(1, Math.ceil((end_ps - begin_ps) / res)),
 		};
 	}
@@ -112,7 +115,7 @@ export class TimelineModel {
 	/* Would the answer to `w` serve this view? Then it is worth waiting for. */
 	serves(w: Want, tracks: readonly number[], view: View, width_px: number): boolean {
 		if (w.begin_ps > view.begin_ps || w.end_ps < view.end_ps) return false;
-		if ((w.end_ps - w.begin_ps) / w.width_px > span(view) / width_px * COARSE) return false;
+		if ((w.end_ps - w.begin_ps) / w.width_px > (span(view) / width_px) * COARSE) return false;
 		const asked = new Set(w.tracks);
 		return tracks.every((t) => asked.has(t));
 	}

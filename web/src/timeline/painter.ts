@@ -37,7 +37,7 @@ export interface Frame {
 	state: TraceState;
 	layout: Layout;
 	model: TimelineModel;
-	top: number;            /* scrolled by so many CSS pixels */
+	top: number; /* scrolled by so many CSS pixels */
 	flows: readonly Flow[];
 	selectedFlows: readonly FlowEnd[];
 	moving: boolean;
@@ -52,7 +52,7 @@ export function parsePixel(text: string): number {
 	const hex = /^#([0-9a-f]{6})$/i.exec(text.trim());
 	if (hex) {
 		const v = parseInt(hex[1] ?? "0", 16);
-		return pixel(v >> 16 & 255, v >> 8 & 255, v & 255);
+		return pixel((v >> 16) & 255, (v >> 8) & 255, v & 255);
 	}
 	const m = text.match(/\d+(\.\d+)?/g)?.map(Number) ?? [];
 	return pixel(m[0] ?? 0, m[1] ?? 0, m[2] ?? 0);
@@ -78,9 +78,14 @@ export class Painter {
 	width = 0;
 	height = 0;
 	dpr = 1;
-	drawn = 0;              /* slices in the last frame */
+	drawn = 0; /* slices in the last frame */
 
-	constructor(head: HTMLCanvasElement, main: HTMLCanvasElement, over: HTMLCanvasElement, spare: () => HTMLCanvasElement) {
+	constructor(
+		head: HTMLCanvasElement,
+		main: HTMLCanvasElement,
+		over: HTMLCanvasElement,
+		spare: () => HTMLCanvasElement,
+	) {
 		const ctx = (c: HTMLCanvasElement, alpha: boolean) => {
 			const x = c.getContext("2d", { alpha });
 			if (!x) throw new Error("This browser gives no canvas to draw the timeline on.");
@@ -105,7 +110,11 @@ export class Painter {
 		this.width = width;
 		this.height = height;
 		this.dpr = dpr;
-		for (const [ctx, h] of [[this.head, HEAD_PX], [this.main, height], [this.over, height]] as const) {
+		for (const [ctx, h] of [
+			[this.head, HEAD_PX],
+			[this.main, height],
+			[this.over, height],
+		] as const) {
 			ctx.canvas.width = Math.max(1, Math.round(width * dpr));
 			ctx.canvas.height = Math.max(1, Math.round(h * dpr));
 			ctx.canvas.style.width = `${width}px`;
@@ -239,7 +248,7 @@ export class Painter {
 		ctx.fillStyle = pal.label;
 		for (let i = 0; i < labels.n; i++) {
 			const text = fitText(labels.name[i] ?? "", (labels.w[i] ?? 0) - 2 * pad, this.widths, this.wideChar);
-			if (text) ctx.fillText(text, (labels.x[i] ?? 0) + pad, (labels.y[i] ?? 0));
+			if (text) ctx.fillText(text, (labels.x[i] ?? 0) + pad, labels.y[i] ?? 0);
 		}
 	}
 
@@ -248,7 +257,8 @@ export class Painter {
 		const { view } = f.state;
 		const perPs = W / (view.end_ps - view.begin_ps);
 		ctx.fillStyle = pal.grid;
-		for (const t of ticks(view, this.width)) if (t.label) ctx.fillRect(Math.round((t.ps - view.begin_ps) * perPs), 0, 1, H);
+		for (const t of ticks(view, this.width))
+			if (t.label) ctx.fillRect(Math.round((t.ps - view.begin_ps) * perPs), 0, 1, H);
 	}
 
 	/* Steps of a section, where they are wide enough to be told apart: a line through all its tracks at each begin. */
@@ -265,7 +275,7 @@ export class Painter {
 			if (!t || !mine.length || end < 2) continue;
 			const y0 = Math.max(0, (Math.min(...mine.map((m) => m.y)) - f.top) * this.dpr);
 			const y1 = (Math.max(...mine.map((m) => m.y + m.h)) - f.top) * this.dpr;
-			const wide = (beginOf(t, end - 1) - beginOf(t, 0)) / (end - 1) * perPs;
+			const wide = ((beginOf(t, end - 1) - beginOf(t, 0)) / (end - 1)) * perPs;
 			if (wide < 40 * this.dpr) continue;
 			for (let i = Math.max(0, sliceAt(t, 0, view.begin_ps)); i < end; i++) {
 				const x = Math.round((beginOf(t, i) - view.begin_ps) * perPs);
@@ -285,7 +295,7 @@ export class Painter {
 		const h = it.h * this.dpr;
 		const range = counterRange(c.value, it.info.min, it.info.max);
 		const perPs = W / (view.end_ps - view.begin_ps);
-		const yOf = (v: number) => y + h - 1 - (v - range.min) / (range.max - range.min || 1) * (h - 4);
+		const yOf = (v: number) => y + h - 1 - ((v - range.min) / (range.max - range.min || 1)) * (h - 4);
 		let i = lowerBound(c.t_ps, view.begin_ps) - 1;
 		if (i < 0) i = 0;
 		const x0 = Math.max(0, ((c.t_ps[i] ?? 0) - view.begin_ps) * perPs);
@@ -460,7 +470,9 @@ export class Painter {
 		const perPs = this.over.canvas.width / (view.end_ps - view.begin_ps);
 		const x = (at.begin_ps - view.begin_ps) * perPs;
 		return {
-			x, w: Math.max(1, at.dur_ps * perPs), y: (it.y + at.row * it.rowH - f.top) * this.dpr,
+			x,
+			w: Math.max(1, at.dur_ps * perPs),
+			y: (it.y + at.row * it.rowH - f.top) * this.dpr,
 			h: Math.max(2, it.rowH * this.dpr - 1),
 		};
 	}
@@ -551,7 +563,11 @@ function addCoverage(data: Float32Array, t: TrackSlices, all: View, perPs: numbe
 	}
 }
 
-export function counterRange(values: Float64Array, min: number | undefined, max: number | undefined): { min: number; max: number } {
+export function counterRange(
+	values: Float64Array,
+	min: number | undefined,
+	max: number | undefined,
+): { min: number; max: number } {
 	const told = typeof min === "number" && typeof max === "number";
 	let lo = told ? min : Infinity;
 	let hi = told ? max : -Infinity;
@@ -570,7 +586,7 @@ function lowerBound(a: Float64Array, v: number): number {
 	let lo = 0;
 	let hi = a.length;
 	while (lo < hi) {
-		const mid = lo + hi >>> 1;
+		const mid = (lo + hi) >>> 1;
 		if ((a[mid] ?? 0) < v) lo = mid + 1;
 		else hi = mid;
 	}

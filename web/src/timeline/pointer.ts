@@ -17,8 +17,8 @@ export interface Host {
 	store: TraceStore;
 	model: TimelineModel;
 	layout(): Layout;
-	body: HTMLElement;          /* the scrolling box */
-	area: HTMLElement;          /* the canvas over the tracks */
+	body: HTMLElement; /* the scrolling box */
+	area: HTMLElement; /* the canvas over the tracks */
 	head: HTMLElement;
 	select(hit: Hit | undefined): void;
 }
@@ -34,7 +34,7 @@ export function bindPointer(h: Host): () => void {
 		const r = el.getBoundingClientRect();
 		return { x: e.clientX - r.left, y: e.clientY - r.top, width: r.width };
 	};
-	const timeAt = (x: number, width: number, v = store.get().view) => v.begin_ps + x / Math.max(1, width) * span(v);
+	const timeAt = (x: number, width: number, v = store.get().view) => v.begin_ps + (x / Math.max(1, width)) * span(v);
 	/* The view follows the hand at once; only keys and buttons glide. */
 	const jump = (v: View) => store.update({ view: v, target: v });
 
@@ -45,7 +45,7 @@ export function bindPointer(h: Host): () => void {
 		const ps = timeAt(p.x, p.width);
 		const t = model.best(at.item.info.track, ps);
 		if (t && at.item.info.kind === "counter") return counterAt(t, at.item.info.name, ps);
-		return t ? sliceUnder(t, at.row, ps, span(store.get().view) / p.width * 3) : undefined;
+		return t ? sliceUnder(t, at.row, ps, (span(store.get().view) / p.width) * 3) : undefined;
 	};
 
 	const wheel = (e: WheelEvent) => {
@@ -65,45 +65,57 @@ export function bindPointer(h: Host): () => void {
 		} else if (e.shiftKey || Math.abs(dx) > Math.abs(dy)) {
 			e.preventDefault();
 			const d = e.shiftKey && dx === 0 ? dy : dx;
-			jump(panBy(st.view, d / p.width * span(st.view), model.all));
+			jump(panBy(st.view, (d / p.width) * span(st.view), model.all));
 		}
 	};
 	area.addEventListener("wheel", wheel, { ...on, passive: false });
 	head.addEventListener("wheel", wheel, { ...on, passive: false });
 
-	area.addEventListener("pointermove", (e) => {
-		if (e.buttons) return;
-		const hit = under(e);
-		const p = local(e, area);
-		const old = store.get().hover;
-		if (hit) store.update({ hover: { ...hit, x: p.x, y: p.y } });
-		else if (old) store.update({ hover: undefined });
-		area.dataset["pointer"] = String(Math.round(timeAt(p.x, p.width)));
-	}, on);
-	area.addEventListener("pointerleave", () => {
-		delete area.dataset["pointer"];
-		if (store.get().hover) store.update({ hover: undefined });
-	}, on);
+	area.addEventListener(
+		"pointermove",
+		(e) => {
+			if (e.buttons) return;
+			const hit = under(e);
+			const p = local(e, area);
+			const old = store.get().hover;
+			if (hit) store.update({ hover: { ...hit, x: p.x, y: p.y } });
+			else if (old) store.update({ hover: undefined });
+			area.dataset["pointer"] = String(Math.round(timeAt(p.x, p.width)));
+		},
+		on,
+	);
+	area.addEventListener(
+		"pointerleave",
+		() => {
+			delete area.dataset["pointer"];
+			if (store.get().hover) store.update({ hover: undefined });
+		},
+		on,
+	);
 
-	area.addEventListener("pointerdown", (e) => {
-		const pans = e.button === 1 || (e.button === 0 && (e.shiftKey || store.get().mode === 2));
-		if (!pans && e.button !== 0) return;
-		e.preventDefault();
-		area.focus({ preventScroll: true });
-		area.setPointerCapture(e.pointerId);
-		store.update({ hover: undefined });
-		const drag = pans ? panDrag(e) : store.get().mode === 4 ? measureDrag(e) : frameDrag(e);
-		const move = (m: PointerEvent) => drag.move(m);
-		const end = (m: PointerEvent) => {
-			area.removeEventListener("pointermove", move);
-			area.removeEventListener("pointerup", end);
-			area.removeEventListener("pointercancel", end);
-			drag.end(m);
-		};
-		area.addEventListener("pointermove", move);
-		area.addEventListener("pointerup", end);
-		area.addEventListener("pointercancel", end);
-	}, on);
+	area.addEventListener(
+		"pointerdown",
+		(e) => {
+			const pans = e.button === 1 || (e.button === 0 && (e.shiftKey || store.get().mode === 2));
+			if (!pans && e.button !== 0) return;
+			e.preventDefault();
+			area.focus({ preventScroll: true });
+			area.setPointerCapture(e.pointerId);
+			store.update({ hover: undefined });
+			const drag = pans ? panDrag(e) : store.get().mode === 4 ? measureDrag(e) : frameDrag(e);
+			const move = (m: PointerEvent) => drag.move(m);
+			const end = (m: PointerEvent) => {
+				area.removeEventListener("pointermove", move);
+				area.removeEventListener("pointerup", end);
+				area.removeEventListener("pointercancel", end);
+				drag.end(m);
+			};
+			area.addEventListener("pointermove", move);
+			area.addEventListener("pointerup", end);
+			area.addEventListener("pointercancel", end);
+		},
+		on,
+	);
 
 	const pick = (e: MouseEvent) => {
 		const hit = under(e);
@@ -123,7 +135,7 @@ export function bindPointer(h: Host): () => void {
 		return {
 			move(e) {
 				moved ||= Math.abs(e.clientX - start.clientX) > CLICK_PX || Math.abs(e.clientY - start.clientY) > CLICK_PX;
-				jump(panBy(from, (start.clientX - e.clientX) / width * span(from), model.all));
+				jump(panBy(from, ((start.clientX - e.clientX) / width) * span(from), model.all));
 				body.scrollTop = top + start.clientY - e.clientY;
 			},
 			end(e) {
@@ -149,16 +161,19 @@ export function bindPointer(h: Host): () => void {
 				const y1 = p.y + body.scrollTop;
 				store.update({
 					box: {
-						begin_ps: Math.min(startPs, ps), end_ps: Math.max(startPs, ps),
-						y0: zooms ? 0 : Math.min(y0, y1), y1: zooms ? h.layout().height + body.clientHeight : Math.max(y0, y1),
-					}, boxRows: "", measure: undefined,
+						begin_ps: Math.min(startPs, ps),
+						end_ps: Math.max(startPs, ps),
+						y0: zooms ? 0 : Math.min(y0, y1),
+						y1: zooms ? h.layout().height + body.clientHeight : Math.max(y0, y1),
+					},
+					boxRows: "",
+					measure: undefined,
 				});
 			},
 			end(e) {
 				const { box, view } = store.get();
 				if (zooms) {
-					const to = moved && box ? clampView(box, model.all)
-						: zoomAt(view, e.altKey ? 0.5 : 2, startPs, model.all);
+					const to = moved && box ? clampView(box, model.all) : zoomAt(view, e.altKey ? 0.5 : 2, startPs, model.all);
 					store.update({ box: undefined, target: to });
 				} else if (moved && box) store.update({ boxRows: rowsInBox(h.layout(), box), selected: undefined });
 				else pick(e);
@@ -172,7 +187,7 @@ export function bindPointer(h: Host): () => void {
 			const ps = timeAt(p.x, p.width);
 			const at = trackAt(h.layout(), p.y + body.scrollTop);
 			const t = at ? model.best(at.item.info.track, ps) : undefined;
-			return snap(t, at?.row ?? 0, ps, span(store.get().view) / p.width * 8);
+			return snap(t, at?.row ?? 0, ps, (span(store.get().view) / p.width) * 8);
 		};
 		const from = snapped(start);
 		store.update({ measure: undefined, box: undefined, boxRows: "" });
@@ -181,49 +196,63 @@ export function bindPointer(h: Host): () => void {
 				const to = snapped(e);
 				if (to !== from) store.update({ measure: { begin_ps: Math.min(from, to), end_ps: Math.max(from, to) } });
 			},
-			end() { /* the interval stays until the next one or Escape */ },
+			end() {
+				/* the interval stays until the next one or Escape */
+			},
 		};
 	}
 
 	/* The map of the whole trace: press to go there, drag to move along; the ruler below it pans. */
-	head.addEventListener("pointerdown", (e) => {
-		if (e.button !== 0) return;
-		const p = local(e, head);
-		head.setPointerCapture(e.pointerId);
-		const onMap = p.y < MAP_PX;
-		const from = store.get().view;
-		const center = (x: number) => {
-			const at = model.all.begin_ps + x / p.width * span(model.all);
-			const v = store.get().view;
-			jump(panBy(v, at - (v.begin_ps + v.end_ps) / 2, model.all));
-		};
-		if (onMap) center(p.x);
-		const move = (m: PointerEvent) => {
-			const x = local(m, head).x;
-			if (onMap) center(x);
-			else jump(panBy(from, (p.x - x) / p.width * span(from), model.all));
-		};
-		const end = () => {
-			head.removeEventListener("pointermove", move);
-			head.removeEventListener("pointerup", end);
-			head.removeEventListener("pointercancel", end);
-		};
-		head.addEventListener("pointermove", move);
-		head.addEventListener("pointerup", end);
-		head.addEventListener("pointercancel", end);
-	}, on);
+	head.addEventListener(
+		"pointerdown",
+		(e) => {
+			if (e.button !== 0) return;
+			const p = local(e, head);
+			head.setPointerCapture(e.pointerId);
+			const onMap = p.y < MAP_PX;
+			const from = store.get().view;
+			const center = (x: number) => {
+				const at = model.all.begin_ps + (x / p.width) * span(model.all);
+				const v = store.get().view;
+				jump(panBy(v, at - (v.begin_ps + v.end_ps) / 2, model.all));
+			};
+			if (onMap) center(p.x);
+			const move = (m: PointerEvent) => {
+				const x = local(m, head).x;
+				if (onMap) center(x);
+				else jump(panBy(from, ((p.x - x) / p.width) * span(from), model.all));
+			};
+			const end = () => {
+				head.removeEventListener("pointermove", move);
+				head.removeEventListener("pointerup", end);
+				head.removeEventListener("pointercancel", end);
+			};
+			head.addEventListener("pointermove", move);
+			head.addEventListener("pointerup", end);
+			head.addEventListener("pointercancel", end);
+		},
+		on,
+	);
 
-	area.addEventListener("dblclick", (e) => {
-		const hit = under(e);
-		if (hit && hit.value === undefined) store.update({ target: fit(hit.begin_ps, hit.begin_ps + hit.dur_ps, model.all) });
-	}, on);
+	area.addEventListener(
+		"dblclick",
+		(e) => {
+			const hit = under(e);
+			if (hit && hit.value === undefined)
+				store.update({ target: fit(hit.begin_ps, hit.begin_ps + hit.dur_ps, model.all) });
+		},
+		on,
+	);
 
 	return () => stop.abort();
 }
 
 /* The slice next to the selected one in its row, or the one above or below it: what the arrow keys reach. */
-export function neighbour(model: TimelineModel, at: { track: number; row: number; begin_ps: number; dur_ps: number; event: number },
-	step: "left" | "right" | "up" | "down"): Hit | undefined {
+export function neighbour(
+	model: TimelineModel,
+	at: { track: number; row: number; begin_ps: number; dur_ps: number; event: number },
+	step: "left" | "right" | "up" | "down",
+): Hit | undefined {
 	const t = model.best(at.track, at.begin_ps);
 	if (!t) return undefined;
 	if (step === "up" || step === "down")

@@ -59,10 +59,21 @@ const EDGE_PX = 4;
  * Draws row `r` of `t` into pixel row `at` (an index into pixels.data), columns [clip0, clip1). `colors` and `edges` are
  * per name. A slice is at least one pixel; of several in one pixel the last one stays. Returns the number drawn.
  */
-export function rasterRow(px: Pixels, at: number, t: TrackSlices, r: number, view: View, clip0: number, clip1: number,
-	colors: Uint32Array, edges: Uint32Array, labels: Labels | null, labelY: number): number {
+export function rasterRow(
+	px: Pixels,
+	at: number,
+	t: TrackSlices,
+	r: number,
+	view: View,
+	clip0: number,
+	clip1: number,
+	colors: Uint32Array,
+	edges: Uint32Array,
+	labels: Labels | null,
+	labelY: number,
+): number {
 	const end = t.rowFirst[r + 1] ?? 0;
-	let i = sliceAt(t, r, view.begin_ps + (view.end_ps - view.begin_ps) * clip0 / px.width);
+	let i = sliceAt(t, r, view.begin_ps + ((view.end_ps - view.begin_ps) * clip0) / px.width);
 	if (i < 0) return 0;
 	const first = i;
 	const perPs = px.width / (view.end_ps - view.begin_ps);

@@ -6,12 +6,12 @@ import type { View } from "./viewport";
 
 export interface Tick {
 	ps: number;
-	label: string;      /* empty for the short lines between */
+	label: string; /* empty for the short lines between */
 }
 
 /* Steps of 1, 2 and 5 times a power of ten, at least `least_px` apart. */
 export function tickStep(v: View, width_px: number, least_px: number): number {
-	const raw = Math.max(1, (v.end_ps - v.begin_ps) / Math.max(1, width_px) * least_px);
+	const raw = Math.max(1, ((v.end_ps - v.begin_ps) / Math.max(1, width_px)) * least_px);
 	const ten = 10 ** Math.floor(Math.log10(raw));
 	for (const m of [1, 2, 5]) if (m * ten >= raw * (1 - 1e-9)) return m * ten;
 	return 10 * ten;

@@ -27,7 +27,7 @@ export interface Selected {
 
 export interface TraceState {
 	view: View;
-	target: View;               /* where a moving view is heading */
+	target: View; /* where a moving view is heading */
 	mode: ToolMode;
 	hover: (Hit & { x: number; y: number }) | undefined;
 	selected: Selected | undefined;
@@ -42,18 +42,34 @@ export interface TraceState {
 	pinned: readonly number[];
 	filter: string;
 	busy: boolean;
-	version: number;            /* grows with each answer that changes the picture */
+	version: number; /* grows with each answer that changes the picture */
 	error: string;
-	wanted: { track: number; row: number } | undefined;     /* scroll this into sight */
+	wanted: { track: number; row: number } | undefined; /* scroll this into sight */
 }
 
 export type TraceStore = Store<TraceState>;
 
 export function createTraceStore(view: View, closed: ReadonlySet<number>): TraceStore {
 	return createStore<TraceState>({
-		view, target: view, mode: 1, hover: undefined, selected: undefined, box: undefined, boxRows: "",
-		measure: undefined, marks: [], query: "", flows: "selected", closed, collapsed: new Set(), pinned: [],
-		filter: "", busy: true, version: 0, error: "", wanted: undefined,
+		view,
+		target: view,
+		mode: 1,
+		hover: undefined,
+		selected: undefined,
+		box: undefined,
+		boxRows: "",
+		measure: undefined,
+		marks: [],
+		query: "",
+		flows: "selected",
+		closed,
+		collapsed: new Set(),
+		pinned: [],
+		filter: "",
+		busy: true,
+		version: 0,
+		error: "",
+		wanted: undefined,
 	});
 }
 
@@ -79,10 +95,14 @@ export function formatMarks(marks: readonly View[]): string {
 }
 
 export function parseMarks(text: string): View[] {
-	return text.split(",").flatMap((part) => {
-		const m = /^(-?\d{1,16})-(-?\d{1,16})$/.exec(part);
-		return m ? [{ begin_ps: Number(m[1]), end_ps: Number(m[2]) }] : [];
-	}).filter((v) => v.end_ps >= v.begin_ps).slice(0, 50);
+	return text
+		.split(",")
+		.flatMap((part) => {
+			const m = /^(-?\d{1,16})-(-?\d{1,16})$/.exec(part);
+			return m ? [{ begin_ps: Number(m[1]), end_ps: Number(m[2]) }] : [];
+		})
+		.filter((v) => v.end_ps >= v.begin_ps)
+		.slice(0, 50);
 }
 
 /* `m` marks what is selected; the same again takes the mark away. */

@@ -6,7 +6,17 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { TableData } from "../api/types";
 import { classes, useSettled, useSize } from "../base/dom";
 import { count } from "../base/format";
-import { columnViews, filterRows, isTree, plainLabel, sortRows, toText, Tree, type ColumnView, type Sort } from "./grid_model";
+import {
+	columnViews,
+	filterRows,
+	isTree,
+	plainLabel,
+	sortRows,
+	toText,
+	Tree,
+	type ColumnView,
+	type Sort,
+} from "./grid_model";
 import { Icon } from "./icon";
 
 const ROW_PX = 26;
@@ -18,11 +28,11 @@ export interface GridProps {
 	filter?: string;
 	onFilter?: (text: string) => void;
 	sort?: Sort | undefined;
-	maxRows?: number;                   /* a short table is as high as its rows, up to this many */
+	maxRows?: number; /* a short table is as high as its rows, up to this many */
 	link?: (col: string, row: number) => string | undefined;
 	onRow?: (row: number) => void;
-	csv?: string | undefined;           /* address of the table as CSV */
-	bare?: boolean;                     /* without the bar above it */
+	csv?: string | undefined; /* address of the table as CSV */
+	bare?: boolean; /* without the bar above it */
 }
 
 export function Grid(props: GridProps) {
@@ -36,19 +46,25 @@ export function Grid(props: GridProps) {
 	const settled = useSettled(filter, table.nrows > 5000 ? 150 : 0);
 
 	const views = useMemo(() => columnViews(table), [table]);
-	const tree = useMemo(() => isTree(table) ? new Tree(table) : undefined, [table]);
+	const tree = useMemo(() => (isTree(table) ? new Tree(table) : undefined), [table]);
 	/* A single root says little: it begins open. */
-	const [open, setOpen] = useState<ReadonlySet<number>>(() => new Set(tree && tree.roots().length < 4 ? tree.roots() : []));
+	const [open, setOpen] = useState<ReadonlySet<number>>(
+		() => new Set(tree && tree.roots().length < 4 ? tree.roots() : []),
+	);
 	const shown = useMemo(() => tree?.visible(settled, sort, open), [tree, settled, sort, open]);
-	const flat = useMemo(() => tree ? undefined : sortRows(table, filterRows(table, settled), sort), [tree, table, settled, sort]);
+	const flat = useMemo(
+		() => (tree ? undefined : sortRows(table, filterRows(table, settled), sort)),
+		[tree, table, settled, sort],
+	);
 	const rows = shown?.rows ?? flat ?? NO_ROWS;
-	const fold = (row: number) => setOpen((s) => {
-		const next = new Set(s);
-		if (!next.delete(row)) next.add(row);
-		return next;
-	});
+	const fold = (row: number) =>
+		setOpen((s) => {
+			const next = new Set(s);
+			if (!next.delete(row)) next.add(row);
+			return next;
+		});
 	const cols = views.filter((c) => !hidden.has(c.col.id));
-	const branch = tree ? cols.find((c) => !c.numeric) ?? cols[0] : undefined;
+	const branch = tree ? (cols.find((c) => !c.numeric) ?? cols[0]) : undefined;
 	const template = useMemo(() => columnsTemplate(cols, size.width), [views, hidden, size.width]);
 	const height = Math.max(1, Math.min(rows.length, maxRows)) * ROW_PX + ROW_PX + 16;
 	const first = Math.max(0, Math.floor(top / ROW_PX) - SPARE);
@@ -59,37 +75,91 @@ export function Grid(props: GridProps) {
 		props.onFilter?.(text);
 	};
 
-	return <div class="grid">
-		{!props.bare && <div class="grid-bar">
-			<label class="search-box"><Icon name="search" />
-				<input class="input" type="search" placeholder="Filter rows" aria-label="Filter rows" value={filter}
-					onInput={(e) => change(e.currentTarget.value)} />
-			</label>
-			<span class="muted" role="status">{rows.length === table.nrows ? `${count(table.nrows)} ${table.nrows === 1 ? "row" : "rows"}` :
-				`${count(rows.length)} of ${count(table.nrows)} rows`}</span>
-			<span class="spring" />
-			<ColumnChooser views={views} hidden={hidden} onChange={setHidden} />
-			<CopyButton text={() => toText(table, cols, rows)} />
-			{props.csv && <a class="button" href={props.csv} download><Icon name="download" />CSV</a>}
-		</div>}
-		<div class="grid-body" ref={body} style={{ height }} tabIndex={0} role="table" aria-label={table.title || table.name}
-			aria-rowcount={rows.length + 1} onScroll={(e) => setTop(e.currentTarget.scrollTop)}>
-			<div class="grid-head grid-row" role="row" style={{ gridTemplateColumns: template }}>
-				{cols.map((c) => <HeadCell key={c.col.id} view={c} sort={sort} onSort={setSort} />)}
+	return (
+		<div class="grid">
+			{!props.bare && (
+				<div class="grid-bar">
+					<label class="search-box">
+						<Icon name="search" />
+						<input
+							class="input"
+							type="search"
+							placeholder="Filter rows"
+							aria-label="Filter rows"
+							value={filter}
+							onInput={(e) => change(e.currentTarget.value)}
+						/>
+					</label>
+					<span class="muted" role="status">
+						{rows.length === table.nrows
+							? `${count(table.nrows)} ${table.nrows === 1 ? "row" : "rows"}`
+							: `${count(rows.length)} of ${count(table.nrows)} rows`}
+					</span>
+					<span class="spring" />
+					<ColumnChooser views={views} hidden={hidden} onChange={setHidden} />
+					<CopyButton text={() => toText(table, cols, rows)} />
+					{props.csv && (
+						<a class="button" href={props.csv} download>
+							<Icon name="download" />
+							CSV
+						</a>
+					)}
+				</div>
+			)}
+			<div
+				class="grid-body"
+				ref={body}
+				style={{ height }}
+				tabIndex={0}
+				role="table"
+				aria-label={table.title || table.name}
+				aria-rowcount={rows.length + 1}
+				onScroll={(e) => setTop(e.currentTarget.scrollTop)}
+			>
+				<div class="grid-head grid-row" role="row" style={{ gridTemplateColumns: template }}>
+					{cols.map((c) => (
+						<HeadCell key={c.col.id} view={c} sort={sort} onSort={setSort} />
+					))}
+				</div>
+				<div class="grid-space" role="rowgroup" style={{ height: rows.length * ROW_PX }}>
+					{range(first, last).map((i) => {
+						const row = rows[i] ?? 0;
+						return (
+							<div
+								key={i}
+								class={classes("grid-row", props.onRow && "grid-click", i % 2 === 1 && "grid-odd")}
+								role="row"
+								aria-rowindex={i + 2}
+								style={{ gridTemplateColumns: template, top: i * ROW_PX }}
+								onClick={props.onRow && (() => props.onRow?.(row))}
+							>
+								{cols.map((c) => (
+									<BodyCell
+										key={c.col.id}
+										view={c}
+										row={row}
+										table={table}
+										href={props.link?.(c.col.id, row)}
+										twig={
+											c === branch && tree && shown
+												? {
+														depth: shown.depth[i] ?? 0,
+														kids: tree.hasKids(row),
+														open: open.has(row) || settled.trim() !== "",
+														fold: () => fold(row),
+													}
+												: undefined
+										}
+									/>
+								))}
+							</div>
+						);
+					})}
+				</div>
+				{rows.length === 0 && <p class="grid-none">{table.nrows === 0 ? "No rows." : `No row matches “${filter}”.`}</p>}
 			</div>
-			<div class="grid-space" role="rowgroup" style={{ height: rows.length * ROW_PX }}>
-				{range(first, last).map((i) => {
-					const row = rows[i] ?? 0;
-					return <div key={i} class={classes("grid-row", props.onRow && "grid-click", i % 2 === 1 && "grid-odd")} role="row" aria-rowindex={i + 2}
-						style={{ gridTemplateColumns: template, top: i * ROW_PX }} onClick={props.onRow && (() => props.onRow?.(row))}>
-						{cols.map((c) => <BodyCell key={c.col.id} view={c} row={row} table={table} href={props.link?.(c.col.id, row)}
-							twig={c === branch && tree && shown ? { depth: shown.depth[i] ?? 0, kids: tree.hasKids(row), open: open.has(row) || settled.trim() !== "", fold: () => fold(row) } : undefined} />)}
-					</div>;
-				})}
-			</div>
-			{rows.length === 0 && <p class="grid-none">{table.nrows === 0 ? "No rows." : `No row matches “${filter}”.`}</p>}
 		</div>
-	</div>;
+	);
 }
 
 /* What is left over goes to text columns, so a table fills its place and long names get the most of it. */
@@ -100,8 +170,14 @@ function columnsTemplate(cols: readonly ColumnView[], room: number): string {
 	const spare = room - sum(cols) - 1;
 	/* When there is too little, long names give up to half of theirs before the table scrolls sideways. */
 	const share = spare >= 0 ? spare / Math.max(1, sum(takers)) : Math.max(-0.5, spare / Math.max(1, sum(texts)));
-	const of = (c: ColumnView) => spare >= 0 ? takers.includes(c) ? c.width_px * (1 + share) : c.width_px
-		: texts.includes(c) && c.width_px > 180 ? Math.max(180, c.width_px * (1 + share)) : c.width_px;
+	const of = (c: ColumnView) =>
+		spare >= 0
+			? takers.includes(c)
+				? c.width_px * (1 + share)
+				: c.width_px
+			: texts.includes(c) && c.width_px > 180
+				? Math.max(180, c.width_px * (1 + share))
+				: c.width_px;
 	return cols.map((c) => `${Math.floor(of(c))}px`).join(" ");
 }
 
@@ -109,20 +185,37 @@ function range(from: number, to: number): number[] {
 	return Array.from({ length: Math.max(0, to - from) }, (_, i) => from + i);
 }
 
-function HeadCell({ view, sort, onSort }: { view: ColumnView; sort: Sort | undefined; onSort: (s: Sort | undefined) => void }) {
+function HeadCell({
+	view,
+	sort,
+	onSort,
+}: {
+	view: ColumnView;
+	sort: Sort | undefined;
+	onSort: (s: Sort | undefined) => void;
+}) {
 	const { col } = view;
 	const mine = sort?.col === col.id ? sort : undefined;
 	/* Numbers first from the greatest, names first from A; the third click gives the server's order back. */
 	const firstDown = view.numeric;
-	const next = !mine ? { col: col.id, down: firstDown } : mine.down === firstDown ? { col: col.id, down: !firstDown } : undefined;
-	return <div role="columnheader" class={classes("grid-cell", view.numeric && "grid-number")}
-		aria-sort={mine ? (mine.down ? "descending" : "ascending") : "none"}>
-		<button class="grid-sort" title={col.doc || plainLabel(col.label || col.id)} onClick={() => onSort(next)}>
-			<span class="grid-label">{plainLabel(col.label || col.id)}</span>
-			{view.unit && <span class="grid-unit">{view.unit}</span>}
-			{mine && <Icon name={mine.down ? "down" : "up"} />}
-		</button>
-	</div>;
+	const next = !mine
+		? { col: col.id, down: firstDown }
+		: mine.down === firstDown
+			? { col: col.id, down: !firstDown }
+			: undefined;
+	return (
+		<div
+			role="columnheader"
+			class={classes("grid-cell", view.numeric && "grid-number")}
+			aria-sort={mine ? (mine.down ? "descending" : "ascending") : "none"}
+		>
+			<button class="grid-sort" title={col.doc || plainLabel(col.label || col.id)} onClick={() => onSort(next)}>
+				<span class="grid-label">{plainLabel(col.label || col.id)}</span>
+				{view.unit && <span class="grid-unit">{view.unit}</span>}
+				{mine && <Icon name={mine.down ? "down" : "up"} />}
+			</button>
+		</div>
+	);
 }
 
 interface Twig {
@@ -132,8 +225,18 @@ interface Twig {
 	fold: () => void;
 }
 
-function BodyCell({ view, row, table, href, twig }: {
-	view: ColumnView; row: number; table: TableData; href: string | undefined; twig: Twig | undefined;
+function BodyCell({
+	view,
+	row,
+	table,
+	href,
+	twig,
+}: {
+	view: ColumnView;
+	row: number;
+	table: TableData;
+	href: string | undefined;
+	twig: Twig | undefined;
 }) {
 	const text = view.text(row);
 	const v = table.data[view.index]?.[row];
@@ -142,16 +245,33 @@ function BodyCell({ view, row, table, href, twig }: {
 	const path = !view.numeric && isPath(text);
 	if (path) inner = <bdi>{text}</bdi>;
 	if (href) inner = <a href={href}>{inner}</a>;
-	return <div role="cell" class={classes("grid-cell", view.numeric && "grid-number")} title={view.numeric ? undefined : text}>
-		{twig && <span class="grid-twig" style={{ width: `${twig.depth * 16 + 18}px` }}>
-			{twig.kids && <button class="grid-fold" aria-expanded={twig.open} aria-label={`${twig.open ? "Close" : "Open"} ${text}`} onClick={(e) => {
-				e.stopPropagation();
-				twig.fold();
-			}}><Icon name={twig.open ? "down" : "right"} /></button>}
-		</span>}
-		{share > 0 && <span class="grid-share" style={{ width: `${share * 100}%` }} />}
-		<span class={classes("grid-text", path && "cut-front")}>{inner}</span>
-	</div>;
+	return (
+		<div
+			role="cell"
+			class={classes("grid-cell", view.numeric && "grid-number")}
+			title={view.numeric ? undefined : text}
+		>
+			{twig && (
+				<span class="grid-twig" style={{ width: `${twig.depth * 16 + 18}px` }}>
+					{twig.kids && (
+						<button
+							class="grid-fold"
+							aria-expanded={twig.open}
+							aria-label={`${twig.open ? "Close" : "Open"} ${text}`}
+							onClick={(e) => {
+								e.stopPropagation();
+								twig.fold();
+							}}
+						>
+							<Icon name={twig.open ? "down" : "right"} />
+						</button>
+					)}
+				</span>
+			)}
+			{share > 0 && <span class="grid-share" style={{ width: `${share * 100}%` }} />}
+			<span class={classes("grid-text", path && "cut-front")}>{inner}</span>
+		</div>
+	);
 }
 
 /* Names like a/b/c differ at their end: that is what stays when there is no room for all of it. */
@@ -159,22 +279,40 @@ export function isPath(text: string): boolean {
 	return text.includes("/") && !/\s/.test(text);
 }
 
-function ColumnChooser({ views, hidden, onChange }: {
-	views: readonly ColumnView[]; hidden: ReadonlySet<string>; onChange: (s: ReadonlySet<string>) => void;
+function ColumnChooser({
+	views,
+	hidden,
+	onChange,
+}: {
+	views: readonly ColumnView[];
+	hidden: ReadonlySet<string>;
+	onChange: (s: ReadonlySet<string>) => void;
 }) {
 	if (views.length < 5) return null;
-	return <details class="menu">
-		<summary class="button"><Icon name="columns" />Columns</summary>
-		<div class="menu-list">
-			{views.map((v) => <label key={v.col.id} class="menu-item">
-				<input type="checkbox" checked={!hidden.has(v.col.id)} onChange={() => {
-					const next = new Set(hidden);
-					if (!next.delete(v.col.id)) next.add(v.col.id);
-					onChange(next);
-				}} />{plainLabel(v.col.label || v.col.id)}
-			</label>)}
-		</div>
-	</details>;
+	return (
+		<details class="menu">
+			<summary class="button">
+				<Icon name="columns" />
+				Columns
+			</summary>
+			<div class="menu-list">
+				{views.map((v) => (
+					<label key={v.col.id} class="menu-item">
+						<input
+							type="checkbox"
+							checked={!hidden.has(v.col.id)}
+							onChange={() => {
+								const next = new Set(hidden);
+								if (!next.delete(v.col.id)) next.add(v.col.id);
+								onChange(next);
+							}}
+						/>
+						{plainLabel(v.col.label || v.col.id)}
+					</label>
+				))}
+			</div>
+		</details>
+	);
 }
 
 export function CopyButton({ text }: { text: () => string }) {
@@ -188,5 +326,10 @@ export function CopyButton({ text }: { text: () => string }) {
 		}
 		setTimeout(() => setState("Copy"), 1500);
 	};
-	return <button class="button" onClick={copy} title="Copy the rows as tab-separated text"><Icon name="copy" />{state}</button>;
+	return (
+		<button class="button" onClick={copy} title="Copy the rows as tab-separated text">
+			<Icon name="copy" />
+			{state}
+		</button>
+	);
 }

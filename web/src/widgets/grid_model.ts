@@ -25,13 +25,21 @@ export function filterRows(t: TableData, filter: string): Uint32Array {
 	const all = new Uint32Array(t.nrows);
 	for (let i = 0; i < t.nrows; i++) all[i] = i;
 	if (!words.length) return all;
-	const texts = t.cols.flatMap((c, k) => isNumeric(c) ? [] : [{ id: c.id.toLowerCase(), data: t.data[k] ?? [] }]);
+	const texts = t.cols.flatMap((c, k) => (isNumeric(c) ? [] : [{ id: c.id.toLowerCase(), data: t.data[k] ?? [] }]));
 	const tests = words.map((w) => {
 		const colon = w.indexOf(":");
 		const only = colon > 0 ? texts.filter((x) => x.id === w.slice(0, colon)) : [];
 		return only.length ? { word: w.slice(colon + 1), cols: only } : { word: w, cols: texts };
 	});
-	return all.filter((row) => tests.every((x) => x.cols.some((c) => String(c.data[row] ?? "").toLowerCase().includes(x.word))));
+	return all.filter((row) =>
+		tests.every((x) =>
+			x.cols.some((c) =>
+				String(c.data[row] ?? "")
+					.toLowerCase()
+					.includes(x.word),
+			),
+		),
+	);
 }
 
 const collator = new Intl.Collator("en", { numeric: true });
@@ -46,7 +54,8 @@ export function sortRows(t: TableData, rows: Uint32Array, sort: Sort | undefined
 	const k = sort ? t.cols.findIndex((c) => c.id === sort.col) : -1;
 	const data = t.data[k];
 	if (!sort || !data) return rows;
-	const empty = (v: Cell | undefined) => v === null || v === undefined || v === "" || (typeof v === "number" && Number.isNaN(v));
+	const empty = (v: Cell | undefined) =>
+		v === null || v === undefined || v === "" || (typeof v === "number" && Number.isNaN(v));
 	const sign = sort.down ? -1 : 1;
 	return rows.slice().sort((i, j) => {
 		const a = data[i];
@@ -63,7 +72,7 @@ export interface ColumnView {
 	col: Column;
 	unit: string;
 	numeric: boolean;
-	bar: number;                /* greatest value, for shares that are drawn as bars as well; 0 for none */
+	bar: number; /* greatest value, for shares that are drawn as bars as well; 0 for none */
 	width_px: number;
 	text(row: number): string;
 }
@@ -73,12 +82,18 @@ const PROBE = 300;
 
 /* Labels say their unit once: "Total time (us)" with unit us becomes "Total time" over a column in ms. */
 export function plainLabel(label: string): string {
-	return label.replace(/\s*\((?:in )?(?:us|ms|ns|ps|s|µs|%|bytes|GFLOPs?\/Sec|GFLOP\/s|FLOPs\/s|GBytes\/Sec|GB\/s|GiB\/s|FLOPs\/Byte|FLOP\/B)\)\s*$/i, "")
+	return label
+		.replace(
+			/\s*\((?:in )?(?:us|ms|ns|ps|s|µs|%|bytes|GFLOPs?\/Sec|GFLOP\/s|FLOPs\/s|GBytes\/Sec|GB\/s|GiB\/s|FLOPs\/Byte|FLOP\/B)\)\s*$/i,
+			"",
+		)
 		.replace(/\s*[%]$/, "");
 }
 
 export function columnViews(t: TableData): ColumnView[] {
-	return t.cols.map((col, index) => columnView(t, col, index)).filter((v) => v.col.id !== "parent" && v.col.role !== "tooltip");
+	return t.cols
+		.map((col, index) => columnView(t, col, index))
+		.filter((v) => v.col.id !== "parent" && v.col.role !== "tooltip");
 }
 
 function columnView(t: TableData, col: Column, index: number): ColumnView {
@@ -97,7 +112,12 @@ function columnView(t: TableData, col: Column, index: number): ColumnView {
 	for (let i = 0; i < Math.min(PROBE, t.nrows); i++) longest = Math.max(longest, Math.min(text(i).length, 60));
 	const share = col.unit === "frac" || col.unit === "percent";
 	return {
-		index, col, unit: f.unit, numeric, text, bar: share ? greatest : 0,
+		index,
+		col,
+		unit: f.unit,
+		numeric,
+		text,
+		bar: share ? greatest : 0,
 		width_px: Math.round(Math.min(numeric ? 160 : 420, Math.max(56, longest * CHAR_PX + 20))),
 	};
 }
@@ -109,8 +129,17 @@ export interface Share {
 	sum: number;
 }
 
-export function shares(t: TableData, by: string, value: string, where: readonly [string, string] | undefined, most: number): {
-	top: Share[]; rest: number; groups: number; total: number;
+export function shares(
+	t: TableData,
+	by: string,
+	value: string,
+	where: readonly [string, string] | undefined,
+	most: number,
+): {
+	top: Share[];
+	rest: number;
+	groups: number;
+	total: number;
 } {
 	const col = (id: string) => t.data[t.cols.findIndex((c) => c.id === id)];
 	const names = col(by);
@@ -127,7 +156,9 @@ export function shares(t: TableData, by: string, value: string, where: readonly 
 		sums.set(name, (sums.get(name) ?? 0) + v);
 		total += v;
 	}
-	const all = [...sums].map(([name, sum]) => ({ name, sum })).sort((a, b) => b.sum - a.sum || compareCells(a.name, b.name));
+	const all = [...sums]
+		.map(([name, sum]) => ({ name, sum }))
+		.sort((a, b) => b.sum - a.sum || compareCells(a.name, b.name));
 	const top = all.slice(0, most);
 	return { top, rest: total - top.reduce((a, s) => a + s.sum, 0), groups: all.length, total };
 }
@@ -136,7 +167,7 @@ export function shares(t: TableData, by: string, value: string, where: readonly 
 
 export interface TreeRows {
 	rows: Uint32Array;
-	depth: Uint16Array;         /* of each of `rows` */
+	depth: Uint16Array; /* of each of `rows` */
 }
 
 export function isTree(t: TableData): boolean {
@@ -149,7 +180,7 @@ export class Tree {
 
 	constructor(private readonly t: TableData) {
 		const data = t.data[t.cols.findIndex((c) => c.id === "parent")] ?? [];
-		this.parent = Int32Array.from(data, (v) => typeof v === "number" && v >= 0 && v < t.nrows ? v : -1);
+		this.parent = Int32Array.from(data, (v) => (typeof v === "number" && v >= 0 && v < t.nrows ? v : -1));
 		this.parent.forEach((p, i) => {
 			/* A row that is its own ancestor would never be reached: such rows become roots. */
 			const up = this.loops(i) ? -1 : p;
@@ -178,7 +209,9 @@ export class Tree {
 	visible(filter: string, sort: Sort | undefined, open: ReadonlySet<number>): TreeRows {
 		const words = filter.trim() !== "";
 		const keep = new Uint8Array(this.t.nrows);
-		if (words) for (const row of filterRows(this.t, filter)) for (let p: number = row; p >= 0 && !keep[p]; p = this.parent[p] ?? -1) keep[p] = 1;
+		if (words)
+			for (const row of filterRows(this.t, filter))
+				for (let p: number = row; p >= 0 && !keep[p]; p = this.parent[p] ?? -1) keep[p] = 1;
 		const rows: number[] = [];
 		const depth: number[] = [];
 		const walk = (list: readonly number[], d: number) => {
@@ -197,7 +230,7 @@ export class Tree {
 
 /* Tab-separated text of what is on the screen, for a spreadsheet: full values, not rounded ones. */
 export function toText(t: TableData, cols: readonly ColumnView[], rows: Uint32Array): string {
-	const clean = (v: Cell | undefined) => v === null || v === undefined ? "" : String(v).replace(/[\t\r\n]+/g, " ");
+	const clean = (v: Cell | undefined) => (v === null || v === undefined ? "" : String(v).replace(/[\t\r\n]+/g, " "));
 	const lines = [cols.map((c) => c.col.label || c.col.id).join("\t")];
 	for (const row of rows) lines.push(cols.map((c) => clean(t.data[c.index]?.[row])).join("\t"));
 	return lines.join("\n") + "\n";

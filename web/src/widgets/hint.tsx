@@ -5,5 +5,12 @@ import type { ComponentChildren } from "preact";
 
 export function Hint({ text, children }: { text: string; children: ComponentChildren }) {
 	if (!text) return <>{children}</>;
-	return <span class="hint" tabIndex={0}>{children}<span class="hint-text" role="tooltip">{text}</span></span>;
+	return (
+		<span class="hint" tabIndex={0}>
+			{children}
+			<span class="hint-text" role="tooltip">
+				{text}
+			</span>
+		</span>
+	);
 }

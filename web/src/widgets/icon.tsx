@@ -30,5 +30,9 @@ const PATHS = {
 export type IconName = keyof typeof PATHS;
 
 export function Icon({ name }: { name: IconName }) {
-	return <svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><path d={PATHS[name]} /></svg>;
+	return (
+		<svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
+			<path d={PATHS[name]} />
+		</svg>
+	);
 }

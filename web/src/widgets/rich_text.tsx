@@ -7,7 +7,15 @@ import { toolHref } from "../base/url";
 
 export type Piece = { text: string; href?: string; tool?: string };
 
-const ENTITIES: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'", apos: "'", nbsp: "\u00a0" };
+const ENTITIES: Record<string, string> = {
+	amp: "&",
+	lt: "<",
+	gt: ">",
+	quot: '"',
+	"#39": "'",
+	apos: "'",
+	nbsp: "\u00a0",
+};
 
 export function unescapeHtml(text: string): string {
 	return text.replace(/&(amp|lt|gt|quot|#39|apos|nbsp);/g, (m, name: string) => ENTITIES[name] ?? m);
@@ -45,7 +53,15 @@ function plain(text: string, tools: readonly string[]): Piece[] {
 }
 
 export function RichText({ text, tools }: { text: string; tools: readonly string[] }): ComponentChildren {
-	return pieces(text, tools).map((p) => p.href
-		? <a href={p.href} target="_blank" rel="noopener noreferrer">{p.text}</a>
-		: p.tool ? <a href={toolHref(p.tool)}>{p.text}</a> : p.text);
+	return pieces(text, tools).map((p) =>
+		p.href ? (
+			<a href={p.href} target="_blank" rel="noopener noreferrer">
+				{p.text}
+			</a>
+		) : p.tool ? (
+			<a href={toolHref(p.tool)}>{p.text}</a>
+		) : (
+			p.text
+		),
+	);
 }
