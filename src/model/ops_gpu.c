@@ -6,6 +6,7 @@
  * missing count for nothing. Without hlo_op, the framework op that launched the kernel is the
  * operation. Kernels do not nest: self time is time.
  */
+#include "hlo/text.h"
 #include "hlo/stack.h"
 #include "model/gpu_cost.h"
 #include "model/hlo_map.h"
@@ -144,6 +145,16 @@ static bool locate(struct pass *s, const struct program *p, struct ss_op *op,
 	return ok;
 }
 
+/* The instruction as the compiler writes it; what is longer than a megabyte is cut. */
+static bool write_out(struct pass *s, struct ss_op *op, const struct ss_hlo_module *m, uint32_t instr)
+{
+	struct ss_buf b = { .limit_bytes = 1 << 20 };
+	bool ok = ss_hlo_instr_text(&b, m, instr, SS_HLO_EXPRESSION);
+	op->long_name = ss_arena_str(s->arena, ss_buf_get(&b));
+	ss_buf_free(&b);
+	return ok && op->long_name.p;
+}
+
 /* Describe a new op by its instruction. */
 static bool describe(struct pass *s, struct ss_op *op, const struct ss_hlo_module *m,
 		     uint32_t instr)
@@ -155,7 +166,7 @@ static bool describe(struct pass *s, struct ss_op *op, const struct ss_hlo_modul
 	op->category = ss_hlo_category(&in);
 	op->provenance = provenance(&in, s->arena);
 	return p && op->category.p && op->provenance.p && locate(s, p, op, &in) &&
-	       ss_gpu_cost(p->coster, instr, &unit) && ss_vec_push(&s->unit, unit);
+	       write_out(s, op, m, instr) && ss_gpu_cost(p->coster, instr, &unit) && ss_vec_push(&s->unit, unit);
 }
 
 /* The op of an event with hlo_op; NULL in *out if the program or the instruction is not there. */

@@ -1,0 +1,236 @@
+/*
+ * op_profile.c - where the device's time goes, as a tree: programs or scopes, categories,
+ * operations, and what is fused into them, each with its share of the device's peaks
+ * (op_profile.md).
+ *
+ * Two tables, with idle time and without, each a tree by the column `parent`; children follow their
+ * parent, largest first.
+ */
+#include "tools/op_cells.h"
+#include "tools/tool.h"
+
+#include "model/env.h"
+#include "model/op_tree.h"
+#include "model/roofline.h"
+
+enum {
+	COL_PARENT,
+	COL_NAME,
+	COL_TIME_PS,
+	COL_OCCURRENCES,
+	COL_AVG_PS,
+	COL_FLOPS_UTIL,
+	COL_FLOPS_UTIL_UNCAPPED,
+	COL_HBM_UTIL,
+	COL_ONCHIP_READ_UTIL,
+	COL_ONCHIP_WRITE_UTIL,
+	COL_MODEL_FLOPS,
+	COL_FLOPS,
+	COL_NORMALIZED_PS,
+	COL_HBM_BYTES,
+	COL_ONCHIP_READ_BYTES,
+	COL_ONCHIP_WRITE_BYTES,
+	COL_CHILDREN,
+	COL_IS_OP,
+	COL_CATEGORY,
+	COL_EXPRESSION,
+	COL_PROVENANCE,
+	COL_PROGRAM,
+	COL_FILE,
+	COL_LINE,
+	COL_STACK,
+};
+
+#define INT(id, label, unit, doc) { id, label, SS_TYPE_I64, SS_UNIT_##unit, doc, NULL }
+#define NUM(id, label, unit, doc) { id, label, SS_TYPE_F64, SS_UNIT_##unit, doc, NULL }
+#define STR(id, label, doc) { id, label, SS_TYPE_STR, SS_UNIT_NONE, doc, NULL }
+
+static const struct ss_col cols[] = {
+	INT("parent", "Parent", NONE, "Row of the node above, -1 for the root"),
+	STR("name", "Name", NULL),
+	INT("time_ps", "Time", PS, "Self time of the operations below; of the root, of the device"),
+	INT("occurrences", "Occurrences", COUNT, NULL),
+	NUM("avg_ps", "Avg. time", PS, "Time / occurrences"),
+	NUM("flops_util", "FLOPS of the program", FRAC,
+	    "FLOPS utilization x share of the time; divide by the share for the node's own"),
+	NUM("flops_util_uncapped", "FLOPS of the program, uncapped", FRAC, "The same without the limit of 1"),
+	NUM("hbm_util", "HBM utilization", FRAC, "Bandwidth / peak"),
+	NUM("onchip_read_util", "On-chip read utilization", FRAC, "Bandwidth / peak"),
+	NUM("onchip_write_util", "On-chip write utilization", FRAC, "Bandwidth / peak"),
+	NUM("model_flops", "Model FLOPs", FLOPS, "As the model asks for them"),
+	NUM("normalized_flops", "Normalized FLOPs", FLOPS, "As the hardware does them"),
+	INT("normalized_ps", "Time at nominal clock", PS, "0 where the profile does not tell"),
+	NUM("hbm_bytes", "HBM bytes", BYTES, NULL),
+	NUM("onchip_read_bytes", "On-chip bytes read", BYTES, NULL),
+	NUM("onchip_write_bytes", "On-chip bytes written", BYTES, NULL),
+	INT("children", "Children", COUNT, "Before all but the largest are left out"),
+	{ "is_op", "Operation", SS_TYPE_BOOL, SS_UNIT_NONE, "Or copies of one", NULL },
+	STR("category", "Category", NULL),
+	STR("expression", "HLO text", NULL),
+	STR("provenance", "Framework op", NULL),
+	STR("program_id", "Program", NULL),
+	STR("source_file", "Source file", NULL),
+	INT("source_line", "Source line", NONE, NULL),
+	STR("source_stack", "Source stack", NULL),
+};
+
+struct ctx {
+	struct ss_table *t;
+	const struct ss_op_tree *tree;
+	const struct ss_env *env;
+};
+
+static void set_bandwidth(const struct ctx *c, size_t util_col, size_t bytes_col, uint64_t bytes, uint64_t time_ps,
+			  double peak_gb_per_s)
+{
+	double gib_per_s = ss_giga_to_gibi(ss_ratio((double)bytes, (double)time_ps / 1000));
+	double util = ss_ratio(gib_per_s, ss_giga_to_gibi(peak_gb_per_s));
+	ss_set_f64(c->t, util_col, util < 1 ? util : 1);
+	ss_set_f64(c->t, bytes_col, time_ps ? (double)bytes : 0);
+}
+
+static void set_memory(const struct ctx *c, const struct ss_op_node *n)
+{
+	const uint64_t *mem = n->cost.mem;
+	const double *peak = c->env->peaks.bw_gb_per_s;
+	set_bandwidth(c, COL_HBM_UTIL, COL_HBM_BYTES, mem[SS_MEM_HBM_READ] + mem[SS_MEM_HBM_WRITE], n->time_ps,
+		      peak[SS_BW_HBM]);
+	set_bandwidth(c, COL_ONCHIP_READ_UTIL, COL_ONCHIP_READ_BYTES,
+		      mem[SS_MEM_CMEM_READ] + mem[SS_MEM_VMEM_READ] + mem[SS_MEM_OTHER_READ], n->time_ps,
+		      peak[SS_BW_SRAM_RD]);
+	set_bandwidth(c, COL_ONCHIP_WRITE_UTIL, COL_ONCHIP_WRITE_BYTES,
+		      mem[SS_MEM_CMEM_WRITE] + mem[SS_MEM_VMEM_WRITE] + mem[SS_MEM_OTHER_WRITE], n->time_ps,
+		      peak[SS_BW_SRAM_WR]);
+}
+
+static void set_metrics(const struct ctx *c, const struct ss_op_node *n)
+{
+	double time_ps = (double)n->time_ps, share = ss_ratio(time_ps, (double)c->tree->v[0].time_ps);
+	double rate = ss_ratio(n->cost.flops, time_ps / 1000);
+	if (n->normalized_ps)
+		rate *= time_ps / (double)n->normalized_ps;
+	double util = ss_ratio(rate, c->env->peaks.tflops * 1000);
+	ss_set_i64(c->t, COL_TIME_PS, (int64_t)n->time_ps);
+	ss_set_i64(c->t, COL_OCCURRENCES, (int64_t)n->occurrences);
+	ss_set_f64(c->t, COL_AVG_PS, ss_ratio(time_ps, (double)n->occurrences));
+	ss_set_f64(c->t, COL_FLOPS_UTIL, (util < 1 ? util : 1) * share);
+	ss_set_f64(c->t, COL_FLOPS_UTIL_UNCAPPED, util * share);
+	ss_set_f64(c->t, COL_MODEL_FLOPS, n->cost.model_flops);
+	ss_set_f64(c->t, COL_FLOPS, n->cost.flops);
+	ss_set_i64(c->t, COL_NORMALIZED_PS, (int64_t)n->normalized_ps);
+	set_memory(c, n);
+}
+
+/*
+ * Copies of an operation are described by the first of them; where they are no fusions, with its
+ * provenance as well.
+ */
+static bool set_texts(const struct ctx *c, const struct ss_op_node *n)
+{
+	const struct ss_op *op = n->op;
+	ss_set_str(c->t, COL_NAME, n->name);
+	ss_set_i64(c->t, COL_CHILDREN, n->nchildren);
+	ss_set_bool(c->t, COL_IS_OP, op);
+	if (!op)
+		return true;
+	struct ss_str program = ss_program_cell(op, c->t->arena);
+	ss_set_str(c->t, COL_CATEGORY, op->category);
+	ss_set_str(c->t, COL_EXPRESSION, op->long_name);
+	if (!n->is_copies || !ss_str_ends(op->category, SS_STR(" fusion")))
+		ss_set_str(c->t, COL_PROVENANCE, op->provenance);
+	ss_set_str(c->t, COL_PROGRAM, program);
+	ss_set_str(c->t, COL_FILE, op->source_file);
+	ss_set_i64(c->t, COL_LINE, ss_op_is_idle(op) ? 0 : op->source_line);
+	ss_set_str(c->t, COL_STACK, op->source_stack);
+	return program.p;
+}
+
+static bool add_node(const struct ctx *c, uint32_t node, int64_t parent)
+{
+	if (!ss_table_row(c->t))
+		return false;
+	ss_set_i64(c->t, COL_PARENT, parent);
+	set_metrics(c, &c->tree->v[node]);
+	return set_texts(c, &c->tree->v[node]);
+}
+
+/* The tree in the order of a book: a stack of the next sibling of each level, with its parent's row. */
+static bool add_nodes(const struct ctx *c)
+{
+	struct level {
+		uint32_t node;
+		int64_t parent_row;
+	} *stack = SS_NEW_N(c->t->arena, struct level, c->tree->n + 1);
+	size_t depth = 0;
+	if (!stack)
+		return false;
+	stack[depth++] = (struct level){ 0, -1 };
+	while (depth) {
+		struct level at = stack[--depth];
+		const struct ss_op_node *n = &c->tree->v[at.node];
+		if (!add_node(c, at.node, at.parent_row))
+			return false;
+		if (n->next != SS_NONE && at.node != 0)
+			stack[depth++] = (struct level){ n->next, at.parent_row };
+		if (n->first_child != SS_NONE)
+			stack[depth++] = (struct level){ n->first_child, (int64_t)c->t->nrows - 1 };
+	}
+	return true;
+}
+
+static const struct ss_param params[] = {
+	{ "group_by", "program|category|provenance", "program", "What the tree's upper levels are" },
+};
+
+static enum ss_op_grouping grouping(struct ss_str by)
+{
+	if (ss_str_is(by, "category"))
+		return SS_BY_CATEGORY;
+	return ss_str_is(by, "provenance") ? SS_BY_PROVENANCE : SS_BY_PROGRAM;
+}
+
+static bool add_tree(const struct ss_query *q, struct ss_result *out, const struct ss_env *env,
+		     enum ss_op_grouping by, bool idle, struct ss_err *err)
+{
+	static const char *const names[][2] = {
+		[SS_BY_PROGRAM] = { "by_program_exclude_idle", "by_program" },
+		[SS_BY_CATEGORY] = { "by_category_exclude_idle", "by_category" },
+		[SS_BY_PROVENANCE] = { "by_provenance_exclude_idle", "by_provenance" },
+	};
+	struct ss_op_tree tree;
+	if (!ss_op_tree_build(&tree, q->model, by, idle, q->arena, err))
+		return false;
+	struct ss_table *t = ss_result_table(out, names[by][idle], idle ? "With idle time" : "Without idle time",
+					     cols, SS_COUNT(cols));
+	struct ctx c = { t, &tree, env };
+	bool ok = t && add_nodes(&c);
+	ss_op_tree_free(&tree);
+	return ok || ss_fail_mem(err);
+}
+
+extern const struct ss_tool ss_tool_op_profile;
+
+static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_env *env = ss_model_env(q->model, err);
+	const struct ss_ops *ops = env ? ss_model_ops(q->model, err) : NULL;
+	enum ss_op_grouping by = grouping(ss_query_param(q, &ss_tool_op_profile, "group_by"));
+	if (!ops || !add_tree(q, out, env, by, true, err))
+		return false;
+	double scale = ss_ratio((double)ops->device.normalized_op_ps, (double)ops->device.op_ps);
+	return (ss_table_prop(&out->tables[0], "device_type", ss_hardware_name(env->hardware)) &&
+		ss_table_prop_num(&out->tables[0], "time_scale_multiplier", "Clock / nominal clock", SS_UNIT_NONE,
+				  scale, "%.17g") &&
+		add_tree(q, out, env, by, false, err)) ||
+	       ss_fail_mem(err);
+}
+
+const struct ss_tool ss_tool_op_profile = {
+	.name = "op_profile",
+	.title = "Op profile",
+	.summary = "Device time as a tree of programs, categories, ops and what is fused into them",
+	.kind = SS_KIND_TREE,
+	.params = params,
+	.nparams = SS_COUNT(params),
+	.run = run,
+};
