@@ -60,8 +60,10 @@ static inline struct ss_str ss_xevents_body(const struct ss_xevents *e, const st
 	uint64_t n = 0;
 	if (e->off[i] == SS_EVENT_MADE)
 		return (struct ss_str){ "", 0 };
-	/* The length stands before the body; both were checked when the line was loaded. */
+	/* The length stands before the body. Both were checked when the line was loaded, but the file may have been written to since. */
 	ss_pb_varint(&p, end, &n);
+	if (n > (uint64_t)(end - p))
+		n = (uint64_t)(end - p);
 	return (struct ss_str){ (const char *)p, (size_t)n };
 }
 

@@ -4,6 +4,7 @@ import argparse
 import http.client
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -181,32 +182,64 @@ def connections(c):
     c.check('after the rush', status == 200)
 
 
-def shrinking_file(c):
-    """A profile that is cut while it is being read and served."""
-    path = os.path.join(c.logdir, 'big/plugins/profile/run/h.xplane.pb')
-    size = os.path.getsize(path)
+def while_asked(c, damage):
+    """Run damage() while four clients ask for the big profile; the server answers something each time and lives."""
     stop = threading.Event()
     statuses = set()
 
     def ask():
         while not stop.is_set():
-            try:
-                statuses.add(c.fetch(f'{TRACE}&resolution=100')[0])
-                statuses.add(c.fetch('/api/tool/plane_stats?run=big/run')[0])
-            except (OSError, http.client.HTTPException):
-                statuses.add(0)         # an answer that broke off
+            for url in (f'{TRACE}&resolution=100', '/api/tool/plane_stats?run=big/run', '/api/tool/overview_page?run=big/run',
+                        '/api/timeline/search?run=big/run&q=fusion.1'):
+                try:
+                    statuses.add(c.fetch(url)[0])
+                except (OSError, http.client.HTTPException):
+                    statuses.add(0)     # an answer that broke off
     threads = [threading.Thread(target=ask) for _ in range(4)]
     for t in threads:
         t.start()
-    for part in (0.9, 0.5, 0.1, 0.0):
-        time.sleep(0.3)
-        os.truncate(path, int(size * part))
-    time.sleep(0.3)
-    stop.set()
-    for t in threads:
-        t.join()
-    c.check('statuses', statuses <= {0, 200, 404, 500}, str(statuses))
+    try:
+        damage()
+    finally:
+        stop.set()
+        for t in threads:
+            t.join()
+    c.check('statuses', statuses <= {0, 200, 400, 404, 500}, str(statuses))
     c.check('still there', c.fetch('/runs')[0] == 200)
+
+
+def overwritten_file(c):
+    """A profile that is written over in place while it is being read and served."""
+    path = os.path.join(c.logdir, 'big/plugins/profile/run/h.xplane.pb')
+    with open(path, 'rb') as f:
+        good = f.read()
+    noise = random.Random(7)
+
+    def damage():
+        with open(path, 'r+b') as f:
+            for _ in range(40):
+                at = noise.randrange(len(good))
+                f.seek(at)
+                f.write(noise.randbytes(min(30000, len(good) - at)))
+                f.flush()
+                time.sleep(0.03)
+                f.seek(at)
+                f.write(good[at:at + 30000])
+                f.flush()
+    while_asked(c, damage)
+
+
+def shrinking_file(c):
+    """A profile that is cut while it is being read and served."""
+    path = os.path.join(c.logdir, 'big/plugins/profile/run/h.xplane.pb')
+    size = os.path.getsize(path)
+
+    def damage():
+        for part in (0.9, 0.5, 0.1, 0.0):
+            time.sleep(0.3)
+            os.truncate(path, int(size * part))
+        time.sleep(0.3)
+    while_asked(c, damage)
 
 
 def end_at_once(c):
@@ -260,7 +293,7 @@ def main():
         with serving.Server(f'{binary} serve --logdir {{logdir}} --port {{port}}', logdir) as server:
             c = Checks(server, logdir)
             for part in (names_of_other_sites, posts, directories_by_path, flowing_answers, slow_readers, slow_writers,
-                         too_large, connections, shrinking_file, end_at_once):
+                         too_large, connections, overwritten_file, shrinking_file, end_at_once):
                 try:
                     part(c)
                 except Exception as e:          # one broken part must not hide the others
