@@ -61,9 +61,9 @@ static const struct type {
 	[SS_HLO_F8E4M3B11FNUZ] = { 23, BYTES1, .is_float = true, .bits = 8, .f = { 4, 3, 11, 3, .nan_is_minus_zero = true } },
 	[SS_HLO_F8E4M3FNUZ] = { 25, BYTES1, .is_float = true, .bits = 8, .f = { 4, 3, 8, 3, .nan_is_minus_zero = true } },
 	[SS_HLO_F8E5M2FNUZ] = { 24, BYTES1, .is_float = true, .bits = 8, .f = { 5, 2, 16, 2, .nan_is_minus_zero = true } },
-	[SS_HLO_F4E2M1FN] = { 32, BYTES1, .is_float = true, .bits = 4, .f = { 2, 1, 1, 2 } },
-	[SS_HLO_F6E3M2FN] = { 35, BYTES1, .is_float = true, .bits = 6, .f = { 3, 2, 3, 2 } },
-	[SS_HLO_F6E2M3FN] = { 36, BYTES1, .is_float = true, .bits = 6, .f = { 2, 3, 1, 3 } },
+	[SS_HLO_F4E2M1FN] = { 32, BYTES1, .is_float = true, .bits = 4, .f = { 2, 1, 1, 2, .has_inf = false } },
+	[SS_HLO_F6E3M2FN] = { 35, BYTES1, .is_float = true, .bits = 6, .f = { 3, 2, 3, 2, .has_inf = false } },
+	[SS_HLO_F6E2M3FN] = { 36, BYTES1, .is_float = true, .bits = 6, .f = { 2, 3, 1, 3, .has_inf = false } },
 	/* A power of two alone: no sign, no mantissa. */
 	[SS_HLO_F8E8M0FNU] = { 33, BYTES1, .is_float = true, .bits = 8, .f = { 8, 0, 127, 2, .nan_all_ones = true } },
 };
