@@ -15,6 +15,7 @@
 
 #define MOST_DEPTH 32	 /* fusions inside of fusions */
 #define MOST_NODES 20000 /* below one operation; computations that call each other many times over */
+#define MOST_IN_ALL (1u << 20) /* in the whole tree */
 
 struct walk {
 	struct ss_op_tree *t;
@@ -46,7 +47,7 @@ static bool add_instr(struct walk *w, uint32_t parent, uint32_t index, unsigned 
 {
 	struct ss_hlo_instr in;
 	ss_hlo_instr_read(w->m->instrs[index], &in);
-	if (skipped(in.opcode) || w->nodes >= MOST_NODES)
+	if (skipped(in.opcode) || w->nodes >= MOST_NODES || w->t->n >= MOST_IN_ALL)
 		return true;
 	struct ss_op *op = SS_NEW(w->arena, struct ss_op);
 	uint32_t at = ss_op_tree_add(w->t, parent, in.name);

@@ -14,6 +14,8 @@
 
 /* Children that are kept below the levels that are kept whole. */
 #define MOST_CHILDREN 100
+/* Scopes in one provenance; names deeper than that are damage, and readers of the tree recurse. */
+#define MOST_SCOPES 200
 
 struct builder {
 	struct ss_op_tree *t;
@@ -98,9 +100,12 @@ static uint32_t scopes(struct builder *b, uint32_t at, const struct ss_op *op)
 	size_t colon = ss_str_chr(ss_str_sub(op->provenance, last, op->provenance.n), ':');
 	struct ss_str rest = ss_str_sub(op->provenance, 0, colon == SS_NPOS ? op->provenance.n : last + colon);
 	struct ss_str part;
+	unsigned depth = 0;
 	while (at != SS_NONE && ss_path_next(&rest, &part)) {
 		if (part.n == 0)
 			continue;
+		if (++depth > MOST_SCOPES)
+			break;
 		at = child(b, at, part);
 		if (at != SS_NONE)
 			add_above(&b->t->v[at], op);
