@@ -29,15 +29,18 @@ def is_device(plane):
     return xspace.text(plane, NAME).startswith('/device:')
 
 
-def shrink_events(space, rnd):
-    """Every event of some lines gets shorter; begins stay, so that nesting stays."""
+def shrink_leaves(space, rnd):
+    """On some lines the events that hold no others get shorter. Begins stay, and so does the nesting."""
     for line in lines(space):
-        if rnd.random() < 0.4:
-            share = rnd.uniform(0.3, 0.95)
-            for event in xspace.get_all(line, EVENT):
-                duration = xspace.get(event, EVENT_DURATION_PS)
-                if duration:
-                    xspace.put(event, EVENT_DURATION_PS, max(1, int(duration * share)))
+        if rnd.random() >= 0.4:
+            continue
+        share = rnd.uniform(0.3, 0.95)
+        events = xspace.get_all(line, EVENT)
+        begins = [xspace.signed(xspace.get(e, EVENT_OFFSET_PS, 0)) for e in events]
+        for event, begin, following in zip(events, begins, begins[1:] + [1 << 63]):
+            duration = xspace.get(event, EVENT_DURATION_PS)
+            if duration and following >= begin + duration:
+                xspace.put(event, EVENT_DURATION_PS, max(1, int(duration * share)))
 
 
 def drop_events(space, rnd):
@@ -63,7 +66,7 @@ def drop_a_line(space, rnd):
 
 
 def add_a_device(space, rnd):
-    """One more device that did much the same, a little later."""
+    """One more device that did the same."""
     devices = [p for p in planes(space) if is_device(p) and re.search(r':\d+$', xspace.text(p, NAME))]
     if not devices:
         return
@@ -72,15 +75,11 @@ def add_a_device(space, rnd):
     stem, number = xspace.text(last, NAME).rsplit(':', 1)
     xspace.put(twin, NAME, f'{stem}:{int(number) + 1}'.encode())
     xspace.put(twin, 1, max(xspace.get(p, 1, 0) for p in planes(space)) + 1)
-    for line in xspace.get_all(twin, LINE):
-        for event in xspace.get_all(line, EVENT):
-            duration = xspace.get(event, EVENT_DURATION_PS)
-            if duration and rnd.random() < 0.5:
-                xspace.put(event, EVENT_DURATION_PS, max(1, duration - duration // 9))
+    shrink_leaves([[PLANE, 2, twin]], rnd)
     space.append([PLANE, 2, twin])
 
 
-CHANGES = (shrink_events, drop_events, keep_a_part, drop_a_line, add_a_device)
+CHANGES = (shrink_leaves, drop_events, keep_a_part, drop_a_line, add_a_device)
 
 
 def vary(data, seed):
