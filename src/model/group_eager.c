@@ -54,18 +54,21 @@ static bool only_cause(const struct ss_forest *f, struct ss_node n, size_t tie, 
 }
 
 /*
- * What tied events say. Nothing around the event itself says anything. A single cause on a line that was done before is known, as
- * that of a kernel mostly is; otherwise the nearest is searched.
+ * What tied events say, and those around. A single cause on a line that was done before is known, as that of a kernel mostly is; otherwise
+ * the nearest is searched.
  */
-static bool state_by_ties(struct eager *e, struct ss_node n, size_t tie, int8_t *state, struct ss_err *err)
+static bool state_by_ties(struct eager *e, struct ss_node n, size_t tie, int8_t around, int8_t *state,
+			  struct ss_err *err)
 {
 	struct ss_node cause;
 	bool found;
-	*state = NONE;
+	*state = around;
 	if (only_cause(&e->g->forest, n, tie, &cause) && cause.line != n.line && e->state[cause.line]) {
-		*state = e->state[cause.line][cause.event];
+		if (e->state[cause.line][cause.event] != NONE)
+			*state = e->state[cause.line][cause.event];
 		return true;
 	}
+	*state = NONE;
 	return ss_forest_ancestor(&e->g->forest, n, true, visit, state, &found, err);
 }
 
@@ -78,16 +81,15 @@ static bool find_states(struct eager *e, uint32_t line, struct ss_err *err)
 	bool ok = state;
 	for (uint32_t i = 0; ok && i < n; i++) {
 		uint32_t parent = fl->parent ? fl->parent[i] : SS_NONE;
+		int8_t around = parent != SS_NONE ? state[parent] : NONE;
 		while (tie < fl->in.n && fl->in.v[tie].event < i)
 			tie++;
 		if (is_execute(fl, i))
 			state[i] = state_of_execute(fl, i);
-		else if (parent != SS_NONE && state[parent] != NONE)
-			state[i] = state[parent];
 		else if (tie < fl->in.n && fl->in.v[tie].event == i)
-			ok = state_by_ties(e, (struct ss_node){ line, i }, tie, &state[i], err);
+			ok = state_by_ties(e, (struct ss_node){ line, i }, tie, around, &state[i], err);
 		else
-			state[i] = NONE;
+			state[i] = around;
 	}
 	e->state[line] = state;
 	return ok || ss_fail_mem(err);

@@ -146,6 +146,9 @@ def host_stats(w, name, begin):
         out['is_func'] = rnd.randrange(2)
     if name.startswith(('ExecutorState', 'Tpu', 'IteratorGet', 'Instantiated')) and rnd.random() < 0.7:
         out['id'] = rnd.randrange(3)
+        if name.startswith('Exec') and begin in w.roots:
+            del out['id']       # first events of loop iterations are roots
+        w.roots.add(begin)
         if w.some('loop') or name.startswith('Tpu'):
             out['iter_num'] = rnd.randrange(3)
         elif rnd.random() < 0.5:
