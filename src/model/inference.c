@@ -13,6 +13,8 @@
 
 #include "base/vec.h"
 #include "model/event_type.h"
+#include "model/ops_build.h"
+#include "model/stat_filter.h"
 
 #include <stdlib.h>
 
@@ -395,6 +397,31 @@ static bool take_device(struct pass *p)
 	return true;
 }
 
+/*
+ * Has any event the mark of a user's root? Step markers have the same stat with another value, and no
+ * serving profile is needed for those: looked at first, as the pass over all events costs much more.
+ */
+static bool any_user_root(const struct ss_host *h, const struct ss_plane *cpu)
+{
+	static const enum ss_stat level = SS_STAT_ROOT_LEVEL;
+	struct ss_stat_filter filter = ss_stat_filter_of(cpu->x, &level, 1);
+	struct ss_forget f = { .h = h };
+	bool found = false;
+	for (uint32_t i = 0; i < cpu->nlines && !found && !filter.none; i++) {
+		const struct ss_line *l = &cpu->lines[i];
+		for (uint32_t k = 0; k < l->ev.n && !found; k++) {
+			ss_forget_passed(&f, l, k);
+			if (!ss_stat_filter_line(&filter, l, k))
+				continue;
+			struct said s = read_stats(cpu, l, k);
+			found = is_user_root(&s, ss_event_name(cpu, l->ev.meta[k]));
+		}
+		ss_forget_line(&f, l);
+	}
+	ss_forget_rest(&f);
+	return found;
+}
+
 /* Which types of events are roots of requests: the outermost layer that the profile shows. */
 static bool find_roots(struct pass *p, const struct ss_plane *cpu)
 {
@@ -408,7 +435,7 @@ static bool find_roots(struct pass *p, const struct ss_plane *cpu)
 	for (uint32_t i = 0; i < cpu->nlines; i++)
 		for (uint32_t k = 0; cpu->lines[i].src && k < cpu->lines[i].ev.n; k++)
 			seen[ss_event_type_at(p->types, cpu, cpu->lines[i].ev.meta[k])] = true;
-	p->may_have_user_roots = ss_xplane_has(cpu->x, SS_STAT_ROOT_LEVEL);
+	p->may_have_user_roots = any_user_root(p->h, cpu);
 	for (size_t i = 0; i < SS_COUNT(layers); i++) {
 		if (!seen[layers[i][0]] && !seen[layers[i][1]])
 			continue;

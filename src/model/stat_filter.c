@@ -22,12 +22,15 @@ struct ss_stat_filter ss_stat_filter_of(const struct ss_xplane *x, const enum ss
 bool ss_stat_filter_event(const struct ss_stat_filter *f, struct ss_str event)
 {
 	const uint8_t *p = (const uint8_t *)event.p, *end = p + event.n;
-	/* Id, offset and duration stand first. */
-	while (p < end && (*p & 7) == 0) {
-		p++;
-		while (p < end && *p >= 0x80)
-			p++;
-		p++;
+	/* Id, offset and duration stand first; an event without room for a stat behind them has none. */
+	while (p < end && (*p & 0x87) == 0) {
+		const uint8_t *value = p + 1;
+		if (!ss_pb_skip(&value, end)) {
+			while (value < end && *value >= 0x80)
+				value++;
+			value++;
+		}
+		p = value;
 	}
 	/*
 	 * `<tag> <length> 08 <id>`: anything written otherwise, ids of two bytes included, may be

@@ -93,6 +93,33 @@ static inline bool ss_pb_varint(const uint8_t **p, const uint8_t *end, uint64_t 
 	return ss_pb_varint_slow(p, end, out);
 }
 
+/*
+ * Pass over a varint of at most eight bytes without its value; false for longer ones and where fewer than eight bytes
+ * may be loaded: then *p stays. It may end behind the message it is in: to be checked afterwards.
+ */
+static inline bool ss_pb_skip(const uint8_t **p, const uint8_t *readable)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	uint64_t word;
+	if (readable - *p < 8)
+		return false;
+	memcpy(&word, *p, sizeof(word));
+	word = ~word & 0x8080808080808080u;
+	if (!word)
+		return false;
+	*p += (unsigned)__builtin_ctzll(word) / 8 + 1;
+	return true;
+#else
+	const uint8_t *q = *p;
+	for (int i = 0; i < 8 && q < readable; i++, q++)
+		if (*q < 0x80) {
+			*p = q + 1;
+			return true;
+		}
+	return false;
+#endif
+}
+
 /* Step to the next field; false at the end and on malformed bytes. */
 static inline bool ss_pb_next(struct ss_pb *c, struct ss_pb_field *f)
 {

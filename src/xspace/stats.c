@@ -106,11 +106,10 @@ struct ss_xstats ss_xevent_stats(const struct ss_xplane *plane, struct ss_str ev
 {
 	struct ss_xstats it = inside(plane, event, PB_LEN(XEVENT_STATS));
 	const uint8_t *p = it.c.at;
-	uint64_t ignored;
-	while (p < it.c.end && (*p & 7) == 0 && *p < 0x80 && *p >= 8) {
+	while (p < it.c.end && (*p & 0x87) == 0 && *p >= 8) {
 		p++;
-		if (!ss_pb_varint(&p, it.readable, &ignored) || p > it.c.end)
-			return it;
+		if (!ss_pb_skip(&p, it.readable) || p > it.c.end)
+			break;
 		it.c.at = p;
 	}
 	return it;
