@@ -205,6 +205,7 @@ static void put_ops(struct ss_out *o, const struct ss_result *r, const struct ss
 struct fact {
 	const char *id, *label;
 	const char *where;	/* only on this kind of hardware, NULL: on any that has a device */
+	const char *unknown;	/* what it reads where nobody measured it: then it is not shown; or NULL */
 };
 
 static void put_facts(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style, const char *title,
@@ -214,7 +215,8 @@ static void put_facts(struct ss_out *o, const struct ss_result *r, const struct 
 	bool any = false;
 	for (size_t i = 0; i < n; i++) {
 		struct ss_str v = text_of(r, facts[i].id);
-		if (!v.n || (facts[i].where && !ss_str_is(hardware, facts[i].where)))
+		if (!v.n || (facts[i].where && !ss_str_is(hardware, facts[i].where)) ||
+		    (facts[i].unknown && ss_str_is(v, facts[i].unknown)))
 			continue;
 		if (!any)
 			heading(o, style, title);
@@ -228,19 +230,19 @@ static void put_facts(struct ss_out *o, const struct ss_result *r, const struct 
 static void put_use(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style)
 {
 	static const struct fact use[] = {
-		{ "device_duty_cycle_percent", "Device busy", "TPU" },
-		{ "mxu_utilization_percent", "Matrix units", "TPU" },
-		{ "flop_rate_utilization_relative_to_roofline", "FLOP rate, of what is possible", "TPU" },
-		{ "memory_bw_utilization_relative_to_hw_limit", "Memory bandwidth, of the peak", "TPU" },
-		{ "host_idle_time_percent", "Host idle", "TPU" },
-		{ "device_compute_16bit_percent", "Device compute in 16 bit", "GPU" },
-		{ "device_tf_op_percent", "Framework ops on the device", "GPU" },
+		{ "device_duty_cycle_percent", "Device busy", "TPU", NULL },
+		{ "mxu_utilization_percent", "Matrix units", "TPU", "0.0%" },
+		{ "flop_rate_utilization_relative_to_roofline", "FLOP rate, of what is possible", "TPU", "0.0%" },
+		{ "memory_bw_utilization_relative_to_hw_limit", "Memory bandwidth, of the peak", "TPU", "0.0%" },
+		{ "host_idle_time_percent", "Host idle", "TPU", "100.0%" },
+		{ "device_compute_16bit_percent", "Device compute in 16 bit", "GPU", NULL },
+		{ "device_tf_op_percent", "Framework ops on the device", "GPU", NULL },
 	};
 	static const struct fact environment[] = {
-		{ "device_type", "Device", NULL },
-		{ "device_core_count", "Cores", NULL },
-		{ "host_count", "Hosts", NULL },
-		{ "task_count", "Tasks", NULL },
+		{ "device_type", "Device", NULL, NULL },
+		{ "device_core_count", "Cores", NULL, "0" },
+		{ "host_count", "Hosts", NULL, NULL },
+		{ "task_count", "Tasks", NULL, NULL },
 	};
 	put_facts(o, r, style, "Use of the hardware", use, SS_COUNT(use));
 	put_facts(o, r, style, "Run environment", environment, SS_COUNT(environment));

@@ -25,23 +25,10 @@ static double percent(double part, double whole)
 
 static struct ss_str input_text(struct ss_arena *a, const char *level, double input)
 {
-	if (strcmp(level, "host") == 0)
-		return ss_arena_printf(a,
-				       "Your program is HIGHLY input-bound: %.1f%% of the step "
-				       "time goes to waiting for input. "
-				       "Speed up the input pipeline first.",
-				       input);
-	if (strcmp(level, "both") == 0)
-		return ss_arena_printf(a,
-				       "Your program is MODERATELY input-bound: %.1f%% of the step "
-				       "time goes to waiting for input. "
-				       "Both the input pipeline and the rest are worth improving.",
-				       input);
-	return ss_arena_printf(a,
-			       "Your program is NOT input-bound: only %.1f%% of the step time goes "
-			       "to waiting for input. "
-			       "Look for time elsewhere.",
-			       input);
+	const char *advice = strcmp(level, "host") == 0	  ? "the input pipeline is the bottleneck. Speed it up first."
+			     : strcmp(level, "both") == 0 ? "improve it as well as the computation."
+							  : "input is not the bottleneck. Look at the operations.";
+	return ss_arena_printf(a, "%.1f%% of the step time is spent waiting for input: %s", input, advice);
 }
 
 static const char *input_level(double input)
@@ -92,10 +79,9 @@ static void judge_parts(struct ss_input_report *r, struct ss_arena *a)
 		r->input = (struct ss_verdict){
 			"both",
 			ss_arena_printf(a,
-					"Your program is POTENTIALLY input-bound: %.1f%% of the "
-					"step time is none of computing, "
-					"communicating or launching, which may be reading data or "
-					"Python code.",
+					"%.1f%% of the step time is neither computing, communicating "
+					"nor launching: reading data, perhaps, or Python code. Look "
+					"at the threads of the host in the timeline.",
 					other),
 		};
 		r->other.level = "no";
@@ -166,9 +152,9 @@ static void judge_tpu(struct ss_input_report *r, struct ss_arena *a)
 		r->output = (struct ss_verdict){
 			s.output >= HIGH_INPUT ? "host" : "both",
 			ss_arena_printf(a,
-					"Your program is %s output-bound: %.1f%% of the step time "
-					"goes to sending results to the host.",
-					s.output >= HIGH_INPUT ? "HIGHLY" : "MODERATELY", s.output),
+					"%.1f%% of the step time is spent sending results to the "
+					"host: send less, or less often.",
+					s.output),
 		};
 	if (s.idle >= SOME_IDLE)
 		r->other = (struct ss_verdict){

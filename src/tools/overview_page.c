@@ -264,7 +264,8 @@ static bool tips(const struct ss_input_report *r, struct ss_table *t)
 {
 	static const char on_host[] = "Where the time of the host goes",
 			  on_device[] = "Where the time of the device goes";
-	struct ss_str hw = ss_hardware_name(r->env->hardware);
+	struct ss_str hw = r->env->hardware == SS_HW_CPU_ONLY ? SS_STR("CPU")
+							      : ss_hardware_name(r->env->hardware);
 	bool tpu = r->env->hardware == SS_HW_TPU;
 	return add_tip(t, "faq", "Tool troubleshooting / FAQ",
 		       SS_STR("docs/tools/overview_page.md explains every figure of this page")) &&
