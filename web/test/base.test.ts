@@ -79,7 +79,9 @@ test("a column has one unit, and its small values are not called zero", () => {
 	const f = columnFormat("us", 5e6);
 	assert.equal(f.unit, "s");
 	assert.equal(f.cell(4.8224e6), "4.822");
-	assert.equal(f.cell(1), "<0.001");
+	assert.equal(f.cell(1), "0.000001");
+	assert.equal(f.cell(0.1), "<0.000001");
+	assert.equal(f.cell(43_210), "0.043");
 	assert.equal(f.cell(0), "0");
 	assert.equal(columnFormat("ms", 12).unit, "ms");
 	assert.equal(columnFormat("us", 0).unit, "µs");

@@ -247,12 +247,18 @@ function percentCell(v: number): string {
 	return Math.abs(v) < 0.005 ? "<0.01" : v.toFixed(2);
 }
 
-/* Equal decimals down a column, as many as its greatest value needs for about four figures. */
+/*
+ * Equal decimals down a column, as many as its greatest value needs for about four figures; values far below it get as many more as
+ * two figures of theirs need, up to six.
+ */
 function fixed(v: number, greatest: number): string {
 	if (!Number.isFinite(v)) return "–";
 	if (v === 0) return "0";
-	const places = Math.max(0, Math.min(6, 3 - Math.floor(Math.log10(Math.max(Math.abs(greatest), 1e-3)))));
-	const text = group(Math.abs(v).toFixed(places));
+	const a = Math.abs(v);
+	const usual = Math.max(0, Math.min(6, 3 - Math.floor(Math.log10(Math.max(Math.abs(greatest), 1e-3)))));
+	const own = a < 1 ? 1 - Math.floor(Math.log10(a)) : 0;
+	const places = Math.max(usual, Math.min(6, own));
+	const text = group(a.toFixed(places));
 	if (/^[0.,]*$/.test(text)) return `<${(10 ** -places).toFixed(places)}`;
 	return v < 0 ? `−${text}` : text;
 }

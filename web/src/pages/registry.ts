@@ -7,6 +7,7 @@ import { MemoryProfilePage } from "./memory_profile";
 import { MemoryViewerPage } from "./memory_viewer";
 import { OpStatsPage } from "./op_stats";
 import { OverviewPage } from "./overview";
+import { RooflinePage } from "./roofline";
 import type { Session } from "./session";
 import { TablePage } from "./table_page";
 import { TraceViewerPage } from "./trace_viewer";
@@ -21,6 +22,7 @@ const pages: Readonly<Record<string, Page>> = {
 	kernel_stats: OpStatsPage,
 	memory_profile: MemoryProfilePage,
 	memory_viewer: MemoryViewerPage,
+	roofline_model: RooflinePage,
 	"trace_viewer@": TraceViewerPage,
 	trace_viewer: TraceViewerPage,
 };

@@ -112,7 +112,7 @@ export function Props({ table, tools }: { table: TableData; tools: readonly stri
 	return (
 		<dl class="facts">
 			{list.map(([id, p]) => (
-				<div class="fact" key={id}>
+				<div class={classes("fact", propText(table, id).length > 60 && "fact-long")} key={id}>
 					<dt>{p.label && p.label !== id ? p.label : id.replace(/_/g, " ")}</dt>
 					<dd>
 						<RichText text={propText(table, id)} tools={tools} />
