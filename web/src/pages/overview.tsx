@@ -128,6 +128,7 @@ const GROUPS: readonly { title: string; aim: string; tpu?: boolean; metrics: rea
 			},
 			{
 				id: "mxu_utilization_percent",
+				known: true,
 				from: "analysis",
 				title: "Matrix unit utilization",
 				doc: "Floating point operations done, as a share of what the matrix units could have done in the profiled time.",
@@ -141,6 +142,7 @@ const GROUPS: readonly { title: string; aim: string; tpu?: boolean; metrics: rea
 			},
 			{
 				id: "hbm_utilization_percent",
+				known: true,
 				from: "analysis",
 				title: "Memory bandwidth utilization",
 				doc: "Bytes moved to and from device memory, as a share of what its bandwidth allows in the profiled time.",
