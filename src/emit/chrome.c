@@ -17,6 +17,19 @@ struct names {
 	size_t *end;		/* of each name in bytes */
 };
 
+/* Short strings are copied by blocks of so many bytes: source and target have room behind their end. */
+#define COPY_BLOCK 16u
+
+static inline char *put_blocks(char *p, struct ss_str s)
+{
+	size_t i = 0;
+	do {
+		memcpy(p + i, s.p + i, COPY_BLOCK);
+		i += COPY_BLOCK;
+	} while (i < s.n);
+	return p + s.n;
+}
+
 struct writer {
 	struct ss_out *o;
 	const struct ss_timeline *tl;
@@ -47,6 +60,8 @@ static bool escape_names(struct writer *w)
 		ss_out_json_escaped(&w->names.bytes, tl->names[i]);
 		w->names.end[i] = w->names.bytes.n;
 	}
+	/* Names are copied by blocks. */
+	ss_out_str(&w->names.bytes, (struct ss_str){ (const char[COPY_BLOCK]){ 0 }, COPY_BLOCK });
 	return ss_out_finish(&w->names.bytes, NULL);
 }
 
@@ -227,66 +242,72 @@ static void write_args(struct writer *w, size_t slice)
 
 /* ---- slices ---- */
 
-static void write_flow(struct writer *w, const struct ss_tl_flow *f)
+/* `,"bind_id":...` and what goes with it: up to 100 bytes and a number. */
+static char *put_flow(char *p, const struct ss_tl_flow *f)
 {
-	ss_out_printf(w->o, ",\"bind_id\":%u", f->id + 1);
+	p = ss_put_lit(p, ",\"bind_id\":");
+	p = ss_put_u64(p, (uint64_t)f->id + 1);
 	struct ss_str category = category_name(f->category);
 	if (category.n) {
-		ss_out_lit(w->o, ",\"cat\":\"");
-		ss_out_str(w->o, category);
-		ss_out_char(w->o, '"');
+		p = ss_put_lit(p, ",\"cat\":\"");
+		p = ss_put_str(p, category);
+		*p++ = '"';
 	}
 	if (f->dir & SS_TL_FLOW_IN)
-		ss_out_lit(w->o, ",\"flow_in\":true");
+		p = ss_put_lit(p, ",\"flow_in\":true");
 	if (f->dir & SS_TL_FLOW_OUT)
-		ss_out_lit(w->o, ",\"flow_out\":true");
+		p = ss_put_lit(p, ",\"flow_out\":true");
+	return p;
 }
 
-/*
- * A slice with flow or arguments: the less common kinds. `head` is what all slices of the track
- * begin with.
- */
-static void write_rich_slice(struct writer *w, size_t i, struct ss_str head)
+/* The part that all slices have, up to `"ph":"X"`; `head` is what all of the track begin with. */
+static inline char *put_common(const struct writer *w, char *p, const struct ss_tl_slice *s, struct ss_str head)
 {
-	const struct ss_tl_slice *s = &w->tl->slices[i];
-	ss_out_str(w->o, head);
-	ss_out_str(w->o, escaped(w, s->name));
-	ss_out_lit(w->o, "\",\"ts\":");
-	ss_out_us(w->o, s->begin_ps);
-	ss_out_lit(w->o, ",\"dur\":");
-	ss_out_us(w->o, s->dur_ps ? s->dur_ps : 1);
-	if (s->flow != UINT32_MAX)
-		write_flow(w, &w->tl->flows[s->flow]);
-	ss_out_lit(w->o, ",\"ph\":\"X\"");
-	write_args(w, i);
-	ss_out_printf(w->o, ",\"z\":%u}", s->uid);
-}
-
-/* Most slices: one reservation, then copies and digits. */
-static void write_plain_slice(struct writer *w, const struct ss_tl_slice *s, struct ss_str head)
-{
-	struct ss_str name = escaped(w, s->name);
-	char *p = ss_out_room(w->o, head.n + name.n + 256);
-	if (!p)
-		return;
-	p = ss_put_str(p, head);
-	p = ss_put_str(p, name);
+	p = put_blocks(p, head);
+	p = put_blocks(p, escaped(w, s->name));
 	p = ss_put_lit(p, "\",\"ts\":");
 	p = ss_put_us(p, s->begin_ps);
 	p = ss_put_lit(p, ",\"dur\":");
 	p = ss_put_us(p, s->dur_ps ? s->dur_ps : 1);
-	p = ss_put_lit(p, ",\"ph\":\"X\",\"args\":{");
+	if (s->flow != UINT32_MAX)
+		p = put_flow(p, &w->tl->flows[s->flow]);
+	return ss_put_lit(p, ",\"ph\":\"X\"");
+}
+
+/* Room for put_common and some 200 bytes more. */
+static inline char *slice_room(struct writer *w, const struct ss_tl_slice *s, struct ss_str head)
+{
+	return ss_out_room(w->o, head.n + escaped(w, s->name).n + 512);
+}
+
+static void write_slice_with_args(struct writer *w, size_t i, struct ss_str head)
+{
+	const struct ss_tl_slice *s = &w->tl->slices[i];
+	char *p = slice_room(w, s, head);
+	if (!p)
+		return;
+	w->o->n = (size_t)(put_common(w, p, s, head) - w->o->buf);
+	write_args(w, i);
+	ss_out_printf(w->o, ",\"z\":%u}", s->uid);
+}
+
+/* One reservation, then copies and digits. */
+static inline void write_slice(struct writer *w, const struct ss_tl_slice *s, struct ss_str head)
+{
+	char *p = slice_room(w, s, head);
+	if (!p)
+		return;
+	p = put_common(w, p, s, head);
+	p = ss_put_lit(p, ",\"args\":{");
 	if (s->group >= 0) {
 		p = ss_put_lit(p, "\"group_id\":");
 		p = ss_put_u64(p, (uint64_t)s->group);
 		*p++ = ',';
 	}
 	p = ss_put_lit(p, "\"uid\":");
-	char *number = p;
 	p = ss_put_u64(p, s->uid);
-	struct ss_str uid = { number, (size_t)(p - number) };
 	p = ss_put_lit(p, "},\"z\":");
-	p = ss_put_str(p, uid);
+	p = ss_put_u64(p, s->uid);
 	*p++ = '}';
 	w->o->n = (size_t)(p - w->o->buf);
 }
@@ -294,16 +315,16 @@ static void write_plain_slice(struct writer *w, const struct ss_tl_slice *s, str
 static void write_slices(struct writer *w, const struct ss_tl_section *s, const struct ss_tl_track *t)
 {
 	const struct ss_timeline *tl = w->tl;
-	char buf[80];
+	char buf[80 + COPY_BLOCK] = { 0 };
 	int n = snprintf(buf, sizeof(buf), ",{\"pid\":%u,\"tid\":%u,\"name\":\"", s->pid, t->tid);
 	struct ss_str head = { buf, (size_t)n };
 	for (size_t i = t->first; i < t->first + t->count; i++) {
 		struct ss_str own = ss_str_sub(head, !w->comma, head.n);
 		w->comma = true;
-		if (tl->slices[i].flow == UINT32_MAX && !tl->with_args)
-			write_plain_slice(w, &tl->slices[i], own);
+		if (tl->with_args)
+			write_slice_with_args(w, i, own);
 		else
-			write_rich_slice(w, i, own);
+			write_slice(w, &tl->slices[i], own);
 	}
 }
 

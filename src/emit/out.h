@@ -10,7 +10,10 @@
 #include "base/err.h"
 #include "base/str.h"
 
-/* Takes `n` bytes; false stops the writing (the reader went away). Called with whole buffers, 64 KiB or so. */
+/*
+ * Takes `n` bytes; false stops the writing (the reader went away). Called with whole buffers, 64
+ * KiB or so.
+ */
 typedef bool ss_out_fn(void *arg, const char *p, size_t n);
 
 struct ss_out {
@@ -23,7 +26,10 @@ struct ss_out {
 };
 
 void ss_out_init(struct ss_out *o, ss_out_fn *fn, void *arg);
-/* Flush; false with the reason if anything went wrong since ss_out_init. The memory stays until ss_out_free. */
+/*
+ * Flush; false with the reason if anything went wrong since ss_out_init. The memory stays until
+ * ss_out_free.
+ */
 bool ss_out_finish(struct ss_out *o, struct ss_err *err);
 void ss_out_free(struct ss_out *o);
 
@@ -53,9 +59,11 @@ static inline void ss_out_char(struct ss_out *o, char c)
 }
 
 /*
- * The same into memory that has room: where they end. For writers of millions of numbers, which
- * ask for room once per record. A u64 takes at most 20 bytes, microseconds 21.
+ * The same into memory that has room: where they end. For writers of millions of numbers, which ask
+ * for room once per record: SS_PUT_ROOM bytes for each, as they may write a few bytes behind the
+ * end.
  */
+#define SS_PUT_ROOM 32
 char *ss_put_u64(char *p, uint64_t v);
 char *ss_put_us(char *p, uint64_t ps);
 static inline char *ss_put_str(char *p, struct ss_str s)
@@ -70,7 +78,10 @@ void ss_out_z(struct ss_out *o, const char *z);
 void ss_out_printf(struct ss_out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void ss_out_u64(struct ss_out *o, uint64_t v);
 void ss_out_i64(struct ss_out *o, int64_t v);
-/* A JSON number that reads back as `v`, always with a point or exponent ("1.0"); infinities and NaN as strings. */
+/*
+ * A JSON number that reads back as `v`, always with a point or exponent ("1.0"); infinities and NaN
+ * as strings.
+ */
 void ss_out_f64(struct ss_out *o, double v);
 /* Picoseconds as microseconds, exactly, without trailing zeros: 1234500 is 1.2345. */
 void ss_out_us(struct ss_out *o, uint64_t ps);

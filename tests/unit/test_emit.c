@@ -38,6 +38,29 @@ static void prints_integers(void **state)
 	}
 }
 
+/* Numbers of all lengths, held against the C library. */
+static void prints_numbers_of_all_lengths(void **state)
+{
+	uint64_t v = 1, seed = 7;
+	char want[40], got[SS_PUT_ROOM + 1];
+	(void)state;
+	for (int i = 0; i < 20000; i++) {
+		seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+		v = i < 64 ? UINT64_C(1) << i : i < 84 ? v * 10 - (i & 1) : seed >> (seed & 63);
+		*ss_put_u64(got, v) = '\0';
+		snprintf(want, sizeof(want), "%llu", (unsigned long long)v);
+		assert_string_equal(got, want);
+		*ss_put_us(got, v) = '\0';
+		size_t n = (size_t)snprintf(want, sizeof(want), "%llu.%06llu", (unsigned long long)(v / 1000000),
+					    (unsigned long long)(v % 1000000));
+		while (want[n - 1] == '0')
+			want[--n] = '\0';
+		if (want[n - 1] == '.')
+			want[n - 1] = '\0';
+		assert_string_equal(got, want);
+	}
+}
+
 static void prints_floats_that_read_back(void **state)
 {
 	static const struct {
@@ -163,6 +186,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(prints_integers),
+		cmocka_unit_test(prints_numbers_of_all_lengths),
 		cmocka_unit_test(prints_floats_that_read_back),
 		cmocka_unit_test(prints_microseconds_exactly),
 		cmocka_unit_test(escapes_strings),
