@@ -188,9 +188,14 @@ void ss_out_f64(struct ss_out *o, double v)
  * Bytes that a JSON string can hold as they are, by first byte; 0x80 and above need their UTF-8
  * checked.
  */
-static bool plain(unsigned char c)
+static inline bool plain(unsigned char c)
 {
-	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&';
+	/* Bits of the 128 ASCII characters: all from blank on but " & < > \\ and delete. */
+	static const uint64_t bits[2] = {
+		~UINT64_C(0) << 32 & ~(UINT64_C(1) << '"' | UINT64_C(1) << '&' | UINT64_C(1) << '<' | UINT64_C(1) << '>'),
+		~(UINT64_C(1) << ('\\' - 64) | UINT64_C(1) << 63),
+	};
+	return c < 0x80 && bits[c >> 6] >> (c & 63) & 1;
 }
 
 static void escape(struct ss_out *o, unsigned char c)

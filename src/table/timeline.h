@@ -97,7 +97,7 @@ struct ss_timeline {
 	size_t nsections;
 	struct ss_tl_track *tracks;
 	size_t ntracks;
-	struct ss_str *names;		/* of slices, each once */
+	struct ss_str *names;		/* of slices */
 	size_t nnames;
 	struct ss_tl_slice *slices;	/* by track, then by begin */
 	size_t nslices;

@@ -216,7 +216,8 @@ struct ss_timeline *ss_timeline_slices(struct ss_model *m, const struct ss_timel
 		ss_fail_mem(err);
 		return NULL;
 	}
-	bool ok = ss_timeline_begin(&b, m, q->flows ? SS_TL_FLOWS : 0, arena, err) && select_hosts(&b, q, hits, err) &&
+	const unsigned fill = SS_TL_EACH_NAME_ONCE | (q->flows ? SS_TL_FLOWS : 0);
+	bool ok = ss_timeline_begin(&b, m, fill, arena, err) && select_hosts(&b, q, hits, err) &&
 		  add_hosts(&b, hits, err);
 	for (size_t h = 0; h < m->nhosts; h++)
 		ss_trace_hits_free(&hits[h]);

@@ -122,6 +122,17 @@ static bool name_table(struct ss_timeline_build *b, const struct ss_plane *p)
 	return b->meta_names;
 }
 
+/* SS_NONE when memory is out. */
+static uint32_t number_name(struct ss_timeline_build *b, struct ss_str name)
+{
+	if (b->fill & SS_TL_EACH_NAME_ONCE) {
+		uint32_t k = ss_strmap_add(&b->once, name);
+		if (k != b->names.n)
+			return k;
+	}
+	return ss_vec_push(&b->names, name) ? (uint32_t)(b->names.n - 1) : SS_NONE;
+}
+
 static bool name_of(struct ss_timeline_build *b, const struct ss_track *t, uint32_t pos, uint32_t *out)
 {
 	uint32_t meta = t->line->ev.meta[ss_track_event(t, pos)];
@@ -131,7 +142,7 @@ static bool name_of(struct ss_timeline_build *b, const struct ss_track *t, uint3
 		*out = b->meta_names[slot];
 		return true;
 	}
-	*out = ss_strmap_add(&b->names, ss_track_event_name(t, pos));
+	*out = number_name(b, ss_track_event_name(t, pos));
 	if (!t->nnames)
 		b->meta_names[slot] = *out;
 	return *out != SS_NONE;
@@ -257,9 +268,10 @@ bool ss_timeline_end(struct ss_timeline_build *b)
 		b->tl->names = SS_NEW_N(b->arena, struct ss_str, b->names.n);
 		ok = b->tl->names;
 		if (ok && b->names.n)
-			memcpy(b->tl->names, b->names.keys, b->names.n * sizeof(*b->names.keys));
+			memcpy(b->tl->names, b->names.v, b->names.n * sizeof(*b->names.v));
 	}
-	ss_strmap_free(&b->names);
+	ss_vec_free(&b->names);
+	ss_strmap_free(&b->once);
 	free(b->meta_names);
 	b->meta_names = NULL;
 	return ok;

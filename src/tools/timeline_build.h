@@ -5,12 +5,14 @@
 #ifndef SS_TOOLS_TIMELINE_BUILD_H
 #define SS_TOOLS_TIMELINE_BUILD_H
 
+#include "base/vec.h"
 #include "tools/timeline.h"
 
 enum ss_tl_fill {
 	SS_TL_GROUPS = 1 << 0,	/* step groups */
 	SS_TL_FLOWS = 1 << 1,	/* flows */
 	SS_TL_ARGS = 1 << 2,	/* all arguments of all slices; without it only the values of counters */
+	SS_TL_EACH_NAME_ONCE = 1 << 3, /* else names of different planes, or of metadata, may be equal */
 };
 
 struct ss_timeline_build {
@@ -19,7 +21,8 @@ struct ss_timeline_build {
 	struct ss_arena *arena;
 	struct ss_timeline *tl;
 	unsigned fill;
-	struct ss_strmap names;
+	SS_VEC(struct ss_str) names;
+	struct ss_strmap once;	/* with SS_TL_EACH_NAME_ONCE: number of each name */
 	uint32_t *meta_names;	/* of the plane at hand: name by event metadata, SS_NONE before its first use */
 	const struct ss_plane *meta_plane;
 	size_t slice_cap, flow_cap, arg_cap;
