@@ -590,7 +590,7 @@ static bool make_request(struct pass *p, const struct facts *f, struct ss_reques
 		if (!b->is_batch)
 			continue;
 		if (r->nbatches++ == 0 && b->batch_begin_ps > r->begin_ps)
-			r->delay_ps = b->batch_begin_ps - r->begin_ps;
+			r->delay_ps = (int64_t)((uint64_t)b->batch_begin_ps - (uint64_t)r->begin_ps);
 		if (b->batch_end_ps > r->end_ps)
 			r->end_ps = b->batch_end_ps;
 		p->out->related[p->out->nrelated++] = b->batch;
@@ -630,7 +630,7 @@ static bool make_batch(struct pass *p, const struct facts *f, struct ss_batch *b
 		if (r != SS_NONE && p->facts.v[r].has_span)
 			earliest(&first, p->facts.v[r].begin_ps);
 	}
-	b->delay_ps = first < b->begin_ps ? b->begin_ps - first : 0;
+	b->delay_ps = first < b->begin_ps ? (int64_t)((uint64_t)b->begin_ps - (uint64_t)first) : 0;
 	if (!add_group_edges(p, (uint32_t)(f - p->facts.v)))
 		return false;
 	sweep(p, work_ps);

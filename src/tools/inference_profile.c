@@ -418,7 +418,7 @@ static bool take_batch_compute(struct by_size *requests, const struct model *m)
 			continue;
 		const struct mean *of = &batches.v.v[b].mean;
 		/* A sum over the requests again, which is divided by their number later. */
-		r->mean.sum.v[V_COMPUTE] = of->sum.v[V_COMPUTE] / of->n * r->mean.n;
+		r->mean.sum.v[V_COMPUTE] = (int64_t)((uint64_t)(of->sum.v[V_COMPUTE] / of->n) * (uint64_t)r->mean.n);
 	}
 	sizes_free(&batches);
 	return ok;

@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "model/dcn.h"
+#include "model/perfetto.h"
 #include "tools/tool.h"
 
 #include <stdlib.h>
@@ -116,8 +117,36 @@ static bool fill(struct ss_table *t, struct all *all)
 	return true;
 }
 
+static const struct ss_param params[] = {
+	{ "perfetto", "true|false", "false", "a trace of one host for ui.perfetto.dev instead of the table" },
+	{ "group_tiny_events", "true|false", "true", "in the trace: show operations shorter than 1 ns as one" },
+};
+
+extern const struct ss_tool ss_tool_megascale_stats;
+
+static bool is_true(const struct ss_query *q, const char *param)
+{
+	return ss_str_ieq(ss_query_param(q, &ss_tool_megascale_stats, param), SS_STR("true"));
+}
+
+static bool write_trace(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	struct ss_megascale m = { 0 };
+	if (q->model->nhosts != 1)
+		return ss_fail(err, SS_EINVAL, "a trace is of one host at a time: choose one of the %zu", q->model->nhosts);
+	bool ok = ss_model_load(q->model, err) &&
+		  ss_megascale_read(&m, q->model->hosts[0], is_true(q, "group_tiny_events"), err);
+	if (ok)
+		ok = ss_perfetto_write(&m, q->arena, &out->body, err);
+	ss_megascale_release(&m);
+	out->content_type = "application/octet-stream";
+	return ok;
+}
+
 static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
 {
+	if (is_true(q, "perfetto"))
+		return write_trace(q, out, err);
 	struct ss_table *t = ss_result_table(out, "megascale_stats", "Transfers between slices", cols, SS_COUNT(cols));
 	struct all all = { 0 };
 	if (!t)
@@ -145,6 +174,8 @@ const struct ss_tool ss_tool_megascale_stats = {
 	.summary = "Transfers between slices over the data center network: slack, stalls, bandwidth",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS,
+	.params = params,
+	.nparams = SS_COUNT(params),
 	.present = ss_host_has_dcn,
 	.run = run,
 };

@@ -34,6 +34,8 @@ static const struct {
 	{ NULL, { SS_FORMAT_JSON, "" } },
 	{ NULL, { SS_FORMAT_TEXT, "" } },
 	{ NULL, { SS_FORMAT_CSV, "" } },
+	{ "megascale_stats", { SS_FORMAT_XPROF, "perfetto=true" } },
+	{ "kernel_utilization", { SS_FORMAT_XPROF, "duration_us=5&force_duration=true" } },
 	{ "trace_viewer@", { SS_FORMAT_XPROF, "resolution=8000" } },
 	{ "trace_viewer@",
 	  { SS_FORMAT_XPROF, "start_time_ms=0.1&end_time_ms=0.4&resolution=100&full_dma=true" } },

@@ -1,0 +1,48 @@
+/*
+ * pb_out.h - writing protobuf messages into a growing buffer. Failure is sticky in the buffer.
+ *
+ * A message inside another is written into a buffer of its own first and then appended as bytes:
+ *
+ *	ss_pbo_uint(&inner, 1, uuid);
+ *	ss_pbo_bytes(&outer, 60, ss_buf_get(&inner));
+ */
+#ifndef SS_WIRE_PB_OUT_H
+#define SS_WIRE_PB_OUT_H
+
+#include "base/buf.h"
+
+static inline void ss_pbo_varint(struct ss_buf *b, uint64_t v)
+{
+	for (; v >= 0x80; v >>= 7)
+		ss_buf_char(b, (char)(v | 0x80));
+	ss_buf_char(b, (char)v);
+}
+
+static inline void ss_pbo_uint(struct ss_buf *b, uint32_t field, uint64_t v)
+{
+	ss_pbo_varint(b, (uint64_t)field << 3);
+	ss_pbo_varint(b, v);
+}
+
+static inline void ss_pbo_bytes(struct ss_buf *b, uint32_t field, struct ss_str v)
+{
+	ss_pbo_varint(b, (uint64_t)field << 3 | 2);
+	ss_pbo_varint(b, v.n);
+	ss_buf_str(b, v);
+}
+
+static inline void ss_pbo_fixed64(struct ss_buf *b, uint32_t field, uint64_t v)
+{
+	ss_pbo_varint(b, (uint64_t)field << 3 | 1);
+	for (unsigned i = 0; i < 64; i += 8)
+		ss_buf_char(b, (char)(v >> i));
+}
+
+static inline void ss_pbo_double(struct ss_buf *b, uint32_t field, double v)
+{
+	uint64_t bits;
+	memcpy(&bits, &v, sizeof(bits));
+	ss_pbo_fixed64(b, field, bits);
+}
+
+#endif
