@@ -80,7 +80,8 @@ static bool facts_of(struct pass *p, int64_t id, uint32_t *out)
 {
 	uint32_t i = ss_u64map_get(&p->by_id, (uint64_t)id);
 	if (i == SS_NONE) {
-		struct facts f = { .id = id, .model = SS_STR(""), .enqueue_ps = NEVER, .callbacks_ps = NEVER, .compute_ps = NEVER, .batch = SS_NONE };
+		struct facts f = { .id = id, .model = SS_STR(""), .enqueue_ps = NEVER, .callbacks_ps = NEVER,
+				   .compute_ps = NEVER, .batch = SS_NONE };
 		i = (uint32_t)p->facts.n;
 		if (!ss_vec_push(&p->facts, f) || ss_u64map_add(&p->by_id, (uint64_t)id, i) == SS_NONE)
 			return false;
@@ -572,7 +573,8 @@ static bool make_request(struct pass *p, const struct facts *f, struct ss_reques
 	struct ss_str common = SS_STR("");
 	bool mixed = false;
 	bool batched = p->is_root[SS_EV_BATCHING_SESSION_RUN] && f->model_rank != RANK_USER;
-	*r = (struct ss_request){ .id = f->id, .model = batched ? SS_STR("") : f->model, .begin_ps = f->begin_ps, .end_ps = f->end_ps, .size = f->size,
+	*r = (struct ss_request){ .id = f->id, .model = batched ? SS_STR("") : f->model, .begin_ps = f->begin_ps,
+				  .end_ps = f->end_ps, .size = f->size,
 				  .first_batch = p->out->nrelated };
 	if (!add_group_edges(p, own))
 		return false;

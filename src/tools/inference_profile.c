@@ -38,7 +38,8 @@ static const struct ss_col batched_cols[] = {
 	COL_REQUEST_ID,
 	COL_LATENCY,
 	{ "batching_request_size", "Request size", SS_TYPE_F64, SS_UNIT_COUNT, "Tasks in the request", NULL },
-	{ "host_batch_formation", "Host batch formation", SS_TYPE_F64, SS_UNIT_MS, "Until the first batch of the request began", NULL },
+	{ "host_batch_formation", "Host batch formation", SS_TYPE_F64, SS_UNIT_MS,
+	  "Until the first batch of the request began", NULL },
 	{ "throughput", "Throughput", SS_TYPE_STR, SS_UNIT_NONE, "Requests per second", NULL },
 	COL_PHASES,
 };

@@ -82,66 +82,170 @@ struct rule {
 };
 
 static const struct rule rules[] = {
-	{ "BarrierCoresRule", "Cores wait for each other",
-	  "TPU barrier-cores operations take an average of ", " of each step time: cores wait there until all others have arrived.",
-	  { { FIG_BARRIER, '>', 10 } },
-	  { { "Balance the work", "Look for cores or hosts that arrive late. Uneven shards, or one host with a slower input pipeline, make "
-				  "all others wait." },
-	    { "Optimize collective operations", "Each of them is a meeting point. Join small ones, and keep their data small." },
-	    { "Check the network", "Latency and lost bandwidth between hosts lengthen every wait." },
-	    { "Improve the input pipeline", "A host that hands its data over late stalls the whole job." } } },
-	{ "CollectiveBoundRule", "Bound by collective operations",
-	  "Collective operations take ", " of the device's time.",
-	  { { FIG_COLLECTIVE, '>', 30 } },
-	  { { "Send less", "Use a smaller type for gradients, accumulate them over several batches, or shard differently." },
-	    { "Overlap", "Let communication run beside computation: latency-hiding scheduling, or asynchronous collectives." } } },
-	{ "ComputeBoundRule", "Bound by computation",
-	  "The matrix units are busy ", " of the time while memory has room: the program computes as fast as it can.",
-	  { { FIG_MXU, '>', 70 }, { FIG_HBM, '<', 50 } },
-	  { { "Compute less", "Use bfloat16, 8-bit floats or int8 where accuracy allows; avoid recomputation that memory no longer asks for." },
-	    { "Use more devices", "The program will scale." } } },
-	{ "MemoryBoundRule", "Bound by memory",
-	  "Memory bandwidth is used to ", " while the matrix units have room.",
-	  { { FIG_HBM, '>', 70 }, { FIG_MXU, '<', 50 } },
-	  { { "Read less", "Fuse element-wise operations, use smaller types, and enlarge the batch so that weights are read for more rows." },
-	    { "Keep data close", "Look in the roofline for operations bound by HBM that could work from on-chip memory." } } },
-	{ "DataShuffleBoundRule", "Bound by moving data around",
-	  "Operations that only rearrange data take ", " of the device's time.",
-	  { { FIG_SHUFFLE, '>', 30 } },
-	  { { "Choose layouts", "Transpositions and copies appear where producer and consumer want different layouts: swap dimensions in the "
-				"model, or transpose once before training." },
-	    { "Avoid gathers and scatters", "Replace lookups by one-hot products where tables are small; avoid dynamic slices in loops." } } },
-	{ "DataTransferBoundRule", "Input bound: copying to the device",
-	  "Steps wait ", " of their time for input, and the host mostly copies.",
-	  { { FIG_INPUT, '>', 10 }, { FIG_ENQUEUE, '>', 30 } },
-	  { { "Send less", "Smaller types, and preprocessing on the device, make transfers shorter." },
-	    { "Send earlier", "Prefetch to the device so that the copy runs beside the step." } } },
-	{ "HostProcessingBoundRule", "Input bound: the host prepares data too slowly",
-	  "Steps wait ", " of their time for input, and the host mostly reads and preprocesses.",
-	  { { FIG_INPUT, '>', 10 }, { FIG_HOST_WORK, '>', 50 } },
-	  { { "Work in parallel", "num_parallel_calls=tf.data.AUTOTUNE, more loader processes, or a data service." },
-	    { "Work once", "Preprocess offline, or cache what comes out of the expensive stages." } } },
-	{ "InputBoundRule", "Input bound",
-	  "Steps wait ", " of their time for input; what the host does meanwhile was not recorded.",
-	  { { FIG_INPUT, '>', 10 }, { FIG_ENQUEUE, '<', 1e-6 }, { FIG_HOST_WORK, '<', 1e-6 } },
-	  { { "Record the host", "Profile again with the host tracer on to see which stage is slow." } } },
-	{ "DebugPrintRule", "Debug printing costs time",
-	  "Printing from compiled code takes ", " of the step time on the host.",
-	  { { FIG_DEBUG, '>', 5 } },
-	  { { "Remove it", "Take debug prints out of the step, or print every n-th step only: each one makes the device wait for the host." } } },
-	{ "TensorCoreIdleBoundRule", "The device is idle",
-	  "The device does nothing for ", " of the time, and when it works it is not limited by its units.",
-	  { { FIG_IDLE, '>', 10 }, { FIG_MXU, '<', 50 }, { FIG_HBM, '<', 50 } },
-	  { { "Look at the gaps", "In the timeline: input, Python code between steps, compilation, or a host that waits for a result." },
-	    { "Give it more at once", "Larger batches, several steps in one call, asynchronous dispatch." } } },
-	{ "SparseCoreBoundRule", "Bound by SparseCores",
-	  "SparseCores work for ", " of the step time while the TensorCores have room.",
-	  { { FIG_SPARSE, '>', 10 }, { FIG_MXU, '<', 50 }, { FIG_HBM, '<', 50 } },
-	  { { "Balance embeddings", "Distribute tables evenly, drop duplicate ids in a batch, and overlap lookups with dense work." } } },
-	{ "SparseCoreOffloadRule", "Waiting for offloaded work",
-	  "Operations that end asynchronous work take ", " of the device's time while memory has room.",
-	  { { FIG_ASYNC, '>', 10 }, { FIG_HBM, '<', 50 } },
-	  { { "Start earlier", "Give the scheduler independent work to put between start and end of offloaded operations." } } },
+	{
+		.name = "BarrierCoresRule",
+		.title = "Cores wait for each other",
+		.before = "TPU barrier-cores operations take an average of ",
+		.after = " of each step time: cores wait there until all others have arrived.",
+		.when = { { FIG_BARRIER, '>', 10 } },
+		.advice = {
+			{ "Balance the work",
+			  "Look for cores or hosts that arrive late. Uneven shards, or one host with a slower "
+			  "input pipeline, make all others wait." },
+			{ "Optimize collective operations",
+			  "Each of them is a meeting point. Join small ones, and keep their data small." },
+			{ "Check the network",
+			  "Latency and lost bandwidth between hosts lengthen every wait." },
+			{ "Improve the input pipeline",
+			  "A host that hands its data over late stalls the whole job." },
+		},
+	},
+	{
+		.name = "CollectiveBoundRule",
+		.title = "Bound by collective operations",
+		.before = "Collective operations take ",
+		.after = " of the device's time.",
+		.when = { { FIG_COLLECTIVE, '>', 30 } },
+		.advice = {
+			{ "Send less",
+			  "Use a smaller type for gradients, accumulate them over several batches, or shard "
+			  "differently." },
+			{ "Overlap",
+			  "Let communication run beside computation: latency-hiding scheduling, or asynchronous"
+			  " collectives." },
+		},
+	},
+	{
+		.name = "ComputeBoundRule",
+		.title = "Bound by computation",
+		.before = "The matrix units are busy ",
+		.after = " of the time while memory has room: the program computes as fast as it can.",
+		.when = { { FIG_MXU, '>', 70 }, { FIG_HBM, '<', 50 } },
+		.advice = {
+			{ "Compute less",
+			  "Use bfloat16, 8-bit floats or int8 where accuracy allows; avoid recomputation that "
+			  "memory no longer asks for." },
+			{ "Use more devices",
+			  "The program will scale." },
+		},
+	},
+	{
+		.name = "MemoryBoundRule",
+		.title = "Bound by memory",
+		.before = "Memory bandwidth is used to ",
+		.after = " while the matrix units have room.",
+		.when = { { FIG_HBM, '>', 70 }, { FIG_MXU, '<', 50 } },
+		.advice = {
+			{ "Read less",
+			  "Fuse element-wise operations, use smaller types, and enlarge the batch so that "
+			  "weights are read for more rows." },
+			{ "Keep data close",
+			  "Look in the roofline for operations bound by HBM that could work from on-chip "
+			  "memory." },
+		},
+	},
+	{
+		.name = "DataShuffleBoundRule",
+		.title = "Bound by moving data around",
+		.before = "Operations that only rearrange data take ",
+		.after = " of the device's time.",
+		.when = { { FIG_SHUFFLE, '>', 30 } },
+		.advice = {
+			{ "Choose layouts",
+			  "Transpositions and copies appear where producer and consumer want different layouts:"
+			  " swap dimensions in the model, or transpose once before training." },
+			{ "Avoid gathers and scatters",
+			  "Replace lookups by one-hot products where tables are small; avoid dynamic slices in "
+			  "loops." },
+		},
+	},
+	{
+		.name = "DataTransferBoundRule",
+		.title = "Input bound: copying to the device",
+		.before = "Steps wait ",
+		.after = " of their time for input, and the host mostly copies.",
+		.when = { { FIG_INPUT, '>', 10 }, { FIG_ENQUEUE, '>', 30 } },
+		.advice = {
+			{ "Send less",
+			  "Smaller types, and preprocessing on the device, make transfers shorter." },
+			{ "Send earlier",
+			  "Prefetch to the device so that the copy runs beside the step." },
+		},
+	},
+	{
+		.name = "HostProcessingBoundRule",
+		.title = "Input bound: the host prepares data too slowly",
+		.before = "Steps wait ",
+		.after = " of their time for input, and the host mostly reads and preprocesses.",
+		.when = { { FIG_INPUT, '>', 10 }, { FIG_HOST_WORK, '>', 50 } },
+		.advice = {
+			{ "Work in parallel",
+			  "num_parallel_calls=tf.data.AUTOTUNE, more loader processes, or a data service." },
+			{ "Work once",
+			  "Preprocess offline, or cache what comes out of the expensive stages." },
+		},
+	},
+	{
+		.name = "InputBoundRule",
+		.title = "Input bound",
+		.before = "Steps wait ",
+		.after = " of their time for input; what the host does meanwhile was not recorded.",
+		.when = { { FIG_INPUT, '>', 10 }, { FIG_ENQUEUE, '<', 1e-6 }, { FIG_HOST_WORK, '<', 1e-6 } },
+		.advice = {
+			{ "Record the host",
+			  "Profile again with the host tracer on to see which stage is slow." },
+		},
+	},
+	{
+		.name = "DebugPrintRule",
+		.title = "Debug printing costs time",
+		.before = "Printing from compiled code takes ",
+		.after = " of the step time on the host.",
+		.when = { { FIG_DEBUG, '>', 5 } },
+		.advice = {
+			{ "Remove it",
+			  "Take debug prints out of the step, or print every n-th step only: each one makes the"
+			  " device wait for the host." },
+		},
+	},
+	{
+		.name = "TensorCoreIdleBoundRule",
+		.title = "The device is idle",
+		.before = "The device does nothing for ",
+		.after = " of the time, and when it works it is not limited by its units.",
+		.when = { { FIG_IDLE, '>', 10 }, { FIG_MXU, '<', 50 }, { FIG_HBM, '<', 50 } },
+		.advice = {
+			{ "Look at the gaps",
+			  "In the timeline: input, Python code between steps, compilation, or a host that waits"
+			  " for a result." },
+			{ "Give it more at once",
+			  "Larger batches, several steps in one call, asynchronous dispatch." },
+		},
+	},
+	{
+		.name = "SparseCoreBoundRule",
+		.title = "Bound by SparseCores",
+		.before = "SparseCores work for ",
+		.after = " of the step time while the TensorCores have room.",
+		.when = { { FIG_SPARSE, '>', 10 }, { FIG_MXU, '<', 50 }, { FIG_HBM, '<', 50 } },
+		.advice = {
+			{ "Balance embeddings",
+			  "Distribute tables evenly, drop duplicate ids in a batch, and overlap lookups with "
+			  "dense work." },
+		},
+	},
+	{
+		.name = "SparseCoreOffloadRule",
+		.title = "Waiting for offloaded work",
+		.before = "Operations that end asynchronous work take ",
+		.after = " of the device's time while memory has room.",
+		.when = { { FIG_ASYNC, '>', 10 }, { FIG_HBM, '<', 50 } },
+		.advice = {
+			{ "Start earlier",
+			  "Give the scheduler independent work to put between start and end of offloaded "
+			  "operations." },
+		},
+	},
 };
 
 struct facts {
@@ -310,10 +414,12 @@ static bool add_stragglers(struct ss_table *t, int64_t row, const struct ss_even
 		if (!h->straggler)
 			continue;
 		*any = true;
-		if (!add_advice(t, row, SS_STR("Look at this host"),
-				ss_arena_printf(t->arena, SS_FMT " spends %.1f%% of its step time at barriers, far from what the others "
-						"do: the one that waits least is the one that the others wait for.",
-						SS_ARG(h->hostname), 100 * h->mean_frac)))
+		struct ss_str text = ss_arena_printf(t->arena, SS_FMT
+						     " spends %.1f%% of its step time at barriers, far from what the "
+						     "others do: the one that waits least is the one that the others "
+						     "wait for.",
+						     SS_ARG(h->hostname), 100 * h->mean_frac);
+		if (!add_advice(t, row, SS_STR("Look at this host"), text))
 			return false;
 	}
 	return true;
