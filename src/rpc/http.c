@@ -211,6 +211,12 @@ static struct MHD_Response *response_of(const struct ss_http_reply *r)
 		return m;
 	}
 	void *body = (void *)(uintptr_t)(r->body.n ? r->body.p : "");
+	if (r->done) {
+		m = MHD_create_response_from_buffer_with_free_callback_cls(r->body.n, body, r->done, r->read_arg);
+		if (!m)
+			r->done(r->read_arg);
+		return m;
+	}
 	if (r->owned && r->owned == body)
 		m = MHD_create_response_from_buffer(r->body.n, body, MHD_RESPMEM_MUST_FREE);
 	else

@@ -49,7 +49,7 @@ struct ss_http_reply {
 	struct ss_str body;		/* whole */
 	void *owned;			/* freed after the reply, when not NULL: the body, if it is on the heap */
 	ss_http_read_fn *read;		/* instead of the body */
-	ss_http_done_fn *done;		/* called once with read_arg after the reply, however it ends */
+	ss_http_done_fn *done;		/* called once with read_arg after the reply, however it ends; not with `owned` */
 	void *read_arg;
 };
 

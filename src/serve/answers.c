@@ -8,15 +8,6 @@
 
 #include <stdlib.h>
 
-struct ss_answer {
-	struct ss_answer *next;
-	struct ss_key key;
-	bool gzip;
-	char type[SS_ANSWER_TYPE];
-	size_t n;
-	char body[];
-};
-
 struct ss_key ss_key_of(struct ss_str text)
 {
 	uint64_t h = 0xcbf29ce484222325u;
@@ -35,7 +26,7 @@ void ss_answers_release(struct ss_answers *c)
 {
 	for (struct ss_answer *a = c->list, *next; a; a = next) {
 		next = a->next;
-		free(a);
+		ss_answer_drop(a);
 	}
 	c->list = NULL;
 	pthread_mutex_destroy(&c->lock);
@@ -52,24 +43,24 @@ static struct ss_answer *take(struct ss_answers *c, struct ss_key key)
 	return NULL;
 }
 
-bool ss_answers_get(struct ss_answers *c, struct ss_key key, struct ss_str *body, bool *gzip, char type[SS_ANSWER_TYPE])
+struct ss_answer *ss_answers_hold(struct ss_answers *c, struct ss_key key)
 {
-	char *copy = NULL;
 	pthread_mutex_lock(&c->lock);
 	struct ss_answer *a = take(c, key);
 	if (a) {
 		a->next = c->list;
 		c->list = a;
-		copy = malloc(a->n + 1);
-		if (copy) {
-			memcpy(copy, a->body, a->n);
-			*body = (struct ss_str){ copy, a->n };
-			*gzip = a->gzip;
-			memcpy(type, a->type, sizeof(a->type));
-		}
+		atomic_fetch_add(&a->refs, 1);
 	}
 	pthread_mutex_unlock(&c->lock);
-	return copy;
+	return a;
+}
+
+void ss_answer_drop(void *answer)
+{
+	struct ss_answer *a = answer;
+	if (a && atomic_fetch_sub(&a->refs, 1) == 1)
+		free(a);
 }
 
 static void shrink(struct ss_answers *c)
@@ -80,8 +71,8 @@ static void shrink(struct ss_answers *c)
 			at = &(*at)->next;
 		if (!*at)
 			return;
-		c->bytes -= (*at)->n;
-		free(*at);
+		c->bytes -= (*at)->body.n;
+		ss_answer_drop(*at);
 		*at = NULL;
 	}
 }
@@ -97,19 +88,19 @@ void ss_answers_put(struct ss_answers *c, struct ss_key key, struct ss_str body,
 	struct ss_answer *a = fits ? malloc(sizeof(*a) + body.n) : NULL;
 	if (!a)
 		return;
-	a->key = key;
-	a->gzip = gzip;
+	char *copy = (char *)(a + 1);
+	*a = (struct ss_answer){ .key = key, .refs = 1, .gzip = gzip, .body = { copy, body.n } };
 	strcpy(a->type, type);
-	a->n = body.n;
-	memcpy(a->body, body.p, body.n);
+	if (body.n)
+		memcpy(copy, body.p, body.n);
 	pthread_mutex_lock(&c->lock);
 	struct ss_answer *old = take(c, key);
 	if (old)
-		c->bytes -= old->n;
+		c->bytes -= old->body.n;
 	a->next = c->list;
 	c->list = a;
-	c->bytes += a->n;
+	c->bytes += body.n;
 	shrink(c);
 	pthread_mutex_unlock(&c->lock);
-	free(old);
+	ss_answer_drop(old);
 }

@@ -10,6 +10,7 @@
 #include "base/str.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #define SS_ANSWER_TYPE 64	/* room for a content type */
 
@@ -29,8 +30,22 @@ struct ss_key ss_key_of(struct ss_str text);
 
 void ss_answers_init(struct ss_answers *c, size_t max_bytes);
 void ss_answers_release(struct ss_answers *c);
-/* A copy of the kept body, malloc'ed, the caller's; false when there is none (or memory is out). */
-bool ss_answers_get(struct ss_answers *c, struct ss_key key, struct ss_str *body, bool *gzip, char type[SS_ANSWER_TYPE]);
+/*
+ * A kept answer, held until ss_answer_drop, also when it is thrown out or the whole store is released
+ * meanwhile. Any number of readers may hold one; sending it needs no copy.
+ */
+struct ss_answer {
+	struct ss_answer *next;
+	struct ss_key key;
+	atomic_uint refs;	/* the list's and the readers' */
+	bool gzip;
+	char type[SS_ANSWER_TYPE];
+	struct ss_str body;
+};
+
+/* NULL when there is none. */
+struct ss_answer *ss_answers_hold(struct ss_answers *c, struct ss_key key);
+void ss_answer_drop(void *answer);
 /* An answer of more bytes is not kept. */
 size_t ss_answers_limit(const struct ss_answers *c);
 /* Keep a copy, unless it is too large a part of the whole (or its type is longer than types are). */

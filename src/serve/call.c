@@ -209,19 +209,17 @@ static struct ss_key packed_key(struct ss_key key, bool gzip)
 }
 
 /* A whole body, malloc'ed: packed if that pays. `key`: keep it under that. */
-static void reply_whole(struct ss_call *c, struct ss_str body, bool gzip, const struct ss_key *key)
+static void reply_whole(struct ss_call *c, struct ss_str body, const struct ss_key *key)
 {
 	struct ss_http_reply *r = c->reply;
-	bool pack = !gzip && c->req->accepts_gzip && body.n >= GZIP_FROM_BYTES;
-	struct ss_str other = { NULL, 0 };
-	if (pack)
-		other = ss_gzip(body);
-	else if (gzip && !c->req->accepts_gzip)
-		other = ss_gunzip(body);
-	if (other.p) {
+	bool gzip = c->req->accepts_gzip && body.n >= GZIP_FROM_BYTES;
+	struct ss_str packed = { NULL, 0 };
+	if (gzip)
+		packed = ss_gzip(body);
+	gzip = packed.p;
+	if (gzip) {
 		free((void *)(uintptr_t)body.p);
-		body = other;
-		gzip = pack;
+		body = packed;
 	}
 	if (key)
 		ss_answers_put(&c->srv->answers, packed_key(*key, gzip), body, gzip, r->type);
@@ -250,7 +248,7 @@ bool ss_reply_out(struct ss_call *c, unsigned status, const char *type, struct s
 		}
 		c->reply->etag = tag;
 	}
-	reply_whole(c, body, false, NULL);
+	reply_whole(c, body, NULL);
 	return true;
 }
 
@@ -364,7 +362,7 @@ static bool run_job(struct ss_call *c, struct ss_job *j, const char *type, struc
 	r->type = z.p;
 	if (ss_spool_take(j->spool, &body, &n)) {
 		end_job(j);
-		reply_whole(c, (struct ss_str){ body, n }, false, &key);
+		reply_whole(c, (struct ss_str){ body, n }, &key);
 		return true;
 	}
 	r->gzip = c->req->accepts_gzip && ss_spool_gzip(j->spool);
@@ -412,27 +410,49 @@ static bool key_of(struct ss_call *c, const struct ss_selection *sel, struct ss_
 	return ok;
 }
 
+/* The kept answer in the client's encoding; where only the other is kept it is made from that, once. */
+static bool reply_kept(struct ss_call *c, struct ss_answer *a, struct ss_key key)
+{
+	struct ss_http_reply *r = c->reply;
+	struct ss_str type = ss_arena_str(c->req->arena, ss_str_from(a->type)), other = { NULL, 0 };
+	if (!type.p) {
+		ss_answer_drop(a);
+		return false;
+	}
+	r->status = 200;
+	r->type = type.p;
+	r->vary = true;
+	r->gzip = a->gzip;
+	r->body = a->body;
+	r->done = ss_answer_drop;
+	r->read_arg = a;
+	if (a->gzip && !c->req->accepts_gzip)
+		other = ss_gunzip(a->body);
+	else if (!a->gzip && c->req->accepts_gzip && a->body.n >= GZIP_FROM_BYTES)
+		other = ss_gzip(a->body);
+	if (!other.p)
+		return true;
+	r->gzip = !a->gzip;
+	r->body = other;
+	r->owned = (void *)(uintptr_t)other.p;
+	r->done = NULL;
+	ss_answers_put(&c->srv->answers, packed_key(key, r->gzip), other, r->gzip, r->type);
+	ss_answer_drop(a);
+	return true;
+}
+
 /* Answered from what the client or we have kept? */
 static bool kept(struct ss_call *c, struct ss_str tag, struct ss_key key)
 {
-	struct ss_str body;
-	bool gzip;
-	char type[SS_ANSWER_TYPE];
+	bool want = c->req->accepts_gzip;
 	if (not_modified(c, tag))
 		return true;
-	bool want = c->req->accepts_gzip;
-	if (!ss_answers_get(&c->srv->answers, packed_key(key, want), &body, &gzip, type) &&
-	    !ss_answers_get(&c->srv->answers, packed_key(key, !want), &body, &gzip, type))
+	struct ss_answer *a = ss_answers_hold(&c->srv->answers, packed_key(key, want));
+	if (!a)
+		a = ss_answers_hold(&c->srv->answers, packed_key(key, !want));
+	if (!a || !reply_kept(c, a, key))
 		return false;
-	struct ss_str z = ss_arena_str(c->req->arena, ss_str_from(type));
-	if (!z.p) {
-		free((void *)(uintptr_t)body.p);
-		return false;
-	}
-	c->reply->status = 200;
-	c->reply->type = z.p;
 	c->reply->etag = tag;
-	reply_whole(c, body, gzip, gzip == want ? NULL : &key);
 	return true;
 }
 

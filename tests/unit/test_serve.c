@@ -152,9 +152,8 @@ static void packs_and_unpacks(void **state)
 static void keeps_answers_within_bounds(void **state)
 {
 	struct ss_answers c;
-	struct ss_str body;
-	char text[100], type[SS_ANSWER_TYPE];
-	bool gzip;
+	struct ss_answer *a;
+	char text[100];
 	(void)state;
 	memset(text, 'x', sizeof(text));
 	ss_answers_init(&c, 1000);
@@ -162,20 +161,23 @@ static void keeps_answers_within_bounds(void **state)
 		ss_answers_put(&c, (struct ss_key){ i, 7 }, (struct ss_str){ text, i + 1 }, i & 1, "text/plain");
 		assert_true(c.bytes <= 1000);
 		/* The first is used again and again, and stays. */
-		assert_true(ss_answers_get(&c, (struct ss_key){ 0, 7 }, &body, &gzip, type));
-		assert_int_equal(body.n, 1);
-		assert_string_equal(type, "text/plain");
-		free((void *)(uintptr_t)body.p);
+		a = ss_answers_hold(&c, (struct ss_key){ 0, 7 });
+		assert_non_null(a);
+		assert_int_equal(a->body.n, 1);
+		assert_string_equal(a->type, "text/plain");
+		ss_answer_drop(a);
 	}
-	assert_false(ss_answers_get(&c, (struct ss_key){ 1, 7 }, &body, &gzip, type));
-	assert_false(ss_answers_get(&c, (struct ss_key){ 0, 8 }, &body, &gzip, type));
-	assert_true(ss_answers_get(&c, (struct ss_key){ 49, 7 }, &body, &gzip, type));
-	assert_int_equal(body.n, 50);
-	assert_true(gzip);
-	free((void *)(uintptr_t)body.p);
+	assert_null(ss_answers_hold(&c, (struct ss_key){ 1, 7 }));
+	assert_null(ss_answers_hold(&c, (struct ss_key){ 0, 8 }));
+	a = ss_answers_hold(&c, (struct ss_key){ 49, 7 });
+	assert_non_null(a);
+	assert_int_equal(a->body.n, 50);
+	assert_true(a->gzip);
 	struct ss_key k = ss_key_of(SS_STR("a")), other = ss_key_of(SS_STR("b"));
 	assert_true(k.a != other.a && k.b != other.b);
 	ss_answers_release(&c);
+	assert_memory_equal(a->body.p, text, 50);	/* who holds one may read on */
+	ss_answer_drop(a);
 }
 
 /* Profiles to open: the smallest that are one, one plane of a name. */
