@@ -78,6 +78,22 @@ void ss_buf_printf(struct ss_buf *b, const char *fmt, ...)
 	va_end(again);
 }
 
+void ss_buf_json_str(struct ss_buf *b, struct ss_str s)
+{
+	bool utf8 = ss_utf8_valid(s);
+	ss_buf_char(b, '"');
+	for (size_t i = 0; i < s.n && !b->over && !b->no_memory; i++) {
+		unsigned char c = (unsigned char)s.p[i];
+		if (c == '"' || c == '\\')
+			ss_buf_char(b, '\\');
+		if (c < 0x20)
+			ss_buf_printf(b, "\\u%04x", c);
+		else
+			ss_buf_char(b, c < 0x80 || utf8 ? s.p[i] : '?');
+	}
+	ss_buf_char(b, '"');
+}
+
 bool ss_buf_ok(const struct ss_buf *b, const char *what, struct ss_err *err)
 {
 	if (b->no_memory)

@@ -56,3 +56,65 @@ int64_t ss_hlo_scoped_bytes(struct ss_str config, int64_t memory_space)
 	}
 	return r.bad ? 0 : most;
 }
+
+/* Is it the named member of the object that the reader stands in? Then its value's first token follows in *t. */
+static bool find_member(struct ss_jsonr *r, const char *name, struct ss_jtok *t)
+{
+	while (ss_jsonr_next(r, t) && t->kind == SS_J_KEY) {
+		if (ss_jtok_is(t, name))
+			return ss_jsonr_next(r, t);
+		ss_jsonr_skip(r, t);
+	}
+	return false;
+}
+
+static int base64_value(char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return c - 'A';
+	if (c >= 'a' && c <= 'z')
+		return c - 'a' + 26;
+	if (c >= '0' && c <= '9')
+		return c - '0' + 52;
+	return c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : -1;
+}
+
+/* False for what is no base64; `out` then holds a part of it. */
+static bool decode_base64(struct ss_str s, struct ss_buf *out)
+{
+	uint32_t bits = 0;
+	unsigned n = 0;
+	for (size_t i = 0; i < s.n && s.p[i] != '='; i++) {
+		int v = base64_value(s.p[i]);
+		if (v < 0)
+			return false;
+		bits = bits << 6 | (uint32_t)v;
+		if (++n % 4 != 1)
+			ss_buf_char(out, (char)(bits >> (6 - 2 * ((n - 1) % 4)) & 0xff));
+	}
+	return true;
+}
+
+bool ss_hlo_custom_call_body(struct ss_str config, struct ss_buf *out, struct ss_err *err)
+{
+	struct ss_jsonr r = ss_jsonr_of(config);
+	struct ss_arena arena = { 0 };
+	struct ss_jtok t;
+	if (!config.n)
+		return ss_fail(err, SS_ENODATA, "the instruction has no backend config");
+	if (!ss_jsonr_next(&r, &t) || t.kind != SS_J_OBJECT || !find_member(&r, "custom_call_config", &t) ||
+	    t.kind != SS_J_OBJECT || !find_member(&r, "body", &t) || t.kind != SS_J_STRING)
+		return ss_fail(err, SS_ENODATA, "the instruction's backend config holds no program (custom_call_config.body)");
+	struct ss_str body = ss_jtok_str(&t, &arena);
+	bool ok = body.p != NULL || ss_fail_mem(err);
+	size_t before = out->n;
+	if (ok && !decode_base64(body, out)) {
+		out->n = before;
+		ss_buf_str(out, body);
+	}
+	ss_arena_release(&arena);
+	struct ss_str text = ss_str_sub(ss_buf_get(out), before, out->n);
+	if (ok && (ss_str_starts(text, SS_STR("ML\xefR")) || !ss_utf8_valid(text)))
+		ok = ss_fail(err, SS_ENODATA, "the program is MLIR in its binary form, %zu bytes, which cannot be shown as text", text.n);
+	return ok;
+}

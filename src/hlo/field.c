@@ -66,10 +66,3 @@ void ss_hlo_print_ints(struct ss_buf *b, struct ss_str body, uint32_t number)
 		ss_buf_i64(b, v);
 	}
 }
-
-void ss_hlo_print_list(struct ss_buf *b, const char *name, struct ss_str body, uint32_t number)
-{
-	ss_buf_printf(b, ", %s={", name);
-	ss_hlo_print_ints(b, body, number);
-	ss_buf_char(b, '}');
-}

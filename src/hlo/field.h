@@ -19,7 +19,5 @@ bool ss_hlo_next_field(struct ss_pb *c, uint32_t number, struct ss_str *bytes);
 
 /* "1,2,3" of a repeated integer. */
 void ss_hlo_print_ints(struct ss_buf *b, struct ss_str body, uint32_t number);
-/* ", name={1,2,3}" */
-void ss_hlo_print_list(struct ss_buf *b, const char *name, struct ss_str body, uint32_t number);
 
 #endif

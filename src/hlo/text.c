@@ -137,15 +137,15 @@ static void print_operands(struct ss_hlo_printer *p, const struct ss_hlo_instr *
 static void print_predecessors(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 {
 	struct ss_hlo_ids it = ss_hlo_ids_of(i->body, HLO_INSTRUCTION_CONTROL_IDS);
-	const char *sep = ", control-predecessors={";
 	struct ss_hlo_instr before;
 	int64_t id;
-	while (ss_hlo_ids_next(&it, &id)) {
-		ss_buf_z(p->b, sep);
+	bool any = false;
+	for (; ss_hlo_ids_next(&it, &id); any = true) {
+		ss_buf_z(p->b, any ? ", " : p->separator);
+		ss_buf_z(p->b, any ? "" : "control-predecessors={");
 		ss_hlo_print_name(p, read_by_id(p->m, id, &before) ? before.name : SS_STR("?"));
-		sep = ", ";
 	}
-	if (sep[2] == '\0')
+	if (any)
 		ss_buf_char(p->b, '}');
 }
 
@@ -253,9 +253,27 @@ static void print_backend_config(struct ss_hlo_printer *p, const struct ss_hlo_i
 		ss_buf_str(p->b, ss_str_sub(config, at + left_out.n, config.n));
 }
 
-static void print_instr(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
+/* What the opcode has, then what any instruction can have. */
+static void print_all_attributes(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 {
 	struct ss_str bytes;
+	ss_hlo_print_attributes(p, i);
+	if (ss_hlo_field(i->body, HLO_INSTRUCTION_SHARDING, &bytes)) {
+		ss_buf_z(p->b, p->separator);
+		ss_buf_lit(p->b, "sharding=");
+		ss_hlo_print_sharding(p, bytes);
+	}
+	if (ss_hlo_field(i->body, HLO_INSTRUCTION_FRONTEND_ATTRIBUTES, &bytes) && ss_hlo_has(bytes, FRONTEND_ATTRIBUTES_MAP)) {
+		ss_buf_z(p->b, p->separator);
+		ss_buf_lit(p->b, "frontend_attributes=");
+		ss_hlo_print_frontend_attributes(p, bytes);
+	}
+	if (p->style != SS_HLO_SHORT)
+		print_predecessors(p, i);
+}
+
+static void print_instr(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
+{
 	ss_hlo_print_name(p, i->name);
 	ss_buf_lit(p->b, " = ");
 	ss_hlo_shape_print(p->b, i->shape, true);
@@ -264,17 +282,7 @@ static void print_instr(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 	ss_buf_char(p->b, '(');
 	print_operands(p, i);
 	ss_buf_char(p->b, ')');
-	ss_hlo_print_attributes(p, i);
-	if (ss_hlo_field(i->body, HLO_INSTRUCTION_SHARDING, &bytes)) {
-		ss_buf_lit(p->b, ", sharding=");
-		ss_hlo_print_sharding(p, bytes);
-	}
-	if (ss_hlo_field(i->body, HLO_INSTRUCTION_FRONTEND_ATTRIBUTES, &bytes) && ss_hlo_has(bytes, FRONTEND_ATTRIBUTES_MAP)) {
-		ss_buf_lit(p->b, ", frontend_attributes=");
-		ss_hlo_print_frontend_attributes(p, bytes);
-	}
-	if (p->style != SS_HLO_SHORT)
-		print_predecessors(p, i);
+	print_all_attributes(p, i);
 	if (p->style != SS_HLO_EXPRESSION)
 		print_origin(p, i->body);
 	print_statistics(p, i->body);
@@ -285,10 +293,25 @@ static void print_instr(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 
 bool ss_hlo_instr_text(struct ss_buf *b, const struct ss_hlo_module *m, uint32_t instr, enum ss_hlo_style style)
 {
-	struct ss_hlo_printer p = { .b = b, .m = m, .style = style };
+	struct ss_hlo_printer p = { .b = b, .m = m, .style = style, .separator = ", " };
 	struct ss_hlo_instr i;
 	ss_hlo_instr_read(m->instrs[instr], &i);
 	print_instr(&p, &i);
+	return !p.no_memory;
+}
+
+bool ss_hlo_instr_attributes(struct ss_buf *b, const struct ss_hlo_module *m, uint32_t instr)
+{
+	struct ss_hlo_printer p = { .b = b, .m = m, .style = SS_HLO_LONG, .separator = "\n", .no_calls = true };
+	struct ss_hlo_instr i;
+	size_t before = b->n;
+	ss_hlo_instr_read(m->instrs[instr], &i);
+	print_all_attributes(&p, &i);
+	/* Every attribute has brought its separator; the first needs none. */
+	if (b->n > before) {
+		memmove(b->p + before, b->p + before + 1, b->n - before - 1);
+		b->n--;
+	}
 	return !p.no_memory;
 }
 
@@ -452,7 +475,7 @@ static void print_head(struct ss_hlo_printer *p)
 
 bool ss_hlo_text(struct ss_buf *b, const struct ss_hlo_module *m, enum ss_hlo_style style, bool metadata, struct ss_err *err)
 {
-	struct ss_hlo_printer p = { .b = b, .m = m, .style = style, .metadata = metadata };
+	struct ss_hlo_printer p = { .b = b, .m = m, .style = style, .metadata = metadata, .separator = ", " };
 	struct ss_arena arena = { 0 };
 	struct ss_hlo_order order;
 	struct ss_hlo_stacks stacks;

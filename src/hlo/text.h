@@ -28,4 +28,7 @@ bool ss_hlo_text(struct ss_buf *b, const struct ss_hlo_module *m, enum ss_hlo_st
 /* One instruction, by its index: "%add.3 = f32[2]{0} add(f32[2]{0} %a, f32[2]{0} %b)". False when memory is out. */
 bool ss_hlo_instr_text(struct ss_buf *b, const struct ss_hlo_module *m, uint32_t instr, enum ss_hlo_style style);
 
+/* Its attributes a line each, without the computations that it calls, metadata and backend config. False when memory is out. */
+bool ss_hlo_instr_attributes(struct ss_buf *b, const struct ss_hlo_module *m, uint32_t instr);
+
 #endif

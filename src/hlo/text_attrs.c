@@ -9,7 +9,7 @@
 /* ", name=" */
 static void attr(struct ss_hlo_printer *p, const char *name)
 {
-	ss_buf_lit(p->b, ", ");
+	ss_buf_z(p->b, p->separator);
 	ss_buf_z(p->b, name);
 	ss_buf_char(p->b, '=');
 }
@@ -42,7 +42,10 @@ static void attr_quoted(struct ss_hlo_printer *p, const char *name, struct ss_st
 
 static void attr_list(struct ss_hlo_printer *p, const char *name, struct ss_str body, uint32_t number)
 {
-	ss_hlo_print_list(p->b, name, body, number);
+	attr(p, name);
+	ss_buf_char(p->b, '{');
+	ss_hlo_print_ints(p->b, body, number);
+	ss_buf_char(p->b, '}');
 }
 
 /* Only if there is something in it. */
@@ -939,15 +942,18 @@ void ss_hlo_print_attributes(struct ss_hlo_printer *p, const struct ss_hlo_instr
 		ss_hlo_field(i->body, HLO_INSTRUCTION_ASYNC_THREAD, &thread);
 		if (thread.n && !ss_str_is(thread, "main"))
 			attr_quoted(p, "async_execution_thread", thread);
-		if (!ss_hlo_wrapped_instr(p->m, i, &wrapped))
-			called_list(p, i, "calls", false);
-		else if (!ss_str_starts(wrapped.opcode, SS_STR("async-")))
+		bool expands = ss_hlo_wrapped_instr(p->m, i, &wrapped);
+		if (expands && !ss_str_starts(wrapped.opcode, SS_STR("async-")))
 			ss_hlo_print_attributes(p, &wrapped);
+		else if (!expands && !p->no_calls)
+			called_list(p, i, "calls", false);
 		return;
 	}
 	const struct row *row = find_row(i->opcode);
 	if (row && row->own)
 		row->own(p, i);
+	if (p->no_calls)
+		return;
 	if (row && row->calls)
 		row->calls(p, i);
 	else

@@ -13,6 +13,8 @@ struct ss_hlo_printer {
 	const struct ss_hlo_module *m;
 	enum ss_hlo_style style;
 	bool metadata;
+	const char *separator;	/* before each attribute */
+	bool no_calls;		/* leave out what is called */
 	int32_t *frames;	/* by old stack frame id: its new one; NULL: as they are */
 	uint32_t nframes;
 	bool no_memory;
