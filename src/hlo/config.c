@@ -115,6 +115,7 @@ bool ss_hlo_custom_call_body(struct ss_str config, struct ss_buf *out, struct ss
 	ss_arena_release(&arena);
 	struct ss_str text = ss_str_sub(ss_buf_get(out), before, out->n);
 	if (ok && (ss_str_starts(text, SS_STR("ML\xefR")) || !ss_utf8_valid(text)))
-		ok = ss_fail(err, SS_ENODATA, "the program is MLIR in its binary form, %zu bytes, which cannot be shown as text", text.n);
+		ok = ss_fail(err, SS_ENODATA, "the program is MLIR in its binary form, %zu bytes, and has no text",
+			     text.n);
 	return ok;
 }

@@ -16,8 +16,9 @@ struct ss_str ss_hlo_backend_config(struct ss_str instr_body);
 int64_t ss_hlo_scoped_bytes(struct ss_str backend_config, int64_t memory_space);
 
 /*
- * The program inside of a custom call (a Pallas or Mosaic kernel): custom_call_config.body, which is MLIR between quotes, or base64 of it.
- * SS_ENODATA where there is none, or where it is MLIR's binary form, which has no text.
+ * The program inside of a custom call (a Pallas or Mosaic kernel): custom_call_config.body, which is MLIR
+ * between quotes, or base64 of it. SS_ENODATA where there is none, or where it is MLIR's binary form, which
+ * has no text.
  */
 bool ss_hlo_custom_call_body(struct ss_str backend_config, struct ss_buf *out, struct ss_err *err);
 

@@ -65,8 +65,10 @@ static const struct field rows[] = {
 #define REPEATED_FIELD(num, kind, text) { .number = num, .type = kind, .repeated = true, .name = #text },
 #define SHOWN_ZERO_FIELD(num, kind, text) { .number = num, .type = kind, .shown_zero = true, .name = #text },
 #define ENUM_FIELD(num, id, text) { .number = num, .type = ENUM_TYPE, .of = ENUM_##id, .name = #text },
-#define REPEATED_ENUM_FIELD(num, id, text) { .number = num, .type = ENUM_TYPE, .repeated = true, .of = ENUM_##id, .name = #text },
-#define SHOWN_ZERO_ENUM_FIELD(num, id, text) { .number = num, .type = ENUM_TYPE, .shown_zero = true, .of = ENUM_##id, .name = #text },
+#define REPEATED_ENUM_FIELD(num, id, text) \
+	{ .number = num, .type = ENUM_TYPE, .repeated = true, .of = ENUM_##id, .name = #text },
+#define SHOWN_ZERO_ENUM_FIELD(num, id, text) \
+	{ .number = num, .type = ENUM_TYPE, .shown_zero = true, .of = ENUM_##id, .name = #text },
 #define MESSAGE_FIELD(num, id, text) { .number = num, .type = MESSAGE_TYPE, .of = MSG_##id, .name = #text },
 #define MAP_FIELD MESSAGE_FIELD
 #define ENUM(id)

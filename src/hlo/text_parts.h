@@ -20,7 +20,10 @@ struct ss_hlo_printer {
 	bool no_memory;
 };
 
-/* The tables of stack frames that the module's instructions refer to, and p->frames for their new numbers. False when memory is out. */
+/*
+ * The tables of stack frames that the module's instructions refer to, and p->frames for their new numbers. False when memory
+ * is out.
+ */
 bool ss_hlo_print_stacks(struct ss_hlo_printer *p, const struct ss_hlo_stacks *old);
 
 /* "{devices=[2,1]0,1}" */

@@ -16,6 +16,7 @@ struct builder {
 	uint8_t *state;		/* by instruction of the outermost computation: enum ss_graph_state */
 	uint32_t *fusion_of;	/* by computation: the instruction that fuses it, SS_NONE */
 	bool *drawn;		/* by computation */
+	uint32_t *cluster_of;	/* by computation, SS_NONE */
 	SS_VEC(struct ss_graph_node) nodes;
 	SS_VEC(struct ss_graph_cluster) clusters;
 	SS_VEC(struct ss_graph_edge) edges;
@@ -68,8 +69,8 @@ struct search {
 };
 
 /*
- * A bitcast costs no distance, so the queue is not quite in the order of distance: until an instruction is visited it may be reached again, and
- * it is visited again if it was nearer.
+ * On the way up a bitcast costs no distance, so the queue is not quite in the order of distance: until an
+ * instruction is visited it may be reached again, and it is visited again if it was nearer.
  */
 static void enqueue(struct search *s, uint32_t from, uint32_t to, uint32_t depth, bool free_bitcasts)
 {
@@ -108,7 +109,7 @@ static void visit(struct search *s, struct seen at)
 		return;
 	}
 	for (uint32_t k = l->user_first[i]; k < l->user_first[i + 1]; k++)
-		enqueue(s, i, l->users[k], at.depth, true);
+		enqueue(s, i, l->users[k], at.depth, false);
 }
 
 static bool is_displayed(const struct builder *b, uint32_t i)
@@ -225,7 +226,11 @@ static uint32_t broadcast_constant(const struct ss_hlo_module *m, const struct s
 
 static bool is_no_node(const struct builder *b, uint32_t i)
 {
-	return is_op(b->g->m, i, "constant") || is_merged(b, i) ||
+	const struct ss_hlo_links *l = &b->g->links;
+	if (is_op(b->g->m, i, "constant"))
+		/* A constant that is a result, or asked for, is shown for itself. */
+		return root_of(b->g->m, l->computation[i]) != i && b->ask->instr != i;
+	return is_merged(b, i) ||
 	       broadcast_constant(b->g->m, &b->g->links, i, fusing(b, i) != SS_NONE) != SS_NONE;
 }
 
@@ -257,6 +262,7 @@ static bool add_cluster(struct builder *b, uint32_t c, uint32_t caller, uint32_t
 		return true;
 	}
 	bool root = b->ask->instr == caller;
+	b->cluster_of[c] = (uint32_t)b->clusters.n;
 	return ss_vec_push(&b->clusters, (struct ss_graph_cluster){ c, caller, parent, fusion, root });
 }
 
@@ -267,6 +273,7 @@ static bool draw_instr(struct builder *b, uint32_t i, uint32_t cluster)
 	while (ss_hlo_ids_next(&it, &id))
 		if (!add_cluster(b, ss_hlo_computation_by_id(b->g->m, id), i, cluster))
 			return false;
+	b->g->inlined[i] = is_merged(b, i);
 	if (is_no_node(b, i) || (is_fusion(b, i) && shows_inside(b, i)))
 		return true;
 	uint8_t state = cluster == SS_NONE ? b->state[i] : SS_GRAPH_NORMAL;
@@ -345,24 +352,30 @@ static bool connect_node(struct builder *b, uint32_t node)
 	return true;
 }
 
-/* Results of called computations go to their caller. */
-static bool connect_cluster(struct builder *b, uint32_t cluster)
+/* Results of called computations go to all that call them. */
+static bool connect_calls(struct builder *b, uint32_t node)
 {
-	const struct ss_graph_cluster *c = &b->clusters.v[cluster];
-	uint32_t root = root_of(b->g->m, c->computation), to = b->g->node_of[c->caller];
-	uint32_t from = root == SS_NONE ? SS_NONE : edge_begin(b, root);
-	if (c->fusion || from == SS_NONE || to == SS_NONE)
+	uint32_t i = b->nodes.v[node].instr;
+	struct ss_hlo_ids it = ss_hlo_ids_of(b->g->m->instrs[i], HLO_INSTRUCTION_CALLED_IDS);
+	int64_t id;
+	if (is_fusion(b, i))
 		return true;
-	return ss_vec_push(&b->edges, (struct ss_graph_edge){ from, to, 0, SS_GRAPH_CALL, cluster });
+	while (ss_hlo_ids_next(&it, &id)) {
+		uint32_t c = ss_hlo_computation_by_id(b->g->m, id);
+		if (c == SS_NONE || b->cluster_of[c] == SS_NONE)
+			continue;
+		uint32_t root = root_of(b->g->m, c), from = root == SS_NONE ? SS_NONE : edge_begin(b, root);
+		struct ss_graph_edge e = { from, node, 0, SS_GRAPH_CALL, b->cluster_of[c] };
+		if (from != SS_NONE && !ss_vec_push(&b->edges, e))
+			return false;
+	}
+	return true;
 }
 
 static bool connect(struct builder *b)
 {
 	for (uint32_t i = 0; i < b->nodes.n; i++)
-		if (!connect_node(b, i))
-			return false;
-	for (uint32_t i = 0; i < b->clusters.n; i++)
-		if (!connect_cluster(b, i))
+		if (!connect_node(b, i) || !connect_calls(b, i))
 			return false;
 	return true;
 }
@@ -382,12 +395,15 @@ static bool prepare(struct builder *b)
 	b->state = SS_NEW_N(b->arena, uint8_t, m->ninstrs);
 	b->fusion_of = SS_NEW_N(b->arena, uint32_t, m->ncomputations);
 	b->drawn = SS_NEW_N(b->arena, bool, m->ncomputations);
+	b->cluster_of = SS_NEW_N(b->arena, uint32_t, m->ncomputations);
 	g->node_of = SS_NEW_N(b->arena, uint32_t, m->ninstrs);
-	if (!b->state || !b->fusion_of || !b->drawn || !g->node_of || !ss_hlo_links_of(&g->links, m, b->arena))
+	g->inlined = SS_NEW_N(b->arena, bool, m->ninstrs);
+	if (!b->state || !b->fusion_of || !b->drawn || !b->cluster_of || !g->node_of || !g->inlined ||
+	    !ss_hlo_links_of(&g->links, m, b->arena))
 		return false;
 	memset(b->state, SS_GRAPH_HIDDEN, m->ninstrs);
 	for (uint32_t c = 0; c < m->ncomputations; c++)
-		b->fusion_of[c] = SS_NONE;
+		b->fusion_of[c] = b->cluster_of[c] = SS_NONE;
 	for (uint32_t i = 0; i < m->ninstrs; i++) {
 		g->node_of[i] = SS_NONE;
 		uint32_t c = is_fusion(b, i) ? called(m, i) : SS_NONE;
@@ -421,7 +437,7 @@ bool ss_hlo_graph_of(struct ss_hlo_graph *g, const struct ss_hlo_module *m, cons
 
 bool ss_hlo_graph_is_inlined(const struct ss_hlo_graph *g, uint32_t i)
 {
-	return g->node_of[i] == SS_NONE && (is_op(g->m, i, "get-tuple-element") || is_op(g->m, i, "parameter"));
+	return g->node_of[i] == SS_NONE && (g->inlined[i] || is_op(g->m, i, "get-tuple-element"));
 }
 
 uint32_t ss_hlo_graph_broadcast_constant(const struct ss_hlo_graph *g, uint32_t i)

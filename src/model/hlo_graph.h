@@ -1,9 +1,11 @@
 /*
- * hlo_graph.h - the neighbourhood of an instruction: which instructions are near it, and how they are drawn together.
+ * hlo_graph.h - the neighbourhood of an instruction: which instructions are near it, and how they are drawn
+ * together.
  *
- * From the root outwards over operands, users and called computations, up to a distance; then all that the computations hold that are called from
- * there. Constants and elements of tuples are no nodes of their own but are said in the nodes that use them. The rules are those of the
- * compiler's own drawings, which XProf shows.
+ * From the root outwards over operands, users and called computations, up to a distance; then all that the
+ * computations hold that are called from there. Constants and elements of tuples are no nodes of their own
+ * but are said in the nodes that use them. The rules are those of the compiler's own drawings, which XProf
+ * shows.
  */
 #ifndef SS_MODEL_HLO_GRAPH_H
 #define SS_MODEL_HLO_GRAPH_H
@@ -52,6 +54,7 @@ struct ss_hlo_graph {
 	uint32_t nnodes, nclusters, nedges;
 	uint32_t nleft_out;	/* instructions of computations that would have been too many */
 	uint32_t *node_of;	/* by instruction, SS_NONE: it is no node */
+	bool *inlined;		/* by instruction: it is said in those that use it */
 	bool merge_fusions;
 };
 

@@ -134,8 +134,10 @@ bool ss_ask(struct ss_ask *a, struct ss_out *o, struct ss_err *err)
 {
 	if (!ss_ask_run(a, err))
 		return false;
-	a->content_type = a->result.content_type ? a->result.content_type : type_of(a->format);
-	if (a->result.content_type || a->result.timeline)
+	/* A result of a type of its own is a body, or tables that XProf's clients get as a drawing and others as tables. */
+	bool own_type = a->result.content_type && (a->format == SS_FORMAT_XPROF || !a->result.ntables);
+	a->content_type = own_type ? a->result.content_type : type_of(a->format);
+	if ((a->result.content_type && !a->result.ntables) || a->result.timeline)
 		return write_other(a, o, err);
 	return write_tables(a, o, err);
 }

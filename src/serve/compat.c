@@ -283,7 +283,8 @@ static bool list_modules(struct ss_model *m, void *arg, struct ss_arena *arena, 
 		uint32_t count;
 		const struct ss_hlo_entry *e = ss_hlo_map_entries(ss_host_hlo(m->hosts[i], err), &count);
 		for (uint32_t k = 0; k < count; k++)
-			names[n++] = e[k].title;
+			if (!(names[n++] = ss_hlo_entry_file(&e[k], arena)).p)
+				return ss_fail_mem(err);
 	}
 	if (!n)
 		names[n++] = SS_STR("NO_MODULE");

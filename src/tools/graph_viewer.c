@@ -1,8 +1,9 @@
 /*
  * graph_viewer.c - a compiled program as a graph around one instruction, as text, and as a proto.
  *
- * type=graph is tables of nodes, boxes and edges (emit/shape_graph_viewer.c draws them for XProf's clients); the other types are texts and files
- * of XProf's form. Which instructions are near: model/hlo_graph.h; the notation: hlo/text.h.
+ * type=graph is tables of nodes, boxes and edges (emit/shape_graph_viewer.c draws them for XProf's clients);
+ * the other types are texts and files of XProf's form. Which instructions are near: model/hlo_graph.h; the
+ * notation: hlo/text.h.
  *
  * Without a node's name the root of the program's entry is shown, where XProf fails.
  */
@@ -20,12 +21,15 @@
 #define SHOWN_SHAPE_BYTES 64
 #define SHOWN_IDS_BYTES 128
 #define FEW_ELEMENTS 8
+#define SMALL_ELEMENTS 4096
 #define SHOWN_CONSTANT_BYTES 64
 
 const struct ss_tool ss_tool_graph_viewer;
 
-enum { N_ID, N_BOX, N_NAME, N_TITLE, N_OPCODE, N_CALLS, N_ATTRS, N_SHAPE, N_INLINED, N_CONFIG, N_STATE, N_CLASS, N_OP_NAME, N_OP_TYPE,
-       N_SOURCE, N_STACK, N_BYTES, N_EXPRESSION };
+enum {
+	N_ID, N_BOX, N_NAME, N_TITLE, N_OPCODE, N_CALLS, N_ATTRS, N_SHAPE, N_INLINED, N_CONFIG, N_STATE, N_CLASS, N_OP_NAME,
+	N_OP_TYPE, N_SOURCE, N_STACK, N_BYTES, N_EXPRESSION,
+};
 
 static const struct ss_col node_cols[] = {
 	{ "id", "ID", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },
@@ -33,11 +37,12 @@ static const struct ss_col node_cols[] = {
 	{ "name", "Instruction", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
 	{ "title", "Title", SS_TYPE_STR, SS_UNIT_NONE, "Name, or the number of a parameter", NULL },
 	{ "opcode", "Opcode", SS_TYPE_STR, SS_UNIT_NONE, "Empty where the name says it", NULL },
-	{ "subcomputations", "Subcomputations", SS_TYPE_STR, SS_UNIT_NONE, "Those that do one thing to two values, a line each", NULL },
+	{ "subcomputations", "Subcomputations", SS_TYPE_STR, SS_UNIT_NONE, "That do one thing to two values, a line each",
+	  NULL },
 	{ "attributes", "Attributes", SS_TYPE_STR, SS_UNIT_NONE, "A line each", NULL },
 	{ "shape", "Shape", SS_TYPE_STR, SS_UNIT_NONE, "Of the result, cut after 64 letters", NULL },
-	{ "inlined", "Operands said here", SS_TYPE_STR, SS_UNIT_NONE, "Constants and elements of tuples, a line each: number, tab, text",
-	  NULL },
+	{ "inlined", "Operands said here", SS_TYPE_STR, SS_UNIT_NONE,
+	  "Constants and elements of tuples, a line each: number, tab, text", NULL },
 	{ "backend_config", "Backend config", SS_TYPE_STR, SS_UNIT_NONE, "If metadata is asked for", NULL },
 	{ "state", "State", SS_TYPE_STR, SS_UNIT_NONE,
 	  "root; some operands omitted, operands omitted, some users omitted: there is more beyond the graph's width", NULL },
@@ -72,7 +77,7 @@ static const struct ss_col edge_cols[] = {
 	{ "to", "To", SS_TYPE_I64, SS_UNIT_NONE, "Node", NULL },
 	{ "operand", "Operand", SS_TYPE_I64, SS_UNIT_NONE, "Which of several, -1 if it is the only one", NULL },
 	{ "kind", "Kind", SS_TYPE_STR, SS_UNIT_NONE, "data; control: must run before; call: result of a computation", NULL },
-	{ "small", "Small", SS_TYPE_BOOL, SS_UNIT_NONE, "Fewer than 4096 bytes", NULL },
+	{ "small", "Small", SS_TYPE_BOOL, SS_UNIT_NONE, "Fewer than 4096 elements", NULL },
 	{ "tip", "Tip", SS_TYPE_STR, SS_UNIT_NONE, "What it connects", NULL },
 	{ "box", "Box", SS_TYPE_I64, SS_UNIT_NONE, "Whose result it is, -1 for none", NULL },
 };
@@ -110,7 +115,8 @@ static bool take(struct view *v, struct ss_str *out, struct ss_err *err)
 	if (!ss_buf_ok(&v->text, "a node's description", err))
 		return false;
 	if (v->text.n > v->budget_bytes)
-		return ss_fail(err, SS_EFORMAT, "program '" SS_FMT "': its texts refer to each other too often", SS_ARG(v->pick.file));
+		return ss_fail(err, SS_EFORMAT, "program '" SS_FMT "': its texts refer to each other too often",
+			       SS_ARG(v->pick.file));
 	v->budget_bytes -= v->text.n;
 	*out = ss_arena_str(v->q->arena, ss_buf_get(&v->text));
 	v->text.n = 0;
@@ -416,7 +422,9 @@ static bool add_node(struct view *v, struct ss_table *t, const struct ss_graph_n
 /* kLoop is a "loop fusion". */
 static const char *kind_name(struct ss_str kind)
 {
-	static const char *const names[][2] = { { "kLoop", "loop" }, { "kInput", "input" }, { "kOutput", "output" }, { "kCustom", "custom" } };
+	static const char *const names[][2] = {
+		{ "kLoop", "loop" }, { "kInput", "input" }, { "kOutput", "output" }, { "kCustom", "custom" },
+	};
 	for (size_t i = 0; i < SS_COUNT(names); i++)
 		if (ss_str_is(kind, names[i][0]))
 			return names[i][1];
@@ -440,6 +448,20 @@ static bool add_box(struct view *v, struct ss_table *t, const struct ss_graph_cl
 	return set_attributes(v, t, B_ATTRS, c->caller, err);
 }
 
+/* Of a tuple those of its elements together; of tuples in tuples only the outer ones are counted. */
+static uint64_t elements(struct ss_str shape)
+{
+	uint64_t n = 0;
+	struct ss_pb c = ss_pb_of(shape);
+	struct ss_pb_field f;
+	if (ss_hlo_shape_type(shape) != SS_HLO_TUPLE)
+		return ss_hlo_shape_elements(shape);
+	while (n < SMALL_ELEMENTS && ss_pb_next(&c, &f))
+		if (f.key == PB_LEN(SHAPE_TUPLE_SHAPES))
+			n += ss_hlo_shape_elements(f.bytes) < SMALL_ELEMENTS ? ss_hlo_shape_elements(f.bytes) : SMALL_ELEMENTS;
+	return n;
+}
+
 static bool add_edge(struct view *v, struct ss_table *t, const struct ss_graph_edge *e, struct ss_err *err)
 {
 	static const char *const kinds[] = { "data", "control", "call" };
@@ -453,7 +475,7 @@ static bool add_edge(struct view *v, struct ss_table *t, const struct ss_graph_e
 	ss_set_i64(t, E_TO, e->to);
 	ss_set_i64(t, E_OPERAND, several && e->kind == SS_GRAPH_DATA ? (int64_t)e->operand : -1);
 	ss_set_str(t, E_KIND, ss_str_from(kinds[e->kind]));
-	ss_set_bool(t, E_SMALL, ss_hlo_shape_bytes(from.shape) < 4096);
+	ss_set_bool(t, E_SMALL, elements(from.shape) < SMALL_ELEMENTS);
 	ss_set_i64(t, E_BOX, e->cluster == SS_NONE ? -1 : (int64_t)e->cluster);
 	ss_buf_str(&v->text, e->cluster == SS_NONE ? from.name : v->m->computations[v->g.clusters[e->cluster].computation].name);
 	ss_buf_lit(&v->text, " -> ");
@@ -518,7 +540,8 @@ static bool show_graph(struct view *v, struct ss_err *err)
 	v->out->content_type = "text/html";
 	if (!v->g.nleft_out)
 		return true;
-	struct ss_str note = ss_arena_printf(v->q->arena, "the graph stops at %d instructions: %u of called computations are left out; "
+	struct ss_str note = ss_arena_printf(v->q->arena,
+					     "the graph stops at %d instructions: %u of called computations are left out; "
 					     "look at one of them by its name", MOST_NODES, v->g.nleft_out);
 	return ss_result_note(v->out, SS_WARNING, note) || ss_fail_mem(err);
 }
@@ -638,7 +661,8 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	while (i < SS_COUNT(types) && !ss_str_is(type, types[i].type))
 		i++;
 	if (i == SS_COUNT(types))
-		return ss_fail(err, SS_EINVAL, "there is no graph type '" SS_FMT "' (there are: %s)", SS_ARG(type), params[2].values);
+		return ss_fail(err, SS_EINVAL, "there is no graph type '" SS_FMT "' (there are: %s)", SS_ARG(type),
+			       params[2].values);
 	v.metadata = ss_str_is(param(&v, "show_metadata"), "true");
 	bool ok = pick(&v, err) && types[i].show(&v, err);
 	ss_buf_free(&v.text);

@@ -1,0 +1,74 @@
+/*
+ * fuzz_hlo_texts.c - any bytes as a compiled program: texts, graphs, buffers and heaps end in bounded time and memory.
+ */
+#include "hlo/pbtxt.h"
+#include "hlo/text.h"
+#include "model/heap.h"
+#include "model/hlo_graph.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void print_texts(const struct ss_hlo_module *m)
+{
+	for (int style = SS_HLO_SHORT; style <= SS_HLO_LONG; style++) {
+		struct ss_buf b = { .limit_bytes = m->bytes.n * 64 + 4096 };
+
+		ss_hlo_text(&b, m, (enum ss_hlo_style)style, style == SS_HLO_LONG, NULL);
+		if (b.n > b.limit_bytes)
+			abort();
+		ss_buf_free(&b);
+	}
+	struct ss_buf b = { .limit_bytes = m->bytes.n * 64 + 4096 };
+	ss_hlo_pbtxt(&b, m->bytes);
+	ss_buf_free(&b);
+}
+
+static void play_heaps(const struct ss_hlo_module *m)
+{
+	struct ss_arena arena = { 0 };
+	struct ss_hlo_buffers b;
+	struct ss_heap h;
+
+	if (ss_hlo_buffers_read(&b, m, NULL))
+		for (int64_t space = 0; space < 2; space++)
+			if (ss_heap_play(&h, &b, space, &arena, NULL) && h.trace != SS_NONE && h.peak_bytes < 0)
+				abort();
+	ss_hlo_buffers_free(&b);
+	ss_arena_release(&arena);
+}
+
+static void draw_graphs(const struct ss_hlo_module *m)
+{
+	struct ss_arena arena = { 0 };
+	struct ss_hlo_graph g;
+
+	for (uint32_t i = 0; i < m->ninstrs && i < 4; i++) {
+		struct ss_hlo_graph_ask ask = { .instr = i, .radius = 3, .most_nodes = 100, .merge_fusions = i % 2 };
+
+		if (!ss_hlo_graph_of(&g, m, &ask, &arena, NULL))
+			continue;
+		for (uint32_t k = 0; k < g.nedges; k++)
+			if (g.edges[k].from >= g.nnodes || g.edges[k].to >= g.nnodes)
+				abort();
+		for (uint32_t k = 0; k < g.nclusters; k++)
+			if (g.clusters[k].parent != SS_NONE && g.clusters[k].parent >= k)
+				abort();
+	}
+	ss_arena_release(&arena);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct ss_hlo_module m;
+
+	ss_hlo_open(&m, (struct ss_str){ (const char *)data, size });
+	if (ss_hlo_index(&m, NULL)) {
+		print_texts(&m);
+		play_heaps(&m);
+		draw_graphs(&m);
+	}
+	ss_hlo_close(&m);
+	return 0;
+}
