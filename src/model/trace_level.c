@@ -242,6 +242,64 @@ static inline bool draw(struct levels *s, unsigned level, uint64_t begin_ps, uin
 }
 
 /*
+ * Most tracks of a device are flat: an event begins when the one before has ended. Then every stack
+ * has one entry, nothing is ever popped, and all that counts is when the next short event may be
+ * seen.
+ */
+struct flat {
+	uint64_t top[STACKS];	/* end of what was drawn last; all ones: nothing yet */
+	/*
+	 * Over this and all coarser levels: the earliest begin that is the resolution behind the
+	 * top.
+	 */
+	uint64_t first_gap[STACKS];
+	uint64_t last_end;	/* of all events so far */
+	unsigned tail;		/* finest level that was given */
+};
+
+static inline bool is_flat_event(const struct flat *f, uint64_t begin_ps, uint64_t end_ps)
+{
+	return begin_ps >= f->last_end && end_ps <= (uint64_t)INT64_MAX;
+}
+
+static inline unsigned flat_find_level(const struct flat *f, uint64_t begin_ps, unsigned by_dur)
+{
+	unsigned level = by_dur;
+	while (level && begin_ps >= f->first_gap[level - 1])
+		level--;
+	return level;
+}
+
+static inline void flat_draw(struct flat *f, unsigned level, uint64_t end_ps)
+{
+	uint64_t gap = level ? f->first_gap[level - 1] : UINT64_MAX;
+	f->last_end = end_ps;
+	for (unsigned i = level; i < STACKS; i++) {
+		uint64_t own = end_ps + ss_trace_res_ps(i);
+		gap = own < gap ? own : gap;
+		f->top[i] = end_ps;
+		f->first_gap[i] = gap;
+	}
+	if (level < STACKS && level > f->tail)
+		f->tail = level;
+}
+
+/* Go on with stacks, from the first event on that begins inside another one. */
+static bool unflatten(struct levels *s, const struct flat *f)
+{
+	for (unsigned i = 0; i <= f->tail; i++) {
+		struct ss_vis_row *r = &s->stacks[i];
+		if (!ss_vis_grow(r))
+			return false;
+		r->end[0] = f->top[i];
+		r->n = f->top[i] != UINT64_MAX;
+		set_top(s, i, f->top[i]);
+	}
+	s->tail = f->tail;
+	return true;
+}
+
+/*
  * Rows for drawing: the first row that is free. For nested events that is the nesting depth; events
  * that overlap without nesting get rows of their own, so that nothing is drawn over. 256 rows, of
  * which the last takes the rest.
@@ -328,34 +386,73 @@ static void point_levels(struct ss_track *t, const uint16_t *flow_levels, struct
 	}
 }
 
-static bool slice_levels(struct ss_track *t, const uint16_t *flow_levels, struct levels *s, struct rows *rows,
-			 struct found *f)
+/* A pass over a track's events: level and row of each. */
+struct pass {
+	struct levels stacks;
+	struct flat flat;
+	bool is_flat;
+	struct rows rows;
+	const uint16_t *flow_levels;
+};
+
+static inline bool place_event(struct pass *p, const struct ss_track_flow *flow, uint64_t begin_ps, uint64_t dur_ps,
+			       uint64_t end_ps, unsigned *level)
+{
+	unsigned by_dur = level_of_dur(dur_ps);
+	if (p->is_flat && !is_flat_event(&p->flat, begin_ps, end_ps)) {
+		if (!unflatten(&p->stacks, &p->flat))
+			return false;
+		p->is_flat = false;
+	}
+	if (p->is_flat) {
+		*level = flow ? flow_level(flow, p->flow_levels, by_dur) : flat_find_level(&p->flat, begin_ps, by_dur);
+		flat_draw(&p->flat, *level, end_ps);
+		return true;
+	}
+	*level = flow ? flow_level(flow, p->flow_levels, by_dur) : find_level(&p->stacks, begin_ps, by_dur);
+	return draw(&p->stacks, *level, begin_ps, end_ps);
+}
+
+static bool slice_levels(struct ss_track *t, struct pass *p, struct found *f)
 {
 	const struct ss_track_flow *flow = t->flows, *flows_end = t->nflows ? flow + t->nflows : flow;
 	const int64_t *begins = t->line->ev.begin_ps;
 	const uint64_t *durs = t->line->ev.dur_ps;
+	uint8_t *levels = t->level, *rows = t->row;
 	for (uint32_t pos = 0, n = t->n; pos < n; pos++) {
-		const struct ss_track_flow *own = NULL;
-		if (flow != flows_end && flow->pos == pos)
-			own = flow++;
-		if (t->level[pos] == SS_TRACE_HIDDEN) {
-			t->row[pos] = 0;
+		const struct ss_track_flow *own = flow != flows_end && flow->pos == pos ? flow++ : NULL;
+		if (levels[pos] == SS_TRACE_HIDDEN) {
+			rows[pos] = 0;
 			continue;
 		}
 		uint32_t i = ss_track_event(t, pos);
 		uint64_t begin_ps = (uint64_t)begins[i], dur_ps = durs[i], end_ps = ss_trace_end_ps(begin_ps, dur_ps);
-		unsigned by_dur = level_of_dur(dur_ps);
-		unsigned level = own ? flow_level(own, flow_levels, by_dur) : find_level(s, begin_ps, by_dur);
-		if (!draw(s, level, begin_ps, end_ps))
+		unsigned level;
+		if (!place_event(p, own, begin_ps, dur_ps, end_ps, &level))
 			return false;
-		t->level[pos] = (uint8_t)level;
-		t->row[pos] = (uint8_t)take_row(rows, begin_ps, end_ps);
+		levels[pos] = (uint8_t)level;
+		rows[pos] = (uint8_t)take_row(&p->rows, begin_ps, end_ps);
 		if (f->nshown++ == 0)
 			f->begin_ps = begin_ps;
 		f->end_ps = end_ps > f->end_ps ? end_ps : f->end_ps;
 	}
-	f->nrows = rows->most;
+	f->nrows = p->rows.most;
 	return true;
+}
+
+/* Rows are large and need no clearing. */
+static void begin_pass(struct pass *p, const uint16_t *flow_levels)
+{
+	p->stacks = (struct levels){ .tail = 0 };
+	p->flat = (struct flat){ .tail = 0 };
+	p->is_flat = true;
+	p->flow_levels = flow_levels;
+	p->rows.n = p->rows.most = 0;
+	p->rows.crossed = false;
+	for (unsigned i = 0; i < STACKS; i++) {
+		set_top(&p->stacks, i, UINT64_MAX);
+		p->flat.top[i] = UINT64_MAX;
+	}
 }
 
 bool ss_track_levels(struct ss_track *t, const uint16_t *flow_levels, uint64_t *begin_ps, uint64_t *end_ps)
@@ -363,15 +460,11 @@ bool ss_track_levels(struct ss_track *t, const uint16_t *flow_levels, uint64_t *
 	struct found f = { .nrows = 1 };
 	bool ok = true;
 	if (t->kind == SS_TRACE_SLICES) {
-		struct levels s = { .tail = 0 };
-		struct rows rows;
-		rows.n = rows.most = 0;
-		rows.crossed = false;
+		struct pass p;
+		begin_pass(&p, flow_levels);
+		ok = slice_levels(t, &p, &f);
 		for (unsigned i = 0; i < STACKS; i++)
-			set_top(&s, i, UINT64_MAX);
-		ok = slice_levels(t, flow_levels, &s, &rows, &f);
-		for (unsigned i = 0; i < STACKS; i++)
-			ss_vis_row_free(&s.stacks[i]);
+			ss_vis_row_free(&p.stacks.stacks[i]);
 	} else {
 		point_levels(t, flow_levels, &f);
 	}

@@ -125,8 +125,11 @@ static uint64_t rnd_size(struct world *w, unsigned digits)
 	return rnd(w, v + 1);
 }
 
-/* Nested, touching, overlapping and equal spans of all sizes. */
-static void fill_track(struct world *w, uint32_t track, unsigned n)
+/*
+ * Nested, touching, overlapping and equal spans of all sizes; the first `flat` of them one behind
+ * the other.
+ */
+static void fill_track(struct world *w, uint32_t track, unsigned n, unsigned flat)
 {
 	uint64_t at = 5;
 
@@ -134,7 +137,7 @@ static void fill_track(struct world *w, uint32_t track, unsigned n)
 		uint64_t dur_ps = rnd_size(w, 12);
 
 		w->ev[w->n++] = (struct event){ at, dur_ps, track, 0, -1, 0 };
-		switch (rnd(w, 5)) {
+		switch (i < flat ? 1 + rnd(w, 2) : rnd(w, 5)) {
 		case 0:
 			break;			/* the next begins with this one */
 		case 1:
@@ -229,7 +232,7 @@ static struct world *new_world(uint64_t seed, unsigned events, unsigned flow_eve
 
 	w->seed = seed * 0x9e3779b97f4a7c15u + 1;
 	for (uint32_t k = 0; k < TRACKS; k++)
-		fill_track(w, k, events / TRACKS);
+		fill_track(w, k, events / TRACKS, (unsigned)rnd(w, 3) * events / TRACKS / 2);
 	qsort(w->ev, w->n, sizeof(*w->ev), in_order);
 	add_flows(w, flow_every);
 	to_columns(w);
