@@ -6,6 +6,7 @@
  */
 #include "base/vec.h"
 #include "model/context.h"
+#include "model/ops_build.h"
 #include "model/preprocess.h"
 
 #include <stdlib.h>
@@ -73,6 +74,7 @@ bool ss_preprocess_flows(const struct ss_host *h, const struct ss_plane *p, cons
 {
 	struct ss_arena scratch = { 0 };
 	struct ss_context_reader reader;
+	struct ss_forget forget = { .h = h };
 	SS_VEC(struct ss_flow) all = { 0 };
 	*flows = NULL;
 	*n = 0;
@@ -82,12 +84,15 @@ bool ss_preprocess_flows(const struct ss_host *h, const struct ss_plane *p, cons
 	for (uint32_t i = 0; ok && i < l->ev.n; i++) {
 		struct ss_context c;
 		struct ss_flow flow;
+		ss_forget_passed(&forget, l, i);
 		ss_context_read(&reader, l, i, module, &c);
 		if (!find_flow(p, &c, h->came_grouped, &flow))
 			continue;
 		flow.event = i;
 		ok = ss_vec_push(&all, flow);
 	}
+	ss_forget_line(&forget, l);
+	ss_forget_rest(&forget);
 	ss_arena_release(&scratch);
 	if (!ok) {
 		ss_vec_free(&all);

@@ -10,6 +10,7 @@
 
 #include "base/pool.h"
 #include "base/vec.h"
+#include "model/ops_build.h"
 #include "model/preprocess.h"
 
 #include <stdlib.h>
@@ -257,21 +258,39 @@ static bool add_name(struct prep *p, size_t *cap, uint32_t event, struct ss_str 
 	return true;
 }
 
-/* Step names written in the file, or set by preprocessing. */
-static bool find_names(struct prep *p)
+/* Step names written in the file. */
+static bool find_file_names(struct prep *p, const struct ss_host *h, size_t *cap)
+{
+	const struct ss_line *l = p->line;
+	struct ss_forget forget = { .h = h };
+	struct ss_xstat s;
+	if (!l->ev.off || !ss_xplane_has(p->plane->x, SS_STAT_STEP_NAME))
+		return true;
+	for (uint32_t i = 0; i < l->ev.n; i++) {
+		ss_forget_passed(&forget, l, i);
+		if (ss_xstats_find(ss_line_stats(p->plane, l, i), SS_STAT_STEP_NAME, &s) && s.kind == SS_X_STR &&
+		    !add_name(p, cap, i, s.s))
+			return false;
+	}
+	ss_forget_line(&forget, l);
+	ss_forget_rest(&forget);
+	return true;
+}
+
+/* Those, and the ones that preprocessing set; by event. */
+static bool find_names(struct prep *p, const struct ss_host *h)
 {
 	const struct ss_line *l = p->line;
 	size_t cap = 0;
-	struct ss_xstat s;
-	if (l->ev.off && ss_xplane_has(p->plane->x, SS_STAT_STEP_NAME))
-		for (uint32_t i = 0; i < l->ev.n; i++)
-			if (ss_xstats_find(ss_line_stats(p->plane, l, i), SS_STAT_STEP_NAME, &s) &&
-			    s.kind == SS_X_STR && !add_name(p, &cap, i, s.s))
-				return false;
+	if (!find_file_names(p, h, &cap))
+		return false;
+	uint32_t from_file = p->nnames;
 	for (size_t i = 0; i < l->nadded; i++)
 		if (l->added[i].stat == SS_STAT_STEP_NAME && l->added[i].kind == SS_X_STR &&
 		    !add_name(p, &cap, l->added[i].event, l->added[i].s))
 			return false;
+	if (from_file && from_file < p->nnames)
+		qsort(p->names, p->nnames, sizeof(*p->names), name_by_pos);
 	return true;
 }
 
@@ -310,7 +329,7 @@ static bool prepare_line(void *arg, size_t i, struct ss_err *err)
 		return ss_fail_mem(err);
 	if (!p->counter && !find_flows(p, job->b->tr->host, &job->ids[i], err))
 		return false;
-	if ((!p->counter && !find_names(p)) || !to_positions(p) || !find_async(p))
+	if ((!p->counter && !find_names(p, job->b->tr->host)) || !to_positions(p) || !find_async(p))
 		return ss_fail_mem(err);
 	return true;
 }
