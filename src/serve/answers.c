@@ -79,7 +79,7 @@ static void shrink(struct ss_answers *c)
 
 size_t ss_answers_limit(const struct ss_answers *c)
 {
-	return c->max_bytes / 4;
+	return c->max_bytes / 4 * 3;
 }
 
 void ss_answers_put(struct ss_answers *c, struct ss_key key, struct ss_str body, bool gzip, const char *type)

@@ -83,7 +83,7 @@ class Server:
             try:
                 with open(f'{folder}/{task}/schedstat') as f:
                     total += int(f.read().split()[0])
-            except FileNotFoundError:       # ended just now
+            except (FileNotFoundError, ProcessLookupError):     # ended just now
                 pass
         return max(total, int((self.cpu_s() - 0.01) * 1e9))
 
