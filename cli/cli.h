@@ -1,5 +1,6 @@
 /*
- * cli.h - what the commands share. stdout is data, stderr is words; status 0 done, 1 failed, 2 misuse.
+ * cli.h - what the commands share. stdout is data, stderr is words; status 0 done, 1 failed, 2
+ * misuse.
  */
 #ifndef SS_CLI_CLI_H
 #define SS_CLI_CLI_H
@@ -25,8 +26,8 @@ extern const struct cli_command *const cli_commands[]; /* NULL-terminated */
 const struct cli_command *cli_command_find(const char *name);
 
 /*
- * "stepscope: <what>: ..." on stderr, `what` being NULL or "warning"; control characters in the text are
- * replaced.
+ * "stepscope: <what>: ..." on stderr, `what` being NULL or "warning"; control characters in the
+ * text are replaced.
  */
 void cli_say(const char *what, struct ss_str text);
 /* The same for a failure; status 1. */
@@ -40,8 +41,8 @@ typedef const char *cli_word_fn(const void *list, size_t i);
 const char *cli_closest(const char *word, cli_word_fn *get, const void *list);
 
 /*
- * Parse options and operands with getopt_long; --help is taken care of. Returns -1 to go on, else the exit
- * status. Operands are left in argv[optind ..].
+ * Parse options and operands with getopt_long; --help is taken care of. Returns -1 to go on, else
+ * the exit status. Operands are left in argv[optind ..].
  */
 struct cli_opt {
 	const char *name;	/* "host", without dashes */
@@ -68,8 +69,8 @@ struct cli_profile {
 };
 
 /*
- * Find and open it. `run` and `host` may be NULL: then the newest run, and all hosts of it or, for a tool
- * that cannot combine them, the first. `host` may list several with commas.
+ * Find and open it. `run` and `host` may be NULL: then the newest run, and all hosts of it or, for
+ * a tool that cannot combine them, the first. `host` may list several with commas.
  */
 bool cli_profile_find(struct cli_profile *p, const char *path, const char *run, struct ss_err *err);
 bool cli_profile_open(struct cli_profile *p, const char *host, bool all_by_default, struct ss_err *err);

@@ -1,9 +1,10 @@
 /*
- * summary.c - stepscope summary PATH: what a person asks first, on one screen. Where does the time go, is
- * it the input, the host, the device or the network, which operations, and what to do about it.
+ * summary.c - stepscope summary PATH: what a person asks first, on one screen. Where does the time
+ * go, is it the input, the host, the device or the network, which operations, and what to do about
+ * it.
  *
- * Everything comes from the tool overview_page, whose tables are found by what they hold. Nothing is
- * computed here but lengths of bars.
+ * Everything comes from the tool overview_page, whose tables are found by what they hold. Nothing
+ * is computed here but lengths of bars.
  */
 #include "cli.h"
 

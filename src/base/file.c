@@ -10,8 +10,9 @@
 #include <unistd.h>
 
 /*
- * Mappings that the SIGBUS handler knows. A signal handler reaches nothing but globals: this table and the
- * size of a page are the only mutable globals of src/. A mapping beyond its size is simply not guarded.
+ * Mappings that the SIGBUS handler knows. A signal handler reaches nothing but globals: this table
+ * and the size of a page are the only mutable globals of src/. A mapping beyond its size is simply
+ * not guarded.
  */
 static struct guarded {
 	_Atomic(uintptr_t) begin;	/* 0: free */

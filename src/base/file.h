@@ -1,10 +1,10 @@
 /*
  * file.h - a file's bytes, mapped read-only.
  *
- * The mapping is private. If somebody shortens the file while it is mapped, reading past the new end is a
- * SIGBUS; ss_file_open therefore remembers size and time, and ss_file_changed tells before work begins. A
- * program that calls ss_file_guard survives it in the middle of work too: what is missing then reads as
- * zeros, and ss_file_torn says so afterwards.
+ * The mapping is private. If somebody shortens the file while it is mapped, reading past the new
+ * end is a SIGBUS; ss_file_open therefore remembers size and time, and ss_file_changed tells before
+ * work begins. A program that calls ss_file_guard survives it in the middle of work too: what is
+ * missing then reads as zeros, and ss_file_torn says so afterwards.
  */
 #ifndef SS_BASE_FILE_H
 #define SS_BASE_FILE_H
@@ -29,8 +29,8 @@ bool ss_file_torn(const struct ss_file *f);
 /* Take SIGBUS for the whole process. To be called once, by a program, never by a library. */
 void ss_file_guard(void);
 /*
- * Tell the system that `part` of the mapping is not needed for now: resident memory falls, the bytes stay
- * readable. Bounds the memory of a pass over a large file.
+ * Tell the system that `part` of the mapping is not needed for now: resident memory falls, the
+ * bytes stay readable. Bounds the memory of a pass over a large file.
  */
 void ss_file_forget(const struct ss_file *f, struct ss_str part);
 

@@ -1,6 +1,6 @@
 /*
- * sort.c - the introsort that sort.h describes. Unlike the original every scan is bounded, so that a
- * criterion that contradicts itself cannot lead out of the array.
+ * sort.c - the introsort that sort.h describes. Unlike the original every scan is bounded, so that
+ * a criterion that contradicts itself cannot lead out of the array.
  */
 #include "base/sort.h"
 

@@ -1,12 +1,12 @@
 /*
- * sort.h - sorting numbers by a criterion of the caller, equal ones in the order in which the C++ library of
- * GNU leaves them.
+ * sort.h - sorting numbers by a criterion of the caller, equal ones in the order in which the C++
+ * library of GNU leaves them.
  *
- * Where XProf sorts by a key with many equal values (sizes of buffers), the order of equal ones is visible in
- * its answers. It is neither stable nor random: it follows from the algorithm, an introsort (Musser 1997)
- * with these choices: pivot is the median of the second, the middle and the last element; partition as Hoare
- * did; pieces of up to 16 are left to one insertion sort at the end; a heap sort takes over at depth 2 log2
- * n. Use qsort where nobody compares.
+ * Where XProf sorts by a key with many equal values (sizes of buffers), the order of equal ones is
+ * visible in its answers. It is neither stable nor random: it follows from the algorithm, an
+ * introsort (Musser 1997) with these choices: pivot is the median of the second, the middle and the
+ * last element; partition as Hoare did; pieces of up to 16 are left to one insertion sort at the
+ * end; a heap sort takes over at depth 2 log2 n. Use qsort where nobody compares.
  */
 #ifndef SS_BASE_SORT_H
 #define SS_BASE_SORT_H

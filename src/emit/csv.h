@@ -1,9 +1,9 @@
 /*
- * csv.h - one table as CSV: a line of column names, then a line a row, each ended by a line feed, every
- * field quoted.
+ * csv.h - one table as CSV: a line of column names, then a line a row, each ended by a line feed,
+ * every field quoted.
  *
- * Numbers are printed as in JSON, an empty cell is an empty field, booleans are True and False: as XProf
- * exports them.
+ * Numbers are printed as in JSON, an empty cell is an empty field, booleans are True and False: as
+ * XProf exports them.
  */
 #ifndef SS_EMIT_CSV_H
 #define SS_EMIT_CSV_H

@@ -1,10 +1,10 @@
 /*
- * layered.h - where to put the nodes of a directed graph with boxes: layers from top to bottom, edges
- * downwards.
+ * layered.h - where to put the nodes of a directed graph with boxes: layers from top to bottom,
+ * edges downwards.
  *
- * Each box is laid out for itself and then is one node of what it stands in. Layers by the longest way from
- * the sources; the order in a layer by the mean place of the neighbours (Sugiyama 1981), in a few sweeps.
- * Linear in nodes and edges for each sweep.
+ * Each box is laid out for itself and then is one node of what it stands in. Layers by the longest
+ * way from the sources; the order in a layer by the mean place of the neighbours (Sugiyama 1981),
+ * in a few sweeps. Linear in nodes and edges for each sweep.
  */
 #ifndef SS_EMIT_LAYERED_H
 #define SS_EMIT_LAYERED_H

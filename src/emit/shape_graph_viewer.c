@@ -1,6 +1,6 @@
 /*
- * shape_graph_viewer.c - the tables of a graph as a drawing: HTML with an SVG that needs nothing from
- * anywhere, or a text for Graphviz.
+ * shape_graph_viewer.c - the tables of a graph as a drawing: HTML with an SVG that needs nothing
+ * from anywhere, or a text for Graphviz.
  *
  * XProf's HTML loads Graphviz from the network and draws in the browser; this one is drawn here.
  */
@@ -368,8 +368,8 @@ static void dot_edges(struct ss_out *o, const struct ss_table *t)
 }
 
 /*
- * Boxes can stand in boxes, so each is opened and closed around its own, in the order of the tree: children
- * by a list, no recursion.
+ * Boxes can stand in boxes, so each is opened and closed around its own, in the order of the tree:
+ * children by a list, no recursion.
  */
 static void dot_boxes(struct ss_out *o, const struct ss_table *nodes, const struct ss_table *boxes)
 {

@@ -1,6 +1,6 @@
 /*
- * shape_memory_viewer.c - PreprocessResult as JSON: sizes in MiB, members that are zero or empty left out, as
- * protobuf does it.
+ * shape_memory_viewer.c - PreprocessResult as JSON: sizes in MiB, members that are zero or empty
+ * left out, as protobuf does it.
  */
 #include "emit/shape.h"
 

@@ -1,8 +1,8 @@
 /*
  * text.c - tables for terminals.
  *
- * A column's scale and width come from all rows that are shown: one pass to measure, one to print. Cells
- * are formatted twice, which costs less than keeping them.
+ * A column's scale and width come from all rows that are shown: one pass to measure, one to print.
+ * Cells are formatted twice, which costs less than keeping them.
  */
 #include "emit/text.h"
 
@@ -15,8 +15,8 @@
 #define MIN_STR_CELLS 12
 
 /*
- * One character: its bytes, code point and cells. Broken bytes and controls are one character of one cell,
- * U+FFFD.
+ * One character: its bytes, code point and cells. Broken bytes and controls are one character of
+ * one cell, U+FFFD.
  */
 struct glyph {
 	size_t bytes, cells;
@@ -195,8 +195,8 @@ static void measure(struct column *col, const struct ss_table *t, size_t c, size
 	bool number = def->type == SS_TYPE_F64 || def->type == SS_TYPE_I64;
 	const char *label = def->label[0] ? def->label : def->id;
 	/*
-	 * XProf's labels name their unit, "Total time (us)": then that is the scale, except that fractions
-	 * are always percents.
+	 * XProf's labels name their unit, "Total time (us)": then that is the scale, except that
+	 * fractions are always percents.
 	 */
 	bool named = strchr(label, '(');
 	enum ss_unit unit = named && def->unit != SS_UNIT_FRAC ? SS_UNIT_NONE : def->unit;
@@ -228,8 +228,8 @@ static size_t line_cells(const struct column *cols, size_t n)
 }
 
 /*
- * Make it fit: cut the widest column of text again and again, then hide from the right. Returns the columns
- * hidden for width.
+ * Make it fit: cut the widest column of text again and again, then hide from the right. Returns the
+ * columns hidden for width.
  */
 static size_t fit(struct column *cols, size_t n, size_t width)
 {

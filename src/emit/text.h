@@ -1,9 +1,9 @@
 /*
  * text.h - results for a terminal: aligned columns, scaled units, colours.
  *
- * Text from a profile never reaches the terminal as control characters. Widths are counted in terminal
- * cells. On a narrow terminal long names are cut ("…"), then columns on the right are left out, which the
- * last line says.
+ * Text from a profile never reaches the terminal as control characters. Widths are counted in
+ * terminal cells. On a narrow terminal long names are cut ("…"), then columns on the right are left
+ * out, which the last line says.
  */
 #ifndef SS_EMIT_TEXT_H
 #define SS_EMIT_TEXT_H
@@ -22,16 +22,16 @@ enum ss_tone { SS_TONE_PLAIN, SS_TONE_BOLD, SS_TONE_DIM, SS_TONE_GOOD, SS_TONE_W
 /* Cells that `s` takes as ss_text_put writes it. */
 size_t ss_text_cells(struct ss_str s);
 /*
- * Write `s`, cut to `max` cells (0: whole), control characters and broken UTF-8 replaced. Returns the cells
- * written.
+ * Write `s`, cut to `max` cells (0: whole), control characters and broken UTF-8 replaced. Returns
+ * the cells written.
  */
 size_t ss_text_put(struct ss_out *o, struct ss_str s, size_t max);
 /* Switch the colour on or back; nothing without style->colour. */
 void ss_text_tone(struct ss_out *o, const struct ss_text_style *style, enum ss_tone tone);
 void ss_text_pad(struct ss_out *o, size_t cells);
 /*
- * Words of `s` in lines of the style's width (at least 40), the second line on indented by `indent`; ends
- * the line.
+ * Words of `s` in lines of the style's width (at least 40), the second line on indented by
+ * `indent`; ends the line.
  */
 void ss_text_wrap(struct ss_out *o, const struct ss_text_style *style, struct ss_str s, size_t indent);
 

@@ -1,7 +1,8 @@
 /*
  * units.h - numbers for people: a value with its unit in the scale that suits it.
  *
- * A scale is chosen for the greatest value of a column, so that the column's numbers can be compared by eye.
+ * A scale is chosen for the greatest value of a column, so that the column's numbers can be
+ * compared by eye.
  */
 #ifndef SS_EMIT_UNITS_H
 #define SS_EMIT_UNITS_H

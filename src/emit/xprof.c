@@ -1,6 +1,6 @@
 /*
- * xprof.c - DataTables. Property lists are short and are put in order by repeated search, which needs no
- * memory.
+ * xprof.c - DataTables. Property lists are short and are put in order by repeated search, which
+ * needs no memory.
  */
 #include "emit/xprof.h"
 

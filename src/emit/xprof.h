@@ -3,9 +3,9 @@
  *
  *	{"cols":[{"id":…,"label":…,"p":{"role":…},"type":"number"}],"p":{"id":"text"},"rows":[{"c":[{"v":1.0}]}]}
  *
- * Keys come in alphabetical order and without blanks; numbers always have a point or an exponent; an empty
- * cell is ""; properties are texts; "p" is left out where there is none. A table without columns and
- * properties is {}.
+ * Keys come in alphabetical order and without blanks; numbers always have a point or an exponent;
+ * an empty cell is ""; properties are texts; "p" is left out where there is none. A table without
+ * columns and properties is {}.
  */
 #ifndef SS_EMIT_XPROF_H
 #define SS_EMIT_XPROF_H

@@ -1,5 +1,6 @@
 /*
- * config.h - what the compiler's back ends say about an instruction: the JSON in its backend_config.
+ * config.h - what the compiler's back ends say about an instruction: the JSON in its
+ * backend_config.
  */
 #ifndef SS_HLO_CONFIG_H
 #define SS_HLO_CONFIG_H
@@ -10,15 +11,15 @@
 struct ss_str ss_hlo_backend_config(struct ss_str instr_body);
 
 /*
- * The greatest piece of scratch memory in this memory space that the instruction keeps for itself while it runs
- * (used_scoped_memory_configs of TPU programs), in bytes; 0 if there is none.
+ * The greatest piece of scratch memory in this memory space that the instruction keeps for itself
+ * while it runs (used_scoped_memory_configs of TPU programs), in bytes; 0 if there is none.
  */
 int64_t ss_hlo_scoped_bytes(struct ss_str backend_config, int64_t memory_space);
 
 /*
- * The program inside of a custom call (a Pallas or Mosaic kernel): custom_call_config.body, which is MLIR
- * between quotes, or base64 of it. SS_ENODATA where there is none, or where it is MLIR's binary form, which
- * has no text.
+ * The program inside of a custom call (a Pallas or Mosaic kernel): custom_call_config.body, which
+ * is MLIR between quotes, or base64 of it. SS_ENODATA where there is none, or where it is MLIR's
+ * binary form, which has no text.
  */
 bool ss_hlo_custom_call_body(struct ss_str backend_config, struct ss_buf *out, struct ss_err *err);
 

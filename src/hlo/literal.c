@@ -1,8 +1,8 @@
 /*
  * literal.c - printing literals.
  *
- * Numbers are printed with as few digits as their type can tell apart: f32 and f64 with 6 and 15 where those
- * read back the same, else 9 and 17; smaller types with what their mantissa needs.
+ * Numbers are printed with as few digits as their type can tell apart: f32 and f64 with 6 and 15
+ * where those read back the same, else 9 and 17; smaller types with what their mantissa needs.
  */
 #include "hlo/literal.h"
 

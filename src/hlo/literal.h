@@ -1,5 +1,6 @@
 /*
- * literal.h - constants of HLO programs as text: 1.5, {1, 2}, { { 1, 2 }, { 3, 4 } }, ( 1, {2, 3} ).
+ * literal.h - constants of HLO programs as text: 1.5, {1, 2}, { { 1, 2 }, { 3, 4 } }, ( 1, {2, 3}
+ * ).
  */
 #ifndef SS_HLO_LITERAL_H
 #define SS_HLO_LITERAL_H
@@ -7,9 +8,9 @@
 #include "base/buf.h"
 
 /*
- * Prints a serialized LiteralProto. `most` bounds the elements that are printed: larger ones, and with a
- * bound all tuples, are "{...}"; so are literals whose data do not fit their shape. UINT64_MAX prints
- * everything. False when memory is out.
+ * Prints a serialized LiteralProto. `most` bounds the elements that are printed: larger ones, and
+ * with a bound all tuples, are "{...}"; so are literals whose data do not fit their shape.
+ * UINT64_MAX prints everything. False when memory is out.
  */
 bool ss_hlo_literal_print(struct ss_buf *b, struct ss_str literal, uint64_t most);
 

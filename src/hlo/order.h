@@ -1,9 +1,9 @@
 /*
  * order.h - the order in which the compiler's own texts show a module.
  *
- * Computations: those that are called before their callers. Instructions: as scheduled, where the module has
- * a schedule; else those that are used before their users, beginning with the instructions that nobody uses,
- * by id, the root last.
+ * Computations: those that are called before their callers. Instructions: as scheduled, where the
+ * module has a schedule; else those that are used before their users, beginning with the
+ * instructions that nobody uses, by id, the root last.
  */
 #ifndef SS_HLO_ORDER_H
 #define SS_HLO_ORDER_H

@@ -1,5 +1,6 @@
 /*
- * stack.h - where in the user's source an instruction comes from: the module's table of stack frames.
+ * stack.h - where in the user's source an instruction comes from: the module's table of stack
+ * frames.
  */
 #ifndef SS_HLO_STACK_H
 #define SS_HLO_STACK_H
@@ -33,8 +34,8 @@ const struct ss_hlo_location *ss_hlo_frame_location(const struct ss_hlo_stacks *
 struct ss_str ss_hlo_location_file(const struct ss_hlo_stacks *s, const struct ss_hlo_location *l);
 
 /*
- * The chain of a frame, innermost first: at most `most` ids, as many as are written is returned. A chain that
- * comes back to itself ends with the number of frames.
+ * The chain of a frame, innermost first: at most `most` ids, as many as are written is returned. A
+ * chain that comes back to itself ends with the number of frames.
  */
 uint32_t ss_hlo_stack_walk(const struct ss_hlo_stacks *s, int64_t frame, uint32_t *ids, uint32_t most);
 /* "file:line:column" of each frame, innermost first, a line each. */

@@ -20,8 +20,8 @@
 enum ss_hlo_style { SS_HLO_SHORT, SS_HLO_LONG, SS_HLO_EXPRESSION };
 
 /*
- * The whole module; `m` must be indexed. Fails when memory is out, or when the text would be longer than
- * b->limit_bytes.
+ * The whole module; `m` must be indexed. Fails when memory is out, or when the text would be longer
+ * than b->limit_bytes.
  */
 bool ss_hlo_text(struct ss_buf *b, const struct ss_hlo_module *m, enum ss_hlo_style style, bool metadata, struct ss_err *err);
 

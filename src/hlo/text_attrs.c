@@ -1,6 +1,6 @@
 /*
- * text_attrs.c - what an instruction says beyond its operands, in the compiler's order: first what its opcode
- * has, then the computations that it calls.
+ * text_attrs.c - what an instruction says beyond its operands, in the compiler's order: first what
+ * its opcode has, then the computations that it calls.
  */
 #include "hlo/literal.h"
 #include "hlo/shape.h"

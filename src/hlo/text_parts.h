@@ -21,8 +21,8 @@ struct ss_hlo_printer {
 };
 
 /*
- * The tables of stack frames that the module's instructions refer to, and p->frames for their new numbers. False when memory
- * is out.
+ * The tables of stack frames that the module's instructions refer to, and p->frames for their new
+ * numbers. False when memory is out.
  */
 bool ss_hlo_print_stacks(struct ss_hlo_printer *p, const struct ss_hlo_stacks *old);
 
@@ -37,8 +37,8 @@ void ss_hlo_print_frontend_attributes(struct ss_hlo_printer *p, struct ss_str at
 /* "%" where the style has it, then the name. */
 void ss_hlo_print_name(const struct ss_hlo_printer *p, struct ss_str name);
 /*
- * The instruction that an async-start, -update or -done wraps, if its computation holds nothing else; false
- * otherwise. `out` may be `i` itself.
+ * The instruction that an async-start, -update or -done wraps, if its computation holds nothing
+ * else; false otherwise. `out` may be `i` itself.
  */
 bool ss_hlo_wrapped_instr(const struct ss_hlo_module *m, const struct ss_hlo_instr *i, struct ss_hlo_instr *out);
 /* Is this computation nothing but the wrapping of one instruction for another thread? It is not shown then. */

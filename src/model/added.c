@@ -26,8 +26,8 @@ bool ss_added_str(struct ss_added *a, struct ss_line *line, uint32_t event, enum
 }
 
 /*
- * The order in which lines stand in memory is that of their plane; planes do not matter. qsort moves
- * equals, so the kind of stat decides.
+ * The order in which lines stand in memory is that of their plane; planes do not matter. qsort
+ * moves equals, so the kind of stat decides.
  */
 static int by_line(const void *a, const void *b)
 {

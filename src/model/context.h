@@ -1,8 +1,10 @@
 /*
- * context.h - what ties an event to others: its stats about producers, consumers, roots and runs (common_xspace section 6.2).
+ * context.h - what ties an event to others: its stats about producers, consumers, roots and runs
+ * (common_xspace section 6.2).
  *
- * Programs mark work handed from one thread or device to another with a (type, id) pair on either side. For some pairs of host events, named
- * in the rules below, the id is made from other stats. Grouping and flows read events through this one door.
+ * Programs mark work handed from one thread or device to another with a (type, id) pair on either
+ * side. For some pairs of host events, named in the rules below, the id is made from other stats.
+ * Grouping and flows read events through this one door.
  */
 #ifndef SS_MODEL_CONTEXT_H
 #define SS_MODEL_CONTEXT_H

@@ -1,7 +1,9 @@
 /*
- * derive.c - derived lines (common_xspace section 6.6, 02_trace_viewer section 7): what all kinds of device share.
+ * derive.c - derived lines (common_xspace section 6.6, 02_trace_viewer section 7): what all kinds
+ * of device share.
  *
- * Names are made once per plane and compared as numbers; an op's name is taken apart once, however many events bear it.
+ * Names are made once per plane and compared as numbers; an op's name is taken apart once, however
+ * many events bear it.
  */
 #include "model/derive.h"
 

@@ -1,5 +1,6 @@
 /*
- * derive.h - shared by derive*.c: names made up for a plane, op names taken apart once each, and adding lines to a plane.
+ * derive.h - shared by derive*.c: names made up for a plane, op names taken apart once each, and
+ * adding lines to a plane.
  */
 #ifndef SS_MODEL_DERIVE_H
 #define SS_MODEL_DERIVE_H
@@ -37,8 +38,8 @@ void ss_deriver_init(struct ss_deriver *d, struct ss_host *h, struct ss_plane *p
 void ss_deriver_free(struct ss_deriver *d);
 
 /*
- * Meta index of a name, made when new; SS_NONE when memory is out. `name` must live as long as the host. A display name of length 0 leaves that
- * of an earlier call.
+ * Meta index of a name, made when new; SS_NONE when memory is out. `name` must live as long as the
+ * host. A display name of length 0 leaves that of an earlier call.
  */
 uint32_t ss_deriver_name(struct ss_deriver *d, struct ss_str name, struct ss_str display_name);
 /* Index into ops of an op's full name ("a/b/MatMul:MatMul"), SS_NONE when memory is out. `full` must live as long as the host. */

@@ -1,9 +1,9 @@
 /*
- * derive_gpu.c - derived lines of a GPU: steps over all streams, and per stream the programs, ops, scopes and source lines that its kernels
- * come from.
+ * derive_gpu.c - derived lines of a GPU: steps over all streams, and per stream the programs, ops,
+ * scopes and source lines that its kernels come from.
  *
- * A kernel names its HLO module and op; where in the user's program the op comes from is looked up in the module that the
- * profile carries. Kernels without HLO may name a framework op themselves.
+ * A kernel names its HLO module and op; where in the user's program the op comes from is looked up
+ * in the module that the profile carries. Kernels without HLO may name a framework op themselves.
  */
 #include "model/derive.h"
 #include "model/hlo_map.h"
@@ -203,7 +203,8 @@ static bool find_annotation(struct gpu *g, const struct kernel *k, uint32_t *out
 }
 
 /*
- * The scope ranges around a kernel, its own first, the root last; at most SS_NEST_LEVELS, for what the file says may run in circles. None: 0.
+ * The scope ranges around a kernel, its own first, the root last; at most SS_NEST_LEVELS, for what
+ * the file says may run in circles. None: 0.
  */
 static uint32_t scope_path(const struct gpu *g, int64_t scope, int64_t *path)
 {

@@ -1,8 +1,8 @@
 /*
  * derive_offload.c - copies between device and host memory, from their start to their end.
  *
- * The device records two instants, "copy-start.3" and "copy-done.3". They are paired first in, first out, and laid out on as few rows as hold
- * them without overlap.
+ * The device records two instants, "copy-start.3" and "copy-done.3". They are paired first in,
+ * first out, and laid out on as few rows as hold them without overlap.
  */
 #include "model/added.h"
 #include "model/derive.h"

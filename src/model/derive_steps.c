@@ -1,8 +1,8 @@
 /*
  * derive_steps.c - steps of a GPU, over all its streams, and what launching them cost on the host.
  *
- * Not every kernel is tied to a step. One that is not belongs to the step seen last, in the order of time over all streams; a row of events
- * of the same step is one span of the line "Steps".
+ * Not every kernel is tied to a step. One that is not belongs to the step seen last, in the order
+ * of time over all streams; a row of events of the same step is one span of the line "Steps".
  */
 #include "model/derive.h"
 #include "model/group.h"

@@ -1,7 +1,9 @@
 /*
- * derive_tpu.c - derived lines of a TensorCore: scopes, ops and source lines of the user's program, and copies to and from the host.
+ * derive_tpu.c - derived lines of a TensorCore: scopes, ops and source lines of the user's program,
+ * and copies to and from the host.
  *
- * The compiler says for each op where it comes from; mostly in the metadata, which is read once, but an event's own stats count more.
+ * The compiler says for each op where it comes from; mostly in the metadata, which is read once,
+ * but an event's own stats count more.
  */
 #include "model/derive.h"
 #include "model/time_walk.h"

@@ -1,5 +1,6 @@
 /*
- * forest.c - building the forest: look at every event's ties, nest the lines that matter, tie them together.
+ * forest.c - building the forest: look at every event's ties, nest the lines that matter, tie them
+ * together.
  */
 #include "model/forest.h"
 
@@ -200,8 +201,8 @@ static bool nest_line(void *arg, size_t index, struct ss_err *err)
 }
 
 /*
- * The stats of a TPU's other lines count for the step or program around them, if there is one; looking forward only: what ended before any
- * event so far is passed.
+ * The stats of a TPU's other lines count for the step or program around them, if there is one;
+ * looking forward only: what ended before any event so far is passed.
  */
 static bool credit(struct ss_forest_line *fl, const struct ss_line *l, bool module)
 {

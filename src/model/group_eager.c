@@ -54,8 +54,8 @@ static bool only_cause(const struct ss_forest *f, struct ss_node n, size_t tie, 
 }
 
 /*
- * What tied events say, and those around. A single cause on a line that was done before is known, as that of a kernel mostly is; otherwise
- * the nearest is searched.
+ * What tied events say, and those around. A single cause on a line that was done before is known,
+ * as that of a kernel mostly is; otherwise the nearest is searched.
  */
 static bool state_by_ties(struct eager *e, struct ss_node n, size_t tie, int8_t around, int8_t *state,
 			  struct ss_err *err)

@@ -23,8 +23,8 @@ static bool any_grouped(const struct ss_line *l)
 }
 
 /*
- * Core by core, each step that no group has reached yet begins the next one; on every core from the same number on, so that the k-th steps
- * are one group.
+ * Core by core, each step that no group has reached yet begins the next one; on every core from the
+ * same number on, so that the k-th steps are one group.
  */
 static bool number_steps(struct ss_grouping *g, struct ss_err *err)
 {
@@ -160,8 +160,10 @@ static bool overlaps(const struct ss_xevents *steps, uint32_t at, int64_t begin,
 }
 
 /*
- * Looks for the steps that events overlap, forward only: the one found last is kept while it overlaps. A search that finds none leaves it
- * where it is, so that events out of order find it again; where they are in order, or where such searches add up, steps that ended are passed for good.
+ * Looks for the steps that events overlap, forward only: the one found last is kept while it
+ * overlaps. A search that finds none leaves it where it is, so that events out of order find it
+ * again; where they are in order, or where such searches add up, steps that ended are passed for
+ * good.
  */
 struct cursor {
 	const struct ss_xevents *steps;
@@ -184,8 +186,8 @@ static bool find_step(struct cursor *c, int64_t begin, int64_t end)
 }
 
 /*
- * Each event gets the group of the step that it overlaps; touching counts. `group` are those of the steps before; one that had none and gets
- * one here hands it on.
+ * Each event gets the group of the step that it overlaps; touching counts. `group` are those of the
+ * steps before; one that had none and gets one here hands it on.
  */
 static bool spread_to_line(const struct ss_line *steps, int32_t *group, struct ss_line *l)
 {

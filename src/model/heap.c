@@ -1,9 +1,9 @@
 /*
  * heap.c - playing heap simulator traces.
  *
- * Buffers that share memory form chains that end in the owner, the root; references are counted at the root.
- * Who lives at the peak is known only when the peak is, so each stay in memory is recorded with its begin and
- * end, instead of copying the list of the living at every new maximum.
+ * Buffers that share memory form chains that end in the owner, the root; references are counted at
+ * the root. Who lives at the peak is known only when the peak is, so each stay in memory is
+ * recorded with its begin and end, instead of copying the list of the living at every new maximum.
  */
 #include "model/heap.h"
 
@@ -87,7 +87,9 @@ static bool find_root(struct player *p, uint32_t buffer, uint32_t *root, struct 
 {
 	while (p->canonical[buffer] != SS_NONE) {
 		if (p->steps_left-- == 0)
-			return ss_fail(err, SS_EFORMAT, "heap trace: buffer %lld shares memory with itself, or over too many others",
+			return ss_fail(err, SS_EFORMAT,
+				       "heap trace: buffer %lld shares memory with itself, or over too "
+				       "many others",
 				       (long long)p->b->buffers[buffer].id);
 		buffer = p->canonical[buffer];
 	}

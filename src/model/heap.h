@@ -1,9 +1,10 @@
 /*
- * heap.h - a program's memory, played through: what the compiler's heap simulator recorded, event by event.
+ * heap.h - a program's memory, played through: what the compiler's heap simulator recorded, event
+ * by event.
  *
- * The compiler records for each allocation in which order its buffers come and go, and which share memory.
- * Playing that gives the size of the heap at every point of the program, its peak, and who lives at the peak.
- * Linear in the number of events.
+ * The compiler records for each allocation in which order its buffers come and go, and which share
+ * memory. Playing that gives the size of the heap at every point of the program, its peak, and who
+ * lives at the peak. Linear in the number of events.
  */
 #ifndef SS_MODEL_HEAP_H
 #define SS_MODEL_HEAP_H
@@ -31,12 +32,12 @@ struct ss_heap {
 };
 
 /*
- * The trace that is played for a memory space: of the largest temporary allocation there that has one (of
- * equal ones the first); else the trace with most events of buffers there. XProf takes any of these
- * allocations, whichever its hash table gives first.
+ * The trace that is played for a memory space: of the largest temporary allocation there that has
+ * one (of equal ones the first); else the trace with most events of buffers there. XProf takes any
+ * of these allocations, whichever its hash table gives first.
  *
- * Fails (SS_EFORMAT) when a buffer is freed more often than allocated, or when a trace mixes allocations.
- * Everything lives in `arena`.
+ * Fails (SS_EFORMAT) when a buffer is freed more often than allocated, or when a trace mixes
+ * allocations. Everything lives in `arena`.
  */
 bool ss_heap_play(struct ss_heap *h, const struct ss_hlo_buffers *b, int64_t memory_space, struct ss_arena *arena,
 		  struct ss_err *err);

@@ -69,8 +69,9 @@ struct search {
 };
 
 /*
- * On the way up a bitcast costs no distance, so the queue is not quite in the order of distance: until an
- * instruction is visited it may be reached again, and it is visited again if it was nearer.
+ * On the way up a bitcast costs no distance, so the queue is not quite in the order of distance:
+ * until an instruction is visited it may be reached again, and it is visited again if it was
+ * nearer.
  */
 static void enqueue(struct search *s, uint32_t from, uint32_t to, uint32_t depth, bool free_bitcasts)
 {

@@ -1,11 +1,11 @@
 /*
- * hlo_graph.h - the neighbourhood of an instruction: which instructions are near it, and how they are drawn
- * together.
+ * hlo_graph.h - the neighbourhood of an instruction: which instructions are near it, and how they
+ * are drawn together.
  *
- * From the root outwards over operands, users and called computations, up to a distance; then all that the
- * computations hold that are called from there. Constants and elements of tuples are no nodes of their own
- * but are said in the nodes that use them. The rules are those of the compiler's own drawings, which XProf
- * shows.
+ * From the root outwards over operands, users and called computations, up to a distance; then all
+ * that the computations hold that are called from there. Constants and elements of tuples are no
+ * nodes of their own but are said in the nodes that use them. The rules are those of the compiler's
+ * own drawings, which XProf shows.
  */
 #ifndef SS_MODEL_HLO_GRAPH_H
 #define SS_MODEL_HLO_GRAPH_H

@@ -32,8 +32,8 @@ bool ss_hlo_map_get(struct ss_hlo_map *map, int64_t program_id, const struct ss_
 bool ss_hlo_map_at(struct ss_hlo_map *map, uint32_t i, const struct ss_hlo_module **out, struct ss_err *err);
 
 /*
- * A module's name among the files that XProf makes of a profile, which is how its clients name modules:
- * "<name>(<program id>)". p is NULL when memory is out.
+ * A module's name among the files that XProf makes of a profile, which is how its clients name
+ * modules: "<name>(<program id>)". p is NULL when memory is out.
  */
 struct ss_str ss_hlo_entry_file(const struct ss_hlo_entry *e, struct ss_arena *arena);
 

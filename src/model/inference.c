@@ -399,8 +399,9 @@ static bool take_device(struct pass *p)
 }
 
 /*
- * Has any event the mark of a user's root? Step markers have the same stat with another value, and no
- * serving profile is needed for those: looked at first, as the pass over all events costs much more.
+ * Has any event the mark of a user's root? Step markers have the same stat with another value, and
+ * no serving profile is needed for those: looked at first, as the pass over all events costs much
+ * more.
  */
 static bool any_user_root(const struct ss_host *h, const struct ss_plane *cpu)
 {

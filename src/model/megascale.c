@@ -152,7 +152,8 @@ struct runtime {
 	SS_VEC(int64_t) devices;
 };
 
-static bool add_runtime_event(struct ss_megascale *m, struct runtime *r, const struct ss_plane *p, const struct ss_line *l, uint32_t i)
+static bool add_runtime_event(struct ss_megascale *m, struct runtime *r, const struct ss_plane *p,
+			      const struct ss_line *l, uint32_t i)
 {
 	struct ss_xstat s;
 	struct ss_str key, collective;

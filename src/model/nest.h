@@ -1,14 +1,18 @@
 /*
- * nest.h - building a derived line: spans that follow one another merge, spans of several levels nest.
+ * nest.h - building a derived line: spans that follow one another merge, spans of several levels
+ * nest.
  *
- * Items come in the order of time. An item has a name per level, outermost first, and one span. Per level the last span stays open: an
- * item with the same name and group extends it, any other closes it and all below. Outer lines may rule inner ones: closing the outermost span
- * of "XLA Modules" closes what is open on "XLA Ops", so that nothing goes on from one program into the next.
+ * Items come in the order of time. An item has a name per level, outermost first, and one span. Per
+ * level the last span stays open: an item with the same name and group extends it, any other closes
+ * it and all below. Outer lines may rule inner ones: closing the outermost span of "XLA Modules"
+ * closes what is open on "XLA Ops", so that nothing goes on from one program into the next.
  *
- * Spans that close together are fitted into one another, from the outside in: an inner one ends with the one around it at the latest, and one that also
- * begins with it becomes 1 ns shorter, if it is at least 2 ns long. People see then that it is inside. XProf does the same.
+ * Spans that close together are fitted into one another, from the outside in: an inner one ends
+ * with the one around it at the latest, and one that also begins with it becomes 1 ns shorter, if
+ * it is at least 2 ns long. People see then that it is inside. XProf does the same.
  *
- * Names are meta indices of the plane (made ones mostly), so that comparing them is comparing numbers.
+ * Names are meta indices of the plane (made ones mostly), so that comparing them is comparing
+ * numbers.
  */
 #ifndef SS_MODEL_NEST_H
 #define SS_MODEL_NEST_H

@@ -1,9 +1,10 @@
 /*
  * time_walk.h - the events of a line, or of all lines of a plane, in the order of time.
  *
- * Of events that begin together the shorter come first, as in XProf. Of those that end together as well, too: what is derived from a
- * plane may hang on it (a step that begins in two streams at once, copies that were cut off together), so such planes are sorted by the same steps
- * as XProf sorts them, unless they are huge.
+ * Of events that begin together the shorter come first, as in XProf. Of those that end together as
+ * well, too: what is derived from a plane may hang on it (a step that begins in two streams at
+ * once, copies that were cut off together), so such planes are sorted by the same steps as XProf
+ * sorts them, unless they are huge.
  */
 #ifndef SS_MODEL_TIME_WALK_H
 #define SS_MODEL_TIME_WALK_H
@@ -12,7 +13,8 @@
 #include "model/introsort.h"
 
 /*
- * The order of one line's events: NULL with *ok where that is the file's order. The caller frees it; *ok is false when memory is out.
+ * The order of one line's events: NULL with *ok where that is the file's order. The caller frees
+ * it; *ok is false when memory is out.
  */
 uint32_t *ss_time_order(const struct ss_xevents *e, bool *ok);
 

@@ -1,8 +1,8 @@
 /*
  * http.c - the glue to libmicrohttpd.
  *
- * A thread a connection, because handlers compute and readers block: a slow client then holds up nobody but
- * itself. Stacks are small, so that many idle connections cost little.
+ * A thread a connection, because handlers compute and readers block: a slow client then holds up
+ * nobody but itself. Stacks are small, so that many idle connections cost little.
  */
 #include "rpc/http.h"
 

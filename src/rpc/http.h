@@ -1,9 +1,9 @@
 /*
  * http.h - an HTTP server on one address: a thread a connection, one handler for all requests.
  *
- * Knows no route and no domain word. A handler fills in a reply: bytes, or a reader that may block until it
- * has more. Limits on connections, header size and idle time are set here; so is what every reply carries
- * (nosniff, a content security policy, no-cache).
+ * Knows no route and no domain word. A handler fills in a reply: bytes, or a reader that may block
+ * until it has more. Limits on connections, header size and idle time are set here; so is what
+ * every reply carries (nosniff, a content security policy, no-cache).
  */
 #ifndef SS_RPC_HTTP_H
 #define SS_RPC_HTTP_H
@@ -32,8 +32,8 @@ struct ss_http_req {
 bool ss_http_arg(const struct ss_http_req *req, const char *name, struct ss_str *out);
 
 /*
- * Up to `n` bytes of the body into `buf`: how many, 0 at the end, -1 to break off (the client sees that the
- * answer is not whole). May block. Called from one thread at a time.
+ * Up to `n` bytes of the body into `buf`: how many, 0 at the end, -1 to break off (the client sees
+ * that the answer is not whole). May block. Called from one thread at a time.
  */
 typedef long ss_http_read_fn(void *arg, char *buf, size_t n);
 typedef void ss_http_done_fn(void *arg);
@@ -69,14 +69,14 @@ struct ss_http_config {
 struct ss_http;
 
 /*
- * Listens when it returns. NULL: SS_EIO says why the address could not be had. *loopback, set before the
- * first request: can only this machine reach it?
+ * Listens when it returns. NULL: SS_EIO says why the address could not be had. *loopback, set
+ * before the first request: can only this machine reach it?
  */
 struct ss_http *ss_http_start(const struct ss_http_config *config, bool *loopback, struct ss_err *err);
 uint16_t ss_http_port(const struct ss_http *h);
 /*
- * Take no more connections, wait up to `wait_ms` for requests in work. True: none is left, and ss_http_stop
- * returns at once.
+ * Take no more connections, wait up to `wait_ms` for requests in work. True: none is left, and
+ * ss_http_stop returns at once.
  */
 bool ss_http_quiesce(struct ss_http *h, unsigned wait_ms);
 void ss_http_stop(struct ss_http *h);

@@ -1,6 +1,6 @@
 /*
- * answers.c - a short list, searched from the front: an entry is a whole answer, so there are hundreds at
- * most.
+ * answers.c - a short list, searched from the front: an entry is a whole answer, so there are
+ * hundreds at most.
  */
 #include "serve/answers.h"
 

@@ -1,8 +1,8 @@
 /*
  * answers.h - finished answers, kept as they were sent, by what they are an answer to.
  *
- * A key names the request and the exact state of the files it was made from, so an entry is never wrong,
- * only unused. Bounded in bytes; the one unused for longest goes first.
+ * A key names the request and the exact state of the files it was made from, so an entry is never
+ * wrong, only unused. Bounded in bytes; the one unused for longest goes first.
  */
 #ifndef SS_SERVE_ANSWERS_H
 #define SS_SERVE_ANSWERS_H
@@ -31,8 +31,8 @@ struct ss_key ss_key_of(struct ss_str text);
 void ss_answers_init(struct ss_answers *c, size_t max_bytes);
 void ss_answers_release(struct ss_answers *c);
 /*
- * A kept answer, held until ss_answer_drop, also when it is thrown out or the whole store is released
- * meanwhile. Any number of readers may hold one; sending it needs no copy.
+ * A kept answer, held until ss_answer_drop, also when it is thrown out or the whole store is
+ * released meanwhile. Any number of readers may hold one; sending it needs no copy.
  */
 struct ss_answer {
 	struct ss_answer *next;

@@ -1,5 +1,6 @@
 /*
- * ask.h - one question to one tool, answered in one format: what the server and the command line share.
+ * ask.h - one question to one tool, answered in one format: what the server and the command line
+ * share.
  */
 #ifndef SS_SERVE_ASK_H
 #define SS_SERVE_ASK_H
@@ -33,8 +34,8 @@ struct ss_ask {
 };
 
 /*
- * Run the tool and write the answer. What could not be read of the files is among the notes of the result.
- * SS_EINVAL when the answer has no such format: a timeline or a drawing is no table.
+ * Run the tool and write the answer. What could not be read of the files is among the notes of the
+ * result. SS_EINVAL when the answer has no such format: a timeline or a drawing is no table.
  */
 bool ss_ask(struct ss_ask *a, struct ss_out *o, struct ss_err *err);
 /* The first half: the result, without writing anything. */

@@ -339,8 +339,8 @@ static long read_job(void *arg, char *buf, size_t n)
 }
 
 /*
- * Start the job and reply with what it makes; `type` NULL: the tool says. The job is ended here or after
- * the reply.
+ * Start the job and reply with what it makes; `type` NULL: the tool says. The job is ended here or
+ * after the reply.
  */
 static bool run_job(struct ss_call *c, struct ss_job *j, const char *type, struct ss_str tag, struct ss_key key,
 		    struct ss_err *err)

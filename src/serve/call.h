@@ -1,5 +1,6 @@
 /*
- * call.h - a request in work, for the files that answer routes. Not for anybody outside of this folder.
+ * call.h - a request in work, for the files that answer routes. Not for anybody outside of this
+ * folder.
  */
 #ifndef SS_SERVE_CALL_H
 #define SS_SERVE_CALL_H
@@ -47,8 +48,8 @@ struct ss_str ss_call_arg(const struct ss_call *c, const char *name);
 /* The same; SS_EINVAL when it is absent or empty. */
 bool ss_call_need(const struct ss_call *c, const char *name, struct ss_str *out, struct ss_err *err);
 /*
- * Runs to choose from: those of the log directory, no older than `max_age_ms`, or what session_path or
- * run_path name. NULL on failure.
+ * Runs to choose from: those of the log directory, no older than `max_age_ms`, or what session_path
+ * or run_path name. NULL on failure.
  */
 const struct ss_store *ss_call_store(struct ss_call *c, int64_t max_age_ms, struct ss_err *err);
 /* The run of this name as it is now; NULL without a failure when there is none. */
@@ -60,8 +61,8 @@ const struct ss_run *ss_call_run(struct ss_call *c, struct ss_err *err);
 bool ss_call_select(struct ss_call *c, const struct ss_run *run, const struct ss_tool *tool, struct ss_str names,
 		    struct ss_selection *out, struct ss_err *err);
 /*
- * The hosts of a run that may be asked for with this tool, ALL_HOSTS included; *n of them, in the request's
- * arena.
+ * The hosts of a run that may be asked for with this tool, ALL_HOSTS included; *n of them, in the
+ * request's arena.
  */
 struct ss_str *ss_call_hosts(struct ss_call *c, const struct ss_run *run, bool all, bool only_all, size_t *n);
 
@@ -72,9 +73,9 @@ bool ss_reply_tool(struct ss_call *c, const struct ss_tool *tool, const struct s
 		   enum ss_format format, struct ss_err *err);
 
 /*
- * An answer that is made of a model by a function of ours: `key` names it among all answers of these hosts.
- * `make` is called with `arg` in another thread and may outlive the call: the argument must lie in memory
- * that ss_job_arg gave.
+ * An answer that is made of a model by a function of ours: `key` names it among all answers of
+ * these hosts. `make` is called with `arg` in another thread and may outlive the call: the argument
+ * must lie in memory that ss_job_arg gave.
  */
 struct ss_job;
 typedef bool ss_job_fn(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o, struct ss_err *err);

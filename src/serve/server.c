@@ -78,9 +78,9 @@ static struct ss_str without_port(struct ss_str host)
 }
 
 /*
- * A page elsewhere whose name suddenly leads to this machine ("DNS rebinding") would be let read everything
- * by the browser; its name in the header gives it away. Only on loopback: elsewhere we do not know what we
- * are called.
+ * A page elsewhere whose name suddenly leads to this machine ("DNS rebinding") would be let read
+ * everything by the browser; its name in the header gives it away. Only on loopback: elsewhere we
+ * do not know what we are called.
  */
 static bool host_is_ours(const struct ss_server_state *s, struct ss_str header)
 {

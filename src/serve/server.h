@@ -1,5 +1,6 @@
 /*
- * server.h - profiles over HTTP: the page, its interface (docs/api.md) and the routes of XProf 2.24.2.
+ * server.h - profiles over HTTP: the page, its interface (docs/api.md) and the routes of XProf
+ * 2.24.2.
  */
 #ifndef SS_SERVE_SERVER_H
 #define SS_SERVE_SERVER_H

@@ -1,9 +1,9 @@
 /*
  * session.c - the cache of opened profiles.
  *
- * One lock guards the lists and counts; opening a file happens outside of it, under the lock of that file's
- * own entry, so that a slow disk holds up only those who want that file. Both lists are short (tens of
- * entries) and searched from the front.
+ * One lock guards the lists and counts; opening a file happens outside of it, under the lock of
+ * that file's own entry, so that a slow disk holds up only those who want that file. Both lists are
+ * short (tens of entries) and searched from the front.
  */
 #include "serve/session.h"
 
@@ -97,8 +97,8 @@ static uint64_t total_cost(const struct ss_sessions *c)
 }
 
 /*
- * Take idle entries off the lists: all stale ones, those idle since before `before_s`, and the oldest until
- * the rest fits.
+ * Take idle entries off the lists: all stale ones, those idle since before `before_s`, and the
+ * oldest until the rest fits.
  */
 struct garbage {
 	struct ss_session *sessions;
@@ -290,8 +290,8 @@ static struct ss_session *join_session(struct ss_sessions *c, struct slot **slot
 		for (size_t i = 0; i < n; i++) {
 			slots[i]->opened = true;
 			/*
-			 * Replaced between the look at it and its opening: good for this request, then
-			 * no more.
+			 * Replaced between the look at it and its opening: good for this request,
+			 * then no more.
 			 */
 			if (slots[i]->host.x.file.bytes.n != slots[i]->bytes ||
 			    slots[i]->host.x.file.mtime_ns != slots[i]->mtime_ns)

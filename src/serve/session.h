@@ -1,10 +1,11 @@
 /*
  * session.h - opened profiles, shared by concurrent requests and kept between them.
  *
- * A session is a model over one selection of hosts, pinned while somebody works with it. Hosts are shared
- * by all sessions that hold them. A file that changed (size, time or inode) is opened anew for the next
- * session; who has the old one keeps it. What nobody holds is given back when it has been idle for a while,
- * and earlier, oldest first, when all together take more than their share of memory.
+ * A session is a model over one selection of hosts, pinned while somebody works with it. Hosts are
+ * shared by all sessions that hold them. A file that changed (size, time or inode) is opened anew
+ * for the next session; who has the old one keeps it. What nobody holds is given back when it has
+ * been idle for a while, and earlier, oldest first, when all together take more than their share of
+ * memory.
  */
 #ifndef SS_SERVE_SESSION_H
 #define SS_SERVE_SESSION_H
@@ -16,8 +17,8 @@ struct ss_sessions;
 struct ss_session;
 
 /*
- * `memory_bytes`: what opened profiles may take together, as estimated from their sizes. NULL when memory
- * is out.
+ * `memory_bytes`: what opened profiles may take together, as estimated from their sizes. NULL when
+ * memory is out.
  */
 struct ss_sessions *ss_sessions_new(uint64_t memory_bytes, unsigned idle_s);
 void ss_sessions_free(struct ss_sessions *c);

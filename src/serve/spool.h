@@ -1,10 +1,10 @@
 /*
  * spool.h - an answer between the thread that makes it and the connection that takes it.
  *
- * The maker runs in a thread of its own and writes to a struct ss_out. A small answer is waited for and
- * comes whole, so that it has a length and may be kept; a large one begins to flow when `limit` bytes are
- * there, and from then on the maker waits for the reader: memory stays at the limit. When the reader goes
- * away the maker's writes fail, which ends it.
+ * The maker runs in a thread of its own and writes to a struct ss_out. A small answer is waited for
+ * and comes whole, so that it has a length and may be kept; a large one begins to flow when `limit`
+ * bytes are there, and from then on the maker waits for the reader: memory stays at the limit. When
+ * the reader goes away the maker's writes fail, which ends it.
  */
 #ifndef SS_SERVE_SPOOL_H
 #define SS_SERVE_SPOOL_H

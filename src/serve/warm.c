@@ -1,6 +1,6 @@
 /*
- * warm.c - one thread at a time. The parts of the model that tools build stay with the session; their text
- * is thrown away.
+ * warm.c - one thread at a time. The parts of the model that tools build stay with the session;
+ * their text is thrown away.
  */
 #include "serve/warm.h"
 

@@ -1,9 +1,9 @@
 /*
  * scan.c - walking a directory tree, breadth first, in the order of names.
  *
- * Directories that links lead to wait until all others are done, so that a run is found under its own path
- * first; each directory is descended into once (device and inode), so loops end. A directory below
- * `plugins/profile` is a run however it was reached.
+ * Directories that links lead to wait until all others are done, so that a run is found under its
+ * own path first; each directory is descended into once (device and inode), so loops end. A
+ * directory below `plugins/profile` is a run however it was reached.
  */
 #include "base/map.h"
 #include "base/vec.h"

@@ -1,17 +1,17 @@
 /*
  * store.h - finding profiles: a log directory, a directory of runs, one run, or one file.
  *
- * A scan is a snapshot: it is made once, then read by any number of threads, and thrown away for a newer
- * one. Nothing is opened but directories. Names are XProf's: a run is a directory
+ * A scan is a snapshot: it is made once, then read by any number of threads, and thrown away for a
+ * newer one. Nothing is opened but directories. Names are XProf's: a run is a directory
  * `<logdir>/[<dir>/]plugins/profile/<run>/`, its name is `[<dir>/]<run>`, its hosts are the files
  * `<host>.xplane.pb` in it.
  *
- * Where a directory holds no `plugins/profile` anywhere, every directory with *.xplane.pb files in it is a
- * run, named by its path from there (the top itself by its last component): so a run, a directory of runs
- * and a heap of copied files open as well.
+ * Where a directory holds no `plugins/profile` anywhere, every directory with *.xplane.pb files in
+ * it is a run, named by its path from there (the top itself by its last component): so a run, a
+ * directory of runs and a heap of copied files open as well.
  *
- * Links are followed only to targets inside the top directory. Depth, directories and entries are bounded;
- * what was passed over, and why, stands in `looked`.
+ * Links are followed only to targets inside the top directory. Depth, directories and entries are
+ * bounded; what was passed over, and why, stands in `looked`.
  */
 #ifndef SS_STORE_STORE_H
 #define SS_STORE_STORE_H
@@ -61,8 +61,8 @@ enum ss_scan {
 };
 
 /*
- * SS_ENOTFOUND when `path` does not exist, SS_EIO when it cannot be read. A scan that finds nothing is no
- * failure.
+ * SS_ENOTFOUND when `path` does not exist, SS_EIO when it cannot be read. A scan that finds nothing
+ * is no failure.
  */
 bool ss_store_scan(struct ss_store *s, const char *path, enum ss_scan what, struct ss_err *err);
 void ss_store_free(struct ss_store *s);
@@ -87,8 +87,9 @@ struct ss_selection {
 };
 
 /*
- * The hosts a user names: ALL_HOSTS, a host, or several with commas between them; "" is all of them, or the first
- * unless `all_by_default`. The array is in `arena`. SS_ENOTFOUND when there is no such host, or none at all.
+ * The hosts a user names: ALL_HOSTS, a host, or several with commas between them; "" is all of
+ * them, or the first unless `all_by_default`. The array is in `arena`. SS_ENOTFOUND when there is
+ * no such host, or none at all.
  */
 bool ss_run_select(const struct ss_run *run, struct ss_str names, bool all_by_default, struct ss_arena *arena,
 		   struct ss_selection *out, struct ss_err *err);

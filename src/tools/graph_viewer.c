@@ -1,9 +1,9 @@
 /*
  * graph_viewer.c - a compiled program as a graph around one instruction, as text, and as a proto.
  *
- * type=graph is tables of nodes, boxes and edges (emit/shape_graph_viewer.c draws them for XProf's clients);
- * the other types are texts and files of XProf's form. Which instructions are near: model/hlo_graph.h; the
- * notation: hlo/text.h.
+ * type=graph is tables of nodes, boxes and edges (emit/shape_graph_viewer.c draws them for XProf's
+ * clients); the other types are texts and files of XProf's form. Which instructions are near:
+ * model/hlo_graph.h; the notation: hlo/text.h.
  *
  * Without a node's name the root of the program's entry is shown, where XProf fails.
  */

@@ -1,10 +1,10 @@
 /*
- * memory_viewer.c - how a compiled program uses a memory space: its heap over the program's instructions, who
- * lives at the peak, and what lives as long as the program.
+ * memory_viewer.c - how a compiled program uses a memory space: its heap over the program's
+ * instructions, who lives at the peak, and what lives as long as the program.
  *
  * The program's buffer assignment is played as model/heap.h describes. Memory that is never reused
- * (parameters, constants, results) is added to every point. All sizes are bytes; XProf's clients get the same
- * numbers in MiB (emit/shape_memory_viewer.c).
+ * (parameters, constants, results) is added to every point. All sizes are bytes; XProf's clients
+ * get the same numbers in MiB (emit/shape_memory_viewer.c).
  */
 #include "base/buf.h"
 #include "base/sort.h"
@@ -62,7 +62,8 @@ static const struct ss_col block_cols[] = {
 	{ "offset_bytes", "Offset", SS_TYPE_I64, SS_UNIT_BYTES, "In the memory space, allocations one after the other", NULL },
 	{ "begin", "First point", SS_TYPE_I64, SS_UNIT_COUNT, "In program order", NULL },
 	{ "end", "Last point", SS_TYPE_I64, SS_UNIT_COUNT, NULL, NULL },
-	{ "peak_number", "Number at the peak", SS_TYPE_I64, SS_UNIT_NONE, "Of the buffer among those at the peak; -1: not there", NULL },
+	{ "peak_number", "Number at the peak", SS_TYPE_I64, SS_UNIT_NONE,
+	  "Of the buffer among those at the peak; -1: not there", NULL },
 };
 
 enum { S_ID, S_BEGIN, S_END };
@@ -538,7 +539,8 @@ static bool say_what_is_missing(struct view *v)
 {
 	if (v->b.nallocs == 0)
 		return ss_result_note(v->out, SS_INFO,
-				      SS_STR("this program was recorded without its buffer assignment: nothing is known of its memory"));
+				      SS_STR("this program was recorded without its buffer "
+					     "assignment: nothing is known of its memory"));
 	if (v->out->tables[0].nrows == 0 && v->indefinite_bytes == 0)
 		return ss_result_note(v->out, SS_INFO, SS_STR("the program has nothing in this memory space"));
 	return true;

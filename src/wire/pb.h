@@ -94,8 +94,9 @@ static inline bool ss_pb_varint(const uint8_t **p, const uint8_t *end, uint64_t 
 }
 
 /*
- * Pass over a varint of at most eight bytes without its value; false for longer ones and where fewer than eight bytes
- * may be loaded: then *p stays. It may end behind the message it is in: to be checked afterwards.
+ * Pass over a varint of at most eight bytes without its value; false for longer ones and where
+ * fewer than eight bytes may be loaded: then *p stays. It may end behind the message it is in: to
+ * be checked afterwards.
  */
 static inline bool ss_pb_skip(const uint8_t **p, const uint8_t *readable)
 {

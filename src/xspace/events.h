@@ -47,8 +47,8 @@ void ss_xevents_free(struct ss_xevents *e);
 bool ss_xevents_rebuild(struct ss_xevents *e, const uint32_t *from, uint32_t n);
 void ss_xevents_check_order(struct ss_xevents *e);
 /*
- * Into the order begin ascending, longer first, else as before. *from gets the old place of each event, the caller frees it. False when
- * memory is out; nothing changed then.
+ * Into the order begin ascending, longer first, else as before. *from gets the old place of each
+ * event, the caller frees it. False when memory is out; nothing changed then.
  */
 bool ss_xevents_sort(struct ss_xevents *e, uint32_t **from);
 
@@ -60,7 +60,10 @@ static inline struct ss_str ss_xevents_body(const struct ss_xevents *e, const st
 	uint64_t n = 0;
 	if (e->off[i] == SS_EVENT_MADE)
 		return (struct ss_str){ "", 0 };
-	/* The length stands before the body. Both were checked when the line was loaded, but the file may have been written to since. */
+	/*
+	 * The length stands before the body. Both were checked when the line was loaded, but the
+	 * file may have been written to since.
+	 */
 	ss_pb_varint(&p, end, &n);
 	if (n > (uint64_t)(end - p))
 		n = (uint64_t)(end - p);

@@ -1,5 +1,6 @@
 /*
- * fuzz_hlo_texts.c - any bytes as a compiled program: texts, graphs, buffers and heaps end in bounded time and memory.
+ * fuzz_hlo_texts.c - any bytes as a compiled program: texts, graphs, buffers and heaps end in
+ * bounded time and memory.
  */
 #include "hlo/pbtxt.h"
 #include "hlo/text.h"

@@ -6,7 +6,8 @@
  *
  *	["plane", name]
  *	["line", id, display id, name, display name]
- *	["event", begin_ps, dur_ps, name, display name, group id, eager, device begin, device duration, [direction, category, id], {stat: value}]
+ *	["event", begin_ps, dur_ps, name, display name, group id, eager, device begin,
+ *	 device duration, [direction, category, id], {stat: value}]
  *	["group", id, name, [parents], [children]]
  *
  * Without FILE: reads names of files from stdin and dumps each, ["end"] behind it.

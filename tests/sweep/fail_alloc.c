@@ -85,8 +85,9 @@ static bool sweep(const struct sample *s, const struct ss_tool *tool, const stru
 }
 
 /*
- * All small samples, or, where the tool has no answer for any, the smallest of the others that it answers; `small` 0: the
- * smallest that it answers, for questions that differ little from the first.
+ * All small samples, or, where the tool has no answer for any, the smallest of the others that it
+ * answers; `small` 0: the smallest that it answers, for questions that differ little from the
+ * first.
  */
 static bool sweep_tool(const struct samples *samples, const struct ss_tool *tool, const struct drive_question *question,
 		       size_t small)

@@ -1,6 +1,6 @@
 /*
- * timeline_routes.c - the page's timeline routes with every allocation failing in turn, and on damaged
- * profiles.
+ * timeline_routes.c - the page's timeline routes with every allocation failing in turn, and on
+ * damaged profiles.
  *
  * 	timeline DIR
  *

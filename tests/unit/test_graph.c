@@ -135,8 +135,10 @@ static void prints_protos(void **state)
 {
 	static struct opened o;
 	struct ss_buf b = { 0 };
-	const struct ss_str begin = SS_STR("hlo_module {\n  name: \"control\"\n  entry_computation_name: \"main\"\n  computations {\n"
-					   "    name: \"body\"\n    instructions {\n      name: \"p\"\n      opcode: \"parameter\"\n"
+	const struct ss_str begin = SS_STR("hlo_module {\n  name: \"control\"\n"
+					   "  entry_computation_name: \"main\"\n  computations {\n"
+					   "    name: \"body\"\n    instructions {\n"
+					   "      name: \"p\"\n      opcode: \"parameter\"\n"
 					   "      shape {\n        element_type: TUPLE\n");
 
 	(void)state;

@@ -92,7 +92,8 @@ static void done(struct played *p)
 static void plays(void **state)
 {
 	static const struct event events[] = {
-		{ SS_HLO_TRACE_ALLOC, 1, 0 }, { SS_HLO_TRACE_ALLOC, 3, 0 }, { SS_HLO_TRACE_FREE, 1, 0 }, { SS_HLO_TRACE_FREE, 3, 0 },
+		{ SS_HLO_TRACE_ALLOC, 1, 0 }, { SS_HLO_TRACE_ALLOC, 3, 0 },
+		{ SS_HLO_TRACE_FREE, 1, 0 }, { SS_HLO_TRACE_FREE, 3, 0 },
 	};
 	static const int64_t want[] = { 0, 10, 50, 40, 0 };
 	static struct played p;
@@ -115,7 +116,8 @@ static void plays(void **state)
 static void shares(void **state)
 {
 	static const struct event events[] = {
-		{ SS_HLO_TRACE_ALLOC, 1, 0 }, { SS_HLO_TRACE_SHARE, 2, 1 }, { SS_HLO_TRACE_FREE, 1, 0 }, { SS_HLO_TRACE_FREE, 2, 0 },
+		{ SS_HLO_TRACE_ALLOC, 1, 0 }, { SS_HLO_TRACE_SHARE, 2, 1 },
+		{ SS_HLO_TRACE_FREE, 1, 0 }, { SS_HLO_TRACE_FREE, 2, 0 },
 		{ SS_HLO_TRACE_SHARE, 3, 2 }, { SS_HLO_TRACE_FREE, 3, 0 },
 	};
 	static const int64_t want[] = { 0, 10, 10, 10, 0, 10, 0 };
@@ -134,7 +136,9 @@ static void shares(void **state)
 
 static void refuses_nonsense(void **state)
 {
-	static const struct event twice[] = { { SS_HLO_TRACE_ALLOC, 1, 0 }, { SS_HLO_TRACE_FREE, 1, 0 }, { SS_HLO_TRACE_FREE, 1, 0 } };
+	static const struct event twice[] = {
+		{ SS_HLO_TRACE_ALLOC, 1, 0 }, { SS_HLO_TRACE_FREE, 1, 0 }, { SS_HLO_TRACE_FREE, 1, 0 },
+	};
 	static const struct event circle[] = { { SS_HLO_TRACE_SHARE, 1, 2 }, { SS_HLO_TRACE_SHARE, 2, 1 } };
 	static const struct event unknown[] = { { SS_HLO_TRACE_ALLOC, 99, 0 }, { 7, 1, 0 } };
 	static struct played p;
@@ -169,7 +173,8 @@ static void prints_shapes(void **state)
 	for (int i = 0; i < 5; i++)
 		put_shape(&tuple, SHAPE_TUPLE_SHAPES, 4);
 	ss_hlo_shape_print(&b, bytes_str(&tuple), true);
-	assert_str(ss_buf_get(&b), "(bf16[3,5]{1,0:T(8,128)S(1)}, f32[4]{0}, f32[4]{0}, f32[4]{0}, f32[4]{0}, /*index=5*/f32[4]{0})");
+	assert_str(ss_buf_get(&b), "(bf16[3,5]{1,0:T(8,128)S(1)}, f32[4]{0}, f32[4]{0}, f32[4]{0}, "
+				   "f32[4]{0}, /*index=5*/f32[4]{0})");
 	assert_int_equal(ss_hlo_shape_bytes(bytes_str(&shape)), 30);
 	assert_int_equal(ss_hlo_shape_bytes(bytes_str(&tuple)), 48);
 	b.n = 0;

@@ -1,5 +1,6 @@
 /*
- * test_hlo_text.c - programs as text, byte for byte as XProf 2.24.2 printed them (tests/data/hlo): "short" without, "long" with metadata.
+ * test_hlo_text.c - programs as text, byte for byte as XProf 2.24.2 printed them (tests/data/hlo):
+ * "short" without, "long" with metadata.
  */
 #include "unit/unit.h"
 

@@ -63,7 +63,8 @@ static void adds_up_only_when_asked(void **state)
 	assert_true(ss_u64map_put(&s.index, 0xc2290008, 0));
 	assert_true(ss_u64map_put(&s.index, 0xc2290218, 1));
 
-	struct ss_tpu_use_options plain = { 0 }, summed = { .summed = true }, forced = { .duration_s = 2e-6, .force_duration = true };
+	struct ss_tpu_use_options plain = { 0 }, summed = { .summed = true };
+	struct ss_tpu_use_options forced = { .duration_s = 2e-6, .force_duration = true };
 	size_t n = ss_tpu_utilization(SS_TPU_V6E, &s, &plain, use, &longest_s);
 	const struct ss_tpu_use *busy = find(use, n, "Avg MXU Busy");
 	assert_true(busy->achieved == 875 && busy->peak == 1750);
