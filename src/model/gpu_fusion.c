@@ -173,6 +173,12 @@ static bool analyse(struct pass *s, struct ss_gpu_fusion *f)
 		ss_vec_free(&s->uses[i].v);
 	free(s->uses);
 	free(s->root_use);
+	if (!ok) {
+		/* It may be tried again. */
+		free(f->param_use);
+		f->param_use = NULL;
+		f->nparams = 0;
+	}
 	return ok;
 }
 
