@@ -19,11 +19,8 @@ static size_t find(const struct ss_u64map *m, uint64_t key)
 	return i;
 }
 
-static bool grow_u64(struct ss_u64map *m)
+static bool resize_u64(struct ss_u64map *m, size_t slots)
 {
-	if (m->mask && (m->n + 1) * 3 <= (m->mask + 1) * 2)
-		return true;
-	size_t slots = m->mask ? (m->mask + 1) * 2 : 16;
 	struct ss_u64map g = { .n = m->n, .mask = slots - 1 };
 	g.keys = malloc(slots * sizeof(*g.keys));
 	g.vals = malloc(slots * sizeof(*g.vals));
@@ -42,6 +39,23 @@ static bool grow_u64(struct ss_u64map *m)
 	ss_u64map_free(m);
 	*m = g;
 	return true;
+}
+
+static bool grow_u64(struct ss_u64map *m)
+{
+	if (m->mask && (m->n + 1) * 3 <= (m->mask + 1) * 2)
+		return true;
+	return resize_u64(m, m->mask ? (m->mask + 1) * 2 : 16);
+}
+
+bool ss_u64map_reserve(struct ss_u64map *m, size_t n)
+{
+	size_t slots = 16;
+	if (n > SIZE_MAX / 4)
+		return false;
+	while (n * 3 > slots * 2)
+		slots *= 2;
+	return slots <= m->mask + (m->mask > 0) || resize_u64(m, slots);
 }
 
 uint32_t ss_u64map_get(const struct ss_u64map *m, uint64_t key)

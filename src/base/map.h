@@ -23,6 +23,8 @@ uint32_t ss_u64map_get(const struct ss_u64map *m, uint64_t key);
 uint32_t ss_u64map_add(struct ss_u64map *m, uint64_t key, uint32_t val);
 /* Set or replace; false when memory is out. */
 bool ss_u64map_put(struct ss_u64map *m, uint64_t key, uint32_t val);
+/* Make room for `n` keys in all, so that adding them does not grow the table again and again. */
+bool ss_u64map_reserve(struct ss_u64map *m, size_t n);
 void ss_u64map_free(struct ss_u64map *m);
 
 struct ss_strmap {

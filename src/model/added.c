@@ -63,8 +63,11 @@ static bool deliver(struct ss_line *l, const struct ss_added_entry *v, size_t n)
 
 bool ss_added_deliver(struct ss_added *a)
 {
-	if (a->all.n)
-		qsort(a->all.v, a->all.n, sizeof(*a->all.v), by_line);
+	for (size_t i = 1; i < a->all.n; i++)
+		if (by_line(&a->all.v[i - 1], &a->all.v[i]) > 0) {
+			qsort(a->all.v, a->all.n, sizeof(*a->all.v), by_line);
+			break;
+		}
 	for (size_t from = 0, to; from < a->all.n; from = to) {
 		for (to = from + 1; to < a->all.n && a->all.v[to].line == a->all.v[from].line; to++)
 			;

@@ -110,10 +110,15 @@ static bool on_done(struct ss_offload *o, uint32_t pair, const struct ss_line *l
 						     .pair = pair, .start_meta = start->meta });
 }
 
+bool ss_offload_concerns(const struct ss_offload *o, uint32_t meta)
+{
+	return meta < o->d->p->x->nevent_meta && o->roles[meta].pair != SS_NONE;
+}
+
 bool ss_offload_event(struct ss_offload *o, const struct ss_line *l, uint32_t i)
 {
 	uint32_t meta = l->ev.meta[i];
-	if (meta >= o->d->p->x->nevent_meta || o->roles[meta].pair == SS_NONE)
+	if (!ss_offload_concerns(o, meta))
 		return true;
 	const struct role *role = &o->roles[meta];
 	return role->done ? on_done(o, role->pair, l, i) : on_start(o, &o->waiting.v[role->pair], l, i);

@@ -72,7 +72,7 @@ bool ss_derive_gpu_steps(struct ss_deriver *d, struct ss_err *err)
 		events += d->p->lines[i].ev.n;
 	ss_nest_init(&steps.nest, true, events);
 	uint32_t at = d->p->nlines;
-	bool ok = ss_time_walk_init(&w, d->p) && walk(d, &w, &steps.nest) && ss_deriver_add_lines(d, &steps, 1);
+	bool ok = ss_time_walk_init(&w, d->p, NULL) && walk(d, &w, &steps.nest) && ss_deriver_add_lines(d, &steps, 1);
 	ss_time_walk_free(&w);
 	ss_nest_free(&steps.nest);
 	ok = ok && (d->p->nlines == at || name_steps(d->h, &d->p->lines[at]));

@@ -49,12 +49,18 @@ static bool read_origin(struct core *c, struct ss_wanted_walk walk, struct origi
 	return true;
 }
 
+static bool read_event(struct core *c, const struct ss_line *l, uint32_t i, struct origin *from)
+{
+	*from = (struct origin){ SS_NONE, SS_NONE, false };
+	if (l->ev.meta[i] < c->d.p->x->nevent_meta)
+		*from = c->by_meta[l->ev.meta[i]];
+	return !c->wanted.any || read_origin(c, ss_wanted_event(&c->wanted, ss_xevents_body(&l->ev, l->src, i)), from);
+}
+
 static bool add_event(struct core *c, const struct ss_line *l, uint32_t i)
 {
-	struct origin from = { SS_NONE, SS_NONE, false };
-	if (l->ev.meta[i] < c->d.p->x->nevent_meta)
-		from = c->by_meta[l->ev.meta[i]];
-	if (c->wanted.any && !read_origin(c, ss_wanted_event(&c->wanted, ss_xevents_body(&l->ev, l->src, i)), &from))
+	struct origin from;
+	if (!read_event(c, l, i, &from))
 		return false;
 	if (from.async)
 		return true;
@@ -81,13 +87,30 @@ static bool read_metas(struct core *c)
 	return ok;
 }
 
-/* All lines count, not only "XLA Ops": real files mark what is asynchronous, and only that has lines of its own. */
+/* Steps and programs have no origin, and what is asynchronous does not count: their lines need not be walked. */
+static bool says_nothing(struct core *c, const struct ss_line *l, bool *ok)
+{
+	for (uint32_t i = 0; *ok && i < l->ev.n; i++) {
+		struct origin from;
+		*ok = read_event(c, l, i, &from);
+		bool copy = ss_offload_concerns(c->offload, l->ev.meta[i]);
+		if (!from.async && (copy || from.op != SS_NONE || from.source != SS_NONE))
+			return false;
+	}
+	return true;
+}
+
+/* All lines count, not only "XLA Ops", but mostly only that one has something to say. */
 static bool add_events(struct core *c)
 {
-	struct ss_time_walk w;
+	const struct ss_plane *p = c->d.p;
+	struct ss_time_walk w = { 0 };
 	struct ss_line *l;
 	uint32_t i;
-	bool ok = ss_time_walk_init(&w, c->d.p);
+	bool *skip = SS_NEW_N(&c->d.scratch, bool, p->nlines), ok = skip;
+	for (i = 0; ok && i < p->nlines; i++)
+		skip[i] = says_nothing(c, &p->lines[i], &ok);
+	ok = ok && ss_time_walk_init(&w, c->d.p, skip);
 	while (ok && ss_time_walk_next(&w, &l, &i))
 		ok = add_event(c, l, i);
 	ss_time_walk_free(&w);

@@ -356,10 +356,13 @@ static bool bundle(struct ss_forest *f)
 	struct bundling b = { .f = f };
 	uint32_t nproducers, nconsumers;
 	bool ok = true;
+	size_t n = 0;
 	for (uint32_t i = 0; i < f->nlines; i++) {
 		sort_ties(f->lines[i].out.v, f->lines[i].out.n);
 		sort_ties(f->lines[i].in.v, f->lines[i].in.n);
+		n += f->lines[i].out.n;
 	}
+	ok = ss_u64map_reserve(&b.by_key, n);
 	for (uint32_t i = 0; ok && i < f->nlines; i++)
 		ok = count_producers(&b, &f->lines[i]);
 	for (uint32_t i = 0; ok && i < f->nlines; i++)

@@ -38,8 +38,8 @@ static bool visit(void *arg, const struct ss_forest *f, struct ss_node n)
 	return true;
 }
 
-/* The only one that caused an event, if there is but one. */
-static bool only_cause(const struct ss_forest *f, struct ss_node n, size_t tie, struct ss_node *cause)
+/* How many events caused this one, and one of them. */
+static uint32_t count_causes(const struct ss_forest *f, struct ss_node n, size_t tie, struct ss_node *cause)
 {
 	const struct ss_forest_line *fl = &f->lines[n.line];
 	uint32_t causes = 0;
@@ -50,7 +50,7 @@ static bool only_cause(const struct ss_forest *f, struct ss_node n, size_t tie, 
 		causes += b->nproducers;
 		*cause = f->producers[b->first_producer];
 	}
-	return causes == 1;
+	return causes;
 }
 
 /*
@@ -62,13 +62,19 @@ static bool state_by_ties(struct eager *e, struct ss_node n, size_t tie, int8_t 
 {
 	struct ss_node cause;
 	bool found;
+	uint32_t causes = count_causes(&e->g->forest, n, tie, &cause);
 	*state = around;
-	if (only_cause(&e->g->forest, n, tie, &cause) && cause.line != n.line && e->state[cause.line]) {
+	if (!causes)
+		return true;
+	if (causes == 1 && cause.line != n.line && e->state[cause.line]) {
 		if (e->state[cause.line][cause.event] != NONE)
 			*state = e->state[cause.line][cause.event];
 		return true;
 	}
 	*state = NONE;
+	/* Where nothing around says anything, the way up need not be gone once more. */
+	if (around == NONE && causes == 1)
+		n = cause;
 	return ss_forest_ancestor(&e->g->forest, n, true, visit, state, &found, err);
 }
 

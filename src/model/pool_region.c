@@ -48,23 +48,38 @@ static int by_time(const void *a, const void *b)
 	return x->from + 1 < y->from + 1 ? -1 : x->from + 1 > y->from + 1;
 }
 
-static bool insert(struct ss_line *l, struct spans *all, uint32_t meta)
+/* Where each event of the line with its regions comes from. Both are in order mostly: then merging is enough. */
+static void merge(const struct ss_xevents *e, const struct spans *regions, uint32_t *from)
 {
-	size_t nregions = all->all.n, n = nregions + l->ev.n;
-	uint32_t *from = malloc((n + 1) * sizeof(*from));
-	bool ok = from && n < SS_NONE;
-	for (uint32_t i = 0; ok && i < l->ev.n; i++)
-		ok = ss_vec_push(&all->all, (struct span){ l->ev.begin_ps[i], l->ev.dur_ps[i], i });
+	size_t k = 0, r = 0;
+	for (uint32_t i = 0; i < e->n; i++) {
+		const struct span own = { e->begin_ps[i], e->dur_ps[i], i };
+		while (r < regions->all.n && by_time(&regions->all.v[r], &own) < 0) {
+			r++;
+			from[k++] = SS_NONE;
+		}
+		from[k++] = i;
+	}
+	while (r++ < regions->all.n)
+		from[k++] = SS_NONE;
+}
+
+static bool insert(struct ss_line *l, struct spans *regions, uint32_t meta)
+{
+	size_t n = regions->all.n + l->ev.n;
+	uint32_t *from = NULL, *order = NULL;
+	qsort(regions->all.v, regions->all.n, sizeof(*regions->all.v), by_time);
+	bool ok = n < SS_NONE && (l->ev.sorted || ss_xevents_sort(&l->ev, &order));
+	free(order);
+	ok = ok && (from = malloc((n + 1) * sizeof(*from)));
 	if (ok) {
-		qsort(all->all.v, n, sizeof(*all->all.v), by_time);
-		for (size_t k = 0; k < n; k++)
-			from[k] = all->all.v[k].from;
+		merge(&l->ev, regions, from);
 		ok = ss_xevents_rebuild(&l->ev, from, (uint32_t)n);
 	}
-	for (size_t k = 0; ok && k < n; k++)
+	for (size_t k = 0, r = 0; ok && k < n; k++)
 		if (from[k] == SS_NONE) {
-			l->ev.begin_ps[k] = all->all.v[k].begin_ps;
-			l->ev.dur_ps[k] = all->all.v[k].dur_ps;
+			l->ev.begin_ps[k] = regions->all.v[r].begin_ps;
+			l->ev.dur_ps[k] = regions->all.v[r++].dur_ps;
 			l->ev.meta[k] = meta;
 		}
 	free(from);

@@ -72,11 +72,16 @@ static void load_head(const struct ss_time_walk *w, struct ss_time_head *h)
 	h->dur_ps = e->dur_ps[i];
 }
 
+static bool walks(const struct ss_time_walk *w, uint32_t line)
+{
+	return !w->p->lines[line].derived && !(w->skip && w->skip[line]);
+}
+
 static void fill_heap(struct ss_time_walk *w)
 {
 	w->n = 0;
 	for (uint32_t i = 0; i < w->p->nlines; i++)
-		if (!w->p->lines[i].derived && w->p->lines[i].ev.n) {
+		if (walks(w, i) && w->p->lines[i].ev.n) {
 			w->heap[w->n] = (struct ss_time_head){ .line = i };
 			load_head(w, &w->heap[w->n++]);
 		}
@@ -99,11 +104,13 @@ static bool heap_next(struct ss_time_walk *w, struct ss_line **line, uint32_t *e
 	return true;
 }
 
-/* Walks all of it. */
+/* Walks all of it, unless there is but one line, in the order of the file. */
 static bool has_ties(struct ss_time_walk *w)
 {
 	struct ss_line *l, *last = NULL;
 	uint32_t i, k = 0;
+	if (w->n == 1 && !w->order[w->heap[0].line])
+		return false;
 	for (; heap_next(w, &l, &i); last = l, k = i)
 		if (last && last->ev.begin_ps[k] == l->ev.begin_ps[i] && last->ev.dur_ps[k] == l->ev.dur_ps[i])
 			return true;
@@ -125,18 +132,17 @@ static bool sort_all(struct ss_time_walk *w, size_t n)
 	return true;
 }
 
-bool ss_time_walk_init(struct ss_time_walk *w, struct ss_plane *p)
+bool ss_time_walk_init(struct ss_time_walk *w, struct ss_plane *p, const bool *skip)
 {
 	size_t n = 0;
-	*w = (struct ss_time_walk){ .p = p };
+	*w = (struct ss_time_walk){ .p = p, .skip = skip };
 	w->order = calloc((size_t)p->nlines + 1, sizeof(*w->order));
 	w->heap = malloc(((size_t)p->nlines + 1) * sizeof(*w->heap));
 	bool ok = w->order && w->heap;
 	for (uint32_t i = 0; ok && i < p->nlines; i++) {
-		if (p->lines[i].derived)
-			continue;
-		w->order[i] = ss_time_order(&p->lines[i].ev, &ok);
-		n += p->lines[i].ev.n;
+		n += p->lines[i].derived ? 0 : p->lines[i].ev.n;
+		if (walks(w, i))
+			w->order[i] = ss_time_order(&p->lines[i].ev, &ok);
 	}
 	if (!ok)
 		return false;
@@ -151,11 +157,14 @@ bool ss_time_walk_next(struct ss_time_walk *w, struct ss_line **line, uint32_t *
 {
 	if (!w->sorted)
 		return heap_next(w, line, event);
-	if (w->at == w->nsorted)
-		return false;
-	*line = &w->p->lines[w->sorted[w->at].line];
-	*event = w->sorted[w->at++].event;
-	return true;
+	while (w->at < w->nsorted) {
+		const struct ss_moment *m = &w->sorted[w->at++];
+		*line = &w->p->lines[m->line];
+		*event = m->event;
+		if (walks(w, m->line))
+			return true;
+	}
+	return false;
 }
 
 void ss_time_walk_free(struct ss_time_walk *w)

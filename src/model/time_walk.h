@@ -27,6 +27,7 @@ struct ss_time_head {
 
 struct ss_time_walk {
 	struct ss_plane *p;
+	const bool *skip;
 	uint32_t **order;		/* per line; NULL: the file's */
 	struct ss_time_head *heap;	/* of the lines that are not at their end */
 	uint32_t n;
@@ -34,8 +35,11 @@ struct ss_time_walk {
 	size_t nsorted, at;
 };
 
-/* Over the plane's own lines, not those derived. False when memory is out; to be freed in any case. */
-bool ss_time_walk_init(struct ss_time_walk *w, struct ss_plane *p);
+/*
+ * Over the plane's own lines, not those derived, nor those that `skip` (by line, NULL: none) says. False when memory is out; to be freed in
+ * any case.
+ */
+bool ss_time_walk_init(struct ss_time_walk *w, struct ss_plane *p, const bool *skip);
 bool ss_time_walk_next(struct ss_time_walk *w, struct ss_line **line, uint32_t *event);
 void ss_time_walk_free(struct ss_time_walk *w);
 

@@ -30,14 +30,65 @@ bool ss_wanted_init(struct ss_wanted *w, const struct ss_xplane *x, const enum s
 	return true;
 }
 
+/* Behind the metadata id stands one number, as uint64 or int64: nothing more needs decoding. False: something else does. */
+static bool read_number(const struct ss_wanted *w, struct ss_str stat, unsigned which, struct ss_xstat *out)
+{
+	const uint8_t *p = (const uint8_t *)stat.p + (((const uint8_t *)stat.p)[1] < 0x80 ? 2 : 3);
+	const uint8_t *end = (const uint8_t *)stat.p + stat.n;
+	uint8_t tag = p < end ? *p++ : 0;
+	if (tag != PB_VAR(XSTAT_INT64_VALUE) && tag != PB_VAR(XSTAT_UINT64_VALUE))
+		return false;
+	out->stat = w->stats[which];
+	out->kind = tag == PB_VAR(XSTAT_INT64_VALUE) ? SS_X_INT : SS_X_UINT;
+	out->meta = SS_NONE;
+	out->s = (struct ss_str){ "", 0 };
+	return ss_pb_varint(&p, end, &out->u) && p == end;
+}
+
+/*
+ * The next stat's bytes. Events begin with three or four small numbers, and their stats are short: with tags and lengths of one byte a
+ * field is passed over by looking at it. Anything else goes through the cursor.
+ */
+static bool next_stat(struct ss_wanted_walk *walk, struct ss_str *stat)
+{
+	const uint8_t *p = walk->c.at, *end = walk->c.end;
+	struct ss_pb_field f;
+	for (;;) {
+		while (p < end && *p < 0x80 && (*p & 7) == 0 && *p >= 8) {
+			const uint8_t *q = p + 1;
+			while (q < end && *q >= 0x80)
+				q++;
+			if (q == end || q - p > 10)
+				break;
+			p = q + 1;
+		}
+		if (end - p >= 2 && *p == walk->key && p[1] < 0x80 && p[1] <= end - p - 2) {
+			*stat = (struct ss_str){ (const char *)p + 2, p[1] };
+			walk->c.at = p + 2 + p[1];
+			return true;
+		}
+		walk->c.at = p;
+		if (!ss_pb_next(&walk->c, &f))
+			return false;
+		if (f.key == walk->key) {
+			*stat = f.bytes;
+			return true;
+		}
+		p = walk->c.at;
+	}
+}
+
 bool ss_wanted_next(struct ss_wanted_walk *walk, unsigned *which, struct ss_xstat *out)
 {
 	const struct ss_wanted *w = walk->w;
-	struct ss_pb_field f;
-	while (ss_pb_next(&walk->c, &f)) {
-		if (f.key != walk->key || ss_wanted_glance(w, f.bytes) == w->nstats)
+	struct ss_str stat;
+	while (next_stat(walk, &stat)) {
+		*which = ss_wanted_glance(w, stat);
+		if (*which == w->nstats)
 			continue;
-		if (!ss_xstat_parse(w->x, f.bytes, out))
+		if (*which < w->nstats && read_number(w, stat, *which, out))
+			return true;
+		if (!ss_xstat_parse(w->x, stat, out))
 			return false;
 		*which = index_of(w, out->stat);
 		if (*which < w->nstats)
