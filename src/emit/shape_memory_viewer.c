@@ -6,7 +6,8 @@
 
 /* Colours of rectangles, our own choice: neighbours differ. */
 static const char *const colors[] = {
-	"#4e79a7", "#f28e2b", "#59a14f", "#e15759", "#76b7b2", "#edc948", "#b07aa1", "#ff9da7", "#9c755f", "#bab0ac", "#1b9e77", "#7570b3",
+	"#4e79a7", "#f28e2b", "#59a14f", "#e15759", "#76b7b2", "#edc948",
+	"#b07aa1", "#ff9da7", "#9c755f", "#bab0ac", "#1b9e77", "#7570b3",
 };
 
 static double mib(double bytes)
@@ -39,7 +40,8 @@ static double size(const struct ss_table *t, size_t row, const char *col)
 
 static void source(struct ss_json *j, const struct ss_table *t, size_t row)
 {
-	struct ss_str file = ss_cell_str(t, row, "source_file"), stack = ss_cell_str(t, row, "source_stack");
+	struct ss_str file = ss_cell_str(t, row, "source_file"),
+		      stack = ss_cell_str(t, row, "source_stack");
 	if (!file.n)
 		return;
 	ss_json_key(j, "sourceInfo");
@@ -155,7 +157,8 @@ static void string_i64(struct ss_json *j, const char *key, int64_t v)
 }
 
 /* The rows of `assigned` from *at on that are of this allocation. */
-static void logical_buffers(struct ss_json *j, const struct ss_table *t, int64_t allocation, size_t *at)
+static void logical_buffers(struct ss_json *j, const struct ss_table *t, int64_t allocation,
+			    size_t *at)
 {
 	if (*at >= t->nrows || ss_cell_i64(t, *at, "allocation") != allocation)
 		return;
@@ -175,7 +178,8 @@ static void logical_buffers(struct ss_json *j, const struct ss_table *t, int64_t
 
 static void attributes(struct ss_json *j, const struct ss_table *t, size_t row)
 {
-	bool parameter = ss_cell_bool(t, row, "parameter"), live_out = ss_cell_bool(t, row, "live_out");
+	bool parameter = ss_cell_bool(t, row, "parameter"),
+	     live_out = ss_cell_bool(t, row, "live_out");
 	bool reusable = ss_cell_bool(t, row, "reusable");
 	if (!parameter && !live_out && !reusable)
 		return;
@@ -255,7 +259,8 @@ static void blocks(struct ss_json *j, const struct ss_table *t)
 void ss_shape_memory_viewer(struct ss_out *o, const struct ss_result *r)
 {
 	struct ss_json j = { o, true };
-	const struct ss_table *t = ss_shape_table(r, "timeline"), *at_peak = ss_shape_table(r, "peak");
+	const struct ss_table *t = ss_shape_table(r, "timeline"),
+			      *at_peak = ss_shape_table(r, "peak");
 	ss_json_open(&j, '{');
 	sizes(&j, t, "heapSizes", "heap_bytes");
 	sizes(&j, t, "unpaddedHeapSizes", "unpadded_bytes");
@@ -267,15 +272,18 @@ void ss_shape_memory_viewer(struct ss_out *o, const struct ss_result *r)
 	f64(&j, "peakHeapMib", mib(ss_shape_prop(t, "peak_heap")));
 	f64(&j, "peakUnpaddedHeapMib", mib(ss_shape_prop(t, "peak_unpadded_heap")));
 	integer(&j, "peakHeapSizePosition", (int64_t)ss_shape_prop(t, "peak_at"));
-	f64(&j, "entryComputationParametersMib", mib(ss_shape_prop(t, "entry_computation_parameters")));
+	f64(&j, "entryComputationParametersMib",
+	    mib(ss_shape_prop(t, "entry_computation_parameters")));
 	f64(&j, "nonReusableMib", mib(ss_shape_prop(t, "non_reusable")));
 	f64(&j, "maybeLiveOutMib", mib(ss_shape_prop(t, "maybe_live_out")));
 	indefinite(&j, ss_shape_table(r, "indefinite"), ss_shape_table(r, "assigned"));
 	f64(&j, "totalBufferAllocationMib", mib(ss_shape_prop(t, "total_buffer_allocation")));
-	f64(&j, "indefiniteBufferAllocationMib", mib(ss_shape_prop(t, "indefinite_buffer_allocation")));
+	f64(&j, "indefiniteBufferAllocationMib",
+	    mib(ss_shape_prop(t, "indefinite_buffer_allocation")));
 	instruction_names(&j, t);
 	f64(&j, "maxScopedVmemAllocationMib", mib(ss_shape_prop(t, "max_scoped_vmem")));
-	str(&j, "maxScopedVmemInstructionName", ss_shape_prop_text(t, "max_scoped_vmem_instruction"));
+	str(&j, "maxScopedVmemInstructionName",
+	    ss_shape_prop_text(t, "max_scoped_vmem_instruction"));
 	blocks(&j, ss_shape_table(r, "blocks"));
 	ss_json_close(&j, '}');
 }

@@ -19,8 +19,9 @@
 
 enum { KERNEL_DETAILS, GRAPH_EXEC, HLO_OP, HLO_MODULE, PROGRAM_ID, TF_OP, SCOPE_RANGE, NWANTED };
 static const enum ss_stat wanted_stats[NWANTED] = {
-	SS_STAT_KERNEL_DETAILS, SS_STAT_CUDA_GRAPH_EXEC_ID, SS_STAT_HLO_OP, SS_STAT_HLO_MODULE, SS_STAT_PROGRAM_ID,
-	SS_STAT_TF_OP, SS_STAT_SCOPE_RANGE_ID,
+	SS_STAT_KERNEL_DETAILS, SS_STAT_CUDA_GRAPH_EXEC_ID, SS_STAT_HLO_OP,
+	SS_STAT_HLO_MODULE,	SS_STAT_PROGRAM_ID,	    SS_STAT_TF_OP,
+	SS_STAT_SCOPE_RANGE_ID,
 };
 
 /* What one kernel says of itself. */
@@ -33,9 +34,9 @@ struct kernel {
 
 /* What follows from that, found out once for all kernels that say the same. */
 struct annotation {
-	uint32_t first_op, nops;	/* metas of the HLO ops, in pool */
-	uint32_t module, source;	/* metas or SS_NONE */
-	uint32_t op;			/* framework op, index of the deriver, or SS_NONE */
+	uint32_t first_op, nops; /* metas of the HLO ops, in pool */
+	uint32_t module, source; /* metas or SS_NONE */
+	uint32_t op;		 /* framework op, index of the deriver, or SS_NONE */
 };
 
 /* Kernels mostly refer to shared strings: the same pointers, the same annotation. */
@@ -57,7 +58,7 @@ struct gpu {
 	SS_VEC(struct annotation) annotations;
 	SS_VEC(uint32_t) pool;
 	struct cached *cache;
-	struct ss_u64map scope_parents;	/* scope range id to index into scope_parent */
+	struct ss_u64map scope_parents; /* scope range id to index into scope_parent */
 	SS_VEC(int64_t) scope_parent;
 	/* The lines of the stream at hand. */
 	struct ss_nest modules, ops, scopes, framework_ops, sources;
@@ -102,13 +103,15 @@ static bool name_of_module(struct gpu *g, const struct kernel *k, uint32_t *meta
 	if (!name.n)
 		return true;
 	if (k->has_program)
-		name = ss_arena_printf(&g->d.h->arena, SS_FMT "(%llu)", SS_ARG(name), (unsigned long long)k->program_id);
+		name = ss_arena_printf(&g->d.h->arena, SS_FMT "(%llu)", SS_ARG(name),
+				       (unsigned long long)k->program_id);
 	*meta = name.p ? ss_deriver_name(&g->d, name, SS_STR("")) : SS_NONE;
 	return *meta != SS_NONE;
 }
 
 /* "a::b::c": ops inside ops. */
-static bool names_of_ops(struct gpu *g, const struct kernel *k, struct annotation *a, struct ss_str *last)
+static bool names_of_ops(struct gpu *g, const struct kernel *k, struct annotation *a,
+			 struct ss_str *last)
 {
 	struct ss_str rest = k->hlo_op;
 	a->first_op = (uint32_t)g->pool.n;
@@ -118,8 +121,11 @@ static bool names_of_ops(struct gpu *g, const struct kernel *k, struct annotatio
 		more = at != SS_NPOS;
 		rest = more ? ss_str_sub(rest, at + 2, rest.n) : rest;
 		struct ss_str name =
-			k->has_program ? ss_arena_printf(&g->d.h->arena, "%llu/" SS_FMT, (unsigned long long)k->program_id, SS_ARG(*last))
-				       : ss_arena_printf(&g->d.h->arena, SS_FMT "/" SS_FMT, SS_ARG(k->hlo_module), SS_ARG(*last));
+			k->has_program
+				? ss_arena_printf(&g->d.h->arena, "%llu/" SS_FMT,
+						  (unsigned long long)k->program_id, SS_ARG(*last))
+				: ss_arena_printf(&g->d.h->arena, SS_FMT "/" SS_FMT,
+						  SS_ARG(k->hlo_module), SS_ARG(*last));
 		uint32_t meta = name.p ? ss_deriver_name(&g->d, name, *last) : SS_NONE;
 		if (meta == SS_NONE || !ss_vec_push(&g->pool, meta))
 			return false;
@@ -128,7 +134,8 @@ static bool names_of_ops(struct gpu *g, const struct kernel *k, struct annotatio
 }
 
 /* Where the instruction comes from, if the profile carries its module. */
-static bool look_up(struct gpu *g, const struct kernel *k, struct ss_str op, struct annotation *a, struct ss_err *err)
+static bool look_up(struct gpu *g, const struct kernel *k, struct ss_str op, struct annotation *a,
+		    struct ss_err *err)
 {
 	const struct ss_hlo_module *m = NULL;
 	struct ss_hlo_instr instr;
@@ -140,20 +147,25 @@ static bool look_up(struct gpu *g, const struct kernel *k, struct ss_str op, str
 	if (i == SS_NONE)
 		return true;
 	ss_hlo_instr_read(m->instrs[i], &instr);
-	struct ss_str full = ss_arena_printf(&g->d.h->arena, SS_FMT ":" SS_FMT, SS_ARG(instr.op_name), SS_ARG(instr.op_type));
+	struct ss_str full = ss_arena_printf(&g->d.h->arena, SS_FMT ":" SS_FMT,
+					     SS_ARG(instr.op_name), SS_ARG(instr.op_type));
 	a->op = full.p ? ss_deriver_op(&g->d, full) : SS_NONE;
 	if (a->op == SS_NONE)
 		return ss_fail_mem(err);
 	if (!instr.source_file.n)
 		return true;
 	size_t slash = ss_str_rchr(instr.source_file, '/');
-	struct ss_str file = slash == SS_NPOS ? instr.source_file : ss_str_sub(instr.source_file, slash + 1, instr.source_file.n);
-	struct ss_str source = ss_arena_printf(&g->d.h->arena, SS_FMT ":%lld", SS_ARG(file), (long long)instr.source_line);
+	struct ss_str file =
+		slash == SS_NPOS ? instr.source_file
+				 : ss_str_sub(instr.source_file, slash + 1, instr.source_file.n);
+	struct ss_str source = ss_arena_printf(&g->d.h->arena, SS_FMT ":%lld", SS_ARG(file),
+					       (long long)instr.source_line);
 	a->source = source.p ? ss_deriver_name(&g->d, source, SS_STR("")) : SS_NONE;
 	return a->source != SS_NONE || ss_fail_mem(err);
 }
 
-static bool annotate(struct gpu *g, const struct kernel *k, struct annotation *a, struct ss_err *err)
+static bool annotate(struct gpu *g, const struct kernel *k, struct annotation *a,
+		     struct ss_err *err)
 {
 	struct ss_str last;
 	*a = (struct annotation){ .module = SS_NONE, .source = SS_NONE, .op = SS_NONE };
@@ -165,11 +177,15 @@ static bool annotate(struct gpu *g, const struct kernel *k, struct annotation *a
 /* One number for (op, module, program), by way of one for each. */
 static uint32_t annotation_key(struct gpu *g, const struct kernel *k, bool *ok)
 {
-	uint32_t op = ss_strmap_add(&g->strings, k->hlo_op), module = ss_strmap_add(&g->strings, k->hlo_module);
+	uint32_t op = ss_strmap_add(&g->strings, k->hlo_op),
+		 module = ss_strmap_add(&g->strings, k->hlo_module);
 	uint32_t none = (uint32_t)g->programs.n;
-	uint32_t program = k->has_program ? ss_u64map_add(&g->programs, k->program_id, none) + 1 : 0;
-	uint32_t pair = ss_u64map_add(&g->ops_of_module, (uint64_t)op << 32 | module, (uint32_t)g->ops_of_module.n);
-	*ok = op != SS_NONE && module != SS_NONE && (!k->has_program || program != 0) && pair != SS_NONE;
+	uint32_t program =
+		k->has_program ? ss_u64map_add(&g->programs, k->program_id, none) + 1 : 0;
+	uint32_t pair = ss_u64map_add(&g->ops_of_module, (uint64_t)op << 32 | module,
+				      (uint32_t)g->ops_of_module.n);
+	*ok = op != SS_NONE && module != SS_NONE && (!k->has_program || program != 0) &&
+	      pair != SS_NONE;
 	if (!*ok)
 		return SS_NONE;
 	uint32_t at = (uint32_t)g->annotations.n;
@@ -178,13 +194,16 @@ static uint32_t annotation_key(struct gpu *g, const struct kernel *k, bool *ok)
 	return got;
 }
 
-static bool find_annotation(struct gpu *g, const struct kernel *k, uint32_t *out, struct ss_err *err)
+static bool find_annotation(struct gpu *g, const struct kernel *k, uint32_t *out,
+			    struct ss_err *err)
 {
-	uint64_t hash = ss_mix((uintptr_t)k->hlo_op.p, ss_mix((uintptr_t)k->hlo_module.p, k->program_id));
+	uint64_t hash =
+		ss_mix((uintptr_t)k->hlo_op.p, ss_mix((uintptr_t)k->hlo_module.p, k->program_id));
 	struct cached *c = &g->cache[hash & (CACHE - 1)];
 	bool ok;
-	if (c->used && c->hlo_op.p == k->hlo_op.p && c->hlo_op.n == k->hlo_op.n && c->hlo_module.p == k->hlo_module.p &&
-	    c->hlo_module.n == k->hlo_module.n && c->program_id == k->program_id && c->has_program == k->has_program) {
+	if (c->used && c->hlo_op.p == k->hlo_op.p && c->hlo_op.n == k->hlo_op.n &&
+	    c->hlo_module.p == k->hlo_module.p && c->hlo_module.n == k->hlo_module.n &&
+	    c->program_id == k->program_id && c->has_program == k->has_program) {
 		*out = c->annotation;
 		return true;
 	}
@@ -226,7 +245,8 @@ static void reverse(int64_t *v, uint32_t n)
 	}
 }
 
-static bool add_hlo(struct gpu *g, const struct kernel *k, struct ss_nest_item *item, struct ss_err *err)
+static bool add_hlo(struct gpu *g, const struct kernel *k, struct ss_nest_item *item,
+		    struct ss_err *err)
 {
 	int64_t path[SS_NEST_LEVELS];
 	uint32_t i, depth = scope_path(g, k->scope, path);
@@ -245,7 +265,8 @@ static bool add_hlo(struct gpu *g, const struct kernel *k, struct ss_nest_item *
 		item->scopes = NULL;
 	ok = ok && ss_nest_add(&g->ops, item);
 	item->scopes = NULL;
-	ok = ok && (a->op == SS_NONE || ss_deriver_add_op(&g->d, a->op, item, &g->scopes, &g->framework_ops));
+	ok = ok && (a->op == SS_NONE ||
+		    ss_deriver_add_op(&g->d, a->op, item, &g->scopes, &g->framework_ops));
 	item->metas = &a->source;
 	item->nmetas = 1;
 	return (ok && (a->source == SS_NONE || ss_nest_add(&g->sources, item))) || ss_fail_mem(err);
@@ -257,26 +278,34 @@ static bool add_kernel(struct gpu *g, const struct ss_line *l, uint32_t i, struc
 	read_kernel(g, ss_xevents_body(&l->ev, l->src, i), &k);
 	if (!k.is_kernel)
 		return true;
-	struct ss_nest_item item = { .begin_ps = l->ev.begin_ps[i], .end_ps = ss_xevents_end_ps(&l->ev, i),
+	struct ss_nest_item item = { .begin_ps = l->ev.begin_ps[i],
+				     .end_ps = ss_xevents_end_ps(&l->ev, i),
 				     .group = ss_event_group(g->d.p, l, i) };
 	if (k.hlo_op.n)
 		return add_hlo(g, &k, &item, err);
 	if (!k.tf_op.n)
 		return true;
 	uint32_t op = ss_deriver_op(&g->d, k.tf_op);
-	return (op != SS_NONE && ss_deriver_add_op(&g->d, op, &item, &g->scopes, &g->framework_ops)) || ss_fail_mem(err);
+	return (op != SS_NONE &&
+		ss_deriver_add_op(&g->d, op, &item, &g->scopes, &g->framework_ops)) ||
+	       ss_fail_mem(err);
 }
 
 static bool add_lines(struct gpu *g, uint32_t k, int64_t stream)
 {
-	static const char *const names[5] = { "Framework Name Scope", "Framework Ops", "XLA Modules", "XLA Ops", "Source code" };
+	static const char *const names[5] = { "Framework Name Scope", "Framework Ops",
+					      "XLA Modules", "XLA Ops", "Source code" };
 	static const unsigned ids[5] = { 0, 1, 2, 3, 5 };
-	struct ss_nest *nests[5] = { &g->scopes, &g->framework_ops, &g->modules, &g->ops, &g->sources };
+	struct ss_nest *nests[5] = { &g->scopes, &g->framework_ops, &g->modules, &g->ops,
+				     &g->sources };
 	struct ss_derived lines[5];
 	bool ok = true;
 	for (unsigned i = 0; i < 5; i++) {
-		struct ss_str name = ss_arena_printf(&g->d.h->arena, "%s - from #%lld", names[i], (long long)stream);
-		lines[i] = (struct ss_derived){ .id = FIRST_ID + IDS * k + ids[i], .name = name, .nest = *nests[i],
+		struct ss_str name = ss_arena_printf(&g->d.h->arena, "%s - from #%lld", names[i],
+						     (long long)stream);
+		lines[i] = (struct ss_derived){ .id = FIRST_ID + IDS * k + ids[i],
+						.name = name,
+						.nest = *nests[i],
 						.display_id = (int64_t)DISPLAY_IDS * k + 2 + i };
 		*nests[i] = (struct ss_nest){ 0 };
 		ok &= name.p != NULL;
@@ -334,7 +363,8 @@ static bool derive_streams(struct gpu *g, struct ss_err *err)
 	for (uint32_t i = 0; i < p->nlines; i++)
 		if (!p->lines[i].derived)
 			streams[n++] = (struct stream){ i, p->lines[i].ev.n,
-							ss_str_contains(p->lines[i].name, SS_STR("Compute")) };
+							ss_str_contains(p->lines[i].name,
+									SS_STR("Compute")) };
 	if (n)
 		qsort(streams, n, sizeof(*streams), by_weight);
 	for (uint32_t k = 0; k < n; k++)
@@ -346,7 +376,8 @@ static bool derive_streams(struct gpu *g, struct ss_err *err)
 /* Plane /host:__ScopeRangeCallStack__: a stat's id is a child range, its value the parent. */
 static bool read_scope_tree(struct gpu *g)
 {
-	const struct ss_xplane *x = ss_xspace_plane(&g->d.h->x, SS_STR("/host:__ScopeRangeCallStack__"));
+	const struct ss_xplane *x =
+		ss_xspace_plane(&g->d.h->x, SS_STR("/host:__ScopeRangeCallStack__"));
 	if (!x || !ss_xplane_has(g->d.p->x, SS_STAT_SCOPE_RANGE_ID))
 		return true;
 	struct ss_pb c = ss_pb_of(x->body), stat;
@@ -358,11 +389,14 @@ static bool read_scope_tree(struct gpu *g)
 		for (stat = ss_pb_of(f.bytes); ss_pb_next(&stat, &v);) {
 			if (v.key == PB_VAR(XSTAT_METADATA_ID))
 				child = v.u;
-			else if (v.key == PB_VAR(XSTAT_INT64_VALUE) || v.key == PB_VAR(XSTAT_UINT64_VALUE))
+			else if (v.key == PB_VAR(XSTAT_INT64_VALUE) ||
+				 v.key == PB_VAR(XSTAT_UINT64_VALUE))
 				parent = v.u;
 		}
-		uint32_t at = (uint32_t)g->scope_parent.n, got = ss_u64map_add(&g->scope_parents, child, at);
-		if (got == SS_NONE || (got == at && !ss_vec_push(&g->scope_parent, (int64_t)parent)))
+		uint32_t at = (uint32_t)g->scope_parent.n,
+			 got = ss_u64map_add(&g->scope_parents, child, at);
+		if (got == SS_NONE ||
+		    (got == at && !ss_vec_push(&g->scope_parent, (int64_t)parent)))
 			return false;
 	}
 	return true;
@@ -395,7 +429,9 @@ bool ss_derive_gpu(struct ss_host *h, struct ss_plane *p, struct ss_err *err)
 	g.hlo = ss_host_hlo(h, err);
 	g.cache = SS_NEW_N(&g.d.scratch, struct cached, CACHE);
 	bool ok = g.hlo != NULL;
-	if (ok && (!g.cache || !ss_wanted_init(&g.wanted, p->x, wanted_stats, NWANTED, &g.d.scratch) || !read_scope_tree(&g)))
+	if (ok &&
+	    (!g.cache || !ss_wanted_init(&g.wanted, p->x, wanted_stats, NWANTED, &g.d.scratch) ||
+	     !read_scope_tree(&g)))
 		ok = ss_fail_mem(err);
 	ok = ok && ss_derive_gpu_steps(&g.d, err) && derive_streams(&g, err);
 	gpu_free(&g);

@@ -36,8 +36,8 @@ struct ss_time_walk {
 };
 
 /*
- * Over the plane's own lines, not those derived, nor those that `skip` (by line, NULL: none) says. False when memory is out; to be freed in
- * any case.
+ * Over the plane's own lines, not those derived, nor those that `skip` (by line, NULL: none) says.
+ * False when memory is out; to be freed in any case.
  */
 bool ss_time_walk_init(struct ss_time_walk *w, struct ss_plane *p, const bool *skip);
 bool ss_time_walk_next(struct ss_time_walk *w, struct ss_line **line, uint32_t *event);

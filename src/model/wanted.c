@@ -30,7 +30,10 @@ bool ss_wanted_init(struct ss_wanted *w, const struct ss_xplane *x, const enum s
 	return true;
 }
 
-/* Behind the metadata id stands one number, as uint64 or int64: nothing more needs decoding. False: something else does. */
+/*
+ * Behind the metadata id stands one number, as uint64 or int64: nothing more needs decoding. False:
+ * something else does.
+ */
 static bool read_number(const struct ss_wanted *w, struct ss_str stat, unsigned which, struct ss_xstat *out)
 {
 	const uint8_t *p = (const uint8_t *)stat.p + (((const uint8_t *)stat.p)[1] < 0x80 ? 2 : 3);
@@ -46,8 +49,9 @@ static bool read_number(const struct ss_wanted *w, struct ss_str stat, unsigned 
 }
 
 /*
- * The next stat's bytes. Events begin with three or four small numbers, and their stats are short: with tags and lengths of one byte a
- * field is passed over by looking at it. Anything else goes through the cursor.
+ * The next stat's bytes. Events begin with three or four small numbers, and their stats are short:
+ * with tags and lengths of one byte a field is passed over by looking at it. Anything else goes
+ * through the cursor.
  */
 static bool next_stat(struct ss_wanted_walk *walk, struct ss_str *stat)
 {
