@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #define LONG_NAME_BYTES 10000u
+#define FEW_EVENTS 16u
 
 bool ss_arena_grow(struct ss_arena *a, void **v, size_t *cap, size_t used, size_t need, size_t size)
 {
@@ -138,12 +139,13 @@ static bool name_of(struct ss_timeline_build *b, const struct ss_track *t, uint3
 	uint32_t meta = t->line->ev.meta[ss_track_event(t, pos)];
 	/* The last entry is for events whose metadata is not defined. */
 	size_t slot = meta == SS_NONE ? (size_t)t->plane->x->nevent_meta + t->plane->nmade : meta;
-	if (!t->nnames && b->meta_names[slot] != SS_NONE) {
+	bool by_meta = !t->nnames && b->meta_plane == t->plane;
+	if (by_meta && b->meta_names[slot] != SS_NONE) {
 		*out = b->meta_names[slot];
 		return true;
 	}
 	*out = number_name(b, ss_track_event_name(t, pos));
-	if (!t->nnames)
+	if (by_meta)
 		b->meta_names[slot] = *out;
 	return *out != SS_NONE;
 }
@@ -250,7 +252,8 @@ bool ss_timeline_add(struct ss_timeline_build *b, size_t h, uint32_t track, cons
 	own->count = n;
 	if (n == 0)
 		return true;
-	if (!name_table(b, t->plane))
+	/* A table for every name of the plane is not worth it for a few events. */
+	if (n >= FEW_EVENTS && !name_table(b, t->plane))
 		return ss_fail_mem(err);
 	for (size_t i = 0; i < n; i++)
 		if (!add_slice(b, h, track, t, pos[i]))
