@@ -94,20 +94,34 @@ static bool list_streams(struct search *s)
 	return s->streams;
 }
 
-/* Take the nearest `limit` matches of all streams. Few streams and few matches: no heap. */
+static void sift_down(struct search *s, size_t i)
+{
+	struct stream own = s->streams[i];
+	for (size_t kid; (kid = i * 2 + 1) < s->nstreams; i = kid) {
+		if (kid + 1 < s->nstreams && comes_first(s, &s->streams[kid + 1], &s->streams[kid]))
+			kid++;
+		if (!comes_first(s, &s->streams[kid], &own))
+			break;
+		s->streams[i] = s->streams[kid];
+	}
+	s->streams[i] = own;
+}
+
+/* Take the nearest `limit` matches of all streams: a heap of them. */
 static bool take(struct search *s, size_t limit, struct ss_err *err)
 {
-	while (s->b->tl->nslices < limit) {
-		struct stream *best = NULL;
-		for (size_t i = 0; i < s->nstreams; i++)
-			if (is_left(s, &s->streams[i]) && (!best || comes_first(s, &s->streams[i], best)))
-				best = &s->streams[i];
-		if (!best)
-			break;
+	for (size_t i = s->nstreams / 2; i-- > 0;)
+		sift_down(s, i);
+	while (s->nstreams && s->b->tl->nslices < limit) {
+		struct stream *best = &s->streams[0];
 		uint32_t pos = next_pos(s, best);
-		best->at = s->backward ? best->at - 1 : best->at + 1;
 		if (!ss_timeline_add(s->b, best->host, best->track, &pos, 1, err))
 			return false;
+		best->at = s->backward ? best->at - 1 : best->at + 1;
+		if (!is_left(s, best))
+			*best = s->streams[--s->nstreams];
+		if (s->nstreams)
+			sift_down(s, 0);
 	}
 	return true;
 }

@@ -14,6 +14,7 @@
 struct sums {
 	const struct ss_model_trace *mt;
 	const struct ss_timeline_sums *q;
+	const struct ss_timeline_rows *rows; /* the query's, by track */
 	struct ss_strmap names;
 	SS_VEC(struct ss_tl_sum) v;	/* by number of the name */
 	uint32_t *meta_sums;		/* of the plane at hand: sum by event metadata */
@@ -27,19 +28,50 @@ struct row_set {
 	bool any;
 };
 
+static int by_track(const void *a, const void *b)
+{
+	const struct ss_timeline_rows *ra = a, *rb = b;
+	return ra->track < rb->track ? -1 : ra->track > rb->track;
+}
+
+/* A copy of the query's rows by track. */
+static bool sort_rows(struct sums *s, struct ss_arena *arena)
+{
+	struct ss_timeline_rows *v = SS_NEW_N(arena, struct ss_timeline_rows, s->q->nrows + 1);
+	if (!v)
+		return false;
+	if (s->q->nrows) {
+		memcpy(v, s->q->rows, s->q->nrows * sizeof(*v));
+		qsort(v, s->q->nrows, sizeof(*v), by_track);
+	}
+	s->rows = v;
+	return true;
+}
+
+static size_t first_row_of(const struct sums *s, uint32_t track)
+{
+	size_t lo = 0, hi = s->q->nrows;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (s->rows[mid].track < track)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 static struct row_set rows_of(const struct sums *s, uint32_t track)
 {
 	struct row_set set = { .any = !s->q->rows };
 	memset(set.bits, set.any ? 0xff : 0, sizeof(set.bits));
-	for (size_t i = 0; i < s->q->nrows; i++) {
-		const struct ss_timeline_rows *r = &s->q->rows[i];
-		if (r->track != track)
-			continue;
-		for (uint32_t k = r->first; k <= r->last && k < 256; k++) {
+	if (set.any)
+		return set;
+	for (size_t i = first_row_of(s, track); i < s->q->nrows && s->rows[i].track == track; i++)
+		for (uint32_t k = s->rows[i].first; k <= s->rows[i].last && k < 256; k++) {
 			set.bits[k / 64] |= UINT64_C(1) << (k % 64);
 			set.any = true;
 		}
-	}
 	return set;
 }
 
@@ -217,8 +249,8 @@ struct ss_tl_summary *ss_timeline_summary(struct ss_model *m, const struct ss_ti
 					  struct ss_err *err)
 {
 	struct sums s = { .q = q, .mt = ss_model_trace(m, err), .out = SS_NEW(arena, struct ss_tl_summary) };
-	bool ok = s.mt && s.out;
-	if (s.mt && !s.out)
+	bool ok = s.mt && s.out && sort_rows(&s, arena);
+	if (s.mt && !ok)
 		ss_fail_mem(err);
 	for (size_t h = 0; ok && h < s.mt->nhosts; h++)
 		if (q->end_ps >= s.mt->shift_ps[h])

@@ -46,9 +46,9 @@ static struct ss_str device_prefix(const struct ss_host *h)
 	return SS_STR("/device:GPU:");
 }
 
-static bool is_shown(const struct ss_host *h, const struct ss_plane *p)
+static bool is_shown(const struct ss_plane *p, struct ss_str devices)
 {
-	return p->kind == SS_PLANE_HOST_CPU || ss_str_starts(p->name, device_prefix(h));
+	return p->kind == SS_PLANE_HOST_CPU || ss_str_starts(p->name, devices);
 }
 
 /* Of asynchronous ops only the name of their line is there. */
@@ -71,7 +71,9 @@ static uint32_t thread_id(const struct ss_line *l)
 static int by_pid(const void *a, const void *b)
 {
 	const struct ss_tl_section *sa = a, *sb = b;
-	return sa->pid < sb->pid ? -1 : sa->pid > sb->pid;
+	if (sa->pid != sb->pid)
+		return sa->pid < sb->pid ? -1 : 1;
+	return sa->first_track < sb->first_track ? -1 : sa->first_track > sb->first_track;
 }
 
 static void add_plane(struct ss_timeline *tl, const struct ss_plane *p, uint32_t index)
@@ -119,41 +121,61 @@ static bool add_threads(struct ss_timeline *tl, struct ss_tl_section *s, const s
 	return true;
 }
 
-static bool add_layout(struct ss_timeline *tl, const struct ss_host *h, struct ss_arena *arena)
+/* *planes: number of the plane of each section. */
+static bool add_layout(struct ss_timeline *tl, const struct ss_host *h, struct ss_arena *arena, uint32_t **planes)
 {
 	size_t nlines = 0;
 	for (uint32_t i = 0; i < h->nplanes; i++)
 		nlines += h->planes[i].nlines;
 	tl->sections = SS_NEW_N(arena, struct ss_tl_section, h->nplanes);
 	tl->tracks = SS_NEW_N(arena, struct ss_tl_track, nlines);
-	if (!tl->sections || !tl->tracks)
+	*planes = SS_NEW_N(arena, uint32_t, (size_t)h->nplanes + 1);
+	if (!tl->sections || !tl->tracks || !*planes)
 		return false;
+	const struct ss_str devices = device_prefix(h);
 	for (uint32_t i = 0; i < h->nplanes; i++)
-		if (is_shown(h, &h->planes[i]))
+		if (is_shown(&h->planes[i], devices))
 			add_plane(tl, &h->planes[i], i);
 	if (tl->nsections)
 		qsort(tl->sections, tl->nsections, sizeof(*tl->sections), by_pid);
-	for (size_t i = 0; i < tl->nsections; i++)
-		if (!add_threads(tl, &tl->sections[i], h, &h->planes[tl->sections[i].first_track], arena))
+	for (size_t i = 0; i < tl->nsections; i++) {
+		(*planes)[i] = tl->sections[i].first_track;
+		if (!add_threads(tl, &tl->sections[i], h, &h->planes[(*planes)[i]], arena))
 			return false;
+	}
 	return true;
 }
 
-/* The answer's thread of each track of the trace: the same process and thread id. */
-static uint32_t *map_tracks(const struct ss_timeline *tl, const struct ss_trace *tr, struct ss_arena *arena)
+/* The thread of this id; the last one where several lines have it. Threads of a section are sorted. */
+static uint32_t find_thread(const struct ss_timeline *tl, const struct ss_tl_section *s, uint32_t tid)
 {
+	uint32_t lo = s->first_track, hi = s->first_track + s->ntracks;
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		if (tl->tracks[mid].tid <= tid)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo > s->first_track && tl->tracks[lo - 1].tid == tid ? lo - 1 : SS_NONE;
+}
+
+/* The answer's thread of each track of the trace: the same plane and thread id. */
+static uint32_t *map_tracks(const struct ss_timeline *tl, const uint32_t *section_planes, const struct ss_trace *tr,
+			    struct ss_arena *arena)
+{
+	const struct ss_plane *planes = tr->host->planes;
 	uint32_t *thread = SS_NEW_N(arena, uint32_t, (size_t)tr->ntracks + 1);
-	for (uint32_t i = 0; thread && i < tr->ntracks; i++) {
+	uint32_t *section = SS_NEW_N(arena, uint32_t, (size_t)tr->host->nplanes + 1);
+	if (!thread || !section)
+		return NULL;
+	memset(section, 0xff, (size_t)tr->host->nplanes * sizeof(*section));
+	for (uint32_t i = 0; i < tl->nsections; i++)
+		section[section_planes[i]] = i;
+	for (uint32_t i = 0; i < tr->ntracks; i++) {
 		const struct ss_track *t = &tr->tracks[i];
-		thread[i] = SS_NONE;
-		for (size_t k = 0; k < tl->nsections && has_events(t->line); k++) {
-			const struct ss_tl_section *s = &tl->sections[k];
-			if (s->name.p != t->plane->name.p)
-				continue;
-			for (uint32_t j = s->first_track; j < s->first_track + s->ntracks; j++)
-				if (tl->tracks[j].tid == t->tid)
-					thread[i] = j;
-		}
+		uint32_t k = section[t->plane - planes];
+		thread[i] = k == SS_NONE || !has_events(t->line) ? SS_NONE : find_thread(tl, &tl->sections[k], t->tid);
 	}
 	return thread;
 }
@@ -335,9 +357,10 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	const struct ss_trace *tr = ss_host_trace(q->model->hosts[0], err);
 	if (!tr)
 		return false;
-	if (!f || !tl || !add_layout(tl, tr->host, q->arena))
+	uint32_t *planes;
+	if (!f || !tl || !add_layout(tl, tr->host, q->arena, &planes))
 		return ss_fail_mem(err);
-	*f = (struct trace_file){ .pull = { next, close_file }, .tr = tr, .thread = map_tracks(tl, tr, q->arena) };
+	*f = (struct trace_file){ .pull = { next, close_file }, .tr = tr, .thread = map_tracks(tl, planes, tr, q->arena) };
 	if (!f->thread)
 		return ss_fail_mem(err);
 	f->until_ps = find_end(f, max);
