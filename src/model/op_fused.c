@@ -37,6 +37,7 @@ static bool describe(struct walk *w, struct ss_op *op, const struct ss_hlo_instr
 			      .first_child = SS_NONE, .next_child = SS_NONE };
 	op->long_name = ss_arena_str(w->arena, ss_buf_get(&text));
 	op->provenance = ss_arena_printf(w->arena, SS_FMT ":" SS_FMT, SS_ARG(in->op_name), SS_ARG(in->op_type));
+	ok = ok && !text.no_memory;
 	ss_buf_free(&text);
 	return ok && op->long_name.p && op->provenance.p;
 }

@@ -151,6 +151,7 @@ static bool write_out(struct pass *s, struct ss_op *op, const struct ss_hlo_modu
 	struct ss_buf b = { .limit_bytes = 1 << 20 };
 	bool ok = ss_hlo_instr_text(&b, m, instr, SS_HLO_EXPRESSION);
 	op->long_name = ss_arena_str(s->arena, ss_buf_get(&b));
+	ok = ok && !b.no_memory;
 	ss_buf_free(&b);
 	return ok && op->long_name.p;
 }
