@@ -78,12 +78,11 @@ bool ss_tensor_core_uses(struct ss_tensor_core_uses *out, const struct ss_kernel
 	bool ok = out->v;
 	for (size_t i = 0; ok && i < kernels->n; i++) {
 		const struct ss_kernel *k = &kernels->v[i];
-		uint32_t had = out->by_op.n, at = ss_strmap_add(&out->by_op, k->op_name);
+		uint32_t at = ss_strmap_add(&out->by_op, k->op_name);
 		ok = at != SS_NONE;
 		if (!ok)
 			break;
-		if (at == had)
-			out->v[at].is_eligible = k->is_eligible;
+		out->v[at].is_eligible |= k->is_eligible;
 		out->v[at].total_ns += k->total_ns;
 		out->v[at].tensor_core_ns += k->uses_tensor_core ? k->total_ns : 0;
 	}

@@ -20,7 +20,7 @@ const struct ss_op **ss_ops_by_self_time(const struct ss_op_db *db, struct ss_ar
 /* What the kernels of a framework op did. */
 struct ss_tensor_core_use {
 	uint64_t total_ns, tensor_core_ns;
-	bool is_eligible; /* the op's first kernel */
+	bool is_eligible; /* some kernel of the op */
 };
 
 struct ss_tensor_core_uses {

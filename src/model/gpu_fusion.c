@@ -197,6 +197,10 @@ const struct ss_gpu_fusion *ss_gpu_fusion_of(struct ss_gpu_coster *c, uint32_t c
 	c->depth--;
 	c->busy[computation] = false;
 	f->known = ok;
+	if (!ok) {
+		free(f->param_use);
+		*f = (struct ss_gpu_fusion){ 0 };
+	}
 	c->no_memory |= !ok;
 	return ok ? f : NULL;
 }

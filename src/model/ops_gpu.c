@@ -72,7 +72,7 @@ static struct gpu_event read_stats(const struct ss_plane *p, const struct ss_lin
 			break;
 		}
 	}
-	if (l->eager)
+	if (l->eager && l->eager[i] >= 0)
 		e.eager = l->eager[i] == 1;
 	return e;
 }
@@ -146,7 +146,8 @@ static bool locate(struct pass *s, const struct program *p, struct ss_op *op,
 }
 
 /* The instruction as the compiler writes it; what is longer than a megabyte is cut. */
-static bool write_out(struct pass *s, struct ss_op *op, const struct ss_hlo_module *m, uint32_t instr)
+static bool write_out(struct pass *s, struct ss_op *op, const struct ss_hlo_module *m,
+		      uint32_t instr)
 {
 	struct ss_buf b = { .limit_bytes = 1 << 20 };
 	bool ok = ss_hlo_instr_text(&b, m, instr, SS_HLO_EXPRESSION);
@@ -167,7 +168,8 @@ static bool describe(struct pass *s, struct ss_op *op, const struct ss_hlo_modul
 	op->category = ss_hlo_category(&in);
 	op->provenance = provenance(&in, s->arena);
 	return p && op->category.p && op->provenance.p && locate(s, p, op, &in) &&
-	       write_out(s, op, m, instr) && ss_gpu_cost(p->coster, instr, &unit) && ss_vec_push(&s->unit, unit);
+	       write_out(s, op, m, instr) && ss_gpu_cost(p->coster, instr, &unit) &&
+	       ss_vec_push(&s->unit, unit);
 }
 
 /* The op of an event with hlo_op; NULL in *out if the program or the instruction is not there. */
@@ -235,8 +237,12 @@ static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i, struc
 	op->occurrences++;
 	op->time_ps += dur_ps;
 	op->self_ps += dur_ps;
-	op->is_eager |= e.eager;
+	/* The first execution tells. */
+	if (op->occurrences == 1)
+		op->is_eager = e.eager;
 	s->db->op_ps += dur_ps;
+	if (!e.hlo_op.n)
+		return true;
 	ss_cost_add(&op->cost, unit, 1);
 	/* What the analysis cannot tell, the profile may. */
 	if (unit->flops == 0) {

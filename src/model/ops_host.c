@@ -5,9 +5,10 @@
  * of an input pipeline, or if it carries the name of one in the stat tf_op. Self time is what is
  * left of an op without the ops inside it on the same thread.
  *
- * Nesting follows XProf to the letter, as its numbers depend on it: events are walked in the order
- * of their begins, and when an op ends, everything that began inside it and has not ended by then,
- * or ends at the same time, is dropped from the statistics.
+ * Where XProf loses time, this does not: it forgets an op that ends at the same picosecond as the
+ * one around it, and with it everything around both; here the inner op counts, and of an op that
+ * outlasts the one it began in, the time they share counts as inside. Self times of a thread sum up
+ * to the time in which it ran ops.
  */
 #include "model/ops_build.h"
 
@@ -21,10 +22,9 @@ enum { META_UNKNOWN = 0, META_NO_OP = 1, META_OP = 2 }; /* META_OP + index into 
 
 struct open_op {
 	int64_t begin_ps, end_ps;
-	int64_t close_ps; /* when it leaves the stack: its end or that of something around it */
 	uint64_t children_ps;
-	uint32_t op, event;
-	bool eager, dropped, infeed_enqueue;
+	uint32_t op;
+	bool eager, infeed_enqueue;
 };
 
 struct pass {
@@ -44,6 +44,7 @@ struct pass {
 /* The stats of an event that matter here. */
 struct op_stats {
 	struct ss_str tf_op, stage_category;
+	uint64_t stage_id;
 	bool has_tf_op, has_stage_id, has_stage_category, eager;
 };
 
@@ -59,6 +60,7 @@ static struct op_stats read_stats(const struct ss_plane *p, const struct ss_line
 			o.has_tf_op = true;
 			break;
 		case SS_STAT_IPL_STAGE_ID:
+			o.stage_id = (uint64_t)ss_xstat_int_or_uint(&s);
 			o.has_stage_id = true;
 			break;
 		case SS_STAT_IPL_STAGE_CATEGORY:
@@ -75,10 +77,10 @@ static struct op_stats read_stats(const struct ss_plane *p, const struct ss_line
 	return o;
 }
 
-/* Index of the op of this name; SS_NONE when memory is out. */
-static uint32_t op_index(struct pass *s, struct ss_str name, struct ss_str category)
+/* Index of the op of this name; stages have ids besides. SS_NONE when memory is out. */
+static uint32_t op_index(struct pass *s, uint64_t stage, struct ss_str name, struct ss_str category)
 {
-	struct ss_op *op = ss_op_db_get(s->db, 0, name);
+	struct ss_op *op = ss_op_db_get(s->db, stage, name);
 	if (!op)
 		return SS_NONE;
 	if (!op->category.n)
@@ -86,13 +88,16 @@ static uint32_t op_index(struct pass *s, struct ss_str name, struct ss_str categ
 	return (uint32_t)(op - s->db->v);
 }
 
+/*
+ * In the order in which they end. Of nested ones the period counts back, so that the sum is from
+ * the first to the last.
+ */
 static void enter_infeed_enqueue(struct pass *s, const struct open_op *o)
 {
 	if (s->any_enqueue) {
 		s->db->infeed_enq_ps += s->enqueue_dur_ps;
-		if (o->begin_ps > s->enqueue_begin_ps)
-			s->db->infeed_enq_period_ps +=
-				(uint64_t)(o->begin_ps - s->enqueue_begin_ps);
+		s->db->infeed_enq_period_ps +=
+			(uint64_t)o->begin_ps - (uint64_t)s->enqueue_begin_ps;
 	}
 	s->any_enqueue = true;
 	s->enqueue_begin_ps = o->begin_ps;
@@ -103,8 +108,6 @@ static void enter_infeed_enqueue(struct pass *s, const struct open_op *o)
 static void pop(struct pass *s)
 {
 	struct open_op o = s->stack.v[--s->stack.n];
-	if (o.dropped)
-		return;
 	struct ss_op *op = &s->db->v[o.op];
 	uint64_t dur_ps = (uint64_t)(o.end_ps - o.begin_ps);
 	uint64_t self_ps = dur_ps > o.children_ps ? dur_ps - o.children_ps : 0;
@@ -113,39 +116,32 @@ static void pop(struct pass *s)
 	op->self_ps += self_ps;
 	op->is_eager |= o.eager;
 	s->line_ps += self_ps;
-	if (s->stack.n)
-		s->stack.v[s->stack.n - 1].children_ps += dur_ps;
 	if (o.infeed_enqueue)
 		enter_infeed_enqueue(s, &o);
+	if (s->stack.n) {
+		struct open_op *around = &s->stack.v[s->stack.n - 1];
+		int64_t end_ps = o.end_ps < around->end_ps ? o.end_ps : around->end_ps;
+		if (end_ps > o.begin_ps)
+			around->children_ps += (uint64_t)(end_ps - o.begin_ps);
+	}
 }
 
 static bool push(struct pass *s, const struct ss_line *l, uint32_t i, uint32_t op, bool eager)
 {
+	if (op == SS_NONE)
+		return false;
 	struct open_op o = { .begin_ps = l->ev.begin_ps[i],
 			     .end_ps = ss_xevents_end_ps(&l->ev, i),
 			     .op = op,
-			     .event = i,
 			     .eager = eager };
-	if (op == SS_NONE)
-		return false;
-	o.close_ps = o.end_ps;
 	o.infeed_enqueue = ss_op_is_infeed_enqueue(s->db->v[op].category);
 	if (!s->any || o.begin_ps < s->first_ps)
 		s->first_ps = o.begin_ps;
 	if (!s->any || o.end_ps > s->last_ps)
 		s->last_ps = o.end_ps;
 	s->any = true;
-	while (s->stack.n && s->stack.v[s->stack.n - 1].close_ps <= o.begin_ps)
+	while (s->stack.n && s->stack.v[s->stack.n - 1].end_ps <= o.begin_ps)
 		pop(s);
-	if (s->stack.n) {
-		const struct open_op *around = &s->stack.v[s->stack.n - 1];
-		if (o.end_ps > around->close_ps ||
-		    (o.end_ps == around->close_ps && i >= around->event)) {
-			o.dropped = true;
-			o.close_ps = around->close_ps;
-			o.event = around->event;
-		}
-	}
 	return ss_vec_push(&s->stack, o);
 }
 
@@ -155,7 +151,7 @@ static uint32_t classify(struct pass *s, uint32_t meta)
 	struct ss_op_name n = ss_op_name_parse(ss_event_name(s->p, meta));
 	if (n.category == SS_OP_UNKNOWN)
 		return META_NO_OP;
-	uint32_t op = op_index(s, n.name, n.type);
+	uint32_t op = op_index(s, 0, n.name, n.type);
 	return op == SS_NONE ? 0 : META_OP + op;
 }
 
@@ -171,21 +167,25 @@ static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i)
 	if (kind == META_NO_OP && !look)
 		return true;
 	struct op_stats o = { .eager = false };
-	if (look || (s->eager_in_file && !l->eager))
+	if (look || s->eager_in_file)
 		o = read_stats(s->p, l, i);
-	if (l->eager)
+	if (l->eager && l->eager[i] >= 0)
 		o.eager = l->eager[i] == 1;
-	if (o.has_stage_id && o.has_stage_category) {
-		if (!push(s, l, i, op_index(s, ss_event_name(s->p, meta), o.stage_category),
-			  o.eager))
+	bool stage = o.has_stage_id && o.has_stage_category;
+	if (stage) {
+		/* From 1 on: 0 is what is no stage. */
+		uint32_t op =
+			op_index(s, o.stage_id + 1, ss_event_name(s->p, meta), o.stage_category);
+		if (!push(s, l, i, op, o.eager))
 			return false;
 	} else if (kind != META_NO_OP && !push(s, l, i, kind - META_OP, o.eager)) {
 		return false;
 	}
-	if (!o.has_tf_op)
+	/* An event is one op, but for instants, which take no time from anybody. */
+	if (!o.has_tf_op || ((stage || kind != META_NO_OP) && l->ev.dur_ps[i]))
 		return true;
 	struct ss_op_name n = ss_op_name_parse(o.tf_op);
-	return push(s, l, i, op_index(s, n.name, n.type), false);
+	return push(s, l, i, op_index(s, 0, n.name, n.type), false);
 }
 
 struct place {

@@ -77,22 +77,34 @@ static enum ss_work work_of(unsigned kind, const struct stream_event *e)
 	return half ? SS_WORK_DEVICE_COMPUTE_16 : SS_WORK_DEVICE_COMPUTE_32;
 }
 
-static bool add_stream(struct ss_work_spans *spans, const struct ss_host *h,
-		       const struct ss_plane *p, const struct ss_line *l, uint8_t *known)
+/* One GPU while it is read. */
+struct gpu {
+	const struct ss_host *h;
+	const struct ss_plane *p;
+	uint8_t *known;
+	struct ss_u64map marked; /* groups with a marker on this GPU: 1 if they have an event too */
+	struct markers *markers;
+	struct ss_work_spans *spans;
+};
+
+static bool add_stream(struct gpu *g, const struct ss_line *l)
 {
-	struct ss_forget f = { .h = h };
+	const struct ss_plane *p = g->p;
+	struct ss_forget f = { .h = g->h };
 	for (uint32_t i = 0; i < l->ev.n; i++) {
 		struct stream_event e = read_stats(p, l, i);
 		ss_forget_passed(&f, l, i);
-		if (!e.has_correlation || e.group == SS_NO_GROUP)
+		if (!e.has_correlation || e.group == SS_NO_GROUP ||
+		    ss_u64map_get(&g->marked, (uint64_t)e.group) == SS_NONE)
 			continue;
+		ss_u64map_put(&g->marked, (uint64_t)e.group, 1); /* never new: cannot fail */
 		uint32_t meta = l->ev.meta[i];
-		unsigned kind = meta < p->x->nevent_meta ? known[meta] : NOT_READ;
+		unsigned kind = meta < p->x->nevent_meta ? g->known[meta] : NOT_READ;
 		if (kind == NOT_READ)
 			kind = classify(ss_event_name(p, meta));
 		if (meta < p->x->nevent_meta)
-			known[meta] = (uint8_t)kind;
-		if (!ss_work_spans_add(spans, e.group, l->ev.begin_ps[i],
+			g->known[meta] = (uint8_t)kind;
+		if (!ss_work_spans_add(g->spans, e.group, l->ev.begin_ps[i],
 				       ss_xevents_end_ps(&l->ev, i), work_of(kind, &e)))
 			return false;
 	}
@@ -101,13 +113,25 @@ static bool add_stream(struct ss_work_spans *spans, const struct ss_host *h,
 	return true;
 }
 
-static bool add_markers(struct markers *m, const struct ss_plane *p, const struct ss_line *l)
+static bool find_marked(struct gpu *g, const struct ss_line *l)
 {
 	for (uint32_t i = 0; i < l->ev.n; i++) {
-		int64_t group = ss_event_group(p, l, i);
+		int64_t group = ss_event_group(g->p, l, i);
 		if (group != SS_NO_GROUP &&
-		    !ss_vec_push(&m->v, ((struct marker){ group, l->ev.begin_ps[i], l->ev.dur_ps[i],
-							  SS_STR("") })))
+		    ss_u64map_add(&g->marked, (uint64_t)group, 0) == SS_NONE)
+			return false;
+	}
+	return true;
+}
+
+/* Markers of groups in which this GPU did something. */
+static bool add_markers(struct gpu *g, const struct ss_line *l)
+{
+	for (uint32_t i = 0; i < l->ev.n; i++) {
+		int64_t group = ss_event_group(g->p, l, i);
+		struct marker m = { group, l->ev.begin_ps[i], l->ev.dur_ps[i], SS_STR("") };
+		if (group != SS_NO_GROUP && ss_u64map_get(&g->marked, (uint64_t)group) == 1 &&
+		    !ss_vec_push(&g->markers->v, m))
 			return false;
 	}
 	return true;
@@ -121,16 +145,20 @@ static bool is_steps_line(const struct ss_line *l)
 static bool read_gpu(struct markers *m, struct ss_work_spans *spans, const struct ss_host *h,
 		     const struct ss_plane *p)
 {
-	uint8_t *known = calloc((size_t)p->x->nevent_meta + 1, 1);
-	bool ok = known;
-	for (uint32_t k = 0; ok && k < p->nlines; k++) {
-		const struct ss_line *l = &p->lines[k];
-		if (is_steps_line(l))
-			ok = add_markers(m, p, l);
-		else if (!l->derived)
-			ok = add_stream(spans, h, p, l, known);
-	}
-	free(known);
+	struct gpu g = { .h = h, .p = p, .markers = m, .spans = spans };
+	g.known = calloc((size_t)p->x->nevent_meta + 1, 1);
+	bool ok = g.known;
+	for (uint32_t k = 0; ok && k < p->nlines; k++)
+		if (is_steps_line(&p->lines[k]))
+			ok = find_marked(&g, &p->lines[k]);
+	for (uint32_t k = 0; ok && k < p->nlines; k++)
+		if (!p->lines[k].derived)
+			ok = add_stream(&g, &p->lines[k]);
+	for (uint32_t k = 0; ok && k < p->nlines; k++)
+		if (is_steps_line(&p->lines[k]))
+			ok = add_markers(&g, &p->lines[k]);
+	free(g.known);
+	ss_u64map_free(&g.marked);
 	return ok;
 }
 
@@ -213,16 +241,21 @@ static bool make_steps(struct ss_host_steps *out, struct markers *m, struct ss_w
 	bool ok = true;
 	for (size_t i = 0; ok && i < m->v.n; i++) {
 		const struct marker *at = &m->v.v[i];
-		uint64_t work_ps[SS_WORK_COUNT] = { 0 };
+		uint64_t work_ps[SS_WORK_COUNT] = { 0 }, all_ps[SS_WORK_COUNT] = { 0 };
 		uint32_t g = ss_u64map_get(&spans->by_group, (uint64_t)at->group);
 		if ((i && m->v.v[i - 1].group == at->group) || g == SS_NONE)
 			continue;
 		swept[g] = true;
 		ok = ss_sweep_group(&w, g, at->begin_ps,
 				    (int64_t)((uint64_t)at->begin_ps + at->dur_ps), work_ps,
-				    whole_ps);
-		if (ok && at->dur_ps && keep_step(work_ps, has_device))
+				    all_ps);
+		/*
+		 * Computation counts wherever it was done: work of a step may end after its marker.
+		 */
+		if (ok && at->dur_ps && keep_step(all_ps, has_device))
 			add_step(out, at, work_ps);
+		for (size_t k = 0; k < SS_WORK_COUNT; k++)
+			whole_ps[k] += all_ps[k];
 	}
 	for (uint32_t g = 0; ok && has_device && g < spans->ngroups; g++) {
 		uint64_t unused[SS_WORK_COUNT] = { 0 };

@@ -6,6 +6,7 @@
  */
 #include "model/ops_build.h"
 #include "model/opname.h"
+#include "model/step_stats.h"
 #include "model/steps.h"
 
 #include "base/vec.h"
@@ -96,6 +97,8 @@ struct pass {
 	struct sparse *sparse;
 	size_t nsparse;
 	struct ss_host_marks marks;
+	const struct ss_tpu_core **cores; /* TensorCores that have steps */
+	size_t ncores;
 	size_t *at; /* per core: next step */
 	size_t ncores_out;
 	size_t mark_at;
@@ -106,7 +109,7 @@ static bool has_infeed(const struct ss_host_ops *ops)
 {
 	for (size_t i = 0; i < ops->ncores; i++)
 		for (uint32_t k = 0; k < ops->cores[i].ncategories; k++)
-			if (ss_str_is(ops->cores[i].categories[k], "infeed"))
+			if (ss_str_contains(ops->cores[i].categories[k], SS_STR("infeed")))
 				return true;
 	return false;
 }
@@ -132,12 +135,14 @@ static bool list_sparse(struct pass *s)
 	return true;
 }
 
-/* Advance every core to the next group that all of them have; false: there is none. */
+/*
+ * Advance every core to the next group that all of them have; false: there is none. Cores that have
+ * no step at all take no part.
+ */
 static bool next_common(struct pass *s, int64_t *group)
 {
-	const struct ss_host_ops *o = s->ops;
-	for (size_t agreed = 0, i = 0; agreed < o->ncores; i = (i + 1) % o->ncores) {
-		const struct ss_tpu_core *c = &o->cores[i];
+	for (size_t agreed = 0, i = 0; agreed < s->ncores; i = (i + 1) % s->ncores) {
+		const struct ss_tpu_core *c = s->cores[i];
 		while (s->at[i] < c->nsteps && agreed && c->steps[s->at[i]].group < *group)
 			s->at[i]++;
 		if (s->at[i] == c->nsteps)
@@ -149,7 +154,7 @@ static bool next_common(struct pass *s, int64_t *group)
 			agreed = 1;
 		}
 	}
-	return true;
+	return s->ncores > 0;
 }
 
 static const struct ss_host_mark *mark_of(struct pass *s, int64_t group)
@@ -165,8 +170,8 @@ static const struct ss_host_mark *mark_of(struct pass *s, int64_t group)
 static void span_of_step(const struct pass *s, const struct ss_host_mark *mark,
 			 struct ss_step *step)
 {
-	for (size_t i = 0; i < s->ops->ncores; i++) {
-		const struct ss_core_step *c = &s->ops->cores[i].steps[s->at[i]];
+	for (size_t i = 0; i < s->ncores; i++) {
+		const struct ss_core_step *c = &s->cores[i]->steps[s->at[i]];
 		if (i == 0 || c->dur_ps > step->dur_ps) {
 			step->begin_ps = c->begin_ps;
 			step->dur_ps = c->dur_ps;
@@ -195,15 +200,25 @@ static void add_tensor_core(struct ss_step_core *out, const struct ss_tpu_core *
 	out->idle_ps = out->dur_ps > sum_ps ? out->dur_ps - sum_ps : 0;
 }
 
-/* While the host prepared input, a core that did nothing was waiting for it. */
-static void take_host_input(struct ss_step_core *c, uint64_t input_ps)
+/*
+ * While the host prepared input, cores that did nothing were waiting for it: the same share of
+ * every core's idle time. In ms, as in XProf, whose rounding this follows.
+ */
+static bool take_host_input(struct ss_step *step, uint64_t input_ps, struct ss_step_core *cores)
 {
-	if (c->idle_ps == 0)
-		return;
-	double ratio = (double)input_ps / (double)c->idle_ps;
-	uint64_t moved_ps = ratio >= 1 ? c->idle_ps : (uint64_t)(ratio * (double)c->idle_ps);
-	c->idle_ps -= moved_ps;
-	c->host_input_ps = moved_ps;
+	struct ss_tpu_row row;
+	if (!ss_tpu_row_of(step, &row))
+		return false;
+	double ratio = row.tc_idle_ms > 0 ? (double)input_ps / 1e9 / row.tc_idle_ms : 0;
+	for (size_t i = 0; i < step->ncores; i++) {
+		if (cores[i].kind != SS_STEP_TENSOR_CORE)
+			continue;
+		uint64_t moved_ps = ratio >= 1 ? cores[i].idle_ps
+					       : (uint64_t)(ratio * (double)cores[i].idle_ps);
+		cores[i].idle_ps -= moved_ps;
+		cores[i].host_input_ps = moved_ps;
+	}
+	return true;
 }
 
 static int by_core_id(const void *a, const void *b)
@@ -212,7 +227,7 @@ static int by_core_id(const void *a, const void *b)
 	return ca->core_id < cb->core_id ? -1 : ca->core_id > cb->core_id;
 }
 
-static void add_step(struct pass *s, int64_t group)
+static bool add_step(struct pass *s, int64_t group)
 {
 	struct ss_step *step = &s->out->steps.v[s->out->steps.n++];
 	struct ss_step_core *cores = s->out->cores + s->ncores_out;
@@ -222,12 +237,10 @@ static void add_step(struct pass *s, int64_t group)
 				  .name = mark ? mark->name : SS_STR(""),
 				  .cores = cores };
 	span_of_step(s, mark, step);
-	for (size_t i = 0; i < s->ops->ncores; i++) {
+	for (size_t i = 0; i < s->ncores; i++) {
 		cores[n] =
 			(struct ss_step_core){ .begin_ps = step->begin_ps, .dur_ps = step->dur_ps };
-		add_tensor_core(&cores[n], &s->ops->cores[i], &s->ops->cores[i].steps[s->at[i]]);
-		if (s->host_input && mark)
-			take_host_input(&cores[n], mark->input_ps);
+		add_tensor_core(&cores[n], s->cores[i], &s->cores[i]->steps[s->at[i]]);
 		n++;
 	}
 	int64_t end_ps = (int64_t)((uint64_t)step->begin_ps + step->dur_ps);
@@ -244,23 +257,33 @@ static void add_step(struct pass *s, int64_t group)
 	qsort(cores, n, sizeof(*cores), by_core_id);
 	step->ncores = n;
 	s->ncores_out += n;
+	return !s->host_input || !mark || !mark->input_ps ||
+	       take_host_input(step, mark->input_ps, cores);
 }
 
 static bool make_steps(struct pass *s)
 {
-	size_t most = s->ops->cores[0].nsteps, each = s->ops->ncores + s->nsparse;
-	for (size_t i = 1; i < s->ops->ncores; i++)
-		if (s->ops->cores[i].nsteps < most)
-			most = s->ops->cores[i].nsteps;
-	s->at = calloc(s->ops->ncores, sizeof(*s->at));
+	size_t most = SIZE_MAX;
+	s->cores = calloc(s->ops->ncores + 1, sizeof(*s->cores));
+	s->at = calloc(s->ops->ncores + 1, sizeof(*s->at));
+	if (!s->cores || !s->at)
+		return false;
+	for (size_t i = 0; i < s->ops->ncores; i++) {
+		if (s->ops->cores[i].nsteps == 0)
+			continue;
+		s->cores[s->ncores++] = &s->ops->cores[i];
+		most = s->ops->cores[i].nsteps < most ? s->ops->cores[i].nsteps : most;
+	}
+	most = s->ncores ? most : 0;
 	s->out->steps.v = calloc(most + 1, sizeof(*s->out->steps.v));
-	s->out->cores = calloc(most + 1, each * sizeof(*s->out->cores));
-	if (!s->at || !s->out->steps.v || !s->out->cores)
+	s->out->cores = calloc(most + 1, (s->ncores + s->nsparse + 1) * sizeof(*s->out->cores));
+	if (!s->out->steps.v || !s->out->cores)
 		return false;
 	int64_t group = 0;
 	while (next_common(s, &group)) {
-		add_step(s, group);
-		for (size_t i = 0; i < s->ops->ncores; i++)
+		if (!add_step(s, group))
+			return false;
+		for (size_t i = 0; i < s->ncores; i++)
 			s->at[i]++;
 	}
 	return true;
@@ -274,7 +297,7 @@ bool ss_steps_by_category(struct ss_host_steps *out, struct ss_host *h, struct s
 	out->steps.by_category = true;
 	s.host_input = !has_infeed(s.ops);
 	bool ok = ss_host_marks_read(&s.marks, NULL, h, err);
-	if (ok && s.ops->ncores)
+	if (ok)
 		ok = (list_sparse(&s) && make_steps(&s)) || ss_fail_mem(err);
 	for (size_t i = 0; s.sparse && i < s.nsparse; i++) {
 		free(s.sparse[i].busy);
@@ -283,5 +306,6 @@ bool ss_steps_by_category(struct ss_host_steps *out, struct ss_host *h, struct s
 	free(s.sparse);
 	free(s.marks.v);
 	free(s.at);
+	free(s.cores);
 	return ok;
 }

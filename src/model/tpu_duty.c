@@ -1,9 +1,10 @@
 /*
  * tpu_duty.c - for how much of the time TPU chips had work (common_xspace, section 7.7).
  *
- * A core works while an operation runs that is not waiting for somebody else. Cores of one chip
- * share its duty: the chip works while any of them does. Works on host timespans of the columns
- * alone; stats are read for custom-calls without a stated cost only.
+ * The time of an operation is its own without that of operations inside: waiting within a loop is
+ * waiting. A core works while an operation runs that is not waiting for somebody else. Cores of one
+ * chip share its duty: the chip works while any of them does. Works on host timespans of the
+ * columns alone; stats are read for custom-calls without a stated cost only.
  */
 #include "model/op_facts.h"
 #include "model/opname.h"
@@ -26,20 +27,25 @@ struct cover {
 	bool keep; /* remember them all */
 	struct interval last;
 	bool any;
-	uint64_t sum_ps; /* of those before the last */
+	uint64_t sum_ps;   /* of those before the last */
+	int64_t before_ps; /* where the one before the last ends */
 };
 
 static bool add_interval(struct cover *c, int64_t begin_ps, int64_t end_ps)
 {
-	if (c->any && begin_ps >= c->last.begin_ps && begin_ps <= c->last.end_ps) {
+	if (c->any && end_ps >= c->last.begin_ps && begin_ps <= c->last.end_ps) {
 		if (end_ps > c->last.end_ps)
 			c->last.end_ps = end_ps;
+		if (begin_ps < c->last.begin_ps)
+			c->last.begin_ps =
+				c->keep || begin_ps > c->before_ps ? begin_ps : c->before_ps;
 		return true;
 	}
 	if (c->any && c->keep && !ss_vec_push(&c->v, c->last))
 		return false;
 	if (c->any)
 		c->sum_ps += (uint64_t)c->last.end_ps - (uint64_t)c->last.begin_ps;
+	c->before_ps = c->any ? c->last.end_ps : INT64_MIN;
 	c->last = (struct interval){ begin_ps, end_ps };
 	c->any = true;
 	return true;
@@ -114,46 +120,125 @@ static void extend(struct chip *c, const struct ss_line *l, uint32_t i)
 	c->any = true;
 }
 
-static bool add_op(struct chip *c, const struct ss_plane *p, const struct ss_line *l, uint32_t i,
-		   uint8_t *known)
+/* An operation that is running, inside of which others may run. */
+struct running {
+	int64_t begin_ps, end_ps;
+	int64_t from_ps; /* up to where its time was given away */
+	bool active, sure;
+};
+
+struct walk {
+	struct chip *c;
+	const struct ss_plane *p;
+	uint8_t *known; /* enum activity by event metadata */
+	SS_VEC(struct running) stack;
+};
+
+/* The operation had the time up to `to_ps` for itself. */
+static bool give(struct walk *w, struct running *r, int64_t to_ps)
+{
+	int64_t from_ps = r->from_ps;
+	if (to_ps <= from_ps)
+		return true;
+	r->from_ps = to_ps;
+	return (!r->active || add_interval(&w->c->active, from_ps, to_ps)) &&
+	       (!r->sure || add_interval(&w->c->sure, from_ps, to_ps));
+}
+
+/* End what does not include [begin_ps, end_ps). */
+static bool pop_until(struct walk *w, int64_t begin_ps, int64_t end_ps)
+{
+	while (w->stack.n) {
+		struct running *top = &w->stack.v[w->stack.n - 1];
+		if (top->begin_ps <= begin_ps && end_ps <= top->end_ps)
+			return true;
+		if (!give(w, top, top->end_ps))
+			return false;
+		w->stack.n--;
+	}
+	return true;
+}
+
+static bool add_op(struct walk *w, const struct ss_line *l, uint32_t i)
 {
 	uint32_t meta = l->ev.meta[i];
 	enum activity a = WORKING;
-	if (meta < p->x->nevent_meta) {
-		if (known[meta] == UNKNOWN)
-			known[meta] = (uint8_t)activity_of(p->x, meta);
-		a = (enum activity)known[meta];
+	if (meta < w->p->x->nevent_meta) {
+		if (w->known[meta] == UNKNOWN)
+			w->known[meta] = (uint8_t)activity_of(w->p->x, meta);
+		a = (enum activity)w->known[meta];
 	}
-	if (a == WAITING)
-		return true;
 	int64_t begin_ps = l->ev.begin_ps[i], end_ps = ss_xevents_end_ps(&l->ev, i);
-	return add_interval(&c->active, begin_ps, end_ps) &&
-	       ((a == PERHAPS && !event_states_cost(p, l, i)) ||
-		add_interval(&c->sure, begin_ps, end_ps));
+	struct running r = { begin_ps, end_ps, begin_ps, a != WAITING, a == WORKING };
+	if (a == PERHAPS)
+		r.sure = event_states_cost(w->p, l, i);
+	extend(w->c, l, i);
+	if (!pop_until(w, begin_ps, end_ps))
+		return false;
+	if (w->stack.n) {
+		struct running *around = &w->stack.v[w->stack.n - 1];
+		if (!give(w, around, begin_ps))
+			return false;
+		around->from_ps = end_ps > around->from_ps ? end_ps : around->from_ps;
+	}
+	return ss_vec_push(&w->stack, r);
+}
+
+struct place {
+	const struct ss_xevents *ev;
+	uint32_t event;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct place *pa = a, *pb = b;
+	const struct ss_xevents *ev = pa->ev;
+	if (ev->begin_ps[pa->event] != ev->begin_ps[pb->event])
+		return ev->begin_ps[pa->event] < ev->begin_ps[pb->event] ? -1 : 1;
+	if (ev->dur_ps[pa->event] != ev->dur_ps[pb->event])
+		return ev->dur_ps[pa->event] > ev->dur_ps[pb->event] ? -1 : 1;
+	return pa->event < pb->event ? -1 : pa->event > pb->event;
+}
+
+/* The order of time, where the file has another; NULL when memory is out. */
+static struct place *order_of(const struct ss_line *l)
+{
+	struct place *v = malloc(((size_t)l->ev.n + 1) * sizeof(*v));
+	for (uint32_t i = 0; v && i < l->ev.n; i++)
+		v[i] = (struct place){ &l->ev, i };
+	if (v)
+		qsort(v, l->ev.n, sizeof(*v), by_place);
+	return v;
+}
+
+static bool add_line(struct walk *w, const struct ss_line *l)
+{
+	struct place *order = l->ev.sorted ? NULL : order_of(l);
+	bool ok = order || l->ev.sorted;
+	for (uint32_t i = 0; ok && i < l->ev.n; i++)
+		ok = add_op(w, l, order ? order[i].event : i);
+	/* Nothing includes all of time. */
+	ok = ok && pop_until(w, INT64_MIN, INT64_MAX);
+	w->stack.n = 0;
+	free(order);
+	return ok;
 }
 
 static bool add_plane(struct chip *c, const struct ss_plane *p)
 {
-	uint8_t *known = calloc((size_t)p->x->nevent_meta + 1, 1);
-	bool ok = known;
+	struct walk w = { .c = c, .p = p, .known = calloc((size_t)p->x->nevent_meta + 1, 1) };
+	bool ok = w.known;
 	for (uint32_t k = 0; ok && k < p->nlines; k++) {
 		const struct ss_line *l = &p->lines[k];
-		bool tc = ss_str_is(l->name, "XLA Ops"), sc = ss_str_is(l->name, "Sparse Core Ops");
-		if (!tc && !sc && !ss_str_is(l->name, "XLA Modules") &&
-		    !ss_str_is(l->name, "Sparse Core Modules"))
-			continue;
-		for (uint32_t i = 0; ok && i < l->ev.n; i++) {
-			extend(c, l, i);
-			if (tc)
-				ok = add_op(c, p, l, i, known);
-			else if (sc)
-				ok = add_interval(&c->active, l->ev.begin_ps[i],
-						  ss_xevents_end_ps(&l->ev, i)) &&
-				     add_interval(&c->sure, l->ev.begin_ps[i],
-						  ss_xevents_end_ps(&l->ev, i));
-		}
+		if (ss_str_is(l->name, "XLA Ops") || ss_str_is(l->name, "Sparse Core Ops"))
+			ok = add_line(&w, l);
+		else if (ss_str_is(l->name, "XLA Modules") ||
+			 ss_str_is(l->name, "Sparse Core Modules"))
+			for (uint32_t i = 0; i < l->ev.n; i++)
+				extend(c, l, i);
 	}
-	free(known);
+	free(w.known);
+	ss_vec_free(&w.stack);
 	return ok;
 }
 
@@ -171,19 +256,17 @@ static bool close_chip(struct chip *c, struct ss_duty *out)
 	return true;
 }
 
-/* Do the ops of the plane come in the order of time, all on one line? */
+/* Are the ops of the plane all on one line? */
 static bool is_one_line(const struct ss_plane *p)
 {
 	unsigned n = 0;
-	bool sorted = true;
 	for (uint32_t k = 0; k < p->nlines; k++) {
 		const struct ss_line *l = &p->lines[k];
 		if (!ss_str_is(l->name, "XLA Ops") && !ss_str_is(l->name, "Sparse Core Ops"))
 			continue;
 		n++;
-		sorted &= l->ev.sorted;
 	}
-	return n <= 1 && sorted;
+	return n <= 1;
 }
 
 /* Planes by chip; those that do not say theirs are one of their own. */

@@ -51,7 +51,10 @@ static const struct ss_str advice[] = {
 		", if it is not in use yet."),
 };
 
-/* "<host>:<ordinal of the device>" of the core that waited longest, "unknown" if none waited. */
+/*
+ * "<host>:<ordinal of the device>" of the core that waited longest, "unknown" if none waited or the
+ * profile does not say which device it is.
+ */
 static struct ss_str core_name(const struct ss_query *q, const struct ss_step_core *c,
 			       struct ss_arena *a)
 {
@@ -59,6 +62,8 @@ static struct ss_str core_name(const struct ss_query *q, const struct ss_step_co
 		return SS_STR("unknown");
 	struct ss_str host = ss_host_hostname(q->model->hosts[c->host]);
 	struct ss_core_details d = ss_plane_core_details(c->core->plane);
+	if (!d.present)
+		return SS_STR("unknown");
 	return ss_arena_printf(a, SS_FMT ":%u", SS_ARG(host), d.device_ordinal);
 }
 

@@ -223,7 +223,7 @@ static bool read_part_rows(struct ss_input_report *r, struct ss_arena *a, double
 	for (size_t i = 0; i < r->steps->n; i++) {
 		r->parts[i] = ss_part_row_of(&r->steps->v[i]);
 		copy_ms += r->parts[i].host_to_device_ms;
-		step_ms += r->parts[i].step_ms;
+		step_ms += ss_step_longest_ms(&r->steps->v[i]);
 	}
 	*transfer_ratio = step_ms > 0 ? copy_ms / step_ms : 0;
 	return true;

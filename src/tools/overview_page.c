@@ -83,7 +83,7 @@ static bool placement_props(struct ss_table *t, const struct ss_ops *ops,
 {
 	double host = occurrences(&ops->host), device = occurrences(framework), eager[2], all[2];
 	eager_time(&ops->host, &eager[0], &all[0]);
-	eager_time(&ops->device, &eager[1], &all[1]);
+	eager_time(framework, &eager[1], &all[1]);
 	return share_prop(t, "host_tf_op_percent", "Framework ops on the host", host,
 			  host + device) &&
 	       share_prop(t, "device_tf_op_percent", "Framework ops on the device", device,
