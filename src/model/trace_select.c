@@ -192,6 +192,10 @@ static bool select_track(struct select *s, uint32_t track)
 	inside = out->n - inside;
 	drop_flow_mids(s, t, th->first);
 	size_t candidates = out->n - th->first;
+	if (candidates == 0) { /* and perhaps no list at all to point into */
+		th->complete = is_complete(s, t, from, to, inside);
+		return true;
+	}
 	if (s->range->res_ps && has_flow_among(t, out->pos + th->first, candidates))
 		s->joined[track] = s->any_joined = true;
 	else if (s->range->res_ps && !filter_alone(s, t, th->first))

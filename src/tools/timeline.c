@@ -127,7 +127,9 @@ static bool add_hosts(struct ss_timeline_build *b, const struct ss_trace_hits *h
 	for (size_t h = 0; h < b->mt->nhosts; h++)
 		for (uint32_t i = 0; hits[h].tracks && i < b->mt->hosts[h]->ntracks; i++) {
 			const struct ss_track_hits *th = &hits[h].tracks[i];
-			if (!ss_timeline_add(b, h, i, hits[h].pos + th->first, th->n, err))
+			/* A host without any hit has no list to point into. */
+			const uint32_t *pos = hits[h].pos ? hits[h].pos + th->first : NULL;
+			if (!ss_timeline_add(b, h, i, pos, th->n, err))
 				return false;
 			b->tl->tracks[b->mt->first_track[h] + i].complete = th->complete;
 		}
