@@ -4,12 +4,10 @@
 #include "stepscope/stepscope.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 static const char *sample(void)
 {
-	const char *path = "tests/data/profiles/synth_tpu_3hosts";
-	return access(path, R_OK) == 0 ? path : NULL;
+	return "tests/data/profiles/synth_tpu_3hosts";
 }
 
 static void lists_what_there_is(void **state)
@@ -24,8 +22,6 @@ static void lists_what_there_is(void **state)
 		planes = planes || strcmp(stepscope_tool_name(i), "plane_stats") == 0;
 	}
 	assert_true(planes);
-	if (!sample())
-		skip();
 	struct stepscope *s = stepscope_open(sample(), why, sizeof(why));
 	assert_non_null(s);
 	assert_string_equal(stepscope_run_name(s, 0), "run");
@@ -62,9 +58,8 @@ static void answers_in_every_format(void **state)
 	char why[200] = "";
 	size_t sum = 0;
 	(void)state;
-	if (!sample())
-		skip();
 	struct stepscope *s = stepscope_open(sample(), why, sizeof(why));
+	assert_non_null(s);
 	q.tool = "plane_stats";
 	for (int f = STEPSCOPE_JSON; f <= STEPSCOPE_TEXT; f++) {
 		q.format = (enum stepscope_format)f;
@@ -94,9 +89,8 @@ static void says_what_is_wrong(void **state)
 	assert_null(stepscope_open("/nowhere/at/all", why, sizeof(why)));
 	assert_non_null(strstr(why, "/nowhere/at/all"));
 	assert_null(stepscope_open("/nowhere/at/all", NULL, 0));
-	if (!sample())
-		skip();
 	struct stepscope *s = stepscope_open(sample(), why, sizeof(why));
+	assert_non_null(s);
 	struct stepscope_answer a = STEPSCOPE_ANSWER;
 	const struct {
 		const char *tool, *run, *host, *word;
