@@ -6,8 +6,7 @@
 #include "hlo/shape.h"
 #include "hlo/text_parts.h"
 
-/* ", name=" */
-static void attr(struct ss_hlo_printer *p, const char *name)
+void ss_hlo_attr(struct ss_hlo_printer *p, const char *name)
 {
 	ss_buf_z(p->b, p->separator);
 	ss_buf_z(p->b, name);
@@ -16,13 +15,13 @@ static void attr(struct ss_hlo_printer *p, const char *name)
 
 static void attr_i64(struct ss_hlo_printer *p, const char *name, uint64_t v)
 {
-	attr(p, name);
+	ss_hlo_attr(p, name);
 	ss_buf_i64(p->b, (int64_t)v);
 }
 
 static void attr_bool(struct ss_hlo_printer *p, const char *name, bool v)
 {
-	attr(p, name);
+	ss_hlo_attr(p, name);
 	ss_buf_z(p->b, v ? "true" : "false");
 }
 
@@ -34,7 +33,7 @@ static void attr_true(struct ss_hlo_printer *p, const char *name, uint64_t v)
 
 static void attr_quoted(struct ss_hlo_printer *p, const char *name, struct ss_str v)
 {
-	attr(p, name);
+	ss_hlo_attr(p, name);
 	ss_buf_char(p->b, '"');
 	ss_hlo_print_escaped(p->b, v);
 	ss_buf_char(p->b, '"');
@@ -42,7 +41,7 @@ static void attr_quoted(struct ss_hlo_printer *p, const char *name, struct ss_st
 
 static void attr_list(struct ss_hlo_printer *p, const char *name, struct ss_str body, uint32_t number)
 {
-	attr(p, name);
+	ss_hlo_attr(p, name);
 	ss_buf_char(p->b, '{');
 	ss_hlo_print_ints(p->b, body, number);
 	ss_buf_char(p->b, '}');
@@ -59,7 +58,7 @@ static void attr_some(struct ss_hlo_printer *p, const char *name, struct ss_str 
 
 static void attr_word(struct ss_hlo_printer *p, const char *name, uint64_t v, const char *const *words, size_t n)
 {
-	attr(p, name);
+	ss_hlo_attr(p, name);
 	ss_buf_z(p->b, v < n ? words[v] : "unknown");
 }
 
@@ -68,100 +67,7 @@ static void dimensions(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 	attr_list(p, "dimensions", i->body, HLO_INSTRUCTION_DIMENSIONS);
 }
 
-/* --- windows and convolutions ------------------------------------------------------------------ */
-
-enum window_part { W_SIZE, W_STRIDE, W_PAD, W_LHS_DILATE, W_RHS_DILATE, W_REVERSAL };
-
-/* One dimension's part; false while it is what everybody expects. */
-static bool window_part(struct ss_buf *b, struct ss_str dim, enum window_part part, bool print)
-{
-	static const uint32_t fields[] = { WINDOW_SIZE, WINDOW_STRIDE, WINDOW_PADDING_LOW, WINDOW_BASE_DILATION, WINDOW_DILATION,
-					   WINDOW_REVERSAL };
-	int64_t v = (int64_t)ss_hlo_field_u64(dim, fields[part]), high;
-	switch (part) {
-	case W_PAD:
-		high = (int64_t)ss_hlo_field_u64(dim, WINDOW_PADDING_HIGH);
-		if (print)
-			ss_buf_printf(b, "%lld_%lld", (long long)v, (long long)high);
-		return v || high;
-	case W_REVERSAL:
-		v = v != 0;
-		break;
-	case W_LHS_DILATE:
-	case W_RHS_DILATE:
-	case W_STRIDE:
-	case W_SIZE:
-		break;
-	}
-	if (print)
-		ss_buf_i64(b, v);
-	return part == W_SIZE || v != (part == W_REVERSAL ? 0 : 1);
-}
-
-static void window(struct ss_hlo_printer *p, struct ss_str body)
-{
-	static const char *const names[] = { "size=", " stride=", " pad=", " lhs_dilate=", " rhs_dilate=", " rhs_reversal=" };
-	struct ss_str w, dim;
-	if (!ss_hlo_field(body, HLO_INSTRUCTION_WINDOW, &w) || !ss_hlo_has(w, WINDOW_DIMENSIONS))
-		return;
-	attr(p, "window");
-	ss_buf_char(p->b, '{');
-	for (unsigned part = W_SIZE; part <= W_REVERSAL; part++) {
-		struct ss_pb c = ss_pb_of(w);
-		bool shown = false;
-		while (ss_hlo_next_field(&c, WINDOW_DIMENSIONS, &dim))
-			shown |= window_part(p->b, dim, part, false);
-		if (!shown)
-			continue;
-		ss_buf_z(p->b, names[part]);
-		c = ss_pb_of(w);
-		for (const char *x = ""; ss_hlo_next_field(&c, WINDOW_DIMENSIONS, &dim); x = "x") {
-			ss_buf_z(p->b, x);
-			window_part(p->b, dim, part, true);
-		}
-	}
-	ss_buf_char(p->b, '}');
-}
-
-/* Which dimension is what: two letters and the numbers of the spatial ones. */
-static void labels(struct ss_buf *b, struct ss_str conv, const uint32_t fields[3], const char letters[2])
-{
-	enum { MAX = 32 };
-	char text[MAX];
-	size_t n = 2;
-	struct ss_hlo_ids it = ss_hlo_ids_of(conv, fields[2]);
-	int64_t at, k = 0;
-	while (n < MAX && ss_hlo_ids_next(&it, &at))
-		n++;
-	memset(text, '?', n);
-	for (int i = 0; i < 2; i++) {
-		uint64_t place = ss_hlo_field_u64(conv, fields[i]);
-		if (place < n)
-			text[place] = letters[i];
-	}
-	it = ss_hlo_ids_of(conv, fields[2]);
-	for (; k < MAX - 2 && ss_hlo_ids_next(&it, &at); k++)
-		if (at >= 0 && (uint64_t)at < n)
-			text[at] = (char)(k < 10 ? '0' + k : 'a' + k - 10);
-	ss_buf_str(b, (struct ss_str){ text, n });
-}
-
-static void dim_labels(struct ss_hlo_printer *p, struct ss_str body)
-{
-	static const uint32_t input[] = { CONVOLUTION_INPUT_BATCH, CONVOLUTION_INPUT_FEATURE, CONVOLUTION_INPUT_SPATIAL };
-	static const uint32_t kernel[] = { CONVOLUTION_KERNEL_INPUT_FEATURE, CONVOLUTION_KERNEL_OUTPUT_FEATURE,
-					   CONVOLUTION_KERNEL_SPATIAL };
-	static const uint32_t output[] = { CONVOLUTION_OUTPUT_BATCH, CONVOLUTION_OUTPUT_FEATURE, CONVOLUTION_OUTPUT_SPATIAL };
-	struct ss_str conv;
-	if (!ss_hlo_field(body, HLO_INSTRUCTION_CONVOLUTION, &conv))
-		return;
-	attr(p, "dim_labels");
-	labels(p->b, conv, input, "bf");
-	ss_buf_char(p->b, '_');
-	labels(p->b, conv, kernel, "io");
-	ss_buf_lit(p->b, "->");
-	labels(p->b, conv, output, "bf");
-}
+/* --- convolutions -------------------------------------------------------------------------------- */
 
 static void group_counts(struct ss_hlo_printer *p, struct ss_str body)
 {
@@ -192,7 +98,7 @@ static void precision(struct ss_hlo_printer *p, struct ss_str body)
 		shown |= v != 0;
 	it = ss_hlo_ids_of(config, PRECISION_OPERANDS);
 	if (shown)
-		attr(p, "operand_precision");
+		ss_hlo_attr(p, "operand_precision");
 	for (const char *sep = "{"; shown && ss_hlo_ids_next(&it, &v); sep = ",") {
 		ss_buf_z(p->b, sep);
 		ss_buf_z(p->b, v >= 0 && v < 3 ? words[v] : "unknown");
@@ -206,15 +112,15 @@ static void precision(struct ss_hlo_printer *p, struct ss_str body)
 
 static void convolution(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 {
-	window(p, i->body);
-	dim_labels(p, i->body);
+	ss_hlo_print_window(p, i->body);
+	ss_hlo_print_dim_labels(p, i->body);
 	group_counts(p, i->body);
 	precision(p, i->body);
 }
 
 static void reduce_window(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 {
-	window(p, i->body);
+	ss_hlo_print_window(p, i->body);
 }
 
 /* --- dots, gathers, scatters ------------------------------------------------------------------- */
@@ -284,104 +190,10 @@ static void channel(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 		attr_i64(p, "channel_id", id);
 }
 
-/* Groups one by one: {{0,1},{2,3}}. */
-static void group_list(struct ss_buf *b, struct ss_str body, uint32_t number)
-{
-	struct ss_pb c = ss_pb_of(body);
-	struct ss_str group;
-	ss_buf_char(b, '{');
-	for (const char *comma = ""; ss_hlo_next_field(&c, number, &group); comma = ",") {
-		ss_buf_z(b, comma);
-		ss_buf_char(b, '{');
-		ss_hlo_print_ints(b, group, REPLICA_GROUP_IDS);
-		ss_buf_char(b, '}');
-	}
-	ss_buf_char(b, '}');
-}
-
-/* Groups as a rule: [4,2]<=[2,4]T(1,0) counts devices in one order and cuts them in another. */
-static void iota_groups(struct ss_buf *b, struct ss_str iota)
-{
-	struct ss_hlo_ids it = ss_hlo_ids_of(iota, IOTA_TRANSPOSE);
-	int64_t v, k = 0;
-	bool identity = true;
-	while (ss_hlo_ids_next(&it, &v))
-		identity &= v == k++;
-	ss_buf_printf(b, "[%lld,%lld]<=[", (long long)ss_hlo_field_u64(iota, IOTA_GROUPS),
-		      (long long)ss_hlo_field_u64(iota, IOTA_GROUP_SIZE));
-	ss_hlo_print_ints(b, iota, IOTA_RESHAPE_DIMS);
-	ss_buf_char(b, ']');
-	if (!identity) {
-		ss_buf_lit(b, "T(");
-		ss_hlo_print_ints(b, iota, IOTA_TRANSPOSE);
-		ss_buf_char(b, ')');
-	}
-}
-
-static void axis_name(struct ss_buf *b, struct ss_str mesh, uint64_t index)
-{
-	struct ss_pb c = ss_pb_of(mesh);
-	struct ss_str axis, name = { "", 0 };
-	while (ss_hlo_next_field(&c, MESH_AXES, &axis))
-		if (index-- == 0) {
-			ss_hlo_field(axis, MESH_AXIS_NAME, &name);
-			break;
-		}
-	ss_buf_char(b, '\'');
-	ss_buf_str(b, name);
-	ss_buf_char(b, '\'');
-}
-
-/* Groups along axes of a mesh: mesh['x'=4,'y'=2] {'x'}. */
-static void mesh_groups(struct ss_buf *b, struct ss_str list)
-{
-	struct ss_str mesh = { "", 0 }, axis, sub;
-	uint64_t k = 0;
-	ss_hlo_field(list, MESH_LIST_MESH, &mesh);
-	ss_buf_lit(b, "mesh[");
-	struct ss_pb c = ss_pb_of(mesh);
-	for (; ss_hlo_next_field(&c, MESH_AXES, &axis); k++) {
-		if (k)
-			ss_buf_char(b, ',');
-		axis_name(b, mesh, k);
-		ss_buf_printf(b, "=%lld", (long long)ss_hlo_field_u64(axis, MESH_AXIS_SIZE));
-	}
-	ss_buf_char(b, ']');
-	if (ss_hlo_has(mesh, MESH_DEVICE_IDS)) {
-		ss_buf_lit(b, ", device_ids=(");
-		ss_hlo_print_ints(b, mesh, MESH_DEVICE_IDS);
-		ss_buf_char(b, ')');
-	}
-	ss_buf_lit(b, " {");
-	c = ss_pb_of(list);
-	for (const char *comma = ""; ss_hlo_next_field(&c, MESH_LIST_AXES, &axis); comma = ",") {
-		ss_buf_z(b, comma);
-		axis_name(b, mesh, ss_hlo_field_u64(axis, AXIS_REF_INDEX));
-		if (ss_hlo_field(axis, AXIS_REF_SUB, &sub))
-			ss_buf_printf(b, ":(%lld)%lld", (long long)ss_hlo_field_u64(sub, SUB_AXIS_PRE_SIZE),
-				      (long long)ss_hlo_field_u64(sub, SUB_AXIS_SIZE));
-	}
-	ss_buf_char(b, '}');
-}
-
-static void replica_groups(struct ss_hlo_printer *p, struct ss_str body)
-{
-	struct ss_str list;
-	attr(p, "replica_groups");
-	if (ss_hlo_field(body, HLO_INSTRUCTION_MESH_DEVICE_LIST, &list))
-		mesh_groups(p->b, list);
-	else if (ss_hlo_field(body, HLO_INSTRUCTION_IOTA_DEVICE_LIST, &list))
-		iota_groups(p->b, list);
-	else if (ss_hlo_field(body, HLO_INSTRUCTION_DEVICE_LIST, &list))
-		group_list(p->b, list, DEVICE_LIST_GROUPS);
-	else
-		group_list(p->b, body, HLO_INSTRUCTION_REPLICA_GROUPS);
-}
-
 static void collective(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 {
 	channel(p, i);
-	replica_groups(p, i->body);
+	ss_hlo_print_replica_groups(p, i->body);
 	attr_true(p, "constrain_layout", ss_hlo_field_u64(i->body, HLO_INSTRUCTION_CONSTRAIN_LAYOUT));
 }
 
@@ -426,7 +238,7 @@ static void permute(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 	struct ss_pb c = ss_pb_of(i->body);
 	struct ss_str pair;
 	channel(p, i);
-	attr(p, "source_target_pairs");
+	ss_hlo_attr(p, "source_target_pairs");
 	ss_buf_char(p->b, '{');
 	for (const char *comma = ""; ss_hlo_next_field(&c, HLO_INSTRUCTION_SOURCE_TARGETS, &pair); comma = ",")
 		ss_buf_printf(p->b, "%s{%lld,%lld}", comma, (long long)ss_hlo_field_u64(pair, SOURCE_TARGET_SOURCE),
@@ -450,7 +262,7 @@ static void slice(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 	bool strides = false;
 	while (ss_hlo_next_field(&c, HLO_INSTRUCTION_SLICES, &dim))
 		strides |= ss_hlo_field_u64(dim, SLICE_STRIDE) != 1;
-	attr(p, "slice");
+	ss_hlo_attr(p, "slice");
 	ss_buf_char(p->b, '{');
 	c = ss_pb_of(i->body);
 	for (const char *comma = ""; ss_hlo_next_field(&c, HLO_INSTRUCTION_SLICES, &dim); comma = ", ") {
@@ -476,7 +288,7 @@ static void pad(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 	struct ss_pb c = ss_pb_of(config);
 	while (ss_hlo_next_field(&c, PADDING_DIMENSIONS, &dim))
 		interior |= ss_hlo_field_u64(dim, PADDING_INTERIOR) != 0;
-	attr(p, "padding");
+	ss_hlo_attr(p, "padding");
 	c = ss_pb_of(config);
 	for (const char *x = ""; ss_hlo_next_field(&c, PADDING_DIMENSIONS, &dim); x = "x") {
 		ss_buf_printf(p->b, "%s%lld_%lld", x, (long long)ss_hlo_field_u64(dim, PADDING_LOW),
@@ -493,7 +305,7 @@ static void compare(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 	ss_hlo_field(i->body, HLO_INSTRUCTION_DIRECTION, &direction);
 	ss_hlo_field(i->body, HLO_INSTRUCTION_COMPARISON_TYPE, &type);
 	ss_hlo_field(i->body, HLO_INSTRUCTION_COMPARISON_ORDER, &order);
-	attr(p, "direction");
+	ss_hlo_attr(p, "direction");
 	ss_buf_str(p->b, direction);
 	if (ss_str_is(type, "TOTALORDER"))
 		order = SS_STR("TOTAL");
@@ -505,7 +317,7 @@ static void compare(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 	const char *name = ss_hlo_type_name(ss_hlo_shape_type(operand.shape));
 	bool is_float = name[0] == 'f' || name[0] == 'c' || (name[0] == 'b' && name[1] == 'f');
 	if (order.n && !ss_str_is(order, is_float ? "PARTIAL" : "TOTAL")) {
-		attr(p, "order");
+		ss_hlo_attr(p, "order");
 		ss_buf_str(p->b, order);
 	}
 }
@@ -599,7 +411,7 @@ static void domain(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 	/* The text looks from inside of the domain, the proto from outside. */
 	ss_hlo_field(i->body, HLO_INSTRUCTION_DOMAIN_ENTRY, &exit);
 	ss_hlo_field(i->body, HLO_INSTRUCTION_DOMAIN_EXIT, &entry);
-	attr(p, "domain");
+	ss_hlo_attr(p, "domain");
 	ss_buf_lit(p->b, "{kind=\"sharding\", entry=");
 	ss_hlo_print_sharding(p, entry);
 	ss_buf_lit(p->b, ", exit=");
@@ -617,7 +429,7 @@ static void batch_norm(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 			uint32_t bits = (uint32_t)f.u;
 			memcpy(&epsilon, &bits, sizeof(epsilon));
 		}
-	attr(p, "epsilon");
+	ss_hlo_attr(p, "epsilon");
 	ss_buf_printf(p->b, "%g", (double)epsilon);
 	attr_i64(p, "feature_index", ss_hlo_field_u64(i->body, HLO_INSTRUCTION_FEATURE_INDEX));
 }
@@ -634,7 +446,7 @@ static void outfeed(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 {
 	struct ss_str config = { "", 0 }, shape;
 	if (ss_hlo_field(i->body, HLO_INSTRUCTION_OUTFEED_SHAPE, &shape)) {
-		attr(p, "outfeed_shape");
+		ss_hlo_attr(p, "outfeed_shape");
 		ss_hlo_shape_print(p->b, shape, true);
 	}
 	ss_hlo_field(i->body, HLO_INSTRUCTION_OUTFEED_CONFIG, &config);
@@ -657,7 +469,7 @@ static void parameter(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 	const char *sep = "{";
 	while (ss_hlo_ids_next(&it, &v)) {
 		if (*sep == '{')
-			attr(p, "parameter_replication");
+			ss_hlo_attr(p, "parameter_replication");
 		ss_buf_z(p->b, sep);
 		ss_buf_z(p->b, v ? "true" : "false");
 		sep = ",";
@@ -672,11 +484,11 @@ static void result_accuracy(struct ss_hlo_printer *p, const struct ss_hlo_instr 
 	if (!ss_hlo_field(i->body, HLO_INSTRUCTION_RESULT_ACCURACY, &accuracy))
 		return;
 	if (ss_hlo_field(accuracy, RESULT_ACCURACY_TOLERANCE, &tolerance)) {
-		attr(p, "result_accuracy");
+		ss_hlo_attr(p, "result_accuracy");
 		ss_buf_printf(p->b, "{tolerance={atol=%g,rtol=%g,ulps=%lld}}", ss_hlo_field_f64(tolerance, TOLERANCE_ATOL),
 			      ss_hlo_field_f64(tolerance, TOLERANCE_RTOL), (long long)ss_hlo_field_u64(tolerance, TOLERANCE_ULPS));
 	} else if (ss_hlo_field_u64(accuracy, RESULT_ACCURACY_MODE) == 1) {
-		attr(p, "result_accuracy");
+		ss_hlo_attr(p, "result_accuracy");
 		ss_buf_lit(p->b, "{mode=highest}");
 	}
 }
@@ -691,7 +503,7 @@ static void output_aliasing(struct ss_hlo_printer *p, struct ss_str body)
 	const char *sep = "{";
 	while (ss_hlo_next_field(&c, HLO_INSTRUCTION_OUTPUT_ALIASING, &one)) {
 		if (*sep == '{')
-			attr(p, "output_to_operand_aliasing");
+			ss_hlo_attr(p, "output_to_operand_aliasing");
 		ss_buf_z(p->b, sep);
 		ss_buf_char(p->b, '{');
 		ss_hlo_print_ints(p->b, one, OUTPUT_ALIASING_OUTPUT);
@@ -706,7 +518,7 @@ static void output_aliasing(struct ss_hlo_printer *p, struct ss_str body)
 
 static void fusion(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 {
-	attr(p, "kind");
+	ss_hlo_attr(p, "kind");
 	ss_buf_str(p->b, i->fusion_kind);
 	output_aliasing(p, i->body);
 }
@@ -715,7 +527,7 @@ static void operand_layouts(struct ss_hlo_printer *p, struct ss_str body)
 {
 	struct ss_pb c = ss_pb_of(body);
 	struct ss_str shape;
-	attr(p, "operand_layout_constraints");
+	ss_hlo_attr(p, "operand_layout_constraints");
 	ss_buf_char(p->b, '{');
 	for (const char *comma = ""; ss_hlo_next_field(&c, HLO_INSTRUCTION_OPERAND_SHAPES, &shape); comma = ", ") {
 		ss_buf_z(p->b, comma);
@@ -730,8 +542,8 @@ static void custom_call(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 	static const char *const versions[] = { "API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL", "API_VERSION_STATUS_RETURNING",
 						"API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI" };
 	struct ss_str literal;
-	window(p, i->body);
-	dim_labels(p, i->body);
+	ss_hlo_print_window(p, i->body);
+	ss_hlo_print_dim_labels(p, i->body);
 	group_counts(p, i->body);
 	precision(p, i->body);
 	attr_quoted(p, "custom_call_target", i->custom_call_target);
@@ -739,7 +551,7 @@ static void custom_call(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 		operand_layouts(p, i->body);
 	attr_true(p, "custom_call_has_side_effect", ss_hlo_field_u64(i->body, HLO_INSTRUCTION_SIDE_EFFECT));
 	if (ss_hlo_field(i->body, HLO_INSTRUCTION_LITERAL, &literal)) {
-		attr(p, "literal");
+		ss_hlo_attr(p, "literal");
 		ss_buf_char(p->b, '(');
 		p->no_memory |= !ss_hlo_literal_print(p->b, literal, UINT64_MAX);
 		ss_buf_char(p->b, ')');
@@ -772,7 +584,7 @@ static void called_as(struct ss_hlo_printer *p, const struct ss_hlo_instr *i, co
 	struct ss_str name;
 	const char *const names[] = { first, second };
 	for (size_t k = 0; k < 2 && next_called(p, &it, &name); k++) {
-		attr(p, names[k]);
+		ss_hlo_attr(p, names[k]);
 		ss_hlo_print_name(p, name);
 	}
 }
@@ -785,7 +597,7 @@ static void called_list(struct ss_hlo_printer *p, const struct ss_hlo_instr *i, 
 	bool first = true;
 	for (; next_called(p, &it, &called); first = false) {
 		if (first)
-			attr(p, name);
+			ss_hlo_attr(p, name);
 		ss_buf_z(p->b, !first ? ", " : braces ? "{" : "");
 		ss_hlo_print_name(p, called);
 	}
@@ -800,9 +612,9 @@ static void while_calls(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 	struct ss_str body, condition;
 	if (!next_called(p, &it, &body) || !next_called(p, &it, &condition))
 		return;
-	attr(p, "condition");
+	ss_hlo_attr(p, "condition");
 	ss_hlo_print_name(p, condition);
-	attr(p, "body");
+	ss_hlo_attr(p, "body");
 	ss_hlo_print_name(p, body);
 }
 

@@ -26,6 +26,15 @@ struct ss_hlo_printer {
  */
 bool ss_hlo_print_stacks(struct ss_hlo_printer *p, const struct ss_hlo_stacks *old);
 
+/* ", name=" */
+void ss_hlo_attr(struct ss_hlo_printer *p, const char *name);
+/* ", window={size=3x3 pad=1_1x1_1}" of an instruction that has one. */
+void ss_hlo_print_window(struct ss_hlo_printer *p, struct ss_str instruction);
+/* ", dim_labels=b01f_01io->b01f" of a convolution. */
+void ss_hlo_print_dim_labels(struct ss_hlo_printer *p, struct ss_str instruction);
+/* ", replica_groups={{0,1},{2,3}}", or the rule that they follow. */
+void ss_hlo_print_replica_groups(struct ss_hlo_printer *p, struct ss_str instruction);
+
 /* "{devices=[2,1]0,1}" */
 void ss_hlo_print_sharding(struct ss_hlo_printer *p, struct ss_str sharding);
 /* "op_name="..." source_line=3" */

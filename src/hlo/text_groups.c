@@ -1,0 +1,97 @@
+/* text_groups.c - which devices a collective's groups are made of, in the three ways that a module says it. */
+#include "hlo/literal.h"
+#include "hlo/text_parts.h"
+
+/* Groups one by one: {{0,1},{2,3}}. */
+static void group_list(struct ss_buf *b, struct ss_str body, uint32_t number)
+{
+	struct ss_pb c = ss_pb_of(body);
+	struct ss_str group;
+	ss_buf_char(b, '{');
+	for (const char *comma = ""; ss_hlo_next_field(&c, number, &group); comma = ",") {
+		ss_buf_z(b, comma);
+		ss_buf_char(b, '{');
+		ss_hlo_print_ints(b, group, REPLICA_GROUP_IDS);
+		ss_buf_char(b, '}');
+	}
+	ss_buf_char(b, '}');
+}
+
+/* Groups as a rule: [4,2]<=[2,4]T(1,0) counts devices in one order and cuts them in another. */
+static void iota_groups(struct ss_buf *b, struct ss_str iota)
+{
+	struct ss_hlo_ids it = ss_hlo_ids_of(iota, IOTA_TRANSPOSE);
+	int64_t v, k = 0;
+	bool identity = true;
+	while (ss_hlo_ids_next(&it, &v))
+		identity &= v == k++;
+	ss_buf_printf(b, "[%lld,%lld]<=[", (long long)ss_hlo_field_u64(iota, IOTA_GROUPS),
+		      (long long)ss_hlo_field_u64(iota, IOTA_GROUP_SIZE));
+	ss_hlo_print_ints(b, iota, IOTA_RESHAPE_DIMS);
+	ss_buf_char(b, ']');
+	if (!identity) {
+		ss_buf_lit(b, "T(");
+		ss_hlo_print_ints(b, iota, IOTA_TRANSPOSE);
+		ss_buf_char(b, ')');
+	}
+}
+
+static void axis_name(struct ss_buf *b, struct ss_str mesh, uint64_t index)
+{
+	struct ss_pb c = ss_pb_of(mesh);
+	struct ss_str axis, name = { "", 0 };
+	while (ss_hlo_next_field(&c, MESH_AXES, &axis))
+		if (index-- == 0) {
+			ss_hlo_field(axis, MESH_AXIS_NAME, &name);
+			break;
+		}
+	ss_buf_char(b, '\'');
+	ss_buf_str(b, name);
+	ss_buf_char(b, '\'');
+}
+
+/* Groups along axes of a mesh: mesh['x'=4,'y'=2] {'x'}. */
+static void mesh_groups(struct ss_buf *b, struct ss_str list)
+{
+	struct ss_str mesh = { "", 0 }, axis, sub;
+	uint64_t k = 0;
+	ss_hlo_field(list, MESH_LIST_MESH, &mesh);
+	ss_buf_lit(b, "mesh[");
+	struct ss_pb c = ss_pb_of(mesh);
+	for (; ss_hlo_next_field(&c, MESH_AXES, &axis); k++) {
+		if (k)
+			ss_buf_char(b, ',');
+		axis_name(b, mesh, k);
+		ss_buf_printf(b, "=%lld", (long long)ss_hlo_field_u64(axis, MESH_AXIS_SIZE));
+	}
+	ss_buf_char(b, ']');
+	if (ss_hlo_has(mesh, MESH_DEVICE_IDS)) {
+		ss_buf_lit(b, ", device_ids=(");
+		ss_hlo_print_ints(b, mesh, MESH_DEVICE_IDS);
+		ss_buf_char(b, ')');
+	}
+	ss_buf_lit(b, " {");
+	c = ss_pb_of(list);
+	for (const char *comma = ""; ss_hlo_next_field(&c, MESH_LIST_AXES, &axis); comma = ",") {
+		ss_buf_z(b, comma);
+		axis_name(b, mesh, ss_hlo_field_u64(axis, AXIS_REF_INDEX));
+		if (ss_hlo_field(axis, AXIS_REF_SUB, &sub))
+			ss_buf_printf(b, ":(%lld)%lld", (long long)ss_hlo_field_u64(sub, SUB_AXIS_PRE_SIZE),
+				      (long long)ss_hlo_field_u64(sub, SUB_AXIS_SIZE));
+	}
+	ss_buf_char(b, '}');
+}
+
+void ss_hlo_print_replica_groups(struct ss_hlo_printer *p, struct ss_str body)
+{
+	struct ss_str list;
+	ss_hlo_attr(p, "replica_groups");
+	if (ss_hlo_field(body, HLO_INSTRUCTION_MESH_DEVICE_LIST, &list))
+		mesh_groups(p->b, list);
+	else if (ss_hlo_field(body, HLO_INSTRUCTION_IOTA_DEVICE_LIST, &list))
+		iota_groups(p->b, list);
+	else if (ss_hlo_field(body, HLO_INSTRUCTION_DEVICE_LIST, &list))
+		group_list(p->b, list, DEVICE_LIST_GROUPS);
+	else
+		group_list(p->b, body, HLO_INSTRUCTION_REPLICA_GROUPS);
+}
