@@ -178,6 +178,9 @@ struct scope {
 	static struct ss_trace_name SS_TRACE_CAT(ss_trace_name_, __LINE__) = { (name), 0 };       \
 	SS_TRACE_HOLD(ss_trace_begin((level), &SS_TRACE_CAT(ss_trace_name_, __LINE__), NULL, 0))
 #define SS_TRACE(name) SS_TRACE_AT(SS_TRACE_INFO, name)
+/* A wait for input, told apart in the step time: the analyses know such a wait by how its name begins. */
+#define SS_TRACE_WAIT_INPUT(name) SS_TRACE_AT(SS_TRACE_CRITICAL, SS_TRACE_WAIT_INPUT_PREFIX name)
+#define SS_TRACE_WAIT_INPUT_PREFIX "IteratorGetNext: "
 #define SS_TRACE_STEP(name, number)                                                               \
 	static struct ss_trace_name SS_TRACE_CAT(ss_trace_name_, __LINE__) = { (name), 0 };       \
 	SS_TRACE_HOLD(ss_trace_step_begin(&SS_TRACE_CAT(ss_trace_name_, __LINE__), (number)))

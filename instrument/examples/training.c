@@ -78,7 +78,7 @@ static void *reader(void *arg)
 
 static int take(void)
 {
-	SS_TRACE("wait for input");
+	SS_TRACE_WAIT_INPUT("next batch");
 	pthread_mutex_lock(&queue.lock);
 	while (!queue.batch)
 		pthread_cond_wait(&queue.changed, &queue.lock);
