@@ -40,7 +40,7 @@ static int run(int argc, char **argv)
 	if (ok) {
 		struct ss_text_style style = cli_style(colour);
 		for (size_t i = 0; ss_tools[i]; i++)
-			if (!(ss_tools[i]->flags & SS_TOOL_UNLISTED))
+			if (ss_tool_is_listed(ss_tools[i]))
 				print_tool(&sink.out, ss_tools[i],
 					   !ss_tools[i]->present || ss_tools[i]->present(&p.hosts[0]), &style);
 		ok = cli_sink_close(&sink, cli_profile_intact(&p, &err), &err);

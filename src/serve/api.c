@@ -161,7 +161,7 @@ bool ss_route_api_tools(struct ss_call *c, struct ss_err *err)
 	ss_out_lit(&o, "{\"tools\":[");
 	for (size_t i = 0, any_yet = 0; ss_tools[i]; i++) {
 		const struct ss_tool *t = ss_tools[i];
-		if (t->flags & SS_TOOL_UNLISTED)
+		if (!ss_tool_is_listed(t))
 			continue;
 		ss_out_z(&o, any_yet++ ? "," : "");
 		tool_object(&o, t, &arg, !t->present || t->present(first));

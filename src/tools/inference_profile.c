@@ -611,6 +611,32 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	return ok;
 }
 
+/*
+ * Do the host's events look like requests? By names alone: a session run of a server, or a marker
+ * (stat _r) where nothing counts training steps.
+ */
+static bool present(const struct ss_host *first)
+{
+	static const struct ss_str roots[] = { SS_STR_INIT("BatchingSessionRun"), SS_STR_INIT("TfrtModelRun"),
+					       SS_STR_INIT("ServingModelRun"), SS_STR_INIT("SessionRun"),
+					       SS_STR_INIT("RunGraph"), SS_STR_INIT("ProcessBatch") };
+	const struct ss_plane *p = ss_host_plane(first, SS_PLANE_HOST_CPU);
+	bool marks = false, steps = false;
+	for (uint32_t i = 0; p && i < p->x->nevent_meta; i++) {
+		struct ss_str name = p->x->event_meta[i].name;
+		for (size_t k = 0; k < SS_COUNT(roots); k++)
+			if (ss_str_eq(name, roots[k]))
+				return true;
+		if (ss_str_starts(name, SS_STR("ModelServerRequest_")))
+			return true;
+	}
+	for (uint32_t i = 0; p && i < p->x->nstat_meta; i++) {
+		marks = marks || ss_str_is(p->x->stat_meta[i].name, "_r");
+		steps = steps || ss_str_is(p->x->stat_meta[i].name, "step_num");
+	}
+	return marks && !steps;
+}
+
 const struct ss_tool ss_tool_inference_profile = {
 	.name = "inference_profile",
 	.title = "Inference profile",
@@ -619,5 +645,6 @@ const struct ss_tool ss_tool_inference_profile = {
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_UNLISTED,
 	.params = params,
 	.nparams = SS_COUNT(params),
+	.present = present,
 	.run = run,
 };

@@ -19,7 +19,7 @@ enum ss_kind { SS_KIND_TABLES, SS_KIND_TIMELINE, SS_KIND_TREE, SS_KIND_GRAPH };
 enum ss_tool_flags {
 	SS_TOOL_ALL_HOSTS = 1 << 0,	/* combines hosts: "ALL_HOSTS" may be asked for */
 	SS_TOOL_ONLY_ALL_HOSTS = 1 << 1, /* with several hosts, only their combination is offered */
-	SS_TOOL_UNLISTED = 1 << 2,	/* answered when asked for, not in the list of a run's tools */
+	SS_TOOL_UNLISTED = 1 << 2,	/* XProf answers it when asked for, but does not list it; we do, timelines apart */
 	SS_TOOL_ONE_TABLE = 1 << 3,	/* XProf's JSON is the one table, not an array of tables */
 	SS_TOOL_OURS = 1 << 4,		/* XProf does not have it: not in its list of tools, but in ours */
 };
@@ -56,6 +56,11 @@ struct ss_tool {
 
 /* All tools in the order of the list, NULL-terminated. */
 extern const struct ss_tool *const ss_tools[];
+/* Belongs in our own lists? All but what is a file for other viewers (trace_viewer: we have a better one). */
+static inline bool ss_tool_is_listed(const struct ss_tool *t)
+{
+	return t->kind != SS_KIND_TIMELINE || !(t->flags & SS_TOOL_UNLISTED);
+}
 const struct ss_tool *ss_tool_find(struct ss_str name);
 
 /* Value of a parameter: as asked for, else the tool's preset, else "". */
