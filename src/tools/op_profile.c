@@ -12,6 +12,9 @@
 #include "model/env.h"
 #include "model/op_tree.h"
 #include "model/roofline.h"
+#include "model/tiling.h"
+
+#include <math.h>
 
 enum {
 	COL_PARENT,
@@ -39,6 +42,13 @@ enum {
 	COL_FILE,
 	COL_LINE,
 	COL_STACK,
+	COL_LAYOUT,
+	COL_FILLED,
+	COL_TIME_FRAC,
+	COL_OWN_FLOPS_UTIL,
+	COL_WASTED_FRAC,
+	COL_FLOP_RATE,
+	COL_HBM_BW,
 };
 
 #define INT(id, label, unit, doc) { id, label, SS_TYPE_I64, SS_UNIT_##unit, doc, NULL }
@@ -72,6 +82,15 @@ static const struct ss_col cols[] = {
 	STR("source_file", "Source file", NULL),
 	INT("source_line", "Source line", NONE, NULL),
 	STR("source_stack", "Source stack", NULL),
+	STR("layout", "Layout", "Tiled tensors, minor dimension first: size/size with padding"),
+	NUM("layout_filled", "Tiles filled", FRAC,
+	    "Elements / elements with padding, of the tensor that fills its tiles least"),
+	NUM("time_frac", "Share of time", FRAC, "Time / time of the root"),
+	NUM("own_flops_util", "FLOPS utilization", FRAC, "FLOP rate / peak of the device while it runs"),
+	NUM("wasted_frac", "Wasted", FRAC,
+	    "Share of the time x (1 - FLOPS or HBM utilization, whichever is higher): what could be saved at most"),
+	NUM("flop_rate", "FLOP rate", GFLOP_PER_S, "Model FLOPs / time"),
+	NUM("hbm_bw", "HBM bandwidth", GB_PER_S, "HBM bytes / time"),
 };
 
 struct ctx {
@@ -121,6 +140,23 @@ static void set_metrics(const struct ctx *c, const struct ss_op_node *n)
 	set_memory(c, n);
 }
 
+/* What the node did while it ran; empty where it has no time of its own. */
+static void set_own(const struct ctx *c, const struct ss_op_node *n)
+{
+	double time_ps = (double)n->time_ps, share = ss_ratio(time_ps, (double)c->tree->v[0].time_ps);
+	double bytes = (double)n->cost.mem[SS_MEM_HBM_READ] + (double)n->cost.mem[SS_MEM_HBM_WRITE];
+	double peak = c->env->peaks.bw_gb_per_s[SS_BW_HBM], bw = ss_ratio(bytes, time_ps / 1000);
+	double rate = ss_ratio(n->cost.flops, (double)(n->normalized_ps ? n->normalized_ps : n->time_ps) / 1000);
+	double flops = ss_ratio(rate, c->env->peaks.tflops * 1000), hbm = ss_ratio(bw, peak);
+	double used = flops > hbm ? flops : hbm;
+	bool idle = n->op && ss_op_is_idle(n->op);
+	ss_set_f64(c->t, COL_TIME_FRAC, n->time_ps ? share : NAN);
+	ss_set_f64(c->t, COL_OWN_FLOPS_UTIL, n->time_ps && !idle ? flops : NAN);
+	ss_set_f64(c->t, COL_WASTED_FRAC, n->time_ps ? share * (used < 1 ? 1 - used : 0) : NAN);
+	ss_set_f64(c->t, COL_FLOP_RATE, n->time_ps && !idle ? ss_ratio(n->cost.model_flops, time_ps / 1000) : NAN);
+	ss_set_f64(c->t, COL_HBM_BW, n->time_ps && !idle ? bw : NAN);
+}
+
 /*
  * Copies of an operation are described by the first of them; where they are no fusions, with its
  * provenance as well.
@@ -131,9 +167,12 @@ static bool set_texts(const struct ctx *c, const struct ss_op_node *n)
 	ss_set_str(c->t, COL_NAME, n->name);
 	ss_set_i64(c->t, COL_CHILDREN, n->nchildren);
 	ss_set_bool(c->t, COL_IS_OP, op);
+	ss_set_f64(c->t, COL_FILLED, NAN);
 	if (!op)
 		return true;
+	double filled_frac;
 	struct ss_str program = ss_program_cell(op, c->t->arena);
+	struct ss_str layout = ss_tiling_text(op->long_name, c->t->arena, &filled_frac);
 	ss_set_str(c->t, COL_CATEGORY, op->category);
 	ss_set_str(c->t, COL_EXPRESSION, op->long_name);
 	if (!n->is_copies || !ss_str_ends(op->category, SS_STR(" fusion")))
@@ -142,7 +181,9 @@ static bool set_texts(const struct ctx *c, const struct ss_op_node *n)
 	ss_set_str(c->t, COL_FILE, op->source_file);
 	ss_set_i64(c->t, COL_LINE, ss_op_is_idle(op) ? 0 : op->source_line);
 	ss_set_str(c->t, COL_STACK, op->source_stack);
-	return program.p;
+	ss_set_str(c->t, COL_LAYOUT, layout);
+	ss_set_f64(c->t, COL_FILLED, filled_frac);
+	return program.p && layout.p;
 }
 
 static bool add_node(const struct ctx *c, uint32_t node, int64_t parent)
@@ -151,6 +192,7 @@ static bool add_node(const struct ctx *c, uint32_t node, int64_t parent)
 		return false;
 	ss_set_i64(c->t, COL_PARENT, parent);
 	set_metrics(c, &c->tree->v[node]);
+	set_own(c, &c->tree->v[node]);
 	return set_texts(c, &c->tree->v[node]);
 }
 
