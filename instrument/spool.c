@@ -25,7 +25,7 @@ static unsigned char *put_time(unsigned char *p, unsigned id, const char *name, 
 	return put_bytes(p, XPLANE_STATS, stat, (size_t)(end - stat));
 }
 
-size_t spool_put_info(unsigned char *p, const struct spool_info *info)
+size_t ss_spool_put_info(unsigned char *p, const struct spool_info *info)
 {
 	static const char name[] = "Task Environment";
 	unsigned char plane[256], *begin = p, *end = put_bytes(plane, XPLANE_NAME, name, sizeof(name) - 1);
@@ -41,7 +41,7 @@ size_t spool_put_info(unsigned char *p, const struct spool_info *info)
 /* Page 0: the facts, then a field to skip up to the last word, which opens the host's plane. */
 static void fill_head(struct spool *s, const struct spool_info *info)
 {
-	size_t n = spool_put_info(s->head, info), last = s->page_bytes - 8;
+	size_t n = ss_spool_put_info(s->head, info), last = s->page_bytes - 8;
 	unsigned char *p = s->head + n;
 	/* Its header is 8 bytes, its length whatever is left: no need for whole words here. */
 	uint64_t word = rest_word(last - n - 8);
@@ -60,7 +60,7 @@ static bool reserve(struct spool *s, size_t bytes)
 	return why == 0;
 }
 
-bool spool_open(struct spool *s, const struct spool_info *info, uint64_t max_bytes)
+bool ss_spool_open(struct spool *s, const struct spool_info *info, uint64_t max_bytes)
 {
 	s->head = NULL;
 	s->size_bytes = 0;
@@ -75,7 +75,7 @@ bool spool_open(struct spool *s, const struct spool_info *info, uint64_t max_byt
 	if (head == MAP_FAILED) {
 		int why = errno;
 		unlink(s->path);
-		spool_close(s);
+		ss_spool_close(s);
 		errno = why;
 		return false;
 	}
@@ -92,7 +92,7 @@ static void touch(const struct spool *s, unsigned char *p)
 		*(volatile unsigned char *)(p + at) = 0;
 }
 
-unsigned char *spool_buffer(struct spool *s)
+unsigned char *ss_spool_buffer(struct spool *s)
 {
 	if (!reserve(s, SPOOL_BUFFER))
 		return NULL;
@@ -107,7 +107,7 @@ unsigned char *spool_buffer(struct spool *s)
 	return p;
 }
 
-void spool_close(struct spool *s)
+void ss_spool_close(struct spool *s)
 {
 	if (s->head)
 		munmap(s->head, s->page_bytes);

@@ -31,12 +31,12 @@ struct spool_info {
 };
 
 /* errno tells why it failed. */
-bool spool_open(struct spool *s, const struct spool_info *info, uint64_t max_bytes);
+bool ss_spool_open(struct spool *s, const struct spool_info *info, uint64_t max_bytes);
 /* Another buffer: one rest, a part of the file already, its pages in memory. NULL when the bound or the disk is reached. */
-unsigned char *spool_buffer(struct spool *s);
-void spool_close(struct spool *s);
+unsigned char *ss_spool_buffer(struct spool *s);
+void ss_spool_close(struct spool *s);
 
 /* The fields of an XSpace that say when and where: returns their size; at most 512 + the host's name. */
-size_t spool_put_info(unsigned char *p, const struct spool_info *info);
+size_t ss_spool_put_info(unsigned char *p, const struct spool_info *info);
 
 #endif

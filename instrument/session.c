@@ -1,0 +1,405 @@
+/*
+ * session.c - from start to stop: the spool file, the buffers in stock, and putting the file in
+ * order at the end, one line a thread.
+ */
+#include "recorder.h"
+#include "wire.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int ss_trace_level_now;
+
+struct recorder ss_rec = { .lock = PTHREAD_MUTEX_INITIALIZER, .used_stock = PTHREAD_COND_INITIALIZER };
+
+bool ss_rec_fail(const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(ss_rec.error, sizeof(ss_rec.error), fmt, ap);
+	va_end(ap);
+	return false;
+}
+
+const char *ss_trace_error(void)
+{
+	return ss_rec.error;
+}
+
+/* --- buffers: the lock is held ------------------------------------------------------------------ */
+
+struct buffer *ss_rec_new_buffer(struct buffer **first, struct buffer *last)
+{
+	struct buffer *b = calloc(1, sizeof(*b));
+	if (b && ss_rec.nstock)
+		b->base = ss_rec.stock[--ss_rec.nstock];
+	else if (b)
+		b->base = ss_spool_buffer(&ss_rec.spool);
+	pthread_cond_signal(&ss_rec.used_stock);
+	if (!b || !b->base) {
+		free(b);
+		return NULL;
+	}
+	if (last)
+		last->next = b;
+	else
+		*first = b;
+	return b;
+}
+
+/*
+ * The maker keeps a few buffers ready, so that a thread in need of one does not wait for the disk
+ * or the kernel. It ends when there is no more room: then every thread finds out for itself, and
+ * counts.
+ */
+static void *make_stock(void *arg)
+{
+	(void)arg;
+	pthread_mutex_lock(&ss_rec.lock);
+	while (!ss_rec.quit) {
+		if (ss_rec.nstock == STOCK) {
+			pthread_cond_wait(&ss_rec.used_stock, &ss_rec.lock);
+			continue;
+		}
+		unsigned char *made = ss_spool_buffer(&ss_rec.spool);
+		if (!made)
+			break;
+		ss_rec.stock[ss_rec.nstock++] = made;
+		/* Let those in that wait for the lock. */
+		pthread_mutex_unlock(&ss_rec.lock);
+		pthread_mutex_lock(&ss_rec.lock);
+	}
+	pthread_mutex_unlock(&ss_rec.lock);
+	return NULL;
+}
+
+void ss_rec_free_buffers(struct buffer *b)
+{
+	while (b) {
+		struct buffer *next = b->next;
+		munmap(b->base, SPOOL_BUFFER);
+		free(b);
+		b = next;
+	}
+}
+
+/* --- start and stop ---------------------------------------------------------------------- */
+
+/* A child shares the file's memory but must not write to it. */
+static void in_child(void)
+{
+	__atomic_store_n(&ss_trace_level_now, 0, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&ss_rec.session, 1, __ATOMIC_RELAXED);
+	ss_rec.running = ss_rec.making = false;
+	pthread_mutex_init(&ss_rec.lock, NULL);
+}
+
+static bool make_folders(char *path)
+{
+	for (char *p = path + 1; *p; p++) {
+		if (*p != '/')
+			continue;
+		*p = '\0';
+		bool ok = mkdir(path, 0777) == 0 || errno == EEXIST;
+		*p = '/';
+		if (!ok)
+			return false;
+	}
+	return true;
+}
+
+static void session_name(char *out, size_t n)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+	localtime_r(&now, &tm);
+	strftime(out, n, "%Y_%m_%d_%H_%M_%S", &tm);
+}
+
+static bool set_path(const struct ss_trace_options *o)
+{
+	char session[64], system_host[256] = "localhost";
+	const char *dir = o->logdir ? o->logdir : getenv("SS_TRACE_LOGDIR");
+	session_name(session, sizeof(session));
+	gethostname(system_host, sizeof(system_host) - 1);
+	snprintf(ss_rec.host, sizeof(ss_rec.host), "%s", o->host ? o->host : system_host);
+	const char *name = o->session ? o->session : session;
+	if (strchr(ss_rec.host, '/') || strchr(name, '/') || !*name || !ss_rec.host[0])
+		return ss_rec_fail("session and host are names of a folder and a file: '%s', '%s' cannot be", name, ss_rec.host);
+	int n = snprintf(ss_rec.spool.path, sizeof(ss_rec.spool.path), "%s/plugins/profile/%s/%s.xplane.pb", dir ? dir : ".", name,
+			 ss_rec.host);
+	if (n < 0 || (size_t)n >= sizeof(ss_rec.spool.path) - 8)
+		return ss_rec_fail("the path of the profile is longer than %zu bytes", sizeof(ss_rec.spool.path));
+	if (!make_folders(ss_rec.spool.path))
+		return ss_rec_fail("cannot make the folder of '%s': %s", ss_rec.spool.path, strerror(errno));
+	return true;
+}
+
+/* Threads that ended in earlier sessions. */
+static void sweep_threads(void)
+{
+	for (struct thread **at = &ss_rec.threads; *at;) {
+		struct thread *t = *at;
+		if (!t->gone) {
+			at = &t->next;
+			continue;
+		}
+		*at = t->next;
+		ss_rec_free_buffers(t->first);
+		free(t);
+	}
+}
+
+static bool write_plane_name(void)
+{
+	/* In whole words: an id of 0 as a varint of 4 bytes, then tag, length and 9 bytes of name. */
+	unsigned char name[16];
+	name[0] = XPLANE_ID << 3;
+	put_bytes(put_varint_n(name + 1, 0, 4), XPLANE_NAME, "/host:CPU", 9);
+	struct buffer *b = ss_rec_new_buffer(&ss_rec.names, NULL);
+	if (!b)
+		return false;
+	append_record(b->base, b->base + SPOOL_BUFFER, name, sizeof(name));
+	b->used = sizeof(name);
+	ss_rec.names_tail = b->base + b->used;
+	ss_rec.names_end = b->base + SPOOL_BUFFER;
+	return true;
+}
+
+static bool start(const struct ss_trace_options *o)
+{
+	if (ss_rec.running)
+		return ss_rec_fail("a recording is running already, to '%s'", ss_rec.spool.path);
+	if (!ss_rec.ready) {
+		if (pthread_key_create(&ss_rec.key, ss_rec_thread_gone) != 0)
+			return ss_rec_fail("no thread-specific storage is left");
+		pthread_atfork(NULL, NULL, in_child);
+		ss_rec.ready = true;
+	}
+	if (!set_path(o))
+		return false;
+	sweep_threads();
+	ss_rec.start_unix_ns = now_ns(CLOCK_REALTIME);
+	struct spool_info info = { ss_rec.host, ss_rec.start_unix_ns, 0 };
+	if (!ss_spool_open(&ss_rec.spool, &info, o->max_bytes ? o->max_bytes : (uint64_t)256 << 20))
+		return ss_rec_fail("cannot write '%s': %s", ss_rec.spool.path, strerror(errno));
+	ss_rec.nnames = 0;
+	if (!write_plane_name()) {
+		int why = errno;
+		unlink(ss_rec.spool.path);
+		ss_spool_close(&ss_rec.spool);
+		return ss_rec_fail("no room for '%s': %s", ss_rec.spool.path, strerror(why));
+	}
+	ss_rec.quit = false;
+	/* Without the maker threads make their buffers themselves. */
+	ss_rec.making = pthread_create(&ss_rec.maker, NULL, make_stock, NULL) == 0;
+	ss_rec.counters.tid = 0;
+	snprintf(ss_rec.counters.name, sizeof(ss_rec.counters.name), "_counters_");
+	ss_rec.start_ns = now_ns(CLOCK_MONOTONIC);
+	ss_rec.running = true;
+	__atomic_fetch_add(&ss_rec.session, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&ss_trace_level_now, o->level ? o->level : SS_TRACE_INFO, __ATOMIC_RELEASE);
+	return true;
+}
+
+bool ss_trace_start(const struct ss_trace_options *options)
+{
+	struct ss_trace_options o = { .size = sizeof(o) };
+	if (options)
+		memcpy(&o, options, options->size < sizeof(o) ? options->size : sizeof(o));
+	pthread_mutex_lock(&ss_rec.lock);
+	bool ok = start(&o);
+	pthread_mutex_unlock(&ss_rec.lock);
+	return ok;
+}
+
+static bool write_all(int fd, const void *bytes, size_t n)
+{
+	const char *p = bytes;
+	while (n) {
+		ssize_t got = write(fd, p, n);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return false;
+		p += got;
+		n -= (size_t)got;
+	}
+	return true;
+}
+
+static size_t events_bytes(const struct thread *t)
+{
+	size_t n = 0;
+	for (const struct buffer *b = t->first; b; b = b->next)
+		n += __atomic_load_n(&b->used, __ATOMIC_ACQUIRE) - b->events_at;
+	return n;
+}
+
+/* Scopes without an end, of which there are as many as the stack is deep, end now. */
+static void end_open_scopes(struct buffer *b, uint32_t used, uint64_t stop_ps)
+{
+	static const unsigned char zero[8] = { 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80 };
+	for (uint32_t at = b->events_at; at + EVENT_BYTES <= used;) {
+		unsigned char *p = b->base + at;
+		uint64_t offset = 0;
+		if (memcmp(p + DURATION_AT, zero, 8) == 0) {
+			for (unsigned i = 0; i < 9; i++)
+				offset |= (uint64_t)(p[11 + i] & 0x7f) << (7 * i);
+			patch_varint10(p + DURATION_AT, stop_ps > offset ? stop_ps - offset : 1);
+		}
+		at += 3u + (p[1] & 0x7fu) + ((uint32_t)p[2] << 7);
+	}
+}
+
+static bool write_line(int fd, struct thread *t, uint64_t stop_ps)
+{
+	unsigned char line[128], head[16];
+	unsigned char *end = put_field(line, XLINE_ID, (uint64_t)t->tid);
+	end = put_bytes(end, XLINE_NAME, t->name, strlen(t->name));
+	size_t n = (size_t)(end - line);
+	end = put_varint(put_varint(head, XPLANE_LINES << 3 | 2), n + events_bytes(t));
+	bool ok = write_all(fd, head, (size_t)(end - head)) && write_all(fd, line, n);
+	for (struct buffer *b = t->first; ok && b; b = b->next) {
+		end_open_scopes(b, b->used, stop_ps);
+		ok = write_all(fd, b->base + b->events_at, b->used - b->events_at);
+	}
+	return ok;
+}
+
+static size_t line_bytes(const struct thread *t)
+{
+	size_t events = events_bytes(t), name = strlen(t->name);
+	size_t inner = 1 + varint_size((uint64_t)t->tid) + 1 + varint_size(name) + name + events;
+	return 1 + varint_size(inner) + inner;
+}
+
+#define FOR_EACH_LINE(t)                                                                            \
+	for (struct thread *t = &ss_rec.counters; t; t = t == &ss_rec.counters ? ss_rec.threads : t->next)   \
+		if (t->session == ss_rec.session && t->first)
+
+/* "N events dropped" as a plane stat, where readers look for it. */
+static size_t put_dropped(unsigned char *p, uint64_t dropped)
+{
+	unsigned char meta[32], entry[48], stat[24];
+	uint32_t id = ss_rec.nnames + 1;
+	unsigned char *end = put_bytes(put_field(meta, 1, id), 2, "dropped_traces", 14);
+	size_t n = (size_t)(end - meta);
+	end = put_bytes(put_field(entry, 1, id), 2, meta, n);
+	unsigned char *at = put_bytes(p, XPLANE_STAT_METADATA, entry, (size_t)(end - entry));
+	end = put_field(put_field(stat, XSTAT_METADATA_ID, id), XSTAT_UINT64, dropped);
+	return (size_t)(put_bytes(at, 6, stat, (size_t)(end - stat)) - p);
+}
+
+static uint64_t dropped_now(void)
+{
+	uint64_t n = 0;
+	for (const struct thread *t = ss_rec.threads; t; t = t->next)
+		n += t->session == ss_rec.session || !t->first ? t->dropped : 0;
+	return n + ss_rec.counters.dropped;
+}
+
+/* The whole profile again, one line a thread: header, then bytes as they are. */
+static bool write_final(int fd)
+{
+	unsigned char head[1024], drop[128];
+	struct spool_info info = { ss_rec.host, ss_rec.start_unix_ns, now_ns(CLOCK_REALTIME) };
+	uint64_t stop_ps = (now_ns(CLOCK_MONOTONIC) - ss_rec.start_ns) * 1000, dropped = dropped_now();
+	size_t plane = 0, ndrop = dropped ? put_dropped(drop, dropped) : 0;
+	for (const struct buffer *b = ss_rec.names; b; b = b->next)
+		plane += b->used;
+	FOR_EACH_LINE(t)
+		plane += line_bytes(t);
+	unsigned char *end = head + ss_spool_put_info(head, &info);
+	end = put_varint(put_varint(end, XSPACE_PLANES << 3 | 2), plane + ndrop);
+	bool ok = write_all(fd, head, (size_t)(end - head));
+	for (const struct buffer *b = ss_rec.names; ok && b; b = b->next)
+		ok = write_all(fd, b->base, b->used);
+	FOR_EACH_LINE(t)
+		ok = ok && write_line(fd, t, stop_ps);
+	return ok && write_all(fd, drop, ndrop);
+}
+
+/* Owners may still end a scope in their buffers: give them memory that is nobody's. */
+static void detach(struct thread *t)
+{
+	for (struct buffer *b = t->first; b; b = b->next)
+		mmap(b->base, SPOOL_BUFFER, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+}
+
+static void finish(void)
+{
+	FOR_EACH_LINE(t)
+		detach(t);
+	ss_rec_free_buffers(ss_rec.counters.first);
+	ss_rec.counters = (struct thread){ 0 };
+	ss_rec_free_buffers(ss_rec.names);
+	while (ss_rec.nstock)
+		munmap(ss_rec.stock[--ss_rec.nstock], SPOOL_BUFFER);
+	ss_rec.names = NULL;
+	ss_rec.names_tail = ss_rec.names_end = NULL;
+	ss_spool_close(&ss_rec.spool);
+	ss_rec.running = false;
+}
+
+static const char *stop(void)
+{
+	char temporary[sizeof(ss_rec.spool.path) + 8];
+	if (!ss_rec.running) {
+		ss_rec_fail("no recording is running");
+		return NULL;
+	}
+	snprintf(temporary, sizeof(temporary), "%s.tmp", ss_rec.spool.path);
+	int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	bool ok = fd >= 0 && write_final(fd);
+	ok = fd >= 0 && close(fd) == 0 && ok;
+	ok = ok && rename(temporary, ss_rec.spool.path) == 0;
+	if (!ok) {
+		ss_rec_fail("cannot put '%s' in order: %s; it stays as it was while recording",
+		     ss_rec.spool.path, strerror(errno));
+		unlink(temporary);
+	}
+	finish();
+	return ok ? ss_rec.spool.path : NULL;
+}
+
+/* The maker takes the lock, so it is joined without. */
+static void end_maker(void)
+{
+	bool making = ss_rec.running && ss_rec.making;
+	pthread_t maker = ss_rec.maker;
+	ss_rec.quit = true;
+	ss_rec.making = false;
+	pthread_cond_signal(&ss_rec.used_stock);
+	if (!making)
+		return;
+	pthread_mutex_unlock(&ss_rec.lock);
+	pthread_join(maker, NULL);
+	pthread_mutex_lock(&ss_rec.lock);
+}
+
+const char *ss_trace_stop(void)
+{
+	pthread_mutex_lock(&ss_rec.lock);
+	__atomic_store_n(&ss_trace_level_now, 0, __ATOMIC_RELEASE);
+	end_maker();
+	const char *path = stop();
+	pthread_mutex_unlock(&ss_rec.lock);
+	return path;
+}
+
+uint64_t ss_trace_dropped(void)
+{
+	pthread_mutex_lock(&ss_rec.lock);
+	uint64_t n = dropped_now();
+	pthread_mutex_unlock(&ss_rec.lock);
+	return n;
+}
