@@ -12,9 +12,16 @@
 
 #include <stdlib.h>
 
-void ss_deriver_init(struct ss_deriver *d, struct ss_host *h, struct ss_plane *p)
+/* What was made before, while loading, is known; of several of one name the first. */
+bool ss_deriver_init(struct ss_deriver *d, struct ss_host *h, struct ss_plane *p, struct ss_arena *arena)
 {
-	*d = (struct ss_deriver){ .h = h, .p = p };
+	*d = (struct ss_deriver){ .h = h, .p = p, .arena = arena };
+	for (uint32_t i = 0; i < p->nmade; i++) {
+		uint32_t at = ss_strmap_add(&d->names, p->made[i].name);
+		if (at == SS_NONE || (at == d->metas.n && !ss_vec_push(&d->metas, p->x->nevent_meta + i)))
+			return false;
+	}
+	return true;
 }
 
 void ss_deriver_free(struct ss_deriver *d)
@@ -33,7 +40,7 @@ uint32_t ss_deriver_name(struct ss_deriver *d, struct ss_str name, struct ss_str
 	if (i == SS_NONE)
 		return SS_NONE;
 	if (i == d->metas.n) {
-		uint32_t meta = ss_plane_make_name(d->h, d->p, name, display_name);
+		uint32_t meta = ss_plane_make_name(d->arena, d->p, name, display_name);
 		if (meta == SS_NONE || !ss_vec_push(&d->metas, meta))
 			return SS_NONE;
 	} else if (display_name.n) {
@@ -49,7 +56,7 @@ static struct ss_str label(struct ss_deriver *d, const struct ss_op_name *op)
 		return ss_op_label(op);
 	size_t colon = ss_str_rchr(op->name, ':');
 	struct ss_str last = colon == SS_NPOS ? op->name : ss_str_sub(op->name, colon + 1, op->name.n);
-	return ss_arena_printf(&d->h->arena, "Iterator::" SS_FMT, SS_ARG(last));
+	return ss_arena_printf(d->arena, "Iterator::" SS_FMT, SS_ARG(last));
 }
 
 static bool take_apart(struct ss_deriver *d, struct ss_str full, struct ss_derived_op *out)
@@ -107,7 +114,7 @@ bool ss_deriver_add_lines(struct ss_deriver *d, struct ss_derived *lines, size_t
 		filled += lines[i].nest.n > 0;
 	if (!filled)
 		return true;
-	struct ss_line *all = SS_NEW_N(&d->h->arena, struct ss_line, p->nlines + filled);
+	struct ss_line *all = SS_NEW_N(d->arena, struct ss_line, p->nlines + filled);
 	if (!all)
 		return false;
 	if (p->nlines)
@@ -126,14 +133,17 @@ bool ss_deriver_add_lines(struct ss_deriver *d, struct ss_derived *lines, size_t
 	return true;
 }
 
-bool ss_preprocess_derive(struct ss_host *h, struct ss_err *err)
+bool ss_preprocess_gpu_steps(struct ss_host *h, struct ss_err *err)
 {
 	for (uint32_t i = 0; i < h->nplanes; i++) {
-		struct ss_plane *p = &h->planes[i];
-		if (p->kind == SS_PLANE_TENSOR_CORE && !ss_derive_tensor_core(h, p, err))
-			return false;
-		if (p->kind == SS_PLANE_GPU && !ss_derive_gpu(h, p, err))
+		struct ss_deriver d = { 0 };
+		if (h->planes[i].kind != SS_PLANE_GPU)
+			continue;
+		bool ok = ss_deriver_init(&d, h, &h->planes[i], &h->arena) || ss_fail_mem(err);
+		ok = ok && ss_derive_gpu_steps(&d, err);
+		ss_deriver_free(&d);
+		if (!ok)
 			return false;
 	}
-	return ss_derive_launches(h, err);
+	return true;
 }

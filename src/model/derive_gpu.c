@@ -1,6 +1,6 @@
 /*
- * derive_gpu.c - derived lines of a GPU: steps over all streams, and per stream the programs, ops,
- * scopes and source lines that its kernels come from.
+ * derive_gpu.c - derived lines of a GPU: per stream the programs, ops, scopes and source lines that
+ * its kernels come from.
  *
  * A kernel names its HLO module and op; where in the user's program the op comes from is looked up
  * in the module that the profile carries. Kernels without HLO may name a framework op themselves.
@@ -103,7 +103,7 @@ static bool name_of_module(struct gpu *g, const struct kernel *k, uint32_t *meta
 	if (!name.n)
 		return true;
 	if (k->has_program)
-		name = ss_arena_printf(&g->d.h->arena, SS_FMT "(%llu)", SS_ARG(name),
+		name = ss_arena_printf(g->d.arena, SS_FMT "(%llu)", SS_ARG(name),
 				       (unsigned long long)k->program_id);
 	*meta = name.p ? ss_deriver_name(&g->d, name, SS_STR("")) : SS_NONE;
 	return *meta != SS_NONE;
@@ -122,9 +122,9 @@ static bool names_of_ops(struct gpu *g, const struct kernel *k, struct annotatio
 		rest = more ? ss_str_sub(rest, at + 2, rest.n) : rest;
 		struct ss_str name =
 			k->has_program
-				? ss_arena_printf(&g->d.h->arena, "%llu/" SS_FMT,
+				? ss_arena_printf(g->d.arena, "%llu/" SS_FMT,
 						  (unsigned long long)k->program_id, SS_ARG(*last))
-				: ss_arena_printf(&g->d.h->arena, SS_FMT "/" SS_FMT,
+				: ss_arena_printf(g->d.arena, SS_FMT "/" SS_FMT,
 						  SS_ARG(k->hlo_module), SS_ARG(*last));
 		uint32_t meta = name.p ? ss_deriver_name(&g->d, name, *last) : SS_NONE;
 		if (meta == SS_NONE || !ss_vec_push(&g->pool, meta))
@@ -147,7 +147,7 @@ static bool look_up(struct gpu *g, const struct kernel *k, struct ss_str op, str
 	if (i == SS_NONE)
 		return true;
 	ss_hlo_instr_read(m->instrs[i], &instr);
-	struct ss_str full = ss_arena_printf(&g->d.h->arena, SS_FMT ":" SS_FMT,
+	struct ss_str full = ss_arena_printf(g->d.arena, SS_FMT ":" SS_FMT,
 					     SS_ARG(instr.op_name), SS_ARG(instr.op_type));
 	a->op = full.p ? ss_deriver_op(&g->d, full) : SS_NONE;
 	if (a->op == SS_NONE)
@@ -158,7 +158,7 @@ static bool look_up(struct gpu *g, const struct kernel *k, struct ss_str op, str
 	struct ss_str file =
 		slash == SS_NPOS ? instr.source_file
 				 : ss_str_sub(instr.source_file, slash + 1, instr.source_file.n);
-	struct ss_str source = ss_arena_printf(&g->d.h->arena, SS_FMT ":%lld", SS_ARG(file),
+	struct ss_str source = ss_arena_printf(g->d.arena, SS_FMT ":%lld", SS_ARG(file),
 					       (long long)instr.source_line);
 	a->source = source.p ? ss_deriver_name(&g->d, source, SS_STR("")) : SS_NONE;
 	return a->source != SS_NONE || ss_fail_mem(err);
@@ -301,7 +301,7 @@ static bool add_lines(struct gpu *g, uint32_t k, int64_t stream)
 	struct ss_derived lines[5];
 	bool ok = true;
 	for (unsigned i = 0; i < 5; i++) {
-		struct ss_str name = ss_arena_printf(&g->d.h->arena, "%s - from #%lld", names[i],
+		struct ss_str name = ss_arena_printf(g->d.arena, "%s - from #%lld", names[i],
 						     (long long)stream);
 		lines[i] = (struct ss_derived){ .id = FIRST_ID + IDS * k + ids[i],
 						.name = name,
@@ -420,20 +420,20 @@ static void gpu_free(struct gpu *g)
 	ss_deriver_free(&g->d);
 }
 
-bool ss_derive_gpu(struct ss_host *h, struct ss_plane *p, struct ss_err *err)
+bool ss_derive_gpu(struct ss_host *h, struct ss_plane *p, struct ss_arena *arena, struct ss_err *err)
 {
 	struct gpu g = { 0 };
 	if (!p->nlines)
 		return true;
-	ss_deriver_init(&g.d, h, p);
+	bool named = ss_deriver_init(&g.d, h, p, arena);
 	g.hlo = ss_host_hlo(h, err);
 	g.cache = SS_NEW_N(&g.d.scratch, struct cached, CACHE);
 	bool ok = g.hlo != NULL;
 	if (ok &&
-	    (!g.cache || !ss_wanted_init(&g.wanted, p->x, wanted_stats, NWANTED, &g.d.scratch) ||
+	    (!named || !g.cache || !ss_wanted_init(&g.wanted, p->x, wanted_stats, NWANTED, &g.d.scratch) ||
 	     !read_scope_tree(&g)))
 		ok = ss_fail_mem(err);
-	ok = ok && ss_derive_gpu_steps(&g.d, err) && derive_streams(&g, err);
+	ok = ok && derive_streams(&g, err);
 	gpu_free(&g);
 	return ok;
 }

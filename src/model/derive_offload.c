@@ -73,7 +73,7 @@ static bool find_role(struct ss_offload *o, uint32_t meta)
 	/* S(5) is the memory space of the host. */
 	if (!parse(m->display_name, &kind, &number, &role->done) || !ss_str_contains(m->name, SS_STR("S(5)")))
 		return true;
-	struct ss_str name = ss_arena_printf(&o->d->h->arena, "offload-" SS_FMT "." SS_FMT, SS_ARG(kind), SS_ARG(number));
+	struct ss_str name = ss_arena_printf(o->d->arena, "offload-" SS_FMT "." SS_FMT, SS_ARG(kind), SS_ARG(number));
 	if (!name.p)
 		return false;
 	role->pair = ss_strmap_add(&o->pairs, name);
@@ -81,7 +81,7 @@ static bool find_role(struct ss_offload *o, uint32_t meta)
 		return false;
 	if (role->pair < o->metas.n)
 		return true;
-	uint32_t made = ss_plane_make_name(o->d->h, o->d->p, SS_STR(""), name);
+	uint32_t made = ss_plane_make_name(o->d->arena, o->d->p, SS_STR(""), name);
 	return made != SS_NONE && ss_vec_push(&o->metas, made) &&
 	       ss_vec_push(&o->waiting, (struct waiting){ SS_NONE, SS_NONE });
 }
@@ -151,7 +151,7 @@ static bool place(struct ss_offload *o, struct rows *r, const struct copy *c)
 	struct ss_derived *line = &r->lines[row];
 	if (!line->name.p) {
 		line->id = SS_DERIVED_HOST_OFFLOAD + row;
-		line->name = ss_arena_printf(&o->d->h->arena, "Host Offload Ops row %u", row);
+		line->name = ss_arena_printf(o->d->arena, "Host Offload Ops row %u", row);
 		ss_nest_init(&line->nest, false, o->copies.n);
 		if (!line->name.p)
 			return false;

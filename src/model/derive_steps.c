@@ -36,7 +36,7 @@ static bool walk(struct ss_deriver *d, struct ss_time_walk *w, struct ss_nest *s
 		if (group == SS_NO_GROUP)
 			continue;
 		if (group != named) {
-			struct ss_str name = ss_arena_printf(&d->h->arena, "%lld", (long long)group);
+			struct ss_str name = ss_arena_printf(d->arena, "%lld", (long long)group);
 			meta = name.p ? ss_deriver_name(d, name, SS_STR("")) : SS_NONE;
 			named = group;
 		}
@@ -93,6 +93,8 @@ struct launches {
 
 struct launching {
 	struct ss_host *h;
+	struct ss_plane *planes;
+	struct ss_arena *arena;
 	struct ss_wanted wanted;
 	struct ss_u64map by_key;
 	SS_VEC(struct launches) all;
@@ -175,13 +177,12 @@ static bool add_line(struct launching *a, struct ss_plane *p, const struct launc
 {
 	struct ss_derived line = { .id = SS_DERIVED_LAUNCH_STATS, .name = SS_STR("Launch Stats") };
 	struct ss_deriver d;
-	bool ok = true;
-	ss_deriver_init(&d, a->h, p);
+	bool ok = ss_deriver_init(&d, a->h, p, a->arena);
 	ss_nest_init(&line.nest, true, n);
 	for (size_t i = 0; ok && i < n; i++) {
 		bool known = v[i].group >= 0 && v[i].group < a->h->ngroups;
 		struct ss_str group = known ? a->h->groups[v[i].group].name : SS_STR("");
-		struct ss_str name = ss_arena_printf(&a->h->arena, "Launch Stats for " SS_FMT, SS_ARG(group));
+		struct ss_str name = ss_arena_printf(a->arena, "Launch Stats for " SS_FMT, SS_ARG(group));
 		uint32_t meta = name.p ? ss_deriver_name(&d, name, SS_STR("")) : SS_NONE;
 		struct ss_nest_item item = { .metas = &meta, .nmetas = 1, .begin_ps = v[i].begin_ps, .end_ps = v[i].end_ps,
 					     .group = v[i].group };
@@ -201,14 +202,14 @@ static bool add_all(struct launching *a)
 	if (a->all.n)
 		qsort(v, a->all.n, sizeof(*v), by_device_and_time);
 	for (uint32_t i = 0; i < a->h->nplanes; i++) {
-		if (a->h->planes[i].kind != SS_PLANE_GPU)
+		if (a->planes[i].kind != SS_PLANE_GPU)
 			continue;
 		size_t from = 0, to;
 		while (from < a->all.n && v[from].device < device)
 			from++;
 		for (to = from; to < a->all.n && v[to].device == device; to++)
 			;
-		if (to > from && !add_line(a, &a->h->planes[i], &v[from], to - from))
+		if (to > from && !add_line(a, &a->planes[i], &v[from], to - from))
 			return false;
 		device++;
 	}
@@ -216,10 +217,10 @@ static bool add_all(struct launching *a)
 }
 
 /* A launch's device number counts the GPU planes of the file. */
-bool ss_derive_launches(struct ss_host *h, struct ss_err *err)
+bool ss_derive_launches(struct ss_host *h, struct ss_plane *planes, struct ss_arena *arena, struct ss_err *err)
 {
 	const struct ss_plane *host = ss_host_plane(h, SS_PLANE_HOST_CPU);
-	struct launching a = { .h = h };
+	struct launching a = { .h = h, .planes = planes, .arena = arena };
 	for (uint32_t i = 0; i < h->nplanes; i++)
 		a.ndevices += h->planes[i].kind == SS_PLANE_GPU;
 	if (!host || !a.ndevices || !ss_xplane_has(host->x, SS_STAT_DEVICE_ID) || !ss_xplane_has(host->x, SS_STAT_CORRELATION_ID))

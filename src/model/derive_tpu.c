@@ -131,19 +131,19 @@ static bool add_lines(struct core *c)
 	return ok;
 }
 
-bool ss_derive_tensor_core(struct ss_host *h, struct ss_plane *p, struct ss_err *err)
+bool ss_derive_tensor_core(struct ss_host *h, struct ss_plane *p, struct ss_arena *arena, struct ss_err *err)
 {
 	struct core c = { 0 };
 	uint64_t n = 0;
 	for (uint32_t i = 0; i < p->nlines; i++)
 		n += p->lines[i].ev.n;
-	ss_deriver_init(&c.d, h, p);
 	ss_nest_init(&c.scopes, false, n);
 	ss_nest_init(&c.ops, false, n);
 	ss_nest_init(&c.sources, false, n);
 	c.scopes.ruled[0] = &c.ops;
-	c.offload = ss_offload_new(&c.d);
-	bool ok = c.offload && read_metas(&c) && add_events(&c) && add_lines(&c) && ss_offload_finish(c.offload);
+	bool ok = ss_deriver_init(&c.d, h, p, arena);
+	c.offload = ok ? ss_offload_new(&c.d) : NULL;
+	ok = c.offload && read_metas(&c) && add_events(&c) && add_lines(&c) && ss_offload_finish(c.offload);
 	ss_offload_free(c.offload);
 	ss_nest_free(&c.scopes);
 	ss_nest_free(&c.ops);

@@ -132,7 +132,7 @@ bool ss_host_open_bytes(struct ss_host *h, struct ss_str bytes, const char *name
 	return ss_xspace_open_bytes(&h->x, bytes, name, err) && build(h, err);
 }
 
-static void free_line(struct ss_line *l)
+void ss_line_free(struct ss_line *l)
 {
 	ss_xevents_free(&l->ev);
 	free(l->group);
@@ -152,7 +152,7 @@ static void free_lines(struct ss_host *h)
 {
 	for (uint32_t i = 0; i < h->nplanes; i++)
 		for (uint32_t j = 0; j < h->planes[i].nlines; j++)
-			free_line(&h->planes[i].lines[j]);
+			ss_line_free(&h->planes[i].lines[j]);
 }
 
 void ss_host_close(struct ss_host *h)
@@ -237,7 +237,7 @@ static void *load(void *owner, struct ss_err *err)
 	struct ss_host *h = owner;
 	bool ok = load_lines(h, err);
 	if (ok && !h->came_grouped)
-		ok = ss_preprocess_group(h, err) && ss_preprocess_derive(h, err);
+		ok = ss_preprocess_group(h, err) && ss_preprocess_gpu_steps(h, err);
 	if (!ok) {
 		/* As it was before: lack of memory may pass, and loading begins anew. */
 		free_lines(h);

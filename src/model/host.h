@@ -2,9 +2,10 @@
  * host.h - one host's profile, loaded: what every analysis and the timeline read.
  *
  * Two states. Opened: planes, lines and metadata are indexed, nothing is read (names, tool list).
- * Loaded: every line's events are columns, events are grouped into steps, and derived lines stand
- * behind the file's own (common_xspace, sections 6.1-6.6). Loading happens once, at the first
- * ss_host_load; afterwards the host is immutable and may be read by any number of threads.
+ * Loaded: every line's events are columns, events are grouped into steps, and the steps of a GPU
+ * are a line behind the file's own (common_xspace, sections 6.1-6.6; the other derived lines are
+ * for people's eyes alone, see shown.h). Loading happens once, at the first ss_host_load;
+ * afterwards the host is immutable and may be read by any number of threads.
  *
  * Times are ps since the start of the session. Strings borrow from the mapped file or the host's
  * arena.
@@ -95,8 +96,9 @@ struct ss_group {
 
 /* Derived from one host; see the header of the same name. */
 enum ss_host_part {
-	SS_HOST_EVENTS,		/* loading itself: columns, groups, derived lines */
+	SS_HOST_EVENTS,		/* loading itself: columns and groups */
 	SS_HOST_HLO,		/* hlo modules of /host:metadata by program id */
+	SS_HOST_SHOWN,		/* shown.h: planes with all derived lines */
 	SS_HOST_OPS,		/* ops.h */
 	SS_HOST_STEPS,		/* steps.h */
 	SS_HOST_TRACE,		/* trace.h: level-of-detail index */
@@ -122,6 +124,8 @@ bool ss_host_open(struct ss_host *h, const char *path, struct ss_err *err);
 bool ss_host_open_bytes(struct ss_host *h, struct ss_str bytes, const char *name, struct ss_err *err);
 /* Read and preprocess all events, unless that was done before. Safe to call from several threads. */
 bool ss_host_load(struct ss_host *h, struct ss_err *err);
+/* What a line holds beside names. */
+void ss_line_free(struct ss_line *l);
 void ss_host_close(struct ss_host *h);
 
 /* hostnames[0] of the file, or "localhost". */

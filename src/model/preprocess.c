@@ -12,10 +12,10 @@ bool ss_host_came_grouped(const struct ss_host *h)
 }
 
 /* The arena keeps outgrown copies: doubling bounds them to the size of the last. */
-uint32_t ss_plane_make_name(struct ss_host *h, struct ss_plane *p, struct ss_str name, struct ss_str display_name)
+uint32_t ss_plane_make_name(struct ss_arena *arena, struct ss_plane *p, struct ss_str name, struct ss_str display_name)
 {
 	if ((p->nmade & (p->nmade - 1)) == 0) {
-		struct ss_made_name *made = SS_NEW_N(&h->arena, struct ss_made_name, (size_t)p->nmade * 2 + 1);
+		struct ss_made_name *made = SS_NEW_N(arena, struct ss_made_name, (size_t)p->nmade * 2 + 1);
 		if (!made)
 			return SS_NONE;
 		if (p->nmade)

@@ -11,16 +11,16 @@
 #include "model/host.h"
 
 /*
- * The meta index of a name that the file does not have; SS_NONE when memory is out. While loading
- * only. Does not look whether it was made before.
+ * The meta index of a name that the file does not have; SS_NONE when memory is out. While a plane
+ * is being made only. Does not look whether it was made before.
  */
-uint32_t ss_plane_make_name(struct ss_host *h, struct ss_plane *p, struct ss_str name, struct ss_str display_name);
+uint32_t ss_plane_make_name(struct ss_arena *arena, struct ss_plane *p, struct ss_str name, struct ss_str display_name);
 
 bool ss_host_came_grouped(const struct ss_host *h);
 /* Sections 6.2, 6.4, 6.5: event forest, groups, group ids, step names, is_eager. */
 bool ss_preprocess_group(struct ss_host *h, struct ss_err *err);
-/* Section 6.6: derived lines (02_trace_viewer section 7 has the exact rules). */
-bool ss_preprocess_derive(struct ss_host *h, struct ss_err *err);
+/* Section 6.6 (a) and (b): the groups of what GPUs ran, and their line "Steps". */
+bool ss_preprocess_gpu_steps(struct ss_host *h, struct ss_err *err);
 /*
  * Flows of one line, by event ascending (02_trace_viewer section 8); *flows is malloc'ed, the
  * caller frees it. Lines without any have n = 0 and no memory. Not stored with the host: only the

@@ -13,6 +13,7 @@
 #include "model/op_facts.h"
 #include "model/opname.h"
 #include "model/ops_build.h"
+#include "model/wanted.h"
 
 #include <stdlib.h>
 
@@ -519,6 +520,67 @@ static bool keep_categories(struct pass *s)
 	return true;
 }
 
+enum { TF_OP, ASYNC, NWANTED };
+static const enum ss_stat origin_stats[NWANTED] = { SS_STAT_TF_OP, SS_STAT_IS_ASYNC };
+
+/* Finding out which events the line "Framework Ops" is derived from. */
+struct origins {
+	struct ss_wanted wanted;
+	uint8_t *by_meta;	/* bits: 1 << TF_OP, 1 << ASYNC */
+};
+
+static uint8_t read_origin(struct ss_wanted_walk walk, uint8_t origin)
+{
+	struct ss_xstat x;
+	unsigned which;
+	while (ss_wanted_next(&walk, &which, &x)) {
+		bool yes = which == TF_OP ? ss_xstat_str(&x).n > 0 : ss_xstat_int_or_uint(&x) != 0;
+		origin = (uint8_t)(yes ? origin | 1 << which : origin & ~(1 << which));
+	}
+	return origin;
+}
+
+static bool is_framework_op(const struct pass *s, const struct origins *o, const struct ss_line *l, uint32_t i)
+{
+	uint32_t meta = l->ev.meta[i];
+	uint8_t origin = meta < s->p->x->nevent_meta ? o->by_meta[meta] : 0;
+	return read_origin(ss_wanted_event(&o->wanted, ss_xevents_body(&l->ev, l->src, i)), origin) == 1 << TF_OP;
+}
+
+/*
+ * The derived line "Framework Ops" (shown.h) counts for the span of the plane, by the host's clock.
+ * It spans the events it is derived from; those that lie within what is known need not be asked
+ * where they come from, which from the far ends leaves few.
+ */
+static void extend_by_framework_ops(struct pass *s, const struct origins *o, const struct ss_line *l)
+{
+	for (uint32_t i = l->ev.n; i-- > 0;) {
+		int64_t end_ps = ss_xevents_end_ps(&l->ev, i);
+		if ((!s->any || end_ps > s->last_ps) && is_framework_op(s, o, l, i))
+			extend(s, l->ev.begin_ps[i], end_ps);
+	}
+	for (uint32_t i = 0; i < l->ev.n; i++)
+		if ((!s->any || l->ev.begin_ps[i] < s->first_ps) && is_framework_op(s, o, l, i))
+			extend(s, l->ev.begin_ps[i], ss_xevents_end_ps(&l->ev, i));
+}
+
+static bool add_framework_ops(struct pass *s)
+{
+	struct ss_arena arena = { 0 };
+	struct origins o;
+	uint32_t n = s->p->x->nevent_meta;
+	bool ok = ss_wanted_init(&o.wanted, s->p->x, origin_stats, NWANTED, &arena);
+	o.by_meta = ok ? SS_NEW_N(&arena, uint8_t, n) : NULL;
+	for (uint32_t i = 0; o.by_meta && i < n; i++)
+		o.by_meta[i] = read_origin(ss_wanted_meta(&o.wanted, i), 0);
+	for (uint32_t i = 0; o.by_meta && i < s->p->nlines; i++)
+		if (!s->p->lines[i].derived)
+			extend_by_framework_ops(s, &o, &s->p->lines[i]);
+	ok = o.by_meta;
+	ss_arena_release(&arena);
+	return ok;
+}
+
 static bool run_pass(struct pass *s, const struct ss_host *h)
 {
 	s->sum_of_meta = calloc((size_t)s->p->x->nevent_meta + 1, sizeof(*s->sum_of_meta));
@@ -534,6 +596,8 @@ static bool run_pass(struct pass *s, const struct ss_host *h)
 			walk_span(s, l);
 		}
 	}
+	if (!h->came_grouped && !add_framework_ops(s))
+		return false;
 	struct marker *markers = NULL;
 	size_t nmarkers = 0;
 	bool ok = end_run(s) && read_markers(s->p, &markers, &nmarkers) &&

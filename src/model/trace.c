@@ -2,6 +2,7 @@
 #include "model/trace.h"
 
 #include "base/pool.h"
+#include "model/shown.h"
 #include "model/trace_build.h"
 #include "model/trace_level.h"
 
@@ -80,7 +81,8 @@ static void release_trace(void *data)
 static void *build_trace(void *owner, struct ss_err *err)
 {
 	struct ss_host *h = owner;
-	if (!ss_host_load(h, err))
+	const struct ss_plane *planes = ss_host_shown(h, err);
+	if (!planes)
 		return NULL;
 	struct ss_trace *tr = calloc(1, sizeof(*tr));
 	if (!tr) {
@@ -88,6 +90,7 @@ static void *build_trace(void *owner, struct ss_err *err)
 		return NULL;
 	}
 	tr->host = h;
+	tr->planes = planes;
 	if (ss_trace_build(tr, err) && assign_levels(tr, err))
 		return tr;
 	release_trace(tr);

@@ -79,6 +79,7 @@ struct ss_trace_section {
 /* One host. */
 struct ss_trace {
 	struct ss_host *host;
+	const struct ss_plane *planes; /* of the host, with their derived lines */
 	struct ss_trace_section *sections;
 	uint32_t nsections;
 	struct ss_track *tracks;

@@ -107,7 +107,7 @@ static bool add_host_planes(struct ss_trace *tr, struct ss_err *err)
 		return ss_fail_mem(err);
 	for (uint32_t i = 0; i < h->nplanes; i++)
 		if (ss_str_starts(h->planes[i].name, SS_STR("/host:CPU")))
-			planes[n++] = &h->planes[i];
+			planes[n++] = &tr->planes[i];
 	qsort(planes, n, sizeof(*planes), by_plane_name);
 	for (size_t i = 0; i < n; i++)
 		add_section(tr, planes[i], SS_TRACE_HOST, HOST_THREADS + (uint32_t)i);
@@ -119,7 +119,7 @@ static size_t add_planes_of(struct ss_trace *tr, struct ss_str prefix, int kind)
 {
 	size_t n = 0;
 	for (uint32_t i = 0; i < tr->host->nplanes; i++) {
-		const struct ss_plane *p = &tr->host->planes[i];
+		const struct ss_plane *p = &tr->planes[i];
 		if (!ss_str_starts(p->name, prefix))
 			continue;
 		add_section(tr, p, kind, kind == SS_TRACE_CUSTOM ? custom_number(p->id) : device_number(p->id));

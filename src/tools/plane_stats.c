@@ -5,6 +5,7 @@
  * so it can exceed the length of the profile. It answers "where is the data", not "how busy was the
  * device".
  */
+#include "model/shown.h"
 #include "tools/tool.h"
 
 enum { COL_HOST, COL_PLANE, COL_LINES, COL_EVENTS, COL_BUSY_PS, COL_DROPPED };
@@ -44,12 +45,16 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	struct ss_table *t = ss_result_table(out, "planes", "Planes", cols, SS_COUNT(cols));
 	if (!t)
 		return ss_fail_mem(err);
+	/* All hosts at once, in parallel. */
 	if (!ss_model_load(q->model, err))
 		return false;
 	for (size_t i = 0; i < q->model->nhosts; i++) {
 		const struct ss_host *h = q->model->hosts[i];
+		const struct ss_plane *planes = ss_host_shown(q->model->hosts[i], err);
+		if (!planes)
+			return false;
 		for (uint32_t k = 0; k < h->nplanes; k++)
-			if (!add_plane(t, h, &h->planes[k]))
+			if (!add_plane(t, h, &planes[k]))
 				return ss_fail_mem(err);
 	}
 	return true;

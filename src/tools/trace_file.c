@@ -122,11 +122,12 @@ static bool add_threads(struct ss_timeline *tl, struct ss_tl_section *s, const s
 }
 
 /* *planes: number of the plane of each section. */
-static bool add_layout(struct ss_timeline *tl, const struct ss_host *h, struct ss_arena *arena, uint32_t **planes)
+static bool add_layout(struct ss_timeline *tl, const struct ss_trace *tr, struct ss_arena *arena, uint32_t **planes)
 {
+	const struct ss_host *h = tr->host;
 	size_t nlines = 0;
 	for (uint32_t i = 0; i < h->nplanes; i++)
-		nlines += h->planes[i].nlines;
+		nlines += tr->planes[i].nlines;
 	tl->sections = SS_NEW_N(arena, struct ss_tl_section, h->nplanes);
 	tl->tracks = SS_NEW_N(arena, struct ss_tl_track, nlines);
 	*planes = SS_NEW_N(arena, uint32_t, (size_t)h->nplanes + 1);
@@ -134,13 +135,13 @@ static bool add_layout(struct ss_timeline *tl, const struct ss_host *h, struct s
 		return false;
 	const struct ss_str devices = device_prefix(h);
 	for (uint32_t i = 0; i < h->nplanes; i++)
-		if (is_shown(&h->planes[i], devices))
-			add_plane(tl, &h->planes[i], i);
+		if (is_shown(&tr->planes[i], devices))
+			add_plane(tl, &tr->planes[i], i);
 	if (tl->nsections)
 		qsort(tl->sections, tl->nsections, sizeof(*tl->sections), by_pid);
 	for (size_t i = 0; i < tl->nsections; i++) {
 		(*planes)[i] = tl->sections[i].first_track;
-		if (!add_threads(tl, &tl->sections[i], h, &h->planes[(*planes)[i]], arena))
+		if (!add_threads(tl, &tl->sections[i], h, &tr->planes[(*planes)[i]], arena))
 			return false;
 	}
 	return true;
@@ -164,7 +165,7 @@ static uint32_t find_thread(const struct ss_timeline *tl, const struct ss_tl_sec
 static uint32_t *map_tracks(const struct ss_timeline *tl, const uint32_t *section_planes, const struct ss_trace *tr,
 			    struct ss_arena *arena)
 {
-	const struct ss_plane *planes = tr->host->planes;
+	const struct ss_plane *planes = tr->planes;
 	uint32_t *thread = SS_NEW_N(arena, uint32_t, (size_t)tr->ntracks + 1);
 	uint32_t *section = SS_NEW_N(arena, uint32_t, (size_t)tr->host->nplanes + 1);
 	if (!thread || !section)
@@ -358,7 +359,7 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	if (!tr)
 		return false;
 	uint32_t *planes;
-	if (!f || !tl || !add_layout(tl, tr->host, q->arena, &planes))
+	if (!f || !tl || !add_layout(tl, tr, q->arena, &planes))
 		return ss_fail_mem(err);
 	*f = (struct trace_file){ .pull = { next, close_file }, .tr = tr, .thread = map_tracks(tl, planes, tr, q->arena) };
 	if (!f->thread)
