@@ -86,7 +86,7 @@ static bool suggest_host(const struct cli_profile *p, const char *host, struct s
 bool cli_profile_open(struct cli_profile *p, const char *host, bool all_by_default, struct ss_err *err)
 {
 	struct ss_selection *sel = &p->hosts_asked;
-	if (!ss_run_select(p->run, ss_str_from(host), all_by_default, &p->arena, sel, err))
+	if (!ss_run_select(p->run, NULL, ss_str_from(host), all_by_default, &p->arena, sel, err))
 		return suggest_host(p, host ? host : "", err);
 	p->hosts = calloc(sel->n, sizeof(*p->hosts));
 	struct ss_host **list = calloc(sel->n, sizeof(*list));

@@ -103,7 +103,7 @@ const char *stepscope_host_name(const struct stepscope *s, const char *run, size
 static struct ss_session *open_session(struct stepscope *s, const struct ss_run *run, struct ss_str host, bool all,
 				       struct ss_selection *sel, struct ss_arena *arena, struct ss_err *err)
 {
-	if (!ss_run_select(run, host, all, arena, sel, err))
+	if (!ss_run_select(run, NULL, host, all, arena, sel, err))
 		return NULL;
 	return ss_session_open(s->sessions, sel->files, sel->n, err);
 }

@@ -7,7 +7,8 @@
  */
 #include "base/map.h"
 #include "base/vec.h"
-#include "store/store.h"
+#include "store/beside.h"
+#include "store/kinds.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -33,6 +34,7 @@ struct file {
 	struct ss_str name;
 	uint64_t bytes;
 	int64_t mtime_ns;
+	const char *kind; /* NULL: a host's */
 };
 
 struct walk {
@@ -43,10 +45,12 @@ struct walk {
 	SS_VEC(struct ss_run) runs;  /* below plugins/profile */
 	SS_VEC(struct ss_run) loose; /* anywhere else */
 	SS_VEC(struct ss_looked) looked;
+	struct ss_beside beside; /* files of other kinds, to be handed to the runs at the end */
 	struct ss_u64map seen;
 	size_t nentries;
 	/* of the directory being read */
-	SS_VEC(struct file) files;
+	SS_VEC(struct file) files;  /* hosts */
+	SS_VEC(struct file) others; /* of other kinds */
 	SS_VEC(struct ss_str) subdirs;
 	SS_VEC(struct ss_str) linked;
 	bool no_memory;
@@ -119,8 +123,8 @@ static int by_run_desc(const void *a, const void *b)
 	return ss_str_cmp(((const struct ss_run *)b)->name, ((const struct ss_run *)a)->name);
 }
 
-/* A file whose name says that it is a host's. */
-static void take_host(struct walk *w, const struct dir *d, int fd, struct ss_str name, bool link)
+/* A file whose name says that it is a host's, or with `kind` what a tool reads. */
+static void take_file(struct walk *w, const struct dir *d, int fd, struct ss_str name, bool link, const char *kind)
 {
 	struct stat st;
 	if (fstatat(fd, name.p, &st, 0) != 0) {
@@ -142,8 +146,8 @@ static void take_host(struct walk *w, const struct dir *d, int fd, struct ss_str
 		look(w, d->path, name, "is empty (0 bytes)");
 	else if (faccessat(fd, name.p, R_OK, AT_EACCESS) != 0)
 		look(w, d->path, name, "may not be read by this user");
-	struct file f = { name, (uint64_t)st.st_size, mtime_ns(&st) };
-	if (!ss_vec_push(&w->files, f))
+	struct file f = { name, (uint64_t)st.st_size, mtime_ns(&st), kind };
+	if (!(kind ? ss_vec_push(&w->others, f) : ss_vec_push(&w->files, f)))
 		w->no_memory = true;
 }
 
@@ -164,10 +168,13 @@ static void take_entry(struct walk *w, const struct dir *d, int fd, const struct
 	struct stat st;
 	bool link = type == DT_LNK;
 	bool is_dir = type == DT_DIR || (link && fstatat(fd, e->d_name, &st, 0) == 0 && S_ISDIR(st.st_mode));
-	const char *why = NULL;
+	const char *why = NULL, *kind = NULL;
 	if (!is_dir) {
+		struct ss_str label;
 		w->s->nfiles++;
-		if (!is_host_file(name)) {
+		if (!is_host_file(name))
+			kind = ss_file_kind(name, d->is_run ? SS_PLACE_RUN : SS_PLACE_BESIDE, &label);
+		if (!kind && !is_host_file(name)) {
 			why = why_not(name);
 			if (why)
 				look(w, d->path, name, why);
@@ -178,7 +185,7 @@ static void take_entry(struct walk *w, const struct dir *d, int fd, const struct
 	if (!name.p)
 		w->no_memory = true;
 	else if (!is_dir)
-		take_host(w, d, fd, name, link);
+		take_file(w, d, fd, name, link, kind);
 	else if (!(link ? ss_vec_push(&w->linked, name) : ss_vec_push(&w->subdirs, name)))
 		w->no_memory = true;
 }
@@ -186,7 +193,7 @@ static void take_entry(struct walk *w, const struct dir *d, int fd, const struct
 /* Read one directory into files, subdirs and linked, each by name. */
 static bool read_dir(struct walk *w, const struct dir *d, int fd)
 {
-	w->files.n = w->subdirs.n = w->linked.n = 0;
+	w->files.n = w->others.n = w->subdirs.n = w->linked.n = 0;
 	DIR *dir = fdopendir(fd);
 	if (!dir) {
 		close(fd);
@@ -204,6 +211,8 @@ static bool read_dir(struct walk *w, const struct dir *d, int fd)
 	closedir(dir);
 	if (w->files.n)
 		qsort(w->files.v, w->files.n, sizeof(*w->files.v), by_file);
+	if (w->others.n)
+		qsort(w->others.v, w->others.n, sizeof(*w->others.v), by_file);
 	if (w->subdirs.n)
 		qsort(w->subdirs.v, w->subdirs.n, sizeof(*w->subdirs.v), by_str);
 	if (w->linked.n)
@@ -228,30 +237,66 @@ static struct ss_str run_name(struct ss_arena *a, const struct dir *d)
 	return above.n ? join(a, above, name) : name;
 }
 
-static bool add_run(struct walk *w, const struct dir *d, const struct stat *st)
+/* The files of other kinds in a run's own directory. */
+static bool add_own(struct walk *w, const struct dir *d, struct ss_run *run)
 {
 	struct ss_arena *a = &w->s->arena;
-	struct ss_run run = { .dir = d->path, .mtime_ns = mtime_ns(st), .dir_mtime_ns = mtime_ns(st) };
-	if (w->what == SS_SCAN_ANY && d->is_run)
-		run.name = run_name(a, d);
-	else
-		run.name = d->rel.n && w->what != SS_SCAN_RUN ? d->rel : last_part(d->path);
-	run.hosts = SS_NEW_N(a, struct ss_host_file, w->files.n);
-	if (!run.name.p || !run.hosts)
-		return false;
-	for (size_t i = 0; i < w->files.n; i++) {
+	run->own.v = SS_NEW_N(a, struct ss_host_file, w->others.n);
+	for (size_t i = 0; run->own.v && i < w->others.n; i++) {
+		const struct file *f = &w->others.v[i];
+		struct ss_str label, path = join(a, d->path, f->name);
+		ss_file_kind(f->name, SS_PLACE_RUN, &label);
+		label = ss_arena_str(a, label);
+		if (!path.p || !label.p)
+			return false;
+		run->own.v[run->own.n++] = (struct ss_host_file){ label, path, f->bytes, f->mtime_ns, f->kind };
+		if (!run->nhosts && (i == 0 || f->mtime_ns > run->mtime_ns))
+			run->mtime_ns = f->mtime_ns;
+	}
+	return run->own.v;
+}
+
+static bool add_hosts(struct walk *w, const struct dir *d, struct ss_run *run)
+{
+	struct ss_arena *a = &w->s->arena;
+	run->hosts = SS_NEW_N(a, struct ss_host_file, w->files.n);
+	for (size_t i = 0; run->hosts && i < w->files.n; i++) {
 		const struct file *f = &w->files.v[i];
 		struct ss_str host = ss_str_sub(f->name, 0, f->name.n - sizeof(".xplane.pb") + 1);
 		struct ss_str path = join(a, d->path, f->name);
 		host = ss_arena_str(a, host);
 		if (!path.p || !host.p)
 			return false;
-		run.hosts[run.nhosts++] = (struct ss_host_file){ host, path, f->bytes, f->mtime_ns };
-		run.bytes += f->bytes;
-		if (i == 0 || f->mtime_ns > run.mtime_ns)
-			run.mtime_ns = f->mtime_ns;
+		run->hosts[run->nhosts++] = (struct ss_host_file){ host, path, f->bytes, f->mtime_ns, NULL };
+		run->bytes += f->bytes;
+		if (i == 0 || f->mtime_ns > run->mtime_ns)
+			run->mtime_ns = f->mtime_ns;
 	}
+	return run->hosts;
+}
+
+static bool add_run(struct walk *w, const struct dir *d, const struct stat *st)
+{
+	struct ss_run run = { .dir = d->path, .mtime_ns = mtime_ns(st), .dir_mtime_ns = mtime_ns(st) };
+	if (w->what == SS_SCAN_ANY && d->is_run)
+		run.name = run_name(&w->s->arena, d);
+	else
+		run.name = d->rel.n && w->what != SS_SCAN_RUN ? d->rel : last_part(d->path);
+	if (!run.name.p || !add_hosts(w, d, &run) || (d->is_run && !add_own(w, d, &run)))
+		return false;
 	return d->is_run ? ss_vec_push(&w->runs, run) : ss_vec_push(&w->loose, run);
+}
+
+/* Files of other kinds outside of a run's directory wait for the runs they may belong to. */
+static bool add_beside(struct walk *w, const struct dir *d)
+{
+	for (size_t i = 0; i < w->others.n; i++) {
+		const struct file *f = &w->others.v[i];
+		struct ss_host_file file = { f->name, join(&w->s->arena, d->path, f->name), f->bytes, f->mtime_ns, f->kind };
+		if (!file.path.p || !ss_beside_add(&w->beside, d->path, &file))
+			return false;
+	}
+	return true;
 }
 
 static bool is_plugins_profile(struct ss_str path)
@@ -318,9 +363,11 @@ static bool visit(struct walk *w, const struct dir *d)
 	w->s->ndirs++;
 	if (!read_dir(w, d, fd))
 		look(w, d->path, itself, "could not be read");
-	if (d->is_run && w->files.n == 0)
+	if (d->is_run && w->files.n + w->others.n == 0)
 		look(w, d->path, itself, "holds no *.xplane.pb file");
 	if ((d->is_run || w->files.n) && !add_run(w, d, &st))
+		return false;
+	if (!d->is_run && !add_beside(w, d))
 		return false;
 	bool deeper = !again && w->what == SS_SCAN_ANY ? d->depth < MAX_DEPTH
 						       : w->what == SS_SCAN_RUNS && d->depth == 0;
@@ -351,61 +398,84 @@ static bool walk_all(struct walk *w)
 	return true;
 }
 
-/* One file: the only host of the only run. */
-static bool scan_file(struct ss_store *s, const struct stat *st)
+/* The name of a profile's host: the file's without its suffix. */
+static struct ss_str host_of(struct ss_str name)
 {
-	struct ss_str dir = ss_str_sub(s->root, 0, ss_str_rchr(s->root, '/')), name = last_part(s->root);
-	struct ss_str parent = ss_str_sub(dir, 0, dir.n - last_part(dir).n);
-	struct ss_run *run = SS_NEW(&s->arena, struct ss_run);
-	struct ss_host_file *host = SS_NEW(&s->arena, struct ss_host_file);
-	if (!run || !host)
-		return false;
 	static const struct ss_str suffixes[] = { SS_STR_INIT(".xplane.pb"), SS_STR_INIT(".pb") };
 	for (size_t i = 0; i < SS_COUNT(suffixes); i++)
-		if (name.n > suffixes[i].n && ss_str_ends(name, suffixes[i])) {
-			name = ss_str_sub(name, 0, name.n - suffixes[i].n);
-			break;
-		}
+		if (name.n > suffixes[i].n && ss_str_ends(name, suffixes[i]))
+			return ss_str_sub(name, 0, name.n - suffixes[i].n);
+	return name;
+}
+
+/*
+ * One file: the only host of the only run. A name that tells of another kind is taken at its word,
+ * but a *.pb may be either.
+ */
+static bool scan_file(struct ss_store *s, const struct stat *st)
+{
+	struct ss_str dir = ss_str_sub(s->root, 0, ss_str_rchr(s->root, '/')), name = last_part(s->root), label;
+	struct ss_str parent = ss_str_sub(dir, 0, dir.n - last_part(dir).n);
+	const char *kind = ss_file_kind(name, SS_PLACE_NAMED, &label);
+	struct ss_run *run = SS_NEW(&s->arena, struct ss_run);
+	struct ss_host_file *files = SS_NEW_N(&s->arena, struct ss_host_file, 2);
+	if (!run || !files)
+		return false;
 	bool in_run = ss_str_ends(parent, SS_STR("/plugins/profile/"));
-	*host = (struct ss_host_file){ ss_arena_str(&s->arena, name), s->root, (uint64_t)st->st_size,
-				       mtime_ns(st) };
-	*run = (struct ss_run){ .name = ss_arena_str(&s->arena, in_run ? last_part(dir) : name),
+	files[0] = (struct ss_host_file){ ss_arena_str(&s->arena, host_of(name)), s->root, (uint64_t)st->st_size, mtime_ns(st),
+					  NULL };
+	files[1] = files[0];
+	files[1].name = ss_arena_str(&s->arena, name);
+	files[1].kind = kind;
+	*run = (struct ss_run){ .name = in_run ? ss_arena_str(&s->arena, last_part(dir)) : files[kind ? 1 : 0].name,
 				.dir = ss_arena_str(&s->arena, dir.n ? dir : SS_STR("/")),
-				.hosts = host,
-				.nhosts = 1,
+				.hosts = files,
+				.nhosts = !kind || ss_str_ends(name, SS_STR(".pb")),
+				.own = { &files[1], kind != NULL },
 				.mtime_ns = mtime_ns(st),
 				.bytes = (uint64_t)st->st_size };
+	if (run->nhosts && !in_run)
+		run->name = files[0].name;
 	struct stat above;
 	if (run->dir.p && stat(run->dir.p, &above) == 0)
 		run->dir_mtime_ns = mtime_ns(&above);
 	s->runs = run;
 	s->nruns = 1;
 	s->nfiles = 1;
-	return host->name.p && run->name.p && run->dir.p;
+	return files[0].name.p && files[1].name.p && run->name.p && run->dir.p;
+}
+
+/* The runs of the snapshot, with the files beside them. */
+static bool keep_runs(struct walk *w)
+{
+	struct ss_store *s = w->s;
+	bool regular = w->runs.n > 0;
+	const struct ss_run *from = regular ? w->runs.v : w->loose.v;
+	s->nruns = regular ? w->runs.n : w->loose.n;
+	if (!s->nruns && w->what == SS_SCAN_ANY)
+		return ss_beside_runs(&w->beside, s->root, &s->runs, &s->nruns, &s->arena);
+	s->runs = SS_NEW_N(&s->arena, struct ss_run, s->nruns);
+	if (!s->runs)
+		return false;
+	if (s->nruns)
+		memcpy(s->runs, from, s->nruns * sizeof(*from));
+	return ss_beside_give(&w->beside, s->runs, s->nruns, &s->arena);
 }
 
 /* Keep what the walk found, in memory of the snapshot's own. */
 static bool keep(struct walk *w)
 {
 	struct ss_store *s = w->s;
-	bool regular = w->runs.n > 0;
-	size_t n = regular ? w->runs.n : w->loose.n;
-	const struct ss_run *from = regular ? w->runs.v : w->loose.v;
-	if (regular)
-		for (size_t i = 0; i < w->loose.n; i++)
-			look(w, w->loose.v[i].dir, (struct ss_str){ 0 },
-			     "holds profiles, but not below plugins/profile: open it by itself");
-	s->runs = SS_NEW_N(&s->arena, struct ss_run, n);
+	for (size_t i = 0; w->runs.n && i < w->loose.n; i++)
+		look(w, w->loose.v[i].dir, (struct ss_str){ 0 },
+		     "holds profiles, but not below plugins/profile: open it by itself");
 	s->looked = SS_NEW_N(&s->arena, struct ss_looked, w->looked.n);
-	if (!s->runs || !s->looked || w->no_memory)
+	if (!s->looked || !keep_runs(w) || w->no_memory)
 		return false;
-	if (n)
-		memcpy(s->runs, from, n * sizeof(*from));
 	if (w->looked.n)
 		memcpy(s->looked, w->looked.v, w->looked.n * sizeof(*w->looked.v));
-	s->nruns = n;
 	s->nlooked = w->looked.n;
-	qsort(s->runs, n, sizeof(*s->runs), by_run_desc);
+	qsort(s->runs, s->nruns, sizeof(*s->runs), by_run_desc);
 	return true;
 }
 
@@ -423,6 +493,8 @@ static bool scan_tree(struct ss_store *s, enum ss_scan what)
 	ss_vec_free(&w.loose);
 	ss_vec_free(&w.looked);
 	ss_vec_free(&w.files);
+	ss_vec_free(&w.others);
+	ss_beside_free(&w.beside);
 	ss_vec_free(&w.subdirs);
 	ss_vec_free(&w.linked);
 	ss_u64map_free(&w.seen);

@@ -1,4 +1,5 @@
 /* store.c - the snapshot: looking up in it, and what its owner may ask of the file system again. */
+#include "store/kinds.h"
 #include "store/store.h"
 
 #include <limits.h>
@@ -35,12 +36,34 @@ const struct ss_host_file *ss_run_host(const struct ss_run *run, struct ss_str n
 	return NULL;
 }
 
+static bool same_kind(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static size_t count_kind(const struct ss_files *files, const char *kind)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < files->n; i++)
+		n += same_kind(files->v[i].kind, kind);
+	return n;
+}
+
+bool ss_run_has(const struct ss_run *run, const char *kind)
+{
+	return kind ? count_kind(&run->own, kind) + count_kind(&run->beside, kind) > 0 : run->nhosts > 0;
+}
+
 const struct ss_run *ss_store_newest(const struct ss_store *s)
 {
 	const struct ss_run *best = NULL;
-	for (size_t i = 0; i < s->nruns; i++)
-		if (s->runs[i].nhosts && (!best || s->runs[i].mtime_ns > best->mtime_ns))
-			best = &s->runs[i];
+	for (size_t i = 0; i < s->nruns; i++) {
+		const struct ss_run *r = &s->runs[i];
+		bool better = !best || (r->nhosts > 0) > (best->nhosts > 0) ||
+			      ((r->nhosts > 0) == (best->nhosts > 0) && r->mtime_ns > best->mtime_ns);
+		if (ss_run_holds(r) && better)
+			best = r;
+	}
 	return best;
 }
 
@@ -58,9 +81,34 @@ static int by_name(const void *a, const void *b)
 			  (*(const struct ss_host_file *const *)b)->name);
 }
 
-static bool take_named(const struct ss_run *run, struct ss_str names, struct ss_selection *sel, struct ss_err *err)
+const struct ss_host_file **ss_run_files(const struct ss_run *run, const char *kind, struct ss_arena *arena, size_t *n)
 {
-	const struct ss_host_file *f = ss_run_host(run, names);
+	const struct ss_files hosts = { run->hosts, run->nhosts };
+	const struct ss_files *lists[] = { kind ? &run->own : &hosts, &run->beside };
+	size_t all = kind ? run->own.n + run->beside.n : run->nhosts;
+	const struct ss_host_file **v = SS_NEW_N(arena, const struct ss_host_file *, all + 1);
+	*n = 0;
+	for (size_t k = 0; v && k < (kind ? 2 : 1); k++)
+		for (size_t i = 0; i < lists[k]->n; i++)
+			if (same_kind(lists[k]->v[i].kind, kind))
+				v[(*n)++] = &lists[k]->v[i];
+	if (kind && *n)
+		qsort(v, *n, sizeof(*v), by_name);
+	return v;
+}
+
+static const struct ss_host_file *find_file(const struct ss_host_file *const *v, size_t n, struct ss_str name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (ss_str_eq(v[i]->name, name))
+			return v[i];
+	return NULL;
+}
+
+static bool take_named(const struct ss_run *run, const struct ss_host_file *const *v, size_t n, struct ss_str names,
+		       struct ss_selection *sel, struct ss_err *err)
+{
+	const struct ss_host_file *f = find_file(v, n, names);
 	if (f) {	/* a name may hold a comma itself */
 		take(sel, f);
 		return true;
@@ -69,31 +117,34 @@ static bool take_named(const struct ss_run *run, struct ss_str names, struct ss_
 		size_t comma = ss_str_chr(names, ',');
 		struct ss_str one = ss_str_sub(names, 0, comma == SS_NPOS ? names.n : comma);
 		names = ss_str_sub(names, comma == SS_NPOS ? names.n : comma + 1, names.n);
-		f = ss_run_host(run, one);
+		f = find_file(v, n, one);
 		if (!f)
-			return ss_fail(err, SS_ENOTFOUND, "run '" SS_FMT "' has no host '%.*s'", SS_ARG(run->name),
-				       one.n > 100 ? 100 : (int)one.n, one.p);
+			return ss_fail(err, SS_ENOTFOUND, "run '" SS_FMT "' has no %s '%.*s'", SS_ARG(run->name),
+				       v[0]->kind ? "file" : "host", one.n > 100 ? 100 : (int)one.n, one.p);
 		take(sel, f);
 	}
 	qsort(sel->files, sel->n, sizeof(*sel->files), by_name);
 	return true;
 }
 
-bool ss_run_select(const struct ss_run *run, struct ss_str names, bool all_by_default, struct ss_arena *arena,
-		   struct ss_selection *out, struct ss_err *err)
+bool ss_run_select(const struct ss_run *run, const char *kind, struct ss_str names, bool all_by_default,
+		   struct ss_arena *arena, struct ss_selection *out, struct ss_err *err)
 {
+	size_t n;
 	*out = (struct ss_selection){ .name = names };
-	if (!run->nhosts)
-		return ss_fail(err, SS_ENOTFOUND, "run '" SS_FMT "' holds no *.xplane.pb file", SS_ARG(run->name));
-	out->files = SS_NEW_N(arena, const struct ss_host_file *, run->nhosts);
+	const struct ss_host_file **v = ss_run_files(run, kind, arena, &n);
+	if (v && !n)
+		return ss_fail(err, SS_ENOTFOUND, "run '" SS_FMT "' holds no %s", SS_ARG(run->name),
+			       ss_file_kind_says(kind));
+	out->files = v ? SS_NEW_N(arena, const struct ss_host_file *, n) : NULL;
 	if (!out->files)
 		return ss_fail_mem(err);
 	bool all = names.n ? ss_str_is(names, SS_ALL_HOSTS) : all_by_default;
 	if (names.n && !all)
-		return take_named(run, names, out, err);
-	for (size_t i = 0; i < (all ? run->nhosts : 1); i++)
-		take(out, &run->hosts[i]);
-	out->name = out->n > 1 ? SS_STR(SS_ALL_HOSTS) : run->hosts[0].name;
+		return take_named(run, v, n, names, out, err);
+	for (size_t i = 0; i < (all ? n : 1); i++)
+		take(out, v[i]);
+	out->name = out->n > 1 ? SS_STR(SS_ALL_HOSTS) : v[0]->name;
 	return true;
 }
 

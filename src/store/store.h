@@ -10,6 +10,10 @@
  * it is a run, named by its path from there (the top itself by its last component): so a run, a
  * directory of runs and a heap of copied files open as well.
  *
+ * Some tools read other files (kinds.h): those in a run's directory are the run's own; those of the
+ * directory that holds plugins/, or below it, stand beside all its runs. Where there is no profile
+ * at all, a directory with such files is a run without hosts.
+ *
  * Links are followed only to targets inside the top directory. Depth, directories and entries are
  * bounded; what was passed over, and why, stands in `looked`.
  */
@@ -24,12 +28,19 @@ struct ss_host_file {
 	struct ss_str path;	/* NUL-terminated */
 	uint64_t bytes;
 	int64_t mtime_ns;	/* since the Unix epoch */
+	const char *kind;	/* NULL: a profile; else see kinds.h */
+};
+
+struct ss_files {
+	struct ss_host_file *v;	/* by name ascending */
+	size_t n;
 };
 
 struct ss_run {
 	struct ss_str name, dir; /* NUL-terminated */
 	struct ss_host_file *hosts; /* by name ascending; may be empty */
 	size_t nhosts;
+	struct ss_files own, beside; /* files of other kinds; the latter shared by all runs of a directory */
 	int64_t mtime_ns;	/* of the newest host; of the directory when there is none */
 	int64_t dir_mtime_ns;	/* changes when a host is added or removed */
 	uint64_t bytes;
@@ -70,7 +81,14 @@ void ss_store_free(struct ss_store *s);
 /* NULL if there is none. */
 const struct ss_run *ss_store_run(const struct ss_store *s, struct ss_str name);
 const struct ss_host_file *ss_run_host(const struct ss_run *run, struct ss_str name);
-/* Newest run with at least one host, NULL if there is none. */
+/* Is there anything that a tool could read? */
+static inline bool ss_run_holds(const struct ss_run *run)
+{
+	return run->nhosts || run->own.n || run->beside.n;
+}
+/* Has it files of this kind (NULL: profiles)? */
+bool ss_run_has(const struct ss_run *run, const char *kind);
+/* Newest run with at least one host, else the newest that holds anything; NULL if there is none. */
 const struct ss_run *ss_store_newest(const struct ss_store *s);
 /* Is what `path` leads to, links resolved, the canonical directory `root` or inside of it? */
 bool ss_store_inside(struct ss_str root, const char *path);
@@ -79,19 +97,22 @@ bool ss_run_changed(const struct ss_run *run);
 
 #define SS_ALL_HOSTS "ALL_HOSTS"
 
-/* Some hosts of a run. */
+/* Some files of a run, all of one kind. */
 struct ss_selection {
 	const struct ss_host_file **files; /* by name, each once */
 	size_t n;
 	struct ss_str name;	/* ALL_HOSTS, or the names with commas between them */
 };
 
+/* All files of a kind (NULL: profiles) by name; the array is in `arena`, NULL when memory is out. */
+const struct ss_host_file **ss_run_files(const struct ss_run *run, const char *kind, struct ss_arena *arena, size_t *n);
+
 /*
- * The hosts a user names: ALL_HOSTS, a host, or several with commas between them; "" is all of
+ * The hosts (of another kind: the files) a user names: ALL_HOSTS, a host, or several with commas between them; "" is all of
  * them, or the first unless `all_by_default`. The array is in `arena`. SS_ENOTFOUND when there is
  * no such host, or none at all.
  */
-bool ss_run_select(const struct ss_run *run, struct ss_str names, bool all_by_default, struct ss_arena *arena,
+bool ss_run_select(const struct ss_run *run, const char *kind, struct ss_str names, bool all_by_default, struct ss_arena *arena,
 		   struct ss_selection *out, struct ss_err *err);
 /* A sentence or two on why a scan found nothing; lives in `arena`. */
 struct ss_str ss_store_why_empty(const struct ss_store *s, struct ss_arena *arena);

@@ -282,16 +282,16 @@ static void selects_hosts(void **state)
 	for (size_t i = 0; i < SS_COUNT(cases); i++) {
 		struct ss_str names = ss_str_from(cases[i].names);
 		if (!cases[i].n) {
-			assert_fails(ss_run_select(run, names, cases[i].all, &arena, &sel, &err), SS_ENOTFOUND);
+			assert_fails(ss_run_select(run, NULL, names, cases[i].all, &arena, &sel, &err), SS_ENOTFOUND);
 			continue;
 		}
-		assert_ok(ss_run_select(run, names, cases[i].all, &arena, &sel, &err));
+		assert_ok(ss_run_select(run, NULL, names, cases[i].all, &arena, &sel, &err));
 		assert_int_equal(sel.n, cases[i].n);
 		assert_str(sel.files[0]->name, cases[i].first);
 		assert_str(sel.name, cases[i].name);
 	}
 	run = ss_store_run(&s, SS_STR("none"));
-	assert_fails(ss_run_select(run, SS_STR(""), true, &arena, &sel, &err), SS_ENOTFOUND);
+	assert_fails(ss_run_select(run, NULL, SS_STR(""), true, &arena, &sel, &err), SS_ENOTFOUND);
 	ss_arena_release(&arena);
 	ss_store_free(&s);
 }

@@ -1,0 +1,58 @@
+/* kinds.c - the table of names, see kinds.h. */
+#include "store/kinds.h"
+
+/*
+ * The first row that fits decides. TensorBoard takes every file with "tfevents" in its name for
+ * events; TPUEstimator's log of phases ends in .profile_logger, and older samples of it are called
+ * end_2_end. A file *.profile-empty says that a profile exists and holds nothing.
+ */
+static const struct {
+	struct ss_str middle, suffix;
+	const char *kind;	/* NULL: passed over */
+	unsigned places;
+} rules[] = {
+	{ SS_STR_INIT("tfevents"), SS_STR_INIT(".profile-empty"), NULL, SS_PLACE_BESIDE | SS_PLACE_RUN | SS_PLACE_NAMED },
+	{ SS_STR_INIT("tfevents"), SS_STR_INIT(".profile_logger"), SS_KIND_FILE_END_TO_END,
+	  SS_PLACE_BESIDE | SS_PLACE_RUN | SS_PLACE_NAMED },
+	{ SS_STR_INIT(""), SS_STR_INIT("end_to_end.tfevents"), SS_KIND_FILE_END_TO_END,
+	  SS_PLACE_BESIDE | SS_PLACE_RUN | SS_PLACE_NAMED },
+	{ SS_STR_INIT(""), SS_STR_INIT("end_2_end.tfevents"), SS_KIND_FILE_END_TO_END,
+	  SS_PLACE_BESIDE | SS_PLACE_RUN | SS_PLACE_NAMED },
+	{ SS_STR_INIT(""), SS_STR_INIT("end_to_end.json"), SS_KIND_FILE_END_TO_END, SS_PLACE_RUN | SS_PLACE_NAMED },
+	{ SS_STR_INIT(""), SS_STR_INIT("end_2_end.json"), SS_KIND_FILE_END_TO_END, SS_PLACE_RUN | SS_PLACE_NAMED },
+	{ SS_STR_INIT("tfevents"), SS_STR_INIT(""), SS_KIND_FILE_GRAPH, SS_PLACE_BESIDE | SS_PLACE_RUN | SS_PLACE_NAMED },
+	{ SS_STR_INIT(""), SS_STR_INIT("graph.pbtxt"), SS_KIND_FILE_GRAPH, SS_PLACE_BESIDE | SS_PLACE_NAMED },
+	{ SS_STR_INIT(""), SS_STR_INIT(".pbtxt"), SS_KIND_FILE_GRAPH, SS_PLACE_NAMED },
+	{ SS_STR_INIT(""), SS_STR_INIT(".xplane.pb"), NULL, SS_PLACE_BESIDE | SS_PLACE_RUN | SS_PLACE_NAMED },
+	{ SS_STR_INIT(""), SS_STR_INIT(".pb"), SS_KIND_FILE_GRAPH, SS_PLACE_NAMED },
+};
+
+const char *ss_file_kind(struct ss_str name, enum ss_place place, struct ss_str *label)
+{
+	*label = name;
+	for (size_t i = 0; i < SS_COUNT(rules); i++) {
+		if (!(rules[i].places & place) || !ss_str_contains(name, rules[i].middle) || !ss_str_ends(name, rules[i].suffix))
+			continue;
+		struct ss_str rest = ss_str_sub(name, 0, name.n - rules[i].suffix.n);
+		while (place == SS_PLACE_RUN && !rules[i].middle.n && rest.n && rest.p[rest.n - 1] == '.')
+			rest.n--;
+		if (place == SS_PLACE_RUN && !rules[i].middle.n && rest.n)
+			*label = rest;
+		return rules[i].kind;
+	}
+	return NULL;
+}
+
+const char *ss_file_kind_says(const char *kind)
+{
+	static const struct {
+		const char *kind, *says;
+	} words[] = {
+		{ SS_KIND_FILE_GRAPH, "event file (events.out.tfevents.*) or graph.pbtxt" },
+		{ SS_KIND_FILE_END_TO_END, "events.out.tfevents.*.profile_logger or end_to_end.json" },
+	};
+	for (size_t i = 0; kind && i < SS_COUNT(words); i++)
+		if (strcmp(words[i].kind, kind) == 0)
+			return words[i].says;
+	return "*.xplane.pb file";
+}

@@ -1,0 +1,31 @@
+/*
+ * kinds.h - files that are no profiles and that tools read all the same, told by their names.
+ *
+ * Two places hold such files. Beside a profile: what the program itself logged, anywhere in the
+ * directory that holds plugins/profile (TensorBoard's event files). In a run's own directory: what
+ * the profilers of old wrote there in place of a profile.
+ */
+#ifndef SS_STORE_KINDS_H
+#define SS_STORE_KINDS_H
+
+#include "base/str.h"
+
+enum ss_place {
+	SS_PLACE_BESIDE = 1 << 0,
+	SS_PLACE_RUN = 1 << 1,
+	SS_PLACE_NAMED = 1 << 2,	/* the user named this very file */
+};
+
+/* A tool that reads such files says so with the same word (struct ss_tool.reads). */
+#define SS_KIND_FILE_GRAPH "graph"
+#define SS_KIND_FILE_END_TO_END "end_to_end"
+
+/*
+ * The kind of a file of this name, a static text; NULL: no tool reads it. `label` is what of the
+ * name tells such files apart: in a run the name without the suffix of the kind, else all of it.
+ */
+const char *ss_file_kind(struct ss_str name, enum ss_place place, struct ss_str *label);
+/* What such a file is called, for messages; `kind` NULL: a profile. */
+const char *ss_file_kind_says(const char *kind);
+
+#endif
