@@ -74,6 +74,8 @@ struct cli_profile {
  */
 bool cli_profile_find(struct cli_profile *p, const char *path, const char *run, struct ss_err *err);
 bool cli_profile_open(struct cli_profile *p, const char *host, bool all_by_default, struct ss_err *err);
+/* The same for a tool: the files that it reads, all of them if it can combine them. */
+bool cli_profile_open_for(struct cli_profile *p, const struct ss_tool *tool, const char *host, struct ss_err *err);
 /* Fails when a file was shortened meanwhile. */
 bool cli_profile_intact(const struct cli_profile *p, struct ss_err *err);
 void cli_profile_close(struct cli_profile *p);

@@ -52,7 +52,7 @@ bool cli_profile_find(struct cli_profile *p, const char *path, const char *run, 
 		return false;
 	if (run) {
 		p->run = find_run(&p->store, ss_str_from(run));
-		if (p->run && p->run->nhosts)
+		if (p->run && ss_run_holds(p->run))
 			return true;
 		if (p->run)
 			return ss_fail(err, SS_ENOTFOUND, "run '%s' holds no *.xplane.pb file", run);
@@ -83,21 +83,36 @@ static bool suggest_host(const struct cli_profile *p, const char *host, struct s
 	return false;
 }
 
-bool cli_profile_open(struct cli_profile *p, const char *host, bool all_by_default, struct ss_err *err)
+static bool open_file(struct ss_host *h, const struct ss_host_file *f, struct ss_err *err)
+{
+	return f->kind ? ss_host_open_raw(h, f->path.p, f->name, err) : ss_host_open(h, f->path.p, err);
+}
+
+static bool open_kind(struct cli_profile *p, const char *kind, const char *host, bool all_by_default, struct ss_err *err)
 {
 	struct ss_selection *sel = &p->hosts_asked;
-	if (!ss_run_select(p->run, NULL, ss_str_from(host), all_by_default, &p->arena, sel, err))
+	if (!ss_run_select(p->run, kind, ss_str_from(host), all_by_default, &p->arena, sel, err))
 		return suggest_host(p, host ? host : "", err);
 	p->hosts = calloc(sel->n, sizeof(*p->hosts));
 	struct ss_host **list = calloc(sel->n, sizeof(*list));
 	bool ok = (p->hosts && list) || ss_fail_mem(err);
 	for (; ok && p->nhosts < sel->n; p->nhosts += ok) {
 		list[p->nhosts] = &p->hosts[p->nhosts];
-		ok = ss_host_open(list[p->nhosts], sel->files[p->nhosts]->path.p, err);
+		ok = open_file(list[p->nhosts], sel->files[p->nhosts], err);
 	}
 	ok = ok && ss_model_init(&p->model, list, p->nhosts, err);
 	free(list);
 	return ok;
+}
+
+bool cli_profile_open(struct cli_profile *p, const char *host, bool all_by_default, struct ss_err *err)
+{
+	return open_kind(p, NULL, host, all_by_default, err);
+}
+
+bool cli_profile_open_for(struct cli_profile *p, const struct ss_tool *tool, const char *host, struct ss_err *err)
+{
+	return open_kind(p, tool->reads, host, tool->flags & (SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS), err);
 }
 
 bool cli_profile_intact(const struct cli_profile *p, struct ss_err *err)

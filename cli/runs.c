@@ -59,7 +59,7 @@ static int run(int argc, char **argv)
 			widest = cells > widest ? cells : widest;
 		}
 		for (size_t i = 0; i < p.store.nruns; i++)
-			if (p.store.runs[i].nhosts)
+			if (ss_run_holds(&p.store.runs[i]))
 				print_run(&sink.out, &p.store.runs[i], widest);
 		if (all && p.store.nlooked) {
 			ss_out_lit(&sink.out, "\nNot taken:\n");

@@ -151,9 +151,8 @@ static int run(int argc, char **argv)
 		return status;
 	struct cli_profile p;
 	struct ss_err err = { 0 };
-	bool all = ask.tool->flags & (SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS);
-	bool ok =
-		cli_profile_find(&p, argv[optind + 1], run_name, &err) && cli_profile_open(&p, host, all, &err);
+	bool ok = cli_profile_find(&p, argv[optind + 1], run_name, &err) &&
+		  cli_profile_open_for(&p, ask.tool, host, &err);
 	if (ok) {
 		ask.nparams = params.n;
 		ask.model = &p.model;

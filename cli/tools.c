@@ -1,6 +1,8 @@
 /* tools.c - stepscope tools PATH: which analyses there are for a profile. */
 #include "cli.h"
 
+#include "serve/ask.h"
+
 #include <getopt.h>
 #include <stdio.h>
 
@@ -36,13 +38,13 @@ static int run(int argc, char **argv)
 	struct ss_err err = { 0 };
 	/* Like XProf, by the first host alone: nothing needs to be read. */
 	bool ok = cli_profile_find(&p, argv[optind], run_name, &err) &&
-		  cli_profile_open(&p, NULL, false, &err) && cli_sink_open(&sink, NULL, &err);
+		  (!p.run->nhosts || cli_profile_open(&p, NULL, false, &err)) && cli_sink_open(&sink, NULL, &err);
 	if (ok) {
 		struct ss_text_style style = cli_style(colour);
 		for (size_t i = 0; ss_tools[i]; i++)
-			if (ss_tool_is_listed(ss_tools[i]))
+			if (ss_ask_listed(ss_tools[i], p.run))
 				print_tool(&sink.out, ss_tools[i],
-					   !ss_tools[i]->present || ss_tools[i]->present(&p.hosts[0]), &style);
+					   ss_ask_present(ss_tools[i], p.run, p.nhosts ? &p.hosts[0] : NULL), &style);
 		ok = cli_sink_close(&sink, cli_profile_intact(&p, &err), &err);
 	}
 	cli_profile_close(&p);

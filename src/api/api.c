@@ -100,10 +100,10 @@ const char *stepscope_host_name(const struct stepscope *s, const char *run, size
 	return r && i < r->nhosts ? r->hosts[i].name.p : NULL;
 }
 
-static struct ss_session *open_session(struct stepscope *s, const struct ss_run *run, struct ss_str host, bool all,
-				       struct ss_selection *sel, struct ss_arena *arena, struct ss_err *err)
+static struct ss_session *open_session(struct stepscope *s, const struct ss_run *run, const char *kind, struct ss_str host,
+				       bool all, struct ss_selection *sel, struct ss_arena *arena, struct ss_err *err)
 {
-	if (!ss_run_select(run, NULL, host, all, arena, sel, err))
+	if (!ss_run_select(run, kind, host, all, arena, sel, err))
 		return NULL;
 	return ss_session_open(s->sessions, sel->files, sel->n, err);
 }
@@ -115,8 +115,10 @@ bool stepscope_has(struct stepscope *s, const char *run_name, const char *tool_n
 	const struct ss_tool *tool = ss_tool_find(ss_str_from(tool_name));
 	const struct ss_run *run = find_run(s, run_name, NULL);
 	struct ss_session *session = NULL;
+	if (tool && tool->reads)
+		return run && ss_run_has(run, tool->reads);
 	if (tool && run)
-		session = open_session(s, run, SS_STR(""), false, &sel, &arena, NULL);
+		session = open_session(s, run, NULL, SS_STR(""), false, &sel, &arena, NULL);
 	bool has = session && (!tool->present || tool->present(ss_session_model(session)->hosts[0]));
 	if (session)
 		ss_session_close(s->sessions, session);
@@ -189,7 +191,7 @@ static bool answer(struct stepscope *s, const struct stepscope_question *q, stru
 	bool all = ask.tool->flags & (SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS);
 	if (!run || !read_params(q, &ask, arena, err))
 		return false;
-	struct ss_session *session = open_session(s, run, ss_str_from(q->host), all, &sel, arena, err);
+	struct ss_session *session = open_session(s, run, ask.tool->reads, ss_str_from(q->host), all, &sel, arena, err);
 	if (!session)
 		return false;
 	ask.model = ss_session_model(session);

@@ -132,6 +132,32 @@ bool ss_host_open_bytes(struct ss_host *h, struct ss_str bytes, const char *name
 	return ss_xspace_open_bytes(&h->x, bytes, name, err) && build(h, err);
 }
 
+static bool build_raw(struct ss_host *h, struct ss_str path, struct ss_str name, struct ss_err *err)
+{
+	for (size_t i = 0; i < SS_HOST_PART_COUNT; i++)
+		ss_part_init(&h->parts[i]);
+	h->raw = true;
+	h->x.path = ss_arena_str(&h->x.arena, path);
+	h->name = ss_arena_str(&h->arena, name);
+	if (h->x.path.p && h->name.p)
+		return true;
+	h->x.path = SS_STR("");
+	ss_host_close(h);
+	return ss_fail_mem(err);
+}
+
+bool ss_host_open_raw(struct ss_host *h, const char *path, struct ss_str name, struct ss_err *err)
+{
+	*h = (struct ss_host){ 0 };
+	return ss_file_open(&h->x.file, path, err) && build_raw(h, ss_str_from(path), name, err);
+}
+
+bool ss_host_open_raw_bytes(struct ss_host *h, struct ss_str bytes, const char *name, struct ss_err *err)
+{
+	*h = (struct ss_host){ .x.file = { .bytes = bytes, .borrowed = true } };
+	return build_raw(h, ss_str_from(name), ss_str_from(name), err);
+}
+
 void ss_line_free(struct ss_line *l)
 {
 	ss_xevents_free(&l->ev);

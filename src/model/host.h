@@ -103,12 +103,14 @@ enum ss_host_part {
 	SS_HOST_STEPS,		/* steps.h */
 	SS_HOST_TRACE,		/* trace.h: level-of-detail index */
 	SS_HOST_MEMORY,		/* memory.h: what the allocators did */
+	SS_HOST_GRAPH,		/* tfgraph.h: the TensorFlow graph of a raw file */
 	SS_HOST_PART_COUNT
 };
 
 struct ss_host {
 	struct ss_xspace x;
 	struct ss_str name;	/* file name without ".xplane.pb" */
+	bool raw;		/* no profile: only x.file and the name are set */
 	struct ss_plane *planes; /* parallel to x.planes */
 	uint32_t nplanes;
 	bool came_grouped;	/* the file had been preprocessed by its writer */
@@ -122,6 +124,9 @@ struct ss_host {
 /* Open `path`; the host's name is the file's. */
 bool ss_host_open(struct ss_host *h, const char *path, struct ss_err *err);
 bool ss_host_open_bytes(struct ss_host *h, struct ss_str bytes, const char *name, struct ss_err *err);
+/* A file that is no profile: mapped (x.file), named, without a plane. The second: bytes that stay with the caller. */
+bool ss_host_open_raw(struct ss_host *h, const char *path, struct ss_str name, struct ss_err *err);
+bool ss_host_open_raw_bytes(struct ss_host *h, struct ss_str bytes, const char *name, struct ss_err *err);
 /* Read and preprocess all events, unless that was done before. Safe to call from several threads. */
 bool ss_host_load(struct ss_host *h, struct ss_err *err);
 /* What a line holds beside names. */

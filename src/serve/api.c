@@ -41,7 +41,7 @@ static const struct ss_run **by_age(struct ss_call *c, const struct ss_store *s,
 	const struct ss_run **v = SS_NEW_N(c->req->arena, const struct ss_run *, s->nruns + 1);
 	*n = 0;
 	for (size_t i = 0; v && i < s->nruns; i++)
-		if (s->runs[i].nhosts)
+		if (ss_run_holds(&s->runs[i]))
 			v[(*n)++] = &s->runs[i];
 	/* Names mostly carry the date, so the list is nearly sorted already. */
 	for (size_t i = 1; v && i < *n; i++) {
@@ -107,19 +107,19 @@ static void param_object(struct ss_out *o, const struct ss_param *p)
 	ss_out_char(o, '}');
 }
 
-/* What a list of tools is made from, beside the first host. */
-struct tools_arg {
-	const struct ss_str *hosts[4]; /* by whether all hosts, and only they, may be asked for */
-	size_t nhosts[4];
-};
-
-static void tool_object(struct ss_out *o, const struct ss_tool *t, const struct tools_arg *arg, bool available)
+/* The tool with the hosts that it may be asked for; those of profiles are the same for most tools, and few. */
+static bool tool_object(struct ss_call *c, struct ss_out *o, const struct ss_run *run, const struct ss_tool *t,
+			bool available)
 {
+	size_t nhosts;
 	static const char *const kinds[] = { [SS_KIND_TABLES] = "tables",
 					     [SS_KIND_TIMELINE] = "timeline",
 					     [SS_KIND_TREE] = "tree",
 					     [SS_KIND_GRAPH] = "graph" };
-	unsigned which = t->flags & SS_TOOL_ONLY_ALL_HOSTS ? 3 : t->flags & SS_TOOL_ALL_HOSTS ? 1 : 0;
+	struct ss_str *hosts = ss_call_hosts(c, run, t->reads, t->flags & (SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS),
+					     t->flags & SS_TOOL_ONLY_ALL_HOSTS, &nhosts);
+	if (!hosts)
+		return false;
 	ss_out_char(o, '{');
 	member(o, "name", ss_str_from(t->name));
 	ss_out_char(o, ',');
@@ -127,7 +127,7 @@ static void tool_object(struct ss_out *o, const struct ss_tool *t, const struct 
 	ss_out_char(o, ',');
 	member(o, "summary", ss_str_from(t->summary));
 	ss_out_printf(o, ",\"kind\":\"%s\",\"hosts\":", kinds[t->kind]);
-	string_list(o, arg->hosts[which], arg->nhosts[which]);
+	string_list(o, hosts, nhosts);
 	ss_out_lit(o, ",\"params\":[");
 	for (size_t i = 0; i < t->nparams; i++) {
 		if (i)
@@ -137,39 +137,45 @@ static void tool_object(struct ss_out *o, const struct ss_tool *t, const struct 
 	ss_out_printf(o, "],\"available\":%s,", available ? "true" : "false");
 	member(o, "why", ss_str_from(available ? "" : "this profile holds nothing of what it shows"));
 	ss_out_char(o, '}');
+	return true;
+}
+
+/* All that are listed for the run. `first` NULL: it has no profile, so those that read one are left out. */
+static bool tool_objects(struct ss_call *c, struct ss_out *o, const struct ss_run *run, const struct ss_host *first)
+{
+	for (size_t i = 0, any = 0; ss_tools[i]; i++) {
+		if (!ss_ask_listed(ss_tools[i], run))
+			continue;
+		ss_out_z(o, any++ ? "," : "");
+		if (!tool_object(c, o, run, ss_tools[i], ss_ask_present(ss_tools[i], run, first)))
+			return false;
+	}
+	return true;
 }
 
 bool ss_route_api_tools(struct ss_call *c, struct ss_err *err)
 {
 	static const struct ss_tool any = { .name = "" };
-	struct tools_arg arg;
 	struct ss_selection sel;
+	struct ss_session *session = NULL;
 	struct ss_out o;
 	const struct ss_run *run = ss_call_run(c, err);
-	if (!run || !ss_call_select(c, run, &any, SS_STR(""), &sel, err))
+	if (!run)
 		return false;
-	for (unsigned i = 0; i < 4; i++) {
-		arg.hosts[i] = ss_call_hosts(c, run, i & 1, i & 2, &arg.nhosts[i]);
-		if (!arg.hosts[i])
-			return ss_fail_mem(err);
+	if (run->nhosts || !ss_run_holds(run)) {
+		bool chosen = ss_call_select(c, run, &any, SS_STR(""), &sel, err);
+		session = chosen ? ss_session_open(c->srv->sessions, sel.files, sel.n, err) : NULL;
+		if (!session)
+			return false;
 	}
-	struct ss_session *session = ss_session_open(c->srv->sessions, sel.files, sel.n, err);
-	if (!session)
-		return false;
-	const struct ss_host *first = ss_session_model(session)->hosts[0];
 	ss_out_init(&o, NULL, NULL);
 	ss_out_lit(&o, "{\"tools\":[");
-	for (size_t i = 0, any_yet = 0; ss_tools[i]; i++) {
-		const struct ss_tool *t = ss_tools[i];
-		if (!ss_tool_is_listed(t))
-			continue;
-		ss_out_z(&o, any_yet++ ? "," : "");
-		tool_object(&o, t, &arg, !t->present || t->present(first));
-	}
+	bool ok = tool_objects(c, &o, run, session ? ss_session_model(session)->hosts[0] : NULL) || ss_fail_mem(err);
 	ss_out_lit(&o, "]}");
-	bool intact = ss_session_intact(session, err);
-	ss_session_close(c->srv->sessions, session);
-	if (!intact) {
+	ok = ok && (!session || ss_session_intact(session, err));
+	if (session)
+		ss_session_close(c->srv->sessions, session);
+	if (!ok) {
 		ss_out_free(&o);
 		return false;
 	}

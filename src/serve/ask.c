@@ -142,6 +142,18 @@ bool ss_ask(struct ss_ask *a, struct ss_out *o, struct ss_err *err)
 	return write_tables(a, o, err);
 }
 
+bool ss_ask_listed(const struct ss_tool *t, const struct ss_run *run)
+{
+	return ss_tool_is_listed(t) && ss_run_has(run, t->reads);
+}
+
+bool ss_ask_present(const struct ss_tool *t, const struct ss_run *run, const struct ss_host *first)
+{
+	if (t->reads)
+		return ss_run_has(run, t->reads);
+	return first && (!t->present || t->present(first));
+}
+
 void ss_ask_release(struct ss_ask *a)
 {
 	ss_arena_release(&a->arena);

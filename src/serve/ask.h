@@ -7,6 +7,7 @@
 
 #include "emit/out.h"
 #include "emit/text.h"
+#include "store/store.h"
 #include "tools/tool.h"
 
 enum ss_format {
@@ -41,5 +42,12 @@ bool ss_ask(struct ss_ask *a, struct ss_out *o, struct ss_err *err);
 /* The first half: the result, without writing anything. */
 bool ss_ask_run(struct ss_ask *a, struct ss_err *err);
 void ss_ask_release(struct ss_ask *a);
+
+/*
+ * Has the run what the tool reads? `first` is its first host, NULL where it has none. A tool that
+ * reads other files is not even listed where there are none.
+ */
+bool ss_ask_listed(const struct ss_tool *t, const struct ss_run *run);
+bool ss_ask_present(const struct ss_tool *t, const struct ss_run *run, const struct ss_host *first);
 
 #endif

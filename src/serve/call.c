@@ -147,7 +147,7 @@ bool ss_call_select(struct ss_call *c, const struct ss_run *run, const struct ss
 		    struct ss_str names, struct ss_selection *out, struct ss_err *err)
 {
 	bool all = tool->flags & (SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS);
-	if (!ss_run_select(run, NULL, names, all, c->req->arena, out, err))
+	if (!ss_run_select(run, tool->reads, names, all, c->req->arena, out, err))
 		return false;
 	for (size_t i = 0; i < out->n; i++) {
 		out->files[i] = fresh(c, out->files[i], err);
@@ -157,20 +157,23 @@ bool ss_call_select(struct ss_call *c, const struct ss_run *run, const struct ss
 	return true;
 }
 
-struct ss_str *ss_call_hosts(struct ss_call *c, const struct ss_run *run, bool all, bool only_all, size_t *n)
+struct ss_str *ss_call_hosts(struct ss_call *c, const struct ss_run *run, const char *kind, bool all, bool only_all,
+			     size_t *n)
 {
-	struct ss_str *list = SS_NEW_N(c->req->arena, struct ss_str, run->nhosts + 1);
+	size_t nfiles;
+	const struct ss_host_file **files = ss_run_files(run, kind, c->req->arena, &nfiles);
+	struct ss_str *list = files ? SS_NEW_N(c->req->arena, struct ss_str, nfiles + 1) : NULL;
 	*n = 0;
 	if (!list)
 		return NULL;
-	bool several = run->nhosts > 1, placed = !(several && (all || only_all));
-	for (size_t i = 0; i < run->nhosts && !(several && only_all); i++) {
+	bool several = nfiles > 1, placed = !(several && (all || only_all));
+	for (size_t i = 0; i < nfiles && !(several && only_all); i++) {
 		/* In the order of bytes, so capitals come first: as XProf has it. */
-		if (!placed && ss_str_cmp(SS_STR(SS_ALL_HOSTS), run->hosts[i].name) < 0) {
+		if (!placed && ss_str_cmp(SS_STR(SS_ALL_HOSTS), files[i]->name) < 0) {
 			list[(*n)++] = SS_STR(SS_ALL_HOSTS);
 			placed = true;
 		}
-		list[(*n)++] = run->hosts[i].name;
+		list[(*n)++] = files[i]->name;
 	}
 	if (!placed)
 		list[(*n)++] = SS_STR(SS_ALL_HOSTS);

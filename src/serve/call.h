@@ -64,7 +64,8 @@ bool ss_call_select(struct ss_call *c, const struct ss_run *run, const struct ss
  * The hosts of a run that may be asked for with this tool, ALL_HOSTS included; *n of them, in the
  * request's arena.
  */
-struct ss_str *ss_call_hosts(struct ss_call *c, const struct ss_run *run, bool all, bool only_all, size_t *n);
+struct ss_str *ss_call_hosts(struct ss_call *c, const struct ss_run *run, const char *kind, bool all, bool only_all,
+			     size_t *n);
 
 /* Replies. `o` is finished and freed. */
 bool ss_reply_out(struct ss_call *c, unsigned status, const char *type, struct ss_out *o, struct ss_err *err);

@@ -119,7 +119,7 @@ static bool list_tools(struct ss_model *m, void *arg, struct ss_arena *arena, st
 		return ss_fail_mem(err);
 	for (size_t i = 0; i < all; i++) {
 		const struct ss_tool *t = ss_tools[i];
-		if (!(t->flags & (SS_TOOL_UNLISTED | SS_TOOL_OURS)) && (!t->present || t->present(m->hosts[0])))
+		if (!t->reads && !(t->flags & (SS_TOOL_UNLISTED | SS_TOOL_OURS)) && (!t->present || t->present(m->hosts[0])))
 			v[n++] = t;
 	}
 	qsort(v, n, sizeof(*v), by_place);
@@ -140,6 +140,21 @@ static bool empty_list(struct ss_call *c, struct ss_err *err)
 	return ss_reply_out(c, 200, "application/json", &o, err);
 }
 
+/* A run without a profile, which XProf would not see: what its other files are read by. */
+static bool other_tools(struct ss_call *c, const struct ss_run *run, struct ss_err *err)
+{
+	struct ss_out o;
+	ss_out_init(&o, NULL, NULL);
+	ss_out_char(&o, '[');
+	for (size_t i = 0, any = 0; ss_tools[i]; i++)
+		if (ss_tools[i]->reads && ss_run_has(run, ss_tools[i]->reads)) {
+			ss_out_z(&o, any++ ? ", " : "");
+			ss_out_json_str(&o, ss_str_from(ss_tools[i]->name));
+		}
+	ss_out_char(&o, ']');
+	return ss_reply_out(c, 200, "application/json", &o, err);
+}
+
 /* The run's first host as a selection. */
 static bool first_host(struct ss_call *c, const struct ss_run *run, struct ss_selection *sel,
 		       struct ss_err *err)
@@ -155,7 +170,7 @@ bool ss_route_run_tools(struct ss_call *c, struct ss_err *err)
 	if (!maybe_run(c, &run, err))
 		return false;
 	if (!run || !run->nhosts)
-		return empty_list(c, err);
+		return run ? other_tools(c, run, err) : empty_list(c, err);
 	return first_host(c, run, &sel, err) &&
 	       ss_reply_model(c, &sel, SS_STR("run_tools"), "application/json", list_tools, "", 0, err);
 }
@@ -173,7 +188,7 @@ bool ss_route_hosts(struct ss_call *c, struct ss_err *err)
 	bool only_all = tool && tool->flags & SS_TOOL_ONLY_ALL_HOSTS;
 	/* A timeline draws any selection, but XProf's page makes that selection itself. */
 	bool all = tool && tool->flags & SS_TOOL_ALL_HOSTS && tool->kind != SS_KIND_TIMELINE;
-	struct ss_str *names = ss_call_hosts(c, run, all, only_all, &n);
+	struct ss_str *names = ss_call_hosts(c, run, tool ? tool->reads : NULL, all, only_all, &n);
 	if (!names)
 		return ss_fail_mem(err);
 	ss_out_init(&o, NULL, NULL);
@@ -322,7 +337,7 @@ static size_t wanted_tools(struct ss_str list, const struct ss_tool **tools, siz
 	while (list.n && n < cap) {
 		size_t comma = ss_str_chr(list, ',');
 		const struct ss_tool *t = ss_tool_find(ss_str_sub(list, 0, comma == SS_NPOS ? list.n : comma));
-		if (t)
+		if (t && !t->reads)
 			tools[n++] = t;
 		list = ss_str_sub(list, comma == SS_NPOS ? list.n : comma + 1, list.n);
 	}

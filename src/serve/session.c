@@ -14,7 +14,8 @@
 
 struct slot {
 	struct slot *next;
-	char *path;
+	char *path, *name;
+	const char *kind;	/* as in struct ss_host_file */
 	uint64_t bytes;
 	int64_t mtime_ns;
 	pthread_mutex_t opening;
@@ -70,6 +71,7 @@ static void free_slot(struct slot *s)
 		ss_host_close(&s->host);
 	pthread_mutex_destroy(&s->opening);
 	free(s->path);
+	free(s->name);
 	free(s);
 }
 
@@ -200,7 +202,7 @@ void ss_sessions_free(struct ss_sessions *c)
 static struct slot *get_slot(struct ss_sessions *c, const struct ss_host_file *file)
 {
 	for (struct slot *s = c->slots; s; s = s->next) {
-		if (s->stale || strcmp(s->path, file->path.p) != 0)
+		if (s->stale || s->kind != file->kind || strcmp(s->path, file->path.p) != 0)
 			continue;
 		if (s->bytes == file->bytes && s->mtime_ns == file->mtime_ns) {
 			s->refs++;
@@ -209,12 +211,19 @@ static struct slot *get_slot(struct ss_sessions *c, const struct ss_host_file *f
 		s->stale = true;
 	}
 	struct slot *s = calloc(1, sizeof(*s));
-	if (s)
+	if (s) {
 		s->path = strdup(file->path.p);
-	if (!s || !s->path) {
+		s->name = strndup(file->name.p, file->name.n);
+	}
+	if (!s || !s->path || !s->name) {
+		if (s) {
+			free(s->path);
+			free(s->name);
+		}
 		free(s);
 		return NULL;
 	}
+	s->kind = file->kind;
 	s->bytes = file->bytes;
 	s->mtime_ns = file->mtime_ns;
 	pthread_mutex_init(&s->opening, NULL);
@@ -231,7 +240,8 @@ static bool open_slot(struct slot *s, struct ss_err *err)
 	pthread_mutex_lock(&s->opening);
 	if (!s->tried) {
 		s->err = (struct ss_err){ 0 };
-		s->open = ss_host_open(&s->host, s->path, &s->err);
+		s->open = s->kind ? ss_host_open_raw(&s->host, s->path, ss_str_from(s->name), &s->err)
+				  : ss_host_open(&s->host, s->path, &s->err);
 		s->tried = s->open;
 	}
 	bool ok = s->open;

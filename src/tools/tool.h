@@ -47,6 +47,11 @@ struct ss_tool {
 	const char *name, *title, *summary;
 	enum ss_kind kind;
 	unsigned flags;
+	/*
+	 * The kind of files it reads in place of profiles, as the store calls it ("graph"); its
+	 * hosts are then such files, opened and not looked at. NULL: profiles.
+	 */
+	const char *reads;
 	const struct ss_param *params;
 	size_t nparams;
 	/* Has the run data for it? Looks at the first host, opened but not loaded. NULL: always. */
