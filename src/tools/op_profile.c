@@ -220,6 +220,24 @@ static bool add_nodes(const struct ctx *c)
 	return true;
 }
 
+/* The operation with the most time to save: where to begin. Copies count together; -1 without any. */
+static int64_t largest_target(const struct ss_table *t)
+{
+	int64_t best = -1;
+	double most = 0;
+	for (size_t i = 0; i < t->nrows; i++) {
+		int64_t up = t->data[COL_PARENT].i64[i];
+		bool own = t->data[COL_IS_OP].b[i] && (up < 0 || !t->data[COL_IS_OP].b[up]);
+		bool idle = ss_str_is(t->data[COL_CATEGORY].str[i], "IDLE");
+		double wasted = t->data[COL_WASTED_FRAC].f64[i];
+		if (own && !idle && wasted > most) {
+			most = wasted;
+			best = (int64_t)i;
+		}
+	}
+	return best;
+}
+
 static const struct ss_param params[] = {
 	{ "group_by", "program|category|provenance", "program", "What the tree's upper levels are" },
 };
@@ -245,7 +263,9 @@ static bool add_tree(const struct ss_query *q, struct ss_result *out, const stru
 	struct ss_table *t = ss_result_table(out, names[by][idle], idle ? "With idle time" : "Without idle time",
 					     cols, SS_COUNT(cols));
 	struct ctx c = { t, &tree, env };
-	bool ok = t && add_nodes(&c);
+	bool ok = t && add_nodes(&c) &&
+		  ss_table_prop_num(t, "largest_target", "Row of the op with the most time to save", SS_UNIT_NONE,
+				    (double)largest_target(t), "%.0f");
 	ss_op_tree_free(&tree);
 	return ok || ss_fail_mem(err);
 }

@@ -9,6 +9,7 @@ import "./css/base.css";
 import "./css/shell.css";
 import "./css/widgets.css";
 import "./css/pages.css";
+import "./css/ops.css";
 import "./css/timeline.css";
 
 startTheme();

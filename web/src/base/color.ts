@@ -111,3 +111,17 @@ export function contrast(a: number, b: number): number {
 	const y = luminance(b) + 0.05;
 	return x > y ? x / y : y / x;
 }
+
+/* A share of what is possible, 0 red to 1 green, as a ground under text. Low shares are told apart best: most operations have them. */
+export function heat(frac: number, dark: boolean): string {
+	const f = 1 - Math.sqrt(1 - Math.min(1, Math.max(0, frac)));
+	return css(pixel(...oklchToRgb(dark ? 0.4 : 0.88, dark ? 0.09 : 0.085, 25 + 125 * f)));
+}
+
+/* A share of time, 0 yellow to 1 blue: darker is more in light colours, and the other way round in dark ones. */
+export function ramp(frac: number, dark: boolean): string {
+	const f = Math.min(1, Math.max(0, frac));
+	return dark
+		? css(pixel(...oklchToRgb(0.3 + 0.5 * f, 0.1, 265 - 165 * f)))
+		: css(pixel(...oklchToRgb(0.95 - 0.5 * f, 0.09 + 0.05 * f, 100 + 165 * f)));
+}

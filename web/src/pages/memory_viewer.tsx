@@ -28,11 +28,13 @@ const SPACES: readonly [string, string][] = [
 
 export function MemoryViewerPage({ session }: { session: Session }) {
 	const module = useQuery("module_name");
+	const program = useQuery("program_id");
 	const space = useQuery("memory_space");
 	const { value, error, loading } = useJson<Result>(`api/tool/${encodeURIComponent(session.tool.name)}`, {
 		run: session.run.run,
 		host: session.host,
 		module_name: module,
+		program_id: module ? "" : program,
 		memory_space: space,
 	});
 	return (

@@ -5,6 +5,7 @@ import type { FunctionComponent } from "preact";
 import { InputPipelinePage } from "./input_pipeline";
 import { MemoryProfilePage } from "./memory_profile";
 import { MemoryViewerPage } from "./memory_viewer";
+import { OpProfilePage } from "./op_profile";
 import { OpStatsPage } from "./op_stats";
 import { OverviewPage } from "./overview";
 import { RooflinePage } from "./roofline";
@@ -20,6 +21,7 @@ const pages: Readonly<Record<string, Page>> = {
 	framework_op_stats: OpStatsPage,
 	hlo_stats: OpStatsPage,
 	kernel_stats: OpStatsPage,
+	op_profile: OpProfilePage,
 	memory_profile: MemoryProfilePage,
 	memory_viewer: MemoryViewerPage,
 	roofline_model: RooflinePage,

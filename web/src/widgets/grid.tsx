@@ -30,7 +30,11 @@ export interface GridProps {
 	sort?: Sort | undefined;
 	maxRows?: number; /* a short table is as high as its rows, up to this many */
 	link?: (col: string, row: number) => string | undefined;
-	onRow?: (row: number) => void;
+	onRow?: (row: number) => void; /* a click, or Up and Down in the table */
+	onPoint?: (row: number | null) => void;
+	selected?: number | null; /* the row of onRow */
+	tint?: (col: string, row: number) => string | undefined; /* a cell's ground */
+	onSort?: (s: Sort | undefined) => void;
 	csv?: string | undefined; /* address of the table as CSV */
 	bare?: boolean; /* without the bar above it */
 }
@@ -43,14 +47,21 @@ export function Grid(props: GridProps) {
 	const [top, setTop] = useState(0);
 	const [body, size] = useSize<HTMLDivElement>();
 	useEffect(() => setFilter(props.filter ?? ""), [props.filter]);
+	useEffect(() => setSort(props.sort), [props.sort?.col, props.sort?.down]);
+	const changeSort = (s: Sort | undefined) => {
+		setSort(s);
+		props.onSort?.(s);
+	};
 	const settled = useSettled(filter, table.nrows > 5000 ? 150 : 0);
 
 	const views = useMemo(() => columnViews(table), [table]);
 	const tree = useMemo(() => (isTree(table) ? new Tree(table) : undefined), [table]);
-	/* A single root says little: it begins open. */
-	const [open, setOpen] = useState<ReadonlySet<number>>(
-		() => new Set(tree && tree.roots().length < 4 ? tree.roots() : []),
-	);
+	/* A single root says little: it begins open, and so does what leads to the chosen row. */
+	const [open, setOpen] = useState<ReadonlySet<number>>(() => {
+		const all = new Set(tree && tree.roots().length < 4 ? tree.roots() : []);
+		for (let up = tree?.parent[props.selected ?? -1] ?? -1; up >= 0; up = tree?.parent[up] ?? -1) all.add(up);
+		return all;
+	});
 	const shown = useMemo(() => tree?.visible(settled, sort, open), [tree, settled, sort, open]);
 	const flat = useMemo(
 		() => (tree ? undefined : sortRows(table, filterRows(table, settled), sort)),
@@ -74,6 +85,27 @@ export function Grid(props: GridProps) {
 		if (body.current) body.current.scrollTop = 0;
 		props.onFilter?.(text);
 	};
+
+	/* Up and Down choose a row, Left and Right close and open it. */
+	const onKey = (e: KeyboardEvent) => {
+		if (!props.onRow || e.target !== e.currentTarget || !rows.length) return;
+		const at = props.selected == null ? -1 : rows.indexOf(props.selected);
+		const row = rows[at] ?? -1;
+		if (e.key === "ArrowDown" || e.key === "ArrowUp") {
+			const next = Math.min(rows.length - 1, Math.max(0, at + (e.key === "ArrowDown" ? 1 : -1)));
+			props.onRow(rows[next] ?? 0);
+			const el = body.current;
+			if (el) {
+				const y = next * ROW_PX;
+				if (y < el.scrollTop) el.scrollTop = y;
+				else if (y + 3 * ROW_PX > el.scrollTop + el.clientHeight) el.scrollTop = y + 3 * ROW_PX - el.clientHeight;
+			}
+		} else if (at >= 0 && tree?.hasKids(row) && open.has(row) !== (e.key === "ArrowRight") && /Left|Right/.test(e.key))
+			fold(row);
+		else return;
+		e.preventDefault();
+	};
+	const choosing = !!props.onRow;
 
 	return (
 		<div class="grid">
@@ -111,14 +143,16 @@ export function Grid(props: GridProps) {
 				ref={body}
 				style={{ height }}
 				tabIndex={0}
-				role="table"
+				role={choosing ? (tree ? "treegrid" : "grid") : "table"}
 				aria-label={table.title || table.name}
 				aria-rowcount={rows.length + 1}
+				onKeyDown={onKey}
+				onPointerLeave={props.onPoint && (() => props.onPoint?.(null))}
 				onScroll={(e) => setTop(e.currentTarget.scrollTop)}
 			>
 				<div class="grid-head grid-row" role="row" style={{ gridTemplateColumns: template }}>
 					{cols.map((c) => (
-						<HeadCell key={c.col.id} view={c} sort={sort} onSort={setSort} />
+						<HeadCell key={c.col.id} view={c} sort={sort} onSort={changeSort} />
 					))}
 				</div>
 				<div class="grid-space" role="rowgroup" style={{ height: rows.length * ROW_PX }}>
@@ -127,9 +161,17 @@ export function Grid(props: GridProps) {
 						return (
 							<div
 								key={i}
-								class={classes("grid-row", props.onRow && "grid-click", i % 2 === 1 && "grid-odd")}
+								class={classes(
+									"grid-row",
+									choosing && "grid-click",
+									i % 2 === 1 && "grid-odd",
+									props.selected === row && "grid-on",
+								)}
 								role="row"
 								aria-rowindex={i + 2}
+								aria-selected={choosing ? props.selected === row : undefined}
+								aria-level={choosing && shown ? (shown.depth[i] ?? 0) + 1 : undefined}
+								onPointerEnter={props.onPoint && (() => props.onPoint?.(row))}
 								style={{ gridTemplateColumns: template, top: i * ROW_PX }}
 								onClick={props.onRow && (() => props.onRow?.(row))}
 							>
@@ -139,6 +181,8 @@ export function Grid(props: GridProps) {
 										view={c}
 										row={row}
 										table={table}
+										role={choosing ? "gridcell" : "cell"}
+										tint={props.tint?.(c.col.id, row)}
 										href={props.link?.(c.col.id, row)}
 										twig={
 											c === branch && tree && shown
@@ -229,12 +273,16 @@ function BodyCell({
 	view,
 	row,
 	table,
+	role,
+	tint,
 	href,
 	twig,
 }: {
 	view: ColumnView;
 	row: number;
 	table: TableData;
+	role: "cell" | "gridcell";
+	tint: string | undefined;
 	href: string | undefined;
 	twig: Twig | undefined;
 }) {
@@ -247,8 +295,9 @@ function BodyCell({
 	if (href) inner = <a href={href}>{inner}</a>;
 	return (
 		<div
-			role="cell"
+			role={role}
 			class={classes("grid-cell", view.numeric && "grid-number")}
+			style={tint ? { background: tint } : undefined}
 			title={view.numeric ? undefined : text}
 		>
 			{twig && (
@@ -268,7 +317,7 @@ function BodyCell({
 					)}
 				</span>
 			)}
-			{share > 0 && <span class="grid-share" style={{ width: `${share * 100}%` }} />}
+			{share > 0 && !tint && <span class="grid-share" style={{ width: `${share * 100}%` }} />}
 			<span class={classes("grid-text", path && "cut-front")}>{inner}</span>
 		</div>
 	);

@@ -108,7 +108,7 @@ function columnView(t: TableData, col: Column, index: number): ColumnView {
 		if (typeof v === "number") return f.cell(v);
 		return typeof v === "boolean" ? (v ? "yes" : "no") : v;
 	};
-	let longest = plainLabel(col.label || col.id).length + (f.unit ? f.unit.length + 2 : 0) + 2;
+	let longest = plainLabel(col.label || col.id).length + (f.unit ? f.unit.length + 2 : 0) + 3;
 	for (let i = 0; i < Math.min(PROBE, t.nrows); i++) longest = Math.max(longest, Math.min(text(i).length, 60));
 	const share = col.unit === "frac" || col.unit === "percent";
 	return {

@@ -1,0 +1,131 @@
+/*
+ * tools.test.mjs - pages of single tools in a real browser: their numbers are the server's, their controls do what they say, and their
+ * state is in the URL.
+ */
+import { after, before, test } from "node:test";
+import assert from "node:assert/strict";
+import { api, openPage, q, real, shot, startBrowser, startProgram } from "./lib.mjs";
+import { format } from "./format.mjs";
+
+let server;
+let browser;
+let runs;
+
+before(async () => {
+	server = await startProgram();
+	browser = await startBrowser();
+	runs = (await api(server.base, "api/runs")).runs.map((r) => r.run);
+});
+
+after(async () => {
+	await browser?.close();
+	await server?.stop();
+});
+
+async function visit(params, options, work) {
+	const p = await openPage(browser, server.base, options);
+	try {
+		await p.page.goto(`${server.base}?${q(params)}`);
+		await settled(p.page);
+		await work(p.page, p.seen);
+		assert.deepEqual(p.seen.foreign, [], "requests to other hosts");
+		assert.deepEqual(p.seen.errors, [], "errors on the console");
+	} finally {
+		await p.close();
+	}
+}
+
+const settled = (page) =>
+	page.waitForFunction(() => document.querySelector("main") && !document.querySelector(".waiting"), undefined, {
+		timeout: 20_000,
+	});
+
+const answer = (tool, run, more = {}) => api(server.base, `api/tool/${tool}?${q({ run, ...more })}`);
+const cells = (t, id) => t?.data[t.cols.findIndex((c) => c.id === id)] ?? [];
+
+/* The first run whose answer passes; tests of a tool that no run has fail, so that none passes by having nothing to look at. */
+async function runWith(tool, test, more) {
+	for (const run of runs) {
+		const a = await answer(tool, run, more).catch(() => undefined);
+		if (a && test(a)) return { run, a };
+	}
+	throw new Error(`no run for ${tool}`);
+}
+
+async function both(params, name) {
+	for (const scheme of ["light", "dark"])
+		await visit(params, { scheme }, async (page) => {
+			await page.waitForTimeout(200);
+			await shot(page, scheme === "dark" ? `${name}-dark` : name);
+		});
+}
+
+/* ---- op profile ---- */
+
+test("op profile: tree, colours, card, controls", { skip: !real && "made-up answers have no tree" }, async () => {
+	const timed = (a) => cells(a.tables[1], "own_flops_util").some((v) => v > 0) && a.tables[1].nrows > 10;
+	const { run, a } = await runWith("op_profile", timed, { group_by: "category" });
+	const t = a.tables[1];
+	const name = (i) => cells(t, "name")[i];
+	await visit({ run, tool: "op_profile", group_by: "category" }, {}, async (page) => {
+		const root = await page.$$eval(".verdict [data-cell]", (l) => l.map((e) => [e.dataset.cell, e.textContent]));
+		for (const [id, text] of root) assert.equal(text, format.percent(cells(t, id)[0] * 100), id);
+		/* Categories first, largest first; each opens into its operations. */
+		const rows = () => page.$$eval(".grid-space .grid-row", (l) => l.map((r) => r.querySelector(".grid-text").textContent));
+		const top = cells(t, "parent").flatMap((p, i) => (p === 0 ? [i] : []));
+		const firstKids = cells(t, "parent").flatMap((p, i) => (p === top[0] ? [i] : []));
+		if (top.length >= 4) assert.deepEqual(await rows(), top.map(name));
+		await page.locator(".grid-body").focus();
+		await page.keyboard.press("ArrowDown");
+		if (top.length >= 4) await page.keyboard.press("ArrowRight");
+		await page.waitForFunction((n) => [...document.querySelectorAll(".grid-text")].some((e) => e.textContent === n), name(firstKids[0]));
+		await page.keyboard.press("ArrowDown");
+		const op = name(firstKids[0]);
+		await page.waitForFunction((n) => document.querySelector(".op-card h2")?.textContent === n, op);
+		assert.equal(new URL(page.url()).searchParams.get("op"), op);
+		assert.equal(
+			await page.textContent('.op-card [data-cell="own_flops_util"]'),
+			format.percent(cells(t, "own_flops_util")[firstKids[0]] * 100),
+		);
+		assert.ok((await page.textContent(".op-card")).includes(cells(t, "expression")[firstKids[0]].slice(0, 60)));
+		const links = await page.$$eval(".op-card .event-links a", (l) => l.map((x) => x.getAttribute("href")));
+		assert.ok(links.some((h) => h.includes("tool=hlo_stats")));
+		/* Grouping and idle time are asked for at the server, the rest is a matter of display. */
+		await page.getByLabel("Exclude idle time").uncheck();
+		await page.getByLabel("Group by").selectOption("program");
+		await settled(page);
+		const url = new URL(page.url()).searchParams;
+		assert.equal(url.get("group_by"), null);
+		assert.equal(url.get("idle"), "with");
+		const b = (await answer("op_profile", run)).tables[0];
+		const programs = cells(b, "parent").flatMap((p, i) => (p === 0 ? [cells(b, "name")[i]] : []));
+		await page.waitForFunction((n) => document.querySelector(".grid-text")?.textContent === n, programs[0]);
+		for (const n of programs) assert.ok((await rows()).includes(n), n);
+	});
+	await both({ run, tool: "op_profile", group_by: "category", op: name(t.props.largest_target.value) }, "op_profile");
+});
+
+/* No sample has a tensor with padding: the real answer gets one on its way to the page. */
+test("op profile: how tensors fill their tiles", { skip: !real && "made-up answers have no layouts" }, async () => {
+	const { run, a } = await runWith("op_profile", (x) => cells(x.tables[1], "layout").some((l) => l));
+	const t = a.tables[1];
+	const i = cells(t, "layout").findIndex((l) => l);
+	const size = /(\d+)\/\1/.exec(cells(t, "layout")[i])[1];
+	const p = await openPage(browser, server.base);
+	try {
+		await p.page.route("**/api/tool/op_profile*", async (route) => {
+			const b = await (await route.fetch()).json();
+			cells(b.tables[1], "layout")[i] += "; operand 9 bf16 3/128 16/16 5/8";
+			cells(b.tables[1], "layout_filled")[i] = (3 / 128) * (5 / 8);
+			await route.fulfill({ json: b });
+		});
+		await p.page.goto(`${server.base}?${q({ run, tool: "op_profile", op: cells(t, "name")[i] })}`);
+		await settled(p.page);
+		assert.ok((await p.page.textContent(".tensor >> nth=0")).replace(/,/g, "").includes(size));
+		assert.deepEqual(await p.page.$$eval(".dim .dim-size", (l) => l.map((x) => x.textContent)), ["3 padded to 128", "16", "5 padded to 8"]);
+		assert.match(await p.page.textContent(".op-card"), /98\.5\u202f% padding/);
+		await shot(p.page, "op_profile-layout");
+	} finally {
+		await p.close();
+	}
+});
