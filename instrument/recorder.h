@@ -11,7 +11,7 @@
 #include <time.h>
 
 enum {
-	XSPACE_PLANES = 1,
+	XSPACE_PLANES = 1, XSPACE_WARNINGS = 3,
 	XPLANE_ID = 1, XPLANE_NAME = 2, XPLANE_LINES = 3, XPLANE_EVENT_METADATA = 4, XPLANE_STAT_METADATA = 5,
 	XLINE_ID = 1, XLINE_NAME = 2, XLINE_EVENTS = 4,
 	XEVENT_METADATA_ID = 1, XEVENT_OFFSET_PS = 2, XEVENT_DURATION_PS = 3, XEVENT_STATS = 4,
@@ -40,6 +40,16 @@ struct thread {
 	bool gone;		/* the thread has ended; freed when no session needs it */
 };
 
+/* Lines that no thread owns: their events are rare enough for a lock. */
+enum shared_line { SHARED_COUNTERS, SHARED_DEVICE_MEMORY, SHARED_RANGES, SHARED_LINES };
+
+/* Who records planes besides the host's: the GPUs. */
+struct recorder_source {
+	void (*stop)(void);		/* deliver what is under way; the session is still open, the lock is not held */
+	bool (*write)(int fd);		/* planes and warnings, whole fields of an XSpace; the lock is held */
+	void (*finish)(void);		/* the session has ended; the lock is held */
+};
+
 struct interned {
 	struct ss_trace_name name;
 	struct interned *next;
@@ -55,7 +65,7 @@ extern struct recorder {
 	uint64_t start_unix_ns;
 	char host[256];
 	struct thread *threads;
-	struct thread counters;
+	struct thread shared[SHARED_LINES];
 	struct buffer *names;	/* metadata */
 	unsigned char *names_tail, *names_end;
 	uint32_t nnames;
@@ -67,6 +77,9 @@ extern struct recorder {
 	bool making, quit;
 	pthread_key_t key;
 	bool ready;		/* key and fork handler exist */
+	const struct recorder_source *source; /* or NULL; reset when the session ends */
+	bool joinable;		/* a start while it runs joins the session instead of failing */
+	unsigned joined;	/* starts that joined; as many stops do not end the session */
 	char error[512];
 } ss_rec;
 
@@ -83,6 +96,22 @@ bool ss_rec_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The lock is held. One more buffer at the end of a list; NULL when the bound, the disk or memory is reached. */
 struct buffer *ss_rec_new_buffer(struct buffer **first, struct buffer *last);
 void ss_rec_free_buffers(struct buffer *b);
+
+/*
+ * An event on a shared line: its record, for ss_rec_shared_end, or NULL. A time of 0 is now, one
+ * before the session counts as its begin.
+ */
+unsigned char *ss_rec_shared_event(enum shared_line line, struct ss_trace_name *name, uint64_t begin_ns,
+				   const struct ss_trace_arg *args, size_t nargs);
+/* The session is that of the event's begin: ss_rec_session() then. */
+void ss_rec_shared_end(unsigned char *record, uint64_t duration_ns, uint64_t session);
+uint64_t ss_rec_session(void);
+
+/* An allocation as ss_trace_allocation records it, but on its own line and at a time that is past. */
+void ss_rec_device_memory(bool freed, const struct ss_trace_memory *m, uint64_t at_ns);
+
+/* Writes all or fails with errno. */
+bool ss_rec_write(int fd, const void *bytes, size_t n);
 
 /* At the end of a thread: its buffers stay with the session. */
 void ss_rec_thread_gone(void *thread);

@@ -97,7 +97,9 @@ static void in_child(void)
 {
 	__atomic_store_n(&ss_trace_level_now, 0, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&ss_rec.session, 1, __ATOMIC_RELAXED);
-	ss_rec.running = ss_rec.making = false;
+	ss_rec.running = ss_rec.making = ss_rec.joinable = false;
+	ss_rec.source = NULL;
+	ss_rec.joined = 0;
 	pthread_mutex_init(&ss_rec.lock, NULL);
 }
 
@@ -173,8 +175,21 @@ static bool write_plane_name(void)
 	return true;
 }
 
+/* Ids beyond those of threads. Counters are known by the name of their line. */
+static void name_shared_lines(void)
+{
+	static const char *const names[SHARED_LINES] = { "_counters_", "CUDA memory", "NVTX ranges" };
+	for (int i = 0; i < SHARED_LINES; i++) {
+		struct thread *t = &ss_rec.shared[i];
+		t->tid = i ? INT32_MAX - i : 0;
+		snprintf(t->name, sizeof(t->name), "%s", names[i]);
+	}
+}
+
 static bool start(const struct ss_trace_options *o)
 {
+	if (ss_rec.running && ss_rec.joinable)
+		return ++ss_rec.joined;
 	if (ss_rec.running)
 		return ss_rec_fail("a recording is running already, to '%s'", ss_rec.spool.path);
 	if (!ss_rec.ready) {
@@ -200,8 +215,7 @@ static bool start(const struct ss_trace_options *o)
 	ss_rec.quit = false;
 	/* Without the maker threads make their buffers themselves. */
 	ss_rec.making = pthread_create(&ss_rec.maker, NULL, make_stock, NULL) == 0;
-	ss_rec.counters.tid = 0;
-	snprintf(ss_rec.counters.name, sizeof(ss_rec.counters.name), "_counters_");
+	name_shared_lines();
 	ss_rec.start_ns = now_ns(CLOCK_MONOTONIC);
 	ss_rec.running = true;
 	__atomic_fetch_add(&ss_rec.session, 1, __ATOMIC_RELEASE);
@@ -220,7 +234,7 @@ bool ss_trace_start(const struct ss_trace_options *options)
 	return ok;
 }
 
-static bool write_all(int fd, const void *bytes, size_t n)
+bool ss_rec_write(int fd, const void *bytes, size_t n)
 {
 	const char *p = bytes;
 	while (n) {
@@ -266,10 +280,10 @@ static bool write_line(int fd, struct thread *t, uint64_t stop_ps)
 	end = put_bytes(end, XLINE_NAME, t->name, strlen(t->name));
 	size_t n = (size_t)(end - line);
 	end = put_varint(put_varint(head, XPLANE_LINES << 3 | 2), n + events_bytes(t));
-	bool ok = write_all(fd, head, (size_t)(end - head)) && write_all(fd, line, n);
+	bool ok = ss_rec_write(fd, head, (size_t)(end - head)) && ss_rec_write(fd, line, n);
 	for (struct buffer *b = t->first; ok && b; b = b->next) {
 		end_open_scopes(b, b->used, stop_ps);
-		ok = write_all(fd, b->base + b->events_at, b->used - b->events_at);
+		ok = ss_rec_write(fd, b->base + b->events_at, b->used - b->events_at);
 	}
 	return ok;
 }
@@ -281,8 +295,16 @@ static size_t line_bytes(const struct thread *t)
 	return 1 + varint_size(inner) + inner;
 }
 
-#define FOR_EACH_LINE(t)                                                                            \
-	for (struct thread *t = &ss_rec.counters; t; t = t == &ss_rec.counters ? ss_rec.threads : t->next)   \
+/* The shared lines, then the threads. */
+static struct thread *line_after(struct thread *t)
+{
+	if (t >= ss_rec.shared && t < ss_rec.shared + SHARED_LINES)
+		return t + 1 < ss_rec.shared + SHARED_LINES ? t + 1 : ss_rec.threads;
+	return t->next;
+}
+
+#define FOR_EACH_LINE(t)                                                        \
+	for (struct thread *t = ss_rec.shared; t; t = line_after(t))            \
 		if (t->session == ss_rec.session && t->first)
 
 /* "N events dropped" as a plane stat, where readers look for it. */
@@ -303,7 +325,9 @@ static uint64_t dropped_now(void)
 	uint64_t n = 0;
 	for (const struct thread *t = ss_rec.threads; t; t = t->next)
 		n += t->session == ss_rec.session || !t->first ? t->dropped : 0;
-	return n + ss_rec.counters.dropped;
+	for (const struct thread *t = ss_rec.shared; t < ss_rec.shared + SHARED_LINES; t++)
+		n += t->dropped;
+	return n;
 }
 
 /* The whole profile again, one line a thread: header, then bytes as they are. */
@@ -319,12 +343,13 @@ static bool write_final(int fd)
 		plane += line_bytes(t);
 	unsigned char *end = head + ss_spool_put_info(head, &info);
 	end = put_varint(put_varint(end, XSPACE_PLANES << 3 | 2), plane + ndrop);
-	bool ok = write_all(fd, head, (size_t)(end - head));
+	bool ok = ss_rec_write(fd, head, (size_t)(end - head));
 	for (const struct buffer *b = ss_rec.names; ok && b; b = b->next)
-		ok = write_all(fd, b->base, b->used);
+		ok = ss_rec_write(fd, b->base, b->used);
 	FOR_EACH_LINE(t)
 		ok = ok && write_line(fd, t, stop_ps);
-	return ok && write_all(fd, drop, ndrop);
+	ok = ok && ss_rec_write(fd, drop, ndrop);
+	return ok && (!ss_rec.source || ss_rec.source->write(fd));
 }
 
 /* Owners may still end a scope in their buffers: give them memory that is nobody's. */
@@ -339,8 +364,10 @@ static void finish(void)
 {
 	FOR_EACH_LINE(t)
 		detach(t);
-	ss_rec_free_buffers(ss_rec.counters.first);
-	ss_rec.counters = (struct thread){ 0 };
+	for (struct thread *t = ss_rec.shared; t < ss_rec.shared + SHARED_LINES; t++) {
+		ss_rec_free_buffers(t->first);
+		*t = (struct thread){ 0 };
+	}
 	ss_rec_free_buffers(ss_rec.names);
 	while (ss_rec.nstock)
 		munmap(ss_rec.stock[--ss_rec.nstock], SPOOL_BUFFER);
@@ -348,6 +375,9 @@ static void finish(void)
 	ss_rec.names_tail = ss_rec.names_end = NULL;
 	ss_spool_close(&ss_rec.spool);
 	ss_rec.running = false;
+	if (ss_rec.source)
+		ss_rec.source->finish();
+	ss_rec.source = NULL;
 }
 
 static const char *stop(void)
@@ -386,9 +416,26 @@ static void end_maker(void)
 	pthread_mutex_lock(&ss_rec.lock);
 }
 
+/* What the source delivers are events and names, which take the lock. */
+static void stop_source(void)
+{
+	const struct recorder_source *source = ss_rec.source;
+	if (!source)
+		return;
+	pthread_mutex_unlock(&ss_rec.lock);
+	source->stop();
+	pthread_mutex_lock(&ss_rec.lock);
+}
+
 const char *ss_trace_stop(void)
 {
 	pthread_mutex_lock(&ss_rec.lock);
+	if (ss_rec.joined) {
+		ss_rec.joined--;
+		pthread_mutex_unlock(&ss_rec.lock);
+		return ss_rec.spool.path;
+	}
+	stop_source();
 	__atomic_store_n(&ss_trace_level_now, 0, __ATOMIC_RELEASE);
 	end_maker();
 	const char *path = stop();

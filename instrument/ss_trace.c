@@ -11,8 +11,8 @@
  * sockets nor to other tracers); a ring that keeps the newest (needs the oldest events removed from
  * a file that must stay readable).
  */
+#include "record.h"
 #include "recorder.h"
-#include "wire.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,33 +20,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define TEXT_MAX 1000u		/* bytes of a name or text that are kept */
 #define ARGS_MAX 12u
 #define RECORD_MAX (EVENT_BYTES + ARGS_MAX * (TEXT_MAX + 32))
 
 static __thread struct thread *self;
 
 /* --- buffers: the lock is held ------------------------------------------------------------------ */
-
-/* Header of a line that fills its buffer: id and name in whole words; the width of their varints takes up the slack. */
-static size_t put_line_header(unsigned char *p, int64_t id, const char *name)
-{
-	size_t n = strlen(name);
-	unsigned narrow = varint_size((uint64_t)id), width = narrow, length = 1;
-	while ((1 + width + 1 + length + n) % 8) {
-		if (++width <= 10)
-			continue;
-		width = narrow;
-		length++;
-	}
-	unsigned char *at = p;
-	*at++ = XLINE_ID << 3;
-	at = put_varint_n(at, (uint64_t)id, width);
-	*at++ = XLINE_NAME << 3 | 2;
-	at = put_varint_n(at, n, length);
-	memcpy(at, name, n);
-	return (size_t)(at + n - p);
-}
 
 static bool add_line_buffer(struct thread *t)
 {
@@ -74,30 +53,10 @@ static void append(struct thread *t, const unsigned char *record, size_t n)
 
 enum { NAME_EVENT = 1, NAME_STAT = 2 };
 
-/* An entry of event_metadata or stat_metadata, padded to whole words by the width of its key. */
-static size_t put_name(unsigned char *p, unsigned field, uint32_t id, const char *text)
-{
-	unsigned char meta[TEXT_MAX + 32], *end = put_field(meta, 1, id);
-	size_t n = strlen(text);
-	end = put_bytes(end, 2, text, n < TEXT_MAX ? n : TEXT_MAX);
-	size_t metan = (size_t)(end - meta);
-	size_t inner = 1 + 1 + varint_size(metan) + metan; /* key's tag, value's tag, its length */
-	unsigned width = varint_size(id);
-	while ((3 + inner + width) % 8)
-		width++;
-	unsigned char *at = p;
-	*at++ = (unsigned char)(field << 3 | 2);
-	at = put_varint_n(at, inner + width, 2);
-	*at++ = 1 << 3;
-	at = put_varint_n(at, id, width);
-	at = put_bytes(at, 2, meta, metan);
-	return (size_t)(at - p);
-}
-
 static bool write_name(unsigned field, uint32_t id, const char *text)
 {
-	unsigned char record[TEXT_MAX + 64];
-	size_t n = put_name(record, field, id, text);
+	unsigned char record[NAME_MAX_BYTES + 64];
+	size_t length = strlen(text), n = put_name(record, field, id, text, length < TEXT_MAX ? length : TEXT_MAX);
 	if ((size_t)(ss_rec.names_end - ss_rec.names_tail) < n) {
 		struct buffer *last = ss_rec.names;
 		while (last && last->next)
@@ -228,63 +187,11 @@ static bool make_room(struct thread *t, uint64_t session, size_t n)
 
 /* --- events ------------------------------------------------------------------------------ */
 
-static size_t put_value(unsigned char *p, const struct ss_trace_arg *arg)
-{
-	unsigned char *at = p;
-	switch (arg->kind) {
-	case SS_TRACE_INT:
-		at = put_field(at, XSTAT_INT64, (uint64_t)arg->v.i);
-		break;
-	case SS_TRACE_UINT:
-		at = put_field(at, XSTAT_UINT64, arg->v.u);
-		break;
-	case SS_TRACE_DOUBLE:
-		*at++ = XSTAT_DOUBLE << 3 | 1;
-		memcpy(at, &arg->v.d, 8);
-		at += 8;
-		break;
-	case SS_TRACE_TEXT: {
-		size_t n = arg->v.text ? strlen(arg->v.text) : 0;
-		at = put_bytes(at, XSTAT_STR, arg->v.text ? arg->v.text : "", n < TEXT_MAX ? n : TEXT_MAX);
-		break;
-	}
-	}
-	return (size_t)(at - p);
-}
-
-/* A stat in whole words: the key's varint is as wide as it takes. 0 if the key found no room. */
+/* 0 if the key found no room. */
 static size_t put_arg(unsigned char *p, const struct ss_trace_arg *arg, uint64_t session)
 {
-	unsigned char value[TEXT_MAX + 32];
 	uint32_t key = name_id(arg->key, NAME_STAT, session);
-	if (!key)
-		return 0;
-	size_t n = put_value(value, arg), inner = 1 + n;
-	unsigned width = varint_size(key);
-	while ((3 + inner + width) % 8)
-		width++;
-	if (width > 10)		/* a key of four bytes and seven of slack */
-		return 0;
-	unsigned char *at = p;
-	*at++ = XEVENT_STATS << 3 | 2;
-	at = put_varint_n(at, inner + width, 2);
-	*at++ = XSTAT_METADATA_ID << 3;
-	at = put_varint_n(at, key, width);
-	memcpy(at, value, n);
-	return (size_t)(at + n - p);
-}
-
-/* 22 length(2) | 08 id(6) | 10 offset(10) | 18 duration(10): 32 bytes, then the stats. */
-static inline void put_event(unsigned char *p, uint32_t id, uint64_t offset_ps, size_t stats)
-{
-	p[0] = XLINE_EVENTS << 3 | 2;
-	put_varint_n(p + 1, EVENT_BYTES - 3 + stats, 2);
-	p[3] = XEVENT_METADATA_ID << 3;
-	put_varint_n(p + 4, id, 6);
-	p[10] = XEVENT_OFFSET_PS << 3;
-	put_varint10(p + 11, offset_ps);
-	p[21] = XEVENT_DURATION_PS << 3;
-	put_varint10(p + DURATION_AT, 0);
+	return key ? put_stat(p, key, arg) : 0;
 }
 
 static unsigned char *record(struct thread *t, uint64_t session, uint32_t id, uint64_t at_ns, const struct ss_trace_arg *args,
@@ -406,21 +313,53 @@ struct ss_trace_scope ss_trace_consume_begin(struct ss_trace_name *name, uint64_
 	return ss_trace_begin(SS_TRACE_CRITICAL, name, args, 2);
 }
 
-/* Counters of all threads share a line: that is how readers know them. They are rare enough for a lock. */
+uint64_t ss_rec_session(void)
+{
+	return __atomic_load_n(&ss_rec.session, __ATOMIC_ACQUIRE);
+}
+
+static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
+
+unsigned char *ss_rec_shared_event(enum shared_line line, struct ss_trace_name *name, uint64_t begin_ns,
+				   const struct ss_trace_arg *args, size_t nargs)
+{
+	uint64_t session = ss_rec_session();
+	struct thread *t = &ss_rec.shared[line];
+	pthread_mutex_lock(&shared_lock);
+	uint32_t id = name_id(name, NAME_EVENT, session);
+	if (begin_ns == 0)	/* in the lock, so that events stand in the order of their times */
+		begin_ns = now_ns(CLOCK_MONOTONIC);
+	if (begin_ns < ss_rec.start_ns)
+		begin_ns = ss_rec.start_ns;
+	unsigned char *at = id ? record(t, session, id, begin_ns, args, nargs) : NULL;
+	if (!id)
+		t->dropped++;
+	pthread_mutex_unlock(&shared_lock);
+	return at;
+}
+
+void ss_rec_shared_end(unsigned char *record, uint64_t duration_ns, uint64_t session)
+{
+	pthread_mutex_lock(&ss_rec.lock);
+	if (record && ss_rec.running && session == ss_rec.session)
+		patch_varint10(record + DURATION_AT, duration_ns ? duration_ns * 1000 : 1);
+	pthread_mutex_unlock(&ss_rec.lock);
+}
+
 void ss_trace_counter(struct ss_trace_name *name, double value)
 {
 	static struct ss_trace_name key = { "value", 0 };
-	static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
 	const struct ss_trace_arg arg = { &key, SS_TRACE_DOUBLE, { .d = value } };
 	if (!ss_trace_on(SS_TRACE_CRITICAL))
 		return;
-	pthread_mutex_lock(&one);
-	instant_at(&ss_rec.counters, __atomic_load_n(&ss_rec.session, __ATOMIC_ACQUIRE), name, &arg, 1);
-	pthread_mutex_unlock(&one);
+	uint64_t session = ss_rec_session();
+	unsigned char *at = ss_rec_shared_event(SHARED_COUNTERS, name, 0, &arg, 1);
+	ss_rec_shared_end(at, 0, session);
 }
 
-static void memory_event(struct ss_trace_name *name, const struct ss_trace_memory *m)
+static void memory_event(bool freed, const struct ss_trace_memory *m, uint64_t shared_at_ns)
 {
+	static struct ss_trace_name names[] = { { "MemoryAllocation", 0 }, { "MemoryDeallocation", 0 } };
 	static struct ss_trace_name keys[] = {
 		{ "allocator_name", 0 }, { "addr", 0 }, { "requested_bytes", 0 },
 		{ "allocation_bytes", 0 }, { "bytes_reserved", 0 }, { "bytes_allocated", 0 },
@@ -439,19 +378,30 @@ static void memory_event(struct ss_trace_name *name, const struct ss_trace_memor
 		{ &keys[8], SS_TRACE_DOUBLE, { .d = m->fragmentation } },
 		{ &keys[9], SS_TRACE_TEXT, { .text = m->op } },
 	};
-	ss_trace_instant(SS_TRACE_CRITICAL, name, args, m->op ? 10 : 9);
+	size_t nargs = m->op ? 10 : 9;
+	if (!shared_at_ns) {
+		ss_trace_instant(SS_TRACE_CRITICAL, &names[freed], args, nargs);
+		return;
+	}
+	uint64_t session = ss_rec_session();
+	unsigned char *at = ss_rec_shared_event(SHARED_DEVICE_MEMORY, &names[freed], shared_at_ns, args, nargs);
+	ss_rec_shared_end(at, 0, session);
+}
+
+void ss_rec_device_memory(bool freed, const struct ss_trace_memory *m, uint64_t at_ns)
+{
+	if (ss_trace_on(SS_TRACE_CRITICAL))
+		memory_event(freed, m, at_ns);
 }
 
 void ss_trace_allocation(const struct ss_trace_memory *m)
 {
-	static struct ss_trace_name name = { "MemoryAllocation", 0 };
-	memory_event(&name, m);
+	memory_event(false, m, 0);
 }
 
 void ss_trace_deallocation(const struct ss_trace_memory *m)
 {
-	static struct ss_trace_name name = { "MemoryDeallocation", 0 };
-	memory_event(&name, m);
+	memory_event(true, m, 0);
 }
 
 void ss_trace_thread_name(const char *name)
