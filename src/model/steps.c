@@ -7,6 +7,7 @@
  * number of steps at which its steps overlap the chief's the most. What all hosts have then
  * remains, numbered from 0.
  */
+#include "model/found.h"
 #include "model/steps.h"
 
 #include "base/vec.h"
@@ -23,9 +24,10 @@ static void release_host(void *data)
 	free(s);
 }
 
-static void *build_host(void *owner, struct ss_err *err)
+typedef bool steps_fn(struct ss_host_steps *out, struct ss_host *h, struct ss_err *err);
+
+static void *build_with(struct ss_host *h, steps_fn *fill, struct ss_err *err)
 {
-	struct ss_host *h = owner;
 	if (!ss_host_load(h, err))
 		return NULL;
 	struct ss_host_steps *s = calloc(1, sizeof(*s));
@@ -33,13 +35,32 @@ static void *build_host(void *owner, struct ss_err *err)
 		ss_fail_mem(err);
 		return NULL;
 	}
-	enum ss_hardware hw = ss_host_hardware(h);
-	bool ok = hw == SS_HW_TPU ? ss_steps_by_category(s, h, err)
-				  : ss_steps_by_work(s, h, hw == SS_HW_GPU, err);
-	if (ok)
+	if (fill(s, h, err))
 		return s;
 	release_host(s);
 	return NULL;
+}
+
+static bool marked_steps(struct ss_host_steps *s, struct ss_host *h, struct ss_err *err)
+{
+	enum ss_hardware hw = ss_host_hardware(h);
+	return hw == SS_HW_TPU ? ss_steps_by_category(s, h, err)
+			       : ss_steps_by_work(s, h, hw == SS_HW_GPU, err);
+}
+
+static void *build_host(void *owner, struct ss_err *err)
+{
+	return build_with(owner, marked_steps, err);
+}
+
+static void *build_host_found(void *owner, struct ss_err *err)
+{
+	return build_with(owner, ss_steps_found, err);
+}
+
+const struct ss_host_steps *ss_host_found_steps(struct ss_host *h, struct ss_err *err)
+{
+	return ss_part_get(&h->parts[SS_HOST_FOUND], build_host_found, release_host, h, err);
 }
 
 const struct ss_host_steps *ss_host_steps(struct ss_host *h, struct ss_err *err)
@@ -128,6 +149,9 @@ static bool find_offset(struct member *m, const struct member *chief)
 	free(sum);
 	return true;
 }
+
+/* All steps that are marked, those that are surely whole, or steps that were found. */
+enum want { WANT_ALL, WANT_WHOLE, WANT_FOUND };
 
 struct combined {
 	struct ss_steps steps; /* first: what the getter returns points here */
@@ -235,8 +259,18 @@ static bool copy_one(struct combined *c, const struct member *m)
 	return true;
 }
 
-/* Hosts without devices among hosts with some only coordinate: they take no part. */
-static bool list_members(struct ss_model *m, bool whole, struct member *members, size_t *n,
+/* Of all hosts what the least sure one found. */
+static void join_found(struct ss_found *all, const struct ss_found *one)
+{
+	if (one->how != SS_FOUND_NOT && (all->how == SS_FOUND_NOT || one->sure_frac < all->sure_frac))
+		*all = *one;
+}
+
+/*
+ * Hosts without devices among hosts with some only coordinate: they take no part. Nor do hosts on
+ * which no steps were found.
+ */
+static bool list_members(struct ss_model *m, enum want want, struct member *members, size_t *n,
 			 struct combined *c, struct ss_err *err)
 {
 	bool any_device = false;
@@ -245,25 +279,29 @@ static bool list_members(struct ss_model *m, bool whole, struct member *members,
 	for (size_t i = 0; i < m->nhosts; i++) {
 		if (any_device && ss_host_hardware(m->hosts[i]) == SS_HW_CPU_ONLY)
 			continue;
-		const struct ss_host_steps *s = ss_host_steps(m->hosts[i], err);
+		const struct ss_host_steps *s = want == WANT_FOUND ? ss_host_found_steps(m->hosts[i], err)
+								   : ss_host_steps(m->hosts[i], err);
 		if (!s)
 			return false;
+		if (want == WANT_FOUND && !s->steps.n)
+			continue;
+		join_found(&c->steps.found, &s->steps.found);
 		c->steps.by_category |= s->steps.by_category;
 		c->steps.compute_16bit_ps += s->steps.compute_16bit_ps;
 		c->steps.compute_32bit_ps += s->steps.compute_32bit_ps;
-		members[(*n)++] = member_of(s, (uint32_t)i, whole);
+		members[(*n)++] = member_of(s, (uint32_t)i, want == WANT_WHOLE);
 	}
 	return true;
 }
 
-static void *build(struct ss_model *m, bool whole, struct ss_err *err)
+static void *build(struct ss_model *m, enum want want, struct ss_err *err)
 {
 	struct combined *c = calloc(1, sizeof(*c));
 	struct member *members = calloc(m->nhosts + 1, sizeof(*members));
 	size_t n = 0;
 	bool ok = (c && members) || ss_fail_mem(err);
 	if (ok)
-		ok = list_members(m, whole, members, &n, c, err);
+		ok = list_members(m, want, members, &n, c, err);
 	if (ok && n)
 		ok = (m->nhosts == 1 ? copy_one(c, &members[0]) : combine(c, members, n)) ||
 		     ss_fail_mem(err);
@@ -276,12 +314,12 @@ static void *build(struct ss_model *m, bool whole, struct ss_err *err)
 
 static void *build_whole(void *owner, struct ss_err *err)
 {
-	return build(owner, true, err);
+	return build(owner, WANT_WHOLE, err);
 }
 
 static void *build_all(void *owner, struct ss_err *err)
 {
-	return build(owner, false, err);
+	return build(owner, WANT_ALL, err);
 }
 
 const struct ss_steps *ss_model_steps(struct ss_model *m, bool whole, struct ss_err *err)
@@ -290,4 +328,14 @@ const struct ss_steps *ss_model_steps(struct ss_model *m, bool whole, struct ss_
 		return ss_part_get(&m->parts[SS_MODEL_STEPS], build_whole, release_combined, m,
 				   err);
 	return ss_part_get(&m->parts[SS_MODEL_STEPS_ALL], build_all, release_combined, m, err);
+}
+
+static void *build_found(void *owner, struct ss_err *err)
+{
+	return build(owner, WANT_FOUND, err);
+}
+
+const struct ss_steps *ss_model_found_steps(struct ss_model *m, struct ss_err *err)
+{
+	return ss_part_get(&m->parts[SS_MODEL_FOUND], build_found, release_combined, m, err);
 }

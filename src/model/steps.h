@@ -64,12 +64,31 @@ struct ss_step {
 	size_t ncores;
 };
 
+/* Where steps come from that the program did not mark: found.h. */
+enum ss_found_how {
+	SS_FOUND_NOT,	   /* they are marked */
+	SS_FOUND_PROGRAMS, /* runs of a program on a device */
+	SS_FOUND_CALLS,	   /* calls of a program on a thread */
+	SS_FOUND_KERNELS,  /* the order of a device's operations */
+	SS_FOUND_OPS,	   /* the order of operations on all threads */
+	SS_FOUND_OUTERMOST, /* what is outermost on a thread */
+	SS_FOUND_WHOLE	   /* nothing repeats: the whole profile is one */
+};
+
+struct ss_found {
+	enum ss_found_how how;
+	struct ss_str name;  /* what a step begins with */
+	struct ss_str place; /* of the device or thread */
+	double sure_frac;
+};
+
 struct ss_steps {
 	struct ss_step *v; /* by num ascending */
 	size_t n;
 	bool by_category; /* TPU */
 	bool no_common;	  /* several hosts had steps, but none at the same time */
 	uint64_t compute_16bit_ps, compute_32bit_ps; /* GPU: of all groups, steps or not */
+	struct ss_found found;
 };
 
 /*
@@ -94,6 +113,9 @@ const struct ss_steps *ss_model_steps(struct ss_model *m, bool whole, struct ss_
 bool ss_steps_by_work(struct ss_host_steps *out, struct ss_host *h, bool has_device,
 		      struct ss_err *err);
 bool ss_steps_by_category(struct ss_host_steps *out, struct ss_host *h, struct ss_err *err);
+
+/* found.c. */
+bool ss_steps_found(struct ss_host_steps *out, struct ss_host *h, struct ss_err *err);
 
 /* host_marks.c: what the host's threads say about steps. */
 struct ss_host_mark {

@@ -41,7 +41,8 @@ static bool add_notes(struct ss_result *r, const struct ss_model *m)
 
 bool ss_ask_run(struct ss_ask *a, struct ss_err *err)
 {
-	struct ss_query q = { .model = a->model, .params = a->params, .nparams = a->nparams, .arena = &a->arena };
+	struct ss_query q = { .model = a->model, .params = a->params, .nparams = a->nparams, .arena = &a->arena,
+			      .as_xprof = a->format == SS_FORMAT_XPROF || a->format == SS_FORMAT_CSV };
 	ss_result_init(&a->result, &a->arena);
 	if (!a->tool->run(&q, &a->result, err))
 		return false;

@@ -6,6 +6,7 @@
  */
 #include "tools/input_report.h"
 
+#include "model/found.h"
 #include "model/ops.h"
 
 #include <stdlib.h>
@@ -229,12 +230,25 @@ static bool read_part_rows(struct ss_input_report *r, struct ss_arena *a, double
 	return true;
 }
 
+/*
+ * Steps that the program marked, or else those that can be found. XProf knows only the former, and
+ * hosts that have some but none in common say more about how the profile was taken than steps do.
+ */
+static const struct ss_steps *steps_of(const struct ss_query *q, struct ss_err *err)
+{
+	const struct ss_steps *s = ss_model_steps(q->model, true, err);
+	if (!s || s->n || s->no_common || q->as_xprof)
+		return s;
+	const struct ss_steps *found = ss_model_found_steps(q->model, err);
+	return !found || found->n ? found : s;
+}
+
 bool ss_input_report_make(struct ss_input_report *r, const struct ss_query *q, struct ss_err *err)
 {
 	double transfer_ratio = 0;
 	*r = (struct ss_input_report){ .env = ss_model_env(q->model, err) };
 	r->ops = r->env ? ss_model_ops(q->model, err) : NULL;
-	r->steps = r->ops ? ss_model_steps(q->model, true, err) : NULL;
+	r->steps = r->ops ? steps_of(q, err) : NULL;
 	if (!r->steps)
 		return false;
 	bool by_category = r->steps->by_category;
@@ -294,6 +308,44 @@ static bool add_errors(const struct ss_input_report *r, struct ss_table *t)
 	return true;
 }
 
+/* How steps were found that nobody marked, and how surely. */
+static struct ss_str found_text(const struct ss_found *f, size_t nsteps, struct ss_arena *a)
+{
+	static const struct {
+		const char *what, *where;
+	} words[] = {
+		[SS_FOUND_NOT] = { "", "" },
+		[SS_FOUND_PROGRAMS] = { "run of the program", "" },
+		[SS_FOUND_CALLS] = { "call", "host thread: " },
+		[SS_FOUND_KERNELS] = { "operation", "" },
+		[SS_FOUND_OPS] = { "operation", "the host: " },
+		[SS_FOUND_OUTERMOST] = { "event", "host thread: " },
+		[SS_FOUND_WHOLE] = { "", "" },
+	};
+	if (f->how == SS_FOUND_WHOLE)
+		return SS_STR("No step marker was found, and nothing that repeats: the whole profile is shown as one "
+			      "step (confidence 0%). Mark the steps of your program (Keras and JAX's "
+			      "StepTraceAnnotation do), or profile for longer.");
+	return ss_arena_printf(a,
+			       "No step marker was found. The %zu steps shown were found by what repeats: from each %s "
+			       "'" SS_FMT "' on %s" SS_FMT " to the next (confidence %.0f%%). To be sure, mark the steps "
+			       "of your program (Keras and JAX's StepTraceAnnotation do).",
+			       nsteps, words[f->how].what, SS_ARG(f->name), words[f->how].where, SS_ARG(f->place),
+			       100 * f->sure_frac);
+}
+
+static bool add_found(const struct ss_input_report *r, struct ss_table *t)
+{
+	const struct ss_found *f = &r->steps->found;
+	if (f->how == SS_FOUND_NOT)
+		return true;
+	struct ss_str text = found_text(f, r->steps->n, t->arena);
+	return text.p && ss_table_prop(t, "steps_found_by", ss_found_name(f->how)) &&
+	       ss_table_prop_num(t, "steps_confidence", "Confidence in the steps", SS_UNIT_PERCENT,
+				 100 * f->sure_frac, "%.0f%%") &&
+	       add_message(t, "WARNING", text);
+}
+
 bool ss_input_diagnostics(const struct ss_input_report *r, struct ss_result *out, bool profile)
 {
 	struct ss_table *t = ss_result_table(out, "diagnostics", "Diagnostics", diagnostics_cols,
@@ -315,5 +367,5 @@ bool ss_input_diagnostics(const struct ss_input_report *r, struct ss_result *out
 				     "JAX's StepTraceAnnotation do), or profile for longer than "
 				     "one step.")))
 		return false;
-	return !profile || add_errors(r, t);
+	return add_found(r, t) && (!profile || add_errors(r, t));
 }

@@ -41,6 +41,8 @@ struct ss_query {
 	const struct ss_param_value *params;
 	size_t nparams;
 	struct ss_arena *arena;	/* of the request: results go here */
+	/* Asked by a client of XProf's: where it leaves a question open, so do we (docs/parity.md). */
+	bool as_xprof;
 };
 
 struct ss_tool {

@@ -158,7 +158,7 @@ static void assert_lacks(const char *text, const char *part)
 
 static const char *ask_tool(struct fixture *f, struct ss_str name, const struct ss_param_value *params, size_t n)
 {
-	struct ss_query q = { &f->model, params, n, &f->arena };
+	struct ss_query q = { .model = &f->model, .params = params, .nparams = n, .arena = &f->arena };
 	const struct ss_tool *tool = ss_tool_find(name);
 	struct ss_result r;
 
@@ -277,7 +277,9 @@ static void an_event_is_found_by_name_and_time(void **state)
 	};
 	const struct ss_tool *tool = ss_tool_find(SS_STR("trace_viewer@"));
 	struct fixture *f = *state;
-	struct ss_query q = { &f->model, params, SS_COUNT(params), &f->arena };
+	struct ss_query q = {
+		.model = &f->model, .params = params, .nparams = SS_COUNT(params), .arena = &f->arena
+	};
 	struct ss_result r;
 	const char *text = ask(f, params, SS_COUNT(params));
 
