@@ -2,7 +2,8 @@
  * graph_viewer.c - a compiled program as a graph around one instruction, as text, and as a proto.
  *
  * type=graph is tables of nodes, boxes and edges (emit/shape_graph_viewer.c draws them for XProf's
- * clients); the other types are texts and files of XProf's form. Which instructions are near:
+ * clients); type=names, which XProf does not have, finds instructions by a part of their name; the
+ * other types are texts and files of XProf's form. Which instructions are near:
  * model/hlo_graph.h; the notation: hlo/text.h.
  *
  * Without a node's name the root of the program's entry is shown, where XProf fails.
@@ -23,6 +24,7 @@
 #define FEW_ELEMENTS 8
 #define SMALL_ELEMENTS 4096
 #define SHOWN_CONSTANT_BYTES 64
+#define MOST_FOUND 200
 
 const struct ss_tool ss_tool_graph_viewer;
 
@@ -82,11 +84,22 @@ static const struct ss_col edge_cols[] = {
 	{ "box", "Box", SS_TYPE_I64, SS_UNIT_NONE, "Whose result it is, -1 for none", NULL },
 };
 
+enum { F_NAME, F_OPCODE, F_COMPUTATION, F_OP_NAME, F_SHAPE };
+
+static const struct ss_col found_cols[] = {
+	{ "name", "Instruction", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "opcode", "Opcode", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "computation", "Computation", SS_TYPE_STR, SS_UNIT_NONE, "It stands in", NULL },
+	{ "op_name", "Framework op", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "shape", "Shape", SS_TYPE_STR, SS_UNIT_NONE, "Of the result, cut after 64 letters", NULL },
+};
+
 static const struct ss_param params[] = {
 	SS_MODULE_PARAMS,
-	{ "type", "graph|adj_nodes|custom_call|short_txt|long_txt|pb|pbtxt", "graph", "what to show of the program" },
+	{ "type", "graph|names|adj_nodes|custom_call|short_txt|long_txt|pb|pbtxt", "graph", "what to show of the program" },
 	{ "node_name", "name", NULL, "instruction or computation; without it the root of the program" },
 	{ "graph_width", "number", "3", "how far from the node" },
+	{ "find", "text", NULL, "part of an instruction's name, opcode or framework op, for type=names" },
 	{ "show_metadata", "true|false", "false", "with backend configs; in texts with sources" },
 	{ "merge_fusion", "true|false", "false", "fusions as nodes instead of boxes" },
 	{ "format", "html|dot", "html", "of the drawing for XProf's clients" },
@@ -235,7 +248,7 @@ static bool has_dimensions(struct ss_str shape)
 }
 
 /* With the layout where there is a choice of it. */
-static bool set_shape(struct view *v, struct ss_table *t, const struct ss_hlo_instr *i, struct ss_err *err)
+static bool set_shape(struct view *v, struct ss_table *t, size_t col, const struct ss_hlo_instr *i, struct ss_err *err)
 {
 	bool layout = has_dimensions(i->shape) && !ss_str_is(i->opcode, "tuple");
 	ss_hlo_shape_print(&v->text, i->shape, layout);
@@ -243,7 +256,7 @@ static bool set_shape(struct view *v, struct ss_table *t, const struct ss_hlo_in
 		v->text.n = SHOWN_SHAPE_BYTES - 3;
 		ss_buf_lit(&v->text, "...");
 	}
-	return set_text(v, t, N_SHAPE, err);
+	return set_text(v, t, col, err);
 }
 
 static void print_constant(struct view *v, const struct ss_hlo_instr *constant, struct ss_str shape)
@@ -411,7 +424,7 @@ static bool add_node(struct view *v, struct ss_table *t, const struct ss_graph_n
 	if (v->metadata)
 		ss_set_str(t, N_CONFIG, ss_hlo_backend_config(i.body));
 	if (!set_title(v, t, &i, err) || !set_subcomputations(v, t, n->instr, err) ||
-	    !set_attributes(v, t, N_ATTRS, n->instr, err) || !set_shape(v, t, &i, err) || !set_inlined(v, t, n->instr, err) ||
+	    !set_attributes(v, t, N_ATTRS, n->instr, err) || !set_shape(v, t, N_SHAPE, &i, err) || !set_inlined(v, t, n->instr, err) ||
 	    !set_source(v, t, &i, err))
 		return false;
 	if (!ss_hlo_instr_text(&v->text, v->m, n->instr, SS_HLO_EXPRESSION))
@@ -546,6 +559,60 @@ static bool show_graph(struct view *v, struct ss_err *err)
 	return ss_result_note(v->out, SS_WARNING, note) || ss_fail_mem(err);
 }
 
+/* --- type=names -------------------------------------------------------------------------------- */
+
+static bool contains(struct ss_str text, struct ss_str find)
+{
+	for (size_t i = 0; i + find.n <= text.n; i++)
+		if (ss_str_istarts(ss_str_sub(text, i, text.n), find))
+			return true;
+	return false;
+}
+
+/* Names that begin with what is looked for come first, then names that hold it, then what only its opcode or framework op says. */
+static unsigned match(struct ss_str find, const struct ss_hlo_instr *i)
+{
+	if (ss_str_istarts(i->name, find))
+		return 0;
+	if (contains(i->name, find))
+		return 1;
+	return contains(i->opcode, find) || contains(i->op_name, find) ? 2 : 3;
+}
+
+static bool add_found(struct view *v, struct ss_table *t, uint32_t computation, const struct ss_hlo_instr *i, struct ss_err *err)
+{
+	if (!ss_table_row(t))
+		return ss_fail_mem(err);
+	ss_set_str(t, F_NAME, i->name);
+	ss_set_str(t, F_OPCODE, i->opcode);
+	ss_set_str(t, F_COMPUTATION, v->m->computations[computation].name);
+	ss_set_str(t, F_OP_NAME, i->op_name);
+	return set_shape(v, t, F_SHAPE, i, err);
+}
+
+/* One pass for each rank of match: each row is written where it belongs, and the count is of the whole program. */
+static bool show_names(struct view *v, struct ss_err *err)
+{
+	struct ss_str find = param(v, "find");
+	struct ss_table *t = ss_result_table(v->out, "names", "Instructions found", found_cols, SS_COUNT(found_cols));
+	uint64_t n = 0;
+	if (!t)
+		return ss_fail_mem(err);
+	for (unsigned rank = 0; rank < 3; rank++)
+		for (uint32_t c = 0; c < v->m->ncomputations; c++) {
+			const struct ss_hlo_computation *in = &v->m->computations[c];
+			for (uint32_t k = 0; k < in->ninstrs; k++) {
+				struct ss_hlo_instr i = read(v, in->first + k);
+				if (match(find, &i) != rank)
+					continue;
+				if (n++ < MOST_FOUND && !add_found(v, t, c, &i, err))
+					return false;
+			}
+		}
+	return (ss_table_prop(t, "module", v->pick.file) &&
+		ss_table_prop_num(t, "count", "Instructions found", SS_UNIT_COUNT, (double)n, "%.0f")) || ss_fail_mem(err);
+}
+
 /* --- the other types --------------------------------------------------------------------------- */
 
 /* The scratch text becomes the answer. */
@@ -648,9 +715,9 @@ static const struct {
 	const char *type;
 	bool (*show)(struct view *v, struct ss_err *err);
 } types[] = {
-	{ "graph", show_graph },	 { "adj_nodes", show_neighbours }, { "custom_call", show_custom_call },
-	{ "short_txt", show_text }, { "long_txt", show_text },	   { "pb", show_pb },
-	{ "pbtxt", show_pbtxt },
+	{ "graph", show_graph },	 { "names", show_names },    { "adj_nodes", show_neighbours },
+	{ "custom_call", show_custom_call }, { "short_txt", show_text }, { "long_txt", show_text },
+	{ "pb", show_pb },		 { "pbtxt", show_pbtxt },
 };
 
 static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
