@@ -10,6 +10,7 @@ import "./css/shell.css";
 import "./css/widgets.css";
 import "./css/pages.css";
 import "./css/ops.css";
+import "./css/graph.css";
 import "./css/timeline.css";
 
 startTheme();
