@@ -68,3 +68,8 @@ export async function getBytes(route: string, params?: Params, signal?: AbortSig
 	const res = await ask(address(route, params), signal);
 	return res.arrayBuffer();
 }
+
+export async function getText(route: string, params?: Params, signal?: AbortSignal): Promise<string> {
+	const res = await ask(address(route, params), signal);
+	return res.text();
+}

@@ -2,7 +2,7 @@
  * loadable.ts - an answer that is on its way, here, or will not come. While a new one loads the old one stays visible.
  */
 import { useEffect, useState } from "preact/hooks";
-import { getJson, type Params } from "./fetch";
+import { getJson, getText, type Params } from "./fetch";
 
 export interface Loadable<T> {
 	value: T | undefined;
@@ -12,6 +12,18 @@ export interface Loadable<T> {
 
 /* Asks again whenever route or params change; null asks nothing. */
 export function useJson<T>(route: string | null, params: Params = {}): Loadable<T> {
+	return useAnswer<T>(route, params, getJson);
+}
+
+export function useText(route: string | null, params: Params = {}): Loadable<string> {
+	return useAnswer<string>(route, params, getText);
+}
+
+function useAnswer<T>(
+	route: string | null,
+	params: Params,
+	get: (route: string, params?: Params, signal?: AbortSignal) => Promise<T>,
+): Loadable<T> {
 	const key = route === null ? "" : route + JSON.stringify(params);
 	const [state, setState] = useState<Loadable<T> & { key: string }>({
 		value: undefined,
@@ -26,7 +38,7 @@ export function useJson<T>(route: string | null, params: Params = {}): Loadable<
 		}
 		const stop = new AbortController();
 		setState((s) => ({ value: s.value, error: undefined, loading: true, key: s.key }));
-		getJson<T>(route, params, stop.signal).then(
+		get(route, params, stop.signal).then(
 			(value) => setState({ value, error: undefined, loading: false, key }),
 			(e: Error) => {
 				if (!stop.signal.aborted) setState({ value: undefined, error: e.message, loading: false, key });

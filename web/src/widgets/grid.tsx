@@ -364,7 +364,13 @@ function ColumnChooser({
 	);
 }
 
-export function CopyButton({ text }: { text: () => string }) {
+export function CopyButton({
+	text,
+	title = "Copy the rows as tab-separated text",
+}: {
+	text: () => string;
+	title?: string;
+}) {
 	const [state, setState] = useState("Copy");
 	const copy = async () => {
 		try {
@@ -376,7 +382,7 @@ export function CopyButton({ text }: { text: () => string }) {
 		setTimeout(() => setState("Copy"), 1500);
 	};
 	return (
-		<button class="button" onClick={copy} title="Copy the rows as tab-separated text">
+		<button class="button" onClick={copy} title={title}>
 			<Icon name="copy" />
 			{state}
 		</button>
