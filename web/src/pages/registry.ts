@@ -2,6 +2,7 @@
  * registry.ts - which tool has a page of its own. All others are shown by table_page.tsx. A row is a name; all else is in the page's file.
  */
 import type { FunctionComponent } from "preact";
+import { GraphViewerPage } from "./graph_viewer";
 import { InputPipelinePage } from "./input_pipeline";
 import { MemoryProfilePage } from "./memory_profile";
 import { MemoryViewerPage } from "./memory_viewer";
@@ -22,6 +23,7 @@ const pages: Readonly<Record<string, Page>> = {
 	hlo_stats: OpStatsPage,
 	kernel_stats: OpStatsPage,
 	op_profile: OpProfilePage,
+	graph_viewer: GraphViewerPage,
 	memory_profile: MemoryProfilePage,
 	memory_viewer: MemoryViewerPage,
 	roofline_model: RooflinePage,

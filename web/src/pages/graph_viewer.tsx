@@ -1,0 +1,631 @@
+/*
+ * graph_viewer.tsx - a compiled program around one instruction: what feeds it, what uses its result, what is inside of fusions; what each
+ * instruction costs, as hlo_stats measured it; the whole program as text.
+ */
+import { useCallback, useMemo, useState } from "preact/hooks";
+import { address } from "../api/fetch";
+import { useJson, useText } from "../api/loadable";
+import { column, numbers, propNumber, propText, strings, table } from "../api/table";
+import type { Result, TableData } from "../api/types";
+import { classes, useSettled } from "../base/dom";
+import { bytes, count, percent, quantity } from "../base/format";
+import { adjust, query, toolHref, useQuery } from "../base/url";
+import { useStore } from "../base/store";
+import { GraphView, textWidth } from "../chart/graph_view";
+import { layered, type Edge } from "../chart/layered";
+import { Icon } from "../widgets/icon";
+import { Failure, Notes, Waiting } from "../widgets/notes";
+import { Suggest } from "../widgets/suggest";
+import { TextView } from "../widgets/text_view";
+import { hostFor } from "./choose";
+import type { Session } from "./session";
+
+const TOOL = "graph_viewer";
+const TEXTS: Readonly<Record<string, string>> = { short_txt: "Short text", long_txt: "Long text" };
+const WIDTHS = ["1", "2", "3", "4", "5", "6", "8", "10"];
+
+/* What the URL says about the program; the rest of it is about the picture. */
+function useAsked(session: Session) {
+	const q = useStore(query, (x) => x);
+	return {
+		run: session.run.run,
+		host: session.host,
+		module_name: q["module_name"],
+		program_id: q["program_id"],
+		node_name: q["node_name"],
+	};
+}
+
+export function GraphViewerPage({ session }: { session: Session }) {
+	const asked = useAsked(session);
+	const type = useQuery("type");
+	const width = useQuery("graph_width") || "2";
+	const merged = useQuery("merge_fusion") === "true";
+	const configs = useQuery("show_metadata") === "true";
+	const { value, error, loading } = useJson<Result>(`api/tool/${TOOL}`, {
+		...asked,
+		graph_width: width,
+		merge_fusion: merged ? "true" : undefined,
+		show_metadata: configs ? "true" : undefined,
+	});
+	/* The programs stand in every answer; without one, those of the root's. */
+	const other = useJson<Result>(error ? `api/tool/${TOOL}` : null, { run: asked.run, host: asked.host, graph_width: 0 });
+	const nodes = table(value ?? EMPTY, "nodes");
+	const module = propText(nodes, "module") || asked.module_name || "";
+	return (
+		<div class="page page-fill">
+			<h1 class="visually-hidden">{session.tool.title}</h1>
+			<Controls
+				modules={strings(table(value ?? other.value ?? EMPTY, "modules"), "module_name") ?? []}
+				module={module}
+				root={propText(nodes, "node_name")}
+				session={session}
+				width={width}
+			/>
+			{error && <Failure text={error} />}
+			{!value && loading && <Waiting what="Reading the program…" />}
+			{type in TEXTS ? (
+				<ProgramText session={session} module={module} type={type} />
+			) : (
+				value && <Neighbourhood result={value} session={session} module={module} merged={merged} />
+			)}
+		</div>
+	);
+}
+
+const EMPTY: Result = { tool: "", title: "", run: "", host: "", notes: [], tables: [] };
+
+/* ---- what to show ---- */
+
+interface ControlsProps {
+	modules: readonly string[];
+	module: string;
+	root: string;
+	session: Session;
+	width: string;
+}
+
+function Controls({ modules, module, root, session, width }: ControlsProps) {
+	const type = useQuery("type") || "graph";
+	const merged = useQuery("merge_fusion") === "true";
+	const configs = useQuery("show_metadata") === "true";
+	const names = modules.includes(module) || !module ? modules : [module, ...modules];
+	const file = (t: string) =>
+		address("data/plugin/profile/data", { tag: TOOL, run: session.run.run, host: session.host, module_name: module, type: t });
+	return (
+		<div class="bar bar-tools">
+			<label class="field">
+				Program
+				<select
+					class="select"
+					value={module}
+					title={module}
+					onChange={(e) => adjust({ module_name: e.currentTarget.value, program_id: undefined, node_name: undefined, op: undefined })}
+				>
+					{names.map((m) => (
+						<option key={m} value={m}>
+							{m}
+						</option>
+					))}
+				</select>
+			</label>
+			<OpSearch key={`${module} ${root}`} module={module} root={root} session={session} />
+			<label class="field" title="How many steps along operands and users the picture reaches">
+				Width
+				<select class="select" value={width} onChange={(e) => adjust({ graph_width: e.currentTarget.value })}>
+					{(WIDTHS.includes(width) ? WIDTHS : [width, ...WIDTHS]).map((w) => (
+						<option key={w}>{w}</option>
+					))}
+				</select>
+			</label>
+			<label class="check" title="Draw what is inside of fusions">
+				<input
+					type="checkbox"
+					checked={!merged}
+					onChange={(e) => adjust({ merge_fusion: e.currentTarget.checked ? undefined : "true" })}
+				/>
+				Inside of fusions
+			</label>
+			<label class="check" title="Show what the compiler's backend was told about each instruction">
+				<input
+					type="checkbox"
+					checked={configs}
+					onChange={(e) => adjust({ show_metadata: e.currentTarget.checked ? "true" : undefined })}
+				/>
+				Configs
+			</label>
+			<span class="spring" />
+			<div class="segmented segmented-words" role="group" aria-label="View">
+				{[["graph", "Graph"] as const, ...Object.entries(TEXTS)].map(([t, label]) => (
+					<button
+						key={t}
+						class="button"
+						aria-pressed={type === t}
+						onClick={() => adjust({ type: t === "graph" ? undefined : t })}
+					>
+						{label}
+					</button>
+				))}
+			</div>
+			<details class="menu">
+				<summary class="button button-icon" aria-label="Save the program" title="Save the program">
+					<Icon name="download" />
+				</summary>
+				<div class="menu-list">
+					{[
+						["short_txt", "Short text (.txt)"],
+						["long_txt", "Long text (.txt)"],
+						["pb", "Proto (.pb)"],
+						["pbtxt", "Proto as text (.pbtxt)"],
+					].map(([t = "", label]) => (
+						<a key={t} class="menu-item" href={file(t)} download={`${module}.${t.replace(/^.*_/, "")}`}>
+							{label}
+						</a>
+					))}
+				</div>
+			</details>
+		</div>
+	);
+}
+
+function OpSearch({ module, root, session }: { module: string; root: string; session: Session }) {
+	const [text, setText] = useState(root);
+	const find = useSettled(text === root ? "" : text.trim().replace(/^%/, ""), 120);
+	const { value } = useJson<Result>(find ? `api/tool/${TOOL}` : null, {
+		run: session.run.run,
+		host: session.host,
+		module_name: module,
+		type: "names",
+		find,
+	});
+	const t = find ? table(value ?? EMPTY, "names") : undefined;
+	const names = strings(t, "name") ?? [];
+	const about = strings(t, "op_name") ?? [];
+	const shape = strings(t, "shape") ?? [];
+	const all = propNumber(t, "count") ?? 0;
+	const offers = useMemo(() => names.slice(0, 60).map((name, i) => ({ name, about: about[i] || shape[i] || "" })), [t]);
+	return (
+		<Suggest
+			id="op"
+			label="Instruction or computation"
+			placeholder="Find an instruction"
+			text={text}
+			onText={setText}
+			offers={offers}
+			more={all > offers.length ? `${count(offers.length)} of ${count(all)} shown` : ""}
+			onChoose={(name) => {
+				setText(name);
+				adjust({ module_name: module, program_id: undefined, node_name: name.replace(/^%/, ""), op: undefined, type: undefined });
+			}}
+		/>
+	);
+}
+
+function ProgramText({ session, module, type }: { session: Session; module: string; type: string }) {
+	const configs = useQuery("show_metadata");
+	const op = useQuery("op") || useQuery("node_name");
+	const { value, error, loading } = useText(module ? `api/tool/${TOOL}` : null, {
+		run: session.run.run,
+		host: session.host,
+		module_name: module,
+		type,
+		show_metadata: configs,
+	});
+	return (
+		<section class="card" aria-label="The program as text">
+			{error && <Failure text={error} />}
+			{value === undefined && loading && <Waiting what="Printing the program…" />}
+			{value !== undefined && <TextView key={type} text={value} title={`Text of ${module}`} find={op} />}
+		</section>
+	);
+}
+
+/* ---- what an instruction costs ---- */
+
+interface Costs {
+	t: TableData;
+	row: ReadonlyMap<string, number>; /* by instruction, in this program */
+}
+
+/* hlo_stats of the same host, or else of all together; the program's number stands at the end of its name. */
+function useCosts(session: Session, module: string): Costs | undefined {
+	const stats = session.tools.find((t) => t.name === "hlo_stats" && t.available);
+	const { value } = useJson<Result>(stats ? "api/tool/hlo_stats" : null, {
+		run: session.run.run,
+		host: stats ? hostFor(stats, session.host) : "",
+	});
+	return useMemo(() => {
+		const t = table(value ?? EMPTY, "ops");
+		const program = /\((\d+)\)$/.exec(module)?.[1];
+		const names = strings(t, "hlo_op_name");
+		const programs = strings(t, "program_id");
+		if (!t || !names || !programs) return undefined;
+		const row = new Map<string, number>();
+		names.forEach((n, i) => {
+			if (programs[i] === program && !row.has(n)) row.set(n, i);
+		});
+		return { t, row };
+	}, [value, module]);
+}
+
+function cost(c: Costs | undefined, name: string, id: string): number | undefined {
+	const row = c?.row.get(name);
+	return row === undefined ? undefined : numbers(c?.t, id)?.[row];
+}
+
+function costText(c: Costs | undefined, name: string, id: string): string {
+	const v = cost(c, name, id);
+	const unit = c?.t.cols.find((x) => x.id === id)?.unit ?? "";
+	return v === undefined || Number.isNaN(v) ? "" : quantity(v, unit);
+}
+
+/* ---- the picture ---- */
+
+interface Line {
+	text: string;
+	strong?: boolean;
+	cost?: boolean;
+}
+
+const FONT = "11px system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
+const LINE_PX = 15;
+const MOST_LETTERS = 56;
+
+function cut(text: string): string {
+	return text.length > MOST_LETTERS ? `${text.slice(0, MOST_LETTERS - 1)}…` : text;
+}
+
+function numbered(all: string, words: (n: string) => string): Line[] {
+	return all
+		.split("\n")
+		.filter(Boolean)
+		.map((l) => ({ text: `${words(l.slice(0, l.indexOf("\t")))} ${l.slice(l.indexOf("\t") + 1)}` }));
+}
+
+function nodeLines(nodes: TableData, i: number, costs: Costs | undefined): Line[] {
+	const text = (id: string) => String(column(nodes, id)?.[i] ?? "");
+	const time = costText(costs, text("name"), "total_self_time");
+	const share = costText(costs, text("name"), "total_self_time_percent");
+	return [
+		{ text: text("title"), strong: true },
+		{ text: text("opcode") },
+		...numbered(text("subcomputations"), () => "does"),
+		...text("attributes")
+			.split("\n")
+			.map((t) => ({ text: t })),
+		{ text: text("shape") },
+		...numbered(text("inlined"), (n) => `operand ${n} =`),
+		{ text: text("backend_config") },
+		{ text: time && `${time}, ${share}`, cost: true },
+	].filter((l) => l.text);
+}
+
+interface Graph {
+	lines: Line[][];
+	edges: Edge[];
+	drawing: ReturnType<typeof layered>;
+	names: string[]; /* of nodes, then of boxes */
+}
+
+function draw(result: Result, costs: Costs | undefined): Graph {
+	const nodes = table(result, "nodes");
+	const boxes = table(result, "boxes");
+	const list = table(result, "edges");
+	const from = numbers(list, "from") ?? [];
+	const to = numbers(list, "to") ?? [];
+	const lines = nodes ? Array.from({ length: nodes.nrows }, (_, i) => nodeLines(nodes, i, costs)) : [];
+	const width = (l: Line[]) =>
+		Math.ceil(l.reduce((m, x) => Math.max(m, textWidth(cut(x.text), x.strong ? `600 ${FONT}` : FONT)), 60)) + 18;
+	const edges = from.map((f, i) => ({ from: f, to: to[i] ?? 0 }));
+	const box = numbers(nodes, "box") ?? [];
+	const parent = numbers(boxes, "parent") ?? [];
+	const names = [...(strings(nodes, "name") ?? []), ...(strings(boxes, "name") ?? [])];
+	const drawing = layered(
+		lines.map((l, i) => ({ w: width(l), h: l.length * LINE_PX + 9, box: box[i] ?? -1 })),
+		parent.map((p, i) => ({
+			w: width([{ text: boxTitle(boxes, i, costs), strong: true }]),
+			h: 30,
+			box: p,
+		})),
+		edges,
+	);
+	return { lines, edges, drawing, names };
+}
+
+function boxTitle(boxes: TableData | undefined, i: number, costs: Costs | undefined): string {
+	const text = (id: string) => String(column(boxes, id)?.[i] ?? "");
+	const time = costText(costs, text("name"), "total_self_time");
+	const what = column(boxes, "fusion")?.[i] ? `${text("kind")} fusion`.trim() : text("computation");
+	return [text("name"), what, time].filter(Boolean).join(" · ");
+}
+
+const CLASSES: readonly [string, string][] = [
+	["heavy", "dots, convolutions"],
+	["reduction", "reduction, gather, scatter"],
+	["movement", "copies, transposes, slices"],
+	["update", "broadcast, update"],
+	["communication", "communication"],
+	["control", "control, custom call"],
+	["container", "fusion"],
+	["parameter", "parameter"],
+	["elementwise", "elementwise"],
+];
+
+interface PictureProps {
+	result: Result;
+	session: Session;
+	module: string;
+	merged: boolean;
+}
+
+function Neighbourhood({ result, session, module, merged }: PictureProps) {
+	const costs = useCosts(session, module);
+	const nodes = table(result, "nodes");
+	const boxes = table(result, "boxes");
+	const list = table(result, "edges");
+	const graph = useMemo(() => draw(result, costs), [result, costs]);
+	const op = useQuery("op");
+	const state = strings(nodes, "state") ?? [];
+	const kinds = strings(nodes, "class") ?? [];
+	const root = propText(nodes, "node_name");
+	const at = graph.names.indexOf(op || root);
+	const selected = at < 0 ? null : at;
+	const go = (name: string) => adjust({ module_name: module, program_id: undefined, node_name: name, op: undefined });
+	const node = useCallback(
+		(i: number) => {
+			const place = graph.drawing.nodes[i];
+			return (graph.lines[i] ?? []).map((l, k) => (
+				<text
+					key={k}
+					class={classes(l.strong && "graph-title", l.cost && "graph-cost")}
+					x={(place?.w ?? 0) / 2}
+					y={4 + (k + 1) * LINE_PX - 4}
+					text-anchor="middle"
+				>
+					{cut(l.text)}
+				</text>
+			));
+		},
+		[graph],
+	);
+	const operand = numbers(list, "operand") ?? [];
+	const tips = strings(list, "tip") ?? [];
+	const edgeKind = strings(list, "kind") ?? [];
+	const small = column(list, "small") ?? [];
+	return (
+		<>
+			<Notes notes={result.notes} />
+			<Verdict nodes={nodes} root={root} graph={graph} costs={costs} module={module} onGo={go} />
+			<div class="graph-page">
+				<div class="graph-side-by">
+					<GraphView
+						drawing={graph.drawing}
+						edges={graph.edges}
+						title={`Graph around ${root || module}`}
+						start={graph.names.indexOf(root)}
+						selected={selected}
+						onSelect={(w) => adjust({ op: w === null ? undefined : graph.names[w] })}
+						onOpen={(w) => go(graph.names[w] ?? "")}
+						nodeLabel={(i) => (graph.lines[i] ?? []).map((l) => l.text).join(", ")}
+						nodeClass={(i) => classes(`hlo-${kinds[i] ?? ""}`, state[i] === "root" && "hlo-root", state[i]?.includes("omitted") && "hlo-omitted")}
+						node={node}
+						box={(i) => (
+							<text class="graph-title" x={(graph.drawing.boxes[i]?.w ?? 0) / 2} y="19" text-anchor="middle">
+								{boxTitle(boxes, i, costs)}
+							</text>
+						)}
+						boxClass={(i) => classes(!!column(boxes, "fusion")?.[i] && "hlo-fusion", !!column(boxes, "root")?.[i] && "hlo-root-box")}
+						edgeClass={(i) => classes(edgeKind[i] !== "data" && "graph-edge-dashed", small[i] === false && "graph-edge-large")}
+						edgeTip={(i) => tips[i] ?? ""}
+						edgeText={(i) => ((operand[i] ?? -1) >= 0 ? String(operand[i]) : "")}
+					/>
+					<ul class="graph-legend" aria-label="Colours">
+						{CLASSES.filter(([id]) => kinds.includes(id)).map(([id, label]) => (
+							<li key={id}>
+								<span class={`graph-swatch hlo-swatch-${id}`} />
+								{label}
+							</li>
+						))}
+						<li class="muted">thick: large values · dashed: more beyond</li>
+					</ul>
+				</div>
+				<OpCard
+					result={result}
+					what={selected}
+					graph={graph}
+					costs={costs}
+					session={session}
+					module={module}
+					merged={merged}
+					onGo={go}
+				/>
+			</div>
+		</>
+	);
+}
+
+interface VerdictProps {
+	nodes: TableData | undefined;
+	root: string;
+	graph: Graph;
+	costs: Costs | undefined;
+	module: string;
+	onGo: (name: string) => void;
+}
+
+function Verdict({ nodes, root, graph, costs, module, onGo }: VerdictProps) {
+	const name = root || propText(nodes, "computation");
+	const time = cost(costs, name, "total_self_time");
+	const share = cost(costs, name, "total_self_time_percent");
+	const runs = cost(costs, name, "occurrences");
+	/* hlo_stats has the dearest first: where to look. */
+	const top = costs?.row.keys().next().value as string | undefined;
+	return (
+		<section class="verdict" aria-label="Verdict">
+			<p class="verdict-text">
+				<strong>{name}</strong> of {module}{" "}
+				{time !== undefined && time > 0 ? (
+					<>
+						takes {costText(costs, name, "total_self_time")} in {count(runs ?? 0)} runs, {percent(share ?? 0)} of the device&rsquo;s time.
+					</>
+				) : costs ? (
+					"takes no measured time of its own."
+				) : (
+					`with ${count(graph.lines.length)} instructions around it.`
+				)}
+				{top && top !== name && (
+					<>
+						{" "}
+						The program spends most in{" "}
+						<button class="link" onClick={() => (graph.names.includes(top) ? adjust({ op: top }) : onGo(top))}>
+							{top}
+						</button>
+						: {costText(costs, top, "total_self_time")}, {costText(costs, top, "total_self_time_percent")}.
+					</>
+				)}
+			</p>
+		</section>
+	);
+}
+
+/* ---- one instruction ---- */
+
+const MEASURED: readonly [string, string][] = [
+	["total_self_time", "Self time"],
+	["total_self_time_percent", "Share"],
+	["avg_time", "Average run"],
+	["occurrences", "Runs"],
+	["model_flop_rate", "Model rate"],
+	["hbm_bw", "HBM"],
+	["measured_memory_bw", "Memory"],
+];
+
+interface CardProps {
+	result: Result;
+	what: number | null;
+	graph: Graph;
+	costs: Costs | undefined;
+	session: Session;
+	module: string;
+	merged: boolean;
+	onGo: (name: string) => void;
+}
+
+function OpCard({ result, what, graph, costs, session, module, merged, onGo }: CardProps) {
+	const nodes = table(result, "nodes");
+	const boxes = table(result, "boxes");
+	if (what === null)
+		return (
+			<section class="card graph-card" aria-label="Instruction">
+				<h2>Instruction</h2>
+				<p class="muted">Click an instruction to see what it is and costs; double click to see what is around it.</p>
+			</section>
+		);
+	const isBox = what >= graph.lines.length;
+	const t = isBox ? boxes : nodes;
+	const row = isBox ? what - graph.lines.length : what;
+	const text = (id: string) => String(column(t, id)?.[row] ?? "");
+	const name = graph.names[what] ?? "";
+	const stat = (id: string) => String((costs && column(costs.t, id)?.[costs.row.get(name) ?? -1]) ?? "");
+	const opName = text("op_name") || stat("tf_op_name");
+	const program = /\((\d+)\)$/.exec(module)?.[1];
+	const has = (tool: string) => session.toolNames.includes(tool);
+	const size = numbers(t, "result_bytes")?.[row];
+	const facts: [string, preact.ComponentChildren][] = [
+		["Kind", isBox ? boxKind(text) : text("opcode") || name.replace(/[.\d]+$/, "")],
+		["Shape", text("shape")],
+		["Result", size ? bytes(size) : ""],
+		["Computation", text("computation")],
+		...MEASURED.map(([id, label]): [string, string] => [label, costText(costs, name, id)]),
+		["Bound by", stat("bound_by")],
+		[
+			"Framework op",
+			opName && has("framework_op_stats") ? <a href={toolHref("framework_op_stats", { filter: opName })}>{opName}</a> : opName,
+		],
+		["Source", text("source") || stat("source_info")],
+	];
+	return (
+		<section class="card graph-card" aria-label="Instruction" aria-live="polite">
+			<h2 class="wrap">{name}</h2>
+			<div class="bar">
+				<button class="button" onClick={() => onGo(name)}>
+					Centre here
+				</button>
+				{!isBox && merged && text("class") === "container" && (
+					<button class="button" onClick={() => adjust({ merge_fusion: undefined, node_name: name, graph_width: "1", op: undefined })}>
+						Show its inside
+					</button>
+				)}
+			</div>
+			<dl class="env">
+				{facts.map(
+					([label, v]) =>
+						v && (
+							<div key={label}>
+								<dt>{label}</dt>
+								<dd class="wrap" data-fact={label}>
+									{v}
+								</dd>
+							</div>
+						),
+				)}
+			</dl>
+			{!isBox && <Links what={what} graph={graph} />}
+			{(text("expression") || stat("hlo_op_expression")) && (
+				<details class="fold">
+					<summary>Whole instruction</summary>
+					<pre class="graph-text">{text("expression") || stat("hlo_op_expression")}</pre>
+				</details>
+			)}
+			{text("source_stack") && (
+				<details class="fold">
+					<summary>Source stack</summary>
+					<pre class="graph-text">{text("source_stack")}</pre>
+				</details>
+			)}
+			<p class="graph-ways">
+				{has("hlo_stats") && costs?.row.has(name) && <a href={toolHref("hlo_stats", { filter: `hlo_op_name:${name}` })}>HLO stats</a>}
+				{has("op_profile") && costs?.row.has(name) && <a href={toolHref("op_profile", { q: name, op: name })}>Op profile</a>}
+				{has("memory_viewer") && <a href={toolHref("memory_viewer", { module_name: module })}>Memory viewer</a>}
+				{has("trace_viewer@") && program && <a href={toolHref("trace_viewer@", { q: name })}>Timeline</a>}
+			</p>
+		</section>
+	);
+}
+
+function boxKind(text: (id: string) => string): string {
+	return text("kind") ? `${text("kind")} fusion` : "called computation";
+}
+
+/* Operands and users that are drawn, as ways to walk. */
+function Links({ what, graph }: { what: number; graph: Graph }) {
+	const ends = (mine: "from" | "to", other: "from" | "to") => [
+		...new Set(graph.edges.filter((e) => e[mine] === what).map((e) => graph.names[e[other]] ?? "")),
+	];
+	return (
+		<>
+			{(
+				[
+					["Operands", ends("to", "from")],
+					["Users", ends("from", "to")],
+				] as const
+			).map(
+				([label, names]) =>
+					names.length > 0 && (
+						<div key={label}>
+							<h3>{label}</h3>
+							<ul class="graph-links">
+								{names.slice(0, 20).map((n) => (
+									<li key={n}>
+										<button class="link" onClick={() => adjust({ op: n })}>
+											{n}
+										</button>
+									</li>
+								))}
+							</ul>
+						</div>
+					),
+			)}
+		</>
+	);
+}
