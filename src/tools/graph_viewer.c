@@ -569,7 +569,7 @@ static bool contains(struct ss_str text, struct ss_str find)
 	return false;
 }
 
-/* Names that begin with what is looked for come first, then names that hold it, then what only its opcode or framework op says. */
+/* Names that begin with it come first, then names that hold it, then what only its opcode or framework op says. */
 static unsigned match(struct ss_str find, const struct ss_hlo_instr *i)
 {
 	if (ss_str_istarts(i->name, find))
