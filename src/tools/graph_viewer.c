@@ -424,8 +424,8 @@ static bool add_node(struct view *v, struct ss_table *t, const struct ss_graph_n
 	if (v->metadata)
 		ss_set_str(t, N_CONFIG, ss_hlo_backend_config(i.body));
 	if (!set_title(v, t, &i, err) || !set_subcomputations(v, t, n->instr, err) ||
-	    !set_attributes(v, t, N_ATTRS, n->instr, err) || !set_shape(v, t, N_SHAPE, &i, err) || !set_inlined(v, t, n->instr, err) ||
-	    !set_source(v, t, &i, err))
+	    !set_attributes(v, t, N_ATTRS, n->instr, err) || !set_shape(v, t, N_SHAPE, &i, err) ||
+	    !set_inlined(v, t, n->instr, err) || !set_source(v, t, &i, err))
 		return false;
 	if (!ss_hlo_instr_text(&v->text, v->m, n->instr, SS_HLO_EXPRESSION))
 		return ss_fail_mem(err);

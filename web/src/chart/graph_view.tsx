@@ -16,7 +16,7 @@ export interface GraphViewProps {
 	selected: number | null;
 	onSelect: (what: number | null) => void;
 	onOpen?: (what: number) => void; /* double click, or Enter */
-	nodeLabel: (node: number) => string;
+	nodeLabel: (node: number) => string; /* for who cannot see it, where its text is not drawn */
 	nodeClass?: (node: number) => string;
 	node: (node: number) => ComponentChildren; /* from 0, 0 to its size */
 	box?: (box: number) => ComponentChildren;
@@ -206,7 +206,7 @@ function Scene(props: GraphViewProps & { window: Window; far: boolean }) {
 								transform={`translate(${p.x} ${p.y})`}
 								role="button"
 								tabIndex={-1}
-								aria-label={props.nodeLabel(i)}
+								aria-label={far ? props.nodeLabel(i) : undefined}
 								aria-pressed={selected === i}
 								data-node={i}
 								onClick={() => props.onSelect(i)}
