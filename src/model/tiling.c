@@ -138,6 +138,23 @@ bool ss_tiling_next(struct ss_tiling *t, struct ss_tiled *out)
 	return false;
 }
 
+uint64_t ss_tiled_bytes(const struct ss_tiled *t)
+{
+	uint64_t bits = 0, n = 1;
+	size_t i = 0;
+	/* f32, bf16, f8e4m3fn: the first number; a pred is a byte. */
+	while (i < t->type.n && (t->type.p[i] < '0' || t->type.p[i] > '9'))
+		i++;
+	for (; i < t->type.n && t->type.p[i] >= '0' && t->type.p[i] <= '9' && bits < 1000; i++)
+		bits = 10 * bits + (uint64_t)(t->type.p[i] - '0');
+	if (ss_str_is(t->type, "pred"))
+		bits = 8;
+	for (uint32_t k = 0; k < t->ndims; k++)
+		if (__builtin_mul_overflow(n, t->size[k], &n))
+			return 0;
+	return bits && n <= UINT64_MAX / bits ? (n * bits + 7) / 8 : 0;
+}
+
 static double filled(const struct ss_tiled *t)
 {
 	double size = 1, padded = 1;

@@ -33,6 +33,9 @@ struct ss_tiling ss_tiling_of(struct ss_str expression);
 /* The next tensor that has dimensions; false when there is none. What is malformed is passed over. */
 bool ss_tiling_next(struct ss_tiling *t, struct ss_tiled *out);
 
+/* Bytes of the elements, without padding; 0 for types whose size their name does not tell. */
+uint64_t ss_tiled_bytes(const struct ss_tiled *t);
+
 /*
  * All tiled tensors of an operation as a text, minor dimension first, size of padded size:
  * "result f32 3/128 16/16; operand 1 bf16 64/128". "" when none is tiled; p is NULL when memory is

@@ -19,6 +19,7 @@ struct ss_cat_time {
 struct ss_collective {
 	uint64_t id; /* stat all_reduce_unique_id: equal on all cores that take part */
 	uint64_t time_ps;
+	struct ss_str name; /* of the operation */
 };
 
 /* Sums over the ops of one step, as a program: ops that only contain others left out. */

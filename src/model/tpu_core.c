@@ -260,6 +260,13 @@ static bool pop(struct pass *s)
 	return e.group == SS_NO_GROUP || add_to_step(s, &e, sum, self_ps);
 }
 
+/* The short name of an operation's event. */
+static struct ss_str short_name(const struct ss_plane *p, uint32_t meta)
+{
+	struct ss_str shown = ss_event_display_name(p, meta);
+	return shown.n ? shown : ss_event_name(p, meta);
+}
+
 static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i)
 {
 	struct op_event e = { .group = SS_NO_GROUP, .time_scale = 1 };
@@ -297,7 +304,7 @@ static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i)
 		sum->estimated_bytes += e.estimated_bytes;
 		if (e.has_collective && e.group != SS_NO_GROUP &&
 		    !ss_vec_push(&s->collectives,
-				 ((struct collective){ e.group, { e.collective, dur_ps } })))
+				 ((struct collective){ e.group, { e.collective, dur_ps, short_name(s->p, meta) } })))
 			return false;
 	}
 	return ss_vec_push(&s->stack, open);

@@ -8,6 +8,7 @@
  * so they stand in a table of their own.
  */
 #include "tools/input_report.h"
+#include "tools/pod_channels.h"
 
 #include <stdlib.h>
 
@@ -17,6 +18,26 @@ static const struct ss_col step_cols[] = {
 	{ "step_num", "Step", SS_TYPE_I64, SS_UNIT_COUNT, NULL, NULL },
 	{ "total_us", "Step time", SS_TYPE_F64, SS_UNIT_US, "Longest of all cores", NULL },
 	{ "cores", "Cores", SS_TYPE_I64, SS_UNIT_COUNT, "Cores that are shown", NULL },
+	{ "bottleneck", "Bottleneck", SS_TYPE_STR, SS_UNIT_NONE, "The part that took longest, all cores together", NULL },
+	{ "bottleneck_frac", "Its share", SS_TYPE_F64, SS_UNIT_FRAC,
+	  "Time of that part / time of the step, mean over the cores", NULL },
+	{ "busiest_core", "Busiest core", SS_TYPE_I64, SS_UNIT_NONE, "The others wait for it", NULL },
+	{ "busiest_us", "Busiest core's work", SS_TYPE_F64, SS_UNIT_US, "The step without input, transfers, collectives and \"All others\"",
+	  NULL },
+	{ "idlest_core", "Least busy core", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },
+	{ "idlest_us", "Least busy core's work", SS_TYPE_F64, SS_UNIT_US, NULL, NULL },
+};
+
+enum {
+	STEP_NUM,
+	STEP_TOTAL_US,
+	STEP_CORES,
+	STEP_BOTTLENECK,
+	STEP_BOTTLENECK_FRAC,
+	STEP_BUSIEST,
+	STEP_BUSIEST_US,
+	STEP_IDLEST,
+	STEP_IDLEST_US
 };
 
 #define PART_COL(id, label, doc) { id, label, SS_TYPE_F64, SS_UNIT_US, doc, NULL }
@@ -61,6 +82,9 @@ static const struct ss_col collective_cols[] = {
 	{ "least_us", "Shortest", SS_TYPE_F64, SS_UNIT_US,
 	  "On the core that came last: the time of the communication itself", NULL },
 	{ "most_us", "Longest", SS_TYPE_F64, SS_UNIT_US, "On the core that waited longest", NULL },
+	{ "hlo_op_name", "Operation", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "last_core", "Core that came last", SS_TYPE_I64, SS_UNIT_NONE, "The one with the shortest time", NULL },
+	{ "waiting_us", "Waiting", SS_TYPE_F64, SS_UNIT_US, "Longest - shortest: for the core that came last", NULL },
 };
 
 static double us(uint64_t ps)
@@ -164,6 +188,51 @@ static bool cores(const struct ss_model *m, const struct ss_steps *steps, struct
 	return true;
 }
 
+/* What a core does by itself: waiting, for others or for input, is no work. */
+static uint64_t work_of(const uint64_t part_ps[SS_STEP_PART_COUNT], uint64_t dur_ps)
+{
+	uint64_t waits = part_ps[SS_STEP_PART_OTHER] + part_ps[SS_STEP_PART_COLLECTIVES] + part_ps[SS_STEP_PART_INPUT] +
+			 part_ps[SS_STEP_PART_DEVICE_TO_DEVICE];
+	return waits < dur_ps ? dur_ps - waits : 0;
+}
+
+/* The cores of a step compared with each other. */
+static void compare_cores(struct ss_table *t, const struct ss_step *s)
+{
+	uint64_t part_ps[SS_STEP_PART_COUNT], sum_ps[SS_STEP_PART_COUNT] = { 0 }, all_ps = 0, most = 0, least = UINT64_MAX;
+	int64_t n = 0;
+	for (size_t k = 0; k < s->ncores; k++) {
+		const struct ss_step_core *c = &s->cores[k];
+		if (!counts(c))
+			continue;
+		n++;
+		all_ps += c->dur_ps;
+		parts_of_core(c, part_ps);
+		for (size_t i = 0; i < SS_STEP_PART_COUNT; i++)
+			sum_ps[i] += part_ps[i];
+		uint64_t work_ps = work_of(part_ps, c->dur_ps);
+		if (n == 1 || work_ps > most) {
+			most = work_ps;
+			ss_set_i64(t, STEP_BUSIEST, c->core_id);
+			ss_set_f64(t, STEP_BUSIEST_US, us(work_ps));
+		}
+		if (work_ps < least) {
+			least = work_ps;
+			ss_set_i64(t, STEP_IDLEST, c->core_id);
+			ss_set_f64(t, STEP_IDLEST_US, us(work_ps));
+		}
+	}
+	ss_set_i64(t, STEP_CORES, n);
+	if (!n)
+		return;
+	size_t best = 0;
+	for (size_t i = 1; i < SS_STEP_PART_COUNT; i++)
+		if (sum_ps[i] > sum_ps[best])
+			best = i;
+	ss_set_str(t, STEP_BOTTLENECK, ss_str_from(core_cols[COL_PARTS + best].label));
+	ss_set_f64(t, STEP_BOTTLENECK_FRAC, all_ps ? (double)sum_ps[best] / (double)all_ps : 0);
+}
+
 /* All steps, those without a core that counts as well. */
 static bool step_list(const struct ss_steps *steps, struct ss_result *out)
 {
@@ -171,14 +240,11 @@ static bool step_list(const struct ss_steps *steps, struct ss_result *out)
 	if (!t)
 		return false;
 	for (size_t i = 0; i < steps->n; i++) {
-		int64_t n = 0;
-		for (size_t k = 0; k < steps->v[i].ncores; k++)
-			n += counts(&steps->v[i].cores[k]);
 		if (!ss_table_row(t))
 			return false;
-		ss_set_i64(t, 0, steps->v[i].num);
-		ss_set_f64(t, 1, us(steps->v[i].dur_ps));
-		ss_set_i64(t, 2, n);
+		ss_set_i64(t, STEP_NUM, steps->v[i].num);
+		ss_set_f64(t, STEP_TOTAL_US, us(steps->v[i].dur_ps));
+		compare_cores(t, &steps->v[i]);
 	}
 	return true;
 }
@@ -217,6 +283,8 @@ static bool places(const struct ss_model *m, const struct ss_steps *steps, struc
 /* One core's share of a collective in one step. */
 struct share {
 	uint64_t id, time_ps;
+	uint32_t core_id;
+	struct ss_str name;
 };
 
 static int by_id(const void *a, const void *b)
@@ -224,7 +292,9 @@ static int by_id(const void *a, const void *b)
 	const struct share *x = a, *y = b;
 	if (x->id != y->id)
 		return x->id < y->id ? -1 : 1;
-	return x->time_ps < y->time_ps ? -1 : x->time_ps > y->time_ps;
+	if (x->time_ps != y->time_ps)
+		return x->time_ps < y->time_ps ? -1 : 1;
+	return x->core_id < y->core_id ? -1 : x->core_id > y->core_id;
 }
 
 static bool add_collectives(struct ss_table *t, const struct ss_step *s)
@@ -239,7 +309,7 @@ static bool add_collectives(struct ss_table *t, const struct ss_step *s)
 		const struct ss_step_core *c = &s->cores[i];
 		for (uint32_t j = 0; c->kind == SS_STEP_TENSOR_CORE && j < c->step->ncollectives; j++) {
 			const struct ss_collective *x = &c->core->collectives[c->step->first_collective + j];
-			v[k++] = (struct share){ x->id, x->time_ps };
+			v[k++] = (struct share){ x->id, x->time_ps, c->core_id, x->name };
 		}
 	}
 	qsort(v, n, sizeof(*v), by_id);
@@ -253,6 +323,9 @@ static bool add_collectives(struct ss_table *t, const struct ss_step *s)
 		ss_set_i64(t, 2, (int64_t)(to - from));
 		ss_set_f64(t, 3, us(v[from].time_ps));
 		ss_set_f64(t, 4, us(v[to - 1].time_ps));
+		ss_set_str(t, 5, v[from].name);
+		ss_set_i64(t, 6, v[from].core_id);
+		ss_set_f64(t, 7, us(v[to - 1].time_ps - v[from].time_ps));
 	}
 	return true;
 }
@@ -276,11 +349,12 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	if (!env)
 		return false;
 	struct ss_input_report said = { .env = env, .steps = steps };
-	return (cores(q->model, steps, out) &&
-		ss_table_prop(&out->tables[0], "device_type", env->device_type) &&
-		step_list(steps, out) && places(q->model, steps, out) &&
-		collectives(steps, out) && ss_input_diagnostics(&said, out, false)) ||
-	       ss_fail_mem(err);
+	bool ok = cores(q->model, steps, out) &&
+		  ss_table_prop(&out->tables[0], "device_type", env->device_type) && step_list(steps, out) &&
+		  places(q->model, steps, out) && collectives(steps, out);
+	if (!ok)
+		return ss_fail_mem(err);
+	return ss_pod_channels(steps, out, err) && (ss_input_diagnostics(&said, out, false) || ss_fail_mem(err));
 }
 
 const struct ss_tool ss_tool_pod_viewer = {

@@ -1,7 +1,8 @@
-/* test_tiling.c - tensors and their padding, read off the text of instructions. */
+/* test_tiling.c - what the text of instructions says: tensors and their padding, sources of transfers. */
 #include "unit/unit.h"
 
 #include "model/tiling.h"
+#include "model/transfers.h"
 
 #include <math.h>
 
@@ -44,8 +45,56 @@ static void reads_tiles(void **state)
 	ss_arena_release(&arena);
 }
 
+static void counts_bytes(void **state)
+{
+	static const struct {
+		const char *expression;
+		uint64_t bytes;
+	} cases[] = {
+		{ "%a = f32[16,3]{1,0} f()", 192 },	  { "%a = bf16[5]{0} f()", 10 },
+		{ "%a = f8e4m3fn[5]{0} f()", 5 },	  { "%a = pred[5]{0} f()", 5 },
+		{ "%a = s4[5]{0} f()", 3 },		  { "%a = token[5]{0} f()", 0 },
+		{ "%a = f32[18446744073709551615]{0} f()", 0 }, { "%a = (f64[2]{0}, u32[]) send()", 16 },
+	};
+	(void)state;
+	for (size_t i = 0; i < SS_COUNT(cases); i++) {
+		struct ss_tiling all = ss_tiling_of(ss_str_from(cases[i].expression));
+		struct ss_tiled t;
+		assert_true(ss_tiling_next(&all, &t));
+		assert_int_equal(ss_tiled_bytes(&t), cases[i].bytes);
+	}
+}
+
+static void finds_sources(void **state)
+{
+	static const struct {
+		const char *expression;
+		uint64_t target;
+		enum ss_transfer_source said;
+		uint64_t source;
+	} cases[] = {
+		{ "", 0, SS_SOURCE_UNSAID, 0 },
+		{ "f(), channel_id=1", 0, SS_SOURCE_UNSAID, 0 },
+		{ "f(), source_target_pairs={{0,1},{1,2}}", 2, SS_SOURCE_SAID, 1 },
+		{ "f(), source_target_pairs={{0,1}, {1,2}}", 1, SS_SOURCE_SAID, 0 },
+		{ "x={_xla_send_recv_source_target_pairs=\"{{10,11}}\"}", 11, SS_SOURCE_SAID, 10 },
+		{ "f(), source_target_pairs={{0,1},{1,2}}", 0, SS_SOURCE_NONE, 0 },
+		{ "f(), source_target_pairs={{0,1", 1, SS_SOURCE_UNSAID, 0 },
+		{ "f(), source_target_pairs={{99999999999999999999,1}}", 1, SS_SOURCE_UNSAID, 0 },
+		{ "f(), source_target_pairs={}", 1, SS_SOURCE_UNSAID, 0 },
+	};
+	(void)state;
+	for (size_t i = 0; i < SS_COUNT(cases); i++) {
+		uint64_t source = 0;
+		assert_int_equal(ss_transfer_source(ss_str_from(cases[i].expression), cases[i].target, &source),
+				 cases[i].said);
+		assert_int_equal(source, cases[i].source);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(reads_tiles) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(reads_tiles), cmocka_unit_test(counts_bytes),
+					   cmocka_unit_test(finds_sources) };
 	return RUN_TESTS(tests);
 }

@@ -1,0 +1,217 @@
+/*
+ * pod_channels.c - sends and receives of each step, put together by channel.
+ *
+ * A transfer begins with the send operation on its source and is over when recv-done ends on its
+ * target. Which core the source is the operation may say (source_target_pairs, by number of the
+ * device); else the sends of the channel are matched with its receives in their order. Cores of
+ * different hosts have different clocks: their latencies are as good as these agree.
+ */
+#include "tools/pod_channels.h"
+
+#include "model/tiling.h"
+#include "model/transfers.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { STEP, CHANNEL, SRC, DST, BYTES, LATENCY_US, GIB_PER_S, SEND_DELAY_US, SEND_OP, RECV_OP };
+
+static const struct ss_col cols[] = {
+	{ "step_num", "Step", SS_TYPE_I64, SS_UNIT_COUNT, NULL, NULL },
+	{ "channel_id", "Channel", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },
+	{ "src_core", "From core", SS_TYPE_I64, SS_UNIT_NONE, "-1 where the profile does not say", NULL },
+	{ "dst_core", "To core", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },
+	{ "bytes", "Data transferred", SS_TYPE_I64, SS_UNIT_BYTES, "0 where the operation does not say", NULL },
+	{ "latency_us", "Latency", SS_TYPE_F64, SS_UNIT_US, "Begin of the send to the end of recv-done", NULL },
+	{ "bandwidth", "Bandwidth", SS_TYPE_F64, SS_UNIT_GIB_PER_S, "Data transferred / latency", NULL },
+	{ "send_delay_us", "Send delay", SS_TYPE_F64, SS_UNIT_US,
+	  "Begin of recv-done to the begin of the send: how long the target waited for its source to begin", NULL },
+	{ "send_op", "Send operation", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "recv_op", "Receive operation", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+};
+
+struct core {
+	uint32_t id;
+	const struct ss_tpu_core *core;
+	struct ss_transfer *v;
+	size_t n;
+};
+
+struct pod {
+	struct core *cores; /* by id */
+	size_t n;
+	struct ss_table *t;
+};
+
+/* An end of a transfer in the step at hand. */
+struct end {
+	const struct ss_transfer *t;
+	uint32_t core;	/* index into the step's cores */
+};
+
+static int by_core_id(const void *a, const void *b)
+{
+	const struct core *x = a, *y = b;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static bool read_cores(struct pod *pod, const struct ss_steps *steps, struct ss_err *err)
+{
+	size_t all = 0, n = 0;
+	for (size_t i = 0; i < steps->n; i++)
+		all += steps->v[i].ncores;
+	pod->cores = SS_NEW_N(pod->t->arena, struct core, all + 1);
+	if (!pod->cores)
+		return ss_fail_mem(err);
+	for (size_t i = 0; i < steps->n; i++)
+		for (size_t k = 0; k < steps->v[i].ncores; k++)
+			if (steps->v[i].cores[k].kind == SS_STEP_TENSOR_CORE)
+				pod->cores[n++] = (struct core){ .id = steps->v[i].cores[k].core_id,
+								 .core = steps->v[i].cores[k].core };
+	if (n)
+		qsort(pod->cores, n, sizeof(*pod->cores), by_core_id);
+	for (size_t i = 0; i < n; i++)
+		if (!pod->n || pod->cores[pod->n - 1].id != pod->cores[i].id)
+			pod->cores[pod->n++] = pod->cores[i];
+	for (size_t i = 0; i < pod->n; i++)
+		if (!ss_transfers_read(pod->cores[i].core, pod->t->arena, &pod->cores[i].v, &pod->cores[i].n, err))
+			return false;
+	return true;
+}
+
+/* The core's transfers of a group: they stand together. */
+static const struct ss_transfer *of_group(const struct core *c, int64_t group, size_t *n)
+{
+	size_t lo = 0, hi = c->n, end;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (c->v[mid].group < group)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (end = lo; end < c->n && c->v[end].group == group;)
+		end++;
+	*n = end - lo;
+	return c->v + lo;
+}
+
+static int by_channel(const void *a, const void *b)
+{
+	const struct end *x = a, *y = b;
+	if (x->t->channel != y->t->channel)
+		return x->t->channel < y->t->channel ? -1 : 1;
+	if (x->t->kind != y->t->kind)
+		return x->t->kind < y->t->kind ? -1 : 1;
+	if (x->t->begin_ps != y->t->begin_ps)
+		return x->t->begin_ps < y->t->begin_ps ? -1 : 1;
+	return x->core < y->core ? -1 : x->core > y->core;
+}
+
+static double us(int64_t ps)
+{
+	return ps > 0 ? (double)ps / 1e6 : 0;
+}
+
+/*
+ * The send of the k-th receive: from the core that the text names, else the k-th of another core. False when the
+ * text says that this core receives nothing; *send is NULL when there is none to be found.
+ */
+static bool find_send(const struct end *sends, size_t n, const struct end *recv, size_t k, const struct end **send)
+{
+	uint64_t source;
+	enum ss_transfer_source said = ss_transfer_source(recv->t->expression, recv->core, &source);
+	*send = NULL;
+	if (said == SS_SOURCE_NONE)
+		return false;
+	for (size_t i = 0; i < n && !*send; i++) {
+		bool fits = said == SS_SOURCE_SAID ? sends[i].core == source && sends[i].t->begin_ps <= recv->t->end_ps
+						   : sends[i].core != recv->core && k-- == 0;
+		if (fits)
+			*send = &sends[i];
+	}
+	return true;
+}
+
+static bool add_row(struct pod *pod, const struct ss_step *s, const struct end *send, const struct end *recv)
+{
+	struct ss_tiling tensors = ss_tiling_of((send ? send : recv)->t->expression);
+	struct ss_tiled data;
+	uint64_t bytes = ss_tiling_next(&tensors, &data) ? ss_tiled_bytes(&data) : 0;
+	double latency_us = send ? us(recv->t->end_ps - send->t->begin_ps) : NAN;
+	if (!ss_table_row(pod->t))
+		return false;
+	ss_set_i64(pod->t, STEP, s->num);
+	ss_set_i64(pod->t, CHANNEL, recv->t->channel);
+	ss_set_i64(pod->t, SRC, send ? (int64_t)s->cores[send->core].core_id : -1);
+	ss_set_i64(pod->t, DST, s->cores[recv->core].core_id);
+	ss_set_i64(pod->t, BYTES, bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes);
+	ss_set_f64(pod->t, LATENCY_US, latency_us);
+	ss_set_f64(pod->t, GIB_PER_S, latency_us > 0 ? (double)bytes / latency_us * 1e6 / 1073741824 : NAN);
+	ss_set_f64(pod->t, SEND_DELAY_US, send ? us(send->t->begin_ps - recv->t->begin_ps) : NAN);
+	ss_set_str(pod->t, SEND_OP, send ? send->t->name : SS_STR(""));
+	ss_set_str(pod->t, RECV_OP, recv->t->name);
+	return true;
+}
+
+/* The ends of one channel, sends before receives. */
+static bool add_channel(struct pod *pod, const struct ss_step *s, const struct end *v, size_t n)
+{
+	size_t nsends = 0, k = 0;
+	while (nsends < n && v[nsends].t->kind == SS_SEND)
+		nsends++;
+	for (size_t i = nsends; i < n; i++) {
+		const struct end *send;
+		if (v[i].t->kind == SS_RECV_DONE && find_send(v, nsends, &v[i], k++, &send) &&
+		    !add_row(pod, s, send, &v[i]))
+			return false;
+	}
+	return true;
+}
+
+static bool add_step(struct pod *pod, const struct ss_step *s)
+{
+	struct end *v = NULL;
+	size_t n = 0, cap = 0;
+	for (size_t k = 0; k < s->ncores; k++) {
+		if (s->cores[k].kind != SS_STEP_TENSOR_CORE)
+			continue;
+		struct core key = { .id = s->cores[k].core_id };
+		const struct core *c = bsearch(&key, pod->cores, pod->n, sizeof(key), by_core_id);
+		size_t m;
+		const struct ss_transfer *t = of_group(c, s->cores[k].step->group, &m);
+		if (n + m > cap) {
+			cap = 2 * (n + m);
+			struct end *more = SS_NEW_N(pod->t->arena, struct end, cap);
+			if (!more)
+				return false;
+			if (n)
+				memcpy(more, v, n * sizeof(*v));
+			v = more;
+		}
+		for (size_t i = 0; i < m; i++)
+			v[n++] = (struct end){ &t[i], (uint32_t)k };
+	}
+	if (n)
+		qsort(v, n, sizeof(*v), by_channel);
+	for (size_t from = 0, to; from < n; from = to) {
+		for (to = from + 1; to < n && v[to].t->channel == v[from].t->channel;)
+			to++;
+		if (!add_channel(pod, s, v + from, to - from))
+			return false;
+	}
+	return true;
+}
+
+bool ss_pod_channels(const struct ss_steps *steps, struct ss_result *out, struct ss_err *err)
+{
+	struct pod pod = { .t = ss_result_table(out, "channels", "Channels", cols, SS_COUNT(cols)) };
+	if (!pod.t)
+		return ss_fail_mem(err);
+	if (!read_cores(&pod, steps, err))
+		return false;
+	for (size_t i = 0; i < steps->n; i++)
+		if (!add_step(&pod, &steps->v[i]))
+			return ss_fail_mem(err);
+	return true;
+}

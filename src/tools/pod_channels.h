@@ -1,0 +1,13 @@
+/*
+ * pod_channels.h - the pod viewer's table of channels: what went from which core to which in each step.
+ */
+#ifndef SS_TOOLS_POD_CHANNELS_H
+#define SS_TOOLS_POD_CHANNELS_H
+
+#include "model/steps.h"
+#include "table/table.h"
+
+/* Adds the table "channels". */
+bool ss_pod_channels(const struct ss_steps *steps, struct ss_result *out, struct ss_err *err);
+
+#endif
