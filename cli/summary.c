@@ -3,8 +3,8 @@
  * go, is it the input, the host, the device or the network, which operations, and what to do about
  * it.
  *
- * Everything comes from the tool overview_page, whose tables are found by what they hold. Nothing
- * is computed here but lengths of bars.
+ * Everything comes from the tools overview_page and smart_suggestion, whose tables are found by what
+ * they hold. Nothing is computed here but lengths of bars.
  */
 #include "cli.h"
 
@@ -18,6 +18,7 @@
 extern const struct cli_command cli_command_summary;
 
 #define TOP_OPS 10
+#define TOP_SUGGESTIONS 3
 #define TOP_COLS 5		/* of their table: time, sum of times, category, name, rate */
 #define BAR_CELLS 40
 #define LABEL_CELLS 31
@@ -172,8 +173,13 @@ static void put_step(struct ss_out *o, const struct ss_result *r, const struct s
 	ss_format_value(sd, sizeof(sd), SS_UNIT_MS, number_of(r, "steptime_ms_standard_deviation"));
 	ss_format_value(lo, sizeof(lo), SS_UNIT_MS, number_of(r, "steptime_ms_minimum"));
 	ss_format_value(hi, sizeof(hi), SS_UNIT_MS, number_of(r, "steptime_ms_maximum"));
-	ss_out_printf(o, "  %s on average (standard deviation %s, from %s to %s, %zu steps)\n", mean, sd, lo,
-		      hi, t ? t->nrows : 0);
+	if (t && t->nrows == 1)
+		ss_out_printf(o, "  %s, of one step\n", mean);
+	else if (strcmp(lo, hi) == 0)
+		ss_out_printf(o, "  %s in each of %zu steps\n", mean, t ? t->nrows : 0);
+	else
+		ss_out_printf(o, "  %s on average (standard deviation %s, from %s to %s, %zu steps)\n", mean, sd, lo, hi,
+			      t ? t->nrows : 0);
 	double shown[64] = { 0 };
 	for (size_t c = 0; t && c < t->ncols && c < SS_COUNT(shown); c++)
 		if (t->cols[c].type == SS_TYPE_F64 && !t->cols[c].role && ends_with_ms(t->cols[c].id) &&
@@ -256,6 +262,40 @@ static bool is_beside(const struct ss_result *r, struct ss_str tip_type)
 	return ss_str_is(tip_type, "doc") || ss_str_is(tip_type, "faq") || (beside.n && ss_str_contains(beside, tip_type));
 }
 
+/* What to do about one suggestion: the first words, then how. */
+static void put_advice(struct ss_out *o, const struct ss_table *t, int64_t suggestion, const struct ss_text_style *style)
+{
+	size_t row = ss_table_col(t, "suggestion"), title = ss_table_col(t, "title"), text = ss_table_col(t, "text");
+	for (size_t i = 0; i < t->nrows; i++) {
+		if (t->data[row].i64[i] != suggestion)
+			continue;
+		struct ss_out line;
+		ss_out_init(&line, NULL, NULL);
+		ss_out_str(&line, t->data[title].str[i]);
+		ss_out_lit(&line, ": ");
+		ss_out_str(&line, t->data[text].str[i]);
+		ss_out_lit(o, "    ");
+		ss_text_wrap(o, style, (struct ss_str){ line.buf, line.n }, 6);
+		ss_out_free(&line);
+	}
+}
+
+/* The largest suggestions: what was found, and what to do about it. */
+static void put_changes(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style)
+{
+	const struct ss_table *t = with_col(r, "finding"), *advice = with_col(r, "text");
+	if (!t || !advice || !t->nrows)
+		return;
+	heading(o, style, "What to change");
+	for (size_t i = 0; i < t->nrows && i < TOP_SUGGESTIONS; i++) {
+		ss_out_lit(o, "  ");
+		ss_text_tone(o, style, SS_TONE_BOLD);
+		ss_text_wrap(o, style, t->data[ss_table_col(t, "finding")].str[i], 4);
+		ss_text_tone(o, style, SS_TONE_PLAIN);
+		put_advice(o, advice, (int64_t)i, style);
+	}
+}
+
 static void put_path(struct ss_out *o, const char *path)
 {
 	bool quote = strpbrk(path, " \t'\"\\$&;()<>|*?[]#~`!");
@@ -268,7 +308,7 @@ static void put_next(struct ss_out *o, const struct ss_result *r, const struct s
 {
 	const struct ss_table *t = with_col(r, "tip_type");
 	size_t type = t ? ss_table_col(t, "tip_type") : SS_NPOS, link = t ? ss_table_col(t, "link") : SS_NPOS;
-	heading(o, style, "What to do next");
+	heading(o, style, "Where to look");
 	for (size_t i = 0; type != SS_NPOS && link != SS_NPOS && i < t->nrows; i++) {
 		if (is_beside(r, t->data[type].str[i]))
 			continue;
@@ -320,15 +360,23 @@ static void put_title(struct ss_out *o, const struct cli_profile *p, const struc
 	ss_out_lit(o, "\n\n");
 }
 
+/* Runs a tool that this build has. */
+static bool ask_tool(struct ss_ask *ask, struct cli_profile *p, const char *name, struct ss_err *err)
+{
+	*ask = (struct ss_ask){ .tool = ss_tool_find(ss_str_from(name)), .model = &p->model };
+	if (!ask->tool)
+		return ss_fail(err, SS_ENOTFOUND, "this build has no tool %s", name);
+	return ss_ask_run(ask, err) && cli_profile_intact(p, err);
+}
+
 static bool summarize(struct cli_profile *p, const char *path, const char *colour, struct ss_err *err)
 {
 	struct ss_text_style style = cli_style(colour);
-	struct ss_ask ask = { .tool = ss_tool_find(SS_STR("overview_page")), .model = &p->model };
-	const struct ss_result *r = &ask.result;
+	struct ss_ask overview = { 0 }, suggestions = { 0 };
+	const struct ss_result *r = &overview.result;
 	struct cli_sink sink;
 	struct cli_progress *progress = cli_progress_start(p);
-	bool ok = ask.tool ? ss_ask_run(&ask, err) && cli_profile_intact(p, err)
-			   : ss_fail(err, SS_ENOTFOUND, "this build has no tool overview_page");
+	bool ok = ask_tool(&overview, p, "overview_page", err) && ask_tool(&suggestions, p, "smart_suggestion", err);
 	cli_progress_end(progress);
 	if (ok && cli_sink_open(&sink, NULL, err)) {
 		struct ss_out *o = &sink.out;
@@ -337,11 +385,13 @@ static bool summarize(struct cli_profile *p, const char *path, const char *colou
 		put_step(o, r, &style);
 		put_use(o, r, &style);
 		put_ops(o, r, &style);
+		put_changes(o, &suggestions.result, &style);
 		put_next(o, r, &style, path);
 		put_diagnostics(o, r, &style);
 		ok = cli_sink_close(&sink, true, err);
 	}
-	ss_ask_release(&ask);
+	ss_ask_release(&suggestions);
+	ss_ask_release(&overview);
 	return ok;
 }
 

@@ -43,7 +43,7 @@ static const struct ss_col evidence_cols[] = {
 /* Everything the rules ask for, in percent. */
 enum figure {
 	FIG_NONE, FIG_BARRIER, FIG_COLLECTIVE, FIG_MXU, FIG_HBM, FIG_SHUFFLE, FIG_INPUT, FIG_ENQUEUE, FIG_HOST_WORK, FIG_DEBUG,
-	FIG_IDLE, FIG_SPARSE, FIG_ASYNC, FIG_COUNT
+	FIG_IDLE, FIG_SPARSE, FIG_ASYNC, FIG_COPY, FIG_COUNT
 };
 
 static const struct {
@@ -61,6 +61,7 @@ static const struct {
 	[FIG_IDLE] = { "Idle time of the device", "framework_op_stats" },
 	[FIG_SPARSE] = { "Step time of SparseCores", "overview_page" },
 	[FIG_ASYNC] = { "Device time waiting for asynchronous work", "hlo_stats" },
+	[FIG_COPY] = { "Device time waiting for copies between memories", "hlo_stats" },
 };
 
 /* A rule fires when all its conditions hold. The first figure ranks it. */
@@ -246,6 +247,20 @@ static const struct rule rules[] = {
 			  "operations." },
 		},
 	},
+	{
+		.name = "CopyWaitRule",
+		.title = "Waiting for copies between memories",
+		.before = "The device waits ",
+		.after = " of its time for copies that it has started: between HBM and the host's memory, or to on-chip memory.",
+		.when = { { FIG_COPY, '>', 10 } },
+		.advice = {
+			{ "Offload less",
+			  "Where values are kept in the host's memory (memory space 5 in the layout, S(5)), keep more of them in "
+			  "HBM, or compute them again." },
+			{ "Start earlier",
+			  "Give the scheduler independent work to put between start and end of a copy." },
+		},
+	},
 };
 
 struct facts {
@@ -296,7 +311,7 @@ static void read_device(struct facts *f, const struct ss_env *env, const struct 
 {
 	const struct ss_op_db *db = &ops->device;
 	double total = (double)db->total_ps, flops = 0, bytes = 0;
-	double collective = 0, shuffle = 0, idle = 0, async = 0;
+	double collective = 0, shuffle = 0, idle = 0, async = 0, copy = 0;
 	if (!db->n || !(total > 0))
 		return;
 	for (size_t i = 0; i < db->n; i++) {
@@ -308,11 +323,13 @@ static void read_device(struct facts *f, const struct ss_env *env, const struct 
 		shuffle += is_shuffle(op->category) ? self : 0;
 		idle += ss_op_is_idle(op) ? self : 0;
 		async += ss_str_is(op->category, "async-done") ? self : 0;
+		copy += ss_str_is(op->category, "copy-done") ? self : 0;
 	}
 	know(f, FIG_COLLECTIVE, share(collective, total));
 	know(f, FIG_SHUFFLE, share(shuffle, total));
 	know(f, FIG_IDLE, share(idle, total));
 	know(f, FIG_ASYNC, share(async, total));
+	know(f, FIG_COPY, share(copy, total));
 	/*
 	 * Counters say how busy the units were; costs say it only for operations that state them.
 	 */
