@@ -6,15 +6,13 @@
  */
 #include "rpc/http.h"
 
-#include <arpa/inet.h>
+#include "rpc/net.h"
+
 #include <errno.h>
 #include <microhttpd.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -320,61 +318,6 @@ static void on_log(void *arg, const char *fmt, va_list ap)
 	(void)ap;
 }
 
-static bool is_loopback(const struct sockaddr *a)
-{
-	if (a->sa_family == AF_INET)
-		return ntohl(((const struct sockaddr_in *)(const void *)a)->sin_addr.s_addr) >> 24 == 127;
-	return a->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)a)->sin6_addr);
-}
-
-/* A listening socket, so that its failure has a reason and its port is known. */
-static int listen_on(struct ss_http *h, bool *loopback, struct ss_err *err)
-{
-	char port[8];
-	snprintf(port, sizeof(port), "%u", h->config.port);
-	struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM }, *list = NULL;
-	int rc = getaddrinfo(h->config.bind, port, &hints, &list);
-	if (rc != 0) {
-		ss_fail(err, SS_EINVAL, "cannot listen on '%s': %s", h->config.bind, gai_strerror(rc));
-		return -1;
-	}
-	int one = 1, error = 0, fd = -1;
-	for (struct addrinfo *a = list; a && fd < 0; a = a->ai_next) {
-		fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
-		if (fd >= 0 && (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) != 0 ||
-				bind(fd, a->ai_addr, a->ai_addrlen) != 0 || listen(fd, 128) != 0)) {
-			error = errno;
-			close(fd);
-			fd = -1;
-		} else if (fd < 0) {
-			error = errno;
-		} else {
-			*loopback = is_loopback(a->ai_addr);
-		}
-	}
-	freeaddrinfo(list);
-	if (fd < 0 && error == EADDRINUSE)
-		ss_fail(err, SS_EIO, "port %u of %s is in use already; port 0 takes any that is free", h->config.port,
-			h->config.bind);
-	if (fd < 0)
-		ss_fail(err, SS_EIO, "cannot listen on %s port %u: %s", h->config.bind, h->config.port, strerror(error));
-	return fd;
-}
-
-static uint16_t port_of(int fd)
-{
-	union {
-		struct sockaddr any;
-		struct sockaddr_in v4;
-		struct sockaddr_in6 v6;
-		struct sockaddr_storage room;
-	} a;
-	socklen_t n = sizeof(a);
-	if (getsockname(fd, &a.any, &n) != 0)
-		return 0;
-	return ntohs(a.any.sa_family == AF_INET6 ? a.v6.sin6_port : a.v4.sin_port);
-}
-
 struct ss_http *ss_http_start(const struct ss_http_config *config, bool *loopback, struct ss_err *err)
 {
 	struct ss_http *h = calloc(1, sizeof(*h));
@@ -383,12 +326,12 @@ struct ss_http *ss_http_start(const struct ss_http_config *config, bool *loopbac
 		return NULL;
 	}
 	h->config = *config;
-	int fd = listen_on(h, loopback, err);
+	int fd = ss_net_listen(config->bind, config->port, loopback, err);
 	if (fd < 0) {
 		free(h);
 		return NULL;
 	}
-	h->port = port_of(fd);
+	h->port = ss_net_port(fd);
 	unsigned connections = config->max_connections ? config->max_connections : 256;
 	h->daemon = MHD_start_daemon(
 		MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ERROR_LOG |
