@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -47,6 +48,9 @@ int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
 	ss_file_guard();
+	/* Threads come and go: few heaps, and what is large goes back to the system when it is freed. */
+	mallopt(M_ARENA_MAX, 4);
+	mallopt(M_MMAP_THRESHOLD, 1 << 20);
 	if (!name) {
 		usage(stderr);
 		return CLI_MISUSE;

@@ -4,7 +4,6 @@
 #include "serve/server.h"
 
 #include <getopt.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,9 +51,6 @@ static int serve(const struct ss_server_config *config)
 	sigaddset(&ends, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, &ends, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	/* Threads come and go with connections: few heaps, and what is large goes back to the system when it is freed. */
-	mallopt(M_ARENA_MAX, 4);
-	mallopt(M_MMAP_THRESHOLD, 1 << 20);
 	struct ss_server *s = ss_server_start(config, &err);
 	if (!s)
 		return cli_fail(&err);

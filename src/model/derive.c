@@ -111,7 +111,7 @@ bool ss_deriver_add_lines(struct ss_deriver *d, struct ss_derived *lines, size_t
 	struct ss_plane *p = d->p;
 	size_t filled = 0;
 	for (size_t i = 0; i < n; i++)
-		filled += lines[i].nest.n > 0;
+		filled += lines[i].nest.spans.n > 0;
 	if (!filled)
 		return true;
 	struct ss_line *all = SS_NEW_N(d->arena, struct ss_line, p->nlines + filled);
@@ -121,13 +121,13 @@ bool ss_deriver_add_lines(struct ss_deriver *d, struct ss_derived *lines, size_t
 		memcpy(all, p->lines, p->nlines * sizeof(*all));
 	p->lines = all;
 	for (size_t i = 0; i < n; i++) {
-		if (!lines[i].nest.n)
+		if (!lines[i].nest.spans.n)
 			continue;
 		struct ss_line *l = &all[p->nlines++];
 		/* As XProf writes it: 32 bits, signed. */
 		*l = (struct ss_line){ .id = (int32_t)(SS_DERIVED_BASE + lines[i].id), .display_id = lines[i].display_id,
 				       .name = lines[i].name, .display_name = SS_STR(""), .derived = true };
-		if (!ss_nest_finish(&lines[i].nest, l))
+		if (!ss_nest_finish(&lines[i].nest, l, lines[i].columns))
 			return false;
 	}
 	return true;

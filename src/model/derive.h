@@ -33,6 +33,7 @@ struct ss_derived {
 	int64_t display_id;
 	struct ss_str name;
 	struct ss_nest nest;
+	bool columns;		/* not only the timeline reads it */
 };
 
 /* `p` is one that may still be changed: of a host that is being loaded, or a copy that will be shown. */

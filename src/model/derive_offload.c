@@ -159,8 +159,8 @@ static bool place(struct ss_offload *o, struct rows *r, const struct copy *c)
 	struct ss_nest_item item = { .metas = &o->metas.v[c->pair], .nmetas = 1, .begin_ps = c->begin_ps,
 				     .end_ps = c->end_ps, .group = SS_NO_GROUP };
 	r->end_ps[row] = c->end_ps;
-	ss_nest_close(&line->nest);
-	return ss_nest_add(&line->nest, &item) && ss_vec_push(&r->stats[row].start_metas, c->start_meta);
+	return ss_nest_close(&line->nest) && ss_nest_add(&line->nest, &item) &&
+	       ss_vec_push(&r->stats[row].start_metas, c->start_meta);
 }
 
 /* What the start says of its size and shape stands with the copy as well. */

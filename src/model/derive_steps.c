@@ -63,7 +63,7 @@ static bool name_steps(const struct ss_host *h, struct ss_line *l)
 
 bool ss_derive_gpu_steps(struct ss_deriver *d, struct ss_err *err)
 {
-	struct ss_derived steps = { .id = SS_DERIVED_STEPS, .name = SS_STR("Steps") };
+	struct ss_derived steps = { .id = SS_DERIVED_STEPS, .name = SS_STR("Steps"), .columns = true };
 	struct ss_time_walk w;
 	uint64_t events = 0;
 	if (!any_grouped(d->p))
@@ -186,8 +186,7 @@ static bool add_line(struct launching *a, struct ss_plane *p, const struct launc
 		uint32_t meta = name.p ? ss_deriver_name(&d, name, SS_STR("")) : SS_NONE;
 		struct ss_nest_item item = { .metas = &meta, .nmetas = 1, .begin_ps = v[i].begin_ps, .end_ps = v[i].end_ps,
 					     .group = v[i].group };
-		ss_nest_close(&line.nest);
-		ok = meta != SS_NONE && ss_nest_add(&line.nest, &item);
+		ok = meta != SS_NONE && ss_nest_close(&line.nest) && ss_nest_add(&line.nest, &item);
 	}
 	ok = ok && ss_deriver_add_lines(&d, &line, 1) && add_stats(&p->lines[p->nlines - 1], v);
 	ss_nest_free(&line.nest);

@@ -6,6 +6,7 @@
  * but an event's own stats count more.
  */
 #include "model/derive.h"
+#include "model/forget.h"
 #include "model/time_walk.h"
 #include "model/wanted.h"
 
@@ -105,14 +106,18 @@ static bool add_events(struct core *c)
 {
 	const struct ss_plane *p = c->d.p;
 	struct ss_time_walk w = { 0 };
+	struct ss_forget forget = { .h = c->d.h };
 	struct ss_line *l;
 	uint32_t i;
 	bool *skip = SS_NEW_N(&c->d.scratch, bool, p->nlines), ok = skip;
 	for (i = 0; ok && i < p->nlines; i++)
 		skip[i] = says_nothing(c, &p->lines[i], &ok);
 	ok = ok && ss_time_walk_init(&w, c->d.p, skip);
-	while (ok && ss_time_walk_next(&w, &l, &i))
+	while (ok && ss_time_walk_next(&w, &l, &i)) {
 		ok = add_event(c, l, i);
+		ss_forget_passed(&forget, l, i);
+	}
+	ss_forget_rest(&forget);
 	ss_time_walk_free(&w);
 	return ok;
 }

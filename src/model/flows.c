@@ -6,7 +6,7 @@
  */
 #include "base/vec.h"
 #include "model/context.h"
-#include "model/ops_build.h"
+#include "model/forget.h"
 #include "model/preprocess.h"
 
 #include <stdlib.h>

@@ -5,10 +5,10 @@
 #include "model/forest.h"
 
 #include "base/pool.h"
+#include "model/forget.h"
 
 #include <stdlib.h>
 
-#define FORGET_STRIDE ((size_t)8 << 20)
 /* Groups of ties as wide as this on both sides say nothing: somebody used one id for everything. */
 #define WIDE_BUNDLE 64u
 
@@ -110,18 +110,6 @@ static bool add_event(struct ss_forest_line *fl, const struct ss_context *c, uin
 	return add_ties(fl, c, i);
 }
 
-static void forget(const struct ss_forest_line *fl, const struct ss_host *h, uint32_t *from, uint32_t to, bool all)
-{
-	if (!fl->l->ev.off)
-		return;
-	const char *begin = ss_xevents_body(&fl->l->ev, fl->l->src, *from).p;
-	const char *end = ss_xevents_body(&fl->l->ev, fl->l->src, to).p;
-	if (end <= begin || (!all && (size_t)(end - begin) < FORGET_STRIDE))
-		return;
-	ss_file_forget(&h->x.file, (struct ss_str){ begin, (size_t)(end - begin) });
-	*from = to;
-}
-
 /* Events that are neither of a kind with a meaning nor have stats that could matter need not be read. */
 static bool line_matters(const struct ss_forest_line *fl)
 {
@@ -139,18 +127,17 @@ static bool scan_line(void *arg, size_t index, struct ss_err *err)
 	struct ss_forest_line *fl = &f->lines[index];
 	struct ss_context c;
 	bool module = ss_line_is_tpu_modules(fl->p, fl->l);
-	uint32_t kept = 0, n = fl->l->ev.n;
+	struct ss_forget passed = { .h = f->h };
 	if (!line_matters(fl))
 		return true;
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < fl->l->ev.n; i++) {
 		ss_context_read(fl->reader, fl->l, i, module, &c);
 		if (!add_event(fl, &c, i))
 			return ss_fail_mem(err);
-		if (i % SS_EVENT_CHUNK == 0)
-			forget(fl, f->h, &kept, i, false);
+		ss_forget_passed(&passed, fl->l, i);
 	}
-	if (n)
-		forget(fl, f->h, &kept, n - 1, n > 16 * SS_EVENT_CHUNK);
+	ss_forget_line(&passed, fl->l);
+	ss_forget_rest(&passed);
 	return true;
 }
 

@@ -1,5 +1,5 @@
 /* forget.c - giving back pages of the file behind a walk. */
-#include "model/ops_build.h"
+#include "model/forget.h"
 
 #define STRIDE ((size_t)4 << 20)
 

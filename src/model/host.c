@@ -161,11 +161,15 @@ bool ss_host_open_raw_bytes(struct ss_host *h, struct ss_str bytes, const char *
 void ss_line_free(struct ss_line *l)
 {
 	ss_xevents_free(&l->ev);
+	if (l->spans)
+		ss_spans_free(l->spans);
+	free(l->spans);
 	free(l->group);
 	free(l->dev_begin_ps);
 	free(l->dev_dur_ps);
 	free(l->eager);
 	free(l->added);
+	l->spans = NULL;
 	l->group = NULL;
 	l->dev_begin_ps = NULL;
 	l->dev_dur_ps = NULL;
@@ -312,6 +316,8 @@ int64_t ss_event_group(const struct ss_plane *p, const struct ss_line *l, uint32
 	struct ss_xstat s;
 	if (l->group)
 		return l->group[i];
+	if (l->spans)
+		return ss_spans_group(l->spans, i);
 	if (!l->ev.off || !ss_xplane_has(p->x, SS_STAT_GROUP_ID) ||
 	    !ss_xstats_find(ss_line_stats(p, l, i), SS_STAT_GROUP_ID, &s))
 		return SS_NO_GROUP;

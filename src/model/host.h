@@ -14,6 +14,7 @@
 #define SS_MODEL_HOST_H
 
 #include "model/part.h"
+#include "model/spans.h"
 #include "xspace/events.h"
 
 #define SS_NO_GROUP (-1)
@@ -43,6 +44,12 @@ struct ss_line {
 	struct ss_xline *src;	/* NULL: derived here, its events have no bytes in the file */
 	bool derived;		/* made by preprocessing, here or by the program that wrote the file */
 	struct ss_xevents ev;	/* derived here: off and base are NULL */
+	/*
+	 * Of lines that are only shown: when their events were, and their groups; begin_ps and
+	 * dur_ps of ev are NULL then. Readers of such lines go through ss_line_begin_ps and
+	 * ss_line_dur_ps.
+	 */
+	struct ss_spans *spans;
 	/*
 	 * Step group of each event, SS_NO_GROUP for none. NULL: not computed here; then a file that
 	 * came grouped has it in the stat group_id (ss_event_group reads either).
@@ -141,6 +148,16 @@ bool ss_plane_is_device(const struct ss_plane *p);	/* as XProf defines it, see c
 bool ss_plane_is_host(const struct ss_plane *p);
 /* Line by its exact name, NULL if there is none. */
 struct ss_line *ss_plane_line(const struct ss_plane *p, struct ss_str name);
+
+static inline int64_t ss_line_begin_ps(const struct ss_line *l, uint32_t i)
+{
+	return l->spans ? ss_spans_begin_ps(l->spans, i) : l->ev.begin_ps[i];
+}
+
+static inline uint64_t ss_line_dur_ps(const struct ss_line *l, uint32_t i)
+{
+	return l->spans ? ss_spans_dur_ps(l->spans, i) : l->ev.dur_ps[i];
+}
 
 static inline struct ss_str ss_event_name(const struct ss_plane *p, uint32_t meta)
 {

@@ -12,95 +12,86 @@ void ss_nest_init(struct ss_nest *nest, bool gpu, uint64_t items)
 
 void ss_nest_free(struct ss_nest *nest)
 {
-	free(nest->begin_ps);
-	free(nest->end_ps);
-	free(nest->meta);
-	free(nest->group);
+	ss_spans_free(&nest->spans);
+	ss_vec_free(&nest->metas);
+	free(nest->open);
 	*nest = (struct ss_nest){ 0 };
-}
-
-static bool set_cap(struct ss_nest *nest, uint32_t cap)
-{
-	void *p;
-#define RESIZE(column)                                                                   \
-	do {                                                                             \
-		p = realloc(nest->column, ((size_t)cap + 1) * sizeof(*nest->column));    \
-		if (!p)                                                                  \
-			return false;                                                    \
-		nest->column = p;                                                        \
-	} while (0)
-	RESIZE(begin_ps);
-	RESIZE(end_ps);
-	RESIZE(meta);
-	RESIZE(group);
-#undef RESIZE
-	nest->cap = cap;
-	return true;
 }
 
 /* Fit the spans that close together into one another, from the outside in. */
 static void fit(struct ss_nest *nest, uint32_t level)
 {
 	for (uint32_t k = level + 1; k < nest->nopen; k++) {
-		uint32_t i = nest->open[k], around = nest->open[k - 1];
-		if (nest->end_ps[i] > nest->end_ps[around])
-			nest->end_ps[i] = nest->end_ps[around];
+		struct ss_nest_open *o = &nest->open[k], *around = o - 1;
+		if (o->end_ps > around->end_ps)
+			o->end_ps = around->end_ps;
 		/* An instant at the very end of a span that was made shorter. */
-		if (nest->end_ps[i] < nest->begin_ps[i])
-			nest->end_ps[i] = nest->begin_ps[i];
-		if (nest->begin_ps[i] == nest->begin_ps[around] && nest->end_ps[i] == nest->end_ps[around] &&
-		    nest->end_ps[i] - nest->begin_ps[i] >= 2 * PS_PER_NS)
-			nest->end_ps[i] -= PS_PER_NS;
+		if (o->end_ps < o->begin_ps)
+			o->end_ps = o->begin_ps;
+		if (o->begin_ps == around->begin_ps && o->end_ps == around->end_ps &&
+		    o->end_ps - o->begin_ps >= 2 * PS_PER_NS)
+			o->end_ps -= PS_PER_NS;
 	}
 }
 
-static void close_from(struct ss_nest *nest, uint32_t level)
+static bool settle_from(struct ss_nest *nest, uint32_t level)
 {
-	if (level < nest->nopen) {
-		fit(nest, level);
-		nest->nopen = level;
+	for (uint32_t k = level; k < nest->nopen; k++) {
+		const struct ss_nest_open *o = &nest->open[k];
+		if (!ss_spans_set(&nest->spans, o->event, o->begin_ps, o->end_ps))
+			return false;
 	}
-	if (level == 0)
-		for (unsigned i = 0; i < SS_NEST_RULED && nest->ruled[i]; i++)
-			close_from(nest->ruled[i], 0);
+	nest->nopen = level < nest->nopen ? level : nest->nopen;
+	return true;
 }
 
-void ss_nest_close(struct ss_nest *nest)
+static bool close_from(struct ss_nest *nest, uint32_t level)
 {
-	close_from(nest, 0);
+	fit(nest, level);
+	if (!settle_from(nest, level))
+		return false;
+	for (unsigned i = 0; level == 0 && i < SS_NEST_RULED && nest->ruled[i]; i++)
+		if (!close_from(nest->ruled[i], 0))
+			return false;
+	return true;
+}
+
+bool ss_nest_close(struct ss_nest *nest)
+{
+	return close_from(nest, 0);
 }
 
 /* Does the item go on with the span that is open at this level? */
-static bool goes_on(const struct ss_nest *nest, const struct ss_nest_item *item, uint32_t level)
+static inline bool goes_on(const struct ss_nest *nest, const struct ss_nest_item *item, uint32_t level)
 {
 	if (level >= nest->nopen)
 		return false;
-	uint32_t i = nest->open[level];
-	int64_t scope = item->scopes ? item->scopes[level] : SS_NO_SCOPE, open_scope = nest->open_scope[level];
-	if (nest->meta[i] != item->metas[level] || nest->group[i] != item->group)
+	const struct ss_nest_open *o = &nest->open[level];
+	int64_t scope = item->scopes ? item->scopes[level] : SS_NO_SCOPE;
+	if (o->meta != item->metas[level] || o->group != item->group)
 		return false;
-	if (scope != SS_NO_SCOPE && open_scope != SS_NO_SCOPE && scope != open_scope)
+	if (scope != SS_NO_SCOPE && o->scope != SS_NO_SCOPE && scope != o->scope)
 		return false;
 	if (nest->gpu || item->group != SS_NO_GROUP)
 		return true;
 	/* Nobody says that they belong together: only if the gap is at most twice as long as the span so far. */
-	uint64_t dur = (uint64_t)nest->end_ps[i] - (uint64_t)nest->begin_ps[i];
-	uint64_t gap = (uint64_t)item->begin_ps - (uint64_t)nest->end_ps[i];
-	return item->begin_ps <= nest->end_ps[i] || gap <= 2 * dur;
+	uint64_t dur = (uint64_t)o->end_ps - (uint64_t)o->begin_ps;
+	uint64_t gap = (uint64_t)item->begin_ps - (uint64_t)o->end_ps;
+	return item->begin_ps <= o->end_ps || gap <= 2 * dur;
 }
 
 static bool begin_span(struct ss_nest *nest, const struct ss_nest_item *item, uint32_t level)
 {
-	if (nest->n == nest->cap && (nest->cap > UINT32_MAX / 2 - 16 || !set_cap(nest, nest->cap + nest->cap / 2 + 16)))
+	uint32_t i = nest->spans.n;
+	if (!nest->open && !(nest->open = malloc(SS_NEST_LEVELS * sizeof(*nest->open))))
 		return false;
-	uint32_t i = nest->n++;
-	nest->begin_ps[i] = item->begin_ps;
-	nest->end_ps[i] = item->end_ps;
-	nest->meta[i] = item->metas[level];
-	nest->group[i] = (int32_t)item->group;
-	nest->has_groups |= item->group != SS_NO_GROUP;
-	nest->open[level] = i;
-	nest->open_scope[level] = item->scopes ? item->scopes[level] : SS_NO_SCOPE;
+	if (i >= UINT32_MAX / 2 || !ss_spans_add(&nest->spans, item->begin_ps, (int32_t)item->group) ||
+	    !ss_vec_push(&nest->metas, item->metas[level]))
+		return false;
+	nest->open[level] = (struct ss_nest_open){
+		.event = i, .meta = item->metas[level], .begin_ps = item->begin_ps, .end_ps = item->end_ps,
+		.scope = item->scopes ? item->scopes[level] : SS_NO_SCOPE, .group = (int32_t)item->group,
+	};
 	nest->nopen = level + 1;
 	nest->left--;
 	return true;
@@ -111,49 +102,78 @@ bool ss_nest_add(struct ss_nest *nest, const struct ss_nest_item *item)
 	uint32_t n = item->nmetas < SS_NEST_LEVELS ? item->nmetas : SS_NEST_LEVELS;
 	for (uint32_t level = 0; level < n; level++) {
 		if (goes_on(nest, item, level)) {
-			uint32_t i = nest->open[level];
+			struct ss_nest_open *o = &nest->open[level];
 			/* To XProf an instant at 0 is a span that was never set. */
-			if (nest->begin_ps[i] == 0 && nest->end_ps[i] == 0)
-				nest->begin_ps[i] = item->begin_ps;
-			if (item->end_ps > nest->end_ps[i])
-				nest->end_ps[i] = item->end_ps;
+			if (o->begin_ps == 0 && o->end_ps == 0)
+				o->begin_ps = item->begin_ps;
+			if (item->end_ps > o->end_ps)
+				o->end_ps = item->end_ps;
 			continue;
 		}
-		close_from(nest, level);
+		if (!close_from(nest, level))
+			return false;
 		if (!nest->left)
 			return true;
 		if (!begin_span(nest, item, level))
 			return false;
 	}
-	close_from(nest, n);
+	return (n && n >= nest->nopen) || close_from(nest, n);
+}
+
+/* What else than the timeline reads the line. */
+static bool to_columns(struct ss_nest *nest, struct ss_line *line)
+{
+	struct ss_spans *s = &nest->spans;
+	struct ss_xevents *e = &line->ev;
+	size_t n = (size_t)s->n + 1;
+	e->begin_ps = malloc(n * sizeof(*e->begin_ps));
+	e->dur_ps = malloc(n * sizeof(*e->dur_ps));
+	line->group = malloc(n * sizeof(*line->group));
+	if (!e->begin_ps || !e->dur_ps || !line->group)
+		return false;
+	for (uint32_t i = 0; i < s->n; i++) {
+		e->begin_ps[i] = ss_spans_begin_ps(s, i);
+		e->dur_ps[i] = ss_spans_dur_ps(s, i);
+		line->group[i] = ss_spans_group(s, i);
+	}
+	ss_spans_free(s);
 	return true;
 }
 
-bool ss_nest_finish(struct ss_nest *nest, struct ss_line *line)
+static bool hand_over(struct ss_nest *nest, struct ss_line *line)
 {
-	struct ss_xevents *e = &line->ev;
-	*e = (struct ss_xevents){ .sorted = true };
+	line->spans = malloc(sizeof(*line->spans));
+	if (!line->spans)
+		return false;
+	*line->spans = nest->spans;
+	nest->spans = (struct ss_spans){ 0 };
+	return true;
+}
+
+static void check_order(struct ss_line *l)
+{
+	l->ev.sorted = true;
+	for (uint32_t i = 1; l->ev.sorted && i < l->ev.n; i++) {
+		int64_t begin = ss_line_begin_ps(l, i), before = ss_line_begin_ps(l, i - 1);
+		l->ev.sorted = begin > before || (begin == before && ss_line_dur_ps(l, i) <= ss_line_dur_ps(l, i - 1));
+	}
+}
+
+bool ss_nest_finish(struct ss_nest *nest, struct ss_line *line, bool columns)
+{
+	uint32_t n = nest->spans.n;
 	/* As in XProf, what is open at the end of a GPU's stream stays as it is. */
 	if (!nest->gpu)
 		fit(nest, 0);
-	if (!set_cap(nest, nest->n)) {
-		ss_nest_free(nest);
-		return false;
+	bool ok = settle_from(nest, 0);
+	ss_spans_finish(&nest->spans);
+	ok = ok && (columns ? to_columns(nest, line) : hand_over(nest, line));
+	if (ok) {
+		line->ev.meta = nest->metas.v;
+		line->ev.n = n;
+		nest->metas.v = NULL;
+		check_order(line);
 	}
-	e->n = nest->n;
-	e->begin_ps = nest->begin_ps;
-	/* Durations take the place of ends. */
-	e->dur_ps = (uint64_t *)nest->end_ps;
-	for (uint32_t i = 0; i < e->n; i++)
-		e->dur_ps[i] = (uint64_t)(nest->end_ps[i] - nest->begin_ps[i]);
-	e->meta = nest->meta;
-	if (nest->has_groups) {
-		line->group = nest->group;
-		nest->group = NULL;
-	}
-	nest->begin_ps = nest->end_ps = NULL;
-	nest->meta = NULL;
 	ss_nest_free(nest);
-	ss_xevents_check_order(e);
-	return true;
+	return ok;
 }

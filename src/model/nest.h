@@ -22,16 +22,20 @@
 #define SS_NEST_LEVELS 256u	/* deeper ones are left out; the deepest seen in a real profile is below 60 */
 #define SS_NEST_RULED 2u
 
+/* A span that may go on. */
+struct ss_nest_open {
+	uint32_t event, meta;
+	int64_t begin_ps, end_ps;
+	int64_t scope;
+	int32_t group;
+};
+
 struct ss_nest {
-	/* Of the events so far, in the order of begin, outer before inner. */
-	int64_t *begin_ps, *end_ps;
-	uint32_t *meta;
-	int32_t *group;
-	uint32_t n, cap;
-	uint32_t open[SS_NEST_LEVELS];
-	int64_t open_scope[SS_NEST_LEVELS];
+	/* Of the events so far, in the order of begin, outer before inner; times are set once they close. */
+	struct ss_spans spans;
+	SS_VEC(uint32_t) metas;
+	struct ss_nest_open *open;	/* by level, nopen of SS_NEST_LEVELS */
 	uint32_t nopen;
-	bool has_groups;
 	bool gpu;			/* spans of one name merge over any gap */
 	struct ss_nest *ruled[SS_NEST_RULED]; /* closed with the outermost span of this line; NULL: none */
 	uint64_t left;			/* events that may still be added: a bound against hostile names */
@@ -51,11 +55,17 @@ struct ss_nest_item {
 void ss_nest_init(struct ss_nest *nest, bool gpu, uint64_t items);
 /* False when memory is out. */
 bool ss_nest_add(struct ss_nest *nest, const struct ss_nest_item *item);
-/* Nothing goes on: the next item begins new spans on this line and those ruled by it. */
-void ss_nest_close(struct ss_nest *nest);
+/*
+ * Nothing goes on: the next item begins new spans on this line and those ruled by it. False when
+ * memory is out.
+ */
+bool ss_nest_close(struct ss_nest *nest);
 void ss_nest_free(struct ss_nest *nest);
 
-/* Hand the columns to the line, which must be empty; `nest` is empty afterwards. */
-bool ss_nest_finish(struct ss_nest *nest, struct ss_line *line);
+/*
+ * Hand the events to the line, which must be empty; `nest` is empty afterwards. They become
+ * columns, as those of the file, if `columns` is set, else spans.
+ */
+bool ss_nest_finish(struct ss_nest *nest, struct ss_line *line, bool columns);
 
 #endif

@@ -232,12 +232,11 @@ const struct ss_track_flow *ss_track_flow(const struct ss_track *t, uint32_t pos
 
 uint32_t ss_track_lower(const struct ss_track *t, uint64_t ps)
 {
-	const int64_t *begins = t->line->ev.begin_ps;
 	int64_t at = ps > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)ps;
 	uint32_t lo = 0, hi = t->n;
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
-		if (begins[ss_track_event(t, mid)] < at)
+		if (ss_line_begin_ps(t->line, ss_track_event(t, mid)) < at)
 			lo = mid + 1;
 		else
 			hi = mid;

@@ -124,12 +124,12 @@ static inline uint32_t ss_track_event(const struct ss_track *t, uint32_t pos)
 
 static inline uint64_t ss_track_begin_ps(const struct ss_track *t, uint32_t pos)
 {
-	return (uint64_t)t->line->ev.begin_ps[ss_track_event(t, pos)];
+	return (uint64_t)ss_line_begin_ps(t->line, ss_track_event(t, pos));
 }
 
 static inline uint64_t ss_track_dur_ps(const struct ss_track *t, uint32_t pos)
 {
-	return t->line->ev.dur_ps[ss_track_event(t, pos)];
+	return ss_line_dur_ps(t->line, ss_track_event(t, pos));
 }
 
 /* Saturating: damaged times must not wrap an end before its begin. */

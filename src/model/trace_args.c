@@ -77,10 +77,11 @@ static bool visit_columns(const struct ss_line *l, uint32_t event, const struct 
 		if (!v->fn(v->arg, SS_STR("is_eager"), &s))
 			return false;
 	}
-	if (!v->raw || !l->group || l->group[event] < 0)
+	int64_t group = l->group ? l->group[event] : l->spans ? ss_spans_group(l->spans, event) : SS_NO_GROUP;
+	if (!v->raw || group < 0)
 		return true;
 	s.stat = SS_STAT_GROUP_ID;
-	s.u = (uint64_t)l->group[event];
+	s.u = (uint64_t)group;
 	return v->fn(v->arg, SS_STR("group_id"), &s);
 }
 
@@ -173,7 +174,7 @@ void ss_track_groups(const struct ss_trace *tr, const struct ss_track *t, const 
 	for (size_t i = 0; i < n; i++) {
 		uint32_t event = ss_track_event(t, pos[i]);
 		if (!fast) {
-			group[i] = in_file || l->group ? ss_event_group(t->plane, l, event) : SS_NO_GROUP;
+			group[i] = in_file || l->group || l->spans ? ss_event_group(t->plane, l, event) : SS_NO_GROUP;
 			continue;
 		}
 		struct ss_str body = ss_xevents_body(&l->ev, l->src, event);

@@ -10,7 +10,7 @@
 
 #include "base/pool.h"
 #include "base/vec.h"
-#include "model/ops_build.h"
+#include "model/forget.h"
 #include "model/preprocess.h"
 
 #include <stdlib.h>
@@ -152,11 +152,6 @@ static bool build_sections(struct ss_trace *tr, struct ss_err *err)
 
 /* ---- lines, in parallel ---- */
 
-static int64_t begin_of(const struct ss_line *l, uint32_t i)
-{
-	return l->ev.begin_ps[i];
-}
-
 /* Merge sort of event numbers by (begin, longer first), stable; `tmp` holds as many. */
 static void sort_order(const struct ss_line *l, uint32_t *v, uint32_t *tmp, size_t n)
 {
@@ -167,8 +162,8 @@ static void sort_order(const struct ss_line *l, uint32_t *v, uint32_t *tmp, size
 	sort_order(l, v + half, tmp, n - half);
 	while (i < half && j < n) {
 		uint32_t a = v[i], b = v[j];
-		bool later = begin_of(l, b) < begin_of(l, a) ||
-			     (begin_of(l, b) == begin_of(l, a) && l->ev.dur_ps[b] > l->ev.dur_ps[a]);
+		int64_t begin_a = ss_line_begin_ps(l, a), begin_b = ss_line_begin_ps(l, b);
+		bool later = begin_b < begin_a || (begin_b == begin_a && ss_line_dur_ps(l, b) > ss_line_dur_ps(l, a));
 		tmp[k++] = later ? v[j++] : v[i++];
 	}
 	while (i < half)
@@ -455,9 +450,8 @@ static struct ss_track *new_track(struct build *b, const struct prep *p, enum ss
  */
 static void hide(struct ss_track *t, const struct prep *p)
 {
-	const int64_t *begins = p->line->ev.begin_ps;
 	const uint32_t *metas = p->line->ev.meta;
-	for (uint32_t pos = 0; pos < t->n && begins[ss_track_event(t, pos)] < 0; pos++)
+	for (uint32_t pos = 0; pos < t->n && (int64_t)ss_track_begin_ps(t, pos) < 0; pos++)
 		t->level[pos] = SS_TRACE_HIDDEN;
 	for (uint32_t pos = 0; p->hidden_meta && pos < t->n; pos++) {
 		uint32_t meta = metas[ss_track_event(t, pos)];

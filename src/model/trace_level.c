@@ -416,8 +416,6 @@ static inline bool place_event(struct pass *p, const struct ss_track_flow *flow,
 static bool slice_levels(struct ss_track *t, struct pass *p, struct found *f)
 {
 	const struct ss_track_flow *flow = t->flows, *flows_end = t->nflows ? flow + t->nflows : flow;
-	const int64_t *begins = t->line->ev.begin_ps;
-	const uint64_t *durs = t->line->ev.dur_ps;
 	uint8_t *levels = t->level, *rows = t->row;
 	for (uint32_t pos = 0, n = t->n; pos < n; pos++) {
 		const struct ss_track_flow *own = flow != flows_end && flow->pos == pos ? flow++ : NULL;
@@ -426,7 +424,8 @@ static bool slice_levels(struct ss_track *t, struct pass *p, struct found *f)
 			continue;
 		}
 		uint32_t i = ss_track_event(t, pos);
-		uint64_t begin_ps = (uint64_t)begins[i], dur_ps = durs[i], end_ps = ss_trace_end_ps(begin_ps, dur_ps);
+		uint64_t begin_ps = (uint64_t)ss_line_begin_ps(t->line, i), dur_ps = ss_line_dur_ps(t->line, i);
+		uint64_t end_ps = ss_trace_end_ps(begin_ps, dur_ps);
 		unsigned level;
 		if (!place_event(p, own, begin_ps, dur_ps, end_ps, &level))
 			return false;

@@ -69,7 +69,7 @@ static uint32_t lower_in(const struct ss_track *t, uint32_t from, uint32_t to, u
 {
 	while (from < to) {
 		uint32_t mid = from + (to - from) / 2;
-		if (t->line->ev.begin_ps[ss_track_event(t, mid)] < (int64_t)ps)
+		if ((int64_t)ss_track_begin_ps(t, mid) < (int64_t)ps)
 			from = mid + 1;
 		else
 			to = mid;

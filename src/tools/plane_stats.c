@@ -27,7 +27,7 @@ static bool add_plane(struct ss_table *t, const struct ss_host *h, const struct 
 		events += e->n;
 		dropped += e->dropped;
 		for (uint32_t k = 0; k < e->n; k++)
-			busy_ps += e->dur_ps[k];
+			busy_ps += ss_line_dur_ps(&p->lines[i], k);
 	}
 	if (!ss_table_row(t))
 		return false;
