@@ -2,6 +2,8 @@
 #include "model/host.h"
 
 #include "base/pool.h"
+#include "import/import.h"
+#include "import/names.h"
 #include "model/preprocess.h"
 
 #include <stdlib.h>
@@ -91,16 +93,12 @@ static bool build_plane(struct ss_host *h, struct ss_plane *p, const struct ss_x
 	return true;
 }
 
-/* The name of the host: the file's, without folder and ".xplane.pb". */
+/* The name of the host: the file's, without folder and what follows the host in it. */
 static struct ss_str host_name(struct ss_str path)
 {
 	size_t slash = ss_str_rchr(path, '/');
 	struct ss_str name = slash == SS_NPOS ? path : ss_str_sub(path, slash + 1, path.n);
-	static const struct ss_str suffixes[] = { SS_STR_INIT(".xplane.pb"), SS_STR_INIT(".pb") };
-	for (size_t i = 0; i < SS_COUNT(suffixes); i++)
-		if (name.n > suffixes[i].n && ss_str_ends(name, suffixes[i]))
-			return ss_str_sub(name, 0, name.n - suffixes[i].n);
-	return name;
+	return ss_profile_host(name);
 }
 
 static bool build(struct ss_host *h, struct ss_err *err)
@@ -120,16 +118,48 @@ static bool build(struct ss_host *h, struct ss_err *err)
 	return ss_fail_mem(err);
 }
 
+/* Make an XSpace of a file in another format. */
+static bool import(struct ss_host *h, const struct ss_file *f, const char *path, struct ss_err *err)
+{
+	struct ss_arena notes = { 0 };
+	struct ss_imported made;
+	bool ok = ss_import(f, ss_str_from(path), &notes, &made, err);
+	if (ok && ss_file_torn(f))
+		ok = ss_fail(err, SS_EIO, "'%s' was shortened while it was being read", path);
+	ok = ok && ss_xspace_open_bytes(&h->x, ss_buf_get(&made.space), path, err);
+	for (size_t i = 0; ok && i < made.nnotes; i++) {
+		ok = ss_xspace_note(&h->x, ss_arena_str(&h->x.arena, made.notes[i]), err);
+		if (!ok)
+			ss_xspace_close(&h->x);
+	}
+	ss_arena_release(&notes);
+	h->imported = true;
+	h->space = made.space;
+	if (!ok)
+		ss_buf_free(&h->space);
+	return ok;
+}
+
 bool ss_host_open(struct ss_host *h, const char *path, struct ss_err *err)
 {
+	struct ss_file f;
 	*h = (struct ss_host){ 0 };
-	return ss_xspace_open(&h->x, path, err) && build(h, err);
+	if (!ss_file_open(&f, path, err))
+		return false;
+	h->file_bytes = f.bytes.n;
+	h->file_mtime_ns = f.mtime_ns;
+	bool ok = ss_import_is(&f, ss_str_from(path)) ? import(h, &f, path, err) : ss_xspace_open(&h->x, path, err);
+	ss_file_close(&f);
+	return ok && build(h, err);
 }
 
 bool ss_host_open_bytes(struct ss_host *h, struct ss_str bytes, const char *name, struct ss_err *err)
 {
-	*h = (struct ss_host){ 0 };
-	return ss_xspace_open_bytes(&h->x, bytes, name, err) && build(h, err);
+	struct ss_file f = { .bytes = bytes, .borrowed = true };
+	*h = (struct ss_host){ .file_bytes = bytes.n };
+	bool ok = ss_import_is(&f, ss_str_from(name)) ? import(h, &f, name, err)
+						      : ss_xspace_open_bytes(&h->x, bytes, name, err);
+	return ok && build(h, err);
 }
 
 static bool build_raw(struct ss_host *h, struct ss_str path, struct ss_str name, struct ss_err *err)
@@ -137,6 +167,8 @@ static bool build_raw(struct ss_host *h, struct ss_str path, struct ss_str name,
 	for (size_t i = 0; i < SS_HOST_PART_COUNT; i++)
 		ss_part_init(&h->parts[i]);
 	h->raw = true;
+	h->file_bytes = h->x.file.bytes.n;
+	h->file_mtime_ns = h->x.file.mtime_ns;
 	h->x.path = ss_arena_str(&h->x.arena, path);
 	h->name = ss_arena_str(&h->arena, name);
 	if (h->x.path.p && h->name.p)
@@ -195,6 +227,7 @@ void ss_host_close(struct ss_host *h)
 	free_lines(h);
 	ss_arena_release(&h->arena);
 	ss_xspace_close(&h->x);
+	ss_buf_free(&h->space);
 	*h = (struct ss_host){ 0 };
 }
 

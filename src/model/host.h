@@ -13,6 +13,7 @@
 #ifndef SS_MODEL_HOST_H
 #define SS_MODEL_HOST_H
 
+#include "base/buf.h"
 #include "model/part.h"
 #include "model/spans.h"
 #include "xspace/events.h"
@@ -117,8 +118,12 @@ enum ss_host_part {
 
 struct ss_host {
 	struct ss_xspace x;
-	struct ss_str name;	/* file name without ".xplane.pb" */
+	struct ss_str name;	/* file name without ".xplane.pb" or the like */
 	bool raw;		/* no profile: only x.file and the name are set */
+	uint64_t file_bytes;	/* of the file as it was opened */
+	int64_t file_mtime_ns;
+	bool imported;		/* it was in another format: `space` is what was made of it */
+	struct ss_buf space;
 	struct ss_plane *planes; /* parallel to x.planes */
 	uint32_t nplanes;
 	bool came_grouped;	/* the file had been preprocessed by its writer */
@@ -129,7 +134,7 @@ struct ss_host {
 	struct ss_arena arena;	/* written while opening and loading only */
 };
 
-/* Open `path`; the host's name is the file's. */
+/* Open `path`, an XSpace or what import.h makes one of; the host's name is the file's. */
 bool ss_host_open(struct ss_host *h, const char *path, struct ss_err *err);
 bool ss_host_open_bytes(struct ss_host *h, struct ss_str bytes, const char *name, struct ss_err *err);
 /* A file that is no profile: mapped (x.file), named, without a plane. The second: bytes that stay with the caller. */

@@ -303,8 +303,8 @@ static struct ss_session *join_session(struct ss_sessions *c, struct slot **slot
 			 * Replaced between the look at it and its opening: good for this request,
 			 * then no more.
 			 */
-			if (slots[i]->host.x.file.bytes.n != slots[i]->bytes ||
-			    slots[i]->host.x.file.mtime_ns != slots[i]->mtime_ns)
+			if (slots[i]->host.file_bytes != slots[i]->bytes ||
+			    slots[i]->host.file_mtime_ns != slots[i]->mtime_ns)
 				s->stale = slots[i]->stale = true;
 		}
 	} else {

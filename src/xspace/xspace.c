@@ -28,7 +28,7 @@ static uint64_t position(const struct ss_xspace *x, const uint8_t *at)
 	return (uint64_t)(at - (const uint8_t *)x->file.bytes.p);
 }
 
-static bool note(struct ss_xspace *x, struct ss_str text, struct ss_err *err)
+bool ss_xspace_note(struct ss_xspace *x, struct ss_str text, struct ss_err *err)
 {
 	if (!x->notes)
 		x->notes = SS_NEW_N(&x->arena, struct ss_str, MAX_NOTES);
@@ -227,8 +227,8 @@ static bool index_plane(struct ss_xspace *x, struct ss_xplane *p, struct ss_err 
 		       p->stat_meta, p->nstat_meta, sizeof(*p->stat_meta)))
 		return ss_fail_mem(err);
 	if (left_out &&
-	    !note(x, ss_arena_printf(&x->arena, "'" SS_FMT "': plane '" SS_FMT "' holds more lines and names than %llu bytes "
-				     "of profile can have; %llu are left out", SS_ARG(x->path), SS_ARG(p->name),
+	    !ss_xspace_note(x, ss_arena_printf(&x->arena, "'" SS_FMT "': plane '" SS_FMT "' holds more lines and names than "
+				     "%llu bytes of profile can have; %llu are left out", SS_ARG(x->path), SS_ARG(p->name),
 				     (unsigned long long)x->file.bytes.n, (unsigned long long)left_out), err))
 		return false;
 	for (uint32_t i = 0; i < p->nstat_meta; i++)
@@ -244,12 +244,12 @@ static bool note_bad_planes(struct ss_xspace *x, struct ss_err *err)
 	for (uint32_t i = 0; i < x->nplanes; i++) {
 		const struct ss_xplane *p = &x->planes[i];
 		if (p->bad && bad++ < named &&
-		    !note(x, ss_arena_printf(&x->arena, "'" SS_FMT "': plane '" SS_FMT "' at byte %llu is malformed; "
+		    !ss_xspace_note(x, ss_arena_printf(&x->arena, "'" SS_FMT "': plane '" SS_FMT "' at byte %llu is malformed; "
 					     "what stands before the damage is shown", SS_ARG(x->path), SS_ARG(p->name),
 					     (unsigned long long)position(x, (const uint8_t *)p->body.p)), err))
 			return false;
 	}
-	return bad <= named || note(x, ss_arena_printf(&x->arena, "'" SS_FMT "': %u more planes are malformed",
+	return bad <= named || ss_xspace_note(x, ss_arena_printf(&x->arena, "'" SS_FMT "': %u more planes are malformed",
 						       SS_ARG(x->path), bad - named), err);
 }
 
@@ -313,12 +313,13 @@ static bool fill_top(struct ss_xspace *x, struct top_counts n, struct ss_err *er
 			break;
 		}
 	}
-	if (c.bad && !note(x, ss_arena_printf(&x->arena, "'" SS_FMT "' is malformed from byte %llu of %llu on; "
+	if (c.bad && !ss_xspace_note(x, ss_arena_printf(&x->arena, "'" SS_FMT "' is malformed from byte %llu of %llu on; "
 					      "what stands before is shown", SS_ARG(x->path),
 					      (unsigned long long)position(x, c.at),
 					      (unsigned long long)x->file.bytes.n), err))
 		return false;
-	if (c.cut && !note(x, ss_arena_printf(&x->arena, "'" SS_FMT "' is cut short: it ends at byte %llu inside a plane; "
+	if (c.cut && !ss_xspace_note(x, ss_arena_printf(&x->arena, "'" SS_FMT "' is cut short: it ends at byte %llu "
+					      "inside a plane; "
 					      "what is whole is shown", SS_ARG(x->path),
 					      (unsigned long long)x->file.bytes.n), err))
 		return false;
@@ -329,7 +330,7 @@ static bool index_file(struct ss_xspace *x, struct ss_err *err)
 {
 	struct top_counts n = count_top(x->file.bytes);
 	if (x->file.bytes.n == 0)
-		return note(x, ss_arena_printf(&x->arena, "'" SS_FMT "' is empty: the program that wrote it ended, "
+		return ss_xspace_note(x, ss_arena_printf(&x->arena, "'" SS_FMT "' is empty: the program that wrote it ended, "
 					       "or ran out of space, before it could write the profile",
 					       SS_ARG(x->path)), err);
 	if (!n.any)
@@ -346,7 +347,7 @@ static bool index_file(struct ss_xspace *x, struct ss_err *err)
 	if (!fill_top(x, n, err))
 		return false;
 	if (left_out &&
-	    !note(x, ss_arena_printf(&x->arena, "'" SS_FMT "': %llu planes are left out, more than "
+	    !ss_xspace_note(x, ss_arena_printf(&x->arena, "'" SS_FMT "': %llu planes are left out, more than "
 				     "%llu bytes of profile can have", SS_ARG(x->path),
 				     (unsigned long long)left_out,
 				     (unsigned long long)x->file.bytes.n), err))

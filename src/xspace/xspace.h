@@ -95,6 +95,11 @@ bool ss_xspace_open(struct ss_xspace *x, const char *path, struct ss_err *err);
 /* The same over bytes that stay with the caller. */
 bool ss_xspace_open_bytes(struct ss_xspace *x, struct ss_str bytes, const char *name, struct ss_err *err);
 void ss_xspace_close(struct ss_xspace *x);
+/*
+ * Say something of the file to the user, beside what opening found; there is room for some twenty.
+ * False when memory is out.
+ */
+bool ss_xspace_note(struct ss_xspace *x, struct ss_str text, struct ss_err *err);
 
 /* First plane of this name, NULL if there is none. */
 const struct ss_xplane *ss_xspace_plane(const struct ss_xspace *x, struct ss_str name);

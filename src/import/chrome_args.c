@@ -1,0 +1,262 @@
+/* chrome_args.c - what stands in the fields of an event. */
+#include "import/chrome_args.h"
+
+#include "xspace/xspace.h"
+
+#include <math.h>
+
+/* Beyond the 53 bits of a double, or with an exponent: digits would be lost, or are not there. */
+static bool time_of_double(struct ss_str text, struct ss_so_time *out)
+{
+	double us;
+	if (!ss_str_to_f64(text, &us) || !(us > -9.2e15 && us < 9.2e15))
+		return false;
+	double ns = floor(us * 1000);
+	*out = (struct ss_so_time){ .ns = (int64_t)ns };
+	double ps = floor((us * 1000 - ns) * 1000 + 0.5);
+	out->ps = ps >= 999 ? 999 : (uint32_t)ps;
+	return true;
+}
+
+bool ss_chrome_time(struct ss_str text, struct ss_so_time *out)
+{
+	size_t i = 0, whole = 0, part = 0;
+	uint64_t us = 0, frac_ps = 0;
+	bool minus = text.n && text.p[0] == '-';
+	for (i = minus; i < text.n && text.p[i] >= '0' && text.p[i] <= '9' && whole < 15; i++, whole++)
+		us = us * 10 + (uint64_t)(text.p[i] - '0');
+	if (i < text.n && text.p[i] == '.') {
+		for (i++; i < text.n && text.p[i] >= '0' && text.p[i] <= '9'; i++, part++)
+			if (part < 6)
+				frac_ps = frac_ps * 10 + (uint64_t)(text.p[i] - '0');
+			else if (part == 6)
+				frac_ps += text.p[i] >= '5';
+	}
+	for (; part < 6; part++)
+		frac_ps *= 10;
+	if (i != text.n || !whole || minus)
+		return time_of_double(text, out);
+	*out = (struct ss_so_time){ .ns = (int64_t)(us * 1000 + frac_ps / 1000), .ps = (uint32_t)(frac_ps % 1000) };
+	return true;
+}
+
+uint64_t ss_chrome_dur_ps(struct ss_str text)
+{
+	struct ss_so_time t;
+	/* A hundred days: longer than any profile. */
+	if (!ss_chrome_time(text, &t) || t.ns < 0 || t.ns > INT64_C(8640000000000000))
+		return 0;
+	return (uint64_t)t.ns * 1000 + t.ps;
+}
+
+/* Stats whose values are texts even when they look like numbers. */
+static bool is_text(enum ss_stat stat)
+{
+	switch (stat) {
+	case SS_STAT_OTHER:
+	case SS_STAT_HLO_MODULE:
+	case SS_STAT_HLO_OP:
+	case SS_STAT_LONG_NAME:
+	case SS_STAT_MODEL_ID:
+	case SS_STAT_STEP_NAME:
+	case SS_STAT_TF_OP:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool whole_number(struct ss_str s, struct ss_so_arg *out)
+{
+	int64_t i;
+	uint64_t u;
+	if (ss_str_to_i64(s, &i)) {
+		out->kind = SS_SO_INT;
+		out->u = (uint64_t)i;
+		return true;
+	}
+	if (!ss_str_to_u64(s, &u))
+		return false;
+	out->kind = SS_SO_UINT;
+	out->u = u;
+	return true;
+}
+
+static bool number(struct ss_str s, struct ss_so_arg *out)
+{
+	double d;
+	if (whole_number(s, out))
+		return true;
+	if (!ss_str_to_f64(s, &d))
+		return false;
+	out->kind = SS_SO_DOUBLE;
+	memcpy(&out->u, &d, sizeof(d));
+	return true;
+}
+
+void ss_chrome_args_add(struct ss_chrome_args *out, struct ss_so_arg arg)
+{
+	if (out->n < SS_CHROME_ARGS)
+		out->v[out->n++] = arg;
+}
+
+struct ss_so_arg ss_chrome_arg_text(struct ss_so_arg a)
+{
+	if (a.s.n && a.s.n < 24 && !is_text(ss_stat_of(a.name)))
+		whole_number(a.s, &a);
+	return a;
+}
+
+/* XProf writes all its numbers as texts. */
+static bool take_text(const struct ss_jtok *t, bool numbers, struct ss_arena *arena, struct ss_so_arg *a)
+{
+	bool plain = !t->escaped && t->text.n && t->text.n < 24;
+	if (plain && numbers && number(t->text, a))
+		return true;
+	a->s = ss_jtok_str(t, arena);
+	if (a->s.p)
+		*a = ss_chrome_arg_text(*a);
+	return a->s.p != NULL;
+}
+
+/* Lists and objects are shown as they are written. */
+static bool take_nested(struct ss_jsonr *r, const struct ss_jtok *t, struct ss_so_arg *a)
+{
+	const char *begin = r->at - 1;
+	a->kind = SS_SO_STR;
+	if (!ss_jsonr_skip(r, t))
+		return false;
+	a->s = (struct ss_str){ begin, (size_t)(r->at - begin) };
+	return true;
+}
+
+bool ss_chrome_args_read(struct ss_str object, bool numbers, struct ss_arena *arena, struct ss_chrome_args *out)
+{
+	struct ss_jsonr r = ss_jsonr_of(object);
+	struct ss_jtok t;
+	if (!ss_jsonr_next(&r, &t) || t.kind != SS_J_OBJECT)
+		return true;
+	while (ss_jsonr_next(&r, &t) && t.kind == SS_J_KEY) {
+		struct ss_so_arg a = { .name = ss_jtok_str(&t, arena), .kind = SS_SO_STR, .s = { "", 0 } };
+		if (!a.name.p)
+			return false;
+		if (!ss_jsonr_next(&r, &t))
+			break;
+		switch (t.kind) {
+		case SS_J_STRING:
+			if (!take_text(&t, numbers, arena, &a))
+				return false;
+			break;
+		case SS_J_NUMBER:
+			if (!number(t.text, &a))
+				a.s = t.text;
+			break;
+		case SS_J_TRUE:
+		case SS_J_FALSE:
+			a.s = t.kind == SS_J_TRUE ? SS_STR("true") : SS_STR("false");
+			break;
+		case SS_J_OBJECT:
+		case SS_J_ARRAY:
+			if (!take_nested(&r, &t, &a))
+				return true;
+			break;
+		default:
+			continue;
+		}
+		/* XProf's stand-in for bytes that JSON cannot hold. */
+		if (!ss_str_is(a.s, "<opaque bytes>"))
+			ss_chrome_args_add(out, a);
+	}
+	return true;
+}
+
+/* ---- PyTorch ---- */
+
+static const struct ss_so_arg *find(const struct ss_chrome_args *a, const char *name)
+{
+	for (size_t i = 0; i < a->n; i++)
+		if (ss_str_is(a->v[i].name, name))
+			return &a->v[i];
+	return NULL;
+}
+
+static uint64_t count_of(const struct ss_chrome_args *a, const char *name)
+{
+	const struct ss_so_arg *x = find(a, name);
+	double d;
+	if (!x || x->kind == SS_SO_STR)
+		return 0;
+	if (x->kind != SS_SO_DOUBLE)
+		return (int64_t)x->u > 0 ? x->u : 0;
+	memcpy(&d, &x->u, sizeof(d));
+	return d > 0 && d < 1e18 ? (uint64_t)d : 0;
+}
+
+/* "[64, 2, 1]" as "64,2,1". */
+static void put_dims(struct ss_buf *b, const char *key, const struct ss_so_arg *list)
+{
+	ss_buf_z(b, key);
+	for (size_t i = 0; i < list->s.n; i++)
+		if ((list->s.p[i] >= '0' && list->s.p[i] <= '9') || list->s.p[i] == ',')
+			ss_buf_char(b, list->s.p[i]);
+}
+
+static bool add_kernel(struct ss_chrome_args *a, struct ss_arena *arena)
+{
+	const struct ss_so_arg *grid = find(a, "grid"), *block = find(a, "block");
+	if (!grid || !block || grid->kind != SS_SO_STR || block->kind != SS_SO_STR)
+		return true;
+	struct ss_buf b = { .limit_bytes = 4096 };
+	ss_buf_printf(&b, "regs:%llu static_shared:%llu dynamic_shared:0",
+		      (unsigned long long)count_of(a, "registers per thread"),
+		      (unsigned long long)count_of(a, "shared memory"));
+	put_dims(&b, " grid:", grid);
+	put_dims(&b, " block:", block);
+	ss_buf_printf(&b, " occ_pct:%llu", (unsigned long long)count_of(a, "est. achieved occupancy %"));
+	struct ss_so_arg details = { .name = SS_STR("kernel_details"), .kind = SS_SO_STR };
+	details.s = b.no_memory ? (struct ss_str){ NULL, 0 } : ss_arena_str(arena, ss_buf_get(&b));
+	bool ok = details.s.p != NULL;
+	if (ok && !b.over)
+		ss_chrome_args_add(a, details);
+	ss_buf_free(&b);
+	return ok;
+}
+
+static void add_step(struct ss_chrome_args *a, struct ss_str number)
+{
+	struct ss_so_arg step = { .name = SS_STR("step_num"), .kind = SS_SO_INT };
+	int64_t n;
+	if (!ss_str_to_i64(number, &n))
+		return;
+	step.u = (uint64_t)n;
+	ss_chrome_args_add(a, step);
+	/* The mark of an event that others are counted under. */
+	ss_chrome_args_add(a, (struct ss_so_arg){ .name = SS_STR("_r"), .kind = SS_SO_INT, .u = 1 });
+}
+
+static bool is_gpu_work(struct ss_str category)
+{
+	static const struct ss_str names[] = {
+		SS_STR_INIT("kernel"),	    SS_STR_INIT("gpu_memcpy"),	 SS_STR_INIT("gpu_memset"),
+		SS_STR_INIT("memcpy"),	    SS_STR_INIT("memset"),	 SS_STR_INIT("cuda_runtime"),
+		SS_STR_INIT("cuda_driver"), SS_STR_INIT("runtime"),	 SS_STR_INIT("hip_runtime"),
+		SS_STR_INIT("driver"),	    SS_STR_INIT("xpu_runtime"),
+	};
+	for (size_t i = 0; i < SS_COUNT(names); i++)
+		if (ss_str_ieq(category, names[i]))
+			return true;
+	return false;
+}
+
+bool ss_chrome_args_kineto(struct ss_str category, struct ss_str name, struct ss_arena *arena, struct ss_chrome_args *a)
+{
+	const struct ss_str step = SS_STR("ProfilerStep#");
+	if (ss_str_starts(name, step) && !ss_str_istarts(category, SS_STR("gpu")))
+		add_step(a, ss_str_sub(name, step.n, name.n));
+	if (!is_gpu_work(category))
+		return true;
+	for (size_t i = 0; i < a->n; i++)
+		if (ss_str_is(a->v[i].name, "correlation") && a->v[i].kind == SS_SO_INT)
+			a->v[i].name = SS_STR("correlation_id");
+	return add_kernel(a, arena);
+}

@@ -1,0 +1,36 @@
+/* chrome_args.h - the values of a trace event in JSON: times, and arguments as stats. */
+#ifndef SS_IMPORT_CHROME_ARGS_H
+#define SS_IMPORT_CHROME_ARGS_H
+
+#include "base/arena.h"
+#include "import/space_out.h"
+#include "wire/json.h"
+
+#define SS_CHROME_ARGS 64	/* of one event; more are left out */
+
+struct ss_chrome_args {
+	struct ss_so_arg v[SS_CHROME_ARGS];
+	size_t n;
+};
+
+/* Microseconds as they are written, exact to the picosecond. False for what is no time within 292 years of 0. */
+bool ss_chrome_time(struct ss_str text, struct ss_so_time *out);
+/* The same as a length; 0 for what is none. */
+uint64_t ss_chrome_dur_ps(struct ss_str text);
+
+/*
+ * Add the members of an object to `out`. Names and texts are borrowed from it, or in `arena` where
+ * they had to be decoded. `numbers`: texts that are numbers become such, whatever their names.
+ * False when memory is out.
+ */
+bool ss_chrome_args_read(struct ss_str object, bool numbers, struct ss_arena *arena, struct ss_chrome_args *out);
+/* An argument of text: the number that it stands for, where its name is that of a known number. */
+struct ss_so_arg ss_chrome_arg_text(struct ss_so_arg a);
+void ss_chrome_args_add(struct ss_chrome_args *out, struct ss_so_arg arg);
+/*
+ * What PyTorch calls its arguments, in the words of XProf: the correlation of launches and kernels,
+ * the geometry of a kernel, the number of a step. False when memory is out.
+ */
+bool ss_chrome_args_kineto(struct ss_str category, struct ss_str name, struct ss_arena *arena, struct ss_chrome_args *a);
+
+#endif

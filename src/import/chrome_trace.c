@@ -1,0 +1,449 @@
+/* chrome_trace.c - Trace Event Format, phase by phase. */
+#include "import/chrome_trace.h"
+
+#include "import/chrome_args.h"
+#include "import/json_feed.h"
+
+#include <stdlib.h>
+
+/* Threads without a number: behind those of any system. */
+#define MADE_UP_TID INT64_C(0x40000000)
+#define SCRATCH_BYTES ((size_t)1 << 20)
+
+struct process {
+	struct ss_str name, label;
+};
+
+struct chrome {
+	struct ss_space_out *o;
+	struct ss_json_feed feed;
+	struct ss_chrome_loss *loss;
+	SS_VEC(struct process) processes;	/* by plane */
+	struct ss_arena scratch;		/* of some events */
+	struct ss_chrome_args args;
+	struct ss_str hostname;
+	bool any_list;
+};
+
+/* The members of one event, as they are written; strings decoded. */
+struct raw {
+	struct ss_str ph, name, cat, pid, tid, ts, dur, id, args, bind_id, bp;
+	bool flow_in, flow_out;
+};
+
+/* ---- one event ---- */
+
+static bool take_member(struct chrome *c, struct ss_jsonr *r, struct raw *e)
+{
+	static const struct {
+		const char *key;
+		size_t at;
+	} texts[] = {
+		{ "ph", offsetof(struct raw, ph) },	  { "name", offsetof(struct raw, name) },
+		{ "cat", offsetof(struct raw, cat) },	  { "pid", offsetof(struct raw, pid) },
+		{ "tid", offsetof(struct raw, tid) },	  { "ts", offsetof(struct raw, ts) },
+		{ "dur", offsetof(struct raw, dur) },	  { "id", offsetof(struct raw, id) },
+		{ "bind_id", offsetof(struct raw, bind_id) }, { "bp", offsetof(struct raw, bp) },
+	};
+	struct ss_jtok key, t;
+	if (!ss_jsonr_next(r, &key) || key.kind != SS_J_KEY || !ss_jsonr_next(r, &t))
+		return false;
+	if (t.kind == SS_J_OBJECT || t.kind == SS_J_ARRAY) {
+		const char *begin = r->at - 1;
+		bool wanted = ss_jtok_is(&key, "args") || ss_jtok_is(&key, "id2");
+		if (!ss_jsonr_skip(r, &t))
+			return false;
+		if (wanted)
+			*(ss_jtok_is(&key, "args") ? &e->args : &e->id) =
+				(struct ss_str){ begin, (size_t)(r->at - begin) };
+		return true;
+	}
+	if (ss_jtok_is(&key, "flow_in"))
+		e->flow_in = t.kind == SS_J_TRUE;
+	if (ss_jtok_is(&key, "flow_out"))
+		e->flow_out = t.kind == SS_J_TRUE;
+	for (size_t i = 0; i < SS_COUNT(texts); i++)
+		if (ss_jtok_is(&key, texts[i].key)) {
+			struct ss_str s = ss_jtok_str(&t, &c->scratch);
+			c->o->no_memory |= !s.p;
+			*(struct ss_str *)(void *)((char *)e + texts[i].at) = s.p ? s : SS_STR("");
+		}
+	return true;
+}
+
+static bool read_raw(struct chrome *c, struct ss_str text, struct raw *e)
+{
+	struct ss_jsonr r = ss_jsonr_of(text);
+	struct ss_jtok t;
+	*e = (struct raw){ .pid = { "", 0 }, .tid = { "", 0 }, .name = { "", 0 } };
+	if (!ss_jsonr_next(&r, &t))
+		return false;
+	while (take_member(c, &r, e))
+		;
+	return !r.bad;
+}
+
+static struct process *process_of(struct chrome *c, uint32_t plane)
+{
+	while (c->processes.n <= plane)
+		if (!ss_vec_push(&c->processes, (struct process){ .name = { "", 0 }, .label = { "", 0 } })) {
+			c->o->no_memory = true;
+			return NULL;
+		}
+	return &c->processes.v[plane];
+}
+
+static uint32_t plane_of(struct chrome *c, const struct raw *e)
+{
+	uint32_t plane = ss_so_plane(c->o, e->pid);
+	return plane != SS_NONE && process_of(c, plane) ? plane : SS_NONE;
+}
+
+/* A new line gets its number, and until somebody gives it a better one its name. */
+static uint32_t line_of(struct chrome *c, uint32_t plane, struct ss_str tid)
+{
+	size_t known = c->o->planes.v[plane].lines.n;
+	uint32_t line = ss_so_line(c->o, plane, tid);
+	int64_t number;
+	if (line == SS_NONE || line < known)
+		return line;
+	struct ss_so_line *l = &c->o->planes.v[plane].lines.v[line];
+	bool numbered = ss_str_to_i64(tid, &number);
+	l->id = numbered ? number : MADE_UP_TID + line;
+	l->name = numbered ? SS_STR("") : ss_arena_str(&c->o->arena, tid);
+	c->o->no_memory |= !l->name.p;
+	return line;
+}
+
+static struct ss_str kept(struct chrome *c, struct ss_str s)
+{
+	struct ss_str copy = ss_arena_str(&c->o->arena, s);
+	c->o->no_memory |= !copy.p;
+	return copy.p ? copy : SS_STR("");
+}
+
+/* The member `name` of the arguments, as text. */
+static struct ss_str text_arg(struct chrome *c, const struct raw *e, const char *name)
+{
+	c->args.n = 0;
+	if (!ss_chrome_args_read(e->args, false, &c->scratch, &c->args))
+		c->o->no_memory = true;
+	for (size_t i = 0; i < c->args.n; i++)
+		if (ss_str_is(c->args.v[i].name, name) && c->args.v[i].kind == SS_SO_STR)
+			return c->args.v[i].s;
+	return SS_STR("");
+}
+
+static void take_meta(struct chrome *c, const struct raw *e)
+{
+	uint32_t plane = plane_of(c, e);
+	if (plane == SS_NONE)
+		return;
+	if (ss_str_is(e->name, "process_name")) {
+		c->processes.v[plane].name = kept(c, text_arg(c, e, "name"));
+	} else if (ss_str_is(e->name, "process_labels")) {
+		c->processes.v[plane].label = kept(c, text_arg(c, e, "labels"));
+	} else if (ss_str_is(e->name, "thread_name") && e->tid.n) {
+		struct ss_str name = text_arg(c, e, "name");
+		uint32_t line = name.n ? line_of(c, plane, e->tid) : SS_NONE;
+		if (line != SS_NONE)
+			c->o->planes.v[plane].lines.v[line].name = kept(c, name);
+	}
+}
+
+static uint64_t id_of(const struct raw *e, struct ss_str id)
+{
+	return ss_mix(ss_str_hash(id), ss_str_hash(e->cat));
+}
+
+/* Each number of a counter is a counter: the series of one are drawn apart. */
+static void take_counter(struct chrome *c, const struct raw *e, uint32_t plane, struct ss_so_time at)
+{
+	uint32_t line = ss_so_line(c->o, plane, SS_STR("\1counters"));
+	if (line == SS_NONE)
+		return;
+	c->o->planes.v[plane].lines.v[line].name = SS_STR("_counters_");
+	c->o->planes.v[plane].lines.v[line].id = 0;
+	for (size_t i = 0; i < c->args.n; i++) {
+		const struct ss_so_arg *a = &c->args.v[i];
+		struct ss_so_event ev = { .begin = at, .name = e->name, .args = a, .nargs = 1 };
+		if (a->kind == SS_SO_STR)
+			continue;
+		if (c->args.n > 1)
+			ev.name = ss_arena_printf(&c->scratch, SS_FMT " " SS_FMT, SS_ARG(e->name), SS_ARG(a->name));
+		if (!ev.name.p)
+			c->o->no_memory = true;
+		else
+			ss_so_add(c->o, plane, line, &ev);
+	}
+}
+
+static void add_uint(struct chrome *c, struct ss_str name, enum ss_so_kind kind, uint64_t v)
+{
+	ss_chrome_args_add(&c->args, (struct ss_so_arg){ .name = name, .kind = kind, .u = v });
+}
+
+/* Begin, middle or end of something that is not bound to a thread: a mark, tied to the others by a flow. */
+static void add_async(struct chrome *c, const struct raw *e)
+{
+	enum ss_so_dir dir = e->ph.p[0] == 'b' || e->ph.p[0] == 'S' ? SS_SO_FLOW_OUT :
+			     e->ph.p[0] == 'e' || e->ph.p[0] == 'F' ? SS_SO_FLOW_IN :
+								      SS_SO_FLOW_BOTH;
+	add_uint(c, SS_STR("flow"), SS_SO_UINT, ss_so_flow_bits(ss_mix(id_of(e, e->id), ss_str_hash(e->pid)), dir));
+	add_uint(c, SS_STR("_a"), SS_SO_INT, 1);
+}
+
+static void take_flow(struct chrome *c, const struct raw *e, uint32_t plane, uint32_t line, struct ss_so_time at)
+{
+	struct ss_so_flow f = { .at = at, .id = id_of(e, e->id) };
+	f.dir = e->ph.p[0] == 's' ? SS_SO_FLOW_OUT : e->ph.p[0] == 'f' ? SS_SO_FLOW_IN : SS_SO_FLOW_BOTH;
+	f.next = f.dir == SS_SO_FLOW_IN && !ss_str_is(e->bp, "e");
+	ss_so_flow(c->o, plane, line, &f);
+}
+
+/* The arguments of an event, in our words. */
+static bool read_args(struct chrome *c, const struct raw *e, bool counters)
+{
+	c->args.n = 0;
+	if (!ss_chrome_args_read(e->args, counters, &c->scratch, &c->args) ||
+	    !ss_chrome_args_kineto(e->cat, e->name, &c->scratch, &c->args)) {
+		c->o->no_memory = true;
+		return false;
+	}
+	/* Flows as XProf writes them, a member of the event. */
+	if (e->bind_id.n && (e->flow_in || e->flow_out))
+		add_uint(c, SS_STR("flow"), SS_SO_UINT,
+			 ss_so_flow_bits(ss_str_hash(e->bind_id), (enum ss_so_dir)(e->flow_in | e->flow_out << 1)));
+	return true;
+}
+
+static void take_timed(struct chrome *c, const struct raw *e)
+{
+	struct ss_so_event ev = { .name = e->name };
+	uint32_t plane = plane_of(c, e), line = SS_NONE;
+	char ph = e->ph.p[0];
+	if (!ss_chrome_time(e->ts, &ev.begin)) {
+		c->loss->malformed++;
+		return;
+	}
+	if (plane == SS_NONE || (ph != 'C' && (line = line_of(c, plane, e->tid)) == SS_NONE))
+		return;
+	bool counters = ph == 'C' || ss_str_is(c->o->planes.v[plane].lines.v[line].name, "_counters_");
+	if (!read_args(c, e, counters))
+		return;
+	ev.dur_ps = ss_chrome_dur_ps(e->dur);
+	if (strchr("bneSTpF", ph))
+		add_async(c, e);
+	ev.args = c->args.v;
+	ev.nargs = c->args.n;
+	switch (ph) {
+	case 'C':
+		take_counter(c, e, plane, ev.begin);
+		break;
+	case 'B':
+		ss_so_open(c->o, plane, line, &ev);
+		break;
+	case 'E':
+		c->loss->unmatched += !ss_so_close(c->o, plane, line, ev.begin);
+		break;
+	case 's':
+	case 't':
+	case 'f':
+		take_flow(c, e, plane, line, ev.begin);
+		break;
+	case 'X':
+		ss_so_add(c->o, plane, line, &ev);
+		break;
+	default:
+		ev.dur_ps = 0;
+		ss_so_add(c->o, plane, line, &ev);
+	}
+}
+
+static void take_event(struct chrome *c, struct ss_str text)
+{
+	struct raw e;
+	if (c->scratch.used_bytes > SCRATCH_BYTES)
+		ss_arena_release(&c->scratch);
+	if (text.p[0] != '{' || !read_raw(c, text, &e)) {
+		c->loss->malformed++;
+		return;
+	}
+	if (!e.ph.n) {
+		/* XProf ends its list with an empty object. */
+		c->loss->malformed += text.n > 4;
+		return;
+	}
+	if (e.ph.p[0] == 'M')
+		take_meta(c, &e);
+	else if (strchr("XBEiIRPCstfbneSTpF", e.ph.p[0]))
+		take_timed(c, &e);
+	else
+		c->loss->unknown++;
+}
+
+/* ---- the text around them ---- */
+
+/* Behind "[": events up to "]", which some writers forget. False when the text ends before. */
+static bool read_list(struct chrome *c)
+{
+	struct ss_str value;
+	c->any_list = true;
+	for (;;) {
+		char ch = ss_json_feed_peek(&c->feed);
+		if (ch == ',') {
+			ss_json_feed_skip(&c->feed);
+			continue;
+		}
+		if (ch == ']') {
+			ss_json_feed_skip(&c->feed);
+			return true;
+		}
+		if (!ch || c->o->no_memory || !ss_json_feed_value(&c->feed, &value))
+			return false;
+		/* No value begins so: the text is none. */
+		if (!value.n)
+			return false;
+		take_event(c, value);
+	}
+}
+
+static void take_header(struct chrome *c, const char *key, struct ss_str value)
+{
+	int64_t n;
+	if (strcmp(key, "\"baseTimeNanoseconds\"") == 0 && ss_str_to_i64(value, &n) && n > 0)
+		c->o->start_unix_ns = n;
+	if (strcmp(key, "\"host_name\"") == 0 && value.n > 2 && value.p[0] == '"')
+		c->hostname = kept(c, ss_str_sub(value, 1, value.n - 1));
+}
+
+/* Behind "{": the list of events and whatever else there is. */
+static bool read_members(struct chrome *c)
+{
+	struct ss_str value;
+	char key[32];
+	for (;;) {
+		char ch = ss_json_feed_peek(&c->feed);
+		if (ch == '}')
+			return true;
+		if (ch == ',') {
+			ss_json_feed_skip(&c->feed);
+			continue;
+		}
+		if (ch != '"' || c->o->no_memory || !ss_json_feed_value(&c->feed, &value))
+			return false;
+		size_t n = value.n < sizeof(key) ? value.n : 0;
+		memcpy(key, value.p, n);
+		key[n] = '\0';
+		if (ss_json_feed_peek(&c->feed) != ':')
+			return false;
+		ss_json_feed_skip(&c->feed);
+		if (strcmp(key, "\"traceEvents\"") == 0 && ss_json_feed_peek(&c->feed) == '[') {
+			ss_json_feed_skip(&c->feed);
+			if (!read_list(c))
+				return false;
+			continue;
+		}
+		if (!ss_json_feed_value(&c->feed, &value))
+			return false;
+		take_header(c, key, value);
+	}
+}
+
+/* ---- processes ---- */
+
+/* "host /device:TPU:0" of several hosts, "/job:worker/task:0/device:GPU:0": where the plane's own name begins. */
+static size_t own_name(struct ss_str name)
+{
+	static const struct ss_str marks[] = {
+		SS_STR_INIT("/device:"), SS_STR_INIT("/host:"), SS_STR_INIT("#Chip"), SS_STR_INIT("/custom:"),
+	};
+	for (size_t i = 0; i < SS_COUNT(marks); i++) {
+		size_t at = ss_str_find(name, marks[i]);
+		if (at != SS_NPOS)
+			return at;
+	}
+	return SS_NPOS;
+}
+
+/* XProf numbers devices from 1 and custom planes from 501, and adds a thousand for each host. */
+static int64_t plane_id(struct ss_str pid, int64_t otherwise)
+{
+	int64_t n;
+	if (!ss_str_to_i64(pid, &n) || n <= 0)
+		return otherwise;
+	n %= 1000;
+	return n >= 501 && n <= 700 ? n - 501 : n >= 1 && n <= 500 ? n - 1 : otherwise;
+}
+
+static bool name_plane(struct chrome *c, size_t i, bool *cpu)
+{
+	struct ss_so_plane *p = &c->o->planes.v[i];
+	const struct process *pr = i < c->processes.n ? &c->processes.v[i] : &(struct process){ .name = { "", 0 } };
+	size_t own = own_name(pr->name);
+	struct ss_arena *a = &c->o->arena;
+	int64_t n;
+	if (own != SS_NPOS) {
+		p->name = ss_str_sub(pr->name, own, pr->name.n);
+		p->id = plane_id(p->key, (int64_t)i);
+		if (own > 1 && pr->name.p[own - 1] == ' ' && !c->hostname.n)
+			c->hostname = ss_str_sub(pr->name, 0, own - 1);
+	} else if (ss_str_starts(pr->label, SS_STR("GPU ")) &&
+		   ss_str_to_i64(ss_str_sub(pr->label, 4, pr->label.n), &n)) {
+		p->name = ss_arena_printf(a, "/device:GPU:%lld", (long long)n);
+		p->id = n;
+	} else if (!*cpu && ss_str_is(pr->label, "CPU")) {
+		p->name = SS_STR("/host:CPU");
+	} else {
+		struct ss_str pid = p->key.n ? p->key : SS_STR("?");
+		p->name = ss_arena_printf(a, "/host:CPU " SS_FMT "%s" SS_FMT, SS_ARG(pr->name), pr->name.n ? " " : "",
+					  SS_ARG(pid));
+	}
+	*cpu |= ss_str_is(p->name, "/host:CPU");
+	return p->name.p != NULL;
+}
+
+/* The host's threads are those of the process that says so, else of the busiest one that says nothing. */
+static bool name_planes(struct chrome *c)
+{
+	bool cpu = false;
+	size_t busiest = SIZE_MAX;
+	for (size_t i = 0; i < c->o->planes.n; i++) {
+		struct ss_so_plane *p = &c->o->planes.v[i];
+		if (!name_plane(c, i, &cpu))
+			return false;
+		bool plain = ss_str_starts(p->name, SS_STR("/host:CPU "));
+		if (plain && (busiest == SIZE_MAX || p->nevents > c->o->planes.v[busiest].nevents))
+			busiest = i;
+	}
+	if (!cpu && busiest != SIZE_MAX)
+		c->o->planes.v[busiest].name = SS_STR("/host:CPU");
+	return true;
+}
+
+bool ss_chrome_read(const struct ss_file *f, struct ss_space_out *o, struct ss_str *hostname, struct ss_chrome_loss *loss,
+		    struct ss_err *err)
+{
+	struct chrome *c = calloc(1, sizeof(*c));
+	*loss = (struct ss_chrome_loss){ 0 };
+	if (!c || !ss_json_feed_open(&c->feed, f)) {
+		free(c);
+		return ss_fail_mem(err);
+	}
+	c->o = o;
+	c->loss = loss;
+	char first = ss_json_feed_peek(&c->feed);
+	ss_json_feed_skip(&c->feed);
+	bool whole = first == '[' ? read_list(c) : first == '{' && read_members(c);
+	loss->cut = !whole || ss_json_feed_bad(&c->feed);
+	loss->too_long = c->feed.too_long;
+	bool memory = !c->feed.no_memory && !o->no_memory && name_planes(c);
+	bool ok = memory ? c->any_list || ss_fail(err, SS_EFORMAT, "there is no list of trace events in it")
+			 : ss_fail_mem(err);
+	*hostname = c->hostname;
+	ss_json_feed_close(&c->feed);
+	ss_arena_release(&c->scratch);
+	ss_vec_free(&c->processes);
+	free(c);
+	return ok;
+}

@@ -1,0 +1,31 @@
+/*
+ * chrome_trace.h - traces in Chrome's JSON (Trace Event Format), as XProf, PyTorch (Kineto),
+ * TensorFlow's timeline, Perfetto's exporter and many others write them; gzipped or not.
+ *
+ * The text is read event by event and never held as a whole. What is read of it, and what it
+ * becomes, stands in docs/formats/legacy.md.
+ */
+#ifndef SS_IMPORT_CHROME_TRACE_H
+#define SS_IMPORT_CHROME_TRACE_H
+
+#include "base/file.h"
+#include "import/space_out.h"
+
+/* What could not be used, counted. */
+struct ss_chrome_loss {
+	uint64_t malformed;	/* events that are no JSON object, or lack a phase or a time */
+	uint64_t unknown;	/* of a phase that has no place on a timeline */
+	uint64_t unmatched;	/* ends without a begin */
+	bool cut;		/* the text ends early, or is damaged from some point on */
+	bool too_long;		/* it unpacks to more than such a file should */
+};
+
+/*
+ * Put the events into `o`, whose planes then have names. `f` is the file as it stands; its pages
+ * are given back as they are passed. `hostname` is set if the trace names one, in o's arena.
+ * SS_EFORMAT when there is no list of events in it.
+ */
+bool ss_chrome_read(const struct ss_file *f, struct ss_space_out *o, struct ss_str *hostname, struct ss_chrome_loss *loss,
+		    struct ss_err *err);
+
+#endif

@@ -1,0 +1,132 @@
+/* import.c - from a file's first bytes and name to the reader of its format. */
+#include "import/import.h"
+
+#include "import/chrome_trace.h"
+#include "import/trace_proto.h"
+#include "wire/gz_in.h"
+
+/* What events may take in memory, whatever is packed into few bytes. */
+#define FLOOR_BYTES ((uint64_t)64 << 20)
+#define PER_FILE_BYTE 24
+
+enum kind { XSPACE, TRACE, JSON };
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+/*
+ * Brackets are no tags of an XSpace or a Trace, so they begin JSON. Behind blanks they do so only
+ * where the name says so too: a line feed and a bracket are the tag of a plane and its length.
+ */
+static enum kind kind_of(struct ss_str path, struct ss_str head)
+{
+	size_t i = 0;
+	while (ss_str_contains(path, SS_STR(".json")) && i < head.n && is_blank(head.p[i]))
+		i++;
+	if (i < head.n && (head.p[i] == '{' || head.p[i] == '['))
+		return JSON;
+	if (ss_str_ends(path, SS_STR(".trace")) || ss_str_ends(path, SS_STR(".trace.gz")))
+		return TRACE;
+	return XSPACE;
+}
+
+bool ss_import_is(const struct ss_file *f, struct ss_str path)
+{
+	return ss_gz_is(f->bytes) || kind_of(path, ss_str_sub(f->bytes, 0, 64)) != XSPACE;
+}
+
+static bool note(struct ss_imported *out, struct ss_str text)
+{
+	if (!text.p)
+		return false;
+	if (out->nnotes < SS_COUNT(out->notes))
+		out->notes[out->nnotes++] = text;
+	return true;
+}
+
+static bool note_count(struct ss_imported *out, struct ss_arena *a, uint64_t n, const char *what)
+{
+	return !n || note(out, ss_arena_printf(a, "%llu %s", (unsigned long long)n, what));
+}
+
+static bool read_json(const struct ss_file *f, struct ss_space_out *o, struct ss_str *hostname, struct ss_arena *a,
+		      struct ss_imported *out, struct ss_err *err)
+{
+	struct ss_chrome_loss loss;
+	if (!ss_chrome_read(f, o, hostname, &loss, err))
+		return false;
+	bool ok = note_count(out, a, loss.malformed, "events of the trace are malformed and left out") &&
+		  note_count(out, a, loss.unknown, "events of the trace are of a phase that no timeline shows") &&
+		  note_count(out, a, loss.unmatched, "events of the trace end without a begin") &&
+		  (!loss.cut || note(out, SS_STR("the trace is cut short or damaged; what stands before is shown"))) &&
+		  (!loss.too_long || note(out, SS_STR("the trace unpacks to more than such a file should; the rest is left out")));
+	return ok || ss_fail_mem(err);
+}
+
+static bool read_proto(struct ss_str bytes, struct ss_space_out *o, struct ss_arena *a, struct ss_imported *out,
+		       struct ss_err *err)
+{
+	struct ss_trace_loss loss;
+	if (!ss_trace_proto_read(bytes, o, &loss, err))
+		return false;
+	return (note_count(out, a, loss.malformed, "events of the trace are malformed and left out") &&
+		(!loss.cut || note(out, SS_STR("the trace is cut short or damaged; what stands before is shown")))) ||
+	       ss_fail_mem(err);
+}
+
+/* An XSpace, or a Trace, needs all its bytes at once. */
+static bool unpack(const struct ss_file *f, struct ss_buf *to, struct ss_imported *out, struct ss_err *err)
+{
+	bool whole;
+	to->limit_bytes = (size_t)FLOOR_BYTES + 300 * f->bytes.n;
+	if (!ss_gz_in_all(f->bytes, to, &whole, err))
+		return false;
+	to->limit_bytes = 0;
+	return whole || note(out, SS_STR("the packed file is damaged; what stands before the damage is shown"));
+}
+
+static bool convert(const struct ss_file *f, enum kind kind, struct ss_str unpacked, struct ss_arena *arena,
+		    struct ss_imported *out, struct ss_err *err)
+{
+	struct ss_space_out o = { .limit_bytes = FLOOR_BYTES + PER_FILE_BYTE * (uint64_t)f->bytes.n };
+	struct ss_str hostname = SS_STR("");
+	bool ok = kind == JSON ? read_json(f, &o, &hostname, arena, out, err) : read_proto(unpacked, &o, arena, out, err);
+	ok = ok && ss_so_finish(&o, hostname, &out->space, err);
+	if (ok && !(note_count(out, arena, o.left_out, "events of the trace are left out: they take more memory than such a "
+						       "file should") &&
+		    note_count(out, arena, o.far, "events are months away from the others and left out")))
+		ok = ss_fail_mem(err);
+	ss_so_free(&o);
+	return ok;
+}
+
+bool ss_import(const struct ss_file *f, struct ss_str path, struct ss_arena *arena, struct ss_imported *out,
+	       struct ss_err *err)
+{
+	struct ss_buf unpacked = { 0 };
+	*out = (struct ss_imported){ 0 };
+	enum kind kind = kind_of(path, ss_str_sub(f->bytes, 0, 64));
+	if (ss_gz_is(f->bytes)) {
+		/* A look at the beginning says what it is; JSON is unpacked as it is read. */
+		struct ss_gz_in *g = ss_gz_in_open(f->bytes);
+		char head[64];
+		if (!g)
+			return ss_fail_mem(err);
+		kind = kind_of(path, (struct ss_str){ head, ss_gz_in_read(g, head, sizeof(head)) });
+		ss_gz_in_close(g);
+		if (kind != JSON && !unpack(f, &unpacked, out, err)) {
+			ss_buf_free(&unpacked);
+			return false;
+		}
+	}
+	if (kind == XSPACE) {
+		out->space = unpacked;
+		return true;
+	}
+	struct ss_err why = { 0 };
+	bool ok = convert(f, kind, unpacked.p ? ss_buf_get(&unpacked) : f->bytes, arena, out, &why);
+	ss_buf_free(&unpacked);
+	return ok || ss_fail(err, why.code, "'" SS_FMT "' is not a trace: %s", SS_ARG(path), why.text);
+}

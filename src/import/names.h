@@ -1,0 +1,20 @@
+/*
+ * names.h - what the name of a file says: of which host it is, and whether it is a profile.
+ *
+ * A profile is `<host>.xplane.pb`, or what tools of other times and houses wrote in its place.
+ * Where a host has several, one counts: the one of the least rank.
+ */
+#ifndef SS_IMPORT_NAMES_H
+#define SS_IMPORT_NAMES_H
+
+#include "base/str.h"
+
+#define SS_NO_PROFILE (-1)
+#define SS_LAST_XSPACE 1	/* greatest rank of what the profiler itself wrote, packed or not */
+
+/* Rank of a profile of this name, 0 for *.xplane.pb; SS_NO_PROFILE for what is none, or has no host. */
+int ss_profile_rank(struct ss_str name);
+/* The host: the name without what makes it a profile. All of it where nothing does. */
+struct ss_str ss_profile_host(struct ss_str name);
+
+#endif

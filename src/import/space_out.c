@@ -1,0 +1,265 @@
+/* space_out.c - collecting planes, lines and events. */
+#include "import/space_out.h"
+
+#include "wire/pb.h"
+#include "wire/pb_out.h"
+#include "xspace/fields.h"
+
+#include <stdlib.h>
+
+/* Strings of at least this length are stored once per plane and referred to. */
+#define SHARED_FROM 8
+
+void ss_so_free(struct ss_space_out *o)
+{
+	for (size_t i = 0; i < o->planes.n; i++) {
+		struct ss_so_plane *p = &o->planes.v[i];
+		for (size_t k = 0; k < p->lines.n; k++) {
+			ss_vec_free(&p->lines.v[k].events);
+			ss_vec_free(&p->lines.v[k].flows);
+			ss_vec_free(&p->lines.v[k].open);
+		}
+		ss_vec_free(&p->lines);
+		ss_strmap_free(&p->line_keys);
+		ss_strmap_free(&p->names);
+		ss_strmap_free(&p->metas);
+		ss_vec_free(&p->meta);
+		ss_buf_free(&p->stats);
+	}
+	ss_vec_free(&o->planes);
+	ss_strmap_free(&o->plane_keys);
+	ss_buf_free(&o->scratch);
+	ss_buf_free(&o->key);
+	ss_arena_release(&o->arena);
+	*o = (struct ss_space_out){ 0 };
+}
+
+/* Index of `key` in the map, which keeps a copy of its own. */
+static uint32_t intern(struct ss_space_out *o, struct ss_strmap *m, struct ss_str key)
+{
+	uint32_t i = ss_strmap_get(m, key);
+	if (i != SS_NONE)
+		return i;
+	struct ss_str copy = ss_arena_str(&o->arena, key);
+	i = copy.p ? ss_strmap_add(m, copy) : SS_NONE;
+	o->no_memory |= i == SS_NONE;
+	o->held_bytes += key.n + 48;
+	return i;
+}
+
+uint32_t ss_so_plane(struct ss_space_out *o, struct ss_str key)
+{
+	uint32_t i = intern(o, &o->plane_keys, key);
+	if (i == SS_NONE || i < o->planes.n)
+		return i;
+	struct ss_so_plane p = { .key = o->plane_keys.keys[i], .name = { "", 0 }, .id = i };
+	o->held_bytes += sizeof(p);
+	if (ss_vec_push(&o->planes, p))
+		return i;
+	o->no_memory = true;
+	return SS_NONE;
+}
+
+uint32_t ss_so_line(struct ss_space_out *o, uint32_t plane, struct ss_str key)
+{
+	struct ss_so_plane *p = &o->planes.v[plane];
+	uint32_t i = intern(o, &p->line_keys, key);
+	if (i == SS_NONE || i < p->lines.n)
+		return i;
+	struct ss_so_line line = { .name = { "", 0 }, .id = i };
+	o->held_bytes += sizeof(line);
+	if (ss_vec_push(&p->lines, line))
+		return i;
+	o->no_memory = true;
+	return SS_NONE;
+}
+
+/* ---- stats ---- */
+
+static void put_stat(struct ss_space_out *o, struct ss_so_plane *p, struct ss_buf *to, const struct ss_so_arg *a)
+{
+	struct ss_buf *b = &o->scratch;
+	uint32_t id = intern(o, &p->names, a->name), ref;
+	b->n = 0;
+	ss_pbo_uint(b, XSTAT_METADATA_ID, (uint64_t)id + 1);
+	switch (a->kind) {
+	case SS_SO_INT:
+		ss_pbo_uint(b, XSTAT_INT64_VALUE, a->u);
+		break;
+	case SS_SO_UINT:
+		ss_pbo_uint(b, XSTAT_UINT64_VALUE, a->u);
+		break;
+	case SS_SO_DOUBLE:
+		ss_pbo_fixed64(b, XSTAT_DOUBLE_VALUE, a->u);
+		break;
+	case SS_SO_STR:
+		if (a->s.n < SHARED_FROM) {
+			ss_pbo_bytes(b, XSTAT_STR_VALUE, a->s);
+			break;
+		}
+		ref = intern(o, &p->names, a->s);
+		ss_pbo_uint(b, XSTAT_REF_VALUE, (uint64_t)ref + 1);
+		break;
+	}
+	ss_pbo_bytes(to, XEVENT_STATS, ss_buf_get(b));
+	o->no_memory |= b->no_memory || to->no_memory;
+}
+
+/* Arguments that describe an operation and not one execution of it. */
+static bool is_of_op(struct ss_str name)
+{
+	static const struct ss_str names[] = {
+		SS_STR_INIT("hlo_category"),	  SS_STR_INIT("tf_op"),		   SS_STR_INIT("source"),
+		SS_STR_INIT("source_stack"),	  SS_STR_INIT("flops"),		   SS_STR_INIT("model_flops"),
+		SS_STR_INIT("bytes_accessed"),	  SS_STR_INIT("raw_bytes_accessed"), SS_STR_INIT("shape_with_layout"),
+		SS_STR_INIT("deduplicated_name"), SS_STR_INIT("program_id"),	   SS_STR_INIT("symbol_id"),
+	};
+	for (size_t i = 0; i < SS_COUNT(names); i++)
+		if (ss_str_eq(name, names[i]))
+			return true;
+	return false;
+}
+
+static const struct ss_so_arg *find_arg(const struct ss_so_event *e, const char *name)
+{
+	for (size_t i = 0; i < e->nargs; i++)
+		if (ss_str_is(e->args[i].name, name))
+			return &e->args[i];
+	return NULL;
+}
+
+/*
+ * The stats of the operation, in o->key behind the two names. A trace has no `flops`, which XProf
+ * keeps to itself; `model_flops` are the nearest.
+ */
+static void put_op_stats(struct ss_space_out *o, struct ss_so_plane *p, const struct ss_so_event *e)
+{
+	const struct ss_so_arg *model = find_arg(e, "model_flops");
+	for (size_t i = 0; i < e->nargs; i++)
+		if (is_of_op(e->args[i].name))
+			put_stat(o, p, &o->key, &e->args[i]);
+	if (model && !find_arg(e, "flops")) {
+		struct ss_so_arg flops = *model;
+		flops.name = SS_STR("flops");
+		put_stat(o, p, &o->key, &flops);
+	}
+}
+
+/* Metadata of the event: found by everything that is in it. */
+static uint32_t find_meta(struct ss_space_out *o, struct ss_so_plane *p, const struct ss_so_event *e, bool op)
+{
+	const struct ss_so_arg *full = find_arg(e, "long_name");
+	bool two = full && full->kind == SS_SO_STR && full->s.n;
+	struct ss_str name = two ? full->s : e->name, shown = two ? e->name : SS_STR("");
+	o->key.n = 0;
+	/* Lengths first: no two entries can look alike. */
+	ss_pbo_varint(&o->key, name.n);
+	ss_buf_str(&o->key, name);
+	ss_pbo_varint(&o->key, shown.n);
+	ss_buf_str(&o->key, shown);
+	size_t stats = o->key.n;
+	if (op)
+		put_op_stats(o, p, e);
+	if (o->key.no_memory) {
+		o->no_memory = true;
+		return SS_NONE;
+	}
+	uint32_t i = intern(o, &p->metas, ss_buf_get(&o->key));
+	if (i == SS_NONE || i < p->meta.n)
+		return i;
+	struct ss_str kept = p->metas.keys[i];
+	struct ss_so_meta m = { .stats = ss_str_sub(kept, stats, kept.n), .op = op && !find_arg(e, "program_id") };
+	m.display_name = ss_str_sub(kept, stats - shown.n, stats);
+	const uint8_t *at = (const uint8_t *)kept.p, *end = at + kept.n;
+	uint64_t n = 0;
+	if (ss_pb_varint(&at, end, &n))
+		m.name = (struct ss_str){ (const char *)at, name.n };
+	o->held_bytes += sizeof(m);
+	if (ss_vec_push(&p->meta, m))
+		return i;
+	o->no_memory = true;
+	return SS_NONE;
+}
+
+/* ---- events ---- */
+
+static bool is_correlation(struct ss_str name)
+{
+	return ss_str_is(name, "correlation_id");
+}
+
+uint32_t ss_so_add(struct ss_space_out *o, uint32_t plane, uint32_t line, const struct ss_so_event *e)
+{
+	struct ss_so_plane *p = &o->planes.v[plane];
+	struct ss_so_line *l = &p->lines.v[line];
+	if (o->held_bytes > o->limit_bytes || l->events.n >= SS_NONE - 1) {
+		o->left_out++;
+		return SS_NONE;
+	}
+	bool op = find_arg(e, "hlo_category") != NULL;
+	struct ss_so_record r = { .begin_ns = e->begin.ns, .begin_sub_ps = (uint16_t)e->begin.ps, .dur_ps = e->dur_ps,
+				  .stats = p->stats.n };
+	r.meta = find_meta(o, p, e, op);
+	for (size_t i = 0; i < e->nargs && !o->no_memory; i++) {
+		const struct ss_so_arg *a = &e->args[i];
+		if (ss_str_is(a->name, "long_name") || (op && is_of_op(a->name)))
+			continue;
+		put_stat(o, p, &p->stats, a);
+		r.tied |= is_correlation(a->name);
+	}
+	r.nstats = (uint32_t)(p->stats.n - r.stats);
+	o->held_bytes += sizeof(r) + r.nstats;
+	if (o->no_memory || !ss_vec_push(&l->events, r)) {
+		o->no_memory = true;
+		return SS_NONE;
+	}
+	p->nevents++;
+	o->nevents++;
+	return (uint32_t)l->events.n - 1;
+}
+
+void ss_so_open(struct ss_space_out *o, uint32_t plane, uint32_t line, const struct ss_so_event *e)
+{
+	uint32_t i = ss_so_add(o, plane, line, e);
+	struct ss_so_line *l = &o->planes.v[plane].lines.v[line];
+	o->held_bytes += sizeof(i);
+	/* Also of one that was left out: its end must not close another. */
+	if (!ss_vec_push(&l->open, i))
+		o->no_memory = true;
+}
+
+/* From `a` to `b`, 0 when b is the earlier one; saturates. */
+static uint64_t between_ps(const struct ss_so_record *a, struct ss_so_time b)
+{
+	if (b.ns < a->begin_ns || (b.ns == a->begin_ns && b.ps < a->begin_sub_ps))
+		return 0;
+	uint64_t ns = (uint64_t)b.ns - (uint64_t)a->begin_ns;
+	if (ns > INT64_MAX / 1000 - 1)
+		return INT64_MAX;
+	return ns * 1000 + b.ps - a->begin_sub_ps;
+}
+
+bool ss_so_close(struct ss_space_out *o, uint32_t plane, uint32_t line, struct ss_so_time end)
+{
+	struct ss_so_line *l = &o->planes.v[plane].lines.v[line];
+	if (!l->open.n)
+		return false;
+	uint32_t i = l->open.v[--l->open.n];
+	if (i != SS_NONE)
+		l->events.v[i].dur_ps = between_ps(&l->events.v[i], end);
+	return true;
+}
+
+void ss_so_flow(struct ss_space_out *o, uint32_t plane, uint32_t line, const struct ss_so_flow *f)
+{
+	if (o->held_bytes > o->limit_bytes)
+		return;
+	o->held_bytes += sizeof(*f);
+	if (!ss_vec_push(&o->planes.v[plane].lines.v[line].flows, *f))
+		o->no_memory = true;
+}
+
+uint64_t ss_so_flow_bits(uint64_t id, enum ss_so_dir dir)
+{
+	return (uint64_t)dir | (id & ((UINT64_C(1) << 56) - 1)) << 2;
+}

@@ -1,0 +1,129 @@
+/*
+ * space_out.h - making an XSpace of a trace in another format.
+ *
+ * Old traces are turned into the bytes of the format that everything here reads, once, when they
+ * are opened: timeline, search, event details, steps and op tables then work on them as they do on
+ * a profile taken today, and no tool knows of a second format.
+ *
+ * Planes and lines are made on first mention, by a key of the source's own (a process, a thread).
+ * Events may come in any order; they are sorted by time when the bytes are written. Strings are
+ * held once per plane. What is put in is copied, or borrowed where it says so.
+ *
+ * What comes of the source's words:
+ *	- an event with the argument `long_name` gets that as its name and its own as the name shown,
+ *	  as XProf had it before it wrote the trace;
+ *	- arguments that describe an XLA operation rather than one execution of it go to the metadata
+ *	  of the event, held once for all executions; the program is that of the event on the line
+ *	  "XLA Modules" around it, where the trace leaves it out;
+ *	- a flow point belongs to the innermost event around it.
+ *
+ * Memory is bounded by `limit_bytes`; events beyond it are counted in `left_out`.
+ */
+#ifndef SS_IMPORT_SPACE_OUT_H
+#define SS_IMPORT_SPACE_OUT_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/map.h"
+#include "base/vec.h"
+
+enum ss_so_kind { SS_SO_INT, SS_SO_UINT, SS_SO_DOUBLE, SS_SO_STR };
+
+struct ss_so_arg {
+	struct ss_str name;
+	enum ss_so_kind kind;
+	uint64_t u;		/* bits of an integer or a double */
+	struct ss_str s;
+};
+
+/* A point in time: whole nanoseconds, and what is more. */
+struct ss_so_time {
+	int64_t ns;
+	uint32_t ps;		/* 0 .. 999 */
+};
+
+struct ss_so_event {
+	struct ss_so_time begin;
+	uint64_t dur_ps;
+	struct ss_str name;
+	const struct ss_so_arg *args;
+	size_t nargs;
+};
+
+struct ss_so_record {
+	int64_t begin_ns;
+	uint64_t dur_ps;
+	uint64_t stats;		/* where its stats begin in the plane's `stats` */
+	uint32_t nstats;	/* bytes of them */
+	uint32_t meta;
+	uint16_t begin_sub_ps;
+	uint8_t tied;		/* has a correlation id: needs no flow */
+};
+
+enum ss_so_dir { SS_SO_FLOW_IN = 1, SS_SO_FLOW_OUT = 2, SS_SO_FLOW_BOTH = 3 };
+
+struct ss_so_flow {
+	struct ss_so_time at;
+	uint64_t id;
+	enum ss_so_dir dir;
+	bool next;		/* it belongs to the next event that begins, not to the one around it */
+};
+
+struct ss_so_line {
+	struct ss_str name;
+	int64_t id;
+	SS_VEC(struct ss_so_record) events;
+	SS_VEC(struct ss_so_flow) flows;
+	SS_VEC(uint32_t) open;	/* events that were begun and not ended, the innermost last */
+};
+
+struct ss_so_meta {
+	struct ss_str name, display_name, stats;
+	bool op;		/* describes an XLA operation; stats do not name its program */
+};
+
+struct ss_so_plane {
+	struct ss_str key, name;
+	int64_t id;
+	SS_VEC(struct ss_so_line) lines;
+	struct ss_strmap line_keys, names, metas;
+	SS_VEC(struct ss_so_meta) meta;	/* by index of metas */
+	struct ss_buf stats;
+	uint64_t nevents;
+};
+
+struct ss_space_out {
+	struct ss_arena arena;
+	struct ss_strmap plane_keys;
+	SS_VEC(struct ss_so_plane) planes;
+	struct ss_buf scratch, key;
+	uint64_t limit_bytes, held_bytes;
+	uint64_t nevents, left_out;
+	uint64_t far;		/* events months away from the others, found when the bytes are written */
+	int64_t start_unix_ns;	/* when the zero of the clock was, 0: unknown */
+	bool no_memory;		/* sticky */
+};
+
+/* A zeroed struct with limit_bytes set is empty. */
+void ss_so_free(struct ss_space_out *o);
+
+/* Number of the plane of this key, of the line of this key within it. SS_NONE when memory is out. */
+uint32_t ss_so_plane(struct ss_space_out *o, struct ss_str key);
+uint32_t ss_so_line(struct ss_space_out *o, uint32_t plane, struct ss_str key);
+
+/* Add an event; its number within the line, SS_NONE when it was left out. */
+uint32_t ss_so_add(struct ss_space_out *o, uint32_t plane, uint32_t line, const struct ss_so_event *e);
+/* The same of an event whose end is not known yet: the end is that of the innermost one open. */
+void ss_so_open(struct ss_space_out *o, uint32_t plane, uint32_t line, const struct ss_so_event *e);
+bool ss_so_close(struct ss_space_out *o, uint32_t plane, uint32_t line, struct ss_so_time end);
+void ss_so_flow(struct ss_space_out *o, uint32_t plane, uint32_t line, const struct ss_so_flow *f);
+/* The 64 bits of the stat "flow". */
+uint64_t ss_so_flow_bits(uint64_t id, enum ss_so_dir dir);
+
+/*
+ * The XSpace. Planes without a name, and lines without events, are left out. Times are moved so
+ * that the trace begins near 0 unless it does already; `start_unix_ns` becomes the profile's start.
+ */
+bool ss_so_finish(struct ss_space_out *o, struct ss_str hostname, struct ss_buf *out, struct ss_err *err);
+
+#endif

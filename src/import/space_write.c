@@ -1,0 +1,470 @@
+/*
+ * space_write.c - an XSpace's bytes, out of what was collected.
+ *
+ * Sizes are computed before anything is written, so that nothing is held twice but the plane at
+ * hand.
+ */
+#include "import/space_out.h"
+
+#include "wire/pb.h"
+#include "wire/pb_out.h"
+#include "xspace/fields.h"
+
+#include <stdlib.h>
+
+#define FAR_NS (INT64_C(100) * 86400 * 1000000000)
+#define EPOCH_NS INT64_C(1000000000000000000) /* in 2001 */
+#define LATE_NS (INT64_C(60) * 1000000000)
+
+/* ---- time ---- */
+
+static void widen(const struct ss_space_out *o, int64_t from_ns, int64_t *min, int64_t *max)
+{
+	*min = INT64_MAX;
+	*max = INT64_MIN;
+	for (size_t i = 0; i < o->planes.n; i++) {
+		const struct ss_so_plane *p = &o->planes.v[i];
+		for (size_t k = 0; k < p->lines.n; k++)
+			for (size_t e = 0; e < p->lines.v[k].events.n; e++) {
+				int64_t t = p->lines.v[k].events.v[e].begin_ns;
+				if (t < from_ns)
+					continue;
+				*min = t < *min ? t : *min;
+				*max = t > *max ? t : *max;
+			}
+	}
+}
+
+/*
+ * The time that becomes 0. A trace that counts from the start of its session is left alone; one
+ * that counts from the start of the machine or of the epoch would begin after hours of nothing.
+ * Events more than FAR_NS before the last one are damage: they are not written.
+ */
+static int64_t find_origin(const struct ss_space_out *o, int64_t *from_ns)
+{
+	int64_t min, max;
+	*from_ns = INT64_MIN;
+	widen(o, INT64_MIN, &min, &max);
+	if (min > max)
+		return 0;
+	if (max > INT64_MIN + FAR_NS && min < max - FAR_NS) {
+		*from_ns = max - FAR_NS;
+		widen(o, *from_ns, &min, &max);
+	}
+	if (min < 0)
+		return min;
+	return min > LATE_NS && min > max - min ? min / 1000 * 1000 : 0;
+}
+
+/* ---- the events of a line in order ---- */
+
+static bool before(const struct ss_so_record *a, const struct ss_so_record *b)
+{
+	if (a->begin_ns != b->begin_ns)
+		return a->begin_ns < b->begin_ns;
+	if (a->begin_sub_ps != b->begin_sub_ps)
+		return a->begin_sub_ps < b->begin_sub_ps;
+	return a->dur_ps > b->dur_ps;
+}
+
+static void merge_sort(struct ss_so_record *v, struct ss_so_record *tmp, size_t n)
+{
+	if (n < 2)
+		return;
+	size_t half = n / 2, i = 0, j = half, k = 0;
+	merge_sort(v, tmp, half);
+	merge_sort(v + half, tmp, n - half);
+	if (!before(&v[half], &v[half - 1]))
+		return;
+	while (i < half && j < n)
+		tmp[k++] = before(&v[j], &v[i]) ? v[j++] : v[i++];
+	while (i < half)
+		tmp[k++] = v[i++];
+	memcpy(v, tmp, k * sizeof(*v));
+}
+
+static bool sort_line(struct ss_so_line *l)
+{
+	size_t n = l->events.n, i = 1;
+	while (i < n && !before(&l->events.v[i], &l->events.v[i - 1]))
+		i++;
+	if (i >= n)
+		return true;
+	struct ss_so_record *tmp = malloc(n * sizeof(*tmp));
+	if (tmp)
+		merge_sort(l->events.v, tmp, n);
+	free(tmp);
+	return tmp != NULL;
+}
+
+/* What was begun and never ended lasts as long as its line does. */
+static void end_open(struct ss_so_line *l)
+{
+	int64_t last_ns = INT64_MIN;
+	for (size_t i = 0; l->open.n && i < l->events.n; i++) {
+		const struct ss_so_record *r = &l->events.v[i];
+		uint64_t dur_ns = r->dur_ps / 1000;
+		int64_t end = dur_ns > (uint64_t)(INT64_MAX - (r->begin_ns > 0 ? r->begin_ns : 0)) ?
+				      INT64_MAX : r->begin_ns + (int64_t)dur_ns;
+		last_ns = end > last_ns ? end : last_ns;
+	}
+	for (size_t i = 0; i < l->open.n; i++) {
+		uint32_t e = l->open.v[i];
+		if (e == SS_NONE || last_ns <= l->events.v[e].begin_ns)
+			continue;
+		uint64_t ns = (uint64_t)last_ns - (uint64_t)l->events.v[e].begin_ns;
+		l->events.v[e].dur_ps = ns > (uint64_t)FAR_NS ? 0 : ns * 1000;
+	}
+	ss_vec_free(&l->open);
+}
+
+/* ---- flows ---- */
+
+static int by_time(const void *a, const void *b)
+{
+	const struct ss_so_flow *fa = a, *fb = b;
+	if (fa->at.ns != fb->at.ns)
+		return fa->at.ns < fb->at.ns ? -1 : 1;
+	if (fa->at.ps != fb->at.ps)
+		return fa->at.ps < fb->at.ps ? -1 : 1;
+	return fa->id < fb->id ? -1 : fa->id > fb->id;
+}
+
+static bool begins_by(const struct ss_so_record *r, struct ss_so_time t)
+{
+	return r->begin_ns < t.ns || (r->begin_ns == t.ns && r->begin_sub_ps <= t.ps);
+}
+
+static bool lasts_to(const struct ss_so_record *r, struct ss_so_time t)
+{
+	uint64_t ns = (uint64_t)t.ns - (uint64_t)r->begin_ns;
+	return ns < INT64_MAX / 1000 && ns * 1000 + t.ps <= r->dur_ps + r->begin_sub_ps;
+}
+
+/*
+ * The stat "flow" of each event, 0 for none: one sweep over events and points in the order of time,
+ * with a stack of the events that are open. NULL when memory is out or there are none to be set.
+ */
+static uint64_t *flows_of(struct ss_so_line *l, bool *ok)
+{
+	size_t n = l->events.n, e = 0, depth = 0;
+	if (!l->flows.n || !n)
+		return NULL;
+	uint64_t *bits = calloc(n, sizeof(*bits));
+	uint32_t *stack = malloc(n * sizeof(*stack));
+	*ok = bits && stack;
+	qsort(l->flows.v, l->flows.n, sizeof(*l->flows.v), by_time);
+	for (size_t i = 0; *ok && i < l->flows.n; i++) {
+		const struct ss_so_flow *f = &l->flows.v[i];
+		while (e < n && begins_by(&l->events.v[e], f->at)) {
+			struct ss_so_time t = { l->events.v[e].begin_ns, l->events.v[e].begin_sub_ps };
+			while (depth && !lasts_to(&l->events.v[stack[depth - 1]], t))
+				depth--;
+			stack[depth++] = (uint32_t)e++;
+		}
+		while (depth && !lasts_to(&l->events.v[stack[depth - 1]], f->at))
+			depth--;
+		size_t at = depth && !f->next ? stack[depth - 1] : e;
+		/* "Next" is also one that begins at this very moment. */
+		if (f->next && depth && l->events.v[stack[depth - 1]].begin_ns == f->at.ns)
+			at = stack[depth - 1];
+		if (at < n && !bits[at] && !l->events.v[at].tied)
+			bits[at] = ss_so_flow_bits(f->id, f->dir);
+	}
+	free(stack);
+	if (*ok)
+		return bits;
+	free(bits);
+	return NULL;
+}
+
+/* ---- programs ---- */
+
+/* "jit_step(123)": the number of the program, 0 where there is none. */
+static uint64_t program_in(struct ss_str name)
+{
+	size_t open = ss_str_rchr(name, '(');
+	uint64_t id = 0;
+	if (open != SS_NPOS && name.p[name.n - 1] == ')')
+		ss_str_to_u64(ss_str_sub(name, open + 1, name.n - 1), &id);
+	return id;
+}
+
+static const struct ss_so_line *modules_of(const struct ss_so_plane *p)
+{
+	for (size_t i = 0; i < p->lines.n; i++)
+		if (ss_str_is(p->lines.v[i].name, "XLA Modules"))
+			return &p->lines.v[i];
+	return NULL;
+}
+
+static void put_number(struct ss_buf *b, uint32_t id, uint64_t v)
+{
+	char body[32];
+	struct ss_buf stat = { .p = body, .cap = sizeof(body) };
+	ss_pbo_uint(&stat, XSTAT_METADATA_ID, (uint64_t)id + 1);
+	ss_pbo_uint(&stat, XSTAT_UINT64_VALUE, v);
+	ss_pbo_bytes(b, XEVENT_METADATA_STATS, ss_buf_get(&stat));
+}
+
+/* Another entry that says what this one does, and the program; its number, SS_NONE when memory is out. */
+static uint32_t copy_meta(struct ss_space_out *o, struct ss_so_plane *p, uint32_t meta, uint64_t program)
+{
+	uint32_t pid = ss_strmap_add(&p->names, SS_STR("program_id"));
+	uint32_t sid = ss_strmap_add(&p->names, SS_STR("symbol_id"));
+	struct ss_so_meta m = p->meta.v[meta];
+	struct ss_buf b = { 0 };
+	ss_buf_str(&b, m.stats);
+	put_number(&b, pid, program);
+	/* The numbers of symbols only tell operations from what is none. */
+	put_number(&b, sid, (uint64_t)meta + 1);
+	m.stats = b.no_memory ? (struct ss_str){ NULL, 0 } : ss_arena_str(&o->arena, ss_buf_get(&b));
+	m.op = false;
+	ss_buf_free(&b);
+	if (pid == SS_NONE || sid == SS_NONE || !m.stats.p || p->meta.n >= SS_NONE - 1 || !ss_vec_push(&p->meta, m))
+		return SS_NONE;
+	return (uint32_t)p->meta.n - 1;
+}
+
+/* Give the operations of a line their programs: those of the modules that run while they do. */
+static bool add_programs(struct ss_space_out *o, struct ss_so_plane *p, struct ss_so_line *l, struct ss_u64map *known)
+{
+	const struct ss_so_line *modules = modules_of(p);
+	size_t k = 0, n = modules ? modules->events.n : 0;
+	for (size_t i = 0; i < l->events.n; i++) {
+		struct ss_so_record *r = &l->events.v[i];
+		if (!p->meta.v[r->meta].op)
+			continue;
+		struct ss_so_time t = { r->begin_ns, r->begin_sub_ps };
+		while (k + 1 < n && begins_by(&modules->events.v[k + 1], t))
+			k++;
+		bool inside = k < n && begins_by(&modules->events.v[k], t);
+		uint64_t program = inside ? program_in(p->meta.v[modules->events.v[k].meta].name) : 0;
+		uint64_t key = ss_mix(program, r->meta);
+		uint32_t meta = ss_u64map_get(known, key);
+		if (meta == SS_NONE) {
+			meta = copy_meta(o, p, r->meta, program);
+			if (meta == SS_NONE || ss_u64map_add(known, key, meta) == SS_NONE)
+				return false;
+		}
+		r->meta = meta;
+	}
+	return true;
+}
+
+/* ---- bytes ---- */
+
+static size_t varint_bytes(uint64_t v)
+{
+	size_t n = 1;
+	while (v >>= 7)
+		n++;
+	return n;
+}
+
+/* What all events of a plane are written by. */
+struct layout {
+	int64_t origin_ns, from_ns;
+	uint32_t flow_id;	/* of the stat "flow" */
+};
+
+static uint64_t offset_ps(const struct layout *y, const struct ss_so_record *r)
+{
+	return ((uint64_t)r->begin_ns - (uint64_t)y->origin_ns) * 1000 + r->begin_sub_ps;
+}
+
+/* The body of the stat "flow". */
+static size_t flow_bytes(const struct layout *y, uint64_t flow)
+{
+	return 1 + varint_bytes(y->flow_id) + 1 + varint_bytes(flow);
+}
+
+static size_t event_bytes(const struct layout *y, const struct ss_so_record *r, uint64_t flow)
+{
+	size_t n = 1 + varint_bytes((uint64_t)r->meta + 1) + 1 + varint_bytes(offset_ps(y, r)) + r->nstats;
+	if (r->dur_ps)
+		n += 1 + varint_bytes(r->dur_ps);
+	if (flow)
+		n += 1 + varint_bytes(flow_bytes(y, flow)) + flow_bytes(y, flow);
+	return n;
+}
+
+static void put_event(struct ss_buf *b, const struct layout *y, const struct ss_so_plane *p,
+		      const struct ss_so_record *r, uint64_t flow)
+{
+	ss_pbo_varint(b, (uint64_t)XLINE_EVENTS << 3 | 2);
+	ss_pbo_varint(b, event_bytes(y, r, flow));
+	ss_pbo_uint(b, XEVENT_METADATA_ID, (uint64_t)r->meta + 1);
+	ss_pbo_uint(b, XEVENT_OFFSET_PS, offset_ps(y, r));
+	if (r->dur_ps)
+		ss_pbo_uint(b, XEVENT_DURATION_PS, r->dur_ps);
+	ss_buf_str(b, ss_str_sub(ss_buf_get(&p->stats), r->stats, r->stats + r->nstats));
+	if (!flow)
+		return;
+	ss_pbo_varint(b, (uint64_t)XEVENT_STATS << 3 | 2);
+	ss_pbo_varint(b, flow_bytes(y, flow));
+	ss_pbo_uint(b, XSTAT_METADATA_ID, y->flow_id);
+	ss_pbo_uint(b, XSTAT_UINT64_VALUE, flow);
+}
+
+static bool is_written(const struct layout *y, const struct ss_so_record *r)
+{
+	return r->begin_ns >= y->from_ns;
+}
+
+/* Everything of a line but its tag and length; only counted while `b` is NULL. */
+static size_t put_line(struct ss_space_out *o, struct ss_buf *b, const struct layout *y, const struct ss_so_plane *p,
+		       const struct ss_so_line *l, const uint64_t *flows)
+{
+	size_t n = 1 + varint_bytes((uint64_t)l->id) + 1 + varint_bytes(l->name.n) + l->name.n;
+	if (b) {
+		ss_pbo_uint(b, XLINE_ID, (uint64_t)l->id);
+		ss_pbo_bytes(b, XLINE_NAME, l->name);
+	}
+	for (size_t i = 0; i < l->events.n; i++) {
+		const struct ss_so_record *r = &l->events.v[i];
+		uint64_t flow = flows ? flows[i] : 0;
+		if (!is_written(y, r)) {
+			o->far += !b;
+			continue;
+		}
+		size_t body = event_bytes(y, r, flow);
+		n += 1 + varint_bytes(body) + body;
+		if (b)
+			put_event(b, y, p, r, flow);
+	}
+	return n;
+}
+
+static void put_entry(struct ss_buf *b, struct ss_buf *tmp, uint32_t field, uint64_t id, struct ss_str body)
+{
+	tmp->n = 0;
+	ss_pbo_uint(tmp, 1, id);
+	ss_pbo_bytes(tmp, 2, body);
+	ss_pbo_bytes(b, field, ss_buf_get(tmp));
+}
+
+/* Names of events and of stats, behind the lines. */
+static bool put_names(struct ss_buf *b, const struct ss_so_plane *p)
+{
+	struct ss_buf body = { 0 }, tmp = { 0 };
+	for (size_t i = 0; i < p->meta.n; i++) {
+		const struct ss_so_meta *m = &p->meta.v[i];
+		body.n = 0;
+		ss_pbo_uint(&body, XEVENT_METADATA_META_ID, i + 1);
+		ss_pbo_bytes(&body, XEVENT_METADATA_NAME, m->name);
+		if (m->display_name.n)
+			ss_pbo_bytes(&body, XEVENT_METADATA_DISPLAY_NAME, m->display_name);
+		ss_buf_str(&body, m->stats);
+		put_entry(b, &tmp, XPLANE_EVENT_METADATA, i + 1, ss_buf_get(&body));
+	}
+	for (uint32_t i = 0; i < p->names.n; i++) {
+		body.n = 0;
+		ss_pbo_uint(&body, XSTAT_METADATA_META_ID, (uint64_t)i + 1);
+		ss_pbo_bytes(&body, XSTAT_METADATA_NAME, p->names.keys[i]);
+		put_entry(b, &tmp, XPLANE_STAT_METADATA, (uint64_t)i + 1, ss_buf_get(&body));
+	}
+	bool ok = !body.no_memory && !tmp.no_memory;
+	ss_buf_free(&body);
+	ss_buf_free(&tmp);
+	return ok;
+}
+
+static bool put_lines(struct ss_space_out *o, struct ss_buf *b, struct layout *y, struct ss_so_plane *p)
+{
+	uint32_t flow_id = ss_strmap_add(&p->names, SS_STR("flow"));
+	bool ok = flow_id != SS_NONE;
+	y->flow_id = flow_id + 1;
+	for (size_t i = 0; ok && i < p->lines.n; i++) {
+		struct ss_so_line *l = &p->lines.v[i];
+		uint64_t *flows = flows_of(l, &ok);
+		if (ok && l->events.n) {
+			ss_pbo_varint(b, (uint64_t)XPLANE_LINES << 3 | 2);
+			ss_pbo_varint(b, put_line(o, NULL, y, p, l, flows));
+			put_line(o, b, y, p, l, flows);
+			ok = !b->no_memory;
+		}
+		free(flows);
+		ss_vec_free(&l->events);
+		ss_vec_free(&l->flows);
+	}
+	return ok;
+}
+
+/* Stats sit in event metadata under another field number than in events. */
+_Static_assert((int)XEVENT_STATS == 4 && (int)XEVENT_METADATA_STATS == 5, "see restat");
+
+static bool restat(struct ss_space_out *o, struct ss_so_plane *p)
+{
+	for (size_t i = 0; i < p->meta.n; i++) {
+		struct ss_so_meta *m = &p->meta.v[i];
+		struct ss_str s = ss_arena_str(&o->arena, m->stats);
+		struct ss_pb c = ss_pb_of(s);
+		struct ss_pb_field f;
+		if (!s.p)
+			return false;
+		/* Tags are one byte, so the new one takes the place of the old. */
+		for (const uint8_t *at = c.at; ss_pb_next(&c, &f); at = c.at)
+			((char *)(uintptr_t)s.p)[at - (const uint8_t *)s.p] = XEVENT_METADATA_STATS << 3 | 2;
+		m->stats = s;
+	}
+	return true;
+}
+
+static bool put_plane(struct ss_space_out *o, struct ss_buf *out, struct layout *y, struct ss_so_plane *p)
+{
+	struct ss_u64map known = { 0 };
+	struct ss_buf body = { 0 };
+	bool ok = restat(o, p);
+	for (size_t i = 0; ok && i < p->lines.n; i++) {
+		end_open(&p->lines.v[i]);
+		ok = sort_line(&p->lines.v[i]);
+	}
+	for (size_t i = 0; ok && i < p->lines.n; i++)
+		ok = add_programs(o, p, &p->lines.v[i], &known);
+	ss_u64map_free(&known);
+	ss_pbo_uint(&body, XPLANE_ID, (uint64_t)p->id);
+	ss_pbo_bytes(&body, XPLANE_NAME, p->name);
+	ok = ok && put_lines(o, &body, y, p) && put_names(&body, p);
+	ss_buf_free(&p->stats);
+	ss_pbo_bytes(out, XSPACE_PLANES, ss_buf_get(&body));
+	ok = ok && !body.no_memory && !out->no_memory;
+	ss_buf_free(&body);
+	return ok;
+}
+
+/* When the session began, where XProf's clients look for it. */
+static void put_start(struct ss_buf *out, int64_t start_unix_ns)
+{
+	struct ss_buf plane = { 0 }, stat = { 0 }, tmp = { 0 };
+	ss_pbo_bytes(&plane, XPLANE_NAME, SS_STR("Task Environment"));
+	ss_pbo_bytes(&stat, XSTAT_METADATA_NAME, SS_STR("profile_start_time"));
+	put_entry(&plane, &tmp, XPLANE_STAT_METADATA, 1, ss_buf_get(&stat));
+	stat.n = 0;
+	ss_pbo_uint(&stat, XSTAT_METADATA_ID, 1);
+	ss_pbo_uint(&stat, XSTAT_UINT64_VALUE, (uint64_t)start_unix_ns);
+	ss_pbo_bytes(&plane, XPLANE_STATS, ss_buf_get(&stat));
+	ss_pbo_bytes(out, XSPACE_PLANES, ss_buf_get(&plane));
+	out->no_memory |= plane.no_memory || stat.no_memory || tmp.no_memory;
+	ss_buf_free(&plane);
+	ss_buf_free(&stat);
+	ss_buf_free(&tmp);
+}
+
+bool ss_so_finish(struct ss_space_out *o, struct ss_str hostname, struct ss_buf *out, struct ss_err *err)
+{
+	struct layout y = { 0 };
+	y.origin_ns = find_origin(o, &y.from_ns);
+	bool ok = !o->no_memory;
+	for (size_t i = 0; ok && i < o->planes.n; i++)
+		if (o->planes.v[i].name.n)
+			ok = put_plane(o, out, &y, &o->planes.v[i]);
+	/* Times of this size count from the epoch, whatever the trace says. */
+	if (y.origin_ns > EPOCH_NS)
+		o->start_unix_ns = 0;
+	bool known = o->start_unix_ns > 0 || y.origin_ns > EPOCH_NS;
+	if (ok && known && y.origin_ns >= 0 && o->start_unix_ns <= INT64_MAX - y.origin_ns)
+		put_start(out, o->start_unix_ns + y.origin_ns);
+	ss_pbo_bytes(out, XSPACE_HOSTNAMES, hostname);
+	return (ok && !out->no_memory) || ss_fail_mem(err);
+}

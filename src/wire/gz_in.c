@@ -1,0 +1,94 @@
+/* gz_in.c - over zlib. */
+#include "wire/gz_in.h"
+
+#include <stdlib.h>
+#include <zlib.h>
+
+struct ss_gz_in {
+	z_stream z;
+	struct ss_str rest;	/* packed bytes that zlib was not given yet */
+	bool bad, ended;
+};
+
+bool ss_gz_is(struct ss_str bytes)
+{
+	return ss_str_starts(bytes, SS_STR("\x1f\x8b\x08"));
+}
+
+struct ss_gz_in *ss_gz_in_open(struct ss_str packed)
+{
+	struct ss_gz_in *g = calloc(1, sizeof(*g));
+	/* 15 bits of window, and 16: a gzip header is expected. */
+	if (g && inflateInit2(&g->z, 15 + 16) != Z_OK) {
+		free(g);
+		return NULL;
+	}
+	if (g)
+		g->rest = packed;
+	return g;
+}
+
+/* zlib counts in 32 bits. */
+static void feed(struct ss_gz_in *g)
+{
+	size_t n = g->rest.n < 1u << 30 ? g->rest.n : 1u << 30;
+	if (g->z.avail_in || !n)
+		return;
+	g->z.next_in = (z_const Bytef *)(uintptr_t)g->rest.p;
+	g->z.avail_in = (uInt)n;
+	g->rest = ss_str_sub(g->rest, n, g->rest.n);
+}
+
+/* After a member: another one, or the end. What follows and is no member is padding. */
+static void next_member(struct ss_gz_in *g)
+{
+	feed(g);
+	struct ss_str ahead = { (const char *)g->z.next_in, g->z.avail_in };
+	g->ended = !ss_gz_is(ahead) || inflateReset(&g->z) != Z_OK;
+}
+
+size_t ss_gz_in_read(struct ss_gz_in *g, char *to, size_t n)
+{
+	size_t want = n < 1u << 30 ? n : 1u << 30;
+	g->z.next_out = (Bytef *)to;
+	g->z.avail_out = (uInt)want;
+	while (g->z.avail_out && !g->ended && !g->bad) {
+		feed(g);
+		switch (inflate(&g->z, Z_NO_FLUSH)) {
+		case Z_OK:
+			break;
+		case Z_STREAM_END:
+			next_member(g);
+			break;
+		default:	/* also: no bytes left, and more are needed */
+			g->bad = true;
+		}
+	}
+	return want - g->z.avail_out;
+}
+
+bool ss_gz_in_bad(const struct ss_gz_in *g)
+{
+	return g->bad;
+}
+
+void ss_gz_in_close(struct ss_gz_in *g)
+{
+	if (!g)
+		return;
+	inflateEnd(&g->z);
+	free(g);
+}
+
+bool ss_gz_in_all(struct ss_str packed, struct ss_buf *out, bool *whole, struct ss_err *err)
+{
+	char piece[16384];
+	struct ss_gz_in *g = ss_gz_in_open(packed);
+	if (!g)
+		return ss_fail_mem(err);
+	for (size_t n; !out->no_memory && !out->over && (n = ss_gz_in_read(g, piece, sizeof(piece)));)
+		ss_buf_str(out, (struct ss_str){ piece, n });
+	*whole = !g->bad && !out->over;
+	ss_gz_in_close(g);
+	return !out->no_memory || ss_fail_mem(err);
+}

@@ -1,0 +1,30 @@
+/*
+ * gz_in.h - reading gzip, piece by piece: a packed trace is some twenty times as long unpacked and
+ * need never be there as a whole.
+ *
+ * What was packed in several members is one text. A file that is cut short or damaged gives what
+ * stands before the damage; ss_gz_in_bad says so then.
+ */
+#ifndef SS_WIRE_GZ_IN_H
+#define SS_WIRE_GZ_IN_H
+
+#include "base/buf.h"
+
+struct ss_gz_in;
+
+/* Does it begin as a gzip file does? */
+bool ss_gz_is(struct ss_str bytes);
+/* The packed bytes stay with the caller. NULL when memory is out. */
+struct ss_gz_in *ss_gz_in_open(struct ss_str packed);
+/* The next up to `n` bytes; 0 at the end, or where nothing more can be read. */
+size_t ss_gz_in_read(struct ss_gz_in *g, char *to, size_t n);
+bool ss_gz_in_bad(const struct ss_gz_in *g);
+void ss_gz_in_close(struct ss_gz_in *g);	/* NULL is allowed */
+
+/*
+ * All of it, appended to *out, up to its limit. *whole is false when the file is damaged, or is
+ * longer than the limit. False when memory is out.
+ */
+bool ss_gz_in_all(struct ss_str packed, struct ss_buf *out, bool *whole, struct ss_err *err);
+
+#endif
