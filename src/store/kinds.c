@@ -6,6 +6,8 @@
  * events; TPUEstimator's log of phases ends in .profile_logger, and older samples of it are called
  * end_2_end. A file *.profile-empty says that a profile exists and holds nothing.
  */
+#define ANSWER(suffix, kind) \
+	{ SS_STR_INIT(""), SS_STR_INIT(suffix), kind, SS_PLACE_RUN | SS_PLACE_LOOSE | SS_PLACE_NAMED }
 static const struct {
 	struct ss_str middle, suffix;
 	const char *kind;	/* NULL: passed over */
@@ -24,19 +26,34 @@ static const struct {
 	{ SS_STR_INIT(""), SS_STR_INIT("graph.pbtxt"), SS_KIND_FILE_GRAPH, SS_PLACE_BESIDE | SS_PLACE_NAMED },
 	{ SS_STR_INIT(""), SS_STR_INIT(".pbtxt"), SS_KIND_FILE_GRAPH, SS_PLACE_NAMED },
 	{ SS_STR_INIT(""), SS_STR_INIT(".xplane.pb"), NULL, SS_PLACE_BESIDE | SS_PLACE_RUN | SS_PLACE_NAMED },
+	ANSWER("overview_page.json", SS_KIND_FILE_OVERVIEW),
+	ANSWER("overview_page.pb", SS_KIND_FILE_OVERVIEW),
+	ANSWER("input_pipeline.json", SS_KIND_FILE_INPUT),
+	ANSWER("input_pipeline.pb", SS_KIND_FILE_INPUT),
+	ANSWER("op_profile.json", SS_KIND_FILE_OP_PROFILE),
+	ANSWER("pod_viewer.json", SS_KIND_FILE_POD),
+	ANSWER("memory_viewer.json", SS_KIND_FILE_MEMORY),
+	ANSWER("tensorflow_stats.pb", SS_KIND_FILE_TF_STATS),
+	ANSWER("kernel_stats.pb", SS_KIND_FILE_KERNELS),
 	{ SS_STR_INIT(""), SS_STR_INIT(".pb"), SS_KIND_FILE_GRAPH, SS_PLACE_NAMED },
 };
 
-const char *ss_file_kind(struct ss_str name, enum ss_place place, struct ss_str *label)
+bool ss_file_kind_is_answer(const char *kind)
+{
+	return kind && strncmp(kind, "answer:", 7) == 0;
+}
+
+const char *ss_file_kind(struct ss_str name, unsigned place, struct ss_str *label)
 {
 	*label = name;
 	for (size_t i = 0; i < SS_COUNT(rules); i++) {
 		if (!(rules[i].places & place) || !ss_str_contains(name, rules[i].middle) || !ss_str_ends(name, rules[i].suffix))
 			continue;
 		struct ss_str rest = ss_str_sub(name, 0, name.n - rules[i].suffix.n);
-		while (place == SS_PLACE_RUN && !rules[i].middle.n && rest.n && rest.p[rest.n - 1] == '.')
+		bool of_host = (place == SS_PLACE_RUN || ss_file_kind_is_answer(rules[i].kind)) && !rules[i].middle.n;
+		while (of_host && rest.n && rest.p[rest.n - 1] == '.')
 			rest.n--;
-		if (place == SS_PLACE_RUN && !rules[i].middle.n && rest.n)
+		if (of_host && rest.n)
 			*label = rest;
 		return rules[i].kind;
 	}
@@ -51,6 +68,8 @@ const char *ss_file_kind_says(const char *kind)
 		{ SS_KIND_FILE_GRAPH, "event file (events.out.tfevents.*) or graph.pbtxt" },
 		{ SS_KIND_FILE_END_TO_END, "events.out.tfevents.*.profile_logger or end_to_end.json" },
 	};
+	if (ss_file_kind_is_answer(kind))
+		return "file with the answer of an older tool";
 	for (size_t i = 0; kind && i < SS_COUNT(words); i++)
 		if (strcmp(words[i].kind, kind) == 0)
 			return words[i].says;

@@ -14,6 +14,7 @@ enum ss_place {
 	SS_PLACE_BESIDE = 1 << 0,
 	SS_PLACE_RUN = 1 << 1,
 	SS_PLACE_NAMED = 1 << 2,	/* the user named this very file */
+	SS_PLACE_LOOSE = 1 << 3,	/* any directory, which is a run then where there is no plugins/profile */
 };
 
 /* A tool that reads such files says so with the same word (struct ss_tool.reads). */
@@ -21,10 +22,24 @@ enum ss_place {
 #define SS_KIND_FILE_END_TO_END "end_to_end"
 
 /*
+ * Answers that capture_tpu_profile and TensorBoard's profilers of old stored in a run's directory
+ * in place of, or beside, a trace. Tools show them as their own (struct ss_tool.old).
+ */
+#define SS_KIND_FILE_OVERVIEW "answer:overview_page"
+#define SS_KIND_FILE_INPUT "answer:input_pipeline"
+#define SS_KIND_FILE_OP_PROFILE "answer:op_profile"
+#define SS_KIND_FILE_POD "answer:pod_viewer"
+#define SS_KIND_FILE_MEMORY "answer:memory_viewer"
+#define SS_KIND_FILE_TF_STATS "answer:tensorflow_stats"
+#define SS_KIND_FILE_KERNELS "answer:kernel_stats"
+
+bool ss_file_kind_is_answer(const char *kind);	/* one of these; NULL: no */
+
+/*
  * The kind of a file of this name, a static text; NULL: no tool reads it. `label` is what of the
  * name tells such files apart: in a run the name without the suffix of the kind, else all of it.
  */
-const char *ss_file_kind(struct ss_str name, enum ss_place place, struct ss_str *label);
+const char *ss_file_kind(struct ss_str name, unsigned place, struct ss_str *label);
 /* What such a file is called, for messages; `kind` NULL: a profile. */
 const char *ss_file_kind_says(const char *kind);
 

@@ -7,6 +7,7 @@
  */
 #include "base/map.h"
 #include "base/vec.h"
+#include "import/names.h"
 #include "store/beside.h"
 #include "store/kinds.h"
 
@@ -88,10 +89,9 @@ static const char *why_not(struct ss_str name)
 		{ SS_STR_INIT(".xplane.riegeli"),
 		  "is in the riegeli format, which is not read; only *.xplane.pb is" },
 		{ SS_STR_INIT(".hlo_proto.pb"), "holds one HLO module, not a profile" },
-		{ SS_STR_INIT(".trace.json.gz"),
-		  "is a trace in JSON; the profile is the *.xplane.pb that stood beside it" },
+		{ SS_STR_INIT(".tracetable"), "is a table of the trace server of Cloud TPUs, a format nobody else reads" },
 		{ SS_STR_INIT(".json"), "is JSON, not an *.xplane.pb" },
-		{ SS_STR_INIT(".pb.gz"), "is compressed; unpack it with gunzip" },
+		{ SS_STR_INIT(".pb.gz"), "does not end in .xplane.pb.gz" },
 		{ SS_STR_INIT(".pb"), "does not end in .xplane.pb" },
 	};
 	if (ss_str_is(name, "xplane.pb"))
@@ -104,8 +104,7 @@ static const char *why_not(struct ss_str name)
 
 static bool is_host_file(struct ss_str name)
 {
-	const struct ss_str suffix = SS_STR(".xplane.pb");
-	return name.n > suffix.n && ss_str_ends(name, suffix);
+	return ss_profile_rank(name) != SS_NO_PROFILE;
 }
 
 static int by_str(const void *a, const void *b)
@@ -116,6 +115,14 @@ static int by_str(const void *a, const void *b)
 static int by_file(const void *a, const void *b)
 {
 	return ss_str_cmp(((const struct file *)a)->name, ((const struct file *)b)->name);
+}
+
+/* By host, its best profile first. */
+static int by_host(const void *a, const void *b)
+{
+	struct ss_str na = ((const struct file *)a)->name, nb = ((const struct file *)b)->name;
+	int order = ss_str_cmp(ss_profile_host(na), ss_profile_host(nb));
+	return order ? order : ss_profile_rank(na) - ss_profile_rank(nb);
 }
 
 static int by_run_desc(const void *a, const void *b)
@@ -173,7 +180,7 @@ static void take_entry(struct walk *w, const struct dir *d, int fd, const struct
 		struct ss_str label;
 		w->s->nfiles++;
 		if (!is_host_file(name))
-			kind = ss_file_kind(name, d->is_run ? SS_PLACE_RUN : SS_PLACE_BESIDE, &label);
+			kind = ss_file_kind(name, d->is_run ? SS_PLACE_RUN : SS_PLACE_BESIDE | SS_PLACE_LOOSE, &label);
 		if (!kind && !is_host_file(name)) {
 			why = why_not(name);
 			if (why)
@@ -188,6 +195,44 @@ static void take_entry(struct walk *w, const struct dir *d, int fd, const struct
 		take_file(w, d, fd, name, link, kind);
 	else if (!(link ? ss_vec_push(&w->linked, name) : ss_vec_push(&w->subdirs, name)))
 		w->no_memory = true;
+}
+
+static bool is_profile(struct ss_str name)
+{
+	int rank = ss_profile_rank(name);
+	return rank != SS_NO_PROFILE && rank <= SS_LAST_XSPACE;
+}
+
+/*
+ * One file for each host. Where there are profiles, traces are by-products of theirs and other
+ * answers were computed from them: both are computed anew.
+ */
+static void keep_best(struct walk *w, const struct dir *d)
+{
+	bool profiles = false;
+	size_t n = 0, k = 0;
+	qsort(w->files.v, w->files.n, sizeof(*w->files.v), by_host);
+	for (size_t i = 0; i < w->files.n; i++)
+		profiles |= is_profile(w->files.v[i].name);
+	for (size_t i = 0; i < w->files.n; i++) {
+		struct file f = w->files.v[i];
+		bool again = n && ss_str_eq(ss_profile_host(f.name), ss_profile_host(w->files.v[n - 1].name));
+		if (profiles && !is_profile(f.name))
+			look(w, d->path, f.name, "is a trace; the profile is the *.xplane.pb that stands beside it");
+		else if (again)
+			look(w, d->path, f.name, "holds the same as another file of this host");
+		else
+			w->files.v[n++] = f;
+	}
+	w->files.n = n;
+	for (size_t i = 0; i < w->others.n; i++) {
+		struct file f = w->others.v[i];
+		if (profiles && ss_file_kind_is_answer(f.kind))
+			look(w, d->path, f.name, "is what an older tool computed from the profile; it is computed anew");
+		else
+			w->others.v[k++] = f;
+	}
+	w->others.n = k;
 }
 
 /* Read one directory into files, subdirs and linked, each by name. */
@@ -209,8 +254,8 @@ static bool read_dir(struct walk *w, const struct dir *d, int fd)
 		take_entry(w, d, fd, e);
 	}
 	closedir(dir);
-	if (w->files.n)
-		qsort(w->files.v, w->files.n, sizeof(*w->files.v), by_file);
+	if (w->files.n || w->others.n)
+		keep_best(w, d);
 	if (w->others.n)
 		qsort(w->others.v, w->others.n, sizeof(*w->others.v), by_file);
 	if (w->subdirs.n)
@@ -237,18 +282,29 @@ static struct ss_str run_name(struct ss_arena *a, const struct dir *d)
 	return above.n ? join(a, above, name) : name;
 }
 
-/* The files of other kinds in a run's own directory. */
+/* The same answer of the same host in two formats: then both have their files' names. */
+static struct ss_str own_label(const struct ss_run *run, const struct file *f)
+{
+	struct ss_str label;
+	ss_file_kind(f->name, SS_PLACE_RUN, &label);
+	const struct ss_host_file *last = run->own.n ? &run->own.v[run->own.n - 1] : NULL;
+	return last && last->kind == f->kind && ss_str_eq(last->name, label) ? f->name : label;
+}
+
+/* The files of other kinds in a run's own directory; in others, those that make it one. */
 static bool add_own(struct walk *w, const struct dir *d, struct ss_run *run)
 {
 	struct ss_arena *a = &w->s->arena;
 	run->own.v = SS_NEW_N(a, struct ss_host_file, w->others.n);
 	for (size_t i = 0; run->own.v && i < w->others.n; i++) {
 		const struct file *f = &w->others.v[i];
-		struct ss_str label, path = join(a, d->path, f->name);
-		ss_file_kind(f->name, SS_PLACE_RUN, &label);
-		label = ss_arena_str(a, label);
+		if (!d->is_run && !ss_file_kind_is_answer(f->kind))
+			continue;
+		struct ss_str label = ss_arena_str(a, own_label(run, f)), path = join(a, d->path, f->name);
 		if (!path.p || !label.p)
 			return false;
+		if (ss_file_kind_is_answer(f->kind))
+			run->bytes += f->bytes;
 		run->own.v[run->own.n++] = (struct ss_host_file){ label, path, f->bytes, f->mtime_ns, f->kind };
 		if (!run->nhosts && (i == 0 || f->mtime_ns > run->mtime_ns))
 			run->mtime_ns = f->mtime_ns;
@@ -262,9 +318,8 @@ static bool add_hosts(struct walk *w, const struct dir *d, struct ss_run *run)
 	run->hosts = SS_NEW_N(a, struct ss_host_file, w->files.n);
 	for (size_t i = 0; run->hosts && i < w->files.n; i++) {
 		const struct file *f = &w->files.v[i];
-		struct ss_str host = ss_str_sub(f->name, 0, f->name.n - sizeof(".xplane.pb") + 1);
+		struct ss_str host = ss_arena_str(a, ss_profile_host(f->name));
 		struct ss_str path = join(a, d->path, f->name);
-		host = ss_arena_str(a, host);
 		if (!path.p || !host.p)
 			return false;
 		run->hosts[run->nhosts++] = (struct ss_host_file){ host, path, f->bytes, f->mtime_ns, NULL };
@@ -282,7 +337,7 @@ static bool add_run(struct walk *w, const struct dir *d, const struct stat *st)
 		run.name = run_name(&w->s->arena, d);
 	else
 		run.name = d->rel.n && w->what != SS_SCAN_RUN ? d->rel : last_part(d->path);
-	if (!run.name.p || !add_hosts(w, d, &run) || (d->is_run && !add_own(w, d, &run)))
+	if (!run.name.p || !add_hosts(w, d, &run) || !add_own(w, d, &run))
 		return false;
 	return d->is_run ? ss_vec_push(&w->runs, run) : ss_vec_push(&w->loose, run);
 }
@@ -292,6 +347,8 @@ static bool add_beside(struct walk *w, const struct dir *d)
 {
 	for (size_t i = 0; i < w->others.n; i++) {
 		const struct file *f = &w->others.v[i];
+		if (ss_file_kind_is_answer(f->kind))
+			continue;
 		struct ss_host_file file = { f->name, join(&w->s->arena, d->path, f->name), f->bytes, f->mtime_ns, f->kind };
 		if (!file.path.p || !ss_beside_add(&w->beside, d->path, &file))
 			return false;
@@ -339,6 +396,14 @@ static const char *why_not_opened(int error)
 	return "could not be read";
 }
 
+static bool has_answers(const struct walk *w)
+{
+	for (size_t i = 0; i < w->others.n; i++)
+		if (ss_file_kind_is_answer(w->others.v[i].kind))
+			return true;
+	return false;
+}
+
 static bool visit(struct walk *w, const struct dir *d)
 {
 	struct stat st;
@@ -365,7 +430,7 @@ static bool visit(struct walk *w, const struct dir *d)
 		look(w, d->path, itself, "could not be read");
 	if (d->is_run && w->files.n + w->others.n == 0)
 		look(w, d->path, itself, "holds no *.xplane.pb file");
-	if ((d->is_run || w->files.n) && !add_run(w, d, &st))
+	if ((d->is_run || w->files.n || has_answers(w)) && !add_run(w, d, &st))
 		return false;
 	if (!d->is_run && !add_beside(w, d))
 		return false;
@@ -398,16 +463,6 @@ static bool walk_all(struct walk *w)
 	return true;
 }
 
-/* The name of a profile's host: the file's without its suffix. */
-static struct ss_str host_of(struct ss_str name)
-{
-	static const struct ss_str suffixes[] = { SS_STR_INIT(".xplane.pb"), SS_STR_INIT(".pb") };
-	for (size_t i = 0; i < SS_COUNT(suffixes); i++)
-		if (name.n > suffixes[i].n && ss_str_ends(name, suffixes[i]))
-			return ss_str_sub(name, 0, name.n - suffixes[i].n);
-	return name;
-}
-
 /*
  * One file: the only host of the only run. A name that tells of another kind is taken at its word,
  * but a *.pb may be either.
@@ -417,20 +472,21 @@ static bool scan_file(struct ss_store *s, const struct stat *st)
 	struct ss_str dir = ss_str_sub(s->root, 0, ss_str_rchr(s->root, '/')), name = last_part(s->root), label;
 	struct ss_str parent = ss_str_sub(dir, 0, dir.n - last_part(dir).n);
 	const char *kind = ss_file_kind(name, SS_PLACE_NAMED, &label);
+	bool answer = ss_file_kind_is_answer(kind);
 	struct ss_run *run = SS_NEW(&s->arena, struct ss_run);
 	struct ss_host_file *files = SS_NEW_N(&s->arena, struct ss_host_file, 2);
 	if (!run || !files)
 		return false;
 	bool in_run = ss_str_ends(parent, SS_STR("/plugins/profile/"));
-	files[0] = (struct ss_host_file){ ss_arena_str(&s->arena, host_of(name)), s->root, (uint64_t)st->st_size, mtime_ns(st),
-					  NULL };
+	files[0] = (struct ss_host_file){ .name = ss_arena_str(&s->arena, ss_profile_host(name)), .path = s->root,
+					  .bytes = (uint64_t)st->st_size, .mtime_ns = mtime_ns(st) };
 	files[1] = files[0];
-	files[1].name = ss_arena_str(&s->arena, name);
+	files[1].name = ss_arena_str(&s->arena, answer ? label : name);
 	files[1].kind = kind;
 	*run = (struct ss_run){ .name = in_run ? ss_arena_str(&s->arena, last_part(dir)) : files[kind ? 1 : 0].name,
 				.dir = ss_arena_str(&s->arena, dir.n ? dir : SS_STR("/")),
 				.hosts = files,
-				.nhosts = !kind || ss_str_ends(name, SS_STR(".pb")),
+				.nhosts = !kind || (!answer && ss_str_ends(name, SS_STR(".pb"))),
 				.own = { &files[1], kind != NULL },
 				.mtime_ns = mtime_ns(st),
 				.bytes = (uint64_t)st->st_size };

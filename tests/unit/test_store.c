@@ -1,6 +1,7 @@
 /* test_store.c - finding runs: names, layouts, what is passed over and why, and directories made to hurt. */
 #include "unit/unit.h"
 
+#include "store/kinds.h"
 #include "store/store.h"
 
 #include <fcntl.h>
@@ -166,21 +167,19 @@ static void says_why_nothing_was_found(void **state)
 	struct ss_arena a = { 0 };
 	(void)state;
 	make_file("plugins/profile/r/.keep", "");
-	make_file("plugins/profile/r/vm.trace.json.gz", "x");
+	make_file("plugins/profile/r/vm.tracetable", "x");
 	make_file("plugins/profile/r/vm.xplane.riegeli", "x");
 	make_file("plugins/profile/r/xplane.pb", "x");
 	make_file("plugins/profile/r/jit_f(4).hlo_proto.pb", "x");
-	make_file("plugins/profile/r/vm.xplane.pb.gz", "x");
 	make_file("notes.txt", "x");
 	scan(&s, NULL);
 	assert_int_equal(s.nruns, 1);	/* XProf lists the directory as a run, too */
 	assert_int_equal(s.runs[0].nhosts, 0);
 	assert_null(ss_store_newest(&s));
-	assert_non_null(strstr(why(&s, ".trace.json.gz"), "JSON"));
+	assert_non_null(strstr(why(&s, ".tracetable"), "server"));
 	assert_non_null(strstr(why(&s, ".riegeli"), "riegeli"));
 	assert_non_null(strstr(why(&s, "/xplane.pb"), "host name"));
 	assert_non_null(strstr(why(&s, ".hlo_proto.pb"), "HLO"));
-	assert_non_null(strstr(why(&s, ".xplane.pb.gz"), "gunzip"));
 	assert_string_equal(why(&s, "notes.txt"), "");
 	struct ss_str text = ss_store_why_empty(&s, &a);
 	assert_true(ss_str_contains(text, SS_STR("plugins/profile/<run>")));
@@ -188,6 +187,58 @@ static void says_why_nothing_was_found(void **state)
 	ss_store_free(&s);
 	assert_fails(ss_store_scan(&s, below("nowhere"), SS_SCAN_ANY, &err), SS_ENOTFOUND);
 	assert_fails(ss_store_scan(&s, "/dev/null", SS_SCAN_ANY, &err), SS_EIO);
+}
+
+/* What tools of other times wrote, one host each; the best where a host has several. */
+static void takes_traces_and_answers(void **state)
+{
+	struct ss_store s;
+	(void)state;
+	make_file("plugins/profile/old/a.trace", "x");
+	make_file("plugins/profile/old/a.trace.json.gz", "x");
+	make_file("plugins/profile/old/b.pt.trace.json", "x");
+	make_file("plugins/profile/old/c.op_profile.json", "x");
+	make_file("plugins/profile/old/c.overview_page.json", "x");
+	make_file("plugins/profile/old/c.overview_page.pb", "x");
+	make_file("plugins/profile/new/a.xplane.pb.gz", "x");
+	make_file("plugins/profile/new/a.trace.json.gz", "x");
+	make_file("plugins/profile/new/a.overview_page.pb", "x");
+	scan(&s, NULL);
+	const struct ss_run *old = ss_store_run(&s, SS_STR("old")), *new = ss_store_run(&s, SS_STR("new"));
+	assert_int_equal(old->nhosts, 2);
+	assert_str(old->hosts[0].name, "a");
+	assert_true(ss_str_ends(old->hosts[0].path, SS_STR("a.trace.json.gz")));
+	assert_str(old->hosts[1].name, "b");
+	assert_int_equal(old->own.n, 3);
+	assert_str(old->own.v[0].name, "c");
+	assert_str(old->own.v[1].name, "c");
+	assert_str(old->own.v[2].name, "c.overview_page.pb");
+	assert_true(ss_run_has(old, SS_KIND_FILE_OP_PROFILE));
+	assert_non_null(strstr(why(&s, "/a.trace"), "same"));
+	assert_int_equal(new->nhosts, 1);
+	assert_str(new->hosts[0].name, "a");
+	assert_int_equal(new->own.n, 0);
+	assert_non_null(strstr(why(&s, "new/a.overview_page.pb"), "anew"));
+	ss_store_free(&s);
+	assert_ok(ss_store_scan(&s, below("plugins/profile/old/c.op_profile.json"), SS_SCAN_ANY, &err));
+	assert_int_equal(s.runs[0].nhosts, 0);
+	assert_str(s.runs[0].own.v[0].name, "c");
+	ss_store_free(&s);
+}
+
+/* Outside of plugins/profile such a directory is a run where there is no other. */
+static void takes_loose_answers(void **state)
+{
+	struct ss_store s;
+	(void)state;
+	make_file("x/h.pod_viewer.json", "x");
+	make_file("x/events.out.tfevents.1", "x");
+	scan(&s, NULL);
+	assert_int_equal(s.nruns, 1);
+	assert_str(s.runs[0].name, "x");
+	assert_int_equal(s.runs[0].own.n, 1);
+	assert_int_equal(s.runs[0].beside.n, 1);
+	ss_store_free(&s);
 }
 
 static void notices_empty_and_special_files(void **state)
@@ -337,6 +388,8 @@ int main(void)
 		TEST(prefers_the_layout_to_loose_files),
 		TEST(scans_what_it_is_told_to),
 		TEST(says_why_nothing_was_found),
+		TEST(takes_traces_and_answers),
+		TEST(takes_loose_answers),
 		TEST(notices_empty_and_special_files),
 		TEST(reports_directories_it_may_not_read),
 		TEST(stays_inside),
