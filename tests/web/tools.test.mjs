@@ -129,3 +129,43 @@ test("op profile: how tensors fill their tiles", { skip: !real && "made-up answe
 		await p.close();
 	}
 });
+
+/* ---- pod viewer ---- */
+
+test("pod viewer: step slider, heat map, channels, breakdown", { skip: !real && "made-up answers have no pod" }, async () => {
+	const table = (a, name) => a.tables.find((t) => t.name === name);
+	const { run, a } = await runWith("pod_viewer", (x) => table(x, "channels")?.nrows > 1 && table(x, "topology").nrows > 2);
+	const steps = table(a, "steps");
+	const cores = table(a, "cores");
+	await visit({ run, tool: "pod_viewer" }, {}, async (page) => {
+		assert.equal(await page.textContent('[data-cell="total_us"]'), format.quantity(cells(steps, "total_us")[0], "us"));
+		const shown = await page.$$eval(".topology-core", (l) => l.map((e) => Number(e.dataset.core)));
+		assert.deepEqual(shown, cells(table(a, "topology"), "core_id"));
+		/* The slider, by keyboard, goes to the next step and into the URL. */
+		await page.locator("#step").focus();
+		await page.keyboard.press("ArrowRight");
+		const step = cells(steps, "step_num")[1];
+		await page.waitForFunction((s) => new URL(location.href).searchParams.get("step") === s, String(step));
+		assert.equal(await page.textContent('[data-cell="total_us"]'), format.quantity(cells(steps, "total_us")[1], "us"));
+		/* A core of that step. */
+		const core = shown.at(-1);
+		await page.locator(`[data-core="${core}"]`).click();
+		const row = cells(cores, "core_id").findIndex((c, i) => c === core && cells(cores, "step_num")[i] === step);
+		const parts = await page.$$eval("[data-part]", (l) => l.map((e) => [e.dataset.part, e.textContent]));
+		assert.ok(parts.length > 1);
+		for (const [id, text] of parts) assert.equal(text, format.quantity(cells(cores, id)[row], "us"), id);
+		/* Channels: arrows for all transfers of one, its card from the longest. */
+		const ch = table(a, "channels");
+		const own = cells(ch, "step_num").flatMap((s, i) => (s === step ? [i] : []));
+		await page.getByLabel("Channel", { exact: true }).selectOption(String(cells(ch, "channel_id")[own[0]]));
+		const same = own.filter((i) => cells(ch, "channel_id")[i] === cells(ch, "channel_id")[own[0]] && cells(ch, "src_core")[i] >= 0);
+		await page.waitForFunction((n) => document.querySelectorAll(".topology-arrows .arrow").length === n, same.length);
+		const worst = same.reduce((x, i) => (cells(ch, "latency_us")[i] > cells(ch, "latency_us")[x] ? i : x));
+		assert.ok((await page.textContent('[aria-label="Channel"].card')).includes(format.quantity(cells(ch, "latency_us")[worst], "us")));
+		assert.equal(await page.locator('[aria-label="Sends and receives"] .bars-row').count(), own.length);
+		await shot(page, "pod_viewer");
+	});
+	await visit({ run, tool: "pod_viewer", part: "other_us", channel: String(cells(table(a, "channels"), "channel_id")[0]) }, { scheme: "dark" }, (page) =>
+		shot(page, "pod_viewer-dark"),
+	);
+});

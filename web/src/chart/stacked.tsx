@@ -23,14 +23,19 @@ export interface StackedProps {
 	xTitle: string;
 	summary?: readonly string[]; /* a value per series while nothing is pointed at */
 	title: string;
+	onPoint?: (i: number | null) => void;
 }
 
 const MOST_BARS = 120;
 
-export function Stacked({ labels, series, ps_per_unit, height = 230, xTitle, summary, title }: StackedProps) {
+export function Stacked({ labels, series, ps_per_unit, height = 230, xTitle, summary, title, onPoint }: StackedProps) {
 	const [box, size] = useSize<HTMLDivElement>();
 	const host = useRef<HTMLDivElement>(null);
-	const [at, setAt] = useState<number | null>(null);
+	const [at, setPointed] = useState<number | null>(null);
+	const setAt = (i: number | null) => {
+		setPointed(i);
+		onPoint?.(i);
+	};
 	const dark = useTheme().dark;
 	const shown = useMemo(() => series.filter((s) => s.values.some((v) => v > 0)), [series]);
 

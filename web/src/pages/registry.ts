@@ -9,6 +9,7 @@ import { MemoryViewerPage } from "./memory_viewer";
 import { OpProfilePage } from "./op_profile";
 import { OpStatsPage } from "./op_stats";
 import { OverviewPage } from "./overview";
+import { PodViewerPage } from "./pod_viewer";
 import { RooflinePage } from "./roofline";
 import type { Session } from "./session";
 import { TablePage } from "./table_page";
@@ -26,6 +27,7 @@ const pages: Readonly<Record<string, Page>> = {
 	graph_viewer: GraphViewerPage,
 	memory_profile: MemoryProfilePage,
 	memory_viewer: MemoryViewerPage,
+	pod_viewer: PodViewerPage,
 	roofline_model: RooflinePage,
 	"trace_viewer@": TraceViewerPage,
 	trace_viewer: TraceViewerPage,
