@@ -10,6 +10,7 @@
 #include "model/event_share.h"
 #include "model/ops.h"
 #include "tools/input_report.h"
+#include "tools/op_cells.h"
 
 #include <stdlib.h>
 
@@ -263,9 +264,22 @@ static const struct rule rules[] = {
 	},
 };
 
+/* The operations behind a figure: the largest of them prove it. */
+enum { OP_SUGGESTION, OP_NAME, OP_CATEGORY, OP_PERCENT };
+
+static const struct ss_col op_cols[] = {
+	{ "suggestion", "Suggestion row", SS_TYPE_I64, SS_UNIT_NONE, "Row of the table of suggestions", NULL },
+	{ "hlo_op_name", "Operation", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "category", "Category", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "percent", "Share", SS_TYPE_F64, SS_UNIT_PERCENT, "Self time / time of the device", NULL },
+};
+
+#define MOST_OPS 5
+
 struct facts {
 	double v[FIG_COUNT];
 	bool known[FIG_COUNT];
+	const struct ss_op_db *db;
 	struct ss_event_shares barriers;
 };
 
@@ -307,11 +321,37 @@ static bool is_shuffle(struct ss_str category)
 	return is_one_of(category, list, SS_COUNT(list));
 }
 
+static bool is_async(struct ss_str category)
+{
+	return ss_str_is(category, "async-done");
+}
+
+static bool is_copy(struct ss_str category)
+{
+	return ss_str_is(category, "copy-done");
+}
+
+static bool is_work(struct ss_str category)
+{
+	return !ss_str_is(category, "IDLE");
+}
+
+/* Which operations a figure is about; NULL: about none. */
+static bool (*const behind[FIG_COUNT])(struct ss_str category) = {
+	[FIG_COLLECTIVE] = is_collective,
+	[FIG_SHUFFLE] = is_shuffle,
+	[FIG_ASYNC] = is_async,
+	[FIG_COPY] = is_copy,
+	[FIG_MXU] = is_work,
+	[FIG_HBM] = is_work,
+};
+
 static void read_device(struct facts *f, const struct ss_env *env, const struct ss_ops *ops)
 {
 	const struct ss_op_db *db = &ops->device;
 	double total = (double)db->total_ps, flops = 0, bytes = 0;
-	double collective = 0, shuffle = 0, idle = 0, async = 0, copy = 0;
+	double sum[FIG_COUNT] = { 0 }, idle = 0;
+	f->db = db;
 	if (!db->n || !(total > 0))
 		return;
 	for (size_t i = 0; i < db->n; i++) {
@@ -319,17 +359,15 @@ static void read_device(struct facts *f, const struct ss_env *env, const struct 
 		double self = (double)op->self_ps;
 		flops += op->cost.flops;
 		bytes += (double)ss_cost_hbm_bytes(&op->cost);
-		collective += is_collective(op->category) ? self : 0;
-		shuffle += is_shuffle(op->category) ? self : 0;
 		idle += ss_op_is_idle(op) ? self : 0;
-		async += ss_str_is(op->category, "async-done") ? self : 0;
-		copy += ss_str_is(op->category, "copy-done") ? self : 0;
+		for (size_t k = 0; k < FIG_COUNT; k++)
+			sum[k] += behind[k] && behind[k](op->category) ? self : 0;
 	}
-	know(f, FIG_COLLECTIVE, share(collective, total));
-	know(f, FIG_SHUFFLE, share(shuffle, total));
+	know(f, FIG_COLLECTIVE, share(sum[FIG_COLLECTIVE], total));
+	know(f, FIG_SHUFFLE, share(sum[FIG_SHUFFLE], total));
 	know(f, FIG_IDLE, share(idle, total));
-	know(f, FIG_ASYNC, share(async, total));
-	know(f, FIG_COPY, share(copy, total));
+	know(f, FIG_ASYNC, share(sum[FIG_ASYNC], total));
+	know(f, FIG_COPY, share(sum[FIG_COPY], total));
 	/*
 	 * Counters say how busy the units were; costs say it only for operations that state them.
 	 */
@@ -442,6 +480,34 @@ static bool add_stragglers(struct ss_table *t, int64_t row, const struct ss_even
 	return true;
 }
 
+/* The largest operations behind the figure, by insertion: there are few places. */
+static bool add_ops(struct ss_table *t, int64_t row, enum figure figure, const struct facts *f)
+{
+	const struct ss_op *top[MOST_OPS];
+	size_t n = 0;
+	for (size_t i = 0; behind[figure] && f->db && i < f->db->n; i++) {
+		const struct ss_op *op = &f->db->v[i];
+		if (!op->self_ps || !behind[figure](op->category))
+			continue;
+		size_t k = n < MOST_OPS ? n++ : MOST_OPS;
+		for (; k > 0 && top[k - 1]->self_ps < op->self_ps; k--)
+			if (k < MOST_OPS)
+				top[k] = top[k - 1];
+		if (k < MOST_OPS)
+			top[k] = op;
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct ss_str name = top[i]->long_name.n ? ss_instruction_name(top[i]->long_name) : top[i]->name;
+		if (!ss_table_row(t))
+			return false;
+		ss_set_i64(t, OP_SUGGESTION, row);
+		ss_set_str(t, OP_NAME, name);
+		ss_set_str(t, OP_CATEGORY, top[i]->category);
+		ss_set_f64(t, OP_PERCENT, share((double)top[i]->self_ps, (double)f->db->total_ps));
+	}
+	return true;
+}
+
 static bool add_suggestion(struct ss_result *out, const struct rule *r, const struct facts *f)
 {
 	struct ss_table *t = &out->tables[0];
@@ -460,7 +526,7 @@ static bool add_suggestion(struct ss_result *out, const struct rule *r, const st
 	for (size_t i = stragglers; i < SS_COUNT(r->advice) && r->advice[i].title; i++)
 		if (!add_advice(&out->tables[1], row, ss_str_from(r->advice[i].title), ss_str_from(r->advice[i].text)))
 			return false;
-	return add_evidence(&out->tables[2], row, r, f) &&
+	return add_evidence(&out->tables[2], row, r, f) && add_ops(&out->tables[3], row, r->when[0].figure, f) &&
 	       (!barriers || add_host_evidence(&out->tables[2], row, &f->barriers));
 }
 
@@ -497,7 +563,8 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	struct ss_input_report r;
 	if (!ss_result_table(out, "suggestions", "Suggestions", suggestion_cols, SS_COUNT(suggestion_cols)) ||
 	    !ss_result_table(out, "advice", "What to do", advice_cols, SS_COUNT(advice_cols)) ||
-	    !ss_result_table(out, "evidence", "Why", evidence_cols, SS_COUNT(evidence_cols)))
+	    !ss_result_table(out, "evidence", "Why", evidence_cols, SS_COUNT(evidence_cols)) ||
+	    !ss_result_table(out, "operations", "Largest operations", op_cols, SS_COUNT(op_cols)))
 		return ss_fail_mem(err);
 	if (!ss_input_report_make(&r, q, err) ||
 	    !ss_event_shares_of(&f.barriers, q->model, SS_STR("barrier-cores"), q->arena, err))

@@ -157,15 +157,38 @@ test("pod viewer: step slider, heat map, channels, breakdown", { skip: !real && 
 		/* Channels: arrows for all transfers of one, its card from the longest. */
 		const ch = table(a, "channels");
 		const own = cells(ch, "step_num").flatMap((s, i) => (s === step ? [i] : []));
-		await page.getByLabel("Channel", { exact: true }).selectOption(String(cells(ch, "channel_id")[own[0]]));
+		await page.locator("label.field", { hasText: "Channel" }).locator("select").selectOption(String(cells(ch, "channel_id")[own[0]]));
 		const same = own.filter((i) => cells(ch, "channel_id")[i] === cells(ch, "channel_id")[own[0]] && cells(ch, "src_core")[i] >= 0);
 		await page.waitForFunction((n) => document.querySelectorAll(".topology-arrows .arrow").length === n, same.length);
 		const worst = same.reduce((x, i) => (cells(ch, "latency_us")[i] > cells(ch, "latency_us")[x] ? i : x));
-		assert.ok((await page.textContent('[aria-label="Channel"].card')).includes(format.quantity(cells(ch, "latency_us")[worst], "us")));
+		assert.ok((await page.textContent('[aria-label="Details of the channel"]')).includes(format.quantity(cells(ch, "latency_us")[worst], "us")));
 		assert.equal(await page.locator('[aria-label="Sends and receives"] .bars-row').count(), own.length);
 		await shot(page, "pod_viewer");
 	});
 	await visit({ run, tool: "pod_viewer", part: "other_us", channel: String(cells(table(a, "channels"), "channel_id")[0]) }, { scheme: "dark" }, (page) =>
 		shot(page, "pod_viewer-dark"),
 	);
+});
+
+/* ---- suggestions ---- */
+
+test("suggestions: ranked, with figures and where they come from", { skip: !real && "made-up answers suggest nothing" }, async () => {
+	const table = (a, name) => a.tables.find((t) => t.name === name);
+	const { run, a } = await runWith("smart_suggestion", (x) => table(x, "operations")?.nrows > 0);
+	const s = table(a, "suggestions");
+	await visit({ run, tool: "smart_suggestion" }, {}, async (page) => {
+		assert.equal(await page.textContent('[data-cell="percent"]'), format.percent(cells(s, "percent")[0]));
+		const titles = await page.$$eval(".suggestions > li", (l) => l.map((x) => x.getAttribute("aria-label")));
+		assert.deepEqual(titles, cells(s, "title"));
+		const figures = await page.$$eval("[data-evidence]", (l) => l.map((x) => [Number(x.dataset.evidence), x.textContent]));
+		assert.equal(figures.length, table(a, "evidence").nrows);
+		for (const [row, text] of figures) assert.equal(text, format.percent(cells(table(a, "evidence"), "percent")[row]));
+		await shot(page, "suggestions");
+		const op = cells(table(a, "operations"), "hlo_op_name")[0];
+		await page.locator(".suggestions .bars-name a").first().click();
+		await page.waitForSelector(".grid-space .grid-row");
+		assert.equal(new URL(page.url()).searchParams.get("tool"), "hlo_stats");
+		assert.ok((await page.textContent(".grid-space .grid-row")).includes(op));
+	});
+	await visit({ run, tool: "smart_suggestion" }, { scheme: "dark" }, (page) => shot(page, "suggestions-dark"));
 });

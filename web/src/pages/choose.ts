@@ -22,6 +22,7 @@ export function toolFor(tools: readonly Tool[], asked: string): Tool | undefined
 /* The menu: the answer first, then where it leads; what is not named here follows in the server's order. */
 const FIRST = [
 	"overview_page",
+	"smart_suggestion",
 	"input_pipeline_analyzer",
 	"trace_viewer@",
 	"framework_op_stats",

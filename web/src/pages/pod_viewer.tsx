@@ -266,13 +266,13 @@ function CoreCard({ core, parts, place }: { core: Core | undefined; parts: reado
 	const dark = useTheme().dark;
 	if (!core)
 		return (
-			<section class="card" aria-label="Core">
+			<section class="card" aria-label="Details of the core">
 				<h2>Core</h2>
 				<p class="muted">Point at a core, in the map or in the chart, to see what it did; click in the map to keep it.</p>
 			</section>
 		);
 	return (
-		<section class="card" aria-label="Core" aria-live="polite">
+		<section class="card" aria-label="Details of the core" aria-live="polite">
 			<h2>Core {core.id}</h2>
 			<dl class="env">
 				<div>
@@ -322,7 +322,7 @@ function CoreCard({ core, parts, place }: { core: Core | undefined; parts: reado
 function ChannelCard({ t, row, session }: { t: TableData | undefined; row: number | null; session: Session }) {
 	if (row === null)
 		return (
-			<section class="card" aria-label="Channel">
+			<section class="card" aria-label="Details of the channel">
 				<h2>Channel</h2>
 				<p class="muted">Point at a bar of “Sends and receives”, or choose a channel, to see it in the map.</p>
 			</section>
@@ -339,7 +339,7 @@ function ChannelCard({ t, row, session }: { t: TableData | undefined; row: numbe
 		["Send delay", say("send_delay_us")],
 	];
 	return (
-		<section class="card" aria-label="Channel" aria-live="polite">
+		<section class="card" aria-label="Details of the channel" aria-live="polite">
 			<h2>Channel {String(cell("channel_id"))}</h2>
 			<p>
 				Core {Number(cell("src_core")) < 0 ? "unknown" : String(cell("src_core"))} → core {String(cell("dst_core"))}

@@ -12,6 +12,7 @@ import { OverviewPage } from "./overview";
 import { PodViewerPage } from "./pod_viewer";
 import { RooflinePage } from "./roofline";
 import type { Session } from "./session";
+import { SuggestionsPage } from "./suggestions";
 import { TablePage } from "./table_page";
 import { TraceViewerPage } from "./trace_viewer";
 
@@ -29,6 +30,7 @@ const pages: Readonly<Record<string, Page>> = {
 	memory_viewer: MemoryViewerPage,
 	pod_viewer: PodViewerPage,
 	roofline_model: RooflinePage,
+	smart_suggestion: SuggestionsPage,
 	"trace_viewer@": TraceViewerPage,
 	trace_viewer: TraceViewerPage,
 };
