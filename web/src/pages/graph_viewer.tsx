@@ -585,7 +585,7 @@ function OpCard({ result, what, graph, costs, session, module, merged, onGo }: C
 			)}
 			<p class="graph-ways">
 				{has("hlo_stats") && costs?.row.has(name) && <a href={toolHref("hlo_stats", { filter: `hlo_op_name:${name}` })}>HLO stats</a>}
-				{has("op_profile") && costs?.row.has(name) && <a href={toolHref("op_profile", { q: name, op: name })}>Op profile</a>}
+				{has("op_profile") && costs?.row.has(name) && <a href={toolHref("op_profile", { filter: name, op: name })}>Op profile</a>}
 				{has("memory_viewer") && <a href={toolHref("memory_viewer", { module_name: module })}>Memory viewer</a>}
 				{has("trace_viewer@") && program && <a href={toolHref("trace_viewer@", { q: name })}>Timeline</a>}
 			</p>

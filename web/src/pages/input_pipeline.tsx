@@ -7,6 +7,7 @@ import { numbers, prop, propNumber, propText, strings, table, tableWith } from "
 import type { Result, TableData } from "../api/types";
 import { count, percent, time_ps } from "../base/format";
 import { useTheme } from "../base/theme";
+import { toolHref } from "../base/url";
 import { css, pixel, oklchToRgb } from "../base/color";
 import { RangeChart, Stacked } from "../chart/stacked";
 import { Grid } from "../widgets/grid";
@@ -255,6 +256,12 @@ function HostSide({ ops, tips, session }: { ops: TableData | undefined; tips: re
 					))}
 				</dl>
 			</div>
+			{session.toolNames.includes("tf_data_bottleneck_analysis") && (
+				<p>
+					Which stage of the pipeline the program waits for:{" "}
+					<a href={toolHref("tf_data_bottleneck_analysis")}>tf.data graph with its critical path</a>.
+				</p>
+			)}
 			{tips.length > 0 && (
 				<>
 					<h3>What can be changed</h3>

@@ -9,7 +9,7 @@ import type { Cell, Result, TableData } from "../api/types";
 import { css, nameColor } from "../base/color";
 import { bytes, count, percent } from "../base/format";
 import { useTheme } from "../base/theme";
-import { adjust, useQuery } from "../base/url";
+import { adjust, toolHref, useQuery } from "../base/url";
 import { TimeChart } from "../chart/lines";
 import { Grid } from "../widgets/grid";
 import { Hint } from "../widgets/hint";
@@ -119,7 +119,7 @@ function MemoryViewer({ result, session }: { result: Result; session: Session })
 			<div class="columns">
 				<div class="column-side">
 					<Facts t={timeline} />
-					<BufferCard peak={peak} row={shown} />
+					<BufferCard peak={peak} row={shown} module={propText(timeline, "module")} session={session} />
 				</div>
 				<div class="column-main">
 					<HeapChart t={timeline} span={span} />
@@ -348,7 +348,14 @@ const FIELDS: readonly [string, string][] = [
 	["source_file", "Source"],
 ];
 
-function BufferCard({ peak, row }: { peak: TableData | undefined; row: number | null }) {
+interface BufferProps {
+	peak: TableData | undefined;
+	row: number | null;
+	module: string;
+	session: Session;
+}
+
+function BufferCard({ peak, row, module, session }: BufferProps) {
 	const cell = (id: string): Cell => (row === null ? null : (column(peak, id)?.[row] ?? null));
 	const text = (id: string) => {
 		const v = cell(id);
@@ -368,7 +375,15 @@ function BufferCard({ peak, row }: { peak: TableData | undefined; row: number | 
 							text(id) && (
 								<div key={id}>
 									<dt>{label}</dt>
-									<dd class="wrap">{text(id)}</dd>
+									<dd class="wrap">
+										{id === "instruction" && session.toolNames.includes("graph_viewer") ? (
+											<a href={toolHref("graph_viewer", { module_name: module, node_name: text(id) })}>
+												{text(id)}
+											</a>
+										) : (
+											text(id)
+										)}
+									</dd>
 								</div>
 							),
 					)}

@@ -137,12 +137,13 @@ function OpStats({ result, session }: { result: Result; session: Session }) {
 	);
 }
 
-/* A kernel's or instruction's operation stands in another table. */
+/* A kernel's or instruction's operation stands in another table; an instruction stands in its program's graph. */
 function linkOf(col: string, row: number, t: TableData, session: Session): string | undefined {
-	if ((col !== "op_name" && col !== "tf_op_name") || !session.toolNames.includes("framework_op_stats"))
-		return undefined;
-	const name = String(t.data[t.cols.findIndex((c) => c.id === col)]?.[row] ?? "");
-	return name ? toolHref("framework_op_stats", { filter: name }) : undefined;
+	const cell = (id: string) => String(t.data[t.cols.findIndex((c) => c.id === id)]?.[row] ?? "");
+	if (col === "hlo_op_name" && cell("program_id") && session.toolNames.includes("graph_viewer"))
+		return toolHref("graph_viewer", { node_name: cell(col), program_id: cell("program_id") });
+	if ((col !== "op_name" && col !== "tf_op_name") || !session.toolNames.includes("framework_op_stats")) return undefined;
+	return cell(col) ? toolHref("framework_op_stats", { filter: cell(col) }) : undefined;
 }
 
 /* The row that takes most, in one sentence. */

@@ -14,6 +14,7 @@ import { RooflinePage } from "./roofline";
 import type { Session } from "./session";
 import { SuggestionsPage } from "./suggestions";
 import { TablePage } from "./table_page";
+import { TfDataPage } from "./tf_data";
 import { TraceViewerPage } from "./trace_viewer";
 
 export type Page = FunctionComponent<{ session: Session }>;
@@ -31,6 +32,7 @@ const pages: Readonly<Record<string, Page>> = {
 	pod_viewer: PodViewerPage,
 	roofline_model: RooflinePage,
 	smart_suggestion: SuggestionsPage,
+	tf_data_bottleneck_analysis: TfDataPage,
 	"trace_viewer@": TraceViewerPage,
 	trace_viewer: TraceViewerPage,
 };

@@ -1,0 +1,427 @@
+/*
+ * tf_data.tsx - which tf.data pipeline is slowest, and which of its stages the program waits for: the verdict, the bottlenecks, all
+ * pipelines, and the stages of one element as a graph. The slowest host, pipeline and element are shown first.
+ */
+import { useCallback, useMemo } from "preact/hooks";
+import { useJson } from "../api/loadable";
+import { column, numbers, propText, strings, table } from "../api/table";
+import type { Result, TableData } from "../api/types";
+import { classes } from "../base/dom";
+import { count, time_ps } from "../base/format";
+import { adjust, toolHref, useQuery } from "../base/url";
+import { GraphView, textWidth } from "../chart/graph_view";
+import { layered, type Edge } from "../chart/layered";
+import { Grid } from "../widgets/grid";
+import { Failure, Notes, Waiting } from "../widgets/notes";
+import { RichText } from "../widgets/rich_text";
+import { csvAddress, type Session } from "./session";
+
+const MOST_RANKS = 1000;
+
+export function TfDataPage({ session }: { session: Session }) {
+	const { value, error, loading } = useJson<Result>(`api/tool/${encodeURIComponent(session.tool.name)}`, {
+		run: session.run.run,
+		host: session.host,
+	});
+	return (
+		<div class="page">
+			<h1 class="visually-hidden">{session.tool.title}</h1>
+			{error && <Failure text={error} />}
+			{!value && loading && <Waiting what="Following the elements through the pipelines…" />}
+			{value && <TfData result={value} session={session} />}
+		</div>
+	);
+}
+
+function TfData({ result, session }: { result: Result; session: Session }) {
+	const slow = table(result, "bottlenecks");
+	const all = table(result, "input_pipelines");
+	const at = usePipeline(slow, all);
+	return (
+		<>
+			<Notes notes={result.notes} />
+			<Verdict t={slow} session={session} />
+			{at >= 0 && <Pipeline key={at} result={result} at={at} session={session} />}
+			{slow && slow.nrows > 0 && <Bottlenecks t={slow} session={session} />}
+			{all && all.nrows > 0 && (
+				<section class="card" aria-label="All input pipelines">
+					<h2>
+						All input pipelines <span class="aim">{count(all.nrows)}</span>
+					</h2>
+					<Grid
+						table={{ ...all, cols: all.cols.filter((c) => c.id !== "id"), data: all.data.filter((_, i) => all.cols[i]?.id !== "id") }}
+						maxRows={10}
+						csv={csvAddress(session)}
+						onRow={(row) => choose(all, row)}
+					/>
+					<p class="muted">A call counts as slow above 50 µs. Click a pipeline to see its stages.</p>
+				</section>
+			)}
+		</>
+	);
+}
+
+function cell(t: TableData | undefined, id: string, row: number): string {
+	return String(column(t, id)?.[row] ?? "");
+}
+
+/* The row of the pipeline in the URL, else of the slowest. */
+function usePipeline(slow: TableData | undefined, all: TableData | undefined): number {
+	const host = useQuery("at_host") || cell(slow, "host", 0);
+	const name = useQuery("pipeline") || cell(slow, "input_pipeline", 0);
+	const hosts = strings(all, "host") ?? [];
+	const names = strings(all, "input_pipeline") ?? [];
+	const row = hosts.findIndex((h, i) => h === host && names[i] === name);
+	return row >= 0 ? row : hosts.length ? 0 : -1;
+}
+
+function choose(t: TableData, row: number): void {
+	adjust({ at_host: cell(t, "host", row), pipeline: cell(t, "input_pipeline", row), rank: undefined, stage: undefined });
+}
+
+function Verdict({ t, session }: { t: TableData | undefined; session: Session }) {
+	const any = !!t && t.nrows > 0;
+	const ps = (id: string) => time_ps(numbers(t, id)?.[0] ?? 0);
+	return (
+		<section class="verdict" aria-label="Verdict">
+			<p class="verdict-text">
+				{any ? (
+					<>
+						The slowest element took <strong data-cell="max_latency_ps">{ps("max_latency_ps")}</strong>: {cell(t, "input_pipeline", 0)} on{" "}
+						{cell(t, "host", 0)} waited most for <strong>{cell(t, "iterator_name", 0)}</strong> (
+						<span data-cell="iterator_latency_ps">{ps("iterator_latency_ps")}</span> of its own work).
+					</>
+				) : (
+					"No tf.data pipeline was traced."
+				)}
+			</p>
+			<p>
+				{propText(t, "summary") && <RichText text={propText(t, "summary")} tools={session.toolNames} />}
+				{session.toolNames.includes("input_pipeline_analyzer") && (
+					<>
+						{" "}
+						How much of the steps that costs: <a href={toolHref("input_pipeline_analyzer")}>input pipeline analyzer</a>.
+					</>
+				)}
+			</p>
+		</section>
+	);
+}
+
+function Bottlenecks({ t, session }: { t: TableData; session: Session }) {
+	return (
+		<section class="card" aria-label="Bottlenecks">
+			<h2>
+				Bottlenecks, slowest first <span class="aim">{count(t.nrows)}</span>
+			</h2>
+			<div class="scroll">
+				<table class="plain-table">
+					<thead>
+						<tr>
+							<th>Host</th>
+							<th>Pipeline</th>
+							<th class="num">Slowest element</th>
+							<th>Bottleneck</th>
+							<th class="num">Its own work</th>
+							<th>What to do</th>
+						</tr>
+					</thead>
+					<tbody>
+						{Array.from({ length: Math.min(t.nrows, 200) }, (_, i) => (
+							<tr key={i}>
+								<td>{cell(t, "host", i)}</td>
+								<td>
+									<button class="link" onClick={() => choose(t, i)}>
+										{cell(t, "input_pipeline", i)}
+									</button>
+								</td>
+								<td class="num">{time_ps(numbers(t, "max_latency_ps")?.[i] ?? 0)}</td>
+								<td>
+									<details class="fold-name">
+										<summary>{cell(t, "iterator_name", i)}</summary>
+										<span class="wrap muted">{cell(t, "iterator_long_name", i)}</span>
+									</details>
+								</td>
+								<td class="num">{time_ps(numbers(t, "iterator_latency_ps")?.[i] ?? 0)}</td>
+								<td class="wide">
+									<RichText text={cell(t, "suggestion", i)} tools={session.toolNames} />
+								</td>
+							</tr>
+						))}
+					</tbody>
+				</table>
+			</div>
+		</section>
+	);
+}
+
+/* ---- one element of one pipeline ---- */
+
+interface Stage {
+	id: string;
+	name: string;
+	long: string;
+	ahead: boolean;
+	call: number; /* row in calls, -1: it did nothing for this element */
+}
+
+interface Element {
+	stages: Stage[];
+	edges: Edge[];
+	ranks: { rank: number; ps: number }[];
+}
+
+/* The stages that belong to the pipeline: those that lead to its root. */
+function element(result: Result, host: string, root: string, rank: number): Element {
+	const it = table(result, "iterators");
+	const calls = table(result, "calls");
+	const ids = strings(it, "id") ?? [];
+	const hosts = strings(it, "host") ?? [];
+	const parents = strings(it, "parent_id") ?? [];
+	const mine = new Map<string, number>();
+	ids.forEach((id, i) => hosts[i] === host && !mine.has(id) && mine.set(id, i));
+	const belongs = (id: string) => {
+		for (let at = id, k = 0; k < 200; k++) {
+			if (at === root) return true;
+			const row = mine.get(at);
+			if (row === undefined) return false;
+			at = parents[row] ?? "0";
+		}
+		return false;
+	};
+	const callOf = new Map<string, number>();
+	const ranks: Element["ranks"] = [];
+	const duration = numbers(calls, "duration_ps") ?? [];
+	const [cHost, cPipe, cRank, cId] = [strings(calls, "host"), strings(calls, "pipeline_id"), numbers(calls, "rank"), strings(calls, "id")];
+	for (let i = 0; i < (calls?.nrows ?? 0); i++) {
+		if (cHost?.[i] !== host || cPipe?.[i] !== root) continue;
+		if (cId?.[i] === root) ranks.push({ rank: cRank?.[i] ?? 0, ps: duration[i] ?? 0 });
+		if (cRank?.[i] === rank) callOf.set(cId?.[i] ?? "", i);
+	}
+	const stages: Stage[] = [...mine]
+		.filter(([id]) => callOf.has(id) || belongs(id))
+		.map(([id, i]) => ({
+			id,
+			name: cell(it, "name", i),
+			long: cell(it, "long_name", i),
+			ahead: column(it, "is_async")?.[i] === true,
+			call: callOf.get(id) ?? -1,
+		}));
+	const index = new Map(stages.map((s, i) => [s.id, i]));
+	const edges = stages.flatMap((s, i) => {
+		const from = index.get(parents[mine.get(s.id) ?? -1] ?? "");
+		return from === undefined || from === i ? [] : [{ from, to: i }];
+	});
+	return { stages, edges, ranks };
+}
+
+const FONT = "11px system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
+const LINE_PX = 16;
+
+function lines(s: Stage, calls: TableData | undefined, long: boolean): string[] {
+	const ps = (id: string) => time_ps(numbers(calls, id)?.[s.call] ?? 0);
+	const head = long ? s.long.split("::").reduce<string[]>(packed, []) : [s.name];
+	if (s.call < 0) return [...head, "not called for this element"];
+	return [
+		...head,
+		`Start Time: ${ps("start_time_ps")}`,
+		`Total Duration: ${ps("duration_ps")}`,
+		`Self Duration: ${ps("self_time_ps")}`,
+		`# Calls: ${count(numbers(calls, "calls")?.[s.call] ?? 0)}`,
+	];
+}
+
+/* A long name in lines of about 40 letters, cut between its parts. */
+function packed(out: string[], part: string): string[] {
+	const last = out[out.length - 1];
+	if (last === undefined) return [part];
+	if (last.length + part.length < 40) out[out.length - 1] = `${last}::${part}`;
+	else out.push(`::${part}`);
+	return out;
+}
+
+function Pipeline({ result, at, session }: { result: Result; at: number; session: Session }) {
+	const all = table(result, "input_pipelines");
+	const calls = table(result, "calls");
+	const host = cell(all, "host", at);
+	const rank = Number(useQuery("rank")) || 0;
+	const long = useQuery("long") === "1";
+	const chosen = useQuery("stage");
+	const e = useMemo(() => element(result, host, cell(all, "id", at), rank), [result, at, rank]);
+	const texts = useMemo(() => e.stages.map((s) => lines(s, calls, long)), [e, long]);
+	const is = (id: string, i: number) => column(calls, id)?.[e.stages[i]?.call ?? -1] === true;
+	const drawing = useMemo(
+		() =>
+			layered(
+				texts.map((t) => ({ w: Math.max(...t.map((x) => textWidth(x, `600 ${FONT}`)), 130) + 22, h: t.length * LINE_PX + 12, box: -1 })),
+				[],
+				e.edges,
+			),
+		[texts],
+	);
+	const worst = e.stages.findIndex((_, i) => is("is_bottleneck", i));
+	const found = e.stages.findIndex((s) => s.id === chosen);
+	const selected = found >= 0 ? found : worst >= 0 ? worst : null;
+	const node = useCallback(
+		(i: number) =>
+			(texts[i] ?? []).map((t, k, l) => (
+				<text
+					key={k}
+					class={k < l.length - (l.length > 4 ? 4 : 1) ? "graph-title" : ""}
+					x={(drawing.nodes[i]?.w ?? 0) / 2}
+					y={6 + (k + 1) * LINE_PX - 4}
+					text-anchor="middle"
+				>
+					{t}
+				</text>
+			)),
+		[drawing],
+	);
+	return (
+		<section class="card" aria-label="Input pipeline graph">
+			<div class="bar bar-tools">
+				<h2>Input pipeline graph</h2>
+				<Choices all={all} at={at} ranks={e.ranks} rank={rank} />
+				<label class="check">
+					<input type="checkbox" checked={long} onChange={(x) => adjust({ long: x.currentTarget.checked ? "1" : undefined })} />
+					Long names
+				</label>
+			</div>
+			<div class="graph-page tfd-page">
+				<div class="graph-side-by">
+					<GraphView
+						drawing={drawing}
+						edges={e.edges}
+						title={`Stages of ${cell(all, "input_pipeline", at)} on ${host}`}
+						start={selected ?? 0}
+						selected={selected}
+						onSelect={(i) => adjust({ stage: i === null ? undefined : e.stages[i]?.id })}
+						nodeLabel={(i) => (texts[i] ?? []).join(", ")}
+						nodeClass={(i) => classes("tfd-node", is("is_blocking", i) && "tfd-critical", is("is_bottleneck", i) && "tfd-bottleneck")}
+						node={node}
+						edgeClass={(i) => (is("is_blocking", e.edges[i]?.from ?? -1) && is("is_blocking", e.edges[i]?.to ?? -1) ? "tfd-critical-edge" : "")}
+					/>
+					<ul class="graph-legend" aria-label="Outlines">
+						<li>
+							<span class="graph-swatch tfd-swatch-bottleneck" />
+							bottleneck
+						</li>
+						<li>
+							<span class="graph-swatch tfd-swatch-critical" />
+							critical path
+						</li>
+						<li>
+							<span class="graph-swatch tfd-swatch-other" />
+							not waited for
+						</li>
+					</ul>
+				</div>
+				<StageCard
+					stage={selected === null ? undefined : e.stages[selected]}
+					calls={calls}
+					critical={selected !== null && is("is_blocking", selected)}
+					worst={selected !== null && selected === worst}
+					session={session}
+				/>
+			</div>
+		</section>
+	);
+}
+
+function Choices({ all, at, ranks, rank }: { all: TableData | undefined; at: number; ranks: Element["ranks"]; rank: number }) {
+	const hosts = [...new Set(strings(all, "host") ?? [])];
+	const host = cell(all, "host", at);
+	const pipelines = (strings(all, "host") ?? []).flatMap((h, i) => (h === host ? [i] : []));
+	return (
+		<>
+			<label class="field">
+				Host
+				<select
+					class="select"
+					value={host}
+					onChange={(e) => all && choose(all, (strings(all, "host") ?? []).indexOf(e.currentTarget.value))}
+				>
+					{hosts.map((h) => (
+						<option key={h}>{h}</option>
+					))}
+				</select>
+			</label>
+			<label class="field">
+				Input pipeline
+				<select class="select" value={String(at)} onChange={(e) => all && choose(all, Number(e.currentTarget.value))}>
+					{pipelines.map((i) => (
+						<option key={i} value={String(i)}>
+							{cell(all, "input_pipeline", i)}
+						</option>
+					))}
+				</select>
+			</label>
+			<label class="field" title="Elements of the pipeline, the slowest first">
+				Rank
+				<select
+					class="select"
+					value={String(rank)}
+					onChange={(e) => adjust({ rank: e.currentTarget.value === "0" ? undefined : e.currentTarget.value })}
+				>
+					{ranks.slice(0, MOST_RANKS).map((r) => (
+						<option key={r.rank} value={String(r.rank)}>
+							{`${r.rank}: ${time_ps(r.ps)}`}
+						</option>
+					))}
+				</select>
+			</label>
+		</>
+	);
+}
+
+interface StageProps {
+	stage: Stage | undefined;
+	calls: TableData | undefined;
+	critical: boolean;
+	worst: boolean;
+	session: Session;
+}
+
+function StageCard({ stage, calls, critical, worst, session }: StageProps) {
+	if (!stage)
+		return (
+			<div class="tfd-card">
+				<h3>Stage</h3>
+				<p class="muted">Click a stage to see its long name and times.</p>
+			</div>
+		);
+	const ps = (id: string) => time_ps(numbers(calls, id)?.[stage.call] ?? 0);
+	const facts: [string, string][] = [
+		["Role", worst ? "bottleneck: most work of its own on the critical path" : critical ? "on the critical path" : "not waited for"],
+		["Runs", stage.ahead ? "ahead, on threads of its own" : "when it is asked"],
+		...(stage.call < 0
+			? []
+			: ([
+					["Start", ps("start_time_ps")],
+					["Total", ps("duration_ps")],
+					["Self", ps("self_time_ps")],
+					["Calls", count(numbers(calls, "calls")?.[stage.call] ?? 0)],
+				] as [string, string][])),
+		["Long name", stage.long],
+	];
+	return (
+		<div class="tfd-card" aria-live="polite">
+			<h3>{stage.name}</h3>
+			<dl class="env">
+				{facts.map(([label, v]) => (
+					<div key={label}>
+						<dt>{label}</dt>
+						<dd class="wrap" data-fact={label}>
+							{v}
+						</dd>
+					</div>
+				))}
+			</dl>
+			{session.toolNames.includes("trace_viewer@") && (
+				<p>
+					<a href={toolHref("trace_viewer@", { q: stage.long })}>Find it in the timeline</a>
+				</p>
+			)}
+		</div>
+	);
+}
