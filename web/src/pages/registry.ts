@@ -2,8 +2,11 @@
  * registry.ts - which tool has a page of its own. All others are shown by table_page.tsx. A row is a name; all else is in the page's file.
  */
 import type { FunctionComponent } from "preact";
+import { CountersPage } from "./counters";
 import { GraphViewerPage } from "./graph_viewer";
+import { InferencePage } from "./inference";
 import { InputPipelinePage } from "./input_pipeline";
+import { MegascalePage } from "./megascale";
 import { MemoryProfilePage } from "./memory_profile";
 import { MemoryViewerPage } from "./memory_viewer";
 import { OpProfilePage } from "./op_profile";
@@ -16,6 +19,7 @@ import { SuggestionsPage } from "./suggestions";
 import { TablePage } from "./table_page";
 import { TfDataPage } from "./tf_data";
 import { TraceViewerPage } from "./trace_viewer";
+import { KernelUtilizationPage, UtilizationPage } from "./units";
 
 export type Page = FunctionComponent<{ session: Session }>;
 
@@ -32,6 +36,11 @@ const pages: Readonly<Record<string, Page>> = {
 	pod_viewer: PodViewerPage,
 	roofline_model: RooflinePage,
 	smart_suggestion: SuggestionsPage,
+	inference_profile: InferencePage,
+	megascale_stats: MegascalePage,
+	perf_counters: CountersPage,
+	utilization_viewer: UtilizationPage,
+	kernel_utilization: KernelUtilizationPage,
 	tf_data_bottleneck_analysis: TfDataPage,
 	"trace_viewer@": TraceViewerPage,
 	trace_viewer: TraceViewerPage,

@@ -95,6 +95,11 @@ function Verdict({ t, session }: { t: TableData | undefined; session: Session })
 					"No tf.data pipeline was traced."
 				)}
 			</p>
+			{any && (
+				<p>
+					<strong>What to do:</strong> <RichText text={cell(t, "suggestion", 0)} tools={session.toolNames} />
+				</p>
+			)}
 			<p>
 				{propText(t, "summary") && <RichText text={propText(t, "summary")} tools={session.toolNames} />}
 				{session.toolNames.includes("input_pipeline_analyzer") && (

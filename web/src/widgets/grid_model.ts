@@ -78,6 +78,7 @@ export interface ColumnView {
 }
 
 const CHAR_PX = 6.9;
+const DIGIT_PX = 7.9; /* figures are all as wide as the widest */
 const PROBE = 300;
 
 /* Labels say their unit once: "Total time (us)" with unit us becomes "Total time" over a column in ms. */
@@ -118,7 +119,7 @@ function columnView(t: TableData, col: Column, index: number): ColumnView {
 		numeric,
 		text,
 		bar: share ? greatest : 0,
-		width_px: Math.round(Math.min(numeric ? 160 : 420, Math.max(56, longest * CHAR_PX + 20))),
+		width_px: Math.round(Math.min(numeric ? 160 : 420, Math.max(56, longest * (numeric ? DIGIT_PX : CHAR_PX) + 20))),
 	};
 }
 

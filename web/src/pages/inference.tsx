@@ -1,0 +1,225 @@
+/*
+ * inference.tsx - how long requests to a served model took, by percentile, and on what; how well batches were filled. One model at a time.
+ */
+import { useJson } from "../api/loadable";
+import { numbers, propNumber, propText, strings, table } from "../api/table";
+import type { Column, Result, TableData } from "../api/types";
+import { percent, quantity, significant, time_ps } from "../base/format";
+import { adjust, useQuery } from "../base/url";
+import { PartBars, type Part, type PartRow } from "../widgets/bars";
+import { Grid } from "../widgets/grid";
+import { Failure, Notes, Waiting } from "../widgets/notes";
+import { csvAddress, type Session } from "./session";
+
+const PS_PER_MS = 1e9;
+
+/* In the order of a request's life. */
+const PARTS: readonly Part[] = [
+	{ id: "host_preprocessing", label: "Host preprocess", hue: 250 },
+	{ id: "host_batch_formation", label: "Batch formation", hue: 305 },
+	{ id: "host_runtime", label: "Host runtime", hue: 200 },
+	{ id: "data_transfer_h2d", label: "To the device", hue: 62 },
+	{ id: "device_compute", label: "Device compute", hue: 145 },
+	{ id: "data_transfer_d2h", label: "From the device", hue: 90 },
+	{ id: "host_postprocess", label: "Host postprocess", hue: 340 },
+	{ id: "idle time", label: "Idle", hue: -1 },
+];
+
+export function InferencePage({ session }: { session: Session }) {
+	const request = useQuery("request_column");
+	const batch = useQuery("batch_column");
+	const { value, error, loading } = useJson<Result>(`api/tool/${encodeURIComponent(session.tool.name)}`, {
+		run: session.run.run,
+		host: session.host,
+		request_column: request,
+		batch_column: batch,
+	});
+	return (
+		<div class="page">
+			<h1 class="visually-hidden">{session.tool.title}</h1>
+			{error && <Failure text={error} />}
+			{!value && loading && <Waiting what="Following the requests…" />}
+			{value && <Inference result={value} session={session} />}
+		</div>
+	);
+}
+
+function Inference({ result, session }: { result: Result; session: Session }) {
+	const models = strings(table(result, "models"), "model_name") ?? [];
+	const asked = useQuery("model");
+	const at = Math.max(0, models.indexOf(asked));
+	const requests = table(result, `requests_${at}`);
+	const batches = table(result, `batches_${at}`);
+	/* The last row is the mean over all; without requests it is alone, and zero. */
+	const any = (requests?.nrows ?? 0) > 1;
+	if (!any)
+		return (
+			<>
+				<Notes notes={result.notes} />
+				<p class="empty">No request to a served model was traced.</p>
+			</>
+		);
+	return (
+		<>
+			<Notes notes={result.notes} />
+			{models.length > 1 && (
+				<div class="bar">
+					<label class="field">
+						Model
+						<select class="select" value={models[at]} onChange={(e) => adjust({ model: e.currentTarget.value })}>
+							{models.map((m) => (
+								<option key={m}>{m}</option>
+							))}
+						</select>
+					</label>
+				</div>
+			)}
+			<Verdict t={requests} model={models[at] ?? ""} />
+			<Ranked title="Requests" param="request_column" t={requests} latency="latency_ms" session={session} />
+			{batches && <Ranked title="Batches" param="batch_column" t={batches} latency="latency" session={session} />}
+		</>
+	);
+}
+
+/* Rows of single requests, whose percentile is a number. */
+function singles(t: TableData | undefined): { row: number; at: number }[] {
+	return (strings(t, "percentile") ?? []).flatMap((p, row) => (/^[\d.]+$/.test(p) ? [{ row, at: Number(p) }] : []));
+}
+
+/* The request next to a percentile. */
+function near(t: TableData | undefined, at: number): number {
+	let best = -1;
+	let least = Infinity;
+	for (const s of singles(t)) {
+		if (Math.abs(s.at - at) >= least) continue;
+		least = Math.abs(s.at - at);
+		best = s.row;
+	}
+	return best;
+}
+
+function Verdict({ t, model }: { t: TableData | undefined; model: string }) {
+	const ms = numbers(t, "latency_ms") ?? [];
+	const asked = useQuery("request_column");
+	const ranked = asked && t?.cols.find((c) => c.id === "latency_ms")?.label !== asked ? asked : "";
+	const all = singles(t);
+	const middle = near(t, 50);
+	const tail = near(t, 99);
+	const text = (row: number) => time_ps((ms[row] ?? 0) * PS_PER_MS);
+	/* Where a slow request differs from a usual one is the cause. */
+	const grew = PARTS.map((p) => {
+		const v = numbers(t, p.id) ?? [];
+		return { ...p, ms: (v[tail] ?? 0) - (v[middle] ?? 0) };
+	}).sort((a, b) => b.ms - a.ms)[0];
+	const slow = tail >= 0 && middle >= 0 && (ms[tail] ?? 0) > 1.2 * (ms[middle] ?? 0);
+	return (
+		<section class="verdict" aria-label="Verdict">
+			<div class="verdict-figure">
+				<span class="verdict-number" data-prop="averageLatencyMs">
+					{propText(t, "averageLatencyMs")}
+				</span>
+				<span class="muted">average latency{model && model !== "ALL" ? ` of ${model}` : ""}</span>
+			</div>
+			<div class="verdict-figure">
+				<span class="verdict-number" data-prop="throughput">
+					{significant(propNumber(t, "throughput") ?? 0, 4)}
+				</span>
+				<span class="muted">requests a second</span>
+			</div>
+			<p class="verdict-text">
+				{all.length === 1 ? (
+					<>One request was traced.</>
+				) : ranked ? (
+					<>The percentiles below are those of {ranked.toLowerCase()}.</>
+				) : (
+					<>
+						Half of the requests took less than {text(middle)};{" "}
+						{(all[all.length - 1]?.at ?? 0) >= 98 ? `one in a hundred took ${text(tail)} or more` : `the slowest took ${text(tail)}`}
+						{slow && grew && grew.ms > 0 ? (
+							<>
+								, mostly because <strong>{grew.label.toLowerCase()}</strong> took {time_ps(grew.ms * PS_PER_MS)} longer.
+							</>
+						) : slow ? (
+							"; the profile does not say what the difference was spent on."
+						) : (
+							": they are about alike."
+						)}
+					</>
+				)}
+			</p>
+		</section>
+	);
+}
+
+interface RankedProps {
+	title: string;
+	param: string;
+	t: TableData | undefined;
+	latency: string;
+	session: Session;
+}
+
+function Ranked({ title, param, t, latency, session }: RankedProps) {
+	const asked = useQuery(param);
+	if (!t) return null;
+	const columns = t.cols.filter((c) => c.type === "f64");
+	const shown = without(t, "trace_viewer_url");
+	const facts = Object.keys(t.props ?? {}).filter((id) => !/^(has|throughput$|averageLatency)/.test(id) && propText(t, id));
+	return (
+		<section class="card" aria-label={title}>
+			<div class="bar bar-tools">
+				<h2>{title}</h2>
+				<label class="field" title="The percentiles are those of this column">
+					Percentiles of
+					<select
+						class="select"
+						value={asked || (columns.find((c) => c.id === latency)?.label ?? "")}
+						onChange={(e) => adjust({ [param]: e.currentTarget.value })}
+					>
+						{columns.map((c) => (
+							<option key={c.id}>{c.label}</option>
+						))}
+					</select>
+				</label>
+				{facts.map((id) => (
+					<span key={id} class="muted">
+						{t.props[id]?.label}: {propText(t, id)}
+					</span>
+				))}
+			</div>
+			<Breakdown t={t} latency={latency} title={title} />
+			<Grid table={shown} maxRows={12} csv={csvAddress(session)} />
+		</section>
+	);
+}
+
+function without(t: TableData, id: string): TableData {
+	const keep = t.cols.flatMap((c, k) => (c.id === id ? [] : [k]));
+	return { ...t, cols: keep.map((k) => t.cols[k] as Column), data: keep.map((k) => t.data[k] ?? []) };
+}
+
+/* A bar for each row: of requests the kinds of work, of batches the compute and the rest. */
+function Breakdown({ t, latency, title }: { t: TableData; latency: string; title: string }) {
+	const batches = latency === "latency";
+	const parts = batches ? [PARTS[4] as Part, { id: "rest", label: "Other", hue: -1 }] : PARTS;
+	const total = numbers(t, latency) ?? [];
+	const columns = parts.map((p) => numbers(t, p.id) ?? []);
+	const efficiency = numbers(t, "batching_efficiency");
+	/* What stands in no column of its own is the difference to the latency. */
+	const value = (p: Part, k: number, row: number) =>
+		p.id === "rest" ? Math.max(0, (total[row] ?? 0) - (columns[0]?.[row] ?? 0)) : (columns[k]?.[row] ?? 0);
+	const rows: PartRow[] = (strings(t, "percentile") ?? []).map((p, row) => {
+		const values = parts.map((x, k) => value(x, k, row));
+		return {
+			label: /^[\d.]+$/.test(p) ? `${significant(Number(p), 4)} %` : p,
+			values,
+			texts: values.map((v) => time_ps(v * PS_PER_MS)),
+			total: time_ps((total[row] ?? 0) * PS_PER_MS),
+			strong: !/^[\d.]/.test(p),
+			doc: efficiency ? `${p}: ${percent((efficiency[row] ?? 0) * 100)} of the batch was filled` : p,
+		};
+	});
+	if (!rows.some((r) => r.values.some((v) => v > 0)))
+		return <p class="muted">The profile does not say what the {title.toLowerCase()} spent their {quantity(total[0] ?? 0, "ms")} on.</p>;
+	return <PartBars parts={parts} rows={rows} title={`${title} by percentile`} />;
+}

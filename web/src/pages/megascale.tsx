@@ -1,0 +1,155 @@
+/*
+ * megascale.tsx - transfers between the slices of a multislice job: how long the device waited for each although the network had the
+ * time in between, and which bandwidth would have been enough.
+ */
+import { address } from "../api/fetch";
+import { useJson } from "../api/loadable";
+import { numbers, strings } from "../api/table";
+import { ALL_HOSTS, type Result, type TableData } from "../api/types";
+import { bytes, count, significant, time_ps } from "../base/format";
+import { toolHref } from "../base/url";
+import { PartBars, type Part } from "../widgets/bars";
+import { Grid } from "../widgets/grid";
+import { Failure, Notes, Waiting } from "../widgets/notes";
+import { csvAddress, type Session } from "./session";
+
+const PS_PER_MS = 1e9;
+const MOST_BARS = 40;
+/* What the server says where no bandwidth would be enough. */
+const NO_SLACK = 2147483647;
+
+const PARTS: readonly Part[] = [
+	{ id: "slack_time", label: "Slack: hidden behind other work", hue: -1 },
+	{ id: "send_stall", label: "send", hue: 62 },
+	{ id: "send_done_stall", label: "send-done", hue: 30 },
+	{ id: "recv_stall", label: "recv", hue: 250 },
+	{ id: "recv_done_stall", label: "recv-done", hue: 305 },
+];
+
+export function MegascalePage({ session }: { session: Session }) {
+	const { value, error, loading } = useJson<Result>(`api/tool/${encodeURIComponent(session.tool.name)}`, {
+		run: session.run.run,
+		host: session.host,
+	});
+	const t = value?.tables[0];
+	return (
+		<div class="page">
+			<h1 class="visually-hidden">{session.tool.title}</h1>
+			{error && <Failure text={error} />}
+			{!value && loading && <Waiting what="Pairing sends and receives…" />}
+			{value && <Notes notes={value.notes} />}
+			{t && (t.nrows > 0 ? <Transfers t={t} session={session} /> : <p class="empty">The profile holds no transfers between slices.</p>)}
+			{value && <Trace session={session} />}
+		</div>
+	);
+}
+
+/* Rows by what can be won. */
+function ranked(t: TableData): number[] {
+	const total = numbers(t, "total_stall") ?? [];
+	return total.map((_, i) => i).sort((a, b) => (total[b] ?? 0) - (total[a] ?? 0) || a - b);
+}
+
+function Transfers({ t, session }: { t: TableData; session: Session }) {
+	const rows = ranked(t);
+	const columns = PARTS.map((p) => numbers(t, p.id) ?? []);
+	const names = strings(t, "rendezvous_name") ?? [];
+	const types = strings(t, "transfer_type") ?? [];
+	const stall = numbers(t, "stall_duration") ?? [];
+	const bars = rows.slice(0, MOST_BARS).map((i) => {
+		const values = columns.map((c) => c[i] ?? 0);
+		return {
+			label: names[i] ?? "",
+			doc: `${names[i] ?? ""}: ${types[i] ?? ""}`,
+			values,
+			texts: values.map((v) => time_ps(v * PS_PER_MS)),
+			total: time_ps((stall[i] ?? 0) * PS_PER_MS),
+		};
+	});
+	return (
+		<>
+			<Verdict t={t} first={rows[0] ?? 0} />
+			<section class="card" aria-label="Slack and stall">
+				<h2>
+					Slack and stall of a transfer <span class="aim">means; the number is the stall</span>
+				</h2>
+				<PartBars parts={PARTS} rows={bars} title="Slack and stall by transfer" />
+				{rows.length > MOST_BARS && <p class="muted">The {MOST_BARS} with the most stall; all of them stand below.</p>}
+			</section>
+			<section class="card" aria-label="Transfers">
+				<h2>
+					Transfers <span class="aim">{count(t.nrows)}</span>
+				</h2>
+				<Grid
+					table={t}
+					sort={{ col: "total_stall", down: true }}
+					maxRows={20}
+					csv={csvAddress(session)}
+					link={(col, row) => linkOf(col, row, t, session)}
+				/>
+			</section>
+		</>
+	);
+}
+
+function linkOf(col: string, row: number, t: TableData, session: Session): string | undefined {
+	if (col !== "recv_op_name" && col !== "send_op_name") return undefined;
+	const name = strings(t, col)?.[row];
+	if (!name) return undefined;
+	if (session.toolNames.includes("graph_viewer")) return toolHref("graph_viewer", { node_name: name });
+	return session.toolNames.includes("hlo_stats") ? toolHref("hlo_stats", { filter: `hlo_op_name:${name}` }) : undefined;
+}
+
+function Verdict({ t, first }: { t: TableData; first: number }) {
+	const at = (id: string) => numbers(t, id)?.[first] ?? 0;
+	const name = (id: string) => strings(t, id)?.[first] ?? "";
+	const need = at("required_bandwidth");
+	return (
+		<section class="verdict" aria-label="Verdict">
+			<div class="verdict-figure">
+				<span class="verdict-number" data-cell="total_stall">
+					{time_ps(at("total_stall") * PS_PER_MS)}
+				</span>
+				<span class="muted">waited for {name("rendezvous_name")}</span>
+			</div>
+			<p class="verdict-text">
+				<strong>{name("rendezvous_name")}</strong> ({name("transfer_type")}) stalls the device most: {time_ps(at("stall_duration") * PS_PER_MS)} in
+				each of {count(at("occurrences"))} transfers of {bytes(at("net_tx_bytes"))}.{" "}
+				{need >= NO_SLACK || !(at("slack_time") > 0) ? (
+					"The compiler left no work to hide it behind: let the transfer begin earlier."
+				) : (
+					<>
+						A network of <span data-cell="required_bandwidth">{significant(need)}</span> Gbit/s would have hidden it in{" "}
+						{time_ps(at("slack_time") * PS_PER_MS)} of slack; with more than that, the latency or another host is to blame.
+					</>
+				)}
+			</p>
+		</section>
+	);
+}
+
+/* A file for another program: nothing is opened elsewhere. */
+function Trace({ session }: { session: Session }) {
+	const hosts = session.tool.hosts.filter((h) => h !== ALL_HOSTS);
+	return (
+		<section class="card" aria-label="Trace for Perfetto">
+			<h2>Trace for Perfetto</h2>
+			<p class="says">
+				Every transfer with its network activity, steps and arrows from send to receive, as a file that Perfetto opens (trace of one
+				host).
+			</p>
+			<div class="bar">
+				{hosts.slice(0, 64).map((h) => (
+					<a
+						key={h}
+						class="button"
+						download={`${h}.megascale.perfetto-trace.gz`}
+						href={address("data/plugin/profile/data", { tag: session.tool.name, run: session.run.run, host: h, perfetto: "true" })}
+					>
+						{h}
+					</a>
+				))}
+			</div>
+		</section>
+	);
+}
