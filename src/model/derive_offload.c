@@ -133,16 +133,16 @@ struct rows {
 	uint32_t n;
 };
 
-/* The row that has been free for longest, if it is free; else a new one. */
+/* The row that has been free for longest, if it is free; else a new one; when there are too many the last, as in XProf. */
 static uint32_t choose_row(struct rows *r, int64_t begin_ps)
 {
 	uint32_t best = SS_NONE;
 	for (uint32_t i = 0; i < r->n; i++)
 		if (best == SS_NONE || r->end_ps[i] <= r->end_ps[best])
 			best = i;
-	if (best != SS_NONE && (r->end_ps[best] <= begin_ps || r->n == MAX_ROWS))
+	if (best != SS_NONE && r->end_ps[best] <= begin_ps)
 		return best;
-	return r->n++;
+	return r->n < MAX_ROWS ? r->n++ : MAX_ROWS - 1;
 }
 
 static bool place(struct ss_offload *o, struct rows *r, const struct copy *c)
