@@ -14,6 +14,7 @@
  */
 #include "emit/out.h"
 #include "model/preprocess.h"
+#include "model/shown.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -116,13 +117,14 @@ static bool dump(struct ss_out *o, const char *path, struct ss_err *err)
 	struct ss_host h;
 	if (!ss_host_open(&h, path, err))
 		return false;
-	bool ok = ss_host_load(&h, err);
+	const struct ss_plane *planes = ss_host_shown(&h, err);
+	bool ok = planes;
 	for (uint32_t i = 0; ok && i < h.nplanes; i++) {
 		ss_out_lit(o, "[\"plane\",");
-		ss_out_json_str(o, h.planes[i].name);
+		ss_out_json_str(o, planes[i].name);
 		ss_out_lit(o, "]\n");
-		for (uint32_t j = 0; ok && j < h.planes[i].nlines; j++)
-			ok = dump_line(o, &h, &h.planes[i], &h.planes[i].lines[j], err);
+		for (uint32_t j = 0; ok && j < planes[i].nlines; j++)
+			ok = dump_line(o, &h, &planes[i], &planes[i].lines[j], err);
 	}
 	for (uint32_t i = 0; ok && i < h.ngroups; i++)
 		dump_group(o, i, &h.groups[i]);

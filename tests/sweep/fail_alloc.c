@@ -1,10 +1,11 @@
 /*
  * fail_alloc.c - every tool with every allocation failing in turn.
  *
- *	fail_alloc DIR [SMALL_BYTES]
+ *	fail_alloc DIR [STRIDE]
  *
  * For n = 1, 2, 3, ... the n-th allocation of "open the profile and run the tool" fails, until none
- * is left to fail. Each time the tool must say so, or do without and give the very same answer;
+ * is left to fail. With a stride only every so manyth, beginning elsewhere for each sample and
+ * question: most places in the code are reached by many of them, so few are missed. Each time the tool must say so, or do without and give the very same answer;
  * nothing may be leaked; and once there is memory again, the same open profile must answer as if
  * nothing had happened.
  */
@@ -15,9 +16,28 @@
 #include <stdlib.h>
 
 enum {
+	SMALL_BYTES = 12 << 10,	/* of a sample that every tool is tried on */
 	EACH = 120,	/* every single one up to here, */
 	PART = 20,	/* then a twentieth further at a time: later ones repeat the same places */
 };
+
+/* Which allocations fail. */
+struct schedule {
+	size_t stride;
+	size_t begun;	/* sweeps so far */
+};
+
+static size_t first_of(struct schedule *s)
+{
+	return 1 + s->begun++ % s->stride;
+}
+
+static size_t next_of(const struct schedule *s, size_t n)
+{
+	size_t part = n < EACH ? 1 : n / PART;
+
+	return n + (part > s->stride ? part : s->stride);
+}
 
 static bool complain(const struct sample *s, const struct ss_tool *tool, size_t n, const char *what)
 {
@@ -71,15 +91,15 @@ static bool answer(const struct sample *s, const struct ss_tool *tool, const str
 }
 
 /* False with *good unchanged when the tool has nothing to say about this sample. */
-static bool sweep(const struct sample *s, const struct ss_tool *tool, const struct drive_question *question, bool *good,
-		  bool *refused)
+static bool sweep(const struct sample *s, const struct ss_tool *tool, const struct drive_question *question,
+		  struct schedule *which, bool *good, bool *refused)
 {
 	uint64_t want = 0;
 	bool done = false;
 
 	if (!answer(s, tool, question, &want, refused))
 		return false;
-	for (size_t n = 1; !done && *good; n += n < EACH ? 1 : n / PART)
+	for (size_t n = first_of(which); !done && *good; n = next_of(which, n))
 		*good = try_nth(s, tool, question, n, want, &done);
 	return true;
 }
@@ -90,13 +110,13 @@ static bool sweep(const struct sample *s, const struct ss_tool *tool, const stru
  * first.
  */
 static bool sweep_tool(const struct samples *samples, const struct ss_tool *tool, const struct drive_question *question,
-		       size_t small)
+		       struct schedule *which, size_t small)
 {
 	bool good = true, any = false, refused = false;
 
 	for (size_t i = 0; i < samples->n && good; i++)
 		if (samples->v[i].bytes.n <= small || !any)
-			any |= sweep(&samples->v[i], tool, question, &good, &refused);
+			any |= sweep(&samples->v[i], tool, question, which, &good, &refused);
 	if (!any && refused)	/* a timeline is no CSV */
 		return good;
 	if (!any)
@@ -114,7 +134,7 @@ static int by_size(const void *a, const void *b)
 int main(int argc, char **argv)
 {
 	struct samples samples = samples_load(argc > 1 ? argv[1] : ".", 1 << 20);
-	size_t small = argc > 2 ? (size_t)atoi(argv[2]) : 12 << 10;
+	struct schedule which = { .stride = argc > 2 && atoi(argv[2]) > 0 ? (size_t)atoi(argv[2]) : 1 };
 	unsigned passed = 0, failed = 0;
 
 	if (samples.n)
@@ -125,7 +145,7 @@ int main(int argc, char **argv)
 		if (!question) {	/* on to the next tool; k becomes 0 */
 			i++;
 			k = SIZE_MAX;
-		} else if (sweep_tool(&samples, ss_tools[i], question, k ? 0 : small)) {
+		} else if (sweep_tool(&samples, ss_tools[i], question, &which, k ? 0 : SMALL_BYTES)) {
 			passed++;
 		} else {
 			failed++;
