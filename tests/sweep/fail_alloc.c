@@ -5,9 +5,9 @@
  *
  * For n = 1, 2, 3, ... the n-th allocation of "open the profile and run the tool" fails, until none
  * is left to fail. With a stride only every so manyth, beginning elsewhere for each sample and
- * question: most places in the code are reached by many of them, so few are missed. Each time the tool must say so, or do without and give the very same answer;
- * nothing may be leaked; and once there is memory again, the same open profile must answer as if
- * nothing had happened.
+ * question: most places in the code are reached by many of them, so few are missed. Each time the
+ * tool must say so, or do without and give the very same answer; nothing may be leaked; and once
+ * there is memory again, the same open profile must answer as if nothing had happened.
  */
 #include "sweep/drive.h"
 #include "sweep/hook.h"
