@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_OPTS 24
+#define MAX_OPTS 32
 
 void cli_say(const char *what, struct ss_str text)
 {

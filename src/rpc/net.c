@@ -92,6 +92,12 @@ bool ss_net_nonblocking(int fd)
 	return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
 }
 
+bool ss_net_wait_readable(int fd, int ms)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	return poll(&p, 1, ms) > 0;
+}
+
 bool ss_net_parse(struct ss_net_name *out, const char *target, struct ss_err *err)
 {
 	const struct ss_str scheme = SS_STR("grpc://");

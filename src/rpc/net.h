@@ -32,6 +32,13 @@ uint16_t ss_net_port(int fd);
 void ss_net_tune(int fd);
 bool ss_net_nonblocking(int fd);
 
+/* Can it be read, at once or within so long? Never with fd -1. */
+bool ss_net_wait_readable(int fd, int ms);
+static inline bool ss_net_readable(int fd)
+{
+	return ss_net_wait_readable(fd, 0);
+}
+
 /*
  * "host:port", "[v6]:port" or either with "grpc://" before it. SS_EINVAL for anything else. `host`
  * is without brackets.

@@ -1,0 +1,307 @@
+/*
+ * capture.c - stepscope capture: a profile of running programs, and then its summary. Here are the
+ * words; src/capture does the work.
+ */
+#include "capture_words.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern const struct cli_command cli_command_capture;
+extern const struct cli_command cli_command_summary;
+
+static const char *plural(size_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static void print_bytes(char *out, size_t cap, uint64_t bytes)
+{
+	if (bytes < 1000)
+		snprintf(out, cap, "%llu bytes", (unsigned long long)bytes);
+	else if (bytes < 1000000)
+		snprintf(out, cap, "%.1f kB", (double)bytes / 1e3);
+	else
+		snprintf(out, cap, "%.1f MB", (double)bytes / 1e6);
+}
+
+/* A line on stderr; control characters of others' texts are replaced on the way. */
+static void say(struct cli_words *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void say(struct cli_words *w, const char *fmt, ...)
+{
+	struct ss_buf b = { 0 };
+	char text[1500];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (w->live)
+		fputs("\r\033[K", stderr);
+	w->live = false;
+	ss_buf_z(&b, text);
+	cli_say(NULL, ss_buf_get(&b));
+	ss_buf_free(&b);
+}
+
+static void say_host(struct cli_words *w, const struct ss_capture *c, const struct ss_capture_host *h)
+{
+	char size[32];
+	print_bytes(size, sizeof(size), h->reply.bytes);
+	switch (h->end) {
+	case SS_CAPTURE_KEPT:
+		if (h->reply.kept.n)
+			say(w, "%s: %s", h->target, size);
+		else
+			say(w, "%s: written by the program itself", h->target);
+		break;
+	case SS_CAPTURE_ELSEWHERE:
+		say(w, "%s: the program says it wrote its profile below '" SS_FMT "', which is not here", h->target, SS_ARG(c->dir.path));
+		break;
+	case SS_CAPTURE_EMPTY:
+		say(w, "%s: no trace event was collected", h->target);
+		break;
+	case SS_CAPTURE_FAILED:
+		say(w, "%s: %s: %s", h->target, ss_grpc_code_name(h->status.code), h->status.text);
+		break;
+	case SS_CAPTURE_WAITING:
+		break;
+	}
+}
+
+/* How far it is, where somebody looks on. */
+static void say_progress(struct cli_words *w, const struct ss_capture *c)
+{
+	uint64_t bytes = 0;
+	char size[32];
+	if (!w->terminal)
+		return;
+	for (size_t i = 0; i < c->nhosts; i++)
+		if (c->hosts[i].call)
+			bytes += ss_grpc_call_received(c->hosts[i].call);
+	print_bytes(size, sizeof(size), bytes);
+	fprintf(stderr, "\r\033[Kstepscope: %.1f s, waiting for %zu of %zu host%s%s%s (Ctrl-C ends)",
+		(double)(ss_net_now_ns() - c->begin_ns) / 1e9, ss_capture_count(c, SS_CAPTURE_WAITING), c->nhosts,
+		plural(c->nhosts), bytes ? ", " : "", bytes ? size : "");
+	fflush(stderr);
+	w->live = true;
+}
+
+void cli_capture_progress(void *arg, const struct ss_capture *c, const struct ss_capture_host *host)
+{
+	struct cli_words *w = arg;
+	if (c->attempt > w->attempt && c->attempt > 1)
+		say(w, "no trace yet, attempt %u of %u", c->attempt, w->attempts);
+	w->attempt = c->attempt;
+	if (host)
+		say_host(w, c, host);
+	else
+		say_progress(w, c);
+}
+
+/* The end of it: what there is, and what there is not. */
+static void say_end(struct cli_words *w, const struct ss_capture *c)
+{
+	size_t kept = ss_capture_count(c, SS_CAPTURE_KEPT), elsewhere = ss_capture_count(c, SS_CAPTURE_ELSEWHERE);
+	if (c->cancelled)
+		say(w, "cancelled; what was whole by then is kept");
+	if (kept + elsewhere < c->nhosts)
+		say(w, "warning: %zu of %zu hosts gave no profile, the run holds the others only", c->nhosts - kept - elsewhere,
+		    c->nhosts);
+	say(w, "run " SS_FMT " in " SS_FMT, SS_ARG(c->dir.run), SS_ARG(c->dir.path));
+}
+
+/* The summary of what was taken, as the command of this name prints it. */
+static int summarize(const char *logdir, const struct ss_capture *c)
+{
+	char name[] = "summary", option[] = "--run";
+	char *path = strdup(logdir), *run = strdup(c->dir.run.p);
+	char *argv[] = { name, option, run, path, NULL };
+	int status = path && run ? cli_command_summary.run(4, argv) : CLI_FAILED;
+	free(path);
+	free(run);
+	return status;
+}
+
+int cli_capture_take(struct ss_capture_config *config, bool summary)
+{
+	struct cli_words w = { .terminal = isatty(STDERR_FILENO), .attempts = config->attempts };
+	struct ss_capture c;
+	struct ss_err err = { 0 };
+	config->progress = cli_capture_progress;
+	config->progress_arg = &w;
+	config->wake_fd = cli_interrupt_open(&err);
+	if (config->wake_fd < 0)
+		return cli_fail(&err);
+	bool ok = ss_capture_run(&c, config, &err);
+	cli_interrupt_close(config->wake_fd);
+	int status = ok && !c.cancelled ? CLI_DONE : CLI_FAILED;
+	if (ok)
+		say_end(&w, &c);
+	else
+		say(&w, "%s", err.text);
+	if (ok && summary && ss_capture_count(&c, SS_CAPTURE_KEPT) && summarize(config->logdir, &c) != CLI_DONE)
+		status = CLI_FAILED;
+	if (ok && ss_capture_count(&c, SS_CAPTURE_KEPT) + ss_capture_count(&c, SS_CAPTURE_ELSEWHERE) < c.nhosts)
+		status = CLI_FAILED;
+	if (!ok && err.code == SS_EINVAL)
+		status = CLI_MISUSE;
+	ss_capture_release(&c);
+	return status;
+}
+
+/* Addresses one a line, '#' begins a comment; the list with commas, to be freed. */
+static char *read_hosts(const char *path, struct ss_err *err)
+{
+	FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
+	struct ss_buf list = { .limit_bytes = 1 << 20 };
+	char line[512];
+	if (!f) {
+		ss_fail(err, SS_EIO, "cannot read '%s'", path);
+		return NULL;
+	}
+	while (fgets(line, sizeof(line), f)) {
+		line[strcspn(line, "#\r\n")] = '\0';
+		char *at = line + strspn(line, " \t");
+		at[strcspn(at, " \t")] = '\0';
+		if (*at && list.n)
+			ss_buf_char(&list, ',');
+		ss_buf_z(&list, at);
+	}
+	if (f != stdin)
+		fclose(f);
+	ss_buf_char(&list, '\0');
+	if (!ss_buf_ok(&list, "list of hosts", err) || (!list.p[0] && !ss_fail(err, SS_EINVAL, "'%s' names no host", path))) {
+		ss_buf_free(&list);
+		return NULL;
+	}
+	return list.p;
+}
+
+static bool number(const struct cli_command *c, const char *name, const char *text, uint64_t max, uint64_t *out)
+{
+	if (!text || cli_number(text, max, out))
+		return true;
+	cli_misuse(c, "--%s: '%s' is no number from 0 to %llu", name, text, (unsigned long long)max);
+	return false;
+}
+
+/* The options as they are given. */
+struct texts {
+	const char *addresses, *logdir, *duration, *attempts, *host, *device, *python, *delay, *session, *workers, *hosts,
+		*dataset, *timeout, *mode, *no_summary;
+};
+
+static bool numbers(const struct texts *t, struct ss_capture_config *config)
+{
+	const struct cli_command *c = &cli_command_capture;
+	uint64_t host = config->options.host_level, device = config->options.device_level,
+		 python = config->options.python_level, attempts = 3, timeout_s = 0, dataset = 1;
+	if (t->dataset && (strcmp(t->dataset, "false") == 0 || strcmp(t->dataset, "0") == 0))
+		dataset = 0;
+	if (!number(c, "duration_ms", t->duration, 86400000, &config->options.duration_ms) ||
+	    !number(c, "delay_ms", t->delay, 86400000, &config->delay_ms) ||
+	    !number(c, "num_tracing_attempts", t->attempts, 1000, &attempts) ||
+	    !number(c, "host_tracer_level", t->host, 3, &host) || !number(c, "device_tracer_level", t->device, 2, &device) ||
+	    !number(c, "python_tracer_level", t->python, 1, &python) || !number(c, "timeout_s", t->timeout, 864000, &timeout_s))
+		return false;
+	config->options.host_level = (uint32_t)host;
+	config->options.device_level = (uint32_t)device;
+	config->options.python_level = (uint32_t)python;
+	config->options.include_dataset_ops = dataset;
+	config->attempts = (unsigned)attempts;
+	config->timeout_ms = timeout_s * 1000;
+	return true;
+}
+
+static int take(struct texts *t, struct cli_tls *tls, struct ss_capture_config *config)
+{
+	struct ss_err err = { 0 };
+	char *list = NULL;
+	if (t->hosts && !(list = read_hosts(t->hosts, &err)))
+		return cli_fail(&err);
+	config->targets = t->workers && t->workers[0] ? t->workers : t->addresses ? t->addresses : list;
+	config->logdir = t->logdir;
+	config->run = t->session;
+	int status;
+	if (cli_tls_open(tls, &config->tls, &config->token, &err))
+		status = cli_capture_take(config, !t->no_summary);
+	else
+		status = cli_fail(&err);
+	cli_tls_close(tls);
+	free(list);
+	return status;
+}
+
+static int run(int argc, char **argv)
+{
+	struct texts t = { 0 };
+	struct cli_tls tls = { 0 };
+	struct ss_capture_config config = { .options = ss_profile_defaults, .wake_fd = -1 };
+	const struct cli_opt opts[] = {
+		{ "service_addr", 'a', true, &t.addresses, NULL, NULL },
+		{ "hosts", 0, true, &t.hosts, NULL, NULL },
+		{ "worker_list", 0, true, &t.workers, NULL, NULL },
+		{ "logdir", 'l', true, &t.logdir, NULL, NULL },
+		{ "session_id", 0, true, &t.session, NULL, NULL },
+		{ "duration_ms", 'd', true, &t.duration, NULL, NULL },
+		{ "delay_ms", 0, true, &t.delay, NULL, NULL },
+		{ "num_tracing_attempts", 0, true, &t.attempts, NULL, NULL },
+		{ "host_tracer_level", 0, true, &t.host, NULL, NULL },
+		{ "device_tracer_level", 0, true, &t.device, NULL, NULL },
+		{ "python_tracer_level", 0, true, &t.python, NULL, NULL },
+		{ "include_dataset_ops", 0, true, &t.dataset, NULL, NULL },
+		{ "timeout_s", 0, true, &t.timeout, NULL, NULL },
+		{ "write", 0, true, &t.mode, NULL, NULL },
+		{ "no_summary", 0, false, &t.no_summary, NULL, NULL },
+		CLI_TLS_OPTS(tls),
+	};
+	int status = cli_parse(&cli_command_capture, argc, argv, opts, SS_COUNT(opts), 0, 2);
+	if (status >= 0)
+		return status;
+	/* stepscope capture localhost:6009 DIR */
+	if (optind < argc && !t.addresses && !t.hosts && !t.workers)
+		t.addresses = argv[optind++];
+	if (optind < argc && !t.logdir)
+		t.logdir = argv[optind++];
+	if (optind < argc)
+		return cli_misuse(&cli_command_capture, "too many arguments: '%s'", argv[optind]);
+	if (!t.addresses && !t.hosts && !t.workers)
+		return cli_misuse(&cli_command_capture, "which program? --service_addr HOST:PORT says");
+	if (!t.logdir || !t.logdir[0])
+		return cli_misuse(&cli_command_capture, "where to? --logdir DIR says");
+	if (t.mode && strcmp(t.mode, "client") != 0 && strcmp(t.mode, "server") != 0)
+		return cli_misuse(&cli_command_capture, "--write: '%s' is neither client nor server", t.mode);
+	config.mode = t.mode && t.mode[0] == 's' ? SS_CAPTURE_WRITE : SS_CAPTURE_SEND;
+	if (!numbers(&t, &config))
+		return CLI_MISUSE;
+	return take(&t, &tls, &config);
+}
+
+const struct cli_command cli_command_capture = {
+	.name = "capture",
+	.args = "--service_addr HOST:PORT[,...] --logdir DIR",
+	.summary = "take a profile of running programs",
+	.help = "Asks the profilers of running programs (jax.profiler.start_server, tf.profiler.experimental.server.start, "
+		"libsstrace)\nfor a profile, all at once, writes it to DIR/plugins/profile/RUN and prints its summary.\n\n"
+		"  -a, --service_addr LIST       where they are: host:port, several with commas between them\n"
+		"      --hosts FILE              the same from a file, one a line; - for standard input\n"
+		"      --worker_list LIST        the workers of a TPU pod, instead of --service_addr\n"
+		"  -l, --logdir DIR              where the run goes; gs://... if the programs write themselves\n"
+		"      --session_id NAME         of the run; the time without it\n"
+		"  -d, --duration_ms N           1000 without it\n"
+		"      --delay_ms N              begin so much later\n"
+		"      --num_tracing_attempts N  while nothing is traced; 3 without it\n"
+		"      --host_tracer_level N     0 none, 1 critical, 2 (without it) info, 3 verbose\n"
+		"      --device_tracer_level N   0 none, 1 (without it)\n"
+		"      --python_tracer_level N   0 none (without it), 1: Python's own calls\n"
+		"      --include_dataset_ops B   false: longer device traces with old programs\n"
+		"      --timeout_s N             give up then; five minutes, or twice the duration, without it\n"
+		"      --write WHO               client (without it): the programs send; server: they write to DIR themselves\n"
+		"      --no_summary              do not print one\n" CLI_TLS_HELP
+		"\nWhat some hosts give is kept when others fail, and the status is then 1. Ctrl-C ends at once; nothing is ever\n"
+		"half written.\n",
+	.run = run,
+};

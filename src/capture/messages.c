@@ -1,0 +1,59 @@
+/* messages.c - requests. */
+#include "capture/messages.h"
+
+#include "wire/pb_out.h"
+
+#define MAX_EVENTS 1000000
+
+const struct ss_profile_options ss_profile_defaults = {
+	.duration_ms = 1000, .host_level = 2, .device_level = 1, .python_level = 0, .include_dataset_ops = true
+};
+
+/* Fields with proto3's default are left out, as its own writers do. */
+static void put_uint(struct ss_buf *out, uint32_t field, uint64_t v)
+{
+	if (v)
+		ss_pbo_uint(out, field, v);
+}
+
+static void put_z(struct ss_buf *out, uint32_t field, const char *z)
+{
+	if (z && z[0])
+		ss_pbo_bytes(out, field, ss_str_from(z));
+}
+
+static void put_options(struct ss_buf *out, const struct ss_profile_request *r)
+{
+	const struct ss_profile_options *o = r->options;
+	put_uint(out, PROFILE_OPTIONS_INCLUDE_DATASET_OPS, o->include_dataset_ops);
+	put_uint(out, PROFILE_OPTIONS_HOST_TRACER_LEVEL, o->host_level);
+	put_uint(out, PROFILE_OPTIONS_DEVICE_TRACER_LEVEL, o->device_level);
+	put_uint(out, PROFILE_OPTIONS_PYTHON_TRACER_LEVEL, o->python_level);
+	put_uint(out, PROFILE_OPTIONS_VERSION, 1);
+	put_uint(out, PROFILE_OPTIONS_ENABLE_HLO_PROTO, 1);
+	put_uint(out, PROFILE_OPTIONS_START_TIMESTAMP_NS, r->start_unix_ns);
+	/* Here as well as in the request: servers sleep for this one. */
+	put_uint(out, PROFILE_OPTIONS_DURATION_MS, o->duration_ms);
+	put_z(out, PROFILE_OPTIONS_REPOSITORY_PATH, r->repository_root);
+	put_z(out, PROFILE_OPTIONS_SESSION_ID, r->session_id);
+}
+
+void ss_put_profile_request(struct ss_buf *out, const struct ss_profile_request *r)
+{
+	/* Older servers answer with one file for each of these. */
+	static const char *const tools[] = { "trace_viewer", "op_profile", "input_pipeline", "kernel_stats", "memory_viewer",
+					     "memory_profile", "overview_page", "pod_viewer", "tensorflow_stats", "xplane.pb" };
+	struct ss_buf opts = { 0 };
+	put_options(&opts, r);
+	put_uint(out, PROFILE_REQUEST_DURATION_MS, r->options->duration_ms);
+	put_uint(out, PROFILE_REQUEST_MAX_EVENTS, MAX_EVENTS);
+	for (size_t i = 0; i < SS_COUNT(tools); i++)
+		put_z(out, PROFILE_REQUEST_TOOLS, tools[i]);
+	ss_pbo_bytes(out, PROFILE_REQUEST_OPTS, ss_buf_get(&opts));
+	put_z(out, PROFILE_REQUEST_REPOSITORY_ROOT, r->repository_root);
+	put_z(out, PROFILE_REQUEST_SESSION_ID, r->session_id);
+	put_z(out, PROFILE_REQUEST_HOST_NAME, r->host_name);
+	put_uint(out, PROFILE_REQUEST_EMIT_XSPACE, r->emit_xspace);
+	out->no_memory |= opts.no_memory;
+	ss_buf_free(&opts);
+}
