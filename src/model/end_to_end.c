@@ -86,14 +86,19 @@ static bool take_tag(void *arg, const struct ss_tf_event *e, struct ss_str tag, 
 	return true;
 }
 
+/* A span without begin or end is NaN, which nothing lies in. */
+static bool lies_in(double ms, const struct ss_e2e_span *s)
+{
+	return ms >= s->begin_ms && ms <= s->end_ms;
+}
+
 static void place_marks(const struct log *log)
 {
 	struct ss_end_to_end *out = log->out;
 	for (size_t i = 0; i < log->marks.n; i++) {
 		const struct mark *m = &log->marks.v[i];
 		unsigned s = 0;
-		/* A span without begin or end is NaN, which nothing lies in. */
-		while (s < SS_E2E_SESSIONS && !(m->ms >= out->span[s][SS_E2E_WHOLE].begin_ms && m->ms <= out->span[s][SS_E2E_WHOLE].end_ms))
+		while (s < SS_E2E_SESSIONS && !lies_in(m->ms, &out->span[s][SS_E2E_WHOLE]))
 			s++;
 		if (s < SS_E2E_SESSIONS)
 			set(&out->span[s][m->phase], m->end, m->ms);
@@ -223,7 +228,8 @@ bool ss_end_to_end_read(const struct ss_host *h, struct ss_end_to_end *out, stru
 	struct ss_str bytes = h->x.file.bytes;
 	*out = (struct ss_end_to_end){ 0 };
 	if (!h->raw)
-		return ss_fail(err, SS_ENODATA, "'" SS_FMT "' is a profile, which holds no log of a program's phases", SS_ARG(h->name));
+		return ss_fail(err, SS_ENODATA, "'" SS_FMT "' is a profile, which holds no log of a program's phases",
+			       SS_ARG(h->name));
 	if (ss_event_file_is(bytes))
 		return read_log(h, out, err);
 	size_t i = 0;

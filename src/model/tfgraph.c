@@ -236,7 +236,8 @@ static bool make_notes(struct ss_tfgraph *g, const struct ss_graph_file *f)
 	struct ss_arena *a = &g->arena;
 	bool ok = (g->notes = SS_NEW_N(a, struct ss_str, 6)) != NULL;
 	if (ok && f->nversions > 1)
-		ok = note(g, ss_arena_printf(a, "%llu graphs in the file: this is the newest", (unsigned long long)f->nversions));
+		ok = note(g, ss_arena_printf(a, "%llu graphs in the file: this is the newest",
+					     (unsigned long long)f->nversions));
 	if (ok && t->ndamaged)
 		ok = note(g, ss_arena_printf(a, "%llu damaged records passed over", (unsigned long long)t->ndamaged));
 	if (ok && t->bad)
@@ -260,13 +261,18 @@ static void release(void *data)
 static bool read_graph(struct ss_tfgraph *g, struct ss_host *h, struct ss_err *err)
 {
 	static const char *const forms[] = {
-		[SS_GRAPH_EVENTS] = "event file", [SS_GRAPH_TRACED] = "traced functions in an event file", [SS_GRAPH_TEXT] = "text of a graph", [SS_GRAPH_SAVED_MODEL] = "SavedModel",
-		[SS_GRAPH_META] = "MetaGraphDef", [SS_GRAPH_BARE] = "GraphDef",
+		[SS_GRAPH_EVENTS] = "event file",
+		[SS_GRAPH_TRACED] = "traced functions in an event file",
+		[SS_GRAPH_TEXT] = "text of a graph",
+		[SS_GRAPH_SAVED_MODEL] = "SavedModel",
+		[SS_GRAPH_META] = "MetaGraphDef",
+		[SS_GRAPH_BARE] = "GraphDef",
 	};
 	struct ss_graph_file f;
 	struct ss_strmap map = { 0 };
 	struct ss_err why = { 0 };
-	if (!ss_graph_file_read(&f, h->x.file.bytes, &g->arena, &why) || !ss_graphdef_read(&g->def, f.graphs, f.n, &g->arena, &why))
+	if (!ss_graph_file_read(&f, h->x.file.bytes, &g->arena, &why) ||
+	    !ss_graphdef_read(&g->def, f.graphs, f.n, &g->arena, &why))
 		return ss_fail(err, why.code, "'" SS_FMT "': %s", SS_ARG(h->name), why.text);
 	g->source = ss_str_from(forms[f.form]);
 	bool ok = make_ops(g) && make_scopes(g, &map) && place_ops(g, &map) && make_notes(g, &f);

@@ -84,7 +84,9 @@ static bool add_phases(struct ss_table *t, struct ss_str file, const struct ss_e
 
 static bool note(const struct job *j, struct ss_str file, struct ss_str text)
 {
-	return text.p && ss_result_note(j->out, SS_WARNING, ss_arena_printf(j->q->arena, SS_FMT ": " SS_FMT, SS_ARG(file), SS_ARG(text)));
+	if (!text.p)
+		return false;
+	return ss_result_note(j->out, SS_WARNING, ss_arena_printf(j->q->arena, SS_FMT ": " SS_FMT, SS_ARG(file), SS_ARG(text)));
 }
 
 static bool add_notes(const struct job *j, struct ss_str file, const struct ss_end_to_end *e)

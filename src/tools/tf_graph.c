@@ -479,8 +479,10 @@ static bool note_functions(struct job *j)
 	if (!in_functions || !unknown)
 		return true;
 	return ss_result_note(j->out, SS_INFO,
-			      ss_arena_printf(j->q->arena, "%u operations stand in functions and are not judged; the operators of %u "
-					      "of them are none that a TPU runs", in_functions, unknown));
+			      ss_arena_printf(j->q->arena,
+					      "%u operations stand in functions and are not judged; the operators of %u of them "
+					      "are none that a TPU runs",
+					      in_functions, unknown));
 }
 
 static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
