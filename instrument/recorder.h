@@ -21,6 +21,7 @@ enum {
 #define EVENT_BYTES 32u
 #define DURATION_AT 22u		/* where in an event's record the duration's varint stands */
 #define STOCK 4u
+#define INTERNED_SLOTS 4096u
 
 struct buffer {
 	struct buffer *next;	/* in order of use */
@@ -47,7 +48,7 @@ enum shared_line { SHARED_COUNTERS, SHARED_DEVICE_MEMORY, SHARED_RANGES, SHARED_
 struct recorder_source {
 	void (*stop)(void);		/* deliver what is under way; the session is still open, the lock is not held */
 	bool (*write)(int fd);		/* planes and warnings, whole fields of an XSpace; the lock is held */
-	void (*finish)(void);		/* the session has ended; the lock is held */
+	void (*finish)(bool written);	/* the session has ended, its file is in order or not; the lock is held */
 };
 
 struct interned {
@@ -69,7 +70,7 @@ extern struct recorder {
 	struct buffer *names;	/* metadata */
 	unsigned char *names_tail, *names_end;
 	uint32_t nnames;
-	struct interned *interned[256];
+	struct interned *interned[INTERNED_SLOTS];
 	unsigned char *stock[STOCK]; /* buffers made ahead */
 	unsigned nstock;
 	pthread_cond_t used_stock;

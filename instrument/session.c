@@ -360,7 +360,7 @@ static void detach(struct thread *t)
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 }
 
-static void finish(void)
+static void finish(bool written)
 {
 	FOR_EACH_LINE(t)
 		detach(t);
@@ -376,7 +376,7 @@ static void finish(void)
 	ss_spool_close(&ss_rec.spool);
 	ss_rec.running = false;
 	if (ss_rec.source)
-		ss_rec.source->finish();
+		ss_rec.source->finish(written);
 	ss_rec.source = NULL;
 }
 
@@ -397,7 +397,7 @@ static const char *stop(void)
 		     ss_rec.spool.path, strerror(errno));
 		unlink(temporary);
 	}
-	finish();
+	finish(ok);
 	return ok ? ss_rec.spool.path : NULL;
 }
 

@@ -113,7 +113,7 @@ struct ss_trace_name *ss_trace_intern(const char *text)
 	for (const char *c = text; *c; c++)
 		hash = hash * 33 + (unsigned char)*c;
 	pthread_mutex_lock(&ss_rec.lock);
-	struct interned **slot = &ss_rec.interned[hash % 256];
+	struct interned **slot = &ss_rec.interned[hash % INTERNED_SLOTS];
 	while (*slot && strcmp((*slot)->name.text, text) != 0)
 		slot = &(*slot)->next;
 	if (!*slot) {
@@ -368,7 +368,7 @@ static void memory_event(bool freed, const struct ss_trace_memory *m, uint64_t s
 	};
 	const struct ss_trace_arg args[] = {
 		{ &keys[0], SS_TRACE_TEXT, { .text = m->allocator } },
-		{ &keys[1], SS_TRACE_UINT, { .u = m->address } },
+		{ &keys[1], SS_TRACE_INT, { .i = (int64_t)m->address } },
 		{ &keys[2], SS_TRACE_INT, { .i = (int64_t)m->requested_bytes } },
 		{ &keys[3], SS_TRACE_INT, { .i = (int64_t)m->allocation_bytes } },
 		{ &keys[4], SS_TRACE_INT, { .i = (int64_t)m->bytes_reserved } },

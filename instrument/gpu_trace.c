@@ -1,0 +1,473 @@
+/*
+ * gpu_trace.c - see ss_trace_gpu.h: a session with CUPTI.
+ *
+ * Two ways of CUPTI's are used. Callbacks tell of calls of the driver on the thread that makes them: they
+ * become scopes like the program's own, on our clock, in the right place among them. Activity records
+ * tell what the device did; they come in buffers, later, from a thread of CUPTI's, and with times of
+ * CUPTI's clock, which is set against ours whenever a buffer comes. Both carry the same correlation
+ * id, by which readers connect a launch with its kernel.
+ *
+ * What was dropped: activity records of API calls (they lack the ranges that were open, and double
+ * the number of records).
+ */
+#include "ss_trace_gpu.h"
+
+#include "cupti.h"
+#include "cupti_abi.h"
+#include "cupti_convert.h"
+#include "nvtx.h"
+#include "recorder.h"
+#include "wire.h"
+
+#include <glob.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ACTIVITY_BUFFER ((size_t)1 << 20)
+#define FLUSH_PERIOD_MS 1000u	/* what a killed program loses of its device at most */
+#define RANGES 16384u		/* launches under way; their ranges are remembered this far back */
+#define CALLS_DEEP 8u
+#define WARNINGS 2048u
+
+/* The range of a launch, in two words that are read and written by several threads. */
+struct launch_range {
+	uint32_t correlation;
+	const char *text;
+};
+
+static struct gpu {
+	pthread_mutex_t lock;	/* guards all but what is said */
+	bool running;		/* atomic: callbacks ask */
+	struct cuda_driver driver;
+	struct cupti cupti;	/* loaded once, then kept */
+	bool registered;	/* CUPTI takes its buffers from us, once for all sessions */
+	void *subscriber;
+	struct converter *converter; /* NULL: buffers that come are not wanted */
+	struct converter *ended;     /* of the session that stops, which takes no lock: the recorder's is taken inside ours */
+	bool forks;		     /* children are told */
+	uint64_t cupti_dropped;
+	uint64_t records;
+	struct ss_trace_name names[CUPTI_CALLBACKS]; /* atomic: of driver functions, by number */
+	struct launch_range ranges[RANGES];	     /* atomic */
+	char error[1400];
+	char warnings[WARNINGS]; /* lines */
+} gpu = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* Calls of the driver that this thread is in, and the last context's device. */
+static __thread struct calls {
+	unsigned depth;
+	struct ss_trace_scope scope[CALLS_DEEP];
+	const void *context;
+	uint32_t device;
+} calls;
+
+static void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static void warn(const char *fmt, ...)
+{
+	va_list ap;
+	size_t n = strlen(gpu.warnings);
+	va_start(ap, fmt);
+	vsnprintf(gpu.warnings + n, sizeof(gpu.warnings) - n, fmt, ap);
+	va_end(ap);
+}
+
+/* --- callbacks: calls of the driver ------------------------------------------------------------- */
+
+static const char *range_of(uint32_t correlation)
+{
+	struct launch_range *r = &gpu.ranges[correlation % RANGES];
+	if (__atomic_load_n(&r->correlation, __ATOMIC_ACQUIRE) != correlation)
+		return NULL;
+	const char *text = __atomic_load_n(&r->text, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&r->correlation, __ATOMIC_ACQUIRE) == correlation ? text : NULL;
+}
+
+static void remember_range(uint32_t correlation)
+{
+	struct launch_range *r = &gpu.ranges[correlation % RANGES];
+	const char *text = ss_nvtx_path();
+	__atomic_store_n(&r->correlation, 0, __ATOMIC_RELEASE);
+	if (!text)
+		return;
+	__atomic_store_n(&r->text, text, __ATOMIC_RELEASE);
+	__atomic_store_n(&r->correlation, correlation, __ATOMIC_RELEASE);
+}
+
+static uint32_t device_of(const void *data)
+{
+	void *context;
+	memcpy(&context, (const char *)data + CALLBACK_CONTEXT, sizeof(context));
+	if (context && context != calls.context && gpu.cupti.get_device_id(context, &calls.device) == CUPTI_OK)
+		calls.context = context;
+	return context ? calls.device : 0;
+}
+
+static struct ss_trace_scope enter(uint32_t cbid, const void *data)
+{
+	static struct ss_trace_name keys[] = { { "correlation_id", 0 }, { "device_id", 0 }, { "context_id", 0 } };
+	struct ss_trace_name *name = &gpu.names[cbid];
+	uint32_t correlation = abi_u32(data, CALLBACK_CORRELATION);
+	char context[24];
+	const char *function = abi_text(data, CALLBACK_FUNCTION);
+	if (!__atomic_load_n(&name->text, __ATOMIC_ACQUIRE))
+		__atomic_store_n(&name->text, function ? function : "driver call", __ATOMIC_RELEASE);
+	snprintf(context, sizeof(context), "$$%u", abi_u32(data, CALLBACK_CONTEXT_UID));
+	const struct ss_trace_arg args[] = {
+		{ &keys[0], SS_TRACE_UINT, { .u = correlation } },
+		{ &keys[1], SS_TRACE_INT, { .i = device_of(data) } },
+		{ &keys[2], SS_TRACE_TEXT, { .text = context } },
+	};
+	remember_range(correlation);
+	return ss_trace_begin(SS_TRACE_CRITICAL, name, args, 3);
+}
+
+static void on_call(void *user, int domain, uint32_t cbid, const void *data)
+{
+	(void)user;
+	if (domain != CUPTI_DOMAIN_DRIVER || cbid >= CUPTI_CALLBACKS || !data)
+		return;
+	if (abi_u32(data, CALLBACK_SITE) == CUPTI_API_ENTER) {
+		unsigned at = calls.depth++;
+		if (at < CALLS_DEEP)
+			calls.scope[at] = __atomic_load_n(&gpu.running, __ATOMIC_ACQUIRE) ? enter(cbid, data) :
+											     (struct ss_trace_scope){ 0 };
+	} else if (calls.depth) {
+		unsigned at = --calls.depth;
+		if (at < CALLS_DEEP)
+			ss_trace_end(&calls.scope[at]);
+	}
+}
+
+/* --- buffers: what the device did --------------------------------------------------------------- */
+
+static void on_requested(uint8_t **buffer, size_t *size, size_t *max_records)
+{
+	*buffer = aligned_alloc(8, ACTIVITY_BUFFER);
+	*size = *buffer ? ACTIVITY_BUFFER : 0;
+	*max_records = 0;	/* as many as fit */
+}
+
+/* How far our clock is from CUPTI's. Of a few readings the one with the shortest way between two of ours is the best. */
+static bool clock_offset(const struct cupti *c, int64_t *out)
+{
+	uint64_t best = UINT64_MAX;
+	for (int i = 0; i < 5; i++) {
+		uint64_t theirs = 0, before = now_ns(CLOCK_MONOTONIC);
+		if (c->get_timestamp(&theirs) != CUPTI_OK)
+			return false;
+		uint64_t after = now_ns(CLOCK_MONOTONIC);
+		if (after - before < best) {
+			best = after - before;
+			*out = (int64_t)(before + best / 2 - theirs);
+		}
+	}
+	return true;
+}
+
+static void on_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+{
+	(void)size;
+	size_t dropped = 0;
+	void *record = NULL;
+	pthread_mutex_lock(&gpu.lock);
+	if (gpu.converter) {
+		clock_offset(&gpu.cupti, &gpu.converter->clock_offset_ns);
+		while (valid && gpu.cupti.next_record(buffer, valid, &record) == CUPTI_OK) {
+			ss_convert(gpu.converter, record);
+			gpu.records++;
+		}
+		ss_convert_end(gpu.converter);
+		if (gpu.cupti.dropped_records(context, stream, &dropped) == CUPTI_OK)
+			gpu.cupti_dropped += dropped;
+	}
+	pthread_mutex_unlock(&gpu.lock);
+	free(buffer);
+}
+
+/* --- the session's source of planes ------------------------------------------------------------- */
+
+static const int kinds[] = { CUPTI_KIND_DEVICE, CUPTI_KIND_CONCURRENT_KERNEL, CUPTI_KIND_MEMCPY, CUPTI_KIND_MEMCPY_PEER,
+			     CUPTI_KIND_MEMSET, CUPTI_KIND_MEMORY };
+
+static void end_cupti(void)
+{
+	gpu.cupti.flush_all(FLUSH_FORCED);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		gpu.cupti.disable(kinds[i]);
+	gpu.cupti.unsubscribe(gpu.subscriber);
+}
+
+static void source_stop(void)
+{
+	if (!__atomic_load_n(&gpu.running, __ATOMIC_ACQUIRE))
+		return;
+	end_cupti();
+	__atomic_store_n(&gpu.running, false, __ATOMIC_RELEASE);
+	pthread_mutex_lock(&gpu.lock);
+	uint64_t full = ss_device_planes_dropped(gpu.converter->planes);
+	if (gpu.cupti_dropped)
+		warn("CUPTI dropped %llu records of the GPUs: its buffers were full\n", (unsigned long long)gpu.cupti_dropped);
+	if (full)
+		warn("%llu events of the GPUs found no room in the recording\n", (unsigned long long)full);
+	if (!gpu.records)
+		warn("CUPTI delivered no record of a GPU: the program did not use one while it was recorded\n");
+	gpu.ended = gpu.converter;
+	gpu.converter = NULL;
+	pthread_mutex_unlock(&gpu.lock);
+}
+
+/* XSpace.warnings, one a line of ours. */
+static bool write_warnings(int fd)
+{
+	bool ok = true;
+	for (const char *at = gpu.warnings, *end; ok && (end = strchr(at, '\n')); at = end + 1) {
+		unsigned char head[16];
+		size_t n = (size_t)(end - at);
+		unsigned char *stop = put_varint(put_varint(head, XSPACE_WARNINGS << 3 | 2), n);
+		ok = ss_rec_write(fd, head, (size_t)(stop - head)) && ss_rec_write(fd, at, n);
+	}
+	return ok;
+}
+
+static bool source_write(int fd)
+{
+	return (!gpu.ended || ss_device_planes_write(gpu.ended->planes, fd)) && write_warnings(fd);
+}
+
+static void free_converter(struct converter **c, bool written)
+{
+	if (!*c)
+		return;
+	ss_device_planes_free((*c)->planes, written);
+	ss_converter_release(*c);
+	free(*c);
+	*c = NULL;
+}
+
+static void source_finish(bool written)
+{
+	free_converter(&gpu.ended, written);
+}
+
+static const struct recorder_source source = { source_stop, source_write, source_finish };
+
+/* --- start -------------------------------------------------------------------------------------- */
+
+/* CUDA does not survive a fork, and the planes' files are the parent's. */
+static void in_child(void)
+{
+	gpu.running = false;
+	gpu.converter = gpu.ended = NULL;
+	calls.depth = 0;
+	pthread_mutex_init(&gpu.lock, NULL);
+}
+
+/* The planes beside the session that runs; false: there is none, or no memory. */
+static bool join_session(void)
+{
+	struct converter *c = calloc(1, sizeof(*c));
+	pthread_mutex_lock(&ss_rec.lock);
+	bool running = ss_rec.running;
+	const struct device_planes_options o = { ss_rec.spool.path, ss_rec.host, ss_rec.start_unix_ns, ss_rec.spool.max_bytes };
+	if (c && running) {
+		c->start_ns = ss_rec.start_ns;
+		c->range_of = range_of;
+		c->planes = ss_device_planes_new(&o);
+	}
+	if (running)
+		ss_rec.source = &source;
+	pthread_mutex_unlock(&ss_rec.lock);
+	if (!running)
+		snprintf(gpu.error, sizeof(gpu.error), "no recording runs: ss_trace_start comes first");
+	else if (!c || !c->planes)
+		snprintf(gpu.error, sizeof(gpu.error), "no memory is left for the planes of the GPUs");
+	if (!running || !c || !c->planes) {
+		free(c);
+		return false;
+	}
+	ss_converter_init(c);
+	gpu.converter = c;
+	return true;
+}
+
+static bool called(const char *call, int status)
+{
+	if (status == CUPTI_OK)
+		return true;
+	ss_cupti_explain(&gpu.cupti, call, status, gpu.error, sizeof(gpu.error));
+	return false;
+}
+
+static bool enable_callbacks(void)
+{
+	static const uint16_t ranges[][2] = {
+#define R(first, last) { first, last },
+		CUPTI_RECORDED_CALLBACKS
+#undef R
+	};
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(*ranges); i++)
+		for (uint32_t id = ranges[i][0]; id <= ranges[i][1]; id++)
+			if (!called("cuptiEnableCallback",
+				    gpu.cupti.enable_callback(1, gpu.subscriber, CUPTI_DOMAIN_DRIVER, id)))
+				return false;
+	return true;
+}
+
+/* Kernels are what it is about; without the rest the recording goes on and says so. */
+static bool enable_kinds(void)
+{
+	static const char *const what[] = { "facts about the devices", "kernels", "copies", "copies between devices", "memsets",
+					    "allocations" };
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		int status = gpu.cupti.enable(kinds[i]);
+		if (status == CUPTI_OK)
+			continue;
+		if (!called("cuptiActivityEnable", status) && kinds[i] == CUPTI_KIND_CONCURRENT_KERNEL)
+			return false;
+		warn("%s are not recorded: %s\n", what[i], gpu.error);
+		gpu.error[0] = '\0';
+	}
+	return true;
+}
+
+/* The buffers' callbacks take the lock and CUPTI may call them at once, so it is given up around this. */
+static bool begin_cupti(void)
+{
+	struct cupti *c = &gpu.cupti;
+	if (!gpu.registered && !called("cuptiActivityRegisterCallbacks", c->register_callbacks(on_requested, on_completed)))
+		return false;
+	gpu.registered = true;
+	if (!called("cuptiSubscribe", c->subscribe(&gpu.subscriber, on_call, NULL)))
+		return false;
+	if (!enable_callbacks() || !enable_kinds()) {
+		for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+			c->disable(kinds[i]);
+		c->unsubscribe(gpu.subscriber);
+		return false;
+	}
+	if (c->flush_period)
+		c->flush_period(FLUSH_PERIOD_MS);
+	return true;
+}
+
+static bool load(void)
+{
+	if (gpu.cupti.library)
+		return true;
+	return ss_cuda_load(&gpu.driver, gpu.error, sizeof(gpu.error)) &&
+	       ss_cupti_load(&gpu.cupti, &gpu.driver, gpu.error, sizeof(gpu.error));
+}
+
+static bool start(void)
+{
+	gpu.error[0] = gpu.warnings[0] = '\0';
+	gpu.cupti_dropped = gpu.records = 0;
+	if (!gpu.forks)
+		gpu.forks = pthread_atfork(NULL, NULL, in_child) == 0;
+	if (!join_session())
+		return false;
+	if (!load() || !called("cuptiGetTimestamp", clock_offset(&gpu.cupti, &gpu.converter->clock_offset_ns) ? 0 : CUPTI_UNKNOWN))
+		return false;
+	__atomic_store_n(&gpu.running, true, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&gpu.lock);
+	bool begun = begin_cupti();
+	pthread_mutex_lock(&gpu.lock);
+	if (!begun)
+		__atomic_store_n(&gpu.running, false, __ATOMIC_RELEASE);
+	return begun;
+}
+
+bool ss_trace_gpu_start(void)
+{
+	pthread_mutex_lock(&gpu.lock);
+	bool ok = gpu.running || start();
+	if (!ok && gpu.converter) {
+		free_converter(&gpu.converter, true);
+		warn("GPUs are not recorded: %s\n", gpu.error);
+	}
+	pthread_mutex_unlock(&gpu.lock);
+	return ok;
+}
+
+const char *ss_trace_gpu_error(void)
+{
+	return gpu.error;
+}
+
+/* --- what there is ------------------------------------------------------------------------------ */
+
+static bool hardware_present(void)
+{
+	glob_t found;
+	bool present = access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
+	if (present || glob("/sys/bus/pci/devices/*/vendor", 0, NULL, &found) != 0)
+		return present;
+	for (size_t i = 0; !present && i < found.gl_pathc; i++) {
+		char vendor[16] = "", class[16] = "", path[256];
+		snprintf(path, sizeof(path), "%.*s/class", (int)(strlen(found.gl_pathv[i]) - strlen("/vendor")), found.gl_pathv[i]);
+		FILE *f = fopen(found.gl_pathv[i], "re");
+		FILE *g = fopen(path, "re");
+		/* NVIDIA's number, and the class of display and 3D controllers. */
+		if (f && g && fgets(vendor, sizeof(vendor), f) && fgets(class, sizeof(class), g))
+			present = strncmp(vendor, "0x10de", 6) == 0 && strncmp(class, "0x03", 4) == 0;
+		if (f)
+			fclose(f);
+		if (g)
+			fclose(g);
+	}
+	globfree(&found);
+	return present;
+}
+
+static void check_permission(struct ss_trace_gpu_report *r, const struct cupti *c)
+{
+	void *subscriber = NULL;
+	const char *call = "cuptiSubscribe";
+	int status = c->subscribe(&subscriber, on_call, NULL);
+	if (status == CUPTI_OK) {
+		call = "cuptiActivityEnable";
+		status = c->enable(CUPTI_KIND_CONCURRENT_KERNEL);
+		if (status == CUPTI_OK)
+			c->disable(CUPTI_KIND_CONCURRENT_KERNEL);
+		c->unsubscribe(subscriber);
+	}
+	r->permission = status == CUPTI_OK;
+	if (r->permission)
+		snprintf(r->permission_text, sizeof(r->permission_text), "CUPTI may record");
+	else
+		ss_cupti_explain(c, call, status, r->permission_text, sizeof(r->permission_text));
+}
+
+static void check(struct ss_trace_gpu_report *r)
+{
+	struct cuda_driver d;
+	struct cupti c;
+	char version[48];
+	bool loaded = ss_cuda_load(&d, r->driver_text, sizeof(r->driver_text));
+	r->driver = loaded && ss_cuda_count(&d, &r->ngpus, r->driver_text, sizeof(r->driver_text));
+	r->driver_cuda = loaded ? d.cuda : 0;
+	if (r->driver)
+		snprintf(r->driver_text, sizeof(r->driver_text), "CUDA up to %u.%u, %d GPU%s", d.cuda / 1000, d.cuda / 10 % 100,
+			 r->ngpus, r->ngpus == 1 ? "" : "s");
+	r->cupti = ss_cupti_load(&c, loaded ? &d : NULL, r->cupti_text, sizeof(r->cupti_text));
+	snprintf(r->permission_text, sizeof(r->permission_text), "not tried: that takes a driver and CUPTI");
+	if (!r->cupti)
+		return;
+	r->cupti_version = c.version;
+	ss_cupti_version_text(c.version, version, sizeof(version));
+	snprintf(r->cupti_text, sizeof(r->cupti_text), "%s, '%.900s'", version, c.path);
+	if (r->driver)
+		check_permission(r, &c);
+}
+
+void ss_trace_gpu_check(struct ss_trace_gpu_report *report)
+{
+	struct ss_trace_gpu_report r = { .size = sizeof(r), .hardware = hardware_present() };
+	size_t n = report->size < sizeof(r) ? report->size : sizeof(r);
+	check(&r);
+	r.size = n;
+	memcpy(report, &r, n);
+}

@@ -1,0 +1,268 @@
+/*
+ * nvtx.c - see nvtx.h.
+ *
+ * NVTX 3 is a header: every library of a program that includes it asks for a tool at its first call and
+ * then calls through a table, in which the tool replaces what it wants. We need no CUPTI for it, so
+ * ranges are recorded on machines without a GPU too. Ranges of threads (push and pop) nest and are
+ * scopes; ranges of the process (start and end) may end on another thread and stand on a line of
+ * their own.
+ *
+ * The numbers below are of NVTX's interface between header and tool, which is fixed since 3.0;
+ * tests/interop/cupti_abi.c compares them with NVIDIA's headers. Wide texts are not taken: programs on
+ * Linux have none.
+ */
+#include "nvtx.h"
+
+#include "recorder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TABLE_CALLBACKS = 1, MODULE_CORE = 1, MODULE_CORE2 = 5 };
+enum {
+	CORE_MARK_EX = 1, CORE_MARK = 2, CORE_RANGE_START_EX = 4, CORE_RANGE_START = 5, CORE_RANGE_END = 7, CORE_PUSH_EX = 8,
+	CORE_PUSH = 9, CORE_POP = 11, CORE_NAME_THREAD = 14,
+	DOMAIN_MARK = 1, DOMAIN_RANGE_START = 2, DOMAIN_RANGE_END = 3, DOMAIN_PUSH = 4, DOMAIN_POP = 5, DOMAIN_REGISTER = 10,
+	DOMAIN_CREATE = 12, DOMAIN_DESTROY = 14,
+};
+enum { ATTRIBUTES_MESSAGE_TYPE = 32, ATTRIBUTES_MESSAGE = 40, ATTRIBUTES_SIZE = 2, MESSAGE_ASCII = 1, MESSAGE_REGISTERED = 3 };
+
+struct callbacks_table {
+	size_t size;
+	int (*module)(int module, void ****table, unsigned *n);
+};
+
+#define DEPTH_MAX 64u
+#define PATH_MAX_BYTES 1000u
+#define RANGES_MAX 256u
+#define UNNAMED "range"
+
+/* The ranges that a thread has pushed; deeper ones are counted and not recorded. */
+struct stack {
+	unsigned depth;
+	struct ss_trace_scope scope[DEPTH_MAX];
+	const char *text[DEPTH_MAX];
+	const char *path;	/* of all of them; NULL: to be made */
+};
+
+/* A range of the process. */
+struct range {
+	uint64_t id, session, begin_ns;	/* id 0: free */
+	unsigned char *record;
+};
+
+static __thread struct stack stack;
+
+static struct ranges {
+	pthread_mutex_t lock;
+	struct range range[RANGES_MAX];
+	uint64_t last_id;
+} ranges = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+const char *ss_nvtx_path(void)
+{
+	unsigned depth = stack.depth < DEPTH_MAX ? stack.depth : DEPTH_MAX;
+	if (!depth)
+		return NULL;
+	if (stack.path)
+		return stack.path;
+	char path[PATH_MAX_BYTES];
+	size_t n = 0;
+	for (unsigned i = 0; i < depth && n < sizeof(path); i++) {
+		int got = snprintf(path + n, sizeof(path) - n, "%s%s", i ? "/" : "", stack.text[i]);
+		n += got > 0 ? (size_t)got : 0;
+	}
+	struct ss_trace_name *name = ss_trace_intern(path);
+	return stack.path = name ? name->text : NULL;
+}
+
+static int push(const char *text, const char *domain)
+{
+	static struct ss_trace_name key = { "nvtx_domain", 0 };
+	const struct ss_trace_arg arg = { &key, SS_TRACE_TEXT, { .text = domain } };
+	struct ss_trace_name *name = ss_trace_intern(text ? text : UNNAMED);
+	unsigned at = stack.depth++;
+	stack.path = NULL;
+	if (at >= DEPTH_MAX)
+		return (int)at;
+	stack.text[at] = name ? name->text : UNNAMED;
+	stack.scope[at] = (struct ss_trace_scope){ 0 };
+	if (name)
+		stack.scope[at] = ss_trace_begin(SS_TRACE_INFO, name, &arg, domain ? 1 : 0);
+	return (int)at;
+}
+
+static int pop(void)
+{
+	if (!stack.depth)
+		return -2;	/* as the interface says: there was none */
+	unsigned at = --stack.depth;
+	stack.path = NULL;
+	if (at < DEPTH_MAX)
+		ss_trace_end(&stack.scope[at]);
+	return (int)at;
+}
+
+static void mark(const char *text)
+{
+	struct ss_trace_name *name = ss_trace_intern(text ? text : UNNAMED);
+	if (name)
+		ss_trace_instant(SS_TRACE_INFO, name, NULL, 0);
+}
+
+static uint64_t range_start(const char *text)
+{
+	struct ss_trace_name *name = ss_trace_intern(text ? text : UNNAMED);
+	struct range made = { .session = ss_rec_session(), .begin_ns = now_ns(CLOCK_MONOTONIC) };
+	if (name && ss_trace_on(SS_TRACE_INFO))
+		made.record = ss_rec_shared_event(SHARED_RANGES, name, made.begin_ns, NULL, 0);
+	pthread_mutex_lock(&ranges.lock);
+	made.id = ++ranges.last_id;
+	for (unsigned i = 0; made.record && i < RANGES_MAX; i++)
+		if (!ranges.range[i].id) {
+			ranges.range[i] = made;
+			break;
+		}
+	pthread_mutex_unlock(&ranges.lock);
+	return made.id;
+}
+
+static void range_end(uint64_t id)
+{
+	struct range ended = { 0 };
+	pthread_mutex_lock(&ranges.lock);
+	for (unsigned i = 0; id && i < RANGES_MAX; i++)
+		if (ranges.range[i].id == id) {
+			ended = ranges.range[i];
+			ranges.range[i].id = 0;
+			break;
+		}
+	pthread_mutex_unlock(&ranges.lock);
+	if (ended.record)
+		ss_rec_shared_end(ended.record, now_ns(CLOCK_MONOTONIC) - ended.begin_ns, ended.session);
+}
+
+/* --- what stands in NVTX's tables --------------------------------------------------------------- */
+
+static const char *message_of(const void *attributes)
+{
+	const char *p = attributes;
+	uint16_t size;
+	int32_t type;
+	const char *text;
+	if (!p)
+		return NULL;
+	memcpy(&size, p + ATTRIBUTES_SIZE, sizeof(size));
+	if (size < ATTRIBUTES_MESSAGE + sizeof(text))
+		return NULL;
+	memcpy(&type, p + ATTRIBUTES_MESSAGE_TYPE, sizeof(type));
+	memcpy(&text, p + ATTRIBUTES_MESSAGE, sizeof(text));
+	/* A registered text is the handle that domain_register gave out: a text of ours. */
+	return type == MESSAGE_ASCII || type == MESSAGE_REGISTERED ? text : NULL;
+}
+
+static void core_mark_ex(const void *a) { mark(message_of(a)); }
+static void core_mark(const char *text) { mark(text); }
+static uint64_t core_start_ex(const void *a) { return range_start(message_of(a)); }
+static uint64_t core_start(const char *text) { return range_start(text); }
+static void core_end(uint64_t id) { range_end(id); }
+static int core_push_ex(const void *a) { return push(message_of(a), NULL); }
+static int core_push(const char *text) { return push(text, NULL); }
+static int core_pop(void) { return pop(); }
+
+static void core_name_thread(uint32_t thread, const char *name)
+{
+	(void)thread;		/* programs name the thread they are on */
+	if (name)
+		ss_trace_thread_name(name);
+}
+
+/* A domain's handle is its name. */
+static void *domain_create(const char *name)
+{
+	struct ss_trace_name *interned = ss_trace_intern(name ? name : "");
+	return interned ? (void *)(uintptr_t)interned->text : NULL;
+}
+
+static void domain_destroy(void *domain) { (void)domain; }
+
+static void domain_mark(void *domain, const void *a)
+{
+	(void)domain;
+	mark(message_of(a));
+}
+
+static uint64_t domain_start(void *domain, const void *a)
+{
+	(void)domain;
+	return range_start(message_of(a));
+}
+
+static void domain_end(void *domain, uint64_t id)
+{
+	(void)domain;
+	range_end(id);
+}
+
+static int domain_push(void *domain, const void *a) { return push(message_of(a), domain); }
+
+static int domain_pop(void *domain)
+{
+	(void)domain;
+	return pop();
+}
+
+static void *domain_register(void *domain, const char *text)
+{
+	(void)domain;
+	return domain_create(text);
+}
+
+struct entry {
+	unsigned number;
+	void (*function)(void);
+};
+
+#define ENTRY(number, function) { (number), (void (*)(void))(function) }
+
+/* The functions are of many types, as in the interface, where the table is one of untyped pointers. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wcast-function-type"
+static const struct entry core[] = {
+	ENTRY(CORE_MARK_EX, core_mark_ex), ENTRY(CORE_MARK, core_mark), ENTRY(CORE_RANGE_START_EX, core_start_ex),
+	ENTRY(CORE_RANGE_START, core_start), ENTRY(CORE_RANGE_END, core_end), ENTRY(CORE_PUSH_EX, core_push_ex),
+	ENTRY(CORE_PUSH, core_push), ENTRY(CORE_POP, core_pop), ENTRY(CORE_NAME_THREAD, core_name_thread),
+};
+static const struct entry core2[] = {
+	ENTRY(DOMAIN_MARK, domain_mark), ENTRY(DOMAIN_RANGE_START, domain_start), ENTRY(DOMAIN_RANGE_END, domain_end),
+	ENTRY(DOMAIN_PUSH, domain_push), ENTRY(DOMAIN_POP, domain_pop), ENTRY(DOMAIN_REGISTER, domain_register),
+	ENTRY(DOMAIN_CREATE, domain_create), ENTRY(DOMAIN_DESTROY, domain_destroy),
+};
+#pragma GCC diagnostic pop
+
+/* The table's slots point to where the header keeps its function pointers. */
+static bool replace(const struct callbacks_table *t, int module, const struct entry *entries, size_t n)
+{
+	void ***table = NULL;
+	unsigned size = 0;
+	if (!t->module(module, (void ****)&table, &size) || !table)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (entries[i].number < size && table[entries[i].number])
+			memcpy(table[entries[i].number], &entries[i].function, sizeof(void *));
+	return true;
+}
+
+int ss_nvtx_initialize(nvtx_export_table_fn *get_table)
+{
+	const struct callbacks_table *t = get_table(TABLE_CALLBACKS);
+	if (!t || t->size < sizeof(*t))
+		return 0;
+	bool core_done = replace(t, MODULE_CORE, core, sizeof(core) / sizeof(*core));
+	return replace(t, MODULE_CORE2, core2, sizeof(core2) / sizeof(*core2)) || core_done;
+}
+
+/* A program that is linked with us: NVTX's header knows this name weakly. */
+SS_TRACE_API extern int (*const InitializeInjectionNvtx2_fnptr)(nvtx_export_table_fn *get_table);
+int (*const InitializeInjectionNvtx2_fnptr)(nvtx_export_table_fn *get_table) = ss_nvtx_initialize;
