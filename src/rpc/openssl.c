@@ -1,0 +1,29 @@
+/* openssl.c - finding OpenSSL at run time. */
+#include "rpc/openssl.h"
+
+#include "base/str.h"
+
+#include <dlfcn.h>
+
+bool ss_openssl_load(struct ss_openssl *lib, struct ss_err *err)
+{
+	static const struct {
+		const char *name;
+		size_t at;
+	} functions[] = {
+#define F(name) { #name, offsetof(struct ss_openssl, name) },
+#include "rpc/openssl.def"
+#undef F
+	};
+	void *handle = dlopen("libssl.so.3", RTLD_NOW | RTLD_LOCAL);
+	if (!handle)
+		return ss_fail(err, SS_ENOTFOUND, "TLS needs OpenSSL 3, which is not installed: %s", dlerror());
+	for (size_t i = 0; i < SS_COUNT(functions); i++) {
+		/* Those of libcrypto are found through libssl, which needs it. */
+		void *f = dlsym(handle, functions[i].name);
+		if (!f)
+			return ss_fail(err, SS_ENOTFOUND, "this OpenSSL has no %s", functions[i].name);
+		memcpy((char *)lib + functions[i].at, &f, sizeof(f));
+	}
+	return true;
+}
