@@ -163,6 +163,20 @@ def page_routes(c):
     c.check('columns have units', all({'id', 'label', 'type', 'unit'} <= set(col) for t in result['tables'] for col in t['cols']))
     c.check('data by column', all(len(t['data']) == len(t['cols']) and all(len(v) == t['nrows'] for v in t['data'])
                                   for t in result['tables']), str(table)[:200])
+    facts = c.json('/api/run?run=synth_tpu1/run')
+    c.check('a run in a line', facts['hardware'] == 'TPU' and facts['device'] and 'steps' not in facts, str(facts))
+    facts = c.json('/api/run?run=synth_tpu1/run&steps=1')
+    c.check('its steps', facts['steps'] > 0 and facts['step_ms'] > 0, str(facts))
+    shares = '/api/shares?run=synth_tpu1/run&tool=hlo_stats&value=total_self_time'
+    s = c.json(f'{shares}&by=category,hlo_op_name&name=hlo_op_name&most=2')
+    c.check('shares', s['unit'] == 'us' and [len(d['top']) <= 2 and abs(sum(x['sum'] for x in d['top']) + d['rest'] - d['total'])
+                                             < 1e-6 for d in s['divisions']] == [True, True], str(s)[:300])
+    for more in ('&by=nope', '&by=category&value=category', '&by=category&table=99', '&by=category&most=x',
+                 '&by=' + 'category,' * 20, '&by=' + 'x' * 600, '&by=category&where=nope'):
+        status, _, body = c.fetch(shares.replace('&value=total_self_time', '') + more if 'value' in more else shares + more)
+        c.check(f'shares{more[:30]}', status in (400, 404) and b'text' in body, f'{status} {body[:100]!r}')
+    c.status('/api/shares?run=synth_tpu1/run&tool=trace_viewer@&value=x', 404)
+    c.status('/api/run?run=nope', 404, 'nope')
     line = c.json('/api/timeline?run=synth_tpu1/run')
     status, headers, body = c.fetch(f'/api/timeline/slices?run=synth_tpu1/run&begin_ps=0&end_ps={line["end_ps"]}&width_px=800')
     c.check('slices', status == 200 and body[:4] == b'SSL1' and len(body) % 4 in (0, 1, 2, 3), f'{status} {body[:80]!r}')

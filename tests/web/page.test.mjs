@@ -74,7 +74,6 @@ describe("shell", () => {
 				names,
 				runs.map((r) => r.run),
 			);
-			await shot(page, "start");
 		});
 	});
 

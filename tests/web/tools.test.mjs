@@ -192,3 +192,56 @@ test("suggestions: ranked, with figures and where they come from", { skip: !real
 	});
 	await visit({ run, tool: "smart_suggestion" }, { scheme: "dark" }, (page) => shot(page, "suggestions-dark"));
 });
+
+/* ---- how totals are divided ---- */
+
+test("shares are the server's sums, and a click filters by one", async () => {
+	const { run, a } = await runWith("framework_op_stats", (x) => x.tables[0]?.nrows > 5);
+	const t = a.tables[0];
+	const side = ["Device", "Host"].find((s) => cells(t, "host_or_device").includes(s));
+	const { unit, greatest, divisions } = await api(
+		server.base,
+		`api/shares?${q({ run, tool: "framework_op_stats", value: "total_self_time", name: "operation", by: "type", where: "host_or_device", is: side })}`,
+	);
+	/* The server's sums are those of the table's rows. */
+	const sum = cells(t, "total_self_time").reduce((x, v, i) => x + (cells(t, "host_or_device")[i] === side && v > 0 ? v : 0), 0);
+	assert.ok(Math.abs(divisions[0].total - sum) <= 1e-9 * sum);
+	assert.ok(Math.abs(divisions[0].top.reduce((x, s) => x + s.sum, divisions[0].rest) - sum) <= 1e-9 * sum);
+	await visit({ run, tool: "framework_op_stats" }, {}, async (page) => {
+		await page.waitForSelector(".share");
+		assert.ok((await page.textContent(".verdict-text")).includes(format.quantity(greatest.value, unit)));
+		const shown = await page.$$eval(".shares", (l) =>
+			l.map((x) => [x.querySelector("h3").textContent, [...x.querySelectorAll(".share .chart-value")].map((v) => v.textContent)]),
+		);
+		const [title, values] = shown.find(([h]) => h.startsWith(`${side}, by type`));
+		assert.ok(title.includes(format.quantity(divisions[0].total, unit)));
+		assert.deepEqual(values, divisions[0].top.map((s) => format.percent(s.frac * 100)));
+		await page.locator(".shares", { hasText: `${side}, by type` }).locator(".share").first().click();
+		await page.waitForSelector('.share[aria-pressed="true"]');
+		assert.ok(page.url().includes("filter=type:"));
+	});
+});
+
+/* ---- start page ---- */
+
+test("start page: device and step time of each run, once it is on the screen", async () => {
+	await visit({ list: "all" }, {}, async (page, seen) => {
+		await page.waitForSelector("[data-run]");
+		const shown = await page.$$eval("[data-run]", (l) =>
+			l.filter((x) => x.getBoundingClientRect().bottom < innerHeight).map((x) => x.dataset.run),
+		);
+		const first = shown[0];
+		await page.waitForFunction((r) => !/…$/.test(document.querySelector(`[data-run="${r}"] td:nth-child(5)`).textContent.trim() || "…"), first);
+		const f = await api(server.base, `api/run?${q({ run: first, steps: 1 })}`);
+		const text = await page.textContent(`[data-run="${first}"]`);
+		assert.ok(text.includes(f.device), text);
+		assert.ok(text.includes(f.steps ? format.time_ps(f.step_ms * 1e9) : "no steps"), text);
+		if (real) {
+			const asked = seen.requests.filter((u) => u.includes("/api/run?")).map((u) => new URL(u).searchParams.get("run"));
+			const hidden = runs.filter((r) => !shown.includes(r)).slice(2);
+			for (const r of hidden) assert.ok(!asked.includes(r), `${r} is not on the screen`);
+		}
+		await page.waitForTimeout(1500);
+		await shot(page, "start");
+	});
+});

@@ -35,6 +35,10 @@ function answer(path, q, tl) {
 			`run '${run}' is not in this log directory (it holds: ${fx.runs.runs.map((r) => r.run).join(", ")})`,
 		);
 	switch (path) {
+		case "/api/run":
+			return fx.runAnswer(q.get("steps") === "1");
+		case "/api/shares":
+			return fx.sharesAnswer(fx.opStatsAnswer(run, host), q);
 		case "/api/tools":
 			return { tools: fx.tools };
 		case "/api/tool/overview_page":

@@ -719,3 +719,34 @@ export const runs = {
 		},
 	],
 };
+
+export function runAnswer(steps) {
+	const facts = { device: "TPU v5 lite", hardware: "TPU", cores: 2, hosts: 1, training: true };
+	return steps
+		? { ...facts, steps: 40, step_ms: 20.6, step_ms_deviation: 0.8, input_percent: 12, bottleneck: "both" }
+		: facts;
+}
+
+/* As /api/shares of the real server, for one table of a result. */
+export function sharesAnswer(result, q) {
+	const t = result.tables[Number(q.get("table") ?? 0)] ?? result.tables[0];
+	const col = (id) => t.data[t.cols.findIndex((c) => c.id === id)] ?? [];
+	const value = col(q.get("value"));
+	const only = (i) => !q.get("where") || String(col(q.get("where"))[i]) === q.get("is");
+	const rows = value.map((_, i) => i).filter((i) => value[i] > 0 && only(i));
+	const total = rows.reduce((a, i) => a + value[i], 0);
+	const names = col(q.get("name"));
+	const best = rows.filter((i) => names[i] !== "IDLE").reduce((x, i) => (x < 0 || value[i] > value[x] ? i : x), -1);
+	const divisions = (q.get("by") || "").split(",").filter(Boolean).map((by) => {
+		const sums = new Map();
+		for (const i of rows) sums.set(String(col(by)[i]), (sums.get(String(col(by)[i])) ?? 0) + value[i]);
+		const all = [...sums].map(([name, sum]) => ({ name, sum, frac: sum / total })).sort((a, b) => b.sum - a.sum);
+		const rest = all.slice(6).reduce((a, x) => a + x.sum, 0);
+		return { by, total, groups: all.length, rest, rest_frac: total ? rest / total : 0, top: all.slice(0, 6) };
+	});
+	return {
+		unit: t.cols.find((c) => c.id === q.get("value"))?.unit ?? "",
+		greatest: best < 0 ? null : { name: names[best], value: value[best], frac: value[best] / total },
+		divisions,
+	};
+}

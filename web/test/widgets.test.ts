@@ -7,7 +7,6 @@ import {
 	filterFor,
 	filterRows,
 	plainLabel,
-	shares,
 	sortRows,
 	toText,
 	Tree,
@@ -49,16 +48,6 @@ test("a filter made for a value finds it, blanks and all", () => {
 	const t = { ...T, data: [["two words", "two", "words two", "x"], T.data[1] ?? [], T.data[2] ?? []] };
 	assert.deepEqual([...filterRows(t, filterFor("op", "two words"))], [0]);
 	assert.equal(filterFor("op", "plain"), "op:plain");
-});
-
-test("shares are sums of groups, greatest first, the rest together", () => {
-	const s = shares(T, "kind", "us", undefined, 1);
-	assert.deepEqual(s, { top: [{ name: "Device", sum: 5 }], rest: 4, groups: 2, total: 9 });
-	assert.deepEqual(
-		shares(T, "op", "us", ["kind", "Host"], 9).top.map((x) => x.sum),
-		[3, 1],
-	);
-	assert.equal(shares(T, "gone", "us", undefined, 3).total, 0);
 });
 
 test("sorting is stable, knows numbers in names, and puts empty cells last", () => {

@@ -18,6 +18,35 @@ export interface Runs {
 	looked_at?: { path: string; why: string }[];
 }
 
+/* One run in a line; of `steps` on only where they were asked for. */
+export interface RunFacts {
+	device: string;
+	hardware: string;
+	cores: number;
+	hosts: number;
+	training: boolean;
+	steps?: number;
+	step_ms?: number | null;
+	step_ms_deviation?: number | null;
+	input_percent?: number | null;
+	bottleneck?: string;
+}
+
+export interface Division {
+	by: string;
+	total: number;
+	groups: number;
+	rest: number;
+	rest_frac: number;
+	top: { name: string; sum: number; frac: number }[];
+}
+
+export interface Divisions {
+	unit: Unit;
+	greatest: { name: string; value: number; frac: number } | null;
+	divisions: Division[];
+}
+
 export interface Tool {
 	name: string;
 	title: string;

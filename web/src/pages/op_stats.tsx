@@ -3,8 +3,8 @@
  * kernel_stats, which differ in the columns by which one divides.
  */
 import { useJson } from "../api/loadable";
-import { numbers, strings } from "../api/table";
-import type { Result, TableData } from "../api/types";
+import { numbers } from "../api/table";
+import type { Divisions, Result, TableData } from "../api/types";
 import { percent, quantity } from "../base/format";
 import { adjust, toolHref, useQuery } from "../base/url";
 import { Grid } from "../widgets/grid";
@@ -14,47 +14,53 @@ import { Shares } from "../widgets/shares";
 import { csvAddress, type Session } from "./session";
 import { PageHead } from "./table_page";
 
-interface Division {
-	title: string;
-	by: string;
-	value: string;
-	where?: readonly [string, string];
+/* Divisions of the rows in which column `where` says `is`. */
+interface Group {
+	where?: string;
+	is?: string;
+	titles: Readonly<Record<string, string>>; /* by column */
 }
 
 interface Shape {
 	name: string; /* column with the row's name */
 	value: string; /* column by which rows are ranked */
-	divisions: readonly Division[];
+	groups: readonly Group[];
 }
 
 const SHAPES: Readonly<Record<string, Shape>> = {
 	framework_op_stats: {
 		name: "operation",
 		value: "total_self_time",
-		divisions: [
-			{ title: "Device, by type", by: "type", value: "total_self_time", where: ["host_or_device", "Device"] },
-			{ title: "Device, by operation", by: "operation", value: "total_self_time", where: ["host_or_device", "Device"] },
-			{ title: "Host, by type", by: "type", value: "total_self_time", where: ["host_or_device", "Host"] },
-			{ title: "Host, by operation", by: "operation", value: "total_self_time", where: ["host_or_device", "Host"] },
+		groups: [
+			{ where: "host_or_device", is: "Device", titles: { type: "Device, by type", operation: "Device, by operation" } },
+			{ where: "host_or_device", is: "Host", titles: { type: "Host, by type", operation: "Host, by operation" } },
 		],
 	},
 	hlo_stats: {
 		name: "hlo_op_name",
 		value: "total_self_time",
-		divisions: [
-			{ title: "By category", by: "category", value: "total_self_time" },
-			{ title: "By operation", by: "hlo_op_name", value: "total_self_time" },
-			{ title: "By bound", by: "bound_by", value: "total_self_time" },
-			{ title: "Rematerialization", by: "hlo_rematerialization", value: "total_self_time" },
+		groups: [
+			{
+				titles: {
+					category: "By category",
+					hlo_op_name: "By operation",
+					bound_by: "By bound",
+					hlo_rematerialization: "Rematerialization",
+				},
+			},
 		],
 	},
 	kernel_stats: {
 		name: "kernel_name",
 		value: "total_duration_us",
-		divisions: [
-			{ title: "By kernel", by: "kernel_name", value: "total_duration_us" },
-			{ title: "By operation", by: "op_name", value: "total_duration_us" },
-			{ title: "Tensor Cores used", by: "is_kernel_using_tensor_core", value: "total_duration_us" },
+		groups: [
+			{
+				titles: {
+					kernel_name: "By kernel",
+					op_name: "By operation",
+					is_kernel_using_tensor_core: "Tensor Cores used",
+				},
+			},
 		],
 	},
 };
@@ -90,29 +96,10 @@ function OpStats({ result, session }: { result: Result; session: Session }) {
 				<p class="empty">No operation was traced in this profile.</p>
 			</>
 		);
-	const words = wordsOf(filter);
-	const divisions = shape.divisions.filter((d) => t.cols.some((c) => c.id === d.by));
-	const chosen = (d: Division) => {
-		const own = words.find((w) => w.startsWith(`${d.by}:`))?.slice(d.by.length + 1);
-		return own === undefined ? "" : ((strings(t, d.by) ?? []).find((n) => n.toLowerCase() === own) ?? "");
-	};
 	return (
 		<>
 			<Notes notes={result.notes} />
-			<Verdict t={t} shape={shape} />
-			<section class="card card-row" aria-label="How the time is divided">
-				<h2 class="visually-hidden">How the time is divided</h2>
-				{divisions.map((d) => (
-					<Shares
-						key={d.title}
-						table={t}
-						{...d}
-						where={d.where}
-						chosen={chosen(d)}
-						onChoose={(name) => adjust({ filter: name ? filterFor(d.by, name) : undefined })}
-					/>
-				))}
-			</section>
+			<Divided t={t} at={result.tables.indexOf(t)} shape={shape} session={session} filter={filter} />
 			<section class="card" aria-label="Operations">
 				<h2 class="visually-hidden">Operations</h2>
 				{tables.length > 1 && (
@@ -146,23 +133,83 @@ function linkOf(col: string, row: number, t: TableData, session: Session): strin
 	return cell(col) ? toolHref("framework_op_stats", { filter: cell(col) }) : undefined;
 }
 
-/* The row that takes most, in one sentence. */
-function Verdict({ t, shape }: { t: TableData; shape: Shape }) {
-	const v = numbers(t, shape.value) ?? [];
-	const names = strings(t, shape.name) ?? [];
-	const unit = t.cols.find((c) => c.id === shape.value)?.unit ?? "";
-	let best = -1;
-	let sum = 0;
-	v.forEach((x, i) => {
-		sum += x > 0 ? x : 0;
-		if (!/^idle$/i.test(names[i] ?? "") && (best < 0 || x > (v[best] ?? 0))) best = i;
+interface DividedProps {
+	t: TableData;
+	at: number; /* number of the table in the answer */
+	shape: Shape;
+	session: Session;
+	filter: string;
+}
+
+/* The row that takes most in one sentence, then how the time is divided: both summed up by the server. */
+function Divided(props: DividedProps) {
+	const groups = props.shape.groups.map((g) => ({
+		...g,
+		by: Object.keys(g.titles).filter((id) => props.t.cols.some((c) => c.id === id)),
+	}));
+	return (
+		<>
+			<Verdict {...props} />
+			<section class="card card-row" aria-label="How the time is divided">
+				<h2 class="visually-hidden">How the time is divided</h2>
+				{groups.map((g) => (
+					<GroupShares key={g.is ?? ""} {...props} group={g} by={g.by} />
+				))}
+			</section>
+		</>
+	);
+}
+
+function useDivisions({ at, shape, session }: DividedProps, by: readonly string[], group?: Group) {
+	return useJson<Divisions>("api/shares", {
+		run: session.run.run,
+		host: session.host,
+		tool: session.tool.name,
+		table: at,
+		value: shape.value,
+		name: shape.name,
+		by: by.join(","),
+		where: group?.where,
+		is: group?.is,
 	});
-	if (best < 0 || !(sum > 0)) return null;
+}
+
+function GroupShares(props: DividedProps & { group: Group; by: readonly string[] }) {
+	const { group, by, filter } = props;
+	const { value, error } = useDivisions(props, by, group);
+	const words = wordsOf(filter);
+	const chosen = (id: string) => words.find((w) => w.startsWith(`${id}:`))?.slice(id.length + 1) ?? "";
+	if (error) return <Failure text={error} />;
+	return (
+		<>
+			{value?.divisions.map((d) => (
+				<Shares
+					key={d.by}
+					division={d}
+					unit={value.unit}
+					title={group.titles[d.by] ?? d.by}
+					chosen={chosen(d.by)}
+					onChoose={(name) => adjust({ filter: name ? filterFor(d.by, name) : undefined })}
+				/>
+			))}
+		</>
+	);
+}
+
+function Verdict(props: DividedProps) {
+	const { value } = useDivisions(props, []);
+	/* Its place is kept while it is on its way. */
 	return (
 		<section class="verdict" aria-label="Verdict">
 			<p class="verdict-text">
-				<strong>{names[best]}</strong> takes the most time: {quantity(v[best] ?? 0, unit)},{" "}
-				{percent(((v[best] ?? 0) / sum) * 100)} of all.
+				{value?.greatest ? (
+					<>
+						<strong>{value.greatest.name}</strong> takes the most time: {quantity(value.greatest.value, value.unit)},{" "}
+						{percent(value.greatest.frac * 100)} of all.
+					</>
+				) : (
+					"\u00a0"
+				)}
 			</p>
 		</section>
 	);

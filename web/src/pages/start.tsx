@@ -1,10 +1,11 @@
 /*
  * start.tsx - what is in the log directory. With nothing in it: where was looked, what was wrong there, and how to record a profile.
  */
-import { useState } from "preact/hooks";
-import type { Run, Runs } from "../api/types";
-import { ago, bytes, count, date_s } from "../base/format";
+import { useRef, useState } from "preact/hooks";
+import type { Run, RunFacts, Runs } from "../api/types";
+import { ago, bytes, count, date_s, time_ps } from "../base/format";
 import { formatQuery } from "../base/url";
+import { useRunFacts } from "./run_facts";
 
 export function StartPage({ runs }: { runs: Runs }) {
 	return (
@@ -28,7 +29,7 @@ function RunList({ runs }: { runs: readonly Run[] }) {
 	const shown = runs.filter((r) => words.every((w) => `${r.run} ${r.hosts.join(" ")}`.toLowerCase().includes(w)));
 	const now_s = Date.now() / 1000;
 	return (
-		<section class="card">
+		<section class="card" aria-label="Runs">
 			{runs.length > 8 && (
 				<div class="grid-bar">
 					<input
@@ -39,7 +40,7 @@ function RunList({ runs }: { runs: readonly Run[] }) {
 						value={filter}
 						onInput={(e) => setFilter(e.currentTarget.value)}
 					/>
-					<span class="muted">
+					<span class="muted" role="status">
 						{count(shown.length)} of {count(runs.length)} runs
 					</span>
 				</div>
@@ -48,27 +49,16 @@ function RunList({ runs }: { runs: readonly Run[] }) {
 				<thead>
 					<tr>
 						<th>Run</th>
-						<th>Hosts</th>
 						<th>Recorded</th>
+						<th>Device</th>
+						<th>Hosts</th>
+						<th class="num">Step time</th>
 						<th class="num">Size</th>
 					</tr>
 				</thead>
 				<tbody>
 					{shown.map((r) => (
-						<tr key={r.run}>
-							<td>
-								<a class="run-link" href={formatQuery({ run: r.run })} title={r.path}>
-									{r.run}
-								</a>
-							</td>
-							<td class="muted" title={r.hosts.join(", ")}>
-								{hostList(r.hosts)}
-							</td>
-							<td>
-								{date_s(r.time_s)} <span class="muted">{ago(r.time_s, now_s)}</span>
-							</td>
-							<td class="num">{bytes(r.bytes)}</td>
-						</tr>
+						<RunRow key={r.run} run={r} now_s={now_s} />
 					))}
 				</tbody>
 			</table>
@@ -77,8 +67,69 @@ function RunList({ runs }: { runs: readonly Run[] }) {
 	);
 }
 
+/* Its device and step time are asked for once the row is on the screen. */
+function RunRow({ run, now_s }: { run: Run; now_s: number }) {
+	const row = useRef<HTMLTableRowElement>(null);
+	const { facts, error, measure } = useRunFacts(run, row);
+	return (
+		<tr ref={row} data-run={run.run}>
+			<td>
+				<a class="run-link" href={formatQuery({ run: run.run })} title={run.path}>
+					{run.run}
+				</a>
+			</td>
+			<td>
+				{date_s(run.time_s)} <span class="muted">{ago(run.time_s, now_s)}</span>
+			</td>
+			<td>
+				{facts && (
+					<>
+						{facts.device || "–"} {facts.cores > 0 && <span class="muted">× {count(facts.cores)}</span>}
+					</>
+				)}
+				{error && (
+					<span class="run-bad" title={error}>
+						cannot be read
+					</span>
+				)}
+			</td>
+			<td class="muted" title={run.hosts.join(", ")}>
+				{hostList(run.hosts)}
+			</td>
+			<td class="num">
+				{measure ? (
+					<button class="link" onClick={measure} title="This run is large: its steps are read when you ask for them">
+						measure
+					</button>
+				) : (
+					facts && <StepTime facts={facts} />
+				)}
+			</td>
+			<td class="num">{bytes(run.bytes)}</td>
+		</tr>
+	);
+}
+
+const LIMITED: Readonly<Record<string, string>> = { host: "waits for input", both: "waits for input in part" };
+
+function StepTime({ facts }: { facts: RunFacts }) {
+	if (facts.steps === undefined) return <span class="muted">…</span>;
+	if (!facts.steps || typeof facts.step_ms !== "number") return <span class="muted">no steps</span>;
+	const waits = LIMITED[facts.bottleneck ?? ""];
+	return (
+		<>
+			<span data-step={facts.step_ms}>{time_ps(facts.step_ms * 1e9)}</span>{" "}
+			<span class="muted">
+				{(facts.step_ms_deviation ?? 0) > 0 ? `± ${time_ps((facts.step_ms_deviation ?? 0) * 1e9)}, ` : ""}
+				{count(facts.steps)} {facts.steps === 1 ? "step" : "steps"}
+			</span>
+			{waits && <div class="run-waits">{waits}</div>}
+		</>
+	);
+}
+
 function hostList(hosts: readonly string[]): string {
-	return hosts.length <= 3 ? hosts.join(", ") : `${count(hosts.length)} hosts: ${hosts[0]}, …`;
+	return hosts.length <= 2 ? hosts.join(", ") : `${count(hosts.length)} hosts: ${hosts[0]}, …`;
 }
 
 const WAYS: readonly { title: string; code: string }[] = [
@@ -93,6 +144,10 @@ const WAYS: readonly { title: string; code: string }[] = [
 	{
 		title: "Keras",
 		code: "model.fit(data, callbacks=[\n    keras.callbacks.TensorBoard(LOGDIR, profile_batch=(10, 20))])",
+	},
+	{
+		title: "PyTorch/XLA",
+		code: "import torch_xla.debug.profiler as xp\nserver = xp.start_server(9012)  # in the program\n# from elsewhere, while it trains:\nxp.trace('localhost:9012', LOGDIR, duration_ms=2000)",
 	},
 ];
 

@@ -123,47 +123,6 @@ function columnView(t: TableData, col: Column, index: number): ColumnView {
 	};
 }
 
-/* ---- shares: the greatest groups of a column, as a spreadsheet would sum them up ---- */
-
-export interface Share {
-	name: string;
-	sum: number;
-}
-
-export function shares(
-	t: TableData,
-	by: string,
-	value: string,
-	where: readonly [string, string] | undefined,
-	most: number,
-): {
-	top: Share[];
-	rest: number;
-	groups: number;
-	total: number;
-} {
-	const col = (id: string) => t.data[t.cols.findIndex((c) => c.id === id)];
-	const names = col(by);
-	const values = col(value);
-	const only = where && col(where[0]);
-	const sums = new Map<string, number>();
-	let total = 0;
-	for (let i = 0; names && values && i < t.nrows; i++) {
-		if (where && String(only?.[i]) !== where[1]) continue;
-		const v = Number(values[i] ?? 0);
-		if (!(v > 0)) continue;
-		const raw = names[i];
-		const name = typeof raw === "boolean" ? (raw ? "yes" : "no") : String(raw ?? "");
-		sums.set(name, (sums.get(name) ?? 0) + v);
-		total += v;
-	}
-	const all = [...sums]
-		.map(([name, sum]) => ({ name, sum }))
-		.sort((a, b) => b.sum - a.sum || compareCells(a.name, b.name));
-	const top = all.slice(0, most);
-	return { top, rest: total - top.reduce((a, s) => a + s.sum, 0), groups: all.length, total };
-}
-
 /* ---- trees: a column `parent` holds the row number of the parent, -1 for roots ---- */
 
 export interface TreeRows {

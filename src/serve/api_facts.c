@@ -1,0 +1,256 @@
+/*
+ * api_facts.c - two small answers of the page's own interface that are sums over results: what a run
+ * is in one line of a list, and how a table's total is divided (docs/api.md).
+ */
+#include "emit/json.h"
+#include "model/env.h"
+#include "serve/call.h"
+#include "table/divide.h"
+
+#include <math.h>
+
+static void text_member(struct ss_out *o, const char *name, struct ss_str value)
+{
+	ss_out_printf(o, ",\"%s\":", name);
+	ss_out_json_str(o, value);
+}
+
+static void number_member(struct ss_out *o, const char *name, double v)
+{
+	ss_out_printf(o, ",\"%s\":", name);
+	if (isfinite(v))
+		ss_out_f64(o, v);
+	else
+		ss_out_lit(o, "null");
+}
+
+/* ---- a run ---- */
+
+static const struct ss_prop *find_prop(const struct ss_result *r, const char *id)
+{
+	const struct ss_prop *p = NULL;
+	for (size_t i = 0; i < r->ntables && !p; i++)
+		p = ss_table_find_prop(&r->tables[i], id);
+	return p;
+}
+
+static double number_of(const struct ss_result *r, const char *id)
+{
+	const struct ss_prop *p = find_prop(r, id);
+	double v;
+	if (!p)
+		return NAN;
+	return isfinite(p->value) || !ss_str_to_f64(p->text, &v) ? p->value : v;
+}
+
+/* From the overview, so that list and page cannot disagree; what it computes the page needs next. */
+static bool put_steps(struct ss_out *o, struct ss_model *m, struct ss_arena *arena, struct ss_err *err)
+{
+	struct ss_query q = { .model = m, .arena = arena };
+	const struct ss_tool *overview = ss_tool_find(SS_STR("overview_page"));
+	struct ss_result r;
+	ss_result_init(&r, arena);
+	if (!overview || !overview->run(&q, &r, err))
+		return overview ? false : ss_fail(err, SS_ENOTFOUND, "there is no overview");
+	const struct ss_prop *bottleneck = find_prop(&r, "bottleneck");
+	size_t nsteps = 0;
+	for (size_t i = 0; i < r.ntables; i++)
+		if (strcmp(r.tables[i].name, "steps") == 0)
+			nsteps = r.tables[i].nrows;
+	number_member(o, "steps", (double)nsteps);
+	number_member(o, "step_ms", nsteps ? number_of(&r, "steptime_ms_average") : NAN);
+	number_member(o, "step_ms_deviation", nsteps ? number_of(&r, "steptime_ms_standard_deviation") : NAN);
+	/* What is no percent at all is said as XProf says it, as the least double. */
+	double input_percent = number_of(&r, "infeed_percent_average");
+	number_member(o, "input_percent", nsteps ? (fabs(input_percent) < 1e-9 ? 0 : input_percent) : NAN);
+	text_member(o, "bottleneck", bottleneck ? bottleneck->text : SS_STR(""));
+	return true;
+}
+
+/* `arg`: does somebody want to know the steps? That reads every event, the rest reads none. */
+static bool make_run(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o, struct ss_err *err)
+{
+	const struct ss_env *env = ss_model_env(m, err);
+	if (!env)
+		return false;
+	ss_out_lit(o, "{\"device\":");
+	ss_out_json_str(o, env->device_type);
+	text_member(o, "hardware", ss_hardware_name(env->hardware));
+	number_member(o, "cores", env->core_count);
+	number_member(o, "hosts", env->host_count);
+	ss_out_printf(o, ",\"training\":%s", env->is_training ? "true" : "false");
+	if (*(const bool *)arg && !put_steps(o, m, arena, err))
+		return false;
+	ss_out_char(o, '}');
+	return true;
+}
+
+bool ss_route_api_run(struct ss_call *c, struct ss_err *err)
+{
+	static const struct ss_tool all = { .name = "", .flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS };
+	struct ss_selection sel;
+	const struct ss_run *run = ss_call_run(c, err);
+	bool steps = ss_str_is(ss_call_arg(c, "steps"), "1");
+	return run && ss_call_select(c, run, &all, SS_STR(""), &sel, err) &&
+	       ss_reply_model(c, &sel, steps ? SS_STR("run|steps") : SS_STR("run"), "application/json", make_run, &steps,
+			      sizeof(steps), err);
+}
+
+/* ---- shares ---- */
+
+#define MOST_DIVISIONS 16
+#define MOST_NAMES 100
+
+struct shares_arg {
+	const struct ss_tool *tool;
+	uint64_t table, most;
+	/* Texts of the request, which may be gone before the job is done: copied. */
+	char by[512], value[64], name[64], where[64], is[256];
+};
+
+static bool take_text(const struct ss_call *c, const char *name, char *to, size_t room, struct ss_err *err)
+{
+	struct ss_str v = ss_call_arg(c, name);
+	if (v.n >= room)
+		return ss_fail(err, SS_EINVAL, "the parameter '%s' is too long", name);
+	if (v.n)
+		memcpy(to, v.p, v.n);
+	to[v.n] = '\0';
+	return true;
+}
+
+static bool take_number(const struct ss_call *c, const char *name, uint64_t preset, uint64_t max, uint64_t *out,
+			struct ss_err *err)
+{
+	struct ss_str v = ss_call_arg(c, name);
+	*out = preset;
+	if (!v.n || (ss_str_to_u64(v, out) && *out <= max))
+		return true;
+	return ss_fail(err, SS_EINVAL, "the parameter '%s' is no whole number up to %llu", name, (unsigned long long)max);
+}
+
+static bool column(const struct ss_table *t, const char *id, size_t *out, struct ss_err *err)
+{
+	*out = ss_table_col(t, id);
+	return *out != SS_NPOS || ss_fail(err, SS_ENOTFOUND, "the table '%s' has no column '%.100s'", t->name, id);
+}
+
+static void put_division(struct ss_out *o, struct ss_str by, const struct ss_division *d)
+{
+	ss_out_lit(o, "{\"by\":");
+	ss_out_json_str(o, by);
+	number_member(o, "total", d->total);
+	number_member(o, "groups", (double)d->ngroups);
+	number_member(o, "rest", d->rest);
+	number_member(o, "rest_frac", d->rest_frac);
+	ss_out_lit(o, ",\"top\":[");
+	for (size_t i = 0; i < d->n; i++) {
+		ss_out_z(o, i ? ",{\"name\":" : "{\"name\":");
+		ss_out_json_str(o, d->top[i].name);
+		number_member(o, "sum", d->top[i].sum);
+		number_member(o, "frac", d->top[i].frac);
+		ss_out_char(o, '}');
+	}
+	ss_out_lit(o, "]}");
+}
+
+/* The row that takes most, as {"name":..,"value":..,"frac":..}; null without one. */
+static bool put_greatest(struct ss_out *o, const struct ss_table *t, const struct ss_divide *all, size_t name,
+			 struct ss_arena *arena)
+{
+	struct ss_division whole;
+	size_t row = ss_table_greatest(t, all->value, name);
+	if (row == SS_NPOS) {
+		ss_out_lit(o, ",\"greatest\":null");
+		return true;
+	}
+	if (!ss_table_divide(t, all, arena, &whole))
+		return false;
+	double v = ss_table_number(t, row, all->value);
+	ss_out_lit(o, ",\"greatest\":{\"name\":");
+	ss_out_json_str(o, t->cols[name].type == SS_TYPE_STR ? t->data[name].str[row] : SS_STR(""));
+	number_member(o, "value", v);
+	number_member(o, "frac", v / whole.total);
+	ss_out_char(o, '}');
+	return true;
+}
+
+static bool put_divisions(struct ss_out *o, const struct ss_table *t, struct ss_divide *how, const char *list,
+			  struct ss_arena *arena, struct ss_err *err)
+{
+	size_t n = 0;
+	ss_out_lit(o, ",\"divisions\":[");
+	for (struct ss_str rest = ss_str_from(list); rest.n; n++) {
+		char id[64];
+		struct ss_division d;
+		size_t comma = ss_str_chr(rest, ',');
+		struct ss_str by = ss_str_sub(rest, 0, comma == SS_NPOS ? rest.n : comma);
+		rest = ss_str_sub(rest, comma == SS_NPOS ? rest.n : comma + 1, rest.n);
+		if (by.n >= sizeof(id) || n == MOST_DIVISIONS)
+			return ss_fail(err, SS_EINVAL, "the parameter 'by' names no columns, or too many");
+		memcpy(id, by.p, by.n);
+		id[by.n] = '\0';
+		if (!column(t, id, &how->by, err))
+			return false;
+		if (!ss_table_divide(t, how, arena, &d))
+			return ss_fail_mem(err);
+		ss_out_z(o, n ? "," : "");
+		put_division(o, by, &d);
+	}
+	ss_out_char(o, ']');
+	return true;
+}
+
+static bool make_shares(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o, struct ss_err *err)
+{
+	const struct shares_arg *a = arg;
+	struct ss_query q = { .model = m, .arena = arena };
+	struct ss_divide how = { .where = SS_NPOS, .is = ss_str_from(a->is), .most = (size_t)a->most };
+	struct ss_result r;
+	size_t name;
+	ss_result_init(&r, arena);
+	if (!a->tool->run(&q, &r, err))
+		return false;
+	if (a->table >= r.ntables)
+		return ss_fail(err, SS_ENOTFOUND, "%s has %zu tables here", a->tool->name, r.ntables);
+	const struct ss_table *t = &r.tables[a->table];
+	if (!column(t, a->value, &how.value, err) || !column(t, a->name[0] ? a->name : a->value, &name, err) ||
+	    (a->where[0] && !column(t, a->where, &how.where, err)))
+		return false;
+	if (t->cols[how.value].type != SS_TYPE_F64 && t->cols[how.value].type != SS_TYPE_I64)
+		return ss_fail(err, SS_EINVAL, "the column '%s' holds no numbers", a->value);
+	ss_out_lit(o, "{\"unit\":");
+	ss_out_json_str(o, ss_str_from(ss_unit_name(t->cols[how.value].unit)));
+	how.by = name;
+	if (!put_greatest(o, t, &how, name, arena))
+		return ss_fail_mem(err);
+	if (!put_divisions(o, t, &how, a->by, arena, err))
+		return false;
+	ss_out_char(o, '}');
+	return true;
+}
+
+bool ss_route_api_shares(struct ss_call *c, struct ss_err *err)
+{
+	struct shares_arg a = { 0 };
+	struct ss_selection sel;
+	struct ss_str tool;
+	if (!ss_call_need(c, "tool", &tool, err))
+		return false;
+	a.tool = ss_tool_find(tool);
+	if (!a.tool || a.tool->kind == SS_KIND_TIMELINE || a.tool->reads)
+		return ss_fail(err, SS_ENOTFOUND, "there is no table '" SS_FMT "'", SS_ARG(tool));
+	if (!take_number(c, "table", 0, 1000, &a.table, err) || !take_number(c, "most", 6, MOST_NAMES, &a.most, err) ||
+	    !take_text(c, "by", a.by, sizeof(a.by), err) || !take_text(c, "value", a.value, sizeof(a.value), err) ||
+	    !take_text(c, "name", a.name, sizeof(a.name), err) || !take_text(c, "where", a.where, sizeof(a.where), err) ||
+	    !take_text(c, "is", a.is, sizeof(a.is), err))
+		return false;
+	const struct ss_run *run = ss_call_run(c, err);
+	struct ss_str key = ss_arena_printf(c->req->arena, "shares|%s|%llu|%llu|%s|%s|%s|%s|%s", a.tool->name,
+					    (unsigned long long)a.table, (unsigned long long)a.most, a.by, a.value, a.name,
+					    a.where, a.is);
+	if (!key.p)
+		return ss_fail_mem(err);
+	return run && ss_call_select(c, run, a.tool, ss_call_arg(c, "host"), &sel, err) &&
+	       ss_reply_model(c, &sel, key, "application/json", make_shares, &a, sizeof(a), err);
+}
