@@ -154,7 +154,7 @@ void ss_context_read(const struct ss_context_reader *r, const struct ss_line *l,
 		     struct ss_context *out)
 {
 	out->has = out->is_uint = 0;
-	if (l->ev.off && r->wanted.any)
+	if (l->ev.off && ss_wanted_in(&r->wanted, &l->ev))
 		read_stats(r, ss_xevents_body(&l->ev, l->src, i), out);
 	make_up(out, ss_event_type_at(r->types, r->plane, l->ev.meta[i]));
 	if (module)

@@ -55,7 +55,8 @@ static bool read_event(struct core *c, const struct ss_line *l, uint32_t i, stru
 	*from = (struct origin){ SS_NONE, SS_NONE, false };
 	if (l->ev.meta[i] < c->d.p->x->nevent_meta)
 		*from = c->by_meta[l->ev.meta[i]];
-	return !c->wanted.any || read_origin(c, ss_wanted_event(&c->wanted, ss_xevents_body(&l->ev, l->src, i)), from);
+	return !ss_wanted_in(&c->wanted, &l->ev) ||
+	       read_origin(c, ss_wanted_event(&c->wanted, ss_xevents_body(&l->ev, l->src, i)), from);
 }
 
 static bool add_event(struct core *c, const struct ss_line *l, uint32_t i)

@@ -7,13 +7,12 @@
 
 void ss_nest_init(struct ss_nest *nest, bool gpu, uint64_t items)
 {
-	*nest = (struct ss_nest){ .gpu = gpu, .left = items * 64 + 65536 };
+	*nest = (struct ss_nest){ .gpu = gpu, .in_order = true, .last_ps = INT64_MIN, .left = items * 64 + 65536 };
 }
 
 void ss_nest_free(struct ss_nest *nest)
 {
 	ss_spans_free(&nest->spans);
-	ss_vec_free(&nest->metas);
 	free(nest->open);
 	*nest = (struct ss_nest){ 0 };
 }
@@ -34,7 +33,7 @@ static void fit(struct ss_nest *nest, uint32_t level)
 	}
 }
 
-static bool settle_from(struct ss_nest *nest, uint32_t level)
+static inline bool settle_from(struct ss_nest *nest, uint32_t level)
 {
 	for (uint32_t k = level; k < nest->nopen; k++) {
 		const struct ss_nest_open *o = &nest->open[k];
@@ -85,9 +84,10 @@ static bool begin_span(struct ss_nest *nest, const struct ss_nest_item *item, ui
 	uint32_t i = nest->spans.n;
 	if (!nest->open && !(nest->open = malloc(SS_NEST_LEVELS * sizeof(*nest->open))))
 		return false;
-	if (i >= UINT32_MAX / 2 || !ss_spans_add(&nest->spans, item->begin_ps, (int32_t)item->group) ||
-	    !ss_vec_push(&nest->metas, item->metas[level]))
+	if (!ss_spans_add(&nest->spans, item->begin_ps, item->metas[level], (int32_t)item->group))
 		return false;
+	nest->in_order &= item->begin_ps > nest->last_ps;
+	nest->last_ps = item->begin_ps;
 	nest->open[level] = (struct ss_nest_open){
 		.event = i, .meta = item->metas[level], .begin_ps = item->begin_ps, .end_ps = item->end_ps,
 		.scope = item->scopes ? item->scopes[level] : SS_NO_SCOPE, .group = (int32_t)item->group,
@@ -104,8 +104,10 @@ bool ss_nest_add(struct ss_nest *nest, const struct ss_nest_item *item)
 		if (goes_on(nest, item, level)) {
 			struct ss_nest_open *o = &nest->open[level];
 			/* To XProf an instant at 0 is a span that was never set. */
-			if (o->begin_ps == 0 && o->end_ps == 0)
+			if (o->begin_ps == 0 && o->end_ps == 0) {
 				o->begin_ps = item->begin_ps;
+				nest->in_order = false;
+			}
 			if (item->end_ps > o->end_ps)
 				o->end_ps = item->end_ps;
 			continue;
@@ -136,7 +138,6 @@ static bool to_columns(struct ss_nest *nest, struct ss_line *line)
 		e->dur_ps[i] = ss_spans_dur_ps(s, i);
 		line->group[i] = ss_spans_group(s, i);
 	}
-	ss_spans_free(s);
 	return true;
 }
 
@@ -150,30 +151,29 @@ static bool hand_over(struct ss_nest *nest, struct ss_line *line)
 	return true;
 }
 
-static void check_order(struct ss_line *l)
+static bool is_sorted(const struct ss_line *l)
 {
-	l->ev.sorted = true;
-	for (uint32_t i = 1; l->ev.sorted && i < l->ev.n; i++) {
+	for (uint32_t i = 1; i < l->ev.n; i++) {
 		int64_t begin = ss_line_begin_ps(l, i), before = ss_line_begin_ps(l, i - 1);
-		l->ev.sorted = begin > before || (begin == before && ss_line_dur_ps(l, i) <= ss_line_dur_ps(l, i - 1));
+		if (begin < before || (begin == before && ss_line_dur_ps(l, i) > ss_line_dur_ps(l, i - 1)))
+			return false;
 	}
+	return true;
 }
 
 bool ss_nest_finish(struct ss_nest *nest, struct ss_line *line, bool columns)
 {
-	uint32_t n = nest->spans.n;
+	struct ss_xevents *e = &line->ev;
 	/* As in XProf, what is open at the end of a GPU's stream stays as it is. */
 	if (!nest->gpu)
 		fit(nest, 0);
 	bool ok = settle_from(nest, 0);
 	ss_spans_finish(&nest->spans);
+	e->meta = nest->spans.meta;
+	e->n = nest->spans.n;
+	nest->spans.meta = NULL;
 	ok = ok && (columns ? to_columns(nest, line) : hand_over(nest, line));
-	if (ok) {
-		line->ev.meta = nest->metas.v;
-		line->ev.n = n;
-		nest->metas.v = NULL;
-		check_order(line);
-	}
+	e->sorted = ok && (nest->in_order || is_sorted(line));
 	ss_nest_free(nest);
 	return ok;
 }

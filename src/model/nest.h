@@ -33,9 +33,10 @@ struct ss_nest_open {
 struct ss_nest {
 	/* Of the events so far, in the order of begin, outer before inner; times are set once they close. */
 	struct ss_spans spans;
-	SS_VEC(uint32_t) metas;
 	struct ss_nest_open *open;	/* by level, nopen of SS_NEST_LEVELS */
 	uint32_t nopen;
+	int64_t last_ps;		/* begin of the last event */
+	bool in_order;			/* nothing began with or before the event before it, so far */
 	bool gpu;			/* spans of one name merge over any gap */
 	struct ss_nest *ruled[SS_NEST_RULED]; /* closed with the outermost span of this line; NULL: none */
 	uint64_t left;			/* events that may still be added: a bound against hostile names */

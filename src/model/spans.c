@@ -3,33 +3,38 @@
 
 #include <stdlib.h>
 
-bool ss_spans_add(struct ss_spans *s, int64_t begin_ps, int32_t group)
+bool ss_spans_grow(struct ss_spans *s)
 {
-	size_t n = (size_t)s->n + 1, chunk = s->n / SS_SPAN_CHUNK;
-	if ((n > s->late_cap && !ss_grow((void **)&s->late_ps, &s->late_cap, n, sizeof(*s->late_ps))) ||
-	    (n > s->dur_cap && !ss_grow((void **)&s->dur_ps, &s->dur_cap, n, sizeof(*s->dur_ps))) ||
-	    (chunk >= s->base_cap && !ss_grow((void **)&s->base_ps, &s->base_cap, chunk + 1, sizeof(*s->base_ps))))
+	void *p;
+	if (s->cap > UINT32_MAX / 4)
 		return false;
-	if ((!s->runs.n || s->runs.v[s->runs.n - 1].group != group) &&
-	    !ss_vec_push(&s->runs, (struct ss_group_run){ s->n, group }))
-		return false;
-	if (s->n % SS_SPAN_CHUNK == 0)
-		s->base_ps[chunk] = begin_ps;
-	s->n++;
+	uint32_t cap = s->cap ? s->cap * 2 : SS_SPAN_CHUNK;
+#define RESIZE(column, count)                                            \
+	do {                                                             \
+		p = realloc(s->column, (count) * sizeof(*s->column));    \
+		if (!p)                                                  \
+			return false;                                    \
+		s->column = p;                                           \
+	} while (0)
+	RESIZE(late_ps, cap);
+	RESIZE(dur_ps, cap);
+	RESIZE(meta, cap);
+	RESIZE(base_ps, cap / SS_SPAN_CHUNK);
+#undef RESIZE
+	s->cap = cap;
 	return true;
 }
 
-bool ss_spans_set(struct ss_spans *s, uint32_t event, int64_t begin_ps, int64_t end_ps)
+bool ss_spans_begin_group(struct ss_spans *s, int32_t group)
 {
-	uint64_t late_ps = (uint64_t)begin_ps - (uint64_t)s->base_ps[event / SS_SPAN_CHUNK];
-	uint64_t dur_ps = (uint64_t)end_ps - (uint64_t)begin_ps;
-	if (late_ps <= UINT32_MAX && dur_ps < SS_SPAN_WIDE) {
-		s->late_ps[event] = (uint32_t)late_ps;
-		s->dur_ps[event] = (uint32_t)dur_ps;
-		return true;
-	}
+	s->last_group = group;
+	return ss_vec_push(&s->runs, (struct ss_group_run){ s->n, group });
+}
+
+bool ss_spans_set_wide(struct ss_spans *s, uint32_t event, int64_t begin_ps, int64_t end_ps)
+{
 	s->dur_ps[event] = SS_SPAN_WIDE;
-	return ss_vec_push(&s->wide, (struct ss_wide_span){ event, begin_ps, dur_ps });
+	return ss_vec_push(&s->wide, (struct ss_wide_span){ event, begin_ps, (uint64_t)end_ps - (uint64_t)begin_ps });
 }
 
 static int by_event(const void *a, const void *b)
@@ -49,6 +54,7 @@ void ss_spans_free(struct ss_spans *s)
 	free(s->late_ps);
 	free(s->dur_ps);
 	free(s->base_ps);
+	free(s->meta);
 	ss_vec_free(&s->wide);
 	ss_vec_free(&s->runs);
 	*s = (struct ss_spans){ 0 };

@@ -32,22 +32,47 @@ struct ss_spans {
 	uint32_t *late_ps;	/* begin, after that of the chunk */
 	uint32_t *dur_ps;	/* SS_SPAN_WIDE: the event is one of `wide` */
 	int64_t *base_ps;	/* per chunk */
-	uint32_t n;
-	size_t late_cap, dur_cap, base_cap;
+	uint32_t *meta;		/* name; to be taken by whoever wants to keep it */
+	uint32_t n, cap;
+	int32_t last_group;
 	SS_VEC(struct ss_wide_span) wide; /* by event, once all are set */
 	SS_VEC(struct ss_group_run) runs; /* by event */
 };
 
-/* One more, of which only begin and group are known; the caller sees to it that n stays below SS_NONE. */
-bool ss_spans_add(struct ss_spans *s, int64_t begin_ps, int32_t group);
-/* To be called once for each event. False when memory is out. */
-bool ss_spans_set(struct ss_spans *s, uint32_t event, int64_t begin_ps, int64_t end_ps);
+/* Room for more events, at most half of what 32 bits can number; false when memory is out. */
+bool ss_spans_grow(struct ss_spans *s);
+bool ss_spans_begin_group(struct ss_spans *s, int32_t group);
+bool ss_spans_set_wide(struct ss_spans *s, uint32_t event, int64_t begin_ps, int64_t end_ps);
 /* All are set. */
 void ss_spans_finish(struct ss_spans *s);
 void ss_spans_free(struct ss_spans *s);
 
 int32_t ss_spans_group(const struct ss_spans *s, uint32_t event);
 const struct ss_wide_span *ss_spans_wide(const struct ss_spans *s, uint32_t event);
+
+/* One more, whose end is not known yet. False when memory is out. */
+static inline bool ss_spans_add(struct ss_spans *s, int64_t begin_ps, uint32_t meta, int32_t group)
+{
+	if ((s->n == s->cap && !ss_spans_grow(s)) ||
+	    ((!s->n || s->last_group != group) && !ss_spans_begin_group(s, group)))
+		return false;
+	if (s->n % SS_SPAN_CHUNK == 0)
+		s->base_ps[s->n / SS_SPAN_CHUNK] = begin_ps;
+	s->meta[s->n++] = meta;
+	return true;
+}
+
+/* To be called once for each event. False when memory is out. */
+static inline bool ss_spans_set(struct ss_spans *s, uint32_t event, int64_t begin_ps, int64_t end_ps)
+{
+	uint64_t late_ps = (uint64_t)begin_ps - (uint64_t)s->base_ps[event / SS_SPAN_CHUNK];
+	uint64_t dur_ps = (uint64_t)end_ps - (uint64_t)begin_ps;
+	if (late_ps > UINT32_MAX || dur_ps >= SS_SPAN_WIDE)
+		return ss_spans_set_wide(s, event, begin_ps, end_ps);
+	s->late_ps[event] = (uint32_t)late_ps;
+	s->dur_ps[event] = (uint32_t)dur_ps;
+	return true;
+}
 
 static inline int64_t ss_spans_begin_ps(const struct ss_spans *s, uint32_t event)
 {

@@ -96,6 +96,10 @@ static bool heap_next(struct ss_time_walk *w, struct ss_line **line, uint32_t *e
 	struct ss_time_head *top = &w->heap[0];
 	*line = &w->p->lines[top->line];
 	*event = event_at(w, top);
+	if (w->n == 1) {
+		w->n = ++top->at < (*line)->ev.n;
+		return true;
+	}
 	if (++top->at < (*line)->ev.n)
 		load_head(w, top);
 	else

@@ -551,7 +551,9 @@ static bool is_framework_op(const struct pass *s, const struct origins *o, const
 {
 	uint32_t meta = l->ev.meta[i];
 	uint8_t origin = meta < s->p->x->nevent_meta ? o->by_meta[meta] : 0;
-	return read_origin(ss_wanted_event(&o->wanted, ss_xevents_body(&l->ev, l->src, i)), origin) == 1 << TF_OP;
+	if (ss_wanted_in(&o->wanted, &l->ev))
+		origin = read_origin(ss_wanted_event(&o->wanted, ss_xevents_body(&l->ev, l->src, i)), origin);
+	return origin == 1 << TF_OP;
 }
 
 /*

@@ -244,15 +244,18 @@ static inline bool draw(struct levels *s, unsigned level, uint64_t begin_ps, uin
 /*
  * Most tracks of a device are flat: an event begins when the one before has ended. Then every stack
  * has one entry, nothing is ever popped, and all that counts is when the next short event may be
- * seen.
+ * seen. The event drawn last is the top of its own level and all finer ones, which need not be
+ * written down until a finer event comes.
  */
 struct flat {
-	uint64_t top[STACKS];	/* end of what was drawn last; all ones: nothing yet */
+	uint64_t top[STACKS];	/* below `level`: end of what was drawn last; all ones: nothing yet */
 	/*
-	 * Over this and all coarser levels: the earliest begin that is the resolution behind the
-	 * top.
+	 * The same levels; over this and all coarser ones: the earliest begin that is the resolution
+	 * behind the top.
 	 */
 	uint64_t first_gap[STACKS];
+	unsigned level;		/* of the event drawn last; STACKS: on none */
+	uint64_t end_ps;	/* of the event drawn last */
 	uint64_t last_end;	/* of all events so far */
 	unsigned tail;		/* finest level that was given */
 };
@@ -262,31 +265,45 @@ static inline bool is_flat_event(const struct flat *f, uint64_t begin_ps, uint64
 	return begin_ps >= f->last_end && end_ps <= (uint64_t)INT64_MAX;
 }
 
+static inline uint64_t flat_gap(const struct flat *f, unsigned level)
+{
+	if (level < f->level)
+		return f->first_gap[level];
+	uint64_t before = f->level ? f->first_gap[f->level - 1] : UINT64_MAX, own = f->end_ps + ss_trace_res_ps(level);
+	return own < before ? own : before;
+}
+
 static inline unsigned flat_find_level(const struct flat *f, uint64_t begin_ps, unsigned by_dur)
 {
 	unsigned level = by_dur;
-	while (level && begin_ps >= f->first_gap[level - 1])
+	while (level && begin_ps >= flat_gap(f, level - 1))
 		level--;
 	return level;
 }
 
+/* Write down what is on the levels up to `to`. */
+static inline void flat_settle(struct flat *f, unsigned to)
+{
+	while (f->level < to) {
+		f->first_gap[f->level] = flat_gap(f, f->level);
+		f->top[f->level++] = f->end_ps;
+	}
+}
+
 static inline void flat_draw(struct flat *f, unsigned level, uint64_t end_ps)
 {
-	uint64_t gap = level ? f->first_gap[level - 1] : UINT64_MAX;
+	flat_settle(f, level);
 	f->last_end = end_ps;
-	for (unsigned i = level; i < STACKS; i++) {
-		uint64_t own = end_ps + ss_trace_res_ps(i);
-		gap = own < gap ? own : gap;
-		f->top[i] = end_ps;
-		f->first_gap[i] = gap;
-	}
+	f->level = level;
+	f->end_ps = end_ps;
 	if (level < STACKS && level > f->tail)
 		f->tail = level;
 }
 
 /* Go on with stacks, from the first event on that begins inside another one. */
-static bool unflatten(struct levels *s, const struct flat *f)
+static bool unflatten(struct levels *s, struct flat *f)
 {
+	flat_settle(f, STACKS);
 	for (unsigned i = 0; i <= f->tail; i++) {
 		struct ss_vis_row *r = &s->stacks[i];
 		if (!ss_vis_grow(r))
@@ -443,7 +460,7 @@ static bool slice_levels(struct ss_track *t, struct pass *p, struct found *f)
 static void begin_pass(struct pass *p, const uint16_t *flow_levels)
 {
 	p->stacks = (struct levels){ .tail = 0 };
-	p->flat = (struct flat){ .tail = 0 };
+	p->flat = (struct flat){ .level = STACKS };
 	p->is_flat = true;
 	p->flow_levels = flow_levels;
 	p->rows.n = p->rows.most = 0;
@@ -451,6 +468,7 @@ static void begin_pass(struct pass *p, const uint16_t *flow_levels)
 	for (unsigned i = 0; i < STACKS; i++) {
 		set_top(&p->stacks, i, UINT64_MAX);
 		p->flat.top[i] = UINT64_MAX;
+		p->flat.first_gap[i] = 0;
 	}
 }
 

@@ -20,6 +20,8 @@ bool ss_wanted_init(struct ss_wanted *w, const struct ss_xplane *x, const enum s
 		if (index_of(w, x->stat_meta[i].stat) == nstats)
 			continue;
 		w->any = true;
+		uint64_t id = (uint64_t)x->stat_meta[i].id;
+		w->ids |= UINT64_C(1) << (id < SS_STAT_ID_BITS ? id : SS_STAT_ID_BITS);
 		w->direct &= (uint64_t)x->stat_meta[i].id < w->nby_id;
 	}
 	for (uint32_t id = 0; id < w->nby_id; id++) {
@@ -82,11 +84,36 @@ static bool next_stat(struct ss_wanted_walk *walk, struct ss_str *stat)
 	}
 }
 
+/* Pass over what is surely not wanted: numbers, and stats whose one-byte id says so. */
+static void pass_unwanted(struct ss_wanted_walk *walk)
+{
+	const struct ss_wanted *w = walk->w;
+	const uint8_t *p = walk->c.at, *end = walk->c.end;
+	while (end - p >= 4) {
+		const uint8_t *q = p + 1;
+		if (*p == walk->key) {
+			if (p[1] >= 0x80 || p[1] < 3 || p[1] > end - p - 2 || p[2] != PB_VAR(XSTAT_METADATA_ID) ||
+			    p[3] >= w->nby_id || p[3] >= 0x80 || w->by_id[p[3]])
+				break;
+			p += 2 + p[1];
+		} else if (*p >= 8 && (*p & 0x87) == 0 && ss_pb_skip(&q, end)) {
+			p = q;
+		} else {
+			break;
+		}
+	}
+	walk->c.at = p;
+}
+
 bool ss_wanted_next(struct ss_wanted_walk *walk, unsigned *which, struct ss_xstat *out)
 {
 	const struct ss_wanted *w = walk->w;
 	struct ss_str stat;
-	while (next_stat(walk, &stat)) {
+	for (;;) {
+		if (w->direct)
+			pass_unwanted(walk);
+		if (walk->c.at == walk->c.end || !next_stat(walk, &stat))
+			return false;
 		*which = ss_wanted_glance(w, stat);
 		if (*which == w->nstats)
 			continue;
@@ -98,5 +125,4 @@ bool ss_wanted_next(struct ss_wanted_walk *walk, unsigned *which, struct ss_xsta
 		if (*which < w->nstats)
 			return true;
 	}
-	return false;
 }

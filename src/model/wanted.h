@@ -7,8 +7,8 @@
 #ifndef SS_MODEL_WANTED_H
 #define SS_MODEL_WANTED_H
 
+#include "xspace/events.h"
 #include "xspace/fields.h"
-#include "xspace/xspace.h"
 
 /* Prepared per plane and question. */
 struct ss_wanted {
@@ -19,11 +19,18 @@ struct ss_wanted {
 	uint32_t nby_id;
 	bool any;			/* the plane names one of them */
 	bool direct;			/* the ids of all of them are below nby_id */
+	uint64_t ids;			/* of them, as in ss_xevents.stat_ids */
 };
 
 /* `stats` must outlive the result, which lives as long as the arena. False when memory is out. */
 bool ss_wanted_init(struct ss_wanted *w, const struct ss_xplane *x, const enum ss_stat *stats, unsigned nstats,
 		    struct ss_arena *arena);
+
+/* May any event of the line have one of them? */
+static inline bool ss_wanted_in(const struct ss_wanted *w, const struct ss_xevents *e)
+{
+	return (w->ids & e->stat_ids) != 0;
+}
 
 struct ss_wanted_walk {
 	const struct ss_wanted *w;

@@ -168,7 +168,8 @@ static inline bool short_varint(const uint8_t **p, uint64_t *out)
  * stats or nothing. Two of three instructions of a profile's loading are here, so there is one test
  * a field and no loop. Moves *at behind the event; false, and nothing done, for any other spelling.
  */
-static inline bool read_usual(const uint8_t **at, const uint8_t *end, struct event *ev, const uint8_t **length)
+static inline bool read_usual(const uint8_t **at, const uint8_t *end, struct event *ev, const uint8_t **length,
+			      const uint8_t **stats)
 {
 	const uint8_t *p = *at;
 	uint64_t n;
@@ -190,8 +191,40 @@ static inline bool read_usual(const uint8_t **at, const uint8_t *end, struct eve
 		return false;
 	if (p > stop || (p < stop && *p != PB_LEN(XEVENT_STATS)))
 		return false;
+	*stats = p;
 	*at = stop;
 	return true;
+}
+
+/* The bit of one stat in ss_xevents.stat_ids; all known writers put the id first. */
+static inline uint64_t id_bit(const uint8_t *stat, size_t n)
+{
+	if (n < 2 || stat[0] != PB_VAR(XSTAT_METADATA_ID))
+		return UINT64_MAX;
+	return UINT64_C(1) << (stat[1] < SS_STAT_ID_BITS ? stat[1] : SS_STAT_ID_BITS);
+}
+
+/* Of an event's stats, where nothing else follows. */
+static inline uint64_t ids_of(const uint8_t *p, const uint8_t *end)
+{
+	uint64_t ids = 0;
+	while (end - p >= 4 && p[0] == PB_LEN(XEVENT_STATS) && p[1] < 0x80 && p[2] == PB_VAR(XSTAT_METADATA_ID)) {
+		ids |= UINT64_C(1) << (p[3] < SS_STAT_ID_BITS ? p[3] : SS_STAT_ID_BITS);
+		p += 2 + p[1];
+	}
+	return p == end ? ids : UINT64_MAX;
+}
+
+/* The same of any event. */
+static uint64_t ids_of_event(struct ss_str body)
+{
+	struct ss_pb c = ss_pb_of(body);
+	struct ss_pb_field f;
+	uint64_t ids = 0;
+	while (ss_pb_next(&c, &f))
+		if (f.key == PB_LEN(XEVENT_STATS))
+			ids |= id_bit((const uint8_t *)f.bytes.p, f.bytes.n);
+	return ids;
 }
 
 static inline void store_event(struct loader *l, const struct event *ev)
@@ -211,14 +244,17 @@ static inline void store_event(struct loader *l, const struct event *ev)
 static void walk_usual(struct loader *l, const uint8_t **at, const uint8_t *end, const uint8_t *forget_at)
 {
 	struct event ev = { .occurrences = 1 };
-	const uint8_t *length;
+	const uint8_t *length, *stats;
 	const uint8_t *p = *at;
-	while (l->e->n < l->cap && p < forget_at && read_usual(&p, end, &ev, &length)) {
+	uint64_t ids = 0;
+	while (l->e->n < l->cap && p < forget_at && read_usual(&p, end, &ev, &length, &stats)) {
 		if (!set_position(l, l->e->n, length))
 			break;
 		store_event(l, &ev);
+		ids |= ids_of(stats, p);
 		*at = p;
 	}
+	l->e->stat_ids |= ids;
 }
 
 static enum outcome add_event(struct loader *l, const uint8_t *length, struct ss_str body)
@@ -232,6 +268,7 @@ static enum outcome add_event(struct loader *l, const uint8_t *length, struct ss
 	if (ev.occurrences != 1 && !set_occurrences(l, e->n, ev.occurrences))
 		return NO_MEMORY;
 	store_event(l, &ev);
+	e->stat_ids |= ids_of_event(body);
 	return ADDED;
 }
 
@@ -371,7 +408,7 @@ static bool rebase(struct ss_xevents *g, const struct ss_xevents *e, const uint3
 
 bool ss_xevents_rebuild(struct ss_xevents *e, const uint32_t *from, uint32_t n)
 {
-	struct ss_xevents g = { .n = n, .dropped = e->dropped, .sorted = e->sorted };
+	struct ss_xevents g = { .n = n, .dropped = e->dropped, .sorted = e->sorted, .stat_ids = e->stat_ids };
 	bool ok = alloc_columns(&g, n, e->occurrences);
 	for (uint32_t k = 0; ok && k < n; k += SS_EVENT_CHUNK)
 		ok = rebase(&g, e, from, k);

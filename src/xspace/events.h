@@ -26,7 +26,15 @@ struct ss_xevents {
 	/* Aggregated events (num_occurrences instead of an offset): count per event; NULL when there is none. */
 	uint64_t *occurrences;
 	uint64_t dropped;	/* events that could not be read */
+	/*
+	 * Which stats its events have: a bit for each metadata id below SS_STAT_ID_BITS, the highest
+	 * for all others and where it cannot be told at a glance. What is not there need not be
+	 * looked for.
+	 */
+	uint64_t stat_ids;
 };
+
+#define SS_STAT_ID_BITS 63u
 
 #define SS_EVENT_CHUNK 4096u
 #define SS_EVENT_MADE UINT32_MAX

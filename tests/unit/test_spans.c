@@ -24,7 +24,7 @@ static void check(unsigned widest, unsigned longest, int64_t first_ps)
 		begin_ps[i] = at;
 		end_ps[i] = at + (int64_t)(((next(&state) << 31) | next(&state)) & ((UINT64_C(1) << longest) - 1));
 		group[i] = (int32_t)(i / 7 % 3) - 1;
-		assert_true(ss_spans_add(&s, begin_ps[i], group[i]));
+		assert_true(ss_spans_add(&s, begin_ps[i], i, group[i]));
 	}
 	/* Outer spans close after inner ones. */
 	for (uint32_t i = N; i-- > 0;)
@@ -33,6 +33,7 @@ static void check(unsigned widest, unsigned longest, int64_t first_ps)
 	for (uint32_t i = 0; i < N; i++) {
 		assert_true(ss_spans_begin_ps(&s, i) == begin_ps[i]);
 		assert_true(ss_spans_dur_ps(&s, i) == (uint64_t)(end_ps[i] - begin_ps[i]));
+		assert_int_equal(s.meta[i], i);
 		assert_int_equal(ss_spans_group(&s, i), group[i]);
 	}
 	ss_spans_free(&s);
@@ -53,7 +54,7 @@ static void moves(void **state)
 {
 	struct ss_spans s = { 0 };
 	(void)state;
-	assert_true(ss_spans_add(&s, 0, 1));
+	assert_true(ss_spans_add(&s, 0, 2, 1));
 	assert_true(ss_spans_set(&s, 0, INT64_C(1) << 50, (INT64_C(1) << 50) + 5));
 	ss_spans_finish(&s);
 	assert_true(ss_spans_begin_ps(&s, 0) == INT64_C(1) << 50);
