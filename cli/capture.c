@@ -58,7 +58,8 @@ static void say_host(struct cli_words *w, const struct ss_capture *c, const stru
 			say(w, "%s: written by the program itself", h->target);
 		break;
 	case SS_CAPTURE_ELSEWHERE:
-		say(w, "%s: the program says it wrote its profile below '" SS_FMT "', which is not here", h->target, SS_ARG(c->dir.path));
+		say(w, "%s: the program says it wrote its profile below '" SS_FMT "', which is not here", h->target,
+		    SS_ARG(c->dir.path));
 		break;
 	case SS_CAPTURE_EMPTY:
 		say(w, "%s: no trace event was collected", h->target);

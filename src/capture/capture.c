@@ -71,7 +71,8 @@ static bool name_stems(struct ss_capture *c, struct ss_err *err)
 			return ss_fail_mem(err);
 		snprintf(file, sizeof(file), SS_FMT ".xplane.pb", SS_ARG(h->stem));
 		if (ss_run_dir_has(&c->dir, file))
-			return ss_fail(err, SS_EINVAL, "run '" SS_FMT "' has a profile of %s already: another --session_id is wanted",
+			return ss_fail(err, SS_EINVAL,
+				       "run '" SS_FMT "' has a profile of %s already: another --session_id is wanted",
 				       SS_ARG(c->dir.run), h->target);
 	}
 	return true;

@@ -182,6 +182,7 @@ static void unary(void **state)
 	assert_int_equal(st.code, SS_GRPC_UNIMPLEMENTED);
 	call.method = "/t.S/Torn";
 	call.max_reply_bytes = (uint64_t)1 << 30;
+	call.timeout_ns = 60000000000;
 	assert_false(ss_grpc_unary(s.channel, &call, &b, &st));
 	assert_int_equal(st.code, SS_GRPC_INTERNAL);
 	ss_buf_free(&b);

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""stepscope capture against the profiler servers of real JAX and TensorFlow programs, which the test starts itself."""
+import glob
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, 'tests/lib'))
+import serving
+
+PYTHON = os.path.join(os.environ.get('XDG_CACHE_HOME', os.path.expanduser('~/.cache')), 'stepscope/venv-record/bin/python')
+BIN = os.path.join(ROOT, 'build/stepscope')
+passed, failed = 0, 0
+
+
+def check(what, good, *details):
+    global passed, failed
+    passed += bool(good)
+    failed += not good
+    if not good:
+        print(f'{what}: wrong', *details)
+
+
+class Program:
+    def __init__(self, kind):
+        self.port = serving.free_port()
+        self.address = f'localhost:{self.port}'
+        self.proc = subprocess.Popen([PYTHON, os.path.join(HERE, 'profiled.py'), kind, str(self.port)], stdin=subprocess.PIPE,
+                                     stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+    def __enter__(self):
+        return self
+
+    def wait_ready(self):
+        line = self.proc.stdout.readline()
+        if line != 'ready\n':
+            sys.exit(f'the program did not start: {line!r}')
+
+    def __exit__(self, *exc):
+        self.proc.stdin.close()
+        try:
+            self.proc.wait(20)
+        except subprocess.TimeoutExpired:
+            self.proc.kill()
+            self.proc.wait()
+        self.proc.stdout.close()
+
+
+def capture(*args):
+    return subprocess.run([BIN, 'capture', *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
+
+
+def steps_in(text):
+    found = re.search(r'(\d+) steps\)', text)
+    return int(found.group(1)) if found else 0
+
+
+def files_in(logdir):
+    return sorted(os.path.basename(f) for f in glob.glob(f'{logdir}/plugins/profile/*/*'))
+
+
+def one(program, logdir, write):
+    done = capture('-a', program.address, '-l', logdir, '-d', '700', '--write', write)
+    name = f'localhost_{program.port}.xplane.pb'
+    check(f'{write} writes', done.returncode == 0 and files_in(logdir) == [name], done.stderr, files_in(logdir))
+    check('its summary has steps', steps_in(done.stdout) > 3, done.stdout)
+
+
+def several(programs, logdir):
+    dead = f'localhost:{serving.free_port()}'
+    done = capture('-a', ','.join([p.address for p in programs] + [dead]), '-l', logdir, '-d', '700', '--session_id', 'both',
+                   '--no_summary')
+    check('partial success is a failure that keeps', done.returncode == 1 and len(files_in(logdir)) == 2, done.stderr)
+    check('who failed is said', dead in done.stderr and 'refused' in done.stderr, done.stderr)
+    again = capture('-a', programs[0].address, '-l', logdir, '--session_id', 'both')
+    check('no profile is replaced', again.returncode == 2 and 'another --session_id' in again.stderr, again.stderr)
+
+
+def python_tracer(program, logdir):
+    done = capture('-a', program.address, '-l', logdir, '-d', '300', '--python_tracer_level', '1', '--no_summary')
+    data = b''.join(open(f, 'rb').read() for f in glob.glob(f'{logdir}/plugins/profile/*/*.xplane.pb'))
+    check('the Python tracer traces', done.returncode == 0 and b'profiled.py' in data, done.stderr)
+
+
+def interrupted(program, logdir):
+    proc = subprocess.Popen([BIN, 'capture', '-a', program.address, '-l', logdir, '-d', '30000'], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True)
+    time.sleep(1)
+    begin = time.monotonic()
+    proc.send_signal(signal.SIGINT)
+    words = proc.communicate(timeout=20)[1]
+    check('Ctrl-C ends at once', proc.returncode == 1 and time.monotonic() - begin < 2 and 'cancelled' in words, words)
+    check('and leaves nothing', not os.listdir(logdir), os.listdir(logdir))
+    # The program was told: another profile can be taken at once.
+    done = capture('-a', program.address, '-l', logdir, '-d', '300', '--no_summary')
+    check('the program can be profiled again', done.returncode == 0, done.stderr)
+
+
+def main():
+    with Program('jax') as jax, Program('tf') as tf, tempfile.TemporaryDirectory() as scratch:
+        def logdir(name):
+            os.mkdir(f'{scratch}/{name}')
+            return f'{scratch}/{name}'
+        for name, program in (('jax', jax), ('tf', tf)):
+            program.wait_ready()
+            for write in ('client', 'server'):
+                one(program, logdir(f'{name}_{write}'), write)
+            interrupted(program, logdir(f'{name}_interrupted'))
+        several([jax, tf], logdir('both'))
+        python_tracer(jax, logdir('python'))
+    print(f'{passed} passed, {failed} failed')
+    return 1 if failed or not passed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
