@@ -189,7 +189,7 @@ static void on_completed(void *context, uint32_t stream, uint8_t *buffer, size_t
 
 /* --- the session's source of planes ------------------------------------------------------------- */
 
-static const int kinds[] = { CUPTI_KIND_DEVICE, CUPTI_KIND_CONCURRENT_KERNEL, CUPTI_KIND_MEMCPY, CUPTI_KIND_MEMCPY_PEER,
+static const int kinds[] = { CUPTI_KIND_CONCURRENT_KERNEL, CUPTI_KIND_DEVICE, CUPTI_KIND_MEMCPY, CUPTI_KIND_MEMCPY_PEER,
 			     CUPTI_KIND_MEMSET, CUPTI_KIND_MEMORY };
 
 static void end_cupti(void)
@@ -319,7 +319,7 @@ static bool enable_callbacks(void)
 /* Kernels are what it is about; without the rest the recording goes on and says so. */
 static bool enable_kinds(void)
 {
-	static const char *const what[] = { "facts about the devices", "kernels", "copies", "copies between devices", "memsets",
+	static const char *const what[] = { "kernels", "facts about the devices", "copies", "copies between devices", "memsets",
 					    "allocations" };
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		int status = gpu.cupti.enable(kinds[i]);

@@ -19,6 +19,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static struct inject {
@@ -49,16 +52,22 @@ static void report(const char *what, const char *text)
 	close(fd);
 }
 
-/* "<host>" for the program, "<host>_<pid>" for those that it starts. */
-static void name_host(char *out, size_t n)
+/*
+ * "<host>" for the program, "<host>_<pid>" for those that it starts. A program that replaced itself by
+ * another has a file by that name already: then "<host>_<pid>_2" and so on.
+ */
+static void name_host(char *out, size_t n, unsigned attempt)
 {
 	const char *given = getenv("SS_RECORD_HOST");
 	char system[256] = "localhost";
 	gethostname(system, sizeof(system) - 1);
-	if (is_root())
-		snprintf(out, n, "%s", given && *given ? given : system);
+	const char *host = given && *given ? given : system;
+	if (attempt == 0 && is_root())
+		snprintf(out, n, "%s", host);
+	else if (attempt <= 1)
+		snprintf(out, n, "%s_%ld", host, (long)getpid());
 	else
-		snprintf(out, n, "%s_%ld", given && *given ? given : system, (long)getpid());
+		snprintf(out, n, "%s_%ld_%u", host, (long)getpid(), attempt);
 }
 
 /* The command line, words apart by spaces. */
@@ -92,6 +101,8 @@ static void process_event(const char *what)
 
 static void stop(void)
 {
+	if (__atomic_load_n(&inject.recording, __ATOMIC_RELAXED) != getpid())
+		return;		/* without the lock: after vfork it is the parent's */
 	pthread_mutex_lock(&inject.lock);
 	bool ours = inject.recording == getpid();
 	inject.recording = 0;
@@ -111,27 +122,91 @@ static void stop(void)
 		report("failed", ss_trace_error());
 }
 
+static bool get_varint(const unsigned char **at, const unsigned char *end, uint64_t *v)
+{
+	*v = 0;
+	for (unsigned shift = 0; *at < end && shift < 64; shift += 7) {
+		unsigned char byte = *(*at)++;
+		*v |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte < 0x80)
+			return true;
+	}
+	return false;
+}
+
+/* Messages at the end of a path of field numbers. Only what this library writes is understood: numbers and lengths. */
+static size_t count_messages(const unsigned char *at, const unsigned char *end, const unsigned *path)
+{
+	size_t n = 0;
+	uint64_t key, value;
+	while (at < end && get_varint(&at, end, &key) && get_varint(&at, end, &value)) {
+		if ((key & 7) == 0)
+			continue;
+		if ((key & 7) != 2 || value > (size_t)(end - at))
+			break;
+		if (key >> 3 == path[0])
+			n += path[1] ? count_messages(at, at + value, path + 1) : 1;
+		at += value;
+	}
+	return n;
+}
+
+/*
+ * A shell that replaces itself by the program has recorded no more than that it started. Its file makes
+ * room for the program's.
+ */
+static bool remove_bare(const char *path)
+{
+	static const unsigned events[] = { XSPACE_PLANES, XPLANE_LINES, XLINE_EVENTS, 0 };
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	void *bytes = MAP_FAILED;
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0)
+		bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (fd >= 0)
+		close(fd);
+	if (bytes == MAP_FAILED)
+		return false;
+	bool bare = count_messages(bytes, (const unsigned char *)bytes + st.st_size, events) <= 1;
+	munmap(bytes, (size_t)st.st_size);
+	return bare && unlink(path) == 0;
+}
+
+static bool start_session(const char *logdir)
+{
+	enum { ATTEMPTS = 9 };
+	const char *most = getenv("SS_RECORD_MAX_BYTES");
+	char host[340];
+	for (unsigned attempt = 0; attempt < ATTEMPTS; attempt++) {
+		name_host(host, sizeof(host), attempt);
+		const struct ss_trace_options o = { .size = sizeof(o), .logdir = logdir, .session = getenv("SS_RECORD_SESSION"),
+						    .host = host, .max_bytes = most ? strtoull(most, NULL, 10) : 0 };
+		errno = 0;
+		if (ss_trace_start(&o))
+			return true;
+		if (errno != EEXIST)
+			break;
+		/* Nobody else has this process's number: what wrote that file is no more. */
+		if (remove_bare(ss_rec.spool.path) && ss_trace_start(&o))
+			return true;
+	}
+	report("failed", ss_trace_error());
+	return false;
+}
+
 /* True: this process records. */
 static bool begin(void)
 {
-	const char *logdir = getenv("SS_RECORD_LOGDIR"), *most = getenv("SS_RECORD_MAX_BYTES");
+	const char *logdir = getenv("SS_RECORD_LOGDIR");
 	if (!logdir || !*logdir)
 		return false;
 	pthread_mutex_lock(&inject.lock);
 	bool on = inject.recording == getpid();
-	if (!on) {
-		char host[320];
-		name_host(host, sizeof(host));
-		const struct ss_trace_options o = { .size = sizeof(o), .logdir = logdir, .session = getenv("SS_RECORD_SESSION"),
-						    .host = host, .max_bytes = most ? strtoull(most, NULL, 10) : 0 };
-		on = ss_trace_start(&o);
-		if (on) {
-			inject.recording = getpid();
-			ss_rec.joinable = true;
-			process_event("process start");
-		} else {
-			report("failed", ss_trace_error());
-		}
+	if (!on && start_session(logdir)) {
+		on = true;
+		__atomic_store_n(&inject.recording, getpid(), __ATOMIC_RELAXED);
+		ss_rec.joinable = true;
+		process_event("process start");
 	}
 	pthread_mutex_unlock(&inject.lock);
 	return on;
@@ -167,4 +242,17 @@ __attribute__((constructor)) static void loaded(void)
 __attribute__((destructor)) static void unloaded(void)
 {
 	stop();
+}
+
+/* Shells, and children of Python's multiprocessing, end without their destructors. */
+SS_TRACE_API void _exit(int status)
+{
+	stop();
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
+
+SS_TRACE_API void _Exit(int status)
+{
+	_exit(status);
 }

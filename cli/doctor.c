@@ -1,0 +1,210 @@
+/*
+ * doctor.c - stepscope doctor: is everything there to capture, record and serve, and what to do if not.
+ */
+#include "cli.h"
+#include "gpu_probe.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+extern const struct cli_command cli_command_doctor;
+
+enum level { GOOD, NOTE, BAD };
+
+/* Less than this and a long recording will not fit; a short one takes 256 MiB at most. */
+#define ROOM_GOOD ((uint64_t)1 << 30)
+#define ROOM_LEAST ((uint64_t)256 << 20)
+
+struct doctor {
+	struct ss_out *out;
+	bool gpu_wanted;
+	unsigned bad;
+};
+
+static void say(struct doctor *d, enum level level, const char *what, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+static void say(struct doctor *d, enum level level, const char *what, const char *fmt, ...)
+{
+	static const char *const words[] = { "ok  ", "note", "BAD " };
+	char text[1600];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	ss_out_printf(d->out, "%s  %-14s ", words[level], what);
+	ss_text_put(d->out, ss_str_from(text), 0);
+	ss_out_char(d->out, '\n');
+	d->bad += level == BAD;
+}
+
+/* A machine without a GPU is none to complain about, unless the GPU is what was asked for. */
+static void check_gpu(struct doctor *d)
+{
+	struct ss_trace_gpu_report r = { .size = sizeof(r) };
+	struct ss_err err = { 0 };
+	if (!cli_gpu_probe(&r, &err)) {
+		say(d, BAD, "GPU driver", "%s", err.text);
+		return;
+	}
+	bool needed = d->gpu_wanted || r.hardware || r.driver;
+	if (!r.hardware && !r.driver && !d->gpu_wanted) {
+		say(d, NOTE, "GPU", "no NVIDIA GPU is seen here: GPUs cannot be recorded, everything else can");
+		return;
+	}
+	say(d, r.hardware || r.driver ? GOOD : BAD, "GPU", "%s",
+	    r.hardware ? "an NVIDIA GPU is there" : r.driver ? "the driver finds one" : "no NVIDIA GPU is seen here");
+	say(d, r.driver ? GOOD : needed ? BAD : NOTE, "GPU driver", "%s", r.driver_text);
+	say(d, r.cupti ? GOOD : needed ? BAD : NOTE, "CUPTI", "%s", r.cupti_text);
+	if (r.driver && r.cupti)
+		say(d, r.permission ? GOOD : BAD, "GPU permission", "%s", r.permission_text);
+}
+
+static void check_port(struct doctor *d, uint16_t port)
+{
+	char what[24];
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+	snprintf(what, sizeof(what), "port %u", port);
+	if (fd < 0) {
+		say(d, BAD, what, "no socket can be made: %s", strerror(errno));
+		return;
+	}
+	/* As servers do: a port whose last server has just ended is free. */
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	bool good = bind(fd, (struct sockaddr *)&a, sizeof(a)) == 0;
+	int why = errno;
+	close(fd);
+	if (good)
+		say(d, GOOD, what, "free");
+	else if (why == EADDRINUSE)
+		say(d, BAD, what, "another program listens there: end it (ss -ltnp shows which), or serve with --port N");
+	else if (why == EACCES)
+		say(d, BAD, what, "only root may listen there: take a port from 1024 on");
+	else
+		say(d, BAD, what, "cannot listen there: %s", strerror(why));
+}
+
+static bool can_write(const char *dir)
+{
+	char path[4200];
+	snprintf(path, sizeof(path), "%s/.stepscope-doctor-XXXXXX", dir);
+	int fd = mkstemp(path);
+	if (fd < 0)
+		return false;
+	close(fd);
+	unlink(path);
+	return true;
+}
+
+/* The nearest folder above that is there: what of the path is missing can be made in it or not. */
+static const char *existing(const char *logdir, char *out, size_t n)
+{
+	snprintf(out, n, "%s", logdir);
+	while (access(out, F_OK) != 0) {
+		char *slash = strrchr(out, '/');
+		if (!slash || slash == out) {
+			snprintf(out, n, "%s", slash ? "/" : ".");
+			break;
+		}
+		*slash = '\0';
+	}
+	return out;
+}
+
+static void check_logdir(struct doctor *d, const char *logdir)
+{
+	char dir[4096];
+	existing(logdir, dir, sizeof(dir));
+	bool there = strcmp(dir, logdir) == 0;
+	if (!can_write(dir)) {
+		say(d, BAD, "log directory", "'%s' cannot be written to: %s. Take another with --logdir, or change its rights", dir,
+		    strerror(errno));
+		return;
+	}
+	say(d, GOOD, "log directory", there ? "'%s' can be written to" : "'%s' is not there, and can be made", logdir);
+	struct statvfs v;
+	if (statvfs(dir, &v) != 0) {
+		say(d, NOTE, "disk space", "unknown: %s", strerror(errno));
+		return;
+	}
+	uint64_t room = (uint64_t)v.f_bavail * v.f_frsize;
+	double gib = (double)room / (double)((uint64_t)1 << 30);
+	if (room < ROOM_LEAST)
+		say(d, BAD, "disk space", "%.2f GiB are free: too little for one recording. Free some, or take another --logdir",
+		    gib);
+	else
+		say(d, room < ROOM_GOOD ? NOTE : GOOD, "disk space", "%.1f GiB are free%s", gib,
+		    room < ROOM_GOOD ? ": enough for a few recordings" : "");
+}
+
+/* Programs that are recorded from outside need it. */
+static void check_preload(struct doctor *d)
+{
+	const char *old = getenv("CUDA_INJECTION64_PATH");
+	if (old && *old)
+		say(d, NOTE, "other tools", "CUDA_INJECTION64_PATH names '%s': record takes its place", old);
+}
+
+struct ports {
+	uint16_t port[16];
+	size_t n;
+};
+
+static bool add_port(void *arg, const char *value)
+{
+	struct ports *p = arg;
+	uint64_t v;
+	if (p->n == SS_COUNT(p->port) || !cli_number(value, 65535, &v) || !v)
+		return false;
+	p->port[p->n++] = (uint16_t)v;
+	return true;
+}
+
+static int run(int argc, char **argv)
+{
+	const char *logdir = ".", *gpu = NULL;
+	struct ports ports = { .n = 0 };
+	const struct cli_opt opts[] = {
+		{ "logdir", 'l', true, &logdir, NULL, NULL },
+		{ "port", 'p', true, NULL, add_port, &ports },
+		{ "gpu", 0, false, &gpu, NULL, NULL },
+	};
+	int status = cli_parse(&cli_command_doctor, argc, argv, opts, SS_COUNT(opts), 0, 0);
+	struct cli_sink sink;
+	struct ss_err err = { 0 };
+	if (status >= 0)
+		return status;
+	if (!cli_sink_open(&sink, NULL, &err))
+		return cli_fail(&err);
+	if (!ports.n)
+		ports.port[ports.n++] = 6006;
+	struct doctor d = { .out = &sink.out, .gpu_wanted = gpu != NULL };
+	check_gpu(&d);
+	check_preload(&d);
+	for (size_t i = 0; i < ports.n; i++)
+		check_port(&d, ports.port[i]);
+	check_logdir(&d, logdir);
+	if (!cli_sink_close(&sink, true, &err))
+		return cli_fail(&err);
+	return d.bad ? CLI_FAILED : CLI_DONE;
+}
+
+const struct cli_command cli_command_doctor = {
+	.name = "doctor",
+	.args = "[--logdir D] [--port N]... [--gpu]",
+	.summary = "what is missing here for capturing, recording and serving",
+	.help = "Looks at the GPU, its driver, CUPTI and the permission to use it, at ports, at the log directory and the\n"
+		"space on its disk, and says what to do about what is missing. Status 0: nothing is BAD; 1: something is.\n\n"
+		"  -l, --logdir D  where profiles are to go; . without it\n"
+		"  -p, --port N    that a server is to listen on, again and again; 6006 without it\n"
+		"      --gpu       a GPU is needed here: without it, a machine that has none is no failure\n",
+	.run = run,
+};

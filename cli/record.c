@@ -1,0 +1,381 @@
+/*
+ * record.c - stepscope record -- PROGRAM: run a program and record it from outside.
+ *
+ * The program gets libsstrace_inject.so by the environment (instrument/inject.c tells how) and a file in
+ * which each process that records says what became of it. What a killed program leaves of its GPUs, files
+ * of their own beside the host's, is put together here.
+ */
+#include "cli.h"
+#include "gpu_probe.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern const struct cli_command cli_command_record;
+
+#define LIBRARY "libsstrace_inject.so"
+#define SUFFIX ".xplane.pb"
+
+struct recording {
+	const char *logdir, *session, *host, *max_bytes, *no_gpu;
+	char library[4096];
+	char folder[4096];	/* of the run */
+	char status[4200];	/* the file in which processes report */
+	char name[64];
+};
+
+/* What the processes said. */
+struct outcome {
+	size_t nprofiles, nfailed, ngpu, nmissing;
+	char failure[1024], missing[1500]; /* the first of each */
+};
+
+/* --- before ------------------------------------------------------------------------------------- */
+
+/* $STEPSCOPE_INJECT, or where the build and the installation put it, seen from the program. */
+static bool find_library(char *out, size_t n, struct ss_err *err)
+{
+	static const char *const places[] = { "/instrument/" LIBRARY, "/../lib/stepscope/" LIBRARY, "/" LIBRARY };
+	const char *named = getenv("STEPSCOPE_INJECT");
+	char self[3000];
+	if (named && *named) {
+		if (!realpath(named, out))
+			return ss_fail(err, SS_ENOTFOUND, "STEPSCOPE_INJECT names '%s': %s", named, strerror(errno));
+		return true;
+	}
+	ssize_t got = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	self[got > 0 ? got : 0] = '\0';
+	char *slash = strrchr(self, '/');
+	if (slash)
+		*slash = '\0';
+	for (size_t i = 0; slash && i < SS_COUNT(places); i++) {
+		char path[4000], real[4096];
+		snprintf(path, sizeof(path), "%s%s", self, places[i]);
+		if (realpath(path, real) && strlen(real) < n) {
+			strcpy(out, real);
+			return true;
+		}
+	}
+	return ss_fail(err, SS_ENOTFOUND, "%s was not found beside this program (in ../lib/stepscope); STEPSCOPE_INJECT names it",
+		       LIBRARY);
+}
+
+/* "a/b/c" with all that is missing; the last one must be new. */
+static bool make_folder(char *path, bool *exists)
+{
+	*exists = false;
+	for (char *p = path + 1; *p; p++) {
+		if (*p != '/')
+			continue;
+		*p = '\0';
+		bool ok = mkdir(path, 0777) == 0 || errno == EEXIST;
+		*p = '/';
+		if (!ok)
+			return false;
+	}
+	bool made = mkdir(path, 0777) == 0;
+	*exists = !made && errno == EEXIST;
+	return made;
+}
+
+/* A session that was named must be a new one; otherwise the time names it, and a number where that is taken. */
+static bool make_run(struct recording *r, struct ss_err *err)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+	char stamp[32] = "run";
+	bool exists = true;
+	if (localtime_r(&now, &tm))
+		strftime(stamp, sizeof(stamp), "%Y_%m_%d_%H_%M_%S", &tm);
+	for (unsigned i = 1; exists && i < 100; i++) {
+		if (i == 1)
+			snprintf(r->name, sizeof(r->name), "%s", r->session ? r->session : stamp);
+		else
+			snprintf(r->name, sizeof(r->name), "%s_%u", stamp, i);
+		int n = snprintf(r->folder, sizeof(r->folder), "%s/plugins/profile/%s", r->logdir, r->name);
+		if (n < 0 || (size_t)n >= sizeof(r->folder))
+			return ss_fail(err, SS_EINVAL, "the log directory's path is too long");
+		if (make_folder(r->folder, &exists))
+			break;
+		if (!exists)
+			return ss_fail(err, SS_EIO, "cannot make '%s': %s", r->folder, strerror(errno));
+		if (r->session)
+			return ss_fail(err, SS_EINVAL, "there is a run '%s' already, in '%s'", r->session, r->logdir);
+	}
+	snprintf(r->status, sizeof(r->status), "%s/.recording", r->folder);
+	int fd = open(r->status, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return ss_fail(err, SS_EIO, "cannot write '%s': %s", r->status, strerror(errno));
+	close(fd);
+	return true;
+}
+
+/* --- the program -------------------------------------------------------------------------------- */
+
+static bool prepend(const char *variable, const char *value)
+{
+	const char *old = getenv(variable);
+	char *both = NULL;
+	if (old && *old && asprintf(&both, "%s:%s", value, old) < 0)
+		return false;
+	bool ok = setenv(variable, both ? both : value, 1) == 0;
+	free(both);
+	return ok;
+}
+
+/* In the child, before the program. The log directory's path is absolute: programs change directories. */
+static bool set_environment(const struct recording *r)
+{
+	char root[32], logdir[4096];
+	snprintf(root, sizeof(root), "%ld", (long)getpid());
+	return realpath(r->logdir, logdir) && setenv("SS_RECORD_LOGDIR", logdir, 1) == 0 &&
+	       setenv("SS_RECORD_SESSION", r->name, 1) == 0 && setenv("SS_RECORD_ROOT", root, 1) == 0 &&
+	       setenv("SS_RECORD_GPU", r->no_gpu ? "0" : "1", 1) == 0 && setenv("SS_RECORD_STATUS", r->status, 1) == 0 &&
+	       (!r->host || setenv("SS_RECORD_HOST", r->host, 1) == 0) &&
+	       (!r->max_bytes || setenv("SS_RECORD_MAX_BYTES", r->max_bytes, 1) == 0) &&
+	       (r->no_gpu || setenv("CUDA_INJECTION64_PATH", r->library, 1) == 0) &&
+	       setenv("NVTX_INJECTION64_PATH", r->library, 1) == 0 && setenv("SSTRACE_LIBRARY", r->library, 1) == 0 &&
+	       prepend("LD_PRELOAD", r->library);
+}
+
+static void become(const struct recording *r, char **program, const sigset_t *signals)
+{
+	pthread_sigmask(SIG_SETMASK, signals, NULL);
+	if (set_environment(r))
+		execvp(program[0], program);
+	fprintf(stderr, "stepscope: cannot run '%s': %s\n", program[0], strerror(errno));
+	_exit(errno == ENOENT ? 127 : 126);
+}
+
+/* Ctrl-C reaches the program from the terminal; other requests to end are passed on, and we wait for it. */
+static int wait_for(pid_t child, const sigset_t *watched)
+{
+	for (;;) {
+		int status, signal = 0;
+		pid_t ended = waitpid(child, &status, WNOHANG);
+		if (ended == child)
+			return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+		if (sigwait(watched, &signal) == 0 && (signal == SIGTERM || signal == SIGHUP))
+			kill(child, signal);
+	}
+}
+
+static bool run_program(const struct recording *r, char **program, int *status, struct ss_err *err)
+{
+	sigset_t watched, before;
+	sigemptyset(&watched);
+	static const int signals[] = { SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP };
+	for (size_t i = 0; i < SS_COUNT(signals); i++)
+		sigaddset(&watched, signals[i]);
+	pthread_sigmask(SIG_BLOCK, &watched, &before);
+	pid_t child = fork();
+	if (child == 0)
+		become(r, program, &before);
+	if (child > 0)
+		*status = wait_for(child, &watched);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return child > 0 || ss_fail(err, SS_EIO, "no process can be made: %s", strerror(errno));
+}
+
+/* --- after -------------------------------------------------------------------------------------- */
+
+static void read_outcome(const struct recording *r, struct outcome *o)
+{
+	char line[2000];
+	FILE *f = fopen(r->status, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		char what[16];
+		int at = 0;
+		line[strcspn(line, "\n")] = '\0';
+		if (sscanf(line, "%15s %*d %n", what, &at) < 1 || !at)
+			continue;
+		if (strcmp(what, "profile") == 0)
+			o->nprofiles++;
+		else if (strcmp(what, "gpu") == 0)
+			o->ngpu++;
+		else if (strcmp(what, "failed") == 0 && !o->nfailed++)
+			snprintf(o->failure, sizeof(o->failure), "%s", line + at);
+		else if (strcmp(what, "gpu-missing") == 0 && !o->nmissing++)
+			snprintf(o->missing, sizeof(o->missing), "%s", line + at);
+	}
+	if (f)
+		fclose(f);
+	unlink(r->status);
+}
+
+static bool append_file(const char *from, const char *to)
+{
+	char bytes[65536];
+	int in = open(from, O_RDONLY | O_CLOEXEC), out = in < 0 ? -1 : open(to, O_WRONLY | O_APPEND | O_CLOEXEC);
+	off_t before = out < 0 ? -1 : lseek(out, 0, SEEK_END);
+	bool ok = before >= 0;
+	for (ssize_t got; ok && (got = read(in, bytes, sizeof(bytes))) != 0;)
+		ok = got > 0 && write(out, bytes, (size_t)got) == got;
+	if (!ok && before >= 0 && ftruncate(out, before) != 0)
+		ok = false;
+	if (in >= 0)
+		close(in);
+	if (out >= 0)
+		ok = close(out) == 0 && ok;
+	return ok;
+}
+
+/* "<host>.gpu<N>.xplane.pb": the length of "<host>", else 0. */
+static size_t part_of(const char *name)
+{
+	const char *dot = strstr(name, ".gpu"), *end = dot;
+	for (const char *next; dot && (next = strstr(dot + 1, ".gpu")); end = dot)
+		dot = next;
+	if (!dot)
+		return 0;
+	end = dot + 4 + strspn(dot + 4, "0123456789");
+	return end > dot + 4 && strcmp(end, SUFFIX) == 0 ? (size_t)(dot - name) : 0;
+}
+
+/* XSpaces one after the other are an XSpace. Returns how many parts there were; a part that cannot be joined stays a file. */
+static size_t join_parts(const struct recording *r)
+{
+	size_t n = 0;
+	DIR *dir = opendir(r->folder);
+	for (struct dirent *e; dir && (e = readdir(dir));) {
+		size_t host = part_of(e->d_name);
+		char part[4400], whole[4400];
+		if (!host)
+			continue;
+		snprintf(part, sizeof(part), "%s/%s", r->folder, e->d_name);
+		snprintf(whole, sizeof(whole), "%s/%.*s%s", r->folder, (int)host, e->d_name, SUFFIX);
+		if (append_file(part, whole))
+			unlink(part);
+		n++;
+	}
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+static size_t count_profiles(const struct recording *r)
+{
+	size_t n = 0;
+	DIR *dir = opendir(r->folder);
+	for (struct dirent *e; dir && (e = readdir(dir));) {
+		size_t length = strlen(e->d_name);
+		n += length > strlen(SUFFIX) && strcmp(e->d_name + length - strlen(SUFFIX), SUFFIX) == 0;
+	}
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+static void say_gpus(const struct recording *r, const struct outcome *o)
+{
+	struct ss_trace_gpu_report probe = { .size = sizeof(probe) };
+	struct ss_err err = { 0 };
+	if (r->no_gpu)
+		return;
+	if (o->nmissing)
+		cli_say("no GPU was recorded", ss_str_from(o->missing));
+	if (o->ngpu || o->nmissing)
+		return;
+	if (!cli_gpu_probe(&probe, &err))
+		cli_say("no GPU was recorded", ss_str_from(err.text));
+	else if (!probe.driver)
+		cli_say("no GPU was recorded", ss_str_from(probe.driver_text));
+	else
+		cli_say("no GPU was recorded", SS_STR("the program did not use CUDA"));
+}
+
+static int finish(const struct recording *r, int status)
+{
+	struct outcome o = { 0 };
+	char text[5000];
+	read_outcome(r, &o);
+	size_t parts = join_parts(r), profiles = count_profiles(r);
+	if (o.nfailed)
+		cli_say("warning", ss_str_from(o.failure));
+	if (!profiles) {
+		rmdir(r->folder);
+		cli_say(NULL, status == 126 || status == 127 ? SS_STR("nothing was recorded") :
+			SS_STR("nothing was recorded: the program took no injected library. It may be linked statically, or be "
+			       "set-user-ID, or have no right to write to the log directory"));
+		return status ? status : CLI_FAILED;
+	}
+	if (profiles > o.nprofiles || parts)
+		cli_say("warning", SS_STR("a process was ended before its recording was: what it recorded until then is there"));
+	say_gpus(r, &o);
+	snprintf(text, sizeof(text), "recorded %zu process%s in '%s'", profiles, profiles == 1 ? "" : "es", r->folder);
+	cli_say(NULL, ss_str_from(text));
+	return status;
+}
+
+/* Where the program's command line begins: behind "--", else the first word that is no option and no option's value. */
+static int program_at(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		const char *a = argv[i];
+		if (strcmp(a, "--") == 0)
+			return i + 1;
+		if (a[0] != '-')
+			return i;
+		bool alone = strchr(a, '=') || strcmp(a, "--no-gpu") == 0 || strcmp(a, "--help") == 0 || strcmp(a, "-h") == 0 ||
+			     (a[1] != '-' && a[2]);
+		i += !alone;
+	}
+	return argc;
+}
+
+static int run(int argc, char **argv)
+{
+	struct recording r = { .logdir = "." };
+	struct ss_err err = { 0 };
+	const struct cli_command *self = &cli_command_record;
+	const struct cli_opt opts[] = {
+		{ "logdir", 'l', true, &r.logdir, NULL, NULL },	    { "session", 0, true, &r.session, NULL, NULL },
+		{ "host", 0, true, &r.host, NULL, NULL },	    { "max-mb", 0, true, &r.max_bytes, NULL, NULL },
+		{ "no-gpu", 0, false, &r.no_gpu, NULL, NULL },
+	};
+	int at = program_at(argc, argv), program_status = 0;
+	int status = cli_parse(self, at, argv, opts, SS_COUNT(opts), 0, 0);
+	if (status >= 0)
+		return status;
+	if (at >= argc)
+		return cli_misuse(self, "which program?");
+	if ((r.session && (strchr(r.session, '/') || !*r.session)) || (r.host && (strchr(r.host, '/') || !*r.host)))
+		return cli_misuse(self, "session and host are names of a folder and a file");
+	uint64_t mb;
+	char bytes[32];
+	if (r.max_bytes && (!cli_number(r.max_bytes, (uint64_t)1 << 24, &mb) || !mb))
+		return cli_misuse(self, "--max-mb: '%s' is no number of megabytes", r.max_bytes);
+	if (r.max_bytes) {
+		snprintf(bytes, sizeof(bytes), "%llu", (unsigned long long)mb << 20);
+		r.max_bytes = bytes;
+	}
+	if (!find_library(r.library, sizeof(r.library), &err) || !make_run(&r, &err) ||
+	    !run_program(&r, argv + at, &program_status, &err))
+		return cli_fail(&err);
+	return finish(&r, program_status);
+}
+
+const struct cli_command cli_command_record = {
+	.name = "record",
+	.args = "[--logdir D] [--] PROGRAM [ARG...]",
+	.summary = "run a program and record its GPUs, its NVTX ranges and its own events",
+	.help = "Runs PROGRAM, unchanged, and writes a run below D: NVIDIA GPUs (kernels, copies, memsets, allocations),\n"
+		"the calls of the driver, NVTX ranges, and what the program records with libsstrace. Without a GPU the\n"
+		"rest is recorded, and what is missing is said; 'stepscope doctor' says more. Processes that it starts\n"
+		"and that use CUDA or NVTX are recorded too, each as a host of its own. Ends with the status of PROGRAM.\n\n"
+		"  -l, --logdir D      . without it\n"
+		"      --session NAME  of the run; the time without it\n"
+		"      --host NAME     of this machine in the run\n"
+		"      --max-mb N      bound of a recording, 256 without it: the host's, and again each GPU's\n"
+		"      --no-gpu        leave CUPTI alone, for programs that another profiler records\n",
+	.run = run,
+};
