@@ -1,6 +1,8 @@
 /* profile.c - from a path on the command line to a model. */
 #include "cli.h"
 
+#include "serve/ask.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +114,7 @@ bool cli_profile_open(struct cli_profile *p, const char *host, bool all_by_defau
 
 bool cli_profile_open_for(struct cli_profile *p, const struct ss_tool *tool, const char *host, struct ss_err *err)
 {
-	return open_kind(p, tool->reads, host, tool->flags & (SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS), err);
+	return open_kind(p, ss_ask_kind(tool, p->run), host, ss_ask_combines(tool, p->run), err);
 }
 
 bool cli_profile_intact(const struct cli_profile *p, struct ss_err *err)

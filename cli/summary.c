@@ -376,7 +376,9 @@ static bool summarize(struct cli_profile *p, const char *path, const char *colou
 	const struct ss_result *r = &overview.result;
 	struct cli_sink sink;
 	struct cli_progress *progress = cli_progress_start(p);
-	bool ok = ask_tool(&overview, p, "overview_page", err) && ask_tool(&suggestions, p, "smart_suggestion", err);
+	/* A stored overview comes without a profile to look for suggestions in. */
+	bool ok = ask_tool(&overview, p, "overview_page", err) &&
+		  (p->hosts[0].raw || ask_tool(&suggestions, p, "smart_suggestion", err));
 	cli_progress_end(progress);
 	if (ok && cli_sink_open(&sink, NULL, err)) {
 		struct ss_out *o = &sink.out;
@@ -409,7 +411,8 @@ static int run(int argc, char **argv)
 	struct cli_profile p;
 	struct ss_err err = { 0 };
 	bool ok = cli_profile_find(&p, argv[optind], run_name, &err) &&
-		  cli_profile_open(&p, host, true, &err) && summarize(&p, argv[optind], colour, &err);
+		  cli_profile_open_for(&p, ss_tool_find(SS_STR("overview_page")), host, &err) &&
+		  summarize(&p, argv[optind], colour, &err);
 	cli_profile_close(&p);
 	return ok ? CLI_DONE : cli_fail(&err);
 }

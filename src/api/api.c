@@ -115,11 +115,11 @@ bool stepscope_has(struct stepscope *s, const char *run_name, const char *tool_n
 	const struct ss_tool *tool = ss_tool_find(ss_str_from(tool_name));
 	const struct ss_run *run = find_run(s, run_name, NULL);
 	struct ss_session *session = NULL;
-	if (tool && tool->reads)
-		return run && ss_run_has(run, tool->reads);
+	if (tool && run && ss_ask_kind(tool, run))
+		return ss_run_has(run, ss_ask_kind(tool, run));
 	if (tool && run)
 		session = open_session(s, run, NULL, SS_STR(""), false, &sel, &arena, NULL);
-	bool has = session && (!tool->present || tool->present(ss_session_model(session)->hosts[0]));
+	bool has = session && ss_tool_present(tool, ss_session_model(session)->hosts[0]);
 	if (session)
 		ss_session_close(s->sessions, session);
 	ss_arena_release(&arena);
@@ -188,10 +188,10 @@ static bool answer(struct stepscope *s, const struct stepscope_question *q, stru
 	if ((unsigned)q->format >= SS_COUNT(formats))
 		return ss_fail(err, SS_EINVAL, "there is no such format");
 	const struct ss_run *run = find_run(s, q->run, err);
-	bool all = ask.tool->flags & (SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS);
 	if (!run || !read_params(q, &ask, arena, err))
 		return false;
-	struct ss_session *session = open_session(s, run, ask.tool->reads, ss_str_from(q->host), all, &sel, arena, err);
+	struct ss_session *session = open_session(s, run, ss_ask_kind(ask.tool, run), ss_str_from(q->host),
+						  ss_ask_combines(ask.tool, run), &sel, arena, err);
 	if (!session)
 		return false;
 	ask.model = ss_session_model(session);

@@ -116,8 +116,9 @@ static bool tool_object(struct ss_call *c, struct ss_out *o, const struct ss_run
 					     [SS_KIND_TIMELINE] = "timeline",
 					     [SS_KIND_TREE] = "tree",
 					     [SS_KIND_GRAPH] = "graph" };
-	struct ss_str *hosts = ss_call_hosts(c, run, t->reads, t->flags & (SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS),
-					     t->flags & SS_TOOL_ONLY_ALL_HOSTS, &nhosts);
+	bool all = ss_ask_combines(t, run);
+	struct ss_str *hosts = ss_call_hosts(c, run, ss_ask_kind(t, run), all, all && t->flags & SS_TOOL_ONLY_ALL_HOSTS,
+					     &nhosts);
 	if (!hosts)
 		return false;
 	ss_out_char(o, '{');

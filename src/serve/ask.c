@@ -44,7 +44,10 @@ bool ss_ask_run(struct ss_ask *a, struct ss_err *err)
 	struct ss_query q = { .model = a->model, .params = a->params, .nparams = a->nparams, .arena = &a->arena,
 			      .as_xprof = a->format == SS_FORMAT_XPROF || a->format == SS_FORMAT_CSV };
 	ss_result_init(&a->result, &a->arena);
-	if (!a->tool->run(&q, &a->result, err))
+	bool file = a->model->nhosts && a->model->hosts[0]->raw && !a->tool->reads;
+	if (file && !a->tool->run_old)
+		return ss_fail(err, SS_ENODATA, "there is no profile from which %s could be computed", a->tool->name);
+	if (!(file ? a->tool->run_old : a->tool->run)(&q, &a->result, err))
 		return false;
 	return add_notes(&a->result, a->model) || ss_fail_mem(err);
 }
@@ -138,21 +141,32 @@ bool ss_ask(struct ss_ask *a, struct ss_out *o, struct ss_err *err)
 	/* A result of a type of its own is a body, or tables that XProf's clients get as a drawing and others as tables. */
 	bool own_type = a->result.content_type && (a->format == SS_FORMAT_XPROF || !a->result.ntables);
 	a->content_type = own_type ? a->result.content_type : type_of(a->format);
-	if ((a->result.content_type && !a->result.ntables) || a->result.timeline)
+	if ((a->result.content_type && !a->result.ntables) || (own_type && a->result.body.n) || a->result.timeline)
 		return write_other(a, o, err);
 	return write_tables(a, o, err);
 }
 
+const char *ss_ask_kind(const struct ss_tool *t, const struct ss_run *run)
+{
+	return t->old && ss_run_has(run, t->old) ? t->old : t->reads;
+}
+
+bool ss_ask_combines(const struct ss_tool *t, const struct ss_run *run)
+{
+	/* Stored answers of several hosts are several answers. */
+	return t->flags & (SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS) && ss_ask_kind(t, run) == t->reads;
+}
+
 bool ss_ask_listed(const struct ss_tool *t, const struct ss_run *run)
 {
-	return ss_tool_is_listed(t) && ss_run_has(run, t->reads);
+	return ss_tool_is_listed(t) && ss_run_has(run, ss_ask_kind(t, run));
 }
 
 bool ss_ask_present(const struct ss_tool *t, const struct ss_run *run, const struct ss_host *first)
 {
-	if (t->reads)
-		return ss_run_has(run, t->reads);
-	return first && (!t->present || t->present(first));
+	if (ss_ask_kind(t, run))
+		return ss_run_has(run, ss_ask_kind(t, run));
+	return first && ss_tool_present(t, first);
 }
 
 void ss_ask_release(struct ss_ask *a)

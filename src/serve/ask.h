@@ -47,6 +47,10 @@ void ss_ask_release(struct ss_ask *a);
  * Has the run what the tool reads? `first` is its first host, NULL where it has none. A tool that
  * reads other files is not even listed where there are none.
  */
+/* The kind of files that the tool is asked of for this run: those with its stored answers, if there are any. */
+const char *ss_ask_kind(const struct ss_tool *t, const struct ss_run *run);
+/* Does it answer for several hosts at once? */
+bool ss_ask_combines(const struct ss_tool *t, const struct ss_run *run);
 bool ss_ask_listed(const struct ss_tool *t, const struct ss_run *run);
 bool ss_ask_present(const struct ss_tool *t, const struct ss_run *run, const struct ss_host *first);
 

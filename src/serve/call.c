@@ -146,8 +146,7 @@ static const struct ss_host_file *fresh(struct ss_call *c, const struct ss_host_
 bool ss_call_select(struct ss_call *c, const struct ss_run *run, const struct ss_tool *tool,
 		    struct ss_str names, struct ss_selection *out, struct ss_err *err)
 {
-	bool all = tool->flags & (SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS);
-	if (!ss_run_select(run, tool->reads, names, all, c->req->arena, out, err))
+	if (!ss_run_select(run, ss_ask_kind(tool, run), names, ss_ask_combines(tool, run), c->req->arena, out, err))
 		return false;
 	for (size_t i = 0; i < out->n; i++) {
 		out->files[i] = fresh(c, out->files[i], err);

@@ -106,30 +106,49 @@ static int by_place(const void *a, const void *b)
 	return pa != pb ? (pa < pb ? -1 : 1) : strcmp(ta->name, tb->name);
 }
 
-/* The first host alone is asked what there is, opened but not read: as XProf does. */
-static bool list_tools(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o,
+/* Which tools the run has files of their own for: stored answers, and without a profile whatever else they read. */
+struct own_tools {
+	bool has[64];	/* by number of the tool */
+};
+
+static struct own_tools own_tools(const struct ss_run *run)
+{
+	struct own_tools own = { { false } };
+	for (size_t i = 0; ss_tools[i] && i < SS_COUNT(own.has); i++) {
+		const struct ss_tool *t = ss_tools[i];
+		own.has[i] = (t->old && ss_run_has(run, t->old)) || (!run->nhosts && t->reads && ss_run_has(run, t->reads));
+	}
+	return own;
+}
+
+/* `first` NULL: a run without a profile, which XProf would not see. */
+static bool tool_names(const struct own_tools *own, const struct ss_host *first, struct ss_arena *arena, struct ss_out *o,
 		       struct ss_err *err)
 {
 	size_t n = 0, all = 0;
-	(void)arg;
 	while (ss_tools[all])
 		all++;
 	const struct ss_tool **v = SS_NEW_N(arena, const struct ss_tool *, all + 1);
-	if (!v)
+	struct ss_str *names = SS_NEW_N(arena, struct ss_str, all + 1);
+	if (!v || !names)
 		return ss_fail_mem(err);
 	for (size_t i = 0; i < all; i++) {
 		const struct ss_tool *t = ss_tools[i];
-		if (!t->reads && !(t->flags & (SS_TOOL_UNLISTED | SS_TOOL_OURS)) && (!t->present || t->present(m->hosts[0])))
+		bool computed = first && !t->reads && !(t->flags & (SS_TOOL_UNLISTED | SS_TOOL_OURS));
+		if ((i < SS_COUNT(own->has) && own->has[i]) || (computed && ss_tool_present(t, first)))
 			v[n++] = t;
 	}
 	qsort(v, n, sizeof(*v), by_place);
-	struct ss_str *names = SS_NEW_N(arena, struct ss_str, n + 1);
-	if (!names)
-		return ss_fail_mem(err);
 	for (size_t i = 0; i < n; i++)
 		names[i] = ss_str_from(v[i]->name);
 	string_list(o, names, n);
 	return true;
+}
+
+/* The first host alone is asked what there is, opened but not read: as XProf does. */
+static bool list_tools(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o, struct ss_err *err)
+{
+	return tool_names(arg, m->hosts[0], arena, o, err);
 }
 
 static bool empty_list(struct ss_call *c, struct ss_err *err)
@@ -140,19 +159,12 @@ static bool empty_list(struct ss_call *c, struct ss_err *err)
 	return ss_reply_out(c, 200, "application/json", &o, err);
 }
 
-/* A run without a profile, which XProf would not see: what its other files are read by. */
 static bool other_tools(struct ss_call *c, const struct ss_run *run, struct ss_err *err)
 {
 	struct ss_out o;
 	ss_out_init(&o, NULL, NULL);
-	ss_out_char(&o, '[');
-	for (size_t i = 0, any = 0; ss_tools[i]; i++)
-		if (ss_tools[i]->reads && ss_run_has(run, ss_tools[i]->reads)) {
-			ss_out_z(&o, any++ ? ", " : "");
-			ss_out_json_str(&o, ss_str_from(ss_tools[i]->name));
-		}
-	ss_out_char(&o, ']');
-	return ss_reply_out(c, 200, "application/json", &o, err);
+	struct own_tools own = own_tools(run);
+	return tool_names(&own, NULL, c->req->arena, &o, err) && ss_reply_out(c, 200, "application/json", &o, err);
 }
 
 /* The run's first host as a selection. */
@@ -171,8 +183,13 @@ bool ss_route_run_tools(struct ss_call *c, struct ss_err *err)
 		return false;
 	if (!run || !run->nhosts)
 		return run ? other_tools(c, run, err) : empty_list(c, err);
+	struct own_tools own = own_tools(run);
+	char key[16 + SS_COUNT(own.has)] = "run_tools ";
+	for (size_t i = 0; i < SS_COUNT(own.has); i++)
+		key[10 + i] = own.has[i] ? '1' : '0';
 	return first_host(c, run, &sel, err) &&
-	       ss_reply_model(c, &sel, SS_STR("run_tools"), "application/json", list_tools, "", 0, err);
+	       ss_reply_model(c, &sel, (struct ss_str){ key, 10 + SS_COUNT(own.has) }, "application/json", list_tools, &own,
+			      sizeof(own), err);
 }
 
 bool ss_route_hosts(struct ss_call *c, struct ss_err *err)
@@ -185,10 +202,11 @@ bool ss_route_hosts(struct ss_call *c, struct ss_err *err)
 	if (!run)
 		return empty_list(c, err);
 	const struct ss_tool *tool = ss_tool_find(ss_call_arg(c, "tag"));
-	bool only_all = tool && tool->flags & SS_TOOL_ONLY_ALL_HOSTS;
+	bool combines = tool && ss_ask_combines(tool, run);
+	bool only_all = combines && tool->flags & SS_TOOL_ONLY_ALL_HOSTS;
 	/* A timeline draws any selection, but XProf's page makes that selection itself. */
-	bool all = tool && tool->flags & SS_TOOL_ALL_HOSTS && tool->kind != SS_KIND_TIMELINE;
-	struct ss_str *names = ss_call_hosts(c, run, tool ? tool->reads : NULL, all, only_all, &n);
+	bool all = combines && tool->flags & SS_TOOL_ALL_HOSTS && tool->kind != SS_KIND_TIMELINE;
+	struct ss_str *names = ss_call_hosts(c, run, tool ? ss_ask_kind(tool, run) : NULL, all, only_all, &n);
 	if (!names)
 		return ss_fail_mem(err);
 	ss_out_init(&o, NULL, NULL);

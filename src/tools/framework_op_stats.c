@@ -7,6 +7,7 @@
  * device and the other way round.
  */
 #include "tools/tool.h"
+#include "tools/old_answers.h"
 
 #include "model/env.h"
 #include "model/framework_ops.h"
@@ -238,5 +239,7 @@ const struct ss_tool ss_tool_framework_op_stats = {
 	.summary = "Time of each framework op on device and host, with FLOP rate and bandwidth",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS,
+	.old = "answer:tensorflow_stats",
+	.run_old = ss_old_framework_op_stats,
 	.run = run,
 };

@@ -7,6 +7,7 @@
  * in input_report.c, the host's side in model/host_input.c.
  */
 #include "tools/input_report.h"
+#include "tools/old_answers.h"
 
 #include "model/framework_ops.h"
 #include "model/roofline.h"
@@ -175,5 +176,7 @@ const struct ss_tool ss_tool_input_pipeline_analyzer = {
 	.summary = "Whether steps wait for input, and what the host spends on preparing it",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS,
+	.old = "answer:input_pipeline",
+	.run_old = ss_old_input_pipeline,
 	.run = run,
 };

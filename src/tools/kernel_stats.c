@@ -8,6 +8,7 @@
  */
 #include "model/ops.h"
 #include "tools/tool.h"
+#include "tools/old_answers.h"
 
 enum {
 	COL_RANK, COL_NAME, COL_REGS, COL_SHMEM, COL_BLOCK, COL_GRID, COL_OCCUPANCY, COL_ELIGIBLE, COL_USES, COL_OP,
@@ -91,5 +92,7 @@ const struct ss_tool ss_tool_kernel_stats = {
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONE_TABLE,
 	.present = present,
+	.old = "answer:kernel_stats",
+	.run_old = ss_old_kernel_stats,
 	.run = run,
 };

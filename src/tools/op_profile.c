@@ -8,6 +8,7 @@
  */
 #include "tools/op_cells.h"
 #include "tools/tool.h"
+#include "tools/old_answers.h"
 
 #include "model/env.h"
 #include "model/op_tree.h"
@@ -294,5 +295,7 @@ const struct ss_tool ss_tool_op_profile = {
 	.kind = SS_KIND_TREE,
 	.params = params,
 	.nparams = SS_COUNT(params),
+	.old = "answer:op_profile",
+	.run_old = ss_old_op_profile,
 	.run = run,
 };

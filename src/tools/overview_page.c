@@ -7,6 +7,7 @@
  * recommendation empty when there are steps; they are found with the steps there.
  */
 #include "tools/input_report.h"
+#include "tools/old_answers.h"
 
 #include "base/vec.h"
 #include "model/framework_ops.h"
@@ -474,5 +475,7 @@ const struct ss_tool ss_tool_overview_page = {
 	.summary = "Step time, what limits it, and the ops that take most of it",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS,
+	.old = "answer:overview_page",
+	.run_old = ss_old_overview_page,
 	.run = run,
 };

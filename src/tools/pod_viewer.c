@@ -9,6 +9,7 @@
  */
 #include "tools/input_report.h"
 #include "tools/pod_channels.h"
+#include "tools/old_answers.h"
 
 #include <stdlib.h>
 
@@ -364,5 +365,7 @@ const struct ss_tool ss_tool_pod_viewer = {
 	.summary = "Each step on each core of all hosts: breakdown, topology, collectives",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS | SS_TOOL_UNLISTED,
+	.old = "answer:pod_viewer",
+	.run_old = ss_old_pod_viewer,
 	.run = run,
 };

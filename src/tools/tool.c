@@ -30,3 +30,42 @@ struct ss_str ss_query_param(const struct ss_query *q, const struct ss_tool *too
 			return ss_str_from(tool->params[i].preset);
 	return SS_STR("");
 }
+
+static bool any_stat(const struct ss_host *h, const enum ss_stat *stats, size_t n)
+{
+	for (uint32_t i = 0; i < h->nplanes; i++)
+		for (size_t k = 0; k < n; k++)
+			if (ss_xplane_has(h->planes[i].x, stats[k]))
+				return true;
+	return false;
+}
+
+/* Tools that say something of any profile, if only that there was nothing: what a trace must hold for that. */
+static bool in_trace(const struct ss_tool *t, const struct ss_host *h)
+{
+	static const enum ss_stat ops[] = { SS_STAT_HLO_CATEGORY, SS_STAT_HLO_OP, SS_STAT_TF_OP };
+	static const enum ss_stat steps[] = { SS_STAT_STEP_NUM, SS_STAT_GROUP_ID };
+	static const enum ss_stat memory[] = { SS_STAT_BYTES_ALLOCATED };
+	bool device = ss_host_plane(h, SS_PLANE_TENSOR_CORE) || ss_host_plane(h, SS_PLANE_GPU);
+	static const struct {
+		const char *tool;
+		bool device;
+		const enum ss_stat *stats;
+		size_t n;
+	} rules[] = {
+		{ "op_profile", true, ops, SS_COUNT(ops) },
+		{ "hlo_stats", true, ops, 1 },
+		{ "roofline_model", true, ops, 1 },
+		{ "input_pipeline_analyzer", true, steps, SS_COUNT(steps) },
+		{ "memory_profile", false, memory, SS_COUNT(memory) },
+	};
+	for (size_t i = 0; i < SS_COUNT(rules); i++)
+		if (strcmp(t->name, rules[i].tool) == 0)
+			return (device || !rules[i].device) && any_stat(h, rules[i].stats, rules[i].n);
+	return true;
+}
+
+bool ss_tool_present(const struct ss_tool *t, const struct ss_host *first)
+{
+	return (!t->present || t->present(first)) && (!first->imported || in_trace(t, first));
+}

@@ -54,6 +54,12 @@ struct ss_tool {
 	 * hosts are then such files, opened and not looked at. NULL: profiles.
 	 */
 	const char *reads;
+	/*
+	 * The kind of files in which an older tool stored this answer, and what reads them
+	 * (old_answers.h). Such a file is shown where the run has one; NULL: there are none.
+	 */
+	const char *old;
+	bool (*run_old)(const struct ss_query *q, struct ss_result *out, struct ss_err *err);
 	const struct ss_param *params;
 	size_t nparams;
 	/* Has the run data for it? Looks at the first host, opened but not loaded. NULL: always. */
@@ -69,6 +75,8 @@ static inline bool ss_tool_is_listed(const struct ss_tool *t)
 	return t->kind != SS_KIND_TIMELINE || !(t->flags & SS_TOOL_UNLISTED);
 }
 const struct ss_tool *ss_tool_find(struct ss_str name);
+/* Has this host, opened but not loaded, data for it? A trace in another format tells less than a profile. */
+bool ss_tool_present(const struct ss_tool *t, const struct ss_host *first);
 
 /* Value of a parameter: as asked for, else the tool's preset, else "". */
 struct ss_str ss_query_param(const struct ss_query *q, const struct ss_tool *tool, const char *name);

@@ -31,7 +31,9 @@ export function shownTree(t: TableData, sort: Sort, limits: Limits): Shown {
 	const at = (id: string) => t.cols.findIndex((c) => c.id === id);
 	const col = (id: string): readonly Cell[] => t.data[at(id)] ?? [];
 	const parent = col("parent");
-	const time = col("time_ps");
+	/* Stored op profiles of the first years tell shares only. */
+	const ps = col("time_ps");
+	const time = ps.some((v) => v) ? ps : col("time_frac");
 	const total = col("children");
 	const isOp = col("is_op");
 	const key = col(sort.col);

@@ -1,0 +1,36 @@
+/*
+ * old_answers.h - the answers that capture_tpu_profile and TensorBoard's profilers of old stored as
+ * files, as the tables of the tools that compute them now.
+ *
+ * A tool names the kind of such files (struct ss_tool.old) and one of these functions. The model's
+ * hosts are then such files. What the file does not tell is left out, or empty; XProf's clients get
+ * JSON as it stands, as the plug-ins of the time handed it on.
+ */
+#ifndef SS_TOOLS_OLD_ANSWERS_H
+#define SS_TOOLS_OLD_ANSWERS_H
+
+#include "import/json_tree.h"
+#include "tools/tool.h"
+
+typedef bool ss_old_fn(const struct ss_query *q, struct ss_result *out, struct ss_err *err);
+
+ss_old_fn ss_old_overview_page, ss_old_input_pipeline, ss_old_op_profile, ss_old_pod_viewer, ss_old_framework_op_stats,
+	ss_old_kernel_stats;
+
+/* For those. */
+
+/* The file as a tree, JSON or (with `fields`) protobuf; NULL on failure. Its JSON becomes the answer for XProf's clients. */
+const struct ss_jnode *ss_old_read(const struct ss_query *q, const struct ss_pbt_field *fields, struct ss_result *out,
+				   struct ss_err *err);
+/*
+ * Append a DataTable {"cols","rows","p"}. A column gets what `known` says of its id, a column that
+ * nobody knows its own words. `names` are pairs of an older id and the one it has now, up to NULL.
+ */
+bool ss_old_table(const struct ss_jnode *data_table, const char *name, const char *title, const struct ss_col *known,
+		  size_t nknown, const char *const *names, struct ss_result *out);
+/* A property whose text is a number, with what it stands for: "12.3%" is 12.3 percent. */
+bool ss_old_prop(struct ss_table *t, struct ss_str id, struct ss_str text, struct ss_arena *arena);
+/* What the user shall know: that the figures are not ours, and of which file they are. */
+bool ss_old_note(const struct ss_query *q, struct ss_result *out);
+
+#endif

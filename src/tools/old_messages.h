@@ -1,0 +1,13 @@
+/*
+ * old_messages.h - stored overview pages and input pipeline analyses as protobuf: OverviewPage and
+ * InputPipelineAnalysisResult, which TensorBoard's plug-in turned into tables when it was asked.
+ */
+#ifndef SS_TOOLS_OLD_MESSAGES_H
+#define SS_TOOLS_OLD_MESSAGES_H
+
+#include "tools/old_answers.h"
+
+bool ss_old_overview_message(const struct ss_query *q, struct ss_result *out, struct ss_err *err);
+bool ss_old_input_message(const struct ss_query *q, struct ss_result *out, struct ss_err *err);
+
+#endif

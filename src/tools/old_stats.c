@@ -1,0 +1,195 @@
+/*
+ * old_stats.c - stored tables of operations (TfStatsDatabase) and of GPU kernels (KernelStatsDb),
+ * which the plug-ins of the time read as they stand.
+ */
+#include "tools/old_answers.h"
+
+
+#define NUM(id, label, unit, doc) { id, label, SS_TYPE_F64, SS_UNIT_##unit, doc, NULL }
+#define INT(id, label, unit, doc) { id, label, SS_TYPE_I64, SS_UNIT_##unit, doc, NULL }
+#define STR(id, label, doc) { id, label, SS_TYPE_STR, SS_UNIT_NONE, doc, NULL }
+#define BOOL(id, label, doc) { id, label, SS_TYPE_BOOL, SS_UNIT_NONE, doc, NULL }
+
+/* ---- operations ---- */
+
+static const struct ss_pbt_field record_fields[] = {
+	{ 1, SS_PBT_UINT, "rank", NULL },
+	{ 2, SS_PBT_STRING, "host_or_device", NULL },
+	{ 3, SS_PBT_STRING, "type", NULL },
+	{ 4, SS_PBT_STRING, "operation", NULL },
+	{ 5, SS_PBT_INT, "occurrences", NULL },
+	{ 6, SS_PBT_DOUBLE, "total_time", NULL },
+	{ 7, SS_PBT_DOUBLE, "avg_time", NULL },
+	{ 8, SS_PBT_DOUBLE, "total_self_time", NULL },
+	{ 9, SS_PBT_DOUBLE, "avg_self_time", NULL },
+	{ 10, SS_PBT_DOUBLE, "device_total_self_time_percent", NULL },
+	{ 11, SS_PBT_DOUBLE, "device_cumulative_total_self_time_percent", NULL },
+	{ 12, SS_PBT_DOUBLE, "host_total_self_time_percent", NULL },
+	{ 13, SS_PBT_DOUBLE, "Host_cumulative_total_self_time_percent", NULL },
+	{ 14, SS_PBT_DOUBLE, "measured_flop_rate", NULL },
+	{ 15, SS_PBT_DOUBLE, "measured_memory_bw", NULL },
+	{ 16, SS_PBT_DOUBLE, "operational_intensity", NULL },
+	{ 17, SS_PBT_STRING, "bound_by", NULL },
+	{ 18, SS_PBT_UINT, "eager", NULL },
+	{ 19, SS_PBT_DOUBLE, "gpu_tensorcore_utilization", NULL },
+	{ 20, SS_PBT_DOUBLE, "model_flop_rate", NULL },
+	{ 0, SS_PBT_UINT, NULL, NULL },
+};
+
+static const struct ss_pbt_field table_fields[] = {
+	{ 1, SS_PBT_MESSAGE, "record", record_fields },
+	{ 0, SS_PBT_UINT, NULL, NULL },
+};
+
+static const struct ss_pbt_field stats_fields[] = {
+	{ 4, SS_PBT_MESSAGE, "with_idle", table_fields },
+	{ 5, SS_PBT_MESSAGE, "without_idle", table_fields },
+	{ 6, SS_PBT_STRING, "device_type", NULL },
+	{ 0, SS_PBT_UINT, NULL, NULL },
+};
+
+/* Ids are the names of the fields above; `eager` becomes words. */
+static const struct ss_col op_cols[] = {
+	NUM("rank", "Rank", COUNT, "By self time"),
+	STR("host_or_device", "Host/device", NULL),
+	STR("type", "Operation type", NULL),
+	STR("operation", "Operation name", NULL),
+	NUM("occurrences", "Occurrences", COUNT, NULL),
+	NUM("total_time", "Total time (us)", US, "Including the time of ops inside"),
+	NUM("avg_time", "Avg. time (us)", US, "Total time / occurrences"),
+	NUM("total_self_time", "Total self time (us)", US, "Without the time of ops inside"),
+	NUM("avg_self_time", "Avg. self time (us)", US, "Self time / occurrences"),
+	NUM("device_total_self_time_percent", "Self time on device (%)", FRAC, "Self time / time of the device"),
+	NUM("device_cumulative_total_self_time_percent", "Cumulative self time on device (%)", FRAC, "Running sum"),
+	NUM("host_total_self_time_percent", "Self time on host (%)", FRAC, "Self time / time of all host threads"),
+	NUM("Host_cumulative_total_self_time_percent", "Cumulative self time on host (%)", FRAC, "Running sum"),
+	NUM("measured_flop_rate", "Normalized FLOP rate (GFLOP/s)", GFLOP_PER_S, NULL),
+	NUM("model_flop_rate", "Model FLOP rate (GFLOP/s)", GFLOP_PER_S, "0 where the file is older than this figure"),
+	NUM("measured_memory_bw", "Memory bandwidth (GiB/s)", GIB_PER_S, NULL),
+	NUM("operational_intensity", "Operational intensity (FLOP/byte)", FLOP_PER_BYTE, NULL),
+	NUM("gpu_tensorcore_utilization", "GPU TensorCore utilization", FRAC, NULL),
+	STR("bound_by", "Bound by", NULL),
+	STR("eager", "Execution mode", "Eager, or part of a compiled function"),
+};
+
+static bool add_op(struct ss_table *t, const struct ss_jnode *record)
+{
+	if (!ss_table_row(t))
+		return false;
+	for (size_t i = 0; i < SS_COUNT(op_cols); i++) {
+		if (op_cols[i].type == SS_TYPE_F64)
+			ss_set_f64(t, i, ss_jnode_num(record, op_cols[i].id, 0));
+		else
+			ss_set_str(t, i, ss_jnode_text(record, op_cols[i].id));
+	}
+	ss_set_str(t, SS_COUNT(op_cols) - 1, ss_jnode_num(record, "eager", 0) > 0 ? SS_STR("Eager") : SS_STR("Function"));
+	return true;
+}
+
+bool ss_old_framework_op_stats(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	static const char *const tables[][2] = { { "with_idle", "With idle time" }, { "without_idle", "Without idle time" } };
+	const struct ss_jnode *root = ss_old_read(q, stats_fields, out, err);
+	if (!root)
+		return false;
+	for (size_t i = 0; i < SS_COUNT(tables); i++) {
+		const struct ss_jnode *records = ss_jnode_get(root, tables[i][0]);
+		struct ss_table *t = ss_result_table(out, tables[i][0], tables[i][1], op_cols, SS_COUNT(op_cols));
+		for (const struct ss_jnode *r = records ? records->first : NULL; t && r; r = r->next)
+			if (!add_op(t, r))
+				return ss_fail_mem(err);
+		if (!t || !ss_table_prop(t, "architecture_type", ss_jnode_text(root, "device_type")))
+			return ss_fail_mem(err);
+	}
+	return true;
+}
+
+/* ---- kernels ---- */
+
+static const struct ss_pbt_field report_fields[] = {
+	{ 1, SS_PBT_STRING, "name", NULL },
+	{ 2, SS_PBT_UINT, "registers", NULL },
+	{ 3, SS_PBT_UINT, "static_shmem", NULL },
+	{ 4, SS_PBT_UINT, "dynamic_shmem", NULL },
+	{ 5, SS_PBT_UINTS, "block", NULL },
+	{ 6, SS_PBT_UINTS, "grid", NULL },
+	{ 7, SS_PBT_UINT, "total_ns", NULL },
+	{ 8, SS_PBT_UINT, "min_ns", NULL },
+	{ 9, SS_PBT_UINT, "max_ns", NULL },
+	{ 10, SS_PBT_UINT, "uses_tensor_core", NULL },
+	{ 11, SS_PBT_UINT, "eligible", NULL },
+	{ 12, SS_PBT_STRING, "op_name", NULL },
+	{ 13, SS_PBT_UINT, "occurrences", NULL },
+	{ 14, SS_PBT_FLOAT, "occupancy", NULL },
+	{ 0, SS_PBT_UINT, NULL, NULL },
+};
+
+static const struct ss_pbt_field kernels_fields[] = {
+	{ 1, SS_PBT_MESSAGE, "report", report_fields },
+	{ 0, SS_PBT_UINT, NULL, NULL },
+};
+
+static const struct ss_col kernel_cols[] = {
+	INT("rank", "Rank", NONE, "By total duration"),
+	STR("kernel_name", "Kernel Name", NULL),
+	INT("registers_per_thread", "Registers per thread", COUNT, NULL),
+	INT("shmem_bytes", "Shared Mem bytes", BYTES, "Per block, static and dynamic together"),
+	STR("block_dim", "Block dim", "Threads of a block: x,y,z"),
+	STR("grid_dim", "Grid dim", "Blocks of a launch: x,y,z"),
+	NUM("occupancy_pct", "Theoretical Occupancy %", PERCENT, NULL),
+	BOOL("is_op_tensor_core_eligible", "Op is TensorCore eligible", NULL),
+	BOOL("is_kernel_using_tensor_core", "Kernel uses TensorCore", NULL),
+	STR("op_name", "Op Name", "Operation of the framework that launched it"),
+	INT("occurrences", "Occurrences", COUNT, NULL),
+	NUM("total_duration_us", "Total Duration (\xce\xbcs)", US, NULL),
+	NUM("avg_duration_us", "Avg Duration (\xce\xbcs)", US, NULL),
+	NUM("min_duration_us", "Min Duration (\xce\xbcs)", US, NULL),
+	NUM("max_duration_us", "Max Duration (\xce\xbcs)", US, NULL),
+};
+
+/* "64,2,1" */
+static struct ss_str dims(const struct ss_jnode *report, const char *key, struct ss_arena *arena)
+{
+	struct ss_str s = SS_STR("");
+	const struct ss_jnode *d = ss_jnode_get(report, key);
+	for (size_t i = 0; d && s.p && i < 3; d = ss_jnode_again(d), i++)
+		s = ss_arena_printf(arena, SS_FMT "%s%.0f", SS_ARG(s), i ? "," : "", d->num);
+	return s;
+}
+
+static bool add_kernel(struct ss_table *t, const struct ss_jnode *k)
+{
+	struct ss_str block = dims(k, "block", t->arena), grid = dims(k, "grid", t->arena);
+	double n = ss_jnode_num(k, "occurrences", 0), total_us = ss_jnode_num(k, "total_ns", 0) / 1000;
+	if (!block.p || !grid.p || !ss_table_row(t))
+		return false;
+	ss_set_i64(t, 0, (int64_t)t->nrows);
+	ss_set_str(t, 1, ss_jnode_text(k, "name"));
+	ss_set_i64(t, 2, ss_jnode_int(k, "registers", 0));
+	double shmem = ss_jnode_num(k, "static_shmem", 0) + ss_jnode_num(k, "dynamic_shmem", 0);
+	ss_set_i64(t, 3, shmem < 1e18 ? (int64_t)shmem : 0);
+	ss_set_str(t, 4, block);
+	ss_set_str(t, 5, grid);
+	ss_set_f64(t, 6, ss_jnode_num(k, "occupancy", 0));
+	ss_set_bool(t, 7, ss_jnode_num(k, "eligible", 0) > 0);
+	ss_set_bool(t, 8, ss_jnode_num(k, "uses_tensor_core", 0) > 0);
+	ss_set_str(t, 9, ss_jnode_text(k, "op_name"));
+	ss_set_i64(t, 10, ss_jnode_int(k, "occurrences", 0));
+	ss_set_f64(t, 11, total_us);
+	ss_set_f64(t, 12, n > 0 ? total_us / n : 0);
+	ss_set_f64(t, 13, ss_jnode_num(k, "min_ns", 0) / 1000);
+	ss_set_f64(t, 14, ss_jnode_num(k, "max_ns", 0) / 1000);
+	return true;
+}
+
+bool ss_old_kernel_stats(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_jnode *root = ss_old_read(q, kernels_fields, out, err);
+	struct ss_table *t = root ? ss_result_table(out, "kernel_stats", "GPU kernels", kernel_cols, SS_COUNT(kernel_cols)) : NULL;
+	if (!root)
+		return false;
+	for (const struct ss_jnode *k = root->first; t && k; k = k->next)
+		if (!add_kernel(t, k))
+			return ss_fail_mem(err);
+	return t || ss_fail_mem(err);
+}
