@@ -135,8 +135,9 @@ static bool set_path(const struct ss_trace_options *o)
 	const char *name = o->session ? o->session : session;
 	if (strchr(ss_rec.host, '/') || strchr(name, '/') || !*name || !ss_rec.host[0])
 		return ss_rec_fail("session and host are names of a folder and a file: '%s', '%s' cannot be", name, ss_rec.host);
-	int n = snprintf(ss_rec.spool.path, sizeof(ss_rec.spool.path), "%s/plugins/profile/%s/%s.xplane.pb", dir ? dir : ".", name,
-			 ss_rec.host);
+	int n = o->dir ? snprintf(ss_rec.spool.path, sizeof(ss_rec.spool.path), "%s/%s.xplane.pb", o->dir, ss_rec.host)
+		       : snprintf(ss_rec.spool.path, sizeof(ss_rec.spool.path), "%s/plugins/profile/%s/%s.xplane.pb",
+				  dir ? dir : ".", name, ss_rec.host);
 	if (n < 0 || (size_t)n >= sizeof(ss_rec.spool.path) - 8)
 		return ss_rec_fail("the path of the profile is longer than %zu bytes", sizeof(ss_rec.spool.path));
 	if (!make_folders(ss_rec.spool.path))

@@ -52,6 +52,7 @@ struct ss_trace_options {
 	const char *host;	/* name of this host; NULL: the system's */
 	uint64_t max_bytes;	/* bound of the recording; 0: 256 MiB */
 	int level;		/* enum ss_trace_level; 0: SS_TRACE_INFO */
+	const char *dir;	/* where the file itself is kept, whatever logdir and session say; NULL: as they say */
 };
 
 /* Begin to record. False if it runs already or the file cannot be made. */

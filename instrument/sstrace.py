@@ -50,14 +50,19 @@ _INT, _UINT, _DOUBLE, _TEXT = range(4)
 _MOST_ARGS = 12  # of one event: what the library keeps
 
 
-def _load():
-    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "libsstrace.so")
-    path = os.environ.get("SSTRACE_LIBRARY") or (beside if os.path.exists(beside) else None)
-    path = path or ctypes.util.find_library("sstrace") or "libsstrace.so.0"
+def _open(name):
+    """lib<name>.so: beside what SSTRACE_LIBRARY names, beside this file, or where the linker looks."""
+    said = os.environ.get("SSTRACE_LIBRARY")
+    beside = os.path.join(os.path.dirname(os.path.abspath(said or __file__)), f"lib{name}.so")
+    path = beside if said or os.path.exists(beside) else ctypes.util.find_library(name) or f"lib{name}.so.0"
     try:
-        lib = ctypes.CDLL(path)
+        return ctypes.CDLL(path)
     except OSError as e:
         raise ImportError(f"sstrace: cannot load {path} ({e}); set SSTRACE_LIBRARY to libsstrace.so") from e
+
+
+def _load():
+    lib = _open("sstrace")
     name, args = ctypes.POINTER(_Name), ctypes.POINTER(_Arg)
     for function, result, parameters in (
             ("ss_trace_start", ctypes.c_bool, [ctypes.POINTER(_Options)]),
@@ -124,6 +129,16 @@ def stop():
     if path is None:
         raise Error(_lib.ss_trace_error().decode("utf-8", "replace"))
     return os.fsdecode(path)
+
+
+def serve(port=0):
+    """Let `stepscope capture --service_addr localhost:PORT`, TensorFlow or JAX record this program; the port."""
+    lib = _open("sstrace_server")
+    lib.ss_trace_server_start.argtypes, lib.ss_trace_server_start.restype = [ctypes.c_uint16], ctypes.c_bool
+    lib.ss_trace_server_port.restype, lib.ss_trace_server_error.restype = ctypes.c_uint16, ctypes.c_char_p
+    if not lib.ss_trace_server_start(port):
+        raise Error(lib.ss_trace_server_error().decode("utf-8", "replace"))
+    return lib.ss_trace_server_port()
 
 
 def dropped():

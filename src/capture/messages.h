@@ -11,6 +11,9 @@
 #define SS_METHOD_PROFILE "/tensorflow.ProfilerService/Profile"
 #define SS_METHOD_TERMINATE "/tensorflow.ProfilerService/Terminate"
 #define SS_METHOD_MONITOR "/tensorflow.ProfilerService/Monitor"
+#define SS_METHOD_START_CONTINUOUS "/tensorflow.ProfilerService/StartContinuousProfiling"
+#define SS_METHOD_GET_SNAPSHOT "/tensorflow.ProfilerService/GetSnapshot"
+#define SS_METHOD_STOP_CONTINUOUS "/tensorflow.ProfilerService/StopContinuousProfiling"
 #define SS_METHOD_NEW_SESSION "/tensorflow.ProfileAnalysis/NewSession"
 #define SS_METHOD_ENUM_SESSIONS "/tensorflow.ProfileAnalysis/EnumSessions"
 #define SS_METHOD_SESSION_TOOL_DATA "/tensorflow.ProfileAnalysis/GetSessionToolData"
@@ -41,6 +44,8 @@ enum {
 	PROFILE_RESPONSE_XSPACE = 8,
 	TOOL_DATA_NAME = 1,
 	TOOL_DATA_DATA = 2,
+
+	TERMINATE_REQUEST_SESSION_ID = 1,
 
 	MONITOR_REQUEST_DURATION_MS = 1,
 	MONITOR_REQUEST_LEVEL = 2,

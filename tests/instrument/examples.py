@@ -71,6 +71,35 @@ def profile_of(c, name, binary, command, env):
                 [s for s, ms in rows.items() if abs(ms - waited[s]) > 1e-3], [])
 
 
+SERVED = """
+import sstrace, sys, time
+print(sstrace.serve(), flush=True)
+for number in range(1000000):
+    with sstrace.step("train", number), sstrace.trace("work", number=number):
+        time.sleep(0.002)
+"""
+
+
+def captured(c, binary, instrument, env):
+    """A program that serves, recorded by `stepscope capture`: sent, then written by the program itself."""
+    with tempfile.TemporaryDirectory() as logdir:
+        program = subprocess.Popen([sys.executable, '-c', SERVED], stdout=subprocess.PIPE, text=True,
+                                   env=dict(env, PYTHONPATH=instrument))
+        try:
+            address = 'localhost:' + program.stdout.readline().strip()
+            for way in ('client', 'server'):
+                said = out_of([binary, 'capture', '--service_addr', address, '--logdir', logdir, '--duration_ms', '300',
+                               '--write', way, '--session_id', way])
+                c.holds(f'capture --write {way}: says the step time', 'Step time' in said)
+                trace = json.loads(out_of([binary, 'tool', 'trace_viewer', logdir, '--run', way, '--format', 'xprof']))
+                numbers = [int(e['args']['number']) for e in trace['traceEvents'] if e['name'] == 'work']
+                c.holds(f'capture --write {way}: {len(numbers)} events of {numbers[:1]}',
+                        len(numbers) > 10 and numbers == list(range(numbers[0], numbers[-1] + 1)))
+        finally:
+            program.kill()
+            program.wait()
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('--bin', default='build/stepscope')
@@ -80,6 +109,7 @@ def main():
     env = dict(os.environ, SSTRACE_LIBRARY=os.path.abspath(os.path.join(a.instrument, 'libsstrace.so')))
     profile_of(c, 'training.c', a.bin, [os.path.join(a.instrument, 'sstrace_training')], env)
     profile_of(c, 'training.py', a.bin, [sys.executable, os.path.join(ROOT, 'instrument/examples/training.py')], env)
+    captured(c, a.bin, os.path.join(ROOT, 'instrument'), env)
     missing = subprocess.run([sys.executable, '-c', 'import sstrace'], capture_output=True, text=True, check=False,
                              env=dict(env, SSTRACE_LIBRARY='/nowhere/libsstrace.so', PYTHONPATH=os.path.join(ROOT, 'instrument')))
     c.holds('no library: says how to name it', 'set SSTRACE_LIBRARY' in missing.stderr)
