@@ -196,12 +196,16 @@ static inline bool read_usual(const uint8_t **at, const uint8_t *end, struct eve
 	return true;
 }
 
-/* The bit of one stat in ss_xevents.stat_ids; all known writers put the id first. */
-static inline uint64_t id_bit(const uint8_t *stat, size_t n)
+/*
+ * The bit of the id at `p` in ss_xevents.stat_ids. An id may be spelled longer than it need be, so
+ * what begins like a large one is read to its end.
+ */
+static inline uint64_t id_bit(const uint8_t *p, const uint8_t *end)
 {
-	if (n < 2 || stat[0] != PB_VAR(XSTAT_METADATA_ID))
+	uint64_t id = *p;
+	if (id >= 0x80 && !ss_pb_varint(&p, end, &id))
 		return UINT64_MAX;
-	return UINT64_C(1) << (stat[1] < SS_STAT_ID_BITS ? stat[1] : SS_STAT_ID_BITS);
+	return UINT64_C(1) << (id < SS_STAT_ID_BITS ? id : SS_STAT_ID_BITS);
 }
 
 /* Of an event's stats, where nothing else follows. */
@@ -209,7 +213,7 @@ static inline uint64_t ids_of(const uint8_t *p, const uint8_t *end)
 {
 	uint64_t ids = 0;
 	while (end - p >= 4 && p[0] == PB_LEN(XEVENT_STATS) && p[1] < 0x80 && p[2] == PB_VAR(XSTAT_METADATA_ID)) {
-		ids |= UINT64_C(1) << (p[3] < SS_STAT_ID_BITS ? p[3] : SS_STAT_ID_BITS);
+		ids |= id_bit(p + 3, end);
 		p += 2 + p[1];
 	}
 	return p == end ? ids : UINT64_MAX;
@@ -221,9 +225,13 @@ static uint64_t ids_of_event(struct ss_str body)
 	struct ss_pb c = ss_pb_of(body);
 	struct ss_pb_field f;
 	uint64_t ids = 0;
-	while (ss_pb_next(&c, &f))
-		if (f.key == PB_LEN(XEVENT_STATS))
-			ids |= id_bit((const uint8_t *)f.bytes.p, f.bytes.n);
+	while (ss_pb_next(&c, &f)) {
+		const uint8_t *stat = (const uint8_t *)f.bytes.p;
+		if (f.key != PB_LEN(XEVENT_STATS))
+			continue;
+		/* All known writers put the id first. */
+		ids |= f.bytes.n > 1 && stat[0] == PB_VAR(XSTAT_METADATA_ID) ? id_bit(stat + 1, stat + f.bytes.n) : UINT64_MAX;
+	}
 	return ids;
 }
 

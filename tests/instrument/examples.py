@@ -92,7 +92,7 @@ def captured(c, binary, instrument, env):
                                '--write', way, '--session_id', way])
                 c.holds(f'capture --write {way}: says the step time', 'Step time' in said)
                 trace = json.loads(out_of([binary, 'tool', 'trace_viewer', logdir, '--run', way, '--format', 'xprof']))
-                numbers = [int(e['args']['number']) for e in trace['traceEvents'] if e['name'] == 'work']
+                numbers = [int(e['args']['number']) for e in trace['traceEvents'] if e.get('name') == 'work']
                 c.holds(f'capture --write {way}: {len(numbers)} events of {numbers[:1]}',
                         len(numbers) > 10 and numbers == list(range(numbers[0], numbers[-1] + 1)))
         finally:
