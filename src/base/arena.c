@@ -4,6 +4,8 @@
  */
 #include "base/arena.h"
 
+#include "base/huge.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +29,7 @@ static void *own_block(struct ss_arena *a, size_t size)
 	struct ss_arena_block *b = malloc(ALIGN + size);
 	if (!b)
 		return NULL;
+	ss_huge_advise(b, ALIGN + size);
 	b->size = size;
 	/* Behind the newest block, whose free part stays in use. */
 	if (a->blocks) {

@@ -46,9 +46,8 @@ struct ss_line {
 	bool derived;		/* made by preprocessing, here or by the program that wrote the file */
 	struct ss_xevents ev;	/* derived here: off and base are NULL */
 	/*
-	 * Of lines that are only shown: when their events were, and their groups; begin_ps and
-	 * dur_ps of ev are NULL then. Readers of such lines go through ss_line_begin_ps and
-	 * ss_line_dur_ps.
+	 * Events of lines that are only shown, and their groups; ev has but their number then.
+	 * Readers of such lines go through ss_line_begin_ps, ss_line_dur_ps and ss_line_meta.
 	 */
 	struct ss_spans *spans;
 	/*
@@ -162,6 +161,11 @@ static inline int64_t ss_line_begin_ps(const struct ss_line *l, uint32_t i)
 static inline uint64_t ss_line_dur_ps(const struct ss_line *l, uint32_t i)
 {
 	return l->spans ? ss_spans_dur_ps(l->spans, i) : l->ev.dur_ps[i];
+}
+
+static inline uint32_t ss_line_meta(const struct ss_line *l, uint32_t i)
+{
+	return l->spans ? l->spans->v[i].meta : l->ev.meta[i];
 }
 
 static inline struct ss_str ss_event_name(const struct ss_plane *p, uint32_t meta)

@@ -130,12 +130,14 @@ static bool to_columns(struct ss_nest *nest, struct ss_line *line)
 	size_t n = (size_t)s->n + 1;
 	e->begin_ps = malloc(n * sizeof(*e->begin_ps));
 	e->dur_ps = malloc(n * sizeof(*e->dur_ps));
+	e->meta = malloc(n * sizeof(*e->meta));
 	line->group = malloc(n * sizeof(*line->group));
-	if (!e->begin_ps || !e->dur_ps || !line->group)
+	if (!e->begin_ps || !e->dur_ps || !e->meta || !line->group)
 		return false;
 	for (uint32_t i = 0; i < s->n; i++) {
 		e->begin_ps[i] = ss_spans_begin_ps(s, i);
 		e->dur_ps[i] = ss_spans_dur_ps(s, i);
+		e->meta[i] = s->v[i].meta;
 		line->group[i] = ss_spans_group(s, i);
 	}
 	return true;
@@ -169,9 +171,7 @@ bool ss_nest_finish(struct ss_nest *nest, struct ss_line *line, bool columns)
 		fit(nest, 0);
 	bool ok = settle_from(nest, 0);
 	ss_spans_finish(&nest->spans);
-	e->meta = nest->spans.meta;
 	e->n = nest->spans.n;
-	nest->spans.meta = NULL;
 	ok = ok && (columns ? to_columns(nest, line) : hand_over(nest, line));
 	e->sorted = ok && (nest->in_order || is_sorted(line));
 	ss_nest_free(nest);

@@ -1,28 +1,28 @@
 /* spans.c - spans of derived events, kept small. */
 #include "model/spans.h"
 
+#include "base/huge.h"
+
 #include <stdlib.h>
+
+static bool set_cap(struct ss_spans *s, uint32_t cap)
+{
+	struct ss_span *v = realloc(s->v, ((size_t)cap + 1) * sizeof(*v));
+	if (!v)
+		return false;
+	s->v = v;
+	ss_huge_advise(v, ((size_t)cap + 1) * sizeof(*v));
+	int64_t *base_ps = realloc(s->base_ps, (cap / SS_SPAN_CHUNK + 1) * sizeof(*base_ps));
+	if (!base_ps)
+		return false;
+	s->base_ps = base_ps;
+	s->cap = cap;
+	return true;
+}
 
 bool ss_spans_grow(struct ss_spans *s)
 {
-	void *p;
-	if (s->cap > UINT32_MAX / 4)
-		return false;
-	uint32_t cap = s->cap ? s->cap * 2 : SS_SPAN_CHUNK;
-#define RESIZE(column, count)                                            \
-	do {                                                             \
-		p = realloc(s->column, (count) * sizeof(*s->column));    \
-		if (!p)                                                  \
-			return false;                                    \
-		s->column = p;                                           \
-	} while (0)
-	RESIZE(late_ps, cap);
-	RESIZE(dur_ps, cap);
-	RESIZE(meta, cap);
-	RESIZE(base_ps, cap / SS_SPAN_CHUNK);
-#undef RESIZE
-	s->cap = cap;
-	return true;
+	return s->cap <= UINT32_MAX / 4 && set_cap(s, s->cap ? s->cap * 2 : SS_SPAN_CHUNK);
 }
 
 bool ss_spans_begin_group(struct ss_spans *s, int32_t group)
@@ -33,7 +33,7 @@ bool ss_spans_begin_group(struct ss_spans *s, int32_t group)
 
 bool ss_spans_set_wide(struct ss_spans *s, uint32_t event, int64_t begin_ps, int64_t end_ps)
 {
-	s->dur_ps[event] = SS_SPAN_WIDE;
+	s->v[event].dur_ps = SS_SPAN_WIDE;
 	return ss_vec_push(&s->wide, (struct ss_wide_span){ event, begin_ps, (uint64_t)end_ps - (uint64_t)begin_ps });
 }
 
@@ -47,14 +47,13 @@ void ss_spans_finish(struct ss_spans *s)
 {
 	if (s->wide.n)
 		qsort(s->wide.v, s->wide.n, sizeof(*s->wide.v), by_event);
+	set_cap(s, s->n);	/* where that fails, all is as it was */
 }
 
 void ss_spans_free(struct ss_spans *s)
 {
-	free(s->late_ps);
-	free(s->dur_ps);
+	free(s->v);
 	free(s->base_ps);
-	free(s->meta);
 	ss_vec_free(&s->wide);
 	ss_vec_free(&s->runs);
 	*s = (struct ss_spans){ 0 };

@@ -209,7 +209,7 @@ static struct ss_str name_at(const struct ss_track *t, uint32_t pos)
 
 struct ss_str ss_track_event_name(const struct ss_track *t, uint32_t pos)
 {
-	uint32_t meta = t->line->ev.meta[ss_track_event(t, pos)];
+	uint32_t meta = ss_line_meta(t->line, ss_track_event(t, pos));
 	struct ss_str name = t->nnames ? name_at(t, pos) : (struct ss_str){ NULL, 0 };
 	if (name.p)
 		return name;

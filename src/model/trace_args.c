@@ -88,7 +88,7 @@ static bool visit_columns(const struct ss_line *l, uint32_t event, const struct 
 static bool visit_all(const struct ss_track *t, uint32_t pos, const struct visitor *v)
 {
 	const struct ss_line *l = t->line;
-	uint32_t event = ss_track_event(t, pos), meta = l->ev.meta[event];
+	uint32_t event = ss_track_event(t, pos), meta = ss_line_meta(l, event);
 	struct ss_xstat s = { .stat = SS_STAT_LONG_NAME, .kind = SS_X_STR, .meta = SS_NONE };
 	s.s = ss_event_name(t->plane, meta);
 	if (ss_event_display_name(t->plane, meta).n && !v->fn(v->arg, SS_STR("long_name"), &s))

@@ -8,6 +8,7 @@
  */
 #include "model/trace_build.h"
 
+#include "base/huge.h"
 #include "base/pool.h"
 #include "base/vec.h"
 #include "model/forget.h"
@@ -433,6 +434,7 @@ static struct ss_track *new_track(struct build *b, const struct prep *p, enum ss
 	uint8_t *bytes = malloc((size_t)n * 2 + blocks);
 	if (!bytes)
 		return NULL;
+	ss_huge_advise(bytes, (size_t)n * 2 + blocks);
 	memset(bytes, 0, n);
 	struct ss_track *t = &tr->tracks[tr->ntracks++];
 	*t = (struct ss_track){
@@ -450,11 +452,10 @@ static struct ss_track *new_track(struct build *b, const struct prep *p, enum ss
  */
 static void hide(struct ss_track *t, const struct prep *p)
 {
-	const uint32_t *metas = p->line->ev.meta;
 	for (uint32_t pos = 0; pos < t->n && (int64_t)ss_track_begin_ps(t, pos) < 0; pos++)
 		t->level[pos] = SS_TRACE_HIDDEN;
 	for (uint32_t pos = 0; p->hidden_meta && pos < t->n; pos++) {
-		uint32_t meta = metas[ss_track_event(t, pos)];
+		uint32_t meta = ss_line_meta(p->line, ss_track_event(t, pos));
 		if (meta != SS_NONE && p->hidden_meta[meta])
 			t->level[pos] = SS_TRACE_HIDDEN;
 	}
@@ -503,7 +504,7 @@ static bool add_named_track(struct build *b, const struct prep *p, const struct 
 
 static struct ss_str plain_name(const struct ss_track *t, uint32_t pos)
 {
-	return ss_event_name(t->plane, t->line->ev.meta[ss_track_event(t, pos)]);
+	return ss_event_name(t->plane, ss_line_meta(t->line, ss_track_event(t, pos)));
 }
 
 /* `line` gives positions their names and events. */

@@ -136,7 +136,7 @@ static uint32_t number_name(struct ss_timeline_build *b, struct ss_str name)
 
 static bool name_of(struct ss_timeline_build *b, const struct ss_track *t, uint32_t pos, uint32_t *out)
 {
-	uint32_t meta = t->line->ev.meta[ss_track_event(t, pos)];
+	uint32_t meta = ss_line_meta(t->line, ss_track_event(t, pos));
 	/* The last entry is for events whose metadata is not defined. */
 	size_t slot = meta == SS_NONE ? (size_t)t->plane->x->nevent_meta + t->plane->nmade : meta;
 	bool by_meta = !t->nnames && b->meta_plane == t->plane;

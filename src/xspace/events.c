@@ -7,18 +7,15 @@
  */
 #include "xspace/events.h"
 
+#include "base/huge.h"
 #include "base/vec.h"
 #include "xspace/fields.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #define FORGET_STRIDE ((size_t)8 << 20)
 /* A line's end is worth a system call from this size on; hundreds of small lines make a file too. */
 #define FORGET_LEAST ((size_t)128 << 10)
-/* Columns from this size on are worth large pages: a fault a page costs more than clearing it. */
-#define HUGE_FROM ((size_t)4 << 20)
 
 struct loader {
 	struct ss_xevents *e;
@@ -28,18 +25,6 @@ struct loader {
 	size_t cap;
 	uint64_t start_ps;	/* of the line, as known while reading: what begin_ps already holds */
 };
-
-/*
- * Only a hint, and only for memory that stands alone: the C library maps blocks of this size one by
- * one, 16 bytes before what it returns. The whole block is named, so that remapping finds one
- * mapping and not two.
- */
-static void advise_huge(void *p, size_t bytes)
-{
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)p;
-	if (bytes >= HUGE_FROM && at % page == 16)
-		madvise((void *)(at - 16), (bytes + 16 + page - 1) / page * page, MADV_HUGEPAGE);
-}
 
 static bool set_cap(struct loader *l, size_t cap)
 {
@@ -52,7 +37,7 @@ static bool set_cap(struct loader *l, size_t cap)
 		if (!p)                                                          \
 			return false;                                            \
 		e->column = p;                                                   \
-		advise_huge(p, ((count) + 1) * sizeof(*e->column));              \
+		ss_huge_advise(p, ((count) + 1) * sizeof(*e->column));              \
 	} while (0)
 	RESIZE(begin_ps, cap);
 	RESIZE(dur_ps, cap);

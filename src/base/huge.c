@@ -1,0 +1,20 @@
+/* huge.c - large pages for blocks that the C library maps one by one. */
+#include "base/huge.h"
+
+#include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Where one large page of 2 MB, aligned as it must be, mostly fits. */
+#define HUGE_FROM ((size_t)3 << 20)
+
+/*
+ * Blocks of this size stand alone, 16 bytes behind the begin of their mapping. The whole mapping is
+ * named, so that remapping finds one and not two.
+ */
+void ss_huge_advise(void *p, size_t bytes)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)p;
+	if (bytes >= HUGE_FROM && at % page == 16)
+		madvise((void *)(at - 16), (bytes + 16 + page - 1) / page * page, MADV_HUGEPAGE);
+}
