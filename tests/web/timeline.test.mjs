@@ -311,6 +311,54 @@ describe("timeline", () => {
 		});
 	});
 
+	test("tracks and sections are moved by dragging and by keys, and a link keeps it", async () => {
+		await open(async (page) => {
+			const names = () => page.$$eval(".tl-track", (l) => l.map((x) => x.querySelector(".tl-fold").title));
+			/* Two tracks of one section that lie below each other on the screen. */
+			const pair = await page.evaluate(() => {
+				const rows = [...document.querySelectorAll(".tl-section, .tl-track")].sort(
+					(a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top,
+				);
+				const at = rows.findIndex((r, i) => r.matches(".tl-track") && rows[i + 1]?.matches(".tl-track") && rows[i + 1].getBoundingClientRect().bottom < innerHeight);
+				return rows.slice(at, at + 2).map((r) => {
+					const b = r.querySelector(".tl-fold").getBoundingClientRect();
+					return { title: r.querySelector(".tl-fold").title, x: b.x + 30, y: b.y + b.height / 2, top: r.getBoundingClientRect().top };
+				});
+			});
+			const [a, b] = pair;
+			const before = await names();
+			assert.ok(before.indexOf(a.title) < before.indexOf(b.title));
+			await page.mouse.move(b.x, b.y);
+			await page.mouse.down();
+			await page.mouse.move(b.x, b.y - 10, { steps: 3 });
+			await page.mouse.move(b.x, a.top + 1, { steps: 3 });
+			assert.ok(await page.$(".tl-gap"), "where it will stand is shown");
+			await page.mouse.up();
+			assert.equal(await page.$(".tl-gap"), null);
+			const tops = async () => Object.fromEntries(await page.$$eval(".tl-track", (l) => l.map((x) => [x.querySelector(".tl-fold").title, parseFloat(x.style.top)])));
+			let t = await tops();
+			assert.ok(t[b.title] < t[a.title], "dragged above");
+			await page.waitForFunction(() => new URL(location.href).searchParams.get("order"));
+			await page.reload();
+			await page.waitForFunction(() => Number(document.querySelector(".tl-body")?.dataset.drawn ?? 0) > 0);
+			t = await tops();
+			assert.ok(t[b.title] < t[a.title], "the link keeps it");
+			await page.evaluate((title) => [...document.querySelectorAll(".tl-track")].find((x) => x.querySelector(".tl-fold").title === title).querySelector(".tl-pin").focus(), b.title);
+			await page.keyboard.press("Alt+ArrowDown");
+			t = await tops();
+			assert.ok(t[a.title] < t[b.title], "moved down by keys");
+			await page.waitForTimeout(50);
+			assert.ok(await page.evaluate(() => document.activeElement.classList.contains("tl-pin")), "the focus stays");
+			const sections = () => page.$$eval(".tl-section-name", (l) => l.map((x) => [parseFloat(x.parentElement.style.top), x.textContent]).sort((p, q) => p[0] - q[0]).map((x) => x[1]));
+			const s = await sections();
+			if (s.length > 1) {
+				await page.locator(".tl-section", { hasText: s[0] }).first().focus();
+				await page.keyboard.press("Alt+ArrowDown");
+				assert.equal((await sections())[0], s[1]);
+			}
+		});
+	});
+
 	test("a server that goes away is said, and the picture stays", async () => {
 		const p = await openPage(browser, server.base);
 		try {

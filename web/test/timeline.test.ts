@@ -4,11 +4,11 @@ import { decoded, packed, random, type Plain } from "./helpers";
 import { beginOf, decodeSlices, durOf, sliceAt, type TrackSlices } from "../src/api/slices";
 import type { Section, Timeline } from "../src/api/types";
 import { counterAt, rowsInBox, sliceUnder, snap, trackAt } from "../src/timeline/hit_test";
-import { closedAtFirst, layOut, ROW_PX, SECTION_PX, visibleItems, type LayoutState } from "../src/timeline/layout";
+import { closedAtFirst, gapAt, layOut, movedBefore, NO_ORDER, ROW_PX, SECTION_PX, visibleItems, type LayoutState } from "../src/timeline/layout";
 import { TimelineModel } from "../src/timeline/model";
 import { coveredColumns, fitText, Labels, rasterRow } from "../src/timeline/raster";
 import { ticks, tickStep } from "../src/timeline/ruler";
-import { formatMarks, parseMarks } from "../src/timeline/state";
+import { formatMarks, formatOrder, parseMarks, parseOrder, parsePins } from "../src/timeline/state";
 import { approach, clampView, fit, formatView, panBy, parseView, reveal, span, zoomAt } from "../src/timeline/viewport";
 
 const ALL = { begin_ps: 0, end_ps: 1_000_000 };
@@ -220,7 +220,35 @@ function section(pid: number, n: number, rows = 2): Section {
 	};
 }
 
-const OPEN: LayoutState = { closed: new Set(), collapsed: new Set(), pinned: [], filter: "" };
+const OPEN: LayoutState = { closed: new Set(), collapsed: new Set(), pinned: [], filter: "", order: NO_ORDER };
+
+test("what was moved stands where it was put, the rest in the server's order", () => {
+	const l = layOut([section(1, 3), section(2, 2)], {
+		...OPEN,
+		order: { sections: [2], tracks: new Map([[1, [102, 100, 7]]]) },
+	});
+	const ids = l.items.map((x) => (x.kind === "section" ? x.pid : x.info.track));
+	assert.deepEqual(ids, [2, 200, 201, 1, 102, 100, 101]);
+	assert.deepEqual(movedBefore([1, 2, 3], 3, 1), [3, 1, 2]);
+	assert.deepEqual(movedBefore([1, 2, 3], 1, undefined), [2, 3, 1]);
+	assert.deepEqual(movedBefore([1, 2, 3], 2, 2), [1, 2, 3]);
+	/* Dropped above the middle of a track: before it; below all: last. Other sections' tracks do not matter. */
+	const second = l.items[5]!;
+	const first = l.items[4]!;
+	assert.equal(gapAt(l, second, first.y + 1).before, 102);
+	assert.equal(gapAt(l, second, 0).before, 102);
+	assert.equal(gapAt(l, second, l.height + 50).before, undefined);
+	assert.equal(gapAt(l, l.items[3]!, 0).before, 2);
+});
+
+test("order and pins go through the URL", () => {
+	const order = { sections: [1001, 1000], tracks: new Map([[1001, [4, 3]], [7, [9]]]) };
+	assert.equal(formatOrder(order), "1001.1000_1001:4.3_7:9");
+	assert.deepEqual(parseOrder(formatOrder(order)), order);
+	assert.equal(formatOrder(parseOrder("")), "");
+	assert.deepEqual(parseOrder("x_<script>_3:1.x.2").tracks, new Map());
+	assert.deepEqual(parsePins("3.3.x.12"), [3, 12]);
+});
 
 test("sections and tracks lie below each other without overlap", () => {
 	const l = layOut([section(1, 4, 5), section(2, 3)], OPEN);

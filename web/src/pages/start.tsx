@@ -185,7 +185,7 @@ function Nothing({ runs }: { runs: Runs }) {
 					{WAYS.map((w) => (
 						<div key={w.title}>
 							<h3>{w.title}</h3>
-							<pre>
+							<pre tabIndex={0}>
 								<code>{w.code.replace(/LOGDIR/g, `"${runs.logdir}"`)}</code>
 							</pre>
 						</div>

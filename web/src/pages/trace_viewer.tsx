@@ -20,7 +20,10 @@ import {
 	chosenStretch,
 	createTraceStore,
 	formatMarks,
+	formatOrder,
 	parseMarks,
+	parseOrder,
+	parsePins,
 	toggleMark,
 	TOOLS,
 	type Selected,
@@ -67,7 +70,13 @@ function openTrace(timeline: Timeline, model: TimelineModel): TraceStore {
 	const q = query.get();
 	const asked = parseView(q["view"] ?? "");
 	const store = createTraceStore(asked ? clampView(asked, model.all) : model.all, closedAtFirst(timeline.sections));
-	store.update({ marks: parseMarks(q["marks"] ?? ""), query: q["q"] ?? "" });
+	store.update({
+		marks: parseMarks(q["marks"] ?? ""),
+		query: q["q"] ?? "",
+		pinned: parsePins(q["pins"] ?? ""),
+		order: parseOrder(q["order"] ?? ""),
+		filter: q["tracks"] ?? "",
+	});
 	return store;
 }
 
@@ -196,6 +205,9 @@ function useUrl(store: TraceStore, model: TimelineModel): void {
 				event: s.selected ? String(s.selected.event) : undefined,
 				q: s.query || undefined,
 				marks: formatMarks(s.marks) || undefined,
+				pins: s.pinned.join(".") || undefined,
+				order: formatOrder(s.order) || undefined,
+				tracks: s.filter || undefined,
 			});
 		};
 		const stop = store.subscribe(() => {
@@ -204,7 +216,10 @@ function useUrl(store: TraceStore, model: TimelineModel): void {
 				sameView(s.target, was.target) &&
 				s.selected?.event === was.selected?.event &&
 				s.query === was.query &&
-				s.marks === was.marks
+				s.marks === was.marks &&
+				s.pinned === was.pinned &&
+				s.order === was.order &&
+				s.filter === was.filter
 			)
 				return;
 			was = s;

@@ -61,9 +61,10 @@ export function CanvasView({ model, loader, store, flowEnds, onSelect }: Timelin
 	const collapsed = useStore(store, (s) => s.collapsed);
 	const pinned = useStore(store, (s) => s.pinned);
 	const filter = useStore(store, (s) => s.filter);
+	const order = useStore(store, (s) => s.order);
 	const layout = useMemo(
-		() => layOut(model.timeline.sections, { closed, collapsed, pinned, filter }),
-		[model, closed, collapsed, pinned, filter],
+		() => layOut(model.timeline.sections, { closed, collapsed, pinned, filter, order }),
+		[model, closed, collapsed, pinned, filter, order],
 	);
 	const [chunk, setChunk] = useState(0);
 	const width = Math.max(0, size.width - GUTTER_PX);

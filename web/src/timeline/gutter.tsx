@@ -1,13 +1,14 @@
 /*
  * gutter.tsx - names of sections and tracks, left of the canvas and scrolling with it: buttons, so that keys and screen readers reach
- * them. Only what is near the screen exists.
+ * them. Only what is near the screen exists. Names can be dragged to another place among their like, or moved by Alt and an arrow.
  */
+import type { ComponentChildren, RefObject } from "preact";
+import { useRef, useState } from "preact/hooks";
 import { count } from "../base/format";
 import { useStore } from "../base/store";
 import { classes } from "../base/dom";
-import type { Layout, SectionItem, TrackItem } from "./layout";
-import { visibleItems } from "./layout";
-import { toggled, togglePin, toggleSection, type TraceStore } from "./state";
+import { gapAt, itemId, PINNED_PID, visibleItems, type Gap, type Item, type Layout, type SectionItem, type TrackItem } from "./layout";
+import { moveItem, stepItem, toggled, togglePin, toggleSection, type TraceStore } from "./state";
 import { Icon } from "../widgets/icon";
 
 export const GUTTER_PX = 216;
@@ -26,16 +27,91 @@ export function Gutter({
 }) {
 	const selected = useStore(store, (s) => s.selected?.track);
 	const items = visibleItems(layout, top - NEAR_PX, height + 2 * NEAR_PX);
+	const origin = useRef<HTMLSpanElement>(null);
+	const [gap, setGap] = useState<Gap | undefined>(undefined);
 	return (
 		<>
-			{items.map((it) =>
-				it.kind === "section" ? (
-					<SectionName key={`s${it.pid}`} item={it} store={store} />
-				) : (
-					<TrackName key={`t${it.info.track}`} item={it} store={store} current={selected === it.info.track} />
-				),
-			)}
+			<span ref={origin} class="tl-origin" />
+			{items.map((it) => (
+				<Movable
+					key={it.kind === "section" ? `s${it.pid}` : `t${it.info.track}`}
+					item={it}
+					layout={layout}
+					store={store}
+					origin={origin}
+					onGap={setGap}
+				>
+					{it.kind === "section" ? (
+						<SectionName item={it} store={store} />
+					) : (
+						<TrackName item={it} store={store} current={selected === it.info.track} />
+					)}
+				</Movable>
+			))}
+			{gap && <div class="tl-gap" style={{ top: gap.y - 3 }} />}
 		</>
+	);
+}
+
+/* A press that moves is a drag, one that does not is a click. */
+const DRAG_PX = 5;
+
+interface MovableProps {
+	item: Item;
+	layout: Layout;
+	store: TraceStore;
+	origin: RefObject<HTMLSpanElement>;
+	onGap: (gap: Gap | undefined) => void;
+	children: ComponentChildren;
+}
+
+function Movable({ item, layout, store, origin, onGap, children }: MovableProps) {
+	const drag = useRef<{ y: number; gap: Gap | undefined; moved: boolean } | null>(null);
+	if (item.kind === "section" && item.pid === PINNED_PID) return <>{children}</>;
+	const at = (e: PointerEvent) => gapAt(layout, item, e.clientY - (origin.current?.getBoundingClientRect().top ?? 0));
+	const end = (drop: boolean) => {
+		const d = drag.current;
+		onGap(undefined);
+		if (!d?.moved) return void (drag.current = null);
+		if (drop && d.gap && d.gap.before !== itemId(item)) moveItem(store, layout, item, d.gap.before);
+		/* The click that follows is not one; if none comes the next press is. */
+		setTimeout(() => (drag.current = null));
+	};
+	return (
+		<div
+			class="tl-movable"
+			onPointerDown={(e) => {
+				if (e.button === 0) drag.current = { y: e.clientY, gap: undefined, moved: false };
+			}}
+			onPointerMove={(e) => {
+				const d = drag.current;
+				if (!d || !(e.buttons & 1)) return;
+				if (!d.moved && Math.abs(e.clientY - d.y) < DRAG_PX) return;
+				if (!d.moved) e.currentTarget.setPointerCapture(e.pointerId);
+				d.moved = true;
+				d.gap = at(e);
+				onGap(d.gap);
+			}}
+			onPointerUp={() => end(true)}
+			onPointerCancel={() => end(false)}
+			onClickCapture={(e) => {
+				if (drag.current?.moved) e.stopPropagation();
+			}}
+			onKeyDown={(e) => {
+				if (!e.altKey || (e.key !== "ArrowUp" && e.key !== "ArrowDown")) return;
+				e.preventDefault();
+				e.stopPropagation();
+				const name = e.target as HTMLElement;
+				/* Moving an element in the document takes the focus from it. */
+				if (stepItem(store, layout, item, e.key === "ArrowUp" ? -1 : 1))
+					requestAnimationFrame(() => {
+						name.focus();
+						name.scrollIntoView({ block: "nearest" });
+					});
+			}}
+		>
+			{children}
+		</div>
 	);
 }
 

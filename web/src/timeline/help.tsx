@@ -16,6 +16,7 @@ const KEYS: readonly { title: string; rows: readonly [string[], string][] }[] = 
 			[["Ctrl", "wheel"], "Zoom; also a pinch on a trackpad, or the wheel over the ruler"],
 			[["wheel"], "Scroll the tracks"],
 			[["Shift", "wheel"], "Move left, right"],
+			[["Alt", "↑", "↓"], "Move the track or section whose name has the focus; or drag the name"],
 		],
 	},
 	{

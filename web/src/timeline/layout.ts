@@ -3,7 +3,7 @@
  *
  * A section is a band with its name and, when open, its tracks. A track is as high as its rows; a collapsed track
  * squeezes all of them into one row's height, so one still sees when it was busy. Pinned tracks stand first, tracks without an
- * event nowhere.
+ * event nowhere. Sections, and tracks within theirs, stand in the server's order until the reader moves them.
  */
 import type { Section, TrackInfo } from "../api/types";
 
@@ -47,7 +47,16 @@ export interface LayoutState {
 	collapsed: ReadonlySet<number>; /* tracks */
 	pinned: readonly number[]; /* tracks, in the order they were pinned */
 	filter: string;
+	order: Order;
 }
+
+/* What the reader moved, in the order wanted; what is not named follows in the server's order. */
+export interface Order {
+	sections: readonly number[]; /* pids */
+	tracks: ReadonlyMap<number, readonly number[]>; /* by pid */
+}
+
+export const NO_ORDER: Order = { sections: [], tracks: new Map() };
 
 export const PINNED_PID = -1;
 
@@ -60,7 +69,18 @@ function trackItem(info: TrackInfo, pid: number, y: number, st: LayoutState, pin
 	return { kind: "track", y, h, rowH: h / rows, rows, info, pid, collapsed, pinned };
 }
 
-export function layOut(sections: readonly Section[], st: LayoutState): Layout {
+function ordered<T>(list: readonly T[], id: (x: T) => number, first: readonly number[] | undefined): readonly T[] {
+	if (!first?.length) return list;
+	const rank = new Map(first.map((n, i) => [n, i]));
+	const of = (x: T) => rank.get(id(x)) ?? first.length;
+	return list
+		.map((x, i) => ({ x, i }))
+		.sort((a, b) => of(a.x) - of(b.x) || a.i - b.i)
+		.map(({ x }) => x);
+}
+
+export function layOut(all: readonly Section[], st: LayoutState): Layout {
+	const sections = ordered(all, (x) => x.pid, st.order.sections);
 	const items: Item[] = [];
 	const byTrack = new Map<number, TrackItem>();
 	let y = 0;
@@ -84,7 +104,7 @@ export function layOut(sections: readonly Section[], st: LayoutState): Layout {
 			for (const s of sections) for (const t of s.tracks) if (t.track === track) addTrack(t, s.pid, true);
 	}
 	for (const s of sections) {
-		const tracks = s.tracks.filter(
+		const tracks = ordered(s.tracks, (t) => t.track, st.order.tracks.get(s.pid)).filter(
 			(t) => t.events > 0 && !pins.has(t.track) && (!words.length || shown(`${s.name} ${t.name}`)),
 		);
 		if (words.length && !tracks.length) continue;
@@ -128,4 +148,50 @@ export function closedAtFirst(sections: readonly Section[]): Set<number> {
 		if (i > 0 && (s.tracks.length > 100 || sum > 400)) out.add(s.pid);
 	});
 	return out;
+}
+
+/* ---- moving ---- */
+
+/* `what` stands right before `before`, or last without one. */
+export function movedBefore(list: readonly number[], what: number, before: number | undefined): number[] {
+	if (before === what) return [...list];
+	const out = list.filter((x) => x !== what);
+	const at = before === undefined ? -1 : out.indexOf(before);
+	out.splice(at < 0 ? out.length : at, 0, what);
+	return out;
+}
+
+/* What can change places with an item: the tracks of its section or of the pinned ones, or the sections. */
+export function siblings(l: Layout, item: Item): Item[] {
+	return l.items.filter((x) =>
+		item.kind === "section"
+			? x.kind === "section" && x.pid !== PINNED_PID
+			: x.kind === "track" && x.pinned === item.pinned && (item.pinned || x.pid === item.pid),
+	);
+}
+
+export function itemId(item: Item): number {
+	return item.kind === "section" ? item.pid : item.info.track;
+}
+
+export interface Gap {
+	before: number | undefined; /* id of the sibling that it is above */
+	y: number;
+}
+
+/* The gap between siblings that is nearest to `y`. */
+export function gapAt(l: Layout, item: Item, y: number): Gap {
+	const list = siblings(l, item);
+	/* A section reaches down to the next one. */
+	const bottom = (i: number) => {
+		const next = list[i + 1];
+		const it = list[i];
+		if (item.kind === "section") return next ? next.y : l.height;
+		return it ? it.y + it.h : l.height;
+	};
+	for (let i = 0; i < list.length; i++) {
+		const it = list[i];
+		if (it && y < (it.y + bottom(i)) / 2) return { before: itemId(it), y: it.y };
+	}
+	return { before: undefined, y: bottom(list.length - 1) };
 }

@@ -4,7 +4,7 @@
  */
 import { createStore, type Store } from "../base/store";
 import type { Box, Hit } from "./hit_test";
-import { PINNED_PID } from "./layout";
+import { itemId, movedBefore, NO_ORDER, PINNED_PID, siblings, type Item, type Layout, type Order } from "./layout";
 import { formatView, type View } from "./viewport";
 
 export type ToolMode = 1 | 2 | 3 | 4;
@@ -41,6 +41,7 @@ export interface TraceState {
 	collapsed: ReadonlySet<number>;
 	pinned: readonly number[];
 	filter: string;
+	order: Order;
 	busy: boolean;
 	version: number; /* grows with each answer that changes the picture */
 	error: string;
@@ -66,6 +67,7 @@ export function createTraceStore(view: View, closed: ReadonlySet<number>): Trace
 		collapsed: new Set(),
 		pinned: [],
 		filter: "",
+		order: NO_ORDER,
 		busy: true,
 		version: 0,
 		error: "",
@@ -87,6 +89,47 @@ export function toggleSection(s: TraceStore, pid: number): void {
 export function togglePin(s: TraceStore, track: number): void {
 	const { pinned } = s.get();
 	s.update({ pinned: pinned.includes(track) ? pinned.filter((t) => t !== track) : [...pinned, track] });
+}
+
+/* Puts a track or a section before one of its siblings, or last. */
+export function moveItem(s: TraceStore, l: Layout, item: Item, before: number | undefined): void {
+	const { order, pinned } = s.get();
+	const list = movedBefore(siblings(l, item).map(itemId), itemId(item), before);
+	if (item.kind === "section") s.update({ order: { ...order, sections: list } });
+	else if (item.pinned) s.update({ pinned: movedBefore(pinned, item.info.track, before) });
+	else s.update({ order: { ...order, tracks: new Map(order.tracks).set(item.pid, list) } });
+}
+
+/* One place up (-1) or down (1); false at the end. */
+export function stepItem(s: TraceStore, l: Layout, item: Item, by: 1 | -1): boolean {
+	const ids = siblings(l, item).map(itemId);
+	const at = ids.indexOf(itemId(item));
+	if (at + by < 0 || at + by >= ids.length) return false;
+	moveItem(s, l, item, by < 0 ? ids[at - 1] : ids[at + 2]);
+	return true;
+}
+
+/* The order in the URL: "1001.1000_1001:4.3.5", sections first, then the tracks of each that has an order of its own. */
+export function formatOrder(o: Order): string {
+	const tracks = [...o.tracks].map(([pid, list]) => `${pid}:${list.join(".")}`);
+	return o.sections.length || tracks.length ? [o.sections.join("."), ...tracks].join("_") : "";
+}
+
+const numbersOf = (text: string) => text.split(".").filter((x) => /^\d{1,9}$/.test(x)).map(Number);
+
+export function parseOrder(text: string): Order {
+	if (!text) return NO_ORDER;
+	const [sections = "", ...rest] = text.split("_");
+	const tracks = new Map<number, number[]>();
+	for (const part of rest) {
+		const m = /^(\d{1,9}):([\d.]+)$/.exec(part);
+		if (m) tracks.set(Number(m[1]), numbersOf(m[2] ?? ""));
+	}
+	return { sections: numbersOf(sections), tracks };
+}
+
+export function parsePins(text: string): number[] {
+	return [...new Set(numbersOf(text))];
 }
 
 /* Marks in the URL: "10-20,35-35". A mark without length is a moment. */
