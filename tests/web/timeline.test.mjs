@@ -30,7 +30,13 @@ after(async () => {
 	await server?.stop();
 });
 
-const rest = (page) => page.waitForTimeout(450);
+/* The view is in the URL once it rests; on a busy machine that takes longer. */
+async function rest(page) {
+	for (let was = ""; was !== page.url();) {
+		was = page.url();
+		await page.waitForTimeout(450);
+	}
+}
 
 async function open(work, extra = {}, options = {}) {
 	const p = await openPage(browser, server.base, options);
