@@ -4,6 +4,9 @@
  */
 #include "capture_words.h"
 
+#include "capture/ask.h"
+#include "watch.h"
+
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,10 +118,10 @@ static void say_end(struct cli_words *w, const struct ss_capture *c)
 }
 
 /* The summary of what was taken, as the command of this name prints it. */
-static int summarize(const char *logdir, const struct ss_capture *c)
+static int summarize(const char *logdir, const char *run_name)
 {
 	char name[] = "summary", option[] = "--run";
-	char *path = strdup(logdir), *run = strdup(c->dir.run.p);
+	char *path = strdup(logdir), *run = strdup(run_name);
 	char *argv[] = { name, option, run, path, NULL };
 	int status = path && run ? cli_command_summary.run(4, argv) : CLI_FAILED;
 	free(path);
@@ -143,7 +146,7 @@ int cli_capture_take(struct ss_capture_config *config, bool summary)
 		say_end(&w, &c);
 	else
 		say(&w, "%s", err.text);
-	if (ok && summary && ss_capture_count(&c, SS_CAPTURE_KEPT) && summarize(config->logdir, &c) != CLI_DONE)
+	if (ok && summary && ss_capture_count(&c, SS_CAPTURE_KEPT) && summarize(config->logdir, c.dir.run.p) != CLI_DONE)
 		status = CLI_FAILED;
 	if (ok && ss_capture_count(&c, SS_CAPTURE_KEPT) + ss_capture_count(&c, SS_CAPTURE_ELSEWHERE) < c.nhosts)
 		status = CLI_FAILED;
@@ -151,6 +154,47 @@ int cli_capture_take(struct ss_capture_config *config, bool summary)
 		status = CLI_MISUSE;
 	ss_capture_release(&c);
 	return status;
+}
+
+/* Ask the master until there is a trace. */
+static bool ask_master(const struct ss_capture_config *config, const char *master, struct ss_new_session *s,
+		       struct ss_grpc_status *status)
+{
+	const struct ss_peer peer = { .target = master, .tls = config->tls, .token = config->token,
+				      .timeout_ns = (int64_t)(300000 + 2 * config->options.duration_ms) * SS_NS_PER_MS };
+	unsigned attempts = config->attempts ? config->attempts : 1;
+	for (unsigned i = 1; i <= attempts; i++) {
+		if (!ss_ask_new_session(&peer, s, status))
+			return false;
+		if (!s->empty_trace)
+			return true;
+		fprintf(stderr, "stepscope: no trace event was collected, attempt %u of %u\n", i, attempts);
+	}
+	return ss_grpc_fail(status, SS_GRPC_UNAVAILABLE, "no trace event was collected after %u attempt%s", attempts,
+			    plural(attempts));
+}
+
+int cli_capture_pod(struct ss_capture_config *config, const char *master, bool summary)
+{
+	struct cli_words w = { 0 };
+	struct ss_run_dir d;
+	struct ss_err err = { 0 };
+	struct ss_grpc_status status = { 0 };
+	if (!ss_run_dir_make(&d, config->logdir, config->run, &err))
+		return cli_fail(&err);
+	struct ss_new_session s = { .request = { .options = &config->options, .repository_root = d.root.p,
+						 .session_id = d.run.p, .host_name = master },
+				    .workers = config->targets };
+	bool ok = ask_master(config, master, &s, &status);
+	int result = ok ? CLI_DONE : status.code == SS_GRPC_UNIMPLEMENTED ? -1 : CLI_FAILED;
+	if (ok)
+		say(&w, "%s took the profile of its workers: run " SS_FMT " in " SS_FMT, master, SS_ARG(d.run), SS_ARG(d.path));
+	else if (result == CLI_FAILED)
+		say(&w, "%s: %s: %s", master, ss_grpc_code_name(status.code), status.text);
+	if (ok && summary && !d.remote)
+		result = summarize(config->logdir, d.run.p);
+	ss_run_dir_release(&d);
+	return result;
 }
 
 /* Addresses one a line, '#' begins a comment; the list with commas, to be freed. */
@@ -192,7 +236,7 @@ static bool number(const struct cli_command *c, const char *name, const char *te
 /* The options as they are given. */
 struct texts {
 	const char *addresses, *logdir, *duration, *attempts, *host, *device, *python, *delay, *session, *workers, *hosts,
-		*dataset, *timeout, *mode, *no_summary;
+		*dataset, *timeout, *mode, *no_summary, *level, *queries;
 };
 
 static bool numbers(const struct texts *t, struct ss_capture_config *config)
@@ -226,11 +270,21 @@ static int take(struct texts *t, struct cli_tls *tls, struct ss_capture_config *
 	config->targets = t->workers && t->workers[0] ? t->workers : t->addresses ? t->addresses : list;
 	config->logdir = t->logdir;
 	config->run = t->session;
-	int status;
-	if (cli_tls_open(tls, &config->tls, &config->token, &err))
-		status = cli_capture_take(config, !t->no_summary);
-	else
+	int status = -1;
+	uint64_t level = 0, queries = 100;
+	if (!number(&cli_command_capture, "monitoring_level", t->level, 2, &level) ||
+	    !number(&cli_command_capture, "num_queries", t->queries, INT64_MAX, &queries))
+		status = CLI_MISUSE;
+	else if (!cli_tls_open(tls, &config->tls, &config->token, &err))
 		status = cli_fail(&err);
+	else if (level)
+		status = cli_watch_lines(&(struct cli_watch){ .capture = *config, .level = (unsigned)level, .queries = queries,
+							      .timestamp = true });
+	else if (t->workers && t->addresses)
+		status = cli_capture_pod(config, t->addresses, !t->no_summary);
+	/* Without a master that takes it of all, we do. */
+	if (status < 0)
+		status = cli_capture_take(config, !t->no_summary);
 	cli_tls_close(tls);
 	free(list);
 	return status;
@@ -256,6 +310,8 @@ static int run(int argc, char **argv)
 		{ "include_dataset_ops", 0, true, &t.dataset, NULL, NULL },
 		{ "timeout_s", 0, true, &t.timeout, NULL, NULL },
 		{ "write", 0, true, &t.mode, NULL, NULL },
+		{ "monitoring_level", 0, true, &t.level, NULL, NULL },
+		{ "num_queries", 0, true, &t.queries, NULL, NULL },
 		{ "no_summary", 0, false, &t.no_summary, NULL, NULL },
 		CLI_TLS_OPTS(tls),
 	};
@@ -271,7 +327,7 @@ static int run(int argc, char **argv)
 		return cli_misuse(&cli_command_capture, "too many arguments: '%s'", argv[optind]);
 	if (!t.addresses && !t.hosts && !t.workers)
 		return cli_misuse(&cli_command_capture, "which program? --service_addr HOST:PORT says");
-	if (!t.logdir || !t.logdir[0])
+	if ((!t.logdir || !t.logdir[0]) && !t.level)
 		return cli_misuse(&cli_command_capture, "where to? --logdir DIR says");
 	if (t.mode && strcmp(t.mode, "client") != 0 && strcmp(t.mode, "server") != 0)
 		return cli_misuse(&cli_command_capture, "--write: '%s' is neither client nor server", t.mode);
@@ -289,7 +345,7 @@ const struct cli_command cli_command_capture = {
 		"libsstrace)\nfor a profile, all at once, writes it to DIR/plugins/profile/RUN and prints its summary.\n\n"
 		"  -a, --service_addr LIST       where they are: host:port, several with commas between them\n"
 		"      --hosts FILE              the same from a file, one a line; - for standard input\n"
-		"      --worker_list LIST        the workers of a TPU pod, instead of --service_addr\n"
+		"      --worker_list LIST        the workers of a TPU pod; --service_addr is its master then, if it has one\n"
 		"  -l, --logdir DIR              where the run goes; gs://... if the programs write themselves\n"
 		"      --session_id NAME         of the run; the time without it\n"
 		"  -d, --duration_ms N           1000 without it\n"
@@ -301,7 +357,9 @@ const struct cli_command cli_command_capture = {
 		"      --include_dataset_ops B   false: longer device traces with old programs\n"
 		"      --timeout_s N             give up then; five minutes, or twice the duration, without it\n"
 		"      --write WHO               client (without it): the programs send; server: they write to DIR themselves\n"
-		"      --no_summary              do not print one\n" CLI_TLS_HELP
+		"      --no_summary              do not print one\n"
+		"      --monitoring_level N      1 or 2: write nothing, print how it goes, again and again\n"
+		"      --num_queries N           so many times; 100 without it, 0 until Ctrl-C\n" CLI_TLS_HELP
 		"\nWhat some hosts give is kept when others fail, and the status is then 1. Ctrl-C ends at once; nothing is ever\n"
 		"half written.\n",
 	.run = run,

@@ -16,6 +16,12 @@ void cli_capture_progress(void *arg, const struct ss_capture *c, const struct ss
 /* Take a profile, say how it goes and, if wanted, its summary; the exit status. */
 int cli_capture_take(struct ss_capture_config *config, bool summary);
 
+/*
+ * Have the master of a pod take the profile of all workers (ProfileAnalysis.NewSession), where it
+ * can: -1 when it does not know how. Else the exit status, everything said.
+ */
+int cli_capture_pod(struct ss_capture_config *config, const char *master, bool summary);
+
 /* Ctrl-C does not end the program any more: it makes this readable. -1 on failure. */
 int cli_interrupt_open(struct ss_err *err);
 /* It ends the program again. */

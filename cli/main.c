@@ -44,10 +44,21 @@ static const char *command_name(const void *list, size_t i)
 	return cli_commands[i] ? cli_commands[i]->name : NULL;
 }
 
+/* A link of a command's name that scripts know: it is that command. */
+static const struct cli_command *called_as(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	return strcmp(name, "capture_tpu_profile") == 0 ? cli_command_find(name) : NULL;
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
+	const struct cli_command *link = argc > 0 ? called_as(argv[0]) : NULL;
 	ss_file_guard();
+	if (link)
+		return link->run(argc, argv);
 	/* Threads come and go: few heaps, and what is large goes back to the system when it is freed. */
 	mallopt(M_ARENA_MAX, 4);
 	mallopt(M_MMAP_THRESHOLD, 1 << 20);

@@ -24,8 +24,9 @@ static void echo(void *arg, const struct ss_grpc_asked *asked, struct ss_grpc_an
 static const struct ss_grpc_method methods[] = { { "/t.S/Echo", echo, NULL } };
 
 static const struct ss_tls_config server_plain = { .server = true, .cert_file = AT("server.crt"), .key_file = AT("server.key") };
-static const struct ss_tls_config server_mutual = { .server = true, .cert_file = AT("server.crt"), .key_file = AT("server.key"),
-						    .ca_file = AT("ca.crt") };
+static const struct ss_tls_config server_mutual = {
+	.server = true, .cert_file = AT("server.crt"), .key_file = AT("server.key"), .ca_file = AT("ca.crt")
+};
 
 /* One call: its status. With `server` or `client` NULL that side speaks without TLS. */
 static struct ss_grpc_status call(const struct ss_tls_config *server, const struct ss_tls_config *client, const char *host)

@@ -1,0 +1,194 @@
+/*
+ * capture_tpu_profile.c - the command of cloud-tpu-profiler with its flags, for scripts that have
+ * them. It runs when the program is called by this name, through a link.
+ *
+ * Its flags are written in more ways than ours: with one dash or two, booleans bare or with "no"
+ * before them. Differences: what fails ends with status 1 (the old one left with 0 when nobody was
+ * there), and the summary is printed at the end.
+ */
+#include "capture/tpu_name.h"
+#include "watch.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const struct cli_command cli_command_capture_tpu_profile;
+
+#define TRACE_MS 2000
+#define MONITOR_MS 1000
+
+struct flags {
+	const char *service_addr, *logdir, *duration, *attempts, *dataset_ops, *project, *zone, *tpu, *workers, *level, *queries,
+		*timestamp, *host_level;
+};
+
+/* "-logdir", "--noinclude_dataset_ops", "--include_dataset_ops" in the one form that our parser knows. */
+static char *plain_flag(const char *arg)
+{
+	static const char *const booleans[] = { "include_dataset_ops", "display_timestamp" };
+	const char *name = arg + (arg[0] == '-') + (arg[0] == '-' && arg[1] == '-');
+	char *out = NULL;
+	if (name == arg || !*name)
+		return strdup(arg);
+	for (size_t i = 0; i < SS_COUNT(booleans); i++) {
+		if (strcmp(name, booleans[i]) == 0)
+			return asprintf(&out, "--%s=true", booleans[i]) < 0 ? NULL : out;
+		if (strncmp(name, "no", 2) == 0 && strcmp(name + 2, booleans[i]) == 0)
+			return asprintf(&out, "--%s=false", booleans[i]) < 0 ? NULL : out;
+	}
+	return asprintf(&out, "--%s", name) < 0 ? NULL : out;
+}
+
+static bool is_false(const char *text)
+{
+	return text && (strcmp(text, "false") == 0 || strcmp(text, "False") == 0 || strcmp(text, "0") == 0);
+}
+
+static bool number(const char *name, const char *text, uint64_t max, uint64_t *out)
+{
+	if (!text || cli_number(text, max, out))
+		return true;
+	cli_misuse(&cli_command_capture_tpu_profile, "--%s: '%s' is no number from 0 to %llu", name, text,
+		   (unsigned long long)max);
+	return false;
+}
+
+/* Where the profilers are: as given, or of the TPU of this name. */
+static bool find_addresses(const struct flags *f, struct ss_arena *a, struct ss_str *master, struct ss_str *workers,
+			   struct ss_err *err)
+{
+	struct ss_tpu tpu;
+	*workers = f->workers && *f->workers ? ss_profiler_addresses(a, f->workers) : SS_STR("");
+	if (f->service_addr && *f->service_addr) {
+		if (f->tpu && *f->tpu)
+			cli_say("warning", SS_STR("both --service_addr and --tpu are given: --service_addr is taken"));
+		*master = ss_profiler_addresses(a, f->service_addr);
+		return (master->p && workers->p) || ss_fail_mem(err);
+	}
+	if (!ss_tpu_find(f->tpu, f->zone, f->project, a, &tpu, err))
+		return false;
+	fprintf(stderr, "stepscope: TPU '%s' has %zu worker%s, the first at " SS_FMT "\n", f->tpu, tpu.nworkers,
+		tpu.nworkers == 1 ? "" : "s", SS_ARG(tpu.master));
+	*master = tpu.master;
+	/* A pod's master takes the profile of all; of a single worker we take it. */
+	if (!workers->n && tpu.nworkers > 1)
+		*workers = tpu.workers;
+	return workers->p || ss_fail_mem(err);
+}
+
+static int work(const struct flags *f, struct ss_capture_config *config, uint64_t level, uint64_t queries)
+{
+	struct ss_arena a = { 0 };
+	struct ss_err err = { 0 };
+	struct ss_str master, workers;
+	int status = -1;
+	if (!find_addresses(f, &a, &master, &workers, &err)) {
+		ss_arena_release(&a);
+		return cli_fail(&err);
+	}
+	config->targets = workers.n ? workers.p : master.p;
+	if (level) {
+		/* One who answers for all is asked for all. */
+		config->targets = master.p;
+		fprintf(stderr, "stepscope: since a monitoring level is given, " SS_FMT " is profiled for %llu ms and its figures are "
+			"shown, %llu time%s\n", SS_ARG(master), (unsigned long long)config->options.duration_ms,
+			(unsigned long long)queries, queries == 1 ? "" : "s");
+		status = cli_watch_lines(&(struct cli_watch){ .capture = *config, .level = (unsigned)level, .queries = queries,
+							      .timestamp = !is_false(f->timestamp) });
+	} else if (workers.n) {
+		status = cli_capture_pod(config, master.p, true);
+	}
+	if (status < 0) {
+		fprintf(stderr, "stepscope: profiling for %llu ms, at most %u time%s\n",
+			(unsigned long long)config->options.duration_ms, config->attempts, config->attempts == 1 ? "" : "s");
+		status = cli_capture_take(config, true);
+	}
+	ss_arena_release(&a);
+	return status;
+}
+
+static int check_and_work(struct flags *f)
+{
+	const struct cli_command *c = &cli_command_capture_tpu_profile;
+	uint64_t duration = 0, attempts = 3, level = 0, queries = 100, host_level = 2;
+	struct ss_capture_config config = { .options = ss_profile_defaults, .wake_fd = -1 };
+	char logdir[4096];
+	if ((!f->service_addr || !*f->service_addr) && (!f->tpu || !*f->tpu))
+		return cli_misuse(c, "either --service_addr or --tpu must be given");
+	if (!number("duration_ms", f->duration, 86400000, &duration) || !number("num_tracing_attempts", f->attempts, 1000, &attempts) ||
+	    !number("monitoring_level", f->level, 2, &level) || !number("num_queries", f->queries, INT64_MAX, &queries) ||
+	    !number("host_tracer_level", f->host_level, 3, &host_level))
+		return CLI_MISUSE;
+	if (!level && (!f->logdir || !*f->logdir))
+		return cli_misuse(c, "either --logdir or --monitoring_level must be given");
+	config.options.duration_ms = duration ? duration : level ? MONITOR_MS : TRACE_MS;
+	config.options.host_level = (uint32_t)host_level;
+	config.options.include_dataset_ops = !is_false(f->dataset_ops);
+	config.attempts = (unsigned)attempts;
+	config.logdir = f->logdir;
+	/* The shell does not expand the ~ of --logdir=~/logs. */
+	const char *home = getenv("HOME");
+	if (f->logdir && f->logdir[0] == '~' && (f->logdir[1] == '/' || !f->logdir[1]) && home) {
+		snprintf(logdir, sizeof(logdir), "%s%s", home, f->logdir + 1);
+		config.logdir = logdir;
+	}
+	return work(f, &config, level, queries);
+}
+
+static int run(int argc, char **argv)
+{
+	struct flags f = { 0 };
+	const struct cli_opt opts[] = {
+		{ "service_addr", 0, true, &f.service_addr, NULL, NULL },
+		{ "logdir", 0, true, &f.logdir, NULL, NULL },
+		{ "duration_ms", 0, true, &f.duration, NULL, NULL },
+		{ "num_tracing_attempts", 0, true, &f.attempts, NULL, NULL },
+		{ "include_dataset_ops", 0, true, &f.dataset_ops, NULL, NULL },
+		{ "gcp_project", 0, true, &f.project, NULL, NULL },
+		{ "tpu_zone", 0, true, &f.zone, NULL, NULL },
+		{ "tpu", 0, true, &f.tpu, NULL, NULL },
+		{ "tpu_name", 0, true, &f.tpu, NULL, NULL },
+		{ "workers_list", 0, true, &f.workers, NULL, NULL },
+		{ "monitoring_level", 0, true, &f.level, NULL, NULL },
+		{ "num_queries", 0, true, &f.queries, NULL, NULL },
+		{ "display_timestamp", 0, true, &f.timestamp, NULL, NULL },
+		{ "timestamp", 0, true, &f.timestamp, NULL, NULL },
+		{ "host_tracer_level", 0, true, &f.host_level, NULL, NULL },
+	};
+	char **plain = calloc((size_t)argc + 1, sizeof(*plain));
+	int status = plain ? -1 : CLI_FAILED;
+	for (int i = 0; plain && i < argc; i++)
+		if (!(plain[i] = i ? plain_flag(argv[i]) : strdup(argv[i])))
+			status = CLI_FAILED;
+	if (status < 0)
+		status = cli_parse(&cli_command_capture_tpu_profile, argc, plain, opts, SS_COUNT(opts), 0, 0);
+	if (status < 0)
+		status = check_and_work(&f);
+	for (int i = 0; plain && i < argc; i++)
+		free(plain[i]);
+	free(plain);
+	return status;
+}
+
+const struct cli_command cli_command_capture_tpu_profile = {
+	.name = "capture_tpu_profile",
+	.args = "--service_addr HOST:PORT | --tpu NAME, --logdir DIR",
+	.summary = "the command of this name, with its flags",
+	.help = "What scripts call that were written for cloud-tpu-profiler: make a link of this name to stepscope.\n\n"
+		"  --service_addr ADDR         of the profiler; a worker's port 8470 is read as the profiler's 8466\n"
+		"  --tpu NAME                  a Cloud TPU instead, found over its API\n"
+		"  --tpu_zone Z, --gcp_project P  where that TPU is; this machine's own without them\n"
+		"  --workers_list LIST         its workers, all of them without it\n"
+		"  --logdir DIR                where the run goes\n"
+		"  --duration_ms N             2000 without it, 1000 when monitoring\n"
+		"  --num_tracing_attempts N    while nothing is traced; 3 without it\n"
+		"  --host_tracer_level N       2 without it\n"
+		"  --[no]include_dataset_ops   no: longer device traces with old programs\n"
+		"  --monitoring_level N        1 or 2: write nothing, print how it goes\n"
+		"  --num_queries N             so many times; 100 without it\n"
+		"  --[no]display_timestamp     with the time of day\n",
+	.hidden = true,
+	.run = run,
+};

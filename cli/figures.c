@@ -1,0 +1,137 @@
+/* figures.c - numbers for watching a job. */
+#include "figures.h"
+
+#include "serve/ask.h"
+
+#include <ftw.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const struct ss_prop *find_prop(const struct ss_result *r, const char *id)
+{
+	for (size_t i = 0; i < r->ntables; i++) {
+		const struct ss_prop *p = ss_table_find_prop(&r->tables[i], id);
+		if (p)
+			return p;
+	}
+	return NULL;
+}
+
+static double number(const struct ss_result *r, const char *id)
+{
+	const struct ss_prop *p = find_prop(r, id);
+	double v;
+	if (!p)
+		return NAN;
+	if (!isnan(p->value))
+		return p->value;
+	return ss_str_to_f64(p->text, &v) ? v : NAN;
+}
+
+static void read_figures(struct cli_figures *f, const struct ss_result *r)
+{
+	const struct ss_prop *device = find_prop(r, "device_type");
+	snprintf(f->device, sizeof(f->device), SS_FMT, SS_ARG(device ? device->text : SS_STR("")));
+	bool tpu = ss_str_starts(ss_str_from(f->device), SS_STR("TPU"));
+	f->cores = number(r, "device_core_count");
+	f->mxu_percent = tpu ? number(r, "mxu_utilization_percent") : NAN;
+	f->idle_percent = f->cores > 0 ? number(r, "device_idle_time_percent") : NAN;
+	f->step_ms_avg = number(r, "steptime_ms_average");
+	f->step_ms_min = number(r, "steptime_ms_minimum");
+	f->step_ms_max = number(r, "steptime_ms_maximum");
+	f->infeed_percent_avg = number(r, "infeed_percent_average");
+	f->infeed_percent_min = number(r, "infeed_percent_minimum");
+	f->infeed_percent_max = number(r, "infeed_percent_maximum");
+	/* Off TPUs a step's input is a time. */
+	if (isnan(f->infeed_percent_avg) && f->step_ms_avg > 0)
+		f->infeed_percent_avg = 100 * number(r, "infeed_time_ms_avg") / f->step_ms_avg;
+}
+
+bool cli_figures_of(struct cli_figures *f, const char *dir, const char *host, struct ss_err *err)
+{
+	struct cli_profile p;
+	bool ok = cli_profile_find(&p, dir, NULL, err) && cli_profile_open(&p, host, false, err);
+	struct ss_ask ask = { .tool = ss_tool_find(SS_STR("overview_page")), .model = &p.model };
+	ok = ok && ss_ask_run(&ask, err);
+	if (ok)
+		read_figures(f, &ask.result);
+	ss_ask_release(&ask);
+	cli_profile_close(&p);
+	return ok;
+}
+
+static void spread(const char *indent, const char *what, const char *unit, double avg, double min, double max)
+{
+	if (isnan(avg))
+		return;
+	printf("%s%s: %.4g%s (avg)", indent, what, avg, unit);
+	if (!isnan(min) && !isnan(max))
+		printf(", %.4g%s (min), %.4g%s (max)", min, unit, max, unit);
+	putchar('\n');
+}
+
+void cli_figures_print(const struct cli_figures *f, unsigned level, const char *indent)
+{
+	bool tpu = strncmp(f->device, "TPU", 3) == 0;
+	const char *kind = tpu ? "TPU" : "Device";
+	printf("%s%s type: %s\n", indent, kind, f->device[0] ? f->device : "unknown");
+	if (level > 1 && f->cores > 0)
+		printf("%sNumber of %s Cores: %.0f\n", indent, kind, f->cores);
+	if (level > 1 && !isnan(f->idle_percent))
+		printf("%s%s idle time (lower is better): %.3g%%\n", indent, kind, f->idle_percent);
+	if (!isnan(f->mxu_percent))
+		printf("%sUtilization of TPU Matrix Units is (higher is better): %.3g%%\n", indent, f->mxu_percent);
+	/* What has no matrix units would have nothing to show at level 1. */
+	if (level > 1 || !tpu)
+		spread(indent, "Step time", " ms", f->step_ms_avg, f->step_ms_min, f->step_ms_max);
+	if (level > 1)
+		spread(indent, "Infeed percentage", "%", f->infeed_percent_avg, f->infeed_percent_min, f->infeed_percent_max);
+}
+
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+	(void)st;
+	(void)flag;
+	(void)ftw;
+	return remove(path);
+}
+
+static void look_at_host(const struct ss_capture *c, const struct ss_capture_host *h, struct cli_look *look)
+{
+	struct ss_err err = { 0 };
+	*look = (struct cli_look){ 0 };
+	if (h->end == SS_CAPTURE_KEPT && cli_figures_of(&look->figures, c->dir.path.p, h->stem.p, &err))
+		look->ok = true;
+	else if (err.code)
+		snprintf(look->why, sizeof(look->why), "%.250s", err.text);
+	else if (h->end == SS_CAPTURE_FAILED)
+		snprintf(look->why, sizeof(look->why), "%s: %.250s", ss_grpc_code_name(h->status.code), h->status.text);
+	else
+		snprintf(look->why, sizeof(look->why), h->end == SS_CAPTURE_EMPTY ? "nothing happened meanwhile" : "no profile came");
+}
+
+bool cli_look(const struct ss_capture_config *config, struct cli_look *looks, size_t cap, size_t *n, struct ss_err *err)
+{
+	const char *tmp = getenv("TMPDIR");
+	char dir[400];
+	struct ss_capture_config mine = *config;
+	struct ss_capture c;
+	struct ss_err why = { 0 };
+	*n = 0;
+	snprintf(dir, sizeof(dir), "%.300s/stepscope-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	if (!mkdtemp(dir))
+		return ss_fail(err, SS_EIO, "there is no room for a short profile in '%s'", dir);
+	mine.logdir = dir;
+	mine.run = "look";
+	/* That a single host failed is said with its figures; only what concerns all ends it. */
+	bool ok = ss_capture_run(&c, &mine, &why) || (why.code != SS_EINVAL && why.code != SS_EBUSY && why.code != SS_ENOMEM);
+	if (!ok || c.cancelled)
+		ok = ss_fail(err, why.code ? why.code : SS_EBUSY, "%s", why.code ? why.text : "cancelled");
+	for (; ok && *n < c.nhosts && *n < cap; ++*n)
+		look_at_host(&c, &c.hosts[*n], &looks[*n]);
+	ss_capture_release(&c);
+	nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	return ok;
+}

@@ -1,0 +1,38 @@
+/*
+ * figures.h - the handful of numbers by which one watches a running job, out of a short profile of
+ * it: what the profiler of a Cloud TPU answers to Monitor, computed here because the open ones
+ * answer nothing.
+ */
+#ifndef SS_CLI_FIGURES_H
+#define SS_CLI_FIGURES_H
+
+#include "capture_words.h"
+
+/* NAN: the profile does not say. */
+struct cli_figures {
+	char device[64];		/* "TPU v4", "CPU", "" */
+	double cores;
+	double mxu_percent;		/* of the matrix units' peak */
+	double idle_percent;		/* of the device's time */
+	double step_ms_avg, step_ms_min, step_ms_max;
+	double infeed_percent_avg, infeed_percent_min, infeed_percent_max; /* of the step time */
+};
+
+/* Of one host of a run; `dir` is the run's directory. */
+bool cli_figures_of(struct cli_figures *f, const char *dir, const char *host, struct ss_err *err);
+/* The lines of monitoring level 1 or 2, each with `indent` before it. */
+void cli_figures_print(const struct cli_figures *f, unsigned level, const char *indent);
+
+/* One look at a job: a short profile of all hosts into a directory that is removed again. */
+struct cli_look {
+	bool ok;
+	char why[300];		/* when it is not */
+	struct cli_figures figures;
+};
+/*
+ * Fills looks[0 .. n), in the order of the targets, of which there are at most `cap`. False when the
+ * whole of it makes no sense or was cancelled.
+ */
+bool cli_look(const struct ss_capture_config *config, struct cli_look *looks, size_t cap, size_t *n, struct ss_err *err);
+
+#endif

@@ -1,0 +1,114 @@
+/*
+ * watch.c - monitoring in lines, as the documents of Cloud TPUs show it. A server that answers
+ * Monitor is asked; of others a short profile is taken and the same figures are computed.
+ */
+#include "watch.h"
+
+#include "capture/ask.h"
+#include "figures.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define MOST_HOSTS 1024
+
+static void heading(const struct cli_watch *w, uint64_t i)
+{
+	char text[32] = "";
+	time_t now = time(NULL);
+	struct tm tm;
+	if (w->timestamp && localtime_r(&now, &tm))
+		strftime(text, sizeof(text), ", %H:%M:%S", &tm);
+	printf("Monitoring results (sample %llu%s):\n", (unsigned long long)i + 1, text);
+}
+
+/* Does the (only) server know Monitor? Then its words are printed as they are. */
+static bool ask_server(const struct cli_watch *w, struct ss_grpc_status *status)
+{
+	const struct ss_capture_config *c = &w->capture;
+	struct ss_buf out = { 0 };
+	const struct ss_peer peer = { .target = c->targets, .tls = c->tls, .token = c->token,
+				      .timeout_ns = (int64_t)(60000 + 2 * c->options.duration_ms) * SS_NS_PER_MS };
+	bool ok = ss_ask_monitor(&peer, c->options.duration_ms, w->level, w->timestamp, &out, status);
+	for (struct ss_str rest = ss_buf_get(&out); ok && rest.n;) {
+		size_t end = ss_str_chr(rest, '\n');
+		struct ss_str line = ss_str_sub(rest, 0, end == SS_NPOS ? rest.n : end);
+		struct ss_out o;
+		rest = end == SS_NPOS ? SS_STR("") : ss_str_sub(rest, end + 1, rest.n);
+		ss_out_init(&o, NULL, NULL);
+		ss_text_put(&o, line, 0);
+		printf("    %.*s\n", (int)o.n, o.buf ? o.buf : "");
+		ss_out_free(&o);
+	}
+	ss_buf_free(&out);
+	return ok;
+}
+
+/* The i-th of a list with commas. */
+static struct ss_str target_at(const char *targets, size_t i)
+{
+	struct ss_str s = ss_str_from(targets);
+	for (;; i--) {
+		size_t comma = ss_str_chr(s, ',');
+		if (!i || comma == SS_NPOS)
+			return ss_str_sub(s, 0, comma == SS_NPOS ? s.n : comma);
+		s = ss_str_sub(s, comma + 1, s.n);
+	}
+}
+
+static bool take_look(const struct cli_watch *w, struct cli_look *looks, size_t *good, struct ss_err *err)
+{
+	size_t n;
+	if (!cli_look(&w->capture, looks, MOST_HOSTS, &n, err))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		struct ss_str target = target_at(w->capture.targets, i);
+		*good += looks[i].ok;
+		if (n > 1)
+			printf("  " SS_FMT "\n", SS_ARG(target));
+		if (looks[i].ok)
+			cli_figures_print(&looks[i].figures, w->level, "    ");
+		else
+			printf("    %s\n", looks[i].why);
+	}
+	return true;
+}
+
+int cli_watch_lines(struct cli_watch *w)
+{
+	struct cli_look *looks = calloc(MOST_HOSTS, sizeof(*looks));
+	struct ss_err err = { 0 };
+	struct ss_grpc_status status = { 0 };
+	bool server = !strchr(w->capture.targets, ',');
+	size_t good = 0;
+	if (!looks || (w->capture.wake_fd = cli_interrupt_open(&err)) < 0) {
+		free(looks);
+		ss_fail_mem(&err);
+		return cli_fail(&err);
+	}
+	for (uint64_t i = 0; !err.code && (!w->queries || i < w->queries); i++) {
+		if (ss_net_readable(w->capture.wake_fd))
+			break;
+		heading(w, i);
+		if (server && ask_server(w, &status))
+			good++;
+		else if (server && status.code != SS_GRPC_UNIMPLEMENTED)
+			ss_fail(&err, SS_EIO, "%s: %s", ss_grpc_code_name(status.code), status.text);
+		else
+			server = false;
+		size_t before = good;
+		if (!server && !err.code)
+			take_look(w, looks, &good, &err);
+		fflush(stdout);
+		/* Who does not answer is not asked faster than who does. */
+		if (!server && good == before)
+			ss_net_wait_readable(w->capture.wake_fd, (int)w->capture.options.duration_ms);
+	}
+	free(looks);
+	cli_interrupt_close(w->capture.wake_fd);
+	if (err.code == SS_EBUSY)
+		return good ? CLI_DONE : CLI_FAILED;
+	return err.code ? cli_fail(&err) : good ? CLI_DONE : CLI_FAILED;
+}

@@ -1,0 +1,32 @@
+/*
+ * ask.h - short questions to profilers: NewSession of a pod's master, which takes the profile of all
+ * its workers by itself, and Monitor.
+ */
+#ifndef SS_CAPTURE_ASK_H
+#define SS_CAPTURE_ASK_H
+
+#include "capture/messages.h"
+#include "rpc/grpc_client.h"
+
+/* The other side, and how to reach it. */
+struct ss_peer {
+	const char *target;
+	const struct ss_tls *tls;
+	const char *token;
+	int64_t timeout_ns;	/* of the whole call */
+};
+
+struct ss_new_session {
+	struct ss_profile_request request;
+	const char *workers;		/* with commas between them */
+	bool empty_trace;		/* answered */
+};
+
+/* The status is the call's, or UNKNOWN with the master's own words. */
+bool ss_ask_new_session(const struct ss_peer *peer, struct ss_new_session *s, struct ss_grpc_status *status);
+
+/* What the server says of the next `duration_ms`, appended to `out`. UNIMPLEMENTED by every open one. */
+bool ss_ask_monitor(const struct ss_peer *peer, uint64_t duration_ms, unsigned level, bool timestamp, struct ss_buf *out,
+		    struct ss_grpc_status *status);
+
+#endif

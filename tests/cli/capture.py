@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+"""The commands that take profiles, against a stand-in for the profiled program and one for Google's servers: words, statuses, files."""
+import argparse
+import glob
+import http.server
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+SAMPLE = glob.glob(os.path.join(ROOT, 'tests/data/profiles/synth_tpu_infeed/**/*.xplane.pb'), recursive=True)[0]
+passed, failed = 0, 0
+BIN = PEER = None
+
+
+def check(what, good, *details):
+    global passed, failed
+    passed += bool(good)
+    failed += not good
+    if not good:
+        print(f'{what}: wrong', *details)
+
+
+class Peer:
+    """A program that can be profiled."""
+
+    def __init__(self, *how):
+        self.proc = subprocess.Popen([PEER, SAMPLE, *how], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.port = int(self.proc.stdout.readline())
+        self.address = f'127.0.0.1:{self.port}'
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.proc.stdin.close()
+        self.asked = self.proc.stdout.read().splitlines()
+        self.proc.stdout.close()
+        check('the peer ends in order', self.proc.wait(20) == 0)
+
+
+def run(*args, name='stepscope', env=None):
+    return subprocess.run([name, *args], executable=BIN, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60,
+                          env={**os.environ, **(env or {})})
+
+
+def below(logdir):
+    return sorted(os.path.relpath(f, logdir) for f in glob.glob(f'{logdir}/**', recursive=True, include_hidden=True)
+                  if os.path.isfile(f))
+
+
+def same_as_sample(path):
+    with open(path, 'rb') as a, open(SAMPLE, 'rb') as b:
+        return a.read() == b.read()
+
+
+def words(done, status, *texts):
+    return done.returncode == status and all(t in done.stdout + done.stderr for t in texts)
+
+
+def takes(scratch):
+    with Peer() as peer:
+        logdir = f'{scratch}/takes'
+        done = run('capture', '-a', f'grpc://{peer.address}', '-l', logdir, '--session_id', 'r', '-d', '50')
+        name = f'plugins/profile/r/127.0.0.1_{peer.port}.xplane.pb'
+        check('a profile is taken', words(done, 0, 'Step time', 'TPU v6 Lite') and below(logdir) == [name], done)
+        check('byte for byte', same_as_sample(f'{logdir}/{name}'))
+        done = run('capture', peer.address, f'{scratch}/operands', '-d', '50', '--no_summary')
+        check('operands instead of options', words(done, 0) and done.stdout == '', done)
+        done = run('capture', '-a', peer.address, '-l', logdir, '--session_id', 'r')
+        check('no run is replaced', words(done, 2, 'another --session_id'), done)
+        hosts = f'{scratch}/hosts'
+        with open(hosts, 'w') as f:
+            f.write(f'# all of them\n{peer.address}  # here\n\n')
+        done = run('capture', '--hosts', hosts, '-l', f'{scratch}/file', '-d', '50', '--no_summary')
+        check('hosts from a file', words(done, 0) and len(below(f'{scratch}/file')) == 1, done)
+        done = run('capture', '-a', peer.address, '-l', f'{scratch}/server', '--write', 'server', '-d', '50', '--no_summary')
+        check('the program writes', words(done, 0, 'by the program itself') and len(below(f'{scratch}/server')) == 1, done)
+    check('it was asked', peer.asked[0] == f'Profile {peer.address} 50', peer.asked)
+
+
+def refuses(scratch):
+    logdir = f'{scratch}/refuses'
+    for args, status, text in ((['-a', 'localhost:1', '-l', logdir, '--num_tracing_attempts', '1'], 1, 'refused'),
+                               (['-a', 'nowhere', '-l', logdir], 2, 'host:port'),
+                               (['-a', 'a.invalid:1', '-l', logdir, '--num_tracing_attempts', '1'], 1, 'a.invalid'),
+                               (['-a', 'localhost:1'], 2, '--logdir'),
+                               (['-l', logdir], 2, '--service_addr'),
+                               (['-a', 'localhost:1', '-l', logdir, '-d', '0'], 2, 'greater than zero'),
+                               (['-a', 'localhost:1', '-l', logdir, '-d', 'x'], 2, 'no number'),
+                               (['-a', 'localhost:1', '-l', logdir, '--session_id', '../x'], 2, 'name of a run'),
+                               (['-a', 'localhost:1', '-l', '/proc/x'], 1, 'cannot make the directory'),
+                               (['-a', 'localhost:1', '-l', logdir, '--tls_ca', '/nowhere'], 1, '/nowhere'),
+                               (['--hosts', '/nowhere', '-l', logdir], 1, '/nowhere'),
+                               (['--hosts', '/dev/null', '-l', logdir], 1, 'names no host')):
+        done = run('capture', *args)
+        check(f'capture {args}', words(done, status, text) and not os.path.exists(logdir), done)
+    with Peer('empty') as peer:
+        done = run('capture', '-a', peer.address, '-l', logdir, '-d', '10', '--num_tracing_attempts', '2')
+        check('nothing traced', words(done, 1, 'no trace event was collected after 2 attempts') and not os.path.exists(logdir), done)
+    check('asked twice', len(peer.asked) == 2, peer.asked)
+    with Peer('slow') as peer:
+        done = run('capture', '-a', peer.address, '-l', logdir, '--timeout_s', '1', '--num_tracing_attempts', '1')
+        check('no answer in time', words(done, 1, 'DEADLINE_EXCEEDED') and not os.path.exists(logdir), done)
+        proc = subprocess.Popen([BIN, 'capture', '-a', peer.address, '-l', logdir], stderr=subprocess.PIPE, text=True)
+        time.sleep(0.5)
+        proc.send_signal(signal.SIGINT)
+        text = proc.communicate(timeout=10)[1]
+        check('Ctrl-C', proc.returncode == 1 and 'cancelled' in text and not os.path.exists(logdir), text)
+
+
+def strangers(scratch):
+    """What listens there is no profiler."""
+    for says, text in ((b'HTTP/1.1 400 Bad Request\r\n\r\n', 'web server'), (b'SSH-2.0-OpenSSH_9\r\n', 'does not speak gRPC'),
+                       (b'', 'without a word'), (b'\0\0\0\4\0\0\0\0\0', 'closed the connection')):
+        with socket.create_server(('127.0.0.1', 0)) as listener:
+            def answer():
+                connection, _ = listener.accept()
+                with connection:
+                    connection.recv(100)
+                    connection.sendall(says)
+                    connection.shutdown(socket.SHUT_WR)
+                    while connection.recv(65536):
+                        pass
+            thread = threading.Thread(target=answer)
+            thread.start()
+            done = run('capture', '-a', f'127.0.0.1:{listener.getsockname()[1]}', '-l', f'{scratch}/strangers',
+                       '--num_tracing_attempts', '1')
+            thread.join()
+            check(f'a stranger that says {says!r}', words(done, 1, text), done)
+
+
+def full_disk(scratch):
+    """Writing fails in the middle: a limit on the size of files does what a full disk does."""
+    with Peer() as peer:
+        logdir = f'{scratch}/full'
+        done = subprocess.run(['sh', '-c', 'trap "" XFSZ; ulimit -f 1; exec "$0" capture "$@"', BIN, '-a', peer.address, '-l', logdir,
+                               '--num_tracing_attempts', '1'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+        check('the disk is full', words(done, 1, 'cannot write the profile to disk') and not os.path.exists(logdir), done)
+
+
+def monitors():
+    with Peer('monitor') as peer:
+        done = run('capture', '-a', peer.address, '--monitoring_level', '1', '--num_queries', '2')
+        check('a server that knows Monitor', words(done, 0, 'sample 2', 'TPU type: TPU v2', '10.7%'), done)
+    with Peer() as peer:
+        one = run('capture', '-a', peer.address, '--monitoring_level', '1', '--num_queries', '1', '-d', '50')
+        check('level 1', words(one, 0, 'TPU type: TPU v6 Lite', 'Matrix Units') and 'idle' not in one.stdout, one)
+        two = run('capture', '-a', f'{peer.address},127.0.0.1:1', '--monitoring_level', '2', '--num_queries', '1', '-d', '50')
+        check('level 2', words(two, 0, 'Number of TPU Cores: 2', 'idle time', 'Step time: 0.12 ms (avg)',
+                               'Infeed percentage: 6.667% (avg)', 'refused'), two)
+
+
+class Google(http.server.BaseHTTPRequestHandler):
+    """The metadata server and the Cloud TPU API."""
+    nodes = {}
+    seen = []
+
+    def do_GET(self):
+        Google.seen.append((self.path, self.headers.get('Authorization'), self.headers.get('Metadata-Flavor')))
+        meta = {'/computeMetadata/v1/project/project-id': 'my-project',
+                '/computeMetadata/v1/instance/zone': 'projects/12/zones/us-central1-b',
+                '/computeMetadata/v1/instance/service-accounts/default/token': '{"access_token": "tok\\u0065n", "expires_in": 9}'}
+        body = meta.get(self.path) or Google.nodes.get(self.path)
+        self.send_response(200 if body is not None else 404)
+        self.end_headers()
+        self.wfile.write((body or '{"error": {"code": 404}}').encode())
+
+    def log_message(self, *args):
+        pass
+
+
+def by_name(scratch):
+    server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Google)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    here = f'127.0.0.1:{server.server_port}'
+    env = {'GCE_METADATA_HOST': here, 'CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU': f'http://{here}/', 'CLOUDSDK_AUTH_ACCESS_TOKEN': '',
+           'no_proxy': '*'}
+    path = '/v1/projects/my-project/locations/us-central1-b/nodes/'
+    # No profiler listens on 8466: that it was tried there is what shows.
+    Google.nodes = {path + 'one': json.dumps({'state': 'READY', 'networkEndpoints': [{'ipAddress': '127.0.0.1', 'port': 8470}]}),
+                    path + 'old': json.dumps({'ipAddress': '127.0.0.2', 'port': '8470'}),
+                    path + 'two': json.dumps({'networkEndpoints': [{'ipAddress': '127.0.0.1'}, {'ipAddress': '127.0.0.3'}]}),
+                    path + 'new': json.dumps({'state': 'CREATING'}), path + 'bad': '{"networkEndpoints": [{', path + 'evil':
+                    json.dumps({'networkEndpoints': [{'ipAddress': 'x y/z'}]})}
+    flags = ['--num_tracing_attempts=1', f'--logdir={scratch}/tpu', '--duration_ms=10']
+    for name, status, text in (('one', 1, '127.0.0.1:8466'), ('old', 1, '127.0.0.2:8466'), ('two', 1, '127.0.0.1:8466'),
+                               ('none', 1, "failed to find TPU 'none' in zone us-central1-b of project my-project"),
+                               ('new', 1, "its state is 'CREATING'"), ('bad', 1, 'unreadable'), ('evil', 1, 'no address'),
+                               ('../x', 1, 'cannot be the name')):
+        done = run(f'--tpu={name}', *flags, name='capture_tpu_profile', env=env)
+        check(f'TPU {name}', words(done, status, text), done)
+    check('with a token', (path + 'one', 'Bearer token', None) in Google.seen, Google.seen)
+    done = run('--tpu=one', '--tpu_zone=z', '--gcp_project=p', *flags, name='capture_tpu_profile', env=env)
+    check('zone and project', '/v1/projects/p/locations/z/nodes/one' in [s[0] for s in Google.seen], done)
+    server.shutdown()
+    server.server_close()
+    done = run('--tpu=one', *flags, name='capture_tpu_profile', env=env)
+    check('no metadata server', words(done, 1, 'does not know its own'), done)
+
+
+def old_flags(scratch):
+    with Peer() as peer, Peer('master') as master:
+        logdir = f'{scratch}/old'
+        done = run(f'-service_addr=grpc://{peer.address}', '-logdir', logdir, '--noinclude_dataset_ops', name='capture_tpu_profile')
+        check('old flags', words(done, 0, 'Step time') and len(below(logdir)) == 1, done)
+        for args, text in (([], '--service_addr or --tpu'), ([f'--service_addr={peer.address}'], '--logdir or --monitoring_level'),
+                           (['--service_addr=a:1', '--monitoring_level=3'], 'from 0 to 2')):
+            done = run(*args, name='capture_tpu_profile')
+            check(f'misuse {args}', words(done, 2, text), done)
+        workers = f'10.0.0.1:8466,{peer.address}'
+        done = run(f'--service_addr={master.address}', f'--workers_list={workers}', f'--logdir={scratch}/pod', name='capture_tpu_profile')
+        check('the master of a pod', words(done, 0, 'took the profile') and len(below(f'{scratch}/pod')) == 2, done)
+        done = run(f'--service_addr={peer.address}', f'--workers_list={peer.address}', f'--logdir={scratch}/no', name='capture_tpu_profile')
+        check('one that cannot', words(done, 0, 'Step time') and len(below(f'{scratch}/no')) == 1, done)
+        done = run(f'--service_addr={peer.address}', '--monitoring_level=2', '--num_queries=1', name='capture_tpu_profile')
+        check('monitoring', words(done, 0, 'TPU idle time'), done)
+    check('two seconds, or one', peer.asked[0].endswith(' 2000') and peer.asked[-1].endswith(' 1000'), peer.asked)
+    check('NewSession', master.asked[0].startswith('NewSession'), master.asked)
+
+
+def main():
+    global BIN, PEER
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--bin', default=os.path.join(ROOT, 'build/stepscope'))
+    BIN = os.path.abspath(parser.parse_args().bin)
+    PEER = os.path.join(os.path.dirname(BIN), 'tests/profiler_peer')
+    with tempfile.TemporaryDirectory() as scratch:
+        for part in (takes, refuses, strangers, full_disk, by_name, old_flags):
+            part(scratch)
+    monitors()
+    print(f'{passed} passed, {failed} failed')
+    return 1 if failed or not passed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
