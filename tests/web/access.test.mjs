@@ -1,5 +1,6 @@
 /*
- * access.test.mjs - axe-core's rules (WCAG 2.1 A and AA) on every kind of page, in light and dark.
+ * access.test.mjs - axe-core's rules (WCAG 2.1 A and AA) on every kind of page, in light and dark: each tool in the first run that has
+ * data for it, the texts of a program, and the start page.
  */
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
@@ -24,18 +25,27 @@ after(async () => {
 	await server?.stop();
 });
 
+/* Where each tool has something to show. */
+async function places() {
+	const { runs } = await api(server.base, "api/runs");
+	const seen = new Map();
+	for (const { run } of runs)
+		for (const t of (await api(server.base, `api/tools?${q({ run })}`)).tools)
+			if (t.available && !seen.has(t.name)) seen.set(t.name, { run, tool: t.name });
+	const graph = seen.get("graph_viewer");
+	return [
+		"?list=all",
+		"?run=no_such_run",
+		...[...seen.values(), ...(graph ? [{ ...graph, type: "short_txt" }] : [])].map((x) => `?${q(x)}`),
+	];
+}
+
 for (const scheme of ["light", "dark"])
 	test(`no barrier is found, ${scheme}`, async () => {
-		const { runs } = await api(server.base, "api/runs");
-		const { tools } = await api(server.base, `api/tools?${q({ run: runs[0].run })}`);
 		const all = [];
 		const p = await openPage(browser, server.base, { scheme });
 		try {
-			for (const path of [
-				"?list=all",
-				"?run=no_such_run",
-				...tools.filter((t) => t.available).map((t) => `?${q({ run: runs[0].run, tool: t.name })}`),
-			]) {
+			for (const path of await places()) {
 				await p.page.goto(server.base + path);
 				await p.page.waitForFunction(() => document.querySelector("main") && !document.querySelector(".waiting"));
 				await p.page.waitForTimeout(150);

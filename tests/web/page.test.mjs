@@ -288,6 +288,21 @@ test("tables sort, filter and scroll without losing rows", async () => {
 
 /* ---- the page's weight and speed ---- */
 
+/* The machine may be busy with other things: of a few tries the best counts, which is what the page itself needs. */
+async function firstPaint() {
+	let best = Infinity;
+	for (let i = 0; i < 8 && best > 200; i++)
+		await visit(`?${q({ run: runs[0].run })}`, {}, async (page) => {
+			await settled(page);
+			const paint = await page.evaluate(
+				() => performance.getEntriesByType("paint").find((e) => e.name === "first-contentful-paint")?.startTime ?? -1,
+			);
+			assert.ok(paint > 0, "something was painted");
+			best = Math.min(best, paint);
+		});
+	return best;
+}
+
 test("the page is small, and first paint is quick", async () => {
 	await visit(`?${q({ run: runs[0].run })}`, {}, async (page, seen) => {
 		await settled(page);
@@ -296,11 +311,9 @@ test("the page is small, and first paint is quick", async () => {
 			const res = await fetch(url, { headers: { "accept-encoding": "gzip" } });
 			bytes += Number(res.headers.get("content-length") ?? 0) || (await res.arrayBuffer()).byteLength;
 		}
-		const paint = await page.evaluate(
-			() => performance.getEntriesByType("paint").find((e) => e.name === "first-contentful-paint")?.startTime ?? -1,
-		);
+		const paint = await firstPaint();
 		console.log(`# page ${bytes} bytes on the wire, first contentful paint ${paint.toFixed(0)} ms`);
-		assert.ok(bytes < 400_000);
-		assert.ok(paint > 0 && paint < 3000);
+		assert.ok(bytes > 20_000 && bytes < 400_000);
+		assert.ok(paint <= 200, `first paint after ${paint} ms`);
 	});
 });

@@ -160,7 +160,7 @@ function Pills({ title, by, names, filter }: { title: string; by: string; names:
 	if (counts.size < 2) return null;
 	return (
 		<div class="pills" role="group" aria-label={title}>
-			<h3>{title}</h3>
+			<h2>{title}</h2>
 			{[...counts].slice(0, 80).map(([n, k]) => {
 				const word = `${by}:${n.toLowerCase()}`;
 				return (

@@ -169,8 +169,8 @@ function Controls({ modules, module, root, session, width }: ControlsProps) {
 }
 
 function OpSearch({ module, root, session }: { module: string; root: string; session: Session }) {
-	const [text, setText] = useState(root);
-	const find = useSettled(text === root ? "" : text.trim().replace(/^%/, ""), 120);
+	const [typed, setTyped] = useState<string | null>(null);
+	const find = useSettled(typed === null ? "" : typed.trim().replace(/^%/, ""), 120);
 	const { value } = useJson<Result>(find ? `api/tool/${TOOL}` : null, {
 		run: session.run.run,
 		host: session.host,
@@ -189,12 +189,12 @@ function OpSearch({ module, root, session }: { module: string; root: string; ses
 			id="op"
 			label="Instruction or computation"
 			placeholder="Find an instruction"
-			text={text}
-			onText={setText}
+			text={typed ?? root}
+			onText={setTyped}
 			offers={offers}
 			more={all > offers.length ? `${count(offers.length)} of ${count(all)} shown` : ""}
 			onChoose={(name) => {
-				setText(name);
+				setTyped(null);
 				adjust({ module_name: module, program_id: undefined, node_name: name.replace(/^%/, ""), op: undefined, type: undefined });
 			}}
 		/>

@@ -30,8 +30,9 @@ function familyOf(name: string): string {
 	return FAMILIES.find(([, re]) => re.test(name))?.[0] ?? "";
 }
 
-function amount(v: number, unit: string): string {
-	return unit === "bytes" ? bytes(v) : si(v, "");
+/* Of a share of a sum both are bytes, but the server does not say so. */
+function amount(v = 0, unit = ""): string {
+	return unit === "bytes" ? bytes(v) : unit === "percent" ? si(v, "") : `${si(v, "")} ${unit}`;
 }
 
 function useResult(session: Session) {
@@ -128,7 +129,7 @@ function byFamily(t: TableData, rows: readonly number[]): { title: string; colum
 		let at = Math.min(63, Math.max(0, node[i] ?? 0));
 		while (cells[at]) at++;
 		family.width = Math.max(family.width, at + 1);
-		cells[at] = { frac: frac[i] ?? 0, text: `${amount(done[i] ?? 0, unit[i] ?? "")} of ${amount(peak[i] ?? 0, unit[i] ?? "")} ${unit[i] === "bytes" || unit[i] === "percent" ? "" : (unit[i] ?? "")}`.trim() };
+		cells[at] = { share: (frac[i] ?? 0) * 100, text: `${amount(done[i], unit[i])} of ${amount(peak[i], unit[i])}` };
 	}
 	return ORDER.flatMap((title) => {
 		const f = families.get(title);
@@ -284,7 +285,7 @@ function kernelFamilies(metrics: TableData, kernels: readonly number[], label: (
 		families.set(title, rows);
 		const cells = rows.get(name[i] ?? "") ?? [];
 		rows.set(name[i] ?? "", cells);
-		cells[k] = { frac: (value[i] ?? 0) / 100, text: `${name[i]} of ${label(kernels[k] ?? 0)}` };
+		cells[k] = { share: value[i] ?? 0, text: `${name[i]} of ${label(kernels[k] ?? 0)}` };
 	}
 	return ORDER.flatMap((title) => {
 		const rows = families.get(title);

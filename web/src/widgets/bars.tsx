@@ -72,7 +72,7 @@ export function PartBars({ parts, rows, title }: { parts: readonly Part[]; rows:
 }
 
 export interface Utilization {
-	frac: number; /* of what was possible; above 1 the counters cannot be right */
+	share: number; /* of what was possible, in percent; above 100 the counters cannot be right */
 	text: string; /* what was done of what was possible */
 }
 
@@ -106,11 +106,11 @@ export function UseTable({ title, columns, rows }: { title: string; columns: rea
 									return (
 										<td key={c} title={u?.text}>
 											{u && (
-												<span class={classes("use", u.frac > 1.0005 && "use-over")}>
+												<span class={classes("use", u.share > 100.05 && "use-over")}>
 													<span class="use-track">
-														<span class="use-fill" style={{ width: `${Math.min(100, Math.max(0, u.frac * 100))}%` }} />
+														<span class="use-fill" style={{ width: `${Math.min(100, Math.max(0, u.share))}%` }} />
 													</span>
-													<span class="use-text">{percent(u.frac * 100)}</span>
+													<span class="use-text">{percent(u.share)}</span>
 												</span>
 											)}
 										</td>
