@@ -6,7 +6,7 @@
  * What is read stands in every version since 12.0: kernels were version 9 of their record in 12.0 to 12.9
  * (208 bytes) and grew to version 13 in 13.5 (248); copies went from 5 (88) to 7 (112), memsets from 4 (88)
  * to 5 (104), memory operations from 3 (120) to 4 (128, in 12.x), devices from 4 (176) to 6 (192).
- * Records are packed, aligned to 8. tests/interop/cupti_abi.c holds this file against NVIDIA's headers.
+ * Records are packed, aligned to 8. tests/interop/cupti_live.py holds this file against NVIDIA's headers.
  */
 #ifndef SS_INSTRUMENT_CUPTI_ABI_H
 #define SS_INSTRUMENT_CUPTI_ABI_H

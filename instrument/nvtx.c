@@ -8,7 +8,7 @@
  * their own.
  *
  * The numbers below are of NVTX's interface between header and tool, which is fixed since 3.0;
- * tests/interop/cupti_abi.c compares them with NVIDIA's headers. Wide texts are not taken: programs on
+ * tests/interop/cupti_live.py compares them with NVIDIA's headers. Wide texts are not taken: programs on
  * Linux have none.
  */
 #include "nvtx.h"

@@ -1,7 +1,7 @@
 /*
  * standin.h - a CUDA driver and a CUPTI that stand in for NVIDIA's where there is no GPU, so that the whole
  * way from a launch to a profile can be tested. Our own code after the documented interface: what it
- * proves is our side of it. Records have the sizes and offsets of NVIDIA's (tests/interop/cupti_abi.c).
+ * proves is our side of it. Records have the sizes and offsets of NVIDIA's (tests/interop/cupti_live.py).
  *
  * The driver (cuda.c) keeps a clock for each stream and computes nothing. It tells the tool that is
  * attached (cupti.c) of calls as they begin and end, and of work when it is queued.
