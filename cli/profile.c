@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include "serve/ask.h"
+#include "store/kinds.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +88,7 @@ static bool suggest_host(const struct cli_profile *p, const char *host, struct s
 
 static bool open_file(struct ss_host *h, const struct ss_host_file *f, struct ss_err *err)
 {
-	return f->kind ? ss_host_open_raw(h, f->path.p, f->name, err) : ss_host_open(h, f->path.p, err);
+	return ss_file_kind_is_raw(f->kind) ? ss_host_open_raw(h, f->path.p, f->name, err) : ss_host_open(h, f->path.p, err);
 }
 
 static bool open_kind(struct cli_profile *p, const char *kind, const char *host, bool all_by_default, struct ss_err *err)

@@ -2,14 +2,16 @@
 #include "import/import.h"
 
 #include "import/chrome_trace.h"
+#include "import/hlo_json.h"
 #include "import/trace_proto.h"
 #include "wire/gz_in.h"
 
 /* What events may take in memory, whatever is packed into few bytes. */
 #define FLOOR_BYTES ((uint64_t)64 << 20)
 #define PER_FILE_BYTE 24
+#define HEAD_BYTES 256	/* that tell what a file is */
 
-enum kind { XSPACE, TRACE, JSON };
+enum kind { XSPACE, TRACE, JSON, PROGRAM };
 
 static bool is_blank(char c)
 {
@@ -26,7 +28,7 @@ static enum kind kind_of(struct ss_str path, struct ss_str head)
 	while (ss_str_contains(path, SS_STR(".json")) && i < head.n && is_blank(head.p[i]))
 		i++;
 	if (i < head.n && (head.p[i] == '{' || head.p[i] == '['))
-		return JSON;
+		return ss_hlo_json_is(head) ? PROGRAM : JSON;
 	if (ss_str_ends(path, SS_STR(".trace")) || ss_str_ends(path, SS_STR(".trace.gz")))
 		return TRACE;
 	return XSPACE;
@@ -34,7 +36,7 @@ static enum kind kind_of(struct ss_str path, struct ss_str head)
 
 bool ss_import_is(const struct ss_file *f, struct ss_str path)
 {
-	return ss_gz_is(f->bytes) || kind_of(path, ss_str_sub(f->bytes, 0, 64)) != XSPACE;
+	return ss_gz_is(f->bytes) || kind_of(path, ss_str_sub(f->bytes, 0, HEAD_BYTES)) != XSPACE;
 }
 
 static bool note(struct ss_imported *out, struct ss_str text)
@@ -107,11 +109,11 @@ bool ss_import(const struct ss_file *f, struct ss_str path, struct ss_arena *are
 {
 	struct ss_buf unpacked = { 0 };
 	*out = (struct ss_imported){ 0 };
-	enum kind kind = kind_of(path, ss_str_sub(f->bytes, 0, 64));
+	enum kind kind = kind_of(path, ss_str_sub(f->bytes, 0, HEAD_BYTES));
 	if (ss_gz_is(f->bytes)) {
 		/* A look at the beginning says what it is; JSON is unpacked as it is read. */
 		struct ss_gz_in *g = ss_gz_in_open(f->bytes);
-		char head[64];
+		char head[HEAD_BYTES];
 		if (!g)
 			return ss_fail_mem(err);
 		kind = kind_of(path, (struct ss_str){ head, ss_gz_in_read(g, head, sizeof(head)) });
@@ -126,7 +128,9 @@ bool ss_import(const struct ss_file *f, struct ss_str path, struct ss_arena *are
 		return true;
 	}
 	struct ss_err why = { 0 };
-	bool ok = convert(f, kind, unpacked.p ? ss_buf_get(&unpacked) : f->bytes, arena, out, &why);
+	struct ss_str bytes = unpacked.p ? ss_buf_get(&unpacked) : f->bytes;
+	bool ok = kind == PROGRAM ? ss_hlo_json_read(bytes, &out->space, &why) : convert(f, kind, bytes, arena, out, &why);
 	ss_buf_free(&unpacked);
-	return ok || ss_fail(err, why.code, "'" SS_FMT "' is not a trace: %s", SS_ARG(path), why.text);
+	return ok || ss_fail(err, why.code, "'" SS_FMT "' is not a %s: %s", SS_ARG(path),
+			     kind == PROGRAM ? "program" : "trace", why.text);
 }

@@ -3,6 +3,7 @@
  *
  *	*.trace			Trace message of Cloud TPU tools (trace_proto.h)
  *	*.trace.json, *.json	Chrome trace events (chrome_trace.h)
+ *	*.memory_viewer.json	a compiled program (hlo_json.h)
  *	any of them, and *.xplane.pb, with .gz behind
  *
  * JSON and gzip are known by how they begin, whatever the file's name; a Trace looks like an

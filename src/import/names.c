@@ -20,7 +20,8 @@ struct ss_str ss_profile_host(struct ss_str name)
 {
 	/* A single file may be called anything. */
 	static const struct ss_str others[] = {
-		SS_STR_INIT(".pb"), SS_STR_INIT(".pb.gz"), SS_STR_INIT(".json"), SS_STR_INIT(".json.gz"),
+		SS_STR_INIT(".pb"),   SS_STR_INIT(".pb.gz"),   SS_STR_INIT(".memory_viewer.json"),
+		SS_STR_INIT(".json"), SS_STR_INIT(".json.gz"),
 	};
 	int rank = ss_profile_rank(name);
 	if (rank != SS_NO_PROFILE)

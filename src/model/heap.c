@@ -23,7 +23,7 @@ struct player {
 	uint32_t *open;		/* by root: its last stay that is not over */
 	struct stay *stays;
 	uint32_t nstays;
-	uint32_t alloc;		/* of all buffers of the trace; SS_NONE: none was seen */
+	uint32_t alloc;		/* of the buffer seen last; SS_NONE: none was */
 	uint32_t k;		/* number of the event */
 	uint64_t steps_left;	/* that following chains may take */
 	int64_t bytes, unpadded_bytes;
@@ -160,8 +160,10 @@ static bool apply(struct player *p, const struct ss_hlo_trace_event *e, struct s
 	if (e->buffer == SS_NONE)
 		return true;
 	uint32_t alloc = p->b->buffers[e->buffer].alloc;
-	if (p->alloc != SS_NONE && p->alloc != alloc)
-		return ss_fail(err, SS_EFORMAT, "heap trace: its buffers are of several allocations");
+	/* Compilers before 2019 traced several allocations of one memory together. */
+	bool apart = p->alloc != SS_NONE && p->alloc != alloc;
+	if (apart && (alloc == SS_NONE || p->b->allocs[p->alloc].memory_space != p->b->allocs[alloc].memory_space))
+		return ss_fail(err, SS_EFORMAT, "heap trace: its buffers are in several memories");
 	p->alloc = alloc;
 	switch (e->kind) {
 	case SS_HLO_TRACE_ALLOC:

@@ -7,6 +7,8 @@
  */
 #include "serve/session.h"
 
+#include "store/kinds.h"
+
 #include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -240,7 +242,7 @@ static bool open_slot(struct slot *s, struct ss_err *err)
 	pthread_mutex_lock(&s->opening);
 	if (!s->tried) {
 		s->err = (struct ss_err){ 0 };
-		s->open = s->kind ? ss_host_open_raw(&s->host, s->path, ss_str_from(s->name), &s->err)
+		s->open = ss_file_kind_is_raw(s->kind) ? ss_host_open_raw(&s->host, s->path, ss_str_from(s->name), &s->err)
 				  : ss_host_open(&s->host, s->path, &s->err);
 		s->tried = s->open;
 	}

@@ -43,6 +43,11 @@ bool ss_file_kind_is_answer(const char *kind)
 	return kind && strncmp(kind, "answer:", 7) == 0;
 }
 
+bool ss_file_kind_is_raw(const char *kind)
+{
+	return kind && strcmp(kind, SS_KIND_FILE_MEMORY) != 0;
+}
+
 const char *ss_file_kind(struct ss_str name, unsigned place, struct ss_str *label)
 {
 	*label = name;

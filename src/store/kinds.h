@@ -34,6 +34,8 @@ enum ss_place {
 #define SS_KIND_FILE_KERNELS "answer:kernel_stats"
 
 bool ss_file_kind_is_answer(const char *kind);	/* one of these; NULL: no */
+/* Is it opened as it stands? Profiles (NULL) and programs are read as profiles. */
+bool ss_file_kind_is_raw(const char *kind);
 
 /*
  * The kind of a file of this name, a static text; NULL: no tool reads it. `label` is what of the

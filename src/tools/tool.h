@@ -56,7 +56,8 @@ struct ss_tool {
 	const char *reads;
 	/*
 	 * The kind of files in which an older tool stored this answer, and what reads them
-	 * (old_answers.h). Such a file is shown where the run has one; NULL: there are none.
+	 * (old_answers.h; NULL: it is opened as a profile). Such a file is shown where the run has
+	 * one; NULL: there are none.
 	 */
 	const char *old;
 	bool (*run_old)(const struct ss_query *q, struct ss_result *out, struct ss_err *err);
