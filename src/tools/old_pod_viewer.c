@@ -43,6 +43,8 @@ static const struct ss_col step_cols[] = {
 	INT("step_num", "Step", COUNT, NULL),
 	NUM("total_us", "Step time", US, "Longest of all cores"),
 	INT("cores", "Cores", COUNT, NULL),
+	STR("bottleneck", "Bottleneck", "The part that took longest, all cores together"),
+	NUM("bottleneck_frac", "Its share", FRAC, "Time of that part / time of the step, all cores together"),
 };
 
 static const struct ss_col place_cols[] = {
@@ -100,9 +102,24 @@ static int64_t first_int(const struct ss_jnode *n, const char *one, const char *
 	return ss_jnode_int(n, one, -1);
 }
 
-static bool add_core(struct ss_table *t, int64_t step, const struct ss_jnode *record)
+/* Returns the step's time. */
+static double parts_of(const struct ss_jnode *record, double us[SS_COUNT(part_keys)])
 {
 	double total = ss_jnode_num(record, "totalDurationUs", 0), rest = total;
+	for (size_t i = 0; i < SS_COUNT(part_keys); i++) {
+		us[i] = 0;
+		for (size_t k = 0; k < 2; k++)
+			if (part_keys[i][k])
+				us[i] += ss_jnode_num(record, part_keys[i][k], 0);
+		rest -= us[i];
+	}
+	us[LOW_FLOPS] = rest > 0 ? rest : 0;
+	return total;
+}
+
+static bool add_core(struct ss_table *t, int64_t step, const struct ss_jnode *record)
+{
+	double us[SS_COUNT(part_keys)], total = parts_of(record, us);
 	if (!ss_table_row(t))
 		return false;
 	ss_set_i64(t, CORE_STEP, step);
@@ -110,15 +127,8 @@ static bool add_core(struct ss_table *t, int64_t step, const struct ss_jnode *re
 	ss_set_str(t, CORE_HOST, ss_jnode_text(record, "hostName"));
 	ss_set_f64(t, CORE_TOTAL, total);
 	ss_set_str(t, CORE_BOTTLENECK, ss_jnode_text(record, "bottleneck"));
-	for (size_t i = 0; i < SS_COUNT(part_keys); i++) {
-		double v = 0;
-		for (size_t k = 0; k < 2; k++)
-			if (part_keys[i][k])
-				v += ss_jnode_num(record, part_keys[i][k], 0);
-		ss_set_f64(t, CORE_PARTS + i, v);
-		rest -= v;
-	}
-	ss_set_f64(t, CORE_PARTS + LOW_FLOPS, rest > 0 ? rest : 0);
+	for (size_t i = 0; i < SS_COUNT(part_keys); i++)
+		ss_set_f64(t, CORE_PARTS + i, us[i]);
 	return true;
 }
 
@@ -136,14 +146,24 @@ static bool add_cores(struct ss_table *t, int64_t num, const struct ss_jnode *st
 static bool add_step(struct ss_table *t, int64_t num, const struct ss_jnode *step)
 {
 	const struct ss_jnode *cores = ss_jnode_get(step, "podStatsPerCore");
-	double most = 0;
+	double most = 0, all = 0, us[SS_COUNT(part_keys)], sum[SS_COUNT(part_keys)] = { 0 };
+	size_t best = 0;
 	if (!ss_table_row(t))
 		return false;
-	for (const struct ss_jnode *c = cores ? cores->first : NULL; c; c = c->next)
-		most = fmax(most, ss_jnode_num(c, "totalDurationUs", 0));
+	for (const struct ss_jnode *c = cores ? cores->first : NULL; c; c = c->next) {
+		double total = parts_of(c, us);
+		most = fmax(most, total);
+		all += total;
+		for (size_t i = 0; i < SS_COUNT(sum); i++)
+			sum[i] += us[i];
+	}
+	for (size_t i = 1; i < SS_COUNT(sum); i++)
+		best = sum[i] > sum[best] ? i : best;
 	ss_set_i64(t, 0, num);
 	ss_set_f64(t, 1, most);
 	ss_set_i64(t, 2, (int64_t)ss_jnode_count(cores));
+	ss_set_str(t, 3, ss_str_from(core_cols[CORE_PARTS + best].label));
+	ss_set_f64(t, 4, all > 0 ? sum[best] / all : NAN);
 	return true;
 }
 

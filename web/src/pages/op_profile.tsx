@@ -47,7 +47,8 @@ export function OpProfilePage({ session }: { session: Session }) {
 function OpProfile({ result, session, group }: { result: Result; session: Session; group: string }) {
 	const idle = useQuery("idle") === "with";
 	const t = result.tables[idle ? 0 : 1] ?? result.tables[0];
-	const any = (numbers(t, "time_ps") ?? []).some((v) => v > 0);
+	/* Stored op profiles of the first years tell shares of the time only. */
+	const any = ["time_ps", "time_frac"].some((id) => (numbers(t, id) ?? []).some((v) => v > 0));
 	if (!t || !any)
 		return (
 			<>
