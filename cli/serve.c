@@ -65,7 +65,7 @@ static int serve(const struct ss_server_config *config)
 static int run(int argc, char **argv)
 {
 	struct ss_server_config config = { .bind = NULL };
-	const char *port = "6006", *memory = NULL;
+	const char *port = "6006", *memory = NULL, *capture = NULL;
 	const struct cli_opt opts[] = {
 		{ "logdir", 'l', true, &config.logdir, NULL, NULL },
 		{ "port", 'p', true, &port, NULL, NULL },
@@ -73,6 +73,7 @@ static int run(int argc, char **argv)
 		{ "memory-mb", 0, true, &memory, NULL, NULL },
 		{ "allow-host", 0, true, &config.allow_host, NULL, NULL },
 		{ "src-prefix", 0, true, &config.src_prefix, NULL, NULL },
+		{ "allow-capture", 0, false, &capture, NULL, NULL },
 	};
 	int status = cli_parse(&cli_command_serve, argc, argv, opts, SS_COUNT(opts), 0, 1);
 	uint64_t number;
@@ -88,6 +89,7 @@ static int run(int argc, char **argv)
 	if (!cli_number(port, 65535, &number))
 		return cli_misuse(&cli_command_serve, "'%s' is no port: 0 to 65535", port);
 	config.port = (uint16_t)number;
+	config.allow_capture = capture;
 	if (memory && (!cli_number(memory, (uint64_t)1 << 40, &number) || !number))
 		return cli_misuse(&cli_command_serve, "--memory-mb: '%s' is no number of megabytes", memory);
 	if (memory)
@@ -101,7 +103,7 @@ const struct cli_command cli_command_serve = {
 	.summary = "show profiles in a browser",
 	.help = "Serves the page, and the routes of XProf below /data/plugin/profile, for all runs below DIR. "
 		"New runs show by\n"
-		"themselves. Nothing is ever written to DIR.\n\n"
+		"themselves. Nothing is written to DIR without --allow-capture.\n\n"
 		"  -l, --logdir DIR      a log directory, a run, or one file\n"
 		"  -p, --port N          6006 without it; 0 takes any that is free\n"
 		"  -b, --bind ADDRESS    127.0.0.1 without it: only this machine. 0.0.0.0 lets everybody in "
@@ -109,7 +111,8 @@ const struct cli_command cli_command_serve = {
 		"                        without a password\n"
 		"      --memory-mb N     for opened profiles together; half of the machine's without it\n"
 		"      --allow-host NAME a further name by which a proxy on this machine calls us\n"
-		"      --src-prefix P    where sources are, for XProf's page\n\n"
+		"      --src-prefix P    where sources are, for XProf's page\n"
+		"      --allow-capture   take profiles of running programs when the page asks for one, into DIR\n\n"
 		"From another machine:  ssh -L 6006:localhost:6006 HOST stepscope serve DIR\n",
 	.run = run,
 };

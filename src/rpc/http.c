@@ -161,6 +161,7 @@ static void handle(struct ss_http *h, struct MHD_Connection *c, struct call *cal
 		.nargs = args.n,
 		.host = header(c, "Host"),
 		.origin = header(c, "Origin"),
+		.fetch_site = header(c, "Sec-Fetch-Site"),
 		.if_none_match = header(c, "If-None-Match"),
 		.accepts_gzip = accepts_gzip(header(c, "Accept-Encoding")),
 		.arena = &call->arena,

@@ -24,6 +24,7 @@ struct ss_http_req {
 	const struct ss_http_arg *args;	/* of the query, in its order */
 	size_t nargs;
 	struct ss_str host, origin, if_none_match; /* headers, "" when absent */
+	struct ss_str fetch_site;	/* Sec-Fetch-Site: what a browser says of the page that asks */
 	bool accepts_gzip;
 	struct ss_arena *arena;
 };

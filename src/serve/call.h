@@ -23,7 +23,13 @@ struct ss_server_state {
 	const char *allow_host;
 	bool loopback;
 	atomic_bool warming;	/* warm.h */
+	const char *capture_dir; /* where profiles may be written that are taken for a client; NULL: nowhere */
+	atomic_bool capturing;	/* one at a time */
+	int stop_fd;		/* readable when the server ends; -1 without capture_dir */
 };
+
+/* May a page that is not ours have made the browser send this? A form or an image elsewhere could. */
+bool ss_from_elsewhere(const struct ss_http_req *req);
 
 struct ss_call {
 	struct ss_server_state *srv;

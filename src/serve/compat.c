@@ -25,24 +25,14 @@ bool ss_route_config(struct ss_call *c, struct ss_err *err)
 {
 	struct ss_out o;
 	ss_out_init(&o, NULL, NULL);
-	ss_out_lit(&o,
-		   "{\"enableTabNameLabel\": false, \"hideCaptureProfileButton\": true, \"srcPathPrefix\": ");
+	ss_out_printf(&o, "{\"enableTabNameLabel\": false, \"hideCaptureProfileButton\": %s, \"srcPathPrefix\": ",
+		      c->srv->capture_dir ? "false" : "true");
 	if (c->srv->src_prefix)
 		ss_out_json_str(&o, ss_str_from(c->srv->src_prefix));
 	else
 		ss_out_lit(&o, "null");
 	ss_out_char(&o, '}');
 	return ss_reply_out(c, 200, "application/json", &o, err);
-}
-
-/* Its page asks for this only when /config does not hide the button, as ours does. */
-bool ss_route_capture_profile(struct ss_call *c, struct ss_err *err)
-{
-	struct ss_out o;
-	ss_out_init(&o, NULL, NULL);
-	ss_out_lit(&o, "{\"error\":{\"status\":501,\"text\":\"this server shows profiles and takes none: let the program "
-		       "write one, with jax.profiler.trace or tf.profiler.experimental.start\"}}");
-	return ss_reply_out(c, 501, "application/json", &o, err);
 }
 
 /* ["a", "b"] as Python prints it. */

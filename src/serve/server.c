@@ -6,10 +6,13 @@
 #include "serve/page.h"
 #include "serve/warm.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
+#include <unistd.h>
 
 #define PREFIX "/data/plugin/profile"
 #define KEEP_ANSWERS_BYTES ((size_t)64 << 20)
@@ -23,7 +26,7 @@ static const char csp[] =
 struct ss_server {
 	struct ss_server_state state;
 	struct ss_http *http;
-	char *src_prefix, *allow_host, *why_empty;
+	char *src_prefix, *allow_host, *why_empty, *capture_dir;
 	uint64_t nruns;
 };
 
@@ -105,6 +108,12 @@ static bool origin_is_ours(const struct ss_http_req *req)
 	size_t slashes = ss_str_find(req->origin, SS_STR("//"));
 	return !req->origin.n || (slashes != SS_NPOS &&
 				  ss_str_ieq(ss_str_sub(req->origin, slashes + 2, req->origin.n), req->host));
+}
+
+bool ss_from_elsewhere(const struct ss_http_req *req)
+{
+	return !origin_is_ours(req) || (req->fetch_site.n && !ss_str_is(req->fetch_site, "same-origin") &&
+					!ss_str_is(req->fetch_site, "none"));
 }
 
 static bool reply_page(struct ss_call *c, const struct ss_page_file *f)
@@ -255,8 +264,35 @@ static bool first_look(struct ss_server *s, struct ss_err *err)
 	return true;
 }
 
+/* Profiles go to the log directory, if it is one: a single run, or a heap of files, is not. */
+static bool allow_capture(struct ss_server *s, const char *logdir, struct ss_err *err)
+{
+	struct ss_snapshot *snap = ss_catalog_get(&s->state.catalog, -1, err);
+	const struct ss_str mark = SS_STR("/plugins/profile/");
+	struct stat st;
+	if (!snap)
+		return false;
+	bool good = stat(logdir, &st) == 0 && S_ISDIR(st.st_mode) && !ss_str_contains(snap->store.root, mark) &&
+		    !ss_str_ends(snap->store.root, SS_STR("/plugins/profile"));
+	for (size_t i = 0; good && i < snap->store.nruns; i++)
+		good = ss_str_contains(snap->store.runs[i].dir, mark);
+	s->capture_dir = good ? strdup(snap->store.root.p) : NULL;
+	ss_catalog_put(&s->state.catalog, snap);
+	if (!good)
+		return ss_fail(err, SS_EINVAL, "profiles can be taken only into a log directory; '%s' is none: its runs would not stand "
+			       "below plugins/profile", logdir);
+	if (access(logdir, W_OK | X_OK) != 0)
+		return ss_fail(err, SS_EIO, "profiles cannot be taken: '%s' is not writable", logdir);
+	s->state.capture_dir = s->capture_dir;
+	s->state.stop_fd = eventfd(0, EFD_CLOEXEC);
+	return (s->capture_dir && s->state.stop_fd >= 0) || ss_fail_mem(err);
+}
+
 static void free_server(struct ss_server *s)
 {
+	if (s->state.stop_fd >= 0)
+		close(s->state.stop_fd);
+	free(s->capture_dir);
 	ss_catalog_release(&s->state.catalog);
 	ss_answers_release(&s->state.answers);
 	ss_sessions_free(s->state.sessions);
@@ -274,6 +310,7 @@ struct ss_server *ss_server_start(const struct ss_server_config *config, struct 
 		return NULL;
 	}
 	struct ss_server_state *st = &s->state;
+	st->stop_fd = -1;
 	ss_answers_init(&st->answers, KEEP_ANSWERS_BYTES);
 	st->sessions = ss_sessions_new(config->memory_bytes ? config->memory_bytes : half_of_memory(),
 				       config->idle_s ? config->idle_s : 300);
@@ -291,11 +328,17 @@ struct ss_server *ss_server_start(const struct ss_server_config *config, struct 
 	bool ok = (st->sessions && (!config->src_prefix || s->src_prefix) &&
 		   (!config->allow_host || s->allow_host)) ||
 		  ss_fail_mem(err);
-	ok = ok && ss_catalog_init(&st->catalog, config->logdir, err) && first_look(s, err);
+	ok = ok && ss_catalog_init(&st->catalog, config->logdir, err) && first_look(s, err) &&
+	     (!config->allow_capture || allow_capture(s, config->logdir, err));
 	if (ok)
 		s->http = ss_http_start(&http, &st->loopback, err);
-	if (s->http)
+	if (s->http && (st->loopback || !config->allow_capture))
 		return s;
+	if (s->http) {
+		ss_fail(err, SS_EINVAL, "who may ask for profiles must be on this machine: --allow-capture goes with a loopback address "
+			"only (ssh -L brings others to it)");
+		ss_http_stop(s->http);
+	}
 	free_server(s);
 	return NULL;
 }
@@ -322,6 +365,11 @@ void ss_server_sweep(struct ss_server *s)
 
 bool ss_server_stop(struct ss_server *s)
 {
+	const uint64_t one = 1;
+	/* A profile that is being taken leaves nothing half written. */
+	if (s->state.stop_fd >= 0 && write(s->state.stop_fd, &one, sizeof(one)) == sizeof(one))
+		for (int i = 0; i < 400 && atomic_load(&s->state.capturing); i++)
+			poll(NULL, 0, 5);
 	if (!ss_http_quiesce(s->http, LAST_WAIT_MS) || ss_warm_busy(&s->state))
 		return false;
 	ss_http_stop(s->http);

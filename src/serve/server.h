@@ -19,6 +19,12 @@ struct ss_server_config {
 	unsigned idle_s;		/* profiles nobody asks for are given back after so long; 0: 300 */
 	const char *allow_host;		/* a further name that browsers may call us by; NULL: none */
 	const char *src_prefix;		/* for XProf's page, /config; NULL: none */
+	/*
+	 * Take profiles of running programs for clients, and write them to the log directory. Only
+	 * where nobody but this machine can ask: SS_EINVAL for another address, and for what is no
+	 * log directory.
+	 */
+	bool allow_capture;
 };
 
 /* Listens when it returns; NULL on failure. The log directory was scanned once by then. */

@@ -2,6 +2,7 @@
 """The commands that take profiles, against a stand-in for the profiled program and one for Google's servers: words, statuses, files."""
 import argparse
 import glob
+import http.client
 import http.server
 import json
 import os
@@ -15,6 +16,9 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, 'tests/lib'))
+import serving
+
 SAMPLE = glob.glob(os.path.join(ROOT, 'tests/data/profiles/synth_tpu_infeed/**/*.xplane.pb'), recursive=True)[0]
 passed, failed = 0, 0
 BIN = PEER = None
@@ -226,6 +230,54 @@ def old_flags(scratch):
     check('NewSession', master.asked[0].startswith('NewSession'), master.asked)
 
 
+def over_http(scratch):
+    route = '/data/plugin/profile/capture_profile'
+    logdir = f'{scratch}/http'
+    os.mkdir(logdir)
+    with Peer() as peer, Peer('empty') as empty, Peer('slow') as slow:
+        with serving.Server(f'{BIN} serve --logdir {{logdir}} --port {{port}} --allow-capture', logdir) as server:
+            def ask(headers=None, **query):
+                status, body = server.get(route, query, headers)
+                return status, json.loads(body)
+            check('the button shows', json.loads(server.get('/data/plugin/profile/config')[1])['hideCaptureProfileButton'] is False)
+            done = ask(service_addr=f'grpc://{peer.address}', duration=50, is_tpu_name='false', worker_list='', delay=0, num_retry=3)
+            check('over HTTP', done == (200, {'result': 'Capture profile successfully. Please refresh.'}), done)
+            check('the run shows', json.loads(server.get('/data/plugin/profile/runs')[1]) == [f.split('/')[2] for f in below(logdir)])
+            before = below(logdir)
+            for query, text in (({'service_addr': empty.address}, 'UNAVAILABLE: no trace event'), ({}, "'service_addr' is missing"),
+                                ({'service_addr': 'x'}, 'INVALID_ARGUMENT'), ({'service_addr': peer.address, 'duration': 'x'}, 'duration'),
+                                ({'service_addr': '127.0.0.1:1'}, 'refused')):
+                status, answer = ask(duration=query.pop('duration', 10), **query)
+                check(f'refused {query}', status == 500 and text in answer['error'], status, answer)
+            for headers in ({'Origin': 'http://evil.example'}, {'Sec-Fetch-Site': 'cross-site'}, {'Sec-Fetch-Site': 'same-site'},
+                            {'Host': 'evil.example'}):
+                check(f'from elsewhere {headers}', ask(headers, service_addr=peer.address)[0] == 403)
+            here = {'Origin': f'http://127.0.0.1:{server.port}', 'Sec-Fetch-Site': 'same-origin'}
+            thread = threading.Thread(target=lambda: swallow(ask, here, slow.address))
+            thread.start()
+            time.sleep(0.5)
+            check('one at a time', 'another profile' in ask(service_addr=peer.address)[1].get('error', ''))
+            check('nothing more', below(logdir) == before or all('.part' in f for f in set(below(logdir)) - set(before)))
+        thread.join()
+        check('ended in the middle: nothing is left', below(logdir) == before, below(logdir))
+    check('what was asked', len(peer.asked) == 1, peer.asked)
+    with serving.Server(f'{BIN} serve --logdir {{logdir}} --port {{port}}', logdir) as server:
+        check('off by default', server.get(route, {'service_addr': 'localhost:1'})[0] == 501)
+    for args, text in (([logdir, '--bind', '0.0.0.0'], 'loopback'), ([os.path.dirname(SAMPLE)], 'into a log directory'),
+                       ([SAMPLE], 'into a log directory')):
+        done = run('serve', *args, '--port', '0', '--allow-capture')
+        check(f'serve {args}', words(done, 1, text), done)
+
+
+def swallow(ask, headers, address):
+    try:
+        ask(headers, service_addr=address)
+    except OSError:     # the server ends in the middle of it
+        pass
+    except http.client.HTTPException:
+        pass
+
+
 def main():
     global BIN, PEER
     parser = argparse.ArgumentParser()
@@ -233,7 +285,7 @@ def main():
     BIN = os.path.abspath(parser.parse_args().bin)
     PEER = os.path.join(os.path.dirname(BIN), 'tests/profiler_peer')
     with tempfile.TemporaryDirectory() as scratch:
-        for part in (takes, refuses, strangers, full_disk, by_name, old_flags):
+        for part in (takes, refuses, strangers, full_disk, by_name, old_flags, over_http):
             part(scratch)
     monitors()
     print(f'{passed} passed, {failed} failed')

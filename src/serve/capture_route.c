@@ -1,0 +1,146 @@
+/*
+ * capture_route.c - /capture_profile of XProf: take a profile of running programs, into the log
+ * directory that is shown. Parameters, statuses and answers are XProf's; it answers when the profile
+ * is there.
+ *
+ * It makes this program connect to whatever address it is told, and write: so it is off unless the
+ * server was started with --allow-capture, and then answers nobody but pages of its own and programs
+ * on this machine.
+ */
+#include "capture/ask.h"
+#include "capture/capture.h"
+#include "capture/tpu_name.h"
+#include "serve/call.h"
+
+#include <stdio.h>
+
+static bool reply(struct ss_call *c, unsigned status, const char *key, const char *text, struct ss_err *err)
+{
+	struct ss_out o;
+	ss_out_init(&o, NULL, NULL);
+	ss_out_printf(&o, "{\"%s\": ", key);
+	ss_out_json_str(&o, ss_str_from(text));
+	ss_out_char(&o, '}');
+	return ss_reply_out(c, status, "application/json", &o, err);
+}
+
+/* A whole number of the request, or what XProf takes without it. */
+static bool number(struct ss_call *c, const char *name, uint64_t without, uint64_t max, uint64_t *out, struct ss_err *err)
+{
+	struct ss_str text = ss_call_arg(c, name);
+	*out = without;
+	return !text.n || (ss_str_to_u64(text, out) && *out <= max) ||
+	       ss_fail(err, SS_EINVAL, "the parameter '%s' is no number from 0 to %llu", name, (unsigned long long)max);
+}
+
+struct asked {
+	struct ss_capture_config config;
+	struct ss_str workers, addresses;	/* NUL-terminated */
+};
+
+static bool read_numbers(struct ss_call *c, struct ss_capture_config *config, struct ss_err *err)
+{
+	uint64_t retries, host, device, python;
+	if (!number(c, "duration", 1000, 86400000, &config->options.duration_ms, err) ||
+	    !number(c, "num_retry", 0, 1000, &retries, err) || !number(c, "delay", 0, 86400000, &config->delay_ms, err) ||
+	    !number(c, "host_tracer_level", 2, 3, &host, err) || !number(c, "device_tracer_level", 1, 2, &device, err) ||
+	    !number(c, "python_tracer_level", 0, 1, &python, err))
+		return false;
+	config->options.host_level = (uint32_t)host;
+	config->options.device_level = (uint32_t)device;
+	config->options.python_level = (uint32_t)python;
+	config->attempts = (unsigned)retries + 1;
+	return true;
+}
+
+/* A TPU's name becomes addresses. */
+static bool find_tpu(struct ss_call *c, struct asked *a, struct ss_err *err)
+{
+	struct ss_tpu tpu;
+	if (!ss_str_is(ss_call_arg(c, "is_tpu_name"), "true"))
+		return true;
+	if (!ss_tpu_find(a->addresses.p, NULL, NULL, c->req->arena, &tpu, err))
+		return false;
+	a->addresses = tpu.master;
+	if (!a->workers.n && tpu.nworkers > 1)
+		a->workers = tpu.workers;
+	return true;
+}
+
+static bool read_request(struct ss_call *c, struct asked *a, struct ss_err *err)
+{
+	*a = (struct asked){ .config = { .options = ss_profile_defaults, .logdir = c->srv->capture_dir,
+					 .wake_fd = c->srv->stop_fd } };
+	a->addresses = ss_arena_str(c->req->arena, ss_call_arg(c, "service_addr"));
+	struct ss_str workers = ss_arena_str(c->req->arena, ss_call_arg(c, "worker_list"));
+	a->workers = workers.n ? ss_profiler_addresses(c->req->arena, workers.p) : workers;
+	if (!a->addresses.p || !a->workers.p)
+		return ss_fail_mem(err);
+	if (!a->addresses.n)
+		return ss_fail(err, SS_EINVAL, "the parameter 'service_addr' is missing");
+	return read_numbers(c, &a->config, err) && find_tpu(c, a, err);
+}
+
+/* A pod's master takes the profile of its workers by itself. False with UNIMPLEMENTED where it cannot. */
+static bool ask_master(const struct asked *a, struct ss_grpc_status *status)
+{
+	const struct ss_capture_config *config = &a->config;
+	const struct ss_peer peer = { .target = a->addresses.p,
+				      .timeout_ns = (int64_t)(60000 + 2 * config->options.duration_ms) * SS_NS_PER_MS };
+	struct ss_run_dir d;
+	struct ss_err err = { 0 };
+	if (!ss_run_dir_make(&d, config->logdir, NULL, &err))
+		return ss_grpc_fail(status, ss_grpc_code_of_err(err.code), "%s", err.text);
+	struct ss_new_session s = { .request = { .options = &config->options, .repository_root = d.root.p,
+						 .session_id = d.run.p, .host_name = a->addresses.p },
+				    .workers = a->workers.p };
+	bool ok = false;
+	for (unsigned i = 0; !ok && i < config->attempts && ss_ask_new_session(&peer, &s, status); i++)
+		ok = !s.empty_trace;
+	if (!ok && status->code == SS_GRPC_OK)
+		ss_grpc_fail(status, SS_GRPC_UNAVAILABLE, "no trace event was collected");
+	ss_run_dir_release(&d);
+	return ok;
+}
+
+/* The status as XProf prints one; "" when there is a profile. */
+static void take(struct asked *a, char *why, size_t cap)
+{
+	struct ss_grpc_status status = { 0 };
+	struct ss_capture c;
+	struct ss_err err = { 0 };
+	why[0] = '\0';
+	if (a->workers.n && ask_master(a, &status))
+		return;
+	if (a->workers.n && status.code != SS_GRPC_UNIMPLEMENTED) {
+		snprintf(why, cap, "%s: %s", ss_grpc_code_name(status.code), status.text);
+		return;
+	}
+	a->config.targets = a->workers.n ? a->workers.p : a->addresses.p;
+	if (!ss_capture_run(&c, &a->config, &err))
+		snprintf(why, cap, "%s: %s",
+			 err.code == SS_EINVAL ? "INVALID_ARGUMENT" : err.code == SS_EBUSY ? "CANCELLED" : "UNAVAILABLE", err.text);
+	ss_capture_release(&c);
+}
+
+bool ss_route_capture_profile(struct ss_call *c, struct ss_err *err)
+{
+	struct asked a;
+	struct ss_err why = { 0 };
+	char text[1200];
+	if (!c->srv->capture_dir)
+		return reply(c, 501, "error", "this server takes no profiles: stepscope serve --allow-capture does, or stepscope capture", err);
+	if (ss_from_elsewhere(c->req))
+		return reply(c, 403, "error", "this request comes from another site", err);
+	if (!read_request(c, &a, &why)) {
+		snprintf(text, sizeof(text), "%s: %s", why.code == SS_EINVAL ? "INVALID_ARGUMENT" : "UNAVAILABLE", why.text);
+		return reply(c, 500, "error", text, err);
+	}
+	if (atomic_exchange(&c->srv->capturing, true))
+		return reply(c, 500, "error", "UNAVAILABLE: another profile is being taken", err);
+	take(&a, text, sizeof(text));
+	atomic_store(&c->srv->capturing, false);
+	if (text[0])
+		return reply(c, 500, "error", text, err);
+	return reply(c, 200, "result", "Capture profile successfully. Please refresh.", err);
+}
