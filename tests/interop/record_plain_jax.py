@@ -1,0 +1,24 @@
+"""Call compiled functions twelve times with JAX on the CPU, without marking steps: record_plain_jax.py LOGDIR"""
+import sys
+
+import jax
+import jax.numpy as jnp
+
+
+@jax.jit
+def infer(w, x):
+    for _ in range(4):
+        x = jnp.tanh(x @ w)
+    return x
+
+
+def main():
+    w, x = jnp.full((256, 256), 0.01), jnp.ones((256, 256))
+    infer(w, x).block_until_ready()     # compiled before the recording
+    with jax.profiler.trace(sys.argv[1]):
+        for _ in range(12):
+            infer(w, x).block_until_ready()
+
+
+if __name__ == '__main__':
+    main()
