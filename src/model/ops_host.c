@@ -23,6 +23,7 @@ enum { META_UNKNOWN = 0, META_NO_OP = 1, META_OP = 2 }; /* META_OP + index into 
 struct open_op {
 	int64_t begin_ps, end_ps;
 	uint64_t children_ps;
+	size_t outlasted_by; /* 1 + the nearest below on the stack that ends later; 0: none does */
 	uint32_t op;
 	bool eager, infeed_enqueue;
 };
@@ -104,6 +105,23 @@ static void enter_infeed_enqueue(struct pass *s, const struct open_op *o)
 	s->enqueue_dur_ps = (uint64_t)(o->end_ps - o->begin_ps);
 }
 
+/*
+ * The time of an op that is over lies inside those below it on the stack: inside the next one as
+ * far as that lasts, and what is beyond inside the one below that lasts longer, and so on.
+ */
+static void take_from_outer(struct pass *s, const struct open_op *o)
+{
+	int64_t from_ps = o->begin_ps;
+	for (size_t at = s->stack.n; at && from_ps < o->end_ps; at = s->stack.v[at - 1].outlasted_by) {
+		struct open_op *around = &s->stack.v[at - 1];
+		int64_t end_ps = o->end_ps < around->end_ps ? o->end_ps : around->end_ps;
+		if (end_ps <= from_ps)
+			continue;
+		around->children_ps += (uint64_t)(end_ps - from_ps);
+		from_ps = end_ps;
+	}
+}
+
 /* The innermost op is over. */
 static void pop(struct pass *s)
 {
@@ -118,12 +136,7 @@ static void pop(struct pass *s)
 	s->line_ps += self_ps;
 	if (o.infeed_enqueue)
 		enter_infeed_enqueue(s, &o);
-	if (s->stack.n) {
-		struct open_op *around = &s->stack.v[s->stack.n - 1];
-		int64_t end_ps = o.end_ps < around->end_ps ? o.end_ps : around->end_ps;
-		if (end_ps > o.begin_ps)
-			around->children_ps += (uint64_t)(end_ps - o.begin_ps);
-	}
+	take_from_outer(s, &o);
 }
 
 static bool push(struct pass *s, const struct ss_line *l, uint32_t i, uint32_t op, bool eager)
@@ -142,6 +155,10 @@ static bool push(struct pass *s, const struct ss_line *l, uint32_t i, uint32_t o
 	s->any = true;
 	while (s->stack.n && s->stack.v[s->stack.n - 1].end_ps <= o.begin_ps)
 		pop(s);
+	/* What is stepped over here ends before this op does: it is stepped over once. */
+	o.outlasted_by = s->stack.n;
+	while (o.outlasted_by && s->stack.v[o.outlasted_by - 1].end_ps <= o.end_ps)
+		o.outlasted_by = s->stack.v[o.outlasted_by - 1].outlasted_by;
 	return ss_vec_push(&s->stack, o);
 }
 
