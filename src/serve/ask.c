@@ -49,7 +49,7 @@ bool ss_ask_run(struct ss_ask *a, struct ss_err *err)
 		return ss_fail(err, SS_ENODATA, "there is no profile from which %s could be computed", a->tool->name);
 	if (!(file ? a->tool->run_old : a->tool->run)(&q, &a->result, err))
 		return false;
-	return add_notes(&a->result, a->model) || ss_fail_mem(err);
+	return (add_notes(&a->result, a->model) && ss_result_note_excess(&a->result)) || ss_fail_mem(err);
 }
 
 static bool no_table(const struct ss_ask *a, struct ss_err *err)

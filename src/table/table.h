@@ -99,6 +99,8 @@ void ss_result_init(struct ss_result *r, struct ss_arena *arena);
 struct ss_table *ss_result_table(struct ss_result *r, const char *name, const char *title, const struct ss_col *cols,
 				 size_t ncols);
 bool ss_result_note(struct ss_result *r, enum ss_severity severity, struct ss_str text);
+/* A warning for each column and property of shares in which some are above 100 %. excess.c. */
+bool ss_result_note_excess(struct ss_result *r);
 
 /* Make room for `nrows` rows in all. */
 bool ss_table_reserve(struct ss_table *t, size_t nrows);

@@ -177,6 +177,26 @@ static bool add_core(struct ss_table *t, const struct ss_model *m, const struct 
 	return true;
 }
 
+/* Operations belong to a step by its number; nothing says that they end with its marker. */
+static bool note_overlong(struct ss_result *out)
+{
+	const struct ss_table *t = &out->tables[out->ntables - 1];
+	size_t n = 0;
+	for (size_t i = 0; i < t->nrows; i++) {
+		double sum_us = 0, total_us = t->data[COL_TOTAL_US].f64[i];
+		for (size_t k = 0; k < SS_STEP_PART_COUNT; k++)
+			sum_us += t->data[COL_PARTS + k].f64[i];
+		n += sum_us > total_us * (1 + 1e-6);
+	}
+	if (!n)
+		return true;
+	struct ss_str text = ss_arena_printf(out->arena,
+					     "Step breakdown: in %zu of %zu rows the parts are longer than the step, as its "
+					     "operations ran beyond its marker.",
+					     n, t->nrows);
+	return text.p && ss_result_note(out, SS_WARNING, text);
+}
+
 static bool cores(const struct ss_model *m, const struct ss_steps *steps, struct ss_result *out)
 {
 	struct ss_table *t = ss_result_table(out, "cores", "Step breakdown", core_cols, SS_COUNT(core_cols));
@@ -187,7 +207,7 @@ static bool cores(const struct ss_model *m, const struct ss_steps *steps, struct
 			if (counts(&steps->v[i].cores[k]) &&
 			    !add_core(t, m, &steps->v[i], &steps->v[i].cores[k]))
 				return false;
-	return true;
+	return note_overlong(out);
 }
 
 /* What a core does by itself: waiting, for others or for input, is no work. */

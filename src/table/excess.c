@@ -1,0 +1,61 @@
+/*
+ * excess.c - shares of more than the whole.
+ *
+ * A share above 100 % is either a mistake in what was counted or a peak that is not one: a cost
+ * model that counts bytes which a cache served, a counter that wrapped, steps that overlap. The
+ * number is shown as it is, for it is what the profile says, but never without a word.
+ */
+#include "table/table.h"
+
+/* Rounding is no excess. */
+#define TOLERANCE 1e-6
+
+static double whole_of(enum ss_unit unit)
+{
+	return unit == SS_UNIT_PERCENT ? 100 : unit == SS_UNIT_FRAC ? 1 : 0;
+}
+
+static bool note_column(struct ss_result *r, const struct ss_table *t, size_t c)
+{
+	double whole = whole_of(t->cols[c].unit), most = 0;
+	size_t n = 0;
+	if (!(whole > 0) || t->cols[c].type != SS_TYPE_F64)
+		return true;
+	for (size_t i = 0; i < t->nrows; i++) {
+		double share = t->data[c].f64[i] / whole; /* NaN: an empty cell, above nothing */
+		n += share > 1 + TOLERANCE;
+		most = share > most ? share : most;
+	}
+	if (!n)
+		return true;
+	struct ss_str text = ss_arena_printf(r->arena,
+					     "%s: '%s' is above 100 %% in %zu rows (at most %.4g %%): more was counted than "
+					     "was possible, so the count or the limit is not exact there.",
+					     t->title, t->cols[c].label, n, 100 * most);
+	return text.p && ss_result_note(r, SS_WARNING, text);
+}
+
+static bool note_prop(struct ss_result *r, const struct ss_table *t, const struct ss_prop *p)
+{
+	double whole = whole_of(p->unit);
+	if (!(whole > 0) || !(p->value / whole > 1 + TOLERANCE))
+		return true;
+	struct ss_str text = ss_arena_printf(r->arena,
+					     "%s: '%s' is %.4g %%: more was counted than was possible, so the count or "
+					     "the limit is not exact.",
+					     t->title, p->label ? p->label : p->id, 100 * p->value / whole);
+	return text.p && ss_result_note(r, SS_WARNING, text);
+}
+
+bool ss_result_note_excess(struct ss_result *r)
+{
+	bool ok = true;
+	for (size_t k = 0; ok && k < r->ntables; k++) {
+		const struct ss_table *t = &r->tables[k];
+		for (size_t c = 0; ok && c < t->ncols; c++)
+			ok = note_column(r, t, c);
+		for (size_t i = 0; ok && i < t->nprops; i++)
+			ok = note_prop(r, t, &t->props[i]);
+	}
+	return ok;
+}
