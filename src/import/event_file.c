@@ -53,7 +53,8 @@ bool ss_event_file_is(struct ss_str bytes)
 {
 	struct ss_tfrecord r = ss_tfrecord_of(bytes);
 	struct ss_str record;
-	return ss_tfrecord_next(&r, &record) || r.cut;
+	/* A length whose checksum fits: nothing else begins like that. */
+	return ss_tfrecord_next(&r, &record) || (r.cut && bytes.n >= SS_TFRECORD_HEAD_BYTES);
 }
 
 static void end_tally(const struct ss_tfrecord *r, struct ss_event_tally *tally)

@@ -1,7 +1,7 @@
 /* tfrecord.c - see tfrecord.h. */
 #include "import/tfrecord.h"
 
-enum { HEAD_BYTES = 12, FOOT_BYTES = 4 };
+enum { HEAD_BYTES = SS_TFRECORD_HEAD_BYTES, FOOT_BYTES = 4 };
 
 /*
  * The polynomial 0x1edc6f41, reflected, four bits at a time: a table of 64 bytes that is easily

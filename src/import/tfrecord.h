@@ -13,6 +13,8 @@
 
 #include "base/str.h"
 
+#define SS_TFRECORD_HEAD_BYTES 12	/* the length and its checksum */
+
 struct ss_tfrecord {
 	struct ss_str bytes;	/* the file */
 	size_t at;		/* where the next record begins */

@@ -7,11 +7,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static const struct sample profile = { .path = "fuzz" };
 	static struct drive d;
 	struct ss_err err = { 0 };
 	uint64_t digest;
 
-	if (!drive_open(&d, (struct ss_str){ (const char *)data, size }, &err)) {
+	if (!drive_open(&d, &profile, (struct ss_str){ (const char *)data, size }, &err)) {
 		if (!err.code || !err.text[0])
 			abort();
 		return 0;
@@ -20,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		const struct drive_question *question = drive_question(ss_tools[i], k);
 		struct ss_err why = { 0 };
 
-		if (!question) {	/* on to the next tool; k becomes 0 */
+		if (!question || !drive_fits(&profile, ss_tools[i])) {	/* on to the next tool; k becomes 0 */
 			i++;
 			k = SIZE_MAX;
 		} else if (!drive_run(&d, ss_tools[i], question, &digest, &why) && (!why.code || !why.text[0])) {

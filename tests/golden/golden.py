@@ -23,6 +23,7 @@ import profiles
 import serving
 
 EXPECTED = os.path.join(HERE, 'expected')
+OTHERS = os.path.join(os.path.dirname(HERE), 'data', 'events')
 SMALL = 40000       # bytes of the largest profile file
 LINES = 120         # kept of an answer
 
@@ -30,6 +31,11 @@ LINES = 120         # kept of an answer
 def small_profiles(scratch):
     return [n for n in profiles.names()
             if not profiles.is_packed(n) and max(map(os.path.getsize, profiles.files(n, scratch))) <= SMALL]
+
+
+def others():
+    """The log directories without a profile, whose other files are small."""
+    return {n: os.path.join(OTHERS, n) for n in sorted(os.listdir(OTHERS))}
 
 
 def tools_of(binary, logdir):
@@ -87,8 +93,8 @@ def main():
     passed = failed = 0
     seen = set()
     with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for name in small_profiles(scratch):
-            logdir = profiles.logdir(name, scratch)
+        logdirs = {n: profiles.logdir(n, scratch) for n in small_profiles(scratch)}
+        for name, logdir in {**logdirs, **others()}.items():
             todo = tools_of(args.bin, logdir)
             texts = pool.map(lambda t: answer(args.bin, logdir, *t), todo)
             for (tool, _, _), got in zip(todo, texts):

@@ -37,20 +37,20 @@ static uint64_t rnd(uint64_t *state)
 }
 
 /* NULL, or what is wrong with how this input was treated. */
-static const char *try_tools(struct ss_str bytes)
+static const char *try_tools(const struct sample *s, struct ss_str bytes)
 {
 	static struct drive d;
 	struct ss_err err = { 0 };
 	const char *wrong = NULL;
 	uint64_t digest;
 
-	if (!drive_open(&d, bytes, &err))
+	if (!drive_open(&d, s, bytes, &err))
 		return err.code && err.text[0] ? NULL : "refused without a reason";
 	for (size_t i = 0, k = 0; ss_tools[i] && !wrong; k++) {
 		const struct drive_question *question = drive_question(ss_tools[i], k);
 		struct ss_err why = { 0 };
 
-		if (!question) {	/* on to the next tool; k becomes 0 */
+		if (!question || !drive_fits(s, ss_tools[i])) {	/* on to the next tool; k becomes 0 */
 			i++;
 			k = SIZE_MAX;
 		} else if (!drive_run(&d, ss_tools[i], question, &digest, &why) && !(why.code && why.text[0])) {
@@ -68,7 +68,7 @@ static void check(const struct sample *s, const char *how, size_t at, struct ss_
 
 	hook_arm(0);
 	alarm(HANG_S);
-	wrong = try_tools(bytes);
+	wrong = try_tools(s, bytes);
 	alarm(0);
 	if (!wrong && hook_live_bytes() != before)
 		wrong = "leak";

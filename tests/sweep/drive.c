@@ -2,16 +2,19 @@
 #define _XOPEN_SOURCE 700
 #include "sweep/drive.h"
 
+#include "store/kinds.h"
+
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
-bool drive_open(struct drive *d, struct ss_str bytes, struct ss_err *err)
+bool drive_open(struct drive *d, const struct sample *s, struct ss_str bytes, struct ss_err *err)
 {
 	struct ss_host *host = &d->host;
 
-	if (!ss_host_open_bytes(host, bytes, "host.xplane.pb", err))
+	if (s->kind ? !ss_host_open_raw_bytes(host, bytes, "file", err)
+		    : !ss_host_open_bytes(host, bytes, "host.xplane.pb", err))
 		return false;
 	if (ss_model_init(&d->model, &host, 1, err))
 		return true;
@@ -25,6 +28,11 @@ void drive_close(struct drive *d)
 	ss_host_close(&d->host);
 }
 
+bool drive_fits(const struct sample *s, const struct ss_tool *tool)
+{
+	return s->kind && tool->reads ? strcmp(s->kind, tool->reads) == 0 : !s->kind && !tool->reads;
+}
+
 /* Questions beyond the plain one, as in a URL; those without a tool are for all. */
 static const struct {
 	const char *tool;
@@ -36,6 +44,9 @@ static const struct {
 	{ NULL, { SS_FORMAT_CSV, "" } },
 	{ "megascale_stats", { SS_FORMAT_XPROF, "perfetto=true" } },
 	{ "kernel_utilization", { SS_FORMAT_XPROF, "duration_us=5&force_duration=true" } },
+	{ "tf_graph", { SS_FORMAT_JSON, "scope=/" } },
+	{ "tf_graph", { SS_FORMAT_JSON, "scope=tower" } },
+	{ "tf_graph", { SS_FORMAT_JSON, "node=model/lookup" } },
 	{ "trace_viewer@", { SS_FORMAT_XPROF, "resolution=8000" } },
 	{ "trace_viewer@",
 	  { SS_FORMAT_XPROF, "start_time_ms=0.1&end_time_ms=0.4&resolution=100&full_dma=true" } },
@@ -117,9 +128,22 @@ static bool read_file(const char *path, size_t size, struct sample *s)
 	return true;
 }
 
+/* Does a tool read files of this name? *kind says which, NULL: profiles. */
+static bool is_sample(const char *path, const char **kind)
+{
+	struct ss_str name = ss_str_from(path), label;
+
+	name = ss_str_sub(name, ss_str_rchr(name, '/') + 1, name.n);
+	*kind = ss_file_kind(name, SS_PLACE_BESIDE, &label);
+	if (!*kind)
+		*kind = ss_file_kind(name, SS_PLACE_RUN, &label);
+	return *kind || ss_str_ends(name, SS_STR(".xplane.pb"));
+}
+
 static void collect(struct samples *out, const char *dir, size_t max_bytes)
 {
 	char path[512];
+	const char *kind;
 	struct dirent *e;
 	struct stat st;
 	DIR *d = opendir(dir);
@@ -131,12 +155,13 @@ static void collect(struct samples *out, const char *dir, size_t max_bytes)
 			continue;
 		if (S_ISDIR(st.st_mode)) {
 			collect(out, path, max_bytes);
-		} else if (ss_str_ends(ss_str_from(path), SS_STR(".xplane.pb")) && (size_t)st.st_size <= max_bytes) {
+		} else if (is_sample(path, &kind) && (size_t)st.st_size <= max_bytes) {
 			struct sample *v = realloc(out->v, (out->n + 1) * sizeof(*v));
 
 			if (!v)
 				abort();
 			out->v = v;
+			v[out->n].kind = kind;
 			out->n += read_file(path, (size_t)st.st_size, &v[out->n]);
 		}
 	}

@@ -11,8 +11,16 @@ struct drive {
 	struct ss_model model;
 };
 
-/* Bytes stay with the caller. */
-bool drive_open(struct drive *d, struct ss_str bytes, struct ss_err *err);
+struct sample {
+	char path[512];
+	struct ss_str bytes;
+	const char *kind;	/* NULL: a profile; else as in store/kinds.h */
+};
+
+/* Bytes stay with the caller: the sample's, or in place of them others. */
+bool drive_open(struct drive *d, const struct sample *s, struct ss_str bytes, struct ss_err *err);
+/* Is the sample of the kind that the tool reads? */
+bool drive_fits(const struct sample *s, const struct ss_tool *tool);
 void drive_close(struct drive *d);
 struct drive_question {
 	enum ss_format format;
@@ -25,11 +33,7 @@ const struct drive_question *drive_question(const struct ss_tool *tool, size_t n
 bool drive_run(struct drive *d, const struct ss_tool *tool, const struct drive_question *q, uint64_t *digest,
 	       struct ss_err *err);
 
-/* The profiles below `dir` of at most `max_bytes`, by path; each in memory of exactly its size. */
-struct sample {
-	char path[512];
-	struct ss_str bytes;
-};
+/* The files below `dir` that tools read, of at most `max_bytes`, by path; each in memory of exactly its size. */
 struct samples {
 	struct sample *v;
 	size_t n;

@@ -56,7 +56,7 @@ static bool try_nth(const struct sample *s, const struct ss_tool *tool, const st
 	bool good = true, ok;
 
 	hook_arm(n);
-	ok = drive_open(&d, s->bytes, &err);
+	ok = drive_open(&d, s, s->bytes, &err);
 	if (ok) {
 		ok = drive_run(&d, tool, question, &got, &err);
 		*done = !hook_fired();
@@ -82,7 +82,7 @@ static bool answer(const struct sample *s, const struct ss_tool *tool, const str
 	struct ss_err err = { 0 };
 	bool ok;
 
-	if (!drive_open(&d, s->bytes, &err))
+	if (!drive_open(&d, s, s->bytes, &err))
 		return false;
 	ok = drive_run(&d, tool, question, digest, &err);
 	drive_close(&d);
@@ -115,7 +115,7 @@ static bool sweep_tool(const struct samples *samples, const struct ss_tool *tool
 	bool good = true, any = false, refused = false;
 
 	for (size_t i = 0; i < samples->n && good; i++)
-		if (samples->v[i].bytes.n <= small || !any)
+		if (drive_fits(&samples->v[i], tool) && (samples->v[i].bytes.n <= small || !any))
 			any |= sweep(&samples->v[i], tool, question, which, &good, &refused);
 	if (!any && refused)	/* a timeline is no CSV */
 		return good;

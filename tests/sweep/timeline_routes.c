@@ -116,7 +116,7 @@ static bool try_nth(const struct sample *s, int question, size_t n, uint64_t wan
 	bool good = true;
 
 	hook_arm(n);
-	bool ok = drive_open(&d, s->bytes, &err);
+	bool ok = drive_open(&d, s, s->bytes, &err);
 	if (ok) {
 		ok = answer(&d, question, &got, &err);
 		*done = !hook_fired();
@@ -142,7 +142,7 @@ static bool sweep_allocations(const struct sample *s, int question)
 	uint64_t want = 0;
 	bool done = false, good = true;
 
-	if (!drive_open(&d, s->bytes, &err))
+	if (!drive_open(&d, s, s->bytes, &err))
 		return complain(s, question, 0, err.text);
 	bool any = answer(&d, question, &want, &err);
 	drive_close(&d);
@@ -170,7 +170,7 @@ static bool sweep_flips(const struct sample *s)
 			seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
 			copy[(seed >> 20) % s->bytes.n] ^= (char)(1u << (seed >> 60 & 7));
 		}
-		if (!drive_open(&d, (struct ss_str){ copy, s->bytes.n }, &err))
+		if (!drive_open(&d, s, (struct ss_str){ copy, s->bytes.n }, &err))
 			continue;
 		for (int question = 0; question < QUESTIONS; question++)
 			answer(&d, question, &digest, &err);
