@@ -132,15 +132,15 @@ static bool set_folder(char *out, size_t cap, const struct wanted *w, struct ss_
 {
 	if (w->root[0] != '/')
 		return ss_grpc_fail(status, SS_GRPC_INVALID_ARGUMENT,
-				    "repository_root '%.200s' is not an absolute path, so the program does not know where to write; "
-				    "ask it to send the profile (emit_xspace) instead", w->root);
+				    "repository_root '%.200s' is not an absolute path, so the program does not know "
+				    "where to write; ask it to send the profile (emit_xspace) instead", w->root);
 	if (!is_step(w->session) || !is_step(w->host))
-		return ss_grpc_fail(status, SS_GRPC_INVALID_ARGUMENT, "'%.100s' and '%.100s' cannot be names of a folder and a file",
-				    w->session, w->host);
+		return ss_grpc_fail(status, SS_GRPC_INVALID_ARGUMENT,
+				    "'%.100s' and '%.100s' cannot be names of a folder and a file", w->session, w->host);
 	if (server.logdir && !is_below(w->root, server.logdir))
 		return ss_grpc_fail(status, SS_GRPC_PERMISSION_DENIED,
-				    "this program writes profiles below '%.200s' only; ask it to send the profile (emit_xspace) instead",
-				    server.logdir);
+				    "this program writes profiles below '%.200s' only; ask it to send the profile "
+				    "(emit_xspace) instead", server.logdir);
 	int n = snprintf(out, cap, "%s/%s", w->root, w->session);
 	if (n < 0 || (size_t)n >= cap)
 		return ss_grpc_fail(status, SS_GRPC_INVALID_ARGUMENT, "the path of the run is too long");

@@ -87,7 +87,8 @@ size_t ss_table_greatest(const struct ss_table *t, size_t value, size_t name)
 	double most = 0;
 	for (size_t row = 0; row < t->nrows; row++) {
 		double v = ss_table_number(t, row, value);
-		if (!(v > most) || !isfinite(v) || (t->cols[name].type == SS_TYPE_STR && ss_str_ieq(t->data[name].str[row], SS_STR("IDLE"))))
+		bool idle = t->cols[name].type == SS_TYPE_STR && ss_str_ieq(t->data[name].str[row], SS_STR("IDLE"));
+		if (!(v > most) || !isfinite(v) || idle)
 			continue;
 		most = v;
 		best = row;
