@@ -62,6 +62,7 @@ int main(int argc, char **argv)
 	/* Threads come and go: few heaps, and what is large goes back to the system when it is freed. */
 	mallopt(M_ARENA_MAX, 4);
 	mallopt(M_MMAP_THRESHOLD, 1 << 20);
+	mallopt(M_TOP_PAD, 1 << 20);
 	if (!name) {
 		usage(stderr);
 		return CLI_MISUSE;

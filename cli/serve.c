@@ -4,6 +4,7 @@
 #include "serve/server.h"
 
 #include <getopt.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,6 +52,12 @@ static int serve(const struct ss_server_config *config)
 	sigaddset(&ends, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, &ends, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	/*
+	 * One answer after the other takes some megabytes. They are not given back in between, for
+	 * a fault for each page costs more than making the answer; they are when profiles are let go.
+	 */
+	mallopt(M_MMAP_THRESHOLD, 4 << 20);
+	mallopt(M_TRIM_THRESHOLD, 32 << 20);
 	struct ss_server *s = ss_server_start(config, &err);
 	if (!s)
 		return cli_fail(&err);

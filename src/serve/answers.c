@@ -59,8 +59,10 @@ struct ss_answer *ss_answers_hold(struct ss_answers *c, struct ss_key key)
 void ss_answer_drop(void *answer)
 {
 	struct ss_answer *a = answer;
-	if (a && atomic_fetch_sub(&a->refs, 1) == 1)
-		free(a);
+	if (!a || atomic_fetch_sub(&a->refs, 1) != 1)
+		return;
+	free((void *)(uintptr_t)a->body.p);
+	free(a);
 }
 
 static void shrink(struct ss_answers *c)
@@ -82,17 +84,15 @@ size_t ss_answers_limit(const struct ss_answers *c)
 	return c->max_bytes / 4 * 3;
 }
 
-void ss_answers_put(struct ss_answers *c, struct ss_key key, struct ss_str body, bool gzip, const char *type)
+struct ss_answer *ss_answers_keep(struct ss_answers *c, struct ss_key key, struct ss_str body, bool gzip,
+				  const char *type)
 {
 	bool fits = body.n <= ss_answers_limit(c) && strlen(type) < SS_ANSWER_TYPE;
-	struct ss_answer *a = fits ? malloc(sizeof(*a) + body.n) : NULL;
+	struct ss_answer *a = fits ? malloc(sizeof(*a)) : NULL;
 	if (!a)
-		return;
-	char *copy = (char *)(a + 1);
-	*a = (struct ss_answer){ .key = key, .refs = 1, .gzip = gzip, .body = { copy, body.n } };
+		return NULL;
+	*a = (struct ss_answer){ .key = key, .refs = 2, .gzip = gzip, .body = body };
 	strcpy(a->type, type);
-	if (body.n)
-		memcpy(copy, body.p, body.n);
 	pthread_mutex_lock(&c->lock);
 	struct ss_answer *old = take(c, key);
 	if (old)
@@ -103,4 +103,5 @@ void ss_answers_put(struct ss_answers *c, struct ss_key key, struct ss_str body,
 	shrink(c);
 	pthread_mutex_unlock(&c->lock);
 	ss_answer_drop(old);
+	return a;
 }

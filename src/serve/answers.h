@@ -40,7 +40,7 @@ struct ss_answer {
 	atomic_uint refs;	/* the list's and the readers' */
 	bool gzip;
 	char type[SS_ANSWER_TYPE];
-	struct ss_str body;
+	struct ss_str body;	/* malloc'ed */
 };
 
 /* NULL when there is none. */
@@ -48,7 +48,12 @@ struct ss_answer *ss_answers_hold(struct ss_answers *c, struct ss_key key);
 void ss_answer_drop(void *answer);
 /* An answer of more bytes is not kept. */
 size_t ss_answers_limit(const struct ss_answers *c);
-/* Keep a copy, unless it is too large a part of the whole (or its type is longer than types are). */
-void ss_answers_put(struct ss_answers *c, struct ss_key key, struct ss_str body, bool gzip, const char *type);
+/*
+ * Keep an answer, whose malloc'ed body becomes the store's, and hold it. NULL, and the body stays
+ * the caller's, when it is too large a part of the whole, its type is longer than types are, or
+ * memory is out.
+ */
+struct ss_answer *ss_answers_keep(struct ss_answers *c, struct ss_key key, struct ss_str body, bool gzip,
+				  const char *type);
 
 #endif

@@ -210,6 +210,15 @@ static struct ss_key packed_key(struct ss_key key, bool gzip)
 	return key;
 }
 
+/* A malloc'ed body, of a kept answer or our own to give away. */
+static void reply_body(struct ss_http_reply *r, struct ss_str body, struct ss_answer *kept)
+{
+	r->body = body;
+	r->owned = kept ? NULL : (void *)(uintptr_t)body.p;
+	r->done = kept ? ss_answer_drop : NULL;
+	r->read_arg = kept;
+}
+
 /* A whole body, malloc'ed: packed if that pays. `key`: keep it under that. */
 static void reply_whole(struct ss_call *c, struct ss_str body, const struct ss_key *key)
 {
@@ -223,10 +232,9 @@ static void reply_whole(struct ss_call *c, struct ss_str body, const struct ss_k
 		free((void *)(uintptr_t)body.p);
 		body = packed;
 	}
-	if (key)
-		ss_answers_put(&c->srv->answers, packed_key(*key, gzip), body, gzip, r->type);
-	r->body = body;
-	r->owned = (void *)(uintptr_t)body.p;
+	struct ss_answer *a =
+		key ? ss_answers_keep(&c->srv->answers, packed_key(*key, gzip), body, gzip, r->type) : NULL;
+	reply_body(r, body, a);
 	r->gzip = gzip;
 	r->vary = true;
 }
@@ -312,17 +320,28 @@ static void keep_no_more(struct ss_job *j)
 	ss_vec_free(&j->sent);
 }
 
+/* All of it has been sent: it becomes the store's, without what room is left over. */
+static void keep_sent(struct ss_job *j)
+{
+	char *fit = j->sent.n ? realloc(j->sent.v, j->sent.n) : NULL;
+	if (fit)
+		j->sent.v = fit;
+	struct ss_answer *a = ss_answers_keep(&j->srv->answers, packed_key(j->key, j->gzip),
+					      (struct ss_str){ j->sent.v, j->sent.n }, j->gzip, j->type);
+	if (a)
+		j->sent.v = NULL;
+	ss_answer_drop(a);
+	keep_no_more(j);
+}
+
 /* A large answer that somebody asks for again costs no more than sending it. */
 static void remember(struct ss_job *j, const char *p, long n)
 {
-	struct ss_answers *answers = &j->srv->answers;
 	if (n < 0) {
 		keep_no_more(j);
 	} else if (n == 0) {
-		ss_answers_put(answers, packed_key(j->key, j->gzip),
-			       (struct ss_str){ j->sent.v, j->sent.n }, j->gzip, j->type);
-		keep_no_more(j);
-	} else if (j->sent.n + (size_t)n > ss_answers_limit(answers) ||
+		keep_sent(j);
+	} else if (j->sent.n + (size_t)n > ss_answers_limit(&j->srv->answers) ||
 		   !ss_vec_reserve(&j->sent, j->sent.n + (size_t)n)) {
 		keep_no_more(j);
 	} else {
@@ -435,11 +454,9 @@ static bool reply_kept(struct ss_call *c, struct ss_answer *a, struct ss_key key
 	if (!other.p)
 		return true;
 	r->gzip = !a->gzip;
-	r->body = other;
-	r->owned = (void *)(uintptr_t)other.p;
-	r->done = NULL;
-	ss_answers_put(&c->srv->answers, packed_key(key, r->gzip), other, r->gzip, r->type);
 	ss_answer_drop(a);
+	a = ss_answers_keep(&c->srv->answers, packed_key(key, r->gzip), other, r->gzip, r->type);
+	reply_body(r, other, a);
 	return true;
 }
 

@@ -1,6 +1,8 @@
 /* spool.c - a bounded queue of pieces between two threads. */
 #include "serve/spool.h"
 
+#include "base/vec.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <zlib.h>
@@ -8,7 +10,7 @@
 struct piece {
 	struct piece *next;
 	size_t n;
-	char bytes[];
+	char *bytes;		/* owned */
 };
 
 struct ss_spool {
@@ -18,7 +20,8 @@ struct ss_spool {
 	ss_make_fn *make;
 	void *arg;
 	size_t limit;
-	/* Under the lock. */
+	/* Under the lock. Until the limit is reached the answer is one growing block, which becomes the first piece then. */
+	SS_VEC(char) whole;
 	struct piece *first, **last;
 	size_t held_bytes;
 	bool flowing;		/* the limit was reached: the reader has begun */
@@ -31,35 +34,75 @@ struct ss_spool {
 	z_stream z;
 };
 
+static void free_piece(struct piece *p)
+{
+	if (p)
+		free(p->bytes);
+	free(p);
+}
+
+/* Under the lock. */
+static void append(struct ss_spool *s, struct piece *piece)
+{
+	*s->last = piece;
+	s->last = &piece->next;
+	pthread_cond_broadcast(&s->changed);
+}
+
+/* Under the lock: what there is so far becomes the first piece. */
+static bool begin_flow(struct ss_spool *s)
+{
+	struct piece *piece = malloc(sizeof(*piece));
+	if (!piece)
+		return false;
+	*piece = (struct piece){ .n = s->whole.n, .bytes = s->whole.v };
+	s->whole.v = NULL;
+	s->whole.n = s->whole.cap = 0;
+	s->flowing = true;
+	append(s, piece);
+	return true;
+}
+
+/* Under the lock; false when memory is out. */
+static bool put_whole(struct ss_spool *s, const char *p, size_t n)
+{
+	if (!ss_vec_reserve(&s->whole, s->whole.n + n))
+		return false;
+	memcpy(s->whole.v + s->whole.n, p, n);
+	s->whole.n += n;
+	s->held_bytes += n;
+	return s->held_bytes < s->limit || begin_flow(s);
+}
+
+static bool put_piece(struct ss_spool *s, const char *p, size_t n)
+{
+	struct piece *piece = malloc(sizeof(*piece));
+	char *bytes = malloc(n);
+	if (!piece || !bytes) {
+		free(piece);
+		free(bytes);
+		return false;
+	}
+	memcpy(bytes, p, n);
+	*piece = (struct piece){ .n = n, .bytes = bytes };
+	while (s->held_bytes >= s->limit && !s->abandoned)
+		pthread_cond_wait(&s->changed, &s->lock);
+	if (s->abandoned) {
+		free_piece(piece);
+		return false;
+	}
+	s->held_bytes += n;
+	append(s, piece);
+	return true;
+}
+
 static bool put(void *arg, const char *p, size_t n)
 {
 	struct ss_spool *s = arg;
 	if (n == 0)
 		return true;
-	struct piece *piece = malloc(sizeof(*piece) + n);
-	if (!piece)
-		return false;
-	piece->next = NULL;
-	piece->n = n;
-	memcpy(piece->bytes, p, n);
 	pthread_mutex_lock(&s->lock);
-	while (s->held_bytes >= s->limit && !s->abandoned) {
-		if (!s->flowing) {
-			s->flowing = true;
-			pthread_cond_broadcast(&s->changed);
-		}
-		pthread_cond_wait(&s->changed, &s->lock);
-	}
-	bool ok = !s->abandoned;
-	if (ok) {
-		*s->last = piece;
-		s->last = &piece->next;
-		s->held_bytes += n;
-		if (s->flowing)
-			pthread_cond_broadcast(&s->changed);
-	} else {
-		free(piece);
-	}
+	bool ok = !s->abandoned && (s->flowing ? put_piece(s, p, n) : put_whole(s, p, n));
 	pthread_mutex_unlock(&s->lock);
 	return ok;
 }
@@ -125,21 +168,14 @@ bool ss_spool_take(struct ss_spool *s, char **body, size_t *n)
 	pthread_mutex_unlock(&s->lock);
 	if (!whole || s->flowing || s->reading)
 		return false;
-	char *to = malloc(s->held_bytes + 1);
+	/* Without the room left over; an empty answer is a block too. */
+	char *to = realloc(s->whole.v, s->whole.n + 1);
 	if (!to)
 		return false;
-	size_t at = 0;
-	for (struct piece *p = s->first, *next; p; p = next) {
-		next = p->next;
-		memcpy(to + at, p->bytes, p->n);
-		at += p->n;
-		free(p);
-	}
-	s->first = NULL;
-	s->last = &s->first;
-	s->held_bytes = 0;
 	*body = to;
-	*n = at;
+	*n = s->whole.n;
+	s->whole.v = NULL;
+	s->whole.n = s->whole.cap = s->held_bytes = 0;
 	return true;
 }
 
@@ -150,26 +186,43 @@ bool ss_spool_gzip(struct ss_spool *s)
 	return s->gzip;
 }
 
+/* Under the lock: the piece that was read is over, and counted as held until now. */
+static void drop_reading(struct ss_spool *s)
+{
+	if (s->reading) {
+		s->held_bytes -= s->reading->n;
+		pthread_cond_broadcast(&s->changed);
+	}
+	free_piece(s->reading);
+	s->reading = NULL;
+	s->at = 0;
+}
+
+/* Under the lock: wait for a piece and take it. */
+static int take_piece(struct ss_spool *s)
+{
+	while (!s->first && !s->ended)
+		pthread_cond_wait(&s->changed, &s->lock);
+	/* A whole answer that could not be taken as such. */
+	if (!s->first && s->whole.n && !begin_flow(s))
+		return -1;
+	if (!s->first)
+		return s->failed ? -1 : 0;
+	s->reading = s->first;
+	s->first = s->reading->next;
+	if (!s->first)
+		s->last = &s->first;
+	return 1;
+}
+
 /* The next piece to read, waited for. 1: there is one, 0: the end, -1: it failed. */
 static int next_piece(struct ss_spool *s)
 {
 	if (s->reading && s->at < s->reading->n)
 		return 1;
-	free(s->reading);
-	s->reading = NULL;
-	s->at = 0;
 	pthread_mutex_lock(&s->lock);
-	while (!s->first && !s->ended)
-		pthread_cond_wait(&s->changed, &s->lock);
-	if (s->first) {
-		s->reading = s->first;
-		s->first = s->reading->next;
-		if (!s->first)
-			s->last = &s->first;
-		s->held_bytes -= s->reading->n;
-		pthread_cond_broadcast(&s->changed);
-	}
-	int rc = s->reading ? 1 : s->failed ? -1 : 0;
+	drop_reading(s);
+	int rc = take_piece(s);
 	pthread_mutex_unlock(&s->lock);
 	return rc;
 }
@@ -228,9 +281,10 @@ void ss_spool_end(struct ss_spool *s)
 	pthread_join(s->thread, NULL);
 	for (struct piece *p = s->first, *next; p; p = next) {
 		next = p->next;
-		free(p);
+		free_piece(p);
 	}
-	free(s->reading);
+	free_piece(s->reading);
+	ss_vec_free(&s->whole);
 	if (s->gzip)
 		deflateEnd(&s->z);
 	pthread_cond_destroy(&s->changed);

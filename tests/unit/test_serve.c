@@ -158,7 +158,11 @@ static void keeps_answers_within_bounds(void **state)
 	memset(text, 'x', sizeof(text));
 	ss_answers_init(&c, 1000);
 	for (uint64_t i = 0; i < 50; i++) {
-		ss_answers_put(&c, (struct ss_key){ i, 7 }, (struct ss_str){ text, i + 1 }, i & 1, "text/plain");
+		char *body = malloc(i + 1);
+		memcpy(body, text, i + 1);
+		a = ss_answers_keep(&c, (struct ss_key){ i, 7 }, (struct ss_str){ body, i + 1 }, i & 1, "text/plain");
+		assert_ptr_equal(a->body.p, body);
+		ss_answer_drop(a);
 		assert_true(c.bytes <= 1000);
 		/* The first is used again and again, and stays. */
 		a = ss_answers_hold(&c, (struct ss_key){ 0, 7 });
@@ -173,6 +177,7 @@ static void keeps_answers_within_bounds(void **state)
 	assert_non_null(a);
 	assert_int_equal(a->body.n, 50);
 	assert_true(a->gzip);
+	assert_null(ss_answers_keep(&c, (struct ss_key){ 60, 7 }, (struct ss_str){ text, 900 }, false, "text/plain"));
 	struct ss_key k = ss_key_of(SS_STR("a")), other = ss_key_of(SS_STR("b"));
 	assert_true(k.a != other.a && k.b != other.b);
 	ss_answers_release(&c);
