@@ -51,9 +51,11 @@ _MOST_ARGS = 12  # of one event: what the library keeps
 
 
 def _open(name):
-    """lib<name>.so: beside what SSTRACE_LIBRARY names, beside this file, or where the linker looks."""
+    """What SSTRACE_LIBRARY names, and libraries beside it; else beside this file, or where the linker looks."""
     said = os.environ.get("SSTRACE_LIBRARY")
     beside = os.path.join(os.path.dirname(os.path.abspath(said or __file__)), f"lib{name}.so")
+    if said and name == "sstrace":
+        beside = os.path.abspath(said)
     path = beside if said or os.path.exists(beside) else ctypes.util.find_library(name) or f"lib{name}.so.0"
     try:
         return ctypes.CDLL(path)
@@ -69,6 +71,8 @@ def _load():
             ("ss_trace_stop", ctypes.c_char_p, []),
             ("ss_trace_error", ctypes.c_char_p, []),
             ("ss_trace_dropped", ctypes.c_uint64, []),
+            ("ss_trace_gpu_start", ctypes.c_bool, []),
+            ("ss_trace_gpu_error", ctypes.c_char_p, []),
             ("ss_trace_intern", name, [ctypes.c_char_p]),
             ("ss_trace_begin_now", _Scope, [name, args, ctypes.c_size_t]),
             ("ss_trace_end_now", None, [_Scope]),
@@ -114,13 +118,23 @@ def _args(facts):
     return args, n
 
 
-def start(logdir=None, session=None, host=None, max_bytes=0, level=0):
-    """Begin to record into LOGDIR/plugins/profile/SESSION/HOST.xplane.pb; what is left out has the library's default."""
+def start(logdir=None, session=None, host=None, max_bytes=0, level=0, gpu=False):
+    """Begin to record into LOGDIR/plugins/profile/SESSION/HOST.xplane.pb; what is left out has the library's default.
+
+    With gpu=True NVIDIA GPUs too; where something is missing for that the recording goes on, and gpu_error() says what.
+    """
     def text(s):
         return None if s is None else os.fsencode(s)
     options = _Options(ctypes.sizeof(_Options), text(logdir), text(session), text(host), max_bytes, level)
     if not _lib.ss_trace_start(ctypes.byref(options)):
         raise Error(_lib.ss_trace_error().decode("utf-8", "replace"))
+    if gpu:
+        _lib.ss_trace_gpu_start()
+
+
+def gpu_error():
+    """Why GPUs are not recorded; "" if they are."""
+    return _lib.ss_trace_gpu_error().decode("utf-8", "replace")
 
 
 def stop():

@@ -193,6 +193,15 @@ def children(c, w):
     got = w.record('exec', 'sh', '-c', f'exec {w.program("gpu_plain")} {STEPS}')
     c.equal('exec: one process, one file', (got.returncode, w.files('exec')), (0, ['h.xplane.pb']))
     check_kernels(c, 'exec', w, 'exec')
+    standin = os.path.join(w.standin, 'libcuda.so.1')
+    script = (f'import ctypes, sys; sys.path.insert(0, {ROOT + "/instrument"!r}); import sstrace\n'
+              f'sstrace.start(logdir={w.logdir!r}, session="pygpu", host="h", gpu=True); print(sstrace.gpu_error())\n'
+              f'cuda = ctypes.CDLL({standin!r}); cuda.cuInit(0); cuda.cuMemsetD8Async(ctypes.c_uint64(4096), 0, 100, None)\n'
+              'sstrace.stop()')
+    got = w.run(sys.executable, '-c', script, env=w.env(SSTRACE_LIBRARY=os.path.join(w.build, 'instrument/libsstrace.so')))
+    c.equal('python with gpu=True: starts', (got.stderr, got.stdout.strip()), ('', ''))
+    names = [e['name'] for e in w.tool('trace_viewer', 'pygpu')['traceEvents'] if e.get('ph') == 'X']
+    c.holds('python with gpu=True: the call and what the device did', 'cuMemsetD8Async' in names and 'Memset' in names)
     got = w.record('python', sys.executable, '-c', f'import sys; sys.path.insert(0, {ROOT + "/instrument"!r}); import sstrace\n'
                    'sstrace.start(logdir="/nowhere")\nwith sstrace.step("train", 1): pass\nprint(sstrace.stop())')
     c.equal('python: joins', (got.returncode, got.stdout.strip()), (0, os.path.join(w.folder('python'), 'h.xplane.pb')))
