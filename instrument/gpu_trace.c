@@ -19,6 +19,7 @@
 #include "recorder.h"
 #include "wire.h"
 
+#include <dlfcn.h>
 #include <glob.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -390,6 +391,14 @@ bool ss_trace_gpu_start(void)
 	}
 	pthread_mutex_unlock(&gpu.lock);
 	return ok;
+}
+
+bool ss_trace_gpu_used(void)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	if (driver)
+		dlclose(driver);
+	return driver != NULL;
 }
 
 const char *ss_trace_gpu_error(void)

@@ -5,6 +5,7 @@
  * Continuous profiling is a recording without an end, kept in a temporary folder; a snapshot stops
  * it, sends it and begins the next one.
  */
+#include "ss_trace_gpu.h"
 #include "ss_trace_server.h"
 
 #include "base/buf.h"
@@ -30,11 +31,11 @@ enum { XSPACE_PLANES = 1, XPLANE_LINES = 3, XLINE_EVENTS = 4 };
 #define TICK_NS (10 * SS_NS_PER_MS)	/* how soon a Terminate is seen */
 #define LONGEST_MS (UINT64_C(24) * 3600 * 1000)
 
-/* What a request asks for, as far as a program without devices can do it. */
+/* What a request asks for, as far as a program can do it that runs no Python of ours. */
 struct wanted {
 	char root[PATH_MAX], session[256], host[256];
 	uint64_t duration_ms, start_unix_ns;
-	uint64_t host_level;
+	uint64_t host_level, device_level;
 	bool emit;
 };
 
@@ -69,10 +70,12 @@ static void read_options(struct wanted *w, struct ss_str body)
 {
 	struct ss_pb c = ss_pb_of(body);
 	struct ss_pb_field f;
-	w->host_level = 0;
+	w->host_level = w->device_level = 0;
 	while (ss_pb_next(&c, &f)) {
 		if (f.key == PB_VAR(PROFILE_OPTIONS_HOST_TRACER_LEVEL))
 			w->host_level = f.u;
+		else if (f.key == PB_VAR(PROFILE_OPTIONS_DEVICE_TRACER_LEVEL))
+			w->device_level = f.u;
 		else if (f.key == PB_VAR(PROFILE_OPTIONS_DURATION_MS) && f.u)
 			w->duration_ms = f.u;
 		else if (f.key == PB_VAR(PROFILE_OPTIONS_START_TIMESTAMP_NS))
@@ -85,7 +88,7 @@ static bool read_request(struct wanted *w, struct ss_str body, struct ss_grpc_st
 	struct ss_pb c = ss_pb_of(body);
 	struct ss_pb_field f;
 	bool fits = true;
-	*w = (struct wanted){ .host_level = SS_TRACE_INFO };
+	*w = (struct wanted){ .host_level = SS_TRACE_INFO, .device_level = 1 };
 	while (fits && ss_pb_next(&c, &f)) {
 		if (f.key == PB_VAR(PROFILE_REQUEST_DURATION_MS))
 			w->duration_ms = w->duration_ms ? w->duration_ms : f.u;
@@ -193,8 +196,12 @@ static bool begin_recording(const struct wanted *w, const char *folder, struct s
 		.size = sizeof(o), .dir = folder, .host = w->host, .session = "capture", .max_bytes = server.max_bytes,
 		.level = w->host_level < SS_TRACE_VERBOSE ? (int)w->host_level : SS_TRACE_VERBOSE,
 	};
-	if (ss_trace_start(&o))
+	if (ss_trace_start(&o)) {
+		/* What is missing for it is a warning in the profile. */
+		if (w->device_level && ss_trace_gpu_used())
+			ss_trace_gpu_start();
 		return true;
+	}
 	/* Somebody in the program records already, or the file cannot be. */
 	return ss_grpc_fail(status, ss_trace_on(SS_TRACE_CRITICAL) ? SS_GRPC_ALREADY_EXISTS : SS_GRPC_INTERNAL, "%.400s",
 			    ss_trace_error());

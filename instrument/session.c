@@ -189,7 +189,8 @@ static void name_shared_lines(void)
 
 static bool start(const struct ss_trace_options *o)
 {
-	if (ss_rec.running && ss_rec.joinable)
+	/* Not one that wants its file to itself. */
+	if (ss_rec.running && ss_rec.joinable && !o->dir)
 		return ++ss_rec.joined;
 	if (ss_rec.running)
 		return ss_rec_fail("a recording is running already, to '%s'", ss_rec.spool.path);

@@ -26,6 +26,8 @@ extern "C" {
  * what to do about it says ss_trace_gpu_error, and a warning in the profile. The session goes on.
  */
 SS_TRACE_API bool ss_trace_gpu_start(void);
+/* Has the program loaded NVIDIA's driver? */
+SS_TRACE_API bool ss_trace_gpu_used(void);
 /* Why GPUs are not recorded: "" if they are. */
 SS_TRACE_API const char *ss_trace_gpu_error(void);
 

@@ -169,6 +169,23 @@ def recorded(c, w):
     check_overview(c, 'record, libsstrace', w, 'again')
 
 
+def served(c, w):
+    """A program that others record while it runs."""
+    program = subprocess.Popen([w.program('gpu_served'), '20000'], stdout=subprocess.PIPE, text=True, env=w.env())
+    try:
+        port = program.stdout.readline().strip()
+        got = w.run(w.bin, 'capture', '-a', f'localhost:{port}', '-l', w.logdir, '--session_id', 'served', '--duration_ms', '300')
+        c.equal(f'served: captured\n{got.stderr}', got.returncode, 0)
+    finally:
+        program.kill()
+        program.wait()
+    c.equal('served: one file', len(w.files('served')), 1)
+    rows = {r['kernel_name']: r for r in rows_of(w.tool('kernel_stats', 'served'))}
+    c.holds('served: kernels', rows.get(GEMM, {}).get('occurrences', 0) > 100 and rows['relu']['avg_duration_us'] == 20)
+    again = w.record('joined', w.program('gpu_served'), '3')
+    c.equal('served and recorded: one recording', (again.returncode, w.files('joined')), (0, ['h.xplane.pb']))
+
+
 def killed(c, w):
     got = w.record('killed', w.program('gpu_plain'), str(STEPS), 'kill')
     c.equal('killed: status', got.returncode, 128 + signal.SIGKILL)
@@ -296,7 +313,7 @@ def main():
         os.makedirs(os.path.join(w.logdir, 'plugins/profile'))
         for version in (12, 13):
             library(c, w, version)
-        for check in (recorded, killed, children, missing, small, misuse, doctor):
+        for check in (recorded, served, killed, children, missing, small, misuse, doctor):
             check(c, w)
     finally:
         shutil.rmtree(w.logdir)

@@ -3,6 +3,7 @@
  * and a copy back, in NVTX ranges.
  *	program STEPS [kill]		knows nothing of any recording
  *	program STEPS LOGDIR [kill]	records itself (built with -DUSE_SSTRACE)
+ *	program STEPS			lets others record it, and prints the port (built with -DUSE_SERVER)
  * NVTX is asked for a tool as NVIDIA's header does it.
  */
 #include "standin.h"
@@ -17,6 +18,9 @@
 
 #ifdef USE_SSTRACE
 #include "ss_trace_gpu.h"
+#endif
+#ifdef USE_SERVER
+#include "ss_trace_server.h"
 #endif
 
 static const struct standin_function gemm = { "_Z9gemm_h884PfS_S_i", 96, 16384, 200000 };
@@ -144,7 +148,7 @@ static void train(const struct cuda *c, int steps)
 	uint64_t weights, batch;
 	c->alloc(&weights, 1 << 20);
 	for (int i = 0; i < steps; i++) {
-#ifdef USE_SSTRACE
+#if defined(USE_SSTRACE) || defined(USE_SERVER)
 		SS_TRACE_STEP("train", i);
 #endif
 		c->alloc(&batch, 65536);
@@ -161,6 +165,12 @@ int main(int argc, char **argv)
 	const struct ss_trace_options o = { .size = sizeof(o), .logdir = argv[2], .session = "run", .host = "h" };
 	if (!ss_trace_start(&o) || !ss_trace_gpu_start())
 		fprintf(stderr, "%s%s\n", ss_trace_error(), ss_trace_gpu_error());
+#endif
+#ifdef USE_SERVER
+	if (!ss_trace_server_start(0))
+		fprintf(stderr, "%s\n", ss_trace_server_error());
+	printf("%d\n", ss_trace_server_port());
+	fflush(stdout);
 #endif
 	nvtx_begin();
 	int status = c.init(0);
