@@ -92,9 +92,11 @@ static int work(const struct flags *f, struct ss_capture_config *config, uint64_
 	if (level) {
 		/* One who answers for all is asked for all. */
 		config->targets = master.p;
-		fprintf(stderr, "stepscope: since a monitoring level is given, " SS_FMT " is profiled for %llu ms and its figures are "
-			"shown, %llu time%s\n", SS_ARG(master), (unsigned long long)config->options.duration_ms,
-			(unsigned long long)queries, queries == 1 ? "" : "s");
+		fprintf(stderr,
+			"stepscope: since a monitoring level is given, " SS_FMT " is profiled for %llu ms and its figures are "
+			"shown, %llu time%s\n",
+			SS_ARG(master), (unsigned long long)config->options.duration_ms, (unsigned long long)queries,
+			queries == 1 ? "" : "s");
 		status = cli_watch_lines(&(struct cli_watch){ .capture = *config, .level = (unsigned)level, .queries = queries,
 							      .timestamp = !is_false(f->timestamp) });
 	} else if (workers.n) {
@@ -117,7 +119,8 @@ static int check_and_work(struct flags *f)
 	char logdir[4096];
 	if ((!f->service_addr || !*f->service_addr) && (!f->tpu || !*f->tpu))
 		return cli_misuse(c, "either --service_addr or --tpu must be given");
-	if (!number("duration_ms", f->duration, 86400000, &duration) || !number("num_tracing_attempts", f->attempts, 1000, &attempts) ||
+	if (!number("duration_ms", f->duration, 86400000, &duration) ||
+	    !number("num_tracing_attempts", f->attempts, 1000, &attempts) ||
 	    !number("monitoring_level", f->level, 2, &level) || !number("num_queries", f->queries, INT64_MAX, &queries) ||
 	    !number("host_tracer_level", f->host_level, 3, &host_level))
 		return CLI_MISUSE;

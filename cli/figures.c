@@ -109,7 +109,8 @@ static void look_at_host(const struct ss_capture *c, const struct ss_capture_hos
 	else if (h->end == SS_CAPTURE_FAILED)
 		snprintf(look->why, sizeof(look->why), "%s: %.250s", ss_grpc_code_name(h->status.code), h->status.text);
 	else
-		snprintf(look->why, sizeof(look->why), h->end == SS_CAPTURE_EMPTY ? "nothing happened meanwhile" : "no profile came");
+		snprintf(look->why, sizeof(look->why), "%s",
+			 h->end == SS_CAPTURE_EMPTY ? "nothing happened meanwhile" : "no profile came");
 }
 
 bool cli_look(const struct ss_capture_config *config, struct cli_look *looks, size_t cap, size_t *n, struct ss_err *err)

@@ -1,5 +1,5 @@
 /* serve.c - stepscope serve DIR: the page and the routes, until a signal. */
-#include "cli.h"
+#include "capture_words.h"
 
 #include "serve/server.h"
 
@@ -38,6 +38,8 @@ static void say_where(const struct ss_server *s, const struct ss_server_config *
 	else
 		fprintf(stderr, "stepscope: %s; runs will show once they are there\n",
 			ss_server_why_empty(s) ? ss_server_why_empty(s) : "no profile yet");
+	if (ss_server_grpc_port(s))
+		fprintf(stderr, "stepscope: gRPC on %s:%u\n", host, ss_server_grpc_port(s));
 	fprintf(stderr, "stepscope: serving on http://%s:%u/ (Ctrl-C ends)\n", host, ss_server_port(s));
 }
 
@@ -72,7 +74,8 @@ static int serve(const struct ss_server_config *config)
 static int run(int argc, char **argv)
 {
 	struct ss_server_config config = { .bind = NULL };
-	const char *port = "6006", *memory = NULL, *capture = NULL;
+	const char *port = "6006", *memory = NULL, *capture = NULL, *grpc = NULL;
+	struct cli_tls token = { 0 };
 	const struct cli_opt opts[] = {
 		{ "logdir", 'l', true, &config.logdir, NULL, NULL },
 		{ "port", 'p', true, &port, NULL, NULL },
@@ -81,6 +84,8 @@ static int run(int argc, char **argv)
 		{ "allow-host", 0, true, &config.allow_host, NULL, NULL },
 		{ "src-prefix", 0, true, &config.src_prefix, NULL, NULL },
 		{ "allow-capture", 0, false, &capture, NULL, NULL },
+		{ "grpc", 0, true, &grpc, NULL, NULL },
+		{ "grpc-token-file", 0, true, &token.token_file, NULL, NULL },
 	};
 	int status = cli_parse(&cli_command_serve, argc, argv, opts, SS_COUNT(opts), 0, 1);
 	uint64_t number;
@@ -97,11 +102,19 @@ static int run(int argc, char **argv)
 		return cli_misuse(&cli_command_serve, "'%s' is no port: 0 to 65535", port);
 	config.port = (uint16_t)number;
 	config.allow_capture = capture;
+	if (grpc && !cli_number(grpc, 65535, &number))
+		return cli_misuse(&cli_command_serve, "--grpc: '%s' is no port: 0 to 65535", grpc);
+	config.grpc = grpc;
+	config.grpc_port = grpc ? (uint16_t)number : 0;
 	if (memory && (!cli_number(memory, (uint64_t)1 << 40, &number) || !number))
 		return cli_misuse(&cli_command_serve, "--memory-mb: '%s' is no number of megabytes", memory);
 	if (memory)
 		config.memory_bytes = number << 20;
-	return serve(&config);
+	const struct ss_tls *no_tls;
+	struct ss_err err = { 0 };
+	status = cli_tls_open(&token, &no_tls, &config.grpc_token, &err) ? serve(&config) : cli_fail(&err);
+	cli_tls_close(&token);
+	return status;
 }
 
 const struct cli_command cli_command_serve = {
@@ -119,7 +132,9 @@ const struct cli_command cli_command_serve = {
 		"      --memory-mb N     for opened profiles together; half of the machine's without it\n"
 		"      --allow-host NAME a further name by which a proxy on this machine calls us\n"
 		"      --src-prefix P    where sources are, for XProf's page\n"
-		"      --allow-capture   take profiles of running programs when the page asks for one, into DIR\n\n"
+		"      --allow-capture   take profiles of running programs when the page asks for one, into DIR\n"
+		"      --grpc N          answer gRPC as well (the service ProfileAnalysis), at port N; 0 takes any that is free\n"
+		"      --grpc-token-file F  who asks over gRPC must know the token in F\n\n"
 		"From another machine:  ssh -L 6006:localhost:6006 HOST stepscope serve DIR\n",
 	.run = run,
 };

@@ -56,7 +56,8 @@ static bool given_or_own(const char *given, const char *what, const char *path, 
 		return !no_memory(*out, err) && check_name(what, out->p, err);
 	}
 	bool ok = metadata(path, &b, &why) ||
-		  ss_fail(err, why.code, "the %s of the TPU is not given, and this machine does not know its own: %s", what, why.text);
+		  ss_fail(err, why.code, "the %s of the TPU is not given, and this machine does not know its own: %s", what,
+			  why.text);
 	struct ss_str s = ss_buf_get(&b);
 	size_t slash = ss_str_rchr(s, '/');
 	*out = ok ? ss_arena_str(a, ss_str_sub(s, slash == SS_NPOS ? 0 : slash + 1, s.n)) : SS_STR("");
@@ -95,7 +96,8 @@ static bool token(struct ss_arena *a, struct ss_str *out, struct ss_err *err)
 	ok = ok && (value.n || member(ss_buf_get(&b), "access_token", a, &value) ||
 		    ss_fail(err, SS_EFORMAT, "the metadata server gives no access token"));
 	for (size_t i = 0; ok && i < value.n; i++)
-		ok = (value.p[i] > ' ' && value.p[i] <= '~') || ss_fail(err, SS_EFORMAT, "the access token holds bytes that none has");
+		ok = (value.p[i] > ' ' && value.p[i] <= '~') ||
+		     ss_fail(err, SS_EFORMAT, "the access token holds bytes that none has");
 	*out = ok ? ss_arena_printf(a, "Authorization: Bearer " SS_FMT, SS_ARG(value)) : SS_STR("");
 	ss_buf_free(&b);
 	return ok && !no_memory(*out, err);

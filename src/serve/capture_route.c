@@ -129,7 +129,8 @@ bool ss_route_capture_profile(struct ss_call *c, struct ss_err *err)
 	struct ss_err why = { 0 };
 	char text[1200];
 	if (!c->srv->capture_dir)
-		return reply(c, 501, "error", "this server takes no profiles: stepscope serve --allow-capture does, or stepscope capture", err);
+		return reply(c, 501, "error",
+			     "this server takes no profiles: stepscope serve --allow-capture does, or stepscope capture", err);
 	if (ss_from_elsewhere(c->req))
 		return reply(c, 403, "error", "this request comes from another site", err);
 	if (!read_request(c, &a, &why)) {

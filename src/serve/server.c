@@ -1,6 +1,7 @@
 /* server.c - from a request to its route; the life of the server. */
 #include "serve/server.h"
 
+#include "serve/analysis.h"
 #include "serve/call.h"
 #include "serve/gzip.h"
 #include "serve/page.h"
@@ -26,6 +27,7 @@ static const char csp[] =
 struct ss_server {
 	struct ss_server_state state;
 	struct ss_http *http;
+	struct ss_analysis *analysis;
 	char *src_prefix, *allow_host, *why_empty, *capture_dir;
 	uint64_t nruns;
 };
@@ -279,8 +281,9 @@ static bool allow_capture(struct ss_server *s, const char *logdir, struct ss_err
 	s->capture_dir = good ? strdup(snap->store.root.p) : NULL;
 	ss_catalog_put(&s->state.catalog, snap);
 	if (!good)
-		return ss_fail(err, SS_EINVAL, "profiles can be taken only into a log directory; '%s' is none: its runs would not stand "
-			       "below plugins/profile", logdir);
+		return ss_fail(err, SS_EINVAL,
+			       "profiles can be taken only into a log directory; '%s' is none: its runs would not stand below "
+			       "plugins/profile", logdir);
 	if (access(logdir, W_OK | X_OK) != 0)
 		return ss_fail(err, SS_EIO, "profiles cannot be taken: '%s' is not writable", logdir);
 	s->state.capture_dir = s->capture_dir;
@@ -300,6 +303,14 @@ static void free_server(struct ss_server *s)
 	free(s->allow_host);
 	free(s->why_empty);
 	free(s);
+}
+
+static bool start_grpc(struct ss_server *s, const struct ss_server_config *config, struct ss_err *err)
+{
+	s->analysis = ss_analysis_start(&(struct ss_analysis_config){ .bind = config->bind ? config->bind : "127.0.0.1",
+								      .port = config->grpc_port, .token = config->grpc_token,
+								      .handler = handle, .srv = &s->state }, err);
+	return s->analysis;
 }
 
 struct ss_server *ss_server_start(const struct ss_server_config *config, struct ss_err *err)
@@ -332,11 +343,13 @@ struct ss_server *ss_server_start(const struct ss_server_config *config, struct 
 	     (!config->allow_capture || allow_capture(s, config->logdir, err));
 	if (ok)
 		s->http = ss_http_start(&http, &st->loopback, err);
-	if (s->http && (st->loopback || !config->allow_capture))
+	if (s->http && (st->loopback || !config->allow_capture) && (!config->grpc || start_grpc(s, config, err)))
 		return s;
 	if (s->http) {
-		ss_fail(err, SS_EINVAL, "who may ask for profiles must be on this machine: --allow-capture goes with a loopback address "
-			"only (ssh -L brings others to it)");
+		/* The first reason counts. */
+		ss_fail(err, SS_EINVAL,
+			"who may ask for profiles must be on this machine: --allow-capture goes with a loopback address only "
+			"(ssh -L brings others to it)");
 		ss_http_stop(s->http);
 	}
 	free_server(s);
@@ -346,6 +359,11 @@ struct ss_server *ss_server_start(const struct ss_server_config *config, struct 
 uint16_t ss_server_port(const struct ss_server *s)
 {
 	return ss_http_port(s->http);
+}
+
+uint16_t ss_server_grpc_port(const struct ss_server *s)
+{
+	return s->analysis ? ss_analysis_port(s->analysis) : 0;
 }
 
 uint64_t ss_server_nruns(const struct ss_server *s)
@@ -370,6 +388,8 @@ bool ss_server_stop(struct ss_server *s)
 	if (s->state.stop_fd >= 0 && write(s->state.stop_fd, &one, sizeof(one)) == sizeof(one))
 		for (int i = 0; i < 400 && atomic_load(&s->state.capturing); i++)
 			poll(NULL, 0, 5);
+	ss_analysis_stop(s->analysis);
+	s->analysis = NULL;
 	if (!ss_http_quiesce(s->http, LAST_WAIT_MS) || ss_warm_busy(&s->state))
 		return false;
 	ss_http_stop(s->http);

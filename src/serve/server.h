@@ -25,11 +25,16 @@ struct ss_server_config {
 	 * log directory.
 	 */
 	bool allow_capture;
+	bool grpc;			/* ProfileAnalysis as well, at `bind`: analysis.h */
+	uint16_t grpc_port;		/* 0: any that is free */
+	const char *grpc_token;		/* who asks must have it; needed where others than this machine can ask */
 };
 
 /* Listens when it returns; NULL on failure. The log directory was scanned once by then. */
 struct ss_server *ss_server_start(const struct ss_server_config *config, struct ss_err *err);
 uint16_t ss_server_port(const struct ss_server *s);
+/* 0: there is none. */
+uint16_t ss_server_grpc_port(const struct ss_server *s);
 /* Runs found at the start, and, when there are none, why: for the user, lives as long as the server. */
 uint64_t ss_server_nruns(const struct ss_server *s);
 const char *ss_server_why_empty(const struct ss_server *s);

@@ -42,7 +42,8 @@ static struct ss_grpc_status call(const struct ss_tls_config *server, const stru
 		&(struct ss_grpc_server_config){ .methods = methods, .nmethods = 1, .tls = ours }, &err);
 	assert_non_null(s);
 	snprintf(target, sizeof(target), "%s:%u", host, ss_grpc_server_port(s));
-	struct ss_grpc_channel *ch = ss_grpc_channel_open(&(struct ss_grpc_channel_config){ .target = target, .tls = theirs }, &err);
+	const struct ss_grpc_channel_config there = { .target = target, .tls = theirs };
+	struct ss_grpc_channel *ch = ss_grpc_channel_open(&there, &err);
 	for (int i = 0; i < 300000; i++)
 		ss_buf_lit(&big, "0123456789");
 	if (ss_grpc_unary(ch, &(struct ss_grpc_call_config){ .method = "/t.S/Echo", .request = ss_buf_get(&big),

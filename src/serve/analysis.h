@@ -1,0 +1,26 @@
+/*
+ * analysis.h - the service ProfileAnalysis over gRPC: the runs, the answers of the tools, and taking
+ * profiles, for programs that know it. A second door to the HTTP routes: what they answer, it answers.
+ */
+#ifndef SS_SERVE_ANALYSIS_H
+#define SS_SERVE_ANALYSIS_H
+
+#include "rpc/grpc_server.h"
+#include "serve/call.h"
+
+struct ss_analysis;
+
+struct ss_analysis_config {
+	const char *bind;
+	uint16_t port;		/* 0: any that is free */
+	const char *token;	/* must be there where not only this machine can ask */
+	ss_http_handler *handler; /* of the routes */
+	struct ss_server_state *srv;
+};
+
+/* Listens when it returns; NULL on failure. */
+struct ss_analysis *ss_analysis_start(const struct ss_analysis_config *config, struct ss_err *err);
+uint16_t ss_analysis_port(const struct ss_analysis *a);
+void ss_analysis_stop(struct ss_analysis *a);
+
+#endif
