@@ -1,6 +1,7 @@
 /* figures.c - numbers for watching a job. */
 #include "figures.h"
 
+#include "base/file.h"
 #include "serve/ask.h"
 
 #include <ftw.h>
@@ -113,7 +114,42 @@ static void look_at_host(const struct ss_capture *c, const struct ss_capture_hos
 			 h->end == SS_CAPTURE_EMPTY ? "nothing happened meanwhile" : "no profile came");
 }
 
-bool cli_look(const struct ss_capture_config *config, struct cli_look *looks, size_t cap, size_t *n, struct ss_err *err)
+/* A whole file into a run, under the same name. */
+static bool copy_file(const struct ss_capture *c, const char *name, const struct ss_run_dir *to, struct ss_err *err)
+{
+	char path[4096];
+	struct ss_file in;
+	struct ss_new_file out;
+	snprintf(path, sizeof(path), "%s/%s", c->dir.path.p, name);
+	if (!ss_file_open(&in, path, err))
+		return false;
+	bool ok = ss_new_file_open(&out, to, err);
+	if (ok && !ss_new_file_write(&out, in.bytes, err)) {
+		ss_new_file_drop(&out);
+		ok = false;
+	}
+	ok = ok && ss_new_file_keep(&out, to, name, err);
+	ss_file_close(&in);
+	return ok;
+}
+
+static bool keep_run(const struct ss_capture *c, struct cli_keep *keep, struct ss_err *err)
+{
+	struct ss_run_dir to;
+	if (!ss_run_dir_make(&to, keep->logdir, NULL, err))
+		return false;
+	bool ok = true;
+	for (size_t i = 0; ok && i < c->nhosts; i++)
+		for (size_t k = 0; ok && k < c->hosts[i].reply.kept.n; k++)
+			ok = copy_file(c, c->hosts[i].reply.kept.path[k], &to, err);
+	if (ok)
+		snprintf(keep->run, sizeof(keep->run), SS_FMT, SS_ARG(to.run));
+	ss_run_dir_release(&to);
+	return ok;
+}
+
+bool cli_look(const struct ss_capture_config *config, struct cli_look *looks, size_t cap, size_t *n, struct cli_keep *keep,
+	      struct ss_err *err)
 {
 	const char *tmp = getenv("TMPDIR");
 	char dir[400];
@@ -132,6 +168,10 @@ bool cli_look(const struct ss_capture_config *config, struct cli_look *looks, si
 		ok = ss_fail(err, why.code ? why.code : SS_EBUSY, "%s", why.code ? why.text : "cancelled");
 	for (; ok && *n < c.nhosts && *n < cap; ++*n)
 		look_at_host(&c, &c.hosts[*n], &looks[*n]);
+	if (keep)
+		keep->run[0] = '\0';
+	if (ok && keep && keep->wanted(keep->arg, looks, *n))
+		ok = keep_run(&c, keep, err);
 	ss_capture_release(&c);
 	nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 	return ok;

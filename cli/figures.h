@@ -29,10 +29,18 @@ struct cli_look {
 	char why[300];		/* when it is not */
 	struct cli_figures figures;
 };
+/* Profiles worth keeping: when `wanted` says so, what was looked at is copied to a new run of `logdir`. */
+struct cli_keep {
+	const char *logdir;
+	bool (*wanted)(void *arg, const struct cli_look *looks, size_t n);
+	void *arg;
+	char run[300];			/* the last run kept; "" when the last look was not */
+};
 /*
  * Fills looks[0 .. n), in the order of the targets, of which there are at most `cap`. False when the
- * whole of it makes no sense or was cancelled.
+ * whole of it makes no sense or was cancelled, or what should be kept cannot be. `keep` may be NULL.
  */
-bool cli_look(const struct ss_capture_config *config, struct cli_look *looks, size_t cap, size_t *n, struct ss_err *err);
+bool cli_look(const struct ss_capture_config *config, struct cli_look *looks, size_t cap, size_t *n, struct cli_keep *keep,
+	      struct ss_err *err);
 
 #endif

@@ -61,7 +61,7 @@ static struct ss_str target_at(const char *targets, size_t i)
 static bool take_look(const struct cli_watch *w, struct cli_look *looks, size_t *good, struct ss_err *err)
 {
 	size_t n;
-	if (!cli_look(&w->capture, looks, MOST_HOSTS, &n, err))
+	if (!cli_look(&w->capture, looks, MOST_HOSTS, &n, NULL, err))
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		struct ss_str target = target_at(w->capture.targets, i);

@@ -270,7 +270,8 @@ static bool read_session(struct session *s, struct ss_str bytes)
 static bool root_is_ours(const struct ss_analysis *a, struct ss_str root)
 {
 	struct ss_str own = ss_str_from(a->config.srv->capture_dir), rest = ss_str_sub(root, own.n, root.n);
-	return !root.n || (ss_str_starts(root, own) && (ss_str_is(rest, "/plugins/profile") || ss_str_is(rest, "/plugins/profile/")));
+	return !root.n || (ss_str_starts(root, own) &&
+			   (ss_str_is(rest, "/plugins/profile") || ss_str_is(rest, "/plugins/profile/")));
 }
 
 static void take_session(const struct ss_analysis *a, struct session *s, struct ss_arena *arena, struct ss_buf *out)

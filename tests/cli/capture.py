@@ -162,6 +162,44 @@ def monitors():
                                'Infeed percentage: 6.667% (avg)', 'refused'), two)
 
 
+def watches(scratch):
+    slower = glob.glob(os.path.join(ROOT, 'tests/data/profiles/tf_inputbound_steps/**/*.xplane.pb'), recursive=True)[0]
+    with Peer() as one, Peer('later=' + slower) as two, Peer() as three:
+        hosts = ','.join(p.address for p in (one, two, three)) + ',127.0.0.1:1'
+        logdir = f'{scratch}/slow'
+        done = run('monitor', '-a', hosts, '-n', '4', '-i', '0', '-d', '10', '--keep_slow', '3', '-l', logdir)
+        lines = done.stdout.splitlines()[-4:]
+        check('monitor', words(done, 0, 'look 4', 'refused') and '0.12 ms' in lines[0] and 'straggler' in lines[1]
+              and '13.58 ms' in lines[1] and 'straggler' not in lines[0] + lines[2], done)
+        kept = below(logdir)
+        check('the slow look is kept, and no other', len(kept) == 3 and 'a slow step: kept' in done.stderr, kept, done.stderr)
+        check('whole', any(same_as_sample(f'{logdir}/{f}') for f in kept))
+        proc = subprocess.Popen([BIN, 'monitor', '-a', f'{one.address},{two.address}', '-i', '60', '-d', '10', '--http', '0'],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        port = int(proc.stderr.readline().split(':')[3].split('/')[0])
+        proc.stdout.readline()          # the first look is there
+        connection = http.client.HTTPConnection('127.0.0.1', port, timeout=20)
+        def get(path, **headers):
+            connection.request('GET', path, headers=headers)
+            reply = connection.getresponse()
+            return reply.status, reply.read().decode()
+        status, text = get('/metrics')
+        check('metrics', status == 200 and f'stepscope_step_seconds{{host="{one.address}"}} 0.00012\n' in text
+              and f'stepscope_straggler{{host="{two.address}"}} 1\n' in text and 'stepscope_up{' in text, text)
+        check('the page', get('/')[0] == 200 and one.address in get('/')[1])
+        check('nothing else', get('/x')[0] == 404 and get('/', Host='evil.example')[0] == 403
+              and get('/', Host='127.evil.example')[0] == 403)
+        connection.close()
+        proc.send_signal(signal.SIGINT)
+        check('Ctrl-C ends it', proc.wait(10) == 0)
+        proc.stdout.close()
+        proc.stderr.close()
+    for args, text in ((['-a', 'x'], 'host:port'), ([], 'which programs'), (['-a', 'a:1', '--keep_slow', '2'], '--logdir'),
+                       (['-a', 'a:1', '--keep_slow', '0.5', '-l', 'x'], 'above 1')):
+        done = run('monitor', *args)
+        check(f'monitor {args}', done.returncode in (1, 2) and text in done.stderr, done)
+
+
 class Google(http.server.BaseHTTPRequestHandler):
     """The metadata server and the Cloud TPU API."""
     nodes = {}
@@ -285,7 +323,7 @@ def main():
     BIN = os.path.abspath(parser.parse_args().bin)
     PEER = os.path.join(os.path.dirname(BIN), 'tests/profiler_peer')
     with tempfile.TemporaryDirectory() as scratch:
-        for part in (takes, refuses, strangers, full_disk, by_name, old_flags, over_http):
+        for part in (takes, refuses, strangers, full_disk, by_name, old_flags, over_http, watches):
             part(scratch)
     monitors()
     print(f'{passed} passed, {failed} failed')

@@ -2,11 +2,12 @@
  * profiler_peer.c - a program with a profiler's port, without the program: it sends or writes a
  * profile that it was given.
  *
- *	profiler_peer PROFILE [monitor] [master] [slow] [empty]
+ *	profiler_peer PROFILE [monitor] [master] [slow] [empty] [later=PROFILE]
  *
  * Prints its port and serves until its standard input ends. monitor: it answers Monitor. master: it
  * answers NewSession, writing the profile for each of the hosts. slow: five seconds a profile.
- * empty: there is never a trace. Requests are printed as "method host_name duration_ms".
+ * empty: there is never a trace. later: from the fourth request on it is that profile. Requests are
+ * printed as "method host_name duration_ms".
  */
 #include "capture/messages.h"
 #include "capture/run_dir.h"
@@ -23,6 +24,8 @@
 
 struct peer {
 	const char *path;
+	const char *later;	/* what is sent from the fourth request on, or NULL */
+	unsigned asked;
 	bool slow, empty;
 };
 
@@ -81,10 +84,12 @@ static bool write_profile(const struct peer *p, const struct request *r, struct 
 
 static void profile(void *arg, const struct ss_grpc_asked *asked, struct ss_grpc_answer *answer)
 {
-	const struct peer *p = arg;
+	struct peer *p = arg;
 	struct request r = read_request(asked->request);
 	struct stat st;
 	say("Profile", r.host, r.duration_ms);
+	if (++p->asked > 3 && p->later)
+		p->path = p->later;
 	if (p->slow)
 		ss_grpc_asked_sleep(asked, 5000000000);
 	if (p->empty) {
@@ -137,6 +142,8 @@ int main(int argc, char **argv)
 	struct ss_err err = { 0 };
 	char drop[64];
 	for (int i = 2; i < argc; i++) {
+		if (strncmp(argv[i], "later=", 6) == 0)
+			p.later = argv[i] + 6;
 		p.slow |= strcmp(argv[i], "slow") == 0;
 		p.empty |= strcmp(argv[i], "empty") == 0;
 		if (strcmp(argv[i], "monitor") == 0)

@@ -17,8 +17,9 @@
 static struct ss_server *serve(const char *logdir, bool capture, char target[64])
 {
 	struct ss_err err = { 0 };
-	struct ss_server *s = ss_server_start(
-		&(struct ss_server_config){ .logdir = logdir, .grpc = true, .allow_capture = capture, .memory_bytes = 1 << 28 }, &err);
+	const struct ss_server_config config = { .logdir = logdir, .grpc = true, .allow_capture = capture,
+						 .memory_bytes = 1 << 28 };
+	struct ss_server *s = ss_server_start(&config, &err);
 	if (!s)
 		fail_msg("%s", err.text);
 	snprintf(target, 64, "127.0.0.1:%u", ss_server_grpc_port(s));

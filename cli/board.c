@@ -1,0 +1,382 @@
+/*
+ * board.c - figures of several hosts, shown in three ways.
+ *
+ * The page is a table with a drawing for each host, made here and fetched anew by the browser; it has
+ * no script.
+ */
+#include "board.h"
+
+#include "rpc/http.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define STRAGGLES 1.1	/* times the step of the host in the middle */
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return x < y ? -1 : x > y;
+}
+
+/* The middle of those that are numbers; at least `least` of them, else NAN. */
+static double median(const double *v, size_t n, size_t least)
+{
+	double sorted[CLI_BOARD_HOSTS];
+	size_t k = 0;
+	for (size_t i = 0; i < n && k < CLI_BOARD_HOSTS; i++)
+		if (!isnan(v[i]))
+			sorted[k++] = v[i];
+	if (k < least || !k)
+		return NAN;
+	qsort(sorted, k, sizeof(*sorted), by_value);
+	return sorted[(k - 1) / 2];
+}
+
+double cli_board_usual_ms(const struct cli_board *b, size_t host)
+{
+	return host < b->nhosts ? median(b->hosts[host].step_ms, b->hosts[host].nsteps, 3) : NAN;
+}
+
+bool cli_board_any(const struct cli_board *b)
+{
+	for (size_t i = 0; i < b->nhosts; i++)
+		if (b->hosts[i].nsteps > b->hosts[i].failures)
+			return true;
+	return false;
+}
+
+void cli_board_add(struct cli_board *b, const struct cli_look *looks, size_t n)
+{
+	pthread_mutex_lock(&b->lock);
+	b->looks++;
+	for (size_t i = 0; i < n && i < b->nhosts; i++) {
+		struct cli_board_host *h = &b->hosts[i];
+		h->look = looks[i];
+		h->failures += !looks[i].ok;
+		if (h->nsteps == CLI_BOARD_HISTORY)
+			memmove(h->step_ms, h->step_ms + 1, --h->nsteps * sizeof(*h->step_ms));
+		h->step_ms[h->nsteps++] = looks[i].ok ? looks[i].figures.step_ms_avg : NAN;
+	}
+	pthread_mutex_unlock(&b->lock);
+}
+
+/* What a straggler is slower than: the middle of all hosts, where there are two and more. */
+static double middle_ms(const struct cli_board *b)
+{
+	double v[CLI_BOARD_HOSTS];
+	for (size_t i = 0; i < b->nhosts; i++)
+		v[i] = b->hosts[i].look.ok ? b->hosts[i].look.figures.step_ms_avg : NAN;
+	return median(v, b->nhosts, 2);
+}
+
+static bool straggles(const struct cli_board_host *h, double middle)
+{
+	return h->look.ok && !isnan(middle) && h->look.figures.step_ms_avg > STRAGGLES * middle;
+}
+
+/* ---- in a terminal ---- */
+
+static void cell(struct ss_buf *out, double v, const char *unit)
+{
+	char text[32] = "-";
+	if (!isnan(v))
+		snprintf(text, sizeof(text), "%.4g%s", v, unit);
+	ss_buf_printf(out, "  %10s", text);
+}
+
+/* Each look as one of eight heights, from the shortest step to the longest. */
+static void put_history(struct ss_buf *out, const struct cli_board_host *h)
+{
+	static const char *const bars[] = { "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588" };
+	double low = INFINITY, high = -INFINITY;
+	size_t from = h->nsteps > 20 ? h->nsteps - 20 : 0;
+	for (size_t i = from; i < h->nsteps; i++) {
+		low = fmin(low, h->step_ms[i]);
+		high = fmax(high, h->step_ms[i]);
+	}
+	ss_buf_lit(out, "  ");
+	for (size_t i = from; i < h->nsteps; i++) {
+		double v = h->step_ms[i], share = high > low ? (v - low) / (high - low) : 0;
+		ss_buf_z(out, isnan(v) ? " " : bars[(int)(share * 7.99)]);
+	}
+}
+
+static void put_row(struct ss_buf *out, const struct cli_board_host *h, double middle)
+{
+	const struct cli_figures *f = &h->look.figures;
+	ss_buf_printf(out, "%-24s", h->name);
+	if (!h->look.ok) {
+		ss_buf_printf(out, "  %s\n", h->look.why);
+		return;
+	}
+	cell(out, f->step_ms_avg, " ms");
+	cell(out, f->step_ms_min, " ms");
+	cell(out, f->step_ms_max, " ms");
+	cell(out, f->idle_percent, "%");
+	cell(out, f->mxu_percent, "%");
+	cell(out, f->infeed_percent_avg, "%");
+	put_history(out, h);
+	if (straggles(h, middle))
+		ss_buf_lit(out, "  straggler");
+	ss_buf_char(out, '\n');
+}
+
+static void now_text(char out[32])
+{
+	time_t now = time(NULL);
+	struct tm tm;
+	out[0] = '\0';
+	if (localtime_r(&now, &tm))
+		strftime(out, 32, "%H:%M:%S", &tm);
+}
+
+void cli_board_text(struct cli_board *b, struct ss_buf *out)
+{
+	char now[32];
+	now_text(now);
+	pthread_mutex_lock(&b->lock);
+	double middle = middle_ms(b);
+	ss_buf_printf(out, "look %llu, %s\n%-24s", (unsigned long long)b->looks, now, "host");
+	static const char *const heads[] = { "step", "shortest", "longest", "idle", "MXU", "input" };
+	for (size_t i = 0; i < SS_COUNT(heads); i++)
+		ss_buf_printf(out, "  %10s", heads[i]);
+	ss_buf_lit(out, "  before\n");
+	for (size_t i = 0; i < b->nhosts; i++)
+		put_row(out, &b->hosts[i], middle);
+	pthread_mutex_unlock(&b->lock);
+}
+
+/* ---- for Prometheus ---- */
+
+static const struct metric {
+	const char *name, *help;
+	size_t at;		/* in struct cli_figures */
+	double scale;
+} metrics[] = {
+#define METRIC(name, help, field, scale) { name, help, offsetof(struct cli_figures, field), scale }
+	METRIC("step_seconds", "Average step time of the last look.", step_ms_avg, 1e-3),
+	METRIC("step_shortest_seconds", "Shortest step of the last look.", step_ms_min, 1e-3),
+	METRIC("step_longest_seconds", "Longest step of the last look.", step_ms_max, 1e-3),
+	METRIC("device_idle_ratio", "Share of the time in which the device did nothing.", idle_percent, 1e-2),
+	METRIC("matrix_unit_utilization_ratio", "Use of a TPU's matrix units.", mxu_percent, 1e-2),
+	METRIC("infeed_ratio", "Share of the step time spent waiting for input.", infeed_percent_avg, 1e-2),
+#undef METRIC
+};
+
+/* A label's value: its quotes, backslashes and line ends are escaped. */
+static void put_label(struct ss_buf *out, const char *s)
+{
+	for (; *s; s++) {
+		if (*s == '"' || *s == '\\')
+			ss_buf_char(out, '\\');
+		if (*s == '\n')
+			ss_buf_lit(out, "\\n");
+		else
+			ss_buf_char(out, *s);
+	}
+}
+
+static void put_sample(struct ss_buf *out, const char *name, const char *host, double v)
+{
+	ss_buf_printf(out, "stepscope_%s{host=\"", name);
+	put_label(out, host);
+	ss_buf_printf(out, "\"} %.9g\n", v);
+}
+
+static void put_metrics(struct cli_board *b, struct ss_buf *out)
+{
+	pthread_mutex_lock(&b->lock);
+	double middle = middle_ms(b);
+	ss_buf_printf(out, "# HELP stepscope_looks_total Short profiles taken of all hosts.\n# TYPE stepscope_looks_total counter\n"
+		      "stepscope_looks_total %llu\n", (unsigned long long)b->looks);
+	for (size_t k = 0; k < SS_COUNT(metrics); k++) {
+		const struct metric *m = &metrics[k];
+		ss_buf_printf(out, "# HELP stepscope_%s %s\n# TYPE stepscope_%s gauge\n", m->name, m->help, m->name);
+		for (size_t i = 0; i < b->nhosts; i++) {
+			double v;
+			memcpy(&v, (const char *)&b->hosts[i].look.figures + m->at, sizeof(v));
+			if (b->hosts[i].look.ok && !isnan(v))
+				put_sample(out, m->name, b->hosts[i].name, v * m->scale);
+		}
+	}
+	ss_buf_lit(out, "# HELP stepscope_up Did the last look at the host succeed?\n# TYPE stepscope_up gauge\n");
+	for (size_t i = 0; i < b->nhosts; i++)
+		put_sample(out, "up", b->hosts[i].name, b->hosts[i].look.ok);
+	ss_buf_lit(out, "# HELP stepscope_straggler Are the host's steps a tenth longer than those of the host in the middle?\n"
+			"# TYPE stepscope_straggler gauge\n");
+	for (size_t i = 0; i < b->nhosts; i++)
+		put_sample(out, "straggler", b->hosts[i].name, straggles(&b->hosts[i], middle));
+	ss_buf_lit(out, "# HELP stepscope_look_failures_total Looks at the host that failed.\n"
+			"# TYPE stepscope_look_failures_total counter\n");
+	for (size_t i = 0; i < b->nhosts; i++)
+		put_sample(out, "look_failures_total", b->hosts[i].name, (double)b->hosts[i].failures);
+	pthread_mutex_unlock(&b->lock);
+}
+
+/* ---- as a page ---- */
+
+static void put_html(struct ss_buf *out, const char *s)
+{
+	for (; *s; s++)
+		switch (*s) {
+		case '<':
+			ss_buf_lit(out, "&lt;");
+			break;
+		case '&':
+			ss_buf_lit(out, "&amp;");
+			break;
+		case '"':
+			ss_buf_lit(out, "&quot;");
+			break;
+		default:
+			ss_buf_char(out, *s);
+		}
+}
+
+static void put_td(struct ss_buf *out, double v, const char *unit)
+{
+	if (isnan(v))
+		ss_buf_lit(out, "<td>-</td>");
+	else
+		ss_buf_printf(out, "<td>%.4g%s</td>", v, unit);
+}
+
+/* The history as a line, from zero to the longest. */
+static void put_line(struct ss_buf *out, const struct cli_board_host *h)
+{
+	double high = 0;
+	for (size_t i = 0; i < h->nsteps; i++)
+		high = fmax(high, isnan(h->step_ms[i]) ? 0 : h->step_ms[i]);
+	ss_buf_lit(out, "<td><svg width=\"240\" height=\"32\" role=\"img\" aria-label=\"step times before\"><polyline "
+			"fill=\"none\" stroke=\"currentColor\" points=\"");
+	for (size_t i = 0; i < h->nsteps && high > 0; i++)
+		if (!isnan(h->step_ms[i]))
+			ss_buf_printf(out, "%zu,%.1f ", 4 * i, 31 - 30 * h->step_ms[i] / high);
+	ss_buf_lit(out, "\"/></svg></td>");
+}
+
+static void put_page(struct cli_board *b, struct ss_buf *out)
+{
+	char now[32];
+	now_text(now);
+	pthread_mutex_lock(&b->lock);
+	double middle = middle_ms(b);
+	uint64_t refresh_s = b->interval_ms / 1000;
+	ss_buf_printf(out, "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"%llu\">"
+		      "<title>stepscope monitor</title><style>:root{color-scheme:light dark}body{font:14px sans-serif}td,th{"
+		      "padding:4px 12px;text-align:right}td:first-child,th:first-child{text-align:left}.slow{font-weight:bold;"
+		      "color:#d33}</style><h1>stepscope monitor</h1><p>look %llu, %s</p><table><tr><th>host<th>step<th>shortest<th>"
+		      "longest<th>idle<th>MXU<th>input<th>before</tr>", (unsigned long long)(refresh_s ? refresh_s : 1),
+		      (unsigned long long)b->looks, now);
+	for (size_t i = 0; i < b->nhosts; i++) {
+		const struct cli_board_host *h = &b->hosts[i];
+		const struct cli_figures *f = &h->look.figures;
+		ss_buf_printf(out, "<tr%s><td>", straggles(h, middle) ? " class=\"slow\" title=\"straggler\"" : "");
+		put_html(out, h->name);
+		ss_buf_lit(out, "</td>");
+		if (h->look.ok) {
+			put_td(out, f->step_ms_avg, " ms");
+			put_td(out, f->step_ms_min, " ms");
+			put_td(out, f->step_ms_max, " ms");
+			put_td(out, f->idle_percent, "%");
+			put_td(out, f->mxu_percent, "%");
+			put_td(out, f->infeed_percent_avg, "%");
+		} else {
+			ss_buf_lit(out, "<td colspan=\"6\">");
+			put_html(out, h->look.why);
+			ss_buf_lit(out, "</td>");
+		}
+		put_line(out, h);
+		ss_buf_lit(out, "</tr>");
+	}
+	ss_buf_lit(out, "</table></html>");
+	pthread_mutex_unlock(&b->lock);
+}
+
+/* "localhost" or an address that begins with 127, each with or without a port. */
+static bool is_local(struct ss_str host)
+{
+	size_t colon = ss_str_rchr(host, ':');
+	host = ss_str_sub(host, 0, colon == SS_NPOS ? host.n : colon);
+	if (ss_str_ieq(host, SS_STR("localhost")))
+		return true;
+	for (size_t i = 0; i < host.n; i++)
+		if ((host.p[i] < '0' || host.p[i] > '9') && host.p[i] != '.')
+			return false;
+	return ss_str_starts(host, SS_STR("127."));
+}
+
+static void answer(void *arg, const struct ss_http_req *req, struct ss_http_reply *reply)
+{
+	struct cli_board *b = arg;
+	struct ss_buf out = { 0 };
+	*reply = (struct ss_http_reply){ .status = 200, .type = "text/html; charset=utf-8" };
+	if (req->method != SS_HTTP_GET && req->method != SS_HTTP_HEAD) {
+		*reply = (struct ss_http_reply){ .status = 405, .type = "text/plain", .allow = "GET, HEAD" };
+		return;
+	}
+	/* A page elsewhere whose name leads here must not read along. */
+	if (req->host.n && !is_local(req->host)) {
+		*reply = (struct ss_http_reply){ .status = 403, .type = "text/plain", .body = SS_STR("not by this name\n") };
+		return;
+	}
+	if (ss_str_is(req->path, "/metrics")) {
+		reply->type = "text/plain; version=0.0.4; charset=utf-8";
+		put_metrics(b, &out);
+	} else if (ss_str_is(req->path, "/")) {
+		put_page(b, &out);
+	} else {
+		*reply = (struct ss_http_reply){ .status = 404, .type = "text/plain", .body = SS_STR("/ and /metrics are here\n") };
+		return;
+	}
+	if (out.no_memory) {
+		ss_buf_free(&out);
+		*reply = (struct ss_http_reply){ .status = 500, .type = "text/plain", .body = SS_STR("out of memory\n") };
+		return;
+	}
+	reply->body = ss_buf_get(&out);
+	reply->owned = out.p;
+}
+
+bool cli_board_open(struct cli_board *b, const char *targets, bool serve, uint16_t port, uint64_t interval_ms,
+		    struct ss_err *err)
+{
+	struct ss_str rest = ss_str_from(targets);
+	bool loopback;
+	*b = (struct cli_board){ .interval_ms = interval_ms };
+	pthread_mutex_init(&b->lock, NULL);
+	b->hosts = calloc(CLI_BOARD_HOSTS, sizeof(*b->hosts));
+	while (b->hosts && rest.n && b->nhosts < CLI_BOARD_HOSTS) {
+		size_t comma = ss_str_chr(rest, ',');
+		struct ss_str one = ss_str_sub(rest, 0, comma == SS_NPOS ? rest.n : comma);
+		rest = comma == SS_NPOS ? SS_STR("") : ss_str_sub(rest, comma + 1, rest.n);
+		if (one.n)
+			snprintf(b->hosts[b->nhosts++].name, sizeof(b->hosts->name), SS_FMT, SS_ARG(one));
+	}
+	bool ok = b->hosts || ss_fail_mem(err);
+	if (ok && serve) {
+		const struct ss_http_config http = { .bind = "127.0.0.1", .port = port, .max_connections = 32,
+						     .csp = "default-src 'none'; style-src 'unsafe-inline'", .handler = answer,
+						     .arg = b };
+		b->http = ss_http_start(&http, &loopback, err);
+		ok = b->http;
+	}
+	if (!ok)
+		cli_board_close(b);
+	return ok;
+}
+
+uint16_t cli_board_port(const struct cli_board *b)
+{
+	return b->http ? ss_http_port(b->http) : 0;
+}
+
+void cli_board_close(struct cli_board *b)
+{
+	ss_http_stop(b->http);
+	free(b->hosts);
+	pthread_mutex_destroy(&b->lock);
+}
