@@ -236,6 +236,8 @@ class Engine {
 	}
 
 	private moved(): void {
+		/* What was under the pointer is not there any more. */
+		if (!this.moving && this.store.get().hover) this.store.update({ hover: undefined });
 		this.moving = true;
 		clearTimeout(this.rest);
 		this.rest = setTimeout(() => {

@@ -65,6 +65,7 @@ export class Painter {
 	private readonly strip: CanvasRenderingContext2D;
 	private readonly map: CanvasRenderingContext2D;
 	private mapShows: Float32Array | undefined;
+	private overBlank = false;
 	private image: ImageData | undefined;
 	private px: Pixels = { data: new Uint32Array(0), width: 0 };
 	private readonly still = new Labels(LABEL_CAP);
@@ -452,9 +453,15 @@ export class Painter {
 		const ctx = this.over;
 		const W = ctx.canvas.width;
 		const H = ctx.canvas.height;
+		const { hover, selected, marks, measure, box } = f.state;
+		/* With nothing on it the overlay is neither drawn nor laid over the tracks: that is a third of a frame's cost. */
+		const blank = !hover && !selected && !marks.length && !measure && !box && !(f.state.flows === "all" && f.flows.length);
+		if (blank && this.overBlank) return;
+		ctx.canvas.style.opacity = blank ? "0" : "1";
+		this.overBlank = blank;
 		ctx.clearRect(0, 0, W, H);
+		if (blank) return;
 		this.drawStretches(f, pal, W, H);
-		const { hover, selected } = f.state;
 		if (f.state.flows === "all") for (const fl of f.flows) this.drawArrow(f, fl.from, fl.to, pal, 0.55);
 		if (f.state.flows !== "none" && selected)
 			for (const e of f.selectedFlows)
