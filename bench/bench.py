@@ -3,14 +3,18 @@
 
     bench.py [--quick] [--events 1,5,20] [--only TEXT] [--no-peer] [--json FILE]
 
-Inputs are made by gen_xspace and kept below ~/.cache/stepscope/bench. Each figure is CPU time, user and system, or peak resident memory:
+Inputs are made by gen_xspace and gen_hlo and kept below ~/.cache/stepscope/bench: profiles as a program records them, and (1 million
+events) one that came grouped. Each figure is CPU time, user and system, or peak resident memory:
 
   cold        a fresh process: stepscope's whole process, started by the shell, from the file to the last byte of XProf's JSON;
               XProf's call alone, in a fresh directory, without the time to import its package
   warm        one more answer of a running server over HTTP, mean of many; XProf: the second call in one process, without HTTP
   first       from starting the server to its first answer (the list of runs)
   floor       a naive walk over every event and stat of the file, which builds nothing
+  programs    memory_viewer on compiled programs of 1,000 and 37,000 instructions
+  hosts       one answer over many hosts of 1 MB, beside as many answers over one of them
 
+Of 5 million events every tool is measured cold. XProf is not asked what would take more memory than there is, nor longer than an hour.
 stepscope is measured three times and the median taken, XProf, which is slow, once.
 """
 import argparse
@@ -40,6 +44,11 @@ WARM = [('trace_viewer@ full', 'trace_viewer@', None), ('trace_viewer@ 10 ms win
         ('trace_viewer@ 1 ms window', 'trace_viewer@', 1.0), ('overview_page', 'overview_page', None),
         ('framework_op_stats', 'framework_op_stats', None),
         ('input_pipeline_analyzer', 'input_pipeline_analyzer', None)]
+# every other tool that XProf has for such profiles; measured cold where the profile is TOOLS_AT million events long
+TOOLS = ['op_profile', 'hlo_stats', 'roofline_model', 'memory_profile', 'pod_viewer', 'inference_profile', 'smart_suggestion',
+         'megascale_stats', 'perf_counters', 'utilization_viewer', 'trace_viewer']
+TOOLS_AT = 5
+PEER_SECONDS = 3600
 # XProf's op statistics take 2.1 kB of memory an event, its trace viewer 0.6
 PEER_BYTES_PER_EVENT = {'trace_viewer@': 700, 'other': 2200}
 
@@ -54,15 +63,15 @@ def compile_c(name, *flags):
     return out
 
 
-def make_input(generator, events):
-    """A log directory with one profile of so many events; made anew when the generator has changed."""
-    with open(generator, 'rb') as f:
+def make_input(generator, name, *args):
+    """A log directory with one profile: what `generator` (a command) makes with these arguments; made anew when it has changed."""
+    with open(generator[-1], 'rb') as f:
         version = hashlib.sha256(f.read()).hexdigest()[:12]
-    logdir = os.path.join(CACHE, 'bench', f'{events}-{version}')
+    logdir = os.path.join(CACHE, 'bench', f'{name}-{version}')
     path = os.path.join(logdir, 'plugins', 'profile', RUN, HOST + '.xplane.pb')
     if not os.path.exists(path):
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        subprocess.run([generator, path + '.part', str(events)], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([*generator, path + '.part', *args], check=True, stdout=subprocess.DEVNULL)
         os.rename(path + '.part', path)
     with open(path, 'rb', buffering=0) as f:    # into the page cache, for everybody
         while f.read(1 << 24):
@@ -84,11 +93,13 @@ def floor(path):
     return {'cpu_s': statistics.median(r['cpu_s'] for r in runs), 'events': runs[0]['events']}
 
 
-def ours_cold(path, tool):
+def ours_cold(path, tool, *params, times=3):
     command = [compile_c('measure'), BIN, 'tool', tool, path, '--format', 'xprof']
-    if tool.startswith('trace_viewer'):
+    if tool == 'trace_viewer@':
         command += ['--param', 'resolution=8000']
-    runs = [run_json(command) for _ in range(3)]
+    for p in params:
+        command += ['--param', p]
+    runs = [run_json(command) for _ in range(times)]
     if any(r['status'] for r in runs):
         raise RuntimeError(f'stepscope tool {tool}: status {runs[0]["status"]}')
     return {'cpu_s': statistics.median(r['cpu_s'] for r in runs), 'peak_kb': max(r['peak_kb'] for r in runs)}
@@ -133,7 +144,7 @@ def peer_call(path, tool):
         except OSError:         # another file system
             shutil.copy(path, folder)
         argv = [XPROF, os.path.join(ROOT, 'bench', 'xprof_tool.py'), scratch, tool, json.dumps(questions)]
-        out = run_json(argv)
+        out = run_json(argv, timeout=PEER_SECONDS)
     warm = {name: cpu for (name, t, _), cpu in zip([c for c in WARM if c[1] == tool], out['warm_cpu_s'])}
     return dict(out, warm_cpu_s=warm)
 
@@ -163,6 +174,12 @@ class Report:
 
     def head(self, text):
         print(f'\n{text}\n{"case":44} {"stepscope":>12} {"XProf":>12} {"ratio":>8}   remarks', flush=True)
+
+    def check(self, events, case, value, text, good):
+        """A figure of stepscope alone."""
+        self.rows.append(dict(events=events, case=case, metric='ratio', ours=value, peer=None, ratio=None, good=good))
+        self.below += good is False
+        print(f'{case:44} {text} {"ok" if good else "MISSED"}', flush=True)
 
     def row(self, events, case, metric, ours, peer, want=None, remark=''):
         """`want`: ours must be at most peer / want, or, as ('x', n), at most n."""
@@ -196,12 +213,17 @@ class Peer:
             need = self.events * PEER_BYTES_PER_EVENT[kind]
             if need > available_bytes():
                 print(f'({tool}: XProf would need {need / 1e9:.0f} GB of memory; not run)', flush=True)
-            self.known[tool] = peer_call(self.path, tool) if need <= available_bytes() else {}
+            try:
+                self.known[tool] = peer_call(self.path, tool) if need <= available_bytes() else {}
+            except (RuntimeError, subprocess.TimeoutExpired) as e:
+                print(f'({tool}: XProf gave no answer: {str(e)[:200]})', flush=True)
+                self.known[tool] = {}
         return self.known[tool]
 
 
 def bench_cold(report, events, path, size, base, peer, only):
-    for name, tool in COLD:
+    more = [(t, t) for t in TOOLS] if events == TOOLS_AT * 1000000 else []
+    for name, tool in COLD + more:
         case = f'{name}, cold'
         if only not in case:
             continue
@@ -241,9 +263,65 @@ def bench_start(report, events, logdir, peers, only):
                peer.get('peak_kb'), 9)
 
 
+def bench_programs(report, peers, only):
+    """A program of 37,000 instructions must cost no more per instruction than one of 1,000."""
+    if only not in 'memory_viewer, 37,000 instructions':
+        return
+    report.head('compiled programs')
+    generator = [sys.executable, os.path.join(ROOT, 'bench', 'gen_hlo.py')]
+    cpu = {}
+    for n in (1, 1000, 37000):
+        path = make_input(generator, f'hlo-{n}', str(n))[1]
+        cpu[n] = ours_cold(path, 'memory_viewer', 'module_name=bench(1)', times=9)['cpu_s']
+        theirs = Peer(path, n, peers and n > 1).figures('memory_viewer')
+        if n > 1:
+            report.row(n, f'memory_viewer, {n:,} instructions, cold, CPU', 'cpu_s', cpu[n], theirs.get('cold_cpu_s'))
+    each = {n: (cpu[n] - cpu[1]) / n for n in (1000, 37000)}
+    ratio = each[37000] / each[1000]
+    report.check(37000, 'memory_viewer, cost per instruction', ratio,
+                 f'{each[37000] * 1e6:.2f} us of 37,000, {each[1000] * 1e6:.2f} us of 1,000: {ratio:.2f}x (target 1.25x)', ratio <= 1.25)
+
+
+def bench_hosts(report, generator, n, only):
+    """Many hosts of 1 MB: the cost of as many single ones, and memory that does not grow with their number."""
+    if only not in 'overview_page, many hosts':
+        return
+    report.head(f'{n:,} hosts')
+    path = make_input([generator], 'host', str(16384))[1]
+    size = os.path.getsize(path)
+    one = ours_cold(path, 'overview_page', times=9)
+    cost = {}
+    for hosts in (n // 4, n):
+        with tempfile.TemporaryDirectory(dir=os.path.dirname(BUILD)) as scratch:
+            folder = os.path.join(scratch, 'plugins', 'profile', RUN)
+            os.makedirs(folder)
+            for i in range(hosts):
+                shutil.copy(path, os.path.join(folder, f'host{i}.xplane.pb'))
+            cost[hosts] = ours_cold(scratch, 'overview_page', times=1)
+    ratio = cost[n]['cpu_s'] / n / one['cpu_s']
+    report.check(n, f'overview_page, {n:,} hosts, CPU', ratio,
+                 f'{cost[n]["cpu_s"]:.2f} s; {one["cpu_s"] * 1e3:.2f} ms for one alone: {ratio:.2f}x (target 1.1x)', ratio <= 1.1)
+    grown = (cost[n]['peak_kb'] - cost[n // 4]['peak_kb']) * 1024 / (n - n // 4)
+    report.check(n, f'overview_page, {n:,} hosts, memory', grown / size,
+                 f'{cost[n]["peak_kb"] / 1024:.0f} MB; {grown / size:.2f}x its file for each more host (target 0.1x)', grown <= 0.1 * size)
+
+
+def bench_profile(report, events, kind, peers, only, generator):
+    logdir, path = make_input([generator], f'{events}{kind}', str(events), *(['1', 'grouped'] if kind else []))
+    size, base = os.path.getsize(path), floor(path)
+    how = 'came grouped' if kind else 'as recorded'
+    report.head(f'{base["events"]:,} events, {how}, {size / 1e6:.1f} MB; floor: {base["cpu_s"] * 1e3:.1f} ms CPU, '
+                f'{size / 1e9 / base["cpu_s"]:.2f} GB/s')
+    if not kind:
+        bench_start(report, events, logdir, peers, only)
+    peer = Peer(path, events, peers)
+    bench_cold(report, events, path, size, base, peer, only)
+    bench_warm(report, events, logdir, peer, only)
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument('--quick', action='store_true', help='1 million events only')
+    ap.add_argument('--quick', action='store_true', help='1 million events, 100 hosts')
     ap.add_argument('--events', default='1,5,20', help='millions of events, comma separated')
     ap.add_argument('--only', default='', help='cases whose name contains this')
     ap.add_argument('--no-peer', action='store_true', help='stepscope and the floor alone')
@@ -256,15 +334,10 @@ def main():
     generator = compile_c('gen_xspace', '-lm')
     report = Report()
     for m in millions:
-        events = int(m * 1e6)
-        logdir, path = make_input(generator, events)
-        size, base = os.path.getsize(path), floor(path)
-        report.head(f'{base["events"]:,} events, {size / 1e6:.1f} MB; floor: {base["cpu_s"] * 1e3:.1f} ms CPU, '
-                    f'{size / 1e9 / base["cpu_s"]:.2f} GB/s')
-        bench_start(report, events, logdir, peers, args.only)
-        peer = Peer(path, events, peers)
-        bench_cold(report, events, path, size, base, peer, args.only)
-        bench_warm(report, events, logdir, peer, args.only)
+        for kind in ('', '-grouped') if m == 1 else ('',):
+            bench_profile(report, int(m * 1e6), kind, peers, args.only, generator)
+    bench_programs(report, peers, args.only)
+    bench_hosts(report, generator, 100 if args.quick else 1000, args.only)
     if args.json:
         with open(args.json, 'w') as f:
             json.dump(report.rows, f, indent=1)

@@ -1,12 +1,15 @@
 /*
  * gen_xspace.c - write a profile of any size, shaped like a training job on one TPU core.
  *
- *	gen_xspace OUT.xplane.pb EVENTS [SEED]
+ *	gen_xspace OUT.xplane.pb EVENTS [SEED [grouped]]
  *
  * Half of the events lie on /device:TPU:0: lines "Steps", "XLA Modules" and "XLA Ops", the same
  * 2500 ops in each step, whose metadata carry HLO text, category, cost, framework name and source,
  * and whose events carry three stats. The other half lie on 32 threads of /host:CPU, nested seven
  * deep, with two to three stats each. That is 39 bytes an event, as in recorded profiles.
+ *
+ * As a program records it, unless `grouped` is said: then events of the host name their step group
+ * instead of a run, and readers have nothing to prepare.
  *
  * The file is written as a stream, so that 20 M events need no memory here: a message that holds
  * lines or events gets a length of five bytes, padded as varints may be, and filled in at its end.
@@ -378,7 +381,7 @@ static unsigned nest(struct span *slot, unsigned n, double lo, double hi, int de
 	return n;
 }
 
-static void write_host_names(FILE *f)
+static void write_host_names(FILE *f, bool grouped)
 {
 	static const char *const names[] = { "PjitFunction(train_step_%u)", "ThunkExecutor::Execute#%u",
 		"$core.py:%u bind", "ParseArguments_%u", "BufferFromHostBuffer:%u",
@@ -392,7 +395,7 @@ static void write_host_names(FILE *f)
 		write_named(f, PLANE_EVENT_META, i + 1, name);
 	}
 	for (unsigned i = 0; i < COUNT(host_stats); i++)
-		write_named(f, PLANE_STAT_META, i + 1, host_stats[i]);
+		write_named(f, PLANE_STAT_META, i + 1, grouped && i == HOST_RUN ? "group_id" : host_stats[i]);
 	for (unsigned i = 0; i < FILES; i++) {
 		snprintf(name, sizeof(name), "source_file_%u.cc:%u", i, i * 7);
 		write_named(f, PLANE_STAT_META, FIRST_FILE + 1 + i, name);
@@ -400,7 +403,7 @@ static void write_host_names(FILE *f)
 }
 
 static void write_slot(FILE *f, const struct span *slot, unsigned line, uint64_t s, uint64_t slot_ps,
-	uint64_t *seed)
+	uint64_t *seed, bool grouped)
 {
 	double scale = (0.8 + 0.2 * rnd_frac(seed)) * (double)slot_ps;
 
@@ -415,12 +418,12 @@ static void write_slot(FILE *f, const struct span *slot, unsigned line, uint64_t
 		stat_u64(&e, EVENT_STAT, SRC, STAT_REF, FIRST_FILE + 1 + name % FILES);
 		if (chance % 10 < 6)
 			stat_u64(&e, EVENT_STAT, SIZE, STAT_I64, chance >> 40);
-		stat_u64(&e, EVENT_STAT, HOST_RUN, STAT_I64, s + 1000);
+		stat_u64(&e, EVENT_STAT, HOST_RUN, STAT_I64, grouped ? s : s + 1000);
 		write_event(f, &e);
 	}
 }
 
-static void write_host(FILE *f, uint64_t slots, uint64_t span_ps, uint64_t *seed)
+static void write_host(FILE *f, uint64_t slots, uint64_t span_ps, uint64_t *seed, bool grouped)
 {
 	struct span slot[SLOT];
 	off_t plane = open_msg(f, SPACE_PLANE);
@@ -433,14 +436,14 @@ static void write_host(FILE *f, uint64_t slots, uint64_t span_ps, uint64_t *seed
 	put_u64(&b, PLANE_ID, 1);
 	put_str(&b, PLANE_NAME, "/host:CPU");
 	flush(f, &b);
-	write_host_names(f);
+	write_host_names(f, grouped);
 	for (unsigned i = 0; i < HOST_LINES; i++) {
 		off_t line;
 
 		snprintf(name, sizeof(name), i ? "tf_XLAEigen/%u" : "python", i);
 		line = open_line(f, 1000 + i, name);
 		for (uint64_t s = 0; s < slots; s++)
-			write_slot(f, slot, i, s, slot_ps, seed);
+			write_slot(f, slot, i, s, slot_ps, seed, grouped);
 		close_msg(f, line);
 	}
 	close_msg(f, plane);
@@ -470,10 +473,11 @@ int main(int argc, char **argv)
 	uint64_t events = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
 	uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
 	uint64_t steps = events / 2 / (OPS + 2), slots = events / 2 / HOST_LINES / SLOT, span_ps;
+	bool grouped = argc > 4 && strcmp(argv[4], "grouped") == 0;
 	FILE *f;
 
-	if (argc < 3 || argc > 4 || !steps || !slots) {
-		fprintf(stderr, "usage: gen_xspace OUT.xplane.pb EVENTS [SEED]\n"
+	if (argc < 3 || argc > 5 || (argc == 5 && !grouped) || !steps || !slots) {
+		fprintf(stderr, "usage: gen_xspace OUT.xplane.pb EVENTS [SEED [grouped]]\n"
 			"EVENTS is %d or more\n", 2 * HOST_LINES * SLOT);
 		return 2;
 	}
@@ -484,7 +488,7 @@ int main(int argc, char **argv)
 	}
 	setvbuf(f, NULL, _IOFBF, 1 << 20);
 	span_ps = write_device(f, steps, &seed);
-	write_host(f, slots, span_ps, &seed);
+	write_host(f, slots, span_ps, &seed, grouped);
 	write_environment(f, span_ps);
 	if (ferror(f) | fclose(f)) {
 		perror(argv[1]);

@@ -19,6 +19,8 @@ def cpu_s():
 def parameters(files, tool, options):
     hosts = [os.path.basename(f).removesuffix('.xplane.pb') for f in files]
     params = {'hosts': hosts, 'use_saved_result': True}
+    if tool == 'memory_viewer':
+        params['module_name'] = 'bench(1)'
     if tool.startswith('trace_viewer'):
         params['trace_viewer_options'] = dict({'resolution': 8000, 'full_dma': False}, **options)
     return params
