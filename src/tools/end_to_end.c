@@ -82,6 +82,16 @@ static bool add_phases(struct ss_table *t, struct ss_str file, const struct ss_e
 	return true;
 }
 
+/* Of the training session of the newest log: what went before the first step could be taken. */
+static bool set_props(struct ss_table *t, const struct ss_end_to_end *e)
+{
+	const double *ms = e->category_ms;
+	double start = ms[SS_E2E_INIT] + ms[SS_E2E_MODEL] + ms[SS_E2E_INFEED], train = ms[SS_E2E_TRAINING];
+	return ss_table_prop_num(t, "training_ms", "Training session", SS_UNIT_MS, rounded_ms(train), "%.3f") &&
+	       ss_table_prop_num(t, "start_ms", "of it system, model and infeed", SS_UNIT_MS, rounded_ms(start), "%.3f") &&
+	       ss_table_prop_num(t, "start_frac", "its share", SS_UNIT_FRAC, train > 0 ? start / train : (double)NAN, "%.3f");
+}
+
 static bool note(const struct job *j, struct ss_str file, struct ss_str text)
 {
 	if (!text.p)
@@ -114,6 +124,7 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 {
 	struct job j = { .q = q, .out = out };
 	struct ss_err first = { 0 };
+	struct ss_end_to_end last;
 	bool any = false;
 	if (!ss_result_table(out, "breakdown", "Runtime breakdown", category_cols, SS_COUNT(category_cols)) ||
 	    !ss_result_table(out, "phases", "Sessions and phases", phase_cols, SS_COUNT(phase_cols)))
@@ -132,6 +143,7 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 			continue;
 		}
 		any = true;
+		last = e;
 		if (!add_categories(j.categories, h->name, &e) || (!e.from_json && !add_phases(j.phases, h->name, &e)) ||
 		    !add_notes(&j, h->name, &e))
 			return ss_fail_mem(err);
@@ -139,6 +151,8 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	if (!any)
 		return ss_fail(err, first.code ? first.code : SS_ENODATA, "%s",
 			       first.code ? first.text : "there is no log of a program's phases");
+	if (!set_props(j.categories, &last))
+		return ss_fail_mem(err);
 	return !first.code || ss_result_note(out, SS_WARNING, ss_arena_str(q->arena, ss_str_from(first.text))) || ss_fail_mem(err);
 }
 

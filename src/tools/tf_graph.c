@@ -136,6 +136,7 @@ static bool set_props(struct ss_table *t, const struct job *j)
 	       ss_table_prop_num(t, "ops", "Operations", SS_UNIT_COUNT, s->nops, "%.0f") &&
 	       ss_table_prop_num(t, "compatible", "Compatible", SS_UNIT_COUNT, s->n[SS_TF_COMPATIBLE], "%.0f") &&
 	       ss_table_prop_num(t, "incompatible", "Incompatible", SS_UNIT_COUNT, s->n[SS_TF_INCOMPATIBLE], "%.0f") &&
+	       ss_table_prop_num(t, "not_judged", "Not judged", SS_UNIT_COUNT, (double)not_judged(s), "%.0f") &&
 	       ss_table_prop_num(t, "placed", "Placed by hand on another device", SS_UNIT_COUNT, s->n[SS_TF_PLACED], "%.0f") &&
 	       ss_table_prop_num(t, "in_functions", "In functions", SS_UNIT_COUNT, s->n[SS_TF_FUNCTION], "%.0f") &&
 	       ss_table_prop_num(t, "score", "TPU compatible", SS_UNIT_PERCENT, percent, "%.0f%%") &&

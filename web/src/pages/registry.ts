@@ -3,6 +3,7 @@
  */
 import type { FunctionComponent } from "preact";
 import { CountersPage } from "./counters";
+import { EndToEndPage } from "./end_to_end";
 import { GraphViewerPage } from "./graph_viewer";
 import { InferencePage } from "./inference";
 import { InputPipelinePage } from "./input_pipeline";
@@ -18,6 +19,7 @@ import type { Session } from "./session";
 import { SuggestionsPage } from "./suggestions";
 import { TablePage } from "./table_page";
 import { TfDataPage } from "./tf_data";
+import { TfGraphPage } from "./tf_graph";
 import { TraceViewerPage } from "./trace_viewer";
 import { KernelUtilizationPage, UtilizationPage } from "./units";
 
@@ -42,6 +44,8 @@ const pages: Readonly<Record<string, Page>> = {
 	utilization_viewer: UtilizationPage,
 	kernel_utilization: KernelUtilizationPage,
 	tf_data_bottleneck_analysis: TfDataPage,
+	tf_graph: TfGraphPage,
+	end_to_end: EndToEndPage,
 	"trace_viewer@": TraceViewerPage,
 	trace_viewer: TraceViewerPage,
 };
