@@ -51,7 +51,9 @@ static void ask(struct ss_str bytes)
 		for (size_t k = 0; drive_question(ss_tools[i], k); k++) {
 			struct ss_err why = { 0 };
 
-			if (!drive_run(&d, ss_tools[i], drive_question(ss_tools[i], k), &digest, &why) && (!why.code || !why.text[0]))
+			bool ok = drive_run(&d, ss_tools[i], drive_question(ss_tools[i], k), &digest, &why);
+
+			if (!ok && (!why.code || !why.text[0]))
 				abort();
 		}
 		drive_close(&d);

@@ -226,9 +226,10 @@ static const struct ss_tfgraph *graph_from(struct ss_host *h, const char *text)
 
 static void counts_by_scope(void **state)
 {
-	static const char text[] = "node { name: 'a' op: 'NoOp' } node { name: 'a/b' op: 'AsString' } node { name: 'a/b/c' op: 'Add' } "
-				   "node { name: 'a.b/c' op: 'Add' device: '/cpu:0' } node { name: 'z' op: 'AsString' } "
-				   "node { name: '/lead' op: 'Add' } node { name: 'a//b' op: 'Add' } node { name: 'trail/' op: 'Add' }";
+	static const char text[] = "node { name: 'a' op: 'NoOp' } node { name: 'a/b' op: 'AsString' } "
+				   "node { name: 'a/b/c' op: 'Add' } node { name: 'a.b/c' op: 'Add' device: '/cpu:0' } "
+				   "node { name: 'z' op: 'AsString' } node { name: '/lead' op: 'Add' } "
+				   "node { name: 'a//b' op: 'Add' } node { name: 'trail/' op: 'Add' }";
 	struct ss_host h;
 	const struct ss_tfgraph *g = graph_from(&h, text);
 	static const struct {
@@ -305,11 +306,13 @@ static void spells_attributes(void **state)
 		{ "list { s: 'a' s: 'b' }", "[\"a\", \"b\"]" },
 		{ "list { func { name: 'f' } }", "[function f]" },
 		{ "list { shape { dim { size: 1 } } }", "[[1]]" },
-		{ "tensor { dtype: DT_INT32 tensor_shape { dim { size: 2 } } tensor_content: '\\001\\0\\0\\0\\xff\\xff\\xff\\xff' }",
+		{ "tensor { dtype: DT_INT32 tensor_shape { dim { size: 2 } } "
+		  "tensor_content: '\\001\\0\\0\\0\\xff\\xff\\xff\\xff' }",
 		  "int32 [2] {1, -1}" },
 		{ "tensor { dtype: DT_DOUBLE double_val: [1.5, 2] }", "float64 [] {1.5, 2}" },
 		{ "tensor { dtype: DT_STRING string_val: 'x' }", "string [] {\"x\"}" },
-		{ "tensor { dtype: DT_INT64 int64_val: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] }", "int64 [] {1, 2, 3, 4, 5, 6, 7, 8, …}" },
+		{ "tensor { dtype: DT_INT64 int64_val: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] }",
+		  "int64 [] {1, 2, 3, 4, 5, 6, 7, 8, …}" },
 		{ "func { name: 'g' }", "function g" },
 		{ "placeholder: 'p'", "\"p\"" },
 		{ "unknown_field { x: [ 'y' ] } i: 3", "3" },
