@@ -300,6 +300,8 @@ static void send_answer(struct call *call)
 	char code[16];
 	int rc;
 	call->stage = SENDING;
+	if (call->answer.body.no_memory || call->answer.body.over)
+		ss_grpc_fail(&call->answer.status, SS_GRPC_RESOURCE_EXHAUSTED, "there is no memory for the answer");
 	if (call->answer.status.code == SS_GRPC_OK && answer_bytes(call) > UINT32_MAX)
 		ss_grpc_fail(&call->answer.status, SS_GRPC_RESOURCE_EXHAUSTED, "the answer is longer than gRPC allows");
 	if (call->answer.status.code == SS_GRPC_OK) {
