@@ -23,7 +23,7 @@ bool ss_chrome_time(struct ss_str text, struct ss_so_time *out)
 	size_t i = 0, whole = 0, part = 0;
 	uint64_t us = 0, frac_ps = 0;
 	bool minus = text.n && text.p[0] == '-';
-	for (i = minus; i < text.n && text.p[i] >= '0' && text.p[i] <= '9' && whole < 15; i++, whole++)
+	for (i = minus; i < text.n && text.p[i] >= '0' && text.p[i] <= '9' && whole < 16; i++, whole++)
 		us = us * 10 + (uint64_t)(text.p[i] - '0');
 	if (i < text.n && text.p[i] == '.') {
 		for (i++; i < text.n && text.p[i] >= '0' && text.p[i] <= '9'; i++, part++)
@@ -34,7 +34,7 @@ bool ss_chrome_time(struct ss_str text, struct ss_so_time *out)
 	}
 	for (; part < 6; part++)
 		frac_ps *= 10;
-	if (i != text.n || !whole || minus)
+	if (i != text.n || !whole || minus || us > UINT64_C(9200000000000000))
 		return time_of_double(text, out);
 	*out = (struct ss_so_time){ .ns = (int64_t)(us * 1000 + frac_ps / 1000), .ps = (uint32_t)(frac_ps % 1000) };
 	return true;
