@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The command line: statuses, what goes to stdout and to stderr, and what is said about bad input."""
 import argparse
+import gzip
 import json
 import os
 import re
@@ -121,6 +122,42 @@ def bad_input(c, scratch):
     c.case(['summary', os.path.join(scratch, 'pipe.xplane.pb')], 1, '', 'pipe.xplane.pb')   # and it does not hang
 
 
+def older_files(c, scratch):
+    """Traces and stored answers: as log directories, as single files, packed and damaged."""
+    legacy = os.path.join(HERE, '..', 'data', 'legacy')
+    inside = os.path.join('plugins', 'profile', 'run')
+    pytorch = os.path.join(legacy, 'pytorch', 'run', 'worker.pt.trace.json')
+    c.case(['summary', pytorch], 0, r'host: worker\n.*Step time.*800.0 us', '')
+    c.case(['tool', 'kernel_stats', pytorch, '--format', 'csv'], 0, 'conv2d_kernel', '')
+    c.case(['summary', os.path.join(legacy, 'tpu_v2')], 0, 'TPU v2', '')
+    c.case(['tool', 'overview_page', os.path.join(legacy, 'tpu_v2')], 0, 'res2b_branch2a', 'computed when the profile was taken')
+    c.case(['tool', 'memory_viewer', os.path.join(legacy, 'demo', inside, 'profile_demo.memory_viewer.json')], 0, '3.000 MiB', '')
+    c.case(['tool', 'op_profile', os.path.join(legacy, 'demo', inside, 'profile_demo.op_profile.json')], 0, '%convolution', None)
+    c.case(['tool', 'hlo_stats', os.path.join(legacy, 'tpu_v2')], 1, '', 'xplane')
+    stored = os.path.join(legacy, 'tpu_v2', inside, '10.240.1.50.pod_viewer.json')
+    with open(stored, 'rb') as f:
+        same = c.run(['tool', 'pod_viewer', stored, '--format', 'xprof']).stdout.rstrip() == f.read().rstrip()
+    c.check('stored JSON goes out as it is', same)
+    offered = c.case(['tools', os.path.join(legacy, 'demo')], 0, 'op_profile.*memory_viewer', '')
+    c.check('nothing that is not there', 'hlo_stats' not in offered and 'trace_viewer' not in offered, offered)
+    with open(FILE, 'rb') as f:
+        profile = f.read()
+    packed = os.path.join(scratch, 'host0.xplane.pb.gz')
+    with gzip.open(packed, 'wb') as f:
+        f.write(profile)
+    plain, again = (c.run(['tool', 'overview_page', path, '--format', 'json']).stdout for path in (FILE, packed))
+    c.check('packed, the same', plain and json.loads(plain)['tables'] == json.loads(again)['tables'])
+    with open(pytorch, 'rb') as f:
+        cut = f.read()[:9000]
+    for name, data, said in (('cut.trace.json', cut, 'cut short'), ('none.trace.json', b'{"a": 1}', 'trace events'),
+                             ('not.trace', b'\xff\xff', 'not a trace'), ('bad.trace.json.gz', gzip.compress(cut)[:200], 'cut short')):
+        path = os.path.join(scratch, name)
+        with open(path, 'wb') as f:
+            f.write(data)
+        done = c.run(['tool', 'plane_stats', path])
+        c.check(name, done.returncode in (0, 1) and said.encode() in done.stderr, f'{done.returncode} {done.stderr!r}')
+
+
 def full_disk(c):
     with open('/dev/full', 'wb') as full:
         done = subprocess.run([c.binary, 'tool', 'trace_viewer@', SAMPLE, '--format', 'xprof'], stdout=full,
@@ -149,6 +186,7 @@ def main():
     same_bytes_same_answer(c)
     with tempfile.TemporaryDirectory() as scratch:
         bad_input(c, scratch)
+        older_files(c, scratch)
     full_disk(c)
     documents(c)
     print(f'{c.passed} passed, {c.failed} failed')

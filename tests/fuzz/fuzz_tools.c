@@ -7,7 +7,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct sample profile = { .path = "fuzz" };
+	static const struct sample profile = { .path = "fuzz.xplane.pb" };
 	static struct drive d;
 	struct ss_err err = { 0 };
 	uint64_t digest;

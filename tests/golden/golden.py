@@ -23,7 +23,7 @@ import profiles
 import serving
 
 EXPECTED = os.path.join(HERE, 'expected')
-OTHERS = os.path.join(os.path.dirname(HERE), 'data', 'events')
+OTHERS = [os.path.join(os.path.dirname(HERE), 'data', d) for d in ('events', 'legacy')]
 SMALL = 40000       # bytes of the largest profile file
 LINES = 120         # kept of an answer
 
@@ -35,7 +35,7 @@ def small_profiles(scratch):
 
 def others():
     """The log directories without a profile, whose other files are small."""
-    return {n: os.path.join(OTHERS, n) for n in sorted(os.listdir(OTHERS))}
+    return {n: os.path.join(d, n) for d in OTHERS for n in sorted(os.listdir(d))}
 
 
 def tools_of(binary, logdir):

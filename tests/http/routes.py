@@ -81,6 +81,31 @@ def xprof_routes(c):
     c.check('module list', body == b'jit_train_step(12345678901234567)', body[:100])
 
 
+def older_runs(c):
+    """Runs without a profile: a trace, or only answers that were stored."""
+    tools = c.json(f'{PREFIX}/run_tools?run=tpu_v2/run')
+    c.check('stored answers', tools == ['overview_page', 'input_pipeline_analyzer', 'pod_viewer'], str(tools))
+    tools = c.json(f'{PREFIX}/run_tools?run=demo/run')
+    want = ['overview_page', 'graph_viewer', 'op_profile', 'input_pipeline_analyzer', 'memory_viewer', 'framework_op_stats']
+    c.check('and programs', tools == want, str(tools))
+    tools = c.json(f'{PREFIX}/run_tools?run=trace_proto/run')
+    c.check('a trace, and kernels', tools[:2] == ['overview_page', 'trace_viewer@'] and 'kernel_stats' in tools, str(tools))
+    c.check('no memory in it', 'memory_profile' not in tools and 'memory_viewer' not in tools, str(tools))
+    hosts = c.json(f'{PREFIX}/hosts?run=tpu_v2/run&tag=pod_viewer')
+    c.check('its host', hosts == [{'hostname': '10.240.1.50'}], str(hosts))
+    answer = c.json(f'{PREFIX}/data?run=tpu_v2/run&tag=pod_viewer&host=10.240.1.50')
+    c.check('as it was stored', 'podStatsSequence' in answer, str(answer)[:100])
+    listed = {t['name']: t for t in c.json('/api/tools?run=tpu_v2/run')['tools']}
+    c.check('ours', listed['pod_viewer']['available'] and 'hlo_stats' not in listed, str(listed)[:200])
+    tables = c.json('/api/tool/pod_viewer?run=tpu_v2/run')['tables']
+    c.check('as tables', [t['name'] for t in tables][:2] == ['cores', 'steps'] and tables[0]['nrows'] > 0, str(tables)[:200])
+    c.status(f'{PREFIX}/data?run=tpu_v2/run&tag=hlo_stats', 404, 'xplane')
+    trace = c.json(f'{PREFIX}/data?run=trace_proto/run&tag=trace_viewer@&host=host')
+    c.check('the trace', any(e.get('name') == 'fusion.1' for e in trace['traceEvents']), str(trace)[:200])
+    status, _, body = c.fetch('/api/timeline?run=trace_proto/run&host=host')
+    c.check('its timeline', status == 200, f'{status} {body[:100]!r}')
+
+
 def csv_route(c):
     url = f'{PREFIX}/data_csv?run=synth_tpu1/run&tag=framework_op_stats&host=host0'
     status, headers, body = c.fetch(url)
@@ -265,9 +290,11 @@ def main():
     with tempfile.TemporaryDirectory() as logdir:
         for name in ('synth_tpu1', 'synth_tpu_3hosts', 'jax_mlp_train', 'tpu_v6e_inference'):
             shutil.copytree(os.path.join(profiles.ROOT, name), os.path.join(logdir, name))
+        for name in ('tpu_v2', 'demo', 'trace_proto'):
+            shutil.copytree(os.path.join(profiles.ROOT, '..', 'legacy', name), os.path.join(logdir, name))
         with serving.Server(f'{binary} serve --logdir {{logdir}} --port {{port}}', logdir) as server:
             c = Checks(server)
-            for part in (xprof_routes, csv_route, refusals, no_way_out, headers_and_caching, page_routes, hostile_clients,
+            for part in (xprof_routes, older_runs, csv_route, refusals, no_way_out, headers_and_caching, page_routes, hostile_clients,
                          many_at_once, reader_that_leaves, lambda c: changes_on_disk(c, logdir)):
                 try:
                     part(c)

@@ -2,6 +2,7 @@
 #define _XOPEN_SOURCE 700
 #include "sweep/drive.h"
 
+#include "import/names.h"
 #include "store/kinds.h"
 
 #include <dirent.h>
@@ -11,10 +12,12 @@
 
 bool drive_open(struct drive *d, const struct sample *s, struct ss_str bytes, struct ss_err *err)
 {
+	const char *slash = strrchr(s->path, '/'), *name = slash ? slash + 1 : s->path;
 	struct ss_host *host = &d->host;
 
-	if (s->kind ? !ss_host_open_raw_bytes(host, bytes, "file", err)
-		    : !ss_host_open_bytes(host, bytes, "host.xplane.pb", err))
+	/* What a file is may be told by its name. */
+	if (!(ss_file_kind_is_raw(s->kind) ? ss_host_open_raw_bytes(host, bytes, name, err)
+					   : ss_host_open_bytes(host, bytes, name, err)))
 		return false;
 	if (ss_model_init(&d->model, &host, 1, err))
 		return true;
@@ -30,7 +33,9 @@ void drive_close(struct drive *d)
 
 bool drive_fits(const struct sample *s, const struct ss_tool *tool)
 {
-	return s->kind && tool->reads ? strcmp(s->kind, tool->reads) == 0 : !s->kind && !tool->reads;
+	const char *kind = ss_file_kind_is_answer(s->kind) ? tool->old : tool->reads;
+
+	return s->kind && kind ? strcmp(s->kind, kind) == 0 : !s->kind && !kind;
 }
 
 /* Questions beyond the plain one, as in a URL; those without a tool are for all. */
@@ -137,7 +142,8 @@ static bool is_sample(const char *path, const char **kind)
 	*kind = ss_file_kind(name, SS_PLACE_BESIDE, &label);
 	if (!*kind)
 		*kind = ss_file_kind(name, SS_PLACE_RUN, &label);
-	return *kind || ss_str_ends(name, SS_STR(".xplane.pb"));
+	/* Packed profiles are those that are too large to be damaged many times. */
+	return *kind || (ss_profile_rank(name) != SS_NO_PROFILE && !ss_str_ends(name, SS_STR(".xplane.pb.gz")));
 }
 
 static void collect(struct samples *out, const char *dir, size_t max_bytes)

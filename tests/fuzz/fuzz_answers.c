@@ -1,0 +1,45 @@
+/*
+ * fuzz_answers.c - any bytes as the stored answer of an older tool, in JSON and as a message, and as
+ * the program of a memory viewer; and every question to the tool that shows it.
+ */
+#include "sweep/drive.h"
+
+#include "store/kinds.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void ask(const struct ss_tool *tool, const char *path, struct ss_str bytes)
+{
+	static struct drive d;
+	struct sample s = { .kind = tool->old };
+	struct ss_err err = { 0 };
+	uint64_t digest;
+
+	memcpy(s.path, path, strlen(path) + 1);
+	if (!drive_open(&d, &s, bytes, &err)) {
+		if (!err.code || !err.text[0])
+			abort();
+		return;
+	}
+	for (size_t k = 0; k < 4 && drive_question(tool, k); k++) {
+		struct ss_err why = { 0 };
+
+		if (!drive_run(&d, tool, drive_question(tool, k), &digest, &why) && (!why.code || !why.text[0]))
+			abort();
+	}
+	drive_close(&d);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct ss_str bytes = { (const char *)data, size };
+
+	for (size_t i = 0; ss_tools[i]; i++)
+		if (ss_tools[i]->old) {
+			ask(ss_tools[i], "fuzz.json", bytes);
+			ask(ss_tools[i], "fuzz.pb", bytes);
+		}
+	return 0;
+}

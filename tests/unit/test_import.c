@@ -1,0 +1,360 @@
+/* test_import.c - traces, programs and documents of other tools: what becomes of each word of theirs. */
+#include "unit.h"
+
+#include "import/chrome_args.h"
+#include "import/chrome_trace.h"
+#include "import/hlo_json.h"
+#include "import/import.h"
+#include "import/json_feed.h"
+#include "import/json_tree.h"
+#include "import/names.h"
+#include "model/host.h"
+#include "model/trace.h"
+#include "wire/gz_out.h"
+#include "wire/pb_out.h"
+
+#include <zlib.h>
+
+static void reads_times_to_the_picosecond(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t ns;
+		uint32_t ps;
+	} good[] = {
+		{ "0", 0, 0 }, { "1", 1000, 0 }, { "12.5", 12500, 0 }, { "1147415.8742829999", 1147415874, 283 },
+		{ "1623142623460111", 1623142623460111000, 0 }, { "0.000001", 0, 1 }, { "1e-06", 0, 1 }, { "2.5e3", 2500000, 0 },
+		{ "-1.5", -1500, 0 }, { "4390581013714.847", 4390581013714847, 0 },
+	};
+	static const char *const bad[] = { "", "x", "NaN", "1e300", "-1e300", "Infinity", "1.2.3" };
+	struct ss_so_time t;
+	(void)state;
+	for (size_t i = 0; i < SS_COUNT(good); i++) {
+		assert_true(ss_chrome_time(ss_str_from(good[i].text), &t));
+		assert_int_equal(t.ns, good[i].ns);
+		assert_int_equal(t.ps, good[i].ps);
+	}
+	for (size_t i = 0; i < SS_COUNT(bad); i++)
+		assert_false(ss_chrome_time(ss_str_from(bad[i]), &t));
+	assert_int_equal(ss_chrome_dur_ps(SS_STR("10.5")), 10500000);
+	assert_int_equal(ss_chrome_dur_ps(SS_STR("-3")), 0);
+	assert_int_equal(ss_chrome_dur_ps(SS_STR("1e15")), 0);
+}
+
+static void tells_files_by_name(void **state)
+{
+	static const struct {
+		const char *file, *host;
+		bool profile;
+	} cases[] = {
+		{ "a.xplane.pb", "a", true }, { "a.xplane.pb.gz", "a", true }, { "w.1.pt.trace.json.gz", "w.1", true },
+		{ "a.trace.json", "a", true }, { "a.trace", "a", true }, { "a.trace.gz", "a", true }, { ".trace", ".trace", false },
+		{ "a.json", "a", false }, { "a.memory_viewer.json", "a", false }, { "trace.json", "trace", false },
+	};
+	(void)state;
+	for (size_t i = 0; i < SS_COUNT(cases); i++) {
+		assert_int_equal(ss_profile_rank(ss_str_from(cases[i].file)) != SS_NO_PROFILE, cases[i].profile);
+		assert_str(ss_profile_host(ss_str_from(cases[i].file)), cases[i].host);
+	}
+	assert_true(ss_profile_rank(SS_STR("a.xplane.pb.gz")) <= SS_LAST_XSPACE);
+	assert_true(ss_profile_rank(SS_STR("a.trace")) > SS_LAST_XSPACE);
+}
+
+/* ---- traces ---- */
+
+static struct ss_host host;
+
+static void open_text(const char *text, const char *name)
+{
+	static struct ss_str bytes;
+	bytes = ss_str_from(text);
+	assert_ok(ss_host_open_bytes(&host, bytes, name, &err));
+	assert_true(host.imported);
+	assert_ok(ss_host_load(&host, &err));
+}
+
+static const struct ss_plane *plane(const char *name)
+{
+	for (uint32_t i = 0; i < host.nplanes; i++)
+		if (ss_str_is(host.planes[i].name, name))
+			return &host.planes[i];
+	return NULL;
+}
+
+static const struct ss_line *line(const char *of, const char *name)
+{
+	const struct ss_plane *p = plane(of);
+	assert_non_null(p);
+	return ss_plane_line(p, ss_str_from(name));
+}
+
+static struct ss_xstat stat_of(const char *of, const struct ss_line *l, uint32_t i, const char *name)
+{
+	const struct ss_plane *p = plane(of);
+	struct ss_xstats it = ss_line_stats(p, l, i);
+	struct ss_xstat s;
+	while (ss_xstats_next(&it, &s))
+		if (ss_str_is(p->x->stat_meta[s.meta].name, name))
+			return s;
+	return (struct ss_xstat){ .kind = SS_X_NONE };
+}
+
+static void events_of_each_phase(void **state)
+{
+	(void)state;
+	open_text("{\"other\": {\"a\": [1, \"}\"]}, \"traceEvents\": [\n"
+		  "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":\"/host:CPU\"}},\n"
+		  "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":5,\"args\":{\"name\":\"main\"}},\n"
+		  "{\"ph\":\"X\",\"name\":\"late\",\"pid\":1,\"tid\":\"5\",\"ts\":30,\"dur\":5,\"args\":"
+		  "{\"n\":3,\"f\":0.5,\"s\":\"tex\\u0074\",\"l\":[1,2]}},\n"
+		  "{\"ph\":\"B\",\"name\":\"open\",\"pid\":1,\"tid\":5,\"ts\":10},\n"
+		  "{\"ph\":\"B\",\"name\":\"inner\",\"pid\":1,\"tid\":5,\"ts\":11},\n"
+		  "{\"ph\":\"E\",\"pid\":1,\"tid\":5,\"ts\":12.25},\n"
+		  "{\"ph\":\"E\",\"pid\":1,\"tid\":5,\"ts\":20},\n"
+		  "{\"ph\":\"E\",\"pid\":1,\"tid\":5,\"ts\":21},\n"
+		  "{\"ph\":\"i\",\"name\":\"mark\",\"pid\":1,\"tid\":5,\"ts\":22},\n"
+		  "{\"ph\":\"C\",\"name\":\"c\",\"pid\":1,\"ts\":1,\"args\":{\"a\":1,\"b\":\"2\"}},\n"
+		  "{\"ph\":\"O\",\"name\":\"snapshot\",\"pid\":1,\"ts\":1},\n"
+		  "{\"ph\":\"X\",\"name\":\"no time\",\"pid\":1,\"tid\":5},\n"
+		  "{}]}", "h.trace.json");
+	const struct ss_line *l = line("/host:CPU", "main"), *c = line("/host:CPU", "_counters_");
+	assert_non_null(l);
+	assert_int_equal(l->id, 5);
+	assert_int_equal(l->ev.n, 4);
+	assert_true(l->ev.sorted);
+	static const char *const names[] = { "open", "inner", "mark", "late" };
+	static const int64_t begin_ps[] = { 10000000, 11000000, 22000000, 30000000 };
+	static const uint64_t dur_ps[] = { 10000000, 1250000, 0, 5000000 };
+	for (uint32_t i = 0; i < 4; i++) {
+		assert_str(ss_event_name(plane("/host:CPU"), l->ev.meta[i]), names[i]);
+		assert_int_equal(l->ev.begin_ps[i], begin_ps[i]);
+		assert_int_equal(l->ev.dur_ps[i], dur_ps[i]);
+	}
+	assert_int_equal(stat_of("/host:CPU", l, 3, "n").u, 3);
+	assert_int_equal(stat_of("/host:CPU", l, 3, "f").kind, SS_X_DOUBLE);
+	assert_str(stat_of("/host:CPU", l, 3, "s").s, "text");
+	assert_str(stat_of("/host:CPU", l, 3, "l").s, "[1,2]");
+	assert_non_null(c);
+	assert_int_equal(c->ev.n, 2);
+	/* One event without time, one phase unknown, one end too many: three notes. */
+	assert_int_equal(host.x.nnotes, 3);
+	ss_host_close(&host);
+}
+
+static void a_list_without_its_end(void **state)
+{
+	(void)state;
+	open_text("[{\"ph\":\"X\",\"name\":\"a\",\"pid\":3,\"tid\":1,\"ts\":1,\"dur\":2},\n{\"ph\":\"X\",\"name\":\"b\"", "h.json");
+	assert_int_equal(line("/host:CPU", "")->ev.n, 1);
+	assert_int_equal(host.x.nnotes, 1);
+	ss_host_close(&host);
+	assert_fails(ss_host_open_bytes(&host, SS_STR("{\"a\": 1}"), "h.json", &err), SS_EFORMAT);
+	assert_fails(ss_host_open_bytes(&host, SS_STR("{\"traceEvents\": 7}"), "h.json", &err), SS_EFORMAT);
+}
+
+static void clocks_of_the_epoch_begin_near_zero(void **state)
+{
+	struct ss_xstat s;
+	(void)state;
+	open_text("[{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1700000000000001.5,\"dur\":1},"
+		  "{\"ph\":\"X\",\"name\":\"b\",\"pid\":1,\"tid\":1,\"ts\":1700000000000011,\"dur\":1},"
+		  "{\"ph\":\"X\",\"name\":\"damaged\",\"pid\":1,\"tid\":1,\"ts\":0,\"dur\":1}]", "h.json");
+	const struct ss_line *l = line("/host:CPU", "");
+	assert_int_equal(l->ev.n, 2);
+	assert_int_equal(l->ev.begin_ps[0], 500000);
+	assert_int_equal(l->ev.begin_ps[1], 10000000);
+	assert_true(ss_xstats_find(ss_xplane_stats(plane("Task Environment")->x), SS_STAT_PROFILE_START_TIME, &s));
+	assert_int_equal(ss_xstat_int_or_uint(&s), 1700000000000001000);
+	ss_host_close(&host);
+}
+
+static void flows_bind_to_events_around_them(void **state)
+{
+	static const char text[] =
+		"[{\"ph\":\"X\",\"name\":\"outer\",\"pid\":1,\"tid\":1,\"ts\":0,\"dur\":100},"
+		"{\"ph\":\"X\",\"name\":\"inner\",\"pid\":1,\"tid\":1,\"ts\":10,\"dur\":20},"
+		"{\"ph\":\"X\",\"name\":\"to\",\"pid\":1,\"tid\":2,\"ts\":50,\"dur\":20},"
+		"{\"ph\":\"s\",\"cat\":\"x\",\"id\":7,\"pid\":1,\"tid\":1,\"ts\":15},"
+		"{\"ph\":\"f\",\"cat\":\"x\",\"id\":7,\"pid\":1,\"tid\":2,\"ts\":40}]";
+	(void)state;
+	open_text(text, "h.json");
+	const struct ss_plane *p = plane("/host:CPU");
+	const struct ss_line *from = &p->lines[0], *to = &p->lines[1];
+	struct ss_xstat out = stat_of("/host:CPU", from, 1, "flow"), in = stat_of("/host:CPU", to, 0, "flow");
+	assert_int_equal(stat_of("/host:CPU", from, 0, "flow").kind, SS_X_NONE);
+	assert_int_equal(out.u & 3, SS_FLOW_OUT);
+	assert_int_equal(in.u & 3, SS_FLOW_IN);
+	assert_int_equal(out.u >> 2, in.u >> 2);
+	ss_host_close(&host);
+}
+
+static void operations_get_their_program(void **state)
+{
+	static const char text[] =
+		"{\"traceEvents\":[{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1003,\"args\":{\"name\":\"vm /device:TPU:2\"}},"
+		"{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1003,\"tid\":2,\"args\":{\"name\":\"XLA Modules\"}},"
+		"{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1003,\"tid\":3,\"args\":{\"name\":\"XLA Ops\"}},"
+		"{\"ph\":\"X\",\"name\":\"jit_f(11)\",\"pid\":1003,\"tid\":2,\"ts\":0,\"dur\":10,\"args\":{\"run_id\":\"4\"}},"
+		"{\"ph\":\"X\",\"name\":\"jit_g(22)\",\"pid\":1003,\"tid\":2,\"ts\":20,\"dur\":10},"
+		"{\"ph\":\"X\",\"name\":\"copy\",\"pid\":1003,\"tid\":3,\"ts\":1,\"dur\":2,\"args\":{\"hlo_category\":\"copy\","
+		"\"long_name\":\"%copy = f32[]\",\"model_flops\":\"12\"}},"
+		"{\"ph\":\"X\",\"name\":\"copy\",\"pid\":1003,\"tid\":3,\"ts\":21,\"dur\":2,\"args\":{\"hlo_category\":\"copy\","
+		"\"long_name\":\"%copy = f32[]\",\"model_flops\":\"12\"}}]}";
+	static const uint64_t programs[] = { 11, 22 };
+	(void)state;
+	open_text(text, "h.trace.json");
+	assert_str(ss_host_hostname(&host), "vm");
+	const struct ss_plane *p = plane("/device:TPU:2");
+	const struct ss_line *ops = line("/device:TPU:2", "XLA Ops");
+	assert_int_equal(p->id, 2);
+	assert_int_equal(stat_of("/device:TPU:2", line("/device:TPU:2", "XLA Modules"), 0, "run_id").u, 4);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct ss_xstat s;
+		assert_str(ss_event_name(p, ops->ev.meta[i]), "%copy = f32[]");
+		assert_str(ss_event_display_name(p, ops->ev.meta[i]), "copy");
+		assert_true(ss_xstats_find(ss_xevent_meta_stats(p->x, ops->ev.meta[i]), SS_STAT_PROGRAM_ID, &s));
+		assert_int_equal(ss_xstat_int_or_uint(&s), programs[i]);
+		assert_true(ss_xstats_find(ss_xevent_meta_stats(p->x, ops->ev.meta[i]), SS_STAT_FLOPS, &s));
+		assert_int_equal(ss_xstat_int_or_uint(&s), 12);
+	}
+	ss_host_close(&host);
+}
+
+/* The same packed, in pieces of all sizes: the window moves over many values. */
+static void packed_texts_are_the_same(void **state)
+{
+	struct ss_gz_out *gz = ss_gz_open();
+	struct ss_buf text = { 0 };
+	struct ss_str packed;
+	(void)state;
+	ss_buf_z(&text, "{\"traceEvents\":[");
+	for (unsigned i = 0; i < 20000; i++)
+		ss_buf_printf(&text,
+			      "%s{\"ph\":\"X\",\"name\":\"e%u\",\"pid\":1,\"tid\":1,\"ts\":%u,\"dur\":1,\"args\":{\"k\":\"%0*u\"}}",
+			      i ? "," : "", i % 50, i, (int)(i % 97 + 1), i);
+	ss_buf_z(&text, "]}");
+	ss_gz_write(gz, ss_buf_get(&text));
+	assert_true(ss_gz_finish(gz, &packed));
+	assert_ok(ss_host_open_bytes(&host, packed, "h.trace.json.gz", &err));
+	assert_ok(ss_host_load(&host, &err));
+	assert_int_equal(line("/host:CPU", "")->ev.n, 20000);
+	assert_int_equal(host.x.nnotes, 0);
+	ss_host_close(&host);
+	/* Cut short: what is whole, and a note. */
+	assert_ok(ss_host_open_bytes(&host, ss_str_sub(packed, 0, packed.n / 2), "h.trace.json.gz", &err));
+	assert_ok(ss_host_load(&host, &err));
+	assert_true(line("/host:CPU", "")->ev.n > 1000 && line("/host:CPU", "")->ev.n < 20000);
+	assert_int_equal(host.x.nnotes, 1);
+	ss_host_close(&host);
+	ss_gz_close(gz);
+	ss_buf_free(&text);
+}
+
+/* What a few bytes unpack to is not all taken in. */
+static void a_bomb_is_bounded(void **state)
+{
+	static char packed[1 << 20], piece[1 << 16];
+	z_stream z = { .next_out = (Bytef *)packed, .avail_out = sizeof(packed) };
+	(void)state;
+	memset(piece, ' ', sizeof(piece));
+	piece[0] = '[';
+	assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+	for (unsigned i = 0; i < 2500; i++, piece[0] = ' ') {
+		z.next_in = (Bytef *)piece;
+		z.avail_in = sizeof(piece);
+		assert_int_equal(deflate(&z, Z_NO_FLUSH), Z_OK);
+	}
+	assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+	struct ss_str bytes = { packed, sizeof(packed) - z.avail_out };
+	deflateEnd(&z);
+	assert_ok(ss_host_open_bytes(&host, bytes, "h.trace.json.gz", &err));
+	assert_int_equal(host.x.nnotes, 2);	/* that it is cut, and why */
+	ss_host_close(&host);
+}
+
+/* ---- documents ---- */
+
+static void trees_of_both_forms(void **state)
+{
+	static const struct ss_pbt_field inner[] = { { 1, SS_PBT_STRING, "s", NULL }, { 0, SS_PBT_UINT, NULL, NULL } };
+	static const struct ss_pbt_field fields[] = {
+		{ 1, SS_PBT_UINT, "u", NULL },	  { 2, SS_PBT_UINTS, "list", NULL }, { 3, SS_PBT_DOUBLE, "d", NULL },
+		{ 4, SS_PBT_MESSAGE, "m", inner }, { 0, SS_PBT_UINT, NULL, NULL },
+	};
+	struct ss_arena a = { 0 };
+	struct ss_buf b = { 0 };
+	struct ss_err why = { 0 };
+	(void)state;
+	ss_pbo_uint(&b, 1, 300);
+	ss_pbo_bytes(&b, 2, SS_STR("\x01\x02\x03"));
+	ss_pbo_double(&b, 3, 0.5);
+	ss_pbo_bytes(&b, 4, SS_STR("\x0a\x02hi"));
+	ss_pbo_bytes(&b, 4, SS_STR("\x0a\x02ho"));
+	ss_pbo_uint(&b, 9, 1);
+	const struct ss_jnode *n = ss_jtree_of_pb(ss_buf_get(&b), fields, &a, &why);
+	assert_non_null(n);
+	assert_int_equal(ss_jnode_int(n, "u", 0), 300);
+	assert_int_equal(ss_jnode_count(n), 7);
+	assert_true(ss_jnode_num(n, "d", 0) == 0.5);
+	assert_str(ss_jnode_text(ss_jnode_again(ss_jnode_get(n, "m")), "s"), "ho");
+	assert_null(ss_jtree_of_pb(SS_STR("\xff"), fields, &a, &why));
+	assert_int_equal(why.code, SS_EFORMAT);
+	why = (struct ss_err){ 0 };
+	n = ss_jtree_of_json(SS_STR("{\"a\":[1,\"2\",{\"b\":null}],\"c\":{}}"), &a, &why);
+	assert_non_null(n);
+	assert_int_equal(ss_jnode_count(ss_jnode_get(n, "a")), 3);
+	assert_true(ss_jnode_get(n, "a")->first->next->num == 2);
+	assert_non_null(ss_jnode_get(n, "c"));
+	static const char *const bad[] = { "", "{", "{\"a\":}", "[1,2", "{\"a\":1}x", "nul" };
+	for (size_t i = 0; i < SS_COUNT(bad); i++) {
+			assert_null(ss_jtree_of_json(ss_str_from(bad[i]), &a, &why));
+		assert_int_equal(why.code, SS_EFORMAT);
+	}
+	ss_buf_free(&b);
+	ss_arena_release(&a);
+}
+
+static void programs_keep_their_words(void **state)
+{
+	static const char text[] =
+		"{\"hloModule\":{\"name\":\"m\",\"id\":\"5\",\"entryComputationName\":\"c\",\"computations\":[{\"name\":\"c\","
+		"\"instructions\":["
+		"{\"name\":\"i\",\"opcode\":\"add\",\"shape\":{\"elementType\":\"F32\",\"dimensions\":[\"4\",\"2\"]}}]}]}}";
+	struct ss_buf space = { 0 };
+	struct ss_xspace x;
+	struct ss_xstat s;
+	(void)state;
+	assert_true(ss_hlo_json_is(ss_str_from(text)));
+	assert_false(ss_hlo_json_is(SS_STR("{\"traceEvents\":[]}")));
+	assert_ok(ss_hlo_json_read(ss_str_from(text), &space, &err));
+	assert_ok(ss_xspace_open_bytes(&x, ss_buf_get(&space), "m", &err));
+	assert_str(x.planes[0].name, "/host:metadata");
+	assert_str(x.planes[0].event_meta[0].name, "m(5)");
+	assert_true(ss_xstats_find(ss_xevent_meta_stats(&x.planes[0], 0), SS_STAT_HLO_PROTO, &s));
+	/* hlo_module.name, then its id as a number: "5" was a text. */
+	assert_true(ss_str_contains(s.s, SS_STR("\x0a\x01m\x28\x05\x12\x01" "c")));
+	/* element_type F32, dimensions 4 and 2 */
+	assert_true(ss_str_contains(s.s, SS_STR("\x10\x0b\x18\x04\x18\x02")));
+	ss_xspace_close(&x);
+	ss_buf_free(&space);
+	assert_fails(ss_hlo_json_read(SS_STR("{}"), &space, &err), SS_EFORMAT);
+	ss_buf_free(&space);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reads_times_to_the_picosecond),
+		cmocka_unit_test(tells_files_by_name),
+		cmocka_unit_test(events_of_each_phase),
+		cmocka_unit_test(a_list_without_its_end),
+		cmocka_unit_test(clocks_of_the_epoch_begin_near_zero),
+		cmocka_unit_test(flows_bind_to_events_around_them),
+		cmocka_unit_test(operations_get_their_program),
+		cmocka_unit_test(packed_texts_are_the_same),
+		cmocka_unit_test(a_bomb_is_bounded),
+		cmocka_unit_test(trees_of_both_forms),
+		cmocka_unit_test(programs_keep_their_words),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
