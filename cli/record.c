@@ -26,7 +26,7 @@ extern const struct cli_command cli_command_record;
 #define SUFFIX ".xplane.pb"
 
 struct recording {
-	const char *logdir, *session, *host, *max_bytes, *no_gpu;
+	const char *logdir, *session, *host, *max_bytes, *no_gpu, *step;
 	char library[4096];
 	char folder[4096];	/* of the run */
 	char status[4200];	/* the file in which processes report */
@@ -140,6 +140,7 @@ static bool set_environment(const struct recording *r)
 	return realpath(r->logdir, logdir) && setenv("SS_RECORD_LOGDIR", logdir, 1) == 0 &&
 	       setenv("SS_RECORD_SESSION", r->name, 1) == 0 && setenv("SS_RECORD_ROOT", root, 1) == 0 &&
 	       setenv("SS_RECORD_GPU", r->no_gpu ? "0" : "1", 1) == 0 && setenv("SS_RECORD_STATUS", r->status, 1) == 0 &&
+	       (!r->step || setenv("SS_RECORD_STEP", r->step, 1) == 0) &&
 	       (!r->host || setenv("SS_RECORD_HOST", r->host, 1) == 0) &&
 	       (!r->max_bytes || setenv("SS_RECORD_MAX_BYTES", r->max_bytes, 1) == 0) &&
 	       (r->no_gpu || setenv("CUDA_INJECTION64_PATH", r->library, 1) == 0) &&
@@ -340,7 +341,7 @@ static int run(int argc, char **argv)
 	const struct cli_opt opts[] = {
 		{ "logdir", 'l', true, &r.logdir, NULL, NULL },	    { "session", 0, true, &r.session, NULL, NULL },
 		{ "host", 0, true, &r.host, NULL, NULL },	    { "max-mb", 0, true, &r.max_bytes, NULL, NULL },
-		{ "no-gpu", 0, false, &r.no_gpu, NULL, NULL },
+		{ "no-gpu", 0, false, &r.no_gpu, NULL, NULL },	    { "step", 0, true, &r.step, NULL, NULL },
 	};
 	int at = program_at(argc, argv), program_status = 0;
 	int status = cli_parse(self, at, argv, opts, SS_COUNT(opts), 0, 0);
@@ -376,6 +377,7 @@ const struct cli_command cli_command_record = {
 		"      --session NAME  of the run; the time without it\n"
 		"      --host NAME     of this machine in the run\n"
 		"      --max-mb N      bound of a recording, 256 without it: the host's, and again each GPU's\n"
+		"      --step RANGE    NVTX ranges of this name, or with a number behind it, are the steps of the program\n"
 		"      --no-gpu        leave CUPTI alone, for programs that another profiler records\n",
 	.run = run,
 };

@@ -60,6 +60,7 @@ static struct gpu {
 /* Calls of the driver that this thread is in, and the last context's device. */
 static __thread struct calls {
 	unsigned depth;
+	uint64_t session;	/* in which it entered them: an end that was not told is forgotten with it */
 	struct ss_trace_scope scope[CALLS_DEEP];
 	const void *context;
 	uint32_t device;
@@ -131,6 +132,10 @@ static void on_call(void *user, int domain, uint32_t cbid, const void *data)
 	if (domain != CUPTI_DOMAIN_DRIVER || cbid >= CUPTI_CALLBACKS || !data)
 		return;
 	if (abi_u32(data, CALLBACK_SITE) == CUPTI_API_ENTER) {
+		uint64_t session = ss_rec_session();
+		if (calls.session != session)
+			calls.depth = 0;
+		calls.session = session;
 		unsigned at = calls.depth++;
 		if (at < CALLS_DEEP)
 			calls.scope[at] = __atomic_load_n(&gpu.running, __ATOMIC_ACQUIRE) ? enter(cbid, data) :

@@ -8,7 +8,8 @@
  * starts only once they do something worth it, or a profile of a training run would come with one of every `ls`.
  *
  * Environment (set by the command): SS_RECORD_LOGDIR (without it nothing happens), _SESSION, _HOST,
- * _ROOT (number of the first process), _MAX_BYTES, _GPU (0: not), _STATUS (a file for one line a process).
+ * _ROOT (number of the first process), _MAX_BYTES, _GPU (0: not), _STEP (NVTX ranges that are steps), _STATUS (a
+ * file for one line a process).
  */
 #include "nvtx.h"
 #include "recorder.h"
@@ -229,7 +230,9 @@ int InitializeInjection(void)
 
 int InitializeInjectionNvtx2(nvtx_export_table_fn *get_table)
 {
+	const char *step = getenv("SS_RECORD_STEP");
 	begin();
+	ss_nvtx_steps(step && *step ? step : NULL);
 	return ss_nvtx_initialize(get_table);
 }
 

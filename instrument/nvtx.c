@@ -15,6 +15,7 @@
 
 #include "recorder.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +55,11 @@ struct range {
 
 static __thread struct stack stack;
 
+static struct steps {
+	const char *name;	/* atomic */
+	int64_t counted;	/* atomic */
+} steps;
+
 static struct ranges {
 	pthread_mutex_t lock;
 	struct range range[RANGES_MAX];
@@ -77,10 +83,44 @@ const char *ss_nvtx_path(void)
 	return stack.path = name ? name->text : NULL;
 }
 
-static int push(const char *text, const char *domain)
+void ss_nvtx_steps(const char *name)
+{
+	__atomic_store_n(&steps.name, name, __ATOMIC_RELEASE);
+}
+
+/* Is the text the name of a step? Behind it there may be a number, and something between that is neither letter nor number. */
+static bool is_step(const char *text, const char *name, int64_t *number)
+{
+	size_t n = strlen(name);
+	if (strncmp(text, name, n) != 0 || isalpha((unsigned char)text[n]))
+		return false;
+	const char *digits = text + n;
+	while (*digits && !isalnum((unsigned char)*digits))
+		digits++;
+	if (!*digits) {
+		*number = __atomic_fetch_add(&steps.counted, 1, __ATOMIC_RELAXED);
+		return true;
+	}
+	char *end;
+	*number = strtoll(digits, &end, 10);
+	return end != digits && !*end;
+}
+
+static struct ss_trace_scope begin_range(struct ss_trace_name *name, const char *text, const char *domain)
 {
 	static struct ss_trace_name key = { "nvtx_domain", 0 };
 	const struct ss_trace_arg arg = { &key, SS_TRACE_TEXT, { .text = domain } };
+	const char *step = __atomic_load_n(&steps.name, __ATOMIC_ACQUIRE);
+	int64_t number;
+	if (step && ss_trace_on(SS_TRACE_CRITICAL) && is_step(text, step, &number)) {
+		struct ss_trace_name *base = ss_trace_intern(step);
+		return ss_trace_step_begin(base ? base : name, number);
+	}
+	return ss_trace_begin(SS_TRACE_INFO, name, &arg, domain ? 1 : 0);
+}
+
+static int push(const char *text, const char *domain)
+{
 	struct ss_trace_name *name = ss_trace_intern(text ? text : UNNAMED);
 	unsigned at = stack.depth++;
 	stack.path = NULL;
@@ -89,7 +129,7 @@ static int push(const char *text, const char *domain)
 	stack.text[at] = name ? name->text : UNNAMED;
 	stack.scope[at] = (struct ss_trace_scope){ 0 };
 	if (name)
-		stack.scope[at] = ss_trace_begin(SS_TRACE_INFO, name, &arg, domain ? 1 : 0);
+		stack.scope[at] = begin_range(name, name->text, domain);
 	return (int)at;
 }
 

@@ -12,5 +12,10 @@ const char *ss_nvtx_path(void);
  */
 typedef const void *nvtx_export_table_fn(unsigned id);
 int ss_nvtx_initialize(nvtx_export_table_fn *get_table);
+/*
+ * Ranges of this name are steps, and those that have a number behind it: "step", "step 12", "step_12".
+ * The number counts if there is one. The text stays the caller's; NULL: none are.
+ */
+void ss_nvtx_steps(const char *name);
 
 #endif

@@ -162,6 +162,13 @@ def recorded(c, w):
             ['forward', 'forward/gemm'])
     c.equal('record: begin and end of the process', [e['args']['command'].split()[-1] for e in events if e['name'].startswith('process ')],
             [str(STEPS)] * 2)
+    w.record('steps', w.program('gpu_plain'), str(STEPS), options=['--step', 'forward'])
+    events = [e for e in w.tool('trace_viewer', 'steps')['traceEvents'] if e.get('ph') == 'X']
+    c.equal('record --step: numbers', sorted(int(e['args']['step_num']) for e in events if 'step_num' in e['args']), list(range(STEPS)))
+    check_timeline(c, 'record --step', w, 'steps', steps=True)
+    tables = w.tool('overview_page', 'steps')
+    rows = rows_of(next(t for t in tables if any(col['id'] == 'deviceComputeTimeMs' for col in t['cols'])))
+    c.equal('record --step: steps of the overview', len(rows), STEPS - 2)
     got = w.record('again', w.program('gpu_shared'), str(STEPS), os.path.join(w.logdir, 'nowhere'))
     c.equal('record of a program with libsstrace: one recording', (got.returncode, w.files('again')), (0, ['h.xplane.pb']))
     c.holds('... in our log directory', not os.path.exists(os.path.join(w.logdir, 'nowhere')))
