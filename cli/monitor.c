@@ -151,13 +151,14 @@ const struct cli_command cli_command_monitor = {
 	.name = "monitor",
 	.args = "HOST:PORT[,...] [--http PORT]",
 	.summary = "watch running programs: step times, idle, stragglers",
-	.help = "Takes a short profile of all programs again and again, and shows step times, the device's idle time, the use of a TPU's\n"
-		"matrix units, the share of input, and which hosts are slower than the others.\n\n"
+	.help = "Takes a short profile of all programs again and again, and shows step times, the device's idle time, the\n"
+		"use of a TPU's matrix units, the share of input, and which hosts are slower than the others.\n\n"
 		"  -a, --service_addr LIST  host:port, several with commas between them\n"
 		"  -d, --duration_ms N      of each profile; 500 without it\n"
 		"  -i, --interval_s N       from one to the next; 5 without it\n"
 		"  -n, --num_queries N      so many; 0 (without it): until Ctrl-C\n"
-		"      --http PORT          the same as a page, and for Prometheus at /metrics, on 127.0.0.1; 0 takes any that is free\n"
+		"      --http PORT          the same as a page, and for Prometheus at /metrics, on 127.0.0.1; 0 takes any "
+		"that is free\n"
 		"      --keep_slow X        keep the profile when a step took X times as long as usual\n"
 		"  -l, --logdir DIR         where it is kept\n" CLI_TLS_HELP,
 	.run = run,

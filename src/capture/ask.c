@@ -1,4 +1,4 @@
-/* ask.c - NewSession and Monitor. */
+/* ask.c - NewSession, continuous profiling, Monitor. */
 #include "capture/ask.h"
 
 #include "wire/pb.h"
@@ -55,6 +55,30 @@ bool ss_ask_new_session(const struct ss_peer *peer, struct ss_new_session *s, st
 	ss_buf_free(&request);
 	ss_buf_free(&reply);
 	return status->code == SS_GRPC_OK;
+}
+
+bool ss_ask_start_continuous(const struct ss_peer *peer, const struct ss_profile_options *options,
+			     struct ss_grpc_status *status)
+{
+	const struct ss_profile_request r = { .options = options, .host_name = peer->target, .emit_xspace = true };
+	struct ss_buf request = { 0 }, reply = { 0 };
+	struct ss_err err = { 0 };
+	ss_put_profile_request(&request, &r);
+	*status = (struct ss_grpc_status){ 0 };
+	bool ok = ss_buf_ok(&request, "request", &err)
+			  ? ask(peer, SS_METHOD_START_CONTINUOUS, ss_buf_get(&request), &reply, status)
+			  : ss_grpc_fail(status, SS_GRPC_RESOURCE_EXHAUSTED, "%s", err.text);
+	ss_buf_free(&request);
+	ss_buf_free(&reply);
+	return ok;
+}
+
+bool ss_ask_stop_continuous(const struct ss_peer *peer, struct ss_grpc_status *status)
+{
+	struct ss_buf reply = { 0 };
+	bool ok = ask(peer, SS_METHOD_STOP_CONTINUOUS, SS_STR(""), &reply, status);
+	ss_buf_free(&reply);
+	return ok;
 }
 
 bool ss_ask_monitor(const struct ss_peer *peer, uint64_t duration_ms, unsigned level, bool timestamp, struct ss_buf *out,

@@ -25,6 +25,11 @@ struct ss_new_session {
 /* The status is the call's, or UNKNOWN with the master's own words. */
 bool ss_ask_new_session(const struct ss_peer *peer, struct ss_new_session *s, struct ss_grpc_status *status);
 
+/* Begin to gather events until further notice, as the options say; end it. A snapshot is a capture.h matter. */
+bool ss_ask_start_continuous(const struct ss_peer *peer, const struct ss_profile_options *options,
+			     struct ss_grpc_status *status);
+bool ss_ask_stop_continuous(const struct ss_peer *peer, struct ss_grpc_status *status);
+
 /* What the server says of the next `duration_ms`, appended to `out`. UNIMPLEMENTED by every open one. */
 bool ss_ask_monitor(const struct ss_peer *peer, uint64_t duration_ms, unsigned level, bool timestamp, struct ss_buf *out,
 		    struct ss_grpc_status *status);

@@ -2,6 +2,7 @@
 #include "capture/capture.h"
 
 #include "base/pool.h"
+#include "wire/pb_out.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,13 +133,22 @@ static bool start_host(struct ss_capture *c, struct ss_capture_host *h, const st
 	};
 	ss_reply_release(&h->reply);
 	ss_reply_init(&h->reply, &c->dir, h->stem.p);
+	bool snapshot = config->mode == SS_CAPTURE_SNAPSHOT;
 	h->request.n = 0;
-	ss_put_profile_request(&h->request, &request);
+	if (snapshot)
+		ss_pbo_bytes(&h->request, SNAPSHOT_SESSION_ID, c->dir.run);
+	else
+		ss_put_profile_request(&h->request, &request);
 	if (!ss_buf_ok(&h->request, "request", err))
 		return false;
-	h->call = ss_grpc_call_start(h->channel, &(struct ss_grpc_call_config){
-		.method = SS_METHOD_PROFILE, .request = ss_buf_get(&h->request), .timeout_ns = timeout_ns(config),
-		.sink = c->dir.remote ? NULL : ss_reply_take, .sink_arg = &h->reply }, err);
+	const struct ss_grpc_call_config call = {
+		.method = snapshot ? SS_METHOD_SNAPSHOT : SS_METHOD_PROFILE,
+		.request = ss_buf_get(&h->request),
+		.timeout_ns = timeout_ns(config),
+		.sink = c->dir.remote ? NULL : ss_reply_take,
+		.sink_arg = &h->reply,
+	};
+	h->call = ss_grpc_call_start(h->channel, &call, err);
 	return h->call;
 }
 

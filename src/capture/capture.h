@@ -45,6 +45,7 @@ struct ss_capture {
 enum ss_capture_mode {
 	SS_CAPTURE_SEND,	/* the program sends; one that cannot may write */
 	SS_CAPTURE_WRITE,	/* the program writes */
+	SS_CAPTURE_SNAPSHOT,	/* it sends what continuous profiling has gathered, and goes on gathering */
 };
 
 struct ss_capture_config {

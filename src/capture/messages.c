@@ -22,6 +22,19 @@ static void put_z(struct ss_buf *out, uint32_t field, const char *z)
 		ss_pbo_bytes(out, field, ss_str_from(z));
 }
 
+/* An entry of advanced_configuration, name: true. */
+static void put_switch(struct ss_buf *out, const char *name)
+{
+	struct ss_buf value = { 0 }, entry = { 0 };
+	ss_pbo_uint(&value, ADVANCED_BOOL_VALUE, 1);
+	ss_pbo_bytes(&entry, 1, ss_str_from(name));
+	ss_pbo_bytes(&entry, 2, ss_buf_get(&value));
+	ss_pbo_bytes(out, PROFILE_OPTIONS_ADVANCED, ss_buf_get(&entry));
+	out->no_memory |= value.no_memory || entry.no_memory;
+	ss_buf_free(&value);
+	ss_buf_free(&entry);
+}
+
 static void put_options(struct ss_buf *out, const struct ss_profile_request *r)
 {
 	const struct ss_profile_options *o = r->options;
@@ -36,6 +49,8 @@ static void put_options(struct ss_buf *out, const struct ss_profile_request *r)
 	put_uint(out, PROFILE_OPTIONS_DURATION_MS, o->duration_ms);
 	put_z(out, PROFILE_OPTIONS_REPOSITORY_PATH, r->repository_root);
 	put_z(out, PROFILE_OPTIONS_SESSION_ID, r->session_id);
+	if (o->circular_buffer)
+		put_switch(out, "tpu_circular_buffer_tracing");
 }
 
 void ss_put_profile_request(struct ss_buf *out, const struct ss_profile_request *r)

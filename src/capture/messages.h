@@ -14,6 +14,9 @@
 #define SS_METHOD_START_CONTINUOUS "/tensorflow.ProfilerService/StartContinuousProfiling"
 #define SS_METHOD_GET_SNAPSHOT "/tensorflow.ProfilerService/GetSnapshot"
 #define SS_METHOD_STOP_CONTINUOUS "/tensorflow.ProfilerService/StopContinuousProfiling"
+#define SS_METHOD_START_CONTINUOUS "/tensorflow.ProfilerService/StartContinuousProfiling"
+#define SS_METHOD_STOP_CONTINUOUS "/tensorflow.ProfilerService/StopContinuousProfiling"
+#define SS_METHOD_SNAPSHOT "/tensorflow.ProfilerService/GetSnapshot"
 #define SS_METHOD_NEW_SESSION "/tensorflow.ProfileAnalysis/NewSession"
 #define SS_METHOD_ENUM_SESSIONS "/tensorflow.ProfileAnalysis/EnumSessions"
 #define SS_METHOD_SESSION_TOOL_DATA "/tensorflow.ProfileAnalysis/GetSessionToolData"
@@ -37,7 +40,9 @@ enum {
 	PROFILE_OPTIONS_START_TIMESTAMP_NS = 8,
 	PROFILE_OPTIONS_DURATION_MS = 9,
 	PROFILE_OPTIONS_REPOSITORY_PATH = 10,
+	PROFILE_OPTIONS_ADVANCED = 12,
 	PROFILE_OPTIONS_SESSION_ID = 14,
+	ADVANCED_BOOL_VALUE = 2,
 
 	PROFILE_RESPONSE_TOOL_DATA = 6,
 	PROFILE_RESPONSE_EMPTY_TRACE = 7,
@@ -46,6 +51,8 @@ enum {
 	TOOL_DATA_DATA = 2,
 
 	TERMINATE_REQUEST_SESSION_ID = 1,
+
+	SNAPSHOT_SESSION_ID = 1,
 
 	MONITOR_REQUEST_DURATION_MS = 1,
 	MONITOR_REQUEST_LEVEL = 2,
@@ -65,6 +72,7 @@ struct ss_profile_options {
 	uint64_t duration_ms;
 	uint32_t host_level, device_level, python_level;
 	bool include_dataset_ops;
+	bool circular_buffer;		/* TPUs: keep the last events instead of the first */
 };
 
 /* What those who ask for nothing else get: 1000 ms, levels 2, 1, 0. */

@@ -41,8 +41,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t step = 1 + data[0] % 64;
 	bool ok = true;
 	ss_reply_init(&reply, &run, "host");
-	for (size_t at = 1; ok && at < size; at += step)
-		ok = ss_reply_take(&reply, (struct ss_str){ (const char *)data + at, size - at < step ? size - at : step }, size, &err);
+	for (size_t at = 1; ok && at < size; at += step) {
+		struct ss_str piece = { (const char *)data + at, size - at < step ? size - at : step };
+		ok = ss_reply_take(&reply, piece, size, &err);
+	}
 	ok = ok && ss_reply_finish(&reply, &err);
 	if (!ok && !err.code)
 		abort();

@@ -102,6 +102,33 @@ def interrupted(program, logdir):
     check('the program can be profiled again', done.returncode == 0, done.stderr)
 
 
+def ask(*args):
+    return subprocess.run([BIN, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
+
+
+def continuous(programs, logdir):
+    hosts = ','.join(p.address for p in programs)
+    none = ask('continuous', 'snapshot', '-a', hosts, '-l', logdir)
+    check('no snapshot before the start', none.returncode == 1 and 'NOT_FOUND' in none.stderr, none.stderr)
+    check('and nothing left', not os.listdir(logdir), os.listdir(logdir))
+    check('start', ask('continuous', 'start', '-a', hosts).returncode == 0)
+    twice = ask('continuous', 'start', '-a', hosts)
+    check('not twice', twice.returncode == 1 and 'ALREADY_EXISTS' in twice.stderr, twice.stderr)
+    for i in (1, 2):
+        time.sleep(0.7)
+        done = ask('continuous', 'snapshot', '-a', hosts, '-l', logdir)
+        check(f'snapshot {i}', done.returncode == 0 and steps_in(done.stdout) > 3 and len(files_in(logdir)) == 2 * i, done.stderr)
+    check('stop', ask('continuous', 'stop', '-a', hosts).returncode == 0)
+
+
+def monitored(programs):
+    done = ask('monitor', '-a', ','.join(p.address for p in programs), '-n', '2', '-i', '0', '-d', '500')
+    rows = [line for line in done.stdout.splitlines() if line.startswith('localhost')]
+    check('monitor', done.returncode == 0 and len(rows) == 4 and all(' ms' in r for r in rows), done.stdout, done.stderr)
+    done = capture('-a', programs[0].address, '--monitoring_level', '2', '--num_queries', '1', '-d', '500')
+    check('monitoring level', done.returncode == 0 and 'Step time: ' in done.stdout, done.stdout, done.stderr)
+
+
 def main():
     with Program('jax') as jax, Program('tf') as tf, tempfile.TemporaryDirectory() as scratch:
         def logdir(name):
@@ -114,6 +141,8 @@ def main():
             interrupted(program, logdir(f'{name}_interrupted'))
         several([jax, tf], logdir('both'))
         python_tracer(jax, logdir('python'))
+        continuous([jax, tf], logdir('continuous'))
+        monitored([jax, tf])
     print(f'{passed} passed, {failed} failed')
     return 1 if failed or not passed else 0
 

@@ -291,7 +291,7 @@ static void all_of_them(void **state)
 	(void)state;
 	start_job(&j, modes, 3);
 	struct ss_capture_config config = ask(&j);
-	config.options = (struct ss_profile_options){ 50, 3, 1, 1, true };
+	config.options = (struct ss_profile_options){ 50, 3, 1, 1, true, false };
 	assert_ok(ss_capture_run(&c, &config, &err));
 	assert_int_equal(ss_capture_count(&c, SS_CAPTURE_KEPT), 3);
 	static const char *const want[] = { "an xspace", "old", "theirs" };
