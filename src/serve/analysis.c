@@ -283,7 +283,7 @@ static void take_session(const struct ss_analysis *a, struct session *s, struct 
 	s->config.logdir = a->config.srv->capture_dir;
 	s->config.run = run.n ? run.p : NULL;
 	s->config.wake_fd = a->config.srv->stop_fd;
-	if (atomic_exchange(&a->config.srv->capturing, true)) {
+	if (!ss_capture_begin(a->config.srv)) {
 		ss_pbo_bytes(out, NEW_SESSION_ERROR_MESSAGE, SS_STR("another profile is being taken"));
 		return;
 	}
@@ -294,7 +294,7 @@ static void take_session(const struct ss_analysis *a, struct session *s, struct 
 			ss_pbo_bytes(out, NEW_SESSION_ERROR_MESSAGE, ss_str_from(err.text));
 	}
 	ss_capture_release(&c);
-	atomic_store(&a->config.srv->capturing, false);
+	ss_capture_over(a->config.srv);
 }
 
 static void new_session(void *arg, const struct ss_grpc_asked *asked, struct ss_grpc_answer *answer)

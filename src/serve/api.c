@@ -67,6 +67,7 @@ bool ss_route_api_runs(struct ss_call *c, struct ss_err *err)
 	member(&o, "version", SS_STR(SS_VERSION));
 	ss_out_char(&o, ',');
 	member(&o, "logdir", s->root);
+	ss_out_z(&o, c->srv->capture_dir ? ",\"capture\":true" : "");
 	ss_out_lit(&o, ",\"runs\":[");
 	for (size_t i = 0; i < n; i++) {
 		if (i)

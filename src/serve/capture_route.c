@@ -1,7 +1,7 @@
 /*
  * capture_route.c - /capture_profile of XProf: take a profile of running programs, into the log
  * directory that is shown. Parameters, statuses and answers are XProf's; it answers when the profile
- * is there.
+ * is there. Beyond XProf, cancel=true ends what another request has begun.
  *
  * It makes this program connect to whatever address it is told, and write: so it is off unless the
  * server was started with --allow-capture, and then answers nobody but pages of its own and programs
@@ -13,6 +13,28 @@
 #include "serve/call.h"
 
 #include <stdio.h>
+#include <unistd.h>
+
+bool ss_capture_begin(struct ss_server_state *srv)
+{
+	return !atomic_exchange(&srv->capturing, true);
+}
+
+void ss_capture_over(struct ss_server_state *srv)
+{
+	uint64_t cancelled;
+	/* What has been said to this one is not said to the next. */
+	if (read(srv->stop_fd, &cancelled, sizeof(cancelled)) < 0)
+		cancelled = 0;
+	atomic_store(&srv->capturing, false);
+}
+
+void ss_capture_cancel(struct ss_server_state *srv)
+{
+	const uint64_t one = 1;
+	if (srv->stop_fd >= 0 && atomic_load(&srv->capturing) && write(srv->stop_fd, &one, sizeof(one)) < 0)
+		return;	/* its counter is full: it is readable already */
+}
 
 static bool reply(struct ss_call *c, unsigned status, const char *key, const char *text, struct ss_err *err)
 {
@@ -133,14 +155,18 @@ bool ss_route_capture_profile(struct ss_call *c, struct ss_err *err)
 			     "this server takes no profiles: stepscope serve --allow-capture does, or stepscope capture", err);
 	if (ss_from_elsewhere(c->req))
 		return reply(c, 403, "error", "this request comes from another site", err);
+	if (ss_str_is(ss_call_arg(c, "cancel"), "true")) {
+		ss_capture_cancel(c->srv);
+		return reply(c, 200, "result", "Nothing is being taken any more.", err);
+	}
 	if (!read_request(c, &a, &why)) {
 		snprintf(text, sizeof(text), "%s: %s", why.code == SS_EINVAL ? "INVALID_ARGUMENT" : "UNAVAILABLE", why.text);
 		return reply(c, 500, "error", text, err);
 	}
-	if (atomic_exchange(&c->srv->capturing, true))
+	if (!ss_capture_begin(c->srv))
 		return reply(c, 500, "error", "UNAVAILABLE: another profile is being taken", err);
 	take(&a, text, sizeof(text));
-	atomic_store(&c->srv->capturing, false);
+	ss_capture_over(c->srv);
 	if (text[0])
 		return reply(c, 500, "error", text, err);
 	return reply(c, 200, "result", "Capture profile successfully. Please refresh.", err);

@@ -287,7 +287,7 @@ static bool allow_capture(struct ss_server *s, const char *logdir, struct ss_err
 	if (access(logdir, W_OK | X_OK) != 0)
 		return ss_fail(err, SS_EIO, "profiles cannot be taken: '%s' is not writable", logdir);
 	s->state.capture_dir = s->capture_dir;
-	s->state.stop_fd = eventfd(0, EFD_CLOEXEC);
+	s->state.stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	return (s->capture_dir && s->state.stop_fd >= 0) || ss_fail_mem(err);
 }
 
@@ -383,11 +383,10 @@ void ss_server_sweep(struct ss_server *s)
 
 bool ss_server_stop(struct ss_server *s)
 {
-	const uint64_t one = 1;
 	/* A profile that is being taken leaves nothing half written. */
-	if (s->state.stop_fd >= 0 && write(s->state.stop_fd, &one, sizeof(one)) == sizeof(one))
-		for (int i = 0; i < 400 && atomic_load(&s->state.capturing); i++)
-			poll(NULL, 0, 5);
+	ss_capture_cancel(&s->state);
+	for (int i = 0; i < 400 && atomic_load(&s->state.capturing); i++)
+		poll(NULL, 0, 5);
 	ss_analysis_stop(s->analysis);
 	s->analysis = NULL;
 	if (!ss_http_quiesce(s->http, LAST_WAIT_MS) || ss_warm_busy(&s->state))

@@ -41,14 +41,14 @@ async function answers(url, deadline) {
 	throw new Error(`no answer from ${url}`);
 }
 
-export async function startProgram(logdir = process.env.LOGDIR) {
+export async function startProgram(logdir = process.env.LOGDIR, options = []) {
 	if (!real) {
 		const { startServer } = await import("../../web/test/dev_server.mjs");
 		const s = await startServer(0, 200_000);
 		return { base: `http://127.0.0.1:${s.port}/`, stop: async () => s.close() };
 	}
 	const port = await freePort();
-	const child = spawn(process.env.STEPSCOPE, ["serve", "--logdir", logdir, "--port", String(port)], {
+	const child = spawn(process.env.STEPSCOPE, ["serve", "--logdir", logdir, "--port", String(port), ...options], {
 		stdio: ["ignore", "ignore", "inherit"],
 	});
 	const gone = new Promise((done) => child.on("exit", done));

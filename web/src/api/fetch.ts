@@ -24,10 +24,10 @@ export function address(route: string, params: Params = {}): string {
 /* An analysis of a huge profile may take long, a dead server must not look like one for ever. */
 const PATIENCE_MS = 120_000;
 
-async function ask(url: string, signal: AbortSignal | undefined): Promise<Response> {
+async function ask(url: string, signal: AbortSignal | undefined, patience_ms = PATIENCE_MS): Promise<Response> {
 	const limit = new AbortController();
 	const stop = () => limit.abort();
-	const timer = setTimeout(stop, PATIENCE_MS);
+	const timer = setTimeout(stop, patience_ms);
 	signal?.addEventListener("abort", stop);
 	try {
 		const res = await fetch(url, { signal: limit.signal });
@@ -35,7 +35,7 @@ async function ask(url: string, signal: AbortSignal | undefined): Promise<Respon
 		return res;
 	} catch (e) {
 		if (e instanceof ApiError || signal?.aborted) throw e;
-		if (limit.signal.aborted) throw new ApiError(`The server gave no answer within ${PATIENCE_MS / 1000} s.`, 0);
+		if (limit.signal.aborted) throw new ApiError(`The server gave no answer within ${Math.round(patience_ms / 1000)} s.`, 0);
 		throw new ApiError("The server does not answer. Is stepscope still running?", 0);
 	} finally {
 		clearTimeout(timer);
@@ -46,7 +46,8 @@ async function ask(url: string, signal: AbortSignal | undefined): Promise<Respon
 async function sentence(res: Response): Promise<string> {
 	const body = await res.text().catch(() => "");
 	try {
-		const text = (JSON.parse(body) as { error?: { text?: unknown } }).error?.text;
+		const error = (JSON.parse(body) as { error?: unknown }).error;
+		const text = typeof error === "object" && error ? (error as { text?: unknown }).text : error;
 		if (typeof text === "string" && text) return text;
 	} catch {
 		/* not our server's JSON: say what came */
@@ -54,8 +55,8 @@ async function sentence(res: Response): Promise<string> {
 	return `The server answered ${res.status} ${res.statusText}`.trim() + ".";
 }
 
-export async function getJson<T>(route: string, params?: Params, signal?: AbortSignal): Promise<T> {
-	const res = await ask(address(route, params), signal);
+export async function getJson<T>(route: string, params?: Params, signal?: AbortSignal, patience_ms?: number): Promise<T> {
+	const res = await ask(address(route, params), signal, patience_ms);
 	try {
 		return (await res.json()) as T;
 	} catch (e) {

@@ -14,6 +14,7 @@ export interface Run {
 export interface Runs {
 	version?: string;
 	logdir: string;
+	capture?: boolean; /* the server takes profiles */
 	runs: Run[];
 	looked_at?: { path: string; why: string }[];
 }

@@ -5,6 +5,7 @@ import { useRef, useState } from "preact/hooks";
 import type { Run, RunFacts, Runs } from "../api/types";
 import { ago, bytes, count, date_s, time_ps } from "../base/format";
 import { formatQuery } from "../base/url";
+import { CaptureButton } from "./capture";
 import { useRunFacts } from "./run_facts";
 
 export function StartPage({ runs }: { runs: Runs }) {
@@ -17,6 +18,7 @@ export function StartPage({ runs }: { runs: Runs }) {
 						<code>{runs.logdir}</code>
 					</p>
 				</div>
+				{runs.capture && <CaptureButton runs={runs} />}
 			</header>
 			{runs.runs.length ? <RunList runs={runs.runs} /> : <Nothing runs={runs} />}
 		</main>
