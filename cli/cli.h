@@ -61,6 +61,7 @@ bool cli_number(const char *text, uint64_t max, uint64_t *out);
 struct cli_profile {
 	struct ss_store store;
 	const struct ss_run *run;	/* the one asked for, or the newest */
+	bool run_asked;
 	struct ss_host *hosts;
 	size_t nhosts;
 	struct ss_model model;
@@ -74,7 +75,10 @@ struct cli_profile {
  */
 bool cli_profile_find(struct cli_profile *p, const char *path, const char *run, struct ss_err *err);
 bool cli_profile_open(struct cli_profile *p, const char *host, bool all_by_default, struct ss_err *err);
-/* The same for a tool: the files that it reads, all of them if it can combine them. */
+/*
+ * The same for a tool: the files that it reads, all of them if it can combine them. Where no run
+ * was asked for, of the newest that has such files.
+ */
 bool cli_profile_open_for(struct cli_profile *p, const struct ss_tool *tool, const char *host, struct ss_err *err);
 /* Fails when a file was shortened meanwhile. */
 bool cli_profile_intact(const struct cli_profile *p, struct ss_err *err);

@@ -115,6 +115,9 @@ bool cli_profile_open(struct cli_profile *p, const char *host, bool all_by_defau
 
 bool cli_profile_open_for(struct cli_profile *p, const struct ss_tool *tool, const char *host, struct ss_err *err)
 {
+	const struct ss_run *with = tool->reads && !p->run_asked ? ss_store_newest_with(&p->store, tool->reads) : NULL;
+	if (with)
+		p->run = with;
 	return open_kind(p, ss_ask_kind(tool, p->run), host, ss_ask_combines(tool, p->run), err);
 }
 

@@ -62,7 +62,7 @@ static void end_tally(const struct ss_tfrecord *r, struct ss_event_tally *tally)
 	tally->nrecords = r->nrecords;
 	tally->cut = r->cut;
 	tally->bad = r->bad;
-	tally->bad_at = r->at;
+	tally->bad_at = tally->cut_at = r->at;
 }
 
 /* The last field `number` of a message; p NULL if it has none. */
@@ -136,6 +136,25 @@ void ss_event_file_graph(struct ss_str bytes, struct ss_event_graph *out, struct
 			*out = (struct ss_event_graph){ found, { NULL, 0 }, out->n };
 	}
 	end_tally(&r, tally);
+}
+
+bool ss_event_file_tells_graph(struct ss_str head)
+{
+	struct ss_event_graph found;
+	struct ss_event_tally tally;
+	ss_event_file_graph(head, &found, &tally);
+	if (found.graph.p || found.run_metadata.p)
+		return true;
+	if (!tally.cut || head.n - tally.cut_at < SS_TFRECORD_HEAD_BYTES)
+		return false;
+	/* A graph is mostly longer than what was read of it: its field is named at the begin of its record. */
+	size_t body = tally.cut_at + SS_TFRECORD_HEAD_BYTES;
+	struct ss_pb c = ss_pb_lenient(ss_str_sub(head, body, head.n));
+	struct ss_pb_field f;
+	while (ss_pb_next(&c, &f))
+		if (f.key == PB_LEN(EVENT_GRAPH_DEF) || f.key == PB_LEN(EVENT_META_GRAPH_DEF))
+			return true;
+	return false;
 }
 
 static bool tags_of(const struct ss_tf_event *e, ss_event_tag_fn *fn, void *arg, struct ss_err *err)

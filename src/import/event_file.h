@@ -27,7 +27,7 @@ struct ss_event_tally {
 	uint64_t nrecords;
 	uint64_t ndamaged;	/* records with a wrong checksum, passed over */
 	bool cut, bad;		/* as in struct ss_tfrecord */
-	size_t bad_at;		/* byte where reading ended, if bad */
+	size_t bad_at, cut_at;	/* byte where reading ended, if so */
 };
 
 /* Do the bytes begin like an event file? Decides nothing but what to say of the others. */
@@ -44,6 +44,9 @@ struct ss_event_graph {
 	uint64_t n;		/* how many of the kind that is given */
 };
 void ss_event_file_graph(struct ss_str bytes, struct ss_event_graph *out, struct ss_event_tally *tally);
+
+/* Does the first part of a file tell that it holds a graph? */
+bool ss_event_file_tells_graph(struct ss_str head);
 
 /* Each tag of each intact summary with its event; false from the function ends the walk with failure. */
 typedef bool ss_event_tag_fn(void *arg, const struct ss_tf_event *event, struct ss_str tag, struct ss_err *err);

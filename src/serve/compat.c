@@ -54,8 +54,10 @@ bool ss_route_runs(struct ss_call *c, struct ss_err *err)
 		return false;
 	ss_out_init(&o, NULL, NULL);
 	ss_out_char(&o, '[');
-	for (size_t i = 0; i < s->nruns; i++) {
-		ss_out_z(&o, i ? ", " : "");
+	for (size_t i = 0, any = 0; i < s->nruns; i++) {
+		if (s->runs[i].aside)
+			continue;
+		ss_out_z(&o, any++ ? ", " : "");
 		ss_out_json_str(&o, s->runs[i].name);
 	}
 	ss_out_char(&o, ']');

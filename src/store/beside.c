@@ -2,7 +2,9 @@
 #include "store/beside.h"
 
 #include "base/map.h"
+#include "base/file.h"
 #include "base/vec.h"
+#include "import/event_file.h"
 #include "store/kinds.h"
 
 #include <stdlib.h>
@@ -90,6 +92,45 @@ bool ss_beside_give(const struct ss_beside *b, struct ss_run *runs, size_t nruns
 		runs[i].beside = lists[ss_strmap_get(&homes, home_of(&runs[i]))];
 	ss_strmap_free(&homes);
 	return lists;
+}
+
+enum {
+	SNIFF_FILES = 500,	/* of a scan, at most */
+	SNIFF_BYTES = 1 << 20,	/* of each */
+};
+
+/* A graph in an event file is written when the program starts. */
+static bool begins_with_graph(const struct ss_host_file *f)
+{
+	struct ss_file file;
+	bool tells = false;
+	if (!ss_str_contains(f->name, SS_STR("tfevents")))
+		return true;	/* a graph by its name */
+	if (!f->bytes || !ss_file_open(&file, f->path.p, NULL))
+		return false;
+	tells = ss_event_file_tells_graph(ss_str_sub(file.bytes, 0, SNIFF_BYTES));
+	ss_file_close(&file);
+	return tells;
+}
+
+bool ss_beside_orphans(const struct ss_beside *b, const struct ss_run *runs, size_t nruns, struct ss_beside *orphans)
+{
+	struct ss_strmap homes = { 0 };
+	size_t looked = 0;
+	bool ok = true;
+	for (size_t i = 0; ok && i < nruns; i++)
+		ok = ss_strmap_add(&homes, home_of(&runs[i])) != SS_NONE;
+	for (size_t i = 0; ok && i < b->n; i++) {
+		const struct ss_beside_file *f = &b->v[i];
+		bool graph = strcmp(f->file.kind, SS_KIND_FILE_GRAPH) == 0;
+		bool phases = strcmp(f->file.kind, SS_KIND_FILE_END_TO_END) == 0;
+		if (find_home(&homes, f->dir) != SS_NONE || (!graph && !phases))
+			continue;
+		if (phases || (looked++ < SNIFF_FILES && begins_with_graph(&f->file)))
+			ok = ss_vec_push(orphans, *f);
+	}
+	ss_strmap_free(&homes);
+	return ok;
 }
 
 static struct ss_str dir_meant(const struct ss_beside_file *f)

@@ -25,11 +25,13 @@ bool ss_beside_add(struct ss_beside *b, struct ss_str dir, const struct ss_host_
 /* Set `beside` of all runs, in memory of `arena`; names are paths from the home. */
 bool ss_beside_give(const struct ss_beside *b, struct ss_run *runs, size_t nruns, struct ss_arena *arena);
 /*
- * Where there is no profile: each directory with such files as a run without hosts, named by its
- * path from `root`. A log of phases stands in a directory `profile` of the one that is meant.
+ * Each directory with such files as a run without hosts, named by its path from `root`. A log of
+ * phases stands in a directory `profile` of the one that is meant.
  */
 bool ss_beside_runs(const struct ss_beside *b, struct ss_str root, struct ss_run **runs, size_t *nruns,
 		    struct ss_arena *arena);
+/* What belongs to none of the runs and is worth being one, into `orphans` (empty before). */
+bool ss_beside_orphans(const struct ss_beside *b, const struct ss_run *runs, size_t nruns, struct ss_beside *orphans);
 void ss_beside_free(struct ss_beside *b);
 
 #endif

@@ -510,12 +510,23 @@ static bool keep_runs(struct walk *w)
 	s->nruns = regular ? w->runs.n : w->loose.n;
 	if (!s->nruns && w->what == SS_SCAN_ANY)
 		return ss_beside_runs(&w->beside, s->root, &s->runs, &s->nruns, &s->arena);
-	s->runs = SS_NEW_N(&s->arena, struct ss_run, s->nruns);
-	if (!s->runs)
-		return false;
-	if (s->nruns)
+	struct ss_beside orphans = { 0 };
+	struct ss_run *others = NULL;
+	size_t nothers = 0;
+	bool ok = true;
+	if (w->what == SS_SCAN_ANY)
+		ok = ss_beside_orphans(&w->beside, from, s->nruns, &orphans) &&
+		     ss_beside_runs(&orphans, s->root, &others, &nothers, &s->arena);
+	s->runs = ok ? SS_NEW_N(&s->arena, struct ss_run, s->nruns + nothers) : NULL;
+	if (s->runs && s->nruns)
 		memcpy(s->runs, from, s->nruns * sizeof(*from));
-	return ss_beside_give(&w->beside, s->runs, s->nruns, &s->arena);
+	ok = s->runs && ss_beside_give(&w->beside, s->runs, s->nruns, &s->arena);
+	for (size_t i = 0; ok && i < nothers; i++) {
+		others[i].aside = true;
+		s->runs[s->nruns++] = others[i];
+	}
+	ss_beside_free(&orphans);
+	return ok;
 }
 
 /* Keep what the walk found, in memory of the snapshot's own. */

@@ -67,6 +67,15 @@ const struct ss_run *ss_store_newest(const struct ss_store *s)
 	return best;
 }
 
+const struct ss_run *ss_store_newest_with(const struct ss_store *s, const char *kind)
+{
+	const struct ss_run *best = NULL;
+	for (size_t i = 0; i < s->nruns; i++)
+		if (ss_run_has(&s->runs[i], kind) && (!best || s->runs[i].mtime_ns > best->mtime_ns))
+			best = &s->runs[i];
+	return best;
+}
+
 static void take(struct ss_selection *sel, const struct ss_host_file *f)
 {
 	for (size_t i = 0; i < sel->n; i++)

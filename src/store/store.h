@@ -11,8 +11,10 @@
  * directory of runs and a heap of copied files open as well.
  *
  * Some tools read other files (kinds.h): those in a run's directory are the run's own; those of the
- * directory that holds plugins/, or below it, stand beside all its runs. Where there is no profile
- * at all, a directory with such files is a run without hosts.
+ * directory that holds plugins/, or below it, stand beside all its runs. Other directories with such
+ * files are runs without hosts; where there are profiles too, only those whose event files begin
+ * with a graph (of a few hundred files the first part is read), as log directories are full of
+ * others.
  *
  * Links are followed only to targets inside the top directory. Depth, directories and entries are
  * bounded; what was passed over, and why, stands in `looked`.
@@ -43,6 +45,7 @@ struct ss_run {
 	struct ss_files own, beside; /* files of other kinds; the latter shared by all runs of a directory */
 	int64_t mtime_ns;	/* of the newest host; of the directory when there is none */
 	int64_t dir_mtime_ns;	/* changes when a host is added or removed */
+	bool aside;		/* no profile, among runs that have one: nothing that XProf would list */
 	uint64_t bytes;
 };
 
@@ -90,6 +93,8 @@ static inline bool ss_run_holds(const struct ss_run *run)
 bool ss_run_has(const struct ss_run *run, const char *kind);
 /* Newest run with at least one host, else the newest that holds anything; NULL if there is none. */
 const struct ss_run *ss_store_newest(const struct ss_store *s);
+/* Newest run with files of this kind, NULL if there is none. */
+const struct ss_run *ss_store_newest_with(const struct ss_store *s, const char *kind);
 /* Is what `path` leads to, links resolved, the canonical directory `root` or inside of it? */
 bool ss_store_inside(struct ss_str root, const char *path);
 /* Has a host come or gone since the scan? */

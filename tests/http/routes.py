@@ -136,6 +136,33 @@ def refusals(c):
         c.check(query, status in (200, 400), f'{status} {body[:100]!r}')
 
 
+def event_files(c):
+    """Runs without a profile: in the page's list, not in XProf's, where there are profiles."""
+    runs = {r['run']: r['hosts'] for r in c.json('/api/runs')['runs']}
+    c.check('a graph and a log of phases are runs', runs.get('tf1_mnist/run') == [] and runs.get('end_to_end/run') == [], str(runs))
+    listed = c.json(f'{PREFIX}/runs')
+    c.check('XProf would not list them', 'tf1_mnist/run' not in listed, str(listed))
+    c.check('tools of one', c.json(f'{PREFIX}/run_tools?run=tf1_mnist/run') == ['tf_graph'])
+    tools = c.json('/api/tools?run=end_to_end/run')['tools']
+    c.check('tools of the other', [(t['name'], t['available']) for t in tools] == [('end_to_end', True)], str(tools))
+    ours = {t['name'] for t in c.json('/api/tools?run=synth_tpu1/run')['tools']}
+    c.check('none of a profile', not ours & {'tf_graph', 'end_to_end'}, str(ours))
+    hosts = c.json(f'{PREFIX}/hosts?run=tf1_mnist/run&tag=tf_graph')
+    c.check('files as hosts', [h['hostname'] for h in hosts] == ['events.out.tfevents.1795251845.host'], str(hosts))
+    chart = c.json(f'{PREFIX}/data?run=end_to_end/run&tag=end_to_end')
+    c.check('the chart of old', len(chart) == 2 and chart[0][0] == 'Category' and chart[0][-1] == {'role': 'annotation'}
+            and len(chart[1]) == 12 and abs(chart[1][6] - 25770.357) < 0.01, str(chart))
+    scope = c.json('/api/tool/tf_graph?run=tf1_mnist/run&scope=tower')
+    names = [t['name'] for t in scope['tables']]
+    c.check('a scope with its picture', names == ['scopes', 'incompatible', 'operators', 'attributes', 'children', 'links'], str(names))
+    status, _, body = c.fetch(f'{PREFIX}/data_csv?run=tf1_mnist/run&tag=tf_graph')
+    c.check('its scopes as CSV', status == 200 and body.startswith(b'"Scope","Parent"'), body[:60])
+    c.status('/api/tool/tf_graph?run=tf1_mnist/run&scope=nowhere', 404, 'nowhere')
+    c.status('/api/tool/tf_graph?run=tf1_mnist/run&node=nobody', 404, 'nobody')
+    c.status('/api/tool/tf_graph?run=synth_tpu1/run', 404, 'event file')
+    c.status('/api/tool/overview_page?run=tf1_mnist/run', 404)
+
+
 def no_way_out(c):
     """No byte from outside the log directory, whatever the spelling."""
     for path in ('/../../etc/passwd', '/%2e%2e/%2e%2e/etc/passwd', '/..%2f..%2fetc%2fpasswd', '//etc/passwd', '/etc/passwd',
@@ -292,9 +319,12 @@ def main():
             shutil.copytree(os.path.join(profiles.ROOT, name), os.path.join(logdir, name))
         for name in ('tpu_v2', 'demo', 'trace_proto'):
             shutil.copytree(os.path.join(profiles.ROOT, '..', 'legacy', name), os.path.join(logdir, name))
+        for name in ('tf1_mnist', 'end_to_end'):
+            shutil.copytree(os.path.join(profiles.ROOT, '..', 'events', name), os.path.join(logdir, name))
         with serving.Server(f'{binary} serve --logdir {{logdir}} --port {{port}}', logdir) as server:
             c = Checks(server)
-            for part in (xprof_routes, older_runs, csv_route, refusals, no_way_out, headers_and_caching, page_routes, hostile_clients,
+            for part in (xprof_routes, older_runs, event_files, csv_route, refusals, no_way_out, headers_and_caching, page_routes,
+                         hostile_clients,
                          many_at_once, reader_that_leaves, lambda c: changes_on_disk(c, logdir)):
                 try:
                     part(c)

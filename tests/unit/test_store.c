@@ -379,6 +379,85 @@ static void bounds_the_depth(void **state)
 	ss_store_free(&s);
 }
 
+/* A copy of a sample event file, which holds a graph. */
+static void copy_sample(const char *rel)
+{
+	char command[8192];
+	make_file(rel, "");
+	snprintf(command, sizeof(command), "cp %s/events/tf1_mnist/run/events.out.tfevents.1795251845.host %s", SS_TEST_DATA,
+		 below(rel));
+	assert_int_equal(system(command), 0);
+}
+
+static void hands_event_files_to_runs(void **state)
+{
+	struct ss_store s;
+	struct ss_selection sel;
+	(void)state;
+	make_file("train/plugins/profile/r1/a.xplane.pb", "x");
+	make_file("train/plugins/profile/r2/a.xplane.pb", "x");
+	make_file("train/plugins/profile/r2/a.end_to_end.json", "x");
+	make_file("train/events.out.tfevents.2.h", "x");
+	make_file("train/eval/events.out.tfevents.1.h", "x");
+	make_file("train/events.out.tfevents.3.h.profile-empty", "x");
+	make_file("train/profile/events.out.tfevents.4.h.profile_logger", "x");
+	make_file("scalars/events.out.tfevents.5.h", "no graph in it");
+	copy_sample("graph/events.out.tfevents.6.h");
+	make_file("text/graph.pbtxt", "x");
+	make_file("phases/profile/events.out.tfevents.7.h.profile_logger", "x");
+	scan(&s, NULL);
+	static const struct {
+		const char *name;
+		size_t nhosts, own, beside;
+		bool aside;
+	} want[] = {
+		{ "train/r2", 1, 1, 3, false }, { "train/r1", 1, 0, 3, false }, { "text", 0, 0, 1, true },
+		{ "phases", 0, 0, 1, true },	 { "graph", 0, 0, 1, true },
+	};
+	assert_int_equal(s.nruns, SS_COUNT(want));
+	for (size_t i = 0; i < s.nruns; i++) {
+		assert_str(s.runs[i].name, want[i].name);
+		assert_int_equal(s.runs[i].nhosts, want[i].nhosts);
+		assert_int_equal(s.runs[i].own.n, want[i].own);
+		assert_int_equal(s.runs[i].beside.n, want[i].beside);
+		assert_int_equal(s.runs[i].aside, want[i].aside);
+	}
+	assert_true(ss_store_newest(&s)->nhosts > 0);
+	const struct ss_run *run = &s.runs[0];
+	assert_ok(ss_run_select(run, SS_KIND_FILE_GRAPH, SS_STR(""), true, &s.arena, &sel, &err));
+	assert_int_equal(sel.n, 2);
+	assert_str(sel.files[0]->name, "eval/events.out.tfevents.1.h");
+	assert_str(sel.files[1]->name, "events.out.tfevents.2.h");
+	assert_ok(ss_run_select(run, SS_KIND_FILE_END_TO_END, SS_STR("a"), true, &s.arena, &sel, &err));
+	assert_int_equal(sel.n, 1);
+	assert_ok(ss_run_select(run, SS_KIND_FILE_END_TO_END, SS_STR(""), true, &s.arena, &sel, &err));
+	assert_int_equal(sel.n, 2);	/* its own, and the log of its program */
+	assert_fails(ss_run_select(&s.runs[4], NULL, SS_STR(""), true, &s.arena, &sel, &err), SS_ENOTFOUND);
+	assert_fails(ss_run_select(&s.runs[4], SS_KIND_FILE_END_TO_END, SS_STR(""), true, &s.arena, &sel, &err), SS_ENOTFOUND);
+	ss_store_free(&s);
+}
+
+static void lists_event_files_without_profiles(void **state)
+{
+	struct ss_store s;
+	(void)state;
+	make_file("a/events.out.tfevents.1.h", "x");
+	make_file("a/profile/events.out.tfevents.1.h.profile_logger", "x");
+	make_file("b/c/events.out.tfevents.2.h", "x");
+	scan(&s, NULL);
+	assert_int_equal(s.nruns, 2);
+	assert_str(s.runs[0].name, "b/c");
+	assert_str(s.runs[1].name, "a");
+	assert_int_equal(s.runs[1].beside.n, 2);
+	assert_false(s.runs[0].aside);
+	ss_store_free(&s);
+	scan(&s, "b/c/events.out.tfevents.2.h");
+	assert_int_equal(s.nruns, 1);
+	assert_int_equal(s.runs[0].nhosts, 0);
+	assert_true(ss_run_has(&s.runs[0], SS_KIND_FILE_GRAPH));
+	ss_store_free(&s);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_top, remove_top)
@@ -390,6 +469,8 @@ int main(void)
 		TEST(says_why_nothing_was_found),
 		TEST(takes_traces_and_answers),
 		TEST(takes_loose_answers),
+		TEST(hands_event_files_to_runs),
+		TEST(lists_event_files_without_profiles),
 		TEST(notices_empty_and_special_files),
 		TEST(reports_directories_it_may_not_read),
 		TEST(stays_inside),
