@@ -61,8 +61,6 @@ struct ss_op *ss_op_db_get(struct ss_op_db *db, uint64_t program_id, struct ss_s
 		.program_id = program_id,
 		.name = name,
 		.source_line = -1,
-		.first_child = SS_NONE,
-		.next_child = SS_NONE,
 	};
 	return &db->v[db->n++];
 }
@@ -94,6 +92,8 @@ void ss_op_describe(struct ss_op *to, const struct ss_op *from)
 	}
 	if (!to->core_type)
 		to->core_type = from->core_type;
+	if (!to->offloaded)
+		to->offloaded = from->offloaded;
 	to->is_eager |= from->is_eager;
 }
 

@@ -125,7 +125,5 @@ struct ss_op ss_op_facts_op(const struct ss_op_facts *f)
 		.source_file = f->source_file,
 		.source_stack = f->source_stack,
 		.source_line = f->source_line,
-		.first_child = SS_NONE,
-		.next_child = SS_NONE,
 	};
 }

@@ -33,8 +33,7 @@ static bool describe(struct walk *w, struct ss_op *op, const struct ss_hlo_instr
 {
 	struct ss_buf text = { .limit_bytes = 1 << 20 };
 	bool ok = ss_hlo_instr_text(&text, w->m, index, SS_HLO_EXPRESSION);
-	*op = (struct ss_op){ .name = in->name, .category = ss_hlo_category(in), .occurrences = 1,
-			      .first_child = SS_NONE, .next_child = SS_NONE };
+	*op = (struct ss_op){ .name = in->name, .category = ss_hlo_category(in), .occurrences = 1 };
 	op->long_name = ss_arena_str(w->arena, ss_buf_get(&text));
 	op->provenance = ss_arena_printf(w->arena, SS_FMT ":" SS_FMT, SS_ARG(in->op_name), SS_ARG(in->op_type));
 	ok = ok && !text.no_memory;

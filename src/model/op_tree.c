@@ -5,6 +5,7 @@
 #include "model/op_tree.h"
 
 #include "base/vec.h"
+#include "model/framework_ops.h"
 #include "model/hlo_map.h"
 #include "model/op_fused.h"
 #include "model/opname.h"
@@ -113,6 +114,22 @@ static uint32_t scopes(struct builder *b, uint32_t at, const struct ss_op *op)
 	return at;
 }
 
+/* What a SparseCore ran for the operation, its idle time included, as children of it. */
+static bool insert_offloaded(struct builder *b, uint32_t parent, const struct ss_op *op)
+{
+	const struct ss_op **ops = op->offloaded ? ss_ops_by_self_time(op->offloaded, b->arena) : NULL;
+	if (!op->offloaded)
+		return true;
+	for (size_t i = 0; ops && i < op->offloaded->n; i++) {
+		uint32_t at = ss_op_tree_add(b->t, parent, ops[i]->name);
+		if (at == SS_NONE)
+			return false;
+		add_whole(&b->t->v[at], ops[i]);
+		b->t->v[at].op = ops[i];
+	}
+	return ops;
+}
+
 /* Category, copies, operation: the last three levels above fused instructions. */
 static bool insert_op(struct builder *b, uint32_t at, const struct ss_op *op)
 {
@@ -129,7 +146,7 @@ static bool insert_op(struct builder *b, uint32_t at, const struct ss_op *op)
 		return false;
 	add_whole(&b->t->v[at], op);
 	b->t->v[at].op = op;
-	return ss_op_fused_add(b->t, at, b->m, op, b->arena, b->err);
+	return insert_offloaded(b, at, op) && ss_op_fused_add(b->t, at, b->m, op, b->arena, b->err);
 }
 
 static bool insert(struct builder *b, const struct ss_op *op)
@@ -144,7 +161,7 @@ static bool insert(struct builder *b, const struct ss_op *op)
 		add_above(&b->t->v[at], op);
 	}
 	/* What ran inside is in the tree itself. */
-	if (op->time_ps > op->self_ps && op->first_child == SS_NONE)
+	if (op->time_ps > op->self_ps && !op->offloaded)
 		return true;
 	if (ss_op_is_idle(op)) {
 		at = child(b, 0, op->name);

@@ -9,6 +9,7 @@
 #include "base/pool.h"
 #include "model/env.h"
 #include "model/ops_build.h"
+#include "model/sparse_ops.h"
 #include "model/tpu.h"
 
 #include <stdlib.h>
@@ -30,7 +31,7 @@ static bool do_piece(void *arg, size_t i, struct ss_err *err)
 		return ss_host_thread_ops(&j->ops->host, j->h, err);
 	if (j->hw == SS_HW_GPU)
 		return ss_gpu_ops(&j->dbs[i], j->h, j->planes[i], &j->ops->arenas[i], err);
-	return ss_tpu_core_build(&j->ops->cores[i], j->h, j->planes[i], err);
+	return ss_tpu_core_build(&j->ops->cores[i], j->h, j->planes[i], j->ops->sparse, err);
 }
 
 static bool list_planes(struct job *j)
@@ -63,10 +64,23 @@ static bool merge_planes(struct job *j)
 	return true;
 }
 
+/* Before the TensorCores, whose operations refer to it. */
+static bool read_sparse(struct job *j, struct ss_err *err)
+{
+	if (!ss_host_plane(j->h, SS_PLANE_SPARSE_CORE))
+		return true;
+	j->ops->sparse = calloc(1, sizeof(*j->ops->sparse));
+	if (!j->ops->sparse)
+		return ss_fail_mem(err);
+	return ss_sparse_ops_read(j->ops->sparse, j->h, err);
+}
+
 static bool build_host(struct job *j, struct ss_err *err)
 {
 	if (!list_planes(j))
 		return ss_fail_mem(err);
+	if (j->hw == SS_HW_TPU && !read_sparse(j, err))
+		return false;
 	if (!ss_parallel(j->nplanes + 1, 0, do_piece, j, err))
 		return false;
 	if (!merge_planes(j))
@@ -82,6 +96,9 @@ static void release_host(void *data)
 	for (size_t i = 0; o->cores && i < o->ncores; i++)
 		ss_tpu_core_free(&o->cores[i]);
 	free(o->cores);
+	if (o->sparse)
+		ss_sparse_ops_free(o->sparse);
+	free(o->sparse);
 	ss_op_db_free(&o->device);
 	ss_op_db_free(&o->host);
 	free(o->kernels.v);

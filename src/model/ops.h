@@ -40,6 +40,8 @@ struct ss_cost {
 	bool has_mem; /* the split by memory is known; otherwise all bytes count as HBM */
 };
 
+struct ss_op_db;
+
 struct ss_op {
 	uint64_t program_id; /* 0: host ops, framework ops, IDLE */
 	struct ss_str name;
@@ -59,11 +61,8 @@ struct ss_op {
 	struct ss_cost cost; /* of all executions */
 	double vdd_energy_j;
 	uint64_t estimated_flops, estimated_bytes;
-	/*
-	 * Work that this op handed to a SparseCore: further ops of the same table, from first_child
-	 * on, linked by next_child.
-	 */
-	uint32_t first_child, next_child; /* SS_NONE: none */
+	/* What a SparseCore ran for this op; NULL: nothing. The host's. */
+	const struct ss_op_db *offloaded;
 };
 
 struct ss_op_db {
@@ -102,6 +101,7 @@ struct ss_kernels {
 };
 
 struct ss_tpu_core; /* tpu.h: sums per step */
+struct ss_sparse_ops; /* sparse_ops.h */
 
 struct ss_host_ops {
 	struct ss_op_db device, host;
@@ -109,6 +109,7 @@ struct ss_host_ops {
 	struct ss_kernels kernels;
 	struct ss_tpu_core *cores; /* TensorCores in the order of their planes */
 	size_t ncores;
+	struct ss_sparse_ops *sparse; /* NULL without SparseCores */
 	struct ss_arena *arenas; /* per GPU: texts that are not in the file */
 	size_t narenas;
 };

@@ -51,11 +51,11 @@ struct ss_tpu_core {
 };
 
 /*
- * Fill `core` from its plane; strings made up go to `arena`. On failure the caller frees what is
- * there.
+ * Fill `core` from its plane and what it handed to SparseCores (NULL: there are none). On failure
+ * the caller frees what is there.
  */
 bool ss_tpu_core_build(struct ss_tpu_core *core, const struct ss_host *h, const struct ss_plane *p,
-		       struct ss_err *err);
+		       const struct ss_sparse_ops *sparse, struct ss_err *err);
 void ss_tpu_core_free(struct ss_tpu_core *core);
 
 /* Timespan of an event of a device plane. */

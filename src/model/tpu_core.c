@@ -13,6 +13,7 @@
 #include "model/op_facts.h"
 #include "model/opname.h"
 #include "model/ops_build.h"
+#include "model/sparse_ops.h"
 #include "model/wanted.h"
 
 #include <stdlib.h>
@@ -27,6 +28,7 @@ struct sum {
 	uint64_t occurrences, time_ps, self_ps, min_ps, normalized_ps, dma_stall_ps;
 	uint64_t estimated_flops, estimated_bytes;
 	double vdd_energy_j;
+	const struct ss_op_db *offloaded;
 };
 
 /* Where the time of one group went, as far as its events stand together. */
@@ -51,6 +53,7 @@ struct collective {
 struct pass {
 	struct ss_tpu_core *core;
 	const struct ss_plane *p;
+	const struct ss_sparse_ops *sparse;
 	uint32_t *sum_of_meta; /* 0: not read; else 1 + index into sums, SS_NONE: no operation */
 	SS_VEC(struct sum) sums;
 	struct ss_strmap categories;
@@ -72,7 +75,8 @@ struct pass {
 /* What one event says. */
 struct op_event {
 	uint64_t offset_ps, dur_ps;
-	bool has_offset, has_dur, has_collective;
+	bool has_offset, has_dur, has_collective, has_offload_core, has_offload_start;
+	uint64_t offload_core, offload_start;
 	int64_t group;
 	uint64_t dma_stall_ps, estimated_flops, estimated_bytes, collective;
 	double time_scale, energy_j;
@@ -110,6 +114,14 @@ static void read_stats(const struct ss_plane *p, const struct ss_line *l, uint32
 			break;
 		case SS_STAT_ESTIMATED_BYTES_ACCESSED:
 			e->estimated_bytes = (uint64_t)ss_xstat_int_or_uint(&s);
+			break;
+		case SS_STAT_OFFLOAD_CORE_ID:
+			e->offload_core = ss_xstat_uint(&s);
+			e->has_offload_core = true;
+			break;
+		case SS_STAT_TC_OFFLOAD_START_ID:
+			e->offload_start = ss_xstat_uint(&s);
+			e->has_offload_start = true;
 			break;
 		case SS_STAT_ALL_REDUCE_UNIQUE_ID:
 			e->collective = (uint64_t)ss_xstat_int_or_uint(&s);
@@ -302,6 +314,8 @@ static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i)
 		sum->vdd_energy_j += e.energy_j;
 		sum->estimated_flops += e.estimated_flops;
 		sum->estimated_bytes += e.estimated_bytes;
+		if (s->sparse && !sum->offloaded && e.has_offload_core && e.has_offload_start)
+			sum->offloaded = ss_sparse_ops_find(s->sparse, e.offload_core, e.offload_start);
 		if (e.has_collective && e.group != SS_NO_GROUP &&
 		    !ss_vec_push(&s->collectives,
 				 ((struct collective){ e.group, { e.collective, dur_ps, short_name(s->p, meta) } })))
@@ -347,6 +361,7 @@ static bool make_ops(struct pass *s)
 		ss_op_facts_read(&f, s->p->x, sum->meta);
 		struct ss_op op = ss_op_facts_op(&f);
 		op.core_type = SS_CORE_TENSOR;
+		op.offloaded = sum->offloaded;
 		op.occurrences = sum->occurrences;
 		op.time_ps = sum->time_ps;
 		op.self_ps = sum->self_ps;
@@ -616,10 +631,10 @@ static bool run_pass(struct pass *s, const struct ss_host *h)
 }
 
 bool ss_tpu_core_build(struct ss_tpu_core *core, const struct ss_host *h, const struct ss_plane *p,
-		       struct ss_err *err)
+		       const struct ss_sparse_ops *sparse, struct ss_err *err)
 {
 	*core = (struct ss_tpu_core){ .plane = p, .core_id = (uint32_t)p->id };
-	struct pass s = { .core = core, .p = p };
+	struct pass s = { .core = core, .p = p, .sparse = sparse };
 	bool ok = run_pass(&s, h);
 	free(s.sum_of_meta);
 	ss_vec_free(&s.sums);

@@ -141,6 +141,30 @@ static bool set_texts(struct ss_table *t, const struct ss_op *op)
 	return true;
 }
 
+static bool add_row(struct ss_table *t, const struct ss_op *op, const struct ss_env *env)
+{
+	if (!ss_table_row(t) || !set_texts(t, op))
+		return false;
+	set_times(t, op);
+	set_rates(t, op, env);
+	return true;
+}
+
+/* What a SparseCore ran for the operation of the last row: without rank or share, for its time is not the TensorCore's. */
+static bool add_offloaded(struct ss_table *t, const struct ss_op *parent, const struct ss_env *env)
+{
+	const struct ss_op **ops = ss_ops_by_self_time(parent->offloaded, t->arena);
+	struct ss_str name = ss_instruction_name(parent->long_name.n ? parent->long_name : parent->name);
+	for (size_t i = 0; ops && i < parent->offloaded->n; i++) {
+		if (ops[i]->core_type != SS_CORE_SPARSE)
+			continue;
+		if (!add_row(t, ops[i], env))
+			return false;
+		ss_set_str(t, COL_PARENT, name);
+	}
+	return ops;
+}
+
 static bool add_rows(struct ss_table *t, const struct ss_op_db *db, const struct ss_env *env)
 {
 	const struct ss_op **ops = ss_ops_by_self_time(db, t->arena);
@@ -151,13 +175,13 @@ static bool add_rows(struct ss_table *t, const struct ss_op_db *db, const struct
 		if (ops[i]->occurrences == 0)
 			continue;
 		double percent = 100 * ss_ratio((double)ops[i]->self_ps, (double)db->total_ps);
-		if (!ss_table_row(t) || !set_texts(t, ops[i]))
+		if (!add_row(t, ops[i], env))
 			return false;
-		set_times(t, ops[i]);
-		set_rates(t, ops[i], env);
 		ss_set_f64(t, COL_RANK, ++rank);
 		ss_set_f64(t, COL_SELF_PERCENT, percent);
 		ss_set_f64(t, COL_CUMULATIVE, cumulative += percent);
+		if (ops[i]->offloaded && !add_offloaded(t, ops[i], env))
+			return false;
 	}
 	return true;
 }
