@@ -105,7 +105,7 @@ struct shares_arg {
 	const struct ss_tool *tool;
 	uint64_t table, most;
 	/* Texts of the request, which may be gone before the job is done: copied. */
-	char by[512], value[64], name[64], where[64], is[256];
+	char by[512], value[64], name[64], where[64], is[256], props[512];
 };
 
 static bool take_text(const struct ss_call *c, const char *name, char *to, size_t room, struct ss_err *err)
@@ -201,6 +201,34 @@ static bool put_divisions(struct ss_out *o, const struct ss_table *t, struct ss_
 	return true;
 }
 
+/* The parts of a whole that stand as properties, in the order asked for; what is absent counts as nothing. */
+static bool put_props(struct ss_out *o, const struct ss_result *r, const char *list, struct ss_err *err)
+{
+	struct ss_share v[MOST_DIVISIONS];
+	struct ss_division d = { .top = v };
+	for (struct ss_str rest = ss_str_from(list); rest.n; d.n++) {
+		char id[64];
+		size_t comma = ss_str_chr(rest, ',');
+		struct ss_str name = ss_str_sub(rest, 0, comma == SS_NPOS ? rest.n : comma);
+		rest = ss_str_sub(rest, comma == SS_NPOS ? rest.n : comma + 1, rest.n);
+		if (name.n >= sizeof(id) || d.n == MOST_DIVISIONS)
+			return ss_fail(err, SS_EINVAL, "the parameter 'props' names no properties, or too many");
+		memcpy(id, name.p, name.n);
+		id[name.n] = '\0';
+		double x = number_of(r, id);
+		/* A difference of equal sums is no part. */
+		v[d.n] = (struct ss_share){ name, isfinite(x) && x > 1e-6 ? x : 0, 0 };
+		d.total += v[d.n].sum;
+	}
+	for (size_t i = 0; i < d.n; i++)
+		v[i].frac = d.total > 0 ? v[i].sum / d.total : 0;
+	d.ngroups = d.n;
+	ss_out_lit(o, "{\"unit\":\"\",\"greatest\":null,\"divisions\":[");
+	put_division(o, SS_STR(""), &d);
+	ss_out_lit(o, "]}");
+	return true;
+}
+
 static bool make_shares(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o, struct ss_err *err)
 {
 	const struct shares_arg *a = arg;
@@ -211,6 +239,8 @@ static bool make_shares(struct ss_model *m, void *arg, struct ss_arena *arena, s
 	ss_result_init(&r, arena);
 	if (!a->tool->run(&q, &r, err))
 		return false;
+	if (a->props[0])
+		return put_props(o, &r, a->props, err);
 	if (a->table >= r.ntables)
 		return ss_fail(err, SS_ENOTFOUND, "%s has %zu tables here", a->tool->name, r.ntables);
 	const struct ss_table *t = &r.tables[a->table];
@@ -243,12 +273,12 @@ bool ss_route_api_shares(struct ss_call *c, struct ss_err *err)
 	if (!take_number(c, "table", 0, 1000, &a.table, err) || !take_number(c, "most", 6, MOST_NAMES, &a.most, err) ||
 	    !take_text(c, "by", a.by, sizeof(a.by), err) || !take_text(c, "value", a.value, sizeof(a.value), err) ||
 	    !take_text(c, "name", a.name, sizeof(a.name), err) || !take_text(c, "where", a.where, sizeof(a.where), err) ||
-	    !take_text(c, "is", a.is, sizeof(a.is), err))
+	    !take_text(c, "is", a.is, sizeof(a.is), err) || !take_text(c, "props", a.props, sizeof(a.props), err))
 		return false;
 	const struct ss_run *run = ss_call_run(c, err);
-	struct ss_str key = ss_arena_printf(c->req->arena, "shares|%s|%llu|%llu|%s|%s|%s|%s|%s", a.tool->name,
+	struct ss_str key = ss_arena_printf(c->req->arena, "shares|%s|%llu|%llu|%s|%s|%s|%s|%s|%s", a.tool->name,
 					    (unsigned long long)a.table, (unsigned long long)a.most, a.by, a.value, a.name,
-					    a.where, a.is);
+					    a.where, a.is, a.props);
 	if (!key.p)
 		return ss_fail_mem(err);
 	return run && ss_call_select(c, run, a.tool, ss_call_arg(c, "host"), &sel, err) &&

@@ -223,6 +223,8 @@ def page_routes(c):
     s = c.json(f'{shares}&by=category,hlo_op_name&name=hlo_op_name&most=2')
     c.check('shares', s['unit'] == 'us' and [len(d['top']) <= 2 and abs(sum(x['sum'] for x in d['top']) + d['rest'] - d['total'])
                                              < 1e-6 for d in s['divisions']] == [True, True], str(s)[:300])
+    s = c.json('/api/shares?run=synth_tpu1/run&tool=input_pipeline_analyzer&props=enqueue_us,preprocessing_us,nope')
+    c.check('shares of properties', [x['name'] for x in s['divisions'][0]['top']] == ['enqueue_us', 'preprocessing_us', 'nope'], str(s)[:300])
     for more in ('&by=nope', '&by=category&value=category', '&by=category&table=99', '&by=category&most=x',
                  '&by=' + 'category,' * 20, '&by=' + 'x' * 600, '&by=category&where=nope'):
         status, _, body = c.fetch(shares.replace('&value=total_self_time', '') + more if 'value' in more else shares + more)

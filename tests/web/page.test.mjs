@@ -5,7 +5,7 @@
 import { after, before, describe, test } from "node:test";
 import assert from "node:assert/strict";
 import { api, openPage, q, real, shot, startBrowser, startProgram } from "./lib.mjs";
-import { formatted } from "./format.mjs";
+import { format, formatted } from "./format.mjs";
 
 let server;
 let browser;
@@ -239,6 +239,14 @@ test("input pipeline: verdict, device side and host side", async () => {
 			))
 				assert.equal(text, formatted(a.tables.map((t) => t.props?.[id]).find(Boolean)), id);
 			assert.ok((await page.textContent(".verdict-text")).length > 20);
+			/* Each category's share of all five. */
+			const us = a.tables.flatMap((t) => Object.entries(t.props ?? {})).filter(([id]) => /_us$/.test(id));
+			const shown = await page.$$eval("[data-share]", (l) => l.map((e) => [e.dataset.share, e.textContent]));
+			assert.equal(shown.length, 5);
+			const of = (id) => us.find(([k]) => k === id)[1].value;
+			const total = shown.reduce((x, [id]) => x + Math.max(0, of(id)), 0);
+			for (const [id, text] of shown)
+				assert.equal(text, format.percent(of(id) > 1e-6 ? (of(id) / total) * 100 : 0), id);
 			await shot(page, "input_pipeline");
 			await page.locator("text=Input operations").scrollIntoViewIfNeeded();
 			await shot(page, "input_pipeline-host");

@@ -38,7 +38,7 @@ function answer(path, q, tl) {
 		case "/api/run":
 			return fx.runAnswer(q.get("steps") === "1");
 		case "/api/shares":
-			return fx.sharesAnswer(fx.opStatsAnswer(run, host), q);
+			return fx.sharesAnswer(q.get("props") ? fx.inputAnswer(run, host) : fx.opStatsAnswer(run, host), q);
 		case "/api/tools":
 			return { tools: fx.tools };
 		case "/api/tool/overview_page":

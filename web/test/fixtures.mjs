@@ -729,6 +729,13 @@ export function runAnswer(steps) {
 
 /* As /api/shares of the real server, for one table of a result. */
 export function sharesAnswer(result, q) {
+	if (q.get("props")) {
+		const ids = q.get("props").split(",");
+		const sums = ids.map((id) => Number(result.tables.map((t) => t.props?.[id]?.value).find((v) => v !== undefined) ?? 0));
+		const total = sums.reduce((a, v) => a + v, 0);
+		const top = ids.map((name, i) => ({ name, sum: sums[i], frac: total ? sums[i] / total : 0 }));
+		return { unit: "", greatest: null, divisions: [{ by: "", total, groups: ids.length, rest: 0, rest_frac: 0, top }] };
+	}
 	const t = result.tables[Number(q.get("table") ?? 0)] ?? result.tables[0];
 	const col = (id) => t.data[t.cols.findIndex((c) => c.id === id)] ?? [];
 	const value = col(q.get("value"));

@@ -4,7 +4,7 @@
  */
 import { useJson } from "../api/loadable";
 import { numbers, prop, propNumber, propText, strings, table, tableWith } from "../api/table";
-import type { Result, TableData } from "../api/types";
+import type { Divisions, Result, TableData } from "../api/types";
 import { count, percent, time_ps } from "../base/format";
 import { useTheme } from "../base/theme";
 import { toolHref } from "../base/url";
@@ -42,11 +42,18 @@ function InputPipeline({ result, session }: { result: Result; session: Session }
 		.map((id) => propText(steps, id))
 		.filter(Boolean);
 	const measured = !!steps && steps.nrows > 0;
+	const waiting = measured ? (propNumber(steps, "infeed_percent_average") ?? 0) : 0;
 	/* The sections are numbered as in the users' documents and in the server's sentences: this is the first. */
 	return (
 		<>
 			<Notes notes={allNotes(result)} />
 			<section class="verdict" aria-label="1. Summary">
+				{waiting > 0 && (
+					<div class="verdict-figure">
+						<span class="verdict-number">{percent(waiting)}</span>
+						<span class="muted">of the step waits for input</span>
+					</div>
+				)}
 				<p class="verdict-text">
 					<RichText text={propText(steps, "input_conclusion") || "No step was measured."} tools={session.toolNames} />
 				</p>
@@ -207,16 +214,21 @@ const BUCKETS: readonly { id: string; title: string; doc: string; hue: number }[
 	},
 ];
 
-/* A difference of equal sums is not a category. */
-function roundDust(us: number): number {
-	return us < 1e-6 ? 0 : us;
-}
-
 function HostSide({ ops, tips, session }: { ops: TableData | undefined; tips: readonly string[]; session: Session }) {
 	const dark = useTheme().dark;
-	const parts = BUCKETS.map((b) => ({ ...b, us: roundDust(propNumber(ops, b.id) ?? 0) }));
-	const sum = parts.reduce((a, p) => a + p.us, 0);
-	if (!ops || (ops.nrows === 0 && sum === 0))
+	const { value } = useJson<Divisions>(ops ? "api/shares" : null, {
+		run: session.run.run,
+		host: session.host,
+		tool: session.tool.name,
+		props: BUCKETS.map((b) => b.id).join(","),
+	});
+	const shares = value?.divisions[0];
+	const parts = BUCKETS.map((b) => ({
+		...b,
+		us: propNumber(ops, b.id) ?? 0,
+		frac: shares?.top.find((x) => x.name === b.id)?.frac ?? 0,
+	}));
+	if (!ops || (ops.nrows === 0 && shares?.total === 0))
 		return (
 			<section class="card" aria-label="Host side">
 				<h2>3. Host side</h2>
@@ -232,12 +244,12 @@ function HostSide({ ops, tips, session }: { ops: TableData | undefined; tips: re
 			<div class="buckets">
 				<div class="bucket-bar" role="img" aria-label="Input time by category">
 					{parts
-						.filter((p) => p.us > 0)
+						.filter((p) => p.frac > 0)
 						.map((p) => (
 							<span
 								key={p.id}
-								title={`${p.title}: ${time_ps(p.us * 1e6)}`}
-								style={{ flexGrow: p.us, background: tone(p.hue, dark) }}
+								title={`${p.title}: ${time_ps(p.us * 1e6)}, ${percent(p.frac * 100)}`}
+								style={{ flexGrow: p.frac, background: tone(p.hue, dark) }}
 							/>
 						))}
 				</div>
@@ -250,7 +262,9 @@ function HostSide({ ops, tips, session }: { ops: TableData | undefined; tips: re
 							</dt>
 							<dd>
 								<span data-prop={p.id}>{time_ps(p.us * 1e6)}</span>{" "}
-								<span class="muted">{sum > 0 ? percent((p.us / sum) * 100) : ""}</span>
+								<span class="muted" data-share={p.id}>
+									{shares ? percent(p.frac * 100) : ""}
+								</span>
 							</dd>
 						</div>
 					))}
