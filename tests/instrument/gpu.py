@@ -193,6 +193,21 @@ def served(c, w):
     c.equal('served and recorded: one recording', (again.returncode, w.files('joined')), (0, ['h.xplane.pb']))
 
 
+def storm(c, w):
+    """Short sessions while threads use the GPU: none fails, hangs or leaves a damaged file."""
+    sessions = 40
+    got = w.run(w.program('gpu_static'), str(sessions), w.logdir, 'storm')
+    c.equal(f'storm: sessions that began and ended\n{got.stderr}', (got.returncode, got.stdout.strip()), (0, str(sessions)))
+    launched = 0
+    for i in range(sessions):
+        rows = rows_of(w.tool('kernel_stats', f'storm{i}'))
+        launched += sum(r['occurrences'] for r in rows)
+        c.holds(f'storm {i}: one kernel', {r['kernel_name'] for r in rows} <= {'relu'})
+        said = [s for s in warnings_of(w.space(f'storm{i}')) if 'no record of a GPU' not in s and 'found no room' not in s]
+        c.equal(f'storm {i}: warnings', said, [])
+    c.holds('storm: kernels', launched > 100)
+
+
 def killed(c, w):
     got = w.record('killed', w.program('gpu_plain'), str(STEPS), 'kill')
     c.equal('killed: status', got.returncode, 128 + signal.SIGKILL)
@@ -320,7 +335,7 @@ def main():
         os.makedirs(os.path.join(w.logdir, 'plugins/profile'))
         for version in (12, 13):
             library(c, w, version)
-        for check in (recorded, served, killed, children, missing, small, misuse, doctor):
+        for check in (recorded, served, storm, killed, children, missing, small, misuse, doctor):
             check(c, w)
     finally:
         shutil.rmtree(w.logdir)

@@ -249,7 +249,8 @@ static void odd_records_do_no_harm(void **state)
 	assert_int_equal(c.early, 2);
 	assert_int_equal(ss_device_planes_events(c.planes), 7);
 	uint32_t seed = 1;
-	static const uint32_t kinds[] = { CUPTI_KIND_MEMCPY, CUPTI_KIND_MEMCPY_PEER, CUPTI_KIND_MEMSET, CUPTI_KIND_MEMORY, 0, 9999 };
+	static const uint32_t kinds[] = { CUPTI_KIND_MEMCPY, CUPTI_KIND_MEMCPY_PEER, CUPTI_KIND_MEMSET, CUPTI_KIND_MEMORY,
+					  0, 9999 };
 	for (unsigned i = 0; i < 3000; i++) {
 		struct record r;
 		for (size_t at = 0; at < sizeof(r.bytes); at++)

@@ -3,12 +3,14 @@
  * and a copy back, in NVTX ranges.
  *	program STEPS [kill]		knows nothing of any recording
  *	program STEPS LOGDIR [kill]	records itself (built with -DUSE_SSTRACE)
+ *	program STEPS LOGDIR storm	as many short sessions while four threads use the GPU (built with -DUSE_SSTRACE)
  *	program STEPS			lets others record it, and prints the port (built with -DUSE_SERVER)
  * NVTX is asked for a tool as NVIDIA's header does it.
  */
 #include "standin.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,11 +159,55 @@ static void train(const struct cuda *c, int steps)
 	}
 }
 
+#ifdef USE_SSTRACE
+static volatile int storm_over;
+
+static void *use_gpu(void *arg)
+{
+	const struct cuda *c = arg;
+	c->set_current((void *)1);
+	for (uint64_t weights = 4096; !storm_over;) {
+		push("storm");
+		c->launch(&relu, 64, 1, 1, 1024, 1, 1, 0, (void *)13, NULL, NULL);
+		c->set(weights, 0, 64, (void *)14);
+		pop();
+		usleep(20);
+	}
+	return NULL;
+}
+
+/* Every session must begin, end, and have what was launched in it. Prints how many did. */
+static int storm(struct cuda *c, int sessions, const char *logdir)
+{
+	pthread_t threads[4];
+	char name[32];
+	int good = 0;
+	for (size_t i = 0; i < 4; i++)
+		if (pthread_create(&threads[i], NULL, use_gpu, c) != 0)
+			return 1;
+	for (int i = 0; i < sessions; i++) {
+		snprintf(name, sizeof(name), "storm%d", i);
+		const struct ss_trace_options o = { .size = sizeof(o), .logdir = logdir, .session = name, .host = "h",
+						    .max_bytes = i % 4 ? 0 : 3 << 20 };
+		bool begun = ss_trace_start(&o) && ss_trace_gpu_start();
+		usleep((useconds_t)(i % 5) * 1000);
+		good += ss_trace_stop() && begun;
+	}
+	storm_over = 1;
+	for (size_t i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	printf("%d\n", good);
+	return 0;
+}
+#endif
+
 int main(int argc, char **argv)
 {
 	int steps = argc > 1 ? atoi(argv[1]) : 3;
 	struct cuda c = load();
 #ifdef USE_SSTRACE
+	if (strcmp(argv[argc - 1], "storm") == 0)
+		return c.init(0) ? 3 : storm(&c, steps, argv[2]);
 	const struct ss_trace_options o = { .size = sizeof(o), .logdir = argv[2], .session = "run", .host = "h" };
 	if (!ss_trace_start(&o) || !ss_trace_gpu_start())
 		fprintf(stderr, "%s%s\n", ss_trace_error(), ss_trace_gpu_error());
