@@ -28,6 +28,7 @@ struct buffer {
 	unsigned char *base;
 	uint32_t events_at;	/* after the line's header */
 	uint32_t used;		/* up to here there are records; written by the owner */
+	uint32_t kept;		/* as much of it as the stop takes */
 };
 
 struct thread {

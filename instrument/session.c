@@ -255,7 +255,7 @@ static size_t events_bytes(const struct thread *t)
 {
 	size_t n = 0;
 	for (const struct buffer *b = t->first; b; b = b->next)
-		n += __atomic_load_n(&b->used, __ATOMIC_ACQUIRE) - b->events_at;
+		n += b->kept - b->events_at;
 	return n;
 }
 
@@ -284,8 +284,8 @@ static bool write_line(int fd, struct thread *t, uint64_t stop_ps)
 	end = put_varint(put_varint(head, XPLANE_LINES << 3 | 2), n + events_bytes(t));
 	bool ok = ss_rec_write(fd, head, (size_t)(end - head)) && ss_rec_write(fd, line, n);
 	for (struct buffer *b = t->first; ok && b; b = b->next) {
-		end_open_scopes(b, b->used, stop_ps);
-		ok = ss_rec_write(fd, b->base + b->events_at, b->used - b->events_at);
+		end_open_scopes(b, b->kept, stop_ps);
+		ok = ss_rec_write(fd, b->base + b->events_at, b->kept - b->events_at);
 	}
 	return ok;
 }
@@ -341,8 +341,12 @@ static bool write_final(int fd)
 	size_t plane = 0, ndrop = dropped ? put_dropped(drop, dropped) : 0;
 	for (const struct buffer *b = ss_rec.names; b; b = b->next)
 		plane += b->used;
-	FOR_EACH_LINE(t)
+	/* An owner that was in the middle of an event may add it still: lengths are taken once. */
+	FOR_EACH_LINE(t) {
+		for (struct buffer *b = t->first; b; b = b->next)
+			b->kept = __atomic_load_n(&b->used, __ATOMIC_ACQUIRE);
 		plane += line_bytes(t);
+	}
 	unsigned char *end = head + ss_spool_put_info(head, &info);
 	end = put_varint(put_varint(end, XSPACE_PLANES << 3 | 2), plane + ndrop);
 	bool ok = ss_rec_write(fd, head, (size_t)(end - head));
