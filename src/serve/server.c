@@ -256,7 +256,7 @@ static bool first_look(struct ss_server *s, struct ss_err *err)
 	if (!snap)
 		return false;
 	for (size_t i = 0; i < snap->store.nruns; i++)
-		s->nruns += snap->store.runs[i].nhosts > 0;
+		s->nruns += ss_run_holds(&snap->store.runs[i]);
 	if (!s->nruns) {
 		struct ss_str why = ss_store_why_empty(&snap->store, &a);
 		s->why_empty = why.p ? strdup(why.p) : NULL;

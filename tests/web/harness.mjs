@@ -12,10 +12,11 @@ export const settled = (page) =>
 		timeout: 20_000,
 	});
 
-export function harness() {
+/* `logdir`: another than that of all tests. */
+export function harness(logdir) {
 	const h = { server: undefined, browser: undefined, runs: [] };
 	before(async () => {
-		h.server = await startProgram();
+		h.server = await startProgram(logdir);
 		h.browser = await startBrowser();
 		h.runs = (await api(h.server.base, "api/runs")).runs.map((r) => r.run);
 	});
