@@ -28,6 +28,11 @@ static void print_run(struct ss_out *o, const struct ss_run *r, size_t widest)
 			break;
 		}
 	}
+	struct ss_str host = SS_STR("");
+	for (size_t at = 0, n = 0; !r->nhosts && n < 8 && ss_run_answer_host(r, &at, &host); n++) {
+		ss_out_char(o, ' ');
+		ss_text_put(o, host, 0);
+	}
 	ss_out_char(o, '\n');
 }
 

@@ -222,12 +222,15 @@ static bool add_kernel(struct ss_chrome_args *a, struct ss_arena *arena)
 	return ok;
 }
 
-static void add_step(struct ss_chrome_args *a, struct ss_str number)
+/* "ProfilerStep#7": steps are shown by name and number, "ProfilerStep 7". */
+static void take_step(struct ss_chrome_args *a, struct ss_str *name)
 {
 	struct ss_so_arg step = { .name = SS_STR("step_num"), .kind = SS_SO_INT };
+	const struct ss_str prefix = SS_STR("ProfilerStep#");
 	int64_t n;
-	if (!ss_str_to_i64(number, &n))
+	if (!ss_str_starts(*name, prefix) || !ss_str_to_i64(ss_str_sub(*name, prefix.n, name->n), &n))
 		return;
+	*name = ss_str_sub(prefix, 0, prefix.n - 1);
 	step.u = (uint64_t)n;
 	ss_chrome_args_add(a, step);
 	/* The mark of an event that others are counted under. */
@@ -248,11 +251,12 @@ static bool is_gpu_work(struct ss_str category)
 	return false;
 }
 
-bool ss_chrome_args_kineto(struct ss_str category, struct ss_str name, struct ss_arena *arena, struct ss_chrome_args *a)
+bool ss_chrome_args_kineto(struct ss_str category, struct ss_str *name, struct ss_arena *arena, struct ss_chrome_args *a)
 {
-	const struct ss_str step = SS_STR("ProfilerStep#");
-	if (ss_str_starts(name, step) && !ss_str_istarts(category, SS_STR("gpu")))
-		add_step(a, ss_str_sub(name, step.n, name.n));
+	if (!ss_str_istarts(category, SS_STR("gpu")))
+		take_step(a, name);
+	if (category.n)
+		ss_chrome_args_add(a, (struct ss_so_arg){ .name = SS_STR("category"), .kind = SS_SO_STR, .s = category });
 	if (!is_gpu_work(category))
 		return true;
 	for (size_t i = 0; i < a->n; i++)

@@ -29,8 +29,8 @@ struct ss_so_arg ss_chrome_arg_text(struct ss_so_arg a);
 void ss_chrome_args_add(struct ss_chrome_args *out, struct ss_so_arg arg);
 /*
  * What PyTorch calls its arguments, in the words of XProf: the correlation of launches and kernels,
- * the geometry of a kernel, the number of a step. False when memory is out.
+ * the geometry of a kernel, the number of a step, which leaves the name. False when memory is out.
  */
-bool ss_chrome_args_kineto(struct ss_str category, struct ss_str name, struct ss_arena *arena, struct ss_chrome_args *a);
+bool ss_chrome_args_kineto(struct ss_str category, struct ss_str *name, struct ss_arena *arena, struct ss_chrome_args *a);
 
 #endif

@@ -164,12 +164,16 @@ static void take_counter(struct chrome *c, const struct raw *e, uint32_t plane, 
 		return;
 	c->o->planes.v[plane].lines.v[line].name = SS_STR("_counters_");
 	c->o->planes.v[plane].lines.v[line].id = 0;
+	size_t numbers = 0;
+	for (size_t i = 0; i < c->args.n; i++)
+		numbers += c->args.v[i].kind != SS_SO_STR;
+	bool several = numbers > 1;
 	for (size_t i = 0; i < c->args.n; i++) {
 		const struct ss_so_arg *a = &c->args.v[i];
 		struct ss_so_event ev = { .begin = at, .name = e->name, .args = a, .nargs = 1 };
 		if (a->kind == SS_SO_STR)
 			continue;
-		if (c->args.n > 1)
+		if (several)
 			ev.name = ss_arena_printf(&c->scratch, SS_FMT " " SS_FMT, SS_ARG(e->name), SS_ARG(a->name));
 		if (!ev.name.p)
 			c->o->no_memory = true;
@@ -202,11 +206,11 @@ static void take_flow(struct chrome *c, const struct raw *e, uint32_t plane, uin
 }
 
 /* The arguments of an event, in our words. */
-static bool read_args(struct chrome *c, const struct raw *e, bool counters)
+static bool read_args(struct chrome *c, struct raw *e, bool counters)
 {
 	c->args.n = 0;
 	if (!ss_chrome_args_read(e->args, counters, &c->scratch, &c->args) ||
-	    !ss_chrome_args_kineto(e->cat, e->name, &c->scratch, &c->args)) {
+	    !ss_chrome_args_kineto(e->cat, &e->name, &c->scratch, &c->args)) {
 		c->o->no_memory = true;
 		return false;
 	}
@@ -217,9 +221,9 @@ static bool read_args(struct chrome *c, const struct raw *e, bool counters)
 	return true;
 }
 
-static void take_timed(struct chrome *c, const struct raw *e)
+static void take_timed(struct chrome *c, struct raw *e)
 {
-	struct ss_so_event ev = { .name = e->name };
+	struct ss_so_event ev = { .name = { "", 0 } };
 	uint32_t plane = plane_of(c, e), line = SS_NONE;
 	char ph = e->ph.p[0];
 	if (!ss_chrome_time(e->ts, &ev.begin)) {
@@ -231,6 +235,7 @@ static void take_timed(struct chrome *c, const struct raw *e)
 	bool counters = ph == 'C' || ss_str_is(c->o->planes.v[plane].lines.v[line].name, "_counters_");
 	if (!read_args(c, e, counters))
 		return;
+	ev.name = e->name;
 	ev.dur_ps = ss_chrome_dur_ps(e->dur);
 	if (strchr("bneSTpF", ph))
 		add_async(c, e);

@@ -32,6 +32,12 @@ static void run_object(struct ss_out *o, const struct ss_run *run)
 			ss_out_char(o, ',');
 		ss_out_json_str(o, run->hosts[i].name);
 	}
+	/* Stored answers have hosts as well. */
+	struct ss_str host = SS_STR("");
+	for (size_t at = 0, any = 0; !run->nhosts && ss_run_answer_host(run, &at, &host); any++) {
+		ss_out_z(o, any ? "," : "");
+		ss_out_json_str(o, host);
+	}
 	ss_out_lit(o, "]}");
 }
 

@@ -54,6 +54,22 @@ bool ss_run_has(const struct ss_run *run, const char *kind)
 	return kind ? count_kind(&run->own, kind) + count_kind(&run->beside, kind) > 0 : run->nhosts > 0;
 }
 
+bool ss_run_answer_host(const struct ss_run *run, size_t *at, struct ss_str *name)
+{
+	/* Files of a host stand together; one that is called by its own name is a second form of an answer. */
+	for (; *at < run->own.n; ++*at) {
+		const struct ss_host_file *f = &run->own.v[*at];
+		size_t slash = ss_str_rchr(f->path, '/');
+		bool own_name = ss_str_eq(f->name, ss_str_sub(f->path, slash + 1, f->path.n));
+		if (!ss_file_kind_is_answer(f->kind) || own_name || ss_str_eq(f->name, *name))
+			continue;
+		*name = f->name;
+		++*at;
+		return true;
+	}
+	return false;
+}
+
 const struct ss_run *ss_store_newest(const struct ss_store *s)
 {
 	const struct ss_run *best = NULL;

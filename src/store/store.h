@@ -91,6 +91,11 @@ static inline bool ss_run_holds(const struct ss_run *run)
 }
 /* Has it files of this kind (NULL: profiles)? */
 bool ss_run_has(const struct ss_run *run, const char *kind);
+/*
+ * The hosts of a run's stored answers, each once: from file number *at on, *name being the one
+ * before ("" at first). False at the end.
+ */
+bool ss_run_answer_host(const struct ss_run *run, size_t *at, struct ss_str *name);
 /* Newest run with at least one host, else the newest that holds anything; NULL if there is none. */
 const struct ss_run *ss_store_newest(const struct ss_store *s);
 /* Newest run with files of this kind, NULL if there is none. */

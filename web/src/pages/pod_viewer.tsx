@@ -76,7 +76,9 @@ function Step({ result, steps, cores: all, at, session }: StepProps) {
 	const parts = useMemo(() => partsOf(all), [all]);
 	const places = useMemo(() => placesOf(result), [result]);
 	const channels = table(result, "channels");
-	const part = useQuery("part") || "device_compute_us";
+	/* The parts of a stored pod are others. */
+	const usual = parts.some((p) => p.id === "device_compute_us") ? "device_compute_us" : (parts[0]?.id ?? "");
+	const part = useQuery("part") || usual;
 	const keptCore = useQuery("core");
 	const kept = keptCore === "" ? null : Number(keptCore);
 	const [pointed, setPointed] = useState<number | null>(null);
@@ -127,7 +129,7 @@ function Step({ result, steps, cores: all, at, session }: StepProps) {
 									<select
 										class="select"
 										value={part}
-										onChange={(e) => adjust({ part: e.currentTarget.value === "device_compute_us" ? undefined : e.currentTarget.value })}
+										onChange={(e) => adjust({ part: e.currentTarget.value === usual ? undefined : e.currentTarget.value })}
 									>
 										{parts.map((p) => (
 											<option key={p.id} value={p.id}>
