@@ -117,7 +117,7 @@ def cut_tpu_trace(path):
         if e.get('ph') == 'X':
             line = (e['pid'], e['tid'])
             ops[line] = ops.get(line, 0) + 1
-            if ops[line] > 120:
+            if ops[line] > 30:
                 continue
             e.get('args', {}).pop('source_stack', None)
         kept.append(e)
