@@ -129,6 +129,30 @@ def monitored(programs):
     check('monitoring level', done.returncode == 0 and 'Step time: ' in done.stdout, done.stdout, done.stderr)
 
 
+THEIR_CLIENT = """
+import os, sys
+os.environ['TF_CPP_MIN_LOG_LEVEL'] = '2'
+from tensorflow.profiler.experimental import client
+client.trace('grpc://' + sys.argv[1], sys.argv[2], 100)
+print(client.monitor('grpc://' + sys.argv[1], 100, 1))
+"""
+
+
+def their_client(logdir):
+    """TensorFlow's own client, which is XProf's too, against our server."""
+    sample = glob.glob(os.path.join(ROOT, 'tests/data/profiles/tf_inputbound_steps/**/*.xplane.pb'), recursive=True)[0]
+    peer = subprocess.Popen([os.path.join(ROOT, 'build/tests/profiler_peer'), sample, 'monitor'], stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, text=True)
+    port = int(peer.stdout.readline())
+    done = subprocess.run([PYTHON, '-c', THEIR_CLIENT, f'localhost:{port}', logdir], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, timeout=120)
+    peer.stdin.close()
+    check('their client', done.returncode == 0 and '10.7%' in done.stdout, done.stdout, done.stderr[-500:])
+    check('it has our profile', files_in(logdir) == [f'localhost_{port}.xplane.pb'], files_in(logdir))
+    check('our server ends in order', peer.wait(20) == 0)
+    peer.stdout.close()
+
+
 def main():
     with Program('jax') as jax, Program('tf') as tf, tempfile.TemporaryDirectory() as scratch:
         def logdir(name):
@@ -143,6 +167,7 @@ def main():
         python_tracer(jax, logdir('python'))
         continuous([jax, tf], logdir('continuous'))
         monitored([jax, tf])
+        their_client(logdir('theirs'))
     print(f'{passed} passed, {failed} failed')
     return 1 if failed or not passed else 0
 

@@ -74,6 +74,12 @@ static bool write_profile(const struct peer *p, const struct request *r, struct 
 	struct ss_str name = ss_arena_str(&a, host), stem = ss_host_file_stem(&a, name.p);
 	snprintf(path, sizeof(path), SS_FMT "/" SS_FMT "/" SS_FMT ".xplane.pb", SS_ARG(r->root), SS_ARG(r->session), SS_ARG(stem));
 	ss_arena_release(&a);
+	/* Who writes by itself makes the directories. */
+	for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
+		*at = '\0';
+		mkdir(path, 0777);
+		*at = '/';
+	}
 	FILE *in = fopen(p->path, "rb"), *out = fopen(path, "wb");
 	for (size_t n; in && out && (n = fread(buf, 1, sizeof(buf), in)) > 0;)
 		fwrite(buf, 1, n, out);

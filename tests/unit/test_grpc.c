@@ -208,6 +208,23 @@ static void too_long(void **state)
 	hang_up(&s);
 }
 
+/* Headers that do not end, from either side. */
+static void long_headers(void **state)
+{
+	struct side s = talk((struct ss_grpc_server_config){ 0 });
+	struct ss_grpc_status st;
+	char *method = malloc(20001);
+	(void)state;
+	assert_non_null(method);
+	memset(method, '/', 20000);
+	method[20000] = '\0';
+	assert_false(ss_grpc_unary(s.channel, &(struct ss_grpc_call_config){ .method = method }, NULL, &st));
+	assert_int_equal(st.code, SS_GRPC_RESOURCE_EXHAUSTED);
+	free(method);
+	assert_true(ss_grpc_unary(s.channel, &(struct ss_grpc_call_config){ .method = "/t.S/Echo" }, NULL, &st));
+	hang_up(&s);
+}
+
 static bool count(void *arg, struct ss_str piece, uint64_t total, struct ss_err *err)
 {
 	uint64_t *n = arg;
@@ -417,6 +434,21 @@ static void bad_servers(void **state)
 	}
 }
 
+static void long_headers_back(void **state)
+{
+	/* HEADERS of stream 1: ":status: 200" and a header of 16,350 bytes, in one frame as HTTP/2 allows. */
+	static const char head[] = SETTINGS "\0\x3f\xe5\1\4\0\0\0\1\x88\0\1a\x7f\xdf\x7e";
+	struct ss_buf b = { 0 };
+	(void)state;
+	ss_buf_str(&b, (struct ss_str){ head, sizeof(head) - 1 });
+	for (int i = 0; i < 16350; i++)
+		ss_buf_char(&b, 'x');
+	struct ss_grpc_status st = against(ss_buf_get(&b));
+	assert_int_equal(st.code, SS_GRPC_RESOURCE_EXHAUSTED);
+	assert_non_null(strstr(st.text, "too long"));
+	ss_buf_free(&b);
+}
+
 /* What our server says to a peer that says `bytes`; how many bytes it answers before it hangs up. */
 static size_t listen_to(struct ss_grpc_server *s, struct ss_str bytes, char *buf, size_t cap)
 {
@@ -504,6 +536,8 @@ int main(void)
 		cmocka_unit_test(names),
 		cmocka_unit_test(unary),
 		cmocka_unit_test(too_long),
+		cmocka_unit_test(long_headers),
+		cmocka_unit_test(long_headers_back),
 		cmocka_unit_test(long_reply),
 		cmocka_unit_test(deadline),
 		cmocka_unit_test(many_at_once),
