@@ -114,6 +114,7 @@ const struct cli_command cli_command_continuous = {
 		"      --host_tracer_level N     0 none, 1 critical, 2 (without it) info, 3 verbose\n"
 		"      --device_tracer_level N   0 none, 1 (without it)\n"
 		"      --python_tracer_level N   0 none (without it), 1: Python's own calls\n" CLI_TLS_HELP
-		"\nOn TPUs the last events are kept in a ring; other tracers keep all since the last snapshot: take one now and then.\n",
+		"\nOn TPUs the last events are kept in a ring; other tracers keep all since the last snapshot: take one now and "
+		"then.\n",
 	.run = run,
 };

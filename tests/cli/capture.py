@@ -200,6 +200,16 @@ def watches(scratch):
         check(f'monitor {args}', done.returncode in (1, 2) and text in done.stderr, done)
 
 
+def continues(scratch):
+    with Peer() as peer:
+        for what in ('start', 'snapshot', 'stop'):
+            done = run('continuous', what, '-a', f'{peer.address}', '-l', f'{scratch}/continuous')
+            check(f'{what} of one that cannot', words(done, 1, 'UNIMPLEMENTED') and not below(scratch + '/continuous'), done)
+    for args, text in ((['start'], 'which programs'), (['snapshot', '-a', 'a:1'], '--logdir'), (['go', '-a', 'a:1'], 'none of start')):
+        done = run('continuous', *args)
+        check(f'continuous {args}', words(done, 2, text), done)
+
+
 class Google(http.server.BaseHTTPRequestHandler):
     """The metadata server and the Cloud TPU API."""
     nodes = {}
@@ -323,7 +333,7 @@ def main():
     BIN = os.path.abspath(parser.parse_args().bin)
     PEER = os.path.join(os.path.dirname(BIN), 'tests/profiler_peer')
     with tempfile.TemporaryDirectory() as scratch:
-        for part in (takes, refuses, strangers, full_disk, by_name, old_flags, over_http, watches):
+        for part in (takes, refuses, strangers, full_disk, by_name, old_flags, over_http, watches, continues):
             part(scratch)
     monitors()
     print(f'{passed} passed, {failed} failed')
