@@ -197,12 +197,15 @@ void ss_line_free(struct ss_line *l)
 		ss_spans_free(l->spans);
 	free(l->spans);
 	free(l->group);
+	free(l->runs);
 	free(l->dev_begin_ps);
 	free(l->dev_dur_ps);
 	free(l->eager);
 	free(l->added);
 	l->spans = NULL;
 	l->group = NULL;
+	l->runs = NULL;
+	l->nruns = 0;
 	l->dev_begin_ps = NULL;
 	l->dev_dur_ps = NULL;
 	l->eager = NULL;
@@ -308,6 +311,7 @@ static void *load(void *owner, struct ss_err *err)
 			h->planes[i].nlines = h->planes[i].x->nlines;
 		return NULL;
 	}
+	ss_preprocess_pack_groups(h);
 	count_events(h);
 	return h;
 }
@@ -347,10 +351,8 @@ struct ss_line *ss_plane_line(const struct ss_plane *p, struct ss_str name)
 int64_t ss_event_group(const struct ss_plane *p, const struct ss_line *l, uint32_t i)
 {
 	struct ss_xstat s;
-	if (l->group)
-		return l->group[i];
-	if (l->spans)
-		return ss_spans_group(l->spans, i);
+	if (ss_line_has_groups(l))
+		return ss_line_group(l, i);
 	if (!l->ev.off || !ss_xplane_has(p->x, SS_STAT_GROUP_ID) ||
 	    !ss_xstats_find(ss_line_stats(p, l, i), SS_STAT_GROUP_ID, &s))
 		return SS_NO_GROUP;

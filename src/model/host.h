@@ -55,6 +55,9 @@ struct ss_line {
 	 * came grouped has it in the stat group_id (ss_event_group reads either).
 	 */
 	int32_t *group;
+	/* Instead of that, where groups change seldom. */
+	struct ss_group_run *runs;
+	uint32_t nruns;
 	/* Device timespans where preprocessing changed them (merged TPU steps); NULL: the stats of the event, if any. */
 	int64_t *dev_begin_ps;
 	uint64_t *dev_dur_ps;
@@ -192,6 +195,20 @@ static inline struct ss_xstats ss_line_stats(const struct ss_plane *p, const str
 {
 	struct ss_str body = l->ev.off ? ss_xevents_body(&l->ev, l->src, i) : (struct ss_str){ "", 0 };
 	return ss_xevent_stats(p->x, body);
+}
+
+/* Were the groups of this line computed here? */
+static inline bool ss_line_has_groups(const struct ss_line *l)
+{
+	return l->group || l->runs || l->spans;
+}
+
+/* If so, that of an event. */
+static inline int64_t ss_line_group(const struct ss_line *l, uint32_t i)
+{
+	if (l->group)
+		return l->group[i];
+	return l->runs ? ss_runs_group(l->runs, l->nruns, i) : ss_runs_group(l->spans->runs.v, l->spans->runs.n, i);
 }
 
 /* Group id of an event, SS_NO_GROUP when it has none. */

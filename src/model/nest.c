@@ -138,7 +138,7 @@ static bool to_columns(struct ss_nest *nest, struct ss_line *line)
 		e->begin_ps[i] = ss_spans_begin_ps(s, i);
 		e->dur_ps[i] = ss_spans_dur_ps(s, i);
 		e->meta[i] = s->v[i].meta;
-		line->group[i] = ss_spans_group(s, i);
+		line->group[i] = ss_runs_group(s->runs.v, s->runs.n, i);
 	}
 	return true;
 }

@@ -21,6 +21,8 @@ bool ss_host_came_grouped(const struct ss_host *h);
 bool ss_preprocess_group(struct ss_host *h, struct ss_err *err);
 /* Section 6.6 (a) and (b): the groups of what GPUs ran, and their line "Steps". */
 bool ss_preprocess_gpu_steps(struct ss_host *h, struct ss_err *err);
+/* Groups take less room from now on, and do not change any more. */
+void ss_preprocess_pack_groups(struct ss_host *h);
 /*
  * Flows of one line, by event ascending (02_trace_viewer section 8); *flows is malloc'ed, the
  * caller frees it. Lines without any have n = 0 and no memory. Not stored with the host: only the

@@ -72,15 +72,15 @@ const struct ss_wide_span *ss_spans_wide(const struct ss_spans *s, uint32_t even
 	return &s->wide.v[lo];
 }
 
-int32_t ss_spans_group(const struct ss_spans *s, uint32_t event)
+int32_t ss_runs_group(const struct ss_group_run *runs, size_t n, uint32_t event)
 {
-	size_t lo = 0, hi = s->runs.n;
+	size_t lo = 0, hi = n;
 	while (hi - lo > 1) {
 		size_t mid = lo + (hi - lo) / 2;
-		if (s->runs.v[mid].first <= event)
+		if (runs[mid].first <= event)
 			lo = mid;
 		else
 			hi = mid;
 	}
-	return s->runs.v[lo].group;
+	return runs[lo].group;
 }

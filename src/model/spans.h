@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#define SS_SPAN_CHUNK 16u
+#define SS_SPAN_CHUNK 32u
 #define SS_SPAN_WIDE UINT32_MAX
 
 struct ss_span {
@@ -50,7 +50,7 @@ bool ss_spans_set_wide(struct ss_spans *s, uint32_t event, int64_t begin_ps, int
 void ss_spans_finish(struct ss_spans *s);
 void ss_spans_free(struct ss_spans *s);
 
-int32_t ss_spans_group(const struct ss_spans *s, uint32_t event);
+int32_t ss_runs_group(const struct ss_group_run *runs, size_t n, uint32_t event);
 const struct ss_wide_span *ss_spans_wide(const struct ss_spans *s, uint32_t event);
 
 /* One more, whose end is not known yet. False when memory is out. */

@@ -39,8 +39,8 @@ static struct stream_event read_stats(const struct ss_plane *p, const struct ss_
 			e.has_shape = true;
 		}
 	}
-	if (l->group)
-		e.group = l->group[i];
+	if (ss_line_has_groups(l))
+		e.group = ss_line_group(l, i);
 	return e;
 }
 

@@ -289,8 +289,8 @@ static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i)
 	place(l, i, &e, &begin_ps, &dur_ps);
 	end_ps = end_of(begin_ps, dur_ps);
 	extend(s, begin_ps, end_ps);
-	if (l->group)
-		e.group = l->group[i];
+	if (ss_line_has_groups(l))
+		e.group = ss_line_group(l, i);
 	while (s->stack.n && !(s->stack.v[s->stack.n - 1].begin_ps <= begin_ps &&
 			       end_ps <= s->stack.v[s->stack.n - 1].end_ps))
 		if (!pop(s))

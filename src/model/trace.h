@@ -15,7 +15,7 @@
  * resolution. The rule is XProf's (02_trace_viewer section 2), so that its clients get the very
  * events that XProf's own store gives them.
  *
- * Two bytes an event (level and row) and one byte per 64 events (the least level among them): a
+ * One byte an event for the level, one for the row where events nest, and one byte per 64 events (the least level among them): a
  * range is found by walking the bytes of the blocks inside it, 20 million events being 312 kB of
  * blocks.
  */
@@ -58,7 +58,8 @@ struct ss_track {
 	uint32_t first;		/* event number, within the host, of position 0 */
 	uint32_t nrows;		/* greatest nesting depth + 1, at most 256 */
 	uint32_t *order;	/* position -> event of the line; NULL: the same */
-	uint8_t *level, *row, *block; /* per position, per position, per SS_TRACE_BLOCK positions */
+	uint8_t *level, *block;	/* per position, per SS_TRACE_BLOCK positions */
+	uint8_t *row;		/* per position; NULL: all in row 0 */
 	struct ss_track_flow *flows; /* by position */
 	uint32_t nflows;
 	struct ss_track_name *names; /* events whose stat step_name replaces their name, by position */
@@ -130,6 +131,11 @@ static inline uint64_t ss_track_begin_ps(const struct ss_track *t, uint32_t pos)
 static inline uint64_t ss_track_dur_ps(const struct ss_track *t, uint32_t pos)
 {
 	return ss_line_dur_ps(t->line, ss_track_event(t, pos));
+}
+
+static inline uint8_t ss_track_row(const struct ss_track *t, uint32_t pos)
+{
+	return t->row ? t->row[pos] : 0;
 }
 
 /* Saturating: damaged times must not wrap an end before its begin. */

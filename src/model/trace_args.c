@@ -77,7 +77,7 @@ static bool visit_columns(const struct ss_line *l, uint32_t event, const struct 
 		if (!v->fn(v->arg, SS_STR("is_eager"), &s))
 			return false;
 	}
-	int64_t group = l->group ? l->group[event] : l->spans ? ss_spans_group(l->spans, event) : SS_NO_GROUP;
+	int64_t group = ss_line_has_groups(l) ? ss_line_group(l, event) : SS_NO_GROUP;
 	if (!v->raw || group < 0)
 		return true;
 	s.stat = SS_STAT_GROUP_ID;
@@ -168,13 +168,13 @@ void ss_track_groups(const struct ss_trace *tr, const struct ss_track *t, const 
 	const struct ss_line *l = t->line;
 	const struct ss_xplane *x = t->plane->x;
 	uint64_t id = 0;
-	bool in_file = !l->group && l->ev.off && ss_xplane_has(x, SS_STAT_GROUP_ID);
+	bool here = ss_line_has_groups(l), in_file = !here && l->ev.off && ss_xplane_has(x, SS_STAT_GROUP_ID);
 	bool fast = in_file && group_stat_id(x, &id);
 	const char *kept = NULL;
 	for (size_t i = 0; i < n; i++) {
 		uint32_t event = ss_track_event(t, pos[i]);
 		if (!fast) {
-			group[i] = in_file || l->group || l->spans ? ss_event_group(t->plane, l, event) : SS_NO_GROUP;
+			group[i] = in_file || here ? ss_event_group(t->plane, l, event) : SS_NO_GROUP;
 			continue;
 		}
 		struct ss_str body = ss_xevents_body(&l->ev, l->src, event);

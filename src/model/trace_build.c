@@ -431,15 +431,15 @@ static struct ss_track *new_track(struct build *b, const struct prep *p, enum ss
 	if (!((size_t)tr->ntracks + 1 <= b->track_cap ||
 	      ss_grow((void **)&tr->tracks, &b->track_cap, (size_t)tr->ntracks + 1, sizeof(*tr->tracks))))
 		return NULL;
-	uint8_t *bytes = malloc((size_t)n * 2 + blocks);
+	uint8_t *bytes = malloc(n + blocks);
 	if (!bytes)
 		return NULL;
-	ss_huge_advise(bytes, (size_t)n * 2 + blocks);
+	ss_huge_advise(bytes, n + blocks);
 	memset(bytes, 0, n);
 	struct ss_track *t = &tr->tracks[tr->ntracks++];
 	*t = (struct ss_track){
 		.plane = p->plane, .line = p->line, .section = p->section, .kind = kind, .n = n,
-		.level = bytes, .row = bytes + n, .block = bytes + (size_t)n * 2,
+		.level = bytes, .block = bytes + n,
 		.tid = thread_of(p->line),
 		.name = p->line->display_name.n ? p->line->display_name : p->line->name,
 	};
@@ -618,6 +618,7 @@ void ss_trace_clear(struct ss_trace *tr)
 	for (uint32_t i = 0; i < tr->ntracks; i++) {
 		free(tr->tracks[i].order);
 		free(tr->tracks[i].level);
+		free(tr->tracks[i].row);
 		free(tr->tracks[i].flows);
 		free(tr->tracks[i].names);
 	}

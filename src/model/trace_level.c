@@ -386,7 +386,6 @@ static void point_levels(struct ss_track *t, const uint16_t *flow_levels, struct
 		uint64_t begin_ps = ss_track_begin_ps(t, pos), dur_ps = ss_track_dur_ps(t, pos);
 		uint64_t end_ps = ss_trace_end_ps(begin_ps, dur_ps);
 		unsigned level = 0;
-		t->row[pos] = 0;
 		if (flow != flows_end && flow->pos == pos)
 			level = flow_level(flow++, flow_levels, level_of_dur(dur_ps));
 		else if (t->level[pos] == SS_TRACE_HIDDEN)
@@ -420,6 +419,8 @@ static inline bool place_event(struct pass *p, const struct ss_track_flow *flow,
 		if (!unflatten(&p->stacks, &p->flat))
 			return false;
 		p->is_flat = false;
+		p->rows.end[0] = p->flat.last_end;
+		p->rows.n = p->rows.most = 1;
 	}
 	if (p->is_flat) {
 		*level = flow ? flow_level(flow, p->flow_levels, by_dur) : flat_find_level(&p->flat, begin_ps, by_dur);
@@ -430,16 +431,24 @@ static inline bool place_event(struct pass *p, const struct ss_track_flow *flow,
 	return draw(&p->stacks, *level, begin_ps, end_ps);
 }
 
+static inline bool set_row(struct ss_track *t, uint32_t pos, unsigned row)
+{
+	if (row == 0)
+		return true;
+	if (!t->row && !(t->row = calloc(t->n, 1)))
+		return false;
+	t->row[pos] = (uint8_t)row;
+	return true;
+}
+
 static bool slice_levels(struct ss_track *t, struct pass *p, struct found *f)
 {
 	const struct ss_track_flow *flow = t->flows, *flows_end = t->nflows ? flow + t->nflows : flow;
-	uint8_t *levels = t->level, *rows = t->row;
+	uint8_t *levels = t->level;
 	for (uint32_t pos = 0, n = t->n; pos < n; pos++) {
 		const struct ss_track_flow *own = flow != flows_end && flow->pos == pos ? flow++ : NULL;
-		if (levels[pos] == SS_TRACE_HIDDEN) {
-			rows[pos] = 0;
+		if (levels[pos] == SS_TRACE_HIDDEN)
 			continue;
-		}
 		uint32_t i = ss_track_event(t, pos);
 		uint64_t begin_ps = (uint64_t)ss_line_begin_ps(t->line, i), dur_ps = ss_line_dur_ps(t->line, i);
 		uint64_t end_ps = ss_trace_end_ps(begin_ps, dur_ps);
@@ -447,7 +456,8 @@ static bool slice_levels(struct ss_track *t, struct pass *p, struct found *f)
 		if (!place_event(p, own, begin_ps, dur_ps, end_ps, &level))
 			return false;
 		levels[pos] = (uint8_t)level;
-		rows[pos] = (uint8_t)take_row(&p->rows, begin_ps, end_ps);
+		if (!p->is_flat && !set_row(t, pos, take_row(&p->rows, begin_ps, end_ps)))
+			return false;
 		if (f->nshown++ == 0)
 			f->begin_ps = begin_ps;
 		f->end_ps = end_ps > f->end_ps ? end_ps : f->end_ps;

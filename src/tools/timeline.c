@@ -241,9 +241,9 @@ static uint64_t self_ps(const struct ss_track *t, uint32_t pos)
 {
 	uint64_t dur_ps = ss_track_dur_ps(t, pos), left = dur_ps;
 	uint64_t end_ps = ss_trace_end_ps(ss_track_begin_ps(t, pos), dur_ps);
-	unsigned inside = t->row[pos] + 1u;
+	unsigned inside = ss_track_row(t, pos) + 1u;
 	for (uint32_t i = pos + 1; i < t->n && ss_track_begin_ps(t, i) < end_ps; i++)
-		if (t->row[i] == inside && t->level[i] != SS_TRACE_HIDDEN) {
+		if (ss_track_row(t, i) == inside && t->level[i] != SS_TRACE_HIDDEN) {
 			uint64_t own = ss_track_dur_ps(t, i);
 			left -= own < left ? own : left;
 		}

@@ -218,7 +218,7 @@ static bool add_slice(struct ss_timeline_build *b, size_t h, uint32_t track, con
 	*s = (struct ss_tl_slice){
 		.begin_ps = (uint64_t)ss_line_begin_ps(t->line, event) + b->mt->shift_ps[h],
 		.dur_ps = ss_line_dur_ps(t->line, event), .group = -1, .event = b->mt->first_event[h] + number,
-		.uid = number, .flow = SS_NONE, .row = t->row[pos], .track = b->mt->first_track[h] + track,
+		.uid = number, .flow = SS_NONE, .row = ss_track_row(t, pos), .track = b->mt->first_track[h] + track,
 	};
 	if (!name_of(b, t, pos, &s->name))
 		return false;

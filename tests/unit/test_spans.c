@@ -34,7 +34,7 @@ static void check(unsigned widest, unsigned longest, int64_t first_ps)
 		assert_true(ss_spans_begin_ps(&s, i) == begin_ps[i]);
 		assert_true(ss_spans_dur_ps(&s, i) == (uint64_t)(end_ps[i] - begin_ps[i]));
 		assert_int_equal(s.v[i].meta, i);
-		assert_int_equal(ss_spans_group(&s, i), group[i]);
+		assert_int_equal(ss_runs_group(s.runs.v, s.runs.n, i), group[i]);
 	}
 	ss_spans_free(&s);
 }

@@ -212,8 +212,8 @@ static void lines_become_tracks(void **state)
 	assert_str(ss_track_event_name(&t[2], 0), "outer");
 	assert_str(ss_track_event_name(&t[2], 1), "inner");
 	assert_str(ss_track_event_name(&t[2], 3), "step <7>");
-	assert_int_equal(t[2].row[0], 0);
-	assert_int_equal(t[2].row[1], 1);
+	assert_int_equal(ss_track_row(&t[2], 0), 0);
+	assert_int_equal(ss_track_row(&t[2], 1), 1);
 	assert_int_equal(t[2].nrows, 2);
 	assert_int_equal(ss_trace_track_of(tr, t[2].first + 6), tr->ntracks - 1);
 	assert_int_equal(ss_trace_track_of(tr, tr->nevents), SS_NONE);

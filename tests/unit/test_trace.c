@@ -206,7 +206,6 @@ static void to_columns(struct world *w)
 		e->dur_ps = filled(w->n, sizeof(*e->dur_ps));
 		t->flows = filled(w->n, sizeof(*t->flows));
 		t->level = filled(w->n, 1);
-		t->row = filled(w->n, 1);
 		t->block = filled(w->n, 1);
 		for (size_t i = 0; i < w->n; i++) {
 			struct event *v = &w->ev[i];
@@ -413,7 +412,7 @@ static void rows_do_not_overlap(void **state)
 			uint64_t end[256] = { 0 };
 
 			for (uint32_t pos = 0; pos < t->n; pos++) {
-				unsigned row = t->row[pos];
+				unsigned row = ss_track_row(t, pos);
 
 				assert_true(row < t->nrows);
 				if (row == 255)
@@ -439,9 +438,9 @@ static void deep_nesting_is_bounded(void **state)
 	assert_true(ss_track_levels(&w->tracks[0], NULL, &begin_ps, &end_ps));
 	assert_int_equal(begin_ps, 0);
 	assert_int_equal(end_ps, 3000000);
-	assert_int_equal(w->tracks[0].row[0], 0);
-	assert_int_equal(w->tracks[0].row[254], 254);
-	assert_int_equal(w->tracks[0].row[999], 255);
+	assert_int_equal(ss_track_row(&w->tracks[0], 0), 0);
+	assert_int_equal(ss_track_row(&w->tracks[0], 254), 254);
+	assert_int_equal(ss_track_row(&w->tracks[0], 999), 255);
 	assert_int_equal(w->tracks[0].nrows, 256);
 	free_world(w);
 }
