@@ -240,9 +240,11 @@ static bool add_str(struct MHD_Response *m, struct ss_arena *a, const char *name
 
 static bool add_headers(const struct ss_http *h, struct MHD_Response *m, struct call *call, const struct ss_http_reply *r)
 {
+	/* "Not modified" has no body to protect, and its headers would replace those of the kept answer. */
+	const char *csp = !r->type ? NULL : r->csp ? r->csp : h->config.csp;
 	return (!r->type || add(m, "Content-Type", r->type)) && add(m, "X-Content-Type-Options", "nosniff") &&
 	       add(m, "Cache-Control", "no-cache") && add(m, "Referrer-Policy", "no-referrer") &&
-	       (!h->config.csp || add(m, "Content-Security-Policy", h->config.csp)) &&
+	       (!csp || add(m, "Content-Security-Policy", csp)) &&
 	       (!r->gzip || add(m, "Content-Encoding", "gzip")) && (!r->vary || add(m, "Vary", "Accept-Encoding")) &&
 	       (!r->allow || add(m, "Allow", r->allow)) && add_str(m, &call->arena, "ETag", r->etag) &&
 	       add_str(m, &call->arena, "Content-Disposition", r->disposition);

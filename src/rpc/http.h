@@ -47,6 +47,7 @@ struct ss_http_reply {
 	struct ss_str etag;		/* with its quotes; "" for none */
 	struct ss_str disposition;	/* Content-Disposition, "" for none */
 	const char *allow;		/* for status 405, or NULL */
+	const char *csp;		/* instead of the server's, or NULL */
 	struct ss_str body;		/* whole */
 	void *owned;			/* freed after the reply, when not NULL: the body, if it is on the heap */
 	ss_http_read_fn *read;		/* instead of the body */

@@ -24,6 +24,10 @@
 static const char csp[] =
 	"default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'";
 
+/* A drawing has a style sheet of its own in it, and needs nothing else. */
+static const char drawing_csp[] =
+	"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+
 struct ss_server {
 	struct ss_server_state state;
 	struct ss_http *http;
@@ -192,9 +196,17 @@ static void run_route(struct ss_call *c, const struct route *r)
 		refuse(c, status_of(err.code), err.text);
 }
 
+/* XProf's page asks for ///data/plugin/profile/data when it draws a graph, and XProf takes that for /data/... */
+static struct ss_str one_slash(struct ss_str path)
+{
+	while (path.n > 1 && path.p[0] == '/' && path.p[1] == '/')
+		path = ss_str_sub(path, 1, path.n);
+	return path;
+}
+
 static void dispatch(struct ss_call *c)
 {
-	struct ss_str path = c->req->path;
+	struct ss_str path = one_slash(c->req->path);
 	const struct ss_str prefix = SS_STR(PREFIX);
 	bool under_prefix = ss_str_starts(path, prefix) && (path.n == prefix.n || path.p[prefix.n] == '/');
 	if (under_prefix)
@@ -226,6 +238,8 @@ static void handle(void *arg, const struct ss_http_req *req, struct ss_http_repl
 		refuse(&c, 403,
 		       "the Host header of this request names no address of this machine; stepscope serve "
 		       "--allow-host NAME allows it");
+	if (reply->type && strcmp(reply->type, "text/html") == 0)
+		reply->csp = drawing_csp;
 	if (c.snapshot)
 		ss_catalog_put(&c.srv->catalog, c.snapshot);
 	ss_store_free(&c.opened);

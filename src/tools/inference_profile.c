@@ -531,10 +531,16 @@ static bool fill(struct job *j)
 
 extern const struct ss_tool ss_tool_inference_profile;
 
+/* XProf's page asks for a column called "undefined" as long as nobody has chosen one. */
+static struct ss_str column_param(const struct job *j, const char *name)
+{
+	struct ss_str label = ss_query_param(j->q, &ss_tool_inference_profile, name);
+	return ss_str_is(label, "undefined") ? SS_STR("Latency") : label;
+}
+
 static bool read_params(struct job *j, struct ss_err *err)
 {
-	struct ss_str r = ss_query_param(j->q, &ss_tool_inference_profile, "request_column");
-	struct ss_str b = ss_query_param(j->q, &ss_tool_inference_profile, "batch_column");
+	struct ss_str r = column_param(j, "request_column"), b = column_param(j, "batch_column");
 	j->request_sort = j->batch_sort = V_COUNT;
 	for (size_t i = 0; i < SS_COUNT(request_sorts); i++)
 		if (ss_str_is(r, request_sorts[i].label))

@@ -184,6 +184,17 @@ def headers_and_caching(c):
     status, headers, body = c.fetch(url)
     c.check('security headers', "default-src 'self'" in headers.get('content-security-policy', '')
             and headers.get('x-content-type-options') == 'nosniff', str(headers))
+    drawn = c.fetch(f'{PREFIX}/data?run=synth_tpu1/run&tag=graph_viewer&host=host0&type=graph&node_name=fusion.2')
+    policy = drawn[1].get('content-security-policy', '')
+    c.check('a drawing may have its style sheet, and nothing else', "style-src 'unsafe-inline'" in policy
+            and "default-src 'none'" in policy and b'<svg' in drawn[2], f'{drawn[0]} {policy}')
+    again = c.fetch(f'{PREFIX}/data?run=synth_tpu1/run&tag=graph_viewer&host=host0&type=graph&node_name=fusion.2',
+                    headers={'If-None-Match': drawn[1].get('etag', '')})
+    c.check('unchanged: no policy in place of the first', again[0] == 304 and 'content-security-policy' not in again[1], str(again[:2]))
+    c.check('as XProf\'s page asks for graphs', c.fetch(f'//{url}')[0] == 200 and c.fetch(f'//{url}')[2] == body)
+    c.check('as XProf\'s page asks before a column is chosen',
+            c.fetch(f'{PREFIX}/data?run=synth_tpu1/run&tag=inference_profile&host=host0'
+                    '&request_column=undefined&batch_column=undefined')[0] == 200)
     c.check('plain unless asked', 'content-encoding' not in headers, str(headers))
     packed = c.fetch(url, headers={'Accept-Encoding': 'gzip'})
     c.check('compressed when asked', packed[1].get('content-encoding') == 'gzip', str(packed[1]))
