@@ -262,15 +262,20 @@ static bool have_any(const struct ss_capture *c)
 	return ss_capture_count(c, SS_CAPTURE_KEPT) || ss_capture_count(c, SS_CAPTURE_ELSEWHERE);
 }
 
+/* A failure that has to do with the moment. */
+static bool may_pass(const struct ss_grpc_status *s)
+{
+	return s->code == SS_GRPC_UNAVAILABLE || s->code == SS_GRPC_ALREADY_EXISTS ||
+	       /* How gRPC's C core puts it that a connection went away under a call. */
+	       (s->code == SS_GRPC_UNKNOWN && strcmp(s->text, "Stream removed") == 0);
+}
+
 /* Could another attempt end better? */
 static bool worth_another(const struct ss_capture *c)
 {
 	for (size_t i = 0; i < c->nhosts; i++) {
 		const struct ss_capture_host *h = &c->hosts[i];
-		if (h->end == SS_CAPTURE_EMPTY)
-			return true;
-		if (h->end == SS_CAPTURE_FAILED &&
-		    (h->status.code == SS_GRPC_UNAVAILABLE || h->status.code == SS_GRPC_ALREADY_EXISTS))
+		if (h->end == SS_CAPTURE_EMPTY || (h->end == SS_CAPTURE_FAILED && may_pass(&h->status)))
 			return true;
 	}
 	return false;
