@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 enum { XSPACE_PLANES = 1, XSPACE_HOSTNAMES = 4, XPLANE_NAME = 2, XPLANE_STAT_METADATA = 5, XPLANE_STATS = 6 };
@@ -88,19 +89,46 @@ bool ss_spool_open(struct spool *s, const struct spool_info *info, uint64_t max_
 /* Touch every page now: a first write to a page of a file costs microseconds, which no event shall pay. */
 static void touch(const struct spool *s, unsigned char *p)
 {
+	/* Not the first word of the buffer, which says how long its rest is. */
 	for (size_t at = 0; at < SPOOL_BUFFER; at += s->page_bytes)
-		*(volatile unsigned char *)(p + at) = 0;
+		*(volatile unsigned char *)(p + at + 8) = 0;
+}
+
+/*
+ * The file grows by a buffer in one write: a field to skip, which is as good behind the plane, where it
+ * stands for now, as in it. Growing first and filling then would leave zeros at the end of the file,
+ * which no reader takes, if the program died in between.
+ */
+static bool grow(struct spool *s)
+{
+	enum { ZEROS = 4096, PARTS = SPOOL_BUFFER / ZEROS };
+	static const unsigned char zeros[ZEROS];
+	uint64_t head = rest_word(SPOOL_BUFFER - 8);
+	struct iovec parts[PARTS + 1] = { { &head, sizeof(head) } };
+	for (size_t i = 1; i <= PARTS; i++)
+		parts[i] = (struct iovec){ (void *)(uintptr_t)zeros, i == 1 ? ZEROS - sizeof(head) : ZEROS };
+	if (s->size_bytes + SPOOL_BUFFER > s->max_bytes) {
+		errno = ENOSPC;
+		return false;
+	}
+	ssize_t got = pwritev(s->fd, parts, PARTS + 1, (off_t)s->size_bytes);
+	if (got == (ssize_t)SPOOL_BUFFER)
+		return true;
+	int why = got < 0 ? errno : ENOSPC;
+	if (ftruncate(s->fd, (off_t)s->size_bytes) != 0)
+		why = errno;
+	errno = why;
+	return false;
 }
 
 unsigned char *ss_spool_buffer(struct spool *s)
 {
-	if (!reserve(s, SPOOL_BUFFER))
+	if (!grow(s))
 		return NULL;
 	void *p = mmap(NULL, SPOOL_BUFFER, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, (off_t)s->size_bytes);
 	if (p == MAP_FAILED)
 		return NULL;
 	touch(s, p);
-	put_rest(p, (unsigned char *)p + SPOOL_BUFFER);
 	s->size_bytes += SPOOL_BUFFER;
 	/* Only now does the plane reach this far. */
 	store_word(s->head + s->page_bytes - 8, message_word(XSPACE_PLANES, s->size_bytes - s->page_bytes));
