@@ -16,6 +16,7 @@ import { Failure, Notes, Waiting } from "../widgets/notes";
 import { OpCard } from "./op_card";
 import { plainName, SEEN, shownTree } from "./op_tree";
 import { csvAddress, type Session } from "./session";
+import { PageHead } from "./table_page";
 
 const GROUPS = ["program", "category", "provenance"] as const;
 const ORDERS: readonly [string, string][] = [
@@ -36,12 +37,16 @@ export function OpProfilePage({ session }: { session: Session }) {
 	});
 	return (
 		<div class="page page-fill">
-			<h1 class="visually-hidden">{session.tool.title}</h1>
+			{!(value && isEmpty(value)) && <h1 class="visually-hidden">{session.tool.title}</h1>}
 			{error && <Failure text={error} />}
 			{!value && loading && <Waiting what="Reading the profile…" />}
 			{value && <OpProfile result={value} session={session} group={group} />}
 		</div>
 	);
+}
+
+function isEmpty(r: Result): boolean {
+	return !r.tables.some((t) => (numbers(t, "time_ps") ?? []).some((v) => v > 0));
 }
 
 function OpProfile({ result, session, group }: { result: Result; session: Session; group: string }) {
@@ -53,6 +58,7 @@ function OpProfile({ result, session, group }: { result: Result; session: Sessio
 		return (
 			<>
 				<Notes notes={result.notes} />
+				<PageHead session={session} />
 				<p class="empty">
 					No operation of XLA was traced on a device
 					{propText(result.tables[0], "device_type") === "CPU_ONLY" ? ": this profile has none, only CPUs." : "."}{" "}

@@ -109,11 +109,11 @@ function Step({ result, steps, cores: all, at, session }: StepProps) {
 	const shown = pointed ?? kept;
 	return (
 		<>
-			<Verdict steps={steps} at={at} cores={cores} />
-			<StepSlider steps={steps} at={at} />
+			<Verdict steps={steps} at={at} cores={cores} noun={places.length ? "core" : "host"} />
+			{steps.nrows > 1 && <StepSlider steps={steps} at={at} />}
 			<div class="columns">
 				<div class="column-side">
-					<CoreCard core={cores.find((c) => c.id === shown)} parts={parts} place={places.find((p) => p.core === shown)} />
+					<CoreCard core={cores.find((c) => c.id === shown)} parts={parts} place={places.find((p) => p.core === shown)} map={places.length > 0} />
 					{rows.length > 0 && <ChannelCard t={channels} row={pointedRow ?? firstOf(rows, channels, channel)} session={session} />}
 				</div>
 				<div class="column-main">
@@ -166,7 +166,7 @@ function Step({ result, steps, cores: all, at, session }: StepProps) {
 						</section>
 					)}
 					<section class="card" aria-label="Step breakdown">
-						<h2>Step breakdown by core</h2>
+						<h2>Step breakdown by {places.length ? "core" : "host"}</h2>
 						<Stacked
 							labels={labels}
 							series={series}
@@ -201,7 +201,8 @@ function coreName(id: number, places: readonly Place[]): string {
 	return id < 0 ? "unknown" : p ? `chip ${p.chip}, core ${p.core_on_chip}` : `core ${id}`;
 }
 
-function Verdict({ steps, at, cores }: { steps: TableData; at: number; cores: readonly Core[] }) {
+/* Where nothing is known of places, all devices of a host count together: then it is hosts that are compared. */
+function Verdict({ steps, at, cores, noun }: { steps: TableData; at: number; cores: readonly Core[]; noun: "core" | "host" }) {
 	const num = (id: string) => numbers(steps, id)?.[at] ?? 0;
 	const busiest = cores.find((c) => c.id === num("busiest_core"));
 	const ahead_us = num("busiest_us") - num("idlest_us");
@@ -212,7 +213,7 @@ function Verdict({ steps, at, cores }: { steps: TableData; at: number; cores: re
 					{us(num("total_us"))}
 				</span>
 				<span class="muted">
-					for step {num("step_num")} on {count(num("cores"))} {num("cores") === 1 ? "core" : "cores"}
+					for step {num("step_num")} on {count(num("cores"))} {num("cores") === 1 ? noun : `${noun}s`}
 				</span>
 			</div>
 			<p class="verdict-text">
@@ -222,11 +223,11 @@ function Verdict({ steps, at, cores }: { steps: TableData; at: number; cores: re
 					busiest &&
 					(ahead_us > 0 ? (
 						<>
-							Core {busiest.id} on {busiest.host} works longest, {us(num("busiest_us"))}; the least busy one works {us(ahead_us)}{" "}
+							{noun === "core" ? `Core ${busiest.id} on ${busiest.host}` : busiest.host} works longest, {us(num("busiest_us"))}; the least busy one works {us(ahead_us)}{" "}
 							less.
 						</>
 					) : (
-						<>All cores work equally long, {us(num("busiest_us"))}.</>
+						<>All {noun}s work equally long, {us(num("busiest_us"))}.</>
 					))}
 			</p>
 		</section>
@@ -264,23 +265,36 @@ function StepSlider({ steps, at }: { steps: TableData; at: number }) {
 	);
 }
 
-function CoreCard({ core, parts, place }: { core: Core | undefined; parts: readonly Part[]; place: Place | undefined }) {
+interface CoreCardProps {
+	core: Core | undefined;
+	parts: readonly Part[];
+	place: Place | undefined;
+	map: boolean; /* there is a map of cores */
+}
+
+function CoreCard({ core, parts, place, map }: CoreCardProps) {
 	const dark = useTheme().dark;
 	if (!core)
 		return (
 			<section class="card" aria-label="Details of the core">
-				<h2>Core</h2>
-				<p class="muted">Point at a core, in the map or in the chart, to see what it did; click in the map to keep it.</p>
+				<h2>{map ? "Core" : "Host"}</h2>
+				<p class="muted">
+					{map
+						? "Point at a core, in the map or in the chart, to see what it did; click in the map to keep it."
+						: "Point at a bar of the chart to see what the host's devices did."}
+				</p>
 			</section>
 		);
 	return (
 		<section class="card" aria-label="Details of the core" aria-live="polite">
-			<h2>Core {core.id}</h2>
+			<h2 class="wrap">{map ? `Core ${core.id}` : core.host}</h2>
 			<dl class="env">
-				<div>
-					<dt>Host</dt>
-					<dd class="wrap">{core.host}</dd>
-				</div>
+				{map && (
+					<div>
+						<dt>Host</dt>
+						<dd class="wrap">{core.host}</dd>
+					</div>
+				)}
 				{place && (
 					<div>
 						<dt>Place</dt>

@@ -64,8 +64,9 @@ function Suggestions({ result, session }: { result: Result; session: Session }) 
 					<span class="muted">of the time</span>
 				</div>
 				<p class="verdict-text">
-					<strong>{titles[0]}.</strong> {t.nrows === 1 ? "It is" : `It is the first of ${t.nrows} things that stand out and is`}{" "}
-					what to change first; then profile again, since others often vanish with it.
+					<strong>{titles[0]}.</strong> {t.nrows === 1
+						? "Nothing else stands out. Change it, then profile again."
+						: `It is the first of ${t.nrows} things that stand out. Change it, then profile again: others often vanish with it.`}
 				</p>
 			</section>
 			<ol class="suggestions">

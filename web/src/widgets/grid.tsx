@@ -76,7 +76,7 @@ export function Grid(props: GridProps) {
 		});
 	const cols = views.filter((c) => !hidden.has(c.col.id));
 	const branch = tree ? (cols.find((c) => !c.numeric) ?? cols[0]) : undefined;
-	const template = useMemo(() => columnsTemplate(cols, size.width), [views, hidden, size.width]);
+	const template = useMemo(() => columnsTemplate(cols, size.width, branch), [views, hidden, size.width]);
 	const height = Math.max(1, Math.min(rows.length, maxRows)) * ROW_PX + ROW_PX + 16;
 	const first = Math.max(0, Math.floor(top / ROW_PX) - SPARE);
 	const last = Math.min(rows.length, Math.ceil((top + Math.max(height, size.height)) / ROW_PX) + SPARE);
@@ -207,7 +207,7 @@ export function Grid(props: GridProps) {
 }
 
 /* What is left over goes to text columns, so a table fills its place and long names get the most of it. */
-function columnsTemplate(cols: readonly ColumnView[], room: number): string {
+function columnsTemplate(cols: readonly ColumnView[], room: number, branch: ColumnView | undefined): string {
 	const sum = (list: readonly ColumnView[]) => list.reduce((a, c) => a + c.width_px, 0);
 	const texts = cols.filter((c) => !c.numeric && c.width_px > 90);
 	const takers = texts.length ? texts : cols;
@@ -220,7 +220,7 @@ function columnsTemplate(cols: readonly ColumnView[], room: number): string {
 				? c.width_px * (1 + share)
 				: c.width_px
 			: texts.includes(c) && c.width_px > 180
-				? Math.max(180, c.width_px * (1 + share))
+				? Math.max(c === branch ? 200 : branch ? 120 : 180, c.width_px * (1 + share))
 				: c.width_px;
 	return cols.map((c) => `${Math.floor(of(c))}px`).join(" ");
 }
