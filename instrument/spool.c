@@ -95,23 +95,25 @@ static void touch(const struct spool *s, unsigned char *p)
 }
 
 /*
- * The file grows by a buffer in one write: a field to skip, which is as good behind the plane, where it
- * stands for now, as in it. Growing first and filling then would leave zeros at the end of the file,
- * which no reader takes, if the program died in between.
+ * The file grows by fields to skip, which are as good behind the plane, where they stand for now, as in
+ * it. Growing first and filling then would leave zeros at the end of the file, which no reader takes, if
+ * the program died in between. A kill also ends a write between two pages: so each page is a field.
  */
 static bool grow(struct spool *s)
 {
-	enum { ZEROS = 4096, PARTS = SPOOL_BUFFER / ZEROS };
-	static const unsigned char zeros[ZEROS];
-	uint64_t head = rest_word(SPOOL_BUFFER - 8);
-	struct iovec parts[PARTS + 1] = { { &head, sizeof(head) } };
-	for (size_t i = 1; i <= PARTS; i++)
-		parts[i] = (struct iovec){ (void *)(uintptr_t)zeros, i == 1 ? ZEROS - sizeof(head) : ZEROS };
+	enum { PAGE = 4096, PARTS = 2 * SPOOL_BUFFER / PAGE };
+	static const unsigned char zeros[PAGE - 8];
+	uint64_t head = rest_word(sizeof(zeros));
+	struct iovec parts[PARTS];
+	for (size_t i = 0; i < PARTS; i += 2) {
+		parts[i] = (struct iovec){ &head, sizeof(head) };
+		parts[i + 1] = (struct iovec){ (void *)(uintptr_t)zeros, sizeof(zeros) };
+	}
 	if (s->size_bytes + SPOOL_BUFFER > s->max_bytes) {
 		errno = ENOSPC;
 		return false;
 	}
-	ssize_t got = pwritev(s->fd, parts, PARTS + 1, (off_t)s->size_bytes);
+	ssize_t got = pwritev(s->fd, parts, PARTS, (off_t)s->size_bytes);
 	if (got == (ssize_t)SPOOL_BUFFER)
 		return true;
 	int why = got < 0 ? errno : ENOSPC;
@@ -129,6 +131,7 @@ unsigned char *ss_spool_buffer(struct spool *s)
 	if (p == MAP_FAILED)
 		return NULL;
 	touch(s, p);
+	put_rest(p, (unsigned char *)p + SPOOL_BUFFER);
 	s->size_bytes += SPOOL_BUFFER;
 	/* Only now does the plane reach this far. */
 	store_word(s->head + s->page_bytes - 8, message_word(XSPACE_PLANES, s->size_bytes - s->page_bytes));
