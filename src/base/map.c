@@ -1,4 +1,11 @@
-/* map.c - linear probing at most two thirds full; nothing is ever removed. */
+/*
+ * map.c - linear probing at most two thirds full; nothing is ever removed.
+ *
+ * Keys come out of files that somebody may have made to collide. They are mixed with a number that
+ * differs between runs (ss_hash_seed) before every bit of them reaches every bit of the slot, so
+ * that nobody can choose keys that share one. No order here is visible outside: answers are the same
+ * whatever the number is.
+ */
 #include "base/map.h"
 
 #include "base/vec.h"
@@ -7,7 +14,9 @@
 
 static size_t slot_of(uint64_t key, size_t mask)
 {
-	uint64_t h = key * 0x9e3779b97f4a7c15u;
+	uint64_t h = key ^ ss_hash_seed();
+	h = (h ^ (h >> 32)) * 0x9e3779b97f4a7c15u;
+	h = (h ^ (h >> 29)) * 0xbf58476d1ce4e5b9u;
 	return (size_t)(h ^ (h >> 32)) & mask;
 }
 

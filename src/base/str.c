@@ -98,10 +98,16 @@ bool ss_str_to_f64(struct ss_str a, double *out)
 }
 
 /* Multiply-and-fold over 8-byte words (the idea of wyhash): one multiplication per 8 bytes. */
+uint64_t ss_hash_seed(void)
+{
+	static const char here; /* wherever the program was placed */
+	return (uint64_t)(uintptr_t)&here * 0x94d049bb133111ebu;
+}
+
 uint64_t ss_str_hash(struct ss_str a)
 {
 	const uint64_t k = 0x9e3779b97f4a7c15u;
-	uint64_t h = k ^ a.n, w;
+	uint64_t h = ss_hash_seed() ^ a.n, w;
 	size_t i = 0;
 	for (; i + 8 <= a.n; i += 8) {
 		memcpy(&w, a.p + i, 8);

@@ -77,8 +77,13 @@ bool ss_str_to_i64(struct ss_str a, int64_t *out);
 bool ss_str_to_u64(struct ss_str a, uint64_t *out);
 /* A decimal floating point number filling the whole string. */
 bool ss_str_to_f64(struct ss_str a, double *out);
-/* 64-bit hash, good enough for tables; not stable between versions, never shown. */
+/* 64-bit hash, good enough for tables; differs between runs, never shown. */
 uint64_t ss_str_hash(struct ss_str a);
+/*
+ * A number that differs between runs of the program where the system places programs at random: what
+ * hashes begin with, so that no file can be made whose keys collide.
+ */
+uint64_t ss_hash_seed(void);
 /* Is `s` well-formed UTF-8? */
 bool ss_utf8_valid(struct ss_str s);
 

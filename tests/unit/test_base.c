@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 /* --- str -------------------------------------------------------------------------------------- */
@@ -258,6 +259,63 @@ static void u64map_keeps_every_key(void **state)
 	assert_int_equal(ss_u64map_get(&m, 0), SS_NONE);
 }
 
+static double seconds(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static double time_of_adding(const uint64_t *keys, uint32_t n)
+{
+	struct ss_u64map m = { 0 };
+	double begin = seconds();
+	for (uint32_t i = 0; i < n; i++)
+		assert_int_equal(ss_u64map_add(&m, keys[i], i), i);
+	double took = seconds() - begin;
+	ss_u64map_free(&m);
+	return took;
+}
+
+enum { HOSTILE = 65536 };
+
+/*
+ * Keys that differ in their top bits alone, and keys whose product with the golden ratio does: all in
+ * one slot, if that is all a map looks at.
+ */
+static void u64map_stands_hostile_keys(void **state)
+{
+	static uint64_t plain[HOSTILE], top[HOSTILE], product[HOSTILE];
+	(void)state;
+	for (uint64_t i = 0; i < HOSTILE; i++) {
+		plain[i] = i;
+		top[i] = i << 48;
+		product[i] = (i << 48) * 0xf1de83e19937733du; /* the inverse of the golden ratio */
+	}
+	double usual = time_of_adding(plain, HOSTILE) + 1e-3;
+	assert_true(time_of_adding(top, HOSTILE) < 30 * usual);
+	assert_true(time_of_adding(product, HOSTILE) < 30 * usual);
+}
+
+/* Two words each: the second undoes what the first did to a hash that begins with a known number. */
+static void strmap_stands_hostile_keys(void **state)
+{
+	static uint64_t words[HOSTILE][2];
+	const uint64_t k = 0x9e3779b97f4a7c15u;
+	struct ss_strmap m = { 0 };
+	(void)state;
+	for (uint64_t i = 0; i < HOSTILE; i++) {
+		uint64_t h = ((k ^ 16) ^ i) * k;
+		words[i][0] = i;
+		words[i][1] = h ^ (h >> 29);
+	}
+	double begin = seconds();
+	for (uint32_t i = 0; i < HOSTILE; i++)
+		assert_int_equal(ss_strmap_add(&m, (struct ss_str){ (const char *)words[i], 16 }), i);
+	assert_true(seconds() - begin < 2); /* some ms; all in one slot: more than ten seconds */
+	ss_strmap_free(&m);
+}
+
 static void strmap_interns(void **state)
 {
 	struct ss_strmap m = { 0 };
@@ -369,6 +427,8 @@ int main(void)
 		cmocka_unit_test(arena_clears_and_checks),
 		cmocka_unit_test(arena_copies_strings),
 		cmocka_unit_test(u64map_keeps_every_key),
+		cmocka_unit_test(u64map_stands_hostile_keys),
+		cmocka_unit_test(strmap_stands_hostile_keys),
 		cmocka_unit_test(strmap_interns),
 		cmocka_unit_test(pool_does_each_piece_once),
 		cmocka_unit_test(pool_reports_and_stops),
