@@ -28,6 +28,7 @@ void ss_so_free(struct ss_space_out *o)
 	}
 	ss_vec_free(&o->planes);
 	ss_strmap_free(&o->plane_keys);
+	ss_vec_free(&o->ties);
 	ss_buf_free(&o->scratch);
 	ss_buf_free(&o->key);
 	ss_arena_release(&o->arena);
@@ -76,7 +77,7 @@ uint32_t ss_so_line(struct ss_space_out *o, uint32_t plane, struct ss_str key)
 
 /* ---- stats ---- */
 
-static void put_stat(struct ss_space_out *o, struct ss_so_plane *p, struct ss_buf *to, const struct ss_so_arg *a)
+void ss_so_put_stat(struct ss_space_out *o, struct ss_so_plane *p, struct ss_buf *to, const struct ss_so_arg *a)
 {
 	struct ss_buf *b = &o->scratch;
 	uint32_t id = intern(o, &p->names, a->name), ref;
@@ -137,11 +138,11 @@ static void put_op_stats(struct ss_space_out *o, struct ss_so_plane *p, const st
 	const struct ss_so_arg *model = find_arg(e, "model_flops");
 	for (size_t i = 0; i < e->nargs; i++)
 		if (is_of_op(e->args[i].name))
-			put_stat(o, p, &o->key, &e->args[i]);
+			ss_so_put_stat(o, p, &o->key, &e->args[i]);
 	if (model && !find_arg(e, "flops")) {
 		struct ss_so_arg flops = *model;
 		flops.name = SS_STR("flops");
-		put_stat(o, p, &o->key, &flops);
+		ss_so_put_stat(o, p, &o->key, &flops);
 	}
 }
 
@@ -204,8 +205,12 @@ uint32_t ss_so_add(struct ss_space_out *o, uint32_t plane, uint32_t line, const 
 		const struct ss_so_arg *a = &e->args[i];
 		if (ss_str_is(a->name, "long_name") || (op && is_of_op(a->name)))
 			continue;
-		put_stat(o, p, &p->stats, a);
-		r.tied |= is_correlation(a->name);
+		ss_so_put_stat(o, p, &p->stats, a);
+		if (is_correlation(a->name) && a->kind != SS_SO_STR && o->ties.n < SS_NONE - 1) {
+			o->no_memory |= !ss_vec_push(&o->ties, a->u);
+			r.tie = (uint32_t)o->ties.n;
+			o->held_bytes += sizeof(a->u);
+		}
 	}
 	r.nstats = (uint32_t)(p->stats.n - r.stats);
 	o->held_bytes += sizeof(r) + r.nstats;

@@ -15,7 +15,8 @@
  *	- arguments that describe an XLA operation rather than one execution of it go to the metadata
  *	  of the event, held once for all executions; the program is that of the event on the line
  *	  "XLA Modules" around it, where the trace leaves it out;
- *	- a flow point belongs to the innermost event around it.
+ *	- a flow point belongs to the innermost event around it;
+ *	- what ran on a GPU gets the operation around the call that launched it as its framework op.
  *
  * Memory is bounded by `limit_bytes`; events beyond it are counted in `left_out`.
  */
@@ -56,8 +57,8 @@ struct ss_so_record {
 	uint64_t stats;		/* where its stats begin in the plane's `stats` */
 	uint32_t nstats;	/* bytes of them */
 	uint32_t meta;
+	uint32_t tie;		/* number of its correlation id in `ties` + 1, 0: it has none and may need a flow */
 	uint16_t begin_sub_ps;
-	uint8_t tied;		/* has a correlation id: needs no flow */
 };
 
 enum ss_so_dir { SS_SO_FLOW_IN = 1, SS_SO_FLOW_OUT = 2, SS_SO_FLOW_BOTH = 3 };
@@ -96,6 +97,7 @@ struct ss_space_out {
 	struct ss_arena arena;
 	struct ss_strmap plane_keys;
 	SS_VEC(struct ss_so_plane) planes;
+	SS_VEC(uint64_t) ties;	/* correlation ids of launches and what they launched */
 	struct ss_buf scratch, key;
 	uint64_t limit_bytes, held_bytes;
 	uint64_t nevents, left_out;
@@ -117,6 +119,8 @@ uint32_t ss_so_add(struct ss_space_out *o, uint32_t plane, uint32_t line, const 
 void ss_so_open(struct ss_space_out *o, uint32_t plane, uint32_t line, const struct ss_so_event *e);
 bool ss_so_close(struct ss_space_out *o, uint32_t plane, uint32_t line, struct ss_so_time end);
 void ss_so_flow(struct ss_space_out *o, uint32_t plane, uint32_t line, const struct ss_so_flow *f);
+/* Append a stat, as an event has it, to `to`. */
+void ss_so_put_stat(struct ss_space_out *o, struct ss_so_plane *p, struct ss_buf *to, const struct ss_so_arg *a);
 /* The 64 bits of the stat "flow". */
 uint64_t ss_so_flow_bits(uint64_t id, enum ss_so_dir dir);
 

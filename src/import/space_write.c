@@ -168,7 +168,7 @@ static uint64_t *flows_of(struct ss_so_line *l, bool *ok)
 		/* "Next" is also one that begins at this very moment. */
 		if (f->next && depth && l->events.v[stack[depth - 1]].begin_ns == f->at.ns)
 			at = stack[depth - 1];
-		if (at < n && !bits[at] && !l->events.v[at].tied)
+		if (at < n && !bits[at] && !l->events.v[at].tie)
 			bits[at] = ss_so_flow_bits(f->id, f->dir);
 	}
 	free(stack);
@@ -250,6 +250,85 @@ static bool add_programs(struct ss_space_out *o, struct ss_so_plane *p, struct s
 		r->meta = meta;
 	}
 	return true;
+}
+
+/* ---- what launched what ---- */
+
+struct launches {
+	struct ss_u64map by_id;	/* correlation id to index in ops */
+	SS_VEC(struct ss_str) ops;
+};
+
+/* The innermost event around each call that launches something, by its correlation id. */
+static bool find_launches(const struct ss_space_out *o, const struct ss_so_plane *p, const struct ss_so_line *l,
+			  struct launches *found)
+{
+	size_t n = l->events.n, depth = 0;
+	uint32_t *stack = malloc((n + 1) * sizeof(*stack));
+	bool ok = stack != NULL;
+	for (size_t i = 0; ok && i < n; i++) {
+		const struct ss_so_record *r = &l->events.v[i];
+		struct ss_so_time t = { r->begin_ns, r->begin_sub_ps };
+		while (depth && !lasts_to(&l->events.v[stack[depth - 1]], t))
+			depth--;
+		if (r->tie && depth) {
+			uint32_t next = (uint32_t)found->ops.n;
+			uint32_t at = ss_u64map_add(&found->by_id, o->ties.v[r->tie - 1], next);
+			ok = at != SS_NONE && (at != next ||
+					       ss_vec_push(&found->ops, p->meta.v[l->events.v[stack[depth - 1]].meta].name));
+		}
+		stack[depth++] = (uint32_t)i;
+	}
+	free(stack);
+	return ok;
+}
+
+/* Give what ran on a GPU the operation it was launched by. */
+static bool add_ops(struct ss_space_out *o, struct ss_so_plane *p, struct ss_so_line *l, const struct launches *found)
+{
+	for (size_t i = 0; i < l->events.n; i++) {
+		struct ss_so_record *r = &l->events.v[i];
+		uint32_t at = r->tie ? ss_u64map_get(&found->by_id, o->ties.v[r->tie - 1]) : SS_NONE;
+		if (at == SS_NONE)
+			continue;
+		struct ss_so_arg op = { .name = SS_STR("tf_op"), .kind = SS_SO_STR, .s = found->ops.v[at] };
+		/* Its stats move to the end, where there is room for one more. */
+		o->key.n = 0;
+		ss_buf_str(&o->key, ss_str_sub(ss_buf_get(&p->stats), r->stats, r->stats + r->nstats));
+		r->stats = p->stats.n;
+		ss_buf_str(&p->stats, ss_buf_get(&o->key));
+		ss_so_put_stat(o, p, &p->stats, &op);
+		r->nstats = (uint32_t)(p->stats.n - r->stats);
+	}
+	return !o->no_memory && !o->key.no_memory && !p->stats.no_memory;
+}
+
+static bool is_gpu(const struct ss_so_plane *p)
+{
+	return ss_str_starts(p->name, SS_STR("/device:GPU:"));
+}
+
+/* XProf's traces name the operation themselves. */
+static bool tie_launches(struct ss_space_out *o)
+{
+	struct launches found = { .ops = { 0 } };
+	bool ok = true;
+	for (size_t i = 0; ok && o->ties.n && i < o->planes.n; i++) {
+		struct ss_so_plane *p = &o->planes.v[i];
+		for (size_t k = 0; ok && !is_gpu(p) && k < p->lines.n; k++) {
+			end_open(&p->lines.v[k]);
+			ok = sort_line(&p->lines.v[k]) && find_launches(o, p, &p->lines.v[k], &found);
+		}
+	}
+	for (size_t i = 0; ok && found.ops.n && i < o->planes.n; i++) {
+		struct ss_so_plane *p = &o->planes.v[i];
+		bool named = ss_strmap_get(&p->names, SS_STR("tf_op")) != SS_NONE;
+		for (size_t k = 0; ok && is_gpu(p) && !named && k < p->lines.n; k++)
+			ok = add_ops(o, p, &p->lines.v[k], &found);
+	}
+	ss_u64map_free(&found.by_id);
+	ss_vec_free(&found.ops);
+	return ok;
 }
 
 /* ---- bytes ---- */
@@ -455,7 +534,7 @@ bool ss_so_finish(struct ss_space_out *o, struct ss_str hostname, struct ss_buf 
 {
 	struct layout y = { 0 };
 	y.origin_ns = find_origin(o, &y.from_ns);
-	bool ok = !o->no_memory;
+	bool ok = !o->no_memory && tie_launches(o);
 	for (size_t i = 0; ok && i < o->planes.n; i++)
 		if (o->planes.v[i].name.n)
 			ok = put_plane(o, out, &y, &o->planes.v[i]);

@@ -188,6 +188,30 @@ static void flows_bind_to_events_around_them(void **state)
 	ss_host_close(&host);
 }
 
+static void kernels_get_the_operation_that_launched_them(void **state)
+{
+	static const char text[] =
+		"[{\"ph\":\"M\",\"name\":\"process_labels\",\"pid\":0,\"args\":{\"labels\":\"GPU 1\"}},"
+		"{\"ph\":\"M\",\"name\":\"process_labels\",\"pid\":9,\"args\":{\"labels\":\"CPU\"}},"
+		"{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":\"stream 7\",\"ts\":50,\"dur\":9,\"args\":"
+		"{\"correlation\":5,\"grid\":[2,1,1],\"block\":[8,1,1],\"registers per thread\":16,\"shared memory\":64}},"
+		"{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"launch\",\"pid\":9,\"tid\":1,\"ts\":12,\"dur\":3,"
+		"\"args\":{\"correlation\":5}},"
+		"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":9,\"tid\":1,\"ts\":10,\"dur\":20},"
+		"{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#3\",\"pid\":9,\"tid\":1,\"ts\":0,\"dur\":40}]";
+	(void)state;
+	open_text(text, "h.pt.trace.json");
+	const struct ss_line *gpu = line("/device:GPU:1", "stream 7"), *cpu = &plane("/host:CPU")->lines[0];
+	assert_str(stat_of("/device:GPU:1", gpu, 0, "tf_op").s, "aten::mm");
+	assert_int_equal(stat_of("/device:GPU:1", gpu, 0, "correlation_id").u, 5);
+	assert_str(stat_of("/device:GPU:1", gpu, 0, "kernel_details").s,
+		   "regs:16 static_shared:64 dynamic_shared:0 grid:2,1,1 block:8,1,1 occ_pct:0");
+	assert_str(ss_event_name(plane("/host:CPU"), cpu->ev.meta[0]), "ProfilerStep");
+	assert_int_equal(stat_of("/host:CPU", cpu, 0, "step_num").u, 3);
+	assert_int_equal(ss_event_group(plane("/device:GPU:1"), gpu, 0), 0);
+	ss_host_close(&host);
+}
+
 static void operations_get_their_program(void **state)
 {
 	static const char text[] =
@@ -350,6 +374,7 @@ int main(void)
 		cmocka_unit_test(a_list_without_its_end),
 		cmocka_unit_test(clocks_of_the_epoch_begin_near_zero),
 		cmocka_unit_test(flows_bind_to_events_around_them),
+		cmocka_unit_test(kernels_get_the_operation_that_launched_them),
 		cmocka_unit_test(operations_get_their_program),
 		cmocka_unit_test(packed_texts_are_the_same),
 		cmocka_unit_test(a_bomb_is_bounded),
