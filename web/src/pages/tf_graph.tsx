@@ -408,7 +408,9 @@ function Details({ name, session }: { name: string; session: Session }) {
 				{keys.map((k, i) => (
 					<div key={k}>
 						<dt class="wrap">{k}</dt>
-						<dd class="wrap">{values[i]}</dd>
+						<dd class="wrap">
+							<Value text={values[i] ?? ""} />
+						</dd>
 					</div>
 				))}
 			</dl>
@@ -435,6 +437,17 @@ function Details({ name, session }: { name: string; session: Session }) {
 				);
 			})}
 		</>
+	);
+}
+
+/* A function of the graph's library stands in a scope of its own. */
+function Value({ text }: { text: string }) {
+	const name = /^function (\S+)$/.exec(text)?.[1];
+	if (!name) return <>{text}</>;
+	return (
+		<button class="link" onClick={() => enter(`__function_library__/${name}`)}>
+			{text}
+		</button>
 	);
 }
 
