@@ -195,7 +195,7 @@ test("suggestions: ranked, with figures and where they come from", { skip: !real
 
 /* ---- how totals are divided ---- */
 
-test("shares are the server's sums, and a click filters by one", async () => {
+test("shares are the server's sums, and a click filters by one", { skip: !real && "made-up answers have shares of their own" }, async () => {
 	const { run, a } = await runWith("framework_op_stats", (x) => x.tables[0]?.nrows > 5);
 	const t = a.tables[0];
 	const side = ["Device", "Host"].find((s) => cells(t, "host_or_device").includes(s));
@@ -224,7 +224,7 @@ test("shares are the server's sums, and a click filters by one", async () => {
 
 /* ---- start page ---- */
 
-test("start page: device and step time of each run, once it is on the screen", async () => {
+test("start page: device and step time of each run, once it is on the screen", { skip: !real && "made-up runs are large" }, async () => {
 	await visit({ list: "all" }, {}, async (page, seen) => {
 		await page.waitForSelector("[data-run]");
 		const shown = await page.$$eval("[data-run]", (l) =>
