@@ -27,8 +27,10 @@ static const struct counter {
 	uint32_t copies;
 	uint32_t offset[2];	/* v6e, v7x */
 	struct ss_str doc;
+	const char *unit, *name;
 } counters[] = {
-#define COUNTER(kind, name, copies, v6e, v7x, doc) { SS_TPU_UNIT_##kind, copies, { v6e, v7x }, SS_STR_INIT(doc) },
+#define COUNTER(kind, name, copies, v6e, v7x, doc) \
+	{ SS_TPU_UNIT_##kind, copies, { v6e, v7x }, SS_STR_INIT(doc), #kind, #name },
 #include "model/tpu_counters.def"
 #undef COUNTER
 };
@@ -145,6 +147,67 @@ bool ss_tpu_counter_id(enum ss_tpu_chip chip, enum ss_tpu_counter counter, struc
 		return true;
 	}
 	return false;
+}
+
+enum ss_tpu_chip ss_tpu_chip_of_version(struct ss_str version)
+{
+	if (ss_str_is(version, "v6e"))
+		return SS_TPU_V6E;
+	return ss_str_is(version, "v7x") ? SS_TPU_V7X : SS_TPU_OTHER;
+}
+
+/* Numbers of a unit or copy, as far as there are several of them. */
+static struct ss_str numbered(struct ss_arena *a, struct ss_str name, uint32_t number, uint32_t of)
+{
+	return of > 1 && name.p ? ss_arena_printf(a, SS_FMT "_%u", SS_ARG(name), number) : name;
+}
+
+static struct ss_str name_of(struct ss_arena *a, const struct unit *u, const struct counter *c, struct ss_tpu_place at,
+			     uint32_t copy)
+{
+	struct ss_str s = numbered(a, ss_str_from(c->unit), at.die, u->n[0]);
+	s = numbered(a, numbered(a, s, at.group, u->n[1]), at.member, u->n[2]);
+	s = s.p ? ss_arena_printf(a, SS_FMT "_%s", SS_ARG(s), c->name) : s;
+	s = numbered(a, s, copy, c->copies);
+	for (size_t i = 0; i < s.n; i++) /* made here, so it may be written to */
+		if (s.p[i] >= 'A' && s.p[i] <= 'Z')
+			((char *)(uintptr_t)s.p)[i] = (char)(s.p[i] - 'A' + 'a');
+	return s;
+}
+
+static bool add_unit(enum ss_tpu_chip chip, const struct unit *u, struct ss_arena *a, struct ss_tpu_counter_name *out,
+		     size_t *n)
+{
+	for (uint32_t k = 0; k < SS_COUNT(counters); k++)
+		for (uint32_t place = 0; counters[k].kind == u->kind && place < u->n[0] * u->n[1] * u->n[2]; place++)
+			for (uint32_t copy = 0; copy < counters[k].copies; copy++) {
+				struct ss_tpu_place at = { place / (u->n[1] * u->n[2]), place / u->n[2] % u->n[1],
+							   place % u->n[2] };
+				uint64_t id;
+				if (!ss_tpu_counter_id(chip, (enum ss_tpu_counter)k, at, copy, &id))
+					continue;
+				if (out)
+					out[*n] = (struct ss_tpu_counter_name){ name_of(a, u, &counters[k], at, copy), id };
+				if (out && !out[*n].name.p)
+					return false;
+				++*n;
+			}
+	return true;
+}
+
+bool ss_tpu_counter_names(enum ss_tpu_chip chip, struct ss_arena *a, struct ss_tpu_counter_name **out, size_t *n)
+{
+	*out = NULL;
+	for (int fill = 0; fill < 2; fill++) {
+		size_t count = *n;
+		*n = 0;
+		if (fill && !(*out = SS_NEW_N(a, struct ss_tpu_counter_name, count + 1)))
+			return false;
+		for (size_t i = 0; i < SS_COUNT(units); i++)
+			if (units[i].chip == chip && !add_unit(chip, &units[i], a, *out, n))
+				return false;
+	}
+	return true;
 }
 
 uint32_t ss_tpu_counter_copies(enum ss_tpu_counter counter)

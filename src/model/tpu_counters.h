@@ -35,6 +35,18 @@ struct ss_str ss_tpu_counter_set(enum ss_tpu_chip chip, uint64_t id);
 /* What a counter counts, in our words; "" if it is not known. */
 struct ss_str ss_tpu_counter_doc(enum ss_tpu_chip chip, uint64_t id);
 
+/* "v6e", "v7x", as XProf's clients name chips. */
+enum ss_tpu_chip ss_tpu_chip_of_version(struct ss_str version);
+/*
+ * Every counter of a chip, in the order of tpu_counters.def: ids and names of ours, "hbm_1_3_read" for
+ * the fourth controller of the second stack. False when memory is out.
+ */
+struct ss_tpu_counter_name {
+	struct ss_str name;
+	uint64_t id;
+};
+bool ss_tpu_counter_names(enum ss_tpu_chip chip, struct ss_arena *a, struct ss_tpu_counter_name **out, size_t *n);
+
 /*
  * The counters of one line. When an id repeats, `last` has the later value and `sum` all of them
  * together.

@@ -6,6 +6,7 @@
  * says; those of other chips show what their events bring along. Nothing is derived here; for
  * utilisation see utilization_viewer.c.
  */
+#include "base/buf.h"
 #include "model/tpu_counters.h"
 #include "tools/tool.h"
 
@@ -145,8 +146,42 @@ static bool add_plane(struct ss_table *t, const struct ss_host *h, const struct 
 	return ok;
 }
 
+extern const struct ss_tool ss_tool_perf_counters;
+
+static const struct ss_param params[] = {
+	{ "names_only", "0|1", "0", "Ids and names of the counters that are known of a chip, instead of a profile's" },
+	{ "device_type", "v6e|v7x", "", "The chip whose counters are named" },
+};
+
+/* [{"name": ..., "val": id}], whatever the profile holds. */
+static bool names_only(struct ss_str version, struct ss_result *out, struct ss_err *err)
+{
+	struct ss_tpu_counter_name *names;
+	size_t n = 0;
+	enum ss_tpu_chip chip = ss_tpu_chip_of_version(version);
+	struct ss_buf b = { 0 };
+	if (chip == SS_TPU_OTHER)
+		return ss_fail(err, SS_EINVAL, "names_only needs a device_type: v6e or v7x, not '" SS_FMT "'", SS_ARG(version));
+	bool ok = ss_tpu_counter_names(chip, out->arena, &names, &n);
+	ss_buf_char(&b, '[');
+	for (size_t i = 0; ok && i < n; i++) {
+		ss_buf_z(&b, i ? ",{\"name\":" : "{\"name\":");
+		ss_buf_json_str(&b, names[i].name);
+		ss_buf_lit(&b, ",\"val\":");
+		ss_buf_u64(&b, names[i].id);
+		ss_buf_char(&b, '}');
+	}
+	ss_buf_char(&b, ']');
+	out->content_type = "application/json";
+	out->body = ok && !b.no_memory ? ss_arena_str(out->arena, ss_buf_get(&b)) : (struct ss_str){ NULL, 0 };
+	ss_buf_free(&b);
+	return out->body.p || ss_fail_mem(err);
+}
+
 static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
 {
+	if (ss_str_is(ss_query_param(q, &ss_tool_perf_counters, "names_only"), "1"))
+		return names_only(ss_query_param(q, &ss_tool_perf_counters, "device_type"), out, err);
 	struct ss_table *t = ss_result_table(out, "perf_counters", "Performance counters", cols, SS_COUNT(cols));
 	if (!t)
 		return ss_fail_mem(err);
@@ -170,6 +205,8 @@ const struct ss_tool ss_tool_perf_counters = {
 	.summary = "Hardware counters of TPUs and GPUs as they were read",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONE_TABLE,
+	.params = params,
+	.nparams = SS_COUNT(params),
 	.present = ss_host_has_tpu_counters,
 	.run = run,
 };

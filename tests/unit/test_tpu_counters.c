@@ -76,9 +76,42 @@ static void adds_up_only_when_asked(void **state)
 	ss_u64map_free(&s.index);
 }
 
+static int by_id(const void *a, const void *b)
+{
+	uint64_t x = ((const struct ss_tpu_counter_name *)a)->id, y = ((const struct ss_tpu_counter_name *)b)->id;
+
+	return (x > y) - (x < y);
+}
+
+static void names_every_counter_once(void **state)
+{
+	static const struct {
+		const char *version, *first;
+		size_t n;
+	} cases[] = { { "v6e", "tc_cycles", 684 }, { "v7x", "tc_0_cycles", 1744 } };
+
+	(void)state;
+	for (size_t i = 0; i < SS_COUNT(cases); i++) {
+		struct ss_arena a = { 0 };
+		struct ss_tpu_counter_name *v;
+		enum ss_tpu_chip chip = ss_tpu_chip_of_version(ss_str_from(cases[i].version));
+		size_t n = 0;
+
+		assert_true(ss_tpu_counter_names(chip, &a, &v, &n));
+		assert_int_equal(n, cases[i].n);
+		assert_str(v[0].name, cases[i].first);
+		qsort(v, n, sizeof(*v), by_id);
+		for (size_t k = 1; k < n; k++)
+			assert_true(v[k - 1].id < v[k].id);
+		ss_arena_release(&a);
+	}
+	assert_int_equal(ss_tpu_chip_of_version(SS_STR("v5e")), SS_TPU_OTHER);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_every_counter_once),
 		cmocka_unit_test(knows_counters_of_every_unit),
 		cmocka_unit_test(does_not_guess),
 		cmocka_unit_test(adds_up_only_when_asked),
