@@ -211,7 +211,8 @@ static void keep_best(struct walk *w, const struct dir *d)
 {
 	bool profiles = false;
 	size_t n = 0, k = 0;
-	qsort(w->files.v, w->files.n, sizeof(*w->files.v), by_host);
+	if (w->files.n)
+		qsort(w->files.v, w->files.n, sizeof(*w->files.v), by_host);
 	for (size_t i = 0; i < w->files.n; i++)
 		profiles |= is_profile(w->files.v[i].name);
 	for (size_t i = 0; i < w->files.n; i++) {
