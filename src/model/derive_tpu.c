@@ -146,6 +146,8 @@ bool ss_derive_tensor_core(struct ss_host *h, struct ss_plane *p, struct ss_aren
 	ss_nest_init(&c.scopes, false, n);
 	ss_nest_init(&c.ops, false, n);
 	ss_nest_init(&c.sources, false, n);
+	/* Mostly an event of each for each of the ops. */
+	c.scopes.spans.expected = c.ops.spans.expected = c.sources.spans.expected = n < UINT32_MAX / 4 ? (uint32_t)n : 0;
 	c.scopes.ruled[0] = &c.ops;
 	bool ok = ss_deriver_init(&c.d, h, p, arena);
 	c.offload = ok ? ss_offload_new(&c.d) : NULL;

@@ -22,7 +22,8 @@ static bool set_cap(struct ss_spans *s, uint32_t cap)
 
 bool ss_spans_grow(struct ss_spans *s)
 {
-	return s->cap <= UINT32_MAX / 4 && set_cap(s, s->cap ? s->cap * 2 : SS_SPAN_CHUNK);
+	uint32_t cap = s->cap ? s->cap * 2 : s->expected;
+	return s->cap <= UINT32_MAX / 4 && set_cap(s, cap > SS_SPAN_CHUNK ? cap : SS_SPAN_CHUNK);
 }
 
 bool ss_spans_begin_group(struct ss_spans *s, int32_t group)

@@ -37,6 +37,7 @@ struct ss_spans {
 	struct ss_span *v;
 	int64_t *base_ps;	/* per chunk */
 	uint32_t n, cap;
+	uint32_t expected;	/* room to begin with, so that large pages fit; may be 0 */
 	int32_t last_group;
 	SS_VEC(struct ss_wide_span) wide; /* by event, once all are set */
 	SS_VEC(struct ss_group_run) runs; /* by event */
