@@ -153,7 +153,7 @@ static bool sum_track(struct sums *s, size_t h, const struct ss_track *t, const 
 	for (size_t i = 0; i < n; i++) {
 		uint64_t begin_ps = ss_track_begin_ps(t, pos[i]), dur_ps = ss_track_dur_ps(t, pos[i]);
 		uint64_t end_ps = ss_trace_end_ps(begin_ps, dur_ps);
-		unsigned row = t->row[pos[i]];
+		unsigned row = ss_track_row(t, pos[i]);
 		if (row)
 			take_from_outer(s, &open[row - 1], begin_ps, dur_ps);
 		open[row] = (struct open_event){ end_ps, dur_ps, SS_NONE };
