@@ -93,7 +93,7 @@ export function GraphView(props: GraphViewProps) {
 					height={size.height}
 					role="group"
 					aria-label={`${props.title}. Arrows walk along edges, plus and minus zoom, 0 shows all.`}
-					tabIndex={0}
+					tabindex={0}
 					onKeyDown={keys}
 					{...drag.handlers}
 				>
@@ -205,7 +205,7 @@ function Scene(props: GraphViewProps & { window: Window; far: boolean }) {
 								class={classes("graph-node", selected === i && "graph-node-on", props.nodeClass?.(i))}
 								transform={`translate(${p.x} ${p.y})`}
 								role="button"
-								tabIndex={-1}
+								tabindex={-1}
 								aria-label={far ? props.nodeLabel(i) : undefined}
 								aria-pressed={selected === i}
 								data-node={i}

@@ -80,13 +80,14 @@ function CaptureDialog({ runs, onClose }: { runs: Runs; onClose: () => void }) {
 				</fieldset>
 				{error && <Failure text={error} />}
 				{taking && <Progress taking={taking} />}
+				{/* Two elements: a click on one that turns into the other would be a click on the other as well. */}
 				<div class="capture-actions">
 					{taking ? (
-						<button class="button" type="button" onClick={cancel}>
+						<button key="cancel" class="button" type="button" onClick={cancel}>
 							Cancel
 						</button>
 					) : (
-						<button class="button button-main" type="submit">
+						<button key="capture" class="button button-main" type="submit">
 							Capture
 						</button>
 					)}
