@@ -60,9 +60,9 @@ static int eager_of_file(const struct ss_plane *p, const struct ss_line *l, uint
 static void dump_event(struct ss_out *o, const struct ss_plane *p, const struct ss_line *l, uint32_t i, struct cursor *c)
 {
 	ss_out_printf(o, "[\"event\",%" PRId64 ",%" PRIu64 ",", ss_line_begin_ps(l, i), ss_line_dur_ps(l, i));
-	ss_out_json_str(o, ss_event_name(p, l->ev.meta[i]));
+	ss_out_json_str(o, ss_event_name(p, ss_line_meta(l, i)));
 	ss_out_char(o, ',');
-	ss_out_json_str(o, ss_event_display_name(p, l->ev.meta[i]));
+	ss_out_json_str(o, ss_event_display_name(p, ss_line_meta(l, i)));
 	ss_out_printf(o, ",%" PRId64 ",%d,", ss_event_group(p, l, i), l->eager ? l->eager[i] : eager_of_file(p, l, i));
 	ss_out_printf(o, "%" PRId64 ",%" PRId64 ",", l->dev_begin_ps ? l->dev_begin_ps[i] : -1,
 		      l->dev_dur_ps ? (int64_t)l->dev_dur_ps[i] : -1);
