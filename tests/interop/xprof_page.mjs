@@ -41,7 +41,7 @@ const TOOLS = {
 	overview_page: { seen: (f) => /Average Step Time|Run Environment/.test(f.text) },
 	"trace_viewer@": { seen: (f) => /pid \d+/.test(f.frames) },
 	graph_viewer: { seen: (f) => f.svg > 0, node: true },
-	op_profile: { seen: (f) => /\d%\s*►\s*\S/.test(f.text), empty: (f) => /HLO OP NAME/i.test(f.text) },
+	op_profile: { seen: (f) => /100\.00%|\d%\s*►/.test(f.text), empty: (f) => /HLO OP NAME/i.test(f.text) },
 	input_pipeline_analyzer: { seen: (f) => /Summary|input-bound/i.test(f.text) },
 	memory_profile: { seen: (f) => f.rows > 0 || /memory/i.test(f.text) },
 	memory_viewer: { seen: drawn(2) },
