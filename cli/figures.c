@@ -10,44 +10,23 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static const struct ss_prop *find_prop(const struct ss_result *r, const char *id)
-{
-	for (size_t i = 0; i < r->ntables; i++) {
-		const struct ss_prop *p = ss_table_find_prop(&r->tables[i], id);
-		if (p)
-			return p;
-	}
-	return NULL;
-}
-
-static double number(const struct ss_result *r, const char *id)
-{
-	const struct ss_prop *p = find_prop(r, id);
-	double v;
-	if (!p)
-		return NAN;
-	if (!isnan(p->value))
-		return p->value;
-	return ss_str_to_f64(p->text, &v) ? v : NAN;
-}
-
 static void read_figures(struct cli_figures *f, const struct ss_result *r)
 {
-	const struct ss_prop *device = find_prop(r, "device_type");
+	const struct ss_prop *device = ss_result_find_prop(r, "device_type");
 	snprintf(f->device, sizeof(f->device), SS_FMT, SS_ARG(device ? device->text : SS_STR("")));
 	bool tpu = ss_str_starts(ss_str_from(f->device), SS_STR("TPU"));
-	f->cores = number(r, "device_core_count");
-	f->mxu_percent = tpu ? number(r, "mxu_utilization_percent") : NAN;
-	f->idle_percent = f->cores > 0 ? number(r, "device_idle_time_percent") : NAN;
-	f->step_ms_avg = number(r, "steptime_ms_average");
-	f->step_ms_min = number(r, "steptime_ms_minimum");
-	f->step_ms_max = number(r, "steptime_ms_maximum");
-	f->infeed_percent_avg = number(r, "infeed_percent_average");
-	f->infeed_percent_min = number(r, "infeed_percent_minimum");
-	f->infeed_percent_max = number(r, "infeed_percent_maximum");
+	f->cores = ss_result_number(r, "device_core_count");
+	f->mxu_percent = tpu ? ss_result_number(r, "mxu_utilization_percent") : NAN;
+	f->idle_percent = f->cores > 0 ? ss_result_number(r, "device_idle_time_percent") : NAN;
+	f->step_ms_avg = ss_result_number(r, "steptime_ms_average");
+	f->step_ms_min = ss_result_number(r, "steptime_ms_minimum");
+	f->step_ms_max = ss_result_number(r, "steptime_ms_maximum");
+	f->infeed_percent_avg = ss_result_number(r, "infeed_percent_average");
+	f->infeed_percent_min = ss_result_number(r, "infeed_percent_minimum");
+	f->infeed_percent_max = ss_result_number(r, "infeed_percent_maximum");
 	/* Off TPUs a step's input is a time. */
 	if (isnan(f->infeed_percent_avg) && f->step_ms_avg > 0)
-		f->infeed_percent_avg = 100 * number(r, "infeed_time_ms_avg") / f->step_ms_avg;
+		f->infeed_percent_avg = 100 * ss_result_number(r, "infeed_time_ms_avg") / f->step_ms_avg;
 }
 
 bool cli_figures_of(struct cli_figures *f, const char *dir, const char *host, struct ss_err *err)

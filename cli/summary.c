@@ -31,32 +31,11 @@ static const struct ss_table *with_col(const struct ss_result *r, const char *id
 	return NULL;
 }
 
-static const struct ss_prop *find_prop(const struct ss_result *r, const char *id)
-{
-	for (size_t i = 0; i < r->ntables; i++) {
-		const struct ss_prop *p = ss_table_find_prop(&r->tables[i], id);
-		if (p)
-			return p;
-	}
-	return NULL;
-}
-
 /* The text of a property, "" when it is absent or empty. */
 static struct ss_str text_of(const struct ss_result *r, const char *id)
 {
-	const struct ss_prop *p = find_prop(r, id);
+	const struct ss_prop *p = ss_result_find_prop(r, id);
 	return p ? p->text : SS_STR("");
-}
-
-static double number_of(const struct ss_result *r, const char *id)
-{
-	const struct ss_prop *p = find_prop(r, id);
-	double v;
-	if (!p)
-		return NAN;
-	if (!isnan(p->value))
-		return p->value;
-	return ss_str_to_f64(p->text, &v) ? v : NAN;
 }
 
 static void heading(struct ss_out *o, const struct ss_text_style *style, const char *text)
@@ -163,16 +142,16 @@ static bool ends_with_ms(const char *id)
 /* The mean step and its parts: every column of times of the table of steps, largest first. */
 static void put_step(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style)
 {
-	double step_ms = number_of(r, "steptime_ms_average");
+	double step_ms = ss_result_number(r, "steptime_ms_average");
 	const struct ss_table *t = with_col(r, "stepnum");
 	char mean[32], sd[32], lo[32], hi[32];
 	if (!(step_ms > 0))
 		return;
 	heading(o, style, "Step time");
 	ss_format_value(mean, sizeof(mean), SS_UNIT_MS, step_ms);
-	ss_format_value(sd, sizeof(sd), SS_UNIT_MS, number_of(r, "steptime_ms_standard_deviation"));
-	ss_format_value(lo, sizeof(lo), SS_UNIT_MS, number_of(r, "steptime_ms_minimum"));
-	ss_format_value(hi, sizeof(hi), SS_UNIT_MS, number_of(r, "steptime_ms_maximum"));
+	ss_format_value(sd, sizeof(sd), SS_UNIT_MS, ss_result_number(r, "steptime_ms_standard_deviation"));
+	ss_format_value(lo, sizeof(lo), SS_UNIT_MS, ss_result_number(r, "steptime_ms_minimum"));
+	ss_format_value(hi, sizeof(hi), SS_UNIT_MS, ss_result_number(r, "steptime_ms_maximum"));
 	if (t && t->nrows == 1)
 		ss_out_printf(o, "  %s, of one step\n", mean);
 	else if (strcmp(lo, hi) == 0)

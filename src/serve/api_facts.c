@@ -26,23 +26,6 @@ static void number_member(struct ss_out *o, const char *name, double v)
 
 /* ---- a run ---- */
 
-static const struct ss_prop *find_prop(const struct ss_result *r, const char *id)
-{
-	const struct ss_prop *p = NULL;
-	for (size_t i = 0; i < r->ntables && !p; i++)
-		p = ss_table_find_prop(&r->tables[i], id);
-	return p;
-}
-
-static double number_of(const struct ss_result *r, const char *id)
-{
-	const struct ss_prop *p = find_prop(r, id);
-	double v;
-	if (!p)
-		return NAN;
-	return isfinite(p->value) || !ss_str_to_f64(p->text, &v) ? p->value : v;
-}
-
 /* From the overview, so that list and page cannot disagree; what it computes the page needs next. */
 static bool put_steps(struct ss_out *o, struct ss_model *m, struct ss_arena *arena, struct ss_err *err)
 {
@@ -52,16 +35,16 @@ static bool put_steps(struct ss_out *o, struct ss_model *m, struct ss_arena *are
 	ss_result_init(&r, arena);
 	if (!overview || !overview->run(&q, &r, err))
 		return overview ? false : ss_fail(err, SS_ENOTFOUND, "there is no overview");
-	const struct ss_prop *bottleneck = find_prop(&r, "bottleneck");
+	const struct ss_prop *bottleneck = ss_result_find_prop(&r, "bottleneck");
 	size_t nsteps = 0;
 	for (size_t i = 0; i < r.ntables; i++)
 		if (strcmp(r.tables[i].name, "steps") == 0)
 			nsteps = r.tables[i].nrows;
 	number_member(o, "steps", (double)nsteps);
-	number_member(o, "step_ms", nsteps ? number_of(&r, "steptime_ms_average") : NAN);
-	number_member(o, "step_ms_deviation", nsteps ? number_of(&r, "steptime_ms_standard_deviation") : NAN);
+	number_member(o, "step_ms", nsteps ? ss_result_number(&r, "steptime_ms_average") : NAN);
+	number_member(o, "step_ms_deviation", nsteps ? ss_result_number(&r, "steptime_ms_standard_deviation") : NAN);
 	/* What is no percent at all is said as XProf says it, as the least double. */
-	double input_percent = number_of(&r, "infeed_percent_average");
+	double input_percent = ss_result_number(&r, "infeed_percent_average");
 	number_member(o, "input_percent", nsteps ? (fabs(input_percent) < 1e-9 ? 0 : input_percent) : NAN);
 	text_member(o, "bottleneck", bottleneck ? bottleneck->text : SS_STR(""));
 	return true;
@@ -215,7 +198,7 @@ static bool put_props(struct ss_out *o, const struct ss_result *r, const char *l
 			return ss_fail(err, SS_EINVAL, "the parameter 'props' names no properties, or too many");
 		memcpy(id, name.p, name.n);
 		id[name.n] = '\0';
-		double x = number_of(r, id);
+		double x = ss_result_number(r, id);
 		/* A difference of equal sums is no part. */
 		v[d.n] = (struct ss_share){ name, isfinite(x) && x > 1e-6 ? x : 0, 0 };
 		d.total += v[d.n].sum;

@@ -172,3 +172,22 @@ const struct ss_prop *ss_table_find_prop(const struct ss_table *t, const char *i
 			return &t->props[i];
 	return NULL;
 }
+
+const struct ss_prop *ss_result_find_prop(const struct ss_result *r, const char *id)
+{
+	const struct ss_prop *p = NULL;
+	for (size_t i = 0; !p && i < r->ntables; i++)
+		p = ss_table_find_prop(&r->tables[i], id);
+	return p;
+}
+
+double ss_result_number(const struct ss_result *r, const char *id)
+{
+	const struct ss_prop *p = ss_result_find_prop(r, id);
+	double v;
+	if (!p)
+		return NAN;
+	if (!isnan(p->value))
+		return p->value;
+	return ss_str_to_f64(p->text, &v) ? v : NAN;
+}

@@ -120,5 +120,9 @@ bool ss_table_prop(struct ss_table *t, const char *id, struct ss_str text);
 bool ss_table_prop_num(struct ss_table *t, const char *id, const char *label, enum ss_unit unit, double value,
 		       const char *fmt);
 const struct ss_prop *ss_table_find_prop(const struct ss_table *t, const char *id);
+/* The property of the first table that has it, or NULL. */
+const struct ss_prop *ss_result_find_prop(const struct ss_result *r, const char *id);
+/* Its value, or the number that its text is; NAN: neither. */
+double ss_result_number(const struct ss_result *r, const char *id);
 
 #endif
