@@ -120,6 +120,40 @@ static int unknown_option(const struct cli_command *c, char **argv, const struct
 	return cli_misuse(c, meant ? "option '%s' takes no value" : "unknown option '%s'", word);
 }
 
+/* "true", "false" and their like. */
+static bool read_bool(const char *text, bool *out)
+{
+	static const char *const words[] = { "false", "true", "no", "yes", "0", "1" };
+	for (size_t i = 0; i < SS_COUNT(words); i++)
+		if (strcasecmp(text, words[i]) == 0) {
+			*out = i & 1;
+			return true;
+		}
+	return false;
+}
+
+/* An option has come; false when it was said what is wrong with its value. */
+static bool take(const struct cli_command *c, const struct cli_opt *o, const char *value)
+{
+	if (o->number && !cli_number(value, o->most, o->number)) {
+		cli_misuse(c, "--%s: '%s' is no number from 0 to %llu", o->name, value, (unsigned long long)o->most);
+		return false;
+	}
+	if (o->flag && o->takes_value && !read_bool(value, o->flag)) {
+		cli_misuse(c, "--%s: '%s' is neither true nor false", o->name, value);
+		return false;
+	}
+	if (o->flag && !o->takes_value)
+		*o->flag = true;
+	if (o->each && !o->each(o->arg, value)) {
+		cli_misuse(c, "--%s: '%s' is not of the form that is wanted", o->name, value);
+		return false;
+	}
+	if (o->text)
+		*o->text = value;
+	return true;
+}
+
 int cli_parse(const struct cli_command *c, int argc, char **argv, const struct cli_opt *opts, size_t nopts,
 	      int min_operands, int max_operands)
 {
@@ -147,10 +181,8 @@ int cli_parse(const struct cli_command *c, int argc, char **argv, const struct c
 		for (size_t i = 0; i < nopts; i++)
 			if (ch == 256 + (int)i || (opts[i].letter && ch == opts[i].letter))
 				o = &opts[i];
-		if (o && o->each && !o->each(o->arg, optarg))
-			return cli_misuse(c, "--%s: '%s' is not of the form that is wanted", o->name, optarg);
-		if (o && o->value)
-			*o->value = o->takes_value ? optarg : "";
+		if (o && !take(c, o, optarg))
+			return CLI_MISUSE;
 	}
 	if (argc - optind < min_operands)
 		return cli_misuse(c, "something is missing after '%s'", argv[0]);

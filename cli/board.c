@@ -15,6 +15,40 @@
 
 #define STRAGGLES 1.1	/* times the step of the host in the middle */
 
+/* The figures of a host: in a table, with a unit of the eye; for Prometheus in units of its own. */
+static const struct column {
+	const char *title, *unit;
+	size_t at;		/* a double in struct cli_figures */
+	const char *metric, *help;
+	double scale;
+} columns[] = {
+#define COLUMN(title, unit, field, metric, help, scale) { title, unit, offsetof(struct cli_figures, field), metric, help, scale }
+	COLUMN("step", " ms", step_ms_avg, "step_seconds", "Average step time of the last look.", 1e-3),
+	COLUMN("shortest", " ms", step_ms_min, "step_shortest_seconds", "Shortest step of the last look.", 1e-3),
+	COLUMN("longest", " ms", step_ms_max, "step_longest_seconds", "Longest step of the last look.", 1e-3),
+	COLUMN("idle", "%", idle_percent, "device_idle_ratio", "Share of the time in which the device did nothing.", 1e-2),
+	COLUMN("MXU", "%", mxu_percent, "matrix_unit_utilization_ratio", "Use of a TPU's matrix units.", 1e-2),
+	COLUMN("input", "%", infeed_percent_avg, "infeed_ratio", "Share of the step time spent waiting for input.", 1e-2),
+#undef COLUMN
+};
+
+static double value_of(const struct cli_board_host *h, const struct column *c)
+{
+	double v;
+	memcpy(&v, (const char *)&h->look.figures + c->at, sizeof(v));
+	return v;
+}
+
+/* As it stands in a cell. */
+static void print_value(char out[32], const struct cli_board_host *h, const struct column *c)
+{
+	double v = value_of(h, c);
+	if (isnan(v))
+		snprintf(out, 32, "-");
+	else
+		snprintf(out, 32, "%.4g%s", v, c->unit);
+}
+
 static int by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -79,14 +113,6 @@ static bool straggles(const struct cli_board_host *h, double middle)
 
 /* ---- in a terminal ---- */
 
-static void cell(struct ss_buf *out, double v, const char *unit)
-{
-	char text[32] = "-";
-	if (!isnan(v))
-		snprintf(text, sizeof(text), "%.4g%s", v, unit);
-	ss_buf_printf(out, "  %10s", text);
-}
-
 /* Each look as one of eight heights, from the shortest step to the longest. */
 static void put_history(struct ss_buf *out, const struct cli_board_host *h)
 {
@@ -106,18 +132,16 @@ static void put_history(struct ss_buf *out, const struct cli_board_host *h)
 
 static void put_row(struct ss_buf *out, const struct cli_board_host *h, double middle)
 {
-	const struct cli_figures *f = &h->look.figures;
+	char text[32];
 	ss_buf_printf(out, "%-24s", h->name);
 	if (!h->look.ok) {
 		ss_buf_printf(out, "  %s\n", h->look.why);
 		return;
 	}
-	cell(out, f->step_ms_avg, " ms");
-	cell(out, f->step_ms_min, " ms");
-	cell(out, f->step_ms_max, " ms");
-	cell(out, f->idle_percent, "%");
-	cell(out, f->mxu_percent, "%");
-	cell(out, f->infeed_percent_avg, "%");
+	for (size_t i = 0; i < SS_COUNT(columns); i++) {
+		print_value(text, h, &columns[i]);
+		ss_buf_printf(out, "  %10s", text);
+	}
 	put_history(out, h);
 	if (straggles(h, middle))
 		ss_buf_lit(out, "  straggler");
@@ -140,9 +164,8 @@ void cli_board_text(struct cli_board *b, struct ss_buf *out)
 	pthread_mutex_lock(&b->lock);
 	double middle = middle_ms(b);
 	ss_buf_printf(out, "look %llu, %s\n%-24s", (unsigned long long)b->looks, now, "host");
-	static const char *const heads[] = { "step", "shortest", "longest", "idle", "MXU", "input" };
-	for (size_t i = 0; i < SS_COUNT(heads); i++)
-		ss_buf_printf(out, "  %10s", heads[i]);
+	for (size_t i = 0; i < SS_COUNT(columns); i++)
+		ss_buf_printf(out, "  %10s", columns[i].title);
 	ss_buf_lit(out, "  before\n");
 	for (size_t i = 0; i < b->nhosts; i++)
 		put_row(out, &b->hosts[i], middle);
@@ -150,21 +173,6 @@ void cli_board_text(struct cli_board *b, struct ss_buf *out)
 }
 
 /* ---- for Prometheus ---- */
-
-static const struct metric {
-	const char *name, *help;
-	size_t at;		/* in struct cli_figures */
-	double scale;
-} metrics[] = {
-#define METRIC(name, help, field, scale) { name, help, offsetof(struct cli_figures, field), scale }
-	METRIC("step_seconds", "Average step time of the last look.", step_ms_avg, 1e-3),
-	METRIC("step_shortest_seconds", "Shortest step of the last look.", step_ms_min, 1e-3),
-	METRIC("step_longest_seconds", "Longest step of the last look.", step_ms_max, 1e-3),
-	METRIC("device_idle_ratio", "Share of the time in which the device did nothing.", idle_percent, 1e-2),
-	METRIC("matrix_unit_utilization_ratio", "Use of a TPU's matrix units.", mxu_percent, 1e-2),
-	METRIC("infeed_ratio", "Share of the step time spent waiting for input.", infeed_percent_avg, 1e-2),
-#undef METRIC
-};
 
 /* A label's value: its quotes, backslashes and line ends are escaped. */
 static void put_label(struct ss_buf *out, const char *s)
@@ -192,14 +200,13 @@ static void put_metrics(struct cli_board *b, struct ss_buf *out)
 	double middle = middle_ms(b);
 	ss_buf_printf(out, "# HELP stepscope_looks_total Short profiles taken of all hosts.\n# TYPE stepscope_looks_total counter\n"
 		      "stepscope_looks_total %llu\n", (unsigned long long)b->looks);
-	for (size_t k = 0; k < SS_COUNT(metrics); k++) {
-		const struct metric *m = &metrics[k];
-		ss_buf_printf(out, "# HELP stepscope_%s %s\n# TYPE stepscope_%s gauge\n", m->name, m->help, m->name);
+	for (size_t k = 0; k < SS_COUNT(columns); k++) {
+		const struct column *c = &columns[k];
+		ss_buf_printf(out, "# HELP stepscope_%s %s\n# TYPE stepscope_%s gauge\n", c->metric, c->help, c->metric);
 		for (size_t i = 0; i < b->nhosts; i++) {
-			double v;
-			memcpy(&v, (const char *)&b->hosts[i].look.figures + m->at, sizeof(v));
+			double v = value_of(&b->hosts[i], c);
 			if (b->hosts[i].look.ok && !isnan(v))
-				put_sample(out, m->name, b->hosts[i].name, v * m->scale);
+				put_sample(out, c->metric, b->hosts[i].name, v * c->scale);
 		}
 	}
 	ss_buf_lit(out, "# HELP stepscope_up Did the last look at the host succeed?\n# TYPE stepscope_up gauge\n");
@@ -236,14 +243,6 @@ static void put_html(struct ss_buf *out, const char *s)
 		}
 }
 
-static void put_td(struct ss_buf *out, double v, const char *unit)
-{
-	if (isnan(v))
-		ss_buf_lit(out, "<td>-</td>");
-	else
-		ss_buf_printf(out, "<td>%.4g%s</td>", v, unit);
-}
-
 /* The history as a line, from zero to the longest. */
 static void put_line(struct ss_buf *out, const struct cli_board_host *h)
 {
@@ -258,6 +257,26 @@ static void put_line(struct ss_buf *out, const struct cli_board_host *h)
 	ss_buf_lit(out, "\"/></svg></td>");
 }
 
+/* A row of the page's table. */
+static void put_tr(struct ss_buf *out, const struct cli_board_host *h, double middle)
+{
+	char text[32];
+	ss_buf_printf(out, "<tr%s><td>", straggles(h, middle) ? " class=\"slow\" title=\"straggler\"" : "");
+	put_html(out, h->name);
+	ss_buf_lit(out, "</td>");
+	for (size_t i = 0; h->look.ok && i < SS_COUNT(columns); i++) {
+		print_value(text, h, &columns[i]);
+		ss_buf_printf(out, "<td>%s</td>", text);
+	}
+	if (!h->look.ok) {
+		ss_buf_printf(out, "<td colspan=\"%zu\">", SS_COUNT(columns));
+		put_html(out, h->look.why);
+		ss_buf_lit(out, "</td>");
+	}
+	put_line(out, h);
+	ss_buf_lit(out, "</tr>");
+}
+
 static void put_page(struct cli_board *b, struct ss_buf *out)
 {
 	char now[32];
@@ -268,30 +287,13 @@ static void put_page(struct cli_board *b, struct ss_buf *out)
 	ss_buf_printf(out, "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"%llu\">"
 		      "<title>stepscope monitor</title><style>:root{color-scheme:light dark}body{font:14px sans-serif}td,th{"
 		      "padding:4px 12px;text-align:right}td:first-child,th:first-child{text-align:left}.slow{font-weight:bold;"
-		      "color:#d33}</style><h1>stepscope monitor</h1><p>look %llu, %s</p><table><tr><th>host<th>step<th>shortest<th>"
-		      "longest<th>idle<th>MXU<th>input<th>before</tr>", (unsigned long long)(refresh_s ? refresh_s : 1),
-		      (unsigned long long)b->looks, now);
-	for (size_t i = 0; i < b->nhosts; i++) {
-		const struct cli_board_host *h = &b->hosts[i];
-		const struct cli_figures *f = &h->look.figures;
-		ss_buf_printf(out, "<tr%s><td>", straggles(h, middle) ? " class=\"slow\" title=\"straggler\"" : "");
-		put_html(out, h->name);
-		ss_buf_lit(out, "</td>");
-		if (h->look.ok) {
-			put_td(out, f->step_ms_avg, " ms");
-			put_td(out, f->step_ms_min, " ms");
-			put_td(out, f->step_ms_max, " ms");
-			put_td(out, f->idle_percent, "%");
-			put_td(out, f->mxu_percent, "%");
-			put_td(out, f->infeed_percent_avg, "%");
-		} else {
-			ss_buf_lit(out, "<td colspan=\"6\">");
-			put_html(out, h->look.why);
-			ss_buf_lit(out, "</td>");
-		}
-		put_line(out, h);
-		ss_buf_lit(out, "</tr>");
-	}
+		      "color:#d33}</style><h1>stepscope monitor</h1><p>look %llu, %s</p><table><tr><th>host",
+		      (unsigned long long)(refresh_s ? refresh_s : 1), (unsigned long long)b->looks, now);
+	for (size_t i = 0; i < SS_COUNT(columns); i++)
+		ss_buf_printf(out, "<th>%s", columns[i].title);
+	ss_buf_lit(out, "<th>before</tr>");
+	for (size_t i = 0; i < b->nhosts; i++)
+		put_tr(out, &b->hosts[i], middle);
 	ss_buf_lit(out, "</table></html>");
 	pthread_mutex_unlock(&b->lock);
 }
@@ -344,18 +346,13 @@ static void answer(void *arg, const struct ss_http_req *req, struct ss_http_repl
 bool cli_board_open(struct cli_board *b, const char *targets, bool serve, uint16_t port, uint64_t interval_ms,
 		    struct ss_err *err)
 {
-	struct ss_str rest = ss_str_from(targets);
+	struct ss_str rest = ss_str_from(targets), one;
 	bool loopback;
 	*b = (struct cli_board){ .interval_ms = interval_ms };
 	pthread_mutex_init(&b->lock, NULL);
 	b->hosts = calloc(CLI_BOARD_HOSTS, sizeof(*b->hosts));
-	while (b->hosts && rest.n && b->nhosts < CLI_BOARD_HOSTS) {
-		size_t comma = ss_str_chr(rest, ',');
-		struct ss_str one = ss_str_sub(rest, 0, comma == SS_NPOS ? rest.n : comma);
-		rest = comma == SS_NPOS ? SS_STR("") : ss_str_sub(rest, comma + 1, rest.n);
-		if (one.n)
-			snprintf(b->hosts[b->nhosts++].name, sizeof(b->hosts->name), SS_FMT, SS_ARG(one));
-	}
+	while (b->hosts && b->nhosts < CLI_BOARD_HOSTS && ss_next_target(&rest, &one))
+		snprintf(b->hosts[b->nhosts++].name, sizeof(b->hosts->name), SS_FMT, SS_ARG(one));
 	bool ok = b->hosts || ss_fail_mem(err);
 	if (ok && serve) {
 		const struct ss_http_config http = { .bind = "127.0.0.1", .port = port, .max_connections = 32,

@@ -160,7 +160,7 @@ int cli_capture_take(struct ss_capture_config *config, bool summary)
 static bool ask_master(const struct ss_capture_config *config, const char *master, struct ss_new_session *s,
 		       struct ss_grpc_status *status)
 {
-	const struct ss_peer peer = { .target = master, .tls = config->tls, .token = config->token,
+	const struct ss_peer peer = { .target = master, .tls = config->tls, .token = config->token, .wake_fd = config->wake_fd,
 				      .timeout_ns = (int64_t)(300000 + 2 * config->options.duration_ms) * SS_NS_PER_MS };
 	unsigned attempts = config->attempts ? config->attempts : 1;
 	for (unsigned i = 1; i <= attempts; i++) {
@@ -180,12 +180,13 @@ int cli_capture_pod(struct ss_capture_config *config, const char *master, bool s
 	struct ss_run_dir d;
 	struct ss_err err = { 0 };
 	struct ss_grpc_status status = { 0 };
-	if (!ss_run_dir_make(&d, config->logdir, config->run, &err))
+	if ((config->wake_fd = cli_interrupt_open(&err)) < 0 || !ss_run_dir_make(&d, config->logdir, config->run, &err))
 		return cli_fail(&err);
 	struct ss_new_session s = { .request = { .options = &config->options, .repository_root = d.root.p,
 						 .session_id = d.run.p, .host_name = master },
 				    .workers = config->targets };
 	bool ok = ask_master(config, master, &s, &status);
+	cli_interrupt_close(config->wake_fd);
 	int result = ok ? CLI_DONE : status.code == SS_GRPC_UNIMPLEMENTED ? -1 : CLI_FAILED;
 	if (ok)
 		say(&w, "%s took the profile of its workers: run " SS_FMT " in " SS_FMT, master, SS_ARG(d.run), SS_ARG(d.path));
@@ -225,66 +226,36 @@ static char *read_hosts(const char *path, struct ss_err *err)
 	return list.p;
 }
 
-static bool number(const struct cli_command *c, const char *name, const char *text, uint64_t max, uint64_t *out)
-{
-	if (!text || cli_number(text, max, out))
-		return true;
-	cli_misuse(c, "--%s: '%s' is no number from 0 to %llu", name, text, (unsigned long long)max);
-	return false;
-}
-
 /* The options as they are given. */
-struct texts {
-	const char *addresses, *logdir, *duration, *attempts, *host, *device, *python, *delay, *session, *workers, *hosts,
-		*dataset, *timeout, *mode, *no_summary, *level, *queries;
+struct asked {
+	struct ss_capture_config config;
+	const char *addresses, *workers, *hosts, *mode;
+	uint64_t attempts, timeout_s, level, queries;
+	bool no_summary;
 };
 
-static bool numbers(const struct texts *t, struct ss_capture_config *config)
+static int take(struct asked *a, struct cli_tls *tls)
 {
-	const struct cli_command *c = &cli_command_capture;
-	uint64_t host = config->options.host_level, device = config->options.device_level,
-		 python = config->options.python_level, attempts = 3, timeout_s = 0, dataset = 1;
-	if (t->dataset && (strcmp(t->dataset, "false") == 0 || strcmp(t->dataset, "0") == 0))
-		dataset = 0;
-	if (!number(c, "duration_ms", t->duration, 86400000, &config->options.duration_ms) ||
-	    !number(c, "delay_ms", t->delay, 86400000, &config->delay_ms) ||
-	    !number(c, "num_tracing_attempts", t->attempts, 1000, &attempts) ||
-	    !number(c, "host_tracer_level", t->host, 3, &host) || !number(c, "device_tracer_level", t->device, 2, &device) ||
-	    !number(c, "python_tracer_level", t->python, 1, &python) || !number(c, "timeout_s", t->timeout, 864000, &timeout_s))
-		return false;
-	config->options.host_level = (uint32_t)host;
-	config->options.device_level = (uint32_t)device;
-	config->options.python_level = (uint32_t)python;
-	config->options.include_dataset_ops = dataset;
-	config->attempts = (unsigned)attempts;
-	config->timeout_ms = timeout_s * 1000;
-	return true;
-}
-
-static int take(struct texts *t, struct cli_tls *tls, struct ss_capture_config *config)
-{
+	struct ss_capture_config *config = &a->config;
 	struct ss_err err = { 0 };
 	char *list = NULL;
-	if (t->hosts && !(list = read_hosts(t->hosts, &err)))
+	if (a->hosts && !(list = read_hosts(a->hosts, &err)))
 		return cli_fail(&err);
-	config->targets = t->workers && t->workers[0] ? t->workers : t->addresses ? t->addresses : list;
-	config->logdir = t->logdir;
-	config->run = t->session;
+	config->targets = a->workers && a->workers[0] ? a->workers : a->addresses ? a->addresses : list;
+	config->attempts = (unsigned)a->attempts;
+	config->timeout_ms = a->timeout_s * 1000;
+	config->mode = a->mode && a->mode[0] == 's' ? SS_CAPTURE_WRITE : SS_CAPTURE_SEND;
 	int status = -1;
-	uint64_t level = 0, queries = 100;
-	if (!number(&cli_command_capture, "monitoring_level", t->level, 2, &level) ||
-	    !number(&cli_command_capture, "num_queries", t->queries, INT64_MAX, &queries))
-		status = CLI_MISUSE;
-	else if (!cli_tls_open(tls, &config->tls, &config->token, &err))
+	if (!cli_tls_open(tls, &config->tls, &config->token, &err))
 		status = cli_fail(&err);
-	else if (level)
-		status = cli_watch_lines(&(struct cli_watch){ .capture = *config, .level = (unsigned)level, .queries = queries,
-							      .timestamp = true });
-	else if (t->workers && t->addresses)
-		status = cli_capture_pod(config, t->addresses, !t->no_summary);
+	else if (a->level)
+		status = cli_watch_lines(&(struct cli_watch){ .capture = *config, .level = (unsigned)a->level,
+							      .queries = a->queries, .timestamp = true });
+	else if (a->workers && a->addresses)
+		status = cli_capture_pod(config, a->addresses, !a->no_summary);
 	/* Without a master that takes it of all, we do. */
 	if (status < 0)
-		status = cli_capture_take(config, !t->no_summary);
+		status = cli_capture_take(config, !a->no_summary);
 	cli_tls_close(tls);
 	free(list);
 	return status;
@@ -292,49 +263,45 @@ static int take(struct texts *t, struct cli_tls *tls, struct ss_capture_config *
 
 static int run(int argc, char **argv)
 {
-	struct texts t = { 0 };
+	struct asked a = { .config = { .options = ss_profile_defaults, .wake_fd = -1 }, .attempts = 3, .queries = 100 };
+	struct ss_capture_config *config = &a.config;
 	struct cli_tls tls = { 0 };
-	struct ss_capture_config config = { .options = ss_profile_defaults, .wake_fd = -1 };
 	const struct cli_opt opts[] = {
-		{ "service_addr", 'a', true, &t.addresses, NULL, NULL },
-		{ "hosts", 0, true, &t.hosts, NULL, NULL },
-		{ "worker_list", 0, true, &t.workers, NULL, NULL },
-		{ "logdir", 'l', true, &t.logdir, NULL, NULL },
-		{ "session_id", 0, true, &t.session, NULL, NULL },
-		{ "duration_ms", 'd', true, &t.duration, NULL, NULL },
-		{ "delay_ms", 0, true, &t.delay, NULL, NULL },
-		{ "num_tracing_attempts", 0, true, &t.attempts, NULL, NULL },
-		{ "host_tracer_level", 0, true, &t.host, NULL, NULL },
-		{ "device_tracer_level", 0, true, &t.device, NULL, NULL },
-		{ "python_tracer_level", 0, true, &t.python, NULL, NULL },
-		{ "include_dataset_ops", 0, true, &t.dataset, NULL, NULL },
-		{ "timeout_s", 0, true, &t.timeout, NULL, NULL },
-		{ "write", 0, true, &t.mode, NULL, NULL },
-		{ "monitoring_level", 0, true, &t.level, NULL, NULL },
-		{ "num_queries", 0, true, &t.queries, NULL, NULL },
-		{ "no_summary", 0, false, &t.no_summary, NULL, NULL },
+		CLI_TEXT("service_addr", 'a', &a.addresses),
+		CLI_TEXT("hosts", 0, &a.hosts),
+		CLI_TEXT("worker_list", 0, &a.workers),
+		CLI_TEXT("logdir", 'l', &config->logdir),
+		CLI_TEXT("session_id", 0, &config->run),
+		CLI_TEXT("override_hostnames", 0, &config->names),
+		CLI_NUMBER("duration_ms", 'd', 86400000, &config->options.duration_ms),
+		CLI_NUMBER("delay_ms", 0, 86400000, &config->delay_ms),
+		CLI_NUMBER("num_tracing_attempts", 0, 1000, &a.attempts),
+		CLI_LEVEL_OPTS(config->options),
+		CLI_BOOL("include_dataset_ops", 0, &config->options.include_dataset_ops),
+		CLI_NUMBER("timeout_s", 0, 864000, &a.timeout_s),
+		CLI_TEXT("write", 0, &a.mode),
+		CLI_NUMBER("monitoring_level", 0, 2, &a.level),
+		CLI_NUMBER("num_queries", 0, INT64_MAX, &a.queries),
+		CLI_FLAG("no_summary", 0, &a.no_summary),
 		CLI_TLS_OPTS(tls),
 	};
 	int status = cli_parse(&cli_command_capture, argc, argv, opts, SS_COUNT(opts), 0, 2);
 	if (status >= 0)
 		return status;
 	/* stepscope capture localhost:6009 DIR */
-	if (optind < argc && !t.addresses && !t.hosts && !t.workers)
-		t.addresses = argv[optind++];
-	if (optind < argc && !t.logdir)
-		t.logdir = argv[optind++];
+	if (optind < argc && !a.addresses && !a.hosts && !a.workers)
+		a.addresses = argv[optind++];
+	if (optind < argc && !config->logdir)
+		config->logdir = argv[optind++];
 	if (optind < argc)
 		return cli_misuse(&cli_command_capture, "too many arguments: '%s'", argv[optind]);
-	if (!t.addresses && !t.hosts && !t.workers)
+	if (!a.addresses && !a.hosts && !a.workers)
 		return cli_misuse(&cli_command_capture, "which program? --service_addr HOST:PORT says");
-	if ((!t.logdir || !t.logdir[0]) && !t.level)
+	if ((!config->logdir || !config->logdir[0]) && !a.level)
 		return cli_misuse(&cli_command_capture, "where to? --logdir DIR says");
-	if (t.mode && strcmp(t.mode, "client") != 0 && strcmp(t.mode, "server") != 0)
-		return cli_misuse(&cli_command_capture, "--write: '%s' is neither client nor server", t.mode);
-	config.mode = t.mode && t.mode[0] == 's' ? SS_CAPTURE_WRITE : SS_CAPTURE_SEND;
-	if (!numbers(&t, &config))
-		return CLI_MISUSE;
-	return take(&t, &tls, &config);
+	if (a.mode && strcmp(a.mode, "client") != 0 && strcmp(a.mode, "server") != 0)
+		return cli_misuse(&cli_command_capture, "--write: '%s' is neither client nor server", a.mode);
+	return take(&a, &tls);
 }
 
 const struct cli_command cli_command_capture = {
@@ -348,12 +315,11 @@ const struct cli_command cli_command_capture = {
 		"      --worker_list LIST        the workers of a TPU pod; --service_addr is its master then, if it has one\n"
 		"  -l, --logdir DIR              where the run goes; gs://... if the programs write themselves\n"
 		"      --session_id NAME         of the run; the time without it\n"
+		"      --override_hostnames LIST names of the hosts in the run, one for each address, instead of the addresses\n"
 		"  -d, --duration_ms N           1000 without it\n"
 		"      --delay_ms N              begin so much later\n"
 		"      --num_tracing_attempts N  while nothing is traced; 3 without it\n"
-		"      --host_tracer_level N     0 none, 1 critical, 2 (without it) info, 3 verbose\n"
-		"      --device_tracer_level N   0 none, 1 (without it)\n"
-		"      --python_tracer_level N   0 none (without it), 1: Python's own calls\n"
+		CLI_LEVEL_HELP
 		"      --include_dataset_ops B   false: longer device traces with old programs\n"
 		"      --timeout_s N             give up then; five minutes, or twice the duration, without it\n"
 		"      --write WHO               client (without it): the programs send; server: they write to DIR themselves\n"

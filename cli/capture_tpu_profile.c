@@ -20,14 +20,16 @@ extern const struct cli_command cli_command_capture_tpu_profile;
 #define MONITOR_MS 1000
 
 struct flags {
-	const char *service_addr, *logdir, *duration, *attempts, *dataset_ops, *project, *zone, *tpu, *workers, *level, *queries,
-		*timestamp, *host_level;
+	struct ss_capture_config config;
+	const char *service_addr, *project, *zone, *tpu, *workers;
+	uint64_t attempts, level, queries;
+	bool timestamp;
 };
 
 /* "-logdir", "--noinclude_dataset_ops", "--include_dataset_ops" in the one form that our parser knows. */
 static char *plain_flag(const char *arg)
 {
-	static const char *const booleans[] = { "include_dataset_ops", "display_timestamp" };
+	static const char *const booleans[] = { "include_dataset_ops", "display_timestamp", "timestamp" };
 	const char *name = arg + (arg[0] == '-') + (arg[0] == '-' && arg[1] == '-');
 	char *out = NULL;
 	if (name == arg || !*name)
@@ -39,20 +41,6 @@ static char *plain_flag(const char *arg)
 			return asprintf(&out, "--%s=false", booleans[i]) < 0 ? NULL : out;
 	}
 	return asprintf(&out, "--%s", name) < 0 ? NULL : out;
-}
-
-static bool is_false(const char *text)
-{
-	return text && (strcmp(text, "false") == 0 || strcmp(text, "False") == 0 || strcmp(text, "0") == 0);
-}
-
-static bool number(const char *name, const char *text, uint64_t max, uint64_t *out)
-{
-	if (!text || cli_number(text, max, out))
-		return true;
-	cli_misuse(&cli_command_capture_tpu_profile, "--%s: '%s' is no number from 0 to %llu", name, text,
-		   (unsigned long long)max);
-	return false;
 }
 
 /* Where the profilers are: as given, or of the TPU of this name. */
@@ -78,8 +66,9 @@ static bool find_addresses(const struct flags *f, struct ss_arena *a, struct ss_
 	return workers->p || ss_fail_mem(err);
 }
 
-static int work(const struct flags *f, struct ss_capture_config *config, uint64_t level, uint64_t queries)
+static int work(struct flags *f)
 {
+	struct ss_capture_config *config = &f->config;
 	struct ss_arena a = { 0 };
 	struct ss_err err = { 0 };
 	struct ss_str master, workers;
@@ -89,16 +78,16 @@ static int work(const struct flags *f, struct ss_capture_config *config, uint64_
 		return cli_fail(&err);
 	}
 	config->targets = workers.n ? workers.p : master.p;
-	if (level) {
+	if (f->level) {
 		/* One who answers for all is asked for all. */
 		config->targets = master.p;
 		fprintf(stderr,
 			"stepscope: since a monitoring level is given, " SS_FMT " is profiled for %llu ms and its figures are "
 			"shown, %llu time%s\n",
-			SS_ARG(master), (unsigned long long)config->options.duration_ms, (unsigned long long)queries,
-			queries == 1 ? "" : "s");
-		status = cli_watch_lines(&(struct cli_watch){ .capture = *config, .level = (unsigned)level, .queries = queries,
-							      .timestamp = !is_false(f->timestamp) });
+			SS_ARG(master), (unsigned long long)config->options.duration_ms, (unsigned long long)f->queries,
+			f->queries == 1 ? "" : "s");
+		status = cli_watch_lines(&(struct cli_watch){ .capture = *config, .level = (unsigned)f->level,
+							      .queries = f->queries, .timestamp = f->timestamp });
 	} else if (workers.n) {
 		status = cli_capture_pod(config, master.p, true);
 	}
@@ -114,52 +103,48 @@ static int work(const struct flags *f, struct ss_capture_config *config, uint64_
 static int check_and_work(struct flags *f)
 {
 	const struct cli_command *c = &cli_command_capture_tpu_profile;
-	uint64_t duration = 0, attempts = 3, level = 0, queries = 100, host_level = 2;
-	struct ss_capture_config config = { .options = ss_profile_defaults, .wake_fd = -1 };
+	struct ss_capture_config *config = &f->config;
 	char logdir[4096];
 	if ((!f->service_addr || !*f->service_addr) && (!f->tpu || !*f->tpu))
 		return cli_misuse(c, "either --service_addr or --tpu must be given");
-	if (!number("duration_ms", f->duration, 86400000, &duration) ||
-	    !number("num_tracing_attempts", f->attempts, 1000, &attempts) ||
-	    !number("monitoring_level", f->level, 2, &level) || !number("num_queries", f->queries, INT64_MAX, &queries) ||
-	    !number("host_tracer_level", f->host_level, 3, &host_level))
-		return CLI_MISUSE;
-	if (!level && (!f->logdir || !*f->logdir))
+	if (!f->level && (!config->logdir || !*config->logdir))
 		return cli_misuse(c, "either --logdir or --monitoring_level must be given");
-	config.options.duration_ms = duration ? duration : level ? MONITOR_MS : TRACE_MS;
-	config.options.host_level = (uint32_t)host_level;
-	config.options.include_dataset_ops = !is_false(f->dataset_ops);
-	config.attempts = (unsigned)attempts;
-	config.logdir = f->logdir;
+	if (!config->options.duration_ms)
+		config->options.duration_ms = f->level ? MONITOR_MS : TRACE_MS;
+	config->attempts = (unsigned)f->attempts;
 	/* The shell does not expand the ~ of --logdir=~/logs. */
 	const char *home = getenv("HOME");
-	if (f->logdir && f->logdir[0] == '~' && (f->logdir[1] == '/' || !f->logdir[1]) && home) {
-		snprintf(logdir, sizeof(logdir), "%s%s", home, f->logdir + 1);
-		config.logdir = logdir;
+	const char *given = config->logdir;
+	if (given && given[0] == '~' && (given[1] == '/' || !given[1]) && home) {
+		snprintf(logdir, sizeof(logdir), "%s%s", home, given + 1);
+		config->logdir = logdir;
 	}
-	return work(f, &config, level, queries);
+	return work(f);
 }
 
 static int run(int argc, char **argv)
 {
-	struct flags f = { 0 };
+	struct flags f = { .config = { .options = ss_profile_defaults, .wake_fd = -1 }, .attempts = 3, .queries = 100,
+			   .timestamp = true };
+	struct ss_profile_options *o = &f.config.options;
 	const struct cli_opt opts[] = {
-		{ "service_addr", 0, true, &f.service_addr, NULL, NULL },
-		{ "logdir", 0, true, &f.logdir, NULL, NULL },
-		{ "duration_ms", 0, true, &f.duration, NULL, NULL },
-		{ "num_tracing_attempts", 0, true, &f.attempts, NULL, NULL },
-		{ "include_dataset_ops", 0, true, &f.dataset_ops, NULL, NULL },
-		{ "gcp_project", 0, true, &f.project, NULL, NULL },
-		{ "tpu_zone", 0, true, &f.zone, NULL, NULL },
-		{ "tpu", 0, true, &f.tpu, NULL, NULL },
-		{ "tpu_name", 0, true, &f.tpu, NULL, NULL },
-		{ "workers_list", 0, true, &f.workers, NULL, NULL },
-		{ "monitoring_level", 0, true, &f.level, NULL, NULL },
-		{ "num_queries", 0, true, &f.queries, NULL, NULL },
-		{ "display_timestamp", 0, true, &f.timestamp, NULL, NULL },
-		{ "timestamp", 0, true, &f.timestamp, NULL, NULL },
-		{ "host_tracer_level", 0, true, &f.host_level, NULL, NULL },
+		CLI_TEXT("service_addr", 0, &f.service_addr),
+		CLI_TEXT("logdir", 0, &f.config.logdir),
+		CLI_NUMBER("duration_ms", 0, 86400000, &o->duration_ms),
+		CLI_NUMBER("num_tracing_attempts", 0, 1000, &f.attempts),
+		CLI_BOOL("include_dataset_ops", 0, &o->include_dataset_ops),
+		CLI_TEXT("gcp_project", 0, &f.project),
+		CLI_TEXT("tpu_zone", 0, &f.zone),
+		CLI_TEXT("tpu", 0, &f.tpu),
+		CLI_TEXT("tpu_name", 0, &f.tpu),
+		CLI_TEXT("workers_list", 0, &f.workers),
+		CLI_NUMBER("monitoring_level", 0, 2, &f.level),
+		CLI_NUMBER("num_queries", 0, INT64_MAX, &f.queries),
+		CLI_BOOL("display_timestamp", 0, &f.timestamp),
+		CLI_BOOL("timestamp", 0, &f.timestamp),
+		CLI_NUMBER("host_tracer_level", 0, 3, &o->host_level),
 	};
+	o->duration_ms = 0;
 	char **plain = calloc((size_t)argc + 1, sizeof(*plain));
 	int status = plain ? -1 : CLI_FAILED;
 	for (int i = 0; plain && i < argc; i++)

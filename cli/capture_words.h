@@ -29,15 +29,15 @@ void cli_interrupt_close(int fd);
 
 /* TLS and token, as options. */
 struct cli_tls {
-	const char *on, *ca, *cert, *key, *name, *token_file;
+	bool on;
+	const char *ca, *cert, *key, *name, *token_file;
 	struct ss_tls *tls;
 	char *token;
 };
 
 #define CLI_TLS_OPTS(t) \
-	{ "tls", 0, false, &(t).on, NULL, NULL }, { "tls_ca", 0, true, &(t).ca, NULL, NULL }, \
-	{ "tls_cert", 0, true, &(t).cert, NULL, NULL }, { "tls_key", 0, true, &(t).key, NULL, NULL }, \
-	{ "tls_name", 0, true, &(t).name, NULL, NULL }, { "token_file", 0, true, &(t).token_file, NULL, NULL }
+	CLI_FLAG("tls", 0, &(t).on), CLI_TEXT("tls_ca", 0, &(t).ca), CLI_TEXT("tls_cert", 0, &(t).cert), \
+	CLI_TEXT("tls_key", 0, &(t).key), CLI_TEXT("tls_name", 0, &(t).name), CLI_TEXT("token_file", 0, &(t).token_file)
 #define CLI_TLS_HELP \
 	"      --tls                     over TLS; so do the next four\n" \
 	"      --tls_ca FILE             who signs the servers' certificates; the system's authorities without it\n" \
@@ -45,6 +45,15 @@ struct cli_tls {
 	"      --tls_key FILE            its key\n" \
 	"      --tls_name NAME           the name in the servers' certificates\n" \
 	"      --token_file FILE         a secret to be sent along\n"
+
+/* How a program is to be profiled, of a struct ss_profile_options. */
+#define CLI_LEVEL_OPTS(o) \
+	CLI_NUMBER("host_tracer_level", 0, 3, &(o).host_level), CLI_NUMBER("device_tracer_level", 0, 2, &(o).device_level), \
+	CLI_NUMBER("python_tracer_level", 0, 1, &(o).python_level)
+#define CLI_LEVEL_HELP \
+	"      --host_tracer_level N     0 none, 1 critical, 2 (without it) info, 3 verbose\n" \
+	"      --device_tracer_level N   0 none, 1 (without it)\n" \
+	"      --python_tracer_level N   0 none (without it), 1: Python's own calls\n"
 
 bool cli_tls_open(struct cli_tls *t, const struct ss_tls **tls, const char **token, struct ss_err *err);
 void cli_tls_close(struct cli_tls *t);

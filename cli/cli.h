@@ -41,17 +41,26 @@ typedef const char *cli_word_fn(const void *list, size_t i);
 const char *cli_closest(const char *word, cli_word_fn *get, const void *list);
 
 /*
- * Parse options and operands with getopt_long; --help is taken care of. Returns -1 to go on, else
- * the exit status. Operands are left in argv[optind ..].
+ * Parse options and operands with getopt_long; --help is taken care of, and so is a value that is not
+ * what it should be. Returns -1 to go on, else the exit status. Operands are left in argv[optind ..].
  */
 struct cli_opt {
 	const char *name;	/* "host", without dashes */
 	char letter;		/* or 0 */
 	bool takes_value;
-	const char **value;	/* set to the value, or to "" for a flag */
-	bool (*each)(void *arg, const char *value);	/* instead of value, for options that come again and again */
+	/* Where it goes, as one of these. */
+	bool *flag;		/* true; with a value, what that says */
+	const char **text;
+	uint64_t *number, most;	/* a whole number from 0 to `most` */
+	bool (*each)(void *arg, const char *value);	/* for options that come again and again */
 	void *arg;
 };
+#define CLI_FLAG(option, short_name, to) { .name = option, .letter = short_name, .flag = to }
+#define CLI_BOOL(option, short_name, to) { .name = option, .letter = short_name, .takes_value = true, .flag = to }
+#define CLI_TEXT(option, short_name, to) { .name = option, .letter = short_name, .takes_value = true, .text = to }
+#define CLI_NUMBER(option, short_name, max, to) \
+	{ .name = option, .letter = short_name, .takes_value = true, .number = to, .most = max }
+#define CLI_EACH(option, short_name, fn, to) { .name = option, .letter = short_name, .takes_value = true, .each = fn, .arg = to }
 int cli_parse(const struct cli_command *c, int argc, char **argv, const struct cli_opt *opts, size_t nopts, int min_operands,
 	      int max_operands);
 /* A whole number within bounds. */

@@ -170,12 +170,13 @@ static bool add_port(void *arg, const char *value)
 
 static int run(int argc, char **argv)
 {
-	const char *logdir = ".", *gpu = NULL;
+	const char *logdir = ".";
+	bool gpu = false;
 	struct ports ports = { .n = 0 };
 	const struct cli_opt opts[] = {
-		{ "logdir", 'l', true, &logdir, NULL, NULL },
-		{ "port", 'p', true, NULL, add_port, &ports },
-		{ "gpu", 0, false, &gpu, NULL, NULL },
+		CLI_TEXT("logdir", 'l', &logdir),
+		CLI_EACH("port", 'p', add_port, &ports),
+		CLI_FLAG("gpu", 0, &gpu),
 	};
 	int status = cli_parse(&cli_command_doctor, argc, argv, opts, SS_COUNT(opts), 0, 0);
 	struct cli_sink sink;
@@ -186,7 +187,7 @@ static int run(int argc, char **argv)
 		return cli_fail(&err);
 	if (!ports.n)
 		ports.port[ports.n++] = 6006;
-	struct doctor d = { .out = &sink.out, .gpu_wanted = gpu != NULL };
+	struct doctor d = { .out = &sink.out, .gpu_wanted = gpu };
 	check_gpu(&d);
 	check_preload(&d);
 	for (size_t i = 0; i < ports.n; i++)

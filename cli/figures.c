@@ -81,7 +81,8 @@ static int remove_one(const char *path, const struct stat *st, int flag, struct 
 static void look_at_host(const struct ss_capture *c, const struct ss_capture_host *h, struct cli_look *look)
 {
 	struct ss_err err = { 0 };
-	*look = (struct cli_look){ 0 };
+	*look = (struct cli_look){ .code = h->end == SS_CAPTURE_FAILED ? h->status.code : SS_GRPC_OK };
+	snprintf(look->target, sizeof(look->target), "%s", h->target);
 	if (h->end == SS_CAPTURE_KEPT && cli_figures_of(&look->figures, c->dir.path.p, h->stem.p, &err))
 		look->ok = true;
 	else if (err.code)

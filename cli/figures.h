@@ -26,7 +26,9 @@ void cli_figures_print(const struct cli_figures *f, unsigned level, const char *
 /* One look at a job: a short profile of all hosts into a directory that is removed again. */
 struct cli_look {
 	bool ok;
-	char why[300];		/* when it is not */
+	char target[280];
+	char why[300];		/* when it is not, */
+	enum ss_grpc_code code;	/* and the call's status, if it was that */
 	struct cli_figures figures;
 };
 /* Profiles worth keeping: when `wanted` says so, what was looked at is copied to a new run of `logdir`. */

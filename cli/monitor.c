@@ -2,10 +2,12 @@
  * monitor.c - stepscope monitor: a job's hosts, looked at again and again: a table in the terminal, a
  * page and figures for Prometheus on a port, and profiles kept when a step was slow.
  *
- * A look is a short profile of all hosts at once, thrown away when its figures are taken. A host is
- * called a straggler when its steps take a tenth longer than those of the host in the middle.
+ * A look is a short profile of all hosts at once, or with --keep_slow a snapshot of what they have
+ * gathered since the last one; it is thrown away when its figures are taken. A host is called a
+ * straggler when its steps take a tenth longer than those of the host in the middle.
  */
 #include "board.h"
+#include "programs.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -17,14 +19,25 @@
 
 extern const struct cli_command cli_command_monitor;
 
+#define NO_PORT UINT64_MAX
+
 struct monitor {
 	struct ss_capture_config capture;
 	struct cli_board board;
+	struct cli_programs programs;	/* with keep_slow */
 	struct cli_keep keep;
 	double slow;		/* a step so many times as long as usual is worth a profile; 0: none is */
-	uint64_t interval_ms, queries;
+	uint64_t interval_s, queries;
 	bool terminal;
 };
+
+/* Those that gather events because of us. */
+static void end_gathering(struct monitor *m)
+{
+	for (size_t i = 0; i < m->programs.n; i++)
+		m->programs.v[i].wanted = m->programs.v[i].ours;
+	cli_programs_stop(&m->programs);
+}
 
 /* Was a step far longer than the steps of the looks before? */
 static bool was_slow(void *arg, const struct cli_look *looks, size_t n)
@@ -51,6 +64,43 @@ static void show(struct monitor *m)
 	ss_buf_free(&b);
 }
 
+/* Where one of them cannot, short profiles are taken of all. */
+static void fall_back(struct monitor *m, const struct cli_program *cannot)
+{
+	fprintf(stderr, "stepscope: %s cannot gather events all the time: a look is a profile of %llu ms, and slow steps between "
+			"two looks are not seen\n", cannot->target, (unsigned long long)m->capture.options.duration_ms);
+	m->capture.mode = SS_CAPTURE_SEND;
+	end_gathering(m);
+}
+
+/*
+ * To miss no slow step, the programs gather events all the time, and a look is what they have
+ * gathered since the last. One that does so already goes on when we end.
+ */
+static void begin_gathering(struct monitor *m)
+{
+	m->capture.mode = SS_CAPTURE_SNAPSHOT;
+	cli_programs_start(&m->programs);
+	for (size_t i = 0; i < m->programs.n; i++)
+		if (m->programs.v[i].status.code == SS_GRPC_UNIMPLEMENTED) {
+			fall_back(m, &m->programs.v[i]);
+			return;
+		}
+}
+
+/* A program that was started anew gathers nothing until it is asked to. */
+static void go_on_gathering(struct monitor *m, const struct cli_look *looks, size_t n)
+{
+	for (size_t i = 0; i < n && i < m->programs.n; i++) {
+		if (looks[i].code == SS_GRPC_UNIMPLEMENTED) {
+			fall_back(m, &m->programs.v[i]);
+			return;
+		}
+		m->programs.v[i].wanted = looks[i].code == SS_GRPC_NOT_FOUND;
+	}
+	begin_gathering(m);
+}
+
 static bool look(struct monitor *m, struct cli_look *looks, struct ss_err *err)
 {
 	size_t n;
@@ -58,6 +108,8 @@ static bool look(struct monitor *m, struct cli_look *looks, struct ss_err *err)
 		return false;
 	cli_board_add(&m->board, looks, n);
 	show(m);
+	if (m->capture.mode == SS_CAPTURE_SNAPSHOT)
+		go_on_gathering(m, looks, n);
 	if (m->slow > 0 && m->keep.run[0])
 		fprintf(stderr, "stepscope: a slow step: kept as run %s of %s\n", m->keep.run, m->keep.logdir);
 	return true;
@@ -68,81 +120,83 @@ static int watch(struct monitor *m)
 	struct cli_look *looks = calloc(CLI_BOARD_HOSTS, sizeof(*looks));
 	struct ss_err err = { 0 };
 	bool ok = looks || ss_fail_mem(&err);
+	if (ok && m->slow > 0) {
+		begin_gathering(m);
+		/* So that there is something to see at the first look. */
+		ok = !ss_net_wait_readable(m->capture.wake_fd, (int)m->capture.options.duration_ms);
+	}
 	for (uint64_t i = 0; ok && (!m->queries || i < m->queries); i++) {
-		int64_t next_ns = ss_net_now_ns() + (int64_t)m->interval_ms * SS_NS_PER_MS;
+		int64_t next_ns = ss_net_now_ns() + (int64_t)m->interval_s * 1000 * SS_NS_PER_MS;
 		ok = look(m, looks, &err);
 		int64_t left_ms = (next_ns - ss_net_now_ns()) / SS_NS_PER_MS;
 		bool last = m->queries && i + 1 == m->queries;
 		if (ok && !last && ss_net_wait_readable(m->capture.wake_fd, left_ms > 0 ? (int)left_ms : 0))
 			break;
 	}
+	if (m->slow > 0)
+		end_gathering(m);
 	free(looks);
 	if (err.code && err.code != SS_EBUSY)
 		return cli_fail(&err);
 	return cli_board_any(&m->board) ? CLI_DONE : CLI_FAILED;
 }
 
-static int start(struct monitor *m, const char *port)
+static int start(struct monitor *m, uint64_t port)
 {
 	struct ss_err err = { 0 };
-	uint64_t number = 0;
+	bool serve = port != NO_PORT;
 	m->capture.wake_fd = cli_interrupt_open(&err);
-	if (m->capture.wake_fd < 0)
+	if (m->capture.wake_fd < 0 || !cli_programs_open(&m->programs, &m->capture, &err))
 		return cli_fail(&err);
-	if (port && !cli_number(port, 65535, &number))
-		return cli_misuse(&cli_command_monitor, "--http: '%s' is no port: 0 to 65535", port);
-	if (!cli_board_open(&m->board, m->capture.targets, port != NULL, (uint16_t)number, m->interval_ms, &err))
+	if (!cli_board_open(&m->board, m->capture.targets, serve, serve ? (uint16_t)port : 0, m->interval_s * 1000, &err)) {
+		cli_programs_close(&m->programs);
 		return cli_fail(&err);
-	if (port)
+	}
+	if (serve)
 		fprintf(stderr, "stepscope: http://127.0.0.1:%u/ and /metrics\n", cli_board_port(&m->board));
 	int status = watch(m);
 	cli_board_close(&m->board);
+	cli_programs_close(&m->programs);
 	cli_interrupt_close(m->capture.wake_fd);
 	return status;
 }
 
-static bool read_number(const char *name, const char *text, uint64_t max, uint64_t *out)
-{
-	if (!text || cli_number(text, max, out))
-		return true;
-	cli_misuse(&cli_command_monitor, "--%s: '%s' is no number from 0 to %llu", name, text, (unsigned long long)max);
-	return false;
-}
-
 static int run(int argc, char **argv)
 {
-	const char *addresses = NULL, *duration = NULL, *interval = NULL, *queries = NULL, *port = NULL, *slow = NULL,
-		   *logdir = NULL;
-	struct monitor m = { .capture = { .options = ss_profile_defaults, .attempts = 1 }, .interval_ms = 5000 };
+	const char *slow = NULL, *logdir = NULL;
+	struct monitor m = { .capture = { .options = ss_profile_defaults, .attempts = 1 }, .interval_s = 5 };
+	struct ss_capture_config *config = &m.capture;
 	struct cli_tls tls = { 0 };
 	struct ss_err err = { 0 };
-	uint64_t interval_s = 5;
+	uint64_t port = NO_PORT;
 	const struct cli_opt opts[] = {
-		{ "service_addr", 'a', true, &addresses, NULL, NULL }, { "duration_ms", 'd', true, &duration, NULL, NULL },
-		{ "interval_s", 'i', true, &interval, NULL, NULL },    { "num_queries", 'n', true, &queries, NULL, NULL },
-		{ "http", 0, true, &port, NULL, NULL },		       { "keep_slow", 0, true, &slow, NULL, NULL },
-		{ "logdir", 'l', true, &logdir, NULL, NULL },	       CLI_TLS_OPTS(tls),
+		CLI_TEXT("service_addr", 'a', &config->targets),
+		CLI_NUMBER("duration_ms", 'd', 600000, &config->options.duration_ms),
+		CLI_NUMBER("interval_s", 'i', 86400, &m.interval_s),
+		CLI_NUMBER("num_queries", 'n', INT64_MAX, &m.queries),
+		CLI_NUMBER("http", 0, 65535, &port),
+		CLI_TEXT("keep_slow", 0, &slow),
+		CLI_TEXT("logdir", 'l', &logdir),
+		CLI_TLS_OPTS(tls),
 	};
+	config->options.duration_ms = 500;
+	config->options.circular_buffer = true;
 	int status = cli_parse(&cli_command_monitor, argc, argv, opts, SS_COUNT(opts), 0, 1);
 	if (status >= 0)
 		return status;
-	if (!addresses && optind < argc)
-		addresses = argv[optind++];
-	if (!addresses || optind < argc)
+	if (!config->targets && optind < argc)
+		config->targets = argv[optind++];
+	if (optind < argc)
+		return cli_misuse(&cli_command_monitor, "too many arguments: '%s'", argv[optind]);
+	if (!config->targets)
 		return cli_misuse(&cli_command_monitor, "which programs? --service_addr HOST:PORT[,...] says");
-	m.capture.options.duration_ms = 500;
-	if (!read_number("duration_ms", duration, 600000, &m.capture.options.duration_ms) ||
-	    !read_number("interval_s", interval, 86400, &interval_s) || !read_number("num_queries", queries, INT64_MAX, &m.queries))
-		return CLI_MISUSE;
 	if (slow && (!ss_str_to_f64(ss_str_from(slow), &m.slow) || !(m.slow > 1) || m.slow > 1e6))
 		return cli_misuse(&cli_command_monitor, "--keep_slow: '%s' is no number above 1", slow);
 	if (slow && !logdir)
 		return cli_misuse(&cli_command_monitor, "--keep_slow needs --logdir, where the profiles go");
-	m.interval_ms = interval_s * 1000;
-	m.capture.targets = addresses;
 	m.keep = (struct cli_keep){ .logdir = logdir, .wanted = was_slow, .arg = &m };
 	m.terminal = isatty(STDOUT_FILENO);
-	status = cli_tls_open(&tls, &m.capture.tls, &m.capture.token, &err) ? start(&m, port) : cli_fail(&err);
+	status = cli_tls_open(&tls, &config->tls, &config->token, &err) ? start(&m, port) : cli_fail(&err);
 	cli_tls_close(&tls);
 	return status;
 }
@@ -159,7 +213,9 @@ const struct cli_command cli_command_monitor = {
 		"  -n, --num_queries N      so many; 0 (without it): until Ctrl-C\n"
 		"      --http PORT          the same as a page, and for Prometheus at /metrics, on 127.0.0.1; 0 takes any "
 		"that is free\n"
-		"      --keep_slow X        keep the profile when a step took X times as long as usual\n"
+		"      --keep_slow X        keep the profile when a step took X times as long as usual. The programs gather\n"
+		"                           events all the time then, so that none is missed; where one cannot, only short\n"
+		"                           profiles are looked at\n"
 		"  -l, --logdir DIR         where it is kept\n" CLI_TLS_HELP,
 	.run = run,
 };

@@ -8,6 +8,8 @@
 #include "cli.h"
 #include "gpu_probe.h"
 
+#include "capture/run_dir.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +19,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 extern const struct cli_command cli_command_record;
@@ -26,11 +27,13 @@ extern const struct cli_command cli_command_record;
 #define SUFFIX ".xplane.pb"
 
 struct recording {
-	const char *logdir, *session, *host, *max_bytes, *no_gpu, *step;
+	const char *logdir, *session, *host, *step;
+	uint64_t max_mb;	/* 0: as the library has it */
+	bool no_gpu;
 	char library[4096];
-	char folder[4096];	/* of the run */
+	struct ss_run_dir dir;
+	const char *folder;	/* dir.path */
 	char status[4200];	/* the file in which processes report */
-	char name[64];
 };
 
 /* What the processes said. */
@@ -69,50 +72,18 @@ static bool find_library(char *out, size_t n, struct ss_err *err)
 		       LIBRARY);
 }
 
-/* "a/b/c" with all that is missing; the last one must be new. */
-static bool make_folder(char *path, bool *exists)
-{
-	*exists = false;
-	for (char *p = path + 1; *p; p++) {
-		if (*p != '/')
-			continue;
-		*p = '\0';
-		bool ok = mkdir(path, 0777) == 0 || errno == EEXIST;
-		*p = '/';
-		if (!ok)
-			return false;
-	}
-	bool made = mkdir(path, 0777) == 0;
-	*exists = !made && errno == EEXIST;
-	return made;
-}
-
-/* A session that was named must be a new one; otherwise the time names it, and a number where that is taken. */
+/* A session that was named must be a new one. */
 static bool make_run(struct recording *r, struct ss_err *err)
 {
-	time_t now = time(NULL);
-	struct tm tm;
-	char stamp[32] = "run";
-	bool exists = true;
-	if (localtime_r(&now, &tm))
-		strftime(stamp, sizeof(stamp), "%Y_%m_%d_%H_%M_%S", &tm);
-	for (unsigned i = 1; exists && i < 100; i++) {
-		if (i == 1)
-			snprintf(r->name, sizeof(r->name), "%s", r->session ? r->session : stamp);
-		else
-			snprintf(r->name, sizeof(r->name), "%s_%u", stamp, i);
-		int n = snprintf(r->folder, sizeof(r->folder), "%s/plugins/profile/%s", r->logdir, r->name);
-		if (n < 0 || (size_t)n >= sizeof(r->folder))
-			return ss_fail(err, SS_EINVAL, "the log directory's path is too long");
-		if (make_folder(r->folder, &exists))
-			break;
-		if (!exists)
-			return ss_fail(err, SS_EIO, "cannot make '%s': %s", r->folder, strerror(errno));
-		if (r->session)
-			return ss_fail(err, SS_EINVAL, "there is a run '%s' already, in '%s'", r->session, r->logdir);
-	}
-	snprintf(r->status, sizeof(r->status), "%s/.recording", r->folder);
-	int fd = open(r->status, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (!ss_run_dir_make(&r->dir, r->logdir, r->session, err))
+		return false;
+	if (r->dir.remote)
+		return ss_fail(err, SS_EINVAL, "'%s' is not on this machine: a recording goes to a directory here", r->logdir);
+	if (!r->dir.made)
+		return ss_fail(err, SS_EINVAL, "there is a run '" SS_FMT "' already, in '%s'", SS_ARG(r->dir.run), r->logdir);
+	r->folder = r->dir.path.p;
+	int n = snprintf(r->status, sizeof(r->status), "%s/.recording", r->folder);
+	int fd = n > 0 && (size_t)n < sizeof(r->status) ? open(r->status, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
 	if (fd < 0)
 		return ss_fail(err, SS_EIO, "cannot write '%s': %s", r->status, strerror(errno));
 	close(fd);
@@ -135,14 +106,15 @@ static bool prepend(const char *variable, const char *value)
 /* In the child, before the program. The log directory's path is absolute: programs change directories. */
 static bool set_environment(const struct recording *r)
 {
-	char root[32], logdir[4096];
+	char root[32], bytes[32], logdir[4096];
 	snprintf(root, sizeof(root), "%ld", (long)getpid());
+	snprintf(bytes, sizeof(bytes), "%llu", (unsigned long long)r->max_mb << 20);
 	return realpath(r->logdir, logdir) && setenv("SS_RECORD_LOGDIR", logdir, 1) == 0 &&
-	       setenv("SS_RECORD_SESSION", r->name, 1) == 0 && setenv("SS_RECORD_ROOT", root, 1) == 0 &&
+	       setenv("SS_RECORD_SESSION", r->dir.run.p, 1) == 0 && setenv("SS_RECORD_ROOT", root, 1) == 0 &&
 	       setenv("SS_RECORD_GPU", r->no_gpu ? "0" : "1", 1) == 0 && setenv("SS_RECORD_STATUS", r->status, 1) == 0 &&
 	       (!r->step || setenv("SS_RECORD_STEP", r->step, 1) == 0) &&
 	       (!r->host || setenv("SS_RECORD_HOST", r->host, 1) == 0) &&
-	       (!r->max_bytes || setenv("SS_RECORD_MAX_BYTES", r->max_bytes, 1) == 0) &&
+	       (!r->max_mb || setenv("SS_RECORD_MAX_BYTES", bytes, 1) == 0) &&
 	       (r->no_gpu || setenv("CUDA_INJECTION64_PATH", r->library, 1) == 0) &&
 	       setenv("NVTX_INJECTION64_PATH", r->library, 1) == 0 && setenv("SSTRACE_LIBRARY", r->library, 1) == 0 &&
 	       prepend("LD_PRELOAD", r->library);
@@ -303,7 +275,6 @@ static int finish(const struct recording *r, int status)
 	if (o.nfailed)
 		cli_say("warning", ss_str_from(o.failure));
 	if (!profiles) {
-		rmdir(r->folder);
 		cli_say(NULL, status == 126 || status == 127 ? SS_STR("nothing was recorded") :
 			SS_STR("nothing was recorded: the program took no injected library. It may be linked statically, or be "
 			       "set-user-ID, or have no right to write to the log directory"));
@@ -339,9 +310,9 @@ static int run(int argc, char **argv)
 	struct ss_err err = { 0 };
 	const struct cli_command *self = &cli_command_record;
 	const struct cli_opt opts[] = {
-		{ "logdir", 'l', true, &r.logdir, NULL, NULL },	    { "session", 0, true, &r.session, NULL, NULL },
-		{ "host", 0, true, &r.host, NULL, NULL },	    { "max-mb", 0, true, &r.max_bytes, NULL, NULL },
-		{ "no-gpu", 0, false, &r.no_gpu, NULL, NULL },	    { "step", 0, true, &r.step, NULL, NULL },
+		CLI_TEXT("logdir", 'l', &r.logdir), CLI_TEXT("session", 0, &r.session),
+		CLI_TEXT("host", 0, &r.host),	    CLI_NUMBER("max-mb", 0, (uint64_t)1 << 24, &r.max_mb),
+		CLI_FLAG("no-gpu", 0, &r.no_gpu),   CLI_TEXT("step", 0, &r.step),
 	};
 	int at = program_at(argc, argv), program_status = 0;
 	int status = cli_parse(self, at, argv, opts, SS_COUNT(opts), 0, 0);
@@ -351,18 +322,14 @@ static int run(int argc, char **argv)
 		return cli_misuse(self, "which program?");
 	if ((r.session && (strchr(r.session, '/') || !*r.session)) || (r.host && (strchr(r.host, '/') || !*r.host)))
 		return cli_misuse(self, "session and host are names of a folder and a file");
-	uint64_t mb;
-	char bytes[32];
-	if (r.max_bytes && (!cli_number(r.max_bytes, (uint64_t)1 << 24, &mb) || !mb))
-		return cli_misuse(self, "--max-mb: '%s' is no number of megabytes", r.max_bytes);
-	if (r.max_bytes) {
-		snprintf(bytes, sizeof(bytes), "%llu", (unsigned long long)mb << 20);
-		r.max_bytes = bytes;
-	}
 	if (!find_library(r.library, sizeof(r.library), &err) || !make_run(&r, &err) ||
 	    !run_program(&r, argv + at, &program_status, &err))
-		return cli_fail(&err);
-	return finish(&r, program_status);
+		status = cli_fail(&err);
+	else
+		status = finish(&r, program_status);
+	/* With nothing in it, it goes away again. */
+	ss_run_dir_release(&r.dir);
+	return status;
 }
 
 const struct cli_command cli_command_record = {

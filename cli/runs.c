@@ -48,8 +48,8 @@ static void print_looked(struct ss_out *o, const struct ss_store *s)
 
 static int run(int argc, char **argv)
 {
-	const char *all = NULL;
-	const struct cli_opt opts[] = { { "all", 'a', false, &all, NULL, NULL } };
+	bool all = false;
+	const struct cli_opt opts[] = { CLI_FLAG("all", 'a', &all) };
 	int status = cli_parse(&cli_command_runs, argc, argv, opts, SS_COUNT(opts), 1, 1);
 	if (status >= 0)
 		return status;

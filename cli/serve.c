@@ -14,6 +14,7 @@
 extern const struct cli_command cli_command_serve;
 
 #define SWEEP_S 30
+#define NO_PORT UINT64_MAX
 
 /* Wait for a signal that ends us, sweeping now and then. */
 static void wait_for_end(struct ss_server *s, const sigset_t *ends)
@@ -74,21 +75,20 @@ static int serve(const struct ss_server_config *config)
 static int run(int argc, char **argv)
 {
 	struct ss_server_config config = { .bind = NULL };
-	const char *port = "6006", *memory = NULL, *capture = NULL, *grpc = NULL;
+	uint64_t port = 6006, grpc_port = NO_PORT, memory_mb = 0;
 	struct cli_tls token = { 0 };
 	const struct cli_opt opts[] = {
-		{ "logdir", 'l', true, &config.logdir, NULL, NULL },
-		{ "port", 'p', true, &port, NULL, NULL },
-		{ "bind", 'b', true, &config.bind, NULL, NULL },
-		{ "memory-mb", 0, true, &memory, NULL, NULL },
-		{ "allow-host", 0, true, &config.allow_host, NULL, NULL },
-		{ "src-prefix", 0, true, &config.src_prefix, NULL, NULL },
-		{ "allow-capture", 0, false, &capture, NULL, NULL },
-		{ "grpc", 0, true, &grpc, NULL, NULL },
-		{ "grpc-token-file", 0, true, &token.token_file, NULL, NULL },
+		CLI_TEXT("logdir", 'l', &config.logdir),
+		CLI_NUMBER("port", 'p', 65535, &port),
+		CLI_TEXT("bind", 'b', &config.bind),
+		CLI_NUMBER("memory-mb", 0, (uint64_t)1 << 40, &memory_mb),
+		CLI_TEXT("allow-host", 0, &config.allow_host),
+		CLI_TEXT("src-prefix", 0, &config.src_prefix),
+		CLI_FLAG("allow-capture", 0, &config.allow_capture),
+		CLI_NUMBER("grpc", 0, 65535, &grpc_port),
+		CLI_TEXT("grpc-token-file", 0, &token.token_file),
 	};
 	int status = cli_parse(&cli_command_serve, argc, argv, opts, SS_COUNT(opts), 0, 1);
-	uint64_t number;
 	if (status >= 0)
 		return status;
 	if (optind < argc && config.logdir)
@@ -98,18 +98,10 @@ static int run(int argc, char **argv)
 		config.logdir = argv[optind];
 	if (!config.logdir)
 		return cli_misuse(&cli_command_serve, "which log directory?");
-	if (!cli_number(port, 65535, &number))
-		return cli_misuse(&cli_command_serve, "'%s' is no port: 0 to 65535", port);
-	config.port = (uint16_t)number;
-	config.allow_capture = capture;
-	if (grpc && !cli_number(grpc, 65535, &number))
-		return cli_misuse(&cli_command_serve, "--grpc: '%s' is no port: 0 to 65535", grpc);
-	config.grpc = grpc;
-	config.grpc_port = grpc ? (uint16_t)number : 0;
-	if (memory && (!cli_number(memory, (uint64_t)1 << 40, &number) || !number))
-		return cli_misuse(&cli_command_serve, "--memory-mb: '%s' is no number of megabytes", memory);
-	if (memory)
-		config.memory_bytes = number << 20;
+	config.port = (uint16_t)port;
+	config.grpc = grpc_port != NO_PORT;
+	config.grpc_port = config.grpc ? (uint16_t)grpc_port : 0;
+	config.memory_bytes = memory_mb << 20;
 	const struct ss_tls *no_tls;
 	struct ss_err err = { 0 };
 	status = cli_tls_open(&token, &no_tls, &config.grpc_token, &err) ? serve(&config) : cli_fail(&err);

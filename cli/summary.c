@@ -380,9 +380,9 @@ static int run(int argc, char **argv)
 {
 	const char *run_name = NULL, *host = NULL, *colour = NULL;
 	const struct cli_opt opts[] = {
-		{ "run", 'r', true, &run_name, NULL, NULL },
-		{ "host", 'H', true, &host, NULL, NULL },
-		{ "color", 0, true, &colour, NULL, NULL },
+		CLI_TEXT("run", 'r', &run_name),
+		CLI_TEXT("host", 'H', &host),
+		CLI_TEXT("color", 0, &colour),
 	};
 	int status = cli_parse(&cli_command_summary, argc, argv, opts, SS_COUNT(opts), 1, 1);
 	if (status >= 0)

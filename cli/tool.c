@@ -131,10 +131,10 @@ static int run(int argc, char **argv)
 		   *table = NULL;
 	struct params params = { .n = 0 };
 	const struct cli_opt opts[] = {
-		{ "run", 'r', true, &run_name, NULL, NULL },  { "host", 'H', true, &host, NULL, NULL },
-		{ "format", 'f', true, &format, NULL, NULL }, { "param", 'p', true, NULL, take_param, &params },
-		{ "output", 'o', true, &output, NULL, NULL }, { "table", 't', true, &table, NULL, NULL },
-		{ "color", 0, true, &colour, NULL, NULL },
+		CLI_TEXT("run", 'r', &run_name),  CLI_TEXT("host", 'H', &host),
+		CLI_TEXT("format", 'f', &format), CLI_EACH("param", 'p', take_param, &params),
+		CLI_TEXT("output", 'o', &output), CLI_TEXT("table", 't', &table),
+		CLI_TEXT("color", 0, &colour),
 	};
 	int status = cli_parse(&cli_command_tool, argc, argv, opts, SS_COUNT(opts), 2, 2);
 	if (status >= 0)

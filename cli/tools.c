@@ -27,8 +27,8 @@ static int run(int argc, char **argv)
 {
 	const char *run_name = NULL, *colour = NULL;
 	const struct cli_opt opts[] = {
-		{ "run", 'r', true, &run_name, NULL, NULL },
-		{ "color", 0, true, &colour, NULL, NULL },
+		CLI_TEXT("run", 'r', &run_name),
+		CLI_TEXT("color", 0, &colour),
 	};
 	int status = cli_parse(&cli_command_tools, argc, argv, opts, SS_COUNT(opts), 1, 1);
 	if (status >= 0)

@@ -29,7 +29,7 @@ static bool ask_server(const struct cli_watch *w, struct ss_grpc_status *status)
 {
 	const struct ss_capture_config *c = &w->capture;
 	struct ss_buf out = { 0 };
-	const struct ss_peer peer = { .target = c->targets, .tls = c->tls, .token = c->token,
+	const struct ss_peer peer = { .target = c->targets, .tls = c->tls, .token = c->token, .wake_fd = c->wake_fd,
 				      .timeout_ns = (int64_t)(60000 + 2 * c->options.duration_ms) * SS_NS_PER_MS };
 	bool ok = ss_ask_monitor(&peer, c->options.duration_ms, w->level, w->timestamp, &out, status);
 	for (struct ss_str rest = ss_buf_get(&out); ok && rest.n;) {
@@ -46,28 +46,15 @@ static bool ask_server(const struct cli_watch *w, struct ss_grpc_status *status)
 	return ok;
 }
 
-/* The i-th of a list with commas. */
-static struct ss_str target_at(const char *targets, size_t i)
-{
-	struct ss_str s = ss_str_from(targets);
-	for (;; i--) {
-		size_t comma = ss_str_chr(s, ',');
-		if (!i || comma == SS_NPOS)
-			return ss_str_sub(s, 0, comma == SS_NPOS ? s.n : comma);
-		s = ss_str_sub(s, comma + 1, s.n);
-	}
-}
-
 static bool take_look(const struct cli_watch *w, struct cli_look *looks, size_t *good, struct ss_err *err)
 {
 	size_t n;
 	if (!cli_look(&w->capture, looks, MOST_HOSTS, &n, NULL, err))
 		return false;
 	for (size_t i = 0; i < n; i++) {
-		struct ss_str target = target_at(w->capture.targets, i);
 		*good += looks[i].ok;
 		if (n > 1)
-			printf("  " SS_FMT "\n", SS_ARG(target));
+			printf("  %s\n", looks[i].target);
 		if (looks[i].ok)
 			cli_figures_print(&looks[i].figures, w->level, "    ");
 		else
@@ -94,6 +81,8 @@ int cli_watch_lines(struct cli_watch *w)
 		heading(w, i);
 		if (server && ask_server(w, &status))
 			good++;
+		else if (server && status.code == SS_GRPC_CANCELLED && ss_net_readable(w->capture.wake_fd))
+			ss_fail(&err, SS_EBUSY, "cancelled");
 		else if (server && status.code != SS_GRPC_UNIMPLEMENTED)
 			ss_fail(&err, SS_EIO, "%s: %s", ss_grpc_code_name(status.code), status.text);
 		else

@@ -37,6 +37,7 @@ struct wanted {
 	uint64_t duration_ms, start_unix_ns;
 	uint64_t host_level, device_level;
 	bool emit;
+	bool overridden;	/* host is a name that counts before others */
 };
 
 /* One server a program, guarded by the lock; calls run in threads of the gRPC server. */
@@ -66,12 +67,13 @@ static bool take_text(char *out, size_t cap, struct ss_str s)
 }
 
 /* A number that is not there is 0, also the level of the host. */
-static void read_options(struct wanted *w, struct ss_str body)
+static bool read_options(struct wanted *w, struct ss_str body)
 {
 	struct ss_pb c = ss_pb_of(body);
 	struct ss_pb_field f;
+	bool fits = true;
 	w->host_level = w->device_level = 0;
-	while (ss_pb_next(&c, &f)) {
+	while (fits && ss_pb_next(&c, &f)) {
 		if (f.key == PB_VAR(PROFILE_OPTIONS_HOST_TRACER_LEVEL))
 			w->host_level = f.u;
 		else if (f.key == PB_VAR(PROFILE_OPTIONS_DEVICE_TRACER_LEVEL))
@@ -80,7 +82,10 @@ static void read_options(struct wanted *w, struct ss_str body)
 			w->duration_ms = f.u;
 		else if (f.key == PB_VAR(PROFILE_OPTIONS_START_TIMESTAMP_NS))
 			w->start_unix_ns = f.u;
+		else if (f.key == PB_LEN(PROFILE_OPTIONS_OVERRIDE_HOSTNAME) && f.bytes.n)
+			w->overridden = fits = take_text(w->host, sizeof(w->host), f.bytes);
 	}
+	return fits;
 }
 
 static bool read_request(struct wanted *w, struct ss_str body, struct ss_grpc_status *status)
@@ -93,12 +98,12 @@ static bool read_request(struct wanted *w, struct ss_str body, struct ss_grpc_st
 		if (f.key == PB_VAR(PROFILE_REQUEST_DURATION_MS))
 			w->duration_ms = w->duration_ms ? w->duration_ms : f.u;
 		else if (f.key == PB_LEN(PROFILE_REQUEST_OPTS))
-			read_options(w, f.bytes);
+			fits = read_options(w, f.bytes);
 		else if (f.key == PB_LEN(PROFILE_REQUEST_REPOSITORY_ROOT))
 			fits = take_text(w->root, sizeof(w->root), f.bytes);
 		else if (f.key == PB_LEN(PROFILE_REQUEST_SESSION_ID))
 			fits = take_text(w->session, sizeof(w->session), f.bytes);
-		else if (f.key == PB_LEN(PROFILE_REQUEST_HOST_NAME))
+		else if (f.key == PB_LEN(PROFILE_REQUEST_HOST_NAME) && !w->overridden)
 			fits = take_text(w->host, sizeof(w->host), f.bytes);
 		else if (f.key == PB_VAR(PROFILE_REQUEST_EMIT_XSPACE))
 			w->emit = f.u != 0;

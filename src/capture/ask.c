@@ -4,6 +4,23 @@
 #include "wire/pb.h"
 #include "wire/pb_out.h"
 
+/* Until it has ended, or somebody wants us to stop. */
+static bool wait_for(struct ss_grpc_channel *ch, struct ss_grpc_call *call, int wake_fd, struct ss_buf *reply,
+		     struct ss_grpc_status *status)
+{
+	struct ss_err err = { 0 };
+	if (!ss_grpc_run(&ch, 1, wake_fd > 0 ? wake_fd : -1, SS_NEVER_NS, &err))
+		return ss_grpc_fail(status, ss_grpc_code_of_err(err.code), "%s", err.text);
+	if (!ss_grpc_call_ended(call)) {
+		ss_grpc_call_cancel(call);
+		return ss_grpc_fail(status, SS_GRPC_CANCELLED, "cancelled");
+	}
+	*status = *ss_grpc_call_status(call);
+	if (status->code == SS_GRPC_OK)
+		ss_buf_str(reply, ss_grpc_call_reply(call));
+	return status->code == SS_GRPC_OK;
+}
+
 /* One unary call over a connection of its own. */
 static bool ask(const struct ss_peer *peer, const char *method, struct ss_str request, struct ss_buf *reply,
 		struct ss_grpc_status *status)
@@ -14,8 +31,11 @@ static bool ask(const struct ss_peer *peer, const char *method, struct ss_str re
 	*status = (struct ss_grpc_status){ 0 };
 	if (!ch)
 		return ss_grpc_fail(status, SS_GRPC_UNAVAILABLE, "%s", err.text);
-	bool ok = ss_grpc_unary(ch, &(struct ss_grpc_call_config){ .method = method, .request = request,
-								   .timeout_ns = peer->timeout_ns }, reply, status);
+	struct ss_grpc_call *call = ss_grpc_call_start(ch, &(struct ss_grpc_call_config){ .method = method, .request = request,
+										  .timeout_ns = peer->timeout_ns }, &err);
+	bool ok = call ? wait_for(ch, call, peer->wake_fd, reply, status)
+		       : ss_grpc_fail(status, ss_grpc_code_of_err(err.code), "%s", err.text);
+	ss_grpc_call_free(call);
 	ss_grpc_channel_close(ch);
 	return ok;
 }
@@ -23,15 +43,12 @@ static bool ask(const struct ss_peer *peer, const char *method, struct ss_str re
 static void put_request(struct ss_buf *out, const struct ss_new_session *s)
 {
 	struct ss_buf b = { 0 };
-	struct ss_str rest = ss_str_from(s->workers);
+	struct ss_str rest = ss_str_from(s->workers), one;
 	ss_put_profile_request(&b, &s->request);
 	ss_pbo_bytes(out, NEW_SESSION_REQUEST, ss_buf_get(&b));
 	ss_pbo_bytes(out, NEW_SESSION_REPOSITORY_ROOT, ss_str_from(s->request.repository_root));
-	while (rest.n) {
-		size_t comma = ss_str_chr(rest, ',');
-		ss_pbo_bytes(out, NEW_SESSION_HOSTS, ss_str_sub(rest, 0, comma == SS_NPOS ? rest.n : comma));
-		rest = comma == SS_NPOS ? SS_STR("") : ss_str_sub(rest, comma + 1, rest.n);
-	}
+	while (ss_next_target(&rest, &one))
+		ss_pbo_bytes(out, NEW_SESSION_HOSTS, one);
 	ss_pbo_bytes(out, NEW_SESSION_SESSION_ID, ss_str_from(s->request.session_id));
 	out->no_memory |= b.no_memory;
 	ss_buf_free(&b);

@@ -14,6 +14,7 @@ struct ss_peer {
 	const struct ss_tls *tls;
 	const char *token;
 	int64_t timeout_ns;	/* of the whole call */
+	int wake_fd;		/* readable: give up, as CANCELLED. 0 or -1: none */
 };
 
 struct ss_new_session {

@@ -30,10 +30,19 @@ static void progress(const struct ss_capture_config *config, const struct ss_cap
 
 /* ---- hosts ---- */
 
-/* The list, cut at its commas; each must be a host and a port, and none may come twice. */
+/* The next of a list that is ours, as a C string in its place. */
+static const char *next_of(struct ss_str *list)
+{
+	struct ss_str one;
+	if (!ss_next_target(list, &one))
+		return NULL;
+	((char *)(uintptr_t)one.p)[one.n] = '\0';
+	return one.p;
+}
+
+/* Each must be a host and a port, and none may come twice. */
 static bool list_hosts(struct ss_capture *c, const char *targets, struct ss_err *err)
 {
-	const struct ss_str scheme = SS_STR("grpc://");
 	size_t most = 1;
 	for (const char *p = targets; *p; p++)
 		most += *p == ',';
@@ -41,25 +50,40 @@ static bool list_hosts(struct ss_capture *c, const char *targets, struct ss_err 
 	c->hosts = calloc(most, sizeof(*c->hosts));
 	if (!c->targets || !c->hosts)
 		return ss_fail_mem(err);
-	for (char *at = c->targets, *next; at; at = next) {
+	struct ss_str list = ss_str_from(c->targets);
+	for (const char *target; (target = next_of(&list)); c->nhosts++) {
 		struct ss_net_name name;
 		struct ss_capture_host *h = &c->hosts[c->nhosts];
-		if ((next = strchr(at, ',')))
-			*next++ = '\0';
-		at += strspn(at, " ");
-		at[strcspn(at, " ")] = '\0';
-		if (!*at && (next || c->nhosts))
-			continue;
-		if (!ss_net_parse(&name, at, err))
+		if (!ss_net_parse(&name, target, err))
 			return false;
-		h->target = ss_str_starts(ss_str_from(at), scheme) ? at + scheme.n : at;
+		h->target = target;
 		ss_reply_init(&h->reply, &c->dir, "");
 		for (size_t i = 0; i < c->nhosts; i++)
-			if (strcmp(c->hosts[i].target, h->target) == 0)
-				return ss_fail(err, SS_EINVAL, "'%s' is named twice", h->target);
-		c->nhosts++;
+			if (strcmp(c->hosts[i].target, target) == 0)
+				return ss_fail(err, SS_EINVAL, "'%s' is named twice", target);
 	}
 	return c->nhosts || ss_fail(err, SS_EINVAL, "no host is named");
+}
+
+/* What the hosts are to be called in the run: one name each, none twice. */
+static bool list_names(struct ss_capture *c, const char *names, struct ss_err *err)
+{
+	size_t n = 0;
+	if (!names || !names[0])
+		return true;
+	if (!(c->names = strdup(names)))
+		return ss_fail_mem(err);
+	struct ss_str list = ss_str_from(c->names);
+	for (const char *name; (name = next_of(&list)); n++) {
+		if (name[0] == '.' || strchr(name, '/') || strlen(name) > 200)
+			return ss_fail(err, SS_EINVAL, "'%s' cannot be the name of a host", name);
+		for (size_t i = 0; i < n && i < c->nhosts; i++)
+			if (strcmp(c->hosts[i].name, name) == 0)
+				return ss_fail(err, SS_EINVAL, "two hosts cannot both be called '%s'", name);
+		if (n < c->nhosts)
+			c->hosts[n].name = name;
+	}
+	return n == c->nhosts || ss_fail(err, SS_EINVAL, "there are %zu names for %zu addresses", n, c->nhosts);
 }
 
 static bool name_stems(struct ss_capture *c, struct ss_err *err)
@@ -67,7 +91,7 @@ static bool name_stems(struct ss_capture *c, struct ss_err *err)
 	for (size_t i = 0; i < c->nhosts; i++) {
 		struct ss_capture_host *h = &c->hosts[i];
 		char file[512];
-		h->stem = ss_host_file_stem(&c->dir.arena, h->target);
+		h->stem = ss_host_file_stem(&c->dir.arena, h->name ? h->name : h->target);
 		if (!h->stem.p)
 			return ss_fail_mem(err);
 		snprintf(file, sizeof(file), SS_FMT ".xplane.pb", SS_ARG(h->stem));
@@ -129,6 +153,7 @@ static bool start_host(struct ss_capture *c, struct ss_capture_host *h, const st
 		.repository_root = c->dir.root.p,
 		.session_id = c->dir.run.p,
 		.host_name = h->target,
+		.override_hostname = h->name,
 		.emit_xspace = config->mode == SS_CAPTURE_SEND && !c->dir.remote,
 	};
 	ss_reply_release(&h->reply);
@@ -142,7 +167,7 @@ static bool start_host(struct ss_capture *c, struct ss_capture_host *h, const st
 	if (!ss_buf_ok(&h->request, "request", err))
 		return false;
 	const struct ss_grpc_call_config call = {
-		.method = snapshot ? SS_METHOD_SNAPSHOT : SS_METHOD_PROFILE,
+		.method = snapshot ? SS_METHOD_GET_SNAPSHOT : SS_METHOD_PROFILE,
 		.request = ss_buf_get(&h->request),
 		.timeout_ns = timeout_ns(config),
 		.sink = c->dir.remote ? NULL : ss_reply_take,
@@ -312,7 +337,7 @@ static bool explain(const struct ss_capture *c, struct ss_err *err)
 bool ss_capture_run(struct ss_capture *c, const struct ss_capture_config *config, struct ss_err *err)
 {
 	*c = (struct ss_capture){ 0 };
-	if (!check(config, err) || !list_hosts(c, config->targets, err) ||
+	if (!check(config, err) || !list_hosts(c, config->targets, err) || !list_names(c, config->names, err) ||
 	    !ss_run_dir_make(&c->dir, config->logdir, config->run, err) || !name_stems(c, err))
 		return false;
 	for (c->attempt = 1;; c->attempt++) {
@@ -346,6 +371,7 @@ void ss_capture_release(struct ss_capture *c)
 	}
 	free(c->hosts);
 	free(c->targets);
+	free(c->names);
 	ss_run_dir_release(&c->dir);
 	*c = (struct ss_capture){ 0 };
 }

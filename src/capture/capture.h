@@ -23,6 +23,7 @@ enum ss_capture_end {
 
 struct ss_capture_host {
 	const char *target;	/* as given, without grpc:// */
+	const char *name;	/* in the run, instead of it; NULL: as the target */
 	struct ss_str stem;	/* of its files */
 	enum ss_capture_end end;
 	struct ss_grpc_status status;	/* why it FAILED */
@@ -39,7 +40,7 @@ struct ss_capture {
 	unsigned attempt;	/* from 1 */
 	bool cancelled;
 	int64_t begin_ns;	/* of this attempt, monotonic */
-	char *targets;		/* what hosts' targets point into */
+	char *targets, *names;	/* what hosts' targets and names point into */
 };
 
 enum ss_capture_mode {
@@ -52,6 +53,7 @@ struct ss_capture_config {
 	const char *targets;		/* "host:port,host:port" */
 	const char *logdir;
 	const char *run;		/* NULL: named by the time */
+	const char *names;		/* of the hosts in the run, as many as targets; NULL: as they are called */
 	struct ss_profile_options options;
 	uint64_t delay_ms;
 	unsigned attempts;		/* 0: 1. While no host has a trace */

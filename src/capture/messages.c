@@ -49,6 +49,7 @@ static void put_options(struct ss_buf *out, const struct ss_profile_request *r)
 	put_uint(out, PROFILE_OPTIONS_DURATION_MS, o->duration_ms);
 	put_z(out, PROFILE_OPTIONS_REPOSITORY_PATH, r->repository_root);
 	put_z(out, PROFILE_OPTIONS_SESSION_ID, r->session_id);
+	put_z(out, PROFILE_OPTIONS_OVERRIDE_HOSTNAME, r->override_hostname);
 	if (o->circular_buffer)
 		put_switch(out, "tpu_circular_buffer_tracing");
 }
@@ -71,4 +72,27 @@ void ss_put_profile_request(struct ss_buf *out, const struct ss_profile_request 
 	put_uint(out, PROFILE_REQUEST_EMIT_XSPACE, r->emit_xspace);
 	out->no_memory |= opts.no_memory;
 	ss_buf_free(&opts);
+}
+
+static struct ss_str trim(struct ss_str s)
+{
+	while (s.n && s.p[0] == ' ')
+		s = ss_str_sub(s, 1, s.n);
+	while (s.n && s.p[s.n - 1] == ' ')
+		s.n--;
+	return s;
+}
+
+bool ss_next_target(struct ss_str *list, struct ss_str *one)
+{
+	const struct ss_str scheme = SS_STR("grpc://");
+	while (list->n) {
+		size_t comma = ss_str_chr(*list, ',');
+		struct ss_str s = trim(ss_str_sub(*list, 0, comma == SS_NPOS ? list->n : comma));
+		*list = ss_str_sub(*list, comma == SS_NPOS ? list->n : comma + 1, list->n);
+		*one = ss_str_starts(s, scheme) ? ss_str_sub(s, scheme.n, s.n) : s;
+		if (one->n)
+			return true;
+	}
+	return false;
 }

@@ -14,9 +14,6 @@
 #define SS_METHOD_START_CONTINUOUS "/tensorflow.ProfilerService/StartContinuousProfiling"
 #define SS_METHOD_GET_SNAPSHOT "/tensorflow.ProfilerService/GetSnapshot"
 #define SS_METHOD_STOP_CONTINUOUS "/tensorflow.ProfilerService/StopContinuousProfiling"
-#define SS_METHOD_START_CONTINUOUS "/tensorflow.ProfilerService/StartContinuousProfiling"
-#define SS_METHOD_STOP_CONTINUOUS "/tensorflow.ProfilerService/StopContinuousProfiling"
-#define SS_METHOD_SNAPSHOT "/tensorflow.ProfilerService/GetSnapshot"
 #define SS_METHOD_NEW_SESSION "/tensorflow.ProfileAnalysis/NewSession"
 #define SS_METHOD_ENUM_SESSIONS "/tensorflow.ProfileAnalysis/EnumSessions"
 #define SS_METHOD_SESSION_TOOL_DATA "/tensorflow.ProfileAnalysis/GetSessionToolData"
@@ -42,8 +39,10 @@ enum {
 	PROFILE_OPTIONS_REPOSITORY_PATH = 10,
 	PROFILE_OPTIONS_ADVANCED = 12,
 	PROFILE_OPTIONS_SESSION_ID = 14,
+	PROFILE_OPTIONS_OVERRIDE_HOSTNAME = 15,
 	ADVANCED_BOOL_VALUE = 2,
 
+	PROFILE_RESPONSE_ENCODED_TRACE = 3,	/* until TensorFlow 2.1: the message Trace */
 	PROFILE_RESPONSE_TOOL_DATA = 6,
 	PROFILE_RESPONSE_EMPTY_TRACE = 7,
 	PROFILE_RESPONSE_XSPACE = 8,
@@ -70,7 +69,7 @@ enum {
 /* How a program is to be profiled. */
 struct ss_profile_options {
 	uint64_t duration_ms;
-	uint32_t host_level, device_level, python_level;
+	uint64_t host_level, device_level, python_level;
 	bool include_dataset_ops;
 	bool circular_buffer;		/* TPUs: keep the last events instead of the first */
 };
@@ -84,9 +83,16 @@ struct ss_profile_request {
 	uint64_t start_unix_ns;		/* 0: at once */
 	const char *repository_root;	/* directory of runs */
 	const char *session_id;
-	const char *host_name;		/* the program names its file by this */
+	const char *host_name;		/* the program names its file by this, */
+	const char *override_hostname;	/* or by this, if not NULL */
 	bool emit_xspace;		/* send the profile instead of writing it */
 };
 void ss_put_profile_request(struct ss_buf *out, const struct ss_profile_request *r);
+
+/*
+ * The next of a list with commas, without blanks around it and "grpc://" before it; what is empty is
+ * passed over. False at the list's end.
+ */
+bool ss_next_target(struct ss_str *list, struct ss_str *one);
 
 #endif

@@ -17,7 +17,7 @@
 
 void ss_reply_init(struct ss_reply *r, const struct ss_run_dir *dir, const char *stem)
 {
-	*r = (struct ss_reply){ .dir = dir, .stem = stem, .xspace.fd = -1, .tool.fd = -1 };
+	*r = (struct ss_reply){ .dir = dir, .stem = stem, .xspace.fd = -1, .trace.fd = -1, .tool.fd = -1 };
 }
 
 static bool malformed(struct ss_err *err)
@@ -91,6 +91,10 @@ static bool begin_bytes(struct ss_reply *r, struct ss_err *err)
 		r->to = SS_TO_XSPACE;
 		return r->xspace.fd >= 0 || !r->left || ss_new_file_open(&r->xspace, r->dir, err);
 	}
+	if (!r->sub_end && r->key == PB_LEN(PROFILE_RESPONSE_ENCODED_TRACE)) {
+		r->to = SS_TO_TRACE;
+		return r->trace.fd >= 0 || !r->left || ss_new_file_open(&r->trace, r->dir, err);
+	}
 	if (r->sub_end && r->key == PB_LEN(TOOL_DATA_NAME)) {
 		r->to = SS_TO_NAME;
 		r->name_n = 0;
@@ -150,6 +154,8 @@ static bool take_bytes(struct ss_reply *r, struct ss_str bytes, struct ss_err *e
 	switch (r->to) {
 	case SS_TO_XSPACE:
 		return ss_new_file_write(&r->xspace, bytes, err);
+	case SS_TO_TRACE:
+		return ss_new_file_write(&r->trace, bytes, err);
 	case SS_TO_TOOL:
 		return ss_new_file_write(&r->tool, bytes, err);
 	case SS_TO_NAME:
@@ -199,12 +205,14 @@ bool ss_reply_finish(struct ss_reply *r, struct ss_err *err)
 {
 	if (r->state != SS_AT_KEY || r->shift || r->sub_end)
 		return malformed(err);
-	return r->xspace.fd < 0 || keep(r, &r->xspace, "xplane.pb", err);
+	return (r->xspace.fd < 0 || keep(r, &r->xspace, "xplane.pb", err)) &&
+	       (r->trace.fd < 0 || keep(r, &r->trace, "trace", err));
 }
 
 void ss_reply_release(struct ss_reply *r)
 {
 	ss_new_file_drop(&r->xspace);
+	ss_new_file_drop(&r->trace);
 	ss_new_file_drop(&r->tool);
 	for (size_t i = 0; i < r->kept.n; i++)
 		free(r->kept.path[i]);

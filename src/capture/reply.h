@@ -8,12 +8,12 @@
 #include "capture/run_dir.h"
 
 /* Where the bytes of a field go. */
-enum ss_reply_to { SS_TO_NOBODY, SS_TO_NAME, SS_TO_XSPACE, SS_TO_TOOL };
+enum ss_reply_to { SS_TO_NOBODY, SS_TO_NAME, SS_TO_XSPACE, SS_TO_TRACE, SS_TO_TOOL };
 
 struct ss_reply {
 	const struct ss_run_dir *dir;
 	const char *stem;	/* files are called <stem>.<name> */
-	struct ss_new_file xspace, tool;
+	struct ss_new_file xspace, trace, tool;
 	struct {
 		char *path[32];	/* files that are whole, relative to the run; freed with the rest */
 		size_t n;

@@ -219,16 +219,19 @@ static void read_options(struct ss_str bytes, struct ss_profile_options *o)
 {
 	struct ss_pb c = ss_pb_of(bytes);
 	struct ss_pb_field f;
+	/* What is not there is zero. */
+	o->host_level = o->device_level = o->python_level = 0;
+	o->include_dataset_ops = false;
 	while (ss_pb_next(&c, &f))
 		switch (f.key) {
 		case PB_VAR(PROFILE_OPTIONS_HOST_TRACER_LEVEL):
-			o->host_level = (uint32_t)f.u;
+			o->host_level = f.u;
 			break;
 		case PB_VAR(PROFILE_OPTIONS_DEVICE_TRACER_LEVEL):
-			o->device_level = (uint32_t)f.u;
+			o->device_level = f.u;
 			break;
 		case PB_VAR(PROFILE_OPTIONS_PYTHON_TRACER_LEVEL):
-			o->python_level = (uint32_t)f.u;
+			o->python_level = f.u;
 			break;
 		case PB_VAR(PROFILE_OPTIONS_INCLUDE_DATASET_OPS):
 			o->include_dataset_ops = f.u;

@@ -62,15 +62,14 @@ struct asked {
 
 static bool read_numbers(struct ss_call *c, struct ss_capture_config *config, struct ss_err *err)
 {
-	uint64_t retries, host, device, python;
-	if (!number(c, "duration", 1000, 86400000, &config->options.duration_ms, err) ||
-	    !number(c, "num_retry", 0, 1000, &retries, err) || !number(c, "delay", 0, 86400000, &config->delay_ms, err) ||
-	    !number(c, "host_tracer_level", 2, 3, &host, err) || !number(c, "device_tracer_level", 1, 2, &device, err) ||
-	    !number(c, "python_tracer_level", 0, 1, &python, err))
+	struct ss_profile_options *o = &config->options;
+	uint64_t retries;
+	if (!number(c, "duration", 1000, 86400000, &o->duration_ms, err) || !number(c, "num_retry", 0, 1000, &retries, err) ||
+	    !number(c, "delay", 0, 86400000, &config->delay_ms, err) ||
+	    !number(c, "host_tracer_level", 2, 3, &o->host_level, err) ||
+	    !number(c, "device_tracer_level", 1, 2, &o->device_level, err) ||
+	    !number(c, "python_tracer_level", 0, 1, &o->python_level, err))
 		return false;
-	config->options.host_level = (uint32_t)host;
-	config->options.device_level = (uint32_t)device;
-	config->options.python_level = (uint32_t)python;
 	config->attempts = (unsigned)retries + 1;
 	return true;
 }
@@ -107,7 +106,7 @@ static bool read_request(struct ss_call *c, struct asked *a, struct ss_err *err)
 static bool ask_master(const struct asked *a, struct ss_grpc_status *status)
 {
 	const struct ss_capture_config *config = &a->config;
-	const struct ss_peer peer = { .target = a->addresses.p,
+	const struct ss_peer peer = { .target = a->addresses.p, .wake_fd = config->wake_fd,
 				      .timeout_ns = (int64_t)(60000 + 2 * config->options.duration_ms) * SS_NS_PER_MS };
 	struct ss_run_dir d;
 	struct ss_err err = { 0 };

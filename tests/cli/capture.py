@@ -120,6 +120,21 @@ def refuses(scratch):
         check('Ctrl-C', proc.returncode == 1 and 'cancelled' in text and not os.path.exists(logdir), text)
 
 
+def interrupted(scratch):
+    """Ctrl-C while a master or a server that knows Monitor takes its time."""
+    logdir = f'{scratch}/interrupted'
+    with Peer('slow', 'master', 'monitor') as peer:
+        for args, text in ((['capture', '-a', peer.address, '--worker_list', '10.0.0.1:1', '-l', logdir], 'cancelled'),
+                           (['capture', '-a', peer.address, '--monitoring_level', '1'], '')):
+            proc = subprocess.Popen([BIN, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            time.sleep(0.5)
+            begin = time.monotonic()
+            proc.send_signal(signal.SIGINT)
+            words_said = proc.communicate(timeout=20)[1]
+            check(f'Ctrl-C of {args}', proc.returncode == 1 and text in words_said and time.monotonic() - begin < 2
+                  and not os.path.exists(logdir), proc.returncode, words_said)
+
+
 def strangers(scratch):
     """What listens there is no profiler."""
     for says, text in ((b'HTTP/1.1 400 Bad Request\r\n\r\n', 'web server'), (b'SSH-2.0-OpenSSH_9\r\n', 'does not speak gRPC'),
@@ -198,6 +213,49 @@ def watches(scratch):
                        (['-a', 'a:1', '--keep_slow', '0.5', '-l', 'x'], 'above 1')):
         done = run('monitor', *args)
         check(f'monitor {args}', done.returncode in (1, 2) and text in done.stderr, done)
+
+
+def slow_steps(scratch):
+    """--keep_slow by snapshots, of programs that gather events all the time."""
+    slower = glob.glob(os.path.join(ROOT, 'tests/data/profiles/tf_inputbound_steps/**/*.xplane.pb'), recursive=True)[0]
+    logdir = f'{scratch}/snapshots'
+    watch = ('monitor', '-i', '0', '-d', '10', '--keep_slow', '3', '-l', logdir)
+    with Peer('continuous', 'later=' + slower) as one, Peer('continuous', 'forgets') as two:
+        done = run(*watch, '-a', f'{one.address},{two.address}', '-n', '4')
+        check('a slow step in a snapshot is kept', words(done, 0, 'a slow step: kept', 'NOT_FOUND') and len(below(logdir)) == 2, done,
+              below(logdir))
+    start, look, stop = ('StartContinuousProfiling - 10', 'GetSnapshot - 0', 'StopContinuousProfiling - 0')
+    check('started, looked at, stopped', one.asked == [start, look, look, look, look, stop], one.asked)
+    check('and started again when it was lost', two.asked == [start, look, look, look, start, look, stop], two.asked)
+    with Peer('continuous') as one, Peer() as two:
+        check('somebody else has started it', words(run('continuous', 'start', '-a', one.address), 0, 'gathers events'))
+        done = run(*watch, '-a', one.address, '-n', '1')
+        check('then it goes on', words(done, 0) and run('continuous', 'stop', '-a', one.address).returncode == 0, done)
+        done = run(*watch, '-a', f'{one.address},{two.address}', '-n', '2')
+        check('one that cannot', words(done, 0, f'{two.address} cannot gather events') and done.stdout.count('0.12 ms') >= 4, done)
+    check('short profiles instead, of all', one.asked[-3:] == [stop, f'Profile {one.address} 10', f'Profile {one.address} 10']
+          and one.asked.count(stop) == 2, one.asked)
+    with Peer('continuous') as one:
+        proc = subprocess.Popen([BIN, *watch[:2], '60', *watch[3:], '-a', one.address], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                text=True)
+        proc.stdout.readline()
+        proc.send_signal(signal.SIGINT)
+        check('Ctrl-C ends the gathering too', proc.wait(10) == 0)
+        proc.stdout.close()
+        proc.stderr.close()
+    check('it was told', one.asked[-1] == stop, one.asked)
+
+
+def called(scratch):
+    """Names of hosts in a run."""
+    with Peer() as one, Peer() as two:
+        both = f'{one.address},{two.address}'
+        logdir = f'{scratch}/called'
+        done = run('capture', '-a', both, '-l', logdir, '-d', '10', '--override_hostnames', 'a, b.example:1', '--no_summary')
+        check('names', words(done, 0) and [f.split('/')[-1] for f in below(logdir)] == ['a.xplane.pb', 'b.example_1.xplane.pb'], done)
+        for names, text in (('a', '1 names for 2'), ('a,b,c', '3 names for 2'), ('a,a', "called 'a'"), ('a,../b', 'cannot be the name')):
+            done = run('capture', '-a', both, '-l', logdir, '-d', '10', '--override_hostnames', names)
+            check(f'names {names}', words(done, 2, text), done)
 
 
 def continues(scratch):
@@ -333,7 +391,7 @@ def main():
     BIN = os.path.abspath(parser.parse_args().bin)
     PEER = os.path.join(os.path.dirname(BIN), 'tests/profiler_peer')
     with tempfile.TemporaryDirectory() as scratch:
-        for part in (takes, refuses, strangers, full_disk, by_name, old_flags, over_http, watches, continues):
+        for part in (takes, refuses, interrupted, strangers, full_disk, by_name, old_flags, over_http, watches, slow_steps, called, continues):
             part(scratch)
     monitors()
     print(f'{passed} passed, {failed} failed')

@@ -294,7 +294,7 @@ def misuse(c, w):
             ('unknown program', ['--logdir', w.logdir, '/nowhere/x'], 127, "cannot run '/nowhere/x'"),
             ('a session twice', ['--logdir', w.logdir, '--session', 'plain', 'true'], 1, "there is a run 'plain' already"),
             ('a log directory that cannot be', ['--logdir', '/dev/null/x', 'true'], 1, '/dev/null/x'),
-            ('no number', ['--max-mb', 'many', 'true'], 2, 'no number of megabytes'),
+            ('no number', ['--max-mb', 'many', 'true'], 2, 'no number from 0'),
             ('a slash in a name', ['--session', 'a/b', 'true'], 2, 'names of a folder and a file'),
             ('options of the program are its own', ['--logdir', w.logdir, 'sh', '-c', 'exit 9'], 9, 'recorded 1 process')):
         got = w.run(w.bin, 'record', *args)

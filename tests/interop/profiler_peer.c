@@ -2,12 +2,13 @@
  * profiler_peer.c - a program with a profiler's port, without the program: it sends or writes a
  * profile that it was given.
  *
- *	profiler_peer PROFILE [monitor] [master] [slow] [empty] [later=PROFILE]
+ *	profiler_peer PROFILE [monitor] [master] [slow] [empty] [later=PROFILE] [continuous] [forgets]
  *
  * Prints its port and serves until its standard input ends. monitor: it answers Monitor. master: it
- * answers NewSession, writing the profile for each of the hosts. slow: five seconds a profile.
- * empty: there is never a trace. later: from the fourth request on it is that profile. Requests are
- * printed as "method host_name duration_ms".
+ * answers NewSession, writing the profile for each of the hosts. slow: five seconds an answer.
+ * empty: there is never a trace. later: from the fourth request on it is that profile. continuous: it
+ * knows continuous profiling; forgets: and has lost it after the second snapshot, as a program that
+ * was started anew. Requests are printed as "method host_name duration_ms".
  */
 #include "capture/messages.h"
 #include "capture/run_dir.h"
@@ -27,6 +28,7 @@ struct peer {
 	const char *later;	/* what is sent from the fourth request on, or NULL */
 	unsigned asked;
 	bool slow, empty;
+	bool gathers, forgets;
 };
 
 struct request {
@@ -88,36 +90,75 @@ static bool write_profile(const struct peer *p, const struct request *r, struct 
 	return out && fclose(out) == 0;
 }
 
+static void send_profile(const struct peer *p, struct ss_grpc_answer *answer)
+{
+	struct stat st;
+	answer->fd = open(p->path, O_RDONLY | O_CLOEXEC);
+	if (answer->fd < 0 || fstat(answer->fd, &st) != 0) {
+		ss_grpc_fail(&answer->status, SS_GRPC_INTERNAL, "there is no profile");
+		return;
+	}
+	answer->fd_bytes = (uint64_t)st.st_size;
+	ss_pbo_varint(&answer->body, PB_LEN(PROFILE_RESPONSE_XSPACE));
+	ss_pbo_varint(&answer->body, answer->fd_bytes);
+}
+
 static void profile(void *arg, const struct ss_grpc_asked *asked, struct ss_grpc_answer *answer)
 {
 	struct peer *p = arg;
 	struct request r = read_request(asked->request);
-	struct stat st;
 	say("Profile", r.host, r.duration_ms);
 	if (++p->asked > 3 && p->later)
 		p->path = p->later;
-	if (p->slow)
-		ss_grpc_asked_sleep(asked, 5000000000);
-	if (p->empty) {
+	if (p->slow && !ss_grpc_asked_sleep(asked, 5000000000))
+		return;
+	if (p->empty)
 		ss_pbo_uint(&answer->body, PROFILE_RESPONSE_EMPTY_TRACE, 1);
-	} else if (!r.emit) {
+	else if (!r.emit)
 		write_profile(p, &r, r.host);
-	} else {
-		answer->fd = open(p->path, O_RDONLY | O_CLOEXEC);
-		if (answer->fd < 0 || fstat(answer->fd, &st) != 0) {
-			ss_grpc_fail(&answer->status, SS_GRPC_INTERNAL, "there is no profile");
-			return;
-		}
-		answer->fd_bytes = (uint64_t)st.st_size;
-		ss_pbo_varint(&answer->body, PB_LEN(PROFILE_RESPONSE_XSPACE));
-		ss_pbo_varint(&answer->body, answer->fd_bytes);
-	}
+	else
+		send_profile(p, answer);
+}
+
+static void start_continuous(void *arg, const struct ss_grpc_asked *asked, struct ss_grpc_answer *answer)
+{
+	struct peer *p = arg;
+	say("StartContinuousProfiling", SS_STR("-"), read_request(asked->request).duration_ms);
+	if (p->gathers)
+		ss_grpc_fail(&answer->status, SS_GRPC_ALREADY_EXISTS, "it is running");
+	p->gathers = true;
+}
+
+static void get_snapshot(void *arg, const struct ss_grpc_asked *asked, struct ss_grpc_answer *answer)
+{
+	struct peer *p = arg;
+	(void)asked;
+	say("GetSnapshot", SS_STR("-"), 0);
+	if (++p->asked == 3 && p->forgets)
+		p->gathers = false;
+	if (p->asked > 3 && p->later)
+		p->path = p->later;
+	if (p->gathers)
+		send_profile(p, answer);
+	else
+		ss_grpc_fail(&answer->status, SS_GRPC_NOT_FOUND, "it is not running");
+}
+
+static void stop_continuous(void *arg, const struct ss_grpc_asked *asked, struct ss_grpc_answer *answer)
+{
+	struct peer *p = arg;
+	(void)asked;
+	(void)answer;
+	say("StopContinuousProfiling", SS_STR("-"), 0);
+	p->gathers = false;
 }
 
 static void monitor(void *arg, const struct ss_grpc_asked *asked, struct ss_grpc_answer *answer)
 {
-	(void)arg;
+	const struct peer *p = arg;
 	say("Monitor", SS_STR("-"), asked->request.n);
+	if (p->slow && !ss_grpc_asked_sleep(asked, 5000000000))
+		return;
 	ss_pbo_bytes(&answer->body, MONITOR_RESPONSE_DATA,
 		     SS_STR("TPU type: TPU v2\nUtilization of TPU Matrix Units is (higher is better): 10.7%\n"));
 }
@@ -132,6 +173,8 @@ static void new_session(void *arg, const struct ss_grpc_asked *asked, struct ss_
 		if (f.key == PB_LEN(NEW_SESSION_REQUEST))
 			r = read_request(f.bytes);
 	say("NewSession", r.host, r.duration_ms);
+	if (p->slow && !ss_grpc_asked_sleep(asked, 5000000000))
+		return;
 	ss_pbo_uint(&answer->body, NEW_SESSION_EMPTY_TRACE, p->empty);
 	while (ss_pb_next(&hosts, &f))
 		if (f.key == PB_LEN(NEW_SESSION_HOSTS) && !write_profile(p, &r, f.bytes)) {
@@ -143,7 +186,7 @@ static void new_session(void *arg, const struct ss_grpc_asked *asked, struct ss_
 int main(int argc, char **argv)
 {
 	struct peer p = { .path = argc > 1 ? argv[1] : "" };
-	struct ss_grpc_method methods[3] = { { SS_METHOD_PROFILE, profile, &p } };
+	struct ss_grpc_method methods[6] = { { SS_METHOD_PROFILE, profile, &p } };
 	size_t n = 1;
 	struct ss_err err = { 0 };
 	char drop[64];
@@ -152,6 +195,12 @@ int main(int argc, char **argv)
 			p.later = argv[i] + 6;
 		p.slow |= strcmp(argv[i], "slow") == 0;
 		p.empty |= strcmp(argv[i], "empty") == 0;
+		p.forgets |= strcmp(argv[i], "forgets") == 0;
+		if (strcmp(argv[i], "continuous") == 0) {
+			methods[n++] = (struct ss_grpc_method){ SS_METHOD_START_CONTINUOUS, start_continuous, &p };
+			methods[n++] = (struct ss_grpc_method){ SS_METHOD_GET_SNAPSHOT, get_snapshot, &p };
+			methods[n++] = (struct ss_grpc_method){ SS_METHOD_STOP_CONTINUOUS, stop_continuous, &p };
+		}
 		if (strcmp(argv[i], "monitor") == 0)
 			methods[n++] = (struct ss_grpc_method){ SS_METHOD_MONITOR, monitor, &p };
 		if (strcmp(argv[i], "master") == 0)

@@ -88,6 +88,7 @@ static void any_cut(void **state)
 	put_tool(&b, "overview_page.json", "[1]", true);
 	put_tool(&b, "x.tf_stats_helper_result", "no", true);
 	ss_pbo_bytes(&b, PROFILE_RESPONSE_XSPACE, SS_STR("defg"));
+	ss_pbo_bytes(&b, PROFILE_RESPONSE_ENCODED_TRACE, SS_STR("old"));
 	ss_pbo_uint(&b, PROFILE_RESPONSE_EMPTY_TRACE, 0);
 	for (size_t cut = 0; cut <= b.n; cut++) {
 		struct ss_run_dir d;
@@ -99,10 +100,12 @@ static void any_cut(void **state)
 		assert_ok(ss_reply_take(&r, ss_str_sub(ss_buf_get(&b), 0, cut), b.n, &err));
 		assert_ok(ss_reply_take(&r, ss_str_sub(ss_buf_get(&b), cut, b.n), b.n, &err));
 		assert_ok(ss_reply_finish(&r, &err));
-		assert_int_equal(r.kept.n, 3);
+		assert_int_equal(r.kept.n, 4);
 		assert_false(r.empty_trace);
 		snprintf(path, sizeof(path), "%s/host_1.xplane.pb", d.path.p);
 		assert_str(read_whole(path, text, sizeof(text)), "abcdefg");
+		snprintf(path, sizeof(path), "%s/host_1.trace", d.path.p);
+		assert_str(read_whole(path, text, sizeof(text)), "old");
 		snprintf(path, sizeof(path), "%s/host_1.overview_page.json", d.path.p);
 		assert_str(read_whole(path, text, sizeof(text)), "[1]");
 		ss_reply_release(&r);
