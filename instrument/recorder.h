@@ -115,6 +115,9 @@ void ss_rec_device_memory(bool freed, const struct ss_trace_memory *m, uint64_t 
 /* Writes all or fails with errno. */
 bool ss_rec_write(int fd, const void *bytes, size_t n);
 
+/* A thread of the library's own, which takes no signal that is meant for the program. False: there is none. */
+bool ss_rec_thread(pthread_t *out, void *(*run)(void *));
+
 /* At the end of a thread: its buffers stay with the session. */
 void ss_rec_thread_gone(void *thread);
 

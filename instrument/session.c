@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,6 +79,16 @@ static void *make_stock(void *arg)
 	}
 	pthread_mutex_unlock(&ss_rec.lock);
 	return NULL;
+}
+
+bool ss_rec_thread(pthread_t *out, void *(*run)(void *))
+{
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	bool made = pthread_create(out, NULL, run, NULL) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return made;
 }
 
 void ss_rec_free_buffers(struct buffer *b)
@@ -216,7 +227,7 @@ static bool start(const struct ss_trace_options *o)
 	}
 	ss_rec.quit = false;
 	/* Without the maker threads make their buffers themselves. */
-	ss_rec.making = pthread_create(&ss_rec.maker, NULL, make_stock, NULL) == 0;
+	ss_rec.making = ss_rec_thread(&ss_rec.maker, make_stock);
 	name_shared_lines();
 	ss_rec.start_ns = now_ns(CLOCK_MONOTONIC);
 	ss_rec.running = true;
