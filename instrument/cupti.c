@@ -42,6 +42,52 @@ bool ss_cuda_load(struct cuda_driver *d, char *why, size_t n)
 		return false;
 	}
 	d->cuda = (uint32_t)version;
+	find(d->library, "cuDeviceGet", &d->device_get);
+	find(d->library, "cuDeviceGetName", &d->device_name);
+	find(d->library, "cuDeviceGetAttribute", &d->device_attribute);
+	find(d->library, "cuDeviceTotalMem_v2", &d->device_memory);
+	/* The second version tells slices of a GPU apart. */
+	if (!find(d->library, "cuDeviceGetUuid_v2", &d->device_uuid))
+		find(d->library, "cuDeviceGetUuid", &d->device_uuid);
+	return true;
+}
+
+static uint32_t attribute(const struct cuda_driver *d, int device, int number)
+{
+	int v = 0;
+	return d->device_attribute(&v, number, device) == 0 && v > 0 ? (uint32_t)v : 0;
+}
+
+/*
+ * CUPTI tells of devices when CUDA is initialized and never again, so a recording that begins later
+ * asks the driver. The driver's name of a slice says that it is one.
+ */
+bool ss_cuda_facts(const struct cuda_driver *d, int ordinal, struct device_facts *out)
+{
+	int device = 0;
+	size_t bytes = 0;
+	*out = (struct device_facts){ .gpu_instance = UINT32_MAX, .compute_instance = UINT32_MAX };
+	if (!d->device_get || !d->device_attribute || d->device_get(&device, ordinal) != 0)
+		return false;
+	if (d->device_name && d->device_name(out->name, (int)sizeof(out->name), device) != 0)
+		out->name[0] = '\0';
+	out->name[sizeof(out->name) - 1] = '\0';
+	if (d->device_memory && d->device_memory(&bytes, device) == 0)
+		out->memory_bytes = bytes;
+	if (d->device_uuid && d->device_uuid(out->uuid, device) != 0)
+		memset(out->uuid, 0, sizeof(out->uuid));
+	out->mig = strstr(out->name, " MIG ") != NULL;
+	out->clock_khz = attribute(d, device, CUDA_CLOCK);
+	out->sms = attribute(d, device, CUDA_SMS);
+	out->warp = attribute(d, device, CUDA_WARP);
+	out->warps_per_sm = out->warp ? attribute(d, device, CUDA_THREADS_PER_SM) / out->warp : 0;
+	out->blocks_per_sm = attribute(d, device, CUDA_BLOCKS_PER_SM);
+	out->shared_per_sm = attribute(d, device, CUDA_SHARED_PER_SM);
+	out->registers_per_sm = attribute(d, device, CUDA_REGISTERS_PER_SM);
+	out->major = attribute(d, device, CUDA_CAP_MAJOR);
+	out->minor = attribute(d, device, CUDA_CAP_MINOR);
+	/* Memory moves data twice a cycle. */
+	out->bandwidth_kbps = (uint64_t)attribute(d, device, CUDA_MEMORY_CLOCK) * 2 * attribute(d, device, CUDA_BUS_BITS) / 8;
 	return true;
 }
 
@@ -139,7 +185,6 @@ struct search {
 static bool take_functions(struct cupti *c)
 {
 	void *l = c->library;
-	find(l, "cuptiActivityFlushPeriod", &c->flush_period);
 	return find(l, "cuptiGetVersion", &c->get_version) && find(l, "cuptiGetTimestamp", &c->get_timestamp) &&
 	       find(l, "cuptiGetResultString", &c->get_result_string) && find(l, "cuptiSubscribe", &c->subscribe) &&
 	       find(l, "cuptiUnsubscribe", &c->unsubscribe) && find(l, "cuptiEnableCallback", &c->enable_callback) &&

@@ -8,11 +8,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define DEVICE_NAME_MAX 128u
+#define UUID_BYTES 16u
+
+/* What is known of a device, from CUPTI or from the driver. */
+struct device_facts {
+	char name[DEVICE_NAME_MAX];
+	uint8_t uuid[UUID_BYTES]; /* all 0: not known. Of the slice, where it is one */
+	bool mig;		/* a slice of a GPU */
+	uint32_t gpu_instance, compute_instance; /* of a slice; UINT32_MAX: not known */
+	uint64_t memory_bytes, bandwidth_kbps;
+	uint32_t clock_khz, sms, warp, warps_per_sm, blocks_per_sm, shared_per_sm, registers_per_sm, major, minor;
+};
+
 typedef void cupti_callback_fn(void *user, int domain, uint32_t cbid, const void *data);
 typedef void cupti_requested_fn(uint8_t **buffer, size_t *size, size_t *max_records);
 typedef void cupti_completed_fn(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
 
-/* CUPTI's functions, by their names without the prefix. Names that may be missing come after `optional`. */
+/* CUPTI's functions, by their names without the prefix. */
 struct cupti {
 	void *library;
 	char path[1024];
@@ -30,7 +43,6 @@ struct cupti {
 	int (*next_record)(uint8_t *buffer, size_t valid, void **record);
 	int (*dropped_records)(void *context, uint32_t stream, size_t *n);
 	int (*get_device_id)(void *context, uint32_t *device);
-	int (*flush_period)(uint32_t ms);
 };
 
 /* The driver's library. Without it `why` says what to do. */
@@ -39,11 +51,19 @@ struct cuda_driver {
 	uint32_t cuda;		/* 12040: CUDA 12.4 */
 	int (*init)(unsigned flags);
 	int (*device_count)(int *n);
+	/* Of one device; those that are missing are NULL. */
+	int (*device_get)(int *device, int ordinal);
+	int (*device_name)(char *name, int n, int device);
+	int (*device_attribute)(int *value, int attribute, int device);
+	int (*device_memory)(size_t *bytes, int device);
+	int (*device_uuid)(uint8_t uuid[UUID_BYTES], int device);
 };
 
 bool ss_cuda_load(struct cuda_driver *d, char *why, size_t n);
 /* Initializes CUDA and counts GPUs. */
 bool ss_cuda_count(const struct cuda_driver *d, int *ngpus, char *why, size_t n);
+/* What the driver knows of a device; false: it is not initialized (this does not do it), or has no such device. */
+bool ss_cuda_facts(const struct cuda_driver *d, int ordinal, struct device_facts *out);
 /* `d` may be NULL: then versions are not compared. */
 bool ss_cupti_load(struct cupti *c, const struct cuda_driver *d, char *why, size_t n);
 

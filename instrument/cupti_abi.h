@@ -87,7 +87,20 @@ enum {
 	DEVICE_SHARED_PER_SM = 60, DEVICE_REGISTERS_PER_SM = 64,
 	DEVICE_CAP_MAJOR = 104, DEVICE_CAP_MINOR = 108,
 	DEVICE_ID = 112,
+	DEVICE_UUID = 120,		/* 16 bytes */
 	DEVICE_NAME = 136,		/* const char * */
+	DEVICE_VISIBLE = 144,		/* u8: 0 if CUDA_VISIBLE_DEVICES hides it */
+	DEVICE_MIG = 145,		/* u8: the rest is of a slice */
+	DEVICE_GPU_INSTANCE = 152, DEVICE_COMPUTE_INSTANCE = 156, /* u32 */
+	DEVICE_MIG_UUID = 160,		/* 16 bytes */
+};
+
+/* What the driver is asked of a device (cuDeviceGetAttribute) where CUPTI does not tell. */
+enum cuda_attribute {
+	CUDA_WARP = 10, CUDA_CLOCK = 13, CUDA_SMS = 16, /* kHz */
+	CUDA_MEMORY_CLOCK = 36, CUDA_BUS_BITS = 37, /* kHz */
+	CUDA_THREADS_PER_SM = 39, CUDA_CAP_MAJOR = 75, CUDA_CAP_MINOR = 76,
+	CUDA_SHARED_PER_SM = 81, CUDA_REGISTERS_PER_SM = 82, CUDA_BLOCKS_PER_SM = 106,
 };
 
 enum { MEMCPY_FLAG_ASYNC = 1, MEMSET_FLAG_ASYNC = 1 };
@@ -95,7 +108,8 @@ enum { MEMORY_ALLOCATION = 1, MEMORY_RELEASE = 2 };
 enum { FLUSH_FORCED = 1 };
 
 /* Callbacks: domains, where in the call, and the data they get. */
-enum { CUPTI_DOMAIN_DRIVER = 1 };
+enum { CUPTI_DOMAIN_DRIVER = 1, CUPTI_DOMAIN_RUNTIME = 2 };
+enum { CUPTI_DEVICE_RESET = 164 };	/* the runtime's cudaDeviceReset */
 enum { CUPTI_API_ENTER = 0, CUPTI_API_EXIT = 1 };
 enum {
 	CALLBACK_SITE = 0,		/* u32 */
@@ -105,11 +119,12 @@ enum {
 	CALLBACK_CORRELATION = 64,	/* u32: that of the activity records */
 };
 
-#define CUPTI_CALLBACKS 1024u		/* numbers of driver functions stay below (840 in 13.5) */
+#define CUPTI_CALLBACKS 1024u		/* numbers of driver functions stay below (876 in 13.5) */
 
 /*
  * The driver functions that are recorded, as ranges of their numbers, which never change: launches, copies, sets, allocations,
- * waits, and loading of modules. The rest is called often and says little.
+ * waits, and loading of modules. The rest is called often and says little. A CUPTI knows the functions of its own time: those
+ * from 716 on are newer than 12.0.
  */
 #define CUPTI_RECORDED_CALLBACKS                                                                                             \
 	R(17, 21)	/* cuCtxSynchronize, cuModuleLoad* */                                                                \
@@ -131,7 +146,19 @@ enum {
 	R(598, 601)	/* cuMemAllocAsync, cuMemFreeAsync */                                                                \
 	R(611, 612)	/* cuMemAllocFromPoolAsync */                                                                        \
 	R(652, 653)	/* cuLaunchKernelEx */                                                                               \
-	R(678, 679)	/* cuLibraryLoad* */
+	R(678, 679)	/* cuLibraryLoad* */                                                                                 \
+	R(716, 717)	/* cuMemPrefetchAsync_v2 */                                                                          \
+	R(776, 779)	/* cuMemcpyBatchAsync, cuMemcpy3DBatchAsync */                                                       \
+	R(784, 785)	/* cuMemPrefetchBatchAsync */                                                                        \
+	R(796, 800)	/* cuMemcpyBatchAsync_v2, cuMemcpy3DBatchAsync_v2, cuCtxSynchronize_v2 */                            \
+	R(831, 832)	/* cuLaunchHostFunc_v2 */                                                                            \
+	R(837, 840)	/* cuMemcpyWithAttributesAsync, cuMemcpy3DWithAttributesAsync */
+
+/* Functions that end a context, and with it what CUPTI has not delivered of it: it is asked for that before. */
+#define CUPTI_ENDING_CALLBACKS                                                                                               \
+	R(322, 322)	/* cuCtxDestroy_v2 */                                                                                \
+	R(387, 387) R(389, 389) /* cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxReset */                                     \
+	R(544, 545)	/* their second versions */
 
 static inline uint16_t abi_u16(const void *record, size_t at)
 {

@@ -101,12 +101,16 @@ double ss_occupancy_pct(const struct device_caps *d, uint32_t threads, uint32_t 
 
 /* --- times and stats ---------------------------------------------------------------------------- */
 
-/* False: it was over before the session began. */
+/* False: it has no times, or was over before the session began. */
 static bool times(struct converter *c, uint64_t start, uint64_t end, struct device_event *e)
 {
 	int64_t shift = c->clock_offset_ns - (int64_t)c->start_ns;
 	int64_t begin = (int64_t)start + shift, over = (int64_t)end + shift;
-	if (over <= 0 || end < start) {
+	if (!start || end < start) {
+		c->untimed++;
+		return false;
+	}
+	if (over <= 0) {
 		c->early++;
 		return false;
 	}
@@ -319,27 +323,63 @@ static void fact(struct converter *c, uint32_t device, const char *key, enum ss_
 	ss_device_planes_fact(c->planes, device, &s);
 }
 
-static void convert_device(struct converter *c, const void *r)
+/* "GPU-" or "MIG-", then sixteen bytes as nvidia-smi writes them. */
+static void uuid_text(const struct device_facts *f, char out[48])
 {
-	uint32_t id = abi_u32(r, DEVICE_ID);
-	const char *name = abi_text(r, DEVICE_NAME);
+	size_t at = (size_t)sprintf(out, "%s", f->mig ? "MIG" : "GPU");
+	for (size_t i = 0; i < UUID_BYTES; i++)
+		at += (size_t)sprintf(out + at, "%s%02x", i == 0 || i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", f->uuid[i]);
+}
+
+void ss_convert_facts(struct converter *c, uint32_t id, const struct device_facts *f)
+{
+	static const uint8_t none[UUID_BYTES];
+	char uuid[48];
 	if (id >= CONVERT_DEVICES)
 		return;
-	c->caps[id] = (struct device_caps){
-		.memory_bytes = abi_u64(r, DEVICE_MEMORY), .warp = abi_u32(r, DEVICE_WARP),
-		.warps_per_sm = abi_u32(r, DEVICE_WARPS_PER_SM), .blocks_per_sm = abi_u32(r, DEVICE_BLOCKS_PER_SM),
-		.shared_per_sm = abi_u32(r, DEVICE_SHARED_PER_SM), .registers_per_sm = abi_u32(r, DEVICE_REGISTERS_PER_SM),
-		.major = abi_u32(r, DEVICE_CAP_MAJOR),
-	};
+	if (!c->caps[id].warp)
+		c->caps[id] = (struct device_caps){
+			.memory_bytes = f->memory_bytes, .warp = f->warp, .warps_per_sm = f->warps_per_sm,
+			.blocks_per_sm = f->blocks_per_sm, .shared_per_sm = f->shared_per_sm, .registers_per_sm = f->registers_per_sm, .major = f->major,
+		};
 	fact(c, id, "device_vendor", SS_TRACE_TEXT, 0, "Nvidia");
-	if (name && *name)
-		fact(c, id, "gpu_device_name", SS_TRACE_TEXT, 0, name);
-	fact(c, id, "clock_rate", SS_TRACE_INT, abi_u32(r, DEVICE_CLOCK), NULL);
-	fact(c, id, "core_count", SS_TRACE_INT, abi_u32(r, DEVICE_SMS), NULL);
-	fact(c, id, "memory_bandwidth", SS_TRACE_UINT, abi_u64(r, DEVICE_BANDWIDTH) * 1000, NULL);
-	fact(c, id, "memory_size", SS_TRACE_UINT, abi_u64(r, DEVICE_MEMORY), NULL);
-	fact(c, id, "compute_cap_major", SS_TRACE_INT, abi_u32(r, DEVICE_CAP_MAJOR), NULL);
-	fact(c, id, "compute_cap_minor", SS_TRACE_INT, abi_u32(r, DEVICE_CAP_MINOR), NULL);
+	if (f->name[0])
+		fact(c, id, "gpu_device_name", SS_TRACE_TEXT, 0, f->name);
+	fact(c, id, "clock_rate", SS_TRACE_INT, f->clock_khz, NULL);
+	fact(c, id, "core_count", SS_TRACE_INT, f->sms, NULL);
+	fact(c, id, "memory_bandwidth", SS_TRACE_UINT, f->bandwidth_kbps * 1000, NULL);
+	fact(c, id, "memory_size", SS_TRACE_UINT, f->memory_bytes, NULL);
+	fact(c, id, "compute_cap_major", SS_TRACE_INT, f->major, NULL);
+	fact(c, id, "compute_cap_minor", SS_TRACE_INT, f->minor, NULL);
+	if (memcmp(f->uuid, none, sizeof(none)) != 0) {
+		uuid_text(f, uuid);
+		fact(c, id, "device_uuid", SS_TRACE_TEXT, 0, uuid);
+	}
+	if (f->mig && f->gpu_instance != UINT32_MAX) {
+		fact(c, id, "mig_gpu_instance", SS_TRACE_INT, f->gpu_instance, NULL);
+		fact(c, id, "mig_compute_instance", SS_TRACE_INT, f->compute_instance, NULL);
+	}
+}
+
+/* A record of a GPU that CUDA_VISIBLE_DEVICES hides is of no use: its number is none of the program's. */
+static void convert_device(struct converter *c, const void *r)
+{
+	const uint8_t *bytes = r;
+	const char *name = abi_text(r, DEVICE_NAME);
+	if (!bytes[DEVICE_VISIBLE])
+		return;
+	struct device_facts f = {
+		.mig = bytes[DEVICE_MIG], .gpu_instance = abi_u32(r, DEVICE_GPU_INSTANCE),
+		.compute_instance = abi_u32(r, DEVICE_COMPUTE_INSTANCE), .memory_bytes = abi_u64(r, DEVICE_MEMORY),
+		.bandwidth_kbps = abi_u64(r, DEVICE_BANDWIDTH), .clock_khz = abi_u32(r, DEVICE_CLOCK),
+		.sms = abi_u32(r, DEVICE_SMS), .warp = abi_u32(r, DEVICE_WARP), .warps_per_sm = abi_u32(r, DEVICE_WARPS_PER_SM),
+		.blocks_per_sm = abi_u32(r, DEVICE_BLOCKS_PER_SM), .shared_per_sm = abi_u32(r, DEVICE_SHARED_PER_SM),
+		.registers_per_sm = abi_u32(r, DEVICE_REGISTERS_PER_SM), .major = abi_u32(r, DEVICE_CAP_MAJOR),
+		.minor = abi_u32(r, DEVICE_CAP_MINOR),
+	};
+	snprintf(f.name, sizeof(f.name), "%s", name ? name : "");
+	memcpy(f.uuid, bytes + (f.mig ? DEVICE_MIG_UUID : DEVICE_UUID), sizeof(f.uuid));
+	ss_convert_facts(c, abi_u32(r, DEVICE_ID), &f);
 }
 
 void ss_convert(struct converter *c, const void *record)

@@ -5,12 +5,13 @@
 #ifndef SS_INSTRUMENT_CUPTI_CONVERT_H
 #define SS_INSTRUMENT_CUPTI_CONVERT_H
 
+#include "cupti.h"
 #include "device_planes.h"
 
 #define CONVERT_DEVICES 64u
 #define MEMORY_POOLS 4u
 
-/* What is known of a device, from its record; all 0: nothing yet. */
+/* What occupancy and memory are computed with; all 0: nothing is known of the device yet. */
 struct device_caps {
 	uint64_t memory_bytes;
 	uint32_t warp, warps_per_sm, blocks_per_sm, shared_per_sm, registers_per_sm, major;
@@ -40,10 +41,13 @@ struct converter {
 	struct demangled demangled[512];
 	char *(*demangle)(const char *name, char *out, size_t *n, int *status); /* of the C++ library, if there is one */
 	uint64_t early;		/* records from before the session */
+	uint64_t untimed;	/* work that was under way at the stop, or of which CUPTI has no times */
 };
 
 void ss_converter_init(struct converter *c);
 void ss_converter_release(struct converter *c);
+/* Facts about a device go onto its plane. May be told twice, by the driver and by CUPTI: what was said first stays. */
+void ss_convert_facts(struct converter *c, uint32_t device, const struct device_facts *facts);
 /* One record of a buffer; kinds that were not asked for are passed over. */
 void ss_convert(struct converter *c, const void *record);
 /* The buffer is at its end; its records are not needed any more. */

@@ -15,12 +15,14 @@
 #include "cupti.h"
 #include "cupti_abi.h"
 #include "cupti_convert.h"
+#include "gpu_trace.h"
 #include "nvtx.h"
 #include "recorder.h"
 #include "wire.h"
 
 #include <dlfcn.h>
 #include <glob.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +30,8 @@
 #include <unistd.h>
 
 #define ACTIVITY_BUFFER ((size_t)1 << 20)
-#define FLUSH_PERIOD_MS 1000u	/* what a killed program loses of its device at most */
+#define FLUSH_PERIOD_S 1	/* what a killed program loses of its device at most */
+#define SPARE_BUFFERS 8u
 #define RANGES 16384u		/* launches under way; their ranges are remembered this far back */
 #define CALLS_DEEP 8u
 #define WARNINGS 2048u
@@ -44,18 +47,24 @@ static struct gpu {
 	bool running;		/* atomic: callbacks ask */
 	struct cuda_driver driver;
 	struct cupti cupti;	/* loaded once, then kept */
-	bool registered;	/* CUPTI takes its buffers from us, once for all sessions */
 	void *subscriber;
 	struct converter *converter; /* NULL: buffers that come are not wanted */
 	struct converter *ended;     /* of the session that stops, which takes no lock: the recorder's is taken inside ours */
 	bool forks;		     /* children are told */
+	bool facts_known;	     /* the driver told of its devices */
+	pthread_t flusher;
+	bool flushing, quit;	     /* the flusher exists, and shall end */
+	pthread_cond_t ends;	     /* told with quit */
+	pthread_mutex_t spare_lock;  /* guards what follows; nothing is locked in it */
+	uint8_t *spare[SPARE_BUFFERS];
+	unsigned nspare;
 	uint64_t cupti_dropped;
 	uint64_t records;
 	struct ss_trace_name names[CUPTI_CALLBACKS]; /* atomic: of driver functions, by number */
 	struct launch_range ranges[RANGES];	     /* atomic */
 	char error[1400];
 	char warnings[WARNINGS]; /* lines */
-} gpu = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} gpu = { .lock = PTHREAD_MUTEX_INITIALIZER, .spare_lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* Calls of the driver that this thread is in, and the last context's device. */
 static __thread struct calls {
@@ -126,10 +135,25 @@ static struct ss_trace_scope enter(uint32_t cbid, const void *data)
 	return ss_trace_begin(SS_TRACE_CRITICAL, name, args, 3);
 }
 
+static bool ends_context(int domain, uint32_t cbid)
+{
+#define R(first, last) if (domain == CUPTI_DOMAIN_DRIVER && cbid >= (first) && cbid <= (last)) return true;
+	CUPTI_ENDING_CALLBACKS
+#undef R
+	return domain == CUPTI_DOMAIN_RUNTIME && cbid == CUPTI_DEVICE_RESET;
+}
+
 static void on_call(void *user, int domain, uint32_t cbid, const void *data)
 {
 	(void)user;
-	if (domain != CUPTI_DOMAIN_DRIVER || cbid >= CUPTI_CALLBACKS || !data)
+	if (cbid >= CUPTI_CALLBACKS || !data)
+		return;
+	if (ends_context(domain, cbid)) {
+		if (abi_u32(data, CALLBACK_SITE) == CUPTI_API_ENTER && __atomic_load_n(&gpu.running, __ATOMIC_ACQUIRE))
+			gpu.cupti.flush_all(0);
+		return;
+	}
+	if (domain != CUPTI_DOMAIN_DRIVER)
 		return;
 	if (abi_u32(data, CALLBACK_SITE) == CUPTI_API_ENTER) {
 		uint64_t session = ss_rec_session();
@@ -151,7 +175,12 @@ static void on_call(void *user, int domain, uint32_t cbid, const void *data)
 
 static void on_requested(uint8_t **buffer, size_t *size, size_t *max_records)
 {
-	*buffer = aligned_alloc(8, ACTIVITY_BUFFER);
+	/* Asked for in the middle of launches: one that was used already has its pages. */
+	pthread_mutex_lock(&gpu.spare_lock);
+	*buffer = gpu.nspare ? gpu.spare[--gpu.nspare] : NULL;
+	pthread_mutex_unlock(&gpu.spare_lock);
+	if (!*buffer)
+		*buffer = aligned_alloc(8, ACTIVITY_BUFFER);
 	*size = *buffer ? ACTIVITY_BUFFER : 0;
 	*max_records = 0;	/* as many as fit */
 }
@@ -173,6 +202,17 @@ static bool clock_offset(const struct cupti *c, int64_t *out)
 	return true;
 }
 
+static void spare(uint8_t *buffer)
+{
+	pthread_mutex_lock(&gpu.spare_lock);
+	bool kept = buffer && gpu.nspare < SPARE_BUFFERS;
+	if (kept)
+		gpu.spare[gpu.nspare++] = buffer;
+	pthread_mutex_unlock(&gpu.spare_lock);
+	if (!kept)
+		free(buffer);
+}
+
 static void on_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
 {
 	(void)size;
@@ -190,7 +230,72 @@ static void on_completed(void *context, uint32_t stream, uint8_t *buffer, size_t
 			gpu.cupti_dropped += dropped;
 	}
 	pthread_mutex_unlock(&gpu.lock);
-	free(buffer);
+	spare(buffer);
+}
+
+/* --- what is done once a second ----------------------------------------------------------------- */
+
+/* CUPTI tells of devices only if it was asked before CUDA was initialized; the driver, only after. */
+static void learn_devices(void)
+{
+	struct device_facts facts;
+	if (gpu.facts_known)
+		return;
+	for (int i = 0; i < (int)CONVERT_DEVICES && ss_cuda_facts(&gpu.driver, i, &facts); i++) {
+		pthread_mutex_lock(&gpu.lock);
+		if (gpu.converter)
+			ss_convert_facts(gpu.converter, (uint32_t)i, &facts);
+		pthread_mutex_unlock(&gpu.lock);
+		gpu.facts_known = true;
+	}
+}
+
+/*
+ * CUPTI delivers full buffers by itself, which may take a program minutes. A flush delivers those whose
+ * records are complete; it is not forced, so that none is cut short that is under way.
+ */
+static void *flush_often(void *arg)
+{
+	(void)arg;
+	struct timespec next;
+	clock_gettime(CLOCK_MONOTONIC, &next);
+	pthread_mutex_lock(&gpu.lock);
+	while (!gpu.quit) {
+		next.tv_sec += FLUSH_PERIOD_S;
+		while (!gpu.quit && pthread_cond_timedwait(&gpu.ends, &gpu.lock, &next) == 0)
+			continue;
+		if (gpu.quit)
+			break;
+		pthread_mutex_unlock(&gpu.lock);
+		learn_devices();
+		gpu.cupti.flush_all(0);
+		pthread_mutex_lock(&gpu.lock);
+	}
+	pthread_mutex_unlock(&gpu.lock);
+	return NULL;
+}
+
+static void begin_flushing(void)
+{
+	pthread_condattr_t clock;
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&gpu.ends, &clock);
+	pthread_condattr_destroy(&clock);
+	gpu.quit = false;
+	gpu.flushing = ss_rec_thread(&gpu.flusher, flush_often);
+}
+
+static void end_flushing(void)
+{
+	if (!gpu.flushing)
+		return;
+	pthread_mutex_lock(&gpu.lock);
+	gpu.quit = true;
+	pthread_cond_signal(&gpu.ends);
+	pthread_mutex_unlock(&gpu.lock);
+	pthread_join(gpu.flusher, NULL);
+	gpu.flushing = false;
 }
 
 /* --- the session's source of planes ------------------------------------------------------------- */
@@ -210,6 +315,8 @@ static void source_stop(void)
 {
 	if (!__atomic_load_n(&gpu.running, __ATOMIC_ACQUIRE))
 		return;
+	end_flushing();
+	learn_devices();
 	end_cupti();
 	__atomic_store_n(&gpu.running, false, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&gpu.lock);
@@ -218,6 +325,9 @@ static void source_stop(void)
 		warn("CUPTI dropped %llu records of the GPUs: its buffers were full\n", (unsigned long long)gpu.cupti_dropped);
 	if (full)
 		warn("%llu events of the GPUs found no room in the recording\n", (unsigned long long)full);
+	if (gpu.converter->untimed)
+		warn("%llu events of the GPUs have no times: they were under way when the recording ended, or CUPTI could not take "
+		     "them\n", (unsigned long long)gpu.converter->untimed);
 	if (!gpu.records)
 		warn("CUPTI delivered no record of a GPU: the program did not use one while it was recorded\n");
 	gpu.ended = gpu.converter;
@@ -265,10 +375,11 @@ static const struct recorder_source source = { source_stop, source_write, source
 /* CUDA does not survive a fork, and the planes' files are the parent's. */
 static void in_child(void)
 {
-	gpu.running = false;
+	gpu.running = gpu.flushing = gpu.facts_known = false;
 	gpu.converter = gpu.ended = NULL;
 	calls.depth = 0;
 	pthread_mutex_init(&gpu.lock, NULL);
+	pthread_mutex_init(&gpu.spare_lock, NULL);
 }
 
 /* The planes beside the session that runs; false: there is none, or no memory. */
@@ -307,19 +418,25 @@ static bool called(const char *call, int status)
 	return false;
 }
 
+/* A CUPTI that is older than a function does not know it; one that knows none at all is a failure. */
 static bool enable_callbacks(void)
 {
 	static const uint16_t ranges[][2] = {
 #define R(first, last) { first, last },
 		CUPTI_RECORDED_CALLBACKS
+		CUPTI_ENDING_CALLBACKS
 #undef R
 	};
+	int failed = CUPTI_OK;
+	size_t enabled = 0;
 	for (size_t i = 0; i < sizeof(ranges) / sizeof(*ranges); i++)
-		for (uint32_t id = ranges[i][0]; id <= ranges[i][1]; id++)
-			if (!called("cuptiEnableCallback",
-				    gpu.cupti.enable_callback(1, gpu.subscriber, CUPTI_DOMAIN_DRIVER, id)))
-				return false;
-	return true;
+		for (uint32_t id = ranges[i][0]; id <= ranges[i][1]; id++) {
+			int status = gpu.cupti.enable_callback(1, gpu.subscriber, CUPTI_DOMAIN_DRIVER, id);
+			enabled += status == CUPTI_OK;
+			failed = status != CUPTI_OK ? status : failed;
+		}
+	gpu.cupti.enable_callback(1, gpu.subscriber, CUPTI_DOMAIN_RUNTIME, CUPTI_DEVICE_RESET);
+	return enabled || called("cuptiEnableCallback", failed);
 }
 
 /* Kernels are what it is about; without the rest the recording goes on and says so. */
@@ -339,23 +456,24 @@ static bool enable_kinds(void)
 	return true;
 }
 
-/* The buffers' callbacks take the lock and CUPTI may call them at once, so it is given up around this. */
+/*
+ * The buffers' callbacks take the lock and CUPTI may call them at once, so it is given up around this.
+ * To subscribe comes first: buffers are the whole process's, and another profiler's would come to us. It
+ * may have been there since our last session, so that they are asked for anew each time.
+ */
 static bool begin_cupti(void)
 {
 	struct cupti *c = &gpu.cupti;
-	if (!gpu.registered && !called("cuptiActivityRegisterCallbacks", c->register_callbacks(on_requested, on_completed)))
-		return false;
-	gpu.registered = true;
 	if (!called("cuptiSubscribe", c->subscribe(&gpu.subscriber, on_call, NULL)))
 		return false;
-	if (!enable_callbacks() || !enable_kinds()) {
+	if (!called("cuptiActivityRegisterCallbacks", c->register_callbacks(on_requested, on_completed)) || !enable_callbacks() ||
+	    !enable_kinds()) {
 		for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 			c->disable(kinds[i]);
 		c->unsubscribe(gpu.subscriber);
 		return false;
 	}
-	if (c->flush_period)
-		c->flush_period(FLUSH_PERIOD_MS);
+	begin_flushing();
 	return true;
 }
 
@@ -367,10 +485,11 @@ static bool load(void)
 	       ss_cupti_load(&gpu.cupti, &gpu.driver, gpu.error, sizeof(gpu.error));
 }
 
-static bool start(void)
+static bool start(bool in_init)
 {
 	gpu.error[0] = gpu.warnings[0] = '\0';
 	gpu.cupti_dropped = gpu.records = 0;
+	gpu.facts_known = false;
 	if (!gpu.forks)
 		gpu.forks = pthread_atfork(NULL, NULL, in_child) == 0;
 	if (!join_session())
@@ -379,6 +498,8 @@ static bool start(void)
 		return false;
 	__atomic_store_n(&gpu.running, true, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&gpu.lock);
+	if (!in_init)
+		learn_devices();
 	bool begun = begin_cupti();
 	pthread_mutex_lock(&gpu.lock);
 	if (!begun)
@@ -386,16 +507,21 @@ static bool start(void)
 	return begun;
 }
 
-bool ss_trace_gpu_start(void)
+bool ss_gpu_start(bool in_init)
 {
 	pthread_mutex_lock(&gpu.lock);
-	bool ok = gpu.running || start();
+	bool ok = gpu.running || start(in_init);
 	if (!ok && gpu.converter) {
 		free_converter(&gpu.converter, true);
 		warn("GPUs are not recorded: %s\n", gpu.error);
 	}
 	pthread_mutex_unlock(&gpu.lock);
 	return ok;
+}
+
+bool ss_trace_gpu_start(void)
+{
+	return ss_gpu_start(false);
 }
 
 bool ss_trace_gpu_used(void)

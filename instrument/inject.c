@@ -11,6 +11,7 @@
  * _ROOT (number of the first process), _MAX_BYTES, _GPU (0: not), _STEP (NVTX ranges that are steps), _STATUS (a
  * file for one line a process).
  */
+#include "gpu_trace.h"
 #include "nvtx.h"
 #include "recorder.h"
 #include "ss_trace_gpu.h"
@@ -219,7 +220,7 @@ int InitializeInjection(void)
 	const char *gpu = getenv("SS_RECORD_GPU");
 	if (!begin() || (gpu && gpu[0] == '0'))
 		return 1;
-	if (ss_trace_gpu_start())
+	if (ss_gpu_start(true))
 		report("gpu", "recorded");
 	else
 		report("gpu-missing", ss_trace_gpu_error());

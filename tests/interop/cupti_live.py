@@ -69,12 +69,14 @@ RECORDS = (
                    'maxWarpsPerMultiprocessor': 'DEVICE_WARPS_PER_SM', 'maxBlocksPerMultiprocessor': 'DEVICE_BLOCKS_PER_SM',
                    'maxSharedMemoryPerMultiprocessor': 'DEVICE_SHARED_PER_SM',
                    'maxRegistersPerMultiprocessor': 'DEVICE_REGISTERS_PER_SM', 'computeCapabilityMajor': 'DEVICE_CAP_MAJOR',
-                   'computeCapabilityMinor': 'DEVICE_CAP_MINOR', 'id': 'DEVICE_ID', 'name': 'DEVICE_NAME'}),
+                   'computeCapabilityMinor': 'DEVICE_CAP_MINOR', 'id': 'DEVICE_ID', 'name': 'DEVICE_NAME', 'uuid': 'DEVICE_UUID',
+                   'isCudaVisible': 'DEVICE_VISIBLE', 'isMigEnabled': 'DEVICE_MIG', 'gpuInstanceId': 'DEVICE_GPU_INSTANCE',
+                   'computeInstanceId': 'DEVICE_COMPUTE_INSTANCE', 'migUuid': 'DEVICE_MIG_UUID'}),
 )
 # Sizes of records that the comment of cupti_abi.h and the stand-in rely on: (record, version): bytes
 SIZES = {('Kernel', 9): 208, ('Kernel', 10): 216, ('Kernel', 13): 248, ('Memcpy', 5): 88, ('Memcpy', 6): 96, ('Memcpy', 7): 112,
          ('Memset', 4): 88, ('Memset', 5): 104, ('Memory', 3): 120, ('Memory', 4): 128, ('Device', 4): 176, ('Device', 5): 184,
-         ('Device', 6): 192}
+         ('Device', 6): 192, ('MemcpyPtoP', 4): 96}
 CALLBACK = {'callbackSite': 'CALLBACK_SITE', 'functionName': 'CALLBACK_FUNCTION', 'context': 'CALLBACK_CONTEXT',
             'contextUid': 'CALLBACK_CONTEXT_UID', 'correlationId': 'CALLBACK_CORRELATION'}
 NUMBERS = {
@@ -96,6 +98,15 @@ NUMBERS = {
     'CUPTI_ACTIVITY_MEMORY_KIND_PINNED': '2', 'CUPTI_ACTIVITY_MEMORY_KIND_DEVICE': '3', 'CUPTI_ACTIVITY_MEMORY_KIND_ARRAY': '4',
     'CUPTI_ACTIVITY_MEMORY_KIND_MANAGED': '5', 'CUPTI_ACTIVITY_MEMORY_KIND_DEVICE_STATIC': '6',
     'CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC': '7',
+    'CUPTI_CB_DOMAIN_RUNTIME_API': 'CUPTI_DOMAIN_RUNTIME', 'CUPTI_RUNTIME_TRACE_CBID_cudaDeviceReset_v3020': 'CUPTI_DEVICE_RESET',
+}
+# Of cuda.h, which cupti.h includes.
+ATTRIBUTES = {
+    'WARP_SIZE': 'CUDA_WARP', 'CLOCK_RATE': 'CUDA_CLOCK', 'MULTIPROCESSOR_COUNT': 'CUDA_SMS', 'MEMORY_CLOCK_RATE': 'CUDA_MEMORY_CLOCK',
+    'GLOBAL_MEMORY_BUS_WIDTH': 'CUDA_BUS_BITS', 'MAX_THREADS_PER_MULTIPROCESSOR': 'CUDA_THREADS_PER_SM',
+    'COMPUTE_CAPABILITY_MAJOR': 'CUDA_CAP_MAJOR', 'COMPUTE_CAPABILITY_MINOR': 'CUDA_CAP_MINOR',
+    'MAX_SHARED_MEMORY_PER_MULTIPROCESSOR': 'CUDA_SHARED_PER_SM', 'MAX_REGISTERS_PER_MULTIPROCESSOR': 'CUDA_REGISTERS_PER_SM',
+    'MAX_BLOCKS_PER_MULTIPROCESSOR': 'CUDA_BLOCKS_PER_SM',
 }
 NVTX_NUMBERS = {
     'TABLE_CALLBACKS': 'NVTX_ETID_CALLBACKS', 'MODULE_CORE': 'NVTX_CB_MODULE_CORE', 'MODULE_CORE2': 'NVTX_CB_MODULE_CORE2',
@@ -113,7 +124,8 @@ NVTX_NUMBERS = {
 NEEDED = ('cuLaunchKernel', 'cuLaunchKernel_ptsz', 'cuLaunchKernelEx', 'cuLaunchKernelEx_ptsz', 'cuLaunchCooperativeKernel', 'cuGraphLaunch',
           'cuMemcpyHtoD_v2', 'cuMemcpyHtoDAsync_v2', 'cuMemcpyDtoHAsync_v2', 'cuMemcpyDtoDAsync_v2_ptsz', 'cuMemcpyAsync', 'cuMemsetD8Async',
           'cuMemsetD32Async', 'cuMemAlloc_v2', 'cuMemFree_v2', 'cuMemAllocAsync', 'cuMemFreeAsync', 'cuMemAllocFromPoolAsync',
-          'cuMemAllocManaged', 'cuStreamSynchronize', 'cuEventSynchronize', 'cuCtxSynchronize', 'cuMemcpyPeerAsync')
+          'cuMemAllocManaged', 'cuStreamSynchronize', 'cuEventSynchronize', 'cuCtxSynchronize', 'cuMemcpyPeerAsync', 'cuCtxSynchronize_v2',
+          'cuMemcpyBatchAsync', 'cuMemcpyBatchAsync_v2', 'cuMemPrefetchAsync_v2', 'cuMemcpyWithAttributesAsync', 'cuLaunchHostFunc_v2')
 LIKE = re.compile(r'cu(Launch|GraphLaunch|Mem|Module(Load|GetFunction)|LibraryLoad|(Ctx|Stream|Event)Synchronize)')
 
 NVTX_PROGRAM = '''
@@ -201,6 +213,7 @@ def check_layout(c, release, scratch):
                 lines.append(say(f'sizeof({struct}) == {SIZES[record, v]}', f'size of {struct}'))
     lines += [say(f'offsetof(CUpti_CallbackData, {field}) == {ours}', f'CUpti_CallbackData.{field}') for field, ours in CALLBACK.items()]
     lines += [say(f'{theirs} == {ours}', theirs) for theirs, ours in NUMBERS.items()]
+    lines += [say(f'CU_DEVICE_ATTRIBUTE_{theirs} == {ours}', theirs) for theirs, ours in ATTRIBUTES.items()]
     # Names that both have are seen before theirs is included.
     ours_first = ['#define CUPTI_API_ENTER CUPTI_API_ENTER_', '#define CUPTI_API_EXIT CUPTI_API_EXIT_', '#include "cupti_abi.h"',
                   '#undef CUPTI_API_ENTER', '#undef CUPTI_API_EXIT', '#include <cupti.h>']
@@ -211,7 +224,11 @@ def check_callbacks(c, release):
     names = {int(n): name for name, n in
              re.findall(r'CUPTI_DRIVER_TRACE_CBID_(cu\w+)\s*=\s*(\d+)', release.text('cupti_driver_cbid.h'))}
     with open(os.path.join(INSTRUMENT, 'cupti_abi.h')) as f:
-        ranges = [(int(a), int(b)) for a, b in re.findall(r'R\((\d+), (\d+)\)', f.read())]
+        listed, ending = (re.findall(r'R\((\d+), (\d+)\)', part) for part in f.read().split('#define CUPTI_RECORDED')[1].split('#define CUPTI_ENDING'))
+    ranges = [(int(a), int(b)) for a, b in listed]
+    ends = sorted(names[i] for a, b in ending for i in range(int(a), int(b) + 1))
+    c.equal(f'{release.name}: functions that end a context', ends,
+            ['cuCtxDestroy_v2', 'cuDevicePrimaryCtxRelease', 'cuDevicePrimaryCtxRelease_v2', 'cuDevicePrimaryCtxReset', 'cuDevicePrimaryCtxReset_v2'])
     recorded = {names[i] for a, b in ranges for i in range(a, b + 1) if i in names}
     known = {n for n in NEEDED if n in names.values()}
     c.equal(f'{release.name}: functions that are not recorded', sorted(known - recorded), [])

@@ -1,7 +1,9 @@
 /*
- * cupti.c - see standin.h: CUPTI, libcupti.so. Delivers records in buffers of the caller, from a thread
- * of its own when the flush period is over, and each second record before the first, because real ones
- * are in no order either. Offsets are written out here once more on purpose: they come from NVIDIA's
+ * cupti.c - see standin.h: CUPTI, libcupti.so. Delivers records in buffers of the caller when it is asked
+ * to, and each second record before the first, because real ones are in no order either. As NVIDIA's:
+ * work that is under way stays behind unless the flush is forced, and then has no times; what was not
+ * delivered of a context is gone with it; devices are told of only to those who ask before cuInit has
+ * ended; and buffers go to whoever registered last. Offsets are written out here once more on purpose: they come from NVIDIA's
  * headers, not from the code under test.
  */
 #include "standin.h"
@@ -19,7 +21,7 @@
 #define API __attribute__((visibility("default")))
 
 enum { OK = 0, INVALID_PARAMETER = 1, MAX_LIMIT = 12, MULTIPLE_SUBSCRIBERS = 39 };
-enum { KIND_MEMCPY = 1, KIND_MEMSET = 2, KIND_DEVICE = 8, KIND_KERNEL = 10, KIND_MEMORY2 = 49, KINDS = 64 };
+enum { KIND_MEMCPY = 1, KIND_MEMSET = 2, KIND_DEVICE = 8, KIND_KERNEL = 10, KIND_PEER = 22, KIND_MEMORY2 = 49, KINDS = 64 };
 #define PENDING 65536u
 
 typedef void callback_fn(void *user, int domain, uint32_t cbid, const void *data);
@@ -30,14 +32,13 @@ static struct tool {
 	pthread_mutex_t lock;
 	callback_fn *callback;
 	void *user;
-	bool subscribed, worker;
+	bool subscribed;
 	bool callbacks[1024], kinds[KINDS];
 	requested_fn *requested;
 	completed_fn *completed;
 	struct standin_record *pending;
 	size_t npending;
 	bool devices_due;
-	uint32_t period_ms;
 	size_t dropped;
 } tool = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -71,6 +72,7 @@ static size_t size_of(int kind)
 	switch (kind) {
 	case KIND_KERNEL: return new ? 216 : 208;
 	case KIND_MEMCPY: return 96;
+	case KIND_PEER: return 96;
 	case KIND_MEMSET: return 88;
 	case KIND_MEMORY2: return 128;
 	default: return new ? 192 : 184;
@@ -93,9 +95,11 @@ static void put_kernel(uint8_t *record, const struct standin_record *r)
 	PUT(uint32_t, 80, r->dynamic_shared);
 	PUT(uint32_t, 92, r->correlation);
 	PUT(const char *, 104, r->function->name);
+	PUT(uint64_t, 144, r->graph_node);
+	PUT(uint32_t, 156, r->graph);
 }
 
-static void put_copy(uint8_t *record, const struct standin_record *r)
+static void put_transfer(uint8_t *record, const struct standin_record *r)
 {
 	PUT(uint8_t, 4, r->copy_kind);
 	PUT(uint8_t, 5, r->src_kind);
@@ -107,7 +111,24 @@ static void put_copy(uint8_t *record, const struct standin_record *r)
 	PUT(uint32_t, 32, r->device);
 	PUT(uint32_t, 36, r->context);
 	PUT(uint32_t, 40, r->stream);
+}
+
+static void put_copy(uint8_t *record, const struct standin_record *r)
+{
+	put_transfer(record, r);
 	PUT(uint32_t, 44, r->correlation);
+	PUT(uint64_t, 64, r->graph_node);
+	PUT(uint32_t, 72, r->graph);
+}
+
+static void put_peer(uint8_t *record, const struct standin_record *r)
+{
+	put_transfer(record, r);
+	PUT(uint32_t, 44, r->device);
+	PUT(uint32_t, 48, r->context);
+	PUT(uint32_t, 52, r->to_device);
+	PUT(uint32_t, 56, r->to_device + 1);
+	PUT(uint32_t, 60, r->correlation);
 }
 
 static void put_set(uint8_t *record, const struct standin_record *r)
@@ -131,14 +152,15 @@ static void put_memory(uint8_t *record, const struct standin_record *r)
 	PUT(uint32_t, 56, r->context);
 }
 
-/* An H100 SXM. */
+/* An H100 SXM, or a seventh of one. The last one is hidden from the program. */
 static void put_device(uint8_t *record, uint32_t id)
 {
+	bool mig = standin_mig();
 	PUT(uint64_t, 8, 3352320000u);
 	PUT(uint64_t, 16, UINT64_C(85520809984));
 	PUT(uint32_t, 32, 32);
 	PUT(uint32_t, 36, 1980000);
-	PUT(uint32_t, 44, 132);
+	PUT(uint32_t, 44, mig ? 16 : 132);
 	PUT(uint32_t, 52, 64);
 	PUT(uint32_t, 56, 32);
 	PUT(uint32_t, 60, 233472);
@@ -146,7 +168,15 @@ static void put_device(uint8_t *record, uint32_t id)
 	PUT(uint32_t, 104, 9);
 	PUT(uint32_t, 108, 0);
 	PUT(uint32_t, 112, id);
+	for (size_t i = 0; i < 16; i++) {
+		PUT(uint8_t, 120 + i, 16 * (id + 1) + i);
+		PUT(uint8_t, 160 + i, mig ? 16 * (id + 9) + i : 0);
+	}
 	PUT(const char *, 136, "Stand-in GPU");
+	PUT(uint8_t, 144, id < STANDIN_DEVICES);
+	PUT(uint8_t, 145, mig);
+	PUT(uint32_t, 152, mig ? 7 + id : UINT32_MAX);
+	PUT(uint32_t, 156, mig ? 0 : UINT32_MAX);
 }
 
 static int kind_of(const struct standin_record *r)
@@ -154,6 +184,7 @@ static int kind_of(const struct standin_record *r)
 	switch (r->work) {
 	case STANDIN_KERNEL: return KIND_KERNEL;
 	case STANDIN_COPY: return KIND_MEMCPY;
+	case STANDIN_PEER_COPY: return KIND_PEER;
 	case STANDIN_SET: return KIND_MEMSET;
 	default: return KIND_MEMORY2;
 	}
@@ -200,16 +231,36 @@ static void put_record(struct filling *f, const struct standin_record *r)
 	switch (r->work) {
 	case STANDIN_KERNEL: put_kernel(record, r); break;
 	case STANDIN_COPY: put_copy(record, r); break;
+	case STANDIN_PEER_COPY: put_peer(record, r); break;
 	case STANDIN_SET: put_set(record, r); break;
 	default: put_memory(record, r);
 	}
 }
 
-static void deliver(void)
+/* Work that is under way: waits, or is delivered without times if the flush is forced. */
+static size_t set_aside(struct standin_record *work, size_t n, bool forced)
+{
+	uint64_t now = standin_now_ns();
+	size_t kept = 0;
+	for (size_t i = 0; i < n; i++) {
+		bool memory = work[i].work == STANDIN_ALLOC || work[i].work == STANDIN_FREE;
+		if (work[i].end_ns > now && !forced && !memory) {
+			tool.pending[tool.npending++] = work[i];
+			continue;
+		}
+		work[kept] = work[i];
+		if (work[i].end_ns > now && !memory)
+			work[kept].start_ns = work[kept].end_ns = 0;
+		kept++;
+	}
+	return kept;
+}
+
+static void deliver(bool forced)
 {
 	struct filling f = { 0 };
 	pthread_mutex_lock(&tool.lock);
-	for (uint32_t i = 0; tool.devices_due && i < STANDIN_DEVICES; i++) {
+	for (uint32_t i = 0; tool.devices_due && i <= STANDIN_DEVICES; i++) {
 		uint8_t *record = room(&f, KIND_DEVICE);
 		if (record)
 			put_device(record, i);
@@ -217,25 +268,15 @@ static void deliver(void)
 	tool.devices_due = false;
 	struct standin_record *work = tool.pending;
 	size_t n = tool.npending;
-	tool.pending = NULL;
+	tool.pending = work ? malloc(PENDING * sizeof(*tool.pending)) : NULL;
 	tool.npending = 0;
+	n = tool.pending ? set_aside(work, n, forced) : n;
 	for (size_t i = 0; i < n; i++)
 		put_record(&f, &work[(i ^ 1) < n ? i ^ 1 : i]);
 	pthread_mutex_unlock(&tool.lock);
 	if (f.buffer)
 		tool.completed(NULL, 0, f.buffer, f.size, f.used);
 	free(work);
-}
-
-static void *work_on(void *arg)
-{
-	(void)arg;
-	for (;;) {
-		struct timespec t = { tool.period_ms / 1000, (long)(tool.period_ms % 1000) * 1000000 };
-		nanosleep(&t, NULL);
-		deliver();
-	}
-	return NULL;
 }
 
 /* --- what the driver tells ---------------------------------------------------------------------- */
@@ -267,7 +308,18 @@ static void on_work(const struct standin_record *r)
 	pthread_mutex_unlock(&tool.lock);
 }
 
-static const struct standin_tool attached = { on_call, on_work };
+static void on_ended(uint32_t context)
+{
+	size_t kept = 0;
+	pthread_mutex_lock(&tool.lock);
+	for (size_t i = 0; i < tool.npending; i++)
+		if (tool.pending[i].context != context)
+			tool.pending[kept++] = tool.pending[i];
+	tool.npending = kept;
+	pthread_mutex_unlock(&tool.lock);
+}
+
+static const struct standin_tool attached = { on_call, on_work, on_ended };
 
 /* --- the interface ------------------------------------------------------------------------------ */
 
@@ -281,7 +333,6 @@ API int cuptiActivityRegisterCallbacks(requested_fn *requested, completed_fn *co
 API int cuptiActivityEnable(int kind);
 API int cuptiActivityDisable(int kind);
 API int cuptiActivityFlushAll(uint32_t flags);
-API int cuptiActivityFlushPeriod(uint32_t ms);
 API int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, void **record);
 API int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *n);
 API int cuptiGetDeviceId(void *context, uint32_t *device);
@@ -331,14 +382,19 @@ int cuptiUnsubscribe(void *subscriber)
 int cuptiEnableCallback(uint32_t on, void *subscriber, int domain, uint32_t cbid)
 {
 	(void)subscriber;
-	if (domain != 1 || cbid >= 1024)
+	/* CUPTI 12 ends before cuMemcpyBatchAsync_v2, as NVIDIA's of 12.9 does. */
+	if (domain < 1 || domain > 2 || cbid >= (version() < 130000 ? 784u : 1024u))
 		return INVALID_PARAMETER;
-	tool.callbacks[cbid] = on;
+	if (domain == 1)
+		tool.callbacks[cbid] = on;
 	return forced("cuptiEnableCallback");
 }
 
 int cuptiActivityRegisterCallbacks(requested_fn *requested, completed_fn *completed)
 {
+	/* Whoever has not subscribed takes another tool's buffers away. */
+	if (!tool.subscribed)
+		abort();
 	tool.requested = requested;
 	tool.completed = completed;
 	return forced("cuptiActivityRegisterCallbacks");
@@ -354,7 +410,7 @@ int cuptiActivityEnable(int kind)
 	if (kind < 0 || kind >= KINDS)
 		return INVALID_PARAMETER;
 	tool.kinds[kind] = true;
-	tool.devices_due |= kind == KIND_DEVICE;
+	tool.devices_due |= kind == KIND_DEVICE && !standin_ready();
 	const char *drop = getenv("STANDIN_DROP");
 	tool.dropped = drop ? (size_t)atoi(drop) : 0;
 	return OK;
@@ -369,18 +425,8 @@ int cuptiActivityDisable(int kind)
 
 int cuptiActivityFlushAll(uint32_t flags)
 {
-	(void)flags;
 	if (tool.completed)
-		deliver();
-	return OK;
-}
-
-int cuptiActivityFlushPeriod(uint32_t ms)
-{
-	pthread_t worker;
-	tool.period_ms = ms < 50 ? ms : 50;	/* tests shall not wait */
-	if (!tool.worker)
-		tool.worker = pthread_create(&worker, NULL, work_on, NULL) == 0;
+		deliver(flags == 1);
 	return OK;
 }
 

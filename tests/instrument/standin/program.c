@@ -1,10 +1,12 @@
 /*
  * program.c - a training loop on the stand-in GPU: per step a copy to the device, three kernels, a memset
  * and a copy back, in NVTX ranges.
- *	program STEPS [kill]		knows nothing of any recording
- *	program STEPS LOGDIR [kill]	records itself (built with -DUSE_SSTRACE)
+ *	program STEPS [HOW]		knows nothing of any recording
+ *	program STEPS LOGDIR [HOW]	records itself (built with -DUSE_SSTRACE)
  *	program STEPS LOGDIR storm	as many short sessions while four threads use the GPU (built with -DUSE_SSTRACE)
  *	program STEPS			lets others record it, and prints the port (built with -DUSE_SERVER)
+ * HOW: kill (itself at the end), graph (the kernels as a CUDA graph), two (GPUs, and copies between them),
+ * destroy (the context before the end).
  * NVTX is asked for a tool as NVIDIA's header does it.
  */
 #include "standin.h"
@@ -27,6 +29,7 @@
 
 static const struct standin_function gemm = { "_Z9gemm_h884PfS_S_i", 96, 16384, 200000 };
 static const struct standin_function relu = { "relu", 16, 0, 20000 };
+static const struct standin_graph graph = { 5, 3, { &gemm, &relu, &relu } };
 
 struct cuda {
 	int (*init)(unsigned);
@@ -38,6 +41,9 @@ struct cuda {
 	int (*to_host)(void *, uint64_t, size_t, void *);
 	int (*launch)(const void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
 	int (*wait)(void *);
+	int (*launch_graph)(const void *, void *);
+	int (*to_peer)(uint64_t, void *, uint64_t, void *, size_t, void *);
+	int (*destroy)(void *);
 };
 
 static void find(void *library, const char *name, void *function)
@@ -67,6 +73,9 @@ static struct cuda load(void)
 	find(l, "cuMemcpyDtoHAsync_v2", &c.to_host);
 	find(l, "cuLaunchKernel", &c.launch);
 	find(l, "cuStreamSynchronize", &c.wait);
+	find(l, "cuGraphLaunch", &c.launch_graph);
+	find(l, "cuMemcpyPeerAsync", &c.to_peer);
+	find(l, "cuCtxDestroy_v2", &c.destroy);
 	return c;
 }
 
@@ -144,7 +153,30 @@ static void step(const struct cuda *c, uint64_t weights, char *host)
 	c->wait(copies);
 }
 
-static void train(const struct cuda *c, int steps)
+static void step_of_graph(const struct cuda *c)
+{
+	push("replay");
+	c->launch_graph(&graph, (void *)13);
+	pop();
+	c->wait((void *)13);
+}
+
+/* Both devices compute, and the first one sends the second what it has. */
+static void step_of_two(const struct cuda *c)
+{
+	for (uintptr_t context = 2; context; context--) {
+		c->set_current((void *)context);
+		c->launch(&relu, 64, 1, 1, 1024, 1, 1, 0, (void *)13, NULL, NULL);
+	}
+	c->to_peer(8192, (void *)2, 4096, (void *)1, 1 << 20, (void *)14);
+	c->wait((void *)14);
+	for (uintptr_t context = 2; context; context--) {
+		c->set_current((void *)context);
+		c->wait((void *)13);
+	}
+}
+
+static void train(const struct cuda *c, int steps, const char *how)
 {
 	static char host[65536];
 	uint64_t weights, batch;
@@ -153,6 +185,14 @@ static void train(const struct cuda *c, int steps)
 #if defined(USE_SSTRACE) || defined(USE_SERVER)
 		SS_TRACE_STEP("train", i);
 #endif
+		if (strcmp(how, "graph") == 0) {
+			step_of_graph(c);
+			continue;
+		}
+		if (strcmp(how, "two") == 0) {
+			step_of_two(c);
+			continue;
+		}
 		c->alloc(&batch, 65536);
 		step(c, weights, host);
 		c->release(batch);
@@ -225,9 +265,11 @@ int main(int argc, char **argv)
 		return 3;
 	}
 	c.set_current((void *)1);
-	train(&c, steps);
+	train(&c, steps, argv[argc - 1]);
+	if (strcmp(argv[argc - 1], "destroy") == 0)
+		c.destroy((void *)1);
 	if (strcmp(argv[argc - 1], "kill") == 0) {
-		struct timespec t = { 0, 400000000 };	/* a few flush periods */
+		struct timespec t = { 1, 500000000 };	/* more than a flush period */
 		nanosleep(&t, NULL);
 		raise(SIGKILL);
 	}
