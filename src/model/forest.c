@@ -407,7 +407,7 @@ bool ss_forest_build(struct ss_forest *f, struct ss_host *h, bool tpu, struct ss
 	*f = (struct ss_forest){ .h = h, .tpu = tpu };
 	if (!collect_lines(f))
 		return ss_fail_mem(err);
-	if (!ss_parallel(f->nlines, 0, scan_line, f, err))
+	if (!ss_parallel(f->nlines, h->threads, scan_line, f, err))
 		return false;
 	f->budget = 1 << 24;
 	for (uint32_t i = 0; i < f->nlines; i++) {
@@ -418,7 +418,7 @@ bool ss_forest_build(struct ss_forest *f, struct ss_host *h, bool tpu, struct ss
 	/* Nobody to begin a group (the steps of a TPU may), nobody to be eager: who is below whom does not matter. */
 	if (!f->has_roots && !f->has_eager)
 		return true;
-	if (!ss_parallel(f->nlines, 0, nest_line, f, err))
+	if (!ss_parallel(f->nlines, h->threads, nest_line, f, err))
 		return false;
 	return tie_lines(f) || ss_fail_mem(err);
 }

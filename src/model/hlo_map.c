@@ -83,6 +83,10 @@ static void *build(void *owner, struct ss_err *err)
 
 struct ss_hlo_map *ss_host_hlo(struct ss_host *h, struct ss_err *err)
 {
+	if (h->described) {
+		ss_fail(err, SS_EINVAL, "host '" SS_FMT "' is not open", SS_ARG(h->name));
+		return NULL;
+	}
 	return ss_part_get(&h->parts[SS_HOST_HLO], build, release, h, err);
 }
 

@@ -162,6 +162,14 @@ bool ss_host_open_bytes(struct ss_host *h, struct ss_str bytes, const char *name
 	return ok && build(h, err);
 }
 
+bool ss_host_describe(struct ss_host *h, const char *path, uint64_t file_bytes)
+{
+	*h = (struct ss_host){ .described = true, .file_bytes = file_bytes };
+	h->x.path = ss_arena_str(&h->arena, ss_str_from(path));
+	h->name = h->x.path.p ? host_name(h->x.path) : SS_STR("");
+	return h->x.path.p;
+}
+
 static bool build_raw(struct ss_host *h, struct ss_str path, struct ss_str name, struct ss_err *err)
 {
 	for (size_t i = 0; i < SS_HOST_PART_COUNT; i++)
@@ -281,7 +289,7 @@ static bool load_lines(struct ss_host *h, struct ss_err *err)
 		for (uint32_t j = 0; j < h->planes[i].nlines; j++)
 			job.work[k++] = (struct work){ &h->planes[i], &h->planes[i].lines[j] };
 	qsort(job.work, job.n, sizeof(*job.work), longer_first);
-	bool ok = ss_parallel(job.n, 0, load_line, &job, err);
+	bool ok = ss_parallel(job.n, h->threads, load_line, &job, err);
 	free(job.work);
 	return ok;
 }
@@ -324,6 +332,8 @@ static void unload(void *data)
 
 bool ss_host_load(struct ss_host *h, struct ss_err *err)
 {
+	if (h->described)
+		return ss_fail(err, SS_EINVAL, "host '" SS_FMT "' is not open", SS_ARG(h->name));
 	return ss_part_get(&h->parts[SS_HOST_EVENTS], load, unload, h, err) != NULL;
 }
 

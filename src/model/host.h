@@ -115,6 +115,8 @@ enum ss_host_part {
 	SS_HOST_TRACE,		/* trace.h: level-of-detail index */
 	SS_HOST_MEMORY,		/* memory.h: what the allocators did */
 	SS_HOST_GRAPH,		/* tfgraph.h: the TensorFlow graph of a raw file */
+	SS_HOST_TRAINS,		/* env.h: does it compute gradients? */
+	SS_HOST_REQUESTS,	/* inference.h */
 	SS_HOST_PART_COUNT
 };
 
@@ -122,6 +124,7 @@ struct ss_host {
 	struct ss_xspace x;
 	struct ss_str name;	/* file name without ".xplane.pb" or the like */
 	bool raw;		/* no profile: only x.file and the name are set */
+	bool described;		/* not opened: ss_host_describe */
 	uint64_t file_bytes;	/* of the file as it was opened */
 	int64_t file_mtime_ns;
 	bool imported;		/* it was in another format: `space` is what was made of it */
@@ -132,6 +135,7 @@ struct ss_host {
 	struct ss_group *groups; /* index = group id; empty when came_grouped */
 	uint32_t ngroups;
 	uint64_t nevents, ndropped; /* after loading */
+	unsigned threads;	/* for work on this host alone; 0: one a core */
 	struct ss_part parts[SS_HOST_PART_COUNT];
 	struct ss_arena arena;	/* written while opening and loading only */
 };
@@ -139,6 +143,8 @@ struct ss_host {
 /* Open `path`, an XSpace or what import.h makes one of; the host's name is the file's. */
 bool ss_host_open(struct ss_host *h, const char *path, struct ss_err *err);
 bool ss_host_open_bytes(struct ss_host *h, struct ss_str bytes, const char *name, struct ss_err *err);
+/* A profile that is not opened: name, path and size are known, in the host's arena. False when memory is out. */
+bool ss_host_describe(struct ss_host *h, const char *path, uint64_t file_bytes);
 /* A file that is no profile: mapped (x.file), named, without a plane. The second: bytes that stay with the caller. */
 bool ss_host_open_raw(struct ss_host *h, const char *path, struct ss_str name, struct ss_err *err);
 bool ss_host_open_raw_bytes(struct ss_host *h, struct ss_str bytes, const char *name, struct ss_err *err);

@@ -5,33 +5,55 @@
  * Facts about one host are parts of struct ss_host and shared by all models that hold it; facts
  * that combine hosts are parts of the model. Each part has a header and a file of its own in this
  * folder.
+ *
+ * The hosts of a model are open, or, of many, are opened one after the other when something is
+ * asked of them (visit.h). Then `hosts` holds what is known without: name, path, size, and after a
+ * visit what the host calls itself and what its file lacks.
  */
 #ifndef SS_MODEL_MODEL_H
 #define SS_MODEL_MODEL_H
 
 #include "model/host.h"
 
+#include <pthread.h>
+
 /* Combined over hosts; see the header of the same name. */
 enum ss_model_part {
 	SS_MODEL_OPS,		/* ops.h: op metrics of host and device */
+	SS_MODEL_HOST_STEPS,	/* steps.h: marked steps of each host */
+	SS_MODEL_HOST_FOUND,	/* found.h: steps found on each host */
 	SS_MODEL_STEPS,		/* steps.h: steps and their breakdown, without those that may be cut */
 	SS_MODEL_STEPS_ALL,	/* steps.h: all steps */
 	SS_MODEL_FOUND,		/* found.h: steps that nobody marked */
 	SS_MODEL_ENV,		/* env.h: run environment, diagnostics */
 	SS_MODEL_TRACE,		/* trace.h: timeline over all hosts asked for */
+	SS_MODEL_REQUESTS,	/* inference.h: latencies of requests */
+	SS_MODEL_BARRIERS,	/* event_share.h: waiting at barriers */
+	SS_MODEL_TRANSFERS,	/* transfers.h: what each core sent and received */
 	SS_MODEL_PART_COUNT
 };
 
 struct ss_model {
 	struct ss_host **hosts;	/* by name ascending, whatever order was asked for */
 	size_t nhosts;
+	bool visited;		/* the hosts are not open */
+	struct ss_host *known;	/* then: what `hosts` points to */
+	pthread_mutex_t lock;	/* then: guards what visits add to it */
+	pthread_mutex_t gathering; /* fold.h */
 	struct ss_part parts[SS_MODEL_PART_COUNT];
 };
 
 /* The hosts stay with the caller and must outlive the model. The list is copied and sorted. */
 bool ss_model_init(struct ss_model *m, struct ss_host *const *hosts, size_t nhosts, struct ss_err *err);
+/* A profile that is opened when it is visited. */
+struct ss_host_file_at {
+	const char *path;
+	uint64_t bytes;
+};
+/* The paths are copied. */
+bool ss_model_init_visited(struct ss_model *m, const struct ss_host_file_at *files, size_t n, struct ss_err *err);
 void ss_model_release(struct ss_model *m);
-/* Load the events of all hosts. */
+/* Load the events of all hosts, which are open. */
 bool ss_model_load(struct ss_model *m, struct ss_err *err);
 
 #endif

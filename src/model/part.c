@@ -26,6 +26,28 @@ void *ss_part_get(struct ss_part *part, ss_build_fn *build, ss_release_fn *relea
 	return data;
 }
 
+bool ss_part_is_built(struct ss_part *part)
+{
+	pthread_mutex_lock(&part->lock);
+	bool built = part->built;
+	pthread_mutex_unlock(&part->lock);
+	return built;
+}
+
+void ss_part_put(struct ss_part *part, void *data, ss_release_fn *release)
+{
+	pthread_mutex_lock(&part->lock);
+	bool late = part->built;
+	if (!late) {
+		part->built = true;
+		part->data = data;
+		part->release = release;
+	}
+	pthread_mutex_unlock(&part->lock);
+	if (late)
+		release(data);
+}
+
 void ss_part_release(struct ss_part *part)
 {
 	if (part->data)

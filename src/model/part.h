@@ -32,6 +32,10 @@ struct ss_part {
 void ss_part_init(struct ss_part *part);
 /* The part, built now if it was not; NULL on failure. */
 void *ss_part_get(struct ss_part *part, ss_build_fn *build, ss_release_fn *release, void *owner, struct ss_err *err);
+/* Was it built, or found to be impossible? */
+bool ss_part_is_built(struct ss_part *part);
+/* What somebody has built beside the part; released again when the part was built meanwhile. */
+void ss_part_put(struct ss_part *part, void *data, ss_release_fn *release);
 void ss_part_release(struct ss_part *part);
 
 #endif

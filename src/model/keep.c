@@ -1,0 +1,30 @@
+/* keep.c - see keep.h. */
+#include "model/keep.h"
+
+struct ss_keep ss_keep_of(const struct ss_model *m)
+{
+	return (struct ss_keep){ .copies = m->visited };
+}
+
+struct ss_str ss_keep_str(struct ss_keep *k, struct ss_str s)
+{
+	if (!k->copies)
+		return s;
+	if (!s.n)
+		return SS_STR("");
+	uint32_t i = ss_strmap_get(&k->known, s);
+	if (i != SS_NONE)
+		return k->known.keys[i];
+	struct ss_str copy = ss_arena_str(&k->arena, s);
+	if (copy.p && ss_strmap_add(&k->known, copy) != SS_NONE)
+		return copy;
+	k->no_memory = true;
+	return SS_STR("");
+}
+
+void ss_keep_release(struct ss_keep *k)
+{
+	ss_strmap_free(&k->known);
+	ss_arena_release(&k->arena);
+	*k = (struct ss_keep){ 0 };
+}

@@ -1,0 +1,27 @@
+/*
+ * keep.h - texts that outlive the host they come from.
+ *
+ * What is combined of hosts that are opened one after the other (visit.h) must not point into their
+ * files. A keeper copies each text once, however many hosts say it: what it holds grows with what
+ * differs between hosts, not with their number. Where hosts stay open it copies nothing.
+ */
+#ifndef SS_MODEL_KEEP_H
+#define SS_MODEL_KEEP_H
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "model/model.h"
+
+struct ss_keep {
+	bool copies;		/* the hosts go away: ss_keep_of */
+	bool no_memory;		/* sticky: ask once, at the end */
+	struct ss_strmap known;
+	struct ss_arena arena;	/* of the texts, and of what else is kept beside them */
+};
+
+struct ss_keep ss_keep_of(const struct ss_model *m);
+/* `s`, or the copy of it. Never with p NULL. */
+struct ss_str ss_keep_str(struct ss_keep *k, struct ss_str s);
+void ss_keep_release(struct ss_keep *k);
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * visit.h - the hosts of a model one after the other.
+ *
+ * A model of a few hosts holds them open. One of many (ss_model_init_visited) knows only where they
+ * are: a visit opens each, lets it be read, takes what is wanted, and closes it before there is no
+ * room for the next. What a visit leaves behind must not point into a host (keep.h).
+ *
+ * Hosts are read several at a time, as many as there are cores and as their files fit into a fixed
+ * number of bytes together (a file larger than that is read alone, with all cores). They are taken
+ * one at a time, in the order of the model: the answer is the same however many threads there are.
+ */
+#ifndef SS_MODEL_VISIT_H
+#define SS_MODEL_VISIT_H
+
+#include "model/model.h"
+
+typedef bool ss_visit_fn(void *arg, size_t i, struct ss_host *h, struct ss_err *err);
+
+struct ss_visit {
+	ss_visit_fn *read;	/* in any order, of several hosts at a time; NULL: there is nothing to read ahead */
+	ss_visit_fn *take;	/* in order, one at a time */
+	void *arg;
+};
+
+/* The failure of the first host in order that failed is reported; what was taken until then is worth nothing. */
+bool ss_model_visit(struct ss_model *m, const struct ss_visit *v, struct ss_err *err);
+/* A text of a host that is being taken: itself where hosts stay open, else a copy. p is NULL when memory is out. */
+struct ss_str ss_visit_str(const struct ss_model *m, struct ss_arena *arena, struct ss_str s);
+
+#endif
