@@ -7,6 +7,7 @@
  */
 #include "model/env.h"
 
+#include "model/fold.h"
 #include "model/hlo_map.h"
 #include "model/opname.h"
 #include "model/tpu.h"
@@ -19,6 +20,9 @@
 struct env_data {
 	struct ss_env env; /* first: what the getter returns points here */
 	struct ss_arena arena;
+	struct ss_keep keep;
+	struct ss_strmap names; /* of hosts, while they are added */
+	double mxu, hbm;	/* sums */
 };
 
 struct ss_str ss_hardware_name(enum ss_hardware hw)
@@ -95,17 +99,30 @@ static bool module_trains(const struct ss_hlo_module *module)
 	return false;
 }
 
-static bool host_trains(struct ss_host *h, bool *out, struct ss_err *err)
+static void *find_training(void *owner, struct ss_err *err)
 {
-	struct ss_hlo_map *map = ss_host_hlo(h, err);
-	if (!map)
-		return false;
+	static const bool yes = true, no = false;
+	struct ss_hlo_map *map = ss_host_hlo(owner, err);
+	bool trains = false;
 	uint32_t n;
+	if (!map)
+		return NULL;
 	const struct ss_hlo_entry *entries = ss_hlo_map_entries(map, &n);
-	*out = false;
-	for (uint32_t i = 0; i < n && !*out; i++)
-		*out = module_trains(&entries[i].module);
-	return true;
+	for (uint32_t i = 0; i < n && !trains; i++)
+		trains = module_trains(&entries[i].module);
+	return (void *)(uintptr_t)(trains ? &yes : &no);
+}
+
+static void nothing(void *data)
+{
+	(void)data;
+}
+
+bool ss_host_trains(struct ss_host *h, bool *out, struct ss_err *err)
+{
+	const bool *trains = ss_part_get(&h->parts[SS_HOST_TRAINS], find_training, nothing, h, err);
+	*out = trains && *trains;
+	return trains;
 }
 
 static struct ss_str tpu_type(const struct ss_plane *p)
@@ -137,7 +154,7 @@ static bool add_devices(struct env_data *d, const struct ss_host *h)
 	if (!type.p)
 		return false;
 	if (!env->device_type.n || !ss_str_is(type, "CPU"))
-		env->device_type = type;
+		env->device_type = ss_keep_str(&d->keep, type);
 	if (hw > env->hardware)
 		env->hardware = hw;
 	if (first) {
@@ -167,7 +184,7 @@ static void add_counters(const struct ss_host *h, double *mxu, double *hbm)
 }
 
 /* Append the texts of one host, each once. */
-static bool add_texts(struct ss_str **to, size_t *n, const struct ss_str *from, uint32_t count)
+static bool add_texts(struct ss_str **to, size_t *n, const struct ss_str *from, uint32_t count, struct ss_keep *keep)
 {
 	struct ss_strmap seen = { 0 };
 	size_t cap = *n;
@@ -179,25 +196,54 @@ static bool add_texts(struct ss_str **to, size_t *n, const struct ss_str *from, 
 			continue;
 		ok = ss_grow((void **)to, &cap, *n + 1, sizeof(**to));
 		if (ok)
-			(*to)[(*n)++] = from[i];
+			(*to)[(*n)++] = ss_keep_str(keep, from[i]);
 	}
 	ss_strmap_free(&seen);
 	return ok;
 }
 
-static bool add_host(struct env_data *d, struct ss_host *h, struct ss_strmap *names, double *mxu,
-		     double *hbm, struct ss_err *err)
+static bool read_host(struct ss_host *h, struct ss_err *err)
 {
 	bool trains;
-	if (!host_trains(h, &trains, err))
+	return ss_host_trains(h, &trains, err);
+}
+
+static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *err)
+{
+	struct env_data *d = data;
+	bool trains;
+	(void)i;
+	if (!ss_host_trains(h, &trains, err))
 		return false;
 	d->env.is_training |= trains;
 	d->env.task_count++;
-	add_counters(h, mxu, hbm);
-	if (ss_strmap_add(names, ss_host_hostname(h)) == SS_NONE || !add_devices(d, h) ||
-	    !add_texts(&d->env.errors, &d->env.nerrors, h->x.errors, h->x.nerrors) ||
-	    !add_texts(&d->env.warnings, &d->env.nwarnings, h->x.warnings, h->x.nwarnings))
+	add_counters(h, &d->mxu, &d->hbm);
+	if (ss_strmap_add(&d->names, ss_keep_str(&d->keep, ss_host_hostname(h))) == SS_NONE || !add_devices(d, h) ||
+	    !add_texts(&d->env.errors, &d->env.nerrors, h->x.errors, h->x.nerrors, &d->keep) ||
+	    !add_texts(&d->env.warnings, &d->env.nwarnings, h->x.warnings, h->x.nwarnings, &d->keep) ||
+	    d->keep.no_memory)
 		return ss_fail_mem(err);
+	return true;
+}
+
+static void *begin(struct ss_model *m, struct ss_err *err)
+{
+	struct env_data *d = calloc(1, sizeof(*d));
+	if (d)
+		d->keep = ss_keep_of(m);
+	else
+		ss_fail_mem(err);
+	return d;
+}
+
+static bool end(void *data, struct ss_err *err)
+{
+	struct env_data *d = data;
+	(void)err;
+	d->env.host_count = d->names.n;
+	d->env.mxu_percent = d->env.task_count ? d->mxu / d->env.task_count : 0;
+	d->env.hbm_percent = d->env.task_count ? d->hbm / d->env.task_count : 0;
+	ss_strmap_free(&d->names);
 	return true;
 }
 
@@ -207,32 +253,21 @@ static void release(void *data)
 	free(d->env.errors);
 	free(d->env.warnings);
 	ss_arena_release(&d->arena);
+	ss_strmap_free(&d->names);
+	ss_keep_release(&d->keep);
 	free(d);
 }
 
-static void *build(void *owner, struct ss_err *err)
-{
-	struct ss_model *m = owner;
-	struct env_data *d = calloc(1, sizeof(*d));
-	struct ss_strmap names = { 0 };
-	double mxu = 0, hbm = 0;
-	bool ok = d || ss_fail_mem(err);
-	for (size_t i = 0; ok && i < m->nhosts; i++)
-		ok = add_host(d, m->hosts[i], &names, &mxu, &hbm, err);
-	if (ok) {
-		d->env.host_count = names.n;
-		d->env.mxu_percent = m->nhosts ? mxu / (double)m->nhosts : 0;
-		d->env.hbm_percent = m->nhosts ? hbm / (double)m->nhosts : 0;
-	}
-	ss_strmap_free(&names);
-	if (ok)
-		return d;
-	if (d)
-		release(d);
-	return NULL;
-}
+const struct ss_fold ss_fold_env = {
+	.part = SS_MODEL_ENV,
+	.begin = begin,
+	.read = read_host,
+	.take = take_host,
+	.end = end,
+	.release = release,
+};
 
 const struct ss_env *ss_model_env(struct ss_model *m, struct ss_err *err)
 {
-	return ss_part_get(&m->parts[SS_MODEL_ENV], build, release, m, err);
+	return ss_fold_get(m, &ss_fold_env, err);
 }

@@ -46,6 +46,9 @@ struct ss_env {
 
 const struct ss_env *ss_model_env(struct ss_model *m, struct ss_err *err);
 
+/* Does a program of the host compute gradients? */
+bool ss_host_trains(struct ss_host *h, bool *out, struct ss_err *err);
+
 /* Hardware of one host: from the planes it has. */
 enum ss_hardware ss_host_hardware(const struct ss_host *h);
 

@@ -2,6 +2,7 @@
 #include "model/event_share.h"
 
 #include "base/vec.h"
+#include "model/fold.h"
 #include "model/tpu.h"
 
 #include <math.h>
@@ -10,7 +11,11 @@
 /* A wait of so long is a barrier that was open. */
 #define NO_WAIT_PS 1250
 
+#define NEEDLE "barrier-cores"
+
 struct pass {
+	struct ss_event_shares out; /* first: what the getter returns points here */
+	struct ss_keep keep;
 	SS_VEC(struct ss_event_share) all;
 	SS_VEC(struct ss_host_share) hosts;
 	/* Of the host in progress: its shares are those from here on. */
@@ -46,7 +51,7 @@ static bool add_event(struct pass *p, struct core_sums *sums, uint32_t host, con
 	if (i == SS_NONE)
 		return false;
 	if (i == p->all.n) {
-		struct ss_event_share s = { host, core->plane->name, id, 0 };
+		struct ss_event_share s = { host, id, 0 };
 		if (!ss_vec_push(&p->all, s) || !ss_vec_push(&p->steps, ((struct step){ id, step->dur_ps })))
 			return false;
 	}
@@ -197,45 +202,66 @@ static bool find_stragglers(struct pass *p)
 	return true;
 }
 
-static bool hand_out(struct pass *p, struct ss_event_shares *out, struct ss_arena *arena)
+static void *begin(struct ss_model *m, struct ss_err *err)
 {
+	struct pass *p = calloc(1, sizeof(*p));
+	if (p)
+		p->keep = ss_keep_of(m);
+	else
+		ss_fail_mem(err);
+	return p;
+}
+
+static bool read_host(struct ss_host *h, struct ss_err *err)
+{
+	return ss_host_ops(h, err) != NULL;
+}
+
+static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *err)
+{
+	struct pass *p = data;
+	const struct ss_host_ops *ops = ss_host_ops(h, err);
+	bool ok = ops != NULL;
+	p->first = p->all.n;
+	p->steps.n = 0;
+	for (size_t k = 0; ok && k < ops->ncores; k++)
+		ok = take_core(p, (uint32_t)i, &ops->cores[k], SS_STR(NEEDLE)) || ss_fail_mem(err);
+	return ok && ((add_host(p, ss_keep_str(&p->keep, ss_host_hostname(h))) && !p->keep.no_memory) || ss_fail_mem(err));
+}
+
+static bool end(void *data, struct ss_err *err)
+{
+	struct pass *p = data;
 	double sum = 0;
-	out->v = SS_NEW_N(arena, struct ss_event_share, p->all.n + 1);
-	out->hosts = SS_NEW_N(arena, struct ss_host_share, p->hosts.n + 1);
-	if (!out->v || !out->hosts)
-		return false;
-	for (size_t i = 0; i < p->all.n; i++) {
-		out->v[i] = p->all.v[i];
+	if (!find_stragglers(p))
+		return ss_fail_mem(err);
+	for (size_t i = 0; i < p->all.n; i++)
 		sum += p->all.v[i].share_frac;
-	}
-	for (size_t i = 0; i < p->hosts.n; i++)
-		out->hosts[i] = p->hosts.v[i];
-	out->n = p->all.n;
-	out->nhosts = p->hosts.n;
-	out->mean_frac = out->n ? sum / (double)out->n : 0;
+	p->out = (struct ss_event_shares){ .v = p->all.v, .n = p->all.n, .hosts = p->hosts.v, .nhosts = p->hosts.n,
+					   .mean_frac = p->all.n ? sum / (double)p->all.n : 0 };
 	return true;
 }
 
-bool ss_event_shares_of(struct ss_event_shares *out, struct ss_model *m, struct ss_str needle, struct ss_arena *arena,
-			struct ss_err *err)
+static void release(void *data)
 {
-	struct pass p = { 0 };
-	bool ok = true;
-	*out = (struct ss_event_shares){ 0 };
-	for (size_t i = 0; ok && i < m->nhosts; i++) {
-		const struct ss_host_ops *ops = ss_host_ops(m->hosts[i], err);
-		ok = ops != NULL;
-		p.first = p.all.n;
-		p.steps.n = 0;
-		for (size_t k = 0; ok && k < ops->ncores; k++)
-			ok = take_core(&p, (uint32_t)i, &ops->cores[k], needle) || ss_fail_mem(err);
-		if (ok && !add_host(&p, ss_host_hostname(m->hosts[i])))
-			ok = ss_fail_mem(err);
-	}
-	if (ok && !(find_stragglers(&p) && hand_out(&p, out, arena)))
-		ok = ss_fail_mem(err);
-	ss_vec_free(&p.all);
-	ss_vec_free(&p.hosts);
-	ss_vec_free(&p.steps);
-	return ok;
+	struct pass *p = data;
+	ss_vec_free(&p->all);
+	ss_vec_free(&p->hosts);
+	ss_vec_free(&p->steps);
+	ss_keep_release(&p->keep);
+	free(p);
+}
+
+const struct ss_fold ss_fold_barriers = {
+	.part = SS_MODEL_BARRIERS,
+	.begin = begin,
+	.read = read_host,
+	.take = take_host,
+	.end = end,
+	.release = release,
+};
+
+const struct ss_event_shares *ss_model_barriers(struct ss_model *m, struct ss_err *err)
+{
+	return ss_fold_get(m, &ss_fold_barriers, err);
 }

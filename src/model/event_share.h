@@ -15,7 +15,6 @@
 /* One core in one step. */
 struct ss_event_share {
 	uint32_t host;		/* index into the model's hosts */
-	struct ss_str plane;
 	int64_t step;
 	double share_frac;
 };
@@ -34,8 +33,7 @@ struct ss_event_shares {
 	double mean_frac;	/* over all cores and steps */
 };
 
-/* Events whose name contains `needle`. Everything in the arena. */
-bool ss_event_shares_of(struct ss_event_shares *out, struct ss_model *m, struct ss_str needle, struct ss_arena *arena,
-			struct ss_err *err);
+/* Events whose name contains "barrier-cores" (SS_MODEL_BARRIERS). */
+const struct ss_event_shares *ss_model_barriers(struct ss_model *m, struct ss_err *err);
 
 #endif

@@ -8,7 +8,7 @@
 #ifndef SS_MODEL_INFERENCE_H
 #define SS_MODEL_INFERENCE_H
 
-#include "model/host.h"
+#include "model/model.h"
 
 /* Kinds of work in a request; of two at the same time the later in this list counts. */
 enum ss_serve_work {
@@ -61,6 +61,25 @@ struct ss_inference {
 	uint64_t ncut;			/* events not credited, see inference.c */
 	struct ss_arena arena;
 };
+
+/* The same, read once and kept (SS_HOST_REQUESTS); loads the host. */
+const struct ss_inference *ss_host_inference(struct ss_host *h, struct ss_err *err);
+
+/* Where the time of one request went, ms. */
+struct ss_latency {
+	double total, device, communication;
+};
+
+struct ss_latencies {
+	struct ss_latency *v; /* by total, then by device */
+	size_t n;
+};
+
+/*
+ * Of the requests to all hosts (SS_MODEL_REQUESTS) but those that compute gradients: what is being
+ * trained serves nobody.
+ */
+const struct ss_latencies *ss_model_latencies(struct ss_model *m, struct ss_err *err);
 
 /* Of a loaded host; release with ss_inference_release, also after a failure. */
 bool ss_inference_read(struct ss_inference *out, const struct ss_host *h, struct ss_err *err);

@@ -2,6 +2,7 @@
 #include "model/ops.h"
 
 #include "base/vec.h"
+#include "model/keep.h"
 
 #include <stdlib.h>
 
@@ -113,14 +114,35 @@ void ss_op_add(struct ss_op *to, const struct ss_op *from)
 	to->estimated_bytes += from->estimated_bytes;
 }
 
-bool ss_op_db_merge(struct ss_op_db *db, const struct ss_op_db *from)
+/* The texts that came from this op. */
+static void keep_texts(struct ss_op *to, const struct ss_op *from, struct ss_keep *keep)
 {
+	struct ss_str *const texts[] = { &to->long_name, &to->category, &to->provenance,
+					 &to->dedup_name, &to->source_file, &to->source_stack };
+	const struct ss_str *const theirs[] = { &from->long_name, &from->category, &from->provenance,
+						&from->dedup_name, &from->source_file, &from->source_stack };
+	for (size_t i = 0; i < SS_COUNT(texts); i++)
+		if (texts[i]->n && texts[i]->p == theirs[i]->p)
+			*texts[i] = ss_keep_str(keep, *texts[i]);
+	to->offloaded = NULL;
+}
+
+bool ss_op_db_merge(struct ss_op_db *db, const struct ss_op_db *from, struct ss_keep *keep)
+{
+	bool copies = keep && keep->copies;
 	for (size_t i = 0; i < from->n; i++) {
+		size_t had = db->n;
 		struct ss_op *to = ss_op_db_get(db, from->v[i].program_id, from->v[i].name);
 		if (!to)
 			return false;
+		if (copies && db->n > had)
+			to->name = ss_keep_str(keep, to->name);
 		ss_op_add(to, &from->v[i]);
+		if (copies)
+			keep_texts(to, &from->v[i], keep);
 	}
+	if (copies && keep->no_memory)
+		return false;
 	db->total_ps += from->total_ps;
 	db->op_ps += from->op_ps;
 	db->normalized_op_ps += from->normalized_op_ps;

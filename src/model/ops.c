@@ -7,7 +7,9 @@
 #include "model/ops.h"
 
 #include "base/pool.h"
+#include "base/vec.h"
 #include "model/env.h"
+#include "model/fold.h"
 #include "model/ops_build.h"
 #include "model/sparse_ops.h"
 #include "model/tpu.h"
@@ -58,7 +60,7 @@ static bool merge_planes(struct job *j)
 {
 	for (size_t i = 0; i < j->nplanes; i++) {
 		struct ss_op_db *db = j->hw == SS_HW_GPU ? &j->dbs[i] : &j->ops->cores[i].ops;
-		if (!ss_op_db_merge(&j->ops->device, db))
+		if (!ss_op_db_merge(&j->ops->device, db, NULL))
 			return false;
 	}
 	return true;
@@ -81,7 +83,7 @@ static bool build_host(struct job *j, struct ss_err *err)
 		return ss_fail_mem(err);
 	if (j->hw == SS_HW_TPU && !read_sparse(j, err))
 		return false;
-	if (!ss_parallel(j->nplanes + 1, 0, do_piece, j, err))
+	if (!ss_parallel(j->nplanes + 1, j->h->threads, do_piece, j, err))
 		return false;
 	if (!merge_planes(j))
 		return ss_fail_mem(err);
@@ -135,58 +137,89 @@ const struct ss_host_ops *ss_host_ops(struct ss_host *h, struct ss_err *err)
 	return ss_part_get(&h->parts[SS_HOST_OPS], make_host, release_host, h, err);
 }
 
-static bool add_kernels(struct ss_kernels *to, const struct ss_kernels *from)
+/* All hosts together. */
+struct all {
+	struct ss_ops ops; /* first: what the getter returns points here */
+	struct ss_keep keep;
+	size_t kernels_cap;
+};
+
+static bool add_kernels(struct all *all, const struct ss_kernels *from)
 {
-	if (!from->n)
-		return true;
-	struct ss_kernel *v = realloc(to->v, (to->n + from->n) * sizeof(*v));
-	if (!v)
+	struct ss_kernels *to = &all->ops.kernels;
+	if (!ss_grow((void **)&to->v, &all->kernels_cap, to->n + from->n, sizeof(*to->v)))
 		return false;
-	to->v = v;
-	memcpy(v + to->n, from->v, from->n * sizeof(*v));
-	to->n += from->n;
-	ss_kernels_sort(to);
-	return true;
+	for (size_t i = 0; i < from->n; i++) {
+		struct ss_kernel *k = &to->v[to->n++];
+		*k = from->v[i];
+		k->name = ss_keep_str(&all->keep, k->name);
+		k->op_name = ss_keep_str(&all->keep, k->op_name);
+	}
+	if (to->n > 4 * SS_MAX_KERNELS)
+		ss_kernels_sort(to);
+	return !all->keep.no_memory;
 }
 
-static bool add_host(struct ss_ops *o, struct ss_host *h, struct ss_err *err)
+static void *begin_all(struct ss_model *m, struct ss_err *err)
 {
+	struct all *all = calloc(1, sizeof(*all));
+	if (all)
+		all->keep = ss_keep_of(m);
+	else
+		ss_fail_mem(err);
+	return all;
+}
+
+static bool read_host(struct ss_host *h, struct ss_err *err)
+{
+	return ss_host_ops(h, err) != NULL;
+}
+
+static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *err)
+{
+	struct all *all = data;
+	struct ss_ops *o = &all->ops;
 	const struct ss_host_ops *one = ss_host_ops(h, err);
+	(void)i;
 	if (!one)
 		return false;
 	o->duty.busy_ps += one->duty.busy_ps;
 	o->duty.idle_ps += one->duty.idle_ps;
 	o->duty.busy_sure_ps += one->duty.busy_sure_ps;
 	o->duty.idle_sure_ps += one->duty.idle_sure_ps;
-	return (ss_op_db_merge(&o->device, &one->device) && ss_op_db_merge(&o->host, &one->host) &&
-		add_kernels(&o->kernels, &one->kernels)) ||
+	return (ss_op_db_merge(&o->device, &one->device, &all->keep) &&
+		ss_op_db_merge(&o->host, &one->host, &all->keep) && add_kernels(all, &one->kernels)) ||
 	       ss_fail_mem(err);
 }
 
-static void release_model(void *data)
+static bool end_all(void *data, struct ss_err *err)
 {
-	struct ss_ops *o = data;
-	ss_op_db_free(&o->device);
-	ss_op_db_free(&o->host);
-	free(o->kernels.v);
-	free(o);
+	struct all *all = data;
+	(void)err;
+	ss_kernels_sort(&all->ops.kernels);
+	return true;
 }
 
-static void *make_model(void *owner, struct ss_err *err)
+static void release_all(void *data)
 {
-	struct ss_model *m = owner;
-	struct ss_ops *o = calloc(1, sizeof(*o));
-	bool ok = o || ss_fail_mem(err);
-	for (size_t i = 0; ok && i < m->nhosts; i++)
-		ok = add_host(o, m->hosts[i], err);
-	if (ok)
-		return o;
-	if (o)
-		release_model(o);
-	return NULL;
+	struct all *all = data;
+	ss_op_db_free(&all->ops.device);
+	ss_op_db_free(&all->ops.host);
+	free(all->ops.kernels.v);
+	ss_keep_release(&all->keep);
+	free(all);
 }
+
+const struct ss_fold ss_fold_ops = {
+	.part = SS_MODEL_OPS,
+	.begin = begin_all,
+	.read = read_host,
+	.take = take_host,
+	.end = end_all,
+	.release = release_all,
+};
 
 const struct ss_ops *ss_model_ops(struct ss_model *m, struct ss_err *err)
 {
-	return ss_part_get(&m->parts[SS_MODEL_OPS], make_model, release_model, m, err);
+	return ss_fold_get(m, &ss_fold_ops, err);
 }

@@ -7,6 +7,7 @@
  * number of steps at which its steps overlap the chief's the most. What all hosts have then
  * remains, numbered from 0.
  */
+#include "model/fold.h"
 #include "model/found.h"
 #include "model/steps.h"
 
@@ -67,6 +68,90 @@ const struct ss_host_steps *ss_host_steps(struct ss_host *h, struct ss_err *err)
 {
 	return ss_part_get(&h->parts[SS_HOST_STEPS], build_host, release_host, h, err);
 }
+
+/* ---- the steps of each host ---- */
+
+static void *begin_each(struct ss_model *m, struct ss_err *err)
+{
+	struct ss_each_steps *e = calloc(1, sizeof(*e));
+	if (!e) {
+		ss_fail_mem(err);
+		return NULL;
+	}
+	e->keep = ss_keep_of(m);
+	e->v = SS_NEW_N(&e->keep.arena, const struct ss_host_steps *, m->nhosts + 1);
+	e->hardware = SS_NEW_N(&e->keep.arena, enum ss_hardware, m->nhosts + 1);
+	e->n = m->nhosts;
+	if (e->v && e->hardware)
+		return e;
+	ss_keep_release(&e->keep);
+	free(e);
+	ss_fail_mem(err);
+	return NULL;
+}
+
+static bool take_steps(struct ss_each_steps *e, size_t i, const struct ss_host *h, const struct ss_host_steps *s,
+		       struct ss_err *err)
+{
+	e->hardware[i] = ss_host_hardware(h);
+	e->v[i] = s;
+	if (!s || !e->keep.copies)
+		return true;
+	struct ss_host_steps *copy = SS_NEW(&e->keep.arena, struct ss_host_steps);
+	e->v[i] = copy;
+	return (copy && ss_host_steps_keep(copy, s, &e->keep)) || ss_fail_mem(err);
+}
+
+static void release_each(void *data)
+{
+	struct ss_each_steps *e = data;
+	ss_keep_release(&e->keep);
+	free(e);
+}
+
+static bool read_marked(struct ss_host *h, struct ss_err *err)
+{
+	return ss_host_steps(h, err) != NULL;
+}
+
+static bool take_marked(void *data, size_t i, struct ss_host *h, struct ss_err *err)
+{
+	const struct ss_host_steps *s = ss_host_steps(h, err);
+	return s && take_steps(data, i, h, s, err);
+}
+
+const struct ss_fold ss_fold_steps = {
+	.part = SS_MODEL_HOST_STEPS,
+	.begin = begin_each,
+	.read = read_marked,
+	.take = take_marked,
+	.release = release_each,
+};
+
+/* Where the program marked steps nobody asks for others: those hosts take no part. */
+static bool read_found(struct ss_host *h, struct ss_err *err)
+{
+	const struct ss_host_steps *marked = ss_host_steps(h, err);
+	return marked && (marked->steps.n || ss_host_found_steps(h, err));
+}
+
+static bool take_found(void *data, size_t i, struct ss_host *h, struct ss_err *err)
+{
+	const struct ss_host_steps *marked = ss_host_steps(h, err), *s = NULL;
+	if (marked && !marked->steps.n)
+		s = ss_host_found_steps(h, err);
+	return marked && (s || marked->steps.n) && take_steps(data, i, h, s, err);
+}
+
+const struct ss_fold ss_fold_found = {
+	.part = SS_MODEL_HOST_FOUND,
+	.begin = begin_each,
+	.read = read_found,
+	.take = take_found,
+	.release = release_each,
+};
+
+/* ---- all hosts together ---- */
 
 /* One host's steps while they are combined. */
 struct member {
@@ -270,20 +355,15 @@ static void join_found(struct ss_found *all, const struct ss_found *one)
  * Hosts without devices among hosts with some only coordinate: they take no part. Nor do hosts on
  * which no steps were found.
  */
-static bool list_members(struct ss_model *m, enum want want, struct member *members, size_t *n,
-			 struct combined *c, struct ss_err *err)
+static void list_members(const struct ss_each_steps *each, enum want want, struct member *members, size_t *n,
+			 struct combined *c)
 {
 	bool any_device = false;
-	for (size_t i = 0; i < m->nhosts; i++)
-		any_device |= ss_host_hardware(m->hosts[i]) != SS_HW_CPU_ONLY;
-	for (size_t i = 0; i < m->nhosts; i++) {
-		if (any_device && ss_host_hardware(m->hosts[i]) == SS_HW_CPU_ONLY)
-			continue;
-		const struct ss_host_steps *s = want == WANT_FOUND ? ss_host_found_steps(m->hosts[i], err)
-								   : ss_host_steps(m->hosts[i], err);
-		if (!s)
-			return false;
-		if (want == WANT_FOUND && !s->steps.n)
+	for (size_t i = 0; i < each->n; i++)
+		any_device |= each->hardware[i] != SS_HW_CPU_ONLY;
+	for (size_t i = 0; i < each->n; i++) {
+		const struct ss_host_steps *s = each->v[i];
+		if ((any_device && each->hardware[i] == SS_HW_CPU_ONLY) || !s || (want == WANT_FOUND && !s->steps.n))
 			continue;
 		join_found(&c->steps.found, &s->steps.found);
 		c->steps.by_category |= s->steps.by_category;
@@ -291,17 +371,18 @@ static bool list_members(struct ss_model *m, enum want want, struct member *memb
 		c->steps.compute_32bit_ps += s->steps.compute_32bit_ps;
 		members[(*n)++] = member_of(s, (uint32_t)i, want == WANT_WHOLE);
 	}
-	return true;
 }
 
 static void *build(struct ss_model *m, enum want want, struct ss_err *err)
 {
 	struct combined *c = calloc(1, sizeof(*c));
 	struct member *members = calloc(m->nhosts + 1, sizeof(*members));
+	const struct ss_each_steps *each = ss_fold_get(m, want == WANT_FOUND ? &ss_fold_found : &ss_fold_steps, err);
 	size_t n = 0;
 	bool ok = (c && members) || ss_fail_mem(err);
+	ok = ok && each;
 	if (ok)
-		ok = list_members(m, want, members, &n, c, err);
+		list_members(each, want, members, &n, c);
 	if (ok && n)
 		ok = (m->nhosts == 1 ? copy_one(c, &members[0]) : combine(c, members, n)) ||
 		     ss_fail_mem(err);

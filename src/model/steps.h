@@ -10,6 +10,7 @@
 #define SS_MODEL_STEPS_H
 
 #include "model/env.h"
+#include "model/keep.h"
 #include "model/tpu.h"
 
 /* Kinds of work on GPUs and CPUs; of two at the same time the later in this list counts. */
@@ -103,6 +104,22 @@ struct ss_host_steps {
 };
 
 const struct ss_host_steps *ss_host_steps(struct ss_host *h, struct ss_err *err);
+
+/*
+ * Steps of each host of a model (SS_MODEL_HOST_STEPS, SS_MODEL_HOST_FOUND), as they are combined.
+ * Where hosts are visited they are copies, in the keeper's arena: their cores have no plane and no
+ * operations.
+ */
+struct ss_each_steps {
+	const struct ss_host_steps **v; /* NULL: the host takes no part */
+	enum ss_hardware *hardware;
+	size_t n;
+	struct ss_keep keep;
+};
+
+/* steps_keep.c: a copy of everything. False when memory is out. */
+bool ss_host_steps_keep(struct ss_host_steps *to, const struct ss_host_steps *from, struct ss_keep *keep);
+
 /*
  * Steps that all hosts have in common. `whole`: without the first and last step of a host with more
  * than five on GPUs and CPUs, which the profile may have cut.

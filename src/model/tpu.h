@@ -38,9 +38,18 @@ struct ss_core_step {
 	struct ss_program_cost cost;
 };
 
+/* Plane stat core_details. */
+struct ss_core_details {
+	bool present; /* the stat is there, perhaps empty */
+	struct ss_str hostname;
+	uint32_t device_ordinal, core_num, local_chip_id, global_chip_id, global_core_id;
+};
+
 struct ss_tpu_core {
-	const struct ss_plane *plane;
+	const struct ss_plane *plane; /* NULL: the host is closed again, and `ops` empty (steps.h) */
 	uint32_t core_id;
+	struct ss_core_details details;
+	int64_t replica_id; /* -1: the plane does not say */
 	struct ss_op_db ops;
 	struct ss_str *categories; /* HLO categories in the order of first appearance */
 	uint32_t ncategories;
@@ -65,13 +74,7 @@ void ss_device_span(const struct ss_plane *p, const struct ss_line *l, uint32_t 
 /* Section 7.7 of common_xspace. */
 bool ss_tpu_duty(const struct ss_host *h, struct ss_duty *out, struct ss_err *err);
 
-/* Plane stat core_details. */
-struct ss_core_details {
-	bool present; /* the stat is there, perhaps empty */
-	struct ss_str hostname;
-	uint32_t device_ordinal, core_num, local_chip_id, global_chip_id, global_core_id;
-};
-
+/* What the plane says of itself. */
 struct ss_core_details ss_plane_core_details(const struct ss_plane *p);
 
 #endif

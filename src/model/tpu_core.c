@@ -630,10 +630,17 @@ static bool run_pass(struct pass *s, const struct ss_host *h)
 	return ok;
 }
 
+static int64_t replica_of(const struct ss_plane *p)
+{
+	struct ss_xstat s;
+	return ss_xstats_find(ss_xplane_stats(p->x), SS_STAT_REPLICA_ID, &s) ? ss_xstat_int_or_uint(&s) : -1;
+}
+
 bool ss_tpu_core_build(struct ss_tpu_core *core, const struct ss_host *h, const struct ss_plane *p,
 		       const struct ss_sparse_ops *sparse, struct ss_err *err)
 {
-	*core = (struct ss_tpu_core){ .plane = p, .core_id = (uint32_t)p->id };
+	*core = (struct ss_tpu_core){ .plane = p, .core_id = (uint32_t)p->id, .details = ss_plane_core_details(p),
+				      .replica_id = replica_of(p) };
 	struct pass s = { .core = core, .p = p, .sparse = sparse };
 	bool ok = run_pass(&s, h);
 	free(s.sum_of_meta);

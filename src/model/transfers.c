@@ -5,6 +5,7 @@
 #include "model/transfers.h"
 
 #include "base/vec.h"
+#include "model/fold.h"
 #include "model/op_facts.h"
 
 #include <stdlib.h>
@@ -143,4 +144,93 @@ enum ss_transfer_source ss_transfer_source(struct ss_str expression, uint64_t ta
 		take(&s, ',');
 	}
 	return SS_SOURCE_NONE;
+}
+
+/* ---- of all hosts ---- */
+
+struct all {
+	struct ss_all_transfers out; /* first: what the getter returns points here */
+	size_t cap;
+	struct ss_keep keep;
+};
+
+static void *begin_all(struct ss_model *m, struct ss_err *err)
+{
+	struct all *all = calloc(1, sizeof(*all));
+	if (all)
+		all->keep = ss_keep_of(m);
+	else
+		ss_fail_mem(err);
+	return all;
+}
+
+static bool read_host(struct ss_host *h, struct ss_err *err)
+{
+	return ss_host_ops(h, err) != NULL;
+}
+
+static bool take_core(struct all *all, size_t host, const struct ss_tpu_core *core, struct ss_err *err)
+{
+	struct ss_core_transfers c = { .core_id = (uint32_t)host * 1000 + core->core_id };
+	/* Planes of one number: the first counts. */
+	for (size_t i = all->out.n; i-- > 0 && all->out.cores[i].core_id / 1000 == host;)
+		if (all->out.cores[i].core_id == c.core_id)
+			return true;
+	if (!ss_transfers_read(core, &all->keep.arena, &c.v, &c.n, err))
+		return false;
+	for (size_t i = 0; i < c.n; i++) {
+		c.v[i].name = ss_keep_str(&all->keep, c.v[i].name);
+		c.v[i].expression = ss_keep_str(&all->keep, c.v[i].expression);
+	}
+	if (all->keep.no_memory || !ss_grow((void **)&all->out.cores, &all->cap, all->out.n + 1, sizeof(c)))
+		return ss_fail_mem(err);
+	if (c.n)
+		all->out.cores[all->out.n++] = c;
+	return true;
+}
+
+static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *err)
+{
+	const struct ss_host_ops *ops = ss_host_ops(h, err);
+	bool ok = ops;
+	for (size_t k = 0; ok && k < ops->ncores; k++)
+		ok = take_core(data, i, &ops->cores[k], err);
+	return ok;
+}
+
+static int by_core_id(const void *a, const void *b)
+{
+	const struct ss_core_transfers *x = a, *y = b;
+	return x->core_id < y->core_id ? -1 : x->core_id > y->core_id;
+}
+
+static bool end_all(void *data, struct ss_err *err)
+{
+	struct all *all = data;
+	(void)err;
+	if (all->out.n)
+		qsort(all->out.cores, all->out.n, sizeof(*all->out.cores), by_core_id);
+	return true;
+}
+
+static void release_all(void *data)
+{
+	struct all *all = data;
+	free(all->out.cores);
+	ss_keep_release(&all->keep);
+	free(all);
+}
+
+const struct ss_fold ss_fold_transfers = {
+	.part = SS_MODEL_TRANSFERS,
+	.begin = begin_all,
+	.read = read_host,
+	.take = take_host,
+	.end = end_all,
+	.release = release_all,
+};
+
+const struct ss_all_transfers *ss_model_transfers(struct ss_model *m, struct ss_err *err)
+{
+	return ss_fold_get(m, &ss_fold_transfers, err);
 }

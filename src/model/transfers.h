@@ -24,6 +24,21 @@ struct ss_transfer {
 bool ss_transfers_read(const struct ss_tpu_core *core, struct ss_arena *arena, struct ss_transfer **v, size_t *n,
 		       struct ss_err *err);
 
+/* Of one core in a model, numbered as in steps.h. */
+struct ss_core_transfers {
+	uint32_t core_id;
+	struct ss_transfer *v;
+	size_t n;
+};
+
+struct ss_all_transfers {
+	struct ss_core_transfers *cores; /* by core_id; all that transfer something */
+	size_t n;
+};
+
+/* Of all TensorCores (SS_MODEL_TRANSFERS). */
+const struct ss_all_transfers *ss_model_transfers(struct ss_model *m, struct ss_err *err);
+
 /*
  * Where device number `target` receives from, as the operation's text says:
  * "source_target_pairs={{0,1},{1,0}}". SS_SOURCE_NONE: it lists pairs, but none for this target.

@@ -33,7 +33,7 @@ static bool put_steps(struct ss_out *o, struct ss_model *m, struct ss_arena *are
 	const struct ss_tool *overview = ss_tool_find(SS_STR("overview_page"));
 	struct ss_result r;
 	ss_result_init(&r, arena);
-	if (!overview || !overview->run(&q, &r, err))
+	if (!overview || !ss_tool_run(overview, &q, &r, err))
 		return overview ? false : ss_fail(err, SS_ENOTFOUND, "there is no overview");
 	const struct ss_prop *bottleneck = ss_result_find_prop(&r, "bottleneck");
 	size_t nsteps = 0;
@@ -220,7 +220,7 @@ static bool make_shares(struct ss_model *m, void *arg, struct ss_arena *arena, s
 	struct ss_result r;
 	size_t name;
 	ss_result_init(&r, arena);
-	if (!a->tool->run(&q, &r, err))
+	if (!ss_tool_run(a->tool, &q, &r, err))
 		return false;
 	if (a->props[0])
 		return put_props(o, &r, a->props, err);

@@ -23,9 +23,11 @@ static const char *type_of(enum ss_format format)
 }
 
 /* What the profile's writer and our reader have to say about each file. */
-static bool add_notes(struct ss_result *r, const struct ss_model *m)
+static bool add_notes(struct ss_result *r, struct ss_model *m)
 {
 	bool ok = true;
+	/* Another visit may be adding to what is known. */
+	pthread_mutex_lock(&m->lock);
 	for (size_t i = 0; ok && i < m->nhosts; i++) {
 		const struct ss_host *h = m->hosts[i];
 		for (uint32_t k = 0; ok && k < h->x.nnotes; k++)
@@ -36,6 +38,7 @@ static bool add_notes(struct ss_result *r, const struct ss_model *m)
 					    ss_arena_printf(r->arena, SS_FMT ": %llu events could not be read", SS_ARG(h->name),
 							    (unsigned long long)h->ndropped));
 	}
+	pthread_mutex_unlock(&m->lock);
 	return ok;
 }
 
@@ -47,7 +50,7 @@ bool ss_ask_run(struct ss_ask *a, struct ss_err *err)
 	bool file = a->model->nhosts && a->model->hosts[0]->raw && !a->tool->reads;
 	if (file && !a->tool->run_old)
 		return ss_fail(err, SS_ENODATA, "there is no profile from which %s could be computed", a->tool->name);
-	if (!(file ? a->tool->run_old : a->tool->run)(&q, &a->result, err))
+	if (!(file ? a->tool->run_old(&q, &a->result, err) : ss_tool_run(a->tool, &q, &a->result, err)))
 		return false;
 	return (add_notes(&a->result, a->model) && ss_result_note_excess(&a->result)) || ss_fail_mem(err);
 }

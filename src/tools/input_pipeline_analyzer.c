@@ -62,7 +62,7 @@ static struct ss_str core_name(const struct ss_query *q, const struct ss_step_co
 	if (!c)
 		return SS_STR("unknown");
 	struct ss_str host = ss_host_hostname(q->model->hosts[c->host]);
-	struct ss_core_details d = ss_plane_core_details(c->core->plane);
+	struct ss_core_details d = c->core->details;
 	if (!d.present)
 		return SS_STR("unknown");
 	return ss_arena_printf(a, SS_FMT ":%u", SS_ARG(host), d.device_ordinal);
@@ -175,7 +175,8 @@ const struct ss_tool ss_tool_input_pipeline_analyzer = {
 	.title = "Input pipeline analyzer",
 	.summary = "Whether steps wait for input, and what the host spends on preparing it",
 	.kind = SS_KIND_TABLES,
-	.flags = SS_TOOL_ALL_HOSTS,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_VISITS,
+	.facts = SS_FACTS_ENV | SS_FACTS_OPS | SS_FACTS_STEPS | SS_FACTS_FOUND,
 	.old = "answer:input_pipeline",
 	.run_old = ss_old_input_pipeline,
 	.run = run,

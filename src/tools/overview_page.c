@@ -352,42 +352,7 @@ static const struct ss_col latency_cols[] = {
 	  "From begin to end of the request", NULL },
 };
 
-/* Where the time of one request went, ms. */
-struct latency {
-	double total, device, communication;
-};
-
-struct latencies {
-	SS_VEC(struct latency) v;
-};
-
-static bool add_requests(struct latencies *l, const struct ss_inference *inf)
-{
-	for (uint32_t i = 0; i < inf->nrequests; i++) {
-		const struct ss_request *r = &inf->requests[i];
-		const uint64_t *work = r->work_ps;
-		struct latency at = {
-			.total = (double)(r->end_ps - r->begin_ps) / 1e9,
-			.device = (double)work[SS_SERVE_COMPUTE] / 1e9,
-			.communication =
-				(double)(work[SS_SERVE_TO_DEVICE] + work[SS_SERVE_FROM_DEVICE]) /
-				1e9,
-		};
-		if (!ss_vec_push(&l->v, at))
-			return false;
-	}
-	return true;
-}
-
-static int by_total(const void *a, const void *b)
-{
-	const struct latency *la = a, *lb = b;
-	if (la->total != lb->total)
-		return la->total < lb->total ? -1 : 1;
-	return la->device < lb->device ? -1 : la->device > lb->device;
-}
-
-static bool latency_row(struct ss_table *t, const char *name, struct latency l)
+static bool latency_row(struct ss_table *t, const char *name, struct ss_latency l)
 {
 	if (!ss_table_row(t))
 		return false;
@@ -399,19 +364,19 @@ static bool latency_row(struct ss_table *t, const char *name, struct latency l)
 	return true;
 }
 
-static struct latency mean(const struct latencies *l)
+static struct ss_latency mean(const struct ss_latencies *l)
 {
-	struct latency m = { 0, 0, 0 };
-	for (size_t i = 0; i < l->v.n; i++) {
-		m.total += l->v.v[i].total / (double)l->v.n;
-		m.device += l->v.v[i].device / (double)l->v.n;
-		m.communication += l->v.v[i].communication / (double)l->v.n;
+	struct ss_latency m = { 0, 0, 0 };
+	for (size_t i = 0; i < l->n; i++) {
+		m.total += l->v[i].total / (double)l->n;
+		m.device += l->v[i].device / (double)l->n;
+		m.communication += l->v[i].communication / (double)l->n;
 	}
 	return m;
 }
 
 /* XProf shows the median as the average; here it is the average. */
-static bool latency_rows(struct ss_table *t, struct latencies *l)
+static bool latency_rows(struct ss_table *t, const struct ss_latencies *l)
 {
 	static const struct {
 		const char *name;
@@ -421,14 +386,13 @@ static bool latency_rows(struct ss_table *t, struct latencies *l)
 		     { "90.0%", 90 },
 		     { "99.0%", 99 },
 		     { "99.9%", 99.9 } };
-	if (l->v.n == 0)
+	if (l->n == 0)
 		return true;
-	qsort(l->v.v, l->v.n, sizeof(*l->v.v), by_total);
 	if (!latency_row(t, "Avg", mean(l)))
 		return false;
 	for (size_t i = 0; i < SS_COUNT(rows); i++)
 		if (!latency_row(t, rows[i].name,
-				 l->v.v[(size_t)(rows[i].percent / 100 * (double)l->v.n)]))
+				 l->v[(size_t)(rows[i].percent / 100 * (double)l->n)]))
 			return false;
 	return true;
 }
@@ -439,19 +403,12 @@ static bool latencies(const struct ss_query *q, bool training, struct ss_result 
 {
 	struct ss_table *t = ss_result_table(out, "inference_latency", "Latency of requests",
 					     latency_cols, SS_COUNT(latency_cols));
-	struct latencies l = { 0 };
-	bool ok = t || ss_fail_mem(err);
-	for (size_t i = 0; ok && !training && i < q->model->nhosts; i++) {
-		struct ss_inference inf;
-		ok = ss_inference_read(&inf, q->model->hosts[i], err);
-		if (ok)
-			ok = add_requests(&l, &inf) || ss_fail_mem(err);
-		ss_inference_release(&inf);
-	}
-	if (ok)
-		ok = latency_rows(t, &l) || ss_fail_mem(err);
-	ss_vec_free(&l.v);
-	return ok;
+	if (!t)
+		return ss_fail_mem(err);
+	if (training)
+		return true;
+	const struct ss_latencies *l = ss_model_latencies(q->model, err);
+	return l && (latency_rows(t, l) || ss_fail_mem(err));
 }
 
 static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
@@ -474,7 +431,8 @@ const struct ss_tool ss_tool_overview_page = {
 	.title = "Overview",
 	.summary = "Step time, what limits it, and the ops that take most of it",
 	.kind = SS_KIND_TABLES,
-	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS | SS_TOOL_VISITS,
+	.facts = SS_FACTS_ENV | SS_FACTS_OPS | SS_FACTS_STEPS | SS_FACTS_FOUND | SS_FACTS_REQUESTS,
 	.old = "answer:overview_page",
 	.run_old = ss_old_overview_page,
 	.run = run,

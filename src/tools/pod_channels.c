@@ -30,16 +30,8 @@ static const struct ss_col cols[] = {
 	{ "recv_op", "Receive operation", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
 };
 
-struct core {
-	uint32_t id;
-	const struct ss_tpu_core *core;
-	struct ss_transfer *v;
-	size_t n;
-};
-
 struct pod {
-	struct core *cores; /* by id */
-	size_t n;
+	const struct ss_all_transfers *all;
 	struct ss_table *t;
 };
 
@@ -51,36 +43,12 @@ struct end {
 
 static int by_core_id(const void *a, const void *b)
 {
-	const struct core *x = a, *y = b;
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
-static bool read_cores(struct pod *pod, const struct ss_steps *steps, struct ss_err *err)
-{
-	size_t all = 0, n = 0;
-	for (size_t i = 0; i < steps->n; i++)
-		all += steps->v[i].ncores;
-	pod->cores = SS_NEW_N(pod->t->arena, struct core, all + 1);
-	if (!pod->cores)
-		return ss_fail_mem(err);
-	for (size_t i = 0; i < steps->n; i++)
-		for (size_t k = 0; k < steps->v[i].ncores; k++)
-			if (steps->v[i].cores[k].kind == SS_STEP_TENSOR_CORE)
-				pod->cores[n++] = (struct core){ .id = steps->v[i].cores[k].core_id,
-								 .core = steps->v[i].cores[k].core };
-	if (n)
-		qsort(pod->cores, n, sizeof(*pod->cores), by_core_id);
-	for (size_t i = 0; i < n; i++)
-		if (!pod->n || pod->cores[pod->n - 1].id != pod->cores[i].id)
-			pod->cores[pod->n++] = pod->cores[i];
-	for (size_t i = 0; i < pod->n; i++)
-		if (!ss_transfers_read(pod->cores[i].core, pod->t->arena, &pod->cores[i].v, &pod->cores[i].n, err))
-			return false;
-	return true;
+	const struct ss_core_transfers *x = a, *y = b;
+	return x->core_id < y->core_id ? -1 : x->core_id > y->core_id;
 }
 
 /* The core's transfers of a group: they stand together. */
-static const struct ss_transfer *of_group(const struct core *c, int64_t group, size_t *n)
+static const struct ss_transfer *of_group(const struct ss_core_transfers *c, int64_t group, size_t *n)
 {
 	size_t lo = 0, hi = c->n, end;
 	while (lo < hi) {
@@ -176,9 +144,12 @@ static bool add_step(struct pod *pod, const struct ss_step *s)
 	for (size_t k = 0; k < s->ncores; k++) {
 		if (s->cores[k].kind != SS_STEP_TENSOR_CORE)
 			continue;
-		struct core key = { .id = s->cores[k].core_id };
-		const struct core *c = bsearch(&key, pod->cores, pod->n, sizeof(key), by_core_id);
+		struct ss_core_transfers key = { .core_id = s->cores[k].core_id };
+		const struct ss_core_transfers *c =
+			pod->all->n ? bsearch(&key, pod->all->cores, pod->all->n, sizeof(key), by_core_id) : NULL;
 		size_t m;
+		if (!c)
+			continue;
 		const struct ss_transfer *t = of_group(c, s->cores[k].step->group, &m);
 		if (n + m > cap) {
 			cap = 2 * (n + m);
@@ -203,12 +174,13 @@ static bool add_step(struct pod *pod, const struct ss_step *s)
 	return true;
 }
 
-bool ss_pod_channels(const struct ss_steps *steps, struct ss_result *out, struct ss_err *err)
+bool ss_pod_channels(struct ss_model *m, const struct ss_steps *steps, struct ss_result *out, struct ss_err *err)
 {
 	struct pod pod = { .t = ss_result_table(out, "channels", "Channels", cols, SS_COUNT(cols)) };
 	if (!pod.t)
 		return ss_fail_mem(err);
-	if (!read_cores(&pod, steps, err))
+	pod.all = ss_model_transfers(m, err);
+	if (!pod.all)
 		return false;
 	for (size_t i = 0; i < steps->n; i++)
 		if (!add_step(&pod, &steps->v[i]))

@@ -8,6 +8,6 @@
 #include "table/table.h"
 
 /* Adds the table "channels". */
-bool ss_pod_channels(const struct ss_steps *steps, struct ss_result *out, struct ss_err *err);
+bool ss_pod_channels(struct ss_model *m, const struct ss_steps *steps, struct ss_result *out, struct ss_err *err);
 
 #endif

@@ -157,7 +157,7 @@ static struct ss_str bottleneck(const uint64_t part_ps[SS_STEP_PART_COUNT])
 static bool counts(const struct ss_step_core *c)
 {
 	return c->kind == SS_STEP_BY_WORK ||
-	       (c->kind == SS_STEP_TENSOR_CORE && ss_plane_core_details(c->core->plane).present);
+	       (c->kind == SS_STEP_TENSOR_CORE && c->core->details.present);
 }
 
 static bool add_core(struct ss_table *t, const struct ss_model *m, const struct ss_step *s,
@@ -271,14 +271,6 @@ static bool step_list(const struct ss_steps *steps, struct ss_result *out)
 	return true;
 }
 
-static int64_t replica_of(const struct ss_plane *p)
-{
-	struct ss_xstat s;
-	if (!ss_xstats_find(ss_xplane_stats(p->x), SS_STAT_REPLICA_ID, &s))
-		return -1;
-	return ss_xstat_int_or_uint(&s);
-}
-
 /* Where each core of the first step is: all steps have the same cores. */
 static bool places(const struct ss_model *m, const struct ss_steps *steps, struct ss_result *out)
 {
@@ -289,9 +281,9 @@ static bool places(const struct ss_model *m, const struct ss_steps *steps, struc
 		const struct ss_step_core *c = &steps->v[0].cores[k];
 		if (c->kind != SS_STEP_TENSOR_CORE || !counts(c))
 			continue;
-		struct ss_core_details d = ss_plane_core_details(c->core->plane);
+		struct ss_core_details d = c->core->details;
 		const int64_t numbers[] = { d.global_chip_id, d.local_chip_id, d.core_num, d.device_ordinal,
-					    replica_of(c->core->plane) };
+					    c->core->replica_id };
 		if (!ss_table_row(t))
 			return false;
 		ss_set_i64(t, 0, c->core_id);
@@ -376,7 +368,7 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 		  places(q->model, steps, out) && collectives(steps, out);
 	if (!ok)
 		return ss_fail_mem(err);
-	return ss_pod_channels(steps, out, err) && (ss_input_diagnostics(&said, out, false) || ss_fail_mem(err));
+	return ss_pod_channels(q->model, steps, out, err) && (ss_input_diagnostics(&said, out, false) || ss_fail_mem(err));
 }
 
 const struct ss_tool ss_tool_pod_viewer = {
@@ -384,7 +376,8 @@ const struct ss_tool ss_tool_pod_viewer = {
 	.title = "Pod viewer",
 	.summary = "Each step on each core of all hosts: breakdown, topology, collectives",
 	.kind = SS_KIND_TABLES,
-	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS | SS_TOOL_UNLISTED,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS | SS_TOOL_UNLISTED | SS_TOOL_VISITS,
+	.facts = SS_FACTS_ENV | SS_FACTS_STEPS | SS_FACTS_TRANSFERS,
 	.old = "answer:pod_viewer",
 	.run_old = ss_old_pod_viewer,
 	.run = run,

@@ -280,7 +280,7 @@ struct facts {
 	double v[FIG_COUNT];
 	bool known[FIG_COUNT];
 	const struct ss_op_db *db;
-	struct ss_event_shares barriers;
+	const struct ss_event_shares *barriers;
 };
 
 static void know(struct facts *f, enum figure figure, double percent)
@@ -521,13 +521,13 @@ static bool add_suggestion(struct ss_result *out, const struct rule *r, const st
 	ss_set_str(t, SUG_TITLE, ss_str_from(r->title));
 	ss_set_f64(t, SUG_PERCENT, value);
 	ss_set_str(t, SUG_FINDING, text);
-	if (barriers && !add_stragglers(&out->tables[1], row, &f->barriers, &stragglers))
+	if (barriers && !add_stragglers(&out->tables[1], row, f->barriers, &stragglers))
 		return false;
 	for (size_t i = stragglers; i < SS_COUNT(r->advice) && r->advice[i].title; i++)
 		if (!add_advice(&out->tables[1], row, ss_str_from(r->advice[i].title), ss_str_from(r->advice[i].text)))
 			return false;
 	return add_evidence(&out->tables[2], row, r, f) && add_ops(&out->tables[3], row, r->when[0].figure, f) &&
-	       (!barriers || add_host_evidence(&out->tables[2], row, &f->barriers));
+	       (!barriers || add_host_evidence(&out->tables[2], row, f->barriers));
 }
 
 struct ranked {
@@ -566,11 +566,10 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	    !ss_result_table(out, "evidence", "Why", evidence_cols, SS_COUNT(evidence_cols)) ||
 	    !ss_result_table(out, "operations", "Largest operations", op_cols, SS_COUNT(op_cols)))
 		return ss_fail_mem(err);
-	if (!ss_input_report_make(&r, q, err) ||
-	    !ss_event_shares_of(&f.barriers, q->model, SS_STR("barrier-cores"), q->arena, err))
+	if (!ss_input_report_make(&r, q, err) || !(f.barriers = ss_model_barriers(q->model, err)))
 		return false;
-	if (f.barriers.n)
-		know(&f, FIG_BARRIER, 100 * f.barriers.mean_frac);
+	if (f.barriers->n)
+		know(&f, FIG_BARRIER, 100 * f.barriers->mean_frac);
 	read_device(&f, r.env, r.ops);
 	read_steps(&f, &r);
 	return suggest(out, &f) || ss_fail_mem(err);
@@ -581,6 +580,7 @@ const struct ss_tool ss_tool_smart_suggestion = {
 	.title = "Suggestions",
 	.summary = "What to change first, with the figures that prove it",
 	.kind = SS_KIND_TABLES,
-	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS | SS_TOOL_UNLISTED,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS | SS_TOOL_UNLISTED | SS_TOOL_VISITS,
+	.facts = SS_FACTS_ENV | SS_FACTS_OPS | SS_FACTS_STEPS | SS_FACTS_FOUND | SS_FACTS_BARRIERS,
 	.run = run,
 };

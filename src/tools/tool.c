@@ -20,6 +20,13 @@ const struct ss_tool *ss_tool_find(struct ss_str name)
 	return NULL;
 }
 
+bool ss_tool_run(const struct ss_tool *t, const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	/* XProf's clients are told of no steps that the program did not mark. */
+	unsigned facts = q->as_xprof ? t->facts & ~(unsigned)SS_FACTS_FOUND : t->facts;
+	return ss_model_gather(q->model, facts, err) && t->run(q, out, err);
+}
+
 struct ss_str ss_query_param(const struct ss_query *q, const struct ss_tool *tool, const char *name)
 {
 	for (size_t i = 0; i < q->nparams; i++)

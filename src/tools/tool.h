@@ -11,6 +11,7 @@
 #ifndef SS_TOOLS_TOOL_H
 #define SS_TOOLS_TOOL_H
 
+#include "model/fold.h"
 #include "model/model.h"
 #include "table/table.h"
 
@@ -22,6 +23,11 @@ enum ss_tool_flags {
 	SS_TOOL_UNLISTED = 1 << 2,	/* XProf answers it when asked for, but does not list it; we do, timelines apart */
 	SS_TOOL_ONE_TABLE = 1 << 3,	/* XProf's JSON is the one table, not an array of tables */
 	SS_TOOL_OURS = 1 << 4,		/* XProf does not have it: not in its list of tools, but in ours */
+	/*
+	 * Of many hosts it needs none to be open: it asks for facts (below) or visits the hosts
+	 * (visit.h), and its answer points into none. Its memory then does not grow with their number.
+	 */
+	SS_TOOL_VISITS = 1 << 5,
 };
 
 /* A parameter of a request: k=v. */
@@ -63,6 +69,8 @@ struct ss_tool {
 	bool (*run_old)(const struct ss_query *q, struct ss_result *out, struct ss_err *err);
 	const struct ss_param *params;
 	size_t nparams;
+	/* enum ss_facts: what it will ask the model for, so that one visit of many hosts gathers all of it. */
+	unsigned facts;
 	/* Has the run data for it? Looks at the first host, opened but not loaded. NULL: always. */
 	bool (*present)(const struct ss_host *first);
 	bool (*run)(const struct ss_query *q, struct ss_result *out, struct ss_err *err);
@@ -78,6 +86,9 @@ static inline bool ss_tool_is_listed(const struct ss_tool *t)
 const struct ss_tool *ss_tool_find(struct ss_str name);
 /* Has this host, opened but not loaded, data for it? A trace in another format tells less than a profile. */
 bool ss_tool_present(const struct ss_tool *t, const struct ss_host *first);
+
+/* Run it. Of many hosts its facts are gathered first. */
+bool ss_tool_run(const struct ss_tool *t, const struct ss_query *q, struct ss_result *out, struct ss_err *err);
 
 /* Value of a parameter: as asked for, else the tool's preset, else "". */
 struct ss_str ss_query_param(const struct ss_query *q, const struct ss_tool *tool, const char *name);

@@ -1,0 +1,90 @@
+/* fold.c - see fold.h. */
+#include "model/fold.h"
+
+#define MOST_FOLDS 8
+
+struct job {
+	struct {
+		const struct ss_fold *fold;
+		void *data;
+	} v[MOST_FOLDS];
+	size_t n;
+};
+
+static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
+{
+	const struct job *j = arg;
+	bool ok = true;
+	(void)i;
+	for (size_t k = 0; ok && k < j->n; k++)
+		ok = !j->v[k].fold->read || j->v[k].fold->read(h, err);
+	return ok;
+}
+
+static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
+{
+	const struct job *j = arg;
+	bool ok = true;
+	for (size_t k = 0; ok && k < j->n; k++)
+		ok = j->v[k].fold->take(j->v[k].data, i, h, err);
+	return ok;
+}
+
+static bool run(struct job *j, struct ss_model *m, struct ss_err *err)
+{
+	const struct ss_visit visit = { .read = read_host, .take = take_host, .arg = j };
+	bool ok = true;
+	for (size_t k = 0; ok && k < j->n; k++)
+		ok = (j->v[k].data = j->v[k].fold->begin(m, err)) != NULL;
+	ok = ok && ss_model_visit(m, &visit, err);
+	for (size_t k = 0; ok && k < j->n; k++)
+		ok = !j->v[k].fold->end || j->v[k].fold->end(j->v[k].data, err);
+	for (size_t k = 0; !ok && k < j->n; k++)
+		if (j->v[k].data)
+			j->v[k].fold->release(j->v[k].data);
+	return ok;
+}
+
+struct wish {
+	struct ss_model *m;
+	const struct ss_fold *fold;
+};
+
+static void *build(void *owner, struct ss_err *err)
+{
+	const struct wish *w = owner;
+	struct job j = { .v = { { w->fold, NULL } }, .n = 1 };
+	return run(&j, w->m, err) ? j.v[0].data : NULL;
+}
+
+void *ss_fold_get(struct ss_model *m, const struct ss_fold *f, struct ss_err *err)
+{
+	struct wish w = { m, f };
+	return ss_part_get(&m->parts[f->part], build, f->release, &w, err);
+}
+
+bool ss_model_gather(struct ss_model *m, unsigned facts, struct ss_err *err)
+{
+	static const struct {
+		unsigned fact;
+		const struct ss_fold *fold;
+	} all[] = {
+		{ SS_FACTS_OPS, &ss_fold_ops },		  { SS_FACTS_STEPS, &ss_fold_steps },
+		{ SS_FACTS_FOUND, &ss_fold_found },	  { SS_FACTS_ENV, &ss_fold_env },
+		{ SS_FACTS_REQUESTS, &ss_fold_requests }, { SS_FACTS_BARRIERS, &ss_fold_barriers },
+		{ SS_FACTS_TRANSFERS, &ss_fold_transfers },
+	};
+	struct job j = { .n = 0 };
+	if (!m->visited)
+		return true;
+	/* Who comes second finds what the first has gathered. */
+	pthread_mutex_lock(&m->gathering);
+	for (size_t i = 0; i < SS_COUNT(all); i++)
+		if (facts & all[i].fact && !ss_part_is_built(&m->parts[all[i].fold->part]))
+			j.v[j.n++].fold = all[i].fold;
+	bool ok = !j.n || run(&j, m, err);
+	for (size_t k = 0; ok && k < j.n; k++)
+		ss_part_put(&m->parts[j.v[k].fold->part], j.v[k].data, j.v[k].fold->release);
+	pthread_mutex_unlock(&m->gathering);
+	return ok;
+}

@@ -1,0 +1,115 @@
+/* latencies.c - the requests to all hosts, as far as the overview shows them. */
+#include "base/vec.h"
+#include "model/env.h"
+#include "model/fold.h"
+#include "model/inference.h"
+
+#include <stdlib.h>
+
+struct all {
+	struct ss_latencies list; /* first: what the getter returns points here */
+	size_t cap;
+};
+
+static void release_host(void *data)
+{
+	ss_inference_release(data);
+	free(data);
+}
+
+static void *build_host(void *owner, struct ss_err *err)
+{
+	struct ss_host *h = owner;
+	struct ss_inference *inf = ss_host_load(h, err) ? calloc(1, sizeof(*inf)) : NULL;
+	if (!inf)
+		return NULL;
+	if (ss_inference_read(inf, h, err))
+		return inf;
+	release_host(inf);
+	return NULL;
+}
+
+const struct ss_inference *ss_host_inference(struct ss_host *h, struct ss_err *err)
+{
+	return ss_part_get(&h->parts[SS_HOST_REQUESTS], build_host, release_host, h, err);
+}
+
+static void *begin(struct ss_model *m, struct ss_err *err)
+{
+	struct all *all = calloc(1, sizeof(*all));
+	(void)m;
+	if (!all)
+		ss_fail_mem(err);
+	return all;
+}
+
+static bool read_host(struct ss_host *h, struct ss_err *err)
+{
+	bool trains;
+	return ss_host_trains(h, &trains, err) && (trains || ss_host_inference(h, err));
+}
+
+static struct ss_latency latency_of(const struct ss_request *r)
+{
+	const uint64_t *work = r->work_ps;
+	return (struct ss_latency){
+		.total = (double)(r->end_ps - r->begin_ps) / 1e9,
+		.device = (double)work[SS_SERVE_COMPUTE] / 1e9,
+		.communication = (double)(work[SS_SERVE_TO_DEVICE] + work[SS_SERVE_FROM_DEVICE]) / 1e9,
+	};
+}
+
+static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *err)
+{
+	struct all *all = data;
+	bool trains;
+	(void)i;
+	if (!ss_host_trains(h, &trains, err))
+		return false;
+	const struct ss_inference *inf = trains ? NULL : ss_host_inference(h, err);
+	if (!inf)
+		return trains;
+	if (!ss_grow((void **)&all->list.v, &all->cap, all->list.n + inf->nrequests, sizeof(*all->list.v)))
+		return ss_fail_mem(err);
+	for (uint32_t k = 0; k < inf->nrequests; k++)
+		all->list.v[all->list.n++] = latency_of(&inf->requests[k]);
+	return true;
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct ss_latency *x = a, *y = b;
+	if (x->total != y->total)
+		return x->total < y->total ? -1 : 1;
+	return x->device < y->device ? -1 : x->device > y->device;
+}
+
+static bool end(void *data, struct ss_err *err)
+{
+	struct all *all = data;
+	(void)err;
+	if (all->list.n)
+		qsort(all->list.v, all->list.n, sizeof(*all->list.v), by_total);
+	return true;
+}
+
+static void release(void *data)
+{
+	struct all *all = data;
+	free(all->list.v);
+	free(all);
+}
+
+const struct ss_fold ss_fold_requests = {
+	.part = SS_MODEL_REQUESTS,
+	.begin = begin,
+	.read = read_host,
+	.take = take_host,
+	.end = end,
+	.release = release,
+};
+
+const struct ss_latencies *ss_model_latencies(struct ss_model *m, struct ss_err *err)
+{
+	return ss_fold_get(m, &ss_fold_requests, err);
+}
