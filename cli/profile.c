@@ -91,11 +91,9 @@ static bool open_file(struct ss_host *h, const struct ss_host_file *f, struct ss
 	return ss_file_kind_is_raw(f->kind) ? ss_host_open_raw(h, f->path.p, f->name, err) : ss_host_open(h, f->path.p, err);
 }
 
-static bool open_kind(struct cli_profile *p, const char *kind, const char *host, bool all_by_default, struct ss_err *err)
+/* The files of the selection, opened, and the model of them. */
+static bool open_files(struct cli_profile *p, const struct ss_selection *sel, struct ss_err *err)
 {
-	struct ss_selection *sel = &p->hosts_asked;
-	if (!ss_run_select(p->run, kind, ss_str_from(host), all_by_default, &p->arena, sel, err))
-		return suggest_host(p, host ? host : "", err);
 	p->hosts = calloc(sel->n, sizeof(*p->hosts));
 	struct ss_host **list = calloc(sel->n, sizeof(*list));
 	bool ok = (p->hosts && list) || ss_fail_mem(err);
@@ -108,9 +106,29 @@ static bool open_kind(struct cli_profile *p, const char *kind, const char *host,
 	return ok;
 }
 
+/* A model that visits them. */
+static bool list_files(struct cli_profile *p, const struct ss_selection *sel, struct ss_err *err)
+{
+	struct ss_host_file_at *files = SS_NEW_N(&p->arena, struct ss_host_file_at, sel->n);
+	if (!files)
+		return ss_fail_mem(err);
+	for (size_t i = 0; i < sel->n; i++)
+		files[i] = (struct ss_host_file_at){ sel->files[i]->path.p, sel->files[i]->bytes };
+	return ss_model_init_visited(&p->model, files, sel->n, err);
+}
+
+static bool open_kind(struct cli_profile *p, const char *kind, const char *host, bool all_by_default, bool visits,
+		      struct ss_err *err)
+{
+	struct ss_selection *sel = &p->hosts_asked;
+	if (!ss_run_select(p->run, kind, ss_str_from(host), all_by_default, &p->arena, sel, err))
+		return suggest_host(p, host ? host : "", err);
+	return visits && !kind && sel->n > 1 ? list_files(p, sel, err) : open_files(p, sel, err);
+}
+
 bool cli_profile_open(struct cli_profile *p, const char *host, bool all_by_default, struct ss_err *err)
 {
-	return open_kind(p, NULL, host, all_by_default, err);
+	return open_kind(p, NULL, host, all_by_default, false, err);
 }
 
 bool cli_profile_open_for(struct cli_profile *p, const struct ss_tool *tool, const char *host, struct ss_err *err)
@@ -118,7 +136,7 @@ bool cli_profile_open_for(struct cli_profile *p, const struct ss_tool *tool, con
 	const struct ss_run *with = tool->reads && !p->run_asked ? ss_store_newest_with(&p->store, tool->reads) : NULL;
 	if (with)
 		p->run = with;
-	return open_kind(p, ss_ask_kind(tool, p->run), host, ss_ask_combines(tool, p->run), err);
+	return open_kind(p, ss_ask_kind(tool, p->run), host, ss_ask_combines(tool, p->run), tool->flags & SS_TOOL_VISITS, err);
 }
 
 bool cli_profile_intact(const struct cli_profile *p, struct ss_err *err)

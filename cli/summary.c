@@ -18,6 +18,7 @@
 extern const struct cli_command cli_command_summary;
 
 #define TOP_OPS 10
+#define MOST_HOSTS 8		/* by name */
 #define TOP_SUGGESTIONS 3
 #define TOP_COLS 5		/* of their table: time, sum of times, category, name, rate */
 #define BAR_CELLS 40
@@ -331,11 +332,17 @@ static void put_title(struct ss_out *o, const struct cli_profile *p, const struc
 	ss_text_tone(o, style, SS_TONE_BOLD);
 	ss_text_put(o, p->run->name, 0);
 	ss_text_tone(o, style, SS_TONE_PLAIN);
-	ss_out_printf(o, ", %s, %s: ", size, p->nhosts == 1 ? "host" : "hosts");
-	for (size_t i = 0; i < p->nhosts; i++) {
+	size_t n = p->model.nhosts, shown = n > MOST_HOSTS + 1 ? MOST_HOSTS : n;
+	ss_out_printf(o, ", %s, ", size);
+	if (shown < n)
+		ss_out_printf(o, "%zu ", n);
+	ss_out_printf(o, "%s: ", n == 1 ? "host" : "hosts");
+	for (size_t i = 0; i < shown; i++) {
 		ss_out_z(o, i ? ", " : "");
-		ss_text_put(o, p->hosts[i].name, 0);
+		ss_text_put(o, p->model.hosts[i]->name, 0);
 	}
+	if (shown < n)
+		ss_out_printf(o, " and %zu more", n - shown);
 	ss_out_lit(o, "\n\n");
 }
 
@@ -355,9 +362,12 @@ static bool summarize(struct cli_profile *p, const char *path, const char *colou
 	const struct ss_result *r = &overview.result;
 	struct cli_sink sink;
 	struct cli_progress *progress = cli_progress_start(p);
+	/* One visit of many hosts for both. */
+	const struct ss_tool *both[] = { ss_tool_find(SS_STR("overview_page")), ss_tool_find(SS_STR("smart_suggestion")) };
+	unsigned facts = (both[0] ? both[0]->facts : 0) | (both[1] ? both[1]->facts : 0);
 	/* A stored overview comes without a profile to look for suggestions in. */
-	bool ok = ask_tool(&overview, p, "overview_page", err) &&
-		  (p->hosts[0].raw || ask_tool(&suggestions, p, "smart_suggestion", err));
+	bool ok = ss_model_gather(&p->model, facts, err) && ask_tool(&overview, p, "overview_page", err) &&
+		  (p->model.hosts[0]->raw || ask_tool(&suggestions, p, "smart_suggestion", err));
 	cli_progress_end(progress);
 	if (ok && cli_sink_open(&sink, NULL, err)) {
 		struct ss_out *o = &sink.out;

@@ -116,9 +116,9 @@ struct cli_progress *cli_progress_start(const struct cli_profile *profile)
 	struct cli_progress *p = isatty(STDERR_FILENO) ? calloc(1, sizeof(*p)) : NULL;
 	if (!p)
 		return NULL;
-	for (size_t i = 0; i < profile->nhosts; i++)
-		p->gigabytes += (double)profile->hosts[i].x.file.bytes.n * 1e-9;
-	p->nhosts = profile->nhosts;
+	p->nhosts = profile->model.nhosts;
+	for (size_t i = 0; i < p->nhosts; i++)
+		p->gigabytes += (double)profile->model.hosts[i]->file_bytes * 1e-9;
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->end, NULL);
 	if (pthread_create(&p->thread, NULL, show, p) == 0)
