@@ -340,7 +340,8 @@ void ss_convert_facts(struct converter *c, uint32_t id, const struct device_fact
 	if (!c->caps[id].warp)
 		c->caps[id] = (struct device_caps){
 			.memory_bytes = f->memory_bytes, .warp = f->warp, .warps_per_sm = f->warps_per_sm,
-			.blocks_per_sm = f->blocks_per_sm, .shared_per_sm = f->shared_per_sm, .registers_per_sm = f->registers_per_sm, .major = f->major,
+			.blocks_per_sm = f->blocks_per_sm, .shared_per_sm = f->shared_per_sm,
+			.registers_per_sm = f->registers_per_sm, .major = f->major,
 		};
 	fact(c, id, "device_vendor", SS_TRACE_TEXT, 0, "Nvidia");
 	if (f->name[0])

@@ -273,7 +273,8 @@ int cuGraphLaunch(const void *executable, void *stream)
 	uint32_t id = enter(CBID_GRAPH, "cuGraphLaunch");
 	for (size_t i = 0; i < g->nkernels; i++) {
 		struct standin_record r = { .work = STANDIN_KERNEL, .correlation = id, .function = g->kernels[i],
-					    .grid = { 64, 1, 1 }, .block = { 1024, 1, 1 }, .graph = g->id, .graph_node = (uint64_t)g->id << 32 | i };
+					    .grid = { 64, 1, 1 }, .block = { 1024, 1, 1 },
+					    .graph = g->id, .graph_node = (uint64_t)g->id << 32 | i };
 		queue(&r, stream, g->kernels[i]->duration_ns);
 	}
 	struct standin_record set = { .work = STANDIN_SET, .correlation = id, .dst_kind = 3, .bytes = 4096, .address = 4096,
