@@ -321,7 +321,7 @@ static void answer(void *arg, const struct ss_http_req *req, struct ss_http_repl
 		return;
 	}
 	/* A page elsewhere whose name leads here must not read along. */
-	if (req->host.n && !is_local(req->host)) {
+	if (b->local && req->host.n && !is_local(req->host)) {
 		*reply = (struct ss_http_reply){ .status = 403, .type = "text/plain", .body = SS_STR("not by this name\n") };
 		return;
 	}
@@ -343,23 +343,23 @@ static void answer(void *arg, const struct ss_http_req *req, struct ss_http_repl
 	reply->owned = out.p;
 }
 
-bool cli_board_open(struct cli_board *b, const char *targets, bool serve, uint16_t port, uint64_t interval_ms,
+bool cli_board_open(struct cli_board *b, const char *targets, const struct cli_board_address *at, uint64_t interval_ms,
 		    struct ss_err *err)
 {
 	struct ss_str rest = ss_str_from(targets), one;
-	bool loopback;
-	*b = (struct cli_board){ .interval_ms = interval_ms };
+	*b = (struct cli_board){ .interval_ms = interval_ms, .local = true };
 	pthread_mutex_init(&b->lock, NULL);
 	b->hosts = calloc(CLI_BOARD_HOSTS, sizeof(*b->hosts));
 	while (b->hosts && b->nhosts < CLI_BOARD_HOSTS && ss_next_target(&rest, &one))
 		snprintf(b->hosts[b->nhosts++].name, sizeof(b->hosts->name), SS_FMT, SS_ARG(one));
 	bool ok = b->hosts || ss_fail_mem(err);
-	if (ok && serve) {
-		const struct ss_http_config http = { .bind = "127.0.0.1", .port = port, .max_connections = 32,
+	if (ok && at) {
+		const struct ss_http_config http = { .bind = at->bind ? at->bind : "127.0.0.1", .port = at->port,
+						     .max_connections = 32, .token = at->token,
 						     .csp = "default-src 'none'; style-src 'unsafe-inline'", .handler = answer,
 						     .arg = b };
-		b->http = ss_http_start(&http, &loopback, err);
-		ok = b->http;
+		b->http = ss_http_start(&http, &b->local, err);
+		ok = b->http && (b->local || at->token || ss_fail(err, SS_EINVAL, "'%s' can be reached by others", at->bind));
 	}
 	if (!ok)
 		cli_board_close(b);

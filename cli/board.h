@@ -26,10 +26,18 @@ struct cli_board {
 	uint64_t looks;
 	uint64_t interval_ms;
 	struct ss_http *http;
+	bool local;		/* only this machine can ask */
 };
 
-/* `targets` as given, with commas. With `serve` it answers HTTP on 127.0.0.1. */
-bool cli_board_open(struct cli_board *b, const char *targets, bool serve, uint16_t port, uint64_t interval_ms,
+/* Where it answers HTTP. */
+struct cli_board_address {
+	const char *bind;	/* NULL: 127.0.0.1 */
+	const char *token;	/* must be there where others than this machine can ask */
+	uint16_t port;		/* 0: any that is free */
+};
+
+/* `targets` as given, with commas. Without an address it does not answer HTTP. */
+bool cli_board_open(struct cli_board *b, const char *targets, const struct cli_board_address *at, uint64_t interval_ms,
 		    struct ss_err *err);
 uint16_t cli_board_port(const struct cli_board *b);
 void cli_board_add(struct cli_board *b, const struct cli_look *looks, size_t n);

@@ -129,6 +129,21 @@ static int summarize(const char *logdir, const char *run_name)
 	return status;
 }
 
+/* Why there is nothing, as far as it was not said host by host. */
+static void say_failure(struct cli_words *w, const struct ss_capture *c, const struct ss_err *err)
+{
+	size_t away = 0;
+	for (size_t i = 0; i < c->nhosts; i++)
+		away += c->hosts[i].end == SS_CAPTURE_FAILED && c->hosts[i].status.code == SS_GRPC_UNAVAILABLE;
+	if (c->nhosts == 1 && ss_capture_count(c, SS_CAPTURE_FAILED))
+		say(w, "no profile was taken");
+	else
+		say(w, "%s", err->text);
+	if (away && away == c->nhosts)
+		say(w, "is the program running, and its profiler's port open? jax.profiler.start_server(PORT), "
+		       "tf.profiler.experimental.server.start(PORT) or ss_trace_server_start(PORT) opens it");
+}
+
 int cli_capture_take(struct ss_capture_config *config, bool summary)
 {
 	struct cli_words w = { .terminal = isatty(STDERR_FILENO), .attempts = config->attempts };
@@ -145,7 +160,7 @@ int cli_capture_take(struct ss_capture_config *config, bool summary)
 	if (ok)
 		say_end(&w, &c);
 	else
-		say(&w, "%s", err.text);
+		say_failure(&w, &c, &err);
 	if (ok && summary && ss_capture_count(&c, SS_CAPTURE_KEPT) && summarize(config->logdir, c.dir.run.p) != CLI_DONE)
 		status = CLI_FAILED;
 	if (ok && ss_capture_count(&c, SS_CAPTURE_KEPT) + ss_capture_count(&c, SS_CAPTURE_ELSEWHERE) < c.nhosts)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -82,4 +83,17 @@ void cli_tls_close(struct cli_tls *t)
 {
 	ss_tls_free(t->tls);
 	free(t->token);
+}
+
+bool cli_token_for(const char *bind, char made[CLI_TOKEN_BYTES], const char **token, struct ss_err *err)
+{
+	unsigned char bytes[(CLI_TOKEN_BYTES - 1) / 2];
+	if (*token || !bind || ss_net_is_local(bind))
+		return true;
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return ss_fail(err, SS_EIO, "cannot make a token: %s", strerror(errno));
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		snprintf(made + 2 * i, 3, "%02x", bytes[i]);
+	*token = made;
+	return true;
 }

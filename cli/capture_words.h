@@ -55,6 +55,13 @@ struct cli_tls {
 	"      --device_tracer_level N   0 none, 1 (without it)\n" \
 	"      --python_tracer_level N   0 none (without it), 1: Python's own calls\n"
 
+/*
+ * A server that others than this machine can reach wants a token: where none is given, one is made
+ * into `made`.
+ */
+#define CLI_TOKEN_BYTES 33
+bool cli_token_for(const char *bind, char made[CLI_TOKEN_BYTES], const char **token, struct ss_err *err);
+
 bool cli_tls_open(struct cli_tls *t, const struct ss_tls **tls, const char **token, struct ss_err *err);
 void cli_tls_close(struct cli_tls *t);
 

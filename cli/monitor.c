@@ -26,6 +26,7 @@ struct monitor {
 	struct cli_board board;
 	struct cli_programs programs;	/* with keep_slow */
 	struct cli_keep keep;
+	char slowest[400];	/* why the last profile was kept */
 	double slow;		/* a step so many times as long as usual is worth a profile; 0: none is */
 	uint64_t interval_s, queries;
 	bool terminal;
@@ -39,16 +40,19 @@ static void end_gathering(struct monitor *m)
 	cli_programs_stop(&m->programs);
 }
 
-/* Was a step far longer than the steps of the looks before? */
+/* Was a step far longer than the steps of the looks before? The first host of which that is true. */
 static bool was_slow(void *arg, const struct cli_look *looks, size_t n)
 {
-	const struct monitor *m = arg;
-	bool slow = false;
-	for (size_t i = 0; i < n && !slow; i++) {
-		double usual = cli_board_usual_ms(&m->board, i);
-		slow = looks[i].ok && usual > 0 && looks[i].figures.step_ms_max > m->slow * usual;
+	struct monitor *m = arg;
+	for (size_t i = 0; i < n; i++) {
+		double usual = cli_board_usual_ms(&m->board, i), longest = looks[i].figures.step_ms_max;
+		if (!looks[i].ok || !(usual > 0) || !(longest > m->slow * usual))
+			continue;
+		snprintf(m->slowest, sizeof(m->slowest), "%s took %.4g ms for a step, usual are %.4g ms", looks[i].target, longest,
+			 usual);
+		return true;
 	}
-	return slow;
+	return false;
 }
 
 static void show(struct monitor *m)
@@ -111,7 +115,7 @@ static bool look(struct monitor *m, struct cli_look *looks, struct ss_err *err)
 	if (m->capture.mode == SS_CAPTURE_SNAPSHOT)
 		go_on_gathering(m, looks, n);
 	if (m->slow > 0 && m->keep.run[0])
-		fprintf(stderr, "stepscope: a slow step: kept as run %s of %s\n", m->keep.run, m->keep.logdir);
+		fprintf(stderr, "stepscope: %s: kept as run %s of %s\n", m->slowest, m->keep.run, m->keep.logdir);
 	return true;
 }
 
@@ -141,19 +145,29 @@ static int watch(struct monitor *m)
 	return cli_board_any(&m->board) ? CLI_DONE : CLI_FAILED;
 }
 
-static int start(struct monitor *m, uint64_t port)
+static void say_where(const struct monitor *m, const struct cli_board_address *at, const char *made)
+{
+	const char *bind = at->bind ? at->bind : "127.0.0.1";
+	bool v6 = strchr(bind, ':');
+	fprintf(stderr, "stepscope: http://%s%s%s:%u/%s%s and /metrics\n", v6 ? "[" : "", bind, v6 ? "]" : "",
+		cli_board_port(&m->board), made[0] ? "?token=" : "", made);
+}
+
+/* `at` may be NULL: then nobody is answered. */
+static int start(struct monitor *m, struct cli_board_address *at)
 {
 	struct ss_err err = { 0 };
-	bool serve = port != NO_PORT;
+	char made[CLI_TOKEN_BYTES] = "";
 	m->capture.wake_fd = cli_interrupt_open(&err);
 	if (m->capture.wake_fd < 0 || !cli_programs_open(&m->programs, &m->capture, &err))
 		return cli_fail(&err);
-	if (!cli_board_open(&m->board, m->capture.targets, serve, serve ? (uint16_t)port : 0, m->interval_s * 1000, &err)) {
+	if ((at && !cli_token_for(at->bind, made, &at->token, &err)) ||
+	    !cli_board_open(&m->board, m->capture.targets, at, m->interval_s * 1000, &err)) {
 		cli_programs_close(&m->programs);
 		return cli_fail(&err);
 	}
-	if (serve)
-		fprintf(stderr, "stepscope: http://127.0.0.1:%u/ and /metrics\n", cli_board_port(&m->board));
+	if (at)
+		say_where(m, at, made);
 	int status = watch(m);
 	cli_board_close(&m->board);
 	cli_programs_close(&m->programs);
@@ -166,7 +180,9 @@ static int run(int argc, char **argv)
 	const char *slow = NULL, *logdir = NULL;
 	struct monitor m = { .capture = { .options = ss_profile_defaults, .attempts = 1 }, .interval_s = 5 };
 	struct ss_capture_config *config = &m.capture;
-	struct cli_tls tls = { 0 };
+	struct cli_tls tls = { 0 }, http_token = { 0 };
+	const struct ss_tls *no_tls;
+	struct cli_board_address at = { NULL };
 	struct ss_err err = { 0 };
 	uint64_t port = NO_PORT;
 	const struct cli_opt opts[] = {
@@ -175,6 +191,8 @@ static int run(int argc, char **argv)
 		CLI_NUMBER("interval_s", 'i', 86400, &m.interval_s),
 		CLI_NUMBER("num_queries", 'n', INT64_MAX, &m.queries),
 		CLI_NUMBER("http", 0, 65535, &port),
+		CLI_TEXT("http_bind", 0, &at.bind),
+		CLI_TEXT("http_token_file", 0, &http_token.token_file),
 		CLI_TEXT("keep_slow", 0, &slow),
 		CLI_TEXT("logdir", 'l', &logdir),
 		CLI_TLS_OPTS(tls),
@@ -196,8 +214,11 @@ static int run(int argc, char **argv)
 		return cli_misuse(&cli_command_monitor, "--keep_slow needs --logdir, where the profiles go");
 	m.keep = (struct cli_keep){ .logdir = logdir, .wanted = was_slow, .arg = &m };
 	m.terminal = isatty(STDOUT_FILENO);
-	status = cli_tls_open(&tls, &config->tls, &config->token, &err) ? start(&m, port) : cli_fail(&err);
+	at.port = port == NO_PORT ? 0 : (uint16_t)port;
+	bool ok = cli_tls_open(&tls, &config->tls, &config->token, &err) && cli_tls_open(&http_token, &no_tls, &at.token, &err);
+	status = ok ? start(&m, port == NO_PORT ? NULL : &at) : cli_fail(&err);
 	cli_tls_close(&tls);
+	cli_tls_close(&http_token);
 	return status;
 }
 
@@ -211,8 +232,9 @@ const struct cli_command cli_command_monitor = {
 		"  -d, --duration_ms N      of each profile; 500 without it\n"
 		"  -i, --interval_s N       from one to the next; 5 without it\n"
 		"  -n, --num_queries N      so many; 0 (without it): until Ctrl-C\n"
-		"      --http PORT          the same as a page, and for Prometheus at /metrics, on 127.0.0.1; 0 takes any "
-		"that is free\n"
+		"      --http PORT          the same as a page, and for Prometheus at /metrics; 0 takes any that is free\n"
+		"      --http_bind ADDRESS  127.0.0.1 without it; who reaches another needs a token, which is made and printed\n"
+		"      --http_token_file F  who asks must know the token in F\n"
 		"      --keep_slow X        keep the profile when a step took X times as long as usual. The programs gather\n"
 		"                           events all the time then, so that none is missed; where one cannot, only short\n"
 		"                           profiles are looked at\n"

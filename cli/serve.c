@@ -24,7 +24,8 @@ static void wait_for_end(struct ss_server *s, const sigset_t *ends)
 		ss_server_sweep(s);
 }
 
-static void say_where(const struct ss_server *s, const struct ss_server_config *config)
+/* `made`: the token that was made for this once, or NULL. One that was given is not printed. */
+static void say_where(const struct ss_server *s, const struct ss_server_config *config, const char *made)
 {
 	const char *bind = config->bind ? config->bind : "127.0.0.1";
 	bool any = strcmp(bind, "0.0.0.0") == 0 || strcmp(bind, "::") == 0, v6 = strchr(bind, ':');
@@ -41,10 +42,14 @@ static void say_where(const struct ss_server *s, const struct ss_server_config *
 			ss_server_why_empty(s) ? ss_server_why_empty(s) : "no profile yet");
 	if (ss_server_grpc_port(s))
 		fprintf(stderr, "stepscope: gRPC on %s:%u\n", host, ss_server_grpc_port(s));
-	fprintf(stderr, "stepscope: serving on http://%s:%u/ (Ctrl-C ends)\n", host, ss_server_port(s));
+	fprintf(stderr, "stepscope: serving on http://%s:%u/%s%s (Ctrl-C ends)\n", host, ss_server_port(s),
+		made ? "?token=" : "", made ? made : "");
+	if (made)
+		fprintf(stderr, "stepscope: others can reach this address, so it wants this token; --token-file keeps one, "
+				"--no-token lets everybody in\n");
 }
 
-static int serve(const struct ss_server_config *config)
+static int serve(const struct ss_server_config *config, const char *made)
 {
 	sigset_t ends;
 	struct ss_err err = { 0 };
@@ -64,7 +69,7 @@ static int serve(const struct ss_server_config *config)
 	struct ss_server *s = ss_server_start(config, &err);
 	if (!s)
 		return cli_fail(&err);
-	say_where(s, config);
+	say_where(s, config, made);
 	wait_for_end(s, &ends);
 	/* Nothing is ever half written, so requests in work can be left behind. */
 	if (!ss_server_stop(s))
@@ -76,7 +81,7 @@ static int run(int argc, char **argv)
 {
 	struct ss_server_config config = { .bind = NULL };
 	uint64_t port = 6006, grpc_port = NO_PORT, memory_mb = 0;
-	struct cli_tls token = { 0 };
+	struct cli_tls token = { 0 }, grpc_token = { 0 };
 	const struct cli_opt opts[] = {
 		CLI_TEXT("logdir", 'l', &config.logdir),
 		CLI_NUMBER("port", 'p', 65535, &port),
@@ -86,7 +91,9 @@ static int run(int argc, char **argv)
 		CLI_TEXT("src-prefix", 0, &config.src_prefix),
 		CLI_FLAG("allow-capture", 0, &config.allow_capture),
 		CLI_NUMBER("grpc", 0, 65535, &grpc_port),
-		CLI_TEXT("grpc-token-file", 0, &token.token_file),
+		CLI_TEXT("grpc-token-file", 0, &grpc_token.token_file),
+		CLI_TEXT("token-file", 0, &token.token_file),
+		CLI_FLAG("no-token", 0, &config.open),
 	};
 	int status = cli_parse(&cli_command_serve, argc, argv, opts, SS_COUNT(opts), 0, 1);
 	if (status >= 0)
@@ -103,9 +110,18 @@ static int run(int argc, char **argv)
 	config.grpc_port = config.grpc ? (uint16_t)grpc_port : 0;
 	config.memory_bytes = memory_mb << 20;
 	const struct ss_tls *no_tls;
+	char made[CLI_TOKEN_BYTES] = "";
 	struct ss_err err = { 0 };
-	status = cli_tls_open(&token, &no_tls, &config.grpc_token, &err) ? serve(&config) : cli_fail(&err);
+	if (config.open && token.token_file)
+		return cli_misuse(&cli_command_serve, "--token-file and --no-token contradict each other");
+	bool ok = cli_tls_open(&token, &no_tls, &config.token, &err) &&
+		  cli_tls_open(&grpc_token, &no_tls, &config.grpc_token, &err) &&
+		  (config.open || cli_token_for(config.bind, made, &config.token, &err));
+	if (!config.grpc_token)
+		config.grpc_token = config.token;
+	status = ok ? serve(&config, made[0] ? made : NULL) : cli_fail(&err);
 	cli_tls_close(&token);
+	cli_tls_close(&grpc_token);
 	return status;
 }
 
@@ -118,15 +134,16 @@ const struct cli_command cli_command_serve = {
 		"themselves. Nothing is written to DIR without --allow-capture.\n\n"
 		"  -l, --logdir DIR      a log directory, a run, or one file\n"
 		"  -p, --port N          6006 without it; 0 takes any that is free\n"
-		"  -b, --bind ADDRESS    127.0.0.1 without it: only this machine. 0.0.0.0 lets everybody in "
-		"who can reach it,\n"
-		"                        without a password\n"
+		"  -b, --bind ADDRESS    127.0.0.1 without it: only this machine. Others that reach a wider address need a token,\n"
+		"                        which is made and printed\n"
+		"      --token-file F    who asks must know the token in F, on any address\n"
+		"      --no-token        on a wider address, let everybody in who can reach it\n"
 		"      --memory-mb N     for opened profiles together; half of the machine's without it\n"
 		"      --allow-host NAME a further name by which a proxy on this machine calls us\n"
 		"      --src-prefix P    where sources are, for XProf's page\n"
 		"      --allow-capture   take profiles of running programs when the page asks for one, into DIR\n"
 		"      --grpc N          answer gRPC as well (the service ProfileAnalysis), at port N; 0 takes any that is free\n"
-		"      --grpc-token-file F  who asks over gRPC must know the token in F\n\n"
+		"      --grpc-token-file F  who asks over gRPC must know the token in F instead\n\n"
 		"From another machine:  ssh -L 6006:localhost:6006 HOST stepscope serve DIR\n",
 	.run = run,
 };

@@ -283,16 +283,6 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
 	return 0;
 }
 
-/* Equal, in a time that does not tell how far. */
-static bool same_secret(struct ss_str a, const char *b)
-{
-	size_t n = strlen(b);
-	unsigned differ = a.n != n;
-	for (size_t i = 0; i < a.n; i++)
-		differ |= (unsigned char)a.p[i] ^ (unsigned char)(n ? b[i % n] : 0);
-	return !differ;
-}
-
 static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name, size_t name_n,
 		     const uint8_t *value, size_t value_n, uint8_t flags, void *arg)
 {
@@ -323,7 +313,7 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
 			call->asked.deadline_ns = now_ns + ns;
 	} else if (ss_str_is(key, "authorization") && call->server->token) {
 		call->authorized = ss_str_istarts(v, bearer) &&
-				   same_secret(ss_str_sub(v, bearer.n, v.n), call->server->token);
+				   ss_net_knows(ss_str_sub(v, bearer.n, v.n), call->server->token);
 	}
 	return 0;
 }

@@ -13,7 +13,9 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -27,6 +29,7 @@ struct ss_http {
 	struct MHD_Daemon *daemon;
 	struct ss_http_config config;
 	uint16_t port;
+	char *token, *cookie;	/* of the config; the cookie's name, for other servers of this machine have theirs */
 	atomic_uint working;
 };
 
@@ -35,6 +38,7 @@ struct call {
 	struct ss_arena arena;
 	size_t body_bytes;
 	bool begun;		/* the headers were seen */
+	bool new_cookie;	/* the reply brings one */
 };
 
 bool ss_http_arg(const struct ss_http_req *req, const char *name, struct ss_str *out)
@@ -134,6 +138,34 @@ static enum ss_http_method method_of(const char *m)
 	return strcmp(m, MHD_HTTP_METHOD_POST) == 0 ? SS_HTTP_POST : SS_HTTP_OTHER;
 }
 
+/* The token among the arguments, which is taken out of them. */
+static struct ss_str take_token(struct args *a)
+{
+	struct ss_str token = SS_STR("");
+	for (size_t i = 0; i < a->n; i++)
+		if (ss_str_is(a->v[i].name, "token")) {
+			token = a->v[i].value;
+			memmove(&a->v[i], &a->v[i + 1], (--a->n - i) * sizeof(*a->v));
+			break;
+		}
+	return token;
+}
+
+/* Does whoever asks know the secret? */
+static bool may_ask(const struct ss_http *h, struct MHD_Connection *c, struct call *call, struct args *args)
+{
+	const struct ss_str bearer = SS_STR("Bearer ");
+	if (!h->token)
+		return true;
+	struct ss_str header_value = header(c, "Authorization"), given = take_token(args);
+	const char *cookie = MHD_lookup_connection_value(c, MHD_COOKIE_KIND, h->cookie);
+	if (ss_str_istarts(header_value, bearer) &&
+	    ss_net_knows(ss_str_sub(header_value, bearer.n, header_value.n), h->token))
+		return true;
+	call->new_cookie = given.n && ss_net_knows(given, h->token);
+	return call->new_cookie || (cookie && ss_net_knows(ss_str_from(cookie), h->token));
+}
+
 static void refuse(struct ss_http_reply *r, unsigned status, struct ss_str json)
 {
 	*r = (struct ss_http_reply){ .status = status, .type = "application/json", .body = json };
@@ -152,6 +184,16 @@ static void handle(struct ss_http *h, struct MHD_Connection *c, struct call *cal
 	}
 	if (args.too_many) {
 		refuse(reply, 400, SS_STR("{\"error\":{\"status\":400,\"text\":\"the request has more than 64 parameters\"}}"));
+		return;
+	}
+	if (!may_ask(h, c, call, &args)) {
+		refuse(reply, 401, SS_STR("{\"error\":{\"status\":401,\"text\":\"this server wants a token: open the address that "
+					  "it printed when it was started, or send 'Authorization: Bearer TOKEN'\"}}"));
+		return;
+	}
+	/* The secret goes out of the address at once: addresses are copied, shown and kept. */
+	if (call->new_cookie && !args.n && strcmp(method, MHD_HTTP_METHOD_GET) == 0) {
+		*reply = (struct ss_http_reply){ .status = 303, .location = "?" };
 		return;
 	}
 	struct ss_http_req req = {
@@ -238,11 +280,22 @@ static bool add_str(struct MHD_Response *m, struct ss_arena *a, const char *name
 	return z.p && add(m, name, z.p);
 }
 
+/* For this server only, out of reach of scripts, and not sent along from pages elsewhere. */
+static bool add_cookie(const struct ss_http *h, struct MHD_Response *m, struct call *call)
+{
+	if (!call->new_cookie)
+		return true;
+	struct ss_str value = ss_arena_printf(&call->arena, "%s=%s; Path=/; HttpOnly; SameSite=Strict", h->cookie, h->token);
+	return value.p && add(m, "Set-Cookie", value.p);
+}
+
 static bool add_headers(const struct ss_http *h, struct MHD_Response *m, struct call *call, const struct ss_http_reply *r)
 {
 	/* "Not modified" has no body to protect, and its headers would replace those of the kept answer. */
 	const char *csp = !r->type ? NULL : r->csp ? r->csp : h->config.csp;
-	return (!r->type || add(m, "Content-Type", r->type)) && add(m, "X-Content-Type-Options", "nosniff") &&
+	return (!r->type || add(m, "Content-Type", r->type)) && add_cookie(h, m, call) &&
+	       (!r->location || add(m, "Location", r->location)) &&
+	       (r->status != 401 || add(m, "WWW-Authenticate", "Bearer")) && add(m, "X-Content-Type-Options", "nosniff") &&
 	       add(m, "Cache-Control", "no-cache") && add(m, "Referrer-Policy", "no-referrer") &&
 	       (!csp || add(m, "Content-Security-Policy", csp)) &&
 	       (!r->gzip || add(m, "Content-Encoding", "gzip")) && (!r->vary || add(m, "Vary", "Accept-Encoding")) &&
@@ -321,6 +374,13 @@ static void on_log(void *arg, const char *fmt, va_list ap)
 	(void)ap;
 }
 
+static void free_http(struct ss_http *h)
+{
+	free(h->token);
+	free(h->cookie);
+	free(h);
+}
+
 struct ss_http *ss_http_start(const struct ss_http_config *config, bool *loopback, struct ss_err *err)
 {
 	struct ss_http *h = calloc(1, sizeof(*h));
@@ -329,14 +389,22 @@ struct ss_http *ss_http_start(const struct ss_http_config *config, bool *loopbac
 		return NULL;
 	}
 	h->config = *config;
+	h->token = config->token ? strdup(config->token) : NULL;
+	if (config->token && !h->token) {
+		free(h);
+		ss_fail_mem(err);
+		return NULL;
+	}
 	int fd = ss_net_listen(config->bind, config->port, loopback, err);
 	if (fd < 0) {
-		free(h);
+		free_http(h);
 		return NULL;
 	}
 	h->port = ss_net_port(fd);
+	if (asprintf(&h->cookie, "stepscope_%u", h->port) < 0)
+		h->cookie = NULL;
 	unsigned connections = config->max_connections ? config->max_connections : 256;
-	h->daemon = MHD_start_daemon(
+	h->daemon = !h->cookie ? NULL : MHD_start_daemon(
 		MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ERROR_LOG |
 			MHD_USE_ITC,
 		0, NULL, NULL, on_request, h, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
@@ -348,7 +416,7 @@ struct ss_http *ss_http_start(const struct ss_http_config *config, bool *loopbac
 		return h;
 	ss_fail(err, SS_EIO, "cannot start the server: %s", strerror(errno));
 	close(fd);
-	free(h);
+	free_http(h);
 	return NULL;
 }
 
@@ -372,5 +440,5 @@ void ss_http_stop(struct ss_http *h)
 	if (!h)
 		return;
 	MHD_stop_daemon(h->daemon);
-	free(h);
+	free_http(h);
 }

@@ -48,6 +48,7 @@ struct ss_http_reply {
 	struct ss_str disposition;	/* Content-Disposition, "" for none */
 	const char *allow;		/* for status 405, or NULL */
 	const char *csp;		/* instead of the server's, or NULL */
+	const char *location;		/* for a status that leads elsewhere, or NULL */
 	struct ss_str body;		/* whole */
 	void *owned;			/* freed after the reply, when not NULL: the body, if it is on the heap */
 	ss_http_read_fn *read;		/* instead of the body */
@@ -64,6 +65,11 @@ struct ss_http_config {
 	unsigned max_connections;	/* 0: 256 */
 	unsigned idle_s;		/* a connection without traffic is closed after so long; 0: 60 */
 	const char *csp;		/* Content-Security-Policy */
+	/*
+	 * A secret that whoever asks must know, or NULL: as "Authorization: Bearer ...", or as ?token=...
+	 * once, which a browser gets a cookie for. Handlers see neither.
+	 */
+	const char *token;
 	ss_http_handler *handler;
 	void *arg;
 };

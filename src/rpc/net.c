@@ -1,8 +1,6 @@
 /* net.c - sockets. */
 #include "rpc/net.h"
 
-#include "base/str.h"
-
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -59,6 +57,26 @@ int ss_net_listen(const char *bind_to, uint16_t port, bool *loopback, struct ss_
 	if (fd < 0)
 		ss_fail(err, SS_EIO, "cannot listen on %s port %u: %s", bind_to, port, strerror(error));
 	return fd;
+}
+
+bool ss_net_is_local(const char *bind_to)
+{
+	struct addrinfo hints = { .ai_flags = AI_PASSIVE, .ai_socktype = SOCK_STREAM }, *list = NULL;
+	bool local = getaddrinfo(bind_to, NULL, &hints, &list) == 0 && list;
+	for (struct addrinfo *a = list; a; a = a->ai_next)
+		local = local && is_loopback(a->ai_addr);
+	if (list)
+		freeaddrinfo(list);
+	return local;
+}
+
+bool ss_net_knows(struct ss_str given, const char *secret)
+{
+	size_t n = strlen(secret);
+	unsigned differ = given.n != n;
+	for (size_t i = 0; i < given.n; i++)
+		differ |= (unsigned char)given.p[i] ^ (unsigned char)(n ? secret[i % n] : 0);
+	return !differ;
 }
 
 uint16_t ss_net_port(int fd)

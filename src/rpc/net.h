@@ -9,6 +9,7 @@
 #define SS_RPC_NET_H
 
 #include "base/err.h"
+#include "base/str.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,6 +27,10 @@ int64_t ss_net_now_ns(void);
  * this machine reach it? -1 with SS_EINVAL or SS_EIO on failure.
  */
 int ss_net_listen(const char *bind, uint16_t port, bool *loopback, struct ss_err *err);
+/* Is every address of this name one that only this machine can reach? */
+bool ss_net_is_local(const char *bind);
+/* Is it this secret? Takes a time that does not tell how much of it is right. */
+bool ss_net_knows(struct ss_str given, const char *secret);
 /* The port a socket is bound to, 0 when it is not. */
 uint16_t ss_net_port(int fd);
 /* Small frames go out at once, and a peer that vanished is noticed within a minute or two. */

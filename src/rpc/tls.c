@@ -109,6 +109,8 @@ static long conn_handshake(void *arg, short *want, struct ss_err *err)
 		long verify = L->SSL_get_verify_result(c->ssl);
 		if (verify != X509_V_OK)
 			ss_fail(err, SS_EIO, "the certificate is not trusted: %s", L->X509_verify_cert_error_string(verify));
+		else if (strstr(reason(L), "wrong version number"))
+			ss_fail(err, SS_EIO, "it does not speak TLS");
 		else
 			ss_fail(err, SS_EIO, "the TLS handshake failed: %s", reason(L));
 		L->ERR_clear_error();

@@ -347,6 +347,7 @@ struct ss_server *ss_server_start(const struct ss_server_config *config, struct 
 	struct ss_http_config http = { .bind = config->bind ? config->bind : "127.0.0.1",
 				       .port = config->port,
 				       .csp = csp,
+				       .token = config->token,
 				       .handler = handle,
 				       .arg = st };
 	st->loopback = true; /* until it is known: no request is let through that should not be */
@@ -357,7 +358,10 @@ struct ss_server *ss_server_start(const struct ss_server_config *config, struct 
 	     (!config->allow_capture || allow_capture(s, config->logdir, err));
 	if (ok)
 		s->http = ss_http_start(&http, &st->loopback, err);
-	if (s->http && (st->loopback || !config->allow_capture) && (!config->grpc || start_grpc(s, config, err)))
+	bool closed = st->loopback || config->token || config->open;
+	if (s->http && !closed)
+		ss_fail(err, SS_EINVAL, "'%s' can be reached by others: a token is wanted, or leave for all", config->bind);
+	if (s->http && closed && (st->loopback || !config->allow_capture) && (!config->grpc || start_grpc(s, config, err)))
 		return s;
 	if (s->http) {
 		/* The first reason counts. */

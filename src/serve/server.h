@@ -17,6 +17,8 @@ struct ss_server_config {
 	uint16_t port;			/* 0: any that is free */
 	uint64_t memory_bytes;		/* for opened profiles; 0: half of the machine's */
 	unsigned idle_s;		/* profiles nobody asks for are given back after so long; 0: 300 */
+	const char *token;		/* who asks over HTTP must know it (http.h); NULL: nobody is asked */
+	bool open;			/* others than this machine may ask without one; SS_EINVAL without this */
 	const char *allow_host;		/* a further name that browsers may call us by; NULL: none */
 	const char *src_prefix;		/* for XProf's page, /config; NULL: none */
 	/*

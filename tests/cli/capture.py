@@ -93,6 +93,7 @@ def takes(scratch):
 def refuses(scratch):
     logdir = f'{scratch}/refuses'
     for args, status, text in ((['-a', 'localhost:1', '-l', logdir, '--num_tracing_attempts', '1'], 1, 'refused'),
+                               (['-a', 'localhost:1', '-l', logdir, '--num_tracing_attempts', '1'], 1, 'profiler\'s port open?'),
                                (['-a', 'nowhere', '-l', logdir], 2, 'host:port'),
                                (['-a', 'a.invalid:1', '-l', logdir, '--num_tracing_attempts', '1'], 1, 'a.invalid'),
                                (['-a', 'localhost:1'], 2, '--logdir'),
@@ -187,7 +188,7 @@ def watches(scratch):
         check('monitor', words(done, 0, 'look 4', 'refused') and '0.12 ms' in lines[0] and 'straggler' in lines[1]
               and '13.58 ms' in lines[1] and 'straggler' not in lines[0] + lines[2], done)
         kept = below(logdir)
-        check('the slow look is kept, and no other', len(kept) == 3 and 'a slow step: kept' in done.stderr, kept, done.stderr)
+        check('the slow look is kept, and no other', len(kept) == 3 and f'{two.address} took ' in done.stderr and 'usual are 0.12 ms: kept' in done.stderr, kept, done.stderr)
         check('whole', any(same_as_sample(f'{logdir}/{f}') for f in kept))
         proc = subprocess.Popen([BIN, 'monitor', '-a', f'{one.address},{two.address}', '-i', '60', '-d', '10', '--http', '0'],
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -222,7 +223,7 @@ def slow_steps(scratch):
     watch = ('monitor', '-i', '0', '-d', '10', '--keep_slow', '3', '-l', logdir)
     with Peer('continuous', 'later=' + slower) as one, Peer('continuous', 'forgets') as two:
         done = run(*watch, '-a', f'{one.address},{two.address}', '-n', '4')
-        check('a slow step in a snapshot is kept', words(done, 0, 'a slow step: kept', 'NOT_FOUND') and len(below(logdir)) == 2, done,
+        check('a slow step in a snapshot is kept', words(done, 0, 'ms: kept as run', 'NOT_FOUND') and len(below(logdir)) == 2, done,
               below(logdir))
     start, look, stop = ('StartContinuousProfiling - 10', 'GetSnapshot - 0', 'StopContinuousProfiling - 0')
     check('started, looked at, stopped', one.asked == [start, look, look, look, look, stop], one.asked)
@@ -375,6 +376,62 @@ def over_http(scratch):
         check(f'serve {args}', words(done, 1, text), done)
 
 
+def wider(scratch):
+    """Servers that others can reach want a token."""
+    token_file = f'{scratch}/token'
+    with open(token_file, 'w') as f:
+        f.write('geheim-7\n')
+    logdir = os.path.dirname(SAMPLE)
+
+    def asking(args, what, token=None):
+        proc = subprocess.Popen([BIN, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        where = ''
+        while 'http://' not in where:
+            where = proc.stderr.readline()
+        port = int(where.split('http://')[1].split(':')[1].split('/')[0])
+        made = where.split('?token=')[1].split()[0] if '?token=' in where else None
+
+        def get(path, **headers):
+            connection = http.client.HTTPConnection('127.0.0.1', port, timeout=20)
+            connection.request('GET', path, headers=headers)
+            reply = connection.getresponse()
+            body = reply.read().decode(errors='replace')
+            connection.close()
+            return reply.status, reply.headers, body
+        yield get, made or token, made
+        proc.send_signal(signal.SIGINT)
+        check(f'{what} ends', proc.wait(10) == 0)
+        proc.stdout.close()
+        proc.stderr.close()
+
+    with Peer() as peer:
+        watch = ['monitor', '-a', peer.address, '-d', '10', '-i', '60', '--http', '0']
+        for args, what, given in ((['serve', logdir, '--port', '0', '--bind', '0.0.0.0'], 'serve', None),
+                                  (['serve', logdir, '--port', '0', '--token-file', token_file], 'serve here', 'geheim-7'),
+                                  ([*watch, '--http_bind', '0.0.0.0'], 'monitor', None),
+                                  ([*watch, '--http_token_file', token_file], 'monitor here', 'geheim-7')):
+            for get, token, made in asking(args, what, given):
+                check(f'{what}: a token is made, or was given', bool(made) == (given is None) and (given or len(made) == 32), made)
+                refused = get('/')
+                check(f'{what}: nobody without', refused[0] == 401 and refused[1]['WWW-Authenticate'] == 'Bearer' and 'token' in
+                      json.loads(refused[2])['error']['text'] and token not in refused[2], refused)
+                check(f'{what}: none but it', [get('/', Authorization=f'Bearer {t}')[0] for t in ('', token[:-1], token + token, 'x')]
+                      == 4 * [401] and get(f'/?token={token}x')[0] == 401)
+                check(f'{what}: as a header', get('/', Authorization=f'Bearer {token}')[0] == 200)
+                first = get(f'/?token={token}')
+                cookie = first[1]['Set-Cookie'] or ''
+                check(f'{what}: once in the address', first[0] == 303 and first[1]['Location'] == '?' and 'HttpOnly' in cookie
+                      and 'SameSite=Strict' in cookie, first)
+                check(f'{what}: then by the cookie', get('/', Cookie=cookie.split(';')[0])[0] == 200
+                      and get('/', Cookie=cookie.split('=')[0] + '=x')[0] == 401)
+    for get, token, made in asking(['serve', logdir, '--port', '0', '--bind', '0.0.0.0', '--no-token'], 'open'):
+        check('open to all, if one says so', not made and get('/')[0] == 200)
+    done = run('serve', logdir, '--no-token', '--token-file', token_file)
+    check('one or the other', words(done, 2, 'contradict'), done)
+    done = run('serve', logdir, '--token-file', '/dev/null')
+    check('an empty token is none', words(done, 1, 'no token in'), done)
+
+
 def swallow(ask, headers, address):
     try:
         ask(headers, service_addr=address)
@@ -391,7 +448,7 @@ def main():
     BIN = os.path.abspath(parser.parse_args().bin)
     PEER = os.path.join(os.path.dirname(BIN), 'tests/profiler_peer')
     with tempfile.TemporaryDirectory() as scratch:
-        for part in (takes, refuses, interrupted, strangers, full_disk, by_name, old_flags, over_http, watches, slow_steps, called, continues):
+        for part in (takes, refuses, interrupted, strangers, full_disk, by_name, old_flags, over_http, watches, slow_steps, called, wider, continues):
             part(scratch)
     monitors()
     print(f'{passed} passed, {failed} failed')

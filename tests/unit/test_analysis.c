@@ -172,8 +172,10 @@ static void new_session(void **state)
 static void other_addresses(void **state)
 {
 	(void)state;
-	assert_fails(ss_server_start(&(struct ss_server_config){ .logdir = PROFILES, .bind = "0.0.0.0", .grpc = true }, &err),
-		     SS_EINVAL);
+	struct ss_server_config config = { .logdir = PROFILES, .bind = "0.0.0.0", .open = true, .grpc = true };
+	assert_fails(ss_server_start(&config, &err), SS_EINVAL);
+	config = (struct ss_server_config){ .logdir = PROFILES, .bind = "0.0.0.0" };
+	assert_fails(ss_server_start(&config, &err), SS_EINVAL);
 }
 
 int main(void)
