@@ -8,7 +8,6 @@
 
 #include "base/vec.h"
 #include "model/ops_build.h"
-#include "model/stat_filter.h"
 
 #include <stdlib.h>
 
@@ -50,12 +49,6 @@ struct finder {
 
 /* ---- work ---- */
 
-static int by_begin(const void *a, const void *b)
-{
-	const struct interval *ia = a, *ib = b;
-	return ia->begin_ps < ib->begin_ps ? -1 : ia->begin_ps > ib->begin_ps;
-}
-
 static bool is_computing(uint32_t work)
 {
 	return work == SS_WORK_HOST_COMPUTE || work == SS_WORK_DEVICE_COMPUTE_32 ||
@@ -65,30 +58,23 @@ static bool is_computing(uint32_t work)
 /* When something was computed; when anything was done, if nothing was. */
 static bool unite(struct finder *f)
 {
-	size_t n = 0, k = 0;
+	struct ss_busy all = { 0 };
 	bool computing = false;
-	if (!ss_vec_reserve(&f->work, f->busy.n + 1))
+	if (!ss_vec_reserve(&all, f->busy.n + 1))
 		return false;
-	struct interval *v = f->work.v;
 	for (size_t i = 0; i < f->busy.n; i++)
 		computing |= is_computing(f->busy.v[i].work);
 	for (size_t i = 0; i < f->busy.n; i++)
 		if (!computing || is_computing(f->busy.v[i].work))
-			v[n++] = (struct interval){ f->busy.v[i].begin_ps, f->busy.v[i].end_ps, 0 };
-	if (n)
-		qsort(v, n, sizeof(*v), by_begin);
-	for (size_t i = 1; i < n; i++) {
-		if (v[i].begin_ps > v[k].end_ps)
-			v[++k] = v[i];
-		else if (v[i].end_ps > v[k].end_ps)
-			v[k].end_ps = v[i].end_ps;
+			all.v[all.n++] = f->busy.v[i];
+	ss_busy_unite(&all);
+	bool ok = ss_vec_reserve(&f->work, all.n + 1);
+	for (size_t i = 0; ok && i < all.n; i++) {
+		f->work.v[f->work.n++] = (struct interval){ all.v[i].begin_ps, all.v[i].end_ps, f->work_ps };
+		f->work_ps += (uint64_t)all.v[i].end_ps - (uint64_t)all.v[i].begin_ps;
 	}
-	f->work.n = n ? k + 1 : 0;
-	for (size_t i = 0; i < f->work.n; i++) {
-		v[i].before_ps = f->work_ps;
-		f->work_ps += (uint64_t)v[i].end_ps - (uint64_t)v[i].begin_ps;
-	}
-	return true;
+	ss_vec_free(&all);
+	return ok;
 }
 
 static uint64_t work_before(const struct finder *f, int64_t at_ps)
@@ -163,12 +149,6 @@ static bool add_occurrence(struct finder *f, const struct ss_line *l, uint32_t i
 
 /* ---- devices ---- */
 
-/* Operations of a TPU, or kernels and copies of a GPU. */
-static bool is_work_line(const struct ss_plane *p, const struct ss_line *l)
-{
-	return !l->derived && (p->kind == SS_PLANE_GPU || ss_str_is(l->name, "XLA Ops"));
-}
-
 static bool add_device_line(struct finder *f, const struct ss_plane *p, const struct ss_line *l,
 			    uint8_t *known, uint64_t *computed_ps)
 {
@@ -201,7 +181,7 @@ static bool add_device(struct finder *f, const struct ss_plane *p, struct busies
 	bool ok = known;
 	for (uint32_t k = 0; ok && k < p->nlines; k++) {
 		uint64_t computed_ps = 0;
-		if (!is_work_line(p, &p->lines[k]))
+		if (!ss_is_work_line(p, &p->lines[k]))
 			continue;
 		ok = add_device_line(f, p, &p->lines[k], known, &computed_ps);
 		own.plane_ps += computed_ps;
@@ -239,25 +219,10 @@ static bool try_device(struct finder *f, const struct busiest *b)
 struct threads {
 	struct finder *f;
 	const struct ss_plane *p;
-	struct ss_stat_filter filter; /* instructions of XLA programs say which they are */
-	uint8_t *known;
+	struct ss_thread_kinds kinds;
 	bool has_device;
 	struct ss_forget forget;
 };
-
-static enum ss_thread_event kind_of(struct threads *t, const struct ss_line *l, uint32_t i)
-{
-	uint32_t meta = l->ev.meta[i], at = meta < t->p->x->nevent_meta ? meta : t->p->x->nevent_meta;
-	struct ss_xstat s;
-	if (t->known[at] != SS_THREAD_UNREAD && at == meta)
-		return (enum ss_thread_event)t->known[at];
-	enum ss_thread_event kind = ss_thread_event_of(ss_event_name(t->p, meta));
-	if (kind == SS_THREAD_OTHER && ss_stat_filter_line(&t->filter, l, i) &&
-	    ss_xstats_find(ss_line_stats(t->p, l, i), SS_STAT_HLO_OP, &s))
-		kind = SS_THREAD_OP;
-	t->known[at] = (uint8_t)kind;
-	return kind;
-}
 
 /* On a host with devices its own computing is beside the point. */
 static enum ss_work work_of(const struct threads *t, enum ss_thread_event kind)
@@ -276,7 +241,7 @@ static bool add_thread(struct threads *t, const struct ss_line *l)
 {
 	size_t first = t->f->busy.n;
 	for (uint32_t i = 0; i < l->ev.n; i++) {
-		enum ss_work work = work_of(t, kind_of(t, l, i));
+		enum ss_work work = work_of(t, ss_thread_kind(&t->kinds, l, i));
 		if (work != SS_WORK_UNKNOWN && !ss_busy_add(&t->f->busy, first, l->ev.begin_ps[i],
 							    ss_xevents_end_ps(&l->ev, i), work))
 			return false;
@@ -292,7 +257,7 @@ static bool add_outermost(struct threads *t, const struct ss_line *l)
 	size_t first = t->f->busy.n;
 	bool ok = true;
 	for (uint32_t i = 0; ok && i < l->ev.n; i++)
-		if (kind_of(t, l, i) != SS_THREAD_NOTHING)
+		if (ss_thread_kind(&t->kinds, l, i) != SS_THREAD_NOTHING)
 			ok = ss_busy_add(&t->f->busy, first, l->ev.begin_ps[i],
 					 ss_xevents_end_ps(&l->ev, i), SS_WORK_HOST_COMPUTE);
 	return ok;
@@ -302,7 +267,7 @@ static bool try_kind(struct threads *t, const struct ss_line *l, enum ss_thread_
 {
 	bool ok = true;
 	for (uint32_t i = 0; ok && i < l->ev.n; i++)
-		if (kind_of(t, l, i) == kind && l->ev.dur_ps[i])
+		if (ss_thread_kind(&t->kinds, l, i) == kind && l->ev.dur_ps[i])
 			ok = add_occurrence(t->f, l, i);
 	return ok && try_sequence(t->f, SS_FOUND_CALLS, t->p, l->name);
 }
@@ -311,7 +276,7 @@ static bool try_calls(struct threads *t, const struct ss_line *l)
 {
 	bool has[SS_THREAD_COMPILE + 1] = { false };
 	for (uint32_t i = 0; i < l->ev.n; i++)
-		has[kind_of(t, l, i)] = true;
+		has[ss_thread_kind(&t->kinds, l, i)] = true;
 	if (has[SS_THREAD_CALL] && !try_kind(t, l, SS_THREAD_CALL))
 		return false;
 	if (has[SS_THREAD_OP_CALL] && !try_kind(t, l, SS_THREAD_OP_CALL))
@@ -327,7 +292,7 @@ static bool gather_ops(struct threads *t, const struct ss_line *l)
 	if (ss_str_starts(l->name, SS_STR("tf_data")))
 		return true;
 	for (uint32_t i = 0; ok && i < l->ev.n; i++)
-		if (kind_of(t, l, i) == SS_THREAD_OP && l->ev.dur_ps[i])
+		if (ss_thread_kind(&t->kinds, l, i) == SS_THREAD_OP && l->ev.dur_ps[i])
 			ok = add_occurrence(t->f, l, i);
 	return ok;
 }
@@ -339,7 +304,7 @@ static bool gather_outermost(struct threads *t, const struct ss_line *l)
 	bool ok = true;
 	for (uint32_t i = 0; ok && i < l->ev.n; i++) {
 		int64_t own_end_ps = ss_xevents_end_ps(&l->ev, i);
-		if (kind_of(t, l, i) == SS_THREAD_NOTHING || !l->ev.dur_ps[i] ||
+		if (ss_thread_kind(&t->kinds, l, i) == SS_THREAD_NOTHING || !l->ev.dur_ps[i] ||
 		    (l->ev.sorted && own_end_ps <= end_ps))
 			continue;
 		end_ps = own_end_ps;
@@ -366,14 +331,9 @@ static bool each_line(struct threads *t, line_fn *fn)
 
 static bool threads_init(struct threads *t, struct finder *f, bool has_device)
 {
-	static const enum ss_stat stats[] = { SS_STAT_HLO_OP };
 	*t = (struct threads){ .f = f, .p = ss_host_plane(f->h, SS_PLANE_HOST_CPU),
 			       .has_device = has_device, .forget.h = f->h };
-	if (!t->p)
-		return true;
-	t->filter = ss_stat_filter_of(t->p->x, stats, SS_COUNT(stats));
-	t->known = calloc((size_t)t->p->x->nevent_meta + 1, 1);
-	return t->known;
+	return !t->p || ss_thread_kinds_init(&t->kinds, t->p);
 }
 
 static bool try_threads(struct threads *t)
@@ -408,7 +368,7 @@ static bool search(struct finder *f, struct ss_err *err)
 		ok = each_line(&t, add_thread) && (f->busy.n || each_line(&t, add_outermost));
 	ok = ok && unite(f) && try_device(f, &b) && (!t.p || try_threads(&t));
 	ss_forget_rest(&t.forget);
-	free(t.known);
+	ss_thread_kinds_free(&t.kinds);
 	return ok || ss_fail_mem(err);
 }
 

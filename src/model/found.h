@@ -20,6 +20,7 @@
 #define SS_MODEL_FOUND_H
 
 #include "model/period.h"
+#include "model/stat_filter.h"
 #include "model/steps.h"
 
 /* More repetitions than this are of something smaller than a step. */
@@ -50,6 +51,21 @@ enum ss_thread_event {
 };
 
 enum ss_thread_event ss_thread_event_of(struct ss_str name);
+
+/* The same for the events of /host:CPU, found once for each name; instructions of XLA programs say in a stat that they are. */
+struct ss_thread_kinds {
+	const struct ss_plane *p;
+	struct ss_stat_filter filter;
+	uint8_t *known; /* enum ss_thread_event by metadata */
+};
+
+/* False when memory is out. */
+bool ss_thread_kinds_init(struct ss_thread_kinds *t, const struct ss_plane *p);
+enum ss_thread_event ss_thread_kind(struct ss_thread_kinds *t, const struct ss_line *l, uint32_t i);
+void ss_thread_kinds_free(struct ss_thread_kinds *t);
+
+/* Operations of a TPU, or kernels and copies of a GPU. */
+bool ss_is_work_line(const struct ss_plane *p, const struct ss_line *l);
 /* The work of an event on a line of a device; SS_WORK_UNKNOWN: it only contains others. */
 enum ss_work ss_device_event_work(const struct ss_plane *p, uint32_t meta);
 
@@ -61,6 +77,8 @@ struct ss_busy {
 
 /* Spans of one line come one after another: `first` is the number of spans before the line. */
 bool ss_busy_add(struct ss_busy *b, size_t first, int64_t begin_ps, int64_t end_ps, enum ss_work work);
+/* Make the spans ascending and disjoint, whatever work they are. */
+void ss_busy_unite(struct ss_busy *b);
 
 /*
  * Give each moment within n disjoint ascending ranges to one kind of work: work_ps is n times

@@ -80,6 +80,39 @@ enum ss_thread_event ss_thread_event_of(struct ss_str name)
 	return op.category == SS_OP_TENSORFLOW ? SS_THREAD_OP : SS_THREAD_OTHER;
 }
 
+bool ss_thread_kinds_init(struct ss_thread_kinds *t, const struct ss_plane *p)
+{
+	static const enum ss_stat stats[] = { SS_STAT_HLO_OP };
+	*t = (struct ss_thread_kinds){ .p = p, .filter = ss_stat_filter_of(p->x, stats, SS_COUNT(stats)) };
+	t->known = calloc((size_t)p->x->nevent_meta + 1, 1);
+	return t->known;
+}
+
+enum ss_thread_event ss_thread_kind(struct ss_thread_kinds *t, const struct ss_line *l, uint32_t i)
+{
+	uint32_t meta = l->ev.meta[i], at = meta < t->p->x->nevent_meta ? meta : t->p->x->nevent_meta;
+	struct ss_xstat s;
+	if (t->known[at] != SS_THREAD_UNREAD && at == meta)
+		return (enum ss_thread_event)t->known[at];
+	enum ss_thread_event kind = ss_thread_event_of(ss_event_name(t->p, meta));
+	if (kind == SS_THREAD_OTHER && ss_stat_filter_line(&t->filter, l, i) &&
+	    ss_xstats_find(ss_line_stats(t->p, l, i), SS_STAT_HLO_OP, &s))
+		kind = SS_THREAD_OP;
+	t->known[at] = (uint8_t)kind;
+	return kind;
+}
+
+void ss_thread_kinds_free(struct ss_thread_kinds *t)
+{
+	free(t->known);
+	*t = (struct ss_thread_kinds){ 0 };
+}
+
+bool ss_is_work_line(const struct ss_plane *p, const struct ss_line *l)
+{
+	return !l->derived && (p->kind == SS_PLANE_GPU || ss_str_is(l->name, "XLA Ops"));
+}
+
 /* By HLO category. */
 static enum ss_work work_of_category(struct ss_str c)
 {
@@ -139,6 +172,27 @@ bool ss_busy_add(struct ss_busy *b, size_t first, int64_t begin_ps, int64_t end_
 		return true;
 	}
 	return ss_vec_push(b, ((struct ss_work_span){ begin_ps, end_ps, 0, (uint32_t)work }));
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct ss_work_span *sa = a, *sb = b;
+	return sa->begin_ps < sb->begin_ps ? -1 : sa->begin_ps > sb->begin_ps;
+}
+
+void ss_busy_unite(struct ss_busy *b)
+{
+	size_t k = 0;
+	if (!b->n)
+		return;
+	qsort(b->v, b->n, sizeof(*b->v), by_begin);
+	for (size_t i = 1; i < b->n; i++) {
+		if (b->v[i].begin_ps > b->v[k].end_ps)
+			b->v[++k] = b->v[i];
+		else if (b->v[i].end_ps > b->v[k].end_ps)
+			b->v[k].end_ps = b->v[i].end_ps;
+	}
+	b->n = k + 1;
 }
 
 /* Kinds of work, the one that counts last. */
