@@ -77,26 +77,55 @@ static void put_words(struct ss_out *o, const struct ss_text_style *style, struc
 	ss_out_free(&plain);
 }
 
-static void put_verdict(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style)
+/* What stands out most. */
+static bool put_finding(struct ss_out *o, const struct ss_result *suggestions, const struct ss_text_style *style)
+{
+	const struct ss_table *t = with_col(suggestions, "finding");
+	if (!t || !t->nrows)
+		return false;
+	ss_text_tone(o, style, SS_TONE_WARN);
+	ss_text_wrap(o, style, t->data[ss_table_col(t, "finding")].str[0], 0);
+	ss_text_tone(o, style, SS_TONE_PLAIN);
+	return true;
+}
+
+static bool is_first_rule(const struct ss_result *suggestions, const char *rule)
+{
+	const struct ss_table *t = with_col(suggestions, "finding");
+	return t && t->nrows && ss_str_is(t->data[ss_table_col(t, "rule")].str[0], rule);
+}
+
+/*
+ * Where the input is not the bottleneck, the largest finding is the answer, and the sentences of the
+ * overview follow. One of them is about time in which nothing computes; where the finding says in what
+ * it goes, that sentence is left out: it is the main one, unless that is about the input. Was a finding put?
+ */
+static bool put_verdict(struct ss_out *o, const struct ss_result *r, const struct ss_result *suggestions,
+			const struct ss_text_style *style)
 {
 	static const char *const more[] = { "output_conclusion", "kernel_launch_statement",
 					    "device_collectives_statement", "all_other_statement", "precision_statement" };
 	struct ss_str bottleneck = text_of(r, "bottleneck"), verdict = text_of(r, "statement");
+	struct ss_str other = text_of(r, "all_other_statement");
 	enum ss_tone tone = ss_str_is(bottleneck, "host") ? SS_TONE_BAD :
 			    ss_str_is(bottleneck, "device") ? SS_TONE_GOOD :
 			    bottleneck.n ? SS_TONE_WARN : SS_TONE_BOLD;
+	bool found = !ss_str_is(bottleneck, "host") && put_finding(o, suggestions, style);
+	bool gaps = found && is_first_rule(suggestions, "HostGapRule");
 	if (!verdict.n)
 		verdict = text_of(r, "input_conclusion");
 	if (!verdict.n)
-		return;
-	ss_text_tone(o, style, tone);
-	put_words(o, style, verdict, 0);
+		return found;
+	ss_text_tone(o, style, found ? SS_TONE_PLAIN : tone);
+	if (!gaps || other.n)
+		put_words(o, style, verdict, 0);
 	ss_text_tone(o, style, SS_TONE_PLAIN);
 	for (size_t i = 0; i < SS_COUNT(more); i++) {
 		struct ss_str s = text_of(r, more[i]);
-		if (s.n)
+		if (s.n && !(gaps && s.p == other.p))
 			put_words(o, style, s, 0);
 	}
+	return found;
 }
 
 /* "TensorCore idle (in ms)" without the unit, which stands with the value. */
@@ -260,8 +289,8 @@ static void put_advice(struct ss_out *o, const struct ss_table *t, int64_t sugge
 	}
 }
 
-/* The largest suggestions: what was found, and what to do about it. */
-static void put_changes(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style)
+/* The largest suggestions: what was found, but for the first if it was `said`, and what to do about it. */
+static void put_changes(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style, bool said)
 {
 	const struct ss_table *t = with_col(r, "finding"), *advice = with_col(r, "text");
 	if (!t || !advice || !t->nrows)
@@ -270,7 +299,7 @@ static void put_changes(struct ss_out *o, const struct ss_result *r, const struc
 	for (size_t i = 0; i < t->nrows && i < TOP_SUGGESTIONS; i++) {
 		ss_out_lit(o, "  ");
 		ss_text_tone(o, style, SS_TONE_BOLD);
-		ss_text_wrap(o, style, t->data[ss_table_col(t, "finding")].str[i], 4);
+		ss_text_wrap(o, style, t->data[ss_table_col(t, said && !i ? "title" : "finding")].str[i], 4);
 		ss_text_tone(o, style, SS_TONE_PLAIN);
 		put_advice(o, advice, (int64_t)i, style);
 	}
@@ -372,11 +401,11 @@ static bool summarize(struct cli_profile *p, const char *path, const char *colou
 	if (ok && cli_sink_open(&sink, NULL, err)) {
 		struct ss_out *o = &sink.out;
 		put_title(o, p, &style);
-		put_verdict(o, r, &style);
+		bool said = put_verdict(o, r, &suggestions.result, &style);
 		put_step(o, r, &style);
 		put_use(o, r, &style);
 		put_ops(o, r, &style);
-		put_changes(o, &suggestions.result, &style);
+		put_changes(o, &suggestions.result, &style, said);
 		put_next(o, r, &style, path);
 		put_diagnostics(o, r, &style);
 		ok = cli_sink_close(&sink, true, err);

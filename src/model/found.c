@@ -257,7 +257,7 @@ static bool add_outermost(struct threads *t, const struct ss_line *l)
 	size_t first = t->f->busy.n;
 	bool ok = true;
 	for (uint32_t i = 0; ok && i < l->ev.n; i++)
-		if (ss_thread_kind(&t->kinds, l, i) != SS_THREAD_NOTHING)
+		if (ss_thread_kind(&t->kinds, l, i) >= SS_THREAD_OTHER)
 			ok = ss_busy_add(&t->f->busy, first, l->ev.begin_ps[i],
 					 ss_xevents_end_ps(&l->ev, i), SS_WORK_HOST_COMPUTE);
 	return ok;
@@ -304,7 +304,7 @@ static bool gather_outermost(struct threads *t, const struct ss_line *l)
 	bool ok = true;
 	for (uint32_t i = 0; ok && i < l->ev.n; i++) {
 		int64_t own_end_ps = ss_xevents_end_ps(&l->ev, i);
-		if (ss_thread_kind(&t->kinds, l, i) == SS_THREAD_NOTHING || !l->ev.dur_ps[i] ||
+		if (ss_thread_kind(&t->kinds, l, i) < SS_THREAD_OTHER || !l->ev.dur_ps[i] ||
 		    (l->ev.sorted && own_end_ps <= end_ps))
 			continue;
 		end_ps = own_end_ps;
@@ -425,7 +425,8 @@ static bool make_steps(struct ss_host_steps *out, struct finder *f)
 		return false;
 	for (; out->steps.n < p->n; out->steps.n++)
 		add_step(out, out->steps.n, p);
-	for (size_t i = 0; i < f->busy.n; i++) {
+	/* Names of kernels say how precisely they compute; instructions of a TPU do not. */
+	for (size_t i = 0; i < f->busy.n && ss_host_hardware(f->h) == SS_HW_GPU; i++) {
 		uint64_t ps = (uint64_t)f->busy.v[i].end_ps - (uint64_t)f->busy.v[i].begin_ps;
 		out->steps.compute_16bit_ps += f->busy.v[i].work == SS_WORK_DEVICE_COMPUTE_16 ? ps : 0;
 		out->steps.compute_32bit_ps += f->busy.v[i].work == SS_WORK_DEVICE_COMPUTE_32 ? ps : 0;

@@ -40,6 +40,7 @@ struct ss_str ss_found_name(enum ss_found_how how);
 enum ss_thread_event {
 	SS_THREAD_UNREAD,
 	SS_THREAD_NOTHING,  /* frames of Python, marks of thread pools */
+	SS_THREAD_DRIVER_CALL, /* of the GPU's driver: one of many in a step */
 	SS_THREAD_OTHER,    /* may be outermost, else of no use */
 	SS_THREAD_OP,	    /* an operation of the framework, or an instruction of a program */
 	SS_THREAD_CALL,	    /* starts the program that its name says */

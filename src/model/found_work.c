@@ -62,8 +62,10 @@ enum ss_thread_event ss_thread_event_of(struct ss_str name)
 		SS_STR_INIT("backend_compile"), SS_STR_INIT("Compiler::Compile"),
 		SS_STR_INIT("Client::Compile"), SS_STR_INIT("graph_building"),
 	};
-	if (!name.n || any_prefix(name, nothing, SS_COUNT(nothing)) || is_driver_call(name))
+	if (!name.n || any_prefix(name, nothing, SS_COUNT(nothing)))
 		return SS_THREAD_NOTHING;
+	if (is_driver_call(name))
+		return SS_THREAD_DRIVER_CALL;
 	if (any_prefix(name, calls, SS_COUNT(calls)))
 		return SS_THREAD_CALL;
 	if (ss_str_starts(name, SS_STR("EagerLocalExecute: ")))

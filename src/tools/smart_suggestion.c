@@ -8,6 +8,8 @@
  * device's peaks.
  */
 #include "model/event_share.h"
+#include "model/found.h"
+#include "model/meanwhile.h"
 #include "model/ops.h"
 #include "tools/input_report.h"
 #include "tools/op_cells.h"
@@ -44,7 +46,7 @@ static const struct ss_col evidence_cols[] = {
 /* Everything the rules ask for, in percent. */
 enum figure {
 	FIG_NONE, FIG_BARRIER, FIG_COLLECTIVE, FIG_MXU, FIG_HBM, FIG_SHUFFLE, FIG_INPUT, FIG_ENQUEUE, FIG_HOST_WORK, FIG_DEBUG,
-	FIG_IDLE, FIG_SPARSE, FIG_ASYNC, FIG_COPY, FIG_COUNT
+	FIG_IDLE, FIG_SPARSE, FIG_ASYNC, FIG_COPY, FIG_GAPS, FIG_COUNT
 };
 
 static const struct {
@@ -63,6 +65,7 @@ static const struct {
 	[FIG_SPARSE] = { "Step time of SparseCores", "overview_page" },
 	[FIG_ASYNC] = { "Device time waiting for asynchronous work", "hlo_stats" },
 	[FIG_COPY] = { "Device time waiting for copies between memories", "hlo_stats" },
+	[FIG_GAPS] = { "Step time in which nothing computes", "overview_page" },
 };
 
 /* A rule fires when all its conditions hold. The first figure ranks it. */
@@ -225,6 +228,20 @@ static const struct rule rules[] = {
 		},
 	},
 	{
+		.name = "HostGapRule",
+		.title = "Nothing computes",
+		.before = "For ",
+		.after = " of the step time no operation runs.",
+		.when = { { FIG_GAPS, '>', 10 } },
+		.advice = {
+			{ "Look at the gaps",
+			  "In the timeline: Python code between steps, compilation, or a host that waits for a "
+			  "result." },
+			{ "Compile more of the step",
+			  "What is inside of one compiled function (jax.jit, tf.function) runs without Python." },
+		},
+	},
+	{
 		.name = "SparseCoreBoundRule",
 		.title = "Bound by SparseCores",
 		.before = "SparseCores work for ",
@@ -276,11 +293,23 @@ static const struct ss_col op_cols[] = {
 
 #define MOST_OPS 5
 
+/* What the host did in the time that a rule on idling is about. */
+enum { HOST_SUGGESTION, HOST_EVENT, HOST_CALLER, HOST_PERCENT };
+
+static const struct ss_col host_cols[] = {
+	{ "suggestion", "Suggestion row", SS_TYPE_I64, SS_UNIT_NONE, "Row of the table of suggestions", NULL },
+	{ "event", "The host was in", SS_TYPE_STR, SS_UNIT_NONE,
+	  "Innermost event of the thread that starts the programs", NULL },
+	{ "caller", "Called by", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	{ "percent", "Share", SS_TYPE_F64, SS_UNIT_PERCENT, "Of the time within steps in which nothing computed", NULL },
+};
+
 struct facts {
 	double v[FIG_COUNT];
 	bool known[FIG_COUNT];
 	const struct ss_op_db *db;
 	const struct ss_event_shares *barriers;
+	const struct ss_meanwhile *meanwhile; /* NULL: no rule asks for it */
 };
 
 static void know(struct facts *f, enum figure figure, double percent)
@@ -383,12 +412,13 @@ static void read_device(struct facts *f, const struct ss_env *env, const struct 
 
 static void read_steps(struct facts *f, const struct ss_input_report *r)
 {
-	double step_ms = 0, input_ms = 0, sparse_ms = 0, collective_ms = 0;
+	double step_ms = 0, input_ms = 0, sparse_ms = 0, collective_ms = 0, gaps_ms = 0;
 	for (size_t i = 0; i < r->steps->n; i++) {
 		step_ms += r->tpu ? r->tpu[i].step_ms : r->parts[i].step_ms;
 		input_ms += r->tpu ? r->tpu[i].tc_infeed_ms : r->parts[i].part_ms[SS_STEP_PART_INPUT];
 		sparse_ms += r->tpu ? r->tpu[i].sc_compute_ms : 0;
 		collective_ms += r->tpu ? 0 : r->parts[i].part_ms[SS_STEP_PART_COLLECTIVES];
+		gaps_ms += r->tpu ? 0 : r->parts[i].part_ms[SS_STEP_PART_OTHER];
 	}
 	if (!(step_ms > 0))
 		return;
@@ -396,6 +426,9 @@ static void read_steps(struct facts *f, const struct ss_input_report *r)
 	know(f, FIG_SPARSE, share(sparse_ms, step_ms));
 	if (!r->tpu)
 		know(f, FIG_COLLECTIVE, share(collective_ms, step_ms));
+	/* Where there is a device its idle time says it. */
+	if (!f->known[FIG_IDLE])
+		know(f, FIG_GAPS, share(gaps_ms, step_ms));
 	const struct ss_host_input *h = &r->host;
 	double work = h->demanded_read_us + h->advanced_read_us + h->preprocessing_us + h->unclassified_us;
 	know(f, FIG_ENQUEUE, share(h->enqueue_us, h->enqueue_us + work));
@@ -417,6 +450,20 @@ static bool fires(const struct rule *r, const struct facts *f)
 			return false;
 	}
 	return true;
+}
+
+static bool is_about_gaps(const struct rule *r)
+{
+	return r->when[0].figure == FIG_IDLE || r->when[0].figure == FIG_GAPS;
+}
+
+/* Only when somebody asks is it worth reading the threads. */
+static bool read_threads(struct facts *f, const struct ss_query *q, struct ss_err *err)
+{
+	bool asked = false;
+	for (size_t i = 0; i < SS_COUNT(rules); i++)
+		asked = asked || (is_about_gaps(&rules[i]) && fires(&rules[i], f));
+	return !asked || (f->meanwhile = ss_model_meanwhile(q->model, err)) != NULL;
 }
 
 static bool add_evidence(struct ss_table *t, int64_t row, const struct rule *r, const struct facts *f)
@@ -480,6 +527,91 @@ static bool add_stragglers(struct ss_table *t, int64_t row, const struct ss_even
 	return true;
 }
 
+/* Share of the idle time in which the thread recorded nothing, if that comes first. */
+static double unseen_percent(const struct ss_meanwhile *m)
+{
+	return m->nrows && !m->rows[0].event.n ? share((double)m->rows[0].self_ps, (double)m->idle_ps) : 0;
+}
+
+/* " Meanwhile ...": what keeps the device waiting, "" where no place stands out. */
+static struct ss_str whereabouts(const struct ss_meanwhile *m, struct ss_arena *a)
+{
+	if (m->inside.n)
+		return ss_arena_printf(a,
+				       " Meanwhile the thread that starts the programs, '" SS_FMT "', was inside of '" SS_FMT
+				       "' for %.1f%% of that time.",
+				       SS_ARG(m->thread), SS_ARG(m->inside), 100 * m->inside_frac);
+	if (unseen_percent(m) > 50)
+		return ss_arena_printf(a,
+				       " For %.1f%% of that time the thread that starts the programs, '" SS_FMT
+				       "', recorded nothing.",
+				       unseen_percent(m), SS_ARG(m->thread));
+	return SS_STR("");
+}
+
+static bool waits(struct ss_str event)
+{
+	static const struct ss_str words[] = {
+		SS_STR_INIT("wait"), SS_STR_INIT("Wait"), SS_STR_INIT("block_until"), SS_STR_INIT("BlockUntil"),
+		SS_STR_INIT("to_block"), SS_STR_INIT("ynchronize"), SS_STR_INIT("acquire"),
+	};
+	for (size_t i = 0; i < SS_COUNT(words); i++)
+		if (ss_str_contains(event, words[i]))
+			return true;
+	return false;
+}
+
+/* What helps against time lost in an event of that name. */
+static struct ss_str help_against(struct ss_str event)
+{
+	enum ss_thread_event kind = ss_thread_event_of(event);
+	if (kind == SS_THREAD_INPUT)
+		return SS_STR("It waits for the input pipeline: input_pipeline_analyzer says which stage is slow.");
+	if (kind == SS_THREAD_COPY)
+		return SS_STR("It copies to the device: send less, or prefetch so that the copy runs beside the step.");
+	if (kind == SS_THREAD_COMPILE)
+		return SS_STR("It compiles: keep shapes and static arguments the same from step to step, and warm up before "
+			      "you profile.");
+	if (waits(event))
+		return SS_STR("It waits. If for a result: start the next step first, and read results later. If for another "
+			      "thread: look in the timeline at what that one does.");
+	if (kind >= SS_THREAD_CALL || ss_str_contains(event, SS_STR("::")))
+		return SS_STR("It is the framework's own work for each program that it starts: start fewer and larger ones, for "
+			      "instance several steps in one (lax.scan, steps_per_execution).");
+	return SS_STR("Make it quicker, do it less often, or let another thread do it ahead of time, so that the next program can "
+		      "start.");
+}
+
+/* A place that stands out takes that of the first, general advice. */
+static bool add_whereabouts(struct ss_table *t, int64_t row, const struct ss_meanwhile *m, bool *any)
+{
+	if (m->inside.n) {
+		*any = true;
+		return add_advice(t, row, ss_arena_printf(t->arena, "Look at '" SS_FMT "'", SS_ARG(m->inside)),
+				  help_against(m->inside));
+	}
+	if (unseen_percent(m) > 50) {
+		*any = true;
+		return add_advice(t, row, SS_STR("Record Python"),
+				  SS_STR("Profile again with Python's tracer on (python_tracer_level=1): it shows which call "
+					 "the thread is in."));
+	}
+	return true;
+}
+
+static bool add_host_work(struct ss_table *t, int64_t row, const struct ss_meanwhile *m)
+{
+	for (size_t i = 0; i < m->nrows && i < MOST_OPS; i++) {
+		if (!ss_table_row(t))
+			return false;
+		ss_set_i64(t, HOST_SUGGESTION, row);
+		ss_set_str(t, HOST_EVENT, m->rows[i].event.n ? m->rows[i].event : SS_STR("(nothing recorded)"));
+		ss_set_str(t, HOST_CALLER, m->rows[i].caller);
+		ss_set_f64(t, HOST_PERCENT, share((double)m->rows[i].self_ps, (double)m->idle_ps));
+	}
+	return true;
+}
+
 /* The largest operations behind the figure, by insertion: there are few places. */
 static bool add_ops(struct ss_table *t, int64_t row, enum figure figure, const struct facts *f)
 {
@@ -510,24 +642,30 @@ static bool add_ops(struct ss_table *t, int64_t row, enum figure figure, const s
 
 static bool add_suggestion(struct ss_result *out, const struct rule *r, const struct facts *f)
 {
-	struct ss_table *t = &out->tables[0];
-	double value = f->v[r->when[0].figure];
-	bool barriers = r->when[0].figure == FIG_BARRIER, stragglers = false;
+	struct ss_table *t = &out->tables[0], *advice = &out->tables[1], *evidence = &out->tables[2];
+	enum figure first = r->when[0].figure;
+	bool barriers = first == FIG_BARRIER, gaps = is_about_gaps(r), specific = false;
 	int64_t row = (int64_t)t->nrows;
-	struct ss_str text = ss_arena_printf(out->arena, "%s%.1f%%%s", r->before, value, r->after);
+	struct ss_str text = ss_arena_printf(out->arena, "%s%.1f%%%s", r->before, f->v[first], r->after);
+	if (text.p && gaps) {
+		struct ss_str where = whereabouts(f->meanwhile, out->arena);
+		text = ss_arena_printf(out->arena, SS_FMT SS_FMT, SS_ARG(text), SS_ARG(where));
+	}
 	if (!text.p || !ss_table_row(t))
 		return false;
 	ss_set_str(t, SUG_RULE, ss_str_from(r->name));
 	ss_set_str(t, SUG_TITLE, ss_str_from(r->title));
-	ss_set_f64(t, SUG_PERCENT, value);
+	ss_set_f64(t, SUG_PERCENT, f->v[first]);
 	ss_set_str(t, SUG_FINDING, text);
-	if (barriers && !add_stragglers(&out->tables[1], row, f->barriers, &stragglers))
+	if ((barriers && !add_stragglers(advice, row, f->barriers, &specific)) ||
+	    (gaps && !add_whereabouts(advice, row, f->meanwhile, &specific)))
 		return false;
-	for (size_t i = stragglers; i < SS_COUNT(r->advice) && r->advice[i].title; i++)
-		if (!add_advice(&out->tables[1], row, ss_str_from(r->advice[i].title), ss_str_from(r->advice[i].text)))
+	for (size_t i = specific; i < SS_COUNT(r->advice) && r->advice[i].title; i++)
+		if (!add_advice(advice, row, ss_str_from(r->advice[i].title), ss_str_from(r->advice[i].text)))
 			return false;
-	return add_evidence(&out->tables[2], row, r, f) && add_ops(&out->tables[3], row, r->when[0].figure, f) &&
-	       (!barriers || add_host_evidence(&out->tables[2], row, f->barriers));
+	return add_evidence(evidence, row, r, f) && add_ops(&out->tables[3], row, first, f) &&
+	       (!barriers || add_host_evidence(evidence, row, f->barriers)) &&
+	       (!gaps || add_host_work(&out->tables[4], row, f->meanwhile));
 }
 
 struct ranked {
@@ -564,7 +702,8 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	if (!ss_result_table(out, "suggestions", "Suggestions", suggestion_cols, SS_COUNT(suggestion_cols)) ||
 	    !ss_result_table(out, "advice", "What to do", advice_cols, SS_COUNT(advice_cols)) ||
 	    !ss_result_table(out, "evidence", "Why", evidence_cols, SS_COUNT(evidence_cols)) ||
-	    !ss_result_table(out, "operations", "Largest operations", op_cols, SS_COUNT(op_cols)))
+	    !ss_result_table(out, "operations", "Largest operations", op_cols, SS_COUNT(op_cols)) ||
+	    !ss_result_table(out, "host_work", "What the host did meanwhile", host_cols, SS_COUNT(host_cols)))
 		return ss_fail_mem(err);
 	if (!ss_input_report_make(&r, q, err) || !(f.barriers = ss_model_barriers(q->model, err)))
 		return false;
@@ -572,7 +711,7 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 		know(&f, FIG_BARRIER, 100 * f.barriers->mean_frac);
 	read_device(&f, r.env, r.ops);
 	read_steps(&f, &r);
-	return suggest(out, &f) || ss_fail_mem(err);
+	return read_threads(&f, q, err) && (suggest(out, &f) || ss_fail_mem(err));
 }
 
 const struct ss_tool ss_tool_smart_suggestion = {
@@ -581,6 +720,7 @@ const struct ss_tool ss_tool_smart_suggestion = {
 	.summary = "What to change first, with the figures that prove it",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS | SS_TOOL_UNLISTED | SS_TOOL_VISITS,
-	.facts = SS_FACTS_ENV | SS_FACTS_OPS | SS_FACTS_STEPS | SS_FACTS_FOUND | SS_FACTS_BARRIERS,
+	.facts = SS_FACTS_ENV | SS_FACTS_OPS | SS_FACTS_STEPS | SS_FACTS_FOUND | SS_FACTS_BARRIERS |
+		 SS_FACTS_MEANWHILE,
 	.run = run,
 };

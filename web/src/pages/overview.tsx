@@ -83,6 +83,7 @@ function Verdict({ result, session }: { result: Result; session: Session }) {
 		"This profile has no steps from which a bottleneck could be told.";
 	const measured = !!steps && steps.nrows > 0;
 	const sd = propText(steps, "steptime_ms_standard_deviation");
+	const finding = useFinding(session, propText(rec, "bottleneck"));
 	return (
 		<section class="verdict" aria-label="Verdict">
 			{measured && (
@@ -96,11 +97,27 @@ function Verdict({ result, session }: { result: Result; session: Session }) {
 					</span>
 				</div>
 			)}
-			<p class="verdict-text">
-				<RichText text={sentence} tools={session.toolNames} />
-			</p>
+			<div class="verdict-text">
+				{finding && (
+					<p>
+						<strong>{finding}</strong> <a href={toolHref(SUGGESTIONS)}>What to do</a>
+					</p>
+				)}
+				<p class={finding ? "muted" : ""}>
+					<RichText text={sentence} tools={session.toolNames} />
+				</p>
+			</div>
 		</section>
 	);
+}
+
+const SUGGESTIONS = "smart_suggestion";
+
+/* Where the input is not the bottleneck, what stands out most is the answer. */
+function useFinding(session: Session, bottleneck: string): string {
+	const asked = bottleneck !== "host" && session.tools.some((t) => t.name === SUGGESTIONS && t.available);
+	const { value } = useJson<Result>(asked ? `api/tool/${SUGGESTIONS}` : null, { run: session.run.run, host: session.host });
+	return (value && strings(table(value, "suggestions"), "finding")?.[0]) || "";
 }
 
 /* ---- performance summary ---- */

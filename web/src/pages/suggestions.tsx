@@ -125,6 +125,7 @@ function Suggestion({ result, t, at, session }: { result: Result; t: TableData; 
 						</tbody>
 					</table>
 					<Operations t={table(result, "operations")} at={at} session={session} />
+					<HostWork t={table(result, "host_work")} at={at} session={session} />
 				</div>
 				<div>
 					<h3>What to do</h3>
@@ -145,22 +146,71 @@ function Suggestion({ result, t, at, session }: { result: Result; t: TableData; 
 }
 
 /* The largest operations of those that the figure sums up, each a link to what is known of it. */
-function Operations({ t, at, session }: { t: TableData | undefined; at: number; session: Session }) {
-	const rows = rowsFor(t, at);
-	if (!rows.length) return null;
+function Operations({ t, at, session }: Part) {
 	const link = session.toolNames.includes("hlo_stats");
 	return (
+		<Bars
+			title="Largest operations"
+			t={t}
+			at={at}
+			name="hlo_op_name"
+			beside="category"
+			href={(name) => (link ? toolHref("hlo_stats", { filter: filterFor("hlo_op_name", name) }) : undefined)}
+		/>
+	);
+}
+
+/* What the host did while nothing computed, each a search in the timeline. */
+function HostWork({ t, at, session }: Part) {
+	const timeline = session.tools.find((x) => x.kind === "timeline" && x.available);
+	return (
+		<Bars
+			title="What the host did meanwhile"
+			t={t}
+			at={at}
+			name="event"
+			beside="caller"
+			href={(name) => (timeline && !name.startsWith("(") ? toolHref(timeline.name, { q: name }) : undefined)}
+		/>
+	);
+}
+
+interface Part {
+	t: TableData | undefined;
+	at: number;
+	session: Session;
+}
+
+/* The rows of a suggestion as bars of their share. */
+function Bars({
+	title,
+	t,
+	at,
+	name,
+	beside,
+	href,
+}: {
+	title: string;
+	t: TableData | undefined;
+	at: number;
+	name: string;
+	beside: string;
+	href: (name: string) => string | undefined;
+}) {
+	const rows = rowsFor(t, at);
+	if (!rows.length) return null;
+	return (
 		<>
-			<h3 class="suggestion-ops">Largest operations</h3>
+			<h3 class="suggestion-ops">{title}</h3>
 			<ul class="bars">
 				{rows.map((r) => {
-					const name = String(column(t, "hlo_op_name")?.[r] ?? "");
+					const text = String(column(t, name)?.[r] ?? "");
 					const share = numbers(t, "percent")?.[r] ?? 0;
+					const to = href(text);
 					return (
 						<li key={r} class="bars-row">
-							<span class="bars-name" title={name}>
-								{link ? <a href={toolHref("hlo_stats", { filter: filterFor("hlo_op_name", name) })}>{name}</a> : name}{" "}
-								<span class="muted">{String(column(t, "category")?.[r] ?? "")}</span>
+							<span class="bars-name" title={text}>
+								{to ? <a href={to}>{text}</a> : text} <span class="muted">{String(column(t, beside)?.[r] ?? "")}</span>
 							</span>
 							<span class="bars-track">
 								<span class="bars-fill" style={{ width: `${Math.min(100, share)}%` }} />
