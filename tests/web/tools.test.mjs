@@ -193,6 +193,31 @@ test("suggestions: ranked, with figures and where they come from", { skip: !real
 	await visit({ run, tool: "smart_suggestion" }, { scheme: "dark" }, (page) => shot(page, "suggestions-dark"));
 });
 
+test("what the host did meanwhile: in the suggestion, in the timeline, and in the overview's answer", { skip: !real && "needs a profile" }, async () => {
+	const table = (x, name) => x.tables.find((t) => t.name === name);
+	const { run, a } = await runWith("smart_suggestion", (x) => table(x, "host_work")?.nrows > 0);
+	const t = table(a, "host_work");
+	const finding = cells(table(a, "suggestions"), "finding");
+	await visit({ run, tool: "smart_suggestion" }, {}, async (page) => {
+		const list = page.locator(".suggestions ul[aria-label='What the host did meanwhile']").first();
+		const shown = await list.locator(".bars-value").allTextContents();
+		assert.deepEqual(shown, cells(t, "percent").slice(0, shown.length).map((v) => format.percent(v)));
+		await shot(page, "suggestions-host");
+		const link = list.locator(".bars-name a").first();
+		const event = await link.textContent();
+		await link.click();
+		await page.waitForSelector(".tl-body");
+		assert.equal(new URL(page.url()).searchParams.get("q"), event);
+	});
+	const o = await answer("overview_page", run);
+	const bottleneck = o.tables.map((x) => x.props?.bottleneck?.text).find((x) => x);
+	await visit({ run, tool: "overview_page" }, {}, async (page) => {
+		await page.waitForSelector(".verdict-text");
+		if (bottleneck !== "host") await page.waitForFunction((f) => document.querySelector(".verdict-text").textContent.includes(f), finding[0]);
+		await shot(page, "overview-finding");
+	});
+});
+
 /* ---- how totals are divided ---- */
 
 test("shares are the server's sums, and a click filters by one", { skip: !real && "made-up answers have shares of their own" }, async () => {

@@ -202,7 +202,7 @@ function Bars({
 	return (
 		<>
 			<h3 class="suggestion-ops">{title}</h3>
-			<ul class="bars">
+			<ul class="bars" aria-label={title}>
 				{rows.map((r) => {
 					const text = String(column(t, name)?.[r] ?? "");
 					const share = numbers(t, "percent")?.[r] ?? 0;
