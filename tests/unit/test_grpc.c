@@ -98,7 +98,7 @@ static void short_sleep(void *arg, const struct ss_grpc_asked *asked, struct ss_
 	ss_buf_lit(&answer->body, "late");
 }
 
-#define FILE_BYTES ((uint64_t)300 << 20)
+#define FILE_BYTES ((uint64_t)100 << 20)
 
 /* A long message from a file; holes cost nothing. */
 static void send_file(void *arg, const struct ss_grpc_asked *asked, struct ss_grpc_answer *answer)
@@ -241,7 +241,7 @@ static bool full_disk(void *arg, struct ss_str piece, uint64_t total, struct ss_
 	return ss_fail(err, SS_EIO, "the disk is full");
 }
 
-/* 300 MB go through both sides, and neither holds them. */
+/* 100 MB go through both sides, and neither holds them. */
 static void long_reply(void **state)
 {
 	struct side s = talk((struct ss_grpc_server_config){ 0 });
