@@ -124,24 +124,61 @@ static bool ask_master(const struct asked *a, struct ss_grpc_status *status)
 	return ok;
 }
 
-/* The status as XProf prints one; "" when there is a profile. */
-static void take(struct asked *a, char *why, size_t cap)
+/* What became of it: a run, or the status as XProf prints one. */
+struct taken {
+	struct ss_str run;	/* its name; "" where a pod's master named it */
+	struct ss_buf missing;	/* hosts without a profile, and why */
+	char why[1200];		/* "" when there is a profile */
+};
+
+static void put_missing(struct ss_buf *out, const struct ss_capture_host *h)
+{
+	ss_buf_printf(out, "%s%s: ", out->n ? "; " : "", h->target);
+	if (h->end == SS_CAPTURE_FAILED)
+		ss_buf_printf(out, "%s: %s", ss_grpc_code_name(h->status.code), h->status.text);
+	else
+		ss_buf_lit(out, "no trace event was collected");
+}
+
+static void take(struct asked *a, struct ss_arena *arena, struct taken *t)
 {
 	struct ss_grpc_status status = { 0 };
 	struct ss_capture c;
 	struct ss_err err = { 0 };
-	why[0] = '\0';
 	if (a->workers.n && ask_master(a, &status))
 		return;
 	if (a->workers.n && status.code != SS_GRPC_UNIMPLEMENTED) {
-		snprintf(why, cap, "%s: %s", ss_grpc_code_name(status.code), status.text);
+		snprintf(t->why, sizeof(t->why), "%s: %s", ss_grpc_code_name(status.code), status.text);
 		return;
 	}
 	a->config.targets = a->workers.n ? a->workers.p : a->addresses.p;
 	if (!ss_capture_run(&c, &a->config, &err))
-		snprintf(why, cap, "%s: %s",
+		snprintf(t->why, sizeof(t->why), "%s: %s",
 			 err.code == SS_EINVAL ? "INVALID_ARGUMENT" : err.code == SS_EBUSY ? "CANCELLED" : "UNAVAILABLE", err.text);
+	else
+		t->run = ss_arena_str(arena, c.dir.run);
+	for (size_t i = 0; !t->why[0] && i < c.nhosts; i++)
+		if (c.hosts[i].end == SS_CAPTURE_FAILED || c.hosts[i].end == SS_CAPTURE_EMPTY)
+			put_missing(&t->missing, &c.hosts[i]);
 	ss_capture_release(&c);
+}
+
+/* XProf's sentence; beyond it the run's name, and a warning where it is not whole. */
+static bool reply_taken(struct ss_call *c, const struct taken *t, struct ss_err *err)
+{
+	struct ss_out o;
+	ss_out_init(&o, NULL, NULL);
+	ss_out_lit(&o, "{\"result\": \"Capture profile successfully. Please refresh.\"");
+	if (t->run.n) {
+		ss_out_lit(&o, ", \"run\": ");
+		ss_out_json_str(&o, t->run);
+	}
+	if (t->missing.n) {
+		ss_out_lit(&o, ", \"warning\": ");
+		ss_out_json_str(&o, ss_buf_get(&t->missing));
+	}
+	ss_out_char(&o, '}');
+	return ss_reply_out(c, 200, "application/json", &o, err);
 }
 
 bool ss_route_capture_profile(struct ss_call *c, struct ss_err *err)
@@ -164,9 +201,10 @@ bool ss_route_capture_profile(struct ss_call *c, struct ss_err *err)
 	}
 	if (!ss_capture_begin(c->srv))
 		return reply(c, 500, "error", "UNAVAILABLE: another profile is being taken", err);
-	take(&a, text, sizeof(text));
+	struct taken t = { .run = SS_STR("") };
+	take(&a, c->req->arena, &t);
 	ss_capture_over(c->srv);
-	if (text[0])
-		return reply(c, 500, "error", text, err);
-	return reply(c, 200, "result", "Capture profile successfully. Please refresh.", err);
+	bool ok = t.why[0] ? reply(c, 500, "error", t.why, err) : reply_taken(c, &t, err);
+	ss_buf_free(&t.missing);
+	return ok;
 }

@@ -348,8 +348,12 @@ def over_http(scratch):
                 return status, json.loads(body)
             check('the button shows', json.loads(server.get('/data/plugin/profile/config')[1])['hideCaptureProfileButton'] is False)
             done = ask(service_addr=f'grpc://{peer.address}', duration=50, is_tpu_name='false', worker_list='', delay=0, num_retry=3)
-            check('over HTTP', done == (200, {'result': 'Capture profile successfully. Please refresh.'}), done)
-            check('the run shows', json.loads(server.get('/data/plugin/profile/runs')[1]) == [f.split('/')[2] for f in below(logdir)])
+            runs = [f.split('/')[2] for f in below(logdir)]
+            check('over HTTP', done == (200, {'result': 'Capture profile successfully. Please refresh.', 'run': runs[0]}), done)
+            check('the run shows', json.loads(server.get('/data/plugin/profile/runs')[1]) == runs)
+            status, answer = ask(service_addr=f'{peer.address},127.0.0.1:1,{empty.address}', duration=10, num_retry=0)
+            check('who is missing is said', status == 200 and 'refused' in answer['warning'] and answer['run'] not in runs and
+                  f'{empty.address}: no trace event' in answer['warning'] and peer.address not in answer['warning'], answer)
             before = below(logdir)
             for query, text in (({'service_addr': empty.address}, 'UNAVAILABLE: no trace event'), ({}, "'service_addr' is missing"),
                                 ({'service_addr': 'x'}, 'INVALID_ARGUMENT'), ({'service_addr': peer.address, 'duration': 'x'}, 'duration'),
@@ -367,7 +371,7 @@ def over_http(scratch):
             check('nothing more', below(logdir) == before or all('.part' in f for f in set(below(logdir)) - set(before)))
         thread.join()
         check('ended in the middle: nothing is left', below(logdir) == before, below(logdir))
-    check('what was asked', len(peer.asked) == 1, peer.asked)
+    check('what was asked', len(peer.asked) == 2, peer.asked)
     with serving.Server(f'{BIN} serve --logdir {{logdir}} --port {{port}}', logdir) as server:
         check('off by default', server.get(route, {'service_addr': 'localhost:1'})[0] == 501)
     for args, text in (([logdir, '--bind', '0.0.0.0'], 'loopback'), ([os.path.dirname(SAMPLE)], 'into a log directory'),

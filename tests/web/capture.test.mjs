@@ -79,7 +79,14 @@ if (real) {
 		assert.equal(await page.inputValue("[name=duration]"), "3000");
 		await page.waitForTimeout(300);	/* until the server has put it away */
 		assert.deepEqual(runsIn(logdir), ["first"]);
-		await ask(page, await startPeer(), 100);
+		const good = await startPeer();
+		await ask(page, `${good},127.0.0.1:1`, 50);
+		await page.getByText(/Not in the run: 127\.0\.0\.1:1: UNAVAILABLE/).waitFor();
+		await shot(page, "capture-partial");
+		const partial = runsIn(logdir).filter((r) => r !== "first");
+		assert.equal(partial.length, 1);
+		rmSync(join(logdir, "plugins/profile", partial[0]), { recursive: true });
+		await ask(page, good, 100);
 		await page.waitForURL(/\?run=/);
 		const made = runsIn(logdir).filter((r) => r !== "first");
 		assert.equal(made.length, 1);

@@ -6,7 +6,7 @@ import { getJson, type Params } from "../api/fetch";
 import type { Runs } from "../api/types";
 import { formatQuery } from "../base/url";
 import { Icon } from "../widgets/icon";
-import { Failure } from "../widgets/notes";
+import { Failure, Notes } from "../widgets/notes";
 
 const ROUTE = "data/plugin/profile/capture_profile";
 const LEVELS = ["off", "critical", "info", "verbose"];
@@ -34,6 +34,7 @@ function CaptureDialog({ runs, onClose }: { runs: Runs; onClose: () => void }) {
 	const dialog = useRef<HTMLDialogElement>(null);
 	const [taking, setTaking] = useState<Taking>();
 	const [error, setError] = useState("");
+	const [partial, setPartial] = useState<Taken>();
 	const [named, setNamed] = useState(false);
 	useEffect(() => {
 		dialog.current?.showModal();
@@ -48,12 +49,19 @@ function CaptureDialog({ runs, onClose }: { runs: Runs; onClose: () => void }) {
 		const asked = readForm(e.currentTarget as HTMLFormElement, named);
 		const stop = new AbortController();
 		setError("");
+		setPartial(undefined);
 		setTaking({ since_ms: performance.now(), expected_ms: asked.expected_ms, stop });
-		take(asked, runs, stop.signal).catch((why: Error) => {
-			if (stop.signal.aborted) return;
-			setTaking(undefined);
-			setError(why.message);
-		});
+		take(asked, runs, stop.signal)
+			.then((taken) => {
+				if (!taken.warning) return openRun(taken);
+				setTaking(undefined);
+				setPartial(taken);
+			})
+			.catch((why: Error) => {
+				if (stop.signal.aborted) return;
+				setTaking(undefined);
+				setError(why.message);
+			});
 	};
 	return (
 		<dialog
@@ -79,9 +87,16 @@ function CaptureDialog({ runs, onClose }: { runs: Runs; onClose: () => void }) {
 					<Advanced />
 				</fieldset>
 				{error && <Failure text={error} />}
+				{/* Some hosts gave none: who, and why, before the others' profile is looked at. */}
+				{partial && <Notes notes={[{ severity: "warning", text: `Not in the run: ${partial.warning ?? ""}` }]} />}
 				{taking && <Progress taking={taking} />}
 				{/* Two elements: a click on one that turns into the other would be a click on the other as well. */}
 				<div class="capture-actions">
+					{partial && (
+						<button key="open" class="button" type="button" onClick={() => openRun(partial)}>
+							Open the run
+						</button>
+					)}
 					{taking ? (
 						<button key="cancel" class="button" type="button" onClick={cancel}>
 							Cancel
@@ -191,13 +206,25 @@ function readForm(form: HTMLFormElement, named: boolean): Asked {
 	return { params, expected_ms, patience_ms: (1 + Number(text("num_retry"))) * (300000 + 2 * expected_ms) };
 }
 
-/* Takes the profile and opens its run, which is one that was not there before. */
-async function take(asked: Asked, before: Runs, signal: AbortSignal): Promise<void> {
-	await getJson(ROUTE, asked.params, signal, asked.patience_ms);
-	const old = new Set(before.runs.map((r) => r.run));
+/* The run, and which hosts are not in it. */
+interface Taken {
+	run?: string | undefined;
+	warning?: string | undefined;
+}
+
+/* Takes the profile. A pod's master does not say how the run is called: it is one that was not there before. */
+async function take(asked: Asked, before: Runs, signal: AbortSignal): Promise<Taken> {
+	const taken = await getJson<Taken>(ROUTE, asked.params, signal, asked.patience_ms);
 	const after = await getJson<Runs>("api/runs", {}, signal);
-	const made = after.runs.find((r) => !old.has(r.run));
-	location.assign(made ? formatQuery({ run: made.run }) : "./");
+	const names = after.runs.map((r) => r.run);
+	const old = new Set(before.runs.map((r) => r.run));
+	/* Runs in folders of the log directory have these before their names. */
+	const made = names.find((r) => !!taken.run && r.endsWith(taken.run)) ?? names.find((r) => !old.has(r));
+	return { run: made, warning: taken.warning };
+}
+
+function openRun(taken: Taken) {
+	location.assign(taken.run ? formatQuery({ run: taken.run }) : "./");
 }
 
 /* How far the time has come; the transfer that follows has no length that is known before. */
