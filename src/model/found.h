@@ -65,6 +65,9 @@ bool ss_thread_kinds_init(struct ss_thread_kinds *t, const struct ss_plane *p);
 enum ss_thread_event ss_thread_kind(struct ss_thread_kinds *t, const struct ss_line *l, uint32_t i);
 void ss_thread_kinds_free(struct ss_thread_kinds *t);
 
+/* Is an instruction of this category, or of this name where it was not renamed, one of all devices together? */
+bool ss_is_collective(struct ss_str category);
+
 /* Operations of a TPU, or kernels and copies of a GPU. */
 bool ss_is_work_line(const struct ss_plane *p, const struct ss_line *l);
 /* The work of an event on a line of a device; SS_WORK_UNKNOWN: it only contains others. */

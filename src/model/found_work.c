@@ -115,22 +115,26 @@ bool ss_is_work_line(const struct ss_plane *p, const struct ss_line *l)
 	return !l->derived && (p->kind == SS_PLANE_GPU || ss_str_is(l->name, "XLA Ops"));
 }
 
-/* By HLO category. */
-static enum ss_work work_of_category(struct ss_str c)
+bool ss_is_collective(struct ss_str category)
 {
 	static const struct ss_str collectives[] = {
 		SS_STR_INIT("all-reduce"),	   SS_STR_INIT("all-gather"),
 		SS_STR_INIT("all-to-all"),	   SS_STR_INIT("reduce-scatter"),
 		SS_STR_INIT("collective-permute"), SS_STR_INIT("collective-broadcast"),
 	};
+	return any_part(category, collectives, SS_COUNT(collectives));
+}
+
+/* By HLO category. */
+static enum ss_work work_of_category(struct ss_str c)
+{
 	if (ss_hlo_may_have_inner_ops(c))
 		return SS_WORK_UNKNOWN;
 	if (ss_str_contains(c, SS_STR("infeed")) || ss_str_starts(c, SS_STR("host recv")))
 		return SS_WORK_DEVICE_WAIT_HOST;
 	if (ss_str_contains(c, SS_STR("outfeed")) || ss_str_starts(c, SS_STR("host send")))
 		return SS_WORK_DEVICE_TO_HOST;
-	return any_part(c, collectives, SS_COUNT(collectives)) ? SS_WORK_COLLECTIVES
-							       : SS_WORK_DEVICE_COMPUTE_32;
+	return ss_is_collective(c) ? SS_WORK_COLLECTIVES : SS_WORK_DEVICE_COMPUTE_32;
 }
 
 /* By the name of a kernel or copy. */

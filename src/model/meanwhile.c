@@ -27,7 +27,7 @@ struct open_event {
 
 struct pass {
 	struct ss_host *h;
-	struct ss_busy busy;
+	struct ss_busy busy, collective; /* when anything, when a collective operation was done */
 	SS_VEC(struct span) idle;	/* ascending, disjoint */
 	const struct ss_plane *p;	/* of the thread */
 	const struct ss_line *line;
@@ -69,15 +69,26 @@ static bool add_device(struct pass *s, const struct ss_plane *p)
 
 static bool add_threads(struct pass *s, struct ss_thread_kinds *kinds)
 {
-	bool ok = true;
+	enum { UNREAD, COLLECTIVE, OTHER };
+	uint32_t nmeta = s->p->x->nevent_meta;
+	uint8_t *known = calloc((size_t)nmeta + 1, 1);
+	bool ok = known;
 	for (uint32_t k = 0; ok && k < s->p->nlines; k++) {
 		const struct ss_line *l = &s->p->lines[k];
-		size_t first = s->busy.n;
-		for (uint32_t i = 0; ok && !l->derived && i < l->ev.n; i++)
-			if (ss_thread_kind(kinds, l, i) == SS_THREAD_OP)
-				ok = ss_busy_add(&s->busy, first, l->ev.begin_ps[i], ss_xevents_end_ps(&l->ev, i),
-						 SS_WORK_HOST_COMPUTE);
+		size_t first = s->busy.n, first_collective = s->collective.n;
+		for (uint32_t i = 0; ok && !l->derived && i < l->ev.n; i++) {
+			int64_t begin_ps = l->ev.begin_ps[i], end_ps = ss_xevents_end_ps(&l->ev, i);
+			uint32_t meta = l->ev.meta[i], at = meta < nmeta ? meta : nmeta;
+			if (ss_thread_kind(kinds, l, i) != SS_THREAD_OP)
+				continue;
+			if (known[at] == UNREAD)
+				known[at] = ss_is_collective(ss_event_name(s->p, meta)) ? COLLECTIVE : OTHER;
+			ok = ss_busy_add(&s->busy, first, begin_ps, end_ps, SS_WORK_HOST_COMPUTE) &&
+			     (known[at] == OTHER ||
+			      ss_busy_add(&s->collective, first_collective, begin_ps, end_ps, SS_WORK_COLLECTIVES));
+		}
 	}
+	free(known);
 	return ok;
 }
 
@@ -92,40 +103,61 @@ static bool add_busy(struct pass *s, struct ss_thread_kinds *kinds)
 	if (ok && !has_device)
 		ok = add_threads(s, kinds);
 	ss_busy_unite(&s->busy);
+	ss_busy_unite(&s->collective);
 	return ok;
 }
 
-/* What `busy` leaves of one window; `at` is the first busy span that may reach into it. */
-static bool add_idle(struct pass *s, struct ss_meanwhile *out, int64_t from_ps, int64_t to_ps, size_t *at)
+/*
+ * Time of one window in which there was none of `busy`; to be kept in `idle`, unless that is NULL. `at`
+ * is the first busy span that may reach into the window. UINT64_MAX when memory is out.
+ */
+static uint64_t left_of(const struct ss_work_span *window, const struct ss_busy *busy, size_t *at, struct pass *idle)
 {
-	out->steps_ps += (uint64_t)to_ps - (uint64_t)from_ps;
-	while (*at < s->busy.n && s->busy.v[*at].end_ps <= from_ps)
+	int64_t from_ps = window->begin_ps, to_ps = window->end_ps;
+	uint64_t sum_ps = 0;
+	while (*at < busy->n && busy->v[*at].end_ps <= from_ps)
 		++*at;
 	for (size_t k = *at; from_ps < to_ps; k++) {
-		bool over = k >= s->busy.n || s->busy.v[k].begin_ps >= to_ps;
-		int64_t until_ps = over ? to_ps : s->busy.v[k].begin_ps;
+		bool over = k >= busy->n || busy->v[k].begin_ps >= to_ps;
+		int64_t until_ps = over ? to_ps : busy->v[k].begin_ps;
 		if (until_ps > from_ps) {
-			if (!ss_vec_push(&s->idle, ((struct span){ from_ps, until_ps })))
-				return false;
-			out->idle_ps += (uint64_t)until_ps - (uint64_t)from_ps;
+			if (idle && !ss_vec_push(&idle->idle, ((struct span){ from_ps, until_ps })))
+				return UINT64_MAX;
+			sum_ps += (uint64_t)until_ps - (uint64_t)from_ps;
 		}
-		from_ps = over ? to_ps : s->busy.v[k].end_ps;
+		from_ps = over ? to_ps : busy->v[k].end_ps;
 	}
-	return true;
+	return sum_ps;
+}
+
+/* The first and the last step may have been cut by the profile, or begun with compiling: with enough others they do not count. */
+#define ENOUGH_STEPS 5
+
+static bool find_windows(struct ss_busy *windows, const struct ss_steps *steps)
+{
+	size_t cut = steps->n > ENOUGH_STEPS && !steps->found.how;
+	bool ok = true;
+	for (size_t i = cut; ok && i < steps->n - cut; i++) {
+		const struct ss_step *step = &steps->v[i];
+		ok = ss_busy_add(windows, 0, step->begin_ps, step->begin_ps + (int64_t)step->dur_ps, SS_WORK_UNKNOWN);
+	}
+	ss_busy_unite(windows);
+	return ok;
 }
 
 static bool find_idle(struct pass *s, struct ss_meanwhile *out, const struct ss_steps *steps)
 {
 	struct ss_busy windows = { 0 };
-	size_t at = 0;
-	bool ok = true;
-	for (size_t i = 0; ok && i < steps->n; i++) {
-		const struct ss_step *step = &steps->v[i];
-		ok = ss_busy_add(&windows, 0, step->begin_ps, step->begin_ps + (int64_t)step->dur_ps, SS_WORK_UNKNOWN);
+	size_t at = 0, at_collective = 0;
+	bool ok = find_windows(&windows, steps);
+	for (size_t i = 0; ok && i < windows.n; i++) {
+		const struct ss_work_span *w = &windows.v[i];
+		uint64_t whole_ps = (uint64_t)w->end_ps - (uint64_t)w->begin_ps, idle_ps = left_of(w, &s->busy, &at, s);
+		ok = idle_ps != UINT64_MAX;
+		out->steps_ps += whole_ps;
+		out->idle_ps += idle_ps;
+		out->collective_ps += whole_ps - left_of(w, &s->collective, &at_collective, NULL);
 	}
-	ss_busy_unite(&windows);
-	for (size_t i = 0; ok && i < windows.n; i++)
-		ok = add_idle(s, out, windows.v[i].begin_ps, windows.v[i].end_ps, &at);
 	ss_vec_free(&windows);
 	return ok;
 }
@@ -265,8 +297,11 @@ static void find_inside(struct pass *s, struct ss_meanwhile *out)
 	}
 	while (v[at].heaviest && v[v[at].heaviest].all_ps >= out->idle_ps / 3)
 		at = v[at].heaviest;
+	if (!at)
+		return;
 	out->inside = name_of(s, at);
-	out->inside_frac = at ? (double)v[at].all_ps / (double)out->idle_ps : 0;
+	out->inside_caller = name_of(s, v[at].parent);
+	out->inside_frac = (double)v[at].all_ps / (double)out->idle_ps;
 }
 
 static int by_names(const struct ss_meanwhile_row *a, const struct ss_meanwhile_row *b)
@@ -296,6 +331,21 @@ static bool keep_largest(struct ss_meanwhile *out, const struct ss_meanwhile_row
 			out->rows[k] = v[i];
 	}
 	return out->rows;
+}
+
+/* One event that takes a third by itself. */
+static bool find_alone(struct ss_meanwhile *out)
+{
+	const struct ss_meanwhile_row *r = out->rows;
+	/* Where the thread recorded nothing is no answer. */
+	if (out->nrows && !r->event.n)
+		r++;
+	if (r == out->rows + out->nrows || r->self_ps < out->idle_ps / 3)
+		return false;
+	out->inside = r->event;
+	out->inside_caller = r->caller;
+	out->inside_frac = (double)r->self_ps / (double)out->idle_ps;
+	return true;
 }
 
 /* Paths that end in the same event of the same caller are one row. */
@@ -333,7 +383,7 @@ static bool look(struct pass *s, struct ss_meanwhile *out, const struct ss_steps
 		ok = add_busy(s, &kinds) && find_idle(s, out, steps);
 		if (ok && s->idle.n)
 			ok = walk_thread(s) && find_rows(s, out, arena);
-		if (ok && s->idle.n)
+		if (ok && s->idle.n && !find_alone(out))
 			find_inside(s, out);
 	}
 	ss_thread_kinds_free(&kinds);
@@ -364,6 +414,7 @@ static bool read_steps(struct ss_meanwhile *out, struct ss_host *h, struct ss_ar
 	s.p = ss_host_plane(h, SS_PLANE_HOST_CPU);
 	bool ok = !s.p || !steps->steps.n || look(&s, out, &steps->steps, arena);
 	ss_vec_free(&s.busy);
+	ss_vec_free(&s.collective);
 	ss_vec_free(&s.idle);
 	ss_vec_free(&s.paths);
 	ss_vec_free(&s.open);
@@ -379,7 +430,7 @@ static void *build_host(void *owner, struct ss_err *err)
 		ss_fail_mem(err);
 		return NULL;
 	}
-	own->out = (struct ss_meanwhile){ .thread = SS_STR(""), .inside = SS_STR("") };
+	own->out = (struct ss_meanwhile){ .thread = SS_STR(""), .inside = SS_STR(""), .inside_caller = SS_STR("") };
 	if (h->raw || read_steps(&own->out, h, &own->arena, err))
 		return own;
 	release_host(own);
@@ -408,7 +459,7 @@ static void *begin(struct ss_model *m, struct ss_err *err)
 		ss_fail_mem(err);
 		return NULL;
 	}
-	all->out = (struct ss_meanwhile){ .thread = SS_STR(""), .inside = SS_STR("") };
+	all->out = (struct ss_meanwhile){ .thread = SS_STR(""), .inside = SS_STR(""), .inside_caller = SS_STR("") };
 	all->keep = ss_keep_of(m);
 	all->merge_at = 1000;
 	return all;
@@ -459,10 +510,12 @@ static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *er
 		merge_rows(all);
 	all->out.steps_ps += one->steps_ps;
 	all->out.idle_ps += one->idle_ps;
+	all->out.collective_ps += one->collective_ps;
 	if (one->idle_ps > all->most_ps) {
 		all->most_ps = one->idle_ps;
 		all->out.thread = ss_keep_str(&all->keep, one->thread);
 		all->out.inside = ss_keep_str(&all->keep, one->inside);
+		all->out.inside_caller = ss_keep_str(&all->keep, one->inside_caller);
 		all->out.inside_frac = one->inside_frac;
 	}
 	return true;

@@ -7,10 +7,10 @@
  * did anything but wait for input (on a host without devices: no thread ran an operation) goes to
  * the innermost event of that thread.
  *
- * Events that lie one inside of the other are a call path, a sampled one with Python's tracer on. The
- * place where time is lost is found from the outermost call inwards, each time to the call that holds
- * most, as long as that is a third of it or more: what lies deeper is spread over many, what lies
- * higher says less.
+ * Where the time is lost is the event that takes a third of it or more by itself, wherever it is
+ * called from. Without one, it is looked for along the calls, from the outermost inwards, each time
+ * to the one that holds most, as long as that is a third or more: what lies deeper is spread over
+ * many, what lies higher says less.
  */
 #ifndef SS_MODEL_MEANWHILE_H
 #define SS_MODEL_MEANWHILE_H
@@ -27,9 +27,10 @@ struct ss_meanwhile_row {
 
 struct ss_meanwhile {
 	struct ss_str thread; /* "": none starts programs, and what follows is 0 */
-	uint64_t steps_ps;    /* within steps, marked or found */
+	uint64_t steps_ps;    /* within whole steps, marked or found */
 	uint64_t idle_ps;     /* of those, in which nothing computed */
-	struct ss_str inside; /* "": no call holds a third of idle_ps */
+	uint64_t collective_ps; /* of steps_ps, in which a host without devices ran collective operations */
+	struct ss_str inside, inside_caller; /* "": no call holds a third of idle_ps */
 	double inside_frac;   /* of idle_ps */
 	struct ss_meanwhile_row *rows; /* by self_ps descending, then names: the largest */
 	size_t nrows;

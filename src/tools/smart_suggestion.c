@@ -53,7 +53,7 @@ static const struct {
 	const char *label, *tool;
 } figures[FIG_COUNT] = {
 	[FIG_BARRIER] = { "Step time in barrier-cores, mean over chips and steps", "trace_viewer@" },
-	[FIG_COLLECTIVE] = { "Device time in collective operations", "hlo_stats" },
+	[FIG_COLLECTIVE] = { "Time in collective operations", "hlo_stats" },
 	[FIG_MXU] = { "Utilization of the matrix units", "overview_page" },
 	[FIG_HBM] = { "Utilization of the memory bandwidth", "roofline_model" },
 	[FIG_SHUFFLE] = { "Device time in moving data around", "hlo_stats" },
@@ -65,7 +65,7 @@ static const struct {
 	[FIG_SPARSE] = { "Step time of SparseCores", "overview_page" },
 	[FIG_ASYNC] = { "Device time waiting for asynchronous work", "hlo_stats" },
 	[FIG_COPY] = { "Device time waiting for copies between memories", "hlo_stats" },
-	[FIG_GAPS] = { "Step time in which nothing computes", "overview_page" },
+	[FIG_GAPS] = { "Step time in which no operation runs", "trace_viewer@" },
 };
 
 /* A rule fires when all its conditions hold. The first figure ranks it. */
@@ -109,7 +109,7 @@ static const struct rule rules[] = {
 		.name = "CollectiveBoundRule",
 		.title = "Bound by collective operations",
 		.before = "Collective operations take ",
-		.after = " of the device's time.",
+		.after = " of the time.",
 		.when = { { FIG_COLLECTIVE, '>', 30 } },
 		.advice = {
 			{ "Send less",
@@ -232,7 +232,7 @@ static const struct rule rules[] = {
 		.title = "Nothing computes",
 		.before = "For ",
 		.after = " of the step time no operation runs.",
-		.when = { { FIG_GAPS, '>', 10 } },
+		.when = { { FIG_GAPS, '>', 10 }, { FIG_INPUT, '<', 10 } },
 		.advice = {
 			{ "Look at the gaps",
 			  "In the timeline: Python code between steps, compilation, or a host that waits for a "
@@ -412,13 +412,12 @@ static void read_device(struct facts *f, const struct ss_env *env, const struct 
 
 static void read_steps(struct facts *f, const struct ss_input_report *r)
 {
-	double step_ms = 0, input_ms = 0, sparse_ms = 0, collective_ms = 0, gaps_ms = 0;
+	double step_ms = 0, input_ms = 0, sparse_ms = 0, collective_ms = 0;
 	for (size_t i = 0; i < r->steps->n; i++) {
 		step_ms += r->tpu ? r->tpu[i].step_ms : r->parts[i].step_ms;
 		input_ms += r->tpu ? r->tpu[i].tc_infeed_ms : r->parts[i].part_ms[SS_STEP_PART_INPUT];
 		sparse_ms += r->tpu ? r->tpu[i].sc_compute_ms : 0;
 		collective_ms += r->tpu ? 0 : r->parts[i].part_ms[SS_STEP_PART_COLLECTIVES];
-		gaps_ms += r->tpu ? 0 : r->parts[i].part_ms[SS_STEP_PART_OTHER];
 	}
 	if (!(step_ms > 0))
 		return;
@@ -426,9 +425,6 @@ static void read_steps(struct facts *f, const struct ss_input_report *r)
 	know(f, FIG_SPARSE, share(sparse_ms, step_ms));
 	if (!r->tpu)
 		know(f, FIG_COLLECTIVE, share(collective_ms, step_ms));
-	/* Where there is a device its idle time says it. */
-	if (!f->known[FIG_IDLE])
-		know(f, FIG_GAPS, share(gaps_ms, step_ms));
 	const struct ss_host_input *h = &r->host;
 	double work = h->demanded_read_us + h->advanced_read_us + h->preprocessing_us + h->unclassified_us;
 	know(f, FIG_ENQUEUE, share(h->enqueue_us, h->enqueue_us + work));
@@ -457,13 +453,23 @@ static bool is_about_gaps(const struct rule *r)
 	return r->when[0].figure == FIG_IDLE || r->when[0].figure == FIG_GAPS;
 }
 
-/* Only when somebody asks is it worth reading the threads. */
-static bool read_threads(struct facts *f, const struct ss_query *q, struct ss_err *err)
+/*
+ * What the host did in idle time. A device says itself how long it is idle, and whether that is worth
+ * reading the threads; without one they alone say it.
+ */
+static bool read_threads(struct facts *f, const struct ss_input_report *r, const struct ss_query *q, struct ss_err *err)
 {
-	bool asked = false;
+	bool asked = r->env->hardware == SS_HW_CPU_ONLY;
 	for (size_t i = 0; i < SS_COUNT(rules); i++)
 		asked = asked || (is_about_gaps(&rules[i]) && fires(&rules[i], f));
-	return !asked || (f->meanwhile = ss_model_meanwhile(q->model, err)) != NULL;
+	if (!asked)
+		return true;
+	f->meanwhile = ss_model_meanwhile(q->model, err);
+	if (f->meanwhile && r->env->hardware == SS_HW_CPU_ONLY && f->meanwhile->steps_ps) {
+		know(f, FIG_GAPS, share((double)f->meanwhile->idle_ps, (double)f->meanwhile->steps_ps));
+		know(f, FIG_COLLECTIVE, share((double)f->meanwhile->collective_ps, (double)f->meanwhile->steps_ps));
+	}
+	return f->meanwhile != NULL;
 }
 
 static bool add_evidence(struct ss_table *t, int64_t row, const struct rule *r, const struct facts *f)
@@ -536,11 +542,12 @@ static double unseen_percent(const struct ss_meanwhile *m)
 /* " Meanwhile ...": what keeps the device waiting, "" where no place stands out. */
 static struct ss_str whereabouts(const struct ss_meanwhile *m, struct ss_arena *a)
 {
+	const char *by = m->inside_caller.n ? ", called by " : "";
 	if (m->inside.n)
 		return ss_arena_printf(a,
-				       " Meanwhile the thread that starts the programs, '" SS_FMT "', was inside of '" SS_FMT
-				       "' for %.1f%% of that time.",
-				       SS_ARG(m->thread), SS_ARG(m->inside), 100 * m->inside_frac);
+				       " For %.1f%% of that time the thread that starts the programs, '" SS_FMT
+				       "', is in '" SS_FMT "'%s" SS_FMT ".",
+				       100 * m->inside_frac, SS_ARG(m->thread), SS_ARG(m->inside), by, SS_ARG(m->inside_caller));
 	if (unseen_percent(m) > 50)
 		return ss_arena_printf(a,
 				       " For %.1f%% of that time the thread that starts the programs, '" SS_FMT
@@ -711,7 +718,7 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 		know(&f, FIG_BARRIER, 100 * f.barriers->mean_frac);
 	read_device(&f, r.env, r.ops);
 	read_steps(&f, &r);
-	return read_threads(&f, q, err) && (suggest(out, &f) || ss_fail_mem(err));
+	return read_threads(&f, &r, q, err) && (suggest(out, &f) || ss_fail_mem(err));
 }
 
 const struct ss_tool ss_tool_smart_suggestion = {

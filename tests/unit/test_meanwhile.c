@@ -68,6 +68,7 @@ static void expect_loading(struct ss_host *h)
 	assert_true(m->steps_ps >= 8 * PERIOD_US * 1000000ull && m->steps_ps % (PERIOD_US * 1000000ull) == 0);
 	assert_int_equal(m->idle_ps, m->steps_ps / 10 * 9);
 	assert_str(m->inside, "$data.py:3 read");
+	assert_str(m->inside_caller, "load_batch");
 	assert_true(fabs(m->inside_frac - 5.0 / 9) < 1e-9);
 	assert_int_equal(m->nrows, 4);
 	expect_row(m, 0, "$data.py:3 read", "load_batch", 5.0 / 9);
