@@ -375,19 +375,18 @@ static bool find_rows(struct pass *s, struct ss_meanwhile *out, struct ss_arena 
 static bool look(struct pass *s, struct ss_meanwhile *out, const struct ss_steps *steps, struct ss_arena *arena)
 {
 	struct ss_thread_kinds kinds;
-	bool ok = ss_thread_kinds_init(&kinds, s->p);
+	bool ok = ss_thread_kinds_init(&kinds, s->p) && add_busy(s, &kinds) && find_idle(s, out, steps);
 	if (ok)
 		choose_thread(s, &kinds);
-	if (ok && s->line) {
-		out->thread = s->line->name;
-		ok = add_busy(s, &kinds) && find_idle(s, out, steps);
-		if (ok && s->idle.n)
-			ok = walk_thread(s) && find_rows(s, out, arena);
-		if (ok && s->idle.n && !find_alone(out))
-			find_inside(s, out);
-	}
 	ss_thread_kinds_free(&kinds);
-	return ok;
+	if (!ok || !s->line || !s->idle.n)
+		return ok;
+	out->thread = s->line->name;
+	if (!walk_thread(s) || !find_rows(s, out, arena))
+		return false;
+	if (!find_alone(out))
+		find_inside(s, out);
+	return true;
 }
 
 /* The part of a host. */

@@ -26,7 +26,7 @@ struct ss_meanwhile_row {
 };
 
 struct ss_meanwhile {
-	struct ss_str thread; /* "": none starts programs, and what follows is 0 */
+	struct ss_str thread; /* "": none starts programs, and nothing is said of what was done */
 	uint64_t steps_ps;    /* within whole steps, marked or found */
 	uint64_t idle_ps;     /* of those, in which nothing computed */
 	uint64_t collective_ps; /* of steps_ps, in which a host without devices ran collective operations */
