@@ -48,33 +48,14 @@ static void heading(struct ss_out *o, const struct ss_text_style *style, const c
 	ss_out_char(o, '\n');
 }
 
-/* Texts of the overview are for a page: tags are left out, the entities for < > & and quotes are put back. */
+/* Texts of the overview are for a page. */
 static void put_words(struct ss_out *o, const struct ss_text_style *style, struct ss_str html, size_t indent)
 {
-	struct ss_out plain;
-	static const struct {
-		struct ss_str name;
-		char c;
-	} entities[] = { { SS_STR_INIT("&lt;"), '<' },
-			 { SS_STR_INIT("&gt;"), '>' },
-			 { SS_STR_INIT("&quot;"), '"' },
-			 { SS_STR_INIT("&#39;"), '\'' },
-			 { SS_STR_INIT("&amp;"), '&' } };
-	ss_out_init(&plain, NULL, NULL);
-	for (size_t i = 0; i < html.n;) {
-		struct ss_str rest = ss_str_sub(html, i, html.n);
-		size_t k = 0;
-		if (rest.p[0] == '<' && ss_str_chr(rest, '>') != SS_NPOS) {
-			i += ss_str_chr(rest, '>') + 1;
-			continue;
-		}
-		while (k < SS_COUNT(entities) && !ss_str_starts(rest, entities[k].name))
-			k++;
-		ss_out_char(&plain, k < SS_COUNT(entities) ? entities[k].c : rest.p[0]);
-		i += k < SS_COUNT(entities) ? entities[k].name.n : 1;
-	}
-	ss_text_wrap(o, style, (struct ss_str){ plain.buf, plain.n }, indent);
-	ss_out_free(&plain);
+	struct ss_buf plain = { 0 };
+	ss_text_plain(&plain, html);
+	ss_text_wrap(o, style, ss_buf_get(&plain), indent);
+	o->no_memory = o->no_memory || plain.no_memory;
+	ss_buf_free(&plain);
 }
 
 /* What stands out most. */
@@ -169,6 +150,18 @@ static bool ends_with_ms(const char *id)
 	return ss_str_ends(s, SS_STR("TimeMs")) || ss_str_ends(s, SS_STR("_ms"));
 }
 
+/* XProf counts transfers between host and device as idle time of the device as well. */
+static void put_overlap(struct ss_out *o, const struct ss_text_style *style, const struct ss_table *t)
+{
+	size_t idle = ss_table_col(t, "tcIdleTimeMs"), transfer = ss_table_col(t, "hostTransferTimeMs");
+	if (idle == SS_NPOS || transfer == SS_NPOS || !(column_mean(t, idle) > 0) || !(column_mean(t, transfer) > 0))
+		return;
+	ss_text_tone(o, style, SS_TONE_DIM);
+	ss_out_lit(o, "  TensorCore idle holds the host transfers as well: the parts together are longer than the step by "
+		      "these.\n");
+	ss_text_tone(o, style, SS_TONE_PLAIN);
+}
+
 /* The mean step and its parts: every column of times of the table of steps, largest first. */
 static void put_step(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style)
 {
@@ -199,10 +192,12 @@ static void put_step(struct ss_out *o, const struct ss_result *r, const struct s
 		for (size_t c = 1; c < SS_COUNT(shown); c++)
 			best = shown[c] > shown[best] ? c : best;
 		if (!(shown[best] > step_ms * 0.0005))
-			return;
+			break;
 		put_part(o, style, t->cols[best].label, shown[best], step_ms);
 		shown[best] = 0;
 	}
+	if (t)
+		put_overlap(o, style, t);
 }
 
 static void put_ops(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style)

@@ -133,6 +133,28 @@ void ss_text_wrap(struct ss_out *o, const struct ss_text_style *style, struct ss
 	ss_out_char(o, '\n');
 }
 
+void ss_text_plain(struct ss_buf *out, struct ss_str html)
+{
+	static const struct {
+		struct ss_str name;
+		char c;
+	} entities[] = { { SS_STR_INIT("&lt;"), '<' },	{ SS_STR_INIT("&gt;"), '>' },  { SS_STR_INIT("&quot;"), '"' },
+			 { SS_STR_INIT("&#39;"), '\'' }, { SS_STR_INIT("&amp;"), '&' } };
+	size_t last = ss_str_rchr(html, '>');
+	for (size_t i = 0; i < html.n;) {
+		struct ss_str rest = ss_str_sub(html, i, html.n);
+		size_t k = 0;
+		if (rest.p[0] == '<' && last != SS_NPOS && last > i) {
+			i += ss_str_chr(rest, '>') + 1;
+			continue;
+		}
+		while (k < SS_COUNT(entities) && !ss_str_starts(rest, entities[k].name))
+			k++;
+		ss_buf_char(out, k < SS_COUNT(entities) ? entities[k].c : rest.p[0]);
+		i += k < SS_COUNT(entities) ? entities[k].name.n : 1;
+	}
+}
+
 struct column {
 	struct ss_scale scale;
 	size_t cells;		/* width */
@@ -142,13 +164,27 @@ struct column {
 
 #define CELL 64
 
-/* A cell's text: in `buf` for numbers, in place for strings. */
-static struct ss_str cell_text(char buf[CELL], const struct ss_table *t, size_t c, size_t row, const struct column *col)
+/* Room for the text of one cell at a time. */
+struct room {
+	char number[CELL];
+	struct ss_buf plain;
+};
+
+static struct ss_str plain_text(struct room *r, struct ss_str html)
 {
+	r->plain.n = 0;
+	ss_text_plain(&r->plain, html);
+	return ss_buf_get(&r->plain);
+}
+
+/* A cell's text: in `r` for numbers and what was HTML, in place for other strings. */
+static struct ss_str cell_text(struct room *r, const struct ss_table *t, size_t c, size_t row, const struct column *col)
+{
+	char *buf = r->number;
 	double v;
 	switch (t->cols[c].type) {
 	case SS_TYPE_STR:
-		return t->data[c].str[row];
+		return t->cols[c].unit == SS_UNIT_HTML ? plain_text(r, t->data[c].str[row]) : t->data[c].str[row];
 	case SS_TYPE_BOOL:
 		return ss_str_from(t->data[c].b[row] ? "yes" : "no");
 	case SS_TYPE_I64:
@@ -189,7 +225,7 @@ static struct ss_scale measure_scale(const struct ss_table *t, size_t c, size_t 
 	return ss_scale_for(unit, max_abs, whole);
 }
 
-static void measure(struct column *col, const struct ss_table *t, size_t c, size_t nrows)
+static void measure(struct column *col, const struct ss_table *t, size_t c, size_t nrows, struct room *r)
 {
 	const struct ss_col *def = &t->cols[c];
 	bool number = def->type == SS_TYPE_F64 || def->type == SS_TYPE_I64;
@@ -201,7 +237,7 @@ static void measure(struct column *col, const struct ss_table *t, size_t c, size
 	bool named = strchr(label, '(');
 	enum ss_unit unit = named && def->unit != SS_UNIT_FRAC ? SS_UNIT_NONE : def->unit;
 	*col = (struct column){ .scale = { 1, "", 0 }, .left = !number };
-	col->hidden = def->unit == SS_UNIT_HTML || (def->role && strcmp(def->role, "tooltip") == 0);
+	col->hidden = def->role && strcmp(def->role, "tooltip") == 0;
 	if (number)
 		col->scale = measure_scale(t, c, nrows, unit);
 	if (col->scale.suffix[0] && !named && !ss_str_ends(ss_str_from(label), ss_str_from(col->scale.suffix)))
@@ -209,12 +245,14 @@ static void measure(struct column *col, const struct ss_table *t, size_t c, size
 	else
 		snprintf(col->head, sizeof(col->head), "%s", label);
 	col->cells = ss_text_cells(ss_str_from(col->head));
-	for (size_t row = 0; row < nrows; row++) {
-		char buf[CELL];
-		size_t cells = ss_text_cells(cell_text(buf, t, c, row, col));
-		if (cells > col->cells)
-			col->cells = cells;
+	size_t most = 0;
+	for (size_t row = 0; row < nrows && !col->hidden; row++) {
+		size_t cells = ss_text_cells(cell_text(r, t, c, row, col));
+		most = cells > most ? cells : most;
 	}
+	col->cells = most > col->cells ? most : col->cells;
+	/* Where all that was HTML was for the eye, the column says nothing. */
+	col->hidden = col->hidden || (def->unit == SS_UNIT_HTML && !most);
 }
 
 /* Cells of the whole line: two blanks between columns. */
@@ -272,7 +310,7 @@ static void put_cell(struct ss_out *o, const struct column *col, struct ss_str t
 }
 
 static void put_rows(struct ss_out *o, const struct ss_table *t, const struct column *cols, size_t nrows,
-		     const struct ss_text_style *style)
+		     const struct ss_text_style *style, struct room *r)
 {
 	size_t last = t->ncols;
 	while (last > 0 && cols[last - 1].hidden)
@@ -287,11 +325,10 @@ static void put_rows(struct ss_out *o, const struct ss_table *t, const struct co
 	ss_out_char(o, '\n');
 	for (size_t row = 0; row < nrows; row++) {
 		for (size_t c = 0, any = 0; c < last; c++) {
-			char buf[CELL];
 			if (cols[c].hidden)
 				continue;
 			ss_text_pad(o, any++ ? 2 : 0);
-			put_cell(o, &cols[c], cell_text(buf, t, c, row, &cols[c]), c + 1 == last);
+			put_cell(o, &cols[c], cell_text(r, t, c, row, &cols[c]), c + 1 == last);
 		}
 		ss_out_char(o, '\n');
 	}
@@ -301,16 +338,19 @@ void ss_emit_text_table(struct ss_out *o, const struct ss_table *t, const struct
 {
 	size_t nrows = style->max_rows && style->max_rows < t->nrows ? style->max_rows : t->nrows;
 	struct column *cols = calloc(t->ncols + 1, sizeof(*cols));
+	struct room room = { .plain = { 0 } };
 	if (!cols) {
 		o->no_memory = true;
 		return;
 	}
 	for (size_t c = 0; c < t->ncols; c++)
-		measure(&cols[c], t, c, nrows);
+		measure(&cols[c], t, c, nrows, &room);
 	size_t hidden = fit(cols, t->ncols, style->width);
 	if (t->ncols)
-		put_rows(o, t, cols, nrows, style);
+		put_rows(o, t, cols, nrows, style, &room);
 	free(cols);
+	o->no_memory = o->no_memory || room.plain.no_memory;
+	ss_buf_free(&room.plain);
 	ss_text_tone(o, style, SS_TONE_DIM);
 	if (nrows < t->nrows)
 		ss_out_printf(o, "... %zu more row%s\n", t->nrows - nrows, t->nrows - nrows == 1 ? "" : "s");

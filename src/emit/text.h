@@ -8,6 +8,7 @@
 #ifndef SS_EMIT_TEXT_H
 #define SS_EMIT_TEXT_H
 
+#include "base/buf.h"
 #include "emit/out.h"
 #include "table/table.h"
 
@@ -34,6 +35,9 @@ void ss_text_pad(struct ss_out *o, size_t cells);
  * `indent`; ends the line.
  */
 void ss_text_wrap(struct ss_out *o, const struct ss_text_style *style, struct ss_str s, size_t indent);
+
+/* What a piece of HTML says: without its tags, with < > & and quotes for their entities. Appended to `out`. */
+void ss_text_plain(struct ss_buf *out, struct ss_str html);
 
 void ss_emit_text_table(struct ss_out *o, const struct ss_table *t, const struct ss_text_style *style);
 void ss_emit_text_notes(struct ss_out *o, const struct ss_note *notes, size_t n, const struct ss_text_style *style);
