@@ -14,6 +14,8 @@
 #include "model/heap.h"
 #include "tools/module_pick.h"
 
+#include <math.h>
+
 /* Smaller buffers at the peak are shown as one. */
 #define SMALL_BYTES (16 * 1024)
 #define VMEM 1
@@ -33,6 +35,8 @@ static const struct ss_col timeline_cols[] = {
 	{ "name", "HLO instruction", SS_TYPE_STR, SS_UNIT_NONE, "Which defines it; with the index in its tuple", NULL }, \
 	{ "size_bytes", "Size", SS_TYPE_I64, SS_UNIT_BYTES, "As padded for the device", NULL },                        \
 	{ "unpadded_bytes", "Unpadded size", SS_TYPE_I64, SS_UNIT_BYTES, "Elements times bytes of one", NULL },        \
+	{ "padding_bytes", "Padding", SS_TYPE_I64, SS_UNIT_BYTES, "Extra memory: size less unpadded size", NULL },     \
+	{ "expansion", "Expansion", SS_TYPE_F64, SS_UNIT_NONE, "Size over unpadded size", NULL },                      \
 	{ "shape", "Shape", SS_TYPE_STR, SS_UNIT_NONE, "With its layout in memory", NULL },                            \
 	{ "op_name", "Framework op", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },                                          \
 	{ "category", "Allocation type", SS_TYPE_STR, SS_UNIT_NONE,                                                    \
@@ -41,7 +45,9 @@ static const struct ss_col timeline_cols[] = {
 	{ "source_line", "Source line", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },                                       \
 	{ "source_stack", "Source stack", SS_TYPE_STR, SS_UNIT_NONE, "Innermost first", NULL }
 
-enum { B_ID, B_NAME, B_SIZE, B_UNPADDED, B_SHAPE, B_OP, B_CATEGORY, B_FILE, B_LINE, B_STACK, B_COUNT };
+enum {
+	B_ID, B_NAME, B_SIZE, B_UNPADDED, B_PADDING, B_EXPANSION, B_SHAPE, B_OP, B_CATEGORY, B_FILE, B_LINE, B_STACK, B_COUNT
+};
 enum { P_INSTR = B_COUNT, P_OPCODE, P_LABEL, P_NUMBER, P_BY_SIZE, P_AT_PLACE };
 
 static const struct ss_col peak_cols[] = {
@@ -180,6 +186,8 @@ static bool set_buffer(struct view *v, struct ss_table *t, const struct ss_hlo_b
 	ss_set_str(t, B_NAME, name);
 	ss_set_i64(t, B_SIZE, b->size_bytes);
 	ss_set_i64(t, B_UNPADDED, b->unpadded_bytes);
+	ss_set_i64(t, B_PADDING, (int64_t)((uint64_t)b->size_bytes - (uint64_t)b->unpadded_bytes));
+	ss_set_f64(t, B_EXPANSION, b->unpadded_bytes > 0 ? (double)b->size_bytes / (double)b->unpadded_bytes : NAN);
 	ss_set_str(t, B_SHAPE, shape);
 	ss_set_str(t, B_OP, i->op_name);
 	ss_set_str(t, B_CATEGORY, ss_str_from(category(v, b)));
@@ -274,6 +282,7 @@ static bool fill_peak(struct view *v, struct ss_err *err)
 			return ss_fail_mem(err);
 		ss_set_i64(t, B_ID, -1);
 		ss_set_i64(t, B_SIZE, small_bytes);
+		ss_set_f64(t, B_EXPANSION, NAN);
 		ss_set_str(t, P_LABEL, SS_STR("small (<16384 bytes)"));
 		ss_set_i64(t, P_NUMBER, (int64_t)t->nrows - 1);
 	}
@@ -411,6 +420,7 @@ static bool add_blocks(struct view *v, struct ss_table *t, const struct ss_hlo_a
 	ss_set_str(t, B_NAME, ss_str_from(ss_hlo_alloc_category(a)));
 	ss_set_str(t, B_CATEGORY, ss_str_from(ss_hlo_alloc_category(a)));
 	ss_set_i64(t, B_SIZE, a->size_bytes);
+	ss_set_f64(t, B_EXPANSION, NAN);
 	ss_set_i64(t, K_OFFSET, offset_bytes);
 	ss_set_i64(t, K_END, end);
 	ss_set_i64(t, K_AT_PEAK, -1);
