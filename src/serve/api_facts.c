@@ -26,35 +26,40 @@ static void number_member(struct ss_out *o, const char *name, double v)
 
 /* ---- a run ---- */
 
-/* From the overview, so that list and page cannot disagree; what it computes the page needs next. */
-static bool put_steps(struct ss_out *o, struct ss_model *m, struct ss_arena *arena, struct ss_err *err)
+static const struct ss_tool *overview_tool(struct ss_err *err)
 {
-	struct ss_query q = { .model = m, .arena = arena };
-	const struct ss_tool *overview = ss_tool_find(SS_STR("overview_page"));
-	struct ss_result r;
-	ss_result_init(&r, arena);
-	if (!overview || !ss_tool_run(overview, &q, &r, err))
-		return overview ? false : ss_fail(err, SS_ENOTFOUND, "there is no overview");
-	const struct ss_prop *bottleneck = ss_result_find_prop(&r, "bottleneck");
+	const struct ss_tool *t = ss_tool_find(SS_STR("overview_page"));
+	if (!t)
+		ss_fail(err, SS_ENOTFOUND, "there is no overview");
+	return t;
+}
+
+/* From the overview, so that list and page cannot disagree; what it computes the page needs next. */
+static void put_steps(struct ss_out *o, const struct ss_result *r)
+{
+	const struct ss_prop *bottleneck = ss_result_find_prop(r, "bottleneck");
 	size_t nsteps = 0;
-	for (size_t i = 0; i < r.ntables; i++)
-		if (strcmp(r.tables[i].name, "steps") == 0)
-			nsteps = r.tables[i].nrows;
+	for (size_t i = 0; i < r->ntables; i++)
+		if (strcmp(r->tables[i].name, "steps") == 0)
+			nsteps = r->tables[i].nrows;
 	number_member(o, "steps", (double)nsteps);
-	number_member(o, "step_ms", nsteps ? ss_result_number(&r, "steptime_ms_average") : NAN);
-	number_member(o, "step_ms_deviation", nsteps ? ss_result_number(&r, "steptime_ms_standard_deviation") : NAN);
+	number_member(o, "step_ms", nsteps ? ss_result_number(r, "steptime_ms_average") : NAN);
+	number_member(o, "step_ms_deviation", nsteps ? ss_result_number(r, "steptime_ms_standard_deviation") : NAN);
 	/* What is no percent at all is said as XProf says it, as the least double. */
-	double input_percent = ss_result_number(&r, "infeed_percent_average");
+	double input_percent = ss_result_number(r, "infeed_percent_average");
 	number_member(o, "input_percent", nsteps ? (fabs(input_percent) < 1e-9 ? 0 : input_percent) : NAN);
 	text_member(o, "bottleneck", bottleneck ? bottleneck->text : SS_STR(""));
-	return true;
 }
 
 /* `arg`: does somebody want to know the steps? That reads every event, the rest reads none. */
 static bool make_run(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o, struct ss_err *err)
 {
-	const struct ss_env *env = ss_model_env(m, err);
-	if (!env)
+	const struct ss_tool *overview = overview_tool(err);
+	const struct ss_env *env = overview ? ss_model_env(m, err) : NULL;
+	struct ss_query q = { .model = m, .arena = arena };
+	struct ss_result r;
+	ss_result_init(&r, arena);
+	if (!env || (*(const bool *)arg && !ss_tool_run(overview, &q, &r, err)))
 		return false;
 	ss_out_lit(o, "{\"device\":");
 	ss_out_json_str(o, env->device_type);
@@ -62,10 +67,67 @@ static bool make_run(struct ss_model *m, void *arg, struct ss_arena *arena, stru
 	number_member(o, "cores", env->core_count);
 	number_member(o, "hosts", env->host_count);
 	ss_out_printf(o, ",\"training\":%s", env->is_training ? "true" : "false");
-	if (*(const bool *)arg && !put_steps(o, m, arena, err))
-		return false;
+	if (*(const bool *)arg)
+		put_steps(o, &r);
 	ss_out_char(o, '}');
 	return true;
+}
+
+/* Older overviews name the device alone. */
+static struct ss_str hardware_of(struct ss_str device)
+{
+	bool tpu = ss_str_starts(device, SS_STR("TPU")), cpu = ss_str_starts(device, SS_STR("CPU"));
+	bool gpu = ss_str_contains(device, SS_STR("GPU"));
+	return ss_hardware_name(tpu ? SS_HW_TPU : gpu ? SS_HW_GPU : cpu ? SS_HW_CPU_ONLY : SS_HW_UNKNOWN);
+}
+
+/* "8 (Replica count = 8, num cores per replica = 1)" is 8. */
+static double leading_number(const struct ss_result *r, const char *id)
+{
+	const struct ss_prop *p = ss_result_find_prop(r, id);
+	size_t blank = p ? ss_str_chr(p->text, ' ') : SS_NPOS;
+	double v = ss_result_number(r, id);
+	if (isnan(v) && blank != SS_NPOS && !ss_str_to_f64(ss_str_sub(p->text, 0, blank), &v))
+		v = NAN;
+	return isfinite(v) ? v : 0;
+}
+
+/* The same of an overview that was stored when the profile was taken: it says all at once. */
+static bool make_stored_run(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o, struct ss_err *err)
+{
+	const struct ss_tool *overview = overview_tool(err);
+	struct ss_query q = { .model = m, .arena = arena };
+	struct ss_result r;
+	(void)arg;
+	ss_result_init(&r, arena);
+	if (!overview || !overview->run_old(&q, &r, err))
+		return false;
+	const struct ss_prop *device = ss_result_find_prop(&r, "device_type"), *training = ss_result_find_prop(&r, "is_training");
+	struct ss_str name = device ? device->text : SS_STR("");
+	ss_out_lit(o, "{\"device\":");
+	ss_out_json_str(o, name);
+	text_member(o, "hardware", hardware_of(name));
+	number_member(o, "cores", leading_number(&r, "device_core_count"));
+	number_member(o, "hosts", leading_number(&r, "host_count"));
+	ss_out_printf(o, ",\"training\":%s", training && ss_str_ieq(training->text, SS_STR("true")) ? "true" : "false");
+	put_steps(o, &r);
+	ss_out_char(o, '}');
+	return true;
+}
+
+/* Neither a profile nor a stored overview: a graph, say. */
+static bool reply_unknown(struct ss_call *c, struct ss_err *err)
+{
+	struct ss_result none;
+	struct ss_out o;
+	ss_result_init(&none, c->req->arena);
+	ss_out_init(&o, NULL, NULL);
+	ss_out_lit(&o, "{\"device\":\"\"");
+	text_member(&o, "hardware", ss_hardware_name(SS_HW_UNKNOWN));
+	ss_out_lit(&o, ",\"cores\":0,\"hosts\":0,\"training\":false");
+	put_steps(&o, &none);
+	ss_out_char(&o, '}');
+	return ss_reply_out(c, 200, "application/json", &o, err);
 }
 
 bool ss_route_api_run(struct ss_call *c, struct ss_err *err)
@@ -73,10 +135,16 @@ bool ss_route_api_run(struct ss_call *c, struct ss_err *err)
 	static const struct ss_tool all = { .name = "", .flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS };
 	struct ss_selection sel;
 	const struct ss_run *run = ss_call_run(c, err);
+	const struct ss_tool *overview = run ? overview_tool(err) : NULL;
 	bool steps = ss_str_is(ss_call_arg(c, "steps"), "1");
-	return run && ss_call_select(c, run, &all, SS_STR(""), &sel, err) &&
-	       ss_reply_model(c, &sel, steps ? SS_STR("run|steps") : SS_STR("run"), "application/json", make_run, &steps,
-			      sizeof(steps), err);
+	if (!overview)
+		return false;
+	bool stored = overview->run_old && ss_ask_kind(overview, run);
+	if (!stored && !run->nhosts)
+		return reply_unknown(c, err);
+	struct ss_str key = stored ? SS_STR("run|stored") : steps ? SS_STR("run|steps") : SS_STR("run");
+	return ss_call_select(c, run, stored ? overview : &all, SS_STR(""), &sel, err) &&
+	       ss_reply_model(c, &sel, key, "application/json", stored ? make_stored_run : make_run, &steps, sizeof(steps), err);
 }
 
 /* ---- shares ---- */

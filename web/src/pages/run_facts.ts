@@ -39,7 +39,7 @@ export function useRunFacts(run: Run, row: { current: Element | null }): Known &
 	const [asked, setAsked] = useState(false);
 	useEffect(() => {
 		const el = row.current;
-		if (!el || state.facts?.steps !== undefined || state.error || !run.hosts.length) return;
+		if (!el || state.facts?.steps !== undefined || state.error) return;
 		let visible = false;
 		let gone = false;
 		const load = async () => {
@@ -50,7 +50,7 @@ export function useRunFacts(run: Run, row: { current: Element | null }): Known &
 				if (!got || gone) return;
 				known.set(keyOf(run), got);
 				setState(got);
-				if (got.error) return;
+				if (got.error || got.facts?.steps !== undefined) return;
 			}
 		};
 		const watch = new IntersectionObserver((list) => {
