@@ -12,6 +12,14 @@ export interface Area {
 	values: readonly number[];
 }
 
+/* A stretch of x to lay stress on, with a bar as high as a value of its own. */
+export interface Span {
+	begin: number;
+	end: number;
+	value: number;
+	color: string;
+}
+
 export interface TimeChartProps {
 	x: readonly number[]; /* ascending */
 	areas: readonly Area[]; /* from the bottom up */
@@ -25,7 +33,7 @@ export interface TimeChartProps {
 	yIncrs?: number[]; /* distances that axis lines may have */
 	mark?: number; /* an x to point out */
 	lineOnLeft?: boolean; /* the line is measured like the areas */
-	span?: readonly [number, number] | undefined; /* a stretch of x to lay stress on */
+	span?: Span | undefined;
 }
 
 export function TimeChart(props: TimeChartProps) {
@@ -36,7 +44,7 @@ export function TimeChart(props: TimeChartProps) {
 	const now = useRef(props);
 	now.current = props;
 	const plotRef = useRef<uPlot>();
-	useEffect(() => plotRef.current?.redraw(false), [props.span?.[0], props.span?.[1]]);
+	useEffect(() => plotRef.current?.redraw(false), [props.span?.begin, props.span?.end, props.span?.value, props.span?.color]);
 	useEffect(() => {
 		if (!host.current || size.width < 50 || !x.length) return;
 		const right = line && !now.current.lineOnLeft;
@@ -121,11 +129,7 @@ export function TimeChart(props: TimeChartProps) {
 				draw: [
 					(u) => {
 						const stress = now.current.span;
-						if (stress) {
-							const a = u.valToPos(stress[0], "x", true);
-							u.ctx.fillStyle = dark ? "#74b3f540" : "#1f63b533";
-							u.ctx.fillRect(a, u.bbox.top, Math.max(2, u.valToPos(stress[1], "x", true) - a), u.bbox.height);
-						}
+						if (stress) drawSpan(u, stress, dark);
 						if (mark === undefined) return;
 						const px = Math.round(u.valToPos(mark, "x", true));
 						u.ctx.fillStyle = dark ? "#e5e9ee" : "#1b2129";
@@ -146,4 +150,17 @@ export function TimeChart(props: TimeChartProps) {
 			<div ref={host} />
 		</div>
 	);
+}
+
+function drawSpan(u: uPlot, s: Span, dark: boolean): void {
+	const a = u.valToPos(s.begin, "x", true);
+	const width = Math.max(2, u.valToPos(s.end, "x", true) - a);
+	u.ctx.fillStyle = dark ? "#74b3f52e" : "#1f63b521";
+	u.ctx.fillRect(a, u.bbox.top, width, u.bbox.height);
+	const bottom = u.bbox.top + u.bbox.height;
+	const height = Math.max(3, bottom - u.valToPos(s.value, "y", true));
+	u.ctx.fillStyle = s.color;
+	u.ctx.fillRect(a, bottom - height, width, height);
+	u.ctx.strokeStyle = dark ? "#e5e9ee" : "#1b2129";
+	u.ctx.strokeRect(a, bottom - height, width, height);
 }

@@ -7,13 +7,16 @@ import { useJson } from "../api/loadable";
 import { column, numbers, propNumber, propText, strings, table } from "../api/table";
 import type { Cell, Result, TableData } from "../api/types";
 import { css, nameColor } from "../base/color";
-import { bytes, count, percent } from "../base/format";
+import { bytes, count, percent, significant } from "../base/format";
 import { useTheme } from "../base/theme";
 import { adjust, toolHref, useQuery } from "../base/url";
 import { TimeChart } from "../chart/lines";
 import { Grid } from "../widgets/grid";
+import { filterFor } from "../widgets/grid_model";
 import { Hint } from "../widgets/hint";
 import { Failure, Notes, Waiting } from "../widgets/notes";
+import { blocksOf } from "./memory_blocks";
+import { MemoryMap } from "./memory_map";
 import { csvAddress, type Session } from "./session";
 
 const SPACES: readonly [string, string][] = [
@@ -88,12 +91,21 @@ function Choices({ modules, module, space }: { modules: readonly string[]; modul
 	);
 }
 
+/* A buffer: a row of the table that it was pointed at in. */
+interface Pointed {
+	t: TableData;
+	row: number;
+}
+
+const idOf = (p: Pointed | null): number => (p ? (numbers(p.t, "buffer_id")?.[p.row] ?? -1) : -1);
+
 function MemoryViewer({ result, session }: { result: Result; session: Session }) {
 	const timeline = table(result, "timeline");
 	const peak = table(result, "peak");
-	const [row, setRow] = useState<number | null>(null);
-	const [kept, setKept] = useState<number | null>(null);
-	const shown = row ?? kept;
+	const blocks = table(result, "blocks");
+	const [pointed, setPointed] = useState<Pointed | null>(null);
+	const [kept, setKept] = useState<Pointed | null>(null);
+	const shown = pointed ?? kept;
 	const spans = useMemo(() => {
 		const t = table(result, "spans");
 		const ids = numbers(t, "buffer_id") ?? [];
@@ -101,10 +113,7 @@ function MemoryViewer({ result, session }: { result: Result; session: Session })
 		const end = numbers(t, "end") ?? [];
 		return new Map(ids.map((id, i) => [id, [begin[i] ?? 0, end[i] ?? 0] as const]));
 	}, [result]);
-	const id = shown === null ? undefined : numbers(peak, "buffer_id")?.[shown];
-	const last = (numbers(timeline, "order")?.length ?? 1) - 1;
-	/* What is never reused lives from the begin to the end. */
-	const span = id === undefined ? undefined : (spans.get(id) ?? ([0, last] as const));
+	const map = useMemo(() => blocksOf(blocks), [blocks]);
 	if (!timeline?.nrows)
 		return (
 			<>
@@ -112,43 +121,52 @@ function MemoryViewer({ result, session }: { result: Result; session: Session })
 				<p class="empty">This program uses no memory of this kind.</p>
 			</>
 		);
+	const last = timeline.nrows - 1;
+	/* What is never reused lives from the begin to the end. */
+	const life = shown ? (spans.get(idOf(shown)) ?? ([0, last] as const)) : undefined;
+	const inPeak = { peak, onPoint: of(peak, setPointed), onKeep: of(peak, setKept), kept: rowIn(peak, kept) };
 	return (
 		<>
 			<Notes notes={result.notes} />
-			<Verdict t={timeline} />
-			<div class="columns">
+			<Verdict t={timeline} peak={peak} />
+			<div class="columns columns-tall">
 				<div class="column-side">
 					<Facts t={timeline} />
-					<BufferCard peak={peak} row={shown} module={propText(timeline, "module")} session={session} />
+					<BufferCard shown={shown} life={life} last={last} module={propText(timeline, "module")} session={session} />
 				</div>
 				<div class="column-main">
-					<HeapChart t={timeline} span={span} />
+					<HeapChart t={timeline} life={life} shown={shown} />
+					{map && (
+						<MemoryMap
+							blocks={map}
+							last={last}
+							peak_at={(propNumber(timeline, "peak_at") ?? 0) + 1}
+							shown={idOf(shown)}
+							onPoint={of(blocks, setPointed)}
+							onKeep={of(blocks, setKept)}
+						/>
+					)}
 					{peak && peak.nrows > 0 && (
 						<section class="card" aria-label="Buffers at the peak">
 							<h2>
-								Buffers at the peak <span class="aim">{count(peak.nrows)}</span>
+								Buffers at the peak <span class="aim">{count(peak.nrows)}, each as wide as it is large</span>
 							</h2>
-							<Blocks
-								title="In the order of coming"
-								peak={peak}
-								by="number"
-								onPoint={setRow}
-								onKeep={setKept}
-								kept={kept}
-							/>
-							<Blocks title="By size" peak={peak} by="by_size" onPoint={setRow} onKeep={setKept} kept={kept} />
+							<Blocks title="By program order" {...inPeak} by="number" />
+							<Blocks title="By size" {...inPeak} by="by_size" />
+							<Blocks title="By padding" {...inPeak} by="padding" />
 						</section>
 					)}
 				</div>
 			</div>
 			{peak && (
 				<section class="card" aria-label="Table of buffers">
-					<h2>Buffers</h2>
+					<h2>Buffers at the peak</h2>
 					<Grid
 						table={columnsOf(peak, SHOWN)}
 						sort={{ col: "size_bytes", down: true }}
 						maxRows={16}
-						onRow={setKept}
+						onRow={of(peak, setKept)}
+						selected={rowIn(peak, kept)}
 						csv={csvAddress(session)}
 					/>
 				</section>
@@ -157,10 +175,23 @@ function MemoryViewer({ result, session }: { result: Result; session: Session })
 	);
 }
 
+const of = (t: TableData | undefined, set: (p: Pointed | null) => void) => (row: number | null) =>
+	set(t && row !== null ? { t, row } : null);
+
+/* The same buffer in another table, if it is there. */
+function rowIn(t: TableData | undefined, p: Pointed | null): number | null {
+	const id = idOf(p);
+	if (!t || !p) return null;
+	const row = p.t === t ? p.row : id < 0 ? -1 : (numbers(t, "buffer_id")?.indexOf(id) ?? -1);
+	return row < 0 ? null : row;
+}
+
 const SHOWN = [
 	"name",
 	"size_bytes",
 	"unpadded_bytes",
+	"padding_bytes",
+	"expansion",
 	"category",
 	"shape",
 	"op_name",
@@ -169,31 +200,44 @@ const SHOWN = [
 	"source_line",
 ];
 
+/* What stands for many small ones has a label alone. */
 function columnsOf(t: TableData, ids: readonly string[]): TableData {
 	const at = ids.map((id) => t.cols.findIndex((c) => c.id === id)).filter((k) => k >= 0);
-	return { ...t, cols: at.flatMap((k) => t.cols[k] ?? []), data: at.map((k) => t.data[k] ?? []) };
+	const label = column(t, "label");
+	const cells = (k: number) =>
+		t.cols[k]?.id === "name" ? t.data[k]?.map((v, i) => v || (label?.[i] ?? "")) : t.data[k];
+	return { ...t, cols: at.flatMap((k) => t.cols[k] ?? []), data: at.map((k) => cells(k) ?? []) };
 }
 
-function Verdict({ t }: { t: TableData }) {
-	const peak = propNumber(t, "peak_heap") ?? 0;
-	const plain = propNumber(t, "peak_unpadded_heap") ?? peak;
-	const lost = peak > 0 ? (peak - plain) / peak : 0;
-	const total = propNumber(t, "total_buffer_allocation") ?? peak;
+/* Where the peak is, what makes most of it, and what padding and fragmentation cost. */
+function Verdict({ t, peak }: { t: TableData; peak: TableData | undefined }) {
+	const top = propNumber(t, "peak_heap") ?? 0;
+	const plain = propNumber(t, "peak_unpadded_heap") ?? top;
+	const lost = top > 0 ? (top - plain) / top : 0;
+	const total = propNumber(t, "total_buffer_allocation") ?? top;
+	const largest = numbers(peak, "by_size")?.indexOf(0) ?? -1;
+	const size = numbers(peak, "size_bytes")?.[largest] ?? 0;
+	const name = strings(peak, "name")?.[largest] ?? "";
 	return (
 		<section class="verdict" aria-label="Verdict">
 			<div class="verdict-figure">
 				<span class="verdict-number" data-prop="peak_heap">
-					{bytes(peak)}
+					{bytes(top)}
 				</span>
 				<span class="muted">at the peak of {propText(t, "module_name")}</span>
 			</div>
 			<p class="verdict-text">
+				{name && size > 0 && (
+					<>
+						<strong>{name}</strong> is the largest buffer there: {bytes(size)}, {percent((size / top) * 100)}.{" "}
+					</>
+				)}
 				{lost > 0.0005
-					? `Padding costs ${bytes(peak - plain)} of it (${percent(lost * 100)}).`
+					? `Padding costs ${bytes(top - plain)} (${percent(lost * 100)}): sizes that fill the device's tiles would save it.`
 					: "Padding costs nothing."}{" "}
-				{total > peak * 1.001
-					? `The program allocates ${bytes(total)}, ${percent(((total - peak) / peak) * 100)} above the peak.`
-					: "The program allocates no more than that."}
+				{total > top * 1.001
+					? `The program allocates ${bytes(total)}, ${percent(((total - top) / top) * 100)} more than the peak, for fragmentation.`
+					: "The program allocates no more than the peak."}
 			</p>
 		</section>
 	);
@@ -239,7 +283,7 @@ function Facts({ t }: { t: TableData }) {
 const POWERS = Array.from({ length: 48 }, (_, i) => 2 ** i);
 
 /* Sizes stand before each event: what event `peak_at` reached is seen at the next point. */
-function HeapChart({ t, span }: { t: TableData; span: readonly [number, number] | undefined }) {
+function HeapChart({ t, life, shown }: { t: TableData; life: readonly [number, number] | undefined; shown: Pointed | null }) {
 	const dark = useTheme().dark;
 	const [at, setAt] = useState<number | null>(null);
 	const series = useMemo(
@@ -255,10 +299,21 @@ function HeapChart({ t, span }: { t: TableData; span: readonly [number, number] 
 		[t, dark],
 	);
 	const name = at === null ? "" : (strings(t, "instruction")?.[at] ?? "");
+	const span =
+		life && shown
+			? {
+					begin: life[0],
+					end: life[1],
+					value: numbers(shown.t, "size_bytes")?.[shown.row] ?? 0,
+					color: css(nameColor(strings(shown.t, "name")?.[shown.row] ?? "", dark)),
+				}
+			: undefined;
 	return (
 		<section class="card" aria-label="Heap over the program">
-			<h2>Heap over the program</h2>
-			<div class="chart">
+			<h2>
+				Heap over the program <span class="aim">the line is the peak</span>
+			</h2>
+			<div class="chart chart-under">
 				<TimeChart
 					{...series}
 					lineOnLeft
@@ -272,7 +327,7 @@ function HeapChart({ t, span }: { t: TableData; span: readonly [number, number] 
 					title="Size of the heap over the program's order"
 				/>
 				<div class="chart-legend">
-					<div class="chart-at">{at === null ? "Program order" : `at ${count(series.x[at] ?? 0)}`}</div>
+					<div class="chart-at">{at === null ? "Program order" : `at point ${count(series.x[at] ?? 0)}`}</div>
 					{[series.areas[0], series.line].map(
 						(a) =>
 							a && (
@@ -283,7 +338,7 @@ function HeapChart({ t, span }: { t: TableData; span: readonly [number, number] 
 								</div>
 							),
 					)}
-					{name && <p class="muted wrap">{name}</p>}
+					{name && <div class="chart-key muted">{name}</div>}
 				</div>
 			</div>
 		</section>
@@ -300,17 +355,22 @@ function Blocks({
 	onKeep,
 }: {
 	title: string;
-	peak: TableData;
-	by: "number" | "by_size";
+	peak: TableData | undefined;
+	by: "number" | "by_size" | "padding";
 	kept: number | null;
 	onPoint: (row: number | null) => void;
 	onKeep: (row: number | null) => void;
 }) {
 	const dark = useTheme().dark;
-	const size = numbers(peak, "size_bytes") ?? [];
-	const rank = numbers(peak, by) ?? [];
-	const names = strings(peak, "name") ?? [];
-	const order = size.map((_, i) => i).sort((a, b) => (rank[a] ?? a) - (rank[b] ?? b));
+	const labels = strings(peak, "label") ?? [];
+	const names = (strings(peak, "name") ?? []).map((n, i) => n || (labels[i] ?? ""));
+	const size = numbers(peak, by === "padding" ? "padding_bytes" : "size_bytes") ?? [];
+	const rank = by === "padding" ? size.map((v) => -v) : (numbers(peak, by) ?? []);
+	const order = size
+		.map((_, i) => i)
+		.filter((i) => by !== "padding" || (size[i] ?? 0) > 0)
+		.sort((a, b) => (rank[a] ?? a) - (rank[b] ?? b) || a - b);
+	if (!order.length) return null;
 	return (
 		<div>
 			<h3>{title}</h3>
@@ -337,58 +397,110 @@ function Blocks({
 	);
 }
 
+/* Of the buffer: size, what padding makes of it, what it is and where it comes from. */
 const FIELDS: readonly [string, string][] = [
+	["opcode", "Category"],
 	["size_bytes", "Size"],
-	["unpadded_bytes", "Unpadded"],
+	["unpadded_bytes", "Unpadded size"],
+	["expansion", "Expansion"],
+	["padding_bytes", "Extra memory"],
 	["shape", "Shape"],
-	["category", "Kind"],
-	["instruction", "Instruction"],
-	["opcode", "Opcode"],
 	["op_name", "Framework op"],
+	["category", "Allocation type"],
+	["offset_bytes", "Address"],
 	["source_file", "Source"],
 ];
 
 interface BufferProps {
-	peak: TableData | undefined;
-	row: number | null;
+	shown: Pointed | null;
+	life: readonly [number, number] | undefined;
+	last: number;
 	module: string;
 	session: Session;
 }
 
-function BufferCard({ peak, row, module, session }: BufferProps) {
-	const cell = (id: string): Cell => (row === null ? null : (column(peak, id)?.[row] ?? null));
+function BufferCard({ shown, life, last, module, session }: BufferProps) {
+	const dark = useTheme().dark;
+	if (!shown)
+		return (
+			<section class="card card-stays" aria-label="Buffer" aria-live="polite">
+				<h2>Buffer</h2>
+				<p class="muted">Point at a buffer to see what it is and when it lives; click to keep it.</p>
+			</section>
+		);
+	const cell = (id: string): Cell => column(shown.t, id)?.[shown.row] ?? null;
 	const text = (id: string) => {
 		const v = cell(id);
+		if (id === "expansion") return typeof v === "number" ? `${significant(v)} ×` : "";
 		if (typeof v === "number") return bytes(v);
 		const line = id === "source_file" && v && Number(cell("source_line")) > 0 ? `:${String(cell("source_line"))}` : "";
 		return v === null ? "" : String(v) + line;
 	};
+	const name = String(cell("name") || cell("label") || "");
+	/* Without the place in its tuple. */
+	const plain = String(cell("instruction") || name.replace(/\{[\d,]*\}$/, ""));
+	const stack = String(cell("source_stack") ?? "");
+	const op = text("op_name");
 	return (
-		<section class="card" aria-label="Buffer" aria-live="polite">
-			<h2 class="wrap">{row === null ? "Buffer" : String(cell("name"))}</h2>
-			{row === null ? (
-				<p class="muted">Point at a buffer to see what it is and when it lives; click to keep it.</p>
-			) : (
-				<dl class="env">
-					{FIELDS.map(
-						([id, label]) =>
-							text(id) && (
-								<div key={id}>
-									<dt>{label}</dt>
-									<dd class="wrap">
-										{id === "instruction" && session.toolNames.includes("graph_viewer") ? (
-											<a href={toolHref("graph_viewer", { module_name: module, node_name: text(id) })}>
-												{text(id)}
-											</a>
-										) : (
-											text(id)
-										)}
-									</dd>
-								</div>
-							),
-					)}
-				</dl>
+		<section class="card card-stays" aria-label="Buffer" aria-live="polite">
+			<header>
+				<h2 class="wrap">
+					<span class="chart-dot" style={{ background: css(nameColor(name, dark)) }} /> {name}
+				</h2>
+				{idOf(shown) >= 0 && <Ways name={plain} module={module} session={session} />}
+			</header>
+			<dl class="env">
+				{FIELDS.map(
+					([id, label]) =>
+						text(id) && (
+							<div key={id}>
+								<dt>{label}</dt>
+								<dd class="wrap" data-field={id}>
+									{id === "op_name" && session.toolNames.includes("framework_op_stats") ? (
+										<a href={toolHref("framework_op_stats", { filter: op })}>{op}</a>
+									) : (
+										text(id)
+									)}
+								</dd>
+							</div>
+						),
+				)}
+				{life && (
+					<div>
+						<dt>Lives</dt>
+						<dd data-field="life">
+							{life[0] <= 0 && life[1] >= last
+								? "as long as the program"
+								: `from point ${count(life[0])} to ${count(life[1])} of ${count(last)}`}
+						</dd>
+					</div>
+				)}
+			</dl>
+			{stack.includes("\n") && (
+				<details class="fold">
+					<summary>Source stack</summary>
+					<pre class="op-text">{stack}</pre>
+				</details>
 			)}
 		</section>
+	);
+}
+
+function Ways({ name, module, session }: { name: string; module: string; session: Session }) {
+	const ways: [string, string, Record<string, string>][] = [
+		["graph_viewer", "Graph", { module_name: module, node_name: name }],
+		["op_profile", "Op profile", { op: name }],
+		["hlo_stats", "HLO stats", { filter: filterFor("hlo_op_name", name) }],
+	];
+	const there = ways.filter(([tool]) => session.toolNames.includes(tool));
+	if (!name || !there.length) return null;
+	return (
+		<nav class="event-links" aria-label={`${name} in other tools`}>
+			{there.map(([tool, label, extra]) => (
+				<a key={tool} href={toolHref(tool, extra)}>
+					{label}
+				</a>
+			))}
+		</nav>
 	);
 }
