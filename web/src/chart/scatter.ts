@@ -3,7 +3,7 @@
  */
 
 export interface LogAxis {
-	from: number; /* both powers of ten */
+	from: number; /* of the whole plot powers of ten, of a part of it any two */
 	to: number;
 }
 
@@ -20,10 +20,43 @@ export function logAxis(values: readonly number[]): LogAxis {
 	return { from: 10 ** lo, to: 10 ** hi };
 }
 
-export function decades(a: LogAxis): number[] {
+/* Where lines of the grid stand: at powers of ten; closer up at 1, 2 and 5, and at last at even distances. */
+export function ticks(a: LogAxis): number[] {
+	const low = Math.floor(Math.log10(a.from) + 1e-9);
+	const high = Math.ceil(Math.log10(a.to) - 1e-9);
+	const at = (digits: readonly number[]) => {
+		const out: number[] = [];
+		for (let e = low; e <= high; e++) for (const d of digits) out.push(d * 10 ** e);
+		return out.filter((v) => v >= a.from * (1 - 1e-9) && v <= a.to * (1 + 1e-9));
+	};
+	const tens = at([1]);
+	if (tens.length > 2) return tens;
+	const fine = at([1, 2, 5]);
+	if (fine.length > 2) return fine;
+	const step = 10 ** Math.floor(Math.log10(a.to - a.from));
+	const d = [1, 0.5, 0.2, 0.1].map((k) => k * step).find((x) => (a.to - a.from) / x >= 3) ?? step / 10;
 	const out: number[] = [];
-	for (let e = Math.round(Math.log10(a.from)); e <= Math.round(Math.log10(a.to)); e++) out.push(10 ** e);
+	for (let i = Math.ceil(a.from / d); i * d <= a.to; i++) out.push(i * d);
 	return out;
+}
+
+const LEAST_RATIO = 1.05;
+
+/* `factor` > 1 shows less; what stands at `share` of the axis stays there. Never more than `all`. */
+export function zoomAxis(a: LogAxis, all: LogAxis, factor: number, share: number): LogAxis {
+	const length = Math.log(a.to / a.from);
+	const next = Math.min(Math.log(all.to / all.from), Math.max(Math.log(LEAST_RATIO), length / factor));
+	return within(Math.log(a.from) + share * (length - next), next, all);
+}
+
+export function moveAxis(a: LogAxis, all: LogAxis, share: number): LogAxis {
+	const length = Math.log(a.to / a.from);
+	return within(Math.log(a.from) + share * length, length, all);
+}
+
+function within(from: number, length: number, all: LogAxis): LogAxis {
+	const low = Math.min(Math.max(from, Math.log(all.from)), Math.log(all.to) - length);
+	return { from: Math.exp(low), to: Math.exp(low + length) };
 }
 
 /* 0..1 along the axis. */

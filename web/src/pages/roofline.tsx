@@ -2,7 +2,7 @@
  * roofline.tsx - how close program and operations come to the device's limits: a log-log plot of FLOP rate over operational intensity
  * under the roofs of compute and of each memory, and the table it is drawn from.
  */
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useJson } from "../api/loadable";
 import { column, numbers, propNumber, propText, strings, table, tableWith } from "../api/table";
 import type { Result, TableData } from "../api/types";
@@ -10,9 +10,11 @@ import { css, nameColor } from "../base/color";
 import { useSize } from "../base/dom";
 import { count, percent, quantity, si, significant } from "../base/format";
 import { useTheme } from "../base/theme";
-import { adjust, useQuery } from "../base/url";
-import { along, decades, logAxis, roofLine, type LogAxis, type Roof } from "../chart/scatter";
+import { adjust, toolHref, useQuery } from "../base/url";
+import { along, logAxis, moveAxis, roofLine, ticks, zoomAxis, type LogAxis, type Roof } from "../chart/scatter";
 import { Grid } from "../widgets/grid";
+import { filterFor } from "../widgets/grid_model";
+import { Icon } from "../widgets/icon";
 import { Failure, Notes, Waiting } from "../widgets/notes";
 import { allNotes } from "./overview";
 import { csvAddress, type Session } from "./session";
@@ -62,28 +64,47 @@ interface Point {
 	program: boolean;
 }
 
-function pointsOf(t: TableData, step: string, category: string): Point[] {
-	const steps = strings(t, "step") ?? [];
+function pointsOf(t: TableData, rows: readonly number[]): Point[] {
 	const x = numbers(t, "operational_intensity") ?? [];
 	const y = numbers(t, "measured_flop_rate") ?? [];
 	const share = numbers(t, "total_self_time_percent") ?? [];
 	const names = strings(t, "operation") ?? [];
 	const kinds = strings(t, "category") ?? [];
-	return steps.flatMap((s, row) => {
-		const program = kinds[row] === "Program";
-		if (s !== step || !(x[row]! > 0) || !(y[row]! > 0) || (category && kinds[row] !== category && !program)) return [];
-		return [
-			{
-				row,
-				x: x[row] ?? 0,
-				y: y[row] ?? 0,
-				share: share[row] ?? 0,
-				name: names[row] ?? "",
-				category: kinds[row] ?? "",
-				program,
-			},
-		];
+	return rows
+		.filter((row) => x[row]! > 0 && y[row]! > 0)
+		.map((row) => ({
+			row,
+			x: x[row] ?? 0,
+			y: y[row] ?? 0,
+			share: share[row] ?? 0,
+			name: names[row] ?? "",
+			category: kinds[row] ?? "",
+			program: kinds[row] === "Program",
+		}));
+}
+
+function programsOf(t: TableData | undefined): string[] {
+	return [...new Set(strings(t, "hlo_module_id") ?? [])].filter((p) => p !== "" && p !== "0");
+}
+
+/* Of a step, a category, a program. The row of the whole is there whatever the category. */
+function rowsShown(t: TableData, step: string, category: string, program: string): number[] {
+	const kinds = strings(t, "category") ?? [];
+	const modules = strings(t, "hlo_module_id") ?? [];
+	return (strings(t, "step") ?? []).flatMap((s, i) => {
+		const whole = kinds[i] === "Program";
+		return s === step && (whole || ((!category || kinds[i] === category) && (!program || modules[i] === program))) ? [i] : [];
 	});
+}
+
+/* Its place in the program's graph, or its row in the stats. */
+function opHref(t: TableData, row: number, session: Session): string | undefined {
+	const name = String(column(t, "operation")?.[row] ?? "");
+	if (!name || column(t, "category")?.[row] === "Program") return undefined;
+	const program = String(column(t, "hlo_module_id")?.[row] ?? "");
+	if (session.toolNames.includes("graph_viewer") && program && program !== "0")
+		return toolHref("graph_viewer", { node_name: name, program_id: program });
+	return session.toolNames.includes("hlo_stats") ? toolHref("hlo_stats", { filter: filterFor("hlo_op_name", name) }) : undefined;
 }
 
 function Roofline({ result, session }: { result: Result; session: Session }) {
@@ -93,9 +114,14 @@ function Roofline({ result, session }: { result: Result; session: Session }) {
 	const askedStep = useQuery("step");
 	const step = steps.includes(askedStep) ? askedStep : (steps[0] ?? "");
 	const category = useQuery("category");
-	const [row, setRow] = useState<number | null>(null);
-	const shown = useMemo(() => (t ? pointsOf(t, step, category) : []), [t, step, category]);
-	const rows = useMemo(() => (t ? stepRows(t, step, category) : undefined), [t, step, category]);
+	const program = useQuery("program");
+	const [pointed, setPointed] = useState<number | null>(null);
+	const [kept, setKept] = useState<number | null>(null);
+	const programs = useMemo(() => programsOf(t), [t]);
+	const at = useMemo(() => (t ? rowsShown(t, step, category, program) : []), [t, step, category, program]);
+	const shown = useMemo(() => (t ? pointsOf(t, at) : []), [t, at]);
+	const rows = useMemo(() => t && { ...t, nrows: at.length, data: t.data.map((d) => at.map((i) => d[i] ?? null)) }, [t, at]);
+	const keep = (row: number | null) => setKept(row === kept ? null : row);
 	if (!t || !t.nrows)
 		return (
 			<>
@@ -103,7 +129,6 @@ function Roofline({ result, session }: { result: Result; session: Session }) {
 				<p class="empty">No operation with known work was traced.</p>
 			</>
 		);
-	const inStep = (strings(t, "step") ?? []).filter((s) => s === step).length;
 	return (
 		<>
 			<Notes notes={allNotes(result)} />
@@ -134,35 +159,51 @@ function Roofline({ result, session }: { result: Result; session: Session }) {
 						))}
 					</select>
 				</label>
+				{programs.length > 1 && (
+					<label class="field">
+						Program
+						<select class="select" value={program} onChange={(e) => adjust({ program: e.currentTarget.value || undefined })}>
+							<option value="">all</option>
+							{programs.map((k) => (
+								<option key={k} value={k}>
+									{k}
+								</option>
+							))}
+						</select>
+					</label>
+				)}
 			</div>
 			<div class="columns">
 				<div class="column-side">
 					<Limits t={t} />
-					<OpCard t={t} row={row} />
+					<OpCard t={t} row={pointed ?? kept} session={session} />
 				</div>
 				<section class="card column-main" aria-label="Roofline">
 					<h2>
 						Roofline{" "}
 						<span class="aim">
-							{count(shown.length)} of {count(inStep)} rows do floating point work and move bytes
+							{count(shown.length)} of {count(at.length)} rows do floating point work and move bytes
 						</span>
 					</h2>
-					<Plot t={t} points={shown} row={row} onRow={setRow} />
+					<Plot t={t} points={shown} row={pointed ?? kept} onPoint={setPointed} onKeep={keep} />
 				</section>
 			</div>
 			<section class="card" aria-label="Operations">
 				<h2>Operations</h2>
-				{rows && <Grid table={rows} maxRows={16} csv={csvAddress(session)} />}
+				{rows && (
+					<Grid
+						table={rows}
+						maxRows={16}
+						csv={csvAddress(session)}
+						selected={kept === null ? null : at.indexOf(kept)}
+						onRow={(i) => setKept(at[i] ?? null)}
+						onPoint={(i) => setPointed(i === null ? null : (at[i] ?? null))}
+						link={(col, i) => (col === "operation" ? opHref(t, at[i] ?? -1, session) : undefined)}
+					/>
+				)}
 			</section>
 		</>
 	);
-}
-
-function stepRows(t: TableData, step: string, category: string): TableData {
-	const steps = strings(t, "step") ?? [];
-	const kinds = strings(t, "category") ?? [];
-	const rows = steps.flatMap((s, i) => (s === step && (!category || kinds[i] === category) ? [i] : []));
-	return { ...t, nrows: rows.length, data: t.data.map((d) => rows.map((i) => d[i] ?? null)) };
 }
 
 function programRow(t: TableData, step: string): number {
@@ -184,10 +225,18 @@ function Verdict({ t, step }: { t: TableData; step: string }) {
 			</div>
 			<p class="verdict-text">
 				The program computes at {quantity(rate, "gflop_per_s")} and is bound by{" "}
-				<strong>{bound || "nothing that was measured"}</strong>.
+				<strong>{bound || "nothing that was measured"}</strong>. {adviceFor(bound)}
 			</p>
 		</section>
 	);
+}
+
+/* What helps against a limit. */
+function adviceFor(bound: string): string {
+	if (/compute/i.test(bound)) return "Narrower numbers (bf16, int8) or less arithmetic make it faster; fewer bytes do not.";
+	if (/hbm|memory|cmem|vmem|bandwidth/i.test(bound))
+		return "Fewer bytes make it faster: narrower numbers, fusion, larger blocks that reuse what was read. Less arithmetic does not.";
+	return "";
 }
 
 const LIMITS = [
@@ -241,29 +290,45 @@ const FIELDS: readonly [string, string][] = [
 	["roofline_efficiency", "Of the roof"],
 ];
 
-function OpCard({ t, row }: { t: TableData; row: number | null }) {
+function OpCard({ t, row, session }: { t: TableData; row: number | null; session: Session }) {
+	if (row === null)
+		return (
+			<section class="card card-stays" aria-label="Operation" aria-live="polite">
+				<h2>Operation</h2>
+				<p class="muted">Point at a circle or a row of the table to see what it is; click to keep it.</p>
+			</section>
+		);
+	const name = String(column(t, "operation")?.[row] ?? "");
+	const graph = opHref(t, row, session);
 	return (
-		<section class="card" aria-label="Operation" aria-live="polite">
-			<h2 class="wrap">{row === null ? "Operation" : String(column(t, "operation")?.[row] ?? "")}</h2>
-			{row === null ? (
-				<p class="muted">Point at a circle, or choose one, to see what it is.</p>
-			) : (
-				<dl class="env">
-					{FIELDS.map(([id, label]) => {
-						const v = column(t, id)?.[row];
-						const unit = t.cols.find((c) => c.id === id)?.unit ?? "";
-						const text = typeof v === "number" ? quantity(v, unit) : String(v ?? "");
-						return (
-							text && (
-								<div key={id}>
-									<dt>{label}</dt>
-									<dd class="wrap">{text}</dd>
-								</div>
-							)
-						);
-					})}
-				</dl>
-			)}
+		<section class="card card-stays" aria-label="Operation" aria-live="polite">
+			<header>
+				<h2 class="wrap">{name}</h2>
+				{graph && (
+					<nav class="event-links" aria-label={`${name} in other tools`}>
+						<a href={graph}>{graph.includes("graph_viewer") ? "Graph" : "HLO stats"}</a>
+						{session.toolNames.includes("op_profile") && <a href={toolHref("op_profile", { op: name })}>Op profile</a>}
+						{session.toolNames.includes("trace_viewer@") && <a href={toolHref("trace_viewer@", { q: name })}>Timeline</a>}
+					</nav>
+				)}
+			</header>
+			<dl class="env">
+				{FIELDS.map(([id, label]) => {
+					const v = column(t, id)?.[row];
+					const unit = t.cols.find((c) => c.id === id)?.unit ?? "";
+					const text = typeof v === "number" ? quantity(v, unit) : String(v ?? "");
+					return (
+						text && (
+							<div key={id}>
+								<dt>{label}</dt>
+								<dd class="wrap" data-field={id}>
+									{text}
+								</dd>
+							</div>
+						)
+					);
+				})}
+			</dl>
 		</section>
 	);
 }
@@ -274,60 +339,140 @@ const HEIGHT = 380;
 const LEFT = 80;
 const BOTTOM = 40;
 
-function Plot({
-	t,
-	points,
-	row,
-	onRow,
-}: {
+interface PlotProps {
 	t: TableData;
 	points: readonly Point[];
 	row: number | null;
-	onRow: (row: number | null) => void;
-}) {
+	onPoint: (row: number | null) => void;
+	onKeep: (row: number | null) => void;
+}
+
+/* What is looked at of both axes; all of it anew when the points are others. */
+function useWindow(allX: LogAxis, allY: LogAxis) {
+	const [w, setW] = useState({ x: allX, y: allY });
+	useEffect(() => setW({ x: allX, y: allY }), [allX, allY]);
+	return {
+		...w,
+		whole: w.x.from === allX.from && w.x.to === allX.to && w.y.from === allY.from && w.y.to === allY.to,
+		reset: () => setW({ x: allX, y: allY }),
+		zoom: (factor: number, fx = 0.5, fy = 0.5) =>
+			setW((v) => ({ x: zoomAxis(v.x, allX, factor, fx), y: zoomAxis(v.y, allY, factor, fy) })),
+		move: (dx: number, dy: number) => setW((v) => ({ x: moveAxis(v.x, allX, dx), y: moveAxis(v.y, allY, dy) })),
+	};
+}
+
+function Plot({ t, points, row, onPoint, onKeep }: PlotProps) {
 	const [box, size] = useSize<HTMLDivElement>();
+	const svg = useRef<SVGSVGElement>(null);
 	const dark = useTheme().dark;
 	const roofs = useMemo(() => roofsOf(t), [t]);
-	const x = useMemo(() => logAxis([...points.map((p) => p.x), ...roofs.map((r) => r.flat / r.slope)]), [points, roofs]);
-	const y = useMemo(() => logAxis([...points.map((p) => p.y), ...roofs.map((r) => r.flat)]), [points, roofs]);
+	const allX = useMemo(() => logAxis([...points.map((p) => p.x), ...roofs.map((r) => r.flat / r.slope)]), [points, roofs]);
+	const allY = useMemo(() => logAxis([...points.map((p) => p.y), ...roofs.map((r) => r.flat)]), [points, roofs]);
+	const { x, y, whole, reset, zoom, move } = useWindow(allX, allY);
 	const width = size.width;
-	const px = (v: number) => LEFT + along(x, v) * (width - LEFT - 22);
-	const py = (v: number) => HEIGHT - BOTTOM - along(y, v) * (HEIGHT - BOTTOM - 12);
+	const wide = width - LEFT - 22;
+	const high = HEIGHT - BOTTOM - 12;
+	const px = (v: number) => LEFT + along(x, v) * wide;
+	const py = (v: number) => HEIGHT - BOTTOM - along(y, v) * high;
+	useEffect(() => {
+		const el = svg.current;
+		if (!el) return;
+		/* With Ctrl alone, for the page under it scrolls. */
+		const wheel = (e: WheelEvent) => {
+			if (!e.ctrlKey && !e.metaKey) return;
+			e.preventDefault();
+			const r = el.getBoundingClientRect();
+			const d = Math.max(-240, Math.min(240, e.deltaY * (e.deltaMode === 1 ? 24 : 1)));
+			zoom(Math.exp(-d * 0.0015), (e.clientX - r.left - LEFT) / wide, 1 - (e.clientY - r.top - 12) / high);
+		};
+		el.addEventListener("wheel", wheel, { passive: false });
+		return () => el.removeEventListener("wheel", wheel);
+	}, [wide, allX, allY]);
+	const drag = useRef<{ x: number; y: number; moved: boolean } | null>(null);
+	const keys = (e: KeyboardEvent) => {
+		const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[e.key];
+		if (e.ctrlKey || e.metaKey || e.altKey) return;
+		if (step) move((step[0] ?? 0) / 8, (step[1] ?? 0) / 8);
+		else if (e.key === "+" || e.key === "=") zoom(1.3);
+		else if (e.key === "-") zoom(1 / 1.3);
+		else if (e.key === "0") reset();
+		else return;
+		e.preventDefault();
+	};
 	/* Great ones first, so that small ones stay reachable. */
 	const order = [...points].sort((a, b) => b.share - a.share);
 	return (
-		<div class="plot" ref={box}>
+		<div class="plot" ref={box} onPointerLeave={() => onPoint(null)}>
 			{width > 100 && (
-				<svg width={width} height={HEIGHT} role="group" aria-label="FLOP rate over operational intensity">
+				<svg
+					ref={svg}
+					class={whole ? undefined : "plot-moves"}
+					width={width}
+					height={HEIGHT}
+					role="group"
+					tabIndex={0}
+					aria-label="FLOP rate over operational intensity. Plus and minus zoom, arrows move, 0 shows all."
+					onKeyDown={keys}
+					onPointerDown={(e) => e.button === 0 && (drag.current = { x: e.clientX, y: e.clientY, moved: false })}
+					onPointerMove={(e) => {
+						const d = drag.current;
+						if (!d) return;
+						const [dx, dy] = [e.clientX - d.x, e.clientY - d.y];
+						if (!d.moved && Math.abs(dx) + Math.abs(dy) < 4) return;
+						if (!d.moved) e.currentTarget.setPointerCapture(e.pointerId);
+						drag.current = { x: e.clientX, y: e.clientY, moved: true };
+						move(-dx / wide, dy / high);
+					}}
+					onPointerUp={() => (drag.current = null)}
+					onPointerCancel={() => (drag.current = null)}
+				>
+					<clipPath id="plot-inside">
+						<rect x={LEFT} y={0} width={Math.max(0, width - LEFT)} height={HEIGHT - BOTTOM} />
+					</clipPath>
 					<Axes x={x} y={y} px={px} py={py} width={width} />
-					{roofs.map((r, i) => (
-						<RoofShape key={r.label} roof={r} at={i} x={x} y={y} px={px} py={py} />
-					))}
-					{order.map((p) => (
-						<g
-							key={p.row}
-							class={p.row === row ? "point point-on" : "point"}
-							tabIndex={0}
-							role="button"
-							aria-label={`${p.name}: ${quantity(p.y, "gflop_per_s")}`}
-							onPointerEnter={() => onRow(p.row)}
-							onFocus={() => onRow(p.row)}
-						>
-							{p.program ? (
-								<path d={diamond(px(p.x), py(p.y), 8)} class="point-program" />
-							) : (
-								<circle
-									cx={px(p.x)}
-									cy={py(p.y)}
-									r={4 + Math.sqrt(Math.max(0, p.share)) * 16}
-									fill={css(nameColor(p.category, dark))}
-								/>
-							)}
-							<title>{p.name}</title>
-						</g>
-					))}
+					<g clip-path="url(#plot-inside)">
+						{roofs.map((r, i) => (
+							<RoofShape key={r.label} roof={r} at={i} x={x} y={y} px={px} py={py} />
+						))}
+						{order.map((p) => (
+							<g
+								key={p.row}
+								class={p.row === row ? "point point-on" : "point"}
+								tabIndex={0}
+								role="button"
+								aria-label={`${p.name}: ${quantity(p.y, "gflop_per_s")}`}
+								onPointerEnter={() => onPoint(p.row)}
+								onFocus={() => onPoint(p.row)}
+								onClick={() => onKeep(p.row)}
+								onKeyDown={(e) => e.key === "Enter" && onKeep(p.row)}
+							>
+								{p.program ? (
+									<path d={diamond(px(p.x), py(p.y), 8)} class="point-program" />
+								) : (
+									<circle
+										cx={px(p.x)}
+										cy={py(p.y)}
+										r={4 + Math.sqrt(Math.max(0, p.share)) * 16}
+										fill={css(nameColor(p.category, dark))}
+									/>
+								)}
+								<title>{p.name}</title>
+							</g>
+						))}
+					</g>
 				</svg>
 			)}
+			<div class="graph-buttons plot-buttons">
+				<button class="button button-icon" title="Larger (+, or Ctrl and the wheel)" aria-label="Larger" onClick={() => zoom(1.3)}>
+					+
+				</button>
+				<button class="button button-icon" title="Smaller (-)" aria-label="Smaller" disabled={whole} onClick={() => zoom(1 / 1.3)}>
+					−
+				</button>
+				<button class="button button-icon" title="Show all (0)" aria-label="Show all" disabled={whole} onClick={reset}>
+					<Icon name="fit" />
+				</button>
+			</div>
 		</div>
 	);
 }
@@ -339,21 +484,23 @@ function diamond(x: number, y: number, r: number): string {
 type Place = (v: number) => number;
 
 function Axes({ x, y, px, py, width }: { x: LogAxis; y: LogAxis; px: Place; py: Place; width: number }) {
+	/* Neighbours must not read the same. */
+	const [fineX, fineY] = [x, y].map((a) => (a.to / a.from > 3 ? 1 : 3));
 	return (
 		<g class="axes">
-			{decades(x).map((v) => (
+			{ticks(x).map((v) => (
 				<g key={v}>
 					<line x1={px(v)} x2={px(v)} y1={12} y2={HEIGHT - BOTTOM} />
 					<text x={px(v)} y={HEIGHT - BOTTOM + 15} text-anchor="middle">
-						{v >= 1e5 || v < 1e-3 ? `1e${Math.round(Math.log10(v))}` : significant(v, 1)}
+						{v >= 1e5 || v < 1e-3 ? v.toExponential(0).replace("e+", "e") : significant(v, fineX)}
 					</text>
 				</g>
 			))}
-			{decades(y).map((v) => (
+			{ticks(y).map((v) => (
 				<g key={v}>
 					<line x1={LEFT} x2={width - 22} y1={py(v)} y2={py(v)} />
 					<text x={LEFT - 6} y={py(v) + 4} text-anchor="end">
-						{si(v * 1e9, "FLOP/s", 1)}
+						{si(v * 1e9, "FLOP/s", fineY)}
 					</text>
 				</g>
 			))}
