@@ -238,7 +238,7 @@ function firstView(d: Drawing, s: Size, start: number): View {
 	const p = d.nodes[start] ?? d.boxes[start - d.nodes.length];
 	if (!p) return { k: 0.9, x: d.w / 2 - s.width / 1.8, y: -MARGIN };
 	/* A box rather whole; of what is higher than the window its upper end. */
-	const k = Math.min(0.9, Math.max(0.5, (s.width - 2 * MARGIN) / p.w));
+	const k = Math.min(0.9, Math.max(0.75, (s.width - 2 * MARGIN) / p.w));
 	const y = p.h * k > s.height - 2 * MARGIN ? p.y - MARGIN / k : p.y + p.h / 2 - s.height / 2 / k;
 	return { k, x: p.x + p.w / 2 - s.width / 2 / k, y };
 }

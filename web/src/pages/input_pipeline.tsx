@@ -3,7 +3,7 @@
  * (where the input's time goes).
  */
 import { useJson } from "../api/loadable";
-import { numbers, prop, propNumber, propText, strings, table, tableWith } from "../api/table";
+import { column, numbers, prop, propNumber, propText, strings, table, tableWith } from "../api/table";
 import type { Divisions, Result, TableData } from "../api/types";
 import { count, percent, time_ps } from "../base/format";
 import { useTheme } from "../base/theme";
@@ -16,7 +16,7 @@ import { Failure, Notes, Waiting } from "../widgets/notes";
 import { RichText } from "../widgets/rich_text";
 import { allNotes } from "./overview";
 import { csvAddress, type Session } from "./session";
-import { averages, PS_PER_MS, stepLabels, stepSeries } from "./steps";
+import { averages, Overlap, PS_PER_MS, stepLabels, stepSeries } from "./steps";
 
 export function InputPipelinePage({ session }: { session: Session }) {
 	const { value, error, loading } = useJson<Result>(`api/tool/${encodeURIComponent(session.tool.name)}`, {
@@ -42,16 +42,17 @@ function InputPipeline({ result, session }: { result: Result; session: Session }
 		.map((id) => propText(steps, id))
 		.filter(Boolean);
 	const measured = !!steps && steps.nrows > 0;
-	const waiting = measured ? (propNumber(steps, "infeed_percent_average") ?? 0) : 0;
 	/* The sections are numbered as in the users' documents and in the server's sentences: this is the first. */
 	return (
 		<>
 			<Notes notes={allNotes(result)} />
 			<section class="verdict" aria-label="1. Summary">
-				{waiting > 0 && (
+				{measured && (
 					<div class="verdict-figure">
-						<span class="verdict-number">{percent(waiting)}</span>
-						<span class="muted">of the step waits for input</span>
+						<span class="verdict-number">{propText(steps, "steptime_ms_average")}</span>
+						<span class="muted">
+							average step · {count(steps.nrows)} {steps.nrows === 1 ? "step" : "steps"}
+						</span>
 					</div>
 				)}
 				<p class="verdict-text">
@@ -76,7 +77,7 @@ function InputPipeline({ result, session }: { result: Result; session: Session }
 
 /* ---- device side ---- */
 
-function Statistics({ t, prefix, title }: { t: TableData; prefix: string; title: string }) {
+function Statistics({ t, prefix, title, doc = "" }: { t: TableData; prefix: string; title: string; doc?: string }) {
 	const rows = [
 		["average", "Average"],
 		["standard_deviation", "Standard deviation"],
@@ -87,7 +88,9 @@ function Statistics({ t, prefix, title }: { t: TableData; prefix: string; title:
 	if (!found.length) return null;
 	return (
 		<div class="metrics">
-			<h3>{title}</h3>
+			<h3>
+				<Hint text={doc}>{title}</Hint>
+			</h3>
 			<dl>
 				{found.map(([id, label]) => (
 					<div class="metric" key={id}>
@@ -117,7 +120,12 @@ function DeviceSide({ steps, cores }: { steps: TableData; cores: TableData | und
 			<div class="split">
 				<div class="split-side">
 					<Statistics t={steps} prefix="steptime_ms" title="Step time" />
-					<Statistics t={steps} prefix="infeed_percent" title="Waiting for input, share of the step" />
+					<Statistics
+						t={steps}
+						prefix="infeed_percent"
+						title="Waiting for input, share of the step"
+						doc="Of each step the core that waits longest counts; the verdict counts the mean over all cores."
+					/>
 				</div>
 				<div class="split-main">
 					<Stacked
@@ -128,6 +136,7 @@ function DeviceSide({ steps, cores }: { steps: TableData; cores: TableData | und
 						summary={averages(steps, series)}
 						title="Step time by part, over the steps"
 					/>
+					<Overlap steps={steps} />
 					{average && (
 						<>
 							<h3>
@@ -291,7 +300,16 @@ function HostSide({ ops, tips, session }: { ops: TableData | undefined; tips: re
 			<h3>
 				Input operations <span class="aim">{count(ops.nrows)}</span>
 			</h3>
-			<Grid table={ops} maxRows={14} csv={csvAddress(session)} />
+			<Grid
+				table={ops}
+				maxRows={14}
+				csv={csvAddress(session)}
+				link={(col, row) =>
+					col === "opName" && session.toolNames.includes("trace_viewer@")
+						? toolHref("trace_viewer@", { q: String(column(ops, col)?.[row] ?? "") })
+						: undefined
+				}
+			/>
 		</section>
 	);
 }

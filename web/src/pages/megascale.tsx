@@ -37,7 +37,7 @@ export function MegascalePage({ session }: { session: Session }) {
 			<h1 class="visually-hidden">{session.tool.title}</h1>
 			{error && <Failure text={error} />}
 			{!value && loading && <Waiting what="Pairing sends and receives…" />}
-			{value && <Notes notes={value.notes} />}
+			{value && <Notes notes={t?.nrows ? value.notes : value.notes.filter((n) => n.severity !== "info")} />}
 			{t && (t.nrows > 0 ? <Transfers t={t} session={session} /> : <p class="empty">The profile holds no transfers between slices.</p>)}
 			{value && <Trace session={session} />}
 		</div>

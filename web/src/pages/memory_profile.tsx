@@ -8,7 +8,7 @@ import type { Cell, Result, TableData } from "../api/types";
 import { bytes, count, percent, time_ps } from "../base/format";
 import { css, oklchToRgb, pixel } from "../base/color";
 import { useTheme } from "../base/theme";
-import { adjust, useQuery } from "../base/url";
+import { adjust, toolHref, useQuery } from "../base/url";
 import { TimeChart } from "../chart/lines";
 import { Grid } from "../widgets/grid";
 import { Hint } from "../widgets/hint";
@@ -73,7 +73,8 @@ function MemoryProfile({ result, session }: { result: Result; session: Session }
 					{full > 0
 						? `The peak fills ${percent(full * 100)} of ${bytes(num("capacity_bytes"))}, ${time_ps(num("peak_time_ps"))} into the profile`
 						: `The peak is ${time_ps(num("peak_time_ps"))} into the profile`}
-					; {percent(num("fragmentation_frac") * 100)} of the free memory lies outside of its largest block.
+					; {percent(num("fragmentation_frac") * 100)} of the free memory lies outside of its largest block.{" "}
+					<Advice full={full} fragmented={num("fragmentation_frac")} breakdown={breakdown} session={session} />
 				</p>
 				{ids.length > 1 && (
 					<label class="field">
@@ -106,9 +107,49 @@ function MemoryProfile({ result, session }: { result: Result; session: Session }
 						sort={{ col: "allocation_bytes", down: true }}
 						maxRows={16}
 						csv={csvAddress(session)}
+						link={(col, row) =>
+							col === "tf_op" ? opHref(String(column(breakdown, "tf_op")?.[row] ?? ""), session) : undefined
+						}
 					/>
 				</section>
 			)}
+		</>
+	);
+}
+
+/* Unnamed memory has no row elsewhere. */
+function opHref(name: string, session: Session): string | undefined {
+	return name && !/unused|preallocated|unknown/i.test(name) && session.toolNames.includes("framework_op_stats")
+		? toolHref("framework_op_stats", { filter: name })
+		: undefined;
+}
+
+interface AdviceProps {
+	full: number;
+	fragmented: number;
+	breakdown: TableData | undefined;
+	session: Session;
+}
+
+/* Who holds most of it, and what to do where little is left. */
+function Advice({ full, fragmented, breakdown, session }: AdviceProps) {
+	const sizes = numbers(breakdown, "allocation_bytes") ?? [];
+	const made = column(breakdown, "made_up") ?? [];
+	let most = -1;
+	sizes.forEach((v, i) => {
+		if (!made[i] && v > (sizes[most] ?? 0)) most = i;
+	});
+	const name = strings(breakdown, "tf_op")?.[most] ?? "";
+	const href = opHref(name, session);
+	return (
+		<>
+			{name && (
+				<>
+					<strong class="wrap">{href ? <a href={href}>{name}</a> : name}</strong> holds most of the peak, {bytes(sizes[most] ?? 0)}.{" "}
+				</>
+			)}
+			{full > 0.9 && "Little is left: smaller batches, rematerialization or donated arguments make room. "}
+			{full > 0.5 && fragmented > 0.5 && "A large allocation can fail although enough is free: fewer, similar sizes help."}
 		</>
 	);
 }

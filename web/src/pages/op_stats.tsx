@@ -2,8 +2,9 @@
  * op_stats.tsx - tables of operations and kernels: how the time is divided, then every row. Used by framework_op_stats, hlo_stats and
  * kernel_stats, which differ in the columns by which one divides.
  */
+import { useMemo } from "preact/hooks";
 import { useJson } from "../api/loadable";
-import { numbers } from "../api/table";
+import { column, numbers, strings } from "../api/table";
 import type { Divisions, Result, TableData } from "../api/types";
 import { percent, quantity } from "../base/format";
 import { adjust, toolHref, useQuery } from "../base/url";
@@ -24,6 +25,7 @@ interface Group {
 interface Shape {
 	name: string; /* column with the row's name */
 	value: string; /* column by which rows are ranked */
+	first: readonly string[]; /* columns that stand first: who, how much, why */
 	groups: readonly Group[];
 }
 
@@ -31,6 +33,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
 	framework_op_stats: {
 		name: "operation",
 		value: "total_self_time",
+		first: ["rank", "host_or_device", "type", "operation", "occurrences", "total_self_time", "avg_self_time", "total_time"],
 		groups: [
 			{ where: "host_or_device", is: "Device", titles: { type: "Device, by type", operation: "Device, by operation" } },
 			{ where: "host_or_device", is: "Host", titles: { type: "Host, by type", operation: "Host, by operation" } },
@@ -39,6 +42,19 @@ const SHAPES: Readonly<Record<string, Shape>> = {
 	hlo_stats: {
 		name: "hlo_op_name",
 		value: "total_self_time",
+		first: [
+			"rank",
+			"hlo_op_name",
+			"category",
+			"total_self_time",
+			"total_self_time_percent",
+			"occurrences",
+			"bound_by",
+			"tf_op_name",
+			"avg_self_time",
+			"hbm_bw",
+			"model_flop_rate",
+		],
 		groups: [
 			{
 				titles: {
@@ -53,6 +69,19 @@ const SHAPES: Readonly<Record<string, Shape>> = {
 	kernel_stats: {
 		name: "kernel_name",
 		value: "total_duration_us",
+		first: [
+			"rank",
+			"kernel_name",
+			"total_duration_us",
+			"occurrences",
+			"avg_duration_us",
+			"op_name",
+			"is_op_tensor_core_eligible",
+			"is_kernel_using_tensor_core",
+			"occupancy_pct",
+			"min_duration_us",
+			"max_duration_us",
+		],
 		groups: [
 			{
 				titles: {
@@ -88,7 +117,8 @@ function OpStats({ result, session }: { result: Result; session: Session }) {
 	const tables = result.tables.filter((t) => t.cols.some((c) => c.id === shape?.name));
 	const t = (idle ? tables[0] : tables[1]) ?? tables[0];
 	const any = (numbers(t, shape?.value ?? "") ?? []).some((v) => v > 0);
-	if (!t || !shape || !any)
+	const shown = useMemo(() => t && inOrder(t, shape?.first ?? []), [t, shape]);
+	if (!t || !shown || !shape || !any)
 		return (
 			<>
 				<Notes notes={result.notes} />
@@ -113,24 +143,49 @@ function OpStats({ result, session }: { result: Result; session: Session }) {
 					</label>
 				)}
 				<Grid
-					table={t}
+					table={shown}
 					filter={filter}
 					csv={csvAddress(session)}
 					onFilter={(f) => adjust({ filter: f })}
-					link={(col, row) => linkOf(col, row, t, session)}
+					link={(col, row) => linkOf(col, row, shown, session)}
 				/>
 			</section>
 		</>
 	);
 }
 
-/* A kernel's or instruction's operation stands in another table; an instruction stands in its program's graph. */
+/* What is looked for first is seen without scrolling sideways; the rest keeps the server's order. */
+function inOrder(t: TableData, first: readonly string[]): TableData {
+	const at = t.cols.map((c, k) => [first.indexOf(c.id), k] as const);
+	at.sort(([a, i], [b, k]) => (a < 0 ? first.length : a) - (b < 0 ? first.length : b) || i - k);
+	return { ...t, cols: at.flatMap(([, k]) => t.cols[k] ?? []), data: at.map(([, k]) => t.data[k] ?? []) };
+}
+
+/*
+ * An instruction stands in its program's graph, a kernel in the timeline; the operation of either has a row in another table, and an
+ * operation of the device has instructions in HLO stats.
+ */
 function linkOf(col: string, row: number, t: TableData, session: Session): string | undefined {
 	const cell = (id: string) => String(t.data[t.cols.findIndex((c) => c.id === id)]?.[row] ?? "");
-	if (col === "hlo_op_name" && cell("program_id") && session.toolNames.includes("graph_viewer"))
-		return toolHref("graph_viewer", { node_name: cell(col), program_id: cell("program_id") });
-	if ((col !== "op_name" && col !== "tf_op_name") || !session.toolNames.includes("framework_op_stats")) return undefined;
-	return cell(col) ? toolHref("framework_op_stats", { filter: cell(col) }) : undefined;
+	const name = cell(col);
+	const to = (tool: string, extra: Record<string, string>) =>
+		name && session.toolNames.includes(tool) ? toolHref(tool, extra) : undefined;
+	switch (col) {
+		case "hlo_op_name":
+			return cell("program_id") ? to("graph_viewer", { node_name: name, program_id: cell("program_id") }) : undefined;
+		case "op_name":
+		case "tf_op_name":
+			return to("framework_op_stats", { filter: name });
+		case "kernel_name":
+			return to("trace_viewer@", { q: name });
+		case "operation": {
+			if (name === "IDLE") return undefined;
+			const hlo = cell("host_or_device") === "Device" && to("hlo_stats", { filter: filterFor("tf_op_name", name) });
+			return hlo || to("trace_viewer@", { q: name });
+		}
+		default:
+			return undefined;
+	}
 }
 
 interface DividedProps {
@@ -198,14 +253,20 @@ function GroupShares(props: DividedProps & { group: Group; by: readonly string[]
 
 function Verdict(props: DividedProps) {
 	const { value } = useDivisions(props, []);
+	const { t, shape, session } = props;
+	const most = value?.greatest;
+	const row = most ? (strings(t, shape.name)?.indexOf(most.name) ?? -1) : -1;
 	/* Its place is kept while it is on its way. */
 	return (
 		<section class="verdict" aria-label="Verdict">
 			<p class="verdict-text">
-				{value?.greatest ? (
+				{most ? (
 					<>
-						<strong>{value.greatest.name}</strong> takes the most time: {quantity(value.greatest.value, value.unit)},{" "}
-						{percent(value.greatest.frac * 100)} of all.
+						<strong class="wrap">{most.name}</strong> takes the most time: {quantity(most.value, value.unit)},{" "}
+						{percent(most.frac * 100)} of all operations' time. {adviceFor(t, row)}{" "}
+						{session.toolNames.includes("smart_suggestion") && session.tool.name !== "kernel_stats" && (
+							<a href={toolHref("smart_suggestion")}>What to change first</a>
+						)}
 					</>
 				) : (
 					"\u00a0"
@@ -213,4 +274,20 @@ function Verdict(props: DividedProps) {
 			</p>
 		</section>
 	);
+}
+
+/* What would help the row that takes most, as far as its columns tell. */
+function adviceFor(t: TableData, row: number): string {
+	const cell = (id: string) => String(column(t, id)?.[row] ?? "");
+	const yes = (id: string) => column(t, id)?.[row] === true;
+	const bound = cell("bound_by");
+	if (/hbm|memory|cmem|vmem/i.test(bound)) return `It is bound by ${bound}: fewer bytes make it faster, less arithmetic does not.`;
+	if (/compute/i.test(bound)) return "It is bound by compute: narrower numbers or less arithmetic make it faster.";
+	if (column(t, "is_op_tensor_core_eligible")) {
+		if (yes("is_op_tensor_core_eligible") && !yes("is_kernel_using_tensor_core"))
+			return "Its operation could use Tensor Cores and does not: try 16-bit numbers, and sizes that are multiples of 8.";
+		if (yes("is_kernel_using_tensor_core")) return "It uses Tensor Cores.";
+	}
+	if (cell("host_or_device") === "Host") return "It runs on the host.";
+	return "";
 }

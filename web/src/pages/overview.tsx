@@ -16,7 +16,7 @@ import { Hint } from "../widgets/hint";
 import { Failure, Notes, Waiting } from "../widgets/notes";
 import { RichText } from "../widgets/rich_text";
 import type { Session } from "./session";
-import { averages, averageOf, PS_PER_MS, stackedIds, stepLabels, stepSeries } from "./steps";
+import { averages, averageOf, Overlap, PS_PER_MS, stackedIds, stepLabels, stepSeries } from "./steps";
 
 export function OverviewPage({ session }: { session: Session }) {
 	const { value, error, loading } = useJson<Result>(`api/tool/${encodeURIComponent(session.tool.name)}`, {
@@ -327,8 +327,8 @@ const PART_DOCS: Readonly<Record<string, string>> = {
 	tcComputeTimeMs: "The TensorCores computed.",
 	tcInfeedTimeMs: "The slowest TensorCore waited for input.",
 	tcOutfeedTimeMs: "TensorCores handed results out.",
-	tcIdleTimeMs: "TensorCores had nothing to run.",
-	hostTransferTimeMs: "Transfers between host and device.",
+	tcIdleTimeMs: "TensorCores had nothing to run; transfers between host and device count here as well.",
+	hostTransferTimeMs: "Transfers between host and device. They are a part of the idle time as well.",
 	scv0ComputeTimeMs: "SparseCores computed.",
 	scv0InfeedTimeMs: "SparseCores waited for input.",
 };
@@ -396,6 +396,7 @@ function StepGraph({ steps }: { steps: TableData }) {
 				summary={averages(steps, series)}
 				title="Step time by part, over the steps"
 			/>
+			<Overlap steps={steps} />
 		</section>
 	);
 }

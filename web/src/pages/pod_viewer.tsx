@@ -109,7 +109,7 @@ function Step({ result, steps, cores: all, at, session }: StepProps) {
 	const shown = pointed ?? kept;
 	return (
 		<>
-			<Verdict steps={steps} at={at} cores={cores} noun={places.length ? "core" : "host"} />
+			<Verdict steps={steps} at={at} cores={cores} noun={places.length ? "core" : "host"} session={session} />
 			{steps.nrows > 1 && <StepSlider steps={steps} at={at} />}
 			<div class="columns">
 				<div class="column-side">
@@ -201,8 +201,43 @@ function coreName(id: number, places: readonly Place[]): string {
 	return id < 0 ? "unknown" : p ? `chip ${p.chip}, core ${p.core_on_chip}` : `core ${id}`;
 }
 
+interface VerdictProps {
+	steps: TableData;
+	at: number;
+	cores: readonly Core[];
+	noun: "core" | "host";
+	session: Session;
+}
+
+/* What to do about the largest part of the step, and where it is seen closer. */
+function Advice({ bottleneck, uneven, session }: { bottleneck: string; uneven: boolean; session: Session }) {
+	const ways: readonly [RegExp, string, string, string][] = [
+		[/infeed|input/i, "Speed up the input", "input_pipeline_analyzer", "input pipeline analyzer"],
+		[/collective|all-?reduce|sync|send|recv/i, "Overlap communication with computation, or send less", "hlo_stats", "HLO stats"],
+		[/compute|flops/i, "Look at the operations", "op_profile", "op profile"],
+		[/host|launch|compil|output|outfeed|other|idle/i, "See what the host does meanwhile", "trace_viewer@", "timeline"],
+	];
+	const way = ways.find(([re]) => re.test(bottleneck));
+	return (
+		<>
+			{uneven && "Balance the work: a step takes as long as its slowest core. "}
+			{way && (
+				<>
+					{way[1]}
+					{session.toolNames.includes(way[2]) && (
+						<>
+							: <a href={toolHref(way[2])}>{way[3]}</a>
+						</>
+					)}
+					.
+				</>
+			)}
+		</>
+	);
+}
+
 /* Where nothing is known of places, all devices of a host count together: then it is hosts that are compared. */
-function Verdict({ steps, at, cores, noun }: { steps: TableData; at: number; cores: readonly Core[]; noun: "core" | "host" }) {
+function Verdict({ steps, at, cores, noun, session }: VerdictProps) {
 	const num = (id: string) => numbers(steps, id)?.[at] ?? 0;
 	const busiest = cores.find((c) => c.id === num("busiest_core"));
 	const ahead_us = num("busiest_us") - num("idlest_us");
@@ -228,7 +263,8 @@ function Verdict({ steps, at, cores, noun }: { steps: TableData; at: number; cor
 						</>
 					) : (
 						<>All {noun}s work equally long, {us(num("busiest_us"))}.</>
-					))}
+					))}{" "}
+				<Advice bottleneck={strings(steps, "bottleneck")?.[at] ?? ""} uneven={ahead_us > 0.1 * num("busiest_us")} session={session} />
 			</p>
 		</section>
 	);

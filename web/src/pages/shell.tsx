@@ -112,13 +112,22 @@ function RunView({ runs, run }: { runs: Runs | undefined; run: Run }) {
 						) : (
 							<div class="page">
 								<h1>{session.tool.title}</h1>
-								<p class="empty">{session.tool.why || "This profile has no data for it."}</p>
+								<p class="muted">{session.tool.summary}</p>
+								<p class="empty">
+									{sentence(session.tool.why || "This profile has no data for it")}{" "}
+									<a href={formatQuery({ run: run.run })}>Back to what it holds</a>.
+								</p>
 							</div>
 						))}
 				</main>
 			</div>
 		</>
 	);
+}
+
+/* The server's words, as a sentence. */
+function sentence(text: string): string {
+	return text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
 }
 
 function TopBar({ runs, session, run }: { runs: Runs | undefined; session?: Session | undefined; run?: string }) {

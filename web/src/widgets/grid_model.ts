@@ -4,6 +4,7 @@
 import { isNumeric } from "../api/table";
 import type { Cell, Column, TableData } from "../api/types";
 import { columnFormat } from "../base/format";
+import { plainHtml } from "../base/html";
 
 export interface Sort {
 	col: string;
@@ -103,9 +104,11 @@ function columnView(t: TableData, col: Column, index: number): ColumnView {
 	let greatest = 0;
 	if (numeric) for (const v of data) if (typeof v === "number" && Math.abs(v) > greatest) greatest = Math.abs(v);
 	const f = columnFormat(col.unit, greatest);
+	const html = col.unit === "html";
 	const text = (row: number) => {
 		const v = data[row];
 		if (v === null || v === undefined) return "";
+		if (html && typeof v === "string") return plainHtml(v);
 		if (typeof v === "number") return f.cell(v);
 		return typeof v === "boolean" ? (v ? "yes" : "no") : v;
 	};

@@ -1,25 +1,12 @@
 /*
  * rich_text.tsx - sentences from the server. Links in them (<a href>) become links if they lead to http or https; names of tools
- * become links to these tools. Nothing else in them is ever taken as HTML.
+ * become links to these tools; so do bare addresses. Nothing else in them is ever taken as HTML.
  */
 import type { ComponentChildren } from "preact";
+import { unescapeHtml } from "../base/html";
 import { toolHref } from "../base/url";
 
 export type Piece = { text: string; href?: string; tool?: string };
-
-const ENTITIES: Record<string, string> = {
-	amp: "&",
-	lt: "<",
-	gt: ">",
-	quot: '"',
-	"#39": "'",
-	apos: "'",
-	nbsp: "\u00a0",
-};
-
-export function unescapeHtml(text: string): string {
-	return text.replace(/&(amp|lt|gt|quot|#39|apos|nbsp);/g, (m, name: string) => ENTITIES[name] ?? m);
-}
 
 /* "see <a href="https://x">this</a>, then framework_op_stats" in pieces. */
 export function pieces(text: string, tools: readonly string[]): Piece[] {
@@ -39,9 +26,15 @@ export function pieces(text: string, tools: readonly string[]): Piece[] {
 
 function plain(text: string, tools: readonly string[]): Piece[] {
 	const out: Piece[] = [];
-	const word = /[a-z][a-z0-9]*(?:_[a-z0-9]+)+@?/g;
+	const word = /https?:\/\/[^\s<>"']*[^\s<>"'.,;:)]|[a-z][a-z0-9]*(?:_[a-z0-9]+)+@?/g;
 	let at = 0;
 	for (let m = word.exec(text); m; m = word.exec(text)) {
+		if (/^https?:/.test(m[0])) {
+			if (m.index > at) out.push({ text: unescapeHtml(text.slice(at, m.index)) });
+			out.push({ text: m[0], href: unescapeHtml(m[0]) });
+			at = m.index + m[0].length;
+			continue;
+		}
 		const name = tools.includes(m[0]) ? m[0] : tools.includes(`${m[0]}@`) ? `${m[0]}@` : undefined;
 		if (!name) continue;
 		if (m.index > at) out.push({ text: unescapeHtml(text.slice(at, m.index)) });

@@ -8,6 +8,10 @@ import { classes } from "../base/dom";
 import { count, percent, quantity, type Unit } from "../base/format";
 import { useTheme } from "../base/theme";
 
+function othersText(n: number): string {
+	return n === 1 ? "1 other" : `${count(n)} others`;
+}
+
 export interface SharesProps {
 	division: Division;
 	unit: Unit;
@@ -33,6 +37,7 @@ export function Shares({ division, unit, title, chosen, onChoose }: SharesProps)
 						key={x.name}
 						title={`${name(x.name)}: ${percent(x.frac * 100)}`}
 						style={{ flexGrow: x.sum, background: color(x.name) }}
+						onClick={() => onChoose(on(x.name) ? "" : x.name)}
 					/>
 				))}
 				{division.rest > 0 && <span class="shares-rest" style={{ flexGrow: division.rest }} />}
@@ -57,7 +62,7 @@ export function Shares({ division, unit, title, chosen, onChoose }: SharesProps)
 				{division.groups > division.top.length && (
 					<li class="share-others">
 						<span class="chart-dot shares-rest" />
-						<span class="chart-name">{count(division.groups - division.top.length)} others</span>
+						<span class="chart-name">{othersText(division.groups - division.top.length)}</span>
 						<span class="chart-value">{percent(division.rest_frac * 100)}</span>
 					</li>
 				)}

@@ -1,6 +1,7 @@
 /*
- * steps.ts - the table of steps as the charts need it. The server names the columns to stack; what they are called is read off the table.
+ * steps.tsx - the table of steps as the charts need it. The server names the columns to stack; what they are called is read off the table.
  */
+import type { ComponentChildren } from "preact";
 import { numbers, prop, propNumber, strings } from "../api/table";
 import type { TableData } from "../api/types";
 import { time_ps } from "../base/format";
@@ -54,4 +55,15 @@ export function averages(t: TableData, series: readonly Series[]): string[] {
 		const v = averageOf(t, s.id);
 		return v === undefined ? "" : time_ps(v * PS_PER_MS);
 	});
+}
+
+/* XProf counts transfers between host and device as idle time of the device as well. */
+export function Overlap({ steps }: { steps: TableData }): ComponentChildren {
+	const some = (id: string) => (numbers(steps, id) ?? []).some((v) => v > 0);
+	if (!some("hostTransferTimeMs") || !some("tcIdleTimeMs")) return null;
+	return (
+		<p class="muted">
+			TensorCore idle holds the host transfers as well, so the parts together are longer than the step by their time.
+		</p>
+	);
 }
