@@ -217,7 +217,7 @@ static const struct rule rules[] = {
 		.name = "TensorCoreIdleBoundRule",
 		.title = "The device is idle",
 		.before = "The device does nothing for ",
-		.after = " of the time, and when it works it is not limited by its units.",
+		.after = " of the time.",
 		.when = { { FIG_IDLE, '>', 10 }, { FIG_MXU, '<', 50 }, { FIG_HBM, '<', 50 } },
 		.advice = {
 			{ "Look at the gaps",
@@ -239,6 +239,8 @@ static const struct rule rules[] = {
 			  "result." },
 			{ "Compile more of the step",
 			  "What is inside of one compiled function (jax.jit, tf.function) runs without Python." },
+			{ "Give it more at once",
+			  "Larger batches, several steps in one call, asynchronous dispatch." },
 		},
 	},
 	{
@@ -394,7 +396,9 @@ static void read_device(struct facts *f, const struct ss_env *env, const struct 
 	}
 	know(f, FIG_COLLECTIVE, share(sum[FIG_COLLECTIVE], total));
 	know(f, FIG_SHUFFLE, share(sum[FIG_SHUFFLE], total));
-	know(f, FIG_IDLE, share(idle, total));
+	/* Of the whole profile: how long a GPU's was begun before the program, or ended after it, nobody knows. */
+	if (env->hardware == SS_HW_TPU)
+		know(f, FIG_IDLE, share(idle, total));
 	know(f, FIG_ASYNC, share(sum[FIG_ASYNC], total));
 	know(f, FIG_COPY, share(sum[FIG_COPY], total));
 	/*
@@ -440,7 +444,8 @@ static bool fires(const struct rule *r, const struct facts *f)
 {
 	for (size_t i = 0; i < SS_COUNT(r->when) && r->when[i].figure; i++) {
 		const struct condition *c = &r->when[i];
-		if (!f->known[c->figure])
+		/* What nobody measured contradicts nothing. */
+		if (!f->known[c->figure] && c->sign == '>')
 			return false;
 		if (c->sign == '>' ? f->v[c->figure] < c->than : f->v[c->figure] >= c->than)
 			return false;
@@ -454,21 +459,22 @@ static bool is_about_gaps(const struct rule *r)
 }
 
 /*
- * What the host did in idle time. A device says itself how long it is idle, and whether that is worth
- * reading the threads; without one they alone say it.
+ * What the host did in idle time. A TPU says itself how long it is idle, and whether that is worth
+ * reading the threads; elsewhere steps and threads say both.
  */
 static bool read_threads(struct facts *f, const struct ss_input_report *r, const struct ss_query *q, struct ss_err *err)
 {
-	bool asked = r->env->hardware == SS_HW_CPU_ONLY;
+	bool tpu = r->env->hardware == SS_HW_TPU, asked = !tpu;
 	for (size_t i = 0; i < SS_COUNT(rules); i++)
 		asked = asked || (is_about_gaps(&rules[i]) && fires(&rules[i], f));
 	if (!asked)
 		return true;
 	f->meanwhile = ss_model_meanwhile(q->model, err);
-	if (f->meanwhile && r->env->hardware == SS_HW_CPU_ONLY && f->meanwhile->steps_ps) {
-		know(f, FIG_GAPS, share((double)f->meanwhile->idle_ps, (double)f->meanwhile->steps_ps));
-		know(f, FIG_COLLECTIVE, share((double)f->meanwhile->collective_ps, (double)f->meanwhile->steps_ps));
-	}
+	double steps_ps = f->meanwhile && !tpu ? (double)f->meanwhile->steps_ps : 0;
+	if (steps_ps > 0)
+		know(f, FIG_GAPS, share((double)f->meanwhile->idle_ps, steps_ps));
+	if (steps_ps > 0 && r->env->hardware == SS_HW_CPU_ONLY)
+		know(f, FIG_COLLECTIVE, share((double)f->meanwhile->collective_ps, steps_ps));
 	return f->meanwhile != NULL;
 }
 
@@ -476,6 +482,8 @@ static bool add_evidence(struct ss_table *t, int64_t row, const struct rule *r, 
 {
 	for (size_t i = 0; i < SS_COUNT(r->when) && r->when[i].figure; i++) {
 		const struct condition *c = &r->when[i];
+		if (!f->known[c->figure])
+			continue;
 		struct ss_str text = ss_arena_printf(t->arena, c->sign == '>' ? "at least %g%%" : "below %g%%", c->than);
 		if (!text.p || !ss_table_row(t))
 			return false;
