@@ -686,8 +686,11 @@ bool ss_grpc_unary(struct ss_grpc_channel *ch, const struct ss_grpc_call_config 
 		ss_grpc_fail(status, ss_grpc_code_of_err(err.code), "%s", err.text);
 	else
 		*status = call->status;
-	if (status->code == SS_GRPC_OK && !config->sink)
+	if (status->code == SS_GRPC_OK && !config->sink && reply) {
 		ss_buf_str(reply, ss_grpc_call_reply(call));
+		if (reply->no_memory || reply->over)
+			ss_grpc_fail(status, SS_GRPC_RESOURCE_EXHAUSTED, "there is no memory for the answer");
+	}
 	ss_grpc_call_free(call);
 	return status->code == SS_GRPC_OK;
 }

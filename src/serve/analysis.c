@@ -18,23 +18,6 @@
 #define MOST_ARGS 32
 #define MOST_BYTES ((size_t)1 << 30)
 
-enum {
-	ENUM_REPOSITORY_ROOT = 1,
-	ENUM_ERROR_MESSAGE = 1,
-	ENUM_SESSIONS = 2,
-	SESSION_ID = 1,
-	SESSION_TOOLS = 2,
-
-	DATA_REPOSITORY_ROOT = 1,
-	DATA_SESSION_ID = 2,
-	DATA_TOOL_NAME = 3,
-	DATA_PARAMETERS = 4,
-	DATA_HOST_NAME = 5,
-	DATA_ERROR_MESSAGE = 1,
-	DATA_OUTPUT_FORMAT = 2,
-	DATA_OUTPUT = 3,
-};
-
 struct ss_analysis {
 	struct ss_analysis_config config;
 	struct ss_grpc_method methods[3];

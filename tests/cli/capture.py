@@ -436,6 +436,43 @@ def wider(scratch):
     check('an empty token is none', words(done, 1, 'no token in'), done)
 
 
+def from_elsewhere(scratch):
+    """Runs and answers of a server over gRPC."""
+    token_file = f'{scratch}/grpc_token'
+    with open(token_file, 'w') as f:
+        f.write('secret\n')
+    logdir = os.path.join(ROOT, 'tests/data/profiles/synth_tpu_infeed')
+    proc = subprocess.Popen([BIN, 'serve', logdir, '--port', '0', '--grpc', '0', '--grpc-token-file', token_file],
+                            stderr=subprocess.PIPE, text=True)
+    where = ''
+    while 'gRPC on' not in where:
+        where = proc.stderr.readline()
+    here = where.split('gRPC on ')[1].strip()
+    known = ('--token_file', token_file)
+    done = run('remote', here, *known)
+    name = done.stdout.split(':')[0]
+    check('its runs', words(done, 0, 'overview_page', 'trace_viewer@') and done.stdout.count('\n') == 1, done)
+    done = run('remote', here, *known, '--run', name, '--tool', 'overview_page')
+    local = run('tool', 'overview_page', logdir, '--format', 'xprof')
+    check('an answer', done.returncode == 0 and json.loads(done.stdout) == json.loads(local.stdout), done.stderr)
+    done = run('remote', here, *known, '-r', name, '-t', 'trace_viewer@', '-p', 'resolution=100', '-o', f'{scratch}/answer')
+    with open(f'{scratch}/answer') as f:
+        check('into a file', done.returncode == 0 and done.stdout == '' and json.load(f)['traceEvents'], done)
+    for args, status, text in ((known + ('-r', 'no such', '-t', 'overview_page'), 1, 'no such'),
+                               (known + ('-r', name, '-t', 'no_tool'), 1, 'no_tool'), (known + ('--root', '/etc'), 1, 'log directory'),
+                               ((), 1, 'UNAUTHENTICATED'), (('-r', name), 2, 'go together'), (('-p', 'x'), 2, 'of the form')):
+        done = run('remote', here, *args)
+        check(f'remote {args}', words(done, status, text) and done.stdout == '', done)
+    proc.send_signal(signal.SIGINT)
+    check('the server ends', proc.wait(10) == 0)
+    proc.stderr.close()
+    done = run('remote', here)
+    check('nobody there', words(done, 1, 'refused'), done)
+    with Peer() as peer:
+        done = run('remote', peer.address)
+        check('one that has no runs', words(done, 1, 'UNIMPLEMENTED'), done)
+
+
 def swallow(ask, headers, address):
     try:
         ask(headers, service_addr=address)
@@ -452,7 +489,7 @@ def main():
     BIN = os.path.abspath(parser.parse_args().bin)
     PEER = os.path.join(os.path.dirname(BIN), 'tests/profiler_peer')
     with tempfile.TemporaryDirectory() as scratch:
-        for part in (takes, refuses, interrupted, strangers, full_disk, by_name, old_flags, over_http, watches, slow_steps, called, wider, continues):
+        for part in (takes, refuses, interrupted, strangers, full_disk, by_name, old_flags, over_http, watches, slow_steps, called, wider, from_elsewhere, continues):
             part(scratch)
     monitors()
     print(f'{passed} passed, {failed} failed')

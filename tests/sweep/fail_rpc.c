@@ -6,6 +6,7 @@
  * within the deadline, and afterwards all works again. That nothing leaks is the sanitizer's to say:
  * what the C library allocates for us is beyond the hook.
  */
+#include "capture/ask.h"
 #include "capture/capture.h"
 #include "rpc/grpc_server.h"
 #include "sweep/hook.h"
@@ -25,7 +26,27 @@ static void profile(void *arg, const struct ss_grpc_asked *asked, struct ss_grpc
 	ss_pbo_bytes(&answer->body, PROFILE_RESPONSE_XSPACE, SS_STR("an xspace"));
 }
 
-static const struct ss_grpc_method methods[] = { { SS_METHOD_PROFILE, profile, NULL } };
+static void sessions(void *arg, const struct ss_grpc_asked *asked, struct ss_grpc_answer *answer)
+{
+	(void)arg;
+	(void)asked;
+	for (int i = 0; i < 3; i++)
+		ss_pbo_bytes(&answer->body, ENUM_SESSIONS, SS_STR("\x0a\1r\x12\5first\x12\6second"));
+}
+
+static void tool_data(void *arg, const struct ss_grpc_asked *asked, struct ss_grpc_answer *answer)
+{
+	(void)arg;
+	(void)asked;
+	ss_pbo_bytes(&answer->body, DATA_OUTPUT_FORMAT, SS_STR("json"));
+	ss_pbo_bytes(&answer->body, DATA_OUTPUT, SS_STR("[]"));
+}
+
+static const struct ss_grpc_method methods[] = {
+	{ SS_METHOD_PROFILE, profile, NULL },
+	{ SS_METHOD_ENUM_SESSIONS, sessions, NULL },
+	{ SS_METHOD_SESSION_TOOL_DATA, tool_data, NULL },
+};
 
 /* Is it said when it fails? */
 static bool one_call(const char **what)
@@ -54,6 +75,38 @@ static bool one_call(const char **what)
 	ss_grpc_channel_close(ch);
 	ss_grpc_server_stop(s, 0);
 	ss_buf_free(&reply);
+	return ok;
+}
+
+/* The questions to ProfileAnalysis: right, or not answered. */
+static bool one_question(const char **what)
+{
+	struct ss_err err = { 0 };
+	struct ss_grpc_status st = { 0 };
+	struct ss_arena arena = { 0 };
+	struct ss_buf out = { 0 };
+	struct ss_sessions v;
+	char target[64], format[64];
+	const char *const params[] = { "a=b" };
+	*what = "sessions";
+	struct ss_grpc_server *s =
+		ss_grpc_server_start(&(struct ss_grpc_server_config){ .methods = methods, .nmethods = 3 }, &err);
+	if (!s)
+		return err.code;
+	snprintf(target, sizeof(target), "127.0.0.1:%u", ss_grpc_server_port(s));
+	const struct ss_peer peer = { .target = target, .timeout_ns = 3000000000 };
+	bool ok = ss_ask_sessions(&peer, "/x", &arena, &v, &st)
+			  ? v.n == 3 && ss_str_is(v.v[2].id, "r") && ss_str_is(v.v[2].tools, "first, second")
+			  : st.code != SS_GRPC_OK && st.code != SS_GRPC_DEADLINE_EXCEEDED;
+	if (ok) {
+		*what = "tool data";
+		const struct ss_tool_question q = { .session = "r", .tool = "t", .params = params, .nparams = 1 };
+		ok = ss_ask_tool_data(&peer, &q, &out, format, &st) ? ss_str_is(ss_buf_get(&out), "[]")
+								    : st.code != SS_GRPC_OK && st.code != SS_GRPC_DEADLINE_EXCEEDED;
+	}
+	ss_grpc_server_stop(s, 0);
+	ss_arena_release(&arena);
+	ss_buf_free(&out);
 	return ok;
 }
 
@@ -107,7 +160,7 @@ static bool sweep(const char *name, bool (*fn)(const char **what))
 
 int main(void)
 {
-	int good = sweep("call", one_call) + sweep("capture", one_capture);
-	printf("%d passed, %d failed\n", good, 2 - good);
-	return good == 2 ? 0 : 1;
+	int good = sweep("call", one_call) + sweep("question", one_question) + sweep("capture", one_capture);
+	printf("%d passed, %d failed\n", good, 3 - good);
+	return good == 3 ? 0 : 1;
 }

@@ -1,0 +1,136 @@
+/*
+ * remote.c - stepscope remote: what a server of ProfileAnalysis has, another stepscope with --grpc or a
+ * pod's master: its runs, or one tool's answer.
+ */
+#include "capture_words.h"
+
+#include "capture/ask.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+extern const struct cli_command cli_command_remote;
+
+#define ANSWER_NS INT64_C(600000000000)	/* opening a large profile takes its time */
+#define MOST_PARAMS 32
+
+struct asked {
+	struct ss_peer peer;
+	struct ss_tool_question q;
+	const char *params[MOST_PARAMS], *output;
+};
+
+static bool add_param(void *arg, const char *value)
+{
+	struct asked *a = arg;
+	const char *equals = strchr(value, '=');
+	if (!equals || equals == value || a->q.nparams == MOST_PARAMS)
+		return false;
+	a->params[a->q.nparams++] = value;
+	return true;
+}
+
+static int fail(const struct ss_peer *peer, const struct ss_grpc_status *status)
+{
+	struct ss_buf b = { 0 };
+	/* The server's own words about a run or a tool have no code. */
+	if (status->code == SS_GRPC_UNKNOWN)
+		ss_buf_printf(&b, "%s: %s", peer->target, status->text);
+	else
+		ss_buf_printf(&b, "%s: %s: %s", peer->target, ss_grpc_code_name(status->code), status->text);
+	cli_say(NULL, ss_buf_get(&b));
+	ss_buf_free(&b);
+	return CLI_FAILED;
+}
+
+static int list(const struct asked *a)
+{
+	struct ss_sessions s;
+	struct ss_arena arena = { 0 };
+	struct ss_grpc_status status;
+	struct cli_sink sink;
+	struct ss_err err = { 0 };
+	bool ok = ss_ask_sessions(&a->peer, a->q.root, &arena, &s, &status);
+	int result = CLI_DONE;
+	if (!ok) {
+		result = fail(&a->peer, &status);
+	} else if (cli_sink_open(&sink, a->output, &err)) {
+		for (size_t i = 0; i < s.n; i++) {
+			ss_text_put(&sink.out, s.v[i].id, 0);
+			ss_out_lit(&sink.out, ": ");
+			ss_text_put(&sink.out, s.v[i].tools, 0);
+			ss_out_char(&sink.out, '\n');
+		}
+		result = cli_sink_close(&sink, true, &err) ? CLI_DONE : cli_fail(&err);
+		if (!s.n)
+			cli_say(NULL, SS_STR("there is no run"));
+	} else {
+		result = cli_fail(&err);
+	}
+	ss_arena_release(&arena);
+	return result;
+}
+
+static int fetch(const struct asked *a)
+{
+	struct ss_buf out = { 0 };
+	struct ss_grpc_status status;
+	struct cli_sink sink;
+	struct ss_err err = { 0 };
+	char format[64];
+	if (!ss_ask_tool_data(&a->peer, &a->q, &out, format, &status)) {
+		ss_buf_free(&out);
+		return fail(&a->peer, &status);
+	}
+	bool ok = cli_sink_open(&sink, a->output, &err);
+	if (ok) {
+		ss_out_str(&sink.out, ss_buf_get(&out));
+		if (!a->output && strcmp(format, "json") == 0)
+			ss_out_char(&sink.out, '\n');
+		ok = cli_sink_close(&sink, true, &err);
+	}
+	ss_buf_free(&out);
+	return ok ? CLI_DONE : cli_fail(&err);
+}
+
+static int run(int argc, char **argv)
+{
+	struct asked a = { .peer = { .timeout_ns = ANSWER_NS } };
+	struct cli_tls tls = { 0 };
+	struct ss_err err = { 0 };
+	const struct cli_opt opts[] = {
+		CLI_TEXT("run", 'r', &a.q.session), CLI_TEXT("tool", 't', &a.q.tool),	CLI_TEXT("host", 'H', &a.q.host),
+		CLI_TEXT("root", 0, &a.q.root),	    CLI_EACH("param", 'p', add_param, &a), CLI_TEXT("output", 'o', &a.output),
+		CLI_TLS_OPTS(tls),
+	};
+	int status = cli_parse(&cli_command_remote, argc, argv, opts, SS_COUNT(opts), 1, 1);
+	if (status >= 0)
+		return status;
+	a.peer.target = argv[optind];
+	a.q.params = a.params;
+	if (!a.q.session != !a.q.tool)
+		return cli_misuse(&cli_command_remote, "--run and --tool go together; without them the runs are listed");
+	if (!cli_tls_open(&tls, &a.peer.tls, &a.peer.token, &err))
+		status = cli_fail(&err);
+	else
+		status = a.q.tool ? fetch(&a) : list(&a);
+	cli_tls_close(&tls);
+	return status;
+}
+
+const struct cli_command cli_command_remote = {
+	.name = "remote",
+	.args = "HOST:PORT [--run R --tool T]",
+	.summary = "runs and answers of another server, over gRPC",
+	.help = "Asks a server of the service ProfileAnalysis ('stepscope serve --grpc PORT', or the profiler of a TPU pod's\n"
+		"master): without --run and --tool which runs it has, and the tools of each; with them for the answer of the\n"
+		"tool.\n\n"
+		"  -r, --run R               as the list has it\n"
+		"  -t, --tool T              as the list has it\n"
+		"  -H, --host H              of the run; all of them, or the first, without it\n"
+		"  -p, --param k=v           a parameter of the tool\n"
+		"      --root DIR            a directory of runs on the server; its own without it\n"
+		"  -o, --output FILE         write there instead of to stdout\n" CLI_TLS_HELP,
+	.run = run,
+};
