@@ -91,6 +91,8 @@ bool cli_profile_open(struct cli_profile *p, const char *host, bool all_by_defau
 bool cli_profile_open_for(struct cli_profile *p, const struct ss_tool *tool, const char *host, struct ss_err *err);
 /* Fails when a file was shortened meanwhile. */
 bool cli_profile_intact(const struct cli_profile *p, struct ss_err *err);
+/* Close what is open of the run, for another run of the same directory. */
+void cli_profile_shut(struct cli_profile *p);
 void cli_profile_close(struct cli_profile *p);
 
 /* A writer to a file, or to stdout for NULL. */

@@ -148,13 +148,20 @@ bool cli_profile_intact(const struct cli_profile *p, struct ss_err *err)
 	return true;
 }
 
-void cli_profile_close(struct cli_profile *p)
+void cli_profile_shut(struct cli_profile *p)
 {
+	struct ss_store store = p->store;
 	ss_model_release(&p->model);
 	for (size_t i = 0; i < p->nhosts; i++)
 		ss_host_close(&p->hosts[i]);
 	free(p->hosts);
 	ss_arena_release(&p->arena);
+	*p = (struct cli_profile){ .store = store };
+}
+
+void cli_profile_close(struct cli_profile *p)
+{
+	cli_profile_shut(p);
 	ss_store_free(&p->store);
 	*p = (struct cli_profile){ 0 };
 }
