@@ -243,17 +243,37 @@ static void put_html(struct ss_buf *out, const char *s)
 		}
 }
 
-/* The history as a line, from zero to the longest. */
+/* The colours and forms of the page of `stepscope serve` (web/src/css), as far as a table needs them. */
+static const char style[] =
+	":root{--bg:#f5f6f8;--surface:#fff;--line:#e3e7ec;--line-2:#cfd5dd;--text:#1b2129;--text-2:#414b58;--muted:#626d7c;"
+	"--accent:#1f63b5;--wash:#1f63b51c;--warn:#8a5300;--warn-bg:#fff8eb;--error:#b42318;color-scheme:light}"
+	"@media(prefers-color-scheme:dark){:root{--bg:#10141a;--surface:#171c24;--line:#272f3a;--line-2:#39434f;--text:#e5e9ee;"
+	"--text-2:#bcc5d0;--muted:#93a0af;--accent:#74b3f5;--wash:#74b3f526;--warn:#f3c56b;--warn-bg:#2e2614;--error:#ff9c90;"
+	"color-scheme:dark}}"
+	"*{box-sizing:border-box}body{margin:0;background:var(--bg);color:var(--text);font:13px/1.45 system-ui,-apple-system,"
+	"\"Segoe UI\",Roboto,\"Helvetica Neue\",Arial,sans-serif}a{color:var(--accent)}code{font-size:12px}"
+	"header{display:flex;gap:12px;align-items:center;padding:0 16px;height:44px;background:var(--surface);border-bottom:1px "
+	"solid var(--line)}header svg{stroke:var(--accent);stroke-width:3;stroke-linecap:round;fill:none}header b{font-size:15px}"
+	"header span{color:var(--muted)}header i{flex:1}main{max-width:1240px;margin:0 auto;padding:14px 16px 28px;display:flex;"
+	"flex-direction:column;gap:12px}section{background:var(--surface);border:1px solid var(--line);border-radius:8px;padding:"
+	"12px 14px;overflow-x:auto}.verdict{border-left:3px solid var(--accent);font-size:15px}h1{font-size:15px;font-weight:400;"
+	"margin:0}table{border-collapse:collapse;width:100%}th{font-size:12px;color:var(--text-2);border-bottom:1px solid var("
+	"--line-2)}th,td{padding:5px 10px;text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}td{border-bottom:"
+	"1px solid var(--line)}tr:last-child td{border-bottom:0}th:first-child,td:first-child,th:last-child,.why{text-align:left}th:first-child,"
+	"td:first-child{padding-left:2px;font-weight:600}.why{color:var(--error);white-space:normal}.slow td{background:"
+	"var(--warn-bg)}mark{background:none;color:var(--warn);font-weight:600;font-size:11px}svg{display:block}"
+	".line{fill:none;stroke:var(--accent);stroke-width:1.5}.area{fill:var(--wash)}footer{color:var(--muted)}";
+
+/* The history as a line, from zero to the longest; a look that failed is a gap. */
 static void put_line(struct ss_buf *out, const struct cli_board_host *h)
 {
-	double high = 0;
+	double high = 0, last = NAN;
 	for (size_t i = 0; i < h->nsteps; i++)
 		high = fmax(high, isnan(h->step_ms[i]) ? 0 : h->step_ms[i]);
-	ss_buf_lit(out, "<td><svg width=\"240\" height=\"32\" role=\"img\" aria-label=\"step times before\"><polyline "
-			"fill=\"none\" stroke=\"currentColor\" points=\"");
-	for (size_t i = 0; i < h->nsteps && high > 0; i++)
+	ss_buf_lit(out, "<td><svg width=\"240\" height=\"32\" role=\"img\" aria-label=\"step times before\"><path class=\"line\" d=\"");
+	for (size_t i = 0; i < h->nsteps && high > 0; last = h->step_ms[i++])
 		if (!isnan(h->step_ms[i]))
-			ss_buf_printf(out, "%zu,%.1f ", 4 * i, 31 - 30 * h->step_ms[i] / high);
+			ss_buf_printf(out, "%c%zu %.1f", isnan(last) ? 'M' : 'L', 4 * i + 2, 30 - 28 * h->step_ms[i] / high);
 	ss_buf_lit(out, "\"/></svg></td>");
 }
 
@@ -261,20 +281,60 @@ static void put_line(struct ss_buf *out, const struct cli_board_host *h)
 static void put_tr(struct ss_buf *out, const struct cli_board_host *h, double middle)
 {
 	char text[32];
-	ss_buf_printf(out, "<tr%s><td>", straggles(h, middle) ? " class=\"slow\" title=\"straggler\"" : "");
+	bool slow = straggles(h, middle);
+	ss_buf_z(out, slow ? "<tr class=\"slow\"><td>" : "<tr><td>");
 	put_html(out, h->name);
-	ss_buf_lit(out, "</td>");
+	ss_buf_z(out, slow ? " <mark>straggler</mark></td>" : "</td>");
 	for (size_t i = 0; h->look.ok && i < SS_COUNT(columns); i++) {
 		print_value(text, h, &columns[i]);
 		ss_buf_printf(out, "<td>%s</td>", text);
 	}
 	if (!h->look.ok) {
-		ss_buf_printf(out, "<td colspan=\"%zu\">", SS_COUNT(columns));
-		put_html(out, h->look.why);
+		ss_buf_printf(out, "<td class=\"why\" colspan=\"%zu\">", SS_COUNT(columns));
+		put_html(out, h->look.why[0] ? h->look.why : "not looked at yet");
 		ss_buf_lit(out, "</td>");
 	}
 	put_line(out, h);
 	ss_buf_lit(out, "</tr>");
+}
+
+static const char *plural(size_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+/* What one wants to know: does it run, how long is a step, who holds the others up. */
+static void put_verdict(struct ss_buf *out, const struct cli_board *b, double middle)
+{
+	const struct cli_board_host *worst = NULL;
+	size_t answered = 0, slow = 0;
+	for (size_t i = 0; i < b->nhosts; i++) {
+		const struct cli_board_host *h = &b->hosts[i];
+		answered += h->look.ok;
+		if (!straggles(h, middle))
+			continue;
+		slow++;
+		if (!worst || h->look.figures.step_ms_avg > worst->look.figures.step_ms_avg)
+			worst = h;
+	}
+	ss_buf_lit(out, "<section class=\"verdict\"><h1>");
+	if (!b->looks)
+		ss_buf_lit(out, "The first look is on its way.");
+	else if (answered < b->nhosts)
+		ss_buf_printf(out, "%zu of %zu host%s did not answer. ", b->nhosts - answered, b->nhosts, plural(b->nhosts));
+	if (worst) {
+		ss_buf_printf(out, "%zu straggler%s: <b>", slow, plural(slow));
+		put_html(out, worst->name);
+		ss_buf_printf(out, "</b> takes %.4g ms for a step, %.3g times the host in the middle (%.4g ms). Take a profile of it.",
+			      worst->look.figures.step_ms_avg, worst->look.figures.step_ms_avg / middle, middle);
+	} else if (answered && b->nhosts > 1 && !isnan(middle)) {
+		ss_buf_printf(out, "No straggler among %zu hosts: a step takes %.4g ms on the one in the middle.", answered, middle);
+	} else if (answered && b->nhosts == 1 && !isnan(b->hosts[0].look.figures.step_ms_avg)) {
+		ss_buf_printf(out, "A step takes %.4g ms.", b->hosts[0].look.figures.step_ms_avg);
+	} else if (answered) {
+		ss_buf_lit(out, "No step was seen in the last look: look longer, --duration_ms.");
+	}
+	ss_buf_lit(out, "</h1></section>");
 }
 
 static void put_page(struct cli_board *b, struct ss_buf *out)
@@ -284,17 +344,30 @@ static void put_page(struct cli_board *b, struct ss_buf *out)
 	pthread_mutex_lock(&b->lock);
 	double middle = middle_ms(b);
 	uint64_t refresh_s = b->interval_ms / 1000;
-	ss_buf_printf(out, "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"%llu\">"
-		      "<title>stepscope monitor</title><style>:root{color-scheme:light dark}body{font:14px sans-serif}td,th{"
-		      "padding:4px 12px;text-align:right}td:first-child,th:first-child{text-align:left}.slow{font-weight:bold;"
-		      "color:#d33}</style><h1>stepscope monitor</h1><p>look %llu, %s</p><table><tr><th>host",
-		      (unsigned long long)(refresh_s ? refresh_s : 1), (unsigned long long)b->looks, now);
-	for (size_t i = 0; i < SS_COUNT(columns); i++)
-		ss_buf_printf(out, "<th>%s", columns[i].title);
-	ss_buf_lit(out, "<th>before</tr>");
+	ss_buf_printf(out, "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width="
+		      "device-width\"><meta http-equiv=\"refresh\" content=\"%llu\"><title>stepscope monitor</title><style>%s</style>"
+		      "<header><svg viewBox=\"0 0 32 32\" width=\"20\" height=\"20\" aria-hidden=\"true\"><path d=\"M4 8h22M4 16h9m4 0h8"
+		      "M4 24h4m4 0h4m4 0h8\"/></svg><b>stepscope</b><span>monitor</span><i></i>",
+		      (unsigned long long)(refresh_s ? refresh_s : 1), style);
+	if (b->link) {
+		ss_buf_lit(out, "<a href=\"");
+		put_html(out, b->link);
+		ss_buf_lit(out, "\">profiles</a>");
+	}
+	ss_buf_printf(out, "<span>look %llu, %s</span></header><main>", (unsigned long long)b->looks, now);
+	put_verdict(out, b, middle);
+	ss_buf_lit(out, "<section><table><thead><tr><th>host");
+	for (size_t i = 0; i < SS_COUNT(columns); i++) {
+		ss_buf_lit(out, "<th title=\"");
+		put_html(out, columns[i].help);
+		ss_buf_printf(out, "\">%s", columns[i].title);
+	}
+	ss_buf_lit(out, "<th>looks before</tr></thead><tbody>");
 	for (size_t i = 0; i < b->nhosts; i++)
 		put_tr(out, &b->hosts[i], middle);
-	ss_buf_lit(out, "</table></html>");
+	ss_buf_lit(out, "</tbody></table></section><footer>Where a host's time goes: <code>stepscope capture -a HOST:PORT -l DIR</code>, "
+		   "then <code>stepscope serve DIR</code>. The same figures for Prometheus: <a href=\"metrics\">/metrics</a>."
+		   "</footer></main></html>");
 	pthread_mutex_unlock(&b->lock);
 }
 
@@ -347,7 +420,7 @@ bool cli_board_open(struct cli_board *b, const char *targets, const struct cli_b
 		    struct ss_err *err)
 {
 	struct ss_str rest = ss_str_from(targets), one;
-	*b = (struct cli_board){ .interval_ms = interval_ms, .local = true };
+	*b = (struct cli_board){ .interval_ms = interval_ms, .local = true, .link = at ? at->link : NULL };
 	pthread_mutex_init(&b->lock, NULL);
 	b->hosts = calloc(CLI_BOARD_HOSTS, sizeof(*b->hosts));
 	while (b->hosts && b->nhosts < CLI_BOARD_HOSTS && ss_next_target(&rest, &one))

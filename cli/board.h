@@ -27,6 +27,7 @@ struct cli_board {
 	uint64_t interval_ms;
 	struct ss_http *http;
 	bool local;		/* only this machine can ask */
+	const char *link;	/* of struct cli_board_address */
 };
 
 /* Where it answers HTTP. */
@@ -34,6 +35,7 @@ struct cli_board_address {
 	const char *bind;	/* NULL: 127.0.0.1 */
 	const char *token;	/* must be there where others than this machine can ask */
 	uint16_t port;		/* 0: any that is free */
+	const char *link;	/* address of the page with the profiles, which the board's page links to; or NULL */
 };
 
 /* `targets` as given, with commas. Without an address it does not answer HTTP. */

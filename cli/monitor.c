@@ -193,6 +193,7 @@ static int run(int argc, char **argv)
 		CLI_NUMBER("http", 0, 65535, &port),
 		CLI_TEXT("http_bind", 0, &at.bind),
 		CLI_TEXT("http_token_file", 0, &http_token.token_file),
+		CLI_TEXT("http_link", 0, &at.link),
 		CLI_TEXT("keep_slow", 0, &slow),
 		CLI_TEXT("logdir", 'l', &logdir),
 		CLI_TLS_OPTS(tls),
@@ -212,6 +213,8 @@ static int run(int argc, char **argv)
 		return cli_misuse(&cli_command_monitor, "--keep_slow: '%s' is no number above 1", slow);
 	if (slow && !logdir)
 		return cli_misuse(&cli_command_monitor, "--keep_slow needs --logdir, where the profiles go");
+	if (at.link && strncmp(at.link, "http://", 7) != 0 && strncmp(at.link, "https://", 8) != 0)
+		return cli_misuse(&cli_command_monitor, "--http_link: '%s' is no address of a page", at.link);
 	m.keep = (struct cli_keep){ .logdir = logdir, .wanted = was_slow, .arg = &m };
 	m.terminal = isatty(STDOUT_FILENO);
 	at.port = port == NO_PORT ? 0 : (uint16_t)port;
@@ -235,6 +238,7 @@ const struct cli_command cli_command_monitor = {
 		"      --http PORT          the same as a page, and for Prometheus at /metrics; 0 takes any that is free\n"
 		"      --http_bind ADDRESS  127.0.0.1 without it; who reaches another needs a token, which is made and printed\n"
 		"      --http_token_file F  who asks must know the token in F\n"
+		"      --http_link URL      of 'stepscope serve', for the page to link to\n"
 		"      --keep_slow X        keep the profile when a step took X times as long as usual. The programs gather\n"
 		"                           events all the time then, so that none is missed; where one cannot, only short\n"
 		"                           profiles are looked at\n"
