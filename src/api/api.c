@@ -101,11 +101,12 @@ const char *stepscope_host_name(const struct stepscope *s, const char *run, size
 }
 
 static struct ss_session *open_session(struct stepscope *s, const struct ss_run *run, const char *kind, struct ss_str host,
-				       bool all, struct ss_selection *sel, struct ss_arena *arena, struct ss_err *err)
+				       bool all, bool visits, struct ss_selection *sel, struct ss_arena *arena,
+				       struct ss_err *err)
 {
 	if (!ss_run_select(run, kind, host, all, arena, sel, err))
 		return NULL;
-	return ss_session_open(s->sessions, sel->files, sel->n, err);
+	return (visits ? ss_session_open_visiting : ss_session_open)(s->sessions, sel->files, sel->n, err);
 }
 
 bool stepscope_has(struct stepscope *s, const char *run_name, const char *tool_name)
@@ -118,7 +119,7 @@ bool stepscope_has(struct stepscope *s, const char *run_name, const char *tool_n
 	if (tool && run && ss_ask_kind(tool, run))
 		return ss_run_has(run, ss_ask_kind(tool, run));
 	if (tool && run)
-		session = open_session(s, run, NULL, SS_STR(""), false, &sel, &arena, NULL);
+		session = open_session(s, run, NULL, SS_STR(""), false, false, &sel, &arena, NULL);
 	bool has = session && ss_tool_present(tool, ss_session_model(session)->hosts[0]);
 	if (session)
 		ss_session_close(s->sessions, session);
@@ -191,7 +192,8 @@ static bool answer(struct stepscope *s, const struct stepscope_question *q, stru
 	if (!run || !read_params(q, &ask, arena, err))
 		return false;
 	struct ss_session *session = open_session(s, run, ss_ask_kind(ask.tool, run), ss_str_from(q->host),
-						  ss_ask_combines(ask.tool, run), &sel, arena, err);
+						  ss_ask_combines(ask.tool, run), ask.tool->flags & SS_TOOL_VISITS, &sel,
+						  arena, err);
 	if (!session)
 		return false;
 	ask.model = ss_session_model(session);

@@ -6,6 +6,16 @@ struct ss_keep ss_keep_of(const struct ss_model *m)
 	return (struct ss_keep){ .copies = m->visited };
 }
 
+struct ss_keep ss_keep_into(const struct ss_model *m, struct ss_arena *arena)
+{
+	return (struct ss_keep){ .copies = m->visited, .into = arena };
+}
+
+static struct ss_arena *arena_of(struct ss_keep *k)
+{
+	return k->into ? k->into : &k->arena;
+}
+
 struct ss_str ss_keep_str(struct ss_keep *k, struct ss_str s)
 {
 	if (!k->copies)
@@ -15,11 +25,21 @@ struct ss_str ss_keep_str(struct ss_keep *k, struct ss_str s)
 	uint32_t i = ss_strmap_get(&k->known, s);
 	if (i != SS_NONE)
 		return k->known.keys[i];
-	struct ss_str copy = ss_arena_str(&k->arena, s);
+	struct ss_str copy = ss_arena_str(arena_of(k), s);
 	if (copy.p && ss_strmap_add(&k->known, copy) != SS_NONE)
 		return copy;
 	k->no_memory = true;
 	return SS_STR("");
+}
+
+void *ss_keep_copy(struct ss_keep *k, const void *from, size_t n, size_t size)
+{
+	void *to = ss_arena_zalloc(arena_of(k), n + 1, size);
+	if (!to)
+		k->no_memory = true;
+	else if (n)
+		memcpy(to, from, n * size);
+	return to;
 }
 
 void ss_keep_release(struct ss_keep *k)

@@ -16,12 +16,17 @@ struct ss_keep {
 	bool copies;		/* the hosts go away: ss_keep_of */
 	bool no_memory;		/* sticky: ask once, at the end */
 	struct ss_strmap known;
+	struct ss_arena *into;	/* where the texts go; NULL: the keeper's own arena */
 	struct ss_arena arena;	/* of the texts, and of what else is kept beside them */
 };
 
 struct ss_keep ss_keep_of(const struct ss_model *m);
+/* For the tables of a request: the texts go into its arena and outlive the keeper. */
+struct ss_keep ss_keep_into(const struct ss_model *m, struct ss_arena *arena);
 /* `s`, or the copy of it. Never with p NULL. */
 struct ss_str ss_keep_str(struct ss_keep *k, struct ss_str s);
+/* A copy of n elements, room for one more behind them, whatever becomes of the host. NULL when memory is out. */
+void *ss_keep_copy(struct ss_keep *k, const void *from, size_t n, size_t size);
 void ss_keep_release(struct ss_keep *k);
 
 #endif

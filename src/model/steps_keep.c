@@ -8,16 +8,6 @@ struct cores {
 	size_t n;
 };
 
-static void *copy(struct ss_keep *keep, const void *from, size_t n, size_t size)
-{
-	void *to = ss_arena_zalloc(&keep->arena, n + 1, size);
-	if (!to)
-		keep->no_memory = true;
-	else if (n)
-		memcpy(to, from, n * size);
-	return to;
-}
-
 /* Its steps, and what they point to; nothing of its operations. */
 static void copy_core(struct ss_tpu_core *to, const struct ss_tpu_core *from, struct ss_keep *keep)
 {
@@ -31,12 +21,12 @@ static void copy_core(struct ss_tpu_core *to, const struct ss_tpu_core *from, st
 	*to = (struct ss_tpu_core){ .core_id = from->core_id, .details = from->details, .replica_id = from->replica_id,
 				    .ncategories = from->ncategories, .nsteps = from->nsteps };
 	to->details.hostname = ss_keep_str(keep, from->details.hostname);
-	to->categories = copy(keep, from->categories, from->ncategories, sizeof(*to->categories));
+	to->categories = ss_keep_copy(keep, from->categories, from->ncategories, sizeof(*to->categories));
 	for (uint32_t i = 0; to->categories && i < to->ncategories; i++)
 		to->categories[i] = ss_keep_str(keep, to->categories[i]);
-	to->steps = copy(keep, from->steps, from->nsteps, sizeof(*to->steps));
-	to->cats = copy(keep, from->cats, ncats, sizeof(*to->cats));
-	to->collectives = copy(keep, from->collectives, ncollectives, sizeof(*to->collectives));
+	to->steps = ss_keep_copy(keep, from->steps, from->nsteps, sizeof(*to->steps));
+	to->cats = ss_keep_copy(keep, from->cats, ncats, sizeof(*to->cats));
+	to->collectives = ss_keep_copy(keep, from->collectives, ncollectives, sizeof(*to->collectives));
 	for (size_t i = 0; to->collectives && i < ncollectives; i++)
 		to->collectives[i].name = ss_keep_str(keep, to->collectives[i].name);
 }
@@ -68,17 +58,17 @@ bool ss_host_steps_keep(struct ss_host_steps *to, const struct ss_host_steps *fr
 	*to = (struct ss_host_steps){ .steps = from->steps };
 	to->steps.found.name = ss_keep_str(keep, from->steps.found.name);
 	to->steps.found.place = ss_keep_str(keep, from->steps.found.place);
-	to->steps.v = copy(keep, from->steps.v, from->steps.n, sizeof(*to->steps.v));
+	to->steps.v = ss_keep_copy(keep, from->steps.v, from->steps.n, sizeof(*to->steps.v));
 	if (!to->steps.v || !make_room(&cores, &from->steps, keep))
 		return false;
 	for (size_t i = 0; i < to->steps.n; i++) {
 		struct ss_step *s = &to->steps.v[i];
-		struct ss_step_core *c = copy(keep, s->cores, s->ncores, sizeof(*c));
+		struct ss_step_core *c = ss_keep_copy(keep, s->cores, s->ncores, sizeof(*c));
 		s->name = ss_keep_str(keep, s->name);
 		s->cores = c;
 		for (size_t k = 0; c && k < s->ncores; k++) {
 			if (c[k].work_ps)
-				c[k].work_ps = copy(keep, c[k].work_ps, SS_WORK_COUNT, sizeof(*c[k].work_ps));
+				c[k].work_ps = ss_keep_copy(keep, c[k].work_ps, SS_WORK_COUNT, sizeof(*c[k].work_ps));
 			if (!c[k].core)
 				continue;
 			const struct ss_tpu_core *old = c[k].core;

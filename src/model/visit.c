@@ -155,10 +155,3 @@ bool ss_model_visit(struct ss_model *m, const struct ss_visit *v, struct ss_err 
 			return false;
 	return true;
 }
-
-struct ss_str ss_visit_str(const struct ss_model *m, struct ss_arena *arena, struct ss_str s)
-{
-	if (!m->visited)
-		return s;
-	return s.n ? ss_arena_str(arena, s) : SS_STR("");
-}

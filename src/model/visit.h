@@ -24,7 +24,5 @@ struct ss_visit {
 
 /* The failure of the first host in order that failed is reported; what was taken until then is worth nothing. */
 bool ss_model_visit(struct ss_model *m, const struct ss_visit *v, struct ss_err *err);
-/* A text of a host that is being taken: itself where hosts stay open, else a copy. p is NULL when memory is out. */
-struct ss_str ss_visit_str(const struct ss_model *m, struct ss_arena *arena, struct ss_str s);
 
 #endif

@@ -54,12 +54,14 @@ static void put_steps(struct ss_out *o, const struct ss_result *r)
 /* `arg`: does somebody want to know the steps? That reads every event, the rest reads none. */
 static bool make_run(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o, struct ss_err *err)
 {
+	const bool *steps = arg;
 	const struct ss_tool *overview = overview_tool(err);
-	const struct ss_env *env = overview ? ss_model_env(m, err) : NULL;
+	bool ok = overview && (!*steps || ss_model_gather(m, overview->facts, err));
+	const struct ss_env *env = ok ? ss_model_env(m, err) : NULL;
 	struct ss_query q = { .model = m, .arena = arena };
 	struct ss_result r;
 	ss_result_init(&r, arena);
-	if (!env || (*(const bool *)arg && !ss_tool_run(overview, &q, &r, err)))
+	if (!env || (*steps && !ss_tool_run(overview, &q, &r, err)))
 		return false;
 	ss_out_lit(o, "{\"device\":");
 	ss_out_json_str(o, env->device_type);
@@ -67,7 +69,7 @@ static bool make_run(struct ss_model *m, void *arg, struct ss_arena *arena, stru
 	number_member(o, "cores", env->core_count);
 	number_member(o, "hosts", env->host_count);
 	ss_out_printf(o, ",\"training\":%s", env->is_training ? "true" : "false");
-	if (*(const bool *)arg)
+	if (*steps)
 		put_steps(o, &r);
 	ss_out_char(o, '}');
 	return true;
@@ -144,7 +146,7 @@ bool ss_route_api_run(struct ss_call *c, struct ss_err *err)
 		return reply_unknown(c, err);
 	struct ss_str key = stored ? SS_STR("run|stored") : steps ? SS_STR("run|steps") : SS_STR("run");
 	return ss_call_select(c, run, stored ? overview : &all, SS_STR(""), &sel, err) &&
-	       ss_reply_model(c, &sel, key, "application/json", stored ? make_stored_run : make_run, &steps, sizeof(steps), err);
+	       ss_reply_visit(c, &sel, key, "application/json", stored ? make_stored_run : make_run, &steps, sizeof(steps), err);
 }
 
 /* ---- shares ---- */
@@ -333,5 +335,6 @@ bool ss_route_api_shares(struct ss_call *c, struct ss_err *err)
 	if (!key.p)
 		return ss_fail_mem(err);
 	return run && ss_call_select(c, run, a.tool, ss_call_arg(c, "host"), &sel, err) &&
-	       ss_reply_model(c, &sel, key, "application/json", make_shares, &a, sizeof(a), err);
+	       (a.tool->flags & SS_TOOL_VISITS ? ss_reply_visit : ss_reply_model)(c, &sel, key, "application/json", make_shares,
+										  &a, sizeof(a), err);
 }

@@ -299,7 +299,7 @@ static void end_job(void *arg)
 	free(j);
 }
 
-static struct ss_job *new_job(struct ss_call *c, const struct ss_selection *sel, struct ss_err *err)
+static struct ss_job *new_job(struct ss_call *c, const struct ss_selection *sel, bool visits, struct ss_err *err)
 {
 	struct ss_job *j = calloc(1, sizeof(*j));
 	if (!j) {
@@ -307,7 +307,7 @@ static struct ss_job *new_job(struct ss_call *c, const struct ss_selection *sel,
 		return NULL;
 	}
 	j->srv = c->srv;
-	j->session = ss_session_open(c->srv->sessions, sel->files, sel->n, err);
+	j->session = (visits ? ss_session_open_visiting : ss_session_open)(c->srv->sessions, sel->files, sel->n, err);
 	if (j->session)
 		return j;
 	free(j);
@@ -475,8 +475,8 @@ static bool kept(struct ss_call *c, struct ss_str tag, struct ss_key key)
 	return true;
 }
 
-bool ss_reply_model(struct ss_call *c, const struct ss_selection *sel, struct ss_str what, const char *type,
-		    ss_job_fn *fn, const void *arg, size_t arg_bytes, struct ss_err *err)
+static bool reply_model(struct ss_call *c, const struct ss_selection *sel, struct ss_str what, const char *type,
+			ss_job_fn *fn, const void *arg, size_t arg_bytes, bool visits, struct ss_err *err)
 {
 	struct ss_key key;
 	struct ss_str tag;
@@ -484,7 +484,7 @@ bool ss_reply_model(struct ss_call *c, const struct ss_selection *sel, struct ss
 		return false;
 	if (kept(c, tag, key))
 		return true;
-	struct ss_job *j = new_job(c, sel, err);
+	struct ss_job *j = new_job(c, sel, visits, err);
 	if (!j)
 		return false;
 	j->make = fn;
@@ -495,6 +495,18 @@ bool ss_reply_model(struct ss_call *c, const struct ss_selection *sel, struct ss
 	}
 	memcpy(j->arg, arg, arg_bytes);
 	return run_job(c, j, type, tag, key, err);
+}
+
+bool ss_reply_model(struct ss_call *c, const struct ss_selection *sel, struct ss_str what, const char *type, ss_job_fn *fn,
+		    const void *arg, size_t arg_bytes, struct ss_err *err)
+{
+	return reply_model(c, sel, what, type, fn, arg, arg_bytes, false, err);
+}
+
+bool ss_reply_visit(struct ss_call *c, const struct ss_selection *sel, struct ss_str what, const char *type, ss_job_fn *fn,
+		    const void *arg, size_t arg_bytes, struct ss_err *err)
+{
+	return reply_model(c, sel, what, type, fn, arg, arg_bytes, true, err);
 }
 
 /* The parameters that the tool knows, copied for the job; the first of each name counts. */
@@ -549,7 +561,7 @@ bool ss_reply_tool(struct ss_call *c, const struct ss_tool *tool, const struct s
 		return false;
 	if (kept(c, tag, key))
 		return true;
-	struct ss_job *j = new_job(c, sel, err);
+	struct ss_job *j = new_job(c, sel, tool->flags & SS_TOOL_VISITS, err);
 	if (!j)
 		return false;
 	j->ask = (struct ss_ask){ .tool = tool, .model = ss_session_model(j->session), .format = format };

@@ -94,5 +94,8 @@ struct ss_job;
 typedef bool ss_job_fn(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o, struct ss_err *err);
 bool ss_reply_model(struct ss_call *c, const struct ss_selection *sel, struct ss_str key, const char *type, ss_job_fn *make,
 		    const void *arg, size_t arg_bytes, struct ss_err *err);
+/* The same with a function that can do with a model that visits its hosts. */
+bool ss_reply_visit(struct ss_call *c, const struct ss_selection *sel, struct ss_str key, const char *type, ss_job_fn *make,
+		    const void *arg, size_t arg_bytes, struct ss_err *err);
 
 #endif

@@ -4,7 +4,9 @@
  * missing parameters are status 400 where XProf drops the connection, and no route reads or writes
  * outside of the log directory.
  */
+#include "base/vec.h"
 #include "model/hlo_map.h"
+#include "model/visit.h"
 #include "serve/call.h"
 #include "serve/warm.h"
 
@@ -287,39 +289,54 @@ static int by_str(const void *a, const void *b)
 	return ss_str_cmp(*(const struct ss_str *)a, *(const struct ss_str *)b);
 }
 
+struct module_names {
+	SS_VEC(struct ss_str) v;
+	struct ss_arena *arena;
+};
+
+static bool read_modules(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
+{
+	(void)arg;
+	(void)i;
+	return ss_host_hlo(h, err) != NULL;
+}
+
+static bool take_modules(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
+{
+	struct module_names *names = arg;
+	struct ss_hlo_map *map = ss_host_hlo(h, err);
+	uint32_t n;
+	(void)i;
+	if (!map)
+		return false;
+	const struct ss_hlo_entry *e = ss_hlo_map_entries(map, &n);
+	for (uint32_t k = 0; k < n; k++) {
+		struct ss_str name = ss_hlo_entry_file(&e[k], names->arena);
+		if (!name.p || !ss_vec_push(&names->v, name))
+			return ss_fail_mem(err);
+	}
+	return true;
+}
+
 /* The modules of all hosts by name, each once; "NO_MODULE" where there is none. */
 static bool list_modules(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o,
 			 struct ss_err *err)
 {
-	size_t n = 0, cap = 0;
+	struct module_names names = { .arena = arena };
+	const struct ss_visit visit = { .read = read_modules, .take = take_modules, .arg = &names };
+	bool ok = ss_model_visit(m, &visit, err);
 	(void)arg;
-	for (size_t i = 0; i < m->nhosts; i++) {
-		struct ss_hlo_map *map = ss_host_hlo(m->hosts[i], err);
-		uint32_t count;
-		if (!map)
-			return false;
-		ss_hlo_map_entries(map, &count);
-		cap += count;
-	}
-	struct ss_str *names = SS_NEW_N(arena, struct ss_str, cap + 1);
-	if (!names)
-		return ss_fail_mem(err);
-	for (size_t i = 0; i < m->nhosts; i++) {
-		uint32_t count;
-		const struct ss_hlo_entry *e = ss_hlo_map_entries(ss_host_hlo(m->hosts[i], err), &count);
-		for (uint32_t k = 0; k < count; k++)
-			if (!(names[n++] = ss_hlo_entry_file(&e[k], arena)).p)
-				return ss_fail_mem(err);
-	}
-	if (!n)
-		names[n++] = SS_STR("NO_MODULE");
-	qsort(names, n, sizeof(*names), by_str);
-	for (size_t i = 0, any = 0; i < n; i++)
-		if (i == 0 || !ss_str_eq(names[i], names[i - 1])) {
+	if (ok && !names.v.n)
+		ok = ss_vec_push(&names.v, SS_STR("NO_MODULE")) || ss_fail_mem(err);
+	if (ok)
+		qsort(names.v.v, names.v.n, sizeof(*names.v.v), by_str);
+	for (size_t i = 0, any = 0; ok && i < names.v.n; i++)
+		if (i == 0 || !ss_str_eq(names.v.v[i], names.v.v[i - 1])) {
 			ss_out_z(o, any++ ? "," : "");
-			ss_out_str(o, names[i]);
+			ss_out_str(o, names.v.v[i]);
 		}
-	return true;
+	ss_vec_free(&names.v);
+	return ok;
 }
 
 bool ss_route_module_list(struct ss_call *c, struct ss_err *err)
@@ -335,7 +352,7 @@ bool ss_route_module_list(struct ss_call *c, struct ss_err *err)
 		return ss_reply_out(c, 200, "text/plain", &o, err);
 	}
 	return ss_call_select(c, run, &all_hosts, SS_STR(""), &sel, err) &&
-	       ss_reply_model(c, &sel, SS_STR("module_list"), "text/plain", list_modules, "", 0, err);
+	       ss_reply_visit(c, &sel, SS_STR("module_list"), "text/plain", list_modules, "", 0, err);
 }
 
 /* The tools of a list that are known, or those that a page opens with. */

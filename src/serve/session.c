@@ -3,7 +3,10 @@
  *
  * One lock guards the lists and counts; opening a file happens outside of it, under the lock of
  * that file's own entry, so that a slow disk holds up only those who want that file. Both lists are
- * short (tens of entries) and searched from the front.
+ * short (tens of entries, of a large run as many as it has hosts) and searched from the front.
+ *
+ * Of many hosts a session may hold none open: its entries then only tell whether the files are
+ * still the same.
  */
 #include "serve/session.h"
 
@@ -18,6 +21,7 @@ struct slot {
 	struct slot *next;
 	char *path, *name;
 	const char *kind;	/* as in struct ss_host_file */
+	uint64_t path_hash;
 	uint64_t bytes;
 	int64_t mtime_ns;
 	pthread_mutex_t opening;
@@ -206,8 +210,9 @@ void ss_sessions_free(struct ss_sessions *c)
 /* Under the lock: the entry of this very file, added when new, with a reference for the caller. */
 static struct slot *get_slot(struct ss_sessions *c, const struct ss_host_file *file)
 {
+	uint64_t hash = ss_str_hash(file->path);
 	for (struct slot *s = c->slots; s; s = s->next) {
-		if (s->stale || s->kind != file->kind || strcmp(s->path, file->path.p) != 0)
+		if (s->stale || s->path_hash != hash || s->kind != file->kind || strcmp(s->path, file->path.p) != 0)
 			continue;
 		if (s->bytes == file->bytes && s->mtime_ns == file->mtime_ns) {
 			s->refs++;
@@ -229,6 +234,7 @@ static struct slot *get_slot(struct ss_sessions *c, const struct ss_host_file *f
 		return NULL;
 	}
 	s->kind = file->kind;
+	s->path_hash = hash;
 	s->bytes = file->bytes;
 	s->mtime_ns = file->mtime_ns;
 	pthread_mutex_init(&s->opening, NULL);
@@ -261,57 +267,70 @@ static bool same_slots(const struct ss_session *s, struct slot *const *slots, si
 	return s->nslots == n && memcmp(s->slots, slots, n * sizeof(*slots)) == 0;
 }
 
-/* Under the lock: a session that holds exactly these. */
-static struct ss_session *find_session(struct ss_sessions *c, struct slot *const *slots, size_t n)
+/* Under the lock: a session of exactly these; `visits`: its hosts need not be open. */
+static struct ss_session *find_session(struct ss_sessions *c, struct slot *const *slots, size_t n, bool visits)
 {
 	for (struct ss_session *s = c->sessions; s; s = s->next)
-		if (!s->stale && same_slots(s, slots, n))
+		if (!s->stale && same_slots(s, slots, n) && (visits || !s->model.visited))
 			return s;
 	return NULL;
 }
 
-static struct ss_session *new_session(struct slot **slots, size_t n, struct ss_err *err)
+static bool init_model(struct ss_model *m, struct slot **slots, size_t n, bool visits, struct ss_err *err)
+{
+	struct ss_host **hosts = malloc((n + 1) * sizeof(*hosts));
+	struct ss_host_file_at *files = malloc((n + 1) * sizeof(*files));
+	bool ok = (hosts && files) || ss_fail_mem(err);
+	for (size_t i = 0; ok && i < n; i++) {
+		hosts[i] = &slots[i]->host;
+		files[i] = (struct ss_host_file_at){ slots[i]->path, slots[i]->bytes };
+	}
+	if (ok)
+		ok = visits ? ss_model_init_visited(m, files, n, err) : ss_model_init(m, hosts, n, err);
+	free(hosts);
+	free(files);
+	return ok;
+}
+
+static struct ss_session *new_session(struct slot **slots, size_t n, bool visits, struct ss_err *err)
 {
 	struct ss_session *s = calloc(1, sizeof(*s));
-	struct ss_host **hosts = malloc((n + 1) * sizeof(*hosts));
-	if (s && hosts) {
-		for (size_t i = 0; i < n; i++)
-			hosts[i] = &slots[i]->host;
+	if (s && init_model(&s->model, slots, n, visits, err)) {
 		s->slots = slots;
 		s->nslots = n;
-		if (ss_model_init(&s->model, hosts, n, err)) {
-			free(hosts);
-			return s;
-		}
+		return s;
 	}
-	free(hosts);
 	free(s);
 	ss_fail_mem(err);
 	return NULL;
 }
 
-/* Make the session of opened slots, or find that somebody has; takes over the references and the array. */
-static struct ss_session *join_session(struct ss_sessions *c, struct slot **slots, size_t n, struct ss_err *err)
+/* The slots are open. */
+static void take_slots(struct ss_session *s)
 {
-	struct ss_session *made = new_session(slots, n, err), *s;
+	for (size_t i = 0; i < s->nslots; i++) {
+		struct slot *slot = s->slots[i];
+		slot->opened = true;
+		/* Replaced between the look at it and its opening: good for this request, then no more. */
+		if (slot->host.file_bytes != slot->bytes || slot->host.file_mtime_ns != slot->mtime_ns)
+			s->stale = slot->stale = true;
+	}
+}
+
+/* Make the session of the slots, or find that somebody has; takes over the references and the array. */
+static struct ss_session *join_session(struct ss_sessions *c, struct slot **slots, size_t n, bool visits, struct ss_err *err)
+{
+	struct ss_session *made = new_session(slots, n, visits, err), *s;
 	if (!made)
 		return NULL;
 	pthread_mutex_lock(&c->lock);
-	s = find_session(c, slots, n);
+	s = find_session(c, slots, n, visits);
 	if (!s) {
 		made->next = c->sessions;
 		c->sessions = made;
 		s = made;
-		for (size_t i = 0; i < n; i++) {
-			slots[i]->opened = true;
-			/*
-			 * Replaced between the look at it and its opening: good for this request,
-			 * then no more.
-			 */
-			if (slots[i]->host.file_bytes != slots[i]->bytes ||
-			    slots[i]->host.file_mtime_ns != slots[i]->mtime_ns)
-				s->stale = slots[i]->stale = true;
-		}
+		if (!visits)
+			take_slots(s);
 	} else {
 		for (size_t i = 0; i < n; i++)
 			slots[i]->refs--;
@@ -343,8 +362,8 @@ static void mark_stale(struct ss_sessions *c)
 			s->stale = s->stale || s->slots[i]->stale;
 }
 
-struct ss_session *ss_session_open(struct ss_sessions *c, const struct ss_host_file *const *files, size_t n,
-				   struct ss_err *err)
+static struct ss_session *open_session(struct ss_sessions *c, const struct ss_host_file *const *files, size_t n, bool visits,
+				       struct ss_err *err)
 {
 	struct garbage g = { 0 };
 	struct slot **slots = calloc(n + 1, sizeof(*slots));
@@ -361,12 +380,25 @@ struct ss_session *ss_session_open(struct ss_sessions *c, const struct ss_host_f
 	pthread_mutex_unlock(&c->lock);
 	burn(&g);
 	bool ok = have == n || ss_fail_mem(err);
-	for (size_t i = 0; ok && i < n; i++)
+	for (size_t i = 0; ok && !visits && i < n; i++)
 		ok = open_slot(slots[i], err);
-	struct ss_session *s = ok ? join_session(c, slots, n, err) : NULL;
+	struct ss_session *s = ok ? join_session(c, slots, n, visits, err) : NULL;
 	if (!s)
 		unref_slots(c, slots, have);
 	return s;
+}
+
+struct ss_session *ss_session_open(struct ss_sessions *c, const struct ss_host_file *const *files, size_t n,
+				   struct ss_err *err)
+{
+	return open_session(c, files, n, false, err);
+}
+
+struct ss_session *ss_session_open_visiting(struct ss_sessions *c, const struct ss_host_file *const *files, size_t n,
+					    struct ss_err *err)
+{
+	/* Files that are no profiles are few, and small. */
+	return open_session(c, files, n, n > SS_MOST_OPEN_HOSTS && !files[0]->kind, err);
 }
 
 struct ss_model *ss_session_model(const struct ss_session *s)
@@ -376,7 +408,8 @@ struct ss_model *ss_session_model(const struct ss_session *s)
 
 bool ss_session_intact(const struct ss_session *s, struct ss_err *err)
 {
-	for (size_t i = 0; i < s->nslots; i++)
+	/* A visit looks for itself. */
+	for (size_t i = 0; !s->model.visited && i < s->nslots; i++)
 		if (ss_file_torn(&s->slots[i]->host.x.file))
 			return ss_fail(err, SS_EIO, "'%s' was shortened while it was being read; ask again", s->slots[i]->path);
 	return true;

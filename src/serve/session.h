@@ -26,6 +26,13 @@ void ss_sessions_free(struct ss_sessions *c);
 /* Pin the model of these hosts, opening what is not open. Events are not loaded here. */
 struct ss_session *ss_session_open(struct ss_sessions *c, const struct ss_host_file *const *files, size_t n,
 				   struct ss_err *err);
+
+/* More hosts than these are not kept open for somebody who visits them (model/visit.h). */
+#define SS_MOST_OPEN_HOSTS 8
+
+/* The same for somebody who can do with a model that visits its hosts. */
+struct ss_session *ss_session_open_visiting(struct ss_sessions *c, const struct ss_host_file *const *files, size_t n,
+					    struct ss_err *err);
 struct ss_model *ss_session_model(const struct ss_session *s);
 /* Fails when one of the files was shortened while it was being read: answers made from it are wrong. */
 bool ss_session_intact(const struct ss_session *s, struct ss_err *err);

@@ -28,6 +28,9 @@ static void *run(void *arg)
 	for (size_t i = 0; i < w->ntools; i++) {
 		struct ss_ask ask = { .tool = w->tools[i], .model = ss_session_model(w->session), .format = SS_FORMAT_XPROF };
 		struct ss_out o;
+		/* Of many hosts it is asked about one at a time. */
+		if (ask.model->visited && !(w->tools[i]->flags & SS_TOOL_VISITS))
+			continue;
 		ss_out_init(&o, discard, NULL);
 		ss_ask(&ask, &o, NULL);
 		ss_out_free(&o);
@@ -51,7 +54,7 @@ bool ss_warm(struct ss_server_state *srv, const struct ss_selection *sel, const 
 	bool ok = w || ss_fail_mem(err);
 	if (ok) {
 		w->srv = srv;
-		w->session = ss_session_open(srv->sessions, sel->files, sel->n, err);
+		w->session = ss_session_open_visiting(srv->sessions, sel->files, sel->n, err);
 		ok = w->session;
 	}
 	for (size_t i = 0; ok && i < ntools && i < SS_WARM_TOOLS; i++)

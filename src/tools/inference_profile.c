@@ -105,11 +105,15 @@ struct model {
 	struct ss_batching_params params;
 };
 
+struct of_host;
+
 struct job {
 	const struct ss_query *q;
 	struct ss_result *out;
 	SS_VEC(struct model) models;
 	struct ss_strmap by_name;
+	struct of_host *hosts;
+	struct ss_keep keep;
 	bool any_id, has_batching;
 	enum value request_sort, batch_sort;
 	uint64_t ncut, nunnamed;	/* intervals and requests that were left out */
@@ -156,8 +160,29 @@ static struct model *model_of(struct job *j, struct ss_str name)
 	return &j->models.v[i];
 }
 
-static bool add_host(struct job *j, const struct ss_host *h, const struct ss_inference *inf)
+/* What the batching layer of a host was configured with, by model. */
+struct configured {
+	struct ss_str model;
+	struct ss_batching_params params;
+};
+
+/* What is read of one host. */
+struct of_host {
+	struct ss_inference inf;
+	struct configured *configured;
+	size_t nconfigured;
+};
+
+static void find_params(const struct of_host *h, struct model *m)
 {
+	for (size_t i = 0; i < h->nconfigured && !m->params.known; i++)
+		if (ss_str_eq(h->configured[i].model, m->name))
+			m->params = h->configured[i].params;
+}
+
+static bool add_host(struct job *j, const struct of_host *h)
+{
+	const struct ss_inference *inf = &h->inf;
 	for (uint32_t i = 0; i < inf->nrequests; i++) {
 		const struct ss_request *r = &inf->requests[i];
 		if (j->any_id && !r->model.n) {
@@ -180,8 +205,7 @@ static bool add_host(struct job *j, const struct ss_host *h, const struct ss_inf
 		struct model *m = model_of(j, b->model);
 		if (!m || !ss_vec_push(&m->batches, item_of_batch(inf, b)))
 			return false;
-		if (!m->params.known && !ss_host_batching_params(h, m->name, j->q->arena, &m->params))
-			return false;
+		find_params(h, m);
 	}
 	return true;
 }
@@ -553,24 +577,85 @@ static bool read_params(struct job *j, struct ss_err *err)
 	return j->batch_sort != V_COUNT || ss_fail(err, SS_EINVAL, "batch_column=" SS_FMT " is no column of batches", SS_ARG(b));
 }
 
+static bool known_of(const struct of_host *o, struct ss_str model)
+{
+	for (size_t i = 0; i < o->nconfigured; i++)
+		if (ss_str_eq(o->configured[i].model, model))
+			return true;
+	return false;
+}
+
+static bool read_params_of(struct job *j, struct of_host *o, const struct ss_host *h, struct ss_str model)
+{
+	struct configured *c = &o->configured[o->nconfigured];
+	struct ss_batching_params *p = &c->params;
+	if (known_of(o, model))
+		return true;
+	if (!ss_host_batching_params(h, model, j->q->arena, p))
+		return false;
+	struct ss_str *const texts[] = { &p->threads, &p->max_batch_size, &p->timeout_us, &p->max_enqueued, &p->allowed_sizes };
+	for (size_t i = 0; i < SS_COUNT(texts); i++)
+		*texts[i] = ss_keep_str(&j->keep, *texts[i]);
+	c->model = ss_keep_str(&j->keep, model);
+	o->nconfigured++;
+	return true;
+}
+
+/* Of every model that has batches, and of all as one: whether models are told apart the last host may decide. */
+static bool read_all_params(struct job *j, struct of_host *o, const struct ss_host *h)
+{
+	const struct ss_inference *inf = &o->inf;
+	struct ss_strmap models = { 0 };
+	bool ok = true;
+	for (uint32_t i = 0; ok && i < inf->nbatches; i++)
+		ok = ss_strmap_add(&models, inf->batches[i].model) != SS_NONE;
+	o->configured = SS_NEW_N(j->q->arena, struct configured, (size_t)models.n + 2);
+	ok = ok && o->configured;
+	for (uint32_t i = 0; ok && i < models.n; i++)
+		ok = read_params_of(j, o, h, models.keys[i]);
+	if (ok && models.n)
+		ok = read_params_of(j, o, h, SS_STR("ALL"));
+	ss_strmap_free(&models);
+	return ok;
+}
+
+static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
+{
+	(void)arg;
+	(void)i;
+	return ss_host_inference(h, err) != NULL;
+}
+
+static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
+{
+	struct job *j = arg;
+	struct of_host *o = &j->hosts[i];
+	const struct ss_inference *inf = ss_host_inference(h, err);
+	if (!inf)
+		return false;
+	o->inf = *inf;
+	if ((j->keep.copies && !ss_inference_keep(&o->inf, inf, &j->keep)) || !read_all_params(j, o, h) || j->keep.no_memory)
+		return ss_fail_mem(err);
+	for (uint32_t k = 0; k < o->inf.nrequests; k++)
+		j->any_id = j->any_id || o->inf.requests[k].model.n;
+	for (uint32_t k = 0; k < o->inf.nbatches; k++)
+		j->any_id = j->any_id || o->inf.batches[k].model.n;
+	j->ncut += o->inf.ncut;
+	return true;
+}
+
 /*
  * All hosts are read before any is added: whether a model is named anywhere decides about all
  * requests.
  */
-static bool read_hosts(struct job *j, struct ss_inference *inf, struct ss_err *err)
+static bool read_hosts(struct job *j, struct ss_err *err)
 {
-	size_t n = j->q->model->nhosts;
-	bool ok = true;
-	for (size_t i = 0; ok && i < n; i++) {
-		ok = ss_inference_read(&inf[i], j->q->model->hosts[i], err);
-		for (uint32_t k = 0; ok && k < inf[i].nrequests; k++)
-			j->any_id = j->any_id || inf[i].requests[k].model.n;
-		for (uint32_t k = 0; ok && k < inf[i].nbatches; k++)
-			j->any_id = j->any_id || inf[i].batches[k].model.n;
-		j->ncut += inf[i].ncut;
-	}
-	for (size_t i = 0; ok && i < n; i++)
-		ok = add_host(j, j->q->model->hosts[i], &inf[i]) || ss_fail_mem(err);
+	struct ss_model *m = j->q->model;
+	const struct ss_visit visit = { .read = read_host, .take = take_host, .arg = j };
+	j->hosts = SS_NEW_N(j->q->arena, struct of_host, m->nhosts + 1);
+	bool ok = j->hosts ? ss_model_visit(m, &visit, err) : ss_fail_mem(err);
+	for (size_t i = 0; ok && i < m->nhosts; i++)
+		ok = add_host(j, &j->hosts[i]) || ss_fail_mem(err);
 	return ok;
 }
 
@@ -593,13 +678,11 @@ static bool add_notes(struct job *j, size_t nrequests)
 
 static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
 {
-	struct job j = { .q = q, .out = out };
-	struct ss_inference *inf = NULL;
+	struct job j = { .q = q, .out = out, .keep = ss_keep_into(q->model, q->arena) };
 	size_t nrequests = 0;
-	if (!read_params(&j, err) || !ss_model_load(q->model, err))
+	if (!read_params(&j, err))
 		return false;
-	inf = calloc(q->model->nhosts + 1, sizeof(*inf));
-	bool ok = inf ? read_hosts(&j, inf, err) : ss_fail_mem(err);
+	bool ok = read_hosts(&j, err);
 	for (size_t i = 0; i < j.models.n; i++)
 		nrequests += j.models.v[i].requests.n;
 	if (ok && !(fill(&j) && add_notes(&j, nrequests)))
@@ -611,9 +694,7 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	}
 	ss_vec_free(&j.models);
 	ss_strmap_free(&j.by_name);
-	for (size_t i = 0; inf && i < q->model->nhosts; i++)
-		ss_inference_release(&inf[i]);
-	free(inf);
+	ss_keep_release(&j.keep);
 	return ok;
 }
 
@@ -648,7 +729,7 @@ const struct ss_tool ss_tool_inference_profile = {
 	.title = "Inference profile",
 	.summary = "Latency of requests to a served model by percentile, and the batches they ran in",
 	.kind = SS_KIND_TABLES,
-	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_UNLISTED,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_UNLISTED | SS_TOOL_VISITS,
 	.params = params,
 	.nparams = SS_COUNT(params),
 	.present = present,

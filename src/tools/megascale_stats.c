@@ -72,6 +72,7 @@ static bool add_row(struct ss_table *t, const struct ss_dcn *d)
 struct all {
 	struct ss_strmap names;
 	SS_VEC(struct ss_dcn) v;
+	struct ss_keep keep;
 };
 
 #define EACH_TIME(X) X(slack_us) X(stall_us) X(observed_us) X(send_us) X(send_done_us) X(recv_us) X(recv_done_us)
@@ -79,7 +80,8 @@ struct all {
 static bool add_host(struct all *all, const struct ss_dcn *rows, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		uint32_t k = ss_strmap_add(&all->names, rows[i].rendezvous);
+		struct ss_str rendezvous = ss_keep_str(&all->keep, rows[i].rendezvous);
+		uint32_t k = ss_strmap_add(&all->names, rendezvous);
 		if (k == SS_NONE || (k == all->v.n && !ss_vec_push(&all->v, (struct ss_dcn){ 0 })))
 			return false;
 		struct ss_dcn *to = &all->v.v[k];
@@ -88,13 +90,13 @@ static bool add_host(struct all *all, const struct ss_dcn *rows, size_t n)
 #undef ADD
 		to->occurrences += rows[i].occurrences;
 		/* What does not add up is the last host's. */
-		to->rendezvous = rows[i].rendezvous;
-		to->recv_name = rows[i].recv_name;
-		to->send_name = rows[i].send_name;
-		to->transfer_type = rows[i].transfer_type;
+		to->rendezvous = rendezvous;
+		to->recv_name = ss_keep_str(&all->keep, rows[i].recv_name);
+		to->send_name = ss_keep_str(&all->keep, rows[i].send_name);
+		to->transfer_type = ss_keep_str(&all->keep, rows[i].transfer_type);
 		to->net_bytes = rows[i].net_bytes;
 	}
-	return true;
+	return !all->keep.no_memory;
 }
 
 static int by_rendezvous(const void *a, const void *b)
@@ -143,26 +145,49 @@ static bool write_trace(const struct ss_query *q, struct ss_result *out, struct 
 	return ok;
 }
 
+struct job {
+	struct all *all;
+	struct ss_arena *arena; /* of the request */
+};
+
+static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
+{
+	(void)arg;
+	(void)i;
+	return ss_host_load(h, err);
+}
+
+static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
+{
+	struct job *j = arg;
+	/* Where the host is closed again, what it says goes with it. */
+	struct ss_arena own = { 0 };
+	struct ss_dcn *rows;
+	size_t n;
+	(void)i;
+	bool ok = ss_dcn_collect(h, j->all->keep.copies ? &own : j->arena, &rows, &n, err);
+	if (ok && !add_host(j->all, rows, n))
+		ok = ss_fail_mem(err);
+	ss_arena_release(&own);
+	return ok;
+}
+
 static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
 {
 	if (is_true(q, "perfetto"))
 		return write_trace(q, out, err);
 	struct ss_table *t = ss_result_table(out, "megascale_stats", "Transfers between slices", cols, SS_COUNT(cols));
-	struct all all = { 0 };
+	struct all all = { .keep = ss_keep_into(q->model, q->arena) };
+	struct job j = { .all = &all, .arena = q->arena };
+	const struct ss_visit visit = { .read = read_host, .take = take_host, .arg = &j };
 	if (!t)
 		return ss_fail_mem(err);
-	bool ok = ss_model_load(q->model, err);
-	for (size_t i = 0; ok && i < q->model->nhosts; i++) {
-		struct ss_dcn *rows;
-		size_t n;
-		ok = ss_dcn_collect(q->model->hosts[i], q->arena, &rows, &n, err);
-		if (ok && !add_host(&all, rows, n))
-			ok = ss_fail_mem(err);
-	}
+	bool ok = ss_model_visit(q->model, &visit, err);
 	if (ok && !fill(t, &all))
 		ok = ss_fail_mem(err);
 	ss_strmap_free(&all.names);
 	ss_vec_free(&all.v);
+	ss_keep_release(&all.keep);
 	if (ok && !t->nrows)
 		ok = ss_result_note(out, SS_INFO, SS_STR("the profile holds no transfers between slices")) || ss_fail_mem(err);
 	return ok;
@@ -173,7 +198,7 @@ const struct ss_tool ss_tool_megascale_stats = {
 	.title = "Megascale stats",
 	.summary = "Transfers between slices over the data center network: slack, stalls, bandwidth",
 	.kind = SS_KIND_TABLES,
-	.flags = SS_TOOL_ALL_HOSTS,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_VISITS,
 	.params = params,
 	.nparams = SS_COUNT(params),
 	.present = ss_host_has_dcn,

@@ -83,20 +83,27 @@ static struct ss_str lower(struct ss_arena *arena, struct ss_str s)
 	return (struct ss_str){ p, p ? s.n : 0 };
 }
 
-static bool add_row(struct ss_table *t, const struct ss_line *l, struct ss_str host, int64_t chip, struct ss_str name,
+struct job {
+	struct ss_model *m;
+	struct ss_table *t;
+	struct ss_keep keep;
+};
+
+static bool add_row(struct job *j, const struct ss_line *l, struct ss_str host, int64_t chip, struct ss_str name,
 		    const struct counter *c)
 {
+	struct ss_table *t = j->t;
 	if (!ss_table_row(t))
 		return false;
 	ss_set_str(t, COL_HOST, host);
 	ss_set_i64(t, COL_CHIP, chip);
-	ss_set_str(t, COL_KERNEL, l->name);
+	ss_set_str(t, COL_KERNEL, ss_keep_str(&j->keep, l->name));
 	ss_set_i64(t, COL_SAMPLE, l->id);
 	ss_set_str(t, COL_COUNTER, name);
 	ss_set_i64(t, COL_VALUE, (int64_t)c->value);
-	ss_set_str(t, COL_DESCRIPTION, c->description);
-	ss_set_str(t, COL_SET, c->set);
-	return true;
+	ss_set_str(t, COL_DESCRIPTION, ss_keep_str(&j->keep, c->description));
+	ss_set_str(t, COL_SET, ss_keep_str(&j->keep, c->set));
+	return !j->keep.no_memory;
 }
 
 /* One lower-case name for each event metadata, made when first needed. */
@@ -104,7 +111,7 @@ struct names {
 	struct ss_str *of;	/* by metadata, p == NULL: not made yet */
 };
 
-static bool add_line(struct ss_table *t, const struct ss_plane *p, const struct ss_line *l, struct ss_str host, int64_t chip,
+static bool add_line(struct job *j, const struct ss_plane *p, const struct ss_line *l, struct ss_str host, int64_t chip,
 		     struct names *names)
 {
 	enum ss_tpu_chip kind = ss_tpu_chip_of(ss_plane_str_stat(p, SS_STAT_DEVICE_TYPE_STRING));
@@ -119,18 +126,18 @@ static bool add_line(struct ss_table *t, const struct ss_plane *p, const struct 
 		describe(&c, kind);
 		if (meta != SS_NONE) {
 			if (!names->of[meta].p)
-				names->of[meta] = lower(t->arena, ss_event_name(p, meta));
+				names->of[meta] = lower(j->t->arena, ss_event_name(p, meta));
 			if (!names->of[meta].p)
 				return false;
 			name = names->of[meta];
 		}
-		if (!add_row(t, l, host, chip, name, &c))
+		if (!add_row(j, l, host, chip, name, &c))
 			return false;
 	}
 	return true;
 }
 
-static bool add_plane(struct ss_table *t, const struct ss_host *h, const struct ss_plane *p)
+static bool add_plane(struct job *j, struct ss_str host, const struct ss_plane *p)
 {
 	int64_t chip;
 	bool device = ss_str_starts(p->name, SS_STR("/device:TPU:")) || ss_str_starts(p->name, SS_STR("/device:GPU:"));
@@ -138,11 +145,11 @@ static bool add_plane(struct ss_table *t, const struct ss_host *h, const struct 
 		return true;
 	if (!ss_plane_int_stat(p, SS_STAT_GLOBAL_CHIP_ID, &chip) && !ss_plane_int_stat(p, SS_STAT_DEVICE_ID, &chip))
 		return true;
-	struct names names = { SS_NEW_N(t->arena, struct ss_str, (size_t)p->x->nevent_meta + 1) };
+	struct names names = { SS_NEW_N(j->t->arena, struct ss_str, (size_t)p->x->nevent_meta + 1) };
 	bool ok = names.of != NULL;
 	/* Lines made by preprocessing hold no counters. */
 	for (uint32_t i = 0; ok && i < p->nlines; i++)
-		ok = !p->lines[i].src || add_line(t, p, &p->lines[i], h->name, chip, &names);
+		ok = !p->lines[i].src || add_line(j, p, &p->lines[i], host, chip, &names);
 	return ok;
 }
 
@@ -178,22 +185,36 @@ static bool names_only(struct ss_str version, struct ss_result *out, struct ss_e
 	return out->body.p || ss_fail_mem(err);
 }
 
+static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
+{
+	(void)arg;
+	(void)i;
+	return ss_host_load(h, err);
+}
+
+static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
+{
+	struct job *j = arg;
+	for (uint32_t k = 0; k < h->nplanes; k++)
+		if (!add_plane(j, j->m->hosts[i]->name, &h->planes[k]))
+			return ss_fail_mem(err);
+	return true;
+}
+
 static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
 {
 	if (ss_str_is(ss_query_param(q, &ss_tool_perf_counters, "names_only"), "1"))
 		return names_only(ss_query_param(q, &ss_tool_perf_counters, "device_type"), out, err);
-	struct ss_table *t = ss_result_table(out, "perf_counters", "Performance counters", cols, SS_COUNT(cols));
-	if (!t)
+	struct job j = { .m = q->model, .keep = ss_keep_into(q->model, q->arena) };
+	const struct ss_visit visit = { .read = read_host, .take = take_host, .arg = &j };
+	j.t = ss_result_table(out, "perf_counters", "Performance counters", cols, SS_COUNT(cols));
+	if (!j.t)
 		return ss_fail_mem(err);
-	if (!ss_model_load(q->model, err))
+	bool ok = ss_model_visit(q->model, &visit, err);
+	ss_keep_release(&j.keep);
+	if (!ok)
 		return false;
-	for (size_t i = 0; i < q->model->nhosts; i++) {
-		const struct ss_host *h = q->model->hosts[i];
-		for (uint32_t k = 0; k < h->nplanes; k++)
-			if (!add_plane(t, h, &h->planes[k]))
-				return ss_fail_mem(err);
-	}
-	if (!t->nrows && !ss_result_note(out, SS_INFO, SS_STR("the profile holds no hardware counters: they are recorded "
+	if (!j.t->nrows && !ss_result_note(out, SS_INFO, SS_STR("the profile holds no hardware counters: they are recorded "
 							      "only when the profiler is asked for them")))
 		return ss_fail_mem(err);
 	return true;
@@ -204,7 +225,7 @@ const struct ss_tool ss_tool_perf_counters = {
 	.title = "Perf counters",
 	.summary = "Hardware counters of TPUs and GPUs as they were read",
 	.kind = SS_KIND_TABLES,
-	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONE_TABLE,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONE_TABLE | SS_TOOL_VISITS,
 	.params = params,
 	.nparams = SS_COUNT(params),
 	.present = ss_host_has_tpu_counters,

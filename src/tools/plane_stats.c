@@ -19,7 +19,7 @@ static const struct ss_col cols[] = {
 	{ "dropped", "Unreadable events", SS_TYPE_I64, SS_UNIT_COUNT, NULL, NULL },
 };
 
-static bool add_plane(struct ss_table *t, const struct ss_host *h, const struct ss_plane *p)
+static bool add_plane(struct ss_table *t, struct ss_str host, struct ss_str name, const struct ss_plane *p)
 {
 	uint64_t events = 0, dropped = 0, busy_ps = 0;
 	for (uint32_t i = 0; i < p->nlines; i++) {
@@ -31,8 +31,8 @@ static bool add_plane(struct ss_table *t, const struct ss_host *h, const struct 
 	}
 	if (!ss_table_row(t))
 		return false;
-	ss_set_str(t, COL_HOST, h->name);
-	ss_set_str(t, COL_PLANE, p->name);
+	ss_set_str(t, COL_HOST, host);
+	ss_set_str(t, COL_PLANE, name);
 	ss_set_i64(t, COL_LINES, p->nlines);
 	ss_set_i64(t, COL_EVENTS, (int64_t)events);
 	ss_set_i64(t, COL_BUSY_PS, (int64_t)busy_ps);
@@ -40,24 +40,41 @@ static bool add_plane(struct ss_table *t, const struct ss_host *h, const struct 
 	return true;
 }
 
+struct job {
+	struct ss_model *m;
+	struct ss_table *t;
+	struct ss_keep keep;
+};
+
+static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
+{
+	(void)arg;
+	(void)i;
+	return ss_host_load(h, err) && ss_host_shown(h, err);
+}
+
+static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
+{
+	struct job *j = arg;
+	const struct ss_plane *planes = ss_host_shown(h, err);
+	if (!planes)
+		return false;
+	for (uint32_t k = 0; k < h->nplanes; k++)
+		if (!add_plane(j->t, j->m->hosts[i]->name, ss_keep_str(&j->keep, planes[k].name), &planes[k]))
+			return ss_fail_mem(err);
+	return !j->keep.no_memory || ss_fail_mem(err);
+}
+
 static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
 {
-	struct ss_table *t = ss_result_table(out, "planes", "Planes", cols, SS_COUNT(cols));
-	if (!t)
+	struct job j = { .m = q->model, .t = ss_result_table(out, "planes", "Planes", cols, SS_COUNT(cols)),
+			 .keep = ss_keep_into(q->model, q->arena) };
+	const struct ss_visit visit = { .read = read_host, .take = take_host, .arg = &j };
+	if (!j.t)
 		return ss_fail_mem(err);
-	/* All hosts at once, in parallel. */
-	if (!ss_model_load(q->model, err))
-		return false;
-	for (size_t i = 0; i < q->model->nhosts; i++) {
-		const struct ss_host *h = q->model->hosts[i];
-		const struct ss_plane *planes = ss_host_shown(q->model->hosts[i], err);
-		if (!planes)
-			return false;
-		for (uint32_t k = 0; k < h->nplanes; k++)
-			if (!add_plane(t, h, &planes[k]))
-				return ss_fail_mem(err);
-	}
-	return true;
+	bool ok = ss_model_visit(q->model, &visit, err);
+	ss_keep_release(&j.keep);
+	return ok;
 }
 
 const struct ss_tool ss_tool_plane_stats = {
@@ -65,6 +82,6 @@ const struct ss_tool ss_tool_plane_stats = {
 	.title = "Plane stats",
 	.summary = "Lines, events and summed event time of each plane",
 	.kind = SS_KIND_TABLES,
-	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS,
 	.run = run,
 };

@@ -15,26 +15,37 @@ static const struct ss_col cols[] = {
 	{ "events", "Events", SS_TYPE_I64, SS_UNIT_COUNT, "Events of all planes", NULL },
 };
 
-static bool add_host(struct ss_table *t, const struct ss_host *h)
+struct job {
+	struct ss_model *m;
+	struct ss_table *t;
+};
+
+/* Several hosts at a time, in any order: what takes long. */
+static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
 {
-	if (!ss_table_row(t))
-		return false;
-	ss_set_str(t, COL_HOST, h->name);
-	ss_set_i64(t, COL_EVENTS, (int64_t)h->nevents);
+	(void)arg;
+	(void)i;
+	return ss_host_load(h, err);
+}
+
+/* One host at a time, in order. It may be closed behind us: its texts are kept with ss_keep_str. */
+static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
+{
+	struct job *j = arg;
+	if (!ss_table_row(j->t))
+		return ss_fail_mem(err);
+	ss_set_str(j->t, COL_HOST, j->m->hosts[i]->name);
+	ss_set_i64(j->t, COL_EVENTS, (int64_t)h->nevents);
 	return true;
 }
 
 static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
 {
-	struct ss_table *t = ss_result_table(out, "hosts", "Hosts", cols, SS_COUNT(cols));
-	if (!t)
+	struct job j = { .m = q->model, .t = ss_result_table(out, "hosts", "Hosts", cols, SS_COUNT(cols)) };
+	const struct ss_visit visit = { .read = read_host, .take = take_host, .arg = &j };
+	if (!j.t)
 		return ss_fail_mem(err);
-	if (!ss_model_load(q->model, err))
-		return false;
-	for (size_t i = 0; i < q->model->nhosts; i++)
-		if (!add_host(t, q->model->hosts[i]))
-			return ss_fail_mem(err);
-	return true;
+	return ss_model_visit(q->model, &visit, err);
 }
 
 const struct ss_tool ss_tool_template = {
@@ -42,6 +53,6 @@ const struct ss_tool ss_tool_template = {
 	.title = "Template",
 	.summary = "Events of each host",
 	.kind = SS_KIND_TABLES,
-	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS,
 	.run = run,
 };

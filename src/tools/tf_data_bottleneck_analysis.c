@@ -125,6 +125,7 @@ struct job {
 	const struct ss_query *q;
 	struct ss_table *bottlenecks, *pipelines, *iterators, *stats;
 	SS_VEC(struct found) found;
+	struct ss_keep keep;
 	uint64_t ncut;
 };
 
@@ -168,15 +169,16 @@ static bool add_pipeline(struct job *j, struct ss_str host, const struct ss_tfda
 			   .name = SS_STR(""), .long_name = SS_STR("") };
 	if (slowest->bottleneck != SS_NONE) {
 		const struct ss_tfdata_stat *s = &d->stats[slowest->bottleneck];
-		f.name = d->iterators[s->iterator].name;
-		f.long_name = d->iterators[s->iterator].long_name;
+		f.name = ss_keep_str(&j->keep, d->iterators[s->iterator].name);
+		f.long_name = ss_keep_str(&j->keep, d->iterators[s->iterator].long_name);
 		f.latency_ps = s->self_ps;
 	}
 	return ss_vec_push(&j->found, f);
 }
 
-static bool add_iterators(struct ss_table *t, struct ss_str host, const struct ss_tfdata *d, const struct ss_str *ids)
+static bool add_iterators(struct job *j, struct ss_str host, const struct ss_tfdata *d, const struct ss_str *ids)
 {
+	struct ss_table *t = j->iterators;
 	for (size_t i = 0; i < d->niterators; i++) {
 		const struct ss_tfdata_iterator *it = &d->iterators[i];
 		struct ss_str parent = ss_arena_printf(t->arena, "%lld", (long long)it->parent_id);
@@ -185,16 +187,17 @@ static bool add_iterators(struct ss_table *t, struct ss_str host, const struct s
 		ss_set_str(t, IT_HOST, host);
 		ss_set_str(t, IT_ID, ids[i]);
 		ss_set_str(t, IT_PARENT, parent);
-		ss_set_str(t, IT_NAME, it->name);
-		ss_set_str(t, IT_LONG, it->long_name);
+		ss_set_str(t, IT_NAME, ss_keep_str(&j->keep, it->name));
+		ss_set_str(t, IT_LONG, ss_keep_str(&j->keep, it->long_name));
 		ss_set_bool(t, IT_ASYNC, it->is_async);
 	}
 	return true;
 }
 
-static bool add_stats(struct ss_table *t, struct ss_str host, const struct ss_tfdata *d, const struct ss_tfdata_pipeline *p,
+static bool add_stats(struct job *j, struct ss_str host, const struct ss_tfdata *d, const struct ss_tfdata_pipeline *p,
 		      const struct ss_str *ids)
 {
+	struct ss_table *t = j->stats;
 	for (uint32_t rank = 0; rank < p->n; rank++) {
 		const struct ss_tfdata_call *c = &d->calls[p->first + rank];
 		for (uint32_t i = c->first; i < c->first + c->n; i++) {
@@ -205,7 +208,7 @@ static bool add_stats(struct ss_table *t, struct ss_str host, const struct ss_tf
 			ss_set_str(t, ST_PIPELINE, ids[p->iterator]);
 			ss_set_i64(t, ST_RANK, rank);
 			ss_set_str(t, ST_ID, ids[s->iterator]);
-			ss_set_str(t, ST_NAME, d->iterators[s->iterator].name);
+			ss_set_str(t, ST_NAME, ss_keep_str(&j->keep, d->iterators[s->iterator].name));
 			ss_set_i64(t, ST_BEGIN, s->begin_ps);
 			ss_set_i64(t, ST_DUR, (int64_t)s->dur_ps);
 			ss_set_i64(t, ST_SELF, (int64_t)s->self_ps);
@@ -217,19 +220,28 @@ static bool add_stats(struct ss_table *t, struct ss_str host, const struct ss_tf
 	return true;
 }
 
-static bool add_host(struct job *j, const struct ss_host *h, struct ss_err *err)
+static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
 {
+	(void)arg;
+	(void)i;
+	return ss_host_load(h, err);
+}
+
+static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
+{
+	struct job *j = arg;
 	struct ss_tfdata d;
+	struct ss_str name = j->q->model->hosts[i]->name;
 	bool ok = ss_tfdata_read(&d, h, err);
 	struct ss_str *ids = ok ? make_ids(j->q->arena, &d) : NULL;
-	if (ok && !(ids && add_iterators(j->iterators, h->name, &d, ids)))
+	if (ok && !(ids && add_iterators(j, name, &d, ids)))
 		ok = ss_fail_mem(err);
-	for (size_t i = 0; ok && i < d.npipelines; i++)
-		if (!add_pipeline(j, h->name, &d, &d.pipelines[i], ids) || !add_stats(j->stats, h->name, &d, &d.pipelines[i], ids))
+	for (size_t k = 0; ok && k < d.npipelines; k++)
+		if (!add_pipeline(j, name, &d, &d.pipelines[k], ids) || !add_stats(j, name, &d, &d.pipelines[k], ids))
 			ok = ss_fail_mem(err);
 	j->ncut += d.ncut;
 	ss_tfdata_release(&d);
-	return ok;
+	return ok && (!j->keep.no_memory || ss_fail_mem(err));
 }
 
 static int slowest_first(const void *a, const void *b)
@@ -288,7 +300,8 @@ static bool add_notes(struct job *j, struct ss_result *out)
 
 static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
 {
-	struct job j = { .q = q };
+	struct job j = { .q = q, .keep = ss_keep_into(q->model, q->arena) };
+	const struct ss_visit visit = { .read = read_host, .take = take_host, .arg = &j };
 	if (!ss_result_table(out, "bottlenecks", "Bottlenecks", bottleneck_cols, SS_COUNT(bottleneck_cols)) ||
 	    !ss_result_table(out, "input_pipelines", "Input pipelines", pipeline_cols, SS_COUNT(pipeline_cols)) ||
 	    !ss_result_table(out, "iterators", "Stages", iterator_cols, SS_COUNT(iterator_cols)) ||
@@ -298,12 +311,11 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	j.pipelines = &out->tables[1];
 	j.iterators = &out->tables[2];
 	j.stats = &out->tables[3];
-	bool ok = ss_model_load(q->model, err);
-	for (size_t i = 0; ok && i < q->model->nhosts; i++)
-		ok = add_host(&j, q->model->hosts[i], err);
+	bool ok = ss_model_visit(q->model, &visit, err);
 	if (ok && !(add_bottlenecks(&j) && add_verdict(&j) && add_notes(&j, out)))
 		ok = ss_fail_mem(err);
 	ss_vec_free(&j.found);
+	ss_keep_release(&j.keep);
 	return ok;
 }
 
@@ -312,7 +324,7 @@ const struct ss_tool ss_tool_tf_data_bottleneck_analysis = {
 	.title = "tf.data bottleneck analysis",
 	.summary = "The stage of a tf.data input pipeline that the program waits for, and what to do about it",
 	.kind = SS_KIND_TABLES,
-	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS,
 	.present = ss_host_has_tfdata,
 	.run = run,
 };
