@@ -47,11 +47,11 @@ static bool admit(struct tour *t, size_t *i, uint64_t *bytes)
 	return any;
 }
 
-/* True when it is this host's turn to be taken. */
+/* True when it is this host's turn to be taken; false when one before it has failed. */
 static bool await_turn(struct tour *t, size_t i)
 {
 	pthread_mutex_lock(&t->lock);
-	while (t->taken != i && !t->failed)
+	while (t->taken != i && !(t->failed && t->first_bad < i))
 		pthread_cond_wait(&t->moved, &t->lock);
 	bool turn = t->taken == i;
 	pthread_mutex_unlock(&t->lock);

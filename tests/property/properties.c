@@ -8,6 +8,7 @@
  *	self times	operations of a thread or core sum up to the time in which it ran any
  *	threads		every tool answers the same when the profile was read by 1, 3 or 16 threads
  *	hosts		every tool that combines hosts answers the same in whatever order they come
+ *	visits		and the same when hosts are opened one after the other in place of all at once
  */
 #define _XOPEN_SOURCE 700
 #include "model/opname.h"
@@ -237,17 +238,17 @@ static bool mix(void *arg, const char *p, size_t n)
 	return true;
 }
 
-/* A number for the answer of each tool; failures are answers as well. */
-static void answers(struct opened *o, bool only_combining, uint64_t digest[MOST_TOOLS])
+/* A number for the answer of each tool that has any of the flags (0: of all); failures are answers as well. */
+static void answers(struct ss_model *m, unsigned flags, uint64_t digest[MOST_TOOLS])
 {
 	for (size_t i = 0; ss_tools[i]; i++) {
-		struct ss_ask ask = { .tool = ss_tools[i], .model = &o->model, .format = SS_FORMAT_JSON,
+		struct ss_ask ask = { .tool = ss_tools[i], .model = m, .format = SS_FORMAT_JSON,
 			.run = SS_STR("run"), .host = SS_STR("host") };
 		struct ss_out out;
 		struct ss_err err = { 0 };
 
 		digest[i] = 14695981039346656037u;
-		if (only_combining && !(ss_tools[i]->flags & (SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS)))
+		if (flags && !(ss_tools[i]->flags & flags))
 			continue;
 		ss_out_init(&out, mix, &digest[i]);
 		if (!ss_ask(&ask, &out, &err))
@@ -270,14 +271,14 @@ static bool same(const struct run *r, const char *what, const uint64_t *want, co
 	return good;
 }
 
-static bool open_and_answer(const struct run *r, size_t first, size_t stride, bool only_combining, uint64_t *digest)
+static bool open_and_answer(const struct run *r, size_t first, size_t stride, unsigned flags, uint64_t *digest)
 {
 	static struct opened o;
 	struct ss_err err = { 0 };
 
 	if (!open_run(&o, r, first, stride, &err))
 		return false;
-	answers(&o, only_combining, digest);
+	answers(&o.model, flags, digest);
 	close_run(&o);
 	return true;
 }
@@ -288,21 +289,57 @@ static bool check_threads(const struct run *r)
 	bool good = true;
 
 	cores = 1;
-	if (!open_and_answer(r, 0, 1, false, one))
+	if (!open_and_answer(r, 0, 1, 0, one))
 		return true;
 	for (cores = 3; cores <= 16; cores += 13)
-		good = open_and_answer(r, 0, 1, false, many) && same(r, "more threads", one, many) && good;
+		good = open_and_answer(r, 0, 1, 0, many) && same(r, "more threads", one, many) && good;
 	return good;
 }
+
+#define COMBINING (SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS)
 
 static bool check_order(const struct run *r)
 {
 	uint64_t one[MOST_TOOLS], other[MOST_TOOLS];
 
-	if (r->n < 2 || !open_and_answer(r, 0, 1, true, one))
+	if (r->n < 2 || !open_and_answer(r, 0, 1, COMBINING, one))
 		return true;
-	return open_and_answer(r, r->n - 1, r->n - 1, true, other) && same(r, "hosts backwards", one, other) &&
-	       open_and_answer(r, 1, 1, true, other) && same(r, "hosts turned round", one, other);
+	return open_and_answer(r, r->n - 1, r->n - 1, COMBINING, other) && same(r, "hosts backwards", one, other) &&
+	       open_and_answer(r, 1, 1, COMBINING, other) && same(r, "hosts turned round", one, other);
+}
+
+/* The last file first: the model puts them in order. */
+static bool visit_and_answer(const struct run *r, uint64_t *digest)
+{
+	struct ss_host_file_at files[MOST_HOSTS];
+	struct ss_model m;
+	struct ss_err err = { 0 };
+	struct stat st;
+
+	for (size_t i = 0; i < r->n; i++) {
+		const char *path = r->paths[r->n - 1 - i];
+
+		if (stat(path, &st))
+			return false;
+		files[i] = (struct ss_host_file_at){ path, (uint64_t)st.st_size };
+	}
+	if (!ss_model_init_visited(&m, files, r->n, &err))
+		return false;
+	answers(&m, SS_TOOL_VISITS, digest);
+	ss_model_release(&m);
+	return true;
+}
+
+static bool check_visits(const struct run *r)
+{
+	uint64_t held[MOST_TOOLS], visited[MOST_TOOLS];
+	bool good = true;
+
+	if (!open_and_answer(r, 0, 1, SS_TOOL_VISITS, held))
+		return true;
+	for (cores = 1; cores <= 16; cores += 5)
+		good = visit_and_answer(r, visited) && same(r, "hosts visited", held, visited) && good;
+	return good;
 }
 
 /* ---- runs ---- */
@@ -323,6 +360,7 @@ static void check_run(struct tally *t, const struct run *r)
 	t->several += r->n > 1;
 	count(t, check_self_times(r));
 	count(t, check_threads(r));
+	count(t, check_visits(r));
 	if (r->n > 1)
 		count(t, check_order(r));
 }
