@@ -72,7 +72,7 @@ function fake(empty = false): Asked[] {
 	return asked;
 }
 
-const turn = () => new Promise((r) => setTimeout(r, 5));
+const turn = (ms = 5) => new Promise((r) => setTimeout(r, ms));
 
 function loader(log: string[]): { l: Loader; m: TimelineModel } {
 	const m = new TimelineModel(META);
@@ -87,6 +87,12 @@ function loader(log: string[]): { l: Loader; m: TimelineModel } {
 			(b) => log.push(b ? "busy" : "idle"),
 		),
 	};
+}
+
+function whole(m: TimelineModel, track: number) {
+	const t = m.whole(track);
+	assert.ok(t);
+	return t;
 }
 
 test("one request at a time, then what else is near, then silence", async () => {
@@ -104,8 +110,7 @@ test("one request at a time, then what else is near, then silence", async () => 
 	await turn();
 	l.show([0], [1], m.all, 1000, false);
 	assert.equal(asked.length, 2);
-	assert.deepEqual(log.filter((x) => x === "changed").length, 2);
-	assert.equal(log[log.length - 1], "idle");
+	assert.deepEqual(log, ["changed", "idle", "changed"], "what is asked for in advance is no waiting");
 	l.stop();
 });
 
@@ -120,10 +125,48 @@ test("a request that no longer serves the view is cancelled", async () => {
 	l.show([0, 1], [], { begin_ps: 104_000, end_ps: 114_000 }, 1000, true);
 	assert.equal(asked.length, 2, "a small move waits for the answer");
 	l.show([0, 1], [], { begin_ps: 700_000, end_ps: 710_000 }, 1000, true);
+	assert.equal(asked.length, 2, "nor is it given up at once");
+	await turn(150);
 	assert.equal(asked.length, 3);
 	assert.ok(asked[1]?.aborted());
 	l.stop();
 	assert.ok(asked[2]?.aborted());
+});
+
+test("a request is worth waiting for when the rest of the screen is here already", async () => {
+	const asked = fake();
+	const { l, m } = loader([]);
+	l.show([0, 1], [], m.all, 1000, false);
+	asked[0]?.answer();
+	await turn();
+	/* Track 0 has all it needs in a window that reaches far; only track 1 is asked for, and asked for once. */
+	m.accept([{ ...whole(m, 0), begin_ps: 0, end_ps: 1_000_000, resolution_ps: 1 }]);
+	for (let i = 0; i < 10; i++) {
+		l.show([0, 1], [], { begin_ps: 400_000 + i, end_ps: 410_000 + i }, 1000, true);
+		await turn(20);
+	}
+	assert.equal(asked.length, 2);
+	assert.equal(asked[1]?.url.searchParams.get("tracks"), "1");
+	assert.ok(!asked[1]?.aborted());
+	l.stop();
+});
+
+test("waiting is told when it takes long", async () => {
+	const asked = fake();
+	const log: string[] = [];
+	const { l, m } = loader(log);
+	l.show([0, 1], [], m.all, 1000, false);
+	asked[0]?.answer();
+	await turn();
+	l.show([0, 1], [], { begin_ps: 100_000, end_ps: 110_000 }, 1000, true);
+	await turn(50);
+	assert.deepEqual(log, ["changed", "idle"]);
+	await turn(250);
+	assert.deepEqual(log, ["changed", "idle", "busy"]);
+	asked[1]?.answer();
+	await turn();
+	assert.deepEqual(log, ["changed", "idle", "busy", "changed", "idle"]);
+	l.stop();
 });
 
 test("a link into the depth gets its picture first, then the whole for the map", async () => {
@@ -144,7 +187,7 @@ test("a link into the depth gets its picture first, then the whole for the map",
 	assert.equal(asked.length, 2);
 	assert.ok(m.whole(0) && m.whole(1));
 	assert.equal(m.layers(0, deep)[0]?.resolution_ps, 0.5, "the screen keeps the fine answer");
-	assert.equal(log[log.length - 1], "idle");
+	assert.deepEqual(log, ["changed", "idle", "changed"]);
 	l.stop();
 });
 

@@ -218,6 +218,8 @@ class Engine {
 			const was = old;
 			old = now;
 			if (!sameView(now.view, was.view)) this.moved();
+			/* What the view is gliding to is asked for at once; nobody waits for what lies between. */
+			if (!sameView(now.target, was.target)) this.ask();
 			const tracks =
 				now.view !== was.view ||
 				now.query !== was.query ||
@@ -245,17 +247,10 @@ class Engine {
 			this.invalidate();
 			this.ask();
 		}, 120);
-		this.ask();
 	}
 
 	scrolled(): void {
-		this.moving = true;
-		clearTimeout(this.rest);
-		this.rest = setTimeout(() => {
-			this.moving = false;
-			this.invalidate();
-			this.ask();
-		}, 120);
+		this.moved();
 		this.invalidate();
 		this.ask();
 	}
@@ -268,7 +263,7 @@ class Engine {
 		const seen = tracksIn(top, height);
 		const others = tracksIn(top - height * 3, height * 7).filter((t) => !seen.includes(t));
 		const width_px = Math.round(this.painter.width * this.painter.dpr);
-		this.loader.show(seen, others, this.store.get().view, width_px, this.moving);
+		this.loader.show(seen, others, this.store.get().target, width_px, this.moving);
 	}
 
 	private scrollTo(track: number, row: number): void {

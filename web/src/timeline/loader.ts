@@ -1,6 +1,7 @@
 /*
- * loader.ts - keeps one request for slices under way: the one that the screen needs most. A request whose answer would no longer
- * serve the view is cancelled; what is on the screen stays until a better picture is here.
+ * loader.ts - keeps one request for slices under way: the one that the screen needs most. What is on the screen stays until a better
+ * picture is here. A request whose answer would no longer serve the view is cancelled, but not at once: mostly the answer is here
+ * sooner than a connection would be closed and a new one opened, and the server would work for both.
  */
 import { getBytes } from "../api/fetch";
 import { decodeSlices, type Flow } from "../api/slices";
@@ -8,11 +9,18 @@ import type { TimelineModel, Want } from "./model";
 import type { View } from "./viewport";
 
 const NEAR_TRACKS = 64;
+/* A request is left alone for so long. */
+const PATIENT_MS = 100;
+/* Waiting is shown once it has taken so long: less is not noticed, and showing it costs frames. */
+const BUSY_MS = 200;
 
 export class Loader {
-	private flying: { want: Want; stop: AbortController } | undefined;
+	private flying: { want: Want; stop: AbortController; since: number } | undefined;
 	private lastKey = "";
 	private timer: ReturnType<typeof setTimeout> | undefined;
+	private busyTimer: ReturnType<typeof setTimeout> | undefined;
+	private shownBusy = true; /* until the first picture */
+	private moving = false;
 	private latest: { tracks: readonly number[]; others: readonly number[]; view: View; width_px: number } | undefined;
 	flows: Flow[] = [];
 	wantFlows = false;
@@ -27,11 +35,12 @@ export class Loader {
 		private readonly status: (busy: boolean) => void,
 	) {}
 
-	/* The screen now shows `tracks`; `others` are below or above it. */
+	/* The screen now shows `tracks`; `others` are below or above it. `view` is where a moving view is heading. */
 	show(tracks: readonly number[], others: readonly number[], view: View, width_px: number, moving: boolean): void {
 		/* Not laid out yet: nothing is on a screen without width. */
 		if (width_px <= 0) return;
 		this.latest = { tracks, others, view, width_px };
+		this.moving = moving;
 		clearTimeout(this.timer);
 		this.pump(!moving);
 		if (moving) this.timer = setTimeout(() => this.pump(true), 80);
@@ -47,15 +56,40 @@ export class Loader {
 
 	private pump(still: boolean): void {
 		if (this.latest) this.next(this.latest, still);
-		this.status(this.busy);
+		this.tell();
+	}
+
+	/* Waiting is told late, its end at once, and each only once. */
+	private tell(): void {
+		const { busy } = this;
+		if (busy && !this.shownBusy) {
+			this.busyTimer ??= setTimeout(() => {
+				this.busyTimer = undefined;
+				if (this.busy) this.status((this.shownBusy = true));
+			}, BUSY_MS);
+			return;
+		}
+		clearTimeout(this.busyTimer);
+		this.busyTimer = undefined;
+		if (!busy && this.shownBusy) this.status((this.shownBusy = false));
+	}
+
+	/* Is the request under way one that must go? */
+	private useless(now: NonNullable<Loader["latest"]>): boolean {
+		const { tracks, view, width_px } = now;
+		if (!this.flying || !this.model.want(tracks, view, width_px, false)) return false;
+		return !this.flying.want.urgent || !this.model.serves(this.flying.want, tracks, view, width_px);
 	}
 
 	private next(now: NonNullable<Loader["latest"]>, still: boolean): void {
 		const { tracks, view, width_px } = now;
 		if (this.flying) {
-			if (!this.flying.want.urgent || this.model.serves(this.flying.want, tracks, view, width_px)) {
-				const urgent = this.model.want(tracks, view, width_px, false);
-				if (this.flying.want.urgent || !urgent) return;
+			if (!this.useless(now)) return;
+			const left_ms = this.flying.since + PATIENT_MS - performance.now();
+			if (left_ms > 0) {
+				clearTimeout(this.timer);
+				this.timer = setTimeout(() => this.pump(!this.moving), left_ms + 1);
+				return;
 			}
 			this.flying.stop.abort();
 			this.flying = undefined;
@@ -80,7 +114,7 @@ export class Loader {
 		if (key === this.lastKey) return;
 		this.lastKey = key;
 		const stop = new AbortController();
-		this.flying = { want, stop };
+		this.flying = { want, stop, since: performance.now() };
 		this.requests++;
 		getBytes(
 			"api/timeline/slices",
@@ -105,14 +139,14 @@ export class Loader {
 					if (stop.signal.aborted) return;
 					this.flying = undefined;
 					this.changed();
-					this.pump(true);
+					this.pump(!this.moving);
 				},
 				(e: Error) => {
 					if (stop.signal.aborted) return;
 					this.flying = undefined;
 					/* The next move asks again. */
 					this.lastKey = "";
-					this.status(false);
+					this.tell();
 					this.failed(e.message);
 				},
 			);
@@ -124,6 +158,7 @@ export class Loader {
 
 	stop(): void {
 		clearTimeout(this.timer);
+		clearTimeout(this.busyTimer);
 		this.flying?.stop.abort();
 		this.latest = undefined;
 	}

@@ -112,11 +112,12 @@ export class TimelineModel {
 		};
 	}
 
-	/* Would the answer to `w` serve this view? Then it is worth waiting for. */
+	/* Would the answer to `w` serve this view, with what is here already? Then it is worth waiting for. */
 	serves(w: Want, tracks: readonly number[], view: View, width_px: number): boolean {
+		const res = (span(view) / width_px) * COARSE;
 		if (w.begin_ps > view.begin_ps || w.end_ps < view.end_ps) return false;
-		if ((w.end_ps - w.begin_ps) / w.width_px > (span(view) / width_px) * COARSE) return false;
+		if ((w.end_ps - w.begin_ps) / w.width_px > res) return false;
 		const asked = new Set(w.tracks);
-		return tracks.every((t) => asked.has(t));
+		return tracks.every((t) => asked.has(t) || this.enough(t, view.begin_ps, view.end_ps, res));
 	}
 }
