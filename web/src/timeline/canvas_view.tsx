@@ -43,6 +43,8 @@ function readPalette(el: Element, dark: boolean): Palette {
 		accent: v("--accent"),
 		wash: v("--accent-wash"),
 		bgPixel: parsePixel(v("--tl-bg")),
+		gridPixel: parsePixel(v("--tl-grid")),
+		linePixel: parsePixel(v("--line-strong")),
 		dark,
 	};
 }
@@ -217,9 +219,10 @@ class Engine {
 			const now = store.get();
 			const was = old;
 			old = now;
-			if (!sameView(now.view, was.view)) this.moved();
+			const goes = !sameView(now.target, was.target);
+			if (goes || !sameView(now.view, was.view)) this.moved();
 			/* What the view is gliding to is asked for at once; nobody waits for what lies between. */
-			if (!sameView(now.target, was.target)) this.ask();
+			if (goes) this.ask();
 			const tracks =
 				now.view !== was.view ||
 				now.query !== was.query ||

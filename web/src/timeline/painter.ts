@@ -2,12 +2,14 @@
  * painter.ts - one frame of the timeline, on contexts that canvas_view.tsx owns.
  *
  * The tracks are drawn in device pixels: raster.ts fills an array with a pixel row per timeline row, one putImageData carries it to a
- * small canvas, and each track is stretched from there to its place. Then come gaps between rows, names and counters.
+ * small canvas, and each track is stretched from there to its place. The array has the background and the lines behind the slices as
+ * well, so that nothing needs to be mixed and nothing is painted twice: in software drawing each pass over the screen is half a
+ * millisecond. Then come gaps between rows, names and counters.
  */
 import { css, mix, nameColor, pixel } from "../base/color";
 import { clock_ps, counterText, time_ps } from "../base/format";
 import { beginOf, sliceAt, type Flow, type FlowPoint, type TrackSlices } from "../api/slices";
-import type { FlowEnd, Section } from "../api/types";
+import type { FlowEnd, Section, TrackInfo } from "../api/types";
 import { coveredColumns, fitText, Labels, rasterRow, type Pixels } from "./raster";
 import { visibleItems, type Item, type Layout, type TrackItem } from "./layout";
 import type { TimelineModel } from "./model";
@@ -30,6 +32,8 @@ export interface Palette {
 	accent: string;
 	wash: string;
 	bgPixel: number;
+	gridPixel: number;
+	linePixel: number;
 	dark: boolean;
 }
 
@@ -46,6 +50,14 @@ export interface Frame {
 const FONT_PX = 11;
 const LABEL_CAP = 1500;
 const MOVING_CAP = 500;
+
+/* Rows of a track on the screen, and the row of the array that holds the first of them. */
+interface Place {
+	item: TrackItem;
+	first: number;
+	count: number;
+	at: number;
+}
 
 /* "rgb(12 34 56)" or "#0c2238" from the style sheet, as a pixel. */
 export function parsePixel(text: string): number {
@@ -74,6 +86,9 @@ export class Painter {
 	private wideChar = 8;
 	private colors = new WeakMap<readonly string[], { key: string; fill: Uint32Array; edge: Uint32Array }>();
 	private byName = new Map<string, number>();
+	private blank = new Uint32Array(0);
+	private grid: { view: View | undefined; width: number; columns: readonly number[] } = { view: undefined, width: 0, columns: [] };
+	private readonly stepTracks = new WeakMap<Section, TrackInfo | undefined>();
 	private density: { key: string; data: Float32Array } | undefined;
 	private pal: Palette | undefined;
 	width = 0;
@@ -95,7 +110,7 @@ export class Painter {
 		this.head = ctx(head, false);
 		this.main = ctx(main, false);
 		this.over = ctx(over, true);
-		this.strip = ctx(spare(), true);
+		this.strip = ctx(spare(), false);
 		this.map = ctx(spare(), false);
 	}
 
@@ -174,20 +189,22 @@ export class Painter {
 		const H = ctx.canvas.height;
 		const labels = f.moving ? this.moving : this.still;
 		labels.reset(26 * dpr);
-		ctx.fillStyle = pal.bg;
-		ctx.fillRect(0, 0, W, H);
-		this.drawGrid(f, pal, W, H);
 
 		const items = visibleItems(f.layout, f.top, this.height);
-		const places: { item: TrackItem; first: number; count: number; at: number }[] = [];
+		const places: Place[] = [];
 		let rows = 0;
+		let bare = 0; /* nothing was painted from here on down */
 		for (const it of items) {
-			const y = (it.y - f.top) * dpr;
+			const y = Math.round((it.y - f.top) * dpr);
+			if (y > bare) this.drawBare(f, pal, bare, y, W);
+			bare = Math.max(y + 1, Math.round((it.y + it.h - f.top) * dpr));
 			if (it.kind === "section") {
 				ctx.fillStyle = pal.band;
-				ctx.fillRect(0, Math.round(y), W, Math.round(it.h * dpr));
-			} else if (it.info.kind === "counter") this.drawCounter(f, it, y, pal, W);
-			else {
+				ctx.fillRect(0, y, W, bare - y);
+			} else if (it.info.kind === "counter") {
+				this.drawBare(f, pal, y, bare, W);
+				this.drawCounter(f, it, (it.y - f.top) * dpr, pal, W);
+			} else {
 				const first = Math.max(0, Math.floor((f.top - it.y) / it.rowH));
 				const last = Math.min(it.rows, Math.ceil((f.top + this.height - it.y) / it.rowH));
 				if (last <= first) continue;
@@ -195,23 +212,38 @@ export class Painter {
 				rows += last - first;
 			}
 		}
-		this.drawSteps(f, items, pal, W);
+		if (bare < H) this.drawBare(f, pal, bare, H, W);
+		const steps = this.findSteps(f, items, W);
 		this.ensurePixels(W, rows);
-		this.px.data.fill(0, 0, W * rows);
 		this.drawn = 0;
-		for (const p of places) this.rasterTrack(f, p.item, p.first, p.count, p.at, p.item.collapsed ? null : labels);
+		for (const p of places) {
+			this.fillBlank(f, pal, p.item.pinned ? undefined : steps.get(p.item.pid), W);
+			this.rasterTrack(f, p, p.item.collapsed ? null : labels);
+		}
 		if (rows && this.image) this.strip.putImageData(this.image, 0, 0, 0, 0, W, rows);
 		ctx.imageSmoothingEnabled = false;
-		for (const p of places) {
-			const y = Math.round((p.item.y + p.first * p.item.rowH - f.top) * dpr);
-			const h = Math.max(1, Math.round(p.count * p.item.rowH * dpr));
-			ctx.drawImage(this.strip.canvas, 0, p.at, W, p.count, 0, y, W, h);
-			if (p.item.collapsed && p.item.rows > 1) continue;
-			ctx.fillStyle = pal.bg;
-			for (let k = 1; k <= p.count; k++)
-				ctx.fillRect(0, Math.round((p.item.y + (p.first + k) * p.item.rowH - f.top) * dpr) - 1, W, 1);
-		}
+		for (const p of places) this.drawPlace(f, p, pal, W);
+		this.drawSteps(f, items, steps, pal);
 		this.drawLabels(labels, pal);
+	}
+
+	/* Background and grid where no slices stand. */
+	private drawBare(f: Frame, pal: Palette, y0: number, y1: number, W: number): void {
+		const ctx = this.main;
+		ctx.fillStyle = pal.bg;
+		ctx.fillRect(0, y0, W, y1 - y0);
+		ctx.fillStyle = pal.grid;
+		for (const x of this.gridColumns(f, W)) ctx.fillRect(x, y0, 1, y1 - y0);
+	}
+
+	private drawPlace(f: Frame, p: Place, pal: Palette, W: number): void {
+		const ctx = this.main;
+		const { item, first, count } = p;
+		const yOf = (row: number) => Math.round((item.y + row * item.rowH - f.top) * this.dpr);
+		ctx.drawImage(this.strip.canvas, 0, p.at, W, count, 0, yOf(first), W, Math.max(1, yOf(first + count) - yOf(first)));
+		if (item.collapsed && item.rows > 1) return;
+		ctx.fillStyle = pal.bg;
+		for (let k = 1; k <= count; k++) ctx.fillRect(0, yOf(first + k) - 1, W, 1);
 	}
 
 	private ensurePixels(W: number, rows: number): void {
@@ -225,15 +257,25 @@ export class Painter {
 		this.px = { data: new Uint32Array(image.data.buffer), width: W };
 	}
 
-	private rasterTrack(f: Frame, it: TrackItem, first: number, count: number, at: number, labels: Labels | null): void {
+	/* What a row of pixels looks like without slices. */
+	private fillBlank(f: Frame, pal: Palette, steps: readonly number[] | undefined, W: number): void {
+		if (this.blank.length !== W) this.blank = new Uint32Array(W);
+		this.blank.fill(pal.bgPixel);
+		for (const x of this.gridColumns(f, W)) this.blank[x] = pal.gridPixel;
+		for (const x of steps ?? []) this.blank[x] = pal.linePixel;
+	}
+
+	private rasterTrack(f: Frame, p: Place, labels: Labels | null): void {
+		const { item: it, first, count, at } = p;
 		const W = this.px.width;
 		const layers = f.model.layers(it.info.track, f.state.view);
+		for (let k = 0; k < count; k++) this.px.data.set(this.blank, (at + k) * W);
 		layers.forEach((t, depth) => {
 			const [from, to] = coveredColumns(t, f.state.view, W);
 			const { fill, edge } = this.colorsOf(t.names, f.state.query);
 			for (let k = 0; k < count; k++) {
 				const offset = (at + k) * W;
-				if (depth > 0) this.px.data.fill(0, offset + from, offset + to);
+				if (depth > 0 && to > from) this.px.data.set(this.blank.subarray(from, to), offset + from);
 				const y = (it.y + (first + k + 0.5) * it.rowH - f.top) * this.dpr;
 				const names = depth === layers.length - 1 ? labels : null;
 				this.drawn += rasterRow(this.px, offset, t, first + k, f.state.view, from, to, fill, edge, names, y);
@@ -253,35 +295,62 @@ export class Painter {
 		}
 	}
 
-	private drawGrid(f: Frame, pal: Palette, W: number, H: number): void {
-		const ctx = this.main;
+	/* Columns of the labelled lines of the ruler. */
+	private gridColumns(f: Frame, W: number): readonly number[] {
 		const { view } = f.state;
+		if (this.grid.view === view && this.grid.width === W) return this.grid.columns;
 		const perPs = W / (view.end_ps - view.begin_ps);
-		ctx.fillStyle = pal.grid;
-		for (const t of ticks(view, this.width))
-			if (t.label) ctx.fillRect(Math.round((t.ps - view.begin_ps) * perPs), 0, 1, H);
+		const columns = ticks(view, this.width)
+			.filter((t) => t.label)
+			.map((t) => Math.round((t.ps - view.begin_ps) * perPs))
+			.filter((x) => x >= 0 && x < W);
+		this.grid = { view, width: W, columns };
+		return columns;
 	}
 
-	/* Steps of a section, where they are wide enough to be told apart: a line through all its tracks at each begin. */
-	private drawSteps(f: Frame, items: readonly Item[], pal: Palette, W: number): void {
-		const ctx = this.main;
+	/* Columns where a step of a section begins, by section, where steps are wide enough to be told apart. */
+	private findSteps(f: Frame, items: readonly Item[], W: number): Map<number, number[]> {
 		const { view } = f.state;
 		const perPs = W / (view.end_ps - view.begin_ps);
-		ctx.fillStyle = pal.line;
+		const out = new Map<number, number[]>();
 		for (const s of f.model.timeline.sections) {
-			const steps = s.tracks.find((t) => t.kind === "slices" && /^steps?$/i.test(t.name));
-			const mine = items.filter((it): it is TrackItem => it.kind === "track" && it.pid === s.pid && !it.pinned);
+			if (!items.some((it) => it.kind === "track" && it.pid === s.pid && !it.pinned)) continue;
+			const steps = this.stepTrack(s);
 			const t = steps && f.model.layers(steps.track, view).pop();
 			const end = t?.rowFirst[1] ?? 0;
-			if (!t || !mine.length || end < 2) continue;
-			const y0 = Math.max(0, (Math.min(...mine.map((m) => m.y)) - f.top) * this.dpr);
-			const y1 = (Math.max(...mine.map((m) => m.y + m.h)) - f.top) * this.dpr;
+			if (!t || end < 2) continue;
 			const wide = ((beginOf(t, end - 1) - beginOf(t, 0)) / (end - 1)) * perPs;
 			if (wide < 40 * this.dpr) continue;
+			const columns: number[] = [];
 			for (let i = Math.max(0, sliceAt(t, 0, view.begin_ps)); i < end; i++) {
 				const x = Math.round((beginOf(t, i) - view.begin_ps) * perPs);
-				if (x > W) break;
-				if (x > 0) ctx.fillRect(x, y0, 1, y1 - y0);
+				if (x >= W) break;
+				if (x > 0) columns.push(x);
+			}
+			out.set(s.pid, columns);
+		}
+		return out;
+	}
+
+	private stepTrack(s: Section): TrackInfo | undefined {
+		if (!this.stepTracks.has(s))
+			this.stepTracks.set(s, s.tracks.find((t) => t.kind === "slices" && /^steps?$/i.test(t.name)));
+		return this.stepTracks.get(s);
+	}
+
+	/* The lines of steps between the tracks of a section; the tracks have them in their pixels. */
+	private drawSteps(f: Frame, items: readonly Item[], steps: ReadonlyMap<number, number[]>, pal: Palette): void {
+		const ctx = this.main;
+		ctx.fillStyle = pal.line;
+		for (const [pid, columns] of steps) {
+			const mine = items.filter((it): it is TrackItem => it.kind === "track" && it.pid === pid && !it.pinned);
+			for (let i = 0; i < mine.length; i++) {
+				const it = mine[i];
+				const next = mine[i + 1];
+				if (!it) continue;
+				const y0 = Math.round((it.info.kind === "counter" ? it.y - f.top : it.y + it.h - f.top) * this.dpr);
+				const y1 = Math.round(((next ? next.y : it.y + it.h) - f.top) * this.dpr);
+				if (y1 > y0) for (const x of columns) ctx.fillRect(x, y0, 1, y1 - y0);
 			}
 		}
 	}
