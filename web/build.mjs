@@ -1,6 +1,6 @@
 /*
  * build.mjs - the page's only build step: bundle, minify, copy.
- *	node build.mjs            web/dist/{index.html,app.js,app.css,icon.svg}
+ *	node build.mjs            web/dist/{index.html,app.js,slices.js,app.css,icon.svg}
  *	node build.mjs --tests    web/build/test/*.mjs, the pure modules' tests
  */
 import { build } from "esbuild";
@@ -17,7 +17,7 @@ async function page(out) {
 	mkdirSync(out, { recursive: true });
 	await build({
 		...common,
-		entryPoints: { app: join(here, "src/main.tsx") },
+		entryPoints: { app: join(here, "src/main.tsx"), slices: join(here, "src/timeline/slices_worker.ts") },
 		outdir: out,
 		minify: true,
 		target: ["es2021"],

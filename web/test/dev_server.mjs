@@ -13,6 +13,7 @@ const dist = join(dirname(fileURLToPath(import.meta.url)), "../dist");
 const FILES = {
 	"/": ["index.html", "text/html"],
 	"/app.js": ["app.js", "text/javascript"],
+	"/slices.js": ["slices.js", "text/javascript"],
 	"/app.css": ["app.css", "text/css"],
 	"/icon.svg": ["icon.svg", "image/svg+xml"],
 };

@@ -15,6 +15,7 @@ import { closedAtFirst } from "../timeline/layout";
 import { Loader } from "../timeline/loader";
 import { TimelineModel } from "../timeline/model";
 import { neighbour } from "../timeline/pointer";
+import { SliceSource, type ReadSlices } from "../timeline/slice_source";
 import { Details } from "../timeline/details";
 import {
 	chosenStretch,
@@ -48,6 +49,9 @@ import { Failure, Notes, Waiting } from "../widgets/notes";
 import type { Session } from "./session";
 
 export function TraceViewerPage({ session }: { session: Session }) {
+	/* Started beside the first question, so that it is there when slices are asked for. */
+	const source = useMemo(() => new SliceSource(), []);
+	useEffect(() => () => source.stop(), [source]);
 	const { value, error, loading } = useJson<Timeline>("api/timeline", { run: session.run.run, host: session.host });
 	if (error)
 		return (
@@ -62,7 +66,7 @@ export function TraceViewerPage({ session }: { session: Session }) {
 				<Waiting what="Reading the trace…" />
 			</div>
 		) : null;
-	return <TraceViewer timeline={value} session={session} />;
+	return <TraceViewer timeline={value} session={session} read={source.read} />;
 }
 
 /* What the URL says about the view, once, when the page opens. */
@@ -80,7 +84,7 @@ function openTrace(timeline: Timeline, model: TimelineModel): TraceStore {
 	return store;
 }
 
-function TraceViewer({ timeline, session }: { timeline: Timeline; session: Session }) {
+function TraceViewer({ timeline, session, read }: { timeline: Timeline; session: Session; read: ReadSlices }) {
 	const { run, host } = { run: session.run.run, host: session.host };
 	const { model, store, loader } = useMemo(() => {
 		const m = new TimelineModel(timeline);
@@ -92,6 +96,7 @@ function TraceViewer({ timeline, session }: { timeline: Timeline; session: Sessi
 			() => s.update({ version: s.get().version + 1, error: "" }),
 			(text) => s.update({ error: text }),
 			(busy) => s.update({ busy }),
+			read,
 		);
 		return { model: m, store: s, loader: l };
 	}, [timeline]);

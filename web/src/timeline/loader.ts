@@ -3,9 +3,9 @@
  * picture is here. A request whose answer would no longer serve the view is cancelled, but not at once: mostly the answer is here
  * sooner than a connection would be closed and a new one opened, and the server would work for both.
  */
-import { getBytes } from "../api/fetch";
-import { decodeSlices, type Flow } from "../api/slices";
+import type { Flow } from "../api/slices";
 import type { TimelineModel, Want } from "./model";
+import { readSlices, type ReadSlices } from "./slice_source";
 import type { View } from "./viewport";
 
 const NEAR_TRACKS = 64;
@@ -33,6 +33,7 @@ export class Loader {
 		private readonly changed: () => void,
 		private readonly failed: (text: string) => void,
 		private readonly status: (busy: boolean) => void,
+		private readonly read: ReadSlices = readSlices,
 	) {}
 
 	/* The screen now shows `tracks`; `others` are below or above it. `view` is where a moving view is heading. */
@@ -116,21 +117,17 @@ export class Loader {
 		const stop = new AbortController();
 		this.flying = { want, stop, since: performance.now() };
 		this.requests++;
-		getBytes(
-			"api/timeline/slices",
-			{
-				run: this.run,
-				host: this.host,
-				begin_ps: want.begin_ps,
-				end_ps: want.end_ps,
-				width_px: want.width_px,
-				tracks: want.tracks.join(","),
-				flows: this.wantFlows ? 1 : undefined,
-			},
-			stop.signal,
-		)
-			.then((buf) => {
-				const answer = decodeSlices(buf, want.width_px);
+		const params = {
+			run: this.run,
+			host: this.host,
+			begin_ps: want.begin_ps,
+			end_ps: want.end_ps,
+			width_px: want.width_px,
+			tracks: want.tracks.join(","),
+			flows: this.wantFlows ? 1 : undefined,
+		};
+		this.read({ params, width_px: want.width_px }, stop.signal)
+			.then((answer) => {
 				this.model.accept(answer.tracks, want.behind);
 				if (this.wantFlows) this.flows = answer.flows;
 			})
