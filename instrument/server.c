@@ -450,8 +450,13 @@ static bool start(const struct ss_trace_server_options *o, struct ss_err *err)
 		.max_request_bytes = 1 << 20, .max_calls = 8,
 	};
 	server.grpc = ok ? ss_grpc_server_start(&config, err) : NULL;
-	if (server.grpc)
+	if (server.grpc && (ss_grpc_server_loopback(server.grpc) || o->token || o->open))
 		return true;
+	if (server.grpc) {
+		ss_fail(err, SS_EINVAL, "'%s' can be reached by others: a token is wanted, or leave for all (open)", o->bind);
+		ss_grpc_server_stop(server.grpc, 0);
+		server.grpc = NULL;
+	}
 	free(server.token);
 	free(server.logdir);
 	server.token = server.logdir = NULL;

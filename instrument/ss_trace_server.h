@@ -23,11 +23,12 @@ extern "C" {
 
 struct ss_trace_server_options {
 	size_t size;		/* sizeof(struct ss_trace_server_options) */
-	const char *bind;	/* address; NULL: 127.0.0.1 */
+	const char *bind;	/* address; NULL: 127.0.0.1. Others than this machine need a token, or `open` */
 	const char *token;	/* callers must send it: "authorization: Bearer <token>"; NULL: nobody is asked */
 	const char *logdir;	/* profiles are written nowhere else; NULL: where the caller says */
 	uint64_t max_bytes;	/* bound of a recording; 0: 256 MiB */
 	uint16_t port;		/* 0: any that is free */
+	bool open;		/* who reaches `bind` may ask, as of JAX and TensorFlow: their clients send no token */
 };
 
 /* Listen on a port of the loopback address. False: ss_trace_server_error says why. One server a program. */

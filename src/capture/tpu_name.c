@@ -180,11 +180,17 @@ bool ss_tpu_find(const char *name, const char *zone, const char *project, struct
 	    !given_or_own(zone, "zone", "instance/zone", arena, &z, err) || !token(arena, &authorization, err))
 		return false;
 	size_t n = api && *api ? strlen(api) : 0;
-	struct ss_str url = ss_arena_printf(arena, "%s%sv1/projects/" SS_FMT "/locations/" SS_FMT "/nodes/%s",
-					    n ? api : "https://tpu.googleapis.com", n && api[n - 1] == '/' ? "" : "/", SS_ARG(p),
-					    SS_ARG(z), name);
 	const char *const headers[] = { authorization.p, NULL };
-	bool ok = !no_memory(url, err) && ss_fetch(url.p, headers, &body, &status, err);
+	/* TPU VMs are known to v2; the nodes of old, to v1. */
+	static const char *const versions[] = { "v2", "v1" };
+	bool ok = true;
+	for (size_t i = 0; ok && i < SS_COUNT(versions) && (!i || status == 404); i++) {
+		struct ss_str url = ss_arena_printf(arena, "%s%s%s/projects/" SS_FMT "/locations/" SS_FMT "/nodes/%s",
+						    n ? api : "https://tpu.googleapis.com", n && api[n - 1] == '/' ? "" : "/",
+						    versions[i], SS_ARG(p), SS_ARG(z), name);
+		body.n = 0;
+		ok = !no_memory(url, err) && ss_fetch(url.p, headers, &body, &status, err);
+	}
 	if (ok && status == 404)
 		ok = ss_fail(err, SS_ENOTFOUND, "failed to find TPU '%s' in zone " SS_FMT " of project " SS_FMT, name, SS_ARG(z),
 			     SS_ARG(p));

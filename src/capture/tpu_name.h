@@ -1,6 +1,6 @@
 /*
  * tpu_name.h - from the name of a Cloud TPU to the addresses of its profilers, over the Cloud TPU
- * API (GET .../v1/projects/P/locations/Z/nodes/NAME).
+ * API (GET .../v2/projects/P/locations/Z/nodes/NAME, or v1).
  *
  * Project, zone and the token come from the machine's metadata server where they are not given, as
  * for every program on Google's machines. Environment variables that Google's own tools have lead

@@ -298,11 +298,12 @@ def by_name(scratch):
     # No profiler listens on 8466: that it was tried there is what shows.
     Google.nodes = {path + 'one': json.dumps({'state': 'READY', 'networkEndpoints': [{'ipAddress': '127.0.0.1', 'port': 8470}]}),
                     path + 'old': json.dumps({'ipAddress': '127.0.0.2', 'port': '8470'}),
+                    path.replace('v1', 'v2') + 'vm': json.dumps({'networkEndpoints': [{'ipAddress': '127.0.0.4', 'accessConfig': {}}]}),
                     path + 'two': json.dumps({'networkEndpoints': [{'ipAddress': '127.0.0.1'}, {'ipAddress': '127.0.0.3'}]}),
                     path + 'new': json.dumps({'state': 'CREATING'}), path + 'bad': '{"networkEndpoints": [{', path + 'evil':
                     json.dumps({'networkEndpoints': [{'ipAddress': 'x y/z'}]})}
     flags = ['--num_tracing_attempts=1', f'--logdir={scratch}/tpu', '--duration_ms=10']
-    for name, status, text in (('one', 1, '127.0.0.1:8466'), ('old', 1, '127.0.0.2:8466'), ('two', 1, '127.0.0.1:8466'),
+    for name, status, text in (('one', 1, '127.0.0.1:8466'), ('old', 1, '127.0.0.2:8466'), ('vm', 1, '127.0.0.4:8466'), ('two', 1, '127.0.0.1:8466'),
                                ('none', 1, "failed to find TPU 'none' in zone us-central1-b of project my-project"),
                                ('new', 1, "its state is 'CREATING'"), ('bad', 1, 'unreadable'), ('evil', 1, 'no address'),
                                ('../x', 1, 'cannot be the name')):
@@ -394,6 +395,8 @@ def wider(scratch):
             where = proc.stderr.readline()
         port = int(where.split('http://')[1].split(':')[1].split('/')[0])
         made = where.split('?token=')[1].split()[0] if '?token=' in where else None
+        if args[0] == 'monitor':
+            proc.stdout.readline()      # the first look is there
 
         def get(path, **headers):
             connection = http.client.HTTPConnection('127.0.0.1', port, timeout=20)

@@ -335,6 +335,15 @@ static void failures_say_why(void **state)
 	struct ss_trace_server_options o = { .size = sizeof(o), .logdir = "relative" };
 	assert_false(ss_trace_server_start_with(&o));
 	assert_non_null(strstr(ss_trace_server_error(), "relative"));
+	o = (struct ss_trace_server_options){ .size = sizeof(o), .bind = "0.0.0.0" };
+	assert_false(ss_trace_server_start_with(&o));
+	assert_non_null(strstr(ss_trace_server_error(), "a token is wanted"));
+	o.open = true;
+	assert_true(ss_trace_server_start_with(&o));
+	ss_trace_server_stop();
+	o = (struct ss_trace_server_options){ .size = sizeof(o), .bind = "0.0.0.0", .token = "t" };
+	assert_true(ss_trace_server_start_with(&o));
+	ss_trace_server_stop();
 	o = (struct ss_trace_server_options){ .size = sizeof(o), .bind = "no address" };
 	assert_false(ss_trace_server_start_with(&o));
 	assert_true(ss_trace_server_error()[0]);
