@@ -260,8 +260,25 @@ static bool root_is_ours(const struct ss_analysis *a, struct ss_str root)
 			   (ss_str_is(rest, "/plugins/profile") || ss_str_is(rest, "/plugins/profile/")));
 }
 
-static void take_session(const struct ss_analysis *a, struct session *s, struct ss_arena *arena, struct ss_buf *out)
+struct waiting {
+	const struct ss_grpc_asked *asked;
+	struct ss_server_state *srv;
+};
+
+/* What nobody waits for any more is not taken to its end. */
+static void look_after(void *arg, const struct ss_capture *c, const struct ss_capture_host *host)
 {
+	const struct waiting *w = arg;
+	(void)c;
+	(void)host;
+	if (ss_grpc_asked_gone(w->asked))
+		ss_capture_cancel(w->srv);
+}
+
+static void take_session(const struct ss_analysis *a, const struct ss_grpc_asked *asked, struct session *s,
+			 struct ss_arena *arena, struct ss_buf *out)
+{
+	struct waiting waiting = { asked, a->config.srv };
 	struct ss_capture c;
 	struct ss_err err = { 0 };
 	struct ss_str run = ss_arena_str(arena, s->session);
@@ -269,6 +286,8 @@ static void take_session(const struct ss_analysis *a, struct session *s, struct 
 	s->config.logdir = a->config.srv->capture_dir;
 	s->config.run = run.n ? run.p : NULL;
 	s->config.wake_fd = a->config.srv->stop_fd;
+	s->config.progress = look_after;
+	s->config.progress_arg = &waiting;
 	if (!ss_capture_begin(a->config.srv)) {
 		ss_pbo_bytes(out, NEW_SESSION_ERROR_MESSAGE, SS_STR("another profile is being taken"));
 		return;
@@ -296,7 +315,7 @@ static void new_session(void *arg, const struct ss_grpc_asked *asked, struct ss_
 	else if (!root_is_ours(a, s.root))
 		ss_pbo_bytes(&answer->body, NEW_SESSION_ERROR_MESSAGE, SS_STR("this server writes to its own log directory only"));
 	else
-		take_session(a, &s, &arena, &answer->body);
+		take_session(a, asked, &s, &arena, &answer->body);
 	ss_arena_release(&arena);
 	ss_buf_free(&s.hosts);
 }

@@ -338,6 +338,46 @@ def old_flags(scratch):
     check('NewSession', master.asked[0].startswith('NewSession'), master.asked)
 
 
+def left_alone(logdir):
+    """A master that takes its time, and ourselves as one: nothing goes on for somebody who has gone."""
+    before = below(logdir)
+    with Peer() as peer, Peer('slow', 'master') as slow:
+        proc = subprocess.Popen([BIN, 'serve', logdir, '--port', '0', '--grpc', '0', '--allow-capture'], stderr=subprocess.PIPE, text=True)
+        grpc, port = '', 0
+        while not port:
+            line = proc.stderr.readline()
+            grpc = line.split('gRPC on ')[1].strip() if 'gRPC on' in line else grpc
+            port = int(line.split(':')[3].split('/')[0]) if 'http://' in line else 0
+
+        def ask(**query):
+            connection = http.client.HTTPConnection('127.0.0.1', port, timeout=20)
+            connection.request('GET', '/data/plugin/profile/capture_profile?' + '&'.join(f'{k}={v}' for k, v in query.items()))
+            reply = connection.getresponse()
+            answer = reply.status, json.loads(reply.read())
+            connection.close()
+            return answer
+        answers = []
+        thread = threading.Thread(target=lambda: answers.append(ask(service_addr=slow.address, worker_list='10.0.0.1:1', duration=10)))
+        thread.start()
+        time.sleep(0.5)
+        begin = time.monotonic()
+        ask(cancel='true')
+        thread.join()
+        check('a master is left when that is wanted', answers[0][0] == 500 and 'CANCELLED' in answers[0][1]['error']
+              and time.monotonic() - begin < 2, answers)
+        caller = subprocess.Popen([BIN, 'capture', '-a', grpc, '--worker_list', slow.address, '-l', logdir], stderr=subprocess.PIPE,
+                                  text=True)
+        time.sleep(0.7)
+        check('one at a time', 'another profile' in ask(service_addr=peer.address)[1].get('error', ''))
+        caller.send_signal(signal.SIGINT)
+        check('the caller ends', 'cancelled' in caller.communicate(timeout=10)[1] and caller.returncode == 1)
+        time.sleep(0.6)
+        check('and the master of his profile', below(logdir) == before and ask(service_addr=peer.address, duration=10)[0] == 200)
+        proc.send_signal(signal.SIGINT)
+        check('the server ends', proc.wait(10) == 0)
+        proc.stderr.close()
+
+
 def over_http(scratch):
     route = '/data/plugin/profile/capture_profile'
     logdir = f'{scratch}/http'
@@ -373,6 +413,7 @@ def over_http(scratch):
         thread.join()
         check('ended in the middle: nothing is left', below(logdir) == before, below(logdir))
     check('what was asked', len(peer.asked) == 2, peer.asked)
+    left_alone(logdir)
     with serving.Server(f'{BIN} serve --logdir {{logdir}} --port {{port}}', logdir) as server:
         check('off by default', server.get(route, {'service_addr': 'localhost:1'})[0] == 501)
     for args, text in (([logdir, '--bind', '0.0.0.0'], 'loopback'), ([os.path.dirname(SAMPLE)], 'into a log directory'),
