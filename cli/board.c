@@ -306,11 +306,13 @@ static const char *plural(size_t n)
 /* What one wants to know: does it run, how long is a step, who holds the others up. */
 static void put_verdict(struct ss_buf *out, const struct cli_board *b, double middle)
 {
-	const struct cli_board_host *worst = NULL;
+	const struct cli_board_host *worst = NULL, *stepping = NULL;
 	size_t answered = 0, slow = 0;
 	for (size_t i = 0; i < b->nhosts; i++) {
 		const struct cli_board_host *h = &b->hosts[i];
 		answered += h->look.ok;
+		if (h->look.ok && !isnan(h->look.figures.step_ms_avg))
+			stepping = h;
 		if (!straggles(h, middle))
 			continue;
 		slow++;
@@ -329,8 +331,8 @@ static void put_verdict(struct ss_buf *out, const struct cli_board *b, double mi
 			      worst->look.figures.step_ms_avg, worst->look.figures.step_ms_avg / middle, middle);
 	} else if (answered && b->nhosts > 1 && !isnan(middle)) {
 		ss_buf_printf(out, "No straggler among %zu hosts: a step takes %.4g ms on the one in the middle.", answered, middle);
-	} else if (answered && b->nhosts == 1 && !isnan(b->hosts[0].look.figures.step_ms_avg)) {
-		ss_buf_printf(out, "A step takes %.4g ms.", b->hosts[0].look.figures.step_ms_avg);
+	} else if (stepping) {
+		ss_buf_printf(out, "A step takes %.4g ms.", stepping->look.figures.step_ms_avg);
 	} else if (answered) {
 		ss_buf_lit(out, "No step was seen in the last look: look longer, --duration_ms.");
 	}
