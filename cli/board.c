@@ -198,7 +198,8 @@ static void put_metrics(struct cli_board *b, struct ss_buf *out)
 {
 	pthread_mutex_lock(&b->lock);
 	double middle = middle_ms(b);
-	ss_buf_printf(out, "# HELP stepscope_looks_total Short profiles taken of all hosts.\n# TYPE stepscope_looks_total counter\n"
+	ss_buf_printf(out, "# HELP stepscope_looks_total Short profiles taken of all hosts.\n"
+		      "# TYPE stepscope_looks_total counter\n"
 		      "stepscope_looks_total %llu\n", (unsigned long long)b->looks);
 	for (size_t k = 0; k < SS_COUNT(columns); k++) {
 		const struct column *c = &columns[k];
@@ -245,24 +246,28 @@ static void put_html(struct ss_buf *out, const char *s)
 
 /* The colours and forms of the page of `stepscope serve` (web/src/css), as far as a table needs them. */
 static const char style[] =
-	":root{--bg:#f5f6f8;--surface:#fff;--line:#e3e7ec;--line-2:#cfd5dd;--text:#1b2129;--text-2:#414b58;--muted:#626d7c;"
-	"--accent:#1f63b5;--wash:#1f63b51c;--warn:#8a5300;--warn-bg:#fff8eb;--error:#b42318;color-scheme:light}"
-	"@media(prefers-color-scheme:dark){:root{--bg:#10141a;--surface:#171c24;--line:#272f3a;--line-2:#39434f;--text:#e5e9ee;"
-	"--text-2:#bcc5d0;--muted:#93a0af;--accent:#74b3f5;--wash:#74b3f526;--warn:#f3c56b;--warn-bg:#2e2614;--error:#ff9c90;"
-	"color-scheme:dark}}"
-	"*{box-sizing:border-box}body{margin:0;background:var(--bg);color:var(--text);font:13px/1.45 system-ui,-apple-system,"
-	"\"Segoe UI\",Roboto,\"Helvetica Neue\",Arial,sans-serif}a{color:var(--accent)}code{font-size:12px}"
-	"header{display:flex;gap:12px;align-items:center;padding:0 16px;height:44px;background:var(--surface);border-bottom:1px "
-	"solid var(--line)}header svg{stroke:var(--accent);stroke-width:3;stroke-linecap:round;fill:none}header b{font-size:15px}"
-	"header span{color:var(--muted)}header i{flex:1}main{max-width:1240px;margin:0 auto;padding:14px 16px 28px;display:flex;"
-	"flex-direction:column;gap:12px}section{background:var(--surface);border:1px solid var(--line);border-radius:8px;padding:"
-	"12px 14px;overflow-x:auto}.verdict{border-left:3px solid var(--accent);font-size:15px}h1{font-size:15px;font-weight:400;"
-	"margin:0}table{border-collapse:collapse;width:100%}th{font-size:12px;color:var(--text-2);border-bottom:1px solid var("
-	"--line-2)}th,td{padding:5px 10px;text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}td{border-bottom:"
-	"1px solid var(--line)}tr:last-child td{border-bottom:0}th:first-child,td:first-child,th:last-child,.why{text-align:left}th:first-child,"
-	"td:first-child{padding-left:2px;font-weight:600}.why{color:var(--error);white-space:normal}.slow td{background:"
-	"var(--warn-bg)}mark{background:none;color:var(--warn);font-weight:600;font-size:11px}svg{display:block}"
-	".line{fill:none;stroke:var(--accent);stroke-width:1.5}.area{fill:var(--wash)}footer{color:var(--muted)}";
+	":root{--bg:#f5f6f8;--surface:#fff;--line:#e3e7ec;--line-2:#cfd5dd;--text:#1b2129;--text-2:#414b58;"
+	"--muted:#626d7c;--accent:#1f63b5;--wash:#1f63b51c;--warn:#8a5300;--warn-bg:#fff8eb;--error:#b42318;"
+	"color-scheme:light}@media(prefers-color-scheme:dark){:root{--bg:#10141a;--surface:#171c24;--line:#272f3a;"
+	"--line-2:#39434f;--text:#e5e9ee;--text-2:#bcc5d0;--muted:#93a0af;--accent:#74b3f5;--wash:#74b3f526;"
+	"--warn:#f3c56b;--warn-bg:#2e2614;--error:#ff9c90;color-scheme:dark}}*{box-sizing:border-box}"
+	"body{margin:0;background:var(--bg);color:var(--text);"
+	"font:13px/1.45 system-ui,-apple-system,\"Segoe UI\",Roboto,\"Helvetica Neue\",Arial,sans-serif}"
+	"a{color:var(--accent)}code{font-size:12px}header{display:flex;gap:12px;align-items:center;padding:0 16px;"
+	"height:44px;background:var(--surface);border-bottom:1px solid var(--line)}header svg{stroke:var(--accent);"
+	"stroke-width:3;stroke-linecap:round;fill:none}header b{font-size:15px}header span{color:var(--muted)}"
+	"header i{flex:1}main{max-width:1240px;margin:0 auto;padding:14px 16px 28px;display:flex;"
+	"flex-direction:column;gap:12px}section{background:var(--surface);border:1px solid var(--line);"
+	"border-radius:8px;padding:12px 14px;overflow-x:auto}.verdict{border-left:3px solid var(--accent);"
+	"font-size:15px}h1{font-size:15px;font-weight:400;margin:0}table{border-collapse:collapse;width:100%}"
+	"th{font-size:12px;color:var(--text-2);border-bottom:1px solid var(--line-2)}th,td{padding:5px 10px;"
+	"text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}"
+	"td{border-bottom:1px solid var(--line)}tr:last-child td{border-bottom:0}"
+	"th:first-child,td:first-child,th:last-child,.why{text-align:left}"
+	"th:first-child,td:first-child{padding-left:2px;font-weight:600}.why{color:var(--error);white-space:normal}"
+	".slow td{background:var(--warn-bg)}mark{background:none;color:var(--warn);font-weight:600;font-size:11px}"
+	"svg{display:block}.line{fill:none;stroke:var(--accent);stroke-width:1.5}.area{fill:var(--wash)}"
+	"footer{color:var(--muted)}";
 
 /* The history as a line, from zero to the longest; a look that failed is a gap. */
 static void put_line(struct ss_buf *out, const struct cli_board_host *h)
@@ -270,7 +275,8 @@ static void put_line(struct ss_buf *out, const struct cli_board_host *h)
 	double high = 0, last = NAN;
 	for (size_t i = 0; i < h->nsteps; i++)
 		high = fmax(high, isnan(h->step_ms[i]) ? 0 : h->step_ms[i]);
-	ss_buf_lit(out, "<td><svg width=\"240\" height=\"32\" role=\"img\" aria-label=\"step times before\"><path class=\"line\" d=\"");
+	ss_buf_lit(out, "<td><svg width=\"240\" height=\"32\" role=\"img\" aria-label=\"step times before\">"
+		      "<path class=\"line\" d=\"");
 	for (size_t i = 0; i < h->nsteps && high > 0; last = h->step_ms[i++])
 		if (!isnan(h->step_ms[i]))
 			ss_buf_printf(out, "%c%zu %.1f", isnan(last) ? 'M' : 'L', 4 * i + 2, 30 - 28 * h->step_ms[i] / high);
@@ -327,10 +333,12 @@ static void put_verdict(struct ss_buf *out, const struct cli_board *b, double mi
 	if (worst) {
 		ss_buf_printf(out, "%zu straggler%s: <b>", slow, plural(slow));
 		put_html(out, worst->name);
-		ss_buf_printf(out, "</b> takes %.4g ms for a step, %.3g times the host in the middle (%.4g ms). Take a profile of it.",
+		ss_buf_printf(out, "</b> takes %.4g ms for a step, %.3g times the host in the middle (%.4g ms). "
+			      "Take a profile of it.",
 			      worst->look.figures.step_ms_avg, worst->look.figures.step_ms_avg / middle, middle);
 	} else if (answered && b->nhosts > 1 && !isnan(middle)) {
-		ss_buf_printf(out, "No straggler among %zu hosts: a step takes %.4g ms on the one in the middle.", answered, middle);
+		ss_buf_printf(out, "No straggler among %zu hosts: a step takes %.4g ms on the one in the middle.",
+			      answered, middle);
 	} else if (stepping) {
 		ss_buf_printf(out, "A step takes %.4g ms.", stepping->look.figures.step_ms_avg);
 	} else if (answered) {
@@ -347,9 +355,10 @@ static void put_page(struct cli_board *b, struct ss_buf *out)
 	double middle = middle_ms(b);
 	uint64_t refresh_s = b->interval_ms / 1000;
 	ss_buf_printf(out, "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width="
-		      "device-width\"><meta http-equiv=\"refresh\" content=\"%llu\"><title>stepscope monitor</title><style>%s</style>"
-		      "<header><svg viewBox=\"0 0 32 32\" width=\"20\" height=\"20\" aria-hidden=\"true\"><path d=\"M4 8h22M4 16h9m4 0h8"
-		      "M4 24h4m4 0h4m4 0h8\"/></svg><b>stepscope</b><span>monitor</span><i></i>",
+		      "device-width\"><meta http-equiv=\"refresh\" content=\"%llu\"><title>stepscope monitor</title>"
+		      "<style>%s</style>"
+		      "<header><svg viewBox=\"0 0 32 32\" width=\"20\" height=\"20\" aria-hidden=\"true\">"
+		      "<path d=\"M4 8h22M4 16h9m4 0h8M4 24h4m4 0h4m4 0h8\"/></svg><b>stepscope</b><span>monitor</span><i></i>",
 		      (unsigned long long)(refresh_s ? refresh_s : 1), style);
 	if (b->link) {
 		ss_buf_lit(out, "<a href=\"");
@@ -367,8 +376,9 @@ static void put_page(struct cli_board *b, struct ss_buf *out)
 	ss_buf_lit(out, "<th>looks before</tr></thead><tbody>");
 	for (size_t i = 0; i < b->nhosts; i++)
 		put_tr(out, &b->hosts[i], middle);
-	ss_buf_lit(out, "</tbody></table></section><footer>Where a host's time goes: <code>stepscope capture -a HOST:PORT -l DIR</code>, "
-		   "then <code>stepscope serve DIR</code>. The same figures for Prometheus: <a href=\"metrics\">/metrics</a>."
+	ss_buf_lit(out, "</tbody></table></section><footer>Where a host's time goes: "
+		   "<code>stepscope capture -a HOST:PORT -l DIR</code>, then <code>stepscope serve DIR</code>. "
+		   "The same figures for Prometheus: <a href=\"metrics\">/metrics</a>."
 		   "</footer></main></html>");
 	pthread_mutex_unlock(&b->lock);
 }

@@ -108,15 +108,18 @@ static void zsh(void)
 	      "	shift words\n"
 	      "	((CURRENT--))\n"
 	      "	case $cmd in\n"
-	      "	serve) _arguments '--logdir[log directory]:directory:_files' '--port[port]:port:' '--bind[address]:address:' \\\n"
+	      "	serve) _arguments '--logdir[log directory]:directory:_files' '--port[port]:port:' "
+	      "'--bind[address]:address:' \\\n"
 	      "		'--memory-mb[for opened profiles]:megabytes:' '--allow-host[further name]:name:' \\\n"
 	      "		'--src-prefix[where sources are]:prefix:' '--help[help]' '1:log directory:_files' ;;\n"
 	      "	summary) _arguments $run $host $color '--help[help]' '1:profile:_files' ;;\n"
 	      "	tool) _arguments $run $host $color '(-f --format)'{-f,--format}'[format]:format:(text json csv xprof)' \\\n"
 	      "		'*'{-p,--param}'[k=v]:parameter:' '(-t --table)'{-t,--table}'[table]:table:' \\\n"
-	      "		'(-o --output)'{-o,--output}'[file]:file:_files' '--help[help]' \"1:tool:($tools)\" '2:profile:_files' ;;\n"
+	      "		'(-o --output)'{-o,--output}'[file]:file:_files' '--help[help]' \"1:tool:($tools)\" "
+	      "'2:profile:_files' ;;\n"
 	      "	tools) _arguments $run $color '--help[help]' '1:profile:_files' ;;\n"
-	      "	runs) _arguments '(-a --all)'{-a,--all}'[also what was not taken]' '(-q --quick)'{-q,--quick}'[names and sizes alone]' '(-s --steps)'{-s,--steps}'[steps of large runs]' '--help[help]' '1:directory:_files' ;;\n"
+	      "	runs) _arguments '(-a --all)'{-a,--all}'[also what was not taken]' '(-q --quick)'{-q,--quick}'"
+	      "[names and sizes alone]' '(-s --steps)'{-s,--steps}'[steps of large runs]' '--help[help]' '1:directory:_files' ;;\n"
 	      "	help) _describe command commands ;;\n"
 	      "	completion) _values shell bash zsh fish ;;\n"
 	      "	esac\n"
@@ -171,7 +174,8 @@ static int run(int argc, char **argv)
 	else if (strcmp(shell, "fish") == 0)
 		fish();
 	else
-		return cli_misuse(&cli_command_completion, "there is no completion for '%s', only for bash, zsh and fish", shell);
+		return cli_misuse(&cli_command_completion, "there is no completion for '%s', only for bash, zsh and "
+			      "fish", shell);
 	return CLI_DONE;
 }
 
