@@ -86,9 +86,12 @@ static bool suggest_host(const struct cli_profile *p, const char *host, struct s
 	return false;
 }
 
-static bool open_file(struct ss_host *h, const struct ss_host_file *f, struct ss_err *err)
+/* One of `n`; of several a file that cannot be read stands as an empty host, and `why` says why. */
+static bool open_file(struct ss_host *h, const struct ss_host_file *f, size_t n, struct ss_err *why, struct ss_err *err)
 {
-	return ss_file_kind_is_raw(f->kind) ? ss_host_open_raw(h, f->path.p, f->name, err) : ss_host_open(h, f->path.p, err);
+	if (ss_file_kind_is_raw(f->kind))
+		return ss_host_open_raw(h, f->path.p, f->name, err);
+	return n == 1 ? ss_host_open(h, f->path.p, err) : ss_host_open_among(h, f->path.p, why, err);
 }
 
 /* The files of the selection, opened, and the model of them. */
@@ -96,11 +99,19 @@ static bool open_files(struct cli_profile *p, const struct ss_selection *sel, st
 {
 	p->hosts = calloc(sel->n, sizeof(*p->hosts));
 	struct ss_host **list = calloc(sel->n, sizeof(*list));
+	struct ss_err why, first = { 0 };
+	size_t readable = 0;
 	bool ok = (p->hosts && list) || ss_fail_mem(err);
 	for (; ok && p->nhosts < sel->n; p->nhosts += ok) {
+		why = (struct ss_err){ 0 };
 		list[p->nhosts] = &p->hosts[p->nhosts];
-		ok = open_file(list[p->nhosts], sel->files[p->nhosts], err);
+		ok = open_file(list[p->nhosts], sel->files[p->nhosts], sel->n, &why, err);
+		readable += why.code == SS_OK;
+		if (!p->nhosts)
+			first = why;
 	}
+	if (ok && !readable && sel->n)
+		ok = ss_fail(err, first.code, "%s", first.text);
 	ok = ok && ss_model_init(&p->model, list, p->nhosts, err);
 	free(list);
 	return ok;

@@ -216,9 +216,11 @@ static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *er
 	if (!ss_host_trains(h, &trains, err))
 		return false;
 	d->env.is_training |= trains;
-	d->env.task_count++;
 	add_counters(h, &d->mxu, &d->hbm);
-	if (ss_strmap_add(&d->names, ss_keep_str(&d->keep, ss_host_hostname(h))) == SS_NONE || !add_devices(d, h) ||
+	/* An empty file, or one that is no profile, is of no host that took part. */
+	bool took_part = h->nplanes;
+	d->env.task_count += took_part;
+	if ((took_part && ss_strmap_add(&d->names, ss_keep_str(&d->keep, ss_host_hostname(h))) == SS_NONE) || !add_devices(d, h) ||
 	    !add_texts(&d->env.errors, &d->env.nerrors, h->x.errors, h->x.nerrors, &d->keep) ||
 	    !add_texts(&d->env.warnings, &d->env.nwarnings, h->x.warnings, h->x.nwarnings, &d->keep) ||
 	    d->keep.no_memory)
@@ -240,9 +242,10 @@ static bool end(void *data, struct ss_err *err)
 {
 	struct env_data *d = data;
 	(void)err;
-	d->env.host_count = d->names.n;
-	d->env.mxu_percent = d->env.task_count ? d->mxu / d->env.task_count : 0;
-	d->env.hbm_percent = d->env.task_count ? d->hbm / d->env.task_count : 0;
+	d->env.host_count = d->names.n ? d->names.n : 1;
+	d->env.task_count = d->env.task_count ? d->env.task_count : 1;
+	d->env.mxu_percent = d->mxu / d->env.task_count;
+	d->env.hbm_percent = d->hbm / d->env.task_count;
 	ss_strmap_free(&d->names);
 	return true;
 }

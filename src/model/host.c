@@ -153,6 +153,27 @@ bool ss_host_open(struct ss_host *h, const char *path, struct ss_err *err)
 	return ok && build(h, err);
 }
 
+bool ss_host_open_among(struct ss_host *h, const char *path, struct ss_err *why, struct ss_err *err)
+{
+	*why = (struct ss_err){ 0 };
+	if (ss_host_open(h, path, why))
+		return true;
+	if (why->code == SS_ENOMEM)
+		return ss_fail_mem(err);
+	uint64_t bytes = h->file_bytes;
+	int64_t mtime_ns = h->file_mtime_ns;
+	*h = (struct ss_host){ .file_bytes = bytes, .file_mtime_ns = mtime_ns };
+	h->x.path = ss_arena_str(&h->x.arena, ss_str_from(path));
+	if (!h->x.path.p || !build(h, err)) {
+		ss_arena_release(&h->x.arena);
+		return ss_fail_mem(err);
+	}
+	if (ss_xspace_note(&h->x, ss_arena_printf(&h->x.arena, "%s", why->text), err))
+		return true;
+	ss_host_close(h);
+	return false;
+}
+
 bool ss_host_open_bytes(struct ss_host *h, struct ss_str bytes, const char *name, struct ss_err *err)
 {
 	struct ss_file f = { .bytes = bytes, .borrowed = true };

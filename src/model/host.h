@@ -143,6 +143,11 @@ struct ss_host {
 
 /* Open `path`, an XSpace or what import.h makes one of; the host's name is the file's. */
 bool ss_host_open(struct ss_host *h, const char *path, struct ss_err *err);
+/*
+ * One of several: a file that cannot be read as a profile is a host without planes, with the reason as
+ * its note and in `why`, so that the others are shown. False when memory is out.
+ */
+bool ss_host_open_among(struct ss_host *h, const char *path, struct ss_err *why, struct ss_err *err);
 bool ss_host_open_bytes(struct ss_host *h, struct ss_str bytes, const char *name, struct ss_err *err);
 /* A profile that is not opened: name, path and size are known, in the host's arena. False when memory is out. */
 bool ss_host_describe(struct ss_host *h, const char *path, uint64_t file_bytes);

@@ -23,9 +23,10 @@ struct tour {
 	/* Under the lock. */
 	size_t next, admitted, taken;
 	uint64_t open_bytes;
+	size_t readable;		/* of those taken; whose turn it is counts */
 	bool failed;
 	size_t first_bad;
-	struct ss_err bad;
+	struct ss_err bad, unreadable;	/* unreadable: why the first host was none */
 };
 
 /* The next host to read, as soon as there is room for it. False: there is none, or a host has failed. */
@@ -103,12 +104,17 @@ static bool visit_host(struct tour *t, size_t i, uint64_t bytes, struct ss_err *
 {
 	struct ss_host h, *known = t->m->hosts[i];
 	const struct ss_visit *v = t->v;
-	if (!ss_host_open(&h, known->x.path.p, err))
+	struct ss_err why;
+	if (!ss_host_open_among(&h, known->x.path.p, &why, err))
 		return false;
 	/* The other cores have hosts of their own, unless this one is alone. */
 	h.threads = bytes > OPEN_BYTES ? 0 : 1;
 	bool ok = (!v->read || v->read(v->arg, i, &h, err)) && await_turn(t, i);
 	ok = ok && v->take(v->arg, i, &h, err) && describe(t->m, known, &h, err);
+	if (ok && why.code == SS_OK)
+		t->readable++;
+	else if (ok && i == 0)
+		t->unreadable = why;
 	if (ok && ss_file_torn(&h.x.file))
 		ok = ss_fail(err, SS_EIO, "'" SS_FMT "' was shortened while it was being read", SS_ARG(known->x.path));
 	ss_host_close(&h);
@@ -141,6 +147,8 @@ static bool visit_closed(struct ss_model *m, const struct ss_visit *v, struct ss
 	ss_parallel(threads, 0, go, &t, NULL);
 	pthread_cond_destroy(&t.moved);
 	pthread_mutex_destroy(&t.lock);
+	if (!t.failed && !t.readable && m->nhosts)
+		return ss_fail(err, t.unreadable.code, "%s", t.unreadable.text);
 	if (t.failed)
 		return ss_fail(err, t.bad.code ? t.bad.code : SS_ENOMEM, "%s", t.bad.code ? t.bad.text : "out of memory");
 	return true;

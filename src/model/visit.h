@@ -22,7 +22,11 @@ struct ss_visit {
 	void *arg;
 };
 
-/* The failure of the first host in order that failed is reported; what was taken until then is worth nothing. */
+/*
+ * The failure of the first host in order that failed is reported; what was taken until then is worth
+ * nothing. A file that is no profile is visited as an empty host with a note (ss_host_open_among),
+ * unless none of them is one.
+ */
 bool ss_model_visit(struct ss_model *m, const struct ss_visit *v, struct ss_err *err);
 
 #endif

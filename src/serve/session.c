@@ -25,7 +25,8 @@ struct slot {
 	uint64_t bytes;
 	int64_t mtime_ns;
 	pthread_mutex_t opening;
-	bool tried, open;	/* under `opening`; set once */
+	bool open;		/* under `opening`; set once */
+	bool unreadable;	/* set with it: no profile, an empty host stands for it, `err` says why */
 	struct ss_err err;
 	struct ss_host host;
 	/* Under the cache's lock. */
@@ -245,21 +246,41 @@ static struct slot *get_slot(struct ss_sessions *c, const struct ss_host_file *f
 	return s;
 }
 
-/* Open the file unless that was done. A failure is not kept: the next one who asks tries again. */
-static bool open_slot(struct slot *s, struct ss_err *err)
+/*
+ * Open the file unless that was done. A failure is not kept: the next one who asks tries again. Of
+ * several files one that is no profile stands for an empty host (`unreadable`); who asks for it alone
+ * is told why.
+ */
+static bool open_slot(struct slot *s, bool alone, struct ss_err *err)
 {
 	pthread_mutex_lock(&s->opening);
-	if (!s->tried) {
+	if (!s->open) {
 		s->err = (struct ss_err){ 0 };
-		s->open = ss_file_kind_is_raw(s->kind) ? ss_host_open_raw(&s->host, s->path, ss_str_from(s->name), &s->err)
-				  : ss_host_open(&s->host, s->path, &s->err);
-		s->tried = s->open;
+		if (ss_file_kind_is_raw(s->kind))
+			s->open = ss_host_open_raw(&s->host, s->path, ss_str_from(s->name), &s->err);
+		else if (alone)
+			s->open = ss_host_open(&s->host, s->path, &s->err);
+		else
+			s->open = ss_host_open_among(&s->host, s->path, &s->err, err);
+		s->unreadable = s->open && s->err.code;
 	}
-	bool ok = s->open;
-	if (!ok)
+	bool ok = s->open && !(alone && s->unreadable);
+	if (!ok && s->err.code)
 		ss_fail(err, s->err.code, "%s", s->err.text);
 	pthread_mutex_unlock(&s->opening);
 	return ok;
+}
+
+/* Some of them can be read, or else the first says why it cannot. */
+static bool open_slots(struct slot **slots, size_t n, struct ss_err *err)
+{
+	bool any = false;
+	for (size_t i = 0; i < n; i++) {
+		if (!open_slot(slots[i], n == 1, err))
+			return false;
+		any = any || !slots[i]->unreadable;
+	}
+	return any || !n || ss_fail(err, slots[0]->err.code, "%s", slots[0]->err.text);
 }
 
 static bool same_slots(const struct ss_session *s, struct slot *const *slots, size_t n)
@@ -380,8 +401,7 @@ static struct ss_session *open_session(struct ss_sessions *c, const struct ss_ho
 	pthread_mutex_unlock(&c->lock);
 	burn(&g);
 	bool ok = have == n || ss_fail_mem(err);
-	for (size_t i = 0; ok && !visits && i < n; i++)
-		ok = open_slot(slots[i], err);
+	ok = ok && (visits || open_slots(slots, n, err));
 	struct ss_session *s = ok ? join_session(c, slots, n, visits, err) : NULL;
 	if (!s)
 		unref_slots(c, slots, have);

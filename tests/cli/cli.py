@@ -110,6 +110,17 @@ def bad_input(c, scratch):
     os.mkdir(os.path.join(scratch, 'empty'))
     c.case(['summary', os.path.join(scratch, 'empty')], 1, '', 'profile')
     c.case(['summary', file('text.xplane.pb', b'hello, world\n')], 1, '', 'text.xplane.pb')
+    for hosts in (3, 20):                                   # held open, and visited one after the other
+        run = os.path.join(scratch, f'pod{hosts}', 'plugins', 'profile', 'run')
+        os.makedirs(run)
+        for i in range(hosts):
+            file(os.path.join(run, f'h{i:02}.xplane.pb'), b'hello, world' if i == 1 else data)
+        text = c.case(['summary', run], 0, 'Tasks +%d ' % (hosts - 1))
+        c.check('the others are shown, and the one is named', re.search(r"warning: h01: .*h01\.xplane\.pb' is not a profile", text), text[-600:])
+        c.case(['summary', run, '--host', 'h01'], 1, '', 'not a profile')
+        for i in range(hosts):
+            file(os.path.join(run, f'h{i:02}.xplane.pb'), b'hello, world')
+        c.case(['summary', run], 1, '', 'h00.xplane.pb')
     c.case(['tool', 'nonsense', SAMPLE], 1, '', 'nonsense')
     c.case(['tool', 'overview_page', SAMPLE, '--host', 'nobody'], 1, '', 'nobody')
     c.case(['tool', 'overview_page', file('cut.xplane.pb', data[:len(data) // 2])], 0, None, 'cut short')
