@@ -285,21 +285,11 @@ static struct stream *stream_of(struct plane *plane, uint32_t id)
 
 /* --- events ------------------------------------------------------------------------------------- */
 
-/* A reference to a text of the plane, in whole words. */
+/* A reference to a text of the plane. */
 static size_t put_ref(unsigned char *p, uint32_t key, uint32_t ref)
 {
 	unsigned char value[16];
-	size_t n = (size_t)(put_field(value, XSTAT_REF, ref) - value), inner = 1 + n;
-	unsigned width = varint_size(key);
-	while ((3 + inner + width) % 8)
-		width++;
-	unsigned char *at = p;
-	*at++ = XEVENT_STATS << 3 | 2;
-	at = put_varint_n(at, inner + width, 2);
-	*at++ = XSTAT_METADATA_ID << 3;
-	at = put_varint_n(at, key, width);
-	memcpy(at, value, n);
-	return (size_t)(at + n - p);
+	return put_padded_stat(p, key, value, (size_t)(put_field(value, XSTAT_REF, ref) - value));
 }
 
 /* 0 when a name found no room. */
@@ -336,8 +326,7 @@ static bool add(struct device_planes *p, const struct device_event *e)
 	if (!b)
 		return false;
 	uint64_t begin_ps = e->begin_ns * 1000, ns = e->end_ns > e->begin_ns ? e->end_ns - e->begin_ns : 0;
-	put_event(record, id, begin_ps, n - EVENT_BYTES);
-	patch_varint10(record + DURATION_AT, ns * 1000);
+	put_event(record, id, begin_ps, varint8(ns < VARINT8_MAX / 1000 ? ns * 1000 : VARINT8_MAX, false), n - EVENT_BYTES);
 	put_record(b, record, n);
 	s->unordered |= begin_ps < s->last_begin_ps;
 	s->last_begin_ps = begin_ps;
@@ -390,19 +379,6 @@ struct place {
 	uint32_t order;		/* of arrival: makes the sort a stable one */
 };
 
-static uint64_t number_at(const unsigned char *p)
-{
-	uint64_t v = 0;
-	for (unsigned i = 0; i < 9; i++)
-		v |= (uint64_t)(p[i] & 0x7f) << (7 * i);
-	return v;
-}
-
-static uint32_t record_bytes(const unsigned char *p)
-{
-	return 3u + (p[1] & 0x7fu) + ((uint32_t)p[2] << 7);
-}
-
 /* By begin, the longer first: parents before children. */
 static int by_time(const void *a, const void *b)
 {
@@ -421,10 +397,10 @@ static struct place *in_order(const struct stream *s)
 	size_t n = 0;
 	for (const struct buffer *b = s->first; places && b; b = b->next)
 		for (uint32_t at = b->events_at; at < b->used; n++) {
-			const unsigned char *p = b->base + at;
-			uint64_t begin = number_at(p + 11);
-			places[n] = (struct place){ begin, begin + number_at(p + DURATION_AT), p, record_bytes(p), (uint32_t)n };
-			at += places[n].n;
+			struct event_at e = event_at(b->base + at);
+			places[n] = (struct place){ e.offset_ps, e.offset_ps + get_varint_n(e.duration, 8), b->base + at, e.bytes,
+						    (uint32_t)n };
+			at += e.bytes;
 		}
 	if (places)
 		qsort(places, n, sizeof(*places), by_time);

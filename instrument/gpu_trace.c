@@ -66,14 +66,14 @@ static struct gpu {
 	char warnings[WARNINGS]; /* lines */
 } gpu = { .lock = PTHREAD_MUTEX_INITIALIZER, .spare_lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* Calls of the driver that this thread is in, and the last context's device. */
-static __thread struct calls {
+/* Calls of the driver that a thread is in, and the last context's device. */
+struct calls {
 	unsigned depth;
 	uint64_t session;	/* in which it entered them: an end that was not told is forgotten with it */
 	struct ss_trace_scope scope[CALLS_DEEP];
 	const void *context;
 	uint32_t device;
-} calls;
+};
 
 static void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 static void warn(const char *fmt, ...)
@@ -107,16 +107,16 @@ static void remember_range(uint32_t correlation)
 	__atomic_store_n(&r->correlation, correlation, __ATOMIC_RELEASE);
 }
 
-static uint32_t device_of(const void *data)
+static uint32_t device_of(struct calls *calls, const void *data)
 {
 	void *context;
 	memcpy(&context, (const char *)data + CALLBACK_CONTEXT, sizeof(context));
-	if (context && context != calls.context && gpu.cupti.get_device_id(context, &calls.device) == CUPTI_OK)
-		calls.context = context;
-	return context ? calls.device : 0;
+	if (context && context != calls->context && gpu.cupti.get_device_id(context, &calls->device) == CUPTI_OK)
+		calls->context = context;
+	return context ? calls->device : 0;
 }
 
-static struct ss_trace_scope enter(uint32_t cbid, const void *data)
+static struct ss_trace_scope enter(struct calls *calls, uint32_t cbid, const void *data)
 {
 	static struct ss_trace_name keys[] = { { "correlation_id", 0 }, { "device_id", 0 }, { "context_id", 0 } };
 	struct ss_trace_name *name = &gpu.names[cbid];
@@ -128,7 +128,7 @@ static struct ss_trace_scope enter(uint32_t cbid, const void *data)
 	snprintf(context, sizeof(context), "$$%u", abi_u32(data, CALLBACK_CONTEXT_UID));
 	const struct ss_trace_arg args[] = {
 		{ &keys[0], SS_TRACE_UINT, { .u = correlation } },
-		{ &keys[1], SS_TRACE_INT, { .i = device_of(data) } },
+		{ &keys[1], SS_TRACE_INT, { .i = device_of(calls, data) } },
 		{ &keys[2], SS_TRACE_TEXT, { .text = context } },
 	};
 	remember_range(correlation);
@@ -153,21 +153,22 @@ static void on_call(void *user, int domain, uint32_t cbid, const void *data)
 			gpu.cupti.flush_all(0);
 		return;
 	}
-	if (domain != CUPTI_DOMAIN_DRIVER)
+	struct calls *calls = domain == CUPTI_DOMAIN_DRIVER ? ss_rec_mine(THREAD_CALLS, sizeof(*calls)) : NULL;
+	if (!calls)
 		return;
 	if (abi_u32(data, CALLBACK_SITE) == CUPTI_API_ENTER) {
 		uint64_t session = ss_rec_session();
-		if (calls.session != session)
-			calls.depth = 0;
-		calls.session = session;
-		unsigned at = calls.depth++;
+		if (calls->session != session)
+			calls->depth = 0;
+		calls->session = session;
+		unsigned at = calls->depth++;
 		if (at < CALLS_DEEP)
-			calls.scope[at] = __atomic_load_n(&gpu.running, __ATOMIC_ACQUIRE) ? enter(cbid, data) :
-											     (struct ss_trace_scope){ 0 };
-	} else if (calls.depth) {
-		unsigned at = --calls.depth;
+			calls->scope[at] = __atomic_load_n(&gpu.running, __ATOMIC_ACQUIRE) ? enter(calls, cbid, data) :
+											      (struct ss_trace_scope){ 0 };
+	} else if (calls->depth) {
+		unsigned at = --calls->depth;
 		if (at < CALLS_DEEP)
-			ss_trace_end(&calls.scope[at]);
+			ss_trace_end(&calls->scope[at]);
 	}
 }
 
@@ -377,7 +378,6 @@ static void in_child(void)
 {
 	gpu.running = gpu.flushing = gpu.facts_known = false;
 	gpu.converter = gpu.ended = NULL;
-	calls.depth = 0;
 	pthread_mutex_init(&gpu.lock, NULL);
 	pthread_mutex_init(&gpu.spare_lock, NULL);
 }

@@ -74,15 +74,14 @@ static inline size_t put_value(unsigned char *p, const struct ss_trace_arg *arg)
 	return (size_t)(at - p);
 }
 
-/* A stat in whole words: the key's varint is as wide as it takes. At most TEXT_MAX + 32 bytes. */
-static inline size_t put_stat(unsigned char *p, uint32_t key, const struct ss_trace_arg *arg)
+/* A stat in whole words: the key's varint is as wide as it takes; 0: it cannot be (a key of four bytes and seven of slack). */
+static inline size_t put_padded_stat(unsigned char *p, uint32_t key, const unsigned char *value, size_t n)
 {
-	unsigned char value[TEXT_MAX + 32];
-	size_t n = put_value(value, arg), inner = 1 + n;
+	size_t inner = 1 + n;
 	unsigned width = varint_size(key);
 	while ((3 + inner + width) % 8)
 		width++;
-	if (width > 10)		/* a key of four bytes and seven of slack */
+	if (width > 10)
 		return 0;
 	unsigned char *at = p;
 	*at++ = XEVENT_STATS << 3 | 2;
@@ -93,17 +92,74 @@ static inline size_t put_stat(unsigned char *p, uint32_t key, const struct ss_tr
 	return (size_t)(at + n - p);
 }
 
-/* 22 length(2) | 08 id(6) | 10 offset(10) | 18 duration(10): 32 bytes, then the stats. */
-static inline void put_event(unsigned char *p, uint32_t id, uint64_t offset_ps, size_t stats)
+/* At most TEXT_MAX + 32 bytes. */
+static inline size_t put_stat(unsigned char *p, uint32_t key, const struct ss_trace_arg *arg)
+{
+	unsigned char value[TEXT_MAX + 32];
+	return put_padded_stat(p, key, value, put_value(value, arg));
+}
+
+/*
+ * Events have two forms. In both the duration is the last of the fixed words, so that the end of a scope
+ * stores one aligned word; it is 0 while the scope is open. The short form is that of events without
+ * stats, which are most.
+ *	short	22 16 | 08 id(3) | 10 offset(8) | 18 duration(8)	24 bytes
+ *	long	22 length(2) | 08 id(8) | 10 offset(10) | 18 duration(8)	32 bytes, then the stats
+ */
+#define SHORT_EVENT_BYTES 24u
+#define SHORT_ID_BITS 21u
+#define OPEN_DURATION UINT64_C(0x0080808080808080)
+
+/* The long form but for the stats: its fixed part. */
+static inline void put_event(unsigned char *p, uint32_t id, uint64_t offset_ps, uint64_t duration, size_t stats)
 {
 	p[0] = XLINE_EVENTS << 3 | 2;
 	put_varint_n(p + 1, EVENT_BYTES - 3 + stats, 2);
 	p[3] = XEVENT_METADATA_ID << 3;
-	put_varint_n(p + 4, id, 6);
-	p[10] = XEVENT_OFFSET_PS << 3;
-	put_varint10(p + 11, offset_ps);
-	p[21] = XEVENT_DURATION_PS << 3;
-	put_varint10(p + DURATION_AT, 0);
+	put_varint_n(p + 4, id, 8);
+	p[12] = XEVENT_OFFSET_PS << 3;
+	put_varint10(p + 13, offset_ps);
+	p[23] = XEVENT_DURATION_PS << 3;
+	memcpy(p + 24, &duration, 8);
+}
+
+/*
+ * Append an open event of the short form to a rest that reaches to end; the id is below 2^21, the offset at
+ * most VARINT8_MAX. Word by word: compilers make one store of two words that they have put together in memory
+ * first, and the processor waits for that.
+ */
+static inline void append_short_event(unsigned char *p, const unsigned char *end, uint32_t id, uint64_t offset_ps, bool deposit)
+{
+	uint64_t offset = varint8(offset_ps, deposit);
+	uint64_t id3 = (id & 0x7f) | (id & 0x3f80) << 1 | (id & 0x1fc000) << 2 | 0x8080;
+	if (p + SHORT_EVENT_BYTES < end)
+		store_word(p + SHORT_EVENT_BYTES, rest_word_by((uint64_t)(end - p) - SHORT_EVENT_BYTES - 8, deposit));
+	store_word(p + 16, OPEN_DURATION);
+	store_word(p + 8, offset >> 8 | (uint64_t)(XEVENT_DURATION_PS << 3) << 56);
+	store_word(p, (XLINE_EVENTS << 3 | 2) | (SHORT_EVENT_BYTES - 2) << 8 | (uint64_t)(XEVENT_METADATA_ID << 3) << 16 |
+		      id3 << 24 | (uint64_t)(XEVENT_OFFSET_PS << 3) << 48 | offset << 56);
+}
+
+/* A duration as it is stored. A clock that did not move counts as 1 ps, for 0 says that the scope is open. */
+static inline uint64_t duration_word(uint64_t ps, bool deposit)
+{
+	if (__builtin_expect(ps - 1 >= VARINT8_MAX, 0))
+		ps = ps ? VARINT8_MAX : 1;
+	return varint8(ps, deposit);
+}
+
+/* An event as it stands in a buffer. */
+struct event_at {
+	uint32_t bytes;
+	uint64_t offset_ps;
+	unsigned char *duration;
+};
+
+static inline struct event_at event_at(unsigned char *p)
+{
+	if (p[1] < 0x80)
+		return (struct event_at){ SHORT_EVENT_BYTES, get_varint_n(p + 7, 8), p + 16 };
+	return (struct event_at){ 3u + (p[1] & 0x7fu) + ((uint32_t)p[2] << 7), get_varint_n(p + 13, 9), p + 24 };
 }
 
 #endif

@@ -18,8 +18,7 @@ enum {
 	XSTAT_METADATA_ID = 1, XSTAT_DOUBLE = 2, XSTAT_UINT64 = 3, XSTAT_INT64 = 4, XSTAT_STR = 5,
 };
 
-#define EVENT_BYTES 32u
-#define DURATION_AT 22u		/* where in an event's record the duration's varint stands */
+#define EVENT_BYTES 32u		/* of an event with stats, without them */
 #define STOCK 4u
 #define INTERNED_SLOTS 4096u
 
@@ -27,19 +26,30 @@ struct buffer {
 	struct buffer *next;	/* in order of use */
 	unsigned char *base;
 	uint32_t events_at;	/* after the line's header */
-	uint32_t used;		/* up to here there are records; written by the owner */
+	uint32_t used;		/* up to here there are records; of a thread's last buffer its tail says it */
 	uint32_t kept;		/* as much of it as the stop takes */
+	uint32_t open;		/* scopes in it that the stop found open: they may end at any time */
 };
 
+/* What others keep of a thread. */
+enum thread_memory { THREAD_RANGES, THREAD_CALLS, THREAD_MEMORIES };
+
+/* What an event needs comes first, in one cache line. */
 struct thread {
-	struct thread *next;
-	struct buffer *first, *last;
-	unsigned char *tail, *end; /* free part of the last buffer; NULL: none */
+	unsigned char *tail, *end; /* free part of the last buffer; NULL: none. The owner writes the tail, atomic */
 	uint64_t session;
+	uint64_t named;		/* ss_trace_name.id of this session and of a name of events, but for the number */
+	uint64_t start_ps;	/* of the session */
+	bool deposit;		/* wire_deposits() */
+	uint64_t open;		/* scopes without an end; written by the owner, atomic */
 	uint64_t dropped;
+	struct buffer *first, *last;
+	struct buffer *parked;	/* of sessions that are over, with scopes that are open */
+	struct thread *next;
 	int64_t tid;
 	char name[64];
 	bool gone;		/* the thread has ended; freed when no session needs it */
+	void *memory[THREAD_MEMORIES];
 };
 
 /* Lines that no thread owns: their events are rare enough for a lock. */
@@ -63,7 +73,7 @@ extern struct recorder {
 	struct spool spool;
 	bool running;
 	uint64_t session;	/* counts starts; atomic */
-	uint64_t start_ns;	/* CLOCK_MONOTONIC; set before the level */
+	uint64_t start_ns, start_ps; /* CLOCK_MONOTONIC; set before the level */
 	uint64_t start_unix_ns;
 	char host[256];
 	struct thread *threads;
@@ -85,6 +95,19 @@ extern struct recorder {
 	char error[512];
 } ss_rec;
 
+static inline uint64_t ss_rec_session(void)
+{
+	return __atomic_load_n(&ss_rec.session, __ATOMIC_ACQUIRE);
+}
+
+/* CLOCK_MONOTONIC in ps. Wraps after half a year: only differences mean something. */
+static inline uint64_t now_ps(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * UINT64_C(1000000000000) + (uint64_t)t.tv_nsec * 1000u;
+}
+
 static inline uint64_t now_ns(clockid_t clock)
 {
 	struct timespec t;
@@ -100,14 +123,13 @@ struct buffer *ss_rec_new_buffer(struct buffer **first, struct buffer *last);
 void ss_rec_free_buffers(struct buffer *b);
 
 /*
- * An event on a shared line: its record, for ss_rec_shared_end, or NULL. A time of 0 is now, one
+ * An event on a shared line: its duration, for ss_rec_shared_end, or NULL. A time of 0 is now, one
  * before the session counts as its begin.
  */
 unsigned char *ss_rec_shared_event(enum shared_line line, struct ss_trace_name *name, uint64_t begin_ns,
 				   const struct ss_trace_arg *args, size_t nargs);
 /* The session is that of the event's begin: ss_rec_session() then. */
-void ss_rec_shared_end(unsigned char *record, uint64_t duration_ns, uint64_t session);
-uint64_t ss_rec_session(void);
+void ss_rec_shared_end(unsigned char *duration, uint64_t duration_ns, uint64_t session);
 
 /* An allocation as ss_trace_allocation records it, but on its own line and at a time that is past. */
 void ss_rec_device_memory(bool freed, const struct ss_trace_memory *m, uint64_t at_ns);
@@ -118,6 +140,16 @@ bool ss_rec_write(int fd, const void *bytes, size_t n);
 /* A thread of the library's own, which takes no signal that is meant for the program. False: there is none. */
 bool ss_rec_thread(pthread_t *out, void *(*run)(void *));
 
+/* The key and the fork handler, which threads need; false: no more keys. The lock is not held. */
+bool ss_rec_prepare(void);
+
+/* Memory of the calling thread for one purpose, zeroed at first, gone with the thread. NULL: none is left. */
+void *ss_rec_mine(enum thread_memory which, size_t bytes);
+
+/* In a forked child: the thread's buffers are the parent's. */
+void ss_rec_forget_self(void);
+/* The lock is held and no session runs: threads that have ended go. */
+void ss_rec_sweep_threads(void);
 /* At the end of a thread: its buffers stay with the session. */
 void ss_rec_thread_gone(void *thread);
 

@@ -2,8 +2,7 @@
  * session.c - from start to stop: the spool file, the buffers in stock, and putting the file in
  * order at the end, one line a thread.
  */
-#include "recorder.h"
-#include "wire.h"
+#include "record.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -111,6 +110,9 @@ static void in_child(void)
 	ss_rec.running = ss_rec.making = ss_rec.joinable = false;
 	ss_rec.source = NULL;
 	ss_rec.joined = 0;
+	ss_rec_forget_self();
+	for (struct thread *t = ss_rec.threads; t; t = t->next)
+		t->gone = true;
 	pthread_mutex_init(&ss_rec.lock, NULL);
 }
 
@@ -156,8 +158,7 @@ static bool set_path(const struct ss_trace_options *o)
 	return true;
 }
 
-/* Threads that ended in earlier sessions. */
-static void sweep_threads(void)
+void ss_rec_sweep_threads(void)
 {
 	for (struct thread **at = &ss_rec.threads; *at;) {
 		struct thread *t = *at;
@@ -167,6 +168,9 @@ static void sweep_threads(void)
 		}
 		*at = t->next;
 		ss_rec_free_buffers(t->first);
+		ss_rec_free_buffers(t->parked);
+		for (size_t i = 0; i < THREAD_MEMORIES; i++)
+			free(t->memory[i]);
 		free(t);
 	}
 }
@@ -198,6 +202,23 @@ static void name_shared_lines(void)
 	}
 }
 
+static bool prepare(void)
+{
+	if (!ss_rec.ready && pthread_key_create(&ss_rec.key, ss_rec_thread_gone) == 0) {
+		pthread_atfork(NULL, NULL, in_child);
+		ss_rec.ready = true;
+	}
+	return ss_rec.ready;
+}
+
+bool ss_rec_prepare(void)
+{
+	pthread_mutex_lock(&ss_rec.lock);
+	bool ready = prepare();
+	pthread_mutex_unlock(&ss_rec.lock);
+	return ready;
+}
+
 static bool start(const struct ss_trace_options *o)
 {
 	/* Not one that wants its file to itself. */
@@ -205,15 +226,11 @@ static bool start(const struct ss_trace_options *o)
 		return ++ss_rec.joined;
 	if (ss_rec.running)
 		return ss_rec_fail("a recording is running already, to '%s'", ss_rec.spool.path);
-	if (!ss_rec.ready) {
-		if (pthread_key_create(&ss_rec.key, ss_rec_thread_gone) != 0)
-			return ss_rec_fail("no thread-specific storage is left");
-		pthread_atfork(NULL, NULL, in_child);
-		ss_rec.ready = true;
-	}
+	if (!prepare())
+		return ss_rec_fail("no thread-specific storage is left");
 	if (!set_path(o))
 		return false;
-	sweep_threads();
+	ss_rec_sweep_threads();
 	ss_rec.start_unix_ns = now_ns(CLOCK_REALTIME);
 	struct spool_info info = { ss_rec.host, ss_rec.start_unix_ns, 0 };
 	if (!ss_spool_open(&ss_rec.spool, &info, o->max_bytes ? o->max_bytes : (uint64_t)256 << 20))
@@ -230,6 +247,7 @@ static bool start(const struct ss_trace_options *o)
 	ss_rec.making = ss_rec_thread(&ss_rec.maker, make_stock);
 	name_shared_lines();
 	ss_rec.start_ns = now_ns(CLOCK_MONOTONIC);
+	ss_rec.start_ps = ss_rec.start_ns * 1000;
 	ss_rec.running = true;
 	__atomic_fetch_add(&ss_rec.session, 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&ss_trace_level_now, o->level ? o->level : SS_TRACE_INFO, __ATOMIC_RELEASE);
@@ -271,19 +289,22 @@ static size_t events_bytes(const struct thread *t)
 }
 
 /* Scopes without an end, of which there are as many as the stack is deep, end now. */
-static void end_open_scopes(struct buffer *b, uint32_t used, uint64_t stop_ps)
+static void end_open_scopes(struct buffer *b, uint64_t stop_ps)
 {
-	static const unsigned char zero[8] = { 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80 };
-	for (uint32_t at = b->events_at; at + EVENT_BYTES <= used;) {
-		unsigned char *p = b->base + at;
-		uint64_t offset = 0;
-		if (memcmp(p + DURATION_AT, zero, 8) == 0) {
-			for (unsigned i = 0; i < 9; i++)
-				offset |= (uint64_t)(p[11 + i] & 0x7f) << (7 * i);
-			patch_varint10(p + DURATION_AT, stop_ps > offset ? stop_ps - offset : 1);
+	static const uint64_t open = OPEN_DURATION;
+	for (uint32_t at = b->events_at; at < b->kept;) {
+		struct event_at e = event_at(b->base + at);
+		if (memcmp(e.duration, &open, sizeof(open)) == 0) {
+			store_word(e.duration, duration_word(stop_ps > e.offset_ps ? stop_ps - e.offset_ps : 1, false));
+			b->open++;
 		}
-		at += 3u + (p[1] & 0x7fu) + ((uint32_t)p[2] << 7);
+		at += e.bytes;
 	}
+}
+
+static bool is_shared(const struct thread *t)
+{
+	return t >= ss_rec.shared && t < ss_rec.shared + SHARED_LINES;
 }
 
 static bool write_line(int fd, struct thread *t, uint64_t stop_ps)
@@ -294,8 +315,11 @@ static bool write_line(int fd, struct thread *t, uint64_t stop_ps)
 	size_t n = (size_t)(end - line);
 	end = put_varint(put_varint(head, XPLANE_LINES << 3 | 2), n + events_bytes(t));
 	bool ok = ss_rec_write(fd, head, (size_t)(end - head)) && ss_rec_write(fd, line, n);
+	/* To look at every event is a third of the stop, and most threads are in no scope then. */
+	bool look = is_shared(t) || __atomic_load_n(&t->open, __ATOMIC_ACQUIRE);
 	for (struct buffer *b = t->first; ok && b; b = b->next) {
-		end_open_scopes(b, b->kept, stop_ps);
+		if (look)
+			end_open_scopes(b, stop_ps);
 		ok = ss_rec_write(fd, b->base + b->events_at, b->kept - b->events_at);
 	}
 	return ok;
@@ -311,7 +335,7 @@ static size_t line_bytes(const struct thread *t)
 /* The shared lines, then the threads. */
 static struct thread *line_after(struct thread *t)
 {
-	if (t >= ss_rec.shared && t < ss_rec.shared + SHARED_LINES)
+	if (is_shared(t))
 		return t + 1 < ss_rec.shared + SHARED_LINES ? t + 1 : ss_rec.threads;
 	return t->next;
 }
@@ -355,7 +379,7 @@ static bool write_final(int fd)
 	/* An owner that was in the middle of an event may add it still: lengths are taken once. */
 	FOR_EACH_LINE(t) {
 		for (struct buffer *b = t->first; b; b = b->next)
-			b->kept = __atomic_load_n(&b->used, __ATOMIC_ACQUIRE);
+			b->kept = b == t->last ? (uint32_t)(__atomic_load_n(&t->tail, __ATOMIC_ACQUIRE) - b->base) : b->used;
 		plane += line_bytes(t);
 	}
 	unsigned char *end = head + ss_spool_put_info(head, &info);
@@ -369,12 +393,32 @@ static bool write_final(int fd)
 	return ok && (!ss_rec.source || ss_rec.source->write(fd));
 }
 
-/* Owners may still end a scope in their buffers: give them memory that is nobody's. */
+static void put_nobodys_memory(unsigned char *from, const unsigned char *to)
+{
+	if (from < to)
+		mmap(from, (size_t)(to - from), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
+		     0);
+}
+
+/*
+ * Owners may still end a scope in their buffers: give them memory that is nobody's. The kernel lays
+ * mappings one below the other, so that many buffers are one piece.
+ */
 static void detach(struct thread *t)
 {
-	for (struct buffer *b = t->first; b; b = b->next)
-		mmap(b->base, SPOOL_BUFFER, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+	unsigned char *from = NULL, *to = NULL;
+	for (struct buffer *b = t->first; b; b = b->next) {
+		if (b->base + SPOOL_BUFFER == from) {
+			from = b->base;
+		} else if (b->base == to) {
+			to += SPOOL_BUFFER;
+		} else {
+			put_nobodys_memory(from, to);
+			from = b->base;
+			to = from + SPOOL_BUFFER;
+		}
+	}
+	put_nobodys_memory(from, to);
 }
 
 static void finish(bool written)
@@ -397,6 +441,21 @@ static void finish(bool written)
 	ss_rec.source = NULL;
 }
 
+/*
+ * Put the new file in the old one's place, atomically. Exchanging them spares what ext4 does for a file that
+ * replaces another, to write it to the disk at once: a sixth of the stop, and the recording was not there either.
+ */
+static bool replace(const char *temporary, const char *path)
+{
+#ifdef RENAME_EXCHANGE
+	if (renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_EXCHANGE) == 0) {
+		unlink(temporary);
+		return true;
+	}
+#endif
+	return rename(temporary, path) == 0;
+}
+
 static const char *stop(void)
 {
 	char temporary[sizeof(ss_rec.spool.path) + 8];
@@ -408,7 +467,7 @@ static const char *stop(void)
 	int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	bool ok = fd >= 0 && write_final(fd);
 	ok = fd >= 0 && close(fd) == 0 && ok;
-	ok = ok && rename(temporary, ss_rec.spool.path) == 0;
+	ok = ok && replace(temporary, ss_rec.spool.path);
 	if (!ok) {
 		ss_rec_fail("cannot put '%s' in order: %s; it stays as it was while recording",
 		     ss_rec.spool.path, strerror(errno));

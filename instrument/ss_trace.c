@@ -23,7 +23,15 @@
 #define ARGS_MAX 12u
 #define RECORD_MAX (EVENT_BYTES + ARGS_MAX * (TEXT_MAX + 32))
 
+/*
+ * At a place that is known when the library is loaded: without a call of the loader's at each event. Room for
+ * that is scarce in libraries that are loaded late, so it is one pointer, and all else of a thread behind it.
+ */
+#if defined(__GLIBC__)
+static __thread struct thread *self __attribute__((tls_model("initial-exec")));
+#else
 static __thread struct thread *self;
+#endif
 
 /* --- buffers: the lock is held ------------------------------------------------------------------ */
 
@@ -32,6 +40,8 @@ static bool add_line_buffer(struct thread *t)
 	struct buffer *b = ss_rec_new_buffer(&t->first, t->last);
 	if (!b)
 		return false;
+	if (t->last)
+		t->last->used = (uint32_t)(t->tail - t->last->base);
 	size_t n = put_line_header(b->base + 8, t->tid, t->name);
 	b->events_at = b->used = (uint32_t)(8 + n);
 	put_rest(b->base + b->used, b->base + SPOOL_BUFFER);
@@ -45,8 +55,7 @@ static bool add_line_buffer(struct thread *t)
 static void append(struct thread *t, const unsigned char *record, size_t n)
 {
 	append_record(t->tail, t->end, record, n);
-	t->tail += n;
-	__atomic_store_n(&t->last->used, (uint32_t)(t->tail - t->last->base), __ATOMIC_RELEASE);
+	__atomic_store_n(&t->tail, t->tail + n, __ATOMIC_RELEASE);
 }
 
 /* --- names ------------------------------------------------------------------------------- */
@@ -134,12 +143,15 @@ struct ss_trace_name *ss_trace_intern(const char *text)
 
 /* --- threads ----------------------------------------------------------------------------- */
 
-/* A thread that ends leaves its buffers to the session. */
+/* A thread that ends leaves its buffers to the session, if there is one. */
 void ss_rec_thread_gone(void *arg)
 {
 	struct thread *t = arg;
+	self = NULL;
 	pthread_mutex_lock(&ss_rec.lock);
 	t->gone = true;
+	if (!ss_rec.running)
+		ss_rec_sweep_threads();
 	pthread_mutex_unlock(&ss_rec.lock);
 }
 
@@ -149,9 +161,14 @@ static void system_thread_name(char *out, size_t n)
 		snprintf(out, n, "thread");
 }
 
+void ss_rec_forget_self(void)
+{
+	self = NULL;
+}
+
 static struct thread *new_thread(void)
 {
-	struct thread *t = calloc(1, sizeof(*t));
+	struct thread *t = ss_rec_prepare() ? calloc(1, sizeof(*t)) : NULL;
 	if (!t)
 		return NULL;
 	t->tid = (int64_t)syscall(SYS_gettid);
@@ -165,17 +182,46 @@ static struct thread *new_thread(void)
 	return t;
 }
 
+void *ss_rec_mine(enum thread_memory which, size_t bytes)
+{
+	struct thread *t = self ? self : new_thread();
+	if (t && !t->memory[which])
+		t->memory[which] = calloc(1, bytes);
+	return t ? t->memory[which] : NULL;
+}
+
+/*
+ * The buffers of a session that is over go when their thread comes to the next one. Scopes that are open still
+ * will write their ends: into a buffer where the stop found one, or into the last.
+ */
+static void leave_session(struct thread *t)
+{
+	for (struct buffer *b = t->first, *next; b; b = next) {
+		next = b->next;
+		b->next = NULL;
+		if (t->open && (b->open || b == t->last)) {
+			b->next = t->parked;
+			t->parked = b;
+		} else {
+			ss_rec_free_buffers(b);
+		}
+	}
+	t->first = t->last = NULL;
+	t->tail = t->end = NULL;
+}
+
 /* Make room for n bytes in the thread's buffer of this session; false: count the event as dropped. */
 static bool make_room(struct thread *t, uint64_t session, size_t n)
 {
 	pthread_mutex_lock(&ss_rec.lock);
 	bool ok = ss_rec.running && ss_rec.session == session && n <= SPOOL_BUFFER / 2;
 	if (ok && t->session != session) {
-		ss_rec_free_buffers(t->first);
-		t->first = t->last = NULL;
-		t->tail = t->end = NULL;
+		leave_session(t);
 		t->session = session;
-		t->dropped = 0;
+		t->named = session << 34 | (uint64_t)NAME_EVENT << 32;
+		t->start_ps = ss_rec.start_ps;
+		t->deposit = wire_deposits();
+		t->dropped = t->open = 0;
 	}
 	if (ok && (size_t)(t->end - t->tail) < n)
 		ok = add_line_buffer(t);
@@ -194,7 +240,8 @@ static size_t put_arg(unsigned char *p, const struct ss_trace_arg *arg, uint64_t
 	return key ? put_stat(p, key, arg) : 0;
 }
 
-static unsigned char *record(struct thread *t, uint64_t session, uint32_t id, uint64_t at_ns, const struct ss_trace_arg *args,
+/* The event's duration, which is open; NULL: no room. */
+static unsigned char *record(struct thread *t, uint64_t session, uint32_t id, uint64_t at_ps, const struct ss_trace_arg *args,
 			     size_t nargs)
 {
 	unsigned char buf[RECORD_MAX];
@@ -203,72 +250,93 @@ static unsigned char *record(struct thread *t, uint64_t session, uint32_t id, ui
 		n += put_arg(buf + n, &args[i], session);
 	if (__builtin_expect(t->session != session || (size_t)(t->end - t->tail) < n, 0) && !make_room(t, session, n))
 		return NULL;
-	put_event(buf, id, (at_ns - ss_rec.start_ns) * 1000, n - EVENT_BYTES);
+	put_event(buf, id, at_ps - t->start_ps, OPEN_DURATION, n - EVENT_BYTES);
 	unsigned char *at = t->tail;
 	append(t, buf, n);
-	return at;
+	return event_at(at).duration;
 }
 
-/*
- * The common event, written as four words without a buffer between: length and id are constants of
- * the name, the offset spreads over two words, the duration is zero.
- *	22 LL LL 08 id(4 of 6) | id(2) 10 offset(5 of 10) | offset(5) 18 duration(2 of 10) | duration(8)
- */
-static inline unsigned char *record_plain(struct thread *t, uint32_t id, uint64_t at_ns)
+/* Scopes that are open tell the stop that it has to look for them. */
+static inline void count_open(struct thread *t, uint64_t change)
 {
-	unsigned char *at = t->tail;
-	uint64_t offset_ps = (at_ns - ss_rec.start_ns) * 1000, low = spread7(offset_ps & 0x00ffffffffffffffu) | 0x8080808080808080u;
-	uint64_t ids = spread7(id) | 0x0000008080808080u, high = 0x80 | offset_ps >> 56;
-	uint64_t w[4];
-	w[0] = (XLINE_EVENTS << 3 | 2) | (uint64_t)(0x80 | (EVENT_BYTES - 3)) << 8 |
-	       (uint64_t)(XEVENT_METADATA_ID << 3) << 24 | ids << 32;
-	w[1] = (ids >> 32 & 0xffff) | (uint64_t)(XEVENT_OFFSET_PS << 3) << 16 | low << 24;
-	w[2] = low >> 40 | high << 24 | (uint64_t)(XEVENT_DURATION_PS << 3) << 40 | UINT64_C(0x8080) << 48;
-	w[3] = UINT64_C(0x0080808080808080);
-	/* The buffer was touched by another core: fetch what the events after next will be written to. */
-	__builtin_prefetch(at + 512, 1);
-	put_rest(at + EVENT_BYTES, t->end);
-	memcpy(at + 8, w + 1, EVENT_BYTES - 8);
-	store_word(at, w[0]);
-	t->tail = at + EVENT_BYTES;
-	__atomic_store_n(&t->last->used, (uint32_t)(t->tail - t->last->base), __ATOMIC_RELEASE);
-	return at;
+	__atomic_store_n(&t->open, t->open + change, __ATOMIC_RELAXED);
 }
 
-struct ss_trace_scope ss_trace_begin_now(struct ss_trace_name *name, const struct ss_trace_arg *args,
-					 size_t nargs)
+static __attribute__((noinline)) struct ss_trace_scope begin_slowly(struct ss_trace_name *name, const struct ss_trace_arg *args,
+								    size_t nargs)
 {
-	struct ss_trace_scope scope = { NULL, 0, __atomic_load_n(&ss_rec.session, __ATOMIC_ACQUIRE) };
+	struct ss_trace_scope scope = { NULL, 0 };
+	uint64_t session = __atomic_load_n(&ss_rec.session, __ATOMIC_ACQUIRE);
 	struct thread *t = self ? self : new_thread();
-	uint32_t id = t ? name_id(name, NAME_EVENT, scope.session) : 0;
+	uint32_t id = t ? name_id(name, NAME_EVENT, session) : 0;
 	if (!id) {
 		if (t)
 			t->dropped++;
 		return scope;
 	}
-	scope.begin_ns = now_ns(CLOCK_MONOTONIC);
-	if (nargs == 0 && t->session == scope.session && (size_t)(t->end - t->tail) >= EVENT_BYTES)
-		scope.record = record_plain(t, id, scope.begin_ns);
-	else
-		scope.record = record(t, scope.session, id, scope.begin_ns, args, nargs);
+	scope.begin_ps = now_ps();
+	scope.record = record(t, session, id, scope.begin_ps, args, nargs);
+	if (scope.record)
+		count_open(t, 1);
 	return scope;
 }
 
-/* A duration of 0 means "still open" to the stop; a clock that did not move counts as 1 ps. */
+/*
+ * The buffer was touched by another core: fetch what the events after next will be written to. Compilers
+ * know the instruction that fetches for writing only if they are told so.
+ */
+static inline void prefetch_to_write(const unsigned char *p)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("prefetchw %0" : : "m"(*p));
+#else
+	__builtin_prefetch(p, 1);
+#endif
+}
+
+/*
+ * The common event: no stats, a name that is known, room in the buffer, less than 20 hours from the start.
+ * What stands behind the clock's reading is what an event costs: reading it waits for all that is before.
+ */
+struct ss_trace_scope ss_trace_begin_now(struct ss_trace_name *name, const struct ss_trace_arg *args, size_t nargs)
+{
+	struct thread *t = self;
+	uint64_t id = __atomic_load_n(&name->id, __ATOMIC_RELAXED) & ~((uint64_t)NAME_STAT << 32);
+	if (__builtin_expect(nargs || !t || t->session != ss_rec_session() || id - t->named >= 1u << SHORT_ID_BITS ||
+				     (size_t)(t->end - t->tail) < SHORT_EVENT_BYTES, 0))
+		return begin_slowly(name, args, nargs);
+	count_open(t, 1);
+	uint64_t begin_ps = now_ps(), offset_ps = begin_ps - t->start_ps;
+	unsigned char *at = t->tail;
+	if (__builtin_expect(offset_ps > VARINT8_MAX, 0))
+		return (struct ss_trace_scope){ record(t, t->session, (uint32_t)id, begin_ps, NULL, 0), begin_ps };
+	prefetch_to_write(at + 512);
+	if (t->deposit)
+		append_short_event(at, t->end, (uint32_t)id, offset_ps, true);
+	else
+		append_short_event(at, t->end, (uint32_t)id, offset_ps, false);
+	__atomic_store_n(&t->tail, at + SHORT_EVENT_BYTES, __ATOMIC_RELEASE);
+	return (struct ss_trace_scope){ at + 16, begin_ps };
+}
+
+/* A scope that began before the thread's session is of one that is over: nobody reads its end. */
 void ss_trace_end_now(struct ss_trace_scope scope)
 {
-	uint64_t ns = now_ns(CLOCK_MONOTONIC) - scope.begin_ns;
-	if (self && self->session == scope.session)
-		patch_varint10(scope.record + DURATION_AT, ns ? ns * 1000 : 1);
+	const struct thread *t = self;
+	uint64_t ps = now_ps() - scope.begin_ps;
+	if (__builtin_expect(t && (int64_t)(scope.begin_ps - t->start_ps) >= 0, 1)) {
+		store_word(scope.record, duration_word(ps, t->deposit));
+		count_open(self, UINT64_MAX);
+	}
 }
 
 static void instant_at(struct thread *t, uint64_t session, struct ss_trace_name *name,
 		       const struct ss_trace_arg *args, size_t nargs)
 {
 	uint32_t id = name_id(name, NAME_EVENT, session);
-	unsigned char *at = id ? record(t, session, id, now_ns(CLOCK_MONOTONIC), args, nargs) : NULL;
+	unsigned char *at = id ? record(t, session, id, now_ps(), args, nargs) : NULL;
 	if (at)
-		patch_varint10(at + DURATION_AT, 1);
+		store_word(at, duration_word(0, false));
 	else if (!id)
 		t->dropped++;
 }
@@ -313,11 +381,6 @@ struct ss_trace_scope ss_trace_consume_begin(struct ss_trace_name *name, uint64_
 	return ss_trace_begin(SS_TRACE_CRITICAL, name, args, 2);
 }
 
-uint64_t ss_rec_session(void)
-{
-	return __atomic_load_n(&ss_rec.session, __ATOMIC_ACQUIRE);
-}
-
 static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
 
 unsigned char *ss_rec_shared_event(enum shared_line line, struct ss_trace_name *name, uint64_t begin_ns,
@@ -331,18 +394,18 @@ unsigned char *ss_rec_shared_event(enum shared_line line, struct ss_trace_name *
 		begin_ns = now_ns(CLOCK_MONOTONIC);
 	if (begin_ns < ss_rec.start_ns)
 		begin_ns = ss_rec.start_ns;
-	unsigned char *at = id ? record(t, session, id, begin_ns, args, nargs) : NULL;
+	unsigned char *at = id ? record(t, session, id, begin_ns * 1000, args, nargs) : NULL;
 	if (!id)
 		t->dropped++;
 	pthread_mutex_unlock(&shared_lock);
 	return at;
 }
 
-void ss_rec_shared_end(unsigned char *record, uint64_t duration_ns, uint64_t session)
+void ss_rec_shared_end(unsigned char *duration, uint64_t duration_ns, uint64_t session)
 {
 	pthread_mutex_lock(&ss_rec.lock);
-	if (record && ss_rec.running && session == ss_rec.session)
-		patch_varint10(record + DURATION_AT, duration_ns ? duration_ns * 1000 : 1);
+	if (duration && ss_rec.running && session == ss_rec.session)
+		store_word(duration, duration_word(duration_ns * 1000, false));
 	pthread_mutex_unlock(&ss_rec.lock);
 }
 
@@ -406,12 +469,7 @@ void ss_trace_deallocation(const struct ss_trace_memory *m)
 
 void ss_trace_thread_name(const char *name)
 {
-	struct thread *t = self;
-	pthread_mutex_lock(&ss_rec.lock);
-	bool ready = ss_rec.ready;
-	pthread_mutex_unlock(&ss_rec.lock);
-	if (!t && ready)
-		t = new_thread();
+	struct thread *t = self ? self : new_thread();
 	if (t) {
 		pthread_mutex_lock(&ss_rec.lock);
 		snprintf(t->name, sizeof(t->name), "%s", name);

@@ -16,7 +16,7 @@
  * it is a whole profile of what was recorded so far.
  *
  * Cost of an event while nothing is recorded: a load and a predictable branch. While recording: two
- * clock readings and 32 bytes. Recording takes no lock but where a thread needs another 256 KiB or
+ * clock readings and 24 bytes, 32 and more with arguments. Recording takes no lock but where a thread needs another 256 KiB or
  * uses a name for the first time. The memory (of the page cache) is bounded by max_bytes; what no
  * longer fits is counted and said in the profile.
  *
@@ -100,11 +100,10 @@ struct ss_trace_arg {
 	} v;
 };
 
-/* An open scope. Ends on the thread where it began. */
+/* An open scope. Ends on the thread where it began. Two words, which stay in registers. */
 struct ss_trace_scope {
-	unsigned char *record;	/* NULL: not recorded */
-	uint64_t begin_ns;
-	uint64_t session;
+	unsigned char *record;	/* where its duration goes; NULL: not recorded */
+	uint64_t begin_ps;	/* CLOCK_MONOTONIC, modulo 2^64 */
 };
 
 SS_TRACE_API struct ss_trace_scope ss_trace_begin_now(struct ss_trace_name *name, const struct ss_trace_arg *args, size_t nargs);
@@ -113,7 +112,7 @@ SS_TRACE_API void ss_trace_end_now(struct ss_trace_scope scope);
 static inline struct ss_trace_scope ss_trace_begin(int level, struct ss_trace_name *name, const struct ss_trace_arg *args,
 						   size_t nargs)
 {
-	struct ss_trace_scope none = { 0, 0, 0 };
+	struct ss_trace_scope none = { 0, 0 };
 	return ss_trace_on(level) ? ss_trace_begin_now(name, args, nargs) : none;
 }
 

@@ -38,7 +38,7 @@ class _Arg(ctypes.Structure):
 
 
 class _Scope(ctypes.Structure):
-    _fields_ = [("record", ctypes.c_void_p), ("begin_ns", ctypes.c_uint64), ("session", ctypes.c_uint64)]
+    _fields_ = [("record", ctypes.c_void_p), ("begin_ps", ctypes.c_uint64)]
 
 
 class _Options(ctypes.Structure):

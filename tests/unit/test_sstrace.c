@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include "model/host.h"
+#include "record.h"
 #include "ss_trace.h"
 
 #include <ftw.h>
@@ -263,6 +264,98 @@ static void failures_say_why(void **state)
 	assert_int_not_equal(access(path, F_OK), 0);	/* nothing half-written */
 }
 
+/* The two forms of an event, and the two ways to spread a number, are read back as what was written. */
+static void forms_of_events_agree(void **state)
+{
+	(void)state;
+	static const uint64_t numbers[] = { 0, 1, 127, 128, 16383, 16384, 999999999999, VARINT8_MAX - 1, VARINT8_MAX };
+	static const uint32_t ids[] = { 1, 127, 128, 16384, (1u << SHORT_ID_BITS) - 1 };
+	_Alignas(8) unsigned char plain[64], fast[64];
+	for (size_t i = 0; i < SS_COUNT(numbers) * SS_COUNT(ids); i++) {
+		uint64_t offset = numbers[i / SS_COUNT(ids)];
+		uint32_t id = ids[i % SS_COUNT(ids)];
+		memset(plain, 0xee, sizeof(plain));
+		memset(fast, 0xee, sizeof(fast));
+		append_short_event(plain, plain + 48, id, offset, false);
+		append_short_event(fast, fast + 48, id, offset, wire_deposits());
+		assert_memory_equal(plain, fast, sizeof(plain));
+		assert_int_equal(plain[48], 0xee);
+		struct event_at e = event_at(plain);
+		assert_int_equal(e.bytes, SHORT_EVENT_BYTES);
+		assert_true(e.offset_ps == offset && e.duration == plain + 16);
+		assert_int_equal(get_varint_n(plain + 3, 3), id);
+		put_event(plain, id, offset, varint8(offset, wire_deposits()), 0);
+		e = event_at(plain);
+		assert_int_equal(e.bytes, EVENT_BYTES);
+		assert_true(e.offset_ps == offset && get_varint_n(e.duration, 8) == offset);
+	}
+	assert_true(duration_word(0, false) == varint8(1, false));
+	assert_true(duration_word(UINT64_MAX, wire_deposits()) == varint8(VARINT8_MAX, false));
+	assert_true(duration_word(1, false) != OPEN_DURATION);
+}
+
+/* A scope may end in a later session than it began in, with others before and after it: it ends with its own session. */
+static void scopes_outlive_their_session(void **state)
+{
+	static struct ss_trace_name outer = { "outer", 0 };
+	struct ss_trace_scope open[8];
+	(void)state;
+	for (int i = 0; i < 8; i++) {
+		char session[16];
+		snprintf(session, sizeof(session), "run%d", i);
+		struct ss_trace_options o = options();
+		o.session = session;
+		assert_true(ss_trace_start(&o));
+		for (int k = 0; k < 20000; k++) {
+			SS_TRACE("before");
+		}
+		open[i] = ss_trace_begin(SS_TRACE_INFO, &outer, NULL, 0);
+		for (int k = 0; k < i * 4000; k++) {
+			SS_TRACE("after");
+		}
+		if (i % 3 == 2)
+			for (int k = 0; k < 3; k++)
+				ss_trace_end(&open[i - k]);
+		assert_non_null(ss_trace_stop());
+
+		struct ss_host h;
+		char path[256];
+		snprintf(path, sizeof(path), "%s/plugins/profile/%s/h.xplane.pb", logdir, session);
+		assert_ok(ss_host_open(&h, path, &err));
+		assert_ok(ss_host_load(&h, &err));
+		assert_int_equal(h.nevents, 20001 + i * 4000);
+		ss_host_close(&h);
+	}
+	ss_trace_end(&open[6]);
+	ss_trace_end(&open[7]);
+}
+
+/* A forked child leaves the scopes that it was born in without a word in its parent's file. */
+static void a_child_writes_nothing(void **state)
+{
+	static struct ss_trace_name name = { "parent", 0 };
+	uint64_t duration;
+	int status;
+	(void)state;
+	struct ss_trace_options o = options();
+	assert_true(ss_trace_start(&o));
+	struct ss_trace_scope scope = ss_trace_begin(SS_TRACE_INFO, &name, NULL, 0);
+	pid_t child = fork();
+	if (child == 0) {
+		ss_trace_end(&scope);
+		SS_TRACE("child");
+		_exit(ss_trace_stop() ? 1 : 0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	memcpy(&duration, scope.record, sizeof(duration));
+	assert_true(duration == OPEN_DURATION);
+	ss_trace_end(&scope);
+	memcpy(&duration, scope.record, sizeof(duration));
+	assert_true(duration != OPEN_DURATION);
+	assert_non_null(ss_trace_stop());
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_logdir, remove_logdir)
 
 int main(void)
@@ -270,6 +363,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(nested_scopes_keep_order_and_time), TEST(threads_lose_nothing), TEST(a_bound_is_kept_and_said),
 		TEST(a_killed_program_leaves_a_profile), TEST(nothing_is_recorded_when_off), TEST(failures_say_why),
+		TEST(forms_of_events_agree), TEST(scopes_outlive_their_session), TEST(a_child_writes_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
