@@ -8,8 +8,8 @@
  * their own.
  *
  * The numbers below are of NVTX's interface between header and tool, which is fixed since 3.0;
- * tests/interop/cupti_live.py compares them with NVIDIA's headers. Wide texts are not taken: programs on
- * Linux have none.
+ * tests/interop/cupti_live.py compares them with NVIDIA's headers. A thread's ranges are a stack for each
+ * domain, and those of different domains may cross.
  */
 #include "nvtx.h"
 
@@ -19,15 +19,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
 enum { TABLE_CALLBACKS = 1, MODULE_CORE = 1, MODULE_CORE2 = 5 };
 enum {
-	CORE_MARK_EX = 1, CORE_MARK = 2, CORE_RANGE_START_EX = 4, CORE_RANGE_START = 5, CORE_RANGE_END = 7, CORE_PUSH_EX = 8,
-	CORE_PUSH = 9, CORE_POP = 11, CORE_NAME_THREAD = 14,
+	CORE_MARK_EX = 1, CORE_MARK = 2, CORE_MARK_WIDE = 3, CORE_RANGE_START_EX = 4, CORE_RANGE_START = 5,
+	CORE_RANGE_START_WIDE = 6, CORE_RANGE_END = 7, CORE_PUSH_EX = 8, CORE_PUSH = 9, CORE_PUSH_WIDE = 10, CORE_POP = 11,
+	CORE_NAME_THREAD = 14,
 	DOMAIN_MARK = 1, DOMAIN_RANGE_START = 2, DOMAIN_RANGE_END = 3, DOMAIN_PUSH = 4, DOMAIN_POP = 5, DOMAIN_REGISTER = 10,
-	DOMAIN_CREATE = 12, DOMAIN_DESTROY = 14,
+	DOMAIN_REGISTER_WIDE = 11, DOMAIN_CREATE = 12, DOMAIN_CREATE_WIDE = 13, DOMAIN_DESTROY = 14,
 };
-enum { ATTRIBUTES_MESSAGE_TYPE = 32, ATTRIBUTES_MESSAGE = 40, ATTRIBUTES_SIZE = 2, MESSAGE_ASCII = 1, MESSAGE_REGISTERED = 3 };
+enum {
+	ATTRIBUTES_MESSAGE_TYPE = 32, ATTRIBUTES_MESSAGE = 40, ATTRIBUTES_SIZE = 2,
+	MESSAGE_ASCII = 1, MESSAGE_WIDE = 2, MESSAGE_REGISTERED = 3,
+};
 
 struct callbacks_table {
 	size_t size;
@@ -39,11 +44,17 @@ struct callbacks_table {
 #define RANGES_MAX 256u
 #define UNNAMED "range"
 
-/* The ranges that a thread has pushed; deeper ones are counted and not recorded. */
+/* A range that a thread has pushed. */
+struct pushed {
+	struct ss_trace_scope scope;
+	const char *text, *domain;
+};
+
+/* All of them, of whatever domain; deeper ones are counted and not recorded. */
 struct stack {
-	unsigned depth;
-	struct ss_trace_scope scope[DEPTH_MAX];
-	const char *text[DEPTH_MAX];
+	unsigned depth;		/* of those that are kept */
+	unsigned deeper;
+	struct pushed pushed[DEPTH_MAX];
 	const char *path;	/* of all of them; NULL: to be made */
 };
 
@@ -52,8 +63,6 @@ struct range {
 	uint64_t id, session, begin_ns;	/* id 0: free */
 	unsigned char *record;
 };
-
-static __thread struct stack stack;
 
 static struct steps {
 	const char *name;	/* atomic */
@@ -66,21 +75,26 @@ static struct ranges {
 	uint64_t last_id;
 } ranges = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
+static struct stack *mine(void)
+{
+	return ss_rec_mine(THREAD_RANGES, sizeof(struct stack));
+}
+
 const char *ss_nvtx_path(void)
 {
-	unsigned depth = stack.depth < DEPTH_MAX ? stack.depth : DEPTH_MAX;
-	if (!depth)
+	struct stack *stack = mine();
+	if (!stack || !stack->depth)
 		return NULL;
-	if (stack.path)
-		return stack.path;
+	if (stack->path)
+		return stack->path;
 	char path[PATH_MAX_BYTES];
 	size_t n = 0;
-	for (unsigned i = 0; i < depth && n < sizeof(path); i++) {
-		int got = snprintf(path + n, sizeof(path) - n, "%s%s", i ? "/" : "", stack.text[i]);
+	for (unsigned i = 0; i < stack->depth && n < sizeof(path); i++) {
+		int got = snprintf(path + n, sizeof(path) - n, "%s%s", i ? "/" : "", stack->pushed[i].text);
 		n += got > 0 ? (size_t)got : 0;
 	}
 	struct ss_trace_name *name = ss_trace_intern(path);
-	return stack.path = name ? name->text : NULL;
+	return stack->path = name ? name->text : NULL;
 }
 
 void ss_nvtx_steps(const char *name)
@@ -119,29 +133,49 @@ static struct ss_trace_scope begin_range(struct ss_trace_name *name, const char 
 	return ss_trace_begin(SS_TRACE_INFO, name, &arg, domain ? 1 : 0);
 }
 
+/* The level of a domain's last range is how many it has below. */
+static int level_of(const struct stack *stack, const char *domain)
+{
+	int n = -1;
+	for (unsigned i = 0; i < stack->depth; i++)
+		n += stack->pushed[i].domain == domain;
+	return n;
+}
+
 static int push(const char *text, const char *domain)
 {
 	struct ss_trace_name *name = ss_trace_intern(text ? text : UNNAMED);
-	unsigned at = stack.depth++;
-	stack.path = NULL;
-	if (at >= DEPTH_MAX)
-		return (int)at;
-	stack.text[at] = name ? name->text : UNNAMED;
-	stack.scope[at] = (struct ss_trace_scope){ 0 };
+	struct stack *stack = mine();
+	if (!stack)
+		return 0;
+	if (stack->depth == DEPTH_MAX)
+		return (int)(stack->depth + stack->deeper++);
+	struct pushed *p = &stack->pushed[stack->depth++];
+	stack->path = NULL;
+	*p = (struct pushed){ .text = name ? name->text : UNNAMED, .domain = domain };
 	if (name)
-		stack.scope[at] = begin_range(name, name->text, domain);
-	return (int)at;
+		p->scope = begin_range(name, name->text, domain);
+	return level_of(stack, domain);
 }
 
-static int pop(void)
+/* The last one of the domain, which those of others may stand above. */
+static int pop(const char *domain)
 {
-	if (!stack.depth)
+	struct stack *stack = mine();
+	if (stack && stack->deeper)
+		return (int)(DEPTH_MAX + --stack->deeper);
+	unsigned at = stack ? stack->depth : 0;
+	while (at && stack->pushed[at - 1].domain != domain)
+		at--;
+	if (!at)
 		return -2;	/* as the interface says: there was none */
-	unsigned at = --stack.depth;
-	stack.path = NULL;
-	if (at < DEPTH_MAX)
-		ss_trace_end(&stack.scope[at]);
-	return (int)at;
+	int level = level_of(stack, domain);
+	struct ss_trace_scope scope = stack->pushed[at - 1].scope;
+	memmove(&stack->pushed[at - 1], &stack->pushed[at], (stack->depth - at) * sizeof(*stack->pushed));
+	stack->depth--;
+	stack->path = NULL;
+	ss_trace_end(&scope);
+	return level;
 }
 
 static void mark(const char *text)
@@ -185,6 +219,25 @@ static void range_end(uint64_t id)
 
 /* --- what stands in NVTX's tables --------------------------------------------------------------- */
 
+/* Wide texts as UTF-8, kept as all names are. What is no character becomes '?'. */
+static const char *narrow(const wchar_t *wide)
+{
+	char text[PATH_MAX_BYTES];
+	size_t n = 0;
+	for (; wide && *wide && n + 4 < sizeof(text); wide++) {
+		uint32_t c = (uint32_t)*wide;
+		if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+			c = '?';
+		unsigned more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+		text[n++] = (char)(more ? (0xff00u >> (more + 1) & 0xff) | c >> 6 * more : c);
+		while (more--)
+			text[n++] = (char)(0x80 | (c >> 6 * more & 0x3f));
+	}
+	text[n] = '\0';
+	struct ss_trace_name *name = wide ? ss_trace_intern(text) : NULL;
+	return name ? name->text : NULL;
+}
+
 static const char *message_of(const void *attributes)
 {
 	const char *p = attributes;
@@ -198,18 +251,23 @@ static const char *message_of(const void *attributes)
 		return NULL;
 	memcpy(&type, p + ATTRIBUTES_MESSAGE_TYPE, sizeof(type));
 	memcpy(&text, p + ATTRIBUTES_MESSAGE, sizeof(text));
+	if (type == MESSAGE_WIDE)
+		return narrow((const wchar_t *)(const void *)text);
 	/* A registered text is the handle that domain_register gave out: a text of ours. */
 	return type == MESSAGE_ASCII || type == MESSAGE_REGISTERED ? text : NULL;
 }
 
 static void core_mark_ex(const void *a) { mark(message_of(a)); }
 static void core_mark(const char *text) { mark(text); }
+static void core_mark_wide(const wchar_t *text) { mark(narrow(text)); }
 static uint64_t core_start_ex(const void *a) { return range_start(message_of(a)); }
 static uint64_t core_start(const char *text) { return range_start(text); }
+static uint64_t core_start_wide(const wchar_t *text) { return range_start(narrow(text)); }
 static void core_end(uint64_t id) { range_end(id); }
 static int core_push_ex(const void *a) { return push(message_of(a), NULL); }
 static int core_push(const char *text) { return push(text, NULL); }
-static int core_pop(void) { return pop(); }
+static int core_push_wide(const wchar_t *text) { return push(narrow(text), NULL); }
+static int core_pop(void) { return pop(NULL); }
 
 static void core_name_thread(uint32_t thread, const char *name)
 {
@@ -224,6 +282,8 @@ static void *domain_create(const char *name)
 	struct ss_trace_name *interned = ss_trace_intern(name ? name : "");
 	return interned ? (void *)(uintptr_t)interned->text : NULL;
 }
+
+static void *domain_create_wide(const wchar_t *name) { return domain_create(narrow(name)); }
 
 static void domain_destroy(void *domain) { (void)domain; }
 
@@ -247,17 +307,15 @@ static void domain_end(void *domain, uint64_t id)
 
 static int domain_push(void *domain, const void *a) { return push(message_of(a), domain); }
 
-static int domain_pop(void *domain)
-{
-	(void)domain;
-	return pop();
-}
+static int domain_pop(void *domain) { return pop(domain); }
 
 static void *domain_register(void *domain, const char *text)
 {
 	(void)domain;
 	return domain_create(text);
 }
+
+static void *domain_register_wide(void *domain, const wchar_t *text) { return domain_register(domain, narrow(text)); }
 
 struct entry {
 	unsigned number;
@@ -273,10 +331,12 @@ static const struct entry core[] = {
 	ENTRY(CORE_MARK_EX, core_mark_ex), ENTRY(CORE_MARK, core_mark), ENTRY(CORE_RANGE_START_EX, core_start_ex),
 	ENTRY(CORE_RANGE_START, core_start), ENTRY(CORE_RANGE_END, core_end), ENTRY(CORE_PUSH_EX, core_push_ex),
 	ENTRY(CORE_PUSH, core_push), ENTRY(CORE_POP, core_pop), ENTRY(CORE_NAME_THREAD, core_name_thread),
+	ENTRY(CORE_MARK_WIDE, core_mark_wide), ENTRY(CORE_RANGE_START_WIDE, core_start_wide), ENTRY(CORE_PUSH_WIDE, core_push_wide),
 };
 static const struct entry core2[] = {
 	ENTRY(DOMAIN_MARK, domain_mark), ENTRY(DOMAIN_RANGE_START, domain_start), ENTRY(DOMAIN_RANGE_END, domain_end),
 	ENTRY(DOMAIN_PUSH, domain_push), ENTRY(DOMAIN_POP, domain_pop), ENTRY(DOMAIN_REGISTER, domain_register),
+	ENTRY(DOMAIN_REGISTER_WIDE, domain_register_wide), ENTRY(DOMAIN_CREATE_WIDE, domain_create_wide),
 	ENTRY(DOMAIN_CREATE, domain_create), ENTRY(DOMAIN_DESTROY, domain_destroy),
 };
 #pragma GCC diagnostic pop

@@ -118,7 +118,10 @@ NVTX_NUMBERS = {
     'DOMAIN_PUSH': 'NVTX_CBID_CORE2_DomainRangePushEx', 'DOMAIN_POP': 'NVTX_CBID_CORE2_DomainRangePop',
     'DOMAIN_REGISTER': 'NVTX_CBID_CORE2_DomainRegisterStringA', 'DOMAIN_CREATE': 'NVTX_CBID_CORE2_DomainCreateA',
     'DOMAIN_DESTROY': 'NVTX_CBID_CORE2_DomainDestroy', 'MESSAGE_ASCII': 'NVTX_MESSAGE_TYPE_ASCII',
-    'MESSAGE_REGISTERED': 'NVTX_MESSAGE_TYPE_REGISTERED',
+    'MESSAGE_REGISTERED': 'NVTX_MESSAGE_TYPE_REGISTERED', 'MESSAGE_WIDE': 'NVTX_MESSAGE_TYPE_UNICODE',
+    'CORE_MARK_WIDE': 'NVTX_CBID_CORE_MarkW', 'CORE_RANGE_START_WIDE': 'NVTX_CBID_CORE_RangeStartW',
+    'CORE_PUSH_WIDE': 'NVTX_CBID_CORE_RangePushW', 'DOMAIN_REGISTER_WIDE': 'NVTX_CBID_CORE2_DomainRegisterStringW',
+    'DOMAIN_CREATE_WIDE': 'NVTX_CBID_CORE2_DomainCreateW',
 }
 # Driver functions that a recording must have, and what the recorded ones are called like.
 NEEDED = ('cuLaunchKernel', 'cuLaunchKernel_ptsz', 'cuLaunchKernelEx', 'cuLaunchKernelEx_ptsz', 'cuLaunchCooperativeKernel', 'cuGraphLaunch',
@@ -150,8 +153,14 @@ int main(void)
 	nvtxRangePop();
 	depth[3] = nvtxRangePop();
 	nvtxRangeEnd(id);
+	/* Ranges of domains are stacks of their own: these cross. */
+	int crossed[4] = { nvtxRangePushW(L"gr\\u00f6\\u00dfer \\U0001f600"), nvtxDomainRangePushEx(d, &r) };
+	crossed[2] = nvtxRangePop();
+	crossed[3] = nvtxDomainRangePop(d);
+	nvtxMarkA("after");
 	nvtxDomainDestroy(d);
-	printf("%d %d %d %d\\n", depth[0], depth[1], depth[2], depth[3]);
+	printf("%d %d %d %d %d %d %d %d %d\\n", depth[0], depth[1], depth[2], depth[3], crossed[0], crossed[1], crossed[2], crossed[3],
+	       nvtxRangePop());
 	return 0;
 }
 '''
@@ -252,11 +261,11 @@ def check_nvtx(c, release, scratch):
     subprocess.run(['cc', '-w', *[f'-I{d}' for d in release.includes], source, '-o', program, '-ldl'], check=True)
     session = f'nvtx{release.name}'
     got = run(['record', '--logdir', scratch, '--session', session, '--host', 'h', '--no-gpu', '--', program])
-    c.equal(f'{release.name}: depths of ranges', (got.returncode, got.stdout), (0, '0 1 2 0\n'))
+    c.equal(f'{release.name}: depths of ranges', (got.returncode, got.stdout), (0, '0 1 0 0 0 0 0 0 -2\n'))
     trace = run(['tool', 'trace_viewer', scratch, '--run', session, '--format', 'xprof'])
     events = {e['name']: e for e in json.loads(trace.stdout)['traceEvents'] if e.get('ph') == 'X'}
     c.equal(f'{release.name}: ranges and marks', sorted(set(events) - {'process start', 'process stop'}),
-            ['across threads', 'attributes', 'mark', 'outer', 'registered'])
+            ['across threads', 'after', 'attributes', 'gr\u00f6\u00dfer \U0001f600', 'mark', 'outer', 'registered'])
     c.equal(f'{release.name}: domain', events['registered']['args'].get('nvtx_domain'), 'loader')
     order = [events[n]['ts'] for n in ('across threads', 'outer', 'attributes', 'mark', 'registered')]
     c.equal(f'{release.name}: in the order of their begins', order, sorted(order))
