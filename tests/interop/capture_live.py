@@ -121,6 +121,17 @@ def continuous(programs, logdir):
     check('stop', ask('continuous', 'stop', '-a', hosts).returncode == 0)
 
 
+def slow_steps(programs, logdir):
+    """Looks are snapshots, for all of these can gather events all the time; some step is always a little longer than usual."""
+    hosts = ','.join(p.address for p in programs)
+    done = ask('monitor', '-a', hosts, '-n', '5', '-i', '1', '--keep_slow', '1.01', '-l', logdir)
+    check('a slow step is kept', done.returncode == 0 and 'ms: kept as run' in done.stderr and 'cannot gather' not in done.stderr
+          and len(files_in(logdir)) in (2, 4), done.stderr, files_in(logdir))
+    rows = [line for line in done.stdout.splitlines() if line.startswith('localhost')]
+    check('every look has steps', len(rows) == 10 and all(' ms' in r for r in rows), done.stdout)
+    check('it was ended', ask('continuous', 'stop', '-a', hosts).stderr.count('NOT_FOUND') == len(programs))
+
+
 def monitored(programs):
     done = ask('monitor', '-a', ','.join(p.address for p in programs), '-n', '2', '-i', '0', '-d', '500')
     rows = [line for line in done.stdout.splitlines() if line.startswith('localhost')]
@@ -167,6 +178,7 @@ def main():
         python_tracer(jax, logdir('python'))
         continuous([jax, tf], logdir('continuous'))
         monitored([jax, tf])
+        slow_steps([jax, tf], logdir('slow'))
         their_client(logdir('theirs'))
     print(f'{passed} passed, {failed} failed')
     return 1 if failed or not passed else 0
