@@ -182,7 +182,7 @@ static int run(int argc, char **argv)
 	struct ss_capture_config *config = &m.capture;
 	struct cli_tls tls = { 0 }, http_token = { 0 };
 	const struct ss_tls *no_tls;
-	struct cli_board_address at = { NULL };
+	struct cli_board_address at = { .bind = NULL };
 	struct ss_err err = { 0 };
 	uint64_t port = NO_PORT;
 	const struct cli_opt opts[] = {

@@ -191,8 +191,8 @@ static void handle(struct ss_http *h, struct MHD_Connection *c, struct call *cal
 					  "it printed when it was started, or send 'Authorization: Bearer TOKEN'\"}}"));
 		return;
 	}
-	/* The secret goes out of the address at once: addresses are copied, shown and kept. */
-	if (call->new_cookie && !args.n && strcmp(method, MHD_HTTP_METHOD_GET) == 0) {
+	/* The secret goes out of a page's address at once: addresses are copied, shown and kept. */
+	if (call->new_cookie && !args.n && url[0] && url[strlen(url) - 1] == '/' && strcmp(method, MHD_HTTP_METHOD_GET) == 0) {
 		*reply = (struct ss_http_reply){ .status = 303, .location = "?" };
 		return;
 	}

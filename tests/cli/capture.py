@@ -470,6 +470,8 @@ def wider(scratch):
                 cookie = first[1]['Set-Cookie'] or ''
                 check(f'{what}: once in the address', first[0] == 303 and first[1]['Location'] == '?' and 'HttpOnly' in cookie
                       and 'SameSite=Strict' in cookie, first)
+                elsewhere = '/metrics' if args[0] == 'monitor' else '/api/runs'
+                check(f'{what}: a script needs no cookie', get(f'{elsewhere}?token={token}')[0] == 200)
                 check(f'{what}: then by the cookie', get('/', Cookie=cookie.split(';')[0])[0] == 200
                       and get('/', Cookie=cookie.split('=')[0] + '=x')[0] == 401)
     for get, token, made in asking(['serve', logdir, '--port', '0', '--bind', '0.0.0.0', '--no-token'], 'open'):

@@ -5,7 +5,7 @@
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { api, openPage, real, shot, startBrowser, startProgram } from "./lib.mjs";
@@ -98,6 +98,22 @@ if (real) {
 			[],
 		);
 		await close();
+	});
+
+	test("a token in the address opens the page, and goes out of it", async () => {
+		const file = join(logdir, "token");
+		writeFileSync(file, "secret-7\n");
+		const shut = await startProgram(logdir, ["--token-file", file], "?token=secret-7");
+		const { page, seen, close } = await openPage(browser, shut.base);
+		assert.equal((await page.goto(shut.base)).status(), 401);
+		seen.errors.length = 0;
+		await page.goto(`${shut.base}?token=secret-7`);
+		await page.getByText("Step time").first().waitFor();
+		assert.ok(!page.url().includes("secret"));
+		assert.equal(await page.evaluate(() => document.cookie), "");
+		assert.deepEqual(seen.errors, []);
+		await close();
+		await shut.stop();
 	});
 
 	test("without leave the page does not offer it, and the server refuses", async () => {

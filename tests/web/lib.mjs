@@ -41,7 +41,7 @@ async function answers(url, deadline) {
 	throw new Error(`no answer from ${url}`);
 }
 
-export async function startProgram(logdir = process.env.LOGDIR, options = []) {
+export async function startProgram(logdir = process.env.LOGDIR, options = [], query = "") {
 	if (!real) {
 		const { startServer } = await import("../../web/test/dev_server.mjs");
 		const s = await startServer(0, 200_000);
@@ -53,7 +53,7 @@ export async function startProgram(logdir = process.env.LOGDIR, options = []) {
 	});
 	const gone = new Promise((done) => child.on("exit", done));
 	const base = `http://127.0.0.1:${port}/`;
-	await answers(`${base}api/runs`, Date.now() + 20_000);
+	await answers(`${base}api/runs${query}`, Date.now() + 20_000);
 	return {
 		base,
 		async stop() {
