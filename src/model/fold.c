@@ -1,7 +1,7 @@
 /* fold.c - see fold.h. */
 #include "model/fold.h"
 
-#define MOST_FOLDS 8
+#define MOST_FOLDS 9
 
 struct job {
 	struct {
@@ -73,6 +73,7 @@ bool ss_model_gather(struct ss_model *m, unsigned facts, struct ss_err *err)
 		{ SS_FACTS_FOUND, &ss_fold_found },	  { SS_FACTS_ENV, &ss_fold_env },
 		{ SS_FACTS_REQUESTS, &ss_fold_requests }, { SS_FACTS_BARRIERS, &ss_fold_barriers },
 		{ SS_FACTS_TRANSFERS, &ss_fold_transfers }, { SS_FACTS_MEANWHILE, &ss_fold_meanwhile },
+		{ SS_FACTS_FULLEST, &ss_fold_fullest },
 	};
 	struct job j = { .n = 0 };
 	if (!m->visited)

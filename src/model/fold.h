@@ -35,10 +35,11 @@ enum ss_facts {
 	SS_FACTS_BARRIERS = 1 << 5,	/* event_share.h */
 	SS_FACTS_TRANSFERS = 1 << 6,	/* transfers.h */
 	SS_FACTS_MEANWHILE = 1 << 7,	/* meanwhile.h */
+	SS_FACTS_FULLEST = 1 << 8,	/* memory.h: the device that came closest to the end of its memory */
 };
 
 extern const struct ss_fold ss_fold_ops, ss_fold_steps, ss_fold_found, ss_fold_env, ss_fold_requests, ss_fold_barriers,
-	ss_fold_transfers, ss_fold_meanwhile;
+	ss_fold_transfers, ss_fold_meanwhile, ss_fold_fullest;
 
 /*
  * Make those of the facts that are not there, in one visit. Does nothing where hosts stay open: the

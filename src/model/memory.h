@@ -12,7 +12,7 @@
 #ifndef SS_MODEL_MEMORY_H
 #define SS_MODEL_MEMORY_H
 
-#include "model/host.h"
+#include "model/model.h"
 
 struct ss_mem_event {
 	int64_t time_ps;	/* since the start of the session */
@@ -83,6 +83,18 @@ bool ss_mem_at_peak(const struct ss_memory *m, const struct ss_mem_allocator *a,
 		    struct ss_mem_active **rows, size_t *nrows, struct ss_err *err);
 /* The step of the peak: of the last event with as much in use as the peak. */
 int64_t ss_mem_peak_step(const struct ss_mem_allocator *a);
+
+/* The allocator of a device that came closest to its end, of all hosts. */
+struct ss_mem_fullest {
+	struct ss_str host, id; /* id "": no device's allocator was recorded */
+	uint64_t used_bytes, capacity_bytes; /* stack + heap at the peak; and with what was free then */
+	double fragmentation;	/* then, 0..1 */
+	/* The largest row of what was allocated then (ss_mem_at_peak): operation, "" if unknown, and bytes of all equal ones. */
+	struct ss_str op;
+	uint64_t op_bytes;
+};
+
+const struct ss_mem_fullest *ss_model_fullest(struct ss_model *m, struct ss_err *err);
 
 /*
  * At most `most` events that stand for all: the list is cut into `most` boxes, of n / most events

@@ -31,6 +31,7 @@ enum ss_model_part {
 	SS_MODEL_BARRIERS,	/* event_share.h: waiting at barriers */
 	SS_MODEL_TRANSFERS,	/* transfers.h: what each core sent and received */
 	SS_MODEL_MEANWHILE,	/* meanwhile.h */
+	SS_MODEL_FULLEST,	/* memory.h */
 	SS_MODEL_PART_COUNT
 };
 

@@ -10,6 +10,7 @@
 #include "model/event_share.h"
 #include "model/found.h"
 #include "model/meanwhile.h"
+#include "model/memory.h"
 #include "model/ops.h"
 #include "tools/input_report.h"
 #include "tools/op_cells.h"
@@ -21,7 +22,7 @@ enum { SUG_RULE, SUG_TITLE, SUG_PERCENT, SUG_FINDING };
 static const struct ss_col suggestion_cols[] = {
 	{ "rule", "Rule", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
 	{ "title", "Suggestion", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "percent", "Share", SS_TYPE_F64, SS_UNIT_PERCENT, "Share of the time that the suggestion is about", NULL },
+	{ "percent", "Share", SS_TYPE_F64, SS_UNIT_PERCENT, "Share of the time, or of the memory, that the suggestion is about", NULL },
 	{ "finding", "What was found", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
 };
 
@@ -46,7 +47,7 @@ static const struct ss_col evidence_cols[] = {
 /* Everything the rules ask for, in percent. */
 enum figure {
 	FIG_NONE, FIG_BARRIER, FIG_COLLECTIVE, FIG_MXU, FIG_HBM, FIG_SHUFFLE, FIG_INPUT, FIG_ENQUEUE, FIG_HOST_WORK, FIG_DEBUG,
-	FIG_IDLE, FIG_SPARSE, FIG_ASYNC, FIG_COPY, FIG_GAPS, FIG_COUNT
+	FIG_IDLE, FIG_SPARSE, FIG_ASYNC, FIG_COPY, FIG_GAPS, FIG_MEMORY, FIG_FRAGMENTED, FIG_COUNT
 };
 
 static const struct {
@@ -65,6 +66,8 @@ static const struct {
 	[FIG_SPARSE] = { "Step time of SparseCores", "overview_page" },
 	[FIG_ASYNC] = { "Device time waiting for asynchronous work", "hlo_stats" },
 	[FIG_COPY] = { "Device time waiting for copies between memories", "hlo_stats" },
+	[FIG_MEMORY] = { "Memory of a device in use at its peak", "memory_profile" },
+	[FIG_FRAGMENTED] = { "Fragmentation of that device's free memory", "memory_profile" },
 	[FIG_GAPS] = { "Step time in which no operation runs", "trace_viewer@" },
 };
 
@@ -84,6 +87,7 @@ struct rule {
 	const char *before, *after; /* what was found, around the first figure */
 	struct condition when[3];
 	struct advice advice[4];
+	bool about_memory;	/* not time: comes after all that is */
 };
 
 static const struct rule rules[] = {
@@ -281,6 +285,37 @@ static const struct rule rules[] = {
 			  "Give the scheduler independent work to put between start and end of a copy." },
 		},
 	},
+	{
+		.name = "MemoryFullRule",
+		.title = "The memory of a device is nearly full",
+		.before = "At its peak ",
+		.after = " of the memory is in use",
+		.when = { { FIG_MEMORY, '>', 90 } },
+		.about_memory = true,
+		.advice = {
+			{ "Keep less",
+			  "Donate the buffers of parameters and optimizer state to the step (donate_argnums), keep activations "
+			  "in bfloat16, or compute them again (jax.checkpoint, tf.recompute_grad)." },
+			{ "Spread it",
+			  "Shard parameters and optimizer state over the devices, or accumulate gradients over smaller "
+			  "batches." },
+		},
+	},
+	{
+		.name = "MemoryFragmentedRule",
+		.title = "The free memory of a device is in pieces",
+		.before = "",
+		.after = " of the free memory is outside of its largest block",
+		.when = { { FIG_FRAGMENTED, '>', 30 }, { FIG_MEMORY, '>', 70 } },
+		.about_memory = true,
+		.advice = {
+			{ "Keep shapes the same",
+			  "Sizes that change from step to step leave holes: pad batches to a few sizes." },
+			{ "Let the allocator move on",
+			  "TF_GPU_ALLOCATOR=cuda_malloc_async, or XLA_PYTHON_CLIENT_ALLOCATOR=platform, where what is free is enough but "
+			  "an allocation fails." },
+		},
+	},
 };
 
 /* The operations behind a figure: the largest of them prove it. */
@@ -312,6 +347,7 @@ struct facts {
 	const struct ss_op_db *db;
 	const struct ss_event_shares *barriers;
 	const struct ss_meanwhile *meanwhile; /* NULL: no rule asks for it */
+	const struct ss_mem_fullest *fullest;
 };
 
 static void know(struct facts *f, enum figure figure, double percent)
@@ -655,6 +691,25 @@ static bool add_ops(struct ss_table *t, int64_t row, enum figure figure, const s
 	return true;
 }
 
+/* "14.2 GiB". */
+static struct ss_str size_text(uint64_t bytes, struct ss_arena *a)
+{
+	double mib = (double)bytes / (1 << 20);
+	return mib < 1024 ? ss_arena_printf(a, "%.1f MiB", mib) : ss_arena_printf(a, "%.1f GiB", mib / 1024);
+}
+
+/* ": 14.2 GiB of 16.0 GiB on '0' of host h; the most, 3.1 GiB, for dense/MatMul." */
+static struct ss_str memory_place(const struct ss_mem_fullest *m, struct ss_arena *a)
+{
+	struct ss_str used = size_text(m->used_bytes, a), whole = size_text(m->capacity_bytes, a), most = SS_STR("");
+	if (m->op.n) {
+		most = size_text(m->op_bytes, a);
+		most = ss_arena_printf(a, "; the most, " SS_FMT ", for " SS_FMT, SS_ARG(most), SS_ARG(m->op));
+	}
+	return ss_arena_printf(a, ": " SS_FMT " of " SS_FMT " on '" SS_FMT "' of host " SS_FMT SS_FMT ".", SS_ARG(used), SS_ARG(whole),
+			       SS_ARG(m->id), SS_ARG(m->host), SS_ARG(most));
+}
+
 static bool add_suggestion(struct ss_result *out, const struct rule *r, const struct facts *f)
 {
 	struct ss_table *t = &out->tables[0], *advice = &out->tables[1], *evidence = &out->tables[2];
@@ -662,8 +717,8 @@ static bool add_suggestion(struct ss_result *out, const struct rule *r, const st
 	bool barriers = first == FIG_BARRIER, gaps = is_about_gaps(r), specific = false;
 	int64_t row = (int64_t)t->nrows;
 	struct ss_str text = ss_arena_printf(out->arena, "%s%.1f%%%s", r->before, f->v[first], r->after);
-	if (text.p && gaps) {
-		struct ss_str where = whereabouts(f->meanwhile, out->arena);
+	if (text.p && (gaps || r->about_memory)) {
+		struct ss_str where = gaps ? whereabouts(f->meanwhile, out->arena) : memory_place(f->fullest, out->arena);
 		text = ss_arena_printf(out->arena, SS_FMT SS_FMT, SS_ARG(text), SS_ARG(where));
 	}
 	if (!text.p || !ss_table_row(t))
@@ -684,6 +739,7 @@ static bool add_suggestion(struct ss_result *out, const struct rule *r, const st
 }
 
 struct ranked {
+	bool about_memory;
 	double percent;
 	size_t rule;
 };
@@ -691,6 +747,8 @@ struct ranked {
 static int by_share(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
+	if (x->about_memory != y->about_memory)
+		return x->about_memory - y->about_memory;
 	if (x->percent != y->percent)
 		return x->percent > y->percent ? -1 : 1;
 	return x->rule < y->rule ? -1 : x->rule > y->rule;
@@ -702,7 +760,7 @@ static bool suggest(struct ss_result *out, const struct facts *f)
 	size_t n = 0;
 	for (size_t i = 0; i < SS_COUNT(rules); i++)
 		if (fires(&rules[i], f))
-			order[n++] = (struct ranked){ f->v[rules[i].when[0].figure], i };
+			order[n++] = (struct ranked){ rules[i].about_memory, f->v[rules[i].when[0].figure], i };
 	qsort(order, n, sizeof(*order), by_share);
 	for (size_t i = 0; i < n; i++)
 		if (!add_suggestion(out, &rules[order[i].rule], f))
@@ -720,10 +778,15 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	    !ss_result_table(out, "operations", "Largest operations", op_cols, SS_COUNT(op_cols)) ||
 	    !ss_result_table(out, "host_work", "What the host did meanwhile", host_cols, SS_COUNT(host_cols)))
 		return ss_fail_mem(err);
-	if (!ss_input_report_make(&r, q, err) || !(f.barriers = ss_model_barriers(q->model, err)))
+	if (!ss_input_report_make(&r, q, err) || !(f.barriers = ss_model_barriers(q->model, err)) ||
+	    !(f.fullest = ss_model_fullest(q->model, err)))
 		return false;
 	if (f.barriers->n)
 		know(&f, FIG_BARRIER, 100 * f.barriers->mean_frac);
+	if (f.fullest->id.n) {
+		know(&f, FIG_MEMORY, share((double)f.fullest->used_bytes, (double)f.fullest->capacity_bytes));
+		know(&f, FIG_FRAGMENTED, 100 * f.fullest->fragmentation);
+	}
 	read_device(&f, r.env, r.ops);
 	read_steps(&f, &r);
 	return read_threads(&f, &r, q, err) && (suggest(out, &f) || ss_fail_mem(err));
@@ -736,6 +799,6 @@ const struct ss_tool ss_tool_smart_suggestion = {
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS | SS_TOOL_UNLISTED | SS_TOOL_VISITS,
 	.facts = SS_FACTS_ENV | SS_FACTS_OPS | SS_FACTS_STEPS | SS_FACTS_FOUND | SS_FACTS_BARRIERS |
-		 SS_FACTS_MEANWHILE,
+		 SS_FACTS_MEANWHILE | SS_FACTS_FULLEST,
 	.run = run,
 };

@@ -139,12 +139,79 @@ static void samples_keep_peaks(void **state)
 	assert_int_equal(picked[2], 5);
 }
 
+/* One allocation on an allocator that has as much left. */
+static void build_device(struct bytes *space, const char *allocator, uint64_t heap, uint64_t unused, double fragmentation)
+{
+	static const char *const stats[] = { "allocator_name", "bytes_allocated", "bytes_available", "fragmentation", "tf_op",
+					     "allocation_bytes" };
+	struct bytes plane = { .n = 0 }, line = { .n = 0 }, e = { .n = 0 }, s = { .n = 0 };
+
+	put_num(&e, 1, ALLOC);
+	put_num(&e, 2, 100);
+	put_num(&s, 1, 1);
+	put_text(&s, 5, allocator);
+	put_msg(&e, 4, &s);
+	put_stat(&e, 2, heap);
+	put_stat(&e, 3, unused);
+	s.n = 0;
+	put_num(&s, 1, 4);
+	put_varint(&s, 2 << 3 | 1);
+	memcpy(s.p + s.n, &fragmentation, 8);
+	s.n += 8;
+	put_msg(&e, 4, &s);
+	s.n = 0;
+	put_num(&s, 1, 5);
+	put_text(&s, 5, "dense/MatMul");
+	put_msg(&e, 4, &s);
+	put_stat(&e, 6, heap);
+	put_msg(&line, 4, &e);
+	put_text(&plane, 2, "/host:CPU");
+	put_msg(&plane, 3, &line);
+	put_meta(&plane, 4, ALLOC, "MemoryAllocation");
+	for (size_t i = 0; i < SS_COUNT(stats); i++)
+		put_meta(&plane, 5, i + 1, stats[i]);
+	put_msg(space, 1, &plane);
+}
+
+/* A host's own memory is no device's, however full it is. */
+static void the_fullest_device_of_all_hosts(void **state)
+{
+	static const struct {
+		const char *allocator;
+		uint64_t heap, unused;
+		double fragmentation;
+	} made[] = { { "cpu", 100, 0, 0 }, { "GPU_0_bfc", 60, 40, 0.1 }, { "GPU_1_bfc", 95, 5, 0.4 }, { "gpu_host_bfc", 99, 1, 0 } };
+	struct bytes space[SS_COUNT(made)] = { 0 };
+	struct ss_host hosts[SS_COUNT(made)], *list[SS_COUNT(made)];
+	struct ss_model model;
+	const struct ss_mem_fullest *f;
+
+	(void)state;
+	for (size_t i = 0; i < SS_COUNT(made); i++) {
+		build_device(&space[i], made[i].allocator, made[i].heap, made[i].unused, made[i].fragmentation);
+		assert_ok(ss_host_open_bytes(&hosts[i], bytes_str(&space[i]), made[i].allocator, &err));
+		list[i] = &hosts[i];
+	}
+	assert_ok(ss_model_init(&model, list, SS_COUNT(made), &err));
+	assert_ok((f = ss_model_fullest(&model, &err)) != NULL);
+	assert_str(f->id, "GPU_1_bfc");
+	assert_int_equal(f->used_bytes, 95);
+	assert_int_equal(f->capacity_bytes, 100);
+	assert_true(f->fragmentation == 0.4);
+	assert_str(f->op, "dense/MatMul");
+	assert_int_equal(f->op_bytes, 95);
+	ss_model_release(&model);
+	for (size_t i = 0; i < SS_COUNT(made); i++)
+		ss_host_close(&hosts[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(orders_by_time),
 		cmocka_unit_test(breaks_down_the_peak),
 		cmocka_unit_test(samples_keep_peaks),
+		cmocka_unit_test(the_fullest_device_of_all_hosts),
 	};
 	return RUN_TESTS(tests);
 }
