@@ -2,10 +2,8 @@
  * smart_suggestion.c - what to change first: rules over the figures of the other tools, the ones
  * that fire ranked by the share of time they are about, each with the figures that prove it.
  *
- * The rule on barriers is the one that XProf has switched on, with its definition; the others
- * follow the thresholds that XProf's sources hold ready. Matrix unit and memory utilisation come
- * from hardware counters, or where there are none from the costs of the operations against the
- * device's peaks.
+ * The rules stand in suggestion_rules.c. Matrix unit and memory utilisation come from hardware
+ * counters, or where there are none from the costs of the operations against the device's peaks.
  */
 #include "model/event_share.h"
 #include "model/found.h"
@@ -14,6 +12,7 @@
 #include "model/ops.h"
 #include "tools/input_report.h"
 #include "tools/op_cells.h"
+#include "tools/suggestion_rules.h"
 
 #include <stdlib.h>
 
@@ -22,7 +21,8 @@ enum { SUG_RULE, SUG_TITLE, SUG_PERCENT, SUG_FINDING };
 static const struct ss_col suggestion_cols[] = {
 	{ "rule", "Rule", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
 	{ "title", "Suggestion", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "percent", "Share", SS_TYPE_F64, SS_UNIT_PERCENT, "Share of the time, or of the memory, that the suggestion is about", NULL },
+	{ "percent", "Share", SS_TYPE_F64, SS_UNIT_PERCENT,
+	  "Share of the time, or of the memory, that the suggestion is about", NULL },
 	{ "finding", "What was found", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
 };
 
@@ -42,280 +42,6 @@ static const struct ss_col evidence_cols[] = {
 	{ "percent", "Value", SS_TYPE_F64, SS_UNIT_PERCENT, NULL, NULL },
 	{ "condition", "Condition", SS_TYPE_STR, SS_UNIT_NONE, "What makes the rule fire", NULL },
 	{ "tool", "Tool", SS_TYPE_STR, SS_UNIT_NONE, "Where to look", NULL },
-};
-
-/* Everything the rules ask for, in percent. */
-enum figure {
-	FIG_NONE, FIG_BARRIER, FIG_COLLECTIVE, FIG_MXU, FIG_HBM, FIG_SHUFFLE, FIG_INPUT, FIG_ENQUEUE, FIG_HOST_WORK, FIG_DEBUG,
-	FIG_IDLE, FIG_SPARSE, FIG_ASYNC, FIG_COPY, FIG_GAPS, FIG_MEMORY, FIG_FRAGMENTED, FIG_COUNT
-};
-
-static const struct {
-	const char *label, *tool;
-} figures[FIG_COUNT] = {
-	[FIG_BARRIER] = { "Step time in barrier-cores, mean over chips and steps", "trace_viewer@" },
-	[FIG_COLLECTIVE] = { "Time in collective operations", "hlo_stats" },
-	[FIG_MXU] = { "Utilization of the matrix units", "overview_page" },
-	[FIG_HBM] = { "Utilization of the memory bandwidth", "roofline_model" },
-	[FIG_SHUFFLE] = { "Device time in moving data around", "hlo_stats" },
-	[FIG_INPUT] = { "Step time waiting for input", "input_pipeline_analyzer" },
-	[FIG_ENQUEUE] = { "Share of enqueueing in the host's input work", "input_pipeline_analyzer" },
-	[FIG_HOST_WORK] = { "Share of reading and preprocessing in the host's input work", "input_pipeline_analyzer" },
-	[FIG_DEBUG] = { "Host time in debug printing", "framework_op_stats" },
-	[FIG_IDLE] = { "Idle time of the device", "framework_op_stats" },
-	[FIG_SPARSE] = { "Step time of SparseCores", "overview_page" },
-	[FIG_ASYNC] = { "Device time waiting for asynchronous work", "hlo_stats" },
-	[FIG_COPY] = { "Device time waiting for copies between memories", "hlo_stats" },
-	[FIG_MEMORY] = { "Memory of a device in use at its peak", "memory_profile" },
-	[FIG_FRAGMENTED] = { "Fragmentation of that device's free memory", "memory_profile" },
-	[FIG_GAPS] = { "Step time in which no operation runs", "trace_viewer@" },
-};
-
-/* A rule fires when all its conditions hold. The first figure ranks it. */
-struct condition {
-	enum figure figure;
-	char sign;		/* '>' at least or '<' below */
-	double than;
-};
-
-struct advice {
-	const char *title, *text;
-};
-
-struct rule {
-	const char *name, *title;
-	const char *before, *after; /* what was found, around the first figure */
-	struct condition when[3];
-	struct advice advice[4];
-	bool about_memory;	/* not time: comes after all that is */
-};
-
-static const struct rule rules[] = {
-	{
-		.name = "BarrierCoresRule",
-		.title = "Cores wait for each other",
-		.before = "TPU barrier-cores operations take an average of ",
-		.after = " of each step time: cores wait there until all others have arrived.",
-		.when = { { FIG_BARRIER, '>', 10 } },
-		.advice = {
-			{ "Balance the work",
-			  "Look for cores or hosts that arrive late. Uneven shards, or one host with a slower "
-			  "input pipeline, make all others wait." },
-			{ "Optimize collective operations",
-			  "Each of them is a meeting point. Join small ones, and keep their data small." },
-			{ "Check the network",
-			  "Latency and lost bandwidth between hosts lengthen every wait." },
-			{ "Improve the input pipeline",
-			  "A host that hands its data over late stalls the whole job." },
-		},
-	},
-	{
-		.name = "CollectiveBoundRule",
-		.title = "Bound by collective operations",
-		.before = "Collective operations take ",
-		.after = " of the time.",
-		.when = { { FIG_COLLECTIVE, '>', 30 } },
-		.advice = {
-			{ "Send less",
-			  "Use a smaller type for gradients, accumulate them over several batches, or shard "
-			  "differently." },
-			{ "Overlap",
-			  "Let communication run beside computation: latency-hiding scheduling, or asynchronous"
-			  " collectives." },
-		},
-	},
-	{
-		.name = "ComputeBoundRule",
-		.title = "Bound by computation",
-		.before = "The matrix units are busy ",
-		.after = " of the time while memory has room: the program computes as fast as it can.",
-		.when = { { FIG_MXU, '>', 70 }, { FIG_HBM, '<', 50 } },
-		.advice = {
-			{ "Compute less",
-			  "Use bfloat16, 8-bit floats or int8 where accuracy allows; avoid recomputation that "
-			  "memory no longer asks for." },
-			{ "Use more devices",
-			  "The program will scale." },
-		},
-	},
-	{
-		.name = "MemoryBoundRule",
-		.title = "Bound by memory",
-		.before = "Memory bandwidth is used to ",
-		.after = " while the matrix units have room.",
-		.when = { { FIG_HBM, '>', 70 }, { FIG_MXU, '<', 50 } },
-		.advice = {
-			{ "Read less",
-			  "Fuse element-wise operations, use smaller types, and enlarge the batch so that "
-			  "weights are read for more rows." },
-			{ "Keep data close",
-			  "Look in the roofline for operations bound by HBM that could work from on-chip "
-			  "memory." },
-		},
-	},
-	{
-		.name = "DataShuffleBoundRule",
-		.title = "Bound by moving data around",
-		.before = "Operations that only rearrange data take ",
-		.after = " of the device's time.",
-		.when = { { FIG_SHUFFLE, '>', 30 } },
-		.advice = {
-			{ "Choose layouts",
-			  "Transpositions and copies appear where producer and consumer want different layouts:"
-			  " swap dimensions in the model, or transpose once before training." },
-			{ "Avoid gathers and scatters",
-			  "Replace lookups by one-hot products where tables are small; avoid dynamic slices in "
-			  "loops." },
-		},
-	},
-	{
-		.name = "DataTransferBoundRule",
-		.title = "Input bound: copying to the device",
-		.before = "Steps wait ",
-		.after = " of their time for input, and the host mostly copies.",
-		.when = { { FIG_INPUT, '>', 10 }, { FIG_ENQUEUE, '>', 30 } },
-		.advice = {
-			{ "Send less",
-			  "Smaller types, and preprocessing on the device, make transfers shorter." },
-			{ "Send earlier",
-			  "Prefetch to the device so that the copy runs beside the step." },
-		},
-	},
-	{
-		.name = "HostProcessingBoundRule",
-		.title = "Input bound: the host prepares data too slowly",
-		.before = "Steps wait ",
-		.after = " of their time for input, and the host mostly reads and preprocesses.",
-		.when = { { FIG_INPUT, '>', 10 }, { FIG_HOST_WORK, '>', 50 } },
-		.advice = {
-			{ "Work in parallel",
-			  "num_parallel_calls=tf.data.AUTOTUNE, more loader processes, or a data service." },
-			{ "Work once",
-			  "Preprocess offline, or cache what comes out of the expensive stages." },
-		},
-	},
-	{
-		.name = "InputBoundRule",
-		.title = "Input bound",
-		.before = "Steps wait ",
-		.after = " of their time for input; what the host does meanwhile was not recorded.",
-		.when = { { FIG_INPUT, '>', 10 }, { FIG_ENQUEUE, '<', 1e-6 }, { FIG_HOST_WORK, '<', 1e-6 } },
-		.advice = {
-			{ "Record the host",
-			  "Profile again with the host tracer on to see which stage is slow." },
-		},
-	},
-	{
-		.name = "DebugPrintRule",
-		.title = "Debug printing costs time",
-		.before = "Printing from compiled code takes ",
-		.after = " of the step time on the host.",
-		.when = { { FIG_DEBUG, '>', 5 } },
-		.advice = {
-			{ "Remove it",
-			  "Take debug prints out of the step, or print every n-th step only: each one makes the"
-			  " device wait for the host." },
-		},
-	},
-	{
-		.name = "TensorCoreIdleBoundRule",
-		.title = "The device is idle",
-		.before = "The device does nothing for ",
-		.after = " of the time.",
-		.when = { { FIG_IDLE, '>', 10 }, { FIG_MXU, '<', 50 }, { FIG_HBM, '<', 50 } },
-		.advice = {
-			{ "Look at the gaps",
-			  "In the timeline: input, Python code between steps, compilation, or a host that waits"
-			  " for a result." },
-			{ "Give it more at once",
-			  "Larger batches, several steps in one call, asynchronous dispatch." },
-		},
-	},
-	{
-		.name = "HostGapRule",
-		.title = "Nothing computes",
-		.before = "For ",
-		.after = " of the step time no operation runs.",
-		.when = { { FIG_GAPS, '>', 10 }, { FIG_INPUT, '<', 10 } },
-		.advice = {
-			{ "Look at the gaps",
-			  "In the timeline: Python code between steps, compilation, or a host that waits for a "
-			  "result." },
-			{ "Compile more of the step",
-			  "What is inside of one compiled function (jax.jit, tf.function) runs without Python." },
-			{ "Give it more at once",
-			  "Larger batches, several steps in one call, asynchronous dispatch." },
-		},
-	},
-	{
-		.name = "SparseCoreBoundRule",
-		.title = "Bound by SparseCores",
-		.before = "SparseCores work for ",
-		.after = " of the step time while the TensorCores have room.",
-		.when = { { FIG_SPARSE, '>', 10 }, { FIG_MXU, '<', 50 }, { FIG_HBM, '<', 50 } },
-		.advice = {
-			{ "Balance embeddings",
-			  "Distribute tables evenly, drop duplicate ids in a batch, and overlap lookups with "
-			  "dense work." },
-		},
-	},
-	{
-		.name = "SparseCoreOffloadRule",
-		.title = "Waiting for offloaded work",
-		.before = "Operations that end asynchronous work take ",
-		.after = " of the device's time while memory has room.",
-		.when = { { FIG_ASYNC, '>', 10 }, { FIG_HBM, '<', 50 } },
-		.advice = {
-			{ "Start earlier",
-			  "Give the scheduler independent work to put between start and end of offloaded "
-			  "operations." },
-		},
-	},
-	{
-		.name = "CopyWaitRule",
-		.title = "Waiting for copies between memories",
-		.before = "The device waits ",
-		.after = " of its time for copies that it has started: between HBM and the host's memory, or to on-chip memory.",
-		.when = { { FIG_COPY, '>', 10 } },
-		.advice = {
-			{ "Offload less",
-			  "Where values are kept in the host's memory (memory space 5 in the layout, S(5)), keep more of them in "
-			  "HBM, or compute them again." },
-			{ "Start earlier",
-			  "Give the scheduler independent work to put between start and end of a copy." },
-		},
-	},
-	{
-		.name = "MemoryFullRule",
-		.title = "The memory of a device is nearly full",
-		.before = "At its peak ",
-		.after = " of the memory is in use",
-		.when = { { FIG_MEMORY, '>', 90 } },
-		.about_memory = true,
-		.advice = {
-			{ "Keep less",
-			  "Donate the buffers of parameters and optimizer state to the step (donate_argnums), keep activations "
-			  "in bfloat16, or compute them again (jax.checkpoint, tf.recompute_grad)." },
-			{ "Spread it",
-			  "Shard parameters and optimizer state over the devices, or accumulate gradients over smaller "
-			  "batches." },
-		},
-	},
-	{
-		.name = "MemoryFragmentedRule",
-		.title = "The free memory of a device is in pieces",
-		.before = "",
-		.after = " of the free memory is outside of its largest block",
-		.when = { { FIG_FRAGMENTED, '>', 30 }, { FIG_MEMORY, '>', 70 } },
-		.about_memory = true,
-		.advice = {
-			{ "Keep shapes the same",
-			  "Sizes that change from step to step leave holes: pad batches to a few sizes." },
-			{ "Let the allocator move on",
-			  "TF_GPU_ALLOCATOR=cuda_malloc_async, or XLA_PYTHON_CLIENT_ALLOCATOR=platform, where what is free is enough but "
-			  "an allocation fails." },
-		},
-	},
 };
 
 /* The operations behind a figure: the largest of them prove it. */
@@ -342,15 +68,15 @@ static const struct ss_col host_cols[] = {
 };
 
 struct facts {
-	double v[FIG_COUNT];
-	bool known[FIG_COUNT];
+	double v[SS_FIG_COUNT];
+	bool known[SS_FIG_COUNT];
 	const struct ss_op_db *db;
 	const struct ss_event_shares *barriers;
 	const struct ss_meanwhile *meanwhile; /* NULL: no rule asks for it */
 	const struct ss_mem_fullest *fullest;
 };
 
-static void know(struct facts *f, enum figure figure, double percent)
+static void know(struct facts *f, enum ss_figure figure, double percent)
 {
 	f->v[figure] = percent;
 	f->known[figure] = true;
@@ -404,20 +130,20 @@ static bool is_work(struct ss_str category)
 }
 
 /* Which operations a figure is about; NULL: about none. */
-static bool (*const behind[FIG_COUNT])(struct ss_str category) = {
-	[FIG_COLLECTIVE] = is_collective,
-	[FIG_SHUFFLE] = is_shuffle,
-	[FIG_ASYNC] = is_async,
-	[FIG_COPY] = is_copy,
-	[FIG_MXU] = is_work,
-	[FIG_HBM] = is_work,
+static bool (*const behind[SS_FIG_COUNT])(struct ss_str category) = {
+	[SS_FIG_COLLECTIVE] = is_collective,
+	[SS_FIG_SHUFFLE] = is_shuffle,
+	[SS_FIG_ASYNC] = is_async,
+	[SS_FIG_COPY] = is_copy,
+	[SS_FIG_MXU] = is_work,
+	[SS_FIG_HBM] = is_work,
 };
 
 static void read_device(struct facts *f, const struct ss_env *env, const struct ss_ops *ops)
 {
 	const struct ss_op_db *db = &ops->device;
 	double total = (double)db->total_ps, flops = 0, bytes = 0;
-	double sum[FIG_COUNT] = { 0 }, idle = 0;
+	double sum[SS_FIG_COUNT] = { 0 }, idle = 0;
 	f->db = db;
 	if (!db->n || !(total > 0))
 		return;
@@ -427,27 +153,27 @@ static void read_device(struct facts *f, const struct ss_env *env, const struct 
 		flops += op->cost.flops;
 		bytes += (double)ss_cost_hbm_bytes(&op->cost);
 		idle += ss_op_is_idle(op) ? self : 0;
-		for (size_t k = 0; k < FIG_COUNT; k++)
+		for (size_t k = 0; k < SS_FIG_COUNT; k++)
 			sum[k] += behind[k] && behind[k](op->category) ? self : 0;
 	}
-	know(f, FIG_COLLECTIVE, share(sum[FIG_COLLECTIVE], total));
-	know(f, FIG_SHUFFLE, share(sum[FIG_SHUFFLE], total));
+	know(f, SS_FIG_COLLECTIVE, share(sum[SS_FIG_COLLECTIVE], total));
+	know(f, SS_FIG_SHUFFLE, share(sum[SS_FIG_SHUFFLE], total));
 	/* Of the whole profile: how long a GPU's was begun before the program, or ended after it, nobody knows. */
 	if (env->hardware == SS_HW_TPU)
-		know(f, FIG_IDLE, share(idle, total));
-	know(f, FIG_ASYNC, share(sum[FIG_ASYNC], total));
-	know(f, FIG_COPY, share(sum[FIG_COPY], total));
+		know(f, SS_FIG_IDLE, share(idle, total));
+	know(f, SS_FIG_ASYNC, share(sum[SS_FIG_ASYNC], total));
+	know(f, SS_FIG_COPY, share(sum[SS_FIG_COPY], total));
 	/*
 	 * Counters say how busy the units were; costs say it only for operations that state them.
 	 */
 	if (env->mxu_percent > 0)
-		know(f, FIG_MXU, env->mxu_percent);
+		know(f, SS_FIG_MXU, env->mxu_percent);
 	else if (env->peaks.tflops > 0 && flops > 0)
-		know(f, FIG_MXU, share(flops, total * env->peaks.tflops));
+		know(f, SS_FIG_MXU, share(flops, total * env->peaks.tflops));
 	if (env->hbm_percent > 0)
-		know(f, FIG_HBM, env->hbm_percent);
+		know(f, SS_FIG_HBM, env->hbm_percent);
 	else if (env->peaks.bw_gb_per_s[SS_BW_HBM] > 0 && bytes > 0)
-		know(f, FIG_HBM, share(bytes, total * env->peaks.bw_gb_per_s[SS_BW_HBM] / 1000));
+		know(f, SS_FIG_HBM, share(bytes, total * env->peaks.bw_gb_per_s[SS_BW_HBM] / 1000));
 }
 
 static void read_steps(struct facts *f, const struct ss_input_report *r)
@@ -461,26 +187,25 @@ static void read_steps(struct facts *f, const struct ss_input_report *r)
 	}
 	if (!(step_ms > 0))
 		return;
-	know(f, FIG_INPUT, share(input_ms, step_ms));
-	know(f, FIG_SPARSE, share(sparse_ms, step_ms));
+	know(f, SS_FIG_INPUT, share(input_ms, step_ms));
+	know(f, SS_FIG_SPARSE, share(sparse_ms, step_ms));
 	if (!r->tpu)
-		know(f, FIG_COLLECTIVE, share(collective_ms, step_ms));
+		know(f, SS_FIG_COLLECTIVE, share(collective_ms, step_ms));
 	const struct ss_host_input *h = &r->host;
 	double work = h->demanded_read_us + h->advanced_read_us + h->preprocessing_us + h->unclassified_us;
-	know(f, FIG_ENQUEUE, share(h->enqueue_us, h->enqueue_us + work));
-	know(f, FIG_HOST_WORK, share(work, h->enqueue_us + work));
+	know(f, SS_FIG_ENQUEUE, share(h->enqueue_us, h->enqueue_us + work));
+	know(f, SS_FIG_HOST_WORK, share(work, h->enqueue_us + work));
 	double debug_ps = 0;
 	for (size_t i = 0; i < r->ops->host.n; i++)
 		if (ss_str_contains(r->ops->host.v[i].name, SS_STR("debug_print")))
 			debug_ps += (double)r->ops->host.v[i].self_ps;
-	know(f, FIG_DEBUG, share(debug_ps / 1e9, step_ms * (double)(r->env->task_count ? r->env->task_count : 1)));
+	know(f, SS_FIG_DEBUG, share(debug_ps / 1e9, step_ms * (double)(r->env->task_count ? r->env->task_count : 1)));
 }
 
-static bool fires(const struct rule *r, const struct facts *f)
+static bool fires(const struct ss_rule *r, const struct facts *f)
 {
 	for (size_t i = 0; i < SS_COUNT(r->when) && r->when[i].figure; i++) {
-		const struct condition *c = &r->when[i];
-		/* What nobody measured contradicts nothing. */
+		const struct ss_condition *c = &r->when[i];
 		if (!f->known[c->figure] && c->sign == '>')
 			return false;
 		if (c->sign == '>' ? f->v[c->figure] < c->than : f->v[c->figure] >= c->than)
@@ -489,9 +214,9 @@ static bool fires(const struct rule *r, const struct facts *f)
 	return true;
 }
 
-static bool is_about_gaps(const struct rule *r)
+static bool is_about_gaps(const struct ss_rule *r)
 {
-	return r->when[0].figure == FIG_IDLE || r->when[0].figure == FIG_GAPS;
+	return r->when[0].figure == SS_FIG_IDLE || r->when[0].figure == SS_FIG_GAPS;
 }
 
 /*
@@ -501,33 +226,33 @@ static bool is_about_gaps(const struct rule *r)
 static bool read_threads(struct facts *f, const struct ss_input_report *r, const struct ss_query *q, struct ss_err *err)
 {
 	bool tpu = r->env->hardware == SS_HW_TPU, asked = !tpu;
-	for (size_t i = 0; i < SS_COUNT(rules); i++)
-		asked = asked || (is_about_gaps(&rules[i]) && fires(&rules[i], f));
+	for (size_t i = 0; i < ss_nrules; i++)
+		asked = asked || (is_about_gaps(&ss_rules[i]) && fires(&ss_rules[i], f));
 	if (!asked)
 		return true;
 	f->meanwhile = ss_model_meanwhile(q->model, err);
 	double steps_ps = f->meanwhile && !tpu ? (double)f->meanwhile->steps_ps : 0;
 	if (steps_ps > 0)
-		know(f, FIG_GAPS, share((double)f->meanwhile->idle_ps, steps_ps));
+		know(f, SS_FIG_GAPS, share((double)f->meanwhile->idle_ps, steps_ps));
 	if (steps_ps > 0 && r->env->hardware == SS_HW_CPU_ONLY)
-		know(f, FIG_COLLECTIVE, share((double)f->meanwhile->collective_ps, steps_ps));
+		know(f, SS_FIG_COLLECTIVE, share((double)f->meanwhile->collective_ps, steps_ps));
 	return f->meanwhile != NULL;
 }
 
-static bool add_evidence(struct ss_table *t, int64_t row, const struct rule *r, const struct facts *f)
+static bool add_evidence(struct ss_table *t, int64_t row, const struct ss_rule *r, const struct facts *f)
 {
 	for (size_t i = 0; i < SS_COUNT(r->when) && r->when[i].figure; i++) {
-		const struct condition *c = &r->when[i];
+		const struct ss_condition *c = &r->when[i];
 		if (!f->known[c->figure])
 			continue;
 		struct ss_str text = ss_arena_printf(t->arena, c->sign == '>' ? "at least %g%%" : "below %g%%", c->than);
 		if (!text.p || !ss_table_row(t))
 			return false;
 		ss_set_i64(t, EV_SUGGESTION, row);
-		ss_set_str(t, EV_FIGURE, ss_str_from(figures[c->figure].label));
+		ss_set_str(t, EV_FIGURE, ss_str_from(ss_figure_names[c->figure].label));
 		ss_set_f64(t, EV_VALUE, f->v[c->figure]);
 		ss_set_str(t, EV_THRESHOLD, text);
-		ss_set_str(t, EV_TOOL, ss_str_from(figures[c->figure].tool));
+		ss_set_str(t, EV_TOOL, ss_str_from(ss_figure_names[c->figure].tool));
 	}
 	return true;
 }
@@ -664,7 +389,7 @@ static bool add_host_work(struct ss_table *t, int64_t row, const struct ss_meanw
 }
 
 /* The largest operations behind the figure, by insertion: there are few places. */
-static bool add_ops(struct ss_table *t, int64_t row, enum figure figure, const struct facts *f)
+static bool add_ops(struct ss_table *t, int64_t row, enum ss_figure figure, const struct facts *f)
 {
 	const struct ss_op *top[MOST_OPS];
 	size_t n = 0;
@@ -706,15 +431,15 @@ static struct ss_str memory_place(const struct ss_mem_fullest *m, struct ss_aren
 		most = size_text(m->op_bytes, a);
 		most = ss_arena_printf(a, "; the most, " SS_FMT ", for " SS_FMT, SS_ARG(most), SS_ARG(m->op));
 	}
-	return ss_arena_printf(a, ": " SS_FMT " of " SS_FMT " on '" SS_FMT "' of host " SS_FMT SS_FMT ".", SS_ARG(used), SS_ARG(whole),
-			       SS_ARG(m->id), SS_ARG(m->host), SS_ARG(most));
+	return ss_arena_printf(a, ": " SS_FMT " of " SS_FMT " on '" SS_FMT "' of host " SS_FMT SS_FMT ".", SS_ARG(used),
+			       SS_ARG(whole), SS_ARG(m->id), SS_ARG(m->host), SS_ARG(most));
 }
 
-static bool add_suggestion(struct ss_result *out, const struct rule *r, const struct facts *f)
+static bool add_suggestion(struct ss_result *out, const struct ss_rule *r, const struct facts *f)
 {
 	struct ss_table *t = &out->tables[0], *advice = &out->tables[1], *evidence = &out->tables[2];
-	enum figure first = r->when[0].figure;
-	bool barriers = first == FIG_BARRIER, gaps = is_about_gaps(r), specific = false;
+	enum ss_figure first = r->when[0].figure;
+	bool barriers = first == SS_FIG_BARRIER, gaps = is_about_gaps(r), specific = false;
 	int64_t row = (int64_t)t->nrows;
 	struct ss_str text = ss_arena_printf(out->arena, "%s%.1f%%%s", r->before, f->v[first], r->after);
 	if (text.p && (gaps || r->about_memory)) {
@@ -756,14 +481,16 @@ static int by_share(const void *a, const void *b)
 
 static bool suggest(struct ss_result *out, const struct facts *f)
 {
-	struct ranked order[SS_COUNT(rules)];
+	struct ranked *order = SS_NEW_N(out->arena, struct ranked, ss_nrules);
 	size_t n = 0;
-	for (size_t i = 0; i < SS_COUNT(rules); i++)
-		if (fires(&rules[i], f))
-			order[n++] = (struct ranked){ rules[i].about_memory, f->v[rules[i].when[0].figure], i };
+	if (!order)
+		return false;
+	for (size_t i = 0; i < ss_nrules; i++)
+		if (fires(&ss_rules[i], f))
+			order[n++] = (struct ranked){ ss_rules[i].about_memory, f->v[ss_rules[i].when[0].figure], i };
 	qsort(order, n, sizeof(*order), by_share);
 	for (size_t i = 0; i < n; i++)
-		if (!add_suggestion(out, &rules[order[i].rule], f))
+		if (!add_suggestion(out, &ss_rules[order[i].rule], f))
 			return false;
 	return n || ss_result_note(out, SS_INFO, SS_STR("no rule fires: nothing stands out in this profile"));
 }
@@ -782,10 +509,10 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	    !(f.fullest = ss_model_fullest(q->model, err)))
 		return false;
 	if (f.barriers->n)
-		know(&f, FIG_BARRIER, 100 * f.barriers->mean_frac);
+		know(&f, SS_FIG_BARRIER, 100 * f.barriers->mean_frac);
 	if (f.fullest->id.n) {
-		know(&f, FIG_MEMORY, share((double)f.fullest->used_bytes, (double)f.fullest->capacity_bytes));
-		know(&f, FIG_FRAGMENTED, 100 * f.fullest->fragmentation);
+		know(&f, SS_FIG_MEMORY, share((double)f.fullest->used_bytes, (double)f.fullest->capacity_bytes));
+		know(&f, SS_FIG_FRAGMENTED, 100 * f.fullest->fragmentation);
 	}
 	read_device(&f, r.env, r.ops);
 	read_steps(&f, &r);

@@ -180,7 +180,8 @@ static void the_fullest_device_of_all_hosts(void **state)
 		const char *allocator;
 		uint64_t heap, unused;
 		double fragmentation;
-	} made[] = { { "cpu", 100, 0, 0 }, { "GPU_0_bfc", 60, 40, 0.1 }, { "GPU_1_bfc", 95, 5, 0.4 }, { "gpu_host_bfc", 99, 1, 0 } };
+	} made[] = { { "cpu", 100, 0, 0 }, { "GPU_0_bfc", 60, 40, 0.1 }, { "GPU_1_bfc", 95, 5, 0.4 },
+		   { "gpu_host_bfc", 99, 1, 0 } };
 	struct bytes space[SS_COUNT(made)] = { 0 };
 	struct ss_host hosts[SS_COUNT(made)], *list[SS_COUNT(made)];
 	struct ss_model model;
