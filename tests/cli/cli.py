@@ -84,6 +84,10 @@ def answers(c):
     c.check('CSV has a header and rows', len(csv.splitlines()) > 1 and ',' in csv.splitlines()[0], csv[:100])
     c.case(['tool', 'framework_op_stats', SAMPLE], 0, r'\S+ +\S+', None)
     several = os.path.join(profiles.ROOT, 'synth_tpu_3hosts')
+    c.case(['runs', several], 0, r'^run .* KiB  TPU v6 Lite x 6 +120\.0 us, 7 steps +host0 host1 host2\n$', '')
+    c.case(['runs', '-q', several], 0, r'^run +\S+ \S+ +\S+ KiB  host0 host1 host2\n$', '')
+    measured = c.run(['runs', several, '--steps']).stdout
+    c.check('what is small is measured anyway', measured == c.run(['runs', several]).stdout, measured)
     c.case(['tool', 'overview_page', several, '--host', 'host1'], 0)
     c.case(['tool', 'overview_page', several, '--host', 'ALL_HOSTS'], 0)
 
@@ -142,6 +146,7 @@ def older_files(c, scratch):
     c.case(['summary', pytorch], 0, r'host: worker\n.*Step time.*800.0 us', '')
     c.case(['tool', 'kernel_stats', pytorch, '--format', 'csv'], 0, 'conv2d_kernel', '')
     c.case(['summary', os.path.join(legacy, 'tpu_v2')], 0, 'TPU v2', '')
+    c.case(['runs', os.path.join(legacy, 'tpu_v2')], 0, 'TPU v2 x 8 +313.8 ms, 3 steps', '')
     c.case(['tool', 'overview_page', os.path.join(legacy, 'tpu_v2')], 0, 'res2b_branch2a', 'computed when the profile was taken')
     c.case(['tool', 'memory_viewer', os.path.join(legacy, 'demo', inside, 'profile_demo.memory_viewer.json')], 0, '3.000 MiB', '')
     c.case(['tool', 'op_profile', os.path.join(legacy, 'demo', inside, 'profile_demo.op_profile.json')], 0, '%convolution', None)

@@ -8,7 +8,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { api, openPage, q, startBrowser, startProgram } from "./lib.mjs";
+import { api, openPage, q, runsByName, startBrowser, startProgram } from "./lib.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const axe = readFileSync(createRequire(join(root, "web/package.json")).resolve("axe-core/axe.min.js"), "utf8");
@@ -27,7 +27,7 @@ after(async () => {
 
 /* Where each tool has something to show. */
 async function places() {
-	const { runs } = await api(server.base, "api/runs");
+	const runs = await runsByName(server.base);
 	const seen = new Map();
 	for (const { run } of runs)
 		for (const t of (await api(server.base, `api/tools?${q({ run })}`)).tools)

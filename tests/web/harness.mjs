@@ -3,7 +3,7 @@
  */
 import { after, before } from "node:test";
 import assert from "node:assert/strict";
-import { api, openPage, q, shot, startBrowser, startProgram } from "./lib.mjs";
+import { api, openPage, q, runsByName, shot, startBrowser, startProgram } from "./lib.mjs";
 
 export const cells = (t, id) => t?.data[t.cols.findIndex((c) => c.id === id)] ?? [];
 export const tableOf = (a, name) => a.tables.find((t) => t.name === name);
@@ -18,7 +18,7 @@ export function harness(logdir) {
 	before(async () => {
 		h.server = await startProgram(logdir);
 		h.browser = await startBrowser();
-		h.runs = (await api(h.server.base, "api/runs")).runs.map((r) => r.run);
+		h.runs = (await runsByName(h.server.base)).map((r) => r.run);
 	});
 	after(async () => {
 		await h.browser?.close();
@@ -38,7 +38,7 @@ export function harness(logdir) {
 		}
 	};
 	h.answer = (tool, run, more = {}) => api(h.server.base, `api/tool/${tool}?${q({ run, ...more })}`);
-	/* The first run whose answer passes. None is a failure: no test passes by having nothing to look at. */
+	/* The first run, by name, whose answer passes. None is a failure: no test passes by having nothing to look at. */
 	h.runWith = async (tool, test, more) => {
 		for (const run of h.runs) {
 			const a = await h.answer(tool, run, more).catch(() => undefined);

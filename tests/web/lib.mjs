@@ -110,5 +110,14 @@ export async function api(base, path) {
 	return res.json();
 }
 
+/* All runs in the order of their names: which was written last says nothing, so no test may depend on it. */
+export async function runsByName(base) {
+	const { runs } = await api(base, "api/runs");
+	return runs.sort((a, b) => (a.run < b.run ? -1 : 1));
+}
+
+/* The program that tests of the frame around the pages open: any run would do. */
+export const anyRun = real ? "synth_tpu1/run" : undefined;
+
 export const q = (params) => new URLSearchParams(params).toString();
 export const shot = (page, name) => page.screenshot({ path: join(out, `${name}.png`) });

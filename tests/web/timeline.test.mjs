@@ -3,7 +3,7 @@
  */
 import { after, before, describe, test } from "node:test";
 import assert from "node:assert/strict";
-import { api, openPage, q, shot, startBrowser, startProgram } from "./lib.mjs";
+import { api, openPage, q, shot, startBrowser, startProgram, runsByName } from "./lib.mjs";
 import { format } from "./format.mjs";
 
 let server;
@@ -13,7 +13,7 @@ let trace; /* the run with the most events */
 before(async () => {
 	server = await startProgram();
 	browser = await startBrowser();
-	for (const r of (await api(server.base, "api/runs")).runs) {
+	for (const r of await runsByName(server.base)) {
 		const tool = (await api(server.base, `api/tools?${q({ run: r.run })}`)).tools.find(
 			(t) => t.kind === "timeline" && t.available,
 		);

@@ -173,7 +173,7 @@ function Roofline({ result, session }: { result: Result; session: Session }) {
 					</label>
 				)}
 			</div>
-			<div class="columns">
+			<div class="columns columns-tall">
 				<div class="column-side">
 					<Limits t={t} />
 					<OpCard t={t} row={pointed ?? kept} session={session} />
@@ -293,7 +293,7 @@ const FIELDS: readonly [string, string][] = [
 function OpCard({ t, row, session }: { t: TableData; row: number | null; session: Session }) {
 	if (row === null)
 		return (
-			<section class="card card-stays" aria-label="Operation" aria-live="polite">
+			<section class="card card-fills" aria-label="Operation" aria-live="polite">
 				<h2>Operation</h2>
 				<p class="muted">Point at a circle or a row of the table to see what it is; click to keep it.</p>
 			</section>
@@ -301,7 +301,7 @@ function OpCard({ t, row, session }: { t: TableData; row: number | null; session
 	const name = String(column(t, "operation")?.[row] ?? "");
 	const graph = opHref(t, row, session);
 	return (
-		<section class="card card-stays" aria-label="Operation" aria-live="polite">
+		<section class="card card-fills" aria-label="Operation" aria-live="polite">
 			<header>
 				<h2 class="wrap">{name}</h2>
 				{graph && (
@@ -410,7 +410,7 @@ function Plot({ t, points, row, onPoint, onKeep }: PlotProps) {
 					width={width}
 					height={HEIGHT}
 					role="group"
-					tabIndex={0}
+					tabindex={0}
 					aria-label="FLOP rate over operational intensity. Plus and minus zoom, arrows move, 0 shows all."
 					onKeyDown={keys}
 					onPointerDown={(e) => e.button === 0 && (drag.current = { x: e.clientX, y: e.clientY, moved: false })}
@@ -438,7 +438,7 @@ function Plot({ t, points, row, onPoint, onKeep }: PlotProps) {
 							<g
 								key={p.row}
 								class={p.row === row ? "point point-on" : "point"}
-								tabIndex={0}
+								tabindex={0}
 								role="button"
 								aria-label={`${p.name}: ${quantity(p.y, "gflop_per_s")}`}
 								onPointerEnter={() => onPoint(p.row)}
