@@ -244,8 +244,8 @@ const struct ss_rule ss_rules[] = {
 			{ "Keep shapes the same",
 			  "Sizes that change from step to step leave holes: pad batches to a few sizes." },
 			{ "Let the allocator move on",
-			  "TF_GPU_ALLOCATOR=cuda_malloc_async, or XLA_PYTHON_CLIENT_ALLOCATOR=platform, where what is free is enough but "
-			  "an allocation fails." },
+			  "TF_GPU_ALLOCATOR=cuda_malloc_async, or XLA_PYTHON_CLIENT_ALLOCATOR=platform, where what is free "
+			  "is enough but an allocation fails." },
 		},
 	},
 };
