@@ -12,6 +12,7 @@ PYTHON = os.path.join(os.environ.get('XDG_CACHE_HOME', os.path.expanduser('~/.ca
 PEER = os.path.join(ROOT, 'build/tests/grpc_peer')
 TLS = os.path.join(ROOT, 'tests/data/tls')
 WORDS = '100% not so:\nd\u00fcnn'
+LONG = 1 << 30
 passed, failed = 0, 0
 
 try:
@@ -57,6 +58,12 @@ def outcome(channel, method, request=b'', timeout=20):
         return e.code(), e.details(), None
 
 
+def peak_kb(pid):
+    """The most memory that a process has had."""
+    with open(f'/proc/{pid}/status') as f:
+        return next(int(line.split()[1]) for line in f if line.startswith('VmHWM:'))
+
+
 LIMITS = [('grpc.max_receive_message_length', -1), ('grpc.max_send_message_length', -1)]
 
 
@@ -80,8 +87,9 @@ def their_client():
                     break
                 time.sleep(0.02)
             check('handlers notice that nobody waits', gone == b'2', gone)
-            reply = outcome(channel, '/t.S/Big', b'250000000', timeout=60)[2]
-            check('250 MB', reply is not None and len(reply) == 250000000)
+            reply = outcome(channel, '/t.S/Big', b'%d' % LONG, timeout=200)[2]
+            check('1 GiB', reply is not None and len(reply) == LONG)
+            check('and no more memory for it than for a byte', peak_kb(server.proc.pid) < 40000, peak_kb(server.proc.pid))
             with concurrent.futures.ThreadPoolExecutor(20) as pool:
                 done = list(pool.map(lambda i: outcome(channel, '/t.S/Echo', b'%d' % i)[2] == b'%d' % i, range(1000)))
             check('1000 calls, 20 at once', all(done))
@@ -124,7 +132,7 @@ class Handler(grpc.GenericRpcHandler if grpc else object):
         return b''
 
     def big(self, request, context):
-        return b'b' * 250000000
+        return b'b' * LONG
 
     def packed(self, request, context):
         context.set_compression(grpc.Compression.Gzip)
@@ -133,7 +141,7 @@ class Handler(grpc.GenericRpcHandler if grpc else object):
 
 def our_call(target, method, size=0, timeout_ms=20000, *tls):
     done = subprocess.run([PEER, 'call', target, f'/t.S/{method}', str(size), str(timeout_ms), *[os.path.join(TLS, t) for t in tls]],
-                          stdout=subprocess.PIPE, text=True, timeout=100)
+                          stdout=subprocess.PIPE, text=True, timeout=300)
     lines = done.stdout.split('\n')
     return lines[0], '\n'.join(lines[1:-2]), lines[-2] if len(lines) > 2 else ''
 
@@ -153,7 +161,7 @@ def our_client():
     check('our fail', our_call(target, 'Fail') == ('FAILED_PRECONDITION', WORDS, '0 0'), our_call(target, 'Fail'))
     check('our unknown', our_call(target, 'No')[0] == 'UNIMPLEMENTED')
     check('our deadline', our_call(target, 'Sleep', 0, 200)[0] == 'DEADLINE_EXCEEDED')
-    check('our 250 MB', our_call(target, 'Big', 0, 60000) == ('OK', '', f'250000000 {98 * 250000000}'))
+    check('our 1 GiB', our_call(target, 'Big', 0, 200000) == ('OK', '', f'{LONG} {98 * LONG}'))
     # A server that compresses although we said we take none: refused in words.
     packed = our_call(target, 'Packed')
     check('our compressed', packed[0] == 'UNIMPLEMENTED' and 'compressed' in packed[1], packed)
