@@ -65,6 +65,16 @@ static char *read_token(const char *path, struct ss_err *err)
 	return token;
 }
 
+bool cli_add_option(void *options, const char *value)
+{
+	struct ss_profile_options *o = options;
+	const char *equals = strchr(value, '=');
+	if (!equals || equals == value || o->nadvanced == SS_COUNT(o->advanced))
+		return false;
+	o->advanced[o->nadvanced++] = value;
+	return true;
+}
+
 bool cli_tls_open(struct cli_tls *t, const struct ss_tls **tls, const char **token, struct ss_err *err)
 {
 	if (t->token_file && !(t->token = read_token(t->token_file, err)))

@@ -49,11 +49,13 @@ struct cli_tls {
 /* How a program is to be profiled, of a struct ss_profile_options. */
 #define CLI_LEVEL_OPTS(o) \
 	CLI_NUMBER("host_tracer_level", 0, 3, &(o).host_level), CLI_NUMBER("device_tracer_level", 0, 2, &(o).device_level), \
-	CLI_NUMBER("python_tracer_level", 0, 1, &(o).python_level)
+	CLI_NUMBER("python_tracer_level", 0, 1, &(o).python_level), CLI_EACH("option", 'o', cli_add_option, &(o))
 #define CLI_LEVEL_HELP \
 	"      --host_tracer_level N     0 none, 1 critical, 2 (without it) info, 3 verbose\n" \
 	"      --device_tracer_level N   0 none, 1 (without it)\n" \
-	"      --python_tracer_level N   0 none (without it), 1: Python's own calls\n"
+	"      --python_tracer_level N   0 none (without it), 1: Python's own calls\n" \
+	"  -o, --option NAME=VALUE       more for the program's profiler, as tpu_trace_mode=TRACE_ONLY_XLA; again and again\n"
+bool cli_add_option(void *options, const char *value);
 
 /*
  * A server that others than this machine can reach wants a token: where none is given, one is made

@@ -22,12 +22,22 @@ static void put_z(struct ss_buf *out, uint32_t field, const char *z)
 		ss_pbo_bytes(out, field, ss_str_from(z));
 }
 
-/* An entry of advanced_configuration, name: true. */
-static void put_switch(struct ss_buf *out, const char *name)
+/* An entry of advanced_configuration, of "name=value". */
+static void put_advanced(struct ss_buf *out, const char *text)
 {
 	struct ss_buf value = { 0 }, entry = { 0 };
-	ss_pbo_uint(&value, ADVANCED_BOOL_VALUE, 1);
-	ss_pbo_bytes(&entry, 1, ss_str_from(name));
+	struct ss_str s = ss_str_from(text);
+	size_t equals = ss_str_chr(s, '=');
+	struct ss_str v = ss_str_sub(s, equals == SS_NPOS ? s.n : equals + 1, s.n);
+	bool minus = v.n > 1 && v.p[0] == '-';
+	uint64_t number;
+	if (ss_str_is(v, "true") || ss_str_is(v, "false"))
+		ss_pbo_uint(&value, ADVANCED_BOOL_VALUE, ss_str_is(v, "true"));
+	else if (ss_str_to_u64(ss_str_sub(v, minus, v.n), &number) && number <= INT64_MAX)
+		ss_pbo_uint(&value, ADVANCED_INT64_VALUE, minus ? -number : number);
+	else
+		ss_pbo_bytes(&value, ADVANCED_STRING_VALUE, v);
+	ss_pbo_bytes(&entry, 1, ss_str_sub(s, 0, equals == SS_NPOS ? s.n : equals));
 	ss_pbo_bytes(&entry, 2, ss_buf_get(&value));
 	ss_pbo_bytes(out, PROFILE_OPTIONS_ADVANCED, ss_buf_get(&entry));
 	out->no_memory |= value.no_memory || entry.no_memory;
@@ -51,7 +61,9 @@ static void put_options(struct ss_buf *out, const struct ss_profile_request *r)
 	put_z(out, PROFILE_OPTIONS_SESSION_ID, r->session_id);
 	put_z(out, PROFILE_OPTIONS_OVERRIDE_HOSTNAME, r->override_hostname);
 	if (o->circular_buffer)
-		put_switch(out, "tpu_circular_buffer_tracing");
+		put_advanced(out, "tpu_circular_buffer_tracing=true");
+	for (size_t i = 0; i < o->nadvanced; i++)
+		put_advanced(out, o->advanced[i]);
 }
 
 void ss_put_profile_request(struct ss_buf *out, const struct ss_profile_request *r)

@@ -40,7 +40,9 @@ enum {
 	PROFILE_OPTIONS_ADVANCED = 12,
 	PROFILE_OPTIONS_SESSION_ID = 14,
 	PROFILE_OPTIONS_OVERRIDE_HOSTNAME = 15,
+	ADVANCED_STRING_VALUE = 1,
 	ADVANCED_BOOL_VALUE = 2,
+	ADVANCED_INT64_VALUE = 3,
 
 	PROFILE_RESPONSE_ENCODED_TRACE = 3,	/* until TensorFlow 2.1: the message Trace */
 	PROFILE_RESPONSE_TOOL_DATA = 6,
@@ -87,6 +89,9 @@ struct ss_profile_options {
 	uint64_t host_level, device_level, python_level;
 	bool include_dataset_ops;
 	bool circular_buffer;		/* TPUs: keep the last events instead of the first */
+	/* What a profiler may know beyond that, "name=value": a bool, a whole number, or a text. */
+	const char *advanced[16];
+	size_t nadvanced;
 };
 
 /* What those who ask for nothing else get: 1000 ms, levels 2, 1, 0. */

@@ -156,12 +156,34 @@ struct program {
 	unsigned asked;
 	uint64_t start_unix_ns, duration_ms;
 	uint32_t host_level, python_level;
+	char advanced[256];
 	char root[256], session[64], name[64];
 };
 
 static void copy(char *out, size_t cap, struct ss_str s)
 {
 	snprintf(out, cap, SS_FMT, SS_ARG(s));
+}
+
+/* An entry of advanced_configuration in words. */
+static void read_advanced(struct program *p, struct ss_str entry)
+{
+	struct ss_pb c = ss_pb_of(entry), v = { 0 };
+	struct ss_pb_field f;
+	struct ss_str name = SS_STR("");
+	size_t n = strlen(p->advanced);
+	while (ss_pb_next(&c, &f))
+		if (f.key == PB_LEN(1))
+			name = f.bytes;
+		else if (f.key == PB_LEN(2))
+			v = ss_pb_of(f.bytes);
+	assert_true(ss_pb_next(&v, &f));
+	if (f.key == PB_LEN(ADVANCED_STRING_VALUE))
+		snprintf(p->advanced + n, sizeof(p->advanced) - n, SS_FMT ": text " SS_FMT ", ", SS_ARG(name), SS_ARG(f.bytes));
+	else
+		snprintf(p->advanced + n, sizeof(p->advanced) - n, SS_FMT ": %s %lld, ", SS_ARG(name),
+			 f.key == PB_VAR(ADVANCED_BOOL_VALUE) ? "bool" : "number", (long long)f.u);
+	assert_false(ss_pb_next(&v, &f));
 }
 
 static void read_request(struct program *p, struct ss_str request)
@@ -191,6 +213,9 @@ static void read_request(struct program *p, struct ss_str request)
 			break;
 		case PB_VAR(PROFILE_OPTIONS_DURATION_MS):
 			p->duration_ms = f.u;
+			break;
+		case PB_LEN(PROFILE_OPTIONS_ADVANCED):
+			read_advanced(p, f.bytes);
 			break;
 		case PB_VAR(PROFILE_OPTIONS_HOST_TRACER_LEVEL):
 			p->host_level = (uint32_t)f.u;
@@ -294,7 +319,9 @@ static void all_of_them(void **state)
 	(void)state;
 	start_job(&j, modes, 3);
 	struct ss_capture_config config = ask(&j);
-	config.options = (struct ss_profile_options){ 50, 3, 1, 1, true, false };
+	config.options = (struct ss_profile_options){ .duration_ms = 50, .host_level = 3, .device_level = 1, .python_level = 1,
+						      .include_dataset_ops = true, .nadvanced = 5,
+						      .advanced = { "mode=XLA", "ring=true", "n=7", "below=-1", "no=" } };
 	assert_ok(ss_capture_run(&c, &config, &err));
 	assert_int_equal(ss_capture_count(&c, SS_CAPTURE_KEPT), 3);
 	static const char *const want[] = { "an xspace", "old", "theirs" };
@@ -304,6 +331,7 @@ static void all_of_them(void **state)
 		assert_int_equal(j.p[i].duration_ms, 50);
 		assert_int_equal(j.p[i].host_level, 3);
 		assert_int_equal(j.p[i].python_level, 1);
+		assert_string_equal(j.p[i].advanced, "mode: text XLA, ring: bool 1, n: number 7, below: number -1, no: text , ");
 		assert_true(j.p[i].start_unix_ns == j.p[0].start_unix_ns && j.p[i].start_unix_ns);
 	}
 	assert_true(nftw(c.dir.path.p, is_file, 4, FTW_PHYS) == 1);
