@@ -130,11 +130,12 @@ const struct ss_rule ss_rules[] = {
 		.name = "InputBoundRule",
 		.title = "Input bound",
 		.before = "Steps wait ",
-		.after = " of their time for input; what the host does meanwhile was not recorded.",
+		.after = " of their time for input; no operation of the host tells by its kind what takes so long.",
 		.when = { { SS_FIG_INPUT, '>', 10 }, { SS_FIG_ENQUEUE, '<', 1e-6 }, { SS_FIG_HOST_WORK, '<', 1e-6 } },
 		.advice = {
-			{ "Record the host",
-			  "Profile again with the host tracer on to see which stage is slow." },
+			{ "Find the slow stage",
+			  "See in the timeline which threads of the host work while steps wait. Where there are "
+			  "none, profile again with the host tracer on." },
 		},
 	},
 	{
