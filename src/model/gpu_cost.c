@@ -19,7 +19,9 @@ struct ss_gpu_coster *ss_gpu_coster_new(const struct ss_hlo_module *m)
 	c->has_bytes = calloc(n, sizeof(*c->has_bytes));
 	c->busy = calloc(n, sizeof(*c->busy));
 	c->fusions = calloc(n, sizeof(*c->fusions));
-	if (c->flops && c->has_flops && c->bytes && c->has_bytes && c->busy && c->fusions)
+	c->reached = calloc((size_t)m->ninstrs + 1, sizeof(*c->reached));
+	if (c->flops && c->has_flops && c->bytes && c->has_bytes && c->busy && c->fusions && c->reached &&
+	    ss_gpu_reach(c, c->reached))
 		return c;
 	ss_gpu_coster_free(c);
 	return NULL;
@@ -36,6 +38,7 @@ void ss_gpu_coster_free(struct ss_gpu_coster *c)
 	free(c->bytes);
 	free(c->has_bytes);
 	free(c->busy);
+	free(c->reached);
 	free(c->fusions);
 	free(c);
 }
@@ -162,8 +165,29 @@ bool ss_gpu_is_elementwise(const struct ss_gpu_coster *c, const struct ss_hlo_in
 	return ss_hlo_is_elementwise(in->opcode) || ss_str_is(in->opcode, "copy");
 }
 
+/* Of an array whose layout packs several elements into a byte. */
+static uint64_t packed_bits(struct ss_str shape)
+{
+	struct ss_pb c = ss_pb_of(shape);
+	struct ss_pb_field f;
+	uint64_t bits = 0;
+	while (ss_pb_next(&c, &f)) {
+		if (f.key != PB_LEN(SHAPE_LAYOUT))
+			continue;
+		struct ss_pb layout = ss_pb_of(f.bytes);
+		while (ss_pb_next(&layout, &f))
+			if (f.key == PB_VAR(LAYOUT_ELEMENT_BITS))
+				bits = f.u;
+	}
+	return bits < 8 ? bits : 0;
+}
+
 static uint64_t bytes_of(struct ss_str shape)
 {
+	uint64_t bits = ss_hlo_type_bits(ss_hlo_shape_type(shape)) < 8 ? packed_bits(shape) : 0;
+	uint64_t n = bits ? ss_hlo_shape_elements(shape) : 0;
+	if (bits && n < UINT64_MAX / 8)
+		return (n * bits + 7) / 8;
 	return (uint64_t)ss_hlo_shape_bytes(shape);
 }
 
@@ -447,10 +471,12 @@ static bool triangular_bytes(const struct ss_gpu_coster *c, const struct ss_hlo_
 	}
 	if (!ss_str_is(in->opcode, "triangular-solve"))
 		return false;
+	struct ss_str right = ss_gpu_shape(c, ss_gpu_operand(c, in, 1));
 	write_part(b, in->shape, bytes_of(in->shape));
-	read_part(b, a, bytes_of(a) / 2);
-	/* The other operand is not in the split. */
-	b->bytes += (float)bytes_of(ss_gpu_shape(c, ss_gpu_operand(c, in, 1)));
+	read_part(b, right, bytes_of(right));
+	b->bytes += (float)bytes_of(a) / 2;
+	/* In XLA's split the right side stands in the place of the matrix as well. */
+	b->read += in_hbm(right) ? bytes_of(right) : 0;
 	return true;
 }
 
@@ -543,6 +569,9 @@ static double speedup(const struct ss_gpu_coster *c, const struct ss_hlo_instr *
 bool ss_gpu_cost(struct ss_gpu_coster *c, uint32_t instr, struct ss_cost *out)
 {
 	struct ss_hlo_instr in;
+	*out = (struct ss_cost){ 0 };
+	if (!c->reached[instr])
+		return true;
 	ss_hlo_instr_read(c->m->instrs[instr], &in);
 	float flops = ss_gpu_flops(c, instr);
 	struct ss_gpu_bytes b = count_bytes(c, &in);

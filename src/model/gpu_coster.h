@@ -29,6 +29,7 @@ struct ss_gpu_coster {
 	const struct ss_hlo_module *m;
 	float *flops, *bytes; /* per computation: of one execution, where known */
 	bool *has_flops, *has_bytes;
+	bool *reached;		       /* per instruction: it has a cost at all */
 	bool *busy;		       /* being computed; a cycle costs nothing */
 	struct ss_gpu_fusion *fusions; /* per computation */
 	unsigned depth;
@@ -50,6 +51,9 @@ uint32_t ss_gpu_operand_count(const struct ss_hlo_instr *in);
 struct ss_str ss_gpu_shape(const struct ss_gpu_coster *c, uint32_t instr);
 /* The k-th computation that an instruction calls, SS_NONE if there is none. */
 uint32_t ss_gpu_called(const struct ss_gpu_coster *c, const struct ss_hlo_instr *in, uint32_t k);
+
+/* Which instructions have a cost; `reached` is zeroed, one for each. False when memory is out. */
+bool ss_gpu_reach(const struct ss_gpu_coster *c, bool *reached);
 
 /* Elements of an array, or of all arrays of a tuple. */
 float ss_gpu_elements(struct ss_str shape);

@@ -12,6 +12,8 @@
 
 #include "base/vec.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 
 static bool contains_any(struct ss_str s, const struct ss_str *list, size_t n)
@@ -129,6 +131,14 @@ static void parse_u32(struct ss_str s, uint32_t *out)
 		*out = (uint32_t)v;
 }
 
+/* XProf holds it in 32 bits: 66.666 is shown as 66.66600036621094. */
+static void parse_float(struct ss_str s, double *out)
+{
+	double v;
+	if (ss_str_to_f64(s, &v) && fabs(v) <= FLT_MAX)
+		*out = (double)(float)v;
+}
+
 /* "x,y,z" */
 static void parse_dim3(struct ss_str s, uint32_t out[3])
 {
@@ -159,7 +169,7 @@ static void parse_token(struct ss_str token, struct ss_kernel *k)
 	else if (ss_str_is(key, "grid"))
 		parse_dim3(value, k->grid);
 	else if (ss_str_is(key, "occ_pct"))
-		ss_str_to_f64(value, &k->occupancy_pct);
+		parse_float(value, &k->occupancy_pct);
 }
 
 /* The stat kernel_details: "regs:40 static_shared:0 ... grid:64,2,1 block:256,1,1 occ_pct:50". */
@@ -302,7 +312,7 @@ static bool add_event(struct pass *s, const struct ss_plane *p, const struct ss_
 		      struct ss_err *err)
 {
 	uint64_t ns = l->ev.dur_ps[i] / 1000;
-	if (ns == 0)
+	if (l->ev.dur_ps[i] == 0)
 		return true;
 	struct kernel_event e = read_stats(p, l, i);
 	if (!e.details.n)

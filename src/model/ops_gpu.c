@@ -137,6 +137,7 @@ static bool locate(struct pass *s, const struct program *p, struct ss_op *op,
 	}
 	struct ss_buf b = { 0 };
 	ss_hlo_stack_print(&b, &p->stacks, in->stack_frame_id);
+	ss_buf_char(&b, '\n');
 	op->source_stack = ss_arena_str(s->arena, ss_buf_get(&b));
 	bool ok = op->source_stack.p && ss_buf_ok(&b, "stack", NULL);
 	op->source_file = ss_hlo_location_file(&p->stacks, at);
