@@ -27,7 +27,9 @@ void ss_cost_subtract(struct ss_cost *from, const struct ss_cost *part)
 
 uint64_t ss_cost_hbm_bytes(const struct ss_cost *c)
 {
-	return c->has_mem ? c->mem[SS_MEM_HBM_READ] + c->mem[SS_MEM_HBM_WRITE] : c->bytes;
+	if (!c->has_mem)
+		return c->bytes;
+	return c->mem[SS_MEM_HBM_READ] + c->mem[SS_MEM_HBM_WRITE] + c->mem[SS_MEM_HBM_UNKNOWN];
 }
 
 static uint64_t key_of(uint64_t program_id, struct ss_str name)

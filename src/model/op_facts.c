@@ -30,7 +30,10 @@ static void add_access(struct ss_str bytes, struct ss_cost *cost)
 			    : space == 2 ? SS_MEM_CMEM_READ
 			    : space == 3 ? SS_MEM_VMEM_READ
 					 : SS_MEM_OTHER_READ;
-	cost->mem[(int)first + (type == 2)] += n;
+	if (type == 1 || type == 2)
+		cost->mem[(int)first + (type == 2)] += n;
+	else if (space == 1)
+		cost->mem[SS_MEM_HBM_UNKNOWN] += n;
 	cost->has_mem = true;
 }
 
@@ -47,7 +50,12 @@ void ss_source_parse(struct ss_str text, struct ss_str *file, int64_t *line)
 {
 	size_t colon = ss_str_chr(text, ':');
 	int64_t n;
-	if (colon == SS_NPOS || !ss_str_to_i64(ss_str_sub(text, colon + 1, text.n), &n))
+	struct ss_str digits = ss_str_sub(text, colon == SS_NPOS ? text.n : colon + 1, text.n);
+	while (digits.n && digits.p[0] == ' ')
+		digits = ss_str_sub(digits, 1, digits.n);
+	while (digits.n && digits.p[digits.n - 1] == ' ')
+		digits.n--;
+	if (!ss_str_to_i64(digits, &n) || n < INT32_MIN || n > INT32_MAX)
 		return;
 	*file = ss_str_sub(text, 0, colon);
 	*line = n;

@@ -24,6 +24,7 @@ struct builder {
 	enum ss_op_grouping grouping;
 	struct ss_arena *arena;
 	struct ss_err *err;
+	struct ss_u64map programs;	/* their nodes by id: those that nobody named are several, too */
 };
 
 uint32_t ss_op_tree_add(struct ss_op_tree *t, uint32_t parent, struct ss_str name)
@@ -93,17 +94,33 @@ static struct ss_str program_name(struct builder *b, uint64_t id)
 	return SS_STR("main");
 }
 
-/* The scopes of a provenance: its part before the colon, without empty components. */
+static uint32_t program_node(struct builder *b, uint64_t id)
+{
+	uint32_t at = ss_u64map_get(&b->programs, id);
+	if (at != SS_NONE)
+		return at;
+	struct ss_str name = program_name(b, id);
+	at = name.p ? ss_op_tree_add(b->t, 0, name) : SS_NONE;
+	return at == SS_NONE ? SS_NONE : ss_u64map_add(&b->programs, id, at);
+}
+
+/*
+ * The scopes of a provenance: its components that are not empty. The last of them is cut at its
+ * colon, and is a scope even when nothing is left, as XProf has it.
+ */
 static uint32_t scopes(struct builder *b, uint32_t at, const struct ss_op *op)
 {
-	size_t slash = ss_str_rchr(op->provenance, '/');
-	size_t last = slash == SS_NPOS ? 0 : slash + 1;
-	size_t colon = ss_str_chr(ss_str_sub(op->provenance, last, op->provenance.n), ':');
-	struct ss_str rest = ss_str_sub(op->provenance, 0, colon == SS_NPOS ? op->provenance.n : last + colon);
-	struct ss_str part;
+	struct ss_str rest = op->provenance, part;
 	unsigned depth = 0;
+	while (rest.n && rest.p[rest.n - 1] == '/')
+		rest.n--;
+	if (!rest.n)
+		return at;
 	while (at != SS_NONE && ss_path_next(&rest, &part)) {
-		if (part.n == 0)
+		bool last = !rest.p;
+		if (last)
+			part = ss_str_sub(part, 0, ss_str_chr(part, ':'));
+		else if (!part.n)
 			continue;
 		if (++depth > MOST_SCOPES)
 			break;
@@ -154,8 +171,7 @@ static bool insert(struct builder *b, const struct ss_op *op)
 	uint32_t at = 0;
 	add_above(&b->t->v[0], op);
 	if (b->grouping != SS_BY_CATEGORY && !ss_op_is_idle(op)) {
-		struct ss_str program = program_name(b, op->program_id);
-		at = program.p ? child(b, 0, program) : SS_NONE;
+		at = program_node(b, op->program_id);
 		if (at == SS_NONE)
 			return false;
 		add_above(&b->t->v[at], op);
@@ -291,11 +307,12 @@ bool ss_op_tree_build(struct ss_op_tree *t, struct ss_model *m, enum ss_op_group
 		      struct ss_arena *arena, struct ss_err *err)
 {
 	const struct ss_ops *ops = ss_model_ops(m, err);
-	struct builder b = { t, m, grouping, arena, err };
+	struct builder b = { t, m, grouping, arena, err, { 0 } };
 	*t = (struct ss_op_tree){ 0 };
 	if (!ops)
 		return false;
 	bool ok = build(&b, &ops->device, idle);
+	ss_u64map_free(&b.programs);
 	ss_u64map_free(&t->by_name);
 	if (!ok)
 		ss_op_tree_free(t);

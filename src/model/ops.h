@@ -26,6 +26,7 @@ enum ss_mem {
 	SS_MEM_VMEM_WRITE,
 	SS_MEM_OTHER_READ,
 	SS_MEM_OTHER_WRITE,
+	SS_MEM_HBM_UNKNOWN, /* neither read nor written, by what the profile says */
 	SS_MEM_COUNT
 };
 

@@ -93,8 +93,7 @@ static enum activity activity_of(const struct ss_xplane *x, uint32_t meta)
 	ss_op_facts_read(&f, x, meta);
 	if (ss_hlo_is_off_duty(f.category))
 		return WAITING;
-	if (!ss_str_is(f.category, "custom-call") || f.cost.flops > 0 || f.cost.model_flops > 0 ||
-	    f.cost.bytes)
+	if (!ss_str_is(f.category, "custom-call") || f.cost.flops > 0 || f.cost.model_flops > 0)
 		return WORKING;
 	return PERHAPS;
 }
@@ -104,8 +103,7 @@ static bool event_states_cost(const struct ss_plane *p, const struct ss_line *l,
 	struct ss_xstats it = ss_line_stats(p, l, i);
 	struct ss_xstat s;
 	while (ss_xstats_next(&it, &s))
-		if (s.stat == SS_STAT_FLOPS || s.stat == SS_STAT_MODEL_FLOPS ||
-		    s.stat == SS_STAT_BYTES_ACCESSED)
+		if ((s.stat == SS_STAT_FLOPS || s.stat == SS_STAT_MODEL_FLOPS) && (int64_t)ss_xstat_int_or_uint(&s) > 0)
 			return true;
 	return false;
 }

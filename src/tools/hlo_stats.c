@@ -133,7 +133,7 @@ static bool set_texts(struct ss_table *t, const struct ss_op *op)
 	ss_set_str(t, COL_NAME, ss_instruction_name(expression));
 	ss_set_str(t, COL_EXPRESSION, expression);
 	ss_set_str(t, COL_FRAMEWORK_OP, op->provenance);
-	ss_set_str(t, COL_REMAT, yes_no(ss_op_is_remat(expression, op->provenance)));
+	ss_set_str(t, COL_REMAT, yes_no(ss_op_is_remat(op->long_name, op->provenance)));
 	ss_set_str(t, COL_OUTSIDE, yes_no(ss_op_is_outside_compilation(op)));
 	ss_set_str(t, COL_AUTOTUNED, yes_no(false));
 	ss_set_str(t, COL_SOURCE, source);

@@ -114,7 +114,7 @@ static bool tpu_props(struct ss_table *t, const struct ss_input_report *r)
 {
 	const struct ss_duty *d = &r->ops->duty;
 	const struct ss_op_db *dev = &r->ops->device, *host = &r->ops->host;
-	bool tpu = ss_str_contains(r->env->device_type, SS_STR("TPU"));
+	bool tpu = r->env->hardware == SS_HW_TPU;
 	double busy = (double)d->busy_ps, sure = (double)d->busy_sure_ps;
 	double device_idle =
 		tpu ? 100 * (1 - ss_ratio((double)dev->op_ps, (double)dev->total_ps)) : 0;

@@ -246,7 +246,7 @@ static bool add_op(const struct ctx *c, const struct ss_op *op, double rank, dou
 	if (!program.p || !source.p || !ss_table_row(c->t))
 		return false;
 	ss_set_str(c->t, c->at[COL_STEP], SS_STR("Total"));
-	ss_set_str(c->t, c->at[COL_CATEGORY], op->category);
+	ss_set_str(c->t, c->at[COL_CATEGORY], op->category.n ? op->category : SS_STR("unknown"));
 	ss_set_str(c->t, c->at[COL_OPERATION], op->name);
 	ss_set_str(c->t, c->at[COL_PROGRAM], program);
 	ss_set_str(c->t, c->at[COL_SOURCE], source);
