@@ -53,23 +53,36 @@ static void operation(struct ss_json *j, const struct ss_table *t, size_t row)
 	ss_json_close(j, '}');
 }
 
-/* Rows stand in the order of a book: the rows after `row` whose parent is `row` or below are inside. */
-static size_t node(struct ss_json *j, const struct ss_table *t, size_t row, unsigned depth)
+/* An operation, not several copies of one: what stands below it is fused into it. */
+static bool is_single(const struct ss_table *t, size_t row)
+{
+	return ss_cell_bool(t, row, "is_op") &&
+	       !ss_str_ends(ss_cell_str(t, row, "name"), SS_STR(" and its duplicate(s)"));
+}
+
+/*
+ * Rows stand in the order of a book: the rows after `row` whose parent is `row` or below are inside.
+ * XProf does not look into the fusions of GPUs.
+ */
+static size_t node(struct ss_json *j, const struct ss_table *t, size_t row, bool gpu)
 {
 	size_t next = row + 1;
+	bool closed = gpu && is_single(t, row);
 	ss_json_open(j, '{');
 	ss_json_str(j, "name", ss_cell_str(t, row, "name"));
 	metrics(j, t, row);
 	ss_json_key(j, "children");
 	ss_json_open(j, '[');
+	while (closed && next < t->nrows && ss_cell_i64(t, next, "parent") >= (int64_t)row)
+		next++;
 	while (next < t->nrows && ss_cell_i64(t, next, "parent") == (int64_t)row) {
 		ss_json_key(j, NULL);
-		next = node(j, t, next, depth + 1);
+		next = node(j, t, next, gpu);
 	}
 	ss_json_close(j, ']');
 	if (ss_cell_bool(t, row, "is_op"))
 		operation(j, t, row);
-	ss_json_int(j, "numChildren", ss_cell_i64(t, row, "children"));
+	ss_json_int(j, "numChildren", closed ? 0 : ss_cell_i64(t, row, "children"));
 	ss_json_close(j, '}');
 	return next;
 }
@@ -86,13 +99,14 @@ void ss_shape_op_profile(struct ss_out *o, const struct ss_result *r)
 	};
 	struct ss_json j = { o, true };
 	const struct ss_table *first = r->ntables ? &r->tables[0] : ss_shape_table(r, "");
+	bool gpu = ss_str_is(ss_shape_prop_text(first, "device_type"), "GPU");
 	ss_json_open(&j, '{');
 	for (size_t i = 0; i < SS_COUNT(trees); i++) {
 		const struct ss_table *t = ss_shape_table(r, trees[i].table);
 		if (t->nrows == 0)
 			continue;
 		ss_json_key(&j, trees[i].key);
-		node(&j, t, 0, 0);
+		node(&j, t, 0, gpu);
 	}
 	ss_json_str(&j, "deviceType", ss_shape_prop_text(first, "device_type"));
 	ss_json_f64(&j, "aggDvfsTimeScaleMultiplier", ss_shape_prop(first, "time_scale_multiplier"));

@@ -257,14 +257,21 @@ static bool name_op(struct pass *s, const struct kernel_event *e, struct ss_kern
 	return true;
 }
 
+static int compare_dims(const uint32_t a[3], const uint32_t b[3])
+{
+	for (size_t i = 0; i < 3; i++)
+		if (a[i] != b[i])
+			return a[i] < b[i] ? -1 : 1;
+	return 0;
+}
+
 /* By what makes two rows different; 0: the same kernel. */
 static int compare_keys(const struct ss_kernel *a, const struct ss_kernel *b)
 {
 	int order = ss_str_cmp(a->name, b->name);
 	if (order)
 		return order;
-	if ((order = memcmp(a->grid, b->grid, sizeof(a->grid))) ||
-	    (order = memcmp(a->block, b->block, sizeof(a->block))))
+	if ((order = compare_dims(a->grid, b->grid)) || (order = compare_dims(a->block, b->block)))
 		return order;
 #define BY(member) \
 	if (a->member != b->member) \

@@ -231,15 +231,22 @@ static void add_cost(struct ss_cost *to, const struct ss_cost *unit)
 		to->mem[i] += unit->mem[i];
 }
 
+static bool begin_run(struct pass *s, int64_t group)
+{
+	if (s->in_run && s->run.group == group)
+		return true;
+	if (!end_run(s))
+		return false;
+	s->run = (struct run){ .group = group };
+	s->in_run = true;
+	return true;
+}
+
 static bool add_to_step(struct pass *s, const struct open_event *e, const struct sum *sum,
 			uint64_t self_ps)
 {
-	if (!s->in_run || s->run.group != e->group) {
-		if (!end_run(s))
-			return false;
-		s->run = (struct run){ .group = e->group };
-		s->in_run = true;
-	}
+	if (!begin_run(s, e->group))
+		return false;
 	uint32_t c = sum->category;
 	if (!s->cat_seen[c]) {
 		s->cat_seen[c] = true;
@@ -265,8 +272,9 @@ static bool pop(struct pass *s)
 	uint64_t self_ps = dur_ps > e.children_ps ? dur_ps - e.children_ps : 0;
 	if (s->stack.n)
 		s->stack.v[s->stack.n - 1].children_ps += dur_ps;
+	/* What is no operation still says that the step had some: older compilers give them no symbols. */
 	if (e.sum == SS_NONE)
-		return true;
+		return e.group == SS_NO_GROUP || begin_run(s, e.group);
 	struct sum *sum = &s->sums.v[e.sum];
 	sum->self_ps += self_ps;
 	return e.group == SS_NO_GROUP || add_to_step(s, &e, sum, self_ps);

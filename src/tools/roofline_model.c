@@ -128,6 +128,7 @@ struct ctx {
 	const struct ss_ops *ops;
 	const struct ss_steps *steps;
 	bool gpu, infeed;
+	bool average; /* XProf has it of TPUs, and empty of GPUs of several hosts */
 	uint64_t total_ps; /* the device's time, of this pass */
 	size_t at[COL_COUNT]; /* number in the table; SS_NPOS: not a column here */
 };
@@ -327,7 +328,7 @@ static bool add_steps(const struct ctx *c)
 static bool add_pass(struct ctx *c, bool infeed)
 {
 	c->infeed = infeed;
-	return add_total(c) && add_ops(c) && (c->gpu || add_average(c)) && add_steps(c);
+	return add_total(c) && add_ops(c) && (!c->average || add_average(c)) && add_steps(c);
 }
 
 static bool flag(struct ss_table *t, const char *id, bool v)
@@ -402,6 +403,7 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	if (!c.steps)
 		return false;
 	c.gpu = ss_str_contains(c.env->device_type, SS_STR("GPU"));
+	c.average = !c.gpu || q->model->nhosts > 1;
 	bool has_device = c.gpu || c.env->hardware == SS_HW_TPU;
 	struct ss_input_report said = { .env = c.env, .steps = c.steps };
 	return (begin_table(&c, out) && properties(&c, has_device) &&
