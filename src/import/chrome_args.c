@@ -251,6 +251,62 @@ static bool is_gpu_work(struct ss_str category)
 	return false;
 }
 
+/* Which memory it is, by the numbers that PyTorch has for kinds of devices. */
+static struct ss_str device_name(uint64_t kind, uint64_t id, struct ss_arena *arena)
+{
+	static const struct {
+		uint64_t kind;
+		const char *name;
+	} kinds[] = { { 1, "CUDA" }, { 6, "HIP" }, { 9, "XLA" }, { 12, "XPU" }, { 13, "MPS" }, { 15, "HPU" } };
+	if (kind == 0)
+		return SS_STR("CPU");
+	for (size_t i = 0; i < SS_COUNT(kinds); i++)
+		if (kinds[i].kind == kind)
+			return ss_arena_printf(arena, "%s:%llu", kinds[i].name, (unsigned long long)id);
+	return ss_arena_printf(arena, "device type %llu:%llu", (unsigned long long)kind, (unsigned long long)id);
+}
+
+/*
+ * "[memory]": bytes allocated, or with a minus freed, on a device; since PyTorch 1.12 with its
+ * address and what its allocator has handed out and holds afterwards.
+ */
+static bool take_memory(struct ss_chrome_args *a, struct ss_str *name, struct ss_arena *arena)
+{
+	static const struct {
+		const char *theirs;
+		struct ss_str ours;
+	} names[] = {
+		{ "Bytes", SS_STR_INIT("allocation_bytes") },
+		{ "Addr", SS_STR_INIT("addr") },
+		{ "Total Allocated", SS_STR_INIT("bytes_allocated") },
+		{ "Total Reserved", SS_STR_INIT("bytes_available") },
+	};
+	const struct ss_so_arg *bytes = find(a, "Bytes");
+	if (!ss_str_is(*name, "[memory]") || !bytes || bytes->kind != SS_SO_INT)
+		return true;
+	bool freed = (int64_t)bytes->u < 0;
+	uint64_t allocated = count_of(a, "Total Allocated");
+	struct ss_so_arg asked = { .name = SS_STR("requested_bytes"), .kind = SS_SO_INT,
+				   .u = freed ? 0 - bytes->u : bytes->u };
+	struct ss_so_arg who = { .name = SS_STR("allocator_name"), .kind = SS_SO_STR };
+	who.s = device_name(count_of(a, "Device Type"), count_of(a, "Device Id"), arena);
+	*name = freed ? SS_STR("MemoryDeallocation") : SS_STR("MemoryAllocation");
+	for (size_t i = 0; i < a->n; i++)
+		for (size_t k = 0; k < SS_COUNT(names); k++)
+			if (a->v[i].kind != SS_SO_STR && ss_str_is(a->v[i].name, names[k].theirs)) {
+				a->v[i].name = names[k].ours;
+				/* Reserved is what the allocator holds, the rest of it is free. */
+				if (k == 3)
+					a->v[i].u = a->v[i].u > allocated ? a->v[i].u - allocated : 0;
+				if (k == 0 && freed)
+					a->v[i].u = 0 - a->v[i].u;
+				break;
+			}
+	ss_chrome_args_add(a, who);
+	ss_chrome_args_add(a, asked);
+	return who.s.p != NULL;
+}
+
 bool ss_chrome_args_kineto(struct ss_str category, struct ss_str *name, struct ss_arena *arena, struct ss_chrome_args *a)
 {
 	if (!ss_str_istarts(category, SS_STR("gpu")))
@@ -258,7 +314,7 @@ bool ss_chrome_args_kineto(struct ss_str category, struct ss_str *name, struct s
 	if (category.n)
 		ss_chrome_args_add(a, (struct ss_so_arg){ .name = SS_STR("category"), .kind = SS_SO_STR, .s = category });
 	if (!is_gpu_work(category))
-		return true;
+		return take_memory(a, name, arena);
 	for (size_t i = 0; i < a->n; i++)
 		if (ss_str_is(a->v[i].name, "correlation") && a->v[i].kind == SS_SO_INT)
 			a->v[i].name = SS_STR("correlation_id");

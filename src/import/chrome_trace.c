@@ -2,6 +2,7 @@
 #include "import/chrome_trace.h"
 
 #include "import/chrome_args.h"
+#include "import/chrome_devices.h"
 #include "import/json_feed.h"
 
 #include <stdlib.h>
@@ -21,7 +22,7 @@ struct chrome {
 	SS_VEC(struct process) processes;	/* by plane */
 	struct ss_arena scratch;		/* of some events */
 	struct ss_chrome_args args;
-	struct ss_str hostname;
+	struct ss_str hostname, devices;
 	bool any_list;
 };
 
@@ -320,6 +321,8 @@ static void take_header(struct chrome *c, const char *key, struct ss_str value)
 		c->o->start_unix_ns = n;
 	if (strcmp(key, "\"host_name\"") == 0 && value.n > 2 && value.p[0] == '"')
 		c->hostname = kept(c, ss_str_sub(value, 1, value.n - 1));
+	if (strcmp(key, "\"deviceProperties\"") == 0 && !c->devices.n)
+		c->devices = kept(c, value);
 }
 
 /* Behind "{": the list of events and whatever else there is. */
@@ -443,6 +446,9 @@ bool ss_chrome_read(const struct ss_file *f, struct ss_space_out *o, struct ss_s
 	loss->cut = !whole || ss_json_feed_bad(&c->feed);
 	loss->too_long = c->feed.too_long;
 	bool memory = !c->feed.no_memory && !o->no_memory && name_planes(c);
+	if (memory)
+		ss_chrome_devices(o, c->devices);
+	memory = memory && !o->no_memory;
 	bool ok = memory ? c->any_list || ss_fail(err, SS_EFORMAT, "there is no list of trace events in it")
 			 : ss_fail_mem(err);
 	*hostname = c->hostname;

@@ -25,6 +25,7 @@ void ss_so_free(struct ss_space_out *o)
 		ss_strmap_free(&p->metas);
 		ss_vec_free(&p->meta);
 		ss_buf_free(&p->stats);
+		ss_buf_free(&p->own);
 	}
 	ss_vec_free(&o->planes);
 	ss_strmap_free(&o->plane_keys);
@@ -77,7 +78,7 @@ uint32_t ss_so_line(struct ss_space_out *o, uint32_t plane, struct ss_str key)
 
 /* ---- stats ---- */
 
-void ss_so_put_stat(struct ss_space_out *o, struct ss_so_plane *p, struct ss_buf *to, const struct ss_so_arg *a)
+static void put_stat(struct ss_space_out *o, struct ss_so_plane *p, struct ss_buf *to, uint32_t field, const struct ss_so_arg *a)
 {
 	struct ss_buf *b = &o->scratch;
 	uint32_t id = intern(o, &p->names, a->name), ref;
@@ -102,8 +103,21 @@ void ss_so_put_stat(struct ss_space_out *o, struct ss_so_plane *p, struct ss_buf
 		ss_pbo_uint(b, XSTAT_REF_VALUE, (uint64_t)ref + 1);
 		break;
 	}
-	ss_pbo_bytes(to, XEVENT_STATS, ss_buf_get(b));
+	ss_pbo_bytes(to, field, ss_buf_get(b));
 	o->no_memory |= b->no_memory || to->no_memory;
+}
+
+void ss_so_put_stat(struct ss_space_out *o, struct ss_so_plane *p, struct ss_buf *to, const struct ss_so_arg *a)
+{
+	put_stat(o, p, to, XEVENT_STATS, a);
+}
+
+void ss_so_plane_stat(struct ss_space_out *o, uint32_t plane, const struct ss_so_arg *a)
+{
+	struct ss_so_plane *p = &o->planes.v[plane];
+	size_t before = p->own.n;
+	put_stat(o, p, &p->own, XPLANE_STATS, a);
+	o->held_bytes += p->own.n - before;
 }
 
 /* Arguments that describe an operation and not one execution of it. */

@@ -89,7 +89,8 @@ struct ss_so_plane {
 	SS_VEC(struct ss_so_line) lines;
 	struct ss_strmap line_keys, names, metas;
 	SS_VEC(struct ss_so_meta) meta;	/* by index of metas */
-	struct ss_buf stats;
+	struct ss_buf stats;	/* of events */
+	struct ss_buf own;	/* of the plane itself */
 	uint64_t nevents;
 };
 
@@ -121,6 +122,8 @@ bool ss_so_close(struct ss_space_out *o, uint32_t plane, uint32_t line, struct s
 void ss_so_flow(struct ss_space_out *o, uint32_t plane, uint32_t line, const struct ss_so_flow *f);
 /* Append a stat, as an event has it, to `to`. */
 void ss_so_put_stat(struct ss_space_out *o, struct ss_so_plane *p, struct ss_buf *to, const struct ss_so_arg *a);
+/* Add a stat of the plane itself. */
+void ss_so_plane_stat(struct ss_space_out *o, uint32_t plane, const struct ss_so_arg *a);
 /* The 64 bits of the stat "flow". */
 uint64_t ss_so_flow_bits(uint64_t id, enum ss_so_dir dir);
 

@@ -283,24 +283,49 @@ static bool find_launches(const struct ss_space_out *o, const struct ss_so_plane
 	return ok;
 }
 
+/* One more stat for an event: those it has move to the end, where there is room. */
+static void give_op(struct ss_space_out *o, struct ss_so_plane *p, struct ss_so_record *r, struct ss_str stat,
+		    struct ss_str name)
+{
+	struct ss_so_arg op = { .name = stat, .kind = SS_SO_STR, .s = name };
+	o->key.n = 0;
+	ss_buf_str(&o->key, ss_str_sub(ss_buf_get(&p->stats), r->stats, r->stats + r->nstats));
+	r->stats = p->stats.n;
+	ss_buf_str(&p->stats, ss_buf_get(&o->key));
+	ss_so_put_stat(o, p, &p->stats, &op);
+	r->nstats = (uint32_t)(p->stats.n - r->stats);
+	o->no_memory |= o->key.no_memory || p->stats.no_memory;
+}
+
 /* Give what ran on a GPU the operation it was launched by. */
 static bool add_ops(struct ss_space_out *o, struct ss_so_plane *p, struct ss_so_line *l, const struct launches *found)
 {
 	for (size_t i = 0; i < l->events.n; i++) {
 		struct ss_so_record *r = &l->events.v[i];
 		uint32_t at = r->tie ? ss_u64map_get(&found->by_id, o->ties.v[r->tie - 1]) : SS_NONE;
-		if (at == SS_NONE)
-			continue;
-		struct ss_so_arg op = { .name = SS_STR("tf_op"), .kind = SS_SO_STR, .s = found->ops.v[at] };
-		/* Its stats move to the end, where there is room for one more. */
-		o->key.n = 0;
-		ss_buf_str(&o->key, ss_str_sub(ss_buf_get(&p->stats), r->stats, r->stats + r->nstats));
-		r->stats = p->stats.n;
-		ss_buf_str(&p->stats, ss_buf_get(&o->key));
-		ss_so_put_stat(o, p, &p->stats, &op);
-		r->nstats = (uint32_t)(p->stats.n - r->stats);
+		if (at != SS_NONE)
+			give_op(o, p, r, SS_STR("tf_op"), found->ops.v[at]);
 	}
-	return !o->no_memory && !o->key.no_memory && !p->stats.no_memory;
+	return !o->no_memory;
+}
+
+/* Give allocations the operation that asked for them: the innermost event around. Not as `tf_op`, they are none themselves. */
+static bool name_allocations(struct ss_space_out *o, struct ss_so_plane *p, struct ss_so_line *l)
+{
+	size_t n = l->events.n, depth = 0;
+	uint32_t *stack = malloc((n + 1) * sizeof(*stack));
+	for (size_t i = 0; stack && i < n; i++) {
+		struct ss_so_record *r = &l->events.v[i];
+		struct ss_so_time t = { r->begin_ns, r->begin_sub_ps };
+		while (depth && !lasts_to(&l->events.v[stack[depth - 1]], t))
+			depth--;
+		if (!ss_str_starts(p->meta.v[r->meta].name, SS_STR("Memory")) || r->dur_ps)
+			stack[depth++] = (uint32_t)i;
+		else if (depth)
+			give_op(o, p, r, SS_STR("tf_op_name"), p->meta.v[l->events.v[stack[depth - 1]].meta].name);
+	}
+	free(stack);
+	return stack && !o->no_memory;
 }
 
 static bool is_gpu(const struct ss_so_plane *p)
@@ -328,6 +353,22 @@ static bool tie_launches(struct ss_space_out *o)
 	}
 	ss_u64map_free(&found.by_id);
 	ss_vec_free(&found.ops);
+	return ok;
+}
+
+/* The same of allocators, whose events PyTorch does not name. */
+static bool tie_allocations(struct ss_space_out *o)
+{
+	bool ok = true;
+	for (size_t i = 0; ok && i < o->planes.n; i++) {
+		struct ss_so_plane *p = &o->planes.v[i];
+		bool any = ss_strmap_get(&p->names, SS_STR("allocator_name")) != SS_NONE;
+		bool named = ss_strmap_get(&p->names, SS_STR("tf_op")) != SS_NONE;
+		for (size_t k = 0; ok && any && !named && k < p->lines.n; k++) {
+			end_open(&p->lines.v[k]);
+			ok = sort_line(&p->lines.v[k]) && name_allocations(o, p, &p->lines.v[k]);
+		}
+	}
 	return ok;
 }
 
@@ -504,6 +545,7 @@ static bool put_plane(struct ss_space_out *o, struct ss_buf *out, struct layout 
 	ss_u64map_free(&known);
 	ss_pbo_uint(&body, XPLANE_ID, (uint64_t)p->id);
 	ss_pbo_bytes(&body, XPLANE_NAME, p->name);
+	ss_buf_str(&body, ss_buf_get(&p->own));
 	ok = ok && put_lines(o, &body, y, p) && put_names(&body, p);
 	ss_buf_free(&p->stats);
 	ss_pbo_bytes(out, XSPACE_PLANES, ss_buf_get(&body));
@@ -534,7 +576,7 @@ bool ss_so_finish(struct ss_space_out *o, struct ss_str hostname, struct ss_buf 
 {
 	struct layout y = { 0 };
 	y.origin_ns = find_origin(o, &y.from_ns);
-	bool ok = !o->no_memory && tie_launches(o);
+	bool ok = !o->no_memory && tie_launches(o) && tie_allocations(o);
 	for (size_t i = 0; ok && i < o->planes.n; i++)
 		if (o->planes.v[i].name.n)
 			ok = put_plane(o, out, &y, &o->planes.v[i]);

@@ -13,11 +13,13 @@ struct collector {
 	struct ss_strmap ids;	/* of allocators, in the order of appearance */
 	SS_VEC(uint32_t) counts; /* events of each */
 	SS_VEC(int64_t) lifetime; /* peak_bytes of the last event of each */
+	SS_VEC(uint8_t) told;	/* HAS_ of any event of each */
 	struct ss_mem_event *raw; /* all events; `origin` holds the allocator */
 	uint32_t n;
 };
 
 enum { NOT_MEMORY, ALLOCATION, DEALLOCATION };
+enum { HAS_COUNTERS = 1, HAS_ADDRESS = 2 };
 
 static bool find_kinds(struct collector *c)
 {
@@ -92,6 +94,7 @@ static bool read_event(struct collector *c, uint32_t line, uint32_t i)
 	struct ss_xstats it = ss_line_stats(p, l, i);
 	struct ss_xstat s, id = { .kind = SS_X_STR, .s = SS_STR("") };
 	int64_t stack = 0, heap = 0, lifetime = 0;
+	uint8_t told = 0;
 	*e = (struct ss_mem_event){ .time_ps = l->ev.begin_ps[i], .step = ss_event_group(p, l, i), .line = line, .event = i,
 				    .freed = kind_of(c, l, i) == DEALLOCATION };
 	while (ss_xstats_next(&it, &s))
@@ -105,9 +108,11 @@ static bool read_event(struct collector *c, uint32_t line, uint32_t i)
 			break;
 		case SS_STAT_BYTES_RESERVED:
 			stack = ss_xstat_int(&s);
+			told |= HAS_COUNTERS;
 			break;
 		case SS_STAT_BYTES_ALLOCATED:
 			heap = ss_xstat_int(&s);
+			told |= HAS_COUNTERS;
 			break;
 		case SS_STAT_PEAK_BYTES_IN_USE:
 			lifetime = ss_xstat_int(&s);
@@ -117,14 +122,17 @@ static bool read_event(struct collector *c, uint32_t line, uint32_t i)
 			break;
 		case SS_STAT_ADDR:
 			e->address = (uint64_t)ss_xstat_int_or_uint(&s);
+			told |= HAS_ADDRESS;
 			break;
 		}
 	e->in_use_bytes = sum(stack, heap);
 	e->origin = id.kind == SS_X_INT ? allocator_of_number(c, (int64_t)id.u) : ss_strmap_add(&c->ids, id.s);
 	if (e->origin == SS_NONE)
 		return false;
-	if (e->origin == c->counts.n && !(ss_vec_push(&c->counts, 0) && ss_vec_push(&c->lifetime, 0)))
+	if (e->origin == c->counts.n &&
+	    !(ss_vec_push(&c->counts, 0) && ss_vec_push(&c->lifetime, 0) && ss_vec_push(&c->told, 0)))
 		return false;
+	c->told.v[e->origin] |= told;
 	c->counts.v[e->origin]++;
 	c->lifetime.v[e->origin] = lifetime;
 	c->n++;
@@ -199,6 +207,38 @@ static bool find_origins(struct ss_mem_event *v, uint32_t n)
 	return ok;
 }
 
+static void count_up(struct ss_mem_event *v, uint32_t n)
+{
+	int64_t bytes = 0, least = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		bytes = v[i].freed ? less(bytes, v[i].bytes) : sum(bytes, v[i].bytes);
+		v[i].in_use_bytes = bytes;
+		least = bytes < least ? bytes : least;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		v[i].in_use_bytes = less(v[i].in_use_bytes, least);
+}
+
+/* Numbers for addresses: a deallocation gets that of the latest allocation of its size, or one of its own. */
+static bool match_sizes(struct ss_mem_event *v, uint32_t n)
+{
+	struct ss_u64map latest = { 0 };	/* by size; below it in v[].origin */
+	bool ok = true;
+	for (uint32_t i = 0; ok && i < n; i++) {
+		uint32_t top = ss_u64map_get(&latest, (uint64_t)v[i].bytes);
+		v[i].address = (uint64_t)i + 1;
+		if (!v[i].freed) {
+			v[i].origin = top;
+			ok = ss_u64map_put(&latest, (uint64_t)v[i].bytes, i);
+		} else if (top != SS_NONE && top != n) {
+			v[i].address = v[top].address;
+			ok = ss_u64map_put(&latest, (uint64_t)v[i].bytes, v[top].origin == SS_NONE ? n : v[top].origin);
+		}
+	}
+	ss_u64map_free(&latest);
+	return ok;
+}
+
 static uint32_t find_peak(const struct ss_mem_event *v, uint32_t n)
 {
 	uint32_t peak = 0;
@@ -226,7 +266,9 @@ static bool split(struct collector *c)
 		return false;
 	for (uint32_t i = 0; i < m->nallocators; i++) {
 		m->allocators[i] = (struct ss_mem_allocator){ .id = c->ids.keys[i], .events = at,
-							      .lifetime_peak_bytes = c->lifetime.v[i] };
+							      .lifetime_peak_bytes = c->lifetime.v[i],
+							      .counted = !(c->told.v[i] & HAS_COUNTERS),
+							      .unaddressed = !(c->told.v[i] & HAS_ADDRESS) };
 		at += c->counts.v[i];
 	}
 	for (uint32_t i = 0; i < c->n; i++) {
@@ -239,6 +281,10 @@ static bool split(struct collector *c)
 		struct ss_mem_event *v = &m->events[a->events - m->events];
 		sort_events(v, a->n);
 		number_steps(v, a->n);
+		if (a->counted)
+			count_up(v, a->n);
+		if (a->unaddressed && !match_sizes(v, a->n))
+			return false;
 		a->peak = find_peak(v, a->n);
 		if (!find_origins(v, a->n))
 			return false;
@@ -268,6 +314,7 @@ static void *build(void *owner, struct ss_err *err)
 	free(c.raw);
 	ss_vec_free(&c.counts);
 	ss_vec_free(&c.lifetime);
+	ss_vec_free(&c.told);
 	ss_strmap_free(&c.ids);
 	if (ok)
 		return m;
@@ -304,6 +351,10 @@ static bool type_name(int64_t number, struct ss_arena *arena, struct ss_str *out
 static bool read_purpose(const struct ss_xstat *s, struct ss_arena *arena, struct ss_mem_details *out)
 {
 	switch ((int)s->stat) {
+	case SS_STAT_TF_OP_NAME:	/* of traces of other tools */
+		if (out->tf_op.n)
+			break;
+		/* fallthrough */
 	case SS_STAT_TF_OP:
 		out->tf_op = ss_xstat_str(s);
 		break;
@@ -359,6 +410,8 @@ bool ss_mem_details(const struct ss_memory *m, const struct ss_mem_allocator *a,
 	out->offset_ps = less(e->time_ps, (int64_t)(((uint64_t)l->src->timestamp_ns - (uint64_t)m->origin_ns) * 1000));
 	while (ss_xstats_next(&it, &s))
 		read_numbers(&s, out);
+	if (a->counted)
+		out->stats.heap_bytes = e->in_use_bytes;
 	it = ss_line_stats(m->plane, &m->plane->lines[purpose->line], purpose->event);
 	while (ss_xstats_next(&it, &s))
 		if (!read_purpose(&s, arena, out))

@@ -6,6 +6,10 @@
  * carries the allocator's counters after it happened. An allocator is named by the last of the
  * event's stats index_on_host, device_ordinal (a number) and allocator_name.
  *
+ * An allocator none of whose events carries counters (older PyTorch) is counted here: in use is
+ * what was allocated since the profile began less what was freed, from the level that leaves none
+ * below 0. Where no event has an address, what is freed is the latest allocation of its size.
+ *
  * An event takes 64 bytes here; what else it says (sizes asked for, operation, shape) is read from
  * the file for the few that are shown. Part of struct ss_host; loads the host.
  */
@@ -46,6 +50,8 @@ struct ss_mem_allocator {
 	const struct ss_mem_event *events; /* by time, equal ones in the file's order */
 	uint32_t n;
 	int64_t lifetime_peak_bytes; /* peak_bytes of the event that stands last in the file */
+	bool counted;		/* its counters are made here, and so are they of the profile alone */
+	bool unaddressed;	/* addresses are numbers made here */
 	/* The event with the greatest stack + heap, the last in the file of equal ones. */
 	uint32_t peak;
 };

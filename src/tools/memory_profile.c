@@ -120,11 +120,11 @@ static void set_details(struct ss_table *t, const struct ss_mem_details *d)
 	ss_set_str(t, E_SHAPE, d->shape);
 }
 
-static void set_event(struct ss_table *t, const struct ss_mem_event *e)
+static void set_event(struct ss_table *t, const struct ss_mem_allocator *a, const struct ss_mem_event *e)
 {
 	ss_set_i64(t, E_TIME, e->time_ps);
 	ss_set_str(t, E_ACTIVITY, e->freed ? SS_STR("DEALLOCATION") : SS_STR("ALLOCATION"));
-	ss_set_i64(t, E_ADDRESS, (int64_t)e->address);
+	ss_set_i64(t, E_ADDRESS, a->unaddressed ? 0 : (int64_t)e->address);
 	ss_set_i64(t, E_STEP, e->step);
 }
 
@@ -139,7 +139,7 @@ static bool add_timeline(struct ss_table *t, const struct ss_memory *m, const st
 		if (!ss_mem_details(m, a, picked[i], t->arena, &d) || !ss_table_row(t))
 			return false;
 		ss_set_str(t, E_ID, a->id);
-		set_event(t, &a->events[picked[i]]);
+		set_event(t, a, &a->events[picked[i]]);
 		set_details(t, &d);
 	}
 	return true;
@@ -162,7 +162,7 @@ static bool add_breakdown(struct ss_table *t, const struct ss_memory *m, const s
 		ss_set_str(t, E_ACTIVITY, SS_STR("ALLOCATION"));
 		ss_set_i64(t, E_STEP, step);
 		if (rows[i].event != SS_NONE)
-			set_event(t, &a->events[rows[i].event]);
+			set_event(t, a, &a->events[rows[i].event]);
 	}
 	return true;
 }

@@ -52,7 +52,7 @@ static bool in_trace(const struct ss_tool *t, const struct ss_host *h)
 {
 	static const enum ss_stat ops[] = { SS_STAT_HLO_CATEGORY, SS_STAT_HLO_OP, SS_STAT_TF_OP };
 	static const enum ss_stat steps[] = { SS_STAT_STEP_NUM, SS_STAT_GROUP_ID };
-	static const enum ss_stat memory[] = { SS_STAT_BYTES_ALLOCATED };
+	static const enum ss_stat memory[] = { SS_STAT_ALLOCATION_BYTES };
 	bool device = ss_host_plane(h, SS_PLANE_TENSOR_CORE) || ss_host_plane(h, SS_PLANE_GPU);
 	static const struct {
 		const char *tool;

@@ -212,6 +212,44 @@ static void kernels_get_the_operation_that_launched_them(void **state)
 	ss_host_close(&host);
 }
 
+static void allocations_and_devices_of_pytorch(void **state)
+{
+	static const char text[] =
+		"{\"deviceProperties\":[{\"id\":3,\"name\":\"AMD Instinct MI300X\",\"numSms\":304},"
+		"{\"id\":1,\"name\":\"NVIDIA H100\",\"numSms\":132,\"computeMajor\":9,\"computeMinor\":0,"
+		"\"totalGlobalMem\":85000000000}],\"traceEvents\":["
+		"{\"ph\":\"M\",\"name\":\"process_labels\",\"pid\":0,\"args\":{\"labels\":\"GPU 1\"}},"
+		"{\"ph\":\"M\",\"name\":\"process_labels\",\"pid\":9,\"args\":{\"labels\":\"CPU\"}},"
+		"{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":50,\"dur\":9},"
+		"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":9,\"tid\":1,\"ts\":10,\"dur\":20},"
+		"{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":9,\"tid\":1,\"ts\":12,\"args\":{\"Bytes\":512,\"Addr\":77,"
+		"\"Total Allocated\":600,\"Total Reserved\":1000,\"Device Type\":1,\"Device Id\":1}},"
+		"{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":9,\"tid\":1,\"ts\":40,\"args\":{\"Bytes\":-512,\"Device Type\":0}}]}";
+	(void)state;
+	open_text(text, "h.pt.trace.json");
+	const struct ss_line *cpu = &plane("/host:CPU")->lines[0];
+	const char *host_plane = "/host:CPU";
+	assert_str(ss_event_name(plane(host_plane), cpu->ev.meta[1]), "MemoryAllocation");
+	assert_str(ss_event_name(plane(host_plane), cpu->ev.meta[2]), "MemoryDeallocation");
+	assert_int_equal(stat_of(host_plane, cpu, 1, "allocation_bytes").u, 512);
+	assert_int_equal(stat_of(host_plane, cpu, 1, "bytes_allocated").u, 600);
+	assert_int_equal(stat_of(host_plane, cpu, 1, "bytes_available").u, 400);
+	assert_int_equal(stat_of(host_plane, cpu, 1, "addr").u, 77);
+	assert_str(stat_of(host_plane, cpu, 1, "allocator_name").s, "CUDA:1");
+	assert_str(stat_of(host_plane, cpu, 1, "tf_op_name").s, "aten::mm");
+	assert_int_equal(stat_of(host_plane, cpu, 2, "allocation_bytes").u, 512);
+	assert_str(stat_of(host_plane, cpu, 2, "allocator_name").s, "CPU");
+	struct ss_xstats it = ss_xplane_stats(plane("/device:GPU:1")->x);
+	struct ss_xstat s;
+	unsigned seen = 0;
+	while (ss_xstats_next(&it, &s)) {
+		seen += s.stat == SS_STAT_CORE_COUNT && s.u == 132;
+		seen += s.stat == SS_STAT_DEVICE_VENDOR && ss_str_is(ss_xstat_str(&s), "Nvidia");
+	}
+	assert_int_equal(seen, 2);
+	ss_host_close(&host);
+}
+
 static void operations_get_their_program(void **state)
 {
 	static const char text[] =
@@ -375,6 +413,7 @@ int main(void)
 		cmocka_unit_test(clocks_of_the_epoch_begin_near_zero),
 		cmocka_unit_test(flows_bind_to_events_around_them),
 		cmocka_unit_test(kernels_get_the_operation_that_launched_them),
+		cmocka_unit_test(allocations_and_devices_of_pytorch),
 		cmocka_unit_test(operations_get_their_program),
 		cmocka_unit_test(packed_texts_are_the_same),
 		cmocka_unit_test(a_bomb_is_bounded),
