@@ -5,6 +5,7 @@
  * The compiler says for each op where it comes from; mostly in the metadata, which is read once,
  * but an event's own stats count more.
  */
+#include "base/pool.h"
 #include "model/derive.h"
 #include "model/forget.h"
 #include "model/time_walk.h"
@@ -59,22 +60,33 @@ static bool read_event(struct core *c, const struct ss_line *l, uint32_t i, stru
 	       read_origin(c, ss_wanted_event(&c->wanted, ss_xevents_body(&l->ev, l->src, i)), from);
 }
 
-static bool add_event(struct core *c, const struct ss_line *l, uint32_t i)
+/* One pass over the events for all lines, or one for each half of them. */
+enum half { OPS = 1, REST = 2 };
+
+struct pass {
+	struct core *c;
+	unsigned halves;
+	struct ss_time_walk walk;
+	size_t *run;		/* per line, for groups */
+};
+
+static bool add_event(const struct pass *pass, const struct ss_line *l, uint32_t i)
 {
+	struct core *c = pass->c;
 	struct origin from;
 	if (!read_event(c, l, i, &from))
 		return false;
 	if (from.async)
 		return true;
-	if (!ss_offload_event(c->offload, l, i))
-		return false;
 	struct ss_nest_item item = { .begin_ps = l->ev.begin_ps[i], .end_ps = ss_xevents_end_ps(&l->ev, i),
-				     .group = ss_event_group(c->d.p, l, i) };
-	if (from.op != SS_NONE && !ss_deriver_add_op(&c->d, from.op, &item, &c->scopes, &c->ops))
+				     .group = ss_event_group_at(c->d.p, l, i, &pass->run[l - c->d.p->lines]) };
+	if ((pass->halves & OPS) && from.op != SS_NONE && !ss_deriver_add_op(&c->d, from.op, &item, &c->scopes, &c->ops))
 		return false;
+	if (!(pass->halves & REST))
+		return true;
 	item.metas = &from.source;
 	item.nmetas = 1;
-	return from.source == SS_NONE || ss_nest_add(&c->sources, &item);
+	return ss_offload_event(c->offload, l, i) && (from.source == SS_NONE || ss_nest_add(&c->sources, &item));
 }
 
 static bool read_metas(struct core *c)
@@ -102,25 +114,56 @@ static bool says_nothing(struct core *c, const struct ss_line *l, bool *ok)
 	return true;
 }
 
+static bool run_pass(void *passes, size_t i, struct ss_err *err)
+{
+	struct pass *pass = (struct pass *)passes + i;
+	struct ss_forget forget = { .h = pass->c->d.h };
+	struct ss_line *l;
+	uint32_t event;
+	bool ok = true;
+	while (ok && ss_time_walk_next(&pass->walk, &l, &event)) {
+		ok = add_event(pass, l, event);
+		ss_forget_passed(&forget, l, event);
+	}
+	ss_forget_rest(&forget);
+	return ok || ss_fail_mem(err);
+}
+
+static bool begin_pass(struct core *c, struct pass *pass, unsigned halves)
+{
+	pass->c = c;
+	pass->halves = halves;
+	pass->run = SS_NEW_N(&c->d.scratch, size_t, c->d.p->nlines);
+	return pass->run;
+}
+
+/*
+ * Scopes and ops rule each other, sources and copies know nothing of them: where the events
+ * themselves name neither, so that no name is made on the way, each half is a thread's.
+ */
+static bool add_halves(struct core *c, const bool *skip, bool named)
+{
+	struct pass passes[2] = { 0 };
+	bool ok = begin_pass(c, &passes[0], named ? OPS | REST : OPS) && begin_pass(c, &passes[1], REST) &&
+		  ss_time_walk_init(&passes[0].walk, c->d.p, skip) &&
+		  (named || ss_time_walk_fork(&passes[1].walk, &passes[0].walk)) &&
+		  ss_parallel(named ? 1 : 2, 0, run_pass, passes, NULL);
+	if (!named)
+		ss_time_walk_free(&passes[1].walk);
+	ss_time_walk_free(&passes[0].walk);
+	return ok;
+}
+
 /* All lines count, not only "XLA Ops", but mostly only that one has something to say. */
 static bool add_events(struct core *c)
 {
 	const struct ss_plane *p = c->d.p;
-	struct ss_time_walk w = { 0 };
-	struct ss_forget forget = { .h = c->d.h };
-	struct ss_line *l;
-	uint32_t i;
-	bool *skip = SS_NEW_N(&c->d.scratch, bool, p->nlines), ok = skip;
-	for (i = 0; ok && i < p->nlines; i++)
+	bool *skip = SS_NEW_N(&c->d.scratch, bool, p->nlines), ok = skip, named = false;
+	for (uint32_t i = 0; ok && i < p->nlines; i++) {
 		skip[i] = says_nothing(c, &p->lines[i], &ok);
-	ok = ok && ss_time_walk_init(&w, c->d.p, skip);
-	while (ok && ss_time_walk_next(&w, &l, &i)) {
-		ok = add_event(c, l, i);
-		ss_forget_passed(&forget, l, i);
+		named |= !skip[i] && ss_wanted_in(&c->wanted, &p->lines[i].ev);
 	}
-	ss_forget_rest(&forget);
-	ss_time_walk_free(&w);
-	return ok;
+	return ok && add_halves(c, skip, named);
 }
 
 static bool add_lines(struct core *c)

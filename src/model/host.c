@@ -381,9 +381,15 @@ struct ss_line *ss_plane_line(const struct ss_plane *p, struct ss_str name)
 
 int64_t ss_event_group(const struct ss_plane *p, const struct ss_line *l, uint32_t i)
 {
+	size_t at = SIZE_MAX;
+	return ss_event_group_at(p, l, i, &at);
+}
+
+int64_t ss_event_group_at(const struct ss_plane *p, const struct ss_line *l, uint32_t i, size_t *at)
+{
 	struct ss_xstat s;
 	if (ss_line_has_groups(l))
-		return ss_line_group(l, i);
+		return ss_line_group_at(l, i, at);
 	if (!l->ev.off || !ss_xplane_has(p->x, SS_STAT_GROUP_ID) ||
 	    !ss_xstats_find(ss_line_stats(p, l, i), SS_STAT_GROUP_ID, &s))
 		return SS_NO_GROUP;

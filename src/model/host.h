@@ -215,16 +215,25 @@ static inline bool ss_line_has_groups(const struct ss_line *l)
 	return l->group || l->runs || l->spans;
 }
 
-/* If so, that of an event. */
-static inline int64_t ss_line_group(const struct ss_line *l, uint32_t i)
+/* If so, that of an event; `at` as for ss_runs_group_at. */
+static inline int64_t ss_line_group_at(const struct ss_line *l, uint32_t i, size_t *at)
 {
 	if (l->group)
 		return l->group[i];
-	return l->runs ? ss_runs_group(l->runs, l->nruns, i) : ss_runs_group(l->spans->runs.v, l->spans->runs.n, i);
+	return l->runs ? ss_runs_group_at(l->runs, l->nruns, i, at)
+		       : ss_runs_group_at(l->spans->runs.v, l->spans->runs.n, i, at);
+}
+
+static inline int64_t ss_line_group(const struct ss_line *l, uint32_t i)
+{
+	size_t at = SIZE_MAX;
+	return ss_line_group_at(l, i, &at);
 }
 
 /* Group id of an event, SS_NO_GROUP when it has none. */
 int64_t ss_event_group(const struct ss_plane *p, const struct ss_line *l, uint32_t i);
+/* The same for walks over a line; `at` as for ss_runs_group_at. */
+int64_t ss_event_group_at(const struct ss_plane *p, const struct ss_line *l, uint32_t i, size_t *at);
 
 /* Derived line ids: their low 32 bits lie in [SS_DERIVED_BASE, SS_DERIVED_BASE + 289]. */
 #define SS_DERIVED_BASE 0xdeadbeefu

@@ -73,7 +73,7 @@ const struct ss_wide_span *ss_spans_wide(const struct ss_spans *s, uint32_t even
 	return &s->wide.v[lo];
 }
 
-int32_t ss_runs_group(const struct ss_group_run *runs, size_t n, uint32_t event)
+size_t ss_runs_find(const struct ss_group_run *runs, size_t n, uint32_t event)
 {
 	size_t lo = 0, hi = n;
 	while (hi - lo > 1) {
@@ -83,5 +83,5 @@ int32_t ss_runs_group(const struct ss_group_run *runs, size_t n, uint32_t event)
 		else
 			hi = mid;
 	}
-	return runs[lo].group;
+	return lo;
 }

@@ -51,7 +51,25 @@ bool ss_spans_set_wide(struct ss_spans *s, uint32_t event, int64_t begin_ps, int
 void ss_spans_finish(struct ss_spans *s);
 void ss_spans_free(struct ss_spans *s);
 
-int32_t ss_runs_group(const struct ss_group_run *runs, size_t n, uint32_t event);
+/* The run, of one or more, that an event is in. */
+size_t ss_runs_find(const struct ss_group_run *runs, size_t n, uint32_t event);
+
+/* Its group. *at is the run of the last event asked for, 0 at first: mostly the next event is in it, or in the next one. */
+static inline int32_t ss_runs_group_at(const struct ss_group_run *runs, size_t n, uint32_t event, size_t *at)
+{
+	for (unsigned tries = 0; tries < 2; tries++, ++*at)
+		if (*at >= n || event < runs[*at].first)
+			break;
+		else if (*at + 1 == n || event < runs[*at + 1].first)
+			return runs[*at].group;
+	*at = ss_runs_find(runs, n, event);
+	return runs[*at].group;
+}
+
+static inline int32_t ss_runs_group(const struct ss_group_run *runs, size_t n, uint32_t event)
+{
+	return runs[ss_runs_find(runs, n, event)].group;
+}
 const struct ss_wide_span *ss_spans_wide(const struct ss_spans *s, uint32_t event);
 
 /* One more, whose end is not known yet. False when memory is out. */

@@ -157,6 +157,16 @@ bool ss_time_walk_init(struct ss_time_walk *w, struct ss_plane *p, const bool *s
 	return true;
 }
 
+bool ss_time_walk_fork(struct ss_time_walk *w, const struct ss_time_walk *from)
+{
+	*w = *from;
+	w->forked = true;
+	w->heap = malloc(((size_t)from->p->nlines + 1) * sizeof(*w->heap));
+	if (w->heap)
+		memcpy(w->heap, from->heap, from->n * sizeof(*w->heap));
+	return w->heap;
+}
+
 bool ss_time_walk_next(struct ss_time_walk *w, struct ss_line **line, uint32_t *event)
 {
 	if (!w->sorted)
@@ -173,10 +183,12 @@ bool ss_time_walk_next(struct ss_time_walk *w, struct ss_line **line, uint32_t *
 
 void ss_time_walk_free(struct ss_time_walk *w)
 {
-	for (uint32_t i = 0; w->order && i < w->p->nlines; i++)
+	for (uint32_t i = 0; !w->forked && w->order && i < w->p->nlines; i++)
 		free(w->order[i]);
-	free(w->order);
 	free(w->heap);
-	free(w->sorted);
+	if (!w->forked) {
+		free(w->order);
+		free(w->sorted);
+	}
 	*w = (struct ss_time_walk){ 0 };
 }

@@ -33,6 +33,7 @@ struct ss_time_walk {
 	uint32_t n;
 	struct ss_moment *sorted;	/* instead of the heap, where there are ties */
 	size_t nsorted, at;
+	bool forked;			/* only the heap is its own */
 };
 
 /*
@@ -40,6 +41,8 @@ struct ss_time_walk {
  * False when memory is out; to be freed in any case.
  */
 bool ss_time_walk_init(struct ss_time_walk *w, struct ss_plane *p, const bool *skip);
+/* One more walk from where `from` stands, for another thread; `from` must live longer. Fails and is freed as the above. */
+bool ss_time_walk_fork(struct ss_time_walk *w, const struct ss_time_walk *from);
 bool ss_time_walk_next(struct ss_time_walk *w, struct ss_line **line, uint32_t *event);
 void ss_time_walk_free(struct ss_time_walk *w);
 

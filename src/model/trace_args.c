@@ -171,10 +171,11 @@ void ss_track_groups(const struct ss_trace *tr, const struct ss_track *t, const 
 	bool here = ss_line_has_groups(l), in_file = !here && l->ev.off && ss_xplane_has(x, SS_STAT_GROUP_ID);
 	bool fast = in_file && group_stat_id(x, &id);
 	const char *kept = NULL;
+	size_t run = 0;
 	for (size_t i = 0; i < n; i++) {
 		uint32_t event = ss_track_event(t, pos[i]);
 		if (!fast) {
-			group[i] = in_file || here ? ss_event_group(t->plane, l, event) : SS_NO_GROUP;
+			group[i] = in_file || here ? ss_event_group_at(t->plane, l, event, &run) : SS_NO_GROUP;
 			continue;
 		}
 		struct ss_str body = ss_xevents_body(&l->ev, l->src, event);
