@@ -230,13 +230,36 @@ static size_t multibyte(struct ss_out *o, struct ss_str s)
 	return n;
 }
 
+/* Are all of these eight bytes plain? A test for all at once may take a plain byte behind another one for none. */
+static inline bool plain8(const char *p)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
+	uint64_t w, odd;
+	memcpy(&w, p, sizeof(w));
+#define ZERO_IN(x) (((x) - ones) & ~(x))
+	odd = w | (w - ones * ' ') | (w + ones);	/* above ASCII; below a blank; delete */
+	odd |= ZERO_IN(w ^ ones * '"') | ZERO_IN(w ^ ones * '&') | ZERO_IN(w ^ ones * '<') | ZERO_IN(w ^ ones * '>') |
+	       ZERO_IN(w ^ ones * '\\');
+#undef ZERO_IN
+	return !(odd & high);
+}
+
+/* Length of the plain bytes that `s` begins with. */
+static inline size_t plain_run(struct ss_str s)
+{
+	size_t n = 0;
+	while (s.n - n >= 8 && plain8(s.p + n))
+		n += 8;
+	while (n < s.n && plain((unsigned char)s.p[n]))
+		n++;
+	return n;
+}
+
 void ss_out_json_escaped(struct ss_out *o, struct ss_str s)
 {
 	size_t i = 0;
 	while (i < s.n) {
-		size_t run = i;
-		while (run < s.n && plain((unsigned char)s.p[run]))
-			run++;
+		size_t run = i + plain_run(ss_str_sub(s, i, s.n));
 		ss_out_str(o, ss_str_sub(s, i, run));
 		if (run == s.n)
 			return;
