@@ -41,6 +41,8 @@ static int fail(const struct ss_peer *peer, const struct ss_grpc_status *status)
 		ss_buf_printf(&b, "%s: %s: %s", peer->target, ss_grpc_code_name(status->code), status->text);
 	cli_say(NULL, ss_buf_get(&b));
 	ss_buf_free(&b);
+	if (status->code == SS_GRPC_UNIMPLEMENTED)
+		cli_say(NULL, SS_STR("the port of a program's profiler has no runs: stepscope capture takes one of it"));
 	return CLI_FAILED;
 }
 

@@ -291,6 +291,8 @@ static bool have_any(const struct ss_capture *c)
 static bool may_pass(const struct ss_grpc_status *s)
 {
 	return s->code == SS_GRPC_UNAVAILABLE || s->code == SS_GRPC_ALREADY_EXISTS ||
+	       /* The same in JAX's and TensorFlow's words: somebody else takes a profile. */
+	       (s->code == SS_GRPC_INTERNAL && strstr(s->text, "session active")) ||
 	       /* How gRPC's C core puts it that a connection went away under a call. */
 	       (s->code == SS_GRPC_UNKNOWN && strcmp(s->text, "Stream removed") == 0);
 }

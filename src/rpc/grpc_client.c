@@ -192,13 +192,25 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream, cons
 	return 0;
 }
 
+/* The server's refusal; some say nothing with the number. */
+static void take_status(struct ss_grpc_call *call)
+{
+	call->status = call->theirs;
+	if (call->theirs.text[0])
+		return;
+	if (call->theirs.code == SS_GRPC_UNIMPLEMENTED)
+		snprintf(call->status.text, sizeof(call->status.text), "the other side does not know %.300s", call->method);
+	else
+		snprintf(call->status.text, sizeof(call->status.text), "the other side gives no reason");
+}
+
 /* The server has said all: is it an answer? */
 static void finish(struct ss_grpc_call *call)
 {
 	if (!call->has_status)
 		ss_grpc_fail(&call->status, SS_GRPC_INTERNAL, "the answer ends without a status");
 	else if (call->theirs.code != SS_GRPC_OK)
-		call->status = call->theirs;
+		take_status(call);
 	else if (!ss_grpc_whole(&call->unframer))
 		ss_grpc_fail(&call->status, SS_GRPC_INTERNAL, "the answer ends in the middle of its message");
 	end_call(call);

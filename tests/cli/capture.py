@@ -516,7 +516,7 @@ def from_elsewhere(scratch):
     check('nobody there', words(done, 1, 'refused'), done)
     with Peer() as peer:
         done = run('remote', peer.address)
-        check('one that has no runs', words(done, 1, 'UNIMPLEMENTED'), done)
+        check('one that has no runs', words(done, 1, 'UNIMPLEMENTED', 'stepscope capture'), done)
 
 
 def swallow(ask, headers, address):

@@ -120,9 +120,17 @@ static void torn_file(void *arg, const struct ss_grpc_asked *asked, struct ss_gr
 	answer->fd_bytes += 10;
 }
 
+static void refuse_silently(void *arg, const struct ss_grpc_asked *asked, struct ss_grpc_answer *answer)
+{
+	(void)arg;
+	(void)asked;
+	ss_grpc_fail(&answer->status, SS_GRPC_UNIMPLEMENTED, "%s", "");
+}
+
 static int gone;
 static const struct ss_grpc_method methods[] = {
 	{ "/t.S/Echo", echo, NULL },	     { "/t.S/Refuse", refuse, NULL },	   { "/t.S/Sleep", sleep_long, &gone },
+	{ "/t.S/Silent", refuse_silently, NULL },
 	{ "/t.S/Short", short_sleep, NULL }, { "/t.S/File", send_file, NULL },	   { "/t.S/Torn", torn_file, NULL },
 };
 
@@ -177,6 +185,9 @@ static void unary(void **state)
 	assert_false(ss_grpc_unary(s.channel, &call, &b, &st));
 	assert_int_equal(st.code, SS_GRPC_FAILED_PRECONDITION);
 	assert_string_equal(st.text, "100% not so:\n\xe2\x82\xac");
+	call.method = "/t.S/Silent";
+	assert_false(ss_grpc_unary(s.channel, &call, &b, &st));
+	assert_string_equal(st.text, "the other side does not know /t.S/Silent");
 	call.method = "/t.S/Nothing";
 	assert_false(ss_grpc_unary(s.channel, &call, &b, &st));
 	assert_int_equal(st.code, SS_GRPC_UNIMPLEMENTED);
