@@ -35,8 +35,8 @@ def check(what, good, *details):
 class Peer:
     """A program that can be profiled."""
 
-    def __init__(self, *how):
-        self.proc = subprocess.Popen([PEER, SAMPLE, *how], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def __init__(self, *how, profile=SAMPLE):
+        self.proc = subprocess.Popen([PEER, profile, *how], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.port = int(self.proc.stdout.readline())
         self.address = f'127.0.0.1:{self.port}'
 
@@ -164,6 +164,23 @@ def full_disk(scratch):
         done = subprocess.run(['sh', '-c', 'trap "" XFSZ; ulimit -f 1; exec "$0" capture "$@"', BIN, '-a', peer.address, '-l', logdir,
                                '--num_tracing_attempts', '1'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
         check('the disk is full', words(done, 1, 'cannot write the profile to disk') and not os.path.exists(logdir), done)
+
+
+def long_one(scratch):
+    """A long profile goes to disk as it comes: memory does not grow with it."""
+    profile = f'{scratch}/long'
+    with open(profile, 'wb') as f:
+        f.truncate(200 << 20)
+    with Peer(profile=profile) as peer:
+        proc = subprocess.Popen([BIN, 'capture', '-a', peer.address, '-l', f'{scratch}/long_run', '-d', '10', '--no_summary'],
+                                stderr=subprocess.DEVNULL)
+        _, status, used = os.wait4(proc.pid, 0)
+        proc.returncode = os.waitstatus_to_exitcode(status)
+        took = [os.path.getsize(os.path.join(f'{scratch}/long_run', f)) for f in below(f'{scratch}/long_run')]
+        check('all of a long profile', proc.returncode == 0 and took == [200 << 20], took)
+        sanitized = 'asan' in BIN
+        # The system counts what this process had when it forked as well.
+        check('in little memory', sanitized or used.ru_maxrss < 60 << 10, used.ru_maxrss)
 
 
 def monitors():
@@ -535,7 +552,7 @@ def main():
     BIN = os.path.abspath(parser.parse_args().bin)
     PEER = os.path.join(os.path.dirname(BIN), 'tests/profiler_peer')
     with tempfile.TemporaryDirectory() as scratch:
-        for part in (takes, refuses, interrupted, strangers, full_disk, by_name, old_flags, over_http, watches, slow_steps, called, wider, from_elsewhere, continues):
+        for part in (takes, refuses, interrupted, strangers, full_disk, long_one, by_name, old_flags, over_http, watches, slow_steps, called, wider, from_elsewhere, continues):
             part(scratch)
     monitors()
     print(f'{passed} passed, {failed} failed')
