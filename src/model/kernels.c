@@ -6,6 +6,7 @@
  * nvjet) are missed here too, so that the figures agree.
  */
 #include "model/env.h"
+#include "model/gpu_stats.h"
 #include "model/hlo_map.h"
 #include "model/opname.h"
 #include "model/ops_build.h"
@@ -192,53 +193,16 @@ struct pass {
 	struct ss_u64map by_key;
 };
 
-struct kernel_event {
-	struct ss_str details, hlo_op, tf_op, equation;
-	uint64_t program_id;
-};
-
-static struct kernel_event read_stats(const struct ss_plane *p, const struct ss_line *l, uint32_t i)
-{
-	struct kernel_event e = { .details = SS_STR("") };
-	struct ss_xstats it = ss_line_stats(p, l, i);
-	struct ss_xstat s;
-	while (ss_xstats_next(&it, &s)) {
-		switch (s.stat) {
-		case SS_STAT_KERNEL_DETAILS:
-			e.details = ss_xstat_str(&s);
-			break;
-		case SS_STAT_HLO_OP:
-			e.hlo_op = ss_xstat_str(&s);
-			break;
-		case SS_STAT_TF_OP:
-			e.tf_op = ss_xstat_str(&s);
-			break;
-		case SS_STAT_EQUATION:
-			e.equation = ss_xstat_str(&s);
-			break;
-		case SS_STAT_PROGRAM_ID:
-			e.program_id = (uint64_t)ss_xstat_int_or_uint(&s);
-			break;
-		default:
-			break;
-		}
-	}
-	return e;
-}
-
 /* The framework op behind the kernel, and whether tensor cores suit it. */
-static bool name_op(struct pass *s, const struct kernel_event *e, struct ss_kernel *k,
+static bool name_op(struct pass *s, const struct ss_gpu_stats *e, struct ss_kernel *k,
 		    struct ss_err *err)
 {
-	size_t colon = ss_str_rchr(e->hlo_op, ':');
-	struct ss_str inner =
-		colon == SS_NPOS ? e->hlo_op : ss_str_sub(e->hlo_op, colon + 1, e->hlo_op.n);
 	const struct ss_hlo_module *m = NULL;
 	struct ss_str hlo_name = { "", 0 };
 	bool found = false;
 	if (e->hlo_op.n && !ss_hlo_map_get(s->hlo, (int64_t)e->program_id, &m, err))
 		return false;
-	uint32_t instr = m ? ss_hlo_instr_by_name(m, inner) : SS_NONE;
+	uint32_t instr = m ? ss_hlo_instr_by_name(m, ss_gpu_innermost(e->hlo_op)) : SS_NONE;
 	if (instr != SS_NONE) {
 		struct ss_hlo_instr in;
 		ss_hlo_instr_read(m->instrs[instr], &in);
@@ -321,7 +285,7 @@ static bool add_event(struct pass *s, const struct ss_plane *p, const struct ss_
 	uint64_t ns = l->ev.dur_ps[i] / 1000;
 	if (l->ev.dur_ps[i] == 0)
 		return true;
-	struct kernel_event e = read_stats(p, l, i);
+	struct ss_gpu_stats e = ss_gpu_stats_read(p, l, i);
 	if (!e.details.n)
 		return true;
 	struct ss_kernel k = {

@@ -9,6 +9,7 @@
 #include "hlo/text.h"
 #include "hlo/stack.h"
 #include "model/gpu_cost.h"
+#include "model/gpu_stats.h"
 #include "model/hlo_map.h"
 #include "model/hlo_op.h"
 #include "model/op_facts.h"
@@ -36,55 +37,6 @@ struct pass {
 	int64_t first_ps, last_ps;   /* offsets within lines */
 	bool any;
 };
-
-struct gpu_event {
-	struct ss_str hlo_op, tf_op;
-	uint64_t program_id, flops, bytes;
-	bool eager;
-};
-
-static struct gpu_event read_stats(const struct ss_plane *p, const struct ss_line *l, uint32_t i)
-{
-	struct gpu_event e = { .hlo_op = SS_STR("") };
-	struct ss_xstats it = ss_line_stats(p, l, i);
-	struct ss_xstat s;
-	while (ss_xstats_next(&it, &s)) {
-		switch (s.stat) {
-		case SS_STAT_HLO_OP:
-			e.hlo_op = ss_xstat_str(&s);
-			break;
-		case SS_STAT_TF_OP:
-			e.tf_op = ss_xstat_str(&s);
-			break;
-		case SS_STAT_PROGRAM_ID:
-			e.program_id = (uint64_t)ss_xstat_int_or_uint(&s);
-			break;
-		case SS_STAT_FLOPS:
-			e.flops = (uint64_t)ss_xstat_int_or_uint(&s);
-			break;
-		case SS_STAT_BYTES_ACCESSED:
-			e.bytes = (uint64_t)ss_xstat_int_or_uint(&s);
-			break;
-		case SS_STAT_IS_EAGER:
-			e.eager = ss_xstat_int_or_uint(&s) != 0;
-			break;
-		default:
-			break;
-		}
-	}
-	if (l->eager && l->eager[i] >= 0)
-		e.eager = l->eager[i] == 1;
-	return e;
-}
-
-/* "while.1::fusion.3": the innermost op stands last. */
-static struct ss_str innermost(struct ss_str hlo_op)
-{
-	size_t colon = ss_str_rchr(hlo_op, ':');
-	if (colon == SS_NPOS || colon == 0 || hlo_op.p[colon - 1] != ':')
-		return hlo_op;
-	return ss_str_sub(hlo_op, colon + 1, hlo_op.n);
-}
 
 /* "<op_name>:<op_type>", "" when both are empty. p is NULL when memory is out. */
 static struct ss_str provenance(const struct ss_hlo_instr *in, struct ss_arena *arena)
@@ -174,10 +126,10 @@ static bool describe(struct pass *s, struct ss_op *op, const struct ss_hlo_modul
 }
 
 /* The op of an event with hlo_op; NULL in *out if the program or the instruction is not there. */
-static bool hlo_op(struct pass *s, const struct gpu_event *e, struct ss_op **out,
+static bool hlo_op(struct pass *s, const struct ss_gpu_stats *e, struct ss_op **out,
 		   struct ss_err *err)
 {
-	struct ss_str name = innermost(e->hlo_op);
+	struct ss_str name = ss_gpu_innermost(e->hlo_op);
 	const struct ss_hlo_module *m;
 	*out = (struct ss_op *)ss_op_db_find(s->db, e->program_id, name);
 	if (*out)
@@ -192,7 +144,7 @@ static bool hlo_op(struct pass *s, const struct gpu_event *e, struct ss_op **out
 }
 
 /* A kernel that only its framework op explains: "<framework op>/<kernel>". */
-static bool framework_op(struct pass *s, const struct gpu_event *e, uint32_t meta,
+static bool framework_op(struct pass *s, const struct ss_gpu_stats *e, uint32_t meta,
 			 struct ss_op **out)
 {
 	struct ss_op_name n = ss_op_name_parse(e->tf_op);
@@ -221,7 +173,7 @@ static bool framework_op(struct pass *s, const struct gpu_event *e, uint32_t met
 
 static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i, struct ss_err *err)
 {
-	struct gpu_event e = read_stats(s->p, l, i);
+	struct ss_gpu_stats e = ss_gpu_stats_read(s->p, l, i);
 	struct ss_op *op = NULL;
 	if (e.hlo_op.n) {
 		if (!hlo_op(s, &e, &op, err))
