@@ -1,11 +1,9 @@
 /*
  * introsort.h - sorting events by time with equals in the order in which XProf has them.
  *
- * XProf sorts events with the C++ standard library, which does not keep the order of equals; in the
- * GNU library it is an introspective sort (D. Musser, 1997): quicksort by the median of three down
- * to runs of 16, heapsort where that gets too deep, insertion sort at the end. The same steps on
- * the same input give the same order. Where an answer hangs on the order of events that begin and
- * end together, this is the only way to the same answer.
+ * XProf sorts events with the C++ standard library, which does not keep the order of equals: see
+ * base/sort.h for the algorithm. Where an answer hangs on the order of events that begin and end
+ * together, the same steps on the same input are the only way to the same answer.
  */
 #ifndef SS_MODEL_INTROSORT_H
 #define SS_MODEL_INTROSORT_H
