@@ -194,17 +194,32 @@ class trace:
         return traced
 
 
-class step(trace):
-    """A step of training, or a request: `with step("train", number):`. What happens below it belongs to it."""
+class _Numbered(trace):
+    """A scope of the library's that has a number beside its name."""
 
     __slots__ = ("_number",)
+    _function = ""
 
     def __init__(self, name, number):
         super().__init__(name, CRITICAL)
         self._number = number
 
     def _begin(self):
-        return _lib.ss_trace_step_begin(_name(self._text), self._number)
+        return getattr(_lib, self._function)(_name(self._text), self._number)
+
+
+class step(_Numbered):
+    """A step of training, or a request: `with step("train", number):`. What happens below it belongs to it."""
+
+    __slots__ = ()
+    _function = "ss_trace_step_begin"
+
+
+class consume(_Numbered):
+    """A scope at the end of an arrow that `produce` with the same key began, on whatever thread."""
+
+    __slots__ = ()
+    _function = "ss_trace_consume_begin"
 
 
 class wait_input(trace):
@@ -214,19 +229,6 @@ class wait_input(trace):
 
     def __init__(self, name):
         super().__init__("IteratorGetNext: " + name, CRITICAL)
-
-
-class consume(trace):
-    """A scope at the end of an arrow that `produce` with the same key began, on whatever thread."""
-
-    __slots__ = ("_key",)
-
-    def __init__(self, name, key):
-        super().__init__(name, CRITICAL)
-        self._key = key
-
-    def _begin(self):
-        return _lib.ss_trace_consume_begin(_name(self._text), self._key)
 
 
 def produce(name, key):
