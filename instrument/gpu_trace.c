@@ -16,6 +16,7 @@
 #include "cupti_abi.h"
 #include "cupti_convert.h"
 #include "gpu_trace.h"
+#include "joined.h"
 #include "nvtx.h"
 #include "recorder.h"
 #include "wire.h"
@@ -521,7 +522,8 @@ bool ss_gpu_start(bool in_init)
 
 bool ss_trace_gpu_start(void)
 {
-	return ss_gpu_start(false);
+	const struct recorder_table *other = ss_rec_other();
+	return other ? other->gpu_start() : ss_gpu_start(false);
 }
 
 bool ss_trace_gpu_used(void)
@@ -534,7 +536,8 @@ bool ss_trace_gpu_used(void)
 
 const char *ss_trace_gpu_error(void)
 {
-	return gpu.error;
+	const struct recorder_table *other = ss_rec_other();
+	return other ? other->gpu_error() : gpu.error;
 }
 
 /* --- what there is ------------------------------------------------------------------------------ */

@@ -12,6 +12,7 @@
  * file for one line a process).
  */
 #include "gpu_trace.h"
+#include "joined.h"
 #include "nvtx.h"
 #include "recorder.h"
 #include "ss_trace_gpu.h"
@@ -32,12 +33,25 @@ static struct inject {
 } inject = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 SS_TRACE_API int InitializeInjection(void);
+SS_TRACE_API const struct recorder_table *ss_rec_injected_table(void);
 SS_TRACE_API int InitializeInjectionNvtx2(nvtx_export_table_fn *get_table);
 
 static bool is_root(void)
 {
 	const char *root = getenv("SS_RECORD_ROOT");
 	return root && strtoll(root, NULL, 10) == (long long)getpid();
+}
+
+/* For programs with a recorder of their own. */
+const struct recorder_table *ss_rec_injected_table(void)
+{
+	static const struct recorder_table table = {
+		.size = sizeof(table), .start = ss_trace_start, .stop = ss_trace_stop, .error = ss_trace_error,
+		.dropped = ss_trace_dropped, .begin = ss_trace_begin_now, .end = ss_trace_end_now, .instant = ss_trace_instant,
+		.counter = ss_trace_counter, .thread_name = ss_trace_thread_name, .gpu_start = ss_trace_gpu_start,
+		.gpu_error = ss_trace_gpu_error, .level = &ss_trace_level_now,
+	};
+	return &table;
 }
 
 /* One line for the command, whole or not at all. */

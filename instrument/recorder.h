@@ -92,6 +92,8 @@ extern struct recorder {
 	const struct recorder_source *source; /* or NULL; reset when the session ends */
 	bool joinable;		/* a start while it runs joins the session instead of failing */
 	unsigned joined;	/* starts that joined; as many stops do not end the session */
+	const struct recorder_table *other; /* joined.h; atomic, as the next */
+	bool looked;		/* for it */
 	char error[512];
 } ss_rec;
 

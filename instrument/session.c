@@ -2,6 +2,7 @@
  * session.c - from start to stop: the spool file, the buffers in stock, and putting the file in
  * order at the end, one line a thread.
  */
+#include "joined.h"
 #include "record.h"
 
 #include <errno.h>
@@ -30,7 +31,8 @@ bool ss_rec_fail(const char *fmt, ...)
 
 const char *ss_trace_error(void)
 {
-	return ss_rec.error;
+	const struct recorder_table *other = ss_rec_other();
+	return other ? other->error() : ss_rec.error;
 }
 
 /* --- buffers: the lock is held ------------------------------------------------------------------ */
@@ -254,8 +256,21 @@ static bool start(const struct ss_trace_options *o)
 	return true;
 }
 
+/* Ours is what the program's header looks at. */
+static void take_level(const struct recorder_table *other)
+{
+	__atomic_store_n(&ss_trace_level_now, __atomic_load_n(other->level, __ATOMIC_ACQUIRE), __ATOMIC_RELEASE);
+}
+
 bool ss_trace_start(const struct ss_trace_options *options)
 {
+	ss_rec_find_other();
+	const struct recorder_table *other = ss_rec_other();
+	if (other) {
+		bool begun = other->start(options);
+		take_level(other);
+		return begun;
+	}
 	struct ss_trace_options o = { .size = sizeof(o) };
 	if (options)
 		memcpy(&o, options, options->size < sizeof(o) ? options->size : sizeof(o));
@@ -505,6 +520,12 @@ static void stop_source(void)
 
 const char *ss_trace_stop(void)
 {
+	const struct recorder_table *other = ss_rec_other();
+	if (other) {
+		const char *theirs = other->stop();
+		take_level(other);
+		return theirs;
+	}
 	pthread_mutex_lock(&ss_rec.lock);
 	if (ss_rec.joined) {
 		ss_rec.joined--;
@@ -521,6 +542,9 @@ const char *ss_trace_stop(void)
 
 uint64_t ss_trace_dropped(void)
 {
+	const struct recorder_table *other = ss_rec_other();
+	if (other)
+		return other->dropped();
 	pthread_mutex_lock(&ss_rec.lock);
 	uint64_t n = dropped_now();
 	pthread_mutex_unlock(&ss_rec.lock);

@@ -11,6 +11,7 @@
  * sockets nor to other tracers); a ring that keeps the newest (needs the oldest events removed from
  * a file that must stay readable).
  */
+#include "joined.h"
 #include "record.h"
 #include "recorder.h"
 
@@ -172,6 +173,7 @@ static struct thread *new_thread(void)
 	if (!t)
 		return NULL;
 	t->tid = (int64_t)syscall(SYS_gettid);
+	t->start_ps = now_ps() + (UINT64_C(1) << 62); /* no scope is its own yet */
 	system_thread_name(t->name, sizeof(t->name));
 	pthread_mutex_lock(&ss_rec.lock);
 	t->next = ss_rec.threads;
@@ -265,6 +267,9 @@ static inline void count_open(struct thread *t, uint64_t change)
 static __attribute__((noinline)) struct ss_trace_scope begin_slowly(struct ss_trace_name *name, const struct ss_trace_arg *args,
 								    size_t nargs)
 {
+	const struct recorder_table *other = ss_rec_other();
+	if (other)
+		return other->begin(name, args, nargs);
 	struct ss_trace_scope scope = { NULL, 0 };
 	uint64_t session = __atomic_load_n(&ss_rec.session, __ATOMIC_ACQUIRE);
 	struct thread *t = self ? self : new_thread();
@@ -327,6 +332,8 @@ void ss_trace_end_now(struct ss_trace_scope scope)
 	if (__builtin_expect(t && (int64_t)(scope.begin_ps - t->start_ps) >= 0, 1)) {
 		store_word(scope.record, duration_word(ps, t->deposit));
 		count_open(self, UINT64_MAX);
+	} else if (ss_rec_other()) {
+		ss_rec_other()->end(scope);
 	}
 }
 
@@ -345,6 +352,11 @@ void ss_trace_instant(int level, struct ss_trace_name *name, const struct ss_tra
 {
 	if (!ss_trace_on(level))
 		return;
+	const struct recorder_table *other = ss_rec_other();
+	if (other) {
+		other->instant(level, name, args, nargs);
+		return;
+	}
 	struct thread *t = self ? self : new_thread();
 	if (t)
 		instant_at(t, __atomic_load_n(&ss_rec.session, __ATOMIC_ACQUIRE), name, args, nargs);
@@ -415,6 +427,11 @@ void ss_trace_counter(struct ss_trace_name *name, double value)
 	const struct ss_trace_arg arg = { &key, SS_TRACE_DOUBLE, { .d = value } };
 	if (!ss_trace_on(SS_TRACE_CRITICAL))
 		return;
+	const struct recorder_table *other = ss_rec_other();
+	if (other) {
+		other->counter(name, value);
+		return;
+	}
 	uint64_t session = ss_rec_session();
 	unsigned char *at = ss_rec_shared_event(SHARED_COUNTERS, name, 0, &arg, 1);
 	ss_rec_shared_end(at, 0, session);
@@ -469,6 +486,12 @@ void ss_trace_deallocation(const struct ss_trace_memory *m)
 
 void ss_trace_thread_name(const char *name)
 {
+	ss_rec_find_other();
+	const struct recorder_table *other = ss_rec_other();
+	if (other) {
+		other->thread_name(name);
+		return;
+	}
 	struct thread *t = self ? self : new_thread();
 	if (t) {
 		pthread_mutex_lock(&ss_rec.lock);

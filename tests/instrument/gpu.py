@@ -171,11 +171,15 @@ def recorded(c, w):
     tables = w.tool('overview_page', 'steps')
     rows = rows_of(next(t for t in tables if any(col['id'] == 'deviceComputeTimeMs' for col in t['cols'])))
     c.equal('record --step: steps of the overview', len(rows), STEPS - 2)
-    got = w.record('again', w.program('gpu_shared'), str(STEPS), os.path.join(w.logdir, 'nowhere'))
-    c.equal('record of a program with libsstrace: one recording', (got.returncode, w.files('again')), (0, ['h.xplane.pb']))
-    c.holds('... in our log directory', not os.path.exists(os.path.join(w.logdir, 'nowhere')))
-    check_timeline(c, 'record, libsstrace', w, 'again', steps=True)
-    check_overview(c, 'record, libsstrace', w, 'again')
+    for program in ('gpu_shared', 'gpu_static'):
+        session, nowhere = f'again {program}', os.path.join(w.logdir, 'nowhere')
+        got = w.record(session, w.program(program), str(STEPS), nowhere)
+        c.equal(f'record of {program}: one recording', (got.returncode, w.files(session)), (0, ['h.xplane.pb']))
+        c.equal(f'record of {program}: is told where', got.stdout.strip(), os.path.join(w.folder(session), 'h.xplane.pb'))
+        c.holds('... in our log directory', not os.path.exists(nowhere))
+        check_kernels(c, f'record of {program}', w, session)
+        check_timeline(c, f'record of {program}', w, session, steps=True)
+        check_overview(c, f'record of {program}', w, session)
 
 
 def facts_of(w, session, device=0):

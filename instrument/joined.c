@@ -1,0 +1,27 @@
+/* joined.c - see joined.h. */
+#include "joined.h"
+
+#include "recorder.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+const struct recorder_table *ss_rec_other(void)
+{
+	return __atomic_load_n(&ss_rec.other, __ATOMIC_ACQUIRE);
+}
+
+void ss_rec_find_other(void)
+{
+	const struct recorder_table *(*table)(void) = NULL;
+	if (__atomic_exchange_n(&ss_rec.looked, true, __ATOMIC_ACQ_REL))
+		return;
+	void *at = dlsym(RTLD_DEFAULT, RECORDER_TABLE_NAME);
+	memcpy(&table, &at, sizeof(table));
+	const struct recorder_table *found = table ? table() : NULL;
+	if (!found || found->size < sizeof(*found) || found->start == ss_trace_start)
+		return;
+	/* A forked child records nothing until it starts: its level is ours to put out. */
+	ss_rec_prepare();
+	__atomic_store_n(&ss_rec.other, found, __ATOMIC_RELEASE);
+}
