@@ -134,7 +134,7 @@ static void say_failure(struct cli_words *w, const struct ss_capture *c, const s
 {
 	size_t away = 0;
 	for (size_t i = 0; i < c->nhosts; i++)
-		away += c->hosts[i].end == SS_CAPTURE_FAILED && c->hosts[i].status.code == SS_GRPC_UNAVAILABLE;
+		away += c->hosts[i].end == SS_CAPTURE_FAILED && strstr(c->hosts[i].status.text, "refused");
 	if (c->nhosts == 1 && ss_capture_count(c, SS_CAPTURE_FAILED))
 		say(w, "no profile was taken");
 	else
