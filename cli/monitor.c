@@ -206,7 +206,8 @@ static int run(int argc, char **argv)
 	if (!config->targets && optind < argc)
 		config->targets = argv[optind++];
 	if (optind < argc)
-		return cli_misuse(&cli_command_monitor, "too many arguments: '%s'; programs stand with commas between them", argv[optind]);
+		return cli_misuse(&cli_command_monitor, "too many arguments: '%s'; programs stand with commas between them",
+				  argv[optind]);
 	if (!config->targets)
 		return cli_misuse(&cli_command_monitor, "which programs? --service_addr HOST:PORT[,...] says");
 	if (slow && (!ss_str_to_f64(ss_str_from(slow), &m.slow) || !(m.slow > 1) || m.slow > 1e6))
