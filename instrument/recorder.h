@@ -20,7 +20,6 @@ enum {
 
 #define EVENT_BYTES 32u		/* of an event with stats, without them */
 #define STOCK 4u
-#define INTERNED_SLOTS 4096u
 
 struct buffer {
 	struct buffer *next;	/* in order of use */
@@ -65,6 +64,7 @@ struct recorder_source {
 struct interned {
 	struct ss_trace_name name;
 	struct interned *next;
+	uint64_t hash;
 };
 
 /* One recorder a program; everything but `session` and what is said to be atomic is guarded by the lock. */
@@ -81,7 +81,8 @@ extern struct recorder {
 	struct buffer *names;	/* metadata */
 	unsigned char *names_tail, *names_end;
 	uint32_t nnames;
-	struct interned *interned[INTERNED_SLOTS];
+	struct interned **interned; /* slots, a power of two, at least as many as entries */
+	size_t ninterned, interned_slots;
 	unsigned char *stock[STOCK]; /* buffers made ahead */
 	unsigned nstock;
 	pthread_cond_t used_stock;

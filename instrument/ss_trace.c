@@ -117,29 +117,57 @@ static inline uint32_t name_id(struct ss_trace_name *name, unsigned kind, uint64
 	return register_name(name, kind, session);
 }
 
+/* The lock is held. Programs may have names by the million, with numbers in them. */
+static bool grow_interned(void)
+{
+	size_t slots = ss_rec.interned_slots ? ss_rec.interned_slots * 2 : 1024;
+	struct interned **grown = calloc(slots, sizeof(struct interned *));
+	if (!grown)
+		return ss_rec.interned_slots > 0; /* longer chains will do */
+	for (size_t i = 0; i < ss_rec.interned_slots; i++)
+		for (struct interned *e = ss_rec.interned[i], *next; e; e = next) {
+			next = e->next;
+			e->next = grown[e->hash & (slots - 1)];
+			grown[e->hash & (slots - 1)] = e;
+		}
+	free(ss_rec.interned);
+	ss_rec.interned = grown;
+	ss_rec.interned_slots = slots;
+	return true;
+}
+
+static struct interned *intern(const char *text, uint64_t hash)
+{
+	if (ss_rec.ninterned >= ss_rec.interned_slots && !grow_interned())
+		return NULL;
+	struct interned **slot = &ss_rec.interned[hash & (ss_rec.interned_slots - 1)];
+	for (struct interned *e = *slot; e; e = e->next)
+		if (e->hash == hash && strcmp(e->name.text, text) == 0)
+			return e;
+	struct interned *made = calloc(1, sizeof(*made));
+	char *copy = strdup(text);
+	if (!made || !copy) {
+		free(made);
+		free(copy);
+		return NULL;
+	}
+	made->name.text = copy;
+	made->hash = hash;
+	made->next = *slot;
+	ss_rec.ninterned++;
+	return *slot = made;
+}
+
 struct ss_trace_name *ss_trace_intern(const char *text)
 {
-	unsigned hash = 5381;
+	uint64_t hash = UINT64_C(14695981039346656037);
 	for (const char *c = text; *c; c++)
-		hash = hash * 33 + (unsigned char)*c;
+		hash = (hash ^ (unsigned char)*c) * UINT64_C(1099511628211);
+	hash ^= hash >> 32;
 	pthread_mutex_lock(&ss_rec.lock);
-	struct interned **slot = &ss_rec.interned[hash % INTERNED_SLOTS];
-	while (*slot && strcmp((*slot)->name.text, text) != 0)
-		slot = &(*slot)->next;
-	if (!*slot) {
-		struct interned *made = calloc(1, sizeof(*made));
-		char *copy = strdup(text);
-		if (made && copy) {
-			made->name.text = copy;
-			*slot = made;
-		} else {
-			free(made);
-			free(copy);
-		}
-	}
-	struct ss_trace_name *name = *slot ? &(*slot)->name : NULL;
+	struct interned *found = intern(text, hash);
 	pthread_mutex_unlock(&ss_rec.lock);
-	return name;
+	return found ? &found->name : NULL;
 }
 
 /* --- threads ----------------------------------------------------------------------------- */

@@ -330,6 +330,25 @@ static void scopes_outlive_their_session(void **state)
 	ss_trace_end(&open[7]);
 }
 
+/* Names by the hundred thousand are found again, and as fast as the first. */
+static void many_names_are_found(void **state)
+{
+	(void)state;
+	enum { NAMES = 200000 };
+	char text[32];
+	struct ss_trace_name *first = NULL, *again = NULL;
+	for (int round = 0; round < 2; round++)
+		for (int i = 0; i < NAMES; i++) {
+			snprintf(text, sizeof(text), "step, seq = %d", i);
+			struct ss_trace_name *n = ss_trace_intern(text);
+			assert_non_null(n);
+			if (i == NAMES / 2)
+				*(round ? &again : &first) = n;
+		}
+	assert_ptr_equal(first, again);
+	assert_string_equal(first->text, "step, seq = 100000");
+}
+
 /* A forked child leaves the scopes that it was born in without a word in its parent's file. */
 static void a_child_writes_nothing(void **state)
 {
@@ -364,6 +383,7 @@ int main(void)
 		TEST(nested_scopes_keep_order_and_time), TEST(threads_lose_nothing), TEST(a_bound_is_kept_and_said),
 		TEST(a_killed_program_leaves_a_profile), TEST(nothing_is_recorded_when_off), TEST(failures_say_why),
 		TEST(forms_of_events_agree), TEST(scopes_outlive_their_session), TEST(a_child_writes_nothing),
+		TEST(many_names_are_found),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
