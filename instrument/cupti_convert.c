@@ -29,6 +29,7 @@ void ss_converter_release(struct converter *c)
 		free(c->demangled[i].text);
 	}
 	free(c->memory);
+	free(c->live);
 }
 
 /*
@@ -253,26 +254,89 @@ static unsigned pool_of(uint32_t kind)
 	return kind == 5 || kind == 7 ? 1 : kind == 2 ? 2 : kind == 1 ? 3 : 0;
 }
 
+/* --- what is allocated: open addressing by address ---------------------------------------------- */
+
+static size_t slot_of(uint64_t address, size_t slots)
+{
+	return (size_t)((address >> 8) * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (slots - 1);
+}
+
+static bool grow_live(struct converter *c)
+{
+	size_t slots = c->live_slots ? c->live_slots * 2 : 1024;
+	struct allocation *grown = calloc(slots, sizeof(*grown));
+	if (!grown)
+		return false;
+	for (size_t i = 0; i < c->live_slots; i++) {
+		size_t at = slot_of(c->live[i].address, slots);
+		while (c->live[i].address && grown[at].address)
+			at = (at + 1) & (slots - 1);
+		if (c->live[i].address)
+			grown[at] = c->live[i];
+	}
+	free(c->live);
+	c->live = grown;
+	c->live_slots = slots;
+	return true;
+}
+
+/* Without memory for it releases say for themselves what they give back. */
+static void remember_allocation(struct converter *c, const struct allocation *a)
+{
+	if (!a->address || (2 * (c->nlive + 1) > c->live_slots && !grow_live(c)))
+		return;
+	size_t at = slot_of(a->address, c->live_slots);
+	while (c->live[at].address && c->live[at].address != a->address)
+		at = (at + 1) & (c->live_slots - 1);
+	c->nlive += !c->live[at].address;
+	c->live[at] = *a;
+}
+
+/* Those behind in the same run move up into the gap. */
+static bool forget_allocation(struct converter *c, uint64_t address, struct allocation *out)
+{
+	if (!c->nlive || !address)
+		return false;
+	size_t mask = c->live_slots - 1, at = slot_of(address, c->live_slots);
+	while (c->live[at].address && c->live[at].address != address)
+		at = (at + 1) & mask;
+	if (!c->live[at].address)
+		return false;
+	*out = c->live[at];
+	for (size_t next = (at + 1) & mask; c->live[next].address; next = (next + 1) & mask)
+		if (((next - slot_of(c->live[next].address, c->live_slots)) & mask) >= ((next - at) & mask)) {
+			c->live[at] = c->live[next];
+			at = next;
+		}
+	c->live[at] = (struct allocation){ 0 };
+	c->nlive--;
+	return true;
+}
+
 static void convert_memory(struct converter *c, const void *r)
 {
 	static const char *const pools[MEMORY_POOLS] = { "GPU_%u_cuda", "GPU_%u_cuda_managed", "cuda_host_%u", "host_%u" };
-	uint32_t operation = abi_u32(r, MEMORY_OPERATION), device = abi_u32(r, MEMORY_DEVICE);
-	unsigned pool = pool_of(abi_u32(r, MEMORY_MEMORY_KIND));
-	uint64_t size = abi_u64(r, MEMORY_SIZE);
-	if ((operation != MEMORY_ALLOCATION && operation != MEMORY_RELEASE) || device >= CONVERT_DEVICES)
+	uint32_t operation = abi_u32(r, MEMORY_OPERATION);
+	struct allocation a = { .address = abi_u64(r, MEMORY_ADDRESS), .bytes = abi_u64(r, MEMORY_SIZE),
+				.device = abi_u32(r, MEMORY_DEVICE), .pool = pool_of(abi_u32(r, MEMORY_MEMORY_KIND)) };
+	if ((operation != MEMORY_ALLOCATION && operation != MEMORY_RELEASE) || a.device >= CONVERT_DEVICES)
 		return;
 	bool freed = operation == MEMORY_RELEASE;
-	uint64_t *used = &c->in_use[device][pool], *peak = &c->peak[device][pool], total = c->caps[device].memory_bytes;
 	if (freed)
-		*used -= size < *used ? size : *used; /* what was there before the session may be freed in it */
+		forget_allocation(c, a.address, &a);
 	else
-		*used += size;
+		remember_allocation(c, &a);
+	uint64_t *used = &c->in_use[a.device][a.pool], *peak = &c->peak[a.device][a.pool], total = c->caps[a.device].memory_bytes;
+	if (freed)
+		*used -= a.bytes < *used ? a.bytes : *used; /* what was there before the session may be freed in it */
+	else
+		*used += a.bytes;
 	*peak = *used > *peak ? *used : *peak;
 	char allocator[48];
-	snprintf(allocator, sizeof(allocator), pools[pool], device);
+	snprintf(allocator, sizeof(allocator), pools[a.pool], a.device);
 	const struct ss_trace_memory m = {
-		.allocator = allocator, .address = abi_u64(r, MEMORY_ADDRESS), .requested_bytes = size, .allocation_bytes = size,
-		.bytes_allocated = *used, .bytes_available = pool == 0 && total > *used ? total - *used : 0,
+		.allocator = allocator, .address = a.address, .requested_bytes = a.bytes, .allocation_bytes = a.bytes,
+		.bytes_allocated = *used, .bytes_available = a.pool == 0 && total > *used ? total - *used : 0,
 		.peak_bytes_in_use = *peak,
 	};
 	int64_t at = (int64_t)abi_u64(r, MEMORY_TIME) + c->clock_offset_ns;

@@ -23,6 +23,13 @@ struct memory_record {
 	const void *record;
 };
 
+/* What is allocated: a release need not say how much it gives back, and from where. */
+struct allocation {
+	uint64_t address, bytes;	/* address 0: free slot */
+	uint32_t device;
+	unsigned pool;
+};
+
 struct demangled {
 	char *raw, *text;	/* text NULL: the name is what it is */
 };
@@ -36,6 +43,8 @@ struct converter {
 	const char *(*range_of)(uint32_t correlation);
 	struct device_caps caps[CONVERT_DEVICES];
 	uint64_t in_use[CONVERT_DEVICES][MEMORY_POOLS], peak[CONVERT_DEVICES][MEMORY_POOLS];
+	struct allocation *live; /* by address; slots are a power of two, half of them free */
+	size_t nlive, live_slots;
 	struct memory_record *memory; /* of the buffer at hand */
 	size_t nmemory, memory_room;
 	struct demangled demangled[512];
