@@ -42,8 +42,8 @@ static void say_where(const struct ss_server *s, const struct ss_server_config *
 			ss_server_why_empty(s) ? ss_server_why_empty(s) : "no profile yet");
 	if (ss_server_grpc_port(s))
 		fprintf(stderr, "stepscope: gRPC on %s:%u\n", host, ss_server_grpc_port(s));
-	fprintf(stderr, "stepscope: serving on http://%s:%u/%s%s (Ctrl-C ends)\n", host, ss_server_port(s),
-		made ? "?token=" : "", made ? made : "");
+	fprintf(stderr, "stepscope: serving on %s://%s:%u/%s%s (Ctrl-C ends)\n", config->tls_key ? "https" : "http", host,
+		ss_server_port(s), made ? "?token=" : "", made ? made : "");
 	if (made)
 		fprintf(stderr, "stepscope: others can reach this address, so it wants this token; --token-file keeps one, "
 				"--no-token lets everybody in\n");
@@ -94,6 +94,8 @@ static int run(int argc, char **argv)
 		CLI_TEXT("grpc-token-file", 0, &grpc_token.token_file),
 		CLI_TEXT("token-file", 0, &token.token_file),
 		CLI_FLAG("no-token", 0, &config.open),
+		CLI_TEXT("tls-cert", 0, &config.tls_cert),
+		CLI_TEXT("tls-key", 0, &config.tls_key),
 	};
 	int status = cli_parse(&cli_command_serve, argc, argv, opts, SS_COUNT(opts), 0, 1);
 	if (status >= 0)
@@ -138,6 +140,8 @@ const struct cli_command cli_command_serve = {
 		"                        which is made and printed\n"
 		"      --token-file F    who asks must know the token in F, on any address\n"
 		"      --no-token        on a wider address, let everybody in who can reach it\n"
+		"      --tls-cert F      a certificate, with those that sign it, in PEM: the server speaks TLS then, gRPC too\n"
+		"      --tls-key F       its key\n"
 		"      --memory-mb N     for opened profiles together; half of the machine's without it\n"
 		"      --allow-host NAME a further name by which a proxy on this machine calls us\n"
 		"      --src-prefix P    where sources are, for XProf's page\n"

@@ -285,7 +285,8 @@ static bool add_cookie(const struct ss_http *h, struct MHD_Response *m, struct c
 {
 	if (!call->new_cookie)
 		return true;
-	struct ss_str value = ss_arena_printf(&call->arena, "%s=%s; Path=/; HttpOnly; SameSite=Strict", h->cookie, h->token);
+	struct ss_str value = ss_arena_printf(&call->arena, "%s=%s; Path=/; HttpOnly; SameSite=Strict%s", h->cookie, h->token,
+					      h->config.tls_key ? "; Secure" : "");
 	return value.p && add(m, "Set-Cookie", value.p);
 }
 
@@ -404,17 +405,25 @@ struct ss_http *ss_http_start(const struct ss_http_config *config, bool *loopbac
 	if (asprintf(&h->cookie, "stepscope_%u", h->port) < 0)
 		h->cookie = NULL;
 	unsigned connections = config->max_connections ? config->max_connections : 256;
+	const struct MHD_OptionItem tls[] = {
+		{ config->tls_key ? MHD_OPTION_HTTPS_MEM_KEY : MHD_OPTION_END, 0, (void *)(uintptr_t)config->tls_key },
+		{ MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)config->tls_cert },
+		{ MHD_OPTION_END, 0, NULL },
+	};
 	h->daemon = !h->cookie ? NULL : MHD_start_daemon(
 		MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ERROR_LOG |
-			MHD_USE_ITC,
+			MHD_USE_ITC | (config->tls_key ? MHD_USE_TLS : 0),
 		0, NULL, NULL, on_request, h, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
 		MHD_OPTION_CONNECTION_LIMIT, connections, MHD_OPTION_CONNECTION_TIMEOUT,
 		config->idle_s ? config->idle_s : 60, MHD_OPTION_CONNECTION_MEMORY_LIMIT, HEADER_BYTES,
 		MHD_OPTION_THREAD_STACK_SIZE, STACK_BYTES, MHD_OPTION_URI_LOG_CALLBACK, on_begin, h,
-		MHD_OPTION_NOTIFY_COMPLETED, on_end, h, MHD_OPTION_END);
+		MHD_OPTION_NOTIFY_COMPLETED, on_end, h, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
 	if (h->daemon)
 		return h;
-	ss_fail(err, SS_EIO, "cannot start the server: %s", strerror(errno));
+	if (config->tls_key)
+		ss_fail(err, SS_EIO, "cannot start the server with this certificate and key");
+	else
+		ss_fail(err, SS_EIO, "cannot start the server: %s", strerror(errno));
 	close(fd);
 	free_http(h);
 	return NULL;

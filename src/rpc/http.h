@@ -70,6 +70,7 @@ struct ss_http_config {
 	 * once, which a browser gets a cookie for. Handlers see neither.
 	 */
 	const char *token;
+	const char *tls_cert, *tls_key;	/* texts in PEM, until the server has stopped; NULL: without TLS */
 	ss_http_handler *handler;
 	void *arg;
 };

@@ -335,7 +335,7 @@ struct ss_analysis *ss_analysis_start(const struct ss_analysis_config *config, s
 	a->methods[2] = (struct ss_grpc_method){ SS_METHOD_NEW_SESSION, new_session, a };
 	a->server = ss_grpc_server_start(&(struct ss_grpc_server_config){ .bind = config->bind, .port = config->port,
 									  .methods = a->methods, .nmethods = SS_COUNT(a->methods),
-									  .token = config->token }, err);
+									  .token = config->token, .tls = config->tls }, err);
 	if (a->server && (ss_grpc_server_loopback(a->server) || config->token))
 		return a;
 	if (a->server)

@@ -14,6 +14,7 @@ struct ss_analysis_config {
 	const char *bind;
 	uint16_t port;		/* 0: any that is free */
 	const char *token;	/* must be there where not only this machine can ask */
+	const struct ss_tls *tls;	/* NULL: none */
 	ss_http_handler *handler; /* of the routes */
 	struct ss_server_state *srv;
 };

@@ -1,6 +1,8 @@
 /* server.c - from a request to its route; the life of the server. */
 #include "serve/server.h"
 
+#include "base/file.h"
+#include "rpc/tls.h"
 #include "serve/analysis.h"
 #include "serve/call.h"
 #include "serve/gzip.h"
@@ -32,7 +34,8 @@ struct ss_server {
 	struct ss_server_state state;
 	struct ss_http *http;
 	struct ss_analysis *analysis;
-	char *src_prefix, *allow_host, *why_empty, *capture_dir;
+	char *src_prefix, *allow_host, *why_empty, *capture_dir, *tls_cert, *tls_key;
+	struct ss_tls *tls;
 	uint64_t nruns;
 };
 
@@ -316,13 +319,43 @@ static void free_server(struct ss_server *s)
 	free(s->src_prefix);
 	free(s->allow_host);
 	free(s->why_empty);
+	free(s->tls_cert);
+	free(s->tls_key);
+	ss_tls_free(s->tls);
 	free(s);
+}
+
+static char *read_pem(const char *path, struct ss_err *err)
+{
+	struct ss_file f;
+	if (!ss_file_open(&f, path, err))
+		return NULL;
+	char *text = strndup(f.bytes.p ? f.bytes.p : "", f.bytes.n);
+	ss_file_close(&f);
+	if (!text)
+		ss_fail_mem(err);
+	return text;
+}
+
+/* Certificate and key, for HTTP as texts; gRPC has a TLS of its own. */
+static bool open_tls(struct ss_server *s, const struct ss_server_config *config, struct ss_err *err)
+{
+	const struct ss_tls_config tls = { .server = true, .cert_file = config->tls_cert, .key_file = config->tls_key };
+	if (!config->tls_cert && !config->tls_key)
+		return true;
+	if (!config->tls_cert || !config->tls_key)
+		return ss_fail(err, SS_EINVAL, "TLS needs both a certificate and its key");
+	s->tls = ss_tls_new(&tls, err);
+	if (!s->tls || !(s->tls_cert = read_pem(config->tls_cert, err)) || !(s->tls_key = read_pem(config->tls_key, err)))
+		return false;
+	return true;
 }
 
 static bool start_grpc(struct ss_server *s, const struct ss_server_config *config, struct ss_err *err)
 {
 	s->analysis = ss_analysis_start(&(struct ss_analysis_config){ .bind = config->bind ? config->bind : "127.0.0.1",
 								      .port = config->grpc_port, .token = config->grpc_token,
+								      .tls = s->tls,
 								      .handler = handle, .srv = &s->state }, err);
 	return s->analysis;
 }
@@ -354,6 +387,9 @@ struct ss_server *ss_server_start(const struct ss_server_config *config, struct 
 	bool ok = (st->sessions && (!config->src_prefix || s->src_prefix) &&
 		   (!config->allow_host || s->allow_host)) ||
 		  ss_fail_mem(err);
+	ok = ok && open_tls(s, config, err);
+	http.tls_cert = s->tls_cert;
+	http.tls_key = s->tls_key;
 	ok = ok && ss_catalog_init(&st->catalog, config->logdir, err) && first_look(s, err) &&
 	     (!config->allow_capture || allow_capture(s, config->logdir, err));
 	if (ok)

@@ -29,6 +29,7 @@ struct ss_server_config {
 	bool allow_capture;
 	bool grpc;			/* ProfileAnalysis as well, at `bind`: analysis.h */
 	uint16_t grpc_port;		/* 0: any that is free */
+	const char *tls_cert, *tls_key;	/* files in PEM: TLS on both ports; NULL: none */
 	const char *grpc_token;		/* who asks must have it; needed where others than this machine can ask */
 };
 

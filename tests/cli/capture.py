@@ -8,11 +8,13 @@ import json
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -439,6 +441,50 @@ def over_http(scratch):
         check(f'serve {args}', words(done, 1, text), done)
 
 
+def over_tls(logdir, token_file):
+    """HTTP and gRPC of one server over TLS."""
+    pem = {name: os.path.join(ROOT, 'tests/data/tls', name) for name in ('server.crt', 'server.key', 'ca.crt', 'other.crt')}
+    proc = subprocess.Popen([BIN, 'serve', logdir, '--port', '0', '--grpc', '0', '--token-file', token_file, '--tls-cert',
+                             pem['server.crt'], '--tls-key', pem['server.key']], stderr=subprocess.PIPE, text=True)
+    said = ''
+    while 'https://' not in said:
+        said += proc.stderr.readline()
+    port, grpc = int(said.split('https://')[1].split(':')[1].split('/')[0]), int(said.split('gRPC on ')[1].split(':')[1].split()[0])
+    with open(token_file) as f:
+        token = f.readline().strip()
+
+    def get(authority, path='/api/runs'):
+        connection = http.client.HTTPSConnection('localhost', port, timeout=20, context=ssl.create_default_context(cafile=pem[authority]))
+        connection.request('GET', f'{path}?token={token}')
+        reply = connection.getresponse()
+        answer = reply.status, reply.headers['Set-Cookie'], reply.read()
+        connection.close()
+        return answer
+    status, cookie, body = get('ca.crt')
+    check('HTTP over TLS', status == 200 and cookie.endswith('; Secure') and json.loads(body)['runs'], status, cookie, body[:200])
+    try:
+        get('other.crt')
+        check('a certificate of somebody else', False)
+    except ssl.SSLError:
+        check('a certificate of somebody else', True)
+    try:
+        check('plain HTTP is not answered', not urllib.request.urlopen(f'http://localhost:{port}/', timeout=5))
+    except (OSError, http.client.HTTPException):
+        check('plain HTTP is not answered', True)
+    done = run('remote', f'localhost:{grpc}', '--token_file', token_file, '--tls_ca', pem['ca.crt'])
+    check('gRPC over TLS', words(done, 0, 'overview_page'), done)
+    done = run('remote', f'localhost:{grpc}', '--token_file', token_file)
+    check('not without', words(done, 1, 'closed the connection'), done)
+    proc.send_signal(signal.SIGINT)
+    check('it ends', proc.wait(10) == 0)
+    proc.stderr.close()
+    for args, text in ((['--tls-cert', pem['server.crt']], 'both a certificate and its key'),
+                       (['--tls-cert', pem['ca.crt'], '--tls-key', pem['server.key']], ''),
+                       (['--tls-cert', '/nowhere', '--tls-key', pem['server.key']], '/nowhere')):
+        done = run('serve', logdir, '--port', '0', *args)
+        check(f'serve {args}', words(done, 1, text), done)
+
+
 def wider(scratch):
     """Servers that others can reach want a token."""
     token_file = f'{scratch}/token'
@@ -493,6 +539,7 @@ def wider(scratch):
                       and get('/', Cookie=cookie.split('=')[0] + '=x')[0] == 401)
     for get, token, made in asking(['serve', logdir, '--port', '0', '--bind', '0.0.0.0', '--no-token'], 'open'):
         check('open to all, if one says so', not made and get('/')[0] == 200)
+    over_tls(logdir, token_file)
     done = run('serve', logdir, '--no-token', '--token-file', token_file)
     check('one or the other', words(done, 2, 'contradict'), done)
     done = run('serve', logdir, '--token-file', '/dev/null')
