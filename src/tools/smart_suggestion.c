@@ -158,8 +158,11 @@ static void read_device(struct facts *f, const struct ss_env *env, const struct 
 	}
 	know(f, SS_FIG_COLLECTIVE, share(sum[SS_FIG_COLLECTIVE], total));
 	know(f, SS_FIG_SHUFFLE, share(sum[SS_FIG_SHUFFLE], total));
-	/* Of the whole profile: how long a GPU's was begun before the program, or ended after it, nobody knows. */
-	if (env->hardware == SS_HW_TPU)
+	/*
+	 * Of the whole profile: how long a GPU's was begun before the program, or ended after it, nobody
+	 * knows. Where no operation was recorded the device need not have been idle.
+	 */
+	if (env->hardware == SS_HW_TPU && db->op_ps)
 		know(f, SS_FIG_IDLE, share(idle, total));
 	know(f, SS_FIG_ASYNC, share(sum[SS_FIG_ASYNC], total));
 	know(f, SS_FIG_COPY, share(sum[SS_FIG_COPY], total));
