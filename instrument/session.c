@@ -2,6 +2,7 @@
  * session.c - from start to stop: the spool file, the buffers in stock, and putting the file in
  * order at the end, one line a thread.
  */
+#include "gather.h"
 #include "joined.h"
 #include "record.h"
 
@@ -322,20 +323,20 @@ static bool is_shared(const struct thread *t)
 	return t >= ss_rec.shared && t < ss_rec.shared + SHARED_LINES;
 }
 
-static bool write_line(int fd, struct thread *t, uint64_t stop_ps)
+static bool write_line(struct gather *g, struct thread *t, uint64_t stop_ps)
 {
 	unsigned char line[128], head[16];
 	unsigned char *end = put_field(line, XLINE_ID, (uint64_t)t->tid);
 	end = put_bytes(end, XLINE_NAME, t->name, strlen(t->name));
 	size_t n = (size_t)(end - line);
 	end = put_varint(put_varint(head, XPLANE_LINES << 3 | 2), n + events_bytes(t));
-	bool ok = ss_rec_write(fd, head, (size_t)(end - head)) && ss_rec_write(fd, line, n);
+	bool ok = ss_gather(g, head, (size_t)(end - head)) && ss_gather(g, line, n);
 	/* To look at every event is a third of the stop, and most threads are in no scope then. */
 	bool look = is_shared(t) || __atomic_load_n(&t->open, __ATOMIC_ACQUIRE);
 	for (struct buffer *b = t->first; ok && b; b = b->next) {
 		if (look)
 			end_open_scopes(b, stop_ps);
-		ok = ss_rec_write(fd, b->base + b->events_at, b->kept - b->events_at);
+		ok = ss_gather(g, b->base + b->events_at, b->kept - b->events_at);
 	}
 	return ok;
 }
@@ -399,12 +400,14 @@ static bool write_final(int fd)
 	}
 	unsigned char *end = head + ss_spool_put_info(head, &info);
 	end = put_varint(put_varint(end, XSPACE_PLANES << 3 | 2), plane + ndrop);
-	bool ok = ss_rec_write(fd, head, (size_t)(end - head));
+	struct gather g;
+	ss_gather_init(&g, fd);
+	bool ok = ss_gather(&g, head, (size_t)(end - head));
 	for (const struct buffer *b = ss_rec.names; ok && b; b = b->next)
-		ok = ss_rec_write(fd, b->base, b->used);
+		ok = ss_gather(&g, b->base, b->used);
 	FOR_EACH_LINE(t)
-		ok = ok && write_line(fd, t, stop_ps);
-	ok = ok && ss_rec_write(fd, drop, ndrop);
+		ok = ok && write_line(&g, t, stop_ps);
+	ok = ok && ss_gather(&g, drop, ndrop) && ss_gather_flush(&g);
 	return ok && (!ss_rec.source || ss_rec.source->write(fd));
 }
 

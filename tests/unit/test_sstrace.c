@@ -1,10 +1,12 @@
 /* test_sstrace.c - libsstrace: what is recorded is there, in order, whatever happens to the program. */
 #include "unit.h"
 
+#include "gather.h"
 #include "model/host.h"
 #include "record.h"
 #include "ss_trace.h"
 
+#include <fcntl.h>
 #include <ftw.h>
 #include <pthread.h>
 #include <signal.h>
@@ -330,6 +332,42 @@ static void scopes_outlive_their_session(void **state)
 	ss_trace_end(&open[7]);
 }
 
+/* Pieces of every size come out one behind the other, whatever windows they cross. */
+static void gathered_pieces_are_whole(void **state)
+{
+	(void)state;
+	enum { ALL = 3 << 20 };
+	unsigned char *bytes = malloc(ALL), *read_back = malloc(ALL), small[GATHER_SMALL];
+	char path[128];
+	unsigned random = 1;
+	struct gather g;
+	assert_non_null(bytes);
+	assert_non_null(read_back);
+	for (size_t i = 0; i < ALL; i++)
+		bytes[i] = (unsigned char)((random = random * 1664525 + 1013904223) >> 24);
+	snprintf(path, sizeof(path), "%s/gathered", logdir);
+	int fd = open(path, O_RDWR | O_CREAT, 0600);
+	assert_true(fd >= 0);
+	ss_gather_init(&g, fd);
+	for (size_t at = 0, n; at < ALL; at += n) {
+		random = random * 1664525 + 1013904223;
+		n = random >> 30 ? (random >> 8) % GATHER_SMALL : (random >> 8) % (2 * GATHER_WINDOW);
+		n = n < ALL - at ? n : ALL - at;
+		/* Small ones are copied, so that their place may be used again at once. */
+		memcpy(small, bytes + at, n < sizeof(small) ? n : sizeof(small));
+		assert_true(ss_gather(&g, n <= GATHER_SMALL ? small : bytes + at, n));
+	}
+	assert_true(ss_gather_flush(&g));
+	assert_int_equal(pread(fd, read_back, ALL, 0), ALL);
+	assert_memory_equal(bytes, read_back, ALL);
+	close(fd);
+	ss_gather_init(&g, -1);
+	assert_true(ss_gather(&g, "x", 1));
+	assert_false(ss_gather_flush(&g));
+	free(bytes);
+	free(read_back);
+}
+
 /* Names by the hundred thousand are found again, and as fast as the first. */
 static void many_names_are_found(void **state)
 {
@@ -383,7 +421,7 @@ int main(void)
 		TEST(nested_scopes_keep_order_and_time), TEST(threads_lose_nothing), TEST(a_bound_is_kept_and_said),
 		TEST(a_killed_program_leaves_a_profile), TEST(nothing_is_recorded_when_off), TEST(failures_say_why),
 		TEST(forms_of_events_agree), TEST(scopes_outlive_their_session), TEST(a_child_writes_nothing),
-		TEST(many_names_are_found),
+		TEST(many_names_are_found), TEST(gathered_pieces_are_whole),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
