@@ -479,8 +479,8 @@ function Verdict({ nodes, root, graph, costs, module, onGo }: VerdictProps) {
 						The program spends most in{" "}
 						<button class="link" onClick={() => (graph.names.includes(top) ? adjust({ op: top }) : onGo(top))}>
 							{top}
-						</button>
-						: {costText(costs, top, "total_self_time")}, {costText(costs, top, "total_self_time_percent")}.
+						</button>{" "}
+						({costText(costs, top, "total_self_time")}, {costText(costs, top, "total_self_time_percent")}).
 					</>
 				)}
 			</p>

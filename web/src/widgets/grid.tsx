@@ -1,8 +1,8 @@
 /*
  * grid.tsx - a table of any length: only the rows on the screen exist. Sort by the headers, filter by words, choose columns, copy.
  */
-import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { Component, type ComponentChildren } from "preact";
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import type { TableData } from "../api/types";
 import { classes, useSettled, useSize } from "../base/dom";
 import { count } from "../base/format";
@@ -44,7 +44,7 @@ export function Grid(props: GridProps) {
 	const [filter, setFilter] = useState(props.filter ?? "");
 	const [sort, setSort] = useState<Sort | undefined>(props.sort);
 	const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
-	const [top, setTop] = useState(0);
+	const [top, setTop] = useState(0); /* the first row in sight */
 	const [body, size] = useSize<HTMLDivElement>();
 	useEffect(() => setFilter(props.filter ?? ""), [props.filter]);
 	useEffect(() => setSort(props.sort), [props.sort?.col, props.sort?.down]);
@@ -68,18 +68,24 @@ export function Grid(props: GridProps) {
 		[tree, table, settled, sort],
 	);
 	const rows = shown?.rows ?? flat ?? NO_ROWS;
-	const fold = (row: number) =>
-		setOpen((s) => {
-			const next = new Set(s);
-			if (!next.delete(row)) next.add(row);
-			return next;
-		});
-	const cols = views.filter((c) => !hidden.has(c.col.id));
+	const fold = useCallback(
+		(row: number) =>
+			setOpen((s) => {
+				const next = new Set(s);
+				if (!next.delete(row)) next.add(row);
+				return next;
+			}),
+		[],
+	);
+	const cols = useMemo(() => views.filter((c) => !hidden.has(c.col.id)), [views, hidden]);
 	const branch = tree ? (cols.find((c) => !c.numeric) ?? cols[0]) : undefined;
 	const template = useMemo(() => columnsTemplate(cols, size.width, branch), [views, hidden, size.width]);
 	const height = Math.max(1, Math.min(rows.length, maxRows)) * ROW_PX + ROW_PX + 16;
-	const first = Math.max(0, Math.floor(top / ROW_PX) - SPARE);
-	const last = Math.min(rows.length, Math.ceil((top + Math.max(height, size.height)) / ROW_PX) + SPARE);
+	const seen = Math.ceil(Math.max(height, size.height) / ROW_PX) + 1;
+	const first = Math.max(0, Math.min(top, rows.length - 1) - SPARE);
+	const last = Math.min(rows.length, top + seen + SPARE);
+	/* A row's element stays where it is and becomes another row's, when its own has left the window. */
+	const slots = seen + 2 * SPARE;
 	const change = (text: string) => {
 		setFilter(text);
 		if (body.current) body.current.scrollTop = 0;
@@ -148,7 +154,7 @@ export function Grid(props: GridProps) {
 				aria-rowcount={rows.length + 1}
 				onKeyDown={onKey}
 				onPointerLeave={props.onPoint && (() => props.onPoint?.(null))}
-				onScroll={(e) => setTop(e.currentTarget.scrollTop)}
+				onScroll={(e) => setTop(Math.floor(e.currentTarget.scrollTop / ROW_PX))}
 			>
 				<div class="grid-head grid-row" role="row" style={{ gridTemplateColumns: template }}>
 					{cols.map((c) => (
@@ -156,47 +162,30 @@ export function Grid(props: GridProps) {
 					))}
 				</div>
 				<div class="grid-space" role="rowgroup" style={{ height: rows.length * ROW_PX }}>
-					{range(first, last).map((i) => {
+					{inSlots(first, last, slots).map((i) => {
 						const row = rows[i] ?? 0;
+						const depth = shown?.depth[i] ?? 0;
 						return (
-							<div
-								key={i}
-								class={classes(
-									"grid-row",
-									choosing && "grid-click",
-									i % 2 === 1 && "grid-odd",
-									props.selected === row && "grid-on",
-								)}
-								role="row"
-								aria-rowindex={i + 2}
-								aria-selected={choosing ? props.selected === row : undefined}
-								aria-level={choosing && shown ? (shown.depth[i] ?? 0) + 1 : undefined}
-								onPointerEnter={props.onPoint && (() => props.onPoint?.(row))}
-								style={{ gridTemplateColumns: template, top: i * ROW_PX }}
-								onClick={props.onRow && (() => props.onRow?.(row))}
-							>
-								{cols.map((c) => (
-									<BodyCell
-										key={c.col.id}
-										view={c}
-										row={row}
-										table={table}
-										role={choosing ? "gridcell" : "cell"}
-										tint={props.tint?.(c.col.id, row)}
-										href={props.link?.(c.col.id, row)}
-										twig={
-											c === branch && tree && shown
-												? {
-														depth: shown.depth[i] ?? 0,
-														kids: tree.hasKids(row),
-														open: open.has(row) || settled.trim() !== "",
-														fold: () => fold(row),
-													}
-												: undefined
-										}
-									/>
-								))}
-							</div>
+							<Row
+								key={i % slots}
+								i={i}
+								row={row}
+								table={table}
+								cols={cols}
+								template={template}
+								choosing={choosing}
+								selected={props.selected === row}
+								level={choosing && shown ? depth + 1 : undefined}
+								branch={tree && shown ? branch : undefined}
+								depth={depth}
+								kids={tree?.hasKids(row) ?? false}
+								open={open.has(row) || (!!tree && settled.trim() !== "")}
+								fold={fold}
+								onPoint={props.onPoint}
+								onRow={props.onRow}
+								link={props.link}
+								tint={props.tint}
+							/>
 						);
 					})}
 				</div>
@@ -225,8 +214,14 @@ function columnsTemplate(cols: readonly ColumnView[], room: number, branch: Colu
 	return cols.map((c) => `${Math.floor(of(c))}px`).join(" ");
 }
 
-function range(from: number, to: number): number[] {
-	return Array.from({ length: Math.max(0, to - from) }, (_, i) => from + i);
+/* The places from `from` to `to`, each at its place modulo `slots`. */
+function inSlots(from: number, to: number, slots: number): number[] {
+	const out: number[] = [];
+	for (let s = 0; s < slots; s++) {
+		const i = from + ((s - (from % slots) + slots) % slots);
+		if (i < to) out.push(i);
+	}
+	return out;
 }
 
 function HeadCell({
@@ -260,6 +255,61 @@ function HeadCell({
 			</button>
 		</div>
 	);
+}
+
+interface RowProps {
+	i: number; /* its place */
+	row: number; /* its row in the table */
+	table: TableData;
+	cols: readonly ColumnView[];
+	template: string;
+	choosing: boolean;
+	selected: boolean;
+	level: number | undefined;
+	branch: ColumnView | undefined; /* the column with the twigs of a tree */
+	depth: number;
+	kids: boolean;
+	open: boolean;
+	fold: (row: number) => void;
+	onPoint: GridProps["onPoint"];
+	onRow: GridProps["onRow"];
+	link: GridProps["link"];
+	tint: GridProps["tint"];
+}
+
+/* Drawn again only when something of it has changed: while one scrolls that is one row in fifty. */
+class Row extends Component<RowProps> {
+	override shouldComponentUpdate(next: RowProps): boolean {
+		return (Object.keys(next) as (keyof RowProps)[]).some((k) => next[k] !== this.props[k]);
+	}
+
+	override render({ i, row, table, cols, choosing, branch, onPoint, onRow, ...p }: RowProps) {
+		return (
+			<div
+				class={classes("grid-row", choosing && "grid-click", i % 2 === 1 && "grid-odd", p.selected && "grid-on")}
+				role="row"
+				aria-rowindex={i + 2}
+				aria-selected={choosing ? p.selected : undefined}
+				aria-level={p.level}
+				onPointerEnter={onPoint && (() => onPoint(row))}
+				style={{ gridTemplateColumns: p.template, top: i * ROW_PX }}
+				onClick={onRow && (() => onRow(row))}
+			>
+				{cols.map((c) => (
+					<BodyCell
+						key={c.col.id}
+						view={c}
+						row={row}
+						table={table}
+						role={choosing ? "gridcell" : "cell"}
+						tint={p.tint?.(c.col.id, row)}
+						href={p.link?.(c.col.id, row)}
+						twig={c === branch ? { depth: p.depth, kids: p.kids, open: p.open, fold: () => p.fold(row) } : undefined}
+					/>
+				))}
+			</div>
+		);
+	}
 }
 
 interface Twig {
