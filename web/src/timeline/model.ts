@@ -5,7 +5,7 @@
  * around the view. The drawing takes the finer one where it reaches and the whole one elsewhere, so a zoom or a pan shows
  * something at once and becomes sharp when the answer comes.
  */
-import type { TrackSlices } from "../api/slices";
+import { shaped, type TrackSlices } from "../api/slices";
 import type { Timeline } from "../api/types";
 import { span, type View } from "./viewport";
 
@@ -39,7 +39,7 @@ export class TimelineModel {
 	}
 
 	accept(tracks: readonly TrackSlices[], behind = false): void {
-		for (const t of tracks) {
+		for (const t of tracks.map(shaped)) {
 			const h = this.held.get(t.track) ?? { all: undefined, near: undefined };
 			const whole = t.begin_ps <= this.all.begin_ps && t.end_ps >= this.all.end_ps;
 			/* A finer whole replaces a coarser one only if that does not make every frame walk over it. */

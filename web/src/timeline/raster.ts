@@ -86,19 +86,17 @@ export function rasterRow(
 		const x0 = (begin[i] as number) * scale + shift;
 		if (x0 >= clip1) break;
 		const x1 = x0 + (dur[i] as number) * scale;
-		let a = Math.floor(x0);
-		let b = Math.ceil(x1 - 0.5);
-		if (b <= a) b = a + 1;
-		const wide = b - a;
-		const cut = a < clip0;
-		if (cut) a = clip0;
-		if (b > clip1) b = clip1;
+		const left = Math.floor(x0);
+		const right = Math.max(left + 1, Math.ceil(x1 - 0.5));
+		/* Whole numbers only within the screen: far outside they fit no machine word, and compiled code would be thrown away. */
+		const a = (left < clip0 ? clip0 : left) | 0;
+		const b = (right > clip1 ? clip1 : right) | 0;
 		if (a >= b) continue;
 		const k = name[i] as number;
 		const c = colors[k] as number;
 		/* A plain loop: fill() costs more than it saves on spans this short. */
 		for (let x = at + a, stop = at + b; x < stop; x++) data[x] = c;
-		if (wide >= EDGE_PX && !cut) data[at + a] = edges[k] as number;
+		if (right - left >= EDGE_PX && left >= clip0) data[at + a] = edges[k] as number;
 		if (b - a >= minLabel) labels?.add(a, b - a, labelY, t.names[k] ?? "");
 	}
 	return i - first;
