@@ -8,6 +8,7 @@
 
 #include "base/pool.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -147,6 +148,8 @@ static bool visit_closed(struct ss_model *m, const struct ss_visit *v, struct ss
 	ss_parallel(threads, 0, go, &t, NULL);
 	pthread_cond_destroy(&t.moved);
 	pthread_mutex_destroy(&t.lock);
+	/* What the hosts took lies in the pools of threads that are gone. */
+	malloc_trim(0);
 	if (!t.failed && !t.readable && m->nhosts)
 		return ss_fail(err, t.unreadable.code, "%s", t.unreadable.text);
 	if (t.failed)

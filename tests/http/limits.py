@@ -279,6 +279,42 @@ def big_profile(path, nevents):
         f.write(field(1, field(2, b'/device:TPU:0') + field(3, line) + meta))
 
 
+def peak_over(binary, profile, nhosts):
+    """Peak memory of a server that was asked about all of so many hosts, kB, and what went wrong."""
+    # Memory that was freed must not stay with the sanitizer, and nobody else's must be counted
+    quiet = {'ASAN_OPTIONS': 'quarantine_size_mb=1:thread_local_quarantine_size_kb=16:allocator_release_to_os_interval_ms=0'}
+    with tempfile.TemporaryDirectory() as top:
+        logdir = os.path.realpath(top)
+        folder = os.path.join(logdir, 'plugins/profile/run')
+        os.makedirs(folder)
+        for i in range(nhosts):
+            os.link(profile, os.path.join(folder, f'host{i:03}.xplane.pb'))
+        with serving.Server(f'{binary} serve --logdir {{logdir}} --port {{port}}', logdir, env=quiet) as server:
+            c = Checks(server, logdir)
+            for tool in ('overview_page', 'input_pipeline_analyzer', 'framework_op_stats', 'pod_viewer', 'smart_suggestion',
+                         'kernel_stats', 'perf_counters', 'megascale_stats', 'inference_profile'):
+                status, _, body = c.fetch(f'{PREFIX}/data?run=run&tag={tool}&host=ALL_HOSTS')
+                c.check(f'{tool} of {nhosts} hosts', status == 200, f'{status} {body[:100]!r}')
+            for url in ('/api/run?run=run&steps=1', f'{PREFIX}/module_list?run=run', '/api/tool/plane_stats?run=run'):
+                status, _, body = c.fetch(url)
+                c.check(f'{url} of {nhosts} hosts', status == 200, f'{status} {body[:100]!r}')
+            return c.resident_kb('VmHWM'), c.passed, c.failed
+
+
+def many_hosts(binary):
+    """What a server needs to combine hosts does not grow with their number: a tenth of a file for each at most."""
+    few, many = 20, 80
+    with tempfile.TemporaryDirectory() as top:
+        path = os.path.join(top, 'one/h.xplane.pb')
+        big_profile(path, 100_000)
+        peak = [peak_over(binary, path, n) for n in (few, many)]
+        each = (peak[1][0] - peak[0][0]) / (many - few)
+        good = each * 1024 < 0.1 * os.path.getsize(path)
+    if not good:
+        print(f'memory of many hosts: {each:.0f} kB for each more host, {peak[0][0]} kB of {few}, {peak[1][0]} kB of {many}')
+    return peak[0][1] + peak[1][1] + good, peak[0][2] + peak[1][2] + (not good)
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__)
     ap.add_argument('--bin', default='build/stepscope')
@@ -298,8 +334,9 @@ def main():
                     part(c)
                 except Exception as e:          # one broken part must not hide the others
                     c.check(part.__name__, False, f'{type(e).__name__}: {e}; {server.words()}')
-    print(f'{c.passed} passed, {c.failed} failed')
-    return 1 if c.failed else 0
+    passed, failed = many_hosts(binary)
+    print(f'{c.passed + passed} passed, {c.failed + failed} failed')
+    return 1 if c.failed + failed else 0
 
 
 if __name__ == '__main__':

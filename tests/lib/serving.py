@@ -26,13 +26,13 @@ class ServerError(Exception):
 class Server:
     """A child process that listens; a context manager that never leaves it behind."""
 
-    def __init__(self, command, logdir, timeout_s=60):
+    def __init__(self, command, logdir, timeout_s=60, env=None):
         self.port = free_port()
         self.timeout_s = timeout_s
         self.stderr = tempfile.TemporaryFile()
         argv = [a.format(logdir=logdir, port=self.port) for a in shlex.split(command)]
         self.proc = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=self.stderr,
-                                     stderr=self.stderr, start_new_session=True)
+                                     stderr=self.stderr, start_new_session=True, env={**os.environ, **(env or {})})
         try:
             self.wait_listening()
         except BaseException:

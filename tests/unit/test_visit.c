@@ -99,16 +99,24 @@ static void reports_the_first_failure(void **state)
 	}
 }
 
+/* One that is gone does not hide the others; but when none is there, the first is the failure. */
 static void says_which_file_is_gone(void **state)
 {
-	struct seen s = { .in_order = true, .fails_at = SIZE_MAX, .bad_read_at = SIZE_MAX };
-	struct ss_err err = { 0 };
+	struct ss_model m;
 	(void)state;
 	unlink(paths[11]);
-	assert_false(visit(&s, &err));
-	assert_int_equal(err.code, SS_ENOTFOUND);
-	assert_non_null(strstr(err.text, paths[11]));
+	assert_ok(ss_model_init_visited(&m, files, HOSTS, &err));
+	assert_ok(ss_model_gather(&m, SS_FACTS_OPS, &err));
+	assert_int_equal(m.hosts[11]->x.nnotes, 1);
+	assert_true(ss_str_contains(m.hosts[11]->x.notes[0], ss_str_from(paths[11])));
+	assert_int_equal(m.hosts[12]->x.nnotes, 0);
+	ss_model_release(&m);
+	unlink(paths[12]);
+	assert_ok(ss_model_init_visited(&m, files + 11, 2, &err));
+	assert_fails(ss_model_gather(&m, SS_FACTS_OPS, &err), SS_ENOTFOUND);
+	ss_model_release(&m);
 	assert_int_equal(symlink(sample, paths[11]), 0);
+	assert_int_equal(symlink(sample, paths[12]), 0);
 }
 
 /* Files as large as all that may be open at a time: one after the other, and none waits for ever. */
