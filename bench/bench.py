@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """stepscope, XProf 2.24.2 and the floor on the same files in the same run: CPU time, peak memory, ratios.
 
-    bench.py [--quick] [--events 1,5,20] [--only TEXT] [--no-peer] [--json FILE]
+    bench.py [--quick] [--events 1,5,20] [--tools] [--only TEXT] [--no-peer] [--fresh] [--json FILE]
 
 Inputs are made by gen_xspace and gen_hlo and kept below ~/.cache/stepscope/bench: profiles as a program records them, and (1 million
 events) one that came grouped. Each figure is CPU time, user and system, or peak resident memory:
@@ -14,8 +14,9 @@ events) one that came grouped. Each figure is CPU time, user and system, or peak
   programs    memory_viewer on compiled programs of 1,000 and 37,000 instructions
   hosts       one answer over many hosts of 1 MB, beside as many answers over one of them
 
-Of 5 million events every tool is measured cold. XProf is not asked what would take more memory than there is, nor longer than an hour.
-stepscope is measured three times and the median taken, XProf, which is slow, once.
+Of 5 million events (with --tools: of any number) every tool that XProf has for such profiles is measured cold. XProf is not asked what
+would take more memory than there is, nor longer than a quarter of an hour. stepscope is measured three times and the median taken;
+XProf, which is slow, once: its figures are kept beside the inputs, by profile, tool and release, until --fresh.
 """
 import argparse
 import hashlib
@@ -48,7 +49,7 @@ WARM = [('trace_viewer@ full', 'trace_viewer@', None), ('trace_viewer@ 10 ms win
 TOOLS = ['op_profile', 'hlo_stats', 'roofline_model', 'memory_profile', 'pod_viewer', 'inference_profile', 'smart_suggestion',
          'megascale_stats', 'perf_counters', 'utilization_viewer', 'trace_viewer']
 TOOLS_AT = 5
-PEER_SECONDS = 3600
+PEER_SECONDS = 900
 # XProf's op statistics take 2.1 kB of memory an event, its trace viewer 0.6
 PEER_BYTES_PER_EVENT = {'trace_viewer@': 700, 'other': 2200}
 
@@ -198,31 +199,54 @@ class Report:
               f'{"1/%.0f" % ratio if ratio else "-":>8}   {remark} {wanted} {marks[good]}'.rstrip(), flush=True)
 
 
-class Peer:
-    """XProf's figures on one input, each tool measured when it is first asked for."""
+def peer_version():
+    """Of XProf, and of the script that asks it."""
+    with open(os.path.join(ROOT, 'bench', 'xprof_tool.py'), 'rb') as f:
+        script = hashlib.sha256(f.read()).hexdigest()[:12]
+    done = subprocess.run([XPROF, '-c', 'import importlib.metadata as m; print(m.version("xprof"))'], stdout=subprocess.PIPE, text=True)
+    return f'{done.stdout.strip()}-{script}'
 
-    def __init__(self, path, events, wanted):
+
+class Peer:
+    """XProf's figures on one input, each tool measured when it is first asked for, once for all runs of this script."""
+
+    def __init__(self, path, events, wanted, fresh):
         self.path, self.events, self.wanted = path, events, wanted
         self.known = {}
+        if not wanted:
+            return
+        # .../bench/<input>/plugins/profile/<run>/<host>: the input's name says how it was made
+        made = os.path.relpath(path, os.path.join(CACHE, 'bench')).split(os.sep)[0]
+        self.kept = os.path.join(CACHE, 'bench', f'xprof-{peer_version()}-{made}.json')
+        if os.path.exists(self.kept) and not fresh:
+            with open(self.kept) as f:
+                self.known = json.load(f)
 
     def figures(self, tool):
         if not self.wanted:
             return {}
         if tool not in self.known:
-            kind = tool if tool in PEER_BYTES_PER_EVENT else 'other'
-            need = self.events * PEER_BYTES_PER_EVENT[kind]
-            if need > available_bytes():
-                print(f'({tool}: XProf would need {need / 1e9:.0f} GB of memory; not run)', flush=True)
-            try:
-                self.known[tool] = peer_call(self.path, tool) if need <= available_bytes() else {}
-            except (RuntimeError, subprocess.TimeoutExpired) as e:
-                print(f'({tool}: XProf gave no answer: {str(e)[:200]})', flush=True)
-                self.known[tool] = {}
+            self.known[tool] = self.ask(tool)
+            with open(self.kept + '.part', 'w') as f:
+                json.dump({k: v for k, v in self.known.items() if v}, f, indent=1)
+            os.rename(self.kept + '.part', self.kept)
         return self.known[tool]
 
+    def ask(self, tool):
+        kind = tool if tool in PEER_BYTES_PER_EVENT else 'other'
+        need = self.events * PEER_BYTES_PER_EVENT[kind]
+        if need > available_bytes():
+            print(f'({tool}: XProf would need {need / 1e9:.0f} GB of memory; not run)', flush=True)
+            return {}
+        try:
+            return peer_call(self.path, tool)
+        except (RuntimeError, subprocess.TimeoutExpired) as e:
+            print(f'({tool}: XProf gave no answer: {str(e)[:200]})', flush=True)
+            return {}
 
-def bench_cold(report, events, path, size, base, peer, only):
-    more = [(t, t) for t in TOOLS] if events == TOOLS_AT * 1000000 else []
+
+def bench_cold(report, events, path, size, base, peer, args):
+    more, only = [(t, t) for t in TOOLS] if args.tools or events == TOOLS_AT * 1000000 else [], args.only
     for name, tool in COLD + more:
         case = f'{name}, cold'
         if only not in case:
@@ -263,9 +287,9 @@ def bench_start(report, events, logdir, peers, only):
                peer.get('peak_kb'), 9)
 
 
-def bench_programs(report, peers, only):
+def bench_programs(report, peers, args):
     """A program of 37,000 instructions must cost no more per instruction than one of 1,000."""
-    if only not in 'memory_viewer, 37,000 instructions':
+    if args.only not in 'memory_viewer, 37,000 instructions':
         return
     report.head('compiled programs')
     generator = [sys.executable, os.path.join(ROOT, 'bench', 'gen_hlo.py')]
@@ -273,7 +297,7 @@ def bench_programs(report, peers, only):
     for n in (1, 1000, 37000):
         path = make_input(generator, f'hlo-{n}', str(n))[1]
         cpu[n] = ours_cold(path, 'memory_viewer', 'module_name=bench(1)', times=9)['cpu_s']
-        theirs = Peer(path, n, peers and n > 1).figures('memory_viewer')
+        theirs = Peer(path, n, peers and n > 1, args.fresh).figures('memory_viewer')
         if n > 1:
             report.row(n, f'memory_viewer, {n:,} instructions, cold, CPU', 'cpu_s', cpu[n], theirs.get('cold_cpu_s'))
     each = {n: (cpu[n] - cpu[1]) / n for n in (1000, 37000)}
@@ -306,23 +330,25 @@ def bench_hosts(report, generator, n, only):
                  f'{cost[n]["peak_kb"] / 1024:.0f} MB; {grown / size:.2f}x its file for each more host (target 0.1x)', grown <= 0.1 * size)
 
 
-def bench_profile(report, events, kind, peers, only, generator):
+def bench_profile(report, events, kind, peers, args, generator):
     logdir, path = make_input([generator], f'{events}{kind}', str(events), *(['1', 'grouped'] if kind else []))
     size, base = os.path.getsize(path), floor(path)
     how = 'came grouped' if kind else 'as recorded'
     report.head(f'{base["events"]:,} events, {how}, {size / 1e6:.1f} MB; floor: {base["cpu_s"] * 1e3:.1f} ms CPU, '
                 f'{size / 1e9 / base["cpu_s"]:.2f} GB/s')
     if not kind:
-        bench_start(report, events, logdir, peers, only)
-    peer = Peer(path, events, peers)
-    bench_cold(report, events, path, size, base, peer, only)
-    bench_warm(report, events, logdir, peer, only)
+        bench_start(report, events, logdir, peers, args.only)
+    peer = Peer(path, events, peers, args.fresh)
+    bench_cold(report, events, path, size, base, peer, args)
+    bench_warm(report, events, logdir, peer, args.only)
 
 
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument('--quick', action='store_true', help='1 million events, 100 hosts')
     ap.add_argument('--events', default='1,5,20', help='millions of events, comma separated')
+    ap.add_argument('--tools', action='store_true', help='every tool cold, whatever the number of events')
+    ap.add_argument('--fresh', action='store_true', help='measure XProf again')
     ap.add_argument('--only', default='', help='cases whose name contains this')
     ap.add_argument('--no-peer', action='store_true', help='stepscope and the floor alone')
     ap.add_argument('--json', help='write all figures to this file')
@@ -335,8 +361,8 @@ def main():
     report = Report()
     for m in millions:
         for kind in ('', '-grouped') if m == 1 else ('',):
-            bench_profile(report, int(m * 1e6), kind, peers, args.only, generator)
-    bench_programs(report, peers, args.only)
+            bench_profile(report, int(m * 1e6), kind, peers, args, generator)
+    bench_programs(report, peers, args)
     bench_hosts(report, generator, 100 if args.quick else 1000, args.only)
     if args.json:
         with open(args.json, 'w') as f:
