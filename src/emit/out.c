@@ -1,6 +1,8 @@
 /* out.c - the writer. Numbers are formatted by hand where timelines print millions of them. */
 #include "emit/out.h"
 
+#include "emit/number.h"
+
 #include <endian.h>
 #include <math.h>
 #include <stdarg.h>
@@ -160,7 +162,7 @@ void ss_out_us(struct ss_out *o, uint64_t ps)
 
 void ss_out_f64(struct ss_out *o, double v)
 {
-	char buf[40];
+	char buf[SS_NUMBER_BYTES];
 	if (isnan(v) || isinf(v)) {
 		ss_out_z(o, isnan(v) ? "\"NaN\"" : v > 0 ? "\"Infinity\"" : "\"-Infinity\"");
 		return;
@@ -172,15 +174,9 @@ void ss_out_f64(struct ss_out *o, double v)
 		ss_out_lit(o, ".0");
 		return;
 	}
-	/* The fewest digits that read back the same; 17 always do. */
-	int n = 0;
-	for (int digits = 15; digits <= 17; digits++) {
-		n = snprintf(buf, sizeof(buf), "%.*g", digits, v);
-		if (digits == 17 || strtod(buf, NULL) == v)
-			break;
-	}
-	ss_out_str(o, (struct ss_str){ buf, (size_t)n });
-	if (!strpbrk(buf, ".e"))
+	size_t n = ss_put_number(buf, v);
+	ss_out_str(o, (struct ss_str){ buf, n });
+	if (!memchr(buf, '.', n) && !memchr(buf, 'e', n))
 		ss_out_lit(o, ".0");
 }
 

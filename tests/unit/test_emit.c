@@ -1,6 +1,7 @@
 /* test_emit.c - the writer: numbers, strings, buffering, failure. */
 #include "unit/unit.h"
 
+#include "emit/number.h"
 #include "emit/out.h"
 
 #include <math.h>
@@ -182,9 +183,62 @@ static void stops_when_the_reader_goes(void **state)
 	ss_out_free(&o);
 }
 
+/* What printf and strtod say of it. */
+static size_t fewest_digits(char *out, double v)
+{
+	int n = 0;
+	for (int digits = 15; digits <= 17; digits++) {
+		n = snprintf(out, SS_NUMBER_BYTES, "%.*g", digits, v);
+		if (strtod(out, NULL) == v)
+			break;
+	}
+	return (size_t)n;
+}
+
+/* Any bits, all sizes, decimals, ratios, and the neighbours of powers of two and ten. */
+static double some_number(uint64_t r, unsigned kind)
+{
+	double v;
+	switch (kind) {
+	case 0:
+		memcpy(&v, &r, sizeof(v));
+		return v;
+	case 1:
+		return (double)(r >> 11) / 9007199254740992.0 * pow(10, (double)(r % 20) - 5);
+	case 2:
+		return (double)(r % 100000000) / 1000;
+	case 3:
+		return (double)(r % 1000000) / (double)(1 + (r >> 40) % 1000);
+	case 4:
+		return ldexp(1, (int)(r % 70) - 20) * (1 + (double)(r % 3) * 0x1p-52);
+	default:
+		return nextafter(pow(10, (double)(r % 22) - 6), r >> 63 ? 0 : 1e300);
+	}
+}
+
+static void prints_numbers_like_printf(void **state)
+{
+	char got[SS_NUMBER_BYTES], want[SS_NUMBER_BYTES];
+	uint64_t r = 88172645463325252u;
+	(void)state;
+	for (unsigned i = 0; i < 200000; i++) {
+		r ^= r << 13;
+		r ^= r >> 7;
+		r ^= r << 17;
+		double v = some_number(r, i % 6);
+		if (!isfinite(v))
+			continue;
+		v = i % 7 ? v : -v;
+		size_t n = ss_put_number(got, v), m = fewest_digits(want, v);
+		if (n != m || memcmp(got, want, n) != 0)
+			fail_msg("%.*s, not %s", (int)n, got, want);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(prints_numbers_like_printf),
 		cmocka_unit_test(prints_integers),
 		cmocka_unit_test(prints_numbers_of_all_lengths),
 		cmocka_unit_test(prints_floats_that_read_back),
