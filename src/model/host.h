@@ -156,6 +156,8 @@ bool ss_host_open_raw(struct ss_host *h, const char *path, struct ss_str name, s
 bool ss_host_open_raw_bytes(struct ss_host *h, struct ss_str bytes, const char *name, struct ss_err *err);
 /* Read and preprocess all events, unless that was done before. Safe to call from several threads. */
 bool ss_host_load(struct ss_host *h, struct ss_err *err);
+/* Might an event of the opened host carry the stat? What asks for it alone need not load a host without. */
+bool ss_host_has_stat(const struct ss_host *h, enum ss_stat stat);
 /* What a line holds beside names. */
 void ss_line_free(struct ss_line *l);
 void ss_host_close(struct ss_host *h);

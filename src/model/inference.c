@@ -447,6 +447,22 @@ static bool find_roots(struct pass *p, const struct ss_plane *cpu)
 	return p->may_have_user_roots || seen[SS_EV_PROCESS_BATCH] || seen[SS_EV_ORBAX_PROCESS_BATCH];
 }
 
+bool ss_host_may_have_requests(const struct ss_host *h)
+{
+	static const enum ss_event_type roots[] = { SS_EV_BATCHING_SESSION_RUN, SS_EV_TFRT_MODEL_RUN, SS_EV_SERVING_MODEL_RUN,
+						    SS_EV_SESSION_RUN, SS_EV_RUN_GRAPH, SS_EV_PROCESS_BATCH,
+						    SS_EV_ORBAX_PROCESS_BATCH };
+	const struct ss_plane *cpu = ss_host_plane(h, SS_PLANE_HOST_CPU);
+	struct ss_arena arena = { 0 };
+	bool any = cpu && ss_xplane_has(cpu->x, SS_STAT_ROOT_LEVEL);
+	const uint8_t *types = cpu && !any ? ss_plane_event_types(cpu->x, &arena) : NULL;
+	for (uint32_t i = 0; types && i < cpu->x->nevent_meta && !any; i++)
+		for (size_t k = 0; k < SS_COUNT(roots); k++)
+			any = any || types[i] == roots[k];
+	ss_arena_release(&arena);
+	return any;
+}
+
 /* Counting sort: first_span becomes the begin of the group's spans in `sorted`. */
 static bool sort_spans(struct pass *p)
 {

@@ -84,6 +84,12 @@ struct ss_latencies {
  */
 const struct ss_latencies *ss_model_latencies(struct ss_model *m, struct ss_err *err);
 
+/*
+ * Might the opened host have requests, or batches? By its names alone: one without need not be
+ * loaded. False when memory is out, too.
+ */
+bool ss_host_may_have_requests(const struct ss_host *h);
+
 /* Of a loaded host; release with ss_inference_release, also after a failure. */
 bool ss_inference_read(struct ss_inference *out, const struct ss_host *h, struct ss_err *err);
 void ss_inference_release(struct ss_inference *inf);

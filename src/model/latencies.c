@@ -20,9 +20,10 @@ static void release_host(void *data)
 static void *build_host(void *owner, struct ss_err *err)
 {
 	struct ss_host *h = owner;
-	struct ss_inference *inf = ss_host_load(h, err) ? calloc(1, sizeof(*inf)) : NULL;
-	if (!inf)
-		return NULL;
+	bool any = ss_host_may_have_requests(h);
+	struct ss_inference *inf = !any || ss_host_load(h, err) ? calloc(1, sizeof(*inf)) : NULL;
+	if (!inf || !any)
+		return inf;
 	if (ss_inference_read(inf, h, err))
 		return inf;
 	release_host(inf);

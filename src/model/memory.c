@@ -21,21 +21,31 @@ struct collector {
 enum { NOT_MEMORY, ALLOCATION, DEALLOCATION };
 enum { HAS_COUNTERS = 1, HAS_ADDRESS = 2 };
 
+static uint8_t kind_of_name(struct ss_str name)
+{
+	if (ss_str_eq(name, SS_STR("MemoryAllocation")))
+		return ALLOCATION;
+	return ss_str_eq(name, SS_STR("MemoryDeallocation")) ? DEALLOCATION : NOT_MEMORY;
+}
+
 static bool find_kinds(struct collector *c)
 {
 	const struct ss_plane *p = c->m->plane;
 	size_t n = (size_t)p->x->nevent_meta + p->nmade;
 	c->kinds = calloc(n + 1, 1);
-	if (!c->kinds)
-		return false;
-	for (uint32_t i = 0; i < n; i++) {
-		struct ss_str name = ss_event_name(p, i);
-		if (ss_str_eq(name, SS_STR("MemoryAllocation")))
-			c->kinds[i] = ALLOCATION;
-		else if (ss_str_eq(name, SS_STR("MemoryDeallocation")))
-			c->kinds[i] = DEALLOCATION;
-	}
-	return true;
+	for (uint32_t i = 0; c->kinds && i < n; i++)
+		c->kinds[i] = kind_of_name(ss_event_name(p, i));
+	return c->kinds;
+}
+
+/* Without a name for it there is no event of it: nothing need be read. */
+static bool may_have_memory(const struct ss_host *h)
+{
+	const struct ss_plane *p = ss_host_plane(h, SS_PLANE_HOST_CPU);
+	for (uint32_t i = 0; p && i < p->x->nevent_meta; i++)
+		if (kind_of_name(p->x->event_meta[i].name) != NOT_MEMORY)
+			return true;
+	return false;
 }
 
 /* Lines derived here repeat the names of others. */
@@ -303,7 +313,7 @@ static void release(void *data)
 static void *build(void *owner, struct ss_err *err)
 {
 	struct ss_host *h = owner;
-	struct ss_memory *m = ss_host_load(h, err) ? calloc(1, sizeof(*m)) : NULL;
+	struct ss_memory *m = !may_have_memory(h) || ss_host_load(h, err) ? calloc(1, sizeof(*m)) : NULL;
 	if (!m)
 		return NULL;
 	struct collector c = { .h = h, .m = m };

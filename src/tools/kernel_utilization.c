@@ -218,10 +218,10 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	    !ss_result_table(out, "kernels", "Kernels", kernel_cols, SS_COUNT(kernel_cols)) ||
 	    !ss_result_table(out, "metrics", "Utilization", metric_cols, SS_COUNT(metric_cols)))
 		return ss_fail_mem(err);
-	if (!ss_model_load(q->model, err))
-		return false;
 	for (size_t i = 0; i < q->model->nhosts; i++) {
-		const struct ss_host *h = q->model->hosts[i];
+		struct ss_host *h = q->model->hosts[i];
+		if (ss_host_has_tpu_counters(h) && !ss_host_load(h, err))
+			return false;
 		for (uint32_t k = 0; k < h->nplanes; k++)
 			if (!add_plane(out, &h->planes[k], &ask))
 				return ss_fail_mem(err);

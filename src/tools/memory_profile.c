@@ -184,7 +184,8 @@ static bool add_modules(struct ss_table *t, const struct ss_host *h, const struc
 	return true;
 }
 
-static bool fill_modules(struct ss_result *out, const struct ss_host *h)
+/* Allocations alone need not have loaded the host. */
+static bool fill_modules(struct ss_result *out, struct ss_host *h, struct ss_err *err)
 {
 	struct ss_table *t = ss_result_table(out, "modules", "HLO modules on TPUs", module_cols, SS_COUNT(module_cols));
 	bool ok = t != NULL;
@@ -192,11 +193,13 @@ static bool fill_modules(struct ss_result *out, const struct ss_host *h)
 		const struct ss_plane *p = &h->planes[i];
 		if (!ss_str_starts(p->name, SS_STR("/device:TPU:")))
 			continue;
+		if (!ss_host_load(h, err))
+			return false;
 		for (uint32_t k = 0; ok && k < p->nlines; k++)
 			if (p->lines[k].src && ss_str_eq(p->lines[k].name, SS_STR("XLA Modules")))
 				ok = add_modules(t, h, p, &p->lines[k]);
 	}
-	return ok;
+	return ok || ss_fail_mem(err);
 }
 
 static bool fill_allocators(struct ss_result *out, const struct ss_memory *m, struct ss_err *err)
@@ -225,8 +228,8 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	const struct ss_memory *m = ss_host_memory(h, err);
 	if (!m || !fill_allocators(out, m, err))
 		return false;
-	if (!fill_modules(out, h))
-		return ss_fail_mem(err);
+	if (!fill_modules(out, h, err))
+		return false;
 	if (m->nallocators)
 		return true;
 	const char *why = m->plane ? "no allocation was recorded: profile again with host tracer level 2 or more "

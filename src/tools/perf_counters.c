@@ -189,7 +189,7 @@ static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 {
 	(void)arg;
 	(void)i;
-	return ss_host_load(h, err);
+	return !ss_host_has_stat(h, SS_STAT_COUNTER_VALUE) || ss_host_load(h, err);
 }
 
 static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)

@@ -73,10 +73,10 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	struct ss_table *t = ss_result_table(out, "utilization_viewer", "Utilization", cols, SS_COUNT(cols));
 	if (!t)
 		return ss_fail_mem(err);
-	if (!ss_model_load(q->model, err))
-		return false;
 	for (size_t i = 0; i < q->model->nhosts; i++) {
-		const struct ss_host *h = q->model->hosts[i];
+		struct ss_host *h = q->model->hosts[i];
+		if (ss_host_has_tpu_counters(h) && !ss_host_load(h, err))
+			return false;
 		struct place at = { .host = i };
 		for (uint32_t k = 0; k < h->nplanes; k++)
 			if (!add_plane(t, &at, &h->planes[k]))
