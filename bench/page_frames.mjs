@@ -5,7 +5,8 @@
  *	EVENTS=N node bench/page_frames.mjs					made-up events
  * A profile of any size: bench/gen_xspace DIR/plugins/profile/run/host.xplane.pb 20000000
  * The last line says what of the aims was missed; the exit status is 1 then. A p99 counts as missed when it is above 16.7 ms and above the
- * resting page's as well: slower than a page that does nothing cannot be asked of one that draws.
+ * resting page's as well: slower than a page that does nothing cannot be asked of one that draws. On a busy machine a low nice value is
+ * not enough: browsers run in sessions of their own, whose place in the queue /proc/PID/autogroup says.
  */
 import { api, openPage, q, startBrowser, startProgram, real } from "../tests/web/lib.mjs";
 
