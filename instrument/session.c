@@ -307,13 +307,12 @@ static size_t events_bytes(const struct thread *t)
 /* Scopes without an end, of which there are as many as the stack is deep, end now. */
 static void end_open_scopes(struct buffer *b, uint64_t stop_ps)
 {
-	static const uint64_t open = OPEN_DURATION;
 	for (uint32_t at = b->events_at; at < b->kept;) {
 		struct event_at e = event_at(b->base + at);
-		if (memcmp(e.duration, &open, sizeof(open)) == 0) {
-			store_word(e.duration, duration_word(stop_ps > e.offset_ps ? stop_ps - e.offset_ps : 1, false));
-			b->open++;
-		}
+		uint64_t open = OPEN_DURATION, now = duration_word(stop_ps > e.offset_ps ? stop_ps - e.offset_ps : 1, false);
+		/* Its owner may end it in this moment. */
+		b->open += __atomic_compare_exchange_n((uint64_t *)(void *)e.duration, &open, now, false, __ATOMIC_ACQ_REL,
+						       __ATOMIC_RELAXED);
 		at += e.bytes;
 	}
 }
