@@ -171,7 +171,8 @@ static void put(struct converter *c, struct device_event *e, const struct stats 
 static void convert_kernel(struct converter *c, const void *r)
 {
 	struct stats st = { .n = 0 };
-	struct device_event e = { .type = DEVICE_KERNEL, .device = abi_u32(r, KERNEL_DEVICE), .stream = abi_u32(r, KERNEL_STREAM) };
+	struct device_event e = { .type = DEVICE_KERNEL, .device = abi_u32(r, KERNEL_DEVICE),
+				  .context = abi_u32(r, KERNEL_CONTEXT), .stream = abi_u32(r, KERNEL_STREAM) };
 	if (!times(c, abi_u64(r, KERNEL_START), abi_u64(r, KERNEL_END), &e))
 		return;
 	uint32_t grid[3], block[3], registers = abi_u16(r, KERNEL_REGISTERS);
@@ -185,7 +186,7 @@ static void convert_kernel(struct converter *c, const void *r)
 	char details[256];
 	snprintf(details, sizeof(details), "regs:%u static_shared:%u dynamic_shared:%u grid:%u,%u,%u block:%u,%u,%u occ_pct:%g",
 		 registers, fixed, dynamic, grid[0], grid[1], grid[2], block[0], block[1], block[2], occupancy);
-	add_common(c, &st, abi_u32(r, KERNEL_CORRELATION), abi_u32(r, KERNEL_CONTEXT), abi_u64(r, KERNEL_GRAPH_NODE),
+	add_common(c, &st, abi_u32(r, KERNEL_CORRELATION), e.context, abi_u64(r, KERNEL_GRAPH_NODE),
 		   abi_u32(r, KERNEL_GRAPH));
 	add_double(&st, "theoretical_occupancy_pct", occupancy);
 	add_text(&st, "kernel_details", details);
@@ -215,7 +216,8 @@ static const char *copy_name(uint32_t kind, bool peer, enum device_event_type *t
 static void convert_copy(struct converter *c, const void *r, bool peer)
 {
 	struct stats st = { .n = 0 };
-	struct device_event e = { .device = abi_u32(r, MEMCPY_DEVICE), .stream = abi_u32(r, MEMCPY_STREAM) };
+	struct device_event e = { .device = abi_u32(r, MEMCPY_DEVICE), .context = abi_u32(r, MEMCPY_CONTEXT),
+				  .stream = abi_u32(r, MEMCPY_STREAM) };
 	const unsigned char *bytes = r;
 	if (!times(c, abi_u64(r, MEMCPY_START), abi_u64(r, MEMCPY_END), &e))
 		return;
@@ -236,7 +238,7 @@ static void convert_set(struct converter *c, const void *r)
 {
 	struct stats st = { .n = 0 };
 	struct device_event e = { .type = DEVICE_MEMSET, .name = "Memset", .device = abi_u32(r, MEMSET_DEVICE),
-				  .stream = abi_u32(r, MEMSET_STREAM) };
+				  .context = abi_u32(r, MEMSET_CONTEXT), .stream = abi_u32(r, MEMSET_STREAM) };
 	if (!times(c, abi_u64(r, MEMSET_START), abi_u64(r, MEMSET_END), &e))
 		return;
 	char details[120];

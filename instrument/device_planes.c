@@ -25,8 +25,9 @@ struct named {
 };
 
 struct stream {
-	struct stream *next;	/* by number */
-	uint32_t id;
+	struct stream *next;	/* by number, then in order of appearance */
+	uint32_t id, context;
+	uint32_t nth;		/* 0: the first of its number; contexts number their streams each for itself */
 	unsigned types;		/* 1 << enum device_event_type: what it has */
 	bool unordered;
 	uint64_t last_begin_ps, nevents;
@@ -113,7 +114,15 @@ static void stream_name(const struct stream *s, char *out, size_t n)
 		if (s->types >> i & 1 && at > 0 && (size_t)at < n)
 			at += snprintf(out + at, n - (size_t)at, "%s%s", out[at - 1] == '(' ? "" : ",", type_names[i]);
 	if (at > 0 && (size_t)at < n)
-		snprintf(out + at, n - (size_t)at, ")");
+		at += snprintf(out + at, n - (size_t)at, ")");
+	if (s->nth && at > 0 && (size_t)at < n)
+		snprintf(out + at, n - (size_t)at, " of context %u", s->context);
+}
+
+/* Lines are told apart by their numbers, of which readers take 32 bits. That of the first is the stream's own. */
+static uint64_t line_number(const struct stream *s)
+{
+	return (uint32_t)(s->id + (s->nth << 24));
 }
 
 static struct buffer *stream_buffer(struct plane *plane, struct stream *s, size_t n)
@@ -127,7 +136,7 @@ static struct buffer *stream_buffer(struct plane *plane, struct stream *s, size_
 	/* Named by what the stream had so far; the whole list is known at the end. */
 	char name[128];
 	stream_name(s, name, sizeof(name));
-	size_t header = put_line_header(b->base + 8, s->id, name);
+	size_t header = put_line_header(b->base + 8, (int64_t)line_number(s), name);
 	b->events_at = b->used = (uint32_t)(8 + header);
 	put_rest(b->base + b->used, b->base + SPOOL_BUFFER);
 	store_word(b->base, message_word(XPLANE_LINES, SPOOL_BUFFER - 8));
@@ -268,17 +277,21 @@ static struct plane *plane_of(struct device_planes *p, uint32_t device)
 	return p->planes[device] = plane;
 }
 
-static struct stream *stream_of(struct plane *plane, uint32_t id)
+static struct stream *stream_of(struct plane *plane, uint32_t context, uint32_t id)
 {
 	struct stream **at = &plane->streams;
-	while (*at && (*at)->id < id)
-		at = &(*at)->next;
-	if (*at && (*at)->id == id)
-		return *at;
+	uint32_t nth = 0;
+	for (; *at && (*at)->id <= id; at = &(*at)->next) {
+		if ((*at)->id == id && (*at)->context == context)
+			return *at;
+		nth += (*at)->id == id;
+	}
 	struct stream *s = calloc(1, sizeof(*s));
 	if (!s)
 		return NULL;
 	s->id = id;
+	s->context = context;
+	s->nth = nth;
 	s->next = *at;
 	return *at = s;
 }
@@ -314,7 +327,7 @@ static bool add(struct device_planes *p, const struct device_event *e)
 {
 	unsigned char record[EVENT_BYTES + STATS_MAX * 40];
 	struct plane *plane = plane_of(p, e->device);
-	struct stream *s = plane ? stream_of(plane, e->stream) : NULL;
+	struct stream *s = plane ? stream_of(plane, e->context, e->stream) : NULL;
 	uint32_t id = s ? number_of(plane, e->name, IS_EVENT) : 0;
 	if (!id)
 		return false;
@@ -427,7 +440,7 @@ static size_t put_head(const struct stream *s, unsigned char *out)
 {
 	char name[128];
 	stream_name(s, name, sizeof(name));
-	return (size_t)(put_bytes(put_field(out, XLINE_ID, s->id), XLINE_NAME, name, strlen(name)) - out);
+	return (size_t)(put_bytes(put_field(out, XLINE_ID, line_number(s)), XLINE_NAME, name, strlen(name)) - out);
 }
 
 static size_t stream_bytes(const struct stream *s)

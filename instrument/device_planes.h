@@ -27,7 +27,7 @@ struct device_stat {
 
 struct device_event {
 	enum device_event_type type;
-	uint32_t device, stream;
+	uint32_t device, context, stream; /* streams are numbered by their context */
 	const char *name;
 	uint64_t begin_ns, end_ns;	/* since the begin of the session */
 	const struct device_stat *stats;

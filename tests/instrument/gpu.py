@@ -249,6 +249,19 @@ def two_gpus(c, w):
     c.equal('two GPUs: kernel_stats', [r['occurrences'] for r in rows_of(w.tool('kernel_stats', 'two'))], [2 * STEPS])
 
 
+def contexts(c, w):
+    """Contexts number their streams each for itself: streams of one number are lines of their own."""
+    got = w.record('contexts', w.program('gpu_plain'), str(STEPS), 'contexts')
+    c.equal('contexts: status', got.returncode, 0)
+    lines = numbers(plane_named(w.space('contexts'), '/device:GPU:0')[0], 3)
+    c.equal('contexts: streams', [(xspace.get(line, 2).decode(), len(numbers(line, 4))) for line in lines],
+            [('Stream #13(Compute)', STEPS), ('Stream #13(Compute) of context 1', STEPS)])
+    c.equal('contexts: numbers of lines differ', len({xspace.get(line, 1) for line in lines}), 2)
+    c.equal('contexts: kernel_stats', [r['occurrences'] for r in rows_of(w.tool('kernel_stats', 'contexts'))], [2 * STEPS])
+    events = [e for e in w.tool('trace_viewer', 'contexts')['traceEvents'] if e.get('ph') == 'X' and e['name'] == 'relu']
+    c.equal('contexts: in the timeline', collections.Counter(e['args'].get('context_id') for e in events), {'$$1': STEPS, '$$3': STEPS})
+
+
 def slices(c, w):
     """A slice of a GPU (MIG): its own number of cores and its own identity, whoever tells of it."""
     got = w.record('mig', w.program('gpu_plain'), str(STEPS), env=w.env(STANDIN_MIG='1'))
@@ -440,7 +453,7 @@ def main():
         os.makedirs(os.path.join(w.logdir, 'plugins/profile'))
         for version in (12, 13):
             library(c, w, version)
-        for check in (recorded, graphs, two_gpus, slices, destroyed, served, storm, killed, children, missing, small, misuse, doctor):
+        for check in (recorded, graphs, two_gpus, contexts, slices, destroyed, served, storm, killed, children, missing, small, misuse, doctor):
             check(c, w)
     finally:
         shutil.rmtree(w.logdir)

@@ -26,7 +26,7 @@ static struct driver {
 	uint64_t next_address;
 } driver = { .next_address = UINT64_C(0x700000000000) };
 
-static __thread uint32_t device;
+static __thread uint32_t device, context = 1;
 
 API uint64_t standin_now_ns(void)
 {
@@ -154,25 +154,26 @@ int cuDeviceGetCount(int *n)
 	return driver.ready ? 0 : NOT_INITIALIZED;
 }
 
-/* A context is a device's number + 1. */
-int cuCtxSetCurrent(void *context)
+/* Contexts are numbered from 1, and belong to the devices in turn. */
+int cuCtxSetCurrent(void *current)
 {
-	device = (uint32_t)(uintptr_t)context - 1;
-	return device < STANDIN_DEVICES ? 0 : INVALID;
+	context = (uint32_t)(uintptr_t)current;
+	device = STANDIN_DEVICE_OF(context);
+	return context ? 0 : INVALID;
 }
 
 static uint32_t enter(uint32_t cbid, const char *name)
 {
 	uint32_t correlation = __atomic_add_fetch(&driver.correlation, 1, __ATOMIC_RELAXED);
 	if (driver.tool)
-		driver.tool->call(0, cbid, name, device + 1, correlation);
+		driver.tool->call(0, cbid, name, context, correlation);
 	return correlation;
 }
 
 static int leave(uint32_t cbid, const char *name, uint32_t correlation)
 {
 	if (driver.tool)
-		driver.tool->call(1, cbid, name, device + 1, correlation);
+		driver.tool->call(1, cbid, name, context, correlation);
 	return 0;
 }
 
@@ -181,7 +182,7 @@ static void queue(struct standin_record *r, void *stream, uint64_t duration_ns)
 {
 	static int lock;
 	r->device = device;
-	r->context = device + 1;
+	r->context = context;
 	r->stream = (uint32_t)(uintptr_t)stream;
 	while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
 		;
@@ -259,7 +260,8 @@ int cuMemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *from_c
 	(void)from_context;
 	uint32_t id = enter(CBID_PEER, "cuMemcpyPeerAsync");
 	struct standin_record r = { .work = STANDIN_PEER_COPY, .correlation = id, .copy_kind = 10, .src_kind = 3, .dst_kind = 3,
-				    .bytes = bytes, .address = to, .to_device = (uint32_t)(uintptr_t)to_context - 1 };
+				    .bytes = bytes, .address = to,
+				    .to_device = STANDIN_DEVICE_OF((uint32_t)(uintptr_t)to_context) };
 	queue(&r, stream, 1000 + bytes / 100);
 	return leave(CBID_PEER, "cuMemcpyPeerAsync", id);
 }
@@ -281,11 +283,11 @@ int cuGraphLaunch(const void *executable, void *stream)
 	return leave(CBID_GRAPH, "cuGraphLaunch", id);
 }
 
-int cuCtxDestroy_v2(void *context)
+int cuCtxDestroy_v2(void *ended)
 {
 	uint32_t id = enter(CBID_DESTROY, "cuCtxDestroy_v2");
 	if (driver.tool)
-		driver.tool->ended((uint32_t)(uintptr_t)context);
+		driver.tool->ended((uint32_t)(uintptr_t)ended);
 	return leave(CBID_DESTROY, "cuCtxDestroy_v2", id);
 }
 

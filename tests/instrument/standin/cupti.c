@@ -455,6 +455,6 @@ int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *n)
 
 int cuptiGetDeviceId(void *context, uint32_t *device)
 {
-	*device = (uint32_t)(uintptr_t)context - 1;
+	*device = STANDIN_DEVICE_OF((uint32_t)(uintptr_t)context);
 	return OK;
 }

@@ -6,7 +6,7 @@
  *	program STEPS LOGDIR storm	as many short sessions while four threads use the GPU (built with -DUSE_SSTRACE)
  *	program STEPS			lets others record it, and prints the port (built with -DUSE_SERVER)
  * HOW: kill (itself at the end), graph (the kernels as a CUDA graph), two (GPUs, and copies between them),
- * destroy (the context before the end).
+ * contexts (two on one GPU), destroy (the context before the end).
  * NVTX is asked for a tool as NVIDIA's header does it.
  */
 #include "standin.h"
@@ -176,6 +176,16 @@ static void step_of_two(const struct cuda *c)
 	}
 }
 
+/* Streams of two contexts of the first GPU, of the same number. */
+static void step_of_contexts(const struct cuda *c)
+{
+	for (int i = 0; i < 2; i++) {
+		c->set_current((void *)(uintptr_t)(i ? 1 : 3));
+		c->launch(&relu, 64, 1, 1, 1024, 1, 1, 0, (void *)13, NULL, NULL);
+		c->wait((void *)13);
+	}
+}
+
 static void train(const struct cuda *c, int steps, const char *how)
 {
 	static char host[65536];
@@ -187,6 +197,10 @@ static void train(const struct cuda *c, int steps, const char *how)
 #endif
 		if (strcmp(how, "graph") == 0) {
 			step_of_graph(c);
+			continue;
+		}
+		if (strcmp(how, "contexts") == 0) {
+			step_of_contexts(c);
 			continue;
 		}
 		if (strcmp(how, "two") == 0) {

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #define STANDIN_DEVICES 2u
+#define STANDIN_DEVICE_OF(context) (((context) - 1) % STANDIN_DEVICES)
 /* The device's clock is this far from the system's, as CUPTI's may be: whoever forgets to set clocks is found out. */
 #define STANDIN_CLOCK_SHIFT_NS INT64_C(86400000000000)
 
