@@ -63,7 +63,7 @@ export function MemoryMap(props: MapProps) {
 		>
 			<div class="map-head">
 				<h2>
-					Allocations over the program <span class="aim">what lies where, and how long</span>
+					Allocations over the program <span class="aim">by address</span>
 				</h2>
 				<span class="spring" />
 				<label class="search-box">

@@ -282,8 +282,12 @@ function TimelineCard({ t, peak_ps, full }: { t: TableData; peak_ps: number; ful
 								<dd>{size("allocation_bytes")}</dd>
 							</div>
 							<div>
+								<dt>In use</dt>
+								<dd>{bytes(Number(cell("stack_bytes")) + Number(cell("heap_bytes")))}</dd>
+							</div>
+							<div>
 								<dt>Op</dt>
-								<dd>{cell("tf_op")}</dd>
+								<dd class="wrap">{cell("tf_op")}</dd>
 							</div>
 							<div>
 								<dt>Step</dt>

@@ -151,6 +151,14 @@ const WAYS: readonly { title: string; code: string }[] = [
 		title: "PyTorch/XLA",
 		code: "import torch_xla.debug.profiler as xp\nserver = xp.start_server(9012)  # in the program\n# from elsewhere, while it trains:\nxp.trace('localhost:9012', LOGDIR, duration_ms=2000)",
 	},
+	{
+		title: "Any of them, while it runs",
+		code: "# the program has its profiler's port open:\nstepscope capture -a HOST:PORT -d 2000 -l LOGDIR\n# or watch it first:\nstepscope monitor -a HOST:PORT",
+	},
+	{
+		title: "NVIDIA GPUs, an unchanged program",
+		code: "stepscope record --logdir LOGDIR -- python3 train.py",
+	},
 ];
 
 function Nothing({ runs }: { runs: Runs }) {
