@@ -154,14 +154,26 @@ static bool take(const struct cli_command *c, const struct cli_opt *o, const cha
 	return true;
 }
 
+/* "token-file" of "token_file" and the other way round: people do not remember which. False: the name has neither. */
+static bool respell(const char *name, char *out, size_t size)
+{
+	snprintf(out, size, "%s", name);
+	for (char *p = out; *p; p++)
+		*p = *p == '-' ? '_' : *p == '_' ? '-' : *p;
+	return strcmp(out, name) != 0;
+}
+
 int cli_parse(const struct cli_command *c, int argc, char **argv, const struct cli_opt *opts, size_t nopts,
 	      int min_operands, int max_operands)
 {
-	struct option longs[MAX_OPTS + 2] = { { "help", no_argument, NULL, 'h' } };
+	struct option longs[2 * MAX_OPTS + 2] = { { "help", no_argument, NULL, 'h' } };
+	char respelt[MAX_OPTS][40];
 	char shorts[2 * MAX_OPTS + 4] = ":h";
-	size_t at = 2;
+	size_t at = 2, nlongs = 1;
 	for (size_t i = 0; i < nopts && i < MAX_OPTS; i++) {
-		longs[i + 1] = (struct option){ opts[i].name, opts[i].takes_value, NULL, 256 + (int)i };
+		longs[nlongs++] = (struct option){ opts[i].name, opts[i].takes_value, NULL, 256 + (int)i };
+		if (respell(opts[i].name, respelt[i], sizeof(respelt[i])))
+			longs[nlongs++] = (struct option){ respelt[i], opts[i].takes_value, NULL, 256 + (int)i };
 		if (!opts[i].letter)
 			continue;
 		shorts[at++] = opts[i].letter;

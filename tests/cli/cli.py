@@ -51,6 +51,8 @@ def misuse(c):
     c.case(['tool'], 2, '', None)
     c.case(['summary'], 2, '', None)
     c.case(['summary', SAMPLE, '--nonsense'], 2, '', 'nonsense')
+    for spelling in ('--num_queries', '--num-queries'):     # either way, in every command
+        c.case(['monitor', '127.0.0.1:1', spelling, 'many'], 2, '', 'num_queries')
     c.case(['tool', 'overview_page', SAMPLE, '--format', 'yaml'], 2, '', 'yaml')
     c.case(['serve', '--port', '99999', '--logdir', SAMPLE], 2, '', '99999')
     c.case(['serve', '--port', 'x', '--logdir', SAMPLE], 2, '', 'x')
