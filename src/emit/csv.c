@@ -1,6 +1,8 @@
 /* csv.c - a table as CSV. */
 #include "emit/csv.h"
 
+#include "emit/xprof.h"
+
 #include <math.h>
 
 static void quoted(struct ss_out *o, struct ss_str s)
@@ -52,7 +54,8 @@ void ss_emit_csv(struct ss_out *o, const struct ss_table *t, enum ss_csv_names n
 		const struct ss_col *col = &t->cols[c];
 		if (c)
 			ss_out_char(o, ',');
-		quoted(o, ss_str_from(names == SS_CSV_IDS || !col->label[0] ? col->id : col->label));
+		const char *label = names == SS_CSV_IDS ? "" : ss_xprof_label(t, c);
+		quoted(o, ss_str_from(label[0] ? label : col->id));
 	}
 	ss_out_char(o, '\n');
 	for (size_t row = 0; row < t->nrows; row++) {

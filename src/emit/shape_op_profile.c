@@ -49,7 +49,7 @@ static void operation(struct ss_json *j, const struct ss_table *t, size_t row)
 	ss_json_int(j, "lineNumber", ss_cell_i64(t, row, "source_line"));
 	ss_json_str(j, "stackFrame", ss_cell_str(t, row, "source_stack"));
 	ss_json_close(j, '}');
-	ss_json_str(j, "xprofKernelMetadata", SS_STR(""));
+	ss_json_str(j, "xprofKernelMetadata", ss_cell_str(t, row, "kernel_metadata"));
 	ss_json_close(j, '}');
 }
 

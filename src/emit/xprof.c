@@ -20,12 +20,29 @@ static const char *type_name(enum ss_type type)
 	return "number";
 }
 
-static void emit_col(struct ss_out *o, const struct ss_col *c)
+const char *ss_xprof_label(const struct ss_table *t, size_t col)
 {
+	static const struct {
+		const char *table, *id, *with, *label;
+	} labels[] = {
+#define XPROF_LABEL(table, id, with, label) { table, id, with, label },
+#include "emit/xprof_labels.def"
+#undef XPROF_LABEL
+	};
+	for (size_t i = 0; i < SS_COUNT(labels); i++)
+		if (strcmp(labels[i].id, t->cols[col].id) == 0 && strcmp(labels[i].table, t->name) == 0 &&
+		    (!labels[i].with[0] || ss_table_col(t, labels[i].with) != SS_NPOS))
+			return labels[i].label;
+	return t->cols[col].label;
+}
+
+static void emit_col(struct ss_out *o, const struct ss_table *t, size_t col)
+{
+	const struct ss_col *c = &t->cols[col];
 	ss_out_lit(o, "{\"id\":");
 	ss_out_json_str(o, ss_str_from(c->id));
 	ss_out_lit(o, ",\"label\":");
-	ss_out_json_str(o, ss_str_from(c->label));
+	ss_out_json_str(o, ss_str_from(ss_xprof_label(t, col)));
 	if (c->role) {
 		ss_out_lit(o, ",\"p\":{\"role\":");
 		ss_out_json_str(o, ss_str_from(c->role));
@@ -108,7 +125,7 @@ void ss_emit_xprof_table(struct ss_out *o, const struct ss_table *t)
 	for (size_t c = 0; c < t->ncols; c++) {
 		if (c)
 			ss_out_char(o, ',');
-		emit_col(o, &t->cols[c]);
+		emit_col(o, t, c);
 	}
 	ss_out_char(o, ']');
 	emit_props(o, t);

@@ -10,6 +10,7 @@
 #include "tools/tool.h"
 #include "tools/old_answers.h"
 
+#include "hlo/kernel_metadata.h"
 #include "model/env.h"
 #include "model/op_tree.h"
 #include "model/roofline.h"
@@ -50,6 +51,7 @@ enum {
 	COL_WASTED_FRAC,
 	COL_FLOP_RATE,
 	COL_HBM_BW,
+	COL_KERNEL_METADATA,
 };
 
 #define INT(id, label, unit, doc) { id, label, SS_TYPE_I64, SS_UNIT_##unit, doc, NULL }
@@ -92,6 +94,7 @@ static const struct ss_col cols[] = {
 	    "Share of the time x (1 - FLOPS or HBM utilization, whichever is higher): what could be saved at most"),
 	NUM("flop_rate", "FLOP rate", GFLOP_PER_S, "Model FLOPs / time"),
 	NUM("hbm_bw", "HBM bandwidth", GB_PER_S, "HBM bytes / time"),
+	STR("kernel_metadata", "Kernel metadata", "What the author of a custom kernel tells profilers, JSON"),
 };
 
 struct ctx {
@@ -173,6 +176,7 @@ static bool set_texts(const struct ctx *c, const struct ss_op_node *n)
 		return true;
 	double filled_frac;
 	struct ss_str program = ss_program_cell(op, c->t->arena);
+	struct ss_str metadata = ss_hlo_kernel_metadata(op->long_name, c->t->arena);
 	struct ss_str layout = ss_tiling_text(op->long_name, c->t->arena, &filled_frac);
 	ss_set_str(c->t, COL_CATEGORY, op->category);
 	ss_set_str(c->t, COL_EXPRESSION, op->long_name);
@@ -184,7 +188,8 @@ static bool set_texts(const struct ctx *c, const struct ss_op_node *n)
 	ss_set_str(c->t, COL_STACK, op->source_stack);
 	ss_set_str(c->t, COL_LAYOUT, layout);
 	ss_set_f64(c->t, COL_FILLED, filled_frac);
-	return program.p && layout.p;
+	ss_set_str(c->t, COL_KERNEL_METADATA, metadata);
+	return program.p && layout.p && metadata.p;
 }
 
 static bool add_node(const struct ctx *c, uint32_t node, int64_t parent)
