@@ -71,6 +71,7 @@ bool ss_inference_keep(struct ss_inference *to, const struct ss_inference *from,
 /* Where the time of one request went, ms. */
 struct ss_latency {
 	double total, device, communication;
+	bool named;		/* the request tells its model */
 };
 
 struct ss_latencies {
@@ -80,7 +81,7 @@ struct ss_latencies {
 
 /*
  * Of the requests to all hosts (SS_MODEL_REQUESTS) but those that compute gradients: what is being
- * trained serves nobody.
+ * trained serves nobody; and where any request or batch tells its model, but those that do not.
  */
 const struct ss_latencies *ss_model_latencies(struct ss_model *m, struct ss_err *err);
 

@@ -8,6 +8,7 @@
 
 struct all {
 	struct ss_latencies list; /* first: what the getter returns points here */
+	bool any_named;
 	size_t cap;
 };
 
@@ -76,6 +77,7 @@ static struct ss_latency latency_of(const struct ss_request *r)
 		.total = (double)(r->end_ps - r->begin_ps) / 1e9,
 		.device = (double)work[SS_SERVE_COMPUTE] / 1e9,
 		.communication = (double)(work[SS_SERVE_TO_DEVICE] + work[SS_SERVE_FROM_DEVICE]) / 1e9,
+		.named = r->model.n > 0,
 	};
 }
 
@@ -91,8 +93,12 @@ static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *er
 		return trains;
 	if (!ss_grow((void **)&all->list.v, &all->cap, all->list.n + inf->nrequests, sizeof(*all->list.v)))
 		return ss_fail_mem(err);
-	for (uint32_t k = 0; k < inf->nrequests; k++)
-		all->list.v[all->list.n++] = latency_of(&inf->requests[k]);
+	for (uint32_t k = 0; k < inf->nrequests; k++) {
+		all->list.v[all->list.n] = latency_of(&inf->requests[k]);
+		all->any_named |= all->list.v[all->list.n++].named;
+	}
+	for (uint32_t k = 0; k < inf->nbatches; k++)
+		all->any_named |= inf->batches[k].model.n > 0;
 	return true;
 }
 
@@ -107,7 +113,12 @@ static int by_total(const void *a, const void *b)
 static bool end(void *data, struct ss_err *err)
 {
 	struct all *all = data;
+	size_t kept = 0;
 	(void)err;
+	for (size_t i = 0; i < all->list.n; i++)
+		if (!all->any_named || all->list.v[i].named)
+			all->list.v[kept++] = all->list.v[i];
+	all->list.n = kept;
 	if (all->list.n)
 		qsort(all->list.v, all->list.n, sizeof(*all->list.v), by_total);
 	return true;

@@ -366,7 +366,7 @@ static bool latency_row(struct ss_table *t, const char *name, struct ss_latency 
 
 static struct ss_latency mean(const struct ss_latencies *l)
 {
-	struct ss_latency m = { 0, 0, 0 };
+	struct ss_latency m = { .total = 0 };
 	for (size_t i = 0; i < l->n; i++) {
 		m.total += l->v[i].total / (double)l->n;
 		m.device += l->v[i].device / (double)l->n;

@@ -11,7 +11,8 @@ static void finds_the_json(void **state)
 		const char *text, *want;
 	} cases[] = {
 		{ CALL "frontend_attributes={kernel_metadata={\"xprof_metadata\":\"{\\\"x\\\":1}\"}}", "{\"x\":1}" },
-		{ CALL "frontend_attributes={a=\"b\",kernel_metadata={\"k\":[2],\"xprof_metadata\": \"{ \\\"x y\\\" : 1 }\"},z=\"q\"}",
+		{ CALL "frontend_attributes={a=\"b\",kernel_metadata={\"k\":[2],\"xprof_metadata\": "
+		       "\"{ \\\"x y\\\" : 1 }\"},z=\"q\"}",
 		  "{\"x y\":1}" },
 		{ CALL "frontend_attributes={kernel_metadata={\"xprof_metadata\":{\"x\": 1}}}", "{\"x\":1}" },
 		{ CALL "frontend_attributes={kernel_metadata={\"xprof_metadata\":\"[1]\"}}, backend_config={}", "[1]" },
