@@ -74,8 +74,12 @@ static void write_slice(struct ss_out *o, const struct ss_timeline *tl, const st
 	}
 	ss_out_lit(o, "\"name\":");
 	ss_out_json_str(o, piece->names[s->name]);
-	ss_out_printf(o, ",\"ph\":\"%s\",\"pid\":%u,%s\"tid\":%u,\"ts\":", s->dur_ps ? "X" : "i",
-		      tl->sections[t->section].pid, s->dur_ps ? "" : "\"s\":\"t\",", t->tid);
+	/* By hand: printf took a quarter of the time of a file. */
+	ss_out_z(o, s->dur_ps ? ",\"ph\":\"X\",\"pid\":" : ",\"ph\":\"i\",\"pid\":");
+	ss_out_u64(o, tl->sections[t->section].pid);
+	ss_out_z(o, s->dur_ps ? ",\"tid\":" : ",\"s\":\"t\",\"tid\":");
+	ss_out_u64(o, t->tid);
+	ss_out_lit(o, ",\"ts\":");
 	ss_out_us(o, s->begin_ps);
 	ss_out_lit(o, "},\n");
 }
