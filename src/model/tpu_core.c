@@ -31,6 +31,8 @@ struct sum {
 	const struct ss_op_db *offloaded;
 };
 
+#define STEP_LEVELS 64 /* of events around one that are looked at for its step */
+
 /* Where the time of one group went, as far as its events stand together. */
 struct run {
 	int64_t group;
@@ -41,6 +43,7 @@ struct run {
 struct open_event {
 	int64_t begin_ps, end_ps;
 	uint64_t children_ps;
+	uint64_t step_children_ps; /* of those in the same step */
 	int64_t group;
 	uint32_t sum; /* SS_NONE: the event is no operation, but contains some */
 };
@@ -264,6 +267,19 @@ static bool add_to_step(struct pass *s, const struct open_event *e, const struct
 	return true;
 }
 
+/*
+ * A step knows its own events only: the time of one is taken from the nearest around it that is in
+ * the same step, which but for events across a step's border is the innermost.
+ */
+static void give_to_step(struct pass *s, int64_t group, uint64_t dur_ps)
+{
+	size_t n = s->stack.n, least = n > STEP_LEVELS ? n - STEP_LEVELS : 0;
+	while (n > least && s->stack.v[n - 1].group != group)
+		n--;
+	if (n > least)
+		s->stack.v[n - 1].step_children_ps += dur_ps;
+}
+
 /* The innermost open event is over: its self time is known. */
 static bool pop(struct pass *s)
 {
@@ -272,11 +288,13 @@ static bool pop(struct pass *s)
 	uint64_t self_ps = dur_ps > e.children_ps ? dur_ps - e.children_ps : 0;
 	if (s->stack.n)
 		s->stack.v[s->stack.n - 1].children_ps += dur_ps;
+	give_to_step(s, e.group, dur_ps);
 	/* What is no operation still says that the step had some: older compilers give them no symbols. */
 	if (e.sum == SS_NONE)
 		return e.group == SS_NO_GROUP || begin_run(s, e.group);
 	struct sum *sum = &s->sums.v[e.sum];
 	sum->self_ps += self_ps;
+	self_ps = dur_ps > e.step_children_ps ? dur_ps - e.step_children_ps : 0;
 	return e.group == SS_NO_GROUP || add_to_step(s, &e, sum, self_ps);
 }
 
@@ -307,7 +325,7 @@ static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i)
 		 *known = meta < s->p->x->nevent_meta ? &s->sum_of_meta[meta] : NULL;
 	if (known && !*known && !(*known = read_meta(s, meta)))
 		return false;
-	struct open_event open = { begin_ps, end_ps, 0, e.group,
+	struct open_event open = { begin_ps, end_ps, 0, 0, e.group,
 				   known && *known != SS_NONE ? *known - 1 : SS_NONE };
 	if (open.sum != SS_NONE) {
 		struct sum *sum = &s->sums.v[open.sum];
