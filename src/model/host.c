@@ -86,8 +86,10 @@ static bool build_plane(struct ss_host *h, struct ss_plane *p, const struct ss_x
 {
 	*p = (struct ss_plane){ .x = x, .name = x->name, .kind = kind_of(x->name), .id = x->id, .nlines = x->nlines };
 	p->lines = SS_NEW_N(&h->arena, struct ss_line, x->nlines);
-	if (!p->lines)
+	if (!p->lines) {
+		p->nlines = 0; /* closing goes through them */
 		return false;
+	}
 	for (uint32_t i = 0; i < x->nlines; i++)
 		p->lines[i].src = &x->lines[i];
 	return true;
