@@ -25,6 +25,14 @@ bool drive_open(struct drive *d, const struct sample *s, struct ss_str bytes, st
 	return false;
 }
 
+bool drive_open_visited(struct drive *d, const struct sample *s, struct ss_err *err)
+{
+	const struct ss_host_file_at file = { s->path, s->bytes.n }, both[] = { file, file };
+
+	d->host = (struct ss_host){ 0 };
+	return ss_model_init_visited(&d->model, both, SS_COUNT(both), err);
+}
+
 void drive_close(struct drive *d)
 {
 	ss_model_release(&d->model);

@@ -19,6 +19,8 @@ struct sample {
 
 /* Bytes stay with the caller: the sample's, or in place of them others. */
 bool drive_open(struct drive *d, const struct sample *s, struct ss_str bytes, struct ss_err *err);
+/* The sample's file as two hosts that are visited. */
+bool drive_open_visited(struct drive *d, const struct sample *s, struct ss_err *err);
 /* Is the sample of the kind that the tool reads? */
 bool drive_fits(const struct sample *s, const struct ss_tool *tool);
 void drive_close(struct drive *d);

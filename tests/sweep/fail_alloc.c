@@ -45,9 +45,14 @@ static bool complain(const struct sample *s, const struct ss_tool *tool, size_t 
 	return false;
 }
 
+static bool open_sample(struct drive *d, const struct sample *s, bool visited, struct ss_err *err)
+{
+	return visited ? drive_open_visited(d, s, err) : drive_open(d, s, s->bytes, err);
+}
+
 /* One run with the n-th allocation failing; *done when it was not reached. */
-static bool try_nth(const struct sample *s, const struct ss_tool *tool, const struct drive_question *question, size_t n,
-		    uint64_t want, bool *done)
+static bool try_nth(const struct sample *s, bool visited, const struct ss_tool *tool, const struct drive_question *question,
+		    size_t n, uint64_t want, bool *done)
 {
 	static struct drive d;
 	struct ss_err err = { 0 }, again = { 0 };
@@ -56,7 +61,7 @@ static bool try_nth(const struct sample *s, const struct ss_tool *tool, const st
 	bool good = true, ok;
 
 	hook_arm(n);
-	ok = drive_open(&d, s, s->bytes, &err);
+	ok = open_sample(&d, s, visited, &err);
 	if (ok) {
 		ok = drive_run(&d, tool, question, &got, &err);
 		*done = !hook_fired();
@@ -75,14 +80,14 @@ static bool try_nth(const struct sample *s, const struct ss_tool *tool, const st
 	return good;
 }
 
-static bool answer(const struct sample *s, const struct ss_tool *tool, const struct drive_question *question, uint64_t *digest,
-		   bool *refused)
+static bool answer(const struct sample *s, bool visited, const struct ss_tool *tool, const struct drive_question *question,
+		   uint64_t *digest, bool *refused)
 {
 	static struct drive d;
 	struct ss_err err = { 0 };
 	bool ok;
 
-	if (!drive_open(&d, s, s->bytes, &err))
+	if (!open_sample(&d, s, visited, &err))
 		return false;
 	ok = drive_run(&d, tool, question, digest, &err);
 	drive_close(&d);
@@ -91,16 +96,16 @@ static bool answer(const struct sample *s, const struct ss_tool *tool, const str
 }
 
 /* False with *good unchanged when the tool has nothing to say about this sample. */
-static bool sweep(const struct sample *s, const struct ss_tool *tool, const struct drive_question *question,
+static bool sweep(const struct sample *s, bool visited, const struct ss_tool *tool, const struct drive_question *question,
 		  struct schedule *which, bool *good, bool *refused)
 {
 	uint64_t want = 0;
 	bool done = false;
 
-	if (!answer(s, tool, question, &want, refused))
+	if (!answer(s, visited, tool, question, &want, refused))
 		return false;
 	for (size_t n = first_of(which); !done && *good; n = next_of(which, n))
-		*good = try_nth(s, tool, question, n, want, &done);
+		*good = try_nth(s, visited, tool, question, n, want, &done);
 	return true;
 }
 
@@ -116,7 +121,12 @@ static bool sweep_tool(const struct samples *samples, const struct ss_tool *tool
 
 	for (size_t i = 0; i < samples->n && good; i++)
 		if (drive_fits(&samples->v[i], tool) && (samples->v[i].bytes.n <= small || !any))
-			any |= sweep(&samples->v[i], tool, question, which, &good, &refused);
+			any |= sweep(&samples->v[i], false, tool, question, which, &good, &refused);
+	/* The smallest one once more, as two hosts that are opened one after the other. */
+	bool visits = small && tool->flags & SS_TOOL_VISITS;
+	for (size_t i = 0; i < samples->n && good && visits; i++)
+		if (drive_fits(&samples->v[i], tool))
+			visits = !sweep(&samples->v[i], true, tool, question, which, &good, &refused);
 	if (!any && refused)	/* a timeline is no CSV */
 		return good;
 	if (!any)
