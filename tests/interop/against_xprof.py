@@ -21,7 +21,7 @@ BIN = os.path.join(os.path.dirname(os.path.dirname(HERE)), 'build', 'stepscope')
 TOOLS = {
     'overview_page': 0.99, 'input_pipeline_analyzer': 0.99, 'framework_op_stats': 0.99, 'trace_viewer@': 0.99, 'trace_viewer': 0.99,
     'op_profile?group_by=program': 0.97, 'op_profile?group_by=category': 0.97, 'op_profile?group_by=provenance': 0.97, 'hlo_stats': 0.99,
-    'roofline_model': 0.98, 'kernel_stats': 0.99, 'pod_viewer': 0.99, 'memory_profile': 0.8, 'inference_profile': 0.95,
+    'roofline_model': 0.98, 'kernel_stats': 0.99, 'pod_viewer': 0.99, 'memory_profile': 0.9, 'inference_profile': 0.98,
     'megascale_stats': 0.95, 'perf_counters': 0.99, 'utilization_viewer': 0.99, 'kernel_utilization': 0.99,
 }
 ONE_HOST = ('trace_viewer', 'memory_profile', 'utilization_viewer', 'kernel_utilization')
