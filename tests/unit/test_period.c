@@ -193,7 +193,7 @@ static void names_of_threads(void **state)
 		{ "", SS_THREAD_NOTHING },
 		{ "$train.py:10 main", SS_THREAD_NOTHING },
 		{ "ThreadpoolListener::StartRegion", SS_THREAD_NOTHING },
-		{ "cudaLaunchKernel", SS_THREAD_NOTHING },
+		{ "cudaLaunchKernel", SS_THREAD_DRIVER_CALL },
 		{ "custom_step", SS_THREAD_OTHER },
 		{ "model.predict", SS_THREAD_OTHER },
 		{ "PjitFunction(f)", SS_THREAD_CALL },
