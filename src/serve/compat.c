@@ -10,6 +10,7 @@
 #include "serve/call.h"
 #include "serve/warm.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 
 /* The release whose interface this is; XProf's page shows it and compares it with nothing. */
@@ -236,8 +237,45 @@ static bool data(struct ss_call *c, enum ss_format format, struct ss_err *err)
 	return ss_call_select(c, run, tool, hosts, &sel, err) && ss_reply_tool(c, tool, run, &sel, format, err);
 }
 
+/* "&name=value", if the request has it. */
+static void pass_on(struct ss_out *o, const struct ss_call *c, const char *name)
+{
+	struct ss_str value = ss_call_arg(c, name);
+	if (!value.n)
+		return;
+	ss_out_printf(o, "&%s=", name);
+	for (size_t i = 0; i < value.n; i++)
+		ss_out_printf(o, isalnum((unsigned char)value.p[i]) ? "%c" : "%%%02X", (unsigned char)value.p[i]);
+}
+
+/* XProf draws the allocations of a program in a document of its own, with a program from the network; our page draws them. */
+static bool lead_to_allocations(struct ss_call *c, struct ss_err *err)
+{
+	static const char *const names[] = { "run", "host", "module_name", "program_id", "memory_space",
+					     "view_memory_allocation_timeline" };
+	struct ss_out o;
+	ss_out_init(&o, NULL, NULL);
+	/* From /data/plugin/profile/data, wherever that is mounted. */
+	ss_out_lit(&o, "../../../?tool=memory_viewer");
+	for (size_t i = 0; i < SS_COUNT(names); i++)
+		pass_on(&o, c, names[i]);
+	ss_out_char(&o, '\0');
+	struct ss_str location = { NULL, 0 };
+	if (ss_out_finish(&o, NULL))
+		location = ss_arena_str(c->req->arena, (struct ss_str){ o.buf, o.n });
+	ss_out_free(&o);
+	if (!location.p)
+		return ss_fail_mem(err);
+	c->reply->status = 303;
+	c->reply->type = "text/html; charset=utf-8";
+	c->reply->location = location.p;
+	return true;
+}
+
 bool ss_route_data(struct ss_call *c, struct ss_err *err)
 {
+	if (ss_str_is(ss_call_arg(c, "tag"), "memory_viewer") && ss_call_arg(c, "view_memory_allocation_timeline").n)
+		return lead_to_allocations(c, err);
 	return data(c, SS_FORMAT_XPROF, err);
 }
 

@@ -116,6 +116,17 @@ def csv_route(c):
     c.status(f'{PREFIX}/data_csv?run=synth_tpu1/run&tag=nonsense', 404)
 
 
+def allocations(c):
+    """What XProf draws in a document of its own is a place of our page."""
+    query = 'run=synth_tpu1/run&tag=memory_viewer&host=host0&module_name=a%26b&memory_space=1&view_memory_allocation_timeline=1'
+    status, headers, _ = c.fetch(f'{PREFIX}/data?{query}')
+    want = ('../../../?tool=memory_viewer&run=synth%5Ftpu1%2Frun&host=host0&module_name=a%26b&memory_space=1'
+            '&view_memory_allocation_timeline=1')
+    c.check('leads to the page', (status, headers.get('location')) == (303, want), f'{status} {headers.get("location")}')
+    status, _, body = c.fetch('/' + want.removeprefix('../../../'))
+    c.check('the page is there', status == 200 and b'<html' in body, f'{status} {body[:100]!r}')
+
+
 def refusals(c):
     data = f'{PREFIX}/data'
     c.status(f'{data}?run=synth_tpu1/run&tag=nonsense', 404, 'nonsense')
@@ -336,7 +347,7 @@ def main():
             shutil.copytree(os.path.join(profiles.ROOT, '..', 'events', name), os.path.join(logdir, name))
         with serving.Server(f'{binary} serve --logdir {{logdir}} --port {{port}}', logdir) as server:
             c = Checks(server)
-            for part in (xprof_routes, older_runs, event_files, csv_route, refusals, no_way_out, headers_and_caching, page_routes,
+            for part in (xprof_routes, older_runs, event_files, csv_route, allocations, refusals, no_way_out, headers_and_caching, page_routes,
                          hostile_clients,
                          many_at_once, reader_that_leaves, lambda c: changes_on_disk(c, logdir)):
                 try:
