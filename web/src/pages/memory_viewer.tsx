@@ -15,6 +15,7 @@ import { Grid } from "../widgets/grid";
 import { filterFor } from "../widgets/grid_model";
 import { Hint } from "../widgets/hint";
 import { Failure, Notes, Waiting } from "../widgets/notes";
+import { ToolLinks, type Way } from "../widgets/tool_links";
 import { blocksOf } from "./memory_blocks";
 import { MemoryMap } from "./memory_map";
 import { csvAddress, type Session } from "./session";
@@ -487,20 +488,10 @@ function BufferCard({ shown, life, last, module, session }: BufferProps) {
 }
 
 function Ways({ name, module, session }: { name: string; module: string; session: Session }) {
-	const ways: [string, string, Record<string, string>][] = [
+	const ways: readonly Way[] = [
 		["graph_viewer", "Graph", { module_name: module, node_name: name }],
 		["op_profile", "Op profile", { op: name }],
 		["hlo_stats", "HLO stats", { filter: filterFor("hlo_op_name", name) }],
 	];
-	const there = ways.filter(([tool]) => session.toolNames.includes(tool));
-	if (!name || !there.length) return null;
-	return (
-		<nav class="event-links" aria-label={`${name} in other tools`}>
-			{there.map(([tool, label, extra]) => (
-				<a key={tool} href={toolHref(tool, extra)}>
-					{label}
-				</a>
-			))}
-		</nav>
-	);
+	return <ToolLinks name={name} ways={ways} tools={session.toolNames} />;
 }

@@ -10,6 +10,7 @@ import { useTheme } from "../base/theme";
 import { toolHref } from "../base/url";
 import { filterFor } from "../widgets/grid_model";
 import { Meter } from "../widgets/meter";
+import { ToolLinks, type Way } from "../widgets/tool_links";
 import { plainName, tensorsOf, type Tensor } from "./op_tree";
 import type { Session } from "./session";
 
@@ -180,21 +181,11 @@ function Layout({ tensors, filled }: { tensors: readonly Tensor[]; filled: numbe
 }
 
 function Links({ name, program, session }: { name: string; program: string; session: Session }) {
-	const ways: [string, string, Record<string, string>][] = [
+	const ways: readonly Way[] = [
 		["hlo_stats", "HLO stats", { filter: filterFor("hlo_op_name", name) }],
 		["graph_viewer", "Graph", { node_name: name, program_id: program }],
 		["memory_viewer", "Memory", { program_id: program }],
 		["trace_viewer@", "Timeline", { q: name }],
 	];
-	const there = ways.filter(([tool]) => session.toolNames.includes(tool));
-	if (!there.length) return null;
-	return (
-		<nav class="event-links" aria-label={`${name} in other tools`}>
-			{there.map(([tool, label, extra]) => (
-				<a key={tool} href={toolHref(tool, extra)}>
-					{label}
-				</a>
-			))}
-		</nav>
-	);
+	return <ToolLinks name={name} ways={ways} tools={session.toolNames} />;
 }
