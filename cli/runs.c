@@ -7,7 +7,7 @@
 #include "cli.h"
 
 #include "emit/units.h"
-#include "model/env.h"
+#include "model/ops/env.h"
 #include "serve/ask.h"
 
 #include <getopt.h>

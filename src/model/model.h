@@ -13,7 +13,7 @@
 #ifndef SS_MODEL_MODEL_H
 #define SS_MODEL_MODEL_H
 
-#include "model/host.h"
+#include "model/host/host.h"
 
 #include <pthread.h>
 

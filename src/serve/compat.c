@@ -5,7 +5,7 @@
  * outside of the log directory.
  */
 #include "base/vec.h"
-#include "model/hlo_map.h"
+#include "model/program/hlo_map.h"
 #include "model/visit.h"
 #include "serve/call.h"
 #include "serve/warm.h"

@@ -2,11 +2,11 @@
  * end_to_end.c - where the wall time of a whole program went: training, evaluation, prediction, and
  * what came before and between.
  *
- * The rules stand in model/end_to_end.h. The first table is the chart of TensorFlow 1.14's tool of
+ * The rules stand in model/runtime/end_to_end.h. The first table is the chart of TensorFlow 1.14's tool of
  * this name, a row for each category; the second holds what it was made from, also of the
  * evaluation's and prediction's own start, which that chart leaves out.
  */
-#include "model/end_to_end.h"
+#include "model/runtime/end_to_end.h"
 #include "tools/tool.h"
 
 #include <math.h>

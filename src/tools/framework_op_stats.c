@@ -6,13 +6,13 @@
  * Each side is ranked by self time and cut after 500 ops. Host rows have zeros in columns of the
  * device and the other way round.
  */
-#include "tools/tool.h"
 #include "tools/old_answers.h"
+#include "tools/tool.h"
 
-#include "model/env.h"
-#include "model/framework_ops.h"
-#include "model/opname.h"
-#include "model/roofline.h"
+#include "model/host/opname.h"
+#include "model/ops/env.h"
+#include "model/ops/framework_ops.h"
+#include "model/ops/roofline.h"
 
 #define MOST_OPS 500
 

@@ -4,7 +4,7 @@
  * type=graph is tables of nodes, boxes and edges (emit/shape_graph_viewer.c draws them for XProf's
  * clients); type=names, which XProf does not have, finds instructions by a part of their name; the
  * other types are texts and files of XProf's form. Which instructions are near:
- * model/hlo_graph.h; the notation: hlo/text.h.
+ * model/program/hlo_graph.h; the notation: hlo/text.h.
  *
  * Without a node's name the root of the program's entry is shown, where XProf fails.
  */
@@ -15,7 +15,7 @@
 #include "hlo/shape.h"
 #include "hlo/stack.h"
 #include "hlo/text.h"
-#include "model/hlo_graph.h"
+#include "model/program/hlo_graph.h"
 #include "tools/module_pick.h"
 
 #define MOST_NODES 5000

@@ -8,10 +8,10 @@
 #include "tools/op_cells.h"
 #include "tools/tool.h"
 
-#include "model/env.h"
-#include "model/framework_ops.h"
-#include "model/opname.h"
-#include "model/roofline.h"
+#include "model/host/opname.h"
+#include "model/ops/env.h"
+#include "model/ops/framework_ops.h"
+#include "model/ops/roofline.h"
 
 enum {
 	COL_RANK,

@@ -8,7 +8,7 @@
  */
 #include "base/map.h"
 #include "base/vec.h"
-#include "model/inference.h"
+#include "model/runtime/inference.h"
 #include "tools/tool.h"
 
 #include <stdlib.h>

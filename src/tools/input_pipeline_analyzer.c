@@ -4,13 +4,13 @@
  *
  * Five tables: the core that waited longest in each step (TPU), the steps and where their time
  * went, input ops on the host, what to try, and problems. The classification and its thresholds are
- * in input_report.c, the host's side in model/host_input.c.
+ * in input_report.c, the host's side in model/steps/host_input.c.
  */
 #include "tools/input_report.h"
 #include "tools/old_answers.h"
 
-#include "model/framework_ops.h"
-#include "model/roofline.h"
+#include "model/ops/framework_ops.h"
+#include "model/ops/roofline.h"
 
 static const struct ss_col op_cols[] = {
 	{ "opName", "Input op", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },

@@ -6,8 +6,8 @@
  */
 #include "tools/input_report.h"
 
-#include "model/found.h"
-#include "model/ops.h"
+#include "model/ops/ops.h"
+#include "model/steps/found.h"
 
 #include <stdlib.h>
 

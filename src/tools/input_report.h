@@ -5,9 +5,9 @@
 #ifndef SS_TOOLS_INPUT_REPORT_H
 #define SS_TOOLS_INPUT_REPORT_H
 
-#include "model/env.h"
-#include "model/host_input.h"
-#include "model/step_stats.h"
+#include "model/ops/env.h"
+#include "model/steps/host_input.h"
+#include "model/steps/step_stats.h"
 #include "tools/tool.h"
 
 /*

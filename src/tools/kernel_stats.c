@@ -1,14 +1,14 @@
 /*
  * kernel_stats.c - GPU kernels by the time they took: one row for each kernel with one launch
- * geometry and one operation it belongs to. See model/kernels.c for how they are told apart and
+ * geometry and one operation it belongs to. See model/ops/kernels.c for how they are told apart and
  * which of them use tensor cores.
  *
  * The same kernel on two hosts is two rows, as their times differ. XProf stops after 1000 rows;
  * here all are shown.
  */
-#include "model/ops.h"
-#include "tools/tool.h"
+#include "model/ops/ops.h"
 #include "tools/old_answers.h"
+#include "tools/tool.h"
 
 enum {
 	COL_RANK, COL_NAME, COL_REGS, COL_SHMEM, COL_BLOCK, COL_GRID, COL_OCCUPANCY, COL_ELIGIBLE, COL_USES, COL_OP,

@@ -6,7 +6,7 @@
  * come from counters that were not read at the same moment: they are shown as 100, but for the
  * matrix units, where the excess is marked.
  */
-#include "model/tpu_counters.h"
+#include "model/counters/tpu_counters.h"
 #include "tools/tool.h"
 
 #include <math.h>

@@ -1,12 +1,12 @@
 /*
  * megascale_stats.c - transfers between slices over the data center network: time the network had
  * (slack), time the device lost waiting (stall), and the bandwidth that would have been enough. See
- * model/dcn.h for how they are found.
+ * model/megascale/dcn.h for how they are found.
  */
 #include "base/map.h"
 #include "base/vec.h"
-#include "model/dcn.h"
-#include "model/perfetto.h"
+#include "model/megascale/dcn.h"
+#include "model/megascale/perfetto.h"
 #include "tools/tool.h"
 
 #include <stdlib.h>

@@ -4,13 +4,13 @@
  *
  * Four tables: each allocator with its peak, at most 1000 points of each allocator's timeline, what
  * was allocated at its peak, and the programs that ran on TPUs, to see which of them a time belongs
- * to. Rules and sources: model/memory.h.
+ * to. Rules and sources: model/runtime/memory.h.
  *
  * XProf counts all times from the start of their own line and orders events so, which mixes up
  * lines that began at different times; here times count from the start of the profile. `offset_ps`
  * is XProf's number.
  */
-#include "model/memory.h"
+#include "model/runtime/memory.h"
 #include "tools/tool.h"
 
 #define MOST_POINTS 1000

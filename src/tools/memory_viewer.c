@@ -2,7 +2,7 @@
  * memory_viewer.c - how a compiled program uses a memory space: its heap over the program's
  * instructions, who lives at the peak, and what lives as long as the program.
  *
- * The program's buffer assignment is played as model/heap.h describes. Memory that is never reused
+ * The program's buffer assignment is played as model/program/heap.h describes. Memory that is never reused
  * (parameters, constants, results) is added to every point. All sizes are bytes; XProf's clients
  * get the same numbers in MiB (emit/shape_memory_viewer.c).
  */
@@ -11,7 +11,7 @@
 #include "hlo/config.h"
 #include "hlo/shape.h"
 #include "hlo/stack.h"
-#include "model/heap.h"
+#include "model/program/heap.h"
 #include "tools/module_pick.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 #ifndef SS_TOOLS_MODULE_PICK_H
 #define SS_TOOLS_MODULE_PICK_H
 
-#include "model/hlo_map.h"
+#include "model/program/hlo_map.h"
 #include "tools/tool.h"
 
 /* The parameters by which a program is chosen; the tool's own follow. */

@@ -4,7 +4,7 @@
 #ifndef SS_TOOLS_OP_CELLS_H
 #define SS_TOOLS_OP_CELLS_H
 
-#include "model/ops.h"
+#include "model/ops/ops.h"
 
 /*
  * Where the operation comes from, as XProf prints it: an element with file and line, and the stack

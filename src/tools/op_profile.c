@@ -6,15 +6,15 @@
  * Two tables, with idle time and without, each a tree by the column `parent`; children follow their
  * parent, largest first.
  */
+#include "tools/old_answers.h"
 #include "tools/op_cells.h"
 #include "tools/tool.h"
-#include "tools/old_answers.h"
 
 #include "hlo/kernel_metadata.h"
-#include "model/env.h"
-#include "model/op_tree.h"
-#include "model/roofline.h"
-#include "model/tiling.h"
+#include "model/ops/env.h"
+#include "model/ops/op_tree.h"
+#include "model/ops/roofline.h"
+#include "model/program/tiling.h"
 
 #include <math.h>
 

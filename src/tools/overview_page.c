@@ -10,9 +10,9 @@
 #include "tools/old_answers.h"
 
 #include "base/vec.h"
-#include "model/framework_ops.h"
-#include "model/inference.h"
-#include "model/roofline.h"
+#include "model/ops/framework_ops.h"
+#include "model/ops/roofline.h"
+#include "model/runtime/inference.h"
 
 #include <stdlib.h>
 

@@ -7,7 +7,7 @@
  * utilisation see utilization_viewer.c.
  */
 #include "base/buf.h"
-#include "model/tpu_counters.h"
+#include "model/counters/tpu_counters.h"
 #include "tools/tool.h"
 
 enum { COL_HOST, COL_CHIP, COL_KERNEL, COL_SAMPLE, COL_COUNTER, COL_VALUE, COL_DESCRIPTION, COL_SET };

@@ -5,7 +5,7 @@
  * so it can exceed the length of the profile. It answers "where is the data", not "how busy was the
  * device".
  */
-#include "model/shown.h"
+#include "model/timeline/shown.h"
 #include "tools/tool.h"
 
 enum { COL_HOST, COL_PLANE, COL_LINES, COL_EVENTS, COL_BUSY_PS, COL_DROPPED };

@@ -8,8 +8,8 @@
  */
 #include "tools/pod_channels.h"
 
-#include "model/tiling.h"
-#include "model/transfers.h"
+#include "model/ops/transfers.h"
+#include "model/program/tiling.h"
 
 #include <math.h>
 #include <stdlib.h>

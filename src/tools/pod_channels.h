@@ -4,7 +4,7 @@
 #ifndef SS_TOOLS_POD_CHANNELS_H
 #define SS_TOOLS_POD_CHANNELS_H
 
-#include "model/steps.h"
+#include "model/steps/steps.h"
 #include "table/table.h"
 
 /* Adds the table "channels". */

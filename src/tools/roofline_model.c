@@ -10,9 +10,9 @@
 #include "tools/input_report.h"
 #include "tools/op_cells.h"
 
-#include "model/framework_ops.h"
-#include "model/opname.h"
-#include "model/roofline.h"
+#include "model/host/opname.h"
+#include "model/ops/framework_ops.h"
+#include "model/ops/roofline.h"
 
 #include <inttypes.h>
 

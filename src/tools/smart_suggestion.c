@@ -5,11 +5,11 @@
  * The rules stand in suggestion_rules.c. Matrix unit and memory utilisation come from hardware
  * counters, or where there are none from the costs of the operations against the device's peaks.
  */
-#include "model/event_share.h"
-#include "model/found.h"
-#include "model/meanwhile.h"
-#include "model/memory.h"
-#include "model/ops.h"
+#include "model/ops/ops.h"
+#include "model/runtime/memory.h"
+#include "model/steps/event_share.h"
+#include "model/steps/found.h"
+#include "model/steps/meanwhile.h"
 #include "tools/input_report.h"
 #include "tools/op_cells.h"
 #include "tools/suggestion_rules.h"

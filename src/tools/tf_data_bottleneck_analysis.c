@@ -4,10 +4,10 @@
  *
  * Four tables, from the answer to its proof: the bottleneck of each host's pipelines, the pipelines
  * with their latencies, the stages of each, and what every stage did for every element. The rules
- * stand in model/tfdata.h.
+ * stand in model/runtime/tfdata.h.
  */
 #include "base/vec.h"
-#include "model/tfdata.h"
+#include "model/runtime/tfdata.h"
 #include "tools/tool.h"
 
 #include <stdlib.h>

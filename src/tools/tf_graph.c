@@ -1,7 +1,7 @@
 /*
  * tf_graph.c - the TensorFlow graph of an event file by name scopes, and what of it a TPU could run.
  *
- * The rules stand in model/tfgraph.h. Without parameters the answer is of the whole graph: its
+ * The rules stand in model/program/tfgraph.h. Without parameters the answer is of the whole graph: its
  * scopes with their shares, the operations that a TPU would not run with their attributes, and all
  * operators. With `scope` it is of that scope, and holds what is needed to draw it: what stands
  * directly in it, and how that is connected. With `node` the attributes and neighbours are that
@@ -12,7 +12,7 @@
  */
 #include "base/map.h"
 #include "base/vec.h"
-#include "model/tfgraph.h"
+#include "model/program/tfgraph.h"
 #include "tools/tool.h"
 
 #include <math.h>

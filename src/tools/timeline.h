@@ -9,7 +9,7 @@
 #ifndef SS_TOOLS_TIMELINE_H
 #define SS_TOOLS_TIMELINE_H
 
-#include "model/trace.h"
+#include "model/timeline/trace.h"
 #include "table/timeline.h"
 
 /* Sections and tracks, no slices; counter tracks with their range of values. NULL on failure. */

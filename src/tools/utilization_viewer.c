@@ -1,12 +1,12 @@
 /*
  * utilization_viewer.c - how busy the units of a TPU were, from hardware counters: achieved work
  * against possible work of every unit, for each sample of each chip. The formulas stand in
- * model/tpu_use.c.
+ * model/counters/tpu_use.c.
  *
  * XProf leaves the division to its page; here the last column has it. TPUs other than v6e and v7x
  * are left out: the meaning of their counters is not known.
  */
-#include "model/tpu_counters.h"
+#include "model/counters/tpu_counters.h"
 #include "tools/tool.h"
 
 enum { COL_HOST, COL_DEVICE, COL_SAMPLE, COL_NODE, COL_NAME, COL_ACHIEVED, COL_PEAK, COL_UNIT, COL_FRAC };

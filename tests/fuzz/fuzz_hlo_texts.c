@@ -4,8 +4,8 @@
  */
 #include "hlo/pbtxt.h"
 #include "hlo/text.h"
-#include "model/heap.h"
-#include "model/hlo_graph.h"
+#include "model/program/heap.h"
+#include "model/program/hlo_graph.h"
 
 #include <stdlib.h>
 

@@ -13,8 +13,8 @@
  * Without FILE: reads names of files from stdin and dumps each, ["end"] behind it.
  */
 #include "emit/out.h"
-#include "model/preprocess.h"
-#include "model/shown.h"
+#include "model/host/preprocess.h"
+#include "model/timeline/shown.h"
 
 #include <inttypes.h>
 #include <stdio.h>

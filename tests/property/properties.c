@@ -11,9 +11,9 @@
  *	visits		and the same when hosts are opened one after the other in place of all at once
  */
 #define _XOPEN_SOURCE 700
-#include "model/opname.h"
-#include "model/ops.h"
-#include "model/tpu.h"
+#include "model/host/opname.h"
+#include "model/ops/ops.h"
+#include "model/ops/tpu.h"
 #include "serve/ask.h"
 
 #include <dirent.h>

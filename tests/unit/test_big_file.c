@@ -4,7 +4,7 @@
  */
 #include "unit.h"
 
-#include "model/host.h"
+#include "model/host/host.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 
 #include "cupti_abi.h"
 #include "cupti_convert.h"
-#include "model/host.h"
+#include "model/host/host.h"
 #include "ss_trace_gpu.h"
 
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "emit/layered.h"
 #include "hlo/pbtxt.h"
-#include "model/hlo_graph.h"
+#include "model/program/hlo_graph.h"
 
 #include <stdio.h>
 

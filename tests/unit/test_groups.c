@@ -1,8 +1,8 @@
 /* test_groups.c - which events belong to one step: roots, what lies inside them, and ties between threads. */
 #include "unit/unit.h"
 
-#include "model/host.h"
-#include "model/nest.h"
+#include "model/host/host.h"
+#include "model/timeline/nest.h"
 #include "unit/build_pb.h"
 
 enum { TRAIN = 1, RUN, OP, PLAIN };			/* event metadata */

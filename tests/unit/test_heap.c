@@ -2,7 +2,7 @@
 #include "unit/unit.h"
 
 #include "hlo/shape.h"
-#include "model/heap.h"
+#include "model/program/heap.h"
 #include "unit/build_pb.h"
 
 /* f32[elements]{0} */

@@ -8,8 +8,8 @@
 #include "import/json_feed.h"
 #include "import/json_tree.h"
 #include "import/names.h"
-#include "model/host.h"
-#include "model/trace.h"
+#include "model/host/host.h"
+#include "model/timeline/trace.h"
 #include "wire/gz_out.h"
 #include "wire/pb_out.h"
 

@@ -1,7 +1,7 @@
 /* test_meanwhile.c - what a thread did while a device was idle, by profiles of which we know. */
 #include "unit/unit.h"
 
-#include "model/meanwhile.h"
+#include "model/steps/meanwhile.h"
 #include "unit/build_pb.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* test_megascale.c - arrows and counters of transfers between slices, on the smallest trace that has them all. */
 #include "unit/unit.h"
 
-#include "model/megascale.h"
-#include "model/perfetto.h"
+#include "model/megascale/megascale.h"
+#include "model/megascale/perfetto.h"
 #include "unit/build_pb.h"
 
 enum { STAT_GRAPH_KEY = 1, STAT_ACTION_INDEX, STAT_INPUT_SIZE, STAT_SIZES, STAT_LATENCY, STAT_RUN_ID };

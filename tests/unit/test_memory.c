@@ -1,7 +1,7 @@
 /* test_memory.c - what the allocators did, from events made by hand. */
 #include "unit/unit.h"
 
-#include "model/memory.h"
+#include "model/runtime/memory.h"
 #include "unit/build_pb.h"
 
 enum { ALLOC = 1, FREE = 2 };			/* event metadata */

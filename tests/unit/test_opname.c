@@ -1,7 +1,7 @@
 /* test_opname.c - what operation names say: the rules of names and types, one row each. */
 #include "unit/unit.h"
 
-#include "model/opname.h"
+#include "model/host/opname.h"
 
 static void parses_names(void **state)
 {

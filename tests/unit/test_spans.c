@@ -1,7 +1,7 @@
 /* test_spans.c - spans of derived events read back as they were set, however long and far apart. */
 #include "unit/unit.h"
 
-#include "model/spans.h"
+#include "model/host/spans.h"
 
 enum { N = 1000 };
 

@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "gather.h"
-#include "model/host.h"
+#include "model/host/host.h"
 #include "record.h"
 #include "ss_trace.h"
 

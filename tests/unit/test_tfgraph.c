@@ -4,8 +4,8 @@
 
 #include "import/event_file.h"
 #include "import/graph_text.h"
-#include "model/end_to_end.h"
-#include "model/tfgraph.h"
+#include "model/program/tfgraph.h"
+#include "model/runtime/end_to_end.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -201,7 +201,7 @@ static void has_its_operators_in_order(void **state)
 #define TPU_OP(name) #name,
 #define TPU_ASIDE(name) #name,
 #define TPU_LATER(name) #name,
-#include "model/tpu_ops.def"
+#include "model/program/tpu_ops.def"
 #undef TPU_OP
 #undef TPU_ASIDE
 #undef TPU_LATER

@@ -1,8 +1,8 @@
 /* test_tiling.c - what the text of instructions says: tensors and their padding, sources of transfers. */
 #include "unit/unit.h"
 
-#include "model/tiling.h"
-#include "model/transfers.h"
+#include "model/ops/transfers.h"
+#include "model/program/tiling.h"
 
 #include <math.h>
 

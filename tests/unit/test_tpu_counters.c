@@ -1,7 +1,7 @@
 /* test_tpu_counters.c - ids of TPU counters, their sets, and what repeated counters mean. */
 #include "unit/unit.h"
 
-#include "model/tpu_counters.h"
+#include "model/counters/tpu_counters.h"
 
 static void knows_counters_of_every_unit(void **state)
 {

@@ -5,7 +5,7 @@
  */
 #include "unit/unit.h"
 
-#include "model/trace_level.h"
+#include "model/timeline/trace_level.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "model/fold.h"
-#include "model/ops.h"
+#include "model/ops/ops.h"
 
 #include <stdio.h>
 #include <sys/stat.h>

@@ -1,0 +1,30 @@
+/*
+ * forget.h - giving back pages of the file behind a walk.
+ *
+ * A walk over the stats of lines brings their pages of the file back into memory; this gives them
+ * up again, some megabytes at a time. Lines of a plane mostly lie one behind the other in the file.
+ */
+#ifndef SS_MODEL_HOST_FORGET_H
+#define SS_MODEL_HOST_FORGET_H
+
+#include "model/host/host.h"
+
+struct ss_forget {
+	const struct ss_host *h;
+	const char *from, *to; /* what was walked and not given up */
+};
+
+void ss_forget_upto(struct ss_forget *f, const char *at);
+/* All of a line was walked. */
+void ss_forget_line(struct ss_forget *f, const struct ss_line *l);
+/* The walk is over. */
+void ss_forget_rest(struct ss_forget *f);
+
+/* Events up to `i` of the line were walked. */
+static inline void ss_forget_passed(struct ss_forget *f, const struct ss_line *l, uint32_t i)
+{
+	if (i % SS_EVENT_CHUNK == 0 && l->ev.base)
+		ss_forget_upto(f, l->src->body.p + l->ev.base[i / SS_EVENT_CHUNK]);
+}
+
+#endif

@@ -1,0 +1,407 @@
+/* host.c - opening and loading one host's profile. */
+#include "model/host/host.h"
+
+#include "base/pool.h"
+#include "import/import.h"
+#include "import/names.h"
+#include "model/host/preprocess.h"
+
+#include <stdlib.h>
+
+static bool all_digits(struct ss_str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (s.p[i] < '0' || s.p[i] > '9')
+			return false;
+	return true;
+}
+
+static size_t digits(struct ss_str s)
+{
+	size_t n = 0;
+	while (n < s.n && s.p[n] >= '0' && s.p[n] <= '9')
+		n++;
+	return n;
+}
+
+/* After "/device:TPU:": digits only is a TensorCore; digits, " SparseCore", perhaps a word, and a number a SparseCore. */
+static enum ss_plane_kind tpu_kind(struct ss_str rest)
+{
+	if (all_digits(rest))
+		return SS_PLANE_TENSOR_CORE;
+	size_t n = digits(rest);
+	struct ss_str tail = ss_str_sub(rest, n, rest.n);
+	if (n == 0 || !ss_str_starts(tail, SS_STR(" SparseCore ")))
+		return SS_PLANE_OTHER;
+	size_t space = ss_str_rchr(tail, ' ');
+	struct ss_str number = ss_str_sub(tail, space + 1, tail.n);
+	return number.n && all_digits(number) ? SS_PLANE_SPARSE_CORE : SS_PLANE_OTHER;
+}
+
+static enum ss_plane_kind kind_of(struct ss_str name)
+{
+	static const struct {
+		struct ss_str name;
+		bool whole;
+		enum ss_plane_kind kind;
+	} rules[] = {
+		{ SS_STR_INIT("/host:CPU"), true, SS_PLANE_HOST_CPU },
+		{ SS_STR_INIT("/host:metadata"), true, SS_PLANE_METADATA },
+		{ SS_STR_INIT("Task Environment"), true, SS_PLANE_TASK_ENV },
+		{ SS_STR_INIT("/device:GPU:"), false, SS_PLANE_GPU },
+		{ SS_STR_INIT("/device:CUSTOM:"), false, SS_PLANE_CUSTOM },
+		{ SS_STR_INIT("/custom:"), false, SS_PLANE_CUSTOM },
+		{ SS_STR_INIT("#Chip"), false, SS_PLANE_TPU_NONCORE },
+	};
+	const struct ss_str tpu = SS_STR("/device:TPU:");
+	if (ss_str_starts(name, tpu))
+		return tpu_kind(ss_str_sub(name, tpu.n, name.n));
+	for (size_t i = 0; i < SS_COUNT(rules); i++)
+		if (rules[i].whole ? ss_str_eq(name, rules[i].name) : ss_str_starts(name, rules[i].name))
+			return rules[i].kind;
+	return SS_PLANE_OTHER;
+}
+
+bool ss_plane_is_host(const struct ss_plane *p)
+{
+	static const struct ss_str prefixes[] = {
+		SS_STR_INIT("/host:CPU"), SS_STR_INIT("Host CPUs"), SS_STR_INIT("/host:tfstreamz"),
+		SS_STR_INIT("/host:metadata"), SS_STR_INIT("Syscalls"), SS_STR_INIT("/host:python-tracer"),
+		SS_STR_INIT("/host:CUPTI"), SS_STR_INIT("/host:__ScopeRangeCallStack__"),
+	};
+	for (size_t i = 0; i < SS_COUNT(prefixes); i++)
+		if (ss_str_starts(p->name, prefixes[i]))
+			return true;
+	return false;
+}
+
+bool ss_plane_is_device(const struct ss_plane *p)
+{
+	return !ss_plane_is_host(p) &&
+	       (ss_str_starts(p->name, SS_STR("/device")) || p->kind == SS_PLANE_TPU_NONCORE ||
+		p->kind == SS_PLANE_CUSTOM);
+}
+
+static bool build_plane(struct ss_host *h, struct ss_plane *p, const struct ss_xplane *x)
+{
+	*p = (struct ss_plane){ .x = x, .name = x->name, .kind = kind_of(x->name), .id = x->id, .nlines = x->nlines };
+	p->lines = SS_NEW_N(&h->arena, struct ss_line, x->nlines);
+	if (!p->lines) {
+		p->nlines = 0; /* closing goes through them */
+		return false;
+	}
+	for (uint32_t i = 0; i < x->nlines; i++)
+		p->lines[i].src = &x->lines[i];
+	return true;
+}
+
+/* The name of the host: the file's, without folder and what follows the host in it. */
+static struct ss_str host_name(struct ss_str path)
+{
+	size_t slash = ss_str_rchr(path, '/');
+	struct ss_str name = slash == SS_NPOS ? path : ss_str_sub(path, slash + 1, path.n);
+	return ss_profile_host(name);
+}
+
+static bool build(struct ss_host *h, struct ss_err *err)
+{
+	for (size_t i = 0; i < SS_HOST_PART_COUNT; i++)
+		ss_part_init(&h->parts[i]);
+	h->name = host_name(h->x.path);
+	h->planes = SS_NEW_N(&h->arena, struct ss_plane, h->x.nplanes);
+	bool ok = h->planes;
+	for (uint32_t i = 0; ok && i < h->x.nplanes; i++, h->nplanes++)
+		ok = build_plane(h, &h->planes[i], &h->x.planes[i]);
+	if (ok) {
+		h->came_grouped = ss_host_came_grouped(h);
+		return true;
+	}
+	ss_host_close(h);
+	return ss_fail_mem(err);
+}
+
+/* Make an XSpace of a file in another format. */
+static bool import(struct ss_host *h, const struct ss_file *f, const char *path, struct ss_err *err)
+{
+	struct ss_arena notes = { 0 };
+	struct ss_imported made;
+	bool ok = ss_import(f, ss_str_from(path), &notes, &made, err);
+	if (ok && ss_file_torn(f))
+		ok = ss_fail(err, SS_EIO, "'%s' was shortened while it was being read", path);
+	ok = ok && ss_xspace_open_bytes(&h->x, ss_buf_get(&made.space), path, err);
+	for (size_t i = 0; ok && i < made.nnotes; i++) {
+		ok = ss_xspace_note(&h->x, ss_arena_str(&h->x.arena, made.notes[i]), err);
+		if (!ok)
+			ss_xspace_close(&h->x);
+	}
+	ss_arena_release(&notes);
+	h->imported = true;
+	h->space = made.space;
+	if (!ok)
+		ss_buf_free(&h->space);
+	return ok;
+}
+
+bool ss_host_open(struct ss_host *h, const char *path, struct ss_err *err)
+{
+	struct ss_file f;
+	*h = (struct ss_host){ 0 };
+	if (!ss_file_open(&f, path, err))
+		return false;
+	h->file_bytes = f.bytes.n;
+	h->file_mtime_ns = f.mtime_ns;
+	bool ok = ss_import_is(&f, ss_str_from(path)) ? import(h, &f, path, err) : ss_xspace_open(&h->x, path, err);
+	ss_file_close(&f);
+	return ok && build(h, err);
+}
+
+bool ss_host_open_among(struct ss_host *h, const char *path, struct ss_err *why, struct ss_err *err)
+{
+	*why = (struct ss_err){ 0 };
+	if (ss_host_open(h, path, why))
+		return true;
+	if (why->code == SS_ENOMEM)
+		return ss_fail_mem(err);
+	uint64_t bytes = h->file_bytes;
+	int64_t mtime_ns = h->file_mtime_ns;
+	*h = (struct ss_host){ .file_bytes = bytes, .file_mtime_ns = mtime_ns };
+	h->x.path = ss_arena_str(&h->x.arena, ss_str_from(path));
+	if (!h->x.path.p || !build(h, err)) {
+		ss_arena_release(&h->x.arena);
+		return ss_fail_mem(err);
+	}
+	if (ss_xspace_note(&h->x, ss_arena_printf(&h->x.arena, "%s", why->text), err))
+		return true;
+	ss_host_close(h);
+	return false;
+}
+
+bool ss_host_open_bytes(struct ss_host *h, struct ss_str bytes, const char *name, struct ss_err *err)
+{
+	struct ss_file f = { .bytes = bytes, .borrowed = true };
+	*h = (struct ss_host){ .file_bytes = bytes.n };
+	bool ok = ss_import_is(&f, ss_str_from(name)) ? import(h, &f, name, err)
+						      : ss_xspace_open_bytes(&h->x, bytes, name, err);
+	return ok && build(h, err);
+}
+
+bool ss_host_describe(struct ss_host *h, const char *path, uint64_t file_bytes)
+{
+	*h = (struct ss_host){ .described = true, .file_bytes = file_bytes };
+	h->x.path = ss_arena_str(&h->arena, ss_str_from(path));
+	h->name = h->x.path.p ? host_name(h->x.path) : SS_STR("");
+	return h->x.path.p;
+}
+
+static bool build_raw(struct ss_host *h, struct ss_str path, struct ss_str name, struct ss_err *err)
+{
+	for (size_t i = 0; i < SS_HOST_PART_COUNT; i++)
+		ss_part_init(&h->parts[i]);
+	h->raw = true;
+	h->file_bytes = h->x.file.bytes.n;
+	h->file_mtime_ns = h->x.file.mtime_ns;
+	h->x.path = ss_arena_str(&h->x.arena, path);
+	h->name = ss_arena_str(&h->arena, name);
+	if (h->x.path.p && h->name.p)
+		return true;
+	h->x.path = SS_STR("");
+	ss_host_close(h);
+	return ss_fail_mem(err);
+}
+
+bool ss_host_open_raw(struct ss_host *h, const char *path, struct ss_str name, struct ss_err *err)
+{
+	*h = (struct ss_host){ 0 };
+	return ss_file_open(&h->x.file, path, err) && build_raw(h, ss_str_from(path), name, err);
+}
+
+bool ss_host_open_raw_bytes(struct ss_host *h, struct ss_str bytes, const char *name, struct ss_err *err)
+{
+	*h = (struct ss_host){ .x.file = { .bytes = bytes, .borrowed = true } };
+	return build_raw(h, ss_str_from(name), ss_str_from(name), err);
+}
+
+void ss_line_free(struct ss_line *l)
+{
+	ss_xevents_free(&l->ev);
+	if (l->spans)
+		ss_spans_free(l->spans);
+	free(l->spans);
+	free(l->group);
+	free(l->runs);
+	free(l->dev_begin_ps);
+	free(l->dev_dur_ps);
+	free(l->eager);
+	free(l->added);
+	l->spans = NULL;
+	l->group = NULL;
+	l->runs = NULL;
+	l->nruns = 0;
+	l->dev_begin_ps = NULL;
+	l->dev_dur_ps = NULL;
+	l->eager = NULL;
+	l->added = NULL;
+	l->nadded = 0;
+}
+
+static void free_lines(struct ss_host *h)
+{
+	for (uint32_t i = 0; i < h->nplanes; i++)
+		for (uint32_t j = 0; j < h->planes[i].nlines; j++)
+			ss_line_free(&h->planes[i].lines[j]);
+}
+
+void ss_host_close(struct ss_host *h)
+{
+	if (!h->x.path.p)
+		return;
+	/* Later parts are built from earlier ones. */
+	for (size_t i = SS_HOST_PART_COUNT; i-- > 0;)
+		ss_part_release(&h->parts[i]);
+	free_lines(h);
+	ss_arena_release(&h->arena);
+	ss_xspace_close(&h->x);
+	ss_buf_free(&h->space);
+	*h = (struct ss_host){ 0 };
+}
+
+/* All lines of all planes as one list of work, longest lines first so that threads end together. */
+struct load_job {
+	struct ss_host *h;
+	struct work {
+		struct ss_plane *plane;
+		struct ss_line *line;
+	} *work;
+	size_t n;
+};
+
+static int longer_first(const void *a, const void *b)
+{
+	const struct work *wa = a, *wb = b;
+	size_t na = wa->line->src->body.n, nb = wb->line->src->body.n;
+	if (na != nb)
+		return na < nb ? 1 : -1;
+	/* The file's order among equals: lines stand in it one after the other. */
+	return wa->line->src->body.p < wb->line->src->body.p ? -1 : wa->line->src->body.p > wb->line->src->body.p;
+}
+
+static bool load_line(void *arg, size_t i, struct ss_err *err)
+{
+	struct load_job *job = arg;
+	struct ss_line *l = job->work[i].line;
+	if (!ss_xevents_load(&l->ev, &job->h->x, job->work[i].plane->x, l->src, err))
+		return false;
+	l->id = l->src->id;
+	l->display_id = l->src->display_id;
+	l->name = l->src->name;
+	l->display_name = l->src->display_name;
+	l->derived = ss_line_id_is_derived(l->id);
+	return true;
+}
+
+static bool load_lines(struct ss_host *h, struct ss_err *err)
+{
+	struct load_job job = { .h = h };
+	for (uint32_t i = 0; i < h->nplanes; i++)
+		job.n += h->planes[i].nlines;
+	job.work = malloc((job.n + 1) * sizeof(*job.work));
+	if (!job.work)
+		return ss_fail_mem(err);
+	size_t k = 0;
+	for (uint32_t i = 0; i < h->nplanes; i++)
+		for (uint32_t j = 0; j < h->planes[i].nlines; j++)
+			job.work[k++] = (struct work){ &h->planes[i], &h->planes[i].lines[j] };
+	qsort(job.work, job.n, sizeof(*job.work), longer_first);
+	bool ok = ss_parallel(job.n, h->threads, load_line, &job, err);
+	free(job.work);
+	return ok;
+}
+
+static void count_events(struct ss_host *h)
+{
+	for (uint32_t i = 0; i < h->nplanes; i++)
+		for (uint32_t j = 0; j < h->planes[i].nlines; j++) {
+			const struct ss_line *l = &h->planes[i].lines[j];
+			if (l->src) {
+				h->nevents += l->ev.n;
+				h->ndropped += l->ev.dropped;
+			}
+		}
+}
+
+static void *load(void *owner, struct ss_err *err)
+{
+	struct ss_host *h = owner;
+	bool ok = load_lines(h, err);
+	if (ok && !h->came_grouped)
+		ok = ss_preprocess_group(h, err) && ss_preprocess_gpu_steps(h, err);
+	if (!ok) {
+		/* As it was before: lack of memory may pass, and loading begins anew. */
+		free_lines(h);
+		for (uint32_t i = 0; i < h->nplanes; i++)
+			h->planes[i].nlines = h->planes[i].x->nlines;
+		return NULL;
+	}
+	ss_preprocess_pack_groups(h);
+	count_events(h);
+	return h;
+}
+
+/* The columns belong to the host itself and are freed with it. */
+static void unload(void *data)
+{
+	(void)data;
+}
+
+bool ss_host_load(struct ss_host *h, struct ss_err *err)
+{
+	if (h->described)
+		return ss_fail(err, SS_EINVAL, "host '" SS_FMT "' is not open", SS_ARG(h->name));
+	return ss_part_get(&h->parts[SS_HOST_EVENTS], load, unload, h, err) != NULL;
+}
+
+struct ss_str ss_host_hostname(const struct ss_host *h)
+{
+	return h->x.nhostnames ? h->x.hostnames[0] : SS_STR("localhost");
+}
+
+bool ss_host_has_stat(const struct ss_host *h, enum ss_stat stat)
+{
+	for (uint32_t i = 0; i < h->nplanes; i++)
+		if (ss_xplane_has(h->planes[i].x, stat))
+			return true;
+	return false;
+}
+
+struct ss_plane *ss_host_plane(const struct ss_host *h, enum ss_plane_kind kind)
+{
+	for (uint32_t i = 0; i < h->nplanes; i++)
+		if (h->planes[i].kind == kind)
+			return &h->planes[i];
+	return NULL;
+}
+
+struct ss_line *ss_plane_line(const struct ss_plane *p, struct ss_str name)
+{
+	for (uint32_t i = 0; i < p->nlines; i++)
+		if (ss_str_eq(p->lines[i].name, name))
+			return &p->lines[i];
+	return NULL;
+}
+
+int64_t ss_event_group(const struct ss_plane *p, const struct ss_line *l, uint32_t i)
+{
+	size_t at = SIZE_MAX;
+	return ss_event_group_at(p, l, i, &at);
+}
+
+int64_t ss_event_group_at(const struct ss_plane *p, const struct ss_line *l, uint32_t i, size_t *at)
+{
+	struct ss_xstat s;
+	if (ss_line_has_groups(l))
+		return ss_line_group_at(l, i, at);
+	if (!l->ev.off || !ss_xplane_has(p->x, SS_STAT_GROUP_ID) ||
+	    !ss_xstats_find(ss_line_stats(p, l, i), SS_STAT_GROUP_ID, &s))
+		return SS_NO_GROUP;
+	return ss_xstat_int_or_uint(&s);
+}

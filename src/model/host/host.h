@@ -1,0 +1,261 @@
+/*
+ * host.h - one host's profile, loaded: what every analysis and the timeline read.
+ *
+ * Two states. Opened: planes, lines and metadata are indexed, nothing is read (names, tool list).
+ * Loaded: every line's events are columns, events are grouped into steps, and the steps of a GPU
+ * are a line behind the file's own (common_xspace, sections 6.1-6.6; the other derived lines are
+ * for people's eyes alone, see shown.h). Loading happens once, at the first ss_host_load;
+ * afterwards the host is immutable and may be read by any number of threads.
+ *
+ * Times are ps since the start of the session. Strings borrow from the mapped file or the host's
+ * arena.
+ */
+#ifndef SS_MODEL_HOST_HOST_H
+#define SS_MODEL_HOST_HOST_H
+
+#include "base/buf.h"
+#include "model/host/part.h"
+#include "model/host/spans.h"
+#include "xspace/events.h"
+
+#define SS_NO_GROUP (-1)
+
+/* A stat that preprocessing added to an event. */
+struct ss_added_stat {
+	uint32_t event;
+	enum ss_stat stat;
+	enum ss_xkind kind;	/* SS_X_INT, SS_X_UINT, SS_X_DOUBLE (bits in u) or SS_X_STR */
+	uint64_t u;
+	struct ss_str s;
+};
+
+/* An event's place in a flow: an arrow between lines. */
+enum ss_flow_dir { SS_FLOW_NONE = 0, SS_FLOW_IN = 1, SS_FLOW_OUT = 2, SS_FLOW_INOUT = 3 };
+
+struct ss_flow {
+	uint32_t event;
+	uint8_t dir;		/* enum ss_flow_dir */
+	uint8_t category;	/* context type, see common_xspace section 4 */
+	uint64_t id;		/* equal id = the same flow, within a host */
+};
+
+struct ss_line {
+	int64_t id, display_id;
+	struct ss_str name, display_name;
+	struct ss_xline *src;	/* NULL: derived here, its events have no bytes in the file */
+	bool derived;		/* made by preprocessing, here or by the program that wrote the file */
+	struct ss_xevents ev;	/* derived here: off and base are NULL */
+	/*
+	 * Events of lines that are only shown, and their groups; ev has but their number then.
+	 * Readers of such lines go through ss_line_begin_ps, ss_line_dur_ps and ss_line_meta.
+	 */
+	struct ss_spans *spans;
+	/*
+	 * Step group of each event, SS_NO_GROUP for none. NULL: not computed here; then a file that
+	 * came grouped has it in the stat group_id (ss_event_group reads either).
+	 */
+	int32_t *group;
+	/* Instead of that, where groups change seldom. */
+	struct ss_group_run *runs;
+	uint32_t nruns;
+	/* Device timespans where preprocessing changed them (merged TPU steps); NULL: the stats of the event, if any. */
+	int64_t *dev_begin_ps;
+	uint64_t *dev_dur_ps;
+	int8_t *eager;		/* stat is_eager per event: 0, 1, -1 not set; NULL: none set here */
+	struct ss_added_stat *added; /* by event ascending */
+	size_t nadded;
+};
+
+enum ss_plane_kind {
+	SS_PLANE_OTHER,
+	SS_PLANE_HOST_CPU,	/* exactly "/host:CPU" */
+	SS_PLANE_TENSOR_CORE,	/* "/device:TPU:<n>" */
+	SS_PLANE_SPARSE_CORE,	/* "/device:TPU:<n> SparseCore [word ]<m>" */
+	SS_PLANE_TPU_NONCORE,	/* "#Chip..." */
+	SS_PLANE_GPU,		/* "/device:GPU:<n>" */
+	SS_PLANE_CUSTOM,	/* "/device:CUSTOM:", "/custom:" */
+	SS_PLANE_METADATA,	/* "/host:metadata": HLO modules */
+	SS_PLANE_TASK_ENV,	/* "Task Environment" */
+};
+
+/* An event name that preprocessing made up. */
+struct ss_made_name {
+	struct ss_str name, display_name;
+};
+
+struct ss_plane {
+	const struct ss_xplane *x;
+	struct ss_str name;
+	enum ss_plane_kind kind;
+	int64_t id;
+	struct ss_line *lines;	/* the file's own first, then those derived here */
+	uint32_t nlines;
+	/* meta indices from x->nevent_meta on mean made[meta - x->nevent_meta]. */
+	struct ss_made_name *made;
+	uint32_t nmade;
+};
+
+/* A group of events that belong to one step, request or run. */
+struct ss_group {
+	struct ss_str name;	/* "train 3", or the number */
+	bool implicit;		/* the root is a framework event, not the user's marker */
+	int64_t *parents, *children; /* group ids, ascending */
+	uint32_t nparents, nchildren;
+	struct ss_str model_name;
+};
+
+/* Derived from one host; see the header of the same name. */
+enum ss_host_part {
+	SS_HOST_EVENTS,		/* loading itself: columns and groups */
+	SS_HOST_HLO,		/* hlo modules of /host:metadata by program id */
+	SS_HOST_SHOWN,		/* shown.h: planes with all derived lines */
+	SS_HOST_OPS,		/* ops.h */
+	SS_HOST_STEPS,		/* steps.h */
+	SS_HOST_FOUND,		/* found.h: steps that nobody marked */
+	SS_HOST_TRACE,		/* trace.h: level-of-detail index */
+	SS_HOST_MEMORY,		/* memory.h: what the allocators did */
+	SS_HOST_GRAPH,		/* tfgraph.h: the TensorFlow graph of a raw file */
+	SS_HOST_TRAINS,		/* env.h: does it compute gradients? */
+	SS_HOST_REQUESTS,	/* inference.h */
+	SS_HOST_MEANWHILE,	/* meanwhile.h */
+	SS_HOST_PART_COUNT
+};
+
+struct ss_host {
+	struct ss_xspace x;
+	struct ss_str name;	/* file name without ".xplane.pb" or the like */
+	bool raw;		/* no profile: only x.file and the name are set */
+	bool described;		/* not opened: ss_host_describe */
+	uint64_t file_bytes;	/* of the file as it was opened */
+	int64_t file_mtime_ns;
+	bool imported;		/* it was in another format: `space` is what was made of it */
+	struct ss_buf space;
+	struct ss_plane *planes; /* parallel to x.planes */
+	uint32_t nplanes;
+	bool came_grouped;	/* the file had been preprocessed by its writer */
+	struct ss_group *groups; /* index = group id; empty when came_grouped */
+	uint32_t ngroups;
+	uint64_t nevents, ndropped; /* after loading */
+	unsigned threads;	/* for work on this host alone; 0: one a core */
+	struct ss_part parts[SS_HOST_PART_COUNT];
+	struct ss_arena arena;	/* written while opening and loading only */
+};
+
+/* Open `path`, an XSpace or what import.h makes one of; the host's name is the file's. */
+bool ss_host_open(struct ss_host *h, const char *path, struct ss_err *err);
+/*
+ * One of several: a file that cannot be read as a profile is a host without planes, with the reason as
+ * its note and in `why`, so that the others are shown. False when memory is out.
+ */
+bool ss_host_open_among(struct ss_host *h, const char *path, struct ss_err *why, struct ss_err *err);
+bool ss_host_open_bytes(struct ss_host *h, struct ss_str bytes, const char *name, struct ss_err *err);
+/* A profile that is not opened: name, path and size are known, in the host's arena. False when memory is out. */
+bool ss_host_describe(struct ss_host *h, const char *path, uint64_t file_bytes);
+/* A file that is no profile: mapped (x.file), named, without a plane. The second: bytes that stay with the caller. */
+bool ss_host_open_raw(struct ss_host *h, const char *path, struct ss_str name, struct ss_err *err);
+bool ss_host_open_raw_bytes(struct ss_host *h, struct ss_str bytes, const char *name, struct ss_err *err);
+/* Read and preprocess all events, unless that was done before. Safe to call from several threads. */
+bool ss_host_load(struct ss_host *h, struct ss_err *err);
+/* Might an event of the opened host carry the stat? What asks for it alone need not load a host without. */
+bool ss_host_has_stat(const struct ss_host *h, enum ss_stat stat);
+/* What a line holds beside names. */
+void ss_line_free(struct ss_line *l);
+void ss_host_close(struct ss_host *h);
+
+/* hostnames[0] of the file, or "localhost". */
+struct ss_str ss_host_hostname(const struct ss_host *h);
+struct ss_plane *ss_host_plane(const struct ss_host *h, enum ss_plane_kind kind); /* first of the kind or NULL */
+bool ss_plane_is_device(const struct ss_plane *p);	/* as XProf defines it, see common_xspace section 2 */
+bool ss_plane_is_host(const struct ss_plane *p);
+/* Line by its exact name, NULL if there is none. */
+struct ss_line *ss_plane_line(const struct ss_plane *p, struct ss_str name);
+
+static inline int64_t ss_line_begin_ps(const struct ss_line *l, uint32_t i)
+{
+	return l->spans ? ss_spans_begin_ps(l->spans, i) : l->ev.begin_ps[i];
+}
+
+static inline uint64_t ss_line_dur_ps(const struct ss_line *l, uint32_t i)
+{
+	return l->spans ? ss_spans_dur_ps(l->spans, i) : l->ev.dur_ps[i];
+}
+
+static inline uint32_t ss_line_meta(const struct ss_line *l, uint32_t i)
+{
+	return l->spans ? l->spans->v[i].meta : l->ev.meta[i];
+}
+
+static inline struct ss_str ss_event_name(const struct ss_plane *p, uint32_t meta)
+{
+	if (meta == SS_NONE)
+		return (struct ss_str){ "", 0 };
+	if (meta >= p->x->nevent_meta)
+		return p->made[meta - p->x->nevent_meta].name;
+	return p->x->event_meta[meta].name;
+}
+
+/* "" when there is none. */
+static inline struct ss_str ss_event_display_name(const struct ss_plane *p, uint32_t meta)
+{
+	if (meta == SS_NONE)
+		return (struct ss_str){ "", 0 };
+	if (meta >= p->x->nevent_meta)
+		return p->made[meta - p->x->nevent_meta].display_name;
+	return p->x->event_meta[meta].display_name;
+}
+
+/* Stats of an event as they stand in the file; nothing for derived lines. Added stats are in line->added. */
+static inline struct ss_xstats ss_line_stats(const struct ss_plane *p, const struct ss_line *l, uint32_t i)
+{
+	struct ss_str body = l->ev.off ? ss_xevents_body(&l->ev, l->src, i) : (struct ss_str){ "", 0 };
+	return ss_xevent_stats(p->x, body);
+}
+
+/* Were the groups of this line computed here? */
+static inline bool ss_line_has_groups(const struct ss_line *l)
+{
+	return l->group || l->runs || l->spans;
+}
+
+/* If so, that of an event; `at` as for ss_runs_group_at. */
+static inline int64_t ss_line_group_at(const struct ss_line *l, uint32_t i, size_t *at)
+{
+	if (l->group)
+		return l->group[i];
+	return l->runs ? ss_runs_group_at(l->runs, l->nruns, i, at)
+		       : ss_runs_group_at(l->spans->runs.v, l->spans->runs.n, i, at);
+}
+
+static inline int64_t ss_line_group(const struct ss_line *l, uint32_t i)
+{
+	size_t at = SIZE_MAX;
+	return ss_line_group_at(l, i, &at);
+}
+
+/* Group id of an event, SS_NO_GROUP when it has none. */
+int64_t ss_event_group(const struct ss_plane *p, const struct ss_line *l, uint32_t i);
+/* The same for walks over a line; `at` as for ss_runs_group_at. */
+int64_t ss_event_group_at(const struct ss_plane *p, const struct ss_line *l, uint32_t i, size_t *at);
+
+/* Derived line ids: their low 32 bits lie in [SS_DERIVED_BASE, SS_DERIVED_BASE + 289]. */
+#define SS_DERIVED_BASE 0xdeadbeefu
+enum ss_derived_line {
+	SS_DERIVED_STEPS = 0,
+	SS_DERIVED_LAUNCH_STATS = 1,
+	SS_DERIVED_NAME_SCOPE = 2,
+	SS_DERIVED_FRAMEWORK_OP = 3,
+	SS_DERIVED_HLO_MODULE = 4,
+	SS_DERIVED_HLO_OP = 5,
+	SS_DERIVED_OVERHEAD = 6,
+	SS_DERIVED_SOURCE = 7,
+	SS_DERIVED_HOST_OFFLOAD = 8,	/* .. 48 */
+	SS_DERIVED_HOST_XLA = 49,	/* .. 289 */
+	SS_DERIVED_COUNT = 290,
+};
+
+static inline bool ss_line_id_is_derived(int64_t id)
+{
+	return (uint32_t)((uint64_t)id & UINT32_MAX) - SS_DERIVED_BASE < SS_DERIVED_COUNT;
+}
+
+#endif

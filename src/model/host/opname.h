@@ -1,0 +1,81 @@
+/*
+ * opname.h - what the names of operations say (common_xspace, section 5).
+ *
+ * Frameworks write an operation as "<name>:<type>", where the name is a path of scopes:
+ * "model/dense/MatMul:MatMul". Compilers write the same into HLO metadata, JAX with a primitive as
+ * the type. Everything here borrows from the string it was given.
+ */
+#ifndef SS_MODEL_HOST_OPNAME_H
+#define SS_MODEL_HOST_OPNAME_H
+
+#include "base/str.h"
+
+enum ss_op_category {
+	SS_OP_UNKNOWN = 0,
+	SS_OP_TENSORFLOW,
+	SS_OP_JAX,
+	SS_OP_TFDATA,
+	SS_OP_MEMCPY_HTOD,
+	SS_OP_MEMCPY_DTOH,
+	SS_OP_MEMCPY_DTOD,
+	SS_OP_MEMCPY_HTOH,
+};
+
+struct ss_op_name {
+	enum ss_op_category category;
+	struct ss_str name;	/* before the colon; the whole string for unknown, tf.data and copies */
+	struct ss_str type;	/* "MatMul", "dot_general", "Dataset", "MemcpyHToD"; "" when unknown */
+};
+
+struct ss_op_name ss_op_name_parse(struct ss_str full);
+
+/*
+ * What a timeline shows: the type; for unknown names the whole without spaces at its end;
+ * "Iterator::<last>" is made by the caller.
+ */
+struct ss_str ss_op_label(const struct ss_op_name *op);
+
+/* The type that a name implies: its last component without a trailing "_<integer>". */
+struct ss_str ss_op_type_of_name(struct ss_str name);
+/* Is `type` written as a JAX primitive: [a-z_][a-z0-9_]*, perhaps with parameters in brackets? */
+bool ss_op_type_is_jax(struct ss_str type);
+/* Is it the type of that JAX operation: a JAX type that the last component of the name contains? */
+bool ss_op_name_is_jax(struct ss_str name, struct ss_str type);
+
+/*
+ * The scopes of a name, outermost first: every component but the last.
+ *
+ *	struct ss_str rest = op.name, scope;
+ *	while (ss_op_scope_next(&rest, &scope)) ...
+ *
+ * Afterwards `rest` is the last component.
+ */
+bool ss_op_scope_next(struct ss_str *rest, struct ss_str *scope);
+/* All components, the last included; false after it. *rest = { NULL, 0 } is the end. */
+bool ss_path_next(struct ss_str *rest, struct ss_str *component);
+
+static inline bool ss_op_is_infeed_enqueue(struct ss_str type)
+{
+	return ss_str_starts(type, SS_STR("InfeedEnqueue"));
+}
+
+static inline bool ss_op_is_dataset(struct ss_str type)
+{
+	return ss_str_eq(type, SS_STR("Dataset"));
+}
+
+static inline bool ss_op_is_memcpy(enum ss_op_category c)
+{
+	return c >= SS_OP_MEMCPY_HTOD && c <= SS_OP_MEMCPY_HTOH;
+}
+
+/* Was the operation computed again to save memory? `text` is the HLO instruction, `framework_name` its provenance. */
+bool ss_op_is_remat(struct ss_str text, struct ss_str framework_name);
+
+/* HLO categories. */
+bool ss_hlo_may_have_inner_ops(struct ss_str category);	/* its time is the time of the ops inside */
+bool ss_hlo_is_fusion(struct ss_str category);
+bool ss_hlo_is_infeed_or_outfeed(struct ss_str category);
+bool ss_hlo_is_off_duty(struct ss_str category);	/* the core waits for somebody else */
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * part.h - something derived from a host or a model, built once on first use, then immutable and
+ * shared by all threads.
+ *
+ * The getter of a part stands in the part's own file:
+ *
+ *	const struct ss_trace *ss_host_trace(struct ss_host *h, struct ss_err *err)
+ *	{
+ *		return ss_part_get(&h->parts[SS_HOST_TRACE], build, release, h, err);
+ *	}
+ *
+ * A part may ask for other parts of the same owner or, in a model, of its hosts; never in a circle.
+ */
+#ifndef SS_MODEL_HOST_PART_H
+#define SS_MODEL_HOST_PART_H
+
+#include "base/err.h"
+
+#include <pthread.h>
+
+typedef void *ss_build_fn(void *owner, struct ss_err *err);
+typedef void ss_release_fn(void *data);
+
+struct ss_part {
+	pthread_mutex_t lock;
+	bool built;
+	struct ss_err err;	/* why building failed; a failure lasts, but for lack of memory */
+	void *data;
+	ss_release_fn *release;
+};
+
+void ss_part_init(struct ss_part *part);
+/* The part, built now if it was not; NULL on failure. */
+void *ss_part_get(struct ss_part *part, ss_build_fn *build, ss_release_fn *release, void *owner, struct ss_err *err);
+/* Was it built, or found to be impossible? */
+bool ss_part_is_built(struct ss_part *part);
+/* What somebody has built beside the part; released again when the part was built meanwhile. */
+void ss_part_put(struct ss_part *part, void *data, ss_release_fn *release);
+void ss_part_release(struct ss_part *part);
+
+#endif

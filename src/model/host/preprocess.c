@@ -1,0 +1,62 @@
+/* preprocess.c - whether a file needs preprocessing at all, names that it adds, and room for groups. */
+#include "model/host/preprocess.h"
+
+#include <stdlib.h>
+
+bool ss_host_came_grouped(const struct ss_host *h)
+{
+	for (uint32_t i = 0; i < h->nplanes; i++) {
+		const struct ss_plane *p = &h->planes[i];
+		if ((ss_plane_is_host(p) || ss_plane_is_device(p)) && !ss_xplane_has(p->x, SS_STAT_GROUP_ID))
+			return false;
+	}
+	return true;
+}
+
+/* The arena keeps outgrown copies: doubling bounds them to the size of the last. */
+uint32_t ss_plane_make_name(struct ss_arena *arena, struct ss_plane *p, struct ss_str name, struct ss_str display_name)
+{
+	if ((p->nmade & (p->nmade - 1)) == 0) {
+		struct ss_made_name *made = SS_NEW_N(arena, struct ss_made_name, (size_t)p->nmade * 2 + 1);
+		if (!made)
+			return SS_NONE;
+		if (p->nmade)
+			memcpy(made, p->made, p->nmade * sizeof(*made));
+		p->made = made;
+	}
+	if (p->nmade >= SS_NONE - 1 - p->x->nevent_meta)
+		return SS_NONE;
+	p->made[p->nmade] = (struct ss_made_name){ name, display_name };
+	return p->x->nevent_meta + p->nmade++;
+}
+
+static uint32_t count_runs(const struct ss_line *l)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < l->ev.n; i++)
+		n += i == 0 || l->group[i] != l->group[i - 1];
+	return n;
+}
+
+/* Where memory is out, all stays as it is. */
+static void pack_groups(struct ss_line *l)
+{
+	uint32_t n = count_runs(l);
+	struct ss_group_run *runs = n && n <= l->ev.n / 8 ? malloc(n * sizeof(*runs)) : NULL;
+	if (!runs)
+		return;
+	for (uint32_t i = 0; i < l->ev.n; i++)
+		if (i == 0 || l->group[i] != l->group[i - 1])
+			runs[l->nruns++] = (struct ss_group_run){ i, l->group[i] };
+	free(l->group);
+	l->group = NULL;
+	l->runs = runs;
+}
+
+void ss_preprocess_pack_groups(struct ss_host *h)
+{
+	for (uint32_t i = 0; i < h->nplanes; i++)
+		for (uint32_t j = 0; j < h->planes[i].nlines; j++)
+			if (h->planes[i].lines[j].group)
+				pack_groups(&h->planes[i].lines[j]);
+}

@@ -1,0 +1,34 @@
+/*
+ * preprocess.h - what is added to a host's events before anybody looks at them (common_xspace,
+ * section 6).
+ *
+ * Runs once, inside ss_host_load, over loaded columns. A file whose host and device planes all name
+ * the stat group_id came preprocessed and is left alone.
+ */
+#ifndef SS_MODEL_HOST_PREPROCESS_H
+#define SS_MODEL_HOST_PREPROCESS_H
+
+#include "model/host/host.h"
+
+/*
+ * The meta index of a name that the file does not have; SS_NONE when memory is out. While a plane
+ * is being made only. Does not look whether it was made before.
+ */
+uint32_t ss_plane_make_name(struct ss_arena *arena, struct ss_plane *p, struct ss_str name, struct ss_str display_name);
+
+bool ss_host_came_grouped(const struct ss_host *h);
+/* Sections 6.2, 6.4, 6.5: event forest, groups, group ids, step names, is_eager. */
+bool ss_preprocess_group(struct ss_host *h, struct ss_err *err);
+/* Section 6.6 (a) and (b): the groups of what GPUs ran, and their line "Steps". */
+bool ss_preprocess_gpu_steps(struct ss_host *h, struct ss_err *err);
+/* Groups take less room from now on, and do not change any more. */
+void ss_preprocess_pack_groups(struct ss_host *h);
+/*
+ * Flows of one line, by event ascending (02_trace_viewer section 8); *flows is malloc'ed, the
+ * caller frees it. Lines without any have n = 0 and no memory. Not stored with the host: only the
+ * timeline needs them.
+ */
+bool ss_preprocess_flows(const struct ss_host *h, const struct ss_plane *p, const struct ss_line *l,
+			 struct ss_flow **flows, size_t *n, struct ss_err *err);
+
+#endif

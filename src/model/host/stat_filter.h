@@ -1,0 +1,30 @@
+/*
+ * stat_filter.h - may an event carry one of some stats? Answered by hopping over the stats without
+ * decoding them, some 2 ns each.
+ *
+ * Most host events carry stats, and few of those matter to an analysis. May say yes where the
+ * answer is no; never the other way.
+ */
+#ifndef SS_MODEL_HOST_STAT_FILTER_H
+#define SS_MODEL_HOST_STAT_FILTER_H
+
+#include "model/host/host.h"
+
+struct ss_stat_filter {
+	uint64_t ids[2]; /* bit per metadata id below 128 */
+	bool none;	 /* the plane names none of the stats: no event can have one */
+};
+
+/* A filter for `n` stats of this plane. */
+struct ss_stat_filter ss_stat_filter_of(const struct ss_xplane *x, const enum ss_stat *stats,
+					size_t n);
+/* For events that pass: walk their stats. `event` is the body of an XEvent. */
+bool ss_stat_filter_event(const struct ss_stat_filter *f, struct ss_str event);
+
+static inline bool ss_stat_filter_line(const struct ss_stat_filter *f, const struct ss_line *l,
+				       uint32_t i)
+{
+	return !f->none && l->ev.off && ss_stat_filter_event(f, ss_xevents_body(&l->ev, l->src, i));
+}
+
+#endif

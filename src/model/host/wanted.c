@@ -1,0 +1,128 @@
+/* wanted.c - stats that are asked for. */
+#include "model/host/wanted.h"
+
+static unsigned index_of(const struct ss_wanted *w, enum ss_stat stat)
+{
+	unsigned k = 0;
+	while (k < w->nstats && w->stats[k] != stat)
+		k++;
+	return k;
+}
+
+bool ss_wanted_init(struct ss_wanted *w, const struct ss_xplane *x, const enum ss_stat *stats, unsigned nstats,
+		    struct ss_arena *arena)
+{
+	*w = (struct ss_wanted){ .x = x, .stats = stats, .nstats = nstats, .direct = true, .nby_id = x->nstat_meta_direct };
+	w->by_id = ss_arena_zalloc(arena, (size_t)w->nby_id + 1, 1);
+	if (!w->by_id)
+		return false;
+	for (uint32_t i = 0; i < x->nstat_meta; i++) {
+		if (index_of(w, x->stat_meta[i].stat) == nstats)
+			continue;
+		w->any = true;
+		uint64_t id = (uint64_t)x->stat_meta[i].id;
+		w->ids |= UINT64_C(1) << (id < SS_STAT_ID_BITS ? id : SS_STAT_ID_BITS);
+		w->direct &= (uint64_t)x->stat_meta[i].id < w->nby_id;
+	}
+	for (uint32_t id = 0; id < w->nby_id; id++) {
+		uint32_t i = x->stat_meta_direct[id];
+		unsigned k = i == SS_NONE ? nstats : index_of(w, x->stat_meta[i].stat);
+		w->by_id[id] = k == nstats ? 0 : (uint8_t)(k + 1);
+	}
+	return true;
+}
+
+/*
+ * Behind the metadata id stands one number, as uint64 or int64: nothing more needs decoding. False:
+ * something else does.
+ */
+static bool read_number(const struct ss_wanted *w, struct ss_str stat, unsigned which, struct ss_xstat *out)
+{
+	const uint8_t *p = (const uint8_t *)stat.p + (((const uint8_t *)stat.p)[1] < 0x80 ? 2 : 3);
+	const uint8_t *end = (const uint8_t *)stat.p + stat.n;
+	uint8_t tag = p < end ? *p++ : 0;
+	if (tag != PB_VAR(XSTAT_INT64_VALUE) && tag != PB_VAR(XSTAT_UINT64_VALUE))
+		return false;
+	out->stat = w->stats[which];
+	out->kind = tag == PB_VAR(XSTAT_INT64_VALUE) ? SS_X_INT : SS_X_UINT;
+	out->meta = SS_NONE;
+	out->s = (struct ss_str){ "", 0 };
+	return ss_pb_varint(&p, end, &out->u) && p == end;
+}
+
+/*
+ * The next stat's bytes. Events begin with three or four small numbers, and their stats are short:
+ * with tags and lengths of one byte a field is passed over by looking at it. Anything else goes
+ * through the cursor.
+ */
+static bool next_stat(struct ss_wanted_walk *walk, struct ss_str *stat)
+{
+	const uint8_t *p = walk->c.at, *end = walk->c.end;
+	struct ss_pb_field f;
+	for (;;) {
+		while (p < end && *p < 0x80 && (*p & 7) == 0 && *p >= 8) {
+			const uint8_t *q = p + 1;
+			while (q < end && *q >= 0x80)
+				q++;
+			if (q == end || q - p > 10)
+				break;
+			p = q + 1;
+		}
+		if (end - p >= 2 && *p == walk->key && p[1] < 0x80 && p[1] <= end - p - 2) {
+			*stat = (struct ss_str){ (const char *)p + 2, p[1] };
+			walk->c.at = p + 2 + p[1];
+			return true;
+		}
+		walk->c.at = p;
+		if (!ss_pb_next(&walk->c, &f))
+			return false;
+		if (f.key == walk->key) {
+			*stat = f.bytes;
+			return true;
+		}
+		p = walk->c.at;
+	}
+}
+
+/* Pass over what is surely not wanted: numbers, and stats whose one-byte id says so. */
+static void pass_unwanted(struct ss_wanted_walk *walk)
+{
+	const struct ss_wanted *w = walk->w;
+	const uint8_t *p = walk->c.at, *end = walk->c.end;
+	while (end - p >= 4) {
+		const uint8_t *q = p + 1;
+		if (*p == walk->key) {
+			if (p[1] >= 0x80 || p[1] < 3 || p[1] > end - p - 2 || p[2] != PB_VAR(XSTAT_METADATA_ID) ||
+			    p[3] >= w->nby_id || p[3] >= 0x80 || w->by_id[p[3]])
+				break;
+			p += 2 + p[1];
+		} else if (*p >= 8 && (*p & 0x87) == 0 && ss_pb_skip(&q, end)) {
+			p = q;
+		} else {
+			break;
+		}
+	}
+	walk->c.at = p;
+}
+
+bool ss_wanted_next(struct ss_wanted_walk *walk, unsigned *which, struct ss_xstat *out)
+{
+	const struct ss_wanted *w = walk->w;
+	struct ss_str stat;
+	for (;;) {
+		if (w->direct)
+			pass_unwanted(walk);
+		if (walk->c.at == walk->c.end || !next_stat(walk, &stat))
+			return false;
+		*which = ss_wanted_glance(w, stat);
+		if (*which == w->nstats)
+			continue;
+		if (*which < w->nstats && read_number(w, stat, *which, out))
+			return true;
+		if (!ss_xstat_parse(w->x, stat, out))
+			return false;
+		*which = index_of(w, out->stat);
+		if (*which < w->nstats)
+			return true;
+	}
+}

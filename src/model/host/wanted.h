@@ -1,0 +1,72 @@
+/*
+ * wanted.h - walking only those stats of an event that a question is about.
+ *
+ * Most stats are names, shapes and numbers of no interest to the question at hand. Their metadata
+ * id, which writers put first, tells at a glance; decoding is left to the few that are wanted.
+ */
+#ifndef SS_MODEL_HOST_WANTED_H
+#define SS_MODEL_HOST_WANTED_H
+
+#include "xspace/events.h"
+#include "xspace/fields.h"
+
+/* Prepared per plane and question. */
+struct ss_wanted {
+	const struct ss_xplane *x;
+	const enum ss_stat *stats;	/* at most 254 */
+	unsigned nstats;
+	uint8_t *by_id;			/* 1 + index into stats by small metadata id, 0: not wanted */
+	uint32_t nby_id;
+	bool any;			/* the plane names one of them */
+	bool direct;			/* the ids of all of them are below nby_id */
+	uint64_t ids;			/* of them, as in ss_xevents.stat_ids */
+};
+
+/* `stats` must outlive the result, which lives as long as the arena. False when memory is out. */
+bool ss_wanted_init(struct ss_wanted *w, const struct ss_xplane *x, const enum ss_stat *stats, unsigned nstats,
+		    struct ss_arena *arena);
+
+/* May any event of the line have one of them? */
+static inline bool ss_wanted_in(const struct ss_wanted *w, const struct ss_xevents *e)
+{
+	return (w->ids & e->stat_ids) != 0;
+}
+
+struct ss_wanted_walk {
+	const struct ss_wanted *w;
+	struct ss_pb c;
+	uint32_t key;
+};
+
+/* Over an XEvent's body, or over an entry of event_meta. */
+static inline struct ss_wanted_walk ss_wanted_event(const struct ss_wanted *w, struct ss_str body)
+{
+	return (struct ss_wanted_walk){ w, ss_pb_of(w->any ? body : (struct ss_str){ "", 0 }), PB_LEN(XEVENT_STATS) };
+}
+
+static inline struct ss_wanted_walk ss_wanted_meta(const struct ss_wanted *w, uint32_t meta)
+{
+	bool there = w->any && meta < w->x->nevent_meta;
+	struct ss_str body = there ? w->x->event_meta[meta].body : (struct ss_str){ "", 0 };
+	return (struct ss_wanted_walk){ w, ss_pb_of(body), PB_LEN(XEVENT_METADATA_STATS) };
+}
+
+/* Index of the stat that these bytes hold, nstats: not wanted, UINT32_MAX: cannot be told without decoding. */
+static inline unsigned ss_wanted_glance(const struct ss_wanted *w, struct ss_str stat)
+{
+	const uint8_t *p = (const uint8_t *)stat.p;
+	if (stat.n < 3 || p[0] != PB_VAR(XSTAT_METADATA_ID) || !w->direct)
+		return UINT32_MAX;
+	uint32_t id = p[1];
+	if (id >= 0x80) {
+		if (p[2] >= 0x80)
+			return UINT32_MAX;
+		id = (id & 0x7f) | (uint32_t)p[2] << 7;
+	}
+	return id < w->nby_id && w->by_id[id] ? w->by_id[id] - 1u : w->nstats;
+}
+
+/* The next wanted stat: *which is its index into stats. */
+bool ss_wanted_next(struct ss_wanted_walk *walk, unsigned *which, struct ss_xstat *out);
+
+#endif

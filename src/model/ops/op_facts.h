@@ -1,0 +1,27 @@
+/*
+ * op_facts.h - what the metadata of a TPU event says about its operation (common_xspace, section
+ * 7.3).
+ */
+#ifndef SS_MODEL_OPS_OP_FACTS_H
+#define SS_MODEL_OPS_OP_FACTS_H
+
+#include "model/ops/ops.h"
+
+struct ss_op_facts {
+	struct ss_str name, long_name;
+	struct ss_str category, provenance, dedup_name, source_file, source_stack;
+	int64_t source_line; /* 0: unknown */
+	uint64_t program_id, symbol_id;
+	struct ss_cost cost; /* of one execution */
+};
+
+/* False if the entry names no program or no symbol: then it is no operation. */
+bool ss_op_facts_read(struct ss_op_facts *f, const struct ss_xplane *x, uint32_t meta);
+/* The facts as an operation without executions. */
+struct ss_op ss_op_facts_op(const struct ss_op_facts *f);
+/* A serialized MemoryAccessBreakdown. */
+void ss_mem_parse(struct ss_str bytes, struct ss_cost *cost);
+/* "file:line": split at the first colon. */
+void ss_source_parse(struct ss_str text, struct ss_str *file, int64_t *line);
+
+#endif

@@ -1,0 +1,225 @@
+/*
+ * ops.c - operations of one host, and of all hosts together.
+ *
+ * Device planes and host threads are independent pieces of work; each fills a table of its own, and
+ * the tables are merged in the order of the planes. Hosts are merged in the order of their names.
+ */
+#include "model/ops/ops.h"
+
+#include "base/pool.h"
+#include "base/vec.h"
+#include "model/fold.h"
+#include "model/ops/env.h"
+#include "model/ops/ops_build.h"
+#include "model/ops/sparse_ops.h"
+#include "model/ops/tpu.h"
+
+#include <stdlib.h>
+
+/* Pieces of work of one host: its device planes, and last its threads. */
+struct job {
+	struct ss_host *h;
+	struct ss_host_ops *ops;
+	const struct ss_plane **planes;
+	struct ss_op_db *dbs; /* GPU: per plane */
+	size_t nplanes;
+	enum ss_hardware hw;
+};
+
+static bool do_piece(void *arg, size_t i, struct ss_err *err)
+{
+	struct job *j = arg;
+	if (i == j->nplanes)
+		return ss_host_thread_ops(&j->ops->host, j->h, err);
+	if (j->hw == SS_HW_GPU)
+		return ss_gpu_ops(&j->dbs[i], j->h, j->planes[i], &j->ops->arenas[i], err);
+	return ss_tpu_core_build(&j->ops->cores[i], j->h, j->planes[i], j->ops->sparse, err);
+}
+
+static bool list_planes(struct job *j)
+{
+	enum ss_plane_kind kind = j->hw == SS_HW_GPU ? SS_PLANE_GPU : SS_PLANE_TENSOR_CORE;
+	j->planes = malloc((j->h->nplanes + 1) * sizeof(*j->planes));
+	if (!j->planes)
+		return false;
+	for (uint32_t i = 0; i < j->h->nplanes; i++)
+		if (j->h->planes[i].kind == kind)
+			j->planes[j->nplanes++] = &j->h->planes[i];
+	if (j->hw == SS_HW_GPU) {
+		j->dbs = calloc(j->nplanes + 1, sizeof(*j->dbs));
+		j->ops->arenas = calloc(j->nplanes + 1, sizeof(*j->ops->arenas));
+		j->ops->narenas = j->nplanes;
+		return j->dbs && j->ops->arenas;
+	}
+	j->ops->cores = calloc(j->nplanes + 1, sizeof(*j->ops->cores));
+	j->ops->ncores = j->nplanes;
+	return j->ops->cores;
+}
+
+static bool merge_planes(struct job *j)
+{
+	for (size_t i = 0; i < j->nplanes; i++) {
+		struct ss_op_db *db = j->hw == SS_HW_GPU ? &j->dbs[i] : &j->ops->cores[i].ops;
+		if (!ss_op_db_merge(&j->ops->device, db, NULL))
+			return false;
+	}
+	return true;
+}
+
+/* Before the TensorCores, whose operations refer to it. */
+static bool read_sparse(struct job *j, struct ss_err *err)
+{
+	if (!ss_host_plane(j->h, SS_PLANE_SPARSE_CORE))
+		return true;
+	j->ops->sparse = calloc(1, sizeof(*j->ops->sparse));
+	if (!j->ops->sparse)
+		return ss_fail_mem(err);
+	return ss_sparse_ops_read(j->ops->sparse, j->h, err);
+}
+
+static bool build_host(struct job *j, struct ss_err *err)
+{
+	if (!list_planes(j))
+		return ss_fail_mem(err);
+	if (j->hw == SS_HW_TPU && !read_sparse(j, err))
+		return false;
+	if (!ss_parallel(j->nplanes + 1, j->h->threads, do_piece, j, err))
+		return false;
+	if (!merge_planes(j))
+		return ss_fail_mem(err);
+	if (j->hw == SS_HW_GPU)
+		return ss_host_kernels(&j->ops->kernels, j->h, err);
+	return j->hw != SS_HW_TPU || ss_tpu_duty(j->h, &j->ops->duty, err);
+}
+
+static void release_host(void *data)
+{
+	struct ss_host_ops *o = data;
+	for (size_t i = 0; o->cores && i < o->ncores; i++)
+		ss_tpu_core_free(&o->cores[i]);
+	free(o->cores);
+	if (o->sparse)
+		ss_sparse_ops_free(o->sparse);
+	free(o->sparse);
+	ss_op_db_free(&o->device);
+	ss_op_db_free(&o->host);
+	free(o->kernels.v);
+	for (size_t i = 0; o->arenas && i < o->narenas; i++)
+		ss_arena_release(&o->arenas[i]);
+	free(o->arenas);
+	free(o);
+}
+
+static void *make_host(void *owner, struct ss_err *err)
+{
+	struct ss_host *h = owner;
+	if (!ss_host_load(h, err))
+		return NULL;
+	struct ss_host_ops *o = calloc(1, sizeof(*o));
+	if (!o) {
+		ss_fail_mem(err);
+		return NULL;
+	}
+	struct job j = { .h = h, .ops = o, .hw = ss_host_hardware(h) };
+	bool ok = build_host(&j, err);
+	for (size_t i = 0; j.dbs && i < j.nplanes; i++)
+		ss_op_db_free(&j.dbs[i]);
+	free(j.planes);
+	free(j.dbs);
+	if (ok)
+		return o;
+	release_host(o);
+	return NULL;
+}
+
+const struct ss_host_ops *ss_host_ops(struct ss_host *h, struct ss_err *err)
+{
+	return ss_part_get(&h->parts[SS_HOST_OPS], make_host, release_host, h, err);
+}
+
+/* All hosts together. */
+struct all {
+	struct ss_ops ops; /* first: what the getter returns points here */
+	struct ss_keep keep;
+	size_t kernels_cap;
+};
+
+static bool add_kernels(struct all *all, const struct ss_kernels *from)
+{
+	struct ss_kernels *to = &all->ops.kernels;
+	if (!ss_grow((void **)&to->v, &all->kernels_cap, to->n + from->n, sizeof(*to->v)))
+		return false;
+	for (size_t i = 0; i < from->n; i++) {
+		struct ss_kernel *k = &to->v[to->n++];
+		*k = from->v[i];
+		k->name = ss_keep_str(&all->keep, k->name);
+		k->op_name = ss_keep_str(&all->keep, k->op_name);
+	}
+	if (to->n > 4 * SS_MAX_KERNELS)
+		ss_kernels_sort(to);
+	return !all->keep.no_memory;
+}
+
+static void *begin_all(struct ss_model *m, struct ss_err *err)
+{
+	struct all *all = calloc(1, sizeof(*all));
+	if (all)
+		all->keep = ss_keep_of(m);
+	else
+		ss_fail_mem(err);
+	return all;
+}
+
+static bool read_host(struct ss_host *h, struct ss_err *err)
+{
+	return ss_host_ops(h, err) != NULL;
+}
+
+static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *err)
+{
+	struct all *all = data;
+	struct ss_ops *o = &all->ops;
+	const struct ss_host_ops *one = ss_host_ops(h, err);
+	(void)i;
+	if (!one)
+		return false;
+	o->duty.busy_ps += one->duty.busy_ps;
+	o->duty.idle_ps += one->duty.idle_ps;
+	o->duty.busy_sure_ps += one->duty.busy_sure_ps;
+	o->duty.idle_sure_ps += one->duty.idle_sure_ps;
+	return (ss_op_db_merge(&o->device, &one->device, &all->keep) &&
+		ss_op_db_merge(&o->host, &one->host, &all->keep) && add_kernels(all, &one->kernels)) ||
+	       ss_fail_mem(err);
+}
+
+static bool end_all(void *data, struct ss_err *err)
+{
+	struct all *all = data;
+	(void)err;
+	ss_kernels_sort(&all->ops.kernels);
+	return true;
+}
+
+static void release_all(void *data)
+{
+	struct all *all = data;
+	ss_op_db_free(&all->ops.device);
+	ss_op_db_free(&all->ops.host);
+	free(all->ops.kernels.v);
+	ss_keep_release(&all->keep);
+	free(all);
+}
+
+const struct ss_fold ss_fold_ops = {
+	.part = SS_MODEL_OPS,
+	.begin = begin_all,
+	.read = read_host,
+	.take = take_host,
+	.end = end_all,
+	.release = release_all,
+};
+
+const struct ss_ops *ss_model_ops(struct ss_model *m, struct ss_err *err)
+{
+	return ss_fold_get(m, &ss_fold_ops, err);
+}

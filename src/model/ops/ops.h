@@ -1,0 +1,138 @@
+/*
+ * ops.h - what each operation cost: of one host (SS_HOST_OPS) and of all hosts together
+ * (SS_MODEL_OPS).
+ *
+ * Device operations are HLO instructions of TPU cores, kernels' instructions or framework ops of
+ * GPUs; host operations are framework ops on threads of /host:CPU. CPU programs have no device
+ * operations. Formulae: common_xspace, section 7.
+ *
+ * Everything lives as long as its host or model. Sizes grow with distinct operations and with
+ * steps, never with events.
+ */
+#ifndef SS_MODEL_OPS_OPS_H
+#define SS_MODEL_OPS_OPS_H
+
+#include "base/arena.h"
+#include "model/host/host.h"
+#include "model/model.h"
+#include "model/program/cost.h"
+
+enum ss_core_type { SS_CORE_UNSPECIFIED, SS_CORE_TENSOR, SS_CORE_SPARSE };
+
+struct ss_op_db;
+
+struct ss_op {
+	uint64_t program_id; /* 0: host ops, framework ops, IDLE */
+	struct ss_str name;
+	struct ss_str long_name;  /* HLO text, "" if unknown */
+	struct ss_str category;	  /* HLO category, or the type of a framework op */
+	struct ss_str provenance; /* "<framework op>:<type>" */
+	struct ss_str dedup_name; /* the op this one is a copy of, or "" */
+	struct ss_str source_file, source_stack;
+	int64_t source_line; /* -1: unknown */
+	bool is_eager;
+	uint8_t core_type; /* enum ss_core_type */
+	uint64_t occurrences;
+	uint64_t time_ps, self_ps; /* self: without the time of ops inside it */
+	uint64_t min_ps;	   /* shortest execution */
+	uint64_t normalized_ps;	   /* time at nominal clock (TPU with DVFS); 0 on GPUs */
+	uint64_t dma_stall_ps;
+	struct ss_cost cost; /* of all executions */
+	double vdd_energy_j;
+	uint64_t estimated_flops, estimated_bytes;
+	/* What a SparseCore ran for this op; NULL: nothing. The host's. */
+	const struct ss_op_db *offloaded;
+};
+
+struct ss_op_db {
+	struct ss_op *v; /* in the order of first appearance */
+	size_t n, cap;
+	struct ss_u64map by_key; /* hash of (program_id, name) to index; clashes step on by one */
+	uint64_t total_ps;	 /* IDLE included */
+	uint64_t op_ps;		 /* sum of self times without IDLE */
+	uint64_t normalized_op_ps;
+	uint64_t
+		infeed_enq_ps; /* host: durations of all InfeedEnqueue ops of a line but the last */
+	uint64_t infeed_enq_period_ps;		     /* ... and from start to start */
+};
+
+/* TPU: time that cores had work, from the first program to the last. */
+struct ss_duty {
+	uint64_t busy_ps, idle_ps;
+	uint64_t busy_sure_ps,
+		idle_sure_ps; /* counting custom-calls as work only where they state a cost */
+};
+
+/* One GPU kernel with one launch geometry, summed over its executions. */
+struct ss_kernel {
+	struct ss_str name;    /* of the kernel */
+	struct ss_str op_name; /* framework op it belongs to, "" if unknown */
+	uint32_t regs, static_shmem_bytes, dynamic_shmem_bytes;
+	uint32_t block[3], grid[3];
+	double occupancy_pct;
+	bool uses_tensor_core, is_eligible; /* eligible: the op could run on tensor cores */
+	uint64_t occurrences, total_ns, min_ns, max_ns;
+};
+
+struct ss_kernels {
+	struct ss_kernel *v; /* total_ns descending, then by all the rest */
+	size_t n;
+};
+
+struct ss_tpu_core; /* tpu.h: sums per step */
+struct ss_sparse_ops; /* sparse_ops.h */
+
+struct ss_host_ops {
+	struct ss_op_db device, host;
+	struct ss_duty duty;
+	struct ss_kernels kernels;
+	struct ss_tpu_core *cores; /* TensorCores in the order of their planes */
+	size_t ncores;
+	struct ss_sparse_ops *sparse; /* NULL without SparseCores */
+	struct ss_arena *arenas; /* per GPU: texts that are not in the file */
+	size_t narenas;
+};
+
+const struct ss_host_ops *ss_host_ops(struct ss_host *h, struct ss_err *err);
+
+/* All hosts together. Of one host alone: its own. */
+struct ss_ops {
+	struct ss_op_db device, host;
+	struct ss_duty duty;
+	struct ss_kernels kernels;
+};
+
+const struct ss_ops *ss_model_ops(struct ss_model *m, struct ss_err *err);
+
+/* op_db.c */
+
+/*
+ * The op of this key, added with zeros when new (source_line -1). NULL when memory is out. The
+ * pointer is good until the next call.
+ */
+struct ss_op *ss_op_db_get(struct ss_op_db *db, uint64_t program_id, struct ss_str name);
+const struct ss_op *ss_op_db_find(const struct ss_op_db *db, uint64_t program_id,
+				  struct ss_str name);
+/* Texts of `from` where `to` has none. */
+void ss_op_describe(struct ss_op *to, const struct ss_op *from);
+/* Add the numbers of `from`, and texts where `to` has none. */
+void ss_op_add(struct ss_op *to, const struct ss_op *from);
+struct ss_keep; /* keep.h */
+
+/*
+ * Add all of `from`: ops by key, totals as sums. `keep` (NULL: `from` lives as long as `db`) has
+ * the texts; what SparseCores ran is then left out.
+ */
+bool ss_op_db_merge(struct ss_op_db *db, const struct ss_op_db *from, struct ss_keep *keep);
+/* Set the total and append IDLE, which takes what the ops leave of it. */
+bool ss_op_db_finish(struct ss_op_db *db, uint64_t total_ps);
+/* Drop ops that were named but never executed. */
+bool ss_op_db_compact(struct ss_op_db *db);
+void ss_op_db_free(struct ss_op_db *db);
+
+static inline bool ss_op_is_idle(const struct ss_op *op)
+{
+	return ss_str_is(op->category, "IDLE");
+}
+
+#endif

@@ -1,0 +1,258 @@
+/*
+ * ops_gpu.c - operations of one GPU (common_xspace, section 7.4).
+ *
+ * A kernel belongs to the HLO instruction that its stat hlo_op names, if the profile carries the
+ * program; what the instruction is and costs then comes from there. Kernels of programs that are
+ * missing count for nothing. Without hlo_op, the framework op that launched the kernel is the
+ * operation. Kernels do not nest: self time is time.
+ */
+#include "hlo/stack.h"
+#include "hlo/text.h"
+#include "model/host/opname.h"
+#include "model/ops/gpu_stats.h"
+#include "model/ops/op_facts.h"
+#include "model/ops/ops_build.h"
+#include "model/program/gpu_cost.h"
+#include "model/program/hlo_map.h"
+#include "model/program/hlo_op.h"
+
+#include "base/vec.h"
+
+#include <stdlib.h>
+
+struct program {
+	struct ss_gpu_coster *coster;
+	struct ss_hlo_stacks stacks;
+};
+
+struct pass {
+	struct ss_op_db *db;
+	struct ss_host *h;
+	const struct ss_plane *p;
+	struct ss_hlo_map *hlo;
+	struct ss_arena *arena;
+	SS_VEC(struct ss_cost) unit; /* by index in db: of one execution, from the program */
+	SS_VEC(struct program) programs;
+	struct ss_u64map program_of; /* by program id: index into programs */
+	int64_t first_ps, last_ps;   /* offsets within lines */
+	bool any;
+};
+
+/* "<op_name>:<op_type>", "" when both are empty. p is NULL when memory is out. */
+static struct ss_str provenance(const struct ss_hlo_instr *in, struct ss_arena *arena)
+{
+	if (!in->op_name.n && !in->op_type.n)
+		return SS_STR("");
+	size_t n = in->op_name.n + 1 + in->op_type.n;
+	char *p = ss_arena_alloc(arena, n);
+	if (!p)
+		return (struct ss_str){ NULL, 0 };
+	if (in->op_name.n)
+		memcpy(p, in->op_name.p, in->op_name.n);
+	p[in->op_name.n] = ':';
+	if (in->op_type.n)
+		memcpy(p + in->op_name.n + 1, in->op_type.p, in->op_type.n);
+	return (struct ss_str){ p, n };
+}
+
+/* What is known of a program; NULL when memory is out. Good until the next call. */
+static struct program *program_of(struct pass *s, uint64_t program_id,
+				  const struct ss_hlo_module *m)
+{
+	uint32_t i = ss_u64map_get(&s->program_of, program_id);
+	if (i != SS_NONE)
+		return &s->programs.v[i];
+	struct program p = { .coster = ss_gpu_coster_new(m) };
+	if (!p.coster || !ss_vec_push(&s->programs, p)) {
+		ss_gpu_coster_free(p.coster);
+		return NULL;
+	}
+	i = ss_u64map_add(&s->program_of, program_id, (uint32_t)s->programs.n - 1);
+	struct program *kept = &s->programs.v[s->programs.n - 1];
+	return i != SS_NONE && ss_hlo_stacks_read(&kept->stacks, m, s->arena) ? kept : NULL;
+}
+
+/*
+ * Where the instruction comes from: the innermost frame of its stack, or else the file and line it
+ * names itself.
+ */
+static bool locate(struct pass *s, const struct program *p, struct ss_op *op,
+		   const struct ss_hlo_instr *in)
+{
+	const struct ss_hlo_location *at = ss_hlo_frame_location(&p->stacks, in->stack_frame_id);
+	if (!at) {
+		if (in->source_file.n) {
+			op->source_file = in->source_file;
+			op->source_line = in->source_line;
+		}
+		return true;
+	}
+	struct ss_buf b = { 0 };
+	ss_hlo_stack_print(&b, &p->stacks, in->stack_frame_id);
+	ss_buf_char(&b, '\n');
+	op->source_stack = ss_arena_str(s->arena, ss_buf_get(&b));
+	bool ok = op->source_stack.p && ss_buf_ok(&b, "stack", NULL);
+	op->source_file = ss_hlo_location_file(&p->stacks, at);
+	op->source_line = at->line;
+	ss_buf_free(&b);
+	return ok;
+}
+
+/* The instruction as the compiler writes it; what is longer than a megabyte is cut. */
+static bool write_out(struct pass *s, struct ss_op *op, const struct ss_hlo_module *m,
+		      uint32_t instr)
+{
+	struct ss_buf b = { .limit_bytes = 1 << 20 };
+	bool ok = ss_hlo_instr_text(&b, m, instr, SS_HLO_EXPRESSION);
+	op->long_name = ss_arena_str(s->arena, ss_buf_get(&b));
+	ok = ok && !b.no_memory;
+	ss_buf_free(&b);
+	return ok && op->long_name.p;
+}
+
+/* Describe a new op by its instruction. */
+static bool describe(struct pass *s, struct ss_op *op, const struct ss_hlo_module *m,
+		     uint32_t instr)
+{
+	struct ss_hlo_instr in;
+	struct ss_cost unit;
+	struct program *p = program_of(s, op->program_id, m);
+	ss_hlo_instr_read(m->instrs[instr], &in);
+	op->category = ss_hlo_category(&in);
+	op->provenance = provenance(&in, s->arena);
+	return p && op->category.p && op->provenance.p && locate(s, p, op, &in) &&
+	       write_out(s, op, m, instr) && ss_gpu_cost(p->coster, instr, &unit) &&
+	       ss_vec_push(&s->unit, unit);
+}
+
+/* The op of an event with hlo_op; NULL in *out if the program or the instruction is not there. */
+static bool hlo_op(struct pass *s, const struct ss_gpu_stats *e, struct ss_op **out,
+		   struct ss_err *err)
+{
+	struct ss_str name = ss_gpu_innermost(e->hlo_op);
+	const struct ss_hlo_module *m;
+	*out = (struct ss_op *)ss_op_db_find(s->db, e->program_id, name);
+	if (*out)
+		return true;
+	if (!ss_hlo_map_get(s->hlo, (int64_t)e->program_id, &m, err))
+		return false;
+	uint32_t instr = m ? ss_hlo_instr_by_name(m, name) : SS_NONE;
+	if (instr == SS_NONE)
+		return true;
+	*out = ss_op_db_get(s->db, e->program_id, name);
+	return (*out && describe(s, *out, m, instr)) || ss_fail_mem(err);
+}
+
+/* A kernel that only its framework op explains: "<framework op>/<kernel>". */
+static bool framework_op(struct pass *s, const struct ss_gpu_stats *e, uint32_t meta,
+			 struct ss_op **out)
+{
+	struct ss_op_name n = ss_op_name_parse(e->tf_op);
+	struct ss_str kernel = ss_event_name(s->p, meta);
+	size_t len = n.name.n + 1 + kernel.n;
+	char stack[512], *text = len <= sizeof(stack) ? stack : ss_arena_alloc(s->arena, len);
+	if (!text)
+		return false;
+	if (n.name.n)
+		memcpy(text, n.name.p, n.name.n);
+	text[n.name.n] = '/';
+	if (kernel.n)
+		memcpy(text + n.name.n + 1, kernel.p, kernel.n);
+	struct ss_str name = { text, len };
+	*out = (struct ss_op *)ss_op_db_find(s->db, 0, name);
+	if (*out)
+		return true;
+	name = ss_arena_str(s->arena, name);
+	*out = name.p ? ss_op_db_get(s->db, 0, name) : NULL;
+	if (!*out)
+		return false;
+	(*out)->category = n.type.n ? n.type : SS_STR("unknown");
+	(*out)->provenance = e->tf_op;
+	return ss_vec_push(&s->unit, (struct ss_cost){ 0 });
+}
+
+static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i, struct ss_err *err)
+{
+	struct ss_gpu_stats e = ss_gpu_stats_read(s->p, l, i);
+	struct ss_op *op = NULL;
+	if (e.hlo_op.n) {
+		if (!hlo_op(s, &e, &op, err))
+			return false;
+	} else if (e.tf_op.n && !framework_op(s, &e, l->ev.meta[i], &op)) {
+		return ss_fail_mem(err);
+	}
+	if (!op)
+		return true;
+	uint64_t dur_ps = l->ev.dur_ps[i];
+	const struct ss_cost *unit = &s->unit.v[op - s->db->v];
+	if (!op->occurrences || dur_ps < op->min_ps)
+		op->min_ps = dur_ps;
+	op->occurrences++;
+	op->time_ps += dur_ps;
+	op->self_ps += dur_ps;
+	/* The first execution tells. */
+	if (op->occurrences == 1)
+		op->is_eager = e.eager;
+	s->db->op_ps += dur_ps;
+	if (!e.hlo_op.n)
+		return true;
+	ss_cost_add(&op->cost, unit, 1);
+	/* What the analysis cannot tell, the profile may. */
+	if (unit->flops == 0) {
+		op->cost.flops += (double)e.flops;
+		op->cost.model_flops += (double)e.flops;
+	}
+	if (unit->bytes == 0)
+		op->cost.bytes += e.bytes;
+	return true;
+}
+
+/*
+ * XProf takes the span over offsets, whatever the begin of their lines; lines of one GPU begin
+ * together.
+ */
+static void extend(struct pass *s, const struct ss_line *l, uint32_t i)
+{
+	int64_t line_ps =
+		l->src ? (int64_t)(((uint64_t)l->src->timestamp_ns - (uint64_t)s->h->x.origin_ns) *
+				   1000)
+		       : 0;
+	int64_t begin_ps = (int64_t)((uint64_t)l->ev.begin_ps[i] - (uint64_t)line_ps);
+	int64_t end_ps = (int64_t)((uint64_t)begin_ps + l->ev.dur_ps[i]);
+	if (!s->any || begin_ps < s->first_ps)
+		s->first_ps = begin_ps;
+	if (!s->any || end_ps > s->last_ps)
+		s->last_ps = end_ps;
+	s->any = true;
+}
+
+static bool walk(struct pass *s, struct ss_err *err)
+{
+	for (uint32_t k = 0; k < s->p->nlines; k++) {
+		const struct ss_line *l = &s->p->lines[k];
+		struct ss_forget f = { .h = s->h };
+		for (uint32_t i = 0; !l->derived && i < l->ev.n; i++) {
+			extend(s, l, i);
+			if (!add_event(s, l, i, err))
+				return false;
+			ss_forget_passed(&f, l, i);
+		}
+		ss_forget_line(&f, l);
+		ss_forget_rest(&f);
+	}
+	return ss_op_db_finish(s->db, s->any ? (uint64_t)(s->last_ps - s->first_ps) : 0) ||
+	       ss_fail_mem(err);
+}
+
+bool ss_gpu_ops(struct ss_op_db *db, struct ss_host *h, const struct ss_plane *p,
+		struct ss_arena *arena, struct ss_err *err)
+{
+	struct pass s = { .db = db, .h = h, .p = p, .hlo = ss_host_hlo(h, err), .arena = arena };
+	bool ok = s.hlo && walk(&s, err);
+	for (size_t i = 0; i < s.programs.n; i++)
+		ss_gpu_coster_free(s.programs.v[i].coster);
+	ss_vec_free(&s.programs);
+	ss_u64map_free(&s.program_of);
+	ss_vec_free(&s.unit);
+	return ok;
+}

@@ -1,0 +1,80 @@
+/*
+ * tpu.h - one pass over a TensorCore's plane: op totals, and what each step spent on each category.
+ *
+ * The times of device events are device times (stats device_offset_ps and device_duration_ps) where
+ * the profile has them, else the host's.
+ */
+#ifndef SS_MODEL_OPS_TPU_H
+#define SS_MODEL_OPS_TPU_H
+
+#include "model/ops/ops.h"
+
+/* Self time of one category within one step. */
+struct ss_cat_time {
+	uint32_t category; /* index into ss_tpu_core.categories */
+	uint64_t self_ps;
+};
+
+/* One collective within one step. */
+struct ss_collective {
+	uint64_t id; /* stat all_reduce_unique_id: equal on all cores that take part */
+	uint64_t time_ps;
+	struct ss_str name; /* of the operation */
+};
+
+/* Sums over the ops of one step, as a program: ops that only contain others left out. */
+struct ss_program_cost {
+	struct ss_cost all, infeed_outfeed; /* the latter is part of the former */
+	uint64_t infeed_outfeed_ps;
+};
+
+/* A step of one core: a marker on its "Steps" line and at least one op. */
+struct ss_core_step {
+	int64_t group;
+	int64_t begin_ps; /* of the longest marker */
+	uint64_t dur_ps;
+	uint32_t first_cat, ncats; /* in ss_tpu_core.cats, by category ascending */
+	uint32_t first_collective, ncollectives;
+	struct ss_program_cost cost;
+};
+
+/* Plane stat core_details. */
+struct ss_core_details {
+	bool present; /* the stat is there, perhaps empty */
+	struct ss_str hostname;
+	uint32_t device_ordinal, core_num, local_chip_id, global_chip_id, global_core_id;
+};
+
+struct ss_tpu_core {
+	const struct ss_plane *plane; /* NULL: the host is closed again, and `ops` empty (steps.h) */
+	uint32_t core_id;
+	struct ss_core_details details;
+	int64_t replica_id; /* -1: the plane does not say */
+	struct ss_op_db ops;
+	struct ss_str *categories; /* HLO categories in the order of first appearance */
+	uint32_t ncategories;
+	struct ss_core_step *steps; /* by group ascending */
+	size_t nsteps;
+	struct ss_cat_time *cats;
+	struct ss_collective *collectives;
+};
+
+/*
+ * Fill `core` from its plane and what it handed to SparseCores (NULL: there are none). On failure
+ * the caller frees what is there.
+ */
+bool ss_tpu_core_build(struct ss_tpu_core *core, const struct ss_host *h, const struct ss_plane *p,
+		       const struct ss_sparse_ops *sparse, struct ss_err *err);
+void ss_tpu_core_free(struct ss_tpu_core *core);
+
+/* Timespan of an event of a device plane. */
+void ss_device_span(const struct ss_plane *p, const struct ss_line *l, uint32_t i,
+		    int64_t *begin_ps, uint64_t *dur_ps);
+
+/* Section 7.7 of common_xspace. */
+bool ss_tpu_duty(const struct ss_host *h, struct ss_duty *out, struct ss_err *err);
+
+/* What the plane says of itself. */
+struct ss_core_details ss_plane_core_details(const struct ss_plane *p);
+
+#endif

@@ -1,0 +1,693 @@
+/*
+ * tpu_core.c - one pass over the op lines of a TensorCore.
+ *
+ * The facts of an operation stand in its event metadata and are read once; per event remain two
+ * timespans, a group and a few rare stats. Sums are kept per metadata entry in a dense array, and
+ * per step only while the step lasts: when the group changes, what the step spent on each category
+ * is appended as one run, and runs of the same group are joined at the end. Nothing grows with
+ * events.
+ */
+#include "model/ops/tpu.h"
+
+#include "base/vec.h"
+#include "model/host/opname.h"
+#include "model/host/wanted.h"
+#include "model/ops/op_facts.h"
+#include "model/ops/ops_build.h"
+#include "model/ops/sparse_ops.h"
+
+#include <stdlib.h>
+
+enum { HAS_INNER = 1, IN_OUT_FEED = 2 };
+
+/* An operation while it is being summed up. */
+struct sum {
+	uint32_t meta, category;
+	unsigned flags;
+	struct ss_cost unit; /* of one execution */
+	uint64_t occurrences, time_ps, self_ps, min_ps, normalized_ps, dma_stall_ps;
+	uint64_t estimated_flops, estimated_bytes;
+	double vdd_energy_j;
+	const struct ss_op_db *offloaded;
+};
+
+#define STEP_LEVELS 64 /* of events around one that are looked at for its step */
+
+/* Where the time of one group went, as far as its events stand together. */
+struct run {
+	int64_t group;
+	uint32_t first_cat, ncats;
+	struct ss_program_cost cost;
+};
+
+struct open_event {
+	int64_t begin_ps, end_ps;
+	uint64_t children_ps;
+	uint64_t step_children_ps; /* of those in the same step */
+	int64_t group;
+	uint32_t sum; /* SS_NONE: the event is no operation, but contains some */
+};
+
+struct collective {
+	int64_t group;
+	struct ss_collective c;
+};
+
+struct pass {
+	struct ss_tpu_core *core;
+	const struct ss_plane *p;
+	const struct ss_sparse_ops *sparse;
+	uint32_t *sum_of_meta; /* 0: not read; else 1 + index into sums, SS_NONE: no operation */
+	SS_VEC(struct sum) sums;
+	struct ss_strmap categories;
+	SS_VEC(struct open_event) stack;
+	SS_VEC(struct run) runs;
+	SS_VEC(struct ss_cat_time) cats;
+	SS_VEC(struct collective) collectives;
+	/* The run in progress: self time per category, and which categories have any entry. */
+	struct run run;
+	bool in_run;
+	uint64_t *cat_ps;
+	bool *cat_seen;
+	uint32_t *touched;
+	size_t cat_cap, seen_cap, touched_cap, ntouched;
+	int64_t first_ps, last_ps; /* span of the plane */
+	bool any;
+};
+
+/* What one event says. */
+struct op_event {
+	uint64_t offset_ps, dur_ps;
+	bool has_offset, has_dur, has_collective, has_offload_core, has_offload_start;
+	uint64_t offload_core, offload_start;
+	int64_t group;
+	uint64_t dma_stall_ps, estimated_flops, estimated_bytes, collective;
+	double time_scale, energy_j;
+};
+
+static void read_stats(const struct ss_plane *p, const struct ss_line *l, uint32_t i,
+		       struct op_event *e)
+{
+	struct ss_xstats it = ss_line_stats(p, l, i);
+	struct ss_xstat s;
+	while (ss_xstats_next(&it, &s)) {
+		switch (s.stat) {
+		case SS_STAT_DEVICE_OFFSET_PS:
+			e->offset_ps = (uint64_t)ss_xstat_int_or_uint(&s);
+			e->has_offset = true;
+			break;
+		case SS_STAT_DEVICE_DURATION_PS:
+			e->dur_ps = (uint64_t)ss_xstat_int_or_uint(&s);
+			e->has_dur = true;
+			break;
+		case SS_STAT_GROUP_ID:
+			e->group = ss_xstat_int_or_uint(&s);
+			break;
+		case SS_STAT_TIME_SCALE_MULTIPLIER:
+			e->time_scale = ss_xstat_double(&s);
+			break;
+		case SS_STAT_DMA_STALL_DURATION_PS:
+			e->dma_stall_ps = (uint64_t)ss_xstat_int_or_uint(&s);
+			break;
+		case SS_STAT_VDD_ENERGY_J:
+			e->energy_j = ss_xstat_double(&s);
+			break;
+		case SS_STAT_ESTIMATED_FLOPS:
+			e->estimated_flops = (uint64_t)ss_xstat_int_or_uint(&s);
+			break;
+		case SS_STAT_ESTIMATED_BYTES_ACCESSED:
+			e->estimated_bytes = (uint64_t)ss_xstat_int_or_uint(&s);
+			break;
+		case SS_STAT_OFFLOAD_CORE_ID:
+			e->offload_core = ss_xstat_uint(&s);
+			e->has_offload_core = true;
+			break;
+		case SS_STAT_TC_OFFLOAD_START_ID:
+			e->offload_start = ss_xstat_uint(&s);
+			e->has_offload_start = true;
+			break;
+		case SS_STAT_ALL_REDUCE_UNIQUE_ID:
+			e->collective = (uint64_t)ss_xstat_int_or_uint(&s);
+			e->has_collective = true;
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+static void place(const struct ss_line *l, uint32_t i, const struct op_event *e, int64_t *begin_ps,
+		  uint64_t *dur_ps)
+{
+	if (l->dev_begin_ps && l->dev_begin_ps[i] >= 0) {
+		*begin_ps = l->dev_begin_ps[i];
+		*dur_ps = l->dev_dur_ps[i];
+	} else if (e->has_offset && e->has_dur) {
+		*begin_ps = (int64_t)e->offset_ps;
+		*dur_ps = e->dur_ps > (uint64_t)INT64_MAX ? 0 : e->dur_ps;
+	} else {
+		*begin_ps = l->ev.begin_ps[i];
+		*dur_ps = l->ev.dur_ps[i];
+	}
+}
+
+void ss_device_span(const struct ss_plane *p, const struct ss_line *l, uint32_t i,
+		    int64_t *begin_ps, uint64_t *dur_ps)
+{
+	struct op_event e = { 0 };
+	if (!l->dev_begin_ps)
+		read_stats(p, l, i, &e);
+	place(l, i, &e, begin_ps, dur_ps);
+}
+
+static int64_t end_of(int64_t begin_ps, uint64_t dur_ps)
+{
+	return (int64_t)((uint64_t)begin_ps + dur_ps);
+}
+
+static void extend(struct pass *s, int64_t begin_ps, int64_t end_ps)
+{
+	if (!s->any || begin_ps < s->first_ps)
+		s->first_ps = begin_ps;
+	if (!s->any || end_ps > s->last_ps)
+		s->last_ps = end_ps;
+	s->any = true;
+}
+
+/* A place for one more category in the arrays of the run. */
+static bool more_categories(struct pass *s)
+{
+	size_t had = s->seen_cap, n = s->categories.n;
+	if (!ss_grow((void **)&s->cat_ps, &s->cat_cap, n, sizeof(*s->cat_ps)) ||
+	    !ss_grow((void **)&s->touched, &s->touched_cap, n, sizeof(*s->touched)) ||
+	    !ss_grow((void **)&s->cat_seen, &s->seen_cap, n, sizeof(*s->cat_seen)))
+		return false;
+	if (s->seen_cap > had)
+		memset(s->cat_seen + had, 0, s->seen_cap - had);
+	return true;
+}
+
+/* First event of this metadata: read its facts. SS_NONE: it is no operation; 0: no memory. */
+static uint32_t read_meta(struct pass *s, uint32_t meta)
+{
+	struct ss_op_facts f;
+	if (!ss_op_facts_read(&f, s->p->x, meta) || f.symbol_id == 0)
+		return SS_NONE;
+	struct sum sum = { .meta = meta, .unit = f.cost, .min_ps = UINT64_MAX };
+	sum.category = ss_strmap_add(&s->categories, f.category);
+	if (sum.category == SS_NONE || !more_categories(s))
+		return 0;
+	sum.flags = (ss_hlo_may_have_inner_ops(f.category) ? HAS_INNER : 0u) |
+		    (ss_hlo_is_infeed_or_outfeed(f.category) ? IN_OUT_FEED : 0u);
+	if (!ss_vec_push(&s->sums, sum))
+		return 0;
+	return (uint32_t)s->sums.n;
+}
+
+/* Append the run in progress. */
+static bool end_run(struct pass *s)
+{
+	if (!s->in_run)
+		return true;
+	s->run.first_cat = (uint32_t)s->cats.n;
+	s->run.ncats = (uint32_t)s->ntouched;
+	for (size_t i = 0; i < s->ntouched; i++) {
+		uint32_t c = s->touched[i];
+		if (!ss_vec_push(&s->cats, ((struct ss_cat_time){ c, s->cat_ps[c] })))
+			return false;
+		s->cat_seen[c] = false;
+	}
+	s->ntouched = 0;
+	s->in_run = false;
+	return ss_vec_push(&s->runs, s->run);
+}
+
+static void add_cost(struct ss_cost *to, const struct ss_cost *unit)
+{
+	to->flops += unit->flops;
+	to->model_flops += unit->model_flops;
+	to->bytes += unit->bytes;
+	if (!unit->has_mem)
+		return;
+	to->has_mem = true;
+	for (int i = 0; i < SS_MEM_COUNT; i++)
+		to->mem[i] += unit->mem[i];
+}
+
+static bool begin_run(struct pass *s, int64_t group)
+{
+	if (s->in_run && s->run.group == group)
+		return true;
+	if (!end_run(s))
+		return false;
+	s->run = (struct run){ .group = group };
+	s->in_run = true;
+	return true;
+}
+
+static bool add_to_step(struct pass *s, const struct open_event *e, const struct sum *sum,
+			uint64_t self_ps)
+{
+	if (!begin_run(s, e->group))
+		return false;
+	uint32_t c = sum->category;
+	if (!s->cat_seen[c]) {
+		s->cat_seen[c] = true;
+		s->cat_ps[c] = 0;
+		s->touched[s->ntouched++] = c;
+	}
+	s->cat_ps[c] += self_ps;
+	if (sum->flags & HAS_INNER)
+		return true;
+	add_cost(&s->run.cost.all, &sum->unit);
+	if (sum->flags & IN_OUT_FEED) {
+		add_cost(&s->run.cost.infeed_outfeed, &sum->unit);
+		s->run.cost.infeed_outfeed_ps += (uint64_t)(e->end_ps - e->begin_ps);
+	}
+	return true;
+}
+
+/*
+ * A step knows its own events only: the time of one is taken from the nearest around it that is in
+ * the same step, which but for events across a step's border is the innermost.
+ */
+static void give_to_step(struct pass *s, int64_t group, uint64_t dur_ps)
+{
+	size_t n = s->stack.n, least = n > STEP_LEVELS ? n - STEP_LEVELS : 0;
+	while (n > least && s->stack.v[n - 1].group != group)
+		n--;
+	if (n > least)
+		s->stack.v[n - 1].step_children_ps += dur_ps;
+}
+
+/* The innermost open event is over: its self time is known. */
+static bool pop(struct pass *s)
+{
+	struct open_event e = s->stack.v[--s->stack.n];
+	uint64_t dur_ps = (uint64_t)(e.end_ps - e.begin_ps);
+	uint64_t self_ps = dur_ps > e.children_ps ? dur_ps - e.children_ps : 0;
+	if (s->stack.n)
+		s->stack.v[s->stack.n - 1].children_ps += dur_ps;
+	give_to_step(s, e.group, dur_ps);
+	/* What is no operation still says that the step had some: older compilers give them no symbols. */
+	if (e.sum == SS_NONE)
+		return e.group == SS_NO_GROUP || begin_run(s, e.group);
+	struct sum *sum = &s->sums.v[e.sum];
+	sum->self_ps += self_ps;
+	self_ps = dur_ps > e.step_children_ps ? dur_ps - e.step_children_ps : 0;
+	return e.group == SS_NO_GROUP || add_to_step(s, &e, sum, self_ps);
+}
+
+/* The short name of an operation's event. */
+static struct ss_str short_name(const struct ss_plane *p, uint32_t meta)
+{
+	struct ss_str shown = ss_event_display_name(p, meta);
+	return shown.n ? shown : ss_event_name(p, meta);
+}
+
+static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i)
+{
+	struct op_event e = { .group = SS_NO_GROUP, .time_scale = 1 };
+	int64_t begin_ps, end_ps;
+	uint64_t dur_ps;
+	if (l->ev.off)
+		read_stats(s->p, l, i, &e);
+	place(l, i, &e, &begin_ps, &dur_ps);
+	end_ps = end_of(begin_ps, dur_ps);
+	extend(s, begin_ps, end_ps);
+	if (ss_line_has_groups(l))
+		e.group = ss_line_group(l, i);
+	while (s->stack.n && !(s->stack.v[s->stack.n - 1].begin_ps <= begin_ps &&
+			       end_ps <= s->stack.v[s->stack.n - 1].end_ps))
+		if (!pop(s))
+			return false;
+	uint32_t meta = l->ev.meta[i],
+		 *known = meta < s->p->x->nevent_meta ? &s->sum_of_meta[meta] : NULL;
+	if (known && !*known && !(*known = read_meta(s, meta)))
+		return false;
+	struct open_event open = { begin_ps, end_ps, 0, 0, e.group,
+				   known && *known != SS_NONE ? *known - 1 : SS_NONE };
+	if (open.sum != SS_NONE) {
+		struct sum *sum = &s->sums.v[open.sum];
+		uint64_t times = ss_xevents_occurrences(&l->ev, i);
+		sum->occurrences += times ? times : 1;
+		sum->time_ps += dur_ps;
+		sum->normalized_ps +=
+			e.time_scale == 1 ? dur_ps : (uint64_t)((double)dur_ps * e.time_scale);
+		if (dur_ps < sum->min_ps)
+			sum->min_ps = dur_ps;
+		sum->dma_stall_ps += e.dma_stall_ps;
+		sum->vdd_energy_j += e.energy_j;
+		sum->estimated_flops += e.estimated_flops;
+		sum->estimated_bytes += e.estimated_bytes;
+		if (s->sparse && !sum->offloaded && e.has_offload_core && e.has_offload_start)
+			sum->offloaded = ss_sparse_ops_find(s->sparse, e.offload_core, e.offload_start);
+		if (e.has_collective && e.group != SS_NO_GROUP &&
+		    !ss_vec_push(&s->collectives,
+				 ((struct collective){ e.group, { e.collective, dur_ps, short_name(s->p, meta) } })))
+			return false;
+	}
+	return ss_vec_push(&s->stack, open);
+}
+
+static bool walk_ops(struct pass *s, const struct ss_host *h, const struct ss_line *l)
+{
+	struct ss_forget f = { .h = h };
+	for (uint32_t i = 0; i < l->ev.n; i++) {
+		if (!add_event(s, l, i))
+			return false;
+		ss_forget_passed(&f, l, i);
+	}
+	ss_forget_line(&f, l);
+	ss_forget_rest(&f);
+	while (s->stack.n)
+		if (!pop(s))
+			return false;
+	return true;
+}
+
+/* A line that only says how long the plane's activity lasted. */
+static void walk_span(struct pass *s, const struct ss_line *l)
+{
+	for (uint32_t i = 0; i < l->ev.n; i++) {
+		int64_t begin_ps;
+		uint64_t dur_ps;
+		ss_device_span(s->p, l, i, &begin_ps, &dur_ps);
+		extend(s, begin_ps, end_of(begin_ps, dur_ps));
+	}
+}
+
+/* The sums become operations; entries of the same program and name become one. */
+static bool make_ops(struct pass *s)
+{
+	struct ss_op_db *db = &s->core->ops;
+	for (size_t i = 0; i < s->sums.n; i++) {
+		const struct sum *sum = &s->sums.v[i];
+		struct ss_op_facts f;
+		ss_op_facts_read(&f, s->p->x, sum->meta);
+		struct ss_op op = ss_op_facts_op(&f);
+		op.core_type = SS_CORE_TENSOR;
+		op.offloaded = sum->offloaded;
+		op.occurrences = sum->occurrences;
+		op.time_ps = sum->time_ps;
+		op.self_ps = sum->self_ps;
+		op.min_ps = sum->min_ps;
+		op.normalized_ps = sum->normalized_ps;
+		op.dma_stall_ps = sum->dma_stall_ps;
+		op.vdd_energy_j = sum->vdd_energy_j;
+		op.estimated_flops = sum->estimated_flops;
+		op.estimated_bytes = sum->estimated_bytes;
+		ss_cost_add(&op.cost, &sum->unit, sum->occurrences);
+		struct ss_op *to = ss_op_db_get(db, op.program_id, op.name);
+		if (!to)
+			return false;
+		ss_op_add(to, &op);
+		db->op_ps += op.self_ps;
+	}
+	for (size_t i = 0; i < db->n; i++)
+		if (db->v[i].time_ps)
+			db->normalized_op_ps += (uint64_t)((double)db->v[i].self_ps *
+							   (double)db->v[i].normalized_ps /
+							   (double)db->v[i].time_ps);
+	/* A plane without any activity counts as one picosecond long, as in XProf. */
+	return ss_op_db_finish(db, s->any ? (uint64_t)(s->last_ps - s->first_ps) : 1);
+}
+
+static int by_group(const void *a, const void *b)
+{
+	const struct run *ra = a, *rb = b;
+	if (ra->group != rb->group)
+		return ra->group < rb->group ? -1 : 1;
+	return ra->first_cat < rb->first_cat ? -1 : ra->first_cat > rb->first_cat;
+}
+
+static int by_group_and_id(const void *a, const void *b)
+{
+	const struct collective *ca = a, *cb = b;
+	if (ca->group != cb->group)
+		return ca->group < cb->group ? -1 : 1;
+	return ca->c.id < cb->c.id ? -1 : ca->c.id > cb->c.id;
+}
+
+static int by_category(const void *a, const void *b)
+{
+	const struct ss_cat_time *ca = a, *cb = b;
+	return ca->category < cb->category ? -1 : ca->category > cb->category;
+}
+
+/* Markers: the longest "Steps" event of each group. */
+struct marker {
+	int64_t group, begin_ps;
+	uint64_t dur_ps;
+};
+
+static int by_group_then_longest(const void *a, const void *b)
+{
+	const struct marker *ma = a, *mb = b;
+	if (ma->group != mb->group)
+		return ma->group < mb->group ? -1 : 1;
+	if (ma->dur_ps != mb->dur_ps)
+		return ma->dur_ps > mb->dur_ps ? -1 : 1;
+	return ma->begin_ps < mb->begin_ps ? -1 : ma->begin_ps > mb->begin_ps;
+}
+
+static bool read_markers(const struct ss_plane *p, struct marker **out, size_t *n)
+{
+	SS_VEC(struct marker) v = { 0 };
+	for (uint32_t k = 0; k < p->nlines; k++) {
+		const struct ss_line *l = &p->lines[k];
+		for (uint32_t i = 0; ss_str_is(l->name, "Steps") && i < l->ev.n; i++) {
+			struct marker m = { .group = ss_event_group(p, l, i) };
+			ss_device_span(p, l, i, &m.begin_ps, &m.dur_ps);
+			if (m.group != SS_NO_GROUP && !ss_vec_push(&v, m)) {
+				ss_vec_free(&v);
+				return false;
+			}
+		}
+	}
+	if (v.n)
+		qsort(v.v, v.n, sizeof(*v.v), by_group_then_longest);
+	*out = v.v;
+	*n = v.n;
+	return true;
+}
+
+static void add_program_cost(struct ss_program_cost *to, const struct ss_program_cost *from)
+{
+	ss_cost_add(&to->all, &from->all, 1);
+	ss_cost_add(&to->infeed_outfeed, &from->infeed_outfeed, 1);
+	to->infeed_outfeed_ps += from->infeed_outfeed_ps;
+}
+
+/*
+ * Join the runs [from, to), which are of one group, into a step; its categories go to the core's
+ * own array.
+ */
+static void join_runs(struct pass *s, size_t from, size_t to, struct ss_core_step *step,
+		      uint32_t *ncats)
+{
+	struct ss_cat_time *out = s->core->cats + *ncats;
+	uint32_t n = 0;
+	for (size_t r = from; r < to; r++) {
+		const struct run *run = &s->runs.v[r];
+		for (uint32_t i = 0; i < run->ncats; i++) {
+			const struct ss_cat_time *c = &s->cats.v[run->first_cat + i];
+			if (!s->cat_seen[c->category]) {
+				s->cat_seen[c->category] = true;
+				s->touched[c->category] = n;
+				out[n++] = (struct ss_cat_time){ c->category, 0 };
+			}
+			out[s->touched[c->category]].self_ps += c->self_ps;
+		}
+		add_program_cost(&step->cost, &run->cost);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		s->cat_seen[out[i].category] = false;
+	qsort(out, n, sizeof(*out), by_category);
+	step->first_cat = *ncats;
+	step->ncats = n;
+	*ncats += n;
+}
+
+/* The part of the sorted collectives that is of this group. */
+static void find_collectives(struct pass *s, struct ss_core_step *step, size_t *at)
+{
+	while (*at < s->collectives.n && s->collectives.v[*at].group < step->group)
+		++*at;
+	step->first_collective = (uint32_t)*at;
+	while (*at < s->collectives.n && s->collectives.v[*at].group == step->group)
+		++*at;
+	step->ncollectives = (uint32_t)*at - step->first_collective;
+}
+
+/* Steps are the groups that have a marker and an operation. */
+static bool make_steps(struct pass *s, const struct marker *markers, size_t nmarkers)
+{
+	struct ss_tpu_core *core = s->core;
+	core->steps = calloc(s->runs.n + 1, sizeof(*core->steps));
+	core->cats = malloc((s->cats.n + 1) * sizeof(*core->cats));
+	core->collectives = malloc((s->collectives.n + 1) * sizeof(*core->collectives));
+	if (!core->steps || !core->cats || !core->collectives)
+		return false;
+	if (s->runs.n)
+		qsort(s->runs.v, s->runs.n, sizeof(*s->runs.v), by_group);
+	if (s->collectives.n)
+		qsort(s->collectives.v, s->collectives.n, sizeof(*s->collectives.v),
+		      by_group_and_id);
+	for (size_t i = 0; i < s->collectives.n; i++)
+		core->collectives[i] = s->collectives.v[i].c;
+	uint32_t ncats = 0;
+	size_t m = 0, at = 0;
+	for (size_t r = 0, end; r < s->runs.n; r = end) {
+		int64_t group = s->runs.v[r].group;
+		for (end = r; end < s->runs.n && s->runs.v[end].group == group;)
+			end++;
+		while (m < nmarkers && markers[m].group < group)
+			m++;
+		if (m == nmarkers || markers[m].group != group)
+			continue;
+		struct ss_core_step *step = &core->steps[core->nsteps++];
+		*step = (struct ss_core_step){ .group = group,
+					       .begin_ps = markers[m].begin_ps,
+					       .dur_ps = markers[m].dur_ps };
+		join_runs(s, r, end, step, &ncats);
+		find_collectives(s, step, &at);
+	}
+	return true;
+}
+
+static bool keep_categories(struct pass *s)
+{
+	struct ss_tpu_core *core = s->core;
+	core->categories = malloc((s->categories.n + 1) * sizeof(*core->categories));
+	if (!core->categories)
+		return false;
+	core->ncategories = s->categories.n;
+	for (uint32_t i = 0; i < s->categories.n; i++)
+		core->categories[i] = s->categories.keys[i];
+	return true;
+}
+
+enum { TF_OP, ASYNC, NWANTED };
+static const enum ss_stat origin_stats[NWANTED] = { SS_STAT_TF_OP, SS_STAT_IS_ASYNC };
+
+/* Finding out which events the line "Framework Ops" is derived from. */
+struct origins {
+	struct ss_wanted wanted;
+	uint8_t *by_meta;	/* bits: 1 << TF_OP, 1 << ASYNC */
+};
+
+static uint8_t read_origin(struct ss_wanted_walk walk, uint8_t origin)
+{
+	struct ss_xstat x;
+	unsigned which;
+	while (ss_wanted_next(&walk, &which, &x)) {
+		bool yes = which == TF_OP ? ss_xstat_str(&x).n > 0 : ss_xstat_int_or_uint(&x) != 0;
+		origin = (uint8_t)(yes ? origin | 1 << which : origin & ~(1 << which));
+	}
+	return origin;
+}
+
+static bool is_framework_op(const struct pass *s, const struct origins *o, const struct ss_line *l, uint32_t i)
+{
+	uint32_t meta = l->ev.meta[i];
+	uint8_t origin = meta < s->p->x->nevent_meta ? o->by_meta[meta] : 0;
+	if (ss_wanted_in(&o->wanted, &l->ev))
+		origin = read_origin(ss_wanted_event(&o->wanted, ss_xevents_body(&l->ev, l->src, i)), origin);
+	return origin == 1 << TF_OP;
+}
+
+/*
+ * The derived line "Framework Ops" (shown.h) counts for the span of the plane, by the host's clock.
+ * It spans the events it is derived from; those that lie within what is known need not be asked
+ * where they come from, which from the far ends leaves few.
+ */
+static void extend_by_framework_ops(struct pass *s, const struct origins *o, const struct ss_line *l)
+{
+	for (uint32_t i = l->ev.n; i-- > 0;) {
+		int64_t end_ps = ss_xevents_end_ps(&l->ev, i);
+		if ((!s->any || end_ps > s->last_ps) && is_framework_op(s, o, l, i))
+			extend(s, l->ev.begin_ps[i], end_ps);
+	}
+	for (uint32_t i = 0; i < l->ev.n; i++)
+		if ((!s->any || l->ev.begin_ps[i] < s->first_ps) && is_framework_op(s, o, l, i))
+			extend(s, l->ev.begin_ps[i], ss_xevents_end_ps(&l->ev, i));
+}
+
+static bool add_framework_ops(struct pass *s)
+{
+	struct ss_arena arena = { 0 };
+	struct origins o;
+	uint32_t n = s->p->x->nevent_meta;
+	bool ok = ss_wanted_init(&o.wanted, s->p->x, origin_stats, NWANTED, &arena);
+	o.by_meta = ok ? SS_NEW_N(&arena, uint8_t, n) : NULL;
+	for (uint32_t i = 0; o.by_meta && i < n; i++)
+		o.by_meta[i] = read_origin(ss_wanted_meta(&o.wanted, i), 0);
+	for (uint32_t i = 0; o.by_meta && i < s->p->nlines; i++)
+		if (!s->p->lines[i].derived)
+			extend_by_framework_ops(s, &o, &s->p->lines[i]);
+	ok = o.by_meta;
+	ss_arena_release(&arena);
+	return ok;
+}
+
+static bool run_pass(struct pass *s, const struct ss_host *h)
+{
+	s->sum_of_meta = calloc((size_t)s->p->x->nevent_meta + 1, sizeof(*s->sum_of_meta));
+	if (!s->sum_of_meta)
+		return false;
+	for (uint32_t i = 0; i < s->p->nlines; i++) {
+		const struct ss_line *l = &s->p->lines[i];
+		if (ss_str_is(l->name, "XLA Ops")) {
+			if (!walk_ops(s, h, l))
+				return false;
+		} else if (ss_str_is(l->name, "Steps") || ss_str_is(l->name, "Framework Ops") ||
+			   ss_str_is(l->name, "Sparse Core Ops")) {
+			walk_span(s, l);
+		}
+	}
+	if (!h->came_grouped && !add_framework_ops(s))
+		return false;
+	struct marker *markers = NULL;
+	size_t nmarkers = 0;
+	bool ok = end_run(s) && read_markers(s->p, &markers, &nmarkers) &&
+		  make_steps(s, markers, nmarkers) && keep_categories(s) && make_ops(s);
+	free(markers);
+	return ok;
+}
+
+static int64_t replica_of(const struct ss_plane *p)
+{
+	struct ss_xstat s;
+	return ss_xstats_find(ss_xplane_stats(p->x), SS_STAT_REPLICA_ID, &s) ? ss_xstat_int_or_uint(&s) : -1;
+}
+
+bool ss_tpu_core_build(struct ss_tpu_core *core, const struct ss_host *h, const struct ss_plane *p,
+		       const struct ss_sparse_ops *sparse, struct ss_err *err)
+{
+	*core = (struct ss_tpu_core){ .plane = p, .core_id = (uint32_t)p->id, .details = ss_plane_core_details(p),
+				      .replica_id = replica_of(p) };
+	struct pass s = { .core = core, .p = p, .sparse = sparse };
+	bool ok = run_pass(&s, h);
+	free(s.sum_of_meta);
+	ss_vec_free(&s.sums);
+	ss_strmap_free(&s.categories);
+	ss_vec_free(&s.stack);
+	ss_vec_free(&s.runs);
+	ss_vec_free(&s.cats);
+	ss_vec_free(&s.collectives);
+	free(s.cat_ps);
+	free(s.cat_seen);
+	free(s.touched);
+	return ok || ss_fail_mem(err);
+}
+
+void ss_tpu_core_free(struct ss_tpu_core *core)
+{
+	ss_op_db_free(&core->ops);
+	free(core->categories);
+	free(core->steps);
+	free(core->cats);
+	free(core->collectives);
+	*core = (struct ss_tpu_core){ 0 };
+}

@@ -1,0 +1,236 @@
+/*
+ * transfers.c - events of operations with a channel. Names are asked first: most profiles have no
+ * such operation, and then no event is looked at.
+ */
+#include "model/ops/transfers.h"
+
+#include "base/vec.h"
+#include "model/fold.h"
+#include "model/ops/op_facts.h"
+
+#include <stdlib.h>
+
+/* What an event's name says: channel and kind; no channel: nothing of ours. */
+struct known {
+	bool is_transfer;
+	int64_t channel;
+	enum ss_transfer_kind kind;
+	struct ss_str name, expression;
+};
+
+struct list {
+	SS_VEC(struct ss_transfer) v;
+};
+
+static struct ss_str number_at(struct ss_str s)
+{
+	size_t n = 0;
+	while (n < s.n && s.p[n] >= '0' && s.p[n] <= '9')
+		n++;
+	return ss_str_sub(s, 0, n);
+}
+
+static bool read_known(const struct ss_xplane *x, uint32_t meta, struct known *out)
+{
+	static const struct {
+		struct ss_str category;
+		enum ss_transfer_kind kind;
+	} kinds[] = { { SS_STR_INIT("send"), SS_SEND },
+		      { SS_STR_INIT("send-done"), SS_SEND_DONE },
+		      { SS_STR_INIT("recv"), SS_RECV },
+		      { SS_STR_INIT("recv-done"), SS_RECV_DONE } };
+	const struct ss_str key = SS_STR("channel_id=");
+	struct ss_op_facts f;
+	if (!ss_op_facts_read(&f, x, meta))
+		return false;
+	size_t at = ss_str_find(f.long_name, key);
+	if (at == SS_NPOS || !ss_str_to_i64(number_at(ss_str_sub(f.long_name, at + key.n, f.long_name.n)), &out->channel))
+		return false;
+	for (size_t i = 0; i < SS_COUNT(kinds); i++)
+		if (ss_str_eq(f.category, kinds[i].category)) {
+			out->kind = kinds[i].kind;
+			out->name = f.name;
+			out->expression = f.long_name;
+			out->is_transfer = true;
+		}
+	return out->is_transfer;
+}
+
+static bool read_line(struct list *to, const struct ss_plane *p, const struct ss_line *l, const struct known *known)
+{
+	for (uint32_t i = 0; i < l->ev.n; i++) {
+		uint32_t meta = l->ev.meta[i];
+		if (meta >= p->x->nevent_meta || !known[meta].is_transfer)
+			continue;
+		const struct known *k = &known[meta];
+		struct ss_transfer t = { .channel = k->channel, .kind = k->kind, .name = k->name,
+					 .expression = k->expression, .group = ss_event_group(p, l, i) };
+		uint64_t dur_ps;
+		ss_device_span(p, l, i, &t.begin_ps, &dur_ps);
+		t.end_ps = (int64_t)((uint64_t)t.begin_ps + dur_ps);
+		if (t.group != SS_NO_GROUP && !ss_vec_push(&to->v, t))
+			return false;
+	}
+	return true;
+}
+
+static int in_order(const void *a, const void *b)
+{
+	const struct ss_transfer *x = a, *y = b;
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	if (x->channel != y->channel)
+		return x->channel < y->channel ? -1 : 1;
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	return x->begin_ps < y->begin_ps ? -1 : x->begin_ps > y->begin_ps;
+}
+
+bool ss_transfers_read(const struct ss_tpu_core *core, struct ss_arena *arena, struct ss_transfer **v, size_t *n,
+		       struct ss_err *err)
+{
+	const struct ss_plane *p = core->plane;
+	struct known *known = calloc((size_t)p->x->nevent_meta + 1, sizeof(*known));
+	struct list all = { 0 };
+	bool ok = known, any = false;
+	for (uint32_t i = 0; known && i < p->x->nevent_meta; i++)
+		any = read_known(p->x, i, &known[i]) || any;
+	for (uint32_t i = 0; ok && any && i < p->nlines; i++)
+		ok = p->lines[i].derived || read_line(&all, p, &p->lines[i], known);
+	*n = all.v.n;
+	*v = ok ? SS_NEW_N(arena, struct ss_transfer, all.v.n + 1) : NULL;
+	if (*v && all.v.n) {
+		qsort(all.v.v, all.v.n, sizeof(*all.v.v), in_order);
+		memcpy(*v, all.v.v, all.v.n * sizeof(*all.v.v));
+	}
+	ss_vec_free(&all.v);
+	free(known);
+	return *v || ss_fail_mem(err);
+}
+
+/* A number, which is passed. */
+static bool take_number(struct ss_str *s, uint64_t *out)
+{
+	struct ss_str digits = number_at(*s);
+	*s = ss_str_sub(*s, digits.n, s->n);
+	return ss_str_to_u64(digits, out);
+}
+
+static bool take(struct ss_str *s, char c)
+{
+	if (!s->n || s->p[0] != c)
+		return false;
+	*s = ss_str_sub(*s, 1, s->n);
+	return true;
+}
+
+enum ss_transfer_source ss_transfer_source(struct ss_str expression, uint64_t target, uint64_t *source)
+{
+	const struct ss_str key = SS_STR("source_target_pairs=");
+	size_t at = ss_str_find(expression, key);
+	struct ss_str s = at == SS_NPOS ? SS_STR("") : ss_str_sub(expression, at + key.n, expression.n);
+	uint64_t from, to;
+	while (take(&s, '"') || take(&s, '\\'))
+		;
+	if (!take(&s, '{') || !s.n || s.p[0] != '{')
+		return SS_SOURCE_UNSAID;
+	while (take(&s, '{')) {
+		if (!take_number(&s, &from) || !take(&s, ',') || !take_number(&s, &to) || !take(&s, '}'))
+			return SS_SOURCE_UNSAID;
+		if (to == target) {
+			*source = from;
+			return SS_SOURCE_SAID;
+		}
+		take(&s, ',');
+	}
+	return SS_SOURCE_NONE;
+}
+
+/* ---- of all hosts ---- */
+
+struct all {
+	struct ss_all_transfers out; /* first: what the getter returns points here */
+	size_t cap;
+	struct ss_keep keep;
+};
+
+static void *begin_all(struct ss_model *m, struct ss_err *err)
+{
+	struct all *all = calloc(1, sizeof(*all));
+	if (all)
+		all->keep = ss_keep_of(m);
+	else
+		ss_fail_mem(err);
+	return all;
+}
+
+static bool read_host(struct ss_host *h, struct ss_err *err)
+{
+	return ss_host_ops(h, err) != NULL;
+}
+
+static bool take_core(struct all *all, size_t host, const struct ss_tpu_core *core, struct ss_err *err)
+{
+	struct ss_core_transfers c = { .core_id = (uint32_t)host * 1000 + core->core_id };
+	/* Planes of one number: the first counts. */
+	for (size_t i = all->out.n; i-- > 0 && all->out.cores[i].core_id / 1000 == host;)
+		if (all->out.cores[i].core_id == c.core_id)
+			return true;
+	if (!ss_transfers_read(core, &all->keep.arena, &c.v, &c.n, err))
+		return false;
+	for (size_t i = 0; i < c.n; i++) {
+		c.v[i].name = ss_keep_str(&all->keep, c.v[i].name);
+		c.v[i].expression = ss_keep_str(&all->keep, c.v[i].expression);
+	}
+	if (all->keep.no_memory || !ss_grow((void **)&all->out.cores, &all->cap, all->out.n + 1, sizeof(c)))
+		return ss_fail_mem(err);
+	if (c.n)
+		all->out.cores[all->out.n++] = c;
+	return true;
+}
+
+static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *err)
+{
+	const struct ss_host_ops *ops = ss_host_ops(h, err);
+	bool ok = ops;
+	for (size_t k = 0; ok && k < ops->ncores; k++)
+		ok = take_core(data, i, &ops->cores[k], err);
+	return ok;
+}
+
+static int by_core_id(const void *a, const void *b)
+{
+	const struct ss_core_transfers *x = a, *y = b;
+	return x->core_id < y->core_id ? -1 : x->core_id > y->core_id;
+}
+
+static bool end_all(void *data, struct ss_err *err)
+{
+	struct all *all = data;
+	(void)err;
+	if (all->out.n)
+		qsort(all->out.cores, all->out.n, sizeof(*all->out.cores), by_core_id);
+	return true;
+}
+
+static void release_all(void *data)
+{
+	struct all *all = data;
+	free(all->out.cores);
+	ss_keep_release(&all->keep);
+	free(all);
+}
+
+const struct ss_fold ss_fold_transfers = {
+	.part = SS_MODEL_TRANSFERS,
+	.begin = begin_all,
+	.read = read_host,
+	.take = take_host,
+	.end = end_all,
+	.release = release_all,
+};
+
+const struct ss_all_transfers *ss_model_transfers(struct ss_model *m, struct ss_err *err)
+{
+	return ss_fold_get(m, &ss_fold_transfers, err);
+}

@@ -1,0 +1,49 @@
+/*
+ * transfers.h - what a TensorCore sends to other cores and receives from them: events of the
+ * operations send, send-done, recv and recv-done, by the channel that both ends name.
+ *
+ * The channel stands in the operation's text; transfers from and to the host are none of these.
+ */
+#ifndef SS_MODEL_OPS_TRANSFERS_H
+#define SS_MODEL_OPS_TRANSFERS_H
+
+#include "model/ops/tpu.h"
+
+enum ss_transfer_kind { SS_SEND, SS_SEND_DONE, SS_RECV, SS_RECV_DONE };
+
+struct ss_transfer {
+	int64_t channel;
+	int64_t group; /* the core's step group */
+	enum ss_transfer_kind kind;
+	int64_t begin_ps, end_ps;
+	struct ss_str name;	/* of the operation */
+	struct ss_str expression;
+};
+
+/* By group, then channel, kind and begin; in `arena`. Cheap where no operation transfers anything. */
+bool ss_transfers_read(const struct ss_tpu_core *core, struct ss_arena *arena, struct ss_transfer **v, size_t *n,
+		       struct ss_err *err);
+
+/* Of one core in a model, numbered as in steps.h. */
+struct ss_core_transfers {
+	uint32_t core_id;
+	struct ss_transfer *v;
+	size_t n;
+};
+
+struct ss_all_transfers {
+	struct ss_core_transfers *cores; /* by core_id; all that transfer something */
+	size_t n;
+};
+
+/* Of all TensorCores (SS_MODEL_TRANSFERS). */
+const struct ss_all_transfers *ss_model_transfers(struct ss_model *m, struct ss_err *err);
+
+/*
+ * Where device number `target` receives from, as the operation's text says:
+ * "source_target_pairs={{0,1},{1,0}}". SS_SOURCE_NONE: it lists pairs, but none for this target.
+ */
+enum ss_transfer_source { SS_SOURCE_UNSAID, SS_SOURCE_NONE, SS_SOURCE_SAID };
+enum ss_transfer_source ss_transfer_source(struct ss_str expression, uint64_t target, uint64_t *source);
+
+#endif

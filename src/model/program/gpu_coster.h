@@ -1,0 +1,89 @@
+/*
+ * gpu_coster.h - what the pieces of the GPU cost model share: gpu_cost.c (bytes, and what is asked
+ * for), gpu_flops.c (work of single instructions), gpu_fusion.c (fusions).
+ */
+#ifndef SS_MODEL_PROGRAM_GPU_COSTER_H
+#define SS_MODEL_PROGRAM_GPU_COSTER_H
+
+#include "hlo/shape.h"
+#include "model/program/gpu_cost.h"
+#include "model/program/hlo_op.h"
+
+/* Bytes moved by one execution. `bytes` counts what XLA counts; read and write are exact. */
+struct ss_gpu_bytes {
+	float bytes;
+	uint64_t read, write;
+};
+
+/* A fusion: of its computation, how much of what each parameter holds is read. */
+struct ss_gpu_fusion {
+	float flops;
+	float *param_use; /* by parameter number; 0 for those not used */
+	uint32_t nparams;
+	bool known;
+};
+
+#define SS_GPU_MAX_DEPTH 64 /* of computations that call each other */
+
+struct ss_gpu_coster {
+	const struct ss_hlo_module *m;
+	float *flops, *bytes; /* per computation: of one execution, where known */
+	bool *has_flops, *has_bytes;
+	bool *reached;		       /* per instruction: it has a cost at all */
+	bool *busy;		       /* being computed; a cycle costs nothing */
+	struct ss_gpu_fusion *fusions; /* per computation */
+	unsigned depth;
+	bool no_memory;
+};
+
+/* An instruction with what is asked of it most. */
+struct ss_gpu_instr {
+	struct ss_hlo_instr in;
+	uint64_t type;	/* element type of the result */
+	float elements; /* of the result; of a tuple 0 */
+};
+
+void ss_gpu_instr_read(const struct ss_gpu_coster *c, uint32_t instr, struct ss_gpu_instr *out);
+/* Index of operand `k`, SS_NONE if there is none. */
+uint32_t ss_gpu_operand(const struct ss_gpu_coster *c, const struct ss_hlo_instr *in, uint32_t k);
+uint32_t ss_gpu_operand_count(const struct ss_hlo_instr *in);
+/* Shape of an instruction by index; empty for SS_NONE. */
+struct ss_str ss_gpu_shape(const struct ss_gpu_coster *c, uint32_t instr);
+/* The k-th computation that an instruction calls, SS_NONE if there is none. */
+uint32_t ss_gpu_called(const struct ss_gpu_coster *c, const struct ss_hlo_instr *in, uint32_t k);
+
+/* Which instructions have a cost; `reached` is zeroed, one for each. False when memory is out. */
+bool ss_gpu_reach(const struct ss_gpu_coster *c, bool *reached);
+
+/* Elements of an array, or of all arrays of a tuple. */
+float ss_gpu_elements(struct ss_str shape);
+/* A shape; of a tuple its first element. */
+struct ss_str ss_gpu_first_array(struct ss_str shape);
+/* Size of dimension `d`, 0 if there is none. */
+int64_t ss_gpu_dim(struct ss_str shape, int64_t d);
+
+/* The k-th number of a repeated field of a message, -1 if there is none. */
+int64_t ss_gpu_nth(struct ss_str body, uint32_t number, int64_t k);
+/* The k-th dimension from the most minor one on; without a layout the last is most minor. */
+int64_t ss_gpu_minor(struct ss_str shape, int64_t k);
+
+/*
+ * The gather or scatter that stands for a whole custom fusion, SS_NONE for any other instruction.
+ */
+uint32_t ss_gpu_custom_part(const struct ss_gpu_coster *c, const struct ss_hlo_instr *fusion);
+
+/* Floating point operations of one instruction, of one execution of a computation. */
+float ss_gpu_flops(struct ss_gpu_coster *c, uint32_t instr);
+float ss_gpu_computation_flops(struct ss_gpu_coster *c, uint32_t computation);
+/* The fusion that is `computation`; NULL when memory is out. */
+const struct ss_gpu_fusion *ss_gpu_fusion_of(struct ss_gpu_coster *c, uint32_t computation);
+/* Fraction of operand `k` that an instruction reads. */
+float ss_gpu_operand_use(struct ss_gpu_coster *c, const struct ss_gpu_instr *in, uint32_t k);
+
+/*
+ * Does XLA's fusion pass count it as elementwise: each element of the result needs that of the
+ * operands alone?
+ */
+bool ss_gpu_is_elementwise(const struct ss_gpu_coster *c, const struct ss_hlo_instr *in);
+
+#endif

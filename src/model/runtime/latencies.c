@@ -1,0 +1,146 @@
+/* latencies.c - the requests to all hosts, as far as the overview shows them. */
+#include "base/vec.h"
+#include "model/fold.h"
+#include "model/ops/env.h"
+#include "model/runtime/inference.h"
+
+#include <stdlib.h>
+
+struct all {
+	struct ss_latencies list; /* first: what the getter returns points here */
+	bool any_named;
+	size_t cap;
+};
+
+static void release_host(void *data)
+{
+	ss_inference_release(data);
+	free(data);
+}
+
+static void *build_host(void *owner, struct ss_err *err)
+{
+	struct ss_host *h = owner;
+	bool any = ss_host_may_have_requests(h);
+	struct ss_inference *inf = !any || ss_host_load(h, err) ? calloc(1, sizeof(*inf)) : NULL;
+	if (!inf || !any)
+		return inf;
+	if (ss_inference_read(inf, h, err))
+		return inf;
+	release_host(inf);
+	return NULL;
+}
+
+const struct ss_inference *ss_host_inference(struct ss_host *h, struct ss_err *err)
+{
+	return ss_part_get(&h->parts[SS_HOST_REQUESTS], build_host, release_host, h, err);
+}
+
+bool ss_inference_keep(struct ss_inference *to, const struct ss_inference *from, struct ss_keep *keep)
+{
+	*to = (struct ss_inference){ .nrequests = from->nrequests, .nbatches = from->nbatches, .nrelated = from->nrelated,
+				     .nprograms = from->nprograms, .ncut = from->ncut };
+	to->requests = ss_keep_copy(keep, from->requests, from->nrequests, sizeof(*to->requests));
+	to->batches = ss_keep_copy(keep, from->batches, from->nbatches, sizeof(*to->batches));
+	to->related = ss_keep_copy(keep, from->related, from->nrelated, sizeof(*to->related));
+	to->programs = ss_keep_copy(keep, from->programs, from->nprograms, sizeof(*to->programs));
+	if (keep->no_memory)
+		return false;
+	for (uint32_t i = 0; i < to->nrequests; i++)
+		to->requests[i].model = ss_keep_str(keep, to->requests[i].model);
+	for (uint32_t i = 0; i < to->nbatches; i++)
+		to->batches[i].model = ss_keep_str(keep, to->batches[i].model);
+	for (uint32_t i = 0; i < to->nprograms; i++)
+		to->programs[i] = ss_keep_str(keep, to->programs[i]);
+	return !keep->no_memory;
+}
+
+static void *begin(struct ss_model *m, struct ss_err *err)
+{
+	struct all *all = calloc(1, sizeof(*all));
+	(void)m;
+	if (!all)
+		ss_fail_mem(err);
+	return all;
+}
+
+static bool read_host(struct ss_host *h, struct ss_err *err)
+{
+	bool trains;
+	return ss_host_trains(h, &trains, err) && (trains || ss_host_inference(h, err));
+}
+
+static struct ss_latency latency_of(const struct ss_request *r)
+{
+	const uint64_t *work = r->work_ps;
+	return (struct ss_latency){
+		.total = (double)(r->end_ps - r->begin_ps) / 1e9,
+		.device = (double)work[SS_SERVE_COMPUTE] / 1e9,
+		.communication = (double)(work[SS_SERVE_TO_DEVICE] + work[SS_SERVE_FROM_DEVICE]) / 1e9,
+		.named = r->model.n > 0,
+	};
+}
+
+static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *err)
+{
+	struct all *all = data;
+	bool trains;
+	(void)i;
+	if (!ss_host_trains(h, &trains, err))
+		return false;
+	const struct ss_inference *inf = trains ? NULL : ss_host_inference(h, err);
+	if (!inf)
+		return trains;
+	if (!ss_grow((void **)&all->list.v, &all->cap, all->list.n + inf->nrequests, sizeof(*all->list.v)))
+		return ss_fail_mem(err);
+	for (uint32_t k = 0; k < inf->nrequests; k++) {
+		all->list.v[all->list.n] = latency_of(&inf->requests[k]);
+		all->any_named |= all->list.v[all->list.n++].named;
+	}
+	for (uint32_t k = 0; k < inf->nbatches; k++)
+		all->any_named |= inf->batches[k].model.n > 0;
+	return true;
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct ss_latency *x = a, *y = b;
+	if (x->total != y->total)
+		return x->total < y->total ? -1 : 1;
+	return x->device < y->device ? -1 : x->device > y->device;
+}
+
+static bool end(void *data, struct ss_err *err)
+{
+	struct all *all = data;
+	size_t kept = 0;
+	(void)err;
+	for (size_t i = 0; i < all->list.n; i++)
+		if (!all->any_named || all->list.v[i].named)
+			all->list.v[kept++] = all->list.v[i];
+	all->list.n = kept;
+	if (all->list.n)
+		qsort(all->list.v, all->list.n, sizeof(*all->list.v), by_total);
+	return true;
+}
+
+static void release(void *data)
+{
+	struct all *all = data;
+	free(all->list.v);
+	free(all);
+}
+
+const struct ss_fold ss_fold_requests = {
+	.part = SS_MODEL_REQUESTS,
+	.begin = begin,
+	.read = read_host,
+	.take = take_host,
+	.end = end,
+	.release = release,
+};
+
+const struct ss_latencies *ss_model_latencies(struct ss_model *m, struct ss_err *err)
+{
+	return ss_fold_get(m, &ss_fold_requests, err);
+}

@@ -1,0 +1,94 @@
+/*
+ * found.h - steps of a program that marked none, from what repeats: of one host (SS_HOST_FOUND) and
+ * of all hosts (SS_MODEL_FOUND).
+ *
+ * Looked at are, where the profile has them, the programs and the operations or kernels that a
+ * device ran, the calls that start programs on host threads, the operations that threads ran, and
+ * what else is outermost on a thread. Each is searched for a period (period.h); the surest counts.
+ * How sure: the product of
+ *
+ *	segments that are alike, and how regular they are (period.h)
+ *	n / (n + 1) of n repetitions
+ *	the share of all computing that lies within the repetitions (of all work, where nobody computes)
+ *	a weight of the source: what is nearer to the program counts more
+ *
+ * Where nothing repeats the whole profile is one step, and not sure at all. Steps are by kind of
+ * work (steps.h) on any hardware; at one moment computing on a device counts before copying, that
+ * before waiting for input, that before work of the host, that before starting programs.
+ */
+#ifndef SS_MODEL_STEPS_FOUND_H
+#define SS_MODEL_STEPS_FOUND_H
+
+#include "model/host/stat_filter.h"
+#include "model/steps/period.h"
+#include "model/steps/steps.h"
+
+/* More repetitions than this are of something smaller than a step. */
+#define SS_MOST_FOUND_STEPS 20000
+
+/* No steps, and SS_FOUND_NOT, where nobody worked. */
+const struct ss_host_steps *ss_host_found_steps(struct ss_host *h, struct ss_err *err);
+/* Those that hosts have in common, but for hosts without any. */
+const struct ss_steps *ss_model_found_steps(struct ss_model *m, struct ss_err *err);
+
+/* "programs", "calls", "kernels", "ops", "outermost", "whole"; "" for marked steps. */
+struct ss_str ss_found_name(enum ss_found_how how);
+
+/* found_work.c: what a host did, and in which order. */
+
+/* What an event of a thread is, by its name. */
+enum ss_thread_event {
+	SS_THREAD_UNREAD,
+	SS_THREAD_NOTHING,  /* frames of Python, marks of thread pools */
+	SS_THREAD_DRIVER_CALL, /* of the GPU's driver: one of many in a step */
+	SS_THREAD_OTHER,    /* may be outermost, else of no use */
+	SS_THREAD_OP,	    /* an operation of the framework, or an instruction of a program */
+	SS_THREAD_CALL,	    /* starts the program that its name says */
+	SS_THREAD_OP_CALL,  /* starts the operation that its name says */
+	SS_THREAD_ANY_CALL, /* starts something, with the same name for all */
+	SS_THREAD_INPUT,
+	SS_THREAD_COPY,
+	SS_THREAD_COMPILE
+};
+
+enum ss_thread_event ss_thread_event_of(struct ss_str name);
+
+/* The same for the events of /host:CPU, found once for each name; instructions of XLA programs say in a stat that they are. */
+struct ss_thread_kinds {
+	const struct ss_plane *p;
+	struct ss_stat_filter filter;
+	uint8_t *known; /* enum ss_thread_event by metadata */
+};
+
+/* False when memory is out. */
+bool ss_thread_kinds_init(struct ss_thread_kinds *t, const struct ss_plane *p);
+enum ss_thread_event ss_thread_kind(struct ss_thread_kinds *t, const struct ss_line *l, uint32_t i);
+void ss_thread_kinds_free(struct ss_thread_kinds *t);
+
+/* Is an instruction of this category, or of this name where it was not renamed, one of all devices together? */
+bool ss_is_collective(struct ss_str category);
+
+/* Operations of a TPU, or kernels and copies of a GPU. */
+bool ss_is_work_line(const struct ss_plane *p, const struct ss_line *l);
+/* The work of an event on a line of a device; SS_WORK_UNKNOWN: it only contains others. */
+enum ss_work ss_device_event_work(const struct ss_plane *p, uint32_t meta);
+
+/* When work was done, gathered from lines one after another. */
+struct ss_busy {
+	struct ss_work_span *v; /* group unused */
+	size_t n, cap;
+};
+
+/* Spans of one line come one after another: `first` is the number of spans before the line. */
+bool ss_busy_add(struct ss_busy *b, size_t first, int64_t begin_ps, int64_t end_ps, enum ss_work work);
+/* Make the spans ascending and disjoint, whatever work they are. */
+void ss_busy_unite(struct ss_busy *b);
+
+/*
+ * Give each moment within n disjoint ascending ranges to one kind of work: work_ps is n times
+ * SS_WORK_COUNT.
+ */
+bool ss_busy_share(const struct ss_busy *b, const int64_t *begin_ps, const int64_t *end_ps, size_t n,
+		   uint64_t *work_ps);
+
+#endif

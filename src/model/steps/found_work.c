@@ -1,0 +1,287 @@
+/*
+ * found_work.c - what hosts and devices did, for programs whose events belong to no step.
+ *
+ * Unlike work_sweep.c this knows no groups: time is shared out among ranges that nobody marked.
+ */
+#include "model/steps/found.h"
+
+#include "base/vec.h"
+#include "model/host/opname.h"
+
+#include <stdlib.h>
+
+static bool any_prefix(struct ss_str name, const struct ss_str *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (ss_str_starts(name, v[i]))
+			return true;
+	return false;
+}
+
+static bool any_part(struct ss_str name, const struct ss_str *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (ss_str_contains(name, v[i]))
+			return true;
+	return false;
+}
+
+/* "cudaLaunchKernel", "cuMemcpyAsync", "hipModuleLaunchKernel". */
+static bool is_driver_call(struct ss_str name)
+{
+	static const struct ss_str drivers[] = { SS_STR_INIT("cuda"), SS_STR_INIT("cu"), SS_STR_INIT("hip") };
+	for (size_t i = 0; i < SS_COUNT(drivers); i++)
+		if (ss_str_starts(name, drivers[i]) && name.n > drivers[i].n &&
+		    name.p[drivers[i].n] >= 'A' && name.p[drivers[i].n] <= 'Z')
+			return true;
+	return false;
+}
+
+/*
+ * "EagerExecute" contains "EagerLocalExecute: MatMul", "PjitFunction(f)" an "Execute" of the
+ * runtime: the one with the name says what repeats.
+ */
+enum ss_thread_event ss_thread_event_of(struct ss_str name)
+{
+	static const struct ss_str nothing[] = {
+		SS_STR_INIT("$"),
+		SS_STR_INIT("ThreadpoolListener::"),
+		SS_STR_INIT("end: "),
+	};
+	static const struct ss_str calls[] = {
+		SS_STR_INIT("PjitFunction("),
+		SS_STR_INIT("EagerLocalExecute: __"), /* functions; else single operations */
+		SS_STR_INIT("SessionRun"),
+		SS_STR_INIT("TfrtSessionRun"),
+	};
+	static const struct ss_str any_call[] = {
+		SS_STR_INIT("Executable::Execute"), SS_STR_INIT("ExecuteReplicated"),
+		SS_STR_INIT("PJRT_LoadedExecutable_Execute"), SS_STR_INIT("FunctionRun"),
+	};
+	static const struct ss_str compile[] = {
+		SS_STR_INIT("backend_compile"), SS_STR_INIT("Compiler::Compile"),
+		SS_STR_INIT("Client::Compile"), SS_STR_INIT("graph_building"),
+	};
+	if (!name.n || any_prefix(name, nothing, SS_COUNT(nothing)))
+		return SS_THREAD_NOTHING;
+	if (is_driver_call(name))
+		return SS_THREAD_DRIVER_CALL;
+	if (any_prefix(name, calls, SS_COUNT(calls)))
+		return SS_THREAD_CALL;
+	if (ss_str_starts(name, SS_STR("EagerLocalExecute: ")))
+		return SS_THREAD_OP_CALL;
+	if (any_part(name, compile, SS_COUNT(compile)))
+		return SS_THREAD_COMPILE;
+	if (any_part(name, any_call, SS_COUNT(any_call)) || ss_str_starts(name, SS_STR("Eager")))
+		return SS_THREAD_ANY_CALL;
+	if (ss_str_istarts(name, SS_STR("IteratorGetNext")))
+		return SS_THREAD_INPUT;
+	struct ss_op_name op = ss_op_name_parse(name);
+	if (op.category == SS_OP_MEMCPY_HTOD || ss_op_is_infeed_enqueue(op.type))
+		return SS_THREAD_COPY;
+	return op.category == SS_OP_TENSORFLOW ? SS_THREAD_OP : SS_THREAD_OTHER;
+}
+
+bool ss_thread_kinds_init(struct ss_thread_kinds *t, const struct ss_plane *p)
+{
+	static const enum ss_stat stats[] = { SS_STAT_HLO_OP };
+	*t = (struct ss_thread_kinds){ .p = p, .filter = ss_stat_filter_of(p->x, stats, SS_COUNT(stats)) };
+	t->known = calloc((size_t)p->x->nevent_meta + 1, 1);
+	return t->known;
+}
+
+enum ss_thread_event ss_thread_kind(struct ss_thread_kinds *t, const struct ss_line *l, uint32_t i)
+{
+	uint32_t meta = l->ev.meta[i], at = meta < t->p->x->nevent_meta ? meta : t->p->x->nevent_meta;
+	struct ss_xstat s;
+	if (t->known[at] != SS_THREAD_UNREAD && at == meta)
+		return (enum ss_thread_event)t->known[at];
+	enum ss_thread_event kind = ss_thread_event_of(ss_event_name(t->p, meta));
+	if (kind == SS_THREAD_OTHER && ss_stat_filter_line(&t->filter, l, i) &&
+	    ss_xstats_find(ss_line_stats(t->p, l, i), SS_STAT_HLO_OP, &s))
+		kind = SS_THREAD_OP;
+	t->known[at] = (uint8_t)kind;
+	return kind;
+}
+
+void ss_thread_kinds_free(struct ss_thread_kinds *t)
+{
+	free(t->known);
+	*t = (struct ss_thread_kinds){ 0 };
+}
+
+bool ss_is_work_line(const struct ss_plane *p, const struct ss_line *l)
+{
+	return !l->derived && (p->kind == SS_PLANE_GPU || ss_str_is(l->name, "XLA Ops"));
+}
+
+bool ss_is_collective(struct ss_str category)
+{
+	static const struct ss_str collectives[] = {
+		SS_STR_INIT("all-reduce"),	   SS_STR_INIT("all-gather"),
+		SS_STR_INIT("all-to-all"),	   SS_STR_INIT("reduce-scatter"),
+		SS_STR_INIT("collective-permute"), SS_STR_INIT("collective-broadcast"),
+	};
+	return any_part(category, collectives, SS_COUNT(collectives));
+}
+
+/* By HLO category. */
+static enum ss_work work_of_category(struct ss_str c)
+{
+	if (ss_hlo_may_have_inner_ops(c))
+		return SS_WORK_UNKNOWN;
+	if (ss_str_contains(c, SS_STR("infeed")) || ss_str_starts(c, SS_STR("host recv")))
+		return SS_WORK_DEVICE_WAIT_HOST;
+	if (ss_str_contains(c, SS_STR("outfeed")) || ss_str_starts(c, SS_STR("host send")))
+		return SS_WORK_DEVICE_TO_HOST;
+	return ss_is_collective(c) ? SS_WORK_COLLECTIVES : SS_WORK_DEVICE_COMPUTE_32;
+}
+
+/* By the name of a kernel or copy. */
+static enum ss_work work_of_kernel(struct ss_str name)
+{
+	switch (ss_op_name_parse(name).category) {
+	case SS_OP_MEMCPY_HTOD:
+		return SS_WORK_HOST_TO_DEVICE;
+	case SS_OP_MEMCPY_DTOH:
+		return SS_WORK_DEVICE_TO_HOST;
+	case SS_OP_MEMCPY_DTOD:
+		return SS_WORK_DEVICE_TO_DEVICE;
+	default:
+		break;
+	}
+	if (ss_str_istarts(name, SS_STR("nccl")) || ss_str_istarts(name, SS_STR("rccl")))
+		return SS_WORK_COLLECTIVES;
+	return ss_str_contains(name, SS_STR("half")) || ss_str_contains(name, SS_STR("fp16"))
+		       ? SS_WORK_DEVICE_COMPUTE_16
+		       : SS_WORK_DEVICE_COMPUTE_32;
+}
+
+enum ss_work ss_device_event_work(const struct ss_plane *p, uint32_t meta)
+{
+	struct ss_xstat s;
+	if (p->kind == SS_PLANE_GPU || meta >= p->x->nevent_meta)
+		return work_of_kernel(ss_event_name(p, meta));
+	bool known = ss_xstats_find(ss_xevent_meta_stats(p->x, meta), SS_STAT_HLO_CATEGORY, &s);
+	return work_of_category(known ? ss_xstat_str(&s) : ss_event_name(p, meta));
+}
+
+bool ss_busy_add(struct ss_busy *b, size_t first, int64_t begin_ps, int64_t end_ps, enum ss_work work)
+{
+	struct ss_work_span *last = b->n > first ? &b->v[b->n - 1] : NULL;
+	if (end_ps <= begin_ps)
+		return true;
+	/* Call stacks are deep and queues are full: most spans touch the one before. */
+	if (last && last->work == (uint32_t)work && begin_ps >= last->begin_ps && begin_ps <= last->end_ps) {
+		if (end_ps > last->end_ps)
+			last->end_ps = end_ps;
+		return true;
+	}
+	return ss_vec_push(b, ((struct ss_work_span){ begin_ps, end_ps, 0, (uint32_t)work }));
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct ss_work_span *sa = a, *sb = b;
+	return sa->begin_ps < sb->begin_ps ? -1 : sa->begin_ps > sb->begin_ps;
+}
+
+void ss_busy_unite(struct ss_busy *b)
+{
+	size_t k = 0;
+	if (!b->n)
+		return;
+	qsort(b->v, b->n, sizeof(*b->v), by_begin);
+	for (size_t i = 1; i < b->n; i++) {
+		if (b->v[i].begin_ps > b->v[k].end_ps)
+			b->v[++k] = b->v[i];
+		else if (b->v[i].end_ps > b->v[k].end_ps)
+			b->v[k].end_ps = b->v[i].end_ps;
+	}
+	b->n = k + 1;
+}
+
+/* Kinds of work, the one that counts last. */
+static const uint8_t rank_of[SS_WORK_COUNT] = {
+	[SS_WORK_HOST_PREPARE] = 1,	  [SS_WORK_HOST_COMPILE] = 2,
+	[SS_WORK_HOST_COMPUTE] = 3,	  [SS_WORK_HOST_TO_DEVICE] = 4,
+	[SS_WORK_HOST_WAIT_INPUT] = 5,	  [SS_WORK_COLLECTIVES] = 6,
+	[SS_WORK_DEVICE_TO_DEVICE] = 7,	  [SS_WORK_DEVICE_TO_HOST] = 8,
+	[SS_WORK_DEVICE_WAIT_HOST] = 9,	  [SS_WORK_DEVICE_COMPUTE_32] = 10,
+	[SS_WORK_DEVICE_COMPUTE_16] = 11,
+};
+
+enum { RANKS = 12 };
+
+struct boundary {
+	int64_t at_ps;
+	int8_t change; /* +1 begin, -1 end */
+	uint8_t rank;
+};
+
+static int by_time(const void *a, const void *b)
+{
+	const struct boundary *ba = a, *bb = b;
+	return ba->at_ps < bb->at_ps ? -1 : ba->at_ps > bb->at_ps;
+}
+
+static struct boundary *list_boundaries(const struct ss_busy *b)
+{
+	struct boundary *v = malloc((2 * b->n + 1) * sizeof(*v));
+	for (size_t i = 0; v && i < b->n; i++) {
+		uint8_t rank = rank_of[b->v[i].work];
+		v[2 * i] = (struct boundary){ b->v[i].begin_ps, 1, rank };
+		v[2 * i + 1] = (struct boundary){ b->v[i].end_ps, -1, rank };
+	}
+	if (v && b->n)
+		qsort(v, 2 * b->n, sizeof(*v), by_time);
+	return v;
+}
+
+static uint32_t highest(const int64_t open[RANKS])
+{
+	uint32_t rank = RANKS - 1;
+	while (rank && !open[rank])
+		rank--;
+	return rank;
+}
+
+struct ranges {
+	const int64_t *begin_ps, *end_ps;
+	size_t n, at; /* ranges before `at` are over */
+	uint64_t *work_ps;
+};
+
+/* Time from `from` to `to` went to one kind of work. Called in the order of time. */
+static void share(struct ranges *r, int64_t from_ps, int64_t to_ps, uint32_t work)
+{
+	while (r->at < r->n && r->end_ps[r->at] <= from_ps)
+		r->at++;
+	for (size_t i = r->at; i < r->n && r->begin_ps[i] < to_ps; i++) {
+		int64_t begin_ps = from_ps > r->begin_ps[i] ? from_ps : r->begin_ps[i];
+		int64_t end_ps = to_ps < r->end_ps[i] ? to_ps : r->end_ps[i];
+		if (end_ps > begin_ps)
+			r->work_ps[i * SS_WORK_COUNT + work] += (uint64_t)end_ps - (uint64_t)begin_ps;
+	}
+}
+
+bool ss_busy_share(const struct ss_busy *b, const int64_t *begin_ps, const int64_t *end_ps, size_t n,
+		   uint64_t *work_ps)
+{
+	uint32_t work_of[RANKS] = { 0 };
+	int64_t open[RANKS] = { 0 };
+	struct ranges r = { begin_ps, end_ps, n, 0, work_ps };
+	struct boundary *v = list_boundaries(b);
+	if (!v)
+		return false;
+	for (uint32_t k = 0; k < SS_WORK_COUNT; k++)
+		work_of[rank_of[k]] = k;
+	for (size_t i = 0; i + 1 < 2 * b->n; i++) {
+		open[v[i].rank] += v[i].change;
+		uint32_t rank = highest(open);
+		if (rank && v[i + 1].at_ps > v[i].at_ps)
+			share(&r, v[i].at_ps, v[i + 1].at_ps, work_of[rank]);
+	}
+	free(v);
+	return true;
+}

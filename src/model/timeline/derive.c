@@ -1,0 +1,149 @@
+/*
+ * derive.c - derived lines (common_xspace section 6.6, 02_trace_viewer section 7): what all kinds
+ * of device share.
+ *
+ * Names are made once per plane and compared as numbers; an op's name is taken apart once, however
+ * many events bear it.
+ */
+#include "model/timeline/derive.h"
+
+#include "model/host/opname.h"
+#include "model/host/preprocess.h"
+
+#include <stdlib.h>
+
+/* What was made before, while loading, is known; of several of one name the first. */
+bool ss_deriver_init(struct ss_deriver *d, struct ss_host *h, struct ss_plane *p, struct ss_arena *arena)
+{
+	*d = (struct ss_deriver){ .h = h, .p = p, .arena = arena };
+	for (uint32_t i = 0; i < p->nmade; i++) {
+		uint32_t at = ss_strmap_add(&d->names, p->made[i].name);
+		if (at == SS_NONE || (at == d->metas.n && !ss_vec_push(&d->metas, p->x->nevent_meta + i)))
+			return false;
+	}
+	return true;
+}
+
+void ss_deriver_free(struct ss_deriver *d)
+{
+	ss_strmap_free(&d->names);
+	ss_vec_free(&d->metas);
+	ss_strmap_free(&d->op_names);
+	ss_vec_free(&d->ops);
+	ss_vec_free(&d->scopes);
+	ss_arena_release(&d->scratch);
+}
+
+uint32_t ss_deriver_name(struct ss_deriver *d, struct ss_str name, struct ss_str display_name)
+{
+	uint32_t i = ss_strmap_add(&d->names, name);
+	if (i == SS_NONE)
+		return SS_NONE;
+	if (i == d->metas.n) {
+		uint32_t meta = ss_plane_make_name(d->arena, d->p, name, display_name);
+		if (meta == SS_NONE || !ss_vec_push(&d->metas, meta))
+			return SS_NONE;
+	} else if (display_name.n) {
+		d->p->made[d->metas.v[i] - d->p->x->nevent_meta].display_name = display_name;
+	}
+	return d->metas.v[i];
+}
+
+/* The stages of tf.data pipelines are known by their last part: "Iterator::Batch::Map" is "Iterator::Map". */
+static struct ss_str label(struct ss_deriver *d, const struct ss_op_name *op)
+{
+	if (op->category != SS_OP_TFDATA)
+		return ss_op_label(op);
+	size_t colon = ss_str_rchr(op->name, ':');
+	struct ss_str last = colon == SS_NPOS ? op->name : ss_str_sub(op->name, colon + 1, op->name.n);
+	return ss_arena_printf(d->arena, "Iterator::" SS_FMT, SS_ARG(last));
+}
+
+static bool take_apart(struct ss_deriver *d, struct ss_str full, struct ss_derived_op *out)
+{
+	struct ss_op_name op = ss_op_name_parse(full);
+	struct ss_str shown = label(d, &op), rest = op.name, scope;
+	bool scoped = op.category == SS_OP_TENSORFLOW || op.category == SS_OP_JAX;
+	*out = (struct ss_derived_op){ .first_scope = (uint32_t)d->scopes.n };
+	if (!shown.p)
+		return false;
+	out->op = ss_deriver_name(d, full, shown);
+	if (out->op == SS_NONE)
+		return false;
+	while (scoped && out->nscopes < SS_NEST_LEVELS && ss_op_scope_next(&rest, &scope)) {
+		uint32_t meta = ss_deriver_name(d, scope, SS_STR(""));
+		if (meta == SS_NONE || !ss_vec_push(&d->scopes, meta))
+			return false;
+		out->nscopes++;
+	}
+	return true;
+}
+
+uint32_t ss_deriver_op(struct ss_deriver *d, struct ss_str full)
+{
+	uint32_t i = ss_strmap_add(&d->op_names, full);
+	struct ss_derived_op op;
+	if (i == SS_NONE || i < d->ops.n)
+		return i;
+	return take_apart(d, full, &op) && ss_vec_push(&d->ops, op) ? i : SS_NONE;
+}
+
+bool ss_deriver_add_op(struct ss_deriver *d, uint32_t op, const struct ss_nest_item *span, struct ss_nest *scopes,
+		       struct ss_nest *ops)
+{
+	const struct ss_derived_op *o = &d->ops.v[op];
+	struct ss_nest_item item = *span;
+	item.scopes = NULL;
+	/* An op without scopes leaves those open that are. */
+	if (o->nscopes) {
+		item.metas = &d->scopes.v[o->first_scope];
+		item.nmetas = o->nscopes;
+		if (!ss_nest_add(scopes, &item))
+			return false;
+	}
+	item.metas = &o->op;
+	item.nmetas = 1;
+	return ss_nest_add(ops, &item);
+}
+
+bool ss_deriver_add_lines(struct ss_deriver *d, struct ss_derived *lines, size_t n)
+{
+	struct ss_plane *p = d->p;
+	size_t filled = 0;
+	for (size_t i = 0; i < n; i++)
+		filled += lines[i].nest.spans.n > 0;
+	if (!filled)
+		return true;
+	struct ss_line *all = SS_NEW_N(d->arena, struct ss_line, p->nlines + filled);
+	if (!all)
+		return false;
+	if (p->nlines)
+		memcpy(all, p->lines, p->nlines * sizeof(*all));
+	p->lines = all;
+	for (size_t i = 0; i < n; i++) {
+		if (!lines[i].nest.spans.n)
+			continue;
+		struct ss_line *l = &all[p->nlines++];
+		/* As XProf writes it: 32 bits, signed. */
+		*l = (struct ss_line){ .id = (int32_t)(SS_DERIVED_BASE + lines[i].id), .display_id = lines[i].display_id,
+				       .name = lines[i].name, .display_name = SS_STR(""), .derived = true };
+		if (!ss_nest_finish(&lines[i].nest, l, lines[i].columns))
+			return false;
+	}
+	return true;
+}
+
+bool ss_preprocess_gpu_steps(struct ss_host *h, struct ss_err *err)
+{
+	for (uint32_t i = 0; i < h->nplanes; i++) {
+		struct ss_deriver d = { 0 };
+		if (h->planes[i].kind != SS_PLANE_GPU)
+			continue;
+		bool ok = ss_deriver_init(&d, h, &h->planes[i], &h->arena) || ss_fail_mem(err);
+		ok = ok && ss_derive_gpu_steps(&d, err);
+		ss_deriver_free(&d);
+		if (!ok)
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,71 @@
+/*
+ * derive.h - shared by derive*.c: names made up for a plane, op names taken apart once each, and
+ * adding lines to a plane.
+ */
+#ifndef SS_MODEL_TIMELINE_DERIVE_H
+#define SS_MODEL_TIMELINE_DERIVE_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "model/timeline/nest.h"
+
+/* An op name: its scopes are scopes[first_scope ..] of the deriver. */
+struct ss_derived_op {
+	uint32_t first_scope, nscopes;
+	uint32_t op;		/* meta of the op itself */
+};
+
+struct ss_deriver {
+	struct ss_host *h;
+	struct ss_plane *p;
+	struct ss_arena *arena;		/* of the plane's lines and names */
+	struct ss_strmap names;		/* made names, in the order of metas */
+	SS_VEC(uint32_t) metas;
+	struct ss_strmap op_names;	/* in the order of ops */
+	SS_VEC(struct ss_derived_op) ops;
+	SS_VEC(uint32_t) scopes;
+	struct ss_arena scratch;
+};
+
+/* A line to be added: id is that of enum ss_derived_line, or beyond. */
+struct ss_derived {
+	uint32_t id;
+	int64_t display_id;
+	struct ss_str name;
+	struct ss_nest nest;
+	bool columns;		/* not only the timeline reads it */
+};
+
+/* `p` is one that may still be changed: of a host that is being loaded, or a copy that will be shown. */
+bool ss_deriver_init(struct ss_deriver *d, struct ss_host *h, struct ss_plane *p, struct ss_arena *arena);
+void ss_deriver_free(struct ss_deriver *d);
+
+/*
+ * Meta index of a name, made when new; SS_NONE when memory is out. `name` must live as long as the
+ * plane. A display name of length 0 leaves that of an earlier call.
+ */
+uint32_t ss_deriver_name(struct ss_deriver *d, struct ss_str name, struct ss_str display_name);
+/* Index into ops of an op's full name ("a/b/MatMul:MatMul"), SS_NONE when memory is out. `full` must live as long as the plane. */
+uint32_t ss_deriver_op(struct ss_deriver *d, struct ss_str full);
+/* Add an op to the lines of scopes and of ops. */
+bool ss_deriver_add_op(struct ss_deriver *d, uint32_t op, const struct ss_nest_item *span, struct ss_nest *scopes,
+		       struct ss_nest *ops);
+/* Add the lines that are not empty to the plane and empty the nests. */
+bool ss_deriver_add_lines(struct ss_deriver *d, struct ss_derived *lines, size_t n);
+
+bool ss_derive_tensor_core(struct ss_host *h, struct ss_plane *p, struct ss_arena *arena, struct ss_err *err);
+/* The line "Steps", and a group for every event of the plane behind the first that has one. */
+bool ss_derive_gpu_steps(struct ss_deriver *d, struct ss_err *err);
+/* All other lines of a GPU but the next. */
+bool ss_derive_gpu(struct ss_host *h, struct ss_plane *p, struct ss_arena *arena, struct ss_err *err);
+/* The line of launch statistics of every GPU among `planes`, which are parallel to the host's. */
+bool ss_derive_launches(struct ss_host *h, struct ss_plane *planes, struct ss_arena *arena, struct ss_err *err);
+/* Rows of copies between device and host: events in the order of time, then the rows. */
+struct ss_offload *ss_offload_new(struct ss_deriver *d);
+/* Has this metadata's name to do with such copies? */
+bool ss_offload_concerns(const struct ss_offload *o, uint32_t meta);
+bool ss_offload_event(struct ss_offload *o, const struct ss_line *l, uint32_t i);
+bool ss_offload_finish(struct ss_offload *o);
+void ss_offload_free(struct ss_offload *o);
+
+#endif

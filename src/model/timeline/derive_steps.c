@@ -1,0 +1,235 @@
+/*
+ * derive_steps.c - steps of a GPU, over all its streams, and what launching them cost on the host.
+ *
+ * Not every kernel is tied to a step. One that is not belongs to the step seen last, in the order
+ * of time over all streams; a row of events of the same step is one span of the line "Steps".
+ */
+#include "model/host/group.h"
+#include "model/host/preprocess.h"
+#include "model/host/time_walk.h"
+#include "model/host/wanted.h"
+#include "model/timeline/derive.h"
+
+#include <stdlib.h>
+
+static bool any_grouped(const struct ss_plane *p)
+{
+	for (uint32_t i = 0; i < p->nlines; i++)
+		for (uint32_t e = 0; !p->lines[i].derived && e < p->lines[i].ev.n; e++)
+			if (ss_event_group(p, &p->lines[i], e) != SS_NO_GROUP)
+				return true;
+	return false;
+}
+
+static bool walk(struct ss_deriver *d, struct ss_time_walk *w, struct ss_nest *steps)
+{
+	struct ss_line *l;
+	uint32_t i, meta = SS_NONE;
+	int64_t group = SS_NO_GROUP, named = SS_NO_GROUP;
+	while (ss_time_walk_next(w, &l, &i)) {
+		int64_t own = ss_event_group(d->p, l, i);
+		if (!ss_line_need_groups(l))
+			return false;
+		if (own != SS_NO_GROUP)
+			group = own;
+		l->group[i] = (int32_t)group;
+		if (group == SS_NO_GROUP)
+			continue;
+		if (group != named) {
+			struct ss_str name = ss_arena_printf(d->arena, "%lld", (long long)group);
+			meta = name.p ? ss_deriver_name(d, name, SS_STR("")) : SS_NONE;
+			named = group;
+		}
+		struct ss_nest_item item = { .metas = &meta, .nmetas = 1, .begin_ps = l->ev.begin_ps[i],
+					     .end_ps = ss_xevents_end_ps(&l->ev, i), .group = group };
+		if (meta == SS_NONE || !ss_nest_add(steps, &item))
+			return false;
+	}
+	return true;
+}
+
+/* Steps are shown by the name of their group. */
+static bool name_steps(const struct ss_host *h, struct ss_line *l)
+{
+	struct ss_added added = { 0 };
+	bool ok = true;
+	for (uint32_t i = 0; ok && i < l->ev.n; i++)
+		if (l->group && l->group[i] >= 0 && (uint32_t)l->group[i] < h->ngroups)
+			ok = ss_added_str(&added, l, i, SS_STAT_STEP_NAME, h->groups[l->group[i]].name);
+	ok = ok && ss_added_deliver(&added);
+	ss_added_free(&added);
+	return ok;
+}
+
+bool ss_derive_gpu_steps(struct ss_deriver *d, struct ss_err *err)
+{
+	struct ss_derived steps = { .id = SS_DERIVED_STEPS, .name = SS_STR("Steps"), .columns = true };
+	struct ss_time_walk w;
+	uint64_t events = 0;
+	if (!any_grouped(d->p))
+		return true;
+	for (uint32_t i = 0; i < d->p->nlines; i++)
+		events += d->p->lines[i].ev.n;
+	ss_nest_init(&steps.nest, true, events);
+	uint32_t at = d->p->nlines;
+	bool ok = ss_time_walk_init(&w, d->p, NULL) && walk(d, &w, &steps.nest) && ss_deriver_add_lines(d, &steps, 1);
+	ss_time_walk_free(&w);
+	ss_nest_free(&steps.nest);
+	ok = ok && (d->p->nlines == at || name_steps(d->h, &d->p->lines[at]));
+	return ok || ss_fail_mem(err);
+}
+
+enum { DEVICE_ID, CORRELATION_ID, NWANTED };
+static const enum ss_stat wanted_stats[NWANTED] = { SS_STAT_DEVICE_ID, SS_STAT_CORRELATION_ID };
+
+/* The launches of one group on one device. */
+struct launches {
+	int64_t begin_ps, end_ps;
+	uint64_t n, max_ps;
+	double sum_ps;
+	uint32_t device;
+	int64_t group;
+};
+
+struct launching {
+	struct ss_host *h;
+	struct ss_plane *planes;
+	struct ss_arena *arena;
+	struct ss_wanted wanted;
+	struct ss_u64map by_key;
+	SS_VEC(struct launches) all;
+	uint32_t ndevices;
+	struct ss_arena scratch;
+};
+
+static bool add_launch(struct launching *a, const struct ss_line *l, uint32_t i, int64_t device, int64_t group)
+{
+	int64_t begin = l->ev.begin_ps[i], end = ss_xevents_end_ps(&l->ev, i);
+	uint32_t at = (uint32_t)a->all.n;
+	uint32_t got = ss_u64map_add(&a->by_key, (uint64_t)device << 32 | (uint32_t)group, at);
+	if (got == SS_NONE ||
+	    (got == at && !ss_vec_push(&a->all, (struct launches){ .begin_ps = begin, .end_ps = end, .group = group,
+								   .device = (uint32_t)device })))
+		return false;
+	struct launches *x = &a->all.v[got];
+	x->begin_ps = begin < x->begin_ps ? begin : x->begin_ps;
+	x->end_ps = end > x->end_ps ? end : x->end_ps;
+	x->max_ps = l->ev.dur_ps[i] > x->max_ps ? l->ev.dur_ps[i] : x->max_ps;
+	x->sum_ps += (double)l->ev.dur_ps[i];
+	x->n++;
+	return true;
+}
+
+/* Calls of the CUDA driver itself stand beside the launches that they are part of. */
+static bool is_driver_call(const struct ss_plane *p, const struct ss_line *l, uint32_t i)
+{
+	return ss_str_starts(ss_event_name(p, l->ev.meta[i]), SS_STR("cu"));
+}
+
+static bool read_launches(struct launching *a, const struct ss_plane *p, const struct ss_line *l)
+{
+	for (uint32_t i = 0; i < l->ev.n; i++) {
+		int64_t group = ss_event_group(p, l, i), device = -1;
+		if (group == SS_NO_GROUP || is_driver_call(p, l, i))
+			continue;
+		struct ss_wanted_walk walk = ss_wanted_event(&a->wanted, ss_xevents_body(&l->ev, l->src, i));
+		struct ss_xstat s;
+		unsigned which;
+		bool correlated = false;
+		while (ss_wanted_next(&walk, &which, &s)) {
+			if (which == DEVICE_ID)
+				device = ss_xstat_int_or_uint(&s);
+			else
+				correlated = true;
+		}
+		if (correlated && device >= 0 && device < a->ndevices && !add_launch(a, l, i, device, group))
+			return false;
+	}
+	return true;
+}
+
+static int by_device_and_time(const void *a, const void *b)
+{
+	const struct launches *x = a, *y = b;
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	if (x->begin_ps != y->begin_ps)
+		return x->begin_ps < y->begin_ps ? -1 : 1;
+	if (x->end_ps != y->end_ps)
+		return x->end_ps > y->end_ps ? -1 : 1;
+	return x->group < y->group ? -1 : x->group > y->group;
+}
+
+static bool add_stats(struct ss_line *l, const struct launches *v)
+{
+	struct ss_added added = { 0 };
+	bool ok = true;
+	for (uint32_t i = 0; ok && i < l->ev.n; i++)
+		ok = ss_added_int(&added, l, i, SS_STAT_NUM_LAUNCHES, (int64_t)v[i].n) &&
+		     ss_added_double(&added, l, i, SS_STAT_MAX_LAUNCH_TIME_US, (double)v[i].max_ps / 1e6) &&
+		     ss_added_double(&added, l, i, SS_STAT_AVG_LAUNCH_TIME_US, v[i].sum_ps / (double)v[i].n / 1e6);
+	ok = ok && ss_added_deliver(&added);
+	ss_added_free(&added);
+	return ok;
+}
+
+static bool add_line(struct launching *a, struct ss_plane *p, const struct launches *v, size_t n)
+{
+	struct ss_derived line = { .id = SS_DERIVED_LAUNCH_STATS, .name = SS_STR("Launch Stats") };
+	struct ss_deriver d;
+	bool ok = ss_deriver_init(&d, a->h, p, a->arena);
+	ss_nest_init(&line.nest, true, n);
+	for (size_t i = 0; ok && i < n; i++) {
+		bool known = v[i].group >= 0 && v[i].group < a->h->ngroups;
+		struct ss_str group = known ? a->h->groups[v[i].group].name : SS_STR("");
+		struct ss_str name = ss_arena_printf(a->arena, "Launch Stats for " SS_FMT, SS_ARG(group));
+		uint32_t meta = name.p ? ss_deriver_name(&d, name, SS_STR("")) : SS_NONE;
+		struct ss_nest_item item = { .metas = &meta, .nmetas = 1, .begin_ps = v[i].begin_ps, .end_ps = v[i].end_ps,
+					     .group = v[i].group };
+		ok = meta != SS_NONE && ss_nest_close(&line.nest) && ss_nest_add(&line.nest, &item);
+	}
+	ok = ok && ss_deriver_add_lines(&d, &line, 1) && add_stats(&p->lines[p->nlines - 1], v);
+	ss_nest_free(&line.nest);
+	ss_deriver_free(&d);
+	return ok;
+}
+
+static bool add_all(struct launching *a)
+{
+	struct launches *v = a->all.v;
+	uint32_t device = 0;
+	if (a->all.n)
+		qsort(v, a->all.n, sizeof(*v), by_device_and_time);
+	for (uint32_t i = 0; i < a->h->nplanes; i++) {
+		if (a->planes[i].kind != SS_PLANE_GPU)
+			continue;
+		size_t from = 0, to;
+		while (from < a->all.n && v[from].device < device)
+			from++;
+		for (to = from; to < a->all.n && v[to].device == device; to++)
+			;
+		if (to > from && !add_line(a, &a->planes[i], &v[from], to - from))
+			return false;
+		device++;
+	}
+	return true;
+}
+
+/* A launch's device number counts the GPU planes of the file. */
+bool ss_derive_launches(struct ss_host *h, struct ss_plane *planes, struct ss_arena *arena, struct ss_err *err)
+{
+	const struct ss_plane *host = ss_host_plane(h, SS_PLANE_HOST_CPU);
+	struct launching a = { .h = h, .planes = planes, .arena = arena };
+	for (uint32_t i = 0; i < h->nplanes; i++)
+		a.ndevices += h->planes[i].kind == SS_PLANE_GPU;
+	if (!host || !a.ndevices || !ss_xplane_has(host->x, SS_STAT_DEVICE_ID) || !ss_xplane_has(host->x, SS_STAT_CORRELATION_ID))
+		return true;
+	bool ok = ss_wanted_init(&a.wanted, host->x, wanted_stats, NWANTED, &a.scratch);
+	for (uint32_t i = 0; ok && i < host->nlines; i++)
+		ok = host->lines[i].derived || read_launches(&a, host, &host->lines[i]);
+	ok = ok && add_all(&a);
+	ss_u64map_free(&a.by_key);
+	ss_vec_free(&a.all);
+	ss_arena_release(&a.scratch);
+	return ok || ss_fail_mem(err);
+}

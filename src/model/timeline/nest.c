@@ -1,0 +1,179 @@
+/* nest.c - derived lines, built span by span. */
+#include "model/timeline/nest.h"
+
+#include <stdlib.h>
+
+#define PS_PER_NS 1000
+
+void ss_nest_init(struct ss_nest *nest, bool gpu, uint64_t items)
+{
+	*nest = (struct ss_nest){ .gpu = gpu, .in_order = true, .last_ps = INT64_MIN, .left = items * 64 + 65536 };
+}
+
+void ss_nest_free(struct ss_nest *nest)
+{
+	ss_spans_free(&nest->spans);
+	free(nest->open);
+	*nest = (struct ss_nest){ 0 };
+}
+
+/* Fit the spans that close together into one another, from the outside in. */
+static void fit(struct ss_nest *nest, uint32_t level)
+{
+	for (uint32_t k = level + 1; k < nest->nopen; k++) {
+		struct ss_nest_open *o = &nest->open[k], *around = o - 1;
+		if (o->end_ps > around->end_ps)
+			o->end_ps = around->end_ps;
+		/* An instant at the very end of a span that was made shorter. */
+		if (o->end_ps < o->begin_ps)
+			o->end_ps = o->begin_ps;
+		if (o->begin_ps == around->begin_ps && o->end_ps == around->end_ps &&
+		    o->end_ps - o->begin_ps >= 2 * PS_PER_NS)
+			o->end_ps -= PS_PER_NS;
+	}
+}
+
+static inline bool settle_from(struct ss_nest *nest, uint32_t level)
+{
+	for (uint32_t k = level; k < nest->nopen; k++) {
+		const struct ss_nest_open *o = &nest->open[k];
+		if (!ss_spans_set(&nest->spans, o->event, o->begin_ps, o->end_ps))
+			return false;
+	}
+	nest->nopen = level < nest->nopen ? level : nest->nopen;
+	return true;
+}
+
+static bool close_from(struct ss_nest *nest, uint32_t level)
+{
+	fit(nest, level);
+	if (!settle_from(nest, level))
+		return false;
+	for (unsigned i = 0; level == 0 && i < SS_NEST_RULED && nest->ruled[i]; i++)
+		if (!close_from(nest->ruled[i], 0))
+			return false;
+	return true;
+}
+
+bool ss_nest_close(struct ss_nest *nest)
+{
+	return close_from(nest, 0);
+}
+
+/* Does the item go on with the span that is open at this level? */
+static inline bool goes_on(const struct ss_nest *nest, const struct ss_nest_item *item, uint32_t level)
+{
+	if (level >= nest->nopen)
+		return false;
+	const struct ss_nest_open *o = &nest->open[level];
+	int64_t scope = item->scopes ? item->scopes[level] : SS_NO_SCOPE;
+	if (o->meta != item->metas[level] || o->group != item->group)
+		return false;
+	if (scope != SS_NO_SCOPE && o->scope != SS_NO_SCOPE && scope != o->scope)
+		return false;
+	if (nest->gpu || item->group != SS_NO_GROUP)
+		return true;
+	/* Nobody says that they belong together: only if the gap is at most twice as long as the span so far. */
+	uint64_t dur = (uint64_t)o->end_ps - (uint64_t)o->begin_ps;
+	uint64_t gap = (uint64_t)item->begin_ps - (uint64_t)o->end_ps;
+	return item->begin_ps <= o->end_ps || gap <= 2 * dur;
+}
+
+static bool begin_span(struct ss_nest *nest, const struct ss_nest_item *item, uint32_t level)
+{
+	uint32_t i = nest->spans.n;
+	if (!nest->open && !(nest->open = malloc(SS_NEST_LEVELS * sizeof(*nest->open))))
+		return false;
+	if (!ss_spans_add(&nest->spans, item->begin_ps, item->metas[level], (int32_t)item->group))
+		return false;
+	nest->in_order &= item->begin_ps > nest->last_ps;
+	nest->last_ps = item->begin_ps;
+	nest->open[level] = (struct ss_nest_open){
+		.event = i, .meta = item->metas[level], .begin_ps = item->begin_ps, .end_ps = item->end_ps,
+		.scope = item->scopes ? item->scopes[level] : SS_NO_SCOPE, .group = (int32_t)item->group,
+	};
+	nest->nopen = level + 1;
+	nest->left--;
+	return true;
+}
+
+bool ss_nest_add(struct ss_nest *nest, const struct ss_nest_item *item)
+{
+	uint32_t n = item->nmetas < SS_NEST_LEVELS ? item->nmetas : SS_NEST_LEVELS;
+	for (uint32_t level = 0; level < n; level++) {
+		if (goes_on(nest, item, level)) {
+			struct ss_nest_open *o = &nest->open[level];
+			/* To XProf an instant at 0 is a span that was never set. */
+			if (o->begin_ps == 0 && o->end_ps == 0) {
+				o->begin_ps = item->begin_ps;
+				nest->in_order = false;
+			}
+			if (item->end_ps > o->end_ps)
+				o->end_ps = item->end_ps;
+			continue;
+		}
+		if (!close_from(nest, level))
+			return false;
+		if (!nest->left)
+			return true;
+		if (!begin_span(nest, item, level))
+			return false;
+	}
+	return (n && n >= nest->nopen) || close_from(nest, n);
+}
+
+/* What else than the timeline reads the line. */
+static bool to_columns(struct ss_nest *nest, struct ss_line *line)
+{
+	struct ss_spans *s = &nest->spans;
+	struct ss_xevents *e = &line->ev;
+	size_t n = (size_t)s->n + 1;
+	e->begin_ps = malloc(n * sizeof(*e->begin_ps));
+	e->dur_ps = malloc(n * sizeof(*e->dur_ps));
+	e->meta = malloc(n * sizeof(*e->meta));
+	line->group = malloc(n * sizeof(*line->group));
+	if (!e->begin_ps || !e->dur_ps || !e->meta || !line->group)
+		return false;
+	for (uint32_t i = 0; i < s->n; i++) {
+		e->begin_ps[i] = ss_spans_begin_ps(s, i);
+		e->dur_ps[i] = ss_spans_dur_ps(s, i);
+		e->meta[i] = s->v[i].meta;
+		line->group[i] = ss_runs_group(s->runs.v, s->runs.n, i);
+	}
+	return true;
+}
+
+static bool hand_over(struct ss_nest *nest, struct ss_line *line)
+{
+	line->spans = malloc(sizeof(*line->spans));
+	if (!line->spans)
+		return false;
+	*line->spans = nest->spans;
+	nest->spans = (struct ss_spans){ 0 };
+	return true;
+}
+
+static bool is_sorted(const struct ss_line *l)
+{
+	for (uint32_t i = 1; i < l->ev.n; i++) {
+		int64_t begin = ss_line_begin_ps(l, i), before = ss_line_begin_ps(l, i - 1);
+		if (begin < before || (begin == before && ss_line_dur_ps(l, i) > ss_line_dur_ps(l, i - 1)))
+			return false;
+	}
+	return true;
+}
+
+bool ss_nest_finish(struct ss_nest *nest, struct ss_line *line, bool columns)
+{
+	struct ss_xevents *e = &line->ev;
+	/* As in XProf, what is open at the end of a GPU's stream stays as it is. */
+	if (!nest->gpu)
+		fit(nest, 0);
+	bool ok = settle_from(nest, 0);
+	ss_spans_finish(&nest->spans);
+	e->n = nest->spans.n;
+	ok = ok && (columns ? to_columns(nest, line) : hand_over(nest, line));
+	e->sorted = ok && (nest->in_order || is_sorted(line));
+	ss_nest_free(nest);
+	return ok;
+}

@@ -1,0 +1,192 @@
+/* trace_args.c - what stands behind an event on the timeline: its step group and its arguments. */
+#include "model/timeline/trace.h"
+#include "xspace/fields.h"
+
+/* File pages that a walk leaves behind are given back in pieces of this size. */
+#define FORGET_STRIDE ((ptrdiff_t)4 << 20)
+
+/* Stats that only programs need. */
+static bool is_internal(enum ss_stat stat)
+{
+	switch (stat) {
+	case SS_STAT_PRODUCER_TYPE:
+	case SS_STAT_PRODUCER_ID:
+	case SS_STAT_CONSUMER_TYPE:
+	case SS_STAT_CONSUMER_ID:
+	case SS_STAT_ROOT_LEVEL:
+	case SS_STAT_FLOPS:
+	case SS_STAT_PROGRAM_ID:
+	case SS_STAT_SYMBOL_ID:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Who gets an event's arguments, and which. */
+struct visitor {
+	ss_arg_fn *fn;
+	void *arg;
+	bool raw;
+};
+
+/* Flows, groups and the mark of asynchronous events are shown in other ways, bytes not at all. */
+static bool is_wanted(const struct visitor *v, const struct ss_xstat *s)
+{
+	if (s->kind == SS_X_NONE || is_internal(s->stat))
+		return false;
+	return v->raw || (s->kind != SS_X_BYTES && s->stat != SS_STAT_FLOW && s->stat != SS_STAT_GROUP_ID &&
+			  s->stat != SS_STAT_IS_ASYNC);
+}
+
+static bool visit(const struct ss_plane *p, struct ss_xstats it, const struct visitor *v)
+{
+	struct ss_xstat s;
+	while (ss_xstats_next(&it, &s))
+		if (s.meta != SS_NONE && is_wanted(v, &s) && !v->fn(v->arg, p->x->stat_meta[s.meta].name, &s))
+			return false;
+	return true;
+}
+
+/* Added stats are by event ascending. */
+static bool visit_added(const struct ss_line *l, uint32_t event, const struct visitor *v)
+{
+	size_t lo = 0, hi = l->nadded;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (l->added[mid].event < event)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < l->nadded && l->added[lo].event == event; lo++) {
+		const struct ss_added_stat *a = &l->added[lo];
+		struct ss_xstat s = { .stat = a->stat, .kind = a->kind, .meta = SS_NONE, .u = a->u, .s = a->s };
+		if (is_wanted(v, &s) && !v->fn(v->arg, ss_stat_name(a->stat), &s))
+			return false;
+	}
+	return true;
+}
+
+/* Columns that stand for stats: is_eager, and group_id where groups were made here. */
+static bool visit_columns(const struct ss_line *l, uint32_t event, const struct visitor *v)
+{
+	struct ss_xstat s = { .stat = SS_STAT_IS_EAGER, .kind = SS_X_INT, .meta = SS_NONE };
+	if (l->eager && l->eager[event] >= 0) {
+		s.u = (uint64_t)l->eager[event];
+		if (!v->fn(v->arg, SS_STR("is_eager"), &s))
+			return false;
+	}
+	int64_t group = ss_line_has_groups(l) ? ss_line_group(l, event) : SS_NO_GROUP;
+	if (!v->raw || group < 0)
+		return true;
+	s.stat = SS_STAT_GROUP_ID;
+	s.u = (uint64_t)group;
+	return v->fn(v->arg, SS_STR("group_id"), &s);
+}
+
+static bool visit_all(const struct ss_track *t, uint32_t pos, const struct visitor *v)
+{
+	const struct ss_line *l = t->line;
+	uint32_t event = ss_track_event(t, pos), meta = ss_line_meta(l, event);
+	struct ss_xstat s = { .stat = SS_STAT_LONG_NAME, .kind = SS_X_STR, .meta = SS_NONE };
+	s.s = ss_event_name(t->plane, meta);
+	if (ss_event_display_name(t->plane, meta).n && !v->fn(v->arg, SS_STR("long_name"), &s))
+		return false;
+	if (meta < t->plane->x->nevent_meta && !visit(t->plane, ss_xevent_meta_stats(t->plane->x, meta), v))
+		return false;
+	return visit(t->plane, ss_line_stats(t->plane, l, event), v) && visit_columns(l, event, v) &&
+	       visit_added(l, event, v);
+}
+
+bool ss_track_args(const struct ss_track *t, uint32_t pos, ss_arg_fn *fn, void *arg)
+{
+	return visit_all(t, pos, &(struct visitor){ fn, arg, false });
+}
+
+bool ss_track_raw_args(const struct ss_track *t, uint32_t pos, ss_arg_fn *fn, void *arg)
+{
+	return visit_all(t, pos, &(struct visitor){ fn, arg, true });
+}
+
+struct first {
+	struct ss_str name;
+	struct ss_xstat value;
+	bool any;
+};
+
+static bool take_first(void *arg, struct ss_str name, const struct ss_xstat *value)
+{
+	if (value->kind == SS_X_STR)
+		return true;
+	*(struct first *)arg = (struct first){ name, *value, true };
+	return false;
+}
+
+bool ss_track_value(const struct ss_track *t, uint32_t pos, struct ss_str *name, struct ss_xstat *value)
+{
+	struct first f = { .any = false };
+	ss_track_args(t, pos, take_first, &f);
+	*name = f.name;
+	*value = f.value;
+	return f.any;
+}
+
+/* Id of the plane's stat group_id; false when no or several entries have that name. */
+static bool group_stat_id(const struct ss_xplane *x, uint64_t *id)
+{
+	unsigned n = 0;
+	for (uint32_t i = 0; i < x->nstat_meta; i++)
+		if (x->stat_meta[i].stat == SS_STAT_GROUP_ID) {
+			*id = (uint64_t)x->stat_meta[i].id;
+			n++;
+		}
+	return n == 1;
+}
+
+/* As ss_event_group, but decodes no stat other than the one looked for: writers put the id first. */
+static int64_t group_in(const struct ss_xplane *x, struct ss_str body, uint64_t wanted)
+{
+	struct ss_pb c = ss_pb_of(body);
+	struct ss_pb_field f;
+	struct ss_xstat s;
+	while (ss_pb_next(&c, &f)) {
+		if (f.key != PB_LEN(XEVENT_STATS) || f.bytes.n < 2)
+			continue;
+		const uint8_t *p = (const uint8_t *)f.bytes.p;
+		uint64_t id = wanted;
+		if (*p++ == PB_VAR(XSTAT_METADATA_ID) && ss_pb_varint(&p, c.at, &id) && id != wanted)
+			continue;
+		if (ss_xstat_parse(x, f.bytes, &s) && s.stat == SS_STAT_GROUP_ID)
+			return ss_xstat_int_or_uint(&s);
+	}
+	return SS_NO_GROUP;
+}
+
+void ss_track_groups(const struct ss_trace *tr, const struct ss_track *t, const uint32_t *pos, size_t n, int64_t *group)
+{
+	const struct ss_line *l = t->line;
+	const struct ss_xplane *x = t->plane->x;
+	uint64_t id = 0;
+	bool here = ss_line_has_groups(l), in_file = !here && l->ev.off && ss_xplane_has(x, SS_STAT_GROUP_ID);
+	bool fast = in_file && group_stat_id(x, &id);
+	const char *kept = NULL;
+	size_t run = 0;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t event = ss_track_event(t, pos[i]);
+		if (!fast) {
+			group[i] = in_file || here ? ss_event_group_at(t->plane, l, event, &run) : SS_NO_GROUP;
+			continue;
+		}
+		struct ss_str body = ss_xevents_body(&l->ev, l->src, event);
+		group[i] = group_in(x, body, id);
+		if (body.n == 0)
+			continue;
+		if (!kept || body.p < kept)
+			kept = body.p;
+		if (body.p - kept >= FORGET_STRIDE || i + 1 == n) {
+			ss_file_forget(&tr->host->x.file, (struct ss_str){ kept, (size_t)(body.p - kept) });
+			kept = body.p;
+		}
+	}
+}

@@ -1,0 +1,18 @@
+/*
+ * trace_build.h - from the lines of a host to tracks, before levels are assigned. Used by trace.c
+ * alone.
+ */
+#ifndef SS_MODEL_TIMELINE_TRACE_BUILD_H
+#define SS_MODEL_TIMELINE_TRACE_BUILD_H
+
+#include "model/timeline/trace.h"
+
+/*
+ * Fill sections and tracks of tr (zeroed but for the host): names, positions, flows, hidden events,
+ * event numbers; level bytes are there but only tell SS_TRACE_HIDDEN from the rest. On failure what
+ * is there is left to ss_trace_clear.
+ */
+bool ss_trace_build(struct ss_trace *tr, struct ss_err *err);
+void ss_trace_clear(struct ss_trace *tr);
+
+#endif
