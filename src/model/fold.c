@@ -1,6 +1,8 @@
 /* fold.c - see fold.h. */
 #include "model/fold.h"
 
+#include <stdlib.h>
+
 #define MOST_FOLDS 9
 
 struct job {
@@ -30,12 +32,25 @@ static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 	return ok;
 }
 
+static void *begin(const struct ss_fold *f, const struct ss_model *m, struct ss_err *err)
+{
+	char *data = calloc(1, f->size);
+	if (data && f->keep_at)
+		*(struct ss_keep *)(void *)(data + f->keep_at) = ss_keep_of(m);
+	if (data && (!f->begin || f->begin(data, m)))
+		return data;
+	if (data)
+		f->release(data);
+	ss_fail_mem(err);
+	return NULL;
+}
+
 static bool run(struct job *j, struct ss_model *m, struct ss_err *err)
 {
 	const struct ss_visit visit = { .read = read_host, .take = take_host, .arg = j };
 	bool ok = true;
 	for (size_t k = 0; ok && k < j->n; k++)
-		ok = (j->v[k].data = j->v[k].fold->begin(m, err)) != NULL;
+		ok = (j->v[k].data = begin(j->v[k].fold, m, err)) != NULL;
 	ok = ok && ss_model_visit(m, &visit, err);
 	for (size_t k = 0; ok && k < j->n; k++)
 		ok = !j->v[k].fold->end || j->v[k].fold->end(j->v[k].data, err);

@@ -12,9 +12,15 @@
 #include "model/keep.h"
 #include "model/visit.h"
 
+#include <stddef.h>
+
+/* The data of a fold: a struct with a member `keep`, whose first member is what the getter returns. */
+#define SS_FOLD_DATA(type) .size = sizeof(type), .keep_at = offsetof(type, keep)
+
 struct ss_fold {
 	enum ss_model_part part;
-	void *(*begin)(struct ss_model *m, struct ss_err *err);
+	size_t size, keep_at; /* of the data: SS_FOLD_DATA; zeroed, but for the keeper (keep_at 0: it has none) */
+	bool (*begin)(void *data, const struct ss_model *m); /* NULL: nothing else is set; false: no memory */
 	/* What take() needs of the host: parts of it. NULL: nothing. */
 	bool (*read)(struct ss_host *h, struct ss_err *err);
 	bool (*take)(void *data, size_t i, struct ss_host *h, struct ss_err *err);

@@ -228,16 +228,6 @@ static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *er
 	return true;
 }
 
-static void *begin(struct ss_model *m, struct ss_err *err)
-{
-	struct env_data *d = calloc(1, sizeof(*d));
-	if (d)
-		d->keep = ss_keep_of(m);
-	else
-		ss_fail_mem(err);
-	return d;
-}
-
 static bool end(void *data, struct ss_err *err)
 {
 	struct env_data *d = data;
@@ -263,7 +253,7 @@ static void release(void *data)
 
 const struct ss_fold ss_fold_env = {
 	.part = SS_MODEL_ENV,
-	.begin = begin,
+	SS_FOLD_DATA(struct env_data),
 	.read = read_host,
 	.take = take_host,
 	.end = end,

@@ -160,16 +160,6 @@ static bool add_kernels(struct all *all, const struct ss_kernels *from)
 	return !all->keep.no_memory;
 }
 
-static void *begin_all(struct ss_model *m, struct ss_err *err)
-{
-	struct all *all = calloc(1, sizeof(*all));
-	if (all)
-		all->keep = ss_keep_of(m);
-	else
-		ss_fail_mem(err);
-	return all;
-}
-
 static bool read_host(struct ss_host *h, struct ss_err *err)
 {
 	return ss_host_ops(h, err) != NULL;
@@ -212,7 +202,7 @@ static void release_all(void *data)
 
 const struct ss_fold ss_fold_ops = {
 	.part = SS_MODEL_OPS,
-	.begin = begin_all,
+	SS_FOLD_DATA(struct all),
 	.read = read_host,
 	.take = take_host,
 	.end = end_all,

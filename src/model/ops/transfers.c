@@ -154,16 +154,6 @@ struct all {
 	struct ss_keep keep;
 };
 
-static void *begin_all(struct ss_model *m, struct ss_err *err)
-{
-	struct all *all = calloc(1, sizeof(*all));
-	if (all)
-		all->keep = ss_keep_of(m);
-	else
-		ss_fail_mem(err);
-	return all;
-}
-
 static bool read_host(struct ss_host *h, struct ss_err *err)
 {
 	return ss_host_ops(h, err) != NULL;
@@ -223,7 +213,7 @@ static void release_all(void *data)
 
 const struct ss_fold ss_fold_transfers = {
 	.part = SS_MODEL_TRANSFERS,
-	.begin = begin_all,
+	SS_FOLD_DATA(struct all),
 	.read = read_host,
 	.take = take_host,
 	.end = end_all,

@@ -55,15 +55,6 @@ bool ss_inference_keep(struct ss_inference *to, const struct ss_inference *from,
 	return !keep->no_memory;
 }
 
-static void *begin(struct ss_model *m, struct ss_err *err)
-{
-	struct all *all = calloc(1, sizeof(*all));
-	(void)m;
-	if (!all)
-		ss_fail_mem(err);
-	return all;
-}
-
 static bool read_host(struct ss_host *h, struct ss_err *err)
 {
 	bool trains;
@@ -133,7 +124,7 @@ static void release(void *data)
 
 const struct ss_fold ss_fold_requests = {
 	.part = SS_MODEL_REQUESTS,
-	.begin = begin,
+	.size = sizeof(struct all),
 	.read = read_host,
 	.take = take_host,
 	.end = end,

@@ -10,16 +10,12 @@ struct fullest {
 	struct ss_keep keep;
 };
 
-static void *begin(struct ss_model *m, struct ss_err *err)
+static bool begin(void *data, const struct ss_model *m)
 {
-	struct fullest *f = calloc(1, sizeof(*f));
-	if (!f) {
-		ss_fail_mem(err);
-		return NULL;
-	}
+	struct fullest *f = data;
+	(void)m;
 	f->out = (struct ss_mem_fullest){ .host = SS_STR(""), .id = SS_STR(""), .op = SS_STR("") };
-	f->keep = ss_keep_of(m);
-	return f;
+	return true;
 }
 
 static bool read_host(struct ss_host *h, struct ss_err *err)
@@ -95,6 +91,7 @@ static void release(void *data)
 
 const struct ss_fold ss_fold_fullest = {
 	.part = SS_MODEL_FULLEST,
+	SS_FOLD_DATA(struct fullest),
 	.begin = begin,
 	.read = read_host,
 	.take = take_host,

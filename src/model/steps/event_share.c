@@ -202,16 +202,6 @@ static bool find_stragglers(struct pass *p)
 	return true;
 }
 
-static void *begin(struct ss_model *m, struct ss_err *err)
-{
-	struct pass *p = calloc(1, sizeof(*p));
-	if (p)
-		p->keep = ss_keep_of(m);
-	else
-		ss_fail_mem(err);
-	return p;
-}
-
 static bool read_host(struct ss_host *h, struct ss_err *err)
 {
 	return ss_host_ops(h, err) != NULL;
@@ -254,7 +244,7 @@ static void release(void *data)
 
 const struct ss_fold ss_fold_barriers = {
 	.part = SS_MODEL_BARRIERS,
-	.begin = begin,
+	SS_FOLD_DATA(struct pass),
 	.read = read_host,
 	.take = take_host,
 	.end = end,

@@ -451,17 +451,13 @@ struct all {
 	uint64_t most_ps;	/* idle time of the host that named the thread */
 };
 
-static void *begin(struct ss_model *m, struct ss_err *err)
+static bool begin(void *data, const struct ss_model *m)
 {
-	struct all *all = calloc(1, sizeof(*all));
-	if (!all) {
-		ss_fail_mem(err);
-		return NULL;
-	}
+	struct all *all = data;
+	(void)m;
 	all->out = (struct ss_meanwhile){ .thread = SS_STR(""), .inside = SS_STR(""), .inside_caller = SS_STR("") };
-	all->keep = ss_keep_of(m);
 	all->merge_at = 1000;
-	return all;
+	return true;
 }
 
 static bool read_host(struct ss_host *h, struct ss_err *err)
@@ -538,6 +534,7 @@ static void release(void *data)
 
 const struct ss_fold ss_fold_meanwhile = {
 	.part = SS_MODEL_MEANWHILE,
+	SS_FOLD_DATA(struct all),
 	.begin = begin,
 	.read = read_host,
 	.take = take_host,

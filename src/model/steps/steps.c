@@ -71,23 +71,13 @@ const struct ss_host_steps *ss_host_steps(struct ss_host *h, struct ss_err *err)
 
 /* ---- the steps of each host ---- */
 
-static void *begin_each(struct ss_model *m, struct ss_err *err)
+static bool begin_each(void *data, const struct ss_model *m)
 {
-	struct ss_each_steps *e = calloc(1, sizeof(*e));
-	if (!e) {
-		ss_fail_mem(err);
-		return NULL;
-	}
-	e->keep = ss_keep_of(m);
+	struct ss_each_steps *e = data;
 	e->v = SS_NEW_N(&e->keep.arena, const struct ss_host_steps *, m->nhosts + 1);
 	e->hardware = SS_NEW_N(&e->keep.arena, enum ss_hardware, m->nhosts + 1);
 	e->n = m->nhosts;
-	if (e->v && e->hardware)
-		return e;
-	ss_keep_release(&e->keep);
-	free(e);
-	ss_fail_mem(err);
-	return NULL;
+	return e->v && e->hardware;
 }
 
 static bool take_steps(struct ss_each_steps *e, size_t i, const struct ss_host *h, const struct ss_host_steps *s,
@@ -122,6 +112,7 @@ static bool take_marked(void *data, size_t i, struct ss_host *h, struct ss_err *
 
 const struct ss_fold ss_fold_steps = {
 	.part = SS_MODEL_HOST_STEPS,
+	SS_FOLD_DATA(struct ss_each_steps),
 	.begin = begin_each,
 	.read = read_marked,
 	.take = take_marked,
@@ -145,6 +136,7 @@ static bool take_found(void *data, size_t i, struct ss_host *h, struct ss_err *e
 
 const struct ss_fold ss_fold_found = {
 	.part = SS_MODEL_HOST_FOUND,
+	SS_FOLD_DATA(struct ss_each_steps),
 	.begin = begin_each,
 	.read = read_found,
 	.take = take_found,
