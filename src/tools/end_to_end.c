@@ -14,21 +14,21 @@
 enum { CA_FILE, CA_CATEGORY, CA_MS, CA_FRAC };
 
 static const struct ss_col category_cols[] = {
-	{ "file", "File", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "category", "Category", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "duration_ms", "Duration", SS_TYPE_F64, SS_UNIT_MS, "0 where the log has no begin or no end of it", NULL },
-	{ "bar_frac", "Share of the bar", SS_TYPE_F64, SS_UNIT_FRAC,
-	  "duration_ms over the sum of all ten, which count some time twice: training holds the first five", NULL },
+	STR("file", "File", NULL),
+	STR("category", "Category", NULL),
+	NUM("duration_ms", "Duration", MS, "0 where the log has no begin or no end of it"),
+	NUM("bar_frac", "Share of the bar", FRAC,
+	    "duration_ms over the sum of all ten, which count some time twice: training holds the first five"),
 };
 
 enum { PH_FILE, PH_SESSION, PH_PHASE, PH_BEGIN, PH_MS };
 
 static const struct ss_col phase_cols[] = {
-	{ "file", "File", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "session", "Session", SS_TYPE_STR, SS_UNIT_NONE, "train, eval or predict; the last of each", NULL },
-	{ "phase", "Phase", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "begin_ms", "Begin", SS_TYPE_F64, SS_UNIT_MS, "Since the first begin in the file; empty: not in the log", NULL },
-	{ "duration_ms", "Duration", SS_TYPE_F64, SS_UNIT_MS, "end - begin; empty where either is not in the log", NULL },
+	STR("file", "File", NULL),
+	STR("session", "Session", "train, eval or predict; the last of each"),
+	STR("phase", "Phase", NULL),
+	NUM("begin_ms", "Begin", MS, "Since the first begin in the file; empty: not in the log"),
+	NUM("duration_ms", "Duration", MS, "end - begin; empty where either is not in the log"),
 };
 
 struct job {

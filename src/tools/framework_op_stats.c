@@ -40,9 +40,6 @@ enum {
 	COL_COUNT
 };
 
-#define NUM(id, label, unit, doc) { id, label, SS_TYPE_F64, SS_UNIT_##unit, doc, NULL }
-#define STR(id, label, doc) { id, label, SS_TYPE_STR, SS_UNIT_NONE, doc, NULL }
-
 static const struct ss_col all_cols[COL_COUNT] = {
 	NUM("rank", "Rank", COUNT, "By self time, device ops first"),
 	STR("host_or_device", "Host/device", NULL),

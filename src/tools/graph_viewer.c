@@ -34,64 +34,61 @@ enum {
 };
 
 static const struct ss_col node_cols[] = {
-	{ "id", "ID", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },
-	{ "box", "Box", SS_TYPE_I64, SS_UNIT_NONE, "Row of the box it stands in, -1 for none", NULL },
-	{ "name", "Instruction", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "title", "Title", SS_TYPE_STR, SS_UNIT_NONE, "Name, or the number of a parameter", NULL },
-	{ "opcode", "Opcode", SS_TYPE_STR, SS_UNIT_NONE, "Empty where the name says it", NULL },
-	{ "subcomputations", "Subcomputations", SS_TYPE_STR, SS_UNIT_NONE, "That do one thing to two values, a line each",
-	  NULL },
-	{ "attributes", "Attributes", SS_TYPE_STR, SS_UNIT_NONE, "A line each", NULL },
-	{ "shape", "Shape", SS_TYPE_STR, SS_UNIT_NONE, "Of the result, cut after 64 letters", NULL },
-	{ "inlined", "Operands said here", SS_TYPE_STR, SS_UNIT_NONE,
-	  "Constants and elements of tuples, a line each: number, tab, text", NULL },
-	{ "backend_config", "Backend config", SS_TYPE_STR, SS_UNIT_NONE, "If metadata is asked for", NULL },
-	{ "state", "State", SS_TYPE_STR, SS_UNIT_NONE,
-	  "root; some operands omitted, operands omitted, some users omitted: there is more beyond the graph's width", NULL },
-	{ "class", "Class", SS_TYPE_STR, SS_UNIT_NONE,
-	  "elementwise, movement, update, heavy, parameter, reduction, container, communication, control", NULL },
-	{ "op_name", "Framework op", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "op_type", "Framework op type", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "source", "Source", SS_TYPE_STR, SS_UNIT_NONE, "file:line", NULL },
-	{ "source_stack", "Source stack", SS_TYPE_STR, SS_UNIT_NONE, "Innermost first, a line each", NULL },
-	{ "result_bytes", "Size of the result", SS_TYPE_I64, SS_UNIT_BYTES, "Without padding", NULL },
-	{ "expression", "HLO", SS_TYPE_STR, SS_UNIT_NONE, "The whole instruction", NULL },
+	INT("id", "ID", NONE, NULL),
+	INT("box", "Box", NONE, "Row of the box it stands in, -1 for none"),
+	STR("name", "Instruction", NULL),
+	STR("title", "Title", "Name, or the number of a parameter"),
+	STR("opcode", "Opcode", "Empty where the name says it"),
+	STR("subcomputations", "Subcomputations", "That do one thing to two values, a line each"),
+	STR("attributes", "Attributes", "A line each"),
+	STR("shape", "Shape", "Of the result, cut after 64 letters"),
+	STR("inlined", "Operands said here", "Constants and elements of tuples, a line each: number, tab, text"),
+	STR("backend_config", "Backend config", "If metadata is asked for"),
+	STR("state", "State",
+	    "root; some operands omitted, operands omitted, some users omitted: there is more beyond the graph's width"),
+	STR("class", "Class", "elementwise, movement, update, heavy, parameter, reduction, container, communication, control"),
+	STR("op_name", "Framework op", NULL),
+	STR("op_type", "Framework op type", NULL),
+	STR("source", "Source", "file:line"),
+	STR("source_stack", "Source stack", "Innermost first, a line each"),
+	INT("result_bytes", "Size of the result", BYTES, "Without padding"),
+	STR("expression", "HLO", "The whole instruction"),
 };
 
 enum { B_ID, B_PARENT, B_NAME, B_COMPUTATION, B_KIND, B_FUSION, B_ROOT, B_ATTRS, B_CLASS };
 
 static const struct ss_col box_cols[] = {
-	{ "id", "ID", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },
-	{ "parent", "Inside of", SS_TYPE_I64, SS_UNIT_NONE, "Row of a box, -1 for none", NULL },
-	{ "name", "Instruction", SS_TYPE_STR, SS_UNIT_NONE, "That calls the computation", NULL },
-	{ "computation", "Computation", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "kind", "Kind", SS_TYPE_STR, SS_UNIT_NONE, "Of a fusion: loop, input, output, custom", NULL },
-	{ "fusion", "Fusion", SS_TYPE_BOOL, SS_UNIT_NONE, "The computation is the inside of a fusion", NULL },
-	{ "root", "Root", SS_TYPE_BOOL, SS_UNIT_NONE, "The graph is about this one", NULL },
-	{ "attributes", "Attributes", SS_TYPE_STR, SS_UNIT_NONE, "A line each", NULL },
-	{ "class", "Class", SS_TYPE_STR, SS_UNIT_NONE, "As of nodes", NULL },
+	INT("id", "ID", NONE, NULL),
+	INT("parent", "Inside of", NONE, "Row of a box, -1 for none"),
+	STR("name", "Instruction", "That calls the computation"),
+	STR("computation", "Computation", NULL),
+	STR("kind", "Kind", "Of a fusion: loop, input, output, custom"),
+	FLAG("fusion", "Fusion", "The computation is the inside of a fusion"),
+	FLAG("root", "Root", "The graph is about this one"),
+	STR("attributes", "Attributes", "A line each"),
+	STR("class", "Class", "As of nodes"),
 };
 
 enum { E_FROM, E_TO, E_OPERAND, E_KIND, E_SMALL, E_TIP, E_BOX };
 
 static const struct ss_col edge_cols[] = {
-	{ "from", "From", SS_TYPE_I64, SS_UNIT_NONE, "Node", NULL },
-	{ "to", "To", SS_TYPE_I64, SS_UNIT_NONE, "Node", NULL },
-	{ "operand", "Operand", SS_TYPE_I64, SS_UNIT_NONE, "Which of several, -1 if it is the only one", NULL },
-	{ "kind", "Kind", SS_TYPE_STR, SS_UNIT_NONE, "data; control: must run before; call: result of a computation", NULL },
-	{ "small", "Small", SS_TYPE_BOOL, SS_UNIT_NONE, "Fewer than 4096 elements", NULL },
-	{ "tip", "Tip", SS_TYPE_STR, SS_UNIT_NONE, "What it connects", NULL },
-	{ "box", "Box", SS_TYPE_I64, SS_UNIT_NONE, "Whose result it is, -1 for none", NULL },
+	INT("from", "From", NONE, "Node"),
+	INT("to", "To", NONE, "Node"),
+	INT("operand", "Operand", NONE, "Which of several, -1 if it is the only one"),
+	STR("kind", "Kind", "data; control: must run before; call: result of a computation"),
+	FLAG("small", "Small", "Fewer than 4096 elements"),
+	STR("tip", "Tip", "What it connects"),
+	INT("box", "Box", NONE, "Whose result it is, -1 for none"),
 };
 
 enum { F_NAME, F_OPCODE, F_COMPUTATION, F_OP_NAME, F_SHAPE };
 
 static const struct ss_col found_cols[] = {
-	{ "name", "Instruction", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "opcode", "Opcode", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "computation", "Computation", SS_TYPE_STR, SS_UNIT_NONE, "It stands in", NULL },
-	{ "op_name", "Framework op", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "shape", "Shape", SS_TYPE_STR, SS_UNIT_NONE, "Of the result, cut after 64 letters", NULL },
+	STR("name", "Instruction", NULL),
+	STR("opcode", "Opcode", NULL),
+	STR("computation", "Computation", "It stands in"),
+	STR("op_name", "Framework op", NULL),
+	STR("shape", "Shape", "Of the result, cut after 64 letters"),
 };
 
 static const struct ss_param params[] = {

@@ -46,9 +46,6 @@ enum {
 	COL_COUNT
 };
 
-#define NUM(id, label, unit, doc) { id, label, SS_TYPE_F64, SS_UNIT_##unit, doc, NULL }
-#define STR(id, label, doc) { id, label, SS_TYPE_STR, SS_UNIT_NONE, doc, NULL }
-
 static const struct ss_col cols[COL_COUNT] = {
 	NUM("rank", "Rank", COUNT, "By self time"),
 	STR("program_id", "Program", "Number of the compiled program"),
@@ -77,7 +74,7 @@ static const struct ss_col cols[COL_COUNT] = {
 	STR("hlo_rematerialization", "Rematerialization", "Computed again to save memory"),
 	STR("outside_compilation", "Outside compilation", "Runs on the host, not in what XLA compiled"),
 	STR("autotuned", "Autotuned", NULL),
-	{ "source_info", "Source", SS_TYPE_STR, SS_UNIT_HTML, "File and line; the stack on hovering", NULL },
+	HTML("source_info", "Source", "File and line; the stack on hovering"),
 	STR("core_type", "TPU core", NULL),
 	STR("parent_op_name", "Parent op", "The op that handed this one to a SparseCore"),
 	NUM("vdd_energy", "Energy (J)", NONE, "Of the core's supply, where the device measures it"),

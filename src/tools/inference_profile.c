@@ -14,22 +14,22 @@
 #include <stdlib.h>
 
 static const struct ss_col model_cols[] = {
-	{ "model_name", "Model Name", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	STR("model_name", "Model Name", NULL),
 };
 
 /* Columns of requests without batching; with it, three more stand behind the latency. */
-#define COL_PERCENTILE { "percentile", "Percentile", SS_TYPE_STR, SS_UNIT_NONE, "Share of requests that took less", NULL }
-#define COL_REQUEST_ID { "request_id", "Request ID", SS_TYPE_STR, SS_UNIT_NONE, "Number of the event group", NULL }
-#define COL_LATENCY { "latency_ms", "Latency", SS_TYPE_F64, SS_UNIT_MS, "From the first event to the last", NULL }
-#define COL_PHASES \
-	{ "host_preprocessing", "Host preprocess", SS_TYPE_F64, SS_UNIT_MS, "Until the host calls the device", NULL }, \
-	{ "host_runtime", "Host runtime", SS_TYPE_F64, SS_UNIT_MS, "From the call until the program is enqueued", NULL }, \
-	{ "data_transfer_h2d", "Data transfer H2D", SS_TYPE_F64, SS_UNIT_MS, NULL, NULL }, \
-	{ "data_transfer_d2h", "Data transfer D2H", SS_TYPE_F64, SS_UNIT_MS, NULL, NULL }, \
-	{ "device_compute", "Device compute", SS_TYPE_F64, SS_UNIT_MS, NULL, NULL }, \
-	{ "host_postprocess", "Host postprocess", SS_TYPE_F64, SS_UNIT_MS, "After the device's last answer", NULL }, \
-	{ "idle time", "Idle time", SS_TYPE_F64, SS_UNIT_MS, "Between the phases, with nothing known to go on", NULL }, \
-	{ "trace_viewer_url", "Trace Viewer URL", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL }
+#define COL_PERCENTILE STR("percentile", "Percentile", "Share of requests that took less")
+#define COL_REQUEST_ID STR("request_id", "Request ID", "Number of the event group")
+#define COL_LATENCY NUM("latency_ms", "Latency", MS, "From the first event to the last")
+#define COL_PHASES										\
+	NUM("host_preprocessing", "Host preprocess", MS, "Until the host calls the device"),	\
+	NUM("host_runtime", "Host runtime", MS, "From the call until the program is enqueued"),	\
+	NUM("data_transfer_h2d", "Data transfer H2D", MS, NULL),				\
+	NUM("data_transfer_d2h", "Data transfer D2H", MS, NULL),				\
+	NUM("device_compute", "Device compute", MS, NULL),					\
+	NUM("host_postprocess", "Host postprocess", MS, "After the device's last answer"),	\
+	NUM("idle time", "Idle time", MS, "Between the phases, with nothing known to go on"),	\
+	STR("trace_viewer_url", "Trace Viewer URL", NULL)
 
 static const struct ss_col request_cols[] = { COL_PERCENTILE, COL_REQUEST_ID, COL_LATENCY, COL_PHASES };
 
@@ -37,27 +37,26 @@ static const struct ss_col batched_cols[] = {
 	COL_PERCENTILE,
 	COL_REQUEST_ID,
 	COL_LATENCY,
-	{ "batching_request_size", "Request size", SS_TYPE_F64, SS_UNIT_COUNT, "Tasks in the request", NULL },
-	{ "host_batch_formation", "Host batch formation", SS_TYPE_F64, SS_UNIT_MS,
-	  "Until the first batch of the request began", NULL },
-	{ "throughput", "Throughput", SS_TYPE_STR, SS_UNIT_NONE, "Requests per second", NULL },
+	NUM("batching_request_size", "Request size", COUNT, "Tasks in the request"),
+	NUM("host_batch_formation", "Host batch formation", MS, "Until the first batch of the request began"),
+	STR("throughput", "Throughput", "Requests per second"),
 	COL_PHASES,
 };
 
 enum { B_PERCENTILE, B_ID, B_LATENCY, B_PADDING, B_SIZE, B_EFFICIENCY, B_DELAY, B_THROUGHPUT, B_COMPUTE, B_PROGRAMS, B_URL };
 
 static const struct ss_col batch_cols[] = {
-	{ "percentile", "Percentile", SS_TYPE_STR, SS_UNIT_NONE, "Share of batches that took less", NULL },
-	{ "batch_id", "Batch ID", SS_TYPE_STR, SS_UNIT_NONE, "Number of the event group", NULL },
-	{ "latency", "Latency", SS_TYPE_F64, SS_UNIT_MS, NULL, NULL },
-	{ "padding_amount", "Padding amount", SS_TYPE_F64, SS_UNIT_COUNT, "Tasks added to fill the batch", NULL },
-	{ "batch_size_after_padding", "Batch size after padding", SS_TYPE_F64, SS_UNIT_COUNT, NULL, NULL },
-	{ "batching_efficiency", "Batching efficiency", SS_TYPE_F64, SS_UNIT_FRAC, "Share of the batch that is no padding", NULL },
-	{ "batching_delay_us", "Batching delay", SS_TYPE_F64, SS_UNIT_MS, "Since the batch's first request began", NULL },
-	{ "throughput", "Throughput", SS_TYPE_STR, SS_UNIT_NONE, "Batches per second", NULL },
-	{ "device_compute", "Device compute", SS_TYPE_F64, SS_UNIT_MS, NULL, NULL },
-	{ "program_id", "Program ID(s)", SS_TYPE_STR, SS_UNIT_NONE, "Programs that ran for the batch", NULL },
-	{ "trace_viewer_url", "Trace Viewer URL", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	STR("percentile", "Percentile", "Share of batches that took less"),
+	STR("batch_id", "Batch ID", "Number of the event group"),
+	NUM("latency", "Latency", MS, NULL),
+	NUM("padding_amount", "Padding amount", COUNT, "Tasks added to fill the batch"),
+	NUM("batch_size_after_padding", "Batch size after padding", COUNT, NULL),
+	NUM("batching_efficiency", "Batching efficiency", FRAC, "Share of the batch that is no padding"),
+	NUM("batching_delay_us", "Batching delay", MS, "Since the batch's first request began"),
+	STR("throughput", "Throughput", "Batches per second"),
+	NUM("device_compute", "Device compute", MS, NULL),
+	STR("program_id", "Program ID(s)", "Programs that ran for the batch"),
+	STR("trace_viewer_url", "Trace Viewer URL", NULL),
 };
 
 static const struct ss_param params[] = {

@@ -13,21 +13,18 @@
 #include "model/ops/roofline.h"
 
 static const struct ss_col op_cols[] = {
-	{ "opName", "Input op", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "count", "Count", SS_TYPE_F64, SS_UNIT_COUNT, NULL, NULL },
-	{ "timeInMs", "Total time (in ms)", SS_TYPE_F64, SS_UNIT_MS, "Including ops inside", NULL },
-	{ "timeInPercent", "Total time (as % of total input-processing time)", SS_TYPE_F64,
-	  SS_UNIT_FRAC, "Total time / self time of all input ops", NULL },
-	{ "selfTimeInMs", "Total self time (in ms)", SS_TYPE_F64, SS_UNIT_MS, "Without ops inside",
-	  NULL },
-	{ "selfTimeInPercent", "Total self time (as % of total input-processing time)", SS_TYPE_F64,
-	  SS_UNIT_FRAC, "Self time / self time of all input ops", NULL },
-	{ "category", "Category", SS_TYPE_STR, SS_UNIT_NONE,
-	  "Enqueue, file read (in advance or on demand) or preprocessing", NULL },
+	STR("opName", "Input op", NULL),
+	NUM("count", "Count", COUNT, NULL),
+	NUM("timeInMs", "Total time (in ms)", MS, "Including ops inside"),
+	NUM("timeInPercent", "Total time (as % of total input-processing time)", FRAC, "Total time / self time of all input ops"),
+	NUM("selfTimeInMs", "Total self time (in ms)", MS, "Without ops inside"),
+	NUM("selfTimeInPercent", "Total self time (as % of total input-processing time)", FRAC,
+	    "Self time / self time of all input ops"),
+	STR("category", "Category", "Enqueue, file read (in advance or on demand) or preprocessing"),
 };
 
 static const struct ss_col advice_cols[] = {
-	{ "link", "link", SS_TYPE_STR, SS_UNIT_HTML, NULL, NULL },
+	HTML("link", "link", NULL),
 };
 
 #define API "https://www.tensorflow.org/api_docs/python/tf/data/Dataset#"

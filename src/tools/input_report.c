@@ -270,8 +270,8 @@ bool ss_input_report_make(struct ss_input_report *r, const struct ss_query *q, s
 }
 
 static const struct ss_col diagnostics_cols[] = {
-	{ "severity", "Severity", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "message", "Message", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	STR("severity", "Severity", NULL),
+	STR("message", "Message", NULL),
 };
 
 static bool add_message(struct ss_table *t, const char *severity, struct ss_str text)

@@ -6,12 +6,10 @@
 
 #include <math.h>
 
-#define NUM(id, label, unit, doc) { id, label, SS_TYPE_F64, SS_UNIT_##unit, doc, NULL }
-
 /* The general shape: GPU and CPU. */
 
 static const struct ss_col part_cols[] = {
-	{ "stepnum", "Step number", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	STR("stepnum", "Step number", NULL),
 	NUM("deviceComputeTimeMs", "Device compute", MS, "Time in which a kernel computed"),
 	NUM("deviceToDeviceTimeMs", "Device to device", MS,
 	    "Copies between devices, outside of computing"),
@@ -178,7 +176,7 @@ enum {
 };
 
 static const struct ss_col tpu_cols[TPU_COUNT] = {
-	[TPU_STEP] = { "stepnum", "Step number", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	[TPU_STEP] = STR("stepnum", "Step number", NULL),
 	[TPU_COMPUTE] = NUM("tcComputeTimeMs", "TensorCore compute (in ms)", MS,
 			    "On the core that computed least"),
 	[TPU_SCV0_COMPUTE] = NUM("scv0ComputeTimeMs", "SparseCoreV0 compute (in ms)", MS,

@@ -15,31 +15,31 @@
 enum { DEV_ID, DEV_TYPE };
 
 static const struct ss_col device_cols[] = {
-	{ "device_id", "Device", SS_TYPE_I64, SS_UNIT_NONE, "Number of the device on its host", NULL },
-	{ "device_type", "Device type", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	INT("device_id", "Device", NONE, "Number of the device on its host"),
+	STR("device_type", "Device type", NULL),
 };
 
 enum { K_DEVICE, K_NAME, K_LINE, K_DURATION, K_MXU, K_ANOMALY, K_BF16, K_FP8, K_INT4, K_INT8 };
 
 static const struct ss_col kernel_cols[] = {
-	{ "device", "Device row", SS_TYPE_I64, SS_UNIT_NONE, "Row of the table of devices", NULL },
-	{ "kernel_name", "Kernel", SS_TYPE_STR, SS_UNIT_NONE, "Counters are not attributed to kernels by name yet", NULL },
-	{ "line", "Line", SS_TYPE_STR, SS_UNIT_NONE, "Name of the line that holds the counters", NULL },
-	{ "duration_us", "Duration", SS_TYPE_F64, SS_UNIT_US, "Counted cycles of the busiest core / clock", NULL },
-	{ "mxu_utilization", "Matrix units", SS_TYPE_F64, SS_UNIT_PERCENT, "Mean share of cycles with a matrix unit busy", NULL },
-	{ "mxu_is_anomaly", "Impossible", SS_TYPE_BOOL, SS_UNIT_NONE, "The matrix units seem busier than 100%", NULL },
-	{ "BF16", "bfloat16", SS_TYPE_F64, SS_UNIT_PERCENT, "Share of this type in the cycles of the matrix units", NULL },
-	{ "FP8", "8-bit float", SS_TYPE_F64, SS_UNIT_PERCENT, "Share of this type in the cycles of the matrix units", NULL },
-	{ "Int4", "int4", SS_TYPE_F64, SS_UNIT_PERCENT, "Share of this type in the cycles of the matrix units", NULL },
-	{ "Int8", "int8", SS_TYPE_F64, SS_UNIT_PERCENT, "Share of this type in the cycles of the matrix units", NULL },
+	INT("device", "Device row", NONE, "Row of the table of devices"),
+	STR("kernel_name", "Kernel", "Counters are not attributed to kernels by name yet"),
+	STR("line", "Line", "Name of the line that holds the counters"),
+	NUM("duration_us", "Duration", US, "Counted cycles of the busiest core / clock"),
+	NUM("mxu_utilization", "Matrix units", PERCENT, "Mean share of cycles with a matrix unit busy"),
+	FLAG("mxu_is_anomaly", "Impossible", "The matrix units seem busier than 100%"),
+	NUM("BF16", "bfloat16", PERCENT, "Share of this type in the cycles of the matrix units"),
+	NUM("FP8", "8-bit float", PERCENT, "Share of this type in the cycles of the matrix units"),
+	NUM("Int4", "int4", PERCENT, "Share of this type in the cycles of the matrix units"),
+	NUM("Int8", "int8", PERCENT, "Share of this type in the cycles of the matrix units"),
 };
 
 enum { M_KERNEL, M_NAME, M_PERCENT };
 
 static const struct ss_col metric_cols[] = {
-	{ "kernel", "Kernel row", SS_TYPE_I64, SS_UNIT_NONE, "Row of the table of kernels", NULL },
-	{ "name", "Unit", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "percent", "Utilization", SS_TYPE_F64, SS_UNIT_PERCENT, "100 * achieved / peak, summed over cores, at most 100", NULL },
+	INT("kernel", "Kernel row", NONE, "Row of the table of kernels"),
+	STR("name", "Unit", NULL),
+	NUM("percent", "Utilization", PERCENT, "100 * achieved / peak, summed over cores, at most 100"),
 };
 
 static const struct ss_param params[] = {

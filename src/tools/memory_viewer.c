@@ -23,27 +23,26 @@
 enum { T_ORDER, T_HEAP, T_UNPADDED, T_INSTR };
 
 static const struct ss_col timeline_cols[] = {
-	{ "order", "Program order", SS_TYPE_I64, SS_UNIT_COUNT, "Events of the heap simulator before this point", NULL },
-	{ "heap_bytes", "Size", SS_TYPE_I64, SS_UNIT_BYTES, "Allocated at this point", NULL },
-	{ "unpadded_bytes", "Unpadded size", SS_TYPE_I64, SS_UNIT_BYTES, "The same without tiling and padding", NULL },
-	{ "instruction", "HLO instruction", SS_TYPE_STR, SS_UNIT_NONE, "Whose event comes next", NULL },
+	INT("order", "Program order", COUNT, "Events of the heap simulator before this point"),
+	INT("heap_bytes", "Size", BYTES, "Allocated at this point"),
+	INT("unpadded_bytes", "Unpadded size", BYTES, "The same without tiling and padding"),
+	STR("instruction", "HLO instruction", "Whose event comes next"),
 };
 
 /* Columns of a buffer, shared by the tables below. */
-#define BUFFER_COLS                                                                                                    \
-	{ "buffer_id", "Buffer ID", SS_TYPE_I64, SS_UNIT_NONE, "Of the logical buffer; -1: none", NULL },              \
-	{ "name", "HLO instruction", SS_TYPE_STR, SS_UNIT_NONE, "Which defines it; with the index in its tuple", NULL }, \
-	{ "size_bytes", "Size", SS_TYPE_I64, SS_UNIT_BYTES, "As padded for the device", NULL },                        \
-	{ "unpadded_bytes", "Unpadded size", SS_TYPE_I64, SS_UNIT_BYTES, "Elements times bytes of one", NULL },        \
-	{ "padding_bytes", "Padding", SS_TYPE_I64, SS_UNIT_BYTES, "Extra memory: size less unpadded size", NULL },     \
-	{ "expansion", "Expansion", SS_TYPE_F64, SS_UNIT_NONE, "Size over unpadded size", NULL },                      \
-	{ "shape", "Shape", SS_TYPE_STR, SS_UNIT_NONE, "With its layout in memory", NULL },                            \
-	{ "op_name", "Framework op", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },                                          \
-	{ "category", "Allocation type", SS_TYPE_STR, SS_UNIT_NONE,                                                    \
-	  "Parameter, Output, Thread-local, Constant or Temporary", NULL },                                            \
-	{ "source_file", "Source file", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },                                       \
-	{ "source_line", "Source line", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },                                       \
-	{ "source_stack", "Source stack", SS_TYPE_STR, SS_UNIT_NONE, "Innermost first", NULL }
+#define BUFFER_COLS											\
+	INT("buffer_id", "Buffer ID", NONE, "Of the logical buffer; -1: none"),				\
+	STR("name", "HLO instruction", "Which defines it; with the index in its tuple"),		\
+	INT("size_bytes", "Size", BYTES, "As padded for the device"),					\
+	INT("unpadded_bytes", "Unpadded size", BYTES, "Elements times bytes of one"),			\
+	INT("padding_bytes", "Padding", BYTES, "Extra memory: size less unpadded size"),		\
+	NUM("expansion", "Expansion", NONE, "Size over unpadded size"),					\
+	STR("shape", "Shape", "With its layout in memory"),						\
+	STR("op_name", "Framework op", NULL),								\
+	STR("category", "Allocation type", "Parameter, Output, Thread-local, Constant or Temporary"),	\
+	STR("source_file", "Source file", NULL),							\
+	INT("source_line", "Source line", NONE, NULL),							\
+	STR("source_stack", "Source stack", "Innermost first")
 
 enum {
 	B_ID, B_NAME, B_SIZE, B_UNPADDED, B_PADDING, B_EXPANSION, B_SHAPE, B_OP, B_CATEGORY, B_FILE, B_LINE, B_STACK, B_COUNT
@@ -52,55 +51,54 @@ enum { P_INSTR = B_COUNT, P_OPCODE, P_LABEL, P_NUMBER, P_BY_SIZE, P_AT_PLACE };
 
 static const struct ss_col peak_cols[] = {
 	BUFFER_COLS,
-	{ "instruction", "Plain name", SS_TYPE_STR, SS_UNIT_NONE, "Of the instruction, without index", NULL },
-	{ "opcode", "Opcode", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "label", "Label", SS_TYPE_STR, SS_UNIT_NONE, "Name, shape and framework op in one line", NULL },
-	{ "number", "Number", SS_TYPE_I64, SS_UNIT_NONE, "In the order of allocation", NULL },
-	{ "by_size", "Place by size", SS_TYPE_I64, SS_UNIT_NONE, "In the order of size, 0 the largest", NULL },
-	{ "at_place", "Number at this place", SS_TYPE_I64, SS_UNIT_NONE,
-	  "The row's number read as a place by size: the number of the buffer that stands there", NULL },
+	STR("instruction", "Plain name", "Of the instruction, without index"),
+	STR("opcode", "Opcode", NULL),
+	STR("label", "Label", "Name, shape and framework op in one line"),
+	INT("number", "Number", NONE, "In the order of allocation"),
+	INT("by_size", "Place by size", NONE, "In the order of size, 0 the largest"),
+	INT("at_place", "Number at this place", NONE,
+	    "The row's number read as a place by size: the number of the buffer that stands there"),
 };
 
 enum { K_OFFSET = B_COUNT, K_BEGIN, K_END, K_AT_PEAK };
 
 static const struct ss_col block_cols[] = {
 	BUFFER_COLS,
-	{ "offset_bytes", "Offset", SS_TYPE_I64, SS_UNIT_BYTES, "In the memory space, allocations one after the other", NULL },
-	{ "begin", "First point", SS_TYPE_I64, SS_UNIT_COUNT, "In program order", NULL },
-	{ "end", "Last point", SS_TYPE_I64, SS_UNIT_COUNT, NULL, NULL },
-	{ "peak_number", "Number at the peak", SS_TYPE_I64, SS_UNIT_NONE,
-	  "Of the buffer among those at the peak; -1: not there", NULL },
+	INT("offset_bytes", "Offset", BYTES, "In the memory space, allocations one after the other"),
+	INT("begin", "First point", COUNT, "In program order"),
+	INT("end", "Last point", COUNT, NULL),
+	INT("peak_number", "Number at the peak", NONE, "Of the buffer among those at the peak; -1: not there"),
 };
 
 enum { S_ID, S_BEGIN, S_END };
 
 static const struct ss_col span_cols[] = {
-	{ "buffer_id", "Buffer ID", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },
-	{ "begin", "First point", SS_TYPE_I64, SS_UNIT_COUNT, "In program order", NULL },
-	{ "end", "Last point", SS_TYPE_I64, SS_UNIT_COUNT, NULL, NULL },
+	INT("buffer_id", "Buffer ID", NONE, NULL),
+	INT("begin", "First point", COUNT, "In program order"),
+	INT("end", "Last point", COUNT, NULL),
 };
 
 enum { I_ID, I_SIZE, I_PARAMETER, I_LIVE_OUT, I_REUSABLE, I_SHAPE, I_CATEGORY };
 
 static const struct ss_col indefinite_cols[] = {
-	{ "allocation", "Allocation", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },
-	{ "size_bytes", "Size", SS_TYPE_I64, SS_UNIT_BYTES, NULL, NULL },
-	{ "parameter", "Parameter", SS_TYPE_BOOL, SS_UNIT_NONE, "Of the entry computation", NULL },
-	{ "live_out", "May be live out", SS_TYPE_BOOL, SS_UNIT_NONE, "May be (part of) the program's result", NULL },
-	{ "reusable", "Reusable", SS_TYPE_BOOL, SS_UNIT_NONE, "Neither thread-local nor a tuple", NULL },
-	{ "shape", "Shape", SS_TYPE_STR, SS_UNIT_NONE, "If all its buffers have the same", NULL },
-	{ "category", "Allocation type", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	INT("allocation", "Allocation", NONE, NULL),
+	INT("size_bytes", "Size", BYTES, NULL),
+	FLAG("parameter", "Parameter", "Of the entry computation"),
+	FLAG("live_out", "May be live out", "May be (part of) the program's result"),
+	FLAG("reusable", "Reusable", "Neither thread-local nor a tuple"),
+	STR("shape", "Shape", "If all its buffers have the same"),
+	STR("category", "Allocation type", NULL),
 };
 
 enum { L_ALLOCATION, L_ID, L_SIZE, L_SHAPE, L_INSTR, L_INDEX };
 
 static const struct ss_col assigned_cols[] = {
-	{ "allocation", "Allocation", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },
-	{ "buffer_id", "Buffer ID", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },
-	{ "size_bytes", "Size", SS_TYPE_I64, SS_UNIT_BYTES, NULL, NULL },
-	{ "shape", "Shape", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "instruction", "HLO instruction", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "shape_index", "Index", SS_TYPE_STR, SS_UNIT_NONE, "In the instruction's tuple", NULL },
+	INT("allocation", "Allocation", NONE, NULL),
+	INT("buffer_id", "Buffer ID", NONE, NULL),
+	INT("size_bytes", "Size", BYTES, NULL),
+	STR("shape", "Shape", NULL),
+	STR("instruction", "HLO instruction", NULL),
+	STR("shape_index", "Index", "In the instruction's tuple"),
 };
 
 static const struct ss_param params[] = {

@@ -118,9 +118,9 @@ bool ss_module_table(const struct ss_query *q, struct ss_result *out, struct ss_
 {
 	enum { NAME, PROGRAM_ID, BYTES };
 	static const struct ss_col cols[] = {
-		{ "module_name", "Program", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-		{ "program_id", "Program ID", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },
-		{ "proto_bytes", "Size of its proto", SS_TYPE_I64, SS_UNIT_BYTES, NULL, NULL },
+		STR("module_name", "Program", NULL),
+		INT("program_id", "Program ID", NONE, NULL),
+		INT("proto_bytes", "Size of its proto", BYTES, NULL),
 	};
 	struct candidate *v;
 	size_t n;

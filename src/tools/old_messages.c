@@ -1,7 +1,6 @@
 /* old_messages.c - see old_messages.h. Tables, columns and properties are those that the tools compute now. */
 #include "tools/old_messages.h"
 
-
 /* ---- what the messages hold ---- */
 
 #define END { 0, SS_PBT_UINT, NULL, NULL }
@@ -156,16 +155,13 @@ static const struct ss_pbt_field overview_fields[] = {
 
 /* ---- tables ---- */
 
-#define NUM(id, label, unit, doc) { id, label, SS_TYPE_F64, SS_UNIT_##unit, doc, NULL }
-#define STR(id, label) { id, label, SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL }
-
 /* A column of steps, and the fields whose sum it is. */
 struct part {
 	const char *fields[3];
 };
 
 static const struct ss_col generic_cols[] = {
-	STR("stepnum", "Step number"),
+	STR("stepnum", "Step number", NULL),
 	NUM("deviceComputeTimeMs", "Device compute", MS, NULL),
 	NUM("deviceToDeviceTimeMs", "Device to device", MS, NULL),
 	NUM("deviceCollectivesTimeMs", "Device collective communication", MS, NULL),
@@ -184,7 +180,7 @@ static const struct part generic_parts[SS_COUNT(generic_cols) - 1] = {
 };
 
 static const struct ss_col tpu_cols[] = {
-	STR("stepnum", "Step number"),
+	STR("stepnum", "Step number", NULL),
 	NUM("tcComputeTimeMs", "TensorCore compute", MS, NULL),
 	NUM("scv0ComputeTimeMs", "SparseCore compute", MS, NULL),
 	NUM("scv0InfeedTimeMs", "SparseCore input", MS, NULL),
@@ -276,16 +272,16 @@ static bool steps_table(const struct ss_jnode *input, struct ss_result *out)
 }
 
 static const struct ss_col input_cols[] = {
-	STR("opName", "Input op"),
+	STR("opName", "Input op", NULL),
 	NUM("count", "Count", COUNT, NULL),
 	NUM("timeInMs", "Total time (in ms)", MS, "Including ops inside"),
 	NUM("timeInPercent", "Total time (as % of total input-processing time)", FRAC, NULL),
 	NUM("selfTimeInMs", "Total self time (in ms)", MS, "Without ops inside"),
 	NUM("selfTimeInPercent", "Total self time (as % of total input-processing time)", FRAC, NULL),
-	STR("category", "Category"),
+	STR("category", "Category", NULL),
 };
 
-static const struct ss_col link_cols[] = { { "link", "link", SS_TYPE_STR, SS_UNIT_HTML, NULL, NULL } };
+static const struct ss_col link_cols[] = { HTML("link", "link", NULL) };
 
 static bool input_ops(const struct ss_jnode *input, struct ss_result *out)
 {
@@ -334,8 +330,8 @@ bool ss_old_input_message(const struct ss_query *q, struct ss_result *out, struc
 static const struct ss_col top_op_cols[] = {
 	NUM("selfTimePercent", "Time (%)", FRAC, "Self time / time of the device"),
 	NUM("cumulativeTimePercent", "Cumulative time (%)", FRAC, "Running sum"),
-	STR("category", "Category"),
-	STR("operation", "Operation"),
+	STR("category", "Category", NULL),
+	STR("operation", "Operation", NULL),
 	NUM("flopRate", "GFLOP/s", GFLOP_PER_S, NULL),
 };
 
@@ -364,7 +360,7 @@ static bool analysis_table(const struct ss_jnode *analysis, struct ss_result *ou
 
 static bool environment_table(const struct ss_jnode *env, struct ss_result *out)
 {
-	static const struct ss_col cols[] = { STR("host_id", "host_id"), STR("command_line", "command_line") };
+	static const struct ss_col cols[] = { STR("host_id", "host_id", NULL), STR("command_line", "command_line", NULL) };
 	static const char *const counts[] = { "host_count", "task_count", "device_core_count" };
 	struct ss_table *t = ss_result_table(out, "run_environment", "Run environment", cols, SS_COUNT(cols));
 	for (size_t i = 0; t && i < SS_COUNT(counts); i++)
@@ -376,8 +372,8 @@ static bool environment_table(const struct ss_jnode *env, struct ss_result *out)
 static bool recommendation_table(const struct ss_jnode *r, struct ss_result *out)
 {
 	static const struct ss_col cols[] = {
-		STR("tip_type", "tip_type"),
-		{ "link", "link", SS_TYPE_STR, SS_UNIT_HTML, NULL, NULL },
+		STR("tip_type", "tip_type", NULL),
+		HTML("link", "link", NULL),
 	};
 	static const char *const kinds[] = { "host", "device", "doc", "faq", "inference", "input" };
 	const struct ss_jnode *generic = ss_jnode_get(ss_jnode_get(r, "generic"), "value");

@@ -27,10 +27,6 @@ enum {
 	COL_FILLED,
 };
 
-#define INT(id, label, unit, doc) { id, label, SS_TYPE_I64, SS_UNIT_##unit, doc, NULL }
-#define NUM(id, label, unit, doc) { id, label, SS_TYPE_F64, SS_UNIT_##unit, doc, NULL }
-#define STR(id, label, doc) { id, label, SS_TYPE_STR, SS_UNIT_NONE, doc, NULL }
-
 static const struct ss_col cols[] = {
 	INT("parent", "Parent", NONE, "Row of the node above, -1 for the root"),
 	STR("name", "Name", NULL),
@@ -43,7 +39,7 @@ static const struct ss_col cols[] = {
 	NUM("hbm_util", "HBM utilization", FRAC, "Bandwidth / peak, where the file tells it"),
 	NUM("model_flops", "FLOPs", FLOPS, "Where the file tells them"),
 	INT("children", "Children", COUNT, NULL),
-	{ "is_op", "Operation", SS_TYPE_BOOL, SS_UNIT_NONE, NULL, NULL },
+	FLAG("is_op", "Operation", NULL),
 	STR("category", "Category", NULL),
 	STR("expression", "HLO text", NULL),
 	STR("provenance", "Framework op", NULL),

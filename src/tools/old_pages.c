@@ -7,29 +7,26 @@
 #include "tools/old_answers.h"
 #include "tools/old_messages.h"
 
-#define NUM(id, label, unit, doc) { id, label, SS_TYPE_F64, SS_UNIT_##unit, doc, NULL }
-#define STR(id, label) { id, label, SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL }
-
 static const struct ss_col known[] = {
 	NUM("selfTimePercent", "Time (%)", FRAC, "Self time / time of the device"),
 	NUM("cumulativeTimePercent", "Cumulative time (%)", FRAC, "Running sum"),
-	STR("category", "Category"),
-	STR("operation", "Operation"),
+	STR("category", "Category", NULL),
+	STR("operation", "Operation", NULL),
 	NUM("flopRate", "GFLOP/s", GFLOP_PER_S, NULL),
-	STR("stepnum", "Step number"),
+	STR("stepnum", "Step number", NULL),
 	NUM("computeTimeMs", "Compute", MS, "Computing on the device"),
 	NUM("inputTimeMs", "Input", MS, "Waiting for input"),
 	NUM("idleTimeMs", "Idle", MS, NULL),
 	NUM("infeedPercentAverage", "Waiting for input, average (%)", PERCENT, "Mean over the cores"),
 	NUM("infeedPercentMin", "Waiting for input, least (%)", PERCENT, NULL),
 	NUM("infeedPercentMax", "Waiting for input, most (%)", PERCENT, NULL),
-	STR("opName", "Input op"),
+	STR("opName", "Input op", NULL),
 	NUM("count", "Count", COUNT, NULL),
 	NUM("timeInMs", "Total time (in ms)", MS, "Including ops inside"),
 	NUM("timeInPercent", "Total time (as % of total input-processing time)", FRAC, NULL),
 	NUM("selfTimeInMs", "Total self time (in ms)", MS, "Without ops inside"),
 	NUM("selfTimeInPercent", "Total self time (as % of total input-processing time)", FRAC, NULL),
-	{ "link", "link", SS_TYPE_STR, SS_UNIT_HTML, NULL, NULL },
+	HTML("link", "link", NULL),
 };
 
 static const char *const names[] = { "noninfeedTimeMs", "computeTimeMs", "infeedTimeMs", "inputTimeMs", NULL };

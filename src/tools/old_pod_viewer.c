@@ -19,10 +19,6 @@ static const char *const part_keys[][2] = {
 };
 #define LOW_FLOPS 1
 
-#define INT(id, label, unit, doc) { id, label, SS_TYPE_I64, SS_UNIT_##unit, doc, NULL }
-#define NUM(id, label, unit, doc) { id, label, SS_TYPE_F64, SS_UNIT_##unit, doc, NULL }
-#define STR(id, label, doc) { id, label, SS_TYPE_STR, SS_UNIT_NONE, doc, NULL }
-
 static const struct ss_col core_cols[] = {
 	INT("step_num", "Step", COUNT, NULL),
 	INT("core_id", "Core", NONE, NULL),

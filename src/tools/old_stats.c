@@ -4,12 +4,6 @@
  */
 #include "tools/old_answers.h"
 
-
-#define NUM(id, label, unit, doc) { id, label, SS_TYPE_F64, SS_UNIT_##unit, doc, NULL }
-#define INT(id, label, unit, doc) { id, label, SS_TYPE_I64, SS_UNIT_##unit, doc, NULL }
-#define STR(id, label, doc) { id, label, SS_TYPE_STR, SS_UNIT_NONE, doc, NULL }
-#define BOOL(id, label, doc) { id, label, SS_TYPE_BOOL, SS_UNIT_NONE, doc, NULL }
-
 /* ---- operations ---- */
 
 static const struct ss_pbt_field record_fields[] = {
@@ -137,8 +131,8 @@ static const struct ss_col kernel_cols[] = {
 	STR("block_dim", "Block dim", "Threads of a block: x,y,z"),
 	STR("grid_dim", "Grid dim", "Blocks of a launch: x,y,z"),
 	NUM("occupancy_pct", "Theoretical Occupancy %", PERCENT, NULL),
-	BOOL("is_op_tensor_core_eligible", "Op is TensorCore eligible", NULL),
-	BOOL("is_kernel_using_tensor_core", "Kernel uses TensorCore", NULL),
+	FLAG("is_op_tensor_core_eligible", "Op is TensorCore eligible", NULL),
+	FLAG("is_kernel_using_tensor_core", "Kernel uses TensorCore", NULL),
 	STR("op_name", "Op Name", "Operation of the framework that launched it"),
 	INT("occurrences", "Occurrences", COUNT, NULL),
 	NUM("total_duration_us", "Total Duration (\xce\xbcs)", US, NULL),

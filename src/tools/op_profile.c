@@ -54,10 +54,6 @@ enum {
 	COL_KERNEL_METADATA,
 };
 
-#define INT(id, label, unit, doc) { id, label, SS_TYPE_I64, SS_UNIT_##unit, doc, NULL }
-#define NUM(id, label, unit, doc) { id, label, SS_TYPE_F64, SS_UNIT_##unit, doc, NULL }
-#define STR(id, label, doc) { id, label, SS_TYPE_STR, SS_UNIT_NONE, doc, NULL }
-
 static const struct ss_col cols[] = {
 	INT("parent", "Parent", NONE, "Row of the node above, -1 for the root"),
 	STR("name", "Name", NULL),
@@ -77,7 +73,7 @@ static const struct ss_col cols[] = {
 	NUM("onchip_read_bytes", "On-chip bytes read", BYTES, NULL),
 	NUM("onchip_write_bytes", "On-chip bytes written", BYTES, NULL),
 	INT("children", "Children", COUNT, "Before all but the largest are left out"),
-	{ "is_op", "Operation", SS_TYPE_BOOL, SS_UNIT_NONE, "Or copies of one", NULL },
+	FLAG("is_op", "Operation", "Or copies of one"),
 	STR("category", "Category", NULL),
 	STR("expression", "HLO text", NULL),
 	STR("provenance", "Framework op", NULL),

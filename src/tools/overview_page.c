@@ -21,18 +21,13 @@
 #define FEW_16BIT_PERCENT 10.0
 
 static const struct ss_col op_cols[] = {
-	{ "selfTimePercent", "Time (%)", SS_TYPE_F64, SS_UNIT_FRAC,
-	  "Self time / self time of all ops of the device", NULL },
-	{ "cumulativeTimePercent", "Cumulative time (%)", SS_TYPE_F64, SS_UNIT_FRAC, "Running sum",
-	  NULL },
-	{ "category", "Category", SS_TYPE_STR, SS_UNIT_NONE, "Type of the framework op", NULL },
-	{ "operation", "Operation", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "flopRate", "GFLOP/s", SS_TYPE_F64, SS_UNIT_GFLOP_PER_S,
-	  "FLOPs as the hardware does them / total time", NULL },
-	{ "tcEligibility", "TensorCore eligibility", SS_TYPE_BOOL, SS_UNIT_NONE,
-	  "The op could run on tensor cores", NULL },
-	{ "tcUtilization", "Op is using TensorCore", SS_TYPE_BOOL, SS_UNIT_NONE,
-	  "Some kernel of the op does", NULL },
+	NUM("selfTimePercent", "Time (%)", FRAC, "Self time / self time of all ops of the device"),
+	NUM("cumulativeTimePercent", "Cumulative time (%)", FRAC, "Running sum"),
+	STR("category", "Category", "Type of the framework op"),
+	STR("operation", "Operation", NULL),
+	NUM("flopRate", "GFLOP/s", GFLOP_PER_S, "FLOPs as the hardware does them / total time"),
+	FLAG("tcEligibility", "TensorCore eligibility", "The op could run on tensor cores"),
+	FLAG("tcUtilization", "Op is using TensorCore", "Some kernel of the op does"),
 };
 
 enum {
@@ -219,10 +214,10 @@ static bool analysis(const struct ss_input_report *r, struct ss_result *out)
 }
 
 static const struct ss_col environment_cols[] = {
-	{ "host_id", "host_id", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "command_line", "command_line", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "start_time", "start_time", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "bns_address", "bns_address", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	STR("host_id", "host_id", NULL),
+	STR("command_line", "command_line", NULL),
+	STR("start_time", "start_time", NULL),
+	STR("bns_address", "bns_address", NULL),
 };
 
 static bool environment(const struct ss_env *env, struct ss_result *out)
@@ -245,9 +240,9 @@ static bool environment(const struct ss_env *env, struct ss_result *out)
 }
 
 static const struct ss_col tip_cols[] = {
-	{ "tip_type", "tip_type", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "link", "link", SS_TYPE_STR, SS_UNIT_HTML, NULL, NULL },
-	{ "description", "description", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	STR("tip_type", "tip_type", NULL),
+	HTML("link", "link", NULL),
+	STR("description", "description", NULL),
 };
 
 static bool add_tip(struct ss_table *t, const char *type, const char *description,
@@ -341,15 +336,11 @@ static bool recommendation(const struct ss_input_report *r, struct ss_result *ou
 }
 
 static const struct ss_col latency_cols[] = {
-	{ "percentile", "percentile", SS_TYPE_STR, SS_UNIT_NONE,
-	  "Share of requests that took no longer", NULL },
-	{ "hostTimeMs", "Host time (in ms)", SS_TYPE_F64, SS_UNIT_MS,
-	  "Total - device - communication", NULL },
-	{ "deviceTimeMs", "Device time (in ms)", SS_TYPE_F64, SS_UNIT_MS, NULL, NULL },
-	{ "communicationTimeMs", "Host-device communication time (in ms)", SS_TYPE_F64, SS_UNIT_MS,
-	  NULL, NULL },
-	{ "totalTimeMs", "Total latency (in ms)", SS_TYPE_F64, SS_UNIT_MS,
-	  "From begin to end of the request", NULL },
+	STR("percentile", "percentile", "Share of requests that took no longer"),
+	NUM("hostTimeMs", "Host time (in ms)", MS, "Total - device - communication"),
+	NUM("deviceTimeMs", "Device time (in ms)", MS, NULL),
+	NUM("communicationTimeMs", "Host-device communication time (in ms)", MS, NULL),
+	NUM("totalTimeMs", "Total latency (in ms)", MS, "From begin to end of the request"),
 };
 
 static bool latency_row(struct ss_table *t, const char *name, struct ss_latency l)

@@ -13,14 +13,14 @@
 enum { COL_HOST, COL_CHIP, COL_KERNEL, COL_SAMPLE, COL_COUNTER, COL_VALUE, COL_DESCRIPTION, COL_SET };
 
 static const struct ss_col cols[] = {
-	{ "Host", "Host", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "Chip", "Chip", SS_TYPE_I64, SS_UNIT_NONE, "Number of the chip in the whole system, or of the device on its host", NULL },
-	{ "Kernel", "Kernel", SS_TYPE_STR, SS_UNIT_NONE, "Name of the line that holds the sample", NULL },
-	{ "Sample", "Sample", SS_TYPE_I64, SS_UNIT_NONE, "Number of the line that holds the sample", NULL },
-	{ "Counter", "Counter", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "Value", "Value (Hex)", SS_TYPE_I64, SS_UNIT_HEX, "The register as read", NULL },
-	{ "Description", "Description", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "Set", "Set", SS_TYPE_STR, SS_UNIT_NONE, "Groups the counter belongs to, separated by spaces", NULL },
+	STR("Host", "Host", NULL),
+	INT("Chip", "Chip", NONE, "Number of the chip in the whole system, or of the device on its host"),
+	STR("Kernel", "Kernel", "Name of the line that holds the sample"),
+	INT("Sample", "Sample", NONE, "Number of the line that holds the sample"),
+	STR("Counter", "Counter", NULL),
+	INT("Value", "Value (Hex)", HEX, "The register as read"),
+	STR("Description", "Description", NULL),
+	STR("Set", "Set", "Groups the counter belongs to, separated by spaces"),
 };
 
 struct counter {

@@ -11,12 +11,12 @@
 enum { COL_HOST, COL_PLANE, COL_LINES, COL_EVENTS, COL_BUSY_PS, COL_DROPPED };
 
 static const struct ss_col cols[] = {
-	{ "host", "Host", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "plane", "Plane", SS_TYPE_STR, SS_UNIT_NONE, "Device, host thread pool or metadata the events belong to", NULL },
-	{ "lines", "Lines", SS_TYPE_I64, SS_UNIT_COUNT, "Threads, streams or units of the plane, derived ones included", NULL },
-	{ "events", "Events", SS_TYPE_I64, SS_UNIT_COUNT, NULL, NULL },
-	{ "busy_ps", "Summed event time", SS_TYPE_I64, SS_UNIT_PS, "Sum of all durations; nested events count repeatedly", NULL },
-	{ "dropped", "Unreadable events", SS_TYPE_I64, SS_UNIT_COUNT, NULL, NULL },
+	STR("host", "Host", NULL),
+	STR("plane", "Plane", "Device, host thread pool or metadata the events belong to"),
+	INT("lines", "Lines", COUNT, "Threads, streams or units of the plane, derived ones included"),
+	INT("events", "Events", COUNT, NULL),
+	INT("busy_ps", "Summed event time", PS, "Sum of all durations; nested events count repeatedly"),
+	INT("dropped", "Unreadable events", COUNT, NULL),
 };
 
 static bool add_plane(struct ss_table *t, struct ss_str host, struct ss_str name, const struct ss_plane *p)

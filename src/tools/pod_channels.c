@@ -17,17 +17,17 @@
 enum { STEP, CHANNEL, SRC, DST, BYTES, LATENCY_US, GIB_PER_S, SEND_DELAY_US, SEND_OP, RECV_OP };
 
 static const struct ss_col cols[] = {
-	{ "step_num", "Step", SS_TYPE_I64, SS_UNIT_COUNT, NULL, NULL },
-	{ "channel_id", "Channel", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },
-	{ "src_core", "From core", SS_TYPE_I64, SS_UNIT_NONE, "-1 where the profile does not say", NULL },
-	{ "dst_core", "To core", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },
-	{ "bytes", "Data transferred", SS_TYPE_I64, SS_UNIT_BYTES, "0 where the operation does not say", NULL },
-	{ "latency_us", "Latency", SS_TYPE_F64, SS_UNIT_US, "Begin of the send to the end of recv-done", NULL },
-	{ "bandwidth", "Bandwidth", SS_TYPE_F64, SS_UNIT_GIB_PER_S, "Data transferred / latency", NULL },
-	{ "send_delay_us", "Send delay", SS_TYPE_F64, SS_UNIT_US,
-	  "Begin of recv-done to the begin of the send: how long the target waited for its source to begin", NULL },
-	{ "send_op", "Send operation", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "recv_op", "Receive operation", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	INT("step_num", "Step", COUNT, NULL),
+	INT("channel_id", "Channel", NONE, NULL),
+	INT("src_core", "From core", NONE, "-1 where the profile does not say"),
+	INT("dst_core", "To core", NONE, NULL),
+	INT("bytes", "Data transferred", BYTES, "0 where the operation does not say"),
+	NUM("latency_us", "Latency", US, "Begin of the send to the end of recv-done"),
+	NUM("bandwidth", "Bandwidth", GIB_PER_S, "Data transferred / latency"),
+	NUM("send_delay_us", "Send delay", US,
+	    "Begin of recv-done to the begin of the send: how long the target waited for its source to begin"),
+	STR("send_op", "Send operation", NULL),
+	STR("recv_op", "Receive operation", NULL),
 };
 
 struct pod {

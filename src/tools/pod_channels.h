@@ -5,7 +5,7 @@
 #define SS_TOOLS_POD_CHANNELS_H
 
 #include "model/steps/steps.h"
-#include "table/table.h"
+#include "table/cols.h"
 
 /* Adds the table "channels". */
 bool ss_pod_channels(struct ss_model *m, const struct ss_steps *steps, struct ss_result *out, struct ss_err *err);

@@ -16,18 +16,15 @@
 enum { COL_STEP, COL_CORE, COL_HOST, COL_TOTAL_US, COL_BOTTLENECK, COL_PARTS };
 
 static const struct ss_col step_cols[] = {
-	{ "step_num", "Step", SS_TYPE_I64, SS_UNIT_COUNT, NULL, NULL },
-	{ "total_us", "Step time", SS_TYPE_F64, SS_UNIT_US, "Longest of all cores", NULL },
-	{ "cores", "Cores", SS_TYPE_I64, SS_UNIT_COUNT, "Cores that are shown", NULL },
-	{ "bottleneck", "Bottleneck", SS_TYPE_STR, SS_UNIT_NONE, "The part that took longest, all cores together", NULL },
-	{ "bottleneck_frac", "Its share", SS_TYPE_F64, SS_UNIT_FRAC,
-	  "Time of that part / time of the step, mean over the cores", NULL },
-	{ "busiest_core", "Busiest core", SS_TYPE_I64, SS_UNIT_NONE, "The others wait for it", NULL },
-	{ "busiest_us", "Busiest core's work", SS_TYPE_F64, SS_UNIT_US,
-	  "The step without input, transfers, collectives and \"All others\"",
-	  NULL },
-	{ "idlest_core", "Least busy core", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },
-	{ "idlest_us", "Least busy core's work", SS_TYPE_F64, SS_UNIT_US, NULL, NULL },
+	INT("step_num", "Step", COUNT, NULL),
+	NUM("total_us", "Step time", US, "Longest of all cores"),
+	INT("cores", "Cores", COUNT, "Cores that are shown"),
+	STR("bottleneck", "Bottleneck", "The part that took longest, all cores together"),
+	NUM("bottleneck_frac", "Its share", FRAC, "Time of that part / time of the step, mean over the cores"),
+	INT("busiest_core", "Busiest core", NONE, "The others wait for it"),
+	NUM("busiest_us", "Busiest core's work", US, "The step without input, transfers, collectives and \"All others\""),
+	INT("idlest_core", "Least busy core", NONE, NULL),
+	NUM("idlest_us", "Least busy core's work", US, NULL),
 };
 
 enum {
@@ -42,51 +39,44 @@ enum {
 	STEP_IDLEST_US
 };
 
-#define PART_COL(id, label, doc) { id, label, SS_TYPE_F64, SS_UNIT_US, doc, NULL }
-
 /* The parts in the order of enum ss_step_part; XProf numbers them from 1. */
 static const struct ss_col core_cols[] = {
-	{ "step_num", "Step", SS_TYPE_I64, SS_UNIT_COUNT, NULL, NULL },
-	{ "core_id", "Core", SS_TYPE_I64, SS_UNIT_NONE,
-	  "1000 times the number of the host plus the number of the core; 1 for a host's GPUs or CPUs "
-	  "together",
-	  NULL },
-	{ "host_name", "Host", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "total_us", "Step time", SS_TYPE_F64, SS_UNIT_US,
-	  "From begin to end of the step; on TPUs the longest of all cores", NULL },
-	{ "bottleneck", "Bottleneck", SS_TYPE_STR, SS_UNIT_NONE, "The part that took longest", NULL },
-	PART_COL("device_compute_us", "Device compute", "Operations that compute"),
-	PART_COL("device_to_device_us", "Device to device", "Sending to and receiving from other devices"),
-	PART_COL("collectives_us", "Device collective communication", "All-reduce and all-to-all"),
-	PART_COL("host_compute_us", "Host compute", NULL),
-	PART_COL("kernel_launch_us", "Kernel launch", "The host prepares what the device does next"),
-	PART_COL("input_us", "Input", "Waiting for input, and copying it to the device"),
-	PART_COL("output_us", "Output", "Copying results to the host"),
-	PART_COL("compile_us", "Compilation", NULL),
-	PART_COL("other_us", "All others", "What is left of the step; on TPUs idle time"),
+	INT("step_num", "Step", COUNT, NULL),
+	INT("core_id", "Core", NONE,
+	    "1000 times the number of the host plus the number of the core; 1 for a host's GPUs or CPUs together"),
+	STR("host_name", "Host", NULL),
+	NUM("total_us", "Step time", US, "From begin to end of the step; on TPUs the longest of all cores"),
+	STR("bottleneck", "Bottleneck", "The part that took longest"),
+	NUM("device_compute_us", "Device compute", US, "Operations that compute"),
+	NUM("device_to_device_us", "Device to device", US, "Sending to and receiving from other devices"),
+	NUM("collectives_us", "Device collective communication", US, "All-reduce and all-to-all"),
+	NUM("host_compute_us", "Host compute", US, NULL),
+	NUM("kernel_launch_us", "Kernel launch", US, "The host prepares what the device does next"),
+	NUM("input_us", "Input", US, "Waiting for input, and copying it to the device"),
+	NUM("output_us", "Output", US, "Copying results to the host"),
+	NUM("compile_us", "Compilation", US, NULL),
+	NUM("other_us", "All others", US, "What is left of the step; on TPUs idle time"),
 };
 
 static const struct ss_col place_cols[] = {
-	{ "core_id", "Core", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },
-	{ "host_name", "Host", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "global_chip_id", "Chip", SS_TYPE_I64, SS_UNIT_NONE, "Number of the chip in the system", NULL },
-	{ "local_chip_id", "Chip on host", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },
-	{ "core_num", "Core on chip", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },
-	{ "device_ordinal", "Device", SS_TYPE_I64, SS_UNIT_NONE, "Number of the device on its host", NULL },
-	{ "replica_id", "Replica", SS_TYPE_I64, SS_UNIT_NONE, "-1 where the profile does not say", NULL },
+	INT("core_id", "Core", NONE, NULL),
+	STR("host_name", "Host", NULL),
+	INT("global_chip_id", "Chip", NONE, "Number of the chip in the system"),
+	INT("local_chip_id", "Chip on host", NONE, NULL),
+	INT("core_num", "Core on chip", NONE, NULL),
+	INT("device_ordinal", "Device", NONE, "Number of the device on its host"),
+	INT("replica_id", "Replica", NONE, "-1 where the profile does not say"),
 };
 
 static const struct ss_col collective_cols[] = {
-	{ "step_num", "Step", SS_TYPE_I64, SS_UNIT_COUNT, NULL, NULL },
-	{ "collective_id", "Collective", SS_TYPE_I64, SS_UNIT_NONE,
-	  "Equal on all cores that take part", NULL },
-	{ "cores", "Cores", SS_TYPE_I64, SS_UNIT_COUNT, "Cores that took part", NULL },
-	{ "least_us", "Shortest", SS_TYPE_F64, SS_UNIT_US,
-	  "On the core that came last: the time of the communication itself", NULL },
-	{ "most_us", "Longest", SS_TYPE_F64, SS_UNIT_US, "On the core that waited longest", NULL },
-	{ "hlo_op_name", "Operation", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "last_core", "Core that came last", SS_TYPE_I64, SS_UNIT_NONE, "The one with the shortest time", NULL },
-	{ "waiting_us", "Waiting", SS_TYPE_F64, SS_UNIT_US, "Longest - shortest: for the core that came last", NULL },
+	INT("step_num", "Step", COUNT, NULL),
+	INT("collective_id", "Collective", NONE, "Equal on all cores that take part"),
+	INT("cores", "Cores", COUNT, "Cores that took part"),
+	NUM("least_us", "Shortest", US, "On the core that came last: the time of the communication itself"),
+	NUM("most_us", "Longest", US, "On the core that waited longest"),
+	STR("hlo_op_name", "Operation", NULL),
+	INT("last_core", "Core that came last", NONE, "The one with the shortest time"),
+	NUM("waiting_us", "Waiting", US, "Longest - shortest: for the core that came last"),
 };
 
 static double us(uint64_t ps)

@@ -59,9 +59,6 @@ enum {
 	COL_COUNT
 };
 
-#define NUM(id, label, unit, doc) { id, label, SS_TYPE_F64, SS_UNIT_##unit, doc, NULL }
-#define STR(id, label, doc) { id, label, SS_TYPE_STR, SS_UNIT_NONE, doc, NULL }
-
 static const struct ss_col all_cols[COL_COUNT] = {
 	STR("step", "Step", "Total: the whole profile; Average: of all steps; or the step's number"),
 	NUM("rank", "Rank", COUNT, "Operations by self time; 0 for programs"),
@@ -101,9 +98,9 @@ static const struct ss_col all_cols[COL_COUNT] = {
 	NUM("roofline_efficiency", "Roofline efficiency", FRAC, "Largest share of any limit that it reaches"),
 	NUM("compute_efficiency", "FLOP rate / peak", FRAC, NULL),
 	NUM("max_mem_bw_utilization", "Memory bandwidth / peak", FRAC, "Largest share of any memory's bandwidth"),
-	{ "include_infeed_outfeed", "With infeed and outfeed", SS_TYPE_BOOL, SS_UNIT_NONE, NULL, NULL },
+	FLAG("include_infeed_outfeed", "With infeed and outfeed", NULL),
 	STR("hlo_module_id", "Program", "Number of the compiled program"),
-	{ "source_info", "Source", SS_TYPE_STR, SS_UNIT_HTML, NULL, NULL },
+	HTML("source_info", "Source", NULL),
 };
 
 /* GPUs have no such memories and do not tell stalls; their VMEM writes are the shared memory's. */

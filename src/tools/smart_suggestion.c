@@ -19,39 +19,38 @@
 enum { SUG_RULE, SUG_TITLE, SUG_PERCENT, SUG_FINDING };
 
 static const struct ss_col suggestion_cols[] = {
-	{ "rule", "Rule", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "title", "Suggestion", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "percent", "Share", SS_TYPE_F64, SS_UNIT_PERCENT,
-	  "Share of the time, or of the memory, that the suggestion is about", NULL },
-	{ "finding", "What was found", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	STR("rule", "Rule", NULL),
+	STR("title", "Suggestion", NULL),
+	NUM("percent", "Share", PERCENT, "Share of the time, or of the memory, that the suggestion is about"),
+	STR("finding", "What was found", NULL),
 };
 
 enum { ADV_SUGGESTION, ADV_TITLE, ADV_TEXT };
 
 static const struct ss_col advice_cols[] = {
-	{ "suggestion", "Suggestion row", SS_TYPE_I64, SS_UNIT_NONE, "Row of the table of suggestions", NULL },
-	{ "title", "What to do", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "text", "How", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	INT("suggestion", "Suggestion row", NONE, "Row of the table of suggestions"),
+	STR("title", "What to do", NULL),
+	STR("text", "How", NULL),
 };
 
 enum { EV_SUGGESTION, EV_FIGURE, EV_VALUE, EV_THRESHOLD, EV_TOOL };
 
 static const struct ss_col evidence_cols[] = {
-	{ "suggestion", "Suggestion row", SS_TYPE_I64, SS_UNIT_NONE, "Row of the table of suggestions", NULL },
-	{ "figure", "Figure", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "percent", "Value", SS_TYPE_F64, SS_UNIT_PERCENT, NULL, NULL },
-	{ "condition", "Condition", SS_TYPE_STR, SS_UNIT_NONE, "What makes the rule fire", NULL },
-	{ "tool", "Tool", SS_TYPE_STR, SS_UNIT_NONE, "Where to look", NULL },
+	INT("suggestion", "Suggestion row", NONE, "Row of the table of suggestions"),
+	STR("figure", "Figure", NULL),
+	NUM("percent", "Value", PERCENT, NULL),
+	STR("condition", "Condition", "What makes the rule fire"),
+	STR("tool", "Tool", "Where to look"),
 };
 
 /* The operations behind a figure: the largest of them prove it. */
 enum { OP_SUGGESTION, OP_NAME, OP_CATEGORY, OP_PERCENT };
 
 static const struct ss_col op_cols[] = {
-	{ "suggestion", "Suggestion row", SS_TYPE_I64, SS_UNIT_NONE, "Row of the table of suggestions", NULL },
-	{ "hlo_op_name", "Operation", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "category", "Category", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "percent", "Share", SS_TYPE_F64, SS_UNIT_PERCENT, "Self time / time of the device", NULL },
+	INT("suggestion", "Suggestion row", NONE, "Row of the table of suggestions"),
+	STR("hlo_op_name", "Operation", NULL),
+	STR("category", "Category", NULL),
+	NUM("percent", "Share", PERCENT, "Self time / time of the device"),
 };
 
 #define MOST_OPS 5
@@ -60,11 +59,10 @@ static const struct ss_col op_cols[] = {
 enum { HOST_SUGGESTION, HOST_EVENT, HOST_CALLER, HOST_PERCENT };
 
 static const struct ss_col host_cols[] = {
-	{ "suggestion", "Suggestion row", SS_TYPE_I64, SS_UNIT_NONE, "Row of the table of suggestions", NULL },
-	{ "event", "The host was in", SS_TYPE_STR, SS_UNIT_NONE,
-	  "Innermost event of the thread that starts the programs", NULL },
-	{ "caller", "Called by", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "percent", "Share", SS_TYPE_F64, SS_UNIT_PERCENT, "Of the time within steps in which nothing computed", NULL },
+	INT("suggestion", "Suggestion row", NONE, "Row of the table of suggestions"),
+	STR("event", "The host was in", "Innermost event of the thread that starts the programs"),
+	STR("caller", "Called by", NULL),
+	NUM("percent", "Share", PERCENT, "Of the time within steps in which nothing computed"),
 };
 
 struct facts {

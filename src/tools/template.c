@@ -11,8 +11,8 @@
 enum { COL_HOST, COL_EVENTS };
 
 static const struct ss_col cols[] = {
-	{ "host", "Host", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "events", "Events", SS_TYPE_I64, SS_UNIT_COUNT, "Events of all planes", NULL },
+	STR("host", "Host", NULL),
+	INT("events", "Events", COUNT, "Events of all planes"),
 };
 
 struct job {

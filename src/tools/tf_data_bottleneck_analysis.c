@@ -15,54 +15,54 @@
 enum { BN_HOST, BN_PIPELINE, BN_MAX, BN_NAME, BN_LONG, BN_LATENCY, BN_SUGGESTION };
 
 static const struct ss_col bottleneck_cols[] = {
-	{ "host", "Host", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "input_pipeline", "Input Pipeline", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "max_latency_ps", "Max Latency", SS_TYPE_I64, SS_UNIT_PS, "The slowest element", NULL },
-	{ "iterator_name", "Bottleneck", SS_TYPE_STR, SS_UNIT_NONE, "Stage the slowest element waited for most", NULL },
-	{ "iterator_long_name", "Stage", SS_TYPE_STR, SS_UNIT_NONE, "The stage with its place in the pipeline", NULL },
-	{ "iterator_latency_ps", "Bottleneck Latency", SS_TYPE_I64, SS_UNIT_PS, "Time of its own, of all threads", NULL },
-	{ "suggestion", "Suggestion", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	STR("host", "Host", NULL),
+	STR("input_pipeline", "Input Pipeline", NULL),
+	INT("max_latency_ps", "Max Latency", PS, "The slowest element"),
+	STR("iterator_name", "Bottleneck", "Stage the slowest element waited for most"),
+	STR("iterator_long_name", "Stage", "The stage with its place in the pipeline"),
+	INT("iterator_latency_ps", "Bottleneck Latency", PS, "Time of its own, of all threads"),
+	STR("suggestion", "Suggestion", NULL),
 };
 
 enum { PL_HOST, PL_ID, PL_NAME, PL_TYPE, PL_MIN, PL_AVG, PL_MAX, PL_CALLS, PL_SLOW };
 
 static const struct ss_col pipeline_cols[] = {
-	{ "host", "Host", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "id", "Iterator", SS_TYPE_STR, SS_UNIT_NONE, "Number of the root iterator, in 64 bits", NULL },
-	{ "input_pipeline", "Input Pipeline", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "type", "Type", SS_TYPE_STR, SS_UNIT_NONE, "HOST, or DEVICE for one that copies to a device in the background", NULL },
-	{ "min_latency_ps", "Min", SS_TYPE_I64, SS_UNIT_PS, NULL, NULL },
-	{ "avg_latency_ps", "Mean", SS_TYPE_I64, SS_UNIT_PS, NULL, NULL },
-	{ "max_latency_ps", "Max", SS_TYPE_I64, SS_UNIT_PS, NULL, NULL },
-	{ "calls", "# calls", SS_TYPE_I64, SS_UNIT_COUNT, "Elements the program asked for", NULL },
-	{ "slow_calls", "# Slow calls", SS_TYPE_I64, SS_UNIT_COUNT, "Slower than 50 us", NULL },
+	STR("host", "Host", NULL),
+	STR("id", "Iterator", "Number of the root iterator, in 64 bits"),
+	STR("input_pipeline", "Input Pipeline", NULL),
+	STR("type", "Type", "HOST, or DEVICE for one that copies to a device in the background"),
+	INT("min_latency_ps", "Min", PS, NULL),
+	INT("avg_latency_ps", "Mean", PS, NULL),
+	INT("max_latency_ps", "Max", PS, NULL),
+	INT("calls", "# calls", COUNT, "Elements the program asked for"),
+	INT("slow_calls", "# Slow calls", COUNT, "Slower than 50 us"),
 };
 
 enum { IT_HOST, IT_ID, IT_PARENT, IT_NAME, IT_LONG, IT_ASYNC };
 
 static const struct ss_col iterator_cols[] = {
-	{ "host", "Host", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "id", "Iterator", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "parent_id", "Parent", SS_TYPE_STR, SS_UNIT_NONE, "Iterator that asks this one for elements; 0: the program does", NULL },
-	{ "name", "Name", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "long_name", "Long name", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "is_async", "Works ahead", SS_TYPE_BOOL, SS_UNIT_NONE, "Has threads of its own", NULL },
+	STR("host", "Host", NULL),
+	STR("id", "Iterator", NULL),
+	STR("parent_id", "Parent", "Iterator that asks this one for elements; 0: the program does"),
+	STR("name", "Name", NULL),
+	STR("long_name", "Long name", NULL),
+	FLAG("is_async", "Works ahead", "Has threads of its own"),
 };
 
 enum { ST_HOST, ST_PIPELINE, ST_RANK, ST_ID, ST_NAME, ST_BEGIN, ST_DUR, ST_SELF, ST_CALLS, ST_BLOCKING, ST_BOTTLENECK };
 
 static const struct ss_col stat_cols[] = {
-	{ "host", "Host", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "pipeline_id", "Input Pipeline", SS_TYPE_STR, SS_UNIT_NONE, "Number of its root iterator", NULL },
-	{ "rank", "Rank", SS_TYPE_I64, SS_UNIT_NONE, "0 is the pipeline's slowest element", NULL },
-	{ "id", "Iterator", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "name", "Name", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "start_time_ps", "Start Time", SS_TYPE_I64, SS_UNIT_PS, "Since the profile began", NULL },
-	{ "duration_ps", "Total Duration", SS_TYPE_I64, SS_UNIT_PS, "All calls for this element, on all threads", NULL },
-	{ "self_time_ps", "Self Duration", SS_TYPE_I64, SS_UNIT_PS, "Without what overlaps the calls below", NULL },
-	{ "calls", "# calls", SS_TYPE_I64, SS_UNIT_COUNT, NULL, NULL },
-	{ "is_blocking", "Critical path", SS_TYPE_BOOL, SS_UNIT_NONE, "The program waited for it", NULL },
-	{ "is_bottleneck", "Bottleneck", SS_TYPE_BOOL, SS_UNIT_NONE, "Most time of its own on the critical path", NULL },
+	STR("host", "Host", NULL),
+	STR("pipeline_id", "Input Pipeline", "Number of its root iterator"),
+	INT("rank", "Rank", NONE, "0 is the pipeline's slowest element"),
+	STR("id", "Iterator", NULL),
+	STR("name", "Name", NULL),
+	INT("start_time_ps", "Start Time", PS, "Since the profile began"),
+	INT("duration_ps", "Total Duration", PS, "All calls for this element, on all threads"),
+	INT("self_time_ps", "Self Duration", PS, "Without what overlaps the calls below"),
+	INT("calls", "# calls", COUNT, NULL),
+	FLAG("is_blocking", "Critical path", "The program waited for it"),
+	FLAG("is_bottleneck", "Bottleneck", "Most time of its own on the critical path"),
 };
 
 /* Stages by what helps them. Names that stand nowhere are "other". */

@@ -22,79 +22,78 @@ extern const struct ss_tool ss_tool_tf_graph;
 
 enum { SC_NAME, SC_PARENT, SC_OPS, SC_GOOD, SC_BAD, SC_ASIDE, SC_FRAC, SC_JUDGED };
 
-#define COUNT_COLS                                                                                              \
-	{ "ops", "Operations", SS_TYPE_I64, SS_UNIT_COUNT, "In it and below", NULL },                                 \
-	{ "compatible", "Compatible", SS_TYPE_I64, SS_UNIT_COUNT, "Judged, and run by a TPU", NULL },                 \
-	{ "incompatible", "Incompatible", SS_TYPE_I64, SS_UNIT_COUNT, "Judged, and not run by a TPU", NULL },         \
-	{ "not_judged", "Not judged", SS_TYPE_I64, SS_UNIT_COUNT,                                                    \
-	  "Placed by hand on another device, or part of a function", NULL },                                         \
-	{ "compatible_frac", "Compatible share", SS_TYPE_F64, SS_UNIT_FRAC,                                          \
-	  "(operations - incompatible) / operations: what is not judged counts as compatible, as in TensorBoard", NULL }
+#define COUNT_COLS												\
+	INT("ops", "Operations", COUNT, "In it and below"),							\
+	INT("compatible", "Compatible", COUNT, "Judged, and run by a TPU"),					\
+	INT("incompatible", "Incompatible", COUNT, "Judged, and not run by a TPU"),				\
+	INT("not_judged", "Not judged", COUNT, "Placed by hand on another device, or part of a function"),	\
+	NUM("compatible_frac", "Compatible share", FRAC,							\
+	    "(operations - incompatible) / operations: what is not judged counts as compatible, as in TensorBoard")
 
 static const struct ss_col scope_cols[] = {
-	{ "scope", "Scope", SS_TYPE_STR, SS_UNIT_NONE, "Empty: the whole graph", NULL },
-	{ "parent", "Parent", SS_TYPE_I64, SS_UNIT_NONE, "Row of the scope that it stands in; -1: none", NULL },
+	STR("scope", "Scope", "Empty: the whole graph"),
+	INT("parent", "Parent", NONE, "Row of the scope that it stands in; -1: none"),
 	COUNT_COLS,
-	{ "judged_frac", "Share of the judged", SS_TYPE_F64, SS_UNIT_FRAC, "compatible / (compatible + incompatible)", NULL },
+	NUM("judged_frac", "Share of the judged", FRAC, "compatible / (compatible + incompatible)"),
 };
 
 enum { BAD_NAME, BAD_OP, BAD_DEVICE, BAD_SCOPE };
 
 static const struct ss_col bad_cols[] = {
-	{ "node", "Operation", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "op", "Operator", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "device", "Device", SS_TYPE_STR, SS_UNIT_NONE, "Where it was placed; empty: nowhere by hand", NULL },
-	{ "scope", "Scope", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
+	STR("node", "Operation", NULL),
+	STR("op", "Operator", NULL),
+	STR("device", "Device", "Where it was placed; empty: nowhere by hand"),
+	STR("scope", "Scope", NULL),
 };
 
 enum { OP_NAME, OP_ON_TPU, OP_COUNT, OP_GOOD, OP_BAD, OP_ASIDE };
 
 static const struct ss_col op_cols[] = {
-	{ "op", "Operator", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "on_tpu", "On TPU", SS_TYPE_BOOL, SS_UNIT_NONE, "A TPU runs operators of this name", NULL },
-	{ "ops", "Operations", SS_TYPE_I64, SS_UNIT_COUNT, NULL, NULL },
-	{ "compatible", "Compatible", SS_TYPE_I64, SS_UNIT_COUNT, NULL, NULL },
-	{ "incompatible", "Incompatible", SS_TYPE_I64, SS_UNIT_COUNT, NULL, NULL },
-	{ "not_judged", "Not judged", SS_TYPE_I64, SS_UNIT_COUNT, NULL, NULL },
+	STR("op", "Operator", NULL),
+	FLAG("on_tpu", "On TPU", "A TPU runs operators of this name"),
+	INT("ops", "Operations", COUNT, NULL),
+	INT("compatible", "Compatible", COUNT, NULL),
+	INT("incompatible", "Incompatible", COUNT, NULL),
+	INT("not_judged", "Not judged", COUNT, NULL),
 };
 
 enum { AT_NODE, AT_NAME, AT_VALUE };
 
 static const struct ss_col attr_cols[] = {
-	{ "node", "Operation", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "attribute", "Attribute", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "value", "Value", SS_TYPE_STR, SS_UNIT_NONE, "Long lists and tensors are cut", NULL },
+	STR("node", "Operation", NULL),
+	STR("attribute", "Attribute", NULL),
+	STR("value", "Value", "Long lists and tensors are cut"),
 };
 
 enum { CH_NAME, CH_LABEL, CH_IS_SCOPE, CH_OP, CH_DEVICE, CH_VERDICT, CH_OPS, CH_GOOD, CH_BAD, CH_ASIDE, CH_FRAC };
 
 static const struct ss_col child_cols[] = {
-	{ "name", "Name", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "label", "Label", SS_TYPE_STR, SS_UNIT_NONE, "The name without that of the scope", NULL },
-	{ "is_scope", "Scope", SS_TYPE_BOOL, SS_UNIT_NONE, "Others are operations", NULL },
-	{ "op", "Operator", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "device", "Device", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "verdict", "TPU", SS_TYPE_STR, SS_UNIT_NONE, "Of an operation", NULL },
+	STR("name", "Name", NULL),
+	STR("label", "Label", "The name without that of the scope"),
+	FLAG("is_scope", "Scope", "Others are operations"),
+	STR("op", "Operator", NULL),
+	STR("device", "Device", NULL),
+	STR("verdict", "TPU", "Of an operation"),
 	COUNT_COLS,
 };
 
 enum { LN_FROM, LN_TO, LN_TENSORS, LN_CONTROL };
 
 static const struct ss_col link_cols[] = {
-	{ "from", "From", SS_TYPE_I64, SS_UNIT_NONE, "Row of the children; -1: from outside of the scope", NULL },
-	{ "to", "To", SS_TYPE_I64, SS_UNIT_NONE, "Row of the children; -1: to outside of the scope", NULL },
-	{ "tensors", "Tensors", SS_TYPE_I64, SS_UNIT_COUNT, NULL, NULL },
-	{ "control", "Control inputs", SS_TYPE_I64, SS_UNIT_COUNT, "Orders without data", NULL },
+	INT("from", "From", NONE, "Row of the children; -1: from outside of the scope"),
+	INT("to", "To", NONE, "Row of the children; -1: to outside of the scope"),
+	INT("tensors", "Tensors", COUNT, NULL),
+	INT("control", "Control inputs", COUNT, "Orders without data"),
 };
 
 enum { NB_DIRECTION, NB_NODE, NB_OP, NB_OUTPUT, NB_CONTROL };
 
 static const struct ss_col neighbour_cols[] = {
-	{ "direction", "Direction", SS_TYPE_STR, SS_UNIT_NONE, "input or output", NULL },
-	{ "node", "Operation", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "op", "Operator", SS_TYPE_STR, SS_UNIT_NONE, NULL, NULL },
-	{ "output", "Output", SS_TYPE_I64, SS_UNIT_NONE, "Which of the results of its source", NULL },
-	{ "control", "Control", SS_TYPE_BOOL, SS_UNIT_NONE, NULL, NULL },
+	STR("direction", "Direction", "input or output"),
+	STR("node", "Operation", NULL),
+	STR("op", "Operator", NULL),
+	INT("output", "Output", NONE, "Which of the results of its source"),
+	FLAG("control", "Control", NULL),
 };
 
 static const struct ss_param params[] = {

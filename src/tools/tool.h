@@ -13,7 +13,7 @@
 
 #include "model/fold.h"
 #include "model/model.h"
-#include "table/table.h"
+#include "table/cols.h"
 
 enum ss_kind { SS_KIND_TABLES, SS_KIND_TIMELINE, SS_KIND_TREE, SS_KIND_GRAPH };
 

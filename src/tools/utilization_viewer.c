@@ -12,15 +12,15 @@
 enum { COL_HOST, COL_DEVICE, COL_SAMPLE, COL_NODE, COL_NAME, COL_ACHIEVED, COL_PEAK, COL_UNIT, COL_FRAC };
 
 static const struct ss_col cols[] = {
-	{ "host", "Host", SS_TYPE_I64, SS_UNIT_NONE, "Number of the host among those asked for", NULL },
-	{ "device", "Device", SS_TYPE_I64, SS_UNIT_NONE, "Number of the device on its host", NULL },
-	{ "sample", "Sample", SS_TYPE_I64, SS_UNIT_NONE, "Number of the line that holds the sample", NULL },
-	{ "node", "Node", SS_TYPE_I64, SS_UNIT_NONE, "TensorCore or SparseCore of the chip", NULL },
-	{ "name", "Name", SS_TYPE_STR, SS_UNIT_NONE, "Unit of the chip", NULL },
-	{ "achieved", "Achieved", SS_TYPE_F64, SS_UNIT_NONE, "What was done, in the unit of the row", NULL },
-	{ "peak", "Peak", SS_TYPE_F64, SS_UNIT_NONE, "What could have been done in the counted cycles", NULL },
-	{ "unit", "Unit", SS_TYPE_STR, SS_UNIT_NONE, "What achieved and peak count", NULL },
-	{ "utilization_frac", "Utilization", SS_TYPE_F64, SS_UNIT_FRAC, "achieved / peak; 0 where nothing was possible", NULL },
+	INT("host", "Host", NONE, "Number of the host among those asked for"),
+	INT("device", "Device", NONE, "Number of the device on its host"),
+	INT("sample", "Sample", NONE, "Number of the line that holds the sample"),
+	INT("node", "Node", NONE, "TensorCore or SparseCore of the chip"),
+	STR("name", "Name", "Unit of the chip"),
+	NUM("achieved", "Achieved", NONE, "What was done, in the unit of the row"),
+	NUM("peak", "Peak", NONE, "What could have been done in the counted cycles"),
+	STR("unit", "Unit", "What achieved and peak count"),
+	NUM("utilization_frac", "Utilization", FRAC, "achieved / peak; 0 where nothing was possible"),
 };
 
 struct place {
