@@ -2,33 +2,29 @@
  * counters.tsx - hardware counters as they were read: by unit and set, samples side by side.
  */
 import { useMemo } from "preact/hooks";
-import { useJson } from "../api/loadable";
 import { column, numbers, strings } from "../api/table";
-import type { Cell, Result, TableData } from "../api/types";
+import type { Cell, TableData } from "../api/types";
 import { classes } from "../base/dom";
 import { count } from "../base/format";
 import { adjust, toolHref, useQuery } from "../base/url";
 import { Grid } from "../widgets/grid";
 import { wordsOf } from "../widgets/grid_model";
-import { Failure, Notes, Waiting } from "../widgets/notes";
+import { Notes } from "../widgets/notes";
+import { AnswerPage } from "./answer";
 import { csvAddress, type Session } from "./session";
 
 const MOST_SIDE_BY_SIDE = 6;
 
 export function CountersPage({ session }: { session: Session }) {
-	const { value, error, loading } = useJson<Result>(`api/tool/${encodeURIComponent(session.tool.name)}`, {
-		run: session.run.run,
-		host: session.host,
-	});
-	const t = value?.tables[0];
 	return (
-		<div class="page page-fill">
-			<h1 class="visually-hidden">{session.tool.title}</h1>
-			{error && <Failure text={error} />}
-			{!value && loading && <Waiting what="Reading the counters…" />}
-			{value && <Notes notes={value.notes} />}
-			{t && (t.nrows ? <Counters t={t} session={session} /> : <p class="empty">No counter was read in this profile.</p>)}
-		</div>
+		<AnswerPage session={session} waiting="Reading the counters…" fill>
+			{({ notes, tables: [t] }) => (
+				<>
+					<Notes notes={notes} />
+					{t?.nrows ? <Counters t={t} session={session} /> : <p class="empty">No counter was read in this profile.</p>}
+				</>
+			)}
+		</AnswerPage>
 	);
 }
 

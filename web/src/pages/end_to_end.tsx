@@ -1,27 +1,23 @@
 /*
  * end_to_end.tsx - where the wall time of a whole program went: the stacked bar of its categories, and when each phase was.
  */
-import { useJson } from "../api/loadable";
 import { numbers, propNumber, strings, table } from "../api/table";
 import type { Result, TableData } from "../api/types";
 import { percent, time_ps } from "../base/format";
 import { useTheme } from "../base/theme";
 import { PartBars, partColor, type Part, type PartRow } from "../widgets/bars";
 import { Grid } from "../widgets/grid";
-import { Failure, Notes, Waiting } from "../widgets/notes";
+import { Notes } from "../widgets/notes";
+import { AnswerPage } from "./answer";
 import { csvAddress, type Session } from "./session";
 
 const PS = 1e9; /* in a millisecond */
 
 export function EndToEndPage({ session }: { session: Session }) {
-	const { value, error, loading } = useJson<Result>("api/tool/end_to_end", { run: session.run.run, host: session.host });
 	return (
-		<div class="page">
-			<h1 class="visually-hidden">{session.tool.title}</h1>
-			{error && <Failure text={error} />}
-			{!value && loading && <Waiting what="Reading the log…" />}
-			{value && <Breakdown result={value} session={session} />}
-		</div>
+		<AnswerPage session={session} waiting="Reading the log…">
+			{(result) => <Breakdown result={result} session={session} />}
+		</AnswerPage>
 	);
 }
 

@@ -1,14 +1,14 @@
 /*
  * inference.tsx - how long requests to a served model took, by percentile, and on what; how well batches were filled. One model at a time.
  */
-import { useJson } from "../api/loadable";
 import { numbers, propNumber, propText, strings, table } from "../api/table";
 import type { Column, Result, TableData } from "../api/types";
 import { percent, quantity, significant, time_ps } from "../base/format";
 import { adjust, useQuery } from "../base/url";
 import { PartBars, type Part, type PartRow } from "../widgets/bars";
 import { Grid } from "../widgets/grid";
-import { Failure, Notes, Waiting } from "../widgets/notes";
+import { Notes } from "../widgets/notes";
+import { AnswerPage } from "./answer";
 import { csvAddress, type Session } from "./session";
 
 const PS_PER_MS = 1e9;
@@ -28,19 +28,10 @@ const PARTS: readonly Part[] = [
 export function InferencePage({ session }: { session: Session }) {
 	const request = useQuery("request_column");
 	const batch = useQuery("batch_column");
-	const { value, error, loading } = useJson<Result>(`api/tool/${encodeURIComponent(session.tool.name)}`, {
-		run: session.run.run,
-		host: session.host,
-		request_column: request,
-		batch_column: batch,
-	});
 	return (
-		<div class="page">
-			<h1 class="visually-hidden">{session.tool.title}</h1>
-			{error && <Failure text={error} />}
-			{!value && loading && <Waiting what="Following the requests…" />}
-			{value && <Inference result={value} session={session} />}
-		</div>
+		<AnswerPage session={session} params={{ request_column: request, batch_column: batch }} waiting="Following the requests…">
+			{(result) => <Inference result={result} session={session} />}
+		</AnswerPage>
 	);
 }
 

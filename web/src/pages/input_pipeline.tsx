@@ -12,24 +12,15 @@ import { css, pixel, oklchToRgb } from "../base/color";
 import { RangeChart, Stacked } from "../chart/stacked";
 import { Grid } from "../widgets/grid";
 import { Hint } from "../widgets/hint";
-import { Failure, Notes, Waiting } from "../widgets/notes";
+import { Notes } from "../widgets/notes";
 import { RichText } from "../widgets/rich_text";
-import { allNotes } from "./overview";
+import { allNotes, AnswerPage } from "./answer";
 import { csvAddress, type Session } from "./session";
 import { averages, Overlap, PS_PER_MS, stepLabels, stepSeries } from "./steps";
 
 export function InputPipelinePage({ session }: { session: Session }) {
-	const { value, error, loading } = useJson<Result>(`api/tool/${encodeURIComponent(session.tool.name)}`, {
-		run: session.run.run,
-		host: session.host,
-	});
 	return (
-		<div class="page">
-			<h1 class="visually-hidden">{session.tool.title}</h1>
-			{error && <Failure text={error} />}
-			{!value && loading && <Waiting what="Reading the profile…" />}
-			{value && <InputPipeline result={value} session={session} />}
-		</div>
+		<AnswerPage session={session}>{(result) => <InputPipeline result={result} session={session} />}</AnswerPage>
 	);
 }
 

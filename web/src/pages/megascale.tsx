@@ -3,14 +3,14 @@
  * time in between, and which bandwidth would have been enough.
  */
 import { address } from "../api/fetch";
-import { useJson } from "../api/loadable";
 import { numbers, strings } from "../api/table";
-import { ALL_HOSTS, type Result, type TableData } from "../api/types";
+import { ALL_HOSTS, type TableData } from "../api/types";
 import { bytes, count, significant, time_ps } from "../base/format";
 import { toolHref } from "../base/url";
 import { PartBars, type Part } from "../widgets/bars";
 import { Grid } from "../widgets/grid";
-import { Failure, Notes, Waiting } from "../widgets/notes";
+import { Notes } from "../widgets/notes";
+import { AnswerPage } from "./answer";
 import { csvAddress, type Session } from "./session";
 
 const PS_PER_MS = 1e9;
@@ -27,20 +27,16 @@ const PARTS: readonly Part[] = [
 ];
 
 export function MegascalePage({ session }: { session: Session }) {
-	const { value, error, loading } = useJson<Result>(`api/tool/${encodeURIComponent(session.tool.name)}`, {
-		run: session.run.run,
-		host: session.host,
-	});
-	const t = value?.tables[0];
 	return (
-		<div class="page">
-			<h1 class="visually-hidden">{session.tool.title}</h1>
-			{error && <Failure text={error} />}
-			{!value && loading && <Waiting what="Pairing sends and receives…" />}
-			{value && <Notes notes={t?.nrows ? value.notes : value.notes.filter((n) => n.severity !== "info")} />}
-			{t && (t.nrows > 0 ? <Transfers t={t} session={session} /> : <p class="empty">The profile holds no transfers between slices.</p>)}
-			{value && <Trace session={session} />}
-		</div>
+		<AnswerPage session={session} waiting="Pairing sends and receives…">
+			{({ notes, tables: [t] }) => (
+				<>
+					<Notes notes={t?.nrows ? notes : notes.filter((n) => n.severity !== "info")} />
+					{t?.nrows ? <Transfers t={t} session={session} /> : <p class="empty">The profile holds no transfers between slices.</p>}
+					<Trace session={session} />
+				</>
+			)}
+		</AnswerPage>
 	);
 }
 

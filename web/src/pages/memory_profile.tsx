@@ -2,7 +2,6 @@
  * memory_profile.tsx - memory of a device over time: the summary of the allocator chosen, its timeline, and what was allocated at the peak.
  */
 import { useMemo, useState } from "preact/hooks";
-import { useJson } from "../api/loadable";
 import { column, numbers, strings, table } from "../api/table";
 import type { Cell, Result, TableData } from "../api/types";
 import { bytes, count, percent, time_ps } from "../base/format";
@@ -12,22 +11,14 @@ import { adjust, toolHref, useQuery } from "../base/url";
 import { TimeChart } from "../chart/lines";
 import { Grid } from "../widgets/grid";
 import { Hint } from "../widgets/hint";
-import { Failure, Notes, Waiting } from "../widgets/notes";
+import { Notes } from "../widgets/notes";
+import { AnswerPage } from "./answer";
 import { rowsOf } from "./rows";
 import { csvAddress, type Session } from "./session";
 
 export function MemoryProfilePage({ session }: { session: Session }) {
-	const { value, error, loading } = useJson<Result>(`api/tool/${encodeURIComponent(session.tool.name)}`, {
-		run: session.run.run,
-		host: session.host,
-	});
 	return (
-		<div class="page">
-			<h1 class="visually-hidden">{session.tool.title}</h1>
-			{error && <Failure text={error} />}
-			{!value && loading && <Waiting what="Reading the profile…" />}
-			{value && <MemoryProfile result={value} session={session} />}
-		</div>
+		<AnswerPage session={session}>{(result) => <MemoryProfile result={result} session={session} />}</AnswerPage>
 	);
 }
 

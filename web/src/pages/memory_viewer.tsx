@@ -3,7 +3,6 @@
  * size, and what each of them is. Pointing at a buffer shows its life in the chart.
  */
 import { useMemo, useState } from "preact/hooks";
-import { useJson } from "../api/loadable";
 import { column, numbers, propNumber, propText, strings, table } from "../api/table";
 import type { Cell, Result, TableData } from "../api/types";
 import { css, nameColor } from "../base/color";
@@ -16,6 +15,7 @@ import { filterFor } from "../widgets/grid_model";
 import { Hint } from "../widgets/hint";
 import { Failure, Notes, Waiting } from "../widgets/notes";
 import { ToolLinks, type Way } from "../widgets/tool_links";
+import { useResult } from "./answer";
 import { blocksOf } from "./memory_blocks";
 import { MemoryMap } from "./memory_map";
 import { csvAddress, type Session } from "./session";
@@ -34,9 +34,7 @@ export function MemoryViewerPage({ session }: { session: Session }) {
 	const module = useQuery("module_name");
 	const program = useQuery("program_id");
 	const space = useQuery("memory_space");
-	const { value, error, loading } = useJson<Result>(`api/tool/${encodeURIComponent(session.tool.name)}`, {
-		run: session.run.run,
-		host: session.host,
+	const { value, error, loading } = useResult(session, {
 		module_name: module,
 		program_id: module ? "" : program,
 		memory_space: space,

@@ -3,7 +3,6 @@
  * into them, coloured by how well they use the device, and a card that says all about one of them.
  */
 import { useMemo, useState } from "preact/hooks";
-import { useJson } from "../api/loadable";
 import { numbers, propNumber, propText, strings } from "../api/table";
 import type { Result, TableData } from "../api/types";
 import { heat } from "../base/color";
@@ -13,6 +12,7 @@ import { adjust, toolHref, useQuery } from "../base/url";
 import { Grid } from "../widgets/grid";
 import type { Sort } from "../widgets/grid_model";
 import { Failure, Notes, Waiting } from "../widgets/notes";
+import { useResult } from "./answer";
 import { OpCard } from "./op_card";
 import { plainName, SEEN, shownTree } from "./op_tree";
 import { csvAddress, type Session } from "./session";
@@ -30,11 +30,7 @@ const MOST = ["10", "20", "30", "50", "100"] as const;
 
 export function OpProfilePage({ session }: { session: Session }) {
 	const group = useQuery("group_by") || "program";
-	const { value, error, loading } = useJson<Result>(`api/tool/${encodeURIComponent(session.tool.name)}`, {
-		run: session.run.run,
-		host: session.host,
-		group_by: group,
-	});
+	const { value, error, loading } = useResult(session, { group_by: group });
 	return (
 		<div class="page page-fill">
 			{!(value && isEmpty(value)) && <h1 class="visually-hidden">{session.tool.title}</h1>}

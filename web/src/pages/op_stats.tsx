@@ -10,8 +10,9 @@ import { percent, quantity } from "../base/format";
 import { adjust, toolHref, useQuery } from "../base/url";
 import { Grid } from "../widgets/grid";
 import { filterFor, wordsOf } from "../widgets/grid_model";
-import { Failure, Notes, Waiting } from "../widgets/notes";
+import { Failure, Notes } from "../widgets/notes";
 import { Shares } from "../widgets/shares";
+import { AnswerPage } from "./answer";
 import { csvAddress, type Session } from "./session";
 import { PageHead } from "./table_page";
 
@@ -95,17 +96,8 @@ const SHAPES: Readonly<Record<string, Shape>> = {
 };
 
 export function OpStatsPage({ session }: { session: Session }) {
-	const { value, error, loading } = useJson<Result>(`api/tool/${encodeURIComponent(session.tool.name)}`, {
-		run: session.run.run,
-		host: session.host,
-	});
 	return (
-		<div class="page page-fill">
-			<h1 class="visually-hidden">{session.tool.title}</h1>
-			{error && <Failure text={error} />}
-			{!value && loading && <Waiting what="Reading the profile…" />}
-			{value && <OpStats result={value} session={session} />}
-		</div>
+		<AnswerPage session={session} fill>{(result) => <OpStats result={result} session={session} />}</AnswerPage>
 	);
 }
 

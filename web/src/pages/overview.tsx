@@ -3,7 +3,7 @@
  */
 import { useJson } from "../api/loadable";
 import { column, numbers, prop, propNumber, propText, strings, table } from "../api/table";
-import type { Note, Prop, Result, TableData } from "../api/types";
+import type { Prop, Result, TableData } from "../api/types";
 import { classes } from "../base/dom";
 import { count, percent, quantity, time_ps } from "../base/format";
 import { useTheme } from "../base/theme";
@@ -13,38 +13,16 @@ import { Stacked } from "../chart/stacked";
 import { isPath } from "../widgets/grid";
 import { plainLabel } from "../widgets/grid_model";
 import { Hint } from "../widgets/hint";
-import { Failure, Notes, Waiting } from "../widgets/notes";
+import { Notes } from "../widgets/notes";
 import { RichText } from "../widgets/rich_text";
+import { allNotes, AnswerPage } from "./answer";
 import type { Session } from "./session";
 import { averages, averageOf, Overlap, PS_PER_MS, stackedIds, stepLabels, stepSeries } from "./steps";
 
 export function OverviewPage({ session }: { session: Session }) {
-	const { value, error, loading } = useJson<Result>(`api/tool/${encodeURIComponent(session.tool.name)}`, {
-		run: session.run.run,
-		host: session.host,
-	});
 	return (
-		<div class="page">
-			<h1 class="visually-hidden">{session.tool.title}</h1>
-			{error && <Failure text={error} />}
-			{!value && loading && <Waiting what="Reading the profile…" />}
-			{value && <Overview result={value} session={session} />}
-		</div>
+		<AnswerPage session={session}>{(result) => <Overview result={result} session={session} />}</AnswerPage>
 	);
-}
-
-/* Rows of the table of diagnostics and the notes of the answer are one list to the reader; the same sentence stands once. */
-export function allNotes(r: Result): Note[] {
-	const t = table(r, "diagnostics");
-	const texts = strings(t, "message") ?? [];
-	const kinds = strings(t, "severity") ?? [];
-	const out: Note[] = [...r.notes];
-	texts.forEach((text, i) => {
-		const kind = (kinds[i] ?? "").toLowerCase();
-		const severity = kind.startsWith("err") ? "error" : kind.startsWith("warn") ? "warning" : "info";
-		if (text && !out.some((n) => n.text === text)) out.push({ severity, text });
-	});
-	return out;
 }
 
 function Overview({ result, session }: { result: Result; session: Session }) {

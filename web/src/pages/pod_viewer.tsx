@@ -3,7 +3,6 @@
  * other, and how long they wait for each other.
  */
 import { useMemo, useState } from "preact/hooks";
-import { useJson } from "../api/loadable";
 import { column, numbers, propText, strings, table } from "../api/table";
 import type { Cell, Result, TableData } from "../api/types";
 import { bytes, count, percent, quantity, time_ps } from "../base/format";
@@ -13,8 +12,8 @@ import { Stacked } from "../chart/stacked";
 import { stepColor } from "../chart/step_colors";
 import { filterFor } from "../widgets/grid_model";
 import { Icon } from "../widgets/icon";
-import { Failure, Notes, Waiting } from "../widgets/notes";
-import { allNotes } from "./overview";
+import { Notes } from "../widgets/notes";
+import { allNotes, AnswerPage } from "./answer";
 import { channelAt, coresOf, partsOf, placesOf, rowsOfStep, type Core, type Part, type Place } from "./pod_model";
 import { Scale, Topology } from "./pod_topology";
 import type { Session } from "./session";
@@ -23,17 +22,8 @@ const PS_PER_US = 1e6;
 const us = (v: number) => time_ps(v * PS_PER_US);
 
 export function PodViewerPage({ session }: { session: Session }) {
-	const { value, error, loading } = useJson<Result>(`api/tool/${encodeURIComponent(session.tool.name)}`, {
-		run: session.run.run,
-		host: session.host,
-	});
 	return (
-		<div class="page">
-			<h1 class="visually-hidden">{session.tool.title}</h1>
-			{error && <Failure text={error} />}
-			{!value && loading && <Waiting what="Reading the profile…" />}
-			{value && <PodViewer result={value} session={session} />}
-		</div>
+		<AnswerPage session={session}>{(result) => <PodViewer result={result} session={session} />}</AnswerPage>
 	);
 }
 

@@ -3,7 +3,6 @@
  * under the roofs of compute and of each memory, and the table it is drawn from.
  */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { useJson } from "../api/loadable";
 import { column, numbers, propNumber, propText, strings, table, tableWith } from "../api/table";
 import type { Result, TableData } from "../api/types";
 import { css, nameColor } from "../base/color";
@@ -15,22 +14,13 @@ import { along, logAxis, moveAxis, roofLine, ticks, zoomAxis, type LogAxis, type
 import { Grid } from "../widgets/grid";
 import { filterFor } from "../widgets/grid_model";
 import { Icon } from "../widgets/icon";
-import { Failure, Notes, Waiting } from "../widgets/notes";
-import { allNotes } from "./overview";
+import { Notes } from "../widgets/notes";
+import { allNotes, AnswerPage } from "./answer";
 import { csvAddress, type Session } from "./session";
 
 export function RooflinePage({ session }: { session: Session }) {
-	const { value, error, loading } = useJson<Result>(`api/tool/${encodeURIComponent(session.tool.name)}`, {
-		run: session.run.run,
-		host: session.host,
-	});
 	return (
-		<div class="page">
-			<h1 class="visually-hidden">{session.tool.title}</h1>
-			{error && <Failure text={error} />}
-			{!value && loading && <Waiting what="Reading the profile…" />}
-			{value && <Roofline result={value} session={session} />}
-		</div>
+		<AnswerPage session={session}>{(result) => <Roofline result={result} session={session} />}</AnswerPage>
 	);
 }
 

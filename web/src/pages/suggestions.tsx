@@ -2,28 +2,19 @@
  * suggestions.tsx - what to change first: each suggestion with what was found, the figures that prove it, and what to do, the one about
  * the largest share of the time on top.
  */
-import { useJson } from "../api/loadable";
 import { column, numbers, strings, table } from "../api/table";
 import type { Result, TableData, Tool } from "../api/types";
 import { percent } from "../base/format";
 import { toolHref } from "../base/url";
 import { filterFor } from "../widgets/grid_model";
-import { Failure, Notes, Waiting } from "../widgets/notes";
+import { Notes } from "../widgets/notes";
 import { RichText } from "../widgets/rich_text";
+import { AnswerPage } from "./answer";
 import type { Session } from "./session";
 
 export function SuggestionsPage({ session }: { session: Session }) {
-	const { value, error, loading } = useJson<Result>(`api/tool/${encodeURIComponent(session.tool.name)}`, {
-		run: session.run.run,
-		host: session.host,
-	});
 	return (
-		<div class="page">
-			<h1 class="visually-hidden">{session.tool.title}</h1>
-			{error && <Failure text={error} />}
-			{!value && loading && <Waiting what="Reading the profile…" />}
-			{value && <Suggestions result={value} session={session} />}
-		</div>
+		<AnswerPage session={session}>{(result) => <Suggestions result={result} session={session} />}</AnswerPage>
 	);
 }
 

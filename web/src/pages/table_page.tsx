@@ -2,7 +2,6 @@
  * table_page.tsx - the page of any tool: its notes, the properties and the rows of each table. Parameters with a list of values become
  * selectors; they and the filter stand in the URL.
  */
-import { useJson } from "../api/loadable";
 import { propText } from "../api/table";
 import type { Result, TableData, Tool } from "../api/types";
 import { classes } from "../base/dom";
@@ -11,15 +10,12 @@ import { useStore } from "../base/store";
 import { Grid } from "../widgets/grid";
 import { Failure, Notes, Waiting } from "../widgets/notes";
 import { RichText } from "../widgets/rich_text";
+import { useResult } from "./answer";
 import { csvAddress, type Session } from "./session";
 
 export function TablePage({ session }: { session: Session }) {
 	const params = useStore(query, (q) => JSON.stringify(chosen(session.tool, q)));
-	const { value, error, loading } = useJson<Result>(`api/tool/${encodeURIComponent(session.tool.name)}`, {
-		run: session.run.run,
-		host: session.host,
-		...(JSON.parse(params) as Record<string, string>),
-	});
+	const { value, error, loading } = useResult(session, JSON.parse(params) as Record<string, string>);
 	const long = value?.tables.filter((t) => t.cols.length > 0).length === 1 && value.tables.some((t) => t.nrows > 12);
 	return (
 		<div class={classes("page", long && "page-fill")}>

@@ -3,7 +3,6 @@
  * pipelines, and the stages of one element as a graph. The slowest host, pipeline and element are shown first.
  */
 import { useCallback, useMemo } from "preact/hooks";
-import { useJson } from "../api/loadable";
 import { column, numbers, propText, strings, table } from "../api/table";
 import type { Result, TableData } from "../api/types";
 import { classes } from "../base/dom";
@@ -12,24 +11,18 @@ import { adjust, toolHref, useQuery } from "../base/url";
 import { GraphView, textWidth } from "../chart/graph_view";
 import { layered, type Edge } from "../chart/layered";
 import { Grid } from "../widgets/grid";
-import { Failure, Notes, Waiting } from "../widgets/notes";
+import { Notes } from "../widgets/notes";
 import { RichText } from "../widgets/rich_text";
+import { AnswerPage } from "./answer";
 import { csvAddress, type Session } from "./session";
 
 const MOST_RANKS = 1000;
 
 export function TfDataPage({ session }: { session: Session }) {
-	const { value, error, loading } = useJson<Result>(`api/tool/${encodeURIComponent(session.tool.name)}`, {
-		run: session.run.run,
-		host: session.host,
-	});
 	return (
-		<div class="page">
-			<h1 class="visually-hidden">{session.tool.title}</h1>
-			{error && <Failure text={error} />}
-			{!value && loading && <Waiting what="Following the elements through the pipelines…" />}
-			{value && <TfData result={value} session={session} />}
-		</div>
+		<AnswerPage session={session} waiting="Following the elements through the pipelines…">
+			{(result) => <TfData result={result} session={session} />}
+		</AnswerPage>
 	);
 }
 

@@ -2,14 +2,14 @@
  * units.tsx - how busy each unit of a TPU was, from hardware counters: by chip (utilization_viewer) and by kernel (kernel_utilization).
  */
 import { useMemo } from "preact/hooks";
-import { useJson } from "../api/loadable";
 import { column, numbers, strings, table } from "../api/table";
 import type { Result, TableData } from "../api/types";
 import { bytes, percent, si, time_ps } from "../base/format";
 import { adjust, toolHref, useQuery } from "../base/url";
 import { PartBars, UseTable, type Part, type UseRow, type Utilization } from "../widgets/bars";
 import { Grid } from "../widgets/grid";
-import { Failure, Notes, Waiting } from "../widgets/notes";
+import { Notes } from "../widgets/notes";
+import { AnswerPage } from "./answer";
 import { csvAddress, type Session } from "./session";
 
 /* Units that belong together, as their names tell; the first that fits. */
@@ -35,23 +35,18 @@ function amount(v = 0, unit = ""): string {
 	return unit === "bytes" ? bytes(v) : unit === "percent" ? si(v, "") : `${si(v, "")} ${unit}`;
 }
 
-function useResult(session: Session) {
-	return useJson<Result>(`api/tool/${encodeURIComponent(session.tool.name)}`, { run: session.run.run, host: session.host });
-}
-
 /* ---- by chip ---- */
 
 export function UtilizationPage({ session }: { session: Session }) {
-	const { value, error, loading } = useResult(session);
-	const t = value?.tables[0];
 	return (
-		<div class="page">
-			<h1 class="visually-hidden">{session.tool.title}</h1>
-			{error && <Failure text={error} />}
-			{!value && loading && <Waiting what="Reading the counters…" />}
-			{value && <Notes notes={value.notes} />}
-			{t && (t.nrows ? <Chips t={t} session={session} /> : <p class="empty">No counter of a known chip was read.</p>)}
-		</div>
+		<AnswerPage session={session} waiting="Reading the counters…">
+			{({ notes, tables: [t] }) => (
+				<>
+					<Notes notes={notes} />
+					{t?.nrows ? <Chips t={t} session={session} /> : <p class="empty">No counter of a known chip was read.</p>}
+				</>
+			)}
+		</AnswerPage>
 	);
 }
 
@@ -186,17 +181,19 @@ const TYPES: readonly Part[] = [
 const MOST_KERNELS = 4;
 
 export function KernelUtilizationPage({ session }: { session: Session }) {
-	const { value, error, loading } = useResult(session);
-	const kernels = value && table(value, "kernels");
 	return (
-		<div class="page">
-			<h1 class="visually-hidden">{session.tool.title}</h1>
-			{error && <Failure text={error} />}
-			{!value && loading && <Waiting what="Reading the counters…" />}
-			{value && <Notes notes={value.notes} />}
-			{value && kernels && kernels.nrows > 0 && <Kernels result={value} session={session} />}
-			{value && !kernels?.nrows && <p class="empty">No counter of a known chip was read while a kernel ran.</p>}
-		</div>
+		<AnswerPage session={session} waiting="Reading the counters…">
+			{(result) => (
+				<>
+					<Notes notes={result.notes} />
+					{table(result, "kernels")?.nrows ? (
+						<Kernels result={result} session={session} />
+					) : (
+						<p class="empty">No counter of a known chip was read while a kernel ran.</p>
+					)}
+				</>
+			)}
+		</AnswerPage>
 	);
 }
 
