@@ -76,17 +76,38 @@ struct ss_tl_args {
 
 struct ss_timeline;
 
+/* One slice of a file. Slices of one kind have a name and arguments in common, so that their text need be made once. */
+struct ss_tl_event {
+	uint64_t begin_ps, dur_ps;
+	uint64_t kind;
+	struct ss_str name;		/* p NULL: that of its kind */
+	uint32_t track;
+	uint32_t nargs;
+	size_t first_arg;		/* its own arguments, which come behind those of its kind */
+};
+
+struct ss_tl_kind {
+	struct ss_str name;
+	const struct ss_tl_arg *args;
+	size_t nargs;
+};
+
+struct ss_tl_piece {
+	const struct ss_tl_event *events; /* by track */
+	size_t nevents;
+	const struct ss_tl_arg *args;
+};
+
 /*
  * Slices that are too many to be held at once: the reader of the answer pulls them piece by piece.
- * What is pulled lives until the next call. `close` is called once, after the last piece or instead
- * of it; before the first piece nothing is held that needs it.
+ * `close` is called once, after the last piece or instead of it; before the first piece nothing is
+ * held that needs it.
  */
 struct ss_tl_pull {
-	/*
-	 * slices (by track), names and slice_args of the next piece; no slices at the end. False on
-	 * failure.
-	 */
-	bool (*next)(struct ss_tl_pull *pull, struct ss_timeline *piece, struct ss_err *err);
+	/* The next piece, no events at the end; lives until the next call. False on failure. */
+	bool (*next)(struct ss_tl_pull *pull, struct ss_tl_piece *piece, struct ss_err *err);
+	/* What the events of a kind have in common. It lives until the next call, its texts as long as the answer. */
+	bool (*kind)(struct ss_tl_pull *pull, uint64_t kind, struct ss_tl_kind *out, struct ss_err *err);
 	void (*close)(struct ss_tl_pull *pull);
 };
 

@@ -11,7 +11,10 @@
 
 #include <stdlib.h>
 
-#define PIECE 8192u	/* events */
+/* Events of a piece: what they take stays in the processor's nearest memory. */
+#define PIECE 256u
+/* Pages of the file are given back when they are so many. */
+#define FORGET_BYTES ((ptrdiff_t)256 << 10)
 
 static const struct ss_param params[] = {
 	{ "max_events", "number", "5000000", "Keep no more than so many events, the earliest" },
@@ -19,16 +22,23 @@ static const struct ss_param params[] = {
 
 const struct ss_tool ss_tool_trace_viewer;
 
+/* A part of the file that was read and not given back yet. */
+struct seen {
+	const char *from, *to;
+};
+
 struct trace_file {
 	struct ss_tl_pull pull;
 	const struct ss_trace *tr;
 	const uint32_t *thread;		/* per track of the trace: number in the answer, SS_NONE: not shown */
 	uint64_t until_ps;		/* events that begin at or after this are left out */
 	uint32_t track, pos;		/* where the next piece begins */
-	struct ss_arena arena;		/* of the piece that was pulled last */
-	struct ss_timeline *piece;
-	size_t arg_cap;
-	const char *seen_from, *seen_to; /* the part of the file that the last piece was read from */
+	size_t run;			/* ss_track_raw_args, on this track */
+	struct ss_tl_event events[PIECE]; /* the piece that was pulled last */
+	size_t nevents;
+	SS_VEC(struct ss_tl_arg) args;
+	SS_VEC(struct ss_tl_arg) kind_args; /* of the kind that was asked for last */
+	struct seen events_seen, kinds_seen;
 };
 
 /* ---- which planes and lines ---- */
@@ -210,64 +220,60 @@ static uint64_t find_end(const struct trace_file *f, uint64_t max)
 
 /* ---- pieces ---- */
 
-static bool add_arg(void *arg, struct ss_str name, const struct ss_xstat *s)
+/* Neighbours are mostly read one after the other. */
+static void see(struct seen *s, struct ss_str part)
 {
-	struct trace_file *f = arg;
-	struct ss_timeline *tl = f->piece;
+	if (part.n && (!s->from || part.p < s->from))
+		s->from = part.p;
+	if (part.n && (!s->to || part.p + part.n > s->to))
+		s->to = part.p + part.n;
+}
+
+static void forget_seen(const struct trace_file *f, struct seen *s)
+{
+	if (!s->from || s->to - s->from < FORGET_BYTES)
+		return;
+	ss_file_forget(&f->tr->host->x.file, (struct ss_str){ s->from, (size_t)(s->to - s->from) });
+	*s = (struct seen){ NULL, NULL };
+}
+
+static struct ss_tl_arg arg_of(struct ss_str name, const struct ss_xstat *s)
+{
 	struct ss_tl_arg a = { name, ss_timeline_value(s) };
 	if (s->kind == SS_X_BYTES)
 		a.value.s = SS_STR("<opaque bytes>");
-	if (!ss_arena_grow(&f->arena, (void **)&tl->args, &f->arg_cap, tl->nargs, tl->nargs + 1, sizeof(a)))
-		return false;
-	tl->args[tl->nargs++] = a;
+	return a;
+}
+
+static bool add_arg(void *arg, struct ss_str name, const struct ss_xstat *s)
+{
+	struct trace_file *f = arg;
+	return ss_vec_push(&f->args, arg_of(name, s));
+}
+
+static bool add_kind_arg(void *arg, struct ss_str name, const struct ss_xstat *s)
+{
+	struct trace_file *f = arg;
+	return ss_vec_push(&f->kind_args, arg_of(name, s));
+}
+
+/* Events of one name of a plane are a kind. */
+static uint64_t kind_of(const struct trace_file *f, const struct ss_track *t, uint32_t meta)
+{
+	return (uint64_t)(t->plane - f->tr->planes) << 32 | meta;
+}
+
+static bool get_kind(struct ss_tl_pull *pull, uint64_t kind, struct ss_tl_kind *out, struct ss_err *err)
+{
+	struct trace_file *f = (struct trace_file *)pull;
+	const struct ss_plane *p = &f->tr->planes[kind >> 32];
+	f->kind_args.n = 0;
+	if (!ss_plane_raw_args(p, (uint32_t)kind, add_kind_arg, f))
+		return ss_fail_mem(err);
+	if ((uint32_t)kind < p->x->nevent_meta)
+		see(&f->kinds_seen, p->x->event_meta[(uint32_t)kind].body);
+	*out = (struct ss_tl_kind){ ss_event_shown_name(p, (uint32_t)kind), f->kind_args.v, f->kind_args.n };
 	return true;
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return ss_str_cmp(((const struct ss_tl_arg *)a)->name, ((const struct ss_tl_arg *)b)->name);
-}
-
-/* By name; of two with one name the later counts. Arguments are few. */
-static size_t sort_args(struct ss_tl_arg *v, size_t n)
-{
-	size_t kept = 0;
-	for (size_t i = 1; i < n; i++)
-		for (size_t k = i; k && by_name(&v[k - 1], &v[k]) > 0; k--) {
-			struct ss_tl_arg tmp = v[k];
-			v[k] = v[k - 1];
-			v[k - 1] = tmp;
-		}
-	for (size_t i = 0; i < n; i++) {
-		if (kept && by_name(&v[kept - 1], &v[i]) == 0)
-			kept--;
-		v[kept++] = v[i];
-	}
-	return kept;
-}
-
-/*
- * Note what part of the file an event's arguments stand in; events of a line mostly follow each
- * other.
- */
-static void see(struct trace_file *f, const struct ss_track *t, uint32_t pos)
-{
-	if (!t->line->src || !t->line->ev.off)
-		return;
-	struct ss_str body = ss_xevents_body(&t->line->ev, t->line->src, ss_track_event(t, pos));
-	if (body.n && (!f->seen_from || body.p < f->seen_from))
-		f->seen_from = body.p;
-	if (body.n && (!f->seen_to || body.p + body.n > f->seen_to))
-		f->seen_to = body.p + body.n;
-}
-
-/* The last piece was printed: its pages can go. */
-static void forget_seen(struct trace_file *f)
-{
-	if (f->seen_from)
-		ss_file_forget(&f->tr->host->x.file,
-			       (struct ss_str){ f->seen_from, (size_t)(f->seen_to - f->seen_from) });
-	f->seen_from = f->seen_to = NULL;
 }
 
 /*
@@ -283,28 +289,28 @@ static bool is_offload(const struct ss_line *l)
 static bool add_event(struct trace_file *f, const struct ss_track *t, uint32_t pos)
 {
 	static const struct ss_xstat async = { .stat = SS_STAT_IS_ASYNC, .kind = SS_X_INT, .meta = SS_NONE, .u = 1 };
-	struct ss_timeline *tl = f->piece;
-	size_t i = tl->nslices++;
-	tl->names[i] = ss_track_event_name(t, pos);
-	tl->slices[i] = (struct ss_tl_slice){
-		.begin_ps = ss_track_begin_ps(t, pos), .dur_ps = ss_track_dur_ps(t, pos), .group = -1,
-		.track = f->thread[f->track], .name = (uint32_t)i, .flow = SS_NONE,
+	uint32_t event = ss_track_event(t, pos);
+	struct ss_tl_event *e = &f->events[f->nevents++];
+	*e = (struct ss_tl_event){
+		.begin_ps = (uint64_t)ss_line_begin_ps(t->line, event), .dur_ps = ss_line_dur_ps(t->line, event),
+		.kind = kind_of(f, t, ss_line_meta(t->line, event)), .track = f->thread[f->track], .first_arg = f->args.n,
 	};
-	tl->slice_args[i].first = tl->nargs;
-	see(f, t, pos);
-	if (!ss_track_raw_args(t, pos, add_arg, f) || (is_offload(t->line) && !add_arg(f, SS_STR("_a"), &async)))
+	if (t->nnames)
+		e->name = ss_track_own_name(t, pos);
+	if (t->line->src && t->line->ev.off)
+		see(&f->events_seen, ss_xevents_body(&t->line->ev, t->line->src, event));
+	if (!ss_track_raw_args(t, pos, &f->run, add_arg, f) || (is_offload(t->line) && !add_arg(f, SS_STR("_a"), &async)))
 		return false;
-	size_t n = tl->nargs - tl->slice_args[i].first;
-	tl->slice_args[i].n = n ? sort_args(tl->args + tl->slice_args[i].first, n) : 0;
-	tl->nargs = tl->slice_args[i].first + tl->slice_args[i].n;
-	return true;
+	size_t nargs = f->args.n - e->first_arg;
+	e->nargs = (uint32_t)nargs;
+	return nargs <= UINT32_MAX;
 }
 
 /* Events of the track at hand, as many as fit. False when memory is out. */
 static bool fill(struct trace_file *f)
 {
 	const struct ss_track *t = &f->tr->tracks[f->track];
-	for (; f->pos < t->n && f->piece->nslices < PIECE; f->pos++) {
+	for (; f->pos < t->n && f->nevents < PIECE; f->pos++) {
 		if (ss_track_begin_ps(t, f->pos) >= f->until_ps && (int64_t)ss_track_begin_ps(t, f->pos) >= 0) {
 			f->pos = t->n;
 			break;
@@ -315,34 +321,31 @@ static bool fill(struct trace_file *f)
 	return true;
 }
 
-static bool next(struct ss_tl_pull *pull, struct ss_timeline *piece, struct ss_err *err)
+static bool next(struct ss_tl_pull *pull, struct ss_tl_piece *piece, struct ss_err *err)
 {
 	struct trace_file *f = (struct trace_file *)pull;
-	ss_arena_release(&f->arena);
-	forget_seen(f);
-	*piece = (struct ss_timeline){ 0 };
-	f->piece = piece;
-	f->arg_cap = 0;
-	piece->names = SS_NEW_N(&f->arena, struct ss_str, PIECE);
-	piece->slices = SS_NEW_N(&f->arena, struct ss_tl_slice, PIECE);
-	piece->slice_args = SS_NEW_N(&f->arena, struct ss_tl_args, PIECE);
-	if (!piece->names || !piece->slices || !piece->slice_args)
-		return ss_fail_mem(err);
-	while (f->track < f->tr->ntracks && piece->nslices < PIECE) {
+	/* What was pulled before is printed. */
+	forget_seen(f, &f->events_seen);
+	forget_seen(f, &f->kinds_seen);
+	f->nevents = f->args.n = 0;
+	while (f->track < f->tr->ntracks && f->nevents < PIECE) {
 		if (f->thread[f->track] != SS_NONE && !fill(f))
 			return ss_fail_mem(err);
 		if (f->thread[f->track] == SS_NONE || f->pos == f->tr->tracks[f->track].n) {
 			f->track++;
 			f->pos = 0;
+			f->run = 0;
 		}
 	}
-	piece->nnames = piece->nslices;
+	*piece = (struct ss_tl_piece){ f->events, f->nevents, f->args.v };
 	return true;
 }
 
 static void close_file(struct ss_tl_pull *pull)
 {
-	ss_arena_release(&((struct trace_file *)pull)->arena);
+	struct trace_file *f = (struct trace_file *)pull;
+	ss_vec_free(&f->args);
+	ss_vec_free(&f->kind_args);
 }
 
 static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
@@ -361,14 +364,17 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	uint32_t *planes;
 	if (!f || !tl || !add_layout(tl, tr, q->arena, &planes))
 		return ss_fail_mem(err);
-	*f = (struct trace_file){ .pull = { next, close_file }, .tr = tr, .thread = map_tracks(tl, planes, tr, q->arena) };
+	f->pull = (struct ss_tl_pull){ next, get_kind, close_file };
+	f->tr = tr;
+	f->thread = map_tracks(tl, planes, tr, q->arena);
 	if (!f->thread)
 		return ss_fail_mem(err);
 	f->until_ps = find_end(f, max);
 	tl->pull = &f->pull;
+	tl->nevents = count_before(f, f->until_ps);
 	if (f->until_ps != UINT64_MAX &&
 	    !ss_result_note(out, SS_WARNING, ss_arena_printf(q->arena, "only the first %llu events are in this file",
-							     (unsigned long long)count_before(f, f->until_ps))))
+							     (unsigned long long)tl->nevents)))
 		return ss_fail_mem(err);
 	out->timeline = tl;
 	return true;

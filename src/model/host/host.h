@@ -204,6 +204,13 @@ static inline struct ss_str ss_event_display_name(const struct ss_plane *p, uint
 	return p->x->event_meta[meta].display_name;
 }
 
+/* What people are shown: the display name, or else the name. */
+static inline struct ss_str ss_event_shown_name(const struct ss_plane *p, uint32_t meta)
+{
+	struct ss_str name = ss_event_display_name(p, meta);
+	return name.n ? name : ss_event_name(p, meta);
+}
+
 /* Stats of an event as they stand in the file; nothing for derived lines. Added stats are in line->added. */
 static inline struct ss_xstats ss_line_stats(const struct ss_plane *p, const struct ss_line *l, uint32_t i)
 {

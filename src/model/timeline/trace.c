@@ -192,7 +192,7 @@ const struct ss_model_trace *ss_model_trace(struct ss_model *m, struct ss_err *e
 	return ss_part_get(&m->parts[SS_MODEL_TRACE], build_model, release_model, m, err);
 }
 
-static struct ss_str name_at(const struct ss_track *t, uint32_t pos)
+struct ss_str ss_track_own_name(const struct ss_track *t, uint32_t pos)
 {
 	uint32_t lo = 0, hi = t->nnames;
 	while (lo < hi) {
@@ -209,12 +209,8 @@ static struct ss_str name_at(const struct ss_track *t, uint32_t pos)
 
 struct ss_str ss_track_event_name(const struct ss_track *t, uint32_t pos)
 {
-	uint32_t meta = ss_line_meta(t->line, ss_track_event(t, pos));
-	struct ss_str name = t->nnames ? name_at(t, pos) : (struct ss_str){ NULL, 0 };
-	if (name.p)
-		return name;
-	name = ss_event_display_name(t->plane, meta);
-	return name.n ? name : ss_event_name(t->plane, meta);
+	struct ss_str name = ss_track_own_name(t, pos);
+	return name.p ? name : ss_event_shown_name(t->plane, ss_line_meta(t->line, ss_track_event(t, pos)));
 }
 
 const struct ss_track_flow *ss_track_flow(const struct ss_track *t, uint32_t pos)

@@ -144,7 +144,9 @@ static inline uint64_t ss_trace_end_ps(uint64_t begin_ps, uint64_t dur_ps)
 	return dur_ps > UINT64_MAX - begin_ps ? UINT64_MAX : begin_ps + dur_ps;
 }
 
-/* The name that is shown: stat step_name, else the display name, else the name. */
+/* The stat step_name of an event, which replaces its name; p is NULL where there is none. */
+struct ss_str ss_track_own_name(const struct ss_track *t, uint32_t pos);
+/* The name that is shown: that, else the display name, else the name. */
 struct ss_str ss_track_event_name(const struct ss_track *t, uint32_t pos);
 /* The flow of an event, NULL if it has none. */
 const struct ss_track_flow *ss_track_flow(const struct ss_track *t, uint32_t pos);
@@ -172,10 +174,12 @@ typedef bool ss_arg_fn(void *arg, struct ss_str name, const struct ss_xstat *val
  */
 bool ss_track_args(const struct ss_track *t, uint32_t pos, ss_arg_fn *fn, void *arg);
 /*
- * The same with what the file says of flows and groups, and with raw bytes, as the static trace
- * viewer shows them.
+ * The same in two parts, with what the file says of flows and groups, and with raw bytes, as the
+ * static trace viewer shows them: what all events of a name have, and what an event has of its own.
+ * *run is a place that walks over a track keep from event to event, 0 at first.
  */
-bool ss_track_raw_args(const struct ss_track *t, uint32_t pos, ss_arg_fn *fn, void *arg);
+bool ss_plane_raw_args(const struct ss_plane *p, uint32_t meta, ss_arg_fn *fn, void *arg);
+bool ss_track_raw_args(const struct ss_track *t, uint32_t pos, size_t *run, ss_arg_fn *fn, void *arg);
 /* The value of a counter's point: its first argument that is a number. False when it has none. */
 bool ss_track_value(const struct ss_track *t, uint32_t pos, struct ss_str *name, struct ss_xstat *value);
 

@@ -68,8 +68,8 @@ static bool visit_added(const struct ss_line *l, uint32_t event, const struct vi
 	return true;
 }
 
-/* Columns that stand for stats: is_eager, and group_id where groups were made here. */
-static bool visit_columns(const struct ss_line *l, uint32_t event, const struct visitor *v)
+/* Columns that stand for stats: is_eager, and group_id where groups were made here; `run` as for ss_line_group_at. */
+static bool visit_columns(const struct ss_line *l, uint32_t event, size_t *run, const struct visitor *v)
 {
 	struct ss_xstat s = { .stat = SS_STAT_IS_EAGER, .kind = SS_X_INT, .meta = SS_NONE };
 	if (l->eager && l->eager[event] >= 0) {
@@ -77,36 +77,46 @@ static bool visit_columns(const struct ss_line *l, uint32_t event, const struct 
 		if (!v->fn(v->arg, SS_STR("is_eager"), &s))
 			return false;
 	}
-	int64_t group = ss_line_has_groups(l) ? ss_line_group(l, event) : SS_NO_GROUP;
-	if (!v->raw || group < 0)
+	int64_t group = v->raw && ss_line_has_groups(l) ? ss_line_group_at(l, event, run) : SS_NO_GROUP;
+	if (group < 0)
 		return true;
 	s.stat = SS_STAT_GROUP_ID;
 	s.u = (uint64_t)group;
 	return v->fn(v->arg, SS_STR("group_id"), &s);
 }
 
-static bool visit_all(const struct ss_track *t, uint32_t pos, const struct visitor *v)
+static bool visit_meta(const struct ss_plane *p, uint32_t meta, const struct visitor *v)
+{
+	struct ss_xstat s = { .stat = SS_STAT_LONG_NAME, .kind = SS_X_STR, .meta = SS_NONE };
+	s.s = ss_event_name(p, meta);
+	if (ss_event_display_name(p, meta).n && !v->fn(v->arg, SS_STR("long_name"), &s))
+		return false;
+	return meta >= p->x->nevent_meta || visit(p, ss_xevent_meta_stats(p->x, meta), v);
+}
+
+static bool visit_own(const struct ss_track *t, uint32_t pos, size_t *run, const struct visitor *v)
 {
 	const struct ss_line *l = t->line;
-	uint32_t event = ss_track_event(t, pos), meta = ss_line_meta(l, event);
-	struct ss_xstat s = { .stat = SS_STAT_LONG_NAME, .kind = SS_X_STR, .meta = SS_NONE };
-	s.s = ss_event_name(t->plane, meta);
-	if (ss_event_display_name(t->plane, meta).n && !v->fn(v->arg, SS_STR("long_name"), &s))
-		return false;
-	if (meta < t->plane->x->nevent_meta && !visit(t->plane, ss_xevent_meta_stats(t->plane->x, meta), v))
-		return false;
-	return visit(t->plane, ss_line_stats(t->plane, l, event), v) && visit_columns(l, event, v) &&
+	uint32_t event = ss_track_event(t, pos);
+	return visit(t->plane, ss_line_stats(t->plane, l, event), v) && visit_columns(l, event, run, v) &&
 	       visit_added(l, event, v);
 }
 
 bool ss_track_args(const struct ss_track *t, uint32_t pos, ss_arg_fn *fn, void *arg)
 {
-	return visit_all(t, pos, &(struct visitor){ fn, arg, false });
+	const struct visitor v = { fn, arg, false };
+	size_t run = SIZE_MAX;
+	return visit_meta(t->plane, ss_line_meta(t->line, ss_track_event(t, pos)), &v) && visit_own(t, pos, &run, &v);
 }
 
-bool ss_track_raw_args(const struct ss_track *t, uint32_t pos, ss_arg_fn *fn, void *arg)
+bool ss_plane_raw_args(const struct ss_plane *p, uint32_t meta, ss_arg_fn *fn, void *arg)
 {
-	return visit_all(t, pos, &(struct visitor){ fn, arg, true });
+	return visit_meta(p, meta, &(struct visitor){ fn, arg, true });
+}
+
+bool ss_track_raw_args(const struct ss_track *t, uint32_t pos, size_t *run, ss_arg_fn *fn, void *arg)
+{
+	return visit_own(t, pos, run, &(struct visitor){ fn, arg, true });
 }
 
 struct first {
