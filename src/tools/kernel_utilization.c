@@ -2,6 +2,9 @@
  * kernel_utilization.c - the units of a TPU in percent, one kernel (a line with counters) at a
  * time: what utilization_viewer.c shows core by core, summed over the cores of the chip.
  *
+ * Which kernel was counted a plane says by what else it holds: its first operation, else its first
+ * step. A core that counted no cycles ran as long as the kernel did.
+ *
  * A percentage is 100 * sum of achieved / sum of peak over the rows of that name. Shares above 100
  * come from counters that were not read at the same moment: they are shown as 100, but for the
  * matrix units, where the excess is marked.
@@ -23,9 +26,9 @@ enum { K_DEVICE, K_NAME, K_LINE, K_DURATION, K_MXU, K_ANOMALY, K_BF16, K_FP8, K_
 
 static const struct ss_col kernel_cols[] = {
 	INT("device", "Device row", NONE, "Row of the table of devices"),
-	STR("kernel_name", "Kernel", "Counters are not attributed to kernels by name yet"),
+	STR("kernel_name", "Kernel", "First operation beside the counters"),
 	STR("line", "Line", "Name of the line that holds the counters"),
-	NUM("duration_us", "Duration", US, "Counted cycles of the busiest core / clock"),
+	NUM("duration_us", "Duration", US, "Of the counting, else of the kernel, else counted cycles of the busiest core / clock"),
 	NUM("mxu_utilization", "Matrix units", PERCENT, "Mean share of cycles with a matrix unit busy"),
 	FLAG("mxu_is_anomaly", "Impossible", "The matrix units seem busier than 100%"),
 	NUM("BF16", "bfloat16", PERCENT, "Share of this type in the cycles of the matrix units"),
@@ -45,6 +48,7 @@ static const struct ss_col metric_cols[] = {
 static const struct ss_param params[] = {
 	{ "device_id", "number", NULL, "only this device" },
 	{ "kernel_name", "name", NULL, "only this kernel" },
+	{ "kernel", "name", NULL, "the same" },
 	{ "duration_us", "us", NULL, "duration of the kernel where it is known better; stands for cycles not counted" },
 	{ "force_duration", "true|false", "false", "take duration_us instead of counted cycles" },
 };
@@ -62,9 +66,16 @@ struct sums {
 	size_t n;
 };
 
+/* What ran while a plane's counters counted. */
+struct kernel {
+	struct ss_str name;
+	uint64_t dur_ps; /* 0: not known */
+};
+
 struct ask {
-	bool one_device, no_kernels;
+	bool one_device;
 	int64_t device;
+	struct ss_str kernel; /* "": all */
 	struct ss_tpu_use_options use;
 };
 
@@ -123,14 +134,66 @@ static bool add_metrics(struct ss_table *t, int64_t kernel, struct sums *s)
 	return true;
 }
 
+/* The first event of a line that lasts, else its first. Of those that begin together the longest is first. */
+static bool first_event(const struct ss_plane *p, const struct ss_line *l, struct kernel *out)
+{
+	uint32_t best = SS_NONE;
+	for (uint32_t i = 0; i < l->ev.n; i++) {
+		const struct ss_xevents *ev = &l->ev;
+		bool lasts = ev->dur_ps[i] > 0, best_lasts = best != SS_NONE && ev->dur_ps[best] > 0;
+		if (best == SS_NONE || (lasts && !best_lasts) ||
+		    (lasts == best_lasts && (ev->begin_ps[i] < ev->begin_ps[best] ||
+					     (ev->begin_ps[i] == ev->begin_ps[best] && ev->dur_ps[i] > ev->dur_ps[best]))))
+			best = i;
+	}
+	if (best == SS_NONE)
+		return false;
+	*out = (struct kernel){ ss_event_name(p, l->ev.meta[best]), l->ev.dur_ps[best] };
+	return true;
+}
+
+/* By the first line of operations, or of steps where no operation lasts. */
+static struct kernel kernel_of(const struct ss_plane *p)
+{
+	static const char *const names[] = { "XLA Ops", "Steps" };
+	struct kernel k = { SS_STR(KERNEL_NAME), 0 };
+	for (size_t n = 0; n < SS_COUNT(names) && !k.dur_ps; n++) {
+		const struct ss_line *l = NULL;
+		for (uint32_t i = 0; !l && i < p->nlines; i++)
+			if (ss_str_is(p->lines[i].name, names[n]))
+				l = &p->lines[i];
+		if (l)
+			first_event(p, l, &k);
+	}
+	return k;
+}
+
+/* The kernel of one line of counters: only lines that are named for nothing else have the plane's kernel's name. */
+static struct kernel kernel_of_line(const struct ss_line *l, struct kernel of_plane)
+{
+	uint64_t longest_ps = 0;
+	for (uint32_t i = 0; i < l->ev.n; i++)
+		longest_ps = l->ev.dur_ps[i] > longest_ps ? l->ev.dur_ps[i] : longest_ps;
+	if (longest_ps)
+		of_plane.dur_ps = longest_ps;
+	if (!ss_str_is(l->name, "_counters_") && !ss_str_is(l->name, "counters"))
+		of_plane.name = SS_STR(KERNEL_NAME);
+	return of_plane;
+}
+
 static bool add_kernel(struct ss_result *out, const struct ss_line *l, enum ss_tpu_chip chip, const struct ss_tpu_sample *sample,
-		       const struct ask *ask)
+		       struct kernel kernel, const struct ask *ask)
 {
 	struct ss_table *devices = &out->tables[0], *t = &out->tables[1];
 	struct ss_tpu_use use[SS_TPU_MAX_USES];
 	struct ss_tpu_use_options opt = ask->use;
 	struct sums s;
 	double longest_s, again_s;
+	/* Said by the user, or by the profile: then it stands for cycles that were not counted. */
+	if (opt.duration_s <= 0) {
+		opt.duration_s = (double)kernel.dur_ps / 1e12;
+		opt.force_duration = false;
+	}
 	size_t n = ss_tpu_utilization(chip, sample, &opt, use, &longest_s);
 	/* Cores run equally long: the longest count stands for a core that counted no cycles. */
 	if (opt.duration_s <= 0) {
@@ -145,7 +208,7 @@ static bool add_kernel(struct ss_result *out, const struct ss_line *l, enum ss_t
 	if (!ss_table_row(t))
 		return false;
 	ss_set_i64(t, K_DEVICE, (int64_t)devices->nrows - 1);
-	ss_set_str(t, K_NAME, SS_STR(KERNEL_NAME));
+	ss_set_str(t, K_NAME, kernel.name);
 	ss_set_str(t, K_LINE, l->name);
 	ss_set_f64(t, K_DURATION, opt.duration_s * 1e6);
 	ss_set_f64(t, K_MXU, percent(busy->achieved, busy->peak));
@@ -180,11 +243,13 @@ static bool add_plane(struct ss_result *out, const struct ss_plane *p, const str
 	ss_set_i64(&out->tables[0], DEV_ID, device);
 	ss_set_str(&out->tables[0], DEV_TYPE, type);
 	bool ok = true;
-	for (uint32_t i = 0; ok && !ask->no_kernels && i < p->nlines; i++) {
+	struct kernel of_plane = kernel_of(p);
+	for (uint32_t i = 0; ok && i < p->nlines; i++) {
 		struct ss_tpu_sample s;
 		ok = ss_tpu_sample_read(&s, p, &p->lines[i]);
-		if (ok && s.n)
-			ok = add_kernel(out, &p->lines[i], chip, &s, ask);
+		struct kernel kernel = ok && s.n ? kernel_of_line(&p->lines[i], of_plane) : of_plane;
+		if (ok && s.n && (!ask->kernel.n || ss_str_eq(ask->kernel, kernel.name)))
+			ok = add_kernel(out, &p->lines[i], chip, &s, kernel, ask);
 		ss_tpu_sample_free(&s);
 	}
 	return ok;
@@ -203,7 +268,7 @@ static bool read_params(const struct ss_query *q, struct ask *ask, struct ss_err
 		return ss_fail(err, SS_EINVAL, "device_id=" SS_FMT " is not a number", SS_ARG(device));
 	if (duration.n && (!ss_str_to_f64(duration, &us) || !(us >= 0)))
 		return ss_fail(err, SS_EINVAL, "duration_us=" SS_FMT " is not a duration", SS_ARG(duration));
-	ask->no_kernels = kernel.n && !ss_str_eq(kernel, SS_STR(KERNEL_NAME));
+	ask->kernel = kernel.n ? kernel : ss_query_param(q, tool, "kernel");
 	ask->use = (struct ss_tpu_use_options){ .summed = true, .duration_s = us / 1e6 };
 	ask->use.force_duration = ss_str_eq(ss_query_param(q, tool, "force_duration"), SS_STR("true"));
 	return true;
