@@ -189,7 +189,7 @@ static bool nest_line(void *arg, size_t index, struct ss_err *err)
 
 /*
  * The stats of a TPU's other lines count for the step or program around them, if there is one;
- * looking forward only: what ended before any event so far is passed.
+ * looking forward only: what ended when the event begins, or before, is passed.
  */
 static bool credit(struct ss_forest_line *fl, const struct ss_line *l, bool module)
 {
@@ -198,7 +198,7 @@ static bool credit(struct ss_forest_line *fl, const struct ss_line *l, bool modu
 	uint32_t at = 0;
 	for (uint32_t i = 0; i < l->ev.n && at < g->n; i++) {
 		int64_t begin = l->ev.begin_ps[i], end = ss_xevents_end_ps(&l->ev, i);
-		while (at < g->n && ss_xevents_end_ps(g, at) < begin)
+		while (at < g->n && ss_xevents_end_ps(g, at) <= begin)
 			at++;
 		if (at == g->n || !(g->begin_ps[at] <= begin && end <= ss_xevents_end_ps(g, at)))
 			continue;
