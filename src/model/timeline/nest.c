@@ -20,16 +20,18 @@ void ss_nest_free(struct ss_nest *nest)
 /* Fit the spans that close together into one another, from the outside in. */
 static void fit(struct ss_nest *nest, uint32_t level)
 {
-	for (uint32_t k = level + 1; k < nest->nopen; k++) {
-		struct ss_nest_open *o = &nest->open[k], *around = o - 1;
-		if (o->end_ps > around->end_ps)
-			o->end_ps = around->end_ps;
-		/* An instant at the very end of a span that was made shorter. */
-		if (o->end_ps < o->begin_ps)
-			o->end_ps = o->begin_ps;
-		if (o->begin_ps == around->begin_ps && o->end_ps == around->end_ps &&
-		    o->end_ps - o->begin_ps >= 2 * PS_PER_NS)
-			o->end_ps -= PS_PER_NS;
+	if (nest->nopen <= level + 1)
+		return;
+	const struct ss_nest_open *top = &nest->open[nest->nopen - 1];
+	int64_t most_ns = (int64_t)((uint64_t)top->end_ps - (uint64_t)top->begin_ps) / PS_PER_NS - 1, ns = 0;
+	int64_t begin_ps = 0, end_ps = 0;
+	for (uint32_t k = level; k < nest->nopen; k++) {
+		struct ss_nest_open *o = &nest->open[k];
+		if (k > level && o->begin_ps == begin_ps && o->end_ps == end_ps && ns < most_ns)
+			ns++;
+		begin_ps = o->begin_ps;
+		end_ps = o->end_ps;
+		o->end_ps = end_ps - begin_ps > ns * PS_PER_NS ? end_ps - ns * PS_PER_NS : begin_ps;
 	}
 }
 

@@ -7,9 +7,9 @@
  * it and all below. Outer lines may rule inner ones: closing the outermost span of "XLA Modules"
  * closes what is open on "XLA Ops", so that nothing goes on from one program into the next.
  *
- * Spans that close together are fitted into one another, from the outside in: an inner one ends
- * with the one around it at the latest, and one that also begins with it becomes 1 ns shorter, if
- * it is at least 2 ns long. People see then that it is inside. XProf does the same.
+ * Spans that close together are fitted into one another, from the outside in: one that begins and
+ * ends with the one around it becomes 1 ns shorter than that, and so do all below it, so that people
+ * see what is inside of what. No more ns are taken than leave 1 ns of the innermost. XProf does the same.
  *
  * Names are meta indices of the plane (made ones mostly), so that comparing them is comparing
  * numbers.
