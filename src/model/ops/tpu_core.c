@@ -43,7 +43,7 @@ struct run {
 struct open_event {
 	int64_t begin_ps, end_ps;
 	uint64_t children_ps;
-	uint64_t step_children_ps; /* of those in the same step */
+	uint64_t step_children_ps; /* of those in steps */
 	int64_t group;
 	uint32_t sum; /* SS_NONE: the event is no operation, but contains some */
 };
@@ -107,7 +107,7 @@ static void read_stats(const struct ss_plane *p, const struct ss_line *l, uint32
 			e->time_scale = ss_xstat_double(&s);
 			break;
 		case SS_STAT_DMA_STALL_DURATION_PS:
-			e->dma_stall_ps = (uint64_t)ss_xstat_int_or_uint(&s);
+			e->dma_stall_ps = (uint64_t)ss_xstat_int(&s); /* unsigned ones are 0 in XProf */
 			break;
 		case SS_STAT_VDD_ENERGY_J:
 			e->energy_j = ss_xstat_double(&s);
@@ -268,13 +268,15 @@ static bool add_to_step(struct pass *s, const struct open_event *e, const struct
 }
 
 /*
- * A step knows its own events only: the time of one is taken from the nearest around it that is in
- * the same step, which but for events across a step's border is the innermost.
+ * What runs outside of all steps takes no time from what runs in one; what is in a step does, from
+ * the nearest around it that is in any step, as in XProf. Mostly that is the innermost.
  */
 static void give_to_step(struct pass *s, int64_t group, uint64_t dur_ps)
 {
 	size_t n = s->stack.n, least = n > STEP_LEVELS ? n - STEP_LEVELS : 0;
-	while (n > least && s->stack.v[n - 1].group != group)
+	if (group == SS_NO_GROUP)
+		return;
+	while (n > least && s->stack.v[n - 1].group == SS_NO_GROUP)
 		n--;
 	if (n > least)
 		s->stack.v[n - 1].step_children_ps += dur_ps;
@@ -285,7 +287,6 @@ static bool pop(struct pass *s)
 {
 	struct open_event e = s->stack.v[--s->stack.n];
 	uint64_t dur_ps = (uint64_t)(e.end_ps - e.begin_ps);
-	uint64_t self_ps = dur_ps > e.children_ps ? dur_ps - e.children_ps : 0;
 	if (s->stack.n)
 		s->stack.v[s->stack.n - 1].children_ps += dur_ps;
 	give_to_step(s, e.group, dur_ps);
@@ -293,8 +294,9 @@ static bool pop(struct pass *s)
 	if (e.sum == SS_NONE)
 		return e.group == SS_NO_GROUP || begin_run(s, e.group);
 	struct sum *sum = &s->sums.v[e.sum];
-	sum->self_ps += self_ps;
-	self_ps = dur_ps > e.step_children_ps ? dur_ps - e.step_children_ps : 0;
+	/* Events around which others overlap hand over more than they have: other runs of the same make up for it. */
+	sum->self_ps += dur_ps - e.children_ps;
+	uint64_t self_ps = dur_ps > e.step_children_ps ? dur_ps - e.step_children_ps : 0;
 	return e.group == SS_NO_GROUP || add_to_step(s, &e, sum, self_ps);
 }
 
@@ -390,7 +392,7 @@ static bool make_ops(struct pass *s)
 		op.offloaded = sum->offloaded;
 		op.occurrences = sum->occurrences;
 		op.time_ps = sum->time_ps;
-		op.self_ps = sum->self_ps;
+		op.self_ps = (int64_t)sum->self_ps > 0 ? sum->self_ps : 0;
 		op.min_ps = sum->min_ps;
 		op.normalized_ps = sum->normalized_ps;
 		op.dma_stall_ps = sum->dma_stall_ps;
