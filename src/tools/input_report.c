@@ -203,6 +203,7 @@ static bool read_tpu_rows(struct ss_input_report *r, struct ss_arena *a)
 		struct ss_tpu_row *t = &r->tpu[i];
 		if (!ss_tpu_row_of(&r->steps->v[i], t))
 			return false;
+		r->sparse_in_steps |= t->has_sparse_core;
 		r->tc_active_ms += t->tc_active_ms / (double)n;
 		r->sc_active_ms += t->sc_active_ms / (double)n;
 		r->active_step_ms +=

@@ -31,6 +31,7 @@ struct ss_input_report {
 	/* Means over steps, ms: cores that had work, and the busier of both kinds. */
 	double tc_active_ms, sc_active_ms, active_step_ms;
 	double sc_step_ms, sc_idle_ms, sc_compute_ms;
+	bool sparse_in_steps; /* SparseCores ran something, and so are in every step */
 };
 
 /* Everything lives in q->arena. */

@@ -205,7 +205,7 @@ static bool is_scv0(size_t col)
 
 static bool shows_scv0(const struct ss_input_report *r)
 {
-	return !r->env->has_sparse_core;
+	return !r->env->has_sparse_core && !r->sparse_in_steps;
 }
 
 static double tpu_cell(const struct ss_tpu_row *t, size_t col)
@@ -273,7 +273,7 @@ static bool sparse_core_props(const struct ss_input_report *r, struct ss_table *
 
 static bool active_props(const struct ss_input_report *r, struct ss_table *t)
 {
-	if (r->env->has_sparse_core && !prop(t, "sc_active_ms_average", "SparseCore active",
+	if (r->sparse_in_steps && !prop(t, "sc_active_ms_average", "SparseCore active",
 					     SS_UNIT_MS, r->sc_active_ms, "%.2f"))
 		return false;
 	return prop(t, "tc_active_ms_average", "TensorCore active", SS_UNIT_MS, r->tc_active_ms,
