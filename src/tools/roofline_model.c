@@ -281,6 +281,15 @@ static bool add_ops(const struct ctx *c)
 	return true;
 }
 
+/* A step is at least as long as what ran in it: operations may go on beyond its marker. */
+static uint64_t time_of_step(const struct ss_step_core *core)
+{
+	uint64_t sum_ps = 0;
+	for (uint32_t i = 0; i < core->step->ncats; i++)
+		sum_ps += core->core->cats[core->step->first_cat + i].self_ps;
+	return sum_ps > core->dur_ps ? sum_ps : core->dur_ps;
+}
+
 /* Costs and time of one step, all cores together. */
 static void add_step(const struct ctx *c, const struct ss_step *s, struct ss_cost *cost, uint64_t *time_ps)
 {
@@ -290,7 +299,7 @@ static void add_step(const struct ctx *c, const struct ss_step *s, struct ss_cos
 			continue;
 		const struct ss_program_cost *p = &core->step->cost;
 		struct ss_cost one = p->all;
-		uint64_t dur_ps = core->dur_ps;
+		uint64_t dur_ps = time_of_step(core);
 		if (!c->infeed) {
 			ss_cost_subtract(&one, &p->infeed_outfeed);
 			dur_ps -= p->infeed_outfeed_ps < dur_ps ? p->infeed_outfeed_ps : dur_ps;
