@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Profiles that nobody has stored answers for, opened by stepscope and by XProf 2.24.2 itself.
 
-Four variations of each sample (vary.py), and a generated training profile. SEED in the environment chooses others.
+Four variations of each sample (vary.py), jobs on TPUs made up from nothing (jobs.py), and a generated training profile. SEED in the
+environment chooses others.
 """
 import os
 import subprocess
@@ -11,9 +12,11 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import against_xprof
+import jobs
 import vary
 import profiles
 
+JOBS = 24
 ROOT = os.path.dirname(os.path.dirname(HERE))
 
 
@@ -32,6 +35,11 @@ def variations(scratch, seed):
             yield label, against_xprof.layout(scratch, f'{name}-{k}', made)
 
 
+def made_up(scratch, seed):
+    for k in range(JOBS):
+        yield f'job {seed}/{k}', against_xprof.layout(scratch, f'job-{k}', jobs.files(f'{seed}/{k}'))
+
+
 def generated(scratch):
     """A training profile of 50,000 events by bench/gen_xspace.c."""
     generator = os.path.join(scratch, 'gen_xspace')
@@ -46,7 +54,8 @@ def generated(scratch):
 def main():
     judge = against_xprof.Judge()
     with tempfile.TemporaryDirectory() as scratch:
-        judge.judge([*variations(scratch, os.environ.get('SEED', '1')), generated(scratch)])
+        seed = os.environ.get('SEED', '1')
+        judge.judge([*variations(scratch, seed), *made_up(scratch, seed), generated(scratch)])
     return 0 if judge.report() else 1
 
 
