@@ -40,7 +40,21 @@ static bool fill(struct ss_jnode *n, const struct ss_jtok *t, struct ss_arena *a
 
 const struct ss_jnode *ss_jtree_of_json(struct ss_str text, struct ss_arena *arena, struct ss_err *err)
 {
-	struct ss_jsonr r = ss_jsonr_of(text);
+	return ss_jtree_of_json_to(text, SS_JSON_DEPTH, arena, err);
+}
+
+/* The bracket was read, the rest is skipped: all of it is the node's text. */
+static void leave(struct ss_jsonr *r, const struct ss_jtok *t, struct ss_jnode *n)
+{
+	const char *begin = r->at - 1;
+	if (ss_jsonr_skip(r, t))
+		n->text = (struct ss_str){ begin, (size_t)(r->at - begin) };
+}
+
+const struct ss_jnode *ss_jtree_of_json_to(struct ss_str text, size_t levels, struct ss_arena *arena, struct ss_err *err)
+{
+	bool marked = ss_str_starts(text, SS_STR("\xef\xbb\xbf"));
+	struct ss_jsonr r = ss_jsonr_of(ss_str_sub(text, marked ? 3 : 0, text.n));
 	struct ss_jtok t;
 	struct ss_jnode *root = NULL;
 	struct ss_str key = SS_STR("");
@@ -66,7 +80,10 @@ const struct ss_jnode *ss_jtree_of_json(struct ss_str text, struct ss_arena *are
 		n->key = key;
 		key = SS_STR("");
 		root = root ? root : n;
-		if (t.kind == SS_J_OBJECT || t.kind == SS_J_ARRAY)
+		bool opens = t.kind == SS_J_OBJECT || t.kind == SS_J_ARRAY;
+		if (opens && depth >= levels)
+			leave(&r, &t, n);
+		else if (opens)
 			open[depth++] = (struct level){ n, NULL };
 	}
 	if (!open || !key.p) {
@@ -220,6 +237,16 @@ int64_t ss_jnode_int(const struct ss_jnode *n, const char *key, int64_t otherwis
 {
 	double d = ss_jnode_num(n, key, NAN);
 	return d >= -9.2e18 && d <= 9.2e18 ? (int64_t)d : otherwise;
+}
+
+int64_t ss_jnode_i64(const struct ss_jnode *n, const char *key)
+{
+	struct ss_str text = ss_jnode_text(n, key);
+	int64_t i;
+	uint64_t u;
+	if (ss_str_to_i64(text, &i))
+		return i;
+	return ss_str_to_u64(text, &u) ? (int64_t)u : ss_jnode_int(n, key, 0);
 }
 
 size_t ss_jnode_count(const struct ss_jnode *n)

@@ -15,13 +15,19 @@
 struct ss_jnode {
 	enum ss_jkind kind;
 	struct ss_str key;	/* "" in arrays, and of the root */
-	struct ss_str text;	/* of strings and numbers */
+	struct ss_str text;	/* of strings and numbers; of what was left as it stands */
 	double num;		/* of numbers, and of strings that are one; else NaN */
 	const struct ss_jnode *first, *next;
 };
 
-/* SS_EFORMAT when it is not JSON to its end. */
+/* SS_EFORMAT when it is not JSON to its end. A byte order mark before it is passed over. */
 const struct ss_jnode *ss_jtree_of_json(struct ss_str text, struct ss_arena *arena, struct ss_err *err);
+
+/*
+ * The same of a document that is long: what lies below `levels` brackets is left as it stands, objects and arrays without
+ * children whose text is theirs. ss_jtree_of_json reads one of them.
+ */
+const struct ss_jnode *ss_jtree_of_json_to(struct ss_str text, size_t levels, struct ss_arena *arena, struct ss_err *err);
 
 /* UINTS: repeated numbers, packed or not. */
 enum ss_pbt_type { SS_PBT_UINT, SS_PBT_INT, SS_PBT_UINTS, SS_PBT_FLOAT, SS_PBT_DOUBLE, SS_PBT_STRING, SS_PBT_MESSAGE };
@@ -50,6 +56,8 @@ struct ss_str ss_jnode_text(const struct ss_jnode *n, const char *key);
 double ss_jnode_num(const struct ss_jnode *n, const char *key, double otherwise);
 /* The same as a whole number; what does not fit 53 bits is rounded. */
 int64_t ss_jnode_int(const struct ss_jnode *n, const char *key, int64_t otherwise);
+/* The same with all 64 bits; what is beyond int64 wraps around, as unsigned numbers of 64 bits do. */
+int64_t ss_jnode_i64(const struct ss_jnode *n, const char *key);
 size_t ss_jnode_count(const struct ss_jnode *n);
 
 #endif
