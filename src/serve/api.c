@@ -124,8 +124,8 @@ static bool tool_object(struct ss_call *c, struct ss_out *o, const struct ss_run
 					     [SS_KIND_TREE] = "tree",
 					     [SS_KIND_GRAPH] = "graph" };
 	bool all = ss_ask_combines(t, run);
-	struct ss_str *hosts = ss_call_hosts(c, run, ss_ask_kind(t, run), all, all && t->flags & SS_TOOL_ONLY_ALL_HOSTS,
-					     &nhosts);
+	struct ss_str *hosts = ss_call_hosts(c, run, ss_ask_kind(t, run), all,
+					     ss_ask_only_combined(t, run), &nhosts);
 	if (!hosts)
 		return false;
 	ss_out_char(o, '{');

@@ -156,8 +156,12 @@ const char *ss_ask_kind(const struct ss_tool *t, const struct ss_run *run)
 
 bool ss_ask_combines(const struct ss_tool *t, const struct ss_run *run)
 {
-	/* Stored answers of several hosts are several answers. */
-	return t->flags & (SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS) && ss_ask_kind(t, run) == t->reads;
+	return t->flags & (SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS) && (ss_ask_kind(t, run) == t->reads || t->run_old);
+}
+
+bool ss_ask_only_combined(const struct ss_tool *t, const struct ss_run *run)
+{
+	return t->flags & SS_TOOL_ONLY_ALL_HOSTS && ss_ask_kind(t, run) == t->reads;
 }
 
 bool ss_ask_listed(const struct ss_tool *t, const struct ss_run *run)

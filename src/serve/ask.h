@@ -51,6 +51,8 @@ void ss_ask_release(struct ss_ask *a);
 const char *ss_ask_kind(const struct ss_tool *t, const struct ss_run *run);
 /* Does it answer for several hosts at once? */
 bool ss_ask_combines(const struct ss_tool *t, const struct ss_run *run);
+/* And only so? A stored answer is its host's own, too. */
+bool ss_ask_only_combined(const struct ss_tool *t, const struct ss_run *run);
 bool ss_ask_listed(const struct ss_tool *t, const struct ss_run *run);
 bool ss_ask_present(const struct ss_tool *t, const struct ss_run *run, const struct ss_host *first);
 

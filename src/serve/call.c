@@ -165,7 +165,10 @@ struct ss_str *ss_call_hosts(struct ss_call *c, const struct ss_run *run, const 
 	*n = 0;
 	if (!list)
 		return NULL;
-	bool several = nfiles > 1, placed = !(several && (all || only_all));
+	size_t nhosts = 0;
+	for (size_t i = 0; i < nfiles; i++)
+		nhosts += !files[i]->again;
+	bool several = nhosts > 1, placed = !(several && (all || only_all));
 	for (size_t i = 0; i < nfiles && !(several && only_all); i++) {
 		/* In the order of bytes, so capitals come first: as XProf has it. */
 		if (!placed && ss_str_cmp(SS_STR(SS_ALL_HOSTS), files[i]->name) < 0) {

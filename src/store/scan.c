@@ -284,12 +284,13 @@ static struct ss_str run_name(struct ss_arena *a, const struct dir *d)
 }
 
 /* The same answer of the same host in two formats: then both have their files' names. */
-static struct ss_str own_label(const struct ss_run *run, const struct file *f)
+static struct ss_str own_label(const struct ss_run *run, const struct file *f, bool *again)
 {
 	struct ss_str label;
 	ss_file_kind(f->name, SS_PLACE_RUN, &label);
 	const struct ss_host_file *last = run->own.n ? &run->own.v[run->own.n - 1] : NULL;
-	return last && last->kind == f->kind && ss_str_eq(last->name, label) ? f->name : label;
+	*again = last && last->kind == f->kind && ss_str_eq(last->name, label);
+	return *again ? f->name : label;
 }
 
 /* The files of other kinds in a run's own directory; in others, those that make it one. */
@@ -301,12 +302,13 @@ static bool add_own(struct walk *w, const struct dir *d, struct ss_run *run)
 		const struct file *f = &w->others.v[i];
 		if (!d->is_run && !ss_file_kind_is_answer(f->kind))
 			continue;
-		struct ss_str label = ss_arena_str(a, own_label(run, f)), path = join(a, d->path, f->name);
+		bool again;
+		struct ss_str label = ss_arena_str(a, own_label(run, f, &again)), path = join(a, d->path, f->name);
 		if (!path.p || !label.p)
 			return false;
 		if (ss_file_kind_is_answer(f->kind))
 			run->bytes += f->bytes;
-		run->own.v[run->own.n++] = (struct ss_host_file){ label, path, f->bytes, f->mtime_ns, f->kind };
+		run->own.v[run->own.n++] = (struct ss_host_file){ label, path, f->bytes, f->mtime_ns, f->kind, again };
 		if (!run->nhosts && (i == 0 || f->mtime_ns > run->mtime_ns))
 			run->mtime_ns = f->mtime_ns;
 	}
@@ -323,7 +325,7 @@ static bool add_hosts(struct walk *w, const struct dir *d, struct ss_run *run)
 		struct ss_str path = join(a, d->path, f->name);
 		if (!path.p || !host.p)
 			return false;
-		run->hosts[run->nhosts++] = (struct ss_host_file){ host, path, f->bytes, f->mtime_ns, NULL };
+		run->hosts[run->nhosts++] = (struct ss_host_file){ host, path, f->bytes, f->mtime_ns, NULL, false };
 		run->bytes += f->bytes;
 		if (i == 0 || f->mtime_ns > run->mtime_ns)
 			run->mtime_ns = f->mtime_ns;
@@ -350,7 +352,7 @@ static bool add_beside(struct walk *w, const struct dir *d)
 		const struct file *f = &w->others.v[i];
 		if (ss_file_kind_is_answer(f->kind))
 			continue;
-		struct ss_host_file file = { f->name, join(&w->s->arena, d->path, f->name), f->bytes, f->mtime_ns, f->kind };
+		struct ss_host_file file = { f->name, join(&w->s->arena, d->path, f->name), f->bytes, f->mtime_ns, f->kind, false };
 		if (!file.path.p || !ss_beside_add(&w->beside, d->path, &file))
 			return false;
 	}

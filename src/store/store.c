@@ -56,12 +56,10 @@ bool ss_run_has(const struct ss_run *run, const char *kind)
 
 bool ss_run_answer_host(const struct ss_run *run, size_t *at, struct ss_str *name)
 {
-	/* Files of a host stand together; one that is called by its own name is a second form of an answer. */
+	/* Files of a host stand together. */
 	for (; *at < run->own.n; ++*at) {
 		const struct ss_host_file *f = &run->own.v[*at];
-		size_t slash = ss_str_rchr(f->path, '/');
-		bool own_name = ss_str_eq(f->name, ss_str_sub(f->path, slash + 1, f->path.n));
-		if (!ss_file_kind_is_answer(f->kind) || own_name || ss_str_eq(f->name, *name))
+		if (!ss_file_kind_is_answer(f->kind) || f->again || ss_str_eq(f->name, *name))
 			continue;
 		*name = f->name;
 		++*at;
@@ -168,7 +166,8 @@ bool ss_run_select(const struct ss_run *run, const char *kind, struct ss_str nam
 	if (names.n && !all)
 		return take_named(run, v, n, names, out, err);
 	for (size_t i = 0; i < (all ? n : 1); i++)
-		take(out, v[i]);
+		if (!all || !v[i]->again)
+			take(out, v[i]);
 	out->name = out->n > 1 ? SS_STR(SS_ALL_HOSTS) : v[0]->name;
 	return true;
 }

@@ -31,6 +31,7 @@ struct ss_host_file {
 	uint64_t bytes;
 	int64_t mtime_ns;	/* since the Unix epoch */
 	const char *kind;	/* NULL: a profile; else see kinds.h */
+	bool again;		/* another form of the file before it: the same answer of the same host */
 };
 
 struct ss_files {
@@ -118,9 +119,10 @@ struct ss_selection {
 const struct ss_host_file **ss_run_files(const struct ss_run *run, const char *kind, struct ss_arena *arena, size_t *n);
 
 /*
- * The hosts (of another kind: the files) a user names: ALL_HOSTS, a host, or several with commas between them; "" is all of
- * them, or the first unless `all_by_default`. The array is in `arena`. SS_ENOTFOUND when there is
- * no such host, or none at all.
+ * The hosts (of another kind: the files) a user names: ALL_HOSTS, a host, or several with commas
+ * between them; "" is all of them, or the first unless `all_by_default`. Of an answer that a host has
+ * in two forms, all are the first. The array is in `arena`. SS_ENOTFOUND when there is no such host,
+ * or none at all.
  */
 bool ss_run_select(const struct ss_run *run, const char *kind, struct ss_str names, bool all_by_default, struct ss_arena *arena,
 		   struct ss_selection *out, struct ss_err *err);

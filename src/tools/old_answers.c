@@ -1,28 +1,40 @@
 /* old_answers.c - what the readers of stored answers share. */
 #include "tools/old_answers.h"
 
+#include "import/unpack.h"
+
 #include <math.h>
 
-bool ss_old_note(const struct ss_query *q, struct ss_result *out)
+bool ss_old_note(const struct ss_query *q, const struct ss_host *h, struct ss_result *out)
 {
-	const struct ss_host *h = q->model->hosts[0];
-	const char *more = q->model->nhosts > 1 ? "; stored answers of several hosts cannot be combined" : "";
+	(void)q;
 	size_t slash = ss_str_rchr(h->x.path, '/');
 	struct ss_str file = slash == SS_NPOS ? h->x.path : ss_str_sub(h->x.path, slash + 1, h->x.path.n);
 	struct ss_str text = ss_arena_printf(out->arena, "These figures were computed when the profile was taken, and stored "
-					     "in '" SS_FMT "'%s", SS_ARG(file), more);
+					     "in '" SS_FMT "'", SS_ARG(file));
 	return text.p && ss_result_note(out, SS_INFO, text);
 }
 
-const struct ss_jnode *ss_old_read(const struct ss_query *q, const struct ss_pbt_field *fields, struct ss_result *out,
-				   struct ss_err *err)
+bool ss_old_is_json(const struct ss_host *h)
 {
-	const struct ss_host *h = q->model->hosts[0];
-	struct ss_str bytes = h->x.file.bytes;
+	return ss_str_ends(h->x.path, SS_STR(".json")) || ss_str_ends(h->x.path, SS_STR(".json.gz"));
+}
+
+struct ss_str ss_old_bytes(const struct ss_query *q, const struct ss_host *h, struct ss_err *err)
+{
+	struct ss_str bytes;
+	return ss_unpack(h->x.file.bytes, q->arena, &bytes, err) ? bytes : (struct ss_str){ NULL, 0 };
+}
+
+const struct ss_jnode *ss_old_read(const struct ss_query *q, const struct ss_host *h, const struct ss_pbt_field *fields,
+				   struct ss_result *out, struct ss_err *err)
+{
 	struct ss_err why = { 0 };
-	bool json = !fields || ss_str_ends(h->x.path, SS_STR(".json"));
-	const struct ss_jnode *root = json ? ss_jtree_of_json(bytes, q->arena, &why)
-					   : ss_jtree_of_pb(bytes, fields, q->arena, &why);
+	bool json = !fields || ss_old_is_json(h);
+	struct ss_str bytes = ss_old_bytes(q, h, &why);
+	const struct ss_jnode *root = !bytes.p ? NULL :
+				      json     ? ss_jtree_of_json(bytes, q->arena, &why)
+					       : ss_jtree_of_pb(bytes, fields, q->arena, &why);
 	if (!root) {
 		ss_fail(err, why.code, "'" SS_FMT "' cannot be read: %s", SS_ARG(h->x.path), why.text);
 		return NULL;
@@ -31,7 +43,7 @@ const struct ss_jnode *ss_old_read(const struct ss_query *q, const struct ss_pbt
 		out->content_type = "application/json";
 		out->body = bytes;
 	}
-	if (ss_old_note(q, out))
+	if (ss_old_note(q, h, out))
 		return root;
 	ss_fail_mem(err);
 	return NULL;

@@ -1,5 +1,11 @@
-/* old_messages.c - see old_messages.h. Tables, columns and properties are those that the tools compute now. */
+/*
+ * old_messages.c - see old_messages.h. Tables, columns and properties are those that the tools
+ * compute now.
+ */
 #include "tools/old_messages.h"
+
+#include "model/steps/step_stats.h"
+#include "tools/old_combine.h"
 
 /* ---- what the messages hold ---- */
 
@@ -211,7 +217,10 @@ static double sum(const struct ss_jnode *step, const struct part *p)
 	return v;
 }
 
-/* The mean of a column of times as a property, under the name that pages look for: tc_compute_ms_average for tcComputeTimeMs. */
+/*
+ * The mean of a column of times as a property, under the name that pages look for:
+ * tc_compute_ms_average for tcComputeTimeMs.
+ */
 static bool add_mean(struct ss_table *t, size_t col, bool tpu)
 {
 	char id[64];
@@ -226,8 +235,18 @@ static bool add_mean(struct ss_table *t, size_t col, bool tpu)
 	for (size_t i = 0; i < t->nrows; i++)
 		all += t->data[col].f64[i];
 	struct ss_str name = ss_arena_printf(t->arena, "%s%s", id, tpu ? "_ms_average" : "_time_ms_avg");
-	return name.p && ss_table_prop_num(t, name.p, t->cols[col].label, SS_UNIT_MS, t->nrows ? all / (double)t->nrows : 0,
-					   "%.2f");
+	double mean = t->nrows ? all / (double)t->nrows : 0;
+	if (ss_table_find_prop(t, name.p ? name.p : ""))
+		return ss_old_set_prop(t, name.p, SS_UNIT_MS, mean, "%.2f");
+	return name.p && ss_table_prop_num(t, name.p, t->cols[col].label, SS_UNIT_MS, mean, "%.2f");
+}
+
+static bool add_means(struct ss_table *t, bool tpu)
+{
+	for (size_t i = 1; i < t->ncols && t->cols[i].unit == SS_UNIT_MS; i++)
+		if (strcmp(t->cols[i].id, "stepTimeMs") != 0 && !add_mean(t, i, tpu))
+			return false;
+	return true;
 }
 
 static bool summary_props(struct ss_table *t, const struct ss_jnode *s, const char *prefix, enum ss_unit unit)
@@ -260,15 +279,47 @@ static bool steps_table(const struct ss_jnode *input, struct ss_result *out)
 		for (size_t i = 1; i < ncols; i++)
 			ss_set_f64(t, i, sum(step, &parts[i - 1]));
 	}
-	for (size_t i = 1; i < ncols && cols[i].unit == SS_UNIT_MS; i++)
-		if (strcmp(cols[i].id, "stepTimeMs") != 0 && !add_mean(t, i, tpu))
-			return false;
+	if (!add_means(t, tpu))
+		return false;
 	struct ss_str said = ss_jnode_text(ss_jnode_get(ss_jnode_get(advice, "verdict"), "value"), "input_statement");
 	return summary_props(t, ss_jnode_get(input, "steptime"), "steptime_ms", SS_UNIT_MS) &&
 	       summary_props(t, ss_jnode_get(input, "infeed"), "infeed_percent", SS_UNIT_PERCENT) &&
 	       ss_table_prop(t, "hardware_type", ss_jnode_text(input, "hardware_type")) &&
 	       ss_table_prop(t, "input_conclusion", said) &&
 	       ss_table_prop(t, "summary_nextstep", ss_jnode_text(advice, "next"));
+}
+
+/* Average, deviation, least and most as the properties that a summary has. */
+static bool set_summary(struct ss_table *t, const char *prefix, enum ss_unit unit, const double *v, size_t n)
+{
+	struct ss_summary s = ss_summary_of(v, n);
+	const struct {
+		const char *id;
+		double v;
+	} props[] = {
+		{ "average", s.average }, { "standard_deviation", s.deviation }, { "minimum", s.least }, { "maximum", s.most },
+	};
+	for (size_t i = 0; i < SS_COUNT(props); i++) {
+		struct ss_str id = ss_arena_printf(t->arena, "%s_%s", prefix, props[i].id);
+		if (!id.p || !ss_old_set_prop(t, id.p, unit, props[i].v, "%.1f"))
+			return false;
+	}
+	return true;
+}
+
+bool ss_old_sum_up_steps(struct ss_table *steps)
+{
+	size_t time = ss_table_col(steps, "stepTimeMs"), input = ss_table_col(steps, "infeedTimeMs"), n = steps->nrows;
+	double *v = time != SS_NPOS && input != SS_NPOS ? SS_NEW_N(steps->arena, double, n + 1) : NULL;
+	if (time == SS_NPOS || input == SS_NPOS)
+		return true;	/* what a file for TPUs does not tell of a step is not made up */
+	for (size_t i = 0; v && i < n; i++)
+		v[i] = steps->data[time].f64[i];
+	if (!v || !set_summary(steps, "steptime_ms", SS_UNIT_MS, v, n))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		v[i] = v[i] > 0 ? 100 * steps->data[input].f64[i] / v[i] : 0;
+	return set_summary(steps, "infeed_percent", SS_UNIT_PERCENT, v, n) && add_means(steps, false);
 }
 
 static const struct ss_col input_cols[] = {
@@ -317,9 +368,9 @@ static bool input_advice(const struct ss_jnode *input, struct ss_result *out)
 	return t != NULL;
 }
 
-bool ss_old_input_message(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+bool ss_old_input_message(const struct ss_query *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
 {
-	const struct ss_jnode *input = ss_old_read(q, input_fields, out, err);
+	const struct ss_jnode *input = ss_old_read(q, h, input_fields, out, err);
 	if (!input)
 		return false;
 	return (steps_table(input, out) && input_ops(input, out) && input_advice(input, out)) || ss_fail_mem(err);
@@ -394,9 +445,9 @@ static bool recommendation_table(const struct ss_jnode *r, struct ss_result *out
 	return true;
 }
 
-bool ss_old_overview_message(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+bool ss_old_overview_message(const struct ss_query *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
 {
-	const struct ss_jnode *root = ss_old_read(q, overview_fields, out, err);
+	const struct ss_jnode *root = ss_old_read(q, h, overview_fields, out, err);
 	if (!root)
 		return false;
 	return (analysis_table(ss_jnode_get(root, "analysis"), out) && steps_table(ss_jnode_get(root, "input"), out) &&

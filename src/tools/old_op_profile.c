@@ -105,7 +105,10 @@ static bool add_node(struct ss_table *t, const struct ss_jnode *n, int64_t paren
 	return set_layout(t, ss_jnode_get(xla, "layout"));
 }
 
-/* In the order of a book; a JSON tree is at most some hundred levels deep, the stack is of that size. */
+/*
+ * In the order of a book; a JSON tree is at most some hundred levels deep, the stack is of that
+ * size.
+ */
 static bool add_tree(struct ss_table *t, const struct ss_jnode *root)
 {
 	struct level {
@@ -142,10 +145,19 @@ bool ss_old_op_profile(const struct ss_query *q, struct ss_result *out, struct s
 		{ "byProvenance", "by_provenance", "provenance", "By provenance" },
 		{ "byProvenanceExcludeIdle", "by_provenance_exclude_idle", "provenance", "By provenance, without idle" },
 	};
-	const struct ss_jnode *root = ss_old_read(q, NULL, out, err);
+	const struct ss_jnode *root = ss_old_read(q, q->model->hosts[0], NULL, out, err);
 	struct ss_str group = SS_STR("");
 	if (!root)
 		return false;
+	/*
+	 * The first files tell shares of their own time only, and XProf combines no op profiles
+	 * either.
+	 */
+	if (q->model->nhosts > 1 &&
+	    !ss_result_note(out, SS_WARNING,
+			    ss_arena_printf(out->arena, "Op profiles of several hosts are not combined: this is the one of " SS_FMT,
+					    SS_ARG(q->model->hosts[0]->name))))
+		return ss_fail_mem(err);
 	for (size_t i = 0; i < q->nparams; i++)
 		if (ss_str_is(q->params[i].name, "group_by"))
 			group = q->params[i].value;

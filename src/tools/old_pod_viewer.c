@@ -5,7 +5,7 @@
  * The parts are those of the time: the compiler's categories told apart computing at many and at
  * few FLOPS, and the two phases of an all-reduce, which before 2019 were one ("crs").
  */
-#include "tools/old_answers.h"
+#include "tools/old_combine.h"
 
 #include <math.h>
 
@@ -139,28 +139,40 @@ static bool add_cores(struct ss_table *t, int64_t num, const struct ss_jnode *st
 	return true;
 }
 
-static bool add_step(struct ss_table *t, int64_t num, const struct ss_jnode *step)
+/* A step of rows [from, to) of the table of cores. */
+static bool add_step(struct ss_table *t, const struct ss_table *cores, size_t from, size_t to)
 {
-	const struct ss_jnode *cores = ss_jnode_get(step, "podStatsPerCore");
-	double most = 0, all = 0, us[SS_COUNT(part_keys)], sum[SS_COUNT(part_keys)] = { 0 };
+	double most = 0, all = 0, sum[SS_COUNT(part_keys)] = { 0 };
 	size_t best = 0;
 	if (!ss_table_row(t))
 		return false;
-	for (const struct ss_jnode *c = cores ? cores->first : NULL; c; c = c->next) {
-		double total = parts_of(c, us);
-		most = fmax(most, total);
-		all += total;
+	for (size_t row = from; row < to; row++) {
+		most = fmax(most, cores->data[CORE_TOTAL].f64[row]);
+		all += cores->data[CORE_TOTAL].f64[row];
 		for (size_t i = 0; i < SS_COUNT(sum); i++)
-			sum[i] += us[i];
+			sum[i] += cores->data[CORE_PARTS + i].f64[row];
 	}
 	for (size_t i = 1; i < SS_COUNT(sum); i++)
 		best = sum[i] > sum[best] ? i : best;
-	ss_set_i64(t, 0, num);
+	ss_set_i64(t, 0, cores->data[CORE_STEP].i64[from]);
 	ss_set_f64(t, 1, most);
-	ss_set_i64(t, 2, (int64_t)ss_jnode_count(cores));
+	ss_set_i64(t, 2, (int64_t)(to - from));
 	ss_set_str(t, 3, ss_str_from(core_cols[CORE_PARTS + best].label));
 	ss_set_f64(t, 4, all > 0 ? sum[best] / all : NAN);
 	return true;
+}
+
+/* Rows of one step stand together in the table of cores. */
+static bool add_steps(struct ss_table *t, const struct ss_table *cores)
+{
+	bool ok = true;
+	t->nrows = 0;
+	for (size_t from = 0, to; ok && from < cores->nrows; from = to) {
+		for (to = from; to < cores->nrows && cores->data[CORE_STEP].i64[to] == cores->data[CORE_STEP].i64[from];)
+			to++;
+		ok = add_step(t, cores, from, to);
+	}
+	return ok;
 }
 
 /* "{0,1},{2,3}", and how many there are. */
@@ -239,7 +251,9 @@ static bool add_places(struct ss_table *t, const struct ss_jnode *step, int64_t 
 		int64_t chip = ss_jnode_int(c, "chipId", -1);
 		if (!ss_table_row(t))
 			return false;
-		/* Both maps are mostly in the same order; a look from where the last one was found. */
+		/*
+		 * Both maps are mostly in the same order; a look from where the last one was found.
+		 */
 		if (!(r && ss_str_eq(r->key, c->key)))
 			for (r = replicas ? replicas->first : NULL; r && !ss_str_eq(r->key, c->key);)
 				r = r->next;
@@ -278,23 +292,58 @@ static bool per_step(struct ss_result *out, const char *name, const char *title,
 	return t != NULL;
 }
 
-bool ss_old_pod_viewer(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool read_pod(const struct ss_query *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
 {
-	const struct ss_jnode *root = ss_old_read(q, NULL, out, err);
+	const struct ss_jnode *root = ss_old_read(q, h, NULL, out, err);
 	const struct ss_jnode *env = ss_jnode_get(root, "runEnvironment");
 	const struct ss_jnode *steps = ss_jnode_get(ss_jnode_get(root, "podStatsSequence"), "podStatsMap");
 	if (!root)
 		return false;
 	if (!steps)
-		return ss_fail(err, SS_EFORMAT, "'" SS_FMT "' holds no steps of a pod", SS_ARG(q->model->hosts[0]->x.path));
+		return ss_fail(err, SS_EFORMAT, "'" SS_FMT "' holds no steps of a pod", SS_ARG(h->x.path));
 	bool ok = per_step(out, "cores", "Step breakdown", core_cols, SS_COUNT(core_cols), steps, add_cores) &&
-		  environment(&out->tables[0], env) &&
-		  per_step(out, "steps", "Steps", step_cols, SS_COUNT(step_cols), steps, add_step);
-	struct ss_table *t = ok ? ss_result_table(out, "topology", "Topology", place_cols, SS_COUNT(place_cols)) : NULL;
+		  environment(&out->tables[0], env);
+	struct ss_table *t = ok ? ss_result_table(out, "steps", "Steps", step_cols, SS_COUNT(step_cols)) : NULL;
+	ok = t && add_steps(t, &out->tables[0]);
+	t = ok ? ss_result_table(out, "topology", "Topology", place_cols, SS_COUNT(place_cols)) : NULL;
 	ok = t && (!steps->first ||
 		   add_places(t, steps->first, ss_jnode_int(ss_jnode_get(env, "topology"), "xDimension", 0)));
 	ok = ok && per_step(out, "collectives", "Collectives", collective_cols, SS_COUNT(collective_cols), steps,
 			    add_collectives) &&
 	     per_step(out, "channels", "Channels", channel_cols, SS_COUNT(channel_cols), steps, add_channels);
 	return ok || ss_fail_mem(err);
+}
+
+/* Hosts bring cores of their own; what two files tell of the same core is one row. */
+static bool end_pod(struct ss_result *out, size_t nhosts)
+{
+	static const char *const by[][4] = {
+		{ "cores", "step_num", "core_id" },
+		{ "topology", "core_id" },
+		{ "collectives", "step_num", "hlo_op_name" },
+		{ "channels", "step_num", "channel_id" },
+	};
+	for (size_t i = 0; nhosts > 1 && i < SS_COUNT(by); i++) {
+		struct ss_table *t = ss_old_find(out, by[i][0]);
+		if (t && !ss_old_sort(t, by[i] + 1))
+			return false;
+	}
+	struct ss_table *cores = ss_old_find(out, "cores"), *steps = ss_old_find(out, "steps");
+	return nhosts < 2 || !cores || !steps || add_steps(steps, cores);
+}
+
+bool ss_old_pod_viewer(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	static const struct ss_old_table tables[] = {
+		{ .name = "cores", .key = { "step_num", "core_id" } },
+		{ .name = "steps" },	/* made of the cores */
+		{ .name = "topology", .key = { "core_id" } },
+		{ .name = "collectives", .key = { "step_num", "hlo_op_name", "replica_groups" }, .longest = { "most_us" } },
+		{ .name = "channels", .key = { "step_num", "channel_id" }, .longest = { "latency_us" } },
+	};
+	static const struct ss_old_answer answer = {
+		.read = read_pod, .tables = tables, .ntables = SS_COUNT(tables), .end = end_pod,
+		.says = "Cores, channels and collectives are those of all files, equal ones once.",
+	};
+	return ss_old_combine(q, &answer, out, err);
 }

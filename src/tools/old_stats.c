@@ -2,7 +2,7 @@
  * old_stats.c - stored tables of operations (TfStatsDatabase) and of GPU kernels (KernelStatsDb),
  * which the plug-ins of the time read as they stand.
  */
-#include "tools/old_answers.h"
+#include "tools/old_combine.h"
 
 /* ---- operations ---- */
 
@@ -66,6 +66,8 @@ static const struct ss_col op_cols[] = {
 	STR("eager", "Execution mode", "Eager, or part of a compiled function"),
 };
 
+static const char *const op_tables[][2] = { { "with_idle", "With idle time" }, { "without_idle", "Without idle time" } };
+
 static bool add_op(struct ss_table *t, const struct ss_jnode *record)
 {
 	if (!ss_table_row(t))
@@ -80,22 +82,112 @@ static bool add_op(struct ss_table *t, const struct ss_jnode *record)
 	return true;
 }
 
-bool ss_old_framework_op_stats(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+/*
+ * The time of which the rows of a side are shares, as a property: files do not name it. The row
+ * with the longest time tells it best.
+ */
+static bool set_side_total(struct ss_table *t, const char *prop, const char *share)
 {
-	static const char *const tables[][2] = { { "with_idle", "With idle time" }, { "without_idle", "Without idle time" } };
-	const struct ss_jnode *root = ss_old_read(q, stats_fields, out, err);
+	size_t self = ss_table_col(t, "total_self_time"), col = ss_table_col(t, share);
+	double most_us = 0, total_us = 0;
+	for (size_t i = 0; i < t->nrows; i++) {
+		double us = t->data[self].f64[i], frac = t->data[col].f64[i];
+		if (frac > 0 && us > most_us) {
+			most_us = us;
+			total_us = us / frac;
+		}
+	}
+	return ss_table_prop_num(t, prop, NULL, SS_UNIT_US, total_us, "%.3f");
+}
+
+static bool read_op_stats(const struct ss_query *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_jnode *root = ss_old_read(q, h, stats_fields, out, err);
 	if (!root)
 		return false;
-	for (size_t i = 0; i < SS_COUNT(tables); i++) {
-		const struct ss_jnode *records = ss_jnode_get(root, tables[i][0]);
-		struct ss_table *t = ss_result_table(out, tables[i][0], tables[i][1], op_cols, SS_COUNT(op_cols));
+	for (size_t i = 0; i < SS_COUNT(op_tables); i++) {
+		const struct ss_jnode *records = ss_jnode_get(root, op_tables[i][0]);
+		struct ss_table *t = ss_result_table(out, op_tables[i][0], op_tables[i][1], op_cols, SS_COUNT(op_cols));
 		for (const struct ss_jnode *r = records ? records->first : NULL; t && r; r = r->next)
 			if (!add_op(t, r))
 				return ss_fail_mem(err);
-		if (!t || !ss_table_prop(t, "architecture_type", ss_jnode_text(root, "device_type")))
+		if (!t || !ss_table_prop(t, "architecture_type", ss_jnode_text(root, "device_type")) ||
+		    !set_side_total(t, "device_time_us", "device_total_self_time_percent") ||
+		    !set_side_total(t, "host_time_us", "host_total_self_time_percent"))
 			return ss_fail_mem(err);
 	}
 	return true;
+}
+
+/* The share of a row in its side, and the running sum; 0 on the other side. */
+static void set_shares(struct ss_table *t, size_t row, const char *const cols[2], double total_us, double *sum)
+{
+	double us = t->data[ss_table_col(t, "total_self_time")].f64[row];
+	double frac = total_us > 0 ? us / total_us : 0;
+	*sum += frac;
+	t->data[ss_table_col(t, cols[0])].f64[row] = frac;
+	t->data[ss_table_col(t, cols[1])].f64[row] = total_us > 0 ? *sum : 0;
+}
+
+/* Ranks, means and shares follow from the sums. */
+static bool finish_ops(struct ss_table *t)
+{
+	static const char *const by[] = { "host_or_device", "-total_self_time", "type", "operation", NULL };
+	static const char *const shares[2][2] = {
+		{ "device_total_self_time_percent", "device_cumulative_total_self_time_percent" },
+		{ "host_total_self_time_percent", "Host_cumulative_total_self_time_percent" },
+	};
+	const struct ss_prop *device = ss_table_find_prop(t, "device_time_us"), *host = ss_table_find_prop(t, "host_time_us");
+	double total_us[2] = { device->value, host->value }, sum[2] = { 0, 0 };
+	if (!ss_old_sort(t, by))
+		return false;
+	for (size_t i = 0; i < t->nrows; i++) {
+		bool on_host = ss_str_is(t->data[ss_table_col(t, "host_or_device")].str[i], "Host");
+		double n = t->data[ss_table_col(t, "occurrences")].f64[i];
+		double gflops = t->data[ss_table_col(t, "measured_flop_rate")].f64[i];
+		double gibs = t->data[ss_table_col(t, "measured_memory_bw")].f64[i];
+		t->data[ss_table_col(t, "rank")].f64[i] = (double)i + 1;
+		t->data[ss_table_col(t, "avg_time")].f64[i] = n > 0 ? t->data[ss_table_col(t, "total_time")].f64[i] / n : 0;
+		t->data[ss_table_col(t, "avg_self_time")].f64[i] =
+			n > 0 ? t->data[ss_table_col(t, "total_self_time")].f64[i] / n : 0;
+		if (gibs > 0)
+			t->data[ss_table_col(t, "operational_intensity")].f64[i] = gflops * 1e9 / (gibs * 1073741824);
+		for (size_t side = 0; side < 2; side++)
+			set_shares(t, i, shares[side], side == on_host ? total_us[side] : 0, &sum[side]);
+	}
+	return true;
+}
+
+static bool end_ops(struct ss_result *out, size_t nhosts)
+{
+	for (size_t i = 0; nhosts > 1 && i < out->ntables; i++)
+		if (!finish_ops(&out->tables[i]))
+			return false;
+	return true;
+}
+
+bool ss_old_framework_op_stats(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	static const struct ss_old_col cols[] = {
+		{ "occurrences", SS_OLD_SUM, NULL },
+		{ "total_time", SS_OLD_SUM, NULL },
+		{ "total_self_time", SS_OLD_SUM, NULL },
+		{ "measured_flop_rate", SS_OLD_MEAN, "total_time" },
+		{ "model_flop_rate", SS_OLD_MEAN, "total_time" },
+		{ "measured_memory_bw", SS_OLD_MEAN, "total_time" },
+		{ "gpu_tensorcore_utilization", SS_OLD_MEAN, "total_self_time" },
+	};
+	static const struct ss_old_col props[] = { { "device_time_us", SS_OLD_SUM, NULL }, { "host_time_us", SS_OLD_SUM, NULL } };
+#define OPS(table)                                                                                              \
+	{ .name = table, .key = { "host_or_device", "type", "operation" }, .cols = cols, .ncols = SS_COUNT(cols), \
+	  .longest = { "total_time" }, .props = props, .nprops = SS_COUNT(props) }
+	static const struct ss_old_table tables[] = { OPS("with_idle"), OPS("without_idle") };
+#undef OPS
+	static const struct ss_old_answer answer = {
+		.read = read_op_stats, .tables = tables, .ntables = SS_COUNT(tables), .end = end_ops,
+		.says = "Times of equal operations are added up; rates are means, weighted by time.",
+	};
+	return ss_old_combine(q, &answer, out, err);
 }
 
 /* ---- kernels ---- */
@@ -176,9 +268,9 @@ static bool add_kernel(struct ss_table *t, const struct ss_jnode *k)
 	return true;
 }
 
-bool ss_old_kernel_stats(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool read_kernels(const struct ss_query *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
 {
-	const struct ss_jnode *root = ss_old_read(q, kernels_fields, out, err);
+	const struct ss_jnode *root = ss_old_read(q, h, kernels_fields, out, err);
 	struct ss_table *t = root ? ss_result_table(out, "kernel_stats", "GPU kernels", kernel_cols, SS_COUNT(kernel_cols)) : NULL;
 	if (!root)
 		return false;
@@ -186,4 +278,40 @@ bool ss_old_kernel_stats(const struct ss_query *q, struct ss_result *out, struct
 		if (!add_kernel(t, k))
 			return ss_fail_mem(err);
 	return t || ss_fail_mem(err);
+}
+
+static bool end_kernels(struct ss_result *out, size_t nhosts)
+{
+	static const char *const by[] = { "-total_duration_us", "kernel_name", NULL };
+	struct ss_table *t = nhosts > 1 ? ss_old_find(out, "kernel_stats") : NULL;
+	if (t && !ss_old_sort(t, by))
+		return false;
+	for (size_t i = 0; t && i < t->nrows; i++) {
+		int64_t n = t->data[ss_table_col(t, "occurrences")].i64[i];
+		double total_us = t->data[ss_table_col(t, "total_duration_us")].f64[i];
+		t->data[ss_table_col(t, "rank")].i64[i] = (int64_t)i + 1;
+		t->data[ss_table_col(t, "avg_duration_us")].f64[i] = n > 0 ? total_us / (double)n : 0;
+	}
+	return true;
+}
+
+bool ss_old_kernel_stats(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	static const struct ss_old_col cols[] = {
+		{ "occurrences", SS_OLD_SUM, NULL },
+		{ "total_duration_us", SS_OLD_SUM, NULL },
+		{ "min_duration_us", SS_OLD_LEAST, NULL },
+		{ "max_duration_us", SS_OLD_MOST, NULL },
+	};
+	static const struct ss_old_table tables[] = {
+		{ .name = "kernel_stats",
+		  .key = { "kernel_name", "registers_per_thread", "shmem_bytes", "block_dim", "grid_dim",
+			   "is_kernel_using_tensor_core", "op_name" },
+		  .cols = cols, .ncols = SS_COUNT(cols), .longest = { "total_duration_us" } },
+	};
+	static const struct ss_old_answer answer = {
+		.read = read_kernels, .tables = tables, .ntables = SS_COUNT(tables), .end = end_kernels,
+		.says = "Equal kernels of several hosts are one row.",
+	};
+	return ss_old_combine(q, &answer, out, err);
 }

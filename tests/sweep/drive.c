@@ -19,10 +19,17 @@ bool drive_open(struct drive *d, const struct sample *s, struct ss_str bytes, st
 	if (!(ss_file_kind_is_raw(s->kind) ? ss_host_open_raw_bytes(host, bytes, name, err)
 					   : ss_host_open_bytes(host, bytes, name, err)))
 		return false;
-	if (ss_model_init(&d->model, &host, 1, err))
+	d->has_pair = false;
+	if (!ss_model_init(&d->model, &host, 1, err)) {
+		ss_host_close(host);
+		return false;
+	}
+	if (!ss_file_kind_is_answer(s->kind) || !ss_file_kind_is_raw(s->kind))
 		return true;
-	ss_host_close(host);
-	return false;
+	d->has_pair = ss_model_init(&d->pair, (struct ss_host *[]){ host, host }, 2, err);
+	if (!d->has_pair)
+		drive_close(d);
+	return d->has_pair;
 }
 
 bool drive_open_visited(struct drive *d, const struct sample *s, struct ss_err *err)
@@ -30,12 +37,15 @@ bool drive_open_visited(struct drive *d, const struct sample *s, struct ss_err *
 	const struct ss_host_file_at file = { s->path, s->bytes.n }, both[] = { file, file };
 
 	d->host = (struct ss_host){ 0 };
+	d->has_pair = false;
 	return ss_model_init_visited(&d->model, both, SS_COUNT(both), err);
 }
 
 void drive_close(struct drive *d)
 {
 	ss_model_release(&d->model);
+	if (d->has_pair)
+		ss_model_release(&d->pair);
 	ss_host_close(&d->host);
 }
 
@@ -103,23 +113,30 @@ static bool mix(void *arg, const char *p, size_t n)
 	return true;
 }
 
-bool drive_run(struct drive *d, const struct ss_tool *tool, const struct drive_question *q, uint64_t *digest,
-	       struct ss_err *err)
+static bool ask_model(struct ss_model *model, const struct ss_tool *tool, const struct drive_question *q, uint64_t *digest,
+		      struct ss_err *err)
 {
 	struct ss_param_value params[8];
-	struct ss_ask ask = { .tool = tool, .model = &d->model, .params = params, .format = q->format,
+	struct ss_ask ask = { .tool = tool, .model = model, .params = params, .format = q->format,
 		.run = SS_STR("run"), .host = SS_STR("host") };
 	struct ss_out out;
 	bool ok;
 
 	ask.nparams = split(ss_str_from(q->params), params, SS_COUNT(params));
-	*digest = 14695981039346656037u;
 	ss_out_init(&out, mix, digest);
 	ok = ss_ask(&ask, &out, err);
 	ok = ss_out_finish(&out, err) && ok;
 	ss_out_free(&out);
 	ss_ask_release(&ask);
 	return ok;
+}
+
+bool drive_run(struct drive *d, const struct ss_tool *tool, const struct drive_question *q, uint64_t *digest,
+	       struct ss_err *err)
+{
+	*digest = 14695981039346656037u;
+	return ask_model(&d->model, tool, q, digest, err) &&
+	       (!d->has_pair || !(tool->flags & SS_TOOL_ALL_HOSTS) || ask_model(&d->pair, tool, q, digest, err));
 }
 
 /* --- Samples ---------------------------------------------------------------------------------- */

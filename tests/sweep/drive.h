@@ -9,6 +9,8 @@
 struct drive {
 	struct ss_host host;
 	struct ss_model model;
+	struct ss_model pair;	/* of a stored answer: it and itself as two hosts, which tools combine */
+	bool has_pair;
 };
 
 struct sample {
