@@ -35,6 +35,10 @@ static const struct {
 	ANSWER("memory_viewer.json", SS_KIND_FILE_MEMORY),
 	ANSWER("tensorflow_stats.pb", SS_KIND_FILE_TF_STATS),
 	ANSWER("kernel_stats.pb", SS_KIND_FILE_KERNELS),
+	ANSWER("memory_profile.json", SS_KIND_FILE_ALLOCATIONS),
+	ANSWER("memory_profile.json.gz", SS_KIND_FILE_ALLOCATIONS),
+	ANSWER("tf_data_bottleneck_analysis.json", SS_KIND_FILE_TF_DATA),
+	ANSWER("tf_data_bottleneck_analysis.json.gz", SS_KIND_FILE_TF_DATA),
 	{ SS_STR_INIT(""), SS_STR_INIT(".pb"), SS_KIND_FILE_GRAPH, SS_PLACE_NAMED },
 };
 

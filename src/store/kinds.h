@@ -32,6 +32,8 @@ enum ss_place {
 #define SS_KIND_FILE_MEMORY "answer:memory_viewer"
 #define SS_KIND_FILE_TF_STATS "answer:tensorflow_stats"
 #define SS_KIND_FILE_KERNELS "answer:kernel_stats"
+#define SS_KIND_FILE_ALLOCATIONS "answer:memory_profile"
+#define SS_KIND_FILE_TF_DATA "answer:tf_data"
 
 bool ss_file_kind_is_answer(const char *kind);	/* one of these; NULL: no */
 /* Is it opened as it stands? Profiles (NULL) and programs are read as profiles. */

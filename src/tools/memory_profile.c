@@ -11,70 +11,11 @@
  * is XProf's number.
  */
 #include "model/runtime/memory.h"
+#include "tools/memory_cols.h"
+#include "tools/old_answers.h"
 #include "tools/tool.h"
 
 #define MOST_POINTS 1000
-
-enum {
-	A_ID, A_ALLOCATIONS, A_DEALLOCATIONS, A_LIFETIME_PEAK, A_PEAK, A_PEAK_TIME, A_PEAK_OFFSET, A_PEAK_STEP, A_STACK, A_HEAP,
-	A_FREE, A_FRAGMENTATION, A_CAPACITY,
-};
-
-static const struct ss_col allocator_cols[] = {
-	STR("memory_id", "Memory ID", "Device or allocator"),
-	INT("allocations", "Allocations", COUNT, "Allocations during the profile"),
-	INT("deallocations", "Deallocations", COUNT, "Deallocations during the profile"),
-	INT("lifetime_peak_bytes", "Lifetime peak", BYTES, "Greatest use since the program began, of the last event"),
-	INT("peak_bytes", "Peak in the profile", BYTES, "Greatest stack + heap during the profile"),
-	INT("peak_time_ps", "Time of the peak", PS, "Since the start of the profile"),
-	INT("peak_offset_ps", "Time of the peak on its line", PS, "Since the start of its line"),
-	INT("peak_step", "Step of the peak", NONE, NULL),
-	INT("stack_bytes", "Stack at the peak", BYTES, "Reserved by programs on the device"),
-	INT("heap_bytes", "Heap at the peak", BYTES, "Allocated buffers"),
-	INT("free_bytes", "Free at the peak", BYTES, NULL),
-	NUM("fragmentation_frac", "Fragmentation at the peak", FRAC,
-	    "Share of the free memory that is outside of its largest block"),
-	INT("capacity_bytes", "Capacity", BYTES, "Stack + heap + free at the peak"),
-};
-
-/* What both a point of the timeline and a row of the breakdown show. */
-enum {
-	E_ID, E_TIME, E_OFFSET, E_ACTIVITY, E_STACK, E_HEAP, E_FREE, E_FRAGMENTATION, E_LIFETIME_PEAK, E_REQUESTED, E_BYTES,
-	E_ADDRESS, E_OP, E_STEP, E_REGION, E_TYPE, E_SHAPE, E_COUNT, E_MADE_UP,
-};
-
-static const struct ss_col event_cols[] = {
-	STR("memory_id", "Memory ID", "Device or allocator"),
-	INT("time_ps", "Time", PS, "Since the start of the profile"),
-	INT("offset_ps", "Time on its line", PS, "Since the start of the line the event stands on"),
-	STR("activity", "Activity", "ALLOCATION or DEALLOCATION"),
-	INT("stack_bytes", "Stack", BYTES, "Reserved by programs on the device, after the event"),
-	INT("heap_bytes", "Heap", BYTES, "Allocated buffers, after the event"),
-	INT("free_bytes", "Free", BYTES, "After the event"),
-	NUM("fragmentation_frac", "Fragmentation", FRAC, "Share of the free memory that is outside of its largest block"),
-	INT("lifetime_peak_bytes", "Lifetime peak", BYTES, "Greatest use since the program began"),
-	INT("requested_bytes", "Requested size", BYTES, "What the operation asked for"),
-	INT("allocation_bytes", "Allocation size", BYTES, "What the allocator gave"),
-	INT("address", "Address", NONE, NULL),
-	STR("tf_op", "Op name", "Framework operation that asked for the memory"),
-	INT("step", "Step", NONE, "Outside of all steps: one after the last"),
-	STR("region_type", "Region type", "output, temp, persist/dynamic ..."),
-	STR("data_type", "Data type", NULL),
-	STR("shape", "Shape", NULL),
-	INT("occurrences", "Occurrences", COUNT, "Allocations that are equal in all that is shown"),
-	FLAG("made_up", "Not an allocation", "The stack, or memory that was held already before the step of the peak"),
-};
-
-enum { M_ID, M_NAME, M_PLANE, M_BEGIN, M_END, M_OFFSET };
-
-static const struct ss_col module_cols[] = {
-	INT("id", "ID", NONE, NULL),
-	STR("name", "HLO module", NULL),
-	STR("plane", "Device", NULL),
-	INT("begin_ps", "Start", PS, "Since the start of the profile"),
-	INT("end_ps", "End", PS, NULL),
-	INT("offset_ps", "Start on its line", PS, "Since the start of its line"),
-};
 
 static bool add_allocator(struct ss_table *t, const struct ss_memory *m, const struct ss_mem_allocator *a)
 {
@@ -124,9 +65,6 @@ static void set_event(struct ss_table *t, const struct ss_mem_allocator *a, cons
 	ss_set_i64(t, E_ADDRESS, a->unaddressed ? 0 : (int64_t)e->address);
 	ss_set_i64(t, E_STEP, e->step);
 }
-
-/* The timeline has no use for the last two columns. */
-#define NTIMELINE_COLS E_COUNT
 
 static bool add_timeline(struct ss_table *t, const struct ss_memory *m, const struct ss_mem_allocator *a)
 {
@@ -184,7 +122,7 @@ static bool add_modules(struct ss_table *t, const struct ss_host *h, const struc
 /* Allocations alone need not have loaded the host. */
 static bool fill_modules(struct ss_result *out, struct ss_host *h, struct ss_err *err)
 {
-	struct ss_table *t = ss_result_table(out, "modules", "HLO modules on TPUs", module_cols, SS_COUNT(module_cols));
+	struct ss_table *t = ss_result_table(out, "modules", "HLO modules on TPUs", ss_memory_module_cols, M_COLS);
 	bool ok = t != NULL;
 	for (uint32_t i = 0; ok && i < h->nplanes; i++) {
 		const struct ss_plane *p = &h->planes[i];
@@ -201,15 +139,15 @@ static bool fill_modules(struct ss_result *out, struct ss_host *h, struct ss_err
 
 static bool fill_allocators(struct ss_result *out, const struct ss_memory *m, struct ss_err *err)
 {
-	struct ss_table *t = ss_result_table(out, "allocators", "Allocators", allocator_cols, SS_COUNT(allocator_cols));
+	struct ss_table *t = ss_result_table(out, "allocators", "Allocators", ss_memory_allocator_cols, A_COLS);
 	bool ok = t && ss_table_prop(t, "host_plane", m->plane ? SS_STR("present") : SS_STR("missing"));
 	for (uint32_t i = 0; ok && i < m->nallocators; i++)
 		ok = add_allocator(t, m, &m->allocators[i]);
-	t = ok ? ss_result_table(out, "timeline", "Memory over time", event_cols, NTIMELINE_COLS) : NULL;
+	t = ok ? ss_result_table(out, "timeline", "Memory over time", ss_memory_event_cols, NTIMELINE_COLS) : NULL;
 	ok = ok && t;
 	for (uint32_t i = 0; ok && i < m->nallocators; i++)
 		ok = add_timeline(t, m, &m->allocators[i]);
-	t = ok ? ss_result_table(out, "breakdown", "Allocated at the peak", event_cols, SS_COUNT(event_cols)) : NULL;
+	t = ok ? ss_result_table(out, "breakdown", "Allocated at the peak", ss_memory_event_cols, E_COLS) : NULL;
 	if (!t)
 		return ss_fail_mem(err);
 	for (uint32_t i = 0; ok && i < m->nallocators; i++)
@@ -240,5 +178,7 @@ const struct ss_tool ss_tool_memory_profile = {
 	.title = "Memory profile",
 	.summary = "Memory in use over time, fragmentation, and what was allocated at the peak",
 	.kind = SS_KIND_TABLES,
+	.old = "answer:memory_profile",
+	.run_old = ss_old_memory_profile,
 	.run = run,
 };

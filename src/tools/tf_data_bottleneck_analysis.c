@@ -8,62 +8,11 @@
  */
 #include "base/vec.h"
 #include "model/runtime/tfdata.h"
+#include "tools/old_answers.h"
+#include "tools/tf_data_cols.h"
 #include "tools/tool.h"
 
 #include <stdlib.h>
-
-enum { BN_HOST, BN_PIPELINE, BN_MAX, BN_NAME, BN_LONG, BN_LATENCY, BN_SUGGESTION };
-
-static const struct ss_col bottleneck_cols[] = {
-	STR("host", "Host", NULL),
-	STR("input_pipeline", "Input Pipeline", NULL),
-	INT("max_latency_ps", "Max Latency", PS, "The slowest element"),
-	STR("iterator_name", "Bottleneck", "Stage the slowest element waited for most"),
-	STR("iterator_long_name", "Stage", "The stage with its place in the pipeline"),
-	INT("iterator_latency_ps", "Bottleneck Latency", PS, "Time of its own, of all threads"),
-	STR("suggestion", "Suggestion", NULL),
-};
-
-enum { PL_HOST, PL_ID, PL_NAME, PL_TYPE, PL_MIN, PL_AVG, PL_MAX, PL_CALLS, PL_SLOW };
-
-static const struct ss_col pipeline_cols[] = {
-	STR("host", "Host", NULL),
-	STR("id", "Iterator", "Number of the root iterator, in 64 bits"),
-	STR("input_pipeline", "Input Pipeline", NULL),
-	STR("type", "Type", "HOST, or DEVICE for one that copies to a device in the background"),
-	INT("min_latency_ps", "Min", PS, NULL),
-	INT("avg_latency_ps", "Mean", PS, NULL),
-	INT("max_latency_ps", "Max", PS, NULL),
-	INT("calls", "# calls", COUNT, "Elements the program asked for"),
-	INT("slow_calls", "# Slow calls", COUNT, "Slower than 50 us"),
-};
-
-enum { IT_HOST, IT_ID, IT_PARENT, IT_NAME, IT_LONG, IT_ASYNC };
-
-static const struct ss_col iterator_cols[] = {
-	STR("host", "Host", NULL),
-	STR("id", "Iterator", NULL),
-	STR("parent_id", "Parent", "Iterator that asks this one for elements; 0: the program does"),
-	STR("name", "Name", NULL),
-	STR("long_name", "Long name", NULL),
-	FLAG("is_async", "Works ahead", "Has threads of its own"),
-};
-
-enum { ST_HOST, ST_PIPELINE, ST_RANK, ST_ID, ST_NAME, ST_BEGIN, ST_DUR, ST_SELF, ST_CALLS, ST_BLOCKING, ST_BOTTLENECK };
-
-static const struct ss_col stat_cols[] = {
-	STR("host", "Host", NULL),
-	STR("pipeline_id", "Input Pipeline", "Number of its root iterator"),
-	INT("rank", "Rank", NONE, "0 is the pipeline's slowest element"),
-	STR("id", "Iterator", NULL),
-	STR("name", "Name", NULL),
-	INT("start_time_ps", "Start Time", PS, "Since the profile began"),
-	INT("duration_ps", "Total Duration", PS, "All calls for this element, on all threads"),
-	INT("self_time_ps", "Self Duration", PS, "Without what overlaps the calls below"),
-	INT("calls", "# calls", COUNT, NULL),
-	FLAG("is_blocking", "Critical path", "The program waited for it"),
-	FLAG("is_bottleneck", "Bottleneck", "Most time of its own on the critical path"),
-};
 
 /* Stages by what helps them. Names that stand nowhere are "other". */
 enum advice { ADVICE_OTHER, ADVICE_SOURCE, ADVICE_SERVICE, ADVICE_REMOTE, ADVICE_PARALLEL, ADVICE_SEQUENTIAL };
@@ -302,10 +251,10 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 {
 	struct job j = { .q = q, .keep = ss_keep_into(q->model, q->arena) };
 	const struct ss_visit visit = { .read = read_host, .take = take_host, .arg = &j };
-	if (!ss_result_table(out, "bottlenecks", "Bottlenecks", bottleneck_cols, SS_COUNT(bottleneck_cols)) ||
-	    !ss_result_table(out, "input_pipelines", "Input pipelines", pipeline_cols, SS_COUNT(pipeline_cols)) ||
-	    !ss_result_table(out, "iterators", "Stages", iterator_cols, SS_COUNT(iterator_cols)) ||
-	    !ss_result_table(out, "calls", "Stages by element", stat_cols, SS_COUNT(stat_cols)))
+	if (!ss_result_table(out, "bottlenecks", "Bottlenecks", ss_tf_data_bottleneck_cols, BN_COLS) ||
+	    !ss_result_table(out, "input_pipelines", "Input pipelines", ss_tf_data_pipeline_cols, PL_COLS) ||
+	    !ss_result_table(out, "iterators", "Stages", ss_tf_data_iterator_cols, IT_COLS) ||
+	    !ss_result_table(out, "calls", "Stages by element", ss_tf_data_stat_cols, ST_COLS))
 		return ss_fail_mem(err);
 	j.bottlenecks = &out->tables[0];
 	j.pipelines = &out->tables[1];
@@ -326,5 +275,7 @@ const struct ss_tool ss_tool_tf_data_bottleneck_analysis = {
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS,
 	.present = ss_host_has_tfdata,
+	.old = "answer:tf_data",
+	.run_old = ss_old_tf_data,
 	.run = run,
 };

@@ -1,0 +1,52 @@
+/* memory_cols.c - see memory_cols.h. */
+#include "tools/memory_cols.h"
+
+#include "table/cols.h"
+
+const struct ss_col ss_memory_allocator_cols[A_COLS] = {
+	STR("memory_id", "Memory ID", "Device or allocator"),
+	INT("allocations", "Allocations", COUNT, "Allocations during the profile"),
+	INT("deallocations", "Deallocations", COUNT, "Deallocations during the profile"),
+	INT("lifetime_peak_bytes", "Lifetime peak", BYTES, "Greatest use since the program began, of the last event"),
+	INT("peak_bytes", "Peak in the profile", BYTES, "Greatest stack + heap during the profile"),
+	INT("peak_time_ps", "Time of the peak", PS, "Since the start of the profile"),
+	INT("peak_offset_ps", "Time of the peak on its line", PS, "Since the start of its line"),
+	INT("peak_step", "Step of the peak", NONE, NULL),
+	INT("stack_bytes", "Stack at the peak", BYTES, "Reserved by programs on the device"),
+	INT("heap_bytes", "Heap at the peak", BYTES, "Allocated buffers"),
+	INT("free_bytes", "Free at the peak", BYTES, NULL),
+	NUM("fragmentation_frac", "Fragmentation at the peak", FRAC,
+	    "Share of the free memory that is outside of its largest block"),
+	INT("capacity_bytes", "Capacity", BYTES, "Stack + heap + free at the peak"),
+};
+
+const struct ss_col ss_memory_event_cols[E_COLS] = {
+	STR("memory_id", "Memory ID", "Device or allocator"),
+	INT("time_ps", "Time", PS, "Since the start of the profile"),
+	INT("offset_ps", "Time on its line", PS, "Since the start of the line the event stands on"),
+	STR("activity", "Activity", "ALLOCATION or DEALLOCATION"),
+	INT("stack_bytes", "Stack", BYTES, "Reserved by programs on the device, after the event"),
+	INT("heap_bytes", "Heap", BYTES, "Allocated buffers, after the event"),
+	INT("free_bytes", "Free", BYTES, "After the event"),
+	NUM("fragmentation_frac", "Fragmentation", FRAC, "Share of the free memory that is outside of its largest block"),
+	INT("lifetime_peak_bytes", "Lifetime peak", BYTES, "Greatest use since the program began"),
+	INT("requested_bytes", "Requested size", BYTES, "What the operation asked for"),
+	INT("allocation_bytes", "Allocation size", BYTES, "What the allocator gave"),
+	INT("address", "Address", NONE, NULL),
+	STR("tf_op", "Op name", "Framework operation that asked for the memory"),
+	INT("step", "Step", NONE, "Outside of all steps: one after the last"),
+	STR("region_type", "Region type", "output, temp, persist/dynamic ..."),
+	STR("data_type", "Data type", NULL),
+	STR("shape", "Shape", NULL),
+	INT("occurrences", "Occurrences", COUNT, "Allocations that are equal in all that is shown"),
+	FLAG("made_up", "Not an allocation", "The stack, or memory that was held already before the step of the peak"),
+};
+
+const struct ss_col ss_memory_module_cols[M_COLS] = {
+	INT("id", "ID", NONE, NULL),
+	STR("name", "HLO module", NULL),
+	STR("plane", "Device", NULL),
+	INT("begin_ps", "Start", PS, "Since the start of the profile"),
+	INT("end_ps", "End", PS, NULL),
+	INT("offset_ps", "Start on its line", PS, "Since the start of its line"),
+};
