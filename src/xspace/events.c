@@ -22,6 +22,7 @@ struct loader {
 	const struct ss_xspace *x;
 	const struct ss_xplane *plane;
 	struct ss_xline *line;
+	const uint8_t *wanted;	/* by metadata; NULL: all */
 	size_t cap;
 	uint64_t start_ps;	/* of the line, as known while reading: what begin_ps already holds */
 };
@@ -96,7 +97,7 @@ static inline bool set_position(struct loader *l, uint32_t i, const uint8_t *len
 	return at - *base < SS_EVENT_MADE;
 }
 
-enum outcome { ADDED, SKIPPED, NO_MEMORY };
+enum outcome { PASSED, SKIPPED, NO_MEMORY };
 
 struct event {
 	uint64_t id, offset_ps, dur_ps, occurrences;
@@ -190,7 +191,7 @@ static inline uint64_t id_bit(const uint8_t *p, const uint8_t *end)
 	uint64_t id = *p;
 	if (id >= 0x80 && !ss_pb_varint(&p, end, &id))
 		return UINT64_MAX;
-	return UINT64_C(1) << (id < SS_STAT_ID_BITS ? id : SS_STAT_ID_BITS);
+	return ss_stat_id_bit(id);
 }
 
 /* Of an event's stats, where nothing else follows. */
@@ -220,6 +221,12 @@ static uint64_t ids_of_event(struct ss_str body)
 	return ids;
 }
 
+static inline bool is_wanted(const struct loader *l, const struct event *ev)
+{
+	uint32_t meta = l->wanted ? ss_xplane_event_meta(l->plane, ev->id) : SS_NONE;
+	return !l->wanted || (meta != SS_NONE && l->wanted[meta]);
+}
+
 static inline void store_event(struct loader *l, const struct event *ev)
 {
 	struct ss_xevents *e = l->e;
@@ -241,6 +248,10 @@ static void walk_usual(struct loader *l, const uint8_t **at, const uint8_t *end,
 	const uint8_t *p = *at;
 	uint64_t ids = 0;
 	while (l->e->n < l->cap && p < forget_at && read_usual(&p, end, &ev, &length, &stats)) {
+		if (!is_wanted(l, &ev)) {
+			*at = p;
+			continue;
+		}
 		if (!set_position(l, l->e->n, length))
 			break;
 		store_event(l, &ev);
@@ -256,13 +267,17 @@ static enum outcome add_event(struct loader *l, const uint8_t *length, struct ss
 	struct event ev;
 	if (e->n == l->cap && !more_room(l, length))
 		return NO_MEMORY;
-	if (!read_event(&ev, body) || !set_position(l, e->n, length))
+	if (!read_event(&ev, body))
+		return SKIPPED;
+	if (!is_wanted(l, &ev))
+		return PASSED;
+	if (!set_position(l, e->n, length))
 		return SKIPPED;
 	if (ev.occurrences != 1 && !set_occurrences(l, e->n, ev.occurrences))
 		return NO_MEMORY;
 	store_event(l, &ev);
 	e->stat_ids |= ids_of_event(body);
-	return ADDED;
+	return PASSED;
 }
 
 static void header_field(struct ss_xline *line, const struct ss_pb_field *f)
@@ -425,8 +440,14 @@ bool ss_xevents_rebuild(struct ss_xevents *e, const uint32_t *from, uint32_t n)
 bool ss_xevents_load(struct ss_xevents *e, const struct ss_xspace *x, const struct ss_xplane *plane,
 		     struct ss_xline *line, struct ss_err *err)
 {
+	return ss_xevents_load_some(e, x, plane, line, NULL, err);
+}
+
+bool ss_xevents_load_some(struct ss_xevents *e, const struct ss_xspace *x, const struct ss_xplane *plane,
+			  struct ss_xline *line, const uint8_t *wanted, struct ss_err *err)
+{
 	*e = (struct ss_xevents){ .sorted = true };
-	struct loader l = { .e = e, .x = x, .plane = plane, .line = line };
+	struct loader l = { .e = e, .x = x, .plane = plane, .line = line, .wanted = wanted };
 	l.start_ps = start_of(&l);
 	if (!walk(&l, err)) {
 		ss_xevents_free(e);

@@ -36,6 +36,11 @@ struct ss_xevents {
 
 #define SS_STAT_ID_BITS 63u
 
+static inline uint64_t ss_stat_id_bit(uint64_t id)
+{
+	return UINT64_C(1) << (id < SS_STAT_ID_BITS ? id : SS_STAT_ID_BITS);
+}
+
 #define SS_EVENT_CHUNK 4096u
 #define SS_EVENT_MADE UINT32_MAX
 
@@ -45,6 +50,12 @@ struct ss_xevents {
  */
 bool ss_xevents_load(struct ss_xevents *e, const struct ss_xspace *x, const struct ss_xplane *plane,
 		     struct ss_xline *line, struct ss_err *err);
+/*
+ * The same of the events whose metadata are marked: `wanted` has a byte for each entry of event_meta,
+ * NULL: all events. `dropped` counts what could not be read of any event that was looked at.
+ */
+bool ss_xevents_load_some(struct ss_xevents *e, const struct ss_xspace *x, const struct ss_xplane *plane,
+			  struct ss_xline *line, const uint8_t *wanted, struct ss_err *err);
 void ss_xevents_free(struct ss_xevents *e);
 
 /*

@@ -20,8 +20,7 @@ bool ss_wanted_init(struct ss_wanted *w, const struct ss_xplane *x, const enum s
 		if (index_of(w, x->stat_meta[i].stat) == nstats)
 			continue;
 		w->any = true;
-		uint64_t id = (uint64_t)x->stat_meta[i].id;
-		w->ids |= UINT64_C(1) << (id < SS_STAT_ID_BITS ? id : SS_STAT_ID_BITS);
+		w->ids |= ss_stat_id_bit((uint64_t)x->stat_meta[i].id);
 		w->direct &= (uint64_t)x->stat_meta[i].id < w->nby_id;
 	}
 	for (uint32_t id = 0; id < w->nby_id; id++) {
