@@ -1,11 +1,12 @@
 /* host.c - opening and loading one host's profile. */
 #include "model/host/host.h"
 
-#include "base/pool.h"
 #include "import/import.h"
 #include "import/names.h"
 #include "model/host/preprocess.h"
+#include "model/host/read_lines.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 static bool all_digits(struct ss_str s)
@@ -86,12 +87,16 @@ static bool build_plane(struct ss_host *h, struct ss_plane *p, const struct ss_x
 {
 	*p = (struct ss_plane){ .x = x, .name = x->name, .kind = kind_of(x->name), .id = x->id, .nlines = x->nlines };
 	p->lines = SS_NEW_N(&h->arena, struct ss_line, x->nlines);
-	if (!p->lines) {
+	/* Copies, for reading events completes them: who reads some only (excerpt.h) begins with copies of its own. */
+	struct ss_xline *src = SS_NEW_N(&h->arena, struct ss_xline, x->nlines);
+	if (!p->lines || !src) {
 		p->nlines = 0; /* closing goes through them */
 		return false;
 	}
-	for (uint32_t i = 0; i < x->nlines; i++)
-		p->lines[i].src = &x->lines[i];
+	for (uint32_t i = 0; i < x->nlines; i++) {
+		src[i] = x->lines[i];
+		p->lines[i].src = &src[i];
+	}
 	return true;
 }
 
@@ -265,68 +270,41 @@ void ss_host_close(struct ss_host *h)
 	*h = (struct ss_host){ 0 };
 }
 
-/* All lines of all planes as one list of work, longest lines first so that threads end together. */
-struct load_job {
-	struct ss_host *h;
-	struct work {
-		struct ss_plane *plane;
-		struct ss_line *line;
-	} *work;
-	size_t n;
-};
-
-static int longer_first(const void *a, const void *b)
-{
-	const struct work *wa = a, *wb = b;
-	size_t na = wa->line->src->body.n, nb = wb->line->src->body.n;
-	if (na != nb)
-		return na < nb ? 1 : -1;
-	/* The file's order among equals: lines stand in it one after the other. */
-	return wa->line->src->body.p < wb->line->src->body.p ? -1 : wa->line->src->body.p > wb->line->src->body.p;
-}
-
-static bool load_line(void *arg, size_t i, struct ss_err *err)
-{
-	struct load_job *job = arg;
-	struct ss_line *l = job->work[i].line;
-	if (!ss_xevents_load(&l->ev, &job->h->x, job->work[i].plane->x, l->src, err))
-		return false;
-	l->id = l->src->id;
-	l->display_id = l->src->display_id;
-	l->name = l->src->name;
-	l->display_name = l->src->display_name;
-	l->derived = ss_line_id_is_derived(l->id);
-	return true;
-}
-
 static bool load_lines(struct ss_host *h, struct ss_err *err)
 {
-	struct load_job job = { .h = h };
+	size_t n = 0, k = 0;
 	for (uint32_t i = 0; i < h->nplanes; i++)
-		job.n += h->planes[i].nlines;
-	job.work = malloc((job.n + 1) * sizeof(*job.work));
-	if (!job.work)
+		n += h->planes[i].nlines;
+	struct ss_line_job *jobs = malloc((n + 1) * sizeof(*jobs));
+	if (!jobs)
 		return ss_fail_mem(err);
-	size_t k = 0;
 	for (uint32_t i = 0; i < h->nplanes; i++)
 		for (uint32_t j = 0; j < h->planes[i].nlines; j++)
-			job.work[k++] = (struct work){ &h->planes[i], &h->planes[i].lines[j] };
-	qsort(job.work, job.n, sizeof(*job.work), longer_first);
-	bool ok = ss_parallel(job.n, h->threads, load_line, &job, err);
-	free(job.work);
+			jobs[k++] = (struct ss_line_job){ &h->planes[i], &h->planes[i].lines[j], NULL };
+	bool ok = ss_read_lines(h, jobs, n, err);
+	free(jobs);
 	return ok;
+}
+
+void ss_host_note_dropped(struct ss_host *h, uint64_t n)
+{
+	uint64_t known = h->ndropped;
+	while (n > known && !atomic_compare_exchange_weak(&h->ndropped, &known, n))
+		;
 }
 
 static void count_events(struct ss_host *h)
 {
+	uint64_t dropped = 0;
 	for (uint32_t i = 0; i < h->nplanes; i++)
 		for (uint32_t j = 0; j < h->planes[i].nlines; j++) {
 			const struct ss_line *l = &h->planes[i].lines[j];
 			if (l->src) {
 				h->nevents += l->ev.n;
-				h->ndropped += l->ev.dropped;
+				dropped += l->ev.dropped;
 			}
 		}
+	ss_host_note_dropped(h, dropped);
 }
 
 static void *load(void *owner, struct ss_err *err)

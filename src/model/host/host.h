@@ -107,6 +107,11 @@ struct ss_group {
 /* Derived from one host; see the header of the same name. */
 enum ss_host_part {
 	SS_HOST_EVENTS,		/* loading itself: columns and groups */
+	SS_HOST_MODULES,	/* excerpt.h: programs that ran on TPUs */
+	SS_HOST_ALLOCATIONS,	/* excerpt.h: what allocators did */
+	SS_HOST_COUNTERS,	/* excerpt.h: devices that have hardware counters */
+	SS_HOST_PIPELINES,	/* excerpt.h: input pipelines */
+	SS_HOST_TRANSFERS,	/* excerpt.h: transfers between slices */
 	SS_HOST_HLO,		/* hlo modules of /host:metadata by program id */
 	SS_HOST_SHOWN,		/* shown.h: planes with all derived lines */
 	SS_HOST_OPS,		/* ops.h */
@@ -135,7 +140,8 @@ struct ss_host {
 	bool came_grouped;	/* the file had been preprocessed by its writer */
 	struct ss_group *groups; /* index = group id; empty when came_grouped */
 	uint32_t ngroups;
-	uint64_t nevents, ndropped; /* after loading */
+	uint64_t nevents;	/* after loading */
+	_Atomic uint64_t ndropped; /* events that could not be read, by who read most of it until now */
 	unsigned threads;	/* for work on this host alone; 0: one a core */
 	struct ss_part parts[SS_HOST_PART_COUNT];
 	struct ss_arena arena;	/* written while opening and loading only */
@@ -158,6 +164,8 @@ bool ss_host_open_raw_bytes(struct ss_host *h, struct ss_str bytes, const char *
 bool ss_host_load(struct ss_host *h, struct ss_err *err);
 /* Might an event of the opened host carry the stat? What asks for it alone need not load a host without. */
 bool ss_host_has_stat(const struct ss_host *h, enum ss_stat stat);
+/* So many events could not be read by somebody. */
+void ss_host_note_dropped(struct ss_host *h, uint64_t n);
 /* What a line holds beside names. */
 void ss_line_free(struct ss_line *l);
 void ss_host_close(struct ss_host *h);

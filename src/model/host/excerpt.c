@@ -1,0 +1,192 @@
+/* excerpt.c - see excerpt.h. */
+#include "model/host/excerpt.h"
+
+#include "base/vec.h"
+#include "model/host/read_lines.h"
+
+#include <stdlib.h>
+
+struct excerpt {
+	struct ss_plane *planes; /* first: what the getter returns stands here */
+	uint32_t nplanes;
+	struct ss_arena arena;
+};
+
+/* An excerpt in the making. */
+struct making {
+	struct ss_host *h;
+	const struct ss_excerpt_of *what;
+	struct excerpt *e;
+	SS_VEC(struct ss_line_job) jobs;
+	SS_VEC(uint8_t *) wanted; /* of planes, one after another */
+	uint64_t ndropped;
+};
+
+/* A line without a name may have it behind its events: it is read first and judged then. */
+static bool may_be_asked_for(const struct making *m, const struct ss_xline *l)
+{
+	return !m->what->line || m->what->line(l->name) || (!l->name.n && l->events);
+}
+
+/* Marks the names that are asked for; *any: there are some. False when memory is out. */
+static bool mark_names(struct making *m, const struct ss_plane *p, uint8_t **marks, bool *any)
+{
+	*marks = NULL;
+	*any = true;
+	if (!m->what->event)
+		return true;
+	uint8_t *v = calloc((size_t)p->x->nevent_meta + 1, 1);
+	if (!v || !ss_vec_push(&m->wanted, v)) {
+		free(v);
+		return false;
+	}
+	*any = false;
+	for (uint32_t i = 0; i < p->x->nevent_meta; i++) {
+		v[i] = m->what->event(p, i);
+		*any |= v[i];
+	}
+	*marks = v;
+	return true;
+}
+
+static bool list_lines(struct making *m, struct ss_plane *p)
+{
+	struct ss_arena *a = &m->e->arena;
+	uint8_t *marks;
+	uint32_t n = 0;
+	bool any;
+	p->lines = NULL;
+	p->nlines = 0;
+	if (m->what->plane && !m->what->plane(p))
+		return true;
+	if (!mark_names(m, p, &marks, &any))
+		return false;
+	for (uint32_t i = 0; any && i < p->x->nlines; i++)
+		n += may_be_asked_for(m, &p->x->lines[i]);
+	struct ss_line *lines = SS_NEW_N(a, struct ss_line, n);
+	struct ss_xline *src = SS_NEW_N(a, struct ss_xline, n);
+	if (!lines || !src)
+		return false;
+	p->lines = lines;
+	for (uint32_t i = 0; any && i < p->x->nlines; i++) {
+		if (!may_be_asked_for(m, &p->x->lines[i]))
+			continue;
+		src[p->nlines] = p->x->lines[i];
+		lines[p->nlines].src = &src[p->nlines];
+		if (!ss_vec_push(&m->jobs, ((struct ss_line_job){ p, &lines[p->nlines], marks })))
+			return false;
+		p->nlines++;
+	}
+	return true;
+}
+
+/* What ss_xevents.stat_ids shows where the stat may be: one of these bits. */
+static uint64_t bits_of(const struct ss_plane *p, enum ss_stat stat)
+{
+	const struct ss_xplane *x = p->x;
+	struct ss_xstat s;
+	uint64_t bits = 0;
+	if (stat == SS_STAT_OTHER)
+		return UINT64_MAX;
+	for (uint32_t i = 0; i < x->nstat_meta; i++)
+		if (x->stat_meta[i].stat == stat)
+			bits |= ss_stat_id_bit((uint64_t)x->stat_meta[i].id);
+	for (uint32_t i = 0; bits && i < x->nevent_meta; i++)
+		if (ss_xstats_find(ss_xevent_meta_stats(x, i), stat, &s))
+			return UINT64_MAX;
+	return bits;
+}
+
+static bool is_asked_for(const struct making *m, const struct ss_line *l, uint64_t bits)
+{
+	return (!m->what->line || m->what->line(l->name)) && (bits == UINT64_MAX || (l->ev.stat_ids & bits));
+}
+
+/* Let go of lines of which only reading showed that they are not asked for; put the others in order. */
+static bool finish_lines(struct making *m, struct ss_plane *p)
+{
+	uint32_t kept = 0;
+	uint64_t bits = bits_of(p, m->what->stat);
+	for (uint32_t i = 0; i < p->nlines; i++) {
+		struct ss_line *l = &p->lines[i];
+		uint32_t *from = NULL;
+		m->ndropped += l->ev.dropped;
+		if (!is_asked_for(m, l, bits)) {
+			ss_line_free(l);
+			continue;
+		}
+		if (m->what->in_time && !l->ev.sorted && !ss_xevents_sort(&l->ev, &from))
+			return false;
+		free(from);
+		if (kept != i) {
+			p->lines[kept] = *l;
+			*l = (struct ss_line){ .src = l->src };
+		}
+		kept++;
+	}
+	p->nlines = kept;
+	return true;
+}
+
+static bool make(struct making *m, struct ss_err *err)
+{
+	struct excerpt *e = m->e;
+	e->planes = SS_NEW_N(&e->arena, struct ss_plane, m->h->nplanes);
+	bool ok = e->planes;
+	for (; ok && e->nplanes < m->h->nplanes; e->nplanes++) {
+		const struct ss_plane *p = &m->h->planes[e->nplanes];
+		e->planes[e->nplanes] = (struct ss_plane){ .x = p->x, .name = p->name, .kind = p->kind, .id = p->id };
+		ok = list_lines(m, &e->planes[e->nplanes]);
+	}
+	if (!ok)
+		return ss_fail_mem(err);
+	if (!ss_read_lines(m->h, m->jobs.v, m->jobs.n, err))
+		return false;
+	for (uint32_t i = 0; ok && i < e->nplanes; i++)
+		ok = finish_lines(m, &e->planes[i]);
+	ss_host_note_dropped(m->h, m->ndropped);
+	return ok || ss_fail_mem(err);
+}
+
+static void release(void *data)
+{
+	struct excerpt *e = data;
+	for (uint32_t i = 0; i < e->nplanes; i++)
+		for (uint32_t k = 0; k < e->planes[i].nlines; k++)
+			ss_line_free(&e->planes[i].lines[k]);
+	ss_arena_release(&e->arena);
+	free(e);
+}
+
+struct question {
+	struct ss_host *h;
+	const struct ss_excerpt_of *what;
+};
+
+static void *build(void *question, struct ss_err *err)
+{
+	const struct question *q = question;
+	struct making m = { .h = q->h, .what = q->what, .e = calloc(1, sizeof(*m.e)) };
+	bool ok = m.e ? make(&m, err) : ss_fail_mem(err);
+	for (size_t i = 0; i < m.wanted.n; i++)
+		free(m.wanted.v[i]);
+	ss_vec_free(&m.wanted);
+	ss_vec_free(&m.jobs);
+	if (ok)
+		return m.e;
+	if (m.e)
+		release(m.e);
+	return NULL;
+}
+
+const struct ss_plane *ss_host_excerpt(struct ss_host *h, enum ss_host_part part, const struct ss_excerpt_of *what,
+				       struct ss_err *err)
+{
+	if (h->described) {
+		ss_fail(err, SS_EINVAL, "host '" SS_FMT "' is not open", SS_ARG(h->name));
+		return NULL;
+	}
+	struct question q = { h, what };
+	const struct excerpt *e = ss_part_get(&h->parts[part], build, release, &q, err);
+	return e ? e->planes : NULL;
+}

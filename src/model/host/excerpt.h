@@ -1,0 +1,34 @@
+/*
+ * excerpt.h - some events of a host, read without the others.
+ *
+ * Loading a host reads every event and finds the step of each. A question about a few lines, or
+ * about events of a few names, needs neither. An excerpt is a copy of the host's planes that holds
+ * only the lines asked for and of them only the events asked for; the bytes of other lines are not
+ * touched. It is a part of the host: made once, then shared.
+ *
+ * Events are as the file has them: no step groups but those that came with it, TPU steps in their
+ * parts, nothing added or derived. So an excerpt is the same whether or not the host is loaded, and
+ * by whom.
+ */
+#ifndef SS_MODEL_HOST_EXCERPT_H
+#define SS_MODEL_HOST_EXCERPT_H
+
+#include "model/host/host.h"
+
+/* What to read; each NULL: whatever there is. A constant, for the first to ask decides. */
+struct ss_excerpt_of {
+	bool (*plane)(const struct ss_plane *p);
+	bool (*line)(struct ss_str name);
+	/* By metadata of the plane. Events without metadata are not read then. */
+	bool (*event)(const struct ss_plane *p, uint32_t meta);
+	/* Only lines with an event that may have it, of its own or from its metadata; SS_STAT_OTHER: all lines. */
+	enum ss_stat stat;
+	/* In the order begin ascending, longer first, as loading leaves the lines of TPUs; else the file's. */
+	bool in_time;
+};
+
+/* As many planes as the host has, in its order; lives as long as it. NULL on failure. */
+const struct ss_plane *ss_host_excerpt(struct ss_host *h, enum ss_host_part part, const struct ss_excerpt_of *what,
+				       struct ss_err *err);
+
+#endif

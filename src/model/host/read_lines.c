@@ -1,0 +1,49 @@
+/* read_lines.c - see read_lines.h. */
+#include "model/host/read_lines.h"
+
+#include "base/pool.h"
+
+#include <stdlib.h>
+
+struct reading {
+	struct ss_host *h;
+	struct ss_line_job *jobs;
+};
+
+/* Longest lines first, so that threads end together. */
+static int longer_first(const void *a, const void *b)
+{
+	const struct ss_xline *la = ((const struct ss_line_job *)a)->line->src, *lb = ((const struct ss_line_job *)b)->line->src;
+	if (la->body.n != lb->body.n)
+		return la->body.n < lb->body.n ? 1 : -1;
+	/* The file's order among equals: lines stand in it one after the other. */
+	return la->body.p < lb->body.p ? -1 : la->body.p > lb->body.p;
+}
+
+void ss_line_take_header(struct ss_line *l)
+{
+	l->id = l->src->id;
+	l->display_id = l->src->display_id;
+	l->name = l->src->name;
+	l->display_name = l->src->display_name;
+	l->derived = ss_line_id_is_derived(l->id);
+}
+
+static bool read_line(void *arg, size_t i, struct ss_err *err)
+{
+	struct reading *r = arg;
+	struct ss_line_job *job = &r->jobs[i];
+	struct ss_line *l = job->line;
+	if (!ss_xevents_load_some(&l->ev, &r->h->x, job->plane->x, l->src, job->wanted, err))
+		return false;
+	ss_line_take_header(l);
+	return true;
+}
+
+bool ss_read_lines(struct ss_host *h, struct ss_line_job *jobs, size_t n, struct ss_err *err)
+{
+	struct reading r = { h, jobs };
+	if (n)
+		qsort(jobs, n, sizeof(*jobs), longer_first);
+	return ss_parallel(n, h->threads, read_line, &r, err);
+}
