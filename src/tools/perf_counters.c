@@ -140,16 +140,14 @@ static bool add_line(struct job *j, const struct ss_plane *p, const struct ss_li
 static bool add_plane(struct job *j, struct ss_str host, const struct ss_plane *p)
 {
 	int64_t chip;
-	bool device = ss_str_starts(p->name, SS_STR("/device:TPU:")) || ss_str_starts(p->name, SS_STR("/device:GPU:"));
-	if (!device || !ss_xplane_has(p->x, SS_STAT_COUNTER_VALUE))
+	if (!p->nlines)
 		return true;
 	if (!ss_plane_int_stat(p, SS_STAT_GLOBAL_CHIP_ID, &chip) && !ss_plane_int_stat(p, SS_STAT_DEVICE_ID, &chip))
 		return true;
 	struct names names = { SS_NEW_N(j->t->arena, struct ss_str, (size_t)p->x->nevent_meta + 1) };
 	bool ok = names.of != NULL;
-	/* Lines made by preprocessing hold no counters. */
 	for (uint32_t i = 0; ok && i < p->nlines; i++)
-		ok = !p->lines[i].src || add_line(j, p, &p->lines[i], host, chip, &names);
+		ok = add_line(j, p, &p->lines[i], host, chip, &names);
 	return ok;
 }
 
@@ -189,16 +187,17 @@ static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 {
 	(void)arg;
 	(void)i;
-	return !ss_host_has_stat(h, SS_STAT_COUNTER_VALUE) || ss_host_load(h, err);
+	return ss_host_counters(h, err) != NULL;
 }
 
 static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
 {
 	struct job *j = arg;
-	for (uint32_t k = 0; k < h->nplanes; k++)
-		if (!add_plane(j, j->m->hosts[i]->name, &h->planes[k]))
+	const struct ss_plane *planes = ss_host_counters(h, err);
+	for (uint32_t k = 0; planes && k < h->nplanes; k++)
+		if (!add_plane(j, j->m->hosts[i]->name, &planes[k]))
 			return ss_fail_mem(err);
-	return true;
+	return planes;
 }
 
 static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)

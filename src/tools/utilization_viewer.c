@@ -75,11 +75,12 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 		return ss_fail_mem(err);
 	for (size_t i = 0; i < q->model->nhosts; i++) {
 		struct ss_host *h = q->model->hosts[i];
-		if (ss_host_has_tpu_counters(h) && !ss_host_load(h, err))
+		const struct ss_plane *planes = ss_host_counters(h, err);
+		if (!planes)
 			return false;
 		struct place at = { .host = i };
 		for (uint32_t k = 0; k < h->nplanes; k++)
-			if (!add_plane(t, &at, &h->planes[k]))
+			if (!add_plane(t, &at, &planes[k]))
 				return ss_fail_mem(err);
 	}
 	if (!t->nrows &&

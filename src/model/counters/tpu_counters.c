@@ -5,6 +5,7 @@
 #include "model/counters/tpu_counters.h"
 
 #include "model/counters/tpu_regs.h"
+#include "model/host/excerpt.h"
 
 #include <stdlib.h>
 
@@ -81,6 +82,18 @@ bool ss_host_has_tpu_counters(const struct ss_host *h)
 		    ss_xplane_has(h->planes[i].x, SS_STAT_COUNTER_VALUE))
 			return true;
 	return false;
+}
+
+static bool may_have_counters(const struct ss_plane *p)
+{
+	return (ss_str_starts(p->name, SS_STR("/device:TPU:")) || ss_str_starts(p->name, SS_STR("/device:GPU:"))) &&
+	       ss_xplane_has(p->x, SS_STAT_COUNTER_VALUE);
+}
+
+const struct ss_plane *ss_host_counters(struct ss_host *h, struct ss_err *err)
+{
+	static const struct ss_excerpt_of what = { .plane = may_have_counters, .stat = SS_STAT_COUNTER_VALUE };
+	return ss_host_excerpt(h, SS_HOST_COUNTERS, &what, err);
 }
 
 /* Where in its block is the register `id`, if it belongs to one of the units `u`? */
@@ -254,8 +267,8 @@ static bool counter_of(const struct ss_plane *p, const struct ss_line *l, uint32
 bool ss_tpu_sample_read(struct ss_tpu_sample *s, const struct ss_plane *p, const struct ss_line *l)
 {
 	*s = (struct ss_tpu_sample){ 0 };
-	/* Lines made here hold no counters; planes without the stat need not be walked. */
-	if (!l->src || !ss_xplane_has(p->x, SS_STAT_COUNTER_VALUE) || l->ev.n == 0)
+	/* Planes without the stat need not be walked. */
+	if (!ss_xplane_has(p->x, SS_STAT_COUNTER_VALUE) || l->ev.n == 0)
 		return true;
 	s->last = malloc(l->ev.n * sizeof(*s->last));
 	s->sum = malloc(l->ev.n * sizeof(*s->sum));

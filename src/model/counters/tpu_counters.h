@@ -25,6 +25,11 @@ struct ss_str ss_plane_str_stat(const struct ss_plane *p, enum ss_stat stat); /*
 /* Has a TPU of this host hardware counters? Needs the host opened only. */
 bool ss_host_has_tpu_counters(const struct ss_host *h);
 /*
+ * The host's planes, as many and in its order, with the lines of devices that have counters; other
+ * planes have no lines. Reads only those lines (excerpt.h). NULL on failure.
+ */
+const struct ss_plane *ss_host_counters(struct ss_host *h, struct ss_err *err);
+/*
  * The value of a stat counter_value: 64 bits unsigned, a double without its fraction and held
  * between 0 and 2^64.
  */

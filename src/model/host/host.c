@@ -343,14 +343,6 @@ struct ss_str ss_host_hostname(const struct ss_host *h)
 	return h->x.nhostnames ? h->x.hostnames[0] : SS_STR("localhost");
 }
 
-bool ss_host_has_stat(const struct ss_host *h, enum ss_stat stat)
-{
-	for (uint32_t i = 0; i < h->nplanes; i++)
-		if (ss_xplane_has(h->planes[i].x, stat))
-			return true;
-	return false;
-}
-
 struct ss_plane *ss_host_plane(const struct ss_host *h, enum ss_plane_kind kind)
 {
 	for (uint32_t i = 0; i < h->nplanes; i++)

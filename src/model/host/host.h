@@ -162,8 +162,6 @@ bool ss_host_open_raw(struct ss_host *h, const char *path, struct ss_str name, s
 bool ss_host_open_raw_bytes(struct ss_host *h, struct ss_str bytes, const char *name, struct ss_err *err);
 /* Read and preprocess all events, unless that was done before. Safe to call from several threads. */
 bool ss_host_load(struct ss_host *h, struct ss_err *err);
-/* Might an event of the opened host carry the stat? What asks for it alone need not load a host without. */
-bool ss_host_has_stat(const struct ss_host *h, enum ss_stat stat);
 /* So many events could not be read by somebody. */
 void ss_host_note_dropped(struct ss_host *h, uint64_t n);
 /* What a line holds beside names. */
