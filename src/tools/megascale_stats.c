@@ -153,7 +153,7 @@ static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 {
 	(void)arg;
 	(void)i;
-	return ss_host_load(h, err);
+	return ss_host_dcn_lines(h, err) != NULL;
 }
 
 static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)

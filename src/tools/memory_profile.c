@@ -10,6 +10,7 @@
  * lines that began at different times; here times count from the start of the profile. `offset_ps`
  * is XProf's number.
  */
+#include "model/host/excerpt.h"
 #include "model/runtime/memory.h"
 #include "tools/memory_cols.h"
 #include "tools/old_answers.h"
@@ -119,21 +120,25 @@ static bool add_modules(struct ss_table *t, const struct ss_host *h, const struc
 	return true;
 }
 
-/* Allocations alone need not have loaded the host. */
+static bool is_tpu(const struct ss_plane *p)
+{
+	return ss_str_starts(p->name, SS_STR("/device:TPU:"));
+}
+
+static bool is_modules(struct ss_str line)
+{
+	return ss_str_eq(line, SS_STR("XLA Modules"));
+}
+
 static bool fill_modules(struct ss_result *out, struct ss_host *h, struct ss_err *err)
 {
+	static const struct ss_excerpt_of modules = { .plane = is_tpu, .line = is_modules, .in_time = true };
 	struct ss_table *t = ss_result_table(out, "modules", "HLO modules on TPUs", ss_memory_module_cols, M_COLS);
-	bool ok = t != NULL;
-	for (uint32_t i = 0; ok && i < h->nplanes; i++) {
-		const struct ss_plane *p = &h->planes[i];
-		if (!ss_str_starts(p->name, SS_STR("/device:TPU:")))
-			continue;
-		if (!ss_host_load(h, err))
-			return false;
-		for (uint32_t k = 0; ok && k < p->nlines; k++)
-			if (p->lines[k].src && ss_str_eq(p->lines[k].name, SS_STR("XLA Modules")))
-				ok = add_modules(t, h, p, &p->lines[k]);
-	}
+	const struct ss_plane *planes = t ? ss_host_excerpt(h, SS_HOST_MODULES, &modules, err) : NULL;
+	bool ok = planes;
+	for (uint32_t i = 0; ok && i < h->nplanes; i++)
+		for (uint32_t k = 0; ok && k < planes[i].nlines; k++)
+			ok = add_modules(t, h, &planes[i], &planes[i].lines[k]);
 	return ok || ss_fail_mem(err);
 }
 

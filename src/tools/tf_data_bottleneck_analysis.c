@@ -173,7 +173,7 @@ static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 {
 	(void)arg;
 	(void)i;
-	return !ss_host_has_tfdata(h) || ss_host_load(h, err);
+	return !ss_host_has_tfdata(h) || ss_host_pipelines(h, err);
 }
 
 static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)

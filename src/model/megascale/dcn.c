@@ -9,6 +9,7 @@
 
 #include "base/vec.h"
 #include "hlo/shape.h"
+#include "model/host/excerpt.h"
 #include "model/program/hlo_map.h"
 
 #include <stdlib.h>
@@ -428,14 +429,37 @@ static bool gather(const struct walk *w, struct ss_arena *arena, struct ss_dcn *
 	return *out != NULL;
 }
 
+/* Where no operation is part of a transfer nothing need be read. */
+static bool may_transfer(const struct ss_plane *p)
+{
+	bool any = false;
+	for (uint32_t i = 0; ss_str_is(p->name, "/device:TPU:0") && i < p->x->nevent_meta && !any; i++)
+		any = is_transfer(p->x, i);
+	return any;
+}
+
+static bool is_of_programs(struct ss_str line)
+{
+	return ss_str_is(line, "XLA Ops") || ss_str_is(line, "XLA Modules");
+}
+
+const struct ss_plane *ss_host_dcn_lines(struct ss_host *h, struct ss_err *err)
+{
+	static const struct ss_excerpt_of programs = { .plane = may_transfer, .line = is_of_programs, .in_time = true };
+	return ss_host_excerpt(h, SS_HOST_TRANSFERS, &programs, err);
+}
+
 bool ss_dcn_collect(struct ss_host *h, struct ss_arena *arena, struct ss_dcn **out, size_t *n, struct ss_err *err)
 {
+	const struct ss_plane *planes = ss_host_dcn_lines(h, err);
 	struct walk w = { .h = h };
 	*out = NULL;
 	*n = 0;
+	if (!planes)
+		return false;
 	for (uint32_t i = 0; i < h->nplanes && !w.p; i++)
-		if (ss_str_is(h->planes[i].name, "/device:TPU:0"))
-			w.p = &h->planes[i];
+		if (ss_str_is(planes[i].name, "/device:TPU:0"))
+			w.p = &planes[i];
 	w.ops = w.p ? ss_plane_line(w.p, SS_STR("XLA Ops")) : NULL;
 	w.modules = w.p ? ss_plane_line(w.p, SS_STR("XLA Modules")) : NULL;
 	if (!w.ops || !w.modules)

@@ -2,12 +2,12 @@
 #include "model/runtime/memory.h"
 
 #include "base/vec.h"
+#include "model/host/excerpt.h"
 
 #include <stdlib.h>
 
 /* One pass over the host's lines, in the file's order. */
 struct collector {
-	const struct ss_host *h;
 	struct ss_memory *m;
 	uint8_t *kinds;		/* by event metadata: is it of an allocator, and which */
 	struct ss_strmap ids;	/* of allocators, in the order of appearance */
@@ -39,13 +39,32 @@ static bool find_kinds(struct collector *c)
 }
 
 /* Without a name for it there is no event of it: nothing need be read. */
-static bool may_have_memory(const struct ss_host *h)
+static bool may_have_memory(const struct ss_plane *p)
 {
-	const struct ss_plane *p = ss_host_plane(h, SS_PLANE_HOST_CPU);
 	for (uint32_t i = 0; p && i < p->x->nevent_meta; i++)
 		if (kind_of_name(p->x->event_meta[i].name) != NOT_MEMORY)
 			return true;
 	return false;
+}
+
+static bool is_host(const struct ss_plane *p)
+{
+	return p->kind == SS_PLANE_HOST_CPU;
+}
+
+static bool is_memory(const struct ss_plane *p, uint32_t meta)
+{
+	return kind_of_name(p->x->event_meta[meta].name) != NOT_MEMORY;
+}
+
+/* The steps of events are known from the file, or are found by loading all of it. */
+static const struct ss_plane *read_plane(struct ss_host *h, struct ss_err *err)
+{
+	static const struct ss_excerpt_of memory = { .plane = is_host, .event = is_memory };
+	if (!h->came_grouped)
+		return ss_host_load(h, err) ? ss_host_plane(h, SS_PLANE_HOST_CPU) : NULL;
+	const struct ss_plane *planes = ss_host_excerpt(h, SS_HOST_ALLOCATIONS, &memory, err);
+	return planes ? &planes[ss_host_plane(h, SS_PLANE_HOST_CPU) - h->planes] : NULL;
 }
 
 /* Lines derived here repeat the names of others. */
@@ -313,13 +332,15 @@ static void release(void *data)
 static void *build(void *owner, struct ss_err *err)
 {
 	struct ss_host *h = owner;
-	struct ss_memory *m = !may_have_memory(h) || ss_host_load(h, err) ? calloc(1, sizeof(*m)) : NULL;
+	struct ss_memory *m = calloc(1, sizeof(*m));
+	struct collector c = { .m = m };
 	if (!m)
 		return NULL;
-	struct collector c = { .h = h, .m = m };
 	m->plane = ss_host_plane(h, SS_PLANE_HOST_CPU);
 	m->origin_ns = h->x.origin_ns;
-	bool ok = !m->plane || (collect(&c, err) && (split(&c) || ss_fail_mem(err)));
+	bool any = may_have_memory(m->plane), ok = true;
+	if (any)
+		ok = (m->plane = read_plane(h, err)) && collect(&c, err) && (split(&c) || ss_fail_mem(err));
 	free(c.kinds);
 	free(c.raw);
 	ss_vec_free(&c.counts);

@@ -11,7 +11,8 @@
  * below 0. Where no event has an address, what is freed is the latest allocation of its size.
  *
  * An event takes 64 bytes here; what else it says (sizes asked for, operation, shape) is read from
- * the file for the few that are shown. Part of struct ss_host; loads the host.
+ * the file for the few that are shown. Part of struct ss_host; loads the host,
+ * unless the file brought the steps of events with it: then only these events are read (excerpt.h).
  */
 #ifndef SS_MODEL_RUNTIME_MEMORY_H
 #define SS_MODEL_RUNTIME_MEMORY_H

@@ -11,6 +11,7 @@
 
 #include "base/vec.h"
 #include "model/host/event_type.h"
+#include "model/host/excerpt.h"
 
 #include <stdlib.h>
 
@@ -129,6 +130,24 @@ static unsigned stage_of(enum ss_event_type type, enum kind *kind)
 	default:
 		return 0;
 	}
+}
+
+static bool is_host(const struct ss_plane *p)
+{
+	return p->kind == SS_PLANE_HOST_CPU;
+}
+
+static bool is_pipeline(const struct ss_plane *p, uint32_t meta)
+{
+	struct ss_str name = p->x->event_meta[meta].name;
+	enum kind kind;
+	return is_iterator_name(name) || stage_of(ss_event_type_of_name(name), &kind);
+}
+
+const struct ss_plane *ss_host_pipelines(struct ss_host *h, struct ss_err *err)
+{
+	static const struct ss_excerpt_of pipelines = { .plane = is_host, .event = is_pipeline };
+	return ss_host_excerpt(h, SS_HOST_PIPELINES, &pipelines, err);
 }
 
 /* Ids come as int64 and as uint64, for one and the same iterator. */
@@ -444,16 +463,20 @@ static void hand_out(struct pass *p)
 	out->npipelines = p->pipelines.n;
 }
 
-bool ss_tfdata_read(struct ss_tfdata *out, const struct ss_host *h, struct ss_err *err)
+bool ss_tfdata_read(struct ss_tfdata *out, struct ss_host *h, struct ss_err *err)
 {
-	struct pass p = { .p = ss_host_plane(h, SS_PLANE_HOST_CPU), .out = out };
+	const struct ss_plane *first = ss_host_plane(h, SS_PLANE_HOST_CPU), *planes;
+	struct pass p = { .out = out };
 	*out = (struct ss_tfdata){ 0 };
-	if (!p.p || !ss_host_has_tfdata(h))
+	if (!first || !ss_host_has_tfdata(h))
 		return true;
+	if (!(planes = ss_host_pipelines(h, err)))
+		return false;
+	p.p = &planes[first - h->planes];
 	p.types = ss_plane_event_types(p.p->x, &p.arena);
 	bool ok = p.types != NULL;
 	for (uint32_t i = 0; ok && i < p.p->nlines; i++)
-		ok = !p.p->lines[i].src || take_line(&p, &p.p->lines[i]);
+		ok = take_line(&p, &p.p->lines[i]);
 	p.budget = 16 * (uint64_t)p.nodes.n + 1000;
 	ok = ok && mark_devices(&p) && add_calls(&p);
 	hand_out(&p);
