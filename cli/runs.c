@@ -6,9 +6,9 @@
  */
 #include "cli.h"
 
-#include "emit/units.h"
 #include "model/ops/env.h"
 #include "serve/ask.h"
+#include "table/units.h"
 
 #include <getopt.h>
 #include <math.h>

@@ -8,8 +8,9 @@
  */
 #include "cli.h"
 
-#include "emit/units.h"
+#include "base/html.h"
 #include "serve/ask.h"
+#include "table/units.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -52,7 +53,7 @@ static void heading(struct ss_out *o, const struct ss_text_style *style, const c
 static void put_words(struct ss_out *o, const struct ss_text_style *style, struct ss_str html, size_t indent)
 {
 	struct ss_buf plain = { 0 };
-	ss_text_plain(&plain, html);
+	ss_html_plain(&plain, html);
 	ss_text_wrap(o, style, ss_buf_get(&plain), indent);
 	o->no_memory = o->no_memory || plain.no_memory;
 	ss_buf_free(&plain);

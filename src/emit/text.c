@@ -6,7 +6,8 @@
  */
 #include "emit/text.h"
 
-#include "emit/units.h"
+#include "base/html.h"
+#include "table/units.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -133,28 +134,6 @@ void ss_text_wrap(struct ss_out *o, const struct ss_text_style *style, struct ss
 	ss_out_char(o, '\n');
 }
 
-void ss_text_plain(struct ss_buf *out, struct ss_str html)
-{
-	static const struct {
-		struct ss_str name;
-		char c;
-	} entities[] = { { SS_STR_INIT("&lt;"), '<' },	{ SS_STR_INIT("&gt;"), '>' },  { SS_STR_INIT("&quot;"), '"' },
-			 { SS_STR_INIT("&#39;"), '\'' }, { SS_STR_INIT("&amp;"), '&' } };
-	size_t last = ss_str_rchr(html, '>');
-	for (size_t i = 0; i < html.n;) {
-		struct ss_str rest = ss_str_sub(html, i, html.n);
-		size_t k = 0;
-		if (rest.p[0] == '<' && last != SS_NPOS && last > i) {
-			i += ss_str_chr(rest, '>') + 1;
-			continue;
-		}
-		while (k < SS_COUNT(entities) && !ss_str_starts(rest, entities[k].name))
-			k++;
-		ss_buf_char(out, k < SS_COUNT(entities) ? entities[k].c : rest.p[0]);
-		i += k < SS_COUNT(entities) ? entities[k].name.n : 1;
-	}
-}
-
 struct column {
 	struct ss_scale scale;
 	size_t cells;		/* width */
@@ -173,7 +152,7 @@ struct room {
 static struct ss_str plain_text(struct room *r, struct ss_str html)
 {
 	r->plain.n = 0;
-	ss_text_plain(&r->plain, html);
+	ss_html_plain(&r->plain, html);
 	return ss_buf_get(&r->plain);
 }
 

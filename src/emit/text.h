@@ -36,9 +36,6 @@ void ss_text_pad(struct ss_out *o, size_t cells);
  */
 void ss_text_wrap(struct ss_out *o, const struct ss_text_style *style, struct ss_str s, size_t indent);
 
-/* What a piece of HTML says: without its tags, with < > & and quotes for their entities. Appended to `out`. */
-void ss_text_plain(struct ss_buf *out, struct ss_str html);
-
 void ss_emit_text_table(struct ss_out *o, const struct ss_table *t, const struct ss_text_style *style);
 void ss_emit_text_notes(struct ss_out *o, const struct ss_note *notes, size_t n, const struct ss_text_style *style);
 /* All tables with their headings and properties, then the notes. */

@@ -4,7 +4,7 @@
 #include "emit/csv.h"
 #include "emit/json.h"
 #include "emit/text.h"
-#include "emit/units.h"
+#include "table/units.h"
 #include "emit/xprof.h"
 
 #include <math.h>

@@ -4,8 +4,8 @@
  * A scale is chosen for the greatest value of a column, so that the column's numbers can be
  * compared by eye.
  */
-#ifndef SS_EMIT_UNITS_H
-#define SS_EMIT_UNITS_H
+#ifndef SS_TABLE_UNITS_H
+#define SS_TABLE_UNITS_H
 
 #include "table/table.h"
 

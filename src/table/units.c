@@ -1,5 +1,5 @@
 /* units.c - choosing scales. */
-#include "emit/units.h"
+#include "table/units.h"
 
 #include <math.h>
 #include <stdio.h>

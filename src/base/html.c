@@ -1,0 +1,24 @@
+/* html.c - see html.h. */
+#include "base/html.h"
+
+void ss_html_plain(struct ss_buf *out, struct ss_str html)
+{
+	static const struct {
+		struct ss_str name;
+		char c;
+	} entities[] = { { SS_STR_INIT("&lt;"), '<' },	{ SS_STR_INIT("&gt;"), '>' },  { SS_STR_INIT("&quot;"), '"' },
+			 { SS_STR_INIT("&#39;"), '\'' }, { SS_STR_INIT("&amp;"), '&' } };
+	size_t last = ss_str_rchr(html, '>');
+	for (size_t i = 0; i < html.n;) {
+		struct ss_str rest = ss_str_sub(html, i, html.n);
+		size_t k = 0;
+		if (rest.p[0] == '<' && last != SS_NPOS && last > i) {
+			i += ss_str_chr(rest, '>') + 1;
+			continue;
+		}
+		while (k < SS_COUNT(entities) && !ss_str_starts(rest, entities[k].name))
+			k++;
+		ss_buf_char(out, k < SS_COUNT(entities) ? entities[k].c : rest.p[0]);
+		i += k < SS_COUNT(entities) ? entities[k].name.n : 1;
+	}
+}
