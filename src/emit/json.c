@@ -22,6 +22,25 @@ static void key(struct ss_out *o, const char *name, struct ss_str value)
 	ss_out_json_str(o, value);
 }
 
+void ss_emit_json_conclusion(struct ss_out *o, const struct ss_conclusion *a)
+{
+	static const char *const moods[] = {
+		[SS_MOOD_PLAIN] = "plain", [SS_MOOD_GOOD] = "good", [SS_MOOD_WARN] = "warn", [SS_MOOD_BAD] = "bad",
+	};
+	if (!a->text.n) {
+		ss_out_lit(o, "null");
+		return;
+	}
+	ss_out_char(o, '{');
+	key(o, "text", a->text);
+	ss_out_lit(o, ",\"more\":[");
+	for (size_t i = 0; i < a->nmore; i++) {
+		ss_out_z(o, i ? "," : "");
+		ss_out_json_str(o, a->more[i]);
+	}
+	ss_out_printf(o, "],\"mood\":\"%s\",\"see\":\"%s\"}", moods[a->mood], a->see ? a->see : "");
+}
+
 static void number(struct ss_out *o, double v)
 {
 	if (isfinite(v))
@@ -152,6 +171,8 @@ void ss_emit_json(struct ss_out *o, const struct ss_result *r, const struct ss_j
 	key(o, "run", head->run);
 	ss_out_char(o, ',');
 	key(o, "host", head->host);
+	ss_out_lit(o, ",\"conclusion\":");
+	ss_emit_json_conclusion(o, &r->conclusion);
 	ss_out_lit(o, ",\"notes\":");
 	ss_emit_json_notes(o, r->notes, r->nnotes);
 	ss_out_lit(o, ",\"tables\":[");

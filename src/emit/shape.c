@@ -1,8 +1,6 @@
 /* shape.c - the registry of shapes, read off shapes.def, and what shapes share. */
 #include "emit/shape.h"
 
-#include <assert.h>
-
 ss_shape_fn *ss_shape_find(struct ss_str tool)
 {
 	static const struct {
@@ -17,50 +15,6 @@ ss_shape_fn *ss_shape_find(struct ss_str tool)
 		if (ss_str_eq(shapes[i].name, tool))
 			return shapes[i].shape;
 	return NULL;
-}
-
-const struct ss_table *ss_shape_table(const struct ss_result *r, const char *name)
-{
-	static const struct ss_table none;
-	for (size_t i = 0; i < r->ntables; i++)
-		if (strcmp(r->tables[i].name, name) == 0)
-			return &r->tables[i];
-	return &none;
-}
-
-/* The array of a column, NULL if there is none. */
-static const union ss_column *column(const struct ss_table *t, const char *id, enum ss_type type)
-{
-	size_t c = ss_table_col(t, id);
-	if (c == SS_NPOS)
-		return NULL;
-	assert(t->cols[c].type == type);
-	(void)type;
-	return &t->data[c];
-}
-
-struct ss_str ss_cell_str(const struct ss_table *t, size_t row, const char *col)
-{
-	const union ss_column *c = column(t, col, SS_TYPE_STR);
-	return c ? c->str[row] : SS_STR("");
-}
-
-double ss_cell_f64(const struct ss_table *t, size_t row, const char *col)
-{
-	const union ss_column *c = column(t, col, SS_TYPE_F64);
-	return c ? c->f64[row] : 0;
-}
-
-int64_t ss_cell_i64(const struct ss_table *t, size_t row, const char *col)
-{
-	const union ss_column *c = column(t, col, SS_TYPE_I64);
-	return c ? c->i64[row] : 0;
-}
-
-bool ss_cell_bool(const struct ss_table *t, size_t row, const char *col)
-{
-	const union ss_column *c = column(t, col, SS_TYPE_BOOL);
-	return c && c->b[row];
 }
 
 double ss_shape_prop(const struct ss_table *t, const char *id)

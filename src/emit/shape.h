@@ -20,15 +20,7 @@ typedef void ss_shape_fn(struct ss_out *o, const struct ss_result *r);
 /* The shape of a tool, NULL when its answer is DataTables. */
 ss_shape_fn *ss_shape_find(struct ss_str tool);
 
-/* For the shapes. A table that is not there is an empty one without columns. */
-const struct ss_table *ss_shape_table(const struct ss_result *r, const char *name);
-
-/* A cell by column id: 0, "" and false if there is no such column. The type must be the column's (asserted). */
-struct ss_str ss_cell_str(const struct ss_table *t, size_t row, const char *col);
-double ss_cell_f64(const struct ss_table *t, size_t row, const char *col);
-int64_t ss_cell_i64(const struct ss_table *t, size_t row, const char *col);
-bool ss_cell_bool(const struct ss_table *t, size_t row, const char *col);
-/* The number of a property, 0 if there is none; its text, "" if there is none. */
+/* For the shapes. The number of a property, 0 if there is none; its text, "" if there is none. */
 double ss_shape_prop(const struct ss_table *t, const char *id);
 struct ss_str ss_shape_prop_text(const struct ss_table *t, const char *id);
 

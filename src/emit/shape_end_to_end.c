@@ -18,7 +18,7 @@ static void durations(struct ss_out *o, const struct ss_table *t, size_t from, s
 
 void ss_shape_end_to_end(struct ss_out *o, const struct ss_result *r)
 {
-	const struct ss_table *t = ss_shape_table(r, "breakdown");
+	const struct ss_table *t = ss_result_find(r, "breakdown");
 	size_t n = 0;
 	while (n < t->nrows && ss_str_eq(ss_cell_str(t, n, "file"), ss_cell_str(t, 0, "file")))
 		n++;

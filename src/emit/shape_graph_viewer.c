@@ -250,9 +250,9 @@ static void draw_edge(struct ss_out *o, const struct ss_table *t, size_t row,
 
 static void draw_all(struct ss_out *o, const struct ss_result *r, const struct ss_layered *g)
 {
-	const struct ss_table *nodes = ss_shape_table(r, "nodes"),
-			      *boxes = ss_shape_table(r, "boxes");
-	const struct ss_table *edges = ss_shape_table(r, "edges");
+	const struct ss_table *nodes = ss_result_find(r, "nodes"),
+			      *boxes = ss_result_find(r, "boxes");
+	const struct ss_table *edges = ss_result_find(r, "edges");
 	ss_out_printf(o,
 		      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
 		      "viewBox=\"0 0 %.0f %.0f\">\n",
@@ -288,9 +288,9 @@ static void title(struct ss_out *o, const struct ss_table *t)
 
 static bool prepare(struct ss_layered *g, const struct ss_result *r)
 {
-	const struct ss_table *nodes = ss_shape_table(r, "nodes"),
-			      *boxes = ss_shape_table(r, "boxes");
-	const struct ss_table *edges = ss_shape_table(r, "edges");
+	const struct ss_table *nodes = ss_result_find(r, "nodes"),
+			      *boxes = ss_result_find(r, "boxes");
+	const struct ss_table *edges = ss_result_find(r, "edges");
 	*g = (struct ss_layered){ .nnodes = (uint32_t)nodes->nrows,
 				  .nboxes = (uint32_t)boxes->nrows,
 				  .nedges = (uint32_t)edges->nrows,
@@ -338,7 +338,7 @@ static void write_html(struct ss_out *o, const struct ss_result *r)
 		      "text{font-size:9px;fill:#616161}\n"
 		      ".e:hover path{stroke:#1976d2;stroke-width:3}.n:hover rect{stroke-width:3}\n"
 		      "</style></head><body><h1>");
-	title(o, ss_shape_table(r, "nodes"));
+	title(o, ss_result_find(r, "nodes"));
 	ss_out_lit(o, "</h1>\n");
 	if (ok)
 		draw_all(o, r, &g);
@@ -477,18 +477,18 @@ static void dot_boxes(struct ss_out *o, const struct ss_table *nodes, const stru
 
 static void write_dot(struct ss_out *o, const struct ss_result *r)
 {
-	const struct ss_table *nodes = ss_shape_table(r, "nodes");
+	const struct ss_table *nodes = ss_result_find(r, "nodes");
 	ss_out_lit(o, "digraph G {\nrankdir = TB;\ncompound = true;\nlabel = <<b>");
 	title(o, nodes);
 	ss_out_lit(o, "</b>>;\nlabelloc = t;\ntooltip = \" \";\n");
-	dot_boxes(o, nodes, ss_shape_table(r, "boxes"));
-	dot_edges(o, ss_shape_table(r, "edges"));
+	dot_boxes(o, nodes, ss_result_find(r, "boxes"));
+	dot_edges(o, ss_result_find(r, "edges"));
 	ss_out_lit(o, "}\n");
 }
 
 void ss_shape_graph_viewer(struct ss_out *o, const struct ss_result *r)
 {
-	if (ss_str_eq(ss_shape_prop_text(ss_shape_table(r, "nodes"), "format"), SS_STR("dot")))
+	if (ss_str_eq(ss_shape_prop_text(ss_result_find(r, "nodes"), "format"), SS_STR("dot")))
 		write_dot(o, r);
 	else
 		write_html(o, r);

@@ -29,7 +29,7 @@ static void metrics(struct ss_json *j, const struct ss_table *t, size_t kernel, 
 void ss_shape_kernel_utilization(struct ss_out *o, const struct ss_result *r)
 {
 	struct ss_json j = { o, true };
-	const struct ss_table *devices = ss_shape_table(r, "devices"), *kernels = ss_shape_table(r, "kernels");
+	const struct ss_table *devices = ss_result_find(r, "devices"), *kernels = ss_result_find(r, "kernels");
 	size_t k = 0, m = 0;
 	ss_json_open(&j, '{');
 	ss_json_key(&j, "devices");
@@ -50,7 +50,7 @@ void ss_shape_kernel_utilization(struct ss_out *o, const struct ss_result *r)
 			ss_json_key(&j, "mxu_is_anomaly");
 			ss_out_z(o, ss_cell_bool(kernels, k, "mxu_is_anomaly") ? "true" : "false");
 			ss_json_f64(&j, "mxu_utilization", ss_cell_f64(kernels, k, "mxu_utilization"));
-			metrics(&j, ss_shape_table(r, "metrics"), k, &m);
+			metrics(&j, ss_result_find(r, "metrics"), k, &m);
 			ss_json_close(&j, '}');
 		}
 		ss_json_close(&j, ']');

@@ -106,8 +106,8 @@ static size_t end_of(const struct ss_table *t, size_t at, struct ss_str id)
 
 static void allocators(struct ss_json *j, const struct ss_result *r)
 {
-	const struct ss_table *t = ss_shape_table(r, "allocators");
-	const struct ss_table *breakdown = ss_shape_table(r, "breakdown"), *timeline = ss_shape_table(r, "timeline");
+	const struct ss_table *t = ss_result_find(r, "allocators");
+	const struct ss_table *breakdown = ss_result_find(r, "breakdown"), *timeline = ss_result_find(r, "timeline");
 	size_t b = 0, s = 0;
 	for (size_t row = 0; row < t->nrows; row++) {
 		struct ss_str id = ss_cell_str(t, row, "memory_id");
@@ -153,7 +153,7 @@ static void modules(struct ss_json *j, const struct ss_table *t)
 void ss_shape_memory_profile(struct ss_out *o, const struct ss_result *r)
 {
 	struct ss_json j = { o, true };
-	const struct ss_table *t = ss_shape_table(r, "allocators");
+	const struct ss_table *t = ss_result_find(r, "allocators");
 	/* Of a profile without the host's events XProf answers nothing at all. */
 	if (ss_str_eq(ss_shape_prop_text(t, "host_plane"), SS_STR("missing")))
 		return;
@@ -171,7 +171,7 @@ void ss_shape_memory_profile(struct ss_out *o, const struct ss_result *r)
 	ss_json_int(&j, "version", 1);
 	ss_json_key(&j, "hloModules");
 	ss_json_open(&j, '[');
-	modules(&j, ss_shape_table(r, "modules"));
+	modules(&j, ss_result_find(r, "modules"));
 	ss_json_close(&j, ']');
 	ss_json_close(&j, '}');
 }

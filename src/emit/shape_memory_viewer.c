@@ -259,13 +259,13 @@ static void blocks(struct ss_json *j, const struct ss_table *t)
 void ss_shape_memory_viewer(struct ss_out *o, const struct ss_result *r)
 {
 	struct ss_json j = { o, true };
-	const struct ss_table *t = ss_shape_table(r, "timeline"),
-			      *at_peak = ss_shape_table(r, "peak");
+	const struct ss_table *t = ss_result_find(r, "timeline"),
+			      *at_peak = ss_result_find(r, "peak");
 	ss_json_open(&j, '{');
 	sizes(&j, t, "heapSizes", "heap_bytes");
 	sizes(&j, t, "unpaddedHeapSizes", "unpadded_bytes");
 	peak(&j, at_peak);
-	spans(&j, ss_shape_table(r, "spans"));
+	spans(&j, ss_result_find(r, "spans"));
 	permutations(&j, at_peak);
 	str(&j, "moduleName", ss_shape_prop_text(t, "module_name"));
 	str(&j, "entryComputationName", ss_shape_prop_text(t, "entry_computation_name"));
@@ -276,7 +276,7 @@ void ss_shape_memory_viewer(struct ss_out *o, const struct ss_result *r)
 	    mib(ss_shape_prop(t, "entry_computation_parameters")));
 	f64(&j, "nonReusableMib", mib(ss_shape_prop(t, "non_reusable")));
 	f64(&j, "maybeLiveOutMib", mib(ss_shape_prop(t, "maybe_live_out")));
-	indefinite(&j, ss_shape_table(r, "indefinite"), ss_shape_table(r, "assigned"));
+	indefinite(&j, ss_result_find(r, "indefinite"), ss_result_find(r, "assigned"));
 	f64(&j, "totalBufferAllocationMib", mib(ss_shape_prop(t, "total_buffer_allocation")));
 	f64(&j, "indefiniteBufferAllocationMib",
 	    mib(ss_shape_prop(t, "indefinite_buffer_allocation")));
@@ -284,6 +284,6 @@ void ss_shape_memory_viewer(struct ss_out *o, const struct ss_result *r)
 	f64(&j, "maxScopedVmemAllocationMib", mib(ss_shape_prop(t, "max_scoped_vmem")));
 	str(&j, "maxScopedVmemInstructionName",
 	    ss_shape_prop_text(t, "max_scoped_vmem_instruction"));
-	blocks(&j, ss_shape_table(r, "blocks"));
+	blocks(&j, ss_result_find(r, "blocks"));
 	ss_json_close(&j, '}');
 }

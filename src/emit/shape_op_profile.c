@@ -98,11 +98,11 @@ void ss_shape_op_profile(struct ss_out *o, const struct ss_result *r)
 		{ "by_provenance_exclude_idle", "byProvenanceExcludeIdle" },
 	};
 	struct ss_json j = { o, true };
-	const struct ss_table *first = r->ntables ? &r->tables[0] : ss_shape_table(r, "");
+	const struct ss_table *first = r->ntables ? &r->tables[0] : ss_result_find(r, "");
 	bool gpu = ss_str_is(ss_shape_prop_text(first, "device_type"), "GPU");
 	ss_json_open(&j, '{');
 	for (size_t i = 0; i < SS_COUNT(trees); i++) {
-		const struct ss_table *t = ss_shape_table(r, trees[i].table);
+		const struct ss_table *t = ss_result_find(r, trees[i].table);
 		if (t->nrows == 0)
 			continue;
 		ss_json_key(&j, trees[i].key);

@@ -95,7 +95,7 @@ static void part_names(struct ss_json *j, const struct ss_table *t)
 void ss_shape_pod_viewer(struct ss_out *o, const struct ss_result *r)
 {
 	struct ss_json j = { o, true };
-	const struct ss_table *t = ss_shape_table(r, "cores"), *steps = ss_shape_table(r, "steps");
+	const struct ss_table *t = ss_result_find(r, "cores"), *steps = ss_result_find(r, "steps");
 	ss_json_open(&j, '{');
 	ss_json_key(&j, "podStatsSequence");
 	ss_json_open(&j, '{');
@@ -105,7 +105,7 @@ void ss_shape_pod_viewer(struct ss_out *o, const struct ss_result *r)
 		row = step(&j, t, ss_cell_i64(steps, i, "step_num"), row);
 	ss_json_close(&j, ']');
 	ss_json_close(&j, '}');
-	diagnostics(&j, ss_shape_table(r, "diagnostics"));
+	diagnostics(&j, ss_result_find(r, "diagnostics"));
 	part_names(&j, t);
 	ss_json_str(&j, "deviceType", ss_shape_prop_text(t, "device_type"));
 	ss_json_close(&j, '}');

@@ -41,7 +41,7 @@ static void markup(struct ss_out *o, struct ss_str s)
 void ss_shape_smart_suggestion(struct ss_out *o, const struct ss_result *r)
 {
 	struct ss_json j = { o, true };
-	const struct ss_table *t = ss_shape_table(r, "suggestions"), *advice = ss_shape_table(r, "advice");
+	const struct ss_table *t = ss_result_find(r, "suggestions"), *advice = ss_result_find(r, "advice");
 	size_t a = 0;
 	ss_json_open(&j, '{');
 	ss_json_key(&j, "suggestions");

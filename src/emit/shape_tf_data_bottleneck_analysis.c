@@ -115,8 +115,8 @@ static void iterator(struct ss_json *j, const struct ss_table *t, size_t row)
 
 static void hosts(struct ss_json *j, const struct ss_result *r)
 {
-	const struct ss_table *its = ss_shape_table(r, "iterators"), *pipes = ss_shape_table(r, "input_pipelines");
-	const struct ss_table *calls = ss_shape_table(r, "calls");
+	const struct ss_table *its = ss_result_find(r, "iterators"), *pipes = ss_result_find(r, "input_pipelines");
+	const struct ss_table *calls = ss_result_find(r, "calls");
 	size_t p = 0, c = 0;
 	ss_json_key(j, "tfDataStats");
 	ss_json_open(j, '{');
@@ -144,7 +144,7 @@ static void hosts(struct ss_json *j, const struct ss_result *r)
 void ss_shape_tf_data_bottleneck_analysis(struct ss_out *o, const struct ss_result *r)
 {
 	struct ss_json j = { o, true };
-	const struct ss_table *t = ss_shape_table(r, "bottlenecks");
+	const struct ss_table *t = ss_result_find(r, "bottlenecks");
 	ss_json_open(&j, '{');
 	bottlenecks(&j, t);
 	hosts(&j, r);

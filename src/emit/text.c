@@ -378,9 +378,25 @@ static void put_props(struct ss_out *o, const struct ss_table *t, const struct s
 		ss_out_char(o, '\n');
 }
 
+void ss_emit_text_conclusion(struct ss_out *o, const struct ss_conclusion *a, const struct ss_text_style *style)
+{
+	static const enum ss_tone tones[] = {
+		[SS_MOOD_PLAIN] = SS_TONE_BOLD, [SS_MOOD_GOOD] = SS_TONE_GOOD,
+		[SS_MOOD_WARN] = SS_TONE_WARN, [SS_MOOD_BAD] = SS_TONE_BAD,
+	};
+	if (!a->text.n)
+		return;
+	ss_text_tone(o, style, tones[a->mood]);
+	ss_text_wrap(o, style, a->text, 0);
+	ss_text_tone(o, style, SS_TONE_PLAIN);
+	for (size_t i = 0; i < a->nmore; i++)
+		ss_text_wrap(o, style, a->more[i], 0);
+}
+
 void ss_emit_text(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style)
 {
-	bool any = false;
+	bool any = r->conclusion.text.n > 0;
+	ss_emit_text_conclusion(o, &r->conclusion, style);
 	for (size_t i = 0; i < r->ntables; i++) {
 		const struct ss_table *t = &r->tables[i];
 		if (!t->ncols && !t->nprops)

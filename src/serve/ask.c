@@ -45,12 +45,16 @@ static bool add_notes(struct ss_result *r, struct ss_model *m)
 bool ss_ask_run(struct ss_ask *a, struct ss_err *err)
 {
 	struct ss_query q = { .model = a->model, .params = a->params, .nparams = a->nparams, .arena = &a->arena,
-			      .as_xprof = a->format == SS_FORMAT_XPROF || a->format == SS_FORMAT_CSV };
+			      .as_xprof = a->format == SS_FORMAT_XPROF || a->format == SS_FORMAT_CSV,
+			      .for_people = a->format == SS_FORMAT_JSON || a->format == SS_FORMAT_TEXT,
+			      .as_tables = a->format == SS_FORMAT_TEXT || a->format == SS_FORMAT_CSV ||
+					   a->format == SS_FORMAT_CSV_IDS };
 	ss_result_init(&a->result, &a->arena);
 	bool file = a->model->nhosts && a->model->hosts[0]->raw && !a->tool->reads;
 	if (file && !a->tool->run_old)
 		return ss_fail(err, SS_ENODATA, "there is no profile from which %s could be computed", a->tool->name);
-	if (!(file ? a->tool->run_old(&q, &a->result, err) : ss_tool_run(a->tool, &q, &a->result, err)))
+	if (!(file ? a->tool->run_old(&q, &a->result, err) && ss_tool_conclude(a->tool, &q, &a->result, err) :
+		     ss_tool_run(a->tool, &q, &a->result, err)))
 		return false;
 	return (add_notes(&a->result, a->model) && ss_result_note_excess(&a->result)) || ss_fail_mem(err);
 }
@@ -93,7 +97,7 @@ static bool write_csv(const struct ss_ask *a, struct ss_out *o, struct ss_err *e
 	return any ? no_such_table(a, err) : no_table(a, err);
 }
 
-/* A text or a file goes out as it is, a timeline as trace events; neither is a table. */
+/* A text or a file goes out as it is, a timeline as trace events; the first is no table. */
 static bool write_other(const struct ss_ask *a, struct ss_out *o, struct ss_err *err)
 {
 	bool csv = a->format == SS_FORMAT_CSV || a->format == SS_FORMAT_CSV_IDS;
@@ -103,9 +107,6 @@ static bool write_other(const struct ss_ask *a, struct ss_out *o, struct ss_err 
 		ss_out_str(o, a->result.body);
 		return true;
 	}
-	if (a->format == SS_FORMAT_TEXT)
-		return ss_fail(err, SS_EINVAL, "a timeline is no text: ask for %s as xprof, which any trace viewer reads",
-			       a->tool->name);
 	ss_chrome_write(o, a->result.timeline);
 	return true;
 }

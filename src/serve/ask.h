@@ -36,7 +36,7 @@ struct ss_ask {
 
 /*
  * Run the tool and write the answer. What could not be read of the files is among the notes of the
- * result. SS_EINVAL when the answer has no such format: a timeline or a drawing is no table.
+ * result. SS_EINVAL when the answer has no such format: a drawing is no table.
  */
 bool ss_ask(struct ss_ask *a, struct ss_out *o, struct ss_err *err);
 /* The first half: the result, without writing anything. */

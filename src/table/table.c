@@ -61,6 +61,29 @@ bool ss_result_note(struct ss_result *r, enum ss_severity severity, struct ss_st
 	return true;
 }
 
+bool ss_result_say(struct ss_result *r, struct ss_str text)
+{
+	struct ss_conclusion *a = &r->conclusion;
+	if (!text.p)
+		return false;
+	if (!text.n)
+		return true;
+	if (!a->text.n)
+		a->text = text;
+	else if (a->nmore < SS_CONCLUSION_MORE)
+		a->more[a->nmore++] = text;
+	return true;
+}
+
+const struct ss_table *ss_result_find(const struct ss_result *r, const char *name)
+{
+	static const struct ss_table none;
+	for (size_t i = 0; i < r->ntables; i++)
+		if (strcmp(r->tables[i].name, name) == 0)
+			return &r->tables[i];
+	return &none;
+}
+
 static size_t cell_size(enum ss_type type)
 {
 	switch (type) {
@@ -134,6 +157,37 @@ size_t ss_table_col(const struct ss_table *t, const char *id)
 		if (strcmp(t->cols[c].id, id) == 0)
 			return c;
 	return SS_NPOS;
+}
+
+/* The array of a column, NULL if there is none of this type or it is not that long. */
+static const union ss_column *cells(const struct ss_table *t, const char *id, size_t row, enum ss_type type)
+{
+	size_t c = ss_table_col(t, id);
+	return c != SS_NPOS && t->cols[c].type == type && row < t->nrows ? &t->data[c] : NULL;
+}
+
+struct ss_str ss_cell_str(const struct ss_table *t, size_t row, const char *col)
+{
+	const union ss_column *c = cells(t, col, row, SS_TYPE_STR);
+	return c ? c->str[row] : (struct ss_str){ "", 0 };
+}
+
+double ss_cell_f64(const struct ss_table *t, size_t row, const char *col)
+{
+	const union ss_column *c = cells(t, col, row, SS_TYPE_F64);
+	return c ? c->f64[row] : (double)ss_cell_i64(t, row, col);
+}
+
+int64_t ss_cell_i64(const struct ss_table *t, size_t row, const char *col)
+{
+	const union ss_column *c = cells(t, col, row, SS_TYPE_I64);
+	return c ? c->i64[row] : 0;
+}
+
+bool ss_cell_bool(const struct ss_table *t, size_t row, const char *col)
+{
+	const union ss_column *c = cells(t, col, row, SS_TYPE_BOOL);
+	return c && c->b[row];
 }
 
 static bool add_prop(struct ss_table *t, struct ss_prop prop)

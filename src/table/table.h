@@ -73,6 +73,22 @@ struct ss_note {
 	struct ss_str text;	/* for the user: what is missing or doubtful, and what to do */
 };
 
+/*
+ * What the result comes to, for a person who reads nothing else: plain sentences. The first is the
+ * answer, the others say what it rests on or what is true as well.
+ */
+enum ss_mood { SS_MOOD_PLAIN, SS_MOOD_GOOD, SS_MOOD_WARN, SS_MOOD_BAD };
+
+#define SS_CONCLUSION_MORE 8
+
+struct ss_conclusion {
+	struct ss_str text;	/* n is 0: nothing is said */
+	struct ss_str more[SS_CONCLUSION_MORE];
+	size_t nmore;
+	enum ss_mood mood;	/* of `text` */
+	const char *see;	/* the tool that goes on from there, or NULL */
+};
+
 struct ss_timeline;
 
 struct ss_result {
@@ -80,6 +96,7 @@ struct ss_result {
 	size_t ntables, table_cap;
 	struct ss_note *notes;
 	size_t nnotes, note_cap;
+	struct ss_conclusion conclusion;
 	struct ss_timeline *timeline; /* tools of kind SS_KIND_TIMELINE */
 	/*
 	 * An answer that is a text or a file rather than tables (a program's text, a drawing):
@@ -99,6 +116,10 @@ void ss_result_init(struct ss_result *r, struct ss_arena *arena);
 struct ss_table *ss_result_table(struct ss_result *r, const char *name, const char *title, const struct ss_col *cols,
 				 size_t ncols);
 bool ss_result_note(struct ss_result *r, enum ss_severity severity, struct ss_str text);
+/* Add a sentence to the conclusion; an empty one, and one too many, is passed over. False: text.p is NULL, memory was out. */
+bool ss_result_say(struct ss_result *r, struct ss_str text);
+/* The table of this name; one that is not there is an empty one without columns. */
+const struct ss_table *ss_result_find(const struct ss_result *r, const char *name);
 /* A warning for each column and property of shares in which some are above 100 %. excess.c. */
 bool ss_result_note_excess(struct ss_result *r);
 
@@ -114,6 +135,14 @@ void ss_set_bool(struct ss_table *t, size_t col, bool v);
 
 /* Number of the column of this id, SS_NPOS if there is none. */
 size_t ss_table_col(const struct ss_table *t, const char *id);
+/*
+ * A cell by the id of its column: "", 0 or false where there is no such row or column, or it is of
+ * another type. ss_cell_f64 takes whole numbers as well.
+ */
+struct ss_str ss_cell_str(const struct ss_table *t, size_t row, const char *col);
+double ss_cell_f64(const struct ss_table *t, size_t row, const char *col);
+int64_t ss_cell_i64(const struct ss_table *t, size_t row, const char *col);
+bool ss_cell_bool(const struct ss_table *t, size_t row, const char *col);
 
 bool ss_table_prop(struct ss_table *t, const char *id, struct ss_str text);
 /* A number with its unit; `fmt` is the printf format of one double that gives XProf's text, e.g. "%.1f%%". */

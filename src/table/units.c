@@ -97,3 +97,10 @@ void ss_format_value(char *buf, size_t size, enum ss_unit unit, double value)
 	bool glued = s.suffix[0] == '%' || !s.suffix[0];
 	snprintf(buf, size, "%.*f%s%s", s.decimals, value * s.factor, glued ? "" : " ", s.suffix);
 }
+
+struct ss_str ss_unit_text(struct ss_arena *arena, enum ss_unit unit, double value)
+{
+	char buf[64];
+	ss_format_value(buf, sizeof(buf), unit, value);
+	return ss_arena_str(arena, ss_str_from(buf));
+}

@@ -19,5 +19,7 @@ struct ss_scale {
 struct ss_scale ss_scale_for(enum ss_unit unit, double max_abs, bool whole);
 /* "12.3 ms", "45.1%"; always NUL-terminated. "-" for NaN. */
 void ss_format_value(char *buf, size_t size, enum ss_unit unit, double value);
+/* The same in an arena; p is NULL when memory is out. */
+struct ss_str ss_unit_text(struct ss_arena *arena, enum ss_unit unit, double value);
 
 #endif

@@ -24,7 +24,14 @@ bool ss_tool_run(const struct ss_tool *t, const struct ss_query *q, struct ss_re
 {
 	/* XProf's clients are told of no steps that the program did not mark. */
 	unsigned facts = q->as_xprof ? t->facts & ~(unsigned)SS_FACTS_FOUND : t->facts;
-	return ss_model_gather(q->model, facts, err) && t->run(q, out, err);
+	if (q->for_people)
+		facts |= t->conclude_facts;
+	return ss_model_gather(q->model, facts, err) && t->run(q, out, err) && ss_tool_conclude(t, q, out, err);
+}
+
+bool ss_tool_conclude(const struct ss_tool *t, const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	return !q->for_people || !t->conclude || t->conclude(q, out, err);
 }
 
 struct ss_str ss_query_param(const struct ss_query *q, const struct ss_tool *tool, const char *name)

@@ -49,6 +49,10 @@ struct ss_query {
 	struct ss_arena *arena;	/* of the request: results go here */
 	/* Asked by a client of XProf's: where it leaves a question open, so do we (docs/parity.md). */
 	bool as_xprof;
+	/* Somebody reads it: say what it comes to, in sentences (struct ss_conclusion). */
+	bool for_people;
+	/* A timeline is to be rows of tables: what is on it, instead of what to draw. */
+	bool as_tables;
 };
 
 struct ss_tool {
@@ -74,6 +78,12 @@ struct ss_tool {
 	/* Has the run data for it? Looks at the first host, opened but not loaded. NULL: always. */
 	bool (*present)(const struct ss_host *first);
 	bool (*run)(const struct ss_query *q, struct ss_result *out, struct ss_err *err);
+	/*
+	 * Adds the conclusion to what run() or run_old() filled, reading its tables: they may be those of an
+	 * older tool, with columns missing. NULL: the tables say enough. Facts as above, for this alone.
+	 */
+	bool (*conclude)(const struct ss_query *q, struct ss_result *out, struct ss_err *err);
+	unsigned conclude_facts;
 };
 
 /* All tools in the order of the list, NULL-terminated. */
@@ -87,8 +97,10 @@ const struct ss_tool *ss_tool_find(struct ss_str name);
 /* Has this host, opened but not loaded, data for it? A trace in another format tells less than a profile. */
 bool ss_tool_present(const struct ss_tool *t, const struct ss_host *first);
 
-/* Run it. Of many hosts its facts are gathered first. */
+/* Run it, and for people say what it comes to. Of many hosts its facts are gathered first. */
 bool ss_tool_run(const struct ss_tool *t, const struct ss_query *q, struct ss_result *out, struct ss_err *err);
+/* The second half alone, of tables that are there: of a stored answer. */
+bool ss_tool_conclude(const struct ss_tool *t, const struct ss_query *q, struct ss_result *out, struct ss_err *err);
 
 /* Value of a parameter: as asked for, else the tool's preset, else "". */
 struct ss_str ss_query_param(const struct ss_query *q, const struct ss_tool *tool, const char *name);

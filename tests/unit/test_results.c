@@ -99,7 +99,7 @@ static void prints_columns(void **state)
 	struct ss_json_head head = { SS_STR("top"), SS_STR("Top"), SS_STR("a/r"), SS_STR("h") };
 	ss_emit_json(&f->o, &f->r, &head);
 	assert_str(written(f),
-		   "{\"tool\":\"top\",\"title\":\"Top\",\"run\":\"a/r\",\"host\":\"h\","
+		   "{\"tool\":\"top\",\"title\":\"Top\",\"run\":\"a/r\",\"host\":\"h\",\"conclusion\":null,"
 		   "\"notes\":[{\"severity\":\"warning\",\"text\":\"host0: cut short\"}],"
 		   "\"tables\":[{\"name\":\"ops\",\"title\":\"Ops\","
 		   "\"props\":{\"step_ms\":{\"label\":\"Step time\",\"unit\":\"ms\",\"value\":1.5,\"text\":\"1.5\"},"
@@ -141,6 +141,42 @@ static void prints_text(void **state)
 			       "add          0.002          -  no\n"
 			       "\n"
 			       "warning: host0: cut short\n");
+}
+
+static void says_what_it_comes_to(void **state)
+{
+	struct fixture *f = *state;
+	struct ss_text_style colours = { .colour = true, .width = 40 };
+	assert_true(ss_result_say(&f->r, SS_STR("")));
+	assert_true(ss_result_say(&f->r, SS_STR("The device \"waits\".")));
+	for (size_t i = 0; i < SS_CONCLUSION_MORE + 2; i++)
+		assert_true(ss_result_say(&f->r, SS_STR("That is why.")));
+	assert_false(ss_result_say(&f->r, (struct ss_str){ NULL, 0 }));
+	assert_int_equal(f->r.conclusion.nmore, SS_CONCLUSION_MORE);
+	f->r.conclusion.nmore = 2;
+	f->r.conclusion.mood = SS_MOOD_BAD;
+	f->r.conclusion.see = "op_profile";
+	ss_emit_json_conclusion(&f->o, &f->r.conclusion);
+	ss_out_char(&f->o, '|');
+	ss_emit_text_conclusion(&f->o, &f->r.conclusion, &colours);
+	assert_str(written(f), "{\"text\":\"The device \\\"waits\\\".\",\"more\":[\"That is why.\",\"That is why.\"],"
+			       "\"mood\":\"bad\",\"see\":\"op_profile\"}|"
+			       "\x1b[31mThe device \"waits\".\n\x1b[0mThat is why.\nThat is why.\n");
+}
+
+static void finds_cells_by_name(void **state)
+{
+	struct fixture *f = *state;
+	const struct ss_table *t = ss_result_find(&f->r, "ops"), *none = ss_result_find(&f->r, "no such table");
+	assert_str(ss_cell_str(t, 1, "op"), "add");
+	assert_int_equal(ss_cell_i64(t, 1, "time_ps"), 2000000);
+	assert_true(ss_cell_f64(t, 1, "time_ps") == 2000000);
+	assert_true(ss_cell_f64(t, 0, "share") == 0.75);
+	assert_true(ss_cell_bool(t, 0, "eager"));
+	assert_str(ss_cell_str(t, 2, "op"), "");	/* no such row, column, type, table */
+	assert_str(ss_cell_str(t, 0, "nothing"), "");
+	assert_int_equal(ss_cell_i64(t, 0, "op"), 0);
+	assert_true(ss_cell_f64(none, 0, "share") == 0 && !ss_cell_bool(none, 0, "eager"));
 }
 
 static void fits_a_terminal(void **state)
@@ -233,6 +269,8 @@ int main(void)
 		TEST(prints_columns),
 		TEST(prints_csv),
 		TEST(prints_text),
+		TEST(says_what_it_comes_to),
+		TEST(finds_cells_by_name),
 		TEST(fits_a_terminal),
 		cmocka_unit_test(counts_cells_and_disarms),
 		cmocka_unit_test(wraps_words),
