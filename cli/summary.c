@@ -59,57 +59,6 @@ static void put_words(struct ss_out *o, const struct ss_text_style *style, struc
 	ss_buf_free(&plain);
 }
 
-/* What stands out most. */
-static bool put_finding(struct ss_out *o, const struct ss_result *suggestions, const struct ss_text_style *style)
-{
-	const struct ss_table *t = with_col(suggestions, "finding");
-	if (!t || !t->nrows)
-		return false;
-	ss_text_tone(o, style, SS_TONE_WARN);
-	ss_text_wrap(o, style, t->data[ss_table_col(t, "finding")].str[0], 0);
-	ss_text_tone(o, style, SS_TONE_PLAIN);
-	return true;
-}
-
-static bool is_first_rule(const struct ss_result *suggestions, const char *rule)
-{
-	const struct ss_table *t = with_col(suggestions, "finding");
-	return t && t->nrows && ss_str_is(t->data[ss_table_col(t, "rule")].str[0], rule);
-}
-
-/*
- * Where the input is not the bottleneck, the largest finding is the answer, and the sentences of the
- * overview follow. One of them is about time in which nothing computes; where the finding says in what
- * it goes, that sentence is left out: it is the main one, unless that is about the input. Was a finding put?
- */
-static bool put_verdict(struct ss_out *o, const struct ss_result *r, const struct ss_result *suggestions,
-			const struct ss_text_style *style)
-{
-	static const char *const more[] = { "output_conclusion", "kernel_launch_statement",
-					    "device_collectives_statement", "all_other_statement", "precision_statement" };
-	struct ss_str bottleneck = text_of(r, "bottleneck"), verdict = text_of(r, "statement");
-	struct ss_str other = text_of(r, "all_other_statement");
-	enum ss_tone tone = ss_str_is(bottleneck, "host") ? SS_TONE_BAD :
-			    ss_str_is(bottleneck, "device") ? SS_TONE_GOOD :
-			    bottleneck.n ? SS_TONE_WARN : SS_TONE_BOLD;
-	bool found = !ss_str_is(bottleneck, "host") && put_finding(o, suggestions, style);
-	bool gaps = found && is_first_rule(suggestions, "HostGapRule");
-	if (!verdict.n)
-		verdict = text_of(r, "input_conclusion");
-	if (!verdict.n)
-		return found;
-	ss_text_tone(o, style, found ? SS_TONE_PLAIN : tone);
-	if (!gaps || other.n)
-		put_words(o, style, verdict, 0);
-	ss_text_tone(o, style, SS_TONE_PLAIN);
-	for (size_t i = 0; i < SS_COUNT(more); i++) {
-		struct ss_str s = text_of(r, more[i]);
-		if (s.n && !(gaps && s.p == other.p))
-			put_words(o, style, s, 0);
-	}
-	return found;
-}
-
 /* "TensorCore idle (in ms)" without the unit, which stands with the value. */
 static struct ss_str bare_label(const char *label)
 {
@@ -285,7 +234,7 @@ static void put_advice(struct ss_out *o, const struct ss_table *t, int64_t sugge
 	}
 }
 
-/* The largest suggestions: what was found, but for the first if it was `said`, and what to do about it. */
+/* The largest suggestions: what was found, but for the first if it was `said` on top, and what to do about it. */
 static void put_changes(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style, bool said)
 {
 	const struct ss_table *t = with_col(r, "finding"), *advice = with_col(r, "text");
@@ -389,7 +338,7 @@ static bool summarize(struct cli_profile *p, const char *path, const char *colou
 	struct cli_progress *progress = cli_progress_start(p);
 	/* One visit of many hosts for both. */
 	const struct ss_tool *both[] = { ss_tool_find(SS_STR("overview_page")), ss_tool_find(SS_STR("smart_suggestion")) };
-	unsigned facts = (both[0] ? both[0]->facts : 0) | (both[1] ? both[1]->facts : 0);
+	unsigned facts = (both[0] ? both[0]->facts | both[0]->conclude_facts : 0) | (both[1] ? both[1]->facts : 0);
 	/* A stored overview comes without a profile to look for suggestions in. */
 	bool ok = ss_model_gather(&p->model, facts, err) && ask_tool(&overview, p, "overview_page", err) &&
 		  (p->model.hosts[0]->raw || ask_tool(&suggestions, p, "smart_suggestion", err));
@@ -397,11 +346,11 @@ static bool summarize(struct cli_profile *p, const char *path, const char *colou
 	if (ok && cli_sink_open(&sink, NULL, err)) {
 		struct ss_out *o = &sink.out;
 		put_title(o, p, &style);
-		bool said = put_verdict(o, r, &suggestions.result, &style);
+		ss_emit_text_conclusion(o, &r->conclusion, &style);
 		put_step(o, r, &style);
 		put_use(o, r, &style);
 		put_ops(o, r, &style);
-		put_changes(o, &suggestions.result, &style, said);
+		put_changes(o, &suggestions.result, &style, r->conclusion.see != NULL);
 		put_next(o, r, &style, path);
 		put_diagnostics(o, r, &style);
 		ok = cli_sink_close(&sink, true, err);

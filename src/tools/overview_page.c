@@ -6,8 +6,10 @@
  * inference requests, an empty one, and problems. On TPUs XProf leaves the sentences of the
  * recommendation empty when there are steps; they are found with the steps there.
  */
+#include "tools/finding.h"
 #include "tools/input_report.h"
 #include "tools/old_answers.h"
+#include "tools/overview_words.h"
 
 #include "base/vec.h"
 #include "model/ops/framework_ops.h"
@@ -427,4 +429,6 @@ const struct ss_tool ss_tool_overview_page = {
 	.old = "answer:overview_page",
 	.run_old = ss_old_overview_page,
 	.run = run,
+	.conclude = ss_overview_conclude,
+	.conclude_facts = SS_FINDING_FACTS,
 };

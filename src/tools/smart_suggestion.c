@@ -10,6 +10,7 @@
 #include "model/steps/event_share.h"
 #include "model/steps/found.h"
 #include "model/steps/meanwhile.h"
+#include "tools/finding.h"
 #include "tools/input_report.h"
 #include "tools/op_cells.h"
 #include "tools/suggestion_rules.h"
@@ -520,13 +521,25 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	return read_threads(&f, &r, q, err) && (suggest(out, &f) || ss_fail_mem(err));
 }
 
+bool ss_finding_first(struct ss_finding *out, const struct ss_query *q, struct ss_err *err)
+{
+	struct ss_result r;
+	ss_result_init(&r, q->arena);
+	if (!run(q, &r, err))
+		return false;
+	*out = (struct ss_finding){ .text = ss_cell_str(&r.tables[0], 0, "finding") };
+	for (size_t i = 0; i < ss_nrules; i++)
+		if (ss_str_is(ss_cell_str(&r.tables[0], 0, "rule"), ss_rules[i].name))
+			out->about_gaps = ss_rules[i].when[0].figure == SS_FIG_GAPS;
+	return true;
+}
+
 const struct ss_tool ss_tool_smart_suggestion = {
 	.name = "smart_suggestion",
 	.title = "Suggestions",
 	.summary = "What to change first, with the figures that prove it",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS | SS_TOOL_UNLISTED | SS_TOOL_VISITS,
-	.facts = SS_FACTS_ENV | SS_FACTS_OPS | SS_FACTS_STEPS | SS_FACTS_FOUND | SS_FACTS_BARRIERS |
-		 SS_FACTS_MEANWHILE | SS_FACTS_FULLEST,
+	.facts = SS_FINDING_FACTS,
 	.run = run,
 };

@@ -211,9 +211,12 @@ test("what the host did meanwhile: in the suggestion, in the timeline, and in th
 	});
 	const o = await answer("overview_page", run);
 	const bottleneck = o.tables.map((x) => x.props?.bottleneck?.text).find((x) => x);
+	if (bottleneck !== "host") assert.equal(o.conclusion.text, finding[0]);
 	await visit({ run, tool: "overview_page" }, {}, async (page) => {
 		await page.waitForSelector(".verdict-text");
-		if (bottleneck !== "host") await page.waitForFunction((f) => document.querySelector(".verdict-text").textContent.includes(f), finding[0]);
+		const said = await page.locator(".verdict-text p").allTextContents();
+		assert.equal(said.length, 1 + o.conclusion.more.length);
+		assert.ok(said[0].startsWith(o.conclusion.text));
 		await shot(page, "overview-finding");
 	});
 });

@@ -442,6 +442,9 @@ const DEEP = [
 	"adam/mul",
 ];
 
+const INPUT_BOUND =
+	"The program is moderately input-bound: 15.9% of the step time is spent waiting for input, so both the input and the computation are worth work.";
+
 export function overviewAnswer(run, host) {
 	const rnd = random(3);
 	const share = [0.312, 0.214, 0.101, 0.087, 0.071, 0.05, 0.041, 0.03, 0.021, 0.012];
@@ -481,9 +484,7 @@ export function overviewAnswer(run, host) {
 		"Recommendation",
 		{
 			bottleneck: str("both"),
-			statement: str(
-				"The program is moderately input-bound: 15.9% of the step time is spent waiting for input, so both the input and the computation are worth work.",
-			),
+			statement: str(INPUT_BOUND),
 			non_bottleneck_tip_types: str(""),
 		},
 		[text("tip_type", "tip_type"), text("link", "link"), text("description", "description")],
@@ -518,7 +519,8 @@ export function overviewAnswer(run, host) {
 		["host_id", "command_line", "start_time", "bns_address"].map((i) => text(i, i)),
 		[[], [], [], []],
 	);
-	return result("overview_page", "Overview", run, host, [
+	const conclusion = { text: INPUT_BOUND, more: [], mood: "warn", see: "" };
+	const overview = result("overview_page", "Overview", run, host, [
 		analysis,
 		stepTable(rnd),
 		env,
@@ -538,6 +540,7 @@ export function overviewAnswer(run, host) {
 			[["WARNING"], ["2 of 62 steps were incomplete and are left out."]],
 		),
 	]);
+	return { ...overview, conclusion };
 }
 
 export function inputAnswer(run, host) {

@@ -91,11 +91,20 @@ export interface TableData {
 	data: Cell[][];
 }
 
+/* What a result comes to: plain sentences, `text` the answer. `see`: the tool that goes on from there, or "". */
+export interface Conclusion {
+	text: string;
+	more: string[];
+	mood: "plain" | "good" | "warn" | "bad";
+	see: string;
+}
+
 export interface Result {
 	tool: string;
 	title: string;
 	run: string;
 	host: string;
+	conclusion?: Conclusion | null;
 	notes: Note[];
 	tables: TableData[];
 }
@@ -127,6 +136,11 @@ export interface Timeline {
 	dropped: number;
 	sections: Section[];
 	notes: Note[];
+}
+
+export interface TimelineWords {
+	conclusion: Conclusion | null;
+	pause: { begin_ps: number; end_ps: number } | null;
 }
 
 export interface FlowEnd {

@@ -1,7 +1,6 @@
 /*
  * overview.tsx - the first page of a profile: its answer in one sentence, then what it rests on.
  */
-import { useJson } from "../api/loadable";
 import { column, numbers, prop, propNumber, propText, strings, table } from "../api/table";
 import type { Prop, Result, TableData } from "../api/types";
 import { classes } from "../base/dom";
@@ -10,6 +9,7 @@ import { useTheme } from "../base/theme";
 import { toolHref } from "../base/url";
 import { stepColor } from "../chart/step_colors";
 import { Stacked } from "../chart/stacked";
+import { ConclusionText } from "../widgets/conclusion";
 import { isPath } from "../widgets/grid";
 import { plainLabel } from "../widgets/grid_model";
 import { Hint } from "../widgets/hint";
@@ -54,14 +54,8 @@ function Overview({ result, session }: { result: Result; session: Session }) {
 
 function Verdict({ result, session }: { result: Result; session: Session }) {
 	const steps = table(result, "steps");
-	const rec = table(result, "recommendation");
-	const sentence =
-		propText(rec, "statement") ||
-		propText(steps, "input_conclusion") ||
-		"This profile has no steps from which a bottleneck could be told.";
 	const measured = !!steps && steps.nrows > 0;
 	const sd = propText(steps, "steptime_ms_standard_deviation");
-	const finding = useFinding(session, propText(rec, "bottleneck"));
 	return (
 		<section class="verdict" aria-label="Verdict">
 			{measured && (
@@ -75,27 +69,9 @@ function Verdict({ result, session }: { result: Result; session: Session }) {
 					</span>
 				</div>
 			)}
-			<div class="verdict-text">
-				{finding && (
-					<p>
-						<strong>{finding}</strong> <a href={toolHref(SUGGESTIONS)}>What to do</a>
-					</p>
-				)}
-				<p class={finding ? "muted" : ""}>
-					<RichText text={sentence} tools={session.toolNames} />
-				</p>
-			</div>
+			<ConclusionText of={result.conclusion} tools={session.toolNames} />
 		</section>
 	);
-}
-
-const SUGGESTIONS = "smart_suggestion";
-
-/* Where the input is not the bottleneck, what stands out most is the answer. */
-function useFinding(session: Session, bottleneck: string): string {
-	const asked = bottleneck !== "host" && session.tools.some((t) => t.name === SUGGESTIONS && t.available);
-	const { value } = useJson<Result>(asked ? `api/tool/${SUGGESTIONS}` : null, { run: session.run.run, host: session.host });
-	return (value && strings(table(value, "suggestions"), "finding")?.[0]) || "";
 }
 
 /* ---- performance summary ---- */
@@ -476,16 +452,6 @@ function TopOps({ t, session }: { t: TableData | undefined; session: Session }) 
 
 /* ---- what to do ---- */
 
-const STATEMENTS = [
-	"device_collectives_statement",
-	"kernel_launch_statement",
-	"all_other_statement",
-	"precision_statement",
-	"tf_function_statement",
-	"eager_statement",
-	"outside_compilation_statement",
-];
-
 function Recommendation({ t, session }: { t: TableData | undefined; session: Session }) {
 	if (!t) return null;
 	const kinds = strings(t, "tip_type") ?? [];
@@ -503,16 +469,10 @@ function Recommendation({ t, session }: { t: TableData | undefined; session: Ses
 	});
 	/* What lies off the bottleneck comes last. */
 	const order = [...groups].sort(([, a], [, b]) => rank(a.kind, beside) - rank(b.kind, beside));
-	const says = STATEMENTS.map((id) => propText(t, id)).filter(Boolean);
-	if (!says.length && !order.length) return null;
+	if (!order.length) return null;
 	return (
 		<section class="card" aria-label="Recommendation">
 			<h2>What to do next</h2>
-			{says.map((s) => (
-				<p key={s} class="says">
-					<RichText text={s} tools={session.toolNames} />
-				</p>
-			))}
 			<div class="tips">
 				{order.map(([title, g]) => (
 					<div key={title} class={rank(g.kind, beside) > 2 ? "tip-group tip-off" : "tip-group"}>

@@ -1,0 +1,35 @@
+/*
+ * conclusion.tsx - what an answer comes to, in the server's sentences: the first is the answer, the others follow in gray.
+ */
+import type { Conclusion } from "../api/types";
+import { toolHref } from "../base/url";
+import { RichText } from "./rich_text";
+
+export function ConclusionText({ of, tools }: { of: Conclusion | null | undefined; tools: readonly string[] }) {
+	if (!of) return null;
+	const linked = of.see && tools.includes(of.see);
+	return (
+		<div class="verdict-text">
+			<p>
+				{of.more.length > 0 ? (
+					<strong>
+						<RichText text={of.text} tools={tools} />
+					</strong>
+				) : (
+					<RichText text={of.text} tools={tools} />
+				)}
+				{linked && (
+					<>
+						{" "}
+						<a href={toolHref(of.see)}>What to do</a>
+					</>
+				)}
+			</p>
+			{of.more.map((s) => (
+				<p key={s} class="muted">
+					<RichText text={s} tools={tools} />
+				</p>
+			))}
+		</div>
+	);
+}
