@@ -1,7 +1,9 @@
 /* api_timeline.c - the timeline of the page: tracks, what to draw, one event, search, sums (docs/api.md). */
+#include "emit/json.h"
 #include "emit/slices.h"
 #include "serve/call.h"
 #include "tools/timeline.h"
+#include "tools/timeline_words.h"
 
 #include <stdlib.h>
 
@@ -69,6 +71,29 @@ static bool make_layout(struct ss_model *m, void *arg, struct ss_arena *arena, s
 bool ss_route_timeline(struct ss_call *c, struct ss_err *err)
 {
 	return answer(c, "timeline", NULL, 0, "application/json", make_layout, "", 0, err);
+}
+
+static bool make_words(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o, struct ss_err *err)
+{
+	struct ss_timeline_words words;
+	(void)arg;
+	if (!ss_timeline_words(&words, m, arena, err))
+		return false;
+	ss_out_lit(o, "{\"conclusion\":");
+	ss_emit_json_conclusion(o, &words.conclusion);
+	ss_out_lit(o, ",\"pause\":");
+	if (words.pause_end_ps)
+		ss_out_printf(o, "{\"begin_ps\":%llu,\"end_ps\":%llu}", (unsigned long long)words.pause_begin_ps,
+			      (unsigned long long)words.pause_end_ps);
+	else
+		ss_out_lit(o, "null");
+	ss_out_char(o, '}');
+	return true;
+}
+
+bool ss_route_timeline_conclusion(struct ss_call *c, struct ss_err *err)
+{
+	return answer(c, "conclusion", NULL, 0, "application/json", make_words, "", 0, err);
 }
 
 /* A query and the tracks behind it, in one piece of memory. */

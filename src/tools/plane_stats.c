@@ -6,6 +6,7 @@
  * device".
  */
 #include "model/timeline/shown.h"
+#include "table/units.h"
 #include "tools/tool.h"
 
 enum { COL_HOST, COL_PLANE, COL_LINES, COL_EVENTS, COL_BUSY_PS, COL_DROPPED };
@@ -77,6 +78,40 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	return ok;
 }
 
+/* Is there anything of a device, where are most events, was anything lost? */
+static bool conclude(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *t = &out->tables[0];
+	double events = 0, most = 0;
+	int64_t dropped = 0;
+	size_t largest = 0, ndevices = 0;
+	for (size_t i = 0; i < t->nrows; i++) {
+		double n = ss_cell_f64(t, i, "events");
+		events += n;
+		dropped += ss_cell_i64(t, i, "dropped");
+		ndevices += n > 0 && ss_str_contains(ss_cell_str(t, i, "plane"), SS_STR("/device:"));
+		if (n > most) {
+			most = n;
+			largest = i;
+		}
+	}
+	if (!(events > 0))
+		return ss_result_say(out, SS_STR("The profile holds no events: nothing was traced.")) || ss_fail_mem(err);
+	struct ss_str share = ss_unit_text(q->arena, SS_UNIT_FRAC, most / events);
+	bool ok = share.p &&
+		  ss_result_say(out, ss_arena_printf(q->arena, "%.0f events in %zu plane%s, " SS_FMT " of them in '" SS_FMT "'.",
+						     events, t->nrows, t->nrows == 1 ? "" : "s", SS_ARG(share),
+						     SS_ARG(ss_cell_str(t, largest, "plane")))) &&
+		  ss_result_say(out, ndevices ? ss_arena_printf(q->arena, "%zu plane%s with events %s a device.", ndevices,
+								ndevices == 1 ? "" : "s", ndevices == 1 ? "is" : "are each") :
+						SS_STR("No plane of a device holds events: only the host was traced."));
+	if (ok && dropped) {
+		out->conclusion.mood = SS_MOOD_WARN;
+		ok = ss_result_say(out, ss_arena_printf(q->arena, "%lld events could not be read.", (long long)dropped));
+	}
+	return ok || ss_fail_mem(err);
+}
+
 const struct ss_tool ss_tool_plane_stats = {
 	.name = "plane_stats",
 	.title = "Plane stats",
@@ -84,4 +119,5 @@ const struct ss_tool ss_tool_plane_stats = {
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS,
 	.run = run,
+	.conclude = conclude,
 };

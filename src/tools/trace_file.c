@@ -7,6 +7,7 @@
  * beside the profile, so the answer is pulled in pieces.
  */
 #include "tools/timeline_build.h"
+#include "tools/timeline_words.h"
 #include "tools/tool.h"
 
 #include <stdlib.h>
@@ -356,6 +357,8 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 		return ss_fail(err, SS_EINVAL, "max_events must be a number, not '" SS_FMT "'", SS_ARG(max_text));
 	if (q->model->nhosts != 1)
 		return ss_fail(err, SS_EINVAL, "the trace is of one host; ask for one of the %zu", q->model->nhosts);
+	if (q->as_tables)
+		return ss_timeline_tracks(out, q->model, err);
 	struct trace_file *f = SS_NEW(q->arena, struct trace_file);
 	struct ss_timeline *tl = SS_NEW(q->arena, struct ss_timeline);
 	const struct ss_trace *tr = ss_host_trace(q->model->hosts[0], err);
@@ -389,4 +392,5 @@ const struct ss_tool ss_tool_trace_viewer = {
 	.params = params,
 	.nparams = SS_COUNT(params),
 	.run = run,
+	.conclude = ss_timeline_conclude,
 };

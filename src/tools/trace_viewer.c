@@ -7,6 +7,7 @@
  *   start, duration, and unique_id);
  * - search_prefix: all events whose name begins so, whatever the range;
  * - otherwise: what to draw of [start_time_ms, end_time_ms] at `resolution` points across.
+ * As tables these are rows of events; without any parameter, the tracks there are.
  *
  * unique_id (the argument `uid` of events that are sent without their arguments) is the number of
  * the event within its host. XProf gives the serial number among events of equal time, drops what
@@ -14,6 +15,7 @@
  */
 #include "base/vec.h"
 #include "tools/timeline_build.h"
+#include "tools/timeline_words.h"
 #include "tools/tool.h"
 
 #include <math.h>
@@ -236,11 +238,16 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	if (!read_options(q, &o, err))
 		return false;
 	const unsigned fill = SS_TL_GROUPS | SS_TL_FLOWS;
+	bool all = !o.event_name.n && !o.search_prefix.n && !o.start_ps && !o.end_ps, ok;
+	if (q->as_tables && all)
+		return ss_timeline_tracks(out, q->model, err);
 	if (o.event_name.n)
-		return answer(q, &o, find_event, fill | SS_TL_ARGS, out, err);
-	if (o.search_prefix.n)
-		return answer(q, &o, find_prefix, fill | (o.search_metadata ? SS_TL_ARGS : 0), out, err);
-	return answer(q, &o, find_range, fill, out, err);
+		ok = answer(q, &o, find_event, fill | SS_TL_ARGS, out, err);
+	else if (o.search_prefix.n)
+		ok = answer(q, &o, find_prefix, fill | (o.search_metadata ? SS_TL_ARGS : 0), out, err);
+	else
+		ok = answer(q, &o, find_range, fill, out, err);
+	return ok && (!q->as_tables || ss_timeline_events(out, err));
 }
 
 const struct ss_tool ss_tool_trace_viewer_stream = {
@@ -252,4 +259,5 @@ const struct ss_tool ss_tool_trace_viewer_stream = {
 	.params = params,
 	.nparams = SS_COUNT(params),
 	.run = run,
+	.conclude = ss_timeline_conclude,
 };

@@ -46,18 +46,23 @@ def tools_of(binary, logdir):
 
 
 def events_by_line(text):
-    """A timeline is no text; its trace JSON, an event a line, is."""
+    """Trace JSON, an event a line."""
     trace = json.loads(text)
     events = trace.pop('traceEvents')
     return '\n'.join(json.dumps(e) for e in [trace, *events]) + '\n'
 
 
+def ask(binary, logdir, tool, host, form):
+    argv = [binary, 'tool', tool, logdir, '--format', form] + (['--host', host] if host else [])
+    return subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+
+
 def answer(binary, logdir, tool, host, timeline):
-    argv = [binary, 'tool', tool, logdir, '--format', 'xprof' if timeline else 'text'] + (['--host', host] if host else [])
-    done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+    """As a person reads it; of a timeline its events as well."""
+    done = ask(binary, logdir, tool, host, 'text')
     text = done.stdout.decode('utf-8', 'replace')
     if timeline and done.returncode == 0:
-        text = events_by_line(text)
+        text += '\n' + events_by_line(ask(binary, logdir, tool, host, 'xprof').stdout)
     lines = text.splitlines()
     if len(lines) > LINES:
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -256,6 +256,10 @@ def page_routes(c):
     line = c.json('/api/timeline?run=synth_tpu1/run')
     status, headers, body = c.fetch(f'/api/timeline/slices?run=synth_tpu1/run&begin_ps=0&end_ps={line["end_ps"]}&width_px=800')
     c.check('slices', status == 200 and body[:4] == b'SSL1' and len(body) % 4 in (0, 1, 2, 3), f'{status} {body[:80]!r}')
+    words = c.json('/api/timeline/conclusion?run=synth_tpu1/run')
+    c.check('the timeline says what it comes to', 'works for' in words['conclusion']['text'] and words['conclusion']['mood'] == 'plain', words)
+    pause = words['pause']
+    c.check('the longest pause lies in the trace', 0 <= pause['begin_ps'] < pause['end_ps'] <= line['end_ps'], pause)
     found = c.json('/api/timeline/search?run=synth_tpu1/run&q=fusion')
     c.check('search', found['count'] > 0 and found['hits'], str(found)[:200])
     if found and found['hits']:

@@ -52,7 +52,7 @@ static bool refuse(void *arg, const char *data, size_t bytes)
 
 static void answers_in_every_format(void **state)
 {
-	static const char *const begins[] = { "{\"tool\":\"plane_stats\"", "[{\"cols\":", "\"host\",", "Host" };
+	static const char *const begins[] = { "{\"tool\":\"plane_stats\"", "[{\"cols\":", "\"host\",", "" };
 	struct stepscope_question q = STEPSCOPE_QUESTION;
 	struct stepscope_answer a = STEPSCOPE_ANSWER;
 	char why[200] = "";
@@ -68,6 +68,7 @@ static void answers_in_every_format(void **state)
 		assert_int_equal(strlen(a.data), a.data_bytes);
 		assert_true(strchr(a.type, '/') != NULL);
 	}
+	assert_true(strstr(a.data, " events in ") && strstr(a.data, "\n\nHost")); /* what it comes to, then the table */
 	q.write = count;
 	q.write_arg = &sum;
 	size_t bytes = a.data_bytes;

@@ -4,7 +4,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { getJson } from "../api/fetch";
 import { useJson, type Loadable } from "../api/loadable";
-import type { EventDetail, SearchHit, SearchResult, Timeline } from "../api/types";
+import type { EventDetail, SearchHit, SearchResult, Timeline, TimelineWords } from "../api/types";
 import { isTyping } from "../base/dom";
 import { count } from "../base/format";
 import { useStore } from "../base/store";
@@ -132,6 +132,7 @@ function TraceViewer({ timeline, session, read }: { timeline: Timeline; session:
 		<div class="trace">
 			<h1 class="visually-hidden">{session.tool.title}</h1>
 			<TraceBar store={store} model={model} search={search} onHelp={() => setHelp(true)} session={session} />
+			<TraceSays store={store} model={model} session={session} />
 			<TraceNotes timeline={timeline} store={store} />
 			<CanvasView
 				model={model}
@@ -167,6 +168,33 @@ function TraceViewer({ timeline, session, read }: { timeline: Timeline; session:
 }
 
 const NO_FLOWS: readonly never[] = [];
+
+/* What the trace comes to, on one line whose place is kept; asked for once something is drawn. */
+function TraceSays({ store, model, session }: { store: TraceStore; model: TimelineModel; session: Session }) {
+	const drawn = useStore(store, (s) => s.version > 0);
+	const { value } = useJson<TimelineWords>(drawn ? "api/timeline/conclusion" : null, { run: session.run.run, host: session.host });
+	const of = value?.conclusion;
+	const pause = value?.pause;
+	const show = () => {
+		if (!pause) return;
+		const around = (pause.end_ps - pause.begin_ps) * 0.5;
+		store.update({ target: fit(pause.begin_ps - around, pause.end_ps + around, model.all) });
+	};
+	return (
+		<section class="trace-says" aria-label="Verdict" title={of ? [of.text, ...of.more].join("\n") : undefined}>
+			{of && (
+				<p>
+					<strong>{of.text}</strong> <span class="muted">{of.more.join(" ")}</span>
+				</p>
+			)}
+			{pause && (
+				<button class="link" onClick={show}>
+					Show the longest pause
+				</button>
+			)}
+		</section>
+	);
+}
 
 /* Selects an event that may be anywhere: opens its section, scrolls to its row and moves the view there. */
 export function choose(store: TraceStore, model: TimelineModel, to: Selected): void {
