@@ -21,6 +21,39 @@ static const enum ss_stat stats[SS_CTX_COUNT] = {
 	[SS_CTX_FLOW] = SS_STAT_FLOW,
 };
 
+/* Types to whose events keys from SS_CTX_COMMON on mean something: see make_up here and add_event in forest.c. */
+static bool has_own_ids(enum ss_event_type type)
+{
+	switch (type) {
+	case SS_EV_EXECUTOR_STATE_PROCESS:
+	case SS_EV_TPU_EXECUTE_OP:
+	case SS_EV_ENQUEUE_REQUEST_LOCKED:
+	case SS_EV_RUN_PROGRAM_REQUEST:
+	case SS_EV_HOST_CALLBACK_REQUEST:
+	case SS_EV_TRANSFER_H2D_REQUEST:
+	case SS_EV_TRANSFER_PREPROCESSED_H2D_REQUEST:
+	case SS_EV_TRANSFER_D2H_REQUEST:
+	case SS_EV_ON_DEVICE_SEND_REQUEST:
+	case SS_EV_ON_DEVICE_RECV_REQUEST:
+	case SS_EV_ON_DEVICE_SEND_RECV_LOCAL_REQUEST:
+	case SS_EV_CUSTOM_WAIT:
+	case SS_EV_ON_DEVICE_SEND_REQUEST_MULTI:
+	case SS_EV_ON_DEVICE_RECV_REQUEST_MULTI:
+	case SS_EV_PJRT_ASYNC_WAIT:
+	case SS_EV_DO_ENQUEUE_PROGRAM:
+	case SS_EV_COMPLETE_CALLBACKS:
+	case SS_EV_ITERATOR_GET_NEXT:
+	case SS_EV_ITERATOR_GET_NEXT_AS_OPTIONAL:
+	case SS_EV_CAPTURED_FUNCTION_RUN:
+	case SS_EV_CAPTURED_FUNCTION_RUN_ASYNC:
+	case SS_EV_CAPTURED_FUNCTION_RUN_INSTANTIATED:
+	case SS_EV_CAPTURED_FUNCTION_RUN_BORROWED:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* "/device:TPU:3" is 3. */
 static int64_t ordinal_of(const struct ss_plane *p)
 {
@@ -35,12 +68,16 @@ bool ss_context_reader_init(struct ss_context_reader *r, const struct ss_plane *
 {
 	*r = (struct ss_context_reader){ .plane = p, .device_ordinal = ordinal_of(p) };
 	r->types = ss_plane_event_types(p->x, arena);
-	return r->types && ss_wanted_init(&r->wanted, p->x, stats, SS_CTX_COUNT, arena);
+	return r->types && ss_wanted_init(&r->all, p->x, stats, SS_CTX_COUNT, arena) &&
+	       ss_wanted_init(&r->common, p->x, stats, SS_CTX_COMMON, arena);
 }
 
-static void read_stats(const struct ss_context_reader *r, struct ss_str body, struct ss_context *out)
+static void read_stats(const struct ss_wanted *w, const struct ss_line *l, uint32_t i, struct ss_context *out)
 {
-	struct ss_wanted_walk walk = ss_wanted_event(&r->wanted, body);
+	out->has = out->is_uint = 0;
+	if (!l->ev.off || !ss_wanted_in(w, &l->ev))
+		return;
+	struct ss_wanted_walk walk = ss_wanted_event(w, ss_xevents_body(&l->ev, l->src, i));
 	struct ss_xstat s;
 	unsigned key;
 	while (ss_wanted_next(&walk, &key, &s)) {
@@ -153,10 +190,14 @@ static void make_up(struct ss_context *c, enum ss_event_type type)
 void ss_context_read(const struct ss_context_reader *r, const struct ss_line *l, uint32_t i, bool module,
 		     struct ss_context *out)
 {
-	out->has = out->is_uint = 0;
-	if (l->ev.off && ss_wanted_in(&r->wanted, &l->ev))
-		read_stats(r, ss_xevents_body(&l->ev, l->src, i), out);
-	make_up(out, ss_event_type_at(r->types, r->plane, l->ev.meta[i]));
+	enum ss_event_type type = ss_event_type_at(r->types, r->plane, l->ev.meta[i]);
+	read_stats(module || has_own_ids(type) ? &r->all : &r->common, l, i, out);
+	make_up(out, type);
 	if (module)
 		tie_launch(out, false, true, r->device_ordinal);
+}
+
+void ss_context_read_all(const struct ss_context_reader *r, const struct ss_line *l, uint32_t i, struct ss_context *out)
+{
+	read_stats(&r->all, l, i, out);
 }

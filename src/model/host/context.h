@@ -20,7 +20,9 @@ enum ss_context_key {
 	SS_CTX_ROOT_LEVEL,
 	SS_CTX_ASYNC,		/* the value is never looked at by flows, only 0 or not by the forest */
 	SS_CTX_CORRELATION,
-	SS_CTX_ID,
+	SS_CTX_FLOW,
+	SS_CTX_COMMON,		/* how many mean something on an event of any type; the others on few types */
+	SS_CTX_ID = SS_CTX_COMMON,
 	SS_CTX_ITER,
 	SS_CTX_REQUEST_ID,
 	SS_CTX_QUEUE_ADDR,
@@ -28,7 +30,6 @@ enum ss_context_key {
 	SS_CTX_QUEUE_ID,
 	SS_CTX_DEVICE_ORDINAL,
 	SS_CTX_CORE_TYPE,
-	SS_CTX_FLOW,
 	SS_CTX_COUNT
 };
 
@@ -66,15 +67,21 @@ static inline bool ss_context_consumes(const struct ss_context *c)
 struct ss_context_reader {
 	const struct ss_plane *plane;
 	const uint8_t *types;		/* enum ss_event_type by meta */
-	struct ss_wanted wanted;
+	struct ss_wanted all, common;	/* stats of every key; of those before SS_CTX_COMMON */
 	int64_t device_ordinal;		/* of a TensorCore plane, from its name */
 };
 
 /* The reader lives as long as the arena. */
 bool ss_context_reader_init(struct ss_context_reader *r, const struct ss_plane *p, struct ss_arena *arena);
-/* Read event i of a line; `module` says that it is an "XLA Modules" event of a TensorCore. */
+/*
+ * Read event i of a line; `module` says that it is an "XLA Modules" event of a TensorCore. Keys from
+ * SS_CTX_COMMON on are read of modules and of events of the types to which they mean something: most
+ * events are neither, and often carry nothing else.
+ */
 void ss_context_read(const struct ss_context_reader *r, const struct ss_line *l, uint32_t i, bool module,
 		     struct ss_context *out);
+/* All keys as the event has them, of any type; none made up. */
+void ss_context_read_all(const struct ss_context_reader *r, const struct ss_line *l, uint32_t i, struct ss_context *out);
 
 /* Context types given to ids made here. */
 enum { SS_CONTEXT_LEGACY = 1, SS_CONTEXT_GPU_LAUNCH = 9, SS_CONTEXT_TPU_STREAM = 11, SS_CONTEXT_TPU_LAUNCH = 12 };

@@ -113,7 +113,7 @@ static bool add_event(struct ss_forest_line *fl, const struct ss_context *c, uin
 /* Events that are neither of a kind with a meaning nor have stats that could matter need not be read. */
 static bool line_matters(const struct ss_forest_line *fl)
 {
-	if (fl->reader->wanted.any)
+	if (fl->reader->common.any || (fl->reader->all.any && ss_line_is_tpu_modules(fl->p, fl->l)))
 		return true;
 	for (uint32_t i = 0; i < fl->p->x->nevent_meta; i++)
 		if (fl->reader->types[i] != SS_EV_UNKNOWN)

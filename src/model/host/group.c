@@ -228,7 +228,7 @@ static bool collect_roots(const struct ss_forest *f, struct roots *r)
 			uint32_t e = fl->roots.v[k].event;
 			struct ss_context c = { 0 };
 			if (captured.ids.n)
-				ss_context_read(fl->reader, fl->l, e, false, &c);
+				ss_context_read_all(fl->reader, fl->l, e, &c);
 			if (!ss_context_has(&c, SS_CTX_ID) || !ss_captured_has(&captured, ss_context_int(&c, SS_CTX_ID)))
 				ok = ss_vec_push(&r->all, (struct root){ { i, e }, fl->roots.v[k].level,
 							  fl->l->ev.begin_ps[e] });

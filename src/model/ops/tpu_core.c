@@ -73,6 +73,7 @@ struct pass {
 	size_t cat_cap, seen_cap, touched_cap, ntouched;
 	int64_t first_ps, last_ps; /* span of the plane */
 	bool any;
+	size_t group_at; /* of the line in progress: see ss_line_group_at */
 };
 
 /* What one event says. */
@@ -318,7 +319,7 @@ static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i)
 	end_ps = end_of(begin_ps, dur_ps);
 	extend(s, begin_ps, end_ps);
 	if (ss_line_has_groups(l))
-		e.group = ss_line_group(l, i);
+		e.group = ss_line_group_at(l, i, &s->group_at);
 	while (s->stack.n && !(s->stack.v[s->stack.n - 1].begin_ps <= begin_ps &&
 			       end_ps <= s->stack.v[s->stack.n - 1].end_ps))
 		if (!pop(s))
@@ -355,6 +356,7 @@ static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i)
 static bool walk_ops(struct pass *s, const struct ss_host *h, const struct ss_line *l)
 {
 	struct ss_forget f = { .h = h };
+	s->group_at = 0;
 	for (uint32_t i = 0; i < l->ev.n; i++) {
 		if (!add_event(s, l, i))
 			return false;
