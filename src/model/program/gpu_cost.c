@@ -6,6 +6,12 @@
 #include <math.h>
 #include <stdlib.h>
 
+static void split_free(struct ss_gpu_split *s)
+{
+	ss_vec_free(&s->operands);
+	ss_vec_free(&s->results);
+}
+
 struct ss_gpu_coster *ss_gpu_coster_new(const struct ss_hlo_module *m)
 {
 	struct ss_gpu_coster *c = calloc(1, sizeof(*c));
@@ -17,10 +23,11 @@ struct ss_gpu_coster *ss_gpu_coster_new(const struct ss_hlo_module *m)
 	c->has_flops = calloc(n, sizeof(*c->has_flops));
 	c->bytes = calloc(n, sizeof(*c->bytes));
 	c->has_bytes = calloc(n, sizeof(*c->has_bytes));
+	c->splits = calloc(n, sizeof(*c->splits));
 	c->busy = calloc(n, sizeof(*c->busy));
 	c->fusions = calloc(n, sizeof(*c->fusions));
 	c->reached = calloc((size_t)m->ninstrs + 1, sizeof(*c->reached));
-	if (c->flops && c->has_flops && c->bytes && c->has_bytes && c->busy && c->fusions && c->reached &&
+	if (c->flops && c->has_flops && c->bytes && c->has_bytes && c->splits && c->busy && c->fusions && c->reached &&
 	    ss_gpu_reach(c, c->reached))
 		return c;
 	ss_gpu_coster_free(c);
@@ -33,6 +40,9 @@ void ss_gpu_coster_free(struct ss_gpu_coster *c)
 		return;
 	for (uint32_t i = 0; c->fusions && i < c->m->ncomputations; i++)
 		free(c->fusions[i].param_use);
+	for (uint32_t i = 0; c->splits && i < c->m->ncomputations; i++)
+		split_free(&c->splits[i]);
+	free(c->splits);
 	free(c->flops);
 	free(c->has_flops);
 	free(c->bytes);
@@ -215,17 +225,45 @@ static bool in_hbm(struct ss_str shape)
 	return true;
 }
 
-/* `n` bytes of an operand or a result of this shape. */
-static void read_part(struct ss_gpu_bytes *b, struct ss_str shape, uint64_t n)
+/* Places beyond so many are left out: computations that call each other could add them up without end. */
+#define MAX_PLACES 1024u
+
+/* Room for place `k`, zeroed. */
+#define ROOM(split, v, k) \
+	while (!(split)->no_memory && (v).n <= (k)) \
+	(split)->no_memory = !ss_vec_push(&(v), 0)
+
+/* `n` bytes of operand `k`, of this shape. */
+static void read_part(struct ss_gpu_bytes *b, uint32_t k, struct ss_str shape, uint64_t n)
 {
 	b->bytes += (float)n;
 	b->read += in_hbm(shape) ? n : 0;
+	if (!b->split || k >= MAX_PLACES)
+		return;
+	ROOM(b->split, b->split->operands, k);
+	if (!b->split->no_memory)
+		b->split->operands.v[k] += (float)n;
 }
 
+/* `n` bytes of a result of this shape. */
 static void write_part(struct ss_gpu_bytes *b, struct ss_str shape, uint64_t n)
 {
 	b->bytes += (float)n;
 	b->write += in_hbm(shape) ? n : 0;
+	if (b->split)
+		b->split->result += (float)n;
+}
+
+/* The same of the k-th array of a tuple. */
+static void write_array(struct ss_gpu_bytes *b, uint32_t k, struct ss_str shape, uint64_t n)
+{
+	b->bytes += (float)n;
+	b->write += in_hbm(shape) ? n : 0;
+	if (!b->split || k >= MAX_PLACES)
+		return;
+	ROOM(b->split, b->split->results, k);
+	if (!b->split->no_memory)
+		b->split->results.v[k] += (float)n;
 }
 
 /* All arrays of a result, those of tuples of tuples too. */
@@ -256,8 +294,10 @@ static void read_indices(const struct ss_gpu_coster *c, const struct ss_hlo_inst
 		if (k < from)
 			continue;
 		struct ss_str shape = ss_gpu_shape(c, ss_hlo_instr_by_id(c->m, id));
-		b->bytes += k == from ? (float)bytes_of(shape) : 0;
-		b->read += in_hbm(shape) ? bytes_of(shape) : 0;
+		float before = b->bytes;
+		read_part(b, k, shape, bytes_of(shape));
+		if (k != from)
+			b->bytes = before;
 	}
 }
 
@@ -266,9 +306,9 @@ static void all_operands(const struct ss_gpu_coster *c, const struct ss_hlo_inst
 {
 	struct ss_hlo_ids it = ss_hlo_ids_of(in->body, HLO_INSTRUCTION_OPERAND_IDS);
 	int64_t id;
-	while (ss_hlo_ids_next(&it, &id)) {
+	for (uint32_t k = 0; ss_hlo_ids_next(&it, &id); k++) {
 		struct ss_str shape = ss_gpu_shape(c, ss_hlo_instr_by_id(c->m, id));
-		read_part(b, shape, bytes_of(shape));
+		read_part(b, k, shape, bytes_of(shape));
 	}
 }
 
@@ -302,6 +342,7 @@ static void fusion_writes(const struct ss_gpu_coster *c, const struct ss_hlo_ins
 	struct ss_hlo_ids it = ss_hlo_ids_of(r.body, HLO_INSTRUCTION_OPERAND_IDS);
 	struct ss_pb p = ss_pb_of(in->shape);
 	struct ss_pb_field f;
+	uint32_t k = 0;
 	while (ss_pb_next(&p, &f)) {
 		int64_t id;
 		if (f.key != PB_LEN(SHAPE_TUPLE_SHAPES))
@@ -310,7 +351,8 @@ static void fusion_writes(const struct ss_gpu_coster *c, const struct ss_hlo_ins
 					    ? ss_hlo_instr_by_id(c->m, id)
 					    : SS_NONE;
 		if (ss_hlo_shape_type(f.bytes) != SS_HLO_TUPLE)
-			write_part(b, f.bytes, written(c, producer, f.bytes));
+			write_array(b, k, f.bytes, written(c, producer, f.bytes));
+		k++;
 	}
 }
 
@@ -326,7 +368,7 @@ static void fusion_bytes(struct ss_gpu_coster *c, const struct ss_hlo_instr *in,
 	fusion_writes(c, in, which, b);
 	for (uint32_t k = 0; k < f->nparams && ss_hlo_ids_next(&it, &id); k++) {
 		struct ss_str shape = ss_gpu_shape(c, ss_hlo_instr_by_id(c->m, id));
-		read_part(b, shape, (uint64_t)((float)bytes_of(shape) * fminf(1, f->param_use[k])));
+		read_part(b, k, shape, (uint64_t)((float)bytes_of(shape) * fminf(1, f->param_use[k])));
 	}
 }
 
@@ -399,48 +441,99 @@ static bool partial_bytes(const struct ss_gpu_coster *c, const struct ss_hlo_ins
 	struct ss_str data = ss_gpu_shape(c, ss_gpu_operand(c, in, 0));
 	if (ss_str_is(in->opcode, "slice")) {
 		write_part(b, in->shape, result);
-		read_part(b, data, result);
+		read_part(b, 0, data, result);
 	} else if (ss_str_is(in->opcode, "gather") || ss_str_is(in->opcode, "dynamic-slice")) {
 		write_part(b, in->shape, result);
-		read_part(b, data, result);
+		read_part(b, 0, data, result);
 		read_indices(c, in, 1, b);
 	} else if (ss_str_is(in->opcode, "dynamic-update-slice")) {
 		struct ss_str update = ss_gpu_shape(c, ss_gpu_operand(c, in, 1));
 		write_part(b, in->shape, bytes_of(update));
-		read_part(b, update, bytes_of(update));
+		read_part(b, 1, update, bytes_of(update));
 		read_indices(c, in, 2, b);
 	} else if (ss_str_is(in->opcode, "scatter")) {
 		uint32_t half = ss_gpu_operand_count(in) / 2;
 		struct ss_str updates = ss_gpu_shape(c, ss_gpu_operand(c, in, half + 1));
 		struct ss_str indices = ss_gpu_shape(c, ss_gpu_operand(c, in, half));
 		write_part(b, in->shape, bytes_of(updates));
-		read_part(b, updates, 2 * bytes_of(updates));
-		read_part(b, indices, bytes_of(indices));
+		read_part(b, 0, updates, bytes_of(updates));
+		read_part(b, half, indices, bytes_of(indices));
+		read_part(b, half + 1, updates, bytes_of(updates));
 	} else {
 		return false;
 	}
 	return true;
 }
 
+/* What stands in `split` at the places that `in` has, as its own reads and writes. */
+static void take_split(const struct ss_gpu_coster *c, const struct ss_hlo_instr *in, const struct ss_gpu_split *split,
+		       struct ss_gpu_bytes *b)
+{
+	struct ss_hlo_ids it = ss_hlo_ids_of(in->body, HLO_INSTRUCTION_OPERAND_IDS);
+	int64_t id;
+	for (uint32_t k = 0; k < split->operands.n && ss_hlo_ids_next(&it, &id); k++)
+		if (in_hbm(ss_gpu_shape(c, ss_hlo_instr_by_id(c->m, id))))
+			b->read += (uint64_t)whole(split->operands.v[k]);
+	if (ss_hlo_shape_type(in->shape) != SS_HLO_TUPLE) {
+		b->write += in_hbm(in->shape) ? (uint64_t)whole(split->result) : 0;
+		return;
+	}
+	struct ss_pb p = ss_pb_of(in->shape);
+	struct ss_pb_field f;
+	for (uint32_t k = 0; k < split->results.n && ss_pb_next(&p, &f);) {
+		if (f.key != PB_LEN(SHAPE_TUPLE_SHAPES))
+			continue;
+		b->write += in_hbm(f.bytes) ? (uint64_t)whole(split->results.v[k]) : 0;
+		k++;
+	}
+}
+
+static void add_places(struct ss_gpu_split *to, const struct ss_gpu_split *from, bool largest)
+{
+#define ADD(place, add) (place) = largest ? fmaxf((place), (add)) : (place) + (add)
+	for (size_t k = 0; k < from->operands.n; k++) {
+		ROOM(to, to->operands, k);
+		if (!to->no_memory)
+			ADD(to->operands.v[k], from->operands.v[k]);
+	}
+	for (size_t k = 0; k < from->results.n; k++) {
+		ROOM(to, to->results, k);
+		if (!to->no_memory)
+			ADD(to->results.v[k], from->results.v[k]);
+	}
+	ADD(to->result, from->result);
+#undef ADD
+}
+
 /*
- * As the gather or scatter inside; in the split also the operands of the fusion that those have
- * not.
+ * As the gather or scatter inside, at the places that the fusion has; in the split also the operands
+ * of the fusion that those have not.
  */
-static void custom_part_bytes(const struct ss_gpu_coster *c, const struct ss_hlo_instr *fusion,
+static void custom_part_bytes(struct ss_gpu_coster *c, const struct ss_hlo_instr *fusion,
 			      uint32_t part, struct ss_gpu_bytes *b)
 {
 	struct ss_hlo_instr in;
+	struct ss_gpu_split split = { .result = 0 };
+	struct ss_gpu_bytes inner = { .split = &split };
 	ss_hlo_instr_read(c->m->instrs[part], &in);
 	uint32_t n = ss_gpu_operand_count(&in);
 	struct ss_hlo_ids it = ss_hlo_ids_of(fusion->body, HLO_INSTRUCTION_OPERAND_IDS);
 	int64_t id;
-	partial_bytes(c, &in, b);
+	partial_bytes(c, &in, &inner);
 	for (uint32_t k = 0; ss_hlo_ids_next(&it, &id); k++) {
 		if (k < n)
 			continue;
 		struct ss_str shape = ss_gpu_shape(c, ss_hlo_instr_by_id(c->m, id));
-		b->read += in_hbm(shape) ? bytes_of(shape) : 0;
+		float before = inner.bytes;
+		read_part(&inner, k, shape, bytes_of(shape));
+		inner.bytes = before;
 	}
+	b->bytes += inner.bytes;
+	take_split(c, fusion, &split, b);
+	if (b->split)
+		add_places(b->split, &split, false);
+	c->no_memory |= split.no_memory;
+	split_free(&split);
 }
 
 /* Of each array to reduce all, and for each result the value to begin with. */
@@ -455,7 +548,7 @@ static void reduce_bytes(const struct ss_gpu_coster *c, const struct ss_hlo_inst
 	for (uint32_t k = 0; ss_hlo_ids_next(&it, &id); k++) {
 		struct ss_str shape = ss_gpu_shape(c, ss_hlo_instr_by_id(c->m, id));
 		float times = k < n / 2 ? 1 : results;
-		read_part(b, shape, (uint64_t)whole((float)bytes_of(shape) * times));
+		read_part(b, k, shape, (uint64_t)whole((float)bytes_of(shape) * times));
 	}
 }
 
@@ -466,21 +559,22 @@ static bool triangular_bytes(const struct ss_gpu_coster *c, const struct ss_hlo_
 	struct ss_str a = ss_gpu_shape(c, ss_gpu_operand(c, in, 0));
 	if (ss_str_is(in->opcode, "cholesky")) {
 		write_part(b, in->shape, bytes_of(a) / 2);
-		read_part(b, a, bytes_of(a) / 2);
+		read_part(b, 0, a, bytes_of(a) / 2);
 		return true;
 	}
 	if (!ss_str_is(in->opcode, "triangular-solve"))
 		return false;
 	struct ss_str right = ss_gpu_shape(c, ss_gpu_operand(c, in, 1));
 	write_part(b, in->shape, bytes_of(in->shape));
-	read_part(b, right, bytes_of(right));
-	b->bytes += (float)bytes_of(a) / 2;
+	read_part(b, 1, right, bytes_of(right));
 	/* In XLA's split the right side stands in the place of the matrix as well. */
-	b->read += in_hbm(right) ? bytes_of(right) : 0;
+	float before = b->bytes;
+	read_part(b, 0, right, bytes_of(right));
+	b->bytes = before + (float)bytes_of(a) / 2;
 	return true;
 }
 
-static struct ss_gpu_bytes count_bytes(struct ss_gpu_coster *c, const struct ss_hlo_instr *in);
+static struct ss_gpu_bytes count_bytes(struct ss_gpu_coster *c, const struct ss_hlo_instr *in, struct ss_gpu_split *split);
 
 /* All that a computation moves, each instruction counted once. */
 static float computation_bytes(struct ss_gpu_coster *c, uint32_t computation)
@@ -496,21 +590,23 @@ static float computation_bytes(struct ss_gpu_coster *c, uint32_t computation)
 	for (uint32_t i = 0; i < k->ninstrs; i++) {
 		struct ss_hlo_instr in;
 		ss_hlo_instr_read(c->m->instrs[k->first + i], &in);
-		sum += count_bytes(c, &in).bytes;
+		sum += count_bytes(c, &in, &c->splits[computation]).bytes;
 	}
 	c->depth--;
 	c->busy[computation] = false;
+	c->no_memory |= c->splits[computation].no_memory;
 	c->bytes[computation] = sum;
 	c->has_bytes[computation] = true;
 	return sum;
 }
 
-/* Instructions that are what they call: the sum, of branches the largest. Not in the split. */
+/* Instructions that are what they call: the sum, of branches the largest, place by place. */
 static bool calling_bytes(struct ss_gpu_coster *c, const struct ss_hlo_instr *in,
 			  struct ss_gpu_bytes *b)
 {
 	bool branches = ss_str_is(in->opcode, "conditional");
 	struct ss_hlo_ids it = ss_hlo_ids_of(in->body, HLO_INSTRUCTION_CALLED_IDS);
+	struct ss_gpu_split split = { .result = 0 };
 	int64_t id;
 	if (!branches && !ss_str_is(in->opcode, "while") && !ss_str_is(in->opcode, "call"))
 		return false;
@@ -518,13 +614,59 @@ static bool calling_bytes(struct ss_gpu_coster *c, const struct ss_hlo_instr *in
 		uint32_t which = ss_hlo_computation_by_id(c->m, id);
 		float bytes = which == SS_NONE ? 0 : computation_bytes(c, which);
 		b->bytes = branches ? fmaxf(b->bytes, bytes) : b->bytes + bytes;
+		if (which != SS_NONE && c->has_bytes[which])
+			add_places(&split, &c->splits[which], branches);
 	}
+	take_split(c, in, &split, b);
+	if (b->split)
+		add_places(b->split, &split, false);
+	c->no_memory |= split.no_memory;
+	split_free(&split);
 	return true;
 }
 
-static struct ss_gpu_bytes count_bytes(struct ss_gpu_coster *c, const struct ss_hlo_instr *in)
+uint32_t ss_gpu_begun(const struct ss_gpu_coster *c, const struct ss_hlo_instr *start)
 {
-	struct ss_gpu_bytes b = { 0 };
+	uint32_t which = ss_gpu_called(c, start, 0);
+	uint32_t root = which == SS_NONE ? SS_NONE : ss_hlo_instr_by_id(c->m, c->m->computations[which].root_id);
+	struct ss_hlo_instr in;
+	if (root == SS_NONE)
+		return SS_NONE;
+	ss_hlo_instr_read(c->m->instrs[root], &in);
+	return ss_str_is(in.opcode, "reduce-scatter") ? root : SS_NONE;
+}
+
+/*
+ * Data that each of n devices has the n-th part of in the end, or in the beginning, goes round in
+ * such parts: read and written n - 1 times, and the whole once more.
+ */
+static float exchanged(uint64_t bytes, uint64_t ranks)
+{
+	return (float)(bytes / ranks) * (3 * (float)ranks - 1);
+}
+
+/* Collectives that cost other than what they read and write; that is in the split all the same. */
+static void collective_bytes(const struct ss_gpu_coster *c, const struct ss_hlo_instr *in, struct ss_gpu_bytes *b)
+{
+	if (ss_str_is(in->opcode, "all-gather")) {
+		b->bytes = exchanged(leaf_bytes(in->shape, MAX_TUPLES), ss_gpu_ranks(in->body));
+	} else if (ss_str_is(in->opcode, "all-gather-start")) {
+		/* Its result is (what is gathered, what will have been). */
+		struct ss_str after = ss_hlo_tuple_at(in->shape, 1);
+		b->bytes = exchanged(leaf_bytes(after, MAX_TUPLES), ss_gpu_ranks(in->body));
+	} else if (ss_str_is(in->opcode, "reduce-scatter")) {
+		struct ss_gpu_bytes all = { .bytes = 0 };
+		all_operands(c, in, &all);
+		b->bytes = exchanged((uint64_t)whole(all.bytes), ss_gpu_ranks(in->body));
+	} else if (ss_str_is(in->opcode, "all-reduce-start")) {
+		b->bytes = (float)leaf_bytes(in->shape, MAX_TUPLES);
+	}
+}
+
+/* One execution of an instruction; also added to `split`, if that is not NULL. */
+static struct ss_gpu_bytes count_bytes(struct ss_gpu_coster *c, const struct ss_hlo_instr *in, struct ss_gpu_split *split)
+{
+	struct ss_gpu_bytes b = { .split = split };
 	if (moves_nothing(c, in) || partial_bytes(c, in, &b) || triangular_bytes(c, in, &b) ||
 	    calling_bytes(c, in, &b))
 		return b;
@@ -535,6 +677,13 @@ static struct ss_gpu_bytes count_bytes(struct ss_gpu_coster *c, const struct ss_
 		fusion_bytes(c, in, &b);
 	} else if (ss_str_is(in->opcode, "custom-call")) {
 		custom_call_bytes(c, in, &b);
+	} else if (ss_str_is(in->opcode, "async-start")) {
+		uint32_t begun = ss_gpu_begun(c, in);
+		struct ss_hlo_instr r;
+		if (begun != SS_NONE) {
+			ss_hlo_instr_read(c->m->instrs[begun], &r);
+			collective_bytes(c, &r, &b);
+		}
 	} else if (ss_str_is(in->opcode, "reduce")) {
 		reduce_bytes(c, in, &b);
 	} else if (ss_str_is(in->opcode, "tuple")) {
@@ -542,9 +691,7 @@ static struct ss_gpu_bytes count_bytes(struct ss_gpu_coster *c, const struct ss_
 	} else {
 		write_part(&b, in->shape, leaf_bytes(in->shape, MAX_TUPLES));
 		all_operands(c, in, &b);
-		/* Gathered or scattered data passes memory once more. */
-		if (ss_str_is(in->opcode, "all-gather") || ss_str_is(in->opcode, "reduce-scatter"))
-			b.bytes += (float)(b.read > b.write ? b.read : b.write);
+		collective_bytes(c, in, &b);
 	}
 	return b;
 }
@@ -574,7 +721,7 @@ bool ss_gpu_cost(struct ss_gpu_coster *c, uint32_t instr, struct ss_cost *out)
 		return true;
 	ss_hlo_instr_read(c->m->instrs[instr], &in);
 	float flops = ss_gpu_flops(c, instr);
-	struct ss_gpu_bytes b = count_bytes(c, &in);
+	struct ss_gpu_bytes b = count_bytes(c, &in, NULL);
 	*out = (struct ss_cost){
 		.model_flops = whole(flops),
 		.flops = ceil(whole(flops) / speedup(c, &in)),

@@ -5,14 +5,28 @@
 #ifndef SS_MODEL_PROGRAM_GPU_COSTER_H
 #define SS_MODEL_PROGRAM_GPU_COSTER_H
 
+#include "base/vec.h"
 #include "hlo/shape.h"
 #include "model/program/gpu_cost.h"
 #include "model/program/hlo_op.h"
+
+/*
+ * Bytes as XLA keeps them: for each operand, for a result that is an array, and for each array of a
+ * result that is a tuple. Of a computation it adds up what stands at the same place in any of its
+ * instructions, and takes the sums for those of whoever calls it, as far as that one has such places.
+ */
+struct ss_gpu_split {
+	SS_VEC(float) operands;
+	SS_VEC(float) results;
+	float result;
+	bool no_memory;
+};
 
 /* Bytes moved by one execution. `bytes` counts what XLA counts; read and write are exact. */
 struct ss_gpu_bytes {
 	float bytes;
 	uint64_t read, write;
+	struct ss_gpu_split *split; /* where to add them up as well, or NULL */
 };
 
 /* A fusion: of its computation, how much of what each parameter holds is read. */
@@ -29,6 +43,7 @@ struct ss_gpu_coster {
 	const struct ss_hlo_module *m;
 	float *flops, *bytes; /* per computation: of one execution, where known */
 	bool *has_flops, *has_bytes;
+	struct ss_gpu_split *splits;   /* per computation, with its bytes */
 	bool *reached;		       /* per instruction: it has a cost at all */
 	bool *busy;		       /* being computed; a cycle costs nothing */
 	struct ss_gpu_fusion *fusions; /* per computation */
@@ -71,6 +86,14 @@ int64_t ss_gpu_minor(struct ss_str shape, int64_t k);
  * The gather or scatter that stands for a whole custom fusion, SS_NONE for any other instruction.
  */
 uint32_t ss_gpu_custom_part(const struct ss_gpu_coster *c, const struct ss_hlo_instr *fusion);
+
+/* gpu_ranks.c: devices in the largest group of a collective, whose message `body` is; none named: 1. */
+uint64_t ss_gpu_ranks(struct ss_str body);
+/*
+ * The reduce-scatter that an async-start begins, SS_NONE if it begins anything else: of others XLA
+ * counts nothing.
+ */
+uint32_t ss_gpu_begun(const struct ss_gpu_coster *c, const struct ss_hlo_instr *start);
 
 /* Floating point operations of one instruction, of one execution of a computation. */
 float ss_gpu_flops(struct ss_gpu_coster *c, uint32_t instr);

@@ -211,7 +211,8 @@ static float reduce(struct ss_gpu_coster *c, const struct ss_gpu_instr *i)
 {
 	float times = ss_gpu_elements(operand_shape(c, i, 0)) -
 		      ss_gpu_elements(ss_gpu_first_array(i->in.shape));
-	return times > 0 ? times * called(c, i, 0) : 0;
+	/* Less than nothing where nothing is reduced to something: so XLA counts, and takes it from a sum. */
+	return times * called(c, i, 0);
 }
 
 static float scatter(struct ss_gpu_coster *c, const struct ss_gpu_instr *i)
@@ -237,6 +238,28 @@ static float largest_branch(struct ss_gpu_coster *c, const struct ss_gpu_instr *
 		most = which == SS_NONE ? most : fmaxf(most, ss_gpu_computation_flops(c, which));
 	}
 	return most;
+}
+
+/* What the last instruction of a reduction costs an element; XLA looks at no other. */
+static float root_flops(const struct ss_gpu_coster *c, const struct ss_gpu_instr *i)
+{
+	uint32_t which = ss_gpu_called(c, &i->in, 0);
+	uint32_t root = which == SS_NONE ? SS_NONE : ss_hlo_instr_by_id(c->m, c->m->computations[which].root_id);
+	struct ss_hlo_instr r;
+	if (root == SS_NONE)
+		return 0;
+	ss_hlo_instr_read(c->m->instrs[root], &r);
+	return ss_gpu_elementwise_flops(i->type, r.opcode);
+}
+
+static float begun_flops(const struct ss_gpu_coster *c, const struct ss_gpu_instr *i)
+{
+	uint32_t begun = ss_gpu_begun(c, &i->in);
+	struct ss_gpu_instr r;
+	if (begun == SS_NONE)
+		return 0;
+	ss_gpu_instr_read(c, begun, &r);
+	return ss_gpu_elements(r.in.shape) * root_flops(c, &r);
 }
 
 static float custom_call(const struct ss_gpu_coster *c, const struct ss_gpu_instr *i)
@@ -300,9 +323,10 @@ static float calling_flops(struct ss_gpu_coster *c, const struct ss_gpu_instr *i
 		return scatter(c, i);
 	if (ss_str_is(op, "map"))
 		return i->elements * called(c, i, 0);
-	if (ss_str_is(op, "all-reduce") || ss_str_is(op, "all-reduce-start") ||
-	    ss_str_is(op, "reduce-scatter"))
-		return ss_gpu_elements(i->in.shape) * called(c, i, 0);
+	if (ss_str_is(op, "all-reduce") || ss_str_is(op, "all-reduce-start") || ss_str_is(op, "reduce-scatter"))
+		return ss_gpu_elements(i->in.shape) * root_flops(c, i);
+	if (ss_str_is(op, "async-start"))
+		return begun_flops(c, i);
 	if (ss_str_is(op, "call"))
 		return called(c, i, 0);
 	if (ss_str_is(op, "while"))

@@ -25,6 +25,7 @@ struct pass {
 	const struct ss_hlo_computation *k;
 	struct uses *uses; /* per instruction */
 	float *root_use;   /* per instruction as a place of use: how much of it is needed there */
+	bool *is_output;   /* per instruction: the root, or an operand of a root that is a tuple */
 	size_t budget;	   /* of entries in all lists */
 };
 
@@ -95,6 +96,13 @@ static float whole_elements(float use, float elements)
 	return elements > 0 ? ceilf(use * elements) / elements : 0;
 }
 
+/* Of an array that is updated elsewhere than in its place: what the update leaves of it. */
+static float kept_share(const struct ss_gpu_coster *c, const struct ss_gpu_instr *i)
+{
+	float update = ss_gpu_elements(ss_gpu_shape(c, ss_gpu_operand(c, &i->in, 1)));
+	return i->elements > 0 ? fmaxf(0, 1 - update / i->elements) : 0;
+}
+
 static bool visit(struct pass *s, uint32_t at, struct ss_gpu_fusion *f)
 {
 	struct ss_gpu_instr i;
@@ -127,7 +135,10 @@ static bool visit(struct pass *s, uint32_t at, struct ss_gpu_fusion *f)
 		}
 		if (!add_use(s, &s->uses[to], to))
 			return false;
-		s->root_use[to] += whole_elements(use * ss_gpu_operand_use(s->c, &i, k),
+		float share = ss_gpu_operand_use(s->c, &i, k);
+		if (k == 0 && ss_str_is(i.in.opcode, "dynamic-update-slice"))
+			share = s->is_output[at] ? 0 : kept_share(s->c, &i);
+		s->root_use[to] += whole_elements(use * share,
 						  ss_gpu_elements(ss_gpu_shape(s->c, operand)));
 	}
 	return true;
@@ -153,6 +164,23 @@ static uint32_t root_of(const struct pass *s)
 	return s->k->ninstrs - 1;
 }
 
+/* What the fusion returns. An array that it returns updated is updated in its place. */
+static void mark_outputs(struct pass *s, uint32_t root)
+{
+	struct ss_hlo_instr in;
+	int64_t id;
+	s->is_output[root] = true;
+	ss_hlo_instr_read(s->c->m->instrs[s->k->first + root], &in);
+	if (!ss_str_is(in.opcode, "tuple"))
+		return;
+	struct ss_hlo_ids it = ss_hlo_ids_of(in.body, HLO_INSTRUCTION_OPERAND_IDS);
+	while (ss_hlo_ids_next(&it, &id)) {
+		uint32_t at = ss_hlo_instr_by_id(s->c->m, id);
+		if (at != SS_NONE && at >= s->k->first && at < s->k->first + root)
+			s->is_output[at - s->k->first] = true;
+	}
+}
+
 static bool analyse(struct pass *s, struct ss_gpu_fusion *f)
 {
 	uint32_t n = s->k->ninstrs;
@@ -160,11 +188,13 @@ static bool analyse(struct pass *s, struct ss_gpu_fusion *f)
 	f->param_use = calloc((size_t)f->nparams + 1, sizeof(*f->param_use));
 	s->uses = calloc((size_t)n + 1, sizeof(*s->uses));
 	s->root_use = calloc((size_t)n + 1, sizeof(*s->root_use));
+	s->is_output = calloc((size_t)n + 1, sizeof(*s->is_output));
 	s->budget = (size_t)n * USES_PER_INSTR;
-	bool ok = f->param_use && s->uses && s->root_use;
+	bool ok = f->param_use && s->uses && s->root_use && s->is_output;
 	if (ok && n) {
 		uint32_t root = root_of(s);
 		s->root_use[root] = 1;
+		mark_outputs(s, root);
 		ok = add_use(s, &s->uses[root], root);
 	}
 	for (uint32_t i = n; ok && i-- > 0;)
@@ -173,6 +203,7 @@ static bool analyse(struct pass *s, struct ss_gpu_fusion *f)
 		ss_vec_free(&s->uses[i].v);
 	free(s->uses);
 	free(s->root_use);
+	free(s->is_output);
 	if (!ok) {
 		/* It may be tried again. */
 		free(f->param_use);
@@ -219,8 +250,6 @@ float ss_gpu_operand_use(struct ss_gpu_coster *c, const struct ss_gpu_instr *i, 
 		return ss_gpu_elements(ss_gpu_first_array(i->in.shape));
 	if (k != 0)
 		return 1;
-	if (ss_str_is(op, "dynamic-update-slice"))
-		return 0;
 	if (ss_str_is(op, "slice") || ss_str_is(op, "dynamic-slice") || ss_str_is(op, "gather")) {
 		float elements = ss_gpu_elements(ss_gpu_shape(c, ss_gpu_operand(c, &i->in, 0)));
 		return elements > 0 ? i->elements / elements : 0;
