@@ -59,7 +59,8 @@ void ss_peaks_read(struct ss_peaks *peaks, const struct ss_plane *p);
  * out.
  */
 struct ss_str ss_gpu_model_name(const struct ss_plane *p, struct ss_arena *arena);
-bool ss_gpu_is_amd(const struct ss_plane *p);
+enum ss_gpu_vendor { SS_GPU_UNKNOWN = 0, SS_GPU_NVIDIA, SS_GPU_AMD };
+enum ss_gpu_vendor ss_gpu_vendor(const struct ss_plane *p);
 
 static inline double ss_giga_to_gibi(double x)
 {

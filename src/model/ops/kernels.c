@@ -11,6 +11,7 @@
 #include "model/ops/ops_build.h"
 #include "model/program/hlo_map.h"
 
+#include "base/buf.h"
 #include "base/vec.h"
 
 #include <float.h>
@@ -84,6 +85,12 @@ static bool amd_tensor_core(struct ss_str name)
 		SS_STR_INIT("attn_fwd"), SS_STR_INIT("_xdl"), SS_STR_INIT("gtcx"),
 	};
 	return contains_any(name, parts, SS_COUNT(parts)) || has_matrix_instruction(name);
+}
+
+/* Nothing is known of the kernels of a device that names no vendor. */
+static bool uses_tensor_core(enum ss_gpu_vendor vendor, struct ss_str name)
+{
+	return vendor == SS_GPU_NVIDIA ? nvidia_tensor_core(name) : vendor == SS_GPU_AMD && amd_tensor_core(name);
 }
 
 /* Could the framework op of this name run on tensor cores? */
@@ -188,10 +195,41 @@ static void parse_details(struct ss_str s, struct ss_kernel *k)
 struct pass {
 	struct ss_host *h;
 	struct ss_hlo_map *hlo;
-	bool amd;
+	enum ss_gpu_vendor vendor;
 	SS_VEC(struct ss_kernel) v;
 	struct ss_u64map by_key;
+	struct ss_arena *arena;	  /* of names that stand nowhere in the file */
+	struct ss_strmap names;	  /* the same, to hold each once */
+	struct ss_buf scratch;
 };
+
+/*
+ * The name that "<op_name>:<op_type>" is parsed to: what stands before the colon if the two go together, the whole
+ * text if they do not. False when memory is out.
+ */
+static bool framework_name(struct pass *s, const struct ss_hlo_instr *in, struct ss_str *name)
+{
+	*name = in->op_name;
+	if (!in->op_name.n && !in->op_type.n)
+		return true;
+	s->scratch.n = 0;
+	ss_buf_str(&s->scratch, in->op_name);
+	ss_buf_char(&s->scratch, ':');
+	ss_buf_str(&s->scratch, in->op_type);
+	if (s->scratch.no_memory)
+		return false;
+	struct ss_str parsed = ss_op_name_parse(ss_buf_get(&s->scratch)).name;
+	if (parsed.n == in->op_name.n)
+		return true;
+	uint32_t known = ss_strmap_get(&s->names, parsed);
+	if (known == SS_NONE) {
+		parsed = ss_arena_str(s->arena, parsed);
+		known = parsed.p ? ss_strmap_add(&s->names, parsed) : SS_NONE;
+	}
+	if (known != SS_NONE)
+		*name = s->names.keys[known];
+	return known != SS_NONE;
+}
 
 /* The framework op behind the kernel, and whether tensor cores suit it. */
 static bool name_op(struct pass *s, const struct ss_gpu_stats *e, struct ss_kernel *k,
@@ -206,7 +244,8 @@ static bool name_op(struct pass *s, const struct ss_gpu_stats *e, struct ss_kern
 	if (instr != SS_NONE) {
 		struct ss_hlo_instr in;
 		ss_hlo_instr_read(m->instrs[instr], &in);
-		hlo_name = in.op_name;
+		if (!framework_name(s, &in, &hlo_name))
+			return ss_fail_mem(err);
 		found = true;
 		k->is_eligible = op_is_eligible(hlo_name);
 	}
@@ -298,7 +337,7 @@ static bool add_event(struct pass *s, const struct ss_plane *p, const struct ss_
 		.max_ns = ns,
 	};
 	parse_details(e.details, &k);
-	k.uses_tensor_core = s->amd ? amd_tensor_core(k.name) : nvidia_tensor_core(k.name);
+	k.uses_tensor_core = uses_tensor_core(s->vendor, k.name);
 	if (!name_op(s, &e, &k, err))
 		return false;
 	return add_kernel(s, &k) || ss_fail_mem(err);
@@ -306,7 +345,7 @@ static bool add_event(struct pass *s, const struct ss_plane *p, const struct ss_
 
 static bool add_plane(struct pass *s, const struct ss_plane *p, struct ss_err *err)
 {
-	s->amd = ss_gpu_is_amd(p);
+	s->vendor = ss_gpu_vendor(p);
 	if (!ss_xplane_has(p->x, SS_STAT_KERNEL_DETAILS))
 		return true;
 	for (uint32_t k = 0; k < p->nlines; k++) {
@@ -339,14 +378,16 @@ void ss_kernels_sort(struct ss_kernels *k)
 		k->n = SS_MAX_KERNELS;
 }
 
-bool ss_host_kernels(struct ss_kernels *out, struct ss_host *h, struct ss_err *err)
+bool ss_host_kernels(struct ss_kernels *out, struct ss_host *h, struct ss_arena *arena, struct ss_err *err)
 {
-	struct pass s = { .h = h, .hlo = ss_host_hlo(h, err) };
+	struct pass s = { .h = h, .hlo = ss_host_hlo(h, err), .arena = arena };
 	bool ok = s.hlo;
 	for (uint32_t i = 0; ok && i < h->nplanes; i++)
 		if (h->planes[i].kind == SS_PLANE_GPU)
 			ok = add_plane(&s, &h->planes[i], err);
 	ss_u64map_free(&s.by_key);
+	ss_strmap_free(&s.names);
+	ss_buf_free(&s.scratch);
 	*out = (struct ss_kernels){ s.v.v, s.v.n };
 	ss_kernels_sort(out);
 	return ok;

@@ -88,7 +88,7 @@ static bool build_host(struct job *j, struct ss_err *err)
 	if (!merge_planes(j))
 		return ss_fail_mem(err);
 	if (j->hw == SS_HW_GPU)
-		return ss_host_kernels(&j->ops->kernels, j->h, err);
+		return ss_host_kernels(&j->ops->kernels, j->h, &j->ops->arenas[0], err);
 	return j->hw != SS_HW_TPU || ss_tpu_duty(j->h, &j->ops->duty, err);
 }
 

@@ -15,8 +15,8 @@ bool ss_host_thread_ops(struct ss_op_db *db, const struct ss_host *h, struct ss_
 /* Ops of one GPU, finished with IDLE. Texts that are made up go to `arena`. */
 bool ss_gpu_ops(struct ss_op_db *db, struct ss_host *h, const struct ss_plane *p,
 		struct ss_arena *arena, struct ss_err *err);
-/* Kernels of all GPUs of a host, sorted, at most SS_MAX_KERNELS. */
-bool ss_host_kernels(struct ss_kernels *out, struct ss_host *h, struct ss_err *err);
+/* Kernels of all GPUs of a host, sorted, at most SS_MAX_KERNELS. Names that are made up go to `arena`. */
+bool ss_host_kernels(struct ss_kernels *out, struct ss_host *h, struct ss_arena *arena, struct ss_err *err);
 
 #define SS_MAX_KERNELS 1000
 /* Sort, and keep the first SS_MAX_KERNELS. */

@@ -62,10 +62,10 @@ static bool is_nvidia(const struct gpu_stats *g)
 	return ss_str_is(g->vendor, "Nvidia");
 }
 
-bool ss_gpu_is_amd(const struct ss_plane *p)
+enum ss_gpu_vendor ss_gpu_vendor(const struct ss_plane *p)
 {
 	struct gpu_stats g = read_gpu(p);
-	return is_amd(&g);
+	return is_nvidia(&g) ? SS_GPU_NVIDIA : is_amd(&g) ? SS_GPU_AMD : SS_GPU_UNKNOWN;
 }
 
 /* "gfx" and at least three hexadecimal digits. */
