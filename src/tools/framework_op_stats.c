@@ -117,7 +117,7 @@ static void set_rates(struct ctx *c, const struct ss_op *op)
 static bool is_gradient(const struct ss_op *op)
 {
 	struct ss_str rest = op->name, part;
-	if (ss_op_name_is_jax(op->name, op->category))
+	if (!op->category.n || ss_op_name_is_jax(op->name, op->category))
 		while (ss_path_next(&rest, &part))
 			if (ss_str_starts(part, SS_STR("transpose(")))
 				return true;

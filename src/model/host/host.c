@@ -169,7 +169,7 @@ bool ss_host_open_among(struct ss_host *h, const char *path, struct ss_err *why,
 		return ss_fail_mem(err);
 	uint64_t bytes = h->file_bytes;
 	int64_t mtime_ns = h->file_mtime_ns;
-	*h = (struct ss_host){ .file_bytes = bytes, .file_mtime_ns = mtime_ns };
+	*h = (struct ss_host){ .file_bytes = bytes, .file_mtime_ns = mtime_ns, .unreadable = true };
 	h->x.path = ss_arena_str(&h->x.arena, ss_str_from(path));
 	if (!h->x.path.p || !build(h, err)) {
 		ss_arena_release(&h->x.arena);

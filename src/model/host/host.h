@@ -131,6 +131,7 @@ struct ss_host {
 	struct ss_str name;	/* file name without ".xplane.pb" or the like */
 	bool raw;		/* no profile: only x.file and the name are set */
 	bool described;		/* not opened: ss_host_describe */
+	bool unreadable;	/* of a file that is no profile: ss_host_open_among */
 	uint64_t file_bytes;	/* of the file as it was opened */
 	int64_t file_mtime_ns;
 	bool imported;		/* it was in another format: `space` is what was made of it */

@@ -23,6 +23,7 @@ struct env_data {
 	struct ss_keep keep;
 	struct ss_strmap names; /* of hosts, while they are added */
 	double mxu, hbm;	/* sums */
+	bool has_peaks;
 };
 
 struct ss_str ss_hardware_name(enum ss_hardware hw)
@@ -133,6 +134,16 @@ static struct ss_str tpu_type(const struct ss_plane *p)
 		       : SS_STR("");
 }
 
+/* Hosts with other devices: as XProf, the bandwidths of the first, the arithmetic of the last that says any. */
+static void combine_peaks(struct env_data *d, const struct ss_peaks *peaks)
+{
+	double tflops = peaks->tflops > 0 ? peaks->tflops : d->env.peaks.tflops;
+	if (!d->has_peaks)
+		d->env.peaks = *peaks;
+	d->env.peaks.tflops = tflops;
+	d->has_peaks = true;
+}
+
 /* What one host adds to the devices. */
 static bool add_devices(struct env_data *d, const struct ss_host *h)
 {
@@ -160,8 +171,7 @@ static bool add_devices(struct env_data *d, const struct ss_host *h)
 	if (first) {
 		struct ss_peaks peaks;
 		ss_peaks_read(&peaks, first);
-		if (env->peaks.tflops <= 0)
-			env->peaks = peaks;
+		combine_peaks(d, &peaks);
 	}
 	return true;
 }
@@ -217,8 +227,8 @@ static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *er
 		return false;
 	d->env.is_training |= trains;
 	add_counters(h, &d->mxu, &d->hbm);
-	/* An empty file, or one that is no profile, is of no host that took part. */
-	bool took_part = h->nplanes;
+	/* A file that is no profile is of no host that took part; one that holds nothing is, as in XProf. */
+	bool took_part = !h->unreadable;
 	d->env.task_count += took_part;
 	if ((took_part && ss_strmap_add(&d->names, ss_keep_str(&d->keep, ss_host_hostname(h))) == SS_NONE) || !add_devices(d, h) ||
 	    !add_texts(&d->env.errors, &d->env.nerrors, h->x.errors, h->x.nerrors, &d->keep) ||
