@@ -59,9 +59,9 @@ def host_names(files):
     return [f.removesuffix('.xplane.pb') for f in files]
 
 
-def requests_for(folder, files, scratch, label):
+def requests_for(folder, files, scratch, label, tools):
     """One request per tool; XProf gets a fresh copy of the run for each, so that no cache speaks for another host."""
-    for asked in TOOLS:
+    for asked in tools:
         tool, _, option = asked.partition('?')
         used = files[:1] if tool in ONE_HOST else files
         copy = os.path.join(scratch, f'{label}-{asked}')
@@ -113,9 +113,12 @@ def ask_stepscope(logdir, run, files, asked):
 class Judge:
     """Sums the shares of equal values by tool over many profiles."""
 
-    def __init__(self):
-        self.tallies = {tool: [] for tool in TOOLS}
+    def __init__(self, tools=None, show=6):
+        self.tools = [t for t in TOOLS if not tools or t.partition('?')[0] in tools]
+        self.tallies = {tool: [] for tool in self.tools}
         self.unanswered = 0
+        self.show = show
+        self.differing = []     # (label, tool)
 
     def judge(self, cases):
         """cases: [(label, log directory)]."""
@@ -123,7 +126,7 @@ class Judge:
             requests, where = [], {}
             for label, logdir in cases:
                 run, folder, files = run_folder(logdir)
-                for r in requests_for(folder, files, scratch, label):
+                for r in requests_for(folder, files, scratch, label, self.tools):
                     requests.append(r)
                     where[r['id']] = (label, logdir, run, files, r.pop('asked'))
             replies = ask_xprof(requests)
@@ -145,13 +148,15 @@ class Judge:
         self.tallies[tool].append(tally)
         if not tally.whole:
             print(f'{label} {tool}: {tally.equal} of {tally.total} values')
-            for note in tally.notes[:6]:
+            self.differing.append((label, tool))
+            for note in tally.notes[:self.show]:
                 print('    ' + note)
 
     def report(self):
         """Print a line per tool; the counts of tools at or above their minimum, and below."""
         passed = failed = 0
-        for tool, least in TOOLS.items():
+        for tool in self.tools:
+            least = TOOLS[tool]
             total = sum(t.total for t in self.tallies[tool])
             equal = sum(t.equal for t in self.tallies[tool])
             share = equal / total if total else 0.0
