@@ -307,6 +307,23 @@ static bool take_memory(struct ss_chrome_args *a, struct ss_str *name, struct ss
 	return who.s.p != NULL;
 }
 
+/*
+ * "Memcpy HtoD (Pinned -> Device)" without its blank is what analyses take for a copy. Between two
+ * devices it is called PtoP.
+ */
+static bool name_copy(struct ss_str category, struct ss_str *name, struct ss_arena *arena)
+{
+	const struct ss_str copy = SS_STR("Memcpy ");
+	if (!ss_str_ieq(category, SS_STR("gpu_memcpy")) && !ss_str_ieq(category, SS_STR("memcpy")))
+		return true;
+	if (!ss_str_starts(*name, copy))
+		return true;
+	struct ss_str rest = ss_str_sub(*name, copy.n, name->n);
+	bool peer = ss_str_starts(rest, SS_STR("PtoP"));
+	*name = ss_arena_printf(arena, "Memcpy%s" SS_FMT, peer ? "DtoD " : "", SS_ARG(rest));
+	return name->p != NULL;
+}
+
 bool ss_chrome_args_kineto(struct ss_str category, struct ss_str *name, struct ss_arena *arena, struct ss_chrome_args *a)
 {
 	if (!ss_str_istarts(category, SS_STR("gpu")))
@@ -318,5 +335,5 @@ bool ss_chrome_args_kineto(struct ss_str category, struct ss_str *name, struct s
 	for (size_t i = 0; i < a->n; i++)
 		if (ss_str_is(a->v[i].name, "correlation") && a->v[i].kind == SS_SO_INT)
 			a->v[i].name = SS_STR("correlation_id");
-	return add_kernel(a, arena);
+	return name_copy(category, name, arena) && add_kernel(a, arena);
 }

@@ -250,7 +250,7 @@ static void take_timed(struct chrome *c, struct raw *e)
 		ss_so_open(c->o, plane, line, &ev);
 		break;
 	case 'E':
-		c->loss->unmatched += !ss_so_close(c->o, plane, line, ev.begin);
+		ss_so_close(c->o, plane, line, ev.begin, ev.args, ev.nargs);
 		break;
 	case 's':
 	case 't':
@@ -441,6 +441,11 @@ bool ss_chrome_read(const struct ss_file *f, struct ss_space_out *o, struct ss_s
 	c->o = o;
 	c->loss = loss;
 	char first = ss_json_feed_peek(&c->feed);
+	/* A byte order mark. */
+	for (const char *mark = "\xef\xbb\xbf"; *mark && first == *mark; mark++) {
+		ss_json_feed_skip(&c->feed);
+		first = ss_json_feed_peek(&c->feed);
+	}
 	ss_json_feed_skip(&c->feed);
 	bool whole = first == '[' ? read_list(c) : first == '{' && read_members(c);
 	loss->cut = !whole || ss_json_feed_bad(&c->feed);

@@ -24,7 +24,7 @@ static bool is_blank(char c)
  */
 static enum kind kind_of(struct ss_str path, struct ss_str head)
 {
-	size_t i = 0;
+	size_t i = ss_str_starts(head, SS_STR("\xef\xbb\xbf")) ? 3 : 0;
 	while (ss_str_contains(path, SS_STR(".json")) && i < head.n && is_blank(head.p[i]))
 		i++;
 	if (i < head.n && (head.p[i] == '{' || head.p[i] == '['))
@@ -61,7 +61,6 @@ static bool read_json(const struct ss_file *f, struct ss_space_out *o, struct ss
 		return false;
 	bool ok = note_count(out, a, loss.malformed, "events of the trace are malformed and left out") &&
 		  note_count(out, a, loss.unknown, "events of the trace are of a phase that no timeline shows") &&
-		  note_count(out, a, loss.unmatched, "events of the trace end without a begin") &&
 		  (!loss.cut || note(out, SS_STR("the trace is cut short or damaged; what stands before is shown"))) &&
 		  (!loss.too_long || note(out, SS_STR("the trace unpacks to more than such a file should; the rest is left out")));
 	return ok || ss_fail_mem(err);
@@ -96,7 +95,8 @@ static bool convert(const struct ss_file *f, enum kind kind, struct ss_str unpac
 	struct ss_str hostname = SS_STR("");
 	bool ok = kind == JSON ? read_json(f, &o, &hostname, arena, out, err) : read_proto(unpacked, &o, arena, out, err);
 	ok = ok && ss_so_finish(&o, hostname, &out->space, err);
-	if (ok && !(note_count(out, arena, o.left_out, "events of the trace are left out: they take more memory than such a "
+	if (ok && !(note_count(out, arena, o.unmatched, "events of the trace end without a begin") &&
+		    note_count(out, arena, o.left_out, "events of the trace are left out: they take more memory than such a "
 						       "file should") &&
 		    note_count(out, arena, o.far, "events are months away from the others and left out")))
 		ok = ss_fail_mem(err);
@@ -104,11 +104,10 @@ static bool convert(const struct ss_file *f, enum kind kind, struct ss_str unpac
 	return ok;
 }
 
-bool ss_import(const struct ss_file *f, struct ss_str path, struct ss_arena *arena, struct ss_imported *out,
-	       struct ss_err *err)
+static bool import(const struct ss_file *f, struct ss_str path, struct ss_arena *arena, struct ss_imported *out,
+		   bool *twice, struct ss_err *err)
 {
 	struct ss_buf unpacked = { 0 };
-	*out = (struct ss_imported){ 0 };
 	enum kind kind = kind_of(path, ss_str_sub(f->bytes, 0, HEAD_BYTES));
 	if (ss_gz_is(f->bytes)) {
 		/* A look at the beginning says what it is; JSON is unpacked as it is read. */
@@ -116,8 +115,12 @@ bool ss_import(const struct ss_file *f, struct ss_str path, struct ss_arena *are
 		char head[HEAD_BYTES];
 		if (!g)
 			return ss_fail_mem(err);
-		kind = kind_of(path, (struct ss_str){ head, ss_gz_in_read(g, head, sizeof(head)) });
+		struct ss_str begin = { head, ss_gz_in_read(g, head, sizeof(head)) };
 		ss_gz_in_close(g);
+		*twice = ss_gz_is(begin);
+		if (*twice)
+			return true;
+		kind = kind_of(path, begin);
 		if (kind != JSON && !unpack(f, &unpacked, out, err)) {
 			ss_buf_free(&unpacked);
 			return false;
@@ -133,4 +136,23 @@ bool ss_import(const struct ss_file *f, struct ss_str path, struct ss_arena *are
 	ss_buf_free(&unpacked);
 	return ok || ss_fail(err, why.code, "'" SS_FMT "' is not a %s: %s", SS_ARG(path),
 			     kind == PROGRAM ? "program" : "trace", why.text);
+}
+
+bool ss_import(const struct ss_file *f, struct ss_str path, struct ss_arena *arena, struct ss_imported *out,
+	       struct ss_err *err)
+{
+	struct ss_buf inner = { 0 };
+	bool twice = false, again = false;
+	*out = (struct ss_imported){ 0 };
+	bool ok = import(f, path, arena, out, &twice, err);
+	if (!ok || !twice)
+		return ok;
+	/* Packed once more on its way (fetched with a content encoding): the outer layer is held, the inner one read as ever. */
+	ok = unpack(f, &inner, out, err);
+	struct ss_file file = { .bytes = ss_buf_get(&inner), .borrowed = true };
+	ok = ok && import(&file, path, arena, out, &again, err);
+	if (ok && again)
+		ok = ss_fail(err, SS_EFORMAT, "'" SS_FMT "' is packed more than twice", SS_ARG(path));
+	ss_buf_free(&inner);
+	return ok;
 }

@@ -18,6 +18,7 @@ void ss_so_free(struct ss_space_out *o)
 			ss_vec_free(&p->lines.v[k].events);
 			ss_vec_free(&p->lines.v[k].flows);
 			ss_vec_free(&p->lines.v[k].open);
+			ss_vec_free(&p->lines.v[k].ends);
 		}
 		ss_vec_free(&p->lines);
 		ss_strmap_free(&p->line_keys);
@@ -247,8 +248,7 @@ void ss_so_open(struct ss_space_out *o, uint32_t plane, uint32_t line, const str
 		o->no_memory = true;
 }
 
-/* From `a` to `b`, 0 when b is the earlier one; saturates. */
-static uint64_t between_ps(const struct ss_so_record *a, struct ss_so_time b)
+uint64_t ss_so_between_ps(const struct ss_so_record *a, struct ss_so_time b)
 {
 	if (b.ns < a->begin_ns || (b.ns == a->begin_ns && b.ps < a->begin_sub_ps))
 		return 0;
@@ -258,15 +258,43 @@ static uint64_t between_ps(const struct ss_so_record *a, struct ss_so_time b)
 	return ns * 1000 + b.ps - a->begin_sub_ps;
 }
 
-bool ss_so_close(struct ss_space_out *o, uint32_t plane, uint32_t line, struct ss_so_time end)
+/* More stats for an event: those it has move to the end, where there is room. */
+static void add_stats(struct ss_space_out *o, struct ss_so_plane *p, struct ss_so_record *r, const struct ss_so_arg *args,
+		      size_t nargs)
 {
-	struct ss_so_line *l = &o->planes.v[plane].lines.v[line];
-	if (!l->open.n)
-		return false;
+	size_t before = p->stats.n;
+	if (r->stats + r->nstats != p->stats.n) {
+		o->key.n = 0;
+		ss_buf_str(&o->key, ss_str_sub(ss_buf_get(&p->stats), r->stats, r->stats + r->nstats));
+		r->stats = p->stats.n;
+		ss_buf_str(&p->stats, ss_buf_get(&o->key));
+		o->no_memory |= o->key.no_memory || p->stats.no_memory;
+	}
+	for (size_t i = 0; i < nargs && !o->no_memory; i++)
+		ss_so_put_stat(o, p, &p->stats, &args[i]);
+	r->nstats = (uint32_t)(p->stats.n - r->stats);
+	o->held_bytes += p->stats.n - before;
+}
+
+void ss_so_close(struct ss_space_out *o, uint32_t plane, uint32_t line, struct ss_so_time end, const struct ss_so_arg *args,
+		 size_t nargs)
+{
+	struct ss_so_plane *p = &o->planes.v[plane];
+	struct ss_so_line *l = &p->lines.v[line];
+	if (!l->open.n) {
+		o->held_bytes += sizeof(end);
+		if (o->held_bytes > o->limit_bytes)
+			o->unmatched++;
+		else if (!ss_vec_push(&l->ends, end))
+			o->no_memory = true;
+		return;
+	}
 	uint32_t i = l->open.v[--l->open.n];
-	if (i != SS_NONE)
-		l->events.v[i].dur_ps = between_ps(&l->events.v[i], end);
-	return true;
+	if (i == SS_NONE)
+		return;
+	l->events.v[i].dur_ps = ss_so_between_ps(&l->events.v[i], end);
+	if (nargs && o->held_bytes <= o->limit_bytes)
+		add_stats(o, p, &l->events.v[i], args, nargs);
 }
 
 void ss_so_flow(struct ss_space_out *o, uint32_t plane, uint32_t line, const struct ss_so_flow *f)

@@ -76,6 +76,7 @@ struct ss_so_line {
 	SS_VEC(struct ss_so_record) events;
 	SS_VEC(struct ss_so_flow) flows;
 	SS_VEC(uint32_t) open;	/* events that were begun and not ended, the innermost last */
+	SS_VEC(struct ss_so_time) ends; /* of events whose begin had not come yet */
 };
 
 struct ss_so_meta {
@@ -102,6 +103,7 @@ struct ss_space_out {
 	struct ss_buf scratch, key;
 	uint64_t limit_bytes, held_bytes;
 	uint64_t nevents, left_out;
+	uint64_t unmatched;	/* ends without a begin, known when the bytes are written */
 	uint64_t far;		/* events months away from the others, found when the bytes are written */
 	int64_t start_unix_ns;	/* when the zero of the clock was, 0: unknown */
 	bool no_memory;		/* sticky */
@@ -118,12 +120,16 @@ uint32_t ss_so_line(struct ss_space_out *o, uint32_t plane, struct ss_str key);
 uint32_t ss_so_add(struct ss_space_out *o, uint32_t plane, uint32_t line, const struct ss_so_event *e);
 /* The same of an event whose end is not known yet: the end is that of the innermost one open. */
 void ss_so_open(struct ss_space_out *o, uint32_t plane, uint32_t line, const struct ss_so_event *e);
-bool ss_so_close(struct ss_space_out *o, uint32_t plane, uint32_t line, struct ss_so_time end);
+/* `args` are added to those of the begin. An end may stand before its begin: they are matched by time in the end. */
+void ss_so_close(struct ss_space_out *o, uint32_t plane, uint32_t line, struct ss_so_time end, const struct ss_so_arg *args,
+		 size_t nargs);
 void ss_so_flow(struct ss_space_out *o, uint32_t plane, uint32_t line, const struct ss_so_flow *f);
 /* Append a stat, as an event has it, to `to`. */
 void ss_so_put_stat(struct ss_space_out *o, struct ss_so_plane *p, struct ss_buf *to, const struct ss_so_arg *a);
 /* Add a stat of the plane itself. */
 void ss_so_plane_stat(struct ss_space_out *o, uint32_t plane, const struct ss_so_arg *a);
+/* From the begin of `a` to `b`, 0 when b is the earlier one; saturates. */
+uint64_t ss_so_between_ps(const struct ss_so_record *a, struct ss_so_time b);
 /* The 64 bits of the stat "flow". */
 uint64_t ss_so_flow_bits(uint64_t id, enum ss_so_dir dir);
 

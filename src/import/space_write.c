@@ -97,9 +97,78 @@ static bool sort_line(struct ss_so_line *l)
 	return tmp != NULL;
 }
 
-/* What was begun and never ended lasts as long as its line does. */
-static void end_open(struct ss_so_line *l)
+static bool begins_by(const struct ss_so_record *r, struct ss_so_time t)
 {
+	return r->begin_ns < t.ns || (r->begin_ns == t.ns && r->begin_sub_ps <= t.ps);
+}
+
+static int by_end(const void *a, const void *b)
+{
+	const struct ss_so_time *x = a, *y = b;
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? -1 : 1;
+	return x->ps < y->ps ? -1 : x->ps > y->ps;
+}
+
+struct begun {
+	struct ss_so_record *r;
+	uint32_t number;	/* in the file */
+	bool ended;
+};
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct begun *x = a, *y = b;
+	if (x->r->begin_ns != y->r->begin_ns)
+		return x->r->begin_ns < y->r->begin_ns ? -1 : 1;
+	if (x->r->begin_sub_ps != y->r->begin_sub_ps)
+		return x->r->begin_sub_ps < y->r->begin_sub_ps ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/*
+ * A writer need not keep the order of time: ends that came before their begins are matched with what
+ * is still open, the innermost first. False when memory is out.
+ */
+static bool match_ends(struct ss_space_out *o, struct ss_so_line *l)
+{
+	size_t n = 0, at = 0, depth = 0;
+	struct begun *v = calloc(l->open.n + 1, sizeof(*v));
+	uint32_t *stack = calloc(l->open.n + 1, sizeof(*stack));
+	for (size_t i = 0; v && i < l->open.n; i++)
+		if (l->open.v[i] != SS_NONE)
+			v[n++] = (struct begun){ &l->events.v[l->open.v[i]], l->open.v[i], false };
+	if (v && stack) {
+		qsort(v, n, sizeof(*v), by_begin);
+		qsort(l->ends.v, l->ends.n, sizeof(*l->ends.v), by_end);
+	}
+	for (size_t i = 0; v && stack && i < l->ends.n; i++) {
+		while (at < n && begins_by(v[at].r, l->ends.v[i]))
+			stack[depth++] = (uint32_t)at++;
+		if (!depth) {
+			o->unmatched++;
+			continue;
+		}
+		struct begun *b = &v[stack[--depth]];
+		b->r->dur_ps = ss_so_between_ps(b->r, l->ends.v[i]);
+		b->ended = true;
+	}
+	l->open.n = 0;
+	for (size_t i = 0; v && i < n; i++)
+		if (!v[i].ended)
+			l->open.v[l->open.n++] = v[i].number;
+	bool ok = v && stack;
+	free(v);
+	free(stack);
+	ss_vec_free(&l->ends);
+	return ok;
+}
+
+/* What was begun and never ended lasts as long as its line does. */
+static bool end_open(struct ss_space_out *o, struct ss_so_line *l)
+{
+	if (l->ends.n && !match_ends(o, l))
+		return false;
 	int64_t last_ns = INT64_MIN;
 	for (size_t i = 0; l->open.n && i < l->events.n; i++) {
 		const struct ss_so_record *r = &l->events.v[i];
@@ -116,6 +185,7 @@ static void end_open(struct ss_so_line *l)
 		l->events.v[e].dur_ps = ns > (uint64_t)FAR_NS ? 0 : ns * 1000;
 	}
 	ss_vec_free(&l->open);
+	return true;
 }
 
 /* ---- flows ---- */
@@ -128,11 +198,6 @@ static int by_time(const void *a, const void *b)
 	if (fa->at.ps != fb->at.ps)
 		return fa->at.ps < fb->at.ps ? -1 : 1;
 	return fa->id < fb->id ? -1 : fa->id > fb->id;
-}
-
-static bool begins_by(const struct ss_so_record *r, struct ss_so_time t)
-{
-	return r->begin_ns < t.ns || (r->begin_ns == t.ns && r->begin_sub_ps <= t.ps);
 }
 
 static bool lasts_to(const struct ss_so_record *r, struct ss_so_time t)
@@ -341,8 +406,8 @@ static bool tie_launches(struct ss_space_out *o)
 	for (size_t i = 0; ok && o->ties.n && i < o->planes.n; i++) {
 		struct ss_so_plane *p = &o->planes.v[i];
 		for (size_t k = 0; ok && !is_gpu(p) && k < p->lines.n; k++) {
-			end_open(&p->lines.v[k]);
-			ok = sort_line(&p->lines.v[k]) && find_launches(o, p, &p->lines.v[k], &found);
+			ok = end_open(o, &p->lines.v[k]) && sort_line(&p->lines.v[k]) &&
+			     find_launches(o, p, &p->lines.v[k], &found);
 		}
 	}
 	for (size_t i = 0; ok && found.ops.n && i < o->planes.n; i++) {
@@ -365,8 +430,8 @@ static bool tie_allocations(struct ss_space_out *o)
 		bool any = ss_strmap_get(&p->names, SS_STR("allocator_name")) != SS_NONE;
 		bool named = ss_strmap_get(&p->names, SS_STR("tf_op")) != SS_NONE;
 		for (size_t k = 0; ok && any && !named && k < p->lines.n; k++) {
-			end_open(&p->lines.v[k]);
-			ok = sort_line(&p->lines.v[k]) && name_allocations(o, p, &p->lines.v[k]);
+			ok = end_open(o, &p->lines.v[k]) && sort_line(&p->lines.v[k]) &&
+			     name_allocations(o, p, &p->lines.v[k]);
 		}
 	}
 	return ok;
@@ -537,8 +602,7 @@ static bool put_plane(struct ss_space_out *o, struct ss_buf *out, struct layout 
 	struct ss_buf body = { 0 };
 	bool ok = restat(o, p);
 	for (size_t i = 0; ok && i < p->lines.n; i++) {
-		end_open(&p->lines.v[i]);
-		ok = sort_line(&p->lines.v[i]);
+		ok = end_open(o, &p->lines.v[i]) && sort_line(&p->lines.v[i]);
 	}
 	for (size_t i = 0; ok && i < p->lines.n; i++)
 		ok = add_programs(o, p, &p->lines.v[i], &known);

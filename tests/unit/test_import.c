@@ -9,6 +9,7 @@
 #include "import/json_tree.h"
 #include "import/names.h"
 #include "model/host/host.h"
+#include "model/host/opname.h"
 #include "model/timeline/trace.h"
 #include "wire/gz_out.h"
 #include "wire/pb_out.h"
@@ -141,6 +142,59 @@ static void events_of_each_phase(void **state)
 	ss_host_close(&host);
 }
 
+/* Ends before their begins, and what an end says. */
+static void ends_in_any_order(void **state)
+{
+	static const struct {
+		const char *name;
+		uint64_t dur_us;
+	} want[] = { { "outer", 43 }, { "inner", 5 }, { "again", 4 }, { "open", 15 } };
+	(void)state;
+	open_text("[{\"ph\":\"E\",\"pid\":1,\"tid\":5,\"ts\":40},\n"
+		  "{\"ph\":\"E\",\"pid\":1,\"tid\":5,\"ts\":17},\n"
+		  "{\"ph\":\"E\",\"pid\":1,\"tid\":5,\"ts\":5},\n"
+		  "{\"ph\":\"B\",\"name\":\"inner\",\"pid\":1,\"tid\":5,\"ts\":12},\n"
+		  "{\"ph\":\"B\",\"name\":\"outer\",\"pid\":1,\"tid\":5,\"ts\":10,\"args\":{\"a\":1}},\n"
+		  "{\"ph\":\"B\",\"name\":\"again\",\"pid\":1,\"tid\":5,\"ts\":20,\"args\":{\"b\":2}},\n"
+		  "{\"ph\":\"i\",\"name\":\"mark\",\"pid\":1,\"tid\":5,\"ts\":21,\"args\":{\"m\":9}},\n"
+		  "{\"ph\":\"E\",\"pid\":1,\"tid\":5,\"ts\":24,\"args\":{\"c\":3}},\n"
+		  "{\"ph\":\"X\",\"name\":\"last\",\"pid\":1,\"tid\":5,\"ts\":50,\"dur\":3},\n"
+		  "{\"ph\":\"B\",\"name\":\"open\",\"pid\":1,\"tid\":5,\"ts\":25}]", "h.trace.json");
+	const struct ss_line *l = line("/host:CPU", "");
+	assert_int_equal(l->ev.n, 6);
+	for (uint32_t i = 0, k = 0; i < l->ev.n; i++) {
+		struct ss_str name = ss_event_name(plane("/host:CPU"), l->ev.meta[i]);
+		if (ss_str_is(name, "again")) {
+			assert_int_equal(stat_of("/host:CPU", l, i, "b").u, 2);
+			assert_int_equal(stat_of("/host:CPU", l, i, "c").u, 3);
+			assert_int_equal(stat_of("/host:CPU", l, i, "m").kind, SS_X_NONE);
+		}
+		if (ss_str_is(name, "mark"))
+			assert_int_equal(stat_of("/host:CPU", l, i, "m").u, 9);
+		if (ss_str_is(name, "mark") || ss_str_is(name, "last"))
+			continue;
+		assert_str(name, want[k].name);
+		assert_int_equal(l->ev.dur_ps[i], want[k++].dur_us * 1000000);
+	}
+	assert_int_equal(host.x.nnotes, 1);	/* the end at 5 */
+	ss_host_close(&host);
+}
+
+static void marks_of_byte_order_are_passed_over(void **state)
+{
+	static const char *const texts[] = {
+		"\xef\xbb\xbf{\"traceEvents\":[{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1}]}",
+		"\xef\xbb\xbf [{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1}]",
+	};
+	(void)state;
+	for (size_t i = 0; i < SS_COUNT(texts); i++) {
+		open_text(texts[i], "h.json");
+		assert_int_equal(line("/host:CPU", "")->ev.n, 1);
+		assert_int_equal(host.x.nnotes, 0);
+		ss_host_close(&host);
+	}
+}
+
 static void a_list_without_its_end(void **state)
 {
 	(void)state;
@@ -210,6 +264,33 @@ static void kernels_get_the_operation_that_launched_them(void **state)
 	assert_int_equal(stat_of("/host:CPU", cpu, 0, "step_num").u, 3);
 	assert_int_equal(ss_event_group(plane("/device:GPU:1"), gpu, 0), 0);
 	ss_host_close(&host);
+}
+
+/* They are told by their names, in which PyTorch has a blank. */
+static void copies_of_pytorch_are_copies(void **state)
+{
+	static const struct {
+		const char *theirs, *ours;
+		enum ss_op_category category;
+	} cases[] = {
+		{ "Memcpy HtoD (Pinned -> Device)", "MemcpyHtoD (Pinned -> Device)", SS_OP_MEMCPY_HTOD },
+		{ "Memcpy DtoH (Device -> Pageable)", "MemcpyDtoH (Device -> Pageable)", SS_OP_MEMCPY_DTOH },
+		{ "Memcpy PtoP (Device -> Device)", "MemcpyDtoD PtoP (Device -> Device)", SS_OP_MEMCPY_DTOD },
+		{ "Memcpy", "Memcpy", SS_OP_UNKNOWN },
+	};
+	struct ss_arena a = { 0 };
+	(void)state;
+	for (size_t i = 0; i < SS_COUNT(cases); i++) {
+		struct ss_chrome_args args = { .n = 0 };
+		struct ss_str name = ss_str_from(cases[i].theirs);
+		assert_true(ss_chrome_args_kineto(SS_STR("gpu_memcpy"), &name, &a, &args));
+		assert_str(name, cases[i].ours);
+		assert_int_equal(ss_op_name_parse(name).category, cases[i].category);
+		name = ss_str_from(cases[i].theirs);
+		assert_true(ss_chrome_args_kineto(SS_STR("cpu_op"), &name, &a, &args));
+		assert_str(name, cases[i].theirs);
+	}
+	ss_arena_release(&a);
 }
 
 static void allocations_and_devices_of_pytorch(void **state)
@@ -312,6 +393,29 @@ static void packed_texts_are_the_same(void **state)
 	ss_buf_free(&text);
 }
 
+/* Packed twice is read all the same, three times is refused; so is a damaged outer layer read as far as it goes. */
+static void packed_twice(void **state)
+{
+	struct ss_str layer = SS_STR("[{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1}]");
+	struct ss_gz_out *gz[3];
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		gz[i] = ss_gz_open();
+		ss_gz_write(gz[i], layer);
+		assert_true(ss_gz_finish(gz[i], &layer));
+		if (i == 2) {
+			assert_fails(ss_host_open_bytes(&host, layer, "h.trace.json.gz", &err), SS_EFORMAT);
+			continue;
+		}
+		assert_ok(ss_host_open_bytes(&host, layer, "h.trace.json.gz", &err));
+		assert_ok(ss_host_load(&host, &err));
+		assert_int_equal(line("/host:CPU", "")->ev.n, 1);
+		ss_host_close(&host);
+	}
+	for (size_t i = 0; i < 3; i++)
+		ss_gz_close(gz[i]);
+}
+
 /* What a few bytes unpack to is not all taken in. */
 static void a_bomb_is_bounded(void **state)
 {
@@ -409,6 +513,10 @@ int main(void)
 		cmocka_unit_test(reads_times_to_the_picosecond),
 		cmocka_unit_test(tells_files_by_name),
 		cmocka_unit_test(events_of_each_phase),
+		cmocka_unit_test(ends_in_any_order),
+		cmocka_unit_test(marks_of_byte_order_are_passed_over),
+		cmocka_unit_test(copies_of_pytorch_are_copies),
+		cmocka_unit_test(packed_twice),
 		cmocka_unit_test(a_list_without_its_end),
 		cmocka_unit_test(clocks_of_the_epoch_begin_near_zero),
 		cmocka_unit_test(flows_bind_to_events_around_them),
