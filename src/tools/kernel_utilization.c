@@ -70,6 +70,7 @@ struct sums {
 struct kernel {
 	struct ss_str name;
 	uint64_t dur_ps; /* 0: not known */
+	uint64_t longest_ps; /* of all runs of an operation of this name; 0: it is none */
 };
 
 struct ask {
@@ -148,22 +149,42 @@ static bool first_event(const struct ss_plane *p, const struct ss_line *l, struc
 	}
 	if (best == SS_NONE)
 		return false;
-	*out = (struct kernel){ ss_event_name(p, l->ev.meta[best]), l->ev.dur_ps[best] };
+	*out = (struct kernel){ ss_event_name(p, l->ev.meta[best]), l->ev.dur_ps[best], 0 };
 	return true;
+}
+
+/* Over all lines of operations: metadata of equal names may be several. */
+static uint64_t longest_run(const struct ss_plane *p, struct ss_str name)
+{
+	uint64_t longest_ps = 0;
+	for (uint32_t k = 0; k < p->nlines; k++) {
+		const struct ss_line *l = &p->lines[k];
+		uint32_t meta = SS_NONE;
+		bool same = false;
+		for (uint32_t i = 0; ss_str_is(l->name, "XLA Ops") && i < l->ev.n; i++) {
+			if (l->ev.dur_ps[i] <= longest_ps)
+				continue;
+			if (l->ev.meta[i] != meta)
+				same = ss_str_eq(ss_event_name(p, meta = l->ev.meta[i]), name);
+			if (same)
+				longest_ps = l->ev.dur_ps[i];
+		}
+	}
+	return longest_ps;
 }
 
 /* By the first line of operations, or of steps where no operation lasts. */
 static struct kernel kernel_of(const struct ss_plane *p)
 {
 	static const char *const names[] = { "XLA Ops", "Steps" };
-	struct kernel k = { SS_STR(KERNEL_NAME), 0 };
+	struct kernel k = { SS_STR(KERNEL_NAME), 0, 0 };
 	for (size_t n = 0; n < SS_COUNT(names) && !k.dur_ps; n++) {
 		const struct ss_line *l = NULL;
 		for (uint32_t i = 0; !l && i < p->nlines; i++)
 			if (ss_str_is(p->lines[i].name, names[n]))
 				l = &p->lines[i];
-		if (l)
-			first_event(p, l, &k);
+		if (l && first_event(p, l, &k))
+			k.longest_ps = longest_run(p, k.name);
 	}
 	return k;
 }
@@ -174,10 +195,12 @@ static struct kernel kernel_of_line(const struct ss_line *l, struct kernel of_pl
 	uint64_t longest_ps = 0;
 	for (uint32_t i = 0; i < l->ev.n; i++)
 		longest_ps = l->ev.dur_ps[i] > longest_ps ? l->ev.dur_ps[i] : longest_ps;
-	if (longest_ps)
-		of_plane.dur_ps = longest_ps;
 	if (!ss_str_is(l->name, "_counters_") && !ss_str_is(l->name, "counters"))
 		of_plane.name = SS_STR(KERNEL_NAME);
+	else if (of_plane.longest_ps)
+		of_plane.dur_ps = of_plane.longest_ps;
+	if (longest_ps)
+		of_plane.dur_ps = longest_ps;
 	return of_plane;
 }
 
