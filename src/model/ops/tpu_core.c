@@ -124,7 +124,7 @@ static void read_stats(const struct ss_plane *p, const struct ss_line *l, uint32
 			e->has_offload_core = true;
 			break;
 		case SS_STAT_TC_OFFLOAD_START_ID:
-			e->offload_start = ss_xstat_uint(&s);
+			e->offload_start = (uint64_t)ss_xstat_int(&s); /* unsigned where the SparseCore says it */
 			e->has_offload_start = true;
 			break;
 		case SS_STAT_ALL_REDUCE_UNIQUE_ID:
@@ -333,6 +333,9 @@ static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i)
 	if (open.sum != SS_NONE) {
 		struct sum *sum = &s->sums.v[open.sum];
 		uint64_t times = ss_xevents_occurrences(&l->ev, i);
+		/* The first run says for all what was handed over, as in XProf. */
+		if (s->sparse && !sum->occurrences && e.has_offload_core && e.has_offload_start)
+			sum->offloaded = ss_sparse_ops_find(s->sparse, e.offload_core, e.offload_start);
 		sum->occurrences += times ? times : 1;
 		sum->time_ps += dur_ps;
 		sum->normalized_ps +=
@@ -343,8 +346,6 @@ static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i)
 		sum->vdd_energy_j += e.energy_j;
 		sum->estimated_flops += e.estimated_flops;
 		sum->estimated_bytes += e.estimated_bytes;
-		if (s->sparse && !sum->offloaded && e.has_offload_core && e.has_offload_start)
-			sum->offloaded = ss_sparse_ops_find(s->sparse, e.offload_core, e.offload_start);
 		if (e.has_collective && e.group != SS_NO_GROUP &&
 		    !ss_vec_push(&s->collectives,
 				 ((struct collective){ e.group, { e.collective, dur_ps, short_name(s->p, meta) } })))
