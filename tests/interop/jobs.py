@@ -332,7 +332,7 @@ class Core:
         else:
             end = at + max(0 if rnd.random() < job.few['zero'] * 0.1 else 1, int(op.dur * rnd.uniform(1 - job.jitter, 1 + job.jitter)))
         if op.offload is not None and job.has['sparse'] and job.chip[2]:
-            extra.update(offload_core_id=U(rnd.randrange(job.chip[2])), tc_offload_start_id=U(op.offload))
+            extra.update(offload_core_id=U(rnd.randrange(job.chip[2])), tc_offload_start_id=op.offload)
             self.offloads.append((at, end, extra['offload_core_id'], op.offload))
         line, self.ops = self.ops, []
         self.event(self.ops, meta, at, end - at, extra)
@@ -480,8 +480,8 @@ class Host:
             if self.job.all_named or rnd.random() < 0.9:
                 stats['model_id'] = f'm{k % 2}:1'
             events.append((p.meta(self.job.root), at, dur, stats))
-            for name, begin, end in (('TransferH2DRequest', 0.1, 0.2), ('TPUPartitionedCallOp-ExecuteLocal', 0.3, 0.8), ('DoEnqueueProgram', 0.4, 0.5),
-                                     ('CompleteCallbacks', 0.82, 0.85), ('TransferD2HRequest', 0.86, 0.9)):
+            for name, begin, end in (('TransferH2DRequest', 0.1, 0.2), ('TPUPartitionedCallOp-ExecuteLocal', 0.3, 0.8),
+                                     ('DoEnqueueProgram', 0.4, 0.5), ('CompleteCallbacks', 0.82, 0.85), ('TransferD2HRequest', 0.86, 0.9)):
                 if rnd.random() < 0.8:
                     events.append((p.meta(name), at + int(begin * dur), int((end - begin) * dur), {}))
         self.line(1003, 'serving', events)

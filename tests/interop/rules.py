@@ -132,7 +132,10 @@ def sparse(details, busy, steps_too=True):
         sc.own = [sc.stat('core_details', b'')]
     if busy:
         rows(sc, 3, 'Sparse Core Ops', [('g', 20, 30)], lambda n: sc.meta(n, n, program_id=U(5), symbol_id=U(1)))
-    return space(plane, sc), 'input_pipeline_analyzer', lambda a: ('scv0ComputeTimeMs' in [c['id'] for c in a[1]['cols']], a[1]['p'].get('sc_active_ms_average'))
+
+    def read(answer):
+        return 'scv0ComputeTimeMs' in [c['id'] for c in answer[1]['cols']], answer[1]['p'].get('sc_active_ms_average')
+    return space(plane, sc), 'input_pipeline_analyzer', read
 
 
 def sparse_without_details():
@@ -145,6 +148,33 @@ def sparse_idle():
 
 def sparse_unknown():
     return *sparse(False, False), (True, None)
+
+
+def handed_over(runs, kind=U):
+    """What a SparseCore ran for an operation: its first run says it. The number it is known by is signed there, unsigned here."""
+    plane, sc = core(), Plane('/device:TPU:0 SparseCore 0', 100)
+    ops(plane, *(('a', 20 * k, 20 * k + 10, {'offload_core_id': U(0), 'tc_offload_start_id': s} if s else {}) for k, s in enumerate(runs)))
+    rows(sc, 2, 'Sparse Core Modules', [('sc_m(5)', 100, 200, {'offload_core_id': U(0), 'tc_offload_start_id': kind(7)}),
+                                        ('sc_m(5)', 300, 400, {'offload_core_id': U(0), 'tc_offload_start_id': kind(8)})], sc.meta)
+    rows(sc, 3, 'Sparse Core Ops', [('g', 110, 120), ('h', 310, 320)], lambda n: sc.meta(f'%{n} = g()', n, program_id=U(5), symbol_id=U(ord(n))))
+    return space(plane, sc), 'hlo_stats', lambda a: sorted(c[0] for c in cells(a, 'hlo_op_name'))
+
+
+def handed_over_first():
+    return *handed_over([7, 8]), ['a', 'g']
+
+
+def handed_over_later():
+    return *handed_over([None, 7]), ['a']
+
+
+def handed_over_unsigned():
+    return *handed_over([U(7)]), ['a']
+
+
+def handed_over_both_wrong():
+    """Both numbers are 0 to XProf."""
+    return *handed_over([U(7)], int), ['a', 'g', 'h']
 
 
 def counted(line='_counters_', cycles=0, kernel=None, lasts=0, also=()):
@@ -165,6 +195,11 @@ def counted(line='_counters_', cycles=0, kernel=None, lasts=0, also=()):
 def kernel_of_ops():
     """The earliest that lasts, of those the longest; it stands for cycles that were not counted."""
     return *counted(kernel=[('b', 110, 140), ('a', 100, 110), ('c', 100, 150), ('z', 90, 90)]), ('%c = f32[] x()', 50, 1)
+
+
+def kernel_runs_again():
+    """A kernel with a name lasts as long as its longest run, one without as long as the first."""
+    return *counted(kernel=[('a', 100, 110), ('b', 120, 160), ('a', 200, 225)]), ('%a = f32[] x()', 25, 2)
 
 
 def kernel_counted():
@@ -191,7 +226,8 @@ def scopes():
     """Scopes that begin and end together are fitted into one another only as far as the innermost is long."""
     plane = core()
     steps(plane, (0, 200))
-    plane.line(3, 'XLA Ops', 0, [(plane.meta('%w', 'w', tf_op='a/b/c/w:W'), 0, 90 * US, span(0, 90)), (plane.meta('%i', 'i', tf_op='a/b/d/i:I'), US, 500, {}),
+    plane.line(3, 'XLA Ops', 0, [(plane.meta('%w', 'w', tf_op='a/b/c/w:W'), 0, 90 * US, span(0, 90)),
+                                 (plane.meta('%i', 'i', tf_op='a/b/d/i:I'), US, 500, {}),
                                  (plane.meta('%x', 'x', tf_op='e/f/g/x:X'), 100 * US, 90 * US, span(100, 190)),
                                  (plane.meta('%y', 'y', tf_op='e/f/h/y:Y'), 110 * US, 9 * US, span(110, 119))])
 
@@ -201,8 +237,10 @@ def scopes():
     return space(plane), 'trace_viewer', lengths, {'a': 90, 'b': 90, 'c': 90, 'd': 0.0005, 'e': 90, 'f': 89.999, 'g': 90, 'h': 8.999}
 
 
-RULES = (touching, touching_part, overlapping, across_steps, outside_steps, stalls, long_step, sparse_without_details, sparse_idle, sparse_unknown,
-         kernel_of_ops, kernel_counted, kernel_line_lasts, kernel_of_named_line, kernel_of_steps, kernel_unknown, scopes)
+RULES = (
+    touching, touching_part, overlapping, across_steps, outside_steps, stalls, long_step, sparse_without_details, sparse_idle, sparse_unknown,
+    handed_over_first, handed_over_later, handed_over_unsigned, handed_over_both_wrong, kernel_of_ops, kernel_runs_again, kernel_counted,
+    kernel_line_lasts, kernel_of_named_line, kernel_of_steps, kernel_unknown, scopes)
 
 
 def same(a, b):
