@@ -254,7 +254,8 @@ static bool device_of(const struct ss_plane *p, int64_t *device)
 	       (p->kind == SS_PLANE_TENSOR_CORE && ss_str_to_i64(ss_str_sub(p->name, prefix.n, p->name.n), device));
 }
 
-static bool add_plane(struct ss_result *out, const struct ss_plane *p, const struct ask *ask)
+/* `ran`: the same plane with what ran on it. */
+static bool add_plane(struct ss_result *out, const struct ss_plane *p, const struct ss_plane *ran, const struct ask *ask)
 {
 	struct ss_str type = ss_plane_str_stat(p, SS_STAT_DEVICE_TYPE_STRING);
 	enum ss_tpu_chip chip = ss_tpu_chip_of(type);
@@ -266,7 +267,7 @@ static bool add_plane(struct ss_result *out, const struct ss_plane *p, const str
 	ss_set_i64(&out->tables[0], DEV_ID, device);
 	ss_set_str(&out->tables[0], DEV_TYPE, type);
 	bool ok = true;
-	struct kernel of_plane = kernel_of(p);
+	struct kernel of_plane = kernel_of(ran);
 	for (uint32_t i = 0; ok && i < p->nlines; i++) {
 		struct ss_tpu_sample s;
 		ok = ss_tpu_sample_read(&s, p, &p->lines[i]);
@@ -308,11 +309,11 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 		return ss_fail_mem(err);
 	for (size_t i = 0; i < q->model->nhosts; i++) {
 		struct ss_host *h = q->model->hosts[i];
-		const struct ss_plane *planes = ss_host_counters(h, err);
-		if (!planes)
+		const struct ss_plane *planes = ss_host_counters(h, err), *ran = planes ? ss_host_counted(h, err) : NULL;
+		if (!ran)
 			return false;
 		for (uint32_t k = 0; k < h->nplanes; k++)
-			if (!add_plane(out, &planes[k], &ask))
+			if (!add_plane(out, &planes[k], &ran[k], &ask))
 				return ss_fail_mem(err);
 	}
 	if (!out->tables[1].nrows &&

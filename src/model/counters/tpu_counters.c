@@ -96,6 +96,17 @@ const struct ss_plane *ss_host_counters(struct ss_host *h, struct ss_err *err)
 	return ss_host_excerpt(h, SS_HOST_COUNTERS, &what, err);
 }
 
+static bool is_counted(struct ss_str line)
+{
+	return ss_str_is(line, "XLA Ops") || ss_str_is(line, "Steps");
+}
+
+const struct ss_plane *ss_host_counted(struct ss_host *h, struct ss_err *err)
+{
+	static const struct ss_excerpt_of what = { .plane = may_have_counters, .line = is_counted };
+	return ss_host_excerpt(h, SS_HOST_COUNTED, &what, err);
+}
+
 /* Where in its block is the register `id`, if it belongs to one of the units `u`? */
 static bool offset_in(const struct unit *u, uint64_t id, uint64_t *offset)
 {

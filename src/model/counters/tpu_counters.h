@@ -29,6 +29,8 @@ bool ss_host_has_tpu_counters(const struct ss_host *h);
  * planes have no lines. Reads only those lines (excerpt.h). NULL on failure.
  */
 const struct ss_plane *ss_host_counters(struct ss_host *h, struct ss_err *err);
+/* The same with other lines of those devices: "XLA Ops" and "Steps", as the file has them. */
+const struct ss_plane *ss_host_counted(struct ss_host *h, struct ss_err *err);
 /*
  * The value of a stat counter_value: 64 bits unsigned, a double without its fraction and held
  * between 0 and 2^64.

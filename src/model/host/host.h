@@ -110,6 +110,7 @@ enum ss_host_part {
 	SS_HOST_MODULES,	/* excerpt.h: programs that ran on TPUs */
 	SS_HOST_ALLOCATIONS,	/* excerpt.h: what allocators did */
 	SS_HOST_COUNTERS,	/* excerpt.h: devices that have hardware counters */
+	SS_HOST_COUNTED,	/* ... and what ran on them */
 	SS_HOST_PIPELINES,	/* excerpt.h: input pipelines */
 	SS_HOST_TRANSFERS,	/* excerpt.h: transfers between slices */
 	SS_HOST_HLO,		/* hlo modules of /host:metadata by program id */
