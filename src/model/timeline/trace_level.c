@@ -2,13 +2,10 @@
  * trace_level.c - assigning levels of detail: the hot loop of building a timeline.
  *
  * By definition each event is held against a stack of its own for every level until one shows it,
- * and is then drawn on all finer ones. Two facts make that cheap:
- * - An event that begins after the top of a level's stack, less than the resolution after it, is
- *   invisible there if it is shorter than the resolution; and the extremes over all coarser levels
- *   tell that of all of them at once.
- * - Beyond the finest level that any event of the track was given so far, every event was visible,
- *   so all those stacks are the same one. It is split only when an event needs a finer level, at
- *   most 11 times a track.
+ * and is then drawn on all finer ones. Where events nest, as nearly everywhere, one stack of open
+ * events does for all levels: what differs between them is only from when on a short event is seen
+ * again, and mostly one comparison tells that of all coarser levels at once. From an event on that
+ * outlasts the one it began in, until all are over, each level has its stack.
  */
 #include "model/timeline/trace_level.h"
 
@@ -101,65 +98,6 @@ bool ss_vis_set(struct ss_vis *v, struct ss_vis_row *r, const struct ss_vis_even
 	return ss_vis_push(r, e->begin_ps, end_ps);
 }
 
-/* The state of one track: stacks[0 .. tail] differ, those behind tail are as stacks[tail]. */
-struct levels {
-	uint64_t top[STACKS];	/* topmost entry of each stack; all ones when empty, so that no event is behind it */
-	/*
-	 * Over this and all coarser levels: the latest top, and the earliest time a resolution
-	 * after a top.
-	 */
-	uint64_t last_top[STACKS], first_gap[STACKS];
-	struct ss_vis_row stacks[STACKS];
-	unsigned tail;
-};
-
-static inline void set_top(struct levels *s, unsigned level, uint64_t top)
-{
-	uint64_t gap = top + ss_trace_res_ps(level);	/* may wrap: then it is asked more often than needed */
-	s->top[level] = top;
-	if (level) {
-		uint64_t last = s->last_top[level - 1], first = s->first_gap[level - 1];
-		top = last > top ? last : top;
-		gap = first < gap ? first : gap;
-	}
-	s->last_top[level] = top;
-	s->first_gap[level] = gap;
-}
-
-/* After the top of a level changed: what counts for the finer ones. */
-static void spread(struct levels *s, unsigned level)
-{
-	for (unsigned i = level + 1; i <= s->tail; i++)
-		set_top(s, i, s->top[i]);
-}
-
-static inline bool push(struct levels *s, unsigned level, uint64_t begin_ps, uint64_t end_ps)
-{
-	struct ss_vis_row *r = &s->stacks[level];
-	if (!ss_vis_push(r, begin_ps, end_ps))
-		return false;
-	set_top(s, level, r->end[r->n - 1]);
-	return true;
-}
-
-/* Give the levels behind tail, up to `to`, their own copy of its stack. */
-static bool split(struct levels *s, unsigned to)
-{
-	const struct ss_vis_row *from = &s->stacks[s->tail];
-	for (unsigned i = s->tail + 1; i <= to; i++) {
-		struct ss_vis_row *r = &s->stacks[i];
-		while (r->cap < from->n)
-			if (!ss_vis_grow(r))
-				return false;
-		if (from->n)
-			memcpy(r->end, from->end, from->n * sizeof(*r->end));
-		r->n = from->n;
-		set_top(s, i, s->top[s->tail]);
-	}
-	s->tail = to;
-	return true;
-}
-
 /* The first level whose resolution is not longer than the duration; STACKS when there is none. */
 static inline unsigned level_of_dur(uint64_t dur_ps)
 {
@@ -172,55 +110,6 @@ static inline unsigned level_of_dur(uint64_t dur_ps)
 	return level + (level < STACKS && ss_trace_res_ps(level) > dur_ps);
 }
 
-/* Is an event shorter than the resolution visible on this stack? */
-static bool short_visible(struct levels *s, unsigned level, uint64_t begin_ps)
-{
-	struct ss_vis_row *r = &s->stacks[level];
-	bool closed = ss_vis_settle(r, begin_ps);
-	if (r->n && s->top[level] != r->end[r->n - 1]) {
-		set_top(s, level, r->end[r->n - 1]);
-		spread(s, level);
-	}
-	return !closed || begin_ps - s->top[level] >= ss_trace_res_ps(level);
-}
-
-/* Is a short event surely invisible at this level and all coarser ones? */
-static inline bool surely_hidden(const struct levels *s, unsigned level, uint64_t begin_ps)
-{
-	return begin_ps >= s->last_top[level] && begin_ps < s->first_gap[level];
-}
-
-/*
- * Behind tail the stack is tail's, where the event was just found too close to what is closed at
- * its depth.
- */
-static unsigned find_behind_tail(struct levels *s, uint64_t begin_ps, unsigned by_dur)
-{
-	struct ss_vis_row *r = &s->stacks[s->tail];
-	unsigned level = s->tail + 1;
-	ss_vis_settle(r, begin_ps);
-	uint64_t gap_ps = begin_ps - r->end[r->n - 1];
-	while (level < by_dur && gap_ps < ss_trace_res_ps(level))
-		level++;
-	return level;
-}
-
-/*
- * The first level that shows an event without flow: that of its duration, or a coarser one where it
- * has distance. Mostly the former, which one comparison tells; else the coarsest level in doubt is
- * not far.
- */
-static inline unsigned find_level(struct levels *s, uint64_t begin_ps, unsigned by_dur)
-{
-	unsigned end = by_dur <= s->tail ? by_dur : s->tail + 1, level = end;
-	while (level && !surely_hidden(s, level - 1, begin_ps))
-		level--;
-	for (; level < end; level++)
-		if (short_visible(s, level, begin_ps))
-			return level;
-	return end == by_dur ? by_dur : find_behind_tail(s, begin_ps, by_dur);
-}
-
 /* The first level at which the flow is visible, or the event is long enough. */
 static unsigned flow_level(const struct ss_track_flow *flow, const uint16_t *flow_levels, unsigned by_dur)
 {
@@ -228,92 +117,152 @@ static unsigned flow_level(const struct ss_track_flow *flow, const uint16_t *flo
 	return (unsigned)__builtin_ctz(shown);
 }
 
-/* Draw on `level` and all finer ones. */
-static inline bool draw(struct levels *s, unsigned level, uint64_t begin_ps, uint64_t end_ps)
-{
-	if (level == STACKS)
-		return true;
-	if (level > s->tail && !split(s, level))
-		return false;
-	for (unsigned i = level; i <= s->tail; i++)
-		if (!push(s, i, begin_ps, end_ps))
-			return false;
-	return true;
-}
+/* ---- events that nest ---- */
+
+#define DEPTH 256u
+#define NOTHING UINT64_MAX
 
 /*
- * Most tracks of a device are flat: an event begins when the one before has ended. Then every stack
- * has one entry, nothing is ever popped, and all that counts is when the next short event may be
- * seen. The event drawn last is the top of its own level and all finer ones, which need not be
- * written down until a finer event comes.
+ * The event drawn last is what counts on its own level and all finer ones: that need not be written
+ * down for each of them until something finer is drawn.
  */
-struct flat {
-	uint64_t top[STACKS];	/* below `level`: end of what was drawn last; all ones: nothing yet */
+struct nest {
 	/*
-	 * The same levels; over this and all coarser ones: the earliest begin that is the resolution
-	 * behind the top.
+	 * What the event drawn last began in, outermost first, and the coarsest level of each. The
+	 * first is the track, which never ends.
 	 */
-	uint64_t first_gap[STACKS];
-	unsigned level;		/* of the event drawn last; STACKS: on none */
-	uint64_t end_ps;	/* of the event drawn last */
-	uint64_t last_end;	/* of all events so far */
-	unsigned tail;		/* finest level that was given */
+	uint64_t end_ps[DEPTH];
+	uint8_t level[DEPTH];
+	unsigned n, most;
+	/* The event drawn last. */
+	uint64_t last_ps;		/* its end */
+	unsigned from;			/* its level; STACKS: on none */
+	/*
+	 * Of each level before that: the end of what was over last, NOTHING inside an event in which
+	 * nothing was yet; and of all levels before one: from when on a short event is seen.
+	 */
+	uint64_t over_ps[STACKS];
+	uint64_t due_ps[STACKS + 1];
 };
 
-static inline bool is_flat_event(const struct flat *f, uint64_t begin_ps, uint64_t end_ps)
+static void nest_begin(struct nest *s)
 {
-	return begin_ps >= f->last_end && end_ps <= (uint64_t)INT64_MAX;
+	s->n = s->most = 0;
+	s->last_ps = (uint64_t)INT64_MAX + 1;
+	s->from = 0;
+	s->due_ps[0] = UINT64_MAX;
 }
 
-static inline uint64_t flat_gap(const struct flat *f, unsigned level)
+static inline uint64_t due_after(uint64_t over_ps, unsigned level)
 {
-	if (level < f->level)
-		return f->first_gap[level];
-	uint64_t before = f->level ? f->first_gap[f->level - 1] : UINT64_MAX, own = f->end_ps + ss_trace_res_ps(level);
-	return own < before ? own : before;
+	return over_ps == NOTHING ? 0 : over_ps + ss_trace_res_ps(level);
 }
 
-static inline unsigned flat_find_level(const struct flat *f, uint64_t begin_ps, unsigned by_dur)
+/* From `level` on something else will count than what was over last. */
+static inline void nest_set(struct nest *s, unsigned level, uint64_t over_ps)
+{
+	for (unsigned i = s->from; i < level; i++) {
+		uint64_t due_ps = due_after(over_ps, i);
+		s->over_ps[i] = over_ps;
+		s->due_ps[i + 1] = due_ps < s->due_ps[i] ? due_ps : s->due_ps[i];
+	}
+	s->from = level;
+}
+
+/* To the time of the next event: what was over last from s->from on. */
+static inline uint64_t nest_advance(struct nest *s, uint64_t begin_ps)
+{
+	uint64_t over_ps = s->last_ps;
+	if (over_ps > begin_ps) {
+		s->end_ps[s->n] = over_ps;
+		s->level[s->n++] = (uint8_t)s->from;
+		s->most = s->n > s->most ? s->n : s->most;
+		return NOTHING;
+	}
+	while (s->end_ps[s->n - 1] <= begin_ps) {
+		s->n--;
+		nest_set(s, s->level[s->n], over_ps);
+		over_ps = s->end_ps[s->n];
+	}
+	return over_ps;
+}
+
+/* Does an event end before the one it began in, and has the next one room? */
+static inline bool nest_fits(const struct nest *s, uint64_t end_ps)
+{
+	return s->n < DEPTH && end_ps <= s->end_ps[s->n - 1];
+}
+
+/* From when on a short event is seen on this level or a coarser one. */
+static inline uint64_t nest_due(const struct nest *s, unsigned level, uint64_t over_ps)
+{
+	if (level < s->from)
+		return s->due_ps[level + 1];
+	uint64_t due_ps = due_after(over_ps, level), before_ps = s->due_ps[s->from];
+	return due_ps < before_ps ? due_ps : before_ps;
+}
+
+/* The first level that shows the event: that of its duration, or a coarser one where it has distance. */
+static inline unsigned nest_level(const struct nest *s, uint64_t begin_ps, uint64_t over_ps, unsigned by_dur)
 {
 	unsigned level = by_dur;
-	while (level && begin_ps >= flat_gap(f, level - 1))
+	while (level && begin_ps >= nest_due(s, level - 1, over_ps))
 		level--;
 	return level;
 }
 
-/* Write down what is on the levels up to `to`. */
-static inline void flat_settle(struct flat *f, unsigned to)
+/* ---- events that do not ---- */
+
+/* The first level that shows the event, each by its own stack. */
+static unsigned stacks_level(struct ss_vis_row *stacks, uint64_t begin_ps, unsigned by_dur)
 {
-	while (f->level < to) {
-		f->first_gap[f->level] = flat_gap(f, f->level);
-		f->top[f->level++] = f->end_ps;
+	for (unsigned i = 0; i < by_dur; i++) {
+		struct ss_vis_row *r = &stacks[i];
+		if (!ss_vis_settle(r, begin_ps) || begin_ps - r->end[r->n - 1] >= ss_trace_res_ps(i))
+			return i;
 	}
+	return by_dur;
 }
 
-static inline void flat_draw(struct flat *f, unsigned level, uint64_t end_ps)
+static bool stacks_draw(struct ss_vis_row *stacks, unsigned level, uint64_t begin_ps, uint64_t end_ps)
 {
-	flat_settle(f, level);
-	f->last_end = end_ps;
-	f->level = level;
-	f->end_ps = end_ps;
-	if (level < STACKS && level > f->tail)
-		f->tail = level;
-}
-
-/* Go on with stacks, from the first event on that begins inside another one. */
-static bool unflatten(struct levels *s, struct flat *f)
-{
-	flat_settle(f, STACKS);
-	for (unsigned i = 0; i <= f->tail; i++) {
-		struct ss_vis_row *r = &s->stacks[i];
-		if (!ss_vis_grow(r))
+	for (unsigned i = level; i < STACKS; i++)
+		if (!ss_vis_push(&stacks[i], begin_ps, end_ps))
 			return false;
-		r->end[0] = f->top[i];
-		r->n = f->top[i] != UINT64_MAX;
-		set_top(s, i, f->top[i]);
-	}
-	s->tail = f->tail;
 	return true;
+}
+
+static bool append(struct ss_vis_row *r, uint64_t end_ps)
+{
+	if (r->n == r->cap && !ss_vis_grow(r))
+		return false;
+	r->end[r->n++] = end_ps;
+	return true;
+}
+
+/* To stacks: open events, and at their depth the one that was over last. */
+static bool spill(struct nest *s, struct ss_vis_row *stacks, uint64_t over_ps)
+{
+	nest_set(s, STACKS, over_ps);
+	for (unsigned i = 0; i < STACKS; i++) {
+		stacks[i].n = 0;
+		for (unsigned k = 1; k < s->n; k++)
+			if (s->level[k] <= i && !append(&stacks[i], s->end_ps[k]))
+				return false;
+		if (s->over_ps[i] != NOTHING && !append(&stacks[i], s->over_ps[i]))
+			return false;
+	}
+	return true;
+}
+
+/* And back, once nothing is open. */
+static void gather(struct nest *s, struct ss_vis_row *stacks, uint64_t begin_ps)
+{
+	s->n = 1;
+	s->from = 0;
+	s->last_ps = 0;
+	for (unsigned i = 0; i < STACKS; i++)
+		nest_set(s, i + 1, ss_vis_settle(&stacks[i], begin_ps) ? stacks[i].end[0] : NOTHING);
 }
 
 /*
@@ -357,15 +306,22 @@ static inline unsigned take_row(struct rows *r, uint64_t begin_ps, uint64_t end_
 	return at;
 }
 
+/* The least of so many levels; inline, so that whole blocks are a loop of a known length. */
+static inline uint8_t least_level(const uint8_t *level, uint32_t n)
+{
+	uint8_t least = SS_TRACE_HIDDEN;
+	for (uint32_t i = 0; i < n; i++)
+		least = level[i] < least ? level[i] : least;
+	return least;
+}
+
 static void fill_blocks(struct ss_track *t)
 {
-	for (uint32_t i = 0; i < t->n; i += SS_TRACE_BLOCK) {
-		uint32_t end = t->n - i < SS_TRACE_BLOCK ? t->n : i + SS_TRACE_BLOCK;
-		uint8_t least = SS_TRACE_HIDDEN;
-		for (uint32_t k = i; k < end; k++)
-			least = t->level[k] < least ? t->level[k] : least;
-		t->block[i / SS_TRACE_BLOCK] = least;
-	}
+	uint32_t i = 0;
+	for (; t->n - i >= SS_TRACE_BLOCK; i += SS_TRACE_BLOCK)
+		t->block[i / SS_TRACE_BLOCK] = least_level(t->level + i, SS_TRACE_BLOCK);
+	if (i < t->n)
+		t->block[i / SS_TRACE_BLOCK] = least_level(t->level + i, t->n - i);
 }
 
 /* What a pass over a track finds besides levels. */
@@ -404,31 +360,62 @@ static void point_levels(struct ss_track *t, const uint16_t *flow_levels, struct
 
 /* A pass over a track's events: level and row of each. */
 struct pass {
-	struct levels stacks;
-	struct flat flat;
-	bool is_flat;
+	struct nest nest;
+	struct ss_vis_row stacks[STACKS];
 	struct rows rows;
+	bool nests;
+	uint64_t last_end;		/* of all events so far, where they do not nest */
 	const uint16_t *flow_levels;
 };
 
-static inline bool place_event(struct pass *p, const struct ss_track_flow *flow, uint64_t begin_ps, uint64_t dur_ps,
-			       uint64_t end_ps, unsigned *level)
+struct place {
+	unsigned level, row;
+};
+
+static bool begin_stacks(struct pass *p, uint64_t over_ps)
+{
+	if (!spill(&p->nest, p->stacks, over_ps))
+		return false;
+	p->rows.n = p->nest.n - 1;
+	memcpy(p->rows.end, p->nest.end_ps + 1, p->rows.n * sizeof(*p->rows.end));
+	p->rows.crossed = false;
+	p->last_end = p->rows.n ? p->rows.end[0] : 0;
+	p->nests = false;
+	return true;
+}
+
+static bool place_on_stacks(struct pass *p, const struct ss_track_flow *flow, uint64_t begin_ps, uint64_t dur_ps,
+			    uint64_t end_ps, struct place *out)
 {
 	unsigned by_dur = level_of_dur(dur_ps);
-	if (p->is_flat && !is_flat_event(&p->flat, begin_ps, end_ps)) {
-		if (!unflatten(&p->stacks, &p->flat))
+	p->last_end = end_ps > p->last_end ? end_ps : p->last_end;
+	out->level = flow ? flow_level(flow, p->flow_levels, by_dur) : stacks_level(p->stacks, begin_ps, by_dur);
+	out->row = take_row(&p->rows, begin_ps, end_ps);
+	return stacks_draw(p->stacks, out->level, begin_ps, end_ps);
+}
+
+static inline bool place_event(struct pass *p, const struct ss_track_flow *flow, uint64_t begin_ps, uint64_t dur_ps,
+			       struct place *out)
+{
+	struct nest *s = &p->nest;
+	uint64_t end_ps = ss_trace_end_ps(begin_ps, dur_ps), over_ps = 0;
+	if (!p->nests && begin_ps >= p->last_end) {
+		gather(s, p->stacks, begin_ps);
+		p->nests = true;
+	}
+	if (p->nests) {
+		over_ps = nest_advance(s, begin_ps);
+		if (!nest_fits(s, end_ps) && !begin_stacks(p, over_ps))
 			return false;
-		p->is_flat = false;
-		p->rows.end[0] = p->flat.last_end;
-		p->rows.n = p->rows.most = 1;
 	}
-	if (p->is_flat) {
-		*level = flow ? flow_level(flow, p->flow_levels, by_dur) : flat_find_level(&p->flat, begin_ps, by_dur);
-		flat_draw(&p->flat, *level, end_ps);
-		return true;
-	}
-	*level = flow ? flow_level(flow, p->flow_levels, by_dur) : find_level(&p->stacks, begin_ps, by_dur);
-	return draw(&p->stacks, *level, begin_ps, end_ps);
+	if (!p->nests)
+		return place_on_stacks(p, flow, begin_ps, dur_ps, end_ps, out);
+	unsigned by_dur = level_of_dur(dur_ps);
+	out->level = flow ? flow_level(flow, p->flow_levels, by_dur) : nest_level(s, begin_ps, over_ps, by_dur);
+	out->row = s->n - 1;
+	nest_set(s, out->level, over_ps);
+	s->last_ps = end_ps;
+	return true;
 }
 
 static inline bool set_row(struct ss_track *t, uint32_t pos, unsigned row)
@@ -452,34 +439,28 @@ static bool slice_levels(struct ss_track *t, struct pass *p, struct found *f)
 		uint32_t i = ss_track_event(t, pos);
 		uint64_t begin_ps = (uint64_t)ss_line_begin_ps(t->line, i), dur_ps = ss_line_dur_ps(t->line, i);
 		uint64_t end_ps = ss_trace_end_ps(begin_ps, dur_ps);
-		unsigned level;
-		if (!place_event(p, own, begin_ps, dur_ps, end_ps, &level))
+		struct place place;
+		if (!place_event(p, own, begin_ps, dur_ps, &place) || !set_row(t, pos, place.row))
 			return false;
-		levels[pos] = (uint8_t)level;
-		if (!p->is_flat && !set_row(t, pos, take_row(&p->rows, begin_ps, end_ps)))
-			return false;
+		levels[pos] = (uint8_t)place.level;
 		if (f->nshown++ == 0)
 			f->begin_ps = begin_ps;
 		f->end_ps = end_ps > f->end_ps ? end_ps : f->end_ps;
 	}
-	f->nrows = p->rows.most;
+	f->nrows = p->nest.most > p->rows.most ? p->nest.most : p->rows.most;
 	return true;
 }
 
-/* Rows are large and need no clearing. */
+/* Open events and rows are large and need no clearing. */
 static void begin_pass(struct pass *p, const uint16_t *flow_levels)
 {
-	p->stacks = (struct levels){ .tail = 0 };
-	p->flat = (struct flat){ .level = STACKS };
-	p->is_flat = true;
-	p->flow_levels = flow_levels;
+	nest_begin(&p->nest);
+	memset(p->stacks, 0, sizeof(p->stacks));
 	p->rows.n = p->rows.most = 0;
 	p->rows.crossed = false;
-	for (unsigned i = 0; i < STACKS; i++) {
-		set_top(&p->stacks, i, UINT64_MAX);
-		p->flat.top[i] = UINT64_MAX;
-		p->flat.first_gap[i] = 0;
-	}
+	p->nests = true;
+	p->last_end = 0;
+	p->flow_levels = flow_levels;
 }
 
 bool ss_track_levels(struct ss_track *t, const uint16_t *flow_levels, uint64_t *begin_ps, uint64_t *end_ps)
@@ -491,7 +472,7 @@ bool ss_track_levels(struct ss_track *t, const uint16_t *flow_levels, uint64_t *
 		begin_pass(&p, flow_levels);
 		ok = slice_levels(t, &p, &f);
 		for (unsigned i = 0; i < STACKS; i++)
-			ss_vis_row_free(&p.stacks.stacks[i]);
+			ss_vis_row_free(&p.stacks[i]);
 	} else {
 		point_levels(t, flow_levels, &f);
 	}
