@@ -65,8 +65,8 @@ static bool more_room(struct loader *l, const uint8_t *at)
 	if (l->e->n) {
 		double each = (double)done / l->e->n;
 		cap = (size_t)((double)total / each * 1.0625) + 16;
-		if (cap > (size_t)l->e->n * 32 + 1024)
-			cap = (size_t)l->e->n * 32 + 1024;
+		if (cap > (size_t)l->e->n * 256 + 1024)
+			cap = (size_t)l->e->n * 256 + 1024;
 		if (cap <= l->cap)
 			cap = l->cap + l->cap / 2 + 16;
 	}
