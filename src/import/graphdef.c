@@ -22,11 +22,27 @@ enum {
 	ENTRY_VALUE = 2,
 };
 
-static bool read_node(struct ss_str body, uint32_t function, struct ss_graph_node *out)
+#define FORGET_STRIDE ((ptrdiff_t)1 << 20)
+
+void ss_graph_walk_to(struct ss_graph_walk *w, const char *at)
+{
+	if (!w->file || (at >= w->from && at - w->from < FORGET_STRIDE))
+		return;
+	if (at > w->from)
+		ss_file_forget(w->file, (struct ss_str){ w->from, (size_t)(at - w->from) });
+	w->from = at;
+}
+
+/* What of a node is known by its bytes alone. */
+struct raw_node {
+	struct ss_str name, op, device;
+};
+
+static bool read_node(struct ss_str body, struct raw_node *out)
 {
 	struct ss_pb c = ss_pb_of(body);
 	struct ss_pb_field f;
-	*out = (struct ss_graph_node){ SS_STR(""), SS_STR(""), SS_STR(""), body, 0, function, 0 };
+	*out = (struct raw_node){ SS_STR(""), SS_STR(""), SS_STR("") };
 	while (ss_pb_next(&c, &f))
 		switch (f.key) {
 		case PB_LEN(NODE_NAME):
@@ -34,9 +50,6 @@ static bool read_node(struct ss_str body, uint32_t function, struct ss_graph_nod
 			break;
 		case PB_LEN(NODE_OP):
 			out->op = f.bytes;
-			break;
-		case PB_LEN(NODE_INPUT):
-			out->ninputs++;
 			break;
 		case PB_LEN(NODE_DEVICE):
 			out->device = f.bytes;
@@ -50,7 +63,7 @@ struct counts {
 	size_t nodes, functions;
 };
 
-static void count_library(struct ss_str library, struct counts *n)
+static void count_library(struct ss_str library, struct counts *n, struct ss_graph_walk *w)
 {
 	struct ss_pb c = ss_pb_of(library);
 	struct ss_pb_field f;
@@ -59,6 +72,7 @@ static void count_library(struct ss_str library, struct counts *n)
 			continue;
 		struct ss_pb fn = ss_pb_of(f.bytes);
 		n->functions++;
+		ss_graph_walk_to(w, f.bytes.p);
 		while (ss_pb_next(&fn, &f))
 			n->nodes += f.key == PB_LEN(FUNCTION_NODE);
 	}
@@ -67,17 +81,34 @@ static void count_library(struct ss_str library, struct counts *n)
 struct reading {
 	struct ss_graphdef *g;
 	struct ss_strmap functions; /* by name */
+	struct ss_strmap words;	/* operators and devices */
+	struct ss_graph_walk walk;
+	struct ss_arena *arena;
+	bool no_memory;
 	uint32_t part;
 };
+
+/* Index of the one copy of a word. */
+static uint32_t word(struct reading *r, struct ss_str s)
+{
+	uint32_t i = ss_strmap_get(&r->words, s);
+	if (i != SS_NONE)
+		return i;
+	s = ss_arena_str(r->arena, s);
+	i = s.p ? ss_strmap_add(&r->words, s) : SS_NONE;
+	r->no_memory |= i == SS_NONE;
+	return i;
+}
 
 static void add_node(struct reading *r, struct ss_str body, uint32_t function)
 {
 	struct ss_graphdef *g = r->g;
-	struct ss_graph_node *n = &g->nodes[g->nnodes];
-	bool ok = read_node(body, function, n);
-	n->part = r->part;
-	g->nnodes += ok;
+	struct raw_node raw;
+	bool ok = read_node(body, &raw);
+	if (ok)
+		g->nodes[g->nnodes++] = (struct ss_graph_node){ raw.name, body, word(r, raw.op), word(r, raw.device), function, r->part };
 	g->nbroken += !ok;
+	ss_graph_walk_to(&r->walk, body.p);
 }
 
 static struct ss_str name_of_function(struct ss_str bytes)
@@ -103,7 +134,9 @@ static bool read_function(struct reading *r, struct ss_str bytes)
 	struct ss_graph_function *fn = &g->functions[g->nfunctions];
 	struct ss_pb c = ss_pb_of(bytes);
 	struct ss_pb_field f;
-	*fn = (struct ss_graph_function){ name_of_function(bytes), g->nnodes, 0 };
+	*fn = (struct ss_graph_function){ ss_arena_str(r->arena, name_of_function(bytes)), g->nnodes, 0 };
+	if (!fn->name.p)
+		return false;
 	uint32_t known = ss_strmap_add(&r->functions, fn->name);
 	if (known != g->nfunctions)
 		return known != SS_NONE;
@@ -136,14 +169,16 @@ static int64_t read_producer(struct ss_str versions)
 	return producer;
 }
 
-static void count_graph(struct ss_graphdef *g, struct ss_str bytes, struct counts *n)
+static void count_graph(struct ss_graphdef *g, struct ss_str bytes, struct counts *n, struct ss_graph_walk *w)
 {
 	struct ss_pb c = ss_pb_of(bytes);
 	struct ss_pb_field f;
 	while (ss_pb_next(&c, &f)) {
 		n->nodes += f.key == PB_LEN(GRAPH_NODE);
+		if (f.key == PB_LEN(GRAPH_NODE))
+			ss_graph_walk_to(w, f.bytes.p);
 		if (f.key == PB_LEN(GRAPH_LIBRARY))
-			count_library(f.bytes, n);
+			count_library(f.bytes, n, w);
 	}
 	g->cut = g->cut || c.bad;
 }
@@ -172,21 +207,31 @@ static bool read_libraries(struct reading *r, struct ss_str bytes)
 	return true;
 }
 
-bool ss_graphdef_read(struct ss_graphdef *g, const struct ss_str *parts, size_t nparts, struct ss_arena *arena,
-		      struct ss_err *err)
+static bool keep_words(struct reading *r)
 {
-	struct reading r = { .g = g };
+	r->g->words = SS_NEW_N(r->arena, struct ss_str, r->words.n);
+	for (uint32_t i = 0; r->g->words && i < r->words.n; i++)
+		r->g->words[i] = r->words.keys[i];
+	return r->g->words != NULL;
+}
+
+bool ss_graphdef_read(struct ss_graphdef *g, const struct ss_str *parts, size_t nparts, const struct ss_file *file,
+		      struct ss_arena *arena, struct ss_err *err)
+{
+	struct reading r = { .g = g, .arena = arena, .walk = { file, file ? file->bytes.p : NULL } };
 	struct counts n = { 0 };
 	bool ok = true;
 	*g = (struct ss_graphdef){ .nparts = (uint32_t)nparts };
 	for (size_t i = 0; i < nparts; i++)
-		count_graph(g, parts[i], &n);
+		count_graph(g, parts[i], &n, &r.walk);
 	if (n.nodes >= UINT32_MAX || n.functions >= UINT32_MAX || nparts >= UINT32_MAX)
 		return ss_fail(err, SS_EFORMAT, "the graph has more than %u operations", UINT32_MAX - 1);
 	g->nodes = SS_NEW_N(arena, struct ss_graph_node, n.nodes + 1);
 	g->functions = SS_NEW_N(arena, struct ss_graph_function, n.functions + 1);
-	if (!g->nodes || !g->functions)
+	if (!g->nodes || !g->functions || word(&r, SS_STR("")) != 0) {
+		ss_strmap_free(&r.words);
 		return ss_fail_mem(err);
+	}
 	for (size_t i = 0; i < nparts; i++) {
 		r.part = (uint32_t)i;
 		read_main(&r, parts[i]);
@@ -196,6 +241,8 @@ bool ss_graphdef_read(struct ss_graphdef *g, const struct ss_str *parts, size_t 
 		ok = read_libraries(&r, parts[i]);
 	}
 	ss_strmap_free(&r.functions);
+	ok = ok && !r.no_memory && keep_words(&r);
+	ss_strmap_free(&r.words);
 	if (!ok)
 		return ss_fail_mem(err);
 	if (!g->nnodes && (g->cut || g->nbroken))

@@ -11,12 +11,13 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "wire/pb.h"
 
 struct ss_graph_node {
-	struct ss_str name, op, device;
+	struct ss_str name;
 	struct ss_str body;	/* the NodeDef, for inputs and attributes */
-	uint32_t ninputs;
+	uint32_t op, device;	/* indices of words */
 	uint32_t function;	/* it stands in, SS_GRAPH_MAIN for none */
 	uint32_t part;		/* which of several GraphDefs */
 };
@@ -29,6 +30,7 @@ struct ss_graph_function {
 };
 
 struct ss_graphdef {
+	struct ss_str *words;	/* operators and devices, each once; [0] is "" */
 	struct ss_graph_node *nodes;
 	uint32_t nnodes;	/* those in functions behind all others */
 	uint32_t nparts;
@@ -40,11 +42,31 @@ struct ss_graphdef {
 };
 
 /*
+ * `file` is what the bytes are of, or NULL: its pages are given back behind the walk. Operators, devices and functions
+ * are copied, each once; names of nodes stay in the bytes.
+ *
  * Several GraphDefs are read as one; of functions of the same name the first counts. Memory comes
  * from `arena`. SS_EFORMAT when nothing of the bytes is a GraphDef.
  */
-bool ss_graphdef_read(struct ss_graphdef *g, const struct ss_str *parts, size_t nparts, struct ss_arena *arena,
-		      struct ss_err *err);
+bool ss_graphdef_read(struct ss_graphdef *g, const struct ss_str *parts, size_t nparts, const struct ss_file *file,
+		      struct ss_arena *arena, struct ss_err *err);
+
+/* A walk over a file's bytes in their order, which gives back what lies behind. */
+struct ss_graph_walk {
+	const struct ss_file *file;	/* NULL: nothing is given back */
+	const char *from;		/* what was passed since */
+};
+void ss_graph_walk_to(struct ss_graph_walk *w, const char *at);
+
+static inline struct ss_str ss_graph_op(const struct ss_graphdef *g, const struct ss_graph_node *n)
+{
+	return g->words[n->op];
+}
+
+static inline struct ss_str ss_graph_device(const struct ss_graphdef *g, const struct ss_graph_node *n)
+{
+	return g->words[n->device];
+}
 
 /* An input: "name", "name:2" or "^name". */
 struct ss_graph_input {

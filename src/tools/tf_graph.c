@@ -109,6 +109,8 @@ struct job {
 	uint32_t top, end;	/* scopes [top, end) */
 	uint32_t op, op_end;	/* operations [op, op_end) */
 	struct ss_u64map by_name; /* operations by function and name */
+	struct ss_strmap words;	/* names of attributes, each once */
+	uint32_t nread;		/* operations of which something was read in the file */
 };
 
 static int64_t not_judged(const struct ss_tf_scope *s)
@@ -162,7 +164,7 @@ static bool add_scopes(struct job *j)
 static bool add_incompatible(struct job *j)
 {
 	struct ss_table *t = ss_result_table(j->out, "incompatible", "Incompatible operations", bad_cols, SS_COUNT(bad_cols));
-	bool ok = t;
+	bool ok = t && ss_table_reserve(t, j->g->scopes[j->top].n[SS_TF_INCOMPATIBLE]);
 	for (uint32_t i = j->op; ok && i < j->op_end; i++) {
 		const struct ss_tf_op *op = &j->g->ops[i];
 		if (op->verdict != SS_TF_INCOMPATIBLE)
@@ -171,8 +173,8 @@ static bool add_incompatible(struct job *j)
 		if (!ok)
 			break;
 		ss_set_str(t, BAD_NAME, op->name);
-		ss_set_str(t, BAD_OP, op->node->op);
-		ss_set_str(t, BAD_DEVICE, op->node->device);
+		ss_set_str(t, BAD_OP, ss_graph_op(&j->g->def, op->node));
+		ss_set_str(t, BAD_DEVICE, ss_graph_device(&j->g->def, op->node));
 		ss_set_str(t, BAD_SCOPE, j->g->scopes[op->scope].name);
 	}
 	return ok;
@@ -198,10 +200,11 @@ static bool fill_op_types(struct job *j, struct ss_table *t, struct ss_strmap *m
 {
 	for (uint32_t i = j->op; i < j->op_end; i++) {
 		const struct ss_tf_op *op = &j->g->ops[i];
-		uint32_t k = ss_strmap_add(map, op->node->op);
+		struct ss_str name = ss_graph_op(&j->g->def, op->node);
+		uint32_t k = ss_strmap_add(map, name);
 		if (k == SS_NONE)
 			return false;
-		v[k].name = op->node->op;
+		v[k].name = name;
 		v[k].n[op->verdict]++;
 		v[k].all++;
 	}
@@ -230,16 +233,29 @@ static bool add_op_types(struct job *j)
 	return ok;
 }
 
+/* Before something of an operation is read in the file. */
+static void read_in_file(struct job *j)
+{
+	if (++j->nread % SS_TF_FORGET == 0)
+		ss_tfgraph_forget(j->g);
+}
+
 static bool add_attrs_of(struct job *j, struct ss_table *t, const struct ss_tf_op *op)
 {
 	struct ss_graph_attrs it = ss_graph_attrs_of(op->node);
 	struct ss_str name, value;
+	read_in_file(j);
 	while (ss_graph_attrs_next(&it, &name, &value)) {
 		struct ss_str text = ss_graph_attr_text(value, j->q->arena);
-		if (!text.p || !ss_table_row(t))
+		uint32_t known = ss_strmap_get(&j->words, name);
+		if (known == SS_NONE && text.p) {
+			name = ss_arena_str(j->q->arena, name);
+			known = name.p ? ss_strmap_add(&j->words, name) : SS_NONE;
+		}
+		if (known == SS_NONE || !text.p || !ss_table_row(t))
 			return false;
 		ss_set_str(t, AT_NODE, op->name);
-		ss_set_str(t, AT_NAME, name);
+		ss_set_str(t, AT_NAME, j->words.keys[known]);
 		ss_set_str(t, AT_VALUE, text);
 	}
 	return true;
@@ -312,15 +328,16 @@ static bool add_neighbours(struct job *j, uint32_t node)
 	while (ss_graph_inputs_next(&it, &in)) {
 		uint32_t from = source_of(j, ops[node].node, in.name);
 		if (!add_neighbour(t, "input", from == SS_NONE ? in.name : ops[from].name,
-				   from == SS_NONE ? SS_STR("") : ops[from].node->op, &in))
+				   from == SS_NONE ? SS_STR("") : ss_graph_op(&j->g->def, ops[from].node), &in))
 			return false;
 	}
 	for (uint32_t i = 0; i < j->g->nops; i++) {
 		if (!same_place(ops[i].node, ops[node].node))
 			continue;
+		read_in_file(j);
 		for (it = ss_graph_inputs_of(ops[i].node); ss_graph_inputs_next(&it, &in);)
 			if (ss_str_eq(in.name, ops[node].node->name) &&
-			    !add_neighbour(t, "output", ops[i].name, ops[i].node->op, &in))
+			    !add_neighbour(t, "output", ops[i].name, ss_graph_op(&j->g->def, ops[i].node), &in))
 				return false;
 	}
 	return true;
@@ -333,19 +350,20 @@ static bool add_child(struct job *j, struct ss_table *t, const struct ss_tf_scop
 	if (!ss_table_row(t))
 		return false;
 	ss_set_str(t, CH_NAME, op ? op->name : s->name);
-	ss_set_str(t, CH_LABEL, op ? op->label : ss_str_sub(s->name, above ? above + 1 : 0, s->name.n));
+	struct ss_str label = op ? ss_tf_op_label(op, t->arena) : ss_str_sub(s->name, above ? above + 1 : 0, s->name.n);
+	ss_set_str(t, CH_LABEL, label);
 	ss_set_bool(t, CH_IS_SCOPE, !op);
 	if (op) {
 		struct ss_tf_scope one = { .nops = 1 };
 		one.n[op->verdict] = 1;
-		ss_set_str(t, CH_OP, op->node->op);
-		ss_set_str(t, CH_DEVICE, op->node->device);
+		ss_set_str(t, CH_OP, ss_graph_op(&j->g->def, op->node));
+		ss_set_str(t, CH_DEVICE, ss_graph_device(&j->g->def, op->node));
 		ss_set_str(t, CH_VERDICT, ss_str_from(ss_tf_verdict_name(op->verdict)));
 		set_counts(t, CH_OPS, &one);
 	} else {
 		set_counts(t, CH_OPS, s);
 	}
-	return true;
+	return label.p != NULL;
 }
 
 /*
@@ -406,6 +424,7 @@ static bool find_links(struct job *j, const uint32_t *child, struct links *l)
 		struct ss_graph_inputs it = ss_graph_inputs_of(j->g->ops[i].node);
 		struct ss_graph_input in;
 		uint32_t to = child_of(j, child, i);
+		read_in_file(j);
 		while (ss_graph_inputs_next(&it, &in)) {
 			uint32_t source = source_of(j, j->g->ops[i].node, in.name);
 			uint32_t from = source == SS_NONE ? to : child_of(j, child, source);
@@ -475,7 +494,7 @@ static bool note_functions(struct job *j)
 {
 	uint32_t in_functions = j->g->scopes[j->top].n[SS_TF_FUNCTION], unknown = 0;
 	for (uint32_t i = j->op; i < j->op_end; i++)
-		unknown += j->g->ops[i].verdict == SS_TF_FUNCTION && !ss_tf_op_on_tpu(j->g->ops[i].node->op);
+		unknown += j->g->ops[i].verdict == SS_TF_FUNCTION && !ss_tf_op_on_tpu(ss_graph_op(&j->g->def, j->g->ops[i].node));
 	if (!in_functions || !unknown)
 		return true;
 	return ss_result_note(j->out, SS_INFO,
@@ -509,6 +528,7 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	ok = add_scopes(&j) && add_incompatible(&j) && add_op_types(&j) && add_attributes(&j, node);
 	ok = ok && (node == SS_NONE || add_neighbours(&j, node)) && (!draw || add_drawing(&j)) && note_functions(&j);
 	ss_u64map_free(&j.by_name);
+	ss_strmap_free(&j.words);
 	return ok || ss_fail_mem(err);
 }
 

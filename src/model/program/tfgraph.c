@@ -65,6 +65,12 @@ enum ss_tf_verdict ss_tf_judge(struct ss_str op, struct ss_str device)
 	return ss_tf_op_on_tpu(op) ? SS_TF_COMPATIBLE : SS_TF_INCOMPATIBLE;
 }
 
+struct ss_str ss_tf_op_label(const struct ss_tf_op *op, struct ss_arena *arena)
+{
+	struct ss_str label = ss_str_sub(op->name, op->label_at, op->name.n);
+	return op->is_scope ? ss_arena_printf(arena, "(" SS_FMT ")", SS_ARG(label)) : label;
+}
+
 double ss_tf_scope_compatible_frac(const struct ss_tf_scope *s)
 {
 	return s->nops ? 1.0 - (double)s->n[SS_TF_INCOMPATIBLE] / s->nops : (double)NAN;
@@ -97,7 +103,9 @@ static int by_place(const void *a, const void *b)
 	const struct ss_tf_op *x = a, *y = b;
 	if (x->scope != y->scope)
 		return x->scope < y->scope ? -1 : 1;
-	int order = ss_str_cmp(x->label, y->label);
+	if (x->is_scope != y->is_scope)
+		return x->is_scope ? -1 : 1;
+	int order = ss_str_cmp(ss_str_sub(x->name, x->label_at, x->name.n), ss_str_sub(y->name, y->label_at, y->name.n));
 	/* Names are unique in a whole file; in a broken one the order of the file decides. */
 	return order ? order : x->node < y->node ? -1 : x->node > y->node;
 }
@@ -142,7 +150,7 @@ static struct ss_str path_of(struct ss_tfgraph *g, const struct ss_graph_node *n
 	if (n->function == SS_GRAPH_MAIN && g->def.nparts > 1)
 		return ss_arena_printf(&g->arena, "graph_%u/" SS_FMT, n->part + 1, SS_ARG(n->name));
 	if (n->function == SS_GRAPH_MAIN)
-		return n->name;
+		return ss_arena_str(&g->arena, n->name);
 	struct ss_str fn = g->def.functions[n->function].name;
 	if (fn.n <= FUNCTION_BYTES)
 		return ss_arena_printf(&g->arena, SS_TF_LIBRARY "/" SS_FMT "/" SS_FMT, SS_ARG(fn), SS_ARG(n->name));
@@ -183,11 +191,8 @@ static bool place_ops(struct ss_tfgraph *g, const struct ss_strmap *map)
 		struct ss_str scope = scope_of(op->name);
 		uint32_t itself = op->name.n ? ss_strmap_get(map, op->name) : SS_NONE;
 		op->scope = itself != SS_NONE ? itself : ss_strmap_get(map, scope);
-		op->label = scope.n ? ss_str_sub(op->name, scope.n + 1, op->name.n) : op->name;
-		if (itself != SS_NONE)
-			op->label = ss_arena_printf(&g->arena, "(" SS_FMT ")", SS_ARG(op->label));
-		if (!op->label.p)
-			return false;
+		op->label_at = (uint32_t)(scope.n ? scope.n + 1 : 0);
+		op->is_scope = itself != SS_NONE;
 		g->scopes[op->scope].nops++;
 		g->scopes[op->scope].n[op->verdict]++;
 	}
@@ -206,19 +211,25 @@ static bool place_ops(struct ss_tfgraph *g, const struct ss_strmap *map)
 	return true;
 }
 
-static bool make_ops(struct ss_tfgraph *g)
+/* Names are copied, the node's own is the end of its path: what sorts and prints them need not go back to the file. */
+static bool make_ops(struct ss_tfgraph *g, const struct ss_file *file)
 {
+	struct ss_graph_walk walk = { file, file->bytes.p };
 	g->ops = SS_NEW_N(&g->arena, struct ss_tf_op, g->def.nnodes + 1);
 	if (!g->ops)
 		return false;
 	for (uint32_t i = 0; i < g->def.nnodes; i++) {
-		const struct ss_graph_node *n = &g->def.nodes[i];
+		struct ss_graph_node *n = &g->def.nodes[i];
 		struct ss_tf_op *op = &g->ops[g->nops++];
 		op->name = path_of(g, n);
 		op->node = n;
-		op->verdict = n->function == SS_GRAPH_MAIN ? ss_tf_judge(n->op, n->device) : SS_TF_FUNCTION;
+		op->verdict = SS_TF_FUNCTION;
+		if (n->function == SS_GRAPH_MAIN)
+			op->verdict = (uint8_t)ss_tf_judge(ss_graph_op(&g->def, n), ss_graph_device(&g->def, n));
 		if (!op->name.p)
 			return false;
+		n->name = ss_str_sub(op->name, op->name.n - n->name.n, op->name.n);
+		ss_graph_walk_to(&walk, n->body.p);
 	}
 	return true;
 }
@@ -271,13 +282,21 @@ static bool read_graph(struct ss_tfgraph *g, struct ss_host *h, struct ss_err *e
 	struct ss_graph_file f;
 	struct ss_strmap map = { 0 };
 	struct ss_err why = { 0 };
-	if (!ss_graph_file_read(&f, h->x.file.bytes, &g->arena, &why) ||
-	    !ss_graphdef_read(&g->def, f.graphs, f.n, &g->arena, &why))
+	bool read = ss_graph_file_read(&f, h->x.file.bytes, &g->arena, &why);
+	g->file = &h->x.file;
+	ss_tfgraph_forget(g);
+	if (!read || !ss_graphdef_read(&g->def, f.graphs, f.n, g->file, &g->arena, &why))
 		return ss_fail(err, why.code, "'" SS_FMT "': %s", SS_ARG(h->name), why.text);
 	g->source = ss_str_from(forms[f.form]);
-	bool ok = make_ops(g) && make_scopes(g, &map) && place_ops(g, &map) && make_notes(g, &f);
+	bool ok = make_ops(g, g->file) && make_scopes(g, &map) && place_ops(g, &map) && make_notes(g, &f);
 	ss_strmap_free(&map);
+	ss_tfgraph_forget(g);
 	return ok || ss_fail_mem(err);
+}
+
+void ss_tfgraph_forget(const struct ss_tfgraph *g)
+{
+	ss_file_forget(g->file, g->file->bytes);
 }
 
 static void *build(void *owner, struct ss_err *err)

@@ -40,11 +40,15 @@ struct ss_tf_scope {
 };
 
 struct ss_tf_op {
-	struct ss_str name, label; /* the whole name; its part in the scope */
-	uint32_t scope;
-	enum ss_tf_verdict verdict;
+	struct ss_str name;	/* the whole of it */
 	const struct ss_graph_node *node;
+	uint32_t scope, label_at; /* its part in the scope, of the name */
+	uint8_t verdict;	/* enum ss_tf_verdict */
+	bool is_scope;		/* others stand below its name */
 };
+
+/* Its part in the scope, in parentheses if it is a scope as well; in `arena` then. p NULL when memory is out. */
+struct ss_str ss_tf_op_label(const struct ss_tf_op *op, struct ss_arena *arena);
 
 struct ss_tfgraph {
 	struct ss_graphdef def;
@@ -56,11 +60,19 @@ struct ss_tfgraph {
 	struct ss_str *notes;	/* what could not be read, for the user */
 	size_t nnotes;
 	struct ss_str source;	/* "event file", "GraphDef" ... */
+	const struct ss_file *file; /* whose bytes the nodes' bodies are */
 	struct ss_arena arena;
 };
 
 /* The graph of a raw host. SS_ENODATA when its file holds none. */
 const struct ss_tfgraph *ss_host_tfgraph(struct ss_host *h, struct ss_err *err);
+
+/*
+ * Give the file's pages back: who walks over inputs or attributes of many operations does so each SS_TF_FORGET of them, as
+ * operations are in another order than the file.
+ */
+void ss_tfgraph_forget(const struct ss_tfgraph *g);
+#define SS_TF_FORGET 4096
 
 /* Scope or operation of this exact name, SS_NONE if there is none. */
 uint32_t ss_tfgraph_find_scope(const struct ss_tfgraph *g, struct ss_str name);
