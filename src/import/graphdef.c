@@ -106,7 +106,8 @@ static void add_node(struct reading *r, struct ss_str body, uint32_t function)
 	struct raw_node raw;
 	bool ok = read_node(body, &raw);
 	if (ok)
-		g->nodes[g->nnodes++] = (struct ss_graph_node){ raw.name, body, word(r, raw.op), word(r, raw.device), function, r->part };
+		g->nodes[g->nnodes++] = (struct ss_graph_node){ raw.name, body, word(r, raw.op), word(r, raw.device), function,
+								 r->part };
 	g->nbroken += !ok;
 	ss_graph_walk_to(&r->walk, body.p);
 }
