@@ -83,25 +83,43 @@ static bool next_stat(struct ss_wanted_walk *walk, struct ss_str *stat)
 	}
 }
 
-/* Pass over what is surely not wanted: numbers, and stats whose one-byte id says so. */
-static void pass_unwanted(struct ss_wanted_walk *walk)
+/*
+ * Nearly every stat is `<tag> <length> 08 <id> <kind> <number>` with a one-byte length and id.
+ * Passes over those that are not wanted, and over the event's own numbers; true when it has read
+ * one that is. False at whatever is spelled otherwise.
+ */
+static bool read_usual(struct ss_wanted_walk *walk, unsigned *which, struct ss_xstat *out)
 {
 	const struct ss_wanted *w = walk->w;
-	const uint8_t *p = walk->c.at, *end = walk->c.end;
+	const uint8_t *p = walk->c.at, *end = walk->c.end, *q;
 	while (end - p >= 4) {
-		const uint8_t *q = p + 1;
+		q = p + 1;
 		if (*p == walk->key) {
 			if (p[1] >= 0x80 || p[1] < 3 || p[1] > end - p - 2 || p[2] != PB_VAR(XSTAT_METADATA_ID) ||
 			    p[3] >= w->nby_id || p[3] >= 0x80 || w->by_id[p[3]])
 				break;
 			p += 2 + p[1];
-		} else if (*p >= 8 && (*p & 0x87) == 0 && ss_pb_skip(&q, end)) {
+		} else if (*p >= 8 && (*p & 0x87) == 0 && ss_pb_skip(&q, walk->readable) && q <= end) {
 			p = q;
 		} else {
 			break;
 		}
 	}
 	walk->c.at = p;
+	if (end - p < 6 || *p != walk->key || p[1] >= 0x80 || p[1] < 4 || p[1] > end - p - 2 ||
+	    p[2] != PB_VAR(XSTAT_METADATA_ID) || p[3] >= w->nby_id || p[3] >= 0x80 ||
+	    (p[4] != PB_VAR(XSTAT_INT64_VALUE) && p[4] != PB_VAR(XSTAT_UINT64_VALUE)))
+		return false;
+	q = p + 5;
+	if (!ss_pb_varint(&q, walk->readable, &out->u) || q != p + 2 + p[1])
+		return false;
+	*which = w->by_id[p[3]] - 1u;
+	out->stat = w->stats[*which];
+	out->kind = p[4] == PB_VAR(XSTAT_INT64_VALUE) ? SS_X_INT : SS_X_UINT;
+	out->meta = SS_NONE;
+	out->s = (struct ss_str){ "", 0 };
+	walk->c.at = q;
+	return true;
 }
 
 bool ss_wanted_next(struct ss_wanted_walk *walk, unsigned *which, struct ss_xstat *out)
@@ -109,8 +127,8 @@ bool ss_wanted_next(struct ss_wanted_walk *walk, unsigned *which, struct ss_xsta
 	const struct ss_wanted *w = walk->w;
 	struct ss_str stat;
 	for (;;) {
-		if (w->direct)
-			pass_unwanted(walk);
+		if (w->direct && read_usual(walk, which, out))
+			return true;
 		if (walk->c.at == walk->c.end || !next_stat(walk, &stat))
 			return false;
 		*which = ss_wanted_glance(w, stat);

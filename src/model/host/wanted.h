@@ -35,23 +35,45 @@ static inline bool ss_wanted_in(const struct ss_wanted *w, const struct ss_xeven
 struct ss_wanted_walk {
 	const struct ss_wanted *w;
 	struct ss_pb c;
+	const uint8_t *readable; /* end of the bytes that may be loaded: c.end or later */
 	uint32_t key;
 };
+
+/*
+ * Over a message of the plane: whatever follows it up to the plane's end may be loaded too, though
+ * not used.
+ */
+static inline struct ss_wanted_walk ss_wanted_in_plane(const struct ss_wanted *w, struct ss_str message, uint32_t key)
+{
+	struct ss_wanted_walk walk = { .w = w, .key = key };
+	bool any = w->any && message.n;
+	/*
+	 * Field by field: the walk is begun for each event, and copies of parts cost more than all
+	 * else here.
+	 */
+	walk.c.at = (const uint8_t *)(any ? message.p : "");
+	walk.c.end = walk.c.at + (any ? message.n : 0);
+	walk.readable = any ? (const uint8_t *)w->x->body.p + w->x->body.n : walk.c.end;
+	return walk;
+}
 
 /* Over an XEvent's body, or over an entry of event_meta. */
 static inline struct ss_wanted_walk ss_wanted_event(const struct ss_wanted *w, struct ss_str body)
 {
-	return (struct ss_wanted_walk){ w, ss_pb_of(w->any ? body : (struct ss_str){ "", 0 }), PB_LEN(XEVENT_STATS) };
+	return ss_wanted_in_plane(w, body, PB_LEN(XEVENT_STATS));
 }
 
 static inline struct ss_wanted_walk ss_wanted_meta(const struct ss_wanted *w, uint32_t meta)
 {
-	bool there = w->any && meta < w->x->nevent_meta;
-	struct ss_str body = there ? w->x->event_meta[meta].body : (struct ss_str){ "", 0 };
-	return (struct ss_wanted_walk){ w, ss_pb_of(body), PB_LEN(XEVENT_METADATA_STATS) };
+	bool there = meta < w->x->nevent_meta;
+	return ss_wanted_in_plane(w, there ? w->x->event_meta[meta].body : (struct ss_str){ "", 0 },
+				  PB_LEN(XEVENT_METADATA_STATS));
 }
 
-/* Index of the stat that these bytes hold, nstats: not wanted, UINT32_MAX: cannot be told without decoding. */
+/*
+ * Index of the stat that these bytes hold, nstats: not wanted, UINT32_MAX: cannot be told without
+ * decoding.
+ */
 static inline unsigned ss_wanted_glance(const struct ss_wanted *w, struct ss_str stat)
 {
 	const uint8_t *p = (const uint8_t *)stat.p;
