@@ -57,6 +57,7 @@ struct pass {
 	struct ss_tpu_core *core;
 	const struct ss_plane *p;
 	const struct ss_sparse_ops *sparse;
+	struct ss_arena arena;
 	uint32_t *sum_of_meta; /* 0: not read; else 1 + index into sums, SS_NONE: no operation */
 	SS_VEC(struct sum) sums;
 	struct ss_strmap categories;
@@ -73,68 +74,114 @@ struct pass {
 	size_t cat_cap, seen_cap, touched_cap, ntouched;
 	int64_t first_ps, last_ps; /* span of the plane */
 	bool any;
-	size_t group_at; /* of the line in progress: see ss_line_group_at */
+	struct ss_wanted wanted[2]; /* op_stats without the group; with it */
+	/* Of the line in progress; the second: see ss_line_group_at. */
+	const struct ss_wanted *reads; /* NULL: its events have none of the stats */
+	size_t group_at;
+};
+
+/* What few events say. */
+struct more {
+	bool has_collective, has_offload_core, has_offload_start;
+	uint64_t offload_core, offload_start;
+	uint64_t dma_stall_ps, estimated_flops, estimated_bytes, collective;
+	double time_scale, energy_j;
 };
 
 /* What one event says. */
 struct op_event {
 	uint64_t offset_ps, dur_ps;
-	bool has_offset, has_dur, has_collective, has_offload_core, has_offload_start;
-	uint64_t offload_core, offload_start;
 	int64_t group;
-	uint64_t dma_stall_ps, estimated_flops, estimated_bytes, collective;
-	double time_scale, energy_j;
+	bool has_offset, has_dur, has_more;
+	struct more more;	/* not set without has_more: clearing it costs as much as reading an event */
 };
+
+static const struct more says_nothing = { .time_scale = 1 };
+
+static void take_rare(const struct ss_xstat *s, struct op_event *e)
+{
+	struct more *m = &e->more;
+	if (!e->has_more)
+		*m = says_nothing;
+	e->has_more = true;
+	switch (s->stat) {
+	case SS_STAT_TIME_SCALE_MULTIPLIER:
+		m->time_scale = ss_xstat_double(s);
+		break;
+	case SS_STAT_DMA_STALL_DURATION_PS:
+		m->dma_stall_ps = (uint64_t)ss_xstat_int(s); /* unsigned ones are 0 in XProf */
+		break;
+	case SS_STAT_VDD_ENERGY_J:
+		m->energy_j = ss_xstat_double(s);
+		break;
+	case SS_STAT_ESTIMATED_FLOPS:
+		m->estimated_flops = (uint64_t)ss_xstat_int_or_uint(s);
+		break;
+	case SS_STAT_ESTIMATED_BYTES_ACCESSED:
+		m->estimated_bytes = (uint64_t)ss_xstat_int_or_uint(s);
+		break;
+	case SS_STAT_OFFLOAD_CORE_ID:
+		m->offload_core = ss_xstat_uint(s);
+		m->has_offload_core = true;
+		break;
+	case SS_STAT_TC_OFFLOAD_START_ID:
+		m->offload_start = (uint64_t)ss_xstat_int(s); /* unsigned where the SparseCore says it */
+		m->has_offload_start = true;
+		break;
+	case SS_STAT_ALL_REDUCE_UNIQUE_ID:
+		m->collective = (uint64_t)ss_xstat_int_or_uint(s);
+		m->has_collective = true;
+		break;
+	default:
+		break;
+	}
+}
+
+static inline void take_stat(const struct ss_xstat *s, struct op_event *e)
+{
+	switch (s->stat) {
+	case SS_STAT_DEVICE_OFFSET_PS:
+		e->offset_ps = (uint64_t)ss_xstat_int_or_uint(s);
+		e->has_offset = true;
+		break;
+	case SS_STAT_DEVICE_DURATION_PS:
+		e->dur_ps = (uint64_t)ss_xstat_int_or_uint(s);
+		e->has_dur = true;
+		break;
+	case SS_STAT_GROUP_ID:
+		e->group = ss_xstat_int_or_uint(s);
+		break;
+	default:
+		take_rare(s, e);
+		break;
+	}
+}
 
 static void read_stats(const struct ss_plane *p, const struct ss_line *l, uint32_t i,
 		       struct op_event *e)
 {
 	struct ss_xstats it = ss_line_stats(p, l, i);
 	struct ss_xstat s;
-	while (ss_xstats_next(&it, &s)) {
-		switch (s.stat) {
-		case SS_STAT_DEVICE_OFFSET_PS:
-			e->offset_ps = (uint64_t)ss_xstat_int_or_uint(&s);
-			e->has_offset = true;
-			break;
-		case SS_STAT_DEVICE_DURATION_PS:
-			e->dur_ps = (uint64_t)ss_xstat_int_or_uint(&s);
-			e->has_dur = true;
-			break;
-		case SS_STAT_GROUP_ID:
-			e->group = ss_xstat_int_or_uint(&s);
-			break;
-		case SS_STAT_TIME_SCALE_MULTIPLIER:
-			e->time_scale = ss_xstat_double(&s);
-			break;
-		case SS_STAT_DMA_STALL_DURATION_PS:
-			e->dma_stall_ps = (uint64_t)ss_xstat_int(&s); /* unsigned ones are 0 in XProf */
-			break;
-		case SS_STAT_VDD_ENERGY_J:
-			e->energy_j = ss_xstat_double(&s);
-			break;
-		case SS_STAT_ESTIMATED_FLOPS:
-			e->estimated_flops = (uint64_t)ss_xstat_int_or_uint(&s);
-			break;
-		case SS_STAT_ESTIMATED_BYTES_ACCESSED:
-			e->estimated_bytes = (uint64_t)ss_xstat_int_or_uint(&s);
-			break;
-		case SS_STAT_OFFLOAD_CORE_ID:
-			e->offload_core = ss_xstat_uint(&s);
-			e->has_offload_core = true;
-			break;
-		case SS_STAT_TC_OFFLOAD_START_ID:
-			e->offload_start = (uint64_t)ss_xstat_int(&s); /* unsigned where the SparseCore says it */
-			e->has_offload_start = true;
-			break;
-		case SS_STAT_ALL_REDUCE_UNIQUE_ID:
-			e->collective = (uint64_t)ss_xstat_int_or_uint(&s);
-			e->has_collective = true;
-			break;
-		default:
-			break;
-		}
-	}
+	while (ss_xstats_next(&it, &s))
+		take_stat(&s, e);
+}
+
+/* What take_stat takes; the group last, for mostly it is known already. */
+static const enum ss_stat op_stats[] = {
+	SS_STAT_DEVICE_OFFSET_PS,     SS_STAT_DEVICE_DURATION_PS, SS_STAT_TIME_SCALE_MULTIPLIER,
+	SS_STAT_DMA_STALL_DURATION_PS, SS_STAT_VDD_ENERGY_J,	   SS_STAT_ESTIMATED_FLOPS,
+	SS_STAT_ESTIMATED_BYTES_ACCESSED, SS_STAT_OFFLOAD_CORE_ID, SS_STAT_TC_OFFLOAD_START_ID,
+	SS_STAT_ALL_REDUCE_UNIQUE_ID, SS_STAT_GROUP_ID,
+};
+
+/* The same of each of many events. */
+static void read_wanted(const struct ss_wanted *w, const struct ss_line *l, uint32_t i, struct op_event *e)
+{
+	struct ss_wanted_walk walk = ss_wanted_event(w, ss_xevents_body(&l->ev, l->src, i));
+	struct ss_xstat s;
+	unsigned which;
+	while (ss_wanted_next(&walk, &which, &s))
+		take_stat(&s, e);
 }
 
 static void place(const struct ss_line *l, uint32_t i, const struct op_event *e, int64_t *begin_ps,
@@ -155,7 +202,8 @@ static void place(const struct ss_line *l, uint32_t i, const struct op_event *e,
 void ss_device_span(const struct ss_plane *p, const struct ss_line *l, uint32_t i,
 		    int64_t *begin_ps, uint64_t *dur_ps)
 {
-	struct op_event e = { 0 };
+	struct op_event e;
+	e.has_offset = e.has_dur = e.has_more = false;
 	if (!l->dev_begin_ps)
 		read_stats(p, l, i, &e);
 	place(l, i, &e, begin_ps, dur_ps);
@@ -291,11 +339,17 @@ static bool pop(struct pass *s)
 	if (s->stack.n)
 		s->stack.v[s->stack.n - 1].children_ps += dur_ps;
 	give_to_step(s, e.group, dur_ps);
-	/* What is no operation still says that the step had some: older compilers give them no symbols. */
+	/*
+	 * What is no operation still says that the step had some: older compilers give them no
+	 * symbols.
+	 */
 	if (e.sum == SS_NONE)
 		return e.group == SS_NO_GROUP || begin_run(s, e.group);
 	struct sum *sum = &s->sums.v[e.sum];
-	/* Events around which others overlap hand over more than they have: other runs of the same make up for it. */
+	/*
+	 * Events around which others overlap hand over more than they have: other runs of the same
+	 * make up for it.
+	 */
 	sum->self_ps += dur_ps - e.children_ps;
 	uint64_t self_ps = dur_ps > e.step_children_ps ? dur_ps - e.step_children_ps : 0;
 	return e.group == SS_NO_GROUP || add_to_step(s, &e, sum, self_ps);
@@ -308,13 +362,32 @@ static struct ss_str short_name(const struct ss_plane *p, uint32_t meta)
 	return shown.n ? shown : ss_event_name(p, meta);
 }
 
+static bool add_more(struct pass *s, const struct op_event *e, uint64_t dur_ps, uint32_t index)
+{
+	struct sum *sum = &s->sums.v[index];
+	const struct more *m = &e->more;
+	sum->normalized_ps += m->time_scale == 1 ? dur_ps : (uint64_t)((double)dur_ps * m->time_scale);
+	sum->dma_stall_ps += m->dma_stall_ps;
+	sum->vdd_energy_j += m->energy_j;
+	sum->estimated_flops += m->estimated_flops;
+	sum->estimated_bytes += m->estimated_bytes;
+	/* The first run says for all what was handed over, as in XProf. */
+	if (s->sparse && !sum->occurrences && m->has_offload_core && m->has_offload_start)
+		sum->offloaded = ss_sparse_ops_find(s->sparse, m->offload_core, m->offload_start);
+	return !m->has_collective || e->group == SS_NO_GROUP ||
+	       ss_vec_push(&s->collectives,
+			   ((struct collective){ e->group, { m->collective, dur_ps, short_name(s->p, sum->meta) } }));
+}
+
 static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i)
 {
-	struct op_event e = { .group = SS_NO_GROUP, .time_scale = 1 };
+	struct op_event e;
 	int64_t begin_ps, end_ps;
 	uint64_t dur_ps;
-	if (l->ev.off)
-		read_stats(s->p, l, i, &e);
+	e.has_offset = e.has_dur = e.has_more = false;
+	e.group = SS_NO_GROUP;
+	if (s->reads)
+		read_wanted(s->reads, l, i, &e);
 	place(l, i, &e, &begin_ps, &dur_ps);
 	end_ps = end_of(begin_ps, dur_ps);
 	extend(s, begin_ps, end_ps);
@@ -333,23 +406,14 @@ static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i)
 	if (open.sum != SS_NONE) {
 		struct sum *sum = &s->sums.v[open.sum];
 		uint64_t times = ss_xevents_occurrences(&l->ev, i);
-		/* The first run says for all what was handed over, as in XProf. */
-		if (s->sparse && !sum->occurrences && e.has_offload_core && e.has_offload_start)
-			sum->offloaded = ss_sparse_ops_find(s->sparse, e.offload_core, e.offload_start);
+		if (!e.has_more)
+			sum->normalized_ps += dur_ps;
+		else if (!add_more(s, &e, dur_ps, open.sum))
+			return false;
 		sum->occurrences += times ? times : 1;
 		sum->time_ps += dur_ps;
-		sum->normalized_ps +=
-			e.time_scale == 1 ? dur_ps : (uint64_t)((double)dur_ps * e.time_scale);
 		if (dur_ps < sum->min_ps)
 			sum->min_ps = dur_ps;
-		sum->dma_stall_ps += e.dma_stall_ps;
-		sum->vdd_energy_j += e.energy_j;
-		sum->estimated_flops += e.estimated_flops;
-		sum->estimated_bytes += e.estimated_bytes;
-		if (e.has_collective && e.group != SS_NO_GROUP &&
-		    !ss_vec_push(&s->collectives,
-				 ((struct collective){ e.group, { e.collective, dur_ps, short_name(s->p, meta) } })))
-			return false;
 	}
 	return ss_vec_push(&s->stack, open);
 }
@@ -358,6 +422,9 @@ static bool walk_ops(struct pass *s, const struct ss_host *h, const struct ss_li
 {
 	struct ss_forget f = { .h = h };
 	s->group_at = 0;
+	s->reads = &s->wanted[!ss_line_has_groups(l)];
+	if (!l->ev.off || !ss_wanted_in(s->reads, &l->ev))
+		s->reads = NULL;
 	for (uint32_t i = 0; i < l->ev.n; i++) {
 		if (!add_event(s, l, i))
 			return false;
@@ -639,7 +706,8 @@ static bool add_framework_ops(struct pass *s)
 static bool run_pass(struct pass *s, const struct ss_host *h)
 {
 	s->sum_of_meta = calloc((size_t)s->p->x->nevent_meta + 1, sizeof(*s->sum_of_meta));
-	if (!s->sum_of_meta)
+	if (!s->sum_of_meta || !ss_wanted_init(&s->wanted[0], s->p->x, op_stats, SS_COUNT(op_stats) - 1, &s->arena) ||
+	    !ss_wanted_init(&s->wanted[1], s->p->x, op_stats, SS_COUNT(op_stats), &s->arena))
 		return false;
 	for (uint32_t i = 0; i < s->p->nlines; i++) {
 		const struct ss_line *l = &s->p->lines[i];
@@ -674,6 +742,7 @@ bool ss_tpu_core_build(struct ss_tpu_core *core, const struct ss_host *h, const 
 				      .replica_id = replica_of(p) };
 	struct pass s = { .core = core, .p = p, .sparse = sparse };
 	bool ok = run_pass(&s, h);
+	ss_arena_release(&s.arena);
 	free(s.sum_of_meta);
 	ss_vec_free(&s.sums);
 	ss_strmap_free(&s.categories);
