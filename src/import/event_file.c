@@ -9,12 +9,14 @@ enum {
 	EVENT_FILE_VERSION = 3,
 	EVENT_GRAPH_DEF = 4,
 	EVENT_SUMMARY = 5,
+	EVENT_TAGGED_METADATA = 8,
 	EVENT_META_GRAPH_DEF = 9,
 	SUMMARY_VALUE = 1,
 	VALUE_TAG = 1,
 	VALUE_TENSOR = 8,
 	VALUE_METADATA = 9,
 	METADATA_PLUGIN = 1,
+	TAGGED_RUN_METADATA = 2,
 	PLUGIN_NAME = 1,
 	TENSOR_STRING_VAL = 8,
 	META_GRAPH_GRAPH_DEF = 2,
@@ -44,6 +46,9 @@ bool ss_tf_event_read(struct ss_str record, struct ss_tf_event *out)
 			break;
 		case PB_LEN(EVENT_SUMMARY):
 			out->summary = f.bytes;
+			break;
+		case PB_LEN(EVENT_TAGGED_METADATA):
+			out->tagged_metadata = f.bytes;
 			break;
 		}
 	return !c.bad;
@@ -106,6 +111,8 @@ static enum source source_of(const struct ss_tf_event *e, struct ss_str *found)
 	if (found->p)
 		return SOURCE_META_GRAPH;
 	*found = metadata_of_summary(e->summary);
+	if (!found->p)
+		*found = last_field(e->tagged_metadata, TAGGED_RUN_METADATA);
 	return found->p ? SOURCE_RUN_METADATA : SOURCE_NONE;
 }
 

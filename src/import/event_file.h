@@ -16,7 +16,7 @@ struct ss_tf_event {
 	int64_t step;
 	struct ss_str bytes;	/* of the message, for ss_tfrecord_intact */
 	struct ss_str file_version; /* "brain.Event:2", in the first event only */
-	struct ss_str graph_def, meta_graph_def, summary; /* p NULL: not there */
+	struct ss_str graph_def, meta_graph_def, summary, tagged_metadata; /* p NULL: not there */
 };
 
 /* False when the bytes are no Event. */
@@ -36,7 +36,7 @@ bool ss_event_file_is(struct ss_str bytes);
 /*
  * The graph of a file as TensorBoard takes it: of several the newest; one inside a MetaGraphDef
  * only where there is no other. A program traced with tf.summary.trace_export leaves RunMetadata
- * instead, in a summary of its own kind.
+ * instead, in a summary of its own kind; TensorFlow 1's add_run_metadata in an event of its own.
  */
 struct ss_event_graph {
 	struct ss_str graph;	/* GraphDef; p NULL: the file holds none */

@@ -9,6 +9,7 @@ enum {
 	SAVED_MODEL_META_GRAPH = 2,
 	META_GRAPH_INFO = 1,
 	META_GRAPH_GRAPH = 2,
+	RUN_PARTITION_GRAPHS = 3,
 	RUN_FUNCTION_GRAPHS = 4,
 	FUNCTION_GRAPHS_BEFORE = 2, /* pre_optimization_graph */
 	NODE_NAME = 1,
@@ -39,13 +40,16 @@ static bool one_graph(struct ss_graph_file *f, struct ss_str graph, struct ss_ar
 	return true;
 }
 
-/* The graph of each traced function as it was before it was optimized. */
+/*
+ * The graph of each traced function as it was before it was optimized; where there is none, what each
+ * device was given of the program.
+ */
 static bool traced_graphs(struct ss_graph_file *f, struct ss_str run_metadata, struct ss_arena *arena, struct ss_err *err)
 {
 	struct ss_pb_field field;
 	size_t n = 0;
 	for (struct ss_pb c = ss_pb_of(run_metadata); ss_pb_next(&c, &field);)
-		n += field.key == PB_LEN(RUN_FUNCTION_GRAPHS);
+		n += field.key == PB_LEN(RUN_FUNCTION_GRAPHS) || field.key == PB_LEN(RUN_PARTITION_GRAPHS);
 	f->graphs = SS_NEW_N(arena, struct ss_str, n);
 	if (!f->graphs)
 		return ss_fail_mem(err);
@@ -57,6 +61,9 @@ static bool traced_graphs(struct ss_graph_file *f, struct ss_str run_metadata, s
 		if (graph.p)
 			f->graphs[f->n++] = graph;
 	}
+	for (struct ss_pb c = ss_pb_of(f->n ? SS_STR("") : run_metadata); ss_pb_next(&c, &field);)
+		if (field.key == PB_LEN(RUN_PARTITION_GRAPHS))
+			f->graphs[f->n++] = field.bytes;
 	return f->n || ss_fail(err, SS_ENODATA, "the event file holds a trace of a program, and no graph of its functions");
 }
 

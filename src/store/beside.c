@@ -94,13 +94,9 @@ bool ss_beside_give(const struct ss_beside *b, struct ss_run *runs, size_t nruns
 	return lists;
 }
 
-enum {
-	SNIFF_FILES = 500,	/* of a scan, at most */
-	SNIFF_BYTES = 1 << 20,	/* of each */
-};
+#define SNIFF_BYTES ((size_t)1 << 20)
 
-/* A graph in an event file is written when the program starts. */
-static bool begins_with_graph(const struct ss_host_file *f)
+bool ss_beside_tells_graph(const struct ss_host_file *f)
 {
 	struct ss_file file;
 	bool tells = false;
@@ -126,7 +122,7 @@ bool ss_beside_orphans(const struct ss_beside *b, const struct ss_run *runs, siz
 		bool phases = strcmp(f->file.kind, SS_KIND_FILE_END_TO_END) == 0;
 		if (find_home(&homes, f->dir) != SS_NONE || (!graph && !phases))
 			continue;
-		if (phases || (looked++ < SNIFF_FILES && begins_with_graph(&f->file)))
+		if (phases || (looked++ < SS_BESIDE_SNIFFED && ss_beside_tells_graph(&f->file)))
 			ok = ss_vec_push(orphans, *f);
 	}
 	ss_strmap_free(&homes);

@@ -32,6 +32,12 @@ bool ss_beside_runs(const struct ss_beside *b, struct ss_str root, struct ss_run
 		    struct ss_arena *arena);
 /* What belongs to none of the runs and is worth being one, into `orphans` (empty before). */
 bool ss_beside_orphans(const struct ss_beside *b, const struct ss_run *runs, size_t nruns, struct ss_beside *orphans);
+/*
+ * Does the file begin with a graph? Programs write it when they start, so its first part is looked at; of a scan, of at most
+ * SS_BESIDE_SNIFFED files.
+ */
+bool ss_beside_tells_graph(const struct ss_host_file *f);
+#define SS_BESIDE_SNIFFED 500
 void ss_beside_free(struct ss_beside *b);
 
 #endif

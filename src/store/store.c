@@ -1,4 +1,5 @@
 /* store.c - the snapshot: looking up in it, and what its owner may ask of the file system again. */
+#include "store/beside.h"
 #include "store/kinds.h"
 #include "store/store.h"
 
@@ -81,13 +82,34 @@ const struct ss_run *ss_store_newest(const struct ss_store *s)
 	return best;
 }
 
+/* Does any of the run's event files begin with a graph? `*left` files may be looked at. */
+static bool tells_graph(const struct ss_run *run, size_t *left)
+{
+	const struct ss_files *lists[] = { &run->own, &run->beside };
+	for (size_t k = 0; k < SS_COUNT(lists); k++)
+		for (size_t i = 0; i < lists[k]->n && *left; i++) {
+			if (!same_kind(lists[k]->v[i].kind, SS_KIND_FILE_GRAPH))
+				continue;
+			--*left;
+			if (ss_beside_tells_graph(&lists[k]->v[i]))
+				return true;
+		}
+	return false;
+}
+
 const struct ss_run *ss_store_newest_with(const struct ss_store *s, const char *kind)
 {
-	const struct ss_run *best = NULL;
+	const struct ss_run *best = NULL, *graph = NULL;
+	size_t left = SS_BESIDE_SNIFFED;
 	for (size_t i = 0; i < s->nruns; i++)
 		if (ss_run_has(&s->runs[i], kind) && (!best || s->runs[i].mtime_ns > best->mtime_ns))
 			best = &s->runs[i];
-	return best;
+	if (!best || !same_kind(kind, SS_KIND_FILE_GRAPH) || tells_graph(best, &left))
+		return best;
+	for (size_t i = 0; i < s->nruns; i++)
+		if ((!graph || s->runs[i].mtime_ns > graph->mtime_ns) && tells_graph(&s->runs[i], &left))
+			graph = &s->runs[i];
+	return graph ? graph : best;
 }
 
 static void take(struct ss_selection *sel, const struct ss_host_file *f)

@@ -99,7 +99,10 @@ bool ss_run_has(const struct ss_run *run, const char *kind);
 bool ss_run_answer_host(const struct ss_run *run, size_t *at, struct ss_str *name);
 /* Newest run with at least one host, else the newest that holds anything; NULL if there is none. */
 const struct ss_run *ss_store_newest(const struct ss_store *s);
-/* Newest run with files of this kind, NULL if there is none. */
+/*
+ * Newest run with files of this kind, NULL if there is none. Of runs with event files it is one whose files begin with a graph,
+ * if any do: a program's evaluation has none, and is mostly newer.
+ */
 const struct ss_run *ss_store_newest_with(const struct ss_store *s, const char *kind);
 /* Is what `path` leads to, links resolved, the canonical directory `root` or inside of it? */
 bool ss_store_inside(struct ss_str root, const char *path);

@@ -241,6 +241,23 @@ static void takes_loose_answers(void **state)
 	ss_store_free(&s);
 }
 
+/* A program's evaluation writes event files later than its training, and no graph. */
+static void prefers_runs_with_a_graph(void **state)
+{
+	struct ss_store s;
+	(void)state;
+	make_file("train/graph.pbtxt", "x");
+	make_file("validation/events.out.tfevents.2", "x");
+	scan(&s, NULL);
+	assert_int_equal(s.nruns, 2);
+	assert_str(ss_store_newest_with(&s, SS_KIND_FILE_GRAPH)->name, "train");
+	ss_store_free(&s);
+	scan(&s, "validation");
+	assert_str(ss_store_newest_with(&s, SS_KIND_FILE_GRAPH)->name, "validation");
+	assert_null(ss_store_newest_with(&s, SS_KIND_FILE_POD));
+	ss_store_free(&s);
+}
+
 static void notices_empty_and_special_files(void **state)
 {
 	struct ss_store s;
@@ -465,6 +482,7 @@ int main(void)
 		TEST(names_runs_as_xprof_does),
 		TEST(opens_a_profile_from_wherever_one_stands),
 		TEST(prefers_the_layout_to_loose_files),
+		TEST(prefers_runs_with_a_graph),
 		TEST(scans_what_it_is_told_to),
 		TEST(says_why_nothing_was_found),
 		TEST(takes_traces_and_answers),

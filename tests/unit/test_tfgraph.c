@@ -420,6 +420,33 @@ static void put_phases(struct bytes *file, const struct phase *v, size_t n)
 		ss_host_close(&h_);                                                                  \
 	} while (0)
 
+/* What TensorFlow 1's add_run_metadata leaves: what each device was given of the program, where no function was traced. */
+static void reads_tagged_run_metadata(void **state)
+{
+	struct bytes node = { .n = 0 }, graph = { .n = 0 }, run = { .n = 0 }, tagged = { .n = 0 }, file = { .n = 0 };
+	struct ss_host h;
+	(void)state;
+	put_text(&node, 1, "a/b");
+	put_text(&node, 2, "StringSplit");
+	put_msg(&graph, 1, &node);
+	put_msg(&run, 3, &graph);
+	put_msg(&run, 3, &graph);
+	put_text(&tagged, 1, "step1");
+	put_msg(&tagged, 2, &run);
+	put_event_record(&file, 1000, 3, SS_STR("brain.Event:2"));
+	put_event_record(&file, 1001, 8, bytes_str(&tagged));
+	assert_ok(ss_host_open_raw_bytes(&h, bytes_str(&file), "events", &err));
+	const struct ss_tfgraph *g = ss_host_tfgraph(&h, NULL);
+	assert_non_null(g);
+	assert_int_equal(g->nops, 2);
+	assert_str(g->ops[0].name, "graph_1/a/b");
+	assert_str(g->ops[1].name, "graph_2/a/b");
+	assert_str(g->ops[1].node->name, "a/b");
+	assert_str(ss_graph_op(&g->def, g->ops[1].node), "StringSplit");
+	assert_int_equal(g->scopes[0].n[SS_TF_INCOMPATIBLE], 2);
+	ss_host_close(&h);
+}
+
 static void adds_up_phases(void **state)
 {
 	static const struct phase all[] = {
@@ -463,6 +490,7 @@ static void reads_the_chart_of_old(void **state)
 		enum ss_errcode code;
 	} bad[] = {
 		{ "", SS_EFORMAT }, { "[x]", SS_EFORMAT }, { "[]", SS_ENODATA }, { "{}", SS_EFORMAT },
+		{ "\xef\xbb\xbf", SS_EFORMAT }, { "\xef\xbb\xbf[]", SS_ENODATA },
 		{ "[[\"Category\",\"training\"],[\"\",\"x\"]]", SS_ENODATA }, { "[[\"Category\",\"training\"]]", SS_ENODATA },
 	};
 	struct ss_end_to_end e;
@@ -486,7 +514,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sums_as_the_standard_does), cmocka_unit_test(reads_records),
-		cmocka_unit_test(tolerates_cuts), cmocka_unit_test(tells_damage),
+		cmocka_unit_test(reads_tagged_run_metadata), cmocka_unit_test(tolerates_cuts), cmocka_unit_test(tells_damage),
 		cmocka_unit_test(takes_the_newest_graph), cmocka_unit_test(judges_by_name_and_device),
 		cmocka_unit_test(has_its_operators_in_order), cmocka_unit_test(counts_by_scope),
 		cmocka_unit_test(bounds_the_depth_of_names), cmocka_unit_test(spells_attributes),
