@@ -82,14 +82,16 @@ static bool add_phases(struct ss_table *t, struct ss_str file, const struct ss_e
 	return true;
 }
 
-/* Of the training session of the newest log: what went before the first step could be taken. */
+/* Of the training session of the newest log, if it has one: what went before the first step could be taken. */
 static bool set_props(struct ss_table *t, const struct ss_end_to_end *e)
 {
 	const double *ms = e->category_ms;
 	double start = ms[SS_E2E_INIT] + ms[SS_E2E_MODEL] + ms[SS_E2E_INFEED], train = ms[SS_E2E_TRAINING];
+	if (!(train > 0))
+		return true;
 	return ss_table_prop_num(t, "training_ms", "Training session", SS_UNIT_MS, rounded_ms(train), "%.3f") &&
 	       ss_table_prop_num(t, "start_ms", "of it system, model and infeed", SS_UNIT_MS, rounded_ms(start), "%.3f") &&
-	       ss_table_prop_num(t, "start_frac", "its share", SS_UNIT_FRAC, train > 0 ? start / train : (double)NAN, "%.3f");
+	       ss_table_prop_num(t, "start_frac", "its share", SS_UNIT_FRAC, start / train, "%.3f");
 }
 
 static bool note(const struct job *j, struct ss_str file, struct ss_str text)

@@ -195,10 +195,10 @@ static void take_cell(struct chart *c, const struct ss_jtok *t)
 }
 
 /* [["Category", <names>, {...}], ["", <milliseconds>, ""]], as the old tool wrote it. */
-static bool read_json(const struct ss_host *h, struct ss_end_to_end *out, struct ss_err *err)
+static bool read_json(const struct ss_host *h, struct ss_str text, struct ss_end_to_end *out, struct ss_err *err)
 {
 	struct chart c = { .out = out };
-	struct ss_jsonr r = ss_jsonr_of(h->x.file.bytes);
+	struct ss_jsonr r = ss_jsonr_of(text);
 	struct ss_jtok t;
 	for (size_t i = 0; i < SS_COUNT(c.category); i++)
 		c.category[i] = -1;
@@ -232,10 +232,10 @@ bool ss_end_to_end_read(const struct ss_host *h, struct ss_end_to_end *out, stru
 			       SS_ARG(h->name));
 	if (ss_event_file_is(bytes))
 		return read_log(h, out, err);
-	size_t i = 0;
+	size_t i = ss_str_starts(bytes, SS_STR("\xef\xbb\xbf")) ? 3 : 0;
 	while (i < bytes.n && (bytes.p[i] == ' ' || bytes.p[i] == '\n' || bytes.p[i] == '\t' || bytes.p[i] == '\r'))
 		i++;
 	if (i < bytes.n && bytes.p[i] == '[')
-		return read_json(h, out, err);
+		return read_json(h, ss_str_sub(bytes, i, bytes.n), out, err);
 	return ss_fail(err, SS_EFORMAT, "'" SS_FMT "' is neither an event file nor an end_to_end.json", SS_ARG(h->name));
 }
