@@ -10,6 +10,9 @@
 /* The backend_config of an instruction's proto, "" if it has none. */
 struct ss_str ss_hlo_backend_config(struct ss_str instr_body);
 
+/* As XProf shows it: an empty member that compilers for GPUs write and nobody reads is left out. */
+void ss_hlo_backend_config_print(struct ss_buf *b, struct ss_str config);
+
 /*
  * The greatest piece of scratch memory in this memory space that the instruction keeps for itself
  * while it runs (used_scoped_memory_configs of TPU programs), in bytes; 0 if there is none.

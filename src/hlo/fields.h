@@ -174,6 +174,9 @@ enum {
 	MESH_LIST_AXES = 2,		/* repeated AxisRefProto */
 	MESH_AXES = 1,			/* repeated MeshAxis */
 	MESH_DEVICE_IDS = 2,		/* repeated int64 */
+	MESH_IOTA = 3,			/* IotaTransform */
+	MESH_IOTA_RESHAPE = 1,		/* repeated int64 */
+	MESH_IOTA_TRANSPOSE = 2,	/* repeated int64 */
 	MESH_AXIS_NAME = 1,		/* string */
 	MESH_AXIS_SIZE = 2,		/* int64 */
 	AXIS_REF_INDEX = 1,		/* int64 */

@@ -162,9 +162,10 @@ static void open_brace(struct ss_buf *b, const struct literal *l, uint32_t dim, 
 			ss_buf_char(b, ' ');
 		return;
 	}
-	if (l->rank > 3 && dim > 0)
+	bool numbered = l->rank > 3 && dim > 0;
+	if (numbered)
 		ss_buf_printf(b, " /*i%u=%lld*/", dim - 1, (long long)number);
-	if (l->dims[dim])
+	if (!numbered || l->dims[dim])
 		ss_buf_char(b, ' ');
 }
 

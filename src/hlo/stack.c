@@ -130,7 +130,17 @@ uint32_t ss_hlo_stack_walk(const struct ss_hlo_stacks *s, int64_t frame, uint32_
 	return n;
 }
 
-void ss_hlo_stack_print(struct ss_buf *b, const struct ss_hlo_stacks *s, int64_t frame)
+static void print_function(struct ss_buf *b, const struct ss_hlo_stacks *s, const struct ss_hlo_location *l)
+{
+	ss_buf_char(b, ':');
+	if (in(l->function, s->nfunctions))
+		ss_buf_str(b, s->functions[l->function - 1]);
+	ss_buf_printf(b, ":%d", l->line);
+	if (l->column)
+		ss_buf_printf(b, ":%d", l->column);
+}
+
+static void print_stack(struct ss_buf *b, const struct ss_hlo_stacks *s, int64_t frame, bool functions)
 {
 	uint32_t ids[MAX_FRAMES], n = ss_hlo_stack_walk(s, frame, ids, MAX_FRAMES);
 	const char *newline = "";
@@ -140,7 +150,20 @@ void ss_hlo_stack_print(struct ss_buf *b, const struct ss_hlo_stacks *s, int64_t
 			continue;
 		ss_buf_z(b, newline);
 		ss_buf_str(b, ss_hlo_location_file(s, l));
-		ss_buf_printf(b, ":%d:%d", l->line, l->column);
+		if (functions)
+			print_function(b, s, l);
+		else
+			ss_buf_printf(b, ":%d:%d", l->line, l->column);
 		newline = "\n";
 	}
+}
+
+void ss_hlo_stack_print(struct ss_buf *b, const struct ss_hlo_stacks *s, int64_t frame)
+{
+	print_stack(b, s, frame, false);
+}
+
+void ss_hlo_stack_print_functions(struct ss_buf *b, const struct ss_hlo_stacks *s, int64_t frame)
+{
+	print_stack(b, s, frame, true);
 }

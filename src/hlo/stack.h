@@ -40,5 +40,7 @@ struct ss_str ss_hlo_location_file(const struct ss_hlo_stacks *s, const struct s
 uint32_t ss_hlo_stack_walk(const struct ss_hlo_stacks *s, int64_t frame, uint32_t *ids, uint32_t most);
 /* "file:line:column" of each frame, innermost first, a line each. */
 void ss_hlo_stack_print(struct ss_buf *b, const struct ss_hlo_stacks *s, int64_t frame);
+/* "file:function:line:column", in the same way; a column of 0 is left out. */
+void ss_hlo_stack_print_functions(struct ss_buf *b, const struct ss_hlo_stacks *s, int64_t frame);
 
 #endif

@@ -187,7 +187,8 @@ static void print_statistics(struct ss_hlo_printer *p, struct ss_str body)
 	struct ss_str viz, one, name;
 	if (!ss_hlo_field(body, HLO_INSTRUCTION_STATISTICS, &viz) || !ss_hlo_has(viz, STATISTICS_LIST))
 		return;
-	ss_buf_printf(p->b, ", statistics={visualizing_index=%lld", (long long)ss_hlo_field_u64(viz, STATISTICS_INDEX));
+	ss_buf_z(p->b, p->separator);
+	ss_buf_printf(p->b, "statistics={visualizing_index=%lld", (long long)ss_hlo_field_u64(viz, STATISTICS_INDEX));
 	struct ss_pb c = ss_pb_of(viz);
 	while (ss_hlo_next_field(&c, STATISTICS_LIST, &one)) {
 		name = SS_STR("");
@@ -233,11 +234,10 @@ static bool is_bracketed(struct ss_str text)
 	return i + 1 == text.n;
 }
 
-/* What stands between brackets as it is, but for an empty member that XProf leaves out; anything else as a string. */
+/* What stands between brackets as it is, anything else as a string. */
 static void print_backend_config(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 {
 	struct ss_str config = ss_hlo_backend_config(i->body);
-	const struct ss_str left_out = SS_STR("\"wait_on_operation_queues\":[],");
 	if (!config.n)
 		return;
 	ss_buf_lit(p->b, ", backend_config=");
@@ -247,10 +247,7 @@ static void print_backend_config(struct ss_hlo_printer *p, const struct ss_hlo_i
 		ss_buf_char(p->b, '"');
 		return;
 	}
-	size_t at = ss_str_find(config, left_out);
-	ss_buf_str(p->b, ss_str_sub(config, 0, at));
-	if (at != SS_NPOS)
-		ss_buf_str(p->b, ss_str_sub(config, at + left_out.n, config.n));
+	ss_hlo_backend_config_print(p->b, config);
 }
 
 /* What the opcode has, then what any instruction can have. */
@@ -302,11 +299,14 @@ bool ss_hlo_instr_text(struct ss_buf *b, const struct ss_hlo_module *m, uint32_t
 
 bool ss_hlo_instr_attributes(struct ss_buf *b, const struct ss_hlo_module *m, uint32_t instr)
 {
-	struct ss_hlo_printer p = { .b = b, .m = m, .style = SS_HLO_LONG, .separator = "\n", .no_calls = true };
+	struct ss_hlo_printer p = {
+		.b = b, .m = m, .style = SS_HLO_LONG, .separator = "\n", .no_calls = true, .metadata = true
+	};
 	struct ss_hlo_instr i;
 	size_t before = b->n;
 	ss_hlo_instr_read(m->instrs[instr], &i);
 	print_all_attributes(&p, &i);
+	print_statistics(&p, i.body);
 	/* Every attribute has brought its separator; the first needs none. */
 	if (b->n > before) {
 		memmove(b->p + before, b->p + before + 1, b->n - before - 1);

@@ -8,9 +8,15 @@
 
 void ss_hlo_attr(struct ss_hlo_printer *p, const char *name)
 {
-	ss_buf_z(p->b, p->separator);
+	ss_buf_z(p->b, p->in_group && p->b->n > p->group_begin ? ", " : p->separator);
 	ss_buf_z(p->b, name);
 	ss_buf_char(p->b, '=');
+}
+
+static void begin_group(struct ss_hlo_printer *p)
+{
+	p->in_group = true;
+	p->group_begin = p->b->n;
 }
 
 static void attr_i64(struct ss_hlo_printer *p, const char *name, uint64_t v)
@@ -136,20 +142,24 @@ static void dot_dims(struct ss_hlo_printer *p, struct ss_str dims)
 static void dot(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 {
 	struct ss_str dims;
+	begin_group(p);
 	if (ss_hlo_field(i->body, HLO_INSTRUCTION_DOT, &dims))
 		dot_dims(p, dims);
+	p->in_group = false;
 	precision(p, i->body);
 }
 
 static void ragged_dot(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 {
 	struct ss_str ragged, dims;
+	begin_group(p);
 	if (ss_hlo_field(i->body, HLO_INSTRUCTION_RAGGED_DOT, &ragged)) {
 		if (ss_hlo_field(ragged, RAGGED_DOT_DOT, &dims))
 			dot_dims(p, dims);
 		attr_list(p, "lhs_ragged_dims", ragged, RAGGED_DOT_LHS_RAGGED);
 		attr_some(p, "rhs_group_dims", ragged, RAGGED_DOT_RHS_GROUP);
 	}
+	p->in_group = false;
 	precision(p, i->body);
 }
 
@@ -157,12 +167,14 @@ static void gather(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 {
 	struct ss_str g = { "", 0 };
 	ss_hlo_field(i->body, HLO_INSTRUCTION_GATHER, &g);
+	begin_group(p);
 	attr_list(p, "offset_dims", g, GATHER_OFFSET_DIMS);
 	attr_list(p, "collapsed_slice_dims", g, GATHER_COLLAPSED_DIMS);
 	attr_list(p, "start_index_map", g, GATHER_START_INDEX_MAP);
 	attr_some(p, "operand_batching_dims", g, GATHER_OPERAND_BATCHING);
 	attr_some(p, "start_indices_batching_dims", g, GATHER_INDICES_BATCHING);
 	attr_i64(p, "index_vector_dim", ss_hlo_field_u64(g, GATHER_INDEX_VECTOR_DIM));
+	p->in_group = false;
 	attr_list(p, "slice_sizes", i->body, HLO_INSTRUCTION_GATHER_SLICE_SIZES);
 	attr_true(p, "indices_are_sorted", ss_hlo_field_u64(i->body, HLO_INSTRUCTION_INDICES_SORTED));
 }
@@ -171,12 +183,14 @@ static void scatter(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 {
 	struct ss_str s = { "", 0 };
 	ss_hlo_field(i->body, HLO_INSTRUCTION_SCATTER, &s);
+	begin_group(p);
 	attr_list(p, "update_window_dims", s, SCATTER_WINDOW_DIMS);
 	attr_list(p, "inserted_window_dims", s, SCATTER_INSERTED_DIMS);
 	attr_list(p, "scatter_dims_to_operand_dims", s, SCATTER_DIMS_TO_OPERAND);
 	attr_some(p, "input_batching_dims", s, SCATTER_INPUT_BATCHING);
 	attr_some(p, "scatter_indices_batching_dims", s, SCATTER_INDICES_BATCHING);
 	attr_i64(p, "index_vector_dim", ss_hlo_field_u64(s, SCATTER_INDEX_VECTOR_DIM));
+	p->in_group = false;
 	attr_true(p, "indices_are_sorted", ss_hlo_field_u64(i->body, HLO_INSTRUCTION_INDICES_SORTED));
 	attr_true(p, "unique_indices", ss_hlo_field_u64(i->body, HLO_INSTRUCTION_UNIQUE_INDICES));
 }
@@ -438,7 +452,7 @@ static void infeed(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 {
 	struct ss_str config = { "", 0 };
 	ss_hlo_field(i->body, HLO_INSTRUCTION_INFEED_CONFIG, &config);
-	if (config.n && p->style != SS_HLO_EXPRESSION)
+	if (config.n && p->style != SS_HLO_EXPRESSION && !p->no_calls)
 		attr_quoted(p, "infeed_config", config);
 }
 
@@ -450,7 +464,7 @@ static void outfeed(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 		ss_hlo_shape_print(p->b, shape, true);
 	}
 	ss_hlo_field(i->body, HLO_INSTRUCTION_OUTFEED_CONFIG, &config);
-	if (config.n)
+	if (config.n && !p->no_calls)
 		attr_quoted(p, "outfeed_config", config);
 }
 

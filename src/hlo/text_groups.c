@@ -17,21 +17,48 @@ static void group_list(struct ss_buf *b, struct ss_str body, uint32_t number)
 	ss_buf_char(b, '}');
 }
 
+/* T(1,0): in which order dimensions are counted, if it is not their own. */
+static bool is_identity(struct ss_str body, uint32_t number)
+{
+	struct ss_hlo_ids it = ss_hlo_ids_of(body, number);
+	int64_t v, k = 0;
+	while (ss_hlo_ids_next(&it, &v))
+		if (v != k++)
+			return false;
+	return true;
+}
+
+static void transposed(struct ss_buf *b, struct ss_str body, uint32_t dims, uint32_t order)
+{
+	ss_buf_char(b, '[');
+	ss_hlo_print_ints(b, body, dims);
+	ss_buf_char(b, ']');
+	if (is_identity(body, order))
+		return;
+	ss_buf_lit(b, "T(");
+	ss_hlo_print_ints(b, body, order);
+	ss_buf_char(b, ')');
+}
+
 /* Groups as a rule: [4,2]<=[2,4]T(1,0) counts devices in one order and cuts them in another. */
 static void iota_groups(struct ss_buf *b, struct ss_str iota)
 {
-	struct ss_hlo_ids it = ss_hlo_ids_of(iota, IOTA_TRANSPOSE);
-	int64_t v, k = 0;
-	bool identity = true;
-	while (ss_hlo_ids_next(&it, &v))
-		identity &= v == k++;
-	ss_buf_printf(b, "[%lld,%lld]<=[", (long long)ss_hlo_field_u64(iota, IOTA_GROUPS),
+	ss_buf_printf(b, "[%lld,%lld]<=", (long long)ss_hlo_field_u64(iota, IOTA_GROUPS),
 		      (long long)ss_hlo_field_u64(iota, IOTA_GROUP_SIZE));
-	ss_hlo_print_ints(b, iota, IOTA_RESHAPE_DIMS);
-	ss_buf_char(b, ']');
-	if (!identity) {
-		ss_buf_lit(b, "T(");
-		ss_hlo_print_ints(b, iota, IOTA_TRANSPOSE);
+	transposed(b, iota, IOTA_RESHAPE_DIMS, IOTA_TRANSPOSE);
+}
+
+/* Devices stand in a mesh in the order of their numbers, in another that is a rule, or as they are listed. */
+static void mesh_devices(struct ss_buf *b, struct ss_str mesh)
+{
+	struct ss_str iota;
+	if (ss_hlo_has(mesh, MESH_DEVICE_IDS)) {
+		ss_buf_lit(b, ", device_ids=(");
+		ss_hlo_print_ints(b, mesh, MESH_DEVICE_IDS);
+		ss_buf_char(b, ')');
+	} else if (ss_hlo_field(mesh, MESH_IOTA, &iota) && !is_identity(iota, MESH_IOTA_TRANSPOSE)) {
+		ss_buf_lit(b, ", device_ids=(");
+		transposed(b, iota, MESH_IOTA_RESHAPE, MESH_IOTA_TRANSPOSE);
 		ss_buf_char(b, ')');
 	}
 }
@@ -65,11 +92,7 @@ static void mesh_groups(struct ss_buf *b, struct ss_str list)
 		ss_buf_printf(b, "=%lld", (long long)ss_hlo_field_u64(axis, MESH_AXIS_SIZE));
 	}
 	ss_buf_char(b, ']');
-	if (ss_hlo_has(mesh, MESH_DEVICE_IDS)) {
-		ss_buf_lit(b, ", device_ids=(");
-		ss_hlo_print_ints(b, mesh, MESH_DEVICE_IDS);
-		ss_buf_char(b, ')');
-	}
+	mesh_devices(b, mesh);
 	ss_buf_lit(b, " {");
 	c = ss_pb_of(list);
 	for (const char *comma = ""; ss_hlo_next_field(&c, MESH_LIST_AXES, &axis); comma = ",") {

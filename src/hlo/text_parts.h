@@ -14,7 +14,9 @@ struct ss_hlo_printer {
 	enum ss_hlo_style style;
 	bool metadata;
 	const char *separator;	/* before each attribute */
-	bool no_calls;		/* leave out what is called */
+	bool in_group;		/* attributes that are one to the compiler: all but the first follow a comma */
+	size_t group_begin;	/* where the group begins in `b` */
+	bool no_calls;		/* leave out what is called, and configs of infeeds and outfeeds: for drawings */
 	int32_t *frames;	/* by old stack frame id: its new one; NULL: as they are */
 	uint32_t nframes;
 	bool no_memory;

@@ -7,20 +7,9 @@
 #include <stdlib.h>
 
 #define MAX_USERS 16	/* of an instruction with more users none is followed */
-#define MAX_STEPS 100	/* through elements of tuples and roots of fusions, to where an edge begins */
-
-struct builder {
-	struct ss_hlo_graph *g;
-	const struct ss_hlo_graph_ask *ask;
-	struct ss_arena *arena;
-	uint8_t *state;		/* by instruction of the outermost computation: enum ss_graph_state */
-	uint32_t *fusion_of;	/* by computation: the instruction that fuses it, SS_NONE */
-	bool *drawn;		/* by computation */
-	uint32_t *cluster_of;	/* by computation, SS_NONE */
-	SS_VEC(struct ss_graph_node) nodes;
-	SS_VEC(struct ss_graph_cluster) clusters;
-	SS_VEC(struct ss_graph_edge) edges;
-};
+#define MAX_EDGES 64	/* between two nodes; one more is still drawn */
+#define MAX_STEPS 100	/* through roots of fusions, to where an edge begins */
+#define MIN_ELEMENTS 3	/* a parameter with more users that all take it apart is no node */
 
 static struct ss_hlo_instr read(const struct ss_hlo_module *m, uint32_t i)
 {
@@ -29,10 +18,22 @@ static struct ss_hlo_instr read(const struct ss_hlo_module *m, uint32_t i)
 	return instr;
 }
 
-static bool is_op(const struct ss_hlo_module *m, uint32_t i, const char *opcode)
+static uint8_t op_of(struct ss_str opcode)
 {
-	struct ss_hlo_instr instr = read(m, i);
-	return ss_str_is(instr.opcode, opcode);
+	static const struct {
+		const char *opcode;
+		uint8_t op;
+	} ops[] = {
+		{ "bitcast", SS_GRAPH_BITCAST },   { "broadcast", SS_GRAPH_BROADCAST },
+		{ "call", SS_GRAPH_CALLER },	   { "constant", SS_GRAPH_CONSTANT },
+		{ "copy", SS_GRAPH_COPY },	   { "get-tuple-element", SS_GRAPH_ELEMENT },
+		{ "fusion", SS_GRAPH_FUSION },	   { "parameter", SS_GRAPH_PARAMETER },
+		{ "tuple", SS_GRAPH_TUPLE },
+	};
+	for (size_t i = 0; i < SS_COUNT(ops); i++)
+		if (ss_str_is(opcode, ops[i].opcode))
+			return ops[i].op;
+	return SS_GRAPH_OTHER;
 }
 
 static uint32_t index_of_id(const struct ss_hlo_module *m, const struct ss_hlo_computation *c, int64_t id)
@@ -41,7 +42,7 @@ static uint32_t index_of_id(const struct ss_hlo_module *m, const struct ss_hlo_c
 	return at != SS_NONE && at >= c->first && at - c->first < c->ninstrs ? at : SS_NONE;
 }
 
-static uint32_t root_of(const struct ss_hlo_module *m, uint32_t computation)
+uint32_t ss_hlo_root_of(const struct ss_hlo_module *m, uint32_t computation)
 {
 	return index_of_id(m, &m->computations[computation], m->computations[computation].root_id);
 }
@@ -54,6 +55,119 @@ static uint32_t called(const struct ss_hlo_module *m, uint32_t i)
 	return ss_hlo_ids_next(&it, &id) ? ss_hlo_computation_by_id(m, id) : SS_NONE;
 }
 
+/* --- questions about instructions -------------------------------------------------------------- */
+
+static uint32_t operand(const struct ss_hlo_graph *g, uint32_t i, uint32_t k)
+{
+	const struct ss_hlo_links *l = &g->links;
+	return k < l->operand_first[i + 1] - l->operand_first[i] ? l->operands[l->operand_first[i] + k] : SS_NONE;
+}
+
+static bool is_op(const struct ss_hlo_graph *g, uint32_t i, enum ss_graph_op op)
+{
+	return i != SS_NONE && g->op[i] == op;
+}
+
+static uint32_t fusing(const struct ss_hlo_graph *g, uint32_t i)
+{
+	return g->fusion_of[g->links.computation[i]];
+}
+
+uint32_t ss_hlo_graph_parameter_constant(const struct ss_hlo_graph *g, uint32_t i)
+{
+	return is_op(g, g->given[i], SS_GRAPH_CONSTANT) ? g->given[i] : SS_NONE;
+}
+
+/* Has the array one element? Dimensions of 1 count as none. */
+static bool is_one_number(struct ss_str shape)
+{
+	return ss_hlo_type_bits(ss_hlo_shape_type(shape)) && ss_hlo_shape_elements(shape) == 1;
+}
+
+static uint32_t given_to(const struct ss_hlo_graph *g, const struct ss_hlo_instr *parameter, uint32_t i)
+{
+	uint32_t fusion = fusing(g, i);
+	int64_t number = parameter->parameter_number;
+	return fusion == SS_NONE || number < 0 || number >= UINT32_MAX ? SS_NONE : operand(g, fusion, (uint32_t)number);
+}
+
+static uint32_t spread_by(const struct ss_hlo_graph *g, uint32_t broadcast)
+{
+	uint32_t from = fusing(g, broadcast) == SS_NONE ? SS_NONE : operand(g, broadcast, 0);
+	return is_op(g, from, SS_GRAPH_CONSTANT) && is_one_number(read(g->m, from).shape) ? from : SS_NONE;
+}
+
+static bool shows(const struct ss_hlo_graph *g, uint32_t i)
+{
+	return g->state[i] != SS_GRAPH_HIDDEN;
+}
+
+/* A tuple that is a parameter and is only taken apart, by many. */
+static bool is_merged_parameter(const struct ss_hlo_graph *g, uint32_t i)
+{
+	const struct ss_hlo_links *l = &g->links;
+	uint32_t shown = 0;
+	if (fusing(g, i) != SS_NONE || ss_hlo_shape_type(read(g->m, i).shape) != SS_HLO_TUPLE)
+		return false;
+	for (uint32_t k = l->user_first[i]; k < l->user_first[i + 1]; k++) {
+		if (!shows(g, l->users[k]))
+			continue;
+		shown++;
+		if (!is_op(g, l->users[k], SS_GRAPH_ELEMENT))
+			return false;
+	}
+	return shown > MIN_ELEMENTS;
+}
+
+static bool is_merged(const struct ss_hlo_graph *g, uint32_t i)
+{
+	if (is_op(g, i, SS_GRAPH_ELEMENT))
+		return ss_hlo_root_of(g->m, g->links.computation[i]) != i;
+	return is_op(g, i, SS_GRAPH_PARAMETER) &&
+	       (ss_hlo_graph_parameter_constant(g, i) != SS_NONE || is_merged_parameter(g, i));
+}
+
+bool ss_hlo_graph_shows_inside(const struct ss_hlo_graph *g, uint32_t fusion)
+{
+	uint32_t c = called(g->m, fusion);
+	if (!is_op(g, fusion, SS_GRAPH_FUSION) || g->merge_fusions || c == SS_NONE || c == g->computation)
+		return false;
+	uint8_t state = g->state[fusion];
+	return state != SS_GRAPH_HIDDEN && state != SS_GRAPH_SOME_OPERANDS_OMITTED && state != SS_GRAPH_OPERANDS_OMITTED;
+}
+
+static bool is_custom_call(const struct ss_hlo_graph *g, uint32_t i, const char *target)
+{
+	struct ss_hlo_instr instr = read(g->m, i);
+	return ss_str_is(instr.opcode, "custom-call") && ss_str_is(instr.custom_call_target, target);
+}
+
+static bool is_collective_fusion(const struct ss_hlo_graph *g, uint32_t computation)
+{
+	return ss_str_starts(g->m->computations[computation].name, SS_STR("async_collective_fusion"));
+}
+
+/*
+ * Compilers for TPUs pass values of a collective under way through other fusions. Such parameters,
+ * which come from the collective's start and only go on to its end, are left out.
+ */
+static bool is_passed_through(const struct ss_hlo_graph *g, uint32_t i)
+{
+	const struct ss_hlo_links *l = &g->links;
+	uint32_t given = g->given[i], c = l->computation[i];
+	if (l->user_first[i + 1] - l->user_first[i] != 1 || !is_op(g, given, SS_GRAPH_ELEMENT))
+		return false;
+	uint32_t user = l->users[l->user_first[i]], source = operand(g, given, 0);
+	uint32_t made_in = is_op(g, source, SS_GRAPH_FUSION) ? called(g->m, source) : SS_NONE;
+	if (made_in == SS_NONE)
+		return false;
+	uint32_t root = ss_hlo_root_of(g->m, made_in);
+	if (is_collective_fusion(g, c) && root != SS_NONE && is_custom_call(g, root, "AsyncCollectiveStart") &&
+	    user == ss_hlo_root_of(g->m, c))
+		return true;
+	return is_collective_fusion(g, made_in) && is_custom_call(g, user, "AsyncCollectiveDone");
+}
+
 /* --- which instructions of the outermost computation are shown ---------------------------------- */
 
 struct seen {
@@ -61,392 +175,327 @@ struct seen {
 };
 
 struct search {
-	struct builder *b;
+	struct ss_hlo_graph *g;
 	SS_VEC(struct seen) queue;
 	uint32_t *depth;	/* by instruction: the least that it was visited at, SS_NONE: not yet */
-	uint32_t root;
+	uint32_t root, radius;
 	bool no_memory;
 };
 
+static uint32_t nusers(const struct ss_hlo_graph *g, uint32_t i)
+{
+	return g->links.user_first[i + 1] - g->links.user_first[i];
+}
+
+static void enqueue(struct search *s, uint32_t to, uint32_t depth)
+{
+	if (s->depth[to] == SS_NONE && !ss_vec_push(&s->queue, (struct seen){ to, depth }))
+		s->no_memory = true;
+}
+
 /*
  * On the way up a bitcast costs no distance, so the queue is not quite in the order of distance:
- * until an instruction is visited it may be reached again, and it is visited again if it was
- * nearer.
+ * until an instruction is visited it may be reached again. Reached again from nearer, what is
+ * around it is followed again; in any case the last visit decides whether its users were too many.
  */
-static void enqueue(struct search *s, uint32_t from, uint32_t to, uint32_t depth, bool free_bitcasts)
-{
-	const struct ss_hlo_module *m = s->b->g->m;
-	if (s->depth[to] != SS_NONE)
-		return;
-	bool is_free = free_bitcasts && (is_op(m, to, "bitcast") || is_op(m, from, "bitcast"));
-	s->no_memory |= !ss_vec_push(&s->queue, (struct seen){ to, is_free ? depth : depth + 1 });
-}
-
 static void visit(struct search *s, struct seen at)
 {
-	const struct ss_hlo_graph *g = s->b->g;
+	struct ss_hlo_graph *g = s->g;
 	const struct ss_hlo_links *l = &g->links;
 	uint32_t i = at.instr;
-	if (s->depth[i] <= at.depth)
+	bool again = s->depth[i] <= at.depth, many = nusers(g, i) > MAX_USERS && !is_op(g, i, SS_GRAPH_CONSTANT);
+	g->state[i] = is_passed_through(g, i)		? SS_GRAPH_HIDDEN
+		      : many && at.depth != s->radius	? SS_GRAPH_SOME_USERS_OMITTED
+							: SS_GRAPH_NORMAL;
+	if (again)
 		return;
 	s->depth[i] = at.depth;
-	s->b->state[i] = SS_GRAPH_NORMAL;
-	if (at.depth == s->b->ask->radius)
+	if (at.depth == s->radius)
 		return;
-	if (i == s->root || !is_op(g->m, i, "tuple"))
-		for (uint32_t k = l->operand_first[i]; k < l->operand_first[i + 1]; k++)
-			enqueue(s, i, l->operands[k], at.depth, true);
-	struct ss_hlo_ids it = ss_hlo_ids_of(g->m->instrs[i], HLO_INSTRUCTION_CALLED_IDS);
-	int64_t id;
-	while (ss_hlo_ids_next(&it, &id)) {
-		uint32_t c = ss_hlo_computation_by_id(g->m, id), root = c == SS_NONE ? SS_NONE : root_of(g->m, c);
-		if (root != SS_NONE)
-			enqueue(s, i, root, at.depth, false);
-	}
-	if (is_op(g->m, i, "constant"))
+	if (i == s->root || !is_op(g, i, SS_GRAPH_TUPLE))
+		for (uint32_t k = l->operand_first[i]; k < l->operand_first[i + 1]; k++) {
+			uint32_t to = l->operands[k];
+			bool is_free = is_op(g, to, SS_GRAPH_BITCAST) || is_op(g, i, SS_GRAPH_BITCAST);
+			enqueue(s, to, at.depth + !is_free);
+		}
+	if (many || is_op(g, i, SS_GRAPH_CONSTANT))
 		return;
-	if (l->user_first[i + 1] - l->user_first[i] > MAX_USERS) {
-		s->b->state[i] = SS_GRAPH_SOME_USERS_OMITTED;
-		return;
-	}
 	for (uint32_t k = l->user_first[i]; k < l->user_first[i + 1]; k++)
-		enqueue(s, i, l->users[k], at.depth, false);
-}
-
-static bool is_displayed(const struct builder *b, uint32_t i)
-{
-	return b->state[i] != SS_GRAPH_HIDDEN || is_op(b->g->m, i, "constant");
+		enqueue(s, l->users[k], at.depth + 1);
 }
 
 /* Some or all operands of a shown instruction may be too far away, and users too many. */
-static void mark_omissions(struct builder *b, uint32_t i)
+static void mark_omissions(const struct search *s, uint32_t i)
 {
-	const struct ss_hlo_links *l = &b->g->links;
+	const struct ss_hlo_graph *g = s->g;
+	const struct ss_hlo_links *l = &g->links;
 	uint32_t n = l->operand_first[i + 1] - l->operand_first[i], shown = 0, users = 0;
-	for (uint32_t k = 0; k < n; k++)
-		shown += is_displayed(b, l->operands[l->operand_first[i] + k]);
+	for (uint32_t k = 0; k < n; k++) {
+		uint32_t o = l->operands[l->operand_first[i] + k];
+		shown += s->depth[o] != SS_NONE || is_op(g, o, SS_GRAPH_CONSTANT);
+	}
 	for (uint32_t k = l->user_first[i]; k < l->user_first[i + 1]; k++)
-		users += is_displayed(b, l->users[k]);
+		users += s->depth[l->users[k]] != SS_NONE;
 	if (shown && shown < n)
-		b->state[i] = SS_GRAPH_SOME_OPERANDS_OMITTED;
+		g->state[i] = SS_GRAPH_SOME_OPERANDS_OMITTED;
 	else if (n && !shown)
-		b->state[i] = SS_GRAPH_OPERANDS_OMITTED;
-	else if (b->state[i] == SS_GRAPH_SOME_USERS_OMITTED && users == l->user_first[i + 1] - l->user_first[i])
-		b->state[i] = SS_GRAPH_NORMAL;
+		g->state[i] = SS_GRAPH_OPERANDS_OMITTED;
+	else if (g->state[i] == SS_GRAPH_SOME_USERS_OMITTED && users == nusers(g, i))
+		g->state[i] = SS_GRAPH_NORMAL;
 }
 
-static bool choose(struct builder *b)
+/* Everything is shown but for what is passed through; of the outermost computation, what is near. */
+static bool choose(struct ss_hlo_graph *g, const struct ss_hlo_graph_ask *ask, struct ss_arena *arena)
 {
-	const struct ss_hlo_graph *g = b->g;
 	const struct ss_hlo_computation *c = &g->m->computations[g->computation];
-	if (b->ask->instr == SS_NONE) {
-		for (uint32_t i = 0; i < c->ninstrs; i++)
-			b->state[c->first + i] = SS_GRAPH_NORMAL;
+	struct search s = { .g = g, .root = ask->instr, .radius = ask->radius };
+	if (ask->instr == SS_NONE)
 		return true;
-	}
-	struct search s = { .b = b, .root = b->ask->instr };
-	s.depth = SS_NEW_N(b->arena, uint32_t, g->m->ninstrs);
+	s.depth = SS_NEW_N(arena, uint32_t, g->m->ninstrs);
 	if (!s.depth || !ss_vec_push(&s.queue, (struct seen){ s.root, 0 }))
 		return false;
-	for (uint32_t i = 0; i < g->m->ninstrs; i++)
+	for (uint32_t i = 0; i < g->m->ninstrs; i++) {
 		s.depth[i] = SS_NONE;
+		if (i - c->first < c->ninstrs || (is_op(g, i, SS_GRAPH_PARAMETER) && is_passed_through(g, i)))
+			g->state[i] = SS_GRAPH_HIDDEN;
+	}
 	for (size_t k = 0; k < s.queue.n && !s.no_memory; k++)
-		visit(&s, s.queue.v[k]);
-	for (uint32_t i = 0; i < c->ninstrs; i++)
-		if (b->state[c->first + i] != SS_GRAPH_HIDDEN)
-			mark_omissions(b, c->first + i);
-	b->state[s.root] = SS_GRAPH_ROOT;
+		if (s.queue.v[k].instr - c->first < c->ninstrs)
+			visit(&s, s.queue.v[k]);
+	for (uint32_t i = c->first; i - c->first < c->ninstrs; i++)
+		if (s.depth[i] != SS_NONE)
+			mark_omissions(&s, i);
+	g->state[s.root] = SS_GRAPH_ROOT;
 	ss_vec_free(&s.queue);
 	return !s.no_memory;
 }
 
-static bool shows(const struct builder *b, uint32_t i)
-{
-	return b->g->links.computation[i] != b->g->computation || b->state[i] != SS_GRAPH_HIDDEN;
-}
-
-/* --- what is a node, what is said inside of others ---------------------------------------------- */
-
-static uint32_t fusing(const struct builder *b, uint32_t i)
-{
-	return b->fusion_of[b->g->links.computation[i]];
-}
-
-/* A parameter of a fusion that is always the same constant. */
-static bool is_constant_parameter(const struct builder *b, uint32_t i)
-{
-	const struct ss_hlo_links *l = &b->g->links;
-	struct ss_hlo_instr instr = read(b->g->m, i);
-	uint32_t fusion = fusing(b, i);
-	if (fusion == SS_NONE || !ss_str_is(instr.opcode, "parameter"))
-		return false;
-	uint32_t n = l->operand_first[fusion + 1] - l->operand_first[fusion];
-	if (instr.parameter_number < 0 || instr.parameter_number >= n)
-		return false;
-	return is_op(b->g->m, l->operands[l->operand_first[fusion] + (uint32_t)instr.parameter_number], "constant");
-}
-
-/* A tuple that is a parameter and is only taken apart, by many. */
-static bool is_merged_parameter(const struct builder *b, uint32_t i)
-{
-	const struct ss_hlo_links *l = &b->g->links;
-	struct ss_hlo_instr instr = read(b->g->m, i);
-	uint32_t shown = 0;
-	if (!ss_str_is(instr.opcode, "parameter") || ss_hlo_shape_type(instr.shape) != SS_HLO_TUPLE || fusing(b, i) != SS_NONE)
-		return false;
-	for (uint32_t k = l->user_first[i]; k < l->user_first[i + 1]; k++) {
-		if (!shows(b, l->users[k]))
-			continue;
-		shown++;
-		if (!is_op(b->g->m, l->users[k], "get-tuple-element"))
-			return false;
-	}
-	return shown > 3;
-}
-
-static bool is_merged(const struct builder *b, uint32_t i)
-{
-	if (is_op(b->g->m, i, "get-tuple-element") && root_of(b->g->m, b->g->links.computation[i]) != i)
-		return true;
-	return is_constant_parameter(b, i) || is_merged_parameter(b, i);
-}
-
-static bool is_effective_scalar(struct ss_str shape)
-{
-	return ss_hlo_shape_type(shape) != SS_HLO_TUPLE && ss_hlo_shape_elements(shape) == 1;
-}
-
-static uint32_t broadcast_constant(const struct ss_hlo_module *m, const struct ss_hlo_links *l, uint32_t i, bool fused)
-{
-	if (!fused || !is_op(m, i, "broadcast") || l->operand_first[i] == l->operand_first[i + 1])
-		return SS_NONE;
-	uint32_t operand = l->operands[l->operand_first[i]];
-	struct ss_hlo_instr instr = read(m, operand);
-	return ss_str_is(instr.opcode, "constant") && is_effective_scalar(instr.shape) ? operand : SS_NONE;
-}
-
-static bool is_no_node(const struct builder *b, uint32_t i)
-{
-	const struct ss_hlo_links *l = &b->g->links;
-	if (is_op(b->g->m, i, "constant"))
-		/* A constant that is a result, or asked for, is shown for itself. */
-		return root_of(b->g->m, l->computation[i]) != i && b->ask->instr != i;
-	return is_merged(b, i) ||
-	       broadcast_constant(b->g->m, &b->g->links, i, fusing(b, i) != SS_NONE) != SS_NONE;
-}
-
-static bool shows_inside(const struct builder *b, uint32_t fusion)
-{
-	uint32_t c = called(b->g->m, fusion);
-	if (b->ask->merge_fusions || c == SS_NONE || !shows(b, fusion) || c == b->g->computation)
-		return false;
-	uint8_t state = b->g->links.computation[fusion] == b->g->computation ? b->state[fusion] : SS_GRAPH_NORMAL;
-	return state != SS_GRAPH_SOME_OPERANDS_OMITTED && state != SS_GRAPH_OPERANDS_OMITTED;
-}
-
 /* --- drawing ----------------------------------------------------------------------------------- */
 
-static bool is_fusion(const struct builder *b, uint32_t i)
+/* An edge between instructions, as it is met; which nodes stand for them is known at the end. */
+struct tie {
+	uint32_t from, to, operand, cluster;
+	uint8_t kind;
+};
+
+/* A computation that is being drawn: the next instruction, and what that one calls. */
+struct place {
+	uint32_t computation, cluster, next;
+	bool in_calls;
+	struct ss_hlo_ids calls;
+};
+
+enum { UNKNOWN, YES, NO };
+
+struct builder {
+	struct ss_hlo_graph *g;
+	const struct ss_hlo_graph_ask *ask;
+	uint32_t *cluster_of;	/* by computation, SS_NONE */
+	bool *drawn;		/* by computation */
+	uint8_t *shown;		/* by computation: UNKNOWN, YES, NO */
+	SS_VEC(struct ss_graph_node) nodes;
+	SS_VEC(struct ss_graph_cluster) clusters;
+	SS_VEC(struct tie) ties;
+	SS_VEC(struct place) way;
+	SS_VEC(struct ss_graph_edge) edges;
+};
+
+static bool is_no_node(const struct ss_hlo_graph *g, uint32_t i)
 {
-	return is_op(b->g->m, i, "fusion");
+	/* What is a result is shown for itself. */
+	if ((is_op(g, i, SS_GRAPH_CONSTANT) || g->scalar[i] != SS_NONE) &&
+	    ss_hlo_root_of(g->m, g->links.computation[i]) != i)
+		return true;
+	return g->merged[i] || ss_hlo_graph_shows_inside(g, i);
 }
 
-static bool add_cluster(struct builder *b, uint32_t c, uint32_t caller, uint32_t parent)
+static bool tie(struct builder *b, uint32_t from, uint32_t to, uint32_t operand_number, enum ss_graph_edge_kind kind,
+		uint32_t cluster)
 {
-	const struct ss_hlo_module *m = b->g->m;
-	bool fusion = is_fusion(b, caller);
-	if (c == SS_NONE || b->drawn[c] || (fusion ? !shows_inside(b, caller) : ss_hlo_trivial_operation(m, c) != NULL))
-		return true;
-	b->drawn[c] = true;
-	if (b->nodes.n + m->computations[c].ninstrs > b->ask->most_nodes) {
-		b->g->nleft_out += m->computations[c].ninstrs;
-		return true;
+	return ss_vec_push(&b->ties, (struct tie){ from, to, operand_number, cluster, (uint8_t)kind });
+}
+
+/* What the instruction needs. A parameter of a fusion needs the fusion's operand. */
+static bool tie_operands(struct builder *b, uint32_t i)
+{
+	const struct ss_hlo_graph *g = b->g;
+	const struct ss_hlo_links *l = &g->links;
+	int64_t id;
+	if (is_op(g, i, SS_GRAPH_PARAMETER) && fusing(g, i) != SS_NONE) {
+		return l->computation[i] == g->computation || g->given[i] == SS_NONE ||
+		       tie(b, g->given[i], i, 0, SS_GRAPH_DATA, SS_NONE);
 	}
-	bool root = b->ask->instr == caller;
-	b->cluster_of[c] = (uint32_t)b->clusters.n;
-	return ss_vec_push(&b->clusters, (struct ss_graph_cluster){ c, caller, parent, fusion, root });
+	for (uint32_t k = l->operand_first[i]; k < l->operand_first[i + 1]; k++)
+		if (!tie(b, l->operands[k], i, k - l->operand_first[i], SS_GRAPH_DATA, SS_NONE))
+			return false;
+	struct ss_hlo_ids it = ss_hlo_ids_of(g->m->instrs[i], HLO_INSTRUCTION_CONTROL_IDS);
+	while (ss_hlo_ids_next(&it, &id)) {
+		uint32_t before = ss_hlo_instr_by_id(g->m, id);
+		if (before != SS_NONE && !tie(b, before, i, 0, SS_GRAPH_CONTROL, SS_NONE))
+			return false;
+	}
+	return true;
 }
 
 static bool draw_instr(struct builder *b, uint32_t i, uint32_t cluster)
 {
-	struct ss_hlo_ids it = ss_hlo_ids_of(b->g->m->instrs[i], HLO_INSTRUCTION_CALLED_IDS);
-	int64_t id;
-	while (ss_hlo_ids_next(&it, &id))
-		if (!add_cluster(b, ss_hlo_computation_by_id(b->g->m, id), i, cluster))
-			return false;
-	b->g->inlined[i] = is_merged(b, i);
-	if (is_no_node(b, i) || (is_fusion(b, i) && shows_inside(b, i)))
+	if (is_no_node(b->g, i))
 		return true;
-	uint8_t state = cluster == SS_NONE ? b->state[i] : SS_GRAPH_NORMAL;
 	b->g->node_of[i] = (uint32_t)b->nodes.n;
-	return ss_vec_push(&b->nodes, (struct ss_graph_node){ i, cluster, state });
+	return ss_vec_push(&b->nodes, (struct ss_graph_node){ i, cluster, b->g->state[i] }) && tie_operands(b, i);
 }
 
-/* The outermost computation, then box by box; a box's own boxes are appended as they are met. */
+/* The same for all that call it, so it is found out once. */
+static bool shows_called(struct builder *b, uint32_t c)
+{
+	const struct ss_hlo_graph *g = b->g;
+	const struct ss_hlo_computation *comp = &g->m->computations[c];
+	uint32_t fusion = g->fusion_of[c];
+	if (b->shown[c] != UNKNOWN)
+		return b->shown[c] == YES;
+	b->shown[c] = NO;
+	if (fusion != SS_NONE ? !ss_hlo_graph_shows_inside(g, fusion) : g->trivial[c] != NULL)
+		return false;
+	for (uint32_t k = 0; b->shown[c] == NO && k < comp->ninstrs; k++)
+		if (shows(g, comp->first + k))
+			b->shown[c] = YES;
+	return b->shown[c] == YES;
+}
+
+/* A computation that `caller` calls: an edge from its result, and a box, if it has none yet. */
+static bool draw_called(struct builder *b, uint32_t caller, uint32_t c, uint32_t parent)
+{
+	const struct ss_hlo_module *m = b->g->m;
+	bool fusion = is_op(b->g, caller, SS_GRAPH_FUSION);
+	if (c == SS_NONE || !shows_called(b, c))
+		return true;
+	if (!b->drawn[c]) {
+		b->drawn[c] = true;
+		if (b->nodes.n + m->computations[c].ninstrs > b->ask->most_nodes) {
+			b->g->nleft_out += m->computations[c].ninstrs;
+			return true;
+		}
+		b->cluster_of[c] = (uint32_t)b->clusters.n;
+		struct ss_graph_cluster box = { c, caller, parent, (uint32_t)b->nodes.n, fusion, b->ask->instr == caller };
+		struct place inside = { .computation = c, .cluster = (uint32_t)b->clusters.n };
+		if (!ss_vec_push(&b->clusters, box) || !ss_vec_push(&b->way, inside))
+			return false;
+	}
+	uint32_t root = ss_hlo_root_of(m, c);
+	return fusion || root == SS_NONE || b->cluster_of[c] == SS_NONE ||
+	       tie(b, root, caller, 0, SS_GRAPH_CALL, b->cluster_of[c]);
+}
+
+/* The outermost computation; before each instruction come the boxes of what it calls. */
 static bool draw(struct builder *b)
 {
 	const struct ss_hlo_module *m = b->g->m;
-	uint32_t cluster = SS_NONE, c = b->g->computation;
-	b->drawn[c] = true;
-	for (size_t next = 0;; next++) {
-		for (uint32_t k = 0; k < m->computations[c].ninstrs; k++) {
-			uint32_t i = m->computations[c].first + k;
-			if (shows(b, i) && !draw_instr(b, i, cluster))
+	struct place outermost = { .computation = b->g->computation, .cluster = SS_NONE };
+	b->drawn[b->g->computation] = true;
+	if (!ss_vec_push(&b->way, outermost))
+		return false;
+	while (b->way.n) {
+		struct place *p = &b->way.v[b->way.n - 1];
+		const struct ss_hlo_computation *c = &m->computations[p->computation];
+		uint32_t i = c->first + p->next, cluster = p->cluster;
+		int64_t id;
+		if (p->next == c->ninstrs) {
+			b->way.n--;
+		} else if (!shows(b->g, i)) {
+			p->next++;
+		} else if (!p->in_calls) {
+			p->calls = ss_hlo_ids_of(m->instrs[i], HLO_INSTRUCTION_CALLED_IDS);
+			p->in_calls = true;
+		} else if (ss_hlo_ids_next(&p->calls, &id)) {
+			if (!draw_called(b, i, ss_hlo_computation_by_id(m, id), cluster))
+				return false;
+		} else {
+			p->in_calls = false;
+			p->next++;
+			if (!draw_instr(b, i, cluster))
 				return false;
 		}
-		if (next == b->clusters.n)
-			return true;
-		cluster = (uint32_t)next;
-		c = b->clusters.v[next].computation;
-	}
-}
-
-/* Where an edge from `i` begins: behind elements of tuples, and at the root inside of a fusion. */
-static uint32_t edge_begin(const struct builder *b, uint32_t i)
-{
-	const struct ss_hlo_links *l = &b->g->links;
-	for (int step = 0; step < MAX_STEPS && i != SS_NONE && b->g->node_of[i] == SS_NONE; step++) {
-		if (is_op(b->g->m, i, "get-tuple-element") && l->operand_first[i] < l->operand_first[i + 1])
-			i = l->operands[l->operand_first[i]];
-		else if (is_fusion(b, i) && shows_inside(b, i))
-			i = root_of(b->g->m, called(b->g->m, i));
-		else
-			return SS_NONE;
-	}
-	return i == SS_NONE ? SS_NONE : b->g->node_of[i];
-}
-
-static bool add_edge(struct builder *b, uint32_t from, uint32_t to_node, uint32_t operand, enum ss_graph_edge_kind kind)
-{
-	uint32_t node = edge_begin(b, from);
-	return node == SS_NONE ||
-	       ss_vec_push(&b->edges, (struct ss_graph_edge){ node, to_node, operand, (uint8_t)kind, SS_NONE });
-}
-
-/* A parameter of a fusion is reached from the fusion's operand. */
-static bool connect_parameter(struct builder *b, uint32_t node, uint32_t fusion)
-{
-	const struct ss_hlo_links *l = &b->g->links;
-	struct ss_hlo_instr instr = read(b->g->m, b->nodes.v[node].instr);
-	uint32_t n = l->operand_first[fusion + 1] - l->operand_first[fusion];
-	if (b->nodes.v[node].cluster == SS_NONE || instr.parameter_number < 0 || instr.parameter_number >= n)
-		return true;
-	return add_edge(b, l->operands[l->operand_first[fusion] + (uint32_t)instr.parameter_number], node, 0, SS_GRAPH_DATA);
-}
-
-static bool connect_node(struct builder *b, uint32_t node)
-{
-	const struct ss_hlo_links *l = &b->g->links;
-	uint32_t i = b->nodes.v[node].instr, fusion = fusing(b, i);
-	int64_t id;
-	if (fusion != SS_NONE && is_op(b->g->m, i, "parameter"))
-		return connect_parameter(b, node, fusion);
-	for (uint32_t k = l->operand_first[i]; k < l->operand_first[i + 1]; k++)
-		if (!add_edge(b, l->operands[k], node, k - l->operand_first[i], SS_GRAPH_DATA))
-			return false;
-	struct ss_hlo_ids it = ss_hlo_ids_of(b->g->m->instrs[i], HLO_INSTRUCTION_CONTROL_IDS);
-	while (ss_hlo_ids_next(&it, &id)) {
-		uint32_t before = ss_hlo_instr_by_id(b->g->m, id);
-		if (before != SS_NONE && !add_edge(b, before, node, 0, SS_GRAPH_CONTROL))
-			return false;
 	}
 	return true;
 }
 
-/* Results of called computations go to all that call them. */
-static bool connect_calls(struct builder *b, uint32_t node)
+/* --- edges ------------------------------------------------------------------------------------- */
+
+/* Where an edge from `i` begins: at what an element is taken of, and at the root inside of a fusion. */
+static uint32_t edge_begin(const struct ss_hlo_graph *g, uint32_t i)
 {
-	uint32_t i = b->nodes.v[node].instr;
-	struct ss_hlo_ids it = ss_hlo_ids_of(b->g->m->instrs[i], HLO_INSTRUCTION_CALLED_IDS);
-	int64_t id;
-	if (is_fusion(b, i))
+	if (is_op(g, i, SS_GRAPH_ELEMENT))
+		i = operand(g, i, 0);
+	for (int step = 0; step < MAX_STEPS && i != SS_NONE && ss_hlo_graph_shows_inside(g, i); step++)
+		i = ss_hlo_root_of(g->m, called(g->m, i));
+	return i;
+}
+
+/* Constants are said where they are used, even those that are nodes as well. */
+static bool has_edges(const struct ss_hlo_graph *g, uint32_t i)
+{
+	return shows(g, i) && !is_op(g, i, SS_GRAPH_CONSTANT) && g->scalar[i] == SS_NONE &&
+	       !g->merged[i];
+}
+
+struct counts {
+	uint32_t *to, *n;	/* by instruction: edges from it to the instruction `to` */
+};
+
+static bool connect_tie(struct builder *b, const struct tie *t, struct counts *k)
+{
+	struct ss_hlo_graph *g = b->g;
+	uint32_t to = g->node_of[t->to], from = edge_begin(g, t->from);
+	if (to == SS_NONE || from == SS_NONE || g->node_of[from] == SS_NONE)
 		return true;
-	while (ss_hlo_ids_next(&it, &id)) {
-		uint32_t c = ss_hlo_computation_by_id(b->g->m, id);
-		if (c == SS_NONE || b->cluster_of[c] == SS_NONE)
-			continue;
-		uint32_t root = root_of(b->g->m, c), from = root == SS_NONE ? SS_NONE : edge_begin(b, root);
-		struct ss_graph_edge e = { from, node, 0, SS_GRAPH_CALL, b->cluster_of[c] };
-		if (from != SS_NONE && !ss_vec_push(&b->edges, e))
-			return false;
-	}
-	return true;
+	if (t->kind != SS_GRAPH_CALL && (!has_edges(g, from) || (k->to[t->from] == t->to && k->n[t->from] > MAX_EDGES)))
+		return true;
+	k->n[from] = k->to[from] == t->to ? k->n[from] + 1 : 1;
+	k->to[from] = t->to;
+	return ss_vec_push(&b->edges, (struct ss_graph_edge){ g->node_of[from], to, t->operand, t->kind, t->cluster });
 }
 
 static bool connect(struct builder *b)
 {
-	for (uint32_t i = 0; i < b->nodes.n; i++)
-		if (!connect_node(b, i) || !connect_calls(b, i))
-			return false;
-	return true;
-}
-
-static void *copy(struct ss_arena *arena, const void *v, size_t n, size_t size)
-{
-	void *to = ss_arena_zalloc(arena, n, size);
-	if (to && n)
-		memcpy(to, v, n * size);
-	return to;
-}
-
-static bool prepare(struct builder *b)
-{
 	struct ss_hlo_graph *g = b->g;
-	const struct ss_hlo_module *m = g->m;
-	b->state = SS_NEW_N(b->arena, uint8_t, m->ninstrs);
-	b->fusion_of = SS_NEW_N(b->arena, uint32_t, m->ncomputations);
-	b->drawn = SS_NEW_N(b->arena, bool, m->ncomputations);
-	b->cluster_of = SS_NEW_N(b->arena, uint32_t, m->ncomputations);
-	g->node_of = SS_NEW_N(b->arena, uint32_t, m->ninstrs);
-	g->inlined = SS_NEW_N(b->arena, bool, m->ninstrs);
-	if (!b->state || !b->fusion_of || !b->drawn || !b->cluster_of || !g->node_of || !g->inlined ||
-	    !ss_hlo_links_of(&g->links, m, b->arena))
-		return false;
-	memset(b->state, SS_GRAPH_HIDDEN, m->ninstrs);
-	for (uint32_t c = 0; c < m->ncomputations; c++)
-		b->fusion_of[c] = b->cluster_of[c] = SS_NONE;
-	for (uint32_t i = 0; i < m->ninstrs; i++) {
-		g->node_of[i] = SS_NONE;
-		uint32_t c = is_fusion(b, i) ? called(m, i) : SS_NONE;
-		if (c != SS_NONE && b->fusion_of[c] == SS_NONE)
-			b->fusion_of[c] = i;
+	struct counts k = { malloc(((size_t)g->m->ninstrs + 1) * sizeof(*k.to)), calloc((size_t)g->m->ninstrs + 1, sizeof(*k.n)) };
+	bool ok = k.to && k.n;
+	for (uint32_t i = 0; ok && i < g->m->ninstrs; i++)
+		k.to[i] = SS_NONE;
+	for (size_t i = 0; ok && i < b->ties.n; i++)
+		ok = connect_tie(b, &b->ties.v[i], &k);
+	free(k.to);
+	free(k.n);
+	uint32_t root = ss_hlo_root_of(g->m, g->computation);
+	uint32_t from = root == SS_NONE ? SS_NONE : edge_begin(g, root);
+	if (ok && from != SS_NONE && shows(g, from) && !is_op(g, from, SS_GRAPH_CONSTANT) &&
+	    g->scalar[from] == SS_NONE)
+		g->root_node = g->node_of[from];
+	return ok;
+}
+
+/* --- computations that say one thing ------------------------------------------------------------ */
+
+/* Are the operands of `root` parameters 0 and 1, in any order, and all three one number each? */
+static bool takes_both(const struct ss_hlo_module *m, const struct ss_hlo_instr *root)
+{
+	struct ss_hlo_ids it = ss_hlo_ids_of(root->body, HLO_INSTRUCTION_OPERAND_IDS);
+	unsigned seen = 0, n = 0;
+	int64_t id;
+	while (ss_hlo_ids_next(&it, &id)) {
+		uint32_t at = ss_hlo_instr_by_id(m, id);
+		if (at == SS_NONE || ++n > 2)
+			return false;
+		struct ss_hlo_instr o = read(m, at);
+		if (!ss_str_is(o.opcode, "parameter") || o.parameter_number < 0 || o.parameter_number > 1 ||
+		    !is_one_number(o.shape))
+			return false;
+		seen |= 1u << o.parameter_number;
 	}
-	g->computation = b->ask->instr == SS_NONE ? b->ask->computation : g->links.computation[b->ask->instr];
-	return true;
+	return seen == 3 && is_one_number(root->shape);
 }
 
-bool ss_hlo_graph_of(struct ss_hlo_graph *g, const struct ss_hlo_module *m, const struct ss_hlo_graph_ask *ask,
-		     struct ss_arena *arena, struct ss_err *err)
-{
-	struct builder b = { .g = g, .ask = ask, .arena = arena };
-	*g = (struct ss_hlo_graph){ .m = m, .merge_fusions = ask->merge_fusions };
-	bool ok = prepare(&b) && choose(&b) && draw(&b) && connect(&b);
-	if (ok) {
-		g->nodes = copy(arena, b.nodes.v, b.nodes.n, sizeof(*b.nodes.v));
-		g->clusters = copy(arena, b.clusters.v, b.clusters.n, sizeof(*b.clusters.v));
-		g->edges = copy(arena, b.edges.v, b.edges.n, sizeof(*b.edges.v));
-		g->nnodes = (uint32_t)b.nodes.n;
-		g->nclusters = (uint32_t)b.clusters.n;
-		g->nedges = (uint32_t)b.edges.n;
-		ok = g->nodes && g->clusters && g->edges;
-	}
-	ss_vec_free(&b.nodes);
-	ss_vec_free(&b.clusters);
-	ss_vec_free(&b.edges);
-	return ok || ss_fail_mem(err);
-}
-
-bool ss_hlo_graph_is_inlined(const struct ss_hlo_graph *g, uint32_t i)
-{
-	return g->node_of[i] == SS_NONE && (g->inlined[i] || is_op(g->m, i, "get-tuple-element"));
-}
-
-uint32_t ss_hlo_graph_broadcast_constant(const struct ss_hlo_graph *g, uint32_t i)
-{
-	return g->node_of[i] == SS_NONE ? broadcast_constant(g->m, &g->links, i, true) : SS_NONE;
-}
-
-const char *ss_hlo_trivial_operation(const struct ss_hlo_module *m, uint32_t computation)
+static const char *trivial_operation(const struct ss_hlo_module *m, uint32_t computation)
 {
 	static const struct {
 		const char *opcode, *name;
@@ -457,15 +506,12 @@ const char *ss_hlo_trivial_operation(const struct ss_hlo_module *m, uint32_t com
 		{ "EQ", "equal-to" }, { "NE", "not-equal-to" }, { "GE", "greater-or-equal" }, { "GT", "greater-than" },
 		{ "LE", "less-or-equal" }, { "LT", "less-than" },
 	};
-	const struct ss_hlo_computation *c = &m->computations[computation];
-	uint32_t root = root_of(m, computation), parameters = 0;
+	uint32_t root = ss_hlo_root_of(m, computation);
 	struct ss_str direction = SS_STR("");
-	if (c->ninstrs != 3 || root == SS_NONE)
+	if (m->computations[computation].ninstrs != 3 || root == SS_NONE)
 		return NULL;
-	for (uint32_t i = 0; i < 3; i++)
-		parameters += is_op(m, c->first + i, "parameter");
 	struct ss_hlo_instr instr = read(m, root);
-	if (parameters != 2 || ss_str_is(instr.opcode, "parameter"))
+	if (!takes_both(m, &instr))
 		return NULL;
 	for (size_t i = 0; i < SS_COUNT(names); i++)
 		if (ss_str_is(instr.opcode, names[i].opcode))
@@ -479,4 +525,92 @@ const char *ss_hlo_trivial_operation(const struct ss_hlo_module *m, uint32_t com
 		if (ss_str_is(direction, comparisons[i].opcode))
 			return comparisons[i].name;
 	return NULL;
+}
+
+/* --- putting it together ----------------------------------------------------------------------- */
+
+static void *copy(struct ss_arena *arena, const void *v, size_t n, size_t size)
+{
+	void *to = ss_arena_zalloc(arena, n, size);
+	if (to && n)
+		memcpy(to, v, n * size);
+	return to;
+}
+
+static bool make_room(struct builder *b, struct ss_arena *arena)
+{
+	struct ss_hlo_graph *g = b->g;
+	const struct ss_hlo_module *m = g->m;
+	g->op = SS_NEW_N(arena, uint8_t, m->ninstrs);
+	g->state = SS_NEW_N(arena, uint8_t, m->ninstrs);
+	g->merged = SS_NEW_N(arena, bool, m->ninstrs);
+	g->given = SS_NEW_N(arena, uint32_t, m->ninstrs);
+	g->scalar = SS_NEW_N(arena, uint32_t, m->ninstrs);
+	g->node_of = SS_NEW_N(arena, uint32_t, m->ninstrs);
+	g->fusion_of = SS_NEW_N(arena, uint32_t, m->ncomputations);
+	g->trivial = SS_NEW_N(arena, const char *, m->ncomputations);
+	b->drawn = SS_NEW_N(arena, bool, m->ncomputations);
+	b->shown = SS_NEW_N(arena, uint8_t, m->ncomputations);
+	b->cluster_of = SS_NEW_N(arena, uint32_t, m->ncomputations);
+	return g->op && g->state && g->merged && g->given && g->scalar && g->node_of && g->fusion_of && g->trivial && b->drawn &&
+	       b->shown && b->cluster_of;
+}
+
+static bool prepare(struct builder *b, struct ss_arena *arena)
+{
+	struct ss_hlo_graph *g = b->g;
+	const struct ss_hlo_module *m = g->m;
+	if (!make_room(b, arena) || !ss_hlo_links_of(&g->links, m, arena))
+		return false;
+	for (uint32_t c = 0; c < m->ncomputations; c++) {
+		g->fusion_of[c] = b->cluster_of[c] = SS_NONE;
+		g->trivial[c] = trivial_operation(m, c);
+	}
+	for (uint32_t i = 0; i < m->ninstrs; i++) {
+		g->op[i] = op_of(read(m, i).opcode);
+		uint32_t c = is_op(g, i, SS_GRAPH_FUSION) ? called(m, i) : SS_NONE;
+		if (c != SS_NONE && g->fusion_of[c] == SS_NONE)
+			g->fusion_of[c] = i;
+	}
+	for (uint32_t i = 0; i < m->ninstrs; i++) {
+		struct ss_hlo_instr instr = read(m, i);
+		g->node_of[i] = SS_NONE;
+		g->given[i] = is_op(g, i, SS_GRAPH_PARAMETER) ? given_to(g, &instr, i) : SS_NONE;
+		g->scalar[i] = is_op(g, i, SS_GRAPH_BROADCAST) ? spread_by(g, i) : SS_NONE;
+	}
+	g->computation = b->ask->instr == SS_NONE ? b->ask->computation : g->links.computation[b->ask->instr];
+	return true;
+}
+
+/* Which are said in others depends on who of their users is shown. */
+static void merge(struct ss_hlo_graph *g)
+{
+	for (uint32_t i = 0; i < g->m->ninstrs; i++)
+		g->merged[i] = is_merged(g, i);
+}
+
+bool ss_hlo_graph_of(struct ss_hlo_graph *g, const struct ss_hlo_module *m, const struct ss_hlo_graph_ask *ask,
+		     struct ss_arena *arena, struct ss_err *err)
+{
+	struct builder b = { .g = g, .ask = ask };
+	*g = (struct ss_hlo_graph){ .m = m, .merge_fusions = ask->merge_fusions, .root_node = SS_NONE };
+	bool ok = prepare(&b, arena) && choose(g, ask, arena);
+	if (ok)
+		merge(g);
+	ok = ok && draw(&b) && connect(&b);
+	if (ok) {
+		g->nodes = copy(arena, b.nodes.v, b.nodes.n, sizeof(*b.nodes.v));
+		g->clusters = copy(arena, b.clusters.v, b.clusters.n, sizeof(*b.clusters.v));
+		g->edges = copy(arena, b.edges.v, b.edges.n, sizeof(*b.edges.v));
+		g->nnodes = (uint32_t)b.nodes.n;
+		g->nclusters = (uint32_t)b.clusters.n;
+		g->nedges = (uint32_t)b.edges.n;
+		ok = g->nodes && g->clusters && g->edges;
+	}
+	ss_vec_free(&b.nodes);
+	ss_vec_free(&b.clusters);
+	ss_vec_free(&b.ties);
+	ss_vec_free(&b.way);
+	ss_vec_free(&b.edges);
+	return ok || ss_fail_mem(err);
 }

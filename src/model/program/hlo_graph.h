@@ -2,13 +2,13 @@
  * hlo_graph.h - the neighbourhood of an instruction: which instructions are near it, and how they
  * are drawn together.
  *
- * From the root outwards over operands, users and called computations, up to a distance; then all
- * that the computations hold that are called from there. Constants and elements of tuples are no
- * nodes of their own but are said in the nodes that use them. The rules are those of the compiler's
- * own drawings, which XProf shows.
+ * From the root outwards over operands and users, up to a distance; then all that the computations
+ * hold that are called from there. Constants and elements of tuples are no nodes of their own but
+ * are said in the nodes that use them. The rules, and the order of nodes, boxes and edges, are
+ * those of the compiler's own drawings, which XProf shows.
  */
-#ifndef SS_MODEL_PROGRAM_HLO_GRAPH_H
-#define SS_MODEL_PROGRAM_HLO_GRAPH_H
+#ifndef SS_MODEL_HLO_GRAPH_H
+#define SS_MODEL_HLO_GRAPH_H
 
 #include "hlo/links.h"
 
@@ -21,6 +21,20 @@ enum ss_graph_state {
 	SS_GRAPH_HIDDEN,
 };
 
+/* The opcodes that decide how an instruction is drawn. */
+enum ss_graph_op {
+	SS_GRAPH_OTHER,
+	SS_GRAPH_BITCAST,
+	SS_GRAPH_BROADCAST,
+	SS_GRAPH_CALLER,	/* call */
+	SS_GRAPH_CONSTANT,
+	SS_GRAPH_COPY,
+	SS_GRAPH_ELEMENT,	/* get-tuple-element */
+	SS_GRAPH_FUSION,
+	SS_GRAPH_PARAMETER,
+	SS_GRAPH_TUPLE,
+};
+
 struct ss_graph_node {
 	uint32_t instr;
 	uint32_t cluster;	/* index into clusters, SS_NONE: outermost */
@@ -31,6 +45,7 @@ struct ss_graph_node {
 struct ss_graph_cluster {
 	uint32_t computation, caller; /* caller: index of the instruction */
 	uint32_t parent;	/* cluster, SS_NONE: outermost */
+	uint32_t first;		/* number of nodes before it: its begin in the order of drawing */
 	bool fusion;
 	bool root;		/* the fusion is the one whose neighbourhood this is */
 };
@@ -49,13 +64,21 @@ struct ss_hlo_graph {
 	struct ss_hlo_links links;
 	uint32_t computation;	/* drawn outermost */
 	struct ss_graph_node *nodes;
-	struct ss_graph_cluster *clusters;
+	struct ss_graph_cluster *clusters; /* a box stands behind the one it stands in */
 	struct ss_graph_edge *edges;
 	uint32_t nnodes, nclusters, nedges;
 	uint32_t nleft_out;	/* instructions of computations that would have been too many */
+	uint32_t root_node;	/* the result of the outermost computation, SS_NONE: it is not drawn */
 	uint32_t *node_of;	/* by instruction, SS_NONE: it is no node */
-	bool *inlined;		/* by instruction: it is said in those that use it */
 	bool merge_fusions;
+	/* By instruction. */
+	uint8_t *op, *state;	/* enum ss_graph_op, enum ss_graph_state */
+	bool *merged;		/* it is said in those that use it (constants are, too) */
+	uint32_t *given;	/* of a parameter of a fusion: the fusion's operand, SS_NONE for others */
+	uint32_t *scalar;	/* of a broadcast in a fusion: the one number that it spreads, a constant; SS_NONE for others */
+	/* By computation. */
+	uint32_t *fusion_of;	/* the instruction that fuses it, SS_NONE */
+	const char **trivial;	/* "add", "max", "greater-than" if it does that to its two parameters, one number each; or NULL */
 };
 
 struct ss_hlo_graph_ask {
@@ -70,11 +93,11 @@ struct ss_hlo_graph_ask {
 bool ss_hlo_graph_of(struct ss_hlo_graph *g, const struct ss_hlo_module *m, const struct ss_hlo_graph_ask *ask,
 		     struct ss_arena *arena, struct ss_err *err);
 
-/* For descriptions: is the operand said in the node that uses it? */
-bool ss_hlo_graph_is_inlined(const struct ss_hlo_graph *g, uint32_t instr);
-/* The scalar constant behind a broadcast inside of a fusion, SS_NONE if it is none such. */
-uint32_t ss_hlo_graph_broadcast_constant(const struct ss_hlo_graph *g, uint32_t instr);
-/* The operation of a computation that does one thing to two parameters ("add", "max", "greater-than"); NULL for others. */
-const char *ss_hlo_trivial_operation(const struct ss_hlo_module *m, uint32_t computation);
+/* The constant that this parameter of a fusion always is, SS_NONE if it is none such. */
+uint32_t ss_hlo_graph_parameter_constant(const struct ss_hlo_graph *g, uint32_t instr);
+/* Is the inside of this fusion drawn instead of it? */
+bool ss_hlo_graph_shows_inside(const struct ss_hlo_graph *g, uint32_t instr);
+/* Index of a computation's root, SS_NONE if it has none. */
+uint32_t ss_hlo_root_of(const struct ss_hlo_module *m, uint32_t computation);
 
 #endif

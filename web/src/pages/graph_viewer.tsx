@@ -275,11 +275,15 @@ function cut(text: string): string {
 	return text.length > MOST_LETTERS ? `${text.slice(0, MOST_LETTERS - 1)}…` : text;
 }
 
+/* A line each: a number (if there are several), a tab, a text; or only a text. */
 function numbered(all: string, words: (n: string) => string): Line[] {
 	return all
 		.split("\n")
 		.filter(Boolean)
-		.map((l) => ({ text: `${words(l.slice(0, l.indexOf("\t")))} ${l.slice(l.indexOf("\t") + 1)}` }));
+		.map((l) => {
+			const tab = l.indexOf("\t");
+			return { text: tab < 0 ? l : `${words(l.slice(0, tab))} ${l.slice(tab + 1)}` };
+		});
 }
 
 function nodeLines(nodes: TableData, i: number, costs: Costs | undefined): Line[] {
@@ -290,11 +294,11 @@ function nodeLines(nodes: TableData, i: number, costs: Costs | undefined): Line[
 		{ text: text("title"), strong: true },
 		{ text: text("opcode") },
 		...numbered(text("subcomputations"), () => "does"),
-		...text("attributes")
-			.split("\n")
-			.map((t) => ({ text: t })),
+		{ text: text("origin") && `from ${text("origin")}` },
+		...numbered(text("attributes"), String),
 		{ text: text("shape") },
-		...numbered(text("inlined"), (n) => `operand ${n} =`),
+		...numbered(text("inlined"), (n) => `operand${n && " "}${n} =`),
+		...numbered(text("library"), String),
 		{ text: text("backend_config") },
 		{ text: time && `${time}, ${share}`, cost: true },
 	].filter((l) => l.text);
