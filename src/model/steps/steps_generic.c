@@ -21,12 +21,12 @@ struct markers {
 struct stream_event {
 	struct ss_str shape;
 	int64_t group;
-	bool has_correlation, has_shape;
+	bool has_correlation;
 };
 
 static struct stream_event read_stats(const struct ss_plane *p, const struct ss_line *l, uint32_t i)
 {
-	struct stream_event e = { .group = SS_NO_GROUP };
+	struct stream_event e = { .shape = SS_STR(""), .group = SS_NO_GROUP };
 	struct ss_xstats it = ss_line_stats(p, l, i);
 	struct ss_xstat s;
 	while (ss_xstats_next(&it, &s)) {
@@ -36,7 +36,6 @@ static struct stream_event read_stats(const struct ss_plane *p, const struct ss_
 			e.group = ss_xstat_int_or_uint(&s);
 		} else if (s.stat == SS_STAT_TENSOR_SHAPES) {
 			e.shape = ss_xstat_str(&s);
-			e.has_shape = true;
 		}
 	}
 	if (ss_line_has_groups(l))
@@ -73,7 +72,7 @@ static enum ss_work work_of(unsigned kind, const struct stream_event *e)
 {
 	if (kind >= WORK)
 		return (enum ss_work)(kind - WORK);
-	bool half = e->has_shape ? ss_str_contains(e->shape, SS_STR("half")) : kind == COMPUTE_16;
+	bool half = e->shape.n ? ss_str_contains(e->shape, SS_STR("half")) : kind == COMPUTE_16;
 	return half ? SS_WORK_DEVICE_COMPUTE_16 : SS_WORK_DEVICE_COMPUTE_32;
 }
 

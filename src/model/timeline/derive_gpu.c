@@ -169,7 +169,11 @@ static bool annotate(struct gpu *g, const struct kernel *k, struct annotation *a
 {
 	struct ss_str last;
 	*a = (struct annotation){ .module = SS_NONE, .source = SS_NONE, .op = SS_NONE };
-	if (!name_of_module(g, k, &a->module) || !names_of_ops(g, k, a, &last))
+	if (!name_of_module(g, k, &a->module))
+		return ss_fail_mem(err);
+	if (!k->hlo_op.n)
+		return true;
+	if (!names_of_ops(g, k, a, &last))
 		return ss_fail_mem(err);
 	return look_up(g, k, last, a, err);
 }
@@ -263,7 +267,7 @@ static bool add_hlo(struct gpu *g, const struct kernel *k, struct ss_nest_item *
 	item->nmetas = a->nops;
 	if (depth != a->nops)
 		item->scopes = NULL;
-	ok = ok && ss_nest_add(&g->ops, item);
+	ok = ok && (!a->nops || ss_nest_add(&g->ops, item));
 	item->scopes = NULL;
 	ok = ok && (a->op == SS_NONE ||
 		    ss_deriver_add_op(&g->d, a->op, item, &g->scopes, &g->framework_ops));
@@ -281,9 +285,10 @@ static bool add_kernel(struct gpu *g, const struct ss_line *l, uint32_t i, struc
 	struct ss_nest_item item = { .begin_ps = l->ev.begin_ps[i],
 				     .end_ps = ss_xevents_end_ps(&l->ev, i),
 				     .group = ss_event_group(g->d.p, l, i) };
-	if (k.hlo_op.n)
-		return add_hlo(g, &k, &item, err);
-	if (!k.tf_op.n)
+	/* A kernel may name its program alone. */
+	if ((k.hlo_op.n || k.hlo_module.n) && !add_hlo(g, &k, &item, err))
+		return false;
+	if (k.hlo_op.n || !k.tf_op.n)
 		return true;
 	uint32_t op = ss_deriver_op(&g->d, k.tf_op);
 	return (op != SS_NONE &&
