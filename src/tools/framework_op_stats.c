@@ -113,22 +113,6 @@ static void set_rates(struct ctx *c, const struct ss_op *op)
 	ss_set_str(c->t, col(c, COL_BOUND_BY), r.bound_by);
 }
 
-/* Does the op belong to the backward pass? */
-static bool is_gradient(const struct ss_op *op)
-{
-	struct ss_str rest = op->name, part;
-	if (!op->category.n || ss_op_name_is_jax(op->name, op->category))
-		while (ss_path_next(&rest, &part))
-			if (ss_str_starts(part, SS_STR("transpose(")))
-				return true;
-	rest = op->name;
-	while (ss_op_scope_next(&rest, &part))
-		if (ss_str_starts(part, SS_STR("gradient_tape")) ||
-		    ss_str_starts(part, SS_STR("gradients")))
-			return true;
-	return false;
-}
-
 static bool add_row(struct ctx *c, const struct ss_op *op, bool device)
 {
 	if (!ss_table_row(c->t))
@@ -157,7 +141,7 @@ static bool add_row(struct ctx *c, const struct ss_op *op, bool device)
 			   u ? ss_ratio((double)u->tensor_core_ns, (double)u->total_ns) : 0);
 	}
 	ss_set_str(c->t, col(c, COL_EAGER), op->is_eager ? SS_STR("Eager") : SS_STR("Function"));
-	c->training |= is_gradient(op);
+	c->training |= ss_op_is_gradient(op->name, op->category);
 	return true;
 }
 

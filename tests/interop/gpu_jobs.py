@@ -86,12 +86,12 @@ class Threads:
 
 def nest(events, shift):
     """
-    Events of a thread lie inside one another and neither begin nor end together, and those of different threads do not begin together: XProf
+    Events of a thread lie inside one another and neither begin nor end together nor one where another ends, and those of different threads do not begin together: XProf
     takes such roots in the order of a hash table, and loses such ops (docs/parity.md). What happens at a moment (length 0) stays there.
     """
     around, out = [], []
     for meta, begin, dur, stats in events:
-        begin, end = begin + shift, begin + shift + dur
+        begin, end = begin + shift, begin + shift + dur - (500 if dur > 1000 else 0)
         while around and around[-1][1] <= begin:
             around.pop()
         if dur and around:

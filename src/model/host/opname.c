@@ -149,6 +149,22 @@ bool ss_op_scope_next(struct ss_str *rest, struct ss_str *scope)
 	return true;
 }
 
+bool ss_op_is_gradient(struct ss_str name, struct ss_str type)
+{
+	struct ss_str rest = name, part;
+	if (!type.n || ss_op_name_is_jax(name, type)) {
+		while (ss_path_next(&rest, &part))
+			if (ss_str_starts(part, SS_STR("transpose(")))
+				return true;
+		return false;
+	}
+	while (ss_op_scope_next(&rest, &part))
+		if (ss_str_starts(part, SS_STR("gradient_tape")) ||
+		    ss_str_starts(part, SS_STR("gradients")))
+			return true;
+	return false;
+}
+
 bool ss_op_is_remat(struct ss_str text, struct ss_str framework_name)
 {
 	/* The instruction's own name stands before the first '='; operands may be rematerialised ones too. */

@@ -72,6 +72,12 @@ static inline bool ss_op_is_memcpy(enum ss_op_category c)
 /* Was the operation computed again to save memory? `text` is the HLO instruction, `framework_name` its provenance. */
 bool ss_op_is_remat(struct ss_str text, struct ss_str framework_name);
 
+/*
+ * Does the name of an operation say that it computes gradients? JAX's, and those without a type, by a component
+ * "transpose(...", all others by a scope "gradient_tape..." or "gradients...".
+ */
+bool ss_op_is_gradient(struct ss_str name, struct ss_str type);
+
 /* HLO categories. */
 bool ss_hlo_may_have_inner_ops(struct ss_str category);	/* its time is the time of the ops inside */
 bool ss_hlo_is_fusion(struct ss_str category);

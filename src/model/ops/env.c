@@ -48,22 +48,6 @@ enum ss_hardware ss_host_hardware(const struct ss_host *h)
 	return ss_host_plane(h, SS_PLANE_TENSOR_CORE) ? SS_HW_TPU : SS_HW_CPU_ONLY;
 }
 
-/* Does the name of an op say that it computes gradients? */
-static bool is_gradient(struct ss_str name, struct ss_str type)
-{
-	bool jax = !type.n || ss_op_name_is_jax(name, type);
-	struct ss_str rest = name, part;
-	while (jax && ss_path_next(&rest, &part))
-		if (ss_str_starts(part, SS_STR("transpose(")))
-			return true;
-	rest = name;
-	while (ss_op_scope_next(&rest, &part))
-		if (ss_str_starts(part, SS_STR("gradient_tape")) ||
-		    ss_str_starts(part, SS_STR("gradients")))
-			return true;
-	return false;
-}
-
 static bool instruction_is_gradient(struct ss_str instruction)
 {
 	struct ss_pb c = ss_pb_of(instruction), m;
@@ -80,7 +64,7 @@ static bool instruction_is_gradient(struct ss_str instruction)
 				type = f.bytes;
 		}
 	}
-	return name.n && is_gradient(name, type);
+	return name.n && ss_op_is_gradient(name, type);
 }
 
 /* Looks at the proto itself: an index of all modules would cost more than the answer is worth. */

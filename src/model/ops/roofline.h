@@ -28,10 +28,10 @@ struct ss_roofline ss_roofline_of(const struct ss_cost *cost, uint64_t time_ps,
 				  uint64_t normalized_ps, const struct ss_peaks *peaks,
 				  enum ss_hardware hw);
 
-/* 0 where there is nothing to divide by. */
+/* 0 where there is nothing to divide by; to XProf that is less than 1e-10. */
 static inline double ss_ratio(double a, double b)
 {
-	return b == 0 ? 0 : a / b;
+	return b < 1e-10 && b > -1e-10 ? 0 : a / b;
 }
 
 #endif
