@@ -22,6 +22,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'interop'))
 import invent
+import jobs
 import profiles
 import vary
 
@@ -167,7 +168,7 @@ def lay_out(scratch, name, files):
 
 
 def make(scratch, invented, seed):
-    """Log directories: the samples, two variations of each as two hosts of one run, and profiles out of nothing."""
+    """Log directories: the samples, two variations of each as two hosts of one run, profiles out of nothing, and jobs on TPUs."""
     logdirs = []
     for name in profiles.names():
         home = profiles.logdir(name, scratch)
@@ -181,6 +182,8 @@ def make(scratch, invented, seed):
         logdirs.append(lay_out(scratch, name + '~', [vary.vary(data, f'{seed}/{name}/{k}')[0] for k in range(2)]))
     for k in range(invented):
         logdirs.append(lay_out(scratch, f'invented{k}', [invent.profile(f'{seed}/{k}/{h}') for h in range(1 + k % 3)]))
+    for k in range(invented):
+        logdirs.append(lay_out(scratch, f'job{k}', [data for _, data in jobs.files(f'{seed}/property/{k}')]))
     return logdirs
 
 
