@@ -272,17 +272,19 @@ static bool try_kind(struct threads *t, const struct ss_line *l, enum ss_thread_
 	return ok && try_sequence(t->f, SS_FOUND_CALLS, t->p, l->name);
 }
 
+/* A call for each operation starts that, and no step. */
 static bool try_calls(struct threads *t, const struct ss_line *l)
 {
-	bool has[SS_THREAD_COMPILE + 1] = { false };
+	size_t n[SS_THREAD_COMPILE + 1] = { 0 };
 	for (uint32_t i = 0; i < l->ev.n; i++)
-		has[ss_thread_kind(&t->kinds, l, i)] = true;
-	if (has[SS_THREAD_CALL] && !try_kind(t, l, SS_THREAD_CALL))
+		n[ss_thread_kind(&t->kinds, l, i)]++;
+	if (n[SS_THREAD_CALL] && !try_kind(t, l, SS_THREAD_CALL))
 		return false;
-	if (has[SS_THREAD_OP_CALL] && !try_kind(t, l, SS_THREAD_OP_CALL))
+	if (n[SS_THREAD_OP_CALL] && !try_kind(t, l, SS_THREAD_OP_CALL))
 		return false;
-	bool named = has[SS_THREAD_CALL] || has[SS_THREAD_OP_CALL];
-	return named || !has[SS_THREAD_ANY_CALL] || try_kind(t, l, SS_THREAD_ANY_CALL);
+	if (n[SS_THREAD_CALL] || n[SS_THREAD_OP_CALL] || (n[SS_THREAD_OP] && 2 * n[SS_THREAD_ANY_CALL] > n[SS_THREAD_OP]))
+		return true;
+	return !n[SS_THREAD_ANY_CALL] || try_kind(t, l, SS_THREAD_ANY_CALL);
 }
 
 /* Threads of input pipelines run ahead of the program. */
