@@ -4,9 +4,10 @@
  *
  * The nine parts are those of the overview's steps. On TPUs they come from HLO categories: what is
  * neither a transfer, nor a collective, nor waiting for the host counts as compute. The topology is
- * read off the planes' core_details; XProf leaves it empty, and with it chip and node of each core,
+ * read off the planes (places.h); XProf leaves it empty, and with it chip and node of each core,
  * so they stand in a table of their own.
  */
+#include "model/steps/found.h"
 #include "tools/input_report.h"
 #include "tools/pod_channels.h"
 #include "tools/old_answers.h"
@@ -61,7 +62,7 @@ static const struct ss_col core_cols[] = {
 static const struct ss_col place_cols[] = {
 	INT("core_id", "Core", NONE, NULL),
 	STR("host_name", "Host", NULL),
-	INT("global_chip_id", "Chip", NONE, "Number of the chip in the system"),
+	INT("global_chip_id", "Chip", NONE, "Number of the chip in the system; -1 where the profile does not say"),
 	INT("local_chip_id", "Chip on host", NONE, NULL),
 	INT("core_num", "Core on chip", NONE, NULL),
 	INT("device_ordinal", "Device", NONE, "Number of the device on its host"),
@@ -143,11 +144,11 @@ static struct ss_str bottleneck(const uint64_t part_ps[SS_STEP_PART_COUNT])
 	return ss_str_from(core_cols[COL_PARTS + best].label);
 }
 
-/* A core counts if its plane says which it is; SparseCores have no steps of their own. */
-static bool counts(const struct ss_step_core *c)
+/* SparseCores have no steps of their own. To XProf a core counts only if its plane has core_details. */
+static bool counts(const struct ss_step_core *c, bool as_xprof)
 {
 	return c->kind == SS_STEP_BY_WORK ||
-	       (c->kind == SS_STEP_TENSOR_CORE && c->core->details.present);
+	       (c->kind == SS_STEP_TENSOR_CORE && (!as_xprof || c->core->details.present));
 }
 
 static bool add_core(struct ss_table *t, const struct ss_model *m, const struct ss_step *s,
@@ -187,15 +188,15 @@ static bool note_overlong(struct ss_result *out)
 	return text.p && ss_result_note(out, SS_WARNING, text);
 }
 
-static bool cores(const struct ss_model *m, const struct ss_steps *steps, struct ss_result *out)
+static bool cores(const struct ss_query *q, const struct ss_steps *steps, struct ss_result *out)
 {
 	struct ss_table *t = ss_result_table(out, "cores", "Step breakdown", core_cols, SS_COUNT(core_cols));
 	if (!t)
 		return false;
 	for (size_t i = 0; i < steps->n; i++)
 		for (size_t k = 0; k < steps->v[i].ncores; k++)
-			if (counts(&steps->v[i].cores[k]) &&
-			    !add_core(t, m, &steps->v[i], &steps->v[i].cores[k]))
+			if (counts(&steps->v[i].cores[k], q->as_xprof) &&
+			    !add_core(t, q->model, &steps->v[i], &steps->v[i].cores[k]))
 				return false;
 	return note_overlong(out);
 }
@@ -209,13 +210,13 @@ static uint64_t work_of(const uint64_t part_ps[SS_STEP_PART_COUNT], uint64_t dur
 }
 
 /* The cores of a step compared with each other. */
-static void compare_cores(struct ss_table *t, const struct ss_step *s)
+static void compare_cores(struct ss_table *t, const struct ss_step *s, bool as_xprof)
 {
 	uint64_t part_ps[SS_STEP_PART_COUNT], sum_ps[SS_STEP_PART_COUNT] = { 0 }, all_ps = 0, most = 0, least = UINT64_MAX;
 	int64_t n = 0;
 	for (size_t k = 0; k < s->ncores; k++) {
 		const struct ss_step_core *c = &s->cores[k];
-		if (!counts(c))
+		if (!counts(c, as_xprof))
 			continue;
 		n++;
 		all_ps += c->dur_ps;
@@ -246,7 +247,7 @@ static void compare_cores(struct ss_table *t, const struct ss_step *s)
 }
 
 /* All steps, those without a core that counts as well. */
-static bool step_list(const struct ss_steps *steps, struct ss_result *out)
+static bool step_list(const struct ss_query *q, const struct ss_steps *steps, struct ss_result *out)
 {
 	struct ss_table *t = ss_result_table(out, "steps", "Steps", step_cols, SS_COUNT(step_cols));
 	if (!t)
@@ -256,28 +257,24 @@ static bool step_list(const struct ss_steps *steps, struct ss_result *out)
 			return false;
 		ss_set_i64(t, STEP_NUM, steps->v[i].num);
 		ss_set_f64(t, STEP_TOTAL_US, us(steps->v[i].dur_ps));
-		compare_cores(t, &steps->v[i]);
+		compare_cores(t, &steps->v[i], q->as_xprof);
 	}
 	return true;
 }
 
-/* Where each core of the first step is: all steps have the same cores. */
-static bool places(const struct ss_model *m, const struct ss_steps *steps, struct ss_result *out)
+/* Where each core is, whether it had a step or not. */
+static bool places(const struct ss_places *all, struct ss_result *out)
 {
 	struct ss_table *t = ss_result_table(out, "topology", "Topology", place_cols, SS_COUNT(place_cols));
 	if (!t)
 		return false;
-	for (size_t k = 0; steps->n && k < steps->v[0].ncores; k++) {
-		const struct ss_step_core *c = &steps->v[0].cores[k];
-		if (c->kind != SS_STEP_TENSOR_CORE || !counts(c))
-			continue;
-		struct ss_core_details d = c->core->details;
-		const int64_t numbers[] = { d.global_chip_id, d.local_chip_id, d.core_num, d.device_ordinal,
-					    c->core->replica_id };
+	for (size_t k = 0; k < all->n; k++) {
+		const struct ss_place *p = &all->v[k];
+		const int64_t numbers[] = { p->global_chip_id, p->local_chip_id, p->core_num, p->device_ordinal, p->replica_id };
 		if (!ss_table_row(t))
 			return false;
-		ss_set_i64(t, 0, c->core_id);
-		ss_set_str(t, 1, ss_host_hostname(m->hosts[c->host]));
+		ss_set_i64(t, 0, p->core_id);
+		ss_set_str(t, 1, p->host_name);
 		for (size_t i = 0; i < SS_COUNT(numbers); i++)
 			ss_set_i64(t, 2 + i, numbers[i]);
 	}
@@ -346,16 +343,26 @@ static bool collectives(const struct ss_steps *steps, struct ss_result *out)
 	return true;
 }
 
+/* As in the overview, but all of them: those that the program marked, or else those that can be found. */
+static const struct ss_steps *steps_of(const struct ss_query *q, struct ss_err *err)
+{
+	const struct ss_steps *s = ss_model_steps(q->model, false, err);
+	if (!s || s->n || s->no_common || q->as_xprof)
+		return s;
+	const struct ss_steps *found = ss_model_found_steps(q->model, err);
+	return !found || found->n ? found : s;
+}
+
 static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
 {
-	const struct ss_steps *steps = ss_model_steps(q->model, false, err);
+	const struct ss_steps *steps = steps_of(q, err);
 	const struct ss_env *env = steps ? ss_model_env(q->model, err) : NULL;
 	if (!env)
 		return false;
 	struct ss_input_report said = { .env = env, .steps = steps };
-	bool ok = cores(q->model, steps, out) &&
-		  ss_table_prop(&out->tables[0], "device_type", env->device_type) && step_list(steps, out) &&
-		  places(q->model, steps, out) && collectives(steps, out);
+	bool ok = cores(q, steps, out) &&
+		  ss_table_prop(&out->tables[0], "device_type", env->device_type) && step_list(q, steps, out) &&
+		  places(&env->places, out) && collectives(steps, out);
 	if (!ok)
 		return ss_fail_mem(err);
 	return ss_pod_channels(q->model, steps, out, err) && (ss_input_diagnostics(&said, out, false) || ss_fail_mem(err));
@@ -367,7 +374,7 @@ const struct ss_tool ss_tool_pod_viewer = {
 	.summary = "Each step on each core of all hosts: breakdown, topology, collectives",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS | SS_TOOL_UNLISTED | SS_TOOL_VISITS,
-	.facts = SS_FACTS_ENV | SS_FACTS_STEPS | SS_FACTS_TRANSFERS,
+	.facts = SS_FACTS_ENV | SS_FACTS_STEPS | SS_FACTS_FOUND | SS_FACTS_TRANSFERS,
 	.old = "answer:pod_viewer",
 	.run_old = ss_old_pod_viewer,
 	.run = run,

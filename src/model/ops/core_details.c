@@ -44,6 +44,7 @@ struct ss_core_details ss_plane_core_details(const struct ss_plane *p)
 	struct ss_xstat s;
 	if (ss_xstats_find(ss_xplane_stats(p->x), SS_STAT_CORE_DETAILS, &s)) {
 		d.present = true;
+		d.empty = s.kind != SS_X_BYTES || !s.s.n;
 		if (s.kind == SS_X_BYTES)
 			parse(&d, s.s);
 	}

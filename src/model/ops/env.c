@@ -206,7 +206,6 @@ static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *er
 {
 	struct env_data *d = data;
 	bool trains;
-	(void)i;
 	if (!ss_host_trains(h, &trains, err))
 		return false;
 	d->env.is_training |= trains;
@@ -215,6 +214,7 @@ static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *er
 	bool took_part = !h->unreadable;
 	d->env.task_count += took_part;
 	if ((took_part && ss_strmap_add(&d->names, ss_keep_str(&d->keep, ss_host_hostname(h))) == SS_NONE) || !add_devices(d, h) ||
+	    !ss_places_add(&d->env.places, h, i, &d->keep) ||
 	    !add_texts(&d->env.errors, &d->env.nerrors, h->x.errors, h->x.nerrors, &d->keep) ||
 	    !add_texts(&d->env.warnings, &d->env.nwarnings, h->x.warnings, h->x.nwarnings, &d->keep) ||
 	    d->keep.no_memory)
@@ -238,6 +238,7 @@ static void release(void *data)
 {
 	struct env_data *d = data;
 	free(d->env.errors);
+	free(d->env.places.v);
 	free(d->env.warnings);
 	ss_arena_release(&d->arena);
 	ss_strmap_free(&d->names);

@@ -6,6 +6,7 @@
 #define SS_MODEL_OPS_ENV_H
 
 #include "model/model.h"
+#include "model/ops/places.h"
 
 enum ss_hardware { SS_HW_UNKNOWN, SS_HW_CPU_ONLY, SS_HW_GPU, SS_HW_TPU };
 
@@ -39,6 +40,7 @@ struct ss_env {
 	bool is_training;
 	bool has_sparse_core; /* some core_details is of a SparseCore */
 	struct ss_peaks peaks;
+	struct ss_places places; /* of TensorCores, host by host */
 	double mxu_percent, hbm_percent;  /* hardware counters, mean over hosts; 0 without */
 	struct ss_str *errors, *warnings; /* of the profiles themselves */
 	size_t nerrors, nwarnings;

@@ -40,7 +40,8 @@ struct ss_core_step {
 
 /* Plane stat core_details. */
 struct ss_core_details {
-	bool present; /* the stat is there, perhaps empty */
+	bool present; /* the stat is there, */
+	bool empty;   /* ... but says nothing */
 	struct ss_str hostname;
 	uint32_t device_ordinal, core_num, local_chip_id, global_chip_id, global_core_id;
 };

@@ -67,9 +67,13 @@ export function coresOf(t: TableData, step: number): Core[] {
 	);
 }
 
+/* None where steps are those of whole hosts. */
 export function placesOf(r: Result): Place[] {
 	const t = table(r, "topology");
-	return (numbers(t, "core_id") ?? []).map((core, i) => ({
+	const ids = numbers(t, "core_id") ?? [];
+	const shown = new Set(numbers(table(r, "cores"), "core_id"));
+	if (!ids.some((id) => shown.has(id))) return [];
+	return ids.map((core, i) => ({
 		core,
 		host: strings(t, "host_name")?.[i] ?? "",
 		chip: numbers(t, "global_chip_id")?.[i] ?? 0,

@@ -183,12 +183,12 @@ function firstOf(rows: readonly number[], t: TableData | undefined, channel: str
 /* As the documents call them: chip and core on it; where nothing is known of places the host stands for its devices. */
 function coreLabel(c: Core, places: readonly Place[]): string {
 	const p = places.find((x) => x.core === c.id);
-	return p ? `${p.chip}:${p.core_on_chip}` : c.host;
+	return p ? (p.chip < 0 ? String(c.id) : `${p.chip}:${p.core_on_chip}`) : c.host;
 }
 
 function coreName(id: number, places: readonly Place[]): string {
 	const p = places.find((x) => x.core === id);
-	return id < 0 ? "unknown" : p ? `chip ${p.chip}, core ${p.core_on_chip}` : `core ${id}`;
+	return id < 0 ? "unknown" : p && p.chip >= 0 ? `chip ${p.chip}, core ${p.core_on_chip}` : `core ${id}`;
 }
 
 interface VerdictProps {
@@ -321,7 +321,7 @@ function CoreCard({ core, parts, place, map }: CoreCardProps) {
 						<dd class="wrap">{core.host}</dd>
 					</div>
 				)}
-				{place && (
+				{place && place.chip >= 0 && (
 					<div>
 						<dt>Place</dt>
 						<dd>
