@@ -421,7 +421,7 @@ static bool note_all(struct job *j)
 					     "These figures were computed when the profile was taken, by each of %zu hosts for "
 					     "itself. %s", j->nread, j->a->says);
 	if (text.p && j->a->worst)
-		text = ss_arena_printf(j->out->arena, SS_FMT " Sentences are those of " SS_FMT, SS_ARG(text),
+		text = ss_arena_printf(j->out->arena, SS_FMT " Sentences are those of " SS_FMT ".", SS_ARG(text),
 				       SS_ARG(j->worst_host));
 	return text.p && ss_result_note(j->out, SS_INFO, text);
 }

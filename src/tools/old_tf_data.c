@@ -252,8 +252,7 @@ static bool pipeline_rows(struct ss_table *t, const struct ss_jnode *table)
 			return false;
 		ss_set_str(t, PL_HOST, next_text(&c));
 		struct ss_str name = next_text(&c);
-		/* The table does not tell the iterator; the name is as good. */
-		ss_set_str(t, PL_ID, name);
+		ss_set_str(t, PL_ID, name);	/* the iterator stands in another table */
 		ss_set_str(t, PL_NAME, name);
 		ss_set_str(t, PL_TYPE, ss_str_starts(name, SS_STR("Device")) ? SS_STR("DEVICE") : SS_STR("HOST"));
 		ss_set_i64(t, PL_MIN, next_ps(&c));
@@ -285,7 +284,45 @@ static bool add_stage(struct ss_table *t, struct ss_strmap *known, struct ss_str
 	return true;
 }
 
-static bool stage_rows(struct ss_result *out, struct ss_strmap *known, const struct ss_jnode *table)
+/* Pipelines are told by the number of their first iterator, which only the stages have. */
+struct roots {
+	struct ss_strmap pipelines;	/* by host and name */
+	SS_VEC(struct ss_str) ids;
+	struct ss_buf key;
+};
+
+static struct ss_str root_key(struct roots *r, struct ss_str host, struct ss_str pipeline)
+{
+	r->key.n = 0;
+	ss_buf_str(&r->key, host);
+	ss_buf_char(&r->key, '\1');
+	ss_buf_str(&r->key, pipeline);
+	return ss_buf_get(&r->key);
+}
+
+static bool add_root(struct roots *r, struct ss_arena *arena, struct ss_str host, struct ss_str pipeline, struct ss_str id)
+{
+	struct ss_str key = root_key(r, host, pipeline);
+	if (r->key.no_memory)
+		return false;
+	if (ss_strmap_get(&r->pipelines, key) != SS_NONE)
+		return true;
+	key = ss_arena_str(arena, key);
+	return key.p && ss_strmap_add(&r->pipelines, key) != SS_NONE && ss_vec_push(&r->ids, id);
+}
+
+/* Put numbers for the names of pipelines. */
+static void name_roots(struct roots *r, struct ss_table *t, size_t host, size_t pipeline)
+{
+	for (size_t i = 0; i < t->nrows; i++) {
+		struct ss_str *name = &t->data[pipeline].str[i];
+		uint32_t at = ss_strmap_get(&r->pipelines, root_key(r, t->data[host].str[i], *name));
+		if (at != SS_NONE)
+			*name = r->ids.v[at];
+	}
+}
+
+static bool stage_rows(struct ss_result *out, struct ss_strmap *known, struct roots *roots, const struct ss_jnode *table)
 {
 	struct ss_table *t = &out->tables[T_CALLS];
 	for (struct cells c = first_row(table); c.row; c = next_row(c)) {
@@ -307,7 +344,8 @@ static bool stage_rows(struct ss_result *out, struct ss_strmap *known, const str
 		ss_set_i64(t, ST_CALLS, ps_of_us(between(said, "# Calls: ", "<")) / 1000000);
 		ss_set_bool(t, ST_BLOCKING, kind >= 1);
 		ss_set_bool(t, ST_BOTTLENECK, kind == 2);
-		if (!add_stage(&out->tables[T_ITERATORS], known, host, id, parent, name))
+		if (!add_stage(&out->tables[T_ITERATORS], known, host, id, parent, name) ||
+		    (!parent.n && !add_root(roots, out->arena, host, pipeline, id)))
 			return false;
 	}
 	return true;
@@ -325,16 +363,23 @@ static bool has_col(const struct ss_jnode *table, const char *id)
 static bool of_tables(struct ss_result *out, const struct ss_jnode *list)
 {
 	struct ss_strmap known = { 0 };
+	struct roots roots = { .key = { 0 } };
 	bool ok = true;
 	for (const struct ss_jnode *t = list->first; ok && t; t = t->next) {
 		if (has_col(t, "rank"))
-			ok = stage_rows(out, &known, t);
+			ok = stage_rows(out, &known, &roots, t);
 		else if (has_col(t, "num_calls"))
 			ok = pipeline_rows(&out->tables[T_PIPELINES], t);
 		else if (has_col(t, "bottleneck"))
 			ok = bottleneck_rows(&out->tables[T_BOTTLENECKS], t);
 	}
+	name_roots(&roots, &out->tables[T_CALLS], ST_HOST, ST_PIPELINE);
+	name_roots(&roots, &out->tables[T_PIPELINES], PL_HOST, PL_ID);
+	ok = ok && !roots.key.no_memory;
 	ss_strmap_free(&known);
+	ss_strmap_free(&roots.pipelines);
+	ss_vec_free(&roots.ids);
+	ss_buf_free(&roots.key);
 	return ok;
 }
 

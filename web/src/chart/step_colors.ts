@@ -17,6 +17,7 @@ const TONES: readonly [RegExp, Tone][] = [
 	[/launch/i, [0.66, 0.12, 330]],
 	[/hostcompute|host_compute|^host/i, [0.65, 0.11, 250]],
 	[/communication/i, [0.66, 0.11, 285]],
+	[/low_?flops/i, [0.84, 0.09, 140]],
 	[/compute|device/i, [0.7, 0.13, 152]],
 	[/other/i, [0.8, 0.02, 250]],
 ];
