@@ -29,7 +29,9 @@ static enum kind kind_of(struct ss_str path, struct ss_str head)
 		i++;
 	if (i < head.n && (head.p[i] == '{' || head.p[i] == '['))
 		return ss_hlo_json_is(head) ? PROGRAM : JSON;
-	if (ss_str_ends(path, SS_STR(".trace")) || ss_str_ends(path, SS_STR(".trace.gz")))
+	struct ss_str name = ss_str_sub(path, ss_str_rchr(path, '/') + 1, path.n);	/* SS_NPOS + 1 is 0 */
+	if (ss_str_ends(path, SS_STR(".trace")) || ss_str_ends(path, SS_STR(".trace.gz")) || ss_str_is(name, "trace") ||
+	    ss_str_is(name, "trace.gz"))
 		return TRACE;
 	return XSPACE;
 }

@@ -16,6 +16,16 @@ int ss_profile_rank(struct ss_str name)
 	return SS_NO_PROFILE;
 }
 
+int ss_profile_rank_in_run(struct ss_str name)
+{
+	int rank = ss_profile_rank(name);
+	bool dot = name.n && name.p[0] == '.';
+	for (size_t i = SS_LAST_XSPACE + 1; rank == SS_NO_PROFILE && i < SS_COUNT(suffixes); i++)
+		if (ss_str_eq(name, ss_str_sub(suffixes[i], !dot, suffixes[i].n)))
+			rank = (int)i;
+	return rank;
+}
+
 struct ss_str ss_profile_host(struct ss_str name)
 {
 	/* A single file may be called anything. */

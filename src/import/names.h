@@ -14,6 +14,12 @@
 
 /* Rank of a profile of this name, 0 for *.xplane.pb; SS_NO_PROFILE for what is none, or has no host. */
 int ss_profile_rank(struct ss_str name);
+/*
+ * The same for a file in a run's own directory, which may lack the host's name, as capture_tpu_profile wrote it of a single TPU:
+ * "trace", "trace.json.gz".
+ */
+int ss_profile_rank_in_run(struct ss_str name);
+#define SS_UNNAMED_HOST "unnamed"	/* what the host of such a file is called */
 /* The host: the name without what makes it a profile. All of it where nothing does. */
 struct ss_str ss_profile_host(struct ss_str name);
 

@@ -1,6 +1,8 @@
 /* kinds.c - the table of names, see kinds.h. */
 #include "store/kinds.h"
 
+#include "import/names.h"
+
 /*
  * The first row that fits decides. TensorBoard takes every file with "tfevents" in its name for
  * events; TPUEstimator's log of phases ends in .profile_logger, and older samples of it are called
@@ -64,6 +66,8 @@ const char *ss_file_kind(struct ss_str name, unsigned place, struct ss_str *labe
 			rest.n--;
 		if (of_host && rest.n)
 			*label = rest;
+		else if (of_host && place == SS_PLACE_RUN)
+			*label = SS_STR(SS_UNNAMED_HOST);
 		return rules[i].kind;
 	}
 	return NULL;

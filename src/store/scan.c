@@ -102,9 +102,9 @@ static const char *why_not(struct ss_str name)
 	return ss_str_contains(name, SS_STR("xplane")) ? "does not end in .xplane.pb" : NULL;
 }
 
-static bool is_host_file(struct ss_str name)
+static bool is_host_file(const struct dir *d, struct ss_str name)
 {
-	return ss_profile_rank(name) != SS_NO_PROFILE;
+	return (d->is_run ? ss_profile_rank_in_run(name) : ss_profile_rank(name)) != SS_NO_PROFILE;
 }
 
 static int by_str(const void *a, const void *b)
@@ -122,7 +122,7 @@ static int by_host(const void *a, const void *b)
 {
 	struct ss_str na = ((const struct file *)a)->name, nb = ((const struct file *)b)->name;
 	int order = ss_str_cmp(ss_profile_host(na), ss_profile_host(nb));
-	return order ? order : ss_profile_rank(na) - ss_profile_rank(nb);
+	return order ? order : ss_profile_rank_in_run(na) - ss_profile_rank_in_run(nb);
 }
 
 static int by_run_desc(const void *a, const void *b)
@@ -179,9 +179,9 @@ static void take_entry(struct walk *w, const struct dir *d, int fd, const struct
 	if (!is_dir) {
 		struct ss_str label;
 		w->s->nfiles++;
-		if (!is_host_file(name))
+		if (!is_host_file(d, name))
 			kind = ss_file_kind(name, d->is_run ? SS_PLACE_RUN : SS_PLACE_BESIDE | SS_PLACE_LOOSE, &label);
-		if (!kind && !is_host_file(name)) {
+		if (!kind && !is_host_file(d, name)) {
 			why = why_not(name);
 			if (why)
 				look(w, d->path, name, why);
@@ -321,7 +321,8 @@ static bool add_hosts(struct walk *w, const struct dir *d, struct ss_run *run)
 	run->hosts = SS_NEW_N(a, struct ss_host_file, w->files.n);
 	for (size_t i = 0; run->hosts && i < w->files.n; i++) {
 		const struct file *f = &w->files.v[i];
-		struct ss_str host = ss_arena_str(a, ss_profile_host(f->name));
+		bool named = ss_profile_rank(f->name) != SS_NO_PROFILE;
+		struct ss_str host = ss_arena_str(a, named ? ss_profile_host(f->name) : SS_STR(SS_UNNAMED_HOST));
 		struct ss_str path = join(a, d->path, f->name);
 		if (!path.p || !host.p)
 			return false;

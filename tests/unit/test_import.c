@@ -59,6 +59,13 @@ static void tells_files_by_name(void **state)
 	}
 	assert_true(ss_profile_rank(SS_STR("a.xplane.pb.gz")) <= SS_LAST_XSPACE);
 	assert_true(ss_profile_rank(SS_STR("a.trace")) > SS_LAST_XSPACE);
+	/* Without a host, in a run's directory. */
+	assert_int_equal(ss_profile_rank_in_run(SS_STR("trace")), ss_profile_rank(SS_STR("a.trace")));
+	assert_int_equal(ss_profile_rank_in_run(SS_STR(".trace")), ss_profile_rank(SS_STR("a.trace")));
+	assert_int_equal(ss_profile_rank_in_run(SS_STR("trace.json.gz")), ss_profile_rank(SS_STR("a.trace.json.gz")));
+	assert_int_equal(ss_profile_rank_in_run(SS_STR("a.trace")), ss_profile_rank(SS_STR("a.trace")));
+	assert_int_equal(ss_profile_rank_in_run(SS_STR("xplane.pb")), SS_NO_PROFILE);
+	assert_int_equal(ss_profile_rank_in_run(SS_STR("race")), SS_NO_PROFILE);
 }
 
 /* ---- traces ---- */

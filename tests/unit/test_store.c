@@ -241,6 +241,32 @@ static void takes_loose_answers(void **state)
 	ss_store_free(&s);
 }
 
+/* capture_tpu_profile gave the files of a single TPU no host's name. */
+static void files_without_a_host(void **state)
+{
+	struct ss_store s;
+	(void)state;
+	make_file("plugins/profile/r/trace", "x");
+	make_file("plugins/profile/r/trace.json.gz", "x");
+	make_file("plugins/profile/r/op_profile.json", "x");
+	make_file("plugins/profile/r/overview_page.json", "x");
+	make_file("plugins/profile/r/overview_page.pb", "x");
+	make_file("elsewhere/trace", "x");
+	scan(&s, NULL);
+	assert_int_equal(s.nruns, 1);
+	assert_int_equal(s.runs[0].nhosts, 1);
+	assert_str(s.runs[0].hosts[0].name, "unnamed");
+	assert_true(ss_str_ends(s.runs[0].hosts[0].path, SS_STR("/trace.json.gz")));
+	assert_int_equal(s.runs[0].own.n, 3);
+	for (size_t i = 0, again = 0; i < 3; i++) {
+		again += s.runs[0].own.v[i].again;
+		if (!s.runs[0].own.v[i].again)
+			assert_str(s.runs[0].own.v[i].name, "unnamed");
+		assert_int_equal(again, i == 2);
+	}
+	ss_store_free(&s);
+}
+
 /* A program's evaluation writes event files later than its training, and no graph. */
 static void prefers_runs_with_a_graph(void **state)
 {
@@ -482,6 +508,7 @@ int main(void)
 		TEST(names_runs_as_xprof_does),
 		TEST(opens_a_profile_from_wherever_one_stands),
 		TEST(prefers_the_layout_to_loose_files),
+		TEST(files_without_a_host),
 		TEST(prefers_runs_with_a_graph),
 		TEST(scans_what_it_is_told_to),
 		TEST(says_why_nothing_was_found),
