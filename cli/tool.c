@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define MAX_PARAMS 32
+#define TERMINAL_ROWS 40	/* of each table, where it would scroll away; a pipe gets all */
 
 extern const struct cli_command cli_command_tool;
 
@@ -95,11 +96,15 @@ static bool format_of(const char *name, enum ss_format *format)
 static void say_notes(const struct ss_ask *ask)
 {
 	const struct ss_result *r = &ask->result;
-	size_t ntables = 0;
+	size_t ntables = 0, cut = 0;
 	for (size_t i = 0; ask->format != SS_FORMAT_JSON && i < r->nnotes; i++)
 		cli_say(ss_severity_name(r->notes[i].severity), r->notes[i].text);
 	for (size_t i = 0; i < r->ntables; i++)
 		ntables += r->tables[i].ncols > 0;
+	for (size_t i = 0; ask->format == SS_FORMAT_TEXT && i < r->ntables; i++)
+		cut += ask->style.max_rows && r->tables[i].nrows > ask->style.max_rows;
+	if (cut)
+		fputs("stepscope: a terminal gets the first rows of long tables; a pipe ('| less -S') gets all\n", stderr);
 	if (ask->format != SS_FORMAT_CSV_IDS || ask->table.n || ntables < 2)
 		return;
 	fprintf(stderr, "stepscope: this is the first of %zu tables (--table names another, or all):", ntables);
@@ -160,6 +165,7 @@ static int run(int argc, char **argv)
 		ask.host = p.hosts_asked.name;
 		ask.table = ss_str_from(table);
 		ask.style = cli_style(colour);
+		ask.style.max_rows = ask.style.width ? TERMINAL_ROWS : 0;
 		if (output)
 			ask.style = (struct ss_text_style){ .colour = colour && strcmp(colour, "always") == 0 };
 		ok = answer(&ask, &p, output, &err);

@@ -1,6 +1,7 @@
 /* csv.c - a table as CSV. */
 #include "emit/csv.h"
 
+#include "base/html.h"
 #include "emit/xprof.h"
 
 #include <math.h>
@@ -16,12 +17,25 @@ static void quoted(struct ss_out *o, struct ss_str s)
 	ss_out_char(o, '"');
 }
 
+static void plain(struct ss_out *o, struct ss_str html)
+{
+	struct ss_buf words = { 0 };
+	ss_html_plain(&words, html);
+	quoted(o, ss_buf_get(&words));
+	o->no_memory = o->no_memory || words.no_memory;
+	ss_buf_free(&words);
+}
+
 static void cell(struct ss_out *o, const struct ss_table *t, size_t c, size_t row, enum ss_csv_names names)
 {
 	double v;
 	switch (t->cols[c].type) {
 	case SS_TYPE_STR:
-		quoted(o, t->data[c].str[row]);
+		/* XProf exports what its page shows; for others a text is what it says. */
+		if (t->cols[c].unit == SS_UNIT_HTML && names == SS_CSV_IDS)
+			plain(o, t->data[c].str[row]);
+		else
+			quoted(o, t->data[c].str[row]);
 		return;
 	case SS_TYPE_F64:
 		v = t->data[c].f64[row];

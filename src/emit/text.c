@@ -1,19 +1,11 @@
-/*
- * text.c - tables for terminals.
- *
- * A column's scale and width come from all rows that are shown: one pass to measure, one to print.
- * Cells are formatted twice, which costs less than keeping them.
- */
+/* text.c - words for terminals, and whole results: the conclusion, tables (text_table.c), notes. */
 #include "emit/text.h"
 
-#include "base/html.h"
 #include "table/units.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#define MIN_STR_CELLS 12
 
 /*
  * One character: its bytes, code point and cells. Broken bytes and controls are one character of
@@ -134,210 +126,6 @@ void ss_text_wrap(struct ss_out *o, const struct ss_text_style *style, struct ss
 	ss_out_char(o, '\n');
 }
 
-struct column {
-	struct ss_scale scale;
-	size_t cells;		/* width */
-	bool left, hidden;
-	char head[96];
-};
-
-#define CELL 64
-
-/* Room for the text of one cell at a time. */
-struct room {
-	char number[CELL];
-	struct ss_buf plain;
-};
-
-static struct ss_str plain_text(struct room *r, struct ss_str html)
-{
-	r->plain.n = 0;
-	ss_html_plain(&r->plain, html);
-	return ss_buf_get(&r->plain);
-}
-
-/* A cell's text: in `r` for numbers and what was HTML, in place for other strings. */
-static struct ss_str cell_text(struct room *r, const struct ss_table *t, size_t c, size_t row, const struct column *col)
-{
-	char *buf = r->number;
-	double v;
-	switch (t->cols[c].type) {
-	case SS_TYPE_STR:
-		return t->cols[c].unit == SS_UNIT_HTML ? plain_text(r, t->data[c].str[row]) : t->data[c].str[row];
-	case SS_TYPE_BOOL:
-		return ss_str_from(t->data[c].b[row] ? "yes" : "no");
-	case SS_TYPE_I64:
-		if (t->cols[c].unit == SS_UNIT_HEX) {
-			snprintf(buf, CELL, "0x%llx", (unsigned long long)t->data[c].i64[row]);
-			return ss_str_from(buf);
-		}
-		if (col->scale.factor == 1 && col->scale.decimals == 0) {
-			snprintf(buf, CELL, "%lld", (long long)t->data[c].i64[row]);
-			return ss_str_from(buf);
-		}
-		v = (double)t->data[c].i64[row];
-		break;
-	default:
-		v = t->data[c].f64[row];
-		break;
-	}
-	if (isnan(v))
-		return SS_STR("-");
-	if (fabs(v) >= 1e30)
-		snprintf(buf, CELL, "%.3g", v * col->scale.factor);
-	else
-		snprintf(buf, CELL, "%.*f", col->scale.decimals, v * col->scale.factor);
-	return ss_str_from(buf);
-}
-
-static struct ss_scale measure_scale(const struct ss_table *t, size_t c, size_t nrows, enum ss_unit unit)
-{
-	double max_abs = 0;
-	bool whole = true;
-	for (size_t row = 0; row < nrows; row++) {
-		double v = t->cols[c].type == SS_TYPE_I64 ? (double)t->data[c].i64[row] : t->data[c].f64[row];
-		if (!isfinite(v))
-			continue;
-		whole = whole && v == floor(v);
-		max_abs = fmax(max_abs, fabs(v));
-	}
-	return ss_scale_for(unit, max_abs, whole);
-}
-
-static void measure(struct column *col, const struct ss_table *t, size_t c, size_t nrows, struct room *r)
-{
-	const struct ss_col *def = &t->cols[c];
-	bool number = def->type == SS_TYPE_F64 || def->type == SS_TYPE_I64;
-	const char *label = def->label[0] ? def->label : def->id;
-	/*
-	 * XProf's labels name their unit, "Total time (us)": then that is the scale, except that
-	 * fractions are always percents.
-	 */
-	bool named = strchr(label, '(');
-	enum ss_unit unit = named && def->unit != SS_UNIT_FRAC ? SS_UNIT_NONE : def->unit;
-	*col = (struct column){ .scale = { 1, "", 0 }, .left = !number };
-	col->hidden = def->role && strcmp(def->role, "tooltip") == 0;
-	if (number)
-		col->scale = measure_scale(t, c, nrows, unit);
-	if (col->scale.suffix[0] && !named && !ss_str_ends(ss_str_from(label), ss_str_from(col->scale.suffix)))
-		snprintf(col->head, sizeof(col->head), "%s (%s)", label, col->scale.suffix);
-	else
-		snprintf(col->head, sizeof(col->head), "%s", label);
-	col->cells = ss_text_cells(ss_str_from(col->head));
-	size_t most = 0;
-	for (size_t row = 0; row < nrows && !col->hidden; row++) {
-		size_t cells = ss_text_cells(cell_text(r, t, c, row, col));
-		most = cells > most ? cells : most;
-	}
-	col->cells = most > col->cells ? most : col->cells;
-	/* Where all that was HTML was for the eye, the column says nothing. */
-	col->hidden = col->hidden || (def->unit == SS_UNIT_HTML && !most);
-}
-
-/* Cells of the whole line: two blanks between columns. */
-static size_t line_cells(const struct column *cols, size_t n)
-{
-	size_t sum = 0;
-	for (size_t i = 0; i < n; i++)
-		if (!cols[i].hidden)
-			sum += cols[i].cells + (sum ? 2 : 0);
-	return sum;
-}
-
-/*
- * Make it fit: cut the widest column of text again and again, then hide from the right. Returns the
- * columns hidden for width.
- */
-static size_t fit(struct column *cols, size_t n, size_t width)
-{
-	size_t hidden = 0;
-	if (!width)
-		return 0;
-	for (size_t over; (over = line_cells(cols, n)) > width;) {
-		struct column *widest = NULL;
-		for (size_t i = 0; i < n; i++)
-			if (!cols[i].hidden && cols[i].left && (!widest || cols[i].cells > widest->cells))
-				widest = &cols[i];
-		over -= width;
-		if (widest && widest->cells > MIN_STR_CELLS) {
-			size_t room = widest->cells - MIN_STR_CELLS;
-			widest->cells -= over < room ? over : room;
-			continue;
-		}
-		size_t last = n;
-		while (last > 0 && cols[last - 1].hidden)
-			last--;
-		if (last <= 1)
-			break;
-		cols[last - 1].hidden = true;
-		hidden++;
-	}
-	return hidden;
-}
-
-static void put_cell(struct ss_out *o, const struct column *col, struct ss_str text, bool last)
-{
-	if (col->left) {
-		size_t cells = ss_text_put(o, text, col->cells);
-		if (!last)
-			ss_text_pad(o, col->cells - (cells < col->cells ? cells : col->cells));
-	} else {
-		size_t cells = ss_text_cells(text);
-		ss_text_pad(o, col->cells - (cells < col->cells ? cells : col->cells));
-		ss_text_put(o, text, col->cells);
-	}
-}
-
-static void put_rows(struct ss_out *o, const struct ss_table *t, const struct column *cols, size_t nrows,
-		     const struct ss_text_style *style, struct room *r)
-{
-	size_t last = t->ncols;
-	while (last > 0 && cols[last - 1].hidden)
-		last--;
-	ss_text_tone(o, style, SS_TONE_BOLD);
-	for (size_t c = 0, any = 0; c < last; c++)
-		if (!cols[c].hidden) {
-			ss_text_pad(o, any++ ? 2 : 0);
-			put_cell(o, &cols[c], ss_str_from(cols[c].head), c + 1 == last);
-		}
-	ss_text_tone(o, style, SS_TONE_PLAIN);
-	ss_out_char(o, '\n');
-	for (size_t row = 0; row < nrows; row++) {
-		for (size_t c = 0, any = 0; c < last; c++) {
-			if (cols[c].hidden)
-				continue;
-			ss_text_pad(o, any++ ? 2 : 0);
-			put_cell(o, &cols[c], cell_text(r, t, c, row, &cols[c]), c + 1 == last);
-		}
-		ss_out_char(o, '\n');
-	}
-}
-
-void ss_emit_text_table(struct ss_out *o, const struct ss_table *t, const struct ss_text_style *style)
-{
-	size_t nrows = style->max_rows && style->max_rows < t->nrows ? style->max_rows : t->nrows;
-	struct column *cols = calloc(t->ncols + 1, sizeof(*cols));
-	struct room room = { .plain = { 0 } };
-	if (!cols) {
-		o->no_memory = true;
-		return;
-	}
-	for (size_t c = 0; c < t->ncols; c++)
-		measure(&cols[c], t, c, nrows, &room);
-	size_t hidden = fit(cols, t->ncols, style->width);
-	if (t->ncols)
-		put_rows(o, t, cols, nrows, style, &room);
-	free(cols);
-	o->no_memory = o->no_memory || room.plain.no_memory;
-	ss_buf_free(&room.plain);
-	ss_text_tone(o, style, SS_TONE_DIM);
-	if (nrows < t->nrows)
-		ss_out_printf(o, "... %zu more row%s\n", t->nrows - nrows, t->nrows - nrows == 1 ? "" : "s");
-	if (hidden)
-		ss_out_printf(o, "(%zu column%s too many to fit; --format csv has all)\n", hidden, hidden == 1 ? "" : "s");
-	ss_text_tone(o, style, SS_TONE_PLAIN);
-}
-
 void ss_emit_text_notes(struct ss_out *o, const struct ss_note *notes, size_t n, const struct ss_text_style *style)
 {
 	static const enum ss_tone tones[] = { [SS_INFO] = SS_TONE_DIM, [SS_WARNING] = SS_TONE_WARN, [SS_ERROR] = SS_TONE_BAD };
@@ -350,21 +138,44 @@ void ss_emit_text_notes(struct ss_out *o, const struct ss_note *notes, size_t n,
 	}
 }
 
+#define VALUE 64
+
+/* "Device compute (in ms)" without the unit: the value has its own. */
+static struct ss_str bare_label(const struct ss_prop *p)
+{
+	struct ss_str s = ss_str_from(p->label ? p->label : p->id);
+	size_t at = ss_str_find(s, SS_STR(" (in ms)"));
+	return at == SS_NPOS ? s : ss_str_sub(s, 0, at);
+}
+
 /* Properties with a name for people, and those that are all a table has. */
+static bool is_shown(const struct ss_table *t, const struct ss_prop *p)
+{
+	return (p->label || !t->ncols) && !(isnan(p->value) && !p->text.n);
+}
+
+static size_t count_props(const struct ss_table *t)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < t->nprops; i++)
+		n += is_shown(t, &t->props[i]);
+	return n;
+}
+
 static void put_props(struct ss_out *o, const struct ss_table *t, const struct ss_text_style *style)
 {
-	size_t widest = 0, shown = 0;
+	size_t widest = 0;
 	for (size_t i = 0; i < t->nprops; i++) {
-		size_t cells = ss_text_cells(ss_str_from(t->props[i].label ? t->props[i].label : t->props[i].id));
-		if ((t->props[i].label || !t->ncols) && cells > widest)
+		size_t cells = ss_text_cells(bare_label(&t->props[i]));
+		if (is_shown(t, &t->props[i]) && cells > widest)
 			widest = cells;
 	}
 	for (size_t i = 0; i < t->nprops; i++) {
 		const struct ss_prop *p = &t->props[i];
-		char buf[CELL];
-		if ((!p->label && t->ncols) || (isnan(p->value) && !p->text.n))
+		char buf[VALUE];
+		if (!is_shown(t, p))
 			continue;
-		size_t cells = ss_text_put(o, ss_str_from(p->label ? p->label : p->id), 0);
+		size_t cells = ss_text_put(o, bare_label(p), 0);
 		ss_text_pad(o, widest - cells + 2);
 		if (isnan(p->value)) {
 			ss_text_wrap(o, style, p->text, widest + 2);
@@ -372,9 +183,8 @@ static void put_props(struct ss_out *o, const struct ss_table *t, const struct s
 			ss_format_value(buf, sizeof(buf), p->unit, p->value);
 			ss_out_printf(o, "%s\n", buf);
 		}
-		shown++;
 	}
-	if (shown && t->nrows)
+	if (widest && t->nrows)
 		ss_out_char(o, '\n');
 }
 
@@ -393,13 +203,36 @@ void ss_emit_text_conclusion(struct ss_out *o, const struct ss_conclusion *a, co
 		ss_text_wrap(o, style, a->more[i], 0);
 }
 
+/* Tables without rows are named in one line. */
+static void put_empty(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style)
+{
+	struct ss_out names;
+	ss_out_init(&names, NULL, NULL);
+	for (size_t i = 0; i < r->ntables; i++) {
+		const struct ss_table *t = &r->tables[i];
+		if (t->nrows || !t->ncols)
+			continue;
+		ss_out_z(&names, names.n ? ", " : "No rows: ");
+		ss_out_z(&names, t->title);
+	}
+	ss_text_tone(o, style, SS_TONE_DIM);
+	if (r->ntables == 1 || !names.n)
+		ss_out_z(o, names.n ? "(no rows)\n" : "");
+	else
+		ss_text_wrap(o, style, (struct ss_str){ names.buf, names.n }, 2);
+	ss_text_tone(o, style, SS_TONE_PLAIN);
+	o->no_memory = o->no_memory || names.no_memory;
+	ss_out_free(&names);
+}
+
 void ss_emit_text(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style)
 {
-	bool any = r->conclusion.text.n > 0;
+	bool any = r->conclusion.text.n > 0, empty = false;
 	ss_emit_text_conclusion(o, &r->conclusion, style);
 	for (size_t i = 0; i < r->ntables; i++) {
 		const struct ss_table *t = &r->tables[i];
-		if (!t->ncols && !t->nprops)
+		empty = empty || (!t->nrows && t->ncols);
+		if (!t->nrows && !count_props(t))
 			continue;
 		if (any)
 			ss_out_char(o, '\n');
@@ -413,10 +246,12 @@ void ss_emit_text(struct ss_out *o, const struct ss_result *r, const struct ss_t
 		put_props(o, t, style);
 		if (t->nrows)
 			ss_emit_text_table(o, t, style);
-		else if (t->ncols)
-			ss_out_lit(o, "(no rows)\n");
 	}
-	if (r->nnotes && any)
+	if (empty && any)
+		ss_out_char(o, '\n');
+	if (empty)
+		put_empty(o, r, style);
+	if (r->nnotes && (any || empty))
 		ss_out_char(o, '\n');
 	ss_emit_text_notes(o, r->notes, r->nnotes, style);
 }

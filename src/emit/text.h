@@ -2,8 +2,8 @@
  * text.h - results for a terminal: aligned columns, scaled units, colours.
  *
  * Text from a profile never reaches the terminal as control characters. Widths are counted in
- * terminal cells. On a narrow terminal long names are cut ("…"), then columns on the right are left
- * out, which the last line says.
+ * terminal cells. On a narrow terminal long names are cut ("…"), then columns are left out, which the
+ * last line names (text_table.c).
  */
 #ifndef SS_EMIT_TEXT_H
 #define SS_EMIT_TEXT_H

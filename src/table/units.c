@@ -94,6 +94,9 @@ void ss_format_value(char *buf, size_t size, enum ss_unit unit, double value)
 		return;
 	}
 	struct ss_scale s = ss_scale_for(unit, fabs(value), value == floor(value));
+	/* What would be shown as zero with a point is zero. */
+	if (value != 0 && fabs(value * s.factor) < 0.5 * pow(10, -s.decimals) && unit != SS_UNIT_FRAC && unit != SS_UNIT_PERCENT)
+		s = ss_scale_for(unit, value = 0, true);
 	bool glued = s.suffix[0] == '%' || !s.suffix[0];
 	snprintf(buf, size, "%.*f%s%s", s.decimals, value * s.factor, glued ? "" : " ", s.suffix);
 }
