@@ -13,6 +13,7 @@ bool ss_wanted_init(struct ss_wanted *w, const struct ss_xplane *x, const enum s
 		    struct ss_arena *arena)
 {
 	*w = (struct ss_wanted){ .x = x, .stats = stats, .nstats = nstats, .direct = true, .nby_id = x->nstat_meta_direct };
+	w->nshort = w->nby_id < 0x80 ? w->nby_id : 0x80;
 	w->by_id = ss_arena_zalloc(arena, (size_t)w->nby_id + 1, 1);
 	if (!w->by_id)
 		return false;
@@ -91,38 +92,41 @@ static bool next_stat(struct ss_wanted_walk *walk, struct ss_str *stat)
 static bool read_usual(struct ss_wanted_walk *walk, unsigned *which, struct ss_xstat *out)
 {
 	const struct ss_wanted *w = walk->w;
-	const uint8_t *p = walk->c.at, *end = walk->c.end, *q;
-	while (end - p >= 4) {
-		q = p + 1;
-		if (*p == walk->key) {
-			if (p[1] >= 0x80 || p[1] < 3 || p[1] > end - p - 2 || p[2] != PB_VAR(XSTAT_METADATA_ID) ||
-			    p[3] >= w->nby_id || p[3] >= 0x80 || w->by_id[p[3]])
+	const uint8_t *p = walk->c.at, *end = walk->c.end;
+	const uint32_t key = walk->key, nshort = w->nshort;
+	while (end - p >= 6) {
+		const uint8_t *q = p + 1;
+		if (*p == key) {
+			uint32_t n = p[1];
+			if (n >= 0x80 || n < 4 || n > end - p - 2 || p[2] != PB_VAR(XSTAT_METADATA_ID) || p[3] >= nshort)
 				break;
-			p += 2 + p[1];
-		} else if (*p >= 8 && (*p & 0x87) == 0 && ss_pb_skip(&q, walk->readable) && q <= end) {
-			p = q;
-		} else {
-			break;
+			unsigned k = w->by_id[p[3]];
+			if (!k) {
+				p += 2 + n;
+				continue;
+			}
+			walk->c.at = p;
+			q = p + 5;
+			if ((p[4] != PB_VAR(XSTAT_INT64_VALUE) && p[4] != PB_VAR(XSTAT_UINT64_VALUE)) ||
+			    !ss_pb_varint(&q, walk->readable, &out->u) || q != p + 2 + n)
+				return false;
+			*which = k - 1;
+			out->stat = w->stats[k - 1];
+			out->kind = p[4] == PB_VAR(XSTAT_INT64_VALUE) ? SS_X_INT : SS_X_UINT;
+			out->meta = SS_NONE;
+			out->s = (struct ss_str){ "", 0 };
+			walk->c.at = q;
+			return true;
 		}
+		if (*p < 8 || (*p & 0x87) != 0 || !ss_pb_skip(&q, walk->readable) || q > end)
+			break;
+		p = q;
 	}
 	walk->c.at = p;
-	if (end - p < 6 || *p != walk->key || p[1] >= 0x80 || p[1] < 4 || p[1] > end - p - 2 ||
-	    p[2] != PB_VAR(XSTAT_METADATA_ID) || p[3] >= w->nby_id || p[3] >= 0x80 ||
-	    (p[4] != PB_VAR(XSTAT_INT64_VALUE) && p[4] != PB_VAR(XSTAT_UINT64_VALUE)))
-		return false;
-	q = p + 5;
-	if (!ss_pb_varint(&q, walk->readable, &out->u) || q != p + 2 + p[1])
-		return false;
-	*which = w->by_id[p[3]] - 1u;
-	out->stat = w->stats[*which];
-	out->kind = p[4] == PB_VAR(XSTAT_INT64_VALUE) ? SS_X_INT : SS_X_UINT;
-	out->meta = SS_NONE;
-	out->s = (struct ss_str){ "", 0 };
-	walk->c.at = q;
-	return true;
+	return false;
 }
 
-bool ss_wanted_next(struct ss_wanted_walk *walk, unsigned *which, struct ss_xstat *out)
+bool ss_wanted_read(struct ss_wanted_walk *walk, unsigned *which, struct ss_xstat *out)
 {
 	const struct ss_wanted *w = walk->w;
 	struct ss_str stat;

@@ -16,7 +16,7 @@ struct ss_wanted {
 	const enum ss_stat *stats;	/* at most 254 */
 	unsigned nstats;
 	uint8_t *by_id;			/* 1 + index into stats by small metadata id, 0: not wanted */
-	uint32_t nby_id;
+	uint32_t nby_id, nshort;	/* nshort: of them, those whose id is one byte */
 	bool any;			/* the plane names one of them */
 	bool direct;			/* the ids of all of them are below nby_id */
 	uint64_t ids;			/* of them, as in ss_xevents.stat_ids */
@@ -88,7 +88,13 @@ static inline unsigned ss_wanted_glance(const struct ss_wanted *w, struct ss_str
 	return id < w->nby_id && w->by_id[id] ? w->by_id[id] - 1u : w->nstats;
 }
 
+/* Whatever ss_wanted_next does not do inline. */
+bool ss_wanted_read(struct ss_wanted_walk *walk, unsigned *which, struct ss_xstat *out);
+
 /* The next wanted stat: *which is its index into stats. */
-bool ss_wanted_next(struct ss_wanted_walk *walk, unsigned *which, struct ss_xstat *out);
+static inline bool ss_wanted_next(struct ss_wanted_walk *walk, unsigned *which, struct ss_xstat *out)
+{
+	return walk->c.at != walk->c.end && ss_wanted_read(walk, which, out);
+}
 
 #endif

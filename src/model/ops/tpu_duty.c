@@ -79,7 +79,9 @@ static bool covered(struct cover *c, uint64_t *sum_ps)
 }
 
 struct chip {
-	struct cover active, sure;
+	struct cover active;
+	struct cover sure; /* not kept as long as it is the same */
+	bool differ;
 	int64_t first_ps, last_ps;
 	bool any;
 };
@@ -132,6 +134,21 @@ struct walk {
 	SS_VEC(struct running) stack;
 };
 
+/* The first time that is active and not surely so: up to here both were the same. */
+static bool part_covers(struct chip *c)
+{
+	struct cover *to = &c->sure;
+	*to = c->active;
+	to->v.v = NULL;
+	to->v.n = to->v.cap = 0;
+	c->differ = true;
+	if (!ss_vec_reserve(&to->v, c->active.v.n + 1))
+		return false;
+	for (; to->v.n < c->active.v.n; to->v.n++)
+		to->v.v[to->v.n] = c->active.v.v[to->v.n];
+	return true;
+}
+
 /* The operation had the time up to `to_ps` for itself. */
 static bool give(struct walk *w, struct running *r, int64_t to_ps)
 {
@@ -139,8 +156,10 @@ static bool give(struct walk *w, struct running *r, int64_t to_ps)
 	if (to_ps <= from_ps)
 		return true;
 	r->from_ps = to_ps;
+	if (r->active != r->sure && !w->c->differ && !part_covers(w->c))
+		return false;
 	return (!r->active || add_interval(&w->c->active, from_ps, to_ps)) &&
-	       (!r->sure || add_interval(&w->c->sure, from_ps, to_ps));
+	       (!r->sure || !w->c->differ || add_interval(&w->c->sure, from_ps, to_ps));
 }
 
 /* End what does not include [begin_ps, end_ps). */
@@ -245,8 +264,10 @@ static bool close_chip(struct chip *c, struct ss_duty *out)
 {
 	uint64_t span_ps = c->any ? (uint64_t)c->last_ps - (uint64_t)c->first_ps : 0, busy_ps,
 		 sure_ps;
-	if (!covered(&c->active, &busy_ps) || !covered(&c->sure, &sure_ps))
+	if (!covered(&c->active, &busy_ps) || (c->differ && !covered(&c->sure, &sure_ps)))
 		return false;
+	if (!c->differ)
+		sure_ps = busy_ps;
 	out->busy_ps += busy_ps;
 	out->idle_ps += span_ps > busy_ps ? span_ps - busy_ps : 0;
 	out->busy_sure_ps += sure_ps;
@@ -306,7 +327,7 @@ bool ss_tpu_duty(const struct ss_host *h, struct ss_duty *out, struct ss_err *er
 		uint64_t chip = members[i].chip;
 		bool alone = i + 1 == n || members[i + 1].chip != chip,
 		     keep = !alone || !is_one_line(members[i].p);
-		struct chip c = { .active.keep = keep, .sure.keep = keep };
+		struct chip c = { .active.keep = keep };
 		while (ok && i < n && members[i].chip == chip)
 			ok = add_plane(&c, members[i++].p);
 		ok = ok && close_chip(&c, out);
