@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#define MOST_FOLDS 9
+#define MOST_FOLDS 10
 
 struct job {
 	struct {
@@ -88,7 +88,7 @@ bool ss_model_gather(struct ss_model *m, unsigned facts, struct ss_err *err)
 		{ SS_FACTS_FOUND, &ss_fold_found },	  { SS_FACTS_ENV, &ss_fold_env },
 		{ SS_FACTS_REQUESTS, &ss_fold_requests }, { SS_FACTS_BARRIERS, &ss_fold_barriers },
 		{ SS_FACTS_TRANSFERS, &ss_fold_transfers }, { SS_FACTS_MEANWHILE, &ss_fold_meanwhile },
-		{ SS_FACTS_FULLEST, &ss_fold_fullest },
+		{ SS_FACTS_FULLEST, &ss_fold_fullest },	  { SS_FACTS_DUTY, &ss_fold_duty },
 	};
 	struct job j = { .n = 0 };
 	if (!m->visited)

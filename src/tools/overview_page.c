@@ -107,9 +107,8 @@ static bool active_prop(struct ss_table *t, const char *id, const char *label, d
 	return !(ms > 0) || ss_table_prop_num(t, id, label, SS_UNIT_MS, ms, "%.2f");
 }
 
-static bool tpu_props(struct ss_table *t, const struct ss_input_report *r)
+static bool tpu_props(struct ss_table *t, const struct ss_input_report *r, const struct ss_duty *d)
 {
-	const struct ss_duty *d = &r->ops->duty;
 	const struct ss_op_db *dev = &r->ops->device, *host = &r->ops->host;
 	bool tpu = r->env->hardware == SS_HW_TPU;
 	double busy = (double)d->busy_ps, sure = (double)d->busy_sure_ps;
@@ -150,7 +149,7 @@ static bool sparse_core_props(struct ss_table *t, const struct ss_input_report *
 				 r->sc_idle_ms, "%.1f");
 }
 
-static bool analysis_props(struct ss_table *t, const struct ss_input_report *r,
+static bool analysis_props(struct ss_table *t, const struct ss_input_report *r, const struct ss_duty *duty,
 			   const struct ss_op_db *framework, bool gpu)
 {
 	return ss_table_prop(t, "host_trace_level", SS_STR("0")) &&
@@ -160,7 +159,7 @@ static bool analysis_props(struct ss_table *t, const struct ss_input_report *r,
 	       percent_prop(t, "mxu_utilization_percent", "TPU matrix units",
 			    r->env->mxu_percent) &&
 	       percent_prop(t, "hbm_utilization_percent", "HBM", r->env->hbm_percent) &&
-	       sparse_core_props(t, r) && (gpu ? precision_props(t, r->steps) : tpu_props(t, r));
+	       sparse_core_props(t, r) && (gpu ? precision_props(t, r->steps) : tpu_props(t, r, duty));
 }
 
 static bool add_op(struct ss_table *t, const struct ss_op *op, const struct ss_op_db *db,
@@ -196,7 +195,7 @@ static bool analysis_rows(struct ss_table *t, const struct ss_op_db *framework,
 	return true;
 }
 
-static bool analysis(const struct ss_input_report *r, struct ss_result *out)
+static bool analysis(const struct ss_input_report *r, const struct ss_duty *duty, struct ss_result *out)
 {
 	bool gpu = ss_str_contains(r->env->device_type, SS_STR("GPU"));
 	struct ss_op_db framework;
@@ -207,7 +206,7 @@ static bool analysis(const struct ss_input_report *r, struct ss_result *out)
 		return false;
 	bool ok = ss_tensor_core_uses(&uses, &r->ops->kernels);
 	if (ok) {
-		ok = analysis_props(t, r, &framework, gpu) &&
+		ok = analysis_props(t, r, duty, &framework, gpu) &&
 		     analysis_rows(t, &framework, &uses, gpu);
 		ss_tensor_core_uses_free(&uses);
 	}
@@ -407,9 +406,10 @@ static bool latencies(const struct ss_query *q, bool training, struct ss_result 
 static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
 {
 	struct ss_input_report r;
-	if (!ss_input_report_make(&r, q, err))
+	const struct ss_duty *duty;
+	if (!ss_input_report_make(&r, q, err) || !(duty = ss_model_duty(q->model, err)))
 		return false;
-	if (!analysis(&r, out) || !ss_input_steps_table(&r, out) || !environment(r.env, out) ||
+	if (!analysis(&r, duty, out) || !ss_input_steps_table(&r, out) || !environment(r.env, out) ||
 	    !recommendation(&r, out))
 		return ss_fail_mem(err);
 	if (!latencies(q, r.env->is_training, out, err))
@@ -425,7 +425,7 @@ const struct ss_tool ss_tool_overview_page = {
 	.summary = "Step time, what limits it, and the ops that take most of it",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS | SS_TOOL_VISITS,
-	.facts = SS_FACTS_ENV | SS_FACTS_OPS | SS_FACTS_STEPS | SS_FACTS_FOUND | SS_FACTS_REQUESTS,
+	.facts = SS_FACTS_ENV | SS_FACTS_OPS | SS_FACTS_STEPS | SS_FACTS_FOUND | SS_FACTS_REQUESTS | SS_FACTS_DUTY,
 	.old = "answer:overview_page",
 	.run_old = ss_old_overview_page,
 	.run = run,

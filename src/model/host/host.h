@@ -116,6 +116,7 @@ enum ss_host_part {
 	SS_HOST_HLO,		/* hlo modules of /host:metadata by program id */
 	SS_HOST_SHOWN,		/* shown.h: planes with all derived lines */
 	SS_HOST_OPS,		/* ops.h */
+	SS_HOST_DUTY,		/* ops.h: time that TPUs had work */
 	SS_HOST_STEPS,		/* steps.h */
 	SS_HOST_FOUND,		/* found.h: steps that nobody marked */
 	SS_HOST_TRACE,		/* trace.h: level-of-detail index */

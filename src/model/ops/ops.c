@@ -87,9 +87,7 @@ static bool build_host(struct job *j, struct ss_err *err)
 		return false;
 	if (!merge_planes(j))
 		return ss_fail_mem(err);
-	if (j->hw == SS_HW_GPU)
-		return ss_host_kernels(&j->ops->kernels, j->h, &j->ops->arenas[0], err);
-	return j->hw != SS_HW_TPU || ss_tpu_duty(j->h, &j->ops->duty, err);
+	return j->hw != SS_HW_GPU || ss_host_kernels(&j->ops->kernels, j->h, &j->ops->arenas[0], err);
 }
 
 static void release_host(void *data)
@@ -173,10 +171,6 @@ static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *er
 	(void)i;
 	if (!one)
 		return false;
-	o->duty.busy_ps += one->duty.busy_ps;
-	o->duty.idle_ps += one->duty.idle_ps;
-	o->duty.busy_sure_ps += one->duty.busy_sure_ps;
-	o->duty.idle_sure_ps += one->duty.idle_sure_ps;
 	return (ss_op_db_merge(&o->device, &one->device, &all->keep) &&
 		ss_op_db_merge(&o->host, &one->host, &all->keep) && add_kernels(all, &one->kernels)) ||
 	       ss_fail_mem(err);

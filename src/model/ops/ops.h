@@ -56,13 +56,6 @@ struct ss_op_db {
 	uint64_t infeed_enq_period_ps;		     /* ... and from start to start */
 };
 
-/* TPU: time that cores had work, from the first program to the last. */
-struct ss_duty {
-	uint64_t busy_ps, idle_ps;
-	uint64_t busy_sure_ps,
-		idle_sure_ps; /* counting custom-calls as work only where they state a cost */
-};
-
 /* One GPU kernel with one launch geometry, summed over its executions. */
 struct ss_kernel {
 	struct ss_str name;    /* of the kernel */
@@ -84,7 +77,6 @@ struct ss_sparse_ops; /* sparse_ops.h */
 
 struct ss_host_ops {
 	struct ss_op_db device, host;
-	struct ss_duty duty;
 	struct ss_kernels kernels;
 	struct ss_tpu_core *cores; /* TensorCores in the order of their planes */
 	size_t ncores;
@@ -98,11 +90,20 @@ const struct ss_host_ops *ss_host_ops(struct ss_host *h, struct ss_err *err);
 /* All hosts together. Of one host alone: its own. */
 struct ss_ops {
 	struct ss_op_db device, host;
-	struct ss_duty duty;
 	struct ss_kernels kernels;
 };
 
 const struct ss_ops *ss_model_ops(struct ss_model *m, struct ss_err *err);
+
+/* TPU: time that chips had work, from the first program to the last. Of other hardware all is 0. */
+struct ss_duty {
+	uint64_t busy_ps, idle_ps;
+	uint64_t busy_sure_ps,
+		idle_sure_ps; /* counting custom-calls as work only where they state a cost */
+};
+
+/* Of all hosts together. */
+const struct ss_duty *ss_model_duty(struct ss_model *m, struct ss_err *err);
 
 /* op_db.c */
 

@@ -72,9 +72,6 @@ void ss_tpu_core_free(struct ss_tpu_core *core);
 void ss_device_span(const struct ss_plane *p, const struct ss_line *l, uint32_t i,
 		    int64_t *begin_ps, uint64_t *dur_ps);
 
-/* Section 7.7 of common_xspace. */
-bool ss_tpu_duty(const struct ss_host *h, struct ss_duty *out, struct ss_err *err);
-
 /* What the plane says of itself. */
 struct ss_core_details ss_plane_core_details(const struct ss_plane *p);
 

@@ -6,7 +6,9 @@
  * chip share its duty: the chip works while any of them does. Works on host timespans of the
  * columns alone; stats are read for custom-calls without a stated cost only.
  */
+#include "model/fold.h"
 #include "model/host/opname.h"
+#include "model/ops/env.h"
 #include "model/ops/op_facts.h"
 #include "model/ops/tpu.h"
 
@@ -317,7 +319,7 @@ static size_t list_members(const struct ss_host *h, struct member *members)
 	return n;
 }
 
-bool ss_tpu_duty(const struct ss_host *h, struct ss_duty *out, struct ss_err *err)
+static bool sum_host(const struct ss_host *h, struct ss_duty *out, struct ss_err *err)
 {
 	struct member *members = malloc((h->nplanes + 1) * sizeof(*members));
 	bool ok = members;
@@ -336,4 +338,52 @@ bool ss_tpu_duty(const struct ss_host *h, struct ss_duty *out, struct ss_err *er
 	}
 	free(members);
 	return ok || ss_fail_mem(err);
+}
+
+static void *build_host(void *owner, struct ss_err *err)
+{
+	struct ss_host *h = owner;
+	bool tpu = ss_host_hardware(h) == SS_HW_TPU;
+	struct ss_duty *duty = !tpu || ss_host_load(h, err) ? calloc(1, sizeof(*duty)) : NULL;
+	if (!duty || !tpu || sum_host(h, duty, err))
+		return duty;
+	free(duty);
+	return NULL;
+}
+
+static const struct ss_duty *host_duty(struct ss_host *h, struct ss_err *err)
+{
+	return ss_part_get(&h->parts[SS_HOST_DUTY], build_host, free, h, err);
+}
+
+static bool read_host(struct ss_host *h, struct ss_err *err)
+{
+	return host_duty(h, err) != NULL;
+}
+
+static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *err)
+{
+	const struct ss_duty *one = host_duty(h, err);
+	struct ss_duty *all = data;
+	(void)i;
+	if (!one)
+		return false;
+	all->busy_ps += one->busy_ps;
+	all->idle_ps += one->idle_ps;
+	all->busy_sure_ps += one->busy_sure_ps;
+	all->idle_sure_ps += one->idle_sure_ps;
+	return true;
+}
+
+const struct ss_fold ss_fold_duty = {
+	.part = SS_MODEL_DUTY,
+	.size = sizeof(struct ss_duty),
+	.read = read_host,
+	.take = take_host,
+	.release = free,
+};
+
+const struct ss_duty *ss_model_duty(struct ss_model *m, struct ss_err *err)
+{
+	return ss_fold_get(m, &ss_fold_duty, err);
 }
