@@ -13,8 +13,8 @@
 enum ss_format {
 	SS_FORMAT_JSON,		/* ours: docs/api.md, "A result" */
 	SS_FORMAT_XPROF,	/* as XProf's clients read it */
-	SS_FORMAT_CSV,		/* the first table, as XProf exports it */
-	SS_FORMAT_CSV_IDS,	/* the table asked for, with ids for names */
+	SS_FORMAT_CSV,		/* as XProf exports its first table, with labels for names */
+	SS_FORMAT_CSV_IDS,	/* with ids for names */
 	SS_FORMAT_TEXT,		/* for a terminal */
 };
 
@@ -25,7 +25,7 @@ struct ss_ask {
 	size_t nparams;
 	enum ss_format format;
 	struct ss_str run, host;	/* to be named in the answer */
-	struct ss_str table;		/* CSV by ids: "" the first, "all" each behind "# name", else this one */
+	struct ss_str table;		/* CSV: "" the first, "all" each behind "# name", else this one */
 	bool notes_apart;		/* text: the caller shows the result's notes elsewhere */
 	struct ss_text_style style;	/* of text */
 	/* Answered: */

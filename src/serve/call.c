@@ -531,6 +531,12 @@ static bool take_params(struct ss_call *c, struct ss_job *j, const struct ss_too
 	return true;
 }
 
+/* XProf's clients get the first table as CSV; others may name one, or "all". */
+static struct ss_str table_of(struct ss_call *c, enum ss_format format)
+{
+	return format == SS_FORMAT_CSV ? ss_call_arg(c, "table") : SS_STR("");
+}
+
 /* A tool, a format and the tool's parameters as one string. */
 static struct ss_str tool_key(struct ss_call *c, const struct ss_tool *tool, const struct ss_run *run,
 			      enum ss_format format, struct ss_err *err)
@@ -541,6 +547,7 @@ static struct ss_str tool_key(struct ss_call *c, const struct ss_tool *tool, con
 	key_str(&o, ss_str_from(tool->name));
 	ss_out_u64(&o, (uint64_t)format);
 	key_str(&o, run->name);
+	key_str(&o, table_of(c, format));
 	for (size_t i = 0; i < tool->nparams; i++)
 		if (ss_http_arg(c->req, tool->params[i].name, &value)) {
 			key_str(&o, ss_str_from(tool->params[i].name));
@@ -570,7 +577,8 @@ bool ss_reply_tool(struct ss_call *c, const struct ss_tool *tool, const struct s
 	j->ask = (struct ss_ask){ .tool = tool, .model = ss_session_model(j->session), .format = format };
 	j->ask.run = ss_arena_str(&j->arena, run->name);
 	j->ask.host = ss_arena_str(&j->arena, sel->name);
-	if (!j->ask.run.p || !j->ask.host.p || !take_params(c, j, tool, err)) {
+	j->ask.table = ss_arena_str(&j->arena, table_of(c, format));
+	if (!j->ask.run.p || !j->ask.host.p || !j->ask.table.p || !take_params(c, j, tool, err)) {
 		end_job(j);
 		return ss_fail_mem(err);
 	}

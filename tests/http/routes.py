@@ -114,6 +114,13 @@ def csv_route(c):
     c.check('CSV is a file to save', 'attachment' in headers.get('content-disposition', ''), str(headers))
     c.check('every row is whole', len({len(r) for r in rows}) == 1, str(rows[:2]))
     c.status(f'{PREFIX}/data_csv?run=synth_tpu1/run&tag=nonsense', 404)
+    url = f'{PREFIX}/data_csv?run=synth_tpu1/run&tag=smart_suggestion'
+    first, named, all_of = (c.fetch(url + more)[2].decode() for more in ('', '&table=evidence', '&table=all'))
+    c.check('CSV of a table by its name', named.startswith('"Suggestion row","Figure",') and not first.startswith(named[:20]), named)
+    c.check('CSV of all tables', all_of.startswith('# suggestions\n' + first) and '\n# evidence\n' + named in all_of, all_of)
+    c.status(url + '&table=nonsense', 404)
+    _, _, tracks = c.fetch(f'{PREFIX}/data_csv?run=synth_tpu1/run&tag=trace_viewer@&host=host0')
+    c.check('CSV of a timeline: its tracks', tracks.startswith(b'"Section","Track",'), tracks)
 
 
 def allocations(c):
@@ -257,7 +264,7 @@ def page_routes(c):
     status, headers, body = c.fetch(f'/api/timeline/slices?run=synth_tpu1/run&begin_ps=0&end_ps={line["end_ps"]}&width_px=800')
     c.check('slices', status == 200 and body[:4] == b'SSL1' and len(body) % 4 in (0, 1, 2, 3), f'{status} {body[:80]!r}')
     words = c.json('/api/timeline/conclusion?run=synth_tpu1/run')
-    c.check('the timeline says what it comes to', 'works for' in words['conclusion']['text'] and words['conclusion']['mood'] == 'plain', words)
+    c.check('the timeline says what it comes to', 'work for' in words['conclusion']['text'] and words['conclusion']['mood'] == 'plain', words)
     pause = words['pause']
     c.check('the longest pause lies in the trace', 0 <= pause['begin_ps'] < pause['end_ps'] <= line['end_ps'], pause)
     found = c.json('/api/timeline/search?run=synth_tpu1/run&q=fusion')

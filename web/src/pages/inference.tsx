@@ -179,7 +179,7 @@ function Ranked({ title, param, t, latency, session }: RankedProps) {
 				))}
 			</div>
 			<Breakdown t={t} latency={latency} title={title} />
-			<Grid table={shown} maxRows={12} csv={csvAddress(session)} />
+			<Grid table={shown} maxRows={12} csv={csvAddress(session, t.name)} />
 		</section>
 	);
 }

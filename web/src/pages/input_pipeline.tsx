@@ -294,7 +294,7 @@ function HostSide({ ops, tips, session }: { ops: TableData | undefined; tips: re
 			<Grid
 				table={ops}
 				maxRows={14}
-				csv={csvAddress(session)}
+				csv={csvAddress(session, ops.name)}
 				link={(col, row) =>
 					col === "opName" && session.toolNames.includes("trace_viewer@")
 						? toolHref("trace_viewer@", { q: String(column(ops, col)?.[row] ?? "") })

@@ -97,7 +97,7 @@ function MemoryProfile({ result, session }: { result: Result; session: Session }
 						table={breakdown}
 						sort={{ col: "allocation_bytes", down: true }}
 						maxRows={16}
-						csv={csvAddress(session)}
+						csv={csvAddress(session, breakdown.name)}
 						link={(col, row) =>
 							col === "tf_op" ? opHref(String(column(breakdown, "tf_op")?.[row] ?? ""), session) : undefined
 						}

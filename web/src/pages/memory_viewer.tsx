@@ -166,7 +166,7 @@ function MemoryViewer({ result, session }: { result: Result; session: Session })
 						maxRows={16}
 						onRow={of(peak, setKept)}
 						selected={rowIn(peak, kept)}
-						csv={csvAddress(session)}
+						csv={csvAddress(session, peak.name)}
 					/>
 				</section>
 			)}

@@ -153,7 +153,7 @@ function Explorer({ t, session, group, idle }: { t: TableData; session: Session;
 						sort={sort}
 						onSort={(s) => s && setSort(s)}
 						maxRows={100}
-						csv={csvAddress(session)}
+						csv={csvAddress(session, t.name)}
 						tint={tint}
 						selected={selected}
 						onPoint={(row) => setPointed(row === null ? null : validRow(shown.row[row]))}

@@ -137,7 +137,7 @@ function OpStats({ result, session }: { result: Result; session: Session }) {
 				<Grid
 					table={shown}
 					filter={filter}
-					csv={csvAddress(session)}
+					csv={csvAddress(session, t.name)}
 					onFilter={(f) => adjust({ filter: f })}
 					link={(col, row) => linkOf(col, row, shown, session)}
 				/>

@@ -12,7 +12,8 @@ export interface Session {
 }
 
 /* XProf's route, because that is what a script would fetch as well. */
-export function csvAddress(s: Session): string {
-	const q = new URLSearchParams({ run: s.run.run, tag: s.tool.name, host: s.host });
+/* Of the first table, or of the one that is named. */
+export function csvAddress(s: Session, table = ""): string {
+	const q = new URLSearchParams({ run: s.run.run, tag: s.tool.name, host: s.host, ...(table && { table }) });
 	return `data/plugin/profile/data_csv?${q.toString()}`;
 }

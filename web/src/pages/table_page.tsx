@@ -79,7 +79,6 @@ function ParamBar({ tool }: { tool: Tool }) {
 function ResultView({ result, session }: { result: Result; session: Session }) {
 	const filter = useQuery("filter");
 	const tables = result.tables.filter((t) => t.nrows > 0 || t.cols.length > 0 || Object.keys(t.props ?? {}).length > 0);
-	const csv = csvAddress(session);
 	return (
 		<>
 			<Notes notes={result.notes} />
@@ -97,7 +96,7 @@ function ResultView({ result, session }: { result: Result; session: Session }) {
 						<Grid
 							table={t}
 							filter={i === 0 ? filter : ""}
-							csv={i === 0 ? csv : undefined}
+							csv={csvAddress(session, i > 0 ? t.name : "")}
 							maxRows={tables.length > 1 ? 16 : 24}
 							{...(i === 0 ? { onFilter: (f: string) => adjust({ filter: f }) } : {})}
 						/>

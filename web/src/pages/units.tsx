@@ -263,7 +263,7 @@ function Kernels({ result, session }: { result: Result; session: Session }) {
 			{mine.length > MOST_KERNELS && <p class="muted">The first {MOST_KERNELS} kernels; all of them stand in the table.</p>}
 			<section class="card" aria-label="Kernels">
 				<h2>Kernels</h2>
-				<Grid table={kernels} maxRows={12} csv={csvAddress(session)} />
+				<Grid table={kernels} maxRows={12} csv={csvAddress(session, kernels.name)} />
 			</section>
 		</>
 	);
