@@ -6,6 +6,7 @@
  */
 #include "board.h"
 
+#include "base/html.h"
 #include "rpc/http.h"
 
 #include <math.h>
@@ -226,24 +227,6 @@ static void put_metrics(struct cli_board *b, struct ss_buf *out)
 
 /* ---- as a page ---- */
 
-static void put_html(struct ss_buf *out, const char *s)
-{
-	for (; *s; s++)
-		switch (*s) {
-		case '<':
-			ss_buf_lit(out, "&lt;");
-			break;
-		case '&':
-			ss_buf_lit(out, "&amp;");
-			break;
-		case '"':
-			ss_buf_lit(out, "&quot;");
-			break;
-		default:
-			ss_buf_char(out, *s);
-		}
-}
-
 /* The colours and forms of the page of `stepscope serve` (web/src/css), as far as a table needs them. */
 static const char style[] =
 	":root{--bg:#f5f6f8;--surface:#fff;--line:#e3e7ec;--line-2:#cfd5dd;--text:#1b2129;--text-2:#414b58;"
@@ -289,7 +272,7 @@ static void put_tr(struct ss_buf *out, const struct cli_board_host *h, double mi
 	char text[32];
 	bool slow = straggles(h, middle);
 	ss_buf_z(out, slow ? "<tr class=\"slow\"><td>" : "<tr><td>");
-	put_html(out, h->name);
+	ss_html_escape(out, ss_str_from(h->name));
 	ss_buf_z(out, slow ? " <mark>straggler</mark></td>" : "</td>");
 	for (size_t i = 0; h->look.ok && i < SS_COUNT(columns); i++) {
 		print_value(text, h, &columns[i]);
@@ -297,7 +280,7 @@ static void put_tr(struct ss_buf *out, const struct cli_board_host *h, double mi
 	}
 	if (!h->look.ok) {
 		ss_buf_printf(out, "<td class=\"why\" colspan=\"%zu\">", SS_COUNT(columns));
-		put_html(out, h->look.why[0] ? h->look.why : "not looked at yet");
+		ss_html_escape(out, ss_str_from(h->look.why[0] ? h->look.why : "not looked at yet"));
 		ss_buf_lit(out, "</td>");
 	}
 	put_line(out, h);
@@ -332,7 +315,7 @@ static void put_verdict(struct ss_buf *out, const struct cli_board *b, double mi
 		ss_buf_printf(out, "%zu of %zu host%s did not answer. ", b->nhosts - answered, b->nhosts, plural(b->nhosts));
 	if (worst) {
 		ss_buf_printf(out, "%zu straggler%s: <b>", slow, plural(slow));
-		put_html(out, worst->name);
+		ss_html_escape(out, ss_str_from(worst->name));
 		ss_buf_printf(out, "</b> takes %.4g ms for a step, %.3g times the host in the middle (%.4g ms). "
 			      "Take a profile of it.",
 			      worst->look.figures.step_ms_avg, worst->look.figures.step_ms_avg / middle, middle);
@@ -362,7 +345,7 @@ static void put_page(struct cli_board *b, struct ss_buf *out)
 		      (unsigned long long)(refresh_s ? refresh_s : 1), style);
 	if (b->link) {
 		ss_buf_lit(out, "<a href=\"");
-		put_html(out, b->link);
+		ss_html_escape(out, ss_str_from(b->link));
 		ss_buf_lit(out, "\">profiles</a>");
 	}
 	ss_buf_printf(out, "<span>look %llu, %s</span></header><main>", (unsigned long long)b->looks, now);
@@ -370,7 +353,7 @@ static void put_page(struct cli_board *b, struct ss_buf *out)
 	ss_buf_lit(out, "<section><table><thead><tr><th>host");
 	for (size_t i = 0; i < SS_COUNT(columns); i++) {
 		ss_buf_lit(out, "<th title=\"");
-		put_html(out, columns[i].help);
+		ss_html_escape(out, ss_str_from(columns[i].help));
 		ss_buf_printf(out, "\">%s", columns[i].title);
 	}
 	ss_buf_lit(out, "<th>looks before</tr></thead><tbody>");

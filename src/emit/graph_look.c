@@ -1,6 +1,8 @@
 /* graph_look.c - colours and words of nodes and boxes. */
 #include "emit/graph_look.h"
 
+#include "base/html.h"
+
 /* What a class of instructions looks like: text, border, inside. The colours are those of the compiler's drawings. */
 static const struct ss_graph_look looks[] = {
 	{ "elementwise", "black", "#9e9e9e", "white" },	  { "movement", "black", "#97b498", "#c8e6c9" },
@@ -39,15 +41,11 @@ static void escape(struct ss_out *o, struct ss_str s)
 	size_t run = 0;
 	for (size_t i = 0; i < s.n; i++) {
 		char c = s.p[i];
-		const char *as = c == '<'   ? "&lt;"
-				 : c == '>' ? "&gt;"
-				 : c == '&' ? "&amp;"
-				 : c == '"' ? "&quot;"
-					    : NULL;
-		if (!as && ((unsigned char)c >= 0x20 || c == '\n' || c == '\t'))
+		struct ss_str as = c == '\'' ? SS_STR("") : ss_html_entity(c);
+		if (!as.n && ((unsigned char)c >= 0x20 || c == '\n' || c == '\t'))
 			continue;
 		ss_out_str(o, ss_str_sub(s, run, i));
-		ss_out_z(o, as ? as : " ");
+		ss_out_str(o, as.n ? as : SS_STR(" "));
 		run = i + 1;
 	}
 	ss_out_str(o, ss_str_sub(s, run, s.n));

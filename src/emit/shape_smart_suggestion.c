@@ -2,28 +2,15 @@
  * shape_smart_suggestion.c - SmartSuggestionReport as JSON: a rule and a piece of HTML each. Names
  * of hosts stand in that HTML, so everything in it is escaped.
  */
+#include "base/html.h"
 #include "emit/shape.h"
-
-static struct ss_str entity(char c)
-{
-	switch (c) {
-	case '&':
-		return SS_STR("&amp;");
-	case '<':
-		return SS_STR("&lt;");
-	case '>':
-		return SS_STR("&gt;");
-	default:
-		return SS_STR("");
-	}
-}
 
 /* Text for HTML inside of a JSON string. */
 static void html(struct ss_out *o, struct ss_str s)
 {
 	size_t from = 0;
 	for (size_t i = 0; i < s.n; i++) {
-		struct ss_str e = entity(s.p[i]);
+		struct ss_str e = ss_html_entity(s.p[i]);
 		if (!e.n)
 			continue;
 		ss_out_json_escaped(o, ss_str_sub(s, from, i));

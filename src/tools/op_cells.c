@@ -1,36 +1,20 @@
 /* op_cells.c - see op_cells.h. */
 #include "tools/op_cells.h"
 
-#include <inttypes.h>
+#include "base/html.h"
 
-/* Bytes that `s` takes once escaped for HTML. */
-static struct ss_str entity(char c)
-{
-	switch (c) {
-	case '&':
-		return SS_STR("&amp;");
-	case '<':
-		return SS_STR("&lt;");
-	case '>':
-		return SS_STR("&gt;");
-	case '"':
-		return SS_STR("&quot;");
-	case '\'':
-		return SS_STR("&#39;");
-	}
-	return SS_STR("");
-}
+#include <inttypes.h>
 
 static struct ss_str escaped(struct ss_str s, struct ss_arena *arena)
 {
 	size_t n = 0, at = 0;
 	for (size_t i = 0; i < s.n; i++)
-		n += entity(s.p[i]).n ? entity(s.p[i]).n : 1;
+		n += ss_html_entity(s.p[i]).n ? ss_html_entity(s.p[i]).n : 1;
 	char *p = ss_arena_alloc(arena, n + 1);
 	if (!p)
 		return (struct ss_str){ NULL, 0 };
 	for (size_t i = 0; i < s.n; i++) {
-		struct ss_str e = entity(s.p[i]);
+		struct ss_str e = ss_html_entity(s.p[i]);
 		if (e.n)
 			memcpy(p + at, e.p, e.n);
 		else
