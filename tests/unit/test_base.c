@@ -1,8 +1,9 @@
-/* test_base.c - strings, errors, vectors, arenas, maps, threads, files. */
+/* test_base.c - strings, HTML, errors, vectors, arenas, maps, threads, files. */
 #include "unit/unit.h"
 
 #include "base/arena.h"
 #include "base/file.h"
+#include "base/html.h"
 #include "base/map.h"
 #include "base/pool.h"
 #include "base/vec.h"
@@ -125,6 +126,44 @@ static void str_hashes_by_content(void **state)
 			b[n - 1] = 'z';
 			assert_true(ss_str_hash(sa) != ss_str_hash(sb));
 		}
+	}
+}
+
+/* --- html ------------------------------------------------------------------------------------- */
+
+static void html_escapes_what_it_reads(void **state)
+{
+	char all[256], bold[] = "<b>\"R&D\"</b> isn't";
+	struct ss_buf html = { 0 }, plain = { 0 };
+	(void)state;
+	for (size_t i = 0; i < sizeof(all); i++)
+		all[i] = (char)i;
+	ss_html_escape(&html, (struct ss_str){ all, sizeof(all) });
+	assert_false(ss_str_contains(ss_buf_get(&html), SS_STR("<")));
+	ss_html_plain(&plain, ss_buf_get(&html));
+	assert_true(ss_str_eq(ss_buf_get(&plain), (struct ss_str){ all, sizeof(all) }));
+	html.n = plain.n = 0;
+	ss_html_escape(&html, ss_str_from(bold));
+	assert_true(ss_str_is(ss_buf_get(&html), "&lt;b&gt;&quot;R&amp;D&quot;&lt;/b&gt; isn&#39;t"));
+	ss_buf_free(&html);
+	ss_buf_free(&plain);
+}
+
+static void html_becomes_text(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "", "" },
+		{ "see <a href=\"x?a=1&b=2\">the page</a>.", "see the page." },
+		{ "1 < 2", "1 < 2" },
+		{ "&lt;b&gt; &amp;lt; &nbsp; &", "<b> &lt; &nbsp; &" },
+	};
+	(void)state;
+	for (size_t i = 0; i < SS_COUNT(cases); i++) {
+		struct ss_buf out = { 0 };
+		ss_html_plain(&out, ss_str_from(cases[i][0]));
+		if (!ss_str_is(ss_buf_get(&out), cases[i][1]))
+			fail_msg("%s: '%.*s'", cases[i][0], (int)out.n, out.p);
+		ss_buf_free(&out);
 	}
 }
 
@@ -419,6 +458,8 @@ int main(void)
 		cmocka_unit_test(str_reads_integers),
 		cmocka_unit_test(str_reads_floats),
 		cmocka_unit_test(str_hashes_by_content),
+		cmocka_unit_test(html_escapes_what_it_reads),
+		cmocka_unit_test(html_becomes_text),
 		cmocka_unit_test(err_keeps_the_first),
 		cmocka_unit_test(err_clips_long_texts),
 		cmocka_unit_test(vec_grows),
