@@ -237,10 +237,17 @@ def scopes():
     return space(plane), 'trace_viewer', lengths, {'a': 90, 'b': 90, 'c': 90, 'd': 0.0005, 'e': 90, 'f': 89.999, 'g': 90, 'h': 8.999}
 
 
+def custom_plane():
+    """Processes of planes that are no device's have the plane's number, however large."""
+    plane = Plane('/device:CUSTOM:runtime', 950)
+    plane.line(1, 'calls', 0, [(plane.meta('call'), US, US, {})])
+    return space(plane), 'trace_viewer@', lambda a: [e['pid'] for e in a['traceEvents'] if e.get('ph') == 'X'], [2451]
+
+
 RULES = (
     touching, touching_part, overlapping, across_steps, outside_steps, stalls, long_step, sparse_without_details, sparse_idle, sparse_unknown,
     handed_over_first, handed_over_later, handed_over_unsigned, handed_over_both_wrong, kernel_of_ops, kernel_runs_again, kernel_counted,
-    kernel_line_lasts, kernel_of_named_line, kernel_of_steps, kernel_unknown, scopes)
+    kernel_line_lasts, kernel_of_named_line, kernel_of_steps, kernel_unknown, scopes, custom_plane)
 
 
 def same(a, b):
@@ -253,7 +260,7 @@ def same(a, b):
 
 def ask(binary, logdir, tool):
     with serving.Server(f'{binary} serve --logdir {{logdir}} --port {{port}}', logdir) as server:
-        status, body = server.get(serving.DATA, {'run': 'run', 'tag': tool, 'host': 'host0'})
+        status, body = server.get(serving.DATA, {'run': 'run', 'tag': tool, 'host': 'host0', 'hosts': 'host0'})
     return json.loads(body) if status == 200 else {'status': status}
 
 
@@ -262,8 +269,8 @@ def of_xprof(scratch, cases):
     for name, (logdir, tool) in cases.items():
         fresh = shutil.copytree(logdir, os.path.join(scratch, 'xprof', name))
         params = {'hosts': ['host0'], 'use_saved_result': False}
-        if tool == 'trace_viewer':
-            params['trace_viewer_options'] = {}
+        if tool.startswith('trace_viewer'):
+            params['trace_viewer_options'] = {'resolution': '8000', 'full_dma': False}
         requests.append({'id': name, 'files': [os.path.join(fresh, 'plugins/profile/run/host0.xplane.pb')], 'tool': tool, 'params': params})
     return {name: json.loads(r['answer']) for name, r in against_xprof.ask_xprof(requests).items() if r['answer']}
 

@@ -16,7 +16,7 @@
 
 #include <stdlib.h>
 
-enum { FIRST_DEVICE = 1, LAST_DEVICE = 500, FIRST_CUSTOM = 501, LAST_CUSTOM = 700, HOST_THREADS = 701 };
+enum { FIRST_DEVICE = 1, LAST_DEVICE = 500, FIRST_CUSTOM = 501, HOST_THREADS = 701 };
 
 /* One line on its way to a track. */
 struct prep {
@@ -71,10 +71,10 @@ static uint32_t device_number(int64_t id)
 	return n > LAST_DEVICE ? FIRST_DEVICE : n;
 }
 
+/* However large, as in XProf: a number may then be one of another host's. */
 static uint32_t custom_number(int64_t id)
 {
-	uint32_t n = FIRST_CUSTOM + (uint32_t)(uint64_t)id;
-	return n < FIRST_CUSTOM || n > LAST_CUSTOM ? FIRST_CUSTOM : n;
+	return FIRST_CUSTOM + (uint32_t)(uint64_t)id;
 }
 
 static void add_section(struct ss_trace *tr, const struct ss_plane *p, int kind, uint32_t device)
