@@ -48,18 +48,6 @@ static bool read_buffer(struct ss_str s, uint64_t *from, uint64_t *to, uint64_t 
 	       take(&s, SS_STR("d|$c")) && read_number(&s, &chunk) && take(&s, SS_STR("=")) && read_number(&s, bytes);
 }
 
-/* Bytes that cross between slices. */
-static double crossing_bytes(struct ss_str sizes)
-{
-	double sum = 0;
-	for (size_t i = 0; i < sizes.n; i++) {
-		uint64_t from, to, bytes;
-		if (sizes.p[i] == 's' && read_buffer(ss_str_sub(sizes, i, sizes.n), &from, &to, &bytes) && from != to)
-			sum += (double)bytes;
-	}
-	return sum;
-}
-
 struct said {
 	struct ss_str sizes;
 	int64_t input_bytes, action_ns;
@@ -92,16 +80,24 @@ static struct said read_stats(const struct ss_ms_track *t, const struct ss_ms_ev
 	return said;
 }
 
-/* Bytes under way for `ns` up to `end_ps`. */
-static bool count_transfer(struct ss_megascale *m, double bytes, double ns, int64_t end_ps, enum ss_ms_counter amount,
+/* What crosses between slices was under way for `ns` up to `end_ps`. A rate that is none is none of its buffer's only. */
+static bool count_transfer(struct ss_megascale *m, struct ss_str sizes, double ns, int64_t end_ps, enum ss_ms_counter amount,
 			   enum ss_ms_counter rate)
 {
-	if (!(bytes > 0) || !(ns > 0) || ns > 9e15)
+	double sum = 0;
+	if (!(ns > 0) || ns > 9e15)
 		return true;
 	int64_t from_ps = (int64_t)((uint64_t)end_ps - (uint64_t)(ns * 1000));
-	double gbps = bytes * 8 / ns;
-	return change(&m->counters[amount], from_ps, end_ps, bytes) &&
-	       (gbps > MAX_GBPS || change(&m->counters[rate], from_ps, end_ps, gbps));
+	for (size_t i = 0; i < sizes.n; i++) {
+		uint64_t from, to, bytes;
+		if (sizes.p[i] != 's' || !read_buffer(ss_str_sub(sizes, i, sizes.n), &from, &to, &bytes) || from == to)
+			continue;
+		double gbps = (double)bytes * 8 / ns;
+		sum += (double)bytes;
+		if (bytes && gbps <= MAX_GBPS && !change(&m->counters[rate], from_ps, end_ps, gbps))
+			return false;
+	}
+	return !(sum > 0) || change(&m->counters[amount], from_ps, end_ps, sum);
 }
 
 static bool count_event(struct ss_megascale *m, const struct ss_ms_track *t, const struct ss_ms_event *e)
@@ -114,10 +110,9 @@ static bool count_event(struct ss_megascale *m, const struct ss_ms_track *t, con
 		return true;
 	struct said s = read_stats(t, e);
 	if (received)
-		return count_transfer(m, crossing_bytes(s.sizes), (double)s.latency_us * 1000, end_ps, SS_MS_BYTES_RX,
-				      SS_MS_GBPS_RX);
+		return count_transfer(m, s.sizes, (double)s.latency_us * 1000, end_ps, SS_MS_BYTES_RX, SS_MS_GBPS_RX);
 	if (sent)
-		return count_transfer(m, crossing_bytes(s.sizes), (double)s.action_ns, end_ps, SS_MS_BYTES_TX, SS_MS_GBPS_TX);
+		return count_transfer(m, s.sizes, (double)s.action_ns, end_ps, SS_MS_BYTES_TX, SS_MS_GBPS_TX);
 	return change(&m->counters[SS_MS_INFLIGHT], e->begin_ps, end_ps, 1) &&
 	       change(&m->counters[SS_MS_INFLIGHT_BYTES], e->begin_ps, end_ps, (double)s.input_bytes);
 }

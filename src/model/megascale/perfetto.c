@@ -201,8 +201,10 @@ static void note_stat(struct writer *w, struct ss_str name, const struct ss_xsta
 		ss_pbo_double(begin_note(w, name), ANNOTATION_DOUBLE, ss_pb_double(s->u));
 		end_note(w);
 		break;
+	case SS_X_BYTES: /* messages: XProf says that they are there, not what they hold */
+		note_text(w, name, SS_STR(""));
+		break;
 	case SS_X_NONE:
-	case SS_X_BYTES:
 		break;
 	}
 }
