@@ -28,8 +28,9 @@ char *ss_out_room_slow(struct ss_out *o, size_t n)
 {
 	if (o->no_memory || o->refused)
 		return NULL;
-	if (o->fn) {
+	if (o->fn && (!o->hold_bytes || n >= o->hold_bytes || o->n > o->hold_bytes - n)) {
 		flush(o);
+		o->hold_bytes = 0;
 		if (o->refused)
 			return NULL;
 	}
@@ -73,16 +74,20 @@ void ss_out_z(struct ss_out *o, const char *z)
 void ss_out_printf(struct ss_out *o, const char *fmt, ...)
 {
 	va_list ap, again;
+	size_t room = 256;	/* mostly enough: printing twice takes twice as long */
 	va_start(ap, fmt);
 	va_copy(again, ap);
-	int n = vsnprintf(NULL, 0, fmt, ap);
-	va_end(ap);
-	char *p = n < 0 ? NULL : ss_out_room(o, (size_t)n + 1);
-	if (p) {
-		vsnprintf(p, (size_t)n + 1, fmt, again);
-		o->n += (size_t)n;
+	char *p = ss_out_room(o, room);
+	int n = p ? vsnprintf(p, room, fmt, ap) : -1;
+	if (n >= (int)room) {
+		room = (size_t)n + 1;
+		p = ss_out_room(o, room);
+		n = p ? vsnprintf(p, room, fmt, again) : -1;
 	}
+	if (n > 0)
+		o->n += (size_t)n;
 	va_end(again);
+	va_end(ap);
 }
 
 /*

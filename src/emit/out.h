@@ -21,6 +21,7 @@ struct ss_out {
 	size_t n, cap;
 	ss_out_fn *fn;		/* NULL: everything stays in buf, which grows */
 	void *arg;
+	size_t hold_bytes;	/* with fn: so many are held, in buf, before any are handed over */
 	uint64_t total_bytes;	/* written so far, buffer included */
 	bool no_memory, refused;
 };

@@ -6,7 +6,12 @@
 
 #include "base/map.h"
 
+#include <malloc.h>
 #include <stdlib.h>
+
+/* A block worth keeping, and one that is not kept for the case. */
+#define LEAST_SPARE ((size_t)64 << 10)
+#define MOST_SPARE ((size_t)16 << 20)
 
 /* Part of ETags: the same in every run of the program, so no ss_str_hash. */
 struct ss_key ss_key_of(struct ss_str text)
@@ -39,6 +44,8 @@ void ss_answers_release(struct ss_answers *c)
 		ss_answer_drop(a);
 	}
 	c->list = NULL;
+	free(c->spare);
+	c->spare = NULL;
 	pthread_mutex_destroy(&c->lock);
 }
 
@@ -75,6 +82,34 @@ void ss_answer_drop(void *answer)
 	free(a);
 }
 
+/* Under the lock: the larger of two blocks stays, the other is given back. */
+static void *swap_spare(struct ss_answers *c, void *p)
+{
+	size_t bytes = malloc_usable_size(p);
+	if (bytes < LEAST_SPARE || bytes > MOST_SPARE || bytes <= malloc_usable_size(c->spare))
+		return p;
+	void *other = c->spare;
+	c->spare = p;
+	return other;
+}
+
+struct ss_str ss_answers_take_spare(struct ss_answers *c)
+{
+	pthread_mutex_lock(&c->lock);
+	struct ss_str s = { c->spare, malloc_usable_size(c->spare) };
+	c->spare = NULL;
+	pthread_mutex_unlock(&c->lock);
+	return s;
+}
+
+void ss_answers_give_spare(struct ss_answers *c, void *p)
+{
+	pthread_mutex_lock(&c->lock);
+	p = swap_spare(c, p);
+	pthread_mutex_unlock(&c->lock);
+	free(p);
+}
+
 static void shrink(struct ss_answers *c)
 {
 	while (c->bytes > c->max_bytes) {
@@ -84,6 +119,9 @@ static void shrink(struct ss_answers *c)
 		if (!*at)
 			return;
 		c->bytes -= (*at)->body.n;
+		/* Nobody reads it, and nobody can begin to. */
+		if (atomic_load(&(*at)->refs) == 1)
+			(*at)->body.p = swap_spare(c, (void *)(uintptr_t)(*at)->body.p);
 		ss_answer_drop(*at);
 		*at = NULL;
 	}

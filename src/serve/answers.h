@@ -24,6 +24,7 @@ struct ss_answers {
 	pthread_mutex_t lock;
 	struct ss_answer *list;	/* last used first */
 	size_t bytes, max_bytes;
+	void *spare;		/* memory of an answer that was thrown out, or NULL */
 };
 
 struct ss_key ss_key_of(struct ss_str text);
@@ -55,5 +56,13 @@ size_t ss_answers_limit(const struct ss_answers *c);
  */
 struct ss_answer *ss_answers_keep(struct ss_answers *c, struct ss_key key, struct ss_str body, bool gzip,
 				  const char *type);
+
+/*
+ * Large answers are made in memory of those before: fresh memory costs as much as filling it. What is
+ * taken is malloc'ed, so large as n says, and the caller's; p is NULL when there is none.
+ */
+struct ss_str ss_answers_take_spare(struct ss_answers *c);
+/* Give memory, malloc'ed or NULL, that nobody needs any more. One block is kept, others are freed. */
+void ss_answers_give_spare(struct ss_answers *c, void *p);
 
 #endif

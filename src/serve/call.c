@@ -232,7 +232,7 @@ static void reply_whole(struct ss_call *c, struct ss_str body, const struct ss_k
 		packed = ss_gzip(body);
 	gzip = packed.p;
 	if (gzip) {
-		free((void *)(uintptr_t)body.p);
+		ss_answers_give_spare(&c->srv->answers, (void *)(uintptr_t)body.p);
 		body = packed;
 	}
 	struct ss_answer *a =
@@ -372,7 +372,7 @@ static bool run_job(struct ss_call *c, struct ss_job *j, const char *type, struc
 	struct ss_http_reply *r = c->reply;
 	char *body;
 	size_t n;
-	j->spool = ss_spool_start(make, j, WHOLE_BYTES, err);
+	j->spool = ss_spool_start(make, j, WHOLE_BYTES, ss_answers_take_spare(&c->srv->answers), err);
 	bool ok = j->spool && ss_spool_settle(j->spool, err);
 	/* The job's own memory is gone before the reply is sent. */
 	struct ss_str z =
@@ -385,6 +385,7 @@ static bool run_job(struct ss_call *c, struct ss_job *j, const char *type, struc
 	r->etag = tag;
 	r->type = z.p;
 	if (ss_spool_take(j->spool, &body, &n)) {
+		ss_answers_give_spare(&c->srv->answers, ss_spool_take_room(j->spool));
 		end_job(j);
 		reply_whole(c, (struct ss_str){ body, n }, &key);
 		return true;

@@ -1,11 +1,12 @@
 /* spool.c - a bounded queue of pieces between two threads. */
 #include "serve/spool.h"
 
-#include "base/vec.h"
-
 #include <pthread.h>
 #include <stdlib.h>
 #include <zlib.h>
+
+/* Up to here an answer is copied out of the room that it was made in. */
+#define SMALL_BYTES ((size_t)64 << 10)
 
 struct piece {
 	struct piece *next;
@@ -20,8 +21,12 @@ struct ss_spool {
 	ss_make_fn *make;
 	void *arg;
 	size_t limit;
-	/* Under the lock. Until the limit is reached the answer is one growing block, which becomes the first piece then. */
-	SS_VEC(char) whole;
+	/*
+	 * The maker's own until it has ended. Until the limit is reached it holds the answer in one
+	 * growing block, which becomes the first piece then.
+	 */
+	struct ss_out out;
+	/* Under the lock. */
 	struct piece *first, **last;
 	size_t held_bytes;
 	bool flowing;		/* the limit was reached: the reader has begun */
@@ -55,23 +60,13 @@ static bool begin_flow(struct ss_spool *s)
 	struct piece *piece = malloc(sizeof(*piece));
 	if (!piece)
 		return false;
-	*piece = (struct piece){ .n = s->whole.n, .bytes = s->whole.v };
-	s->whole.v = NULL;
-	s->whole.n = s->whole.cap = 0;
+	*piece = (struct piece){ .n = s->out.n, .bytes = s->out.buf };
+	s->out.buf = NULL;
+	s->out.cap = 0;
+	s->held_bytes = piece->n;
 	s->flowing = true;
 	append(s, piece);
 	return true;
-}
-
-/* Under the lock; false when memory is out. */
-static bool put_whole(struct ss_spool *s, const char *p, size_t n)
-{
-	if (!ss_vec_reserve(&s->whole, s->whole.n + n))
-		return false;
-	memcpy(s->whole.v + s->whole.n, p, n);
-	s->whole.n += n;
-	s->held_bytes += n;
-	return s->held_bytes < s->limit || begin_flow(s);
 }
 
 static bool put_piece(struct ss_spool *s, const char *p, size_t n)
@@ -102,7 +97,7 @@ static bool put(void *arg, const char *p, size_t n)
 	if (n == 0)
 		return true;
 	pthread_mutex_lock(&s->lock);
-	bool ok = !s->abandoned && (s->flowing ? put_piece(s, p, n) : put_whole(s, p, n));
+	bool ok = !s->abandoned && (s->flowing ? put_piece(s, p, n) : begin_flow(s));
 	pthread_mutex_unlock(&s->lock);
 	return ok;
 }
@@ -110,12 +105,12 @@ static bool put(void *arg, const char *p, size_t n)
 static void *run(void *arg)
 {
 	struct ss_spool *s = arg;
-	struct ss_out o;
 	struct ss_err err = { 0 };
-	ss_out_init(&o, put, s);
-	bool ok = s->make(s->arg, &o, &err);
-	ok = ss_out_finish(&o, &err) && ok;
-	ss_out_free(&o);
+	bool ok = s->make(s->arg, &s->out, &err);
+	/* Only this thread lets it begin to flow. */
+	if (!s->flowing)
+		s->out.fn = NULL;
+	ok = ss_out_finish(&s->out, &err) && ok;
 	pthread_mutex_lock(&s->lock);
 	s->ended = true;
 	s->failed = !ok;
@@ -125,10 +120,11 @@ static void *run(void *arg)
 	return NULL;
 }
 
-struct ss_spool *ss_spool_start(ss_make_fn *make, void *arg, size_t limit, struct ss_err *err)
+struct ss_spool *ss_spool_start(ss_make_fn *make, void *arg, size_t limit, struct ss_str room, struct ss_err *err)
 {
 	struct ss_spool *s = calloc(1, sizeof(*s));
 	if (!s) {
+		free((void *)(uintptr_t)room.p);
 		ss_fail_mem(err);
 		return NULL;
 	}
@@ -136,6 +132,10 @@ struct ss_spool *ss_spool_start(ss_make_fn *make, void *arg, size_t limit, struc
 	s->arg = arg;
 	s->limit = limit;
 	s->last = &s->first;
+	ss_out_init(&s->out, put, s);
+	s->out.hold_bytes = limit;
+	s->out.buf = (char *)(uintptr_t)room.p;
+	s->out.cap = room.p ? room.n : 0;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->changed, NULL);
 	if (pthread_create(&s->thread, NULL, run, s) == 0)
@@ -143,6 +143,7 @@ struct ss_spool *ss_spool_start(ss_make_fn *make, void *arg, size_t limit, struc
 	ss_fail(err, SS_EBUSY, "too much at once: no thread to be had for this request");
 	pthread_cond_destroy(&s->changed);
 	pthread_mutex_destroy(&s->lock);
+	ss_out_free(&s->out);
 	free(s);
 	return NULL;
 }
@@ -168,15 +169,28 @@ bool ss_spool_take(struct ss_spool *s, char **body, size_t *n)
 	pthread_mutex_unlock(&s->lock);
 	if (!whole || s->flowing || s->reading)
 		return false;
-	/* Without the room left over; an empty answer is a block too. */
-	char *to = realloc(s->whole.v, s->whole.n + 1);
-	if (!to)
-		return false;
-	*body = to;
-	*n = s->whole.n;
-	s->whole.v = NULL;
-	s->whole.n = s->whole.cap = s->held_bytes = 0;
+	/* A small answer leaves its room to others; a large one takes it, without much that is left over. */
+	struct ss_out *o = &s->out;
+	*n = o->n;
+	if (o->n <= SMALL_BYTES) {
+		*body = malloc(o->n + 1);
+		if (*body && o->n)
+			memcpy(*body, o->buf, o->n);
+		return *body;
+	}
+	char *fit = o->cap - o->n > o->n / 8 ? realloc(o->buf, o->n) : NULL;
+	*body = fit ? fit : o->buf;
+	o->buf = NULL;
+	o->n = o->cap = 0;
 	return true;
+}
+
+void *ss_spool_take_room(struct ss_spool *s)
+{
+	void *p = s->out.buf;
+	s->out.buf = NULL;
+	s->out.n = s->out.cap = 0;
+	return p;
 }
 
 bool ss_spool_gzip(struct ss_spool *s)
@@ -204,7 +218,7 @@ static int take_piece(struct ss_spool *s)
 	while (!s->first && !s->ended)
 		pthread_cond_wait(&s->changed, &s->lock);
 	/* A whole answer that could not be taken as such. */
-	if (!s->first && s->whole.n && !begin_flow(s))
+	if (!s->first && !s->flowing && s->out.n && !begin_flow(s))
 		return -1;
 	if (!s->first)
 		return s->failed ? -1 : 0;
@@ -284,7 +298,7 @@ void ss_spool_end(struct ss_spool *s)
 		free_piece(p);
 	}
 	free_piece(s->reading);
-	ss_vec_free(&s->whole);
+	ss_out_free(&s->out);
 	if (s->gzip)
 		deflateEnd(&s->z);
 	pthread_cond_destroy(&s->changed);

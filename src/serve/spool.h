@@ -15,12 +15,17 @@ typedef bool ss_make_fn(void *arg, struct ss_out *o, struct ss_err *err);
 
 struct ss_spool;
 
-/* `arg` must live until ss_spool_end. NULL when there is no thread or memory to be had. */
-struct ss_spool *ss_spool_start(ss_make_fn *make, void *arg, size_t limit, struct ss_err *err);
+/*
+ * `arg` must live until ss_spool_end. `room`: malloc'ed memory of so many bytes to begin with, which
+ * becomes the spool's in any case; p NULL: none. NULL when there is no thread or memory to be had.
+ */
+struct ss_spool *ss_spool_start(ss_make_fn *make, void *arg, size_t limit, struct ss_str room, struct ss_err *err);
 /* Wait until the answer is whole or the limit is reached; false: making it failed before that. */
 bool ss_spool_settle(struct ss_spool *s, struct ss_err *err);
 /* The whole answer, malloc'ed, the caller's: false when it is still being made (or memory is out). */
 bool ss_spool_take(struct ss_spool *s, char **body, size_t *n);
+/* After that: memory that the answer did not need, malloc'ed, the caller's, or NULL. */
+void *ss_spool_take_room(struct ss_spool *s);
 /* Send what flows through gzip. To be said before the first read. */
 bool ss_spool_gzip(struct ss_spool *s);
 /* An ss_http_read_fn: arg is the spool. */

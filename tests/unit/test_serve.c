@@ -35,7 +35,7 @@ static void gives_small_answers_whole(void **state)
 	char *body;
 	size_t n;
 	(void)state;
-	struct ss_spool *s = ss_spool_start(make_lines, &m, 1 << 20, NULL);
+	struct ss_spool *s = ss_spool_start(make_lines, &m, 1 << 20, (struct ss_str){ NULL, 0 }, NULL);
 	assert_non_null(s);
 	assert_ok(ss_spool_settle(s, &err));
 	assert_true(ss_spool_take(s, &body, &n));
@@ -49,7 +49,7 @@ static void reports_failures_before_the_first_byte(void **state)
 {
 	struct maker m = { .fail = true };
 	(void)state;
-	struct ss_spool *s = ss_spool_start(make_lines, &m, 1 << 20, NULL);
+	struct ss_spool *s = ss_spool_start(make_lines, &m, 1 << 20, (struct ss_str){ NULL, 0 }, NULL);
 	assert_fails(ss_spool_settle(s, &err), SS_ENODATA);
 	ss_spool_end(s);
 }
@@ -94,7 +94,7 @@ static void streams_large_answers(void **state)
 		struct maker m = { .bytes = 5000000 };
 		char *body;
 		size_t n;
-		struct ss_spool *s = ss_spool_start(make_lines, &m, 200000, NULL);
+		struct ss_spool *s = ss_spool_start(make_lines, &m, 200000, (struct ss_str){ NULL, 0 }, NULL);
 		assert_ok(ss_spool_settle(s, &err));
 		assert_false(ss_spool_take(s, &body, &n));
 		if (gzip)
@@ -111,7 +111,7 @@ static void breaks_off_late_failures(void **state)
 	struct maker m = { .bytes = 1000000, .fail = true };
 	uint32_t crc;
 	(void)state;
-	struct ss_spool *s = ss_spool_start(make_lines, &m, 100000, NULL);
+	struct ss_spool *s = ss_spool_start(make_lines, &m, 100000, (struct ss_str){ NULL, 0 }, NULL);
 	ss_spool_settle(s, NULL);
 	assert_int_equal(drain(s, false, &crc), -1);
 	ss_spool_end(s);
@@ -122,7 +122,7 @@ static void ends_the_maker_when_the_reader_goes(void **state)
 	struct maker m = { .bytes = SIZE_MAX };	/* would never end by itself */
 	char buf[1000];
 	(void)state;
-	struct ss_spool *s = ss_spool_start(make_lines, &m, 100000, NULL);
+	struct ss_spool *s = ss_spool_start(make_lines, &m, 100000, (struct ss_str){ NULL, 0 }, NULL);
 	assert_ok(ss_spool_settle(s, &err));
 	assert_true(ss_spool_read(s, buf, sizeof(buf)) > 0);
 	ss_spool_end(s);
