@@ -19,6 +19,7 @@ struct names {
 
 /* Short strings are copied by blocks of so many bytes: source and target have room behind their end. */
 #define COPY_BLOCK 16u
+#define AHEAD 8u
 
 static inline char *put_blocks(char *p, struct ss_str s)
 {
@@ -57,6 +58,9 @@ static bool escape_names(struct writer *w)
 	if (!w->names.end)
 		return false;
 	for (size_t i = 0; i < tl->nnames; i++) {
+		/* Names stand all over the file: the next ones are on their way meanwhile. */
+		if (i + AHEAD < tl->nnames)
+			__builtin_prefetch(tl->names[i + AHEAD].p);
 		ss_out_json_escaped(&w->names.bytes, tl->names[i]);
 		w->names.end[i] = w->names.bytes.n;
 	}
@@ -294,9 +298,10 @@ static void write_slice_with_args(struct writer *w, size_t i, struct ss_str head
 /* One reservation, then copies and digits. */
 static inline void write_slice(struct writer *w, const struct ss_tl_slice *s, struct ss_str head)
 {
-	char *p = slice_room(w, s, head);
+	char digits[SS_PUT_ROOM], *p = slice_room(w, s, head);
 	if (!p)
 		return;
+	const struct ss_str uid = { digits, (size_t)(ss_put_u64(digits, s->uid) - digits) };
 	p = put_common(w, p, s, head);
 	p = ss_put_lit(p, ",\"args\":{");
 	if (s->group >= 0) {
@@ -305,9 +310,9 @@ static inline void write_slice(struct writer *w, const struct ss_tl_slice *s, st
 		*p++ = ',';
 	}
 	p = ss_put_lit(p, "\"uid\":");
-	p = ss_put_u64(p, s->uid);
+	p = put_blocks(p, uid);
 	p = ss_put_lit(p, "},\"z\":");
-	p = ss_put_u64(p, s->uid);
+	p = put_blocks(p, uid);
 	*p++ = '}';
 	w->o->n = (size_t)(p - w->o->buf);
 }

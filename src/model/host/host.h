@@ -194,6 +194,18 @@ static inline uint32_t ss_line_meta(const struct ss_line *l, uint32_t i)
 	return l->spans ? l->spans->v[i].meta : l->ev.meta[i];
 }
 
+/* For walks that pass over events: begin, duration and name of one that will be asked for soon. */
+static inline void ss_line_prefetch(const struct ss_line *l, uint32_t i)
+{
+	if (l->spans) {
+		__builtin_prefetch(&l->spans->v[i]);
+		return;
+	}
+	__builtin_prefetch(&l->ev.begin_ps[i]);
+	__builtin_prefetch(&l->ev.dur_ps[i]);
+	__builtin_prefetch(&l->ev.meta[i]);
+}
+
 static inline struct ss_str ss_event_name(const struct ss_plane *p, uint32_t meta)
 {
 	if (meta == SS_NONE)

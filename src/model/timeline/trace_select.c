@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #define ONES UINT64_C(0x0101010101010101)
+#define AHEAD 16u
 
 struct select {
 	const struct ss_trace *tr;
@@ -44,6 +45,19 @@ static bool room(struct ss_trace_hits *h, size_t more)
 	return h->n + more <= h->cap || ss_grow((void **)&h->pos, &h->cap, h->n + more, sizeof(*h->pos));
 }
 
+/* From a block's begin to that of one with such an event, eight blocks at a time; `to` at most. */
+static uint32_t skip_blocks(const struct ss_track *t, uint32_t at, uint32_t to, unsigned level)
+{
+	const uint64_t step = 8 * SS_TRACE_BLOCK;
+	while (at + step <= to) {
+		uint64_t m = at_most(t->block + at / SS_TRACE_BLOCK, 8, level);
+		if (m)
+			return at + (uint32_t)__builtin_ctzll(m) / 8 * SS_TRACE_BLOCK;
+		at += (uint32_t)step;
+	}
+	return at;
+}
+
 /* Append the positions in [from, to) whose level is at most `level`. */
 static bool scan(struct ss_trace_hits *out, const struct ss_track *t, uint32_t from, uint32_t to, unsigned level)
 {
@@ -51,7 +65,7 @@ static bool scan(struct ss_trace_hits *out, const struct ss_track *t, uint32_t f
 		uint32_t end = (at / SS_TRACE_BLOCK + 1) * SS_TRACE_BLOCK;
 		end = end < to ? end : to;
 		if (t->block[at / SS_TRACE_BLOCK] > level) {
-			at = end;
+			at = skip_blocks(t, end, to, level);
 			continue;
 		}
 		if (!room(out, SS_TRACE_BLOCK))
@@ -116,6 +130,34 @@ static void drop_flow_mids(struct select *s, const struct ss_track *t, size_t fi
 	out->n = kept;
 }
 
+/* As ss_vis_check without points and flows. */
+static inline bool check_slice(struct ss_vis_row *r, uint64_t res_ps, uint64_t begin_ps, uint64_t dur_ps, bool *ok)
+{
+	if (ss_vis_settle(r, begin_ps) && dur_ps < res_ps && begin_ps - r->end[r->n - 1] < res_ps)
+		return false;
+	*ok = ss_vis_push(r, begin_ps, ss_trace_end_ps(begin_ps, dur_ps));
+	return true;
+}
+
+static bool filter_slices(struct select *s, const struct ss_track *t, size_t first)
+{
+	struct ss_trace_hits *out = s->out;
+	struct ss_vis_row row = { .end = s->row.end, .cap = s->row.cap };
+	uint32_t *pos = out->pos + first, *kept = pos;
+	bool ok = true;
+	for (size_t n = out->n - first; ok && n; n--, pos++) {
+		uint32_t event = ss_track_event(t, *pos);
+		if (n > AHEAD)
+			ss_line_prefetch(t->line, ss_track_event(t, pos[AHEAD]));
+		uint64_t begin_ps = (uint64_t)ss_line_begin_ps(t->line, event), dur_ps = ss_line_dur_ps(t->line, event);
+		*kept = *pos;
+		kept += check_slice(&row, s->range->res_ps, begin_ps, dur_ps, &ok);
+	}
+	out->n = (size_t)(kept - out->pos);
+	s->row = row;
+	return ok;
+}
+
 /* The rule of visibility on a track of its own. */
 static bool filter_alone(struct select *s, const struct ss_track *t, size_t first)
 {
@@ -123,11 +165,12 @@ static bool filter_alone(struct select *s, const struct ss_track *t, size_t firs
 	struct ss_vis v = { .res_ps = s->range->res_ps };
 	size_t kept = first;
 	bool ok = true;
+	if (t->kind == SS_TRACE_SLICES)
+		return filter_slices(s, t, first);
 	s->row = (struct ss_vis_row){ .end = s->row.end, .cap = s->row.cap };
 	for (size_t i = first; ok && i < out->n; i++) {
 		uint32_t pos = out->pos[i];
-		struct ss_vis_event e = { ss_track_begin_ps(t, pos), ss_track_dur_ps(t, pos), NULL,
-					  t->kind != SS_TRACE_SLICES };
+		struct ss_vis_event e = { .begin_ps = ss_track_begin_ps(t, pos), .dur_ps = ss_track_dur_ps(t, pos), .point = true };
 		if (ss_vis_check(&v, &s->row, &e, &ok))
 			out->pos[kept++] = pos;
 	}
