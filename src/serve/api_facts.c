@@ -290,7 +290,7 @@ static bool make_shares(struct ss_model *m, void *arg, struct ss_arena *arena, s
 	struct ss_result r;
 	size_t name;
 	ss_result_init(&r, arena);
-	if (!ss_tool_run(a->tool, &q, &r, err))
+	if (!ss_ask_tool(a->tool, &q, &r, err))
 		return false;
 	if (a->props[0])
 		return put_props(o, &r, a->props, err);

@@ -42,6 +42,16 @@ static bool add_notes(struct ss_result *r, struct ss_model *m)
 	return ok;
 }
 
+bool ss_ask_tool(const struct ss_tool *t, const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	bool file = q->model->nhosts && q->model->hosts[0]->raw && !t->reads;
+	if (!file)
+		return ss_tool_run(t, q, out, err);
+	if (!t->run_old)
+		return ss_fail(err, SS_ENODATA, "there is no profile from which %s could be computed", t->name);
+	return t->run_old(q, out, err) && ss_tool_conclude(t, q, out, err);
+}
+
 bool ss_ask_run(struct ss_ask *a, struct ss_err *err)
 {
 	struct ss_query q = { .model = a->model, .params = a->params, .nparams = a->nparams, .arena = &a->arena,
@@ -50,11 +60,7 @@ bool ss_ask_run(struct ss_ask *a, struct ss_err *err)
 			      .as_tables = a->format == SS_FORMAT_TEXT || a->format == SS_FORMAT_CSV ||
 					   a->format == SS_FORMAT_CSV_IDS };
 	ss_result_init(&a->result, &a->arena);
-	bool file = a->model->nhosts && a->model->hosts[0]->raw && !a->tool->reads;
-	if (file && !a->tool->run_old)
-		return ss_fail(err, SS_ENODATA, "there is no profile from which %s could be computed", a->tool->name);
-	if (!(file ? a->tool->run_old(&q, &a->result, err) && ss_tool_conclude(a->tool, &q, &a->result, err) :
-		     ss_tool_run(a->tool, &q, &a->result, err)))
+	if (!ss_ask_tool(a->tool, &q, &a->result, err))
 		return false;
 	return (add_notes(&a->result, a->model) && ss_result_note_excess(&a->result)) || ss_fail_mem(err);
 }

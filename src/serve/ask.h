@@ -47,6 +47,8 @@ void ss_ask_release(struct ss_ask *a);
  * Has the run what the tool reads? `first` is its first host, NULL where it has none. A tool that
  * reads other files is not even listed where there are none.
  */
+/* The tool's tables, whether the model's hosts are profiles or files with its stored answer. */
+bool ss_ask_tool(const struct ss_tool *t, const struct ss_query *q, struct ss_result *out, struct ss_err *err);
 /* The kind of files that the tool is asked of for this run: those with its stored answers, if there are any. */
 const char *ss_ask_kind(const struct ss_tool *t, const struct ss_run *run);
 /* Does it answer for several hosts at once? */

@@ -154,6 +154,29 @@ def refusals(c):
         c.check(query, status in (200, 400), f'{status} {body[:100]!r}')
 
 
+def stored_of_several_hosts(c):
+    run = 'tf24_two_hosts/run'
+
+    def hosts(tool):
+        return [h['hostname'] for h in c.json(f'{PREFIX}/hosts?run={run}&tag={tool}')]
+    c.check('hosts of an answer that is combined', hosts('kernel_stats') == ['ALL_HOSTS', 'w0', 'w1'], str(hosts('kernel_stats')))
+    c.check('each host of the overview, too', hosts('overview_page') == ['ALL_HOSTS', 'w0', 'w1'], str(hosts('overview_page')))
+    c.check('hosts of one that is not', hosts('memory_profile') == ['w0', 'w1'], str(hosts('memory_profile')))
+
+    def kernels(host):
+        return len(c.json(f'{PREFIX}/data?run={run}&tag=kernel_stats&host={host}')['rows'])
+    c.check('kernels of both', (kernels('ALL_HOSTS'), kernels('w0'), kernels('w1')) == (3, 2, 3), 'rows')
+    memory = c.json(f'{PREFIX}/data?run={run}&tag=memory_profile&host=w1')
+    c.check('a packed JSON is handed on unpacked', memory['version'] == 1 and 'GPU_0_bfc' in memory['memoryProfilePerAllocator'], 'keys')
+    c.status(f'{PREFIX}/data?run={run}&tag=memory_profile&host=ALL_HOSTS', 400, 'one host')
+    one, both = (c.json(f'{PREFIX}/data?run={run}&tag=tf_data_bottleneck_analysis&host={h}') for h in ('w0', 'ALL_HOSTS'))
+    c.check('tf.data of both', list(one['tfDataStats']) == ['w0'] and sorted(both['tfDataStats']) == ['w0', 'w1'], str(both)[:200])
+    s = c.json(f'/api/shares?run={run}&tool=framework_op_stats&host=ALL_HOSTS&value=total_self_time&by=type&name=operation')
+    c.check('shares of a stored answer', s['greatest']['name'] == 'model/conv/Conv2D' and s['divisions'][0]['total'] == 2160, str(s)[:300])
+    facts = c.json(f'/api/run?run={run}&steps=1')
+    c.check('hosts and cores of a stored run', (facts['hosts'], facts['cores'], facts['steps']) == (2, 8, 4), str(facts))
+
+
 def event_files(c):
     """Runs without a profile: in the page's list, not in XProf's, where there are profiles."""
     runs = {r['run']: r['hosts'] for r in c.json('/api/runs')['runs']}
@@ -352,13 +375,13 @@ def main():
     with tempfile.TemporaryDirectory() as logdir:
         for name in ('synth_tpu1', 'synth_tpu_3hosts', 'jax_mlp_train', 'tpu_v6e_inference'):
             shutil.copytree(os.path.join(profiles.ROOT, name), os.path.join(logdir, name))
-        for name in ('tpu_v2', 'demo', 'trace_proto'):
+        for name in ('tpu_v2', 'demo', 'trace_proto', 'tf24_two_hosts'):
             shutil.copytree(os.path.join(profiles.ROOT, '..', 'legacy', name), os.path.join(logdir, name))
         for name in ('tf1_mnist', 'end_to_end'):
             shutil.copytree(os.path.join(profiles.ROOT, '..', 'events', name), os.path.join(logdir, name))
         with serving.Server(f'{binary} serve --logdir {{logdir}} --port {{port}}', logdir) as server:
             c = Checks(server)
-            for part in (xprof_routes, older_runs, event_files, csv_route, allocations, refusals, no_way_out, headers_and_caching, page_routes,
+            for part in (xprof_routes, older_runs, stored_of_several_hosts, event_files, csv_route, allocations, refusals, no_way_out, headers_and_caching, page_routes,
                          hostile_clients,
                          many_at_once, reader_that_leaves, lambda c: changes_on_disk(c, logdir)):
                 try:
