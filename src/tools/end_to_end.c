@@ -112,7 +112,7 @@ static bool add_notes(const struct job *j, struct ss_str file, const struct ss_e
 	if (ok && e->cut)
 		ok = note(j, file, SS_STR("ends inside a record: it is being written, or was cut short"));
 	if (ok && e->nstray)
-		ok = note(j, file, ss_arena_printf(a, "%llu events lie in no session that has both begin and end: not counted",
+		ok = note(j, file, ss_arena_printf(a, "%llu events lie in no session: not counted",
 						   (unsigned long long)e->nstray));
 	for (int s = 0; ok && !e->from_json && s < SS_E2E_SESSIONS; s++)
 		if (isnan(e->span[s][SS_E2E_WHOLE].begin_ms) != isnan(e->span[s][SS_E2E_WHOLE].end_ms))

@@ -473,7 +473,20 @@ static void adds_up_phases(void **state)
 		{ 3, "profile/train_begin" }, { 4, "profile/init_system_begin" }, { 6, "profile/init_system_end" },
 		{ 9, "profile/train_end" },
 	};
+	static const struct phase running[] = {
+		{ 0, "profile/train_begin" }, { 1, "profile/init_system_begin" }, { 3, "profile/init_system_end" },
+	};
+	struct bytes file = { .n = 0 };
+	struct ss_end_to_end e;
+	struct ss_host h;
 	(void)state;
+	CHECK_PHASES(running, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+	put_phases(&file, running, SS_COUNT(running));
+	assert_ok(ss_host_open_raw_bytes(&h, bytes_str(&file), "log", &err));
+	assert_ok(ss_end_to_end_read(&h, &e, &err));
+	assert_int_equal(e.nstray, 0);
+	assert_true(fabs(e.span[SS_E2E_TRAIN][SS_E2E_INIT_SYSTEM].end_ms - 1003000) < 1);
+	ss_host_close(&h);
 	CHECK_PHASES(all, 1000, 2000, 1000, 2500, 500, 20000, 1000, 10000, 250, 8750);
 	CHECK_PHASES(overlapping, 0, 0, 0, 0, 0, 10000, 0, 2000, 0, 0);
 	CHECK_PHASES(no_eval, 0, 0, 0, 0, 0, 10000, 0, 0, 3000, 1000);

@@ -92,6 +92,12 @@ static bool lies_in(double ms, const struct ss_e2e_span *s)
 	return ms >= s->begin_ms && ms <= s->end_ms;
 }
 
+/* In a session of which the log has no end: the program was still running. */
+static bool goes_on(double ms, const struct ss_e2e_span *s)
+{
+	return ms >= s->begin_ms && isnan(s->end_ms);
+}
+
 static void place_marks(const struct log *log)
 {
 	struct ss_end_to_end *out = log->out;
@@ -100,6 +106,9 @@ static void place_marks(const struct log *log)
 		unsigned s = 0;
 		while (s < SS_E2E_SESSIONS && !lies_in(m->ms, &out->span[s][SS_E2E_WHOLE]))
 			s++;
+		if (s == SS_E2E_SESSIONS)
+			for (s = 0; s < SS_E2E_SESSIONS && !goes_on(m->ms, &out->span[s][SS_E2E_WHOLE]);)
+				s++;
 		if (s < SS_E2E_SESSIONS)
 			set(&out->span[s][m->phase], m->end, m->ms);
 		else

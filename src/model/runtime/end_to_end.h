@@ -4,10 +4,10 @@
  *
  * The log (events.out.tfevents.*.profile_logger) has an event at each begin and end, with the tag
  * profile/<phase>_<begin|end>. Sessions are train, eval and predict, each from the last begin to
- * the last end of its name; any other phase belongs to the first session that it happened in, and
- * of several the last counts. What is missing is 0, and no duration is negative. The ten categories
- * are those of the chart that TensorFlow 1.14's end_to_end tool had; its file end_to_end.json holds
- * them ready made.
+ * the last end of its name; any other phase belongs to the first session that it happened in, else
+ * to one that has not ended (which the categories leave out), and of several the last counts. What
+ * is missing is 0, and no duration is negative. The ten categories are those of the chart that
+ * TensorFlow 1.14's end_to_end tool had; its file end_to_end.json holds them ready made.
  *
  * They are no partition: "training" is the whole session and holds the first five, and model_fn may
  * run before init_system.
