@@ -97,6 +97,33 @@ static void orders_by_time(void **state)
 	ss_host_close(&h);
 }
 
+/* Where nothing begins a step only allocations are read; else all of the host, with the same answer. */
+static void reads_all_for_steps(void **state)
+{
+	struct bytes space = { .n = 0 }, plane = { .n = 0 };
+
+	(void)state;
+	build(&space);
+	put_text(&plane, 2, "/host:python-tracer");
+	put_meta(&plane, 5, 1, "_r");
+	for (int marked = 0; marked < 2; marked++) {
+		const struct ss_memory *m;
+		struct ss_host h;
+
+		if (marked)
+			put_msg(&space, 1, &plane);
+		assert_ok(ss_host_open_bytes(&h, bytes_str(&space), "x", &err));
+		assert_ok((m = ss_host_memory(&h, &err)) != NULL);
+		assert_int_equal(ss_part_is_built(&h.parts[SS_HOST_EVENTS]), marked);
+		assert_int_equal(m->nallocators, 1);
+		assert_int_equal(m->allocators[0].n, 6);
+		for (uint32_t i = 0; i < 6; i++)
+			assert_int_equal(m->allocators[0].events[i].step, 0);
+		assert_int_equal(m->allocators[0].events[5].address, 9);
+		ss_host_close(&h);
+	}
+}
+
 static void breaks_down_the_peak(void **state)
 {
 	struct bytes space = { .n = 0 };
@@ -210,6 +237,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(orders_by_time),
+		cmocka_unit_test(reads_all_for_steps),
 		cmocka_unit_test(breaks_down_the_peak),
 		cmocka_unit_test(samples_keep_peaks),
 		cmocka_unit_test(the_fullest_device_of_all_hosts),

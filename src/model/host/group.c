@@ -361,6 +361,39 @@ static bool is_tpu(const struct ss_host *h)
 	return false;
 }
 
+/* Is an event of this name a root, or the iteration of a loop; on a TPU, one that ties others to it? See context.c and forest.c. */
+static bool may_begin_group(struct ss_str name, bool core)
+{
+	switch (ss_event_type_of_name(name)) {
+	case SS_EV_PROCESS_BATCH:
+	case SS_EV_ORBAX_PROCESS_BATCH:
+	case SS_EV_BATCHING_SESSION_RUN:
+	case SS_EV_TRACE_CONTEXT:
+	case SS_EV_EXECUTOR_STATE_PROCESS:
+		return true;
+	case SS_EV_ENQUEUE_REQUEST_LOCKED:
+	case SS_EV_DO_ENQUEUE_PROGRAM:
+	case SS_EV_KERNEL_LAUNCH:
+		return core;
+	default:
+		return false;
+	}
+}
+
+bool ss_preprocess_may_group_threads(const struct ss_host *h)
+{
+	for (uint32_t i = 0; i < h->nplanes; i++) {
+		const struct ss_plane *p = &h->planes[i];
+		bool core = p->kind == SS_PLANE_TENSOR_CORE || p->kind == SS_PLANE_SPARSE_CORE;
+		if (ss_xplane_has(p->x, SS_STAT_ROOT_LEVEL) || (core && ss_xplane_has(p->x, SS_STAT_PRODUCER_ID)))
+			return true;
+		for (uint32_t m = 0; m < p->x->nevent_meta; m++)
+			if (may_begin_group(p->x->event_meta[m].name, core))
+				return true;
+	}
+	return false;
+}
+
 bool ss_preprocess_group(struct ss_host *h, struct ss_err *err)
 {
 	h->groups = NULL;

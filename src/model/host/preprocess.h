@@ -19,6 +19,11 @@ uint32_t ss_plane_make_name(struct ss_arena *arena, struct ss_plane *p, struct s
 bool ss_host_came_grouped(const struct ss_host *h);
 /* Sections 6.2, 6.4, 6.5: event forest, groups, group ids, step names, is_eager. */
 bool ss_preprocess_group(struct ss_host *h, struct ss_err *err);
+/*
+ * May that give events of the host's threads a group? From names alone, of an opened host: there is a
+ * group only below a root, and the steps of a TPU reach a thread only by a tie that begins on the TPU.
+ */
+bool ss_preprocess_may_group_threads(const struct ss_host *h);
 /* Section 6.6 (a) and (b): the groups of what GPUs ran, and their line "Steps". */
 bool ss_preprocess_gpu_steps(struct ss_host *h, struct ss_err *err);
 /* Groups take less room from now on, and do not change any more. */

@@ -3,6 +3,7 @@
 
 #include "base/vec.h"
 #include "model/host/excerpt.h"
+#include "model/host/preprocess.h"
 
 #include <stdlib.h>
 
@@ -57,11 +58,11 @@ static bool is_memory(const struct ss_plane *p, uint32_t meta)
 	return kind_of_name(p->x->event_meta[meta].name) != NOT_MEMORY;
 }
 
-/* The steps of events are known from the file, or are found by loading all of it. */
+/* The steps of events are known from the file, or there are none, or they are found by loading all of it. */
 static const struct ss_plane *read_plane(struct ss_host *h, struct ss_err *err)
 {
 	static const struct ss_excerpt_of memory = { .plane = is_host, .event = is_memory };
-	if (!h->came_grouped)
+	if (!h->came_grouped && ss_preprocess_may_group_threads(h))
 		return ss_host_load(h, err) ? ss_host_plane(h, SS_PLANE_HOST_CPU) : NULL;
 	const struct ss_plane *planes = ss_host_excerpt(h, SS_HOST_ALLOCATIONS, &memory, err);
 	return planes ? &planes[ss_host_plane(h, SS_PLANE_HOST_CPU) - h->planes] : NULL;

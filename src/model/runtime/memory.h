@@ -12,7 +12,8 @@
  *
  * An event takes 64 bytes here; what else it says (sizes asked for, operation, shape) is read from
  * the file for the few that are shown. Part of struct ss_host; loads the host,
- * unless the file brought the steps of events with it: then only these events are read (excerpt.h).
+ * unless the file brought the steps of events with it, or has none: then only these events are read
+ * (excerpt.h).
  */
 #ifndef SS_MODEL_RUNTIME_MEMORY_H
 #define SS_MODEL_RUNTIME_MEMORY_H
