@@ -437,11 +437,20 @@ static bool fill_blocks(struct view *v, struct ss_err *err)
 	struct ss_table *t = ss_result_table(v->out, "blocks", "Buffers in memory over time", block_cols, SS_COUNT(block_cols));
 	uint64_t offset_bytes = 0;
 	uint32_t end = 0;
+	bool any = false;
 	if (!t)
 		return ss_fail_mem(err);
-	for (uint32_t i = 0; i < v->b.nallocs; i++)
-		if (has_blocks(v, &v->b.allocs[i]) && v->b.traces[v->b.allocs[i].trace].nevents > end)
-			end = v->b.traces[v->b.allocs[i].trace].nevents;
+	for (uint32_t i = 0; i < v->b.nallocs; i++) {
+		const struct ss_hlo_alloc *a = &v->b.allocs[i];
+		if (!has_blocks(v, a))
+			continue;
+		any |= a->size_bytes != 0;
+		if (v->b.traces[a->trace].nevents > end)
+			end = v->b.traces[a->trace].nevents;
+	}
+	/* Allocations without a byte would be lines, not rectangles. */
+	if (!any)
+		return true;
 	for (uint32_t i = 0; i < v->b.nallocs; i++) {
 		const struct ss_hlo_alloc *a = &v->b.allocs[i];
 		if (!has_blocks(v, a))
