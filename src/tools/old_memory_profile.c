@@ -18,6 +18,7 @@
 
 /* Brackets down to a point: document, allocators, allocator, list. */
 #define LEVELS 4
+#define MOST_POINTS 1000
 
 struct job {
 	struct ss_result *out;
@@ -77,10 +78,48 @@ static bool set_point(struct ss_table *t, const struct ss_jnode *point)
 	return set_activity(t, ss_jnode_get(point, "activityMetadata"));
 }
 
-static bool add_timeline(struct job *j, struct ss_table *t, const struct ss_jnode *points)
+/* What of an allocator's timeline is counted on the way. */
+struct walk {
+	int64_t allocations, deallocations;
+	int64_t peak_bytes, peak_step;	/* the step of the last point with so much in use */
+};
+
+/* Returns what is in use after it. */
+static int64_t count_point(struct walk *w, const struct ss_jnode *point)
 {
-	for (const struct ss_jnode *p = points ? points->first : NULL; p; p = p->next) {
-		const struct ss_jnode *point = open_node(j, p);
+	const struct ss_jnode *stats = ss_jnode_get(point, "aggregationStats"), *a = ss_jnode_get(point, "activityMetadata");
+	int64_t bytes = sum(ss_jnode_i64(stats, "stackReservedBytes"), ss_jnode_i64(stats, "heapAllocatedBytes"));
+	struct ss_str what = ss_jnode_text(a, "memoryActivity");
+	w->allocations += ss_str_is(what, "ALLOCATION");
+	w->deallocations += ss_str_is(what, "DEALLOCATION");
+	if (bytes == w->peak_bytes)
+		w->peak_step = ss_jnode_i64(a, "stepId");
+	return bytes;
+}
+
+/*
+ * A point for each of MOST_POINTS stretches of the list, the one with most in use: as timelines are computed now. Before
+ * version 1 the files had all points.
+ */
+static bool add_timeline(struct job *j, struct ss_table *t, const struct ss_jnode *points, struct walk *w)
+{
+	const struct ss_jnode *p = points ? points->first : NULL;
+	size_t n = ss_jnode_count(points), each = n / MOST_POINTS, nshort = MOST_POINTS * (each + 1) - n;
+	for (size_t box = 0; p; box++) {
+		size_t left = n <= MOST_POINTS ? 1 : box < nshort ? each : each + 1;
+		const struct ss_jnode *best = p;
+		int64_t most = INT64_MIN;
+		for (; p && left; p = p->next, left--) {
+			const struct ss_jnode *point = open_node(j, p);
+			int64_t bytes = point ? count_point(w, point) : 0;
+			if (!point)
+				return false;
+			if (bytes > most) {
+				most = bytes;
+				best = p;
+			}
+		}
+		const struct ss_jnode *point = open_node(j, best);
 		if (!point || !ss_table_row(t))
 			return false;
 		ss_set_str(t, E_ID, j->id);
@@ -141,40 +180,20 @@ static bool add_breakdown(struct job *j, struct ss_table *t, const struct ss_jno
 	return ok;
 }
 
-/* Of the rows of an allocator's timeline, from `first` on. */
-struct counted {
-	int64_t allocations, deallocations, peak_step;
-};
-
-static struct counted count(const struct ss_table *timeline, size_t first, int64_t peak_bytes)
-{
-	struct counted c = { 0 };
-	for (size_t i = first; i < timeline->nrows; i++) {
-		struct ss_str what = timeline->data[E_ACTIVITY].str[i];
-		c.allocations += ss_str_is(what, "ALLOCATION");
-		c.deallocations += ss_str_is(what, "DEALLOCATION");
-		if (sum(timeline->data[E_STACK].i64[i], timeline->data[E_HEAP].i64[i]) == peak_bytes)
-			c.peak_step = timeline->data[E_STEP].i64[i];
-	}
-	return c;
-}
-
-static bool add_allocator(struct job *j, struct ss_table *t, const struct ss_jnode *summary, const struct ss_table *timeline,
-			  size_t first)
+static bool add_allocator(struct job *j, struct ss_table *t, const struct ss_jnode *summary, const struct walk *w)
 {
 	const struct ss_jnode *peak = open_node(j, ss_jnode_get(summary, "peakStats"));
 	if (!peak || !ss_table_row(t))
 		return false;
-	int64_t bytes = ss_jnode_i64(peak, "peakBytesInUse"), at_ps = ss_jnode_i64(summary, "peakStatsTimePs");
-	struct counted c = count(timeline, first, bytes);
+	int64_t at_ps = ss_jnode_i64(summary, "peakStatsTimePs");
 	ss_set_str(t, A_ID, j->id);
-	ss_set_i64(t, A_ALLOCATIONS, c.allocations);
-	ss_set_i64(t, A_DEALLOCATIONS, c.deallocations);
+	ss_set_i64(t, A_ALLOCATIONS, w->allocations);
+	ss_set_i64(t, A_DEALLOCATIONS, w->deallocations);
 	ss_set_i64(t, A_LIFETIME_PEAK, ss_jnode_i64(summary, "peakBytesUsageLifetime"));
-	ss_set_i64(t, A_PEAK, bytes);
+	ss_set_i64(t, A_PEAK, w->peak_bytes);
 	ss_set_i64(t, A_PEAK_TIME, at_ps);
 	ss_set_i64(t, A_PEAK_OFFSET, at_ps);
-	ss_set_i64(t, A_PEAK_STEP, c.peak_step);
+	ss_set_i64(t, A_PEAK_STEP, w->peak_step);
 	ss_set_i64(t, A_STACK, ss_jnode_i64(peak, "stackReservedBytes"));
 	ss_set_i64(t, A_HEAP, ss_jnode_i64(peak, "heapAllocatedBytes"));
 	ss_set_i64(t, A_FREE, ss_jnode_i64(peak, "freeMemoryBytes"));
@@ -216,10 +235,12 @@ static bool add_all(struct job *j, const struct ss_jnode *root)
 	const struct ss_jnode *all = ss_jnode_get(root, "memoryProfilePerAllocator");
 	const char *points = ss_jnode_int(root, "version", 0) >= 1 ? "sampledTimelineSnapshots" : "memoryProfileSnapshots";
 	for (const struct ss_jnode *a = all ? all->first : NULL; a; a = a->next) {
-		size_t first = t[T_TIMELINE].nrows;
+		const struct ss_jnode *summary = ss_jnode_get(a, "profileSummary");
+		const struct ss_jnode *peak = open_node(j, ss_jnode_get(summary, "peakStats"));
+		struct walk w = { .peak_bytes = peak ? ss_jnode_i64(peak, "peakBytesInUse") : 0 };
 		j->id = a->key;
-		if (!add_timeline(j, &t[T_TIMELINE], ss_jnode_get(a, points)) || !add_breakdown(j, &t[T_BREAKDOWN], a) ||
-		    !add_allocator(j, &t[T_ALLOCATORS], ss_jnode_get(a, "profileSummary"), &t[T_TIMELINE], first))
+		if (!peak || !add_timeline(j, &t[T_TIMELINE], ss_jnode_get(a, points), &w) ||
+		    !add_breakdown(j, &t[T_BREAKDOWN], a) || !add_allocator(j, &t[T_ALLOCATORS], summary, &w))
 			return false;
 	}
 	return add_modules(&t[T_MODULES], ss_jnode_get(root, "hloModules"));

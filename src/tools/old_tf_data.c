@@ -104,7 +104,7 @@ static bool add_call(struct ss_table *t, struct ss_str host, struct ss_str pipel
 		     const struct names *names, struct ss_str bottleneck)
 {
 	uint32_t at = ss_strmap_get(&names->ids, s->key);
-	struct ss_str id = ss_arena_str(t->arena, s->key);
+	struct ss_str id = at == SS_NONE ? ss_arena_str(t->arena, s->key) : names->ids.keys[at];
 	if (!id.p || !ss_table_row(t))
 		return false;
 	ss_set_str(t, ST_HOST, host);

@@ -2,6 +2,7 @@
 #include "unit/build_pb.h"
 #include "unit/unit.h"
 
+#include "base/buf.h"
 #include "import/json_tree.h"
 #include "import/unpack.h"
 #include "tools/old_combine.h"
@@ -312,6 +313,36 @@ static void tells_versions_of_memory_profiles(void **state)
 	}
 }
 
+/* Of many points the one of each stretch with most in use; counted are all. */
+static void samples_long_timelines(void **state)
+{
+	struct ss_buf b = { 0 };
+	struct hosts h;
+	(void)state;
+	ss_buf_z(&b, "{\"memoryProfilePerAllocator\":{\"gpu\":{\"profileSummary\":{\"peakStats\":{\"peakBytesInUse\":\"9000\"}},"
+		     "\"memoryProfileSnapshots\":[");
+	for (unsigned i = 0; i < 2500; i++)
+		ss_buf_printf(&b, "%s{\"timeOffsetPs\":\"%u\",\"aggregationStats\":{\"heapAllocatedBytes\":\"%u\"},"
+				  "\"activityMetadata\":{\"memoryActivity\":\"%sALLOCATION\",\"stepId\":\"%u\"}}",
+			      i ? "," : "", i, i % 100 == 37 ? 9000 : i % 7, i % 5 ? "" : "DE", i / 100);
+	ss_buf_z(&b, "]}}}");
+	struct ss_str text = ss_buf_get(&b);
+	open_hosts(&h, &text, 1, "memory_profile.json");
+	assert_ok(ask(&h, ss_old_memory_profile, &err));
+	struct ss_table *t = ss_old_find(&h.r, "timeline");
+	assert_int_equal(t->nrows, 1000);
+	unsigned peaks = 0;
+	for (size_t i = 0; i < t->nrows; i++) {
+		peaks += number(&h.r, "timeline", i, "heap_bytes") == 9000;
+		assert_true(!i || number(&h.r, "timeline", i, "time_ps") > number(&h.r, "timeline", i - 1, "time_ps"));
+	}
+	assert_int_equal(peaks, 25);
+	assert_true(number(&h.r, "allocators", 0, "allocations") == 2000 && number(&h.r, "allocators", 0, "deallocations") == 500);
+	assert_true(number(&h.r, "allocators", 0, "peak_step") == 24);
+	close_hosts(&h);
+	ss_buf_free(&b);
+}
+
 static void refuses_other_json(void **state)
 {
 	static const struct ss_str files[] = {
@@ -340,6 +371,7 @@ int main(void)
 		cmocka_unit_test(adds_operations_up),
 		cmocka_unit_test(gathers_cores),
 		cmocka_unit_test(tells_versions_of_memory_profiles),
+		cmocka_unit_test(samples_long_timelines),
 		cmocka_unit_test(refuses_other_json),
 	};
 	return RUN_TESTS(tests);
