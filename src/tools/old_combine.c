@@ -444,6 +444,7 @@ static bool add_hosts(struct job *j, const struct ss_query *q, struct ss_err *er
 		else if (why.code != SS_ENOMEM)
 			ok = ss_result_note(j->out, SS_WARNING, ss_arena_str(j->out->arena, ss_str_from(why.text)));
 		ss_arena_release(&arena);
+		ss_file_forget(&h->x.file, h->x.file.bytes);
 		if (!ok || why.code == SS_ENOMEM)
 			return ss_fail_mem(err);
 		if (!first.code)
