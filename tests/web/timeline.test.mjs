@@ -93,6 +93,21 @@ async function pick(page) {
 	throw new Error("no slice under the pointer anywhere");
 }
 
+test("it says what the trace comes to, and leads to the longest pause", async () => {
+	const words = await api(server.base, `api/timeline/conclusion?${q({ run: trace.run, host: trace.host })}`);
+	await open(async (page) => {
+		await page.waitForSelector(".trace-says p");
+		const said = await page.textContent(".trace-says p");
+		for (const s of [words.conclusion.text, ...words.conclusion.more]) assert.ok(said.includes(s), s);
+		assert.equal(await page.locator(".trace-says button").count(), words.pause ? 1 : 0);
+		if (!words.pause) return;
+		await page.click(".trace-says button");
+		await rest(page);
+		const [begin, end] = new URL(page.url()).searchParams.get("view").split("-").map(Number);
+		assert.ok(end > begin && begin <= words.pause.begin_ps && end >= words.pause.end_ps, page.url());
+	});
+});
+
 describe("timeline", () => {
 	test("draws the trace, in light and dark", async () => {
 		for (const scheme of ["light", "dark"])

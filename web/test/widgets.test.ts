@@ -100,6 +100,7 @@ test("only links to the web and to tools come out of the server's sentences", ()
 	assert.deepEqual(pieces(`<a href="javascript:alert(1)">x</a>`, names), [{ text: "x" }]);
 	assert.deepEqual(pieces("<img src=x onerror=y> <b>bold</b>", names), [{ text: "<img src=x onerror=y> <b>bold</b>" }]);
 	assert.deepEqual(pieces("no_such_tool here", names), [{ text: "no_such_tool here" }]);
+	assert.deepEqual(pieces("docs/tools/trace_viewer.md", names), [{ text: "docs/tools/trace_viewer.md" }]);
 });
 
 test("a result is read by names, and what is absent stays absent", () => {

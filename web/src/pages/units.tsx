@@ -156,7 +156,7 @@ function MainVerdict({ where, list, session }: { where: string; list: readonly B
 				<span class="muted">{busiest.name}</span>
 			</div>
 			<p class="verdict-text">
-				<strong>{busiest.name}</strong> ({busiest.at}) is the busiest unit of {where}
+				<strong>{busiest.name}</strong>{!/core \d/.test(busiest.name) && <> ({busiest.at})</>} is the busiest unit of {where}
 				{matrix && matrix.name !== busiest.name && <>; the matrix units are busy for {percent(matrix.frac * 100)} of the cycles</>}.{" "}
 				{over > 0 &&
 					`${over} ${over === 1 ? "figure is" : "figures are"} above 100 %, which cannot be: counters of a sample are not read at one moment.`}

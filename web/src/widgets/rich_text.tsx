@@ -26,7 +26,8 @@ export function pieces(text: string, tools: readonly string[]): Piece[] {
 
 function plain(text: string, tools: readonly string[]): Piece[] {
 	const out: Piece[] = [];
-	const word = /https?:\/\/[^\s<>"']*[^\s<>"'.,;:)]|[a-z][a-z0-9]*(?:_[a-z0-9]+)+@?/g;
+	/* Not in a path such as docs/tools/overview_page.md. */
+	const word = /https?:\/\/[^\s<>"']*[^\s<>"'.,;:)]|(?<![\w/])[a-z][a-z0-9]*(?:_[a-z0-9]+)+@?/g;
 	let at = 0;
 	for (let m = word.exec(text); m; m = word.exec(text)) {
 		if (/^https?:/.test(m[0])) {
