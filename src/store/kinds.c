@@ -61,6 +61,9 @@ const char *ss_file_kind(struct ss_str name, unsigned place, struct ss_str *labe
 		if (!(rules[i].places & place) || !ss_str_contains(name, rules[i].middle) || !ss_str_ends(name, rules[i].suffix))
 			continue;
 		struct ss_str rest = ss_str_sub(name, 0, name.n - rules[i].suffix.n);
+		/* "host.op_profile.json", not "my_op_profile.json": those are somebody's own. */
+		if (ss_file_kind_is_answer(rules[i].kind) && rest.n && rest.p[rest.n - 1] != '.')
+			continue;
 		bool of_host = (place == SS_PLACE_RUN || ss_file_kind_is_answer(rules[i].kind)) && !rules[i].middle.n;
 		while (of_host && rest.n && rest.p[rest.n - 1] == '.')
 			rest.n--;

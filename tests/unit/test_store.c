@@ -232,6 +232,7 @@ static void takes_loose_answers(void **state)
 	struct ss_store s;
 	(void)state;
 	make_file("x/h.pod_viewer.json", "x");
+	make_file("x/my_pod_viewer.json", "x");
 	make_file("x/events.out.tfevents.1", "x");
 	scan(&s, NULL);
 	assert_int_equal(s.nruns, 1);
