@@ -26,8 +26,11 @@ static void ask(const struct ss_tool *tool, const char *path, struct ss_str byte
 	for (size_t k = 0; k < 4 && drive_question(tool, k); k++) {
 		struct ss_err why = { 0 };
 
-		if (!drive_run(&d, tool, drive_question(tool, k), &digest, &why) && (!why.code || !why.text[0]))
+		if (drive_run(&d, tool, drive_question(tool, k), &digest, &why))
+			continue;
+		if (!why.code || !why.text[0])
 			abort();
+		break;	/* no answer of this tool's, whatever is asked: on to the next */
 	}
 	drive_close(&d);
 }
@@ -36,10 +39,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct ss_str bytes = { (const char *)data, size };
 
+	bool json = size && (data[0] == '{' || data[0] == '[');
+
 	for (size_t i = 0; ss_tools[i]; i++)
-		if (ss_tools[i]->old) {
-			ask(ss_tools[i], "fuzz.json", bytes);
-			ask(ss_tools[i], "fuzz.pb", bytes);
-		}
+		if (ss_tools[i]->old)
+			ask(ss_tools[i], json ? "fuzz.json" : "fuzz.pb", bytes);
 	return 0;
 }
