@@ -8,6 +8,7 @@
  */
 #include "tools/input_report.h"
 #include "tools/old_answers.h"
+#include "tools/words.h"
 
 #include "model/ops/framework_ops.h"
 #include "model/ops/roofline.h"
@@ -167,6 +168,15 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	       ss_fail_mem(err);
 }
 
+/* The sentences stand with the steps, where XProf's clients look for them. */
+static bool conclude(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	static const char *const ids[] = { "input_conclusion", "output_conclusion", "device_collectives_statement",
+					   "kernel_launch_statement", "all_other_statement" };
+	(void)q;
+	return ss_say_props(out, ids, SS_COUNT(ids)) || ss_fail_mem(err);
+}
+
 const struct ss_tool ss_tool_input_pipeline_analyzer = {
 	.name = "input_pipeline_analyzer",
 	.title = "Input pipeline analyzer",
@@ -177,4 +187,5 @@ const struct ss_tool ss_tool_input_pipeline_analyzer = {
 	.old = "answer:input_pipeline",
 	.run_old = ss_old_input_pipeline,
 	.run = run,
+	.conclude = conclude,
 };

@@ -521,6 +521,21 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	return read_threads(&f, &r, q, err) && (suggest(out, &f) || ss_fail_mem(err));
 }
 
+static bool conclude(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *t = &out->tables[0];
+	size_t n = t->nrows;
+	if (!n)
+		return ss_result_say(out, SS_STR("Nothing stands out: no rule found a share of the time that is worth a change by "
+						 "itself."));
+	out->conclusion.mood = SS_MOOD_WARN;
+	struct ss_str more = n == 1 ? SS_STR("Nothing else stands out. Change it, then profile again.") :
+				      ss_arena_printf(q->arena,
+						      "It is the first of %zu things that stand out. Change it, then profile "
+						      "again: others often vanish with it.", n);
+	return (ss_result_say(out, ss_cell_str(t, 0, "finding")) && ss_result_say(out, more)) || ss_fail_mem(err);
+}
+
 bool ss_finding_first(struct ss_finding *out, const struct ss_query *q, struct ss_err *err)
 {
 	struct ss_result r;
@@ -542,4 +557,5 @@ const struct ss_tool ss_tool_smart_suggestion = {
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS | SS_TOOL_UNLISTED | SS_TOOL_VISITS,
 	.facts = SS_FINDING_FACTS,
 	.run = run,
+	.conclude = conclude,
 };

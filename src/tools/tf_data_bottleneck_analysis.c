@@ -8,9 +8,11 @@
  */
 #include "base/vec.h"
 #include "model/runtime/tfdata.h"
+#include "table/units.h"
 #include "tools/old_answers.h"
 #include "tools/tf_data_cols.h"
 #include "tools/tool.h"
+#include "tools/words.h"
 
 #include <stdlib.h>
 
@@ -268,6 +270,24 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	return ok;
 }
 
+/* Which element was slowest, and what to do about it. */
+static bool conclude(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	static const char *const summary[] = { "summary" };
+	const struct ss_table *t = ss_result_find(out, "bottlenecks");
+	if (!t->nrows)
+		return ss_say_props(out, summary, 1) || ss_fail_mem(err);
+	struct ss_str took = ss_unit_text(q->arena, SS_UNIT_PS, ss_cell_f64(t, 0, "max_latency_ps"));
+	struct ss_str own = ss_unit_text(q->arena, SS_UNIT_PS, ss_cell_f64(t, 0, "iterator_latency_ps"));
+	bool ok = took.p && own.p &&
+		  ss_result_say(out, ss_arena_printf(q->arena, "The slowest element took " SS_FMT ": " SS_FMT " on " SS_FMT
+						     " waited most for " SS_FMT ", " SS_FMT " of its own work.", SS_ARG(took),
+						     SS_ARG(ss_cell_str(t, 0, "input_pipeline")), SS_ARG(ss_cell_str(t, 0, "host")),
+						     SS_ARG(ss_cell_str(t, 0, "iterator_name")), SS_ARG(own))) &&
+		  ss_result_say(out, ss_plain_words(q->arena, ss_cell_str(t, 0, "suggestion"))) && ss_say_props(out, summary, 1);
+	return ok || ss_fail_mem(err);
+}
+
 const struct ss_tool ss_tool_tf_data_bottleneck_analysis = {
 	.name = "tf_data_bottleneck_analysis",
 	.title = "tf.data bottleneck analysis",
@@ -278,4 +298,5 @@ const struct ss_tool ss_tool_tf_data_bottleneck_analysis = {
 	.old = "answer:tf_data",
 	.run_old = ss_old_tf_data,
 	.run = run,
+	.conclude = conclude,
 };

@@ -26,7 +26,7 @@ function Suggestions({ result, session }: { result: Result; session: Session }) 
 			<>
 				<section class="verdict" aria-label="Verdict">
 					<p class="verdict-text">
-						Nothing stands out: no rule found a share of the time that is worth a change by itself.
+						{result.conclusion?.text}
 					</p>
 				</section>
 				<Notes notes={result.notes.filter((n) => n.severity !== "info")} />
@@ -55,9 +55,7 @@ function Suggestions({ result, session }: { result: Result; session: Session }) 
 					<span class="muted">of the time</span>
 				</div>
 				<p class="verdict-text">
-					<strong>{titles[0]}.</strong> {t.nrows === 1
-						? "Nothing else stands out. Change it, then profile again."
-						: `It is the first of ${t.nrows} things that stand out. Change it, then profile again: others often vanish with it.`}
+					<strong>{titles[0]}.</strong> {result.conclusion?.more[0]}
 				</p>
 			</section>
 			<ol class="suggestions">
