@@ -65,6 +65,14 @@ static const struct ss_param params[] = {
 };
 
 /* Values of requests and batches by which they may be sorted; the first ones are means as well. */
+static const struct ss_col pattern_cols[] = {
+	{ "id", "ID", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },
+	{ "tensor_pattern", "Tensor Pattern", SS_TYPE_STR, SS_UNIT_NONE, "Copies of tensors: kind, shape, layout", NULL },
+	{ "count", "Number of Occurrence", SS_TYPE_I64, SS_UNIT_COUNT, "Requests and batches with this pattern", NULL },
+	{ "percentile", "Linearize/Delinearize latency", SS_TYPE_STR, SS_UNIT_NONE,
+	  "What the copies of a request took, by percentile", NULL },
+};
+
 enum value {
 	V_LATENCY, V_DELAY, V_SIZE, V_PREPROCESS, V_FORMATION, V_RUNTIME, V_H2D, V_D2H, V_COMPUTE, V_POSTPROCESS, V_IDLE,
 	V_PADDING, V_BATCH_SIZE, V_EFFICIENCY, V_COUNT
@@ -96,8 +104,15 @@ struct link {
 	int64_t batch_size;
 };
 
+/* One request or batch that had tensors copied. */
+struct copied {
+	struct ss_str pattern;
+	uint64_t dur_ps;
+};
+
 struct model {
 	struct ss_str name;
+	SS_VEC(struct copied) copied;
 	SS_VEC(struct item) requests;
 	SS_VEC(struct item) batches;
 	SS_VEC(struct link) links; /* requests by the sizes of their batches */
@@ -113,7 +128,7 @@ struct job {
 	struct ss_strmap by_name;
 	struct of_host *hosts;
 	struct ss_keep keep;
-	bool any_id, has_batching;
+	bool any_id, has_batching, has_patterns;
 	enum value request_sort, batch_sort;
 	uint64_t ncut, nunnamed;	/* intervals and requests that were left out */
 };
@@ -179,9 +194,15 @@ static void find_params(const struct of_host *h, struct model *m)
 			m->params = h->configured[i].params;
 }
 
+static bool add_copied(struct model *m, const struct ss_inference *inf, uint32_t pattern, uint64_t dur_ps)
+{
+	return pattern == SS_NONE || ss_vec_push(&m->copied, ((struct copied){ inf->patterns[pattern], dur_ps }));
+}
+
 static bool add_host(struct job *j, const struct of_host *h)
 {
 	const struct ss_inference *inf = &h->inf;
+	j->has_patterns = j->has_patterns || inf->npatterns;
 	for (uint32_t i = 0; i < inf->nrequests; i++) {
 		const struct ss_request *r = &inf->requests[i];
 		if (j->any_id && !r->model.n) {
@@ -189,7 +210,7 @@ static bool add_host(struct job *j, const struct of_host *h)
 			continue;
 		}
 		struct model *m = model_of(j, r->model);
-		if (!m || !ss_vec_push(&m->requests, item_of_request(r)))
+		if (!m || !ss_vec_push(&m->requests, item_of_request(r)) || !add_copied(m, inf, r->pattern, r->pattern_ps))
 			return false;
 		for (uint32_t k = 0; k < r->nbatches; k++) {
 			const struct ss_batch *b = &inf->batches[inf->related[r->first_batch + k]];
@@ -202,7 +223,7 @@ static bool add_host(struct job *j, const struct of_host *h)
 		if (j->any_id && !b->model.n)
 			continue;
 		struct model *m = model_of(j, b->model);
-		if (!m || !ss_vec_push(&m->batches, item_of_batch(inf, b)))
+		if (!m || !ss_vec_push(&m->batches, item_of_batch(inf, b)) || !add_copied(m, inf, b->pattern, b->pattern_ps))
 			return false;
 		find_params(h, m);
 	}
@@ -528,6 +549,76 @@ static bool add_batches(struct job *j, const struct model *m, size_t number)
 	return ok;
 }
 
+static int by_pattern(const void *a, const void *b)
+{
+	const struct copied *x = a, *y = b;
+	int order = ss_str_cmp(x->pattern, y->pattern);
+	return order ? order : x->dur_ps < y->dur_ps ? -1 : x->dur_ps > y->dur_ps;
+}
+
+/* Requests and batches of one pattern, in the order of their time. */
+struct pattern {
+	const struct copied *v;
+	size_t n;
+	uint64_t sum_ps;
+};
+
+static int by_time(const void *a, const void *b)
+{
+	const struct pattern *x = a, *y = b;
+	if (x->sum_ps != y->sum_ps)
+		return x->sum_ps > y->sum_ps ? -1 : 1;
+	return ss_str_cmp(x->v->pattern, y->v->pattern);
+}
+
+static bool add_pattern(struct ss_table *t, const struct pattern *p)
+{
+	static const double percents[] = { 50, 75, 90, 95, 99, 99.9 };
+	struct ss_str text = SS_STR("");
+	for (size_t i = 0; text.p && i < SS_COUNT(percents); i++) {
+		size_t at = (size_t)(percents[i] / 100 * (double)p->n);
+		text = ss_arena_printf(t->arena, SS_FMT "%s%.2f%%: %.6fms", SS_ARG(text), i ? "<br>" : "", percents[i],
+				       ms((int64_t)p->v[at < p->n ? at : p->n - 1].dur_ps));
+	}
+	if (!text.p || !ss_table_row(t))
+		return false;
+	ss_set_i64(t, 0, (int64_t)t->nrows - 1);
+	ss_set_str(t, 1, p->v->pattern);
+	ss_set_i64(t, 2, (int64_t)p->n);
+	ss_set_str(t, 3, text);
+	return true;
+}
+
+/* The pattern that took longest first. */
+static bool add_patterns(struct job *j, struct model *m, size_t number)
+{
+	struct ss_arena *arena = j->q->arena;
+	struct ss_str name = ss_arena_printf(arena, "patterns_%zu", number);
+	struct ss_str title = ss_arena_printf(arena, "Tensors copied for " SS_FMT, SS_ARG(m->name));
+	struct ss_table *t = NULL;
+	SS_VEC(struct pattern) v = { 0 };
+	if (name.p && title.p)
+		t = ss_result_table(j->out, name.p, title.p, pattern_cols, SS_COUNT(pattern_cols));
+	bool ok = t;
+	if (ok && m->copied.n)
+		qsort(m->copied.v, m->copied.n, sizeof(*m->copied.v), by_pattern);
+	for (size_t i = 0; ok && i < m->copied.n; i++) {
+		const struct copied *c = &m->copied.v[i];
+		if (!i || !ss_str_eq(c->pattern, c[-1].pattern))
+			ok = ss_vec_push(&v, ((struct pattern){ .v = c }));
+		if (ok) {
+			v.v[v.n - 1].n++;
+			v.v[v.n - 1].sum_ps += c->dur_ps;
+		}
+	}
+	if (ok && v.n)
+		qsort(v.v, v.n, sizeof(*v.v), by_time);
+	for (size_t i = 0; ok && i < v.n; i++)
+		ok = add_pattern(t, &v.v[i]);
+	ss_vec_free(&v);
+	return ok;
+}
+
 static int by_name(const void *a, const void *b)
 {
 	return ss_str_cmp(((const struct model *)a)->name, ((const struct model *)b)->name);
@@ -546,9 +637,10 @@ static bool fill(struct job *j)
 		ss_set_str(t, 0, j->models.v[i].name);
 	}
 	bool ok = ss_table_prop(t, "hasBatching", j->has_batching ? SS_STR("true") : SS_STR("false")) &&
-		  ss_table_prop(t, "hasTensorPattern", SS_STR("false"));
+		  ss_table_prop(t, "hasTensorPattern", j->has_patterns ? SS_STR("true") : SS_STR("false"));
 	for (size_t i = 0; ok && i < j->models.n; i++)
-		ok = add_requests(j, &j->models.v[i], i) && (!j->has_batching || add_batches(j, &j->models.v[i], i));
+		ok = add_requests(j, &j->models.v[i], i) && (!j->has_batching || add_batches(j, &j->models.v[i], i)) &&
+		     (!j->has_patterns || add_patterns(j, &j->models.v[i], i));
 	return ok;
 }
 
@@ -690,6 +782,7 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 		ss_vec_free(&j.models.v[i].requests);
 		ss_vec_free(&j.models.v[i].batches);
 		ss_vec_free(&j.models.v[i].links);
+		ss_vec_free(&j.models.v[i].copied);
 	}
 	ss_vec_free(&j.models);
 	ss_strmap_free(&j.by_name);

@@ -237,6 +237,26 @@ def scopes():
     return space(plane), 'trace_viewer', lengths, {'a': 90, 'b': 90, 'c': 90, 'd': 0.0005, 'e': 90, 'f': 89.999, 'g': 90, 'h': 8.999}
 
 
+def copied(*requests):
+    """Requests, and what tensors were copied in each: [(kind, stats)], a microsecond each."""
+    host, events = Plane('/host:CPU', 1), []
+    for k, tensors in enumerate(requests):
+        at = (10 + 20 * k) * US
+        events.append((host.meta('SessionRun'), at, 15 * US, {'_r': 1, 'model_id': 'm'}))
+        events += [(host.meta(kind), at + (2 * i + 1) * US, US, stats) for i, (kind, stats) in enumerate(tensors)]
+    host.line(1, 'serving', 0, events)
+    return space(host), 'inference_profile', lambda a: [sorted(cells(t, 'tensor_pattern', 'count')) for t in a[2:]]
+
+
+def tensors_copied():
+    a, b = ('Linearize', {'shape': 'f32[8]', 'layout': '{0}'}), ('Delinearize', {'shape': 'u8[2]', 'layout': ''})
+    return *copied([a, b], [b, a], [b]), [[('Delinearize u8[2] ', 1), ('Delinearize u8[2] <br>Linearize f32[8] {0}', 2)]]
+
+
+def tensors_unsaid():
+    return *copied([('Linearize', {'shape': 'f32[8]'}), ('Linearize', {'layout': '{0}'}), ('Linearize', {'shape': '', 'layout': '{0}'})]), []
+
+
 def custom_plane():
     """Processes of planes that are no device's have the plane's number, however large."""
     plane = Plane('/device:CUSTOM:runtime', 950)
@@ -247,7 +267,8 @@ def custom_plane():
 RULES = (
     touching, touching_part, overlapping, across_steps, outside_steps, stalls, long_step, sparse_without_details, sparse_idle, sparse_unknown,
     handed_over_first, handed_over_later, handed_over_unsigned, handed_over_both_wrong, kernel_of_ops, kernel_runs_again, kernel_counted,
-    kernel_line_lasts, kernel_of_named_line, kernel_of_steps, kernel_unknown, scopes, custom_plane)
+    kernel_line_lasts, kernel_of_named_line, kernel_of_steps, kernel_unknown, scopes, custom_plane,
+    tensors_copied, tensors_unsaid)
 
 
 def same(a, b):

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Profiles that nobody has stored answers for, opened by stepscope and by XProf 2.24.2 itself.
 
-Four variations of each sample (vary.py), jobs on TPUs made up from nothing (jobs.py), and a generated training profile. SEED in the
+Four variations of each sample (vary.py), jobs on TPUs, servers and
+hardware counters made up from nothing (jobs.py, servers.py, counters.py), and a generated training profile. SEED in the
 environment chooses others.
 """
 import os
@@ -12,11 +13,13 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import against_xprof
+import counters
 import jobs
+import servers
 import vary
 import profiles
 
-JOBS = 24
+MADE_UP = {jobs: 24, servers: 6, counters: 3}
 ROOT = os.path.dirname(os.path.dirname(HERE))
 
 
@@ -36,8 +39,10 @@ def variations(scratch, seed):
 
 
 def made_up(scratch, seed):
-    for k in range(JOBS):
-        yield f'job {seed}/{k}', against_xprof.layout(scratch, f'job-{k}', jobs.files(f'{seed}/{k}'))
+    for maker, n in MADE_UP.items():
+        for k in range(n):
+            name = maker.__name__
+            yield f'{name} {seed}/{k}', against_xprof.layout(scratch, f'{name}-{k}', maker.files(f'{seed}/{k}'))
 
 
 def generated(scratch):

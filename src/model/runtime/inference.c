@@ -15,6 +15,7 @@
 #include "model/host/event_type.h"
 #include "model/host/stat_filter.h"
 #include "model/ops/ops_build.h"
+#include "model/runtime/tensor_patterns.h"
 
 #include <stdlib.h>
 
@@ -48,6 +49,8 @@ struct facts {
 	uint8_t model_rank;		/* of the event that named the model */
 	bool has_span, is_request, is_batch, is_user_root;
 	uint32_t batch;			/* index into batches */
+	uint32_t pattern;		/* of its tensors; SS_NONE: none */
+	uint64_t pattern_ps;
 	uint32_t first_span;		/* into sorted; until then the number of spans */
 };
 
@@ -67,6 +70,7 @@ struct pass {
 	SS_VEC(struct span) spans;
 	struct span *sorted;		/* by group */
 	struct ss_strmap programs;	/* ids of programs */
+	struct ss_tensors tensors;
 	uint32_t *listed_for;		/* by program: the last batch whose list has it, + 1 */
 	struct ss_u64map issued[2];	/* consumer id to transfers, to and from the device */
 	SS_VEC(struct transfer) transfers;
@@ -81,7 +85,7 @@ static bool facts_of(struct pass *p, int64_t id, uint32_t *out)
 	uint32_t i = ss_u64map_get(&p->by_id, (uint64_t)id);
 	if (i == SS_NONE) {
 		struct facts f = { .id = id, .model = SS_STR(""), .enqueue_ps = NEVER, .callbacks_ps = NEVER,
-				   .compute_ps = NEVER, .batch = SS_NONE };
+				   .compute_ps = NEVER, .batch = SS_NONE, .pattern = SS_NONE };
 		i = (uint32_t)p->facts.n;
 		if (!ss_vec_push(&p->facts, f) || ss_u64map_add(&p->by_id, (uint64_t)id, i) == SS_NONE)
 			return false;
@@ -105,14 +109,14 @@ static void latest(int64_t *at, int64_t t)
 /* Stats of an event that matter here, those added by preprocessing included. */
 struct said {
 	int64_t root_level, size, padding, size_after_padding;
-	bool has_root_level, has_consumer, has_padding, has_size_after_padding;
+	bool has_root_level, has_consumer, has_padding, has_size_after_padding, has_shape, has_layout;
 	uint64_t consumer;
-	struct ss_str model;
+	struct ss_str model, shape, layout;
 };
 
 static struct said read_stats(const struct ss_plane *p, const struct ss_line *l, uint32_t i)
 {
-	struct said s = { .model = SS_STR("") };
+	struct said s = { .model = SS_STR(""), .shape = SS_STR(""), .layout = SS_STR("") };
 	struct ss_xstats it = ss_line_stats(p, l, i);
 	struct ss_xstat st;
 	while (ss_xstats_next(&it, &st)) {
@@ -134,6 +138,14 @@ static struct said read_stats(const struct ss_plane *p, const struct ss_line *l,
 		case SS_STAT_BATCH_SIZE_AFTER_PADDING:
 			s.has_size_after_padding = true;
 			s.size_after_padding = ss_xstat_int(&st);
+			break;
+		case SS_STAT_TENSOR_SHAPES:
+			s.has_shape = st.kind == SS_X_STR && st.s.n;
+			s.shape = ss_xstat_str(&st);
+			break;
+		case SS_STAT_TENSOR_LAYOUT:
+			s.has_layout = st.kind == SS_X_STR;
+			s.layout = ss_xstat_str(&st);
 			break;
 		case SS_STAT_CONSUMER_ID:
 			s.has_consumer = true;
@@ -222,6 +234,9 @@ static bool speaks(enum ss_event_type type)
 	case SS_EV_SCHEDULE_WITHOUT_SPLIT:
 	case SS_EV_CONCAT_INPUT_TENSORS:
 	case SS_EV_ORBAX_CONCAT_INPUT_BUFFERS:
+	case SS_EV_LINEARIZE:
+	case SS_EV_DELINEARIZE:
+	case SS_EV_TRANSFER_BUFFER_FROM_DEVICE:
 	case SS_EV_TPU_SYSTEM_TO_DEVICE:
 	case SS_EV_TPU_SYSTEM_TO_DEVICE_DONE:
 	case SS_EV_TPU_SYSTEM_FROM_DEVICE:
@@ -248,6 +263,12 @@ static bool take_concat(struct facts *f, uint8_t rank, int64_t begin_ps, const s
 		f->size_after_padding = s->size_after_padding;
 	}
 	return true;
+}
+
+static bool take_tensor(struct pass *p, uint32_t g, struct ss_str kind, int64_t begin, int64_t end, const struct said *s)
+{
+	return !s->has_shape || !s->has_layout ||
+	       ss_tensors_add(&p->tensors, g, kind, s->shape, s->layout, (uint64_t)end - (uint64_t)begin);
 }
 
 static bool take_event(struct pass *p, uint32_t g, enum ss_event_type type, int64_t begin, int64_t end, const struct said *s)
@@ -314,6 +335,12 @@ static bool take_event(struct pass *p, uint32_t g, enum ss_event_type type, int6
 	case SS_EV_READ_HBM:
 	case SS_EV_TRANSFER_D2H_REQUEST:
 		return add_span(p, g, begin, end, SS_SERVE_FROM_DEVICE);
+	case SS_EV_LINEARIZE:
+		return take_tensor(p, g, SS_STR("Linearize"), begin, end, s);
+	case SS_EV_DELINEARIZE:
+		return take_tensor(p, g, SS_STR("Delinearize"), begin, end, s);
+	case SS_EV_TRANSFER_BUFFER_FROM_DEVICE:
+		return take_tensor(p, g, SS_STR("TransferBufferFromDevice-FastPath"), begin, end, s);
 	case SS_EV_TPU_SYSTEM_TO_DEVICE:
 	case SS_EV_TPU_SYSTEM_FROM_DEVICE:
 		return add_issue(p, g, begin, s, type == SS_EV_TPU_SYSTEM_TO_DEVICE);
@@ -337,7 +364,7 @@ static bool take_line(struct pass *p, const struct ss_plane *cpu, const struct s
 		struct facts *f = &p->facts.v[g];
 		int64_t begin = l->ev.begin_ps[i], end = ss_xevents_end_ps(&l->ev, i);
 		enum ss_event_type type = ss_event_type_at(p->types, cpu, l->ev.meta[i]);
-		struct said s = { .model = SS_STR("") };
+		struct said s = { .model = SS_STR(""), .shape = SS_STR(""), .layout = SS_STR("") };
 		/* A begin of 0 is one that was not set. */
 		if (!f->begin_ps || begin < f->begin_ps)
 			f->begin_ps = begin;
@@ -591,7 +618,7 @@ static bool make_request(struct pass *p, const struct facts *f, struct ss_reques
 	bool mixed = false;
 	bool batched = p->is_root[SS_EV_BATCHING_SESSION_RUN] && f->model_rank != RANK_USER;
 	*r = (struct ss_request){ .id = f->id, .model = batched ? SS_STR("") : f->model, .begin_ps = f->begin_ps,
-				  .end_ps = f->end_ps, .size = f->size,
+				  .end_ps = f->end_ps, .size = f->size, .pattern = f->pattern, .pattern_ps = f->pattern_ps,
 				  .first_batch = p->out->nrelated };
 	if (!add_group_edges(p, own))
 		return false;
@@ -641,7 +668,8 @@ static bool make_batch(struct pass *p, const struct facts *f, struct ss_batch *b
 	const struct ss_group *group = group_of(p, f->id);
 	uint64_t work_ps[SS_SERVE_WORK_COUNT] = { 0 };
 	*b = (struct ss_batch){ .id = f->id, .model = f->model, .begin_ps = f->batch_begin_ps, .end_ps = f->batch_end_ps,
-				.padding = f->padding, .size_after_padding = f->size_after_padding };
+				.padding = f->padding, .size_after_padding = f->size_after_padding,
+				.pattern = f->pattern, .pattern_ps = f->pattern_ps };
 	list_programs(p, f, b);
 	int64_t first = NEVER;
 	for (uint32_t i = 0; group && i < group->nparents; i++) {
@@ -687,6 +715,26 @@ static struct facts **ordered(struct pass *p)
 	return order;
 }
 
+static void take_pattern(void *arg, uint32_t group, uint32_t pattern, uint64_t dur_ps)
+{
+	struct facts *f = &((struct pass *)arg)->facts.v[group];
+	f->pattern = pattern;
+	f->pattern_ps = dur_ps;
+}
+
+static bool find_patterns(struct pass *p)
+{
+	struct ss_inference *out = p->out;
+	if (!ss_tensors_join(&p->tensors, take_pattern, p))
+		return false;
+	out->npatterns = p->tensors.patterns.n;
+	out->ncut += p->tensors.ncut;
+	out->patterns = SS_NEW_N(&out->arena, struct ss_str, (size_t)out->npatterns + 1);
+	for (uint32_t i = 0; out->patterns && i < out->npatterns; i++)
+		out->patterns[i] = p->tensors.patterns.keys[i];
+	return out->patterns;
+}
+
 static bool make_all(struct pass *p, struct facts **order)
 {
 	struct ss_inference *out = p->out;
@@ -722,7 +770,7 @@ static bool collect(struct pass *p, const struct ss_plane *cpu)
 	bool ok = true;
 	for (uint32_t i = 0; ok && i < cpu->nlines; i++)
 		ok = !cpu->lines[i].src || take_line(p, cpu, &cpu->lines[i]);
-	ok = ok && match_transfers(p) && take_device(p);
+	ok = ok && find_patterns(p) && match_transfers(p) && take_device(p);
 	struct facts **order = ok ? ordered(p) : NULL;
 	ok = order && make_all(p, order);
 	free(order);
@@ -737,12 +785,14 @@ bool ss_inference_read(struct ss_inference *out, const struct ss_host *h, struct
 	*out = (struct ss_inference){ 0 };
 	if (!cpu)
 		return true;
+	p.tensors = (struct ss_tensors){ .arena = &out->arena, .room = 64 * h->nevents + 65536 };
 	p.types = ss_plane_event_types(cpu->x, &out->arena);
 	bool ok = p.types != NULL;
 	if (ok && find_roots(&p, cpu))
 		ok = collect(&p, cpu);
 	ss_u64map_free(&p.by_id);
 	ss_strmap_free(&p.programs);
+	ss_tensors_free(&p.tensors);
 	free(p.listed_for);
 	ss_u64map_free(&p.issued[0]);
 	ss_u64map_free(&p.issued[1]);

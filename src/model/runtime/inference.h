@@ -30,6 +30,8 @@ struct ss_request {
 	int64_t delay_ps;	/* until its first batch began */
 	int64_t size;		/* tasks in it, as the batching layer was told */
 	uint64_t work_ps[SS_SERVE_WORK_COUNT];
+	uint32_t pattern;	/* of tensors copied, into patterns; SS_NONE: none */
+	uint64_t pattern_ps;	/* what these copies took */
 	uint32_t first_batch, nbatches; /* into related */
 };
 
@@ -40,6 +42,8 @@ struct ss_batch {
 	int64_t delay_ps;	/* since its earliest request began */
 	int64_t padding, size_after_padding;
 	uint64_t compute_ps;
+	uint32_t pattern;
+	uint64_t pattern_ps;
 	uint32_t first_program, nprograms; /* into programs: ids of what ran on the device, each once */
 };
 
@@ -58,6 +62,8 @@ struct ss_inference {
 	uint32_t nrelated;
 	struct ss_str *programs;
 	uint32_t nprograms;
+	struct ss_str *patterns;	/* tensor_patterns.h */
+	uint32_t npatterns;
 	uint64_t ncut;			/* events not credited, see inference.c */
 	struct ss_arena arena;
 };

@@ -3,7 +3,7 @@
  */
 import { numbers, propNumber, propText, strings, table } from "../api/table";
 import type { Column, Result, TableData } from "../api/types";
-import { percent, quantity, significant, time_ps } from "../base/format";
+import { count, percent, quantity, significant, time_ps } from "../base/format";
 import { adjust, useQuery } from "../base/url";
 import { PartBars, type Part, type PartRow } from "../widgets/bars";
 import { Grid } from "../widgets/grid";
@@ -68,7 +68,31 @@ function Inference({ result, session }: { result: Result; session: Session }) {
 			<Verdict t={requests} model={models[at] ?? ""} />
 			<Ranked title="Requests" param="request_column" t={requests} latency="latency_ms" session={session} />
 			{batches && <Ranked title="Batches" param="batch_column" t={batches} latency="latency" session={session} />}
+			<Copied t={table(result, `patterns_${at}`)} />
 		</>
+	);
+}
+
+/* Which tensors were copied, the pattern that took longest first. */
+function Copied({ t }: { t: TableData | undefined }) {
+	if (!t?.nrows) return null;
+	const patterns = strings(t, "tensor_pattern") ?? [];
+	const counts = numbers(t, "count") ?? [];
+	const times = strings(t, "percentile") ?? [];
+	return (
+		<section class="card" aria-label="Tensors copied">
+			<h2>Tensors copied</h2>
+			<dl class="env">
+				{patterns.map((p, i) => (
+					<div key={p}>
+						<dt class="wrap">{p.split("<br>").join("; ")}</dt>
+						<dd>
+							{count(counts[i] ?? 0)} times <span class="muted">{(times[i] ?? "").split("<br>").join(", ")}</span>
+						</dd>
+					</div>
+				))}
+			</dl>
+		</section>
 	);
 }
 
