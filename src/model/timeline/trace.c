@@ -6,7 +6,11 @@
 #include "model/timeline/trace_build.h"
 #include "model/timeline/trace_level.h"
 
+#include <malloc.h>
 #include <stdlib.h>
+
+/* From so many events on, scratch memory of reading and building them goes back to the system: answers come on top. */
+#define TRIM_FROM (1u << 18)
 
 struct level_job {
 	struct ss_trace *tr;
@@ -91,8 +95,11 @@ static void *build_trace(void *owner, struct ss_err *err)
 	}
 	tr->host = h;
 	tr->planes = planes;
-	if (ss_trace_build(tr, err) && assign_levels(tr, err))
+	if (ss_trace_build(tr, err) && assign_levels(tr, err)) {
+		if (tr->nevents >= TRIM_FROM)
+			malloc_trim(0);
 		return tr;
+	}
 	release_trace(tr);
 	return NULL;
 }
