@@ -25,7 +25,7 @@ static const struct ss_col op_cols[] = {
 };
 
 static const struct ss_col advice_cols[] = {
-	HTML("link", "link", NULL),
+	HTML("link", "What to try", NULL),
 };
 
 #define API "https://www.tensorflow.org/api_docs/python/tf/data/Dataset#"

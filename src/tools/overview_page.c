@@ -156,9 +156,10 @@ static bool analysis_props(struct ss_table *t, const struct ss_input_report *r, 
 	       placement_props(t, r->ops, framework) &&
 	       ss_table_prop(t, "remark_text", SS_STR("")) &&
 	       ss_table_prop(t, "remark_color", SS_STR("")) &&
-	       percent_prop(t, "mxu_utilization_percent", "TPU matrix units",
+	       /* 0: no counter was read. XProf's clients want it, a person is not told. */
+	       percent_prop(t, "mxu_utilization_percent", r->env->mxu_percent > 0 ? "TPU matrix units" : NULL,
 			    r->env->mxu_percent) &&
-	       percent_prop(t, "hbm_utilization_percent", "HBM", r->env->hbm_percent) &&
+	       percent_prop(t, "hbm_utilization_percent", r->env->hbm_percent > 0 ? "HBM" : NULL, r->env->hbm_percent) &&
 	       sparse_core_props(t, r) && (gpu ? precision_props(t, r->steps) : tpu_props(t, r, duty));
 }
 
@@ -241,9 +242,9 @@ static bool environment(const struct ss_env *env, struct ss_result *out)
 }
 
 static const struct ss_col tip_cols[] = {
-	STR("tip_type", "tip_type", NULL),
-	HTML("link", "link", NULL),
-	STR("description", "description", NULL),
+	STR("tip_type", "About", NULL),
+	HTML("link", "What to open", NULL),
+	STR("description", "What for", NULL),
 };
 
 static bool add_tip(struct ss_table *t, const char *type, const char *description,

@@ -71,6 +71,7 @@ static const struct {
 	{ "tf_graph", { SS_FORMAT_JSON, "scope=tower" } },
 	{ "tf_graph", { SS_FORMAT_JSON, "node=model/lookup" } },
 	{ "trace_viewer@", { SS_FORMAT_XPROF, "resolution=8000" } },
+	{ "trace_viewer@", { SS_FORMAT_TEXT, "search_prefix=a" } },
 	{ "trace_viewer@",
 	  { SS_FORMAT_XPROF, "start_time_ms=0.1&end_time_ms=0.4&resolution=100&full_dma=true" } },
 	{ "trace_viewer@", { SS_FORMAT_XPROF, "search_prefix=f&search_metadata=true" } },
