@@ -7,7 +7,7 @@ void ss_hlo_open(struct ss_hlo_module *m, struct ss_str bytes)
 {
 	struct ss_pb c = ss_pb_of(bytes);
 	struct ss_pb_field f;
-	*m = (struct ss_hlo_module){ .bytes = bytes };
+	*m = (struct ss_hlo_module){ .bytes = bytes, .name = SS_STR(""), .entry_name = SS_STR("") };
 	while (ss_pb_next(&c, &f))
 		if (f.key == PB_LEN(HLO_PROTO_MODULE) && !m->body.n)
 			m->body = f.bytes;
@@ -33,7 +33,7 @@ static void read_computation(struct ss_hlo_computation *comp, struct ss_str body
 {
 	struct ss_pb c = ss_pb_of(body);
 	struct ss_pb_field f;
-	*comp = (struct ss_hlo_computation){ .body = body, .first = m->ninstrs };
+	*comp = (struct ss_hlo_computation){ .name = SS_STR(""), .body = body, .first = m->ninstrs };
 	while (ss_pb_next(&c, &f))
 		switch (f.key) {
 		case PB_LEN(HLO_COMPUTATION_NAME):

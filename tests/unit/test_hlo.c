@@ -109,12 +109,29 @@ static void survives_damage(void **state)
 	}
 }
 
+/* Names that the file does not give are empty texts, not none: tables take them. */
+static void nameless_has_empty_names(void **state)
+{
+	static const char bytes[] = { 0x0a, 0x04, 0x1a, 0x02, 0x28, 0x01 }; /* a module with a computation of id 1 */
+	struct ss_hlo_module m;
+
+	(void)state;
+	ss_hlo_open(&m, (struct ss_str){ bytes, sizeof(bytes) });
+	assert_ok(ss_hlo_index(&m, &err));
+	assert_int_equal(m.ncomputations, 1);
+	assert_non_null(m.name.p);
+	assert_non_null(m.entry_name.p);
+	assert_non_null(m.computations[0].name.p);
+	ss_hlo_close(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds_by_name_and_id),
 		cmocka_unit_test(walks_repeated_ids),
 		cmocka_unit_test(survives_damage),
+		cmocka_unit_test(nameless_has_empty_names),
 	};
 	return RUN_TESTS(tests);
 }
