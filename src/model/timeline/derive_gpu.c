@@ -263,7 +263,7 @@ static bool add_hlo(struct gpu *g, const struct kernel *k, struct ss_nest_item *
 	item->metas = &a->module;
 	item->nmetas = 1;
 	bool ok = a->module == SS_NONE || ss_nest_add(&g->modules, item);
-	item->metas = &g->pool.v[a->first_op];
+	item->metas = a->nops ? &g->pool.v[a->first_op] : NULL;
 	item->nmetas = a->nops;
 	if (depth != a->nops)
 		item->scopes = NULL;
