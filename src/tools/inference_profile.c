@@ -129,6 +129,7 @@ struct job {
 	struct of_host *hosts;
 	struct ss_keep keep;
 	bool any_id, has_batching, has_patterns;
+	struct ss_str only;	/* the model that is named, as long as it is one; "" where there are several */
 	enum value request_sort, batch_sort;
 	uint64_t ncut, nunnamed;	/* intervals and requests that were left out */
 };
@@ -205,11 +206,12 @@ static bool add_host(struct job *j, const struct of_host *h)
 	j->has_patterns = j->has_patterns || inf->npatterns;
 	for (uint32_t i = 0; i < inf->nrequests; i++) {
 		const struct ss_request *r = &inf->requests[i];
-		if (j->any_id && !r->model.n) {
+		struct ss_str name = !r->model.n && r->of_some_model ? j->only : r->model;
+		if (j->any_id && !name.n) {
 			j->nunnamed++;
 			continue;
 		}
-		struct model *m = model_of(j, r->model);
+		struct model *m = model_of(j, name);
 		if (!m || !ss_vec_push(&m->requests, item_of_request(r)) || !add_copied(m, inf, r->pattern, r->pattern_ps))
 			return false;
 		for (uint32_t k = 0; k < r->nbatches; k++) {
@@ -717,6 +719,17 @@ static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 	return ss_host_inference(h, err) != NULL;
 }
 
+static void note_name(struct job *j, struct ss_str name)
+{
+	if (!name.n)
+		return;
+	if (!j->any_id)
+		j->only = name;
+	else if (!ss_str_eq(j->only, name))
+		j->only = SS_STR("");
+	j->any_id = true;
+}
+
 static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
 {
 	struct job *j = arg;
@@ -728,9 +741,9 @@ static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 	if ((j->keep.copies && !ss_inference_keep(&o->inf, inf, &j->keep)) || !read_all_params(j, o, h) || j->keep.no_memory)
 		return ss_fail_mem(err);
 	for (uint32_t k = 0; k < o->inf.nrequests; k++)
-		j->any_id = j->any_id || o->inf.requests[k].model.n;
+		note_name(j, o->inf.requests[k].model);
 	for (uint32_t k = 0; k < o->inf.nbatches; k++)
-		j->any_id = j->any_id || o->inf.batches[k].model.n;
+		note_name(j, o->inf.batches[k].model);
 	j->ncut += o->inf.ncut;
 	return true;
 }
@@ -769,7 +782,7 @@ static bool add_notes(struct job *j, size_t nrequests)
 
 static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
 {
-	struct job j = { .q = q, .out = out, .keep = ss_keep_into(q->model, q->arena) };
+	struct job j = { .q = q, .out = out, .only = SS_STR(""), .keep = ss_keep_into(q->model, q->arena) };
 	size_t nrequests = 0;
 	if (!read_params(&j, err))
 		return false;

@@ -365,48 +365,43 @@ def allocations(job, threads, span):
             threads.add(thread, 'MemoryDeallocation' if free else 'MemoryAllocation', at, 0, **stats)
 
 
-def serve(job, threads, span):
-    """A server: requests, with batches or without, on several threads."""
+def serve(job, threads):
+    """A server: requests on several threads, with batches or without. The batch's id ties its requests to it."""
     rnd = job.rnd
     batching, t = rnd.random() < 0.6, US
     kind = rnd.choice(('SessionRun', 'TfrtModelRun', 'ServingModelRun'))
-    models = rnd.sample(('m:1', 'm:2', 'other:7'), rnd.randrange(1, 4))
-    n = rnd.choice((3, 30, 150))
-    waiting = []
-    for k in range(n):
+    schedule = rnd.choice(('ScheduleWithoutSplit', 'ASBSQueue::Schedule', 'ScheduleWithSplit'))
+    models = rnd.sample(('m:1', 'm:2', 'other:7'), rnd.choice((1, 1, 1, 2, 3)))
+    free, waiting = {}, []
+    for _ in range(rnd.choice((3, 30, 150))):
         t += rnd.randrange(1, 60) * US
-        dur = rnd.randrange(20, 300) * US
-        thread = f'server/{k % 7}'
-        job.tie += 1
+        dur = rnd.randrange(20 * US, 300 * US)
+        thread = next(name for name in (f'server/{k}' for k in range(1000)) if free.get(name, 0) <= t)
+        free[thread] = t + dur + US
         if batching:
-            threads.add(thread, 'BatchingSessionRun', t, dur, _pt=4, _p=job.tie)
-            threads.add(thread, rnd.choice(('ScheduleWithoutSplit', 'ASBSQueue::Schedule', 'ScheduleWithSplit')), t + US, 2 * US,
-                        batching_input_task_size=rnd.choice((1, 4)), _pt=4, _p=10_000_000 + job.tie)
-            waiting.append((t, dur, 10_000_000 + job.tie))
-            if len(waiting) >= 3 or rnd.random() < 0.3:
-                batch(job, threads, waiting, models, kind)
+            if not waiting:
+                job.tie += 1
+            threads.add(thread, 'BatchingSessionRun', t, dur)
+            threads.add(thread, schedule, t + US, 2 * US, batching_input_task_size=rnd.choice((1, 4)), _pt=4, _p=job.tie)
+            waiting.append(t)
+            if len(waiting) >= 4 or rnd.random() < 0.3:
+                batch(job, threads, max(waiting) + 4 * US, free, models, kind)
                 waiting = []
         else:
-            stats = {'_r': 1} if rnd.random() < 0.8 else {}
-            if rnd.random() < 0.9:
-                stats['model_id'] = rnd.choice(models)
-            threads.add(thread, kind, t, dur, **stats)
+            threads.add(thread, kind, t, dur, _r=1, **({'model_id': rnd.choice(models)} if rnd.random() < 0.9 else {}))
             work(job, threads, thread, t + US, dur - 2 * US)
-        t += rnd.choice((0, dur + US))
-    return t
+    if waiting and rnd.random() < 0.7:      # the rest is executed after the recording
+        batch(job, threads, max(waiting) + 4 * US, free, models, kind)
 
 
-def batch(job, threads, waiting, models, kind):
+def batch(job, threads, t, free, models, kind):
     rnd = job.rnd
-    t = max(w[0] for w in waiting) + 4 * US
-    thread = f'batch/{rnd.randrange(3)}'
-    t = max(t, threads.__dict__.setdefault('busy', {}).get(thread, 0))
-    dur = rnd.randrange(30, 200) * US
-    threads.busy[thread] = t + dur + US
-    for tie in (waiting[0],):
-        threads.add(thread, 'ProcessBatch', t, dur, _ct=4, _c=tie[2])
+    dur = rnd.randrange(30 * US, 200 * US)
+    thread = next(name for name in (f'batch/{k}' for k in range(1000)) if free.get(name, 0) <= t)
+    free[thread] = t + dur + US
+    threads.add(thread, 'ProcessBatch', t, dur, _ct=4, _c=job.tie)
     threads.add(thread, 'ConcatInputTensors', t + US, 3 * US, padding_amount=rnd.choice((0, 2)), batch_size_after_padding=rnd.choice((4, 8)))
-    threads.add(thread, kind, t + 5 * US, dur - 6 * US, model_id=rnd.choice(models))
+    threads.add(thread, kind, t + 5 * US, dur - 6 * US, model_id=models[job.tie % len(models)])
     work(job, threads, thread, t + 6 * US, dur - 8 * US)
 
 
@@ -414,14 +409,13 @@ def work(job, threads, thread, t, dur):
     """What a request or a batch does with a device."""
     rnd = job.rnd
     part = max(1, dur // 8)
-    for name in ('TransferH2DRequest', 'tpu::System::Execute', 'DoEnqueueProgram', 'CompleteCallbacks', 'TransferD2HRequest', 'Linearize'):
+    for name in ('TransferH2DRequest', 'tpu::System::Execute', 'DoEnqueueProgram', 'CompleteCallbacks', 'TransferD2HRequest'):
         if rnd.random() < 0.7:
-            stats = {'shape': 'f32[8]', 'layout': '{0}'} if name == 'Linearize' else {}
-            threads.add(thread, name, t, part, **stats)
+            threads.add(thread, name, t, part)
         t += part + rnd.choice((0, US))
 
 
-def pipelines(job, threads, span):
+def pipelines(job, threads):
     """Input pipelines of tf.data: nested iterators, asynchronous stages on threads of their own."""
     rnd = job.rnd
     stages = rnd.sample(('Map', 'BatchV2', 'Shuffle', 'Filter', 'ParallelMapV2[1]', 'MapAndBatch'), rnd.randrange(1, 4))
@@ -469,17 +463,17 @@ def trainer_space(job, k):
         numbers = rnd.choice(((0,), (0, 1), (0, 1, 2, 3), (1, 3), (0, 7)))
         host.gpus = [Gpus(job, host.threads, i) for i in numbers]
     t = rnd.randrange(1, 100) * US + int(k * job.period * rnd.choice((0, 0, 0.3, 1.1)))
-    for step in range(job.steps):
+    for step in range(job.steps if job.kind != 'server' else 0):
         host.step(step, t)
         t += int(job.period * rnd.choice((1, 1, 1, 1, 1.02, 1.7)))
-    if job.steps == 0:
+    if job.steps == 0 and job.kind != 'server':
         host.ops('python', t, t + job.period)
     if job.some(0.5):
         allocations(job, host.threads, t)
     if job.some(0.4):
-        pipelines(job, host.threads, t)
+        pipelines(job, host.threads)
     if job.kind == 'server':
-        serve(job, host.threads, t)
+        serve(job, host.threads)
     host.threads.write(job)
     planes = [g.write() for g in host.gpus]
     if host.gpus and job.some(0.2):

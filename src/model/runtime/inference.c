@@ -619,6 +619,7 @@ static bool make_request(struct pass *p, const struct facts *f, struct ss_reques
 	bool batched = p->is_root[SS_EV_BATCHING_SESSION_RUN] && f->model_rank != RANK_USER;
 	*r = (struct ss_request){ .id = f->id, .model = batched ? SS_STR("") : f->model, .begin_ps = f->begin_ps,
 				  .end_ps = f->end_ps, .size = f->size, .pattern = f->pattern, .pattern_ps = f->pattern_ps,
+				  .of_some_model = f->is_user_root || (batched && !(group && group->nchildren)),
 				  .first_batch = p->out->nrelated };
 	if (!add_group_edges(p, own))
 		return false;

@@ -26,6 +26,11 @@ enum ss_serve_work {
 struct ss_request {
 	int64_t id;		/* group */
 	struct ss_str model;	/* "" if unknown */
+	/*
+	 * It is of the batching layer or has the user's marker, so that its model stands elsewhere, perhaps outside of
+	 * the recording. A session run that names none is of none.
+	 */
+	bool of_some_model;
 	int64_t begin_ps, end_ps;
 	int64_t delay_ps;	/* until its first batch began */
 	int64_t size;		/* tasks in it, as the batching layer was told */
@@ -77,7 +82,7 @@ bool ss_inference_keep(struct ss_inference *to, const struct ss_inference *from,
 /* Where the time of one request went, ms. */
 struct ss_latency {
 	double total, device, communication;
-	bool named;		/* the request tells its model */
+	bool named;		/* the request is one to a model, if only we knew to which */
 };
 
 struct ss_latencies {
@@ -87,7 +92,7 @@ struct ss_latencies {
 
 /*
  * Of the requests to all hosts (SS_MODEL_REQUESTS) but those that compute gradients: what is being
- * trained serves nobody; and where any request or batch tells its model, but those that do not.
+ * trained serves nobody; and where any request or batch tells its model, but those that are of none.
  */
 const struct ss_latencies *ss_model_latencies(struct ss_model *m, struct ss_err *err);
 

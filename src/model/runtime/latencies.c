@@ -71,7 +71,7 @@ static struct ss_latency latency_of(const struct ss_request *r)
 		.total = (double)(r->end_ps - r->begin_ps) / 1e9,
 		.device = (double)work[SS_SERVE_COMPUTE] / 1e9,
 		.communication = (double)(work[SS_SERVE_TO_DEVICE] + work[SS_SERVE_FROM_DEVICE]) / 1e9,
-		.named = r->model.n > 0,
+		.named = r->model.n || r->of_some_model,
 	};
 }
 
@@ -88,8 +88,8 @@ static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *er
 	if (!ss_grow((void **)&all->list.v, &all->cap, all->list.n + inf->nrequests, sizeof(*all->list.v)))
 		return ss_fail_mem(err);
 	for (uint32_t k = 0; k < inf->nrequests; k++) {
-		all->list.v[all->list.n] = latency_of(&inf->requests[k]);
-		all->any_named |= all->list.v[all->list.n++].named;
+		all->list.v[all->list.n++] = latency_of(&inf->requests[k]);
+		all->any_named |= inf->requests[k].model.n > 0;
 	}
 	for (uint32_t k = 0; k < inf->nbatches; k++)
 		all->any_named |= inf->batches[k].model.n > 0;

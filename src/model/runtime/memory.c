@@ -20,7 +20,7 @@ struct collector {
 };
 
 enum { NOT_MEMORY, ALLOCATION, DEALLOCATION };
-enum { HAS_COUNTERS = 1, HAS_ADDRESS = 2 };
+enum { HAS_COUNTERS = 1, HAS_ADDRESS = 2, HAS_PEAK = 4 };
 
 static uint8_t kind_of_name(struct ss_str name)
 {
@@ -146,6 +146,7 @@ static bool read_event(struct collector *c, uint32_t line, uint32_t i)
 			break;
 		case SS_STAT_PEAK_BYTES_IN_USE:
 			lifetime = ss_xstat_int(&s);
+			told |= HAS_PEAK;
 			break;
 		case SS_STAT_ALLOCATION_BYTES:
 			e->bytes = ss_xstat_int(&s);
@@ -297,6 +298,7 @@ static bool split(struct collector *c)
 	for (uint32_t i = 0; i < m->nallocators; i++) {
 		m->allocators[i] = (struct ss_mem_allocator){ .id = c->ids.keys[i], .events = at,
 							      .lifetime_peak_bytes = c->lifetime.v[i],
+							      .peakless = !(c->told.v[i] & HAS_PEAK),
 							      .counted = !(c->told.v[i] & HAS_COUNTERS),
 							      .unaddressed = !(c->told.v[i] & HAS_ADDRESS) };
 		at += c->counts.v[i];
@@ -316,6 +318,8 @@ static bool split(struct collector *c)
 		if (a->unaddressed && !match_sizes(v, a->n))
 			return false;
 		a->peak = find_peak(v, a->n);
+		if (a->peakless)
+			a->lifetime_peak_bytes = v[a->peak].in_use_bytes;
 		if (!find_origins(v, a->n))
 			return false;
 	}

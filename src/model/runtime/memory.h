@@ -51,7 +51,9 @@ struct ss_mem_allocator {
 	struct ss_str id;
 	const struct ss_mem_event *events; /* by time, equal ones in the file's order */
 	uint32_t n;
-	int64_t lifetime_peak_bytes; /* peak_bytes of the event that stands last in the file */
+	/* peak_bytes of the event that stands last in the file; the profile's own peak where none says any */
+	int64_t lifetime_peak_bytes;
+	bool peakless;		/* none does */
 	bool counted;		/* its counters are made here, and so are they of the profile alone */
 	bool unaddressed;	/* addresses are numbers made here */
 	/* The event with the greatest stack + heap, the last in the file of equal ones. */
