@@ -60,7 +60,7 @@ class Job:
         return self.rnd.random() < share
 
     def thin(self, stats):
-        return {k: v for k, v in stats.items() if not self.losses or self.rnd.random() >= self.losses}
+        return {k: v for k, v in stats.items() if not self.losses or k == 'program_id' or self.rnd.random() >= self.losses}
 
     def begin_ns(self):
         return self.rnd.choice((0, 3_000, 41_537)) if self.apart else 5_000
@@ -130,6 +130,7 @@ class Gpus:
         compute = rnd.choice(('Compute', 'Compute', 'Kernel', 'Compute,MemcpyD2D'))
         self.names = {13 + i: f'Stream #{13 + i}({compute if i < 2 else rnd.choice(("MemcpyH2D", "MemcpyD2H,Memset", "Compute", "Unknown"))})'
                       for i in range(rnd.randrange(1, 5))}
+        self.costed = rnd.random() < 0.1        # kernels say what they cost
         self.annotated = rnd.random() < 0.3     # newer files: what a kernel is, by its own stats
 
     def device_stats(self):
@@ -326,7 +327,7 @@ class Trainer:
                 out['equation'] = rnd.choice(('ab,bc->ac', 'ab->ba', 'a,b,c->abc'))
         if rnd.random() < 0.2:
             out['shape'] = rnd.choice(SHAPES)
-        if rnd.random() < 0.05:
+        if gpu.costed:
             out.update(flops=U(1000), bytes_accessed=4096)
         if rnd.random() < 0.1:
             out['is_eager'] = rnd.randrange(2)
@@ -503,9 +504,7 @@ def start(rnd, protos, kind=None):
     if job.kind == 'gpu':
         for i in range(rnd.randrange(1, 4)):
             job.programs.append((hlo_text.program(rnd, f'jit_f{i}'), rnd.choice((i + 1, i + 40, 12345678901234567 + i))))
-        if rnd.random() < 0.1:
-            job.programs.append((job.programs[0][0], 77))       # compiled twice
-    job.hosts = rnd.choice((1, 1, 1, 2, 3))
+    job.hosts = rnd.choice((1, 1, 1, 2, 3)) if job.kind != 'server' else 1
     return job
 
 
