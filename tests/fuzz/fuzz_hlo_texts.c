@@ -2,6 +2,8 @@
  * fuzz_hlo_texts.c - any bytes as a compiled program: texts, graphs, buffers and heaps end in
  * bounded time and memory.
  */
+#include "hlo/config.h"
+#include "hlo/library_call.h"
 #include "hlo/pbtxt.h"
 #include "hlo/text.h"
 #include "model/program/heap.h"
@@ -60,6 +62,18 @@ static void draw_graphs(const struct ss_hlo_module *m)
 	ss_arena_release(&arena);
 }
 
+static void read_settings(const struct ss_hlo_module *m)
+{
+	for (uint32_t i = 0; i < m->ninstrs && i < 16; i++) {
+		struct ss_buf b = { .limit_bytes = m->bytes.n * 64 + 4096 };
+		struct ss_hlo_instr instr;
+
+		ss_hlo_instr_read(m->instrs[i], &instr);
+		ss_hlo_library_settings(&b, &instr, ss_hlo_backend_config(instr.body));
+		ss_buf_free(&b);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct ss_hlo_module m;
@@ -69,6 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		print_texts(&m);
 		play_heaps(&m);
 		draw_graphs(&m);
+		read_settings(&m);
 	}
 	ss_hlo_close(&m);
 	return 0;
