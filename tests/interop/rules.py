@@ -177,6 +177,18 @@ def handed_over_both_wrong():
     return *handed_over([U(7)], int), ['a', 'g', 'h']
 
 
+def handed_over_alike():
+    """SparseCores of several chips with the same numbers: the last plane counts."""
+    plane, cores = core(), []
+    ops(plane, ('a', 0, 10, {'offload_core_id': U(0), 'tc_offload_start_id': 7}))
+    for chip, name in enumerate('gh'):
+        sc = Plane(f'/device:TPU:{chip} SparseCore 0', 100 + chip)
+        rows(sc, 2, 'Sparse Core Modules', [('sc_m(5)', 100, 200, {'offload_core_id': U(0), 'tc_offload_start_id': U(7)})], sc.meta)
+        rows(sc, 3, 'Sparse Core Ops', [(name, 110, 120)], lambda n, sc=sc: sc.meta(f'%{n} = g()', n, program_id=U(5), symbol_id=U(ord(n))))
+        cores.append(sc)
+    return space(plane, *cores), 'hlo_stats', lambda a: [c[0] for c in cells(a, 'hlo_op_name')], ['a', 'h']
+
+
 def counted(line='_counters_', cycles=0, kernel=None, lasts=0, also=()):
     plane = core()
     if kernel:
@@ -266,8 +278,8 @@ def custom_plane():
 
 RULES = (
     touching, touching_part, overlapping, across_steps, outside_steps, stalls, long_step, sparse_without_details, sparse_idle, sparse_unknown,
-    handed_over_first, handed_over_later, handed_over_unsigned, handed_over_both_wrong, kernel_of_ops, kernel_runs_again, kernel_counted,
-    kernel_line_lasts, kernel_of_named_line, kernel_of_steps, kernel_unknown, scopes, custom_plane,
+    handed_over_first, handed_over_later, handed_over_unsigned, handed_over_both_wrong, handed_over_alike, kernel_of_ops,
+    kernel_runs_again, kernel_counted, kernel_line_lasts, kernel_of_named_line, kernel_of_steps, kernel_unknown, scopes, custom_plane,
     tensors_copied, tensors_unsaid)
 
 

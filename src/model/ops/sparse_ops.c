@@ -20,6 +20,7 @@ struct open_op {
 
 struct ss_sparse_db {
 	uint64_t core, start;
+	const struct ss_plane *plane; /* the last with modules of these ids: to XProf only that counts, where chips count alike */
 	struct ss_op_db db;
 	uint64_t modules_ps; /* summed time of its modules */
 	SS_VEC(struct open_op) stack;
@@ -88,6 +89,13 @@ static bool add_module(struct pass *s, const struct ss_line *l, uint32_t i)
 	struct module m = { .db = get(s->out, core, start) };
 	if (m.db == SS_NONE)
 		return false;
+	struct ss_sparse_db *d = &s->out->v[m.db];
+	if (d->plane != s->p) {
+		ss_op_db_free(&d->db);
+		d->db = (struct ss_op_db){ 0 };
+		d->modules_ps = 0;
+		d->plane = s->p;
+	}
 	ss_device_span(s->p, l, i, &m.begin_ps, &dur_ps);
 	m.end_ps = (int64_t)((uint64_t)m.begin_ps + dur_ps);
 	return ss_vec_push(&s->modules, m);
