@@ -22,7 +22,8 @@ static void prints_settings(void **state)
 		  "alpha=0.5\nbeta=0.25\nlhs_contracting_dims={1}\nrhs_contracting_dims={0}\nepilogue=BIAS_RELU", false },
 		{ GEMM, "{\"gemm_backend_config\":{\"alpha_real\":2,\"alpha_imag\":-1,\"beta\":1," DIMS "}}",
 		  "alpha_real=2\nalpha_imag=-1\nlhs_contracting_dims={1}\nrhs_contracting_dims={0}", true },
-		{ GEMM "$f8", "{\"gemm_backend_config\":{\"alpha_real\":1,\"selected_algorithm\":\"5\",\"epilogue\":\"DEFAULT\"," DIMS "}}",
+		{ GEMM "$f8",
+		  "{\"gemm_backend_config\":{\"alpha_real\":1,\"selected_algorithm\":\"5\",\"epilogue\":\"DEFAULT\"," DIMS "}}",
 		  "lhs_contracting_dims={1}\nrhs_contracting_dims={0}\nalgorithm=5", false },
 		/* Camel case, numbers as texts, a name as its number. */
 		{ GEMM, "{\"gemmBackendConfig\":{\"alphaReal\":\"0.3333333333\",\"beta\":1234567.891,\"epilogue\":3}}",
@@ -35,7 +36,8 @@ static void prints_settings(void **state)
 		  "activation_mode=relu\nalgo=eng28{k2=5,k3=0,k13=1}", false },
 		{ CONV, "{\"cudnn_conv_backend_config\":{\"conv_result_scale\":0.125,\"activation_mode\":\"kLeakyRelu\","
 			"\"leakyrelu_alpha\":0.2,\"side_input_scale\":2.5}}",
-		  "conv_result_scale=0.125\nside_input_scale=2.5\nleakyrelu_alpha=0.2\nactivation_mode=leakyrelu\nalgo=eng0{}", false },
+		  "conv_result_scale=0.125\nside_input_scale=2.5\nleakyrelu_alpha=0.2\nactivation_mode=leakyrelu\nalgo=eng0{}",
+		  false },
 		{ CONV, "{\"cudnn_conv_backend_config\":{\"conv_result_scale\":1,\"activation_mode\":4}}",
 		  "activation_mode=reluX\nalgo=eng0{}", false },
 	};
