@@ -373,9 +373,11 @@ static bool of_tables(struct ss_result *out, const struct ss_jnode *list)
 		else if (has_col(t, "bottleneck"))
 			ok = bottleneck_rows(&out->tables[T_BOTTLENECKS], t);
 	}
-	name_roots(&roots, &out->tables[T_CALLS], ST_HOST, ST_PIPELINE);
-	name_roots(&roots, &out->tables[T_PIPELINES], PL_HOST, PL_ID);
-	ok = ok && !roots.key.no_memory;
+	if (ok) {
+		name_roots(&roots, &out->tables[T_CALLS], ST_HOST, ST_PIPELINE);
+		name_roots(&roots, &out->tables[T_PIPELINES], PL_HOST, PL_ID);
+		ok = !roots.key.no_memory;
+	}
 	ss_strmap_free(&known);
 	ss_strmap_free(&roots.pipelines);
 	ss_vec_free(&roots.ids);
