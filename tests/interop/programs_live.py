@@ -77,6 +77,8 @@ class Program:
         self.computations = [xspace.text(c, 1) for c in computations]
         self.instrs = [(xspace.text(i, 1), xspace.text(i, 2), xspace.get(i, 35, 0), xspace.get(i, 3, b''))
                        for c in computations for i in xspace.get_all(c, 2)]
+        fused = [repr(xspace.get_all(i, 38)) for c in computations for i in xspace.get_all(c, 2) if xspace.text(i, 2) == 'fusion']
+        self.shares_fusions = len(set(fused)) < len(fused)      # whose fusion it is drawn in, XProf decides by addresses
         self.has_memory = any(f[0] == 3 for f in xspace.parse(data, 'hlo'))
 
 
@@ -113,7 +115,7 @@ def questions(programs, invented, rnd):
     for p in programs:
         telling = [i for i in p.instrs if i[1] in TELLING]
         nodes = [i[0] for among in (p.instrs, telling) for i in rnd.sample(among, min(5, len(among)))]
-        for node in nodes + rnd.sample(p.computations, min(2, len(p.computations))):
+        for node in [] if p.shares_fusions else nodes + rnd.sample(p.computations, min(2, len(p.computations))):
             yield 'graph_viewer', {'module_name': p.name, 'type': 'graph', 'format': 'dot', 'node_name': node,
                                    'graph_width': str(rnd.choice(WIDTHS)), 'show_metadata': flag(0.5), 'merge_fusion': flag(0.3)}
         for node in nodes[:4]:
