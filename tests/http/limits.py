@@ -304,18 +304,26 @@ def peak_over(binary, profile, nhosts):
 def many_hosts(binary):
     """
     What a server needs to combine hosts does not grow with their number: a tenth of a file for each at most. A sanitizer's memory
-    says nothing about that: this is the program as it is released.
+    says nothing about that: this is the program as it is released. What two threads hold at a time is chance, 20 MB of it on a busy
+    machine; what grows with the hosts grows in every try.
     """
     few, many = 20, 80
+    peaks, failed = [], 0
     with tempfile.TemporaryDirectory() as top:
         path = os.path.join(top, 'one/h.xplane.pb')
         big_profile(path, 100_000)
-        peak = [peak_over(binary, path, n) for n in (few, many)]
-        each = (peak[1][0] - peak[0][0]) / (many - few)
-        good = each * 1024 < 0.1 * os.path.getsize(path)
+        for _ in range(3):
+            one = [peak_over(binary, path, n) for n in (few, many)]
+            peaks.append([kb for kb, _, _ in one])
+            passed, failed = sum(p for _, p, _ in one), failed + sum(f for _, _, f in one)
+            of_few, of_many = map(min, zip(*peaks))
+            each = (of_many - of_few) / (many - few)
+            good = each * 1024 < 0.1 * os.path.getsize(path)
+            if good:
+                break
     if not good:
-        print(f'memory of many hosts: {each:.0f} kB for each more host, {peak[0][0]} kB of {few}, {peak[1][0]} kB of {many}')
-    return peak[0][1] + peak[1][1] + good, peak[0][2] + peak[1][2] + (not good)
+        print(f'memory of many hosts: {each:.0f} kB for each more host, {of_few} kB of {few}, {of_many} kB of {many}')
+    return passed + good, failed + (not good)
 
 
 def main():
