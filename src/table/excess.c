@@ -15,6 +15,12 @@ static double whole_of(enum ss_unit unit)
 	return unit == SS_UNIT_PERCENT ? 100 : unit == SS_UNIT_FRAC ? 1 : 0;
 }
 
+/* In plain digits, however absurd it is. */
+static struct ss_str percent(struct ss_arena *arena, double share)
+{
+	return ss_arena_printf(arena, 100 * share < 1000 ? "%.4g %%" : "%.0f %%", 100 * share);
+}
+
 static bool note_column(struct ss_result *r, const struct ss_table *t, size_t c)
 {
 	double whole = whole_of(t->cols[c].unit), most = 0;
@@ -28,11 +34,12 @@ static bool note_column(struct ss_result *r, const struct ss_table *t, size_t c)
 	}
 	if (!n)
 		return true;
+	struct ss_str at_most = percent(r->arena, most);
 	struct ss_str text = ss_arena_printf(r->arena,
-					     "%s: '%s' is above 100 %% in %zu rows (at most %.4g %%): more was counted than "
-					     "was possible, so the count or the limit is not exact there.",
-					     t->title, t->cols[c].label, n, 100 * most);
-	return text.p && ss_result_note(r, SS_WARNING, text);
+					     "%s: '%s' is above 100 %% in %zu row%s (at most " SS_FMT "): more was counted "
+					     "than was possible, so the count or the limit is not exact there.",
+					     t->title, t->cols[c].label, n, n == 1 ? "" : "s", SS_ARG(at_most));
+	return at_most.p && text.p && ss_result_note(r, SS_WARNING, text);
 }
 
 static bool note_prop(struct ss_result *r, const struct ss_table *t, const struct ss_prop *p)
@@ -40,11 +47,12 @@ static bool note_prop(struct ss_result *r, const struct ss_table *t, const struc
 	double whole = whole_of(p->unit);
 	if (!(whole > 0) || !(p->value / whole > 1 + TOLERANCE))
 		return true;
+	struct ss_str much = percent(r->arena, p->value / whole);
 	struct ss_str text = ss_arena_printf(r->arena,
-					     "%s: '%s' is %.4g %%: more was counted than was possible, so the count or "
+					     "%s: '%s' is " SS_FMT ": more was counted than was possible, so the count or "
 					     "the limit is not exact.",
-					     t->title, p->label ? p->label : p->id, 100 * p->value / whole);
-	return text.p && ss_result_note(r, SS_WARNING, text);
+					     t->title, p->label ? p->label : p->id, SS_ARG(much));
+	return much.p && text.p && ss_result_note(r, SS_WARNING, text);
 }
 
 bool ss_result_note_excess(struct ss_result *r)
