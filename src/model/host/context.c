@@ -21,13 +21,24 @@ static const enum ss_stat stats[SS_CTX_COUNT] = {
 	[SS_CTX_FLOW] = SS_STAT_FLOW,
 };
 
-/* Types to whose events keys from SS_CTX_COMMON on mean something: see make_up here and add_event in forest.c. */
-static bool has_own_ids(enum ss_event_type type)
+/* What keys from SS_CTX_COMMON on mean to the events of a type. */
+enum ids {
+	IDS_NONE,
+	IDS_STEP_FROM, IDS_STEP_TO,
+	IDS_REQUEST_FROM, IDS_REQUEST_TO,
+	IDS_LAUNCH_FROM, IDS_LAUNCH_TO,
+	IDS_LOOP, /* for add_event in forest.c */
+};
+
+static enum ids ids_of(enum ss_event_type type)
 {
 	switch (type) {
 	case SS_EV_EXECUTOR_STATE_PROCESS:
+		return IDS_STEP_FROM;
 	case SS_EV_TPU_EXECUTE_OP:
+		return IDS_STEP_TO;
 	case SS_EV_ENQUEUE_REQUEST_LOCKED:
+		return IDS_REQUEST_FROM;
 	case SS_EV_RUN_PROGRAM_REQUEST:
 	case SS_EV_HOST_CALLBACK_REQUEST:
 	case SS_EV_TRANSFER_H2D_REQUEST:
@@ -40,17 +51,20 @@ static bool has_own_ids(enum ss_event_type type)
 	case SS_EV_ON_DEVICE_SEND_REQUEST_MULTI:
 	case SS_EV_ON_DEVICE_RECV_REQUEST_MULTI:
 	case SS_EV_PJRT_ASYNC_WAIT:
+		return IDS_REQUEST_TO;
 	case SS_EV_DO_ENQUEUE_PROGRAM:
+		return IDS_LAUNCH_FROM;
 	case SS_EV_COMPLETE_CALLBACKS:
+		return IDS_LAUNCH_TO;
 	case SS_EV_ITERATOR_GET_NEXT:
 	case SS_EV_ITERATOR_GET_NEXT_AS_OPTIONAL:
 	case SS_EV_CAPTURED_FUNCTION_RUN:
 	case SS_EV_CAPTURED_FUNCTION_RUN_ASYNC:
 	case SS_EV_CAPTURED_FUNCTION_RUN_INSTANTIATED:
 	case SS_EV_CAPTURED_FUNCTION_RUN_BORROWED:
-		return true;
+		return IDS_LOOP;
 	default:
-		return false;
+		return IDS_NONE;
 	}
 }
 
@@ -143,56 +157,32 @@ static void set_root_level(struct ss_context *c, int64_t level)
 	c->v[SS_CTX_ROOT_LEVEL] = level;
 }
 
-static void make_up(struct ss_context *c, enum ss_event_type type)
+static void make_up_root(struct ss_context *c, enum ss_event_type type)
 {
-	switch (type) {
-	case SS_EV_PROCESS_BATCH:
-	case SS_EV_ORBAX_PROCESS_BATCH:
+	if (type == SS_EV_PROCESS_BATCH || type == SS_EV_ORBAX_PROCESS_BATCH)
 		set_root_level(c, 2);
-		break;
-	case SS_EV_BATCHING_SESSION_RUN:
+	else if (type == SS_EV_BATCHING_SESSION_RUN || (type == SS_EV_TRACE_CONTEXT && !ss_context_has(c, SS_CTX_ROOT_LEVEL)))
 		set_root_level(c, 1);
-		break;
-	case SS_EV_TRACE_CONTEXT:
-		if (!ss_context_has(c, SS_CTX_ROOT_LEVEL))
-			set_root_level(c, 1);
-		break;
-	case SS_EV_EXECUTOR_STATE_PROCESS:
-	case SS_EV_TPU_EXECUTE_OP:
-		tie_executor(c, type == SS_EV_EXECUTOR_STATE_PROCESS);
-		break;
-	case SS_EV_ENQUEUE_REQUEST_LOCKED:
-		tie_request(c, true);
-		break;
-	case SS_EV_RUN_PROGRAM_REQUEST:
-	case SS_EV_HOST_CALLBACK_REQUEST:
-	case SS_EV_TRANSFER_H2D_REQUEST:
-	case SS_EV_TRANSFER_PREPROCESSED_H2D_REQUEST:
-	case SS_EV_TRANSFER_D2H_REQUEST:
-	case SS_EV_ON_DEVICE_SEND_REQUEST:
-	case SS_EV_ON_DEVICE_RECV_REQUEST:
-	case SS_EV_ON_DEVICE_SEND_RECV_LOCAL_REQUEST:
-	case SS_EV_CUSTOM_WAIT:
-	case SS_EV_ON_DEVICE_SEND_REQUEST_MULTI:
-	case SS_EV_ON_DEVICE_RECV_REQUEST_MULTI:
-	case SS_EV_PJRT_ASYNC_WAIT:
-		tie_request(c, false);
-		break;
-	case SS_EV_DO_ENQUEUE_PROGRAM:
-	case SS_EV_COMPLETE_CALLBACKS:
-		tie_launch(c, type == SS_EV_DO_ENQUEUE_PROGRAM, false, 0);
-		break;
-	default:
-		break;
-	}
+}
+
+static void make_up_tie(struct ss_context *c, enum ids ids)
+{
+	if (ids == IDS_STEP_FROM || ids == IDS_STEP_TO)
+		tie_executor(c, ids == IDS_STEP_FROM);
+	else if (ids == IDS_REQUEST_FROM || ids == IDS_REQUEST_TO)
+		tie_request(c, ids == IDS_REQUEST_FROM);
+	else if (ids == IDS_LAUNCH_FROM || ids == IDS_LAUNCH_TO)
+		tie_launch(c, ids == IDS_LAUNCH_FROM, false, 0);
 }
 
 void ss_context_read(const struct ss_context_reader *r, const struct ss_line *l, uint32_t i, bool module,
 		     struct ss_context *out)
 {
 	enum ss_event_type type = ss_event_type_at(r->types, r->plane, l->ev.meta[i]);
-	read_stats(module || has_own_ids(type) ? &r->all : &r->common, l, i, out);
-	make_up(out, type);
+	enum ids ids = ids_of(type);
+	read_stats(module || ids != IDS_NONE ? &r->all : &r->common, l, i, out);
+	make_up_root(out, type);
+	make_up_tie(out, ids);
 	if (module)
 		tie_launch(out, false, true, r->device_ordinal);
 }
