@@ -148,3 +148,22 @@ bool ss_utf8_valid(struct ss_str s)
 	}
 	return true;
 }
+
+bool ss_str_take(struct ss_str *s, struct ss_str prefix)
+{
+	if (!ss_str_starts(*s, prefix))
+		return false;
+	*s = ss_str_sub(*s, prefix.n, s->n);
+	return true;
+}
+
+bool ss_str_take_u64(struct ss_str *s, uint64_t *v)
+{
+	size_t n = 0;
+	while (n < s->n && s->p[n] >= '0' && s->p[n] <= '9')
+		n++;
+	if (!n || !ss_str_to_u64(ss_str_sub(*s, 0, n), v))
+		return false;
+	*s = ss_str_sub(*s, n, s->n);
+	return true;
+}

@@ -75,6 +75,9 @@ int ss_str_cmp(struct ss_str a, struct ss_str b);
 /* Strict decimal integers (optional sign for i64); false leaves *out alone. */
 bool ss_str_to_i64(struct ss_str a, int64_t *out);
 bool ss_str_to_u64(struct ss_str a, uint64_t *out);
+/* Take `prefix`, or the decimal number, off the front of `s`. False, and `s` as it was, if it does not begin so. */
+bool ss_str_take(struct ss_str *s, struct ss_str prefix);
+bool ss_str_take_u64(struct ss_str *s, uint64_t *v);
 /* A decimal floating point number filling the whole string. */
 bool ss_str_to_f64(struct ss_str a, double *out);
 /* 64-bit hash, good enough for tables; differs between runs, never shown. */

@@ -15,26 +15,18 @@
 
 static bool read_number(struct ss_str *s, int64_t *v)
 {
-	size_t n = 0;
-	while (n < s->n && s->p[n] >= '0' && s->p[n] <= '9')
-		n++;
-	if (!n || !ss_str_to_i64(ss_str_sub(*s, 0, n), v))
+	struct ss_str rest = *s;
+	uint64_t u;
+	if (!ss_str_take_u64(&rest, &u) || u > INT64_MAX)
 		return false;
-	*s = ss_str_sub(*s, n, s->n);
-	return true;
-}
-
-static bool take(struct ss_str *s, struct ss_str prefix)
-{
-	if (!ss_str_starts(*s, prefix))
-		return false;
-	*s = ss_str_sub(*s, prefix.n, s->n);
+	*s = rest;
+	*v = (int64_t)u;
 	return true;
 }
 
 bool ss_ms_parse_key(struct ss_str text, int64_t *device, struct ss_str *collective)
 {
-	if (!take(&text, SS_STR("device_")) || !read_number(&text, device) || !take(&text, SS_STR("_gid_")))
+	if (!ss_str_take(&text, SS_STR("device_")) || !read_number(&text, device) || !ss_str_take(&text, SS_STR("_gid_")))
 		return false;
 	*collective = ss_str_sub(text, 0, ss_str_chr(text, '$'));
 	return collective->n > 0;
@@ -57,7 +49,7 @@ static int64_t iteration_of(struct ss_str key)
 	int64_t n;
 	for (size_t i = key.n; i-- > 0;) {
 		struct ss_str rest = ss_str_sub(key, i, key.n);
-		if (take(&rest, SS_STR("^i")) && read_number(&rest, &n))
+		if (ss_str_take(&rest, SS_STR("^i")) && read_number(&rest, &n))
 			return n;
 	}
 	return -1;

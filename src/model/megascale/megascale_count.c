@@ -21,31 +21,14 @@ static bool change(struct ss_ms_series *s, int64_t from_ps, int64_t to_ps, doubl
 	return true;
 }
 
-static bool read_number(struct ss_str *s, uint64_t *v)
-{
-	size_t n = 0;
-	while (n < s->n && s->p[n] >= '0' && s->p[n] <= '9')
-		n++;
-	if (!n || !ss_str_to_u64(ss_str_sub(*s, 0, n), v))
-		return false;
-	*s = ss_str_sub(*s, n, s->n);
-	return true;
-}
-
-static bool take(struct ss_str *s, struct ss_str prefix)
-{
-	if (!ss_str_starts(*s, prefix))
-		return false;
-	*s = ss_str_sub(*s, prefix.n, s->n);
-	return true;
-}
-
 /* "s<slice>-><slice>d|$c<chunk>=<bytes>", at the begin of `s`. */
 static bool read_buffer(struct ss_str s, uint64_t *from, uint64_t *to, uint64_t *bytes)
 {
 	uint64_t chunk;
-	return take(&s, SS_STR("s")) && read_number(&s, from) && take(&s, SS_STR("->")) && read_number(&s, to) &&
-	       take(&s, SS_STR("d|$c")) && read_number(&s, &chunk) && take(&s, SS_STR("=")) && read_number(&s, bytes);
+	return ss_str_take(&s, SS_STR("s")) && ss_str_take_u64(&s, from) &&
+	       ss_str_take(&s, SS_STR("->")) && ss_str_take_u64(&s, to) &&
+	       ss_str_take(&s, SS_STR("d|$c")) && ss_str_take_u64(&s, &chunk) &&
+	       ss_str_take(&s, SS_STR("=")) && ss_str_take_u64(&s, bytes);
 }
 
 struct said {
