@@ -1,0 +1,32 @@
+/*
+ * exclusive.h - attribution of time: each moment of a window goes to exactly one of the spans that cover it.
+ *
+ * Of the spans that cover a moment the one with the least rank gets it; among those of one rank the one that
+ * began last (of nested spans, the innermost); among those that began together the one that ends first. So the
+ * pieces add up to the window, whatever overlaps. Who attributes time gives ranks to classes ("compute before
+ * communication before copies") and sums the pieces.
+ */
+#ifndef SS_BASE_EXCLUSIVE_H
+#define SS_BASE_EXCLUSIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ss_claim {
+	int64_t begin_ps, end_ps; /* a claim with end <= begin covers nothing */
+	uint32_t rank;
+	uint32_t owner; /* the caller's: an index, a class */
+};
+
+/* A piece of the window. `winner`: NULL where nothing covers it. False stops the walk. */
+typedef bool ss_piece_fn(void *ctx, int64_t begin_ps, int64_t end_ps, const struct ss_claim *winner);
+
+/*
+ * Calls `piece` for pieces in the order of time that tile [from_ps, to_ps) without gaps; neighbours have
+ * different winners. Sorts the claims. O(n log n) time, 4 n bytes of scratch memory. False when memory is
+ * out or `piece` returned false.
+ */
+bool ss_exclusive(struct ss_claim *claims, size_t n, int64_t from_ps, int64_t to_ps, ss_piece_fn *piece, void *ctx);
+
+#endif
