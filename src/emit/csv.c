@@ -2,7 +2,6 @@
 #include "emit/csv.h"
 
 #include "base/html.h"
-#include "emit/xprof.h"
 
 #include <math.h>
 
@@ -26,13 +25,13 @@ static void plain(struct ss_out *o, struct ss_str html)
 	ss_buf_free(&words);
 }
 
-static void cell(struct ss_out *o, const struct ss_table *t, size_t c, size_t row, enum ss_csv_names names)
+static void cell(struct ss_out *o, const struct ss_table *t, size_t c, size_t row, bool for_xprof)
 {
 	double v;
 	switch (t->cols[c].type) {
 	case SS_TYPE_STR:
 		/* XProf exports what its page shows; for others a text is what it says. */
-		if (t->cols[c].unit == SS_UNIT_HTML && names == SS_CSV_IDS)
+		if (t->cols[c].unit == SS_UNIT_HTML && !for_xprof)
 			plain(o, t->data[c].str[row]);
 		else
 			quoted(o, t->data[c].str[row]);
@@ -52,7 +51,7 @@ static void cell(struct ss_out *o, const struct ss_table *t, size_t c, size_t ro
 			ss_out_u64(o, (uint64_t)t->data[c].i64[row]);
 		else
 			ss_out_i64(o, t->data[c].i64[row]);
-		if (names == SS_CSV_LABELS)
+		if (for_xprof)
 			ss_out_lit(o, ".0");
 		ss_out_char(o, '"');
 		return;
@@ -62,13 +61,13 @@ static void cell(struct ss_out *o, const struct ss_table *t, size_t c, size_t ro
 	}
 }
 
-void ss_emit_csv(struct ss_out *o, const struct ss_table *t, enum ss_csv_names names)
+void ss_emit_csv(struct ss_out *o, const struct ss_table *t, ss_csv_label_fn *xprof_label)
 {
 	for (size_t c = 0; c < t->ncols; c++) {
 		const struct ss_col *col = &t->cols[c];
 		if (c)
 			ss_out_char(o, ',');
-		const char *label = names == SS_CSV_IDS ? "" : ss_xprof_label(t, c);
+		const char *label = xprof_label ? xprof_label(t, c) : "";
 		quoted(o, ss_str_from(label[0] ? label : col->id));
 	}
 	ss_out_char(o, '\n');
@@ -76,7 +75,7 @@ void ss_emit_csv(struct ss_out *o, const struct ss_table *t, enum ss_csv_names n
 		for (size_t c = 0; c < t->ncols; c++) {
 			if (c)
 				ss_out_char(o, ',');
-			cell(o, t, c, row, names);
+			cell(o, t, c, row, xprof_label != NULL);
 		}
 		ss_out_char(o, '\n');
 	}

@@ -11,11 +11,13 @@
 #include "emit/out.h"
 #include "table/table.h"
 
-enum ss_csv_names {
-	SS_CSV_LABELS,	/* XProf's export: labels, and every number with a point or exponent */
-	SS_CSV_IDS,	/* for programs: ids carry the unit and stay the same, whole numbers are whole */
-};
+/* What stands above a column; "": its id. */
+typedef const char *ss_csv_label_fn(const struct ss_table *t, size_t col);
 
-void ss_emit_csv(struct ss_out *o, const struct ss_table *t, enum ss_csv_names names);
+/*
+ * NULL for programs: ids carry the unit and stay the same, whole numbers are whole. With the labels of
+ * XProf (ss_xprof_label) it is XProf's export: every number has a point or exponent, HTML stays HTML.
+ */
+void ss_emit_csv(struct ss_out *o, const struct ss_table *t, ss_csv_label_fn *xprof_label);
 
 #endif

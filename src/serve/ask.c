@@ -4,8 +4,8 @@
 #include "emit/chrome.h"
 #include "emit/csv.h"
 #include "emit/json.h"
-#include "emit/shape.h"
-#include "emit/xprof.h"
+#include "xprof/datatable.h"
+#include "xprof/shape.h"
 
 static const char *type_of(enum ss_format format)
 {
@@ -95,7 +95,7 @@ static bool write_csv(const struct ss_ask *a, struct ss_out *o, struct ss_err *e
 			continue;
 		if (all)
 			ss_out_printf(o, "%s# %s\n", written ? "\n" : "", t->name);
-		ss_emit_csv(o, t, a->format == SS_FORMAT_CSV ? SS_CSV_LABELS : SS_CSV_IDS);
+		ss_emit_csv(o, t, a->format == SS_FORMAT_CSV ? ss_xprof_label : NULL);
 		written++;
 	}
 	if (written)

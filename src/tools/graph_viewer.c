@@ -1,7 +1,7 @@
 /*
  * graph_viewer.c - a compiled program as a graph around one instruction, as text, and as a proto.
  *
- * type=graph is tables of nodes, boxes and edges (emit/shape_graph_viewer.c draws them for XProf's
+ * type=graph is tables of nodes, boxes and edges (xprof/shape_graph_viewer.c draws them for XProf's
  * clients); type=names, which XProf does not have, finds instructions by a part of their name; the
  * other types are texts and files of XProf's form. Which instructions are near:
  * model/program/hlo_graph.h; the notation: hlo/text.h.

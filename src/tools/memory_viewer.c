@@ -4,7 +4,7 @@
  *
  * The program's buffer assignment is played as model/program/heap.h describes. Memory that is never reused
  * (parameters, constants, results) is added to every point. All sizes are bytes; XProf's clients
- * get the same numbers in MiB (emit/shape_memory_viewer.c).
+ * get the same numbers in MiB (xprof/shape_memory_viewer.c).
  */
 #include "base/buf.h"
 #include "base/sort.h"

@@ -2,9 +2,9 @@
 #include "unit/unit.h"
 
 #include "base/file.h"
-#include "emit/layered.h"
 #include "hlo/pbtxt.h"
 #include "model/program/hlo_graph.h"
+#include "xprof/layered.h"
 
 #include <stdio.h>
 

@@ -5,7 +5,7 @@
 #include "emit/json.h"
 #include "emit/text.h"
 #include "table/units.h"
-#include "emit/xprof.h"
+#include "xprof/datatable.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -117,9 +117,9 @@ static void prints_columns(void **state)
 static void prints_csv(void **state)
 {
 	struct fixture *f = *state;
-	ss_emit_csv(&f->o, &f->r.tables[0], SS_CSV_LABELS);
+	ss_emit_csv(&f->o, &f->r.tables[0], ss_xprof_label);
 	ss_out_char(&f->o, '|');
-	ss_emit_csv(&f->o, &f->r.tables[0], SS_CSV_IDS);
+	ss_emit_csv(&f->o, &f->r.tables[0], NULL);
 	assert_str(written(f), "\"Op\",\"Time\",\"Share\",\"Eager\",\"Tip\"\n"
 			       "\"dot \"\"a\"\"\",\"1500000000.0\",\"0.75\",\"True\",\"<b>tip</b>\"\n"
 			       "\"add\",\"2000000.0\",\"\",\"False\",\"<b>tip</b>\"\n"

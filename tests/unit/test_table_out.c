@@ -2,7 +2,7 @@
 #include "unit/unit.h"
 
 #include "emit/csv.h"
-#include "emit/xprof.h"
+#include "xprof/datatable.h"
 
 static const struct ss_col cols[] = {
 	{ .id = "v", .label = "V", .type = SS_TYPE_I64, .unit = SS_UNIT_HEX },
@@ -21,7 +21,7 @@ static void prints_unsigned_numbers(void **state)
 	ss_set_i64(t, 0, -1);
 	ss_out_init(&o, NULL, NULL);
 	ss_emit_xprof_table(&o, t);
-	ss_emit_csv(&o, t, SS_CSV_IDS);
+	ss_emit_csv(&o, t, NULL);
 	assert_ok(ss_out_finish(&o, &err));
 	struct ss_str text = { o.buf, o.n };
 	/* The double is 2^64: what XProf's own clients get beside the exact text. */

@@ -3,7 +3,7 @@
  * peak stand in the order of the breakdown and are referred to by their number in it; rows that are
  * no allocation are a list of their own.
  */
-#include "emit/shape.h"
+#include "xprof/shape.h"
 
 static void counters(struct ss_json *j, const char *key, const struct ss_table *t, size_t row, int64_t peak_bytes)
 {

@@ -2,7 +2,7 @@
  * shape_pod_viewer.c - PodViewerDatabase as JSON: steps, in them cores by id, in them parts by
  * number. Channels, replicas and all-reduce operations are empty there, as in XProf.
  */
-#include "emit/shape.h"
+#include "xprof/shape.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
  * shape_memory_viewer.c - PreprocessResult as JSON: sizes in MiB, members that are zero or empty
  * left out, as protobuf does it.
  */
-#include "emit/shape.h"
+#include "xprof/shape.h"
 
 /* Colours of rectangles, our own choice: neighbours differ. */
 static const char *const colors[] = {

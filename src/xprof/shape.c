@@ -1,5 +1,5 @@
 /* shape.c - the registry of shapes, read off shapes.def, and what shapes share. */
-#include "emit/shape.h"
+#include "xprof/shape.h"
 
 ss_shape_fn *ss_shape_find(struct ss_str tool)
 {
@@ -8,7 +8,7 @@ ss_shape_fn *ss_shape_find(struct ss_str tool)
 		ss_shape_fn *shape;
 	} shapes[] = {
 #define SHAPE(name) { SS_STR_INIT(#name), ss_shape_##name },
-#include "emit/shapes.def"
+#include "xprof/shapes.def"
 #undef SHAPE
 	};
 	for (size_t i = 0; i < SS_COUNT(shapes); i++)

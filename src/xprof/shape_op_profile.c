@@ -2,7 +2,7 @@
  * shape_op_profile.c - Profile as JSON: two trees of nodes, each with metrics, and for operations
  * what they are.
  */
-#include "emit/shape.h"
+#include "xprof/shape.h"
 
 static void triple(struct ss_json *j, const char *key, const struct ss_table *t, size_t row, const char *const cols[3])
 {

@@ -3,7 +3,7 @@
  * of hosts stand in that HTML, so everything in it is escaped.
  */
 #include "base/html.h"
-#include "emit/shape.h"
+#include "xprof/shape.h"
 
 /* Text for HTML inside of a JSON string. */
 static void html(struct ss_out *o, struct ss_str s)

@@ -1,5 +1,5 @@
 /*
- * compat.c - the routes of XProf 2.24.2, with its parameters, shapes and statuses, so that its
+ * routes.c - the routes of XProf 2.24.2, with its parameters, shapes and statuses, so that its
  * page, TensorBoard's plugin and people's scripts work unchanged. Differences: errors are JSON,
  * missing parameters are status 400 where XProf drops the connection, and no route reads or writes
  * outside of the log directory.

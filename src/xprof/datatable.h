@@ -1,5 +1,5 @@
 /*
- * xprof.h - results in the JSON that XProf's clients read: DataTables.
+ * datatable.h - results in the JSON that XProf's clients read: DataTables.
  *
  *	{"cols":[{"id":…,"label":…,"p":{"role":…},"type":"number"}],"p":{"id":"text"},"rows":[{"c":[{"v":1.0}]}]}
  *
@@ -7,8 +7,8 @@
  * an empty cell is ""; properties are texts; "p" is left out where there is none. A table without
  * columns and properties is {}.
  */
-#ifndef SS_EMIT_XPROF_H
-#define SS_EMIT_XPROF_H
+#ifndef SS_XPROF_DATATABLE_H
+#define SS_XPROF_DATATABLE_H
 
 #include "emit/out.h"
 #include "table/table.h"

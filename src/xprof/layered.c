@@ -1,5 +1,5 @@
 /* layered.c - layered drawing, box by box from the inside out. */
-#include "emit/layered.h"
+#include "xprof/layered.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
  * shape_kernel_utilization.c - devices, their kernels, and the metrics of each as nested objects.
  */
-#include "emit/shape.h"
+#include "xprof/shape.h"
 
 static void breakdown(struct ss_json *j, const struct ss_table *t, size_t row)
 {

@@ -4,8 +4,8 @@
  *
  * XProf's HTML loads Graphviz from the network and draws in the browser; this one is drawn here.
  */
-#include "emit/graph_look.h"
-#include "emit/layered.h"
+#include "xprof/graph_style.h"
+#include "xprof/layered.h"
 
 #include <stdlib.h>
 

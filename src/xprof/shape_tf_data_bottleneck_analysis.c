@@ -2,7 +2,7 @@
  * shape_tf_data_bottleneck_analysis.c - CombinedTfDataStats as JSON, as TensorBoard's page of this
  * tool read it: maps by host and by iterator id, 64-bit numbers as texts.
  */
-#include "emit/shape.h"
+#include "xprof/shape.h"
 
 static void member(struct ss_json *j, struct ss_str key)
 {

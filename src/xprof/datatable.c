@@ -1,8 +1,8 @@
 /*
- * xprof.c - DataTables. Property lists are short and are put in order by repeated search, which
+ * datatable.c - DataTables. Property lists are short and are put in order by repeated search, which
  * needs no memory.
  */
-#include "emit/xprof.h"
+#include "xprof/datatable.h"
 
 #include <math.h>
 
@@ -26,7 +26,7 @@ const char *ss_xprof_label(const struct ss_table *t, size_t col)
 		const char *table, *id, *with, *label;
 	} labels[] = {
 #define XPROF_LABEL(table, id, with, label) { table, id, with, label },
-#include "emit/xprof_labels.def"
+#include "xprof/labels.def"
 #undef XPROF_LABEL
 	};
 	for (size_t i = 0; i < SS_COUNT(labels); i++)

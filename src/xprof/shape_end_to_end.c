@@ -2,7 +2,7 @@
  * shape_end_to_end.c - the table of the chart that TensorFlow 1.14's end_to_end tool drew: names of
  * the categories, then a row of durations in ms for each file.
  */
-#include "emit/shape.h"
+#include "xprof/shape.h"
 
 /* The row of one file is named only where there are several: the old chart has one, without a name. */
 static void durations(struct ss_out *o, const struct ss_table *t, size_t from, size_t end, bool named)

@@ -1,5 +1,5 @@
-/* graph_look.c - colours and words of nodes and boxes. */
-#include "emit/graph_look.h"
+/* graph_style.c - colours and words of nodes and boxes. */
+#include "xprof/graph_style.h"
 
 #include "base/html.h"
 

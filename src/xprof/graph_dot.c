@@ -6,7 +6,7 @@
  * style sheet only the rules are kept that show a node's edges under the mouse; no font is loaded
  * from the network.
  */
-#include "emit/graph_look.h"
+#include "xprof/graph_style.h"
 
 #include <stdlib.h>
 

@@ -6,8 +6,8 @@
  * way from the sources; the order in a layer by the mean place of the neighbours (Sugiyama 1981),
  * in a few sweeps. Linear in nodes and edges for each sweep.
  */
-#ifndef SS_EMIT_LAYERED_H
-#define SS_EMIT_LAYERED_H
+#ifndef SS_XPROF_LAYERED_H
+#define SS_XPROF_LAYERED_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  * A shape prints what XProf's clients expect of a tool from the tool's tables, and nothing else:
  * all numbers are in the tables, where our own clients find them too.
  */
-#ifndef SS_EMIT_SHAPE_H
-#define SS_EMIT_SHAPE_H
+#ifndef SS_XPROF_SHAPE_H
+#define SS_XPROF_SHAPE_H
 
 #include "emit/out.h"
 #include "table/table.h"
@@ -14,7 +14,7 @@
 typedef void ss_shape_fn(struct ss_out *o, const struct ss_result *r);
 
 #define SHAPE(name) ss_shape_fn ss_shape_##name;
-#include "emit/shapes.def"
+#include "xprof/shapes.def"
 #undef SHAPE
 
 /* The shape of a tool, NULL when its answer is DataTables. */

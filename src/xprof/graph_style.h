@@ -1,11 +1,11 @@
 /*
- * graph_look.h - what the drawings of a graph (shape_graph_viewer.c, graph_dot.c) have in common:
+ * graph_style.h - what the drawings of a graph (shape_graph_viewer.c, graph_dot.c) have in common:
  * colours and words of nodes. For nobody else.
  */
-#ifndef SS_EMIT_GRAPH_LOOK_H
-#define SS_EMIT_GRAPH_LOOK_H
+#ifndef SS_XPROF_GRAPH_STYLE_H
+#define SS_XPROF_GRAPH_STYLE_H
 
-#include "emit/shape.h"
+#include "xprof/shape.h"
 
 struct ss_graph_look {
 	const char *class, *text, *border, *fill;
