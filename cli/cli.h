@@ -7,8 +7,8 @@
 
 #include "emit/text.h"
 #include "model/model.h"
+#include "request/registry.h"
 #include "store/store.h"
-#include "tools/tool.h"
 
 enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_MISUSE = 2 };
 

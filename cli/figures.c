@@ -2,7 +2,7 @@
 #include "figures.h"
 
 #include "base/file.h"
-#include "serve/ask.h"
+#include "request/request.h"
 
 #include <ftw.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* profile.c - from a path on the command line to a model. */
 #include "cli.h"
 
-#include "serve/ask.h"
+#include "request/request.h"
 #include "store/kinds.h"
 
 #include <stdio.h>
@@ -144,7 +144,8 @@ bool cli_profile_open(struct cli_profile *p, const char *host, bool all_by_defau
 
 bool cli_profile_open_for(struct cli_profile *p, const struct ss_tool *tool, const char *host, struct ss_err *err)
 {
-	const struct ss_run *with = tool->reads && !p->run_asked ? ss_store_newest_with(&p->store, tool->reads) : NULL;
+	const char *files = ss_legacy_files(tool);
+	const struct ss_run *with = files && !p->run_asked ? ss_store_newest_with(&p->store, files) : NULL;
 	if (with)
 		p->run = with;
 	return open_kind(p, ss_ask_kind(tool, p->run), host, ss_ask_combines(tool, p->run), tool->flags & SS_TOOL_VISITS, err);

@@ -7,7 +7,7 @@
 #include "cli.h"
 
 #include "model/ops/env.h"
-#include "serve/ask.h"
+#include "request/request.h"
 #include "table/units.h"
 
 #include <getopt.h>

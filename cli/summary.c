@@ -9,7 +9,7 @@
 #include "cli.h"
 
 #include "base/html.h"
-#include "serve/ask.h"
+#include "request/request.h"
 #include "table/units.h"
 
 #include <getopt.h>

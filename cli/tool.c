@@ -2,7 +2,7 @@
 #include "cli.h"
 
 #include "emit/json.h"
-#include "serve/ask.h"
+#include "request/request.h"
 
 #include <getopt.h>
 #include <stdio.h>

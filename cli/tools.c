@@ -1,7 +1,7 @@
 /* tools.c - stepscope tools PATH: which analyses there are for a profile. */
 #include "cli.h"
 
-#include "serve/ask.h"
+#include "request/request.h"
 
 #include <getopt.h>
 #include <stdio.h>

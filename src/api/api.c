@@ -1,7 +1,7 @@
 /* api.c - the C interface: a store, a cache of opened profiles, and questions to tools. */
 #include "stepscope/stepscope.h"
 
-#include "serve/ask.h"
+#include "request/request.h"
 #include "serve/session.h"
 #include "store/store.h"
 

@@ -1,7 +1,7 @@
 /* chrome_devices.c - properties of GPUs as stats of their planes. */
 #include "import/chrome_devices.h"
 
-#include "import/json_tree.h"
+#include "wire/json_tree.h"
 
 static uint32_t plane_of(const struct ss_space_out *o, int64_t id)
 {

@@ -2,8 +2,8 @@
 #include "import/import.h"
 
 #include "import/chrome_trace.h"
-#include "import/hlo_json.h"
 #include "import/trace_proto.h"
+#include "legacy/files/hlo_json.h"
 #include "wire/gz_in.h"
 
 /* What events may take in memory, whatever is packed into few bytes. */

@@ -102,7 +102,7 @@ static bool make_stored_run(struct ss_model *m, void *arg, struct ss_arena *aren
 	struct ss_result r;
 	(void)arg;
 	ss_result_init(&r, arena);
-	if (!overview || !overview->run_old(&q, &r, err))
+	if (!overview || !ss_legacy_reader(overview)(&q, &r, err))
 		return false;
 	const struct ss_prop *device = ss_result_find_prop(&r, "device_type"), *training = ss_result_find_prop(&r, "is_training");
 	struct ss_str name = device ? device->text : SS_STR("");
@@ -141,7 +141,7 @@ bool ss_route_api_run(struct ss_call *c, struct ss_err *err)
 	bool steps = ss_str_is(ss_call_arg(c, "steps"), "1");
 	if (!overview)
 		return false;
-	bool stored = overview->run_old && ss_ask_kind(overview, run);
+	bool stored = ss_legacy_reader(overview) && ss_ask_kind(overview, run);
 	if (!stored && !run->nhosts)
 		return reply_unknown(c, err);
 	struct ss_str key = stored ? SS_STR("run|stored") : steps ? SS_STR("run|steps") : SS_STR("run");
@@ -321,7 +321,7 @@ bool ss_route_api_shares(struct ss_call *c, struct ss_err *err)
 	if (!ss_call_need(c, "tool", &tool, err))
 		return false;
 	a.tool = ss_tool_find(tool);
-	if (!a.tool || a.tool->kind == SS_KIND_TIMELINE || a.tool->reads)
+	if (!a.tool || a.tool->kind == SS_KIND_TIMELINE || ss_legacy_files(a.tool))
 		return ss_fail(err, SS_ENOTFOUND, "there is no table '" SS_FMT "'", SS_ARG(tool));
 	if (!take_number(c, "table", 0, 1000, &a.table, err) || !take_number(c, "most", 6, MOST_NAMES, &a.most, err) ||
 	    !take_text(c, "by", a.by, sizeof(a.by), err) || !take_text(c, "value", a.value, sizeof(a.value), err) ||

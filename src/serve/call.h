@@ -6,9 +6,9 @@
 #define SS_SERVE_CALL_H
 
 #include "emit/out.h"
+#include "request/request.h"
 #include "rpc/http.h"
 #include "serve/answers.h"
-#include "serve/ask.h"
 #include "serve/catalog.h"
 #include "serve/session.h"
 

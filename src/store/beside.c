@@ -1,10 +1,10 @@
 /* beside.c - see beside.h. Linear in files, runs and the depth of directories. */
 #include "store/beside.h"
 
-#include "base/map.h"
 #include "base/file.h"
+#include "base/map.h"
 #include "base/vec.h"
-#include "import/event_file.h"
+#include "legacy/files/event_file.h"
 #include "store/kinds.h"
 
 #include <stdlib.h>

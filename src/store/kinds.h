@@ -17,13 +17,13 @@ enum ss_place {
 	SS_PLACE_LOOSE = 1 << 3,	/* any directory, which is a run then where there is no plugins/profile */
 };
 
-/* A tool that reads such files says so with the same word (struct ss_tool.reads). */
+/* A tool that reads such files says so with the same word (legacy/legacy.def). */
 #define SS_KIND_FILE_GRAPH "graph"
 #define SS_KIND_FILE_END_TO_END "end_to_end"
 
 /*
  * Answers that capture_tpu_profile and TensorBoard's profilers of old stored in a run's directory
- * in place of, or beside, a trace. Tools show them as their own (struct ss_tool.old).
+ * in place of, or beside, a trace. Tools show them as their own (legacy/legacy.def).
  */
 #define SS_KIND_FILE_OVERVIEW "answer:overview_page"
 #define SS_KIND_FILE_INPUT "answer:input_pipeline"

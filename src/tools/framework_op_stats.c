@@ -6,7 +6,6 @@
  * Each side is ranked by self time and cut after 500 ops. Host rows have zeros in columns of the
  * device and the other way round.
  */
-#include "tools/old_answers.h"
 #include "tools/tool.h"
 
 #include "model/host/opname.h"
@@ -221,7 +220,5 @@ const struct ss_tool ss_tool_framework_op_stats = {
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_VISITS,
 	.facts = SS_FACTS_ENV | SS_FACTS_OPS,
-	.old = "answer:tensorflow_stats",
-	.run_old = ss_old_framework_op_stats,
 	.run = run,
 };

@@ -317,6 +317,5 @@ const struct ss_tool ss_tool_graph_viewer = {
 	.params = params,
 	.nparams = SS_COUNT(params),
 	.present = ss_module_present,
-	.old = "answer:memory_viewer",
 	.run = run,
 };

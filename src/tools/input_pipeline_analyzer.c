@@ -7,7 +7,6 @@
  * in input_report.c, the host's side in model/steps/host_input.c.
  */
 #include "tools/input_report.h"
-#include "tools/old_answers.h"
 #include "tools/words.h"
 
 #include "model/ops/framework_ops.h"
@@ -184,8 +183,6 @@ const struct ss_tool ss_tool_input_pipeline_analyzer = {
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_VISITS,
 	.facts = SS_FACTS_ENV | SS_FACTS_OPS | SS_FACTS_STEPS | SS_FACTS_FOUND,
-	.old = "answer:input_pipeline",
-	.run_old = ss_old_input_pipeline,
 	.run = run,
 	.conclude = conclude,
 };

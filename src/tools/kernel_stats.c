@@ -7,7 +7,6 @@
  * here all are shown.
  */
 #include "model/ops/ops.h"
-#include "tools/old_answers.h"
 #include "tools/tool.h"
 
 enum {
@@ -92,7 +91,5 @@ const struct ss_tool ss_tool_kernel_stats = {
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONE_TABLE | SS_TOOL_VISITS,
 	.facts = SS_FACTS_OPS,
 	.present = present,
-	.old = "answer:kernel_stats",
-	.run_old = ss_old_kernel_stats,
 	.run = run,
 };

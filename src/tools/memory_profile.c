@@ -13,7 +13,6 @@
 #include "model/host/excerpt.h"
 #include "model/runtime/memory.h"
 #include "tools/memory_cols.h"
-#include "tools/old_answers.h"
 #include "tools/tool.h"
 
 #define MOST_POINTS 1000
@@ -183,7 +182,5 @@ const struct ss_tool ss_tool_memory_profile = {
 	.title = "Memory profile",
 	.summary = "Memory in use over time, fragmentation, and what was allocated at the peak",
 	.kind = SS_KIND_TABLES,
-	.old = "answer:memory_profile",
-	.run_old = ss_old_memory_profile,
 	.run = run,
 };

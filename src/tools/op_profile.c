@@ -6,7 +6,6 @@
  * Two tables, with idle time and without, each a tree by the column `parent`; children follow their
  * parent, largest first.
  */
-#include "tools/old_answers.h"
 #include "tools/op_cells.h"
 #include "tools/tool.h"
 
@@ -296,7 +295,5 @@ const struct ss_tool ss_tool_op_profile = {
 	.kind = SS_KIND_TREE,
 	.params = params,
 	.nparams = SS_COUNT(params),
-	.old = "answer:op_profile",
-	.run_old = ss_old_op_profile,
 	.run = run,
 };

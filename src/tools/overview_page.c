@@ -8,7 +8,6 @@
  */
 #include "tools/finding.h"
 #include "tools/input_report.h"
-#include "tools/old_answers.h"
 #include "tools/overview_words.h"
 
 #include "base/vec.h"
@@ -427,8 +426,6 @@ const struct ss_tool ss_tool_overview_page = {
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS | SS_TOOL_VISITS,
 	.facts = SS_FACTS_ENV | SS_FACTS_OPS | SS_FACTS_STEPS | SS_FACTS_FOUND | SS_FACTS_REQUESTS | SS_FACTS_DUTY,
-	.old = "answer:overview_page",
-	.run_old = ss_old_overview_page,
 	.run = run,
 	.conclude = ss_overview_conclude,
 	.conclude_facts = SS_FINDING_FACTS,

@@ -10,7 +10,6 @@
 #include "model/steps/found.h"
 #include "tools/input_report.h"
 #include "tools/pod_channels.h"
-#include "tools/old_answers.h"
 
 #include <stdlib.h>
 
@@ -375,7 +374,5 @@ const struct ss_tool ss_tool_pod_viewer = {
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS | SS_TOOL_UNLISTED | SS_TOOL_VISITS,
 	.facts = SS_FACTS_ENV | SS_FACTS_STEPS | SS_FACTS_FOUND | SS_FACTS_TRANSFERS,
-	.old = "answer:pod_viewer",
-	.run_old = ss_old_pod_viewer,
 	.run = run,
 };

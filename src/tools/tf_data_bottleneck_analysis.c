@@ -9,7 +9,6 @@
 #include "base/vec.h"
 #include "model/runtime/tfdata.h"
 #include "table/units.h"
-#include "tools/old_answers.h"
 #include "tools/tf_data_cols.h"
 #include "tools/tool.h"
 #include "tools/words.h"
@@ -295,8 +294,6 @@ const struct ss_tool ss_tool_tf_data_bottleneck_analysis = {
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS,
 	.present = ss_host_has_tfdata,
-	.old = "answer:tf_data",
-	.run_old = ss_old_tf_data,
 	.run = run,
 	.conclude = conclude,
 };

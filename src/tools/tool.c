@@ -1,24 +1,5 @@
-/* tool.c - the registry of tools, read off tools.def. */
+/* tool.c - running a tool; whether a profile has data for it. */
 #include "tools/tool.h"
-
-#define TOOL(name) extern const struct ss_tool ss_tool_##name;
-#include "tools/tools.def"
-#undef TOOL
-
-const struct ss_tool *const ss_tools[] = {
-#define TOOL(name) &ss_tool_##name,
-#include "tools/tools.def"
-#undef TOOL
-	NULL,
-};
-
-const struct ss_tool *ss_tool_find(struct ss_str name)
-{
-	for (size_t i = 0; ss_tools[i]; i++)
-		if (ss_str_is(name, ss_tools[i]->name))
-			return ss_tools[i];
-	return NULL;
-}
 
 bool ss_tool_run(const struct ss_tool *t, const struct ss_query *q, struct ss_result *out, struct ss_err *err)
 {

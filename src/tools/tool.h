@@ -59,18 +59,6 @@ struct ss_tool {
 	const char *name, *title, *summary;
 	enum ss_kind kind;
 	unsigned flags;
-	/*
-	 * The kind of files it reads in place of profiles, as the store calls it ("graph"); its
-	 * hosts are then such files, opened and not looked at. NULL: profiles.
-	 */
-	const char *reads;
-	/*
-	 * The kind of files in which an older tool stored this answer, and what reads them
-	 * (old_answers.h; NULL: it is opened as a profile). Such a file is shown where the run has
-	 * one; NULL: there are none.
-	 */
-	const char *old;
-	bool (*run_old)(const struct ss_query *q, struct ss_result *out, struct ss_err *err);
 	const struct ss_param *params;
 	size_t nparams;
 	/* enum ss_facts: what it will ask the model for, so that one visit of many hosts gathers all of it. */
@@ -79,21 +67,13 @@ struct ss_tool {
 	bool (*present)(const struct ss_host *first);
 	bool (*run)(const struct ss_query *q, struct ss_result *out, struct ss_err *err);
 	/*
-	 * Adds the conclusion to what run() or run_old() filled, reading its tables: they may be those of an
-	 * older tool, with columns missing. NULL: the tables say enough. Facts as above, for this alone.
+	 * Adds the conclusion to what was filled, reading its tables: they may be those of an older program
+	 * (legacy/legacy.h), with columns missing. NULL: the tables say enough. Facts as above, for this alone.
 	 */
 	bool (*conclude)(const struct ss_query *q, struct ss_result *out, struct ss_err *err);
 	unsigned conclude_facts;
 };
 
-/* All tools in the order of the list, NULL-terminated. */
-extern const struct ss_tool *const ss_tools[];
-/* Belongs in our own lists? All but what is a file for other viewers (trace_viewer: we have a better one). */
-static inline bool ss_tool_is_listed(const struct ss_tool *t)
-{
-	return t->kind != SS_KIND_TIMELINE || !(t->flags & SS_TOOL_UNLISTED);
-}
-const struct ss_tool *ss_tool_find(struct ss_str name);
 /* Has this host, opened but not loaded, data for it? A trace in another format tells less than a profile. */
 bool ss_tool_present(const struct ss_tool *t, const struct ss_host *first);
 

@@ -187,8 +187,11 @@ def full_disk(c):
 def documents(c):
     manual = os.path.join(ROOT, 'man', 'stepscope.1')
     c.check('man page', os.path.exists(manual), manual)
-    with open(os.path.join(ROOT, 'src', 'tools', 'tools.def')) as f:
-        tools = re.findall(r'^TOOL\((\w+)\)', f.read(), re.M)
+    tools = []
+    for folder in ('tools', 'legacy'):
+        with open(os.path.join(ROOT, 'src', folder, 'tools.def')) as f:
+            tools += re.findall(r'^TOOL\((\w+)\)', f.read(), re.M)
+    c.check('lists of tools', len(tools) > 20, tools)
     for tool in tools:
         # "trace_viewer@", which no identifier can be, shares the page of trace_viewer.
         path = os.path.join(ROOT, 'docs', 'tools', tool.removesuffix('_stream') + '.md')

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void ask(const struct ss_tool *tool, const char *path, struct ss_str bytes)
 {
 	static struct drive d;
-	struct sample s = { .kind = tool->old };
+	struct sample s = { .kind = ss_legacy_answers(tool) };
 	struct ss_err err = { 0 };
 	uint64_t digest;
 
@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	bool json = size && (data[0] == '{' || data[0] == '[');
 
 	for (size_t i = 0; ss_tools[i]; i++)
-		if (ss_tools[i]->old)
+		if (ss_legacy_answers(ss_tools[i]))
 			ask(ss_tools[i], json ? "fuzz.json" : "fuzz.pb", bytes);
 	return 0;
 }

@@ -3,7 +3,7 @@
  * checksums, as the payload of two records that do; and every question to the tools that read such
  * files.
  */
-#include "import/tfrecord.h"
+#include "legacy/files/tfrecord.h"
 #include "sweep/drive.h"
 
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static void ask(struct ss_str bytes)
 {
 	for (size_t i = 0; ss_tools[i]; i++) {
 		static struct drive d;
-		struct sample sample = { .path = "fuzz", .kind = ss_tools[i]->reads };
+		struct sample sample = { .path = "fuzz", .kind = ss_legacy_files(ss_tools[i]) };
 		struct ss_err err = { 0 };
 		uint64_t digest;
 

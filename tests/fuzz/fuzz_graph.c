@@ -2,7 +2,7 @@
  * fuzz_graph.c - any bytes as a graph in any of its forms (event file, GraphDef, SavedModel, text),
  * and every question to the tool that shows it: an answer or a reason.
  */
-#include "model/program/tfgraph.h"
+#include "legacy/model/tfgraph.h"
 #include "sweep/drive.h"
 
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 #include "model/host/opname.h"
 #include "model/ops/ops.h"
 #include "model/ops/tpu.h"
-#include "serve/ask.h"
+#include "request/request.h"
 
 #include <dirent.h>
 #include <stdio.h>

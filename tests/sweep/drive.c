@@ -51,7 +51,7 @@ void drive_close(struct drive *d)
 
 bool drive_fits(const struct sample *s, const struct ss_tool *tool)
 {
-	const char *kind = ss_file_kind_is_answer(s->kind) ? tool->old : tool->reads;
+	const char *kind = ss_file_kind_is_answer(s->kind) ? ss_legacy_answers(tool) : ss_legacy_files(tool);
 
 	return s->kind && kind ? strcmp(s->kind, kind) == 0 : !s->kind && !kind;
 }

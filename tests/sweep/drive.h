@@ -4,7 +4,7 @@
 #ifndef SS_TESTS_DRIVE_H
 #define SS_TESTS_DRIVE_H
 
-#include "serve/ask.h"
+#include "request/request.h"
 
 struct drive {
 	struct ss_host host;

@@ -3,15 +3,15 @@
 
 #include "import/chrome_args.h"
 #include "import/chrome_trace.h"
-#include "import/hlo_json.h"
 #include "import/import.h"
 #include "import/json_feed.h"
-#include "import/json_tree.h"
 #include "import/names.h"
+#include "legacy/files/hlo_json.h"
 #include "model/host/host.h"
 #include "model/host/opname.h"
 #include "model/timeline/trace.h"
 #include "wire/gz_out.h"
+#include "wire/json_tree.h"
 #include "wire/pb_out.h"
 
 #include <zlib.h>

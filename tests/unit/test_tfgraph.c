@@ -2,10 +2,10 @@
 #include "unit/build_pb.h"
 #include "unit/unit.h"
 
-#include "import/event_file.h"
-#include "import/graph_text.h"
-#include "model/program/tfgraph.h"
-#include "model/runtime/end_to_end.h"
+#include "legacy/files/event_file.h"
+#include "legacy/files/graph_text.h"
+#include "legacy/model/end_to_end.h"
+#include "legacy/model/tfgraph.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -201,7 +201,7 @@ static void has_its_operators_in_order(void **state)
 #define TPU_OP(name) #name,
 #define TPU_ASIDE(name) #name,
 #define TPU_LATER(name) #name,
-#include "model/program/tpu_ops.def"
+#include "legacy/model/tpu_ops.def"
 #undef TPU_OP
 #undef TPU_ASIDE
 #undef TPU_LATER

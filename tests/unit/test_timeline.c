@@ -7,8 +7,8 @@
 
 #include "emit/chrome.h"
 #include "emit/slices.h"
+#include "request/registry.h"
 #include "tools/timeline.h"
-#include "tools/tool.h"
 #include "xspace/fields.h"
 
 enum { STEP_NAME = 1, FLOW, ASYNC, VALUE, GROUP };

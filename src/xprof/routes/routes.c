@@ -111,7 +111,8 @@ static struct own_tools own_tools(const struct ss_run *run)
 	struct own_tools own = { { false } };
 	for (size_t i = 0; ss_tools[i] && i < SS_COUNT(own.has); i++) {
 		const struct ss_tool *t = ss_tools[i];
-		own.has[i] = (t->old && ss_run_has(run, t->old)) || (!run->nhosts && t->reads && ss_run_has(run, t->reads));
+		const char *answers = ss_legacy_answers(t), *files = ss_legacy_files(t);
+		own.has[i] = (answers && ss_run_has(run, answers)) || (!run->nhosts && files && ss_run_has(run, files));
 	}
 	return own;
 }
@@ -129,7 +130,7 @@ static bool tool_names(const struct own_tools *own, const struct ss_host *first,
 		return ss_fail_mem(err);
 	for (size_t i = 0; i < all; i++) {
 		const struct ss_tool *t = ss_tools[i];
-		bool computed = first && !t->reads && !(t->flags & (SS_TOOL_UNLISTED | SS_TOOL_OURS));
+		bool computed = first && !ss_legacy_files(t) && !(t->flags & (SS_TOOL_UNLISTED | SS_TOOL_OURS));
 		if ((i < SS_COUNT(own->has) && own->has[i]) || (computed && ss_tool_present(t, first)))
 			v[n++] = t;
 	}
@@ -402,7 +403,7 @@ static size_t wanted_tools(struct ss_str list, const struct ss_tool **tools, siz
 	while (list.n && n < cap) {
 		size_t comma = ss_str_chr(list, ',');
 		const struct ss_tool *t = ss_tool_find(ss_str_sub(list, 0, comma == SS_NPOS ? list.n : comma));
-		if (t && !t->reads)
+		if (t && !ss_legacy_files(t))
 			tools[n++] = t;
 		list = ss_str_sub(list, comma == SS_NPOS ? list.n : comma + 1, list.n);
 	}

@@ -1,0 +1,39 @@
+/*
+ * answers.h - the answers that capture_tpu_profile and TensorBoard's profilers of old stored as
+ * files, as the tables of the tools that compute them now.
+ *
+ * legacy.def names the tool, the kind of such files and one of these functions. The model's
+ * hosts are then such files; several are combined (legacy/combine.h). What a file does not tell is left
+ * out, or empty; XProf's clients get JSON of one file as it stands, as the plug-ins of the time handed
+ * it on.
+ */
+#ifndef SS_LEGACY_ANSWERS_H
+#define SS_LEGACY_ANSWERS_H
+
+#include "legacy/legacy.h"
+#include "wire/json_tree.h"
+
+ss_old_fn ss_old_overview_page, ss_old_input_pipeline, ss_old_op_profile, ss_old_pod_viewer, ss_old_framework_op_stats,
+	ss_old_kernel_stats, ss_old_memory_profile, ss_old_tf_data;
+
+/* For those. */
+
+/* The file as a tree, JSON or (with `fields`) protobuf; NULL on failure. Its JSON becomes the answer for XProf's clients. */
+const struct ss_jnode *ss_old_read(const struct ss_query *q, const struct ss_host *h, const struct ss_pbt_field *fields,
+				   struct ss_result *out, struct ss_err *err);
+/* Its bytes, unpacked where they are packed (also twice); p NULL on failure. In q's arena, or the file's own. */
+struct ss_str ss_old_bytes(const struct ss_query *q, const struct ss_host *h, struct ss_err *err);
+/*
+ * Append a DataTable {"cols","rows","p"}. A column gets what `known` says of its id, a column that
+ * nobody knows its own words. `names` are pairs of an older id and the one it has now, up to NULL.
+ */
+bool ss_old_table(const struct ss_jnode *data_table, const char *name, const char *title, const struct ss_col *known,
+		  size_t nknown, const char *const *names, struct ss_result *out);
+/* A property whose text is a number, with what it stands for: "12.3%" is 12.3 percent. */
+bool ss_old_prop(struct ss_table *t, struct ss_str id, struct ss_str text, struct ss_arena *arena);
+/* What the user shall know: that the figures are not ours, and of which file they are. */
+bool ss_old_note(const struct ss_query *q, const struct ss_host *h, struct ss_result *out);
+/* Does the file of this name hold JSON, or a message? */
+bool ss_old_is_json(const struct ss_host *h);
+
+#endif

@@ -1,0 +1,168 @@
+/*
+ * end_to_end.c - where the wall time of a whole program went: training, evaluation, prediction, and
+ * what came before and between.
+ *
+ * The rules stand in legacy/model/end_to_end.h. The first table is the chart of TensorFlow 1.14's tool of
+ * this name, a row for each category; the second holds what it was made from, also of the
+ * evaluation's and prediction's own start, which that chart leaves out.
+ */
+#include "legacy/model/end_to_end.h"
+#include "tools/tool.h"
+
+#include <math.h>
+
+enum { CA_FILE, CA_CATEGORY, CA_MS, CA_FRAC };
+
+static const struct ss_col category_cols[] = {
+	STR("file", "File", NULL),
+	STR("category", "Category", NULL),
+	NUM("duration_ms", "Duration", MS, "0 where the log has no begin or no end of it"),
+	NUM("bar_frac", "Share of the bar", FRAC,
+	    "duration_ms over the sum of all ten, which count some time twice: training holds the first five"),
+};
+
+enum { PH_FILE, PH_SESSION, PH_PHASE, PH_BEGIN, PH_MS };
+
+static const struct ss_col phase_cols[] = {
+	STR("file", "File", NULL),
+	STR("session", "Session", "train, eval or predict; the last of each"),
+	STR("phase", "Phase", NULL),
+	NUM("begin_ms", "Begin", MS, "Since the first begin in the file; empty: not in the log"),
+	NUM("duration_ms", "Duration", MS, "end - begin; empty where either is not in the log"),
+};
+
+struct job {
+	const struct ss_query *q;
+	struct ss_result *out;
+	struct ss_table *categories, *phases;
+};
+
+/* Wall times are doubles of seconds, good to a quarter of a microsecond; what is beyond that is noise. */
+static double rounded_ms(double ms)
+{
+	return floor(ms * 1000 + 0.5) / 1000;
+}
+
+static bool add_categories(struct ss_table *t, struct ss_str file, const struct ss_end_to_end *e)
+{
+	double sum = 0;
+	for (int c = 0; c < SS_E2E_CATEGORIES; c++)
+		sum += e->category_ms[c];
+	for (int c = 0; c < SS_E2E_CATEGORIES; c++) {
+		if (!ss_table_row(t))
+			return false;
+		ss_set_str(t, CA_FILE, file);
+		ss_set_str(t, CA_CATEGORY, ss_str_from(ss_e2e_category_name((enum ss_e2e_category)c)));
+		ss_set_f64(t, CA_MS, rounded_ms(e->category_ms[c]));
+		ss_set_f64(t, CA_FRAC, sum > 0 ? e->category_ms[c] / sum : 0);
+	}
+	return true;
+}
+
+static bool add_phases(struct ss_table *t, struct ss_str file, const struct ss_end_to_end *e)
+{
+	double first_ms = (double)INFINITY;
+	for (int s = 0; s < SS_E2E_SESSIONS; s++)
+		for (int p = 0; p < SS_E2E_PHASES; p++)
+			if (e->span[s][p].begin_ms < first_ms)
+				first_ms = e->span[s][p].begin_ms;
+	for (int s = 0; s < SS_E2E_SESSIONS; s++)
+		for (int p = 0; p < SS_E2E_PHASES; p++) {
+			const struct ss_e2e_span *span = &e->span[s][p];
+			if (isnan(span->begin_ms) && isnan(span->end_ms))
+				continue;
+			if (!ss_table_row(t))
+				return false;
+			ss_set_str(t, PH_FILE, file);
+			ss_set_str(t, PH_SESSION, ss_str_from(ss_e2e_session_name((enum ss_e2e_session)s)));
+			ss_set_str(t, PH_PHASE, ss_str_from(ss_e2e_phase_name((enum ss_e2e_phase)p)));
+			ss_set_f64(t, PH_BEGIN, rounded_ms(span->begin_ms - first_ms));
+			ss_set_f64(t, PH_MS, rounded_ms(span->end_ms - span->begin_ms));
+		}
+	return true;
+}
+
+/* Of the training session of the newest log, if it has one: what went before the first step could be taken. */
+static bool set_props(struct ss_table *t, const struct ss_end_to_end *e)
+{
+	const double *ms = e->category_ms;
+	double start = ms[SS_E2E_INIT] + ms[SS_E2E_MODEL] + ms[SS_E2E_INFEED], train = ms[SS_E2E_TRAINING];
+	if (!(train > 0))
+		return true;
+	return ss_table_prop_num(t, "training_ms", "Training session", SS_UNIT_MS, rounded_ms(train), "%.3f") &&
+	       ss_table_prop_num(t, "start_ms", "of it system, model and infeed", SS_UNIT_MS, rounded_ms(start), "%.3f") &&
+	       ss_table_prop_num(t, "start_frac", "its share", SS_UNIT_FRAC, start / train, "%.3f");
+}
+
+static bool note(const struct job *j, struct ss_str file, struct ss_str text)
+{
+	if (!text.p)
+		return false;
+	return ss_result_note(j->out, SS_WARNING, ss_arena_printf(j->q->arena, SS_FMT ": " SS_FMT, SS_ARG(file), SS_ARG(text)));
+}
+
+static bool add_notes(const struct job *j, struct ss_str file, const struct ss_end_to_end *e)
+{
+	struct ss_arena *a = j->q->arena;
+	bool ok = true;
+	if (e->ndamaged)
+		ok = note(j, file, ss_arena_printf(a, "%llu damaged records passed over", (unsigned long long)e->ndamaged));
+	if (ok && e->bad)
+		ok = note(j, file, SS_STR("damaged: what follows the last record read is lost"));
+	if (ok && e->cut)
+		ok = note(j, file, SS_STR("ends inside a record: it is being written, or was cut short"));
+	if (ok && e->nstray)
+		ok = note(j, file, ss_arena_printf(a, "%llu events lie in no session: not counted",
+						   (unsigned long long)e->nstray));
+	for (int s = 0; ok && !e->from_json && s < SS_E2E_SESSIONS; s++)
+		if (isnan(e->span[s][SS_E2E_WHOLE].begin_ms) != isnan(e->span[s][SS_E2E_WHOLE].end_ms))
+			ok = note(j, file, ss_arena_printf(a, "%s has no %s: the program was still running, or ended early",
+							   ss_e2e_session_name((enum ss_e2e_session)s),
+							   isnan(e->span[s][SS_E2E_WHOLE].begin_ms) ? "begin" : "end"));
+	return ok;
+}
+
+static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	struct job j = { .q = q, .out = out };
+	struct ss_err first = { 0 };
+	struct ss_end_to_end last;
+	bool any = false;
+	if (!ss_result_table(out, "breakdown", "Runtime breakdown", category_cols, SS_COUNT(category_cols)) ||
+	    !ss_result_table(out, "phases", "Sessions and phases", phase_cols, SS_COUNT(phase_cols)))
+		return ss_fail_mem(err);
+	j.categories = &out->tables[0];
+	j.phases = &out->tables[1];
+	for (size_t i = 0; i < q->model->nhosts; i++) {
+		const struct ss_host *h = q->model->hosts[i];
+		struct ss_end_to_end e;
+		struct ss_err why = { 0 };
+		if (!ss_end_to_end_read(h, &e, &why)) {
+			if (why.code == SS_ENOMEM)
+				return ss_fail_mem(err);
+			if (!first.code)
+				first = why;
+			continue;
+		}
+		any = true;
+		last = e;
+		if (!add_categories(j.categories, h->name, &e) || (!e.from_json && !add_phases(j.phases, h->name, &e)) ||
+		    !add_notes(&j, h->name, &e))
+			return ss_fail_mem(err);
+	}
+	if (!any)
+		return ss_fail(err, first.code ? first.code : SS_ENODATA, "%s",
+			       first.code ? first.text : "there is no log of a program's phases");
+	if (!set_props(j.categories, &last))
+		return ss_fail_mem(err);
+	return !first.code || ss_result_note(out, SS_WARNING, ss_arena_str(q->arena, ss_str_from(first.text))) || ss_fail_mem(err);
+}
+
+const struct ss_tool ss_tool_end_to_end = {
+	.name = "end_to_end",
+	.title = "End-to-End",
+	.summary = "Wall time of a whole program: start, training, evaluation, prediction",
+	.kind = SS_KIND_TABLES,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS,
+	.run = run,
+};

@@ -1,0 +1,15 @@
+/* unpack.h - small files that somebody packed: all of their bytes, in memory of just that size. */
+#ifndef SS_LEGACY_FILES_UNPACK_H
+#define SS_LEGACY_FILES_UNPACK_H
+
+#include "base/arena.h"
+#include "base/err.h"
+
+/*
+ * Bytes that are no gzip are given back as they are; what was packed twice is unpacked twice. In
+ * `arena`, at most a mebibyte and 300 times the packed size. SS_EFORMAT when it is damaged or longer
+ * than that.
+ */
+bool ss_unpack(struct ss_str bytes, struct ss_arena *arena, struct ss_str *out, struct ss_err *err);
+
+#endif

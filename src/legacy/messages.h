@@ -1,0 +1,15 @@
+/*
+ * messages.h - stored overview pages and input pipeline analyses as protobuf: OverviewPage and
+ * InputPipelineAnalysisResult, which TensorBoard's plug-in turned into tables when it was asked.
+ */
+#ifndef SS_LEGACY_MESSAGES_H
+#define SS_LEGACY_MESSAGES_H
+
+#include "legacy/answers.h"
+
+bool ss_old_overview_message(const struct ss_query *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err);
+bool ss_old_input_message(const struct ss_query *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err);
+/* Means and extremes of the steps of several hosts on other hardware than TPUs, as properties, anew from the rows. */
+bool ss_old_sum_up_steps(struct ss_table *steps);
+
+#endif

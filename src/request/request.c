@@ -1,0 +1,192 @@
+/* request.c - running a tool and choosing the emitter of its answer. */
+#include "request/request.h"
+
+#include "emit/chrome.h"
+#include "emit/csv.h"
+#include "emit/json.h"
+#include "xprof/datatable.h"
+#include "xprof/shape.h"
+
+static const char *type_of(enum ss_format format)
+{
+	switch (format) {
+	case SS_FORMAT_JSON:
+	case SS_FORMAT_XPROF:
+		return "application/json";
+	case SS_FORMAT_CSV:
+	case SS_FORMAT_CSV_IDS:
+		return "text/csv; charset=utf-8";
+	case SS_FORMAT_TEXT:
+		break;
+	}
+	return "text/plain; charset=utf-8";
+}
+
+/* What the profile's writer and our reader have to say about each file. */
+static bool add_notes(struct ss_result *r, struct ss_model *m)
+{
+	bool ok = true;
+	/* Another visit may be adding to what is known. */
+	pthread_mutex_lock(&m->lock);
+	for (size_t i = 0; ok && i < m->nhosts; i++) {
+		const struct ss_host *h = m->hosts[i];
+		for (uint32_t k = 0; ok && k < h->x.nnotes; k++)
+			ok = ss_result_note(r, SS_WARNING, ss_arena_printf(r->arena, SS_FMT ": " SS_FMT, SS_ARG(h->name),
+									   SS_ARG(h->x.notes[k])));
+		if (ok && h->ndropped)
+			ok = ss_result_note(r, SS_WARNING,
+					    ss_arena_printf(r->arena, SS_FMT ": %llu events could not be read", SS_ARG(h->name),
+							    (unsigned long long)h->ndropped));
+	}
+	pthread_mutex_unlock(&m->lock);
+	return ok;
+}
+
+bool ss_ask_tool(const struct ss_tool *t, const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	bool file = q->model->nhosts && q->model->hosts[0]->raw && !ss_legacy_files(t);
+	if (!file)
+		return ss_tool_run(t, q, out, err);
+	ss_old_fn *reader = ss_legacy_reader(t);
+	if (!reader)
+		return ss_fail(err, SS_ENODATA, "there is no profile from which %s could be computed", t->name);
+	return reader(q, out, err) && ss_tool_conclude(t, q, out, err);
+}
+
+bool ss_ask_run(struct ss_ask *a, struct ss_err *err)
+{
+	struct ss_query q = { .model = a->model, .params = a->params, .nparams = a->nparams, .arena = &a->arena,
+			      .as_xprof = a->format == SS_FORMAT_XPROF || a->format == SS_FORMAT_CSV,
+			      .for_people = a->format == SS_FORMAT_JSON || a->format == SS_FORMAT_TEXT,
+			      .as_tables = a->format == SS_FORMAT_TEXT || a->format == SS_FORMAT_CSV ||
+					   a->format == SS_FORMAT_CSV_IDS };
+	ss_result_init(&a->result, &a->arena);
+	if (!ss_ask_tool(a->tool, &q, &a->result, err))
+		return false;
+	return (add_notes(&a->result, a->model) && ss_result_note_excess(&a->result)) || ss_fail_mem(err);
+}
+
+static bool no_table(const struct ss_ask *a, struct ss_err *err)
+{
+	return ss_fail(err, SS_EINVAL, "the answer of %s is no table: there is no CSV of it", a->tool->name);
+}
+
+/* There is no such table: which are there? */
+static bool no_such_table(const struct ss_ask *a, struct ss_err *err)
+{
+	const struct ss_result *r = &a->result;
+	struct ss_str names = SS_STR("");
+	for (size_t i = 0; i < r->ntables && names.p; i++)
+		if (r->tables[i].ncols)
+			names = ss_arena_printf(r->arena, SS_FMT "%s%s", SS_ARG(names), names.n ? ", " : "",
+						r->tables[i].name);
+	return ss_fail(err, SS_ENOTFOUND, "%s has no table '" SS_FMT "' (it has: " SS_FMT ")", a->tool->name,
+		       SS_ARG(a->table), SS_ARG(names));
+}
+
+static bool write_csv(const struct ss_ask *a, struct ss_out *o, struct ss_err *err)
+{
+	const struct ss_result *r = &a->result;
+	bool first = !a->table.n, all = ss_str_is(a->table, "all"), any = false;
+	size_t written = 0;
+	for (size_t i = 0; i < r->ntables; i++) {
+		const struct ss_table *t = &r->tables[i];
+		any = any || t->ncols;
+		if (!t->ncols || !(all || (first ? !written : ss_str_is(a->table, t->name))))
+			continue;
+		if (all)
+			ss_out_printf(o, "%s# %s\n", written ? "\n" : "", t->name);
+		ss_emit_csv(o, t, a->format == SS_FORMAT_CSV ? ss_xprof_label : NULL);
+		written++;
+	}
+	if (written)
+		return true;
+	return any ? no_such_table(a, err) : no_table(a, err);
+}
+
+/* A text or a file goes out as it is, a timeline as trace events; the first is no table. */
+static bool write_other(const struct ss_ask *a, struct ss_out *o, struct ss_err *err)
+{
+	bool csv = a->format == SS_FORMAT_CSV || a->format == SS_FORMAT_CSV_IDS;
+	if (csv)
+		return no_table(a, err);
+	if (a->result.content_type) {
+		ss_out_str(o, a->result.body);
+		return true;
+	}
+	ss_chrome_write(o, a->result.timeline);
+	return true;
+}
+
+static bool write_tables(const struct ss_ask *a, struct ss_out *o, struct ss_err *err)
+{
+	const struct ss_json_head head = { ss_str_from(a->tool->name), ss_str_from(a->tool->title), a->run, a->host };
+	ss_shape_fn *shape = ss_shape_find(head.tool);
+	struct ss_result r = a->result;
+	switch (a->format) {
+	case SS_FORMAT_JSON:
+		ss_emit_json(o, &r, &head);
+		return true;
+	case SS_FORMAT_XPROF:
+		if (shape)
+			shape(o, &r);
+		else
+			ss_emit_xprof(o, &r, a->tool->flags & SS_TOOL_ONE_TABLE);
+		return true;
+	case SS_FORMAT_CSV:
+	case SS_FORMAT_CSV_IDS:
+		return write_csv(a, o, err);
+	case SS_FORMAT_TEXT:
+		if (a->notes_apart)
+			r.nnotes = 0;
+		ss_emit_text(o, &r, &a->style);
+		return true;
+	}
+	return true;
+}
+
+bool ss_ask(struct ss_ask *a, struct ss_out *o, struct ss_err *err)
+{
+	if (!ss_ask_run(a, err))
+		return false;
+	/* A result of a type of its own is a body, or tables that XProf's clients get as a drawing and others as tables. */
+	bool own_type = a->result.content_type && (a->format == SS_FORMAT_XPROF || !a->result.ntables);
+	a->content_type = own_type ? a->result.content_type : type_of(a->format);
+	if ((a->result.content_type && !a->result.ntables) || (own_type && a->result.body.n) || a->result.timeline)
+		return write_other(a, o, err);
+	return write_tables(a, o, err);
+}
+
+const char *ss_ask_kind(const struct ss_tool *t, const struct ss_run *run)
+{
+	const char *answers = ss_legacy_answers(t);
+	return answers && ss_run_has(run, answers) ? answers : ss_legacy_files(t);
+}
+
+bool ss_ask_combines(const struct ss_tool *t, const struct ss_run *run)
+{
+	return t->flags & (SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS) &&
+	       (ss_ask_kind(t, run) == ss_legacy_files(t) || ss_legacy_reader(t));
+}
+
+bool ss_ask_only_combined(const struct ss_tool *t, const struct ss_run *run)
+{
+	return t->flags & SS_TOOL_ONLY_ALL_HOSTS && ss_ask_kind(t, run) == ss_legacy_files(t);
+}
+
+bool ss_ask_listed(const struct ss_tool *t, const struct ss_run *run)
+{
+	return ss_tool_is_listed(t) && ss_run_has(run, ss_ask_kind(t, run));
+}
+
+bool ss_ask_present(const struct ss_tool *t, const struct ss_run *run, const struct ss_host *first)
+{
+	if (ss_ask_kind(t, run))
+		return ss_run_has(run, ss_ask_kind(t, run));
+	return first && ss_tool_present(t, first);
+}
+
+void ss_ask_release(struct ss_ask *a)
+{
+	ss_arena_release(&a->arena);
+}
