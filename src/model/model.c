@@ -1,6 +1,8 @@
 /* model.c - a selection of hosts. */
 #include "model/model.h"
 
+#include "model/preprocess/load.h"
+
 #include <stdlib.h>
 
 static int by_name(const void *a, const void *b)

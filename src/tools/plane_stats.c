@@ -5,6 +5,7 @@
  * so it can exceed the length of the profile. It answers "where is the data", not "how busy was the
  * device".
  */
+#include "model/preprocess/load.h"
 #include "model/timeline/shown.h"
 #include "table/units.h"
 #include "tools/tool.h"

@@ -13,7 +13,7 @@
  * Without FILE: reads names of files from stdin and dumps each, ["end"] behind it.
  */
 #include "emit/out.h"
-#include "model/host/preprocess.h"
+#include "model/preprocess/preprocess.h"
 #include "model/timeline/shown.h"
 
 #include <inttypes.h>

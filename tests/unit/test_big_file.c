@@ -5,6 +5,7 @@
 #include "unit.h"
 
 #include "model/host/host.h"
+#include "model/preprocess/load.h"
 
 #include <fcntl.h>
 #include <stdio.h>

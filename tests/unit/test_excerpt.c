@@ -2,6 +2,7 @@
 #include "unit/unit.h"
 
 #include "model/host/excerpt.h"
+#include "model/preprocess/load.h"
 #include "unit/build_pb.h"
 
 #include <pthread.h>

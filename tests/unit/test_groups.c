@@ -2,7 +2,8 @@
 #include "unit/unit.h"
 
 #include "model/host/host.h"
-#include "model/timeline/nest.h"
+#include "model/preprocess/load.h"
+#include "model/preprocess/nest.h"
 #include "unit/build_pb.h"
 
 enum { TRAIN = 1, RUN, OP, PLAIN };			/* event metadata */

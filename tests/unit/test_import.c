@@ -9,6 +9,7 @@
 #include "legacy/files/hlo_json.h"
 #include "model/host/host.h"
 #include "model/host/opname.h"
+#include "model/preprocess/load.h"
 #include "model/timeline/trace.h"
 #include "wire/gz_out.h"
 #include "wire/json_tree.h"

@@ -3,6 +3,7 @@
 
 #include "model/megascale/megascale.h"
 #include "model/megascale/perfetto.h"
+#include "model/preprocess/load.h"
 #include "unit/build_pb.h"
 
 enum { STAT_GRAPH_KEY = 1, STAT_ACTION_INDEX, STAT_INPUT_SIZE, STAT_SIZES, STAT_LATENCY, STAT_RUN_ID };

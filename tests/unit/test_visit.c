@@ -3,6 +3,7 @@
 
 #include "model/fold.h"
 #include "model/ops/ops.h"
+#include "model/preprocess/load.h"
 
 #include <stdio.h>
 #include <sys/stat.h>

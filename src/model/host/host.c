@@ -1,10 +1,8 @@
-/* host.c - opening and loading one host's profile. */
+/* host.c - opening one host's profile, and closing it. */
 #include "model/host/host.h"
 
 #include "import/import.h"
 #include "import/names.h"
-#include "model/host/preprocess.h"
-#include "model/host/read_lines.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -108,6 +106,17 @@ static struct ss_str host_name(struct ss_str path)
 	return ss_profile_host(name);
 }
 
+/* Did its writer preprocess it? Then all host and device planes name the stat group_id. */
+static bool came_grouped(const struct ss_host *h)
+{
+	for (uint32_t i = 0; i < h->nplanes; i++) {
+		const struct ss_plane *p = &h->planes[i];
+		if ((ss_plane_is_host(p) || ss_plane_is_device(p)) && !ss_xplane_has(p->x, SS_STAT_GROUP_ID))
+			return false;
+	}
+	return true;
+}
+
 static bool build(struct ss_host *h, struct ss_err *err)
 {
 	for (size_t i = 0; i < SS_HOST_PART_COUNT; i++)
@@ -118,7 +127,7 @@ static bool build(struct ss_host *h, struct ss_err *err)
 	for (uint32_t i = 0; ok && i < h->x.nplanes; i++, h->nplanes++)
 		ok = build_plane(h, &h->planes[i], &h->x.planes[i]);
 	if (ok) {
-		h->came_grouped = ss_host_came_grouped(h);
+		h->came_grouped = came_grouped(h);
 		return true;
 	}
 	ss_host_close(h);
@@ -249,7 +258,7 @@ void ss_line_free(struct ss_line *l)
 	l->nadded = 0;
 }
 
-static void free_lines(struct ss_host *h)
+void ss_host_free_events(struct ss_host *h)
 {
 	for (uint32_t i = 0; i < h->nplanes; i++)
 		for (uint32_t j = 0; j < h->planes[i].nlines; j++)
@@ -263,27 +272,11 @@ void ss_host_close(struct ss_host *h)
 	/* Later parts are built from earlier ones. */
 	for (size_t i = SS_HOST_PART_COUNT; i-- > 0;)
 		ss_part_release(&h->parts[i]);
-	free_lines(h);
+	ss_host_free_events(h);
 	ss_arena_release(&h->arena);
 	ss_xspace_close(&h->x);
 	ss_buf_free(&h->space);
 	*h = (struct ss_host){ 0 };
-}
-
-static bool load_lines(struct ss_host *h, struct ss_err *err)
-{
-	size_t n = 0, k = 0;
-	for (uint32_t i = 0; i < h->nplanes; i++)
-		n += h->planes[i].nlines;
-	struct ss_line_job *jobs = malloc((n + 1) * sizeof(*jobs));
-	if (!jobs)
-		return ss_fail_mem(err);
-	for (uint32_t i = 0; i < h->nplanes; i++)
-		for (uint32_t j = 0; j < h->planes[i].nlines; j++)
-			jobs[k++] = (struct ss_line_job){ &h->planes[i], &h->planes[i].lines[j], NULL };
-	bool ok = ss_read_lines(h, jobs, n, err);
-	free(jobs);
-	return ok;
 }
 
 void ss_host_note_dropped(struct ss_host *h, uint64_t n)
@@ -291,51 +284,6 @@ void ss_host_note_dropped(struct ss_host *h, uint64_t n)
 	uint64_t known = h->ndropped;
 	while (n > known && !atomic_compare_exchange_weak(&h->ndropped, &known, n))
 		;
-}
-
-static void count_events(struct ss_host *h)
-{
-	uint64_t dropped = 0;
-	for (uint32_t i = 0; i < h->nplanes; i++)
-		for (uint32_t j = 0; j < h->planes[i].nlines; j++) {
-			const struct ss_line *l = &h->planes[i].lines[j];
-			if (l->src) {
-				h->nevents += l->ev.n;
-				dropped += l->ev.dropped;
-			}
-		}
-	ss_host_note_dropped(h, dropped);
-}
-
-static void *load(void *owner, struct ss_err *err)
-{
-	struct ss_host *h = owner;
-	bool ok = load_lines(h, err);
-	if (ok && !h->came_grouped)
-		ok = ss_preprocess_group(h, err) && ss_preprocess_gpu_steps(h, err);
-	if (!ok) {
-		/* As it was before: lack of memory may pass, and loading begins anew. */
-		free_lines(h);
-		for (uint32_t i = 0; i < h->nplanes; i++)
-			h->planes[i].nlines = h->planes[i].x->nlines;
-		return NULL;
-	}
-	ss_preprocess_pack_groups(h);
-	count_events(h);
-	return h;
-}
-
-/* The columns belong to the host itself and are freed with it. */
-static void unload(void *data)
-{
-	(void)data;
-}
-
-bool ss_host_load(struct ss_host *h, struct ss_err *err)
-{
-	if (h->described)
-		return ss_fail(err, SS_EINVAL, "host '" SS_FMT "' is not open", SS_ARG(h->name));
-	return ss_part_get(&h->parts[SS_HOST_EVENTS], load, unload, h, err) != NULL;
 }
 
 struct ss_str ss_host_hostname(const struct ss_host *h)

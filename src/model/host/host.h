@@ -4,7 +4,7 @@
  * Two states. Opened: planes, lines and metadata are indexed, nothing is read (names, tool list).
  * Loaded: every line's events are columns, events are grouped into steps, and the steps of a GPU
  * are a line behind the file's own (common_xspace, sections 6.1-6.6; the other derived lines are
- * for people's eyes alone, see shown.h). Loading happens once, at the first ss_host_load;
+ * for people's eyes alone, see shown.h). Loading happens once, at the first ss_host_load (preprocess/load.h);
  * afterwards the host is immutable and may be read by any number of threads.
  *
  * Times are ps since the start of the session. Strings borrow from the mapped file or the host's
@@ -163,12 +163,12 @@ bool ss_host_describe(struct ss_host *h, const char *path, uint64_t file_bytes);
 /* A file that is no profile: mapped (x.file), named, without a plane. The second: bytes that stay with the caller. */
 bool ss_host_open_raw(struct ss_host *h, const char *path, struct ss_str name, struct ss_err *err);
 bool ss_host_open_raw_bytes(struct ss_host *h, struct ss_str bytes, const char *name, struct ss_err *err);
-/* Read and preprocess all events, unless that was done before. Safe to call from several threads. */
-bool ss_host_load(struct ss_host *h, struct ss_err *err);
 /* So many events could not be read by somebody. */
 void ss_host_note_dropped(struct ss_host *h, uint64_t n);
 /* What a line holds beside names. */
 void ss_line_free(struct ss_line *l);
+/* The same of all lines. */
+void ss_host_free_events(struct ss_host *h);
 void ss_host_close(struct ss_host *h);
 
 /* hostnames[0] of the file, or "localhost". */

@@ -13,6 +13,7 @@
 #include "model/ops/ops_build.h"
 #include "model/ops/sparse_ops.h"
 #include "model/ops/tpu.h"
+#include "model/preprocess/load.h"
 
 #include <stdlib.h>
 

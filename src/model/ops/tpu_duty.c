@@ -11,6 +11,7 @@
 #include "model/ops/env.h"
 #include "model/ops/op_facts.h"
 #include "model/ops/tpu.h"
+#include "model/preprocess/load.h"
 
 #include "base/vec.h"
 

@@ -2,6 +2,7 @@
 #include "base/vec.h"
 #include "model/fold.h"
 #include "model/ops/env.h"
+#include "model/preprocess/load.h"
 #include "model/runtime/inference.h"
 
 #include <stdlib.h>

@@ -3,7 +3,8 @@
 
 #include "base/vec.h"
 #include "model/host/excerpt.h"
-#include "model/host/preprocess.h"
+#include "model/preprocess/load.h"
+#include "model/preprocess/preprocess.h"
 
 #include <stdlib.h>
 

@@ -8,6 +8,7 @@
  * remains, numbered from 0.
  */
 #include "model/fold.h"
+#include "model/preprocess/load.h"
 #include "model/steps/found.h"
 #include "model/steps/steps.h"
 

@@ -7,8 +7,8 @@
  */
 #include "model/host/time_walk.h"
 #include "model/host/wanted.h"
+#include "model/timeline/derived.h"
 #include "model/program/hlo_map.h"
-#include "model/timeline/derive.h"
 
 #include <stdlib.h>
 

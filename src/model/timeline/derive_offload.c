@@ -4,9 +4,9 @@
  * The device records two instants, "copy-start.3" and "copy-done.3". They are paired first in,
  * first out, and laid out on as few rows as hold them without overlap.
  */
-#include "model/host/added.h"
-#include "model/host/preprocess.h"
-#include "model/timeline/derive.h"
+#include "model/preprocess/added.h"
+#include "model/timeline/derived.h"
+#include "model/preprocess/preprocess.h"
 
 #include <stdlib.h>
 

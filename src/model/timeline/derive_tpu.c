@@ -9,7 +9,7 @@
 #include "model/host/forget.h"
 #include "model/host/time_walk.h"
 #include "model/host/wanted.h"
-#include "model/timeline/derive.h"
+#include "model/timeline/derived.h"
 
 #include <stdlib.h>
 

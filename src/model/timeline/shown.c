@@ -2,7 +2,8 @@
 #include "model/timeline/shown.h"
 
 #include "base/pool.h"
-#include "model/timeline/derive.h"
+#include "model/preprocess/load.h"
+#include "model/timeline/derived.h"
 
 #include <stdlib.h>
 

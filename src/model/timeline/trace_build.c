@@ -12,7 +12,7 @@
 #include "base/pool.h"
 #include "base/vec.h"
 #include "model/host/forget.h"
-#include "model/host/preprocess.h"
+#include "model/preprocess/preprocess.h"
 
 #include <stdlib.h>
 

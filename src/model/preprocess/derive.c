@@ -5,10 +5,10 @@
  * Names are made once per plane and compared as numbers; an op's name is taken apart once, however
  * many events bear it.
  */
-#include "model/timeline/derive.h"
+#include "model/preprocess/derive.h"
 
 #include "model/host/opname.h"
-#include "model/host/preprocess.h"
+#include "model/preprocess/preprocess.h"
 
 #include <stdlib.h>
 
@@ -128,21 +128,6 @@ bool ss_deriver_add_lines(struct ss_deriver *d, struct ss_derived *lines, size_t
 		*l = (struct ss_line){ .id = (int32_t)(SS_DERIVED_BASE + lines[i].id), .display_id = lines[i].display_id,
 				       .name = lines[i].name, .display_name = SS_STR(""), .derived = true };
 		if (!ss_nest_finish(&lines[i].nest, l, lines[i].columns))
-			return false;
-	}
-	return true;
-}
-
-bool ss_preprocess_gpu_steps(struct ss_host *h, struct ss_err *err)
-{
-	for (uint32_t i = 0; i < h->nplanes; i++) {
-		struct ss_deriver d = { 0 };
-		if (h->planes[i].kind != SS_PLANE_GPU)
-			continue;
-		bool ok = ss_deriver_init(&d, h, &h->planes[i], &h->arena) || ss_fail_mem(err);
-		ok = ok && ss_derive_gpu_steps(&d, err);
-		ss_deriver_free(&d);
-		if (!ok)
 			return false;
 	}
 	return true;

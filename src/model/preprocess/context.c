@@ -1,5 +1,5 @@
 /* context.c - reading the ties of an event, made-up ones included. */
-#include "model/host/context.h"
+#include "model/preprocess/context.h"
 
 /* By enum ss_context_key. */
 static const enum ss_stat stats[SS_CTX_COUNT] = {

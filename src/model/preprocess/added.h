@@ -1,8 +1,8 @@
 /*
  * added.h - collecting the stats that preprocessing adds to events, handed to the lines at the end.
  */
-#ifndef SS_MODEL_HOST_ADDED_H
-#define SS_MODEL_HOST_ADDED_H
+#ifndef SS_MODEL_PREPROCESS_ADDED_H
+#define SS_MODEL_PREPROCESS_ADDED_H
 
 #include "base/vec.h"
 #include "model/host/host.h"

@@ -6,8 +6,8 @@
  * side. For some pairs of host events, named in the rules below, the id is made from other stats.
  * Grouping and flows read events through this one door.
  */
-#ifndef SS_MODEL_HOST_CONTEXT_H
-#define SS_MODEL_HOST_CONTEXT_H
+#ifndef SS_MODEL_PREPROCESS_CONTEXT_H
+#define SS_MODEL_PREPROCESS_CONTEXT_H
 
 #include "model/host/event_type.h"
 #include "model/host/wanted.h"

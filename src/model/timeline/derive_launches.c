@@ -1,83 +1,11 @@
-/*
- * derive_steps.c - steps of a GPU, over all its streams, and what launching them cost on the host.
- *
- * Not every kernel is tied to a step. One that is not belongs to the step seen last, in the order
- * of time over all streams; a row of events of the same step is one span of the line "Steps".
- */
-#include "model/host/group.h"
-#include "model/host/preprocess.h"
-#include "model/host/time_walk.h"
+/* derive_launches.c - what launching the work of each step cost on the host, for each GPU. */
+#include "base/map.h"
+#include "base/vec.h"
 #include "model/host/wanted.h"
-#include "model/timeline/derive.h"
+#include "model/preprocess/added.h"
+#include "model/timeline/derived.h"
 
 #include <stdlib.h>
-
-static bool any_grouped(const struct ss_plane *p)
-{
-	for (uint32_t i = 0; i < p->nlines; i++)
-		for (uint32_t e = 0; !p->lines[i].derived && e < p->lines[i].ev.n; e++)
-			if (ss_event_group(p, &p->lines[i], e) != SS_NO_GROUP)
-				return true;
-	return false;
-}
-
-static bool walk(struct ss_deriver *d, struct ss_time_walk *w, struct ss_nest *steps)
-{
-	struct ss_line *l;
-	uint32_t i, meta = SS_NONE;
-	int64_t group = SS_NO_GROUP, named = SS_NO_GROUP;
-	while (ss_time_walk_next(w, &l, &i)) {
-		int64_t own = ss_event_group(d->p, l, i);
-		if (!ss_line_need_groups(l))
-			return false;
-		if (own != SS_NO_GROUP)
-			group = own;
-		l->group[i] = (int32_t)group;
-		if (group == SS_NO_GROUP)
-			continue;
-		if (group != named) {
-			struct ss_str name = ss_arena_printf(d->arena, "%lld", (long long)group);
-			meta = name.p ? ss_deriver_name(d, name, SS_STR("")) : SS_NONE;
-			named = group;
-		}
-		struct ss_nest_item item = { .metas = &meta, .nmetas = 1, .begin_ps = l->ev.begin_ps[i],
-					     .end_ps = ss_xevents_end_ps(&l->ev, i), .group = group };
-		if (meta == SS_NONE || !ss_nest_add(steps, &item))
-			return false;
-	}
-	return true;
-}
-
-/* Steps are shown by the name of their group. */
-static bool name_steps(const struct ss_host *h, struct ss_line *l)
-{
-	struct ss_added added = { 0 };
-	bool ok = true;
-	for (uint32_t i = 0; ok && i < l->ev.n; i++)
-		if (l->group && l->group[i] >= 0 && (uint32_t)l->group[i] < h->ngroups)
-			ok = ss_added_str(&added, l, i, SS_STAT_STEP_NAME, h->groups[l->group[i]].name);
-	ok = ok && ss_added_deliver(&added);
-	ss_added_free(&added);
-	return ok;
-}
-
-bool ss_derive_gpu_steps(struct ss_deriver *d, struct ss_err *err)
-{
-	struct ss_derived steps = { .id = SS_DERIVED_STEPS, .name = SS_STR("Steps"), .columns = true };
-	struct ss_time_walk w;
-	uint64_t events = 0;
-	if (!any_grouped(d->p))
-		return true;
-	for (uint32_t i = 0; i < d->p->nlines; i++)
-		events += d->p->lines[i].ev.n;
-	ss_nest_init(&steps.nest, true, events);
-	uint32_t at = d->p->nlines;
-	bool ok = ss_time_walk_init(&w, d->p, NULL) && walk(d, &w, &steps.nest) && ss_deriver_add_lines(d, &steps, 1);
-	ss_time_walk_free(&w);
-	ss_nest_free(&steps.nest);
-	ok = ok && (d->p->nlines == at || name_steps(d->h, &d->p->lines[at]));
-	return ok || ss_fail_mem(err);
-}
 
 enum { DEVICE_ID, CORRELATION_ID, NWANTED };
 static const enum ss_stat wanted_stats[NWANTED] = { SS_STAT_DEVICE_ID, SS_STAT_CORRELATION_ID };

@@ -5,8 +5,8 @@
  * Runs once, inside ss_host_load, over loaded columns. A file whose host and device planes all name
  * the stat group_id came preprocessed and is left alone.
  */
-#ifndef SS_MODEL_HOST_PREPROCESS_H
-#define SS_MODEL_HOST_PREPROCESS_H
+#ifndef SS_MODEL_PREPROCESS_PREPROCESS_H
+#define SS_MODEL_PREPROCESS_PREPROCESS_H
 
 #include "model/host/host.h"
 
@@ -16,7 +16,6 @@
  */
 uint32_t ss_plane_make_name(struct ss_arena *arena, struct ss_plane *p, struct ss_str name, struct ss_str display_name);
 
-bool ss_host_came_grouped(const struct ss_host *h);
 /* Sections 6.2, 6.4, 6.5: event forest, groups, group ids, step names, is_eager. */
 bool ss_preprocess_group(struct ss_host *h, struct ss_err *err);
 /*

@@ -5,9 +5,9 @@
  * flow that the file itself gives stays; a file that came grouped has all its flows so.
  */
 #include "base/vec.h"
-#include "model/host/context.h"
 #include "model/host/forget.h"
-#include "model/host/preprocess.h"
+#include "model/preprocess/context.h"
+#include "model/preprocess/preprocess.h"
 
 #include <stdlib.h>
 

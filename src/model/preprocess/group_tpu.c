@@ -5,7 +5,7 @@
  * cores are numbered in lock step. Parts of one step become one event, and what runs during a step
  * gets its group.
  */
-#include "model/host/group.h"
+#include "model/preprocess/group.h"
 
 #include <stdlib.h>
 

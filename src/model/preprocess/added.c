@@ -1,5 +1,5 @@
 /* added.c - stats added to events. */
-#include "model/host/added.h"
+#include "model/preprocess/added.h"
 
 #include <stdlib.h>
 

@@ -14,8 +14,8 @@
  * Names are meta indices of the plane (made ones mostly), so that comparing them is comparing
  * numbers.
  */
-#ifndef SS_MODEL_TIMELINE_NEST_H
-#define SS_MODEL_TIMELINE_NEST_H
+#ifndef SS_MODEL_PREPROCESS_NEST_H
+#define SS_MODEL_PREPROCESS_NEST_H
 
 #include "model/host/host.h"
 

@@ -6,7 +6,7 @@
  * run a function (its stat is_func is there and 0). Profiles without EagerExecute, as JAX writes
  * them, need no search.
  */
-#include "model/host/group.h"
+#include "model/preprocess/group.h"
 
 #include <stdlib.h>
 

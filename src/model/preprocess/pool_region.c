@@ -4,8 +4,8 @@
  * A pool marks the begin and the end of a piece of work with two instants. A span between them is
  * added to the line, for people to see; it takes part in nothing else.
  */
-#include "model/host/group.h"
-#include "model/host/preprocess.h"
+#include "model/preprocess/group.h"
+#include "model/preprocess/preprocess.h"
 
 #include <stdlib.h>
 

@@ -1,17 +1,7 @@
-/* preprocess.c - whether a file needs preprocessing at all, names that it adds, and room for groups. */
-#include "model/host/preprocess.h"
+/* preprocess.c - names that it adds, and room for groups. */
+#include "model/preprocess/preprocess.h"
 
 #include <stdlib.h>
-
-bool ss_host_came_grouped(const struct ss_host *h)
-{
-	for (uint32_t i = 0; i < h->nplanes; i++) {
-		const struct ss_plane *p = &h->planes[i];
-		if ((ss_plane_is_host(p) || ss_plane_is_device(p)) && !ss_xplane_has(p->x, SS_STAT_GROUP_ID))
-			return false;
-	}
-	return true;
-}
 
 /* The arena keeps outgrown copies: doubling bounds them to the size of the last. */
 uint32_t ss_plane_make_name(struct ss_arena *arena, struct ss_plane *p, struct ss_str name, struct ss_str display_name)

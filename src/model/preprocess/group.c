@@ -5,9 +5,9 @@
  * a TensorFlow loop. Everything below the root in the forest belongs to it, unless an earlier group
  * took it; then the two groups are parent and child.
  */
-#include "model/host/group.h"
+#include "model/preprocess/group.h"
 
-#include "model/host/preprocess.h"
+#include "model/preprocess/preprocess.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
  * forest.c - building the forest: look at every event's ties, nest the lines that matter, tie them
  * together.
  */
-#include "model/host/forest.h"
+#include "model/preprocess/forest.h"
 
 #include "base/pool.h"
 #include "model/host/forget.h"

@@ -16,11 +16,11 @@
  * Ties are bundles: every producer of a bundle is a parent of every consumer in it. They are never
  * spelled out as pairs.
  */
-#ifndef SS_MODEL_HOST_FOREST_H
-#define SS_MODEL_HOST_FOREST_H
+#ifndef SS_MODEL_PREPROCESS_FOREST_H
+#define SS_MODEL_PREPROCESS_FOREST_H
 
 #include "base/vec.h"
-#include "model/host/context.h"
+#include "model/preprocess/context.h"
 
 /* An event of the host: line is an index into ss_forest.lines. */
 struct ss_node {

@@ -2,12 +2,12 @@
  * derive.h - shared by derive*.c: names made up for a plane, op names taken apart once each, and
  * adding lines to a plane.
  */
-#ifndef SS_MODEL_TIMELINE_DERIVE_H
-#define SS_MODEL_TIMELINE_DERIVE_H
+#ifndef SS_MODEL_PREPROCESS_DERIVE_H
+#define SS_MODEL_PREPROCESS_DERIVE_H
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "model/timeline/nest.h"
+#include "model/preprocess/nest.h"
 
 /* An op name: its scopes are scopes[first_scope ..] of the deriver. */
 struct ss_derived_op {
@@ -52,20 +52,5 @@ bool ss_deriver_add_op(struct ss_deriver *d, uint32_t op, const struct ss_nest_i
 		       struct ss_nest *ops);
 /* Add the lines that are not empty to the plane and empty the nests. */
 bool ss_deriver_add_lines(struct ss_deriver *d, struct ss_derived *lines, size_t n);
-
-bool ss_derive_tensor_core(struct ss_host *h, struct ss_plane *p, struct ss_arena *arena, struct ss_err *err);
-/* The line "Steps", and a group for every event of the plane behind the first that has one. */
-bool ss_derive_gpu_steps(struct ss_deriver *d, struct ss_err *err);
-/* All other lines of a GPU but the next. */
-bool ss_derive_gpu(struct ss_host *h, struct ss_plane *p, struct ss_arena *arena, struct ss_err *err);
-/* The line of launch statistics of every GPU among `planes`, which are parallel to the host's. */
-bool ss_derive_launches(struct ss_host *h, struct ss_plane *planes, struct ss_arena *arena, struct ss_err *err);
-/* Rows of copies between device and host: events in the order of time, then the rows. */
-struct ss_offload *ss_offload_new(struct ss_deriver *d);
-/* Has this metadata's name to do with such copies? */
-bool ss_offload_concerns(const struct ss_offload *o, uint32_t meta);
-bool ss_offload_event(struct ss_offload *o, const struct ss_line *l, uint32_t i);
-bool ss_offload_finish(struct ss_offload *o);
-void ss_offload_free(struct ss_offload *o);
 
 #endif

@@ -1,5 +1,5 @@
 /* nest.c - derived lines, built span by span. */
-#include "model/timeline/nest.h"
+#include "model/preprocess/nest.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
  * number. The first event of an iteration is the parent of its others, and where there are such
  * iterations they are the steps of the profile.
  */
-#include "model/host/forest.h"
+#include "model/preprocess/forest.h"
 
 #include <stdlib.h>
 

@@ -2,11 +2,11 @@
  * group.h - the parts of grouping, in the order in which ss_preprocess_group runs them. Internal to
  * group*.c.
  */
-#ifndef SS_MODEL_HOST_GROUP_H
-#define SS_MODEL_HOST_GROUP_H
+#ifndef SS_MODEL_PREPROCESS_GROUP_H
+#define SS_MODEL_PREPROCESS_GROUP_H
 
-#include "model/host/added.h"
-#include "model/host/forest.h"
+#include "model/preprocess/added.h"
+#include "model/preprocess/forest.h"
 
 struct ss_grouping {
 	struct ss_host *h;

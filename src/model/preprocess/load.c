@@ -1,0 +1,68 @@
+/* load.c - reading all events of a host and preprocessing them, once. */
+#include "model/preprocess/load.h"
+
+#include "model/host/read_lines.h"
+#include "model/preprocess/preprocess.h"
+
+#include <stdlib.h>
+
+static bool load_lines(struct ss_host *h, struct ss_err *err)
+{
+	size_t n = 0, k = 0;
+	for (uint32_t i = 0; i < h->nplanes; i++)
+		n += h->planes[i].nlines;
+	struct ss_line_job *jobs = malloc((n + 1) * sizeof(*jobs));
+	if (!jobs)
+		return ss_fail_mem(err);
+	for (uint32_t i = 0; i < h->nplanes; i++)
+		for (uint32_t j = 0; j < h->planes[i].nlines; j++)
+			jobs[k++] = (struct ss_line_job){ &h->planes[i], &h->planes[i].lines[j], NULL };
+	bool ok = ss_read_lines(h, jobs, n, err);
+	free(jobs);
+	return ok;
+}
+
+static void count_events(struct ss_host *h)
+{
+	uint64_t dropped = 0;
+	for (uint32_t i = 0; i < h->nplanes; i++)
+		for (uint32_t j = 0; j < h->planes[i].nlines; j++) {
+			const struct ss_line *l = &h->planes[i].lines[j];
+			if (l->src) {
+				h->nevents += l->ev.n;
+				dropped += l->ev.dropped;
+			}
+		}
+	ss_host_note_dropped(h, dropped);
+}
+
+static void *load(void *owner, struct ss_err *err)
+{
+	struct ss_host *h = owner;
+	bool ok = load_lines(h, err);
+	if (ok && !h->came_grouped)
+		ok = ss_preprocess_group(h, err) && ss_preprocess_gpu_steps(h, err);
+	if (!ok) {
+		/* As it was before: lack of memory may pass, and loading begins anew. */
+		ss_host_free_events(h);
+		for (uint32_t i = 0; i < h->nplanes; i++)
+			h->planes[i].nlines = h->planes[i].x->nlines;
+		return NULL;
+	}
+	ss_preprocess_pack_groups(h);
+	count_events(h);
+	return h;
+}
+
+/* The columns belong to the host itself and are freed with it. */
+static void unload(void *data)
+{
+	(void)data;
+}
+
+bool ss_host_load(struct ss_host *h, struct ss_err *err)
+{
+	if (h->described)
+		return ss_fail(err, SS_EINVAL, "host '" SS_FMT "' is not open", SS_ARG(h->name));
+	return ss_part_get(&h->parts[SS_HOST_EVENTS], load, unload, h, err) != NULL;
+}
