@@ -6,7 +6,7 @@
  */
 #include "cli.h"
 
-#include "model/ops/env.h"
+#include "model/device/env.h"
 #include "request/request.h"
 #include "table/units.h"
 

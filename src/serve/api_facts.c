@@ -3,7 +3,7 @@
  * is in one line of a list, and how a table's total is divided (docs/api.md).
  */
 #include "emit/json.h"
-#include "model/ops/env.h"
+#include "model/device/env.h"
 #include "serve/call.h"
 #include "table/divide.h"
 

@@ -8,8 +8,8 @@
 #include "tools/op_cells.h"
 #include "tools/tool.h"
 
+#include "model/device/env.h"
 #include "model/host/opname.h"
-#include "model/ops/env.h"
 #include "model/ops/framework_ops.h"
 #include "model/ops/roofline.h"
 

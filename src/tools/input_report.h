@@ -5,7 +5,7 @@
 #ifndef SS_TOOLS_INPUT_REPORT_H
 #define SS_TOOLS_INPUT_REPORT_H
 
-#include "model/ops/env.h"
+#include "model/device/env.h"
 #include "model/steps/host_input.h"
 #include "model/steps/step_stats.h"
 #include "tools/tool.h"

@@ -10,7 +10,7 @@
 #include "tools/tool.h"
 
 #include "hlo/kernel_metadata.h"
-#include "model/ops/env.h"
+#include "model/device/env.h"
 #include "model/ops/op_tree.h"
 #include "model/ops/roofline.h"
 #include "model/program/tiling.h"

@@ -11,6 +11,7 @@
 #include "tools/overview_words.h"
 
 #include "base/vec.h"
+#include "model/device/duty.h"
 #include "model/ops/framework_ops.h"
 #include "model/ops/roofline.h"
 #include "model/runtime/inference.h"

@@ -8,7 +8,7 @@
  */
 #include "tools/pod_channels.h"
 
-#include "model/ops/transfers.h"
+#include "model/device/transfers.h"
 #include "model/program/tiling.h"
 
 #include <math.h>

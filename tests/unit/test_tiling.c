@@ -1,7 +1,7 @@
 /* test_tiling.c - what the text of instructions says: tensors and their padding, sources of transfers. */
 #include "unit/unit.h"
 
-#include "model/ops/transfers.h"
+#include "model/device/transfers.h"
 #include "model/program/tiling.h"
 
 #include <math.h>

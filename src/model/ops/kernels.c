@@ -5,8 +5,8 @@
  * NVIDIA's and AMD's libraries as XProf recognises them. Newer families that it misses (wgmma,
  * nvjet) are missed here too, so that the figures agree.
  */
+#include "model/device/env.h"
 #include "model/host/opname.h"
-#include "model/ops/env.h"
 #include "model/ops/gpu_stats.h"
 #include "model/ops/ops_build.h"
 #include "model/program/hlo_map.h"

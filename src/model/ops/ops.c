@@ -8,8 +8,8 @@
 
 #include "base/pool.h"
 #include "base/vec.h"
+#include "model/device/env.h"
 #include "model/fold.h"
-#include "model/ops/env.h"
 #include "model/ops/ops_build.h"
 #include "model/ops/sparse_ops.h"
 #include "model/ops/tpu.h"

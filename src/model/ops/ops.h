@@ -95,16 +95,6 @@ struct ss_ops {
 
 const struct ss_ops *ss_model_ops(struct ss_model *m, struct ss_err *err);
 
-/* TPU: time that chips had work, from the first program to the last. Of other hardware all is 0. */
-struct ss_duty {
-	uint64_t busy_ps, idle_ps;
-	uint64_t busy_sure_ps,
-		idle_sure_ps; /* counting custom-calls as work only where they state a cost */
-};
-
-/* Of all hosts together. */
-const struct ss_duty *ss_model_duty(struct ss_model *m, struct ss_err *err);
-
 /* op_db.c */
 
 /*

@@ -8,9 +8,9 @@
  */
 #include "hlo/stack.h"
 #include "hlo/text.h"
+#include "model/device/op_facts.h"
 #include "model/host/opname.h"
 #include "model/ops/gpu_stats.h"
-#include "model/ops/op_facts.h"
 #include "model/ops/ops_build.h"
 #include "model/program/gpu_cost.h"
 #include "model/program/hlo_map.h"

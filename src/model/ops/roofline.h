@@ -5,7 +5,7 @@
 #ifndef SS_MODEL_OPS_ROOFLINE_H
 #define SS_MODEL_OPS_ROOFLINE_H
 
-#include "model/ops/env.h"
+#include "model/device/env.h"
 #include "model/ops/ops.h"
 
 struct ss_roofline {

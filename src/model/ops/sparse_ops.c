@@ -7,7 +7,7 @@
 #include "model/ops/sparse_ops.h"
 
 #include "base/vec.h"
-#include "model/ops/op_facts.h"
+#include "model/device/op_facts.h"
 #include "model/ops/tpu.h"
 
 #include <stdlib.h>

@@ -7,6 +7,8 @@
 #ifndef SS_MODEL_OPS_TPU_H
 #define SS_MODEL_OPS_TPU_H
 
+#include "model/device/core_details.h"
+#include "model/device/op_facts.h"
 #include "model/ops/ops.h"
 
 /* Self time of one category within one step. */
@@ -38,14 +40,6 @@ struct ss_core_step {
 	struct ss_program_cost cost;
 };
 
-/* Plane stat core_details. */
-struct ss_core_details {
-	bool present; /* the stat is there, */
-	bool empty;   /* ... but says nothing */
-	struct ss_str hostname;
-	uint32_t device_ordinal, core_num, local_chip_id, global_chip_id, global_core_id;
-};
-
 struct ss_tpu_core {
 	const struct ss_plane *plane; /* NULL: the host is closed again, and `ops` empty (steps.h) */
 	uint32_t core_id;
@@ -67,12 +61,7 @@ struct ss_tpu_core {
 bool ss_tpu_core_build(struct ss_tpu_core *core, const struct ss_host *h, const struct ss_plane *p,
 		       const struct ss_sparse_ops *sparse, struct ss_err *err);
 void ss_tpu_core_free(struct ss_tpu_core *core);
-
-/* Timespan of an event of a device plane. */
-void ss_device_span(const struct ss_plane *p, const struct ss_line *l, uint32_t i,
-		    int64_t *begin_ps, uint64_t *dur_ps);
-
-/* What the plane says of itself. */
-struct ss_core_details ss_plane_core_details(const struct ss_plane *p);
+/* The facts as an operation without executions. */
+struct ss_op ss_op_facts_op(const struct ss_op_facts *f);
 
 #endif

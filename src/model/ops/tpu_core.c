@@ -10,9 +10,9 @@
 #include "model/ops/tpu.h"
 
 #include "base/vec.h"
+#include "model/device/op_facts.h"
 #include "model/host/opname.h"
 #include "model/host/wanted.h"
-#include "model/ops/op_facts.h"
 #include "model/ops/ops_build.h"
 #include "model/ops/sparse_ops.h"
 
@@ -53,6 +53,14 @@ struct collective {
 	struct ss_collective c;
 };
 
+/* Stats that few events have. */
+struct rare_stats {
+	bool has_collective, has_offload_core, has_offload_start;
+	uint64_t offload_core, offload_start;
+	uint64_t dma_stall_ps, estimated_flops, estimated_bytes, collective;
+	double time_scale, energy_j;
+};
+
 struct pass {
 	struct ss_tpu_core *core;
 	const struct ss_plane *p;
@@ -78,32 +86,25 @@ struct pass {
 	/* Of the line in progress; the second: see ss_line_group_at. */
 	const struct ss_wanted *reads; /* NULL: its events have none of the stats */
 	size_t group_at;
-};
-
-/* What few events say. */
-struct more {
-	bool has_collective, has_offload_core, has_offload_start;
-	uint64_t offload_core, offload_start;
-	uint64_t dma_stall_ps, estimated_flops, estimated_bytes, collective;
-	double time_scale, energy_j;
+	struct rare_stats rare; /* of the event in progress, if it has any */
 };
 
 /* What one event says. */
 struct op_event {
-	uint64_t offset_ps, dur_ps;
+	struct ss_device_time at;
 	int64_t group;
-	bool has_offset, has_dur, has_more;
-	struct more more;	/* not set without has_more: clearing it costs as much as reading an event */
+	bool has_rare;
+	struct rare_stats *rare; /* not set without has_rare: clearing them costs as much as reading an event */
 };
 
-static const struct more says_nothing = { .time_scale = 1 };
+static const struct rare_stats no_rare_stats = { .time_scale = 1 };
 
 static void take_rare(const struct ss_xstat *s, struct op_event *e)
 {
-	struct more *m = &e->more;
-	if (!e->has_more)
-		*m = says_nothing;
-	e->has_more = true;
+	struct rare_stats *m = e->rare;
+	if (!e->has_rare)
+		*m = no_rare_stats;
+	e->has_rare = true;
 	switch (s->stat) {
 	case SS_STAT_TIME_SCALE_MULTIPLIER:
 		m->time_scale = ss_xstat_double(s);
@@ -141,12 +142,12 @@ static inline void take_stat(const struct ss_xstat *s, struct op_event *e)
 {
 	switch (s->stat) {
 	case SS_STAT_DEVICE_OFFSET_PS:
-		e->offset_ps = (uint64_t)ss_xstat_int_or_uint(s);
-		e->has_offset = true;
+		e->at.offset_ps = (uint64_t)ss_xstat_int_or_uint(s);
+		e->at.has_offset = true;
 		break;
 	case SS_STAT_DEVICE_DURATION_PS:
-		e->dur_ps = (uint64_t)ss_xstat_int_or_uint(s);
-		e->has_dur = true;
+		e->at.dur_ps = (uint64_t)ss_xstat_int_or_uint(s);
+		e->at.has_dur = true;
 		break;
 	case SS_STAT_GROUP_ID:
 		e->group = ss_xstat_int_or_uint(s);
@@ -155,15 +156,6 @@ static inline void take_stat(const struct ss_xstat *s, struct op_event *e)
 		take_rare(s, e);
 		break;
 	}
-}
-
-static void read_stats(const struct ss_plane *p, const struct ss_line *l, uint32_t i,
-		       struct op_event *e)
-{
-	struct ss_xstats it = ss_line_stats(p, l, i);
-	struct ss_xstat s;
-	while (ss_xstats_next(&it, &s))
-		take_stat(&s, e);
 }
 
 /* What take_stat takes; the group last, for mostly it is known already. */
@@ -182,31 +174,6 @@ static void read_wanted(const struct ss_wanted *w, const struct ss_line *l, uint
 	unsigned which;
 	while (ss_wanted_next(&walk, &which, &s))
 		take_stat(&s, e);
-}
-
-static void place(const struct ss_line *l, uint32_t i, const struct op_event *e, int64_t *begin_ps,
-		  uint64_t *dur_ps)
-{
-	if (l->dev_begin_ps && l->dev_begin_ps[i] >= 0) {
-		*begin_ps = l->dev_begin_ps[i];
-		*dur_ps = l->dev_dur_ps[i];
-	} else if (e->has_offset && e->has_dur) {
-		*begin_ps = (int64_t)e->offset_ps;
-		*dur_ps = e->dur_ps > (uint64_t)INT64_MAX ? 0 : e->dur_ps;
-	} else {
-		*begin_ps = l->ev.begin_ps[i];
-		*dur_ps = l->ev.dur_ps[i];
-	}
-}
-
-void ss_device_span(const struct ss_plane *p, const struct ss_line *l, uint32_t i,
-		    int64_t *begin_ps, uint64_t *dur_ps)
-{
-	struct op_event e;
-	e.has_offset = e.has_dur = e.has_more = false;
-	if (!l->dev_begin_ps)
-		read_stats(p, l, i, &e);
-	place(l, i, &e, begin_ps, dur_ps);
 }
 
 static int64_t end_of(int64_t begin_ps, uint64_t dur_ps)
@@ -362,10 +329,10 @@ static struct ss_str short_name(const struct ss_plane *p, uint32_t meta)
 	return shown.n ? shown : ss_event_name(p, meta);
 }
 
-static bool add_more(struct pass *s, const struct op_event *e, uint64_t dur_ps, uint32_t index)
+static bool add_rare(struct pass *s, const struct op_event *e, uint64_t dur_ps, uint32_t index)
 {
 	struct sum *sum = &s->sums.v[index];
-	const struct more *m = &e->more;
+	const struct rare_stats *m = e->rare;
 	sum->normalized_ps += m->time_scale == 1 ? dur_ps : (uint64_t)((double)dur_ps * m->time_scale);
 	sum->dma_stall_ps += m->dma_stall_ps;
 	sum->vdd_energy_j += m->energy_j;
@@ -381,14 +348,12 @@ static bool add_more(struct pass *s, const struct op_event *e, uint64_t dur_ps, 
 
 static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i)
 {
-	struct op_event e;
+	struct op_event e = { .group = SS_NO_GROUP, .rare = &s->rare };
 	int64_t begin_ps, end_ps;
 	uint64_t dur_ps;
-	e.has_offset = e.has_dur = e.has_more = false;
-	e.group = SS_NO_GROUP;
 	if (s->reads)
 		read_wanted(s->reads, l, i, &e);
-	place(l, i, &e, &begin_ps, &dur_ps);
+	ss_device_place(l, i, &e.at, &begin_ps, &dur_ps);
 	end_ps = end_of(begin_ps, dur_ps);
 	extend(s, begin_ps, end_ps);
 	if (ss_line_has_groups(l))
@@ -406,9 +371,9 @@ static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i)
 	if (open.sum != SS_NONE) {
 		struct sum *sum = &s->sums.v[open.sum];
 		uint64_t times = ss_xevents_occurrences(&l->ev, i);
-		if (!e.has_more)
+		if (!e.has_rare)
 			sum->normalized_ps += dur_ps;
-		else if (!add_more(s, &e, dur_ps, open.sum))
+		else if (!add_rare(s, &e, dur_ps, open.sum))
 			return false;
 		sum->occurrences += times ? times : 1;
 		sum->time_ps += dur_ps;
@@ -764,4 +729,19 @@ void ss_tpu_core_free(struct ss_tpu_core *core)
 	free(core->cats);
 	free(core->collectives);
 	*core = (struct ss_tpu_core){ 0 };
+}
+
+struct ss_op ss_op_facts_op(const struct ss_op_facts *f)
+{
+	return (struct ss_op){
+		.program_id = f->program_id,
+		.name = f->name,
+		.long_name = f->long_name,
+		.category = f->category,
+		.provenance = f->provenance,
+		.dedup_name = f->dedup_name,
+		.source_file = f->source_file,
+		.source_stack = f->source_stack,
+		.source_line = f->source_line,
+	};
 }

@@ -1,7 +1,7 @@
 /* latencies.c - the requests to all hosts, as far as the overview shows them. */
 #include "base/vec.h"
+#include "model/device/env.h"
 #include "model/fold.h"
-#include "model/ops/env.h"
 #include "model/preprocess/load.h"
 #include "model/runtime/inference.h"
 

@@ -2,8 +2,8 @@
 #include "model/steps/meanwhile.h"
 
 #include "base/vec.h"
+#include "model/device/env.h"
 #include "model/fold.h"
-#include "model/ops/env.h"
 #include "model/ops/ops_build.h"
 #include "model/steps/found.h"
 

@@ -9,8 +9,8 @@
 #ifndef SS_MODEL_STEPS_STEPS_H
 #define SS_MODEL_STEPS_STEPS_H
 
+#include "model/device/env.h"
 #include "model/keep.h"
-#include "model/ops/env.h"
 #include "model/ops/tpu.h"
 
 /* Kinds of work on GPUs and CPUs; of two at the same time the later in this list counts. */

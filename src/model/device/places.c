@@ -1,7 +1,7 @@
 /* places.c - see places.h. */
-#include "model/ops/places.h"
+#include "model/device/places.h"
 
-#include "model/ops/tpu.h"
+#include "model/device/core_details.h"
 
 #include "base/map.h"
 #include "base/vec.h"

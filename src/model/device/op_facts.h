@@ -2,10 +2,11 @@
  * op_facts.h - what the metadata of a TPU event says about its operation (common_xspace, section
  * 7.3).
  */
-#ifndef SS_MODEL_OPS_OP_FACTS_H
-#define SS_MODEL_OPS_OP_FACTS_H
+#ifndef SS_MODEL_DEVICE_OP_FACTS_H
+#define SS_MODEL_DEVICE_OP_FACTS_H
 
-#include "model/ops/ops.h"
+#include "model/host/host.h"
+#include "model/program/cost.h"
 
 struct ss_op_facts {
 	struct ss_str name, long_name;
@@ -17,8 +18,6 @@ struct ss_op_facts {
 
 /* False if the entry names no program or no symbol: then it is no operation. */
 bool ss_op_facts_read(struct ss_op_facts *f, const struct ss_xplane *x, uint32_t meta);
-/* The facts as an operation without executions. */
-struct ss_op ss_op_facts_op(const struct ss_op_facts *f);
 /* A serialized MemoryAccessBreakdown. */
 void ss_mem_parse(struct ss_str bytes, struct ss_cost *cost);
 /* "file:line": split at the first colon. */

@@ -5,8 +5,8 @@
  * global_chip_id, and by its name. Cores of one chip are then counted in the order of their planes,
  * and so are the chips of a host. What nobody says is -1.
  */
-#ifndef SS_MODEL_OPS_PLACES_H
-#define SS_MODEL_OPS_PLACES_H
+#ifndef SS_MODEL_DEVICE_PLACES_H
+#define SS_MODEL_DEVICE_PLACES_H
 
 #include "model/keep.h"
 

@@ -2,11 +2,11 @@
  * env.h - what a profile was taken on: devices and their peaks, hosts, problems met while profiling
  * (common_xspace, 7.1, 7.8, 7.9, 8).
  */
-#ifndef SS_MODEL_OPS_ENV_H
-#define SS_MODEL_OPS_ENV_H
+#ifndef SS_MODEL_DEVICE_ENV_H
+#define SS_MODEL_DEVICE_ENV_H
 
+#include "model/device/places.h"
 #include "model/model.h"
-#include "model/ops/places.h"
 
 enum ss_hardware { SS_HW_UNKNOWN, SS_HW_CPU_ONLY, SS_HW_GPU, SS_HW_TPU };
 

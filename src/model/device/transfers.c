@@ -2,11 +2,13 @@
  * transfers.c - events of operations with a channel. Names are asked first: most profiles have no
  * such operation, and then no event is looked at.
  */
-#include "model/ops/transfers.h"
+#include "model/device/transfers.h"
 
 #include "base/vec.h"
+#include "model/device/core_details.h"
+#include "model/device/op_facts.h"
 #include "model/fold.h"
-#include "model/ops/op_facts.h"
+#include "model/preprocess/load.h"
 
 #include <stdlib.h>
 
@@ -86,10 +88,9 @@ static int in_order(const void *a, const void *b)
 	return x->begin_ps < y->begin_ps ? -1 : x->begin_ps > y->begin_ps;
 }
 
-bool ss_transfers_read(const struct ss_tpu_core *core, struct ss_arena *arena, struct ss_transfer **v, size_t *n,
+bool ss_transfers_read(const struct ss_plane *p, struct ss_arena *arena, struct ss_transfer **v, size_t *n,
 		       struct ss_err *err)
 {
-	const struct ss_plane *p = core->plane;
 	struct known *known = calloc((size_t)p->x->nevent_meta + 1, sizeof(*known));
 	struct list all = { 0 };
 	bool ok = known, any = false;
@@ -156,12 +157,12 @@ struct all {
 
 static bool read_host(struct ss_host *h, struct ss_err *err)
 {
-	return ss_host_ops(h, err) != NULL;
+	return ss_host_load(h, err);
 }
 
-static bool take_core(struct all *all, size_t host, const struct ss_tpu_core *core, struct ss_err *err)
+static bool take_core(struct all *all, size_t host, const struct ss_plane *core, struct ss_err *err)
 {
-	struct ss_core_transfers c = { .core_id = (uint32_t)host * 1000 + core->core_id };
+	struct ss_core_transfers c = { .core_id = (uint32_t)host * 1000 + (uint32_t)core->id };
 	/* Planes of one number: the first counts. */
 	for (size_t i = all->out.n; i-- > 0 && all->out.cores[i].core_id / 1000 == host;)
 		if (all->out.cores[i].core_id == c.core_id)
@@ -181,10 +182,10 @@ static bool take_core(struct all *all, size_t host, const struct ss_tpu_core *co
 
 static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *err)
 {
-	const struct ss_host_ops *ops = ss_host_ops(h, err);
-	bool ok = ops;
-	for (size_t k = 0; ok && k < ops->ncores; k++)
-		ok = take_core(data, i, &ops->cores[k], err);
+	bool ok = ss_host_load(h, err);
+	for (uint32_t k = 0; ok && k < h->nplanes; k++)
+		if (h->planes[k].kind == SS_PLANE_TENSOR_CORE)
+			ok = take_core(data, i, &h->planes[k], err);
 	return ok;
 }
 

@@ -1,5 +1,5 @@
-/* core_details.c - which chip and core a TPU plane is of. */
-#include "model/ops/tpu.h"
+/* core_details.c - which chip and core a TPU plane is of, and when its events ran. */
+#include "model/device/core_details.h"
 
 enum {
 	CORE_HOSTNAME = 1,
@@ -49,4 +49,21 @@ struct ss_core_details ss_plane_core_details(const struct ss_plane *p)
 			parse(&d, s.s);
 	}
 	return d;
+}
+
+void ss_device_span(const struct ss_plane *p, const struct ss_line *l, uint32_t i, int64_t *begin_ps, uint64_t *dur_ps)
+{
+	struct ss_device_time t = { 0 };
+	struct ss_xstat s;
+	struct ss_xstats it = l->dev_begin_ps ? (struct ss_xstats){ 0 } : ss_line_stats(p, l, i);
+	while (!l->dev_begin_ps && ss_xstats_next(&it, &s)) {
+		if (s.stat == SS_STAT_DEVICE_OFFSET_PS) {
+			t.offset_ps = (uint64_t)ss_xstat_int_or_uint(&s);
+			t.has_offset = true;
+		} else if (s.stat == SS_STAT_DEVICE_DURATION_PS) {
+			t.dur_ps = (uint64_t)ss_xstat_int_or_uint(&s);
+			t.has_dur = true;
+		}
+	}
+	ss_device_place(l, i, &t, begin_ps, dur_ps);
 }

@@ -4,7 +4,7 @@
  * TPUs write it into the profile. For GPUs it follows from clock, number of multiprocessors and
  * what one of them does in a cycle; those figures are NVIDIA's and AMD's published ones.
  */
-#include "model/ops/env.h"
+#include "model/device/env.h"
 
 #include <math.h>
 

@@ -5,11 +5,11 @@
  * their order: a run is a training if any host trains, and the device is that of the last host by
  * name that has one.
  */
-#include "model/ops/env.h"
+#include "model/device/env.h"
 
+#include "model/device/core_details.h"
 #include "model/fold.h"
 #include "model/host/opname.h"
-#include "model/ops/tpu.h"
 #include "model/program/hlo_map.h"
 
 #include "base/vec.h"

@@ -1,16 +1,18 @@
 /*
- * tpu_duty.c - for how much of the time TPU chips had work (common_xspace, section 7.7).
+ * duty.c - for how much of the time TPU chips had work (common_xspace, section 7.7).
  *
  * The time of an operation is its own without that of operations inside: waiting within a loop is
  * waiting. A core works while an operation runs that is not waiting for somebody else. Cores of one
  * chip share its duty: the chip works while any of them does. Works on host timespans of the
  * columns alone; stats are read for custom-calls without a stated cost only.
  */
+#include "model/device/duty.h"
+
+#include "model/device/core_details.h"
+#include "model/device/env.h"
+#include "model/device/op_facts.h"
 #include "model/fold.h"
 #include "model/host/opname.h"
-#include "model/ops/env.h"
-#include "model/ops/op_facts.h"
-#include "model/ops/tpu.h"
 #include "model/preprocess/load.h"
 
 #include "base/vec.h"

@@ -4,10 +4,10 @@
  *
  * The channel stands in the operation's text; transfers from and to the host are none of these.
  */
-#ifndef SS_MODEL_OPS_TRANSFERS_H
-#define SS_MODEL_OPS_TRANSFERS_H
+#ifndef SS_MODEL_DEVICE_TRANSFERS_H
+#define SS_MODEL_DEVICE_TRANSFERS_H
 
-#include "model/ops/tpu.h"
+#include "model/model.h"
 
 enum ss_transfer_kind { SS_SEND, SS_SEND_DONE, SS_RECV, SS_RECV_DONE };
 
@@ -21,7 +21,7 @@ struct ss_transfer {
 };
 
 /* By group, then channel, kind and begin; in `arena`. Cheap where no operation transfers anything. */
-bool ss_transfers_read(const struct ss_tpu_core *core, struct ss_arena *arena, struct ss_transfer **v, size_t *n,
+bool ss_transfers_read(const struct ss_plane *core, struct ss_arena *arena, struct ss_transfer **v, size_t *n,
 		       struct ss_err *err);
 
 /* Of one core in a model, numbered as in steps.h. */

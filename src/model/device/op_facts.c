@@ -1,5 +1,5 @@
 /* op_facts.c - decoding the stats of event metadata. */
-#include "model/ops/op_facts.h"
+#include "model/device/op_facts.h"
 
 enum {
 	MEM_ACCESSED = 1,	/* MemoryAccessBreakdown.memory_accessed */
@@ -119,19 +119,4 @@ bool ss_op_facts_read(struct ss_op_facts *f, const struct ss_xplane *x, uint32_t
 	if (f->cost.model_flops == 0)
 		f->cost.model_flops = f->cost.flops;
 	return has_program && f->symbol_id;
-}
-
-struct ss_op ss_op_facts_op(const struct ss_op_facts *f)
-{
-	return (struct ss_op){
-		.program_id = f->program_id,
-		.name = f->name,
-		.long_name = f->long_name,
-		.category = f->category,
-		.provenance = f->provenance,
-		.dedup_name = f->dedup_name,
-		.source_file = f->source_file,
-		.source_stack = f->source_stack,
-		.source_line = f->source_line,
-	};
 }

@@ -1,0 +1,17 @@
+/* duty.h - for how much of the time TPU chips had work. */
+#ifndef SS_MODEL_DEVICE_DUTY_H
+#define SS_MODEL_DEVICE_DUTY_H
+
+#include "model/model.h"
+
+/* TPU: time that chips had work, from the first program to the last. Of other hardware all is 0. */
+struct ss_duty {
+	uint64_t busy_ps, idle_ps;
+	uint64_t busy_sure_ps,
+		idle_sure_ps; /* counting custom-calls as work only where they state a cost */
+};
+
+/* Of all hosts together. */
+const struct ss_duty *ss_model_duty(struct ss_model *m, struct ss_err *err);
+
+#endif
