@@ -1,5 +1,5 @@
 /*
- * page.h - the page, compiled in: its files gzip'ed, made by scripts/embed-page at build time.
+ * page.h - the page, compiled in: the files of web/page.bin, which scripts/embed-page takes apart at build time.
  */
 #ifndef SS_SERVE_PAGE_H
 #define SS_SERVE_PAGE_H
@@ -12,7 +12,7 @@ struct ss_page_file {
 	const unsigned char *begin, *end;	/* gzip */
 };
 
-/* NULL path at the end. Without a built page there is a plain one that says how to build it. */
+/* NULL path at the end. */
 extern const struct ss_page_file ss_page_files[];
 
 #endif
