@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-bool ss_fail(struct ss_err *err, enum ss_errcode code, const char *fmt, ...)
+bool (ss_fail)(struct ss_err *err, enum ss_errcode code, const char *fmt, ...)
 {
 	if (!err || err->code)
 		return false;
@@ -15,7 +15,7 @@ bool ss_fail(struct ss_err *err, enum ss_errcode code, const char *fmt, ...)
 	return false;
 }
 
-bool ss_fail_mem(struct ss_err *err)
+bool (ss_fail_mem)(struct ss_err *err)
 {
 	return ss_fail(err, SS_ENOMEM, "out of memory");
 }

@@ -33,4 +33,13 @@ bool ss_fail(struct ss_err *err, enum ss_errcode code, const char *fmt, ...)
 /* Shorthand for a failed allocation. */
 bool ss_fail_mem(struct ss_err *err);
 
+/* The same, so that a compiler sees that they return false: no variable that a failed call left unset is read after it. */
+static inline bool ss_false(bool told)
+{
+	(void)told;
+	return false;
+}
+#define ss_fail(...) ss_false((ss_fail)(__VA_ARGS__))
+#define ss_fail_mem(err) ss_false((ss_fail_mem)(err))
+
 #endif
