@@ -126,7 +126,7 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 {
 	struct job j = { .q = q, .out = out };
 	struct ss_err first = { 0 };
-	struct ss_end_to_end last;
+	struct ss_end_to_end last = { 0 };
 	bool any = false;
 	if (!ss_result_table(out, "breakdown", "Runtime breakdown", category_cols, SS_COUNT(category_cols)) ||
 	    !ss_result_table(out, "phases", "Sessions and phases", phase_cols, SS_COUNT(phase_cols)))
