@@ -1,6 +1,8 @@
 /*
  * arena.c - bump allocation in blocks that double up to 1 MiB; a request larger than a quarter of a
  * block gets a block of its own, so that big arrays waste nothing.
+ *
+ * Under AddressSanitizer a gap that may not be touched follows each piece, as behind a malloc.
  */
 #include "base/arena.h"
 
@@ -9,6 +11,20 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#ifdef __has_feature
+#if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#define GAP ALIGN
+#else
+#define ASAN_POISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+#define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+#define GAP 0u
+#endif
 
 #define ALIGN 16u
 #define FIRST_BLOCK 4096u
@@ -57,15 +73,17 @@ static bool new_block(struct ss_arena *a)
 	a->blocks = b;
 	a->at = data(b);
 	a->end = a->at + size;
+	ASAN_POISON_MEMORY_REGION(a->at, size);
 	return true;
 }
 
 void *ss_arena_alloc(struct ss_arena *a, size_t size)
 {
-	if (size > SIZE_MAX - 2 * ALIGN)
+	size_t asked = size;
+	if (size > SIZE_MAX - 4 * ALIGN)
 		return NULL;
 	/* Nothing is something too: NULL means that memory is out. */
-	size = size ? (size + ALIGN - 1) & ~(size_t)(ALIGN - 1) : ALIGN;
+	size = (size ? (size + ALIGN - 1) & ~(size_t)(ALIGN - 1) : ALIGN) + GAP;
 	void *p;
 	if (size > FIRST_BLOCK / 4 && size > (size_t)(a->end - a->at)) {
 		p = own_block(a, size);
@@ -74,9 +92,12 @@ void *ss_arena_alloc(struct ss_arena *a, size_t size)
 			return NULL;
 		p = a->at;
 		a->at += size;
+		ASAN_UNPOISON_MEMORY_REGION(p, asked);
 	}
-	if (p)
-		a->used_bytes += size;
+	if (!p)
+		return NULL;
+	ASAN_POISON_MEMORY_REGION((char *)p + size - GAP, GAP);
+	a->used_bytes += size - GAP;
 	return p;
 }
 
@@ -109,10 +130,10 @@ struct ss_str ss_arena_printf(struct ss_arena *a, const char *fmt, ...)
 	int n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
 	char *p = n < 0 ? NULL : ss_arena_alloc(a, (size_t)n + 1);
-	if (p)
-		vsnprintf(p, (size_t)n + 1, fmt, again);
+	/* What it is made of may stand in a file that is written to: it can be shorter, or longer, than it was. */
+	int now = p ? vsnprintf(p, (size_t)n + 1, fmt, again) : 0;
 	va_end(again);
-	return (struct ss_str){ p, p ? (size_t)n : 0 };
+	return (struct ss_str){ p, (size_t)(now < 0 ? 0 : now < n ? now : n) };
 }
 
 void ss_arena_release(struct ss_arena *a)

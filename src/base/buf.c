@@ -72,8 +72,9 @@ void ss_buf_printf(struct ss_buf *b, const char *fmt, ...)
 	/* The NUL takes a byte that is not counted. */
 	char *p = n < 0 ? NULL : room(b, (size_t)n + 1);
 	if (p) {
-		vsnprintf(p, (size_t)n + 1, fmt, again);
-		b->n += (size_t)n;
+		/* What it is made of may stand in a file that is written to: its length can be another one now. */
+		int now = vsnprintf(p, (size_t)n + 1, fmt, again);
+		b->n += (size_t)(now < 0 ? 0 : now < n ? now : n);
 	}
 	va_end(again);
 }

@@ -33,7 +33,8 @@ void ss_html_plain(struct ss_buf *out, struct ss_str html)
 		struct ss_str rest = ss_str_sub(html, i, html.n);
 		size_t k = 0;
 		if (rest.p[0] == '<' && last != SS_NPOS && last > i) {
-			i += ss_str_chr(rest, '>') + 1;
+			size_t close = ss_str_chr(rest, '>');
+			i = close == SS_NPOS ? html.n : i + close + 1;
 			continue;
 		}
 		while (k < SS_COUNT(entities) && !ss_str_starts(rest, entities[k].name))

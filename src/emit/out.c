@@ -84,8 +84,9 @@ void ss_out_printf(struct ss_out *o, const char *fmt, ...)
 		p = ss_out_room(o, room);
 		n = p ? vsnprintf(p, room, fmt, again) : -1;
 	}
+	/* What is printed may stand in a file that is written to: it can be longer by now. */
 	if (n > 0)
-		o->n += (size_t)n;
+		o->n += (size_t)n < room ? (size_t)n : room - 1;
 	va_end(again);
 	va_end(ap);
 }

@@ -142,9 +142,28 @@ static void drop_index(struct ss_hlo_module *m)
 	m->ncomputations = m->ninstrs = 0;
 }
 
+/*
+ * What is indexed is read many times, by indices and counts of an earlier time: it stands in memory of
+ * its own, where nobody writes to it meanwhile.
+ */
+static bool settle(struct ss_hlo_module *m)
+{
+	struct ss_str bytes = m->bytes;
+	char *own = malloc(bytes.n + 1);
+	if (!own)
+		return false;
+	if (bytes.n)
+		memcpy(own, bytes.p, bytes.n);
+	ss_hlo_open(m, (struct ss_str){ own, bytes.n });
+	m->own = own;
+	return true;
+}
+
 bool ss_hlo_index(struct ss_hlo_module *m, struct ss_err *err)
 {
 	drop_index(m);
+	if (!m->own && !settle(m))
+		return ss_fail_mem(err);
 	walk(m);
 	struct ss_hlo_computation *computations = calloc((size_t)m->ncomputations + 1, sizeof(*computations));
 	m->instrs = calloc((size_t)m->ninstrs + 1, sizeof(*m->instrs));
@@ -161,6 +180,7 @@ bool ss_hlo_index(struct ss_hlo_module *m, struct ss_err *err)
 void ss_hlo_close(struct ss_hlo_module *m)
 {
 	drop_index(m);
+	free(m->own);
 	*m = (struct ss_hlo_module){ 0 };
 }
 

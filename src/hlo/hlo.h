@@ -7,8 +7,9 @@
  * when asked for (ss_hlo_instr_read): the index takes some 70 bytes an instruction, whose proto
  * takes hundreds.
  *
- * Everything points into the bytes given to ss_hlo_open. Malformed parts are left out and counted
- * in `nbad`.
+ * An opened module points into the bytes given to ss_hlo_open, an indexed one into a copy of them,
+ * which lives until ss_hlo_close: many a walk relies on what an earlier one counted, and the file may
+ * be written to between the two. Malformed parts are left out and counted in `nbad`.
  */
 #ifndef SS_HLO_HLO_H
 #define SS_HLO_HLO_H
@@ -32,6 +33,7 @@ struct ss_hlo_module {
 	struct ss_str name, entry_name;
 	int64_t id, entry_id;	/* of the module; of its entry computation */
 	/* From here on after ss_hlo_index. */
+	char *own;		/* the copy that `bytes` is then */
 	struct ss_hlo_computation *computations;
 	uint32_t ncomputations;
 	struct ss_str *instrs;	/* HloInstructionProto each, in the file's order */

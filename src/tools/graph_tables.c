@@ -132,7 +132,7 @@ static const char *class_of_opcode(struct ss_str opcode)
 		struct ss_str list = ss_str_from(classes[i].opcodes);
 		size_t at = ss_str_find(list, opcode);
 		for (; at != SS_NPOS; at = SS_NPOS)
-			if (list.p[at - 1] == ' ' && list.p[at + opcode.n] == ' ')
+			if (at && list.p[at - 1] == ' ' && list.p[at + opcode.n] == ' ')
 				return classes[i].class;
 	}
 	return "elementwise";

@@ -7,22 +7,11 @@
 
 static struct ss_str escaped(struct ss_str s, struct ss_arena *arena)
 {
-	size_t n = 0, at = 0;
-	for (size_t i = 0; i < s.n; i++)
-		n += ss_html_entity(s.p[i]).n ? ss_html_entity(s.p[i]).n : 1;
-	char *p = ss_arena_alloc(arena, n + 1);
-	if (!p)
-		return (struct ss_str){ NULL, 0 };
-	for (size_t i = 0; i < s.n; i++) {
-		struct ss_str e = ss_html_entity(s.p[i]);
-		if (e.n)
-			memcpy(p + at, e.p, e.n);
-		else
-			p[at] = s.p[i];
-		at += e.n ? e.n : 1;
-	}
-	p[at] = '\0';
-	return (struct ss_str){ p, n };
+	struct ss_buf b = { 0 };
+	ss_html_escape(&b, s);
+	struct ss_str out = b.no_memory ? (struct ss_str){ NULL, 0 } : ss_arena_str(arena, ss_buf_get(&b));
+	ss_buf_free(&b);
+	return out;
 }
 
 static struct ss_str joined(const struct ss_str *v, size_t n, struct ss_arena *arena)

@@ -14,6 +14,10 @@
  * Field number and wire type are one key, so a field of the wrong type is just another unknown
  * field. `bad` is sticky: ask once after the loop. Every read is bounds-checked.
  *
+ * The bytes may be those of a file that somebody writes to: every step is checked by what was read in
+ * that step, so a cursor never leaves its bytes, but two walks over the same bytes need not find the
+ * same fields. Who counts in one walk and fills in another fills no more than it counted.
+ *
  * A lenient cursor (ss_pb_lenient) treats a length that runs past the end as "up to the end" and
  * says so in `cut`: for the outer messages of a file that was cut short, of which what is whole
  * shall be shown.
@@ -39,6 +43,15 @@ struct ss_pb_field {
 	uint64_t u;		/* PB_VAR, PB_I64, PB_I32: the bits */
 	struct ss_str bytes;	/* PB_LEN */
 };
+
+/*
+ * A byte, read from memory this once: in a mapped file that is written to meanwhile, a second look
+ * may find another one.
+ */
+static inline uint8_t ss_pb_once(const uint8_t *p)
+{
+	return *(const volatile uint8_t *)p;
+}
 
 static inline struct ss_pb ss_pb_of(struct ss_str s)
 {
@@ -73,8 +86,9 @@ static inline uint64_t ss_pb_fold7(uint64_t x)
 static inline bool ss_pb_varint(const uint8_t **p, const uint8_t *end, uint64_t *out)
 {
 	const uint8_t *q = *p;
-	if (q < end && *q < 0x80) {
-		*out = *q;
+	uint8_t first = q < end ? ss_pb_once(q) : 0x80;
+	if (first < 0x80) {
+		*out = first;
 		*p = q + 1;
 		return true;
 	}

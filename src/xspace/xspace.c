@@ -2,8 +2,9 @@
  * xspace.c - indexing planes, lines and metadata.
  *
  * Two passes over a plane's top level: one counts, one fills, so that every array has its exact
- * size and is bounded by the bytes that describe it. Neither looks inside a line further than its
- * header: the length before it says where it ends.
+ * size and is bounded by the bytes that describe it. The file may be written to between the two:
+ * the second one fills no more than the first one made room for. Neither looks inside a line further
+ * than its header: the length before it says where it ends.
  */
 #include "xspace/xspace.h"
 
@@ -207,6 +208,25 @@ static bool index_ids(struct ss_arena *a, struct ss_u64map *map, uint32_t **dire
 	return true;
 }
 
+static bool keep(struct ss_arena *a, struct ss_str *s)
+{
+	if (s->n)
+		*s = ss_arena_str(a, *s);
+	return s->p || !s->n;
+}
+
+/*
+ * Names of planes and lines tell what they are, time and again: they are copied, so that they tell the
+ * same each time when the file is written to.
+ */
+static bool keep_names(struct ss_arena *a, struct ss_xplane *p)
+{
+	bool ok = keep(a, &p->name);
+	for (uint32_t i = 0; ok && i < p->nlines; i++)
+		ok = keep(a, &p->lines[i].name) && keep(a, &p->lines[i].display_name);
+	return ok;
+}
+
 static bool index_plane(struct ss_xspace *x, struct ss_xplane *p, struct ss_err *err)
 {
 	struct counts n = count_plane(p->body);
@@ -221,6 +241,8 @@ static bool index_plane(struct ss_xspace *x, struct ss_xplane *p, struct ss_err 
 	if (!p->lines || !p->event_meta || !p->stat_meta)
 		return ss_fail_mem(err);
 	fill_plane(p, n);
+	if (!keep_names(&x->arena, p))
+		return ss_fail_mem(err);
 	if (!index_ids(&x->arena, &p->event_meta_by_id, &p->event_meta_direct, &p->nevent_meta_direct,
 		       p->event_meta, p->nevent_meta, sizeof(*p->event_meta)) ||
 	    !index_ids(&x->arena, &p->stat_meta_by_id, &p->stat_meta_direct, &p->nstat_meta_direct,
@@ -303,13 +325,16 @@ static bool fill_top(struct ss_xspace *x, struct top_counts n, struct ss_err *er
 			x->planes[x->nplanes++].cut = c.cut;
 			break;
 		case PB_LEN(XSPACE_HOSTNAMES):
-			x->hostnames[x->nhostnames++] = f.bytes;
+			if (x->nhostnames < n.hostnames)
+				x->hostnames[x->nhostnames++] = f.bytes;
 			break;
 		case PB_LEN(XSPACE_ERRORS):
-			x->errors[x->nerrors++] = f.bytes;
+			if (x->nerrors < n.errors)
+				x->errors[x->nerrors++] = f.bytes;
 			break;
 		case PB_LEN(XSPACE_WARNINGS):
-			x->warnings[x->nwarnings++] = f.bytes;
+			if (x->nwarnings < n.warnings)
+				x->warnings[x->nwarnings++] = f.bytes;
 			break;
 		}
 	}

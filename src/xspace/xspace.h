@@ -205,12 +205,15 @@ static inline bool ss_xstats_next(struct ss_xstats *it, struct ss_xstat *out)
 	static const uint8_t kinds[8] = { [3] = SS_X_UINT, [4] = SS_X_INT, [7] = SS_X_STR };
 	const uint8_t *p = it->c.at, *end;
 	uint64_t v;
-	if (it->c.end - p < 6 || p[0] != it->key || p[2] != PB_VAR(1) || p[3] >= 0x80 ||
-	    p[3] >= it->plane->nstat_meta_direct || (p[4] & 0xc7) != 0 || !kinds[p[4] >> 3])
+	if (it->c.end - p < 6 || p[0] != it->key || p[2] != PB_VAR(1))
 		return ss_xstats_next_slow(it, out);
-	end = p + 2 + p[1];
-	out->kind = (enum ss_xkind)kinds[p[4] >> 3];
-	out->meta = it->plane->stat_meta_direct[p[3]];
+	/* Read once each: the file may be written to between a test and what it is a test for. */
+	uint8_t id = ss_pb_once(p + 3), tag = ss_pb_once(p + 4), n = ss_pb_once(p + 1);
+	if (id >= 0x80 || id >= it->plane->nstat_meta_direct || (tag & 0xc7) != 0 || !kinds[tag >> 3])
+		return ss_xstats_next_slow(it, out);
+	end = p + 2 + n;
+	out->kind = (enum ss_xkind)kinds[tag >> 3];
+	out->meta = it->plane->stat_meta_direct[id];
 	p += 5;
 	/* A length of 128 and more, a longer value or a second field: then the value does not end where the stat does. */
 	if (!ss_pb_varint(&p, it->readable, &v) || p != end || end > it->c.end)

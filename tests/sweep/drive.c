@@ -32,6 +32,21 @@ bool drive_open(struct drive *d, const struct sample *s, struct ss_str bytes, st
 	return d->has_pair;
 }
 
+bool drive_open_file(struct drive *d, const struct sample *s, const char *path, struct ss_err *err)
+{
+	const char *slash = strrchr(s->path, '/');
+	struct ss_host *host = &d->host;
+
+	d->has_pair = false;
+	if (!(ss_file_kind_is_raw(s->kind) ? ss_host_open_raw(host, path, ss_str_from(slash ? slash + 1 : s->path), err)
+					   : ss_host_open(host, path, err)))
+		return false;
+	if (ss_model_init(&d->model, &host, 1, err))
+		return true;
+	ss_host_close(host);
+	return false;
+}
+
 bool drive_open_visited(struct drive *d, const struct sample *s, struct ss_err *err)
 {
 	const struct ss_host_file_at file = { s->path, s->bytes.n }, both[] = { file, file };

@@ -21,6 +21,8 @@ struct sample {
 
 /* Bytes stay with the caller: the sample's, or in place of them others. */
 bool drive_open(struct drive *d, const struct sample *s, struct ss_str bytes, struct ss_err *err);
+/* The sample as it stands in the file `path`, which is mapped. */
+bool drive_open_file(struct drive *d, const struct sample *s, const char *path, struct ss_err *err);
 /* The sample's file as two hosts that are visited. */
 bool drive_open_visited(struct drive *d, const struct sample *s, struct ss_err *err);
 /* Is the sample of the kind that the tool reads? */

@@ -3,6 +3,7 @@
 #include "unit/unit.h"
 
 #include "hlo/hlo.h"
+#include "hlo/links.h"
 
 static void put_instr(struct bytes *computation, const char *name, int64_t id, const char *op_name, bool packed)
 {
@@ -125,6 +126,32 @@ static void nameless_has_empty_names(void **state)
 	ss_hlo_close(&m);
 }
 
+/* What an indexed module says does not change with the file that it was read from. */
+static void stays_what_was_indexed(void **state)
+{
+	struct bytes b = { .n = 0 };
+	struct ss_hlo_module m;
+	struct ss_hlo_links links;
+	struct ss_arena arena = { 0 };
+
+	(void)state;
+	put_module(&b);
+	ss_hlo_open(&m, bytes_str(&b));
+	assert_ok(ss_hlo_index(&m, &err));
+	memset(b.p, 0x12, b.n);	/* fields that hold fields, wherever one begins to read */
+	assert_str(m.name, "jit_step");
+	assert_int_equal(ss_hlo_instr_by_name(&m, SS_STR("fusion.2")), ss_hlo_instr_by_id(&m, 200));
+	assert_true(ss_hlo_links_of(&links, &m, &arena));
+	for (uint32_t i = 0; i < m.ninstrs; i++) {
+		struct ss_hlo_ids it = ss_hlo_ids_of(m.instrs[i], HLO_INSTRUCTION_OPERAND_IDS);
+		int64_t id;
+
+		assert_true(ss_hlo_ids_next(&it, &id) && id == 1);
+	}
+	ss_arena_release(&arena);
+	ss_hlo_close(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -132,6 +159,7 @@ int main(void)
 		cmocka_unit_test(walks_repeated_ids),
 		cmocka_unit_test(survives_damage),
 		cmocka_unit_test(nameless_has_empty_names),
+		cmocka_unit_test(stays_what_was_indexed),
 	};
 	return RUN_TESTS(tests);
 }

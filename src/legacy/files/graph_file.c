@@ -58,11 +58,11 @@ static bool traced_graphs(struct ss_graph_file *f, struct ss_str run_metadata, s
 		if (field.key != PB_LEN(RUN_FUNCTION_GRAPHS))
 			continue;
 		struct ss_str graph = last_field(field.bytes, FUNCTION_GRAPHS_BEFORE, &found);
-		if (graph.p)
+		if (graph.p && f->n < n)
 			f->graphs[f->n++] = graph;
 	}
 	for (struct ss_pb c = ss_pb_of(f->n ? SS_STR("") : run_metadata); ss_pb_next(&c, &field);)
-		if (field.key == PB_LEN(RUN_PARTITION_GRAPHS))
+		if (field.key == PB_LEN(RUN_PARTITION_GRAPHS) && f->n < n)
 			f->graphs[f->n++] = field.bytes;
 	return f->n || ss_fail(err, SS_ENODATA, "the event file holds a trace of a program, and no graph of its functions");
 }

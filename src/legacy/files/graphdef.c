@@ -80,6 +80,7 @@ static void count_library(struct ss_str library, struct counts *n, struct ss_gra
 
 struct reading {
 	struct ss_graphdef *g;
+	struct counts room;	/* what was counted; the file may hold more by now */
 	struct ss_strmap functions; /* by name */
 	struct ss_strmap words;	/* operators and devices */
 	struct ss_graph_walk walk;
@@ -104,7 +105,7 @@ static void add_node(struct reading *r, struct ss_str body, uint32_t function)
 {
 	struct ss_graphdef *g = r->g;
 	struct raw_node raw;
-	bool ok = read_node(body, &raw);
+	bool ok = g->nnodes < r->room.nodes && read_node(body, &raw);
 	if (ok)
 		g->nodes[g->nnodes++] = (struct ss_graph_node){ raw.name, body, word(r, raw.op), word(r, raw.device), function,
 								 r->part };
@@ -135,6 +136,8 @@ static bool read_function(struct reading *r, struct ss_str bytes)
 	struct ss_graph_function *fn = &g->functions[g->nfunctions];
 	struct ss_pb c = ss_pb_of(bytes);
 	struct ss_pb_field f;
+	if (g->nfunctions == r->room.functions)
+		return true;
 	*fn = (struct ss_graph_function){ ss_arena_str(r->arena, name_of_function(bytes)), g->nnodes, 0 };
 	if (!fn->name.p)
 		return false;
@@ -229,6 +232,7 @@ bool ss_graphdef_read(struct ss_graphdef *g, const struct ss_str *parts, size_t 
 		return ss_fail(err, SS_EFORMAT, "the graph has more than %u operations", UINT32_MAX - 1);
 	g->nodes = SS_NEW_N(arena, struct ss_graph_node, n.nodes + 1);
 	g->functions = SS_NEW_N(arena, struct ss_graph_function, n.functions + 1);
+	r.room = n;
 	if (!g->nodes || !g->functions || word(&r, SS_STR("")) != 0) {
 		ss_strmap_free(&r.words);
 		return ss_fail_mem(err);

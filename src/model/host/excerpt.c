@@ -68,7 +68,7 @@ static bool list_lines(struct making *m, struct ss_plane *p)
 	if (!lines || !src)
 		return false;
 	p->lines = lines;
-	for (uint32_t i = 0; any && i < p->x->nlines; i++) {
+	for (uint32_t i = 0; p->nlines < n && i < p->x->nlines; i++) {
 		if (!may_be_asked_for(m, &p->x->lines[i]))
 			continue;
 		src[p->nlines] = p->x->lines[i];

@@ -5,7 +5,7 @@
 
 struct ss_hlo_map {
 	struct ss_hlo_entry *entries;
-	bool *indexed;
+	struct ss_hlo_module **indexed; /* by entry, beside the opened one that others read without the lock; NULL: not yet */
 	uint32_t n;
 	struct ss_u64map by_id;
 	pthread_mutex_t lock;	/* of `indexed` and of indexing */
@@ -52,8 +52,11 @@ static bool add_modules(struct ss_hlo_map *map, const struct ss_xplane *x)
 static void release(void *data)
 {
 	struct ss_hlo_map *map = data;
-	for (uint32_t i = 0; i < map->n; i++)
-		ss_hlo_close(&map->entries[i].module);
+	for (uint32_t i = 0; map->indexed && i < map->n; i++) {
+		if (map->indexed[i])
+			ss_hlo_close(map->indexed[i]);
+		free(map->indexed[i]);
+	}
 	free(map->entries);
 	free(map->indexed);
 	ss_u64map_free(&map->by_id);
@@ -103,16 +106,30 @@ bool ss_hlo_map_get(struct ss_hlo_map *map, int64_t id, const struct ss_hlo_modu
 	return i == SS_NONE || ss_hlo_map_at(map, i, out, err);
 }
 
+static struct ss_hlo_module *index_module(const struct ss_hlo_module *opened, struct ss_err *err)
+{
+	struct ss_hlo_module *m = malloc(sizeof(*m));
+	if (!m) {
+		ss_fail_mem(err);
+		return NULL;
+	}
+	*m = *opened;
+	if (ss_hlo_index(m, err))
+		return m;
+	ss_hlo_close(m);
+	free(m);
+	return NULL;
+}
+
 bool ss_hlo_map_at(struct ss_hlo_map *map, uint32_t i, const struct ss_hlo_module **out, struct ss_err *err)
 {
 	*out = NULL;
 	pthread_mutex_lock(&map->lock);
-	bool ok = map->indexed[i] || ss_hlo_index(&map->entries[i].module, err);
-	map->indexed[i] = ok;
+	if (!map->indexed[i])
+		map->indexed[i] = index_module(&map->entries[i].module, err);
+	*out = map->indexed[i];
 	pthread_mutex_unlock(&map->lock);
-	if (ok)
-		*out = &map->entries[i].module;
-	return ok;
+	return *out;
 }
 
 struct ss_str ss_hlo_entry_file(const struct ss_hlo_entry *e, struct ss_arena *arena)

@@ -14,7 +14,7 @@
 struct ss_hlo_entry {
 	int64_t program_id;	/* the number in brackets at the end of `title`, or else the metadata's id */
 	struct ss_str title;	/* "jit_step(17)": as programs are named in the timeline */
-	struct ss_hlo_module module; /* opened; its index only by ss_hlo_map_get */
+	struct ss_hlo_module module; /* opened; the indexed one only by ss_hlo_map_get */
 };
 
 struct ss_hlo_map;
