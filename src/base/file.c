@@ -5,38 +5,57 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define GUARDED_AT_ONCE 1024
+
 /*
- * Mappings that the SIGBUS handler knows. A signal handler reaches nothing but globals: this table
- * and the size of a page are the only mutable globals of src/. A mapping beyond its size is simply
- * not guarded.
+ * A mapping that the SIGBUS handler knows. `begin` is 0 where a place is free, and beyond every address
+ * while somebody takes it.
  */
-static struct guarded {
-	_Atomic(uintptr_t) begin;	/* 0: free */
-	_Atomic(uintptr_t) end;
+struct ss_guarded {
+	_Atomic(uintptr_t) begin, end;
 	atomic_bool torn;
-} guarded[1024];
+};
+
+/*
+ * A signal handler reaches nothing but globals, and takes no lock: this list and the size of a page are
+ * the only mutable globals of src/. It grows by whole tables, and none of them ever goes.
+ */
+static struct table {
+	struct ss_guarded v[GUARDED_AT_ONCE];
+	atomic_uint used;	/* for a quick look: places of `v` that are taken */
+	_Atomic(struct table *) next;
+} tables;
 static uintptr_t page_bytes;	/* set before the handler is */
 
-/* The page that is not in the file any more becomes a page of zeros, and the read that failed is done again. */
+static struct ss_guarded *find_guarded(uintptr_t at)
+{
+	for (struct table *t = &tables; t; t = atomic_load(&t->next))
+		for (size_t i = 0; i < GUARDED_AT_ONCE; i++)
+			if (at >= atomic_load(&t->v[i].begin) && at < atomic_load(&t->v[i].end))
+				return &t->v[i];
+	return NULL;
+}
+
+/*
+ * The page that is not in the file any more, and all behind it, become zeros, and the read that failed
+ * is done again.
+ */
 static void on_sigbus(int sig, siginfo_t *info, void *context)
 {
 	uintptr_t at = (uintptr_t)info->si_addr;
 	uintptr_t page = at & ~(page_bytes - 1);
+	struct ss_guarded *g = find_guarded(at);
 	(void)context;
-	for (size_t i = 0; i < SS_COUNT(guarded); i++) {
-		struct guarded *g = &guarded[i];
-		if (at < atomic_load(&g->begin) || at >= atomic_load(&g->end))
-			continue;
-		if (mmap((void *)page, page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
-			break;
+	if (g && mmap((void *)page, atomic_load(&g->end) - page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
+			 MAP_FAILED)
 		atomic_store(&g->torn, true);
-		return;
-	}
-	signal(sig, SIG_DFL);	/* not ours: the read is done again and ends the program */
+	else
+		signal(sig, SIG_DFL);	/* not ours: the read is done again and ends the program */
 }
 
 void ss_file_guard(void)
@@ -48,22 +67,56 @@ void ss_file_guard(void)
 
 bool ss_file_torn(const struct ss_file *f)
 {
-	return f->guard && atomic_load(&guarded[f->guard - 1].torn);
+	return f->guard && atomic_load(&f->guard->torn);
 }
 
-static void guard(struct ss_file *f)
+static struct ss_guarded *take_place(struct table *t)
 {
-	for (size_t i = 0; i < SS_COUNT(guarded); i++) {
+	for (size_t i = 0; i < GUARDED_AT_ONCE; i++) {
 		uintptr_t none = 0;
-		/* Claimed by a value that no address is below or at. */
-		if (!atomic_compare_exchange_strong(&guarded[i].begin, &none, UINTPTR_MAX))
-			continue;
-		atomic_store(&guarded[i].torn, false);
-		atomic_store(&guarded[i].end, (uintptr_t)f->bytes.p + f->bytes.n);
-		atomic_store(&guarded[i].begin, (uintptr_t)f->bytes.p);
-		f->guard = (int)i + 1;
-		return;
+		if (atomic_compare_exchange_strong(&t->v[i].begin, &none, UINTPTR_MAX)) {
+			atomic_fetch_add(&t->used, 1);
+			return &t->v[i];
+		}
 	}
+	return NULL;
+}
+
+/* The table behind a full one, made where there is none; NULL when memory is out. */
+static struct table *next_table(struct table *t)
+{
+	struct table *next = atomic_load(&t->next), *made;
+	if (next || !(made = calloc(1, sizeof(*made))))
+		return next;
+	if (atomic_compare_exchange_strong(&t->next, &next, made))
+		return made;
+	free(made);	/* another thread was faster: `next` is what it made */
+	return next;
+}
+
+static bool guard(struct ss_file *f)
+{
+	struct ss_guarded *g = NULL;
+	for (struct table *t = &tables; t && !g; t = g ? NULL : next_table(t))
+		if (atomic_load(&t->used) < GUARDED_AT_ONCE)
+			g = take_place(t);
+	if (!g)
+		return false;
+	atomic_store(&g->torn, false);
+	atomic_store(&g->end, (uintptr_t)f->bytes.p + f->bytes.n);
+	atomic_store(&g->begin, (uintptr_t)f->bytes.p);
+	f->guard = g;
+	return true;
+}
+
+static void unguard(struct ss_guarded *g)
+{
+	struct table *t = &tables;
+	while (g < t->v || g >= t->v + GUARDED_AT_ONCE)
+		t = atomic_load(&t->next);
+	atomic_store(&g->end, 0);
+	atomic_store(&g->begin, 0);
+	atomic_fetch_sub(&t->used, 1);
 }
 
 static int64_t mtime_ns(const struct stat *st)
@@ -87,8 +140,11 @@ static bool map(struct ss_file *f, int fd, const char *path, struct ss_err *err)
 		return ss_fail(err, errno == ENOMEM ? SS_ENOMEM : SS_EIO, "cannot map '%s': %s", path,
 			       strerror(errno));
 	f->bytes = (struct ss_str){ p, (size_t)st.st_size };
-	guard(f);
-	return true;
+	if (guard(f))
+		return true;
+	munmap(p, f->bytes.n);
+	*f = (struct ss_file){ 0 };
+	return ss_fail_mem(err);
 }
 
 bool ss_file_open(struct ss_file *f, const char *path, struct ss_err *err)
@@ -105,10 +161,8 @@ bool ss_file_open(struct ss_file *f, const char *path, struct ss_err *err)
 
 void ss_file_close(struct ss_file *f)
 {
-	if (f->guard) {
-		atomic_store(&guarded[f->guard - 1].end, 0);
-		atomic_store(&guarded[f->guard - 1].begin, 0);
-	}
+	if (f->guard)
+		unguard(f->guard);
 	if (f->bytes.n && !f->borrowed)
 		munmap((void *)(uintptr_t)f->bytes.p, f->bytes.n);
 	*f = (struct ss_file){ 0 };

@@ -12,11 +12,13 @@
 #include "base/err.h"
 #include "base/str.h"
 
+struct ss_guarded;
+
 struct ss_file {
 	struct ss_str bytes;
 	int64_t mtime_ns;	/* since the Unix epoch */
 	uint64_t inode;
-	int guard;		/* place in the table of guarded mappings + 1; 0: not in it */
+	struct ss_guarded *guard; /* where the mapping is known to ss_file_guard; NULL: it is none */
 	bool borrowed;		/* the bytes are somebody else's: closing leaves them */
 };
 

@@ -393,6 +393,32 @@ static void survives_shrinking_files(void **state)
 	ss_file_close(&f);
 }
 
+/* However many files are open. The places of files that were closed are taken again. */
+static void survives_shrinking_files_among_many(void **state)
+{
+	enum { N = 2500 };
+	static struct ss_file files[N];
+	(void)state;
+	FILE *file = fopen(file_path("one of many"), "wb");
+	for (int i = 0; i < 8192; i++)
+		fputc('x', file);
+	fclose(file);
+	ss_file_guard();
+	for (int round = 0; round < 2; round++)
+		for (int i = 0; i < N; i++) {
+			if (round)
+				ss_file_close(&files[i]);
+			assert_ok(ss_file_open(&files[i], file_path("one of many"), &err));
+		}
+	assert_int_equal(truncate(file_path("one of many"), 0), 0);
+	for (int i = 0; i < N; i++) {
+		assert_false(ss_file_torn(&files[i]));
+		assert_int_equal(((volatile const char *)files[i].bytes.p)[5000], 0);
+		assert_true(ss_file_torn(&files[i]));
+		ss_file_close(&files[i]);
+	}
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_log, remove_log)
@@ -411,6 +437,7 @@ int main(void)
 		TEST(bears_a_crowd),
 		TEST(renews_snapshots),
 		TEST(survives_shrinking_files),
+		TEST(survives_shrinking_files_among_many),
 	};
 	return RUN_TESTS(tests);
 }
