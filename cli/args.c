@@ -34,7 +34,7 @@ int cli_misuse(const struct cli_command *c, const char *fmt, ...)
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
-	fprintf(stderr, "\nusage: stepscope %s %s\n'stepscope %s --help' says more\n", c->name, c->args,
+	fprintf(stderr, "\nusage: stepscope %s %s\n'stepscope %s --help' shows the options\n", c->name, c->args,
 		c->name);
 	return CLI_MISUSE;
 }
@@ -136,7 +136,7 @@ static bool read_bool(const char *text, bool *out)
 static bool take(const struct cli_command *c, const struct cli_opt *o, const char *value)
 {
 	if (o->number && !cli_number(value, o->most, o->number)) {
-		cli_misuse(c, "--%s: '%s' is no number from 0 to %llu", o->name, value, (unsigned long long)o->most);
+		cli_misuse(c, "--%s: '%s' is not a number from 0 to %llu", o->name, value, (unsigned long long)o->most);
 		return false;
 	}
 	if (o->flag && o->takes_value && !read_bool(value, o->flag)) {
@@ -146,7 +146,7 @@ static bool take(const struct cli_command *c, const struct cli_opt *o, const cha
 	if (o->flag && !o->takes_value)
 		*o->flag = true;
 	if (o->each && !o->each(o->arg, value)) {
-		cli_misuse(c, "--%s: '%s' is not of the form that is wanted", o->name, value);
+		cli_misuse(c, "--%s: '%s' does not have the expected form", o->name, value);
 		return false;
 	}
 	if (o->text)
@@ -154,7 +154,10 @@ static bool take(const struct cli_command *c, const struct cli_opt *o, const cha
 	return true;
 }
 
-/* "token-file" of "token_file" and the other way round: people do not remember which. False: the name has neither. */
+/*
+ * "token-file" of "token_file" and the other way round: people do not remember which. False: the
+ * name has neither.
+ */
 static bool respell(const char *name, char *out, size_t size)
 {
 	snprintf(out, size, "%s", name);
@@ -197,7 +200,7 @@ int cli_parse(const struct cli_command *c, int argc, char **argv, const struct c
 			return CLI_MISUSE;
 	}
 	if (argc - optind < min_operands)
-		return cli_misuse(c, "something is missing after '%s'", argv[0]);
+		return cli_misuse(c, "an argument is missing after '%s'", argv[0]);
 	if (argc - optind > max_operands)
 		return cli_misuse(c, "too many arguments: '%s'", argv[optind + max_operands]);
 	return -1;

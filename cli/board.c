@@ -1,8 +1,8 @@
 /*
  * board.c - figures of several hosts, shown in three ways.
  *
- * The page is a table with a drawing for each host, made here and fetched anew by the browser; it has
- * no script.
+ * The page is a table with a drawing for each host, made here and fetched anew by the browser; it
+ * has no script.
  */
 #include "board.h"
 
@@ -24,11 +24,11 @@ static const struct column {
 	double scale;
 } columns[] = {
 #define COLUMN(title, unit, field, metric, help, scale) { title, unit, offsetof(struct cli_figures, field), metric, help, scale }
-	COLUMN("step", " ms", step_ms_avg, "step_seconds", "Average step time of the last look.", 1e-3),
-	COLUMN("shortest", " ms", step_ms_min, "step_shortest_seconds", "Shortest step of the last look.", 1e-3),
-	COLUMN("longest", " ms", step_ms_max, "step_longest_seconds", "Longest step of the last look.", 1e-3),
-	COLUMN("idle", "%", idle_percent, "device_idle_ratio", "Share of the time in which the device did nothing.", 1e-2),
-	COLUMN("MXU", "%", mxu_percent, "matrix_unit_utilization_ratio", "Use of a TPU's matrix units.", 1e-2),
+	COLUMN("step", " ms", step_ms_avg, "step_seconds", "Mean step time of the last sample.", 1e-3),
+	COLUMN("shortest", " ms", step_ms_min, "step_shortest_seconds", "Shortest step of the last sample.", 1e-3),
+	COLUMN("longest", " ms", step_ms_max, "step_longest_seconds", "Longest step of the last sample.", 1e-3),
+	COLUMN("idle", "%", idle_percent, "device_idle_ratio", "Share of time during which the device was idle.", 1e-2),
+	COLUMN("MXU", "%", mxu_percent, "matrix_unit_utilization_ratio", "Utilization of the TPU matrix units.", 1e-2),
 	COLUMN("input", "%", infeed_percent_avg, "infeed_ratio", "Share of the step time spent waiting for input.", 1e-2),
 #undef COLUMN
 };
@@ -199,7 +199,7 @@ static void put_metrics(struct cli_board *b, struct ss_buf *out)
 {
 	pthread_mutex_lock(&b->lock);
 	double middle = middle_ms(b);
-	ss_buf_printf(out, "# HELP stepscope_looks_total Short profiles taken of all hosts.\n"
+	ss_buf_printf(out, "# HELP stepscope_looks_total Samples taken: short profiles of all hosts.\n"
 		      "# TYPE stepscope_looks_total counter\n"
 		      "stepscope_looks_total %llu\n", (unsigned long long)b->looks);
 	for (size_t k = 0; k < SS_COUNT(columns); k++) {
@@ -211,14 +211,14 @@ static void put_metrics(struct cli_board *b, struct ss_buf *out)
 				put_sample(out, c->metric, b->hosts[i].name, v * c->scale);
 		}
 	}
-	ss_buf_lit(out, "# HELP stepscope_up Did the last look at the host succeed?\n# TYPE stepscope_up gauge\n");
+	ss_buf_lit(out, "# HELP stepscope_up 1 if the last sample of the host succeeded.\n# TYPE stepscope_up gauge\n");
 	for (size_t i = 0; i < b->nhosts; i++)
 		put_sample(out, "up", b->hosts[i].name, b->hosts[i].look.ok);
-	ss_buf_lit(out, "# HELP stepscope_straggler Are the host's steps a tenth longer than those of the host in the middle?\n"
+	ss_buf_lit(out, "# HELP stepscope_straggler 1 if the host's steps are at least 10% longer than the median host's.\n"
 			"# TYPE stepscope_straggler gauge\n");
 	for (size_t i = 0; i < b->nhosts; i++)
 		put_sample(out, "straggler", b->hosts[i].name, straggles(&b->hosts[i], middle));
-	ss_buf_lit(out, "# HELP stepscope_look_failures_total Looks at the host that failed.\n"
+	ss_buf_lit(out, "# HELP stepscope_look_failures_total Failed samples of the host.\n"
 			"# TYPE stepscope_look_failures_total counter\n");
 	for (size_t i = 0; i < b->nhosts; i++)
 		put_sample(out, "look_failures_total", b->hosts[i].name, (double)b->hosts[i].failures);
@@ -227,7 +227,10 @@ static void put_metrics(struct cli_board *b, struct ss_buf *out)
 
 /* ---- as a page ---- */
 
-/* The colours and forms of the page of `stepscope serve` (web/src/css), as far as a table needs them. */
+/*
+ * The colours and forms of the page of `stepscope serve` (web/src/css), as far as a table needs
+ * them.
+ */
 static const char style[] =
 	":root{--bg:#f5f6f8;--surface:#fff;--line:#e3e7ec;--line-2:#cfd5dd;--text:#1b2129;--text-2:#414b58;"
 	"--muted:#626d7c;--accent:#1f63b5;--wash:#1f63b51c;--warn:#8a5300;--warn-bg:#fff8eb;--error:#b42318;"
@@ -280,7 +283,7 @@ static void put_tr(struct ss_buf *out, const struct cli_board_host *h, double mi
 	}
 	if (!h->look.ok) {
 		ss_buf_printf(out, "<td class=\"why\" colspan=\"%zu\">", SS_COUNT(columns));
-		ss_html_escape(out, ss_str_from(h->look.why[0] ? h->look.why : "not looked at yet"));
+		ss_html_escape(out, ss_str_from(h->look.why[0] ? h->look.why : "not sampled yet"));
 		ss_buf_lit(out, "</td>");
 	}
 	put_line(out, h);
@@ -310,22 +313,22 @@ static void put_verdict(struct ss_buf *out, const struct cli_board *b, double mi
 	}
 	ss_buf_lit(out, "<section class=\"verdict\"><h1>");
 	if (!b->looks)
-		ss_buf_lit(out, "The first look is on its way.");
+		ss_buf_lit(out, "The first sample is being taken.");
 	else if (answered < b->nhosts)
 		ss_buf_printf(out, "%zu of %zu host%s did not answer. ", b->nhosts - answered, b->nhosts, plural(b->nhosts));
 	if (worst) {
 		ss_buf_printf(out, "%zu straggler%s: <b>", slow, plural(slow));
 		ss_html_escape(out, ss_str_from(worst->name));
-		ss_buf_printf(out, "</b> takes %.4g ms for a step, %.3g times the host in the middle (%.4g ms). "
-			      "Take a profile of it.",
+		ss_buf_printf(out, "</b> takes %.4g ms per step, %.3g times the median host (%.4g ms). Capture a "
+			      "profile of it.",
 			      worst->look.figures.step_ms_avg, worst->look.figures.step_ms_avg / middle, middle);
 	} else if (answered && b->nhosts > 1 && !isnan(middle)) {
-		ss_buf_printf(out, "No straggler among %zu hosts: a step takes %.4g ms on the one in the middle.",
+		ss_buf_printf(out, "No straggler among %zu hosts: a step takes %.4g ms on the median host.",
 			      answered, middle);
 	} else if (stepping) {
 		ss_buf_printf(out, "A step takes %.4g ms.", stepping->look.figures.step_ms_avg);
 	} else if (answered) {
-		ss_buf_lit(out, "No step was seen in the last look: look longer, --duration_ms.");
+		ss_buf_lit(out, "The last sample holds no complete step. Take longer samples with --duration_ms.");
 	}
 	ss_buf_lit(out, "</h1></section>");
 }
@@ -399,7 +402,8 @@ static void answer(void *arg, const struct ss_http_req *req, struct ss_http_repl
 	} else if (ss_str_is(req->path, "/")) {
 		put_page(b, &out);
 	} else {
-		*reply = (struct ss_http_reply){ .status = 404, .type = "text/plain", .body = SS_STR("/ and /metrics are here\n") };
+		*reply = (struct ss_http_reply){ .status = 404, .type = "text/plain", .body = SS_STR("this server has / "
+				"and /metrics only\n") };
 		return;
 	}
 	if (out.no_memory) {
@@ -427,7 +431,8 @@ bool cli_board_open(struct cli_board *b, const char *targets, const struct cli_b
 						     .csp = "default-src 'none'; style-src 'unsafe-inline'", .handler = answer,
 						     .arg = b };
 		b->http = ss_http_start(&http, &b->local, err);
-		ok = b->http && (b->local || at->token || ss_fail(err, SS_EINVAL, "'%s' can be reached by others", at->bind));
+		ok = b->http && (b->local || at->token ||
+				 ss_fail(err, SS_EINVAL, "'%s' is reachable from other machines", at->bind));
 	}
 	if (!ok)
 		cli_board_close(b);

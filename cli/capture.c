@@ -58,7 +58,7 @@ static void say_host(struct cli_words *w, const struct ss_capture *c, const stru
 		if (h->reply.kept.n)
 			say(w, "%s: %s", h->target, size);
 		else
-			say(w, "%s: written by the program itself", h->target);
+			say(w, "%s: the program wrote the profile itself", h->target);
 		break;
 	case SS_CAPTURE_ELSEWHERE:
 		say(w, "%s: the program says it wrote its profile below '" SS_FMT "', which is not here", h->target,
@@ -110,10 +110,10 @@ static void say_end(struct cli_words *w, const struct ss_capture *c)
 {
 	size_t kept = ss_capture_count(c, SS_CAPTURE_KEPT), elsewhere = ss_capture_count(c, SS_CAPTURE_ELSEWHERE);
 	if (c->cancelled)
-		say(w, "cancelled; what was whole by then is kept");
+		say(w, "cancelled; complete profiles are kept");
 	if (kept + elsewhere < c->nhosts)
-		say(w, "warning: %zu of %zu hosts gave no profile, the run holds the others only", c->nhosts - kept - elsewhere,
-		    c->nhosts);
+		say(w, "warning: %zu of %zu hosts returned no profile; the run holds the other hosts only",
+		    c->nhosts - kept - elsewhere, c->nhosts);
 	say(w, "run " SS_FMT " in " SS_FMT, SS_ARG(c->dir.run), SS_ARG(c->dir.path));
 }
 
@@ -311,11 +311,11 @@ static int run(int argc, char **argv)
 	if (optind < argc)
 		return cli_misuse(&cli_command_capture, "too many arguments: '%s'", argv[optind]);
 	if (!a.addresses && !a.hosts && !a.workers)
-		return cli_misuse(&cli_command_capture, "which program? --service_addr HOST:PORT says");
+		return cli_misuse(&cli_command_capture, "no program given: use --service_addr HOST:PORT");
 	if ((!config->logdir || !config->logdir[0]) && !a.level)
-		return cli_misuse(&cli_command_capture, "where to? --logdir DIR says");
+		return cli_misuse(&cli_command_capture, "no destination given: use --logdir DIR");
 	if (a.mode && strcmp(a.mode, "client") != 0 && strcmp(a.mode, "server") != 0)
-		return cli_misuse(&cli_command_capture, "--write: '%s' is neither client nor server", a.mode);
+		return cli_misuse(&cli_command_capture, "--write: '%s' must be client or server", a.mode);
 	return take(&a, &tls);
 }
 
@@ -325,23 +325,23 @@ const struct cli_command cli_command_capture = {
 	.summary = "take a profile of running programs",
 	.help = "Asks the profilers of running programs (jax.profiler.start_server, tf.profiler.experimental.server.start, "
 		"libsstrace)\nfor a profile, all at once, writes it to DIR/plugins/profile/RUN and prints its summary.\n\n"
-		"  -a, --service_addr LIST       where they are: host:port, several with commas between them\n"
-		"      --hosts FILE              the same from a file, one a line; - for standard input\n"
-		"      --worker_list LIST        the workers of a TPU pod; --service_addr is its master then, if it has one\n"
-		"  -l, --logdir DIR              where the run goes; gs://... if the programs write themselves\n"
-		"      --session_id NAME         of the run; the time without it\n"
-		"      --override_hostnames LIST names of the hosts in the run, one for each address, instead of the addresses\n"
-		"  -d, --duration_ms N           1000 without it\n"
-		"      --delay_ms N              begin so much later\n"
-		"      --num_tracing_attempts N  while nothing is traced; 3 without it\n"
+		"  -a, --service_addr LIST       addresses host:port, separated by commas\n"
+		"      --hosts FILE              addresses from a file, one per line; -: standard input\n"
+		"      --worker_list LIST        workers of a TPU pod; --service_addr is then its master, if any\n"
+		"  -l, --logdir DIR              log directory for the run; gs://... if the programs write it\n"
+		"      --session_id NAME         name of the run (default: the time)\n"
+		"      --override_hostnames LIST host names in the run, one per address\n"
+		"  -d, --duration_ms N           length of the profile (default: 1000)\n"
+		"      --delay_ms N              delay before the capture starts\n"
+		"      --num_tracing_attempts N  attempts while no event is traced (default: 3)\n"
 		CLI_LEVEL_HELP
 		"      --include_dataset_ops B   false: longer device traces with old programs\n"
-		"      --timeout_s N             give up then; five minutes, or twice the duration, without it\n"
-		"      --write WHO               client (without it): the programs send; server: they write to DIR themselves\n"
-		"      --no_summary              do not print one\n"
-		"      --monitoring_level N      1 or 2: write nothing, print how it goes, again and again\n"
-		"      --num_queries N           so many times; 100 without it, 0 until Ctrl-C\n" CLI_TLS_HELP
-		"\nWhat some hosts give is kept when others fail, and the status is then 1. Ctrl-C ends at once; nothing is ever\n"
-		"half written.\n",
+		"      --timeout_s N             deadline (default: 5 minutes or twice the duration, whichever is longer)\n"
+		"      --write WHO               client (default): programs send the profile; server: they write to DIR\n"
+		"      --no_summary              do not print the summary\n"
+		"      --monitoring_level N      1 or 2: print live figures instead of writing a profile\n"
+		"      --num_queries N           number of figures to print (default: 100); 0: until Ctrl-C\n" CLI_TLS_HELP
+		"\nProfiles of hosts that answered are kept when others fail; the exit status is then 1. Ctrl-C stops at once.\n"
+		"No file is ever half-written.\n",
 	.run = run,
 };

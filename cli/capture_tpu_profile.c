@@ -26,7 +26,10 @@ struct flags {
 	bool timestamp;
 };
 
-/* "-logdir", "--noinclude_dataset_ops", "--include_dataset_ops" in the one form that our parser knows. */
+/*
+ * "-logdir", "--noinclude_dataset_ops", "--include_dataset_ops" in the one form that our parser
+ * knows.
+ */
 static char *plain_flag(const char *arg)
 {
 	static const char *const booleans[] = { "include_dataset_ops", "display_timestamp", "timestamp" };
@@ -51,7 +54,7 @@ static bool find_addresses(const struct flags *f, struct ss_arena *a, struct ss_
 	*workers = f->workers && *f->workers ? ss_profiler_addresses(a, f->workers) : SS_STR("");
 	if (f->service_addr && *f->service_addr) {
 		if (f->tpu && *f->tpu)
-			cli_say("warning", SS_STR("both --service_addr and --tpu are given: --service_addr is taken"));
+			cli_say("warning", SS_STR("both --service_addr and --tpu are given: --service_addr is used"));
 		*master = ss_profiler_addresses(a, f->service_addr);
 		return (master->p && workers->p) || ss_fail_mem(err);
 	}
@@ -163,20 +166,20 @@ static int run(int argc, char **argv)
 const struct cli_command cli_command_capture_tpu_profile = {
 	.name = "capture_tpu_profile",
 	.args = "--service_addr HOST:PORT | --tpu NAME, --logdir DIR",
-	.summary = "the command of this name, with its flags",
-	.help = "What scripts call that were written for cloud-tpu-profiler: make a link of this name to stepscope.\n\n"
-		"  --service_addr ADDR         of the profiler; a worker's port 8470 is read as the profiler's 8466\n"
-		"  --tpu NAME                  a Cloud TPU instead, found over its API\n"
-		"  --tpu_zone Z, --gcp_project P  where that TPU is; this machine's own without them\n"
-		"  --workers_list LIST         its workers, all of them without it\n"
-		"  --logdir DIR                where the run goes\n"
-		"  --duration_ms N             2000 without it, 1000 when monitoring\n"
-		"  --num_tracing_attempts N    while nothing is traced; 3 without it\n"
-		"  --host_tracer_level N       2 without it\n"
-		"  --[no]include_dataset_ops   no: longer device traces with old programs\n"
-		"  --monitoring_level N        1 or 2: write nothing, print how it goes\n"
-		"  --num_queries N             so many times; 100 without it\n"
-		"  --[no]display_timestamp     with the time of day\n",
+	.summary = "take a profile with the flags of cloud-tpu-profiler",
+	.help = "For scripts written for cloud-tpu-profiler: create a link of this name to stepscope.\n\n"
+		"  --service_addr ADDR         address of the profiler; port 8470 of a worker is replaced by 8466\n"
+		"  --tpu NAME                  name of a Cloud TPU, looked up with the Cloud TPU API\n"
+		"  --tpu_zone Z, --gcp_project P  location of the TPU (default: this machine's)\n"
+		"  --workers_list LIST         workers of the TPU (default: all)\n"
+		"  --logdir DIR                log directory for the run\n"
+		"  --duration_ms N             length of the profile (default: 2000; 1000 when monitoring)\n"
+		"  --num_tracing_attempts N    attempts while no event is traced (default: 3)\n"
+		"  --host_tracer_level N       default: 2\n"
+		"  --[no]include_dataset_ops   no: allows longer device traces of old programs\n"
+		"  --monitoring_level N        1 or 2: print live figures instead of writing a profile\n"
+		"  --num_queries N             number of figures to print (default: 100)\n"
+		"  --[no]display_timestamp     print the time of day\n",
 	.hidden = true,
 	.run = run,
 };

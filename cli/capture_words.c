@@ -56,7 +56,7 @@ static char *read_token(const char *path, struct ss_err *err)
 		if (*p <= ' ' || *p > '~')
 			line[0] = '\0';
 	if (!line[0]) {
-		ss_fail(err, SS_EIO, "there is no token in '%s': one line without blanks is wanted", path);
+		ss_fail(err, SS_EIO, "'%s' holds no token: it must be one line without spaces", path);
 		return NULL;
 	}
 	char *token = strdup(line);

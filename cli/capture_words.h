@@ -39,22 +39,22 @@ struct cli_tls {
 	CLI_FLAG("tls", 0, &(t).on), CLI_TEXT("tls_ca", 0, &(t).ca), CLI_TEXT("tls_cert", 0, &(t).cert), \
 	CLI_TEXT("tls_key", 0, &(t).key), CLI_TEXT("tls_name", 0, &(t).name), CLI_TEXT("token_file", 0, &(t).token_file)
 #define CLI_TLS_HELP \
-	"      --tls                     over TLS; so do the next four\n" \
-	"      --tls_ca FILE             who signs the servers' certificates; the system's authorities without it\n" \
-	"      --tls_cert FILE           our certificate, for servers that want one\n" \
-	"      --tls_key FILE            its key\n" \
-	"      --tls_name NAME           the name in the servers' certificates\n" \
-	"      --token_file FILE         a secret to be sent along\n"
+	"      --tls                     use TLS; implied by the next four options\n" \
+	"      --tls_ca FILE             certificate authority (default: the system's)\n" \
+	"      --tls_cert FILE           client certificate, for servers that require one\n" \
+	"      --tls_key FILE            key of the client certificate\n" \
+	"      --tls_name NAME           expected name in the server's certificate\n" \
+	"      --token_file FILE         file with the token to send\n"
 
 /* How a program is to be profiled, of a struct ss_profile_options. */
 #define CLI_LEVEL_OPTS(o) \
 	CLI_NUMBER("host_tracer_level", 0, 3, &(o).host_level), CLI_NUMBER("device_tracer_level", 0, 2, &(o).device_level), \
 	CLI_NUMBER("python_tracer_level", 0, 1, &(o).python_level), CLI_EACH("option", 'o', cli_add_option, &(o))
 #define CLI_LEVEL_HELP \
-	"      --host_tracer_level N     0 none, 1 critical, 2 (without it) info, 3 verbose\n" \
-	"      --device_tracer_level N   0 none, 1 (without it)\n" \
-	"      --python_tracer_level N   0 none (without it), 1: Python's own calls\n" \
-	"  -o, --option NAME=VALUE       more for the program's profiler, as tpu_trace_mode=TRACE_ONLY_XLA; again and again\n"
+	"      --host_tracer_level N     0 none, 1 critical, 2 info (default), 3 verbose\n" \
+	"      --device_tracer_level N   0 none, 1 on (default)\n" \
+	"      --python_tracer_level N   0 none (default), 1 Python calls\n" \
+	"  -o, --option NAME=VALUE       profiler option such as tpu_trace_mode=TRACE_ONLY_XLA; may be repeated\n"
 bool cli_add_option(void *options, const char *value);
 
 /*

@@ -1,6 +1,6 @@
 /*
- * continuous.c - stepscope continuous: profiles of what has just happened. The programs gather
- * events all the time; a snapshot takes what they have.
+ * continuous.c - stepscope continuous: profile what has just happened (start, snapshot, stop). The
+ * programs gather events all the time; a snapshot takes what they have.
  */
 #include "capture_words.h"
 #include "programs.h"
@@ -65,9 +65,9 @@ static int run(int argc, char **argv)
 	if (!snapshot && strcmp(what, "start") != 0 && strcmp(what, "stop") != 0)
 		return cli_misuse(&cli_command_continuous, "'%s' is none of start, snapshot, stop", what);
 	if (!config.targets)
-		return cli_misuse(&cli_command_continuous, "which programs? --service_addr HOST:PORT[,...] says");
+		return cli_misuse(&cli_command_continuous, "no programs given: use --service_addr HOST:PORT[,...]");
 	if (snapshot && !config.logdir)
-		return cli_misuse(&cli_command_continuous, "where to? --logdir DIR says");
+		return cli_misuse(&cli_command_continuous, "no destination given: use --logdir DIR");
 	config.options.circular_buffer = true;
 	signal(SIGPIPE, SIG_IGN);
 	status = cli_tls_open(&tls, &config.tls, &config.token, &err) ? work(what, &config) : cli_fail(&err);
@@ -78,15 +78,15 @@ static int run(int argc, char **argv)
 const struct cli_command cli_command_continuous = {
 	.name = "continuous",
 	.args = "start|snapshot|stop --service_addr HOST:PORT[,...]",
-	.summary = "profiles of what has just happened",
-	.help = "start: the programs gather events from now on. snapshot: what they have gathered becomes a run of --logdir, its\n"
-		"summary is printed, and they go on. stop: they gather no more.\n\n"
-		"  -a, --service_addr LIST       where the programs' profilers are: host:port, with commas between them\n"
-		"  -l, --logdir DIR              where a snapshot goes\n"
-		"      --session_id NAME         of the run; the time without it\n"
-		"      --override_hostnames LIST names of the hosts in the run, one for each address, instead of the addresses\n"
+	.summary = "profile what has just happened (start, snapshot, stop)",
+	.help = "start: the programs begin to collect events. snapshot: the collected events become a run below --logdir,\n"
+		"its summary is printed, and collection goes on. stop: the programs stop collecting.\n\n"
+		"  -a, --service_addr LIST       addresses host:port, separated by commas\n"
+		"  -l, --logdir DIR              log directory for snapshots\n"
+		"      --session_id NAME         name of the run (default: the time)\n"
+		"      --override_hostnames LIST host names in the run, one per address\n"
 		CLI_LEVEL_HELP CLI_TLS_HELP
-		"\nOn TPUs the last events are kept in a ring; other tracers keep all since the last snapshot: take one now and "
-		"then.\n",
+		"\nTPUs keep the latest events in a ring buffer. Other tracers keep all events since the last snapshot: take\n"
+		"one regularly to limit their memory.\n",
 	.run = run,
 };

@@ -1,5 +1,6 @@
 /*
- * doctor.c - stepscope doctor: is everything there to capture, record and serve, and what to do if not.
+ * doctor.c - stepscope doctor: is everything there to capture, record and serve, and what to do if
+ * not.
  */
 #include "cli.h"
 #include "gpu_probe.h"
@@ -56,11 +57,11 @@ static void check_gpu(struct doctor *d)
 	}
 	bool needed = d->gpu_wanted || r.hardware || r.driver;
 	if (!r.hardware && !r.driver && !d->gpu_wanted) {
-		say(d, NOTE, "GPU", "no NVIDIA GPU is seen here: GPUs cannot be recorded, everything else can");
+		say(d, NOTE, "GPU", "no NVIDIA GPU was found: GPUs cannot be recorded; everything else works");
 		return;
 	}
 	say(d, r.hardware || r.driver ? GOOD : BAD, "GPU", "%s",
-	    r.hardware ? "an NVIDIA GPU is there" : r.driver ? "the driver finds one" : "no NVIDIA GPU is seen here");
+	    r.hardware ? "an NVIDIA GPU is there" : r.driver ? "the driver found a GPU" : "no NVIDIA GPU was found");
 	say(d, r.driver ? GOOD : needed ? BAD : NOTE, "GPU driver", "%s", r.driver_text);
 	say(d, r.cupti ? GOOD : needed ? BAD : NOTE, "CUPTI", "%s", r.cupti_text);
 	if (r.driver && r.cupti)
@@ -85,11 +86,11 @@ static void check_port(struct doctor *d, uint16_t port)
 	if (good)
 		say(d, GOOD, what, "free");
 	else if (why == EADDRINUSE)
-		say(d, BAD, what, "another program listens there: end it (ss -ltnp shows which), or serve with --port N");
+		say(d, BAD, what, "another program uses this port: stop it (ss -ltnp shows which), or use --port N");
 	else if (why == EACCES)
-		say(d, BAD, what, "only root may listen there: take a port from 1024 on");
+		say(d, BAD, what, "only root may use this port: choose 1024 or higher");
 	else
-		say(d, BAD, what, "cannot listen there: %s", strerror(why));
+		say(d, BAD, what, "cannot listen on this port: %s", strerror(why));
 }
 
 static bool can_write(const char *dir)
@@ -125,11 +126,12 @@ static void check_logdir(struct doctor *d, const char *logdir)
 	existing(logdir, dir, sizeof(dir));
 	bool there = strcmp(dir, logdir) == 0;
 	if (!can_write(dir)) {
-		say(d, BAD, "log directory", "'%s' cannot be written to: %s. Take another with --logdir, or change its rights", dir,
+		say(d, BAD, "log directory",
+		    "'%s' is not writable: %s. Choose another directory with --logdir, or change its permissions", dir,
 		    strerror(errno));
 		return;
 	}
-	say(d, GOOD, "log directory", there ? "'%s' can be written to" : "'%s' is not there, and can be made", logdir);
+	say(d, GOOD, "log directory", there ? "'%s' is writable" : "'%s' does not exist yet and can be created", logdir);
 	struct statvfs v;
 	if (statvfs(dir, &v) != 0) {
 		say(d, NOTE, "disk space", "unknown: %s", strerror(errno));
@@ -138,7 +140,9 @@ static void check_logdir(struct doctor *d, const char *logdir)
 	uint64_t room = (uint64_t)v.f_bavail * v.f_frsize;
 	double gib = (double)room / (double)((uint64_t)1 << 30);
 	if (room < ROOM_LEAST)
-		say(d, BAD, "disk space", "%.2f GiB are free: too little for one recording. Free some, or take another --logdir",
+		say(d, BAD, "disk space",
+		    "%.2f GiB are free, which is too little for one recording. Free disk space, or choose another "
+		    "--logdir",
 		    gib);
 	else
 		say(d, room < ROOM_GOOD ? NOTE : GOOD, "disk space", "%.1f GiB are free%s", gib,
@@ -201,11 +205,11 @@ static int run(int argc, char **argv)
 const struct cli_command cli_command_doctor = {
 	.name = "doctor",
 	.args = "[--logdir D] [--port N]... [--gpu]",
-	.summary = "what is missing here for capturing, recording and serving",
-	.help = "Looks at the GPU, its driver, CUPTI and the permission to use it, at ports, at the log directory and the\n"
-		"space on its disk, and says what to do about what is missing. Status 0: nothing is BAD; 1: something is.\n\n"
-		"  -l, --logdir D  where profiles are to go; . without it\n"
-		"  -p, --port N    that a server is to listen on, again and again; 6006 without it\n"
-		"      --gpu       a GPU is needed here: without it, a machine that has none is no failure\n",
+	.summary = "check what capturing, recording and serving need",
+	.help = "Checks the GPU, its driver, CUPTI and permissions, the ports, the log directory and its free disk\n"
+		"space, and says how to fix each problem. Exit status 0: no check is BAD; 1: at least one is.\n\n"
+		"  -l, --logdir D  directory for profiles (default: .)\n"
+		"  -p, --port N    port to check; may be repeated (default: 6006)\n"
+		"      --gpu       fail if this machine has no GPU\n",
 	.run = run,
 };

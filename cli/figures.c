@@ -91,7 +91,7 @@ static void look_at_host(const struct ss_capture *c, const struct ss_capture_hos
 		snprintf(look->why, sizeof(look->why), "%s: %.250s", ss_grpc_code_name(h->status.code), h->status.text);
 	else
 		snprintf(look->why, sizeof(look->why), "%s",
-			 h->end == SS_CAPTURE_EMPTY ? "nothing happened meanwhile" : "no profile came");
+			 h->end == SS_CAPTURE_EMPTY ? "the program was idle" : "no profile was returned");
 }
 
 /* A whole file into a run, under the same name. */
@@ -139,7 +139,7 @@ bool cli_look(const struct ss_capture_config *config, struct cli_look *looks, si
 	*n = 0;
 	snprintf(dir, sizeof(dir), "%.300s/stepscope-XXXXXX", tmp && *tmp ? tmp : "/tmp");
 	if (!mkdtemp(dir))
-		return ss_fail(err, SS_EIO, "there is no room for a short profile in '%s'", dir);
+		return ss_fail(err, SS_EIO, "'%s' has no space for a short profile", dir);
 	mine.logdir = dir;
 	mine.run = "look";
 	/* That a single host failed is said with its figures; only what concerns all ends it. */

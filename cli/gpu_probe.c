@@ -31,7 +31,7 @@ static bool read_answer(int fd, struct ss_trace_gpu_report *out, struct ss_err *
 				       "kernel's log", PATIENCE_MS / 1000);
 		ssize_t got = read(fd, (char *)out + n, sizeof(*out) - n);
 		if (got <= 0)
-			return ss_fail(err, SS_EIO, "the process that asked the GPU driver died: driver or CUPTI are damaged");
+			return ss_fail(err, SS_EIO, "the process that asked the GPU driver died: the driver or CUPTI is damaged");
 		n += (size_t)got;
 	}
 	return true;

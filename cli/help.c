@@ -43,7 +43,7 @@ static int run(int argc, char **argv)
 const struct cli_command cli_command_help = {
 	.name = "help",
 	.args = "[COMMAND]",
-	.summary = "how a command is used",
+	.summary = "show the help of a command",
 	.help = "Prints the help of a command, or lists all.\n",
 	.run = run,
 };

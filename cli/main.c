@@ -35,7 +35,7 @@ static void usage(FILE *to)
 	for (size_t i = 0; cli_commands[i]; i++)
 		if (!cli_commands[i]->hidden)
 			fprintf(to, "  %-11s %s\n", cli_commands[i]->name, cli_commands[i]->summary);
-	fputs("\n'stepscope COMMAND --help' says more; 'stepscope --version' says which this is.\n", to);
+	fputs("\n'stepscope COMMAND --help' shows a command's options; 'stepscope --version' prints the version.\n", to);
 }
 
 static const char *command_name(const void *list, size_t i)
@@ -59,7 +59,10 @@ int main(int argc, char **argv)
 	ss_file_guard();
 	if (link)
 		return link->run(argc, argv);
-	/* Threads come and go: few heaps, and what is large goes back to the system when it is freed. */
+	/*
+	 * Threads come and go: few heaps, and what is large goes back to the system when it is
+	 * freed.
+	 */
 	mallopt(M_ARENA_MAX, 4);
 	mallopt(M_MMAP_THRESHOLD, 1 << 20);
 	mallopt(M_TOP_PAD, 1 << 20);

@@ -1,6 +1,6 @@
 /*
- * monitor.c - stepscope monitor: a job's hosts, looked at again and again: a table in the terminal, a
- * page and figures for Prometheus on a port, and profiles kept when a step was slow.
+ * monitor.c - stepscope monitor: a job's hosts, looked at again and again: a table in the terminal,
+ * a page and figures for Prometheus on a port, and profiles kept when a step was slow.
  *
  * A look is a short profile of all hosts at once, or with --keep_slow a snapshot of what they have
  * gathered since the last one; it is thrown away when its figures are taken. A host is called a
@@ -40,7 +40,9 @@ static void end_gathering(struct monitor *m)
 	cli_programs_stop(&m->programs);
 }
 
-/* Was a step far longer than the steps of the looks before? The first host of which that is true. */
+/*
+ * Was a step far longer than the steps of the looks before? The first host of which that is true.
+ */
 static bool was_slow(void *arg, const struct cli_look *looks, size_t n)
 {
 	struct monitor *m = arg;
@@ -48,8 +50,8 @@ static bool was_slow(void *arg, const struct cli_look *looks, size_t n)
 		double usual = cli_board_usual_ms(&m->board, i), longest = looks[i].figures.step_ms_max;
 		if (!looks[i].ok || !(usual > 0) || !(longest > m->slow * usual))
 			continue;
-		snprintf(m->slowest, sizeof(m->slowest), "%s took %.4g ms for a step, usual are %.4g ms", looks[i].target, longest,
-			 usual);
+		snprintf(m->slowest, sizeof(m->slowest), "%s took %.4g ms for a step; the usual time is %.4g ms",
+			 looks[i].target, longest, usual);
 		return true;
 	}
 	return false;
@@ -71,8 +73,10 @@ static void show(struct monitor *m)
 /* Where one of them cannot, short profiles are taken of all. */
 static void fall_back(struct monitor *m, const struct cli_program *cannot)
 {
-	fprintf(stderr, "stepscope: %s cannot gather events all the time: a look is a profile of %llu ms, and slow steps between "
-			"two looks are not seen\n", cannot->target, (unsigned long long)m->capture.options.duration_ms);
+	fprintf(stderr,
+		"stepscope: %s does not support continuous profiling: each sample is a profile of "
+		"%llu ms, and slow steps between samples are missed\n",
+		cannot->target, (unsigned long long)m->capture.options.duration_ms);
 	m->capture.mode = SS_CAPTURE_SEND;
 	end_gathering(m);
 }
@@ -206,16 +210,16 @@ static int run(int argc, char **argv)
 	if (!config->targets && optind < argc)
 		config->targets = argv[optind++];
 	if (optind < argc)
-		return cli_misuse(&cli_command_monitor, "too many arguments: '%s'; programs stand with commas between them",
+		return cli_misuse(&cli_command_monitor, "too many arguments: '%s'; separate programs with commas",
 				  argv[optind]);
 	if (!config->targets)
-		return cli_misuse(&cli_command_monitor, "which programs? --service_addr HOST:PORT[,...] says");
+		return cli_misuse(&cli_command_monitor, "no programs given: use --service_addr HOST:PORT[,...]");
 	if (slow && (!ss_str_to_f64(ss_str_from(slow), &m.slow) || !(m.slow > 1) || m.slow > 1e6))
-		return cli_misuse(&cli_command_monitor, "--keep_slow: '%s' is no number above 1", slow);
+		return cli_misuse(&cli_command_monitor, "--keep_slow: '%s' is not a number above 1", slow);
 	if (slow && !logdir)
-		return cli_misuse(&cli_command_monitor, "--keep_slow needs --logdir, where the profiles go");
+		return cli_misuse(&cli_command_monitor, "--keep_slow needs --logdir, the directory for the profiles");
 	if (at.link && strncmp(at.link, "http://", 7) != 0 && strncmp(at.link, "https://", 8) != 0)
-		return cli_misuse(&cli_command_monitor, "--http_link: '%s' is no address of a page", at.link);
+		return cli_misuse(&cli_command_monitor, "--http_link: '%s' is not an http address", at.link);
 	m.keep = (struct cli_keep){ .logdir = logdir, .wanted = was_slow, .arg = &m };
 	m.terminal = isatty(STDOUT_FILENO);
 	at.port = port == NO_PORT ? 0 : (uint16_t)port;
@@ -230,19 +234,20 @@ const struct cli_command cli_command_monitor = {
 	.name = "monitor",
 	.args = "HOST:PORT[,...] [--http PORT]",
 	.summary = "watch running programs: step times, idle, stragglers",
-	.help = "Takes a short profile of all programs again and again, and shows step times, the device's idle time, the\n"
-		"use of a TPU's matrix units, the share of input, and which hosts are slower than the others.\n\n"
-		"  -a, --service_addr LIST  host:port, several with commas between them\n"
-		"  -d, --duration_ms N      of each profile; 500 without it\n"
-		"  -i, --interval_s N       from one to the next; 5 without it\n"
-		"  -n, --num_queries N      so many; 0 (without it): until Ctrl-C\n"
-		"      --http PORT          the same as a page, and for Prometheus at /metrics; 0 takes any that is free\n"
-		"      --http_bind ADDRESS  127.0.0.1 without it; who reaches another needs a token, which is made and printed\n"
-		"      --http_token_file F  who asks must know the token in F\n"
-		"      --http_link URL      of 'stepscope serve', for the page to link to\n"
-		"      --keep_slow X        keep the profile when a step took X times as long as usual. The programs gather\n"
-		"                           events all the time then, so that none is missed; where one cannot, only short\n"
-		"                           profiles are looked at\n"
-		"  -l, --logdir DIR         where it is kept\n" CLI_TLS_HELP,
+	.help = "Takes short profiles of all programs repeatedly and shows step times, device idle time, utilization of\n"
+		"the TPU matrix units, the share of input, and hosts that are slower than the others.\n\n"
+		"  -a, --service_addr LIST  addresses host:port, separated by commas\n"
+		"  -d, --duration_ms N      length of each profile (default: 500)\n"
+		"  -i, --interval_s N       time between two profiles (default: 5)\n"
+		"  -n, --num_queries N      number of profiles (default: 0, until Ctrl-C)\n"
+		"      --http PORT          also serve a page, and /metrics for Prometheus; 0: a free port\n"
+		"      --http_bind ADDRESS  address to listen on (default: 127.0.0.1; any other requires a token,\n"
+		"                           which is generated and printed)\n"
+		"      --http_token_file F  require the token in file F\n"
+		"      --http_link URL      address of 'stepscope serve' for links on the page\n"
+		"      --keep_slow X        keep a profile when a step takes X times as long as usual. Uses continuous\n"
+		"                           profiling, so that no slow step is missed; programs without it are\n"
+		"                           sampled with short profiles\n"
+		"  -l, --logdir DIR         directory for kept profiles\n" CLI_TLS_HELP,
 	.run = run,
 };

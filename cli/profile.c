@@ -155,7 +155,7 @@ bool cli_profile_intact(const struct cli_profile *p, struct ss_err *err)
 {
 	for (size_t i = 0; i < p->nhosts; i++)
 		if (ss_file_torn(&p->hosts[i].x.file))
-			return ss_fail(err, SS_EIO, "'" SS_FMT "' was shortened while it was being read",
+			return ss_fail(err, SS_EIO, "'" SS_FMT "' was truncated while it was being read",
 				       SS_ARG(p->hosts[i].x.path));
 	return true;
 }

@@ -1,9 +1,9 @@
 /*
  * record.c - stepscope record -- PROGRAM: run a program and record it from outside.
  *
- * The program gets libsstrace_inject.so by the environment (instrument/inject.c tells how) and a file in
- * which each process that records says what became of it. What a killed program leaves of its GPUs, files
- * of their own beside the host's, is put together here.
+ * The program gets libsstrace_inject.so by the environment (instrument/inject.c tells how) and a
+ * file in which each process that records says what became of it. What a killed program leaves of
+ * its GPUs, files of their own beside the host's, is put together here.
  */
 #include "cli.h"
 #include "gpu_probe.h"
@@ -78,7 +78,8 @@ static bool make_run(struct recording *r, struct ss_err *err)
 	if (!ss_run_dir_make(&r->dir, r->logdir, r->session, err))
 		return false;
 	if (r->dir.remote)
-		return ss_fail(err, SS_EINVAL, "'%s' is not on this machine: a recording goes to a directory here", r->logdir);
+		return ss_fail(err, SS_EINVAL,
+			       "'%s' is not on this machine: recordings are written to a local directory", r->logdir);
 	if (!r->dir.made)
 		return ss_fail(err, SS_EINVAL, "there is a run '" SS_FMT "' already, in '%s'", SS_ARG(r->dir.run), r->logdir);
 	r->folder = r->dir.path.p;
@@ -103,7 +104,10 @@ static bool prepend(const char *variable, const char *value)
 	return ok;
 }
 
-/* In the child, before the program. The log directory's path is absolute: programs change directories. */
+/*
+ * In the child, before the program. The log directory's path is absolute: programs change
+ * directories.
+ */
 static bool set_environment(const struct recording *r)
 {
 	char root[32], bytes[32], logdir[4096];
@@ -129,7 +133,10 @@ static void become(const struct recording *r, char **program, const sigset_t *si
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
-/* Ctrl-C reaches the program from the terminal; other requests to end are passed on, and we wait for it. */
+/*
+ * Ctrl-C reaches the program from the terminal; other requests to end are passed on, and we wait
+ * for it.
+ */
 static int wait_for(pid_t child, const sigset_t *watched)
 {
 	for (;;) {
@@ -214,7 +221,10 @@ static size_t part_of(const char *name)
 	return end > dot + 4 && strcmp(end, SUFFIX) == 0 ? (size_t)(dot - name) : 0;
 }
 
-/* XSpaces one after the other are an XSpace. Returns how many parts there were; a part that cannot be joined stays a file. */
+/*
+ * XSpaces one after the other are an XSpace. Returns how many parts there were; a part that cannot
+ * be joined stays a file.
+ */
 static size_t join_parts(const struct recording *r)
 {
 	size_t n = 0;
@@ -276,19 +286,22 @@ static int finish(const struct recording *r, int status)
 		cli_say("warning", ss_str_from(o.failure));
 	if (!profiles) {
 		cli_say(NULL, status == 126 || status == 127 ? SS_STR("nothing was recorded") :
-			SS_STR("nothing was recorded: the program took no injected library. It may be linked statically, or be "
-			       "set-user-ID, or have no right to write to the log directory"));
+			SS_STR("nothing was recorded: the program did not load the injected library. It may be "
+			       "statically linked or set-user-ID, or it may not write to the log directory"));
 		return status ? status : CLI_FAILED;
 	}
 	if (profiles > o.nprofiles || parts)
-		cli_say("warning", SS_STR("a process was ended before its recording was: what it recorded until then is there"));
+		cli_say("warning", SS_STR("a process was killed before its recording ended; events up to that moment are kept"));
 	say_gpus(r, &o);
 	snprintf(text, sizeof(text), "recorded %zu process%s in '%s'", profiles, profiles == 1 ? "" : "es", r->folder);
 	cli_say(NULL, ss_str_from(text));
 	return status;
 }
 
-/* Where the program's command line begins: behind "--", else the first word that is no option and no option's value. */
+/*
+ * Where the program's command line begins: behind "--", else the first word that is no option and
+ * no option's value.
+ */
 static int program_at(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
@@ -321,7 +334,7 @@ static int run(int argc, char **argv)
 	if (at >= argc)
 		return cli_misuse(self, "which program?");
 	if ((r.session && (strchr(r.session, '/') || !*r.session)) || (r.host && (strchr(r.host, '/') || !*r.host)))
-		return cli_misuse(self, "session and host are names of a folder and a file");
+		return cli_misuse(self, "--session and --host must be valid file names");
 	if (!find_library(r.library, sizeof(r.library), &err) || !make_run(&r, &err) ||
 	    !run_program(&r, argv + at, &program_status, &err))
 		status = cli_fail(&err);
@@ -338,13 +351,13 @@ const struct cli_command cli_command_record = {
 	.summary = "run a program and record its GPUs, its NVTX ranges and its own events",
 	.help = "Runs PROGRAM, unchanged, and writes a run below D: NVIDIA GPUs (kernels, copies, memsets, allocations),\n"
 		"the calls of the driver, NVTX ranges, and what the program records with libsstrace. Without a GPU the\n"
-		"rest is recorded, and what is missing is said; 'stepscope doctor' says more. Processes that it starts\n"
-		"and that use CUDA or NVTX are recorded too, each as a host of its own. Ends with the status of PROGRAM.\n\n"
-		"  -l, --logdir D      . without it\n"
-		"      --session NAME  of the run; the time without it\n"
-		"      --host NAME     of this machine in the run\n"
-		"      --max-mb N      bound of a recording, 256 without it: the host's, and again each GPU's\n"
-		"      --step RANGE    NVTX ranges of this name, or with a number behind it, are the steps of the program\n"
-		"      --no-gpu        leave CUPTI alone, for programs that another profiler records\n",
+		"rest is recorded and the reason is printed ('stepscope doctor' shows details). Child processes that\n"
+		"use CUDA or NVTX are recorded too, each as a separate host. Exits with the status of PROGRAM.\n\n"
+		"  -l, --logdir D      log directory (default: .)\n"
+		"      --session NAME  name of the run (default: the time)\n"
+		"      --host NAME     name of this machine in the run\n"
+		"      --max-mb N      size limit of a recording (default: 256), for the host and for each GPU\n"
+		"      --step RANGE    NVTX ranges of this name, with or without a number, mark the steps\n"
+		"      --no-gpu        do not use CUPTI, for programs that another profiler records\n",
 	.run = run,
 };

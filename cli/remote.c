@@ -1,6 +1,6 @@
 /*
- * remote.c - stepscope remote: what a server of ProfileAnalysis has, another stepscope with --grpc or a
- * pod's master: its runs, or one tool's answer.
+ * remote.c - stepscope remote: what a server of ProfileAnalysis has, another stepscope with --grpc
+ * or a pod's master: its runs, or one tool's answer.
  */
 #include "capture_words.h"
 
@@ -42,7 +42,8 @@ static int fail(const struct ss_peer *peer, const struct ss_grpc_status *status)
 	cli_say(NULL, ss_buf_get(&b));
 	ss_buf_free(&b);
 	if (status->code == SS_GRPC_UNIMPLEMENTED)
-		cli_say(NULL, SS_STR("the port of a program's profiler has no runs: stepscope capture takes one of it"));
+		cli_say(NULL, SS_STR("this port belongs to a program's profiler, which stores no runs: use 'stepscope "
+				     "capture' to take a profile"));
 	return CLI_FAILED;
 }
 
@@ -112,7 +113,7 @@ static int run(int argc, char **argv)
 	a.peer.target = argv[optind];
 	a.q.params = a.params;
 	if (!a.q.session != !a.q.tool)
-		return cli_misuse(&cli_command_remote, "--run and --tool go together; without them the runs are listed");
+		return cli_misuse(&cli_command_remote, "--run and --tool must be given together; without them the runs are listed");
 	if (!cli_tls_open(&tls, &a.peer.tls, &a.peer.token, &err))
 		status = cli_fail(&err);
 	else
@@ -124,15 +125,15 @@ static int run(int argc, char **argv)
 const struct cli_command cli_command_remote = {
 	.name = "remote",
 	.args = "HOST:PORT [--run R --tool T]",
-	.summary = "runs and answers of another server, over gRPC",
+	.summary = "list runs and get answers from another server, over gRPC",
 	.help = "Asks a server of the service ProfileAnalysis ('stepscope serve --grpc PORT', or the profiler of a TPU pod's\n"
-		"master): without --run and --tool which runs it has, and the tools of each; with them for the answer of the\n"
+		"master). Without --run and --tool it lists the runs and their tools; with both it prints the answer of the\n"
 		"tool.\n\n"
-		"  -r, --run R               as the list has it\n"
-		"  -t, --tool T              as the list has it\n"
-		"  -H, --host H              of the run; all of them, or the first, without it\n"
+		"  -r, --run R               as listed\n"
+		"  -t, --tool T              as listed\n"
+		"  -H, --host H              the host (default: all, or the first if the tool shows one)\n"
 		"  -p, --param k=v           a parameter of the tool\n"
-		"      --root DIR            a directory of runs on the server; its own without it\n"
-		"  -o, --output FILE         write there instead of to stdout\n" CLI_TLS_HELP,
+		"      --root DIR            a directory of runs on the server (default: the server's)\n"
+		"  -o, --output FILE         write to FILE instead of stdout\n" CLI_TLS_HELP,
 	.run = run,
 };

@@ -1,5 +1,6 @@
 /*
- * runs.c - stepscope runs PATH: which profiles there are, on what they ran, and how long a step took.
+ * runs.c - stepscope runs PATH: which profiles there are, on what they ran, and how long a step
+ * took.
  *
  * Device and step time come from the overview, as in the page's list. Steps are in the events, so
  * those of a large run are read only when somebody asks.
@@ -191,7 +192,7 @@ static int run(int argc, char **argv)
 		ok = cli_sink_close(&sink, true, &err);
 	}
 	if (ok && p.store.stopped)
-		fputs("stepscope: this is a large tree: only a part of it was looked at\n", stderr);
+		fputs("stepscope: the directory tree is large: only a part of it was searched\n", stderr);
 	cli_profile_close(&p);
 	return ok ? CLI_DONE : cli_fail(&err);
 }
@@ -201,8 +202,8 @@ const struct cli_command cli_command_runs = {
 	.args = "PATH [--all] [--quick] [--steps]",
 	.summary = "profiles below a directory",
 	.help = "Lists the runs of a log directory: name, time, size, device, step time, hosts.\n\n"
-		"  -a, --all     also what was looked at and not taken, and why\n"
-		"  -q, --quick   without device and step time: no profile is opened\n"
-		"  -s, --steps   the step time of runs above 200 MB as well, which takes a while\n",
+		"  -a, --all     also files that were skipped, and why\n"
+		"  -q, --quick   no device and step time; opens no profile\n"
+		"  -s, --steps   also the step time of runs above 200 MB, which takes a while\n",
 	.run = run,
 };

@@ -38,15 +38,15 @@ static void say_where(const struct ss_server *s, const struct ss_server_config *
 		fprintf(stderr, "stepscope: %llu run%s in %s\n", (unsigned long long)ss_server_nruns(s),
 			ss_server_nruns(s) == 1 ? "" : "s", config->logdir);
 	else
-		fprintf(stderr, "stepscope: %s; runs will show once they are there\n",
+		fprintf(stderr, "stepscope: %s; runs will appear when they are written\n",
 			ss_server_why_empty(s) ? ss_server_why_empty(s) : "no profile yet");
 	if (ss_server_grpc_port(s))
 		fprintf(stderr, "stepscope: gRPC on %s:%u\n", host, ss_server_grpc_port(s));
 	fprintf(stderr, "stepscope: serving on %s://%s:%u/%s%s (Ctrl-C ends)\n", config->tls_key ? "https" : "http", host,
 		ss_server_port(s), made ? "?token=" : "", made ? made : "");
 	if (made)
-		fprintf(stderr, "stepscope: others can reach this address, so it wants this token; --token-file keeps one, "
-				"--no-token lets everybody in\n");
+		fprintf(stderr, "stepscope: other machines can reach this address, so requests need this token. "
+				"--token-file sets a fixed token; --no-token turns the check off\n");
 }
 
 static int serve(const struct ss_server_config *config, const char *made)
@@ -62,7 +62,8 @@ static int serve(const struct ss_server_config *config, const char *made)
 	signal(SIGPIPE, SIG_IGN);
 	/*
 	 * One answer after the other takes some megabytes. They are not given back in between, for
-	 * a fault for each page costs more than making the answer; they are when profiles are let go.
+	 * a fault for each page costs more than making the answer; they are when profiles are let
+	 * go.
 	 */
 	mallopt(M_MMAP_THRESHOLD, 4 << 20);
 	mallopt(M_TRIM_THRESHOLD, 32 << 20);
@@ -106,7 +107,7 @@ static int run(int argc, char **argv)
 	if (optind < argc)
 		config.logdir = argv[optind];
 	if (!config.logdir)
-		return cli_misuse(&cli_command_serve, "which log directory?");
+		return cli_misuse(&cli_command_serve, "no log directory given");
 	config.port = (uint16_t)port;
 	config.grpc = grpc_port != NO_PORT;
 	config.grpc_port = config.grpc ? (uint16_t)grpc_port : 0;
@@ -131,23 +132,22 @@ const struct cli_command cli_command_serve = {
 	.name = "serve",
 	.args = "[--logdir] DIR [--port N] [--bind ADDRESS]",
 	.summary = "show profiles in a browser",
-	.help = "Serves the page, and the routes of XProf below /data/plugin/profile, for all runs below DIR. "
-		"New runs show by\n"
-		"themselves. Nothing is written to DIR without --allow-capture.\n\n"
-		"  -l, --logdir DIR      a log directory, a run, or one file\n"
-		"  -p, --port N          6006 without it; 0 takes any that is free\n"
-		"  -b, --bind ADDRESS    127.0.0.1 without it: only this machine. Others that reach a wider address need a token,\n"
-		"                        which is made and printed\n"
-		"      --token-file F    who asks must know the token in F, on any address\n"
-		"      --no-token        on a wider address, let everybody in who can reach it\n"
-		"      --tls-cert F      a certificate, with those that sign it, in PEM: the server speaks TLS then, gRPC too\n"
-		"      --tls-key F       its key\n"
-		"      --memory-mb N     for opened profiles together; half of the machine's without it\n"
-		"      --allow-host NAME a further name by which a proxy on this machine calls us\n"
-		"      --src-prefix P    where sources are, for XProf's page\n"
-		"      --allow-capture   take profiles of running programs when the page asks for one, into DIR\n"
-		"      --grpc N          answer gRPC as well (the service ProfileAnalysis), at port N; 0 takes any that is free\n"
-		"      --grpc-token-file F  who asks over gRPC must know the token in F instead\n\n"
-		"From another machine:  ssh -L 6006:localhost:6006 HOST stepscope serve DIR\n",
+	.help = "Serves the page, and the routes of XProf below /data/plugin/profile, for all runs below DIR. New runs\n"
+		"appear automatically. Nothing is written to DIR without --allow-capture.\n"
+		"\n  -l, --logdir DIR      a log directory, a run, or one file\n"
+		"  -p, --port N          port to listen on (default: 6006); 0: a free port\n"
+		"  -b, --bind ADDRESS    address to listen on (default: 127.0.0.1, this machine only). Any other\n"
+		"                        address requires a token, which is generated and printed\n"
+		"      --token-file F    require the token in file F, on any address\n"
+		"      --no-token        require no token on an address that other machines reach\n"
+		"      --tls-cert F      certificate chain in PEM; turns on TLS, for gRPC too\n"
+		"      --tls-key F       key of the certificate\n"
+		"      --memory-mb N     memory for opened profiles (default: half of the machine's)\n"
+		"      --allow-host NAME further host name that a proxy on this machine sends\n"
+		"      --src-prefix P    path prefix of source files, for XProf's page\n"
+		"      --allow-capture   let the page capture profiles of running programs into DIR\n"
+		"      --grpc N          also serve gRPC (service ProfileAnalysis) at port N; 0: a free port\n"
+		"      --grpc-token-file F  require the token in file F for gRPC instead\n"
+		"\nFrom another machine:  ssh -L 6006:localhost:6006 HOST stepscope serve DIR\n",
 	.run = run,
 };

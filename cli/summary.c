@@ -3,8 +3,8 @@
  * go, is it the input, the host, the device or the network, which operations, and what to do about
  * it.
  *
- * Everything comes from the tools overview_page and smart_suggestion, whose tables are found by what
- * they hold. Nothing is computed here but lengths of bars.
+ * Everything comes from the tools overview_page and smart_suggestion, whose tables are found by
+ * what they hold. Nothing is computed here but lengths of bars.
  */
 #include "cli.h"
 
@@ -107,8 +107,8 @@ static void put_overlap(struct ss_out *o, const struct ss_text_style *style, con
 	if (idle == SS_NPOS || transfer == SS_NPOS || !(column_mean(t, idle) > 0) || !(column_mean(t, transfer) > 0))
 		return;
 	ss_text_tone(o, style, SS_TONE_DIM);
-	ss_out_lit(o, "  TensorCore idle holds the host transfers as well: the parts together are longer than the step by "
-		      "these.\n");
+	ss_out_lit(o, "  TensorCore idle includes host transfers, so the parts add up to more than the "
+		      "step by that amount.\n");
 	ss_text_tone(o, style, SS_TONE_PLAIN);
 }
 
@@ -155,7 +155,7 @@ static void put_ops(struct ss_out *o, const struct ss_result *r, const struct ss
 	const struct ss_table *t = with_col(r, "selfTimePercent");
 	if (!t || !t->nrows)
 		return;
-	heading(o, style, "Operations on the device that take longest");
+	heading(o, style, "Longest operations on the device");
 	struct ss_text_style top = *style;
 	struct ss_table narrow = *t;
 	top.max_rows = TOP_OPS;
@@ -193,8 +193,8 @@ static void put_use(struct ss_out *o, const struct ss_result *r, const struct ss
 	static const struct fact use[] = {
 		{ "device_duty_cycle_percent", "Device busy", "TPU", NULL },
 		{ "mxu_utilization_percent", "Matrix units", "TPU", "0.0%" },
-		{ "flop_rate_utilization_relative_to_roofline", "FLOP rate, of what is possible", "TPU", "0.0%" },
-		{ "memory_bw_utilization_relative_to_hw_limit", "Memory bandwidth, of the peak", "TPU", "0.0%" },
+		{ "flop_rate_utilization_relative_to_roofline", "FLOP rate / peak", "TPU", "0.0%" },
+		{ "memory_bw_utilization_relative_to_hw_limit", "Memory bandwidth / peak", "TPU", "0.0%" },
 		{ "host_idle_time_percent", "Host idle", "TPU", "100.0%" },
 		{ "device_compute_16bit_percent", "Device compute in 16 bit", "GPU", NULL },
 		{ "device_tf_op_percent", "Framework ops on the device", "GPU", NULL },
@@ -205,11 +205,14 @@ static void put_use(struct ss_out *o, const struct ss_result *r, const struct ss
 		{ "host_count", "Hosts", NULL, NULL },
 		{ "task_count", "Tasks", NULL, NULL },
 	};
-	put_facts(o, r, style, "Use of the hardware", use, SS_COUNT(use));
+	put_facts(o, r, style, "Hardware utilization", use, SS_COUNT(use));
 	put_facts(o, r, style, "Run environment", environment, SS_COUNT(environment));
 }
 
-/* Is this advice about a side that is not the bottleneck? Addresses of further reading are for the page. */
+/*
+ * Is this advice about a side that is not the bottleneck? Addresses of further reading are for the
+ * page.
+ */
 static bool is_beside(const struct ss_result *r, struct ss_str tip_type)
 {
 	struct ss_str beside = text_of(r, "non_bottleneck_tip_types");
@@ -234,7 +237,10 @@ static void put_advice(struct ss_out *o, const struct ss_table *t, int64_t sugge
 	}
 }
 
-/* The largest suggestions: what was found, but for the first if it was `said` on top, and what to do about it. */
+/*
+ * The largest suggestions: what was found, but for the first if it was `said` on top, and what to
+ * do about it.
+ */
 static void put_changes(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style, bool said)
 {
 	const struct ss_table *t = with_col(r, "finding"), *advice = with_col(r, "text");
@@ -272,7 +278,7 @@ static void put_next(struct ss_out *o, const struct ss_result *r, const struct s
 	ss_text_tone(o, style, SS_TONE_DIM);
 	ss_out_lit(o, "  stepscope serve ");
 	put_path(o, path);
-	ss_out_lit(o, "   shows all of it in a browser\n");
+	ss_out_lit(o, "   opens the whole profile in a browser\n");
 	ss_text_tone(o, style, SS_TONE_PLAIN);
 }
 
@@ -383,13 +389,13 @@ static int run(int argc, char **argv)
 const struct cli_command cli_command_summary = {
 	.name = "summary",
 	.args = "PATH [--run R] [--host H]",
-	.summary = "where a step's time goes, on one screen",
+	.summary = "where the time goes and what to change, on one screen",
 	.help = "Prints the overview of the newest run at PATH (a log directory, a run, or one file): the "
 		"verdict, the step time and its\n"
 		"parts, the use of the hardware, the longest operations, what to do next, and what was "
 		"noticed.\n\n"
-		"  -r, --run R       this run ('stepscope runs PATH' lists them)\n"
-		"  -H, --host H      this host, several with commas between them; all without it\n"
+		"  -r, --run R       the run to open (default: the newest; 'stepscope runs PATH' lists them)\n"
+		"  -H, --host H      the host; several separated by commas (default: all)\n"
 		"      --color WHEN  always, never or auto\n",
 	.run = run,
 };

@@ -104,10 +104,12 @@ static void say_notes(const struct ss_ask *ask)
 	for (size_t i = 0; ask->format == SS_FORMAT_TEXT && i < r->ntables; i++)
 		cut += ask->style.max_rows && r->tables[i].nrows > ask->style.max_rows;
 	if (cut)
-		fputs("stepscope: a terminal gets the first rows of long tables; a pipe ('| less -S') gets all\n", stderr);
+		fputs("stepscope: only the first rows of long tables are shown; pipe the output ('| less -S') to see "
+		      "all\n",
+		      stderr);
 	if (ask->format != SS_FORMAT_CSV_IDS || ask->table.n || ntables < 2)
 		return;
-	fprintf(stderr, "stepscope: this is the first of %zu tables (--table names another, or all):", ntables);
+	fprintf(stderr, "stepscope: this is the first of %zu tables (use --table NAME for another, or --table all):", ntables);
 	for (size_t i = 0; i < r->ntables; i++)
 		if (r->tables[i].ncols)
 			fprintf(stderr, " %s", r->tables[i].name);
@@ -146,7 +148,7 @@ static int run(int argc, char **argv)
 		return status;
 	struct ss_ask ask = { .params = params.v, .notes_apart = true };
 	if (!format_of(format, &ask.format))
-		return cli_misuse(&cli_command_tool, "there is no format '%s', only text, json, csv and xprof",
+		return cli_misuse(&cli_command_tool, "unknown format '%s': use text, json, csv or xprof",
 				  format);
 	ask.tool = find_tool(argv[optind]);
 	if (!ask.tool)
@@ -179,15 +181,15 @@ const struct cli_command cli_command_tool = {
 	.name = "tool",
 	.args = "NAME PATH [--run R] [--host H] [--format text|json|csv|xprof] [--param k=v]... [--output "
 		"FILE]",
-	.summary = "answer of one analysis",
-	.help = "Runs the analysis NAME on the profile at PATH: a log directory, a run, or one file.\n\n"
-		"  -r, --run R       this run; without it the newest ('stepscope runs PATH' lists them)\n"
-		"  -H, --host H      this host, several with commas between them, or ALL_HOSTS\n"
-		"  -f, --format F    text: for people; json: by column, with units; csv: tables;\n"
-		"                    xprof: as XProf's clients read it\n"
-		"  -p, --param k=v   a parameter of the analysis ('stepscope tools PATH' names them)\n"
-		"  -t, --table T     csv: this table of the answer instead of the first, or all\n"
-		"  -o, --output FILE write there instead of to stdout\n"
+	.summary = "print the answer of one tool",
+	.help = "Runs the tool NAME on the profile at PATH: a log directory, a run, or one file.\n\n"
+		"  -r, --run R       the run to open (default: the newest; 'stepscope runs PATH' lists them)\n"
+		"  -H, --host H      the host; several separated by commas; or ALL_HOSTS\n"
+		"  -f, --format F    text for people; json by column with units; csv tables;\n"
+		"                    xprof for XProf's clients\n"
+		"  -p, --param k=v   a parameter of the tool ('stepscope tools PATH' lists them)\n"
+		"  -t, --table T     csv only: the table to print, or all (default: the first)\n"
+		"  -o, --output FILE write to FILE instead of stdout\n"
 		"      --color WHEN  always, never or auto\n\n"
 		"  stepscope tool overview_page logs/\n"
 		"  stepscope tool framework_op_stats logs/ --host ALL_HOSTS --format csv >ops.csv\n",

@@ -14,7 +14,7 @@ static void print_tool(struct ss_out *o, const struct ss_tool *t, bool present,
 	ss_text_tone(o, style, present ? SS_TONE_BOLD : SS_TONE_DIM);
 	ss_out_printf(o, "%-26s", t->name);
 	ss_text_tone(o, style, SS_TONE_PLAIN);
-	ss_out_printf(o, " %s%s\n", t->summary, present ? "" : " (nothing of it in this profile)");
+	ss_out_printf(o, " %s%s\n", t->summary, present ? "" : " (no data in this profile)");
 	for (size_t i = 0; i < t->nparams; i++) {
 		const struct ss_param *p = &t->params[i];
 		ss_text_tone(o, style, SS_TONE_DIM);
@@ -54,7 +54,7 @@ static int run(int argc, char **argv)
 const struct cli_command cli_command_tools = {
 	.name = "tools",
 	.args = "PATH [--run R]",
-	.summary = "analyses that a profile has data for",
+	.summary = "list the tools that a profile has data for",
 	.help = "Lists the analyses by name with their parameters, for the newest run at PATH or the one "
 		"given.\n\n"
 		"  -r, --run R       this run\n"

@@ -1,11 +1,11 @@
 /*
  * gpu_trace.c - see ss_trace_gpu.h: a session with CUPTI.
  *
- * Two ways of CUPTI's are used. Callbacks tell of calls of the driver on the thread that makes them: they
- * become scopes like the program's own, on our clock, in the right place among them. Activity records
- * tell what the device did; they come in buffers, later, from a thread of CUPTI's, and with times of
- * CUPTI's clock, which is set against ours whenever a buffer comes. Both carry the same correlation
- * id, by which readers connect a launch with its kernel.
+ * Two ways of CUPTI's are used. Callbacks tell of calls of the driver on the thread that makes
+ * them: they become scopes like the program's own, on our clock, in the right place among them.
+ * Activity records tell what the device did; they come in buffers, later, from a thread of CUPTI's,
+ * and with times of CUPTI's clock, which is set against ours whenever a buffer comes. Both carry
+ * the same correlation id, by which readers connect a launch with its kernel.
  *
  * What was dropped: activity records of API calls (they lack the ranges that were open, and double
  * the number of records).
@@ -187,7 +187,10 @@ static void on_requested(uint8_t **buffer, size_t *size, size_t *max_records)
 	*max_records = 0;	/* as many as fit */
 }
 
-/* How far our clock is from CUPTI's. Of a few readings the one with the shortest way between two of ours is the best. */
+/*
+ * How far our clock is from CUPTI's. Of a few readings the one with the shortest way between two of
+ * ours is the best.
+ */
 static bool clock_offset(const struct cupti *c, int64_t *out)
 {
 	uint64_t best = UINT64_MAX;
@@ -237,7 +240,9 @@ static void on_completed(void *context, uint32_t stream, uint8_t *buffer, size_t
 
 /* --- what is done once a second ----------------------------------------------------------------- */
 
-/* CUPTI tells of devices only if it was asked before CUDA was initialized; the driver, only after. */
+/*
+ * CUPTI tells of devices only if it was asked before CUDA was initialized; the driver, only after.
+ */
 static void learn_devices(void)
 {
 	struct device_facts facts;
@@ -253,8 +258,8 @@ static void learn_devices(void)
 }
 
 /*
- * CUPTI delivers full buffers by itself, which may take a program minutes. A flush delivers those whose
- * records are complete; it is not forced, so that none is cut short that is under way.
+ * CUPTI delivers full buffers by itself, which may take a program minutes. A flush delivers those
+ * whose records are complete; it is not forced, so that none is cut short that is under way.
  */
 static void *flush_often(void *arg)
 {
@@ -326,12 +331,12 @@ static void source_stop(void)
 	if (gpu.cupti_dropped)
 		warn("CUPTI dropped %llu records of the GPUs: its buffers were full\n", (unsigned long long)gpu.cupti_dropped);
 	if (full)
-		warn("%llu events of the GPUs found no room in the recording\n", (unsigned long long)full);
+		warn("%llu GPU events did not fit in the recording\n", (unsigned long long)full);
 	if (gpu.converter->untimed)
-		warn("%llu events of the GPUs have no times: they were under way when the recording ended, or CUPTI could not take "
-		     "them\n", (unsigned long long)gpu.converter->untimed);
+		warn("%llu GPU events have no times: they were still running when the recording ended, or "
+		     "CUPTI could not time them\n", (unsigned long long)gpu.converter->untimed);
 	if (!gpu.records)
-		warn("CUPTI delivered no record of a GPU: the program did not use one while it was recorded\n");
+		warn("CUPTI delivered no GPU record: the program used no GPU while it was recorded\n");
 	gpu.ended = gpu.converter;
 	gpu.converter = NULL;
 	pthread_mutex_unlock(&gpu.lock);
@@ -401,7 +406,7 @@ static bool join_session(void)
 	if (!running)
 		snprintf(gpu.error, sizeof(gpu.error), "no recording runs: ss_trace_start comes first");
 	else if (!c || !c->planes)
-		snprintf(gpu.error, sizeof(gpu.error), "no memory is left for the planes of the GPUs");
+		snprintf(gpu.error, sizeof(gpu.error), "out of memory for the GPU planes");
 	if (!running || !c || !c->planes) {
 		free(c);
 		return false;
@@ -419,7 +424,9 @@ static bool called(const char *call, int status)
 	return false;
 }
 
-/* A CUPTI that is older than a function does not know it; one that knows none at all is a failure. */
+/*
+ * A CUPTI that is older than a function does not know it; one that knows none at all is a failure.
+ */
 static bool enable_callbacks(void)
 {
 	static const uint16_t ranges[][2] = {
@@ -458,9 +465,10 @@ static bool enable_kinds(void)
 }
 
 /*
- * The buffers' callbacks take the lock and CUPTI may call them at once, so it is given up around this.
- * To subscribe comes first: buffers are the whole process's, and another profiler's would come to us. It
- * may have been there since our last session, so that they are asked for anew each time.
+ * The buffers' callbacks take the lock and CUPTI may call them at once, so it is given up around
+ * this. To subscribe comes first: buffers are the whole process's, and another profiler's would
+ * come to us. It may have been there since our last session, so that they are asked for anew each
+ * time.
  */
 static bool begin_cupti(void)
 {

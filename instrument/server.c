@@ -1,6 +1,6 @@
 /*
- * server.c - tensorflow.ProfilerService inside a program: a request starts the recorder, waits, stops
- * it, and the file is sent or stays where it was asked for.
+ * server.c - tensorflow.ProfilerService inside a program: a request starts the recorder, waits,
+ * stops it, and the file is sent or stays where it was asked for.
  *
  * Continuous profiling is a recording without an end, kept in a temporary folder; a snapshot stops
  * it, sends it and begins the next one.
@@ -177,7 +177,7 @@ static bool take_turn(const char *session, bool continuous, struct ss_grpc_statu
 		snprintf(server.session, sizeof(server.session), "%s", session);
 	}
 	pthread_mutex_unlock(&server.lock);
-	return free_now || ss_grpc_fail(status, SS_GRPC_ALREADY_EXISTS, "the program is being recorded for somebody else");
+	return free_now || ss_grpc_fail(status, SS_GRPC_ALREADY_EXISTS, "another client is profiling this program");
 }
 
 static void give_turn(void)
@@ -269,7 +269,9 @@ static bool is_empty(int fd, uint64_t bytes)
 	return !any;
 }
 
-/* The file as the answer's XSpace, or empty_trace. The fields of a message are bytes in any order. */
+/*
+ * The file as the answer's XSpace, or empty_trace. The fields of a message are bytes in any order.
+ */
 static bool answer_with(struct ss_grpc_answer *answer, const char *path, bool emit)
 {
 	struct stat st;
@@ -439,7 +441,7 @@ static bool start(const struct ss_trace_server_options *o, struct ss_err *err)
 {
 	bool ok = true;
 	if (server.grpc)
-		return ss_fail(err, SS_EBUSY, "a server listens already, on port %u", ss_grpc_server_port(server.grpc));
+		return ss_fail(err, SS_EBUSY, "a server is already listening on port %u", ss_grpc_server_port(server.grpc));
 	if (o->logdir && o->logdir[0] != '/')
 		return ss_fail(err, SS_EINVAL, "logdir '%s' is not an absolute path", o->logdir);
 	server.max_bytes = o->max_bytes;
@@ -453,7 +455,10 @@ static bool start(const struct ss_trace_server_options *o, struct ss_err *err)
 	if (server.grpc && (ss_grpc_server_loopback(server.grpc) || o->token || o->open))
 		return true;
 	if (server.grpc) {
-		ss_fail(err, SS_EINVAL, "'%s' can be reached by others: a token is wanted, or leave for all (open)", o->bind);
+		ss_fail(err, SS_EINVAL,
+			"'%s' is reachable from other machines: a token is required, or permission for everybody "
+			"(open)",
+			o->bind);
 		ss_grpc_server_stop(server.grpc, 0);
 		server.grpc = NULL;
 	}

@@ -150,7 +150,7 @@ static bool set_path(const struct ss_trace_options *o)
 	snprintf(ss_rec.host, sizeof(ss_rec.host), "%s", o->host ? o->host : system_host);
 	const char *name = o->session ? o->session : session;
 	if (strchr(ss_rec.host, '/') || strchr(name, '/') || !*name || !ss_rec.host[0])
-		return ss_rec_fail("session and host are names of a folder and a file: '%s', '%s' cannot be", name, ss_rec.host);
+		return ss_rec_fail("--session and --host must be valid file names: '%s', '%s' cannot be", name, ss_rec.host);
 	int n = o->dir ? snprintf(ss_rec.spool.path, sizeof(ss_rec.spool.path), "%s/%s.xplane.pb", o->dir, ss_rec.host)
 		       : snprintf(ss_rec.spool.path, sizeof(ss_rec.spool.path), "%s/plugins/profile/%s/%s.xplane.pb",
 				  dir ? dir : ".", name, ss_rec.host);
@@ -180,7 +180,9 @@ void ss_rec_sweep_threads(void)
 
 static bool write_plane_name(void)
 {
-	/* In whole words: an id of 0 as a varint of 4 bytes, then tag, length and 9 bytes of name. */
+	/*
+	 * In whole words: an id of 0 as a varint of 4 bytes, then tag, length and 9 bytes of name.
+	 */
 	unsigned char name[16];
 	name[0] = XPLANE_ID << 3;
 	put_bytes(put_varint_n(name + 1, 0, 4), XPLANE_NAME, "/host:CPU", 9);
@@ -459,8 +461,9 @@ static void finish(bool written)
 }
 
 /*
- * Put the new file in the old one's place, atomically. Exchanging them spares what ext4 does for a file that
- * replaces another, to write it to the disk at once: a sixth of the stop, and the recording was not there either.
+ * Put the new file in the old one's place, atomically. Exchanging them spares what ext4 does for a
+ * file that replaces another, to write it to the disk at once: a sixth of the stop, and the
+ * recording was not there either.
  */
 static bool replace(const char *temporary, const char *path)
 {

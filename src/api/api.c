@@ -127,7 +127,9 @@ bool stepscope_has(struct stepscope *s, const char *run_name, const char *tool_n
 	return has;
 }
 
-/* "k=v" strings as the tool takes them; a name that it does not know is a failure, not a silence. */
+/*
+ * "k=v" strings as the tool takes them; a name that it does not know is a failure, not a silence.
+ */
 static bool read_params(const struct stepscope_question *q, struct ss_ask *ask, struct ss_arena *arena,
 			struct ss_err *err)
 {
@@ -218,7 +220,7 @@ bool stepscope_ask(struct stepscope *s, const struct stepscope_question *q, stru
 		memcpy(&whole, q, q->size < sizeof(whole) ? q->size : sizeof(whole));
 	stepscope_answer_clear(a);
 	bool ok = sane ? answer(s, &whole, a, &arena, &err) :
-			 ss_fail(&err, SS_EINVAL, "the question or the answer is not initialised");
+			 ss_fail(&err, SS_EINVAL, "the request or the answer struct is not initialised");
 	if (!ok)
 		explain(&err, why, why_bytes);
 	ss_arena_release(&arena);

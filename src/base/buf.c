@@ -100,7 +100,7 @@ bool ss_buf_ok(const struct ss_buf *b, const char *what, struct ss_err *err)
 	if (b->no_memory)
 		return ss_fail_mem(err);
 	if (b->over)
-		return ss_fail(err, SS_EFORMAT, "%s would be longer than %zu bytes: its parts refer to each other too often",
+		return ss_fail(err, SS_EFORMAT, "%s would be longer than %zu bytes: its parts reference each other too many times",
 			       what, b->limit_bytes);
 	return true;
 }

@@ -21,7 +21,7 @@ static bool wait_for(struct ss_grpc_channel *ch, struct ss_grpc_call *call, int 
 	if (status->code == SS_GRPC_OK)
 		ss_buf_str(reply, ss_grpc_call_reply(call));
 	if (reply->no_memory || reply->over)
-		ss_grpc_fail(status, SS_GRPC_RESOURCE_EXHAUSTED, "there is no memory for the answer");
+		ss_grpc_fail(status, SS_GRPC_RESOURCE_EXHAUSTED, "out of memory for the answer");
 	return status->code == SS_GRPC_OK;
 }
 

@@ -97,7 +97,7 @@ static bool name_stems(struct ss_capture *c, struct ss_err *err)
 		snprintf(file, sizeof(file), SS_FMT ".xplane.pb", SS_ARG(h->stem));
 		if (ss_run_dir_has(&c->dir, file))
 			return ss_fail(err, SS_EINVAL,
-				       "run '" SS_FMT "' has a profile of %s already: another --session_id is wanted",
+				       "run '" SS_FMT "' has a profile of %s already: choose another --session_id",
 				       SS_ARG(c->dir.run), h->target);
 	}
 	return true;
@@ -328,12 +328,12 @@ static bool explain(const struct ss_capture *c, struct ss_err *err)
 	size_t empty = ss_capture_count(c, SS_CAPTURE_EMPTY);
 	if (empty)
 		return ss_fail(err, SS_ENODATA,
-			       "no trace event was collected after %u attempt%s: the program did nothing meanwhile; try a longer "
+			       "no trace event was collected after %u attempt%s: the program was idle; try a longer "
 			       "duration or more attempts", c->attempt, c->attempt == 1 ? "" : "s");
 	if (c->nhosts == 1)
 		return ss_fail(err, SS_EIO, "no profile: %s: %s", ss_grpc_code_name(c->hosts[0].status.code),
 			       c->hosts[0].status.text);
-	return ss_fail(err, SS_EIO, "no profile: none of the %zu hosts gave one", c->nhosts);
+	return ss_fail(err, SS_EIO, "no profile: none of the %zu hosts returned one", c->nhosts);
 }
 
 bool ss_capture_run(struct ss_capture *c, const struct ss_capture_config *config, struct ss_err *err)

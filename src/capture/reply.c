@@ -1,9 +1,9 @@
 /*
  * reply.c - reading a ProfileResponse from a stream.
  *
- * Only two levels are of interest: the response, and the ProfileToolData in it. A profile that comes
- * in several fields is put together by writing them one after the other: that is what merging two
- * messages of protobuf means.
+ * Only two levels are of interest: the response, and the ProfileToolData in it. A profile that
+ * comes in several fields is put together by writing them one after the other: that is what merging
+ * two messages of protobuf means.
  */
 #include "capture/reply.h"
 
@@ -68,7 +68,7 @@ static bool end_tool(struct ss_reply *r, struct ss_err *err)
 		return true;
 	}
 	if (!good_name(r->name))
-		return ss_fail(err, SS_EFORMAT, "the answer holds a file of a name that is not to be trusted");
+		return ss_fail(err, SS_EFORMAT, "the answer holds a file with an unsafe name");
 	return keep(r, &r->tool, r->name, err);
 }
 

@@ -86,7 +86,7 @@ bool ss_run_dir_make(struct ss_run_dir *d, const char *logdir, const char *run, 
 	if (!logdir[0])
 		return ss_fail(err, SS_EINVAL, "the log directory has no name");
 	if (run && !is_plain(ss_str_from(run)))
-		return ss_fail(err, SS_EINVAL, "'%s' cannot be the name of a run: letters, digits, '_', '-' and '.' make one", run);
+		return ss_fail(err, SS_EINVAL, "'%s' is not a valid run name: use letters, digits, '_', '-' and '.'", run);
 	struct ss_str top = d->remote ? ss_str_from(logdir) : absolute(&d->arena, logdir);
 	d->root = ss_arena_printf(&d->arena, SS_FMT "/plugins/profile", SS_ARG(top));
 	if (!top.p || !d->root.p)
@@ -164,7 +164,7 @@ bool ss_new_file_keep(struct ss_new_file *f, const struct ss_run_dir *d, const c
 	/* A link fails where a name is taken; a rename would replace what is there. */
 	if (ok && link(f->path, path) != 0) {
 		if (errno == EEXIST)
-			ok = ss_fail(err, SS_EINVAL, "'%s' is there already: another --session_id is wanted", path);
+			ok = ss_fail(err, SS_EINVAL, "'%s' is there already: choose another --session_id", path);
 		else /* file systems without links */
 			ok = rename(f->path, path) == 0 || ss_fail(err, SS_EIO, "cannot write '%s': %s", path, strerror(errno));
 	}

@@ -45,7 +45,10 @@ static bool metadata(const char *path, struct ss_buf *out, struct ss_err *err)
 	return ok;
 }
 
-/* A project or a zone: as given, or the machine's own. "projects/1/zones/us-central1-b" ends with the zone. */
+/*
+ * A project or a zone: as given, or the machine's own. "projects/1/zones/us-central1-b" ends with
+ * the zone.
+ */
 static bool given_or_own(const char *given, const char *what, const char *path, struct ss_arena *a, struct ss_str *out,
 			 struct ss_err *err)
 {
@@ -97,7 +100,7 @@ static bool token(struct ss_arena *a, struct ss_str *out, struct ss_err *err)
 		    ss_fail(err, SS_EFORMAT, "the metadata server gives no access token"));
 	for (size_t i = 0; ok && i < value.n; i++)
 		ok = (value.p[i] > ' ' && value.p[i] <= '~') ||
-		     ss_fail(err, SS_EFORMAT, "the access token holds bytes that none has");
+		     ss_fail(err, SS_EFORMAT, "the access token holds invalid bytes");
 	*out = ok ? ss_arena_printf(a, "Authorization: Bearer " SS_FMT, SS_ARG(value)) : SS_STR("");
 	ss_buf_free(&b);
 	return ok && !no_memory(*out, err);
@@ -150,7 +153,8 @@ static bool read_node(struct ss_str json, const char *name, struct ss_arena *a, 
 	struct ss_buf list = { 0 };
 	struct ss_str state = SS_STR(""), ip;
 	size_t n = 0;
-	bool ok = take_endpoints(json, &list, &n, a) || ss_fail(err, SS_EFORMAT, "the Cloud TPU API answers something unreadable");
+	bool ok = take_endpoints(json, &list, &n, a) ||
+		  ss_fail(err, SS_EFORMAT, "the answer of the Cloud TPU API cannot be parsed");
 	/* Older nodes have one address, and no list. */
 	if (ok && !n && member(json, "ipAddress", a, &ip) && is_name(ip.p ? ss_arena_str(a, ip).p : "")) {
 		ss_buf_printf(&list, SS_FMT ":%d", SS_ARG(ip), PROFILER_PORT);

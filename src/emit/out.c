@@ -56,7 +56,7 @@ bool ss_out_finish(struct ss_out *o, struct ss_err *err)
 	if (o->no_memory)
 		return ss_fail_mem(err);
 	if (o->refused)
-		return ss_fail(err, SS_EIO, "the reader of the answer went away");
+		return ss_fail(err, SS_EIO, "the client closed the connection");
 	return true;
 }
 
@@ -232,7 +232,10 @@ static size_t multibyte(struct ss_out *o, struct ss_str s)
 	return n;
 }
 
-/* Are all of these eight bytes plain? A test for all at once may take a plain byte behind another one for none. */
+/*
+ * Are all of these eight bytes plain? A test for all at once may take a plain byte behind another
+ * one for none.
+ */
 static inline bool plain8(const char *p)
 {
 	const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;

@@ -24,7 +24,7 @@ static bool spend(struct shape_reader *r, uint64_t bytes, struct ss_err *err)
 {
 	if (bytes > r->budget_bytes)
 		return ss_fail(err, SS_EFORMAT,
-			       "module '" SS_FMT "': its buffers refer to large shapes too often",
+			       "module '" SS_FMT "': its buffers reference large shapes too many times",
 			       SS_ARG(r->m->name));
 	r->budget_bytes -= bytes;
 	return true;

@@ -188,7 +188,10 @@ static void add_uint(struct chrome *c, struct ss_str name, enum ss_so_kind kind,
 	ss_chrome_args_add(&c->args, (struct ss_so_arg){ .name = name, .kind = kind, .u = v });
 }
 
-/* Begin, middle or end of something that is not bound to a thread: a mark, tied to the others by a flow. */
+/*
+ * Begin, middle or end of something that is not bound to a thread: a mark, tied to the others by a
+ * flow.
+ */
 static void add_async(struct chrome *c, const struct raw *e)
 {
 	enum ss_so_dir dir = e->ph.p[0] == 'b' || e->ph.p[0] == 'S' ? SS_SO_FLOW_OUT :
@@ -360,7 +363,10 @@ static bool read_members(struct chrome *c)
 
 /* ---- processes ---- */
 
-/* "host /device:TPU:0" of several hosts, "/job:worker/task:0/device:GPU:0": where the plane's own name begins. */
+/*
+ * "host /device:TPU:0" of several hosts, "/job:worker/task:0/device:GPU:0": where the plane's own
+ * name begins.
+ */
 static size_t own_name(struct ss_str name)
 {
 	static const struct ss_str marks[] = {
@@ -411,7 +417,10 @@ static bool name_plane(struct chrome *c, size_t i, bool *cpu)
 	return p->name.p != NULL;
 }
 
-/* The host's threads are those of the process that says so, else of the busiest one that says nothing. */
+/*
+ * The host's threads are those of the process that says so, else of the busiest one that says
+ * nothing.
+ */
 static bool name_planes(struct chrome *c)
 {
 	bool cpu = false;
@@ -454,7 +463,7 @@ bool ss_chrome_read(const struct ss_file *f, struct ss_space_out *o, struct ss_s
 	if (memory)
 		ss_chrome_devices(o, c->devices);
 	memory = memory && !o->no_memory;
-	bool ok = memory ? c->any_list || ss_fail(err, SS_EFORMAT, "there is no list of trace events in it")
+	bool ok = memory ? c->any_list || ss_fail(err, SS_EFORMAT, "it holds no list of trace events")
 			 : ss_fail_mem(err);
 	*hostname = c->hostname;
 	ss_json_feed_close(&c->feed);

@@ -16,7 +16,7 @@ struct ss_chrome_loss {
 	uint64_t malformed;	/* events that are no JSON object, or lack a phase or a time */
 	uint64_t unknown;	/* of a phase that has no place on a timeline */
 	bool cut;		/* the text ends early, or is damaged from some point on */
-	bool too_long;		/* it unpacks to more than such a file should */
+	bool too_long;		/* it decompresses to more than the limit */
 };
 
 /*

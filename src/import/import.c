@@ -62,9 +62,9 @@ static bool read_json(const struct ss_file *f, struct ss_space_out *o, struct ss
 	if (!ss_chrome_read(f, o, hostname, &loss, err))
 		return false;
 	bool ok = note_count(out, a, loss.malformed, "events of the trace are malformed and left out") &&
-		  note_count(out, a, loss.unknown, "events of the trace are of a phase that no timeline shows") &&
-		  (!loss.cut || note(out, SS_STR("the trace is cut short or damaged; what stands before is shown"))) &&
-		  (!loss.too_long || note(out, SS_STR("the trace unpacks to more than such a file should; the rest is left out")));
+		  note_count(out, a, loss.unknown, "events of the trace have a phase that a timeline cannot show") &&
+		  (!loss.cut || note(out, SS_STR("the trace is truncated or damaged; events before that point are shown"))) &&
+		  (!loss.too_long || note(out, SS_STR("the trace decompresses to more than the limit; the rest is left out")));
 	return ok || ss_fail_mem(err);
 }
 
@@ -75,7 +75,7 @@ static bool read_proto(struct ss_str bytes, struct ss_space_out *o, struct ss_ar
 	if (!ss_trace_proto_read(bytes, o, &loss, err))
 		return false;
 	return (note_count(out, a, loss.malformed, "events of the trace are malformed and left out") &&
-		(!loss.cut || note(out, SS_STR("the trace is cut short or damaged; what stands before is shown")))) ||
+		(!loss.cut || note(out, SS_STR("the trace is truncated or damaged; events before that point are shown")))) ||
 	       ss_fail_mem(err);
 }
 
@@ -87,7 +87,7 @@ static bool unpack(const struct ss_file *f, struct ss_buf *to, struct ss_importe
 	if (!ss_gz_in_all(f->bytes, to, &whole, err))
 		return false;
 	to->limit_bytes = 0;
-	return whole || note(out, SS_STR("the packed file is damaged; what stands before the damage is shown"));
+	return whole || note(out, SS_STR("the compressed file is damaged; events before the damage are shown"));
 }
 
 static bool convert(const struct ss_file *f, enum kind kind, struct ss_str unpacked, struct ss_arena *arena,
@@ -98,9 +98,8 @@ static bool convert(const struct ss_file *f, enum kind kind, struct ss_str unpac
 	bool ok = kind == JSON ? read_json(f, &o, &hostname, arena, out, err) : read_proto(unpacked, &o, arena, out, err);
 	ok = ok && ss_so_finish(&o, hostname, &out->space, err);
 	if (ok && !(note_count(out, arena, o.unmatched, "events of the trace end without a begin") &&
-		    note_count(out, arena, o.left_out, "events of the trace are left out: they take more memory than such a "
-						       "file should") &&
-		    note_count(out, arena, o.far, "events are months away from the others and left out")))
+		    note_count(out, arena, o.left_out, "events of the trace are left out: they exceed the memory limit") &&
+		    note_count(out, arena, o.far, "events lie months apart from the others and are left out")))
 		ok = ss_fail_mem(err);
 	ss_so_free(&o);
 	return ok;
@@ -149,12 +148,15 @@ bool ss_import(const struct ss_file *f, struct ss_str path, struct ss_arena *are
 	bool ok = import(f, path, arena, out, &twice, err);
 	if (!ok || !twice)
 		return ok;
-	/* Packed once more on its way (fetched with a content encoding): the outer layer is held, the inner one read as ever. */
+	/*
+	 * Packed once more on its way (fetched with a content encoding): the outer layer is held,
+	 * the inner one read as ever.
+	 */
 	ok = unpack(f, &inner, out, err);
 	struct ss_file file = { .bytes = ss_buf_get(&inner), .borrowed = true };
 	ok = ok && import(&file, path, arena, out, &again, err);
 	if (ok && again)
-		ok = ss_fail(err, SS_EFORMAT, "'" SS_FMT "' is packed more than twice", SS_ARG(path));
+		ok = ss_fail(err, SS_EFORMAT, "'" SS_FMT "' is compressed more than twice", SS_ARG(path));
 	ss_buf_free(&inner);
 	return ok;
 }

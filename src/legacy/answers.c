@@ -10,8 +10,8 @@ bool ss_old_note(const struct ss_query *q, const struct ss_host *h, struct ss_re
 	(void)q;
 	size_t slash = ss_str_rchr(h->x.path, '/');
 	struct ss_str file = slash == SS_NPOS ? h->x.path : ss_str_sub(h->x.path, slash + 1, h->x.path.n);
-	struct ss_str text = ss_arena_printf(out->arena, "These figures were computed when the profile was taken, and stored "
-					     "in '" SS_FMT "'", SS_ARG(file));
+	struct ss_str text = ss_arena_printf(
+		out->arena, "These figures were computed at capture time and stored in '" SS_FMT "'", SS_ARG(file));
 	return text.p && ss_result_note(out, SS_INFO, text);
 }
 
@@ -163,7 +163,7 @@ bool ss_old_table(const struct ss_jnode *data_table, const char *name, const cha
 	for (const struct ss_jnode *r = n && rows ? rows->first : NULL; r; r = r->next) {
 		/* A cell takes two bytes at least: more cells than that are none. */
 		if ((t->nrows + 1) * n > out->body.n)
-			return ss_result_note(out, SS_WARNING, SS_STR("rows without their cells are left out"));
+			return ss_result_note(out, SS_WARNING, SS_STR("rows without cells are left out"));
 		if (!add_row(t, r))
 			return false;
 	}

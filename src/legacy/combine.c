@@ -417,11 +417,11 @@ static void drop_rare(struct job *j)
 
 static bool note_all(struct job *j)
 {
-	struct ss_str text = ss_arena_printf(j->out->arena,
-					     "These figures were computed when the profile was taken, by each of %zu hosts for "
-					     "itself. %s", j->nread, j->a->says);
+	struct ss_str text = ss_arena_printf(
+		j->out->arena, "These figures were computed at capture time, by each of %zu hosts separately. %s",
+		j->nread, j->a->says);
 	if (text.p && j->a->worst)
-		text = ss_arena_printf(j->out->arena, SS_FMT " Sentences are those of " SS_FMT ".", SS_ARG(text),
+		text = ss_arena_printf(j->out->arena, SS_FMT " Sentences come from " SS_FMT ".", SS_ARG(text),
 				       SS_ARG(j->worst_host));
 	return text.p && ss_result_note(j->out, SS_INFO, text);
 }

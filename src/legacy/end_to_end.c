@@ -2,8 +2,8 @@
  * end_to_end.c - where the wall time of a whole program went: training, evaluation, prediction, and
  * what came before and between.
  *
- * The rules stand in legacy/model/end_to_end.h. The first table is the chart of TensorFlow 1.14's tool of
- * this name, a row for each category; the second holds what it was made from, also of the
+ * The rules stand in legacy/model/end_to_end.h. The first table is the chart of TensorFlow 1.14's
+ * tool of this name, a row for each category; the second holds what it was made from, also of the
  * evaluation's and prediction's own start, which that chart leaves out.
  */
 #include "legacy/model/end_to_end.h"
@@ -16,16 +16,16 @@ enum { CA_FILE, CA_CATEGORY, CA_MS, CA_FRAC };
 static const struct ss_col category_cols[] = {
 	STR("file", "File", NULL),
 	STR("category", "Category", NULL),
-	NUM("duration_ms", "Duration", MS, "0 where the log has no begin or no end of it"),
+	NUM("duration_ms", "Duration", MS, "0 where the log lacks its begin or its end"),
 	NUM("bar_frac", "Share of the bar", FRAC,
-	    "duration_ms over the sum of all ten, which count some time twice: training holds the first five"),
+	    "duration_ms / sum of all ten phases. Some time counts twice: training includes the first five"),
 };
 
 enum { PH_FILE, PH_SESSION, PH_PHASE, PH_BEGIN, PH_MS };
 
 static const struct ss_col phase_cols[] = {
 	STR("file", "File", NULL),
-	STR("session", "Session", "train, eval or predict; the last of each"),
+	STR("session", "Session", "train, eval or predict; the last one of each"),
 	STR("phase", "Phase", NULL),
 	NUM("begin_ms", "Begin", MS, "Since the first begin in the file; empty: not in the log"),
 	NUM("duration_ms", "Duration", MS, "end - begin; empty where either is not in the log"),
@@ -37,7 +37,10 @@ struct job {
 	struct ss_table *categories, *phases;
 };
 
-/* Wall times are doubles of seconds, good to a quarter of a microsecond; what is beyond that is noise. */
+/*
+ * Wall times are doubles of seconds, good to a quarter of a microsecond; what is beyond that is
+ * noise.
+ */
 static double rounded_ms(double ms)
 {
 	return floor(ms * 1000 + 0.5) / 1000;
@@ -82,7 +85,10 @@ static bool add_phases(struct ss_table *t, struct ss_str file, const struct ss_e
 	return true;
 }
 
-/* Of the training session of the newest log, if it has one: what went before the first step could be taken. */
+/*
+ * Of the training session of the newest log, if it has one: what went before the first step could
+ * be taken.
+ */
 static bool set_props(struct ss_table *t, const struct ss_end_to_end *e)
 {
 	const double *ms = e->category_ms;
@@ -106,17 +112,17 @@ static bool add_notes(const struct job *j, struct ss_str file, const struct ss_e
 	struct ss_arena *a = j->q->arena;
 	bool ok = true;
 	if (e->ndamaged)
-		ok = note(j, file, ss_arena_printf(a, "%llu damaged records passed over", (unsigned long long)e->ndamaged));
+		ok = note(j, file, ss_arena_printf(a, "%llu damaged records were skipped", (unsigned long long)e->ndamaged));
 	if (ok && e->bad)
-		ok = note(j, file, SS_STR("damaged: what follows the last record read is lost"));
+		ok = note(j, file, SS_STR("the file is damaged: nothing after the last intact record could be read"));
 	if (ok && e->cut)
-		ok = note(j, file, SS_STR("ends inside a record: it is being written, or was cut short"));
+		ok = note(j, file, SS_STR("the file ends inside a record: it is still being written, or it is truncated"));
 	if (ok && e->nstray)
-		ok = note(j, file, ss_arena_printf(a, "%llu events lie in no session: not counted",
+		ok = note(j, file, ss_arena_printf(a, "%llu events belong to no session and are not counted",
 						   (unsigned long long)e->nstray));
 	for (int s = 0; ok && !e->from_json && s < SS_E2E_SESSIONS; s++)
 		if (isnan(e->span[s][SS_E2E_WHOLE].begin_ms) != isnan(e->span[s][SS_E2E_WHOLE].end_ms))
-			ok = note(j, file, ss_arena_printf(a, "%s has no %s: the program was still running, or ended early",
+			ok = note(j, file, ss_arena_printf(a, "%s has no %s: the program was still running or ended early",
 							   ss_e2e_session_name((enum ss_e2e_session)s),
 							   isnan(e->span[s][SS_E2E_WHOLE].begin_ms) ? "begin" : "end"));
 	return ok;
@@ -152,7 +158,7 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	}
 	if (!any)
 		return ss_fail(err, first.code ? first.code : SS_ENODATA, "%s",
-			       first.code ? first.text : "there is no log of a program's phases");
+			       first.code ? first.text : "the directory holds no log of program phases");
 	if (!set_props(j.categories, &last))
 		return ss_fail_mem(err);
 	return !first.code || ss_result_note(out, SS_WARNING, ss_arena_str(q->arena, ss_str_from(first.text))) || ss_fail_mem(err);

@@ -98,8 +98,8 @@ static int64_t count_point(struct walk *w, const struct ss_jnode *point)
 }
 
 /*
- * A point for each of MOST_POINTS stretches of the list, the one with most in use: as timelines are computed now. Before
- * version 1 the files had all points.
+ * A point for each of MOST_POINTS stretches of the list, the one with most in use: as timelines are
+ * computed now. Before version 1 the files had all points.
  */
 static bool add_timeline(struct job *j, struct ss_table *t, const struct ss_jnode *points, struct walk *w)
 {
@@ -250,7 +250,7 @@ bool ss_old_memory_profile(const struct ss_query *q, struct ss_result *out, stru
 {
 	struct job j = { .out = out };
 	if (q->model->nhosts != 1)
-		return ss_fail(err, SS_EINVAL, "memory is shown for one host at a time: choose one of the %zu", q->model->nhosts);
+		return ss_fail(err, SS_EINVAL, "memory is shown for one host: select one of the %zu hosts", q->model->nhosts);
 	const struct ss_host *h = q->model->hosts[0];
 	struct ss_err why = { 0 };
 	struct ss_str text = ss_old_bytes(q, h, &why);
@@ -265,6 +265,6 @@ bool ss_old_memory_profile(const struct ss_query *q, struct ss_result *out, stru
 	bool ok = ss_old_note(q, h, out) && add_tables(out) && add_all(&j, root);
 	ss_arena_release(&j.scratch);
 	if (ok && !all->first)
-		ok = ss_result_note(out, SS_INFO, SS_STR("no allocation was recorded when the profile was taken"));
+		ok = ss_result_note(out, SS_INFO, SS_STR("no allocation was recorded at capture time"));
 	return ok || ss_fail_mem(err);
 }

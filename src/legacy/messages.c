@@ -173,7 +173,7 @@ static const struct ss_col generic_cols[] = {
 	NUM("deviceCollectivesTimeMs", "Device collective communication", MS, NULL),
 	NUM("hostComputeTimeMs", "Host compute", MS, NULL),
 	NUM("kernelLaunchTimeMs", "Kernel launch", MS, NULL),
-	NUM("infeedTimeMs", "Input", MS, "Waiting for input and copying it to the device"),
+	NUM("infeedTimeMs", "Input", MS, "Waiting for input, and copying it to the device"),
 	NUM("outfeedTimeMs", "Output", MS, NULL),
 	NUM("compileTimeMs", "Compilation", MS, NULL),
 	NUM("otherTimeMs", "All others", MS, NULL),
@@ -195,8 +195,8 @@ static const struct ss_col tpu_cols[] = {
 	NUM("tcIdleTimeMs", "TensorCore idle", MS, NULL),
 	NUM("hostTransferTimeMs", "Host transfer", MS, NULL),
 	NUM("infeedPercentAverage", "Waiting for input, average (%)", PERCENT, NULL),
-	NUM("infeedPercentMin", "Waiting for input, least (%)", PERCENT, NULL),
-	NUM("infeedPercentMax", "Waiting for input, most (%)", PERCENT, NULL),
+	NUM("infeedPercentMin", "Waiting for input, min (%)", PERCENT, NULL),
+	NUM("infeedPercentMax", "Waiting for input, max (%)", PERCENT, NULL),
 };
 
 static const struct part tpu_parts[SS_COUNT(tpu_cols) - 1] = {
@@ -325,9 +325,9 @@ bool ss_old_sum_up_steps(struct ss_table *steps)
 static const struct ss_col input_cols[] = {
 	STR("opName", "Input op", NULL),
 	NUM("count", "Count", COUNT, NULL),
-	NUM("timeInMs", "Total time (in ms)", MS, "Including ops inside"),
+	NUM("timeInMs", "Total time (in ms)", MS, "Includes nested operations"),
 	NUM("timeInPercent", "Total time (as % of total input-processing time)", FRAC, NULL),
-	NUM("selfTimeInMs", "Total self time (in ms)", MS, "Without ops inside"),
+	NUM("selfTimeInMs", "Total self time (in ms)", MS, "Excludes nested operations"),
 	NUM("selfTimeInPercent", "Total self time (as % of total input-processing time)", FRAC, NULL),
 	STR("category", "Category", NULL),
 };

@@ -28,24 +28,24 @@ enum {
 };
 
 static const struct ss_col cols[] = {
-	INT("parent", "Parent", NONE, "Row of the node above, -1 for the root"),
+	INT("parent", "Parent", NONE, "Row of the parent node; -1: the root"),
 	STR("name", "Name", NULL),
 	NUM("time_frac", "Share of time", FRAC, "Time / time of the root"),
-	INT("time_ps", "Time", PS, "0 where the file tells only shares"),
-	INT("occurrences", "Occurrences", COUNT, "0 where the file does not tell"),
-	NUM("flops_util", "FLOPS of the program", FRAC, "FLOPS utilization x share of the time"),
+	INT("time_ps", "Time", PS, "0 if the file holds only shares"),
+	INT("occurrences", "Occurrences", COUNT, "0 if the file does not record it"),
+	NUM("flops_util", "FLOPS of the program", FRAC, "FLOPS utilization x share of time"),
 	NUM("own_flops_util", "FLOPS utilization", FRAC, "FLOP rate / peak of the device while it runs"),
-	NUM("wasted_frac", "Wasted", FRAC, "Share of the time x what is left of the utilization"),
-	NUM("hbm_util", "HBM utilization", FRAC, "Bandwidth / peak, where the file tells it"),
-	NUM("model_flops", "FLOPs", FLOPS, "Where the file tells them"),
+	NUM("wasted_frac", "Wasted", FRAC, "Share of time x (1 - utilization)"),
+	NUM("hbm_util", "HBM utilization", FRAC, "Bandwidth / peak, if the file records it"),
+	NUM("model_flops", "FLOPs", FLOPS, "If the file records them"),
 	INT("children", "Children", COUNT, NULL),
 	FLAG("is_op", "Operation", NULL),
 	STR("category", "Category", NULL),
 	STR("expression", "HLO text", NULL),
 	STR("provenance", "Framework op", NULL),
 	STR("opcode", "Opcode", NULL),
-	STR("layout", "Layout", "Minor dimension first: size/size with padding, and what it is"),
-	NUM("layout_filled", "Tiles filled", FRAC, "Elements / elements with padding"),
+	STR("layout", "Layout", "Minor dimension first: size/padded size, and its role"),
+	NUM("layout_filled", "Tiles filled", FRAC, "Elements / padded elements"),
 };
 
 /* Dimensions with the multiple they are padded to. */
@@ -155,7 +155,7 @@ bool ss_old_op_profile(const struct ss_query *q, struct ss_result *out, struct s
 	 */
 	if (q->model->nhosts > 1 &&
 	    !ss_result_note(out, SS_WARNING,
-			    ss_arena_printf(out->arena, "Op profiles of several hosts are not combined: this is the one of " SS_FMT,
+			    ss_arena_printf(out->arena, "Op profiles of several hosts are not combined. This is the one of " SS_FMT,
 					    SS_ARG(q->model->hosts[0]->name))))
 		return ss_fail_mem(err);
 	for (size_t i = 0; i < q->nparams; i++)

@@ -18,13 +18,13 @@ static const struct ss_col known[] = {
 	NUM("inputTimeMs", "Input", MS, "Waiting for input"),
 	NUM("idleTimeMs", "Idle", MS, NULL),
 	NUM("infeedPercentAverage", "Waiting for input, average (%)", PERCENT, "Mean over the cores"),
-	NUM("infeedPercentMin", "Waiting for input, least (%)", PERCENT, NULL),
-	NUM("infeedPercentMax", "Waiting for input, most (%)", PERCENT, NULL),
+	NUM("infeedPercentMin", "Waiting for input, min (%)", PERCENT, NULL),
+	NUM("infeedPercentMax", "Waiting for input, max (%)", PERCENT, NULL),
 	STR("opName", "Input op", NULL),
 	NUM("count", "Count", COUNT, NULL),
-	NUM("timeInMs", "Total time (in ms)", MS, "Including ops inside"),
+	NUM("timeInMs", "Total time (in ms)", MS, "Includes nested operations"),
 	NUM("timeInPercent", "Total time (as % of total input-processing time)", FRAC, NULL),
-	NUM("selfTimeInMs", "Total self time (in ms)", MS, "Without ops inside"),
+	NUM("selfTimeInMs", "Total self time (in ms)", MS, "Excludes nested operations"),
 	NUM("selfTimeInPercent", "Total self time (as % of total input-processing time)", FRAC, NULL),
 	HTML("link", "link", NULL),
 };
@@ -91,7 +91,7 @@ static bool read_pages(const struct ss_query *q, const struct ss_host *h, const 
 		return false;
 	if (!read_tables(root, rules, n, out))
 		return ss_fail_mem(err);
-	return out->ntables || ss_fail(err, SS_EFORMAT, "'" SS_FMT "' holds none of the tables of such a file",
+	return out->ntables || ss_fail(err, SS_EFORMAT, "'" SS_FMT "' holds no table of a known kind",
 				       SS_ARG(h->x.path));
 }
 
@@ -240,7 +240,7 @@ static bool end_pages(struct ss_result *out, size_t nhosts)
 	struct ss_table *analysis = ss_old_find(out, "analysis"), *steps = ss_old_find(out, "steps"),
 			*env = ss_old_find(out, "run_environment"), *ops = ss_old_find(out, "host_ops");
 	if (steps && !steps->nrows &&
-	    !ss_result_note(out, SS_WARNING, SS_STR("The hosts have no step in common: look at each of them alone")))
+	    !ss_result_note(out, SS_WARNING, SS_STR("The hosts have no step in common: select one host at a time")))
 		return false;
 	return (!analysis || finish_analysis(analysis, nhosts)) && (!steps || ss_old_sum_up_steps(steps)) &&
 	       (!env || finish_environment(env, nhosts)) && (!ops || finish_input(ops));

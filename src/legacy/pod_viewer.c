@@ -26,10 +26,10 @@ static const struct ss_col core_cols[] = {
 	NUM("total_us", "Step time", US, NULL),
 	STR("bottleneck", "Bottleneck", NULL),
 	NUM("high_flops_compute_us", "High FLOPS compute", US, "Convolutions and matrix products"),
-	NUM("low_flops_compute_us", "Low FLOPS compute", US, "What is left of the step"),
+	NUM("low_flops_compute_us", "Low FLOPS compute", US, "The rest of the step"),
 	NUM("infeed_us", "Infeed", US, "Waiting for the host's input"),
 	NUM("outfeed_us", "Outfeed", US, NULL),
-	NUM("all_reduce_compute_us", "All-reduce compute", US, "All of all-reduce where the file does not tell its phases"),
+	NUM("all_reduce_compute_us", "All-reduce compute", US, "The whole all-reduce, if the file does not record its phases"),
 	NUM("all_reduce_sync_us", "All-reduce sync", US, "Waiting for the other cores"),
 	NUM("send_us", "Send", US, NULL),
 	NUM("recv_us", "Receive", US, NULL),
@@ -37,9 +37,9 @@ static const struct ss_col core_cols[] = {
 
 static const struct ss_col step_cols[] = {
 	INT("step_num", "Step", COUNT, NULL),
-	NUM("total_us", "Step time", US, "Longest of all cores"),
+	NUM("total_us", "Step time", US, "Maximum over cores"),
 	INT("cores", "Cores", COUNT, NULL),
-	STR("bottleneck", "Bottleneck", "The part that took longest, all cores together"),
+	STR("bottleneck", "Bottleneck", "The part with the longest time, summed over cores"),
 	NUM("bottleneck_frac", "Its share", FRAC, "Time of that part / time of the step, all cores together"),
 };
 
@@ -48,8 +48,8 @@ static const struct ss_col place_cols[] = {
 	STR("host_name", "Host", NULL),
 	INT("global_chip_id", "Chip", NONE, NULL),
 	INT("core_num", "Core on chip", NONE, NULL),
-	INT("replica_id", "Replica", NONE, "-1 where the file does not say"),
-	INT("x", "x", NONE, "Of the chip; -1 where the file does not tell the size of the pod"),
+	INT("replica_id", "Replica", NONE, "-1 if the file does not record it"),
+	INT("x", "x", NONE, "Coordinate of the chip; -1 if the file does not record the pod's size"),
 	INT("y", "y", NONE, NULL),
 };
 
@@ -60,20 +60,20 @@ static const struct ss_col collective_cols[] = {
 	INT("occurrences", "Occurrences", COUNT, "On all cores"),
 	INT("bytes", "Size", BYTES, NULL),
 	NUM("bandwidth", "Bandwidth", GIB_PER_S, "Size / duration"),
-	INT("cores", "Replicas", COUNT, "That take part; 0 where the file does not say"),
-	STR("replica_groups", "Replica groups", "Empty where the file does not say"),
+	INT("cores", "Replicas", COUNT, "That take part; 0 if the file does not record it"),
+	STR("replica_groups", "Replica groups", "Empty if the file does not record it"),
 	STR("description", "HLO text", NULL),
 };
 
 static const struct ss_col channel_cols[] = {
 	INT("step_num", "Step", COUNT, NULL),
 	INT("channel_id", "Channel", NONE, NULL),
-	INT("src_core", "From core", NONE, "The first of several"),
-	INT("dst_core", "To core", NONE, "The first of several"),
+	INT("src_core", "From core", NONE, "The first one, if there are several"),
+	INT("dst_core", "To core", NONE, "The first one, if there are several"),
 	INT("bytes", "Size", BYTES, NULL),
 	NUM("latency_us", "Latency", US, NULL),
 	NUM("bandwidth", "Bandwidth", GIB_PER_S, "Size / latency"),
-	NUM("send_delay_us", "Send delay", US, "How late the sender was"),
+	NUM("send_delay_us", "Send delay", US, "How late the sender started"),
 	INT("occurrences", "Occurrences", COUNT, NULL),
 	STR("send_op", "HLO operations", NULL),
 };
@@ -343,7 +343,7 @@ bool ss_old_pod_viewer(const struct ss_query *q, struct ss_result *out, struct s
 	};
 	static const struct ss_old_answer answer = {
 		.read = read_pod, .tables = tables, .ntables = SS_COUNT(tables), .end = end_pod,
-		.says = "Cores, channels and collectives are those of all files, equal ones once.",
+		.says = "Cores, channels and collectives come from all files; duplicates are merged.",
 	};
 	return ss_old_combine(q, &answer, out, err);
 }

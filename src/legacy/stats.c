@@ -49,16 +49,16 @@ static const struct ss_col op_cols[] = {
 	STR("type", "Operation type", NULL),
 	STR("operation", "Operation name", NULL),
 	NUM("occurrences", "Occurrences", COUNT, NULL),
-	NUM("total_time", "Total time (us)", US, "Including the time of ops inside"),
+	NUM("total_time", "Total time (us)", US, "Includes nested operations"),
 	NUM("avg_time", "Avg. time (us)", US, "Total time / occurrences"),
-	NUM("total_self_time", "Total self time (us)", US, "Without the time of ops inside"),
+	NUM("total_self_time", "Total self time (us)", US, "Excludes nested operations"),
 	NUM("avg_self_time", "Avg. self time (us)", US, "Self time / occurrences"),
 	NUM("device_total_self_time_percent", "Self time on device (%)", FRAC, "Self time / time of the device"),
 	NUM("device_cumulative_total_self_time_percent", "Cumulative self time on device (%)", FRAC, "Running sum"),
 	NUM("host_total_self_time_percent", "Self time on host (%)", FRAC, "Self time / time of all host threads"),
 	NUM("Host_cumulative_total_self_time_percent", "Cumulative self time on host (%)", FRAC, "Running sum"),
 	NUM("measured_flop_rate", "Normalized FLOP rate (GFLOP/s)", GFLOP_PER_S, NULL),
-	NUM("model_flop_rate", "Model FLOP rate (GFLOP/s)", GFLOP_PER_S, "0 where the file is older than this figure"),
+	NUM("model_flop_rate", "Model FLOP rate (GFLOP/s)", GFLOP_PER_S, "0 if the file is older than this figure"),
 	NUM("measured_memory_bw", "Memory bandwidth (GiB/s)", GIB_PER_S, NULL),
 	NUM("operational_intensity", "Operational intensity (FLOP/byte)", FLOP_PER_BYTE, NULL),
 	NUM("gpu_tensorcore_utilization", "GPU TensorCore utilization", FRAC, NULL),
@@ -185,7 +185,7 @@ bool ss_old_framework_op_stats(const struct ss_query *q, struct ss_result *out, 
 #undef OPS
 	static const struct ss_old_answer answer = {
 		.read = read_op_stats, .tables = tables, .ntables = SS_COUNT(tables), .end = end_ops,
-		.says = "Times of equal operations are added up; rates are means, weighted by time.",
+		.says = "Times of equal operations are summed; rates are means weighted by time.",
 	};
 	return ss_old_combine(q, &answer, out, err);
 }
@@ -225,7 +225,7 @@ static const struct ss_col kernel_cols[] = {
 	NUM("occupancy_pct", "Theoretical Occupancy %", PERCENT, NULL),
 	FLAG("is_op_tensor_core_eligible", "Op is TensorCore eligible", NULL),
 	FLAG("is_kernel_using_tensor_core", "Kernel uses TensorCore", NULL),
-	STR("op_name", "Op Name", "Operation of the framework that launched it"),
+	STR("op_name", "Op Name", "Framework operation that launched it"),
 	INT("occurrences", "Occurrences", COUNT, NULL),
 	NUM("total_duration_us", "Total Duration (\xce\xbcs)", US, NULL),
 	NUM("avg_duration_us", "Avg Duration (\xce\xbcs)", US, NULL),
@@ -311,7 +311,7 @@ bool ss_old_kernel_stats(const struct ss_query *q, struct ss_result *out, struct
 	};
 	static const struct ss_old_answer answer = {
 		.read = read_kernels, .tables = tables, .ntables = SS_COUNT(tables), .end = end_kernels,
-		.says = "Equal kernels of several hosts are one row.",
+		.says = "Equal kernels of several hosts share one row.",
 	};
 	return ss_old_combine(q, &answer, out, err);
 }

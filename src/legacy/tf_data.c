@@ -401,7 +401,7 @@ static bool read_one(const struct ss_query *q, const struct ss_host *h, struct s
 		return ss_fail_mem(err);
 	bool any = list ? out->tables[T_BOTTLENECKS].nprops > 0
 			: ss_jnode_get(root, "tfDataStats") || ss_jnode_get(root, "summary");
-	return any || ss_fail(err, SS_EFORMAT, "'" SS_FMT "' holds no analysis of tf.data", SS_ARG(h->x.path));
+	return any || ss_fail(err, SS_EFORMAT, "'" SS_FMT "' holds no tf.data analysis", SS_ARG(h->x.path));
 }
 
 static double slowest(const struct ss_result *r)
@@ -426,7 +426,7 @@ bool ss_old_tf_data(const struct ss_query *q, struct ss_result *out, struct ss_e
 	};
 	static const struct ss_old_answer answer = {
 		.read = read_one, .tables = tables, .ntables = SS_COUNT(tables), .worst = slowest, .end = end,
-		.says = "Pipelines are those of all of them, the slowest first.",
+		.says = "Pipelines come from all hosts, the slowest first.",
 	};
 	return ss_old_combine(q, &answer, out, err);
 }

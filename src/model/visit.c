@@ -30,7 +30,10 @@ struct tour {
 	struct ss_err bad, unreadable;	/* unreadable: why the first host was none */
 };
 
-/* The next host to read, as soon as there is room for it. False: there is none, or a host has failed. */
+/*
+ * The next host to read, as soon as there is room for it. False: there is none, or a host has
+ * failed.
+ */
 static bool admit(struct tour *t, size_t *i, uint64_t *bytes)
 {
 	pthread_mutex_lock(&t->lock);
@@ -75,7 +78,10 @@ static void leave(struct tour *t, size_t i, uint64_t bytes, bool ok, const struc
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* What people are told of a host when it is closed again: its name for itself, and what its file lacks. */
+/*
+ * What people are told of a host when it is closed again: its name for itself, and what its file
+ * lacks.
+ */
 static bool describe(struct ss_model *m, struct ss_host *to, const struct ss_host *h, struct ss_err *err)
 {
 	bool ok = true;
@@ -117,7 +123,7 @@ static bool visit_host(struct tour *t, size_t i, uint64_t bytes, struct ss_err *
 	else if (ok && i == 0)
 		t->unreadable = why;
 	if (ok && ss_file_torn(&h.x.file))
-		ok = ss_fail(err, SS_EIO, "'" SS_FMT "' was shortened while it was being read", SS_ARG(known->x.path));
+		ok = ss_fail(err, SS_EIO, "'" SS_FMT "' was truncated while it was being read", SS_ARG(known->x.path));
 	ss_host_close(&h);
 	return ok;
 }
@@ -144,7 +150,10 @@ static bool visit_closed(struct ss_model *m, const struct ss_visit *v, struct ss
 	size_t threads = m->nhosts < MOST_THREADS ? m->nhosts : MOST_THREADS;
 	pthread_mutex_init(&t.lock, NULL);
 	pthread_cond_init(&t.moved, NULL);
-	/* As many pieces of work as there may be threads: the first to come does all that others do not. */
+	/*
+	 * As many pieces of work as there may be threads: the first to come does all that others do
+	 * not.
+	 */
 	ss_parallel(threads, 0, go, &t, NULL);
 	pthread_cond_destroy(&t.moved);
 	pthread_mutex_destroy(&t.lock);

@@ -49,7 +49,7 @@ bool ss_ask_tool(const struct ss_tool *t, const struct ss_query *q, struct ss_re
 		return ss_tool_run(t, q, out, err);
 	ss_old_fn *reader = ss_legacy_reader(t);
 	if (!reader)
-		return ss_fail(err, SS_ENODATA, "there is no profile from which %s could be computed", t->name);
+		return ss_fail(err, SS_ENODATA, "%s needs a profile, and there is none", t->name);
 	return reader(q, out, err) && ss_tool_conclude(t, q, out, err);
 }
 
@@ -68,7 +68,7 @@ bool ss_ask_run(struct ss_ask *a, struct ss_err *err)
 
 static bool no_table(const struct ss_ask *a, struct ss_err *err)
 {
-	return ss_fail(err, SS_EINVAL, "the answer of %s is no table: there is no CSV of it", a->tool->name);
+	return ss_fail(err, SS_EINVAL, "the answer of %s is not a table, so it cannot be written as CSV", a->tool->name);
 }
 
 /* There is no such table: which are there? */
@@ -149,7 +149,10 @@ bool ss_ask(struct ss_ask *a, struct ss_out *o, struct ss_err *err)
 {
 	if (!ss_ask_run(a, err))
 		return false;
-	/* A result of a type of its own is a body, or tables that XProf's clients get as a drawing and others as tables. */
+	/*
+	 * A result of a type of its own is a body, or tables that XProf's clients get as a drawing
+	 * and others as tables.
+	 */
 	bool own_type = a->result.content_type && (a->format == SS_FORMAT_XPROF || !a->result.ntables);
 	a->content_type = own_type ? a->result.content_type : type_of(a->format);
 	if ((a->result.content_type && !a->result.ntables) || (own_type && a->result.body.n) || a->result.timeline)

@@ -176,7 +176,8 @@ static bool begin_message(struct ss_grpc_unframer *u, uint64_t max_bytes, struct
 	const uint8_t *p = u->prefix;
 	u->length = (uint64_t)p[1] << 24 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 8 | p[4];
 	if (p[0] == 1)
-		return ss_grpc_fail(status, SS_GRPC_UNIMPLEMENTED, "the message is compressed, which nobody asked for");
+		return ss_grpc_fail(status, SS_GRPC_UNIMPLEMENTED,
+				    "the message is compressed, although compression was not requested");
 	if (p[0] != 0)
 		return ss_grpc_fail(status, SS_GRPC_INTERNAL, "the message does not begin as a gRPC message does");
 	if (u->length > max_bytes)

@@ -95,7 +95,7 @@ static bool start_work(struct ss_rpc_call *call)
 	s->working += room;
 	pthread_mutex_unlock(&s->lock);
 	if (!room)
-		return ss_grpc_fail(&call->answer.status, SS_GRPC_UNAVAILABLE, "%u calls are in work already", most);
+		return ss_grpc_fail(&call->answer.status, SS_GRPC_UNAVAILABLE, "%u calls are in progress already", most);
 	call->stage = SS_RPC_WORKING;
 	size_t stack = SS_GRPC_STACK_BYTES > (size_t)PTHREAD_STACK_MIN ? SS_GRPC_STACK_BYTES : (size_t)PTHREAD_STACK_MIN;
 	sigfillset(&all);
@@ -114,7 +114,7 @@ static bool start_work(struct ss_rpc_call *call)
 	pthread_mutex_lock(&s->lock);
 	s->working--;
 	pthread_mutex_unlock(&s->lock);
-	return ss_grpc_fail(&call->answer.status, SS_GRPC_RESOURCE_EXHAUSTED, "there is no thread for this call");
+	return ss_grpc_fail(&call->answer.status, SS_GRPC_RESOURCE_EXHAUSTED, "no thread is free for this call");
 }
 
 /* ---- answers ---- */
@@ -181,7 +181,9 @@ static ssize_t read_answer(nghttp2_session *session, int32_t stream, uint8_t *bu
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 	while (put < n && call->sent < end) {
 		ssize_t got = next_bytes(call, buf + put, n - put);
-		/* What was promised cannot be kept: the stream is reset, and the caller sees that. */
+		/*
+		 * What was promised cannot be kept: the stream is reset, and the caller sees that.
+		 */
 		if (got < 0)
 			return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 		put += (size_t)got;
@@ -214,7 +216,7 @@ void ss_rpc_send_answer(struct ss_rpc_call *call)
 	int rc;
 	call->stage = SS_RPC_SENDING;
 	if (call->answer.body.no_memory || call->answer.body.over)
-		ss_grpc_fail(&call->answer.status, SS_GRPC_RESOURCE_EXHAUSTED, "there is no memory for the answer");
+		ss_grpc_fail(&call->answer.status, SS_GRPC_RESOURCE_EXHAUSTED, "out of memory for the answer");
 	if (call->answer.status.code == SS_GRPC_OK && answer_bytes(call) > UINT32_MAX)
 		ss_grpc_fail(&call->answer.status, SS_GRPC_RESOURCE_EXHAUSTED, "the answer is longer than gRPC allows");
 	if (call->answer.status.code == SS_GRPC_OK) {
@@ -333,7 +335,7 @@ static void begin_call(struct ss_rpc_call *call)
 		if (strcmp(config->methods[i].path, call->path) == 0)
 			call->method = &config->methods[i];
 	if (!call->authorized) {
-		ss_rpc_refuse(call, SS_GRPC_UNAUTHENTICATED, "this server wants a token: \"authorization: Bearer ...\"");
+		ss_rpc_refuse(call, SS_GRPC_UNAUTHENTICATED, "this server requires a token: \"authorization: Bearer ...\"");
 	} else if (call->bad_timeout) {
 		ss_rpc_refuse(call, SS_GRPC_INTERNAL, "grpc-timeout is malformed");
 	} else if (!call->method) {

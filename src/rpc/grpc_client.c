@@ -155,10 +155,10 @@ static void check_headers(struct ss_grpc_call *call)
 	if (call->has_status || (call->http_status == 200 && call->grpc_type) || call->http_status / 100 == 1)
 		return;
 	if (call->http_status == 200)
-		ss_grpc_fail(&call->status, SS_GRPC_UNKNOWN, "the other side answers, but not with gRPC");
+		ss_grpc_fail(&call->status, SS_GRPC_UNKNOWN, "the server answers, but not with gRPC");
 	else
 		ss_grpc_fail(&call->status, ss_grpc_code_of_http(call->http_status),
-			     "the other side answers with HTTP status %u instead of gRPC", call->http_status);
+			     "the server answers with HTTP status %u instead of gRPC", call->http_status);
 	break_off(call);
 }
 
@@ -199,9 +199,9 @@ static void take_status(struct ss_grpc_call *call)
 	if (call->theirs.text[0])
 		return;
 	if (call->theirs.code == SS_GRPC_UNIMPLEMENTED)
-		snprintf(call->status.text, sizeof(call->status.text), "the other side does not know %.300s", call->method);
+		snprintf(call->status.text, sizeof(call->status.text), "the server does not implement %.300s", call->method);
 	else
-		snprintf(call->status.text, sizeof(call->status.text), "the other side gives no reason");
+		snprintf(call->status.text, sizeof(call->status.text), "the server gives no reason");
 }
 
 /* The server has said all: is it an answer? */
@@ -241,7 +241,10 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
 		return 0;
 	call = call_of(session, frame->hd.stream_id);
 	if (call && frame->hd.flags & NGHTTP2_FLAG_END_STREAM) {
-		/* A server may answer before it has read everything: nothing more is to be sent then. */
+		/*
+		 * A server may answer before it has read everything: nothing more is to be sent
+		 * then.
+		 */
 		if (call->sent < SS_GRPC_PREFIX + call->config.request.n)
 			nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, call->stream, NGHTTP2_NO_ERROR);
 		finish(call);
@@ -260,9 +263,9 @@ static int on_stream_close(nghttp2_session *session, int32_t stream, uint32_t er
 		return 0;
 	}
 	if (ch->draining && error == NGHTTP2_REFUSED_STREAM)
-		ss_grpc_fail(&call->status, SS_GRPC_UNAVAILABLE, "the server is about to end and takes no more calls");
+		ss_grpc_fail(&call->status, SS_GRPC_UNAVAILABLE, "the server is shutting down and accepts no more calls");
 	else
-		ss_grpc_fail(&call->status, ss_grpc_code_of_h2(error), "the server broke the call off (%s)",
+		ss_grpc_fail(&call->status, ss_grpc_code_of_h2(error), "the server aborted the call (%s)",
 			     nghttp2_http2_strerror(error));
 	end_call(call);
 	return 0;
@@ -415,7 +418,7 @@ static void explain_end(struct ss_grpc_channel *ch)
 	else if (!ch->settled && h->link.shaken && h->nfirst)
 		snprintf(text, sizeof(text), "%s does not speak gRPC", ch->authority);
 	else if (!ch->settled && h->link.shaken)
-		snprintf(text, sizeof(text), "%s closed the connection without a word", ch->authority);
+		snprintf(text, sizeof(text), "%s closed the connection without an answer", ch->authority);
 	else
 		snprintf(text, sizeof(text), "%s: %s", ch->authority,
 			 h->why[0] ? h->why : "the server closed the connection in the middle of the call");
@@ -526,7 +529,7 @@ struct ss_grpc_call *ss_grpc_call_start(struct ss_grpc_channel *ch, const struct
 	else if (ch->state == DOWN)
 		fail_call(call, ch->why.code, ch->why.text);
 	else if (ch->draining)
-		fail_call(call, SS_GRPC_UNAVAILABLE, "the server is about to end and takes no more calls");
+		fail_call(call, SS_GRPC_UNAVAILABLE, "the server is shutting down and accepts no more calls");
 	return call;
 }
 
@@ -579,7 +582,7 @@ static void check_deadlines(struct ss_grpc_channel *ch, int64_t now_ns)
 		next = call->next;
 		if (now_ns < call->deadline_ns)
 			continue;
-		snprintf(text, sizeof(text), "no answer of %s before the deadline", ch->authority);
+		snprintf(text, sizeof(text), "%s did not answer before the deadline", ch->authority);
 		fail_call(call, SS_GRPC_DEADLINE_EXCEEDED, text);
 	}
 }
@@ -592,7 +595,7 @@ static void check_life(struct ss_grpc_channel *ch, int64_t now_ns)
 	if (!every_ns || ch->state != UP || !ch->calls)
 		return;
 	if (ch->ping_ns && now_ns - ch->ping_ns >= every_ns) {
-		snprintf(text, sizeof(text), "%s does not answer any more", ch->authority);
+		snprintf(text, sizeof(text), "%s stopped answering", ch->authority);
 		go_down(ch, SS_GRPC_UNAVAILABLE, text);
 	} else if (!ch->ping_ns && now_ns - ch->h2.heard_ns >= every_ns &&
 		   nghttp2_submit_ping(ch->h2.session, NGHTTP2_FLAG_NONE, NULL) == 0) {
@@ -683,7 +686,7 @@ bool ss_grpc_run(struct ss_grpc_channel *const *v, size_t n, int wake_fd, int64_
 		}
 	}
 	free(fds);
-	return !failed || ss_fail(err, SS_EIO, "cannot wait for the network: %s", strerror(errno));
+	return !failed || ss_fail(err, SS_EIO, "waiting for the network failed: %s", strerror(errno));
 }
 
 bool ss_grpc_unary(struct ss_grpc_channel *ch, const struct ss_grpc_call_config *config, struct ss_buf *reply,
@@ -701,7 +704,7 @@ bool ss_grpc_unary(struct ss_grpc_channel *ch, const struct ss_grpc_call_config 
 	if (status->code == SS_GRPC_OK && !config->sink && reply) {
 		ss_buf_str(reply, ss_grpc_call_reply(call));
 		if (reply->no_memory || reply->over)
-			ss_grpc_fail(status, SS_GRPC_RESOURCE_EXHAUSTED, "there is no memory for the answer");
+			ss_grpc_fail(status, SS_GRPC_RESOURCE_EXHAUSTED, "out of memory for the answer");
 	}
 	ss_grpc_call_free(call);
 	return status->code == SS_GRPC_OK;

@@ -1,9 +1,9 @@
 /*
  * h2.c - bytes between an nghttp2 session and its link.
  *
- * Frames are gathered into one buffer, so that headers, data and trailers of a small answer leave in
- * one packet. Nothing else is buffered here: what was read is handed on at once, and what is to be
- * sent is asked for when there is room.
+ * Frames are gathered into one buffer, so that headers, data and trailers of a small answer leave
+ * in one packet. Nothing else is buffered here: what was read is handed on at once, and what is to
+ * be sent is asked for when there is room.
  */
 #include "rpc/h2.h"
 
@@ -53,7 +53,7 @@ static void take(struct ss_h2 *h, const uint8_t *p, size_t n)
 	}
 	ssize_t rc = nghttp2_session_mem_recv(h->session, p, n);
 	if (rc == NGHTTP2_ERR_FLOODED)
-		end(h, "the other side floods us with frames that have to be answered");
+		end(h, "the other side sends too many frames that require an answer");
 	else if (rc < 0)
 		end(h, nghttp2_strerror((int)rc));
 }
@@ -135,7 +135,7 @@ void ss_h2_pump(struct ss_h2 *h)
 	if (rc == SS_LINK_AGAIN)
 		return;
 	if (rc <= 0) {
-		end(h, err.text[0] ? err.text : "the TLS handshake was broken off");
+		end(h, err.text[0] ? err.text : "the TLS handshake was aborted");
 		return;
 	}
 	read_some(h);

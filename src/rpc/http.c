@@ -187,8 +187,8 @@ static void handle(struct ss_http *h, struct MHD_Connection *c, struct call *cal
 		return;
 	}
 	if (!may_ask(h, c, call, &args)) {
-		refuse(reply, 401, SS_STR("{\"error\":{\"status\":401,\"text\":\"this server wants a token: open the address that "
-					  "it printed when it was started, or send 'Authorization: Bearer TOKEN'\"}}"));
+		refuse(reply, 401, SS_STR("{\"error\":{\"status\":401,\"text\":\"this server requires a token: open the "
+					  "address that it printed at start, or send 'Authorization: Bearer TOKEN'\"}}"));
 		return;
 	}
 	/* The secret goes out of a page's address at once: addresses are copied, shown and kept. */
@@ -292,7 +292,10 @@ static bool add_cookie(const struct ss_http *h, struct MHD_Response *m, struct c
 
 static bool add_headers(const struct ss_http *h, struct MHD_Response *m, struct call *call, const struct ss_http_reply *r)
 {
-	/* "Not modified" has no body to protect, and its headers would replace those of the kept answer. */
+	/*
+	 * "Not modified" has no body to protect, and its headers would replace those of the kept
+	 * answer.
+	 */
 	const char *csp = !r->type ? NULL : r->csp ? r->csp : h->config.csp;
 	return (!r->type || add(m, "Content-Type", r->type)) && add_cookie(h, m, call) &&
 	       (!r->location || add(m, "Location", r->location)) &&

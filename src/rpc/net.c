@@ -53,7 +53,7 @@ int ss_net_listen(const char *bind_to, uint16_t port, bool *loopback, struct ss_
 	}
 	freeaddrinfo(list);
 	if (fd < 0 && error == EADDRINUSE)
-		ss_fail(err, SS_EIO, "port %u of %s is in use already; port 0 takes any that is free", port, bind_to);
+		ss_fail(err, SS_EIO, "port %u of %s is in use already; port 0 chooses a free port", port, bind_to);
 	if (fd < 0)
 		ss_fail(err, SS_EIO, "cannot listen on %s port %u: %s", bind_to, port, strerror(error));
 	return fd;

@@ -2,8 +2,8 @@
  * analysis.c - ProfileAnalysis: EnumSessions, GetSessionToolData, NewSession.
  *
  * Each becomes a request to a route, as if it had come over HTTP from this machine, so that both
- * doors lead to the same answers. What goes wrong with the question itself is said in error_message,
- * as the message has it, not in the status.
+ * doors lead to the same answers. What goes wrong with the question itself is said in
+ * error_message, as the message has it, not in the status.
  */
 #include "serve/analysis.h"
 
@@ -89,7 +89,10 @@ static struct ss_str error_text(struct inner *q)
 	return SS_STR("there is no answer");
 }
 
-/* A directory of runs that the client names becomes the session's path; "" is the log directory's own. */
+/*
+ * A directory of runs that the client names becomes the session's path; "" is the log directory's
+ * own.
+ */
 static void name_session(struct inner *q, struct ss_str root, struct ss_str session)
 {
 	put_arg(q, "run", session);
@@ -308,8 +311,8 @@ static void new_session(void *arg, const struct ss_grpc_asked *asked, struct ss_
 	struct session s = { .config = { .options = ss_profile_defaults, .attempts = 1 } };
 	struct ss_arena arena = { 0 };
 	if (!a->config.srv->capture_dir)
-		ss_grpc_fail(&answer->status, SS_GRPC_PERMISSION_DENIED, "this server takes no profiles: stepscope serve "
-			     "--allow-capture does");
+		ss_grpc_fail(&answer->status, SS_GRPC_PERMISSION_DENIED,
+			     "this server does not capture profiles: start it with stepscope serve --allow-capture");
 	else if (!read_session(&s, asked->request))
 		ss_grpc_fail(&answer->status, SS_GRPC_INVALID_ARGUMENT, "the request is malformed");
 	else if (!root_is_ours(a, s.root))

@@ -114,7 +114,10 @@ static void param_object(struct ss_out *o, const struct ss_param *p)
 	ss_out_char(o, '}');
 }
 
-/* The tool with the hosts that it may be asked for; those of profiles are the same for most tools, and few. */
+/*
+ * The tool with the hosts that it may be asked for; those of profiles are the same for most tools,
+ * and few.
+ */
 static bool tool_object(struct ss_call *c, struct ss_out *o, const struct ss_run *run, const struct ss_tool *t,
 			bool available)
 {
@@ -143,12 +146,15 @@ static bool tool_object(struct ss_call *c, struct ss_out *o, const struct ss_run
 		param_object(o, &t->params[i]);
 	}
 	ss_out_printf(o, "],\"available\":%s,", available ? "true" : "false");
-	member(o, "why", ss_str_from(available ? "" : "this profile holds nothing of what it shows"));
+	member(o, "why", ss_str_from(available ? "" : "this profile holds no data for it"));
 	ss_out_char(o, '}');
 	return true;
 }
 
-/* All that are listed for the run. `first` NULL: it has no profile, so those that read one are left out. */
+/*
+ * All that are listed for the run. `first` NULL: it has no profile, so those that read one are left
+ * out.
+ */
 static bool tool_objects(struct ss_call *c, struct ss_out *o, const struct ss_run *run, const struct ss_host *first)
 {
 	for (size_t i = 0, any = 0; ss_tools[i]; i++) {

@@ -27,7 +27,10 @@ bool ss_call_need(const struct ss_call *c, const char *name, struct ss_str *out,
 	return out->n || ss_fail(err, SS_EINVAL, "the parameter '%s' is missing", name);
 }
 
-/* session_path or run_path: a directory named by the client, which must lie inside the log directory. */
+/*
+ * session_path or run_path: a directory named by the client, which must lie inside the log
+ * directory.
+ */
 static const struct ss_store *opened_store(struct ss_call *c, struct ss_str path, enum ss_scan what,
 					   struct ss_err *err)
 {
@@ -86,7 +89,10 @@ const struct ss_run *ss_call_find_run(struct ss_call *c, struct ss_str name, str
 		return run;
 	if (run && !ss_run_changed(run))
 		return run;
-	/* New or changed since the snapshot; but asking for nonsense in a loop does not make us scan in one. */
+	/*
+	 * New or changed since the snapshot; but asking for nonsense in a loop does not make us
+	 * scan in one.
+	 */
 	s = ss_call_store(c, run ? 0 : 500, err);
 	return s ? ss_store_run(s, name) : NULL;
 }
@@ -124,7 +130,10 @@ const struct ss_run *ss_call_run(struct ss_call *c, struct ss_err *err)
 	return NULL;
 }
 
-/* A host file as it is now, so that an answer is never kept beyond a change of what it was made from. */
+/*
+ * A host file as it is now, so that an answer is never kept beyond a change of what it was made
+ * from.
+ */
 static const struct ss_host_file *fresh(struct ss_call *c, const struct ss_host_file *f, struct ss_err *err)
 {
 	struct stat st;
@@ -134,7 +143,7 @@ static const struct ss_host_file *fresh(struct ss_call *c, const struct ss_host_
 		return NULL;
 	}
 	if (stat(f->path.p, &st) != 0 || !ss_store_inside(c->snapshot->store.root, f->path.p)) {
-		ss_fail(err, SS_ENOTFOUND, "host '" SS_FMT "' is gone from the log directory", SS_ARG(f->name));
+		ss_fail(err, SS_ENOTFOUND, "host '" SS_FMT "' was removed from the log directory", SS_ARG(f->name));
 		return NULL;
 	}
 	*now = *f;
@@ -435,7 +444,10 @@ static bool key_of(struct ss_call *c, const struct ss_selection *sel, struct ss_
 	return ok;
 }
 
-/* The kept answer in the client's encoding; where only the other is kept it is made from that, once. */
+/*
+ * The kept answer in the client's encoding; where only the other is kept it is made from that,
+ * once.
+ */
 static bool reply_kept(struct ss_call *c, struct ss_answer *a, struct ss_key key)
 {
 	struct ss_http_reply *r = c->reply;

@@ -1,11 +1,11 @@
 /*
  * capture_route.c - /capture_profile of XProf: take a profile of running programs, into the log
- * directory that is shown. Parameters, statuses and answers are XProf's; it answers when the profile
- * is there. Beyond XProf, cancel=true ends what another request has begun.
+ * directory that is shown. Parameters, statuses and answers are XProf's; it answers when the
+ * profile is there. Beyond XProf, cancel=true ends what another request has begun.
  *
  * It makes this program connect to whatever address it is told, and write: so it is off unless the
- * server was started with --allow-capture, and then answers nobody but pages of its own and programs
- * on this machine.
+ * server was started with --allow-capture, and then answers nobody but pages of its own and
+ * programs on this machine.
  */
 #include "capture/ask.h"
 #include "capture/capture.h"
@@ -52,7 +52,7 @@ static bool number(struct ss_call *c, const char *name, uint64_t without, uint64
 	struct ss_str text = ss_call_arg(c, name);
 	*out = without;
 	return !text.n || (ss_str_to_u64(text, out) && *out <= max) ||
-	       ss_fail(err, SS_EINVAL, "the parameter '%s' is no number from 0 to %llu", name, (unsigned long long)max);
+	       ss_fail(err, SS_EINVAL, "the parameter '%s' is not a number from 0 to %llu", name, (unsigned long long)max);
 }
 
 struct asked {
@@ -102,7 +102,10 @@ static bool read_request(struct ss_call *c, struct asked *a, struct ss_err *err)
 	return read_numbers(c, &a->config, err) && find_tpu(c, a, err);
 }
 
-/* A pod's master takes the profile of its workers by itself. False with UNIMPLEMENTED where it cannot. */
+/*
+ * A pod's master takes the profile of its workers by itself. False with UNIMPLEMENTED where it
+ * cannot.
+ */
 static bool ask_master(const struct asked *a, struct ss_grpc_status *status)
 {
 	const struct ss_capture_config *config = &a->config;
@@ -188,12 +191,14 @@ bool ss_route_capture_profile(struct ss_call *c, struct ss_err *err)
 	char text[1200];
 	if (!c->srv->capture_dir)
 		return reply(c, 501, "error",
-			     "this server takes no profiles: stepscope serve --allow-capture does, or stepscope capture", err);
+			     "this server does not capture profiles: start it with stepscope serve --allow-capture, or "
+			     "stepscope capture",
+			     err);
 	if (ss_from_elsewhere(c->req))
 		return reply(c, 403, "error", "this request comes from another site", err);
 	if (ss_str_is(ss_call_arg(c, "cancel"), "true")) {
 		ss_capture_cancel(c->srv);
-		return reply(c, 200, "result", "Nothing is being taken any more.", err);
+		return reply(c, 200, "result", "No capture is running.", err);
 	}
 	if (!read_request(c, &a, &why)) {
 		snprintf(text, sizeof(text), "%s: %s", why.code == SS_EINVAL ? "INVALID_ARGUMENT" : "UNAVAILABLE", why.text);

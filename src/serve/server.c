@@ -171,7 +171,10 @@ static const struct route *find_route(struct ss_str path, struct ss_str *rest)
 	return NULL;
 }
 
-/* Addresses of XProf's page, such as <prefix>/overview_page, lead to ours, so that links keep working. */
+/*
+ * Addresses of XProf's page, such as <prefix>/overview_page, lead to ours, so that links keep
+ * working.
+ */
 static bool is_page_address(struct ss_str path, bool under_prefix)
 {
 	size_t slash = ss_str_rchr(path, '/');
@@ -187,7 +190,7 @@ static void run_route(struct ss_call *c, const struct route *r)
 	bool get = m == SS_HTTP_GET || m == SS_HTTP_HEAD;
 	if (!(r->methods & (get ? SS_ROUTE_GET : m == SS_HTTP_POST ? SS_ROUTE_POST : 0))) {
 		bool post = r->methods & SS_ROUTE_POST;
-		refuse(c, 405, post ? "this route wants POST" : "this route wants GET");
+		refuse(c, 405, post ? "this route requires POST" : "this route requires GET");
 		c->reply->allow = post ? "POST" : "GET, HEAD";
 		return;
 	}
@@ -199,7 +202,10 @@ static void run_route(struct ss_call *c, const struct route *r)
 		refuse(c, status_of(err.code), err.text);
 }
 
-/* XProf's page asks for ///data/plugin/profile/data when it draws a graph, and XProf takes that for /data/... */
+/*
+ * XProf's page asks for ///data/plugin/profile/data when it draws a graph, and XProf takes that for
+ * /data/...
+ */
 static struct ss_str one_slash(struct ss_str path)
 {
 	while (path.n > 1 && path.p[0] == '/' && path.p[1] == '/')
@@ -224,9 +230,9 @@ static void dispatch(struct ss_call *c)
 	const struct ss_page_file *f =
 		is_page_address(path, under_prefix) ? page_file(SS_STR("/")) : page_file(path);
 	if (!f || ss_str_starts(path, SS_STR("/api/")))
-		refuse(c, 404, "there is nothing at this address");
+		refuse(c, 404, "unknown address");
 	else if (c->req->method != SS_HTTP_GET && c->req->method != SS_HTTP_HEAD) {
-		refuse(c, 405, "this route wants GET");
+		refuse(c, 405, "this route requires GET");
 		c->reply->allow = "GET, HEAD";
 	} else if (!reply_page(c, f))
 		refuse(c, 500, "out of memory");
@@ -396,14 +402,16 @@ struct ss_server *ss_server_start(const struct ss_server_config *config, struct 
 		s->http = ss_http_start(&http, &st->loopback, err);
 	bool closed = st->loopback || config->token || config->open;
 	if (s->http && !closed)
-		ss_fail(err, SS_EINVAL, "'%s' can be reached by others: a token is wanted, or leave for all", config->bind);
+		ss_fail(err, SS_EINVAL,
+			"'%s' is reachable from other machines: a token is required, or permission for everybody",
+			config->bind);
 	if (s->http && closed && (st->loopback || !config->allow_capture) && (!config->grpc || start_grpc(s, config, err)))
 		return s;
 	if (s->http) {
 		/* The first reason counts. */
 		ss_fail(err, SS_EINVAL,
-			"who may ask for profiles must be on this machine: --allow-capture goes with a loopback address only "
-			"(ssh -L brings others to it)");
+			"--allow-capture requires a loopback address, so that only this machine can request "
+			"profiles (use ssh -L from elsewhere)");
 		ss_http_stop(s->http);
 	}
 	free_server(s);

@@ -82,7 +82,9 @@ static void free_slot(struct slot *s)
 	free(s);
 }
 
-/* What a host takes: its columns are some 0.8 of the file, its pages in the cache are the system's. */
+/*
+ * What a host takes: its columns are some 0.8 of the file, its pages in the cache are the system's.
+ */
 static uint64_t slot_cost(struct slot *s)
 {
 	struct ss_part *events = &s->host.parts[SS_HOST_EVENTS];
@@ -248,8 +250,8 @@ static struct slot *get_slot(struct ss_sessions *c, const struct ss_host_file *f
 
 /*
  * Open the file unless that was done. A failure is not kept: the next one who asks tries again. Of
- * several files one that is no profile stands for an empty host (`unreadable`); who asks for it alone
- * is told why.
+ * several files one that is no profile stands for an empty host (`unreadable`); who asks for it
+ * alone is told why.
  */
 static bool open_slot(struct slot *s, bool alone, struct ss_err *err)
 {
@@ -332,13 +334,19 @@ static void take_slots(struct ss_session *s)
 	for (size_t i = 0; i < s->nslots; i++) {
 		struct slot *slot = s->slots[i];
 		slot->opened = true;
-		/* Replaced between the look at it and its opening: good for this request, then no more. */
+		/*
+		 * Replaced between the look at it and its opening: good for this request, then no
+		 * more.
+		 */
 		if (slot->host.file_bytes != slot->bytes || slot->host.file_mtime_ns != slot->mtime_ns)
 			s->stale = slot->stale = true;
 	}
 }
 
-/* Make the session of the slots, or find that somebody has; takes over the references and the array. */
+/*
+ * Make the session of the slots, or find that somebody has; takes over the references and the
+ * array.
+ */
 static struct ss_session *join_session(struct ss_sessions *c, struct slot **slots, size_t n, bool visits, struct ss_err *err)
 {
 	struct ss_session *made = new_session(slots, n, visits, err), *s;
@@ -431,7 +439,7 @@ bool ss_session_intact(const struct ss_session *s, struct ss_err *err)
 	/* A visit looks for itself. */
 	for (size_t i = 0; !s->model.visited && i < s->nslots; i++)
 		if (ss_file_torn(&s->slots[i]->host.x.file))
-			return ss_fail(err, SS_EIO, "'%s' was shortened while it was being read; ask again", s->slots[i]->path);
+			return ss_fail(err, SS_EIO, "'%s' was truncated while it was being read; ask again", s->slots[i]->path);
 	return true;
 }
 

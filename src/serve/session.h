@@ -34,7 +34,10 @@ struct ss_session *ss_session_open(struct ss_sessions *c, const struct ss_host_f
 struct ss_session *ss_session_open_visiting(struct ss_sessions *c, const struct ss_host_file *const *files, size_t n,
 					    struct ss_err *err);
 struct ss_model *ss_session_model(const struct ss_session *s);
-/* Fails when one of the files was shortened while it was being read: answers made from it are wrong. */
+/*
+ * Fails when one of the files was truncated while it was being read: answers made from it are
+ * wrong.
+ */
 bool ss_session_intact(const struct ss_session *s, struct ss_err *err);
 void ss_session_close(struct ss_sessions *c, struct ss_session *s);
 

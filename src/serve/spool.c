@@ -140,7 +140,7 @@ struct ss_spool *ss_spool_start(ss_make_fn *make, void *arg, size_t limit, struc
 	pthread_cond_init(&s->changed, NULL);
 	if (pthread_create(&s->thread, NULL, run, s) == 0)
 		return s;
-	ss_fail(err, SS_EBUSY, "too much at once: no thread to be had for this request");
+	ss_fail(err, SS_EBUSY, "the server is busy: no thread is free for this request");
 	pthread_cond_destroy(&s->changed);
 	pthread_mutex_destroy(&s->lock);
 	ss_out_free(&s->out);
@@ -169,7 +169,10 @@ bool ss_spool_take(struct ss_spool *s, char **body, size_t *n)
 	pthread_mutex_unlock(&s->lock);
 	if (!whole || s->flowing || s->reading)
 		return false;
-	/* A small answer leaves its room to others; a large one takes it, without much that is left over. */
+	/*
+	 * A small answer leaves its room to others; a large one takes it, without much that is left
+	 * over.
+	 */
 	struct ss_out *o = &s->out;
 	*n = o->n;
 	if (o->n <= SMALL_BYTES) {

@@ -65,7 +65,7 @@ bool ss_warm(struct ss_server_state *srv, const struct ss_selection *sel, const 
 	}
 	if (ok) {
 		ss_session_close(srv->sessions, w->session);
-		ss_fail(err, SS_EBUSY, "too much at once: no thread to be had for this request");
+		ss_fail(err, SS_EBUSY, "the server is busy: no thread is free for this request");
 	}
 	free(w);
 	atomic_store(&srv->warming, false);

@@ -19,7 +19,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A log directory of a year of runs has some ten thousand entries; a home directory some million. */
+/*
+ * A log directory of a year of runs has some ten thousand entries; a home directory some million.
+ */
 #define MAX_DEPTH 24
 #define MAX_DIRS 50000
 #define MAX_ENTRIES 2000000
@@ -87,9 +89,9 @@ static const char *why_not(struct ss_str name)
 		const char *why;
 	} rules[] = {
 		{ SS_STR_INIT(".xplane.riegeli"),
-		  "is in the riegeli format, which is not read; only *.xplane.pb is" },
+		  "is in the riegeli format, which cannot be read yet; convert it to *.xplane.pb" },
 		{ SS_STR_INIT(".hlo_proto.pb"), "holds one HLO module, not a profile" },
-		{ SS_STR_INIT(".tracetable"), "is a table of the trace server of Cloud TPUs, a format nobody else reads" },
+		{ SS_STR_INIT(".tracetable"), "is an SSTable of the Cloud TPU trace server, which cannot be read" },
 		{ SS_STR_INIT(".json"), "is JSON, not an *.xplane.pb" },
 		{ SS_STR_INIT(".pb.gz"), "does not end in .xplane.pb.gz" },
 		{ SS_STR_INIT(".pb"), "does not end in .xplane.pb" },
@@ -135,7 +137,7 @@ static void take_file(struct walk *w, const struct dir *d, int fd, struct ss_str
 {
 	struct stat st;
 	if (fstatat(fd, name.p, &st, 0) != 0) {
-		look(w, d->path, name, link ? "is a link that leads nowhere" : "cannot be read");
+		look(w, d->path, name, link ? "is a broken link" : "cannot be read");
 		return;
 	}
 	if (!S_ISREG(st.st_mode)) {
@@ -152,7 +154,7 @@ static void take_file(struct walk *w, const struct dir *d, int fd, struct ss_str
 	if (st.st_size == 0)
 		look(w, d->path, name, "is empty (0 bytes)");
 	else if (faccessat(fd, name.p, R_OK, AT_EACCESS) != 0)
-		look(w, d->path, name, "may not be read by this user");
+		look(w, d->path, name, "is not readable: permission denied");
 	struct file f = { name, (uint64_t)st.st_size, mtime_ns(&st), kind };
 	if (!(kind ? ss_vec_push(&w->others, f) : ss_vec_push(&w->files, f)))
 		w->no_memory = true;
@@ -219,9 +221,9 @@ static void keep_best(struct walk *w, const struct dir *d)
 		struct file f = w->files.v[i];
 		bool again = n && ss_str_eq(ss_profile_host(f.name), ss_profile_host(w->files.v[n - 1].name));
 		if (profiles && !is_profile(f.name))
-			look(w, d->path, f.name, "is a trace; the profile is the *.xplane.pb that stands beside it");
+			look(w, d->path, f.name, "is a trace; the profile is the *.xplane.pb next to it");
 		else if (again)
-			look(w, d->path, f.name, "holds the same as another file of this host");
+			look(w, d->path, f.name, "is a duplicate of another file of this host");
 		else
 			w->files.v[n++] = f;
 	}
@@ -229,7 +231,8 @@ static void keep_best(struct walk *w, const struct dir *d)
 	for (size_t i = 0; i < w->others.n; i++) {
 		struct file f = w->others.v[i];
 		if (profiles && ss_file_kind_is_answer(f.kind))
-			look(w, d->path, f.name, "is what an older tool computed from the profile; it is computed anew");
+			look(w, d->path, f.name,
+			     "holds results of an older tool; stepscope computes them from the profile instead");
 		else
 			w->others.v[k++] = f;
 	}
@@ -272,7 +275,10 @@ static struct ss_str last_part(struct ss_str path)
 	return slash == SS_NPOS ? path : ss_str_sub(path, slash + 1, path.n);
 }
 
-/* "a/b/plugins/profile/r" is called "a/b/r"; whatever of it lies above the root is not there to be said. */
+/*
+ * "a/b/plugins/profile/r" is called "a/b/r"; whatever of it lies above the root is not there to be
+ * said.
+ */
 static struct ss_str run_name(struct ss_arena *a, const struct dir *d)
 {
 	struct ss_str name = last_part(d->path), rel = d->rel;
@@ -390,9 +396,9 @@ static const char *why_not_opened(int error)
 	switch (error) {
 	case EACCES:
 	case EPERM:
-		return "may not be read by this user";
+		return "is not readable: permission denied";
 	case ENOENT:
-		return "went away while it was looked at";
+		return "disappeared while it was being read";
 	case EMFILE:
 	case ENFILE:
 		return "could not be opened: too many open files";
@@ -442,7 +448,7 @@ static bool visit(struct walk *w, const struct dir *d)
 						       : w->what == SS_SCAN_RUNS && d->depth == 0;
 	if (!deeper) {
 		if (w->what == SS_SCAN_ANY && !again && w->subdirs.n) {
-			look(w, d->path, itself, "lies too deep: its directories were not looked at");
+			look(w, d->path, itself, "is nested too deep: its directories were not searched");
 			w->s->stopped = true;
 		}
 		return !w->no_memory;
@@ -539,7 +545,7 @@ static bool keep(struct walk *w)
 	struct ss_store *s = w->s;
 	for (size_t i = 0; w->runs.n && i < w->loose.n; i++)
 		look(w, w->loose.v[i].dir, (struct ss_str){ 0 },
-		     "holds profiles, but not below plugins/profile: open it by itself");
+		     "holds profiles, but not below plugins/profile: open this directory itself");
 	s->looked = SS_NEW_N(&s->arena, struct ss_looked, w->looked.n);
 	if (!s->looked || !keep_runs(w) || w->no_memory)
 		return false;

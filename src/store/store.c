@@ -219,7 +219,9 @@ struct ss_str ss_store_why_empty(const struct ss_store *s, struct ss_arena *aren
 		return ss_arena_printf(arena, "no profile in '" SS_FMT "': '" SS_FMT "' %s", SS_ARG(s->root),
 				       SS_ARG(s->looked[0].path), s->looked[0].why);
 	return ss_arena_printf(arena,
-			       "no profile in '" SS_FMT "' (%zu directories and %zu files looked at%s): a profile is a file "
+			       "no profile in '" SS_FMT
+			       "' (%zu directories and %zu files searched%s): a profile is a file "
 			       "plugins/profile/<run>/<host>.xplane.pb",
-			       SS_ARG(s->root), s->ndirs, s->nfiles, s->stopped ? "; stopped there, there are more" : "");
+			       SS_ARG(s->root), s->ndirs, s->nfiles,
+			       s->stopped ? "; the search stopped there, and there are more" : "");
 }

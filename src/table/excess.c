@@ -35,10 +35,11 @@ static bool note_column(struct ss_result *r, const struct ss_table *t, size_t c)
 	if (!n)
 		return true;
 	struct ss_str at_most = percent(r->arena, most);
-	struct ss_str text = ss_arena_printf(r->arena,
-					     "%s: '%s' is above 100 %% in %zu row%s (at most " SS_FMT "): more was counted "
-					     "than was possible, so the count or the limit is not exact there.",
-					     t->title, t->cols[c].label, n, n == 1 ? "" : "s", SS_ARG(at_most));
+	struct ss_str text =
+		ss_arena_printf(r->arena,
+				"%s: '%s' is above 100 %% in %zu row%s (at most " SS_FMT
+				"): the count exceeds the limit, so the count or the limit is inexact there.",
+				t->title, t->cols[c].label, n, n == 1 ? "" : "s", SS_ARG(at_most));
 	return at_most.p && text.p && ss_result_note(r, SS_WARNING, text);
 }
 
@@ -48,10 +49,9 @@ static bool note_prop(struct ss_result *r, const struct ss_table *t, const struc
 	if (!(whole > 0) || !(p->value / whole > 1 + TOLERANCE))
 		return true;
 	struct ss_str much = percent(r->arena, p->value / whole);
-	struct ss_str text = ss_arena_printf(r->arena,
-					     "%s: '%s' is " SS_FMT ": more was counted than was possible, so the count or "
-					     "the limit is not exact.",
-					     t->title, p->label ? p->label : p->id, SS_ARG(much));
+	struct ss_str text = ss_arena_printf(
+		r->arena, "%s: '%s' is " SS_FMT ": the count exceeds the limit, so the count or the limit is inexact.",
+		t->title, p->label ? p->label : p->id, SS_ARG(much));
 	return much.p && text.p && ss_result_note(r, SS_WARNING, text);
 }
 

@@ -24,29 +24,29 @@ enum {
 
 static const struct ss_col node_cols[] = {
 	INT("id", "ID", NONE, NULL),
-	INT("box", "Box", NONE, "Row of the box it stands in, -1 for none"),
+	INT("box", "Box", NONE, "Row of the enclosing box; -1: none"),
 	STR("name", "Instruction", NULL),
 	STR("title", "Title", "Name, or the number of a parameter"),
-	STR("opcode", "Opcode", "Empty where the name says it"),
-	STR("outline", "Outline", "rect; ellipse: a loop; diamond: the one that the graph is about"),
+	STR("opcode", "Opcode", "Empty if equal to the name"),
+	STR("outline", "Outline", "rect; ellipse: a loop; diamond: the selected node"),
 	STR("subcomputations", "Subcomputations",
-	    "That do one thing to two values, a line each: number if there are several, tab, text"),
-	STR("origin", "Origin", "Of a parameter of a call: what computes it, and where"),
+	    "Elementwise operations on two values, one per line: count if more than one, tab, text"),
+	STR("origin", "Origin", "For a parameter of a called computation: the instruction that computes it"),
 	STR("attributes", "Attributes", "A line each"),
-	STR("shape", "Shape", "Of the result, cut after 64 letters"),
-	STR("inlined", "Operands said here",
-	    "Constants and elements of tuples, a line each: number if there are several operands, tab, text"),
-	STR("library", "Library settings", "Of calls of cuBLASLt and cuDNN, a line each"),
-	STR("backend_config", "Backend config", "If metadata is asked for"),
+	STR("shape", "Shape", "Shape of the result, truncated to 64 characters"),
+	STR("inlined", "Operands shown inline",
+	    "Constants and tuple elements, one per line: operand number if there are several, tab, text"),
+	STR("library", "Library settings", "Settings of cuBLASLt and cuDNN calls, one per line"),
+	STR("backend_config", "Backend config", "Only if metadata is requested"),
 	STR("state", "State",
-	    "root; some operands omitted, operands omitted, some users omitted: there is more beyond the graph's width"),
+	    "root; some operands omitted, operands omitted, some users omitted: the graph continues beyond graph_width"),
 	STR("class", "Class", "elementwise, movement, update, heavy, parameter, reduction, container, communication, control"),
 	FLAG("large", "Large", "The result has 4096 elements or more"),
 	STR("op_name", "Framework op", NULL),
 	STR("op_type", "Framework op type", NULL),
 	STR("source", "Source", "file:line"),
-	STR("source_stack", "Source stack", "Innermost first, a line each"),
-	STR("tip", "Tip", "Where it comes from: framework op, its type, source, functions on the stack"),
+	STR("source_stack", "Source stack", "Innermost frame first, one per line"),
+	STR("tip", "Tip", "Origin: framework op, its type, source line, call stack"),
 	INT("result_bytes", "Size of the result", BYTES, "Without padding"),
 	STR("expression", "HLO", "The whole instruction"),
 };
@@ -55,15 +55,15 @@ enum { B_ID, B_PARENT, B_FIRST, B_NAME, B_COMPUTATION, B_KIND, B_FUSION, B_ROOT,
 
 static const struct ss_col box_cols[] = {
 	INT("id", "ID", NONE, NULL),
-	INT("parent", "Inside of", NONE, "Row of a box, -1 for none"),
+	INT("parent", "Inside of", NONE, "Row of the box; -1: none"),
 	INT("first", "First node", NONE, "Nodes before it, in the order of drawing"),
-	STR("name", "Instruction", "That calls the computation"),
+	STR("name", "Instruction", "Instruction that calls the computation"),
 	STR("computation", "Computation", NULL),
 	STR("kind", "Kind", "Of a fusion: loop, input, output, custom"),
 	FLAG("fusion", "Fusion", "The computation is the inside of a fusion"),
-	FLAG("root", "Root", "The graph is about this one"),
+	FLAG("root", "Root", "The selected node"),
 	STR("attributes", "Attributes", "A line each"),
-	STR("backend_config", "Backend config", "If metadata is asked for"),
+	STR("backend_config", "Backend config", "Only if metadata is requested"),
 	STR("class", "Class", "As of nodes"),
 };
 
@@ -72,11 +72,11 @@ enum { E_FROM, E_TO, E_OPERAND, E_KIND, E_SMALL, E_TIP, E_BOX };
 static const struct ss_col edge_cols[] = {
 	INT("from", "From", NONE, "Node"),
 	INT("to", "To", NONE, "Node"),
-	INT("operand", "Operand", NONE, "Which of several, -1 if it is the only one"),
+	INT("operand", "Operand", NONE, "Index among parallel edges; -1: the only one"),
 	STR("kind", "Kind", "data; control: must run before; call: result of a computation"),
 	FLAG("small", "Small", "Fewer than 4096 elements"),
 	STR("tip", "Tip", "What it connects"),
-	INT("box", "Box", NONE, "Whose result it is, -1 for none"),
+	INT("box", "Box", NONE, "Node that produces it; -1: none"),
 };
 
 bool ss_graph_take(struct ss_graph_view *v, struct ss_str *out, struct ss_err *err)
@@ -84,7 +84,7 @@ bool ss_graph_take(struct ss_graph_view *v, struct ss_str *out, struct ss_err *e
 	if (!ss_buf_ok(&v->text, "a node's description", err))
 		return false;
 	if (v->text.n > v->budget_bytes)
-		return ss_fail(err, SS_EFORMAT, "program '" SS_FMT "': its texts refer to each other too often",
+		return ss_fail(err, SS_EFORMAT, "program '" SS_FMT "': its strings reference each other too many times",
 			       SS_ARG(v->pick.file));
 	v->budget_bytes -= v->text.n;
 	*out = ss_arena_str(v->q->arena, ss_buf_get(&v->text));
@@ -189,7 +189,10 @@ static const char *class_of(const struct ss_graph_view *v, uint32_t i, struct ss
 
 /* --- shapes and operands ----------------------------------------------------------------------- */
 
-/* Elements of all arrays in it together, up to `most`; what is opaque or a token counts as small whatever is beside it. */
+/*
+ * Elements of all arrays in it together, up to `most`; what is opaque or a token counts as small
+ * whatever is beside it.
+ */
 static uint64_t elements(struct ss_str shape, int depth, bool *small)
 {
 	uint64_t n = 0, type = ss_hlo_shape_type(shape);
@@ -251,7 +254,9 @@ static size_t length_in_lines(struct ss_str text, struct ss_str shape)
 	return text.n + (rank > 1 && last ? (size_t)(ss_hlo_shape_elements(shape) / last) * 2 : 0);
 }
 
-/* A small one with its value, others by their name. `shape` is that of the array it is spread over. */
+/*
+ * A small one with its value, others by their name. `shape` is that of the array it is spread over.
+ */
 static void print_constant(struct ss_graph_view *v, const struct ss_hlo_instr *constant, struct ss_str shape)
 {
 	struct ss_str literal = SS_STR("");
@@ -366,7 +371,10 @@ static bool set_subcomputations(struct ss_graph_view *v, struct ss_table *t, uin
 	return set_text(v, t, N_CALLS, err);
 }
 
-/* Back from `i` over what only passes values on. Positions in tuples are remembered, to be taken apart by what made the tuple. */
+/*
+ * Back from `i` over what only passes values on. Positions in tuples are remembered, to be taken
+ * apart by what made the tuple.
+ */
 static uint32_t producer(const struct ss_graph_view *v, uint32_t i)
 {
 	int64_t positions[MAX_CHAIN];
@@ -619,7 +627,9 @@ static bool add_edge(struct ss_graph_view *v, struct ss_table *t, const struct s
 
 /* --- the tables -------------------------------------------------------------------------------- */
 
-/* By computation the one `call` of it; and who calls the outermost one. Each caller is named once. */
+/*
+ * By computation the one `call` of it; and who calls the outermost one. Each caller is named once.
+ */
 static bool find_callers(struct ss_graph_view *v, struct ss_str *names, struct ss_err *err)
 {
 	const struct ss_hlo_module *m = v->m;

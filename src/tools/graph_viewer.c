@@ -26,18 +26,18 @@ static const struct ss_col found_cols[] = {
 	STR("opcode", "Opcode", NULL),
 	STR("computation", "Computation", "It stands in"),
 	STR("op_name", "Framework op", NULL),
-	STR("shape", "Shape", "Of the result, cut after 64 letters"),
+	STR("shape", "Shape", "Shape of the result, truncated to 64 characters"),
 };
 
 static const struct ss_param params[] = {
 	SS_MODULE_PARAMS,
-	{ "type", "graph|names|adj_nodes|custom_call|short_txt|long_txt|pb|pbtxt", "graph", "what to show of the program" },
+	{ "type", "graph|names|adj_nodes|custom_call|short_txt|long_txt|pb|pbtxt", "graph", "what to show" },
 	{ "node_name", "name", NULL, "instruction or computation; without it the root of the program" },
-	{ "graph_width", "number", "3", "how far from the node" },
+	{ "graph_width", "number", "3", "maximum distance from the node, in edges" },
 	{ "find", "text", NULL, "part of an instruction's name, opcode or framework op, for type=names" },
-	{ "show_metadata", "true|false", "false", "with backend configs; in texts with sources" },
-	{ "merge_fusion", "true|false", "false", "fusions as nodes instead of boxes" },
-	{ "format", "html|dot", "html", "of the drawing for XProf's clients" },
+	{ "show_metadata", "true|false", "false", "include backend configs, and source lines in texts" },
+	{ "merge_fusion", "true|false", "false", "draw each fusion as one node" },
+	{ "format", "html|dot", "html", "format of the drawing for XProf clients" },
 };
 
 static struct ss_str param(const struct ss_graph_view *v, const char *name)
@@ -47,7 +47,10 @@ static struct ss_str param(const struct ss_graph_view *v, const char *name)
 
 /* --- which program, which node ----------------------------------------------------------------- */
 
-/* By the program's name or number; failing that, and with a node's name, the program that holds such a node. */
+/*
+ * By the program's name or number; failing that, and with a node's name, the program that holds
+ * such a node.
+ */
 static bool pick(struct ss_graph_view *v, struct ss_err *err)
 {
 	struct ss_err why = { 0 };
@@ -126,8 +129,8 @@ static bool show_graph(struct ss_graph_view *v, struct ss_err *err)
 	if (!v->g.nleft_out)
 		return true;
 	struct ss_str note = ss_arena_printf(v->q->arena,
-					     "the graph stops at %d instructions: %u of called computations are left out; "
-					     "look at one of them by its name", MOST_NODES, v->g.nleft_out);
+					     "the graph is limited to %d instructions: %u called computations are left out. "
+					     "Select one of them by its name", MOST_NODES, v->g.nleft_out);
 	return ss_result_note(v->out, SS_WARNING, note) || ss_fail_mem(err);
 }
 
@@ -141,7 +144,10 @@ static bool contains(struct ss_str text, struct ss_str find)
 	return false;
 }
 
-/* Names that begin with it come first, then names that hold it, then what only its opcode or framework op says. */
+/*
+ * Names that begin with it come first, then names that hold it, then what only its opcode or
+ * framework op says.
+ */
 static unsigned match(struct ss_str find, const struct ss_hlo_instr *i)
 {
 	if (ss_str_istarts(i->name, find))
@@ -163,7 +169,10 @@ static bool add_found(struct ss_graph_view *v, struct ss_table *t, uint32_t comp
 	return ss_graph_set_shape(v, t, F_SHAPE, i, err);
 }
 
-/* One pass for each rank of match: each row is written where it belongs, and the count is of the whole program. */
+/*
+ * One pass for each rank of match: each row is written where it belongs, and the count is of the
+ * whole program.
+ */
 static bool show_names(struct ss_graph_view *v, struct ss_err *err)
 {
 	struct ss_str find = param(v, "find");
@@ -231,7 +240,7 @@ static bool print_names(struct ss_graph_view *v, const struct ss_hlo_links *l, u
 	for (const char *sep = ""; n && !v->text.over;) {
 		uint32_t top = stack[n - 1];
 		if (++steps > v->m->bytes.n)
-			return ss_fail(err, SS_EFORMAT, "program '" SS_FMT "': elements of tuples refer to each other too often",
+			return ss_fail(err, SS_EFORMAT, "program '" SS_FMT "': tuple elements reference each other too many times",
 				       SS_ARG(v->pick.file));
 		if (at[top] == first[top + 1]) {
 			open[top] = false;
@@ -301,7 +310,7 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	while (i < SS_COUNT(types) && !ss_str_is(type, types[i].type))
 		i++;
 	if (i == SS_COUNT(types))
-		return ss_fail(err, SS_EINVAL, "there is no graph type '" SS_FMT "' (there are: %s)", SS_ARG(type),
+		return ss_fail(err, SS_EINVAL, "unknown graph type '" SS_FMT "' (there are: %s)", SS_ARG(type),
 			       params[2].values);
 	v.metadata = ss_str_is(param(&v, "show_metadata"), "true");
 	bool ok = pick(&v, err) && types[i].show(&v, err);

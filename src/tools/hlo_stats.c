@@ -48,36 +48,36 @@ enum {
 
 static const struct ss_col cols[COL_COUNT] = {
 	NUM("rank", "Rank", COUNT, "By self time"),
-	STR("program_id", "Program", "Number of the compiled program"),
-	STR("category", "HLO category", "What kind of operation it is to the compiler"),
+	STR("program_id", "Program", "Program ID"),
+	STR("category", "HLO category", "Category that the compiler assigns"),
 	STR("hlo_op_name", "HLO op", NULL),
-	STR("hlo_op_expression", "HLO text", "The instruction with its shapes and operands"),
-	STR("tf_op_name", "Framework op", "What it was compiled from"),
+	STR("hlo_op_expression", "HLO text", "HLO instruction with shapes and operands"),
+	STR("tf_op_name", "Framework op", "Framework operation it was compiled from"),
 	NUM("occurrences", "Occurrences", COUNT, NULL),
-	NUM("total_time", "Total time (us)", US, "Including the time of ops inside"),
+	NUM("total_time", "Total time (us)", US, "Includes nested operations"),
 	NUM("avg_time", "Avg. time (us)", US, "Total time / occurrences"),
-	NUM("total_self_time", "Total self time (us)", US, "Without the time of ops inside"),
+	NUM("total_self_time", "Total self time (us)", US, "Excludes nested operations"),
 	NUM("avg_self_time", "Avg. self time (us)", US, "Self time / occurrences"),
-	NUM("total_self_time_percent", "Self time (%)", PERCENT, "Of the device's time, idle time included"),
+	NUM("total_self_time_percent", "Self time (%)", PERCENT, "Self time / device time, idle time included"),
 	NUM("cumulative_total_self_time_percent", "Cumulative self time (%)", PERCENT, "Running sum"),
 	NUM("dma_stall_percent", "Stalled by DMA", FRAC, "Time waiting for memory transfers / total time"),
-	NUM("model_flop_rate", "Model GFLOP/s", GFLOP_PER_S, "FLOPs as the model asks for them / total time"),
+	NUM("model_flop_rate", "Model GFLOP/s", GFLOP_PER_S, "FLOPs that the model requires / total time"),
 	NUM("normalized_flop_rate", "Normalized GFLOP/s", GFLOP_PER_S,
-	    "FLOPs as the hardware does them / total time"),
+	    "FLOPs that the hardware executes / total time"),
 	NUM("measured_memory_bw", "Memory bandwidth (GiB/s)", GIB_PER_S, "Bytes accessed / total time"),
 	NUM("hbm_bw", "HBM bandwidth (GiB/s)", GIB_PER_S, NULL),
 	NUM("cmem_read_bw", "CMEM read bandwidth (GiB/s)", GIB_PER_S, NULL),
 	NUM("cmem_write_bw", "CMEM write bandwidth (GiB/s)", GIB_PER_S, NULL),
 	NUM("operational_intensity", "Operational intensity (FLOP/byte)", FLOP_PER_BYTE,
 	    "FLOPs / bytes accessed"),
-	STR("bound_by", "Bound by", "The limit of the device that the op comes closest to"),
-	STR("hlo_rematerialization", "Rematerialization", "Computed again to save memory"),
-	STR("outside_compilation", "Outside compilation", "Runs on the host, not in what XLA compiled"),
+	STR("bound_by", "Bound by", "The hardware limit that the op comes closest to"),
+	STR("hlo_rematerialization", "Rematerialization", "Recomputed to save memory (rematerialization)"),
+	STR("outside_compilation", "Outside compilation", "Runs on the host, outside the XLA program"),
 	STR("autotuned", "Autotuned", NULL),
-	HTML("source_info", "Source", "File and line; the stack on hovering"),
+	HTML("source_info", "Source", "File and line; hover for the call stack"),
 	STR("core_type", "TPU core", NULL),
-	STR("parent_op_name", "Parent op", "The op that handed this one to a SparseCore"),
-	NUM("vdd_energy", "Energy (J)", NONE, "Of the core's supply, where the device measures it"),
+	STR("parent_op_name", "Parent op", "The operation that offloaded this one to a SparseCore"),
+	NUM("vdd_energy", "Energy (J)", NONE, "Energy of the core's power supply, where the device measures it"),
 };
 
 static struct ss_str yes_no(bool v)
@@ -147,7 +147,10 @@ static bool add_row(struct ss_table *t, const struct ss_op *op, const struct ss_
 	return true;
 }
 
-/* What a SparseCore ran for the operation of the last row: without rank or share, for its time is not the TensorCore's. */
+/*
+ * What a SparseCore ran for the operation of the last row: without rank or share, for its time is
+ * not the TensorCore's.
+ */
 static bool add_offloaded(struct ss_table *t, const struct ss_op *parent, const struct ss_env *env)
 {
 	const struct ss_op **ops = ss_ops_by_self_time(parent->offloaded, t->arena);

@@ -18,17 +18,17 @@ static const struct ss_col model_cols[] = {
 };
 
 /* Columns of requests without batching; with it, three more stand behind the latency. */
-#define COL_PERCENTILE STR("percentile", "Percentile", "Share of requests that took less")
-#define COL_REQUEST_ID STR("request_id", "Request ID", "Number of the event group")
-#define COL_LATENCY NUM("latency_ms", "Latency", MS, "From the first event to the last")
+#define COL_PERCENTILE STR("percentile", "Percentile", "Percentile: share of requests that took less time")
+#define COL_REQUEST_ID STR("request_id", "Request ID", "ID of the event group")
+#define COL_LATENCY NUM("latency_ms", "Latency", MS, "From the first to the last event")
 #define COL_PHASES										\
-	NUM("host_preprocessing", "Host preprocess", MS, "Until the host calls the device"),	\
+	NUM("host_preprocessing", "Host preprocess", MS, "Until the first call to the device"),	\
 	NUM("host_runtime", "Host runtime", MS, "From the call until the program is enqueued"),	\
 	NUM("data_transfer_h2d", "Data transfer H2D", MS, NULL),				\
 	NUM("data_transfer_d2h", "Data transfer D2H", MS, NULL),				\
 	NUM("device_compute", "Device compute", MS, NULL),					\
-	NUM("host_postprocess", "Host postprocess", MS, "After the device's last answer"),	\
-	NUM("idle time", "Idle time", MS, "Between the phases, with nothing known to go on"),	\
+	NUM("host_postprocess", "Host postprocess", MS, "After the last result arrives from the device"),	\
+	NUM("idle time", "Idle time", MS, "Between the phases; no event explains it"),	\
 	STR("trace_viewer_url", "Trace Viewer URL", NULL)
 
 static const struct ss_col request_cols[] = { COL_PERCENTILE, COL_REQUEST_ID, COL_LATENCY, COL_PHASES };
@@ -46,31 +46,31 @@ static const struct ss_col batched_cols[] = {
 enum { B_PERCENTILE, B_ID, B_LATENCY, B_PADDING, B_SIZE, B_EFFICIENCY, B_DELAY, B_THROUGHPUT, B_COMPUTE, B_PROGRAMS, B_URL };
 
 static const struct ss_col batch_cols[] = {
-	STR("percentile", "Percentile", "Share of batches that took less"),
-	STR("batch_id", "Batch ID", "Number of the event group"),
+	STR("percentile", "Percentile", "Percentile: share of batches that took less time"),
+	STR("batch_id", "Batch ID", "ID of the event group"),
 	NUM("latency", "Latency", MS, NULL),
-	NUM("padding_amount", "Padding amount", COUNT, "Tasks added to fill the batch"),
+	NUM("padding_amount", "Padding amount", COUNT, "Padding tasks"),
 	NUM("batch_size_after_padding", "Batch size after padding", COUNT, NULL),
-	NUM("batching_efficiency", "Batching efficiency", FRAC, "Share of the batch that is no padding"),
+	NUM("batching_efficiency", "Batching efficiency", FRAC, "Share of the batch that is not padding"),
 	NUM("batching_delay_us", "Batching delay", MS, "Since the batch's first request began"),
 	STR("throughput", "Throughput", "Batches per second"),
 	NUM("device_compute", "Device compute", MS, NULL),
-	STR("program_id", "Program ID(s)", "Programs that ran for the batch"),
+	STR("program_id", "Program ID(s)", "Compiled programs that ran for the batch"),
 	STR("trace_viewer_url", "Trace Viewer URL", NULL),
 };
 
 static const struct ss_param params[] = {
-	{ "request_column", "column", "Latency", "the column whose percentiles choose the requests shown" },
-	{ "batch_column", "column", "Latency", "the same for batches" },
+	{ "request_column", "column", "Latency", "the column by whose percentiles requests are selected" },
+	{ "batch_column", "column", "Latency", "the column by whose percentiles batches are selected" },
 };
 
 /* Values of requests and batches by which they may be sorted; the first ones are means as well. */
 static const struct ss_col pattern_cols[] = {
 	{ "id", "ID", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },
 	{ "tensor_pattern", "Tensor Pattern", SS_TYPE_STR, SS_UNIT_NONE, "Copies of tensors: kind, shape, layout", NULL },
-	{ "count", "Number of Occurrence", SS_TYPE_I64, SS_UNIT_COUNT, "Requests and batches with this pattern", NULL },
+	{ "count", "Occurrences", SS_TYPE_I64, SS_UNIT_COUNT, "Requests and batches with this pattern", NULL },
 	{ "percentile", "Linearize/Delinearize latency", SS_TYPE_STR, SS_UNIT_NONE,
-	  "What the copies of a request took, by percentile", NULL },
+	  "Copy time per request, by percentile", NULL },
 };
 
 enum value {
@@ -694,7 +694,10 @@ static bool read_params_of(struct job *j, struct of_host *o, const struct ss_hos
 	return true;
 }
 
-/* Of every model that has batches, and of all as one: whether models are told apart the last host may decide. */
+/*
+ * Of every model that has batches, and of all as one: whether models are told apart the last host
+ * may decide.
+ */
 static bool read_all_params(struct job *j, struct of_host *o, const struct ss_host *h)
 {
 	const struct ss_inference *inf = &o->inf;
@@ -771,13 +774,15 @@ static bool warn(struct job *j, uint64_t n, const char *what)
 
 static bool add_notes(struct job *j, size_t nrequests)
 {
-	if (j->nunnamed && !warn(j, j->nunnamed, "requests are left out: they name no model, and others do"))
+	if (j->nunnamed && !warn(j, j->nunnamed, "requests without a model name are left out, because other requests have one"))
 		return false;
-	if (j->ncut && !warn(j, j->ncut, "intervals of batches that many requests share are left out"))
+	if (j->ncut && !warn(j, j->ncut, "intervals of batches shared by many requests are left out"))
 		return false;
 	return nrequests || j->nunnamed ||
-	       ss_result_note(j->out, SS_INFO, SS_STR("the profile shows no requests to a served model: no session run, and "
-						      "no marker of requests"));
+	       ss_result_note(
+		       j->out, SS_INFO,
+		       SS_STR("the profile holds no requests to a served model: neither session runs nor request "
+			      "markers"));
 }
 
 static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)

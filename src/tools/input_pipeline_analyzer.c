@@ -15,9 +15,9 @@
 static const struct ss_col op_cols[] = {
 	STR("opName", "Input op", NULL),
 	NUM("count", "Count", COUNT, NULL),
-	NUM("timeInMs", "Total time (in ms)", MS, "Including ops inside"),
+	NUM("timeInMs", "Total time (in ms)", MS, "Includes nested operations"),
 	NUM("timeInPercent", "Total time (as % of total input-processing time)", FRAC, "Total time / self time of all input ops"),
-	NUM("selfTimeInMs", "Total self time (in ms)", MS, "Without ops inside"),
+	NUM("selfTimeInMs", "Total self time (in ms)", MS, "Excludes nested operations"),
 	NUM("selfTimeInPercent", "Total self time (as % of total input-processing time)", FRAC,
 	    "Self time / self time of all input ops"),
 	STR("category", "Category", "Enqueue, file read (in advance or on demand) or preprocessing"),
@@ -179,7 +179,7 @@ static bool conclude(const struct ss_query *q, struct ss_result *out, struct ss_
 const struct ss_tool ss_tool_input_pipeline_analyzer = {
 	.name = "input_pipeline_analyzer",
 	.title = "Input pipeline analyzer",
-	.summary = "Whether steps wait for input, and what the host spends on preparing it",
+	.summary = "How long steps wait for input, and which input work on the host takes that time",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_VISITS,
 	.facts = SS_FACTS_ENV | SS_FACTS_OPS | SS_FACTS_STEPS | SS_FACTS_FOUND,

@@ -22,10 +22,10 @@ static const struct ss_col cols[] = {
 	STR("block_dim", "Block dim", "Threads of a block: x,y,z"),
 	STR("grid_dim", "Grid dim", "Blocks of a launch: x,y,z"),
 	NUM("occupancy_pct", "Theoretical Occupancy %", PERCENT,
-	    "Share of the threads a multiprocessor can hold that this geometry leaves room for"),
+	    "Theoretical occupancy: threads resident per multiprocessor at this launch geometry / maximum"),
 	FLAG("is_op_tensor_core_eligible", "Op is TensorCore eligible", "The operation could run on tensor cores"),
-	FLAG("is_kernel_using_tensor_core", "Kernel uses TensorCore", "Told by the kernel's name"),
-	STR("op_name", "Op Name", "Operation of the framework that launched it"),
+	FLAG("is_kernel_using_tensor_core", "Kernel uses TensorCore", "Derived from the kernel's name"),
+	STR("op_name", "Op Name", "Framework operation that launched it"),
 	INT("occurrences", "Occurrences", COUNT, NULL),
 	NUM("total_duration_us", "Total Duration (μs)", US, NULL),
 	NUM("avg_duration_us", "Avg Duration (μs)", US, "In whole nanoseconds"),
@@ -78,7 +78,7 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	for (size_t i = 0; i < ops->kernels.n; i++)
 		if (!add_kernel(t, &ops->kernels.v[i]))
 			return ss_fail_mem(err);
-	if (!t->nrows && !ss_result_note(out, SS_INFO, SS_STR("the profile holds no GPU kernels with their launch geometry")))
+	if (!t->nrows && !ss_result_note(out, SS_INFO, SS_STR("the profile holds no GPU kernels with launch geometry")))
 		return ss_fail_mem(err);
 	return true;
 }

@@ -26,11 +26,12 @@ enum { K_DEVICE, K_NAME, K_LINE, K_DURATION, K_MXU, K_ANOMALY, K_BF16, K_FP8, K_
 
 static const struct ss_col kernel_cols[] = {
 	INT("device", "Device row", NONE, "Row of the table of devices"),
-	STR("kernel_name", "Kernel", "First operation beside the counters"),
+	STR("kernel_name", "Kernel", "First operation recorded with the counters"),
 	STR("line", "Line", "Name of the line that holds the counters"),
-	NUM("duration_us", "Duration", US, "Of the counting, else of the kernel, else counted cycles of the busiest core / clock"),
+	NUM("duration_us", "Duration", US,
+	    "Duration of the counter sample; else of the kernel; else counted cycles of the busiest core / clock rate"),
 	NUM("mxu_utilization", "Matrix units", PERCENT, "Mean share of cycles with a matrix unit busy"),
-	FLAG("mxu_is_anomaly", "Impossible", "The matrix units seem busier than 100%"),
+	FLAG("mxu_is_anomaly", "Impossible", "The counters give the matrix units more than 100%"),
 	NUM("BF16", "bfloat16", PERCENT, "Share of this type in the cycles of the matrix units"),
 	NUM("FP8", "8-bit float", PERCENT, "Share of this type in the cycles of the matrix units"),
 	NUM("Int4", "int4", PERCENT, "Share of this type in the cycles of the matrix units"),
@@ -49,8 +50,8 @@ static const struct ss_param params[] = {
 	{ "device_id", "number", NULL, "only this device" },
 	{ "kernel_name", "name", NULL, "only this kernel" },
 	{ "kernel", "name", NULL, "the same" },
-	{ "duration_us", "us", NULL, "duration of the kernel where it is known better; stands for cycles not counted" },
-	{ "force_duration", "true|false", "false", "take duration_us instead of counted cycles" },
+	{ "duration_us", "us", NULL, "duration of the kernel, if known; replaces cycles that were not counted" },
+	{ "force_duration", "true|false", "false", "use duration_us instead of counted cycles" },
 };
 
 #define KERNEL_NAME "default_kernel"
@@ -135,7 +136,10 @@ static bool add_metrics(struct ss_table *t, int64_t kernel, struct sums *s)
 	return true;
 }
 
-/* The first event of a line that lasts, else its first. Of those that begin together the longest is first. */
+/*
+ * The first event of a line that lasts, else its first. Of those that begin together the longest is
+ * first.
+ */
 static bool first_event(const struct ss_plane *p, const struct ss_line *l, struct kernel *out)
 {
 	uint32_t best = SS_NONE;
@@ -189,7 +193,10 @@ static struct kernel kernel_of(const struct ss_plane *p)
 	return k;
 }
 
-/* The kernel of one line of counters: only lines that are named for nothing else have the plane's kernel's name. */
+/*
+ * The kernel of one line of counters: only lines that are named for nothing else have the plane's
+ * kernel's name.
+ */
 static struct kernel kernel_of_line(const struct ss_line *l, struct kernel of_plane)
 {
 	uint64_t longest_ps = 0;
@@ -325,7 +332,7 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 const struct ss_tool ss_tool_kernel_utilization = {
 	.name = "kernel_utilization",
 	.title = "Kernel utilization",
-	.summary = "Units of a TPU in percent, by kernel, from hardware counters",
+	.summary = "Utilization of each TPU unit by kernel, from hardware counters",
 	.kind = SS_KIND_TABLES,
 	.params = params,
 	.nparams = SS_COUNT(params),

@@ -20,10 +20,10 @@ static const struct ss_col cols[] = {
 	STR("rendezvous_name", "Rendezvous Name", "The transfer's name, shared by its operations"),
 	STR("recv_op_name", "Recv Op Name", "The recv-done that waits for the data"),
 	STR("send_op_name", "Send Op Name", NULL),
-	STR("transfer_type", "Transfer Type", "Collective operation the transfer is part of"),
+	STR("transfer_type", "Transfer Type", "Collective operation that the transfer belongs to"),
 	NUM("slack_time", "Slack Time (ms)", MS,
-	    "From the begin of send to the begin of recv-done, without other transfer operations"),
-	STR("host_stall", "Host Stall (ms)", "Delay by the host, - where it is not recorded"),
+	    "From the begin of send to the begin of recv-done, minus other transfer operations"),
+	STR("host_stall", "Host Stall (ms)", "Delay caused by the host; -: not recorded"),
 	NUM("observed_duration", "Observed Duration (ms)", MS, "From the begin of send to the end of recv-done"),
 	NUM("send_stall", "Send Stall (ms)", MS, "Mean duration of send"),
 	NUM("send_done_stall", "SendDone Stall (ms)", MS, "Mean duration of send-done"),
@@ -31,10 +31,10 @@ static const struct ss_col cols[] = {
 	NUM("recv_done_stall", "RecvDone Stall (ms)", MS, "Mean duration of recv-done"),
 	NUM("stall_duration", "Stall Duration (ms)", MS, "All operations of the transfer together"),
 	NUM("total_stall", "Aggregated Total Stall (ms)", MS, "stall duration * occurrences"),
-	INT("occurrences", "Occurrences", COUNT, "Transfers that were seen from begin to end"),
-	INT("net_tx_bytes", "Data Transmitted Size", BYTES, "What one participant sends in one transfer"),
+	INT("occurrences", "Occurrences", COUNT, "Transfers recorded from begin to end"),
+	INT("net_tx_bytes", "Data Transmitted Size", BYTES, "Bytes that one participant sends in one transfer"),
 	NUM("required_bandwidth", "Required Bandwidth (Gbps)", NONE,
-	    "bits sent / slack: enough to never stall; 2147483647 without slack"),
+	    "Bits sent / slack: the bandwidth at which the transfer never stalls; 2147483647: no slack"),
 };
 
 #define NO_SLACK_GBPS 2147483647.0
@@ -119,8 +119,8 @@ static bool fill(struct ss_table *t, struct all *all)
 }
 
 static const struct ss_param params[] = {
-	{ "perfetto", "true|false", "false", "a trace of one host for ui.perfetto.dev instead of the table" },
-	{ "group_tiny_events", "true|false", "true", "in the trace: show operations shorter than 1 ns as one" },
+	{ "perfetto", "true|false", "false", "write a trace of one host for ui.perfetto.dev instead of the table" },
+	{ "group_tiny_events", "true|false", "true", "in the trace: merge operations shorter than 1 ns" },
 };
 
 extern const struct ss_tool ss_tool_megascale_stats;
@@ -134,7 +134,7 @@ static bool write_trace(const struct ss_query *q, struct ss_result *out, struct 
 {
 	struct ss_megascale m = { 0 };
 	if (q->model->nhosts != 1)
-		return ss_fail(err, SS_EINVAL, "a trace is of one host at a time: choose one of the %zu", q->model->nhosts);
+		return ss_fail(err, SS_EINVAL, "a trace shows one host: select one of the %zu hosts", q->model->nhosts);
 	bool ok = ss_model_load(q->model, err) &&
 		  ss_megascale_read(&m, q->model->hosts[0], is_true(q, "group_tiny_events"), err);
 	if (ok)

@@ -162,7 +162,7 @@ static bool fill_allocators(struct ss_result *out, const struct ss_memory *m, st
 static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
 {
 	if (q->model->nhosts != 1)
-		return ss_fail(err, SS_EINVAL, "memory is shown for one host at a time: choose one of the %zu", q->model->nhosts);
+		return ss_fail(err, SS_EINVAL, "memory is shown for one host: select one of the %zu hosts", q->model->nhosts);
 	struct ss_host *h = q->model->hosts[0];
 	const struct ss_memory *m = ss_host_memory(h, err);
 	if (!m || !fill_allocators(out, m, err))
@@ -171,9 +171,9 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 		return false;
 	if (m->nallocators)
 		return true;
-	const char *why = m->plane ? "no allocation was recorded: profile again with host tracer level 2 or more "
-				     "(some allocators record nothing)" :
-				     "the profile holds no events of the host, where allocations would be recorded";
+	const char *why = m->plane ? "no allocation was recorded: profile again with host tracer level 2 or higher (some "
+				     "allocators record nothing)" :
+				     "the profile holds no host events, and allocations are host events";
 	return ss_result_note(out, SS_INFO, ss_str_from(why)) || ss_fail_mem(err);
 }
 

@@ -2,9 +2,9 @@
  * memory_viewer.c - how a compiled program uses a memory space: its heap over the program's
  * instructions, who lives at the peak, and what lives as long as the program.
  *
- * The program's buffer assignment is played as model/program/heap.h describes. Memory that is never reused
- * (parameters, constants, results) is added to every point. All sizes are bytes; XProf's clients
- * get the same numbers in MiB (xprof/shape_memory_viewer.c).
+ * The program's buffer assignment is played as model/program/heap.h describes. Memory that is never
+ * reused (parameters, constants, results) is added to every point. All sizes are bytes; XProf's
+ * clients get the same numbers in MiB (xprof/shape_memory_viewer.c).
  */
 #include "base/buf.h"
 #include "base/sort.h"
@@ -25,19 +25,19 @@ enum { T_ORDER, T_HEAP, T_UNPADDED, T_INSTR };
 static const struct ss_col timeline_cols[] = {
 	INT("order", "Program order", COUNT, "Events of the heap simulator before this point"),
 	INT("heap_bytes", "Size", BYTES, "Allocated at this point"),
-	INT("unpadded_bytes", "Unpadded size", BYTES, "The same without tiling and padding"),
-	STR("instruction", "HLO instruction", "Whose event comes next"),
+	INT("unpadded_bytes", "Unpadded size", BYTES, "Without tiling and padding"),
+	STR("instruction", "HLO instruction", "Instruction of the next event"),
 };
 
 /* Columns of a buffer, shared by the tables below. */
 #define BUFFER_COLS											\
-	INT("buffer_id", "Buffer ID", NONE, "Of the logical buffer; -1: none"),				\
-	STR("name", "HLO instruction", "Which defines it; with the index in its tuple"),		\
-	INT("size_bytes", "Size", BYTES, "As padded for the device"),					\
-	INT("unpadded_bytes", "Unpadded size", BYTES, "Elements times bytes of one"),			\
-	INT("padding_bytes", "Padding", BYTES, "Extra memory: size less unpadded size"),		\
-	NUM("expansion", "Expansion", NONE, "Size over unpadded size"),					\
-	STR("shape", "Shape", "With its layout in memory"),						\
+	INT("buffer_id", "Buffer ID", NONE, "Logical buffer ID; -1: none"),				\
+	STR("name", "HLO instruction", "Instruction that defines it, with the tuple index"),		\
+	INT("size_bytes", "Size", BYTES, "Size with the device's padding"),					\
+	INT("unpadded_bytes", "Unpadded size", BYTES, "Elements x bytes per element"),			\
+	INT("padding_bytes", "Padding", BYTES, "Size - unpadded size"),		\
+	NUM("expansion", "Expansion", NONE, "Size / unpadded size"),					\
+	STR("shape", "Shape", "Shape with memory layout"),						\
 	STR("op_name", "Framework op", NULL),								\
 	STR("category", "Allocation type", "Parameter, Output, Thread-local, Constant or Temporary"),	\
 	STR("source_file", "Source file", NULL),							\
@@ -51,23 +51,23 @@ enum { P_INSTR = B_COUNT, P_OPCODE, P_LABEL, P_NUMBER, P_BY_SIZE, P_AT_PLACE };
 
 static const struct ss_col peak_cols[] = {
 	BUFFER_COLS,
-	STR("instruction", "Plain name", "Of the instruction, without index"),
+	STR("instruction", "Plain name", "Instruction name without tuple index"),
 	STR("opcode", "Opcode", NULL),
 	STR("label", "Label", "Name, shape and framework op in one line"),
-	INT("number", "Number", NONE, "In the order of allocation"),
-	INT("by_size", "Place by size", NONE, "In the order of size, 0 the largest"),
+	INT("number", "Number", NONE, "Index in allocation order"),
+	INT("by_size", "Place by size", NONE, "Index by size; 0: largest"),
 	INT("at_place", "Number at this place", NONE,
-	    "The row's number read as a place by size: the number of the buffer that stands there"),
+	    "Allocation index of the buffer whose size rank equals this row"),
 };
 
 enum { K_OFFSET = B_COUNT, K_BEGIN, K_END, K_AT_PEAK };
 
 static const struct ss_col block_cols[] = {
 	BUFFER_COLS,
-	INT("offset_bytes", "Offset", BYTES, "In the memory space, allocations one after the other"),
+	INT("offset_bytes", "Offset", BYTES, "Offset in the memory space, allocations laid out one after another"),
 	INT("begin", "First point", COUNT, "In program order"),
 	INT("end", "Last point", COUNT, NULL),
-	INT("peak_number", "Number at the peak", NONE, "Of the buffer among those at the peak; -1: not there"),
+	INT("peak_number", "Index at the peak", NONE, "Index of the buffer among those at the peak; -1: not live at the peak"),
 };
 
 enum { S_ID, S_BEGIN, S_END };
@@ -83,10 +83,10 @@ enum { I_ID, I_SIZE, I_PARAMETER, I_LIVE_OUT, I_REUSABLE, I_SHAPE, I_CATEGORY };
 static const struct ss_col indefinite_cols[] = {
 	INT("allocation", "Allocation", NONE, NULL),
 	INT("size_bytes", "Size", BYTES, NULL),
-	FLAG("parameter", "Parameter", "Of the entry computation"),
-	FLAG("live_out", "May be live out", "May be (part of) the program's result"),
+	FLAG("parameter", "Parameter", "Parameter of the entry computation"),
+	FLAG("live_out", "May be live out", "May be (part of) the program's output"),
 	FLAG("reusable", "Reusable", "Neither thread-local nor a tuple"),
-	STR("shape", "Shape", "If all its buffers have the same"),
+	STR("shape", "Shape", "If all its buffers share it"),
 	STR("category", "Allocation type", NULL),
 };
 
@@ -98,7 +98,7 @@ static const struct ss_col assigned_cols[] = {
 	INT("size_bytes", "Size", BYTES, NULL),
 	STR("shape", "Shape", NULL),
 	STR("instruction", "HLO instruction", NULL),
-	STR("shape_index", "Index", "In the instruction's tuple"),
+	STR("shape_index", "Index", "Tuple index"),
 };
 
 static const struct ss_param params[] = {
@@ -129,7 +129,7 @@ static bool take(struct view *v, struct ss_str *out, struct ss_err *err)
 	if (!ss_buf_ok(&v->text, "a buffer's description", err))
 		return false;
 	if (v->text.n > v->budget_bytes)
-		return ss_fail(err, SS_EFORMAT, "program '" SS_FMT "': its buffers refer to long names too often",
+		return ss_fail(err, SS_EFORMAT, "program '" SS_FMT "': its buffers reference long names too many times",
 			       SS_ARG(v->pick.file));
 	v->budget_bytes -= v->text.n;
 	*out = ss_arena_str(v->q->arena, ss_buf_get(&v->text));
@@ -142,7 +142,10 @@ static const char *category(const struct view *v, const struct ss_hlo_buffer *b)
 	return ss_hlo_alloc_category(&v->b.allocs[b->alloc]);
 }
 
-/* Memory that lives as long as the program and counts: what only threads have is no part of the memory space. */
+/*
+ * Memory that lives as long as the program and counts: what only threads have is no part of the
+ * memory space.
+ */
 static bool counts_as_indefinite(const struct view *v, const struct ss_hlo_alloc *a)
 {
 	return a->memory_space == v->space && (a->parameter || a->live_out || a->constant);
@@ -307,7 +310,7 @@ static bool fill_timeline(struct view *v, struct ss_table *t)
 
 static bool fill_spans(struct view *v)
 {
-	struct ss_table *t = ss_result_table(v->out, "spans", "Lives of buffers", span_cols, SS_COUNT(span_cols));
+	struct ss_table *t = ss_result_table(v->out, "spans", "Buffer lifetimes", span_cols, SS_COUNT(span_cols));
 	for (uint32_t i = 0; t && i < v->b.nbuffers; i++) {
 		if (v->heap.span_begin[i] == SS_NONE)
 			continue;
@@ -486,7 +489,7 @@ static bool set_sums(struct view *v, struct ss_table *t)
 		{ "non_reusable", "Not reusable: thread-local, tuples", non_reusable },
 		{ "maybe_live_out", "Results", live_out },
 		{ "total_buffer_allocation", "All allocations, with fragmentation", total },
-		{ "indefinite_buffer_allocation", "Living as long as the program", indefinite },
+		{ "indefinite_buffer_allocation", "Live for the whole program", indefinite },
 	};
 	for (size_t i = 0; i < SS_COUNT(sums); i++)
 		if (!ss_table_prop_num(t, sums[i].id, sums[i].label, SS_UNIT_BYTES, (double)(int64_t)sums[i].bytes, "%.0f"))
@@ -527,7 +530,7 @@ static bool set_props(struct view *v, struct ss_table *t)
 static bool fill(struct view *v, struct ss_err *err)
 {
 	struct ss_result *out = v->out;
-	if (!ss_result_table(out, "timeline", "Memory over the program", timeline_cols, SS_COUNT(timeline_cols)))
+	if (!ss_result_table(out, "timeline", "Memory by program order", timeline_cols, SS_COUNT(timeline_cols)))
 		return ss_fail_mem(err);
 	if (!fill_peak(v, err))
 		return false;
@@ -556,10 +559,9 @@ static bool say_what_is_missing(struct view *v)
 {
 	if (v->b.nallocs == 0)
 		return ss_result_note(v->out, SS_INFO,
-				      SS_STR("this program was recorded without its buffer "
-					     "assignment: nothing is known of its memory"));
+				      SS_STR("this program was recorded without its buffer assignment, so its memory is unknown"));
 	if (v->out->tables[0].nrows == 0 && v->indefinite_bytes == 0)
-		return ss_result_note(v->out, SS_INFO, SS_STR("the program has nothing in this memory space"));
+		return ss_result_note(v->out, SS_INFO, SS_STR("the program allocates nothing in this memory space"));
 	return true;
 }
 
@@ -579,7 +581,7 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 const struct ss_tool ss_tool_memory_viewer = {
 	.name = "memory_viewer",
 	.title = "Memory viewer",
-	.summary = "Memory of a compiled program: size over its instructions, buffers at the peak, padding",
+	.summary = "Memory of a compiled program: size by program order, buffers at the peak, padding",
 	.kind = SS_KIND_TABLES,
 	.params = params,
 	.nparams = SS_COUNT(params),

@@ -86,10 +86,12 @@ bool ss_module_pick(const struct ss_query *q, const struct ss_tool *tool, struct
 	if (!candidates(q, &v, &n, err))
 		return false;
 	if (!n)
-		return ss_fail(err, SS_ENODATA, "the profile holds no compiled programs: HLO protos were not recorded");
+		return ss_fail(err, SS_ENODATA, "the profile holds no compiled programs: it was recorded without HLO protos");
 	const struct candidate *c = choose(v, n, name, id);
 	if (!c)
-		return ss_fail(err, SS_ENOTFOUND, "the profile has no program '" SS_FMT "' (of %zu the first is '" SS_FMT "')",
+		return ss_fail(err, SS_ENOTFOUND,
+			       "the profile has no program '" SS_FMT "' (it holds %zu programs; the first is '" SS_FMT
+			       "')",
 			       SS_ARG(name.n ? name : id), n, SS_ARG(v[0].file));
 	out->file = c->file;
 	return ss_hlo_map_at(c->map, c->index, &out->module, err);

@@ -10,7 +10,7 @@
 /* The parameters by which a program is chosen; the tool's own follow. */
 #define SS_MODULE_PARAMS                                                                                            \
 	{ "module_name", "name", NULL, "compiled program, as module_list names it: \"jit_step(17)\"" },             \
-	{ "program_id", "number", NULL, "compiled program by (a part of) its number, if no name is given" }
+	{ "program_id", "number", NULL, "compiled program by (part of) its ID, if no name is given" }
 
 struct ss_module_pick {
 	const struct ss_hlo_module *module; /* indexed */

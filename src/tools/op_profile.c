@@ -54,25 +54,25 @@ enum {
 };
 
 static const struct ss_col cols[] = {
-	INT("parent", "Parent", NONE, "Row of the node above, -1 for the root"),
+	INT("parent", "Parent", NONE, "Row of the parent node; -1: the root"),
 	STR("name", "Name", NULL),
-	INT("time_ps", "Time", PS, "Self time of the operations below; of the root, of the device"),
+	INT("time_ps", "Time", PS, "Self time of the operations below; for the root, of the device"),
 	INT("occurrences", "Occurrences", COUNT, NULL),
 	NUM("avg_ps", "Avg. time", PS, "Time / occurrences"),
 	NUM("flops_util", "FLOPS of the program", FRAC,
-	    "FLOPS utilization x share of the time; divide by the share for the node's own"),
-	NUM("flops_util_uncapped", "FLOPS of the program, uncapped", FRAC, "The same without the limit of 1"),
+	    "FLOPS utilization x share of time; divide by the share for the node's own utilization"),
+	NUM("flops_util_uncapped", "FLOPS of the program, uncapped", FRAC, "Not limited to 1"),
 	NUM("hbm_util", "HBM utilization", FRAC, "Bandwidth / peak"),
 	NUM("onchip_read_util", "On-chip read utilization", FRAC, "Bandwidth / peak"),
 	NUM("onchip_write_util", "On-chip write utilization", FRAC, "Bandwidth / peak"),
-	NUM("model_flops", "Model FLOPs", FLOPS, "As the model asks for them"),
-	NUM("normalized_flops", "Normalized FLOPs", FLOPS, "As the hardware does them"),
-	INT("normalized_ps", "Time at nominal clock", PS, "0 where the profile does not tell"),
+	NUM("model_flops", "Model FLOPs", FLOPS, "FLOPs that the model requires"),
+	NUM("normalized_flops", "Normalized FLOPs", FLOPS, "FLOPs that the hardware executes"),
+	INT("normalized_ps", "Time at nominal clock", PS, "0 if the profile does not record it"),
 	NUM("hbm_bytes", "HBM bytes", BYTES, NULL),
 	NUM("onchip_read_bytes", "On-chip bytes read", BYTES, NULL),
 	NUM("onchip_write_bytes", "On-chip bytes written", BYTES, NULL),
-	INT("children", "Children", COUNT, "Before all but the largest are left out"),
-	FLAG("is_op", "Operation", "Or copies of one"),
+	INT("children", "Children", COUNT, "Before all but the largest children are left out"),
+	FLAG("is_op", "Operation", "Number of identical operations merged into this one"),
 	STR("category", "Category", NULL),
 	STR("expression", "HLO text", NULL),
 	STR("provenance", "Framework op", NULL),
@@ -80,16 +80,16 @@ static const struct ss_col cols[] = {
 	STR("source_file", "Source file", NULL),
 	INT("source_line", "Source line", NONE, NULL),
 	STR("source_stack", "Source stack", NULL),
-	STR("layout", "Layout", "Tiled tensors, minor dimension first: size/size with padding"),
+	STR("layout", "Layout", "Tiled tensors, minor dimension first: size/padded size"),
 	NUM("layout_filled", "Tiles filled", FRAC,
-	    "Elements / elements with padding, of the tensor that fills its tiles least"),
+	    "Elements / padded elements of the tensor that fills its tiles least"),
 	NUM("time_frac", "Share of time", FRAC, "Time / time of the root"),
 	NUM("own_flops_util", "FLOPS utilization", FRAC, "FLOP rate / peak of the device while it runs"),
 	NUM("wasted_frac", "Wasted", FRAC,
-	    "Share of the time x (1 - FLOPS or HBM utilization, whichever is higher): what could be saved at most"),
+	    "Share of time x (1 - max(FLOPS utilization, HBM utilization)): an upper bound of the saving"),
 	NUM("flop_rate", "FLOP rate", GFLOP_PER_S, "Model FLOPs / time"),
 	NUM("hbm_bw", "HBM bandwidth", GB_PER_S, "HBM bytes / time"),
-	STR("kernel_metadata", "Kernel metadata", "What the author of a custom kernel tells profilers, JSON"),
+	STR("kernel_metadata", "Kernel metadata", "JSON metadata that the author of a custom kernel attached"),
 };
 
 struct ctx {
@@ -197,7 +197,10 @@ static bool add_node(const struct ctx *c, uint32_t node, int64_t parent)
 	return set_texts(c, &c->tree->v[node]);
 }
 
-/* The tree in the order of a book: a stack of the next sibling of each level, with its parent's row. */
+/*
+ * The tree in the order of a book: a stack of the next sibling of each level, with its parent's
+ * row.
+ */
 static bool add_nodes(const struct ctx *c)
 {
 	struct level {
@@ -221,7 +224,9 @@ static bool add_nodes(const struct ctx *c)
 	return true;
 }
 
-/* The operation with the most time to save: where to begin. Copies count together; -1 without any. */
+/*
+ * The operation with the most time to save: where to begin. Copies count together; -1 without any.
+ */
 static int64_t largest_target(const struct ss_table *t)
 {
 	int64_t best = -1;
@@ -240,7 +245,7 @@ static int64_t largest_target(const struct ss_table *t)
 }
 
 static const struct ss_param params[] = {
-	{ "group_by", "program|category|provenance", "program", "What the tree's upper levels are" },
+	{ "group_by", "program|category|provenance", "program", "how the tree is grouped" },
 };
 
 static enum ss_op_grouping grouping(struct ss_str by)
@@ -265,7 +270,7 @@ static bool add_tree(const struct ss_query *q, struct ss_result *out, const stru
 					     cols, SS_COUNT(cols));
 	struct ctx c = { t, &tree, env };
 	bool ok = t && add_nodes(&c) &&
-		  ss_table_prop_num(t, "largest_target", "Row of the op with the most time to save", SS_UNIT_NONE,
+		  ss_table_prop_num(t, "largest_target", "Row of the op with the largest possible saving", SS_UNIT_NONE,
 				    (double)largest_target(t), "%.0f");
 	ss_op_tree_free(&tree);
 	return ok || ss_fail_mem(err);
@@ -291,7 +296,7 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 const struct ss_tool ss_tool_op_profile = {
 	.name = "op_profile",
 	.title = "Op profile",
-	.summary = "Device time as a tree of programs, categories, ops and what is fused into them",
+	.summary = "Device time as a tree of programs, categories, ops and fused ops",
 	.kind = SS_KIND_TREE,
 	.params = params,
 	.nparams = SS_COUNT(params),

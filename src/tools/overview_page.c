@@ -27,9 +27,9 @@ static const struct ss_col op_cols[] = {
 	NUM("cumulativeTimePercent", "Cumulative time (%)", FRAC, "Running sum"),
 	STR("category", "Category", "Type of the framework op"),
 	STR("operation", "Operation", NULL),
-	NUM("flopRate", "GFLOP/s", GFLOP_PER_S, "FLOPs as the hardware does them / total time"),
+	NUM("flopRate", "GFLOP/s", GFLOP_PER_S, "FLOPs that the hardware executes / total time"),
 	FLAG("tcEligibility", "TensorCore eligibility", "The op could run on tensor cores"),
-	FLAG("tcUtilization", "Op is using TensorCore", "Some kernel of the op does"),
+	FLAG("tcUtilization", "Op is using TensorCore", "At least one kernel of the op uses tensor cores"),
 };
 
 enum {
@@ -125,7 +125,7 @@ static bool tpu_props(struct ss_table *t, const struct ss_input_report *r, const
 		  share_prop(t, "device_duty_cycle_percent", "Device duty cycle", busy,
 			     busy + (double)d->idle_ps) &&
 		  share_prop(t, "device_duty_cycle_high_confidence_percent",
-			     "Device duty cycle, surely", sure, sure + (double)d->idle_sure_ps) &&
+			     "Device duty cycle (high confidence)", sure, sure + (double)d->idle_sure_ps) &&
 		  percent_prop(t, "host_idle_time_percent", "Host idle", host_idle);
 	if (ok && d->idle_sure_ps)
 		ok = ss_table_prop_num(t, "idle_time_high_confidence_ps", NULL, SS_UNIT_PS,
@@ -342,7 +342,7 @@ static const struct ss_col latency_cols[] = {
 	NUM("hostTimeMs", "Host time (in ms)", MS, "Total - device - communication"),
 	NUM("deviceTimeMs", "Device time (in ms)", MS, NULL),
 	NUM("communicationTimeMs", "Host-device communication time (in ms)", MS, NULL),
-	NUM("totalTimeMs", "Total latency (in ms)", MS, "From begin to end of the request"),
+	NUM("totalTimeMs", "Total latency (in ms)", MS, "From the begin to the end of the request"),
 };
 
 static bool latency_row(struct ss_table *t, const char *name, struct ss_latency l)

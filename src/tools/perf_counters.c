@@ -14,13 +14,13 @@ enum { COL_HOST, COL_CHIP, COL_KERNEL, COL_SAMPLE, COL_COUNTER, COL_VALUE, COL_D
 
 static const struct ss_col cols[] = {
 	STR("Host", "Host", NULL),
-	INT("Chip", "Chip", NONE, "Number of the chip in the whole system, or of the device on its host"),
+	INT("Chip", "Chip", NONE, "Global chip ID, or device ordinal on its host"),
 	STR("Kernel", "Kernel", "Name of the line that holds the sample"),
 	INT("Sample", "Sample", NONE, "Number of the line that holds the sample"),
 	STR("Counter", "Counter", NULL),
-	INT("Value", "Value (Hex)", HEX, "The register as read"),
+	INT("Value", "Value (Hex)", HEX, "Raw register value"),
 	STR("Description", "Description", NULL),
-	STR("Set", "Set", "Groups the counter belongs to, separated by spaces"),
+	STR("Set", "Set", "Groups that the counter belongs to, separated by spaces"),
 };
 
 struct counter {
@@ -154,8 +154,8 @@ static bool add_plane(struct job *j, struct ss_str host, const struct ss_plane *
 extern const struct ss_tool ss_tool_perf_counters;
 
 static const struct ss_param params[] = {
-	{ "names_only", "0|1", "0", "Ids and names of the counters that are known of a chip, instead of a profile's" },
-	{ "device_type", "v6e|v7x", "", "The chip whose counters are named" },
+	{ "names_only", "0|1", "0", "list the known counter IDs and names of a chip instead of a profile's values" },
+	{ "device_type", "v6e|v7x", "", "the chip whose counters are listed" },
 };
 
 /* [{"name": ..., "val": id}], whatever the profile holds. */
@@ -213,8 +213,10 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	ss_keep_release(&j.keep);
 	if (!ok)
 		return false;
-	if (!j.t->nrows && !ss_result_note(out, SS_INFO, SS_STR("the profile holds no hardware counters: they are recorded "
-							      "only when the profiler is asked for them")))
+	if (!j.t->nrows &&
+	    !ss_result_note(
+		    out, SS_INFO,
+		    SS_STR("the profile holds no hardware counters: the profiler records them only on request")))
 		return ss_fail_mem(err);
 	return true;
 }
@@ -222,7 +224,7 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 const struct ss_tool ss_tool_perf_counters = {
 	.name = "perf_counters",
 	.title = "Perf counters",
-	.summary = "Hardware counters of TPUs and GPUs as they were read",
+	.summary = "Raw hardware counters of TPUs and GPUs",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONE_TABLE | SS_TOOL_VISITS,
 	.params = params,

@@ -14,10 +14,10 @@ enum { COL_HOST, COL_PLANE, COL_LINES, COL_EVENTS, COL_BUSY_PS, COL_DROPPED };
 
 static const struct ss_col cols[] = {
 	STR("host", "Host", NULL),
-	STR("plane", "Plane", "Device, host thread pool or metadata the events belong to"),
-	INT("lines", "Lines", COUNT, "Threads, streams or units of the plane, derived ones included"),
+	STR("plane", "Plane", "Device, host thread pool or metadata that holds the events"),
+	INT("lines", "Lines", COUNT, "Threads, streams or units of the plane, including derived lines"),
 	INT("events", "Events", COUNT, NULL),
-	INT("busy_ps", "Summed event time", PS, "Sum of all durations; nested events count repeatedly"),
+	INT("busy_ps", "Summed event time", PS, "Sum of all durations; nested events count more than once"),
 	INT("dropped", "Unreadable events", COUNT, NULL),
 };
 
@@ -105,7 +105,7 @@ static bool conclude(const struct ss_query *q, struct ss_result *out, struct ss_
 						     SS_ARG(ss_cell_str(t, largest, "plane")))) &&
 		  ss_result_say(out, ndevices ? ss_arena_printf(q->arena, "%zu plane%s with events %s a device.", ndevices,
 								ndevices == 1 ? "" : "s", ndevices == 1 ? "is" : "are each") :
-						SS_STR("No plane of a device holds events: only the host was traced."));
+						SS_STR("No device plane holds events: only the host was traced."));
 	if (ok && dropped) {
 		out->conclusion.mood = SS_MOOD_WARN;
 		ok = ss_result_say(out, ss_arena_printf(q->arena, "%lld events could not be read.", (long long)dropped));

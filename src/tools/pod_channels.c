@@ -19,13 +19,13 @@ enum { STEP, CHANNEL, SRC, DST, BYTES, LATENCY_US, GIB_PER_S, SEND_DELAY_US, SEN
 static const struct ss_col cols[] = {
 	INT("step_num", "Step", COUNT, NULL),
 	INT("channel_id", "Channel", NONE, NULL),
-	INT("src_core", "From core", NONE, "-1 where the profile does not say"),
+	INT("src_core", "From core", NONE, "-1 if the profile does not record it"),
 	INT("dst_core", "To core", NONE, NULL),
-	INT("bytes", "Data transferred", BYTES, "0 where the operation does not say"),
+	INT("bytes", "Data transferred", BYTES, "0 if the operation does not record it"),
 	NUM("latency_us", "Latency", US, "Begin of the send to the end of recv-done"),
 	NUM("bandwidth", "Bandwidth", GIB_PER_S, "Data transferred / latency"),
 	NUM("send_delay_us", "Send delay", US,
-	    "Begin of recv-done to the begin of the send: how long the target waited for its source to begin"),
+	    "From the begin of recv-done to the begin of send: how long the target waited for its source"),
 	STR("send_op", "Send operation", NULL),
 	STR("recv_op", "Receive operation", NULL),
 };
@@ -82,8 +82,9 @@ static double us(int64_t ps)
 }
 
 /*
- * The send of the k-th receive: from the core that the text names, else the k-th of another core. False when the
- * text says that this core receives nothing; *send is NULL when there is none to be found.
+ * The send of the k-th receive: from the core that the text names, else the k-th of another core.
+ * False when the text says that this core receives nothing; *send is NULL when there is none to be
+ * found.
  */
 static bool find_send(const struct end *sends, size_t n, const struct end *recv, size_t k, const struct end **send)
 {

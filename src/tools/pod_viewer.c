@@ -17,12 +17,12 @@ enum { COL_STEP, COL_CORE, COL_HOST, COL_TOTAL_US, COL_BOTTLENECK, COL_PARTS };
 
 static const struct ss_col step_cols[] = {
 	INT("step_num", "Step", COUNT, NULL),
-	NUM("total_us", "Step time", US, "Longest of all cores"),
+	NUM("total_us", "Step time", US, "Maximum over cores"),
 	INT("cores", "Cores", COUNT, "Cores that are shown"),
-	STR("bottleneck", "Bottleneck", "The part that took longest, all cores together"),
+	STR("bottleneck", "Bottleneck", "The part with the longest time, summed over cores"),
 	NUM("bottleneck_frac", "Its share", FRAC, "Time of that part / time of the step, mean over the cores"),
-	INT("busiest_core", "Busiest core", NONE, "The others wait for it"),
-	NUM("busiest_us", "Busiest core's work", US, "The step without input, transfers, collectives and \"All others\""),
+	INT("busiest_core", "Busiest core", NONE, "All other cores wait for it"),
+	NUM("busiest_us", "Busiest core's work", US, "Step time - input - transfers - collectives - \"All others\""),
 	INT("idlest_core", "Least busy core", NONE, NULL),
 	NUM("idlest_us", "Least busy core's work", US, NULL),
 };
@@ -45,8 +45,8 @@ static const struct ss_col core_cols[] = {
 	INT("core_id", "Core", NONE,
 	    "1000 times the number of the host plus the number of the core; 1 for a host's GPUs or CPUs together"),
 	STR("host_name", "Host", NULL),
-	NUM("total_us", "Step time", US, "From begin to end of the step; on TPUs the longest of all cores"),
-	STR("bottleneck", "Bottleneck", "The part that took longest"),
+	NUM("total_us", "Step time", US, "From the begin to the end of the step; on TPUs the maximum over cores"),
+	STR("bottleneck", "Bottleneck", "The part with the longest time"),
 	NUM("device_compute_us", "Device compute", US, "Operations that compute"),
 	NUM("device_to_device_us", "Device to device", US, "Sending to and receiving from other devices"),
 	NUM("collectives_us", "Device collective communication", US, "All-reduce and all-to-all"),
@@ -55,28 +55,28 @@ static const struct ss_col core_cols[] = {
 	NUM("input_us", "Input", US, "Waiting for input, and copying it to the device"),
 	NUM("output_us", "Output", US, "Copying results to the host"),
 	NUM("compile_us", "Compilation", US, NULL),
-	NUM("other_us", "All others", US, "What is left of the step; on TPUs idle time"),
+	NUM("other_us", "All others", US, "The rest of the step; on TPUs idle time"),
 };
 
 static const struct ss_col place_cols[] = {
 	INT("core_id", "Core", NONE, NULL),
 	STR("host_name", "Host", NULL),
-	INT("global_chip_id", "Chip", NONE, "Number of the chip in the system; -1 where the profile does not say"),
+	INT("global_chip_id", "Chip", NONE, "Global chip ID; -1 if the profile does not record it"),
 	INT("local_chip_id", "Chip on host", NONE, NULL),
 	INT("core_num", "Core on chip", NONE, NULL),
 	INT("device_ordinal", "Device", NONE, "Number of the device on its host"),
-	INT("replica_id", "Replica", NONE, "-1 where the profile does not say"),
+	INT("replica_id", "Replica", NONE, "-1 if the profile does not record it"),
 };
 
 static const struct ss_col collective_cols[] = {
 	INT("step_num", "Step", COUNT, NULL),
-	INT("collective_id", "Collective", NONE, "Equal on all cores that take part"),
-	INT("cores", "Cores", COUNT, "Cores that took part"),
-	NUM("least_us", "Shortest", US, "On the core that came last: the time of the communication itself"),
-	NUM("most_us", "Longest", US, "On the core that waited longest"),
+	INT("collective_id", "Collective", NONE, "Equal on all participating cores"),
+	INT("cores", "Cores", COUNT, "Participating cores"),
+	NUM("least_us", "Shortest", US, "On the core that arrives last: the transfer itself"),
+	NUM("most_us", "Longest", US, "On the core that waits longest"),
 	STR("hlo_op_name", "Operation", NULL),
-	INT("last_core", "Core that came last", NONE, "The one with the shortest time"),
-	NUM("waiting_us", "Waiting", US, "Longest - shortest: for the core that came last"),
+	INT("last_core", "Core that came last", NONE, "The core with the shortest time"),
+	NUM("waiting_us", "Waiting", US, "Longest - shortest: waiting for the last core"),
 };
 
 static double us(uint64_t ps)
@@ -143,7 +143,10 @@ static struct ss_str bottleneck(const uint64_t part_ps[SS_STEP_PART_COUNT])
 	return ss_str_from(core_cols[COL_PARTS + best].label);
 }
 
-/* SparseCores have no steps of their own. To XProf a core counts only if its plane has core_details. */
+/*
+ * SparseCores have no steps of their own. To XProf a core counts only if its plane has
+ * core_details.
+ */
 static bool counts(const struct ss_step_core *c, bool as_xprof)
 {
 	return c->kind == SS_STEP_BY_WORK ||
@@ -181,8 +184,8 @@ static bool note_overlong(struct ss_result *out)
 	if (!n)
 		return true;
 	struct ss_str text = ss_arena_printf(out->arena,
-					     "Step breakdown: in %zu of %zu rows the parts are longer than the step, as its "
-					     "operations ran beyond its marker.",
+					     "Step breakdown: in %zu of %zu rows the parts exceed the step, because operations "
+					     "ran beyond the step marker.",
 					     n, t->nrows);
 	return text.p && ss_result_note(out, SS_WARNING, text);
 }
@@ -342,7 +345,10 @@ static bool collectives(const struct ss_steps *steps, struct ss_result *out)
 	return true;
 }
 
-/* As in the overview, but all of them: those that the program marked, or else those that can be found. */
+/*
+ * As in the overview, but all of them: those that the program marked, or else those that can be
+ * found.
+ */
 static const struct ss_steps *steps_of(const struct ss_query *q, struct ss_err *err)
 {
 	const struct ss_steps *s = ss_model_steps(q->model, false, err);
@@ -370,7 +376,7 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 const struct ss_tool ss_tool_pod_viewer = {
 	.name = "pod_viewer",
 	.title = "Pod viewer",
-	.summary = "Each step on each core of all hosts: breakdown, topology, collectives",
+	.summary = "Breakdown of each step on each core of all hosts; topology; collectives",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS | SS_TOOL_UNLISTED | SS_TOOL_VISITS,
 	.facts = SS_FACTS_ENV | SS_FACTS_STEPS | SS_FACTS_FOUND | SS_FACTS_TRANSFERS,

@@ -60,23 +60,23 @@ enum {
 };
 
 static const struct ss_col all_cols[COL_COUNT] = {
-	STR("step", "Step", "Total: the whole profile; Average: of all steps; or the step's number"),
-	NUM("rank", "Rank", COUNT, "Operations by self time; 0 for programs"),
+	STR("step", "Step", "Total: the whole profile; Average: mean over steps; else the step number"),
+	NUM("rank", "Rank", COUNT, "Rank by self time; 0: the whole program"),
 	STR("category", "Category", NULL),
 	STR("operation", "Operation", NULL),
 	NUM("occurrences", "Occurrences", COUNT, NULL),
-	NUM("total_time", "Total time (us)", US, "Of all cores together"),
+	NUM("total_time", "Total time (us)", US, "Summed over cores"),
 	NUM("avg_time", "Avg. time (us)", US, "Total time / occurrences"),
-	NUM("total_self_time", "Total self time (us)", US, "Without the time of ops inside"),
+	NUM("total_self_time", "Total self time (us)", US, "Excludes nested operations"),
 	NUM("avg_self_time", "Avg. self time (us)", US, NULL),
 	NUM("total_self_time_percent", "Self time (%)", FRAC, "Self time / time of the device"),
 	NUM("cumulative_total_self_time_percent", "Cumulative self time (%)", FRAC, "Running sum"),
 	NUM("dma_stall_percent", "Stalled by DMA", FRAC, NULL),
 	NUM("measured_flop_rate", "Normalized FLOP rate (GFLOP/s)", GFLOP_PER_S,
-	    "FLOPs as the hardware does them / total time"),
+	    "FLOPs that the hardware executes / total time"),
 	NUM("model_flop_rate", "Model FLOP rate (GFLOP/s)", GFLOP_PER_S,
-	    "FLOPs as the model asks for them / total time"),
-	NUM("measured_memory_bw", "Memory bandwidth (GiB/s)", GIB_PER_S, "Bytes of all memories / total time"),
+	    "FLOPs that the model requires / total time"),
+	NUM("measured_memory_bw", "Memory bandwidth (GiB/s)", GIB_PER_S, "Bytes of all memory types / total time"),
 	NUM("hbm_bw", "HBM bandwidth (GiB/s)", GIB_PER_S, NULL),
 	NUM("cmem_read_bw", "CMEM read bandwidth (GiB/s)", GIB_PER_S, NULL),
 	NUM("cmem_write_bw", "CMEM write bandwidth (GiB/s)", GIB_PER_S, NULL),
@@ -89,17 +89,17 @@ static const struct ss_col all_cols[COL_COUNT] = {
 	NUM("vmem_read_operational_intensity", "VMEM read intensity (FLOP/byte)", FLOP_PER_BYTE, NULL),
 	NUM("vmem_write_operational_intensity", "VMEM write intensity (FLOP/byte)", FLOP_PER_BYTE, NULL),
 	NUM("bottleneck_operational_intensity", "Intensity at the limit (FLOP/byte)", FLOP_PER_BYTE,
-	    "Against the bytes of the memory that bounds it"),
-	STR("bound_by", "Bound by", "The limit of the device that it comes closest to"),
+	    "FLOPs / bytes of the memory that bounds it"),
+	STR("bound_by", "Bound by", "The hardware limit that it comes closest to"),
 	NUM("total_time_per_core", "Total time per core (us)", US, "Total time / cores"),
 	NUM("total_time_in_percentage", "Total time (%)", FRAC, "Total time / time of the device"),
 	NUM("optimal_flop_rate", "Optimal FLOP rate (GFLOP/s)", GFLOP_PER_S,
-	    "What its intensity allows: FLOP rate / roofline efficiency"),
-	NUM("roofline_efficiency", "Roofline efficiency", FRAC, "Largest share of any limit that it reaches"),
+	    "FLOP rate that its intensity allows: FLOP rate / roofline efficiency"),
+	NUM("roofline_efficiency", "Roofline efficiency", FRAC, "Largest ratio to any hardware limit"),
 	NUM("compute_efficiency", "FLOP rate / peak", FRAC, NULL),
-	NUM("max_mem_bw_utilization", "Memory bandwidth / peak", FRAC, "Largest share of any memory's bandwidth"),
+	NUM("max_mem_bw_utilization", "Memory bandwidth / peak", FRAC, "Largest ratio to any memory's peak bandwidth"),
 	FLAG("include_infeed_outfeed", "With infeed and outfeed", NULL),
-	STR("hlo_module_id", "Program", "Number of the compiled program"),
+	STR("hlo_module_id", "Program", "Program ID"),
 	HTML("source_info", "Source", NULL),
 };
 
@@ -199,7 +199,9 @@ static void set_rates(const struct ctx *c, const struct ss_roofline *r)
 	ss_set_str(c->t, c->at[COL_BOUND_BY], r->bound_by);
 }
 
-/* A program: over the whole profile, the average step, or one step. `steps`: how many it is over. */
+/*
+ * A program: over the whole profile, the average step, or one step. `steps`: how many it is over.
+ */
 static bool add_program(const struct ctx *c, struct ss_str step, const struct ss_cost *cost, uint64_t time_ps,
 			double steps)
 {
@@ -421,7 +423,7 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 const struct ss_tool ss_tool_roofline_model = {
 	.name = "roofline_model",
 	.title = "Roofline",
-	.summary = "How close program, steps and ops come to the limits of the device",
+	.summary = "How close the program, its steps and its ops come to the hardware limits",
 	.kind = SS_KIND_TABLES,
 	.run = run,
 };

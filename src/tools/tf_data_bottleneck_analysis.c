@@ -36,21 +36,21 @@ static const struct {
 
 static const char *const advice_texts[] = {
 	[ADVICE_OTHER] =
-		"Give the stage more room: more parallel calls or a larger buffer (tf.data.AUTOTUNE), or less work for "
-		"each element. See https://www.tensorflow.org/guide/data_performance_analysis",
+		"Raise the stage's parallelism or buffer size (tf.data.AUTOTUNE), or reduce the work "
+		"per element. See https://www.tensorflow.org/guide/data_performance_analysis",
 	[ADVICE_SOURCE] =
-		"Reading is slow. Check that the data is near the machine, split it into more files and read several of "
-		"them at once (interleave with num_parallel_calls=tf.data.AUTOTUNE)",
+		"Reading is slow. Store the data close to the machine, split it into more files and "
+		"read several files at once (interleave with num_parallel_calls=tf.data.AUTOTUNE)",
 	[ADVICE_SERVICE] =
 		"The data service is slow. Profile one of its workers with this tool, or add workers",
 	[ADVICE_REMOTE] =
-		"The pipeline waits for another machine. Look there, and at the network in between",
+		"The pipeline waits for another machine. Profile that machine, and check the network between",
 	[ADVICE_PARALLEL] =
-		"The stage handles one element at a time. Set num_parallel_calls=tf.data.AUTOTUNE; if what it makes is "
-		"small enough, cache it",
+		"The stage handles one element at a time. Set num_parallel_calls=tf.data.AUTOTUNE; "
+		"if its output is small enough, cache it",
 	[ADVICE_SEQUENTIAL] =
 		"The stage cannot be made parallel by itself. Put a parallel stage around it (interleave, several "
-		"shards), do the work before it, or cache what it makes",
+		"shards), move the work before it, or cache its output",
 };
 
 static struct ss_str suggestion(struct ss_str iterator)
@@ -228,12 +228,12 @@ static bool add_verdict(struct job *j)
 	bool slow = worst_ps > SS_TFDATA_SLOW_PS;
 	struct ss_str text = SS_STR("The profile holds no activity of tf.data.");
 	if (slow)
-		text = SS_STR("The input is slow: at least one element took longer than 50 us, so steps may wait for "
-			      "it. The table names, for each slow pipeline, the stage that its slowest element waited "
-			      "for.");
+		text = SS_STR("The input is slow: at least one element took longer than 50 us, so steps may wait "
+			      "for it. For each slow pipeline the table names the stage that the slowest element "
+			      "waited for.");
 	else if (worst_ps)
-		text = SS_STR("The input is fast enough: no element took longer than 50 us. If steps wait nevertheless, "
-			      "look at the copies to the device.");
+		text = SS_STR("The input is fast enough: no element took longer than 50 us. If steps still wait, "
+			      "check the copies to the device.");
 	return ss_table_prop(j->bottlenecks, "is_input_bound", slow ? SS_STR("true") : SS_STR("false")) &&
 	       ss_table_prop(j->bottlenecks, "summary", text);
 }
@@ -243,8 +243,8 @@ static bool add_notes(struct job *j, struct ss_result *out)
 	if (!j->ncut)
 		return true;
 	struct ss_str text = ss_arena_printf(j->q->arena,
-					     "%llu calls were not followed further: the profile's elements refer to "
-					     "each other too often", (unsigned long long)j->ncut);
+					     "%llu calls were not followed further: the profile's elements reference each other "
+					     "too many times", (unsigned long long)j->ncut);
 	return text.p && ss_result_note(out, SS_WARNING, text);
 }
 

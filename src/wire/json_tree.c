@@ -91,7 +91,7 @@ const struct ss_jnode *ss_jtree_of_json_to(struct ss_str text, size_t levels, st
 		return NULL;
 	}
 	if (r.bad || !r.done || !root) {
-		ss_fail(err, SS_EFORMAT, "it is no JSON from byte %zu of %zu on", (size_t)(r.at - text.p), text.n);
+		ss_fail(err, SS_EFORMAT, "it is not JSON from byte %zu of %zu on", (size_t)(r.at - text.p), text.n);
 		return NULL;
 	}
 	return root;
@@ -199,7 +199,8 @@ const struct ss_jnode *ss_jtree_of_pb(struct ss_str bytes, const struct ss_pbt_f
 		return NULL;
 	}
 	if (bad || !root->first) {
-		ss_fail(err, SS_EFORMAT, bad ? "it is malformed, or cut short" : "none of its fields is one of such a file");
+		ss_fail(err, SS_EFORMAT,
+			bad ? "it is malformed or truncated" : "none of its fields is known for this kind of file");
 		return NULL;
 	}
 	return root;

@@ -40,7 +40,10 @@ bool ss_xspace_note(struct ss_xspace *x, struct ss_str text, struct ss_err *err)
 	return true;
 }
 
-/* Header of a line: the fields before its first event, which is where writers put them all but the display name. */
+/*
+ * Header of a line: the fields before its first event, which is where writers put them all but the
+ * display name.
+ */
 static void read_line(struct ss_xline *line, struct ss_str body)
 {
 	*line = (struct ss_xline){ .body = body };
@@ -127,7 +130,10 @@ static struct counts count_plane(struct ss_str body)
 	return n;
 }
 
-/* How many of `n` entries of `cost` bytes still fit the index; what does not fit is added to *left_out. */
+/*
+ * How many of `n` entries of `cost` bytes still fit the index; what does not fit is added to
+ * *left_out.
+ */
 static uint32_t afford(struct ss_xspace *x, uint32_t n, uint64_t cost, uint64_t *left_out)
 {
 	uint64_t limit = INDEX_FLOOR + INDEX_PER_FILE_BYTE * (uint64_t)x->file.bytes.n;
@@ -266,16 +272,22 @@ static bool note_bad_planes(struct ss_xspace *x, struct ss_err *err)
 	for (uint32_t i = 0; i < x->nplanes; i++) {
 		const struct ss_xplane *p = &x->planes[i];
 		if (p->bad && bad++ < named &&
-		    !ss_xspace_note(x, ss_arena_printf(&x->arena, "'" SS_FMT "': plane '" SS_FMT "' at byte %llu is malformed; "
-					     "what stands before the damage is shown", SS_ARG(x->path), SS_ARG(p->name),
-					     (unsigned long long)position(x, (const uint8_t *)p->body.p)), err))
+		    !ss_xspace_note(x,
+				    ss_arena_printf(&x->arena,
+						    "'" SS_FMT "': plane '" SS_FMT
+						    "' at byte %llu is malformed; records before the damage are shown",
+						    SS_ARG(x->path), SS_ARG(p->name),
+						    (unsigned long long)position(x, (const uint8_t *)p->body.p)),
+				    err))
 			return false;
 	}
 	return bad <= named || ss_xspace_note(x, ss_arena_printf(&x->arena, "'" SS_FMT "': %u more planes are malformed",
 						       SS_ARG(x->path), bad - named), err);
 }
 
-/* Timestamps that overflow 63 bits once in ps are absolute; then the smallest becomes the origin. */
+/*
+ * Timestamps that overflow 63 bits once in ps are absolute; then the smallest becomes the origin.
+ */
 static int64_t find_origin(const struct ss_xspace *x)
 {
 	const int64_t limit = INT64_MAX / 1000;
@@ -338,15 +350,23 @@ static bool fill_top(struct ss_xspace *x, struct top_counts n, struct ss_err *er
 			break;
 		}
 	}
-	if (c.bad && !ss_xspace_note(x, ss_arena_printf(&x->arena, "'" SS_FMT "' is malformed from byte %llu of %llu on; "
-					      "what stands before is shown", SS_ARG(x->path),
-					      (unsigned long long)position(x, c.at),
-					      (unsigned long long)x->file.bytes.n), err))
+	if (c.bad &&
+	    !ss_xspace_note(x,
+			    ss_arena_printf(&x->arena,
+					    "'" SS_FMT
+					    "' is malformed from byte %llu of %llu on; records before that are shown",
+					    SS_ARG(x->path), (unsigned long long)position(x, c.at),
+					    (unsigned long long)x->file.bytes.n),
+			    err))
 		return false;
-	if (c.cut && !ss_xspace_note(x, ss_arena_printf(&x->arena, "'" SS_FMT "' is cut short: it ends at byte %llu "
-					      "inside a plane; "
-					      "what is whole is shown", SS_ARG(x->path),
-					      (unsigned long long)x->file.bytes.n), err))
+	if (c.cut &&
+	    !ss_xspace_note(
+		    x,
+		    ss_arena_printf(&x->arena,
+				    "'" SS_FMT
+				    "' is truncated: it ends at byte %llu inside a plane; complete records are shown",
+				    SS_ARG(x->path), (unsigned long long)x->file.bytes.n),
+		    err))
 		return false;
 	return true;
 }

@@ -129,7 +129,7 @@ def bad_input(c, scratch):
         c.case(['summary', run], 1, '', 'h00.xplane.pb')
     c.case(['tool', 'nonsense', SAMPLE], 1, '', 'nonsense')
     c.case(['tool', 'overview_page', SAMPLE, '--host', 'nobody'], 1, '', 'nobody')
-    c.case(['tool', 'overview_page', file('cut.xplane.pb', data[:len(data) // 2])], 0, None, 'cut short')
+    c.case(['tool', 'overview_page', file('cut.xplane.pb', data[:len(data) // 2])], 0, None, 'truncated')
     done = c.run(['summary', file('zero.xplane.pb', b'')])
     c.check('an empty file is named', b'zero.xplane.pb' in done.stderr + done.stdout, done.stderr[:200])
     denied = file('denied.xplane.pb', data)
@@ -149,7 +149,7 @@ def older_files(c, scratch):
     c.case(['tool', 'kernel_stats', pytorch, '--format', 'csv'], 0, 'conv2d_kernel', '')
     c.case(['summary', os.path.join(legacy, 'tpu_v2')], 0, 'TPU v2', '')
     c.case(['runs', os.path.join(legacy, 'tpu_v2')], 0, 'TPU v2 x 8 +313.8 ms, 3 steps', '')
-    c.case(['tool', 'overview_page', os.path.join(legacy, 'tpu_v2')], 0, 'res2b_branch2a', 'computed when the profile was taken')
+    c.case(['tool', 'overview_page', os.path.join(legacy, 'tpu_v2')], 0, 'res2b_branch2a', 'computed at capture time')
     c.case(['tool', 'memory_viewer', os.path.join(legacy, 'demo', inside, 'profile_demo.memory_viewer.json')], 0, '3.000 MiB', '')
     c.case(['tool', 'op_profile', os.path.join(legacy, 'demo', inside, 'profile_demo.op_profile.json')], 0, '%convolution', None)
     c.case(['tool', 'hlo_stats', os.path.join(legacy, 'tpu_v2')], 1, '', 'xplane')
@@ -168,8 +168,8 @@ def older_files(c, scratch):
     c.check('packed, the same', plain and json.loads(plain)['tables'] == json.loads(again)['tables'])
     with open(pytorch, 'rb') as f:
         cut = f.read()[:9000]
-    for name, data, said in (('cut.trace.json', cut, 'cut short'), ('none.trace.json', b'{"a": 1}', 'trace events'),
-                             ('not.trace', b'\xff\xff', 'not a trace'), ('bad.trace.json.gz', gzip.compress(cut)[:200], 'cut short')):
+    for name, data, said in (('cut.trace.json', cut, 'truncated'), ('none.trace.json', b'{"a": 1}', 'trace events'),
+                             ('not.trace', b'\xff\xff', 'not a trace'), ('bad.trace.json.gz', gzip.compress(cut)[:200], 'truncated')):
         path = os.path.join(scratch, name)
         with open(path, 'wb') as f:
             f.write(data)

@@ -320,7 +320,7 @@ def storm(c, w):
         rows = rows_of(w.tool('kernel_stats', f'storm{i}'))
         launched += sum(r['occurrences'] for r in rows)
         c.holds(f'storm {i}: one kernel', {r['kernel_name'] for r in rows} <= {'relu'})
-        usual = ('no record of a GPU', 'found no room', 'were under way when the recording ended')
+        usual = ('no GPU record', 'did not fit', 'were still running when the recording ended')
         said = [s for s in warnings_of(w.space(f'storm{i}')) if not any(u in s for u in usual)]
         c.equal(f'storm {i}: warnings', said, [])
     c.holds('storm: kernels', launched > 100)
@@ -329,7 +329,7 @@ def storm(c, w):
 def killed(c, w):
     got = w.record('killed', w.program('gpu_plain'), str(STEPS), 'kill')
     c.equal('killed: status', got.returncode, 128 + signal.SIGKILL)
-    c.holds('killed: is said', 'ended before its recording was' in got.stderr)
+    c.holds('killed: is said', 'killed before its recording ended' in got.stderr)
     c.equal('killed: parts are joined', w.files('killed'), ['h.xplane.pb'])
     check_kernels(c, 'killed', w, 'killed')
     check_memory(c, 'killed', w, 'killed')
@@ -401,7 +401,7 @@ def small(c, w):
     """A bound that is too small: what no longer fits is counted and said."""
     got = w.record('small', w.program('gpu_plain'), '4000', options=['--max-mb', '2'])
     c.equal('small: the program runs', got.returncode, 0)
-    c.holds('small: says how many', any('found no room in the recording' in s for s in warnings_of(w.space('small'))))
+    c.holds('small: says how many', any('did not fit in the recording' in s for s in warnings_of(w.space('small'))))
     c.holds('small: the rest is there', rows_of(w.tool('kernel_stats', 'small')))
 
 
@@ -412,8 +412,8 @@ def misuse(c, w):
             ('unknown program', ['--logdir', w.logdir, '/nowhere/x'], 127, "cannot run '/nowhere/x'"),
             ('a session twice', ['--logdir', w.logdir, '--session', 'plain', 'true'], 1, "there is a run 'plain' already"),
             ('a log directory that cannot be', ['--logdir', '/dev/null/x', 'true'], 1, '/dev/null/x'),
-            ('no number', ['--max-mb', 'many', 'true'], 2, 'no number from 0'),
-            ('a slash in a name', ['--session', 'a/b', 'true'], 2, 'names of a folder and a file'),
+            ('no number', ['--max-mb', 'many', 'true'], 2, 'not a number from 0'),
+            ('a slash in a name', ['--session', 'a/b', 'true'], 2, 'valid file names'),
             ('options of the program are its own', ['--logdir', w.logdir, 'sh', '-c', 'exit 9'], 9, 'recorded 1 process')):
         got = w.run(w.bin, 'record', *args)
         c.holds(f'record, {what}: {got.returncode} {got.stderr!r}', got.returncode == status and text in got.stderr)
@@ -432,15 +432,15 @@ def doctor(c, w):
         port = w.run(w.bin, 'doctor', '--logdir', w.logdir, '--port', str(busy))
     # Whether a GPU is seen on the bus is the machine's: the stand-in's driver is enough.
     c.equal(f'doctor: all is well\n{good.stdout}', good.returncode, 0)
-    for text in ('2 GPUs', 'CUPTI may record', 'free', 'can be written to'):
+    for text in ('2 GPUs', 'CUPTI may record', 'free', 'is writable'):
         c.holds(f'doctor: says {text!r}', text in good.stdout)
-    c.holds('doctor: a port that is taken', port.returncode == 1 and 'another program listens there' in port.stdout)
+    c.holds('doctor: a port that is taken', port.returncode == 1 and 'another program uses this port' in port.stdout)
     for what, env, args, text in (
             ('privileges', {'STANDIN_FAIL': 'cuptiActivityEnable=35'}, [], 'NVreg_RestrictProfilingToAdminUsers=0'),
             ('no device', {'STANDIN_NO_GPU': '1'}, ['--gpu'], 'the NVIDIA driver finds no GPU'),
             ('driver too old', {'STANDIN_CUPTI': '13', 'STANDIN_DRIVER': '12040'}, [], 'take the CUPTI of CUDA 12'),
             ('no driver', {'LD_LIBRARY_PATH': ''}, ['--gpu'], 'the NVIDIA driver is missing'),
-            ('a log directory that cannot be', {}, ['--logdir', '/dev/null/x'], 'cannot be written to')):
+            ('a log directory that cannot be', {}, ['--logdir', '/dev/null/x'], 'is not writable')):
         got = w.run(w.bin, 'doctor', '--port', str(free), *args, env={**w.env(), **env})
         c.holds(f'doctor, {what}: {got.returncode} {got.stdout}', got.returncode == 1 and text in got.stdout)
 

@@ -187,7 +187,7 @@ static void unary(void **state)
 	assert_string_equal(st.text, "100% not so:\n\xe2\x82\xac");
 	call.method = "/t.S/Silent";
 	assert_false(ss_grpc_unary(s.channel, &call, &b, &st));
-	assert_string_equal(st.text, "the other side does not know /t.S/Silent");
+	assert_string_equal(st.text, "the server does not implement /t.S/Silent");
 	call.method = "/t.S/Nothing";
 	assert_false(ss_grpc_unary(s.channel, &call, &b, &st));
 	assert_int_equal(st.code, SS_GRPC_UNIMPLEMENTED);
@@ -426,7 +426,7 @@ static void bad_servers(void **state)
 		enum ss_grpc_code code;
 		const char *says;
 	} rows[] = {
-		{ SS_STR_INIT(""), SS_GRPC_UNAVAILABLE, "without a word" },
+		{ SS_STR_INIT(""), SS_GRPC_UNAVAILABLE, "without an answer" },
 		{ SS_STR_INIT("HTTP/1.1 400 Bad Request\r\n\r\n"), SS_GRPC_UNAVAILABLE, "HTTP/1" },
 		{ SS_STR_INIT("\x15\3\3\0\2\2\x46"), SS_GRPC_UNAVAILABLE, "wants TLS" },
 		{ SS_STR_INIT("rubbish rubbish rubbish"), SS_GRPC_UNAVAILABLE, "does not speak gRPC" },
@@ -435,7 +435,7 @@ static void bad_servers(void **state)
 		{ SS_STR_INIT(SETTINGS "\0\0\1\1\5\0\0\0\1\x88"), SS_GRPC_UNKNOWN, "not with gRPC" },
 		{ SS_STR_INIT(SETTINGS "\0\0\4\3\0\0\0\0\1\0\0\0\7"), SS_GRPC_UNAVAILABLE, "REFUSED_STREAM" },
 		{ SS_STR_INIT(SETTINGS "\0\0\4\3\0\0\0\0\1\0\0\0\x8"), SS_GRPC_CANCELLED, "CANCEL" },
-		{ SS_STR_INIT(SETTINGS "\0\0\x8\7\0\0\0\0\0\0\0\0\0\0\0\0\0"), SS_GRPC_UNAVAILABLE, "about to end" },
+		{ SS_STR_INIT(SETTINGS "\0\0\x8\7\0\0\0\0\0\0\0\0\0\0\0\0\0"), SS_GRPC_UNAVAILABLE, "shutting down" },
 	};
 	(void)state;
 	for (size_t i = 0; i < SS_COUNT(rows); i++) {
@@ -534,7 +534,7 @@ static void silence(void **state)
 		fds[0], &(struct ss_grpc_channel_config){ .target = "peer:1", .keepalive_ms = 50 }, &err);
 	assert_false(ss_grpc_unary(ch, &(struct ss_grpc_call_config){ .method = "/a/b" }, NULL, &st));
 	assert_int_equal(st.code, SS_GRPC_UNAVAILABLE);
-	assert_non_null(strstr(st.text, "does not answer any more"));
+	assert_non_null(strstr(st.text, "stopped answering"));
 	ss_grpc_channel_close(ch);
 	close(fds[1]);
 }

@@ -260,7 +260,7 @@ static void captures_end_early(void **state)
 	struct ss_grpc_call *call = ss_grpc_call_start(ch, &c, &err);
 	assert_true(ss_grpc_run(&ch, 1, -1, ss_net_now_ns() + 200 * SS_NS_PER_MS, &err));
 	assert_false(ss_grpc_call_ended(call));
-	is_code(profile(&(struct request){ .ms = 10, .level = 2, .emit = true }, &reply), SS_GRPC_ALREADY_EXISTS, "somebody else");
+	is_code(profile(&(struct request){ .ms = 10, .level = 2, .emit = true }, &reply), SS_GRPC_ALREADY_EXISTS, "another client");
 	ss_pbo_bytes(&end, TERMINATE_REQUEST_SESSION_ID, SS_STR("another"));
 	is_code(ask(SS_METHOD_TERMINATE, ss_buf_get(&end), NULL, &reply), SS_GRPC_NOT_FOUND, "another");
 	ss_buf_free(&end);
@@ -337,7 +337,7 @@ static void failures_say_why(void **state)
 	assert_non_null(strstr(ss_trace_server_error(), "relative"));
 	o = (struct ss_trace_server_options){ .size = sizeof(o), .bind = "0.0.0.0" };
 	assert_false(ss_trace_server_start_with(&o));
-	assert_non_null(strstr(ss_trace_server_error(), "a token is wanted"));
+	assert_non_null(strstr(ss_trace_server_error(), "a token is required"));
 	o.open = true;
 	assert_true(ss_trace_server_start_with(&o));
 	ss_trace_server_stop();

@@ -1,4 +1,7 @@
-/* graphdef.c - see graphdef.h. Counted first, then filled: no array grows with a number from the file. */
+/*
+ * graphdef.c - see graphdef.h. Counted first, then filled: no array grows with a number from the
+ * file.
+ */
 #include "legacy/files/graphdef.h"
 
 #include "base/map.h"
@@ -251,7 +254,7 @@ bool ss_graphdef_read(struct ss_graphdef *g, const struct ss_str *parts, size_t 
 	if (!ok)
 		return ss_fail_mem(err);
 	if (!g->nnodes && (g->cut || g->nbroken))
-		return ss_fail(err, SS_EFORMAT, "what should be a graph (GraphDef) is none");
+		return ss_fail(err, SS_EFORMAT, "it is not a graph (GraphDef)");
 	return true;
 }
 

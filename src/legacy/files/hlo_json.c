@@ -264,7 +264,7 @@ bool ss_hlo_json_read(struct ss_str text, struct ss_buf *space, struct ss_err *e
 	const struct ss_jnode *module = ss_jnode_get(root, "hloModule");
 	if (!module)
 		module = ss_jnode_get(root, "hlo_module");
-	bool ok = root && (module || ss_fail(err, SS_EFORMAT, "there is no program in it"));
+	bool ok = root && (module || ss_fail(err, SS_EFORMAT, "it holds no program"));
 	if (ok) {
 		put_message(&w, MSG_HloProto, root, &program, 0);
 		put_space(space, ss_jnode_text(module, "name"), ss_jnode_int(module, "id", 0), ss_buf_get(&program));

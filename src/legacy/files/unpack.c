@@ -19,8 +19,8 @@ static bool count(struct ss_str packed, size_t *n, struct ss_err *err)
 	bool bad = ss_gz_in_bad(g);
 	ss_gz_in_close(g);
 	if (bad)
-		return ss_fail(err, SS_EFORMAT, "the packed file is damaged or cut short");
-	return *n <= limit || ss_fail(err, SS_EFORMAT, "it unpacks to more than such a file should");
+		return ss_fail(err, SS_EFORMAT, "the compressed file is damaged or truncated");
+	return *n <= limit || ss_fail(err, SS_EFORMAT, "it decompresses to more than the limit");
 }
 
 static bool unpack(struct ss_str packed, struct ss_arena *arena, struct ss_str *out, struct ss_err *err)

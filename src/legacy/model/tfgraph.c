@@ -211,7 +211,10 @@ static bool place_ops(struct ss_tfgraph *g, const struct ss_strmap *map)
 	return true;
 }
 
-/* Names are copied, the node's own is the end of its path: what sorts and prints them need not go back to the file. */
+/*
+ * Names are copied, the node's own is the end of its path: what sorts and prints them need not go
+ * back to the file.
+ */
 static bool make_ops(struct ss_tfgraph *g, const struct ss_file *file)
 {
 	struct ss_graph_walk walk = { file, file->bytes.p };
@@ -250,11 +253,11 @@ static bool make_notes(struct ss_tfgraph *g, const struct ss_graph_file *f)
 		ok = note(g, ss_arena_printf(a, "%llu graphs in the file: this is the newest",
 					     (unsigned long long)f->nversions));
 	if (ok && t->ndamaged)
-		ok = note(g, ss_arena_printf(a, "%llu damaged records passed over", (unsigned long long)t->ndamaged));
+		ok = note(g, ss_arena_printf(a, "%llu damaged records were skipped", (unsigned long long)t->ndamaged));
 	if (ok && t->bad)
 		ok = note(g, ss_arena_printf(a, "damaged at byte %zu: what follows was not read", t->bad_at));
 	if (ok && t->cut)
-		ok = note(g, SS_STR("ends inside a record: it is being written, or was cut short"));
+		ok = note(g, SS_STR("the file ends inside a record: it is still being written, or it is truncated"));
 	if (ok && g->def.cut)
 		ok = note(g, SS_STR("the graph is cut short or damaged: what stood before that is shown"));
 	if (ok && g->def.nbroken)

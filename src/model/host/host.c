@@ -23,7 +23,10 @@ static size_t digits(struct ss_str s)
 	return n;
 }
 
-/* After "/device:TPU:": digits only is a TensorCore; digits, " SparseCore", perhaps a word, and a number a SparseCore. */
+/*
+ * After "/device:TPU:": digits only is a TensorCore; digits, " SparseCore", perhaps a word, and a
+ * number a SparseCore.
+ */
 static enum ss_plane_kind tpu_kind(struct ss_str rest)
 {
 	if (all_digits(rest))
@@ -85,7 +88,10 @@ static bool build_plane(struct ss_host *h, struct ss_plane *p, const struct ss_x
 {
 	*p = (struct ss_plane){ .x = x, .name = x->name, .kind = kind_of(x->name), .id = x->id, .nlines = x->nlines };
 	p->lines = SS_NEW_N(&h->arena, struct ss_line, x->nlines);
-	/* Copies, for reading events completes them: who reads some only (excerpt.h) begins with copies of its own. */
+	/*
+	 * Copies, for reading events completes them: who reads some only (excerpt.h) begins with
+	 * copies of its own.
+	 */
 	struct ss_xline *src = SS_NEW_N(&h->arena, struct ss_xline, x->nlines);
 	if (!p->lines || !src) {
 		p->nlines = 0; /* closing goes through them */
@@ -141,7 +147,7 @@ static bool import(struct ss_host *h, const struct ss_file *f, const char *path,
 	struct ss_imported made;
 	bool ok = ss_import(f, ss_str_from(path), &notes, &made, err);
 	if (ok && ss_file_torn(f))
-		ok = ss_fail(err, SS_EIO, "'%s' was shortened while it was being read", path);
+		ok = ss_fail(err, SS_EIO, "'%s' was truncated while it was being read", path);
 	ok = ok && ss_xspace_open_bytes(&h->x, ss_buf_get(&made.space), path, err);
 	for (size_t i = 0; ok && i < made.nnotes; i++) {
 		ok = ss_xspace_note(&h->x, ss_arena_str(&h->x.arena, made.notes[i]), err);

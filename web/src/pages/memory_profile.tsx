@@ -149,7 +149,7 @@ const FACTS: readonly [string, string, (v: number) => string, string][] = [
 	["allocations", "Allocations", count, "Allocations during the profile."],
 	["deallocations", "Deallocations", count, "Deallocations during the profile."],
 	["capacity_bytes", "Capacity", bytes, "Stack, heap and free memory together."],
-	["lifetime_peak_bytes", "Peak of the heap since start", bytes, "Greatest use since the program began."],
+	["lifetime_peak_bytes", "Peak of the heap since start", bytes, "Peak use since the program started."],
 	["peak_bytes", "Peak in the profile", bytes, "Greatest stack and heap together during the profile."],
 	["peak_time_ps", "at", time_ps, "Since the start of the profile."],
 	["stack_bytes", "Stack reserved", bytes, "Reserved by programs on the device, at the peak."],
