@@ -314,6 +314,8 @@ static void put_title(struct ss_out *o, const struct cli_profile *p, const struc
 	ss_text_tone(o, style, SS_TONE_PLAIN);
 	size_t n = p->model.nhosts, shown = n > MOST_HOSTS + 1 ? MOST_HOSTS : n;
 	ss_out_printf(o, ", %s, ", size);
+	if (p->model.nhosts == 1 && p->model.hosts[0]->form)
+		ss_out_printf(o, "%s, ", p->model.hosts[0]->form);
 	if (shown < n)
 		ss_out_printf(o, "%zu ", n);
 	ss_out_printf(o, "%s: ", n == 1 ? "host" : "hosts");

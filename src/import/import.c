@@ -2,6 +2,8 @@
 #include "import/import.h"
 
 #include "import/chrome_trace.h"
+#include "import/form.h"
+#include "import/perfetto.h"
 #include "import/trace_proto.h"
 #include "legacy/files/hlo_json.h"
 #include "wire/gz_in.h"
@@ -9,36 +11,16 @@
 /* What events may take in memory, whatever is packed into few bytes. */
 #define FLOOR_BYTES ((uint64_t)64 << 20)
 #define PER_FILE_BYTE 24
-#define HEAD_BYTES 256	/* that tell what a file is */
 
-enum kind { XSPACE, TRACE, JSON, PROGRAM };
-
-static bool is_blank(char c)
+/* What the file is, by its first bytes: where it is packed, by those of its contents. */
+static const struct ss_form *form_of(struct ss_str path, struct ss_str bytes)
 {
-	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
-
-/*
- * Brackets are no tags of an XSpace or a Trace, so they begin JSON. Behind blanks they do so only
- * where the name says so too: a line feed and a bracket are the tag of a plane and its length.
- */
-static enum kind kind_of(struct ss_str path, struct ss_str head)
-{
-	size_t i = ss_str_starts(head, SS_STR("\xef\xbb\xbf")) ? 3 : 0;
-	while (ss_str_contains(path, SS_STR(".json")) && i < head.n && is_blank(head.p[i]))
-		i++;
-	if (i < head.n && (head.p[i] == '{' || head.p[i] == '['))
-		return ss_hlo_json_is(head) ? PROGRAM : JSON;
-	struct ss_str name = ss_str_sub(path, ss_str_rchr(path, '/') + 1, path.n);	/* SS_NPOS + 1 is 0 */
-	if (ss_str_ends(path, SS_STR(".trace")) || ss_str_ends(path, SS_STR(".trace.gz")) || ss_str_is(name, "trace") ||
-	    ss_str_is(name, "trace.gz"))
-		return TRACE;
-	return XSPACE;
+	return ss_form_of(path, ss_str_sub(bytes, 0, SS_FORM_HEAD_BYTES));
 }
 
 bool ss_import_is(const struct ss_file *f, struct ss_str path)
 {
-	return ss_gz_is(f->bytes) || kind_of(path, ss_str_sub(f->bytes, 0, HEAD_BYTES)) != XSPACE;
+	return ss_gz_is(f->bytes) || form_of(path, f->bytes)->id != SS_FORM_XSPACE;
 }
 
 static bool note(struct ss_imported *out, struct ss_str text)
@@ -79,6 +61,19 @@ static bool read_proto(struct ss_str bytes, struct ss_space_out *o, struct ss_ar
 	       ss_fail_mem(err);
 }
 
+static bool read_perfetto(struct ss_str bytes, const struct ss_file *f, struct ss_space_out *o, struct ss_arena *a,
+			  struct ss_imported *out, struct ss_err *err)
+{
+	struct ss_perfetto_loss loss;
+	if (!ss_perfetto_read(bytes, bytes.p == f->bytes.p ? f : NULL, o, &loss, err))
+		return false;
+	bool ok = note_count(out, a, loss.malformed, "packets of the trace are malformed and left out") &&
+		  note_count(out, a, loss.other, "packets of the trace are of data sources that no timeline shows") &&
+		  note_count(out, a, loss.nameless, "events have no name: the trace has lost it") &&
+		  (!loss.cut || note(out, SS_STR("the trace is cut short or damaged; what stands before is shown")));
+	return ok || ss_fail_mem(err);
+}
+
 /* An XSpace, or a Trace, needs all its bytes at once. */
 static bool unpack(const struct ss_file *f, struct ss_buf *to, struct ss_imported *out, struct ss_err *err)
 {
@@ -90,12 +85,14 @@ static bool unpack(const struct ss_file *f, struct ss_buf *to, struct ss_importe
 	return whole || note(out, SS_STR("the compressed file is damaged; events before the damage are shown"));
 }
 
-static bool convert(const struct ss_file *f, enum kind kind, struct ss_str unpacked, struct ss_arena *arena,
+static bool convert(const struct ss_file *f, enum ss_form_id kind, struct ss_str unpacked, struct ss_arena *arena,
 		    struct ss_imported *out, struct ss_err *err)
 {
 	struct ss_space_out o = { .limit_bytes = FLOOR_BYTES + PER_FILE_BYTE * (uint64_t)f->bytes.n };
 	struct ss_str hostname = SS_STR("");
-	bool ok = kind == JSON ? read_json(f, &o, &hostname, arena, out, err) : read_proto(unpacked, &o, arena, out, err);
+	bool ok = kind == SS_FORM_JSON	     ? read_json(f, &o, &hostname, arena, out, err)
+		  : kind == SS_FORM_PERFETTO ? read_perfetto(unpacked, f, &o, arena, out, err)
+					     : read_proto(unpacked, &o, arena, out, err);
 	ok = ok && ss_so_finish(&o, hostname, &out->space, err);
 	if (ok && !(note_count(out, arena, o.unmatched, "events of the trace end without a begin") &&
 		    note_count(out, arena, o.left_out, "events of the trace are left out: they exceed the memory limit") &&
@@ -109,11 +106,11 @@ static bool import(const struct ss_file *f, struct ss_str path, struct ss_arena 
 		   bool *twice, struct ss_err *err)
 {
 	struct ss_buf unpacked = { 0 };
-	enum kind kind = kind_of(path, ss_str_sub(f->bytes, 0, HEAD_BYTES));
+	const struct ss_form *form = form_of(path, f->bytes);
 	if (ss_gz_is(f->bytes)) {
 		/* A look at the beginning says what it is; JSON is unpacked as it is read. */
 		struct ss_gz_in *g = ss_gz_in_open(f->bytes);
-		char head[HEAD_BYTES];
+		char head[SS_FORM_HEAD_BYTES];
 		if (!g)
 			return ss_fail_mem(err);
 		struct ss_str begin = { head, ss_gz_in_read(g, head, sizeof(head)) };
@@ -121,22 +118,25 @@ static bool import(const struct ss_file *f, struct ss_str path, struct ss_arena 
 		*twice = ss_gz_is(begin);
 		if (*twice)
 			return true;
-		kind = kind_of(path, begin);
-		if (kind != JSON && !unpack(f, &unpacked, out, err)) {
-			ss_buf_free(&unpacked);
-			return false;
-		}
+		form = ss_form_of(path, begin);
 	}
-	if (kind == XSPACE) {
+	out->form = form->name;
+	if (form->id == SS_FORM_REFUSED)
+		return ss_fail(err, SS_EFORMAT, "'" SS_FMT "' is %s: %s", SS_ARG(path), form->name, form->advice);
+	if (ss_gz_is(f->bytes) && form->id != SS_FORM_JSON && !unpack(f, &unpacked, out, err)) {
+		ss_buf_free(&unpacked);
+		return false;
+	}
+	if (form->id == SS_FORM_XSPACE) {
 		out->space = unpacked;
 		return true;
 	}
 	struct ss_err why = { 0 };
 	struct ss_str bytes = unpacked.p ? ss_buf_get(&unpacked) : f->bytes;
-	bool ok = kind == PROGRAM ? ss_hlo_json_read(bytes, &out->space, &why) : convert(f, kind, bytes, arena, out, &why);
+	bool ok = form->id == SS_FORM_PROGRAM ? ss_hlo_json_read(bytes, &out->space, &why)
+					      : convert(f, form->id, bytes, arena, out, &why);
 	ss_buf_free(&unpacked);
-	return ok || ss_fail(err, why.code, "'" SS_FMT "' is not a %s: %s", SS_ARG(path),
-			     kind == PROGRAM ? "program" : "trace", why.text);
+	return ok || ss_fail(err, why.code, "'" SS_FMT "' is not %s: %s", SS_ARG(path), form->name, why.text);
 }
 
 bool ss_import(const struct ss_file *f, struct ss_str path, struct ss_arena *arena, struct ss_imported *out,

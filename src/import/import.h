@@ -1,13 +1,8 @@
 /*
  * import.h - profiles in other formats than XSpace: which file is one, and its XSpace.
  *
- *	*.trace			Trace message of Cloud TPU tools (trace_proto.h)
- *	*.trace.json, *.json	Chrome trace events (chrome_trace.h)
- *	*.memory_viewer.json	a compiled program (hlo_json.h)
- *	any of them, and *.xplane.pb, with .gz behind
- *
- * JSON and gzip are known by how they begin, whatever the file's name; a Trace looks like an
- * XSpace, so its name decides.
+ * form.h has the list: traces in JSON and protobuf of many tools, programs, and any of them packed
+ * with gzip. A file of another format that people may take for a profile is refused by its name.
  */
 #ifndef SS_IMPORT_IMPORT_H
 #define SS_IMPORT_IMPORT_H
@@ -19,7 +14,8 @@
 
 struct ss_imported {
 	struct ss_buf space;	/* the XSpace */
-	struct ss_str notes[6];	/* what is missing, for the user; in the arena */
+	const char *form;	/* what it was: "a trace of Perfetto"; a static text */
+	struct ss_str notes[12];	/* what is missing, for the user; in the arena */
 	size_t nnotes;
 };
 

@@ -18,8 +18,8 @@ bool ss_gz_is(struct ss_str bytes)
 struct ss_gz_in *ss_gz_in_open(struct ss_str packed)
 {
 	struct ss_gz_in *g = calloc(1, sizeof(*g));
-	/* 15 bits of window, and 16: a gzip header is expected. */
-	if (g && inflateInit2(&g->z, 15 + 16) != Z_OK) {
+	/* 15 bits of window, and 32: the header is gzip's or zlib's. */
+	if (g && inflateInit2(&g->z, 15 + 32) != Z_OK) {
 		free(g);
 		return NULL;
 	}

@@ -14,7 +14,10 @@ struct ss_gz_in;
 
 /* Does it begin as a gzip file does? */
 bool ss_gz_is(struct ss_str bytes);
-/* The packed bytes stay with the caller. NULL when memory is out. */
+/*
+ * The packed bytes, gzip's or with the header of zlib, stay with the caller. NULL when memory is
+ * out.
+ */
 struct ss_gz_in *ss_gz_in_open(struct ss_str packed);
 /* The next up to `n` bytes; 0 at the end, or where nothing more can be read. */
 size_t ss_gz_in_read(struct ss_gz_in *g, char *to, size_t n);

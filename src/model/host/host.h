@@ -137,6 +137,7 @@ struct ss_host {
 	uint64_t file_bytes;	/* of the file as it was opened */
 	int64_t file_mtime_ns;
 	bool imported;		/* it was in another format: `space` is what was made of it */
+	const char *form;	/* that format: "a trace of Perfetto"; NULL: it was none */
 	struct ss_buf space;
 	struct ss_plane *planes; /* parallel to x.planes */
 	uint32_t nplanes;

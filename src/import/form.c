@@ -1,0 +1,211 @@
+/* form.c - see form.h. The first row that fits decides. */
+#include "import/form.h"
+
+#include "legacy/files/hlo_json.h"
+#include "wire/json.h"
+#include "wire/pb.h"
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+/* ---- JSON ---- */
+
+#define RECORD_ANEW "profile with torch.profiler and open its trace (export_chrome_trace or tensorboard_trace_handler)"
+
+/* Of a list: lists of numbers are what PyTorch's memory timeline is. */
+static const struct ss_form memory_timeline = {
+	SS_FORM_REFUSED, "a memory_timeline of PyTorch, sums without names and times without events",
+	"profile with profile_memory=True and open the trace, or open what torch.cuda.memory._dump_snapshot writes",
+};
+
+/* A member of the outermost object that tells who wrote it. */
+static const struct {
+	const char *key;
+	struct ss_form form;
+} members[] = {
+	{ "traceEvents", { SS_FORM_JSON, "a trace", NULL } },
+	{ "rocprofiler-sdk-tool",
+	  { SS_FORM_REFUSED, "a result of rocprofv3 in JSON", "record with 'rocprofv3 --output-format pftrace'" } },
+	{ "schema",
+	  { SS_FORM_REFUSED, "an execution trace of PyTorch (Chakra), a graph of operators without their times on a timeline",
+	    RECORD_ANEW } },
+	{ "$schema", { SS_FORM_REFUSED, "a profile for speedscope, of sampled stacks", "export it as a Chrome trace" } },
+};
+
+static const struct ss_form json_form = { SS_FORM_JSON, "a trace", NULL };
+
+/* `text` begins with a bracket. */
+static const struct ss_form *json_of(struct ss_str text)
+{
+	struct ss_jsonr r = ss_jsonr_of(text);
+	struct ss_jtok t;
+	if (!ss_jsonr_next(&r, &t))
+		return &json_form;
+	if (t.kind == SS_J_ARRAY) {
+		bool lists = ss_jsonr_next(&r, &t) && t.kind == SS_J_ARRAY && ss_jsonr_next(&r, &t) && t.kind != SS_J_OBJECT;
+		return lists ? &memory_timeline : &json_form;
+	}
+	while (ss_jsonr_next(&r, &t) && t.kind == SS_J_KEY) {
+		for (size_t i = 0; i < SS_COUNT(members); i++)
+			if (ss_jtok_is(&t, members[i].key))
+				return &members[i].form;
+		if (!ss_jsonr_next(&r, &t) || !ss_jsonr_skip(&r, &t))
+			break;
+	}
+	return &json_form;
+}
+
+/* ---- protobuf ---- */
+
+/*
+ * Of a message in field 1, as far as it is there: has it fields that an XPlane has not and a
+ * TracePacket has?
+ */
+static bool is_packet(struct ss_str message)
+{
+	struct ss_pb c = ss_pb_lenient(message);
+	struct ss_pb_field f;
+	bool packet = false;
+	while (ss_pb_next(&c, &f))
+		switch (f.key >> 3) {
+		case 8:		/* timestamp */
+		case 10:	/* trusted_packet_sequence_id */
+		case 58:	/* timestamp_clock_id */
+			packet = packet || (f.key & 7) == 0;
+			break;
+		case 11:	/* track_event */
+		case 33:	/* trace_config */
+		case 36:	/* synchronization_marker */
+		case 50:	/* compressed_packets */
+		case 60:	/* track_descriptor */
+			packet = packet || (f.key & 7) == 2;
+			break;
+		default:
+			break;
+		}
+	return packet;
+}
+
+static bool is_perfetto(struct ss_str head)
+{
+	struct ss_pb c = ss_pb_lenient(head);
+	struct ss_pb_field f;
+	/* The first few may hold something else. */
+	for (int i = 0; i < 8 && ss_pb_next(&c, &f) && f.key == PB_LEN(1); i++)
+		if (is_packet(f.bytes))
+			return true;
+	return false;
+}
+
+/* pprof begins with its sample types: pairs of numbers of strings. */
+static bool is_pprof(struct ss_str head)
+{
+	struct ss_pb c = ss_pb_lenient(head);
+	struct ss_pb_field f, in;
+	if (!ss_pb_next(&c, &f) || f.key != PB_LEN(1) || !f.bytes.n || f.bytes.n > 12)
+		return false;
+	struct ss_pb type = ss_pb_of(f.bytes);
+	size_t n = 0;
+	while (ss_pb_next(&type, &in) && (in.key == PB_VAR(1) || in.key == PB_VAR(2)))
+		n++;
+	return n == 2 && !type.bad && type.at == type.end && ss_pb_next(&c, &f) && (f.key == PB_LEN(1) || f.key == PB_LEN(2));
+}
+
+static bool is_pickle(struct ss_str head)
+{
+	return head.n >= 2 && (unsigned char)head.p[0] == 0x80 && head.p[1] >= 2 && head.p[1] <= 5;
+}
+
+/* Messages have bytes below a blank from the first on. */
+static bool is_text(struct ss_str head)
+{
+	size_t n = 0;
+	while (n < head.n && n < 256 && ((unsigned char)head.p[n] >= ' ' || is_blank(head.p[n])))
+		n++;
+	return n >= 16 && (n == head.n || n == 256);
+}
+
+/* ---- the list ---- */
+
+#define NSYS_EXPORT "export it with 'nsys export --type sqlite' and open the .sqlite file"
+
+static const struct rule {
+	struct ss_str suffix, magic;	/* "": any */
+	bool (*is)(struct ss_str head);	/* NULL: any */
+	struct ss_form form;
+} rules[] = {
+	{ SS_STR_INIT(".nsys-rep"), SS_STR_INIT(""), NULL,
+	  { SS_FORM_REFUSED, "a report of Nsight Systems, which NVIDIA's own tools alone read", NSYS_EXPORT } },
+	{ SS_STR_INIT(".qdrep"), SS_STR_INIT(""), NULL,
+	  { SS_FORM_REFUSED, "a report of Nsight Systems, which NVIDIA's own tools alone read", NSYS_EXPORT } },
+	{ SS_STR_INIT(".ncu-rep"), SS_STR_INIT(""), NULL,
+	  { SS_FORM_REFUSED, "a report of Nsight Compute, of counters of single kernels",
+	    "take a timeline with 'nsys profile' or torch.profiler" } },
+	{ SS_STR_INIT(".ntff"), SS_STR_INIT(""), NULL,
+	  { SS_FORM_REFUSED, "a profile of AWS Neuron, which its own tools alone read",
+	    "export it with 'neuron-profile view --output-format perfetto', or profile through torch-xla or JAX" } },
+	{ SS_STR_INIT(".tracetable"), SS_STR_INIT(""), NULL,
+	  { SS_FORM_REFUSED, "a table of the trace server of Cloud TPUs", "open the *.xplane.pb of the same run" } },
+	{ SS_STR_INIT(".riegeli"), SS_STR_INIT(""), NULL,
+	  { SS_FORM_REFUSED, "in the riegeli format", "open the *.xplane.pb of the same run" } },
+	{ SS_STR_INIT(""), SS_STR_INIT("SQLite format 3"), NULL,
+	  { SS_FORM_REFUSED, "a SQLite database", "it is none that stepscope knows" } },
+	{ SS_STR_INIT(""), SS_STR_INIT("\"Kind\",\"Agent_Id\""), NULL,
+	  { SS_FORM_REFUSED, "a table of rocprofv3 in CSV", "record with 'rocprofv3 --output-format pftrace'" } },
+	{ SS_STR_INIT(""), SS_STR_INIT("PERFILE2"), NULL,
+	  { SS_FORM_REFUSED, "a recording of perf, of sampled CPUs", "'perf report' reads it" } },
+	{ SS_STR_INIT(""), SS_STR_INIT("PK\3\4"), NULL,
+	  { SS_FORM_REFUSED, "a zip archive (checkpoints of PyTorch are such)", "unpack it and open the profile that is in it" } },
+	{ SS_STR_INIT(""), SS_STR_INIT("\x28\xb5\x2f\xfd"), NULL,
+	  { SS_FORM_REFUSED, "packed with zstd", "unpack it with 'zstd -d'" } },
+	{ SS_STR_INIT(""), SS_STR_INIT("\xfd" "7zXZ"), NULL, { SS_FORM_REFUSED, "packed with xz", "unpack it with 'xz -d'" } },
+	{ SS_STR_INIT(""), SS_STR_INIT("BZh"), NULL, { SS_FORM_REFUSED, "packed with bzip2", "unpack it with 'bzip2 -d'" } },
+	{ SS_STR_INIT(""), SS_STR_INIT("<"), is_text,
+	  { SS_FORM_REFUSED, "a web page (HTML)",
+	    "open the trace that it was made of; of PyTorch's memory_timeline the trace recorded with profile_memory=True" } },
+	{ SS_STR_INIT(".trace"), SS_STR_INIT(""), NULL, { SS_FORM_TRACE, "a trace", NULL } },
+	{ SS_STR_INIT(""), SS_STR_INIT(""), is_pickle,
+	  { SS_FORM_REFUSED, "a pickle of Python", "of pickles stepscope opens memory snapshots of PyTorch" } },
+	{ SS_STR_INIT(""), SS_STR_INIT(""), is_perfetto,
+	  { SS_FORM_PERFETTO, "a trace of Perfetto", NULL } },
+	{ SS_STR_INIT(".pftrace"), SS_STR_INIT(""), NULL,
+	  { SS_FORM_PERFETTO, "a trace of Perfetto", NULL } },
+	{ SS_STR_INIT(".perfetto-trace"), SS_STR_INIT(""), NULL,
+	  { SS_FORM_PERFETTO, "a trace of Perfetto", NULL } },
+	{ SS_STR_INIT(""), SS_STR_INIT(""), is_pprof, { SS_FORM_REFUSED, "a profile in the format of pprof", "'pprof' reads it" } },
+	{ SS_STR_INIT(""), SS_STR_INIT(""), is_text,
+	  { SS_FORM_REFUSED, "a text", "name the profile itself, or the directory that holds it" } },
+};
+
+static bool fits(const struct rule *r, struct ss_str name, struct ss_str head)
+{
+	return ss_str_ends(name, r->suffix) && ss_str_starts(head, r->magic) && (!r->is || r->is(head));
+}
+
+const struct ss_form *ss_form_of(struct ss_str path, struct ss_str head)
+{
+	static const struct ss_form xspace = { SS_FORM_XSPACE, "a profile", NULL }, trace = { SS_FORM_TRACE, "a trace", NULL };
+	static const struct ss_form program = { SS_FORM_PROGRAM, "a program", NULL };
+	struct ss_str name = ss_str_sub(path, ss_str_rchr(path, '/') + 1, path.n); /* SS_NPOS + 1 is 0 */
+	size_t i = ss_str_starts(head, SS_STR("\xef\xbb\xbf")) ? 3 : 0;
+	if (ss_str_ends(name, SS_STR(".gz")))
+		name.n -= 3;
+	/*
+	 * Brackets are no tags of an XSpace or a Trace, so they begin JSON. Behind blanks they do
+	 * so only where the name says so too: a line feed and a bracket are the tag of a plane and
+	 * its length.
+	 */
+	while (ss_str_contains(path, SS_STR(".json")) && i < head.n && is_blank(head.p[i]))
+		i++;
+	struct ss_str text = ss_str_sub(head, i, head.n);
+	if (text.n && (text.p[0] == '{' || text.p[0] == '['))
+		return ss_hlo_json_is(head) ? &program : json_of(text);
+	if (ss_str_is(name, "trace"))
+		return &trace;
+	for (size_t k = 0; k < SS_COUNT(rules); k++)
+		if (fits(&rules[k], name, head))
+			return &rules[k].form;
+	return &xspace;
+}

@@ -1,0 +1,33 @@
+/*
+ * form.h - what a file is, by how it begins and what it is called: the one list of formats that are
+ * read, and of those that people try to open and that are not.
+ *
+ * A format that is not read is refused by its name, with what to do instead. Bytes decide where
+ * they can; a name decides where a format has no sign of its own.
+ */
+#ifndef SS_IMPORT_FORM_H
+#define SS_IMPORT_FORM_H
+
+#include "base/str.h"
+
+enum ss_form_id {
+	SS_FORM_XSPACE,		/* or what nobody knows */
+	SS_FORM_TRACE,		/* Trace message of Cloud TPU tools (trace_proto.h) */
+	SS_FORM_JSON,		/* Chrome trace events, as far as can be told (chrome_trace.h) */
+	SS_FORM_PERFETTO,	/* perfetto.h */
+	SS_FORM_PROGRAM,	/* a compiled program (hlo_json.h) */
+	SS_FORM_REFUSED,	/* known, and not read */
+};
+
+struct ss_form {
+	enum ss_form_id id;
+	const char *name;	/* "a report of Nsight Systems": for messages */
+	const char *advice;	/* of a refused one: what to do */
+};
+
+#define SS_FORM_HEAD_BYTES 4096	/* of a file, unpacked, that tell what it is */
+
+/* `path` may end in .gz; `head` is what stands in the file unpacked. */
+const struct ss_form *ss_form_of(struct ss_str path, struct ss_str head);
+
+#endif
