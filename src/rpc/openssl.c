@@ -11,9 +11,8 @@ bool ss_openssl_load(struct ss_openssl *lib, struct ss_err *err)
 		const char *name;
 		size_t at;
 	} functions[] = {
-#define F(name) { #name, offsetof(struct ss_openssl, name) },
+#define F(type, name, parameters) { #name, offsetof(struct ss_openssl, name) },
 #include "rpc/openssl.def"
-#undef F
 	};
 	void *handle = dlopen("libssl.so.3", RTLD_NOW | RTLD_LOCAL);
 	if (!handle)

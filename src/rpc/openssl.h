@@ -1,21 +1,29 @@
 /*
- * openssl.h - OpenSSL's functions, looked up when they are first needed. Not for anybody outside of
- * this folder.
+ * openssl.h - OpenSSL's functions, looked up when they are first needed, and its constants with SS_ before their names. Not for
+ * anybody outside of this folder.
  */
 #ifndef SS_RPC_OPENSSL_H
 #define SS_RPC_OPENSSL_H
 
 #include "base/err.h"
 
-#include <openssl/err.h>
-#include <openssl/ssl.h>
-#include <openssl/x509v3.h>
+#include <stdint.h>
+
+typedef struct ssl_st SSL;
+typedef struct ssl_ctx_st SSL_CTX;
+typedef struct ssl_method_st SSL_METHOD;
+typedef struct X509_VERIFY_PARAM_st X509_VERIFY_PARAM;
+typedef struct x509_store_ctx_st X509_STORE_CTX;
 
 /* A pointer to each, called as the function is. */
 struct ss_openssl {
-#define F(name) __typeof__(&name) name;
+#define F(type, name, parameters) type(*name) parameters;
 #include "rpc/openssl.def"
-#undef F
+};
+
+enum {
+#define C(name, value) SS_##name = (value),
+#include "rpc/openssl.def"
 };
 
 /* SS_ENOTFOUND when the library is not installed, or is another than we know. It stays loaded. */

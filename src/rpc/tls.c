@@ -36,10 +36,10 @@ static int choose(SSL *ssl, const unsigned char **out, unsigned char *out_n, con
 	unsigned char *found = NULL;
 	const struct ss_openssl *L = arg;
 	(void)ssl;
-	if (L->SSL_select_next_proto(&found, out_n, alpn, sizeof(alpn), in, in_n) != OPENSSL_NPN_NEGOTIATED)
-		return SSL_TLSEXT_ERR_ALERT_FATAL;
+	if (L->SSL_select_next_proto(&found, out_n, alpn, sizeof(alpn), in, in_n) != SS_OPENSSL_NPN_NEGOTIATED)
+		return SS_SSL_TLSEXT_ERR_ALERT_FATAL;
 	*out = found;
-	return SSL_TLSEXT_ERR_OK;
+	return SS_SSL_TLSEXT_ERR_OK;
 }
 
 /* The last word of OpenSSL; its queue is empty afterwards. */
@@ -57,7 +57,7 @@ static bool expect_name(const struct ss_openssl *L, SSL *ssl, const char *host)
 	X509_VERIFY_PARAM *param = L->SSL_get0_param(ssl);
 	if (L->X509_VERIFY_PARAM_set1_ip_asc(param, host))
 		return true;
-	return L->SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, (void *)(uintptr_t)host) == 1 &&
+	return L->SSL_ctrl(ssl, SS_SSL_CTRL_SET_TLSEXT_HOSTNAME, SS_TLSEXT_NAMETYPE_host_name, (void *)(uintptr_t)host) == 1 &&
 	       L->SSL_set1_host(ssl, host) == 1;
 }
 
@@ -87,11 +87,11 @@ static void *conn_open(const struct ss_tls *tls, int fd, const char *host)
 static long again_or_broken(const struct conn *c, int rc, short *want)
 {
 	int why = c->lib->SSL_get_error(c->ssl, rc);
-	if (why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE) {
-		*want = why == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT;
+	if (why == SS_SSL_ERROR_WANT_READ || why == SS_SSL_ERROR_WANT_WRITE) {
+		*want = why == SS_SSL_ERROR_WANT_READ ? POLLIN : POLLOUT;
 		return SS_LINK_AGAIN;
 	}
-	return why == SSL_ERROR_ZERO_RETURN ? 0 : SS_LINK_BROKEN;
+	return why == SS_SSL_ERROR_ZERO_RETURN ? 0 : SS_LINK_BROKEN;
 }
 
 static long conn_handshake(void *arg, short *want, struct ss_err *err)
@@ -107,7 +107,7 @@ static long conn_handshake(void *arg, short *want, struct ss_err *err)
 		if (what == SS_LINK_AGAIN)
 			return what;
 		long verify = L->SSL_get_verify_result(c->ssl);
-		if (verify != X509_V_OK)
+		if (verify != SS_X509_V_OK)
 			ss_fail(err, SS_EIO, "the certificate is not trusted: %s", L->X509_verify_cert_error_string(verify));
 		else if (strstr(reason(L), "wrong version number"))
 			ss_fail(err, SS_EIO, "it does not speak TLS");
@@ -162,10 +162,10 @@ static bool load(struct context *c, const struct ss_tls_config *config, struct s
 		return ss_fail(err, SS_EINVAL, "a server with TLS needs a certificate and its key");
 	if (cert && L->SSL_CTX_use_certificate_chain_file(c->ctx, cert) != 1)
 		return ss_fail(err, SS_EIO, "cannot read the certificate in '%s': %s", cert, reason(L));
-	if (key && L->SSL_CTX_use_PrivateKey_file(c->ctx, key, SSL_FILETYPE_PEM) != 1)
+	if (key && L->SSL_CTX_use_PrivateKey_file(c->ctx, key, SS_SSL_FILETYPE_PEM) != 1)
 		return ss_fail(err, SS_EIO, "cannot use the key in '%s': %s", key, reason(L));
 	if (!config->server || config->ca_file)
-		L->SSL_CTX_set_verify(c->ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+		L->SSL_CTX_set_verify(c->ctx, SS_SSL_VERIFY_PEER | SS_SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
 	return true;
 }
 
@@ -190,11 +190,11 @@ struct ss_tls *ss_tls_new(const struct ss_tls_config *config, struct ss_err *err
 		ss_tls_free(&c->tls);
 		return NULL;
 	}
-	L->SSL_CTX_ctrl(c->ctx, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION, NULL);
-	L->SSL_CTX_set_options(c->ctx, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET);
-	L->SSL_CTX_ctrl(c->ctx, SSL_CTRL_MODE,
-		     SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS, NULL);
-	L->SSL_CTX_ctrl(c->ctx, SSL_CTRL_SET_SESS_CACHE_MODE, SSL_SESS_CACHE_OFF, NULL);
+	L->SSL_CTX_ctrl(c->ctx, SS_SSL_CTRL_SET_MIN_PROTO_VERSION, SS_TLS1_2_VERSION, NULL);
+	L->SSL_CTX_set_options(c->ctx, SS_SSL_OP_NO_COMPRESSION | SS_SSL_OP_NO_RENEGOTIATION | SS_SSL_OP_NO_TICKET);
+	L->SSL_CTX_ctrl(c->ctx, SS_SSL_CTRL_MODE,
+		     SS_SSL_MODE_ENABLE_PARTIAL_WRITE | SS_SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SS_SSL_MODE_RELEASE_BUFFERS, NULL);
+	L->SSL_CTX_ctrl(c->ctx, SS_SSL_CTRL_SET_SESS_CACHE_MODE, SS_SSL_SESS_CACHE_OFF, NULL);
 	if (config->server)
 		L->SSL_CTX_set_alpn_select_cb(c->ctx, choose, &c->lib);
 	bool ok = config->server || L->SSL_CTX_set_alpn_protos(c->ctx, alpn, sizeof(alpn)) == 0 || ss_fail_mem(err);

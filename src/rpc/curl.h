@@ -1,0 +1,20 @@
+/*
+ * curl.h - libcurl's functions and constants, without its headers. Not for anybody outside of this folder.
+ */
+#ifndef SS_RPC_CURL_H
+#define SS_RPC_CURL_H
+
+struct curl_slist;
+
+/* A pointer to each, called as the function is. */
+struct ss_curl {
+#define F(type, name, parameters) type(*name) parameters;
+#include "rpc/curl.def"
+};
+
+enum {
+#define C(name, value) SS_##name = (value),
+#include "rpc/curl.def"
+};
+
+#endif
