@@ -30,7 +30,7 @@ quietly() {
 	shift
 	mkdir -p build/log
 	: >"$log"
-	show_progress "$log" "$1" &
+	show_progress "$log" &
 	ticker=$!
 	status=0
 	"$@" >"$log" 2>&1 || status=$?
@@ -43,12 +43,12 @@ quietly() {
 	fi
 }
 
-# show_progress LOG COMMAND: every second a line that replaces the last one in a terminal, elsewhere a line every ten seconds.
+# show_progress LOG: every second a line that replaces the last one in a terminal, elsewhere a line every ten seconds.
 show_progress() {
 	begin=$(now_s)
 	[ -t 2 ] && every=1 || every=10
 	while sleep "$every" >/dev/null 2>&1; do
-		text="  $2, $(($(now_s) - begin)) s$(progress_of "$1") (log: $1)"
+		text="  $(basename "$1" .log), $(($(now_s) - begin)) s$(progress_of "$1") (log: $1)"
 		[ -t 2 ] && printf '\r\033[K%s' "$text" >&2 || echo "$text" >&2
 	done
 }
