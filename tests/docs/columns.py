@@ -16,6 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
 import profiles
+import readme
 
 PAGES = os.path.join(ROOT, 'docs', 'tools')
 # Pages that explain tables of another one, which links there
@@ -87,7 +88,7 @@ def main():
     parser.add_argument('--bin', default=os.path.join(ROOT, 'build', 'stepscope'))
     parser.add_argument('--missing', action='store_true')
     args = parser.parse_args()
-    passed = failed = 0
+    passed, failed = readme.run(args.bin)
     with tempfile.TemporaryDirectory() as scratch:
         logdirs = [profiles.logdir(n, scratch) for n in profiles.names()]
         for tool in sorted(p.removesuffix('.md') for p in os.listdir(PAGES)):
