@@ -1,6 +1,8 @@
 /* chrome_args.c - what stands in the fields of an event. */
 #include "import/chrome_args.h"
 
+#include "import/kineto.h"
+
 #include "xspace/xspace.h"
 
 #include <math.h>
@@ -237,20 +239,6 @@ static void take_step(struct ss_chrome_args *a, struct ss_str *name)
 	ss_chrome_args_add(a, (struct ss_so_arg){ .name = SS_STR("_r"), .kind = SS_SO_INT, .u = 1 });
 }
 
-static bool is_gpu_work(struct ss_str category)
-{
-	static const struct ss_str names[] = {
-		SS_STR_INIT("kernel"),	    SS_STR_INIT("gpu_memcpy"),	 SS_STR_INIT("gpu_memset"),
-		SS_STR_INIT("memcpy"),	    SS_STR_INIT("memset"),	 SS_STR_INIT("cuda_runtime"),
-		SS_STR_INIT("cuda_driver"), SS_STR_INIT("runtime"),	 SS_STR_INIT("hip_runtime"),
-		SS_STR_INIT("driver"),	    SS_STR_INIT("xpu_runtime"),
-	};
-	for (size_t i = 0; i < SS_COUNT(names); i++)
-		if (ss_str_ieq(category, names[i]))
-			return true;
-	return false;
-}
-
 /* Which memory it is, by the numbers that PyTorch has for kinds of devices. */
 static struct ss_str device_name(uint64_t kind, uint64_t id, struct ss_arena *arena)
 {
@@ -311,11 +299,9 @@ static bool take_memory(struct ss_chrome_args *a, struct ss_str *name, struct ss
  * "Memcpy HtoD (Pinned -> Device)" without its blank is what analyses take for a copy. Between two
  * devices it is called PtoP.
  */
-static bool name_copy(struct ss_str category, struct ss_str *name, struct ss_arena *arena)
+static bool name_copy(struct ss_str *name, struct ss_arena *arena)
 {
 	const struct ss_str copy = SS_STR("Memcpy ");
-	if (!ss_str_ieq(category, SS_STR("gpu_memcpy")) && !ss_str_ieq(category, SS_STR("memcpy")))
-		return true;
 	if (!ss_str_starts(*name, copy))
 		return true;
 	struct ss_str rest = ss_str_sub(*name, copy.n, name->n);
@@ -324,16 +310,25 @@ static bool name_copy(struct ss_str category, struct ss_str *name, struct ss_are
 	return name->p != NULL;
 }
 
+/* A number that some versions wrote as text. */
+static void name_correlation(struct ss_so_arg *a)
+{
+	if (!ss_str_is(a->name, "correlation") || (a->kind == SS_SO_STR && !whole_number(a->s, a)))
+		return;
+	if (a->kind == SS_SO_INT)
+		a->name = SS_STR("correlation_id");
+}
+
 bool ss_chrome_args_kineto(struct ss_str category, struct ss_str *name, struct ss_arena *arena, struct ss_chrome_args *a)
 {
+	enum ss_kineto kind = ss_kineto_of(category);
 	if (!ss_str_istarts(category, SS_STR("gpu")))
 		take_step(a, name);
 	if (category.n)
 		ss_chrome_args_add(a, (struct ss_so_arg){ .name = SS_STR("category"), .kind = SS_SO_STR, .s = category });
-	if (!is_gpu_work(category))
+	if (kind != SS_KINETO_CALL && !ss_kineto_is_device_work(kind))
 		return take_memory(a, name, arena);
 	for (size_t i = 0; i < a->n; i++)
-		if (ss_str_is(a->v[i].name, "correlation") && a->v[i].kind == SS_SO_INT)
-			a->v[i].name = SS_STR("correlation_id");
-	return name_copy(category, name, arena) && add_kernel(a, arena);
+		name_correlation(&a->v[i]);
+	return (kind != SS_KINETO_MEMCPY || name_copy(name, arena)) && add_kernel(a, arena);
 }

@@ -3,23 +3,19 @@
 
 #include "import/chrome_args.h"
 #include "import/chrome_devices.h"
+#include "import/chrome_planes.h"
 #include "import/json_feed.h"
 
 #include <stdlib.h>
 
-/* Threads without a number: behind those of any system. */
-#define MADE_UP_TID INT64_C(0x40000000)
 #define SCRATCH_BYTES ((size_t)1 << 20)
-
-struct process {
-	struct ss_str name, label;
-};
+#define MOST_MEMBERS 64	/* of the trace, beside its events */
 
 struct chrome {
 	struct ss_space_out *o;
 	struct ss_json_feed feed;
 	struct ss_chrome_loss *loss;
-	SS_VEC(struct process) processes;	/* by plane */
+	struct ss_chrome_planes planes;
 	struct ss_arena scratch;		/* of some events */
 	struct ss_chrome_args args;
 	struct ss_str hostname, devices;
@@ -84,38 +80,6 @@ static bool read_raw(struct chrome *c, struct ss_str text, struct raw *e)
 	return !r.bad;
 }
 
-static struct process *process_of(struct chrome *c, uint32_t plane)
-{
-	while (c->processes.n <= plane)
-		if (!ss_vec_push(&c->processes, (struct process){ .name = { "", 0 }, .label = { "", 0 } })) {
-			c->o->no_memory = true;
-			return NULL;
-		}
-	return &c->processes.v[plane];
-}
-
-static uint32_t plane_of(struct chrome *c, const struct raw *e)
-{
-	uint32_t plane = ss_so_plane(c->o, e->pid);
-	return plane != SS_NONE && process_of(c, plane) ? plane : SS_NONE;
-}
-
-/* A new line gets its number, and until somebody gives it a better one its name. */
-static uint32_t line_of(struct chrome *c, uint32_t plane, struct ss_str tid)
-{
-	size_t known = c->o->planes.v[plane].lines.n;
-	uint32_t line = ss_so_line(c->o, plane, tid);
-	int64_t number;
-	if (line == SS_NONE || line < known)
-		return line;
-	struct ss_so_line *l = &c->o->planes.v[plane].lines.v[line];
-	bool numbered = ss_str_to_i64(tid, &number);
-	l->id = numbered ? number : MADE_UP_TID + line;
-	l->name = numbered ? SS_STR("") : ss_arena_str(&c->o->arena, tid);
-	c->o->no_memory |= !l->name.p;
-	return line;
-}
-
 static struct ss_str kept(struct chrome *c, struct ss_str s)
 {
 	struct ss_str copy = ss_arena_str(&c->o->arena, s);
@@ -137,16 +101,16 @@ static struct ss_str text_arg(struct chrome *c, const struct raw *e, const char 
 
 static void take_meta(struct chrome *c, const struct raw *e)
 {
-	uint32_t plane = plane_of(c, e);
+	uint32_t plane = ss_chrome_process(&c->planes, c->o, e->pid);
 	if (plane == SS_NONE)
 		return;
 	if (ss_str_is(e->name, "process_name")) {
-		c->processes.v[plane].name = kept(c, text_arg(c, e, "name"));
+		c->planes.v.v[plane].name = kept(c, text_arg(c, e, "name"));
 	} else if (ss_str_is(e->name, "process_labels")) {
-		c->processes.v[plane].label = kept(c, text_arg(c, e, "labels"));
+		c->planes.v.v[plane].label = kept(c, text_arg(c, e, "labels"));
 	} else if (ss_str_is(e->name, "thread_name") && e->tid.n) {
 		struct ss_str name = text_arg(c, e, "name");
-		uint32_t line = name.n ? line_of(c, plane, e->tid) : SS_NONE;
+		uint32_t line = name.n ? ss_chrome_thread(c->o, plane, e->tid) : SS_NONE;
 		if (line != SS_NONE)
 			c->o->planes.v[plane].lines.v[line].name = kept(c, name);
 	}
@@ -209,6 +173,11 @@ static void take_flow(struct chrome *c, const struct raw *e, uint32_t plane, uin
 	ss_so_flow(c->o, plane, line, &f);
 }
 
+static bool is_counters(const struct chrome *c, uint32_t plane, uint32_t line)
+{
+	return ss_str_is(c->o->planes.v[plane].lines.v[line].name, "_counters_");
+}
+
 /* The arguments of an event, in our words. */
 static bool read_args(struct chrome *c, struct raw *e, bool counters)
 {
@@ -225,19 +194,42 @@ static bool read_args(struct chrome *c, struct raw *e, bool counters)
 	return true;
 }
 
+/* Of an event of a process. Counters have their line made when they are taken. */
+static uint32_t place(struct chrome *c, const struct raw *e, uint32_t *line)
+{
+	uint32_t plane = ss_chrome_process(&c->planes, c->o, e->pid);
+	if (plane == SS_NONE || e->ph.p[0] == 'C')
+		return plane;
+	*line = ss_chrome_thread(c->o, plane, e->tid);
+	return *line == SS_NONE ? SS_NONE : plane;
+}
+
+/* Reads the arguments and finds the place, which for devices stands among them. False: there is none. */
+static bool read_placed(struct chrome *c, struct raw *e, uint32_t *plane, uint32_t *line)
+{
+	struct ss_chrome_place at = { .kind = ss_kineto_of(e->cat), .pid = e->pid, .tid = e->tid };
+	if (e->ph.p[0] != 'X' || !(ss_kineto_is_device_work(at.kind) || ss_kineto_is_device_mark(at.kind))) {
+		*plane = place(c, e, line);
+		return *plane != SS_NONE && read_args(c, e, e->ph.p[0] == 'C' || is_counters(c, *plane, *line));
+	}
+	if (!read_args(c, e, false))
+		return false;
+	at.args = c->args.v;
+	at.nargs = c->args.n;
+	*plane = ss_chrome_stream(&c->planes, c->o, &at, line);
+	return *plane != SS_NONE;
+}
+
 static void take_timed(struct chrome *c, struct raw *e)
 {
 	struct ss_so_event ev = { .name = { "", 0 } };
-	uint32_t plane = plane_of(c, e), line = SS_NONE;
 	char ph = e->ph.p[0];
+	uint32_t plane, line = SS_NONE;
 	if (!ss_chrome_time(e->ts, &ev.begin)) {
 		c->loss->malformed++;
 		return;
 	}
-	if (plane == SS_NONE || (ph != 'C' && (line = line_of(c, plane, e->tid)) == SS_NONE))
-		return;
-	bool counters = ph == 'C' || ss_str_is(c->o->planes.v[plane].lines.v[line].name, "_counters_");
-	if (!read_args(c, e, counters))
+	if (!read_placed(c, e, &plane, &line))
 		return;
 	ev.name = e->name;
 	ev.dur_ps = ss_chrome_dur_ps(e->dur);
@@ -317,14 +309,55 @@ static bool read_list(struct chrome *c)
 	}
 }
 
-static void take_header(struct chrome *c, const char *key, struct ss_str value)
+/* Members of the trace that are kept: what PyTorch says of the recording, the devices and the job. */
+static bool is_kept(struct ss_str key)
+{
+	static const struct ss_str names[] = {
+		SS_STR_INIT("deviceProperties"), SS_STR_INIT("distributedInfo"), SS_STR_INIT("record_shapes"),
+		SS_STR_INIT("profile_memory"),	 SS_STR_INIT("with_stack"),	 SS_STR_INIT("with_flops"),
+		SS_STR_INIT("with_modules"),	 SS_STR_INIT("trace_id"),	 SS_STR_INIT("schemaVersion"),
+	};
+	for (size_t i = 0; i < SS_COUNT(names); i++)
+		if (ss_str_eq(key, names[i]))
+			return true;
+	return ss_str_ends(key, SS_STR("_version"));
+}
+
+/* The last of members of one name counts. */
+static void keep_member(struct chrome *c, struct ss_str key, struct ss_str value)
+{
+	struct ss_so_arg a = { .name = key, .kind = SS_SO_STR, .s = value };
+	int64_t n;
+	if (value.n >= 2 && value.p[0] == '"')
+		a.s = ss_str_sub(value, 1, value.n - 1);
+	else if (ss_str_to_i64(value, &n))
+		a = (struct ss_so_arg){ .name = key, .kind = SS_SO_INT, .u = (uint64_t)n };
+	for (size_t i = 0; i < c->o->about.n; i++)
+		if (ss_str_eq(c->o->about.v[i].name, key)) {
+			c->o->about.v[i] = a;
+			c->o->about.v[i].s = kept(c, a.s);
+			return;
+		}
+	if (c->o->about.n >= MOST_MEMBERS)
+		return;
+	a.name = kept(c, key);
+	a.s = kept(c, a.s);
+	if (!ss_vec_push(&c->o->about, a))
+		c->o->no_memory = true;
+}
+
+/* `key` is quoted. */
+static void take_header(struct chrome *c, struct ss_str key, struct ss_str value)
 {
 	int64_t n;
-	if (strcmp(key, "\"baseTimeNanoseconds\"") == 0 && ss_str_to_i64(value, &n) && n > 0)
+	key = ss_str_sub(key, 1, key.n - 1);
+	if (ss_str_is(key, "baseTimeNanoseconds") && ss_str_to_i64(value, &n) && n > 0)
 		c->o->start_unix_ns = n;
-	if (strcmp(key, "\"host_name\"") == 0 && value.n > 2 && value.p[0] == '"')
+	if (ss_str_is(key, "host_name") && value.n > 2 && value.p[0] == '"')
 		c->hostname = kept(c, ss_str_sub(value, 1, value.n - 1));
-	if (strcmp(key, "\"deviceProperties\"") == 0 && !c->devices.n)
+	if (is_kept(key))
+		keep_member(c, key, value);
+	if (ss_str_is(key, "deviceProperties"))
 		c->devices = kept(c, value);
 }
 
@@ -357,85 +390,8 @@ static bool read_members(struct chrome *c)
 		}
 		if (!ss_json_feed_value(&c->feed, &value))
 			return false;
-		take_header(c, key, value);
+		take_header(c, ss_str_from(key), value);
 	}
-}
-
-/* ---- processes ---- */
-
-/*
- * "host /device:TPU:0" of several hosts, "/job:worker/task:0/device:GPU:0": where the plane's own
- * name begins.
- */
-static size_t own_name(struct ss_str name)
-{
-	static const struct ss_str marks[] = {
-		SS_STR_INIT("/device:"), SS_STR_INIT("/host:"), SS_STR_INIT("#Chip"), SS_STR_INIT("/custom:"),
-	};
-	for (size_t i = 0; i < SS_COUNT(marks); i++) {
-		size_t at = ss_str_find(name, marks[i]);
-		if (at != SS_NPOS)
-			return at;
-	}
-	return SS_NPOS;
-}
-
-/* XProf numbers devices from 1 and custom planes from 501, and adds a thousand for each host. */
-static int64_t plane_id(struct ss_str pid, int64_t otherwise)
-{
-	int64_t n;
-	if (!ss_str_to_i64(pid, &n) || n <= 0)
-		return otherwise;
-	n %= 1000;
-	return n >= 501 && n <= 700 ? n - 501 : n >= 1 && n <= 500 ? n - 1 : otherwise;
-}
-
-static bool name_plane(struct chrome *c, size_t i, bool *cpu)
-{
-	struct ss_so_plane *p = &c->o->planes.v[i];
-	const struct process *pr = i < c->processes.n ? &c->processes.v[i] : &(struct process){ .name = { "", 0 } };
-	size_t own = own_name(pr->name);
-	struct ss_arena *a = &c->o->arena;
-	int64_t n;
-	if (own != SS_NPOS) {
-		p->name = ss_str_sub(pr->name, own, pr->name.n);
-		p->id = plane_id(p->key, (int64_t)i);
-		if (own > 1 && pr->name.p[own - 1] == ' ' && !c->hostname.n)
-			c->hostname = ss_str_sub(pr->name, 0, own - 1);
-	} else if (ss_str_starts(pr->label, SS_STR("GPU ")) &&
-		   ss_str_to_i64(ss_str_sub(pr->label, 4, pr->label.n), &n)) {
-		p->name = ss_arena_printf(a, "/device:GPU:%lld", (long long)n);
-		p->id = n;
-	} else if (!*cpu && ss_str_is(pr->label, "CPU")) {
-		p->name = SS_STR("/host:CPU");
-	} else {
-		struct ss_str pid = p->key.n ? p->key : SS_STR("?");
-		p->name = ss_arena_printf(a, "/host:CPU " SS_FMT "%s" SS_FMT, SS_ARG(pr->name), pr->name.n ? " " : "",
-					  SS_ARG(pid));
-	}
-	*cpu |= ss_str_is(p->name, "/host:CPU");
-	return p->name.p != NULL;
-}
-
-/*
- * The host's threads are those of the process that says so, else of the busiest one that says
- * nothing.
- */
-static bool name_planes(struct chrome *c)
-{
-	bool cpu = false;
-	size_t busiest = SIZE_MAX;
-	for (size_t i = 0; i < c->o->planes.n; i++) {
-		struct ss_so_plane *p = &c->o->planes.v[i];
-		if (!name_plane(c, i, &cpu))
-			return false;
-		bool plain = ss_str_starts(p->name, SS_STR("/host:CPU "));
-		if (plain && (busiest == SIZE_MAX || p->nevents > c->o->planes.v[busiest].nevents))
-			busiest = i;
-	}
-	if (!cpu && busiest != SIZE_MAX)
-		c->o->planes.v[busiest].name = SS_STR("/host:CPU");
-	return true;
 }
 
 bool ss_chrome_read(const struct ss_file *f, struct ss_space_out *o, struct ss_str *hostname, struct ss_chrome_loss *loss,
@@ -459,7 +415,7 @@ bool ss_chrome_read(const struct ss_file *f, struct ss_space_out *o, struct ss_s
 	bool whole = first == '[' ? read_list(c) : first == '{' && read_members(c);
 	loss->cut = !whole || ss_json_feed_bad(&c->feed);
 	loss->too_long = c->feed.too_long;
-	bool memory = !c->feed.no_memory && !o->no_memory && name_planes(c);
+	bool memory = !c->feed.no_memory && !o->no_memory && ss_chrome_name_planes(&c->planes, o, &c->hostname);
 	if (memory)
 		ss_chrome_devices(o, c->devices);
 	memory = memory && !o->no_memory;
@@ -468,7 +424,7 @@ bool ss_chrome_read(const struct ss_file *f, struct ss_space_out *o, struct ss_s
 	*hostname = c->hostname;
 	ss_json_feed_close(&c->feed);
 	ss_arena_release(&c->scratch);
-	ss_vec_free(&c->processes);
+	ss_vec_free(&c->planes.v);
 	free(c);
 	return ok;
 }

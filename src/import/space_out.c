@@ -31,6 +31,7 @@ void ss_so_free(struct ss_space_out *o)
 	ss_vec_free(&o->planes);
 	ss_strmap_free(&o->plane_keys);
 	ss_vec_free(&o->ties);
+	ss_vec_free(&o->about);
 	ss_buf_free(&o->scratch);
 	ss_buf_free(&o->key);
 	ss_arena_release(&o->arena);

@@ -105,6 +105,7 @@ struct ss_space_out {
 	uint64_t nevents, left_out;
 	uint64_t unmatched;	/* ends without a begin, known when the bytes are written */
 	uint64_t far;		/* events months away from the others, found when the bytes are written */
+	SS_VEC(struct ss_so_arg) about; /* what the source says of the recording: stats of the plane "Task Environment" */
 	int64_t start_unix_ns;	/* when the zero of the clock was, 0: unknown */
 	bool no_memory;		/* sticky */
 };

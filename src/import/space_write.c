@@ -618,22 +618,40 @@ static bool put_plane(struct ss_space_out *o, struct ss_buf *out, struct layout 
 	return ok;
 }
 
-/* When the session began, where XProf's clients look for it. */
-static void put_start(struct ss_buf *out, int64_t start_unix_ns)
+/* One stat of the plane "Task Environment", with its name. */
+static void put_about(struct ss_buf *plane, uint64_t id, const struct ss_so_arg *a)
 {
-	struct ss_buf plane = { 0 }, stat = { 0 }, tmp = { 0 };
-	ss_pbo_bytes(&plane, XPLANE_NAME, SS_STR("Task Environment"));
-	ss_pbo_bytes(&stat, XSTAT_METADATA_NAME, SS_STR("profile_start_time"));
-	put_entry(&plane, &tmp, XPLANE_STAT_METADATA, 1, ss_buf_get(&stat));
+	struct ss_buf stat = { 0 }, tmp = { 0 };
+	ss_pbo_bytes(&stat, XSTAT_METADATA_NAME, a->name);
+	put_entry(plane, &tmp, XPLANE_STAT_METADATA, id, ss_buf_get(&stat));
 	stat.n = 0;
-	ss_pbo_uint(&stat, XSTAT_METADATA_ID, 1);
-	ss_pbo_uint(&stat, XSTAT_UINT64_VALUE, (uint64_t)start_unix_ns);
-	ss_pbo_bytes(&plane, XPLANE_STATS, ss_buf_get(&stat));
-	ss_pbo_bytes(out, XSPACE_PLANES, ss_buf_get(&plane));
-	out->no_memory |= plane.no_memory || stat.no_memory || tmp.no_memory;
-	ss_buf_free(&plane);
+	ss_pbo_uint(&stat, XSTAT_METADATA_ID, id);
+	if (a->kind == SS_SO_STR)
+		ss_pbo_bytes(&stat, XSTAT_STR_VALUE, a->s);
+	else
+		ss_pbo_uint(&stat, XSTAT_UINT64_VALUE, a->u);
+	ss_pbo_bytes(plane, XPLANE_STATS, ss_buf_get(&stat));
+	plane->no_memory |= stat.no_memory || tmp.no_memory;
 	ss_buf_free(&stat);
 	ss_buf_free(&tmp);
+}
+
+/* When the session began, where XProf's clients look for it, and what the source says of the recording. */
+static void put_task(const struct ss_space_out *o, struct ss_buf *out, int64_t start_unix_ns)
+{
+	const struct ss_so_arg start = { .name = SS_STR("profile_start_time"), .u = (uint64_t)start_unix_ns };
+	struct ss_buf plane = { 0 };
+	uint64_t id = 0;
+	if (!start_unix_ns && !o->about.n)
+		return;
+	ss_pbo_bytes(&plane, XPLANE_NAME, SS_STR("Task Environment"));
+	if (start_unix_ns)
+		put_about(&plane, ++id, &start);
+	for (size_t i = 0; i < o->about.n; i++)
+		put_about(&plane, ++id, &o->about.v[i]);
+	ss_pbo_bytes(out, XSPACE_PLANES, ss_buf_get(&plane));
+	out->no_memory |= plane.no_memory;
+	ss_buf_free(&plane);
 }
 
 bool ss_so_finish(struct ss_space_out *o, struct ss_str hostname, struct ss_buf *out, struct ss_err *err)
@@ -648,8 +666,9 @@ bool ss_so_finish(struct ss_space_out *o, struct ss_str hostname, struct ss_buf 
 	if (y.origin_ns > EPOCH_NS)
 		o->start_unix_ns = 0;
 	bool known = o->start_unix_ns > 0 || y.origin_ns > EPOCH_NS;
-	if (ok && known && y.origin_ns >= 0 && o->start_unix_ns <= INT64_MAX - y.origin_ns)
-		put_start(out, o->start_unix_ns + y.origin_ns);
+	known = known && y.origin_ns >= 0 && o->start_unix_ns <= INT64_MAX - y.origin_ns;
+	if (ok)
+		put_task(o, out, known ? o->start_unix_ns + y.origin_ns : 0);
 	ss_pbo_bytes(out, XSPACE_HOSTNAMES, hostname);
 	return (ok && !out->no_memory) || ss_fail_mem(err);
 }

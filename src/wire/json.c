@@ -61,7 +61,7 @@ static bool is_number_char(char c)
 	return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
 }
 
-/* Words of JSON, and those that Python and protobuf write for what JSON has no numbers for. */
+/* Words of JSON, and those that Python, protobuf and C++ write for what JSON has no numbers for. */
 static bool word(struct ss_jsonr *r, struct ss_jtok *t)
 {
 	static const struct {
@@ -71,6 +71,9 @@ static bool word(struct ss_jsonr *r, struct ss_jtok *t)
 		{ SS_STR_INIT("true"), SS_J_TRUE },	    { SS_STR_INIT("false"), SS_J_FALSE },
 		{ SS_STR_INIT("null"), SS_J_NULL },	    { SS_STR_INIT("NaN"), SS_J_NUMBER },
 		{ SS_STR_INIT("Infinity"), SS_J_NUMBER },  { SS_STR_INIT("-Infinity"), SS_J_NUMBER },
+		{ SS_STR_INIT("nan"), SS_J_NUMBER },	    { SS_STR_INIT("-nan"), SS_J_NUMBER },
+		{ SS_STR_INIT("inf"), SS_J_NUMBER },	    { SS_STR_INIT("-inf"), SS_J_NUMBER },
+		{ SS_STR_INIT("-NaN"), SS_J_NUMBER },
 	};
 	struct ss_str rest = { r->at, (size_t)(r->end - r->at) };
 	for (size_t i = 0; i < SS_COUNT(words); i++)
