@@ -1,0 +1,19 @@
+/*
+ * kernel_name.h - what the name of a kernel, or of an operator, tells of number formats and tensor cores.
+ *
+ * Only names are there to tell. A new library's may not be recognised: unknown is "other", or no tensor
+ * core.
+ */
+#ifndef SS_MODEL_TORCH_KERNEL_NAME_H
+#define SS_MODEL_TORCH_KERNEL_NAME_H
+
+#include "base/str.h"
+
+/* Does a kernel of this name use tensor cores (AMD: matrix cores)? */
+bool ss_torch_uses_tensor_core(struct ss_str kernel);
+/* "fp8", "bf16", "fp16", "tf32", "fp32", or "other". */
+const char *ss_torch_precision(struct ss_str kernel);
+/* Could PyTorch's operator of this name use them, given 16-bit inputs? */
+bool ss_torch_could_use_tensor_core(struct ss_str op);
+
+#endif

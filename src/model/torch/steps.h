@@ -1,0 +1,34 @@
+/*
+ * steps.h - the steps of a training loop under PyTorch's profiler, and what their time went to.
+ *
+ * Steps are the program's ProfilerStep#N with the numbers that they have. By the host a step is its
+ * mark. By the device it lasts until the last thing is done that was launched in it, and begins no
+ * sooner than the one before ends (as PyTorch's TensorBoard plug-in had it).
+ *
+ * Each moment of a step belongs to one class: of those that something runs in, the first in the
+ * order of the enumeration. So the classes add up to the step, and communication is what neither
+ * kernels nor copies hide.
+ */
+#ifndef SS_MODEL_TORCH_STEPS_H
+#define SS_MODEL_TORCH_STEPS_H
+
+#include "model/torch/torch.h"
+
+enum ss_torch_class {
+	SS_TORCH_IN_KERNEL, SS_TORCH_IN_MEMCPY, SS_TORCH_IN_MEMSET, SS_TORCH_IN_COMMUNICATION, SS_TORCH_IN_RUNTIME,
+	SS_TORCH_IN_DATALOADER, SS_TORCH_IN_CPU_OP, SS_TORCH_IN_OTHER, SS_TORCH_CLASSES
+};
+
+struct ss_torch_step_time {
+	struct ss_torch_step step;
+	int64_t class_ns[SS_TORCH_CLASSES];
+};
+
+/* The same steps as t->steps, by the device; `out` has room for as many. False when memory is out. */
+bool ss_torch_device_steps(const struct ss_torch *t, struct ss_torch_step *out);
+/* Of `n` steps; the caller frees *out. False when memory is out. */
+bool ss_torch_divide(const struct ss_torch *t, const struct ss_torch_step *steps, size_t n, struct ss_torch_step_time **out);
+/* Is the range work of the communication library's on a run without devices? */
+bool ss_torch_is_gloo(const struct ss_torch *t, const struct ss_torch_range *r);
+
+#endif

@@ -1,0 +1,27 @@
+/* torch_build.h - the stages in which torch.h's part is made, for its own files. */
+#ifndef SS_MODEL_TORCH_TORCH_BUILD_H
+#define SS_MODEL_TORCH_TORCH_BUILD_H
+
+#include "model/torch/torch.h"
+
+struct ss_torch_build {
+	struct ss_torch *t;
+	struct ss_host *h;
+	SS_VEC(uint64_t) op_ids;	/* External id of each operator, 0: none */
+	SS_VEC(uint64_t) call_ids;	/* the same of calls */
+	SS_VEC(uint64_t) device_ids;	/* and of device events */
+	SS_VEC(uint32_t) open;		/* scratch: a stack */
+	struct ss_u64map frame_of;	/* (parent, name) to frame */
+	struct ss_u64map path_of;	/* (path of the parent, name) to path of a module */
+	struct ss_buf text;		/* scratch */
+};
+
+/* Number of a text, the bytes borrowed; SS_NONE when memory is out. */
+uint32_t ss_torch_text_of(struct ss_torch_build *b, struct ss_str s);
+/* What stands in the file, thread by thread. */
+bool ss_torch_read(struct ss_torch_build *b, struct ss_err *err);
+/* Who belongs to whom, and the times of operators. False when memory is out. */
+bool ss_torch_nest(struct ss_torch_build *b);
+bool ss_torch_find_steps(struct ss_torch *t);
+
+#endif

@@ -1,0 +1,230 @@
+/*
+ * operators.c - the operators of a PyTorch program as torch.profiler's key_averages() has them: by
+ * name, by input shape, and when asked by stack and by module; and the ranges that the program marked.
+ *
+ * Times of the host: total is the operator's own length, self what is left without operators below it
+ * and without the outermost calls of the device's library that it made. Times of the device: self is
+ * what its own calls started, also through a CUDA graph; total adds the operators below. An operator
+ * that calls itself counts in total each time, as in torch.
+ */
+#include "tools/torch_tool.h"
+
+enum { O_NAME, O_KEY, O_CALLS, O_CPU_TOTAL, O_CPU_SELF, O_DEVICE_TOTAL, O_DEVICE_SELF, O_COLS };
+
+#define TIMES                                                                                                                \
+	INT("calls", "Calls", COUNT, NULL), NUM("cpu_total_us", "CPU total", US, "Length of the calls"),                     \
+		NUM("cpu_self_us", "CPU self", US, "Without operators below and without calls of the device's library"),     \
+		NUM("device_total_us", "Device total", US, "What it and operators below it ran on devices"),                  \
+		NUM("device_self_us", "Device self", US, "What its own calls ran on devices")
+
+static const struct ss_col name_cols[] = { STR("name", "Operator", NULL), TIMES };
+static const struct ss_col shape_cols[] = {
+	STR("name", "Operator", NULL), STR("input_dims", "Input shapes", "Input Dims of record_shapes=True"), TIMES,
+};
+static const struct ss_col stack_cols[] = {
+	STR("name", "Operator", NULL), STR("stack", "Stack", "Python functions around it, the innermost first"), TIMES,
+};
+static const struct ss_col module_cols[] = {
+	STR("name", "Operator", NULL), STR("module", "Module", "The innermost nn.Module around it"), TIMES,
+};
+
+enum { R_NAME, R_CALLS, R_TOTAL, R_COLS };
+
+static const struct ss_col range_cols[R_COLS] = {
+	STR("name", "Range", NULL),
+	INT("calls", "Calls", COUNT, NULL),
+	NUM("cpu_total_us", "CPU total", US, NULL),
+};
+
+static const struct ss_param params[] = {
+	{ "by", "stack|module", NULL, "one more table: operators by their Python stack, or by the module they run in" },
+};
+
+enum by { BY_NAME, BY_SHAPE, BY_STACK, BY_MODULE };
+
+struct row {
+	uint32_t name, key;
+	int64_t calls, cpu_total_ns, cpu_self_ns, device_total_ns, device_self_ns;
+};
+
+struct rows {
+	SS_VEC(struct row) v;
+	struct ss_u64map by_key;
+};
+
+static struct row *row_of(struct rows *r, uint32_t name, uint32_t key)
+{
+	uint32_t i = ss_u64map_add(&r->by_key, (uint64_t)name << 32 | key, (uint32_t)r->v.n);
+	if (i == SS_NONE || (i == r->v.n && !ss_vec_push(&r->v, ((struct row){ .name = name, .key = key }))))
+		return NULL;
+	return &r->v.v[i];
+}
+
+static uint32_t key_of(const struct ss_torch *t, const struct ss_torch_op *op, enum by by)
+{
+	switch (by) {
+	case BY_SHAPE:
+		return op->dims;
+	case BY_STACK:
+		return op->stack;
+	case BY_MODULE:
+		return op->module == SS_NONE ? 0 : t->modules.v[op->module].path;
+	default:
+		return 0;
+	}
+}
+
+static bool sum_operators(struct rows *r, const struct ss_torch *t, enum by by)
+{
+	for (uint32_t i = 0; i < t->ops.n; i++) {
+		const struct ss_torch_op *op = &t->ops.v[i];
+		if (op->head != i)
+			continue;
+		struct row *to = row_of(r, op->name, key_of(t, op, by));
+		if (!to)
+			return false;
+		to->calls++;
+		to->cpu_total_ns += op->end_ns - op->begin_ns;
+		to->cpu_self_ns += op->cpu_self_ns;
+		to->device_total_ns += op->device_total_ns;
+		to->device_self_ns += op->device_self_ns;
+	}
+	return true;
+}
+
+static int dearest_first(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	if (x->device_self_ns != y->device_self_ns)
+		return x->device_self_ns > y->device_self_ns ? -1 : 1;
+	if (x->cpu_self_ns != y->cpu_self_ns)
+		return x->cpu_self_ns > y->cpu_self_ns ? -1 : 1;
+	if (x->name != y->name)
+		return x->name < y->name ? -1 : 1;
+	return x->key < y->key ? -1 : x->key > y->key;
+}
+
+static bool put(struct ss_table *table, const struct ss_torch *t, const struct row *r, enum by by)
+{
+	size_t shift = by == BY_NAME;
+	struct ss_str key = by == BY_STACK ? ss_torch_stack(t, r->key, table->arena) : ss_torch_text(t, r->key);
+	if (!key.p || !ss_table_row(table))
+		return false;
+	ss_set_str(table, O_NAME, ss_torch_text(t, r->name));
+	if (by != BY_NAME)
+		ss_set_str(table, O_KEY, key);
+	ss_set_i64(table, O_CALLS - shift, r->calls);
+	ss_set_f64(table, O_CPU_TOTAL - shift, ss_us(r->cpu_total_ns));
+	ss_set_f64(table, O_CPU_SELF - shift, ss_us(r->cpu_self_ns));
+	ss_set_f64(table, O_DEVICE_TOTAL - shift, ss_us(r->device_total_ns));
+	ss_set_f64(table, O_DEVICE_SELF - shift, ss_us(r->device_self_ns));
+	return true;
+}
+
+static bool add_table(struct ss_result *out, const struct ss_torch *t, enum by by)
+{
+	static const struct {
+		const char *name, *title;
+		const struct ss_col *cols;
+		size_t n;
+	} tables[] = {
+		[BY_NAME] = { "by_name", "Operators", name_cols, SS_COUNT(name_cols) },
+		[BY_SHAPE] = { "by_shape", "Operators by input shapes", shape_cols, SS_COUNT(shape_cols) },
+		[BY_STACK] = { "by_stack", "Operators by stack", stack_cols, SS_COUNT(stack_cols) },
+		[BY_MODULE] = { "by_module", "Operators by module", module_cols, SS_COUNT(module_cols) },
+	};
+	struct rows r = { .by_key = { 0 } };
+	struct ss_table *table = ss_result_table(out, tables[by].name, tables[by].title, tables[by].cols, tables[by].n);
+	bool ok = table && sum_operators(&r, t, by);
+	if (ok && r.v.n)
+		qsort(r.v.v, r.v.n, sizeof(*r.v.v), dearest_first);
+	for (size_t i = 0; ok && i < r.v.n; i++)
+		ok = put(table, t, &r.v.v[i], by);
+	ss_vec_free(&r.v);
+	ss_u64map_free(&r.by_key);
+	return ok;
+}
+
+static bool add_ranges(struct ss_result *out, const struct ss_torch *t)
+{
+	struct rows r = { .by_key = { 0 } };
+	struct ss_table *table = ss_result_table(out, "annotations", "Ranges that the program marked", range_cols, R_COLS);
+	bool ok = table;
+	for (size_t i = 0; ok && i < t->ranges.n; i++) {
+		const struct ss_torch_range *g = &t->ranges.v[i];
+		if (ss_kineto_is_step(ss_torch_text(t, g->name)))
+			continue;
+		struct row *to = row_of(&r, g->name, 0);
+		ok = to;
+		if (!ok)
+			break;
+		to->calls++;
+		to->cpu_self_ns += g->end_ns - g->begin_ns;
+	}
+	if (ok && r.v.n)
+		qsort(r.v.v, r.v.n, sizeof(*r.v.v), dearest_first);
+	for (size_t i = 0; ok && i < r.v.n; i++) {
+		ok = ss_table_row(table);
+		if (!ok)
+			break;
+		ss_set_str(table, R_NAME, ss_torch_text(t, r.v.v[i].name));
+		ss_set_i64(table, R_CALLS, r.v.v[i].calls);
+		ss_set_f64(table, R_TOTAL, ss_us(r.v.v[i].cpu_self_ns));
+	}
+	ss_vec_free(&r.v);
+	ss_u64map_free(&r.by_key);
+	return ok;
+}
+
+static bool has_shapes(const struct ss_torch *t)
+{
+	for (size_t i = 0; i < t->ops.n; i++)
+		if (t->ops.v[i].dims)
+			return true;
+	return false;
+}
+
+static bool note_missing(const struct ss_torch *t, enum by by, struct ss_result *out)
+{
+	const char *why = NULL;
+	if (t->is_torch && !t->ops.n)
+		why = "The trace holds no operators: record with activities=[ProfilerActivity.CPU, ...]";
+	else if (t->ops.n && !has_shapes(t))
+		why = "Input shapes were not recorded: profile with record_shapes=True";
+	if (why && !ss_result_note(out, SS_INFO, ss_str_from(why)))
+		return false;
+	if (t->ops.n && by == BY_STACK && !t->any_frame && t->stack_is_frame)
+		return ss_result_note(out, SS_INFO, SS_STR("Stacks were not recorded: profile with with_stack=True"));
+	if (t->ops.n && by == BY_MODULE && !t->modules.n)
+		return ss_result_note(out, SS_INFO,
+				      SS_STR("Modules were not recorded: profile with with_stack=True and with_modules=True"));
+	return true;
+}
+
+const struct ss_tool ss_tool_operators;
+
+static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	struct ss_str asked = ss_query_param(q, &ss_tool_operators, "by");
+	enum by by = ss_str_is(asked, "stack") ? BY_STACK : ss_str_is(asked, "module") ? BY_MODULE : BY_NAME;
+	if (asked.n && by == BY_NAME)
+		return ss_fail(err, SS_EINVAL, "by is 'stack' or 'module', not '" SS_FMT "'", SS_ARG(asked));
+	const struct ss_torch *t = ss_torch_asked(q, out, err);
+	if (!t)
+		return false;
+	bool ok = add_table(out, t, BY_NAME) && add_table(out, t, BY_SHAPE) && (by == BY_NAME || add_table(out, t, by)) &&
+		  add_ranges(out, t) && note_missing(t, by, out);
+	return ok || ss_fail_mem(err);
+}
+
+const struct ss_tool ss_tool_operators = {
+	.name = "operators",
+	.title = "Operators",
+	.summary = "PyTorch: operators by name, input shape, stack and module, with their time on host and device",
+	.kind = SS_KIND_TABLES,
+	.flags = SS_TOOL_OURS,
+	.params = params,
+	.nparams = SS_COUNT(params),
+	.present = ss_host_is_torch,
+	.run = run,
+};

@@ -1,0 +1,118 @@
+/*
+ * step_breakdown.c - the steps of a PyTorch training loop, and what each moment of them went to:
+ * kernels, copies, communication that neither hides, calls of the device's library, the DataLoader,
+ * operators, nothing. Rules: model/torch/steps.h.
+ *
+ * A file without ProfilerStep# marks is one step, number 0.
+ */
+#include "model/torch/steps.h"
+#include "tools/torch_tool.h"
+
+enum {
+	S_STEP, S_TIME, S_KERNEL, S_MEMCPY, S_MEMSET, S_COMMUNICATION, S_RUNTIME, S_DATALOADER, S_CPU_OP, S_OTHER, S_COLS
+};
+
+static const struct ss_col step_cols[S_COLS] = {
+	INT("step", "Step", NONE, "N of ProfilerStep#N"),
+	NUM("step_us", "Step time", US, NULL),
+	NUM("kernel_us", "Kernels", US, "A kernel runs that is no collective"),
+	NUM("memcpy_us", "Copies", US, "Else a copy runs"),
+	NUM("memset_us", "Fills", US, "Else memory is set"),
+	NUM("communication_us", "Exposed communication", US, "Else a collective runs"),
+	NUM("runtime_us", "Runtime", US, "Else a thread is in a call of the device's library"),
+	NUM("dataloader_us", "DataLoader", US, "Else a thread waits for the DataLoader"),
+	NUM("cpu_op_us", "CPU operators", US, "Else a thread is in an operator or in a range that the program marked"),
+	NUM("other_us", "Other", US, "Else"),
+};
+
+enum { A_CATEGORY, A_TIME, A_SHARE, A_COLS };
+
+static const struct ss_col average_cols[A_COLS] = {
+	STR("category", "Category", NULL),
+	NUM("time_us", "Time in a step", US, "Mean over the steps"),
+	NUM("share_frac", "Share of the step", FRAC, NULL),
+};
+
+static const char *const names[SS_TORCH_CLASSES] = { "kernel",	"memcpy",     "memset", "communication",
+						     "runtime", "dataloader", "cpu_op", "other" };
+
+static const struct ss_param params[] = {
+	{ "extent", "host|device", "host", "a step is the host's mark, or lasts until the device is done with it" },
+};
+
+static bool fill_steps(struct ss_table *t, const struct ss_torch_step_time *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!ss_table_row(t))
+			return false;
+		ss_set_i64(t, S_STEP, v[i].step.number);
+		ss_set_f64(t, S_TIME, ss_us(v[i].step.end_ns - v[i].step.begin_ns));
+		for (size_t c = 0; c < SS_TORCH_CLASSES; c++)
+			ss_set_f64(t, S_KERNEL + c, ss_us(v[i].class_ns[c]));
+	}
+	return true;
+}
+
+static bool fill_average(struct ss_table *t, const struct ss_torch_step_time *v, size_t n)
+{
+	int64_t sum[SS_TORCH_CLASSES] = { 0 }, all = 0;
+	for (size_t i = 0; i < n; i++) {
+		all += v[i].step.end_ns - v[i].step.begin_ns;
+		for (size_t c = 0; c < SS_TORCH_CLASSES; c++)
+			sum[c] += v[i].class_ns[c];
+	}
+	for (size_t c = 0; n && c < SS_TORCH_CLASSES; c++) {
+		if (!ss_table_row(t))
+			return false;
+		ss_set_str(t, A_CATEGORY, ss_str_from(names[c]));
+		ss_set_f64(t, A_TIME, ss_us(sum[c]) / (double)n);
+		ss_set_f64(t, A_SHARE, all ? (double)sum[c] / (double)all : 0);
+	}
+	return true;
+}
+
+/* A last step whose device work is not all there makes means too low. */
+static bool note_cut(const struct ss_torch *t, struct ss_result *out)
+{
+	return t->marked || !t->steps.n ||
+	       ss_result_note(out, SS_INFO, SS_STR("The program marked no steps, so the whole recording is one: call prof.step() "
+						   "once an iteration"));
+}
+
+const struct ss_tool ss_tool_step_breakdown;
+
+static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	struct ss_str extent = ss_query_param(q, &ss_tool_step_breakdown, "extent");
+	bool by_device = ss_str_is(extent, "device");
+	struct ss_torch_step_time *v = NULL;
+	if (!by_device && !ss_str_is(extent, "host"))
+		return ss_fail(err, SS_EINVAL, "extent is 'host' or 'device', not '" SS_FMT "'", SS_ARG(extent));
+	const struct ss_torch *t = ss_torch_asked(q, out, err);
+	if (!t)
+		return false;
+	struct ss_torch_step *steps = SS_NEW_N(q->arena, struct ss_torch_step, t->steps.n + 1);
+	if (!steps)
+		return ss_fail_mem(err);
+	if (t->steps.n)
+		memcpy(steps, t->steps.v, t->steps.n * sizeof(*steps));
+	bool ok = (!by_device || ss_torch_device_steps(t, steps)) && ss_torch_divide(t, steps, t->steps.n, &v);
+	struct ss_table *table = ok ? ss_result_table(out, "steps", "Steps", step_cols, S_COLS) : NULL;
+	ok = table && fill_steps(table, v, t->steps.n);
+	table = ok ? ss_result_table(out, "average", "Mean step", average_cols, A_COLS) : NULL;
+	ok = table && fill_average(table, v, t->steps.n) && note_cut(t, out);
+	free(v);
+	return ok || ss_fail_mem(err);
+}
+
+const struct ss_tool ss_tool_step_breakdown = {
+	.name = "step_breakdown",
+	.title = "Step breakdown",
+	.summary = "PyTorch: what each moment of a step went to",
+	.kind = SS_KIND_TABLES,
+	.flags = SS_TOOL_OURS,
+	.params = params,
+	.nparams = SS_COUNT(params),
+	.present = ss_host_is_torch,
+	.run = run,
+};

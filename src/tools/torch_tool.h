@@ -1,0 +1,21 @@
+/* torch_tool.h - what tools for traces of PyTorch share. */
+#ifndef SS_TOOLS_TORCH_TOOL_H
+#define SS_TOOLS_TORCH_TOOL_H
+
+#include "model/torch/torch.h"
+#include "tools/tool.h"
+
+#include <stdlib.h>
+
+static inline double ss_us(int64_t ns)
+{
+	return (double)ns / 1000;
+}
+
+/*
+ * The trace of the one host that was asked for. One that is none of PyTorch's is empty, and a note
+ * says so. NULL: several hosts were asked for, or it cannot be read.
+ */
+const struct ss_torch *ss_torch_asked(const struct ss_query *q, struct ss_result *out, struct ss_err *err);
+
+#endif
