@@ -63,7 +63,9 @@ static bool last_number(struct ss_str s, int64_t *n)
 	return ss_str_to_i64(ss_str_sub(s, from, s.n), n);
 }
 
-/* The process stands for the device: its events are found by it, its number is told by any of them. */
+/*
+ * The process stands for the device: its events are found by it, its number is told by any of them.
+ */
 static uint32_t device_plane(struct ss_chrome_planes *c, struct ss_space_out *o, const struct ss_chrome_place *e)
 {
 	bool marks = ss_kineto_is_device_mark(e->kind);
@@ -100,7 +102,10 @@ uint32_t ss_chrome_stream(struct ss_chrome_planes *c, struct ss_space_out *o, co
 	return *line == SS_NONE ? SS_NONE : plane;
 }
 
-/* Streams have the names that metadata gave to the threads of the process that stands for the device. */
+/*
+ * Streams have the names that metadata gave to the threads of the process that stands for the
+ * device.
+ */
 static bool name_streams(struct ss_space_out *o, const struct ss_chrome_plane *c, struct ss_so_plane *p)
 {
 	uint32_t process = ss_strmap_get(&o->plane_keys, c->pid);
@@ -145,7 +150,10 @@ static bool name_device(const struct ss_chrome_planes *all, struct ss_space_out 
 
 /* ---- processes ---- */
 
-/* "host /device:TPU:0" of several hosts, "/job:worker/task:0/device:GPU:0": where the plane's own name begins. */
+/*
+ * "host /device:TPU:0" of several hosts, "/job:worker/task:0/device:GPU:0": where the plane's own
+ * name begins.
+ */
 static size_t own_name(struct ss_str name)
 {
 	static const struct ss_str marks[] = {
@@ -200,7 +208,10 @@ static bool is_idle(const struct ss_so_plane *p, const struct ss_chrome_planes *
 	return !p->nevents && (i >= c->v.n || own_name(c->v.v[i].name) == SS_NPOS);
 }
 
-/* The host's threads are those of the process that says so, else of the busiest one that says nothing. */
+/*
+ * The host's threads are those of the process that says so, else of the busiest one that says
+ * nothing.
+ */
 bool ss_chrome_name_planes(struct ss_chrome_planes *c, struct ss_space_out *o, struct ss_str *hostname)
 {
 	bool cpu = false;

@@ -1,5 +1,6 @@
 /*
- * chrome_planes.h - processes and devices of a trace in Chrome's JSON, and the planes that they become.
+ * chrome_planes.h - processes and devices of a trace in Chrome's JSON, and the planes that they
+ * become.
  *
  * A process is a plane. What ran on a GPU is told by its category (kineto.h), not by the labels of
  * processes: traces that were split or trimmed have none, others label every GPU of the machine. So
@@ -38,7 +39,10 @@ uint32_t ss_chrome_thread(struct ss_space_out *o, uint32_t plane, struct ss_str 
 /* Of device work, and of marks over a device; *line is set. */
 uint32_t ss_chrome_stream(struct ss_chrome_planes *c, struct ss_space_out *o, const struct ss_chrome_place *e, uint32_t *line);
 
-/* Give planes, and lines of devices, their names, once all events are there. Finds the host's name in those of XProf's processes. */
+/*
+ * Give planes, and lines of devices, their names, once all events are there. Finds the host's name
+ * in those of XProf's processes.
+ */
 bool ss_chrome_name_planes(struct ss_chrome_planes *c, struct ss_space_out *o, struct ss_str *hostname);
 
 #endif

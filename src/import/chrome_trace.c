@@ -204,7 +204,10 @@ static uint32_t place(struct chrome *c, const struct raw *e, uint32_t *line)
 	return *line == SS_NONE ? SS_NONE : plane;
 }
 
-/* Reads the arguments and finds the place, which for devices stands among them. False: there is none. */
+/*
+ * Reads the arguments and finds the place, which for devices stands among them. False: there is
+ * none.
+ */
 static bool read_placed(struct chrome *c, struct raw *e, uint32_t *plane, uint32_t *line)
 {
 	struct ss_chrome_place at = { .kind = ss_kineto_of(e->cat), .pid = e->pid, .tid = e->tid };
@@ -309,7 +312,9 @@ static bool read_list(struct chrome *c)
 	}
 }
 
-/* Members of the trace that are kept: what PyTorch says of the recording, the devices and the job. */
+/*
+ * Members of the trace that are kept: what PyTorch says of the recording, the devices and the job.
+ */
 static bool is_kept(struct ss_str key)
 {
 	static const struct ss_str names[] = {

@@ -35,11 +35,16 @@ static inline bool ss_kineto_is_device_mark(enum ss_kineto k)
 	return k == SS_KINETO_GPU_ANNOTATION || k == SS_KINETO_SYNC;
 }
 
-/* The mark of a step, "ProfilerStep#7"; the importer leaves "ProfilerStep", the number is a stat. */
+/*
+ * The mark of a step, "ProfilerStep#7"; the importer leaves "ProfilerStep", the number is a stat.
+ */
 bool ss_kineto_is_step(struct ss_str name);
 /* A DataLoader's or DataPipe's turn. */
 bool ss_kineto_is_dataloader(struct ss_str name);
-/* An event of an operator's category that is a range of the program: a step, an optimizer, a DataLoader, DDP. */
+/*
+ * An event of an operator's category that is a range of the program: a step, an optimizer, a
+ * DataLoader, DDP.
+ */
 bool ss_kineto_is_range(struct ss_str name);
 
 #endif

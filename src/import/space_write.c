@@ -127,8 +127,8 @@ static int by_begin(const void *a, const void *b)
 }
 
 /*
- * A writer need not keep the order of time: ends that came before their begins are matched with what
- * is still open, the innermost first. False when memory is out.
+ * A writer need not keep the order of time: ends that came before their begins are matched with
+ * what is still open, the innermost first. False when memory is out.
  */
 static bool match_ends(struct ss_space_out *o, struct ss_so_line *l)
 {
@@ -272,7 +272,10 @@ static void put_number(struct ss_buf *b, uint32_t id, uint64_t v)
 	ss_pbo_bytes(b, XEVENT_METADATA_STATS, ss_buf_get(&stat));
 }
 
-/* Another entry that says what this one does, and the program; its number, SS_NONE when memory is out. */
+/*
+ * Another entry that says what this one does, and the program; its number, SS_NONE when memory is
+ * out.
+ */
 static uint32_t copy_meta(struct ss_space_out *o, struct ss_so_plane *p, uint32_t meta, uint64_t program)
 {
 	uint32_t pid = ss_strmap_add(&p->names, SS_STR("program_id"));
@@ -374,7 +377,10 @@ static bool add_ops(struct ss_space_out *o, struct ss_so_plane *p, struct ss_so_
 	return !o->no_memory;
 }
 
-/* Give allocations the operation that asked for them: the innermost event around. Not as `tf_op`, they are none themselves. */
+/*
+ * Give allocations the operation that asked for them: the innermost event around. Not as `tf_op`,
+ * they are none themselves.
+ */
 static bool name_allocations(struct ss_space_out *o, struct ss_so_plane *p, struct ss_so_line *l)
 {
 	size_t n = l->events.n, depth = 0;
@@ -636,7 +642,10 @@ static void put_about(struct ss_buf *plane, uint64_t id, const struct ss_so_arg 
 	ss_buf_free(&tmp);
 }
 
-/* When the session began, where XProf's clients look for it, and what the source says of the recording. */
+/*
+ * When the session began, where XProf's clients look for it, and what the source says of the
+ * recording.
+ */
 static void put_task(const struct ss_space_out *o, struct ss_buf *out, int64_t start_unix_ns)
 {
 	const struct ss_so_arg start = { .name = SS_STR("profile_start_time"), .u = (uint64_t)start_unix_ns };

@@ -28,7 +28,8 @@ enum { M_DEVICE, M_UTILIZATION, M_EFFICIENCY, M_OCCUPANCY, M_TENSOR, M_COLS };
 static const struct ss_col metric_cols[M_COLS] = {
 	INT("device", "Device", NONE, NULL),
 	NUM("utilization_frac", "GPU utilization", FRAC, "A kernel runs, of the time of the steps"),
-	NUM("sm_efficiency_frac", "SM efficiency", FRAC, "Blocks per multiprocessor of the running kernels, at most 1, over that time"),
+	NUM("sm_efficiency_frac", "SM efficiency", FRAC,
+	    "Blocks per multiprocessor of the running kernels, at most 1, over that time"),
 	NUM("est_occupancy_pct", "Estimated occupancy", PERCENT, "Of the kernels, weighted by their time"),
 	NUM("tensor_core_frac", "Tensor cores", FRAC, "Time of kernels that use tensor cores, of the time of all kernels"),
 };

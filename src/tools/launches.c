@@ -2,10 +2,10 @@
  * launches.c - what the calls cost that start work on GPUs, how long the work then waits, and how
  * long the queues of streams get.
  *
- * A call counts if what it started is in the trace; one graph launch starts many kernels. Delay: from
- * the end of the call to the begin of the first thing it started, 0 where that began during the call.
- * A launch is short where the device works less than the call takes. The queue of a stream holds what
- * was asked for and has not begun; a GPU holds 1024 of them, then the host waits.
+ * A call counts if what it started is in the trace; one graph launch starts many kernels. Delay:
+ * from the end of the call to the begin of the first thing it started, 0 where that began during
+ * the call. A launch is short where the device works less than the call takes. The queue of a
+ * stream holds what was asked for and has not begun; a GPU holds 1024 of them, then the host waits.
  */
 #include "tools/torch_tool.h"
 

@@ -8,7 +8,10 @@
  */
 #include "tools/torch_tool.h"
 
-enum { C_MODULE, C_PARENT, C_CALLS, C_CPU_TOTAL, C_CPU_SELF, C_DEVICE_TOTAL, C_DEVICE_SELF, C_BACKWARD_CPU, C_BACKWARD_DEVICE, C_COLS };
+enum {
+	C_MODULE, C_PARENT, C_CALLS, C_CPU_TOTAL, C_CPU_SELF, C_DEVICE_TOTAL, C_DEVICE_SELF, C_BACKWARD_CPU, C_BACKWARD_DEVICE,
+	C_COLS
+};
 
 static const struct ss_col cols[C_COLS] = {
 	STR("module", "Module", "Path of the call: modules around it, then its own name"),
@@ -97,7 +100,8 @@ static bool map_forward(const struct ss_torch *t, struct ss_u64map *forward)
 		if (op->sequence < 0 || op->backward || ss_str_starts(ss_torch_text(t, op->name), SS_STR("autograd::engine::")))
 			continue;
 		uint32_t had = ss_u64map_get(forward, (uint64_t)op->sequence);
-		if ((had == SS_NONE || t->ops.v[had].begin_ns <= op->begin_ns) && !ss_u64map_put(forward, (uint64_t)op->sequence, i))
+		bool later = had == SS_NONE || t->ops.v[had].begin_ns <= op->begin_ns;
+		if (later && !ss_u64map_put(forward, (uint64_t)op->sequence, i))
 			return false;
 	}
 	return true;
@@ -106,7 +110,8 @@ static bool map_forward(const struct ss_torch *t, struct ss_u64map *forward)
 static bool is_node(struct ss_str name)
 {
 	struct ss_str rest = name;
-	return ss_str_take(&rest, SS_STR("autograd::engine::evaluate_function: ")) && !ss_str_contains(rest, SS_STR("AccumulateGrad"));
+	return ss_str_take(&rest, SS_STR("autograd::engine::evaluate_function: ")) &&
+	       !ss_str_contains(rest, SS_STR("AccumulateGrad"));
 }
 
 /* Calls of modules hand what is theirs on to the one around them, which stands before them. */

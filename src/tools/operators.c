@@ -1,11 +1,12 @@
 /*
  * operators.c - the operators of a PyTorch program as torch.profiler's key_averages() has them: by
- * name, by input shape, and when asked by stack and by module; and the ranges that the program marked.
+ * name, by input shape, and when asked by stack and by module; and the ranges that the program
+ * marked.
  *
- * Times of the host: total is the operator's own length, self what is left without operators below it
- * and without the outermost calls of the device's library that it made. Times of the device: self is
- * what its own calls started, also through a CUDA graph; total adds the operators below. An operator
- * that calls itself counts in total each time, as in torch.
+ * Times of the host: total is the operator's own length, self what is left without operators below
+ * it and without the outermost calls of the device's library that it made. Times of the device:
+ * self is what its own calls started, also through a CUDA graph; total adds the operators below. An
+ * operator that calls itself counts in total each time, as in torch.
  */
 #include "tools/torch_tool.h"
 

@@ -114,7 +114,10 @@ static int by_time(const void *a, const void *b)
 	return x->begins - y->begins;
 }
 
-/* At each moment the blocks of running kernels on a multiprocessor, 1 at most; nanoseconds times that. */
+/*
+ * At each moment the blocks of running kernels on a multiprocessor, 1 at most; nanoseconds times
+ * that.
+ */
 static double full_ns(struct edge *v, size_t n)
 {
 	double sum = 0, blocks = 0;

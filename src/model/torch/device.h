@@ -1,4 +1,7 @@
-/* device.h - what the devices of a trace of PyTorch did with their time (torch.h), device by device. */
+/*
+ * device.h - what the devices of a trace of PyTorch did with their time (torch.h), device by
+ * device.
+ */
 #ifndef SS_MODEL_TORCH_DEVICE_H
 #define SS_MODEL_TORCH_DEVICE_H
 
@@ -14,7 +17,10 @@ struct ss_torch_device {
 	int32_t device;
 	int64_t begin_ns, end_ns;
 	int64_t busy_ns, compute_ns, communication_ns, memory_ns, overlap_ns;
-	/* Of all kernels in the window of the steps (by the device), and of the whole file. NAN: not said. */
+	/*
+	 * Of all kernels in the window of the steps (by the device), and of the whole file. NAN:
+	 * not said.
+	 */
 	double utilization_frac, sm_efficiency_frac, occupancy_pct, tensor_core_frac;
 };
 
@@ -26,8 +32,8 @@ struct ss_torch_gaps {
 };
 
 /*
- * Device events by device, stream, begin, and place in the file; the caller frees it. NULL when memory
- * is out.
+ * Device events by device, stream, begin, and place in the file; the caller frees it. NULL when
+ * memory is out.
  */
 uint32_t *ss_torch_by_stream(const struct ss_torch *t);
 /* By device ascending; the caller frees *out. False when memory is out. */

@@ -1,4 +1,7 @@
-/* intervals.h - sets of times: unions, what they have in common, and how long they are, in whole nanoseconds. */
+/*
+ * intervals.h - sets of times: unions, what they have in common, and how long they are, in whole
+ * nanoseconds.
+ */
 #ifndef SS_MODEL_TORCH_INTERVALS_H
 #define SS_MODEL_TORCH_INTERVALS_H
 

@@ -12,7 +12,10 @@ static bool is_word(char c)
 	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Where `part`, which is in small letters, begins at or behind `from`, whatever the case; SS_NPOS: nowhere. */
+/*
+ * Where `part`, which is in small letters, begins at or behind `from`, whatever the case; SS_NPOS:
+ * nowhere.
+ */
 static size_t find_from(struct ss_str s, struct ss_str part, size_t from)
 {
 	for (size_t i = from; i + part.n <= s.n; i++) {
@@ -82,7 +85,10 @@ bool ss_torch_uses_tensor_core(struct ss_str kernel)
 
 const char *ss_torch_precision(struct ss_str kernel)
 {
-	/* The first that fits decides: "bfloat16" holds "float16". `_BBS_`, `_HHS_` and `_SB_` are Tensile's. */
+	/*
+	 * The first that fits decides: "bfloat16" holds "float16". `_BBS_`, `_HHS_` and `_SB_` are
+	 * Tensile's.
+	 */
 	static const struct {
 		const char *precision;
 		struct pattern pattern;

@@ -1,8 +1,9 @@
 /*
- * kernel_name.h - what the name of a kernel, or of an operator, tells of number formats and tensor cores.
+ * kernel_name.h - what the name of a kernel, or of an operator, tells of number formats and tensor
+ * cores.
  *
- * Only names are there to tell. A new library's may not be recognised: unknown is "other", or no tensor
- * core.
+ * Only names are there to tell. A new library's may not be recognised: unknown is "other", or no
+ * tensor core.
  */
 #ifndef SS_MODEL_TORCH_KERNEL_NAME_H
 #define SS_MODEL_TORCH_KERNEL_NAME_H

@@ -1,4 +1,7 @@
-/* nest.c - who belongs to whom: operators in operators, calls in operators, device events to calls; and the times that follow. */
+/*
+ * nest.c - who belongs to whom: operators in operators, calls in operators, device events to calls;
+ * and the times that follow.
+ */
 #include "model/torch/torch_build.h"
 
 #include <stdlib.h>
@@ -52,7 +55,10 @@ static bool nest_operators(struct ss_torch_build *b)
 
 /* ---- what is around a moment ---- */
 
-/* A walk over the operators, or modules, of a thread: which is the innermost at times that never go back? */
+/*
+ * A walk over the operators, or modules, of a thread: which is the innermost at times that never go
+ * back?
+ */
 struct walk {
 	struct ss_torch_build *b;
 	uint32_t next, end;
@@ -112,7 +118,10 @@ static uint32_t named(const struct ss_u64map *by_id, uint64_t id)
 	return id ? ss_u64map_get(by_id, id) : SS_NONE;
 }
 
-/* Calls in calls, and the innermost operator around each: one by its id goes first, see place_calls. */
+/*
+ * Calls in calls, and the innermost operator around each: one by its id goes first, see
+ * place_calls.
+ */
 static bool place_calls(struct ss_torch_build *b, const struct ss_torch_thread *th, const struct ss_u64map *by_id)
 {
 	struct ss_torch *t = b->t;
@@ -126,7 +135,10 @@ static bool place_calls(struct ss_torch_build *b, const struct ss_torch_thread *
 		c->nested = c->begin_ns < busy_ns;
 		if (!c->nested)
 			busy_ns = c->end_ns;
-		/* What its own id does not say its device events' may: until then the innermost waits in `first`. */
+		/*
+		 * What its own id does not say its device events' may: until then the innermost
+		 * waits in `first`.
+		 */
 		bool said = is_around(t, by_name, c->thread, c->begin_ns);
 		c->op = head_of(t, said ? by_name : around);
 		c->first = said ? SS_NONE : 0;

@@ -1,4 +1,7 @@
-/* read.c - one pass over the events of a trace of PyTorch, thread by thread, into columns of things. */
+/*
+ * read.c - one pass over the events of a trace of PyTorch, thread by thread, into columns of
+ * things.
+ */
 #include "model/torch/torch_build.h"
 
 #include "xspace/events.h"

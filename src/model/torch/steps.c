@@ -30,7 +30,10 @@ static void widen(struct ss_torch_step *s, int64_t begin_ns, int64_t end_ns)
 	s->end_ns = end_ns > s->end_ns ? end_ns : s->end_ns;
 }
 
-/* Nobody marked steps: all operators are one; of a trace without operators all calls; else whatever ran on devices. */
+/*
+ * Nobody marked steps: all operators are one; of a trace without operators all calls; else whatever
+ * ran on devices.
+ */
 static bool one_step(struct ss_torch *t)
 {
 	struct ss_torch_step s = { 0, INT64_MAX, INT64_MIN };

@@ -24,7 +24,9 @@ struct ss_torch_step_time {
 	int64_t class_ns[SS_TORCH_CLASSES];
 };
 
-/* The same steps as t->steps, by the device; `out` has room for as many. False when memory is out. */
+/*
+ * The same steps as t->steps, by the device; `out` has room for as many. False when memory is out.
+ */
 bool ss_torch_device_steps(const struct ss_torch *t, struct ss_torch_step *out);
 /* Of `n` steps; the caller frees *out. False when memory is out. */
 bool ss_torch_divide(const struct ss_torch *t, const struct ss_torch_step *steps, size_t n, struct ss_torch_step_time **out);

@@ -6,16 +6,16 @@
  * Times are whole nanoseconds since the start of the profile, so that sums are exact. A thread is a
  * line of a host's plane. Texts are numbers of `texts`.
  *
- * Operators are ordered by thread, then begin, longer first: a parent stands before its children. An
- * operator whose only child has its name is one with it (autograd's wrappers): `head` names the
+ * Operators are ordered by thread, then begin, longer first: a parent stands before its children.
+ * An operator whose only child has its name is one with it (autograd's wrappers): `head` names the
  * outer one, and all times, calls and device events are the head's.
  *
  * A device event belongs to the call with its correlation; a call to the operator that its External
  * id names, if that one is around the call on its thread, else to the innermost operator around it.
  * An External id that equals the event's own correlation says nothing (PyTorch 1.12 to 2.2).
  *
- * Part of struct ss_host; reads the file's events itself, without loading the host. A profile that is
- * no such trace gives an empty one.
+ * Part of struct ss_host; reads the file's events itself, without loading the host. A profile that
+ * is no such trace gives an empty one.
  */
 #ifndef SS_MODEL_TORCH_TORCH_H
 #define SS_MODEL_TORCH_TORCH_H
