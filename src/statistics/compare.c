@@ -1,0 +1,319 @@
+/* compare.c */
+#include "statistics/compare.h"
+#include "statistics/distribution.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define POWER 0.8
+#define LEAST_RUNS_TO_PERMUTE 5
+#define MOST_SPLITS 100000
+#define DRAWN_SPLITS 99999
+
+static double mean_of(struct ss_runs r)
+{
+	double sum = 0;
+	for (size_t i = 0; i < r.n; i++)
+		sum += r.v[i].mean;
+	return r.n ? sum / (double)r.n : NAN;
+}
+
+/* Variance of one run's mean about the mean of all such runs, for a side of several. */
+static double run_variance(struct ss_runs r)
+{
+	double mean = mean_of(r), between = 0, within = 0;
+	for (size_t i = 0; i < r.n; i++) {
+		between += (r.v[i].mean - mean) * (r.v[i].mean - mean);
+		within += r.v[i].se * r.v[i].se;
+	}
+	return fmax(between / (double)(r.n - 1), within / (double)r.n);
+}
+
+/* Variance of a side's mean, and its degrees of freedom. */
+struct spread {
+	double variance, df;
+};
+
+static struct spread spread_of(struct ss_runs side, struct ss_runs other)
+{
+	if (side.n > 1)
+		return (struct spread){ run_variance(side) / (double)side.n, (double)(side.n - 1) };
+	double own = side.v[0].se * side.v[0].se;
+	if (other.n > 1)
+		return (struct spread){ fmax(own, run_variance(other)), (double)(other.n - 1) };
+	return (struct spread){ own, side.v[0].df };
+}
+
+/* Welch and Satterthwaite. */
+static double joint_df(struct spread a, struct spread b)
+{
+	double sum = a.variance + b.variance, parts = 0;
+	if (!(a.df > 0) || !(b.df > 0))
+		return 0;
+	if (!(sum > 0))
+		return a.df + b.df;
+	parts += a.variance * a.variance / a.df;
+	parts += b.variance * b.variance / b.df;
+	return sum * sum / parts;
+}
+
+static void judge(struct ss_comparison *c, double alpha)
+{
+	c->p = c->low = c->high = c->mde = c->u = NAN;
+	if (!(c->df > 0))
+		return;
+	double t = ss_student_quantile(1 - alpha / 2, c->df);
+	c->p = c->se > 0 ? ss_student_two_sided(c->delta / c->se, c->df) : c->delta != 0 ? 0 : 1;
+	c->low = c->delta - t * c->se;
+	c->high = c->delta + t * c->se;
+	c->mde = (t + ss_student_quantile(POWER, c->df)) * c->se;
+}
+
+/* Pairs in which the new one is longer, ties half. */
+static double mann_whitney_u(struct ss_runs base, struct ss_runs new)
+{
+	double u = 0;
+	for (size_t i = 0; i < base.n; i++)
+		for (size_t k = 0; k < new.n; k++)
+			u += new.v[k].mean > base.v[i].mean ? 1 : new.v[k].mean == base.v[i].mean ? 0.5 : 0;
+	return u;
+}
+
+static void judge_by_ranks(struct ss_comparison *c, struct ss_runs base, struct ss_runs new)
+{
+	double *means = malloc((base.n + new.n) * sizeof(*means));
+	if (!means)
+		return; /* Welch's p stays */
+	for (size_t i = 0; i < base.n; i++)
+		means[i] = base.v[i].mean;
+	for (size_t i = 0; i < new.n; i++)
+		means[base.n + i] = new.v[i].mean;
+	c->p = ss_permutation_test(means, base.n, means + base.n, new.n);
+	c->u = mann_whitney_u(base, new);
+	free(means);
+}
+
+struct ss_comparison ss_compare(struct ss_runs base, struct ss_runs new, double alpha)
+{
+	struct ss_comparison c = { .base = mean_of(base), .new = mean_of(new) };
+	c.delta = c.new - c.base;
+	if (base.n && new.n) {
+		struct spread a = spread_of(base, new), b = spread_of(new, base);
+		c.se = sqrt(a.variance + b.variance);
+		c.df = joint_df(a, b);
+	}
+	judge(&c, alpha);
+	if (base.n >= LEAST_RUNS_TO_PERMUTE && new.n >= LEAST_RUNS_TO_PERMUTE)
+		judge_by_ranks(&c, base, new);
+	return c;
+}
+
+uint64_t ss_samples_needed(const struct ss_comparison *c, size_t n, double effect)
+{
+	double times = c->mde / effect;
+	if (!(c->mde > 0) || !(effect > 0) || !n)
+		return 0;
+	return (uint64_t)fmin(ceil((double)n * times * times), 1e15);
+}
+
+bool ss_changed(const struct ss_comparison *c, double alpha, double band, bool one_run_a_side)
+{
+	if (!(c->p < alpha))
+		return false;
+	return one_run_a_side ? c->low > band || c->high < -band : fabs(c->delta) > band;
+}
+
+/* --- permutations --------------------------------------------------------------------------------- */
+
+/* Splits of n values into k and n - k, no more than `most` counted. */
+static double splits_of(size_t n, size_t k, double most)
+{
+	double splits = 1;
+	for (size_t i = 1; i <= k && splits <= most; i++)
+		splits *= (double)(n - k + i) / (double)i;
+	return splits;
+}
+
+struct permute {
+	const double *v;
+	size_t n, k;
+	double total, seen; /* sum of all; |difference of means| as recorded, less a rounding error */
+	uint64_t tried, extreme;
+};
+
+static void count_split(struct permute *p, double sum)
+{
+	double rest = (p->total - sum) / (double)(p->n - p->k);
+	p->tried++;
+	p->extreme += fabs(sum / (double)p->k - rest) >= p->seen;
+}
+
+/* All choices of k values, in lexicographic order of their indices. */
+static void try_all(struct permute *p, size_t *pick)
+{
+	for (size_t i = 0; i < p->k; i++)
+		pick[i] = i;
+	for (;;) {
+		double sum = 0;
+		for (size_t i = 0; i < p->k; i++)
+			sum += p->v[pick[i]];
+		count_split(p, sum);
+		size_t at = p->k;
+		while (at > 0 && pick[at - 1] == p->n - p->k + at - 1)
+			at--;
+		if (!at)
+			return;
+		pick[at - 1]++;
+		for (size_t i = at; i < p->k; i++)
+			pick[i] = pick[i - 1] + 1;
+	}
+}
+
+/* A linear congruential generator of a fixed seed: equal bytes, equal answer. */
+static size_t draw(uint64_t *state, size_t below)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return (size_t)((*state >> 33) % below);
+}
+
+static void try_drawn(struct permute *p, size_t *pick)
+{
+	uint64_t state = 20240229;
+	for (size_t i = 0; i < p->n; i++)
+		pick[i] = i;
+	p->tried = p->extreme = 1; /* the split as recorded */
+	for (int round = 0; round < DRAWN_SPLITS; round++) {
+		double sum = 0;
+		for (size_t i = 0; i < p->k; i++) {
+			size_t other = i + draw(&state, p->n - i), t = pick[i];
+			pick[i] = pick[other];
+			pick[other] = t;
+			sum += p->v[pick[i]];
+		}
+		count_split(p, sum);
+	}
+}
+
+double ss_permutation_test(const double *base, size_t nbase, const double *new, size_t nnew)
+{
+	struct permute p = { .n = nbase + nnew, .k = nbase };
+	double sum_base = 0;
+	if (!nbase || !nnew)
+		return NAN;
+	double *all = malloc(p.n * sizeof(*all));
+	size_t *pick = malloc(p.n * sizeof(*pick));
+	for (size_t i = 0; all && i < p.n; i++) {
+		all[i] = i < nbase ? base[i] : new[i - nbase];
+		p.total += all[i];
+		sum_base += i < nbase ? all[i] : 0;
+	}
+	double p_value = NAN;
+	if (all && pick) {
+		p.v = all;
+		p.seen = fabs(sum_base / (double)nbase - (p.total - sum_base) / (double)nnew) * (1 - 1e-12);
+		if (splits_of(p.n, p.k, MOST_SPLITS) <= MOST_SPLITS)
+			try_all(&p, pick);
+		else
+			try_drawn(&p, pick);
+		p_value = (double)p.extreme / (double)p.tried;
+	}
+	free(all);
+	free(pick);
+	return p_value;
+}
+
+/* --- many rows ------------------------------------------------------------------------------------ */
+
+struct ranked {
+	double p;
+	size_t at;
+};
+
+static int by_p_descending(const void *a, const void *b)
+{
+	const struct ranked *ra = a, *rb = b;
+	return (ra->p < rb->p) - (ra->p > rb->p);
+}
+
+bool ss_adjust_p(double *p, size_t n)
+{
+	struct ranked *r = malloc((n + 1) * sizeof(*r));
+	size_t m = 0;
+	double least = 1;
+	if (!r)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!isnan(p[i]))
+			r[m++] = (struct ranked){ p[i], i };
+	qsort(r, m, sizeof(*r), by_p_descending);
+	for (size_t i = 0; i < m; i++) {
+		least = fmin(least, r[i].p * (double)m / (double)(m - i));
+		p[r[i].at] = least;
+	}
+	free(r);
+	return true;
+}
+
+static bool logs_of(const double *v, size_t n, double *mean, double *squares)
+{
+	double sum = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (!(v[i] > 0))
+			return false;
+		sum += log(v[i]);
+	}
+	*mean = sum / (double)n;
+	for (size_t i = 0; i < n; i++)
+		*squares += (log(v[i]) - *mean) * (log(v[i]) - *mean);
+	return n > 0;
+}
+
+bool ss_log_row_of(const double *base, size_t nbase, const double *new, size_t nnew, struct ss_log_row *out)
+{
+	double squares = 0;
+	*out = (struct ss_log_row){ 0 };
+	if (nbase + nnew < 3 || !logs_of(base, nbase, &out->log_base, &squares) || !logs_of(new, nnew, &out->log_new, &squares))
+		return false;
+	out->df = (double)(nbase + nnew - 2);
+	out->variance = squares / out->df;
+	out->weight = exp(out->log_base) + exp(out->log_new);
+	return true;
+}
+
+static int by_variance(const void *a, const void *b)
+{
+	const struct ss_log_row *ra = a, *rb = b;
+	return (ra->variance > rb->variance) - (ra->variance < rb->variance);
+}
+
+struct ss_moderation ss_moderation_of(struct ss_log_row *rows, size_t n)
+{
+	double total = 0, sum = 0;
+	if (!n)
+		return (struct ss_moderation){ 0 };
+	qsort(rows, n, sizeof(*rows), by_variance);
+	for (size_t i = 0; i < n; i++)
+		total += rows[i].weight;
+	for (size_t i = 0; i < n; i++)
+		if ((sum += rows[i].weight) >= total / 2)
+			return (struct ss_moderation){ rows[i].variance, SS_PRIOR_DF };
+	return (struct ss_moderation){ rows[n - 1].variance, SS_PRIOR_DF };
+}
+
+struct ss_comparison ss_compare_logs(const struct ss_log_row *r, const struct ss_moderation *m, size_t nbase, size_t nnew,
+				     double alpha)
+{
+	double df = r->df + m->prior_df;
+	double variance = (r->df * r->variance + m->prior_df * m->prior_variance) / df;
+	struct ss_comparison c = { .delta = r->log_new - r->log_base, .df = df,
+				   .se = sqrt(variance * (1 / (double)nbase + 1 / (double)nnew)) };
+	judge(&c, alpha);
+	c.base = exp(r->log_base);
+	c.new = exp(r->log_new);
+	c.delta = c.new - c.base;
+	c.low = c.base * expm1(c.low);
+	c.high = c.base * expm1(c.high);
+	c.mde = c.base * expm1(c.mde);
+	c.se = c.base * c.se;
+	return c;
+}

@@ -1,0 +1,71 @@
+/*
+ * compare.h - is a figure of new runs another than that of base runs, by how much, and what could have been seen?
+ *
+ * A side is one or more runs. With one run a side the steps of each are the sample (sample.h). With several the
+ * runs are: the variance of a side is the larger one of that between its runs' means and the mean of their squared
+ * standard errors, so three runs that agree by luck prove nothing. One run against several is taken to vary from
+ * run to run as the other side does. All is deterministic.
+ */
+#ifndef SS_STATISTICS_COMPARE_H
+#define SS_STATISTICS_COMPARE_H
+
+#include "statistics/sample.h"
+
+#include <stdint.h>
+
+struct ss_runs {
+	const struct ss_sample *v; /* one for each run */
+	size_t n;
+};
+
+struct ss_comparison {
+	double base, new; /* means over the runs */
+	double delta;	  /* new - base */
+	double se, df;	  /* of the delta; df 0: nothing can be said, and p, interval and mde are NAN */
+	double p;	  /* two-sided: Welch's t; from 5 runs a side on the permutation test of the means */
+	double low, high; /* interval of the delta that holds 1 - alpha */
+	double mde;	  /* least change that would have been found in 8 of 10 tries */
+	double u;	  /* Mann-Whitney's U of the runs' means, from 5 runs a side on; else NAN */
+};
+
+struct ss_comparison ss_compare(struct ss_runs base, struct ss_runs new, double alpha);
+
+/* How many values (steps, or runs a side) would find a change of `effect`, at this spread; 0: unknown. */
+uint64_t ss_samples_needed(const struct ss_comparison *c, size_t n, double effect);
+
+/*
+ * Did it change? p below alpha, and beyond the band, which is what differs from recording to recording without any
+ * change: with one run a side the whole interval, with several the delta.
+ */
+bool ss_changed(const struct ss_comparison *c, double alpha, double band, bool one_run_a_side);
+
+/* Two-sided permutation test of the difference of means: all splits up to 100,000, else 99,999 of a fixed seed. */
+double ss_permutation_test(const double *base, size_t nbase, const double *new, size_t nnew);
+
+/* Benjamini and Hochberg: p becomes the adjusted p, in place; NANs are left out of the count. False: no memory. */
+bool ss_adjust_p(double *p, size_t n);
+
+/* Many rows, few runs: the variance of each row's logarithms is moderated by that of all rows. */
+struct ss_moderation {
+	double prior_variance; /* time-weighted median over the rows */
+	double prior_df;
+};
+
+#define SS_PRIOR_DF 4
+
+struct ss_log_row {
+	double log_base, log_new; /* means of the logarithms of the runs' values */
+	double variance;	  /* pooled, of the logarithms */
+	double df;		  /* nbase + nnew - 2 */
+	double weight;		  /* time */
+};
+
+/* False when a value is not above 0, so that there is no logarithm, or there are fewer than 3 values in all. */
+bool ss_log_row_of(const double *base, size_t nbase, const double *new, size_t nnew, struct ss_log_row *out);
+/* Reorders the rows. */
+struct ss_moderation ss_moderation_of(struct ss_log_row *rows, size_t n);
+/* p, and the interval of new - base that holds 1 - alpha. */
+struct ss_comparison ss_compare_logs(const struct ss_log_row *r, const struct ss_moderation *m, size_t nbase, size_t nnew,
+				     double alpha);
+
+#endif

@@ -1,0 +1,68 @@
+/* sample.c */
+#include "statistics/sample.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Outliers are this many estimated standard deviations away, and at least this much of the median. */
+#define OUTLIER_SIGMAS 5
+#define SIGMA_PER_MAD 1.4826
+#define OUTLIER_FRAC 0.10
+/* More of them than this are a second mode. */
+#define MODE_FRAC 0.20
+
+static int by_value(const void *a, const void *b)
+{
+	double da = *(const double *)a, db = *(const double *)b;
+	return (da > db) - (da < db);
+}
+
+double ss_median(double *v, size_t n)
+{
+	if (!n)
+		return NAN;
+	qsort(v, n, sizeof(*v), by_value);
+	return n % 2 ? v[n / 2] : v[n / 2 - 1] / 2 + v[n / 2] / 2;
+}
+
+size_t ss_mark_outliers(const double *v, size_t n, bool *outlier, double *scratch)
+{
+	size_t marked = 0;
+	for (size_t i = 0; i < n; i++)
+		scratch[i] = v[i];
+	double median = ss_median(scratch, n);
+	for (size_t i = 0; i < n; i++)
+		scratch[i] = fabs(v[i] - median);
+	double limit = fmax(OUTLIER_SIGMAS * SIGMA_PER_MAD * ss_median(scratch, n), OUTLIER_FRAC * fabs(median));
+	for (size_t i = 0; i < n; i++) {
+		outlier[i] = fabs(v[i] - median) > limit;
+		marked += outlier[i];
+	}
+	if ((double)marked <= MODE_FRAC * (double)n)
+		return marked;
+	for (size_t i = 0; i < n; i++)
+		outlier[i] = false;
+	return 0;
+}
+
+struct ss_sample ss_sample_of(const double *v, size_t n)
+{
+	struct ss_sample s = { .n = n, .n_effective = (double)n };
+	double squares = 0, neighbours = 0, dn = (double)n;
+	for (size_t i = 0; i < n; i++)
+		s.mean += v[i] / dn;
+	for (size_t i = 0; i < n; i++) {
+		squares += (v[i] - s.mean) * (v[i] - s.mean);
+		neighbours += i ? (v[i] - s.mean) * (v[i - 1] - s.mean) : 0;
+	}
+	if (n < 2 || !(squares > 0))
+		return s.df = n ? dn - 1 : 0, s;
+	double r = neighbours / squares;
+	r += (1 + 3 * r) / dn;
+	s.correlation = fmin(fmax(r, 0), 1 - 2 / (dn + 1)); /* so that at least one value is left */
+	s.n_effective = dn * (1 - s.correlation) / (1 + s.correlation);
+	s.sd = sqrt(squares / (dn - 1));
+	s.se = s.sd / sqrt(s.n_effective);
+	s.df = fmax(s.n_effective - 1, 0);
+	return s;
+}
