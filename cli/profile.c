@@ -90,8 +90,8 @@ static bool suggest_host(const struct cli_profile *p, const char *host, struct s
 static bool open_file(struct ss_host *h, const struct ss_host_file *f, size_t n, struct ss_err *why, struct ss_err *err)
 {
 	if (ss_file_kind_is_raw(f->kind))
-		return ss_host_open_raw(h, f->path.p, f->name, err);
-	return n == 1 ? ss_host_open(h, f->path.p, err) : ss_host_open_among(h, f->path.p, why, err);
+		return ss_host_open_raw(h, f->top, f->path.p, f->name, err);
+	return n == 1 ? ss_host_open_below(h, f->top, f->path.p, err) : ss_host_open_among(h, f->top, f->path.p, why, err);
 }
 
 /* The files of the selection, opened, and the model of them. */
@@ -124,7 +124,7 @@ static bool list_files(struct cli_profile *p, const struct ss_selection *sel, st
 	if (!files)
 		return ss_fail_mem(err);
 	for (size_t i = 0; i < sel->n; i++)
-		files[i] = (struct ss_host_file_at){ sel->files[i]->path.p, sel->files[i]->bytes };
+		files[i] = (struct ss_host_file_at){ sel->files[i]->path.p, sel->files[i]->bytes, sel->files[i]->top };
 	return ss_model_init_visited(&p->model, files, sel->n, err);
 }
 

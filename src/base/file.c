@@ -1,6 +1,8 @@
 /* file.c - mapping files. */
 #include "base/file.h"
 
+#include "base/below.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,8 +15,8 @@
 #define GUARDED_AT_ONCE 1024
 
 /*
- * A mapping that the SIGBUS handler knows. `begin` is 0 where a place is free, and beyond every address
- * while somebody takes it.
+ * A mapping that the SIGBUS handler knows. `begin` is 0 where a place is free, and beyond every
+ * address while somebody takes it.
  */
 struct ss_guarded {
 	_Atomic(uintptr_t) begin, end;
@@ -22,8 +24,8 @@ struct ss_guarded {
 };
 
 /*
- * A signal handler reaches nothing but globals, and takes no lock: this list and the size of a page are
- * the only mutable globals of src/. It grows by whole tables, and none of them ever goes.
+ * A signal handler reaches nothing but globals, and takes no lock: this list and the size of a page
+ * are the only mutable globals of src/. It grows by whole tables, and none of them ever goes.
  */
 static struct table {
 	struct ss_guarded v[GUARDED_AT_ONCE];
@@ -42,8 +44,8 @@ static struct ss_guarded *find_guarded(uintptr_t at)
 }
 
 /*
- * The page that is not in the file any more, and all behind it, become zeros, and the read that failed
- * is done again.
+ * The page that is not in the file any more, and all behind it, become zeros, and the read that
+ * failed is done again.
  */
 static void on_sigbus(int sig, siginfo_t *info, void *context)
 {
@@ -149,8 +151,16 @@ static bool map(struct ss_file *f, int fd, const char *path, struct ss_err *err)
 
 bool ss_file_open(struct ss_file *f, const char *path, struct ss_err *err)
 {
+	return ss_file_open_below(f, NULL, path, err);
+}
+
+bool ss_file_open_below(struct ss_file *f, const char *top, const char *path, struct ss_err *err)
+{
+	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
 	*f = (struct ss_file){ 0 };
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = top ? ss_open_below(top, path, flags) : open(path, flags);
+	if (fd < 0 && errno == EXDEV)
+		return ss_fail(err, SS_EIO, "cannot open '%s': it is a link to outside of '%s'", path, top ? top : "");
 	if (fd < 0)
 		return ss_fail(err, errno == ENOENT ? SS_ENOTFOUND : SS_EIO, "cannot open '%s': %s", path,
 			       strerror(errno));

@@ -23,6 +23,11 @@ struct ss_file {
 };
 
 bool ss_file_open(struct ss_file *f, const char *path, struct ss_err *err);
+/*
+ * The same of a path below the directory `top`, which links do not lead out of (below.h); NULL: any
+ * path.
+ */
+bool ss_file_open_below(struct ss_file *f, const char *top, const char *path, struct ss_err *err);
 void ss_file_close(struct ss_file *f);
 /* Is the file at `path` no longer the one that was opened? */
 bool ss_file_changed(const struct ss_file *f, const char *path);

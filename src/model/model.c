@@ -43,7 +43,7 @@ bool ss_model_init_visited(struct ss_model *m, const struct ss_host_file_at *fil
 	m->known = calloc(n + 1, sizeof(*m->known));
 	bool ok = m->known;
 	for (size_t i = 0; ok && i < n; i++) {
-		ok = ss_host_describe(&m->known[i], files[i].path, files[i].bytes);
+		ok = ss_host_describe(&m->known[i], files[i].top, files[i].path, files[i].bytes);
 		m->hosts[i] = &m->known[i];
 	}
 	if (!ok) {

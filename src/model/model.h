@@ -52,6 +52,7 @@ bool ss_model_init(struct ss_model *m, struct ss_host *const *hosts, size_t nhos
 struct ss_host_file_at {
 	const char *path;
 	uint64_t bytes;
+	const char *top;	/* the directory that links do not lead out of; NULL: anywhere */
 };
 /* The paths are copied. */
 bool ss_model_init_visited(struct ss_model *m, const struct ss_host_file_at *files, size_t n, struct ss_err *err);

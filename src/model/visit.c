@@ -112,7 +112,7 @@ static bool visit_host(struct tour *t, size_t i, uint64_t bytes, struct ss_err *
 	struct ss_host h, *known = t->m->hosts[i];
 	const struct ss_visit *v = t->v;
 	struct ss_err why;
-	if (!ss_host_open_among(&h, known->x.path.p, &why, err))
+	if (!ss_host_open_among(&h, known->top, known->x.path.p, &why, err))
 		return false;
 	/* The other cores have hosts of their own, unless this one is alone. */
 	h.threads = bytes > OPEN_BYTES ? 0 : 1;

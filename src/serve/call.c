@@ -54,7 +54,7 @@ static const struct ss_store *opened_store(struct ss_call *c, struct ss_str path
 			SS_ARG(path));
 		return NULL;
 	}
-	return ss_store_scan(&c->opened, full.p, what, err) ? &c->opened : NULL;
+	return ss_store_scan_below(&c->opened, root, full.p, what, err) ? &c->opened : NULL;
 }
 
 static bool pin(struct ss_call *c, int64_t max_age_ms, struct ss_err *err)

@@ -19,7 +19,7 @@
 
 struct slot {
 	struct slot *next;
-	char *path, *name;
+	char *path, *name, *top; /* of the file; its label; the log directory, which links do not lead out of */
 	const char *kind;	/* as in struct ss_host_file */
 	uint64_t path_hash;
 	uint64_t bytes;
@@ -79,6 +79,7 @@ static void free_slot(struct slot *s)
 	pthread_mutex_destroy(&s->opening);
 	free(s->path);
 	free(s->name);
+	free(s->top);
 	free(s);
 }
 
@@ -227,11 +228,13 @@ static struct slot *get_slot(struct ss_sessions *c, const struct ss_host_file *f
 	if (s) {
 		s->path = strdup(file->path.p);
 		s->name = strndup(file->name.p, file->name.n);
+		s->top = file->top ? strdup(file->top) : NULL;
 	}
-	if (!s || !s->path || !s->name) {
+	if (!s || !s->path || !s->name || (file->top && !s->top)) {
 		if (s) {
 			free(s->path);
 			free(s->name);
+			free(s->top);
 		}
 		free(s);
 		return NULL;
@@ -259,11 +262,11 @@ static bool open_slot(struct slot *s, bool alone, struct ss_err *err)
 	if (!s->open) {
 		s->err = (struct ss_err){ 0 };
 		if (ss_file_kind_is_raw(s->kind))
-			s->open = ss_host_open_raw(&s->host, s->path, ss_str_from(s->name), &s->err);
+			s->open = ss_host_open_raw(&s->host, s->top, s->path, ss_str_from(s->name), &s->err);
 		else if (alone)
-			s->open = ss_host_open(&s->host, s->path, &s->err);
+			s->open = ss_host_open_below(&s->host, s->top, s->path, &s->err);
 		else
-			s->open = ss_host_open_among(&s->host, s->path, &s->err, err);
+			s->open = ss_host_open_among(&s->host, s->top, s->path, &s->err, err);
 		s->unreadable = s->open && s->err.code;
 	}
 	bool ok = s->open && !(alone && s->unreadable);
@@ -306,7 +309,7 @@ static bool init_model(struct ss_model *m, struct slot **slots, size_t n, bool v
 	bool ok = (hosts && files) || ss_fail_mem(err);
 	for (size_t i = 0; ok && i < n; i++) {
 		hosts[i] = &slots[i]->host;
-		files[i] = (struct ss_host_file_at){ slots[i]->path, slots[i]->bytes };
+		files[i] = (struct ss_host_file_at){ slots[i]->path, slots[i]->bytes, slots[i]->top };
 	}
 	if (ok)
 		ok = visits ? ss_model_init_visited(m, files, n, err) : ss_model_init(m, hosts, n, err);

@@ -102,7 +102,7 @@ bool ss_beside_tells_graph(const struct ss_host_file *f)
 	bool tells = false;
 	if (!ss_str_contains(f->name, SS_STR("tfevents")))
 		return true;	/* a graph by its name */
-	if (!f->bytes || !ss_file_open(&file, f->path.p, NULL))
+	if (!f->bytes || !ss_file_open_below(&file, f->top, f->path.p, NULL))
 		return false;
 	tells = ss_event_file_tells_graph(ss_str_sub(file.bytes, 0, SNIFF_BYTES));
 	ss_file_close(&file);
@@ -138,7 +138,10 @@ static struct ss_str dir_meant(const struct ss_beside_file *f)
 static bool make_run(struct ss_run *run, struct ss_str dir, struct ss_str root, struct ss_arena *arena)
 {
 	struct stat st;
-	/* A directory `profile` may itself be the top: then what is meant lies above, and is not ours to name. */
+	/*
+	 * A directory `profile` may itself be the top: then what is meant lies above, and is not
+	 * ours to name.
+	 */
 	if (dir.n < root.n)
 		dir = root;
 	size_t slash = ss_str_rchr(root, '/');

@@ -5,6 +5,7 @@
  * own path first; each directory is descended into once (device and inode), so loops end. A
  * directory below `plugins/profile` is a run however it was reached.
  */
+#include "base/below.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "import/names.h"
@@ -146,7 +147,7 @@ static void take_file(struct walk *w, const struct dir *d, int fd, struct ss_str
 	}
 	if (link) {
 		struct ss_str path = join(&w->s->arena, d->path, name);
-		if (path.p && !ss_store_inside(w->s->root, path.p)) {
+		if (path.p && !ss_store_inside(w->s->top, path.p)) {
 			look(w, d->path, name, "is a link to outside of the log directory");
 			return;
 		}
@@ -314,7 +315,7 @@ static bool add_own(struct walk *w, const struct dir *d, struct ss_run *run)
 			return false;
 		if (ss_file_kind_is_answer(f->kind))
 			run->bytes += f->bytes;
-		run->own.v[run->own.n++] = (struct ss_host_file){ label, path, f->bytes, f->mtime_ns, f->kind, again };
+		run->own.v[run->own.n++] = (struct ss_host_file){ label, path, f->bytes, f->mtime_ns, f->kind, w->s->top.p, again };
 		if (!run->nhosts && (i == 0 || f->mtime_ns > run->mtime_ns))
 			run->mtime_ns = f->mtime_ns;
 	}
@@ -332,7 +333,7 @@ static bool add_hosts(struct walk *w, const struct dir *d, struct ss_run *run)
 		struct ss_str path = join(a, d->path, f->name);
 		if (!path.p || !host.p)
 			return false;
-		run->hosts[run->nhosts++] = (struct ss_host_file){ host, path, f->bytes, f->mtime_ns, NULL, false };
+		run->hosts[run->nhosts++] = (struct ss_host_file){ host, path, f->bytes, f->mtime_ns, NULL, w->s->top.p, false };
 		run->bytes += f->bytes;
 		if (i == 0 || f->mtime_ns > run->mtime_ns)
 			run->mtime_ns = f->mtime_ns;
@@ -359,7 +360,8 @@ static bool add_beside(struct walk *w, const struct dir *d)
 		const struct file *f = &w->others.v[i];
 		if (ss_file_kind_is_answer(f->kind))
 			continue;
-		struct ss_host_file file = { f->name, join(&w->s->arena, d->path, f->name), f->bytes, f->mtime_ns, f->kind, false };
+		struct ss_host_file file = { f->name, join(&w->s->arena, d->path, f->name), f->bytes, f->mtime_ns, f->kind,
+					     w->s->top.p, false };
 		if (!file.path.p || !ss_beside_add(&w->beside, d->path, &file))
 			return false;
 	}
@@ -381,7 +383,7 @@ static bool push_children(struct walk *w, const struct dir *d, const struct ss_s
 		sub.rel = d->rel.n ? join(a, d->rel, names[i]) : names[i];
 		if (!sub.path.p || !sub.rel.p)
 			return false;
-		if (links && !ss_store_inside(w->s->root, sub.path.p)) {
+		if (links && !ss_store_inside(w->s->top, sub.path.p)) {
 			look(w, sub.path, (struct ss_str){ 0 }, "is a link to outside of the log directory");
 			continue;
 		}
@@ -399,6 +401,8 @@ static const char *why_not_opened(int error)
 		return "is not readable: permission denied";
 	case ENOENT:
 		return "disappeared while it was being read";
+	case EXDEV:
+		return "is a link to outside of the log directory";
 	case EMFILE:
 	case ENFILE:
 		return "could not be opened: too many open files";
@@ -418,7 +422,7 @@ static bool visit(struct walk *w, const struct dir *d)
 {
 	struct stat st;
 	const struct ss_str itself = { 0 };
-	int fd = open(d->path.p, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
+	int fd = ss_open_below(w->s->top.p, d->path.p, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &st) != 0) {
 		look(w, d->path, itself, why_not_opened(errno));
 		if (fd >= 0)
@@ -489,7 +493,7 @@ static bool scan_file(struct ss_store *s, const struct stat *st)
 		return false;
 	bool in_run = ss_str_ends(parent, SS_STR("/plugins/profile/"));
 	files[0] = (struct ss_host_file){ .name = ss_arena_str(&s->arena, ss_profile_host(name)), .path = s->root,
-					  .bytes = (uint64_t)st->st_size, .mtime_ns = mtime_ns(st) };
+					  .bytes = (uint64_t)st->st_size, .mtime_ns = mtime_ns(st), .top = s->top.p };
 	files[1] = files[0];
 	files[1].name = ss_arena_str(&s->arena, answer ? label : name);
 	files[1].kind = kind;
@@ -580,6 +584,11 @@ static bool scan_tree(struct ss_store *s, enum ss_scan what)
 
 bool ss_store_scan(struct ss_store *s, const char *path, enum ss_scan what, struct ss_err *err)
 {
+	return ss_store_scan_below(s, (struct ss_str){ 0 }, path, what, err);
+}
+
+bool ss_store_scan_below(struct ss_store *s, struct ss_str top, const char *path, enum ss_scan what, struct ss_err *err)
+{
 	struct stat st;
 	*s = (struct ss_store){ 0 };
 	char *real = realpath(path, NULL);
@@ -591,10 +600,18 @@ bool ss_store_scan(struct ss_store *s, const char *path, enum ss_scan what, stru
 								   : SS_EIO,
 			       "cannot open '%s': %s", path, strerror(errno));
 	}
+	/* As the path is now, whatever it was when somebody looked. */
+	if (top.p && !ss_path_below(top, ss_str_from(real)).p) {
+		free(real);
+		return ss_fail(err, SS_ENOTFOUND, "cannot open '%s': %s", path, strerror(ENOENT));
+	}
 	s->root = ss_arena_str(&s->arena, ss_str_from(real));
+	s->top = top.p ? ss_arena_str(&s->arena, top) : s->root;
 	free(real);
-	if (!s->root.p)
+	if (!s->root.p || !s->top.p) {
+		ss_store_free(s);
 		return ss_fail_mem(err);
+	}
 	if (!S_ISDIR(st.st_mode) && (!S_ISREG(st.st_mode) || what != SS_SCAN_ANY)) {
 		ss_store_free(s);
 		return ss_fail(err, SS_EIO, "cannot open '%s': it is neither a directory nor a plain file",

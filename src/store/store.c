@@ -1,4 +1,5 @@
 /* store.c - the snapshot: looking up in it, and what its owner may ask of the file system again. */
+#include "base/below.h"
 #include "store/beside.h"
 #include "store/kinds.h"
 #include "store/store.h"
@@ -199,9 +200,7 @@ bool ss_store_inside(struct ss_str root, const char *path)
 	char *real = realpath(path, NULL);
 	if (!real)
 		return false;
-	struct ss_str r = ss_str_from(real);
-	bool inside = ss_str_eq(r, root) || ss_str_is(root, "/") ||
-		      (r.n > root.n && ss_str_starts(r, root) && r.p[root.n] == '/');
+	bool inside = ss_path_below(root, ss_str_from(real)).p;
 	free(real);
 	return inside;
 }

@@ -11,10 +11,10 @@
  * directory of runs and a heap of copied files open as well.
  *
  * Some tools read other files (kinds.h): those in a run's directory are the run's own; those of the
- * directory that holds plugins/, or below it, stand beside all its runs. Other directories with such
- * files are runs without hosts; where there are profiles too, only those whose event files begin
- * with a graph (of a few hundred files the first part is read), as log directories are full of
- * others.
+ * directory that holds plugins/, or below it, stand beside all its runs. Other directories with
+ * such files are runs without hosts; where there are profiles too, only those whose event files
+ * begin with a graph (of a few hundred files the first part is read), as log directories are full
+ * of others.
  *
  * Links are followed only to targets inside the top directory. Depth, directories and entries are
  * bounded; what was passed over, and why, stands in `looked`.
@@ -31,6 +31,7 @@ struct ss_host_file {
 	uint64_t bytes;
 	int64_t mtime_ns;	/* since the Unix epoch */
 	const char *kind;	/* NULL: a profile; else see kinds.h */
+	const char *top;	/* the directory that no link leads out of: the store's top */
 	bool again;		/* another form of the file before it: the same answer of the same host */
 };
 
@@ -59,7 +60,8 @@ struct ss_looked {
 #define SS_LOOKED_MAX 100
 
 struct ss_store {
-	struct ss_str root;	/* canonical, NUL-terminated: nothing outside is ever named */
+	struct ss_str root;	/* canonical, NUL-terminated: names are from there */
+	struct ss_str top;	/* the same, or a directory above: nothing outside of it is ever named or opened */
 	struct ss_run *runs;	/* by name descending, as XProf lists them */
 	size_t nruns;
 	struct ss_looked *looked; /* the first SS_LOOKED_MAX, in the order of the walk */
@@ -80,6 +82,8 @@ enum ss_scan {
  * is no failure.
  */
 bool ss_store_scan(struct ss_store *s, const char *path, enum ss_scan what, struct ss_err *err);
+/* The same of a path that must lie below the canonical directory `top`, else SS_ENOTFOUND. */
+bool ss_store_scan_below(struct ss_store *s, struct ss_str top, const char *path, enum ss_scan what, struct ss_err *err);
 void ss_store_free(struct ss_store *s);
 
 /* NULL if there is none. */
@@ -100,8 +104,8 @@ bool ss_run_answer_host(const struct ss_run *run, size_t *at, struct ss_str *nam
 /* Newest run with at least one host, else the newest that holds anything; NULL if there is none. */
 const struct ss_run *ss_store_newest(const struct ss_store *s);
 /*
- * Newest run with files of this kind, NULL if there is none. Of runs with event files it is one whose files begin with a graph,
- * if any do: a program's evaluation has none, and is mostly newer.
+ * Newest run with files of this kind, NULL if there is none. Of runs with event files it is one
+ * whose files begin with a graph, if any do: a program's evaluation has none, and is mostly newer.
  */
 const struct ss_run *ss_store_newest_with(const struct ss_store *s, const char *kind);
 /* Is what `path` leads to, links resolved, the canonical directory `root` or inside of it? */
@@ -118,14 +122,16 @@ struct ss_selection {
 	struct ss_str name;	/* ALL_HOSTS, or the names with commas between them */
 };
 
-/* All files of a kind (NULL: profiles) by name; the array is in `arena`, NULL when memory is out. */
+/*
+ * All files of a kind (NULL: profiles) by name; the array is in `arena`, NULL when memory is out.
+ */
 const struct ss_host_file **ss_run_files(const struct ss_run *run, const char *kind, struct ss_arena *arena, size_t *n);
 
 /*
  * The hosts (of another kind: the files) a user names: ALL_HOSTS, a host, or several with commas
- * between them; "" is all of them, or the first unless `all_by_default`. Of an answer that a host has
- * in two forms, all are the first. The array is in `arena`. SS_ENOTFOUND when there is no such host,
- * or none at all.
+ * between them; "" is all of them, or the first unless `all_by_default`. Of an answer that a host
+ * has in two forms, all are the first. The array is in `arena`. SS_ENOTFOUND when there is no such
+ * host, or none at all.
  */
 bool ss_run_select(const struct ss_run *run, const char *kind, struct ss_str names, bool all_by_default, struct ss_arena *arena,
 		   struct ss_selection *out, struct ss_err *err);

@@ -3,8 +3,8 @@
  *
  * Two passes over a plane's top level: one counts, one fills, so that every array has its exact
  * size and is bounded by the bytes that describe it. The file may be written to between the two:
- * the second one fills no more than the first one made room for. Neither looks inside a line further
- * than its header: the length before it says where it ends.
+ * the second one fills no more than the first one made room for. Neither looks inside a line
+ * further than its header: the length before it says where it ends.
  */
 #include "xspace/xspace.h"
 
@@ -222,8 +222,8 @@ static bool keep(struct ss_arena *a, struct ss_str *s)
 }
 
 /*
- * Names of planes and lines tell what they are, time and again: they are copied, so that they tell the
- * same each time when the file is written to.
+ * Names of planes and lines tell what they are, time and again: they are copied, so that they tell
+ * the same each time when the file is written to.
  */
 static bool keep_names(struct ss_arena *a, struct ss_xplane *p)
 {
@@ -415,8 +415,16 @@ static bool open_common(struct ss_xspace *x, const char *name, struct ss_err *er
 
 bool ss_xspace_open(struct ss_xspace *x, const char *path, struct ss_err *err)
 {
+	struct ss_file f;
 	*x = (struct ss_xspace){ 0 };
-	return ss_file_open(&x->file, path, err) && open_common(x, path, err);
+	return ss_file_open(&f, path, err) && ss_xspace_open_file(x, &f, path, err);
+}
+
+bool ss_xspace_open_file(struct ss_xspace *x, struct ss_file *f, const char *path, struct ss_err *err)
+{
+	*x = (struct ss_xspace){ .file = *f };
+	*f = (struct ss_file){ 0 };
+	return open_common(x, path, err);
 }
 
 bool ss_xspace_open_bytes(struct ss_xspace *x, struct ss_str bytes, const char *name, struct ss_err *err)

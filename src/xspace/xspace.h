@@ -90,8 +90,13 @@ struct ss_xspace {
 	struct ss_arena arena;
 };
 
-/* Map and index the file. SS_EFORMAT if nothing of it is an XSpace; an empty file opens and holds nothing (with a note). */
+/*
+ * Map and index the file. SS_EFORMAT if nothing of it is an XSpace; an empty file opens and holds
+ * nothing (with a note).
+ */
 bool ss_xspace_open(struct ss_xspace *x, const char *path, struct ss_err *err);
+/* The same of a file that is open: it is the XSpace's from now on, whatever comes of it. */
+bool ss_xspace_open_file(struct ss_xspace *x, struct ss_file *f, const char *path, struct ss_err *err);
 /* The same over bytes that stay with the caller. */
 bool ss_xspace_open_bytes(struct ss_xspace *x, struct ss_str bytes, const char *name, struct ss_err *err);
 void ss_xspace_close(struct ss_xspace *x);
@@ -124,7 +129,10 @@ static inline uint32_t ss_xplane_stat_meta(const struct ss_xplane *p, uint64_t i
 	return ss_u64map_get(&p->stat_meta_by_id, id);
 }
 
-/* One stat. Which member of the value is set is in `kind`; a reading of the wrong kind gives 0 or "", as in XProf. */
+/*
+ * One stat. Which member of the value is set is in `kind`; a reading of the wrong kind gives 0 or
+ * "", as in XProf.
+ */
 enum ss_xkind { SS_X_NONE, SS_X_DOUBLE, SS_X_UINT, SS_X_INT, SS_X_STR, SS_X_BYTES };
 
 struct ss_xstat {
@@ -215,7 +223,10 @@ static inline bool ss_xstats_next(struct ss_xstats *it, struct ss_xstat *out)
 	out->kind = (enum ss_xkind)kinds[tag >> 3];
 	out->meta = it->plane->stat_meta_direct[id];
 	p += 5;
-	/* A length of 128 and more, a longer value or a second field: then the value does not end where the stat does. */
+	/*
+	 * A length of 128 and more, a longer value or a second field: then the value does not end
+	 * where the stat does.
+	 */
 	if (!ss_pb_varint(&p, it->readable, &v) || p != end || end > it->c.end)
 		return ss_xstats_next_slow(it, out);
 	out->u = v;

@@ -238,7 +238,10 @@ static bool mix(void *arg, const char *p, size_t n)
 	return true;
 }
 
-/* A number for the answer of each tool that has any of the flags (0: of all); failures are answers as well. */
+/*
+ * A number for the answer of each tool that has any of the flags (0: of all); failures are answers
+ * as well.
+ */
 static void answers(struct ss_model *m, unsigned flags, uint64_t digest[MOST_TOOLS])
 {
 	for (size_t i = 0; ss_tools[i]; i++) {
@@ -321,7 +324,7 @@ static bool visit_and_answer(const struct run *r, uint64_t *digest)
 
 		if (stat(path, &st))
 			return false;
-		files[i] = (struct ss_host_file_at){ path, (uint64_t)st.st_size };
+		files[i] = (struct ss_host_file_at){ .path = path, .bytes = (uint64_t)st.st_size };
 	}
 	if (!ss_model_init_visited(&m, files, r->n, &err))
 		return false;

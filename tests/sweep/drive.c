@@ -38,7 +38,7 @@ bool drive_open_file(struct drive *d, const struct sample *s, const char *path, 
 	struct ss_host *host = &d->host;
 
 	d->has_pair = false;
-	if (!(ss_file_kind_is_raw(s->kind) ? ss_host_open_raw(host, path, ss_str_from(slash ? slash + 1 : s->path), err)
+	if (!(ss_file_kind_is_raw(s->kind) ? ss_host_open_raw(host, NULL, path, ss_str_from(slash ? slash + 1 : s->path), err)
 					   : ss_host_open(host, path, err)))
 		return false;
 	if (ss_model_init(&d->model, &host, 1, err))
@@ -49,7 +49,7 @@ bool drive_open_file(struct drive *d, const struct sample *s, const char *path, 
 
 bool drive_open_visited(struct drive *d, const struct sample *s, struct ss_err *err)
 {
-	const struct ss_host_file_at file = { s->path, s->bytes.n }, both[] = { file, file };
+	const struct ss_host_file_at file = { .path = s->path, .bytes = s->bytes.n }, both[] = { file, file };
 
 	d->host = (struct ss_host){ 0 };
 	d->has_pair = false;

@@ -1,11 +1,22 @@
-/* test_store.c - finding runs: names, layouts, what is passed over and why, and directories made to hurt. */
+/*
+ * test_store.c - finding runs: names, layouts, what is passed over and why, and directories made to
+ * hurt.
+ */
 #include "unit/unit.h"
 
+#include "base/file.h"
 #include "store/kinds.h"
 #include "store/store.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -502,6 +513,89 @@ static void lists_event_files_without_profiles(void **state)
 	ss_store_free(&s);
 }
 
+struct swapping {
+	atomic_bool stop;
+	char link[PATH_MAX], other[PATH_MAX];
+	const char *inside, *outside;
+};
+
+static void *swap_links(void *arg)
+{
+	struct swapping *s = arg;
+	for (unsigned i = 0; !atomic_load(&s->stop); i++) {
+		assert_int_equal(symlink(i % 2 ? s->inside : s->outside, s->other), 0);
+		assert_int_equal(rename(s->other, s->link), 0);
+	}
+	return NULL;
+}
+
+/* From now on this thread is on a system without openat2. */
+static void forget_openat2(void)
+{
+	struct sock_filter rules[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 437, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { SS_COUNT(rules), rules };
+	assert_int_equal(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	assert_int_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+/*
+ * What a link leads to may change between any two looks at it: the arguments are its two targets.
+ */
+static void open_what_is_swapped(const char *inside, const char *outside)
+{
+	struct swapping s = { .inside = inside, .outside = outside };
+	char logs[PATH_MAX];
+	unsigned opened = 0;
+	pthread_t thread;
+	struct ss_file f;
+	snprintf(logs, sizeof(logs), "%s", below("logs"));
+	snprintf(s.link, sizeof(s.link), "%s", below("logs/link"));
+	snprintf(s.other, sizeof(s.other), "%s", below("logs/other"));
+	assert_int_equal(symlink(inside, s.link), 0);
+	assert_int_equal(pthread_create(&thread, NULL, swap_links, &s), 0);
+	for (int i = 0; i < 3000; i++) {
+		if (!ss_file_open_below(&f, logs, s.link, NULL))
+			continue;
+		assert_int_equal(f.bytes.n, 2);
+		ss_file_close(&f);
+		opened++;
+	}
+	atomic_store(&s.stop, true);
+	pthread_join(thread, NULL);
+	unlink(s.link);
+	assert_true(opened > 20);
+}
+
+static void *open_all_swapped(void *without_openat2)
+{
+	char outside[PATH_MAX], inside[PATH_MAX];
+	snprintf(outside, sizeof(outside), "%s", below("out"));
+	snprintf(inside, sizeof(inside), "%s", below("logs/in"));
+	if (without_openat2)
+		forget_openat2();
+	open_what_is_swapped("in", "../out");
+	open_what_is_swapped("in", outside);
+	open_what_is_swapped(inside, "../out");
+	open_what_is_swapped(inside, outside);
+	return NULL;
+}
+
+static void opens_nothing_outside(void **state)
+{
+	pthread_t thread;
+	make_file("logs/in", "in");
+	make_file("out", "outside");
+	open_all_swapped(NULL);
+	/* Rules of a thread end with it. */
+	assert_int_equal(pthread_create(&thread, NULL, open_all_swapped, state), 0);
+	pthread_join(thread, NULL);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_top, remove_top)
@@ -520,6 +614,7 @@ int main(void)
 		TEST(notices_empty_and_special_files),
 		TEST(reports_directories_it_may_not_read),
 		TEST(stays_inside),
+		TEST(opens_nothing_outside),
 		TEST(selects_hosts),
 		TEST(ends_in_loops),
 		TEST(bounds_the_depth),

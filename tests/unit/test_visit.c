@@ -27,7 +27,7 @@ static int make_files(void **state)
 		snprintf(paths[i], sizeof(paths[i]), "%s/h%02zu.xplane.pb", top, i);
 		if (symlink(sample, paths[i]))
 			return 1;
-		files[i] = (struct ss_host_file_at){ paths[i], 1 << 20 };
+		files[i] = (struct ss_host_file_at){ .path = paths[i], .bytes = 1 << 20 };
 	}
 	return 0;
 }
@@ -120,7 +120,9 @@ static void says_which_file_is_gone(void **state)
 	assert_int_equal(symlink(sample, paths[12]), 0);
 }
 
-/* Files as large as all that may be open at a time: one after the other, and none waits for ever. */
+/*
+ * Files as large as all that may be open at a time: one after the other, and none waits for ever.
+ */
 static void visits_large_files_one_by_one(void **state)
 {
 	struct seen s = { .in_order = true, .fails_at = SIZE_MAX, .bad_read_at = SIZE_MAX };

@@ -165,21 +165,26 @@ static bool import(struct ss_host *h, const struct ss_file *f, const char *path,
 
 bool ss_host_open(struct ss_host *h, const char *path, struct ss_err *err)
 {
+	return ss_host_open_below(h, NULL, path, err);
+}
+
+bool ss_host_open_below(struct ss_host *h, const char *top, const char *path, struct ss_err *err)
+{
 	struct ss_file f;
 	*h = (struct ss_host){ 0 };
-	if (!ss_file_open(&f, path, err))
+	if (!ss_file_open_below(&f, top, path, err))
 		return false;
 	h->file_bytes = f.bytes.n;
 	h->file_mtime_ns = f.mtime_ns;
-	bool ok = ss_import_is(&f, ss_str_from(path)) ? import(h, &f, path, err) : ss_xspace_open(&h->x, path, err);
+	bool ok = ss_import_is(&f, ss_str_from(path)) ? import(h, &f, path, err) : ss_xspace_open_file(&h->x, &f, path, err);
 	ss_file_close(&f);
 	return ok && build(h, err);
 }
 
-bool ss_host_open_among(struct ss_host *h, const char *path, struct ss_err *why, struct ss_err *err)
+bool ss_host_open_among(struct ss_host *h, const char *top, const char *path, struct ss_err *why, struct ss_err *err)
 {
 	*why = (struct ss_err){ 0 };
-	if (ss_host_open(h, path, why))
+	if (ss_host_open_below(h, top, path, why))
 		return true;
 	if (why->code == SS_ENOMEM)
 		return ss_fail_mem(err);
@@ -206,12 +211,13 @@ bool ss_host_open_bytes(struct ss_host *h, struct ss_str bytes, const char *name
 	return ok && build(h, err);
 }
 
-bool ss_host_describe(struct ss_host *h, const char *path, uint64_t file_bytes)
+bool ss_host_describe(struct ss_host *h, const char *top, const char *path, uint64_t file_bytes)
 {
 	*h = (struct ss_host){ .described = true, .file_bytes = file_bytes };
 	h->x.path = ss_arena_str(&h->arena, ss_str_from(path));
+	h->top = top ? ss_arena_str(&h->arena, ss_str_from(top)).p : NULL;
 	h->name = h->x.path.p ? host_name(h->x.path) : SS_STR("");
-	return h->x.path.p;
+	return h->x.path.p && (h->top || !top);
 }
 
 static bool build_raw(struct ss_host *h, struct ss_str path, struct ss_str name, struct ss_err *err)
@@ -230,10 +236,10 @@ static bool build_raw(struct ss_host *h, struct ss_str path, struct ss_str name,
 	return ss_fail_mem(err);
 }
 
-bool ss_host_open_raw(struct ss_host *h, const char *path, struct ss_str name, struct ss_err *err)
+bool ss_host_open_raw(struct ss_host *h, const char *top, const char *path, struct ss_str name, struct ss_err *err)
 {
 	*h = (struct ss_host){ 0 };
-	return ss_file_open(&h->x.file, path, err) && build_raw(h, ss_str_from(path), name, err);
+	return ss_file_open_below(&h->x.file, top, path, err) && build_raw(h, ss_str_from(path), name, err);
 }
 
 bool ss_host_open_raw_bytes(struct ss_host *h, struct ss_str bytes, const char *name, struct ss_err *err)

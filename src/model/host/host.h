@@ -4,8 +4,8 @@
  * Two states. Opened: planes, lines and metadata are indexed, nothing is read (names, tool list).
  * Loaded: every line's events are columns, events are grouped into steps, and the steps of a GPU
  * are a line behind the file's own (common_xspace, sections 6.1-6.6; the other derived lines are
- * for people's eyes alone, see shown.h). Loading happens once, at the first ss_host_load (preprocess/load.h);
- * afterwards the host is immutable and may be read by any number of threads.
+ * for people's eyes alone, see shown.h). Loading happens once, at the first ss_host_load
+ * (preprocess/load.h); afterwards the host is immutable and may be read by any number of threads.
  *
  * Times are ps since the start of the session. Strings borrow from the mapped file or the host's
  * arena.
@@ -58,7 +58,10 @@ struct ss_line {
 	/* Instead of that, where groups change seldom. */
 	struct ss_group_run *runs;
 	uint32_t nruns;
-	/* Device timespans where preprocessing changed them (merged TPU steps); NULL: the stats of the event, if any. */
+	/*
+	 * Device timespans where preprocessing changed them (merged TPU steps); NULL: the stats of
+	 * the event, if any.
+	 */
 	int64_t *dev_begin_ps;
 	uint64_t *dev_dur_ps;
 	int8_t *eager;		/* stat is_eager per event: 0, 1, -1 not set; NULL: none set here */
@@ -134,6 +137,7 @@ struct ss_host {
 	struct ss_str name;	/* file name without ".xplane.pb" or the like */
 	bool raw;		/* no profile: only x.file and the name are set */
 	bool described;		/* not opened: ss_host_describe */
+	const char *top;	/* then: the directory that links do not lead out of, or NULL */
 	bool unreadable;	/* of a file that is no profile: ss_host_open_among */
 	uint64_t file_bytes;	/* of the file as it was opened */
 	int64_t file_mtime_ns;
@@ -154,16 +158,24 @@ struct ss_host {
 
 /* Open `path`, an XSpace or what import.h makes one of; the host's name is the file's. */
 bool ss_host_open(struct ss_host *h, const char *path, struct ss_err *err);
+/* The same below the directory `top`, which links do not lead out of; NULL: anywhere. */
+bool ss_host_open_below(struct ss_host *h, const char *top, const char *path, struct ss_err *err);
 /*
- * One of several: a file that cannot be read as a profile is a host without planes, with the reason as
- * its note and in `why`, so that the others are shown. False when memory is out.
+ * One of several: a file that cannot be read as a profile is a host without planes, with the reason
+ * as its note and in `why`, so that the others are shown. False when memory is out.
  */
-bool ss_host_open_among(struct ss_host *h, const char *path, struct ss_err *why, struct ss_err *err);
+bool ss_host_open_among(struct ss_host *h, const char *top, const char *path, struct ss_err *why, struct ss_err *err);
 bool ss_host_open_bytes(struct ss_host *h, struct ss_str bytes, const char *name, struct ss_err *err);
-/* A profile that is not opened: name, path and size are known, in the host's arena. False when memory is out. */
-bool ss_host_describe(struct ss_host *h, const char *path, uint64_t file_bytes);
-/* A file that is no profile: mapped (x.file), named, without a plane. The second: bytes that stay with the caller. */
-bool ss_host_open_raw(struct ss_host *h, const char *path, struct ss_str name, struct ss_err *err);
+/*
+ * A profile that is not opened: name, path and size are known, in the host's arena. False when
+ * memory is out.
+ */
+bool ss_host_describe(struct ss_host *h, const char *top, const char *path, uint64_t file_bytes);
+/*
+ * A file that is no profile: mapped (x.file), named, without a plane. The second: bytes that stay
+ * with the caller.
+ */
+bool ss_host_open_raw(struct ss_host *h, const char *top, const char *path, struct ss_str name, struct ss_err *err);
 bool ss_host_open_raw_bytes(struct ss_host *h, struct ss_str bytes, const char *name, struct ss_err *err);
 /* So many events could not be read by somebody. */
 void ss_host_note_dropped(struct ss_host *h, uint64_t n);
@@ -234,7 +246,10 @@ static inline struct ss_str ss_event_shown_name(const struct ss_plane *p, uint32
 	return name.n ? name : ss_event_name(p, meta);
 }
 
-/* Stats of an event as they stand in the file; nothing for derived lines. Added stats are in line->added. */
+/*
+ * Stats of an event as they stand in the file; nothing for derived lines. Added stats are in
+ * line->added.
+ */
 static inline struct ss_xstats ss_line_stats(const struct ss_plane *p, const struct ss_line *l, uint32_t i)
 {
 	struct ss_str body = l->ev.off ? ss_xevents_body(&l->ev, l->src, i) : (struct ss_str){ "", 0 };
