@@ -19,11 +19,6 @@ venv_of() {
 	echo "$CACHE/venv-$1"
 }
 
-# Sources under clang-format's care.
-c_sources() {
-	git ls-files '*.c' '*.h' | while read -r f; do [ -f "$f" ] && echo "$f"; done
-}
-
 # quietly NAME COMMAND...: the output goes to build/log/NAME.log and is shown when the command fails. What takes long says how far it is.
 quietly() {
 	log=build/log/$1.log
