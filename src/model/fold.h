@@ -35,7 +35,7 @@ void *ss_fold_get(struct ss_model *m, const struct ss_fold *f, struct ss_err *er
 enum ss_facts {
 	SS_FACTS_OPS = 1 << 0,		/* ops.h */
 	SS_FACTS_STEPS = 1 << 1,	/* steps.h, marked steps */
-	SS_FACTS_FOUND = 1 << 2,	/* found.h */
+	SS_FACTS_INFERRED_STEPS = 1 << 2,	/* inferred.h */
 	SS_FACTS_ENV = 1 << 3,		/* env.h */
 	SS_FACTS_REQUESTS = 1 << 4,	/* inference.h: latencies */
 	SS_FACTS_BARRIERS = 1 << 5,	/* event_share.h */
@@ -45,7 +45,7 @@ enum ss_facts {
 	SS_FACTS_DUTY = 1 << 9,		/* ops.h: time that TPUs had work */
 };
 
-extern const struct ss_fold ss_fold_ops, ss_fold_steps, ss_fold_found, ss_fold_env, ss_fold_requests, ss_fold_barriers,
+extern const struct ss_fold ss_fold_ops, ss_fold_steps, ss_fold_inferred_steps, ss_fold_env, ss_fold_requests, ss_fold_barriers,
 	ss_fold_transfers, ss_fold_meanwhile, ss_fold_fullest, ss_fold_duty;
 
 /*

@@ -21,10 +21,10 @@
 enum ss_model_part {
 	SS_MODEL_OPS,		/* ops.h: op metrics of host and device */
 	SS_MODEL_HOST_STEPS,	/* steps.h: marked steps of each host */
-	SS_MODEL_HOST_FOUND,	/* found.h: steps found on each host */
+	SS_MODEL_HOST_INFERRED_STEPS,	/* inferred.h: steps found on each host */
 	SS_MODEL_STEPS,		/* steps.h: steps and their breakdown, without those that may be cut */
 	SS_MODEL_STEPS_ALL,	/* steps.h: all steps */
-	SS_MODEL_FOUND,		/* found.h: steps that nobody marked */
+	SS_MODEL_INFERRED_STEPS,		/* inferred.h: steps that nobody marked */
 	SS_MODEL_ENV,		/* env.h: run environment, diagnostics */
 	SS_MODEL_TRACE,		/* trace.h: timeline over all hosts asked for */
 	SS_MODEL_REQUESTS,	/* inference.h: latencies of requests */

@@ -182,7 +182,7 @@ const struct ss_tool ss_tool_input_pipeline_analyzer = {
 	.summary = "How long steps wait for input, and which input work on the host takes that time",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_VISITS,
-	.facts = SS_FACTS_ENV | SS_FACTS_OPS | SS_FACTS_STEPS | SS_FACTS_FOUND,
+	.facts = SS_FACTS_ENV | SS_FACTS_OPS | SS_FACTS_STEPS | SS_FACTS_INFERRED_STEPS,
 	.run = run,
 	.conclude = conclude,
 };

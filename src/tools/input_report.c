@@ -7,7 +7,7 @@
 #include "tools/input_report.h"
 
 #include "model/ops/ops.h"
-#include "model/steps/found.h"
+#include "model/steps/inferred.h"
 
 #include <stdlib.h>
 
@@ -232,7 +232,7 @@ static bool read_part_rows(struct ss_input_report *r, struct ss_arena *a, double
 }
 
 /*
- * Steps that the program marked, or else those that can be found. XProf knows only the former, and
+ * Steps that the program marked, or else those that can be inferred. XProf knows only the former, and
  * hosts that have some but none in common say more about how the profile was taken than steps do.
  */
 static const struct ss_steps *steps_of(const struct ss_query *q, struct ss_err *err)
@@ -240,8 +240,8 @@ static const struct ss_steps *steps_of(const struct ss_query *q, struct ss_err *
 	const struct ss_steps *s = ss_model_steps(q->model, true, err);
 	if (!s || s->n || s->no_common || q->as_xprof)
 		return s;
-	const struct ss_steps *found = ss_model_found_steps(q->model, err);
-	return !found || found->n ? found : s;
+	const struct ss_steps *inferred = ss_model_inferred_steps(q->model, err);
+	return !inferred || inferred->n ? inferred : s;
 }
 
 bool ss_input_report_make(struct ss_input_report *r, const struct ss_query *q, struct ss_err *err)
@@ -309,21 +309,21 @@ static bool add_errors(const struct ss_input_report *r, struct ss_table *t)
 	return true;
 }
 
-/* How steps were found that nobody marked, and how surely. */
-static struct ss_str found_text(const struct ss_found *f, size_t nsteps, struct ss_arena *a)
+/* How unmarked steps were inferred, and with which confidence. */
+static struct ss_str inferred_text(const struct ss_inferred *f, size_t nsteps, struct ss_arena *a)
 {
 	static const struct {
 		const char *what, *where;
 	} words[] = {
-		[SS_FOUND_NOT] = { "", "" },
-		[SS_FOUND_PROGRAMS] = { "run of the program", "" },
-		[SS_FOUND_CALLS] = { "call", "host thread: " },
-		[SS_FOUND_KERNELS] = { "operation", "" },
-		[SS_FOUND_OPS] = { "operation", "the host: " },
-		[SS_FOUND_OUTERMOST] = { "event", "host thread: " },
-		[SS_FOUND_WHOLE] = { "", "" },
+		[SS_INFERRED_NOT] = { "", "" },
+		[SS_INFERRED_FROM_PROGRAMS] = { "run of the program", "" },
+		[SS_INFERRED_FROM_CALLS] = { "call", "host thread: " },
+		[SS_INFERRED_FROM_KERNELS] = { "operation", "" },
+		[SS_INFERRED_FROM_OPS] = { "operation", "the host: " },
+		[SS_INFERRED_FROM_OUTERMOST] = { "event", "host thread: " },
+		[SS_INFERRED_FROM_WHOLE] = { "", "" },
 	};
-	if (f->how == SS_FOUND_WHOLE)
+	if (f->how == SS_INFERRED_FROM_WHOLE)
 		return SS_STR("No step marker was found, and nothing that repeats: the whole profile is shown as one "
 			      "step (confidence 0%). Mark the steps of your program (Keras and JAX's "
 			      "StepTraceAnnotation do), or profile for longer.");
@@ -332,18 +332,18 @@ static struct ss_str found_text(const struct ss_found *f, size_t nsteps, struct 
 			       "'" SS_FMT "' on %s" SS_FMT " to the next (confidence %.0f%%). To be sure, mark the steps "
 			       "of your program (Keras and JAX's StepTraceAnnotation do).",
 			       nsteps, words[f->how].what, SS_ARG(f->name), words[f->how].where, SS_ARG(f->place),
-			       100 * f->sure_frac);
+			       100 * f->confidence_frac);
 }
 
-static bool add_found(const struct ss_input_report *r, struct ss_table *t)
+static bool add_inferred(const struct ss_input_report *r, struct ss_table *t)
 {
-	const struct ss_found *f = &r->steps->found;
-	if (f->how == SS_FOUND_NOT)
+	const struct ss_inferred *f = &r->steps->inferred;
+	if (f->how == SS_INFERRED_NOT)
 		return true;
-	struct ss_str text = found_text(f, r->steps->n, t->arena);
-	return text.p && ss_table_prop(t, "steps_found_by", ss_found_name(f->how)) &&
+	struct ss_str text = inferred_text(f, r->steps->n, t->arena);
+	return text.p && ss_table_prop(t, "steps_found_by", ss_inferred_from_name(f->how)) &&
 	       ss_table_prop_num(t, "steps_confidence", "Confidence in the steps", SS_UNIT_PERCENT,
-				 100 * f->sure_frac, "%.0f%%") &&
+				 100 * f->confidence_frac, "%.0f%%") &&
 	       add_message(t, "WARNING", text);
 }
 
@@ -368,5 +368,5 @@ bool ss_input_diagnostics(const struct ss_input_report *r, struct ss_result *out
 				     "JAX's StepTraceAnnotation do), or profile for longer than "
 				     "one step.")))
 		return false;
-	return add_found(r, t) && (!profile || add_errors(r, t));
+	return add_inferred(r, t) && (!profile || add_errors(r, t));
 }

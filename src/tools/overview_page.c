@@ -111,7 +111,7 @@ static bool tpu_props(struct ss_table *t, const struct ss_input_report *r, const
 {
 	const struct ss_op_db *dev = &r->ops->device, *host = &r->ops->host;
 	bool tpu = r->env->hardware == SS_HW_TPU;
-	double busy = (double)d->busy_ps, sure = (double)d->busy_sure_ps;
+	double busy = (double)d->busy_ps, sure = (double)d->busy_high_confidence_ps;
 	double device_idle =
 		tpu ? 100 * (1 - ss_ratio((double)dev->op_ps, (double)dev->total_ps)) : 0;
 	double host_idle =
@@ -125,11 +125,11 @@ static bool tpu_props(struct ss_table *t, const struct ss_input_report *r, const
 		  share_prop(t, "device_duty_cycle_percent", "Device duty cycle", busy,
 			     busy + (double)d->idle_ps) &&
 		  share_prop(t, "device_duty_cycle_high_confidence_percent",
-			     "Device duty cycle (high confidence)", sure, sure + (double)d->idle_sure_ps) &&
+			     "Device duty cycle (high confidence)", sure, sure + (double)d->idle_high_confidence_ps) &&
 		  percent_prop(t, "host_idle_time_percent", "Host idle", host_idle);
-	if (ok && d->idle_sure_ps)
+	if (ok && d->idle_high_confidence_ps)
 		ok = ss_table_prop_num(t, "idle_time_high_confidence_ps", NULL, SS_UNIT_PS,
-				       (double)d->idle_sure_ps, "%g");
+				       (double)d->idle_high_confidence_ps, "%g");
 	return ok && active_prop(t, "tc_active_ms_average", "TensorCore active", r->tc_active_ms) &&
 	       active_prop(t, "sc_active_ms_average", "SparseCore active", r->sc_active_ms) &&
 	       active_prop(t, "active_steptime_ms_average", "Active step time", r->active_step_ms);
@@ -426,7 +426,7 @@ const struct ss_tool ss_tool_overview_page = {
 	.summary = "Step time, what limits it, and the ops that take most of it",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS | SS_TOOL_VISITS,
-	.facts = SS_FACTS_ENV | SS_FACTS_OPS | SS_FACTS_STEPS | SS_FACTS_FOUND | SS_FACTS_REQUESTS | SS_FACTS_DUTY,
+	.facts = SS_FACTS_ENV | SS_FACTS_OPS | SS_FACTS_STEPS | SS_FACTS_INFERRED_STEPS | SS_FACTS_REQUESTS | SS_FACTS_DUTY,
 	.run = run,
 	.conclude = ss_overview_conclude,
 	.conclude_facts = SS_FINDING_FACTS,

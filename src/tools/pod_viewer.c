@@ -7,7 +7,7 @@
  * read off the planes (places.h); XProf leaves it empty, and with it chip and node of each core,
  * so they stand in a table of their own.
  */
-#include "model/steps/found.h"
+#include "model/steps/inferred.h"
 #include "tools/input_report.h"
 #include "tools/pod_channels.h"
 
@@ -354,7 +354,7 @@ static const struct ss_steps *steps_of(const struct ss_query *q, struct ss_err *
 	const struct ss_steps *s = ss_model_steps(q->model, false, err);
 	if (!s || s->n || s->no_common || q->as_xprof)
 		return s;
-	const struct ss_steps *found = ss_model_found_steps(q->model, err);
+	const struct ss_steps *found = ss_model_inferred_steps(q->model, err);
 	return !found || found->n ? found : s;
 }
 
@@ -379,6 +379,6 @@ const struct ss_tool ss_tool_pod_viewer = {
 	.summary = "Breakdown of each step on each core of all hosts; topology; collectives",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS | SS_TOOL_UNLISTED | SS_TOOL_VISITS,
-	.facts = SS_FACTS_ENV | SS_FACTS_STEPS | SS_FACTS_FOUND | SS_FACTS_TRANSFERS,
+	.facts = SS_FACTS_ENV | SS_FACTS_STEPS | SS_FACTS_INFERRED_STEPS | SS_FACTS_TRANSFERS,
 	.run = run,
 };

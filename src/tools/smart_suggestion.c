@@ -8,7 +8,7 @@
 #include "model/ops/ops.h"
 #include "model/runtime/memory.h"
 #include "model/steps/event_share.h"
-#include "model/steps/found.h"
+#include "model/steps/inferred.h"
 #include "model/steps/meanwhile.h"
 #include "tools/finding.h"
 #include "tools/input_report.h"

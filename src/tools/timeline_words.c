@@ -1,7 +1,7 @@
 /* timeline_words.c - see timeline_words.h. */
 #include "tools/timeline_words.h"
 
-#include "model/steps/found.h"
+#include "model/steps/inferred.h"
 #include "model/timeline/trace.h"
 #include "table/units.h"
 

@@ -4,7 +4,7 @@
 bool ss_tool_run(const struct ss_tool *t, const struct ss_query *q, struct ss_result *out, struct ss_err *err)
 {
 	/* XProf's clients are told of no steps that the program did not mark. */
-	unsigned facts = q->as_xprof ? t->facts & ~(unsigned)SS_FACTS_FOUND : t->facts;
+	unsigned facts = q->as_xprof ? t->facts & ~(unsigned)SS_FACTS_INFERRED_STEPS : t->facts;
 	if (q->for_people)
 		facts |= t->conclude_facts;
 	return ss_model_gather(q->model, facts, err) && t->run(q, out, err) && ss_tool_conclude(t, q, out, err);

@@ -1,7 +1,7 @@
 /* test_period.c - what repeats in a sequence, by sequences of which we know. */
 #include "unit/unit.h"
 
-#include "model/steps/found.h"
+#include "model/steps/inferred.h"
 #include "model/steps/period.h"
 
 enum { MOST = 20000 };

@@ -85,7 +85,7 @@ static bool covered(struct cover *c, uint64_t *sum_ps)
 
 struct chip {
 	struct cover active;
-	struct cover sure; /* not kept as long as it is the same */
+	struct cover high_confidence; /* not kept as long as it is the same */
 	bool differ;
 	int64_t first_ps, last_ps;
 	bool any;
@@ -129,7 +129,7 @@ static void extend(struct chip *c, const struct ss_line *l, uint32_t i)
 struct running {
 	int64_t begin_ps, end_ps;
 	int64_t from_ps; /* up to where its time was given away */
-	bool active, sure;
+	bool active, high_confidence;
 };
 
 struct walk {
@@ -142,7 +142,7 @@ struct walk {
 /* The first time that is active and not surely so: up to here both were the same. */
 static bool part_covers(struct chip *c)
 {
-	struct cover *to = &c->sure;
+	struct cover *to = &c->high_confidence;
 	*to = c->active;
 	to->v.v = NULL;
 	to->v.n = to->v.cap = 0;
@@ -161,10 +161,10 @@ static bool give(struct walk *w, struct running *r, int64_t to_ps)
 	if (to_ps <= from_ps)
 		return true;
 	r->from_ps = to_ps;
-	if (r->active != r->sure && !w->c->differ && !part_covers(w->c))
+	if (r->active != r->high_confidence && !w->c->differ && !part_covers(w->c))
 		return false;
 	return (!r->active || add_interval(&w->c->active, from_ps, to_ps)) &&
-	       (!r->sure || !w->c->differ || add_interval(&w->c->sure, from_ps, to_ps));
+	       (!r->high_confidence || !w->c->differ || add_interval(&w->c->high_confidence, from_ps, to_ps));
 }
 
 /* End what does not include [begin_ps, end_ps). */
@@ -193,7 +193,7 @@ static bool add_op(struct walk *w, const struct ss_line *l, uint32_t i)
 	int64_t begin_ps = l->ev.begin_ps[i], end_ps = ss_xevents_end_ps(&l->ev, i);
 	struct running r = { begin_ps, end_ps, begin_ps, a != WAITING, a == WORKING };
 	if (a == PERHAPS)
-		r.sure = event_states_cost(w->p, l, i);
+		r.high_confidence = event_states_cost(w->p, l, i);
 	extend(w->c, l, i);
 	if (!pop_until(w, begin_ps, end_ps))
 		return false;
@@ -268,15 +268,15 @@ static bool add_plane(struct chip *c, const struct ss_plane *p)
 static bool close_chip(struct chip *c, struct ss_duty *out)
 {
 	uint64_t span_ps = c->any ? (uint64_t)c->last_ps - (uint64_t)c->first_ps : 0, busy_ps,
-		 sure_ps;
-	if (!covered(&c->active, &busy_ps) || (c->differ && !covered(&c->sure, &sure_ps)))
+		 high_confidence_ps;
+	if (!covered(&c->active, &busy_ps) || (c->differ && !covered(&c->high_confidence, &high_confidence_ps)))
 		return false;
 	if (!c->differ)
-		sure_ps = busy_ps;
+		high_confidence_ps = busy_ps;
 	out->busy_ps += busy_ps;
 	out->idle_ps += span_ps > busy_ps ? span_ps - busy_ps : 0;
-	out->busy_sure_ps += sure_ps;
-	out->idle_sure_ps += span_ps > sure_ps ? span_ps - sure_ps : 0;
+	out->busy_high_confidence_ps += high_confidence_ps;
+	out->idle_high_confidence_ps += span_ps > high_confidence_ps ? span_ps - high_confidence_ps : 0;
 	return true;
 }
 
@@ -337,7 +337,7 @@ static bool sum_host(const struct ss_host *h, struct ss_duty *out, struct ss_err
 			ok = add_plane(&c, members[i++].p);
 		ok = ok && close_chip(&c, out);
 		ss_vec_free(&c.active.v);
-		ss_vec_free(&c.sure.v);
+		ss_vec_free(&c.high_confidence.v);
 	}
 	free(members);
 	return ok || ss_fail_mem(err);
@@ -373,8 +373,8 @@ static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *er
 		return false;
 	all->busy_ps += one->busy_ps;
 	all->idle_ps += one->idle_ps;
-	all->busy_sure_ps += one->busy_sure_ps;
-	all->idle_sure_ps += one->idle_sure_ps;
+	all->busy_high_confidence_ps += one->busy_high_confidence_ps;
+	all->idle_high_confidence_ps += one->idle_high_confidence_ps;
 	return true;
 }
 

@@ -7,8 +7,8 @@
 /* TPU: time that chips had work, from the first program to the last. Of other hardware all is 0. */
 struct ss_duty {
 	uint64_t busy_ps, idle_ps;
-	uint64_t busy_sure_ps,
-		idle_sure_ps; /* counting custom-calls as work only where they state a cost */
+	uint64_t busy_high_confidence_ps,
+		idle_high_confidence_ps; /* counting custom-calls as work only where they state a cost */
 };
 
 /* Of all hosts together. */

@@ -121,7 +121,7 @@ enum ss_host_part {
 	SS_HOST_OPS,		/* ops.h */
 	SS_HOST_DUTY,		/* ops.h: time that TPUs had work */
 	SS_HOST_STEPS,		/* steps.h */
-	SS_HOST_FOUND,		/* found.h: steps that nobody marked */
+	SS_HOST_INFERRED_STEPS,		/* inferred.h: steps that nobody marked */
 	SS_HOST_TRACE,		/* trace.h: level-of-detail index */
 	SS_HOST_MEMORY,		/* memory.h: what the allocators did */
 	SS_HOST_GRAPH,		/* tfgraph.h: the TensorFlow graph of a raw file */

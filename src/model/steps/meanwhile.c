@@ -5,7 +5,7 @@
 #include "model/device/env.h"
 #include "model/fold.h"
 #include "model/ops/ops_build.h"
-#include "model/steps/found.h"
+#include "model/steps/inferred.h"
 
 #include <stdlib.h>
 
@@ -135,7 +135,7 @@ static uint64_t left_of(const struct ss_work_span *window, const struct ss_busy 
 
 static bool find_windows(struct ss_busy *windows, const struct ss_steps *steps)
 {
-	size_t cut = steps->n > ENOUGH_STEPS && !steps->found.how;
+	size_t cut = steps->n > ENOUGH_STEPS && !steps->inferred.how;
 	bool ok = true;
 	for (size_t i = cut; ok && i < steps->n - cut; i++) {
 		const struct ss_step *step = &steps->v[i];
@@ -407,7 +407,7 @@ static bool read_steps(struct ss_meanwhile *out, struct ss_host *h, struct ss_ar
 	struct pass s = { .h = h };
 	const struct ss_host_steps *steps = ss_host_steps(h, err);
 	if (steps && !steps->steps.n)
-		steps = ss_host_found_steps(h, err);
+		steps = ss_host_inferred_steps(h, err);
 	if (!steps)
 		return false;
 	s.p = ss_host_plane(h, SS_PLANE_HOST_CPU);

@@ -2,7 +2,7 @@
  * meanwhile.h - what the host did while nothing computed: of one host or all, over the steps.
  *
  * Looked at is the thread that starts the programs, for it is the one that a device waits for: of
- * the threads of /host:CPU the one with most calls of programs (found.h); without any, most calls
+ * the threads of /host:CPU the one with most calls of programs (inferred.h); without any, most calls
  * of the runtime or of the GPU's driver. Each moment within steps in which no device of the host
  * did anything but wait for input (on a host without devices: no thread ran an operation) goes to
  * the innermost event of that thread.

@@ -9,7 +9,7 @@
  */
 #include "model/fold.h"
 #include "model/preprocess/load.h"
-#include "model/steps/found.h"
+#include "model/steps/inferred.h"
 #include "model/steps/steps.h"
 
 #include "base/vec.h"
@@ -55,14 +55,14 @@ static void *build_host(void *owner, struct ss_err *err)
 	return build_with(owner, marked_steps, err);
 }
 
-static void *build_host_found(void *owner, struct ss_err *err)
+static void *build_host_inferred(void *owner, struct ss_err *err)
 {
-	return build_with(owner, ss_steps_found, err);
+	return build_with(owner, ss_steps_infer, err);
 }
 
-const struct ss_host_steps *ss_host_found_steps(struct ss_host *h, struct ss_err *err)
+const struct ss_host_steps *ss_host_inferred_steps(struct ss_host *h, struct ss_err *err)
 {
-	return ss_part_get(&h->parts[SS_HOST_FOUND], build_host_found, release_host, h, err);
+	return ss_part_get(&h->parts[SS_HOST_INFERRED_STEPS], build_host_inferred, release_host, h, err);
 }
 
 const struct ss_host_steps *ss_host_steps(struct ss_host *h, struct ss_err *err)
@@ -121,26 +121,26 @@ const struct ss_fold ss_fold_steps = {
 };
 
 /* Where the program marked steps nobody asks for others: those hosts take no part. */
-static bool read_found(struct ss_host *h, struct ss_err *err)
+static bool read_inferred(struct ss_host *h, struct ss_err *err)
 {
 	const struct ss_host_steps *marked = ss_host_steps(h, err);
-	return marked && (marked->steps.n || ss_host_found_steps(h, err));
+	return marked && (marked->steps.n || ss_host_inferred_steps(h, err));
 }
 
-static bool take_found(void *data, size_t i, struct ss_host *h, struct ss_err *err)
+static bool take_inferred(void *data, size_t i, struct ss_host *h, struct ss_err *err)
 {
 	const struct ss_host_steps *marked = ss_host_steps(h, err), *s = NULL;
 	if (marked && !marked->steps.n)
-		s = ss_host_found_steps(h, err);
+		s = ss_host_inferred_steps(h, err);
 	return marked && (s || marked->steps.n) && take_steps(data, i, h, s, err);
 }
 
-const struct ss_fold ss_fold_found = {
-	.part = SS_MODEL_HOST_FOUND,
+const struct ss_fold ss_fold_inferred_steps = {
+	.part = SS_MODEL_HOST_INFERRED_STEPS,
 	SS_FOLD_DATA(struct ss_each_steps),
 	.begin = begin_each,
-	.read = read_found,
-	.take = take_found,
+	.read = read_inferred,
+	.take = take_inferred,
 	.release = release_each,
 };
 
@@ -228,8 +228,8 @@ static bool find_offset(struct member *m, const struct member *chief)
 	return true;
 }
 
-/* All steps that are marked, those that are surely whole, or steps that were found. */
-enum want { WANT_ALL, WANT_WHOLE, WANT_FOUND };
+/* All steps that are marked, those that are whole for certain, or inferred steps. */
+enum want { WANT_ALL, WANT_WHOLE, WANT_INFERRED };
 
 struct combined {
 	struct ss_steps steps; /* first: what the getter returns points here */
@@ -337,16 +337,16 @@ static bool copy_one(struct combined *c, const struct member *m)
 	return true;
 }
 
-/* Of all hosts what the least sure one found. */
-static void join_found(struct ss_found *all, const struct ss_found *one)
+/* Of all hosts the one of least confidence. */
+static void join_inferred(struct ss_inferred *all, const struct ss_inferred *one)
 {
-	if (one->how != SS_FOUND_NOT && (all->how == SS_FOUND_NOT || one->sure_frac < all->sure_frac))
+	if (one->how != SS_INFERRED_NOT && (all->how == SS_INFERRED_NOT || one->confidence_frac < all->confidence_frac))
 		*all = *one;
 }
 
 /*
  * Hosts without devices among hosts with some only coordinate: they take no part. Nor do hosts on
- * which no steps were found.
+ * which no steps were inferred.
  */
 static void list_members(const struct ss_each_steps *each, enum want want, struct member *members, size_t *n,
 			 struct combined *c)
@@ -356,9 +356,9 @@ static void list_members(const struct ss_each_steps *each, enum want want, struc
 		any_device |= each->hardware[i] != SS_HW_CPU_ONLY;
 	for (size_t i = 0; i < each->n; i++) {
 		const struct ss_host_steps *s = each->v[i];
-		if ((any_device && each->hardware[i] == SS_HW_CPU_ONLY) || !s || (want == WANT_FOUND && !s->steps.n))
+		if ((any_device && each->hardware[i] == SS_HW_CPU_ONLY) || !s || (want == WANT_INFERRED && !s->steps.n))
 			continue;
-		join_found(&c->steps.found, &s->steps.found);
+		join_inferred(&c->steps.inferred, &s->steps.inferred);
 		c->steps.by_category |= s->steps.by_category;
 		c->steps.compute_16bit_ps += s->steps.compute_16bit_ps;
 		c->steps.compute_32bit_ps += s->steps.compute_32bit_ps;
@@ -370,7 +370,7 @@ static void *build(struct ss_model *m, enum want want, struct ss_err *err)
 {
 	struct combined *c = calloc(1, sizeof(*c));
 	struct member *members = calloc(m->nhosts + 1, sizeof(*members));
-	const struct ss_each_steps *each = ss_fold_get(m, want == WANT_FOUND ? &ss_fold_found : &ss_fold_steps, err);
+	const struct ss_each_steps *each = ss_fold_get(m, want == WANT_INFERRED ? &ss_fold_inferred_steps : &ss_fold_steps, err);
 	size_t n = 0;
 	bool ok = (c && members) || ss_fail_mem(err);
 	ok = ok && each;
@@ -404,12 +404,12 @@ const struct ss_steps *ss_model_steps(struct ss_model *m, bool whole, struct ss_
 	return ss_part_get(&m->parts[SS_MODEL_STEPS_ALL], build_all, release_combined, m, err);
 }
 
-static void *build_found(void *owner, struct ss_err *err)
+static void *build_inferred(void *owner, struct ss_err *err)
 {
-	return build(owner, WANT_FOUND, err);
+	return build(owner, WANT_INFERRED, err);
 }
 
-const struct ss_steps *ss_model_found_steps(struct ss_model *m, struct ss_err *err)
+const struct ss_steps *ss_model_inferred_steps(struct ss_model *m, struct ss_err *err)
 {
-	return ss_part_get(&m->parts[SS_MODEL_FOUND], build_found, release_combined, m, err);
+	return ss_part_get(&m->parts[SS_MODEL_INFERRED_STEPS], build_inferred, release_combined, m, err);
 }

@@ -65,22 +65,22 @@ struct ss_step {
 	size_t ncores;
 };
 
-/* Where steps come from that the program did not mark: found.h. */
-enum ss_found_how {
-	SS_FOUND_NOT,	   /* they are marked */
-	SS_FOUND_PROGRAMS, /* runs of a program on a device */
-	SS_FOUND_CALLS,	   /* calls of a program on a thread */
-	SS_FOUND_KERNELS,  /* the order of a device's operations */
-	SS_FOUND_OPS,	   /* the order of operations on all threads */
-	SS_FOUND_OUTERMOST, /* what is outermost on a thread */
-	SS_FOUND_WHOLE	   /* nothing repeats: the whole profile is one */
+/* Where steps come from that the program did not mark: inferred.h. */
+enum ss_inferred_from {
+	SS_INFERRED_NOT,	   /* they are marked */
+	SS_INFERRED_FROM_PROGRAMS, /* runs of a program on a device */
+	SS_INFERRED_FROM_CALLS,	   /* calls of a program on a thread */
+	SS_INFERRED_FROM_KERNELS,  /* the order of a device's operations */
+	SS_INFERRED_FROM_OPS,	   /* the order of operations on all threads */
+	SS_INFERRED_FROM_OUTERMOST, /* what is outermost on a thread */
+	SS_INFERRED_FROM_WHOLE	   /* nothing repeats: the whole profile is one */
 };
 
-struct ss_found {
-	enum ss_found_how how;
+struct ss_inferred {
+	enum ss_inferred_from how;
 	struct ss_str name;  /* what a step begins with */
 	struct ss_str place; /* of the device or thread */
-	double sure_frac;
+	double confidence_frac;
 };
 
 struct ss_steps {
@@ -89,7 +89,7 @@ struct ss_steps {
 	bool by_category; /* TPU */
 	bool no_common;	  /* several hosts had steps, but none at the same time */
 	uint64_t compute_16bit_ps, compute_32bit_ps; /* GPU: of all groups, steps or not */
-	struct ss_found found;
+	struct ss_inferred inferred;
 };
 
 /*
@@ -106,7 +106,7 @@ struct ss_host_steps {
 const struct ss_host_steps *ss_host_steps(struct ss_host *h, struct ss_err *err);
 
 /*
- * Steps of each host of a model (SS_MODEL_HOST_STEPS, SS_MODEL_HOST_FOUND), as they are combined.
+ * Steps of each host of a model (SS_MODEL_HOST_STEPS, SS_MODEL_HOST_INFERRED_STEPS), as they are combined.
  * Where hosts are visited they are copies, in the keeper's arena: their cores have no plane and no
  * operations.
  */
@@ -131,8 +131,8 @@ bool ss_steps_by_work(struct ss_host_steps *out, struct ss_host *h, bool has_dev
 		      struct ss_err *err);
 bool ss_steps_by_category(struct ss_host_steps *out, struct ss_host *h, struct ss_err *err);
 
-/* found.c. */
-bool ss_steps_found(struct ss_host_steps *out, struct ss_host *h, struct ss_err *err);
+/* inferred.c. */
+bool ss_steps_infer(struct ss_host_steps *out, struct ss_host *h, struct ss_err *err);
 
 /* host_marks.c: what the host's threads say about steps. */
 struct ss_host_mark {

@@ -56,8 +56,8 @@ bool ss_host_steps_keep(struct ss_host_steps *to, const struct ss_host_steps *fr
 {
 	struct cores cores = { .n = 0 };
 	*to = (struct ss_host_steps){ .steps = from->steps };
-	to->steps.found.name = ss_keep_str(keep, from->steps.found.name);
-	to->steps.found.place = ss_keep_str(keep, from->steps.found.place);
+	to->steps.inferred.name = ss_keep_str(keep, from->steps.inferred.name);
+	to->steps.inferred.place = ss_keep_str(keep, from->steps.inferred.place);
 	to->steps.v = ss_keep_copy(keep, from->steps.v, from->steps.n, sizeof(*to->steps.v));
 	if (!to->steps.v || !make_room(&cores, &from->steps, keep))
 		return false;

@@ -1,9 +1,9 @@
 /*
- * found_work.c - what hosts and devices did, for programs whose events belong to no step.
+ * inferred_work.c - what hosts and devices did, for programs whose events belong to no step.
  *
  * Unlike work_sweep.c this knows no groups: time is shared out among ranges that nobody marked.
  */
-#include "model/steps/found.h"
+#include "model/steps/inferred.h"
 
 #include "base/vec.h"
 #include "model/host/opname.h"

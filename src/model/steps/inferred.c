@@ -1,33 +1,33 @@
 /*
- * found.c - the sources of a period on one host, the choice among them, and the steps it makes.
+ * inferred.c - the sources of a period on one host, the choice among them, and the steps it makes.
  *
  * Begin-to-begin of calls on a thread says little where the program runs ahead of its device; such
  * calls cover little of the work that they started, and lose against what the device did.
  */
-#include "model/steps/found.h"
+#include "model/steps/inferred.h"
 
 #include "base/vec.h"
 #include "model/ops/ops_build.h"
 
 #include <stdlib.h>
 
-/* What a source is worth, in the order of enum ss_found_how. */
+/* What a source is worth, in the order of enum ss_inferred_from. */
 static const double weight_of[] = {
-	[SS_FOUND_NOT] = 0,	    [SS_FOUND_PROGRAMS] = 1, [SS_FOUND_CALLS] = 0.98,
-	[SS_FOUND_KERNELS] = 0.96,  [SS_FOUND_OPS] = 0.94,   [SS_FOUND_OUTERMOST] = 0.7,
-	[SS_FOUND_WHOLE] = 0,
+	[SS_INFERRED_NOT] = 0,	    [SS_INFERRED_FROM_PROGRAMS] = 1, [SS_INFERRED_FROM_CALLS] = 0.98,
+	[SS_INFERRED_FROM_KERNELS] = 0.96,  [SS_INFERRED_FROM_OPS] = 0.94,   [SS_INFERRED_FROM_OUTERMOST] = 0.7,
+	[SS_INFERRED_FROM_WHOLE] = 0,
 };
 
-struct ss_str ss_found_name(enum ss_found_how how)
+struct ss_str ss_inferred_from_name(enum ss_inferred_from how)
 {
 	static const struct ss_str names[] = {
-		[SS_FOUND_NOT] = SS_STR_INIT(""),
-		[SS_FOUND_PROGRAMS] = SS_STR_INIT("programs"),
-		[SS_FOUND_CALLS] = SS_STR_INIT("calls"),
-		[SS_FOUND_KERNELS] = SS_STR_INIT("kernels"),
-		[SS_FOUND_OPS] = SS_STR_INIT("ops"),
-		[SS_FOUND_OUTERMOST] = SS_STR_INIT("outermost"),
-		[SS_FOUND_WHOLE] = SS_STR_INIT("whole"),
+		[SS_INFERRED_NOT] = SS_STR_INIT(""),
+		[SS_INFERRED_FROM_PROGRAMS] = SS_STR_INIT("programs"),
+		[SS_INFERRED_FROM_CALLS] = SS_STR_INIT("calls"),
+		[SS_INFERRED_FROM_KERNELS] = SS_STR_INIT("kernels"),
+		[SS_INFERRED_FROM_OPS] = SS_STR_INIT("ops"),
+		[SS_INFERRED_FROM_OUTERMOST] = SS_STR_INIT("outermost"),
+		[SS_INFERRED_FROM_WHOLE] = SS_STR_INIT("whole"),
 	};
 	return names[how];
 }
@@ -44,7 +44,7 @@ struct finder {
 	uint64_t work_ps;
 	SS_VEC(struct ss_occurrence) seq; /* of the source in work */
 	struct ss_period best;
-	struct ss_found found; /* the best's */
+	struct ss_inferred inferred; /* the best's */
 };
 
 /* ---- work ---- */
@@ -114,11 +114,11 @@ static int by_time(const void *a, const void *b)
 }
 
 /* Search the sequence gathered, and keep its period if it is the surest yet. */
-static bool try_sequence(struct finder *f, enum ss_found_how how, const struct ss_plane *p,
+static bool try_sequence(struct finder *f, enum ss_inferred_from how, const struct ss_plane *p,
 			 struct ss_str place)
 {
 	struct ss_period found;
-	enum ss_period_by by = how == SS_FOUND_KERNELS || how == SS_FOUND_OPS ? SS_PERIOD_BY_ORDER
+	enum ss_period_by by = how == SS_INFERRED_FROM_KERNELS || how == SS_INFERRED_FROM_OPS ? SS_PERIOD_BY_ORDER
 									     : SS_PERIOD_BY_TIME;
 	if (f->seq.n < 2) {
 		f->seq.n = 0;
@@ -128,13 +128,13 @@ static bool try_sequence(struct finder *f, enum ss_found_how how, const struct s
 	bool ok = ss_period_find(&found, f->seq.v, f->seq.n, by);
 	f->seq.n = 0;
 	double n = (double)found.n;
-	double sure = ok && found.n ? weight_of[how] * found.alike_frac * found.regular_frac * n /
-					      (n + 1) * covered_frac(f, &found)
+	double confidence = ok && found.n ? weight_of[how] * found.alike_frac * found.regular_frac * n / (n + 1) *
+						    covered_frac(f, &found)
 				    : 0;
-	if (sure > f->found.sure_frac && found.n <= SS_MOST_FOUND_STEPS) {
+	if (confidence > f->inferred.confidence_frac && found.n <= SS_MAX_INFERRED_STEPS) {
 		ss_period_free(&f->best);
 		f->best = found;
-		f->found = (struct ss_found){ how, ss_event_name(p, found.name), place, sure };
+		f->inferred = (struct ss_inferred){ how, ss_event_name(p, found.name), place, confidence };
 	} else {
 		ss_period_free(&found);
 	}
@@ -196,7 +196,7 @@ static bool add_device(struct finder *f, const struct ss_plane *p, struct busies
 	return ok;
 }
 
-static bool try_line(struct finder *f, enum ss_found_how how, const struct ss_plane *p,
+static bool try_line(struct finder *f, enum ss_inferred_from how, const struct ss_plane *p,
 		     const struct ss_line *l)
 {
 	bool ok = true;
@@ -210,8 +210,8 @@ static bool try_device(struct finder *f, const struct busiest *b)
 	bool ok = true;
 	for (uint32_t k = 0; ok && b->p && k < b->p->nlines; k++)
 		if (ss_str_is(b->p->lines[k].name, "XLA Modules"))
-			ok = try_line(f, SS_FOUND_PROGRAMS, b->p, &b->p->lines[k]);
-	return ok && (!b->l || try_line(f, SS_FOUND_KERNELS, b->p, b->l));
+			ok = try_line(f, SS_INFERRED_FROM_PROGRAMS, b->p, &b->p->lines[k]);
+	return ok && (!b->l || try_line(f, SS_INFERRED_FROM_KERNELS, b->p, b->l));
 }
 
 /* ---- threads ---- */
@@ -269,7 +269,7 @@ static bool try_kind(struct threads *t, const struct ss_line *l, enum ss_thread_
 	for (uint32_t i = 0; ok && i < l->ev.n; i++)
 		if (ss_thread_kind(&t->kinds, l, i) == kind && l->ev.dur_ps[i])
 			ok = add_occurrence(t->f, l, i);
-	return ok && try_sequence(t->f, SS_FOUND_CALLS, t->p, l->name);
+	return ok && try_sequence(t->f, SS_INFERRED_FROM_CALLS, t->p, l->name);
 }
 
 /* A call for each operation starts that, and no step. */
@@ -317,7 +317,7 @@ static bool gather_outermost(struct threads *t, const struct ss_line *l)
 
 static bool try_outermost(struct threads *t, const struct ss_line *l)
 {
-	return gather_outermost(t, l) && try_sequence(t->f, SS_FOUND_OUTERMOST, t->p, l->name);
+	return gather_outermost(t, l) && try_sequence(t->f, SS_INFERRED_FROM_OUTERMOST, t->p, l->name);
 }
 
 typedef bool line_fn(struct threads *t, const struct ss_line *l);
@@ -344,11 +344,11 @@ static bool try_threads(struct threads *t)
 	if (!each_line(t, try_calls) || !each_line(t, try_outermost))
 		return false;
 	if (!t->has_device &&
-	    (!each_line(t, gather_ops) || !try_sequence(t->f, SS_FOUND_OPS, t->p, all)))
+	    (!each_line(t, gather_ops) || !try_sequence(t->f, SS_INFERRED_FROM_OPS, t->p, all)))
 		return false;
 	/* A server answers each request on another thread. */
-	return t->f->found.how != SS_FOUND_NOT ||
-	       (each_line(t, gather_outermost) && try_sequence(t->f, SS_FOUND_OUTERMOST, t->p, all));
+	return t->f->inferred.how != SS_INFERRED_NOT ||
+	       (each_line(t, gather_outermost) && try_sequence(t->f, SS_INFERRED_FROM_OUTERMOST, t->p, all));
 }
 
 /* ---- steps ---- */
@@ -377,7 +377,7 @@ static bool search(struct finder *f, struct ss_err *err)
 /* Nothing repeats: all of it. */
 static bool take_whole(struct finder *f)
 {
-	if (f->found.how != SS_FOUND_NOT || f->busy.n == 0)
+	if (f->inferred.how != SS_INFERRED_NOT || f->busy.n == 0)
 		return true;
 	struct ss_period *p = &f->best;
 	p->begin_ps = malloc(sizeof(*p->begin_ps));
@@ -392,7 +392,7 @@ static bool take_whole(struct finder *f)
 		p->end_ps[0] = s->end_ps > p->end_ps[0] ? s->end_ps : p->end_ps[0];
 	}
 	p->n = 1;
-	f->found.how = SS_FOUND_WHOLE;
+	f->inferred.how = SS_INFERRED_FROM_WHOLE;
 	return true;
 }
 
@@ -433,13 +433,13 @@ static bool make_steps(struct ss_host_steps *out, struct finder *f)
 		out->steps.compute_16bit_ps += f->busy.v[i].work == SS_WORK_DEVICE_COMPUTE_16 ? ps : 0;
 		out->steps.compute_32bit_ps += f->busy.v[i].work == SS_WORK_DEVICE_COMPUTE_32 ? ps : 0;
 	}
-	out->steps.found = f->found;
+	out->steps.inferred = f->inferred;
 	return true;
 }
 
-bool ss_steps_found(struct ss_host_steps *out, struct ss_host *h, struct ss_err *err)
+bool ss_steps_infer(struct ss_host_steps *out, struct ss_host *h, struct ss_err *err)
 {
-	struct finder f = { .h = h, .found = { .name = SS_STR(""), .place = SS_STR("") } };
+	struct finder f = { .h = h, .inferred = { .name = SS_STR(""), .place = SS_STR("") } };
 	bool ok = search(&f, err);
 	if (ok)
 		ok = (take_whole(&f) && make_steps(out, &f)) || ss_fail_mem(err);

@@ -1,40 +1,40 @@
 /*
- * found.h - steps of a program that marked none, from what repeats: of one host (SS_HOST_FOUND) and
- * of all hosts (SS_MODEL_FOUND).
+ * inferred.h - steps of a program that marked none, from what repeats: of one host (SS_HOST_INFERRED_STEPS) and
+ * of all hosts (SS_MODEL_INFERRED_STEPS).
  *
  * Looked at are, where the profile has them, the programs and the operations or kernels that a
  * device ran, the calls that start programs on host threads, the operations that threads ran, and
- * what else is outermost on a thread. Each is searched for a period (period.h); the surest counts.
- * How sure: the product of
+ * what else is outermost on a thread. Each is searched for a period (period.h); the one of most confidence
+ * counts. Confidence is the product of
  *
  *	segments that are alike, and how regular they are (period.h)
  *	n / (n + 1) of n repetitions
  *	the share of all computing that lies within the repetitions (of all work, where nobody computes)
  *	a weight of the source: what is nearer to the program counts more
  *
- * Where nothing repeats the whole profile is one step, and not sure at all. Steps are by kind of
+ * Where nothing repeats the whole profile is one step of confidence 0. Steps are by kind of
  * work (steps.h) on any hardware; at one moment computing on a device counts before copying, that
  * before waiting for input, that before work of the host, that before starting programs.
  */
-#ifndef SS_MODEL_STEPS_FOUND_H
-#define SS_MODEL_STEPS_FOUND_H
+#ifndef SS_MODEL_STEPS_INFERRED_H
+#define SS_MODEL_STEPS_INFERRED_H
 
 #include "model/host/stat_filter.h"
 #include "model/steps/period.h"
 #include "model/steps/steps.h"
 
 /* More repetitions than this are of something smaller than a step. */
-#define SS_MOST_FOUND_STEPS 20000
+#define SS_MAX_INFERRED_STEPS 20000
 
-/* No steps, and SS_FOUND_NOT, where nobody worked. */
-const struct ss_host_steps *ss_host_found_steps(struct ss_host *h, struct ss_err *err);
+/* No steps, and SS_INFERRED_NOT, where nobody worked. */
+const struct ss_host_steps *ss_host_inferred_steps(struct ss_host *h, struct ss_err *err);
 /* Those that hosts have in common, but for hosts without any. */
-const struct ss_steps *ss_model_found_steps(struct ss_model *m, struct ss_err *err);
+const struct ss_steps *ss_model_inferred_steps(struct ss_model *m, struct ss_err *err);
 
 /* "programs", "calls", "kernels", "ops", "outermost", "whole"; "" for marked steps. */
-struct ss_str ss_found_name(enum ss_found_how how);
+struct ss_str ss_inferred_from_name(enum ss_inferred_from how);
 
-/* found_work.c: what a host did, and in which order. */
+/* inferred_work.c: what a host did, and in which order. */
 
 /* What an event of a thread is, by its name. */
 enum ss_thread_event {
