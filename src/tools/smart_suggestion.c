@@ -9,7 +9,7 @@
 #include "model/runtime/memory.h"
 #include "model/steps/event_share.h"
 #include "model/steps/inferred.h"
-#include "model/steps/meanwhile.h"
+#include "model/steps/idle_attribution.h"
 #include "tools/finding.h"
 #include "tools/input_report.h"
 #include "tools/op_cells.h"
@@ -71,7 +71,7 @@ struct facts {
 	bool known[SS_FIG_COUNT];
 	const struct ss_op_db *db;
 	const struct ss_event_shares *barriers;
-	const struct ss_meanwhile *meanwhile; /* NULL: no rule asks for it */
+	const struct ss_idle_attribution *meanwhile; /* NULL: no rule asks for it */
 	const struct ss_mem_fullest *fullest;
 };
 
@@ -232,7 +232,7 @@ static bool read_threads(struct facts *f, const struct ss_input_report *r, const
 		asked = asked || (is_about_gaps(&ss_rules[i]) && fires(&ss_rules[i], f));
 	if (!asked)
 		return true;
-	f->meanwhile = ss_model_meanwhile(q->model, err);
+	f->meanwhile = ss_model_idle_attribution(q->model, err);
 	double steps_ps = f->meanwhile && !tpu ? (double)f->meanwhile->steps_ps : 0;
 	if (steps_ps > 0)
 		know(f, SS_FIG_GAPS, share((double)f->meanwhile->idle_ps, steps_ps));
@@ -305,13 +305,13 @@ static bool add_stragglers(struct ss_table *t, int64_t row, const struct ss_even
 }
 
 /* Share of the idle time in which the thread recorded nothing, if that comes first. */
-static double unseen_percent(const struct ss_meanwhile *m)
+static double unseen_percent(const struct ss_idle_attribution *m)
 {
 	return m->nrows && !m->rows[0].event.n ? share((double)m->rows[0].self_ps, (double)m->idle_ps) : 0;
 }
 
 /* " Meanwhile ...": what keeps the device waiting, "" where no place stands out. */
-static struct ss_str whereabouts(const struct ss_meanwhile *m, struct ss_arena *a)
+static struct ss_str whereabouts(const struct ss_idle_attribution *m, struct ss_arena *a)
 {
 	const char *by = m->inside_caller.n ? ", called by " : "";
 	if (m->inside.n)
@@ -361,7 +361,7 @@ static struct ss_str help_against(struct ss_str event)
 }
 
 /* A place that stands out takes that of the first, general advice. */
-static bool add_whereabouts(struct ss_table *t, int64_t row, const struct ss_meanwhile *m, bool *any)
+static bool add_whereabouts(struct ss_table *t, int64_t row, const struct ss_idle_attribution *m, bool *any)
 {
 	if (m->inside.n) {
 		*any = true;
@@ -377,7 +377,7 @@ static bool add_whereabouts(struct ss_table *t, int64_t row, const struct ss_mea
 	return true;
 }
 
-static bool add_host_work(struct ss_table *t, int64_t row, const struct ss_meanwhile *m)
+static bool add_host_work(struct ss_table *t, int64_t row, const struct ss_idle_attribution *m)
 {
 	for (size_t i = 0; i < m->nrows && i < MOST_OPS; i++) {
 		if (!ss_table_row(t))

@@ -127,7 +127,7 @@ enum ss_host_part {
 	SS_HOST_GRAPH,		/* tfgraph.h: the TensorFlow graph of a raw file */
 	SS_HOST_TRAINS,		/* env.h: does it compute gradients? */
 	SS_HOST_REQUESTS,	/* inference.h */
-	SS_HOST_MEANWHILE,	/* meanwhile.h */
+	SS_HOST_IDLE_ATTRIBUTION,	/* idle_attribution.h */
 	SS_HOST_TORCH,		/* torch.h: a trace of PyTorch */
 	SS_HOST_PART_COUNT
 };

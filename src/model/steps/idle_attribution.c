@@ -1,5 +1,5 @@
-/* meanwhile.c - see meanwhile.h. */
-#include "model/steps/meanwhile.h"
+/* idle_attribution.c - see idle_attribution.h. */
+#include "model/steps/idle_attribution.h"
 
 #include "base/vec.h"
 #include "model/device/env.h"
@@ -145,7 +145,7 @@ static bool find_windows(struct ss_busy *windows, const struct ss_steps *steps)
 	return ok;
 }
 
-static bool find_idle(struct pass *s, struct ss_meanwhile *out, const struct ss_steps *steps)
+static bool find_idle(struct pass *s, struct ss_idle_attribution *out, const struct ss_steps *steps)
 {
 	struct ss_busy windows = { 0 };
 	size_t at = 0, at_collective = 0;
@@ -284,7 +284,7 @@ static struct ss_str name_of(const struct pass *s, uint32_t path)
 	return path && path != SS_NONE ? ss_event_name(s->p, s->paths.v[path].meta) : SS_STR("");
 }
 
-static void find_inside(struct pass *s, struct ss_meanwhile *out)
+static void find_inside(struct pass *s, struct ss_idle_attribution *out)
 {
 	struct path *v = s->paths.v;
 	uint32_t at = 0;
@@ -304,13 +304,13 @@ static void find_inside(struct pass *s, struct ss_meanwhile *out)
 	out->inside_frac = (double)v[at].all_ps / (double)out->idle_ps;
 }
 
-static int by_names(const struct ss_meanwhile_row *a, const struct ss_meanwhile_row *b)
+static int by_names(const struct ss_idle_attribution_row *a, const struct ss_idle_attribution_row *b)
 {
 	int events = ss_str_cmp(a->event, b->event);
 	return events ? events : ss_str_cmp(a->caller, b->caller);
 }
 
-static bool goes_before(const struct ss_meanwhile_row *a, const struct ss_meanwhile_row *b)
+static bool goes_before(const struct ss_idle_attribution_row *a, const struct ss_idle_attribution_row *b)
 {
 	if (a->self_ps != b->self_ps)
 		return a->self_ps > b->self_ps;
@@ -318,25 +318,25 @@ static bool goes_before(const struct ss_meanwhile_row *a, const struct ss_meanwh
 }
 
 /* The largest of n rows, by insertion: there are few places. */
-static bool keep_largest(struct ss_meanwhile *out, const struct ss_meanwhile_row *v, size_t n, struct ss_arena *arena)
+static bool keep_largest(struct ss_idle_attribution *out, const struct ss_idle_attribution_row *v, size_t n, struct ss_arena *arena)
 {
 	out->nrows = 0;
-	out->rows = SS_NEW_N(arena, struct ss_meanwhile_row, SS_MEANWHILE_ROWS);
+	out->rows = SS_NEW_N(arena, struct ss_idle_attribution_row, SS_IDLE_ATTRIBUTION_ROWS);
 	for (size_t i = 0; out->rows && i < n; i++) {
-		size_t k = out->nrows < SS_MEANWHILE_ROWS ? out->nrows++ : SS_MEANWHILE_ROWS;
+		size_t k = out->nrows < SS_IDLE_ATTRIBUTION_ROWS ? out->nrows++ : SS_IDLE_ATTRIBUTION_ROWS;
 		for (; k > 0 && goes_before(&v[i], &out->rows[k - 1]); k--)
-			if (k < SS_MEANWHILE_ROWS)
+			if (k < SS_IDLE_ATTRIBUTION_ROWS)
 				out->rows[k] = out->rows[k - 1];
-		if (k < SS_MEANWHILE_ROWS)
+		if (k < SS_IDLE_ATTRIBUTION_ROWS)
 			out->rows[k] = v[i];
 	}
 	return out->rows;
 }
 
 /* One event that takes a third by itself. */
-static bool find_alone(struct ss_meanwhile *out)
+static bool find_alone(struct ss_idle_attribution *out)
 {
-	const struct ss_meanwhile_row *r = out->rows;
+	const struct ss_idle_attribution_row *r = out->rows;
 	/* Where the thread recorded nothing is no answer. */
 	if (out->nrows && !r->event.n)
 		r++;
@@ -349,10 +349,10 @@ static bool find_alone(struct ss_meanwhile *out)
 }
 
 /* Paths that end in the same event of the same caller are one row. */
-static bool find_rows(struct pass *s, struct ss_meanwhile *out, struct ss_arena *arena)
+static bool find_rows(struct pass *s, struct ss_idle_attribution *out, struct ss_arena *arena)
 {
 	struct ss_u64map by_end = { 0 };
-	SS_VEC(struct ss_meanwhile_row) all = { 0 };
+	SS_VEC(struct ss_idle_attribution_row) all = { 0 };
 	bool ok = true;
 	for (uint32_t i = 0; ok && i < s->paths.n; i++) {
 		const struct path *v = &s->paths.v[i];
@@ -362,7 +362,7 @@ static bool find_rows(struct pass *s, struct ss_meanwhile *out, struct ss_arena 
 		uint32_t k = ss_u64map_add(&by_end, (uint64_t)around << 32 | v->meta, (uint32_t)all.n);
 		ok = k != SS_NONE;
 		if (ok && k == all.n)
-			ok = ss_vec_push(&all, ((struct ss_meanwhile_row){ name_of(s, i), name_of(s, v->parent), 0 }));
+			ok = ss_vec_push(&all, ((struct ss_idle_attribution_row){ name_of(s, i), name_of(s, v->parent), 0 }));
 		if (ok)
 			all.v[k].self_ps += v->self_ps;
 	}
@@ -372,7 +372,7 @@ static bool find_rows(struct pass *s, struct ss_meanwhile *out, struct ss_arena 
 	return ok;
 }
 
-static bool look(struct pass *s, struct ss_meanwhile *out, const struct ss_steps *steps, struct ss_arena *arena)
+static bool look(struct pass *s, struct ss_idle_attribution *out, const struct ss_steps *steps, struct ss_arena *arena)
 {
 	struct ss_thread_kinds kinds;
 	bool ok = ss_thread_kinds_init(&kinds, s->p) && add_busy(s, &kinds) && find_idle(s, out, steps);
@@ -391,7 +391,7 @@ static bool look(struct pass *s, struct ss_meanwhile *out, const struct ss_steps
 
 /* The part of a host. */
 struct own {
-	struct ss_meanwhile out; /* first: what the getter returns points here */
+	struct ss_idle_attribution out; /* first: what the getter returns points here */
 	struct ss_arena arena;
 };
 
@@ -402,7 +402,7 @@ static void release_host(void *data)
 	free(own);
 }
 
-static bool read_steps(struct ss_meanwhile *out, struct ss_host *h, struct ss_arena *arena, struct ss_err *err)
+static bool read_steps(struct ss_idle_attribution *out, struct ss_host *h, struct ss_arena *arena, struct ss_err *err)
 {
 	struct pass s = { .h = h };
 	const struct ss_host_steps *steps = ss_host_steps(h, err);
@@ -429,24 +429,24 @@ static void *build_host(void *owner, struct ss_err *err)
 		ss_fail_mem(err);
 		return NULL;
 	}
-	own->out = (struct ss_meanwhile){ .thread = SS_STR(""), .inside = SS_STR(""), .inside_caller = SS_STR("") };
+	own->out = (struct ss_idle_attribution){ .thread = SS_STR(""), .inside = SS_STR(""), .inside_caller = SS_STR("") };
 	if (h->raw || read_steps(&own->out, h, &own->arena, err))
 		return own;
 	release_host(own);
 	return NULL;
 }
 
-const struct ss_meanwhile *ss_host_meanwhile(struct ss_host *h, struct ss_err *err)
+const struct ss_idle_attribution *ss_host_idle_attribution(struct ss_host *h, struct ss_err *err)
 {
-	return ss_part_get(&h->parts[SS_HOST_MEANWHILE], build_host, release_host, h, err);
+	return ss_part_get(&h->parts[SS_HOST_IDLE_ATTRIBUTION], build_host, release_host, h, err);
 }
 
 /* ---- all hosts ---- */
 
 struct all {
-	struct ss_meanwhile out; /* first */
+	struct ss_idle_attribution out; /* first */
 	struct ss_keep keep;
-	SS_VEC(struct ss_meanwhile_row) rows;
+	SS_VEC(struct ss_idle_attribution_row) rows;
 	size_t merge_at;	/* as many rows are worth merging */
 	uint64_t most_ps;	/* idle time of the host that named the thread */
 };
@@ -455,14 +455,14 @@ static bool begin(void *data, const struct ss_model *m)
 {
 	struct all *all = data;
 	(void)m;
-	all->out = (struct ss_meanwhile){ .thread = SS_STR(""), .inside = SS_STR(""), .inside_caller = SS_STR("") };
+	all->out = (struct ss_idle_attribution){ .thread = SS_STR(""), .inside = SS_STR(""), .inside_caller = SS_STR("") };
 	all->merge_at = 1000;
 	return true;
 }
 
 static bool read_host(struct ss_host *h, struct ss_err *err)
 {
-	return ss_host_meanwhile(h, err) != NULL;
+	return ss_host_idle_attribution(h, err) != NULL;
 }
 
 static int by_row(const void *a, const void *b)
@@ -472,7 +472,7 @@ static int by_row(const void *a, const void *b)
 
 static void merge_rows(struct all *all)
 {
-	struct ss_meanwhile_row *v = all->rows.v;
+	struct ss_idle_attribution_row *v = all->rows.v;
 	size_t k = 0;
 	if (!all->rows.n)
 		return;
@@ -490,12 +490,12 @@ static void merge_rows(struct all *all)
 static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *err)
 {
 	struct all *all = data;
-	const struct ss_meanwhile *one = ss_host_meanwhile(h, err);
+	const struct ss_idle_attribution *one = ss_host_idle_attribution(h, err);
 	(void)i;
 	if (!one)
 		return false;
 	for (size_t k = 0; k < one->nrows; k++) {
-		struct ss_meanwhile_row row = one->rows[k];
+		struct ss_idle_attribution_row row = one->rows[k];
 		row.event = ss_keep_str(&all->keep, row.event);
 		row.caller = ss_keep_str(&all->keep, row.caller);
 		if (!ss_vec_push(&all->rows, row))
@@ -532,8 +532,8 @@ static void release(void *data)
 	free(all);
 }
 
-const struct ss_fold ss_fold_meanwhile = {
-	.part = SS_MODEL_MEANWHILE,
+const struct ss_fold ss_fold_idle_attribution = {
+	.part = SS_MODEL_IDLE_ATTRIBUTION,
 	SS_FOLD_DATA(struct all),
 	.begin = begin,
 	.read = read_host,
@@ -542,7 +542,7 @@ const struct ss_fold ss_fold_meanwhile = {
 	.release = release,
 };
 
-const struct ss_meanwhile *ss_model_meanwhile(struct ss_model *m, struct ss_err *err)
+const struct ss_idle_attribution *ss_model_idle_attribution(struct ss_model *m, struct ss_err *err)
 {
-	return ss_fold_get(m, &ss_fold_meanwhile, err);
+	return ss_fold_get(m, &ss_fold_idle_attribution, err);
 }

@@ -1,7 +1,7 @@
-/* test_meanwhile.c - what a thread did while a device was idle, by profiles of which we know. */
+/* test_idle_attribution.c - what a thread did while a device was idle, by profiles of which we know. */
 #include "unit/unit.h"
 
-#include "model/steps/meanwhile.h"
+#include "model/steps/idle_attribution.h"
 #include "unit/build_pb.h"
 
 #include <math.h>
@@ -51,7 +51,7 @@ static void build(struct bytes *space, bool device, bool backwards)
 		put_plane(space, "/device:GPU:0", "Stream #1", &stream);
 }
 
-static void expect_row(const struct ss_meanwhile *m, size_t i, const char *event, const char *caller, double frac)
+static void expect_row(const struct ss_idle_attribution *m, size_t i, const char *event, const char *caller, double frac)
 {
 	assert_true(i < m->nrows);
 	assert_str(m->rows[i].event, event);
@@ -61,9 +61,9 @@ static void expect_row(const struct ss_meanwhile *m, size_t i, const char *event
 
 static void expect_loading(struct ss_host *h)
 {
-	const struct ss_meanwhile *m;
+	const struct ss_idle_attribution *m;
 
-	assert_ok(m = ss_host_meanwhile(h, &err));
+	assert_ok(m = ss_host_idle_attribution(h, &err));
 	assert_str(m->thread, "python");
 	assert_true(m->steps_ps >= 8 * PERIOD_US * 1000000ull && m->steps_ps % (PERIOD_US * 1000000ull) == 0);
 	assert_int_equal(m->idle_ps, m->steps_ps / 10 * 9);
@@ -96,12 +96,12 @@ static void without_a_device_all_is_idle(void **state)
 {
 	struct bytes space = { .n = 0 };
 	struct ss_host h;
-	const struct ss_meanwhile *m;
+	const struct ss_idle_attribution *m;
 
 	(void)state;
 	build(&space, false, false);
 	assert_ok(ss_host_open_bytes(&h, bytes_str(&space), "x", &err));
-	assert_ok(m = ss_host_meanwhile(&h, &err));
+	assert_ok(m = ss_host_idle_attribution(&h, &err));
 	assert_true(m->idle_ps > 0 && m->idle_ps == m->steps_ps);
 	expect_row(m, 0, "$data.py:3 read", "load_batch", 0.5);
 	ss_host_close(&h);
@@ -112,15 +112,15 @@ static void hosts_are_summed(void **state)
 	struct bytes space = { .n = 0 };
 	struct ss_host a, b, *hosts[] = { &a, &b };
 	struct ss_model model;
-	const struct ss_meanwhile *one, *both;
+	const struct ss_idle_attribution *one, *both;
 
 	(void)state;
 	build(&space, true, false);
 	assert_ok(ss_host_open_bytes(&a, bytes_str(&space), "a", &err));
 	assert_ok(ss_host_open_bytes(&b, bytes_str(&space), "b", &err));
 	assert_ok(ss_model_init(&model, hosts, 2, &err));
-	assert_ok(one = ss_host_meanwhile(&a, &err));
-	assert_ok(both = ss_model_meanwhile(&model, &err));
+	assert_ok(one = ss_host_idle_attribution(&a, &err));
+	assert_ok(both = ss_model_idle_attribution(&model, &err));
 	assert_int_equal(both->idle_ps, 2 * one->idle_ps);
 	assert_int_equal(both->nrows, one->nrows);
 	expect_row(both, 0, "$data.py:3 read", "load_batch", 5.0 / 9);
