@@ -6,7 +6,7 @@
  * device".
  */
 #include "model/preprocess/load.h"
-#include "model/timeline/shown.h"
+#include "model/timeline/display_lines.h"
 #include "table/units.h"
 #include "tools/tool.h"
 
@@ -52,13 +52,13 @@ static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 {
 	(void)arg;
 	(void)i;
-	return ss_host_load(h, err) && ss_host_shown(h, err);
+	return ss_host_load(h, err) && ss_host_display_planes(h, err);
 }
 
 static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
 {
 	struct job *j = arg;
-	const struct ss_plane *planes = ss_host_shown(h, err);
+	const struct ss_plane *planes = ss_host_display_planes(h, err);
 	if (!planes)
 		return false;
 	for (uint32_t k = 0; k < h->nplanes; k++)

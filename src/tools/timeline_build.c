@@ -114,7 +114,7 @@ static bool name_table(struct ss_timeline_build *b, const struct ss_plane *p)
 {
 	if (b->meta_plane == p)
 		return true;
-	size_t n = (size_t)p->x->nevent_meta + p->nmade + 1;
+	size_t n = (size_t)p->x->nevent_meta + p->nsynthetic + 1;
 	free(b->meta_names);
 	b->meta_names = malloc(n * sizeof(*b->meta_names));
 	b->meta_plane = b->meta_names ? p : NULL;
@@ -138,7 +138,7 @@ static bool name_of(struct ss_timeline_build *b, const struct ss_track *t, uint3
 {
 	uint32_t meta = ss_line_meta(t->line, ss_track_event(t, pos));
 	/* The last entry is for events whose metadata is not defined. */
-	size_t slot = meta == SS_NONE ? (size_t)t->plane->x->nevent_meta + t->plane->nmade : meta;
+	size_t slot = meta == SS_NONE ? (size_t)t->plane->x->nevent_meta + t->plane->nsynthetic : meta;
 	bool by_meta = !t->nnames && b->meta_plane == t->plane;
 	if (by_meta && b->meta_names[slot] != SS_NONE) {
 		*out = b->meta_names[slot];

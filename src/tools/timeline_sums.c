@@ -82,7 +82,7 @@ static bool has_row(const struct row_set *set, unsigned row)
 
 static bool use_plane(struct sums *s, const struct ss_plane *p)
 {
-	size_t n = (size_t)p->x->nevent_meta + p->nmade + 1;
+	size_t n = (size_t)p->x->nevent_meta + p->nsynthetic + 1;
 	if (s->plane == p)
 		return true;
 	free(s->meta_sums);
@@ -97,7 +97,7 @@ static bool use_plane(struct sums *s, const struct ss_plane *p)
 static uint32_t sum_of(struct sums *s, const struct ss_track *t, uint32_t pos)
 {
 	uint32_t meta = ss_line_meta(t->line, ss_track_event(t, pos));
-	size_t slot = meta == SS_NONE ? (size_t)t->plane->x->nevent_meta + t->plane->nmade : meta;
+	size_t slot = meta == SS_NONE ? (size_t)t->plane->x->nevent_meta + t->plane->nsynthetic : meta;
 	if (!t->nnames && s->meta_sums[slot] != SS_NONE)
 		return s->meta_sums[slot];
 	struct ss_str name = ss_track_event_name(t, pos);

@@ -71,7 +71,7 @@ static bool has_events(const struct ss_line *l)
 /* Preprocessing takes empty lines from the devices it adds lines to. */
 static bool is_line_shown(const struct ss_host *h, const struct ss_plane *p, const struct ss_line *l)
 {
-	return l->ev.n || h->came_grouped || (p->kind != SS_PLANE_TENSOR_CORE && p->kind != SS_PLANE_GPU);
+	return l->ev.n || h->preprocessed || (p->kind != SS_PLANE_TENSOR_CORE && p->kind != SS_PLANE_GPU);
 }
 
 static uint32_t thread_id(const struct ss_line *l)
@@ -273,7 +273,7 @@ static bool get_kind(struct ss_tl_pull *pull, uint64_t kind, struct ss_tl_kind *
 		return ss_fail_mem(err);
 	if ((uint32_t)kind < p->x->nevent_meta)
 		see(&f->kinds_seen, p->x->event_meta[(uint32_t)kind].body);
-	*out = (struct ss_tl_kind){ ss_event_shown_name(p, (uint32_t)kind), f->kind_args.v, f->kind_args.n };
+	*out = (struct ss_tl_kind){ ss_event_label(p, (uint32_t)kind), f->kind_args.v, f->kind_args.n };
 	return true;
 }
 

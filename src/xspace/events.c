@@ -94,7 +94,7 @@ static inline bool set_position(struct loader *l, uint32_t i, const uint8_t *len
 	if (i % SS_EVENT_CHUNK == 0)
 		*base = at;
 	l->e->off[i] = (uint32_t)(at - *base);
-	return at - *base < SS_EVENT_MADE;
+	return at - *base < SS_EVENT_SYNTHETIC;
 }
 
 enum outcome { PASSED, SKIPPED, NO_MEMORY };
@@ -396,16 +396,16 @@ static bool rebase(struct ss_xevents *g, const struct ss_xevents *e, const uint3
 	uint32_t last = g->n - first > SS_EVENT_CHUNK ? first + SS_EVENT_CHUNK : g->n;
 	uint64_t base = UINT64_MAX, at;
 #define POSITION(k) (e->base[from[k] / SS_EVENT_CHUNK] + e->off[from[k]])
-#define HAS_BYTES(k) (from[k] != SS_NONE && e->off[from[k]] != SS_EVENT_MADE)
+#define HAS_BYTES(k) (from[k] != SS_NONE && e->off[from[k]] != SS_EVENT_SYNTHETIC)
 	for (uint32_t k = first; k < last; k++)
 		if (HAS_BYTES(k) && (at = POSITION(k)) < base)
 			base = at;
 	g->base[first / SS_EVENT_CHUNK] = base;
 	for (uint32_t k = first; k < last; k++) {
-		g->off[k] = SS_EVENT_MADE;
+		g->off[k] = SS_EVENT_SYNTHETIC;
 		if (!HAS_BYTES(k))
 			continue;
-		if (POSITION(k) - base >= SS_EVENT_MADE)
+		if (POSITION(k) - base >= SS_EVENT_SYNTHETIC)
 			return false;
 		g->off[k] = (uint32_t)(POSITION(k) - base);
 	}

@@ -7,7 +7,7 @@
  *	begin_ps[i]	start, in ps since the start of the session (ss_xspace.origin_ns)
  *	dur_ps[i]	duration in ps; 0 for instants and aggregated events
  *	meta[i]		index into the plane's event_meta, SS_NONE if undefined
- *	base + off[i]	where the XEvent's body stands in the line (use ss_xevents_body); off SS_EVENT_MADE: nowhere, it was added
+ *	base + off[i]	where the XEvent's body stands in the line (use ss_xevents_body); off SS_EVENT_SYNTHETIC: nowhere, it was added
  */
 #ifndef SS_XSPACE_EVENTS_H
 #define SS_XSPACE_EVENTS_H
@@ -42,7 +42,7 @@ static inline uint64_t ss_stat_id_bit(uint64_t id)
 }
 
 #define SS_EVENT_CHUNK 4096u
-#define SS_EVENT_MADE UINT32_MAX
+#define SS_EVENT_SYNTHETIC UINT32_MAX
 
 /*
  * Read the events of `line`. Also completes the line's header fields that stand after its events.
@@ -77,7 +77,7 @@ static inline struct ss_str ss_xevents_body(const struct ss_xevents *e, const st
 	const uint8_t *end = (const uint8_t *)line->body.p + line->body.n;
 	const uint8_t *p = (const uint8_t *)line->body.p + e->base[i / SS_EVENT_CHUNK] + e->off[i];
 	uint64_t n = 0;
-	if (e->off[i] == SS_EVENT_MADE)
+	if (e->off[i] == SS_EVENT_SYNTHETIC)
 		return (struct ss_str){ "", 0 };
 	/*
 	 * The length stands before the body. Both were checked when the line was loaded, but the

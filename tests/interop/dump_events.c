@@ -14,7 +14,7 @@
  */
 #include "emit/out.h"
 #include "model/preprocess/preprocess.h"
-#include "model/timeline/shown.h"
+#include "model/timeline/display_lines.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -117,7 +117,7 @@ static bool dump(struct ss_out *o, const char *path, struct ss_err *err)
 	struct ss_host h;
 	if (!ss_host_open(&h, path, err))
 		return false;
-	const struct ss_plane *planes = ss_host_shown(&h, err);
+	const struct ss_plane *planes = ss_host_display_planes(&h, err);
 	bool ok = planes;
 	for (uint32_t i = 0; ok && i < h.nplanes; i++) {
 		ss_out_lit(o, "[\"plane\",");

@@ -113,7 +113,7 @@ static struct ss_str host_name(struct ss_str path)
 }
 
 /* Did its writer preprocess it? Then all host and device planes name the stat group_id. */
-static bool came_grouped(const struct ss_host *h)
+static bool preprocessed(const struct ss_host *h)
 {
 	for (uint32_t i = 0; i < h->nplanes; i++) {
 		const struct ss_plane *p = &h->planes[i];
@@ -133,7 +133,7 @@ static bool build(struct ss_host *h, struct ss_err *err)
 	for (uint32_t i = 0; ok && i < h->x.nplanes; i++, h->nplanes++)
 		ok = build_plane(h, &h->planes[i], &h->x.planes[i]);
 	if (ok) {
-		h->came_grouped = came_grouped(h);
+		h->preprocessed = preprocessed(h);
 		return true;
 	}
 	ss_host_close(h);

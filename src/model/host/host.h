@@ -4,7 +4,7 @@
  * Two states. Opened: planes, lines and metadata are indexed, nothing is read (names, tool list).
  * Loaded: every line's events are columns, events are grouped into steps, and the steps of a GPU
  * are a line behind the file's own (common_xspace, sections 6.1-6.6; the other derived lines are
- * for people's eyes alone, see shown.h). Loading happens once, at the first ss_host_load
+ * for people's eyes alone, see display_lines.h). Loading happens once, at the first ss_host_load
  * (preprocess/load.h); afterwards the host is immutable and may be read by any number of threads.
  *
  * Times are ps since the start of the session. Strings borrow from the mapped file or the host's
@@ -82,7 +82,7 @@ enum ss_plane_kind {
 };
 
 /* An event name that preprocessing made up. */
-struct ss_made_name {
+struct ss_synthetic_name {
 	struct ss_str name, display_name;
 };
 
@@ -94,8 +94,8 @@ struct ss_plane {
 	struct ss_line *lines;	/* the file's own first, then those derived here */
 	uint32_t nlines;
 	/* meta indices from x->nevent_meta on mean made[meta - x->nevent_meta]. */
-	struct ss_made_name *made;
-	uint32_t nmade;
+	struct ss_synthetic_name *synthetic;
+	uint32_t nsynthetic;
 };
 
 /* A group of events that belong to one step, request or run. */
@@ -117,7 +117,7 @@ enum ss_host_part {
 	SS_HOST_PIPELINES,	/* excerpt.h: input pipelines */
 	SS_HOST_TRANSFERS,	/* excerpt.h: transfers between slices */
 	SS_HOST_HLO,		/* hlo modules of /host:metadata by program id */
-	SS_HOST_SHOWN,		/* shown.h: planes with all derived lines */
+	SS_HOST_DISPLAY_LINES,		/* display_lines.h: planes with all derived lines */
 	SS_HOST_OPS,		/* ops.h */
 	SS_HOST_DUTY,		/* ops.h: time that TPUs had work */
 	SS_HOST_STEPS,		/* steps.h */
@@ -146,8 +146,8 @@ struct ss_host {
 	struct ss_buf space;
 	struct ss_plane *planes; /* parallel to x.planes */
 	uint32_t nplanes;
-	bool came_grouped;	/* the file had been preprocessed by its writer */
-	struct ss_group *groups; /* index = group id; empty when came_grouped */
+	bool preprocessed;	/* the file had been preprocessed by its writer */
+	struct ss_group *groups; /* index = group id; empty when preprocessed */
 	uint32_t ngroups;
 	uint64_t nevents;	/* after loading */
 	_Atomic uint64_t ndropped; /* events that could not be read, by who read most of it until now */
@@ -225,7 +225,7 @@ static inline struct ss_str ss_event_name(const struct ss_plane *p, uint32_t met
 	if (meta == SS_NONE)
 		return (struct ss_str){ "", 0 };
 	if (meta >= p->x->nevent_meta)
-		return p->made[meta - p->x->nevent_meta].name;
+		return p->synthetic[meta - p->x->nevent_meta].name;
 	return p->x->event_meta[meta].name;
 }
 
@@ -235,12 +235,12 @@ static inline struct ss_str ss_event_display_name(const struct ss_plane *p, uint
 	if (meta == SS_NONE)
 		return (struct ss_str){ "", 0 };
 	if (meta >= p->x->nevent_meta)
-		return p->made[meta - p->x->nevent_meta].display_name;
+		return p->synthetic[meta - p->x->nevent_meta].display_name;
 	return p->x->event_meta[meta].display_name;
 }
 
 /* What people are shown: the display name, or else the name. */
-static inline struct ss_str ss_event_shown_name(const struct ss_plane *p, uint32_t meta)
+static inline struct ss_str ss_event_label(const struct ss_plane *p, uint32_t meta)
 {
 	struct ss_str name = ss_event_display_name(p, meta);
 	return name.n ? name : ss_event_name(p, meta);

@@ -635,7 +635,7 @@ static bool is_framework_op(const struct pass *s, const struct origins *o, const
 }
 
 /*
- * The derived line "Framework Ops" (shown.h) counts for the span of the plane, by the host's clock.
+ * The derived line "Framework Ops" (display_lines.h) counts for the span of the plane, by the host's clock.
  * It spans the events it is derived from; those that lie within what is known need not be asked
  * where they come from, which from the far ends leaves few.
  */
@@ -684,7 +684,7 @@ static bool run_pass(struct pass *s, const struct ss_host *h)
 			walk_span(s, l);
 		}
 	}
-	if (!h->came_grouped && !add_framework_ops(s))
+	if (!h->preprocessed && !add_framework_ops(s))
 		return false;
 	struct marker *markers = NULL;
 	size_t nmarkers = 0;

@@ -16,8 +16,8 @@
 bool ss_deriver_init(struct ss_deriver *d, struct ss_host *h, struct ss_plane *p, struct ss_arena *arena)
 {
 	*d = (struct ss_deriver){ .h = h, .p = p, .arena = arena };
-	for (uint32_t i = 0; i < p->nmade; i++) {
-		uint32_t at = ss_strmap_add(&d->names, p->made[i].name);
+	for (uint32_t i = 0; i < p->nsynthetic; i++) {
+		uint32_t at = ss_strmap_add(&d->names, p->synthetic[i].name);
 		if (at == SS_NONE || (at == d->metas.n && !ss_vec_push(&d->metas, p->x->nevent_meta + i)))
 			return false;
 	}
@@ -40,11 +40,11 @@ uint32_t ss_deriver_name(struct ss_deriver *d, struct ss_str name, struct ss_str
 	if (i == SS_NONE)
 		return SS_NONE;
 	if (i == d->metas.n) {
-		uint32_t meta = ss_plane_make_name(d->arena, d->p, name, display_name);
+		uint32_t meta = ss_plane_add_synthetic_name(d->arena, d->p, name, display_name);
 		if (meta == SS_NONE || !ss_vec_push(&d->metas, meta))
 			return SS_NONE;
 	} else if (display_name.n) {
-		d->p->made[d->metas.v[i] - d->p->x->nevent_meta].display_name = display_name;
+		d->p->synthetic[d->metas.v[i] - d->p->x->nevent_meta].display_name = display_name;
 	}
 	return d->metas.v[i];
 }

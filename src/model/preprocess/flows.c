@@ -27,13 +27,13 @@ static uint64_t id_of(uint8_t category, int64_t id)
 	return ss_mix(ss_mix((uint64_t)id, 0x464c), category);
 }
 
-static bool find_flow(const struct ss_plane *p, const struct ss_context *c, bool came_grouped, struct ss_flow *out)
+static bool find_flow(const struct ss_plane *p, const struct ss_context *c, bool preprocessed, struct ss_flow *out)
 {
 	if (ss_context_has(c, SS_CTX_FLOW)) {
 		*out = flow_of_file((uint64_t)c->v[SS_CTX_FLOW]);
 		return true;
 	}
-	if (came_grouped)
+	if (preprocessed)
 		return false;
 	if (ss_context_consumes(c)) {
 		*out = (struct ss_flow){ .dir = SS_FLOW_IN, .category = (uint8_t)c->v[SS_CTX_CONSUMER_TYPE] };
@@ -54,7 +54,7 @@ static bool find_flow(const struct ss_plane *p, const struct ss_context *c, bool
 }
 
 /* Can an event of this plane be in a flow at all? Reading every event's stats is worth avoiding. */
-static bool may_have_flows(const struct ss_plane *p, bool came_grouped)
+static bool may_have_flows(const struct ss_plane *p, bool preprocessed)
 {
 	static const enum ss_stat pairs[][2] = {
 		{ SS_STAT_CONSUMER_TYPE, SS_STAT_CONSUMER_ID }, { SS_STAT_PRODUCER_TYPE, SS_STAT_PRODUCER_ID },
@@ -63,7 +63,7 @@ static bool may_have_flows(const struct ss_plane *p, bool came_grouped)
 	};
 	if (ss_xplane_has(p->x, SS_STAT_FLOW))
 		return true;
-	for (size_t i = 0; !came_grouped && i < SS_COUNT(pairs); i++)
+	for (size_t i = 0; !preprocessed && i < SS_COUNT(pairs); i++)
 		if (ss_xplane_has(p->x, pairs[i][0]) && ss_xplane_has(p->x, pairs[i][1]))
 			return true;
 	return false;
@@ -78,7 +78,7 @@ bool ss_preprocess_flows(const struct ss_host *h, const struct ss_plane *p, cons
 	SS_VEC(struct ss_flow) all = { 0 };
 	*flows = NULL;
 	*n = 0;
-	if (!l->ev.off || !may_have_flows(p, h->came_grouped))
+	if (!l->ev.off || !may_have_flows(p, h->preprocessed))
 		return true;
 	bool ok = ss_context_reader_init(&reader, p, &scratch), module = ss_line_is_tpu_modules(p, l);
 	for (uint32_t i = 0; ok && i < l->ev.n; i++) {
@@ -86,7 +86,7 @@ bool ss_preprocess_flows(const struct ss_host *h, const struct ss_plane *p, cons
 		struct ss_flow flow;
 		ss_forget_passed(&forget, l, i);
 		ss_context_read(&reader, l, i, module, &c);
-		if (!find_flow(p, &c, h->came_grouped, &flow))
+		if (!find_flow(p, &c, h->preprocessed, &flow))
 			continue;
 		flow.event = i;
 		ok = ss_vec_push(&all, flow);

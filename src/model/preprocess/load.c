@@ -40,7 +40,7 @@ static void *load(void *owner, struct ss_err *err)
 {
 	struct ss_host *h = owner;
 	bool ok = load_lines(h, err);
-	if (ok && !h->came_grouped)
+	if (ok && !h->preprocessed)
 		ok = ss_preprocess_group(h, err) && ss_preprocess_gpu_steps(h, err);
 	if (!ok) {
 		/* As it was before: lack of memory may pass, and loading begins anew. */

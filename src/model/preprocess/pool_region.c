@@ -105,7 +105,7 @@ static bool add_regions(struct ss_host *h, struct ss_plane *p)
 	if (start == SS_NONE || stop == SS_NONE)
 		return true;
 	if (region == SS_NONE) {
-		region = ss_plane_make_name(&h->arena, p, SS_STR("ThreadpoolListener::Region"), SS_STR(""));
+		region = ss_plane_add_synthetic_name(&h->arena, p, SS_STR("ThreadpoolListener::Region"), SS_STR(""));
 		if (region == SS_NONE)
 			return false;
 	}

@@ -4,20 +4,20 @@
 #include <stdlib.h>
 
 /* The arena keeps outgrown copies: doubling bounds them to the size of the last. */
-uint32_t ss_plane_make_name(struct ss_arena *arena, struct ss_plane *p, struct ss_str name, struct ss_str display_name)
+uint32_t ss_plane_add_synthetic_name(struct ss_arena *arena, struct ss_plane *p, struct ss_str name, struct ss_str display_name)
 {
-	if ((p->nmade & (p->nmade - 1)) == 0) {
-		struct ss_made_name *made = SS_NEW_N(arena, struct ss_made_name, (size_t)p->nmade * 2 + 1);
-		if (!made)
+	if ((p->nsynthetic & (p->nsynthetic - 1)) == 0) {
+		struct ss_synthetic_name *synthetic = SS_NEW_N(arena, struct ss_synthetic_name, (size_t)p->nsynthetic * 2 + 1);
+		if (!synthetic)
 			return SS_NONE;
-		if (p->nmade)
-			memcpy(made, p->made, p->nmade * sizeof(*made));
-		p->made = made;
+		if (p->nsynthetic)
+			memcpy(synthetic, p->synthetic, p->nsynthetic * sizeof(*synthetic));
+		p->synthetic = synthetic;
 	}
-	if (p->nmade >= SS_NONE - 1 - p->x->nevent_meta)
+	if (p->nsynthetic >= SS_NONE - 1 - p->x->nevent_meta)
 		return SS_NONE;
-	p->made[p->nmade] = (struct ss_made_name){ name, display_name };
-	return p->x->nevent_meta + p->nmade++;
+	p->synthetic[p->nsynthetic] = (struct ss_synthetic_name){ name, display_name };
+	return p->x->nevent_meta + p->nsynthetic++;
 }
 
 static uint32_t count_runs(const struct ss_line *l)

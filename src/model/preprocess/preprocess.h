@@ -14,7 +14,7 @@
  * The meta index of a name that the file does not have; SS_NONE when memory is out. While a plane
  * is being made only. Does not look whether it was made before.
  */
-uint32_t ss_plane_make_name(struct ss_arena *arena, struct ss_plane *p, struct ss_str name, struct ss_str display_name);
+uint32_t ss_plane_add_synthetic_name(struct ss_arena *arena, struct ss_plane *p, struct ss_str name, struct ss_str display_name);
 
 /* Sections 6.2, 6.4, 6.5: event forest, groups, group ids, step names, is_eager. */
 bool ss_preprocess_group(struct ss_host *h, struct ss_err *err);

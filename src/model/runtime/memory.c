@@ -33,7 +33,7 @@ static uint8_t kind_of_name(struct ss_str name)
 static bool find_kinds(struct collector *c)
 {
 	const struct ss_plane *p = c->m->plane;
-	size_t n = (size_t)p->x->nevent_meta + p->nmade;
+	size_t n = (size_t)p->x->nevent_meta + p->nsynthetic;
 	c->kinds = calloc(n + 1, 1);
 	for (uint32_t i = 0; c->kinds && i < n; i++)
 		c->kinds[i] = kind_of_name(ss_event_name(p, i));
@@ -63,7 +63,7 @@ static bool is_memory(const struct ss_plane *p, uint32_t meta)
 static const struct ss_plane *read_plane(struct ss_host *h, struct ss_err *err)
 {
 	static const struct ss_excerpt_of memory = { .plane = is_host, .event = is_memory };
-	if (!h->came_grouped && ss_preprocess_may_group_threads(h))
+	if (!h->preprocessed && ss_preprocess_may_group_threads(h))
 		return ss_host_load(h, err) ? ss_host_plane(h, SS_PLANE_HOST_CPU) : NULL;
 	const struct ss_plane *planes = ss_host_excerpt(h, SS_HOST_ALLOCATIONS, &memory, err);
 	return planes ? &planes[ss_host_plane(h, SS_PLANE_HOST_CPU) - h->planes] : NULL;

@@ -81,7 +81,7 @@ static bool find_role(struct ss_offload *o, uint32_t meta)
 		return false;
 	if (role->pair < o->metas.n)
 		return true;
-	uint32_t made = ss_plane_make_name(o->d->arena, o->d->p, SS_STR(""), name);
+	uint32_t made = ss_plane_add_synthetic_name(o->d->arena, o->d->p, SS_STR(""), name);
 	return made != SS_NONE && ss_vec_push(&o->metas, made) &&
 	       ss_vec_push(&o->waiting, (struct waiting){ SS_NONE, SS_NONE });
 }

@@ -2,7 +2,7 @@
 #include "model/timeline/trace.h"
 
 #include "base/pool.h"
-#include "model/timeline/shown.h"
+#include "model/timeline/display_lines.h"
 #include "model/timeline/trace_build.h"
 #include "model/timeline/trace_level.h"
 
@@ -85,7 +85,7 @@ static void release_trace(void *data)
 static void *build_trace(void *owner, struct ss_err *err)
 {
 	struct ss_host *h = owner;
-	const struct ss_plane *planes = ss_host_shown(h, err);
+	const struct ss_plane *planes = ss_host_display_planes(h, err);
 	if (!planes)
 		return NULL;
 	struct ss_trace *tr = calloc(1, sizeof(*tr));
@@ -217,7 +217,7 @@ struct ss_str ss_track_own_name(const struct ss_track *t, uint32_t pos)
 struct ss_str ss_track_event_name(const struct ss_track *t, uint32_t pos)
 {
 	struct ss_str name = ss_track_own_name(t, pos);
-	return name.p ? name : ss_event_shown_name(t->plane, ss_line_meta(t->line, ss_track_event(t, pos)));
+	return name.p ? name : ss_event_label(t->plane, ss_line_meta(t->line, ss_track_event(t, pos)));
 }
 
 const struct ss_track_flow *ss_track_flow(const struct ss_track *t, uint32_t pos)

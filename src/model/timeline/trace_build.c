@@ -369,7 +369,7 @@ static bool find_hidden(const struct ss_plane *p, uint8_t **out)
 	for (uint32_t i = 0; i < x->nevent_meta; i++) {
 		if (!is_internal_name(x->event_meta[i].name))
 			continue;
-		if (!*out && !(*out = calloc((size_t)x->nevent_meta + p->nmade, 1)))
+		if (!*out && !(*out = calloc((size_t)x->nevent_meta + p->nsynthetic, 1)))
 			return false;
 		(*out)[i] = 1;
 	}

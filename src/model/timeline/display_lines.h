@@ -1,13 +1,13 @@
 /*
- * shown.h - what people are shown of a host: its planes with all derived lines behind their own
+ * display_lines.h - what people are shown of a host: its planes with all derived lines behind their own
  * (common_xspace section 6.6, 02_trace_viewer section 7 has the exact rules).
  *
  * Scopes, framework ops, source lines, programs, launches: nothing is computed from them, and they
  * are a third of the work and half of the memory of reading a profile. So the host does without,
  * and what is shown is a part of its own.
  */
-#ifndef SS_MODEL_TIMELINE_SHOWN_H
-#define SS_MODEL_TIMELINE_SHOWN_H
+#ifndef SS_MODEL_TIMELINE_DISPLAY_LINES_H
+#define SS_MODEL_TIMELINE_DISPLAY_LINES_H
 
 #include "model/host/host.h"
 
@@ -15,6 +15,6 @@
  * As many planes as the host has, in its order. Lines of the file are copies that share the host's
  * columns. Loads the host; lives as long as it. NULL on failure.
  */
-const struct ss_plane *ss_host_shown(struct ss_host *h, struct ss_err *err);
+const struct ss_plane *ss_host_display_planes(struct ss_host *h, struct ss_err *err);
 
 #endif

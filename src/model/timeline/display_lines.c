@@ -1,5 +1,5 @@
-/* shown.c - copies of a host's planes, and lines derived onto them. */
-#include "model/timeline/shown.h"
+/* display_lines.c - copies of a host's planes, and lines derived onto them. */
+#include "model/timeline/display_lines.h"
 
 #include "base/pool.h"
 #include "model/preprocess/load.h"
@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-struct shown {
+struct display {
 	struct ss_host *h;
 	struct ss_plane *planes;
 	struct ss_arena *arenas;	/* per plane: each is derived on a thread of its own */
@@ -24,9 +24,9 @@ static bool copy_lines(struct ss_plane *p, struct ss_arena *arena)
 	return lines;
 }
 
-static bool derive_plane(void *shown, size_t i, struct ss_err *err)
+static bool derive_plane(void *display, size_t i, struct ss_err *err)
 {
-	struct shown *s = shown;
+	struct display *s = display;
 	struct ss_plane *p = &s->planes[i];
 	struct ss_arena *arena = &s->arenas[i];
 	if (p->kind != SS_PLANE_TENSOR_CORE && p->kind != SS_PLANE_GPU)
@@ -37,11 +37,11 @@ static bool derive_plane(void *shown, size_t i, struct ss_err *err)
 				       : ss_derive_tensor_core(s->h, p, arena, err);
 }
 
-static bool derive(struct shown *s, struct ss_err *err)
+static bool derive(struct display *s, struct ss_err *err)
 {
 	for (uint32_t i = 0; i < s->h->nplanes; i++)
 		s->planes[i] = s->h->planes[i];
-	if (s->h->came_grouped)
+	if (s->h->preprocessed)
 		return true;
 	return ss_parallel(s->h->nplanes, 0, derive_plane, s, err) && ss_derive_launches(s->h, s->planes, &s->arena, err);
 }
@@ -49,7 +49,7 @@ static bool derive(struct shown *s, struct ss_err *err)
 /* The columns of the host's own lines stay with it. */
 static void release(void *data)
 {
-	struct shown *s = data;
+	struct display *s = data;
 	for (uint32_t i = 0; s->planes && i < s->h->nplanes; i++)
 		for (uint32_t k = s->h->planes[i].nlines; k < s->planes[i].nlines; k++)
 			ss_line_free(&s->planes[i].lines[k]);
@@ -62,7 +62,7 @@ static void release(void *data)
 static void *build(void *owner, struct ss_err *err)
 {
 	struct ss_host *h = owner;
-	struct shown *s = ss_host_load(h, err) ? calloc(1, sizeof(*s)) : NULL;
+	struct display *s = ss_host_load(h, err) ? calloc(1, sizeof(*s)) : NULL;
 	if (!s) {
 		ss_fail_mem(err);
 		return NULL;
@@ -76,8 +76,8 @@ static void *build(void *owner, struct ss_err *err)
 	return NULL;
 }
 
-const struct ss_plane *ss_host_shown(struct ss_host *h, struct ss_err *err)
+const struct ss_plane *ss_host_display_planes(struct ss_host *h, struct ss_err *err)
 {
-	const struct shown *s = ss_part_get(&h->parts[SS_HOST_SHOWN], build, release, h, err);
+	const struct display *s = ss_part_get(&h->parts[SS_HOST_DISPLAY_LINES], build, release, h, err);
 	return s ? s->planes : NULL;
 }
