@@ -10,7 +10,7 @@
  * lines that began at different times; here times count from the start of the profile. `offset_ps`
  * is XProf's number.
  */
-#include "model/host/excerpt.h"
+#include "model/host/partial_read.h"
 #include "model/runtime/memory.h"
 #include "tools/memory_cols.h"
 #include "tools/tool.h"
@@ -131,9 +131,9 @@ static bool is_modules(struct ss_str line)
 
 static bool fill_modules(struct ss_result *out, struct ss_host *h, struct ss_err *err)
 {
-	static const struct ss_excerpt_of modules = { .plane = is_tpu, .line = is_modules, .in_time = true };
+	static const struct ss_partial_read modules = { .plane = is_tpu, .line = is_modules, .in_time = true };
 	struct ss_table *t = ss_result_table(out, "modules", "HLO modules on TPUs", ss_memory_module_cols, M_COLS);
-	const struct ss_plane *planes = t ? ss_host_excerpt(h, SS_HOST_MODULES, &modules, err) : NULL;
+	const struct ss_plane *planes = t ? ss_host_read_partially(h, SS_HOST_MODULES, &modules, err) : NULL;
 	bool ok = planes;
 	for (uint32_t i = 0; ok && i < h->nplanes; i++)
 		for (uint32_t k = 0; ok && k < planes[i].nlines; k++)

@@ -5,7 +5,7 @@
 #include "model/counters/tpu_counters.h"
 
 #include "model/counters/tpu_regs.h"
-#include "model/host/excerpt.h"
+#include "model/host/partial_read.h"
 
 #include <stdlib.h>
 
@@ -92,8 +92,8 @@ static bool may_have_counters(const struct ss_plane *p)
 
 const struct ss_plane *ss_host_counters(struct ss_host *h, struct ss_err *err)
 {
-	static const struct ss_excerpt_of what = { .plane = may_have_counters, .stat = SS_STAT_COUNTER_VALUE };
-	return ss_host_excerpt(h, SS_HOST_COUNTERS, &what, err);
+	static const struct ss_partial_read what = { .plane = may_have_counters, .stat = SS_STAT_COUNTER_VALUE };
+	return ss_host_read_partially(h, SS_HOST_COUNTERS, &what, err);
 }
 
 static bool is_counted(struct ss_str line)
@@ -103,8 +103,8 @@ static bool is_counted(struct ss_str line)
 
 const struct ss_plane *ss_host_counted(struct ss_host *h, struct ss_err *err)
 {
-	static const struct ss_excerpt_of what = { .plane = may_have_counters, .line = is_counted };
-	return ss_host_excerpt(h, SS_HOST_COUNTED, &what, err);
+	static const struct ss_partial_read what = { .plane = may_have_counters, .line = is_counted };
+	return ss_host_read_partially(h, SS_HOST_COUNTED, &what, err);
 }
 
 /* Where in its block is the register `id`, if it belongs to one of the units `u`? */

@@ -26,7 +26,7 @@ struct ss_str ss_plane_str_stat(const struct ss_plane *p, enum ss_stat stat); /*
 bool ss_host_has_tpu_counters(const struct ss_host *h);
 /*
  * The host's planes, as many and in its order, with the lines of devices that have counters; other
- * planes have no lines. Reads only those lines (excerpt.h). NULL on failure.
+ * planes have no lines. Reads only those lines (partial_read.h). NULL on failure.
  */
 const struct ss_plane *ss_host_counters(struct ss_host *h, struct ss_err *err);
 /* The same with other lines of those devices: "XLA Ops" and "Steps", as the file has them. */

@@ -110,12 +110,12 @@ struct ss_group {
 /* Derived from one host; see the header of the same name. */
 enum ss_host_part {
 	SS_HOST_EVENTS,		/* loading itself: columns and groups */
-	SS_HOST_MODULES,	/* excerpt.h: programs that ran on TPUs */
-	SS_HOST_ALLOCATIONS,	/* excerpt.h: what allocators did */
-	SS_HOST_COUNTERS,	/* excerpt.h: devices that have hardware counters */
+	SS_HOST_MODULES,	/* partial_read.h: programs that ran on TPUs */
+	SS_HOST_ALLOCATIONS,	/* partial_read.h: what allocators did */
+	SS_HOST_COUNTERS,	/* partial_read.h: devices that have hardware counters */
 	SS_HOST_COUNTED,	/* ... and what ran on them */
-	SS_HOST_PIPELINES,	/* excerpt.h: input pipelines */
-	SS_HOST_TRANSFERS,	/* excerpt.h: transfers between slices */
+	SS_HOST_PIPELINES,	/* partial_read.h: input pipelines */
+	SS_HOST_TRANSFERS,	/* partial_read.h: transfers between slices */
 	SS_HOST_HLO,		/* hlo modules of /host:metadata by program id */
 	SS_HOST_DISPLAY_LINES,		/* display_lines.h: planes with all derived lines */
 	SS_HOST_OPS,		/* ops.h */

@@ -9,7 +9,7 @@
 
 #include "base/vec.h"
 #include "hlo/shape.h"
-#include "model/host/excerpt.h"
+#include "model/host/partial_read.h"
 #include "model/program/hlo_map.h"
 
 #include <stdlib.h>
@@ -445,8 +445,8 @@ static bool is_of_programs(struct ss_str line)
 
 const struct ss_plane *ss_host_dcn_lines(struct ss_host *h, struct ss_err *err)
 {
-	static const struct ss_excerpt_of programs = { .plane = may_transfer, .line = is_of_programs, .in_time = true };
-	return ss_host_excerpt(h, SS_HOST_TRANSFERS, &programs, err);
+	static const struct ss_partial_read programs = { .plane = may_transfer, .line = is_of_programs, .in_time = true };
+	return ss_host_read_partially(h, SS_HOST_TRANSFERS, &programs, err);
 }
 
 bool ss_dcn_collect(struct ss_host *h, struct ss_arena *arena, struct ss_dcn **out, size_t *n, struct ss_err *err)

@@ -29,7 +29,7 @@ struct ss_dcn {
 
 /* Has the host events of such transfers? Needs the host opened only. */
 bool ss_host_has_dcn(const struct ss_host *h);
-/* What all of it is read from: operations and programs of the first TensorCore (excerpt.h). NULL on failure. */
+/* What all of it is read from: operations and programs of the first TensorCore (partial_read.h). NULL on failure. */
 const struct ss_plane *ss_host_dcn_lines(struct ss_host *h, struct ss_err *err);
 /*
  * All rendezvous of a host, by name; rows and strings live as long as the host and the

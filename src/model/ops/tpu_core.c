@@ -12,7 +12,7 @@
 #include "base/vec.h"
 #include "model/device/op_facts.h"
 #include "model/host/opname.h"
-#include "model/host/wanted.h"
+#include "model/host/stat_projection.h"
 #include "model/ops/ops_build.h"
 #include "model/ops/sparse_ops.h"
 
@@ -82,9 +82,9 @@ struct pass {
 	size_t cat_cap, seen_cap, touched_cap, ntouched;
 	int64_t first_ps, last_ps; /* span of the plane */
 	bool any;
-	struct ss_wanted wanted[2]; /* op_stats without the group; with it */
+	struct ss_stat_projection projection[2]; /* op_stats without the group; with it */
 	/* Of the line in progress; the second: see ss_line_group_at. */
-	const struct ss_wanted *reads; /* NULL: its events have none of the stats */
+	const struct ss_stat_projection *reads; /* NULL: its events have none of the stats */
 	size_t group_at;
 	struct rare_stats rare; /* of the event in progress, if it has any */
 };
@@ -167,12 +167,12 @@ static const enum ss_stat op_stats[] = {
 };
 
 /* The same of each of many events. */
-static void read_wanted(const struct ss_wanted *w, const struct ss_line *l, uint32_t i, struct op_event *e)
+static void read_projected(const struct ss_stat_projection *w, const struct ss_line *l, uint32_t i, struct op_event *e)
 {
-	struct ss_wanted_walk walk = ss_wanted_event(w, ss_xevents_body(&l->ev, l->src, i));
+	struct ss_projection_walk walk = ss_projection_event(w, ss_xevents_body(&l->ev, l->src, i));
 	struct ss_xstat s;
 	unsigned which;
-	while (ss_wanted_next(&walk, &which, &s))
+	while (ss_projection_next(&walk, &which, &s))
 		take_stat(&s, e);
 }
 
@@ -352,7 +352,7 @@ static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i)
 	int64_t begin_ps, end_ps;
 	uint64_t dur_ps;
 	if (s->reads)
-		read_wanted(s->reads, l, i, &e);
+		read_projected(s->reads, l, i, &e);
 	ss_device_place(l, i, &e.at, &begin_ps, &dur_ps);
 	end_ps = end_of(begin_ps, dur_ps);
 	extend(s, begin_ps, end_ps);
@@ -387,8 +387,8 @@ static bool walk_ops(struct pass *s, const struct ss_host *h, const struct ss_li
 {
 	struct ss_forget f = { .h = h };
 	s->group_at = 0;
-	s->reads = &s->wanted[!ss_line_has_groups(l)];
-	if (!l->ev.off || !ss_wanted_in(s->reads, &l->ev))
+	s->reads = &s->projection[!ss_line_has_groups(l)];
+	if (!l->ev.off || !ss_projection_in(s->reads, &l->ev))
 		s->reads = NULL;
 	for (uint32_t i = 0; i < l->ev.n; i++) {
 		if (!add_event(s, l, i))
@@ -605,20 +605,20 @@ static bool keep_categories(struct pass *s)
 	return true;
 }
 
-enum { TF_OP, ASYNC, NWANTED };
-static const enum ss_stat origin_stats[NWANTED] = { SS_STAT_TF_OP, SS_STAT_IS_ASYNC };
+enum { TF_OP, ASYNC, NPROJECTED };
+static const enum ss_stat origin_stats[NPROJECTED] = { SS_STAT_TF_OP, SS_STAT_IS_ASYNC };
 
 /* Finding out which events the line "Framework Ops" is derived from. */
 struct origins {
-	struct ss_wanted wanted;
+	struct ss_stat_projection projection;
 	uint8_t *by_meta;	/* bits: 1 << TF_OP, 1 << ASYNC */
 };
 
-static uint8_t read_origin(struct ss_wanted_walk walk, uint8_t origin)
+static uint8_t read_origin(struct ss_projection_walk walk, uint8_t origin)
 {
 	struct ss_xstat x;
 	unsigned which;
-	while (ss_wanted_next(&walk, &which, &x)) {
+	while (ss_projection_next(&walk, &which, &x)) {
 		bool yes = which == TF_OP ? ss_xstat_str(&x).n > 0 : ss_xstat_int_or_uint(&x) != 0;
 		origin = (uint8_t)(yes ? origin | 1 << which : origin & ~(1 << which));
 	}
@@ -629,8 +629,8 @@ static bool is_framework_op(const struct pass *s, const struct origins *o, const
 {
 	uint32_t meta = l->ev.meta[i];
 	uint8_t origin = meta < s->p->x->nevent_meta ? o->by_meta[meta] : 0;
-	if (ss_wanted_in(&o->wanted, &l->ev))
-		origin = read_origin(ss_wanted_event(&o->wanted, ss_xevents_body(&l->ev, l->src, i)), origin);
+	if (ss_projection_in(&o->projection, &l->ev))
+		origin = read_origin(ss_projection_event(&o->projection, ss_xevents_body(&l->ev, l->src, i)), origin);
 	return origin == 1 << TF_OP;
 }
 
@@ -656,10 +656,10 @@ static bool add_framework_ops(struct pass *s)
 	struct ss_arena arena = { 0 };
 	struct origins o;
 	uint32_t n = s->p->x->nevent_meta;
-	bool ok = ss_wanted_init(&o.wanted, s->p->x, origin_stats, NWANTED, &arena);
+	bool ok = ss_projection_init(&o.projection, s->p->x, origin_stats, NPROJECTED, &arena);
 	o.by_meta = ok ? SS_NEW_N(&arena, uint8_t, n) : NULL;
 	for (uint32_t i = 0; o.by_meta && i < n; i++)
-		o.by_meta[i] = read_origin(ss_wanted_meta(&o.wanted, i), 0);
+		o.by_meta[i] = read_origin(ss_projection_meta(&o.projection, i), 0);
 	for (uint32_t i = 0; o.by_meta && i < s->p->nlines; i++)
 		if (!s->p->lines[i].derived)
 			extend_by_framework_ops(s, &o, &s->p->lines[i]);
@@ -671,8 +671,8 @@ static bool add_framework_ops(struct pass *s)
 static bool run_pass(struct pass *s, const struct ss_host *h)
 {
 	s->sum_of_meta = calloc((size_t)s->p->x->nevent_meta + 1, sizeof(*s->sum_of_meta));
-	if (!s->sum_of_meta || !ss_wanted_init(&s->wanted[0], s->p->x, op_stats, SS_COUNT(op_stats) - 1, &s->arena) ||
-	    !ss_wanted_init(&s->wanted[1], s->p->x, op_stats, SS_COUNT(op_stats), &s->arena))
+	if (!s->sum_of_meta || !ss_projection_init(&s->projection[0], s->p->x, op_stats, SS_COUNT(op_stats) - 1, &s->arena) ||
+	    !ss_projection_init(&s->projection[1], s->p->x, op_stats, SS_COUNT(op_stats), &s->arena))
 		return false;
 	for (uint32_t i = 0; i < s->p->nlines; i++) {
 		const struct ss_line *l = &s->p->lines[i];

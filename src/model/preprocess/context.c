@@ -82,19 +82,19 @@ bool ss_context_reader_init(struct ss_context_reader *r, const struct ss_plane *
 {
 	*r = (struct ss_context_reader){ .plane = p, .device_ordinal = ordinal_of(p) };
 	r->types = ss_plane_event_types(p->x, arena);
-	return r->types && ss_wanted_init(&r->all, p->x, stats, SS_CTX_COUNT, arena) &&
-	       ss_wanted_init(&r->common, p->x, stats, SS_CTX_COMMON, arena);
+	return r->types && ss_projection_init(&r->all, p->x, stats, SS_CTX_COUNT, arena) &&
+	       ss_projection_init(&r->common, p->x, stats, SS_CTX_COMMON, arena);
 }
 
-static void read_stats(const struct ss_wanted *w, const struct ss_line *l, uint32_t i, struct ss_context *out)
+static void read_stats(const struct ss_stat_projection *w, const struct ss_line *l, uint32_t i, struct ss_context *out)
 {
 	out->has = out->is_uint = 0;
-	if (!l->ev.off || !ss_wanted_in(w, &l->ev))
+	if (!l->ev.off || !ss_projection_in(w, &l->ev))
 		return;
-	struct ss_wanted_walk walk = ss_wanted_event(w, ss_xevents_body(&l->ev, l->src, i));
+	struct ss_projection_walk walk = ss_projection_event(w, ss_xevents_body(&l->ev, l->src, i));
 	struct ss_xstat s;
 	unsigned key;
-	while (ss_wanted_next(&walk, &key, &s)) {
+	while (ss_projection_next(&walk, &key, &s)) {
 		out->has |= SS_CTX_BIT(key);
 		out->is_uint = s.kind == SS_X_UINT ? out->is_uint | SS_CTX_BIT(key) : out->is_uint & ~SS_CTX_BIT(key);
 		/* Ids may be written either way; types, levels and marks are int64. */

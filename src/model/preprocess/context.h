@@ -10,7 +10,7 @@
 #define SS_MODEL_PREPROCESS_CONTEXT_H
 
 #include "model/host/event_type.h"
-#include "model/host/wanted.h"
+#include "model/host/stat_projection.h"
 
 enum ss_context_key {
 	SS_CTX_PRODUCER_TYPE,
@@ -67,7 +67,7 @@ static inline bool ss_context_consumes(const struct ss_context *c)
 struct ss_context_reader {
 	const struct ss_plane *plane;
 	const uint8_t *types;		/* enum ss_event_type by meta */
-	struct ss_wanted all, common;	/* stats of every key; of those before SS_CTX_COMMON */
+	struct ss_stat_projection all, common;	/* stats of every key; of those before SS_CTX_COMMON */
 	int64_t device_ordinal;		/* of a TensorCore plane, from its name */
 };
 

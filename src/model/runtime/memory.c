@@ -2,7 +2,7 @@
 #include "model/runtime/memory.h"
 
 #include "base/vec.h"
-#include "model/host/excerpt.h"
+#include "model/host/partial_read.h"
 #include "model/preprocess/load.h"
 #include "model/preprocess/preprocess.h"
 
@@ -62,10 +62,10 @@ static bool is_memory(const struct ss_plane *p, uint32_t meta)
 /* The steps of events are known from the file, or there are none, or they are found by loading all of it. */
 static const struct ss_plane *read_plane(struct ss_host *h, struct ss_err *err)
 {
-	static const struct ss_excerpt_of memory = { .plane = is_host, .event = is_memory };
+	static const struct ss_partial_read memory = { .plane = is_host, .event = is_memory };
 	if (!h->preprocessed && ss_preprocess_may_group_threads(h))
 		return ss_host_load(h, err) ? ss_host_plane(h, SS_PLANE_HOST_CPU) : NULL;
-	const struct ss_plane *planes = ss_host_excerpt(h, SS_HOST_ALLOCATIONS, &memory, err);
+	const struct ss_plane *planes = ss_host_read_partially(h, SS_HOST_ALLOCATIONS, &memory, err);
 	return planes ? &planes[ss_host_plane(h, SS_PLANE_HOST_CPU) - h->planes] : NULL;
 }
 

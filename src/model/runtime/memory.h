@@ -13,7 +13,7 @@
  * An event takes 64 bytes here; what else it says (sizes asked for, operation, shape) is read from
  * the file for the few that are shown. Part of struct ss_host; loads the host,
  * unless the file brought the steps of events with it, or has none: then only these events are read
- * (excerpt.h).
+ * (partial_read.h).
  */
 #ifndef SS_MODEL_RUNTIME_MEMORY_H
 #define SS_MODEL_RUNTIME_MEMORY_H

@@ -11,7 +11,7 @@
 
 #include "base/vec.h"
 #include "model/host/event_type.h"
-#include "model/host/excerpt.h"
+#include "model/host/partial_read.h"
 
 #include <stdlib.h>
 
@@ -146,8 +146,8 @@ static bool is_pipeline(const struct ss_plane *p, uint32_t meta)
 
 const struct ss_plane *ss_host_pipelines(struct ss_host *h, struct ss_err *err)
 {
-	static const struct ss_excerpt_of pipelines = { .plane = is_host, .event = is_pipeline };
-	return ss_host_excerpt(h, SS_HOST_PIPELINES, &pipelines, err);
+	static const struct ss_partial_read pipelines = { .plane = is_host, .event = is_pipeline };
+	return ss_host_read_partially(h, SS_HOST_PIPELINES, &pipelines, err);
 }
 
 /* Ids come as int64 and as uint64, for one and the same iterator. */

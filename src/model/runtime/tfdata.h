@@ -59,7 +59,7 @@ struct ss_tfdata {
 };
 
 bool ss_host_has_tfdata(const struct ss_host *h);	/* of an opened host */
-/* The events of input pipelines of /host:CPU, and no others (excerpt.h): the host's planes. NULL on failure. */
+/* The events of input pipelines of /host:CPU, and no others (partial_read.h): the host's planes. NULL on failure. */
 const struct ss_plane *ss_host_pipelines(struct ss_host *h, struct ss_err *err);
 /* Release with ss_tfdata_release, also after a failure. Strings live as long as the host. */
 bool ss_tfdata_read(struct ss_tfdata *out, struct ss_host *h, struct ss_err *err);

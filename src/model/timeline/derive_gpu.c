@@ -6,7 +6,7 @@
  * in the module that the profile carries. Kernels without HLO may name a framework op themselves.
  */
 #include "model/host/time_walk.h"
-#include "model/host/wanted.h"
+#include "model/host/stat_projection.h"
 #include "model/timeline/derived.h"
 #include "model/program/hlo_map.h"
 
@@ -17,8 +17,8 @@
 #define FIRST_ID 290u
 #define IDS 6u
 
-enum { KERNEL_DETAILS, GRAPH_EXEC, HLO_OP, HLO_MODULE, PROGRAM_ID, TF_OP, SCOPE_RANGE, NWANTED };
-static const enum ss_stat wanted_stats[NWANTED] = {
+enum { KERNEL_DETAILS, GRAPH_EXEC, HLO_OP, HLO_MODULE, PROGRAM_ID, TF_OP, SCOPE_RANGE, NPROJECTED };
+static const enum ss_stat projected_stats[NPROJECTED] = {
 	SS_STAT_KERNEL_DETAILS, SS_STAT_CUDA_GRAPH_EXEC_ID, SS_STAT_HLO_OP,
 	SS_STAT_HLO_MODULE,	SS_STAT_PROGRAM_ID,	    SS_STAT_TF_OP,
 	SS_STAT_SCOPE_RANGE_ID,
@@ -51,7 +51,7 @@ struct cached {
 
 struct gpu {
 	struct ss_deriver d;
-	struct ss_wanted wanted;
+	struct ss_stat_projection projection;
 	struct ss_hlo_map *hlo;
 	struct ss_strmap strings;
 	struct ss_u64map programs, ops_of_module, annotation_of;
@@ -66,11 +66,11 @@ struct gpu {
 
 static void read_kernel(const struct gpu *g, struct ss_str body, struct kernel *k)
 {
-	struct ss_wanted_walk walk = ss_wanted_event(&g->wanted, body);
+	struct ss_projection_walk walk = ss_projection_event(&g->projection, body);
 	struct ss_xstat s;
 	unsigned which;
 	*k = (struct kernel){ .scope = SS_NO_SCOPE };
-	while (ss_wanted_next(&walk, &which, &s))
+	while (ss_projection_next(&walk, &which, &s))
 		switch (which) {
 		case KERNEL_DETAILS:
 			k->is_kernel |= ss_xstat_str(&s).n > 0;
@@ -337,7 +337,7 @@ static bool derive_stream(struct gpu *g, uint32_t line, uint32_t k, struct ss_er
 	g->scopes.ruled[0] = &g->framework_ops;
 	if (!ok)
 		return ss_fail_mem(err);
-	for (uint32_t i = 0; ok && g->wanted.any && i < l->ev.n; i++)
+	for (uint32_t i = 0; ok && g->projection.any && i < l->ev.n; i++)
 		ok = add_kernel(g, l, order ? order[i] : i, err);
 	free(order);
 	return ok && (add_lines(g, k, l->id) || ss_fail_mem(err));
@@ -435,7 +435,7 @@ bool ss_derive_gpu(struct ss_host *h, struct ss_plane *p, struct ss_arena *arena
 	g.cache = SS_NEW_N(&g.d.scratch, struct cached, CACHE);
 	bool ok = g.hlo != NULL;
 	if (ok &&
-	    (!named || !g.cache || !ss_wanted_init(&g.wanted, p->x, wanted_stats, NWANTED, &g.d.scratch) ||
+	    (!named || !g.cache || !ss_projection_init(&g.projection, p->x, projected_stats, NPROJECTED, &g.d.scratch) ||
 	     !read_scope_tree(&g)))
 		ok = ss_fail_mem(err);
 	ok = ok && derive_streams(&g, err);

@@ -1,14 +1,14 @@
 /* derive_launches.c - what launching the work of each step cost on the host, for each GPU. */
 #include "base/map.h"
 #include "base/vec.h"
-#include "model/host/wanted.h"
+#include "model/host/stat_projection.h"
 #include "model/preprocess/added.h"
 #include "model/timeline/derived.h"
 
 #include <stdlib.h>
 
-enum { DEVICE_ID, CORRELATION_ID, NWANTED };
-static const enum ss_stat wanted_stats[NWANTED] = { SS_STAT_DEVICE_ID, SS_STAT_CORRELATION_ID };
+enum { DEVICE_ID, CORRELATION_ID, NPROJECTED };
+static const enum ss_stat projected_stats[NPROJECTED] = { SS_STAT_DEVICE_ID, SS_STAT_CORRELATION_ID };
 
 /* The launches of one group on one device. */
 struct launches {
@@ -23,7 +23,7 @@ struct launching {
 	struct ss_host *h;
 	struct ss_plane *planes;
 	struct ss_arena *arena;
-	struct ss_wanted wanted;
+	struct ss_stat_projection projection;
 	struct ss_u64map by_key;
 	SS_VEC(struct launches) all;
 	uint32_t ndevices;
@@ -60,11 +60,11 @@ static bool read_launches(struct launching *a, const struct ss_plane *p, const s
 		int64_t group = ss_event_group(p, l, i), device = -1;
 		if (group == SS_NO_GROUP || is_driver_call(p, l, i))
 			continue;
-		struct ss_wanted_walk walk = ss_wanted_event(&a->wanted, ss_xevents_body(&l->ev, l->src, i));
+		struct ss_projection_walk walk = ss_projection_event(&a->projection, ss_xevents_body(&l->ev, l->src, i));
 		struct ss_xstat s;
 		unsigned which;
 		bool correlated = false;
-		while (ss_wanted_next(&walk, &which, &s)) {
+		while (ss_projection_next(&walk, &which, &s)) {
 			if (which == DEVICE_ID)
 				device = ss_xstat_int_or_uint(&s);
 			else
@@ -152,7 +152,7 @@ bool ss_derive_launches(struct ss_host *h, struct ss_plane *planes, struct ss_ar
 		a.ndevices += h->planes[i].kind == SS_PLANE_GPU;
 	if (!host || !a.ndevices || !ss_xplane_has(host->x, SS_STAT_DEVICE_ID) || !ss_xplane_has(host->x, SS_STAT_CORRELATION_ID))
 		return true;
-	bool ok = ss_wanted_init(&a.wanted, host->x, wanted_stats, NWANTED, &a.scratch);
+	bool ok = ss_projection_init(&a.projection, host->x, projected_stats, NPROJECTED, &a.scratch);
 	for (uint32_t i = 0; ok && i < host->nlines; i++)
 		ok = host->lines[i].derived || read_launches(&a, host, &host->lines[i]);
 	ok = ok && add_all(&a);

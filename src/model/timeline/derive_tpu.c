@@ -8,13 +8,13 @@
 #include "base/pool.h"
 #include "model/host/forget.h"
 #include "model/host/time_walk.h"
-#include "model/host/wanted.h"
+#include "model/host/stat_projection.h"
 #include "model/timeline/derived.h"
 
 #include <stdlib.h>
 
-enum { TF_OP, SOURCE, ASYNC, NWANTED };
-static const enum ss_stat wanted_stats[NWANTED] = { SS_STAT_TF_OP, SS_STAT_SOURCE, SS_STAT_IS_ASYNC };
+enum { TF_OP, SOURCE, ASYNC, NPROJECTED };
+static const enum ss_stat projected_stats[NPROJECTED] = { SS_STAT_TF_OP, SS_STAT_SOURCE, SS_STAT_IS_ASYNC };
 
 /* What one event, or all of one metadata, say. */
 struct origin {
@@ -24,17 +24,17 @@ struct origin {
 
 struct core {
 	struct ss_deriver d;
-	struct ss_wanted wanted;
+	struct ss_stat_projection projection;
 	struct origin *by_meta;
 	struct ss_nest scopes, ops, sources;
 	struct ss_offload *offload;
 };
 
-static bool read_origin(struct core *c, struct ss_wanted_walk walk, struct origin *out)
+static bool read_origin(struct core *c, struct ss_projection_walk walk, struct origin *out)
 {
 	struct ss_xstat s;
 	unsigned which;
-	while (ss_wanted_next(&walk, &which, &s)) {
+	while (ss_projection_next(&walk, &which, &s)) {
 		struct ss_str text = ss_xstat_str(&s);
 		if (which == ASYNC) {
 			out->async = ss_xstat_int_or_uint(&s) != 0;
@@ -56,8 +56,8 @@ static bool read_event(struct core *c, const struct ss_line *l, uint32_t i, stru
 	*from = (struct origin){ SS_NONE, SS_NONE, false };
 	if (l->ev.meta[i] < c->d.p->x->nevent_meta)
 		*from = c->by_meta[l->ev.meta[i]];
-	return !ss_wanted_in(&c->wanted, &l->ev) ||
-	       read_origin(c, ss_wanted_event(&c->wanted, ss_xevents_body(&l->ev, l->src, i)), from);
+	return !ss_projection_in(&c->projection, &l->ev) ||
+	       read_origin(c, ss_projection_event(&c->projection, ss_xevents_body(&l->ev, l->src, i)), from);
 }
 
 /* One pass over the events for all lines, or one for each half of them. */
@@ -93,10 +93,10 @@ static bool read_metas(struct core *c)
 {
 	const struct ss_xplane *x = c->d.p->x;
 	c->by_meta = SS_NEW_N(&c->d.scratch, struct origin, x->nevent_meta);
-	bool ok = c->by_meta && ss_wanted_init(&c->wanted, x, wanted_stats, NWANTED, &c->d.scratch);
+	bool ok = c->by_meta && ss_projection_init(&c->projection, x, projected_stats, NPROJECTED, &c->d.scratch);
 	for (uint32_t i = 0; ok && i < x->nevent_meta; i++) {
 		c->by_meta[i] = (struct origin){ SS_NONE, SS_NONE, false };
-		ok = read_origin(c, ss_wanted_meta(&c->wanted, i), &c->by_meta[i]);
+		ok = read_origin(c, ss_projection_meta(&c->projection, i), &c->by_meta[i]);
 	}
 	return ok;
 }
@@ -161,7 +161,7 @@ static bool add_events(struct core *c)
 	bool *skip = SS_NEW_N(&c->d.scratch, bool, p->nlines), ok = skip, named = false;
 	for (uint32_t i = 0; ok && i < p->nlines; i++) {
 		skip[i] = says_nothing(c, &p->lines[i], &ok);
-		named |= !skip[i] && ss_wanted_in(&c->wanted, &p->lines[i].ev);
+		named |= !skip[i] && ss_projection_in(&c->projection, &p->lines[i].ev);
 	}
 	return ok && add_halves(c, skip, named);
 }

@@ -1,17 +1,17 @@
 /*
- * wanted.h - walking only those stats of an event that a question is about.
+ * stat_projection.h - walking only those stats of an event that a question is about.
  *
  * Most stats are names, shapes and numbers of no interest to the question at hand. Their metadata
  * id, which writers put first, tells at a glance; decoding is left to the few that are wanted.
  */
-#ifndef SS_MODEL_HOST_WANTED_H
-#define SS_MODEL_HOST_WANTED_H
+#ifndef SS_MODEL_HOST_STAT_PROJECTION_H
+#define SS_MODEL_HOST_STAT_PROJECTION_H
 
 #include "xspace/events.h"
 #include "xspace/fields.h"
 
 /* Prepared per plane and question. */
-struct ss_wanted {
+struct ss_stat_projection {
 	const struct ss_xplane *x;
 	const enum ss_stat *stats;	/* at most 254 */
 	unsigned nstats;
@@ -23,17 +23,17 @@ struct ss_wanted {
 };
 
 /* `stats` must outlive the result, which lives as long as the arena. False when memory is out. */
-bool ss_wanted_init(struct ss_wanted *w, const struct ss_xplane *x, const enum ss_stat *stats, unsigned nstats,
+bool ss_projection_init(struct ss_stat_projection *w, const struct ss_xplane *x, const enum ss_stat *stats, unsigned nstats,
 		    struct ss_arena *arena);
 
 /* May any event of the line have one of them? */
-static inline bool ss_wanted_in(const struct ss_wanted *w, const struct ss_xevents *e)
+static inline bool ss_projection_in(const struct ss_stat_projection *w, const struct ss_xevents *e)
 {
 	return (w->ids & e->stat_ids) != 0;
 }
 
-struct ss_wanted_walk {
-	const struct ss_wanted *w;
+struct ss_projection_walk {
+	const struct ss_stat_projection *w;
 	struct ss_pb c;
 	const uint8_t *readable; /* end of the bytes that may be loaded: c.end or later */
 	uint32_t key;
@@ -43,9 +43,9 @@ struct ss_wanted_walk {
  * Over a message of the plane: whatever follows it up to the plane's end may be loaded too, though
  * not used.
  */
-static inline struct ss_wanted_walk ss_wanted_in_plane(const struct ss_wanted *w, struct ss_str message, uint32_t key)
+static inline struct ss_projection_walk ss_projection_in_plane(const struct ss_stat_projection *w, struct ss_str message, uint32_t key)
 {
-	struct ss_wanted_walk walk = { .w = w, .key = key };
+	struct ss_projection_walk walk = { .w = w, .key = key };
 	bool any = w->any && message.n;
 	/*
 	 * Field by field: the walk is begun for each event, and copies of parts cost more than all
@@ -58,15 +58,15 @@ static inline struct ss_wanted_walk ss_wanted_in_plane(const struct ss_wanted *w
 }
 
 /* Over an XEvent's body, or over an entry of event_meta. */
-static inline struct ss_wanted_walk ss_wanted_event(const struct ss_wanted *w, struct ss_str body)
+static inline struct ss_projection_walk ss_projection_event(const struct ss_stat_projection *w, struct ss_str body)
 {
-	return ss_wanted_in_plane(w, body, PB_LEN(XEVENT_STATS));
+	return ss_projection_in_plane(w, body, PB_LEN(XEVENT_STATS));
 }
 
-static inline struct ss_wanted_walk ss_wanted_meta(const struct ss_wanted *w, uint32_t meta)
+static inline struct ss_projection_walk ss_projection_meta(const struct ss_stat_projection *w, uint32_t meta)
 {
 	bool there = meta < w->x->nevent_meta;
-	return ss_wanted_in_plane(w, there ? w->x->event_meta[meta].body : (struct ss_str){ "", 0 },
+	return ss_projection_in_plane(w, there ? w->x->event_meta[meta].body : (struct ss_str){ "", 0 },
 				  PB_LEN(XEVENT_METADATA_STATS));
 }
 
@@ -74,7 +74,7 @@ static inline struct ss_wanted_walk ss_wanted_meta(const struct ss_wanted *w, ui
  * Index of the stat that these bytes hold, nstats: not wanted, UINT32_MAX: cannot be told without
  * decoding.
  */
-static inline unsigned ss_wanted_glance(const struct ss_wanted *w, struct ss_str stat)
+static inline unsigned ss_projection_glance(const struct ss_stat_projection *w, struct ss_str stat)
 {
 	const uint8_t *p = (const uint8_t *)stat.p;
 	if (stat.n < 3 || p[0] != PB_VAR(XSTAT_METADATA_ID) || !w->direct)
@@ -88,13 +88,13 @@ static inline unsigned ss_wanted_glance(const struct ss_wanted *w, struct ss_str
 	return id < w->nby_id && w->by_id[id] ? w->by_id[id] - 1u : w->nstats;
 }
 
-/* Whatever ss_wanted_next does not do inline. */
-bool ss_wanted_read(struct ss_wanted_walk *walk, unsigned *which, struct ss_xstat *out);
+/* Whatever ss_projection_next does not do inline. */
+bool ss_projection_read(struct ss_projection_walk *walk, unsigned *which, struct ss_xstat *out);
 
 /* The next wanted stat: *which is its index into stats. */
-static inline bool ss_wanted_next(struct ss_wanted_walk *walk, unsigned *which, struct ss_xstat *out)
+static inline bool ss_projection_next(struct ss_projection_walk *walk, unsigned *which, struct ss_xstat *out)
 {
-	return walk->c.at != walk->c.end && ss_wanted_read(walk, which, out);
+	return walk->c.at != walk->c.end && ss_projection_read(walk, which, out);
 }
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * excerpt.h - some events of a host, read without the others.
+ * partial_read.h - some events of a host, read without the others.
  *
  * Loading a host reads every event and finds the step of each. A question about a few lines, or
  * about events of a few names, needs neither. An excerpt is a copy of the host's planes that holds
@@ -10,13 +10,13 @@
  * parts, nothing added or derived. So an excerpt is the same whether or not the host is loaded, and
  * by whom.
  */
-#ifndef SS_MODEL_HOST_EXCERPT_H
-#define SS_MODEL_HOST_EXCERPT_H
+#ifndef SS_MODEL_HOST_PARTIAL_READ_H
+#define SS_MODEL_HOST_PARTIAL_READ_H
 
 #include "model/host/host.h"
 
 /* What to read; each NULL: whatever there is. A constant, for the first to ask decides. */
-struct ss_excerpt_of {
+struct ss_partial_read {
 	bool (*plane)(const struct ss_plane *p);
 	bool (*line)(struct ss_str name);
 	/* By metadata of the plane. Events without metadata are not read then. */
@@ -28,7 +28,7 @@ struct ss_excerpt_of {
 };
 
 /* As many planes as the host has, in its order; lives as long as it. NULL on failure. */
-const struct ss_plane *ss_host_excerpt(struct ss_host *h, enum ss_host_part part, const struct ss_excerpt_of *what,
+const struct ss_plane *ss_host_read_partially(struct ss_host *h, enum ss_host_part part, const struct ss_partial_read *what,
 				       struct ss_err *err);
 
 #endif

@@ -1,7 +1,7 @@
-/* wanted.c - stats that are asked for. */
-#include "model/host/wanted.h"
+/* stat_projection.c - stats that are asked for. */
+#include "model/host/stat_projection.h"
 
-static unsigned index_of(const struct ss_wanted *w, enum ss_stat stat)
+static unsigned index_of(const struct ss_stat_projection *w, enum ss_stat stat)
 {
 	unsigned k = 0;
 	while (k < w->nstats && w->stats[k] != stat)
@@ -9,10 +9,10 @@ static unsigned index_of(const struct ss_wanted *w, enum ss_stat stat)
 	return k;
 }
 
-bool ss_wanted_init(struct ss_wanted *w, const struct ss_xplane *x, const enum ss_stat *stats, unsigned nstats,
+bool ss_projection_init(struct ss_stat_projection *w, const struct ss_xplane *x, const enum ss_stat *stats, unsigned nstats,
 		    struct ss_arena *arena)
 {
-	*w = (struct ss_wanted){ .x = x, .stats = stats, .nstats = nstats, .direct = true, .nby_id = x->nstat_meta_direct };
+	*w = (struct ss_stat_projection){ .x = x, .stats = stats, .nstats = nstats, .direct = true, .nby_id = x->nstat_meta_direct };
 	w->nshort = w->nby_id < 0x80 ? w->nby_id : 0x80;
 	w->by_id = ss_arena_zalloc(arena, (size_t)w->nby_id + 1, 1);
 	if (!w->by_id)
@@ -36,7 +36,7 @@ bool ss_wanted_init(struct ss_wanted *w, const struct ss_xplane *x, const enum s
  * Behind the metadata id stands one number, as uint64 or int64: nothing more needs decoding. False:
  * something else does.
  */
-static bool read_number(const struct ss_wanted *w, struct ss_str stat, unsigned which, struct ss_xstat *out)
+static bool read_number(const struct ss_stat_projection *w, struct ss_str stat, unsigned which, struct ss_xstat *out)
 {
 	const uint8_t *p = (const uint8_t *)stat.p + (((const uint8_t *)stat.p)[1] < 0x80 ? 2 : 3);
 	const uint8_t *end = (const uint8_t *)stat.p + stat.n;
@@ -55,7 +55,7 @@ static bool read_number(const struct ss_wanted *w, struct ss_str stat, unsigned 
  * with tags and lengths of one byte a field is passed over by looking at it. Anything else goes
  * through the cursor.
  */
-static bool next_stat(struct ss_wanted_walk *walk, struct ss_str *stat)
+static bool next_stat(struct ss_projection_walk *walk, struct ss_str *stat)
 {
 	const uint8_t *p = walk->c.at, *end = walk->c.end;
 	struct ss_pb_field f;
@@ -89,9 +89,9 @@ static bool next_stat(struct ss_wanted_walk *walk, struct ss_str *stat)
  * Passes over those that are not wanted, and over the event's own numbers; true when it has read
  * one that is. False at whatever is spelled otherwise.
  */
-static bool read_usual(struct ss_wanted_walk *walk, unsigned *which, struct ss_xstat *out)
+static bool read_usual(struct ss_projection_walk *walk, unsigned *which, struct ss_xstat *out)
 {
-	const struct ss_wanted *w = walk->w;
+	const struct ss_stat_projection *w = walk->w;
 	const uint8_t *p = walk->c.at, *end = walk->c.end;
 	const uint32_t key = walk->key, nshort = w->nshort;
 	while (end - p >= 6) {
@@ -126,16 +126,16 @@ static bool read_usual(struct ss_wanted_walk *walk, unsigned *which, struct ss_x
 	return false;
 }
 
-bool ss_wanted_read(struct ss_wanted_walk *walk, unsigned *which, struct ss_xstat *out)
+bool ss_projection_read(struct ss_projection_walk *walk, unsigned *which, struct ss_xstat *out)
 {
-	const struct ss_wanted *w = walk->w;
+	const struct ss_stat_projection *w = walk->w;
 	struct ss_str stat;
 	for (;;) {
 		if (w->direct && read_usual(walk, which, out))
 			return true;
 		if (walk->c.at == walk->c.end || !next_stat(walk, &stat))
 			return false;
-		*which = ss_wanted_glance(w, stat);
+		*which = ss_projection_glance(w, stat);
 		if (*which == w->nstats)
 			continue;
 		if (*which < w->nstats && read_number(w, stat, *which, out))

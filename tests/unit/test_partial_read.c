@@ -1,7 +1,7 @@
-/* test_excerpt.c - some lines and events of a host, read without the others and beside others. */
+/* test_partial_read.c - some lines and events of a host, read without the others and beside others. */
 #include "unit/unit.h"
 
-#include "model/host/excerpt.h"
+#include "model/host/partial_read.h"
 #include "model/preprocess/load.h"
 #include "unit/build_pb.h"
 
@@ -61,9 +61,9 @@ static bool is_tpu(const struct ss_plane *p)
 	return p->kind == SS_PLANE_TENSOR_CORE;
 }
 
-static const struct ss_excerpt_of modules = { .line = is_modules, .in_time = true };
-static const struct ss_excerpt_of multiplications = { .event = is_multiply };
-static const struct ss_excerpt_of counters = { .plane = is_tpu, .stat = SS_STAT_COUNTER_VALUE };
+static const struct ss_partial_read modules = { .line = is_modules, .in_time = true };
+static const struct ss_partial_read multiplications = { .event = is_multiply };
+static const struct ss_partial_read counters = { .plane = is_tpu, .stat = SS_STAT_COUNTER_VALUE };
 
 static void check_modules(const struct ss_plane *planes)
 {
@@ -107,19 +107,19 @@ static void reads_what_is_asked_for(void **state)
 	(void)state;
 	build(&space);
 	assert_ok(ss_host_open_bytes(&h, bytes_str(&space), "x", &err));
-	assert_ok((planes = ss_host_excerpt(&h, SS_HOST_MODULES, &modules, &err)) != NULL);
+	assert_ok((planes = ss_host_read_partially(&h, SS_HOST_MODULES, &modules, &err)) != NULL);
 	check_modules(planes);
-	assert_ok((planes = ss_host_excerpt(&h, SS_HOST_PIPELINES, &multiplications, &err)) != NULL);
+	assert_ok((planes = ss_host_read_partially(&h, SS_HOST_PIPELINES, &multiplications, &err)) != NULL);
 	check_multiplications(planes);
 	/* Of lines with a stat the one that has it, whole. */
-	assert_ok((planes = ss_host_excerpt(&h, SS_HOST_COUNTERS, &counters, &err)) != NULL);
+	assert_ok((planes = ss_host_read_partially(&h, SS_HOST_COUNTERS, &counters, &err)) != NULL);
 	assert_int_equal(planes[0].nlines, 1);
 	assert_int_equal(planes[1].nlines, 0);
 	assert_int_equal(planes[0].lines[0].ev.n, 40);
 	assert_true(ss_xstats_find(ss_line_stats(&planes[0], &planes[0].lines[0], 39), SS_STAT_COUNTER_VALUE, &s));
 	assert_int_equal(s.u, 39);
 	/* Made once; nothing was loaded for it. */
-	assert_ptr_equal(ss_host_excerpt(&h, SS_HOST_COUNTERS, &counters, NULL), planes);
+	assert_ptr_equal(ss_host_read_partially(&h, SS_HOST_COUNTERS, &counters, NULL), planes);
 	assert_false(ss_part_is_built(&h.parts[SS_HOST_EVENTS]));
 	ss_host_close(&h);
 }
@@ -136,9 +136,9 @@ static void counts_what_cannot_be_read(void **state)
 	put_msg(&plane, 3, &line);
 	put_msg(&space, 1, &plane);
 	assert_ok(ss_host_open_bytes(&h, bytes_str(&space), "x", &err));
-	assert_ok(ss_host_excerpt(&h, SS_HOST_PIPELINES, &multiplications, &err) != NULL);
+	assert_ok(ss_host_read_partially(&h, SS_HOST_PIPELINES, &multiplications, &err) != NULL);
 	assert_int_equal(h.ndropped, 0);
-	assert_ok(ss_host_excerpt(&h, SS_HOST_MODULES, &modules, &err) != NULL);
+	assert_ok(ss_host_read_partially(&h, SS_HOST_MODULES, &modules, &err) != NULL);
 	assert_int_equal(h.ndropped, 1);
 	/* The same event again. */
 	assert_ok(ss_host_load(&h, &err));
@@ -153,12 +153,12 @@ static void *load(void *host)
 
 static void *read_modules(void *host)
 {
-	return (void *)(uintptr_t)ss_host_excerpt(host, SS_HOST_MODULES, &modules, NULL);
+	return (void *)(uintptr_t)ss_host_read_partially(host, SS_HOST_MODULES, &modules, NULL);
 }
 
 static void *read_multiplications(void *host)
 {
-	return (void *)(uintptr_t)ss_host_excerpt(host, SS_HOST_PIPELINES, &multiplications, NULL);
+	return (void *)(uintptr_t)ss_host_read_partially(host, SS_HOST_PIPELINES, &multiplications, NULL);
 }
 
 /* Headers of lines are completed by each reader for itself. */

@@ -1,12 +1,12 @@
-/* excerpt.c - see excerpt.h. */
-#include "model/host/excerpt.h"
+/* partial_read.c - see partial_read.h. */
+#include "model/host/partial_read.h"
 
 #include "base/vec.h"
 #include "model/host/read_lines.h"
 
 #include <stdlib.h>
 
-struct excerpt {
+struct partial {
 	struct ss_plane *planes; /* first: what the getter returns stands here */
 	uint32_t nplanes;
 	struct ss_arena arena;
@@ -15,8 +15,8 @@ struct excerpt {
 /* An excerpt in the making. */
 struct making {
 	struct ss_host *h;
-	const struct ss_excerpt_of *what;
-	struct excerpt *e;
+	const struct ss_partial_read *what;
+	struct partial *e;
 	SS_VEC(struct ss_line_job) jobs;
 	SS_VEC(uint8_t *) wanted; /* of planes, one after another */
 	uint64_t ndropped;
@@ -130,7 +130,7 @@ static bool finish_lines(struct making *m, struct ss_plane *p)
 
 static bool make(struct making *m, struct ss_err *err)
 {
-	struct excerpt *e = m->e;
+	struct partial *e = m->e;
 	e->planes = SS_NEW_N(&e->arena, struct ss_plane, m->h->nplanes);
 	bool ok = e->planes;
 	for (; ok && e->nplanes < m->h->nplanes; e->nplanes++) {
@@ -150,7 +150,7 @@ static bool make(struct making *m, struct ss_err *err)
 
 static void release(void *data)
 {
-	struct excerpt *e = data;
+	struct partial *e = data;
 	for (uint32_t i = 0; i < e->nplanes; i++)
 		for (uint32_t k = 0; k < e->planes[i].nlines; k++)
 			ss_line_free(&e->planes[i].lines[k]);
@@ -160,7 +160,7 @@ static void release(void *data)
 
 struct question {
 	struct ss_host *h;
-	const struct ss_excerpt_of *what;
+	const struct ss_partial_read *what;
 };
 
 static void *build(void *question, struct ss_err *err)
@@ -179,7 +179,7 @@ static void *build(void *question, struct ss_err *err)
 	return NULL;
 }
 
-const struct ss_plane *ss_host_excerpt(struct ss_host *h, enum ss_host_part part, const struct ss_excerpt_of *what,
+const struct ss_plane *ss_host_read_partially(struct ss_host *h, enum ss_host_part part, const struct ss_partial_read *what,
 				       struct ss_err *err)
 {
 	if (h->described) {
@@ -187,6 +187,6 @@ const struct ss_plane *ss_host_excerpt(struct ss_host *h, enum ss_host_part part
 		return NULL;
 	}
 	struct question q = { h, what };
-	const struct excerpt *e = ss_part_get(&h->parts[part], build, release, &q, err);
+	const struct partial *e = ss_part_get(&h->parts[part], build, release, &q, err);
 	return e ? e->planes : NULL;
 }
