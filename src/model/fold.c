@@ -35,8 +35,8 @@ static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 static void *begin(const struct ss_fold *f, const struct ss_model *m, struct ss_err *err)
 {
 	char *data = calloc(1, f->size);
-	if (data && f->keep_at)
-		*(struct ss_keep *)(void *)(data + f->keep_at) = ss_keep_of(m);
+	if (data && f->intern_at)
+		*(struct ss_intern *)(void *)(data + f->intern_at) = ss_intern_of(m);
 	if (data && (!f->begin || f->begin(data, m)))
 		return data;
 	if (data)

@@ -9,17 +9,17 @@
 #ifndef SS_MODEL_FOLD_H
 #define SS_MODEL_FOLD_H
 
-#include "model/keep.h"
+#include "model/intern.h"
 #include "model/visit.h"
 
 #include <stddef.h>
 
 /* The data of a fold: a struct with a member `keep`, whose first member is what the getter returns. */
-#define SS_FOLD_DATA(type) .size = sizeof(type), .keep_at = offsetof(type, keep)
+#define SS_FOLD_DATA(type) .size = sizeof(type), .intern_at = offsetof(type, keep)
 
 struct ss_fold {
 	enum ss_model_part part;
-	size_t size, keep_at; /* of the data: SS_FOLD_DATA; zeroed, but for the keeper (keep_at 0: it has none) */
+	size_t size, intern_at; /* of the data: SS_FOLD_DATA; zeroed, but for the keeper (intern_at 0: it has none) */
 	bool (*begin)(void *data, const struct ss_model *m); /* NULL: nothing else is set; false: no memory */
 	/* What take() needs of the host: parts of it. NULL: nothing. */
 	bool (*read)(struct ss_host *h, struct ss_err *err);

@@ -3,7 +3,7 @@
  *
  * A model of a few hosts holds them open. One of many (ss_model_init_visited) knows only where they
  * are: a visit opens each, lets it be read, takes what is wanted, and closes it before there is no
- * room for the next. What a visit leaves behind must not point into a host (keep.h).
+ * room for the next. What a visit leaves behind must not point into a host (intern.h).
  *
  * Hosts are read several at a time, as many as there are cores and as their files fit into a fixed
  * number of bytes together (a file larger than that is read alone, with all cores). They are taken

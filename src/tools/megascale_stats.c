@@ -71,7 +71,7 @@ static bool add_row(struct ss_table *t, const struct ss_dcn *d)
 struct all {
 	struct ss_strmap names;
 	SS_VEC(struct ss_dcn) v;
-	struct ss_keep keep;
+	struct ss_intern keep;
 };
 
 #define EACH_TIME(X) X(slack_us) X(stall_us) X(observed_us) X(send_us) X(send_done_us) X(recv_us) X(recv_done_us)
@@ -79,7 +79,7 @@ struct all {
 static bool add_host(struct all *all, const struct ss_dcn *rows, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		struct ss_str rendezvous = ss_keep_str(&all->keep, rows[i].rendezvous);
+		struct ss_str rendezvous = ss_intern_str(&all->keep, rows[i].rendezvous);
 		uint32_t k = ss_strmap_add(&all->names, rendezvous);
 		if (k == SS_NONE || (k == all->v.n && !ss_vec_push(&all->v, (struct ss_dcn){ 0 })))
 			return false;
@@ -90,9 +90,9 @@ static bool add_host(struct all *all, const struct ss_dcn *rows, size_t n)
 		to->occurrences += rows[i].occurrences;
 		/* What does not add up is the last host's. */
 		to->rendezvous = rendezvous;
-		to->recv_name = ss_keep_str(&all->keep, rows[i].recv_name);
-		to->send_name = ss_keep_str(&all->keep, rows[i].send_name);
-		to->transfer_type = ss_keep_str(&all->keep, rows[i].transfer_type);
+		to->recv_name = ss_intern_str(&all->keep, rows[i].recv_name);
+		to->send_name = ss_intern_str(&all->keep, rows[i].send_name);
+		to->transfer_type = ss_intern_str(&all->keep, rows[i].transfer_type);
 		to->net_bytes = rows[i].net_bytes;
 	}
 	return !all->keep.no_memory;
@@ -176,7 +176,7 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	if (is_true(q, "perfetto"))
 		return write_trace(q, out, err);
 	struct ss_table *t = ss_result_table(out, "megascale_stats", "Transfers between slices", cols, SS_COUNT(cols));
-	struct all all = { .keep = ss_keep_into(q->model, q->arena) };
+	struct all all = { .keep = ss_intern_into(q->model, q->arena) };
 	struct job j = { .all = &all, .arena = q->arena };
 	const struct ss_visit visit = { .read = read_host, .take = take_host, .arg = &j };
 	if (!t)
@@ -186,7 +186,7 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 		ok = ss_fail_mem(err);
 	ss_strmap_free(&all.names);
 	ss_vec_free(&all.v);
-	ss_keep_release(&all.keep);
+	ss_intern_release(&all.keep);
 	if (ok && !t->nrows)
 		ok = ss_result_note(out, SS_INFO, SS_STR("the profile holds no transfers between slices")) || ss_fail_mem(err);
 	return ok;

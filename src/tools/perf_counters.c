@@ -86,7 +86,7 @@ static struct ss_str lower(struct ss_arena *arena, struct ss_str s)
 struct job {
 	struct ss_model *m;
 	struct ss_table *t;
-	struct ss_keep keep;
+	struct ss_intern keep;
 };
 
 static bool add_row(struct job *j, const struct ss_line *l, struct ss_str host, int64_t chip, struct ss_str name,
@@ -97,12 +97,12 @@ static bool add_row(struct job *j, const struct ss_line *l, struct ss_str host, 
 		return false;
 	ss_set_str(t, COL_HOST, host);
 	ss_set_i64(t, COL_CHIP, chip);
-	ss_set_str(t, COL_KERNEL, ss_keep_str(&j->keep, l->name));
+	ss_set_str(t, COL_KERNEL, ss_intern_str(&j->keep, l->name));
 	ss_set_i64(t, COL_SAMPLE, l->id);
 	ss_set_str(t, COL_COUNTER, name);
 	ss_set_i64(t, COL_VALUE, (int64_t)c->value);
-	ss_set_str(t, COL_DESCRIPTION, ss_keep_str(&j->keep, c->description));
-	ss_set_str(t, COL_SET, ss_keep_str(&j->keep, c->set));
+	ss_set_str(t, COL_DESCRIPTION, ss_intern_str(&j->keep, c->description));
+	ss_set_str(t, COL_SET, ss_intern_str(&j->keep, c->set));
 	return !j->keep.no_memory;
 }
 
@@ -204,13 +204,13 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 {
 	if (ss_str_is(ss_query_param(q, &ss_tool_perf_counters, "names_only"), "1"))
 		return names_only(ss_query_param(q, &ss_tool_perf_counters, "device_type"), out, err);
-	struct job j = { .m = q->model, .keep = ss_keep_into(q->model, q->arena) };
+	struct job j = { .m = q->model, .keep = ss_intern_into(q->model, q->arena) };
 	const struct ss_visit visit = { .read = read_host, .take = take_host, .arg = &j };
 	j.t = ss_result_table(out, "perf_counters", "Performance counters", cols, SS_COUNT(cols));
 	if (!j.t)
 		return ss_fail_mem(err);
 	bool ok = ss_model_visit(q->model, &visit, err);
-	ss_keep_release(&j.keep);
+	ss_intern_release(&j.keep);
 	if (!ok)
 		return false;
 	if (!j.t->nrows &&

@@ -29,7 +29,7 @@ static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 	return ss_host_load(h, err);
 }
 
-/* One host at a time, in order. It may be closed behind us: its texts are kept with ss_keep_str. */
+/* One host at a time, in order. It may be closed behind us: its texts are kept with ss_intern_str. */
 static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
 {
 	struct job *j = arg;

@@ -8,7 +8,7 @@
 #ifndef SS_MODEL_DEVICE_PLACES_H
 #define SS_MODEL_DEVICE_PLACES_H
 
-#include "model/keep.h"
+#include "model/intern.h"
 
 struct ss_place {
 	uint32_t core_id; /* as in steps of all hosts: 1000 * number of the host + number of the plane */
@@ -22,6 +22,6 @@ struct ss_places {
 };
 
 /* Add those of a host, the `number`-th of the run, in the order of its planes. False when memory is out. */
-bool ss_places_add(struct ss_places *p, const struct ss_host *h, size_t number, struct ss_keep *keep);
+bool ss_places_add(struct ss_places *p, const struct ss_host *h, size_t number, struct ss_intern *keep);
 
 #endif

@@ -2,7 +2,7 @@
 #include "model/ops/ops.h"
 
 #include "base/vec.h"
-#include "model/keep.h"
+#include "model/intern.h"
 
 #include <stdlib.h>
 
@@ -91,7 +91,7 @@ void ss_op_add(struct ss_op *to, const struct ss_op *from)
 }
 
 /* The texts that came from this op. */
-static void keep_texts(struct ss_op *to, const struct ss_op *from, struct ss_keep *keep)
+static void intern_texts(struct ss_op *to, const struct ss_op *from, struct ss_intern *keep)
 {
 	struct ss_str *const texts[] = { &to->long_name, &to->category, &to->provenance,
 					 &to->dedup_name, &to->source_file, &to->source_stack };
@@ -99,11 +99,11 @@ static void keep_texts(struct ss_op *to, const struct ss_op *from, struct ss_kee
 						&from->dedup_name, &from->source_file, &from->source_stack };
 	for (size_t i = 0; i < SS_COUNT(texts); i++)
 		if (texts[i]->n && texts[i]->p == theirs[i]->p)
-			*texts[i] = ss_keep_str(keep, *texts[i]);
+			*texts[i] = ss_intern_str(keep, *texts[i]);
 	to->offloaded = NULL;
 }
 
-bool ss_op_db_merge(struct ss_op_db *db, const struct ss_op_db *from, struct ss_keep *keep)
+bool ss_op_db_merge(struct ss_op_db *db, const struct ss_op_db *from, struct ss_intern *keep)
 {
 	bool copies = keep && keep->copies;
 	for (size_t i = 0; i < from->n; i++) {
@@ -112,10 +112,10 @@ bool ss_op_db_merge(struct ss_op_db *db, const struct ss_op_db *from, struct ss_
 		if (!to)
 			return false;
 		if (copies && db->n > had)
-			to->name = ss_keep_str(keep, to->name);
+			to->name = ss_intern_str(keep, to->name);
 		ss_op_add(to, &from->v[i]);
 		if (copies)
-			keep_texts(to, &from->v[i], keep);
+			intern_texts(to, &from->v[i], keep);
 	}
 	if (copies && keep->no_memory)
 		return false;

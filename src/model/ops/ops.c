@@ -139,7 +139,7 @@ const struct ss_host_ops *ss_host_ops(struct ss_host *h, struct ss_err *err)
 /* All hosts together. */
 struct all {
 	struct ss_ops ops; /* first: what the getter returns points here */
-	struct ss_keep keep;
+	struct ss_intern keep;
 	size_t kernels_cap;
 };
 
@@ -151,8 +151,8 @@ static bool add_kernels(struct all *all, const struct ss_kernels *from)
 	for (size_t i = 0; i < from->n; i++) {
 		struct ss_kernel *k = &to->v[to->n++];
 		*k = from->v[i];
-		k->name = ss_keep_str(&all->keep, k->name);
-		k->op_name = ss_keep_str(&all->keep, k->op_name);
+		k->name = ss_intern_str(&all->keep, k->name);
+		k->op_name = ss_intern_str(&all->keep, k->op_name);
 	}
 	if (to->n > 4 * SS_MAX_KERNELS)
 		ss_kernels_sort(to);
@@ -191,7 +191,7 @@ static void release_all(void *data)
 	ss_op_db_free(&all->ops.device);
 	ss_op_db_free(&all->ops.host);
 	free(all->ops.kernels.v);
-	ss_keep_release(&all->keep);
+	ss_intern_release(&all->keep);
 	free(all);
 }
 

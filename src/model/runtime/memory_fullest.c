@@ -7,7 +7,7 @@
 struct fullest {
 	struct ss_mem_fullest out; /* first: what the getter returns points here */
 	double used_frac;
-	struct ss_keep keep;
+	struct ss_intern keep;
 };
 
 static bool begin(void *data, const struct ss_model *m)
@@ -41,7 +41,7 @@ static bool name_largest(struct fullest *f, const struct ss_memory *m, const str
 		uint64_t bytes = (uint64_t)rows[i].bytes * rows[i].count;
 		if (rows[i].event == SS_NONE || rows[i].bytes <= 0 || bytes <= f->out.op_bytes)
 			continue;
-		f->out.op = ss_keep_str(&f->keep, rows[i].d.tf_op);
+		f->out.op = ss_intern_str(&f->keep, rows[i].d.tf_op);
 		f->out.op_bytes = bytes;
 	}
 	if (ss_str_is(f->out.op, "(null)"))
@@ -63,8 +63,8 @@ static bool take_allocator(struct fullest *f, struct ss_host *h, const struct ss
 	if (used <= 0 || unused < 0 || frac <= f->used_frac)
 		return true;
 	f->used_frac = frac;
-	f->out.host = ss_keep_str(&f->keep, ss_host_hostname(h));
-	f->out.id = ss_keep_str(&f->keep, a->id);
+	f->out.host = ss_intern_str(&f->keep, ss_host_hostname(h));
+	f->out.id = ss_intern_str(&f->keep, a->id);
 	f->out.used_bytes = (uint64_t)used;
 	f->out.capacity_bytes = (uint64_t)used + (uint64_t)unused;
 	f->out.fragmentation = d.stats.fragmentation;
@@ -85,7 +85,7 @@ static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *er
 static void release(void *data)
 {
 	struct fullest *f = data;
-	ss_keep_release(&f->keep);
+	ss_intern_release(&f->keep);
 	free(f);
 }
 

@@ -90,13 +90,13 @@ static bool take_steps(struct ss_each_steps *e, size_t i, const struct ss_host *
 		return true;
 	struct ss_host_steps *copy = SS_NEW(&e->keep.arena, struct ss_host_steps);
 	e->v[i] = copy;
-	return (copy && ss_host_steps_keep(copy, s, &e->keep)) || ss_fail_mem(err);
+	return (copy && ss_host_steps_intern(copy, s, &e->keep)) || ss_fail_mem(err);
 }
 
 static void release_each(void *data)
 {
 	struct ss_each_steps *e = data;
-	ss_keep_release(&e->keep);
+	ss_intern_release(&e->keep);
 	free(e);
 }
 

@@ -10,7 +10,7 @@
 #define SS_MODEL_STEPS_STEPS_H
 
 #include "model/device/env.h"
-#include "model/keep.h"
+#include "model/intern.h"
 #include "model/ops/tpu.h"
 
 /* Kinds of work on GPUs and CPUs; of two at the same time the later in this list counts. */
@@ -114,11 +114,11 @@ struct ss_each_steps {
 	const struct ss_host_steps **v; /* NULL: the host takes no part */
 	enum ss_hardware *hardware;
 	size_t n;
-	struct ss_keep keep;
+	struct ss_intern keep;
 };
 
-/* steps_keep.c: a copy of everything. False when memory is out. */
-bool ss_host_steps_keep(struct ss_host_steps *to, const struct ss_host_steps *from, struct ss_keep *keep);
+/* steps_intern.c: a copy of everything. False when memory is out. */
+bool ss_host_steps_intern(struct ss_host_steps *to, const struct ss_host_steps *from, struct ss_intern *keep);
 
 /*
  * Steps that all hosts have in common. `whole`: without the first and last step of a host with more
