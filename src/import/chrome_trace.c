@@ -153,7 +153,7 @@ static void add_uint(struct chrome *c, struct ss_str name, enum ss_so_kind kind,
 }
 
 /*
- * Begin, middle or end of something that is not bound to a thread: a mark, tied to the others by a
+ * Begin, middle or end of something that is not bound to a thread: a mark, linked to the others by a
  * flow.
  */
 static void add_async(struct chrome *c, const struct raw *e)

@@ -30,7 +30,7 @@ void ss_so_free(struct ss_space_out *o)
 	}
 	ss_vec_free(&o->planes);
 	ss_strmap_free(&o->plane_keys);
-	ss_vec_free(&o->ties);
+	ss_vec_free(&o->links);
 	ss_vec_free(&o->about);
 	ss_buf_free(&o->scratch);
 	ss_buf_free(&o->key);
@@ -222,9 +222,9 @@ uint32_t ss_so_add(struct ss_space_out *o, uint32_t plane, uint32_t line, const 
 		if (ss_str_is(a->name, "long_name") || (op && is_of_op(a->name)))
 			continue;
 		ss_so_put_stat(o, p, &p->stats, a);
-		if (is_correlation(a->name) && a->kind != SS_SO_STR && o->ties.n < SS_NONE - 1) {
-			o->no_memory |= !ss_vec_push(&o->ties, a->u);
-			r.tie = (uint32_t)o->ties.n;
+		if (is_correlation(a->name) && a->kind != SS_SO_STR && o->links.n < SS_NONE - 1) {
+			o->no_memory |= !ss_vec_push(&o->links, a->u);
+			r.link = (uint32_t)o->links.n;
 			o->held_bytes += sizeof(a->u);
 		}
 	}

@@ -57,7 +57,7 @@ struct ss_so_record {
 	uint64_t stats;		/* where its stats begin in the plane's `stats` */
 	uint32_t nstats;	/* bytes of them */
 	uint32_t meta;
-	uint32_t tie;		/* number of its correlation id in `ties` + 1, 0: it has none and may need a flow */
+	uint32_t link;		/* number of its correlation id in `links` + 1, 0: it has none and may need a flow */
 	uint16_t begin_sub_ps;
 };
 
@@ -99,7 +99,7 @@ struct ss_space_out {
 	struct ss_arena arena;
 	struct ss_strmap plane_keys;
 	SS_VEC(struct ss_so_plane) planes;
-	SS_VEC(uint64_t) ties;	/* correlation ids of launches and what they launched */
+	SS_VEC(uint64_t) links;	/* correlation ids of launches and what they launched */
 	struct ss_buf scratch, key;
 	uint64_t limit_bytes, held_bytes;
 	uint64_t nevents, left_out;

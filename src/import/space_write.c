@@ -233,7 +233,7 @@ static uint64_t *flows_of(struct ss_so_line *l, bool *ok)
 		/* "Next" is also one that begins at this very moment. */
 		if (f->next && depth && l->events.v[stack[depth - 1]].begin_ns == f->at.ns)
 			at = stack[depth - 1];
-		if (at < n && !bits[at] && !l->events.v[at].tie)
+		if (at < n && !bits[at] && !l->events.v[at].link)
 			bits[at] = ss_so_flow_bits(f->id, f->dir);
 	}
 	free(stack);
@@ -339,9 +339,9 @@ static bool find_launches(const struct ss_space_out *o, const struct ss_so_plane
 		struct ss_so_time t = { r->begin_ns, r->begin_sub_ps };
 		while (depth && !lasts_to(&l->events.v[stack[depth - 1]], t))
 			depth--;
-		if (r->tie && depth) {
+		if (r->link && depth) {
 			uint32_t next = (uint32_t)found->ops.n;
-			uint32_t at = ss_u64map_add(&found->by_id, o->ties.v[r->tie - 1], next);
+			uint32_t at = ss_u64map_add(&found->by_id, o->links.v[r->link - 1], next);
 			ok = at != SS_NONE && (at != next ||
 					       ss_vec_push(&found->ops, p->meta.v[l->events.v[stack[depth - 1]].meta].name));
 		}
@@ -370,7 +370,7 @@ static bool add_ops(struct ss_space_out *o, struct ss_so_plane *p, struct ss_so_
 {
 	for (size_t i = 0; i < l->events.n; i++) {
 		struct ss_so_record *r = &l->events.v[i];
-		uint32_t at = r->tie ? ss_u64map_get(&found->by_id, o->ties.v[r->tie - 1]) : SS_NONE;
+		uint32_t at = r->link ? ss_u64map_get(&found->by_id, o->links.v[r->link - 1]) : SS_NONE;
 		if (at != SS_NONE)
 			give_op(o, p, r, SS_STR("tf_op"), found->ops.v[at]);
 	}
@@ -405,11 +405,11 @@ static bool is_gpu(const struct ss_so_plane *p)
 }
 
 /* XProf's traces name the operation themselves. */
-static bool tie_launches(struct ss_space_out *o)
+static bool link_launches(struct ss_space_out *o)
 {
 	struct launches found = { .ops = { 0 } };
 	bool ok = true;
-	for (size_t i = 0; ok && o->ties.n && i < o->planes.n; i++) {
+	for (size_t i = 0; ok && o->links.n && i < o->planes.n; i++) {
 		struct ss_so_plane *p = &o->planes.v[i];
 		for (size_t k = 0; ok && !is_gpu(p) && k < p->lines.n; k++) {
 			ok = end_open(o, &p->lines.v[k]) && sort_line(&p->lines.v[k]) &&
@@ -428,7 +428,7 @@ static bool tie_launches(struct ss_space_out *o)
 }
 
 /* The same of allocators, whose events PyTorch does not name. */
-static bool tie_allocations(struct ss_space_out *o)
+static bool link_allocations(struct ss_space_out *o)
 {
 	bool ok = true;
 	for (size_t i = 0; ok && i < o->planes.n; i++) {
@@ -667,7 +667,7 @@ bool ss_so_finish(struct ss_space_out *o, struct ss_str hostname, struct ss_buf 
 {
 	struct layout y = { 0 };
 	y.origin_ns = find_origin(o, &y.from_ns);
-	bool ok = !o->no_memory && tie_launches(o) && tie_allocations(o);
+	bool ok = !o->no_memory && link_launches(o) && link_allocations(o);
 	for (size_t i = 0; ok && i < o->planes.n; i++)
 		if (o->planes.v[i].name.n)
 			ok = put_plane(o, out, &y, &o->planes.v[i]);

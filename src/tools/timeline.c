@@ -251,15 +251,15 @@ static uint64_t self_ps(const struct ss_track *t, uint32_t pos)
 }
 
 /* The other events of its flow, at most this many. */
-#define TIED_EVENTS 100u
+#define LINKED_EVENTS 100u
 
-static bool add_tied(struct ss_timeline_build *b, size_t h, const struct ss_track_flow *own, uint32_t track,
+static bool add_linked(struct ss_timeline_build *b, size_t h, const struct ss_track_flow *own, uint32_t track,
 		     uint32_t pos, struct ss_err *err)
 {
 	const struct ss_trace *tr = b->mt->hosts[h];
 	for (uint32_t i = 0; i < tr->ntracks; i++) {
 		const struct ss_track *t = &tr->tracks[i];
-		for (uint32_t k = 0; k < t->nflows && b->tl->nslices <= TIED_EVENTS; k++) {
+		for (uint32_t k = 0; k < t->nflows && b->tl->nslices <= LINKED_EVENTS; k++) {
 			if (t->flows[k].flow != own->flow || (i == track && t->flows[k].pos == pos))
 				continue;
 			/* Two begins, or two ends, of a flow are not tied to each other. */
@@ -284,12 +284,12 @@ static bool add_event(struct ss_timeline_build *b, uint64_t event, struct ss_err
 	uint32_t track = ss_trace_track_of(tr, own);
 	const struct ss_track *t = &tr->tracks[track];
 	uint32_t pos = (uint32_t)own - t->first;
-	if (!ss_timeline_reserve(b, TIED_EVENTS + 1, err) || !ss_timeline_add(b, h, track, &pos, 1, err))
+	if (!ss_timeline_reserve(b, LINKED_EVENTS + 1, err) || !ss_timeline_add(b, h, track, &pos, 1, err))
 		return false;
 	b->tl->self_ps = self_ps(t, pos);
 	b->fill &= ~(unsigned)SS_TL_ARGS;
 	const struct ss_track_flow *f = ss_track_flow(t, pos);
-	return !f || add_tied(b, h, f, track, pos, err);
+	return !f || add_linked(b, h, f, track, pos, err);
 }
 
 struct ss_timeline *ss_timeline_event(struct ss_model *m, uint64_t event, struct ss_arena *arena, struct ss_err *err)

@@ -109,7 +109,7 @@ static bool heap_next(struct ss_time_walk *w, struct ss_line **line, uint32_t *e
 }
 
 /* Walks all of it, unless there is but one line, in the order of the file. */
-static bool has_ties(struct ss_time_walk *w)
+static bool has_links(struct ss_time_walk *w)
 {
 	struct ss_line *l, *last = NULL;
 	uint32_t i, k = 0;
@@ -151,7 +151,7 @@ bool ss_time_walk_init(struct ss_time_walk *w, struct ss_plane *p, const bool *s
 	if (!ok)
 		return false;
 	fill_heap(w);
-	if (n <= MOST_SORTED && has_ties(w))
+	if (n <= MOST_SORTED && has_links(w))
 		return sort_all(w, n);
 	fill_heap(w);
 	return true;

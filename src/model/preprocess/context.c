@@ -1,4 +1,4 @@
-/* context.c - reading the ties of an event, made-up ones included. */
+/* context.c - reading the links of an event, made-up ones included. */
 #include "model/preprocess/context.h"
 
 /* By enum ss_context_key. */
@@ -124,21 +124,21 @@ static void set(struct ss_context *c, bool producer, int64_t type, uint64_t id)
 }
 
 /* A step or function handed from the TensorFlow executor to a TPU op. */
-static void tie_executor(struct ss_context *c, bool producer)
+static void link_executor(struct ss_context *c, bool producer)
 {
 	if (has_all(c, SS_CTX_BIT(SS_CTX_ID) | SS_CTX_BIT(SS_CTX_ITER)))
 		set(c, producer, SS_CONTEXT_LEGACY, hash2(c->v[SS_CTX_ID], c->v[SS_CTX_ITER]));
 }
 
 /* A request put into a queue of the TPU runtime. */
-static void tie_request(struct ss_context *c, bool producer)
+static void link_request(struct ss_context *c, bool producer)
 {
 	if (has_all(c, SS_CTX_BIT(SS_CTX_REQUEST_ID) | SS_CTX_BIT(SS_CTX_QUEUE_ADDR)))
 		set(c, producer, SS_CONTEXT_TPU_STREAM, hash2(c->v[SS_CTX_REQUEST_ID], c->v[SS_CTX_QUEUE_ADDR]));
 }
 
 /* A program started on a TPU: the device knows only the low 27 bits of the host's run id. */
-static void tie_launch(struct ss_context *c, bool producer, bool module, int64_t device_ordinal)
+static void link_launch(struct ss_context *c, bool producer, bool module, int64_t device_ordinal)
 {
 	if (!has_all(c, SS_CTX_BIT(SS_CTX_RUN_ID) | SS_CTX_BIT(SS_CTX_QUEUE_ID)) ||
 	    (!module && !ss_context_has(c, SS_CTX_DEVICE_ORDINAL)))
@@ -165,14 +165,14 @@ static void make_up_root(struct ss_context *c, enum ss_event_type type)
 		set_root_level(c, 1);
 }
 
-static void make_up_tie(struct ss_context *c, enum ids ids)
+static void make_up_link(struct ss_context *c, enum ids ids)
 {
 	if (ids == IDS_STEP_FROM || ids == IDS_STEP_TO)
-		tie_executor(c, ids == IDS_STEP_FROM);
+		link_executor(c, ids == IDS_STEP_FROM);
 	else if (ids == IDS_REQUEST_FROM || ids == IDS_REQUEST_TO)
-		tie_request(c, ids == IDS_REQUEST_FROM);
+		link_request(c, ids == IDS_REQUEST_FROM);
 	else if (ids == IDS_LAUNCH_FROM || ids == IDS_LAUNCH_TO)
-		tie_launch(c, ids == IDS_LAUNCH_FROM, false, 0);
+		link_launch(c, ids == IDS_LAUNCH_FROM, false, 0);
 }
 
 void ss_context_read(const struct ss_context_reader *r, const struct ss_line *l, uint32_t i, bool module,
@@ -182,9 +182,9 @@ void ss_context_read(const struct ss_context_reader *r, const struct ss_line *l,
 	enum ids ids = ids_of(type);
 	read_stats(module || ids != IDS_NONE ? &r->all : &r->common, l, i, out);
 	make_up_root(out, type);
-	make_up_tie(out, ids);
+	make_up_link(out, ids);
 	if (module)
-		tie_launch(out, false, true, r->device_ordinal);
+		link_launch(out, false, true, r->device_ordinal);
 }
 
 void ss_context_read_all(const struct ss_context_reader *r, const struct ss_line *l, uint32_t i, struct ss_context *out)

@@ -1,5 +1,5 @@
 /*
- * context.h - what ties an event to others: its stats about producers, consumers, roots and runs
+ * context.h - what links an event to others: its stats about producers, consumers, roots and runs
  * (common_xspace section 6.2).
  *
  * Programs mark work handed from one thread or device to another with a (type, id) pair on either
@@ -52,7 +52,7 @@ static inline int64_t ss_context_int(const struct ss_context *c, enum ss_context
 	return c->is_uint >> key & 1 ? 0 : c->v[key];
 }
 
-/* Both halves of a pair: an id without its type ties nothing. */
+/* Both halves of a pair: an id without its type links nothing. */
 static inline bool ss_context_produces(const struct ss_context *c)
 {
 	return ss_context_has(c, SS_CTX_PRODUCER_TYPE) && ss_context_has(c, SS_CTX_PRODUCER);

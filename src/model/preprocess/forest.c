@@ -1,5 +1,5 @@
 /*
- * forest.c - building the forest: look at every event's ties, nest the lines that matter, tie them
+ * forest.c - building the forest: look at every event's links, nest the lines that matter, link them
  * together.
  */
 #include "model/preprocess/forest.h"
@@ -9,8 +9,8 @@
 
 #include <stdlib.h>
 
-/* Groups of ties as wide as this on both sides say nothing: somebody used one id for everything. */
-#define WIDE_BUNDLE 64u
+/* Groups of links as wide as this on both sides say nothing: somebody used one id for everything. */
+#define WIDE_LINK_GROUP 64u
 
 struct ss_line *ss_tpu_grouping_line(const struct ss_plane *p)
 {
@@ -25,15 +25,15 @@ struct ss_line *ss_tpu_grouping_line(const struct ss_plane *p)
 	return steps && steps->ev.n ? steps : ss_plane_line(p, of[1]);
 }
 
-/* What the stats of one event contribute to its line. `as` is the event that gets the ties. */
-static bool add_ties(struct ss_forest_line *fl, const struct ss_context *c, uint32_t as)
+/* What the stats of one event contribute to its line. `as` is the event that gets the links. */
+static bool add_links(struct ss_forest_line *fl, const struct ss_context *c, uint32_t as)
 {
 	if (ss_context_produces(c) &&
-	    !ss_vec_push(&fl->out, (struct ss_tie){ ss_tie_key(SS_TIE_CONTEXT, (uint64_t)c->v[SS_CTX_PRODUCER_TYPE],
+	    !ss_vec_push(&fl->out, (struct ss_event_link){ ss_event_link_key(SS_EVENT_LINK_CONTEXT, (uint64_t)c->v[SS_CTX_PRODUCER_TYPE],
 							    (uint64_t)c->v[SS_CTX_PRODUCER]), as, SS_NONE }))
 		return false;
 	return !ss_context_consumes(c) ||
-	       ss_vec_push(&fl->in, (struct ss_tie){ ss_tie_key(SS_TIE_CONTEXT, (uint64_t)c->v[SS_CTX_CONSUMER_TYPE],
+	       ss_vec_push(&fl->in, (struct ss_event_link){ ss_event_link_key(SS_EVENT_LINK_CONTEXT, (uint64_t)c->v[SS_CTX_CONSUMER_TYPE],
 							     (uint64_t)c->v[SS_CTX_CONSUMER]), as, SS_NONE });
 }
 
@@ -41,19 +41,19 @@ static bool add_ties(struct ss_forest_line *fl, const struct ss_context *c, uint
 static bool add_kernel(struct ss_forest_line *fl, const struct ss_context *c, uint32_t i, enum ss_event_type type)
 {
 	bool launch = type == SS_EV_KERNEL_LAUNCH || (type == SS_EV_UNKNOWN && fl->p->kind == SS_PLANE_HOST_CPU);
-	struct ss_tie tie = { ss_tie_key(SS_TIE_KERNEL, 0, (uint64_t)c->v[SS_CTX_CORRELATION]), i, SS_NONE };
+	struct ss_event_link link = { ss_event_link_key(SS_EVENT_LINK_KERNEL, 0, (uint64_t)c->v[SS_CTX_CORRELATION]), i, SS_NONE };
 	if (launch)
-		return ss_vec_push(&fl->out, tie);
+		return ss_vec_push(&fl->out, link);
 	fl->has_ops = true;
-	return ss_vec_push(&fl->in, tie);
+	return ss_vec_push(&fl->in, link);
 }
 
 /* The executor of a step's iteration is the parent of the iterators asked in it. */
-static bool add_iteration(struct ss_ties *ties, const struct ss_context *c, uint32_t i)
+static bool add_iteration(struct ss_event_links *links, const struct ss_context *c, uint32_t i)
 {
 	if (!ss_context_has(c, SS_CTX_ID) || !ss_context_has(c, SS_CTX_ITER))
 		return true;
-	return ss_vec_push(ties, (struct ss_tie){ ss_tie_key(SS_TIE_ITERATOR, (uint64_t)c->v[SS_CTX_ITER],
+	return ss_vec_push(links, (struct ss_event_link){ ss_event_link_key(SS_EVENT_LINK_ITERATOR, (uint64_t)c->v[SS_CTX_ITER],
 							     (uint64_t)c->v[SS_CTX_ID]), i, SS_NONE });
 }
 
@@ -107,7 +107,7 @@ static bool add_event(struct ss_forest_line *fl, const struct ss_context *c, uin
 		return false;
 	if (ss_context_has(c, SS_CTX_ASYNC) && c->v[SS_CTX_ASYNC] && !fl->flat && !ss_vec_push(&fl->asyncs, i))
 		return false;
-	return add_ties(fl, c, i);
+	return add_links(fl, c, i);
 }
 
 /* Events that are neither of a kind with a meaning nor have stats that could matter need not be read. */
@@ -203,7 +203,7 @@ static bool credit(struct ss_forest_line *fl, const struct ss_line *l, bool modu
 		if (at == g->n || !(g->begin_ps[at] <= begin && end <= ss_xevents_end_ps(g, at)))
 			continue;
 		ss_context_read(fl->reader, l, i, module, &c);
-		if (!add_ties(fl, &c, at))
+		if (!add_links(fl, &c, at))
 			return false;
 	}
 	return true;
@@ -212,11 +212,11 @@ static bool credit(struct ss_forest_line *fl, const struct ss_line *l, bool modu
 static bool credit_lines(struct ss_forest_line *fl)
 {
 	const struct ss_xplane *x = fl->p->x;
-	bool may_tie = ss_xplane_has(x, SS_STAT_PRODUCER_ID) || ss_xplane_has(x, SS_STAT_CONSUMER_ID);
+	bool may_link = ss_xplane_has(x, SS_STAT_PRODUCER_ID) || ss_xplane_has(x, SS_STAT_CONSUMER_ID);
 	for (uint32_t i = 0; i < fl->p->nlines; i++) {
 		const struct ss_line *l = &fl->p->lines[i];
 		bool module = ss_line_is_tpu_modules(fl->p, l);
-		if (l != fl->l && (may_tie || module) && !credit(fl, l, module))
+		if (l != fl->l && (may_link || module) && !credit(fl, l, module))
 			return false;
 	}
 	return true;
@@ -224,39 +224,39 @@ static bool credit_lines(struct ss_forest_line *fl)
 
 static int by_event(const void *a, const void *b)
 {
-	const struct ss_tie *x = a, *y = b;
+	const struct ss_event_link *x = a, *y = b;
 	if (x->event != y->event)
 		return x->event < y->event ? -1 : 1;
 	/* In the order of their kinds, so that the parents of a node come in that order. */
 	return x->key < y->key ? -1 : x->key > y->key;
 }
 
-static void sort_ties(struct ss_tie *ties, size_t n)
+static void sort_links(struct ss_event_link *links, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
-		if (by_event(&ties[i - 1], &ties[i]) > 0) {
-			qsort(ties, n, sizeof(*ties), by_event);
+		if (by_event(&links[i - 1], &links[i]) > 0) {
+			qsort(links, n, sizeof(*links), by_event);
 			return;
 		}
 }
 
-/* Find the bundles that have both producers and consumers and count their members. */
+/* Find the link_groups that have both producers and consumers and count their members. */
 struct bundling {
 	struct ss_forest *f;
 	struct ss_u64map by_key;
-	SS_VEC(struct ss_bundle) bundles;
+	SS_VEC(struct ss_link_group) link_groups;
 };
 
 static bool count_producers(struct bundling *b, struct ss_forest_line *fl)
 {
 	for (size_t k = 0; k < fl->out.n; k++) {
-		struct ss_tie *t = &fl->out.v[k];
-		t->bundle = ss_u64map_add(&b->by_key, t->key, (uint32_t)b->bundles.n);
-		if (t->bundle == SS_NONE)
+		struct ss_event_link *t = &fl->out.v[k];
+		t->link_group = ss_u64map_add(&b->by_key, t->key, (uint32_t)b->link_groups.n);
+		if (t->link_group == SS_NONE)
 			return false;
-		if (t->bundle == b->bundles.n && !ss_vec_push(&b->bundles, (struct ss_bundle){ .visited_by = -1 }))
+		if (t->link_group == b->link_groups.n && !ss_vec_push(&b->link_groups, (struct ss_link_group){ .visited_by = -1 }))
 			return false;
-		b->bundles.v[t->bundle].nproducers++;
+		b->link_groups.v[t->link_group].nproducers++;
 	}
 	return true;
 }
@@ -264,35 +264,35 @@ static bool count_producers(struct bundling *b, struct ss_forest_line *fl)
 static void count_consumers(struct bundling *b, struct ss_forest_line *fl)
 {
 	for (size_t k = 0; k < fl->in.n; k++) {
-		struct ss_tie *t = &fl->in.v[k];
-		t->bundle = ss_u64map_get(&b->by_key, t->key);
-		if (t->bundle != SS_NONE)
-			b->bundles.v[t->bundle].nconsumers++;
+		struct ss_event_link *t = &fl->in.v[k];
+		t->link_group = ss_u64map_get(&b->by_key, t->key);
+		if (t->link_group != SS_NONE)
+			b->link_groups.v[t->link_group].nconsumers++;
 	}
 }
 
-static bool worthless(const struct ss_bundle *b, enum ss_tie_kind kind)
+static bool worthless(const struct ss_link_group *b, enum ss_event_link_kind kind)
 {
 	return b->nconsumers == 0 ||
-	       (kind == SS_TIE_CONTEXT && b->nproducers >= WIDE_BUNDLE && b->nconsumers >= WIDE_BUNDLE);
+	       (kind == SS_EVENT_LINK_CONTEXT && b->nproducers >= WIDE_LINK_GROUP && b->nconsumers >= WIDE_LINK_GROUP);
 }
 
-/* Drop the ties of worthless bundles and lay out the members. */
+/* Drop the links of worthless link_groups and lay out the members. */
 static void lay_out(struct bundling *b, uint32_t *nproducers, uint32_t *nconsumers)
 {
 	*nproducers = *nconsumers = 0;
 	for (uint32_t i = 0; i < b->f->nlines; i++) {
 		struct ss_forest_line *fl = &b->f->lines[i];
 		for (size_t k = 0; k < fl->out.n; k++)
-			if (worthless(&b->bundles.v[fl->out.v[k].bundle], ss_tie_kind_of(fl->out.v[k].key)))
-				fl->out.v[k].bundle = SS_NONE;
+			if (worthless(&b->link_groups.v[fl->out.v[k].link_group], ss_event_link_kind_of(fl->out.v[k].key)))
+				fl->out.v[k].link_group = SS_NONE;
 		for (size_t k = 0; k < fl->in.n; k++)
-			if (fl->in.v[k].bundle != SS_NONE &&
-			    worthless(&b->bundles.v[fl->in.v[k].bundle], ss_tie_kind_of(fl->in.v[k].key)))
-				fl->in.v[k].bundle = SS_NONE;
+			if (fl->in.v[k].link_group != SS_NONE &&
+			    worthless(&b->link_groups.v[fl->in.v[k].link_group], ss_event_link_kind_of(fl->in.v[k].key)))
+				fl->in.v[k].link_group = SS_NONE;
 	}
-	for (size_t k = 0; k < b->bundles.n; k++) {
-		struct ss_bundle *x = &b->bundles.v[k];
+	for (size_t k = 0; k < b->link_groups.n; k++) {
+		struct ss_link_group *x = &b->link_groups.v[k];
 		x->first_producer = *nproducers;
 		x->first_consumer = *nconsumers;
 		*nproducers += x->nproducers;
@@ -301,52 +301,52 @@ static void lay_out(struct bundling *b, uint32_t *nproducers, uint32_t *nconsume
 	}
 }
 
-/* Where one id is launched several times, the last launch counts: the others lose their tie. */
-static void only_last(struct ss_forest *f, const struct ss_bundle *b, struct ss_node kept)
+/* Where one id is launched several times, the last launch counts: the others lose their link. */
+static void only_last(struct ss_forest *f, const struct ss_link_group *b, struct ss_node kept)
 {
 	const struct ss_node old = f->producers[b->first_producer];
 	struct ss_forest_line *fl = &f->lines[old.line];
-	uint32_t bundle = (uint32_t)(b - f->bundles);
-	for (size_t k = ss_tie_at(fl->out.v, fl->out.n, old.event); k < fl->out.n && fl->out.v[k].event == old.event; k++)
-		if (fl->out.v[k].bundle == bundle)
-			fl->out.v[k].bundle = SS_NONE;
+	uint32_t link_group = (uint32_t)(b - f->link_groups);
+	for (size_t k = ss_event_link_at(fl->out.v, fl->out.n, old.event); k < fl->out.n && fl->out.v[k].event == old.event; k++)
+		if (fl->out.v[k].link_group == link_group)
+			fl->out.v[k].link_group = SS_NONE;
 	f->producers[b->first_producer] = kept;
 }
 
-static void fill_bundles(struct ss_forest *f)
+static void fill_link_groups(struct ss_forest *f)
 {
 	for (uint32_t i = 0; i < f->nlines; i++) {
 		struct ss_forest_line *fl = &f->lines[i];
 		for (size_t k = 0; k < fl->out.n; k++) {
-			struct ss_tie *t = &fl->out.v[k];
+			struct ss_event_link *t = &fl->out.v[k];
 			struct ss_node node = { i, t->event };
-			if (t->bundle == SS_NONE)
+			if (t->link_group == SS_NONE)
 				continue;
-			struct ss_bundle *b = &f->bundles[t->bundle];
-			if (b->nproducers && ss_tie_kind_of(t->key) != SS_TIE_CONTEXT)
+			struct ss_link_group *b = &f->link_groups[t->link_group];
+			if (b->nproducers && ss_event_link_kind_of(t->key) != SS_EVENT_LINK_CONTEXT)
 				only_last(f, b, node);
 			else
 				f->producers[b->first_producer + b->nproducers++] = node;
 		}
 		for (size_t k = 0; k < fl->in.n; k++) {
-			struct ss_tie *t = &fl->in.v[k];
-			if (t->bundle == SS_NONE)
+			struct ss_event_link *t = &fl->in.v[k];
+			if (t->link_group == SS_NONE)
 				continue;
-			struct ss_bundle *b = &f->bundles[t->bundle];
+			struct ss_link_group *b = &f->link_groups[t->link_group];
 			f->consumers[b->first_consumer + b->nconsumers++] = (struct ss_node){ i, t->event };
 		}
 	}
 }
 
-static bool bundle(struct ss_forest *f)
+static bool link_group(struct ss_forest *f)
 {
 	struct bundling b = { .f = f };
 	uint32_t nproducers, nconsumers;
 	bool ok = true;
 	size_t n = 0;
 	for (uint32_t i = 0; i < f->nlines; i++) {
-		sort_ties(f->lines[i].out.v, f->lines[i].out.n);
-		sort_ties(f->lines[i].in.v, f->lines[i].in.n);
+		sort_links(f->lines[i].out.v, f->lines[i].out.n);
+		sort_links(f->lines[i].in.v, f->lines[i].in.n);
 		n += f->lines[i].out.n;
 	}
 	ok = ss_u64map_reserve(&b.by_key, n);
@@ -355,8 +355,8 @@ static bool bundle(struct ss_forest *f)
 	for (uint32_t i = 0; ok && i < f->nlines; i++)
 		count_consumers(&b, &f->lines[i]);
 	ss_u64map_free(&b.by_key);
-	f->bundles = b.bundles.v;
-	f->nbundles = (uint32_t)b.bundles.n;
+	f->link_groups = b.link_groups.v;
+	f->nlink_groups = (uint32_t)b.link_groups.n;
 	if (!ok)
 		return false;
 	lay_out(&b, &nproducers, &nconsumers);
@@ -364,7 +364,7 @@ static bool bundle(struct ss_forest *f)
 	f->consumers = malloc(((size_t)nconsumers + 1) * sizeof(*f->consumers));
 	if (!f->producers || !f->consumers)
 		return false;
-	fill_bundles(f);
+	fill_link_groups(f);
 	return true;
 }
 
@@ -392,14 +392,14 @@ static bool collect_lines(struct ss_forest *f)
 	return true;
 }
 
-static bool tie_lines(struct ss_forest *f)
+static bool link_lines(struct ss_forest *f)
 {
 	for (uint32_t i = 0; i < f->nlines; i++) {
 		struct ss_forest_line *fl = &f->lines[i];
 		if (fl->flat && !credit_lines(fl))
 			return false;
 	}
-	return ss_forest_tie_loops(f) && bundle(f);
+	return ss_forest_link_loops(f) && link_group(f);
 }
 
 bool ss_forest_build(struct ss_forest *f, struct ss_host *h, bool tpu, struct ss_err *err)
@@ -420,7 +420,7 @@ bool ss_forest_build(struct ss_forest *f, struct ss_host *h, bool tpu, struct ss
 		return true;
 	if (!ss_parallel(f->nlines, h->threads, nest_line, f, err))
 		return false;
-	return tie_lines(f) || ss_fail_mem(err);
+	return link_lines(f) || ss_fail_mem(err);
 }
 
 void ss_forest_free(struct ss_forest *f)
@@ -436,7 +436,7 @@ void ss_forest_free(struct ss_forest *f)
 		ss_vec_free(&fl->asyncs);
 		ss_vec_free(&fl->captured);
 	}
-	free(f->bundles);
+	free(f->link_groups);
 	free(f->producers);
 	free(f->consumers);
 	ss_vec_free(&f->loop_roots);
@@ -458,7 +458,7 @@ int64_t ss_forest_root_level(const struct ss_forest *f, struct ss_node n)
 	return lo < fl->roots.n && fl->roots.v[lo].event == n.event ? fl->roots.v[lo].level : 0;
 }
 
-/* Breadth first over parents; what was seen is remembered, for ties may run in circles. */
+/* Breadth first over parents; what was seen is remembered, for links may run in circles. */
 struct climb {
 	SS_VEC(struct ss_node) queue;
 	struct ss_u64map seen;
@@ -481,10 +481,10 @@ static bool climb_parents(struct climb *c, struct ss_forest *f, struct ss_node n
 	if (fl->parent && fl->parent[n.event] != SS_NONE &&
 	    !climb_add(c, (struct ss_node){ n.line, fl->parent[n.event] }))
 		return false;
-	for (size_t k = ss_tie_at(fl->in.v, fl->in.n, n.event); k < fl->in.n && fl->in.v[k].event == n.event; k++) {
-		if (!f->bundles || fl->in.v[k].bundle == SS_NONE)
+	for (size_t k = ss_event_link_at(fl->in.v, fl->in.n, n.event); k < fl->in.n && fl->in.v[k].event == n.event; k++) {
+		if (!f->link_groups || fl->in.v[k].link_group == SS_NONE)
 			continue;
-		const struct ss_bundle *b = &f->bundles[fl->in.v[k].bundle];
+		const struct ss_link_group *b = &f->link_groups[fl->in.v[k].link_group];
 		for (uint32_t i = 0; i < b->nproducers; i++) {
 			f->budget -= f->budget > 0;
 			if (f->budget && !climb_add(c, f->producers[b->first_producer + i]))
@@ -498,7 +498,7 @@ bool ss_forest_ancestor(struct ss_forest *f, struct ss_node from, bool include_s
 			bool *found, struct ss_err *err)
 {
 	struct climb c = { 0 };
-	/* Without itself: a node that is tied to itself is its own ancestor, one that is so by a longer way is not. */
+	/* Without itself: a node that is linked to itself is its own ancestor, one that is so by a longer way is not. */
 	bool ok = include_self ? climb_add(&c, from)
 			       : climb_parents(&c, f, from) && ss_u64map_add(&c.seen, key_of(from), SS_NONE - 1) != SS_NONE;
 	*found = false;

@@ -1,8 +1,8 @@
 /*
- * forest.h - who caused whom: events nested in one another, and events tied over lines
+ * forest.h - who caused whom: events nested in one another, and events linked over lines
  * (common_xspace section 6.4).
  *
- * Exists only while a host is loaded. Lines that neither begin a group nor are tied to others cost
+ * Exists only while a host is loaded. Lines that neither begin a group nor are linked to others cost
  * nothing but a look at their stats; of the rest, two words an event say where its children end and
  * who its parent is:
  *
@@ -13,7 +13,7 @@
  * The order of events in the file counts, not their times: a line that is not in the order of time
  * nests little.
  *
- * Ties are bundles: every producer of a bundle is a parent of every consumer in it. They are never
+ * Ties are link_groups: every producer of a link_group is a parent of every consumer in it. They are never
  * spelled out as pairs.
  */
 #ifndef SS_MODEL_PREPROCESS_FOREST_H
@@ -27,38 +27,38 @@ struct ss_node {
 	uint32_t line, event;
 };
 
-enum ss_tie_kind {	/* in the order in which they make parents */
-	SS_TIE_ITERATOR,	/* executor to iterator, by step and iteration */
-	SS_TIE_KERNEL,		/* launch to kernel, by correlation id */
-	SS_TIE_CONTEXT,		/* by the stats of producer and consumer */
-	SS_TIE_LOOP,		/* first event of a loop iteration to the others */
-	SS_TIE_KINDS
+enum ss_event_link_kind {	/* in the order in which they make parents */
+	SS_EVENT_LINK_ITERATOR,	/* executor to iterator, by step and iteration */
+	SS_EVENT_LINK_KERNEL,		/* launch to kernel, by correlation id */
+	SS_EVENT_LINK_CONTEXT,		/* by the stats of producer and consumer */
+	SS_EVENT_LINK_LOOP,		/* first event of a loop iteration to the others */
+	SS_EVENT_LINK_KINDS
 };
 
-/* One end of a tie. */
-struct ss_tie {
-	uint64_t key;		/* equal at both ends; the kind in its highest two bits, see ss_tie_kind_of */
+/* One end of a link. */
+struct ss_event_link {
+	uint64_t key;		/* equal at both ends; the kind in its highest two bits, see ss_event_link_kind_of */
 	uint32_t event;
-	uint32_t bundle;	/* SS_NONE: nobody at the other end */
+	uint32_t link_group;	/* SS_NONE: nobody at the other end */
 };
 
-struct ss_ties {
-	struct ss_tie *v;
+struct ss_event_links {
+	struct ss_event_link *v;
 	size_t n, cap;
 };
 
-static inline enum ss_tie_kind ss_tie_kind_of(uint64_t key)
+static inline enum ss_event_link_kind ss_event_link_kind_of(uint64_t key)
 {
-	return (enum ss_tie_kind)(key >> 62);
+	return (enum ss_event_link_kind)(key >> 62);
 }
 
-static inline uint64_t ss_tie_key(enum ss_tie_kind kind, uint64_t salt, uint64_t id)
+static inline uint64_t ss_event_link_key(enum ss_event_link_kind kind, uint64_t salt, uint64_t id)
 {
 	return (ss_mix(id, salt) >> 2) | (uint64_t)kind << 62;
 }
 
 /* producers[first_producer ..], consumers[first_consumer ..] of the forest. */
-struct ss_bundle {
+struct ss_link_group {
 	uint32_t first_producer, nproducers;
 	uint32_t first_consumer, nconsumers;
 	int32_t visited_by;	/* the last group that was passed on through it */
@@ -82,7 +82,7 @@ struct ss_forest_line {
 	bool flat;		/* a grouping line of a TPU: its events are not nested */
 	uint32_t *parent, *end;	/* NULL: flat, or of no consequence */
 	/* By event ascending. */
-	struct ss_ties out, in;
+	struct ss_event_links out, in;
 	SS_VEC(struct ss_root) roots;
 	SS_VEC(struct ss_iteration) iterations;
 	SS_VEC(uint32_t) asyncs;
@@ -95,8 +95,8 @@ struct ss_forest {
 	struct ss_context_reader *readers; /* per plane */
 	struct ss_forest_line *lines;
 	uint32_t nlines;
-	struct ss_bundle *bundles;
-	uint32_t nbundles;
+	struct ss_link_group *link_groups;
+	uint32_t nlink_groups;
 	struct ss_node *producers, *consumers;
 	/* The first events of loop iterations, in the order of time. Where there are any, they are the only roots. */
 	SS_VEC(struct ss_node) loop_roots;
@@ -114,8 +114,8 @@ struct ss_forest {
 /* In a TPU profile, the lines whose events are steps or programs: nodes of the forest; NULL for a plane that is no TPU core. */
 struct ss_line *ss_tpu_grouping_line(const struct ss_plane *p);
 
-/* Find loop iterations and tie their events to the first of each: a step of forest building. False when memory is out. */
-bool ss_forest_tie_loops(struct ss_forest *f);
+/* Find loop iterations and link their events to the first of each: a step of forest building. False when memory is out. */
+bool ss_forest_link_loops(struct ss_forest *f);
 /* The step ids of functions that tf.data runs, sorted. */
 struct ss_captured {
 	SS_VEC(int64_t) ids;
@@ -127,20 +127,20 @@ bool ss_forest_build(struct ss_forest *f, struct ss_host *h, bool tpu, struct ss
 void ss_forest_free(struct ss_forest *f);
 
 /*
- * Walk a node and its ancestors, nearest first (breadth first over nesting and ties), until visit
+ * Walk a node and its ancestors, nearest first (breadth first over nesting and links), until visit
  * says true. Sets *found; false only when memory is out.
  */
 typedef bool ss_forest_visit_fn(void *arg, const struct ss_forest *f, struct ss_node n);
 bool ss_forest_ancestor(struct ss_forest *f, struct ss_node from, bool include_self, ss_forest_visit_fn *visit, void *arg,
 			bool *found, struct ss_err *err);
 
-/* First tie of a list at or behind `event`. */
-static inline size_t ss_tie_at(const struct ss_tie *ties, size_t n, uint32_t event)
+/* First link of a list at or behind `event`. */
+static inline size_t ss_event_link_at(const struct ss_event_link *links, size_t n, uint32_t event)
 {
 	size_t lo = 0, hi = n;
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
-		if (ties[mid].event < event)
+		if (links[mid].event < event)
 			lo = mid + 1;
 		else
 			hi = mid;

@@ -90,7 +90,7 @@ static bool collect(const struct ss_forest *f, struct parts *p)
 }
 
 /* Tie the parts [from, to) of one step, unless it is no loop: iteration 0 only. */
-static bool tie_step(struct ss_forest *f, struct parts *p, size_t from, size_t to)
+static bool link_step(struct ss_forest *f, struct parts *p, size_t from, size_t to)
 {
 	const struct part *v = p->all.v;
 	if (v[from].iter == v[to - 1].iter && v[from].iter == 0)
@@ -98,17 +98,17 @@ static bool tie_step(struct ss_forest *f, struct parts *p, size_t from, size_t t
 	for (size_t i = from, first = from; i < to; i++) {
 		if (v[i].iter != v[first].iter)
 			first = i;
-		/* Any number that no other iteration has names the bundle. */
-		struct ss_tie tie = { ss_tie_key(SS_TIE_LOOP, 0, first), v[i].node.event, SS_NONE };
+		/* Any number that no other iteration has names the link_group. */
+		struct ss_event_link link = { ss_event_link_key(SS_EVENT_LINK_LOOP, 0, first), v[i].node.event, SS_NONE };
 		struct ss_forest_line *fl = &f->lines[v[i].node.line];
-		if (i == first ? !ss_vec_push(&p->firsts, v[i]) || !ss_vec_push(&fl->out, tie)
-			       : !ss_vec_push(&fl->in, tie))
+		if (i == first ? !ss_vec_push(&p->firsts, v[i]) || !ss_vec_push(&fl->out, link)
+			       : !ss_vec_push(&fl->in, link))
 			return false;
 	}
 	return true;
 }
 
-bool ss_forest_tie_loops(struct ss_forest *f)
+bool ss_forest_link_loops(struct ss_forest *f)
 {
 	struct parts p = { 0 };
 	bool ok = collect(f, &p);
@@ -117,7 +117,7 @@ bool ss_forest_tie_loops(struct ss_forest *f)
 	for (size_t from = 0, to; ok && from < p.all.n; from = to) {
 		for (to = from + 1; to < p.all.n && p.all.v[to].step == p.all.v[from].step; to++)
 			;
-		ok = tie_step(f, &p, from, to);
+		ok = link_step(f, &p, from, to);
 	}
 	if (ok && p.firsts.n)
 		qsort(p.firsts.v, p.firsts.n, sizeof(*p.firsts.v), by_time);

@@ -1,7 +1,7 @@
 /*
  * gpu_steps.c - steps of a GPU, over all its streams.
  *
- * Not every kernel is tied to a step. One that is not belongs to the step seen last, in the order
+ * Not every kernel is linked to a step. One that is not belongs to the step seen last, in the order
  * of time over all streams; a row of events of the same step is one span of the line "Steps".
  */
 #include "model/host/time_walk.h"

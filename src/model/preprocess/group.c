@@ -40,15 +40,15 @@ static bool relate(struct ss_grouping *g, int32_t parent, int32_t child)
 	return got != SS_NONE && (got != at || ss_vec_push(&g->relations, pair));
 }
 
-/* Put the consumers tied to an event on the list of work. */
-static bool follow_ties(struct ss_grouping *g, struct ss_forest_line *fl, size_t *at, uint32_t event, int32_t id)
+/* Put the consumers linked to an event on the list of work. */
+static bool follow_links(struct ss_grouping *g, struct ss_forest_line *fl, size_t *at, uint32_t event, int32_t id)
 {
 	while (*at < fl->out.n && fl->out.v[*at].event < event)
 		++*at;
 	for (size_t k = *at; k < fl->out.n && fl->out.v[k].event == event; k++) {
-		if (fl->out.v[k].bundle == SS_NONE)
+		if (fl->out.v[k].link_group == SS_NONE)
 			continue;
-		struct ss_bundle *b = &g->forest.bundles[fl->out.v[k].bundle];
+		struct ss_link_group *b = &g->forest.link_groups[fl->out.v[k].link_group];
 		if (b->visited_by == id)
 			continue;
 		b->visited_by = id;
@@ -67,7 +67,7 @@ static bool spread_below(struct ss_grouping *g, struct ss_node n, int32_t id)
 		return false;
 	int32_t *group = fl->l->group;
 	uint32_t bound = fl->end && fl->end[n.event] ? fl->end[n.event] : n.event + 1;
-	size_t at = ss_tie_at(fl->out.v, fl->out.n, n.event);
+	size_t at = ss_event_link_at(fl->out.v, fl->out.n, n.event);
 	for (uint32_t i = n.event; i < bound;) {
 		bool async = fl->end && fl->end[i] == 0;
 		if (async && i != n.event) {
@@ -81,7 +81,7 @@ static bool spread_below(struct ss_grouping *g, struct ss_node n, int32_t id)
 			continue;
 		}
 		group[i] = id;
-		if (!follow_ties(g, fl, &at, i, id))
+		if (!follow_links(g, fl, &at, i, id))
 			return false;
 		i++;
 	}
@@ -361,7 +361,7 @@ static bool is_tpu(const struct ss_host *h)
 	return false;
 }
 
-/* Is an event of this name a root, or the iteration of a loop; on a TPU, one that ties others to it? See context.c and forest.c. */
+/* Is an event of this name a root, or the iteration of a loop; on a TPU, one that links others to it? See context.c and forest.c. */
 static bool may_begin_group(struct ss_str name, bool core)
 {
 	switch (ss_event_type_of_name(name)) {

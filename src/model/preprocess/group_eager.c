@@ -39,14 +39,14 @@ static bool visit(void *arg, const struct ss_forest *f, struct ss_node n)
 }
 
 /* How many events caused this one, and one of them. */
-static uint32_t count_causes(const struct ss_forest *f, struct ss_node n, size_t tie, struct ss_node *cause)
+static uint32_t count_causes(const struct ss_forest *f, struct ss_node n, size_t link, struct ss_node *cause)
 {
 	const struct ss_forest_line *fl = &f->lines[n.line];
 	uint32_t causes = 0;
-	for (; tie < fl->in.n && fl->in.v[tie].event == n.event; tie++) {
-		if (fl->in.v[tie].bundle == SS_NONE)
+	for (; link < fl->in.n && fl->in.v[link].event == n.event; link++) {
+		if (fl->in.v[link].link_group == SS_NONE)
 			continue;
-		const struct ss_bundle *b = &f->bundles[fl->in.v[tie].bundle];
+		const struct ss_link_group *b = &f->link_groups[fl->in.v[link].link_group];
 		causes += b->nproducers;
 		*cause = f->producers[b->first_producer];
 	}
@@ -54,15 +54,15 @@ static uint32_t count_causes(const struct ss_forest *f, struct ss_node n, size_t
 }
 
 /*
- * What tied events say, and those around. A single cause on a line that was done before is known,
+ * What linked events say, and those around. A single cause on a line that was done before is known,
  * as that of a kernel mostly is; otherwise the nearest is searched.
  */
-static bool state_by_ties(struct eager *e, struct ss_node n, size_t tie, int8_t around, int8_t *state,
+static bool state_by_links(struct eager *e, struct ss_node n, size_t link, int8_t around, int8_t *state,
 			  struct ss_err *err)
 {
 	struct ss_node cause;
 	bool found;
-	uint32_t causes = count_causes(&e->g->forest, n, tie, &cause);
+	uint32_t causes = count_causes(&e->g->forest, n, link, &cause);
 	*state = around;
 	if (!causes)
 		return true;
@@ -83,17 +83,17 @@ static bool find_states(struct eager *e, uint32_t line, struct ss_err *err)
 	const struct ss_forest_line *fl = &e->g->forest.lines[line];
 	uint32_t n = fl->l->ev.n;
 	int8_t *state = malloc((size_t)n + 1);
-	size_t tie = 0;
+	size_t link = 0;
 	bool ok = state;
 	for (uint32_t i = 0; ok && i < n; i++) {
 		uint32_t parent = fl->parent ? fl->parent[i] : SS_NONE;
 		int8_t around = parent != SS_NONE ? state[parent] : NONE;
-		while (tie < fl->in.n && fl->in.v[tie].event < i)
-			tie++;
+		while (link < fl->in.n && fl->in.v[link].event < i)
+			link++;
 		if (is_execute(fl, i))
 			state[i] = state_of_execute(fl, i);
-		else if (tie < fl->in.n && fl->in.v[tie].event == i)
-			ok = state_by_ties(e, (struct ss_node){ line, i }, tie, around, &state[i], err);
+		else if (link < fl->in.n && fl->in.v[link].event == i)
+			ok = state_by_links(e, (struct ss_node){ line, i }, link, around, &state[i], err);
 		else
 			state[i] = around;
 	}
@@ -101,7 +101,7 @@ static bool find_states(struct eager *e, uint32_t line, struct ss_err *err)
 	return ok || ss_fail_mem(err);
 }
 
-/* Operations by their names, kernels by their ties. */
+/* Operations by their names, kernels by their links. */
 static bool mark(struct eager *e, uint32_t line)
 {
 	const struct ss_forest_line *fl = &e->g->forest.lines[line];
@@ -116,7 +116,7 @@ static bool mark(struct eager *e, uint32_t line)
 		l->eager[i] = op ? (state && state[i] == EAGER) : -1;
 	}
 	for (size_t k = 0; k < fl->in.n; k++)
-		if (ss_tie_kind_of(fl->in.v[k].key) == SS_TIE_KERNEL) {
+		if (ss_event_link_kind_of(fl->in.v[k].key) == SS_EVENT_LINK_KERNEL) {
 			uint32_t i = fl->in.v[k].event;
 			l->eager[i] = state && state[i] == EAGER;
 		}

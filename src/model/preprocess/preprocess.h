@@ -20,7 +20,7 @@ uint32_t ss_plane_add_synthetic_name(struct ss_arena *arena, struct ss_plane *p,
 bool ss_preprocess_group(struct ss_host *h, struct ss_err *err);
 /*
  * May that give events of the host's threads a group? From names alone, of an opened host: there is a
- * group only below a root, and the steps of a TPU reach a thread only by a tie that begins on the TPU.
+ * group only below a root, and the steps of a TPU reach a thread only by a link that begins on the TPU.
  */
 bool ss_preprocess_may_group_threads(const struct ss_host *h);
 /* Section 6.6 (a) and (b): the groups of what GPUs ran, and their line "Steps". */

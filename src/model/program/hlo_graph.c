@@ -316,7 +316,7 @@ static bool tie(struct builder *b, uint32_t from, uint32_t to, uint32_t operand_
 }
 
 /* What the instruction needs. A parameter of a fusion needs the fusion's operand. */
-static bool tie_operands(struct builder *b, uint32_t i)
+static bool link_operands(struct builder *b, uint32_t i)
 {
 	const struct ss_hlo_graph *g = b->g;
 	const struct ss_hlo_links *l = &g->links;
@@ -342,7 +342,7 @@ static bool draw_instr(struct builder *b, uint32_t i, uint32_t cluster)
 	if (is_no_node(b->g, i))
 		return true;
 	b->g->node_of[i] = (uint32_t)b->nodes.n;
-	return ss_vec_push(&b->nodes, (struct ss_graph_node){ i, cluster, b->g->state[i] }) && tie_operands(b, i);
+	return ss_vec_push(&b->nodes, (struct ss_graph_node){ i, cluster, b->g->state[i] }) && link_operands(b, i);
 }
 
 /* The same for all that call it, so it is found out once. */
@@ -442,7 +442,7 @@ struct counts {
 	uint32_t *to, *n;	/* by instruction: edges from it to the instruction `to` */
 };
 
-static bool connect_tie(struct builder *b, const struct tie *t, struct counts *k)
+static bool connect_link(struct builder *b, const struct tie *t, struct counts *k)
 {
 	struct ss_hlo_graph *g = b->g;
 	uint32_t to = g->node_of[t->to], from = edge_begin(g, t->from);
@@ -463,7 +463,7 @@ static bool connect(struct builder *b)
 	for (uint32_t i = 0; ok && i < g->m->ninstrs; i++)
 		k.to[i] = SS_NONE;
 	for (size_t i = 0; ok && i < b->ties.n; i++)
-		ok = connect_tie(b, &b->ties.v[i], &k);
+		ok = connect_link(b, &b->ties.v[i], &k);
 	free(k.to);
 	free(k.n);
 	uint32_t root = ss_hlo_root_of(g->m, g->computation);
