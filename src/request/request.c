@@ -63,7 +63,7 @@ bool ss_ask_run(struct ss_ask *a, struct ss_err *err)
 	ss_result_init(&a->result, &a->arena);
 	if (!ss_ask_tool(a->tool, &q, &a->result, err))
 		return false;
-	return (add_notes(&a->result, a->model) && ss_result_note_excess(&a->result)) || ss_fail_mem(err);
+	return (add_notes(&a->result, a->model) && ss_result_note_over_100_percent(&a->result)) || ss_fail_mem(err);
 }
 
 static bool no_table(const struct ss_ask *a, struct ss_err *err)

@@ -120,8 +120,8 @@ bool ss_result_note(struct ss_result *r, enum ss_severity severity, struct ss_st
 bool ss_result_say(struct ss_result *r, struct ss_str text);
 /* The table of this name; one that is not there is an empty one without columns. */
 const struct ss_table *ss_result_find(const struct ss_result *r, const char *name);
-/* A warning for each column and property of shares in which some are above 100 %. excess.c. */
-bool ss_result_note_excess(struct ss_result *r);
+/* A warning for each column and property of shares in which some are above 100 %. over_100_percent.c. */
+bool ss_result_note_over_100_percent(struct ss_result *r);
 
 /* Make room for `nrows` rows in all. */
 bool ss_table_reserve(struct ss_table *t, size_t nrows);

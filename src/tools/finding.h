@@ -9,7 +9,7 @@
 /* What the rules ask the model for. */
 #define SS_FINDING_FACTS                                                                          \
 	(SS_FACTS_ENV | SS_FACTS_OPS | SS_FACTS_STEPS | SS_FACTS_INFERRED_STEPS | SS_FACTS_BARRIERS |       \
-	 SS_FACTS_IDLE_ATTRIBUTION | SS_FACTS_FULLEST)
+	 SS_FACTS_IDLE_ATTRIBUTION | SS_FACTS_MEMORY_PEAK)
 
 struct ss_finding {
 	struct ss_str text;	/* "": no rule fires */

@@ -72,7 +72,7 @@ struct facts {
 	const struct ss_op_db *db;
 	const struct ss_event_shares *barriers;
 	const struct ss_idle_attribution *meanwhile; /* NULL: no rule asks for it */
-	const struct ss_mem_fullest *fullest;
+	const struct ss_memory_peak *peak;
 };
 
 static void know(struct facts *f, enum ss_figure figure, double percent)
@@ -426,7 +426,7 @@ static struct ss_str size_text(uint64_t bytes, struct ss_arena *a)
 }
 
 /* ": 14.2 GiB of 16.0 GiB on '0' of host h; the most, 3.1 GiB, for dense/MatMul." */
-static struct ss_str memory_place(const struct ss_mem_fullest *m, struct ss_arena *a)
+static struct ss_str memory_place(const struct ss_memory_peak *m, struct ss_arena *a)
 {
 	struct ss_str used = size_text(m->used_bytes, a), whole = size_text(m->capacity_bytes, a), most = SS_STR("");
 	if (m->op.n) {
@@ -445,7 +445,7 @@ static bool add_suggestion(struct ss_result *out, const struct ss_rule *r, const
 	int64_t row = (int64_t)t->nrows;
 	struct ss_str text = ss_arena_printf(out->arena, "%s%.1f%%%s", r->before, f->v[first], r->after);
 	if (text.p && (gaps || r->about_memory)) {
-		struct ss_str where = gaps ? whereabouts(f->meanwhile, out->arena) : memory_place(f->fullest, out->arena);
+		struct ss_str where = gaps ? whereabouts(f->meanwhile, out->arena) : memory_place(f->peak, out->arena);
 		text = ss_arena_printf(out->arena, SS_FMT SS_FMT, SS_ARG(text), SS_ARG(where));
 	}
 	if (!text.p || !ss_table_row(t))
@@ -508,13 +508,13 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	    !ss_result_table(out, "host_work", "What the host did meanwhile", host_cols, SS_COUNT(host_cols)))
 		return ss_fail_mem(err);
 	if (!ss_input_report_make(&r, q, err) || !(f.barriers = ss_model_barriers(q->model, err)) ||
-	    !(f.fullest = ss_model_fullest(q->model, err)))
+	    !(f.peak = ss_model_memory_peak(q->model, err)))
 		return false;
 	if (f.barriers->n)
 		know(&f, SS_FIG_BARRIER, 100 * f.barriers->mean_frac);
-	if (f.fullest->id.n) {
-		know(&f, SS_FIG_MEMORY, share((double)f.fullest->used_bytes, (double)f.fullest->capacity_bytes));
-		know(&f, SS_FIG_FRAGMENTED, 100 * f.fullest->fragmentation);
+	if (f.peak->id.n) {
+		know(&f, SS_FIG_MEMORY, share((double)f.peak->used_bytes, (double)f.peak->capacity_bytes));
+		know(&f, SS_FIG_FRAGMENTED, 100 * f.peak->fragmentation);
 	}
 	read_device(&f, r.env, r.ops);
 	read_steps(&f, &r);

@@ -227,7 +227,7 @@ static void build_device(struct bytes *space, const char *allocator, uint64_t he
 }
 
 /* A host's own memory is no device's, however full it is. */
-static void the_fullest_device_of_all_hosts(void **state)
+static void the_peak_of_all_hosts(void **state)
 {
 	static const struct {
 		const char *allocator;
@@ -238,7 +238,7 @@ static void the_fullest_device_of_all_hosts(void **state)
 	struct bytes space[SS_COUNT(made)] = { 0 };
 	struct ss_host hosts[SS_COUNT(made)], *list[SS_COUNT(made)];
 	struct ss_model model;
-	const struct ss_mem_fullest *f;
+	const struct ss_memory_peak *f;
 
 	(void)state;
 	for (size_t i = 0; i < SS_COUNT(made); i++) {
@@ -247,7 +247,7 @@ static void the_fullest_device_of_all_hosts(void **state)
 		list[i] = &hosts[i];
 	}
 	assert_ok(ss_model_init(&model, list, SS_COUNT(made), &err));
-	assert_ok((f = ss_model_fullest(&model, &err)) != NULL);
+	assert_ok((f = ss_model_memory_peak(&model, &err)) != NULL);
 	assert_str(f->id, "GPU_1_bfc");
 	assert_int_equal(f->used_bytes, 95);
 	assert_int_equal(f->capacity_bytes, 100);
@@ -267,7 +267,7 @@ int main(void)
 		cmocka_unit_test(no_stated_peak),
 		cmocka_unit_test(breaks_down_the_peak),
 		cmocka_unit_test(samples_keep_peaks),
-		cmocka_unit_test(the_fullest_device_of_all_hosts),
+		cmocka_unit_test(the_peak_of_all_hosts),
 	};
 	return RUN_TESTS(tests);
 }

@@ -95,7 +95,7 @@ bool ss_mem_at_peak(const struct ss_memory *m, const struct ss_mem_allocator *a,
 int64_t ss_mem_peak_step(const struct ss_mem_allocator *a);
 
 /* The allocator of a device that came closest to its end, of all hosts. */
-struct ss_mem_fullest {
+struct ss_memory_peak {
 	struct ss_str host, id; /* id "": no device's allocator was recorded */
 	uint64_t used_bytes, capacity_bytes; /* stack + heap at the peak; and with what was free then */
 	double fragmentation;	/* then, 0..1 */
@@ -104,7 +104,7 @@ struct ss_mem_fullest {
 	uint64_t op_bytes;
 };
 
-const struct ss_mem_fullest *ss_model_fullest(struct ss_model *m, struct ss_err *err);
+const struct ss_memory_peak *ss_model_memory_peak(struct ss_model *m, struct ss_err *err);
 
 /*
  * At most `most` events that stand for all: the list is cut into `most` boxes, of n / most events

@@ -1,20 +1,20 @@
-/* memory_fullest.c - which device of all hosts came closest to the end of its memory. */
+/* memory_peak.c - which device of all hosts came closest to the end of its memory. */
 #include "model/fold.h"
 #include "model/runtime/memory.h"
 
 #include <stdlib.h>
 
-struct fullest {
-	struct ss_mem_fullest out; /* first: what the getter returns points here */
+struct peak {
+	struct ss_memory_peak out; /* first: what the getter returns points here */
 	double used_frac;
 	struct ss_intern keep;
 };
 
 static bool begin(void *data, const struct ss_model *m)
 {
-	struct fullest *f = data;
+	struct peak *f = data;
 	(void)m;
-	f->out = (struct ss_mem_fullest){ .host = SS_STR(""), .id = SS_STR(""), .op = SS_STR("") };
+	f->out = (struct ss_memory_peak){ .host = SS_STR(""), .id = SS_STR(""), .op = SS_STR("") };
 	return true;
 }
 
@@ -29,7 +29,7 @@ static bool is_of_device(struct ss_str id)
 	return !ss_str_contains(id, SS_STR("cpu")) && !ss_str_contains(id, SS_STR("CPU")) && !ss_str_contains(id, SS_STR("host"));
 }
 
-static bool name_largest(struct fullest *f, const struct ss_memory *m, const struct ss_mem_allocator *a, struct ss_err *err)
+static bool name_largest(struct peak *f, const struct ss_memory *m, const struct ss_mem_allocator *a, struct ss_err *err)
 {
 	struct ss_arena arena = { 0 };
 	struct ss_mem_active *rows;
@@ -50,7 +50,7 @@ static bool name_largest(struct fullest *f, const struct ss_memory *m, const str
 	return ok;
 }
 
-static bool take_allocator(struct fullest *f, struct ss_host *h, const struct ss_memory *m, const struct ss_mem_allocator *a,
+static bool take_allocator(struct peak *f, struct ss_host *h, const struct ss_memory *m, const struct ss_mem_allocator *a,
 			   struct ss_err *err)
 {
 	struct ss_mem_details d;
@@ -73,7 +73,7 @@ static bool take_allocator(struct fullest *f, struct ss_host *h, const struct ss
 
 static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *err)
 {
-	struct fullest *f = data;
+	struct peak *f = data;
 	const struct ss_memory *m = ss_host_memory(h, err);
 	bool ok = m;
 	(void)i;
@@ -84,21 +84,21 @@ static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *er
 
 static void release(void *data)
 {
-	struct fullest *f = data;
+	struct peak *f = data;
 	ss_intern_release(&f->keep);
 	free(f);
 }
 
-const struct ss_fold ss_fold_fullest = {
-	.part = SS_MODEL_FULLEST,
-	SS_FOLD_DATA(struct fullest),
+const struct ss_fold ss_fold_memory_peak = {
+	.part = SS_MODEL_MEMORY_PEAK,
+	SS_FOLD_DATA(struct peak),
 	.begin = begin,
 	.read = read_host,
 	.take = take_host,
 	.release = release,
 };
 
-const struct ss_mem_fullest *ss_model_fullest(struct ss_model *m, struct ss_err *err)
+const struct ss_memory_peak *ss_model_memory_peak(struct ss_model *m, struct ss_err *err)
 {
-	return ss_fold_get(m, &ss_fold_fullest, err);
+	return ss_fold_get(m, &ss_fold_memory_peak, err);
 }

@@ -1,5 +1,5 @@
 /*
- * excess.c - shares of more than the whole.
+ * over_100_percent.c - shares of more than the whole.
  *
  * A share above 100 % is either a mistake in what was counted or a peak that is not one: a cost
  * model that counts bytes which a cache served, a counter that wrapped, steps that overlap. The
@@ -55,7 +55,7 @@ static bool note_prop(struct ss_result *r, const struct ss_table *t, const struc
 	return much.p && text.p && ss_result_note(r, SS_WARNING, text);
 }
 
-bool ss_result_note_excess(struct ss_result *r)
+bool ss_result_note_over_100_percent(struct ss_result *r)
 {
 	bool ok = true;
 	for (size_t k = 0; ok && k < r->ntables; k++) {
