@@ -6,7 +6,7 @@
  * gathered since the last one; it is thrown away when its figures are taken. A host is called a
  * straggler when its steps take a tenth longer than those of the host in the middle.
  */
-#include "board.h"
+#include "dashboard.h"
 #include "programs.h"
 
 #include <getopt.h>
@@ -23,7 +23,7 @@ extern const struct cli_command cli_command_monitor;
 
 struct monitor {
 	struct ss_capture_config capture;
-	struct cli_board board;
+	struct cli_dashboard dashboard;
 	struct cli_programs programs;	/* with keep_slow */
 	struct cli_keep keep;
 	char slowest[400];	/* why the last profile was kept */
@@ -43,15 +43,15 @@ static void end_gathering(struct monitor *m)
 /*
  * Was a step far longer than the steps of the looks before? The first host of which that is true.
  */
-static bool was_slow(void *arg, const struct cli_look *looks, size_t n)
+static bool was_slow(void *arg, const struct cli_sample *samples, size_t n)
 {
 	struct monitor *m = arg;
 	for (size_t i = 0; i < n; i++) {
-		double usual = cli_board_usual_ms(&m->board, i), longest = looks[i].figures.step_ms_max;
-		if (!looks[i].ok || !(usual > 0) || !(longest > m->slow * usual))
+		double usual = cli_dashboard_usual_ms(&m->dashboard, i), longest = samples[i].metrics.step_ms_max;
+		if (!samples[i].ok || !(usual > 0) || !(longest > m->slow * usual))
 			continue;
 		snprintf(m->slowest, sizeof(m->slowest), "%s took %.4g ms for a step; the usual time is %.4g ms",
-			 looks[i].target, longest, usual);
+			 samples[i].target, longest, usual);
 		return true;
 	}
 	return false;
@@ -62,7 +62,7 @@ static void show(struct monitor *m)
 	struct ss_buf b = { 0 };
 	if (m->terminal)
 		ss_buf_z(&b, "\033[H\033[J");
-	cli_board_text(&m->board, &b);
+	cli_dashboard_text(&m->dashboard, &b);
 	if (m->terminal)
 		ss_buf_z(&b, "\nCtrl-C ends\n");
 	fwrite(b.p, 1, b.n, stdout);
@@ -97,27 +97,27 @@ static void begin_gathering(struct monitor *m)
 }
 
 /* A program that was started anew gathers nothing until it is asked to. */
-static void go_on_gathering(struct monitor *m, const struct cli_look *looks, size_t n)
+static void go_on_gathering(struct monitor *m, const struct cli_sample *samples, size_t n)
 {
 	for (size_t i = 0; i < n && i < m->programs.n; i++) {
-		if (looks[i].code == SS_GRPC_UNIMPLEMENTED) {
+		if (samples[i].code == SS_GRPC_UNIMPLEMENTED) {
 			fall_back(m, &m->programs.v[i]);
 			return;
 		}
-		m->programs.v[i].wanted = looks[i].code == SS_GRPC_NOT_FOUND;
+		m->programs.v[i].wanted = samples[i].code == SS_GRPC_NOT_FOUND;
 	}
 	begin_gathering(m);
 }
 
-static bool look(struct monitor *m, struct cli_look *looks, struct ss_err *err)
+static bool sample(struct monitor *m, struct cli_sample *samples, struct ss_err *err)
 {
 	size_t n;
-	if (!cli_look(&m->capture, looks, CLI_BOARD_HOSTS, &n, m->slow > 0 ? &m->keep : NULL, err))
+	if (!cli_sample(&m->capture, samples, CLI_DASHBOARD_HOSTS, &n, m->slow > 0 ? &m->keep : NULL, err))
 		return false;
-	cli_board_add(&m->board, looks, n);
+	cli_dashboard_add(&m->dashboard, samples, n);
 	show(m);
 	if (m->capture.mode == SS_CAPTURE_SNAPSHOT)
-		go_on_gathering(m, looks, n);
+		go_on_gathering(m, samples, n);
 	if (m->slow > 0 && m->keep.run[0])
 		fprintf(stderr, "stepscope: %s: kept as run %s of %s\n", m->slowest, m->keep.run, m->keep.logdir);
 	return true;
@@ -125,9 +125,9 @@ static bool look(struct monitor *m, struct cli_look *looks, struct ss_err *err)
 
 static int watch(struct monitor *m)
 {
-	struct cli_look *looks = calloc(CLI_BOARD_HOSTS, sizeof(*looks));
+	struct cli_sample *samples = calloc(CLI_DASHBOARD_HOSTS, sizeof(*samples));
 	struct ss_err err = { 0 };
-	bool ok = looks || ss_fail_mem(&err);
+	bool ok = samples || ss_fail_mem(&err);
 	if (ok && m->slow > 0) {
 		begin_gathering(m);
 		/* So that there is something to see at the first look. */
@@ -135,7 +135,7 @@ static int watch(struct monitor *m)
 	}
 	for (uint64_t i = 0; ok && (!m->queries || i < m->queries); i++) {
 		int64_t next_ns = ss_net_now_ns() + (int64_t)m->interval_s * 1000 * SS_NS_PER_MS;
-		ok = look(m, looks, &err);
+		ok = sample(m, samples, &err);
 		int64_t left_ms = (next_ns - ss_net_now_ns()) / SS_NS_PER_MS;
 		bool last = m->queries && i + 1 == m->queries;
 		if (ok && !last && ss_net_wait_readable(m->capture.wake_fd, left_ms > 0 ? (int)left_ms : 0))
@@ -143,22 +143,22 @@ static int watch(struct monitor *m)
 	}
 	if (m->slow > 0)
 		end_gathering(m);
-	free(looks);
+	free(samples);
 	if (err.code && err.code != SS_EBUSY)
 		return cli_fail(&err);
-	return cli_board_any(&m->board) ? CLI_DONE : CLI_FAILED;
+	return cli_dashboard_any(&m->dashboard) ? CLI_DONE : CLI_FAILED;
 }
 
-static void say_where(const struct monitor *m, const struct cli_board_address *at, const char *made)
+static void say_where(const struct monitor *m, const struct cli_dashboard_address *at, const char *made)
 {
 	const char *bind = at->bind ? at->bind : "127.0.0.1";
 	bool v6 = strchr(bind, ':');
 	fprintf(stderr, "stepscope: http://%s%s%s:%u/%s%s and /metrics\n", v6 ? "[" : "", bind, v6 ? "]" : "",
-		cli_board_port(&m->board), made[0] ? "?token=" : "", made);
+		cli_dashboard_port(&m->dashboard), made[0] ? "?token=" : "", made);
 }
 
 /* `at` may be NULL: then nobody is answered. */
-static int start(struct monitor *m, struct cli_board_address *at)
+static int start(struct monitor *m, struct cli_dashboard_address *at)
 {
 	struct ss_err err = { 0 };
 	char made[CLI_TOKEN_BYTES] = "";
@@ -166,14 +166,14 @@ static int start(struct monitor *m, struct cli_board_address *at)
 	if (m->capture.wake_fd < 0 || !cli_programs_open(&m->programs, &m->capture, &err))
 		return cli_fail(&err);
 	if ((at && !cli_token_for(at->bind, made, &at->token, &err)) ||
-	    !cli_board_open(&m->board, m->capture.targets, at, m->interval_s * 1000, &err)) {
+	    !cli_dashboard_open(&m->dashboard, m->capture.targets, at, m->interval_s * 1000, &err)) {
 		cli_programs_close(&m->programs);
 		return cli_fail(&err);
 	}
 	if (at)
 		say_where(m, at, made);
 	int status = watch(m);
-	cli_board_close(&m->board);
+	cli_dashboard_close(&m->dashboard);
 	cli_programs_close(&m->programs);
 	cli_interrupt_close(m->capture.wake_fd);
 	return status;
@@ -186,7 +186,7 @@ static int run(int argc, char **argv)
 	struct ss_capture_config *config = &m.capture;
 	struct cli_tls tls = { 0 }, http_token = { 0 };
 	const struct ss_tls *no_tls;
-	struct cli_board_address at = { .bind = NULL };
+	struct cli_dashboard_address at = { .bind = NULL };
 	struct ss_err err = { 0 };
 	uint64_t port = NO_PORT;
 	const struct cli_opt opts[] = {

@@ -5,7 +5,7 @@
 #include "watch.h"
 
 #include "capture/ask.h"
-#include "figures.h"
+#include "metrics.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,32 +46,32 @@ static bool ask_server(const struct cli_watch *w, struct ss_grpc_status *status)
 	return ok;
 }
 
-static bool take_look(const struct cli_watch *w, struct cli_look *looks, size_t *good, struct ss_err *err)
+static bool take_sample(const struct cli_watch *w, struct cli_sample *samples, size_t *good, struct ss_err *err)
 {
 	size_t n;
-	if (!cli_look(&w->capture, looks, MOST_HOSTS, &n, NULL, err))
+	if (!cli_sample(&w->capture, samples, MOST_HOSTS, &n, NULL, err))
 		return false;
 	for (size_t i = 0; i < n; i++) {
-		*good += looks[i].ok;
+		*good += samples[i].ok;
 		if (n > 1)
-			printf("  %s\n", looks[i].target);
-		if (looks[i].ok)
-			cli_figures_print(&looks[i].figures, w->level, "    ");
+			printf("  %s\n", samples[i].target);
+		if (samples[i].ok)
+			cli_metrics_print(&samples[i].metrics, w->level, "    ");
 		else
-			printf("    %s\n", looks[i].why);
+			printf("    %s\n", samples[i].why);
 	}
 	return true;
 }
 
 int cli_watch_lines(struct cli_watch *w)
 {
-	struct cli_look *looks = calloc(MOST_HOSTS, sizeof(*looks));
+	struct cli_sample *samples = calloc(MOST_HOSTS, sizeof(*samples));
 	struct ss_err err = { 0 };
 	struct ss_grpc_status status = { 0 };
 	bool server = !strchr(w->capture.targets, ',');
 	size_t good = 0;
-	if (!looks || (w->capture.wake_fd = cli_interrupt_open(&err)) < 0) {
-		free(looks);
+	if (!samples || (w->capture.wake_fd = cli_interrupt_open(&err)) < 0) {
+		free(samples);
 		ss_fail_mem(&err);
 		return cli_fail(&err);
 	}
@@ -89,13 +89,13 @@ int cli_watch_lines(struct cli_watch *w)
 			server = false;
 		size_t before = good;
 		if (!server && !err.code)
-			take_look(w, looks, &good, &err);
+			take_sample(w, samples, &good, &err);
 		fflush(stdout);
 		/* Who does not answer is not asked faster than who does. */
 		if (!server && good == before)
 			ss_net_wait_readable(w->capture.wake_fd, (int)w->capture.options.duration_ms);
 	}
-	free(looks);
+	free(samples);
 	cli_interrupt_close(w->capture.wake_fd);
 	if (err.code == SS_EBUSY)
 		return good ? CLI_DONE : CLI_FAILED;

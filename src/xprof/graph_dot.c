@@ -54,7 +54,7 @@ static void quoted(struct ss_out *o, struct ss_str s)
 
 static void write_node(struct ss_out *o, const struct ss_table *t, size_t row)
 {
-	const struct ss_graph_look *look = ss_graph_look_of(t, row);
+	const struct ss_node_style *style = ss_node_style_of(t, row);
 	struct pen pen = { o, false };
 	ss_out_printf(o, "n%zu [label=<", row);
 	ss_graph_lines(t, row, write_line, &pen);
@@ -66,7 +66,7 @@ static void write_node(struct ss_out *o, const struct ss_table *t, size_t row)
 		      ss_graph_is_omitted(ss_cell_str(t, row, "state")) && !ss_str_is(ss_cell_str(t, row, "state"), "root") ?
 			      "filled,dashed" :
 			      "filled",
-		      look->text, look->border, look->fill);
+		      style->text, style->border, style->fill);
 }
 
 static void open_box(struct ss_out *o, const struct ss_table *t, size_t row)

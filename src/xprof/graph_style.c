@@ -4,7 +4,7 @@
 #include "base/html.h"
 
 /* What a class of instructions looks like: text, border, inside. The colours are those of the compiler's drawings. */
-static const struct ss_graph_look looks[] = {
+static const struct ss_node_style styles[] = {
 	{ "elementwise", "black", "#9e9e9e", "white" },	  { "movement", "black", "#97b498", "#c8e6c9" },
 	{ "update", "black", "#cbc693", "#fff9c4" },	  { "heavy", "white", "#003c8f", "#1565c0" },
 	{ "parameter", "black", "#cbae82", "#ffe0b2" },	  { "reduction", "black", "#af8eb5", "#e1bee7" },
@@ -12,28 +12,28 @@ static const struct ss_graph_look looks[] = {
 	{ "control", "white", "#005005", "#2e7d32" },
 };
 
-static const struct ss_graph_look root_look = { "root", "white", "#7f0000", "#b71c1c" };
-static const struct ss_graph_look omitted_look = { "omitted", "#757575", "#757575", "white" };
-static const struct ss_graph_look large_parameter = { "parameter", "black", "#c88719", "#ffb74d" };
+static const struct ss_node_style root_style = { "root", "white", "#7f0000", "#b71c1c" };
+static const struct ss_node_style omitted_style = { "omitted", "#757575", "#757575", "white" };
+static const struct ss_node_style large_parameter = { "parameter", "black", "#c88719", "#ffb74d" };
 
 bool ss_graph_is_omitted(struct ss_str state)
 {
 	return ss_str_contains(state, SS_STR("omitted"));
 }
 
-const struct ss_graph_look *ss_graph_look_of(const struct ss_table *t, size_t row)
+const struct ss_node_style *ss_node_style_of(const struct ss_table *t, size_t row)
 {
 	struct ss_str class = ss_cell_str(t, row, "class"), state = ss_cell_str(t, row, "state");
 	if (ss_str_eq(state, SS_STR("root")))
-		return &root_look;
+		return &root_style;
 	if (ss_graph_is_omitted(state))
-		return &omitted_look;
+		return &omitted_style;
 	if (ss_cell_bool(t, row, "large") && ss_str_is(class, large_parameter.class))
 		return &large_parameter;
-	for (size_t i = 0; i < SS_COUNT(looks); i++)
-		if (ss_str_is(class, looks[i].class))
-			return &looks[i];
-	return &looks[0];
+	for (size_t i = 0; i < SS_COUNT(styles); i++)
+		if (ss_str_is(class, styles[i].class))
+			return &styles[i];
+	return &styles[0];
 }
 
 static void escape(struct ss_out *o, struct ss_str s)

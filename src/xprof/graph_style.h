@@ -7,12 +7,12 @@
 
 #include "xprof/shape.h"
 
-struct ss_graph_look {
+struct ss_node_style {
 	const char *class, *text, *border, *fill;
 };
 
 /* Of a row of `nodes`: the root and what is cut off look alike whatever they do. */
-const struct ss_graph_look *ss_graph_look_of(const struct ss_table *nodes, size_t row);
+const struct ss_node_style *ss_node_style_of(const struct ss_table *nodes, size_t row);
 bool ss_graph_is_omitted(struct ss_str state);
 
 enum ss_graph_style { SS_GRAPH_PLAIN, SS_GRAPH_STRONG, SS_GRAPH_SLANTED };

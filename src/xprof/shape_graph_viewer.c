@@ -84,16 +84,16 @@ static void tooltip(struct ss_out *o, const struct ss_table *t, size_t row)
 static void draw_node(struct ss_out *o, const struct ss_table *t, size_t row,
 		      const struct ss_layered_node *n)
 {
-	const struct ss_graph_look *look = ss_graph_look_of(t, row);
+	const struct ss_node_style *style = ss_node_style_of(t, row);
 	struct pen pen = { o, n->x + n->w / 2, n->y + 3 };
-	ss_out_printf(o, "<g id=\"n%zu\" class=\"n\" fill=\"%s\" data-name=\"", row, look->text);
+	ss_out_printf(o, "<g id=\"n%zu\" class=\"n\" fill=\"%s\" data-name=\"", row, style->text);
 	ss_graph_escaped(o, ss_cell_str(t, row, "name"));
 	ss_out_lit(o, "\">");
 	tooltip(o, t, row);
 	ss_out_printf(o,
 		      "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"3\" "
 		      "fill=\"%s\" stroke=\"%s\"%s/>",
-		      n->x, n->y, n->w, n->h, look->fill, look->border,
+		      n->x, n->y, n->w, n->h, style->fill, style->border,
 		      ss_graph_is_omitted(ss_cell_str(t, row, "state")) ? " stroke-dasharray=\"4 3\"" : "");
 	ss_graph_lines(t, row, draw_line, &pen);
 	ss_out_lit(o, "</g>\n");

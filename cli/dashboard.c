@@ -1,10 +1,10 @@
 /*
- * board.c - figures of several hosts, shown in three ways.
+ * dashboard.c - figures of several hosts, shown in three ways.
  *
  * The page is a table with a drawing for each host, made here and fetched anew by the browser; it
  * has no script.
  */
-#include "board.h"
+#include "dashboard.h"
 
 #include "base/html.h"
 #include "rpc/http.h"
@@ -19,29 +19,29 @@
 /* The figures of a host: in a table, with a unit of the eye; for Prometheus in units of its own. */
 static const struct column {
 	const char *title, *unit;
-	size_t at;		/* a double in struct cli_figures */
+	size_t at;		/* a double in struct cli_metrics */
 	const char *metric, *help;
 	double scale;
 } columns[] = {
-#define COLUMN(title, unit, field, metric, help, scale) { title, unit, offsetof(struct cli_figures, field), metric, help, scale }
-	COLUMN("step", " ms", step_ms_avg, "step_seconds", "Mean step time of the last sample.", 1e-3),
+#define COLUMN(title, unit, field, metric, help, scale) { title, unit, offsetof(struct cli_metrics, field), metric, help, scale }
+	COLUMN("step", " ms", step_ms_mean, "step_seconds", "Mean step time of the last sample.", 1e-3),
 	COLUMN("shortest", " ms", step_ms_min, "step_shortest_seconds", "Shortest step of the last sample.", 1e-3),
 	COLUMN("longest", " ms", step_ms_max, "step_longest_seconds", "Longest step of the last sample.", 1e-3),
 	COLUMN("idle", "%", idle_percent, "device_idle_ratio", "Share of time during which the device was idle.", 1e-2),
 	COLUMN("MXU", "%", mxu_percent, "matrix_unit_utilization_ratio", "Utilization of the TPU matrix units.", 1e-2),
-	COLUMN("input", "%", infeed_percent_avg, "infeed_ratio", "Share of the step time spent waiting for input.", 1e-2),
+	COLUMN("input", "%", infeed_percent_mean, "infeed_ratio", "Share of the step time spent waiting for input.", 1e-2),
 #undef COLUMN
 };
 
-static double value_of(const struct cli_board_host *h, const struct column *c)
+static double value_of(const struct cli_dashboard_host *h, const struct column *c)
 {
 	double v;
-	memcpy(&v, (const char *)&h->look.figures + c->at, sizeof(v));
+	memcpy(&v, (const char *)&h->sample.metrics + c->at, sizeof(v));
 	return v;
 }
 
 /* As it stands in a cell. */
-static void print_value(char out[32], const struct cli_board_host *h, const struct column *c)
+static void print_value(char out[32], const struct cli_dashboard_host *h, const struct column *c)
 {
 	double v = value_of(h, c);
 	if (isnan(v))
@@ -59,9 +59,9 @@ static int by_value(const void *a, const void *b)
 /* The middle of those that are numbers; at least `least` of them, else NAN. */
 static double median(const double *v, size_t n, size_t least)
 {
-	double sorted[CLI_BOARD_HOSTS];
+	double sorted[CLI_DASHBOARD_HOSTS];
 	size_t k = 0;
-	for (size_t i = 0; i < n && k < CLI_BOARD_HOSTS; i++)
+	for (size_t i = 0; i < n && k < CLI_DASHBOARD_HOSTS; i++)
 		if (!isnan(v[i]))
 			sorted[k++] = v[i];
 	if (k < least || !k)
@@ -70,12 +70,12 @@ static double median(const double *v, size_t n, size_t least)
 	return sorted[(k - 1) / 2];
 }
 
-double cli_board_usual_ms(const struct cli_board *b, size_t host)
+double cli_dashboard_usual_ms(const struct cli_dashboard *b, size_t host)
 {
 	return host < b->nhosts ? median(b->hosts[host].step_ms, b->hosts[host].nsteps, 3) : NAN;
 }
 
-bool cli_board_any(const struct cli_board *b)
+bool cli_dashboard_any(const struct cli_dashboard *b)
 {
 	for (size_t i = 0; i < b->nhosts; i++)
 		if (b->hosts[i].nsteps > b->hosts[i].failures)
@@ -83,39 +83,39 @@ bool cli_board_any(const struct cli_board *b)
 	return false;
 }
 
-void cli_board_add(struct cli_board *b, const struct cli_look *looks, size_t n)
+void cli_dashboard_add(struct cli_dashboard *b, const struct cli_sample *samples, size_t n)
 {
 	pthread_mutex_lock(&b->lock);
-	b->looks++;
+	b->samples++;
 	for (size_t i = 0; i < n && i < b->nhosts; i++) {
-		struct cli_board_host *h = &b->hosts[i];
-		h->look = looks[i];
-		h->failures += !looks[i].ok;
-		if (h->nsteps == CLI_BOARD_HISTORY)
+		struct cli_dashboard_host *h = &b->hosts[i];
+		h->sample = samples[i];
+		h->failures += !samples[i].ok;
+		if (h->nsteps == CLI_DASHBOARD_HISTORY)
 			memmove(h->step_ms, h->step_ms + 1, --h->nsteps * sizeof(*h->step_ms));
-		h->step_ms[h->nsteps++] = looks[i].ok ? looks[i].figures.step_ms_avg : NAN;
+		h->step_ms[h->nsteps++] = samples[i].ok ? samples[i].metrics.step_ms_mean : NAN;
 	}
 	pthread_mutex_unlock(&b->lock);
 }
 
 /* What a straggler is slower than: the middle of all hosts, where there are two and more. */
-static double middle_ms(const struct cli_board *b)
+static double middle_ms(const struct cli_dashboard *b)
 {
-	double v[CLI_BOARD_HOSTS];
+	double v[CLI_DASHBOARD_HOSTS];
 	for (size_t i = 0; i < b->nhosts; i++)
-		v[i] = b->hosts[i].look.ok ? b->hosts[i].look.figures.step_ms_avg : NAN;
+		v[i] = b->hosts[i].sample.ok ? b->hosts[i].sample.metrics.step_ms_mean : NAN;
 	return median(v, b->nhosts, 2);
 }
 
-static bool straggles(const struct cli_board_host *h, double middle)
+static bool straggles(const struct cli_dashboard_host *h, double middle)
 {
-	return h->look.ok && !isnan(middle) && h->look.figures.step_ms_avg > STRAGGLES * middle;
+	return h->sample.ok && !isnan(middle) && h->sample.metrics.step_ms_mean > STRAGGLES * middle;
 }
 
 /* ---- in a terminal ---- */
 
 /* Each look as one of eight heights, from the shortest step to the longest. */
-static void put_history(struct ss_buf *out, const struct cli_board_host *h)
+static void put_history(struct ss_buf *out, const struct cli_dashboard_host *h)
 {
 	static const char *const bars[] = { "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588" };
 	double low = INFINITY, high = -INFINITY;
@@ -131,12 +131,12 @@ static void put_history(struct ss_buf *out, const struct cli_board_host *h)
 	}
 }
 
-static void put_row(struct ss_buf *out, const struct cli_board_host *h, double middle)
+static void put_row(struct ss_buf *out, const struct cli_dashboard_host *h, double middle)
 {
 	char text[32];
 	ss_buf_printf(out, "%-24s", h->name);
-	if (!h->look.ok) {
-		ss_buf_printf(out, "  %s\n", h->look.why);
+	if (!h->sample.ok) {
+		ss_buf_printf(out, "  %s\n", h->sample.why);
 		return;
 	}
 	for (size_t i = 0; i < SS_COUNT(columns); i++) {
@@ -158,13 +158,13 @@ static void now_text(char out[32])
 		strftime(out, 32, "%H:%M:%S", &tm);
 }
 
-void cli_board_text(struct cli_board *b, struct ss_buf *out)
+void cli_dashboard_text(struct cli_dashboard *b, struct ss_buf *out)
 {
 	char now[32];
 	now_text(now);
 	pthread_mutex_lock(&b->lock);
 	double middle = middle_ms(b);
-	ss_buf_printf(out, "look %llu, %s\n%-24s", (unsigned long long)b->looks, now, "host");
+	ss_buf_printf(out, "look %llu, %s\n%-24s", (unsigned long long)b->samples, now, "host");
 	for (size_t i = 0; i < SS_COUNT(columns); i++)
 		ss_buf_printf(out, "  %10s", columns[i].title);
 	ss_buf_lit(out, "  before\n");
@@ -195,25 +195,25 @@ static void put_sample(struct ss_buf *out, const char *name, const char *host, d
 	ss_buf_printf(out, "\"} %.9g\n", v);
 }
 
-static void put_metrics(struct cli_board *b, struct ss_buf *out)
+static void put_metrics(struct cli_dashboard *b, struct ss_buf *out)
 {
 	pthread_mutex_lock(&b->lock);
 	double middle = middle_ms(b);
 	ss_buf_printf(out, "# HELP stepscope_looks_total Samples taken: short profiles of all hosts.\n"
 		      "# TYPE stepscope_looks_total counter\n"
-		      "stepscope_looks_total %llu\n", (unsigned long long)b->looks);
+		      "stepscope_looks_total %llu\n", (unsigned long long)b->samples);
 	for (size_t k = 0; k < SS_COUNT(columns); k++) {
 		const struct column *c = &columns[k];
 		ss_buf_printf(out, "# HELP stepscope_%s %s\n# TYPE stepscope_%s gauge\n", c->metric, c->help, c->metric);
 		for (size_t i = 0; i < b->nhosts; i++) {
 			double v = value_of(&b->hosts[i], c);
-			if (b->hosts[i].look.ok && !isnan(v))
+			if (b->hosts[i].sample.ok && !isnan(v))
 				put_sample(out, c->metric, b->hosts[i].name, v * c->scale);
 		}
 	}
 	ss_buf_lit(out, "# HELP stepscope_up 1 if the last sample of the host succeeded.\n# TYPE stepscope_up gauge\n");
 	for (size_t i = 0; i < b->nhosts; i++)
-		put_sample(out, "up", b->hosts[i].name, b->hosts[i].look.ok);
+		put_sample(out, "up", b->hosts[i].name, b->hosts[i].sample.ok);
 	ss_buf_lit(out, "# HELP stepscope_straggler 1 if the host's steps are at least 10% longer than the median host's.\n"
 			"# TYPE stepscope_straggler gauge\n");
 	for (size_t i = 0; i < b->nhosts; i++)
@@ -256,7 +256,7 @@ static const char style[] =
 	"footer{color:var(--muted)}";
 
 /* The history as a line, from zero to the longest; a look that failed is a gap. */
-static void put_line(struct ss_buf *out, const struct cli_board_host *h)
+static void put_line(struct ss_buf *out, const struct cli_dashboard_host *h)
 {
 	double high = 0, last = NAN;
 	for (size_t i = 0; i < h->nsteps; i++)
@@ -270,20 +270,20 @@ static void put_line(struct ss_buf *out, const struct cli_board_host *h)
 }
 
 /* A row of the page's table. */
-static void put_tr(struct ss_buf *out, const struct cli_board_host *h, double middle)
+static void put_tr(struct ss_buf *out, const struct cli_dashboard_host *h, double middle)
 {
 	char text[32];
 	bool slow = straggles(h, middle);
 	ss_buf_z(out, slow ? "<tr class=\"slow\"><td>" : "<tr><td>");
 	ss_html_escape(out, ss_str_from(h->name));
 	ss_buf_z(out, slow ? " <mark>straggler</mark></td>" : "</td>");
-	for (size_t i = 0; h->look.ok && i < SS_COUNT(columns); i++) {
+	for (size_t i = 0; h->sample.ok && i < SS_COUNT(columns); i++) {
 		print_value(text, h, &columns[i]);
 		ss_buf_printf(out, "<td>%s</td>", text);
 	}
-	if (!h->look.ok) {
+	if (!h->sample.ok) {
 		ss_buf_printf(out, "<td class=\"why\" colspan=\"%zu\">", SS_COUNT(columns));
-		ss_html_escape(out, ss_str_from(h->look.why[0] ? h->look.why : "not sampled yet"));
+		ss_html_escape(out, ss_str_from(h->sample.why[0] ? h->sample.why : "not sampled yet"));
 		ss_buf_lit(out, "</td>");
 	}
 	put_line(out, h);
@@ -296,23 +296,23 @@ static const char *plural(size_t n)
 }
 
 /* What one wants to know: does it run, how long is a step, who holds the others up. */
-static void put_verdict(struct ss_buf *out, const struct cli_board *b, double middle)
+static void put_verdict(struct ss_buf *out, const struct cli_dashboard *b, double middle)
 {
-	const struct cli_board_host *worst = NULL, *stepping = NULL;
+	const struct cli_dashboard_host *worst = NULL, *stepping = NULL;
 	size_t answered = 0, slow = 0;
 	for (size_t i = 0; i < b->nhosts; i++) {
-		const struct cli_board_host *h = &b->hosts[i];
-		answered += h->look.ok;
-		if (h->look.ok && !isnan(h->look.figures.step_ms_avg))
+		const struct cli_dashboard_host *h = &b->hosts[i];
+		answered += h->sample.ok;
+		if (h->sample.ok && !isnan(h->sample.metrics.step_ms_mean))
 			stepping = h;
 		if (!straggles(h, middle))
 			continue;
 		slow++;
-		if (!worst || h->look.figures.step_ms_avg > worst->look.figures.step_ms_avg)
+		if (!worst || h->sample.metrics.step_ms_mean > worst->sample.metrics.step_ms_mean)
 			worst = h;
 	}
 	ss_buf_lit(out, "<section class=\"verdict\"><h1>");
-	if (!b->looks)
+	if (!b->samples)
 		ss_buf_lit(out, "The first sample is being taken.");
 	else if (answered < b->nhosts)
 		ss_buf_printf(out, "%zu of %zu host%s did not answer. ", b->nhosts - answered, b->nhosts, plural(b->nhosts));
@@ -321,19 +321,19 @@ static void put_verdict(struct ss_buf *out, const struct cli_board *b, double mi
 		ss_html_escape(out, ss_str_from(worst->name));
 		ss_buf_printf(out, "</b> takes %.4g ms per step, %.3g times the median host (%.4g ms). Capture a "
 			      "profile of it.",
-			      worst->look.figures.step_ms_avg, worst->look.figures.step_ms_avg / middle, middle);
+			      worst->sample.metrics.step_ms_mean, worst->sample.metrics.step_ms_mean / middle, middle);
 	} else if (answered && b->nhosts > 1 && !isnan(middle)) {
 		ss_buf_printf(out, "No straggler among %zu hosts: a step takes %.4g ms on the median host.",
 			      answered, middle);
 	} else if (stepping) {
-		ss_buf_printf(out, "A step takes %.4g ms.", stepping->look.figures.step_ms_avg);
+		ss_buf_printf(out, "A step takes %.4g ms.", stepping->sample.metrics.step_ms_mean);
 	} else if (answered) {
 		ss_buf_lit(out, "The last sample holds no complete step. Take longer samples with --duration_ms.");
 	}
 	ss_buf_lit(out, "</h1></section>");
 }
 
-static void put_page(struct cli_board *b, struct ss_buf *out)
+static void put_page(struct cli_dashboard *b, struct ss_buf *out)
 {
 	char now[32];
 	now_text(now);
@@ -351,7 +351,7 @@ static void put_page(struct cli_board *b, struct ss_buf *out)
 		ss_html_escape(out, ss_str_from(b->link));
 		ss_buf_lit(out, "\">profiles</a>");
 	}
-	ss_buf_printf(out, "<span>look %llu, %s</span></header><main>", (unsigned long long)b->looks, now);
+	ss_buf_printf(out, "<span>look %llu, %s</span></header><main>", (unsigned long long)b->samples, now);
 	put_verdict(out, b, middle);
 	ss_buf_lit(out, "<section><table><thead><tr><th>host");
 	for (size_t i = 0; i < SS_COUNT(columns); i++) {
@@ -384,7 +384,7 @@ static bool is_local(struct ss_str host)
 
 static void answer(void *arg, const struct ss_http_req *req, struct ss_http_reply *reply)
 {
-	struct cli_board *b = arg;
+	struct cli_dashboard *b = arg;
 	struct ss_buf out = { 0 };
 	*reply = (struct ss_http_reply){ .status = 200, .type = "text/html; charset=utf-8" };
 	if (req->method != SS_HTTP_GET && req->method != SS_HTTP_HEAD) {
@@ -415,14 +415,14 @@ static void answer(void *arg, const struct ss_http_req *req, struct ss_http_repl
 	reply->owned = out.p;
 }
 
-bool cli_board_open(struct cli_board *b, const char *targets, const struct cli_board_address *at, uint64_t interval_ms,
+bool cli_dashboard_open(struct cli_dashboard *b, const char *targets, const struct cli_dashboard_address *at, uint64_t interval_ms,
 		    struct ss_err *err)
 {
 	struct ss_str rest = ss_str_from(targets), one;
-	*b = (struct cli_board){ .interval_ms = interval_ms, .local = true, .link = at ? at->link : NULL };
+	*b = (struct cli_dashboard){ .interval_ms = interval_ms, .local = true, .link = at ? at->link : NULL };
 	pthread_mutex_init(&b->lock, NULL);
-	b->hosts = calloc(CLI_BOARD_HOSTS, sizeof(*b->hosts));
-	while (b->hosts && b->nhosts < CLI_BOARD_HOSTS && ss_next_target(&rest, &one))
+	b->hosts = calloc(CLI_DASHBOARD_HOSTS, sizeof(*b->hosts));
+	while (b->hosts && b->nhosts < CLI_DASHBOARD_HOSTS && ss_next_target(&rest, &one))
 		snprintf(b->hosts[b->nhosts++].name, sizeof(b->hosts->name), SS_FMT, SS_ARG(one));
 	bool ok = b->hosts || ss_fail_mem(err);
 	if (ok && at) {
@@ -435,16 +435,16 @@ bool cli_board_open(struct cli_board *b, const char *targets, const struct cli_b
 				 ss_fail(err, SS_EINVAL, "'%s' is reachable from other machines", at->bind));
 	}
 	if (!ok)
-		cli_board_close(b);
+		cli_dashboard_close(b);
 	return ok;
 }
 
-uint16_t cli_board_port(const struct cli_board *b)
+uint16_t cli_dashboard_port(const struct cli_dashboard *b)
 {
 	return b->http ? ss_http_port(b->http) : 0;
 }
 
-void cli_board_close(struct cli_board *b)
+void cli_dashboard_close(struct cli_dashboard *b)
 {
 	ss_http_stop(b->http);
 	free(b->hosts);

@@ -1,40 +1,40 @@
 /*
- * figures.h - the handful of numbers by which one watches a running job, out of a short profile of
+ * metrics.h - the handful of numbers by which one watches a running job, out of a short profile of
  * it: what the profiler of a Cloud TPU answers to Monitor, computed here because the open ones
  * answer nothing.
  */
-#ifndef SS_CLI_FIGURES_H
-#define SS_CLI_FIGURES_H
+#ifndef SS_CLI_METRICS_H
+#define SS_CLI_METRICS_H
 
 #include "capture_words.h"
 
 /* NAN: the profile does not say. */
-struct cli_figures {
+struct cli_metrics {
 	char device[64];		/* "TPU v4", "CPU", "" */
 	double cores;
 	double mxu_percent;		/* of the matrix units' peak */
 	double idle_percent;		/* of the device's time */
-	double step_ms_avg, step_ms_min, step_ms_max;
-	double infeed_percent_avg, infeed_percent_min, infeed_percent_max; /* of the step time */
+	double step_ms_mean, step_ms_min, step_ms_max;
+	double infeed_percent_mean, infeed_percent_min, infeed_percent_max; /* of the step time */
 };
 
 /* Of one host of a run; `dir` is the run's directory. */
-bool cli_figures_of(struct cli_figures *f, const char *dir, const char *host, struct ss_err *err);
+bool cli_metrics_of(struct cli_metrics *f, const char *dir, const char *host, struct ss_err *err);
 /* The lines of monitoring level 1 or 2, each with `indent` before it. */
-void cli_figures_print(const struct cli_figures *f, unsigned level, const char *indent);
+void cli_metrics_print(const struct cli_metrics *f, unsigned level, const char *indent);
 
 /* One look at a job: a short profile of all hosts into a directory that is removed again. */
-struct cli_look {
+struct cli_sample {
 	bool ok;
 	char target[280];
 	char why[300];		/* when it is not, */
 	enum ss_grpc_code code;	/* and the call's status, if it was that */
-	struct cli_figures figures;
+	struct cli_metrics metrics;
 };
 /* Profiles worth keeping: when `wanted` says so, what was looked at is copied to a new run of `logdir`. */
 struct cli_keep {
 	const char *logdir;
-	bool (*wanted)(void *arg, const struct cli_look *looks, size_t n);
+	bool (*wanted)(void *arg, const struct cli_sample *samples, size_t n);
 	void *arg;
 	char run[300];			/* the last run kept; "" when the last look was not */
 };
@@ -42,7 +42,7 @@ struct cli_keep {
  * Fills looks[0 .. n), in the order of the targets, of which there are at most `cap`. False when the
  * whole of it makes no sense or was cancelled, or what should be kept cannot be. `keep` may be NULL.
  */
-bool cli_look(const struct ss_capture_config *config, struct cli_look *looks, size_t cap, size_t *n, struct cli_keep *keep,
+bool cli_sample(const struct ss_capture_config *config, struct cli_sample *samples, size_t cap, size_t *n, struct cli_keep *keep,
 	      struct ss_err *err);
 
 #endif

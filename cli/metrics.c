@@ -1,5 +1,5 @@
-/* figures.c - numbers for watching a job. */
-#include "figures.h"
+/* metrics.c - numbers for watching a job. */
+#include "metrics.h"
 
 #include "base/file.h"
 #include "request/request.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static void read_figures(struct cli_figures *f, const struct ss_result *r)
+static void read_metrics(struct cli_metrics *f, const struct ss_result *r)
 {
 	const struct ss_prop *device = ss_result_find_prop(r, "device_type");
 	snprintf(f->device, sizeof(f->device), SS_FMT, SS_ARG(device ? device->text : SS_STR("")));
@@ -18,25 +18,25 @@ static void read_figures(struct cli_figures *f, const struct ss_result *r)
 	f->cores = ss_result_number(r, "device_core_count");
 	f->mxu_percent = tpu ? ss_result_number(r, "mxu_utilization_percent") : NAN;
 	f->idle_percent = f->cores > 0 ? ss_result_number(r, "device_idle_time_percent") : NAN;
-	f->step_ms_avg = ss_result_number(r, "steptime_ms_average");
+	f->step_ms_mean = ss_result_number(r, "steptime_ms_average");
 	f->step_ms_min = ss_result_number(r, "steptime_ms_minimum");
 	f->step_ms_max = ss_result_number(r, "steptime_ms_maximum");
-	f->infeed_percent_avg = ss_result_number(r, "infeed_percent_average");
+	f->infeed_percent_mean = ss_result_number(r, "infeed_percent_average");
 	f->infeed_percent_min = ss_result_number(r, "infeed_percent_minimum");
 	f->infeed_percent_max = ss_result_number(r, "infeed_percent_maximum");
 	/* Off TPUs a step's input is a time. */
-	if (isnan(f->infeed_percent_avg) && f->step_ms_avg > 0)
-		f->infeed_percent_avg = 100 * ss_result_number(r, "infeed_time_ms_avg") / f->step_ms_avg;
+	if (isnan(f->infeed_percent_mean) && f->step_ms_mean > 0)
+		f->infeed_percent_mean = 100 * ss_result_number(r, "infeed_time_ms_avg") / f->step_ms_mean;
 }
 
-bool cli_figures_of(struct cli_figures *f, const char *dir, const char *host, struct ss_err *err)
+bool cli_metrics_of(struct cli_metrics *f, const char *dir, const char *host, struct ss_err *err)
 {
 	struct cli_profile p;
 	bool ok = cli_profile_find(&p, dir, NULL, err) && cli_profile_open(&p, host, false, err);
 	struct ss_ask ask = { .tool = ss_tool_find(SS_STR("overview_page")), .model = &p.model };
 	ok = ok && ss_ask_run(&ask, err);
 	if (ok)
-		read_figures(f, &ask.result);
+		read_metrics(f, &ask.result);
 	ss_ask_release(&ask);
 	cli_profile_close(&p);
 	return ok;
@@ -52,7 +52,7 @@ static void spread(const char *indent, const char *what, const char *unit, doubl
 	putchar('\n');
 }
 
-void cli_figures_print(const struct cli_figures *f, unsigned level, const char *indent)
+void cli_metrics_print(const struct cli_metrics *f, unsigned level, const char *indent)
 {
 	bool tpu = strncmp(f->device, "TPU", 3) == 0;
 	const char *kind = tpu ? "TPU" : "Device";
@@ -65,9 +65,9 @@ void cli_figures_print(const struct cli_figures *f, unsigned level, const char *
 		printf("%sUtilization of TPU Matrix Units is (higher is better): %.3g%%\n", indent, f->mxu_percent);
 	/* What has no matrix units would have nothing to show at level 1. */
 	if (level > 1 || !tpu)
-		spread(indent, "Step time", " ms", f->step_ms_avg, f->step_ms_min, f->step_ms_max);
+		spread(indent, "Step time", " ms", f->step_ms_mean, f->step_ms_min, f->step_ms_max);
 	if (level > 1)
-		spread(indent, "Infeed percentage", "%", f->infeed_percent_avg, f->infeed_percent_min, f->infeed_percent_max);
+		spread(indent, "Infeed percentage", "%", f->infeed_percent_mean, f->infeed_percent_min, f->infeed_percent_max);
 }
 
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
@@ -78,19 +78,19 @@ static int remove_one(const char *path, const struct stat *st, int flag, struct 
 	return remove(path);
 }
 
-static void look_at_host(const struct ss_capture *c, const struct ss_capture_host *h, struct cli_look *look)
+static void sample_host(const struct ss_capture *c, const struct ss_capture_host *h, struct cli_sample *sample)
 {
 	struct ss_err err = { 0 };
-	*look = (struct cli_look){ .code = h->end == SS_CAPTURE_FAILED ? h->status.code : SS_GRPC_OK };
-	snprintf(look->target, sizeof(look->target), "%s", h->target);
-	if (h->end == SS_CAPTURE_KEPT && cli_figures_of(&look->figures, c->dir.path.p, h->stem.p, &err))
-		look->ok = true;
+	*sample = (struct cli_sample){ .code = h->end == SS_CAPTURE_FAILED ? h->status.code : SS_GRPC_OK };
+	snprintf(sample->target, sizeof(sample->target), "%s", h->target);
+	if (h->end == SS_CAPTURE_KEPT && cli_metrics_of(&sample->metrics, c->dir.path.p, h->stem.p, &err))
+		sample->ok = true;
 	else if (err.code)
-		snprintf(look->why, sizeof(look->why), "%.250s", err.text);
+		snprintf(sample->why, sizeof(sample->why), "%.250s", err.text);
 	else if (h->end == SS_CAPTURE_FAILED)
-		snprintf(look->why, sizeof(look->why), "%s: %.250s", ss_grpc_code_name(h->status.code), h->status.text);
+		snprintf(sample->why, sizeof(sample->why), "%s: %.250s", ss_grpc_code_name(h->status.code), h->status.text);
 	else
-		snprintf(look->why, sizeof(look->why), "%s",
+		snprintf(sample->why, sizeof(sample->why), "%s",
 			 h->end == SS_CAPTURE_EMPTY ? "the program was idle" : "no profile was returned");
 }
 
@@ -128,7 +128,7 @@ static bool keep_run(const struct ss_capture *c, struct cli_keep *keep, struct s
 	return ok;
 }
 
-bool cli_look(const struct ss_capture_config *config, struct cli_look *looks, size_t cap, size_t *n, struct cli_keep *keep,
+bool cli_sample(const struct ss_capture_config *config, struct cli_sample *samples, size_t cap, size_t *n, struct cli_keep *keep,
 	      struct ss_err *err)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -147,10 +147,10 @@ bool cli_look(const struct ss_capture_config *config, struct cli_look *looks, si
 	if (!ok || c.cancelled)
 		ok = ss_fail(err, why.code ? why.code : SS_EBUSY, "%s", why.code ? why.text : "cancelled");
 	for (; ok && *n < c.nhosts && *n < cap; ++*n)
-		look_at_host(&c, &c.hosts[*n], &looks[*n]);
+		sample_host(&c, &c.hosts[*n], &samples[*n]);
 	if (keep)
 		keep->run[0] = '\0';
-	if (ok && keep && keep->wanted(keep->arg, looks, *n))
+	if (ok && keep && keep->wanted(keep->arg, samples, *n))
 		ok = keep_run(&c, keep, err);
 	ss_capture_release(&c);
 	nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
