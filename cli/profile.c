@@ -38,7 +38,7 @@ static const struct ss_run *find_run(const struct ss_store *s, struct ss_str nam
 	return last;
 }
 
-static void say_looked(const struct ss_looked *l)
+static void say_skipped(const struct ss_skipped *l)
 {
 	struct ss_arena a = { 0 };
 	struct ss_str text = ss_arena_printf(&a, "'" SS_FMT "' %s", SS_ARG(l->path), l->why);
@@ -70,8 +70,8 @@ bool cli_profile_find(struct cli_profile *p, const char *path, const char *run, 
 	struct ss_str why = ss_store_why_empty(&p->store, &a);
 	ss_fail(err, SS_ENOTFOUND, SS_FMT, SS_ARG(why));
 	ss_arena_release(&a);
-	for (size_t i = 0; i < p->store.nlooked && i < 10 && p->store.ndirs > 1; i++)
-		say_looked(&p->store.looked[i]);
+	for (size_t i = 0; i < p->store.nskipped && i < 10 && p->store.ndirs > 1; i++)
+		say_skipped(&p->store.skipped[i]);
 	return false;
 }
 

@@ -136,14 +136,14 @@ static void print_run(struct ss_out *o, const struct ss_run *r, size_t widest, c
 	ss_out_char(o, '\n');
 }
 
-static void print_looked(struct ss_out *o, const struct ss_store *s)
+static void print_skipped(struct ss_out *o, const struct ss_store *s)
 {
-	for (size_t i = 0; i < s->nlooked; i++) {
-		ss_text_put(o, s->looked[i].path, 0);
-		ss_out_printf(o, " %s\n", s->looked[i].why);
+	for (size_t i = 0; i < s->nskipped; i++) {
+		ss_text_put(o, s->skipped[i].path, 0);
+		ss_out_printf(o, " %s\n", s->skipped[i].why);
 	}
-	if (s->nlooked_all > s->nlooked)
-		ss_out_printf(o, "... and %zu more\n", s->nlooked_all - s->nlooked);
+	if (s->nskipped_all > s->nskipped)
+		ss_out_printf(o, "... and %zu more\n", s->nskipped_all - s->nskipped);
 }
 
 /* One line after the other, each as soon as it is known. */
@@ -185,9 +185,9 @@ static int run(int argc, char **argv)
 	bool ok = cli_profile_find(&p, argv[optind], NULL, &err) && cli_sink_open(&sink, NULL, &err);
 	if (ok) {
 		print_runs(&sink.out, &p, quick, steps);
-		if (all && p.store.nlooked) {
+		if (all && p.store.nskipped) {
 			ss_out_lit(&sink.out, "\nNot taken:\n");
-			print_looked(&sink.out, &p.store);
+			print_skipped(&sink.out, &p.store);
 		}
 		ok = cli_sink_close(&sink, true, &err);
 	}

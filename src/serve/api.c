@@ -80,12 +80,12 @@ bool ss_route_api_runs(struct ss_call *c, struct ss_err *err)
 			ss_out_char(&o, ',');
 		run_object(&o, runs[i]);
 	}
-	ss_out_lit(&o, "],\"looked_at\":[");
-	for (size_t i = 0; i < s->nlooked; i++) {
+	ss_out_lit(&o, "],\"skipped\":[");
+	for (size_t i = 0; i < s->nskipped; i++) {
 		ss_out_z(&o, i ? ",{" : "{");
-		member(&o, "path", s->looked[i].path);
+		member(&o, "path", s->skipped[i].path);
 		ss_out_char(&o, ',');
-		member(&o, "why", ss_str_from(s->looked[i].why));
+		member(&o, "why", ss_str_from(s->skipped[i].why));
 		ss_out_char(&o, '}');
 	}
 	ss_out_lit(&o, "]}");

@@ -112,7 +112,7 @@ bool ss_beside_tells_graph(const struct ss_host_file *f)
 bool ss_beside_orphans(const struct ss_beside *b, const struct ss_run *runs, size_t nruns, struct ss_beside *orphans)
 {
 	struct ss_strmap homes = { 0 };
-	size_t looked = 0;
+	size_t skipped = 0;
 	bool ok = true;
 	for (size_t i = 0; ok && i < nruns; i++)
 		ok = ss_strmap_add(&homes, home_of(&runs[i])) != SS_NONE;
@@ -122,7 +122,7 @@ bool ss_beside_orphans(const struct ss_beside *b, const struct ss_run *runs, siz
 		bool phases = strcmp(f->file.kind, SS_KIND_FILE_END_TO_END) == 0;
 		if (find_home(&homes, f->dir) != SS_NONE || (!graph && !phases))
 			continue;
-		if (phases || (looked++ < SS_BESIDE_SNIFFED && ss_beside_tells_graph(&f->file)))
+		if (phases || (skipped++ < SS_BESIDE_SNIFFED && ss_beside_tells_graph(&f->file)))
 			ok = ss_vec_push(orphans, *f);
 	}
 	ss_strmap_free(&homes);

@@ -48,7 +48,7 @@ struct walk {
 	SS_VEC(struct dir) links;
 	SS_VEC(struct ss_run) runs;  /* below plugins/profile */
 	SS_VEC(struct ss_run) loose; /* anywhere else */
-	SS_VEC(struct ss_looked) looked;
+	SS_VEC(struct ss_skipped) skipped;
 	struct ss_beside beside; /* files of other kinds, to be handed to the runs at the end */
 	struct ss_u64map seen;
 	size_t nentries;
@@ -74,11 +74,11 @@ static struct ss_str join(struct ss_arena *a, struct ss_str dir, struct ss_str n
 /* Take note of something passed over. `name` NULL: the directory itself. */
 static void look(struct walk *w, struct ss_str dir, struct ss_str name, const char *why)
 {
-	w->s->nlooked_all++;
-	if (w->looked.n >= SS_LOOKED_MAX)
+	w->s->nskipped_all++;
+	if (w->skipped.n >= SS_SKIPPED_MAX)
 		return;
 	struct ss_str path = name.n ? join(&w->s->arena, dir, name) : dir;
-	if (!path.p || !ss_vec_push(&w->looked, (struct ss_looked){ path, why }))
+	if (!path.p || !ss_vec_push(&w->skipped, (struct ss_skipped){ path, why }))
 		w->no_memory = true;
 }
 
@@ -550,12 +550,12 @@ static bool keep(struct walk *w)
 	for (size_t i = 0; w->runs.n && i < w->loose.n; i++)
 		look(w, w->loose.v[i].dir, (struct ss_str){ 0 },
 		     "holds profiles, but not below plugins/profile: open this directory itself");
-	s->looked = SS_NEW_N(&s->arena, struct ss_looked, w->looked.n);
-	if (!s->looked || !keep_runs(w) || w->no_memory)
+	s->skipped = SS_NEW_N(&s->arena, struct ss_skipped, w->skipped.n);
+	if (!s->skipped || !keep_runs(w) || w->no_memory)
 		return false;
-	if (w->looked.n)
-		memcpy(s->looked, w->looked.v, w->looked.n * sizeof(*w->looked.v));
-	s->nlooked = w->looked.n;
+	if (w->skipped.n)
+		memcpy(s->skipped, w->skipped.v, w->skipped.n * sizeof(*w->skipped.v));
+	s->nskipped = w->skipped.n;
 	qsort(s->runs, s->nruns, sizeof(*s->runs), by_run_desc);
 	return true;
 }
@@ -572,7 +572,7 @@ static bool scan_tree(struct ss_store *s, enum ss_scan what)
 	ss_vec_free(&w.links);
 	ss_vec_free(&w.runs);
 	ss_vec_free(&w.loose);
-	ss_vec_free(&w.looked);
+	ss_vec_free(&w.skipped);
 	ss_vec_free(&w.files);
 	ss_vec_free(&w.others);
 	ss_beside_free(&w.beside);

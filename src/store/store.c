@@ -214,9 +214,9 @@ bool ss_run_changed(const struct ss_run *run)
 
 struct ss_str ss_store_why_empty(const struct ss_store *s, struct ss_arena *arena)
 {
-	if (s->nlooked == 1 && s->ndirs <= 1)
+	if (s->nskipped == 1 && s->ndirs <= 1)
 		return ss_arena_printf(arena, "no profile in '" SS_FMT "': '" SS_FMT "' %s", SS_ARG(s->root),
-				       SS_ARG(s->looked[0].path), s->looked[0].why);
+				       SS_ARG(s->skipped[0].path), s->skipped[0].why);
 	return ss_arena_printf(arena,
 			       "no profile in '" SS_FMT
 			       "' (%zu directories and %zu files searched%s): a profile is a file "

@@ -52,20 +52,20 @@ struct ss_run {
 };
 
 /* Something that might have been a profile and was not taken, and why. */
-struct ss_looked {
+struct ss_skipped {
 	struct ss_str path;
 	const char *why;
 };
 
-#define SS_LOOKED_MAX 100
+#define SS_SKIPPED_MAX 100
 
 struct ss_store {
 	struct ss_str root;	/* canonical, NUL-terminated: names are from there */
 	struct ss_str top;	/* the same, or a directory above: nothing outside of it is ever named or opened */
 	struct ss_run *runs;	/* by name descending, as XProf lists them */
 	size_t nruns;
-	struct ss_looked *looked; /* the first SS_LOOKED_MAX, in the order of the walk */
-	size_t nlooked, nlooked_all;
+	struct ss_skipped *skipped; /* the first SS_SKIPPED_MAX, in the order of the walk */
+	size_t nskipped, nskipped_all;
 	size_t ndirs, nfiles;	/* visited */
 	bool stopped;		/* a bound was reached: there may be more runs */
 	struct ss_arena arena;

@@ -70,9 +70,9 @@ static void scan(struct ss_store *s, const char *rel)
 
 static const char *why(const struct ss_store *s, const char *suffix)
 {
-	for (size_t i = 0; i < s->nlooked; i++)
-		if (ss_str_ends(s->looked[i].path, ss_str_from(suffix)))
-			return s->looked[i].why;
+	for (size_t i = 0; i < s->nskipped; i++)
+		if (ss_str_ends(s->skipped[i].path, ss_str_from(suffix)))
+			return s->skipped[i].why;
 	return "";
 }
 
