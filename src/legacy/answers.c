@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-bool ss_old_note(const struct ss_query *q, const struct ss_host *h, struct ss_result *out)
+bool ss_legacy_note(const struct ss_query *q, const struct ss_host *h, struct ss_result *out)
 {
 	(void)q;
 	size_t slash = ss_str_rchr(h->x.path, '/');
@@ -15,23 +15,23 @@ bool ss_old_note(const struct ss_query *q, const struct ss_host *h, struct ss_re
 	return text.p && ss_result_note(out, SS_INFO, text);
 }
 
-bool ss_old_is_json(const struct ss_host *h)
+bool ss_legacy_is_json(const struct ss_host *h)
 {
 	return ss_str_ends(h->x.path, SS_STR(".json")) || ss_str_ends(h->x.path, SS_STR(".json.gz"));
 }
 
-struct ss_str ss_old_bytes(const struct ss_query *q, const struct ss_host *h, struct ss_err *err)
+struct ss_str ss_legacy_bytes(const struct ss_query *q, const struct ss_host *h, struct ss_err *err)
 {
 	struct ss_str bytes;
 	return ss_unpack(h->x.file.bytes, q->arena, &bytes, err) ? bytes : (struct ss_str){ NULL, 0 };
 }
 
-const struct ss_jnode *ss_old_read(const struct ss_query *q, const struct ss_host *h, const struct ss_pbt_field *fields,
+const struct ss_jnode *ss_legacy_read(const struct ss_query *q, const struct ss_host *h, const struct ss_pbt_field *fields,
 				   struct ss_result *out, struct ss_err *err)
 {
 	struct ss_err why = { 0 };
-	bool json = !fields || ss_old_is_json(h);
-	struct ss_str bytes = ss_old_bytes(q, h, &why);
+	bool json = !fields || ss_legacy_is_json(h);
+	struct ss_str bytes = ss_legacy_bytes(q, h, &why);
 	const struct ss_jnode *root = !bytes.p ? NULL :
 				      json     ? ss_jtree_of_json(bytes, q->arena, &why)
 					       : ss_jtree_of_pb(bytes, fields, q->arena, &why);
@@ -43,7 +43,7 @@ const struct ss_jnode *ss_old_read(const struct ss_query *q, const struct ss_hos
 		out->content_type = "application/json";
 		out->body = bytes;
 	}
-	if (ss_old_note(q, h, out))
+	if (ss_legacy_note(q, h, out))
 		return root;
 	ss_fail_mem(err);
 	return NULL;
@@ -119,7 +119,7 @@ static bool add_row(struct ss_table *t, const struct ss_jnode *row)
 	return true;
 }
 
-bool ss_old_prop(struct ss_table *t, struct ss_str id, struct ss_str text, struct ss_arena *arena)
+bool ss_legacy_prop(struct ss_table *t, struct ss_str id, struct ss_str text, struct ss_arena *arena)
 {
 	static const struct {
 		struct ss_str part;
@@ -147,7 +147,7 @@ bool ss_old_prop(struct ss_table *t, struct ss_str id, struct ss_str text, struc
 	return true;
 }
 
-bool ss_old_table(const struct ss_jnode *data_table, const char *name, const char *title, const struct ss_col *known,
+bool ss_legacy_table(const struct ss_jnode *data_table, const char *name, const char *title, const struct ss_col *known,
 		  size_t nknown, const char *const *names, struct ss_result *out)
 {
 	const struct ss_jnode *list = ss_jnode_get(data_table, "cols"), *rows = ss_jnode_get(data_table, "rows"),
@@ -168,7 +168,7 @@ bool ss_old_table(const struct ss_jnode *data_table, const char *name, const cha
 			return false;
 	}
 	for (const struct ss_jnode *p = props ? props->first : NULL; p; p = p->next)
-		if (!ss_old_prop(t, p->key, p->text, out->arena))
+		if (!ss_legacy_prop(t, p->key, p->text, out->arena))
 			return false;
 	return true;
 }

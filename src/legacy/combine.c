@@ -17,14 +17,14 @@ struct row_state {
 };
 
 struct table_state {
-	const struct ss_old_table *rule;	/* NULL: nobody knows the table */
+	const struct ss_legacy_table *rule;	/* NULL: nobody knows the table */
 	struct ss_strmap rows;			/* by key */
 	SS_VEC(struct row_state) state;
 	struct ss_buf key;
 };
 
 struct job {
-	const struct ss_old_answer *a;
+	const struct ss_legacy_answer *a;
 	struct ss_result *out;
 	SS_VEC(struct table_state) tables;	/* by table of the combination */
 	size_t nread;
@@ -32,7 +32,7 @@ struct job {
 	struct ss_str worst_host;
 };
 
-struct ss_table *ss_old_find(struct ss_result *r, const char *name)
+struct ss_table *ss_legacy_find(struct ss_result *r, const char *name)
 {
 	for (size_t i = 0; i < r->ntables; i++)
 		if (strcmp(r->tables[i].name, name) == 0)
@@ -113,24 +113,24 @@ static int64_t add_i64(int64_t a, int64_t b)
 }
 
 /* What two numbers come to; `wa` and `wb` are what they count. An empty cell counts nothing. */
-static double together(enum ss_old_how how, double a, double wa, double b, double wb)
+static double together(enum ss_legacy_how how, double a, double wa, double b, double wb)
 {
 	if (isnan(a) || isnan(b))
 		return isnan(a) ? b : a;
 	switch (how) {
-	case SS_OLD_SUM:
+	case SS_LEGACY_SUM:
 		return a + b;
-	case SS_OLD_LEAST:
+	case SS_LEGACY_MIN:
 		return b < a ? b : a;
-	case SS_OLD_MOST:
+	case SS_LEGACY_MAX:
 		return b > a ? b : a;
-	case SS_OLD_MEAN:
+	case SS_LEGACY_MEAN:
 		return wa + wb > 0 ? (a * wa + b * wb) / (wa + wb) : a;
 	}
 	return a;
 }
 
-static const struct ss_old_col *rule_of(const struct ss_old_table *rule, const char *id)
+static const struct ss_legacy_col *rule_of(const struct ss_legacy_table *rule, const char *id)
 {
 	for (size_t i = 0; i < rule->ncols; i++)
 		if (strcmp(rule->cols[i].id, id) == 0)
@@ -138,7 +138,7 @@ static const struct ss_old_col *rule_of(const struct ss_old_table *rule, const c
 	return NULL;
 }
 
-static void add_cell(struct ss_table *t, size_t row, size_t col, enum ss_old_how how, double wa, double b, double wb)
+static void add_cell(struct ss_table *t, size_t row, size_t col, enum ss_legacy_how how, double wa, double b, double wb)
 {
 	if (t->cols[col].type == SS_TYPE_F64) {
 		t->data[col].f64[row] = together(how, t->data[col].f64[row], wa, b, wb);
@@ -147,11 +147,11 @@ static void add_cell(struct ss_table *t, size_t row, size_t col, enum ss_old_how
 	if (t->cols[col].type != SS_TYPE_I64 || isnan(b))
 		return;
 	int64_t *v = &t->data[col].i64[row], other = b >= 9.2e18 ? INT64_MAX : b <= -9.2e18 ? INT64_MIN : (int64_t)b;
-	if (how == SS_OLD_SUM)
+	if (how == SS_LEGACY_SUM)
 		*v = add_i64(*v, other);
-	else if (how == SS_OLD_MEAN)
+	else if (how == SS_LEGACY_MEAN)
 		*v = (int64_t)together(how, (double)*v, wa, b, wb);
-	else if ((how == SS_OLD_LEAST) == (other < *v))
+	else if ((how == SS_LEGACY_MIN) == (other < *v))
 		*v = other;
 }
 
@@ -178,7 +178,7 @@ static struct ss_str key_of(struct table_state *s, const struct ss_table *t, siz
 	return ss_buf_get(&s->key);
 }
 
-static double longest(const struct ss_old_table *rule, const struct ss_table *t, size_t row)
+static double longest(const struct ss_legacy_table *rule, const struct ss_table *t, size_t row)
 {
 	for (size_t i = 0; i < SS_COUNT(rule->longest) && rule->longest[i]; i++) {
 		double v = cell(t, row, ss_table_col(t, rule->longest[i]));
@@ -193,9 +193,9 @@ static bool add_numbers(struct table_state *s, struct ss_table *t, size_t row, c
 			bool means)
 {
 	for (size_t i = 0; i < s->rule->ncols; i++) {
-		const struct ss_old_col *r = &s->rule->cols[i];
+		const struct ss_legacy_col *r = &s->rule->cols[i];
 		size_t col = ss_table_col(t, r->id), at = col == SS_NPOS ? SS_NPOS : same_col(t, col, from);
-		if (at == SS_NPOS || (r->how == SS_OLD_MEAN) != means)
+		if (at == SS_NPOS || (r->how == SS_LEGACY_MEAN) != means)
 			continue;
 		double wa = s->state.v[row].hosts, wb = 1;
 		if (r->by) {
@@ -208,7 +208,7 @@ static bool add_numbers(struct table_state *s, struct ss_table *t, size_t row, c
 }
 
 /* What no rule is for. */
-static bool copy_rest(const struct ss_old_table *rule, struct ss_table *t, size_t row, const struct ss_table *from,
+static bool copy_rest(const struct ss_legacy_table *rule, struct ss_table *t, size_t row, const struct ss_table *from,
 		      size_t from_row, bool all)
 {
 	for (size_t col = 0; col < t->ncols; col++) {
@@ -278,7 +278,7 @@ static struct ss_prop *find_prop(struct ss_table *t, const char *id)
 	return NULL;
 }
 
-bool ss_old_set_prop(struct ss_table *t, const char *id, enum ss_unit unit, double v, const char *fmt)
+bool ss_legacy_set_prop(struct ss_table *t, const char *id, enum ss_unit unit, double v, const char *fmt)
 {
 	struct ss_prop *p = find_prop(t, id);
 	const char *label = p ? p->label : NULL;
@@ -317,24 +317,24 @@ static double number_of(const struct ss_prop *p)
 	return ss_str_to_f64(p->text, &v) ? v : (double)NAN;
 }
 
-static bool add_prop(const struct ss_old_table *rule, struct ss_table *t, const struct ss_prop *from, size_t nread)
+static bool add_prop(const struct ss_legacy_table *rule, struct ss_table *t, const struct ss_prop *from, size_t nread)
 {
 	struct ss_prop *p = find_prop(t, from->id);
-	const struct ss_old_col *r = NULL;
+	const struct ss_legacy_col *r = NULL;
 	for (size_t i = 0; i < rule->nprops && !r; i++)
 		r = strcmp(rule->props[i].id, from->id) == 0 ? &rule->props[i] : NULL;
 	if (!r || !p)
 		return true;
 	double v = together(r->how, number_of(p), (double)nread, number_of(from), 1);
 	size_t percent = p->text.n && p->text.p[p->text.n - 1] == '%';
-	return isnan(v) || ss_old_set_prop(t, p->id, p->unit, v, percent ? "%.1f%%" : "%.10g");
+	return isnan(v) || ss_legacy_set_prop(t, p->id, p->unit, v, percent ? "%.1f%%" : "%.10g");
 }
 
 /* ---- tables ---- */
 
 static bool add_table(struct job *j, const struct ss_table *from, bool worst)
 {
-	struct ss_table *t = ss_old_find(j->out, from->name);
+	struct ss_table *t = ss_legacy_find(j->out, from->name);
 	if (!t) {
 		struct table_state s = { .rule = NULL };
 		for (size_t i = 0; i < j->a->ntables; i++)
@@ -453,7 +453,7 @@ static bool add_hosts(struct job *j, const struct ss_query *q, struct ss_err *er
 	return j->nread || ss_fail(err, first.code, "%s", first.text);
 }
 
-bool ss_old_combine(const struct ss_query *q, const struct ss_old_answer *a, struct ss_result *out, struct ss_err *err)
+bool ss_legacy_combine(const struct ss_query *q, const struct ss_legacy_answer *a, struct ss_result *out, struct ss_err *err)
 {
 	struct job j = { .a = a, .out = out };
 	if (q->model->nhosts == 1)

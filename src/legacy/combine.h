@@ -14,39 +14,39 @@
 
 #include "legacy/answers.h"
 
-enum ss_old_how {
-	SS_OLD_SUM,
-	SS_OLD_LEAST,
-	SS_OLD_MOST,
-	SS_OLD_MEAN,	/* over the hosts that have the row, weighted by the column `by`, which is a SUM */
+enum ss_legacy_how {
+	SS_LEGACY_SUM,
+	SS_LEGACY_MIN,
+	SS_LEGACY_MAX,
+	SS_LEGACY_MEAN,	/* over the hosts that have the row, weighted by the column `by`, which is a SUM */
 };
 
 /* A column of numbers. Columns without such a rule are those of one host: see `longest`. */
-struct ss_old_col {
+struct ss_legacy_col {
 	const char *id;
-	enum ss_old_how how;
+	enum ss_legacy_how how;
 	const char *by;		/* NULL: all hosts count alike */
 };
 
-struct ss_old_table {
+struct ss_legacy_table {
 	const char *name;
 	/*
 	 * Columns that are equal in rows of different hosts that belong together, up to NULL. Without
 	 * any the whole table is that of the host that is worst off.
 	 */
 	const char *key[8];
-	const struct ss_old_col *cols;
+	const struct ss_legacy_col *cols;
 	size_t ncols;
 	/* Of the columns without a rule the host's count whose row has the most here: the first of these that there is. */
 	const char *longest[3];
 	bool everywhere;	/* rows that a host lacks are left out */
-	const struct ss_old_col *props;	/* the same of properties; texts are those of the host that is worst off */
+	const struct ss_legacy_col *props;	/* the same of properties; texts are those of the host that is worst off */
 	size_t nprops;
 };
 
-struct ss_old_answer {
+struct ss_legacy_answer {
 	bool (*read)(const struct ss_query *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err);
-	const struct ss_old_table *tables;
+	const struct ss_legacy_table *tables;
 	size_t ntables;
 	/* How badly off a host is; NULL: the first host counts. */
 	double (*worst)(const struct ss_result *r);
@@ -55,15 +55,15 @@ struct ss_old_answer {
 	const char *says;	/* how hosts are combined, a sentence for the note */
 };
 
-bool ss_old_combine(const struct ss_query *q, const struct ss_old_answer *a, struct ss_result *out, struct ss_err *err);
+bool ss_legacy_combine(const struct ss_query *q, const struct ss_legacy_answer *a, struct ss_result *out, struct ss_err *err);
 
 /* For `end`. */
 
 /* The table of this name, NULL if there is none. */
-struct ss_table *ss_old_find(struct ss_result *r, const char *name);
+struct ss_table *ss_legacy_find(struct ss_result *r, const char *name);
 /* Order the rows by some columns, up to NULL; "-id" has the greatest first. Equal ones stay as they are. */
-bool ss_old_sort(struct ss_table *t, const char *const *by);
+bool ss_legacy_sort(struct ss_table *t, const char *const *by);
 /* A property, added or replaced. */
-bool ss_old_set_prop(struct ss_table *t, const char *id, enum ss_unit unit, double v, const char *fmt);
+bool ss_legacy_set_prop(struct ss_table *t, const char *id, enum ss_unit unit, double v, const char *fmt);
 
 #endif

@@ -5,7 +5,7 @@
 
 static const struct row {
 	const char *tool, *kind;
-	ss_old_fn *reader;
+	ss_legacy_fn *reader;
 	bool in_place; /* of profiles */
 } rows[] = {
 #define ANSWERS(tool, kind, reader) { tool, kind, reader, false },
@@ -29,7 +29,7 @@ const char *ss_legacy_answers(const struct ss_tool *t)
 	return row ? row->kind : NULL;
 }
 
-ss_old_fn *ss_legacy_reader(const struct ss_tool *t)
+ss_legacy_fn *ss_legacy_reader(const struct ss_tool *t)
 {
 	const struct row *row = find(t, false);
 	return row ? row->reader : NULL;

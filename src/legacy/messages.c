@@ -237,7 +237,7 @@ static bool add_mean(struct ss_table *t, size_t col, bool tpu)
 	struct ss_str name = ss_arena_printf(t->arena, "%s%s", id, tpu ? "_ms_average" : "_time_ms_avg");
 	double mean = t->nrows ? all / (double)t->nrows : 0;
 	if (ss_table_find_prop(t, name.p ? name.p : ""))
-		return ss_old_set_prop(t, name.p, SS_UNIT_MS, mean, "%.2f");
+		return ss_legacy_set_prop(t, name.p, SS_UNIT_MS, mean, "%.2f");
 	return name.p && ss_table_prop_num(t, name.p, t->cols[col].label, SS_UNIT_MS, mean, "%.2f");
 }
 
@@ -301,13 +301,13 @@ static bool set_summary(struct ss_table *t, const char *prefix, enum ss_unit uni
 	};
 	for (size_t i = 0; i < SS_COUNT(props); i++) {
 		struct ss_str id = ss_arena_printf(t->arena, "%s_%s", prefix, props[i].id);
-		if (!id.p || !ss_old_set_prop(t, id.p, unit, props[i].v, "%.1f"))
+		if (!id.p || !ss_legacy_set_prop(t, id.p, unit, props[i].v, "%.1f"))
 			return false;
 	}
 	return true;
 }
 
-bool ss_old_sum_up_steps(struct ss_table *steps)
+bool ss_legacy_sum_up_steps(struct ss_table *steps)
 {
 	size_t time = ss_table_col(steps, "stepTimeMs"), input = ss_table_col(steps, "infeedTimeMs"), n = steps->nrows;
 	double *v = time != SS_NPOS && input != SS_NPOS ? SS_NEW_N(steps->arena, double, n + 1) : NULL;
@@ -368,9 +368,9 @@ static bool input_advice(const struct ss_jnode *input, struct ss_result *out)
 	return t != NULL;
 }
 
-bool ss_old_input_message(const struct ss_query *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
+bool ss_legacy_input_message(const struct ss_query *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
 {
-	const struct ss_jnode *input = ss_old_read(q, h, input_fields, out, err);
+	const struct ss_jnode *input = ss_legacy_read(q, h, input_fields, out, err);
 	if (!input)
 		return false;
 	return (steps_table(input, out) && input_ops(input, out) && input_advice(input, out)) || ss_fail_mem(err);
@@ -445,9 +445,9 @@ static bool recommendation_table(const struct ss_jnode *r, struct ss_result *out
 	return true;
 }
 
-bool ss_old_overview_message(const struct ss_query *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
+bool ss_legacy_overview_message(const struct ss_query *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
 {
-	const struct ss_jnode *root = ss_old_read(q, h, overview_fields, out, err);
+	const struct ss_jnode *root = ss_legacy_read(q, h, overview_fields, out, err);
 	if (!root)
 		return false;
 	return (analysis_table(ss_jnode_get(root, "analysis"), out) && steps_table(ss_jnode_get(root, "input"), out) &&

@@ -133,7 +133,7 @@ static bool add_tree(struct ss_table *t, const struct ss_jnode *root)
 	return true;
 }
 
-bool ss_old_op_profile(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+bool ss_legacy_op_profile(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
 {
 	static const struct {
 		const char *key, *name, *group, *title;
@@ -145,7 +145,7 @@ bool ss_old_op_profile(const struct ss_query *q, struct ss_result *out, struct s
 		{ "byProvenance", "by_provenance", "provenance", "By provenance" },
 		{ "byProvenanceExcludeIdle", "by_provenance_exclude_idle", "provenance", "By provenance, without idle" },
 	};
-	const struct ss_jnode *root = ss_old_read(q, q->model->hosts[0], NULL, out, err);
+	const struct ss_jnode *root = ss_legacy_read(q, q->model->hosts[0], NULL, out, err);
 	struct ss_str group = SS_STR("");
 	if (!root)
 		return false;

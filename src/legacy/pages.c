@@ -75,7 +75,7 @@ static bool read_tables(const struct ss_jnode *root, const struct rule *rules, s
 			const struct ss_jnode *p = ss_jnode_get(t, "p");
 			if (!has_col(t, rules[i].col) && !(rules[i].prop && ss_jnode_get(p, rules[i].prop)))
 				continue;
-			if (!ss_old_table(t, rules[i].name, rules[i].title, known, SS_COUNT(known), names, out) ||
+			if (!ss_legacy_table(t, rules[i].name, rules[i].title, known, SS_COUNT(known), names, out) ||
 			    !add_conclusion(&out->tables[out->ntables - 1]))
 				return false;
 			break;
@@ -86,7 +86,7 @@ static bool read_tables(const struct ss_jnode *root, const struct rule *rules, s
 static bool read_pages(const struct ss_query *q, const struct ss_host *h, const struct rule *rules, size_t n,
 		       struct ss_result *out, struct ss_err *err)
 {
-	const struct ss_jnode *root = ss_old_read(q, h, NULL, out, err);
+	const struct ss_jnode *root = ss_legacy_read(q, h, NULL, out, err);
 	if (!root)
 		return false;
 	if (!read_tables(root, rules, n, out))
@@ -97,71 +97,71 @@ static bool read_pages(const struct ss_query *q, const struct ss_host *h, const 
 
 static bool read_overview(const struct ss_query *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
 {
-	return ss_old_is_json(h) ? read_pages(q, h, overview_rules, SS_COUNT(overview_rules), out, err)
-				 : ss_old_overview_message(q, h, out, err);
+	return ss_legacy_is_json(h) ? read_pages(q, h, overview_rules, SS_COUNT(overview_rules), out, err)
+				 : ss_legacy_overview_message(q, h, out, err);
 }
 
 static bool read_input(const struct ss_query *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
 {
-	return ss_old_is_json(h) ? read_pages(q, h, input_rules, SS_COUNT(input_rules), out, err)
-				 : ss_old_input_message(q, h, out, err);
+	return ss_legacy_is_json(h) ? read_pages(q, h, input_rules, SS_COUNT(input_rules), out, err)
+				 : ss_legacy_input_message(q, h, out, err);
 }
 
 /* ---- several hosts ---- */
 
-static const struct ss_old_col step_cols[] = {
-	{ "infeedPercentAverage", SS_OLD_MEAN, NULL },
-	{ "infeedPercentMin", SS_OLD_LEAST, NULL },
-	{ "infeedPercentMax", SS_OLD_MOST, NULL },
+static const struct ss_legacy_col step_cols[] = {
+	{ "infeedPercentAverage", SS_LEGACY_MEAN, NULL },
+	{ "infeedPercentMin", SS_LEGACY_MIN, NULL },
+	{ "infeedPercentMax", SS_LEGACY_MAX, NULL },
 };
 
-static const struct ss_old_col step_props[] = {
-	{ "steptime_ms_average", SS_OLD_MOST, NULL },	  { "steptime_ms_minimum", SS_OLD_LEAST, NULL },
-	{ "steptime_ms_maximum", SS_OLD_MOST, NULL },	  { "infeed_percent_average", SS_OLD_MEAN, NULL },
-	{ "infeed_percent_minimum", SS_OLD_LEAST, NULL }, { "infeed_percent_maximum", SS_OLD_MOST, NULL },
-	{ "compute_ms_average", SS_OLD_MEAN, NULL },	  { "input_ms_average", SS_OLD_MEAN, NULL },
-	{ "idle_ms_average", SS_OLD_MEAN, NULL },	  { "tc_compute_ms_average", SS_OLD_MEAN, NULL },
-	{ "tc_infeed_ms_average", SS_OLD_MEAN, NULL },	  { "tc_outfeed_ms_average", SS_OLD_MEAN, NULL },
-	{ "tc_idle_ms_average", SS_OLD_MEAN, NULL },	  { "host_transfer_ms_average", SS_OLD_MEAN, NULL },
+static const struct ss_legacy_col step_props[] = {
+	{ "steptime_ms_average", SS_LEGACY_MAX, NULL },	  { "steptime_ms_minimum", SS_LEGACY_MIN, NULL },
+	{ "steptime_ms_maximum", SS_LEGACY_MAX, NULL },	  { "infeed_percent_average", SS_LEGACY_MEAN, NULL },
+	{ "infeed_percent_minimum", SS_LEGACY_MIN, NULL }, { "infeed_percent_maximum", SS_LEGACY_MAX, NULL },
+	{ "compute_ms_average", SS_LEGACY_MEAN, NULL },	  { "input_ms_average", SS_LEGACY_MEAN, NULL },
+	{ "idle_ms_average", SS_LEGACY_MEAN, NULL },	  { "tc_compute_ms_average", SS_LEGACY_MEAN, NULL },
+	{ "tc_infeed_ms_average", SS_LEGACY_MEAN, NULL },	  { "tc_outfeed_ms_average", SS_LEGACY_MEAN, NULL },
+	{ "tc_idle_ms_average", SS_LEGACY_MEAN, NULL },	  { "host_transfer_ms_average", SS_LEGACY_MEAN, NULL },
 };
 
-static const struct ss_old_col op_cols[] = {
-	{ "selfTimePercent", SS_OLD_SUM, NULL },
-	{ "flopRate", SS_OLD_MEAN, "selfTimePercent" },
+static const struct ss_legacy_col op_cols[] = {
+	{ "selfTimePercent", SS_LEGACY_SUM, NULL },
+	{ "flopRate", SS_LEGACY_MEAN, "selfTimePercent" },
 };
 
-static const struct ss_old_col analysis_props[] = {
-	{ "mxu_utilization_percent", SS_OLD_MEAN, NULL },
-	{ "device_idle_time_percent", SS_OLD_MEAN, NULL },
-	{ "host_idle_time_percent", SS_OLD_MEAN, NULL },
-	{ "flop_rate_utilization_relative_to_roofline", SS_OLD_MEAN, NULL },
-	{ "memory_bw_utilization_relative_to_hw_limit", SS_OLD_MEAN, NULL },
-	{ "device_compute_16bit_percent", SS_OLD_MEAN, NULL },
-	{ "device_compute_32bit_percent", SS_OLD_MEAN, NULL },
-	{ "host_tf_op_percent", SS_OLD_MEAN, NULL },
-	{ "device_tf_op_percent", SS_OLD_MEAN, NULL },
-	{ "host_op_time_eager_percent", SS_OLD_MEAN, NULL },
-	{ "device_op_time_eager_percent", SS_OLD_MEAN, NULL },
-	{ "device_duty_cycle_percent", SS_OLD_MEAN, NULL },
+static const struct ss_legacy_col analysis_props[] = {
+	{ "mxu_utilization_percent", SS_LEGACY_MEAN, NULL },
+	{ "device_idle_time_percent", SS_LEGACY_MEAN, NULL },
+	{ "host_idle_time_percent", SS_LEGACY_MEAN, NULL },
+	{ "flop_rate_utilization_relative_to_roofline", SS_LEGACY_MEAN, NULL },
+	{ "memory_bw_utilization_relative_to_hw_limit", SS_LEGACY_MEAN, NULL },
+	{ "device_compute_16bit_percent", SS_LEGACY_MEAN, NULL },
+	{ "device_compute_32bit_percent", SS_LEGACY_MEAN, NULL },
+	{ "host_tf_op_percent", SS_LEGACY_MEAN, NULL },
+	{ "device_tf_op_percent", SS_LEGACY_MEAN, NULL },
+	{ "host_op_time_eager_percent", SS_LEGACY_MEAN, NULL },
+	{ "device_op_time_eager_percent", SS_LEGACY_MEAN, NULL },
+	{ "device_duty_cycle_percent", SS_LEGACY_MEAN, NULL },
 };
 
 /* Of counts the mean first: what it is multiplied by is known at the end. */
-static const struct ss_old_col environment_props[] = {
-	{ "host_count", SS_OLD_MOST, NULL },
-	{ "task_count", SS_OLD_MEAN, NULL },
-	{ "device_core_count", SS_OLD_MEAN, NULL },
+static const struct ss_legacy_col environment_props[] = {
+	{ "host_count", SS_LEGACY_MAX, NULL },
+	{ "task_count", SS_LEGACY_MEAN, NULL },
+	{ "device_core_count", SS_LEGACY_MEAN, NULL },
 };
 
-static const struct ss_old_col input_cols[] = {
-	{ "count", SS_OLD_SUM, NULL },
-	{ "timeInMs", SS_OLD_SUM, NULL },
-	{ "selfTimeInMs", SS_OLD_SUM, NULL },
+static const struct ss_legacy_col input_cols[] = {
+	{ "count", SS_LEGACY_SUM, NULL },
+	{ "timeInMs", SS_LEGACY_SUM, NULL },
+	{ "selfTimeInMs", SS_LEGACY_SUM, NULL },
 };
 
-static const struct ss_old_col input_props[] = {
-	{ "enqueue_us", SS_OLD_SUM, NULL },		 { "demanded_file_read_us", SS_OLD_SUM, NULL },
-	{ "advanced_file_read_us", SS_OLD_SUM, NULL },	 { "preprocessing_us", SS_OLD_SUM, NULL },
-	{ "unclassified_nonequeue_us", SS_OLD_SUM, NULL },
+static const struct ss_legacy_col input_props[] = {
+	{ "enqueue_us", SS_LEGACY_SUM, NULL },		 { "demanded_file_read_us", SS_LEGACY_SUM, NULL },
+	{ "advanced_file_read_us", SS_LEGACY_SUM, NULL },	 { "preprocessing_us", SS_LEGACY_SUM, NULL },
+	{ "unclassified_nonequeue_us", SS_LEGACY_SUM, NULL },
 };
 
 #define COLS(c) .cols = c, .ncols = SS_COUNT(c)
@@ -185,7 +185,7 @@ static bool finish_analysis(struct ss_table *t, size_t nhosts)
 	double sum = 0;
 	if (self == SS_NPOS || t->cols[self].type != SS_TYPE_F64)
 		return true;
-	if (!ss_old_sort(t, by))
+	if (!ss_legacy_sort(t, by))
 		return false;
 	for (size_t i = 0; i < t->nrows; i++) {
 		sum += t->data[self].f64[i] /= (double)nhosts;
@@ -207,7 +207,7 @@ static bool finish_environment(struct ss_table *t, size_t nhosts)
 	for (size_t i = 0; i < SS_COUNT(counts); i++) {
 		const struct ss_prop *p = ss_table_find_prop(t, counts[i]);
 		if (p && p->value == p->value &&
-		    !ss_old_set_prop(t, counts[i], SS_UNIT_COUNT, p->value * (double)nhosts, "%.0f"))
+		    !ss_legacy_set_prop(t, counts[i], SS_UNIT_COUNT, p->value * (double)nhosts, "%.0f"))
 			return false;
 	}
 	return true;
@@ -230,49 +230,49 @@ static bool finish_input(struct ss_table *t)
 		for (size_t i = 0; there && i < t->nrows; i++)
 			t->data[to].f64[i] = all > 0 ? t->data[from].f64[i] / all : 0;
 	}
-	return ss_old_sort(t, by);
+	return ss_legacy_sort(t, by);
 }
 
 static bool end_pages(struct ss_result *out, size_t nhosts)
 {
 	if (nhosts < 2)
 		return true;
-	struct ss_table *analysis = ss_old_find(out, "analysis"), *steps = ss_old_find(out, "steps"),
-			*env = ss_old_find(out, "run_environment"), *ops = ss_old_find(out, "host_ops");
+	struct ss_table *analysis = ss_legacy_find(out, "analysis"), *steps = ss_legacy_find(out, "steps"),
+			*env = ss_legacy_find(out, "run_environment"), *ops = ss_legacy_find(out, "host_ops");
 	if (steps && !steps->nrows &&
 	    !ss_result_note(out, SS_WARNING, SS_STR("The hosts have no step in common: select one host at a time")))
 		return false;
-	return (!analysis || finish_analysis(analysis, nhosts)) && (!steps || ss_old_sum_up_steps(steps)) &&
+	return (!analysis || finish_analysis(analysis, nhosts)) && (!steps || ss_legacy_sum_up_steps(steps)) &&
 	       (!env || finish_environment(env, nhosts)) && (!ops || finish_input(ops));
 }
 
 #define SAYS "Steps are those that all of them have, each as it was on the host that took longest (on TPUs: that waited " \
 	     "longest for input); shares are means over hosts."
 
-bool ss_old_overview_page(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+bool ss_legacy_overview_page(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
 {
-	static const struct ss_old_table tables[] = {
+	static const struct ss_legacy_table tables[] = {
 		{ .name = "analysis", .key = { "operation", "category" }, COLS(op_cols), PROPS(analysis_props) },
 		STEPS,
 		{ .name = "run_environment", .key = { "host_id", "command_line" }, PROPS(environment_props) },
 		{ .name = "recommendation" },
 		{ .name = "inference_latency" },
 	};
-	static const struct ss_old_answer answer = { .read = read_overview, .tables = tables, .ntables = SS_COUNT(tables),
+	static const struct ss_legacy_answer answer = { .read = read_overview, .tables = tables, .ntables = SS_COUNT(tables),
 						     .worst = waits, .end = end_pages, .says = SAYS };
-	return ss_old_combine(q, &answer, out, err);
+	return ss_legacy_combine(q, &answer, out, err);
 }
 
-bool ss_old_input_pipeline(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+bool ss_legacy_input_pipeline(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
 {
-	static const struct ss_old_table tables[] = {
+	static const struct ss_legacy_table tables[] = {
 		{ .name = "max_infeed_core" },
 		STEPS,
 		{ .name = "host_ops", .key = { "opName", "category" }, COLS(input_cols), PROPS(input_props) },
 		{ .name = "recommendation" },
 	};
-	static const struct ss_old_answer answer = { .read = read_input, .tables = tables, .ntables = SS_COUNT(tables),
+	static const struct ss_legacy_answer answer = { .read = read_input, .tables = tables, .ntables = SS_COUNT(tables),
 						     .worst = waits, .end = end_pages,
 						     .says = SAYS " Times of equal input operations are added up." };
-	return ss_old_combine(q, &answer, out, err);
+	return ss_legacy_combine(q, &answer, out, err);
 }

@@ -294,7 +294,7 @@ static bool per_step(struct ss_result *out, const char *name, const char *title,
 
 static bool read_pod(const struct ss_query *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
 {
-	const struct ss_jnode *root = ss_old_read(q, h, NULL, out, err);
+	const struct ss_jnode *root = ss_legacy_read(q, h, NULL, out, err);
 	const struct ss_jnode *env = ss_jnode_get(root, "runEnvironment");
 	const struct ss_jnode *steps = ss_jnode_get(ss_jnode_get(root, "podStatsSequence"), "podStatsMap");
 	if (!root)
@@ -324,26 +324,26 @@ static bool end_pod(struct ss_result *out, size_t nhosts)
 		{ "channels", "step_num", "channel_id" },
 	};
 	for (size_t i = 0; nhosts > 1 && i < SS_COUNT(by); i++) {
-		struct ss_table *t = ss_old_find(out, by[i][0]);
-		if (t && !ss_old_sort(t, by[i] + 1))
+		struct ss_table *t = ss_legacy_find(out, by[i][0]);
+		if (t && !ss_legacy_sort(t, by[i] + 1))
 			return false;
 	}
-	struct ss_table *cores = ss_old_find(out, "cores"), *steps = ss_old_find(out, "steps");
+	struct ss_table *cores = ss_legacy_find(out, "cores"), *steps = ss_legacy_find(out, "steps");
 	return nhosts < 2 || !cores || !steps || add_steps(steps, cores);
 }
 
-bool ss_old_pod_viewer(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+bool ss_legacy_pod_viewer(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
 {
-	static const struct ss_old_table tables[] = {
+	static const struct ss_legacy_table tables[] = {
 		{ .name = "cores", .key = { "step_num", "core_id" } },
 		{ .name = "steps" },	/* made of the cores */
 		{ .name = "topology", .key = { "core_id" } },
 		{ .name = "collectives", .key = { "step_num", "hlo_op_name", "replica_groups" }, .longest = { "most_us" } },
 		{ .name = "channels", .key = { "step_num", "channel_id" }, .longest = { "latency_us" } },
 	};
-	static const struct ss_old_answer answer = {
+	static const struct ss_legacy_answer answer = {
 		.read = read_pod, .tables = tables, .ntables = SS_COUNT(tables), .end = end_pod,
 		.says = "Cores, channels and collectives come from all files; duplicates are merged.",
 	};
-	return ss_old_combine(q, &answer, out, err);
+	return ss_legacy_combine(q, &answer, out, err);
 }

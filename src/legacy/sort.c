@@ -85,7 +85,7 @@ static bool reorder(struct ss_table *t, const uint32_t *order)
 	return true;
 }
 
-bool ss_old_sort(struct ss_table *t, const char *const *by)
+bool ss_legacy_sort(struct ss_table *t, const char *const *by)
 {
 	struct sorting s = { .t = t };
 	for (; *by && s.n < MOST_KEYS; by++) {

@@ -102,7 +102,7 @@ static bool set_side_total(struct ss_table *t, const char *prop, const char *sha
 
 static bool read_op_stats(const struct ss_query *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
 {
-	const struct ss_jnode *root = ss_old_read(q, h, stats_fields, out, err);
+	const struct ss_jnode *root = ss_legacy_read(q, h, stats_fields, out, err);
 	if (!root)
 		return false;
 	for (size_t i = 0; i < SS_COUNT(op_tables); i++) {
@@ -139,7 +139,7 @@ static bool finish_ops(struct ss_table *t)
 	};
 	const struct ss_prop *device = ss_table_find_prop(t, "device_time_us"), *host = ss_table_find_prop(t, "host_time_us");
 	double total_us[2] = { device->value, host->value }, sum[2] = { 0, 0 };
-	if (!ss_old_sort(t, by))
+	if (!ss_legacy_sort(t, by))
 		return false;
 	for (size_t i = 0; i < t->nrows; i++) {
 		bool on_host = ss_str_is(t->data[ss_table_col(t, "host_or_device")].str[i], "Host");
@@ -166,28 +166,28 @@ static bool end_ops(struct ss_result *out, size_t nhosts)
 	return true;
 }
 
-bool ss_old_framework_op_stats(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+bool ss_legacy_framework_op_stats(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
 {
-	static const struct ss_old_col cols[] = {
-		{ "occurrences", SS_OLD_SUM, NULL },
-		{ "total_time", SS_OLD_SUM, NULL },
-		{ "total_self_time", SS_OLD_SUM, NULL },
-		{ "measured_flop_rate", SS_OLD_MEAN, "total_time" },
-		{ "model_flop_rate", SS_OLD_MEAN, "total_time" },
-		{ "measured_memory_bw", SS_OLD_MEAN, "total_time" },
-		{ "gpu_tensorcore_utilization", SS_OLD_MEAN, "total_self_time" },
+	static const struct ss_legacy_col cols[] = {
+		{ "occurrences", SS_LEGACY_SUM, NULL },
+		{ "total_time", SS_LEGACY_SUM, NULL },
+		{ "total_self_time", SS_LEGACY_SUM, NULL },
+		{ "measured_flop_rate", SS_LEGACY_MEAN, "total_time" },
+		{ "model_flop_rate", SS_LEGACY_MEAN, "total_time" },
+		{ "measured_memory_bw", SS_LEGACY_MEAN, "total_time" },
+		{ "gpu_tensorcore_utilization", SS_LEGACY_MEAN, "total_self_time" },
 	};
-	static const struct ss_old_col props[] = { { "device_time_us", SS_OLD_SUM, NULL }, { "host_time_us", SS_OLD_SUM, NULL } };
+	static const struct ss_legacy_col props[] = { { "device_time_us", SS_LEGACY_SUM, NULL }, { "host_time_us", SS_LEGACY_SUM, NULL } };
 #define OPS(table)                                                                                              \
 	{ .name = table, .key = { "host_or_device", "type", "operation" }, .cols = cols, .ncols = SS_COUNT(cols), \
 	  .longest = { "total_time" }, .props = props, .nprops = SS_COUNT(props) }
-	static const struct ss_old_table tables[] = { OPS("with_idle"), OPS("without_idle") };
+	static const struct ss_legacy_table tables[] = { OPS("with_idle"), OPS("without_idle") };
 #undef OPS
-	static const struct ss_old_answer answer = {
+	static const struct ss_legacy_answer answer = {
 		.read = read_op_stats, .tables = tables, .ntables = SS_COUNT(tables), .end = end_ops,
 		.says = "Times of equal operations are summed; rates are means weighted by time.",
 	};
-	return ss_old_combine(q, &answer, out, err);
+	return ss_legacy_combine(q, &answer, out, err);
 }
 
 /* ---- kernels ---- */
@@ -270,7 +270,7 @@ static bool add_kernel(struct ss_table *t, const struct ss_jnode *k)
 
 static bool read_kernels(const struct ss_query *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
 {
-	const struct ss_jnode *root = ss_old_read(q, h, kernels_fields, out, err);
+	const struct ss_jnode *root = ss_legacy_read(q, h, kernels_fields, out, err);
 	struct ss_table *t = root ? ss_result_table(out, "kernel_stats", "GPU kernels", kernel_cols, SS_COUNT(kernel_cols)) : NULL;
 	if (!root)
 		return false;
@@ -283,8 +283,8 @@ static bool read_kernels(const struct ss_query *q, const struct ss_host *h, stru
 static bool end_kernels(struct ss_result *out, size_t nhosts)
 {
 	static const char *const by[] = { "-total_duration_us", "kernel_name", NULL };
-	struct ss_table *t = nhosts > 1 ? ss_old_find(out, "kernel_stats") : NULL;
-	if (t && !ss_old_sort(t, by))
+	struct ss_table *t = nhosts > 1 ? ss_legacy_find(out, "kernel_stats") : NULL;
+	if (t && !ss_legacy_sort(t, by))
 		return false;
 	for (size_t i = 0; t && i < t->nrows; i++) {
 		int64_t n = t->data[ss_table_col(t, "occurrences")].i64[i];
@@ -295,23 +295,23 @@ static bool end_kernels(struct ss_result *out, size_t nhosts)
 	return true;
 }
 
-bool ss_old_kernel_stats(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+bool ss_legacy_kernel_stats(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
 {
-	static const struct ss_old_col cols[] = {
-		{ "occurrences", SS_OLD_SUM, NULL },
-		{ "total_duration_us", SS_OLD_SUM, NULL },
-		{ "min_duration_us", SS_OLD_LEAST, NULL },
-		{ "max_duration_us", SS_OLD_MOST, NULL },
+	static const struct ss_legacy_col cols[] = {
+		{ "occurrences", SS_LEGACY_SUM, NULL },
+		{ "total_duration_us", SS_LEGACY_SUM, NULL },
+		{ "min_duration_us", SS_LEGACY_MIN, NULL },
+		{ "max_duration_us", SS_LEGACY_MAX, NULL },
 	};
-	static const struct ss_old_table tables[] = {
+	static const struct ss_legacy_table tables[] = {
 		{ .name = "kernel_stats",
 		  .key = { "kernel_name", "registers_per_thread", "shmem_bytes", "block_dim", "grid_dim",
 			   "is_kernel_using_tensor_core", "op_name" },
 		  .cols = cols, .ncols = SS_COUNT(cols), .longest = { "total_duration_us" } },
 	};
-	static const struct ss_old_answer answer = {
+	static const struct ss_legacy_answer answer = {
 		.read = read_kernels, .tables = tables, .ntables = SS_COUNT(tables), .end = end_kernels,
 		.says = "Equal kernels of several hosts share one row.",
 	};
-	return ss_old_combine(q, &answer, out, err);
+	return ss_legacy_combine(q, &answer, out, err);
 }

@@ -390,14 +390,14 @@ static bool of_tables(struct ss_result *out, const struct ss_jnode *list)
 static bool read_one(const struct ss_query *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
 {
 	struct ss_err why = { 0 };
-	struct ss_str text = ss_old_bytes(q, h, &why);
+	struct ss_str text = ss_legacy_bytes(q, h, &why);
 	const struct ss_jnode *root = text.p ? ss_jtree_of_json_to(text, LEVELS, q->arena, &why) : NULL;
 	if (!root)
 		return ss_fail(err, why.code, "'" SS_FMT "' cannot be read: %s", SS_ARG(h->x.path), why.text);
 	out->content_type = "application/json";
 	out->body = text;
 	bool list = root->kind == SS_J_ARRAY;
-	if (!ss_old_note(q, h, out) || !add_tables(out) || !(list ? of_tables(out, root) : of_message(out, root)))
+	if (!ss_legacy_note(q, h, out) || !add_tables(out) || !(list ? of_tables(out, root) : of_message(out, root)))
 		return ss_fail_mem(err);
 	bool any = list ? out->tables[T_BOTTLENECKS].nprops > 0
 			: ss_jnode_get(root, "tfDataStats") || ss_jnode_get(root, "summary");
@@ -413,20 +413,20 @@ static double slowest(const struct ss_result *r)
 static bool end(struct ss_result *out, size_t nhosts)
 {
 	static const char *const by[] = { "-max_latency_ps", NULL };
-	return nhosts < 2 || ss_old_sort(&out->tables[T_BOTTLENECKS], by);
+	return nhosts < 2 || ss_legacy_sort(&out->tables[T_BOTTLENECKS], by);
 }
 
-bool ss_old_tf_data(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+bool ss_legacy_tf_data(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
 {
-	static const struct ss_old_table tables[] = {
+	static const struct ss_legacy_table tables[] = {
 		{ .name = "bottlenecks", .key = { "host", "input_pipeline" } },
 		{ .name = "input_pipelines", .key = { "host", "id" } },
 		{ .name = "iterators", .key = { "host", "id" } },
 		{ .name = "calls", .key = { "host", "pipeline_id", "rank", "id" } },
 	};
-	static const struct ss_old_answer answer = {
+	static const struct ss_legacy_answer answer = {
 		.read = read_one, .tables = tables, .ntables = SS_COUNT(tables), .worst = slowest, .end = end,
 		.says = "Pipelines come from all hosts, the slowest first.",
 	};
-	return ss_old_combine(q, &answer, out, err);
+	return ss_legacy_combine(q, &answer, out, err);
 }

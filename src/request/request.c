@@ -47,7 +47,7 @@ bool ss_ask_tool(const struct ss_tool *t, const struct ss_query *q, struct ss_re
 	bool file = q->model->nhosts && q->model->hosts[0]->raw && !ss_legacy_files(t);
 	if (!file)
 		return ss_tool_run(t, q, out, err);
-	ss_old_fn *reader = ss_legacy_reader(t);
+	ss_legacy_fn *reader = ss_legacy_reader(t);
 	if (!reader)
 		return ss_fail(err, SS_ENODATA, "%s needs a profile, and there is none", t->name);
 	return reader(q, out, err) && ss_tool_conclude(t, q, out, err);

@@ -35,7 +35,7 @@ static void open_hosts(struct hosts *h, const struct ss_str *bytes, size_t n, co
 	ss_result_init(&h->r, &h->arena);
 }
 
-static bool ask(struct hosts *h, ss_old_fn *fn, struct ss_err *err)
+static bool ask(struct hosts *h, ss_legacy_fn *fn, struct ss_err *err)
 {
 	struct ss_query q = { .model = &h->model, .arena = &h->arena };
 	return fn(&q, &h->r, err);
@@ -51,7 +51,7 @@ static void close_hosts(struct hosts *h)
 
 static double number(struct ss_result *r, const char *table, size_t row, const char *col)
 {
-	struct ss_table *t = ss_old_find(r, table);
+	struct ss_table *t = ss_legacy_find(r, table);
 	assert_non_null(t);
 	size_t c = ss_table_col(t, col);
 	assert_true(c != SS_NPOS && row < t->nrows);
@@ -60,7 +60,7 @@ static double number(struct ss_result *r, const char *table, size_t row, const c
 
 static struct ss_str text(struct ss_result *r, const char *table, size_t row, const char *col)
 {
-	struct ss_table *t = ss_old_find(r, table);
+	struct ss_table *t = ss_legacy_find(r, table);
 	assert_non_null(t);
 	size_t c = ss_table_col(t, col);
 	assert_true(c != SS_NPOS && row < t->nrows);
@@ -161,15 +161,15 @@ static void keeps_the_steps_that_all_have(void **state)
 	};
 	(void)state;
 	open_hosts(&h, files, 2, "input_pipeline.json");
-	assert_ok(ask(&h, ss_old_input_pipeline, &err));
-	assert_int_equal(ss_old_find(&h.r, "steps")->nrows, 2);
+	assert_ok(ask(&h, ss_legacy_input_pipeline, &err));
+	assert_int_equal(ss_legacy_find(&h.r, "steps")->nrows, 2);
 	assert_str(text(&h.r, "steps", 0, "stepnum"), "2");
 	/* The host that waited longest, and the least of all. */
 	assert_true(number(&h.r, "steps", 0, "inputTimeMs") == 4 && number(&h.r, "steps", 0, "computeTimeMs") == 7);
 	assert_true(number(&h.r, "steps", 0, "infeedPercentMin") == 10);
 	assert_true(number(&h.r, "steps", 1, "inputTimeMs") == 5 && number(&h.r, "steps", 1, "computeTimeMs") == 5);
 	assert_true(number(&h.r, "steps", 1, "infeedPercentMin") == 40);
-	assert_str(ss_table_find_prop(ss_old_find(&h.r, "steps"), "input_conclusion")->text, "slow");
+	assert_str(ss_table_find_prop(ss_legacy_find(&h.r, "steps"), "input_conclusion")->text, "slow");
 	assert_true(ss_result_number(&h.r, "infeed_percent_average") == 25);
 	assert_true(says(&h.r, "Sentences come from h1"));
 	assert_null(h.r.content_type);
@@ -183,8 +183,8 @@ static void says_when_no_step_is_common(void **state)
 					SS_STR(STEPS("\"rows\":[" ROW("2", "1", "9", "10") "]")) };
 	(void)state;
 	open_hosts(&h, files, 2, "input_pipeline.json");
-	assert_ok(ask(&h, ss_old_input_pipeline, &err));
-	assert_int_equal(ss_old_find(&h.r, "steps")->nrows, 0);
+	assert_ok(ask(&h, ss_legacy_input_pipeline, &err));
+	assert_int_equal(ss_legacy_find(&h.r, "steps")->nrows, 0);
 	assert_true(says(&h.r, "no step in common"));
 	close_hosts(&h);
 }
@@ -196,12 +196,12 @@ static void does_without_a_file_that_is_broken(void **state)
 	const struct ss_str files[] = { SS_STR("[{"), good, SS_STR("[]") }, bad[] = { SS_STR("[{"), SS_STR("nothing") };
 	(void)state;
 	open_hosts(&h, files, 3, "input_pipeline.json");
-	assert_ok(ask(&h, ss_old_input_pipeline, &err));
-	assert_int_equal(ss_old_find(&h.r, "steps")->nrows, 1);
+	assert_ok(ask(&h, ss_legacy_input_pipeline, &err));
+	assert_int_equal(ss_legacy_find(&h.r, "steps")->nrows, 1);
 	assert_true(says(&h.r, "h0.input_pipeline.json"));
 	close_hosts(&h);
 	open_hosts(&h, bad, 2, "input_pipeline.json");
-	assert_fails(ask(&h, ss_old_input_pipeline, &err), SS_EFORMAT);
+	assert_fails(ask(&h, ss_legacy_input_pipeline, &err), SS_EFORMAT);
 	close_hosts(&h);
 }
 
@@ -240,8 +240,8 @@ static void adds_operations_up(void **state)
 	put_msg(&file[0], 4, &table[0]);
 	put_msg(&file[1], 4, &table[1]);
 	open_hosts(&h, (const struct ss_str[]){ bytes_str(&file[0]), bytes_str(&file[1]) }, 2, "tensorflow_stats.pb");
-	assert_ok(ask(&h, ss_old_framework_op_stats, &err));
-	assert_int_equal(ss_old_find(&h.r, "with_idle")->nrows, 2);
+	assert_ok(ask(&h, ss_legacy_framework_op_stats, &err));
+	assert_int_equal(ss_legacy_find(&h.r, "with_idle")->nrows, 2);
 	assert_str(text(&h.r, "with_idle", 0, "operation"), "b");
 	assert_true(number(&h.r, "with_idle", 0, "rank") == 1);
 	assert_true(number(&h.r, "with_idle", 0, "total_self_time") == 340);
@@ -263,12 +263,12 @@ static void gathers_cores(void **state)
 					SS_STR(POD(CORE("2", "a", "9") "," CORE("9", "b", "6"))) };
 	(void)state;
 	open_hosts(&h, files, 2, "pod_viewer.json");
-	assert_ok(ask(&h, ss_old_pod_viewer, &err));
-	assert_int_equal(ss_old_find(&h.r, "cores")->nrows, 3);
+	assert_ok(ask(&h, ss_legacy_pod_viewer, &err));
+	assert_int_equal(ss_legacy_find(&h.r, "cores")->nrows, 3);
 	assert_true(number(&h.r, "cores", 0, "core_id") == 2 && number(&h.r, "cores", 2, "core_id") == 10);
-	assert_int_equal(ss_old_find(&h.r, "steps")->nrows, 1);
+	assert_int_equal(ss_legacy_find(&h.r, "steps")->nrows, 1);
 	assert_true(number(&h.r, "steps", 0, "cores") == 3 && number(&h.r, "steps", 0, "total_us") == 9);
-	assert_int_equal(ss_old_find(&h.r, "topology")->nrows, 3);
+	assert_int_equal(ss_legacy_find(&h.r, "topology")->nrows, 3);
 	close_hosts(&h);
 }
 
@@ -299,14 +299,14 @@ static void tells_versions_of_memory_profiles(void **state)
 	for (size_t i = 0; i < SS_COUNT(cases); i++) {
 		struct hosts h;
 		open_hosts(&h, &cases[i].file, 1, "memory_profile.json");
-		assert_ok(ask(&h, ss_old_memory_profile, &err));
-		assert_int_equal(ss_old_find(&h.r, "timeline")->nrows, cases[i].points);
+		assert_ok(ask(&h, ss_legacy_memory_profile, &err));
+		assert_int_equal(ss_legacy_find(&h.r, "timeline")->nrows, cases[i].points);
 		assert_true(number(&h.r, "timeline", 1, "heap_bytes") == 20 && number(&h.r, "timeline", 1, "time_ps") == 200);
 		assert_true(number(&h.r, "timeline", 0, "address") == -1);	/* all 64 bits */
 		assert_true(number(&h.r, "allocators", 0, "peak_bytes") == 20);
 		assert_true(number(&h.r, "allocators", 0, "peak_step") == 3);
 		/* What refers to nothing is left out. */
-		assert_int_equal(ss_old_find(&h.r, "breakdown")->nrows, 2);
+		assert_int_equal(ss_legacy_find(&h.r, "breakdown")->nrows, 2);
 		assert_str(text(&h.r, "breakdown", 0, "tf_op"), "stack");
 		assert_true(number(&h.r, "breakdown", 1, "occurrences") == 2 && number(&h.r, "breakdown", 1, "heap_bytes") == 10);
 		close_hosts(&h);
@@ -328,8 +328,8 @@ static void samples_long_timelines(void **state)
 	ss_buf_z(&b, "]}}}");
 	struct ss_str text = ss_buf_get(&b);
 	open_hosts(&h, &text, 1, "memory_profile.json");
-	assert_ok(ask(&h, ss_old_memory_profile, &err));
-	struct ss_table *t = ss_old_find(&h.r, "timeline");
+	assert_ok(ask(&h, ss_legacy_memory_profile, &err));
+	struct ss_table *t = ss_legacy_find(&h.r, "timeline");
 	assert_int_equal(t->nrows, 1000);
 	unsigned peaks = 0;
 	for (size_t i = 0; i < t->nrows; i++) {
@@ -353,8 +353,8 @@ static void refuses_other_json(void **state)
 	for (size_t i = 0; i < SS_COUNT(files); i++) {
 		struct hosts h;
 		open_hosts(&h, &files[i], 1, "memory_profile.json.gz");
-		assert_fails(ask(&h, ss_old_memory_profile, &err), SS_EFORMAT);
-		assert_fails(ask(&h, ss_old_tf_data, &err), SS_EFORMAT);
+		assert_fails(ask(&h, ss_legacy_memory_profile, &err), SS_EFORMAT);
+		assert_fails(ask(&h, ss_legacy_tf_data, &err), SS_EFORMAT);
 		close_hosts(&h);
 	}
 }
