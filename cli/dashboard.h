@@ -35,7 +35,7 @@ struct cli_dashboard_address {
 	const char *bind;	/* NULL: 127.0.0.1 */
 	const char *token;	/* must be there where others than this machine can ask */
 	uint16_t port;		/* 0: any that is free */
-	const char *link;	/* address of the page with the profiles, which the board's page links to; or NULL */
+	const char *link;	/* address of the page with the profiles, which the dashboard's page links to; or NULL */
 };
 
 /* `targets` as given, with commas. Without an address it does not answer HTTP. */

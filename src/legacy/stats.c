@@ -177,7 +177,8 @@ bool ss_legacy_framework_op_stats(const struct ss_query *q, struct ss_result *ou
 		{ "measured_memory_bw", SS_LEGACY_MEAN, "total_time" },
 		{ "gpu_tensorcore_utilization", SS_LEGACY_MEAN, "total_self_time" },
 	};
-	static const struct ss_legacy_col props[] = { { "device_time_us", SS_LEGACY_SUM, NULL }, { "host_time_us", SS_LEGACY_SUM, NULL } };
+	static const struct ss_legacy_col props[] = { { "device_time_us", SS_LEGACY_SUM, NULL },
+						      { "host_time_us", SS_LEGACY_SUM, NULL } };
 #define OPS(table)                                                                                              \
 	{ .name = table, .key = { "host_or_device", "type", "operation" }, .cols = cols, .ncols = SS_COUNT(cols), \
 	  .longest = { "total_time" }, .props = props, .nprops = SS_COUNT(props) }

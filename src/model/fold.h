@@ -14,8 +14,8 @@
 
 #include <stddef.h>
 
-/* The data of a fold: a struct with a member `keep`, whose first member is what the getter returns. */
-#define SS_FOLD_DATA(type) .size = sizeof(type), .intern_at = offsetof(type, keep)
+/* The data of a fold: a struct with a member `intern`, whose first member is what the getter returns. */
+#define SS_FOLD_DATA(type) .size = sizeof(type), .intern_at = offsetof(type, intern)
 
 struct ss_fold {
 	enum ss_model_part part;

@@ -127,7 +127,7 @@ struct job {
 	SS_VEC(struct model) models;
 	struct ss_strmap by_name;
 	struct of_host *hosts;
-	struct ss_intern keep;
+	struct ss_intern intern;
 	bool any_id, has_batching, has_patterns;
 	struct ss_str only;	/* the model that is named, as long as it is one; "" where there are several */
 	enum value request_sort, batch_sort;
@@ -688,8 +688,8 @@ static bool read_params_of(struct job *j, struct of_host *o, const struct ss_hos
 		return false;
 	struct ss_str *const texts[] = { &p->threads, &p->max_batch_size, &p->timeout_us, &p->max_enqueued, &p->allowed_sizes };
 	for (size_t i = 0; i < SS_COUNT(texts); i++)
-		*texts[i] = ss_intern_str(&j->keep, *texts[i]);
-	c->model = ss_intern_str(&j->keep, model);
+		*texts[i] = ss_intern_str(&j->intern, *texts[i]);
+	c->model = ss_intern_str(&j->intern, model);
 	o->nconfigured++;
 	return true;
 }
@@ -741,7 +741,8 @@ static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 	if (!inf)
 		return false;
 	o->inf = *inf;
-	if ((j->keep.copies && !ss_inference_intern(&o->inf, inf, &j->keep)) || !read_all_params(j, o, h) || j->keep.no_memory)
+	if ((j->intern.copies && !ss_inference_intern(&o->inf, inf, &j->intern)) || !read_all_params(j, o, h) ||
+	    j->intern.no_memory)
 		return ss_fail_mem(err);
 	for (uint32_t k = 0; k < o->inf.nrequests; k++)
 		note_name(j, o->inf.requests[k].model);
@@ -787,7 +788,7 @@ static bool add_notes(struct job *j, size_t nrequests)
 
 static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
 {
-	struct job j = { .q = q, .out = out, .only = SS_STR(""), .keep = ss_intern_into(q->model, q->arena) };
+	struct job j = { .q = q, .out = out, .only = SS_STR(""), .intern = ss_intern_into(q->model, q->arena) };
 	size_t nrequests = 0;
 	if (!read_params(&j, err))
 		return false;
@@ -804,7 +805,7 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	}
 	ss_vec_free(&j.models);
 	ss_strmap_free(&j.by_name);
-	ss_intern_release(&j.keep);
+	ss_intern_release(&j.intern);
 	return ok;
 }
 

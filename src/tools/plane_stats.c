@@ -45,7 +45,7 @@ static bool add_plane(struct ss_table *t, struct ss_str host, struct ss_str name
 struct job {
 	struct ss_model *m;
 	struct ss_table *t;
-	struct ss_intern keep;
+	struct ss_intern intern;
 };
 
 static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
@@ -62,20 +62,20 @@ static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 	if (!planes)
 		return false;
 	for (uint32_t k = 0; k < h->nplanes; k++)
-		if (!add_plane(j->t, j->m->hosts[i]->name, ss_intern_str(&j->keep, planes[k].name), &planes[k]))
+		if (!add_plane(j->t, j->m->hosts[i]->name, ss_intern_str(&j->intern, planes[k].name), &planes[k]))
 			return ss_fail_mem(err);
-	return !j->keep.no_memory || ss_fail_mem(err);
+	return !j->intern.no_memory || ss_fail_mem(err);
 }
 
 static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
 {
 	struct job j = { .m = q->model, .t = ss_result_table(out, "planes", "Planes", cols, SS_COUNT(cols)),
-			 .keep = ss_intern_into(q->model, q->arena) };
+			 .intern = ss_intern_into(q->model, q->arena) };
 	const struct ss_visit visit = { .read = read_host, .take = take_host, .arg = &j };
 	if (!j.t)
 		return ss_fail_mem(err);
 	bool ok = ss_model_visit(q->model, &visit, err);
-	ss_intern_release(&j.keep);
+	ss_intern_release(&j.intern);
 	return ok;
 }
 

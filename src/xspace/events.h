@@ -7,7 +7,8 @@
  *	begin_ps[i]	start, in ps since the start of the session (ss_xspace.origin_ns)
  *	dur_ps[i]	duration in ps; 0 for instants and aggregated events
  *	meta[i]		index into the plane's event_meta, SS_NONE if undefined
- *	base + off[i]	where the XEvent's body stands in the line (use ss_xevents_body); off SS_EVENT_SYNTHETIC: nowhere, it was added
+ *	base + off[i]	where the XEvent's body stands in the line (use ss_xevents_body);
+ *			off SS_EVENT_SYNTHETIC: nowhere, it was added
  */
 #ifndef SS_XSPACE_EVENTS_H
 #define SS_XSPACE_EVENTS_H

@@ -20,7 +20,7 @@
 struct env_data {
 	struct ss_env env; /* first: what the getter returns points here */
 	struct ss_arena arena;
-	struct ss_intern keep;
+	struct ss_intern intern;
 	struct ss_strmap names; /* of hosts, while they are added */
 	double mxu, hbm;	/* sums */
 	bool has_peaks;
@@ -149,7 +149,7 @@ static bool add_devices(struct env_data *d, const struct ss_host *h)
 	if (!type.p)
 		return false;
 	if (!env->device_type.n || !ss_str_is(type, "CPU"))
-		env->device_type = ss_intern_str(&d->keep, type);
+		env->device_type = ss_intern_str(&d->intern, type);
 	if (hw > env->hardware)
 		env->hardware = hw;
 	if (first) {
@@ -178,7 +178,7 @@ static void add_counters(const struct ss_host *h, double *mxu, double *hbm)
 }
 
 /* Append the texts of one host, each once. */
-static bool add_texts(struct ss_str **to, size_t *n, const struct ss_str *from, uint32_t count, struct ss_intern *keep)
+static bool add_texts(struct ss_str **to, size_t *n, const struct ss_str *from, uint32_t count, struct ss_intern *intern)
 {
 	struct ss_strmap seen = { 0 };
 	size_t cap = *n;
@@ -190,7 +190,7 @@ static bool add_texts(struct ss_str **to, size_t *n, const struct ss_str *from, 
 			continue;
 		ok = ss_grow((void **)to, &cap, *n + 1, sizeof(**to));
 		if (ok)
-			(*to)[(*n)++] = ss_intern_str(keep, from[i]);
+			(*to)[(*n)++] = ss_intern_str(intern, from[i]);
 	}
 	ss_strmap_free(&seen);
 	return ok;
@@ -213,11 +213,12 @@ static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *er
 	/* A file that is no profile is of no host that took part; one that holds nothing is, as in XProf. */
 	bool took_part = !h->unreadable;
 	d->env.task_count += took_part;
-	if ((took_part && ss_strmap_add(&d->names, ss_intern_str(&d->keep, ss_host_hostname(h))) == SS_NONE) || !add_devices(d, h) ||
-	    !ss_places_add(&d->env.places, h, i, &d->keep) ||
-	    !add_texts(&d->env.errors, &d->env.nerrors, h->x.errors, h->x.nerrors, &d->keep) ||
-	    !add_texts(&d->env.warnings, &d->env.nwarnings, h->x.warnings, h->x.nwarnings, &d->keep) ||
-	    d->keep.no_memory)
+	if ((took_part && ss_strmap_add(&d->names, ss_intern_str(&d->intern, ss_host_hostname(h))) == SS_NONE) ||
+	    !add_devices(d, h) ||
+	    !ss_places_add(&d->env.places, h, i, &d->intern) ||
+	    !add_texts(&d->env.errors, &d->env.nerrors, h->x.errors, h->x.nerrors, &d->intern) ||
+	    !add_texts(&d->env.warnings, &d->env.nwarnings, h->x.warnings, h->x.nwarnings, &d->intern) ||
+	    d->intern.no_memory)
 		return ss_fail_mem(err);
 	return true;
 }
@@ -242,7 +243,7 @@ static void release(void *data)
 	free(d->env.warnings);
 	ss_arena_release(&d->arena);
 	ss_strmap_free(&d->names);
-	ss_intern_release(&d->keep);
+	ss_intern_release(&d->intern);
 	free(d);
 }
 

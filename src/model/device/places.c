@@ -57,7 +57,7 @@ static bool find_place(struct ss_place *place, struct chips *chips, const struct
 	return place->global_chip_id < 0 || count_chips(chips, place);
 }
 
-bool ss_places_add(struct ss_places *all, const struct ss_host *h, size_t number, struct ss_intern *keep)
+bool ss_places_add(struct ss_places *all, const struct ss_host *h, size_t number, struct ss_intern *intern)
 {
 	struct chips chips = { 0 };
 	bool ok = true;
@@ -68,10 +68,10 @@ bool ss_places_add(struct ss_places *all, const struct ss_host *h, size_t number
 			continue;
 		ok = find_place(&place, &chips, p);
 		place.core_id = (uint32_t)p->id + (uint32_t)number * 1000;
-		place.host_name = ss_intern_str(keep, ss_host_hostname(h));
+		place.host_name = ss_intern_str(intern, ss_host_hostname(h));
 		ok = ok && ss_vec_push(all, place);
 	}
 	ss_u64map_free(&chips.local);
 	ss_u64map_free(&chips.ncores);
-	return ok && !keep->no_memory;
+	return ok && !intern->no_memory;
 }

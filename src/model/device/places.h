@@ -22,6 +22,6 @@ struct ss_places {
 };
 
 /* Add those of a host, the `number`-th of the run, in the order of its planes. False when memory is out. */
-bool ss_places_add(struct ss_places *p, const struct ss_host *h, size_t number, struct ss_intern *keep);
+bool ss_places_add(struct ss_places *p, const struct ss_host *h, size_t number, struct ss_intern *intern);
 
 #endif

@@ -152,7 +152,7 @@ enum ss_transfer_source ss_transfer_source(struct ss_str expression, uint64_t ta
 struct all {
 	struct ss_all_transfers out; /* first: what the getter returns points here */
 	size_t cap;
-	struct ss_intern keep;
+	struct ss_intern intern;
 };
 
 static bool read_host(struct ss_host *h, struct ss_err *err)
@@ -167,13 +167,13 @@ static bool take_core(struct all *all, size_t host, const struct ss_plane *core,
 	for (size_t i = all->out.n; i-- > 0 && all->out.cores[i].core_id / 1000 == host;)
 		if (all->out.cores[i].core_id == c.core_id)
 			return true;
-	if (!ss_transfers_read(core, &all->keep.arena, &c.v, &c.n, err))
+	if (!ss_transfers_read(core, &all->intern.arena, &c.v, &c.n, err))
 		return false;
 	for (size_t i = 0; i < c.n; i++) {
-		c.v[i].name = ss_intern_str(&all->keep, c.v[i].name);
-		c.v[i].expression = ss_intern_str(&all->keep, c.v[i].expression);
+		c.v[i].name = ss_intern_str(&all->intern, c.v[i].name);
+		c.v[i].expression = ss_intern_str(&all->intern, c.v[i].expression);
 	}
-	if (all->keep.no_memory || !ss_grow((void **)&all->out.cores, &all->cap, all->out.n + 1, sizeof(c)))
+	if (all->intern.no_memory || !ss_grow((void **)&all->out.cores, &all->cap, all->out.n + 1, sizeof(c)))
 		return ss_fail_mem(err);
 	if (c.n)
 		all->out.cores[all->out.n++] = c;
@@ -208,7 +208,7 @@ static void release_all(void *data)
 {
 	struct all *all = data;
 	free(all->out.cores);
-	ss_intern_release(&all->keep);
+	ss_intern_release(&all->intern);
 	free(all);
 }
 

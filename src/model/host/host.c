@@ -89,7 +89,7 @@ static bool build_plane(struct ss_host *h, struct ss_plane *p, const struct ss_x
 	*p = (struct ss_plane){ .x = x, .name = x->name, .kind = kind_of(x->name), .id = x->id, .nlines = x->nlines };
 	p->lines = SS_NEW_N(&h->arena, struct ss_line, x->nlines);
 	/*
-	 * Copies, for reading events completes them: who reads some only (excerpt.h) begins with
+	 * Copies, for reading events completes them: who reads some only (partial_read.h) begins with
 	 * copies of its own.
 	 */
 	struct ss_xline *src = SS_NEW_N(&h->arena, struct ss_xline, x->nlines);

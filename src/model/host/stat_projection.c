@@ -12,7 +12,8 @@ static unsigned index_of(const struct ss_stat_projection *w, enum ss_stat stat)
 bool ss_projection_init(struct ss_stat_projection *w, const struct ss_xplane *x, const enum ss_stat *stats, unsigned nstats,
 		    struct ss_arena *arena)
 {
-	*w = (struct ss_stat_projection){ .x = x, .stats = stats, .nstats = nstats, .direct = true, .nby_id = x->nstat_meta_direct };
+	*w = (struct ss_stat_projection){ .x = x, .stats = stats, .nstats = nstats, .direct = true,
+					   .nby_id = x->nstat_meta_direct };
 	w->nshort = w->nby_id < 0x80 ? w->nby_id : 0x80;
 	w->by_id = ss_arena_zalloc(arena, (size_t)w->nby_id + 1, 1);
 	if (!w->by_id)

@@ -43,7 +43,8 @@ struct ss_projection_walk {
  * Over a message of the plane: whatever follows it up to the plane's end may be loaded too, though
  * not used.
  */
-static inline struct ss_projection_walk ss_projection_in_plane(const struct ss_stat_projection *w, struct ss_str message, uint32_t key)
+static inline struct ss_projection_walk ss_projection_in_plane(const struct ss_stat_projection *w, struct ss_str message,
+							       uint32_t key)
 {
 	struct ss_projection_walk walk = { .w = w, .key = key };
 	bool any = w->any && message.n;

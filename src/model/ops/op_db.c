@@ -91,7 +91,7 @@ void ss_op_add(struct ss_op *to, const struct ss_op *from)
 }
 
 /* The texts that came from this op. */
-static void intern_texts(struct ss_op *to, const struct ss_op *from, struct ss_intern *keep)
+static void intern_texts(struct ss_op *to, const struct ss_op *from, struct ss_intern *intern)
 {
 	struct ss_str *const texts[] = { &to->long_name, &to->category, &to->provenance,
 					 &to->dedup_name, &to->source_file, &to->source_stack };
@@ -99,25 +99,25 @@ static void intern_texts(struct ss_op *to, const struct ss_op *from, struct ss_i
 						&from->dedup_name, &from->source_file, &from->source_stack };
 	for (size_t i = 0; i < SS_COUNT(texts); i++)
 		if (texts[i]->n && texts[i]->p == theirs[i]->p)
-			*texts[i] = ss_intern_str(keep, *texts[i]);
+			*texts[i] = ss_intern_str(intern, *texts[i]);
 	to->offloaded = NULL;
 }
 
-bool ss_op_db_merge(struct ss_op_db *db, const struct ss_op_db *from, struct ss_intern *keep)
+bool ss_op_db_merge(struct ss_op_db *db, const struct ss_op_db *from, struct ss_intern *intern)
 {
-	bool copies = keep && keep->copies;
+	bool copies = intern && intern->copies;
 	for (size_t i = 0; i < from->n; i++) {
 		size_t had = db->n;
 		struct ss_op *to = ss_op_db_get(db, from->v[i].program_id, from->v[i].name);
 		if (!to)
 			return false;
 		if (copies && db->n > had)
-			to->name = ss_intern_str(keep, to->name);
+			to->name = ss_intern_str(intern, to->name);
 		ss_op_add(to, &from->v[i]);
 		if (copies)
-			intern_texts(to, &from->v[i], keep);
+			intern_texts(to, &from->v[i], intern);
 	}
-	if (copies && keep->no_memory)
+	if (copies && intern->no_memory)
 		return false;
 	db->total_ps += from->total_ps;
 	db->op_ps += from->op_ps;

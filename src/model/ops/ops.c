@@ -139,7 +139,7 @@ const struct ss_host_ops *ss_host_ops(struct ss_host *h, struct ss_err *err)
 /* All hosts together. */
 struct all {
 	struct ss_ops ops; /* first: what the getter returns points here */
-	struct ss_intern keep;
+	struct ss_intern intern;
 	size_t kernels_cap;
 };
 
@@ -151,12 +151,12 @@ static bool add_kernels(struct all *all, const struct ss_kernels *from)
 	for (size_t i = 0; i < from->n; i++) {
 		struct ss_kernel *k = &to->v[to->n++];
 		*k = from->v[i];
-		k->name = ss_intern_str(&all->keep, k->name);
-		k->op_name = ss_intern_str(&all->keep, k->op_name);
+		k->name = ss_intern_str(&all->intern, k->name);
+		k->op_name = ss_intern_str(&all->intern, k->op_name);
 	}
 	if (to->n > 4 * SS_MAX_KERNELS)
 		ss_kernels_sort(to);
-	return !all->keep.no_memory;
+	return !all->intern.no_memory;
 }
 
 static bool read_host(struct ss_host *h, struct ss_err *err)
@@ -172,8 +172,8 @@ static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *er
 	(void)i;
 	if (!one)
 		return false;
-	return (ss_op_db_merge(&o->device, &one->device, &all->keep) &&
-		ss_op_db_merge(&o->host, &one->host, &all->keep) && add_kernels(all, &one->kernels)) ||
+	return (ss_op_db_merge(&o->device, &one->device, &all->intern) &&
+		ss_op_db_merge(&o->host, &one->host, &all->intern) && add_kernels(all, &one->kernels)) ||
 	       ss_fail_mem(err);
 }
 
@@ -191,7 +191,7 @@ static void release_all(void *data)
 	ss_op_db_free(&all->ops.device);
 	ss_op_db_free(&all->ops.host);
 	free(all->ops.kernels.v);
-	ss_intern_release(&all->keep);
+	ss_intern_release(&all->intern);
 	free(all);
 }
 

@@ -114,7 +114,7 @@ struct ss_intern; /* intern.h */
  * Add all of `from`: ops by key, totals as sums. `keep` (NULL: `from` lives as long as `db`) has
  * the texts; what SparseCores ran is then left out.
  */
-bool ss_op_db_merge(struct ss_op_db *db, const struct ss_op_db *from, struct ss_intern *keep);
+bool ss_op_db_merge(struct ss_op_db *db, const struct ss_op_db *from, struct ss_intern *intern);
 /* Set the total and append IDLE, which takes what the ops leave of it. */
 bool ss_op_db_finish(struct ss_op_db *db, uint64_t total_ps);
 /* Drop ops that were named but never executed. */

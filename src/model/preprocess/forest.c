@@ -25,16 +25,20 @@ struct ss_line *ss_tpu_grouping_line(const struct ss_plane *p)
 	return steps && steps->ev.n ? steps : ss_plane_line(p, of[1]);
 }
 
+/* An end of the link that a type and an id name. */
+static struct ss_event_link context_link(int64_t type, int64_t id, uint32_t event)
+{
+	return (struct ss_event_link){ ss_event_link_key(SS_EVENT_LINK_CONTEXT, (uint64_t)type, (uint64_t)id), event, SS_NONE };
+}
+
 /* What the stats of one event contribute to its line. `as` is the event that gets the links. */
 static bool add_links(struct ss_forest_line *fl, const struct ss_context *c, uint32_t as)
 {
-	if (ss_context_produces(c) &&
-	    !ss_vec_push(&fl->out, (struct ss_event_link){ ss_event_link_key(SS_EVENT_LINK_CONTEXT, (uint64_t)c->v[SS_CTX_PRODUCER_TYPE],
-							    (uint64_t)c->v[SS_CTX_PRODUCER]), as, SS_NONE }))
-		return false;
-	return !ss_context_consumes(c) ||
-	       ss_vec_push(&fl->in, (struct ss_event_link){ ss_event_link_key(SS_EVENT_LINK_CONTEXT, (uint64_t)c->v[SS_CTX_CONSUMER_TYPE],
-							     (uint64_t)c->v[SS_CTX_CONSUMER]), as, SS_NONE });
+	const int64_t *v = c->v;
+	return (!ss_context_produces(c) ||
+		ss_vec_push(&fl->out, context_link(v[SS_CTX_PRODUCER_TYPE], v[SS_CTX_PRODUCER], as))) &&
+	       (!ss_context_consumes(c) ||
+		ss_vec_push(&fl->in, context_link(v[SS_CTX_CONSUMER_TYPE], v[SS_CTX_CONSUMER], as)));
 }
 
 /* Named ones apart, what has a correlation id is a launch on the host and a kernel elsewhere. */
@@ -240,7 +244,7 @@ static void sort_links(struct ss_event_link *links, size_t n)
 		}
 }
 
-/* Find the link_groups that have both producers and consumers and count their members. */
+/* Find the link groups that have both producers and consumers and count their members. */
 struct bundling {
 	struct ss_forest *f;
 	struct ss_u64map by_key;
@@ -277,7 +281,7 @@ static bool worthless(const struct ss_link_group *b, enum ss_event_link_kind kin
 	       (kind == SS_EVENT_LINK_CONTEXT && b->nproducers >= WIDE_LINK_GROUP && b->nconsumers >= WIDE_LINK_GROUP);
 }
 
-/* Drop the links of worthless link_groups and lay out the members. */
+/* Drop the links of worthless link groups and lay out the members. */
 static void lay_out(struct bundling *b, uint32_t *nproducers, uint32_t *nconsumers)
 {
 	*nproducers = *nconsumers = 0;

@@ -13,7 +13,7 @@
  * The order of events in the file counts, not their times: a line that is not in the order of time
  * nests little.
  *
- * Ties are link_groups: every producer of a link_group is a parent of every consumer in it. They are never
+ * Links form groups: every producer of a link group is a parent of every consumer in it. They are never
  * spelled out as pairs.
  */
 #ifndef SS_MODEL_PREPROCESS_FOREST_H

@@ -98,7 +98,7 @@ static bool link_step(struct ss_forest *f, struct parts *p, size_t from, size_t 
 	for (size_t i = from, first = from; i < to; i++) {
 		if (v[i].iter != v[first].iter)
 			first = i;
-		/* Any number that no other iteration has names the link_group. */
+		/* Any number that no other iteration has names the link group. */
 		struct ss_event_link link = { ss_event_link_key(SS_EVENT_LINK_LOOP, 0, first), v[i].node.event, SS_NONE };
 		struct ss_forest_line *fl = &f->lines[v[i].node.line];
 		if (i == first ? !ss_vec_push(&p->firsts, v[i]) || !ss_vec_push(&fl->out, link)

@@ -361,7 +361,7 @@ static bool is_tpu(const struct ss_host *h)
 	return false;
 }
 
-/* Is an event of this name a root, or the iteration of a loop; on a TPU, one that links others to it? See context.c and forest.c. */
+/* Is an event of this name a root, or the iteration of a loop; on a TPU, one that links others to it? See context.c, forest.c. */
 static bool may_begin_group(struct ss_str name, bool core)
 {
 	switch (ss_event_type_of_name(name)) {

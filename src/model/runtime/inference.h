@@ -77,7 +77,7 @@ struct ss_inference {
 const struct ss_inference *ss_host_inference(struct ss_host *h, struct ss_err *err);
 
 /* A copy of it in the arena of the keeper, which alone it lives in. False when memory is out. */
-bool ss_inference_intern(struct ss_inference *to, const struct ss_inference *from, struct ss_intern *keep);
+bool ss_inference_intern(struct ss_inference *to, const struct ss_inference *from, struct ss_intern *intern);
 
 /* Where the time of one request went, ms. */
 struct ss_latency {

@@ -37,26 +37,26 @@ const struct ss_inference *ss_host_inference(struct ss_host *h, struct ss_err *e
 	return ss_part_get(&h->parts[SS_HOST_REQUESTS], build_host, release_host, h, err);
 }
 
-bool ss_inference_intern(struct ss_inference *to, const struct ss_inference *from, struct ss_intern *keep)
+bool ss_inference_intern(struct ss_inference *to, const struct ss_inference *from, struct ss_intern *intern)
 {
 	*to = (struct ss_inference){ .nrequests = from->nrequests, .nbatches = from->nbatches, .nrelated = from->nrelated,
 				     .nprograms = from->nprograms, .npatterns = from->npatterns, .ncut = from->ncut };
-	to->requests = ss_intern_copy(keep, from->requests, from->nrequests, sizeof(*to->requests));
-	to->batches = ss_intern_copy(keep, from->batches, from->nbatches, sizeof(*to->batches));
-	to->related = ss_intern_copy(keep, from->related, from->nrelated, sizeof(*to->related));
-	to->programs = ss_intern_copy(keep, from->programs, from->nprograms, sizeof(*to->programs));
-	to->patterns = ss_intern_copy(keep, from->patterns, from->npatterns, sizeof(*to->patterns));
-	if (keep->no_memory)
+	to->requests = ss_intern_copy(intern, from->requests, from->nrequests, sizeof(*to->requests));
+	to->batches = ss_intern_copy(intern, from->batches, from->nbatches, sizeof(*to->batches));
+	to->related = ss_intern_copy(intern, from->related, from->nrelated, sizeof(*to->related));
+	to->programs = ss_intern_copy(intern, from->programs, from->nprograms, sizeof(*to->programs));
+	to->patterns = ss_intern_copy(intern, from->patterns, from->npatterns, sizeof(*to->patterns));
+	if (intern->no_memory)
 		return false;
 	for (uint32_t i = 0; i < to->nrequests; i++)
-		to->requests[i].model = ss_intern_str(keep, to->requests[i].model);
+		to->requests[i].model = ss_intern_str(intern, to->requests[i].model);
 	for (uint32_t i = 0; i < to->nbatches; i++)
-		to->batches[i].model = ss_intern_str(keep, to->batches[i].model);
+		to->batches[i].model = ss_intern_str(intern, to->batches[i].model);
 	for (uint32_t i = 0; i < to->nprograms; i++)
-		to->programs[i] = ss_intern_str(keep, to->programs[i]);
+		to->programs[i] = ss_intern_str(intern, to->programs[i]);
 	for (uint32_t i = 0; i < to->npatterns; i++)
-		to->patterns[i] = ss_intern_str(keep, to->patterns[i]);
-	return !keep->no_memory;
+		to->patterns[i] = ss_intern_str(intern, to->patterns[i]);
+	return !intern->no_memory;
 }
 
 static bool read_host(struct ss_host *h, struct ss_err *err)

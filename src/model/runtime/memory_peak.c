@@ -7,7 +7,7 @@
 struct peak {
 	struct ss_memory_peak out; /* first: what the getter returns points here */
 	double used_frac;
-	struct ss_intern keep;
+	struct ss_intern intern;
 };
 
 static bool begin(void *data, const struct ss_model *m)
@@ -41,7 +41,7 @@ static bool name_largest(struct peak *f, const struct ss_memory *m, const struct
 		uint64_t bytes = (uint64_t)rows[i].bytes * rows[i].count;
 		if (rows[i].event == SS_NONE || rows[i].bytes <= 0 || bytes <= f->out.op_bytes)
 			continue;
-		f->out.op = ss_intern_str(&f->keep, rows[i].d.tf_op);
+		f->out.op = ss_intern_str(&f->intern, rows[i].d.tf_op);
 		f->out.op_bytes = bytes;
 	}
 	if (ss_str_is(f->out.op, "(null)"))
@@ -56,15 +56,15 @@ static bool take_allocator(struct peak *f, struct ss_host *h, const struct ss_me
 	struct ss_mem_details d;
 	if (!a->n || !is_of_device(a->id))
 		return true;
-	if (!ss_mem_details(m, a, a->peak, &f->keep.arena, &d))
+	if (!ss_mem_details(m, a, a->peak, &f->intern.arena, &d))
 		return ss_fail_mem(err);
 	int64_t used = a->events[a->peak].in_use_bytes, unused = d.stats.free_bytes;
 	double frac = (double)used / ((double)used + (double)unused);
 	if (used <= 0 || unused < 0 || frac <= f->used_frac)
 		return true;
 	f->used_frac = frac;
-	f->out.host = ss_intern_str(&f->keep, ss_host_hostname(h));
-	f->out.id = ss_intern_str(&f->keep, a->id);
+	f->out.host = ss_intern_str(&f->intern, ss_host_hostname(h));
+	f->out.id = ss_intern_str(&f->intern, a->id);
 	f->out.used_bytes = (uint64_t)used;
 	f->out.capacity_bytes = (uint64_t)used + (uint64_t)unused;
 	f->out.fragmentation = d.stats.fragmentation;
@@ -79,13 +79,13 @@ static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *er
 	(void)i;
 	for (uint32_t k = 0; ok && k < m->nallocators; k++)
 		ok = take_allocator(f, h, m, &m->allocators[k], err);
-	return ok && (!f->keep.no_memory || ss_fail_mem(err));
+	return ok && (!f->intern.no_memory || ss_fail_mem(err));
 }
 
 static void release(void *data)
 {
 	struct peak *f = data;
-	ss_intern_release(&f->keep);
+	ss_intern_release(&f->intern);
 	free(f);
 }
 

@@ -15,7 +15,7 @@
 
 struct pass {
 	struct ss_event_shares out; /* first: what the getter returns points here */
-	struct ss_intern keep;
+	struct ss_intern intern;
 	SS_VEC(struct ss_event_share) all;
 	SS_VEC(struct ss_host_share) hosts;
 	/* Of the host in progress: its shares are those from here on. */
@@ -216,7 +216,7 @@ static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *er
 	p->steps.n = 0;
 	for (size_t k = 0; ok && k < ops->ncores; k++)
 		ok = take_core(p, (uint32_t)i, &ops->cores[k], SS_STR(NEEDLE)) || ss_fail_mem(err);
-	return ok && ((add_host(p, ss_intern_str(&p->keep, ss_host_hostname(h))) && !p->keep.no_memory) || ss_fail_mem(err));
+	return ok && ((add_host(p, ss_intern_str(&p->intern, ss_host_hostname(h))) && !p->intern.no_memory) || ss_fail_mem(err));
 }
 
 static bool end(void *data, struct ss_err *err)
@@ -238,7 +238,7 @@ static void release(void *data)
 	ss_vec_free(&p->all);
 	ss_vec_free(&p->hosts);
 	ss_vec_free(&p->steps);
-	ss_intern_release(&p->keep);
+	ss_intern_release(&p->intern);
 	free(p);
 }
 

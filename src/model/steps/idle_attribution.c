@@ -445,7 +445,7 @@ const struct ss_idle_attribution *ss_host_idle_attribution(struct ss_host *h, st
 
 struct all {
 	struct ss_idle_attribution out; /* first */
-	struct ss_intern keep;
+	struct ss_intern intern;
 	SS_VEC(struct ss_idle_attribution_row) rows;
 	size_t merge_at;	/* as many rows are worth merging */
 	uint64_t most_ps;	/* idle time of the host that named the thread */
@@ -496,8 +496,8 @@ static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *er
 		return false;
 	for (size_t k = 0; k < one->nrows; k++) {
 		struct ss_idle_attribution_row row = one->rows[k];
-		row.event = ss_intern_str(&all->keep, row.event);
-		row.caller = ss_intern_str(&all->keep, row.caller);
+		row.event = ss_intern_str(&all->intern, row.event);
+		row.caller = ss_intern_str(&all->intern, row.caller);
 		if (!ss_vec_push(&all->rows, row))
 			return ss_fail_mem(err);
 	}
@@ -508,9 +508,9 @@ static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *er
 	all->out.collective_ps += one->collective_ps;
 	if (one->idle_ps > all->most_ps) {
 		all->most_ps = one->idle_ps;
-		all->out.thread = ss_intern_str(&all->keep, one->thread);
-		all->out.inside = ss_intern_str(&all->keep, one->inside);
-		all->out.inside_caller = ss_intern_str(&all->keep, one->inside_caller);
+		all->out.thread = ss_intern_str(&all->intern, one->thread);
+		all->out.inside = ss_intern_str(&all->intern, one->inside);
+		all->out.inside_caller = ss_intern_str(&all->intern, one->inside_caller);
 		all->out.inside_frac = one->inside_frac;
 	}
 	return true;
@@ -520,14 +520,14 @@ static bool end(void *data, struct ss_err *err)
 {
 	struct all *all = data;
 	merge_rows(all);
-	return (keep_largest(&all->out, all->rows.v, all->rows.n, &all->keep.arena) && !all->keep.no_memory) ||
+	return (keep_largest(&all->out, all->rows.v, all->rows.n, &all->intern.arena) && !all->intern.no_memory) ||
 	       ss_fail_mem(err);
 }
 
 static void release(void *data)
 {
 	struct all *all = data;
-	ss_intern_release(&all->keep);
+	ss_intern_release(&all->intern);
 	ss_vec_free(&all->rows);
 	free(all);
 }

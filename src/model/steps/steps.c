@@ -75,8 +75,8 @@ const struct ss_host_steps *ss_host_steps(struct ss_host *h, struct ss_err *err)
 static bool begin_each(void *data, const struct ss_model *m)
 {
 	struct ss_each_steps *e = data;
-	e->v = SS_NEW_N(&e->keep.arena, const struct ss_host_steps *, m->nhosts + 1);
-	e->hardware = SS_NEW_N(&e->keep.arena, enum ss_hardware, m->nhosts + 1);
+	e->v = SS_NEW_N(&e->intern.arena, const struct ss_host_steps *, m->nhosts + 1);
+	e->hardware = SS_NEW_N(&e->intern.arena, enum ss_hardware, m->nhosts + 1);
 	e->n = m->nhosts;
 	return e->v && e->hardware;
 }
@@ -86,17 +86,17 @@ static bool take_steps(struct ss_each_steps *e, size_t i, const struct ss_host *
 {
 	e->hardware[i] = ss_host_hardware(h);
 	e->v[i] = s;
-	if (!s || !e->keep.copies)
+	if (!s || !e->intern.copies)
 		return true;
-	struct ss_host_steps *copy = SS_NEW(&e->keep.arena, struct ss_host_steps);
+	struct ss_host_steps *copy = SS_NEW(&e->intern.arena, struct ss_host_steps);
 	e->v[i] = copy;
-	return (copy && ss_host_steps_intern(copy, s, &e->keep)) || ss_fail_mem(err);
+	return (copy && ss_host_steps_intern(copy, s, &e->intern)) || ss_fail_mem(err);
 }
 
 static void release_each(void *data)
 {
 	struct ss_each_steps *e = data;
-	ss_intern_release(&e->keep);
+	ss_intern_release(&e->intern);
 	free(e);
 }
 

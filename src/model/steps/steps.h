@@ -114,11 +114,11 @@ struct ss_each_steps {
 	const struct ss_host_steps **v; /* NULL: the host takes no part */
 	enum ss_hardware *hardware;
 	size_t n;
-	struct ss_intern keep;
+	struct ss_intern intern;
 };
 
 /* steps_intern.c: a copy of everything. False when memory is out. */
-bool ss_host_steps_intern(struct ss_host_steps *to, const struct ss_host_steps *from, struct ss_intern *keep);
+bool ss_host_steps_intern(struct ss_host_steps *to, const struct ss_host_steps *from, struct ss_intern *intern);
 
 /*
  * Steps that all hosts have in common. `whole`: without the first and last step of a host with more

@@ -16,7 +16,7 @@ export interface Runs {
 	logdir: string;
 	capture?: boolean; /* the server takes profiles */
 	runs: Run[];
-	looked_at?: { path: string; why: string }[];
+	skipped?: { path: string; why: string }[];
 }
 
 /* One run in a line; of `steps` on only where they were asked for. */

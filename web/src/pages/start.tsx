@@ -1,5 +1,5 @@
 /*
- * start.tsx - what is in the log directory. With nothing in it: where was looked, what was wrong there, and how to record a profile.
+ * start.tsx - what is in the log directory. With nothing in it: which files were skipped, and why, and how to record a profile.
  */
 import { useRef, useState } from "preact/hooks";
 import type { Run, RunFacts, Runs } from "../api/types";
@@ -162,7 +162,7 @@ const WAYS: readonly { title: string; code: string }[] = [
 ];
 
 function Nothing({ runs }: { runs: Runs }) {
-	const looked = runs.looked_at ?? [];
+	const skipped = runs.skipped ?? [];
 	return (
 		<>
 			<section class="card">
@@ -171,12 +171,12 @@ function Nothing({ runs }: { runs: Runs }) {
 					A profile is a file <code>plugins/profile/RUN/HOST.xplane.pb</code> somewhere below the log directory. Once
 					there is one, reload this page.
 				</p>
-				{looked.length > 0 && (
+				{skipped.length > 0 && (
 					<>
-						<h3>What was looked at</h3>
+						<h3>Skipped files</h3>
 						<table class="plain-table">
 							<tbody>
-								{looked.map((l) => (
+								{skipped.map((l) => (
 									<tr key={l.path}>
 										<td>
 											<code>{l.path}</code>
