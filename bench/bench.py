@@ -13,6 +13,7 @@ events) one that came grouped. Each figure is CPU time, user and system, or peak
   floor       a naive walk over every event and stat of the file, which builds nothing
   programs    memory_viewer on compiled programs of 1,000 and 37,000 instructions
   hosts       one answer over many hosts of 1 MB, beside as many answers over one of them
+  libsstrace  an event beside two clock readings, a stop beside writing as many bytes
 
 Of 5 million events (with --tools: of any number) every tool that XProf has for such profiles is measured cold. XProf is not asked what
 would take more memory than there is, nor longer than a quarter of an hour. stepscope is measured three times and the median taken;
@@ -56,9 +57,9 @@ PEER_BYTES_PER_EVENT = {'trace_viewer@': 700, 'other': 2200}
 
 # --- Inputs -------------------------------------------------------------------------------------
 
-def compile_c(name, *flags):
+def compile_c(name, *flags, newer_than=None):
     source, out = os.path.join(ROOT, 'bench', name + '.c'), os.path.join(BUILD, name)
-    if not os.path.exists(out) or os.path.getmtime(out) < os.path.getmtime(source):
+    if not os.path.exists(out) or os.path.getmtime(out) < max(os.path.getmtime(f) for f in (source, newer_than or source)):
         os.makedirs(BUILD, exist_ok=True)
         subprocess.run(['cc', '-std=c11', '-D_DEFAULT_SOURCE', '-O2', source, '-o', out, *flags], check=True)
     return out
@@ -330,6 +331,24 @@ def bench_hosts(report, generator, n, only):
                  f'{cost[n]["peak_kb"] / 1024:.0f} MB; {grown / size:.2f}x its file for each more host (target 0.1x)', grown <= 0.1 * size)
 
 
+def bench_recording(report, only):
+    """libsstrace beside what it cannot do without: an event is two clock readings, a stop writes the profile."""
+    if only not in 'libsstrace, event and stop':
+        return
+    report.head('libsstrace, 10,000,000 events')
+    library = os.path.join(ROOT, 'build', 'instrument', 'libsstrace.a')
+    command = compile_c('trace_cost', '-I' + os.path.join(ROOT, 'instrument'), library, '-pthread', '-ldl', newer_than=library)
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(BUILD)) as scratch:
+        out = subprocess.run([command, scratch], stdout=subprocess.PIPE, text=True, check=True).stdout
+    got = {k: float(v) for k, v in (line.split() for line in out.splitlines())}
+    report.check(10000000, 'libsstrace, event', got['scope_ratio'],
+                 f'{got["scope_ns"]:.1f} ns; {got["clocks_ns"]:.1f} ns for two clock readings: {got["scope_ratio"]:.2f}x (target 1.3x)',
+                 got['scope_ratio'] <= 1.3)
+    report.check(10000000, 'libsstrace, stop', got['stop_ratio'],
+                 f'{got["stop_ms"]:.1f} ms; {got["write_ms"]:.1f} ms to write as many bytes: {got["stop_ratio"]:.2f}x (target 1.3x)',
+                 got['stop_ratio'] <= 1.3)
+
+
 def bench_profile(report, events, kind, peers, args, generator):
     logdir, path = make_input([generator], f'{events}{kind}', str(events), *(['1', 'grouped'] if kind else []))
     size, base = os.path.getsize(path), floor(path)
@@ -364,6 +383,7 @@ def main():
             bench_profile(report, int(m * 1e6), kind, peers, args, generator)
     bench_programs(report, peers, args)
     bench_hosts(report, generator, 100 if args.quick else 1000, args.only)
+    bench_recording(report, args.only)
     if args.json:
         with open(args.json, 'w') as f:
             json.dump(report.rows, f, indent=1)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { XPLANE_STATS = 6, XSTAT_REF = 7 };
@@ -97,14 +98,19 @@ static void put_record(struct buffer *b, const unsigned char *record, size_t n)
 	b->used += (uint32_t)n;
 }
 
-/* A record among the names: fields of the plane in any order. */
-static bool put_on_plane(struct plane *plane, const unsigned char *record, size_t n)
+/* Room for n bytes among the names, fields of the plane in any order. */
+static struct buffer *room_on_plane(struct plane *plane, size_t n)
 {
 	struct buffer *b = plane->names_last;
-	if ((!b || SPOOL_BUFFER - b->used < n) && !(b = new_buffer(plane, &plane->names, &plane->names_last)))
-		return false;
-	put_record(b, record, n);
-	return true;
+	return b && SPOOL_BUFFER - b->used >= n ? b : new_buffer(plane, &plane->names, &plane->names_last);
+}
+
+static bool put_on_plane(struct plane *plane, const unsigned char *record, size_t n)
+{
+	struct buffer *b = room_on_plane(plane, n);
+	if (b)
+		put_record(b, record, n);
+	return b;
 }
 
 static void stream_name(const struct stream *s, char *out, size_t n)
@@ -198,10 +204,12 @@ static uint32_t number_of(struct plane *plane, const char *text, uint8_t kind)
 		return 0;
 	if (e->kinds & kind)
 		return e->id;
-	unsigned char record[NAME_MAX_BYTES + 64];
-	size_t n = put_name(record, kind == IS_EVENT ? XPLANE_EVENT_METADATA : XPLANE_STAT_METADATA, e->id, e->text, e->n);
-	if (!put_on_plane(plane, record, n))
+	size_t n = e->n < NAME_MAX_BYTES ? e->n : NAME_MAX_BYTES;
+	struct buffer *b = room_on_plane(plane, NAME_HEAD_MAX + n);
+	if (!b)
 		return 0;
+	unsigned field = kind == IS_EVENT ? XPLANE_EVENT_METADATA : XPLANE_STAT_METADATA;
+	b->used += (uint32_t)append_name(b->base + b->used, b->base + SPOOL_BUFFER, field, e->id, e->text, n);
 	e->kinds |= kind;
 	return e->id;
 }
@@ -233,16 +241,25 @@ static bool write_plane_name(struct plane *plane)
 	return put_on_plane(plane, record, (size_t)(end - record));
 }
 
+static void free_buffers(struct buffer *b)
+{
+	for (struct buffer *next; b; b = next) {
+		next = b->next;
+		munmap(b->base, SPOOL_BUFFER);
+		free(b);
+	}
+}
+
 static void free_plane(struct plane *plane, bool remove)
 {
 	if (remove)
 		unlink(plane->spool.path);
 	for (struct stream *s = plane->streams, *next; s; s = next) {
 		next = s->next;
-		ss_rec_free_buffers(s->first);
+		free_buffers(s->first);
 		free(s);
 	}
-	ss_rec_free_buffers(plane->names);
+	free_buffers(plane->names);
 	for (uint32_t i = 0; i < plane->ntable; i++)
 		for (struct named *e = plane->table[i], *next; e; e = next) {
 			next = e->next;

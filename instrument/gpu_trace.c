@@ -388,27 +388,45 @@ static void in_child(void)
 	pthread_mutex_init(&gpu.spare_lock, NULL);
 }
 
+/*
+ * True: the session, if it still runs, has our planes beside its own. What it is comes first, so
+ * that nothing is allocated in the lock.
+ */
+static bool set_source(uint64_t session)
+{
+	ss_rec_lock();
+	bool running = ss_rec.running && ss_rec.session == session;
+	if (running)
+		ss_rec.source = &source;
+	ss_rec_unlock();
+	return running;
+}
+
 /* The planes beside the session that runs; false: there is none, or no memory. */
 static bool join_session(void)
 {
+	char path[sizeof(ss_rec.spool.path)], host[sizeof(ss_rec.host)];
 	struct converter *c = calloc(1, sizeof(*c));
-	pthread_mutex_lock(&ss_rec.lock);
+	ss_rec_lock();
 	bool running = ss_rec.running;
-	const struct device_planes_options o = { ss_rec.spool.path, ss_rec.host, ss_rec.start_unix_ns, ss_rec.spool.max_bytes };
-	if (c && running) {
+	const uint64_t session = ss_rec.session;
+	const struct device_planes_options o = { path, host, ss_rec.start_unix_ns, ss_rec.spool.max_bytes };
+	memcpy(path, ss_rec.spool.path, sizeof(path));
+	memcpy(host, ss_rec.host, sizeof(host));
+	if (c)
 		c->start_ns = ss_rec.start_ns;
+	ss_rec_unlock();
+	if (c && running) {
 		c->range_of = range_of;
 		c->planes = ss_device_planes_new(&o);
 	}
-	if (running)
-		ss_rec.source = &source;
-	pthread_mutex_unlock(&ss_rec.lock);
+	running = running && set_source(session);
 	if (!running)
 		snprintf(gpu.error, sizeof(gpu.error), "no recording runs: ss_trace_start comes first");
 	else if (!c || !c->planes)
 		snprintf(gpu.error, sizeof(gpu.error), "out of memory for the GPU planes");
 	if (!running || !c || !c->planes) {
-		free(c);
+		free_converter(&c, false);
 		return false;
 	}
 	ss_converter_init(c);

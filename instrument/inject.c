@@ -101,7 +101,7 @@ static const char *command_line(char *out, size_t n)
 	return out;
 }
 
-static void process_event(const char *what)
+static void process_event(struct ss_trace_name *name)
 {
 	static struct ss_trace_name keys[] = { { "pid", 0 }, { "parent", 0 }, { "command", 0 } };
 	char command[900];
@@ -110,13 +110,13 @@ static void process_event(const char *what)
 		{ &keys[1], SS_TRACE_INT, { .i = getppid() } },
 		{ &keys[2], SS_TRACE_TEXT, { .text = command_line(command, sizeof(command)) } },
 	};
-	struct ss_trace_name *name = ss_trace_intern(what);
-	if (name)
-		ss_trace_instant(SS_TRACE_CRITICAL, name, args, 3);
+	ss_trace_instant(SS_TRACE_CRITICAL, name, args, 3);
 }
 
+/* The end of the process, which a signal's handler may have come to in the middle of anything. */
 static void stop(void)
 {
+	static struct ss_trace_name name = { "process stop", 0 };
 	if (__atomic_load_n(&inject.recording, __ATOMIC_RELAXED) != getpid())
 		return;		/* without the lock: after vfork it is the parent's */
 	pthread_mutex_lock(&inject.lock);
@@ -125,12 +125,14 @@ static void stop(void)
 	pthread_mutex_unlock(&inject.lock);
 	if (!ours)
 		return;
-	process_event("process stop");
-	/* A program that ends between its own start and stop does not keep ours open. */
-	pthread_mutex_lock(&ss_rec.lock);
+	process_event(&name);
+	/* A program that ends between its own start and stop does not keep ours open. One that ends within a stop, or in
+	 * the recorder, leaves the file as it is, which is whole. */
+	if (!ss_rec_lock_session())
+		return;
 	ss_rec.joined = 0;
 	ss_rec.joinable = false;
-	pthread_mutex_unlock(&ss_rec.lock);
+	ss_rec_unlock_session();
 	const char *path = ss_trace_stop();
 	if (path)
 		report("profile", path);
@@ -213,6 +215,7 @@ static bool start_session(const char *logdir)
 /* True: this process records. */
 static bool begin(void)
 {
+	static struct ss_trace_name name = { "process start", 0 };
 	const char *logdir = getenv("SS_RECORD_LOGDIR");
 	if (!logdir || !*logdir)
 		return false;
@@ -222,10 +225,15 @@ static bool begin(void)
 		on = true;
 		__atomic_store_n(&inject.recording, getpid(), __ATOMIC_RELAXED);
 		ss_rec.joinable = true;
-		process_event("process start");
+		process_event(&name);
 	}
 	pthread_mutex_unlock(&inject.lock);
 	return on;
+}
+
+static void in_child(void)
+{
+	pthread_mutex_init(&inject.lock, NULL);
 }
 
 /* Called by the driver within cuInit. */
@@ -253,6 +261,7 @@ int InitializeInjectionNvtx2(nvtx_export_table_fn *get_table)
 
 __attribute__((constructor)) static void loaded(void)
 {
+	pthread_atfork(NULL, NULL, in_child);
 	if (is_root())
 		begin();
 }

@@ -16,12 +16,16 @@ void ss_rec_find_other(void)
 	const struct recorder_table *(*table)(void) = NULL;
 	if (__atomic_exchange_n(&ss_rec.looked, true, __ATOMIC_ACQ_REL))
 		return;
+	ss_rec_stay_loaded();
 	void *at = dlsym(RTLD_DEFAULT, RECORDER_TABLE_NAME);
 	memcpy(&table, &at, sizeof(table));
 	const struct recorder_table *found = table ? table() : NULL;
 	if (!found || found->size < sizeof(*found) || found->start == ss_trace_start)
 		return;
 	/* A forked child records nothing until it starts: its level is ours to put out. */
-	ss_rec_prepare();
+	if (ss_rec_lock_session()) {
+		ss_rec_prepare();
+		ss_rec_unlock_session();
+	}
 	__atomic_store_n(&ss_rec.other, found, __ATOMIC_RELEASE);
 }

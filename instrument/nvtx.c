@@ -354,10 +354,17 @@ static bool replace(const struct callbacks_table *t, int module, const struct en
 	return true;
 }
 
+/* The parent's ranges are not a child's to end, and one of its threads may have held the lock. */
+static void in_child(void)
+{
+	pthread_mutex_init(&ranges.lock, NULL);
+	memset(ranges.range, 0, sizeof(ranges.range));
+}
+
 int ss_nvtx_initialize(nvtx_export_table_fn *get_table)
 {
 	const struct callbacks_table *t = get_table(TABLE_CALLBACKS);
-	if (!t || t->size < sizeof(*t))
+	if (!t || t->size < sizeof(*t) || pthread_atfork(NULL, NULL, in_child) != 0)
 		return 0;
 	bool core_done = replace(t, MODULE_CORE, core, sizeof(core) / sizeof(*core));
 	return replace(t, MODULE_CORE2, core2, sizeof(core2) / sizeof(*core2)) || core_done;

@@ -31,14 +31,16 @@ static inline size_t put_line_header(unsigned char *p, int64_t id, const char *n
 	return (size_t)(at + n - p);
 }
 
-/* An entry of event_metadata or stat_metadata, padded to whole words by the width of its key. */
-static inline size_t put_name(unsigned char *p, unsigned field, uint32_t id, const char *text, size_t n)
+/*
+ * The head of an entry of event_metadata or stat_metadata, up to its text of n bytes: with it whole
+ * words, by the key's width.
+ */
+#define NAME_HEAD_MAX 40u
+static inline size_t put_name_head(unsigned char *p, unsigned field, uint32_t id, size_t n)
 {
-	unsigned char meta[NAME_MAX_BYTES + 32], *end = put_field(meta, 1, id);
-	end = put_bytes(end, 2, text, n < NAME_MAX_BYTES ? n : NAME_MAX_BYTES);
-	size_t metan = (size_t)(end - meta);
-	size_t inner = 1 + 1 + varint_size(metan) + metan; /* key's tag, value's tag, its length */
 	unsigned width = varint_size(id);
+	size_t metan = 1 + width + 1 + varint_size(n) + n;
+	size_t inner = 1 + 1 + varint_size(metan) + metan; /* key's tag, value's tag, its length */
 	while ((3 + inner + width) % 8)
 		width++;
 	unsigned char *at = p;
@@ -46,57 +48,105 @@ static inline size_t put_name(unsigned char *p, unsigned field, uint32_t id, con
 	at = put_varint_n(at, inner + width, 2);
 	*at++ = 1 << 3;
 	at = put_varint_n(at, id, width);
-	at = put_bytes(at, 2, meta, metan);
-	return (size_t)(at - p);
+	*at++ = 2 << 3 | 2;
+	at = put_field(put_varint(at, metan), 1, id);
+	*at++ = 2 << 3 | 2;
+	return (size_t)(put_varint(at, n) - p);
 }
 
-static inline size_t put_value(unsigned char *p, const struct ss_trace_arg *arg)
+/*
+ * Append such an entry to a rest that reaches to end and has room for it: NAME_HEAD_MAX + n.
+ * Returns its bytes.
+ */
+static inline size_t append_name(unsigned char *p, const unsigned char *end, unsigned field, uint32_t id, const char *text,
+				 size_t n)
 {
-	unsigned char *at = p;
+	unsigned char head[NAME_HEAD_MAX];
+	size_t nhead = put_name_head(head, field, id, n);
+	uint64_t first;
+	put_rest(p + nhead + n, end);
+	memcpy(p + 8, head + 8, nhead - 8);
+	memcpy(p + nhead, text, n);
+	memcpy(&first, head, 8);
+	store_word(p, first);
+	return nhead + n;
+}
+
+/* Bytes of an argument's text that are kept. */
+static inline size_t text_bytes(const struct ss_trace_arg *arg)
+{
+	return arg->kind == SS_TRACE_TEXT && arg->v.text ? strnlen(arg->v.text, TEXT_MAX) : 0;
+}
+
+static inline size_t value_bytes(const struct ss_trace_arg *arg, size_t text)
+{
 	switch (arg->kind) {
 	case SS_TRACE_INT:
-		at = put_field(at, XSTAT_INT64, (uint64_t)arg->v.i);
-		break;
 	case SS_TRACE_UINT:
-		at = put_field(at, XSTAT_UINT64, arg->v.u);
-		break;
+		return 1 + varint_size(arg->v.u);
+	case SS_TRACE_DOUBLE:
+		return 1 + 8;
+	case SS_TRACE_TEXT:
+		return 1 + varint_size(text) + text;
+	}
+	return 0;
+}
+
+static inline unsigned char *put_value(unsigned char *at, const struct ss_trace_arg *arg, size_t text)
+{
+	switch (arg->kind) {
+	case SS_TRACE_INT:
+		return put_field(at, XSTAT_INT64, (uint64_t)arg->v.i);
+	case SS_TRACE_UINT:
+		return put_field(at, XSTAT_UINT64, arg->v.u);
 	case SS_TRACE_DOUBLE:
 		*at++ = XSTAT_DOUBLE << 3 | 1;
 		memcpy(at, &arg->v.d, 8);
-		at += 8;
-		break;
-	case SS_TRACE_TEXT: {
-		size_t n = arg->v.text ? strlen(arg->v.text) : 0;
-		at = put_bytes(at, XSTAT_STR, arg->v.text ? arg->v.text : "", n < TEXT_MAX ? n : TEXT_MAX);
-		break;
+		return at + 8;
+	case SS_TRACE_TEXT:
+		return put_bytes(at, XSTAT_STR, text ? arg->v.text : "", text);
 	}
-	}
-	return (size_t)(at - p);
+	return at;
 }
 
-/* A stat in whole words: the key's varint is as wide as it takes; 0: it cannot be (a key of four bytes and seven of slack). */
+/*
+ * A stat in whole words: the key's varint is as wide as it takes. That of a key which makes a stat
+ * of n bytes of value whole words; 0: it cannot be (a key of four bytes and seven of slack).
+ */
+static inline unsigned stat_width(uint32_t key, size_t n)
+{
+	unsigned width = varint_size(key);
+	while ((3 + 1 + n + width) % 8)
+		width++;
+	return width > 10 ? 0 : width;
+}
+
+static inline unsigned char *put_stat_head(unsigned char *at, uint32_t key, unsigned width, size_t n)
+{
+	*at++ = XEVENT_STATS << 3 | 2;
+	at = put_varint_n(at, 1 + n + width, 2);
+	*at++ = XSTAT_METADATA_ID << 3;
+	return put_varint_n(at, key, width);
+}
+
 static inline size_t put_padded_stat(unsigned char *p, uint32_t key, const unsigned char *value, size_t n)
 {
-	size_t inner = 1 + n;
-	unsigned width = varint_size(key);
-	while ((3 + inner + width) % 8)
-		width++;
-	if (width > 10)
+	unsigned width = stat_width(key, n);
+	if (!width)
 		return 0;
-	unsigned char *at = p;
-	*at++ = XEVENT_STATS << 3 | 2;
-	at = put_varint_n(at, inner + width, 2);
-	*at++ = XSTAT_METADATA_ID << 3;
-	at = put_varint_n(at, key, width);
-	memcpy(at, value, n);
-	return (size_t)(at + n - p);
+	memcpy(put_stat_head(p, key, width, n), value, n);
+	return 4 + width + n;
 }
 
 /* At most TEXT_MAX + 32 bytes. */
 static inline size_t put_stat(unsigned char *p, uint32_t key, const struct ss_trace_arg *arg)
 {
-	unsigned char value[TEXT_MAX + 32];
-	return put_padded_stat(p, key, value, put_value(value, arg));
+	size_t text = text_bytes(arg), n = value_bytes(arg, text);
+	unsigned width = stat_width(key, n);
+	if (!width)
+		return 0;
+	put_value(put_stat_head(p, key, width, n), arg, text);
+	return 4 + width + n;
 }
 
 /*
@@ -124,9 +174,21 @@ static inline void put_event(unsigned char *p, uint32_t id, uint64_t offset_ps, 
 }
 
 /*
- * Append an open event of the short form to a rest that reaches to end; the id is below 2^21, the offset at
- * most VARINT8_MAX. Word by word: compilers make one store of two words that they have put together in memory
- * first, and the processor waits for that.
+ * Put the fixed part at p, where a rest begins: its first word, which makes an event of it and of
+ * its stats, at last.
+ */
+static inline void append_head(unsigned char *p, const unsigned char head[static EVENT_BYTES])
+{
+	uint64_t first;
+	memcpy(&first, head, 8);
+	memcpy(p + 8, head + 8, EVENT_BYTES - 8);
+	store_word(p, first);
+}
+
+/*
+ * Append an open event of the short form to a rest that reaches to end; the id is below 2^21, the
+ * offset at most VARINT8_MAX. Word by word: compilers make one store of two words that they have
+ * put together in memory first, and the processor waits for that.
  */
 static inline void append_short_event(unsigned char *p, const unsigned char *end, uint32_t id, uint64_t offset_ps, bool deposit)
 {

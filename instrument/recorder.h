@@ -8,6 +8,7 @@
 #include "ss_trace.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <time.h>
 
 enum {
@@ -27,38 +28,64 @@ struct buffer {
 	uint32_t events_at;	/* after the line's header */
 	uint32_t used;		/* up to here there are records; of a thread's last buffer its tail says it */
 	uint32_t kept;		/* as much of it as the stop takes */
-	uint32_t open;		/* scopes in it that the stop found open: they may end at any time */
 };
 
 /* What others keep of a thread. */
 enum thread_memory { THREAD_RANGES, THREAD_CALLS, THREAD_MEMORIES };
 
-/* What an event needs comes first, in one cache line. */
+/*
+ * What an event needs comes first, in one cache line. A thread is a mapping of its own that the
+ * kernel gives to the children of a fork as zeros: what a child finds is a thread of no session,
+ * without a tid.
+ */
 struct thread {
 	unsigned char *tail, *end; /* free part of the last buffer; NULL: none. The owner writes the tail, atomic */
 	uint64_t session;
 	uint64_t named;		/* ss_trace_name.id of this session and of a name of events, but for the number */
 	uint64_t start_ps;	/* of the session */
-	bool deposit;		/* wire_deposits() */
+	uint64_t entered_ps;	/* when the thread came to it */
+	int64_t tid;		/* of the system: the thread has ended when nobody has it */
 	uint64_t open;		/* scopes without an end; written by the owner, atomic */
-	uint64_t dropped;
+	bool deposit;		/* wire_deposits() */
+	bool full;		/* there was no room the last time */
+	uint64_t dropped;	/* as open */
 	struct buffer *first, *last;
-	struct buffer *parked;	/* of sessions that are over, with scopes that are open */
 	struct thread *next;
-	int64_t tid;
 	char name[64];
-	bool gone;		/* the thread has ended; freed when no session needs it */
+	char line[64];		/* the name at the stop */
 	void *memory[THREAD_MEMORIES];
 };
+
+/*
+ * What a thread of the program is doing here. A signal's handler that interrupts the recorder must
+ * not enter it: what it records then is dropped and counted.
+ */
+enum busy { BUSY_NOT, BUSY_RECORDING, BUSY_FORKING };
+struct self {
+	struct thread *thread;	/* NULL: it has recorded nothing yet */
+	unsigned busy;		/* enum busy */
+	bool in_session;	/* it holds session_lock */
+};
+
+/*
+ * At a place that is known when the library is loaded: without a call of the loader's at each
+ * event, which may allocate. Room for that is scarce in libraries that are loaded late, so all else
+ * of a thread is behind a pointer.
+ */
+#if defined(__GLIBC__)
+extern __thread struct self ss_rec_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
+#else
+extern __thread struct self ss_rec_self __attribute__((visibility("hidden")));
+#endif
 
 /* Lines that no thread owns: their events are rare enough for a lock. */
 enum shared_line { SHARED_COUNTERS, SHARED_DEVICE_MEMORY, SHARED_RANGES, SHARED_LINES };
 
 /* Who records planes besides the host's: the GPUs. */
 struct recorder_source {
-	void (*stop)(void);		/* deliver what is under way; the session is still open, the lock is not held */
-	bool (*write)(int fd);		/* planes and warnings, whole fields of an XSpace; the lock is held */
-	void (*finish)(bool written);	/* the session has ended, its file is in order or not; the lock is held */
+	void (*stop)(void);		/* deliver what is under way; the session is still open, `lock` is not held */
+	bool (*write)(int fd);		/* planes and warnings, whole fields of an XSpace */
+	void (*finish)(bool written);	/* the session has ended, its file is in order or not */
 };
 
 struct interned {
@@ -67,36 +94,61 @@ struct interned {
 	uint64_t hash;
 };
 
-/* One recorder a program; everything but `session` and what is said to be atomic is guarded by the lock. */
+/*
+ * One recorder a program. Its locks, in the order in which they are taken:
+ *	session_lock	starts and stops. Held for as long as a stop writes; no event waits for it.
+ *	intern_lock	names of callers without static storage
+ *	shared_lock	the shared lines
+ *	lock		all else that is not said to be atomic or the session's; held for no longer than a buffer takes
+ * An event may come from a signal's handler, which may have interrupted malloc: whoever holds the
+ * last two neither allocates nor waits for anything else, and a thread that holds one is busy.
+ */
 extern struct recorder {
-	pthread_mutex_t lock;
-	struct spool spool;
+	pthread_mutex_t session_lock, intern_lock, shared_lock, lock;
+	struct spool spool;	/* its path is the session's */
 	bool running;
 	uint64_t session;	/* counts starts; atomic */
-	uint64_t start_ns, start_ps; /* CLOCK_MONOTONIC; set before the level */
-	uint64_t start_unix_ns;
+	uint64_t start_ns, start_ps; /* CLOCK_MONOTONIC; set before the level; atomic */
+	uint64_t start_unix_ns;	/* the session's, as the host */
 	char host[256];
-	struct thread *threads;
+	struct thread *threads;	/* the last to come first; taken out by a start only */
+	struct thread *stopping; /* as they were when the session ended; the session's */
 	struct thread shared[SHARED_LINES];
+	uint64_t interrupted;	/* events dropped because they interrupted the recorder; atomic */
 	struct buffer *names;	/* metadata */
 	unsigned char *names_tail, *names_end;
 	uint32_t nnames;
 	struct interned **interned; /* slots, a power of two, at least as many as entries */
 	size_t ninterned, interned_slots;
-	unsigned char *stock[STOCK]; /* buffers made ahead */
+	struct buffer *stock[STOCK]; /* made ahead */
 	unsigned nstock;
-	pthread_cond_t used_stock;
-	pthread_t maker;
-	bool making, quit;
-	pthread_key_t key;
-	bool ready;		/* key and fork handler exist */
+	struct buffer *spare;	/* without memory */
+	struct buffer_page *buffer_pages; /* all buffers */
+	sem_t used_stock, stock_ended, written, taken_down; /* between the maker and others, in the order of a session */
+	bool making;		/* there is a maker; the session's */
+	bool taking_down;	/* a maker is left of the last session; the session's */
+	bool quit;
+	uint64_t *parent;	/* a word that is 0 in a forked child that nobody has told of; NULL: not known; atomic */
+	bool ready;		/* fork handler and semaphores exist; the session's */
 	const struct recorder_source *source; /* or NULL; reset when the session ends */
-	bool joinable;		/* a start while it runs joins the session instead of failing */
-	unsigned joined;	/* starts that joined; as many stops do not end the session */
+	bool joinable;		/* a start while it runs joins the session instead of failing; the session's */
+	unsigned joined;	/* starts that joined; as many stops do not end the session; the session's */
 	const struct recorder_table *other; /* joined.h; atomic, as the next */
 	bool looked;		/* for it */
-	char error[512];
+	char error[512];	/* the session's */
 } ss_rec;
+
+/*
+ * Into the recorder; false: this interrupted it, and what it wants to record is counted as dropped.
+ */
+bool ss_rec_enter(void);
+void ss_rec_leave(void);
+/* The same with `lock`. */
+bool ss_rec_lock(void);
+void ss_rec_unlock(void);
+/* session_lock; false: this interrupted a start or a stop. */
+bool ss_rec_lock_session(void);
+void ss_rec_unlock_session(void);
 
 static inline uint64_t ss_rec_session(void)
 {
@@ -124,6 +176,31 @@ bool ss_rec_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The lock is held. One more buffer at the end of a list; NULL when the bound, the disk or memory is reached. */
 struct buffer *ss_rec_new_buffer(struct buffer **first, struct buffer *last);
 void ss_rec_free_buffers(struct buffer *b);
+/*
+ * The maker, who keeps some in stock and takes them down after the session. Nothing here is called
+ * under `lock`.
+ */
+bool ss_rec_init_maker(void);
+void ss_rec_begin_stock(void);
+void ss_rec_end_stock(void);
+void ss_rec_leave_to_maker(void);
+void ss_rec_wait_for_maker(void);
+/* session.c: what is left of a session that is written. */
+void ss_rec_take_down(void);
+/*
+ * In a forked child: what is the parent's goes. When the fork interrupted the recorder, which goes
+ * on when the signal's handler returns, memory that is nobody's takes its place.
+ */
+void ss_rec_forget_buffers(bool interrupted);
+/*
+ * Memory of buffers that goes, in as few pieces as it has: those that are beside each other are
+ * added up. Kept, it becomes memory that is nobody's.
+ */
+struct extent {
+	unsigned char *from, *to;
+};
+void ss_rec_add_to_extent(struct extent *e, unsigned char *base, bool keep);
+void ss_rec_end_extent(struct extent *e, bool keep);
 
 /*
  * An event on a shared line: its duration, for ss_rec_shared_end, or NULL. A time of 0 is now, one
@@ -143,17 +220,29 @@ bool ss_rec_write(int fd, const void *bytes, size_t n);
 /* A thread of the library's own, which takes no signal that is meant for the program. False: there is none. */
 bool ss_rec_thread(pthread_t *out, void *(*run)(void *));
 
-/* The key and the fork handler, which threads need; false: no more keys. The lock is not held. */
+/* Children of forks are told, once; false: no memory is left. session_lock is held. */
 bool ss_rec_prepare(void);
+/* Whatever the program unloads. No lock is held: the loader has its own. */
+void ss_rec_stay_loaded(void);
+/*
+ * This process is a child that was made without the handlers of a fork, and the recorder still the
+ * parent's.
+ */
+bool ss_rec_is_orphan(void);
+void ss_rec_adopt(void);
 
-/* Memory of the calling thread for one purpose, zeroed at first, gone with the thread. NULL: none is left. */
+/*
+ * Memory of whole pages that a forked child finds zeroed; NULL: none is left. Safe in handlers of
+ * signals.
+ */
+void *ss_rec_map_wiped(size_t bytes);
+/*
+ * Memory of the calling thread for one purpose, zeroed at first, gone with the thread. NULL: none
+ * is left.
+ */
 void *ss_rec_mine(enum thread_memory which, size_t bytes);
 
-/* In a forked child: the thread's buffers are the parent's. */
-void ss_rec_forget_self(void);
-/* The lock is held and no session runs: threads that have ended go. */
+/* `lock` is held and no session runs: threads that have ended go. */
 void ss_rec_sweep_threads(void);
-/* At the end of a thread: its buffers stay with the session. */
-void ss_rec_thread_gone(void *thread);
 
 #endif

@@ -437,9 +437,18 @@ static char *copy_of(const char *text, bool *ok)
 	return copy;
 }
 
+/* The threads that serve are the parent's: a child has no server. */
+static void in_child(void)
+{
+	memset(&server, 0, sizeof(server));
+	pthread_mutex_init(&server.lock, NULL);
+}
+
 static bool start(const struct ss_trace_server_options *o, struct ss_err *err)
 {
+	static bool forks;	/* children are told */
 	bool ok = true;
+	forks = forks || pthread_atfork(NULL, NULL, in_child) == 0;
 	if (server.grpc)
 		return ss_fail(err, SS_EBUSY, "a server is already listening on port %u", ss_grpc_server_port(server.grpc));
 	if (o->logdir && o->logdir[0] != '/')

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +18,8 @@
 
 int ss_trace_level_now;
 
-struct recorder ss_rec = { .lock = PTHREAD_MUTEX_INITIALIZER, .used_stock = PTHREAD_COND_INITIALIZER };
+struct recorder ss_rec = { .session_lock = PTHREAD_MUTEX_INITIALIZER, .intern_lock = PTHREAD_MUTEX_INITIALIZER,
+			   .shared_lock = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER };
 
 bool ss_rec_fail(const char *fmt, ...)
 {
@@ -36,87 +36,21 @@ const char *ss_trace_error(void)
 	return other ? other->error() : ss_rec.error;
 }
 
-/* --- buffers: the lock is held ------------------------------------------------------------------ */
-
-struct buffer *ss_rec_new_buffer(struct buffer **first, struct buffer *last)
-{
-	struct buffer *b = calloc(1, sizeof(*b));
-	if (b && ss_rec.nstock)
-		b->base = ss_rec.stock[--ss_rec.nstock];
-	else if (b)
-		b->base = ss_spool_buffer(&ss_rec.spool);
-	pthread_cond_signal(&ss_rec.used_stock);
-	if (!b || !b->base) {
-		free(b);
-		return NULL;
-	}
-	if (last)
-		last->next = b;
-	else
-		*first = b;
-	return b;
-}
-
-/*
- * The maker keeps a few buffers ready, so that a thread in need of one does not wait for the disk
- * or the kernel. It ends when there is no more room: then every thread finds out for itself, and
- * counts.
- */
-static void *make_stock(void *arg)
-{
-	(void)arg;
-	pthread_mutex_lock(&ss_rec.lock);
-	while (!ss_rec.quit) {
-		if (ss_rec.nstock == STOCK) {
-			pthread_cond_wait(&ss_rec.used_stock, &ss_rec.lock);
-			continue;
-		}
-		unsigned char *made = ss_spool_buffer(&ss_rec.spool);
-		if (!made)
-			break;
-		ss_rec.stock[ss_rec.nstock++] = made;
-		/* Let those in that wait for the lock. */
-		pthread_mutex_unlock(&ss_rec.lock);
-		pthread_mutex_lock(&ss_rec.lock);
-	}
-	pthread_mutex_unlock(&ss_rec.lock);
-	return NULL;
-}
-
-bool ss_rec_thread(pthread_t *out, void *(*run)(void *))
-{
-	sigset_t all, before;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	bool made = pthread_create(out, NULL, run, NULL) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return made;
-}
-
-void ss_rec_free_buffers(struct buffer *b)
-{
-	while (b) {
-		struct buffer *next = b->next;
-		munmap(b->base, SPOOL_BUFFER);
-		free(b);
-		b = next;
-	}
-}
-
 /* --- start and stop ---------------------------------------------------------------------- */
 
-/* A child shares the file's memory but must not write to it. */
-static void in_child(void)
+bool ss_rec_lock_session(void)
 {
-	__atomic_store_n(&ss_trace_level_now, 0, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&ss_rec.session, 1, __ATOMIC_RELAXED);
-	ss_rec.running = ss_rec.making = ss_rec.joinable = false;
-	ss_rec.source = NULL;
-	ss_rec.joined = 0;
-	ss_rec_forget_self();
-	for (struct thread *t = ss_rec.threads; t; t = t->next)
-		t->gone = true;
-	pthread_mutex_init(&ss_rec.lock, NULL);
+	if (ss_rec_self.in_session || ss_rec_self.busy)
+		return false;
+	pthread_mutex_lock(&ss_rec.session_lock);
+	ss_rec_self.in_session = true;
+	return true;
+}
+
+void ss_rec_unlock_session(void)
+{
+	ss_rec_self.in_session = false;
+	pthread_mutex_unlock(&ss_rec.session_lock);
 }
 
 static bool make_folders(char *path)
@@ -161,23 +95,6 @@ static bool set_path(const struct ss_trace_options *o)
 	return true;
 }
 
-void ss_rec_sweep_threads(void)
-{
-	for (struct thread **at = &ss_rec.threads; *at;) {
-		struct thread *t = *at;
-		if (!t->gone) {
-			at = &t->next;
-			continue;
-		}
-		*at = t->next;
-		ss_rec_free_buffers(t->first);
-		ss_rec_free_buffers(t->parked);
-		for (size_t i = 0; i < THREAD_MEMORIES; i++)
-			free(t->memory[i]);
-		free(t);
-	}
-}
-
 static bool write_plane_name(void)
 {
 	/*
@@ -207,21 +124,37 @@ static void name_shared_lines(void)
 	}
 }
 
-static bool prepare(void)
+/* All that events use, also the shared lines. */
+static void lock_all(void)
 {
-	if (!ss_rec.ready && pthread_key_create(&ss_rec.key, ss_rec_thread_gone) == 0) {
-		pthread_atfork(NULL, NULL, in_child);
-		ss_rec.ready = true;
-	}
-	return ss_rec.ready;
+	ss_rec_enter();
+	pthread_mutex_lock(&ss_rec.shared_lock);
+	pthread_mutex_lock(&ss_rec.lock);
 }
 
-bool ss_rec_prepare(void)
+static void unlock_all(void)
 {
-	pthread_mutex_lock(&ss_rec.lock);
-	bool ready = prepare();
 	pthread_mutex_unlock(&ss_rec.lock);
-	return ready;
+	pthread_mutex_unlock(&ss_rec.shared_lock);
+	ss_rec_leave();
+}
+
+/* From now on threads may record. */
+static void open_session(int level)
+{
+	lock_all();
+	ss_rec.nnames = 0;
+	name_shared_lines();
+	__atomic_store_n(&ss_rec.interrupted, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&ss_rec.start_ns, now_ns(CLOCK_MONOTONIC), __ATOMIC_RELAXED);
+	__atomic_store_n(&ss_rec.start_ps, ss_rec.start_ns * 1000, __ATOMIC_RELAXED);
+	/* Behind the start: the ends of scopes that are older are no longer written. */
+	ss_rec_sweep_threads();
+	ss_rec.running = true;
+	__atomic_fetch_add(&ss_rec.session, 1, __ATOMIC_RELEASE);
+	unlock_all();
+	ss_rec_begin_stock();
+	__atomic_store_n(&ss_trace_level_now, level, __ATOMIC_RELEASE);
 }
 
 static bool start(const struct ss_trace_options *o)
@@ -231,31 +164,25 @@ static bool start(const struct ss_trace_options *o)
 		return ++ss_rec.joined;
 	if (ss_rec.running)
 		return ss_rec_fail("a recording is running already, to '%s'", ss_rec.spool.path);
-	if (!prepare())
-		return ss_rec_fail("no thread-specific storage is left");
+	if (!ss_rec_prepare())
+		return ss_rec_fail("no memory is left to learn of forks");
+	ss_rec_wait_for_maker();
 	if (!set_path(o))
 		return false;
-	ss_rec_sweep_threads();
 	ss_rec.start_unix_ns = now_ns(CLOCK_REALTIME);
 	struct spool_info info = { ss_rec.host, ss_rec.start_unix_ns, 0 };
 	if (!ss_spool_open(&ss_rec.spool, &info, o->max_bytes ? o->max_bytes : (uint64_t)256 << 20))
 		return ss_rec_fail("cannot write '%s': %s", ss_rec.spool.path, strerror(errno));
-	ss_rec.nnames = 0;
-	if (!write_plane_name()) {
-		int why = errno;
+	ss_rec_lock();
+	bool named = write_plane_name();
+	int why = errno;
+	ss_rec_unlock();
+	if (!named) {
 		unlink(ss_rec.spool.path);
 		ss_spool_close(&ss_rec.spool);
 		return ss_rec_fail("no room for '%s': %s", ss_rec.spool.path, strerror(why));
 	}
-	ss_rec.quit = false;
-	/* Without the maker threads make their buffers themselves. */
-	ss_rec.making = ss_rec_thread(&ss_rec.maker, make_stock);
-	name_shared_lines();
-	ss_rec.start_ns = now_ns(CLOCK_MONOTONIC);
-	ss_rec.start_ps = ss_rec.start_ns * 1000;
-	ss_rec.running = true;
-	__atomic_fetch_add(&ss_rec.session, 1, __ATOMIC_RELEASE);
-	__atomic_store_n(&ss_trace_level_now, o->level ? o->level : SS_TRACE_INFO, __ATOMIC_RELEASE);
+	open_session(o->level ? o->level : SS_TRACE_INFO);
 	return true;
 }
 
@@ -277,9 +204,10 @@ bool ss_trace_start(const struct ss_trace_options *options)
 	struct ss_trace_options o = { .size = sizeof(o) };
 	if (options)
 		memcpy(&o, options, options->size < sizeof(o) ? options->size : sizeof(o));
-	pthread_mutex_lock(&ss_rec.lock);
+	if (!ss_rec_lock_session())
+		return false;
 	bool ok = start(&o);
-	pthread_mutex_unlock(&ss_rec.lock);
+	ss_rec_unlock_session();
 	return ok;
 }
 
@@ -306,17 +234,37 @@ static size_t events_bytes(const struct thread *t)
 	return n;
 }
 
-/* Scopes without an end, of which there are as many as the stack is deep, end now. */
-static void end_open_scopes(struct buffer *b, uint64_t stop_ps)
+/* How many of the buffer's scopes have no end. */
+static uint64_t count_open(const struct buffer *b)
 {
+	uint64_t n = 0;
 	for (uint32_t at = b->events_at; at < b->kept;) {
 		struct event_at e = event_at(b->base + at);
-		uint64_t open = OPEN_DURATION, now = duration_word(stop_ps > e.offset_ps ? stop_ps - e.offset_ps : 1, false);
-		/* Its owner may end it in this moment. */
-		b->open += __atomic_compare_exchange_n((uint64_t *)(void *)e.duration, &open, now, false, __ATOMIC_ACQ_REL,
-						       __ATOMIC_RELAXED);
+		n += load_word(e.duration) == OPEN_DURATION;
 		at += e.bytes;
 	}
+	return n;
+}
+
+/*
+ * The buffer's events with the stop as the end of those that have none. Their owners may end them
+ * in this moment, in the buffer: so what is written is a copy.
+ */
+static const unsigned char *end_open_scopes(const struct buffer *b, uint64_t stop_ps)
+{
+	static unsigned char copy[SPOOL_BUFFER] __attribute__((aligned(8)));	/* session_lock is held */
+	for (uint32_t at = b->events_at; at < b->kept;) {
+		struct event_at e = event_at(b->base + at);
+		uint32_t duration = (uint32_t)(e.duration - b->base);
+		uint64_t word = load_word(e.duration);
+		if (word == OPEN_DURATION)
+			word = duration_word(stop_ps > e.offset_ps ? stop_ps - e.offset_ps : 1, false);
+		memcpy(copy + at, b->base + at, duration - at);
+		memcpy(copy + duration, &word, 8);
+		memcpy(copy + duration + 8, e.duration + 8, at + e.bytes - duration - 8);
+		at += e.bytes;
+	}
+	return copy + b->events_at;
 }
 
 static bool is_shared(const struct thread *t)
@@ -324,27 +272,31 @@ static bool is_shared(const struct thread *t)
 	return t >= ss_rec.shared && t < ss_rec.shared + SHARED_LINES;
 }
 
-static bool write_line(struct gather *g, struct thread *t, uint64_t stop_ps)
+static bool write_line(struct gather *g, const struct thread *t, uint64_t stop_ps)
 {
 	unsigned char line[128], head[16];
 	unsigned char *end = put_field(line, XLINE_ID, (uint64_t)t->tid);
-	end = put_bytes(end, XLINE_NAME, t->name, strlen(t->name));
+	end = put_bytes(end, XLINE_NAME, t->line, strlen(t->line));
 	size_t n = (size_t)(end - line);
 	end = put_varint(put_varint(head, XPLANE_LINES << 3 | 2), n + events_bytes(t));
 	bool ok = ss_gather(g, head, (size_t)(end - head)) && ss_gather(g, line, n);
-	/* To look at every event is a third of the stop, and most threads are in no scope then. */
-	bool look = is_shared(t) || __atomic_load_n(&t->open, __ATOMIC_ACQUIRE);
-	for (struct buffer *b = t->first; ok && b; b = b->next) {
-		if (look)
-			end_open_scopes(b, stop_ps);
-		ok = ss_gather(g, b->base + b->events_at, b->kept - b->events_at);
+	/*
+	 * To look at every event is a third of the stop, and of most threads few scopes are open
+	 * then, or none.
+	 */
+	uint64_t open = is_shared(t) ? UINT64_MAX : __atomic_load_n(&t->open, __ATOMIC_ACQUIRE);
+	for (const struct buffer *b = t->first; ok && b; b = b->next) {
+		uint64_t found = open ? count_open(b) : 0;
+		open -= found < open ? found : open;
+		ok = ss_gather(g, found ? end_open_scopes(b, stop_ps) : b->base + b->events_at, b->kept - b->events_at) &&
+		     (!found || ss_gather_flush(g));
 	}
 	return ok;
 }
 
 static size_t line_bytes(const struct thread *t)
 {
-	size_t events = events_bytes(t), name = strlen(t->name);
+	size_t events = events_bytes(t), name = strlen(t->line);
 	size_t inner = 1 + varint_size((uint64_t)t->tid) + 1 + varint_size(name) + name + events;
 	return 1 + varint_size(inner) + inner;
 }
@@ -353,7 +305,7 @@ static size_t line_bytes(const struct thread *t)
 static struct thread *line_after(struct thread *t)
 {
 	if (is_shared(t))
-		return t + 1 < ss_rec.shared + SHARED_LINES ? t + 1 : ss_rec.threads;
+		return t + 1 < ss_rec.shared + SHARED_LINES ? t + 1 : ss_rec.stopping;
 	return t->next;
 }
 
@@ -374,31 +326,47 @@ static size_t put_dropped(unsigned char *p, uint64_t dropped)
 	return (size_t)(put_bytes(at, 6, stat, (size_t)(end - stat)) - p);
 }
 
+/* The lock is held. */
 static uint64_t dropped_now(void)
 {
-	uint64_t n = 0;
+	uint64_t n = __atomic_load_n(&ss_rec.interrupted, __ATOMIC_RELAXED);
 	for (const struct thread *t = ss_rec.threads; t; t = t->next)
-		n += t->session == ss_rec.session || !t->first ? t->dropped : 0;
+		n += t->session == ss_rec.session || !t->first ? __atomic_load_n(&t->dropped, __ATOMIC_RELAXED) : 0;
 	for (const struct thread *t = ss_rec.shared; t < ss_rec.shared + SHARED_LINES; t++)
-		n += t->dropped;
+		n += __atomic_load_n(&t->dropped, __ATOMIC_RELAXED);
 	return n;
 }
 
+/*
+ * No thread begins another buffer or name from here on, and what each has recorded so far is what
+ * is kept: an owner in the middle of an event may add it still. Returns what was dropped.
+ */
+static uint64_t close_session(void)
+{
+	ss_rec_lock();
+	ss_rec.running = false;
+	ss_rec.stopping = ss_rec.threads;
+	uint64_t dropped = dropped_now();
+	FOR_EACH_LINE(t) {
+		memcpy(t->line, t->name, sizeof(t->line));
+		for (struct buffer *b = t->first; b; b = b->next)
+			b->kept = b == t->last ? (uint32_t)(__atomic_load_n(&t->tail, __ATOMIC_ACQUIRE) - b->base) : b->used;
+	}
+	ss_rec_unlock();
+	return dropped;
+}
+
 /* The whole profile again, one line a thread: header, then bytes as they are. */
-static bool write_final(int fd)
+static bool write_final(int fd, uint64_t dropped)
 {
 	unsigned char head[1024], drop[128];
 	struct spool_info info = { ss_rec.host, ss_rec.start_unix_ns, now_ns(CLOCK_REALTIME) };
-	uint64_t stop_ps = (now_ns(CLOCK_MONOTONIC) - ss_rec.start_ns) * 1000, dropped = dropped_now();
+	uint64_t stop_ps = (now_ns(CLOCK_MONOTONIC) - ss_rec.start_ns) * 1000;
 	size_t plane = 0, ndrop = dropped ? put_dropped(drop, dropped) : 0;
 	for (const struct buffer *b = ss_rec.names; b; b = b->next)
 		plane += b->used;
-	/* An owner that was in the middle of an event may add it still: lengths are taken once. */
-	FOR_EACH_LINE(t) {
-		for (struct buffer *b = t->first; b; b = b->next)
-			b->kept = b == t->last ? (uint32_t)(__atomic_load_n(&t->tail, __ATOMIC_ACQUIRE) - b->base) : b->used;
+	FOR_EACH_LINE(t)
 		plane += line_bytes(t);
-	}
 	unsigned char *end = head + ss_spool_put_info(head, &info);
 	end = put_varint(put_varint(end, XSPACE_PLANES << 3 | 2), plane + ndrop);
 	struct gather g;
@@ -412,52 +380,34 @@ static bool write_final(int fd)
 	return ok && (!ss_rec.source || ss_rec.source->write(fd));
 }
 
-static void put_nobodys_memory(unsigned char *from, const unsigned char *to)
-{
-	if (from < to)
-		mmap(from, (size_t)(to - from), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
-		     0);
-}
-
 /*
  * Owners may still end a scope in their buffers: give them memory that is nobody's. The kernel lays
  * mappings one below the other, so that many buffers are one piece.
  */
-static void detach(struct thread *t)
+static void detach(const struct thread *t)
 {
-	unsigned char *from = NULL, *to = NULL;
-	for (struct buffer *b = t->first; b; b = b->next) {
-		if (b->base + SPOOL_BUFFER == from) {
-			from = b->base;
-		} else if (b->base == to) {
-			to += SPOOL_BUFFER;
-		} else {
-			put_nobodys_memory(from, to);
-			from = b->base;
-			to = from + SPOOL_BUFFER;
-		}
-	}
-	put_nobodys_memory(from, to);
+	struct extent extent = { NULL, NULL };
+	for (const struct buffer *b = t->first; b; b = b->next)
+		ss_rec_add_to_extent(&extent, b->base, true);
+	ss_rec_end_extent(&extent, true);
 }
 
-static void finish(bool written)
+void ss_rec_take_down(void)
 {
 	FOR_EACH_LINE(t)
 		detach(t);
+	lock_all();
 	for (struct thread *t = ss_rec.shared; t < ss_rec.shared + SHARED_LINES; t++) {
 		ss_rec_free_buffers(t->first);
 		*t = (struct thread){ 0 };
 	}
 	ss_rec_free_buffers(ss_rec.names);
 	while (ss_rec.nstock)
-		munmap(ss_rec.stock[--ss_rec.nstock], SPOOL_BUFFER);
+		ss_rec_free_buffers(ss_rec.stock[--ss_rec.nstock]);
 	ss_rec.names = NULL;
 	ss_rec.names_tail = ss_rec.names_end = NULL;
+	unlock_all();
 	ss_spool_close(&ss_rec.spool);
-	ss_rec.running = false;
-	if (ss_rec.source)
-		ss_rec.source->finish(written);
-	ss_rec.source = NULL;
 }
 
 /*
@@ -479,13 +429,10 @@ static bool replace(const char *temporary, const char *path)
 static const char *stop(void)
 {
 	char temporary[sizeof(ss_rec.spool.path) + 8];
-	if (!ss_rec.running) {
-		ss_rec_fail("no recording is running");
-		return NULL;
-	}
+	uint64_t dropped = close_session();
 	snprintf(temporary, sizeof(temporary), "%s.tmp", ss_rec.spool.path);
 	int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	bool ok = fd >= 0 && write_final(fd);
+	bool ok = fd >= 0 && write_final(fd, dropped);
 	ok = fd >= 0 && close(fd) == 0 && ok;
 	ok = ok && replace(temporary, ss_rec.spool.path);
 	if (!ok) {
@@ -493,34 +440,38 @@ static const char *stop(void)
 		     ss_rec.spool.path, strerror(errno));
 		unlink(temporary);
 	}
-	finish(ok);
+	const struct recorder_source *source = ss_rec.source;
+	ss_rec.source = NULL;
+	if (source)
+		source->finish(ok);
+	ss_rec_leave_to_maker();
 	return ok ? ss_rec.spool.path : NULL;
-}
-
-/* The maker takes the lock, so it is joined without. */
-static void end_maker(void)
-{
-	bool making = ss_rec.running && ss_rec.making;
-	pthread_t maker = ss_rec.maker;
-	ss_rec.quit = true;
-	ss_rec.making = false;
-	pthread_cond_signal(&ss_rec.used_stock);
-	if (!making)
-		return;
-	pthread_mutex_unlock(&ss_rec.lock);
-	pthread_join(maker, NULL);
-	pthread_mutex_lock(&ss_rec.lock);
 }
 
 /* What the source delivers are events and names, which take the lock. */
 static void stop_source(void)
 {
+	ss_rec_lock();
 	const struct recorder_source *source = ss_rec.source;
-	if (!source)
-		return;
-	pthread_mutex_unlock(&ss_rec.lock);
-	source->stop();
-	pthread_mutex_lock(&ss_rec.lock);
+	ss_rec_unlock();
+	if (source)
+		source->stop();
+}
+
+static const char *stop_or_leave(void)
+{
+	if (ss_rec.joined) {
+		ss_rec.joined--;
+		return ss_rec.spool.path;
+	}
+	if (!ss_rec.running) {
+		ss_rec_fail("no recording is running");
+		return NULL;
+	}
+	stop_source();
+	__atomic_store_n(&ss_trace_level_now, 0, __ATOMIC_RELEASE);
+	ss_rec_end_stock();
+	return stop();
 }
 
 const char *ss_trace_stop(void)
@@ -531,17 +482,10 @@ const char *ss_trace_stop(void)
 		take_level(other);
 		return theirs;
 	}
-	pthread_mutex_lock(&ss_rec.lock);
-	if (ss_rec.joined) {
-		ss_rec.joined--;
-		pthread_mutex_unlock(&ss_rec.lock);
-		return ss_rec.spool.path;
-	}
-	stop_source();
-	__atomic_store_n(&ss_trace_level_now, 0, __ATOMIC_RELEASE);
-	end_maker();
-	const char *path = stop();
-	pthread_mutex_unlock(&ss_rec.lock);
+	if (!ss_rec_lock_session())
+		return NULL;
+	const char *path = stop_or_leave();
+	ss_rec_unlock_session();
 	return path;
 }
 
@@ -550,8 +494,9 @@ uint64_t ss_trace_dropped(void)
 	const struct recorder_table *other = ss_rec_other();
 	if (other)
 		return other->dropped();
-	pthread_mutex_lock(&ss_rec.lock);
+	if (!ss_rec_lock())
+		return __atomic_load_n(&ss_rec.interrupted, __ATOMIC_RELAXED);
 	uint64_t n = dropped_now();
-	pthread_mutex_unlock(&ss_rec.lock);
+	ss_rec_unlock();
 	return n;
 }

@@ -15,24 +15,72 @@
 #include "record.h"
 #include "recorder.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define ARGS_MAX 12u
-#define RECORD_MAX (EVENT_BYTES + ARGS_MAX * (TEXT_MAX + 32))
 
-/*
- * At a place that is known when the library is loaded: without a call of the loader's at each event. Room for
- * that is scarce in libraries that are loaded late, so it is one pointer, and all else of a thread behind it.
- */
-#if defined(__GLIBC__)
-static __thread struct thread *self __attribute__((tls_model("initial-exec")));
-#else
-static __thread struct thread *self;
-#endif
+__thread struct self ss_rec_self;
+
+/* --- into the recorder and out --------------------------------------------------------------------- */
+
+/* Between the thread and a handler of its own: for the compiler, not for the processor. */
+static inline void set_busy(unsigned busy)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&ss_rec_self.busy, busy, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+bool ss_rec_enter(void)
+{
+	if (ss_rec_self.busy) {
+		__atomic_fetch_add(&ss_rec.interrupted, 1, __ATOMIC_RELAXED);
+		return false;
+	}
+	set_busy(BUSY_RECORDING);
+	if (__builtin_expect(ss_rec_is_orphan(), 0))
+		ss_rec_adopt();
+	return true;
+}
+
+void ss_rec_leave(void)
+{
+	set_busy(BUSY_NOT);
+}
+
+bool ss_rec_lock(void)
+{
+	if (!ss_rec_enter())
+		return false;
+	pthread_mutex_lock(&ss_rec.lock);
+	return true;
+}
+
+void ss_rec_unlock(void)
+{
+	pthread_mutex_unlock(&ss_rec.lock);
+	ss_rec_leave();
+}
+
+/* A count that its thread alone writes. */
+static inline void count(uint64_t *counter, uint64_t change)
+{
+	__atomic_store_n(counter, *counter + change, __ATOMIC_RELEASE);
+}
+
+/* The event found no room: not if the recording has just ended. */
+static void drop(struct thread *t)
+{
+	if (ss_trace_on(SS_TRACE_CRITICAL))
+		count(&t->dropped, 1);
+}
 
 /* --- buffers: the lock is held ------------------------------------------------------------------ */
 
@@ -53,41 +101,31 @@ static bool add_line_buffer(struct thread *t)
 	return true;
 }
 
-static void append(struct thread *t, const unsigned char *record, size_t n)
-{
-	append_record(t->tail, t->end, record, n);
-	__atomic_store_n(&t->tail, t->tail + n, __ATOMIC_RELEASE);
-}
-
-/* --- names ------------------------------------------------------------------------------- */
+/* --- names: the lock is held ----------------------------------------------------------------------- */
 
 enum { NAME_EVENT = 1, NAME_STAT = 2 };
 
 static bool write_name(unsigned field, uint32_t id, const char *text)
 {
-	unsigned char record[NAME_MAX_BYTES + 64];
-	size_t length = strlen(text), n = put_name(record, field, id, text, length < TEXT_MAX ? length : TEXT_MAX);
-	if ((size_t)(ss_rec.names_end - ss_rec.names_tail) < n) {
-		struct buffer *last = ss_rec.names;
-		while (last && last->next)
-			last = last->next;
-		struct buffer *b = ss_rec_new_buffer(&ss_rec.names, last);
-		if (!b)
+	size_t length = strnlen(text, TEXT_MAX);
+	struct buffer *last = ss_rec.names;
+	while (last && last->next)
+		last = last->next;
+	if ((size_t)(ss_rec.names_end - ss_rec.names_tail) < NAME_HEAD_MAX + length) {
+		last = ss_rec_new_buffer(&ss_rec.names, last);
+		if (!last)
 			return false;
-		b->used = 0;
-		ss_rec.names_tail = b->base;
-		ss_rec.names_end = b->base + SPOOL_BUFFER;
+		last->used = 0;
+		ss_rec.names_tail = last->base;
+		ss_rec.names_end = last->base + SPOOL_BUFFER;
 	}
-	append_record(ss_rec.names_tail, ss_rec.names_end, record, n);
+	size_t n = append_name(ss_rec.names_tail, ss_rec.names_end, field, id, text, length);
 	ss_rec.names_tail += n;
-	struct buffer *b = ss_rec.names;
-	while (b->next)
-		b = b->next;
-	b->used += (uint32_t)n;
+	last->used += (uint32_t)n;
 	return true;
 }
 
-/* ss_trace_name.id: session << 34 | kinds << 32 | number. */
+/* ss_trace_name.id: session << 34 | kinds << 32 | number. The thread is in the recorder. */
 static uint32_t register_name(struct ss_trace_name *name, unsigned kind, uint64_t session)
 {
 	pthread_mutex_lock(&ss_rec.lock);
@@ -117,7 +155,7 @@ static inline uint32_t name_id(struct ss_trace_name *name, unsigned kind, uint64
 	return register_name(name, kind, session);
 }
 
-/* The lock is held. Programs may have names by the million, with numbers in them. */
+/* intern_lock is held. Programs may have names by the million, with numbers in them. */
 static bool grow_interned(void)
 {
 	size_t slots = ss_rec.interned_slots ? ss_rec.interned_slots * 2 : 1024;
@@ -164,132 +202,194 @@ struct ss_trace_name *ss_trace_intern(const char *text)
 	for (const char *c = text; *c; c++)
 		hash = (hash ^ (unsigned char)*c) * UINT64_C(1099511628211);
 	hash ^= hash >> 32;
-	pthread_mutex_lock(&ss_rec.lock);
+	if (!ss_rec_enter())
+		return NULL;
+	pthread_mutex_lock(&ss_rec.intern_lock);
 	struct interned *found = intern(text, hash);
-	pthread_mutex_unlock(&ss_rec.lock);
+	pthread_mutex_unlock(&ss_rec.intern_lock);
+	ss_rec_leave();
 	return found ? &found->name : NULL;
 }
 
 /* --- threads ----------------------------------------------------------------------------- */
 
-/* A thread that ends leaves its buffers to the session, if there is one. */
-void ss_rec_thread_gone(void *arg)
+/* The lock is held; the name in whole bytes of the system's, which may be longer. */
+static void rename_thread(struct thread *t, const char *name)
 {
-	struct thread *t = arg;
-	self = NULL;
-	pthread_mutex_lock(&ss_rec.lock);
-	t->gone = true;
-	if (!ss_rec.running)
-		ss_rec_sweep_threads();
-	pthread_mutex_unlock(&ss_rec.lock);
+	size_t n = strnlen(name, sizeof(t->name) - 1);
+	memcpy(t->name, name, n);
+	t->name[n] = '\0';
 }
 
-static void system_thread_name(char *out, size_t n)
-{
-	if (pthread_getname_np(pthread_self(), out, n) != 0 || !out[0])
-		snprintf(out, n, "thread");
-}
-
-void ss_rec_forget_self(void)
-{
-	self = NULL;
-}
-
+/* Nothing is done when the thread ends: a start finds out (ss_rec_sweep_threads). */
 static struct thread *new_thread(void)
 {
-	struct thread *t = ss_rec_prepare() ? calloc(1, sizeof(*t)) : NULL;
+	char name[16] = "";
+	struct thread *t = ss_rec_map_wiped(sizeof(*t));
 	if (!t)
 		return NULL;
 	t->tid = (int64_t)syscall(SYS_gettid);
-	t->start_ps = now_ps() + (UINT64_C(1) << 62); /* no scope is its own yet */
-	system_thread_name(t->name, sizeof(t->name));
+	prctl(PR_GET_NAME, name);
+	rename_thread(t, name[0] ? name : "thread");
 	pthread_mutex_lock(&ss_rec.lock);
 	t->next = ss_rec.threads;
 	ss_rec.threads = t;
 	pthread_mutex_unlock(&ss_rec.lock);
-	pthread_setspecific(ss_rec.key, t);
-	self = t;
-	return t;
+	return ss_rec_self.thread = t;
+}
+
+static struct thread *my_thread(void)
+{
+	return ss_rec_self.thread ? ss_rec_self.thread : new_thread();
+}
+
+/*
+ * A thread number that nobody has any more is of a thread that has ended. If another has it by now,
+ * ours goes with that.
+ */
+static bool has_ended(const struct thread *t)
+{
+	return syscall(SYS_tgkill, getpid(), t->tid, 0) != 0 && errno == ESRCH;
+}
+
+void ss_rec_sweep_threads(void)
+{
+	for (struct thread **at = &ss_rec.threads; *at;) {
+		struct thread *t = *at;
+		if (!has_ended(t)) {
+			at = &t->next;
+			continue;
+		}
+		*at = t->next;
+		ss_rec_free_buffers(t->first);
+		for (size_t i = 0; i < THREAD_MEMORIES; i++)
+			free(t->memory[i]);
+		munmap(t, sizeof(*t));
+	}
 }
 
 void *ss_rec_mine(enum thread_memory which, size_t bytes)
 {
-	struct thread *t = self ? self : new_thread();
+	if (!ss_rec_self.thread && ss_rec_enter()) {
+		new_thread();
+		ss_rec_leave();
+	}
+	struct thread *t = ss_rec_self.thread;
 	if (t && !t->memory[which])
 		t->memory[which] = calloc(1, bytes);
 	return t ? t->memory[which] : NULL;
 }
 
 /*
- * The buffers of a session that is over go when their thread comes to the next one. Scopes that are open still
- * will write their ends: into a buffer where the stop found one, or into the last.
+ * The thread comes to another session, before it reads the clock for its first event there. No end
+ * of a scope from before is written: the buffers of older sessions can go.
  */
-static void leave_session(struct thread *t)
+static void enter_session(struct thread *t, uint64_t session)
 {
-	for (struct buffer *b = t->first, *next; b; b = next) {
-		next = b->next;
-		b->next = NULL;
-		if (t->open && (b->open || b == t->last)) {
-			b->next = t->parked;
-			t->parked = b;
-		} else {
-			ss_rec_free_buffers(b);
-		}
-	}
+	ss_rec_free_buffers(t->first);
 	t->first = t->last = NULL;
 	t->tail = t->end = NULL;
+	t->session = session;
+	t->named = session << 34 | (uint64_t)NAME_EVENT << 32;
+	t->start_ps = ss_rec.start_ps;
+	t->entered_ps = now_ps();
+	t->full = false;
+	t->deposit = wire_deposits();
+	__atomic_store_n(&t->dropped, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->open, 0, __ATOMIC_RELAXED);
 }
 
-/* Make room for n bytes in the thread's buffer of this session; false: count the event as dropped. */
+/*
+ * A thread without room looks for it again once in so many events that it drops: to look takes the
+ * lock.
+ */
+#define DROPS_PER_LOOK 1024u
+
+/*
+ * Make room for n bytes in the thread's buffer of this session, which it enters; false: there is
+ * none.
+ */
 static bool make_room(struct thread *t, uint64_t session, size_t n)
 {
+	if (t->session == session && t->full && t->dropped % DROPS_PER_LOOK)
+		return false;
+	int before = errno;	/* the program's, if this is a signal's handler */
 	pthread_mutex_lock(&ss_rec.lock);
 	bool ok = ss_rec.running && ss_rec.session == session && n <= SPOOL_BUFFER / 2;
-	if (ok && t->session != session) {
-		leave_session(t);
-		t->session = session;
-		t->named = session << 34 | (uint64_t)NAME_EVENT << 32;
-		t->start_ps = ss_rec.start_ps;
-		t->deposit = wire_deposits();
-		t->dropped = t->open = 0;
-	}
+	if (ok && t->session != session)
+		enter_session(t, session);
 	if (ok && (size_t)(t->end - t->tail) < n)
-		ok = add_line_buffer(t);
-	if (!ok)
-		t->dropped++;
+		t->full = !(ok = add_line_buffer(t));
 	pthread_mutex_unlock(&ss_rec.lock);
+	errno = before;
 	return ok;
 }
 
 /* --- events ------------------------------------------------------------------------------ */
 
-/* 0 if the key found no room. */
-static size_t put_arg(unsigned char *p, const struct ss_trace_arg *arg, uint64_t session)
+/* What an argument becomes: its bytes are counted before there is room for them. */
+struct stat_plan {
+	uint32_t key;
+	unsigned width;
+	size_t text, value;
+};
+
+/* Bytes of the event's stats; those whose key found no room are left out. */
+static size_t plan_stats(struct stat_plan *plan, const struct ss_trace_arg *args, size_t nargs, uint64_t session)
 {
-	uint32_t key = name_id(arg->key, NAME_STAT, session);
-	return key ? put_stat(p, key, arg) : 0;
+	size_t n = 0;
+	for (size_t i = 0; i < nargs; i++) {
+		struct stat_plan *p = &plan[i];
+		p->key = name_id(args[i].key, NAME_STAT, session);
+		p->text = text_bytes(&args[i]);
+		p->value = value_bytes(&args[i], p->text);
+		p->width = p->key ? stat_width(p->key, p->value) : 0;
+		n += p->width ? 4 + p->width + p->value : 0;
+	}
+	return n;
 }
 
-/* The event's duration, which is open; NULL: no room. */
+/*
+ * The event's duration, which is open; NULL: no room. The thread is in the recorder. The stats go
+ * to their place first, which is within the rest until the event's first word is there.
+ */
 static unsigned char *record(struct thread *t, uint64_t session, uint32_t id, uint64_t at_ps, const struct ss_trace_arg *args,
 			     size_t nargs)
 {
-	unsigned char buf[RECORD_MAX];
-	size_t n = EVENT_BYTES;
-	for (size_t i = 0; i < nargs && i < ARGS_MAX; i++)
-		n += put_arg(buf + n, &args[i], session);
+	struct stat_plan plan[ARGS_MAX];
+	unsigned char head[EVENT_BYTES];
+	nargs = nargs < ARGS_MAX ? nargs : ARGS_MAX;
+	size_t n = EVENT_BYTES + plan_stats(plan, args, nargs, session);
 	if (__builtin_expect(t->session != session || (size_t)(t->end - t->tail) < n, 0) && !make_room(t, session, n))
 		return NULL;
-	put_event(buf, id, at_ps - t->start_ps, OPEN_DURATION, n - EVENT_BYTES);
-	unsigned char *at = t->tail;
-	append(t, buf, n);
-	return event_at(at).duration;
+	unsigned char *at = t->tail, *stat = at + EVENT_BYTES;
+	for (size_t i = 0; i < nargs; i++)
+		if (plan[i].width)
+			stat = put_value(put_stat_head(stat, plan[i].key, plan[i].width, plan[i].value), &args[i], plan[i].text);
+	put_event(head, id, at_ps - t->start_ps, OPEN_DURATION, n - EVENT_BYTES);
+	put_rest(at + n, t->end);
+	append_head(at, head);
+	__atomic_store_n(&t->tail, at + n, __ATOMIC_RELEASE);
+	return at + 24;
 }
 
-/* Scopes that are open tell the stop that it has to look for them. */
-static inline void count_open(struct thread *t, uint64_t change)
+/* The thread is in the recorder. */
+static struct ss_trace_scope begin(struct ss_trace_name *name, const struct ss_trace_arg *args, size_t nargs)
 {
-	__atomic_store_n(&t->open, t->open + change, __ATOMIC_RELAXED);
+	struct ss_trace_scope scope = { NULL, 0 };
+	uint64_t session = ss_rec_session();
+	struct thread *t = my_thread();
+	bool here = t && (t->session == session || make_room(t, session, 0));
+	uint32_t id = here ? name_id(name, NAME_EVENT, session) : 0;
+	scope.begin_ps = now_ps();
+	if (id)
+		scope.record = record(t, session, id, scope.begin_ps, args, nargs);
+	/* Scopes that are open tell the stop that it has to look for them. */
+	if (scope.record)
+		count(&t->open, 1);
+	else if (t)
+		drop(t);
+	return scope;
 }
 
 static __attribute__((noinline)) struct ss_trace_scope begin_slowly(struct ss_trace_name *name, const struct ss_trace_arg *args,
@@ -298,19 +398,10 @@ static __attribute__((noinline)) struct ss_trace_scope begin_slowly(struct ss_tr
 	const struct recorder_table *other = ss_rec_other();
 	if (other)
 		return other->begin(name, args, nargs);
-	struct ss_trace_scope scope = { NULL, 0 };
-	uint64_t session = __atomic_load_n(&ss_rec.session, __ATOMIC_ACQUIRE);
-	struct thread *t = self ? self : new_thread();
-	uint32_t id = t ? name_id(name, NAME_EVENT, session) : 0;
-	if (!id) {
-		if (t)
-			t->dropped++;
-		return scope;
-	}
-	scope.begin_ps = now_ps();
-	scope.record = record(t, session, id, scope.begin_ps, args, nargs);
-	if (scope.record)
-		count_open(t, 1);
+	if (!ss_rec_enter())
+		return (struct ss_trace_scope){ NULL, 0 };
+	struct ss_trace_scope scope = begin(name, args, nargs);
+	ss_rec_leave();
 	return scope;
 }
 
@@ -328,52 +419,64 @@ static inline void prefetch_to_write(const unsigned char *p)
 }
 
 /*
- * The common event: no stats, a name that is known, room in the buffer, less than 20 hours from the start.
- * What stands behind the clock's reading is what an event costs: reading it waits for all that is before.
+ * The common event: no stats, a name that is known, room in the buffer, less than 20 hours from the
+ * start. What stands behind the clock's reading is what an event costs: reading it waits for all
+ * that is before. A signal's handler that recorded something meanwhile has moved the tail; this
+ * event, which comes after its, is read anew.
  */
 struct ss_trace_scope ss_trace_begin_now(struct ss_trace_name *name, const struct ss_trace_arg *args, size_t nargs)
 {
-	struct thread *t = self;
+	struct thread *t = ss_rec_self.thread;
 	uint64_t id = __atomic_load_n(&name->id, __ATOMIC_RELAXED) & ~((uint64_t)NAME_STAT << 32);
-	if (__builtin_expect(nargs || !t || t->session != ss_rec_session() || id - t->named >= 1u << SHORT_ID_BITS ||
-				     (size_t)(t->end - t->tail) < SHORT_EVENT_BYTES, 0))
+	if (__builtin_expect(nargs || !t || ss_rec_self.busy || t->session != ss_rec_session() ||
+				     id - t->named >= 1u << SHORT_ID_BITS || (size_t)(t->end - t->tail) < SHORT_EVENT_BYTES, 0))
 		return begin_slowly(name, args, nargs);
-	count_open(t, 1);
-	uint64_t begin_ps = now_ps(), offset_ps = begin_ps - t->start_ps;
 	unsigned char *at = t->tail;
-	if (__builtin_expect(offset_ps > VARINT8_MAX, 0))
-		return (struct ss_trace_scope){ record(t, t->session, (uint32_t)id, begin_ps, NULL, 0), begin_ps };
+	uint64_t begin_ps = now_ps(), offset_ps = begin_ps - t->start_ps;
+	set_busy(BUSY_RECORDING);
+	if (__builtin_expect(t->tail != at || offset_ps > VARINT8_MAX, 0)) {
+		set_busy(BUSY_NOT);
+		return begin_slowly(name, args, nargs);
+	}
 	prefetch_to_write(at + 512);
 	if (t->deposit)
 		append_short_event(at, t->end, (uint32_t)id, offset_ps, true);
 	else
 		append_short_event(at, t->end, (uint32_t)id, offset_ps, false);
+	count(&t->open, 1);
 	__atomic_store_n(&t->tail, at + SHORT_EVENT_BYTES, __ATOMIC_RELEASE);
+	set_busy(BUSY_NOT);
 	return (struct ss_trace_scope){ at + 16, begin_ps };
 }
 
-/* A scope that began before the thread's session is of one that is over: nobody reads its end. */
-void ss_trace_end_now(struct ss_trace_scope scope)
+/*
+ * A scope that began before the thread came to its session is of one that is over: nobody reads its
+ * end, and its buffer may be gone. If another thread began it, it is of the last session at least.
+ * A thread without a number is a parent's: this process is a child of a fork. While this looks and
+ * writes, no handler takes the thread to another session.
+ */
+static inline bool is_of_session(const struct thread *t, uint64_t begin_ps)
 {
-	const struct thread *t = self;
-	uint64_t ps = now_ps() - scope.begin_ps;
-	if (__builtin_expect(t && (int64_t)(scope.begin_ps - t->start_ps) >= 0, 1)) {
-		store_word(scope.record, duration_word(ps, t->deposit));
-		count_open(self, UINT64_MAX);
-	} else if (ss_rec_other()) {
-		ss_rec_other()->end(scope);
-	}
+	return t->tid && (int64_t)(begin_ps - t->entered_ps) >= 0 &&
+	       (int64_t)(begin_ps - __atomic_load_n(&ss_rec.start_ps, __ATOMIC_RELAXED)) >= 0;
 }
 
-static void instant_at(struct thread *t, uint64_t session, struct ss_trace_name *name,
-		       const struct ss_trace_arg *args, size_t nargs)
+void ss_trace_end_now(struct ss_trace_scope scope)
 {
-	uint32_t id = name_id(name, NAME_EVENT, session);
-	unsigned char *at = id ? record(t, session, id, now_ps(), args, nargs) : NULL;
-	if (at)
-		store_word(at, duration_word(0, false));
-	else if (!id)
-		t->dropped++;
+	struct thread *t = ss_rec_self.thread;
+	uint64_t ps = now_ps() - scope.begin_ps;
+	unsigned before = ss_rec_self.busy;
+	if (__builtin_expect(!t, 0)) {
+		if (ss_rec_other())
+			ss_rec_other()->end(scope);
+		return;
+	}
+	set_busy(BUSY_RECORDING);
+	if (__builtin_expect(is_of_session(t, scope.begin_ps), 1)) {
+		store_word(scope.record, duration_word(ps, t->deposit));
+		count(&t->open, UINT64_MAX);
+	}
+	set_busy(before);
 }
 
 void ss_trace_instant(int level, struct ss_trace_name *name, const struct ss_trace_arg *args, size_t nargs)
@@ -385,9 +488,17 @@ void ss_trace_instant(int level, struct ss_trace_name *name, const struct ss_tra
 		other->instant(level, name, args, nargs);
 		return;
 	}
-	struct thread *t = self ? self : new_thread();
-	if (t)
-		instant_at(t, __atomic_load_n(&ss_rec.session, __ATOMIC_ACQUIRE), name, args, nargs);
+	if (!ss_rec_enter())
+		return;
+	uint64_t session = ss_rec_session();
+	struct thread *t = my_thread();
+	uint32_t id = t ? name_id(name, NAME_EVENT, session) : 0;
+	unsigned char *at = id ? record(t, session, id, now_ps(), args, nargs) : NULL;
+	if (at)
+		store_word(at, duration_word(0, false));
+	else if (t)
+		drop(t);
+	ss_rec_leave();
 }
 
 struct ss_trace_scope ss_trace_step_begin(struct ss_trace_name *name, int64_t number)
@@ -421,32 +532,35 @@ struct ss_trace_scope ss_trace_consume_begin(struct ss_trace_name *name, uint64_
 	return ss_trace_begin(SS_TRACE_CRITICAL, name, args, 2);
 }
 
-static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
-
 unsigned char *ss_rec_shared_event(enum shared_line line, struct ss_trace_name *name, uint64_t begin_ns,
 				   const struct ss_trace_arg *args, size_t nargs)
 {
 	uint64_t session = ss_rec_session();
 	struct thread *t = &ss_rec.shared[line];
-	pthread_mutex_lock(&shared_lock);
+	if (!ss_rec_enter())
+		return NULL;
+	pthread_mutex_lock(&ss_rec.shared_lock);
 	uint32_t id = name_id(name, NAME_EVENT, session);
 	if (begin_ns == 0)	/* in the lock, so that events stand in the order of their times */
 		begin_ns = now_ns(CLOCK_MONOTONIC);
-	if (begin_ns < ss_rec.start_ns)
-		begin_ns = ss_rec.start_ns;
+	uint64_t start_ns = __atomic_load_n(&ss_rec.start_ns, __ATOMIC_RELAXED);
+	if (begin_ns < start_ns)
+		begin_ns = start_ns;
 	unsigned char *at = id ? record(t, session, id, begin_ns * 1000, args, nargs) : NULL;
-	if (!id)
-		t->dropped++;
-	pthread_mutex_unlock(&shared_lock);
+	if (!at)
+		drop(t);
+	pthread_mutex_unlock(&ss_rec.shared_lock);
+	ss_rec_leave();
 	return at;
 }
 
 void ss_rec_shared_end(unsigned char *duration, uint64_t duration_ns, uint64_t session)
 {
-	pthread_mutex_lock(&ss_rec.lock);
-	if (duration && ss_rec.running && session == ss_rec.session)
+	if (!duration || !ss_rec_lock())
+		return;
+	if (ss_rec.running && session == ss_rec.session)
 		store_word(duration, duration_word(duration_ns * 1000, false));
-	pthread_mutex_unlock(&ss_rec.lock);
+	ss_rec_unlock();
 }
 
 void ss_trace_counter(struct ss_trace_name *name, double value)
@@ -520,10 +634,13 @@ void ss_trace_thread_name(const char *name)
 		other->thread_name(name);
 		return;
 	}
-	struct thread *t = self ? self : new_thread();
+	if (!ss_rec_enter())
+		return;
+	struct thread *t = my_thread();
 	if (t) {
 		pthread_mutex_lock(&ss_rec.lock);
-		snprintf(t->name, sizeof(t->name), "%s", name);
+		rename_thread(t, name);
 		pthread_mutex_unlock(&ss_rec.lock);
 	}
+	ss_rec_leave();
 }

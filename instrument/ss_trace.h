@@ -16,9 +16,16 @@
  * it is a whole profile of what was recorded so far.
  *
  * Cost of an event while nothing is recorded: a load and a predictable branch. While recording: two
- * clock readings and 24 bytes, 32 and more with arguments. Recording takes no lock but where a thread needs another 256 KiB or
- * uses a name for the first time. The memory (of the page cache) is bounded by max_bytes; what no
- * longer fits is counted and said in the profile.
+ * clock readings and 24 bytes, 32 and more with arguments. Recording takes no lock but where a
+ * thread needs another 256 KiB or uses a name for the first time. The memory (of the page cache) is
+ * bounded by max_bytes; what no longer fits is counted and said in the profile.
+ *
+ * Handlers of signals may record events; starting, stopping, interning and naming threads are not for them. An event that
+ * has interrupted the recorder is dropped and counted.
+ *
+ * A forked child records nothing until it starts a recording of its own, to a file of its own. Its parent's goes on.
+ *
+ * From the first start on the library stays in the program, whatever is unloaded. It does nothing when a thread ends.
  *
  * Functions that fail return false (or NULL) and set errno-like text, see ss_trace_error. They
  * never end the program.
@@ -147,7 +154,8 @@ SS_TRACE_API void ss_trace_deallocation(const struct ss_trace_memory *m);
 /* Name of the calling thread in the profile; without it, the system's. Copied. */
 SS_TRACE_API void ss_trace_thread_name(const char *name);
 
-/* For callers without static storage (other languages): a name that stays, found by its text. NULL when memory is out. */
+/* For callers without static storage (other languages): a name that stays, found by its text. NULL when memory is out, or in a
+ * handler of a signal that interrupted the recorder. */
 SS_TRACE_API struct ss_trace_name *ss_trace_intern(const char *text);
 
 #ifdef __cplusplus

@@ -152,6 +152,11 @@ static inline void store_word(unsigned char *p, uint64_t word)
 	__atomic_store_n((uint64_t *)(void *)p, word, __ATOMIC_RELEASE);
 }
 
+static inline uint64_t load_word(const unsigned char *p)
+{
+	return __atomic_load_n((const uint64_t *)(const void *)p, __ATOMIC_ACQUIRE);
+}
+
 /* Make [p, end) one field to skip; both are multiples of 8 apart. */
 static inline void put_rest(unsigned char *p, const unsigned char *end)
 {

@@ -1,0 +1,218 @@
+/*
+ * buffers.c - the pieces of a recording's file: records of them, those that are made ahead, and
+ * letting them go. But for the maker's thread nothing here allocates: a signal's handler may be in
+ * need of a buffer.
+ */
+#include "recorder.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+
+#define PAGE_BYTES 16384u
+
+/* All records there are, in use or spare, for a child that has to find them. Never freed. */
+struct buffer_page {
+	struct buffer_page *next;
+	struct buffer buffer[(PAGE_BYTES - sizeof(void *)) / sizeof(struct buffer)];
+};
+
+#define PAGE_BUFFERS (sizeof(((struct buffer_page *)0)->buffer) / sizeof(struct buffer))
+
+static void put_spare(struct buffer *b)
+{
+	*b = (struct buffer){ .next = ss_rec.spare };
+	ss_rec.spare = b;
+}
+
+static struct buffer *take_spare(void)
+{
+	if (!ss_rec.spare) {
+		struct buffer_page *page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (page == MAP_FAILED)
+			return NULL;
+		page->next = ss_rec.buffer_pages;
+		ss_rec.buffer_pages = page;
+		for (size_t i = PAGE_BUFFERS; i-- > 0;)
+			put_spare(&page->buffer[i]);
+	}
+	struct buffer *b = ss_rec.spare;
+	ss_rec.spare = b->next;
+	b->next = NULL;
+	return b;
+}
+
+static struct buffer *make_buffer(void)
+{
+	struct buffer *b = take_spare();
+	if (b && !(b->base = ss_spool_buffer(&ss_rec.spool))) {
+		put_spare(b);
+		return NULL;
+	}
+	return b;
+}
+
+struct buffer *ss_rec_new_buffer(struct buffer **first, struct buffer *last)
+{
+	struct buffer *b = ss_rec.nstock ? ss_rec.stock[--ss_rec.nstock] : make_buffer();
+	sem_post(&ss_rec.used_stock);
+	if (!b)
+		return NULL;
+	if (last)
+		last->next = b;
+	else
+		*first = b;
+	return b;
+}
+
+void ss_rec_free_buffers(struct buffer *b)
+{
+	while (b) {
+		struct buffer *next = b->next;
+		munmap(b->base, SPOOL_BUFFER);
+		put_spare(b);
+		b = next;
+	}
+}
+
+void ss_rec_end_extent(struct extent *e, bool keep)
+{
+	size_t n = (size_t)(e->to - e->from);
+	if (n && keep)
+		mmap(e->from, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+	else if (n)
+		munmap(e->from, n);
+}
+
+void ss_rec_add_to_extent(struct extent *e, unsigned char *base, bool keep)
+{
+	if (e->from && base + SPOOL_BUFFER == e->from) {
+		e->from = base;
+	} else if (e->from && base == e->to) {
+		e->to += SPOOL_BUFFER;
+	} else {
+		ss_rec_end_extent(e, keep);
+		*e = (struct extent){ base, base + SPOOL_BUFFER };
+	}
+}
+
+void ss_rec_forget_buffers(bool interrupted)
+{
+	struct extent extent = { NULL, NULL };
+	ss_rec.nstock = 0;
+	ss_rec.names = ss_rec.spare = NULL;
+	ss_rec.names_tail = ss_rec.names_end = NULL;
+	for (struct buffer_page *page = ss_rec.buffer_pages; page; page = page->next)
+		for (size_t i = 0; i < PAGE_BUFFERS; i++) {
+			struct buffer *b = &page->buffer[i];
+			if (b->base)
+				ss_rec_add_to_extent(&extent, b->base, interrupted);
+			put_spare(b);
+		}
+	ss_rec_end_extent(&extent, interrupted);
+}
+
+/* --- the maker ------------------------------------------------------------------------------------ */
+
+enum stock { STOCK_FULL, STOCK_NO_ROOM, STOCK_QUIT };
+
+static enum stock fill_stock(void)
+{
+	for (;;) {
+		/* Others that wait for the lock get it between two buffers. */
+		ss_rec_lock();
+		enum stock now = ss_rec.quit ? STOCK_QUIT : ss_rec.nstock == STOCK ? STOCK_FULL : STOCK_NO_ROOM;
+		struct buffer *made = now == STOCK_NO_ROOM ? make_buffer() : NULL;
+		if (made)
+			ss_rec.stock[ss_rec.nstock++] = made;
+		ss_rec_unlock();
+		if (!made)
+			return now;
+	}
+}
+
+static void wait_for(sem_t *sem)
+{
+	while (sem_wait(sem) != 0)
+		continue;
+}
+
+/*
+ * The maker keeps a few buffers ready, so that a thread in need of one does not wait for the disk
+ * or the kernel. When there is no more room, every thread finds out for itself, and counts. After
+ * the stop it takes the recording's memory and file away, which the kernel needs half as long for
+ * as for writing the profile; the next start waits for that.
+ */
+static void *make_stock(void *arg)
+{
+	(void)arg;
+	pthread_detach(pthread_self());
+	enum stock stock;
+	while ((stock = fill_stock()) == STOCK_FULL)
+		wait_for(&ss_rec.used_stock);
+	while (stock != STOCK_QUIT) {
+		wait_for(&ss_rec.used_stock);
+		ss_rec_lock();
+		stock = ss_rec.quit ? STOCK_QUIT : stock;
+		ss_rec_unlock();
+	}
+	sem_post(&ss_rec.stock_ended);
+	wait_for(&ss_rec.written);
+	ss_rec_take_down();
+	sem_post(&ss_rec.taken_down);
+	return NULL;
+}
+
+void ss_rec_begin_stock(void)
+{
+	pthread_t maker;
+	ss_rec.quit = false;
+	/* Without the maker threads make their buffers themselves. */
+	ss_rec.making = ss_rec_thread(&maker, make_stock);
+}
+
+void ss_rec_end_stock(void)
+{
+	ss_rec_lock();
+	ss_rec.quit = true;
+	ss_rec_unlock();
+	sem_post(&ss_rec.used_stock);
+	if (ss_rec.making)
+		wait_for(&ss_rec.stock_ended);
+}
+
+void ss_rec_leave_to_maker(void)
+{
+	ss_rec.taking_down = ss_rec.making;
+	if (ss_rec.making)
+		sem_post(&ss_rec.written);
+	else
+		ss_rec_take_down();
+	ss_rec.making = false;
+}
+
+void ss_rec_wait_for_maker(void)
+{
+	if (ss_rec.taking_down)
+		wait_for(&ss_rec.taken_down);
+	ss_rec.taking_down = false;
+}
+
+bool ss_rec_init_maker(void)
+{
+	sem_t *const sems[] = { &ss_rec.used_stock, &ss_rec.stock_ended, &ss_rec.written, &ss_rec.taken_down };
+	bool ok = true;
+	for (size_t i = 0; i < sizeof(sems) / sizeof(*sems); i++)
+		ok = sem_init(sems[i], 0, 0) == 0 && ok;
+	ss_rec.making = ss_rec.taking_down = false;
+	return ok;
+}
+
+bool ss_rec_thread(pthread_t *out, void *(*run)(void *))
+{
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	bool made = pthread_create(out, NULL, run, NULL) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return made;
+}
