@@ -305,7 +305,7 @@ static void put_diagnostics(struct ss_out *o, const struct ss_result *r, const s
 	ss_emit_text_notes(o, r->notes, r->nnotes, style);
 }
 
-static void put_title(struct ss_out *o, const struct cli_profile *p, const struct ss_text_style *style)
+static void put_title(struct ss_out *o, const struct cli_profile *p, const struct ss_text_style *style, const char *form)
 {
 	char size[32];
 	ss_format_value(size, sizeof(size), SS_UNIT_BYTES, (double)p->run->bytes);
@@ -314,11 +314,11 @@ static void put_title(struct ss_out *o, const struct cli_profile *p, const struc
 	ss_text_tone(o, style, SS_TONE_PLAIN);
 	size_t n = p->model.nhosts, shown = n > MOST_HOSTS + 1 ? MOST_HOSTS : n;
 	ss_out_printf(o, ", %s, ", size);
-	if (p->model.nhosts == 1 && p->model.hosts[0]->form)
-		ss_out_printf(o, "%s, ", p->model.hosts[0]->form);
+	if (form)
+		ss_out_printf(o, "%s, ", form);
 	if (shown < n)
 		ss_out_printf(o, "%zu ", n);
-	ss_out_printf(o, "%s: ", n == 1 ? "host" : "hosts");
+	ss_out_printf(o, "%s: ", p->model.nhosts && p->model.hosts[0]->raw ? "file" : n == 1 ? "host" : "hosts");
 	for (size_t i = 0; i < shown; i++) {
 		ss_out_z(o, i ? ", " : "");
 		ss_text_put(o, p->model.hosts[i]->name, 0);
@@ -353,7 +353,7 @@ static bool summarize(struct cli_profile *p, const char *path, const char *colou
 	cli_progress_end(progress);
 	if (ok && cli_sink_open(&sink, NULL, err)) {
 		struct ss_out *o = &sink.out;
-		put_title(o, p, &style);
+		put_title(o, p, &style, p->model.nhosts == 1 ? p->model.hosts[0]->form : NULL);
 		ss_emit_text_conclusion(o, &r->conclusion, &style);
 		put_step(o, r, &style);
 		put_use(o, r, &style);
@@ -366,6 +366,72 @@ static bool summarize(struct cli_profile *p, const char *path, const char *colou
 	ss_ask_release(&suggestions);
 	ss_ask_release(&overview);
 	return ok;
+}
+
+/* The tool that reads what the run holds in place of profiles; NULL where it holds profiles, or answers. */
+static const struct ss_tool *tool_of_files(const struct ss_run *run)
+{
+	for (size_t i = 0; !run->nhosts && ss_tools[i]; i++) {
+		const char *kind = ss_legacy_files(ss_tools[i]);
+		if (kind && ss_run_has(run, kind))
+			return ss_tools[i];
+	}
+	return NULL;
+}
+
+/* The cells of a row that say something, each on a line of its own. */
+static void put_row(struct ss_out *o, const struct ss_table *t, size_t row)
+{
+	for (size_t c = 0; c < t->ncols; c++) {
+		char value[32] = "";
+		const struct ss_col *col = &t->cols[c];
+		double v = ss_cell_f64(t, row, col->id);
+		if (col->type == SS_TYPE_STR ? !t->data[c].str[row].n : !(v < 0 || v > 0))
+			continue;
+		if (col->type != SS_TYPE_STR)
+			ss_format_value(value, sizeof(value), col->unit, v);
+		ss_out_printf(o, "  %-*s ", LABEL_CELLS, col->label);
+		ss_text_put(o, col->type == SS_TYPE_STR ? t->data[c].str[row] : ss_str_from(value), 0);
+		ss_out_char(o, '\n');
+	}
+}
+
+/* A file that is no profile: what its tool concludes, and its first table. */
+static bool summarize_file(struct cli_profile *p, const struct ss_tool *tool, const char *path, const char *colour,
+			   struct ss_err *err)
+{
+	struct ss_text_style style = cli_style(colour);
+	struct ss_ask ask = { .tool = tool, .model = &p->model, .format = SS_FORMAT_TEXT };
+	struct cli_progress *progress = cli_progress_start(p);
+	struct cli_sink sink;
+	bool ok = ss_ask_run(&ask, err) && cli_profile_intact(p, err);
+	cli_progress_end(progress);
+	if (ok && (ok = cli_sink_open(&sink, NULL, err))) {
+		struct ss_out *o = &sink.out;
+		put_title(o, p, &style, tool->title);
+		ss_emit_text_conclusion(o, &ask.result.conclusion, &style);
+		const struct ss_table *t = ask.result.tables;
+		for (size_t i = 0; ask.result.ntables && i < t->nrows && i < MOST_HOSTS; i++) {
+			heading(o, &style, t->title);
+			put_row(o, t, i);
+		}
+		ss_emit_text_notes(o, ask.result.notes, ask.result.nnotes, &style);
+		heading(o, &style, "Where to look");
+		ss_out_printf(o, "  stepscope tool %s ", tool->name);
+		put_path(o, path);
+		ss_out_lit(o, "   prints all tables\n");
+		ok = cli_sink_close(&sink, true, err);
+	}
+	ss_ask_release(&ask);
+	return ok;
+}
+
+static bool summarize_run(struct cli_profile *p, const char *path, const char *host, const char *colour, struct ss_err *err)
+{
+	const struct ss_tool *tool = tool_of_files(p->run);
+	if (tool)
+		return cli_profile_open_for(p, tool, host, err) && summarize_file(p, tool, path, colour, err);
+	return cli_profile_open_for(p, ss_tool_find(SS_STR("overview_page")), host, err) && summarize(p, path, colour, err);
 }
 
 static int run(int argc, char **argv)
@@ -382,8 +448,7 @@ static int run(int argc, char **argv)
 	struct cli_profile p;
 	struct ss_err err = { 0 };
 	bool ok = cli_profile_find(&p, argv[optind], run_name, &err) &&
-		  cli_profile_open_for(&p, ss_tool_find(SS_STR("overview_page")), host, &err) &&
-		  summarize(&p, argv[optind], colour, &err);
+		  summarize_run(&p, argv[optind], host, colour, &err);
 	cli_profile_close(&p);
 	return ok ? CLI_DONE : cli_fail(&err);
 }

@@ -1,7 +1,10 @@
 /* form.c - see form.h. The first row that fits decides. */
 #include "import/form.h"
 
+#include "import/pickle.h"
+#include "import/pprof.h"
 #include "legacy/files/hlo_json.h"
+#include "wire/gz_in.h"
 #include "wire/json.h"
 #include "wire/pb.h"
 
@@ -26,6 +29,8 @@ static const struct {
 	struct ss_form form;
 } members[] = {
 	{ "traceEvents", { SS_FORM_JSON, "a trace", NULL } },
+	{ "segments", { SS_FORM_SNAPSHOT, "a memory snapshot of PyTorch", NULL } },
+	{ "device_traces", { SS_FORM_SNAPSHOT, "a memory snapshot of PyTorch", NULL } },
 	{ "rocprofiler-sdk-tool",
 	  { SS_FORM_REFUSED, "a result of rocprofv3 in JSON", "record with 'rocprofv3 --output-format pftrace'" } },
 	{ "schema",
@@ -99,25 +104,6 @@ static bool is_perfetto(struct ss_str head)
 	return false;
 }
 
-/* pprof begins with its sample types: pairs of numbers of strings. */
-static bool is_pprof(struct ss_str head)
-{
-	struct ss_pb c = ss_pb_lenient(head);
-	struct ss_pb_field f, in;
-	if (!ss_pb_next(&c, &f) || f.key != PB_LEN(1) || !f.bytes.n || f.bytes.n > 12)
-		return false;
-	struct ss_pb type = ss_pb_of(f.bytes);
-	size_t n = 0;
-	while (ss_pb_next(&type, &in) && (in.key == PB_VAR(1) || in.key == PB_VAR(2)))
-		n++;
-	return n == 2 && !type.bad && type.at == type.end && ss_pb_next(&c, &f) && (f.key == PB_LEN(1) || f.key == PB_LEN(2));
-}
-
-static bool is_pickle(struct ss_str head)
-{
-	return head.n >= 2 && (unsigned char)head.p[0] == 0x80 && head.p[1] >= 2 && head.p[1] <= 5;
-}
-
 /* Messages have bytes below a blank from the first on. */
 static bool is_text(struct ss_str head)
 {
@@ -166,15 +152,16 @@ static const struct rule {
 	  { SS_FORM_REFUSED, "a web page (HTML)",
 	    "open the trace that it was made of; of PyTorch's memory_timeline the trace recorded with profile_memory=True" } },
 	{ SS_STR_INIT(".trace"), SS_STR_INIT(""), NULL, { SS_FORM_TRACE, "a trace", NULL } },
-	{ SS_STR_INIT(""), SS_STR_INIT(""), is_pickle,
-	  { SS_FORM_REFUSED, "a pickle of Python", "of pickles stepscope opens memory snapshots of PyTorch" } },
+	{ SS_STR_INIT(""), SS_STR_INIT(""), ss_pickle_is,
+	  { SS_FORM_SNAPSHOT, "a pickle of Python, as PyTorch's memory snapshots are", NULL } },
 	{ SS_STR_INIT(""), SS_STR_INIT(""), is_perfetto,
 	  { SS_FORM_PERFETTO, "a trace of Perfetto", NULL } },
 	{ SS_STR_INIT(".pftrace"), SS_STR_INIT(""), NULL,
 	  { SS_FORM_PERFETTO, "a trace of Perfetto", NULL } },
 	{ SS_STR_INIT(".perfetto-trace"), SS_STR_INIT(""), NULL,
 	  { SS_FORM_PERFETTO, "a trace of Perfetto", NULL } },
-	{ SS_STR_INIT(""), SS_STR_INIT(""), is_pprof, { SS_FORM_REFUSED, "a profile in the format of pprof", "'pprof' reads it" } },
+	{ SS_STR_INIT(""), SS_STR_INIT(""), ss_pprof_is,
+	  { SS_FORM_SNAPSHOT, "a profile in the format of pprof, as JAX's memory profiles are", NULL } },
 	{ SS_STR_INIT(""), SS_STR_INIT(""), is_text,
 	  { SS_FORM_REFUSED, "a text", "name the profile itself, or the directory that holds it" } },
 };
@@ -182,6 +169,16 @@ static const struct rule {
 static bool fits(const struct rule *r, struct ss_str name, struct ss_str head)
 {
 	return ss_str_ends(name, r->suffix) && ss_str_starts(head, r->magic) && (!r->is || r->is(head));
+}
+
+struct ss_str ss_form_head(struct ss_str bytes, char *head)
+{
+	if (!ss_gz_is(bytes))
+		return ss_str_sub(bytes, 0, SS_FORM_HEAD_BYTES);
+	struct ss_gz_in *g = ss_gz_in_open(bytes);
+	struct ss_str begin = { head, g ? ss_gz_in_read(g, head, SS_FORM_HEAD_BYTES) : 0 };
+	ss_gz_in_close(g);
+	return begin;
 }
 
 const struct ss_form *ss_form_of(struct ss_str path, struct ss_str head)

@@ -16,6 +16,7 @@ enum ss_form_id {
 	SS_FORM_JSON,		/* Chrome trace events, as far as can be told (chrome_trace.h) */
 	SS_FORM_PERFETTO,	/* perfetto.h */
 	SS_FORM_PROGRAM,	/* a compiled program (hlo_json.h) */
+	SS_FORM_SNAPSHOT,	/* of memory: snapshot.h, pprof.h; it becomes no profile */
 	SS_FORM_REFUSED,	/* known, and not read */
 };
 
@@ -27,6 +28,8 @@ struct ss_form {
 
 #define SS_FORM_HEAD_BYTES 4096	/* of a file, unpacked, that tell what it is */
 
+/* The beginning of a file, unpacked into `head` (SS_FORM_HEAD_BYTES) where it is packed; "" when memory is out. */
+struct ss_str ss_form_head(struct ss_str bytes, char *head);
 /* `path` may end in .gz; `head` is what stands in the file unpacked. */
 const struct ss_form *ss_form_of(struct ss_str path, struct ss_str head);
 

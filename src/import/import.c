@@ -109,18 +109,17 @@ static bool import(const struct ss_file *f, struct ss_str path, struct ss_arena 
 	const struct ss_form *form = form_of(path, f->bytes);
 	if (ss_gz_is(f->bytes)) {
 		/* A look at the beginning says what it is; JSON is unpacked as it is read. */
-		struct ss_gz_in *g = ss_gz_in_open(f->bytes);
 		char head[SS_FORM_HEAD_BYTES];
-		if (!g)
-			return ss_fail_mem(err);
-		struct ss_str begin = { head, ss_gz_in_read(g, head, sizeof(head)) };
-		ss_gz_in_close(g);
+		struct ss_str begin = ss_form_head(f->bytes, head);
 		*twice = ss_gz_is(begin);
 		if (*twice)
 			return true;
 		form = ss_form_of(path, begin);
 	}
 	out->form = form->name;
+	if (form->id == SS_FORM_SNAPSHOT)
+		return ss_fail(err, SS_EFORMAT, "'" SS_FMT "' is %s: 'stepscope tool memory_snapshot' shows it", SS_ARG(path),
+			       form->name);
 	if (form->id == SS_FORM_REFUSED)
 		return ss_fail(err, SS_EFORMAT, "'" SS_FMT "' is %s: %s", SS_ARG(path), form->name, form->advice);
 	if (ss_gz_is(f->bytes) && form->id != SS_FORM_JSON && !unpack(f, &unpacked, out, err)) {

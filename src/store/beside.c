@@ -119,7 +119,8 @@ bool ss_beside_orphans(const struct ss_beside *b, const struct ss_run *runs, siz
 	for (size_t i = 0; ok && i < b->n; i++) {
 		const struct ss_beside_file *f = &b->v[i];
 		bool graph = strcmp(f->file.kind, SS_KIND_FILE_GRAPH) == 0;
-		bool phases = strcmp(f->file.kind, SS_KIND_FILE_END_TO_END) == 0;
+		bool phases = strcmp(f->file.kind, SS_KIND_FILE_END_TO_END) == 0 ||
+			      strcmp(f->file.kind, SS_KIND_FILE_SNAPSHOT) == 0;
 		if (find_home(&homes, f->dir) != SS_NONE || (!graph && !phases))
 			continue;
 		if (phases || (skipped++ < SS_BESIDE_SNIFFED && ss_beside_tells_graph(&f->file)))

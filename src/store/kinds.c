@@ -1,6 +1,8 @@
 /* kinds.c - the table of names, see kinds.h. */
 #include "store/kinds.h"
 
+#include "base/file.h"
+#include "import/form.h"
 #include "import/names.h"
 
 /*
@@ -42,6 +44,9 @@ static const struct {
 	ANSWER("tf_data_bottleneck_analysis.json", SS_KIND_FILE_TF_DATA),
 	ANSWER("tf_data_bottleneck_analysis.json.gz", SS_KIND_FILE_TF_DATA),
 	{ SS_STR_INIT(""), SS_STR_INIT(".pb"), SS_KIND_FILE_GRAPH, SS_PLACE_NAMED },
+	{ SS_STR_INIT(""), SS_STR_INIT(".pickle"), SS_KIND_FILE_SNAPSHOT, SS_PLACE_BESIDE | SS_PLACE_RUN | SS_PLACE_NAMED },
+	{ SS_STR_INIT(""), SS_STR_INIT(".pickle.gz"), SS_KIND_FILE_SNAPSHOT, SS_PLACE_BESIDE | SS_PLACE_RUN | SS_PLACE_NAMED },
+	{ SS_STR_INIT(""), SS_STR_INIT(".prof"), SS_KIND_FILE_SNAPSHOT, SS_PLACE_BESIDE | SS_PLACE_RUN | SS_PLACE_NAMED },
 };
 
 bool ss_file_kind_is_answer(const char *kind)
@@ -76,12 +81,25 @@ const char *ss_file_kind(struct ss_str name, unsigned place, struct ss_str *labe
 	return NULL;
 }
 
+const char *ss_file_kind_of_bytes(const char *path)
+{
+	struct ss_file f;
+	char head[SS_FORM_HEAD_BYTES];
+	if (!ss_file_open(&f, path, NULL))
+		return NULL;
+	struct ss_str begin = ss_form_head(f.bytes, head);
+	bool snapshot = ss_form_of(ss_str_from(path), begin)->id == SS_FORM_SNAPSHOT;
+	ss_file_close(&f);
+	return snapshot ? SS_KIND_FILE_SNAPSHOT : NULL;
+}
+
 const char *ss_file_kind_says(const char *kind)
 {
 	static const struct {
 		const char *kind, *says;
 	} words[] = {
 		{ SS_KIND_FILE_GRAPH, "event file (events.out.tfevents.*) or graph.pbtxt" },
+		{ SS_KIND_FILE_SNAPSHOT, "memory snapshot of PyTorch (*.pickle) or memory profile of JAX (*.prof)" },
 		{ SS_KIND_FILE_END_TO_END, "events.out.tfevents.*.profile_logger or end_to_end.json" },
 	};
 	if (ss_file_kind_is_answer(kind))

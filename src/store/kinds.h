@@ -20,6 +20,7 @@ enum ss_place {
 /* A tool that reads such files says so with the same word (legacy/legacy.def). */
 #define SS_KIND_FILE_GRAPH "graph"
 #define SS_KIND_FILE_END_TO_END "end_to_end"
+#define SS_KIND_FILE_SNAPSHOT "memory_snapshot"
 
 /*
  * Answers that capture_tpu_profile and TensorBoard's profilers of old stored in a run's directory
@@ -44,6 +45,8 @@ bool ss_file_kind_is_raw(const char *kind);
  * name tells such files apart: in a run the name without the suffix of the kind, else all of it.
  */
 const char *ss_file_kind(struct ss_str name, unsigned place, struct ss_str *label);
+/* The kind that the first bytes of a file tell, whatever its name: a memory snapshot; NULL: none. */
+const char *ss_file_kind_of_bytes(const char *path);
 /* What such a file is called, for messages; `kind` NULL: a profile. */
 const char *ss_file_kind_says(const char *kind);
 

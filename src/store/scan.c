@@ -51,7 +51,7 @@ struct walk {
 	SS_VEC(struct ss_skipped) skipped;
 	struct ss_beside beside; /* files of other kinds, to be handed to the runs at the end */
 	struct ss_u64map seen;
-	size_t nentries;
+	size_t nentries, nsniffed;
 	/* of the directory being read */
 	SS_VEC(struct file) files;  /* hosts */
 	SS_VEC(struct file) others; /* of other kinds */
@@ -353,12 +353,22 @@ static bool add_run(struct walk *w, const struct dir *d, const struct stat *st)
 	return d->is_run ? ss_vec_push(&w->runs, run) : ss_vec_push(&w->loose, run);
 }
 
+/* Many files are called *.pickle: a few hundred are looked at. Others are what their names say. */
+static bool is_snapshot(struct walk *w, const struct dir *d, const struct file *f)
+{
+	if (strcmp(f->kind, SS_KIND_FILE_SNAPSHOT) != 0)
+		return true;
+	struct ss_str path = join(&w->s->arena, d->path, f->name);
+	w->no_memory |= !path.p;
+	return path.p && w->nsniffed++ < SS_BESIDE_SNIFFED && ss_file_kind_of_bytes(path.p);
+}
+
 /* Files of other kinds outside of a run's directory wait for the runs they may belong to. */
 static bool add_beside(struct walk *w, const struct dir *d)
 {
 	for (size_t i = 0; i < w->others.n; i++) {
 		const struct file *f = &w->others.v[i];
-		if (ss_file_kind_is_answer(f->kind))
+		if (ss_file_kind_is_answer(f->kind) || !is_snapshot(w, d, f))
 			continue;
 		struct ss_host_file file = { f->name, join(&w->s->arena, d->path, f->name), f->bytes, f->mtime_ns, f->kind,
 					     w->s->top.p, false };
@@ -485,7 +495,10 @@ static bool scan_file(struct ss_store *s, const struct stat *st)
 {
 	struct ss_str dir = ss_str_sub(s->root, 0, ss_str_rchr(s->root, '/')), name = last_part(s->root), label;
 	struct ss_str parent = ss_str_sub(dir, 0, dir.n - last_part(dir).n);
-	const char *kind = ss_file_kind(name, SS_PLACE_NAMED, &label);
+	const char *kind = ss_file_kind(name, SS_PLACE_NAMED, &label), *told = ss_file_kind_of_bytes(s->root.p);
+	/* Bytes tell a memory snapshot, whatever it is called. */
+	if (told || (kind && strcmp(kind, SS_KIND_FILE_SNAPSHOT) == 0))
+		kind = told;
 	bool answer = ss_file_kind_is_answer(kind);
 	struct ss_run *run = SS_NEW(&s->arena, struct ss_run);
 	struct ss_host_file *files = SS_NEW_N(&s->arena, struct ss_host_file, 2);

@@ -125,6 +125,7 @@ enum ss_host_part {
 	SS_HOST_TRACE,		/* trace.h: level-of-detail index */
 	SS_HOST_MEMORY,		/* memory.h: what the allocators did */
 	SS_HOST_GRAPH,		/* tfgraph.h: the TensorFlow graph of a raw file */
+	SS_HOST_SNAPSHOT,	/* snapshot.h: the memory snapshot of a raw file */
 	SS_HOST_TRAINS,		/* env.h: does it compute gradients? */
 	SS_HOST_REQUESTS,	/* inference.h */
 	SS_HOST_IDLE_ATTRIBUTION,	/* idle_attribution.h */
