@@ -54,14 +54,14 @@ static void nothing(long n)
 
 static double best(void (*work)(long), long n)
 {
-	double least = 1e30;
+	double min = 1e30;
 	for (int r = 0; r < ROUNDS; r++) {
 		double t = cpu_ns();
 		work(n);
 		t = (cpu_ns() - t) / (double)n;
-		least = t < least ? t : least;
+		min = t < min ? t : min;
 	}
-	return least;
+	return min;
 }
 
 /* Another file of as many bytes, from memory that the cache holds. */

@@ -57,14 +57,14 @@ static int by_value(const void *a, const void *b)
 }
 
 /* The middle of those that are numbers; at least `least` of them, else NAN. */
-static double median(const double *v, size_t n, size_t least)
+static double median(const double *v, size_t n, size_t min)
 {
 	double sorted[CLI_DASHBOARD_HOSTS];
 	size_t k = 0;
 	for (size_t i = 0; i < n && k < CLI_DASHBOARD_HOSTS; i++)
 		if (!isnan(v[i]))
 			sorted[k++] = v[i];
-	if (k < least || !k)
+	if (k < min || !k)
 		return NAN;
 	qsort(sorted, k, sizeof(*sorted), by_value);
 	return sorted[(k - 1) / 2];

@@ -22,7 +22,7 @@ enum level { GOOD, NOTE, BAD };
 
 /* Less than this and a long recording will not fit; a short one takes 256 MiB at most. */
 #define ROOM_GOOD ((uint64_t)1 << 30)
-#define ROOM_LEAST ((uint64_t)256 << 20)
+#define ROOM_MIN ((uint64_t)256 << 20)
 
 struct doctor {
 	struct ss_out *out;
@@ -139,7 +139,7 @@ static void check_logdir(struct doctor *d, const char *logdir)
 	}
 	uint64_t room = (uint64_t)v.f_bavail * v.f_frsize;
 	double gib = (double)room / (double)((uint64_t)1 << 30);
-	if (room < ROOM_LEAST)
+	if (room < ROOM_MIN)
 		say(d, BAD, "disk space",
 		    "%.2f GiB are free, which is too little for one recording. Free disk space, or choose another "
 		    "--logdir",

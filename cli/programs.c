@@ -12,11 +12,11 @@
 
 bool cli_programs_open(struct cli_programs *p, const struct ss_capture_config *config, struct ss_err *err)
 {
-	size_t most = 1;
+	size_t max = 1;
 	for (const char *at = config->targets; *at; at++)
-		most += *at == ',';
+		max += *at == ',';
 	*p = (struct cli_programs){ .config = config, .targets = strdup(config->targets) };
-	p->v = calloc(most, sizeof(*p->v));
+	p->v = calloc(max, sizeof(*p->v));
 	if (!p->targets || !p->v) {
 		cli_programs_close(p);
 		return ss_fail_mem(err);

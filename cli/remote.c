@@ -13,19 +13,19 @@
 extern const struct cli_command cli_command_remote;
 
 #define ANSWER_NS INT64_C(600000000000)	/* opening a large profile takes its time */
-#define MOST_PARAMS 32
+#define MAX_PARAMS 32
 
 struct asked {
 	struct ss_peer peer;
 	struct ss_tool_question q;
-	const char *params[MOST_PARAMS], *output;
+	const char *params[MAX_PARAMS], *output;
 };
 
 static bool add_param(void *arg, const char *value)
 {
 	struct asked *a = arg;
 	const char *equals = strchr(value, '=');
-	if (!equals || equals == value || a->q.nparams == MOST_PARAMS)
+	if (!equals || equals == value || a->q.nparams == MAX_PARAMS)
 		return false;
 	a->params[a->q.nparams++] = value;
 	return true;

@@ -19,7 +19,7 @@
 extern const struct cli_command cli_command_summary;
 
 #define TOP_OPS 10
-#define MOST_HOSTS 8		/* by name */
+#define MAX_HOSTS 8		/* by name */
 #define TOP_SUGGESTIONS 3
 #define TOP_COLS 5		/* of their table: time, sum of times, category, name, rate */
 #define BAR_CELLS 40
@@ -312,7 +312,7 @@ static void put_title(struct ss_out *o, const struct cli_profile *p, const struc
 	ss_text_tone(o, style, SS_TONE_BOLD);
 	ss_text_put(o, p->run->name, 0);
 	ss_text_tone(o, style, SS_TONE_PLAIN);
-	size_t n = p->model.nhosts, shown = n > MOST_HOSTS + 1 ? MOST_HOSTS : n;
+	size_t n = p->model.nhosts, shown = n > MAX_HOSTS + 1 ? MAX_HOSTS : n;
 	ss_out_printf(o, ", %s, ", size);
 	if (form)
 		ss_out_printf(o, "%s, ", form);

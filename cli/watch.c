@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#define MOST_HOSTS 1024
+#define MAX_HOSTS 1024
 
 static void heading(const struct cli_watch *w, uint64_t i)
 {
@@ -49,7 +49,7 @@ static bool ask_server(const struct cli_watch *w, struct ss_grpc_status *status)
 static bool take_sample(const struct cli_watch *w, struct cli_sample *samples, size_t *good, struct ss_err *err)
 {
 	size_t n;
-	if (!cli_sample(&w->capture, samples, MOST_HOSTS, &n, NULL, err))
+	if (!cli_sample(&w->capture, samples, MAX_HOSTS, &n, NULL, err))
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		*good += samples[i].ok;
@@ -65,7 +65,7 @@ static bool take_sample(const struct cli_watch *w, struct cli_sample *samples, s
 
 int cli_watch_lines(struct cli_watch *w)
 {
-	struct cli_sample *samples = calloc(MOST_HOSTS, sizeof(*samples));
+	struct cli_sample *samples = calloc(MAX_HOSTS, sizeof(*samples));
 	struct ss_err err = { 0 };
 	struct ss_grpc_status status = { 0 };
 	bool server = !strchr(w->capture.targets, ',');

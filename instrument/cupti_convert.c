@@ -72,7 +72,7 @@ static uint32_t round_up(uint32_t v, uint32_t to)
 	return v + (to - v % to) % to;
 }
 
-static uint32_t least(uint32_t a, uint32_t b)
+static uint32_t min(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
 }
@@ -88,15 +88,15 @@ double ss_occupancy_pct(const struct device_caps *d, uint32_t threads, uint32_t 
 		return 0;
 	uint32_t warps = (threads + d->warp - 1) / d->warp, blocks = d->warps_per_sm / warps;
 	if (d->blocks_per_sm)
-		blocks = least(blocks, d->blocks_per_sm);
+		blocks = min(blocks, d->blocks_per_sm);
 	if (registers && registers < 1024 && d->registers_per_sm) {
 		uint32_t each = round_up(registers * d->warp, 256);
-		blocks = least(blocks, d->registers_per_sm / 4 / each * 4 / warps);
+		blocks = min(blocks, d->registers_per_sm / 4 / each * 4 / warps);
 	}
 	uint64_t shared = (uint64_t)shared_bytes + (d->major >= 8 ? 1024 : 0), unit = d->major >= 8 ? 128 : 256;
 	shared = (shared + unit - 1) / unit * unit;
 	if (shared && d->shared_per_sm)
-		blocks = shared > d->shared_per_sm ? 0 : least(blocks, (uint32_t)(d->shared_per_sm / shared));
+		blocks = shared > d->shared_per_sm ? 0 : min(blocks, (uint32_t)(d->shared_per_sm / shared));
 	return 100.0 * blocks * threads / (d->warps_per_sm * d->warp);
 }
 

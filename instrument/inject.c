@@ -193,12 +193,12 @@ static bool remove_bare(const char *path)
 static bool start_session(const char *logdir)
 {
 	enum { ATTEMPTS = 9 };
-	const char *most = getenv("SS_RECORD_MAX_BYTES");
+	const char *max = getenv("SS_RECORD_MAX_BYTES");
 	char host[340];
 	for (unsigned attempt = 0; attempt < ATTEMPTS; attempt++) {
 		name_host(host, sizeof(host), attempt);
 		const struct ss_trace_options o = { .size = sizeof(o), .logdir = logdir, .session = getenv("SS_RECORD_SESSION"),
-						    .host = host, .max_bytes = most ? strtoull(most, NULL, 10) : 0 };
+						    .host = host, .max_bytes = max ? strtoull(max, NULL, 10) : 0 };
 		errno = 0;
 		if (ss_trace_start(&o))
 			return true;

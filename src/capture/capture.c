@@ -9,8 +9,8 @@
 #include <time.h>
 
 #define TICK_NS INT64_C(200000000)
-#define LEAST_TIMEOUT_MS 300000
-#define MOST_DURATION_MS 86400000
+#define MIN_TIMEOUT_MS 300000
+#define MAX_DURATION_MS 86400000
 /* Several hosts are given a moment to hear of it, so that they begin at the same time. */
 #define LEAD_MS 100
 #define PAUSE_NS INT64_C(500000000)	/* between attempts */
@@ -43,11 +43,11 @@ static const char *next_of(struct ss_str *list)
 /* Each must be a host and a port, and none may come twice. */
 static bool list_hosts(struct ss_capture *c, const char *targets, struct ss_err *err)
 {
-	size_t most = 1;
+	size_t max = 1;
 	for (const char *p = targets; *p; p++)
-		most += *p == ',';
+		max += *p == ',';
 	c->targets = strdup(targets);
-	c->hosts = calloc(most, sizeof(*c->hosts));
+	c->hosts = calloc(max, sizeof(*c->hosts));
 	if (!c->targets || !c->hosts)
 		return ss_fail_mem(err);
 	struct ss_str list = ss_str_from(c->targets);
@@ -139,7 +139,7 @@ static int64_t timeout_ns(const struct ss_capture_config *config)
 	uint64_t ms = config->timeout_ms;
 	if (!ms) {
 		ms = 2 * config->options.duration_ms;
-		ms = (ms > LEAST_TIMEOUT_MS ? ms : LEAST_TIMEOUT_MS) + config->delay_ms;
+		ms = (ms > MIN_TIMEOUT_MS ? ms : MIN_TIMEOUT_MS) + config->delay_ms;
 	}
 	return (int64_t)ms * SS_NS_PER_MS;
 }
@@ -318,7 +318,7 @@ static bool check(const struct ss_capture_config *config, struct ss_err *err)
 {
 	if (!config->options.duration_ms)
 		return ss_fail(err, SS_EINVAL, "the duration must be greater than zero");
-	if (config->options.duration_ms > MOST_DURATION_MS || config->delay_ms > MOST_DURATION_MS)
+	if (config->options.duration_ms > MAX_DURATION_MS || config->delay_ms > MAX_DURATION_MS)
 		return ss_fail(err, SS_EINVAL, "the duration and the delay may be a day at most");
 	return true;
 }

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MOST_FILES 32
+#define MAX_FILES 32
 
 void ss_reply_init(struct ss_reply *r, const struct ss_run_dir *dir, const char *stem)
 {
@@ -39,8 +39,8 @@ static bool good_name(const char *s)
 static bool keep(struct ss_reply *r, struct ss_new_file *f, const char *name, struct ss_err *err)
 {
 	char *file = NULL;
-	if (r->kept.n == MOST_FILES)
-		return ss_fail(err, SS_EFORMAT, "the answer holds more than %d files", MOST_FILES);
+	if (r->kept.n == MAX_FILES)
+		return ss_fail(err, SS_EFORMAT, "the answer holds more than %d files", MAX_FILES);
 	if (asprintf(&file, "%s.%s", r->stem, name) < 0)
 		return ss_fail_mem(err);
 	uint64_t bytes = f->bytes;

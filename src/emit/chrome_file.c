@@ -16,23 +16,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MOST_VALUES 6u			/* of a shape: events with more arguments of their own are rare */
+#define MAX_VALUES 6u			/* of a shape: events with more arguments of their own are rare */
 #define PLACES 8u			/* where a shape may be */
 /* Shapes, and bytes of all their texts: powers of two. */
-#define LEAST_SHAPES 64u
-#define MOST_SHAPES 8192u
-#define LEAST_TEXT ((size_t)64 << 10)
-#define MOST_TEXT ((size_t)4 << 20)
+#define MIN_SHAPES 64u
+#define MAX_SHAPES 8192u
+#define MIN_TEXT ((size_t)64 << 10)
+#define MAX_TEXT ((size_t)4 << 20)
 #define LONG_BYTES ((size_t)16 << 10)	/* such a text is not kept: it takes no time for each of its bytes, but memory */
 
 /* Text of an event but for its values, times and track. */
 struct shape {
 	uint64_t kind;
-	const char *names[MOST_VALUES];	/* of the event's own arguments, as the profile has them */
+	const char *names[MAX_VALUES];	/* of the event's own arguments, as the profile has them */
 	uint8_t nown, nvalues;
 	bool known;
-	uint8_t own[MOST_VALUES];	/* which argument each value is of, in the order of the text */
-	uint32_t end[MOST_VALUES];	/* where each value stands, from `text` on */
+	uint8_t own[MAX_VALUES];	/* which argument each value is of, in the order of the text */
+	uint32_t end[MAX_VALUES];	/* where each value stands, from `text` on */
 	uint32_t args_end, name_end;	/* ends of the arguments, and of the name behind them */
 	uint32_t text;			/* in the texts of all shapes */
 };
@@ -289,7 +289,7 @@ static bool write_plain(struct writer *w, const struct ss_tl_event *e, struct ss
 static bool write_event(struct writer *w, const struct ss_tl_event *e, const struct ss_tl_arg *own, struct ss_err *err)
 {
 	struct ss_tl_kind kind;
-	bool shaped = !e->name.p && e->nargs <= MOST_VALUES;
+	bool shaped = !e->name.p && e->nargs <= MAX_VALUES;
 	struct shape *s = shaped ? find_shape(w, e, own) : NULL;
 	if (e->track != w->track)
 		begin_track(w, e->track);
@@ -327,11 +327,11 @@ static bool write_events(struct writer *w, struct ss_err *err)
 /* All room at once: what is not used costs nothing, growing would. */
 static bool make_room(struct writer *w)
 {
-	w->nshapes = LEAST_SHAPES;
-	while (w->nshapes < MOST_SHAPES && w->nshapes < w->tl->nevents)
+	w->nshapes = MIN_SHAPES;
+	while (w->nshapes < MAX_SHAPES && w->nshapes < w->tl->nevents)
 		w->nshapes *= 2;
-	w->text_bytes = LEAST_TEXT;
-	while (w->text_bytes < MOST_TEXT && w->text_bytes < w->tl->nevents * 64)
+	w->text_bytes = MIN_TEXT;
+	while (w->text_bytes < MAX_TEXT && w->text_bytes < w->tl->nevents * 64)
 		w->text_bytes *= 2;
 	w->shapes = calloc(w->nshapes, sizeof(*w->shapes));
 	return w->shapes && ss_out_room(&w->texts, w->text_bytes - 1);

@@ -19,11 +19,11 @@
 
 __extension__ typedef unsigned __int128 u128;
 
-#define LEAST_DIGITS 15
-#define MOST_DIGITS 17
-#define LEAST 1e-4
+#define MIN_DIGITS 15
+#define MAX_DIGITS 17
+#define MIN_COUNT 1e-4
 #define BEYOND 1e15
-#define MOST_POWER 21	/* 17 digits of 0.0001 */
+#define MAX_POWER 21	/* 17 digits of 0.0001 */
 
 static const uint64_t powers[] = {
 	1u, 10u, 100u, 1000u, 10000u, 100000u, 1000000u, 10000000u, 100000000u, 1000000000u, 10000000000u, 100000000000u,
@@ -64,7 +64,7 @@ static uint64_t round_to(uint64_t m, unsigned s, int digits, int x, bool *same)
 /* The digits with a point behind the one of exponent 0, and no zeros at the end of a fraction. */
 static size_t put_digits(char *out, uint64_t q, int digits, int x)
 {
-	char text[MOST_DIGITS];
+	char text[MAX_DIGITS];
 	size_t n = 0;
 	for (int i = digits; i-- > 0; q /= 10)
 		text[i] = (char)('0' + q % 10);
@@ -92,7 +92,7 @@ static size_t put_exact(char *out, double v)
 	/* Below a power of two the doubles lie closer. */
 	if (m == UINT64_C(1) << 52 || s < 1)
 		return 0;
-	for (int digits = LEAST_DIGITS; digits <= MOST_DIGITS; digits++) {
+	for (int digits = MIN_DIGITS; digits <= MAX_DIGITS; digits++) {
 		uint64_t q = round_to(m, s, digits, x, &same);
 		/* Rounded up to one digit more, or the exponent was taken for the next. */
 		if (q < powers[digits - 1] || q >= powers[digits])
@@ -108,15 +108,15 @@ size_t ss_put_number(char *out, double v)
 	double size = fabs(v);
 	bool minus = signbit(v);
 	int n = 0;
-	if (size >= LEAST && size < BEYOND) {
+	if (size >= MIN_COUNT && size < BEYOND) {
 		size_t exact = put_exact(out + minus, size);
 		out[0] = minus ? '-' : out[0];
 		if (exact)
 			return exact + minus;
 	}
-	for (int digits = LEAST_DIGITS; digits <= MOST_DIGITS; digits++) {
+	for (int digits = MIN_DIGITS; digits <= MAX_DIGITS; digits++) {
 		n = snprintf(out, SS_NUMBER_BYTES, "%.*g", digits, v);
-		if (digits == MOST_DIGITS || strtod(out, NULL) == v)
+		if (digits == MAX_DIGITS || strtod(out, NULL) == v)
 			break;
 	}
 	return (size_t)n;

@@ -19,10 +19,10 @@
 #include <stdlib.h>
 
 #define HEAD_LINES 3
-#define MOST_STR_CELLS 28	/* cut to this while anything else can be left out, */
+#define MAX_STR_CELLS 28	/* cut to this while anything else can be left out, */
 #define MIN_STR_CELLS 14	/* then to this */
 #define KEPT_STR 3		/* texts that stay while numbers can be left out */
-#define MOST_DEPTH 30
+#define MAX_DEPTH 30
 #define PROSE_ROWS 20		/* of a table of at most so many the last text is wrapped, not cut */
 
 struct column {
@@ -119,7 +119,7 @@ static bool measure_tree(struct table *x)
 	for (size_t row = 0; x->depth && row < x->nrows; row++) {
 		int64_t p = x->t->data[parent].i64[row];
 		unsigned depth = p >= 0 && (uint64_t)p < row ? x->depth[p] + 1u : 0;
-		x->depth[row] = (uint8_t)(depth > MOST_DEPTH ? MOST_DEPTH : depth);
+		x->depth[row] = (uint8_t)(depth > MAX_DEPTH ? MAX_DEPTH : depth);
 	}
 	x->cols[parent].hidden = x->depth != NULL;
 	return x->depth;
@@ -236,11 +236,11 @@ static void break_heads(struct table *x)
 /* Indented names need their room. */
 static bool is_tree_name(const struct table *x, size_t c)
 {
-	return x->depth && c == x->name && x->cols[c].cells <= MOST_STR_CELLS;
+	return x->depth && c == x->name && x->cols[c].cells <= MAX_STR_CELLS;
 }
 
 /* Cut the widest column of text again and again, none below `least`. */
-static void cut_texts(struct table *x, size_t width, size_t least)
+static void cut_texts(struct table *x, size_t width, size_t min)
 {
 	for (size_t cells; (cells = line_cells(x)) > width;) {
 		struct column *widest = NULL;
@@ -248,9 +248,9 @@ static void cut_texts(struct table *x, size_t width, size_t least)
 			if (!x->cols[i].hidden && x->cols[i].left && !is_tree_name(x, i) &&
 			    (!widest || x->cols[i].cells > widest->cells))
 				widest = &x->cols[i];
-		if (!widest || widest->cells <= least)
+		if (!widest || widest->cells <= min)
 			return;
-		size_t room = widest->cells - least, over = cells - width;
+		size_t room = widest->cells - min, over = cells - width;
 		widest->cells -= over < room ? over : room;
 	}
 }
@@ -301,7 +301,7 @@ static void fit(struct table *x, size_t width)
 	if (!width || line_cells(x) <= width)
 		return;
 	break_heads(x);
-	cut_texts(x, width, MOST_STR_CELLS);
+	cut_texts(x, width, MAX_STR_CELLS);
 	drop_dull(x, width, EMPTY);
 	drop_dull(x, width, SAME);
 	cut_texts(x, width, MIN_STR_CELLS);
@@ -338,15 +338,15 @@ static struct ss_str head_at(const struct table *x, size_t c, size_t line, size_
 
 static size_t count_head_lines(const struct table *x)
 {
-	size_t most = 1;
+	size_t max = 1;
 	for (size_t c = 0; c < x->t->ncols && x->head_lines > 1; c++) {
 		struct ss_str rest = ss_str_from(x->cols[c].head);
 		size_t n = 0;
 		for (; rest.n && !x->cols[c].hidden; n++)
 			head_line(&rest, x->cols[c].cells);
-		most = n > most ? n : most;
+		max = n > max ? n : max;
 	}
-	return most;
+	return max;
 }
 
 static void put_rows(struct ss_out *o, const struct table *x, const struct ss_text_style *style, struct room *r)

@@ -46,7 +46,7 @@ int64_t ss_hlo_scoped_bytes(struct ss_str config, int64_t memory_space)
 {
 	struct ss_jsonr r = ss_jsonr_of(config);
 	struct ss_jtok t;
-	int64_t most = 0;
+	int64_t max = 0;
 	if (!ss_str_contains(config, SS_STR("used_scoped_memory_configs")))
 		return 0;
 	if (!ss_jsonr_next(&r, &t) || t.kind != SS_J_OBJECT)
@@ -57,13 +57,13 @@ int64_t ss_hlo_scoped_bytes(struct ss_str config, int64_t memory_space)
 			continue;
 		}
 		if (!ss_jsonr_next(&r, &t) || t.kind != SS_J_ARRAY)
-			return most;
+			return max;
 		while (ss_jsonr_next(&r, &t) && t.kind == SS_J_OBJECT) {
 			int64_t size = one_config(&r, memory_space);
-			most = size > most ? size : most;
+			max = size > max ? size : max;
 		}
 	}
-	return r.bad ? 0 : most;
+	return r.bad ? 0 : max;
 }
 
 /* Is it the named member of the object that the reader stands in? Then its value's first token follows in *t. */

@@ -255,11 +255,11 @@ static uint64_t read_data(const struct type *t, struct ss_str literal, uint64_t 
 	return n;
 }
 
-static bool print_array(struct ss_buf *b, struct ss_str literal, struct ss_str shape, uint64_t most)
+static bool print_array(struct ss_buf *b, struct ss_str literal, struct ss_str shape, uint64_t max)
 {
 	uint64_t number = ss_hlo_shape_type(shape), elements = ss_hlo_shape_elements(shape);
 	struct literal l = { .type = number < SS_COUNT(types) ? &types[number] : &types[0] };
-	if (!l.type->field || elements > most) {
+	if (!l.type->field || elements > max) {
 		ss_buf_lit(b, "{...}");
 		return true;
 	}
@@ -289,12 +289,12 @@ static struct ss_str shape_of(struct ss_str literal)
 	return shape;
 }
 
-static bool print(struct ss_buf *b, struct ss_str literal, uint64_t most, int depth)
+static bool print(struct ss_buf *b, struct ss_str literal, uint64_t max, int depth)
 {
 	struct ss_str shape = shape_of(literal);
 	if (ss_hlo_shape_type(shape) != SS_HLO_TUPLE)
-		return print_array(b, literal, shape, most);
-	if (most != UINT64_MAX || depth > 100) {
+		return print_array(b, literal, shape, max);
+	if (max != UINT64_MAX || depth > 100) {
 		ss_buf_lit(b, "{...}");
 		return true;
 	}
@@ -306,16 +306,16 @@ static bool print(struct ss_buf *b, struct ss_str literal, uint64_t most, int de
 			continue;
 		ss_buf_z(b, open);
 		open = ", ";
-		if (!print(b, f.bytes, most, depth + 1))
+		if (!print(b, f.bytes, max, depth + 1))
 			return false;
 	}
 	ss_buf_z(b, *open == ',' ? " )" : "()");
 	return true;
 }
 
-bool ss_hlo_literal_print(struct ss_buf *b, struct ss_str literal, uint64_t most)
+bool ss_hlo_literal_print(struct ss_buf *b, struct ss_str literal, uint64_t max)
 {
-	return print(b, literal, most, 0);
+	return print(b, literal, max, 0);
 }
 
 void ss_hlo_print_escaped(struct ss_buf *b, struct ss_str s)

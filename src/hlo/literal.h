@@ -12,7 +12,7 @@
  * with a bound all tuples, are "{...}"; so are literals whose data do not fit their shape.
  * UINT64_MAX prints everything. False when memory is out.
  */
-bool ss_hlo_literal_print(struct ss_buf *b, struct ss_str literal, uint64_t most);
+bool ss_hlo_literal_print(struct ss_buf *b, struct ss_str literal, uint64_t max);
 
 /* A text between quotes, as C would write it: \n \r \t \" \' \\ and three octal digits. */
 void ss_hlo_print_escaped(struct ss_buf *b, struct ss_str s);

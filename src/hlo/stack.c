@@ -120,10 +120,10 @@ struct ss_str ss_hlo_location_file(const struct ss_hlo_stacks *s, const struct s
 	return l && in(l->file, s->nfiles) ? s->files[l->file - 1] : SS_STR("");
 }
 
-uint32_t ss_hlo_stack_walk(const struct ss_hlo_stacks *s, int64_t frame, uint32_t *ids, uint32_t most)
+uint32_t ss_hlo_stack_walk(const struct ss_hlo_stacks *s, int64_t frame, uint32_t *ids, uint32_t max)
 {
 	uint32_t n = 0;
-	while (n < most && n < s->nframes && in(frame, s->nframes)) {
+	while (n < max && n < s->nframes && in(frame, s->nframes)) {
 		ids[n++] = (uint32_t)frame;
 		frame = s->frames[frame - 1].parent;
 	}

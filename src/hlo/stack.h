@@ -37,7 +37,7 @@ struct ss_str ss_hlo_location_file(const struct ss_hlo_stacks *s, const struct s
  * The chain of a frame, innermost first: at most `most` ids, as many as are written is returned. A
  * chain that comes back to itself ends with the number of frames.
  */
-uint32_t ss_hlo_stack_walk(const struct ss_hlo_stacks *s, int64_t frame, uint32_t *ids, uint32_t most);
+uint32_t ss_hlo_stack_walk(const struct ss_hlo_stacks *s, int64_t frame, uint32_t *ids, uint32_t max);
 /* "file:line:column" of each frame, innermost first, a line each. */
 void ss_hlo_stack_print(struct ss_buf *b, const struct ss_hlo_stacks *s, int64_t frame);
 /* "file:function:line:column", in the same way; a column of 0 is left out. */

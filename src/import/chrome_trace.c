@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #define SCRATCH_BYTES ((size_t)1 << 20)
-#define MOST_MEMBERS 64	/* of the trace, beside its events */
+#define MAX_MEMBERS 64	/* of the trace, beside its events */
 
 struct chrome {
 	struct ss_space_out *o;
@@ -343,7 +343,7 @@ static void keep_member(struct chrome *c, struct ss_str key, struct ss_str value
 			c->o->about.v[i].s = kept(c, a.s);
 			return;
 		}
-	if (c->o->about.n >= MOST_MEMBERS)
+	if (c->o->about.n >= MAX_MEMBERS)
 		return;
 	a.name = kept(c, key);
 	a.s = kept(c, a.s);

@@ -26,7 +26,7 @@ struct reader {
 	struct ss_arena scratch;	/* of some events */
 	struct ss_chrome_args args;
 	struct ss_u64map flows;		/* that began */
-	uint64_t unpacked_bytes, most_unpacked_bytes;
+	uint64_t unpacked_bytes, max_unpacked_bytes;
 	bool any;
 };
 
@@ -452,7 +452,7 @@ static void read_packets(struct reader *r, struct ss_str bytes, bool events, int
 
 static void read_packed(struct reader *r, struct ss_str packed, bool events, int depth)
 {
-	struct ss_buf unpacked = { .limit_bytes = (size_t)(r->most_unpacked_bytes - r->unpacked_bytes) };
+	struct ss_buf unpacked = { .limit_bytes = (size_t)(r->max_unpacked_bytes - r->unpacked_bytes) };
 	struct ss_err err = { 0 };
 	bool whole = false;
 	/* A limit of 0 would be none. */
@@ -553,7 +553,7 @@ bool ss_perfetto_read(struct ss_str bytes, const struct ss_file *file, struct ss
 	r->file = file;
 	for (int events = 0; events <= 1; events++) {
 		r->unpacked_bytes = r->forgotten = 0;
-		r->most_unpacked_bytes = ((uint64_t)1 << 20) + UNPACKED_PER_BYTE * (uint64_t)bytes.n;
+		r->max_unpacked_bytes = ((uint64_t)1 << 20) + UNPACKED_PER_BYTE * (uint64_t)bytes.n;
 		read_packets(r, bytes, events, 0);
 	}
 	set_start(r);

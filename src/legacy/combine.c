@@ -13,7 +13,7 @@
 /* What is known of a row of the combination beside its cells. */
 struct row_state {
 	uint32_t hosts;		/* that have it */
-	double most;		/* in the column `longest` */
+	double max;		/* in the column `longest` */
 };
 
 struct table_state {
@@ -244,11 +244,11 @@ static bool add_row(struct table_state *s, struct ss_table *t, const struct ss_t
 	}
 	add_numbers(s, t, row, from, from_row, true);
 	add_numbers(s, t, row, from, from_row, false);
-	double most = longest(s->rule, from, from_row);
+	double max = longest(s->rule, from, from_row);
 	s->state.v[row].hosts++;
-	if (!(most > s->state.v[row].most))
+	if (!(max > s->state.v[row].max))
 		return true;
-	s->state.v[row].most = most;
+	s->state.v[row].max = max;
 	return copy_rest(s->rule, t, row, from, from_row, false);
 }
 

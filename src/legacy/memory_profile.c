@@ -18,7 +18,7 @@
 
 /* Brackets down to a point: document, allocators, allocator, list. */
 #define LEVELS 4
-#define MOST_POINTS 1000
+#define MAX_POINTS 1000
 
 struct job {
 	struct ss_result *out;
@@ -98,24 +98,24 @@ static int64_t count_point(struct walk *w, const struct ss_jnode *point)
 }
 
 /*
- * A point for each of MOST_POINTS stretches of the list, the one with most in use: as timelines are
+ * A point for each of MAX_POINTS stretches of the list, the one with most in use: as timelines are
  * computed now. Before version 1 the files had all points.
  */
 static bool add_timeline(struct job *j, struct ss_table *t, const struct ss_jnode *points, struct walk *w)
 {
 	const struct ss_jnode *p = points ? points->first : NULL;
-	size_t n = ss_jnode_count(points), each = n / MOST_POINTS, nshort = MOST_POINTS * (each + 1) - n;
+	size_t n = ss_jnode_count(points), each = n / MAX_POINTS, nshort = MAX_POINTS * (each + 1) - n;
 	for (size_t box = 0; p; box++) {
-		size_t left = n <= MOST_POINTS ? 1 : box < nshort ? each : each + 1;
+		size_t left = n <= MAX_POINTS ? 1 : box < nshort ? each : each + 1;
 		const struct ss_jnode *best = p;
-		int64_t most = INT64_MIN;
+		int64_t max = INT64_MIN;
 		for (; p && left; p = p->next, left--) {
 			const struct ss_jnode *point = open_node(j, p);
 			int64_t bytes = point ? count_point(w, point) : 0;
 			if (!point)
 				return false;
-			if (bytes > most) {
-				most = bytes;
+			if (bytes > max) {
+				max = bytes;
 				best = p;
 			}
 		}

@@ -297,7 +297,7 @@ static bool set_summary(struct ss_table *t, const char *prefix, enum ss_unit uni
 		const char *id;
 		double v;
 	} props[] = {
-		{ "average", s.average }, { "standard_deviation", s.deviation }, { "minimum", s.least }, { "maximum", s.most },
+		{ "average", s.mean }, { "standard_deviation", s.stddev }, { "minimum", s.min }, { "maximum", s.max },
 	};
 	for (size_t i = 0; i < SS_COUNT(props); i++) {
 		struct ss_str id = ss_arena_printf(t->arena, "%s_%s", prefix, props[i].id);

@@ -142,12 +142,12 @@ static bool add_cores(struct ss_table *t, int64_t num, const struct ss_jnode *st
 /* A step of rows [from, to) of the table of cores. */
 static bool add_step(struct ss_table *t, const struct ss_table *cores, size_t from, size_t to)
 {
-	double most = 0, all = 0, sum[SS_COUNT(part_keys)] = { 0 };
+	double max = 0, all = 0, sum[SS_COUNT(part_keys)] = { 0 };
 	size_t best = 0;
 	if (!ss_table_row(t))
 		return false;
 	for (size_t row = from; row < to; row++) {
-		most = fmax(most, cores->data[CORE_TOTAL].f64[row]);
+		max = fmax(max, cores->data[CORE_TOTAL].f64[row]);
 		all += cores->data[CORE_TOTAL].f64[row];
 		for (size_t i = 0; i < SS_COUNT(sum); i++)
 			sum[i] += cores->data[CORE_PARTS + i].f64[row];
@@ -155,7 +155,7 @@ static bool add_step(struct ss_table *t, const struct ss_table *cores, size_t fr
 	for (size_t i = 1; i < SS_COUNT(sum); i++)
 		best = sum[i] > sum[best] ? i : best;
 	ss_set_i64(t, 0, cores->data[CORE_STEP].i64[from]);
-	ss_set_f64(t, 1, most);
+	ss_set_f64(t, 1, max);
 	ss_set_i64(t, 2, (int64_t)(to - from));
 	ss_set_str(t, 3, ss_str_from(core_cols[CORE_PARTS + best].label));
 	ss_set_f64(t, 4, all > 0 ? sum[best] / all : NAN);

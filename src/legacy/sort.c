@@ -5,12 +5,12 @@
 
 #include <stdlib.h>
 
-enum { MOST_KEYS = 4 };
+enum { MAX_KEYS = 4 };
 
 struct sorting {
 	const struct ss_table *t;
-	size_t cols[MOST_KEYS];
-	bool down[MOST_KEYS];
+	size_t cols[MAX_KEYS];
+	bool down[MAX_KEYS];
 	size_t n;
 };
 
@@ -88,7 +88,7 @@ static bool reorder(struct ss_table *t, const uint32_t *order)
 bool ss_legacy_sort(struct ss_table *t, const char *const *by)
 {
 	struct sorting s = { .t = t };
-	for (; *by && s.n < MOST_KEYS; by++) {
+	for (; *by && s.n < MAX_KEYS; by++) {
 		bool down = **by == '-';
 		size_t col = ss_table_col(t, *by + down);
 		if (col == SS_NPOS)

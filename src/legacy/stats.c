@@ -89,11 +89,11 @@ static bool add_op(struct ss_table *t, const struct ss_jnode *record)
 static bool set_side_total(struct ss_table *t, const char *prop, const char *share)
 {
 	size_t self = ss_table_col(t, "total_self_time"), col = ss_table_col(t, share);
-	double most_us = 0, total_us = 0;
+	double max_us = 0, total_us = 0;
 	for (size_t i = 0; i < t->nrows; i++) {
 		double us = t->data[self].f64[i], frac = t->data[col].f64[i];
-		if (frac > 0 && us > most_us) {
-			most_us = us;
+		if (frac > 0 && us > max_us) {
+			max_us = us;
 			total_us = us / frac;
 		}
 	}

@@ -3,13 +3,13 @@
 
 #include <stdlib.h>
 
-#define MOST_FOLDS 10
+#define MAX_FOLDS 10
 
 struct job {
 	struct {
 		const struct ss_fold *fold;
 		void *data;
-	} v[MOST_FOLDS];
+	} v[MAX_FOLDS];
 	size_t n;
 };
 

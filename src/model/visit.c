@@ -14,7 +14,7 @@
 
 /* Files that are open at a time, together. */
 #define OPEN_BYTES ((uint64_t)64 << 20)
-#define MOST_THREADS 16
+#define MAX_THREADS 16
 
 struct tour {
 	struct ss_model *m;
@@ -147,7 +147,7 @@ static bool go(void *arg, size_t thread, struct ss_err *err)
 static bool visit_closed(struct ss_model *m, const struct ss_visit *v, struct ss_err *err)
 {
 	struct tour t = { .m = m, .v = v };
-	size_t threads = m->nhosts < MOST_THREADS ? m->nhosts : MOST_THREADS;
+	size_t threads = m->nhosts < MAX_THREADS ? m->nhosts : MAX_THREADS;
 	pthread_mutex_init(&t.lock, NULL);
 	pthread_cond_init(&t.moved, NULL);
 	/*

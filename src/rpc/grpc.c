@@ -138,12 +138,12 @@ static const struct {
 
 void ss_grpc_timeout_print(char out[24], int64_t ns)
 {
-	const int64_t most = 99999999;
-	int64_t v = most;
+	const int64_t max = 99999999;
+	int64_t v = max;
 	size_t i = 0;
 	for (; i < SS_COUNT(units); i++) {
 		v = ns < 1 ? 1 : (ns - 1) / units[i].ns + 1;
-		if (v <= most)
+		if (v <= max)
 			break;
 	}
 	snprintf(out, 24, "%lld%c", (long long)v, units[i < SS_COUNT(units) ? i : SS_COUNT(units) - 1].letter);

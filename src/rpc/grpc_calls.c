@@ -86,16 +86,16 @@ static void *work(void *arg)
 static bool start_work(struct ss_rpc_call *call)
 {
 	struct ss_grpc_server *s = call->server;
-	unsigned most = s->config.max_calls ? s->config.max_calls : 32;
+	unsigned max = s->config.max_calls ? s->config.max_calls : 32;
 	pthread_attr_t attr;
 	pthread_t thread;
 	sigset_t all, old;
 	pthread_mutex_lock(&s->lock);
-	bool room = s->working < most && s->order == SS_RPC_RUN;
+	bool room = s->working < max && s->order == SS_RPC_RUN;
 	s->working += room;
 	pthread_mutex_unlock(&s->lock);
 	if (!room)
-		return ss_grpc_fail(&call->answer.status, SS_GRPC_UNAVAILABLE, "%u calls are in progress already", most);
+		return ss_grpc_fail(&call->answer.status, SS_GRPC_UNAVAILABLE, "%u calls are in progress already", max);
 	call->stage = SS_RPC_WORKING;
 	size_t stack = SS_GRPC_STACK_BYTES > (size_t)PTHREAD_STACK_MIN ? SS_GRPC_STACK_BYTES : (size_t)PTHREAD_STACK_MIN;
 	sigfillset(&all);
@@ -390,11 +390,11 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream, cons
 	if (!call || call->refused || call->stage != SS_RPC_RECEIVING)
 		return 0;
 	const struct ss_grpc_server_config *config = &call->server->config;
-	uint64_t most = config->max_request_bytes ? config->max_request_bytes : (uint64_t)4 << 20;
-	uint64_t most_pending = config->max_pending_bytes ? config->max_pending_bytes : (uint64_t)64 << 20;
-	while (ss_grpc_unframe(&call->unframer, &bytes, most, &piece, &status)) {
+	uint64_t max = config->max_request_bytes ? config->max_request_bytes : (uint64_t)4 << 20;
+	uint64_t max_pending = config->max_pending_bytes ? config->max_pending_bytes : (uint64_t)64 << 20;
+	while (ss_grpc_unframe(&call->unframer, &bytes, max, &piece, &status)) {
 		size_t before = call->request.n;
-		if (call->server->pending_bytes + piece.n > most_pending)
+		if (call->server->pending_bytes + piece.n > max_pending)
 			ss_grpc_fail(&status, SS_GRPC_RESOURCE_EXHAUSTED, "too many long requests at once");
 		else
 			ss_buf_str(&call->request, piece);

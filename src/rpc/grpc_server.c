@@ -50,7 +50,7 @@ static void name_peer(struct ss_rpc_conn *c, int fd)
 		snprintf(c->peer, sizeof(c->peer), "[%s]:%u", text, ntohs(a.v6.sin6_port));
 }
 
-static size_t most_conns(const struct ss_grpc_server *s)
+static size_t max_conns(const struct ss_grpc_server *s)
 {
 	return s->config.max_connections ? s->config.max_connections : 64;
 }
@@ -59,7 +59,7 @@ static size_t most_conns(const struct ss_grpc_server *s)
 static void add_conn(struct ss_grpc_server *s, int fd)
 {
 	struct ss_err err = { 0 };
-	struct ss_rpc_conn *c = s->nconns < most_conns(s) ? calloc(1, sizeof(*c)) : NULL;
+	struct ss_rpc_conn *c = s->nconns < max_conns(s) ? calloc(1, sizeof(*c)) : NULL;
 	if (!c || !ss_net_nonblocking(fd)) {
 		free(c);
 		close(fd);
@@ -187,7 +187,7 @@ static void say_goodbye(struct ss_grpc_server *s)
 static void wait_for(struct ss_grpc_server *s)
 {
 	int64_t now_ns = ss_net_now_ns(), left_ms = (next_moment(s, now_ns) - now_ns) / SS_NS_PER_MS + 1;
-	bool full = s->nconns == most_conns(s);
+	bool full = s->nconns == max_conns(s);
 	s->fds[0] = (struct pollfd){ .fd = s->wake[0], .events = POLLIN };
 	/* A server that is full lets others wait in the queue of the system. */
 	s->fds[1] = (struct pollfd){ .fd = full ? -1 : s->listener, .events = POLLIN };
@@ -292,8 +292,8 @@ struct ss_grpc_server *ss_grpc_server_start(const struct ss_grpc_server_config *
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&s->changed, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	s->conns = calloc(most_conns(s), sizeof(struct ss_rpc_conn *));
-	s->fds = calloc(most_conns(s) + 2, sizeof(*s->fds));
+	s->conns = calloc(max_conns(s), sizeof(struct ss_rpc_conn *));
+	s->fds = calloc(max_conns(s) + 2, sizeof(*s->fds));
 	s->token = config->token ? strdup(config->token) : NULL;
 	bool ok = (s->conns && s->fds && (s->token || !config->token)) || ss_fail_mem(err);
 	ok = ok && (pipe2(s->wake, O_CLOEXEC | O_NONBLOCK) == 0 || ss_fail(err, SS_EIO, "pipe: %s", strerror(errno)));

@@ -15,8 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MOST_ARGS 32
-#define MOST_BYTES ((size_t)1 << 30)
+#define MAX_ARGS 32
+#define MAX_BYTES ((size_t)1 << 30)
 
 struct ss_analysis {
 	struct ss_analysis_config config;
@@ -26,7 +26,7 @@ struct ss_analysis {
 
 /* A request to a route. */
 struct inner {
-	struct ss_http_arg args[MOST_ARGS];
+	struct ss_http_arg args[MAX_ARGS];
 	size_t nargs;
 	struct ss_arena arena;
 	struct ss_buf body;	/* answered */
@@ -36,7 +36,7 @@ struct inner {
 
 static void put_arg(struct inner *q, const char *name, struct ss_str value)
 {
-	if (value.n && q->nargs < MOST_ARGS)
+	if (value.n && q->nargs < MAX_ARGS)
 		q->args[q->nargs++] = (struct ss_http_arg){ ss_str_from(name), value };
 }
 
@@ -46,7 +46,7 @@ static void take_reply(struct inner *q, struct ss_http_reply *r)
 	char buf[16384];
 	long n = 0;
 	q->status = r->status;
-	q->body.limit_bytes = MOST_BYTES;
+	q->body.limit_bytes = MAX_BYTES;
 	snprintf(q->type, sizeof(q->type), "%s", r->type ? r->type : "");
 	if (r->read)
 		while ((n = r->read(r->read_arg, buf, sizeof(buf))) > 0 && !q->body.no_memory && !q->body.over)

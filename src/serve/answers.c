@@ -10,8 +10,8 @@
 #include <stdlib.h>
 
 /* A block worth keeping, and one that is not kept for the case. */
-#define LEAST_SPARE ((size_t)64 << 10)
-#define MOST_SPARE ((size_t)16 << 20)
+#define MIN_SPARE ((size_t)64 << 10)
+#define MAX_SPARE ((size_t)16 << 20)
 
 /* Part of ETags: the same in every run of the program, so no ss_str_hash. */
 struct ss_key ss_key_of(struct ss_str text)
@@ -86,7 +86,7 @@ void ss_answer_drop(void *answer)
 static void *swap_spare(struct ss_answers *c, void *p)
 {
 	size_t bytes = malloc_usable_size(p);
-	if (bytes < LEAST_SPARE || bytes > MOST_SPARE || bytes <= malloc_usable_size(c->spare))
+	if (bytes < MIN_SPARE || bytes > MAX_SPARE || bytes <= malloc_usable_size(c->spare))
 		return p;
 	void *other = c->spare;
 	c->spare = p;

@@ -46,7 +46,7 @@ static void put_steps(struct ss_out *o, const struct ss_result *r)
 	number_member(o, "step_ms", nsteps ? ss_result_number(r, "steptime_ms_average") : NAN);
 	number_member(o, "step_ms_deviation", nsteps ? ss_result_number(r, "steptime_ms_standard_deviation") : NAN);
 	/* What is no percent at all is said as XProf says it, as the least double. */
-	double input_percent = ss_result_number(r, "infeed_percent_average");
+	double input_percent = ss_result_number(r, "infeed_percent_mean");
 	number_member(o, "input_percent", nsteps ? (fabs(input_percent) < 1e-9 ? 0 : input_percent) : NAN);
 	text_member(o, "bottleneck", bottleneck ? bottleneck->text : SS_STR(""));
 }
@@ -151,12 +151,12 @@ bool ss_route_api_run(struct ss_call *c, struct ss_err *err)
 
 /* ---- shares ---- */
 
-#define MOST_DIVISIONS 16
-#define MOST_NAMES 100
+#define MAX_DIVISIONS 16
+#define MAX_NAMES 100
 
 struct shares_arg {
 	const struct ss_tool *tool;
-	uint64_t table, most;
+	uint64_t table, max;
 	/* Texts of the request, which may be gone before the job is done: copied. */
 	char by[512], value[64], name[64], where[64], is[256], props[512];
 };
@@ -239,7 +239,7 @@ static bool put_divisions(struct ss_out *o, const struct ss_table *t, struct ss_
 		size_t comma = ss_str_chr(rest, ',');
 		struct ss_str by = ss_str_sub(rest, 0, comma == SS_NPOS ? rest.n : comma);
 		rest = ss_str_sub(rest, comma == SS_NPOS ? rest.n : comma + 1, rest.n);
-		if (by.n >= sizeof(id) || n == MOST_DIVISIONS)
+		if (by.n >= sizeof(id) || n == MAX_DIVISIONS)
 			return ss_fail(err, SS_EINVAL, "the parameter 'by' names no columns, or too many");
 		memcpy(id, by.p, by.n);
 		id[by.n] = '\0';
@@ -257,14 +257,14 @@ static bool put_divisions(struct ss_out *o, const struct ss_table *t, struct ss_
 /* The parts of a whole that stand as properties, in the order asked for; what is absent counts as nothing. */
 static bool put_props(struct ss_out *o, const struct ss_result *r, const char *list, struct ss_err *err)
 {
-	struct ss_share v[MOST_DIVISIONS];
+	struct ss_share v[MAX_DIVISIONS];
 	struct ss_division d = { .top = v };
 	for (struct ss_str rest = ss_str_from(list); rest.n; d.n++) {
 		char id[64];
 		size_t comma = ss_str_chr(rest, ',');
 		struct ss_str name = ss_str_sub(rest, 0, comma == SS_NPOS ? rest.n : comma);
 		rest = ss_str_sub(rest, comma == SS_NPOS ? rest.n : comma + 1, rest.n);
-		if (name.n >= sizeof(id) || d.n == MOST_DIVISIONS)
+		if (name.n >= sizeof(id) || d.n == MAX_DIVISIONS)
 			return ss_fail(err, SS_EINVAL, "the parameter 'props' names no properties, or too many");
 		memcpy(id, name.p, name.n);
 		id[name.n] = '\0';
@@ -286,7 +286,7 @@ static bool make_shares(struct ss_model *m, void *arg, struct ss_arena *arena, s
 {
 	const struct shares_arg *a = arg;
 	struct ss_query q = { .model = m, .arena = arena };
-	struct ss_divide how = { .where = SS_NPOS, .is = ss_str_from(a->is), .most = (size_t)a->most };
+	struct ss_divide how = { .where = SS_NPOS, .is = ss_str_from(a->is), .max = (size_t)a->max };
 	struct ss_result r;
 	size_t name;
 	ss_result_init(&r, arena);
@@ -323,14 +323,14 @@ bool ss_route_api_shares(struct ss_call *c, struct ss_err *err)
 	a.tool = ss_tool_find(tool);
 	if (!a.tool || a.tool->kind == SS_KIND_TIMELINE || ss_legacy_files(a.tool))
 		return ss_fail(err, SS_ENOTFOUND, "there is no table '" SS_FMT "'", SS_ARG(tool));
-	if (!take_number(c, "table", 0, 1000, &a.table, err) || !take_number(c, "most", 6, MOST_NAMES, &a.most, err) ||
+	if (!take_number(c, "table", 0, 1000, &a.table, err) || !take_number(c, "most", 6, MAX_NAMES, &a.max, err) ||
 	    !take_text(c, "by", a.by, sizeof(a.by), err) || !take_text(c, "value", a.value, sizeof(a.value), err) ||
 	    !take_text(c, "name", a.name, sizeof(a.name), err) || !take_text(c, "where", a.where, sizeof(a.where), err) ||
 	    !take_text(c, "is", a.is, sizeof(a.is), err) || !take_text(c, "props", a.props, sizeof(a.props), err))
 		return false;
 	const struct ss_run *run = ss_call_run(c, err);
 	struct ss_str key = ss_arena_printf(c->req->arena, "shares|%s|%llu|%llu|%s|%s|%s|%s|%s|%s", a.tool->name,
-					    (unsigned long long)a.table, (unsigned long long)a.most, a.by, a.value, a.name,
+					    (unsigned long long)a.table, (unsigned long long)a.max, a.by, a.value, a.name,
 					    a.where, a.is, a.props);
 	if (!key.p)
 		return ss_fail_mem(err);

@@ -429,7 +429,7 @@ struct ss_session *ss_session_open_visiting(struct ss_sessions *c, const struct 
 					    struct ss_err *err)
 {
 	/* Files that are no profiles are few, and small. */
-	return open_session(c, files, n, n > SS_MOST_OPEN_HOSTS && !files[0]->kind, err);
+	return open_session(c, files, n, n > SS_MAX_OPEN_HOSTS && !files[0]->kind, err);
 }
 
 struct ss_model *ss_session_model(const struct ss_session *s)

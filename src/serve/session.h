@@ -28,7 +28,7 @@ struct ss_session *ss_session_open(struct ss_sessions *c, const struct ss_host_f
 				   struct ss_err *err);
 
 /* More hosts than these are not kept open for somebody who visits them (model/visit.h). */
-#define SS_MOST_OPEN_HOSTS 8
+#define SS_MAX_OPEN_HOSTS 8
 
 /* The same for somebody who can do with a model that visits its hosts. */
 struct ss_session *ss_session_open_visiting(struct ss_sessions *c, const struct ss_host_file *const *files, size_t n,

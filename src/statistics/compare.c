@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #define POWER 0.8
-#define LEAST_RUNS_TO_PERMUTE 5
-#define MOST_SPLITS 100000
+#define MIN_RUNS_TO_PERMUTE 5
+#define MAX_SPLITS 100000
 #define DRAWN_SPLITS 99999
 
 static double mean_of(struct ss_runs r)
@@ -103,7 +103,7 @@ struct ss_comparison ss_compare(struct ss_runs base, struct ss_runs new, double 
 		c.df = joint_df(a, b);
 	}
 	judge(&c, alpha);
-	if (base.n >= LEAST_RUNS_TO_PERMUTE && new.n >= LEAST_RUNS_TO_PERMUTE)
+	if (base.n >= MIN_RUNS_TO_PERMUTE && new.n >= MIN_RUNS_TO_PERMUTE)
 		judge_by_ranks(&c, base, new);
 	return c;
 }
@@ -126,10 +126,10 @@ bool ss_changed(const struct ss_comparison *c, double alpha, double band, bool o
 /* --- permutations --------------------------------------------------------------------------------- */
 
 /* Splits of n values into k and n - k, no more than `most` counted. */
-static double splits_of(size_t n, size_t k, double most)
+static double splits_of(size_t n, size_t k, double max)
 {
 	double splits = 1;
-	for (size_t i = 1; i <= k && splits <= most; i++)
+	for (size_t i = 1; i <= k && splits <= max; i++)
 		splits *= (double)(n - k + i) / (double)i;
 	return splits;
 }
@@ -211,7 +211,7 @@ double ss_permutation_test(const double *base, size_t nbase, const double *new, 
 	if (all && pick) {
 		p.v = all;
 		p.seen = fabs(sum_base / (double)nbase - (p.total - sum_base) / (double)nnew) * (1 - 1e-12);
-		if (splits_of(p.n, p.k, MOST_SPLITS) <= MOST_SPLITS)
+		if (splits_of(p.n, p.k, MAX_SPLITS) <= MAX_SPLITS)
 			try_all(&p, pick);
 		else
 			try_drawn(&p, pick);
@@ -239,7 +239,7 @@ bool ss_adjust_p(double *p, size_t n)
 {
 	struct ranked *r = malloc((n + 1) * sizeof(*r));
 	size_t m = 0;
-	double least = 1;
+	double min = 1;
 	if (!r)
 		return false;
 	for (size_t i = 0; i < n; i++)
@@ -247,8 +247,8 @@ bool ss_adjust_p(double *p, size_t n)
 			r[m++] = (struct ranked){ p[i], i };
 	qsort(r, m, sizeof(*r), by_p_descending);
 	for (size_t i = 0; i < m; i++) {
-		least = fmin(least, r[i].p * (double)m / (double)(m - i));
-		p[r[i].at] = least;
+		min = fmin(min, r[i].p * (double)m / (double)(m - i));
+		p[r[i].at] = min;
 	}
 	free(r);
 	return true;

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#define MOST_TERMS 500
+#define MAX_TERMS 500
 #define PRECISION 1e-15
 #define SMALLEST 1e-300
 
@@ -19,7 +19,7 @@ static double away_from_zero(double v)
 static double beta_fraction(double x, double a, double b)
 {
 	double c = 1, d = 1 / away_from_zero(1 - (a + b) * x / (a + 1)), f = d;
-	for (int m = 1; m <= MOST_TERMS; m++) {
+	for (int m = 1; m <= MAX_TERMS; m++) {
 		double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
 		double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
 		d = 1 / away_from_zero(1 + even * d);

@@ -71,7 +71,7 @@ bool ss_table_divide(const struct ss_table *t, const struct ss_divide *how, stru
 		return false;
 	if (out->ngroups)
 		qsort(out->top, out->ngroups, sizeof(*out->top), by_sum);
-	out->n = out->ngroups < how->most ? out->ngroups : how->most;
+	out->n = out->ngroups < how->max ? out->ngroups : how->max;
 	for (size_t i = 0; i < out->ngroups; i++) {
 		out->top[i].frac = out->top[i].sum / out->total;
 		if (i >= out->n)
@@ -84,13 +84,13 @@ bool ss_table_divide(const struct ss_table *t, const struct ss_divide *how, stru
 size_t ss_table_greatest(const struct ss_table *t, size_t value, size_t name)
 {
 	size_t best = SS_NPOS;
-	double most = 0;
+	double max = 0;
 	for (size_t row = 0; row < t->nrows; row++) {
 		double v = ss_table_number(t, row, value);
 		bool idle = t->cols[name].type == SS_TYPE_STR && ss_str_ieq(t->data[name].str[row], SS_STR("IDLE"));
-		if (!(v > most) || !isfinite(v) || idle)
+		if (!(v > max) || !isfinite(v) || idle)
 			continue;
-		most = v;
+		max = v;
 		best = row;
 	}
 	return best;

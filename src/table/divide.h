@@ -22,7 +22,7 @@ struct ss_division {
 struct ss_divide {
 	size_t by, value, where;
 	struct ss_str is;
-	size_t most; /* groups in top */
+	size_t max; /* groups in top */
 };
 
 /* In `arena`. False when memory is out. Columns must be the table's; `value` one of numbers. */

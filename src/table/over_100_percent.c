@@ -23,18 +23,18 @@ static struct ss_str percent(struct ss_arena *arena, double share)
 
 static bool note_column(struct ss_result *r, const struct ss_table *t, size_t c)
 {
-	double whole = whole_of(t->cols[c].unit), most = 0;
+	double whole = whole_of(t->cols[c].unit), max = 0;
 	size_t n = 0;
 	if (!(whole > 0) || t->cols[c].type != SS_TYPE_F64)
 		return true;
 	for (size_t i = 0; i < t->nrows; i++) {
 		double share = t->data[c].f64[i] / whole; /* NaN: an empty cell, above nothing */
 		n += share > 1 + TOLERANCE;
-		most = share > most ? share : most;
+		max = share > max ? share : max;
 	}
 	if (!n)
 		return true;
-	struct ss_str at_most = percent(r->arena, most);
+	struct ss_str at_most = percent(r->arena, max);
 	struct ss_str text =
 		ss_arena_printf(r->arena,
 				"%s: '%s' is above 100 %% in %zu row%s (at most " SS_FMT

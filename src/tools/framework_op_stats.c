@@ -13,7 +13,7 @@
 #include "model/ops/framework_ops.h"
 #include "model/ops/roofline.h"
 
-#define MOST_OPS 500
+#define MAX_OPS 500
 
 enum {
 	COL_RANK,
@@ -150,7 +150,7 @@ static bool add_side(struct ctx *c, const struct ss_op_db *db, bool device, bool
 	const struct ss_op **ops = ss_ops_by_self_time(db, c->t->arena);
 	if (!ops)
 		return false;
-	for (size_t i = 0; i < db->n && i < MOST_OPS; i++)
+	for (size_t i = 0; i < db->n && i < MAX_OPS; i++)
 		if ((idle || !ss_op_is_idle(ops[i])) && !add_row(c, ops[i], device))
 			return false;
 	return true;

@@ -14,8 +14,8 @@
 #include "table/cols.h"
 #include "tools/graph_tables.h"
 
-#define MOST_NODES 5000
-#define MOST_FOUND 200
+#define MAX_NODES 5000
+#define MAX_FOUND 200
 
 const struct ss_tool ss_tool_graph_viewer;
 
@@ -120,7 +120,7 @@ static bool show_graph(struct ss_graph_view *v, struct ss_err *err)
 	struct ss_str format = param(v, "format");
 	/* A person sees the tables and the page; a text for Graphviz is complete. */
 	struct ss_hlo_graph_ask ask = { .radius = radius(v),
-					.most_nodes = ss_str_is(format, "dot") ? UINT32_MAX : MOST_NODES,
+					.max_nodes = ss_str_is(format, "dot") ? UINT32_MAX : MAX_NODES,
 					.merge_fusions = ss_str_is(param(v, "merge_fusion"), "true") };
 	if (!find_node(v, true, &ask.instr, &ask.computation, err) || !ss_graph_tables(v, &ask, format, err) ||
 	    !ss_module_table(v->q, v->out, err))
@@ -130,7 +130,7 @@ static bool show_graph(struct ss_graph_view *v, struct ss_err *err)
 		return true;
 	struct ss_str note = ss_arena_printf(v->q->arena,
 					     "the graph is limited to %d instructions: %u called computations are left out. "
-					     "Select one of them by its name", MOST_NODES, v->g.nleft_out);
+					     "Select one of them by its name", MAX_NODES, v->g.nleft_out);
 	return ss_result_note(v->out, SS_WARNING, note) || ss_fail_mem(err);
 }
 
@@ -187,7 +187,7 @@ static bool show_names(struct ss_graph_view *v, struct ss_err *err)
 				struct ss_hlo_instr i = ss_graph_read(v, in->first + k);
 				if (match(find, &i) != rank)
 					continue;
-				if (n++ < MOST_FOUND && !add_found(v, t, c, &i, err))
+				if (n++ < MAX_FOUND && !add_found(v, t, c, &i, err))
 					return false;
 			}
 		}

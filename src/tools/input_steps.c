@@ -29,7 +29,7 @@ enum { COL_TOOLTIP = 10, COL_STEP_TIME = 11 };
 
 /* Property ids by column: average and deviation. */
 static const struct {
-	const char *average, *deviation;
+	const char *mean, *stddev;
 } part_props[SS_STEP_PART_COUNT] = {
 	[SS_STEP_PART_DEVICE_COMPUTE] = { "device_compute_time_ms_avg",
 					  "device_compute_time_ms_sdv" },
@@ -57,10 +57,10 @@ static bool prop(struct ss_table *t, const char *id, const char *label, enum ss_
 static bool summary_props(struct ss_table *t, const char *const ids[4], enum ss_unit unit,
 			  struct ss_summary s, const char *fmt)
 {
-	return prop(t, ids[0], NULL, unit, s.average, fmt) &&
-	       prop(t, ids[1], NULL, unit, s.deviation, fmt) &&
-	       prop(t, ids[2], NULL, unit, s.least, fmt) &&
-	       prop(t, ids[3], NULL, unit, s.most, fmt);
+	return prop(t, ids[0], NULL, unit, s.mean, fmt) &&
+	       prop(t, ids[1], NULL, unit, s.stddev, fmt) &&
+	       prop(t, ids[2], NULL, unit, s.min, fmt) &&
+	       prop(t, ids[3], NULL, unit, s.max, fmt);
 }
 
 static const char *const step_time_ids[4] = { "steptime_ms_average",
@@ -93,9 +93,9 @@ static bool part_props_of(const struct ss_input_report *r, struct ss_table *t)
 		for (size_t i = 0; i < r->steps->n; i++)
 			v[i] = r->parts[i].part_ms[k];
 		struct ss_summary s = ss_summary_of(v, r->steps->n);
-		if (!prop(t, part_props[k].average, part_cols[k + 1].label, SS_UNIT_MS, s.average,
+		if (!prop(t, part_props[k].mean, part_cols[k + 1].label, SS_UNIT_MS, s.mean,
 			  "%.1f") ||
-		    !prop(t, part_props[k].deviation, NULL, SS_UNIT_MS, s.deviation, "%.1f"))
+		    !prop(t, part_props[k].stddev, NULL, SS_UNIT_MS, s.stddev, "%.1f"))
 			return false;
 	}
 	/*
@@ -226,15 +226,15 @@ static double tpu_cell(const struct ss_tpu_row *t, size_t col)
 	case TPU_HOST:
 		return t->host_transfer_ms;
 	case TPU_PERCENT:
-		return t->infeed_percent_average;
+		return t->infeed_percent_mean;
 	case TPU_PERCENT_MIN:
-		return t->infeed_percent_least;
+		return t->infeed_percent_min;
 	default:
-		return t->infeed_percent_most;
+		return t->infeed_percent_max;
 	}
 }
 
-static bool average_prop(const struct ss_input_report *r, struct ss_table *t, const char *id,
+static bool mean_prop(const struct ss_input_report *r, struct ss_table *t, const char *id,
 			 size_t col)
 {
 	double sum = 0;
@@ -246,14 +246,14 @@ static bool average_prop(const struct ss_input_report *r, struct ss_table *t, co
 
 static bool infeed_props(const struct ss_input_report *r, struct ss_table *t)
 {
-	static const char *const ids[4] = { "infeed_percent_average",
+	static const char *const ids[4] = { "infeed_percent_mean",
 					    "infeed_percent_standard_deviation",
 					    "infeed_percent_minimum", "infeed_percent_maximum" };
 	double *v = SS_NEW_N(t->arena, double, r->steps->n + 1);
 	if (!v)
 		return false;
 	for (size_t i = 0; i < r->steps->n; i++)
-		v[i] = r->tpu[i].infeed_percent_most;
+		v[i] = r->tpu[i].infeed_percent_max;
 	return summary_props(t, ids, SS_UNIT_PERCENT, ss_summary_of(v, r->steps->n), "%.1f");
 }
 
@@ -287,14 +287,14 @@ static bool tpu_props(const struct ss_input_report *r, struct ss_table *t)
 	if (!ss_table_prop(t, "hardware_type", ss_hardware_name(r->env->hardware)) ||
 	    !step_time_props(r, t, "%.2f") || !infeed_props(r, t))
 		return false;
-	if (shows_scv0(r) && (!average_prop(r, t, "scv0_compute_ms_average", TPU_SCV0_COMPUTE) ||
-			      !average_prop(r, t, "scv0_infeed_ms_average", TPU_SCV0_INFEED)))
+	if (shows_scv0(r) && (!mean_prop(r, t, "scv0_compute_ms_average", TPU_SCV0_COMPUTE) ||
+			      !mean_prop(r, t, "scv0_infeed_ms_average", TPU_SCV0_INFEED)))
 		return false;
-	return average_prop(r, t, "tc_compute_ms_average", TPU_COMPUTE) &&
-	       average_prop(r, t, "tc_infeed_ms_average", TPU_INFEED) &&
-	       average_prop(r, t, "tc_outfeed_ms_average", TPU_OUTFEED) &&
-	       average_prop(r, t, "tc_idle_ms_average", TPU_IDLE) &&
-	       average_prop(r, t, "host_transfer_ms_average", TPU_HOST) &&
+	return mean_prop(r, t, "tc_compute_ms_average", TPU_COMPUTE) &&
+	       mean_prop(r, t, "tc_infeed_ms_average", TPU_INFEED) &&
+	       mean_prop(r, t, "tc_outfeed_ms_average", TPU_OUTFEED) &&
+	       mean_prop(r, t, "tc_idle_ms_average", TPU_IDLE) &&
+	       mean_prop(r, t, "host_transfer_ms_average", TPU_HOST) &&
 	       sparse_core_props(r, t) && active_props(r, t) &&
 	       ss_table_prop(t, "input_conclusion", r->input.text) &&
 	       ss_table_prop(t, "output_conclusion", r->output.text) &&

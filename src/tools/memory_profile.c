@@ -15,7 +15,7 @@
 #include "tools/memory_cols.h"
 #include "tools/tool.h"
 
-#define MOST_POINTS 1000
+#define MAX_POINTS 1000
 
 static bool add_allocator(struct ss_table *t, const struct ss_memory *m, const struct ss_mem_allocator *a)
 {
@@ -68,7 +68,7 @@ static void set_event(struct ss_table *t, const struct ss_mem_allocator *a, cons
 
 static bool add_timeline(struct ss_table *t, const struct ss_memory *m, const struct ss_mem_allocator *a)
 {
-	uint32_t picked[MOST_POINTS], n = ss_mem_sample(a, MOST_POINTS, picked);
+	uint32_t picked[MAX_POINTS], n = ss_mem_sample(a, MAX_POINTS, picked);
 	for (uint32_t i = 0; i < n; i++) {
 		struct ss_mem_details d;
 		if (!ss_mem_details(m, a, picked[i], t->arena, &d) || !ss_table_row(t))

@@ -228,11 +228,11 @@ static bool add_peak(struct view *v, struct ss_table *t, uint32_t buffer, int64_
 static uint32_t largest_buffer(const struct view *v, const struct ss_hlo_alloc *a)
 {
 	uint32_t best = SS_NONE;
-	int64_t most = 0;
+	int64_t max = 0;
 	for (uint32_t i = 0; i < a->nassigned; i++) {
 		uint32_t buffer = v->b.assigned[a->first + i].buffer;
-		if (buffer != SS_NONE && v->b.buffers[buffer].size_bytes > most) {
-			most = v->b.buffers[buffer].size_bytes;
+		if (buffer != SS_NONE && v->b.buffers[buffer].size_bytes > max) {
+			max = v->b.buffers[buffer].size_bytes;
 			best = buffer;
 		}
 	}
@@ -501,19 +501,19 @@ static bool set_scoped(struct view *v, struct ss_table *t)
 {
 	const struct ss_hlo_module *m = v->pick.module;
 	struct ss_hlo_instr instr;
-	int64_t most = 0;
+	int64_t max = 0;
 	uint32_t who = SS_NONE;
 	for (uint32_t i = 0; v->space == VMEM && i < m->ninstrs; i++) {
 		int64_t bytes = ss_hlo_scoped_bytes(ss_hlo_backend_config(m->instrs[i]), VMEM);
-		if (bytes > most) {
-			most = bytes;
+		if (bytes > max) {
+			max = bytes;
 			who = i;
 		}
 	}
 	if (who == SS_NONE)
 		return true;
 	ss_hlo_instr_read(m->instrs[who], &instr);
-	return ss_table_prop_num(t, "max_scoped_vmem", "Largest scoped VMEM allocation", SS_UNIT_BYTES, (double)most, "%.0f") &&
+	return ss_table_prop_num(t, "max_scoped_vmem", "Largest scoped VMEM allocation", SS_UNIT_BYTES, (double)max, "%.0f") &&
 	       ss_table_prop(t, "max_scoped_vmem_instruction", instr.name);
 }
 

@@ -230,14 +230,14 @@ static bool add_nodes(const struct ctx *c)
 static int64_t largest_target(const struct ss_table *t)
 {
 	int64_t best = -1;
-	double most = 0;
+	double max = 0;
 	for (size_t i = 0; i < t->nrows; i++) {
 		int64_t up = t->data[COL_PARENT].i64[i];
 		bool own = t->data[COL_IS_OP].b[i] && (up < 0 || !t->data[COL_IS_OP].b[up]);
 		bool idle = ss_str_is(t->data[COL_CATEGORY].str[i], "IDLE");
 		double wasted = t->data[COL_WASTED_FRAC].f64[i];
-		if (own && !idle && wasted > most) {
-			most = wasted;
+		if (own && !idle && wasted > max) {
+			max = wasted;
 			best = (int64_t)i;
 		}
 	}

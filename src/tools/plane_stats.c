@@ -83,7 +83,7 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 static bool conclude(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
 {
 	const struct ss_table *t = &out->tables[0];
-	double events = 0, most = 0;
+	double events = 0, max = 0;
 	int64_t dropped = 0;
 	size_t largest = 0, ndevices = 0;
 	for (size_t i = 0; i < t->nrows; i++) {
@@ -91,14 +91,14 @@ static bool conclude(const struct ss_query *q, struct ss_result *out, struct ss_
 		events += n;
 		dropped += ss_cell_i64(t, i, "dropped");
 		ndevices += n > 0 && ss_str_contains(ss_cell_str(t, i, "plane"), SS_STR("/device:"));
-		if (n > most) {
-			most = n;
+		if (n > max) {
+			max = n;
 			largest = i;
 		}
 	}
 	if (!(events > 0))
 		return ss_result_say(out, SS_STR("The profile holds no events: nothing was traced.")) || ss_fail_mem(err);
-	struct ss_str share = ss_unit_text(q->arena, SS_UNIT_FRAC, most / events);
+	struct ss_str share = ss_unit_text(q->arena, SS_UNIT_FRAC, max / events);
 	bool ok = share.p &&
 		  ss_result_say(out, ss_arena_printf(q->arena, "%.0f events in %zu plane%s, " SS_FMT " of them in '" SS_FMT "'.",
 						     events, t->nrows, t->nrows == 1 ? "" : "s", SS_ARG(share),

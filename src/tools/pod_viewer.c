@@ -214,7 +214,7 @@ static uint64_t work_of(const uint64_t part_ps[SS_STEP_PART_COUNT], uint64_t dur
 /* The cores of a step compared with each other. */
 static void compare_cores(struct ss_table *t, const struct ss_step *s, bool as_xprof)
 {
-	uint64_t part_ps[SS_STEP_PART_COUNT], sum_ps[SS_STEP_PART_COUNT] = { 0 }, all_ps = 0, most = 0, least = UINT64_MAX;
+	uint64_t part_ps[SS_STEP_PART_COUNT], sum_ps[SS_STEP_PART_COUNT] = { 0 }, all_ps = 0, max = 0, min = UINT64_MAX;
 	int64_t n = 0;
 	for (size_t k = 0; k < s->ncores; k++) {
 		const struct ss_step_core *c = &s->cores[k];
@@ -226,13 +226,13 @@ static void compare_cores(struct ss_table *t, const struct ss_step *s, bool as_x
 		for (size_t i = 0; i < SS_STEP_PART_COUNT; i++)
 			sum_ps[i] += part_ps[i];
 		uint64_t work_ps = work_of(part_ps, c->dur_ps);
-		if (n == 1 || work_ps > most) {
-			most = work_ps;
+		if (n == 1 || work_ps > max) {
+			max = work_ps;
 			ss_set_i64(t, STEP_BUSIEST, c->core_id);
 			ss_set_f64(t, STEP_BUSIEST_US, us(work_ps));
 		}
-		if (work_ps < least) {
-			least = work_ps;
+		if (work_ps < min) {
+			min = work_ps;
 			ss_set_i64(t, STEP_IDLEST, c->core_id);
 			ss_set_f64(t, STEP_IDLEST_US, us(work_ps));
 		}

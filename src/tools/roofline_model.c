@@ -16,7 +16,7 @@
 
 #include <inttypes.h>
 
-#define MOST_OPS 1000
+#define MAX_OPS 1000
 
 enum {
 	COL_STEP,
@@ -125,7 +125,7 @@ struct ctx {
 	const struct ss_ops *ops;
 	const struct ss_steps *steps;
 	bool gpu, infeed;
-	bool average; /* XProf has it of TPUs, and empty of GPUs of several hosts */
+	bool mean; /* XProf has it of TPUs, and empty of GPUs of several hosts */
 	uint64_t total_ps; /* the device's time, of this pass */
 	size_t at[COL_COUNT]; /* number in the table; SS_NPOS: not a column here */
 };
@@ -274,7 +274,7 @@ static bool add_ops(const struct ctx *c)
 	double rank = 0, cumulative = 0;
 	if (!ops)
 		return false;
-	for (size_t i = 0; i < c->ops->device.n && i < MOST_OPS; i++) {
+	for (size_t i = 0; i < c->ops->device.n && i < MAX_OPS; i++) {
 		if (ops[i]->occurrences == 0 || (!c->infeed && ss_hlo_is_infeed_or_outfeed(ops[i]->category)))
 			continue;
 		if (!add_op(c, ops[i], ++rank, &cumulative))
@@ -311,7 +311,7 @@ static void add_step(const struct ctx *c, const struct ss_step *s, struct ss_cos
 	}
 }
 
-static bool add_average(const struct ctx *c)
+static bool add_mean(const struct ctx *c)
 {
 	struct ss_cost cost = { 0 };
 	uint64_t time_ps = 0;
@@ -336,7 +336,7 @@ static bool add_steps(const struct ctx *c)
 static bool add_pass(struct ctx *c, bool infeed)
 {
 	c->infeed = infeed;
-	return add_total(c) && add_ops(c) && (!c->average || add_average(c)) && add_steps(c);
+	return add_total(c) && add_ops(c) && (!c->mean || add_mean(c)) && add_steps(c);
 }
 
 static bool flag(struct ss_table *t, const char *id, bool v)
@@ -411,7 +411,7 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	if (!c.steps)
 		return false;
 	c.gpu = ss_str_contains(c.env->device_type, SS_STR("GPU"));
-	c.average = !c.gpu || q->model->nhosts > 1;
+	c.mean = !c.gpu || q->model->nhosts > 1;
 	bool has_device = c.gpu || c.env->hardware == SS_HW_TPU;
 	struct ss_input_report said = { .env = c.env, .steps = c.steps };
 	return (begin_table(&c, out) && properties(&c, has_device) &&

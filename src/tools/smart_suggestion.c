@@ -54,7 +54,7 @@ static const struct ss_col op_cols[] = {
 	NUM("percent", "Share", PERCENT, "Self time / time of the device"),
 };
 
-#define MOST_OPS 5
+#define MAX_OPS 5
 
 /* What the host did in the time that a rule on idling is about. */
 enum { HOST_SUGGESTION, HOST_EVENT, HOST_CALLER, HOST_PERCENT };
@@ -379,7 +379,7 @@ static bool add_whereabouts(struct ss_table *t, int64_t row, const struct ss_idl
 
 static bool add_host_work(struct ss_table *t, int64_t row, const struct ss_idle_attribution *m)
 {
-	for (size_t i = 0; i < m->nrows && i < MOST_OPS; i++) {
+	for (size_t i = 0; i < m->nrows && i < MAX_OPS; i++) {
 		if (!ss_table_row(t))
 			return false;
 		ss_set_i64(t, HOST_SUGGESTION, row);
@@ -393,17 +393,17 @@ static bool add_host_work(struct ss_table *t, int64_t row, const struct ss_idle_
 /* The largest operations behind the figure, by insertion: there are few places. */
 static bool add_ops(struct ss_table *t, int64_t row, enum ss_figure figure, const struct facts *f)
 {
-	const struct ss_op *top[MOST_OPS];
+	const struct ss_op *top[MAX_OPS];
 	size_t n = 0;
 	for (size_t i = 0; behind[figure] && f->db && i < f->db->n; i++) {
 		const struct ss_op *op = &f->db->v[i];
 		if (!op->self_ps || !behind[figure](op->category))
 			continue;
-		size_t k = n < MOST_OPS ? n++ : MOST_OPS;
+		size_t k = n < MAX_OPS ? n++ : MAX_OPS;
 		for (; k > 0 && top[k - 1]->self_ps < op->self_ps; k--)
-			if (k < MOST_OPS)
+			if (k < MAX_OPS)
 				top[k] = top[k - 1];
-		if (k < MOST_OPS)
+		if (k < MAX_OPS)
 			top[k] = op;
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -428,13 +428,13 @@ static struct ss_str size_text(uint64_t bytes, struct ss_arena *a)
 /* ": 14.2 GiB of 16.0 GiB on '0' of host h; the most, 3.1 GiB, for dense/MatMul." */
 static struct ss_str memory_place(const struct ss_memory_peak *m, struct ss_arena *a)
 {
-	struct ss_str used = size_text(m->used_bytes, a), whole = size_text(m->capacity_bytes, a), most = SS_STR("");
+	struct ss_str used = size_text(m->used_bytes, a), whole = size_text(m->capacity_bytes, a), max = SS_STR("");
 	if (m->op.n) {
-		most = size_text(m->op_bytes, a);
-		most = ss_arena_printf(a, "; the most, " SS_FMT ", for " SS_FMT, SS_ARG(most), SS_ARG(m->op));
+		max = size_text(m->op_bytes, a);
+		max = ss_arena_printf(a, "; the most, " SS_FMT ", for " SS_FMT, SS_ARG(max), SS_ARG(m->op));
 	}
 	return ss_arena_printf(a, ": " SS_FMT " of " SS_FMT " on '" SS_FMT "' of host " SS_FMT SS_FMT ".", SS_ARG(used),
-			       SS_ARG(whole), SS_ARG(m->id), SS_ARG(m->host), SS_ARG(most));
+			       SS_ARG(whole), SS_ARG(m->id), SS_ARG(m->host), SS_ARG(max));
 }
 
 static bool add_suggestion(struct ss_result *out, const struct ss_rule *r, const struct facts *f)

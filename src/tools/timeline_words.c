@@ -95,10 +95,10 @@ struct sums {
 	uint64_t busy_ps, first_ps, last_ps; /* summed; of all devices */
 	uint64_t pause_begin_ps, pause_ps;
 	size_t ndevices, nworking, nthreads;
-	uint64_t least_ps;
-	struct ss_str least, paused;	/* names of devices */
-	struct ss_str most;		/* the host thread with most events */
-	uint32_t most_events;
+	uint64_t min_ps;
+	struct ss_str min, paused;	/* names of devices */
+	struct ss_str max;		/* the host thread with most events */
+	uint32_t max_events;
 };
 
 static struct ss_str name_of(const struct ss_model_trace *mt, size_t h, struct ss_str name, struct ss_arena *a)
@@ -112,9 +112,9 @@ static void take_device(struct sums *sums, const struct use *u, struct ss_str na
 {
 	if (!u->busy_ps)
 		return;
-	if (!sums->nworking || u->busy_ps < sums->least_ps) {
-		sums->least_ps = u->busy_ps;
-		sums->least = name;
+	if (!sums->nworking || u->busy_ps < sums->min_ps) {
+		sums->min_ps = u->busy_ps;
+		sums->min = name;
 	}
 	if (!sums->nworking || u->first_ps + shift_ps < sums->first_ps)
 		sums->first_ps = u->first_ps + shift_ps;
@@ -133,9 +133,9 @@ static void take_threads(struct sums *sums, const struct ss_trace *tr, const str
 {
 	sums->nthreads += s->nthreads;
 	for (uint32_t i = s->first_track; i < s->first_track + s->ntracks; i++)
-		if (tr->tracks[i].kind == SS_TRACE_SLICES && tr->tracks[i].n > sums->most_events) {
-			sums->most_events = tr->tracks[i].n;
-			sums->most = tr->tracks[i].name;
+		if (tr->tracks[i].kind == SS_TRACE_SLICES && tr->tracks[i].n > sums->max_events) {
+			sums->max_events = tr->tracks[i].n;
+			sums->max = tr->tracks[i].name;
 		}
 }
 
@@ -168,13 +168,13 @@ static double frac_of(uint64_t part_ps, double whole_ps)
 }
 
 /* Where one device works much less than the others. */
-static struct ss_str least_text(struct ss_arena *a, const struct sums *s, double mean_frac, double window_ps)
+static struct ss_str min_text(struct ss_arena *a, const struct sums *s, double mean_frac, double window_ps)
 {
-	double least_frac = frac_of(s->least_ps, window_ps);
-	struct ss_str least = ss_unit_text(a, SS_UNIT_FRAC, least_frac);
-	if (mean_frac - least_frac < 0.005 || !least.p)
-		return least.p ? SS_STR("") : least;
-	return ss_arena_printf(a, ", the least busy one, '" SS_FMT "', for " SS_FMT, SS_ARG(s->least), SS_ARG(least));
+	double min_frac = frac_of(s->min_ps, window_ps);
+	struct ss_str min = ss_unit_text(a, SS_UNIT_FRAC, min_frac);
+	if (mean_frac - min_frac < 0.005 || !min.p)
+		return min.p ? SS_STR("") : min;
+	return ss_arena_printf(a, ", the least busy one, '" SS_FMT "', for " SS_FMT, SS_ARG(s->min), SS_ARG(min));
 }
 
 static bool say_devices(struct ss_result *r, const struct sums *s, double trace_ps, uint64_t begin_ps)
@@ -182,17 +182,17 @@ static bool say_devices(struct ss_result *r, const struct sums *s, double trace_
 	struct ss_arena *a = r->arena;
 	double window_ps = (double)(s->last_ps - s->first_ps), frac = frac_of(s->busy_ps, window_ps * (double)s->nworking);
 	struct ss_str window = ss_unit_text(a, SS_UNIT_PS, window_ps), share = ss_unit_text(a, SS_UNIT_FRAC, frac);
-	struct ss_str least = least_text(a, s, frac, window_ps), trace = ss_unit_text(a, SS_UNIT_PS, trace_ps);
+	struct ss_str min = min_text(a, s, frac, window_ps), trace = ss_unit_text(a, SS_UNIT_PS, trace_ps);
 	struct ss_str pause = ss_unit_text(a, SS_UNIT_PS, (double)s->pause_ps);
 	struct ss_str at = ss_unit_text(a, SS_UNIT_PS, (double)(s->pause_begin_ps - begin_ps));
-	if (!window.p || !share.p || !least.p || !trace.p || !pause.p || !at.p)
+	if (!window.p || !share.p || !min.p || !trace.p || !pause.p || !at.p)
 		return false;
 	r->conclusion.mood = frac < 0.5 ? SS_MOOD_WARN : frac >= 0.9 ? SS_MOOD_GOOD : SS_MOOD_PLAIN;
-	struct ss_str who = s->nworking == 1 ? ss_arena_printf(a, "'" SS_FMT "' works", SS_ARG(s->least)) :
+	struct ss_str who = s->nworking == 1 ? ss_arena_printf(a, "'" SS_FMT "' works", SS_ARG(s->min)) :
 					       ss_arena_printf(a, "The %zu devices work", s->nworking);
 	if (!who.p || !ss_result_say(r, ss_arena_printf(a, SS_FMT " for " SS_FMT " of the " SS_FMT
 							" between the first and the last operation" SS_FMT ".", SS_ARG(who),
-							SS_ARG(share), SS_ARG(window), SS_ARG(least))))
+							SS_ARG(share), SS_ARG(window), SS_ARG(min))))
 		return false;
 	if (s->pause_ps && !ss_result_say(r, ss_arena_printf(a, "The longest pause lasts " SS_FMT ": on '" SS_FMT "', " SS_FMT
 							     " after the trace begins.", SS_ARG(pause), SS_ARG(s->paused),
@@ -208,8 +208,8 @@ static bool say_no_work(struct ss_result *r, const struct sums *s)
 	if (!ss_result_say(r, s->ndevices ? SS_STR("No operation ran on a device while the trace was taken.") :
 					    SS_STR("No device was traced: what there is comes from the host.")))
 		return false;
-	return !s->most_events || ss_result_say(r, ss_arena_printf(r->arena, "The thread with most events is '" SS_FMT "': %u.",
-								   SS_ARG(s->most), s->most_events));
+	return !s->max_events || ss_result_say(r, ss_arena_printf(r->arena, "The thread with most events is '" SS_FMT "': %u.",
+								   SS_ARG(s->max), s->max_events));
 }
 
 /* "2 devices and 7 host threads", "1 host thread". */
@@ -244,7 +244,7 @@ static bool say(struct ss_result *r, const struct sums *s, const struct ss_model
 bool ss_timeline_words(struct ss_timeline_words *out, struct ss_model *m, struct ss_arena *arena, struct ss_err *err)
 {
 	const struct ss_model_trace *mt = ss_model_trace(m, err);
-	struct sums sums = { .most = SS_STR("") };
+	struct sums sums = { .max = SS_STR("") };
 	struct ss_result r;
 	*out = (struct ss_timeline_words){ 0 };
 	if (!mt)

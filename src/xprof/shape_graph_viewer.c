@@ -11,7 +11,7 @@
 
 #define LETTER_W 6.3
 #define LINE_H 14.0
-#define MOST_LETTERS 56
+#define MAX_LETTERS 56
 
 struct size {
 	double letters, n;
@@ -23,7 +23,7 @@ static void measure_line(void *arg, const struct ss_graph_line *line)
 	size_t n = 0;
 	for (size_t i = 0; i < SS_COUNT(line->runs); i++)
 		n += line->runs[i].text.n;
-	double letters = n > MOST_LETTERS ? MOST_LETTERS : (double)n;
+	double letters = n > MAX_LETTERS ? MAX_LETTERS : (double)n;
 	s->letters = letters > s->letters ? letters : s->letters;
 	s->n++;
 }
@@ -47,7 +47,7 @@ static void draw_line(void *arg, const struct ss_graph_line *line)
 {
 	static const char *const classes[] = { "", " class=\"b\"", " class=\"i\"" };
 	struct pen *p = arg;
-	size_t room = MOST_LETTERS;
+	size_t room = MAX_LETTERS;
 	p->y += LINE_H;
 	ss_out_printf(p->o, "<text x=\"%.1f\" y=\"%.1f\">", p->x, p->y);
 	for (size_t i = 0; i < SS_COUNT(line->runs) && room; i++) {

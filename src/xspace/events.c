@@ -15,7 +15,7 @@
 
 #define FORGET_STRIDE ((size_t)8 << 20)
 /* A line's end is worth a system call from this size on; hundreds of small lines make a file too. */
-#define FORGET_LEAST ((size_t)128 << 10)
+#define FORGET_MIN ((size_t)128 << 10)
 
 struct loader {
 	struct ss_xevents *e;
@@ -344,7 +344,7 @@ static bool walk(struct loader *l, struct ss_err *err)
 		forget(l, &kept, c.at);
 	}
 	l->e->dropped += c.bad;
-	if ((size_t)(c.at - kept) >= FORGET_LEAST)
+	if ((size_t)(c.at - kept) >= FORGET_MIN)
 		ss_file_forget(&l->x->file, (struct ss_str){ (const char *)kept, (size_t)(c.at - kept) });
 	return true;
 }

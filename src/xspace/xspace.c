@@ -291,16 +291,16 @@ static bool note_bad_planes(struct ss_xspace *x, struct ss_err *err)
 static int64_t find_origin(const struct ss_xspace *x)
 {
 	const int64_t limit = INT64_MAX / 1000;
-	int64_t least = INT64_MAX;
+	int64_t min = INT64_MAX;
 	bool absolute = false;
 	for (uint32_t i = 0; i < x->nplanes; i++)
 		for (uint32_t j = 0; j < x->planes[i].nlines; j++) {
 			int64_t t = x->planes[i].lines[j].timestamp_ns;
 			absolute |= t > limit;
-			if (t > limit / 2 && t < least)
-				least = t;
+			if (t > limit / 2 && t < min)
+				min = t;
 		}
-	return absolute ? least : 0;
+	return absolute ? min : 0;
 }
 
 struct top_counts {

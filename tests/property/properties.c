@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_HOSTS = 16, MOST_TOOLS = 64, PATH = 1024 };
+enum { MAX_HOSTS = 16, MAX_TOOLS = 64, PATH = 1024 };
 
 /* The number of cores that the library sees; the linker's --wrap sends its question here. */
 static long cores = 1;
@@ -35,12 +35,12 @@ long __wrap_sysconf(int name)
 }
 
 struct run {
-	char dir[PATH], paths[MOST_HOSTS][PATH];
+	char dir[PATH], paths[MAX_HOSTS][PATH];
 	size_t n;
 };
 
 struct opened {
-	struct ss_host hosts[MOST_HOSTS], *order[MOST_HOSTS];
+	struct ss_host hosts[MAX_HOSTS], *order[MAX_HOSTS];
 	size_t n;
 	struct ss_model model;
 };
@@ -242,7 +242,7 @@ static bool mix(void *arg, const char *p, size_t n)
  * A number for the answer of each tool that has any of the flags (0: of all); failures are answers
  * as well.
  */
-static void answers(struct ss_model *m, unsigned flags, uint64_t digest[MOST_TOOLS])
+static void answers(struct ss_model *m, unsigned flags, uint64_t digest[MAX_TOOLS])
 {
 	for (size_t i = 0; ss_tools[i]; i++) {
 		struct ss_ask ask = { .tool = ss_tools[i], .model = m, .format = SS_FORMAT_JSON,
@@ -288,7 +288,7 @@ static bool open_and_answer(const struct run *r, size_t first, size_t stride, un
 
 static bool check_threads(const struct run *r)
 {
-	uint64_t one[MOST_TOOLS], many[MOST_TOOLS];
+	uint64_t one[MAX_TOOLS], many[MAX_TOOLS];
 	bool good = true;
 
 	cores = 1;
@@ -303,7 +303,7 @@ static bool check_threads(const struct run *r)
 
 static bool check_order(const struct run *r)
 {
-	uint64_t one[MOST_TOOLS], other[MOST_TOOLS];
+	uint64_t one[MAX_TOOLS], other[MAX_TOOLS];
 
 	if (r->n < 2 || !open_and_answer(r, 0, 1, COMBINING, one))
 		return true;
@@ -314,7 +314,7 @@ static bool check_order(const struct run *r)
 /* The last file first: the model puts them in order. */
 static bool visit_and_answer(const struct run *r, uint64_t *digest)
 {
-	struct ss_host_file_at files[MOST_HOSTS];
+	struct ss_host_file_at files[MAX_HOSTS];
 	struct ss_model m;
 	struct ss_err err = { 0 };
 	struct stat st;
@@ -335,7 +335,7 @@ static bool visit_and_answer(const struct run *r, uint64_t *digest)
 
 static bool check_visits(const struct run *r)
 {
-	uint64_t held[MOST_TOOLS], visited[MOST_TOOLS];
+	uint64_t held[MAX_TOOLS], visited[MAX_TOOLS];
 	bool good = true;
 
 	if (!open_and_answer(r, 0, 1, SS_TOOL_VISITS, held))
@@ -388,7 +388,7 @@ static void walk(struct tally *t, const char *dir)
 			continue;
 		if (S_ISDIR(st.st_mode))
 			walk(t, path);
-		else if (ss_str_ends(ss_str_from(path), SS_STR(".xplane.pb")) && r->n < MOST_HOSTS)
+		else if (ss_str_ends(ss_str_from(path), SS_STR(".xplane.pb")) && r->n < MAX_HOSTS)
 			memcpy(r->paths[r->n++], path, sizeof(path));
 	}
 	if (d)

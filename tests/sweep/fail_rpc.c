@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { MOST = 3000 };
+enum { MAX_COUNT = 3000 };
 
 static void profile(void *arg, const struct ss_grpc_asked *asked, struct ss_grpc_answer *answer)
 {
@@ -144,7 +144,7 @@ static bool sweep(const char *name, bool (*fn)(const char **what))
 {
 	const char *what;
 	size_t n = 1;
-	for (bool fired = true; fired && n < MOST; n++) {
+	for (bool fired = true; fired && n < MAX_COUNT; n++) {
 		hook_arm(n);
 		bool ok = fn(&what);
 		fired = hook_fired();

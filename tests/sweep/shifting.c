@@ -86,10 +86,10 @@ static struct spot pick_byte(struct shifter *s)
 static struct spot pick_part(struct shifter *s, struct ss_str from)
 {
 	size_t at = rnd(&s->seed) % 4 ? rnd(&s->seed) % s->bytes.n : 0, begin = rnd(&s->seed) % 4 ? rnd(&s->seed) % from.n : 0;
-	size_t most = s->bytes.n - at < from.n - begin ? s->bytes.n - at : from.n - begin;
-	size_t n = rnd(&s->seed) % 4 ? 1 + rnd(&s->seed) % 300 : most;
+	size_t max = s->bytes.n - at < from.n - begin ? s->bytes.n - at : from.n - begin;
+	size_t n = rnd(&s->seed) % 4 ? 1 + rnd(&s->seed) % 300 : max;
 
-	return (struct spot){ .at = at, .n = n < most ? n : most, .other = from.p + begin };
+	return (struct spot){ .at = at, .n = n < max ? n : max, .other = from.p + begin };
 }
 
 static unsigned pick(struct shifter *s, struct spot *spots)

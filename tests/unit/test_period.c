@@ -4,11 +4,11 @@
 #include "model/steps/inferred.h"
 #include "model/steps/period.h"
 
-enum { MOST = 20000 };
+enum { MAX_COUNT = 20000 };
 
 /* A sequence in the making: spans of 10 ps, 1 ps between them. */
 struct seq {
-	struct ss_occurrence v[MOST];
+	struct ss_occurrence v[MAX_COUNT];
 	size_t n;
 	int64_t now_ps;
 };
@@ -23,7 +23,7 @@ static void start(void)
 
 static void add_long(uint32_t name, int64_t dur_ps)
 {
-	assert_true(seq.n < MOST);
+	assert_true(seq.n < MAX_COUNT);
 	seq.v[seq.n++] = (struct ss_occurrence){ seq.now_ps, seq.now_ps + dur_ps, name };
 	seq.now_ps += dur_ps + 1;
 }

@@ -149,14 +149,14 @@ static char unescape(struct text *t)
 	static const char letters[] = "abfnrtv", bytes[] = "\a\b\f\n\r\t\v";
 	char c = *t->at++;
 	const char *letter = memchr(letters, c, sizeof(letters) - 1);
-	int base = c == 'x' || c == 'X' ? 16 : 8, value = 0, most = base == 16 ? 2 : 3;
+	int base = c == 'x' || c == 'X' ? 16 : 8, value = 0, max = base == 16 ? 2 : 3;
 	if (letter)
 		return bytes[letter - letters];
 	if (base == 8 && (c < '0' || c > '7'))
 		return c;
 	if (base == 8)
 		t->at--;
-	for (int i = 0; i < most && t->at < t->end && digit_of(*t->at) < base; i++)
+	for (int i = 0; i < max && t->at < t->end && digit_of(*t->at) < base; i++)
 		value = value * base + digit_of(*t->at++);
 	return (char)(unsigned char)value;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 /* Beyond this many events ties are left in the order of the lines. */
-#define MOST_SORTED ((size_t)4 << 20)
+#define MAX_SORTED ((size_t)4 << 20)
 
 /* Are there events that begin together or out of order? */
 static bool needs_order(const struct ss_xevents *e)
@@ -151,7 +151,7 @@ bool ss_time_walk_init(struct ss_time_walk *w, struct ss_plane *p, const bool *s
 	if (!ok)
 		return false;
 	fill_heap(w);
-	if (n <= MOST_SORTED && has_links(w))
+	if (n <= MAX_SORTED && has_links(w))
 		return sort_all(w, n);
 	fill_heap(w);
 	return true;

@@ -13,9 +13,9 @@
 
 #include <stdlib.h>
 
-#define MOST_DEPTH 32	 /* fusions inside of fusions */
-#define MOST_NODES 20000 /* below one operation; computations that call each other many times over */
-#define MOST_IN_ALL (1u << 20) /* in the whole tree */
+#define MAX_DEPTH 32	 /* fusions inside of fusions */
+#define MAX_NODES 20000 /* below one operation; computations that call each other many times over */
+#define MAX_IN_ALL (1u << 20) /* in the whole tree */
 
 struct walk {
 	struct ss_op_tree *t;
@@ -47,7 +47,7 @@ static bool add_instr(struct walk *w, uint32_t parent, uint32_t index, unsigned 
 {
 	struct ss_hlo_instr in;
 	ss_hlo_instr_read(w->m->instrs[index], &in);
-	if (skipped(in.opcode) || w->nodes >= MOST_NODES || w->t->n >= MOST_IN_ALL)
+	if (skipped(in.opcode) || w->nodes >= MAX_NODES || w->t->n >= MAX_IN_ALL)
 		return true;
 	struct ss_op *op = SS_NEW(w->arena, struct ss_op);
 	uint32_t at = ss_op_tree_add(w->t, parent, in.name);
@@ -64,7 +64,7 @@ static bool add_computation(struct walk *w, uint32_t parent, struct ss_str instr
 {
 	struct ss_hlo_ids it = ss_hlo_ids_of(instr, HLO_INSTRUCTION_CALLED_IDS);
 	int64_t id;
-	if (depth > MOST_DEPTH || !ss_hlo_ids_next(&it, &id))
+	if (depth > MAX_DEPTH || !ss_hlo_ids_next(&it, &id))
 		return true;
 	uint32_t c = ss_hlo_computation_by_id(w->m, id);
 	if (c == SS_NONE)

@@ -14,9 +14,9 @@
 #include <stdlib.h>
 
 /* Children that are kept below the levels that are kept whole. */
-#define MOST_CHILDREN 100
+#define MAX_CHILDREN 100
 /* Scopes in one provenance; names deeper than that are damage, and readers of the tree recurse. */
-#define MOST_SCOPES 200
+#define MAX_SCOPES 200
 
 struct builder {
 	struct ss_op_tree *t;
@@ -122,7 +122,7 @@ static uint32_t scopes(struct builder *b, uint32_t at, const struct ss_op *op)
 			part = ss_str_sub(part, 0, ss_str_chr(part, ':'));
 		else if (!part.n)
 			continue;
-		if (++depth > MOST_SCOPES)
+		if (++depth > MAX_SCOPES)
 			break;
 		at = child(b, at, part);
 		if (at != SS_NONE)
@@ -217,8 +217,8 @@ static void sort_children(struct ss_op_tree *t, struct ss_op_node *n, struct ran
 	if (count == 0)
 		return;
 	qsort(scratch, count, sizeof(*scratch), larger_first);
-	if (!keep_all && count > MOST_CHILDREN)
-		count = MOST_CHILDREN;
+	if (!keep_all && count > MAX_CHILDREN)
+		count = MAX_CHILDREN;
 	n->first_child = scratch[0].node;
 	for (uint32_t i = 0; i < count; i++)
 		t->v[scratch[i].node].next = i + 1 < count ? scratch[i + 1].node : SS_NONE;

@@ -289,12 +289,12 @@ static bool add_to_step(struct pass *s, const struct open_event *e, const struct
  */
 static void give_to_step(struct pass *s, int64_t group, uint64_t dur_ps)
 {
-	size_t n = s->stack.n, least = n > STEP_LEVELS ? n - STEP_LEVELS : 0;
+	size_t n = s->stack.n, min = n > STEP_LEVELS ? n - STEP_LEVELS : 0;
 	if (group == SS_NO_GROUP)
 		return;
-	while (n > least && s->stack.v[n - 1].group == SS_NO_GROUP)
+	while (n > min && s->stack.v[n - 1].group == SS_NO_GROUP)
 		n--;
-	if (n > least)
+	if (n > min)
 		s->stack.v[n - 1].step_children_ps += dur_ps;
 }
 

@@ -34,7 +34,7 @@ static bool relate(struct ss_grouping *g, int32_t parent, int32_t child)
 	uint32_t at = (uint32_t)g->relations.n, got;
 	if (parent == child)
 		return true;
-	if (at >= g->most_relations)
+	if (at >= g->max_relations)
 		return true;
 	got = ss_u64map_add(&g->related, pair, at);
 	return got != SS_NONE && (got != at || ss_vec_push(&g->relations, pair));
@@ -405,9 +405,9 @@ bool ss_preprocess_group(struct ss_host *h, struct ss_err *err)
 	struct ss_grouping g = { .h = h };
 	bool tpu = is_tpu(h);
 	bool ok = ss_forest_build(&g.forest, h, tpu, err);
-	g.most_relations = 1u << 16;
+	g.max_relations = 1u << 16;
 	for (uint32_t i = 0; ok && i < g.forest.nlines; i++)
-		g.most_relations += g.forest.lines[i].l->ev.n;
+		g.max_relations += g.forest.lines[i].l->ev.n;
 	ok = ok && make_groups(&g, err) && ss_group_eager(&g, err) &&
 		  (!tpu || ss_group_tpu(&g, err)) && deliver(&g, err);
 	grouping_free(&g);

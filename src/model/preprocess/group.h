@@ -15,7 +15,7 @@ struct ss_grouping {
 	/* Which group's root led into another group: parent << 32 | child, without repetition. */
 	SS_VEC(uint64_t) relations;
 	struct ss_u64map related;
-	size_t most_relations;		/* more than there are events are of no use, and could be 60 times as many */
+	size_t max_relations;		/* more than there are events are of no use, and could be 60 times as many */
 	SS_VEC(struct ss_node) work;	/* of spreading a group */
 	struct ss_added added;
 };

@@ -23,11 +23,11 @@ static void fit(struct ss_nest *nest, uint32_t level)
 	if (nest->nopen <= level + 1)
 		return;
 	const struct ss_nest_open *top = &nest->open[nest->nopen - 1];
-	int64_t most_ns = (int64_t)((uint64_t)top->end_ps - (uint64_t)top->begin_ps) / PS_PER_NS - 1, ns = 0;
+	int64_t max_ns = (int64_t)((uint64_t)top->end_ps - (uint64_t)top->begin_ps) / PS_PER_NS - 1, ns = 0;
 	int64_t begin_ps = 0, end_ps = 0;
 	for (uint32_t k = level; k < nest->nopen; k++) {
 		struct ss_nest_open *o = &nest->open[k];
-		if (k > level && o->begin_ps == begin_ps && o->end_ps == end_ps && ns < most_ns)
+		if (k > level && o->begin_ps == begin_ps && o->end_ps == end_ps && ns < max_ns)
 			ns++;
 		begin_ps = o->begin_ps;
 		end_ps = o->end_ps;

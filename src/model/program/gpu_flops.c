@@ -97,7 +97,7 @@ static int64_t gcd(int64_t a, int64_t b)
  * How many n in [0, limit) are there with (n * step + from) divisible by `by` and the quotient in
  * [0, most)? All positive but `from`.
  */
-static int64_t count_hits(int64_t limit, int64_t step, int64_t from, int64_t by, int64_t most)
+static int64_t count_hits(int64_t limit, int64_t step, int64_t from, int64_t by, int64_t max)
 {
 	int64_t period = by / gcd(step, by), first = -1, hits = 0;
 	/* The first n that divides, if any does within a period; dilations are small. */
@@ -107,7 +107,7 @@ static int64_t count_hits(int64_t limit, int64_t step, int64_t from, int64_t by,
 	if (first < 0)
 		return 0;
 	/* n = first + k * period: the values grow with k, so those in range stand together. */
-	int64_t value = first * step + from, stride = period * step, top = by * (most - 1);
+	int64_t value = first * step + from, stride = period * step, top = by * (max - 1);
 	int64_t k_max = (limit - 1 - first) / period;
 	int64_t lo = value >= 0 ? 0 : (-value + stride - 1) / stride;
 	int64_t hi = value > top ? -1 : (top - value) / stride;
@@ -231,13 +231,13 @@ static float select_and_scatter(struct ss_gpu_coster *c, const struct ss_gpu_ins
 static float largest_branch(struct ss_gpu_coster *c, const struct ss_gpu_instr *i)
 {
 	struct ss_hlo_ids it = ss_hlo_ids_of(i->in.body, HLO_INSTRUCTION_CALLED_IDS);
-	float most = 0;
+	float max = 0;
 	int64_t id;
 	while (ss_hlo_ids_next(&it, &id)) {
 		uint32_t which = ss_hlo_computation_by_id(c->m, id);
-		most = which == SS_NONE ? most : fmaxf(most, ss_gpu_computation_flops(c, which));
+		max = which == SS_NONE ? max : fmaxf(max, ss_gpu_computation_flops(c, which));
 	}
-	return most;
+	return max;
 }
 
 /* What the last instruction of a reduction costs an element; XLA looks at no other. */

@@ -7,16 +7,16 @@ static uint64_t largest_group(struct ss_str body, uint32_t number)
 {
 	struct ss_pb c = ss_pb_of(body);
 	struct ss_str group;
-	uint64_t most = 0;
+	uint64_t max = 0;
 	while (ss_hlo_next_field(&c, number, &group)) {
 		struct ss_hlo_ids it = ss_hlo_ids_of(group, REPLICA_GROUP_IDS);
 		uint64_t n = 0;
 		int64_t id;
 		while (ss_hlo_ids_next(&it, &id))
 			n++;
-		most = n > most ? n : most;
+		max = n > max ? n : max;
 	}
-	return most;
+	return max;
 }
 
 static uint64_t axis_size(struct ss_str mesh, uint64_t index)

@@ -44,15 +44,15 @@ static uint32_t trace_of_largest(const struct ss_hlo_buffers *b, int64_t space)
 
 static uint32_t trace_with_most_events(const struct ss_hlo_buffers *b, int64_t space)
 {
-	uint32_t best = SS_NONE, most = 0;
+	uint32_t best = SS_NONE, max = 0;
 	for (uint32_t i = 0; i < b->ntraces; i++) {
 		struct ss_hlo_trace_walk w = ss_hlo_trace_of(b, &b->traces[i]);
 		struct ss_hlo_trace_event e;
 		uint32_t n = 0;
 		while (ss_hlo_trace_next(&w, &e))
 			n += e.buffer != SS_NONE && b->buffers[e.buffer].memory_space == space;
-		if (n > most) {
-			most = n;
+		if (n > max) {
+			max = n;
 			best = i;
 		}
 	}

@@ -371,7 +371,7 @@ static bool draw_called(struct builder *b, uint32_t caller, uint32_t c, uint32_t
 		return true;
 	if (!b->drawn[c]) {
 		b->drawn[c] = true;
-		if (b->nodes.n + m->computations[c].ninstrs > b->ask->most_nodes) {
+		if (b->nodes.n + m->computations[c].ninstrs > b->ask->max_nodes) {
 			b->g->nleft_out += m->computations[c].ninstrs;
 			return true;
 		}

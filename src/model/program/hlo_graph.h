@@ -86,7 +86,7 @@ struct ss_hlo_graph_ask {
 	uint32_t computation;	/* the whole of this computation, if instr is SS_NONE */
 	uint32_t radius;
 	bool merge_fusions;	/* fusions are nodes, not boxes */
-	uint32_t most_nodes;	/* computations that would exceed it are left out */
+	uint32_t max_nodes;	/* computations that would exceed it are left out */
 };
 
 /* Everything lives in `arena`. */

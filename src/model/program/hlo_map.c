@@ -68,15 +68,15 @@ static void *build(void *owner, struct ss_err *err)
 {
 	const struct ss_host *h = owner;
 	const struct ss_plane *p = ss_host_plane(h, SS_PLANE_METADATA);
-	uint32_t most = p ? p->x->nevent_meta : 0;
+	uint32_t max = p ? p->x->nevent_meta : 0;
 	struct ss_hlo_map *map = calloc(1, sizeof(*map));
 	if (!map) {
 		ss_fail_mem(err);
 		return NULL;
 	}
 	pthread_mutex_init(&map->lock, NULL);
-	map->entries = calloc((size_t)most + 1, sizeof(*map->entries));
-	map->indexed = calloc((size_t)most + 1, sizeof(*map->indexed));
+	map->entries = calloc((size_t)max + 1, sizeof(*map->entries));
+	map->indexed = calloc((size_t)max + 1, sizeof(*map->indexed));
 	if (map->entries && map->indexed && (!p || add_modules(map, p->x)))
 		return map;
 	release(map);

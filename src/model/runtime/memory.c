@@ -241,14 +241,14 @@ static bool find_origins(struct ss_mem_event *v, uint32_t n)
 
 static void count_up(struct ss_mem_event *v, uint32_t n)
 {
-	int64_t bytes = 0, least = 0;
+	int64_t bytes = 0, min = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		bytes = v[i].freed ? less(bytes, v[i].bytes) : sum(bytes, v[i].bytes);
 		v[i].in_use_bytes = bytes;
-		least = bytes < least ? bytes : least;
+		min = bytes < min ? bytes : min;
 	}
 	for (uint32_t i = 0; i < n; i++)
-		v[i].in_use_bytes = less(v[i].in_use_bytes, least);
+		v[i].in_use_bytes = less(v[i].in_use_bytes, min);
 }
 
 /* Numbers for addresses: a deallocation gets that of the latest allocation of its size, or one of its own. */
@@ -458,9 +458,9 @@ bool ss_mem_details(const struct ss_memory *m, const struct ss_mem_allocator *a,
 
 int64_t ss_mem_peak_step(const struct ss_mem_allocator *a)
 {
-	int64_t most = a->events[a->peak].in_use_bytes;
+	int64_t max = a->events[a->peak].in_use_bytes;
 	for (uint32_t i = a->n; i-- > 0;)
-		if (a->events[i].in_use_bytes == most)
+		if (a->events[i].in_use_bytes == max)
 			return a->events[i].step;
 	return 0;
 }
@@ -574,12 +574,12 @@ bool ss_mem_at_peak(const struct ss_memory *m, const struct ss_mem_allocator *a,
 	return true;
 }
 
-uint32_t ss_mem_sample(const struct ss_mem_allocator *a, uint32_t most, uint32_t *picked)
+uint32_t ss_mem_sample(const struct ss_mem_allocator *a, uint32_t max, uint32_t *picked)
 {
-	uint32_t whole = most && a->n > most ? a->n / most : 1;
-	uint32_t boxes = a->n < most ? a->n : most;
+	uint32_t whole = max && a->n > max ? a->n / max : 1;
+	uint32_t boxes = a->n < max ? a->n : max;
 	/* So many boxes of `whole` events that the others, of one more, hold the rest. */
-	uint64_t small = a->n > most ? (uint64_t)most * (whole + 1) - a->n : boxes;
+	uint64_t small = a->n > max ? (uint64_t)max * (whole + 1) - a->n : boxes;
 	uint32_t at = 0;
 	for (uint32_t b = 0; b < boxes; b++) {
 		uint32_t size = whole + (b >= small);

@@ -111,6 +111,6 @@ const struct ss_memory_peak *ss_model_memory_peak(struct ss_model *m, struct ss_
  * and then of one more, and each is represented by the first of its events with the most in use.
  * Returns how many; `picked` has room for `most`.
  */
-uint32_t ss_mem_sample(const struct ss_mem_allocator *a, uint32_t most, uint32_t *picked);
+uint32_t ss_mem_sample(const struct ss_mem_allocator *a, uint32_t max, uint32_t *picked);
 
 #endif

@@ -362,11 +362,11 @@ static bool walk(struct pass *p, uint32_t node, uint32_t call, bool blocking, un
 
 static void find_bottleneck(const struct pass *p, struct ss_tfdata_call *c)
 {
-	uint64_t most = 0;
+	uint64_t max = 0;
 	for (uint32_t i = 0; i < c->n; i++) {
 		const struct ss_tfdata_stat *s = &p->stats.v[c->first + i];
-		if (s->is_blocking && s->self_ps > most) {
-			most = s->self_ps;
+		if (s->is_blocking && s->self_ps > max) {
+			max = s->self_ps;
 			c->bottleneck = c->first + i;
 		}
 	}

@@ -448,7 +448,7 @@ struct all {
 	struct ss_intern intern;
 	SS_VEC(struct ss_idle_attribution_row) rows;
 	size_t merge_at;	/* as many rows are worth merging */
-	uint64_t most_ps;	/* idle time of the host that named the thread */
+	uint64_t max_ps;	/* idle time of the host that named the thread */
 };
 
 static bool begin(void *data, const struct ss_model *m)
@@ -506,8 +506,8 @@ static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *er
 	all->out.steps_ps += one->steps_ps;
 	all->out.idle_ps += one->idle_ps;
 	all->out.collective_ps += one->collective_ps;
-	if (one->idle_ps > all->most_ps) {
-		all->most_ps = one->idle_ps;
+	if (one->idle_ps > all->max_ps) {
+		all->max_ps = one->idle_ps;
 		all->out.thread = ss_intern_str(&all->intern, one->thread);
 		all->out.inside = ss_intern_str(&all->intern, one->inside);
 		all->out.inside_caller = ss_intern_str(&all->intern, one->inside_caller);

@@ -10,8 +10,8 @@
 /* Segments within this share of the median number of spans are alike. */
 #define ALIKE_FRAC 0.05
 /* An anchor that explains less than this is none: of segments that are alike, and of the sequence. */
-#define LEAST_ALIKE 0.5
-#define LEAST_COVER 0.5
+#define MIN_ALIKE 0.5
+#define MIN_COVER 0.5
 /* The name with most time is taken as it is from here on: a step now and then may do more. */
 #define ENOUGH_ALIKE 0.8
 /* Anchors this near to the best are as good: then the more frequent counts. */
@@ -113,7 +113,7 @@ static void judge(struct search *s, struct name *name)
 	}
 	name->alike = (double)alike / (double)segments;
 	double covered = ((double)(at[segments] - at[0]) + name->median) / (double)s->n;
-	name->valid = name->alike >= LEAST_ALIKE && covered >= LEAST_COVER;
+	name->valid = name->alike >= MIN_ALIKE && covered >= MIN_COVER;
 }
 
 /* The name that takes most time, if its segments are alike. */
@@ -129,16 +129,16 @@ static struct name *longest(const struct search *s)
 }
 
 /* Of the names that occur at least so often. */
-static struct name *most_alike(const struct search *s, size_t least)
+static struct name *max_alike(const struct search *s, size_t min)
 {
 	double alike = 0;
 	struct name *best = NULL;
 	for (size_t k = 0; k < s->names.n; k++)
-		if (s->names.v[k].valid && s->names.v[k].n >= least && s->names.v[k].alike > alike)
+		if (s->names.v[k].valid && s->names.v[k].n >= min && s->names.v[k].alike > alike)
 			alike = s->names.v[k].alike;
 	for (size_t k = 0; k < s->names.n; k++) {
 		struct name *name = &s->names.v[k];
-		if (name->valid && name->n >= least && name->alike >= alike - AS_GOOD &&
+		if (name->valid && name->n >= min && name->alike >= alike - AS_GOOD &&
 		    (!best || name->n > best->n))
 			best = name;
 	}
@@ -238,8 +238,8 @@ bool ss_period_find(struct ss_period *out, struct ss_occurrence *v, size_t n, en
 		for (size_t k = 0; k < s.names.n; k++)
 			judge(&s, &s.names.v[k]);
 		struct name *anchor = by == SS_PERIOD_BY_TIME ? longest(&s) : NULL;
-		anchor = anchor ? anchor : most_alike(&s, FEW);
-		anchor = anchor ? anchor : most_alike(&s, 2);
+		anchor = anchor ? anchor : max_alike(&s, FEW);
+		anchor = anchor ? anchor : max_alike(&s, 2);
 		if (anchor)
 			ok = cut(out, &s, first_of_step(&s, anchor));
 	}

@@ -10,19 +10,19 @@
 
 struct ss_summary ss_summary_of(const double *v, size_t n)
 {
-	struct ss_summary s = { .least = DBL_MAX, .most = DBL_MIN };
+	struct ss_summary s = { .min = DBL_MAX, .max = DBL_MIN };
 	double sum = 0, squares = 0;
 	if (n == 0)
 		return (struct ss_summary){ 0 };
 	for (size_t i = 0; i < n; i++) {
 		sum += v[i];
 		squares += v[i] * v[i];
-		s.least = v[i] < s.least ? v[i] : s.least;
-		s.most = v[i] > s.most ? v[i] : s.most;
+		s.min = v[i] < s.min ? v[i] : s.min;
+		s.max = v[i] > s.max ? v[i] : s.max;
 	}
-	s.average = sum / (double)n;
-	if (s.least != s.most)
-		s.deviation =
+	s.mean = sum / (double)n;
+	if (s.min != s.max)
+		s.stddev =
 			n == 1 ? NAN : sqrt((squares - sum * sum / (double)n) / (double)(n - 1));
 	return s;
 }
@@ -34,11 +34,11 @@ static double ms(uint64_t ps)
 
 double ss_step_longest_ms(const struct ss_step *s)
 {
-	uint64_t most = 0;
+	uint64_t max = 0;
 	for (size_t i = 0; i < s->ncores; i++)
-		if (s->cores[i].kind != SS_STEP_SPARSE_CORE && s->cores[i].dur_ps > most)
-			most = s->cores[i].dur_ps;
-	return ms(most);
+		if (s->cores[i].kind != SS_STEP_SPARSE_CORE && s->cores[i].dur_ps > max)
+			max = s->cores[i].dur_ps;
+	return ms(max);
 }
 
 void ss_step_parts(const struct ss_step_core *c, uint64_t part_ps[SS_STEP_PART_COUNT])
@@ -197,7 +197,7 @@ static bool split_collectives(const struct ss_step *s, struct ss_tpu_row *r)
 	}
 	if (ok && v.n)
 		qsort(v.v, v.n, sizeof(*v.v), by_id);
-	uint64_t most = 0;
+	uint64_t max = 0;
 	for (size_t i = 0; ok && i < s->ncores; i++) {
 		const struct ss_collective *c = collectives_of(&s->cores[i], &n);
 		uint64_t compute = 0, all = 0;
@@ -205,8 +205,8 @@ static bool split_collectives(const struct ss_step *s, struct ss_tpu_row *r)
 			compute += shortest_of(v.v, v.n, c[k].id);
 			all += c[k].time_ps;
 		}
-		if (all > most) {
-			most = all;
+		if (all > max) {
+			max = all;
 			r->all_reduce_compute_ms = ms(compute);
 			r->all_reduce_sync_ms = ms(all - compute);
 		}
@@ -245,18 +245,18 @@ static void add_tensor_core(struct ss_tpu_row *r, const struct ss_step_core *c, 
 		r->step_ms = s.step_ms;
 	r->tc_outfeed_ms += s.outfeed_ms;
 	r->tc_active_ms += s.active_ms;
-	r->infeed_percent_average += percent;
-	if (nth == 0 || percent < r->infeed_percent_least)
-		r->infeed_percent_least = percent;
-	if (percent > r->infeed_percent_most)
-		r->infeed_percent_most = percent;
+	r->infeed_percent_mean += percent;
+	if (nth == 0 || percent < r->infeed_percent_min)
+		r->infeed_percent_min = percent;
+	if (percent > r->infeed_percent_max)
+		r->infeed_percent_max = percent;
 }
 
 bool ss_tpu_row_of(const struct ss_step *s, struct ss_tpu_row *r)
 {
 	size_t ntensor = 0, nsparse = 0;
 	double shortest_ms = DBL_MAX, wait_scv0_ms = 0;
-	*r = (struct ss_tpu_row){ .infeed_percent_most = DBL_MIN };
+	*r = (struct ss_tpu_row){ .infeed_percent_max = DBL_MIN };
 	for (size_t i = 0; i < s->ncores; i++) {
 		const struct ss_step_core *c = &s->cores[i];
 		if (c->kind == SS_STEP_SPARSE_CORE) {
@@ -269,7 +269,7 @@ bool ss_tpu_row_of(const struct ss_step *s, struct ss_tpu_row *r)
 	if (ntensor) {
 		r->tc_outfeed_ms /= (double)ntensor;
 		r->tc_active_ms /= (double)ntensor;
-		r->infeed_percent_average /= (double)ntensor;
+		r->infeed_percent_mean /= (double)ntensor;
 		double rest =
 			shortest_ms - (r->tc_compute_ms + r->scv0_compute_ms + r->scv0_infeed_ms +
 				       r->tc_infeed_ms + r->tc_outfeed_ms);

@@ -13,7 +13,7 @@
  * because its clients see it.
  */
 struct ss_summary {
-	double average, deviation, least, most;
+	double mean, stddev, min, max;
 };
 
 struct ss_summary ss_summary_of(const double *v, size_t n);
@@ -49,7 +49,7 @@ struct ss_tpu_row {
 	double tc_compute_ms, tc_infeed_ms, tc_outfeed_ms, tc_idle_ms, host_transfer_ms;
 	double scv0_compute_ms, scv0_infeed_ms;
 	double all_reduce_compute_ms, all_reduce_sync_ms;
-	double infeed_percent_average, infeed_percent_least, infeed_percent_most;
+	double infeed_percent_mean, infeed_percent_min, infeed_percent_max;
 	const struct ss_step_core *infeed_core; /* waited longest for input; NULL: none waited */
 	double step_ms;				/* longest TensorCore */
 	double total_ms;			/* sum of the parts above */

@@ -44,11 +44,11 @@ static const struct ss_tpu_core *core_of(struct cores *cores, const struct ss_tp
 /* As many as any step has: all steps have the same. */
 static bool make_room(struct cores *cores, const struct ss_steps *steps, struct ss_intern *intern)
 {
-	size_t most = 0;
+	size_t max = 0;
 	for (size_t i = 0; i < steps->n; i++)
-		most = steps->v[i].ncores > most ? steps->v[i].ncores : most;
-	cores->old = SS_NEW_N(&intern->arena, const struct ss_tpu_core *, most + 1);
-	cores->now = SS_NEW_N(&intern->arena, struct ss_tpu_core, most + 1);
+		max = steps->v[i].ncores > max ? steps->v[i].ncores : max;
+	cores->old = SS_NEW_N(&intern->arena, const struct ss_tpu_core *, max + 1);
+	cores->now = SS_NEW_N(&intern->arena, struct ss_tpu_core, max + 1);
 	return cores->old && cores->now;
 }
 

@@ -263,7 +263,7 @@ static bool add_step(struct pass *s, int64_t group)
 
 static bool make_steps(struct pass *s)
 {
-	size_t most = SIZE_MAX;
+	size_t max = SIZE_MAX;
 	s->cores = calloc(s->ops->ncores + 1, sizeof(*s->cores));
 	s->at = calloc(s->ops->ncores + 1, sizeof(*s->at));
 	if (!s->cores || !s->at)
@@ -272,11 +272,11 @@ static bool make_steps(struct pass *s)
 		if (s->ops->cores[i].nsteps == 0)
 			continue;
 		s->cores[s->ncores++] = &s->ops->cores[i];
-		most = s->ops->cores[i].nsteps < most ? s->ops->cores[i].nsteps : most;
+		max = s->ops->cores[i].nsteps < max ? s->ops->cores[i].nsteps : max;
 	}
-	most = s->ncores ? most : 0;
-	s->out->steps.v = calloc(most + 1, sizeof(*s->out->steps.v));
-	s->out->cores = calloc(most + 1, (s->ncores + s->nsparse + 1) * sizeof(*s->out->cores));
+	max = s->ncores ? max : 0;
+	s->out->steps.v = calloc(max + 1, sizeof(*s->out->steps.v));
+	s->out->cores = calloc(max + 1, (s->ncores + s->nsparse + 1) * sizeof(*s->out->cores));
 	if (!s->out->steps.v || !s->out->cores)
 		return false;
 	int64_t group = 0;

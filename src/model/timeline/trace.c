@@ -143,11 +143,11 @@ static struct ss_model_trace *new_model_trace(size_t nhosts)
  */
 static void align_hosts(struct ss_model_trace *mt, const struct ss_model *m)
 {
-	int64_t least = INT64_MAX;
+	int64_t min = INT64_MAX;
 	for (size_t i = 0; i < m->nhosts; i++)
-		least = m->hosts[i]->x.origin_ns < least ? m->hosts[i]->x.origin_ns : least;
-	for (size_t i = 0; least > 0 && i < m->nhosts; i++) {
-		uint64_t ns = (uint64_t)(m->hosts[i]->x.origin_ns - least);
+		min = m->hosts[i]->x.origin_ns < min ? m->hosts[i]->x.origin_ns : min;
+	for (size_t i = 0; min > 0 && i < m->nhosts; i++) {
+		uint64_t ns = (uint64_t)(m->hosts[i]->x.origin_ns - min);
 		/* A month apart is no common session. */
 		mt->shift_ps[i] = ns < UINT64_C(2592000000000000) ? ns * 1000 : 0;
 	}

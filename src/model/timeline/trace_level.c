@@ -133,7 +133,7 @@ struct nest {
 	 */
 	uint64_t end_ps[DEPTH];
 	uint8_t level[DEPTH];
-	unsigned n, most;
+	unsigned n, max;
 	/* The event drawn last. */
 	uint64_t last_ps;		/* its end */
 	unsigned from;			/* its level; STACKS: on none */
@@ -147,7 +147,7 @@ struct nest {
 
 static void nest_begin(struct nest *s)
 {
-	s->n = s->most = 0;
+	s->n = s->max = 0;
 	s->last_ps = (uint64_t)INT64_MAX + 1;
 	s->from = 0;
 	s->due_ps[0] = UINT64_MAX;
@@ -176,7 +176,7 @@ static inline uint64_t nest_advance(struct nest *s, uint64_t begin_ps)
 	if (over_ps > begin_ps) {
 		s->end_ps[s->n] = over_ps;
 		s->level[s->n++] = (uint8_t)s->from;
-		s->most = s->n > s->most ? s->n : s->most;
+		s->max = s->n > s->max ? s->n : s->max;
 		return NOTHING;
 	}
 	while (s->end_ps[s->n - 1] <= begin_ps) {
@@ -272,7 +272,7 @@ static void gather(struct nest *s, struct ss_vis_row *stacks, uint64_t begin_ps)
  */
 struct rows {
 	uint64_t end[256];
-	unsigned n, most;
+	unsigned n, max;
 	bool crossed;		/* an event outlasted the one it began in: ends need not descend any more */
 };
 
@@ -301,27 +301,27 @@ static inline unsigned take_row(struct rows *r, uint64_t begin_ps, uint64_t end_
 	r->end[at] = end_ps;
 	if (at >= r->n)
 		r->n = at + 1;
-	if (r->n > r->most)
-		r->most = r->n;
+	if (r->n > r->max)
+		r->max = r->n;
 	return at;
 }
 
 /* The least of so many levels; inline, so that whole blocks are a loop of a known length. */
-static inline uint8_t least_level(const uint8_t *level, uint32_t n)
+static inline uint8_t min_level(const uint8_t *level, uint32_t n)
 {
-	uint8_t least = SS_TRACE_HIDDEN;
+	uint8_t min = SS_TRACE_HIDDEN;
 	for (uint32_t i = 0; i < n; i++)
-		least = level[i] < least ? level[i] : least;
-	return least;
+		min = level[i] < min ? level[i] : min;
+	return min;
 }
 
 static void fill_blocks(struct ss_track *t)
 {
 	uint32_t i = 0;
 	for (; t->n - i >= SS_TRACE_BLOCK; i += SS_TRACE_BLOCK)
-		t->block[i / SS_TRACE_BLOCK] = least_level(t->level + i, SS_TRACE_BLOCK);
+		t->block[i / SS_TRACE_BLOCK] = min_level(t->level + i, SS_TRACE_BLOCK);
 	if (i < t->n)
-		t->block[i / SS_TRACE_BLOCK] = least_level(t->level + i, t->n - i);
+		t->block[i / SS_TRACE_BLOCK] = min_level(t->level + i, t->n - i);
 }
 
 /* What a pass over a track finds besides levels. */
@@ -447,7 +447,7 @@ static bool slice_levels(struct ss_track *t, struct pass *p, struct found *f)
 			f->begin_ps = begin_ps;
 		f->end_ps = end_ps > f->end_ps ? end_ps : f->end_ps;
 	}
-	f->nrows = p->nest.most > p->rows.most ? p->nest.most : p->rows.most;
+	f->nrows = p->nest.max > p->rows.max ? p->nest.max : p->rows.max;
 	return true;
 }
 
@@ -456,7 +456,7 @@ static void begin_pass(struct pass *p, const uint16_t *flow_levels)
 {
 	nest_begin(&p->nest);
 	memset(p->stacks, 0, sizeof(p->stacks));
-	p->rows.n = p->rows.most = 0;
+	p->rows.n = p->rows.max = 0;
 	p->rows.crossed = false;
 	p->nests = true;
 	p->last_end = 0;

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-static int64_t least(int64_t a, int64_t b)
+static int64_t min(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
 }
@@ -230,12 +230,12 @@ static void sum_operators(struct ss_torch *t)
 		op->cpu_self_ns += op->end_ns - op->begin_ns;
 		uint32_t above = ss_torch_above(t, i);
 		if (above != SS_NONE)
-			t->ops.v[above].cpu_self_ns -= least(op->end_ns, t->ops.v[above].end_ns) - op->begin_ns;
+			t->ops.v[above].cpu_self_ns -= min(op->end_ns, t->ops.v[above].end_ns) - op->begin_ns;
 	}
 	for (uint32_t i = 0; i < t->calls.n; i++) {
 		const struct ss_torch_call *c = &t->calls.v[i];
 		if (c->op != SS_NONE && !c->nested)
-			t->ops.v[c->op].cpu_self_ns -= least(c->end_ns, t->ops.v[c->op].end_ns) - c->begin_ns;
+			t->ops.v[c->op].cpu_self_ns -= min(c->end_ns, t->ops.v[c->op].end_ns) - c->begin_ns;
 	}
 	for (uint32_t i = 0; i < t->device.n; i++)
 		if (t->device.v[i].op != SS_NONE)

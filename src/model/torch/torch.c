@@ -161,7 +161,7 @@ const struct ss_torch *ss_host_torch(struct ss_host *h, struct ss_err *err)
 	return ss_part_get(&h->parts[SS_HOST_TORCH], build, release, h, err);
 }
 
-#define MOST_FRAMES 200	/* of a stack that is shown */
+#define MAX_FRAMES 200	/* of a stack that is shown */
 
 struct ss_str ss_torch_stack(const struct ss_torch *t, uint32_t stack, struct ss_arena *arena)
 {
@@ -170,7 +170,7 @@ struct ss_str ss_torch_stack(const struct ss_torch *t, uint32_t stack, struct ss
 	if (stack == SS_NONE || !t->stack_is_frame)
 		return stack == SS_NONE ? SS_STR("") : ss_torch_text(t, stack);
 	size_t n = 0;
-	for (uint32_t f = stack; f != SS_NONE && n < MOST_FRAMES; f = t->frames.v[f].parent, n++) {
+	for (uint32_t f = stack; f != SS_NONE && n < MAX_FRAMES; f = t->frames.v[f].parent, n++) {
 		if (n)
 			ss_buf_char(&b, ';');
 		ss_buf_str(&b, ss_torch_text(t, t->frames.v[f].name));
