@@ -4,7 +4,7 @@
  */
 #include "capture_words.h"
 
-#include "capture/ask.h"
+#include "capture/requests.h"
 #include "watch.h"
 
 #include <getopt.h>
@@ -179,7 +179,7 @@ static bool ask_master(const struct ss_capture_config *config, const char *maste
 				      .timeout_ns = (int64_t)(300000 + 2 * config->options.duration_ms) * SS_NS_PER_MS };
 	unsigned attempts = config->attempts ? config->attempts : 1;
 	for (unsigned i = 1; i <= attempts; i++) {
-		if (!ss_ask_new_session(&peer, s, status))
+		if (!ss_request_new_session(&peer, s, status))
 			return false;
 		if (!s->empty_trace)
 			return true;

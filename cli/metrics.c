@@ -33,11 +33,11 @@ bool cli_metrics_of(struct cli_metrics *f, const char *dir, const char *host, st
 {
 	struct cli_profile p;
 	bool ok = cli_profile_find(&p, dir, NULL, err) && cli_profile_open(&p, host, false, err);
-	struct ss_ask ask = { .tool = ss_tool_find(SS_STR("overview_page")), .model = &p.model };
-	ok = ok && ss_ask_run(&ask, err);
+	struct ss_tool_request ask = { .tool = ss_tool_find(SS_STR("overview_page")), .model = &p.model };
+	ok = ok && ss_tool_request_run(&ask, err);
 	if (ok)
 		read_metrics(f, &ask.result);
-	ss_ask_release(&ask);
+	ss_tool_request_release(&ask);
 	cli_profile_close(&p);
 	return ok;
 }

@@ -53,8 +53,8 @@ static bool ask_one(void *arg, size_t i, struct ss_err *err)
 	if (!one->wanted)
 		return true;
 	if (q->start)
-		one->ours = ss_ask_start_continuous(&peer, &config->options, &one->status);
-	else if (ss_ask_stop_continuous(&peer, &one->status))
+		one->ours = ss_request_start_continuous(&peer, &config->options, &one->status);
+	else if (ss_request_stop_continuous(&peer, &one->status))
 		one->ours = false;
 	return true;
 }

@@ -2,7 +2,7 @@
 #ifndef SS_CLI_PROGRAMS_H
 #define SS_CLI_PROGRAMS_H
 
-#include "capture/ask.h"
+#include "capture/requests.h"
 #include "capture/capture.h"
 
 struct cli_program {

@@ -4,7 +4,7 @@
  */
 #include "capture_words.h"
 
-#include "capture/ask.h"
+#include "capture/requests.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -54,7 +54,7 @@ static int list(const struct asked *a)
 	struct ss_grpc_status status;
 	struct cli_sink sink;
 	struct ss_err err = { 0 };
-	bool ok = ss_ask_sessions(&a->peer, a->q.root, &arena, &s, &status);
+	bool ok = ss_request_sessions(&a->peer, a->q.root, &arena, &s, &status);
 	int result = CLI_DONE;
 	if (!ok) {
 		result = fail(&a->peer, &status);
@@ -82,7 +82,7 @@ static int fetch(const struct asked *a)
 	struct cli_sink sink;
 	struct ss_err err = { 0 };
 	char format[64];
-	if (!ss_ask_tool_data(&a->peer, &a->q, &out, format, &status)) {
+	if (!ss_request_tool_data(&a->peer, &a->q, &out, format, &status)) {
 		ss_buf_free(&out);
 		return fail(&a->peer, &status);
 	}

@@ -62,15 +62,15 @@ static double cores_of(const struct ss_result *r)
 
 static bool read_overview(struct facts *f, struct cli_profile *p, const struct ss_tool *overview, struct ss_err *err)
 {
-	struct ss_ask ask = { .tool = overview, .model = &p->model };
+	struct ss_tool_request ask = { .tool = overview, .model = &p->model };
 	const struct ss_prop *device;
-	bool ok = cli_profile_open_for(p, overview, NULL, err) && ss_ask_run(&ask, err) && cli_profile_intact(p, err);
+	bool ok = cli_profile_open_for(p, overview, NULL, err) && ss_tool_request_run(&ask, err) && cli_profile_intact(p, err);
 	if (ok) {
 		device = ss_result_find_prop(&ask.result, "device_type");
 		put_device(f, device ? device->text : SS_STR(""), cores_of(&ask.result));
 		put_step(f, &ask.result);
 	}
-	ss_ask_release(&ask);
+	ss_tool_request_release(&ask);
 	return ok;
 }
 
@@ -87,7 +87,7 @@ static void read_facts(struct facts *f, struct cli_profile *p, const struct ss_r
 {
 	const struct ss_tool *overview = ss_tool_find(SS_STR("overview_page"));
 	struct ss_err err = { 0 };
-	if (!overview || (!r->nhosts && !ss_ask_kind(overview, r)))
+	if (!overview || (!r->nhosts && !ss_request_file_kind(overview, r)))
 		return;
 	p->run = r;
 	p->run_asked = true;

@@ -329,18 +329,18 @@ static void put_title(struct ss_out *o, const struct cli_profile *p, const struc
 }
 
 /* Runs a tool that this build has. */
-static bool ask_tool(struct ss_ask *ask, struct cli_profile *p, const char *name, struct ss_err *err)
+static bool ask_tool(struct ss_tool_request *ask, struct cli_profile *p, const char *name, struct ss_err *err)
 {
-	*ask = (struct ss_ask){ .tool = ss_tool_find(ss_str_from(name)), .model = &p->model };
+	*ask = (struct ss_tool_request){ .tool = ss_tool_find(ss_str_from(name)), .model = &p->model };
 	if (!ask->tool)
 		return ss_fail(err, SS_ENOTFOUND, "this build has no tool %s", name);
-	return ss_ask_run(ask, err) && cli_profile_intact(p, err);
+	return ss_tool_request_run(ask, err) && cli_profile_intact(p, err);
 }
 
 static bool summarize(struct cli_profile *p, const char *path, const char *colour, struct ss_err *err)
 {
 	struct ss_text_style style = cli_style(colour);
-	struct ss_ask overview = { 0 }, suggestions = { 0 };
+	struct ss_tool_request overview = { 0 }, suggestions = { 0 };
 	const struct ss_result *r = &overview.result;
 	struct cli_sink sink;
 	struct cli_progress *progress = cli_progress_start(p);
@@ -363,8 +363,8 @@ static bool summarize(struct cli_profile *p, const char *path, const char *colou
 		put_diagnostics(o, r, &style);
 		ok = cli_sink_close(&sink, true, err);
 	}
-	ss_ask_release(&suggestions);
-	ss_ask_release(&overview);
+	ss_tool_request_release(&suggestions);
+	ss_tool_request_release(&overview);
 	return ok;
 }
 

@@ -93,7 +93,7 @@ static bool format_of(const char *name, enum ss_format *format)
 }
 
 /* What the formats have no place for: on stderr. */
-static void say_notes(const struct ss_ask *ask)
+static void say_notes(const struct ss_tool_request *ask)
 {
 	const struct ss_result *r = &ask->result;
 	size_t ntables = 0, cut = 0;
@@ -116,13 +116,13 @@ static void say_notes(const struct ss_ask *ask)
 	fputc('\n', stderr);
 }
 
-static bool answer(struct ss_ask *ask, struct cli_profile *p, const char *output, struct ss_err *err)
+static bool answer(struct ss_tool_request *ask, struct cli_profile *p, const char *output, struct ss_err *err)
 {
 	struct cli_sink sink;
 	if (!cli_sink_open(&sink, output, err))
 		return false;
 	struct cli_progress *progress = cli_progress_start(p);
-	bool ok = ss_ask(ask, &sink.out, err) && cli_profile_intact(p, err);
+	bool ok = ss_tool_answer(ask, &sink.out, err) && cli_profile_intact(p, err);
 	cli_progress_end(progress);
 	if (ok && (ask->format == SS_FORMAT_JSON || ask->format == SS_FORMAT_XPROF) && !output)
 		ss_out_char(&sink.out, '\n');
@@ -146,7 +146,7 @@ static int run(int argc, char **argv)
 	int status = cli_parse(&cli_command_tool, argc, argv, opts, SS_COUNT(opts), 2, 2);
 	if (status >= 0)
 		return status;
-	struct ss_ask ask = { .params = params.v, .notes_apart = true };
+	struct ss_tool_request ask = { .params = params.v, .notes_apart = true };
 	if (!format_of(format, &ask.format))
 		return cli_misuse(&cli_command_tool, "unknown format '%s': use text, json, csv or xprof",
 				  format);
@@ -172,7 +172,7 @@ static int run(int argc, char **argv)
 			ask.style = (struct ss_text_style){ .colour = colour && strcmp(colour, "always") == 0 };
 		ok = answer(&ask, &p, output, &err);
 	}
-	ss_ask_release(&ask);
+	ss_tool_request_release(&ask);
 	cli_profile_close(&p);
 	return ok ? CLI_DONE : cli_fail(&err);
 }

@@ -42,9 +42,9 @@ static int run(int argc, char **argv)
 	if (ok) {
 		struct ss_text_style style = cli_style(colour);
 		for (size_t i = 0; ss_tools[i]; i++)
-			if (ss_ask_listed(ss_tools[i], p.run))
+			if (ss_request_listed(ss_tools[i], p.run))
 				print_tool(&sink.out, ss_tools[i],
-					   ss_ask_present(ss_tools[i], p.run, p.nhosts ? &p.hosts[0] : NULL), &style);
+					   ss_request_present(ss_tools[i], p.run, p.nhosts ? &p.hosts[0] : NULL), &style);
 		ok = cli_sink_close(&sink, cli_profile_intact(&p, &err), &err);
 	}
 	cli_profile_close(&p);

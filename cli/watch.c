@@ -4,7 +4,7 @@
  */
 #include "watch.h"
 
-#include "capture/ask.h"
+#include "capture/requests.h"
 #include "metrics.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ static bool ask_server(const struct cli_watch *w, struct ss_grpc_status *status)
 	struct ss_buf out = { 0 };
 	const struct ss_peer peer = { .target = c->targets, .tls = c->tls, .token = c->token, .wake_fd = c->wake_fd,
 				      .timeout_ns = (int64_t)(60000 + 2 * c->options.duration_ms) * SS_NS_PER_MS };
-	bool ok = ss_ask_monitor(&peer, c->options.duration_ms, w->level, w->timestamp, &out, status);
+	bool ok = ss_request_monitor(&peer, c->options.duration_ms, w->level, w->timestamp, &out, status);
 	for (struct ss_str rest = ss_buf_get(&out); ok && rest.n;) {
 		size_t end = ss_str_chr(rest, '\n');
 		struct ss_str line = ss_str_sub(rest, 0, end == SS_NPOS ? rest.n : end);

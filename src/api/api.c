@@ -116,8 +116,8 @@ bool stepscope_has(struct stepscope *s, const char *run_name, const char *tool_n
 	const struct ss_tool *tool = ss_tool_find(ss_str_from(tool_name));
 	const struct ss_run *run = find_run(s, run_name, NULL);
 	struct ss_session *session = NULL;
-	if (tool && run && ss_ask_kind(tool, run))
-		return ss_run_has(run, ss_ask_kind(tool, run));
+	if (tool && run && ss_request_file_kind(tool, run))
+		return ss_run_has(run, ss_request_file_kind(tool, run));
 	if (tool && run)
 		session = open_session(s, run, NULL, SS_STR(""), false, false, &sel, &arena, NULL);
 	bool has = session && ss_tool_present(tool, ss_session_model(session)->hosts[0]);
@@ -130,7 +130,7 @@ bool stepscope_has(struct stepscope *s, const char *run_name, const char *tool_n
 /*
  * "k=v" strings as the tool takes them; a name that it does not know is a failure, not a silence.
  */
-static bool read_params(const struct stepscope_question *q, struct ss_ask *ask, struct ss_arena *arena,
+static bool read_params(const struct stepscope_question *q, struct ss_tool_request *ask, struct ss_arena *arena,
 			struct ss_err *err)
 {
 	size_t n = 0;
@@ -155,12 +155,12 @@ static bool read_params(const struct stepscope_question *q, struct ss_ask *ask, 
 	return true;
 }
 
-static bool write_answer(struct ss_ask *ask, struct ss_session *session, const struct stepscope_question *q,
+static bool write_answer(struct ss_tool_request *ask, struct ss_session *session, const struct stepscope_question *q,
 			 struct stepscope_answer *a, struct ss_err *err)
 {
 	struct ss_out o;
 	ss_out_init(&o, q->write, q->write_arg);
-	bool ok = ss_ask(ask, &o, err);
+	bool ok = ss_tool_answer(ask, &o, err);
 	if (!q->write)
 		ss_out_char(&o, '\0');
 	ok = ss_out_finish(&o, err) && ok && ss_session_intact(session, err);
@@ -184,7 +184,7 @@ static bool answer(struct stepscope *s, const struct stepscope_question *q, stru
 		[STEPSCOPE_CSV] = SS_FORMAT_CSV_IDS,
 		[STEPSCOPE_TEXT] = SS_FORMAT_TEXT,
 	};
-	struct ss_ask ask = { .tool = ss_tool_find(ss_str_from(q->tool)), .table = ss_str_from(q->table) };
+	struct ss_tool_request ask = { .tool = ss_tool_find(ss_str_from(q->tool)), .table = ss_str_from(q->table) };
 	struct ss_selection sel;
 	if (!ask.tool)
 		return ss_fail(err, SS_ENOTFOUND, "there is no tool '%s'", q->tool ? q->tool : "");
@@ -193,8 +193,8 @@ static bool answer(struct stepscope *s, const struct stepscope_question *q, stru
 	const struct ss_run *run = find_run(s, q->run, err);
 	if (!run || !read_params(q, &ask, arena, err))
 		return false;
-	struct ss_session *session = open_session(s, run, ss_ask_kind(ask.tool, run), ss_str_from(q->host),
-						  ss_ask_combines(ask.tool, run), ask.tool->flags & SS_TOOL_VISITS, &sel,
+	struct ss_session *session = open_session(s, run, ss_request_file_kind(ask.tool, run), ss_str_from(q->host),
+						  ss_request_combines(ask.tool, run), ask.tool->flags & SS_TOOL_VISITS, &sel,
 						  arena, err);
 	if (!session)
 		return false;
@@ -203,7 +203,7 @@ static bool answer(struct stepscope *s, const struct stepscope_question *q, stru
 	ask.run = run->name;
 	ask.host = sel.name;
 	bool ok = write_answer(&ask, session, q, a, err);
-	ss_ask_release(&ask);
+	ss_tool_request_release(&ask);
 	ss_session_close(s->sessions, session);
 	return ok;
 }

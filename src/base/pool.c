@@ -7,7 +7,7 @@
 
 #define MAX_THREADS 16u
 
-struct job {
+struct parallel_work {
 	size_t n;
 	ss_work_fn *fn;
 	void *arg;
@@ -20,21 +20,21 @@ struct job {
 
 static void *work(void *arg)
 {
-	struct job *job = arg;
-	while (!atomic_load_explicit(&job->failed, memory_order_relaxed)) {
-		size_t i = atomic_fetch_add(&job->next, 1);
-		if (i >= job->n)
+	struct parallel_work *parallel_work = arg;
+	while (!atomic_load_explicit(&parallel_work->failed, memory_order_relaxed)) {
+		size_t i = atomic_fetch_add(&parallel_work->next, 1);
+		if (i >= parallel_work->n)
 			break;
 		struct ss_err err = { 0 };
-		if (job->fn(job->arg, i, &err))
+		if (parallel_work->fn(parallel_work->arg, i, &err))
 			continue;
-		pthread_mutex_lock(&job->lock);
-		if (!job->failed || i < job->first_bad) {
-			job->first_bad = i;
-			job->bad = err;
+		pthread_mutex_lock(&parallel_work->lock);
+		if (!parallel_work->failed || i < parallel_work->first_bad) {
+			parallel_work->first_bad = i;
+			parallel_work->bad = err;
 		}
-		atomic_store(&job->failed, true);
-		pthread_mutex_unlock(&job->lock);
+		atomic_store(&parallel_work->failed, true);
+		pthread_mutex_unlock(&parallel_work->lock);
 	}
 	return NULL;
 }
@@ -52,19 +52,19 @@ static unsigned thread_count(size_t n, unsigned wanted)
 
 bool ss_parallel(size_t n, unsigned threads, ss_work_fn *fn, void *arg, struct ss_err *err)
 {
-	struct job job = { .n = n, .fn = fn, .arg = arg };
-	pthread_mutex_init(&job.lock, NULL);
+	struct parallel_work parallel_work = { .n = n, .fn = fn, .arg = arg };
+	pthread_mutex_init(&parallel_work.lock, NULL);
 	pthread_t helpers[MAX_THREADS];
 	unsigned nhelpers = 0, want = thread_count(n, threads);
 	/* A thread that cannot be started only means that the others do its share. */
-	while (nhelpers + 1 < want && pthread_create(&helpers[nhelpers], NULL, work, &job) == 0)
+	while (nhelpers + 1 < want && pthread_create(&helpers[nhelpers], NULL, work, &parallel_work) == 0)
 		nhelpers++;
-	work(&job);
+	work(&parallel_work);
 	for (unsigned i = 0; i < nhelpers; i++)
 		pthread_join(helpers[i], NULL);
-	pthread_mutex_destroy(&job.lock);
-	if (job.failed)
-		return ss_fail(err, job.bad.code ? job.bad.code : SS_ENOMEM, "%s",
-			       job.bad.code ? job.bad.text : "out of memory");
+	pthread_mutex_destroy(&parallel_work.lock);
+	if (parallel_work.failed)
+		return ss_fail(err, parallel_work.bad.code ? parallel_work.bad.code : SS_ENOMEM, "%s",
+			       parallel_work.bad.code ? parallel_work.bad.text : "out of memory");
 	return true;
 }

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-bool ss_legacy_note(const struct ss_query *q, const struct ss_host *h, struct ss_result *out)
+bool ss_legacy_note(const struct ss_request *q, const struct ss_host *h, struct ss_result *out)
 {
 	(void)q;
 	size_t slash = ss_str_rchr(h->x.path, '/');
@@ -20,13 +20,13 @@ bool ss_legacy_is_json(const struct ss_host *h)
 	return ss_str_ends(h->x.path, SS_STR(".json")) || ss_str_ends(h->x.path, SS_STR(".json.gz"));
 }
 
-struct ss_str ss_legacy_bytes(const struct ss_query *q, const struct ss_host *h, struct ss_err *err)
+struct ss_str ss_legacy_bytes(const struct ss_request *q, const struct ss_host *h, struct ss_err *err)
 {
 	struct ss_str bytes;
 	return ss_unpack(h->x.file.bytes, q->arena, &bytes, err) ? bytes : (struct ss_str){ NULL, 0 };
 }
 
-const struct ss_jnode *ss_legacy_read(const struct ss_query *q, const struct ss_host *h, const struct ss_pbt_field *fields,
+const struct ss_jnode *ss_legacy_read(const struct ss_request *q, const struct ss_host *h, const struct ss_pbt_field *fields,
 				   struct ss_result *out, struct ss_err *err)
 {
 	struct ss_err why = { 0 };

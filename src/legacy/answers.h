@@ -19,10 +19,10 @@ ss_legacy_fn ss_legacy_overview_page, ss_legacy_input_pipeline, ss_legacy_op_pro
 /* For those. */
 
 /* The file as a tree, JSON or (with `fields`) protobuf; NULL on failure. Its JSON becomes the answer for XProf's clients. */
-const struct ss_jnode *ss_legacy_read(const struct ss_query *q, const struct ss_host *h, const struct ss_pbt_field *fields,
+const struct ss_jnode *ss_legacy_read(const struct ss_request *q, const struct ss_host *h, const struct ss_pbt_field *fields,
 				   struct ss_result *out, struct ss_err *err);
 /* Its bytes, unpacked where they are packed (also twice); p NULL on failure. In q's arena, or the file's own. */
-struct ss_str ss_legacy_bytes(const struct ss_query *q, const struct ss_host *h, struct ss_err *err);
+struct ss_str ss_legacy_bytes(const struct ss_request *q, const struct ss_host *h, struct ss_err *err);
 /*
  * Append a DataTable {"cols","rows","p"}. A column gets what `known` says of its id, a column that
  * nobody knows its own words. `names` are pairs of an older id and the one it has now, up to NULL.
@@ -32,7 +32,7 @@ bool ss_legacy_table(const struct ss_jnode *data_table, const char *name, const 
 /* A property whose text is a number, with what it stands for: "12.3%" is 12.3 percent. */
 bool ss_legacy_prop(struct ss_table *t, struct ss_str id, struct ss_str text, struct ss_arena *arena);
 /* What the user shall know: that the figures are not ours, and of which file they are. */
-bool ss_legacy_note(const struct ss_query *q, const struct ss_host *h, struct ss_result *out);
+bool ss_legacy_note(const struct ss_request *q, const struct ss_host *h, struct ss_result *out);
 /* Does the file of this name hold JSON, or a message? */
 bool ss_legacy_is_json(const struct ss_host *h);
 

@@ -23,7 +23,7 @@ struct table_state {
 	struct ss_buf key;
 };
 
-struct job {
+struct combination {
 	const struct ss_legacy_answer *a;
 	struct ss_result *out;
 	SS_VEC(struct table_state) tables;	/* by table of the combination */
@@ -332,7 +332,7 @@ static bool add_prop(const struct ss_legacy_table *rule, struct ss_table *t, con
 
 /* ---- tables ---- */
 
-static bool add_table(struct job *j, const struct ss_table *from, bool worst)
+static bool add_table(struct combination *j, const struct ss_table *from, bool worst)
 {
 	struct ss_table *t = ss_legacy_find(j->out, from->name);
 	if (!t) {
@@ -364,7 +364,7 @@ static bool add_table(struct job *j, const struct ss_table *from, bool worst)
 }
 
 /* The answer of one host to those of the hosts before. */
-static bool add_host(struct job *j, const struct ss_host *h, const struct ss_result *r)
+static bool add_host(struct combination *j, const struct ss_host *h, const struct ss_result *r)
 {
 	double bad = j->a->worst ? j->a->worst(r) : 0;
 	bool worst = !j->nread || bad > j->worst, ok = true;
@@ -384,7 +384,7 @@ static bool add_host(struct job *j, const struct ss_host *h, const struct ss_res
 }
 
 /* Take rows away that some host lacks. */
-static void drop_rare(struct job *j)
+static void drop_rare(struct combination *j)
 {
 	for (size_t i = 0; i < j->tables.n; i++) {
 		struct table_state *s = &j->tables.v[i];
@@ -415,7 +415,7 @@ static void drop_rare(struct job *j)
 	}
 }
 
-static bool note_all(struct job *j)
+static bool note_all(struct combination *j)
 {
 	struct ss_str text = ss_arena_printf(
 		j->out->arena, "These figures were computed at capture time, by each of %zu hosts separately. %s",
@@ -427,13 +427,13 @@ static bool note_all(struct job *j)
 }
 
 /* One host after the other, each in memory of its own. */
-static bool add_hosts(struct job *j, const struct ss_query *q, struct ss_err *err)
+static bool add_hosts(struct combination *j, const struct ss_request *q, struct ss_err *err)
 {
 	struct ss_err first = { 0 };
 	for (size_t i = 0; i < q->model->nhosts; i++) {
 		const struct ss_host *h = q->model->hosts[i];
 		struct ss_arena arena = { 0 };
-		struct ss_query one = *q;
+		struct ss_request one = *q;
 		struct ss_result r;
 		struct ss_err why = { 0 };
 		one.arena = &arena;
@@ -453,9 +453,9 @@ static bool add_hosts(struct job *j, const struct ss_query *q, struct ss_err *er
 	return j->nread || ss_fail(err, first.code, "%s", first.text);
 }
 
-bool ss_legacy_combine(const struct ss_query *q, const struct ss_legacy_answer *a, struct ss_result *out, struct ss_err *err)
+bool ss_legacy_combine(const struct ss_request *q, const struct ss_legacy_answer *a, struct ss_result *out, struct ss_err *err)
 {
-	struct job j = { .a = a, .out = out };
+	struct combination j = { .a = a, .out = out };
 	if (q->model->nhosts == 1)
 		return a->read(q, q->model->hosts[0], out, err) && (!a->end || a->end(out, 1) || ss_fail_mem(err));
 	bool ok = add_hosts(&j, q, err);

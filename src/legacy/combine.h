@@ -45,7 +45,7 @@ struct ss_legacy_table {
 };
 
 struct ss_legacy_answer {
-	bool (*read)(const struct ss_query *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err);
+	bool (*read)(const struct ss_request *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err);
 	const struct ss_legacy_table *tables;
 	size_t ntables;
 	/* How badly off a host is; NULL: the first host counts. */
@@ -55,7 +55,7 @@ struct ss_legacy_answer {
 	const char *says;	/* how hosts are combined, a sentence for the note */
 };
 
-bool ss_legacy_combine(const struct ss_query *q, const struct ss_legacy_answer *a, struct ss_result *out, struct ss_err *err);
+bool ss_legacy_combine(const struct ss_request *q, const struct ss_legacy_answer *a, struct ss_result *out, struct ss_err *err);
 
 /* For `end`. */
 

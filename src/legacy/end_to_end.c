@@ -31,8 +31,8 @@ static const struct ss_col phase_cols[] = {
 	NUM("duration_ms", "Duration", MS, "end - begin; empty where either is not in the log"),
 };
 
-struct job {
-	const struct ss_query *q;
+struct chart {
+	const struct ss_request *q;
 	struct ss_result *out;
 	struct ss_table *categories, *phases;
 };
@@ -100,14 +100,14 @@ static bool set_props(struct ss_table *t, const struct ss_end_to_end *e)
 	       ss_table_prop_num(t, "start_frac", "its share", SS_UNIT_FRAC, start / train, "%.3f");
 }
 
-static bool note(const struct job *j, struct ss_str file, struct ss_str text)
+static bool note(const struct chart *j, struct ss_str file, struct ss_str text)
 {
 	if (!text.p)
 		return false;
 	return ss_result_note(j->out, SS_WARNING, ss_arena_printf(j->q->arena, SS_FMT ": " SS_FMT, SS_ARG(file), SS_ARG(text)));
 }
 
-static bool add_notes(const struct job *j, struct ss_str file, const struct ss_end_to_end *e)
+static bool add_notes(const struct chart *j, struct ss_str file, const struct ss_end_to_end *e)
 {
 	struct ss_arena *a = j->q->arena;
 	bool ok = true;
@@ -128,9 +128,9 @@ static bool add_notes(const struct job *j, struct ss_str file, const struct ss_e
 	return ok;
 }
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	struct job j = { .q = q, .out = out };
+	struct chart j = { .q = q, .out = out };
 	struct ss_err first = { 0 };
 	struct ss_end_to_end last = { 0 };
 	bool any = false;

@@ -8,7 +8,7 @@
 
 #include "tools/tool.h"
 
-typedef bool ss_legacy_fn(const struct ss_query *q, struct ss_result *out, struct ss_err *err);
+typedef bool ss_legacy_fn(const struct ss_request *q, struct ss_result *out, struct ss_err *err);
 
 /* The kind of files that hold this tool's answer as an older program stored it; NULL: there are none. */
 const char *ss_legacy_answers(const struct ss_tool *t);

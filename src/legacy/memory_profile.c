@@ -20,14 +20,14 @@
 #define LEVELS 4
 #define MAX_POINTS 1000
 
-struct job {
+struct stored_profile {
 	struct ss_result *out;
 	struct ss_arena scratch;	/* of one point */
 	struct ss_str id;		/* of the allocator at hand */
 };
 
 /* What was left as it stands, read; NULL when memory is out. It was found well-formed before. */
-static const struct ss_jnode *open_node(struct job *j, const struct ss_jnode *n)
+static const struct ss_jnode *open_node(struct stored_profile *j, const struct ss_jnode *n)
 {
 	static const struct ss_jnode nothing = { .kind = SS_J_NULL, .key = { "", 0 }, .text = { "", 0 } };
 	struct ss_err why = { 0 };
@@ -101,7 +101,7 @@ static int64_t count_point(struct walk *w, const struct ss_jnode *point)
  * A point for each of MAX_POINTS stretches of the list, the one with most in use: as timelines are
  * computed now. Before version 1 the files had all points.
  */
-static bool add_timeline(struct job *j, struct ss_table *t, const struct ss_jnode *points, struct walk *w)
+static bool add_timeline(struct stored_profile *j, struct ss_table *t, const struct ss_jnode *points, struct walk *w)
 {
 	const struct ss_jnode *p = points ? points->first : NULL;
 	size_t n = ss_jnode_count(points), each = n / MAX_POINTS, nshort = MAX_POINTS * (each + 1) - n;
@@ -142,7 +142,7 @@ static bool make_list(struct list *l, const struct ss_jnode *array)
 	return true;
 }
 
-static bool add_active(struct job *j, struct ss_table *t, const struct ss_jnode *active, const struct list *points,
+static bool add_active(struct stored_profile *j, struct ss_table *t, const struct ss_jnode *active, const struct list *points,
 		       const struct list *special)
 {
 	const struct ss_jnode *a = open_node(j, active);
@@ -167,7 +167,7 @@ static bool add_active(struct job *j, struct ss_table *t, const struct ss_jnode 
 	return made_up ? set_activity(t, x) : set_point(t, x);
 }
 
-static bool add_breakdown(struct job *j, struct ss_table *t, const struct ss_jnode *allocator)
+static bool add_breakdown(struct stored_profile *j, struct ss_table *t, const struct ss_jnode *allocator)
 {
 	const struct ss_jnode *active = ss_jnode_get(allocator, "activeAllocations");
 	struct list points = { 0 }, special = { 0 };
@@ -180,7 +180,7 @@ static bool add_breakdown(struct job *j, struct ss_table *t, const struct ss_jno
 	return ok;
 }
 
-static bool add_allocator(struct job *j, struct ss_table *t, const struct ss_jnode *summary, const struct walk *w)
+static bool add_allocator(struct stored_profile *j, struct ss_table *t, const struct ss_jnode *summary, const struct walk *w)
 {
 	const struct ss_jnode *peak = open_node(j, ss_jnode_get(summary, "peakStats"));
 	if (!peak || !ss_table_row(t))
@@ -229,7 +229,7 @@ static bool add_modules(struct ss_table *t, const struct ss_jnode *list)
 	return true;
 }
 
-static bool add_all(struct job *j, const struct ss_jnode *root)
+static bool add_all(struct stored_profile *j, const struct ss_jnode *root)
 {
 	struct ss_table *t = j->out->tables;
 	const struct ss_jnode *all = ss_jnode_get(root, "memoryProfilePerAllocator");
@@ -246,9 +246,9 @@ static bool add_all(struct job *j, const struct ss_jnode *root)
 	return add_modules(&t[T_MODULES], ss_jnode_get(root, "hloModules"));
 }
 
-bool ss_legacy_memory_profile(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+bool ss_legacy_memory_profile(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	struct job j = { .out = out };
+	struct stored_profile j = { .out = out };
 	if (q->model->nhosts != 1)
 		return ss_fail(err, SS_EINVAL, "memory is shown for one host: select one of the %zu hosts", q->model->nhosts);
 	const struct ss_host *h = q->model->hosts[0];

@@ -368,7 +368,7 @@ static bool input_advice(const struct ss_jnode *input, struct ss_result *out)
 	return t != NULL;
 }
 
-bool ss_legacy_input_message(const struct ss_query *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
+bool ss_legacy_input_message(const struct ss_request *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
 {
 	const struct ss_jnode *input = ss_legacy_read(q, h, input_fields, out, err);
 	if (!input)
@@ -445,7 +445,7 @@ static bool recommendation_table(const struct ss_jnode *r, struct ss_result *out
 	return true;
 }
 
-bool ss_legacy_overview_message(const struct ss_query *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
+bool ss_legacy_overview_message(const struct ss_request *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
 {
 	const struct ss_jnode *root = ss_legacy_read(q, h, overview_fields, out, err);
 	if (!root)

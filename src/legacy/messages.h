@@ -7,8 +7,8 @@
 
 #include "legacy/answers.h"
 
-bool ss_legacy_overview_message(const struct ss_query *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err);
-bool ss_legacy_input_message(const struct ss_query *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err);
+bool ss_legacy_overview_message(const struct ss_request *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err);
+bool ss_legacy_input_message(const struct ss_request *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err);
 /* Means and extremes of the steps of several hosts on other hardware than TPUs, as properties, anew from the rows. */
 bool ss_legacy_sum_up_steps(struct ss_table *steps);
 

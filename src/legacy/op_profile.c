@@ -133,7 +133,7 @@ static bool add_tree(struct ss_table *t, const struct ss_jnode *root)
 	return true;
 }
 
-bool ss_legacy_op_profile(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+bool ss_legacy_op_profile(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	static const struct {
 		const char *key, *name, *group, *title;

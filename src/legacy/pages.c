@@ -83,7 +83,7 @@ static bool read_tables(const struct ss_jnode *root, const struct rule *rules, s
 	return true;
 }
 
-static bool read_pages(const struct ss_query *q, const struct ss_host *h, const struct rule *rules, size_t n,
+static bool read_pages(const struct ss_request *q, const struct ss_host *h, const struct rule *rules, size_t n,
 		       struct ss_result *out, struct ss_err *err)
 {
 	const struct ss_jnode *root = ss_legacy_read(q, h, NULL, out, err);
@@ -95,13 +95,13 @@ static bool read_pages(const struct ss_query *q, const struct ss_host *h, const 
 				       SS_ARG(h->x.path));
 }
 
-static bool read_overview(const struct ss_query *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
+static bool read_overview(const struct ss_request *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
 {
 	return ss_legacy_is_json(h) ? read_pages(q, h, overview_rules, SS_COUNT(overview_rules), out, err)
 				 : ss_legacy_overview_message(q, h, out, err);
 }
 
-static bool read_input(const struct ss_query *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
+static bool read_input(const struct ss_request *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
 {
 	return ss_legacy_is_json(h) ? read_pages(q, h, input_rules, SS_COUNT(input_rules), out, err)
 				 : ss_legacy_input_message(q, h, out, err);
@@ -249,7 +249,7 @@ static bool end_pages(struct ss_result *out, size_t nhosts)
 #define SAYS "Steps are those that all of them have, each as it was on the host that took longest (on TPUs: that waited " \
 	     "longest for input); shares are means over hosts."
 
-bool ss_legacy_overview_page(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+bool ss_legacy_overview_page(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	static const struct ss_legacy_table tables[] = {
 		{ .name = "analysis", .key = { "operation", "category" }, COLS(op_cols), PROPS(analysis_props) },
@@ -263,7 +263,7 @@ bool ss_legacy_overview_page(const struct ss_query *q, struct ss_result *out, st
 	return ss_legacy_combine(q, &answer, out, err);
 }
 
-bool ss_legacy_input_pipeline(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+bool ss_legacy_input_pipeline(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	static const struct ss_legacy_table tables[] = {
 		{ .name = "max_infeed_core" },

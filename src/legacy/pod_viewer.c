@@ -292,7 +292,7 @@ static bool per_step(struct ss_result *out, const char *name, const char *title,
 	return t != NULL;
 }
 
-static bool read_pod(const struct ss_query *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
+static bool read_pod(const struct ss_request *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
 {
 	const struct ss_jnode *root = ss_legacy_read(q, h, NULL, out, err);
 	const struct ss_jnode *env = ss_jnode_get(root, "runEnvironment");
@@ -332,7 +332,7 @@ static bool end_pod(struct ss_result *out, size_t nhosts)
 	return nhosts < 2 || !cores || !steps || add_steps(steps, cores);
 }
 
-bool ss_legacy_pod_viewer(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+bool ss_legacy_pod_viewer(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	static const struct ss_legacy_table tables[] = {
 		{ .name = "cores", .key = { "step_num", "core_id" } },

@@ -100,7 +100,7 @@ static bool set_side_total(struct ss_table *t, const char *prop, const char *sha
 	return ss_table_prop_num(t, prop, NULL, SS_UNIT_US, total_us, "%.3f");
 }
 
-static bool read_op_stats(const struct ss_query *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
+static bool read_op_stats(const struct ss_request *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
 {
 	const struct ss_jnode *root = ss_legacy_read(q, h, stats_fields, out, err);
 	if (!root)
@@ -166,7 +166,7 @@ static bool end_ops(struct ss_result *out, size_t nhosts)
 	return true;
 }
 
-bool ss_legacy_framework_op_stats(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+bool ss_legacy_framework_op_stats(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	static const struct ss_legacy_col cols[] = {
 		{ "occurrences", SS_LEGACY_SUM, NULL },
@@ -269,7 +269,7 @@ static bool add_kernel(struct ss_table *t, const struct ss_jnode *k)
 	return true;
 }
 
-static bool read_kernels(const struct ss_query *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
+static bool read_kernels(const struct ss_request *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
 {
 	const struct ss_jnode *root = ss_legacy_read(q, h, kernels_fields, out, err);
 	struct ss_table *t = root ? ss_result_table(out, "kernel_stats", "GPU kernels", kernel_cols, SS_COUNT(kernel_cols)) : NULL;
@@ -296,7 +296,7 @@ static bool end_kernels(struct ss_result *out, size_t nhosts)
 	return true;
 }
 
-bool ss_legacy_kernel_stats(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+bool ss_legacy_kernel_stats(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	static const struct ss_legacy_col cols[] = {
 		{ "occurrences", SS_LEGACY_SUM, NULL },

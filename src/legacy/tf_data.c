@@ -387,7 +387,7 @@ static bool of_tables(struct ss_result *out, const struct ss_jnode *list)
 
 /* ---- both ---- */
 
-static bool read_one(const struct ss_query *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
+static bool read_one(const struct ss_request *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
 {
 	struct ss_err why = { 0 };
 	struct ss_str text = ss_legacy_bytes(q, h, &why);
@@ -416,7 +416,7 @@ static bool end(struct ss_result *out, size_t nhosts)
 	return nhosts < 2 || ss_legacy_sort(&out->tables[T_BOTTLENECKS], by);
 }
 
-bool ss_legacy_tf_data(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+bool ss_legacy_tf_data(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	static const struct ss_legacy_table tables[] = {
 		{ .name = "bottlenecks", .key = { "host", "input_pipeline" } },

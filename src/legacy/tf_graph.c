@@ -102,8 +102,8 @@ static const struct ss_param params[] = {
 };
 
 /* What is asked for: operations and scopes of one subtree stand in a row. */
-struct job {
-	const struct ss_query *q;
+struct graph_answer {
+	const struct ss_request *q;
 	struct ss_result *out;
 	const struct ss_tfgraph *g;
 	uint32_t top, end;	/* scopes [top, end) */
@@ -128,7 +128,7 @@ static void set_counts(struct ss_table *t, size_t first, const struct ss_tf_scop
 	ss_set_f64(t, first + 4, ss_tf_scope_compatible_frac(s));
 }
 
-static bool set_props(struct ss_table *t, const struct job *j)
+static bool set_props(struct ss_table *t, const struct graph_answer *j)
 {
 	const struct ss_tf_scope *s = &j->g->scopes[j->top];
 	/* TensorBoard's score is cut to whole percents, never rounded up to 100. */
@@ -144,7 +144,7 @@ static bool set_props(struct ss_table *t, const struct job *j)
 	       ss_table_prop_num(t, "producer", "Version of the graph's writer", SS_UNIT_NONE, (double)j->g->def.producer, "%.0f");
 }
 
-static bool add_scopes(struct job *j)
+static bool add_scopes(struct graph_answer *j)
 {
 	struct ss_table *t = ss_result_table(j->out, "scopes", "Name scopes", scope_cols, SS_COUNT(scope_cols));
 	if (!t || !ss_table_reserve(t, j->end - j->top) || !set_props(t, j))
@@ -161,7 +161,7 @@ static bool add_scopes(struct job *j)
 	return true;
 }
 
-static bool add_incompatible(struct job *j)
+static bool add_incompatible(struct graph_answer *j)
 {
 	struct ss_table *t = ss_result_table(j->out, "incompatible", "Incompatible operations", bad_cols, SS_COUNT(bad_cols));
 	bool ok = t && ss_table_reserve(t, j->g->scopes[j->top].n[SS_TF_INCOMPATIBLE]);
@@ -196,7 +196,7 @@ static int by_weight(const void *a, const void *b)
 	return ss_str_cmp(x->name, y->name);
 }
 
-static bool fill_op_types(struct job *j, struct ss_table *t, struct ss_strmap *map, struct op_type *v)
+static bool fill_op_types(struct graph_answer *j, struct ss_table *t, struct ss_strmap *map, struct op_type *v)
 {
 	for (uint32_t i = j->op; i < j->op_end; i++) {
 		const struct ss_tf_op *op = &j->g->ops[i];
@@ -222,7 +222,7 @@ static bool fill_op_types(struct job *j, struct ss_table *t, struct ss_strmap *m
 	return true;
 }
 
-static bool add_op_types(struct job *j)
+static bool add_op_types(struct graph_answer *j)
 {
 	struct ss_table *t = ss_result_table(j->out, "operators", "Operators", op_cols, SS_COUNT(op_cols));
 	struct op_type *v = calloc((size_t)(j->op_end - j->op) + 1, sizeof(*v));
@@ -234,13 +234,13 @@ static bool add_op_types(struct job *j)
 }
 
 /* Before something of an operation is read in the file. */
-static void read_in_file(struct job *j)
+static void read_in_file(struct graph_answer *j)
 {
 	if (++j->nread % SS_TF_FORGET == 0)
 		ss_tfgraph_forget(j->g);
 }
 
-static bool add_attrs_of(struct job *j, struct ss_table *t, const struct ss_tf_op *op)
+static bool add_attrs_of(struct graph_answer *j, struct ss_table *t, const struct ss_tf_op *op)
 {
 	struct ss_graph_attrs it = ss_graph_attrs_of(op->node);
 	struct ss_str name, value;
@@ -262,7 +262,7 @@ static bool add_attrs_of(struct job *j, struct ss_table *t, const struct ss_tf_o
 }
 
 /* Of the operation asked for, else of those that a TPU would not run. */
-static bool add_attributes(struct job *j, uint32_t node)
+static bool add_attributes(struct graph_answer *j, uint32_t node)
 {
 	struct ss_table *t = ss_result_table(j->out, "attributes", "Attributes", attr_cols, SS_COUNT(attr_cols));
 	bool ok = t;
@@ -286,7 +286,7 @@ static bool same_place(const struct ss_graph_node *a, const struct ss_graph_node
 	return a->function == b->function && (a->part == b->part || a->function != SS_GRAPH_MAIN);
 }
 
-static bool index_ops(struct job *j)
+static bool index_ops(struct graph_answer *j)
 {
 	bool ok = ss_u64map_reserve(&j->by_name, j->g->nops);
 	for (uint32_t i = 0; ok && i < j->g->nops; i++) {
@@ -297,7 +297,7 @@ static bool index_ops(struct job *j)
 }
 
 /* The operation that an input of `user` comes from, SS_NONE if there is none: an argument of a function, say. */
-static uint32_t source_of(const struct job *j, const struct ss_graph_node *user, struct ss_str name)
+static uint32_t source_of(const struct graph_answer *j, const struct ss_graph_node *user, struct ss_str name)
 {
 	uint32_t i = ss_u64map_get(&j->by_name, key_of(user, name));
 	bool right = i != SS_NONE && ss_str_eq(j->g->ops[i].node->name, name) && same_place(j->g->ops[i].node, user);
@@ -317,7 +317,7 @@ static bool add_neighbour(struct ss_table *t, const char *direction, struct ss_s
 	return true;
 }
 
-static bool add_neighbours(struct job *j, uint32_t node)
+static bool add_neighbours(struct graph_answer *j, uint32_t node)
 {
 	struct ss_table *t = ss_result_table(j->out, "neighbours", "Inputs and outputs", neighbour_cols, SS_COUNT(neighbour_cols));
 	const struct ss_tf_op *ops = j->g->ops;
@@ -344,7 +344,7 @@ static bool add_neighbours(struct job *j, uint32_t node)
 }
 
 /* A child that is a scope, or with `op` an operation. */
-static bool add_child(struct job *j, struct ss_table *t, const struct ss_tf_scope *s, const struct ss_tf_op *op)
+static bool add_child(struct graph_answer *j, struct ss_table *t, const struct ss_tf_scope *s, const struct ss_tf_op *op)
 {
 	size_t above = j->g->scopes[j->top].name.n;
 	if (!ss_table_row(t))
@@ -370,7 +370,7 @@ static bool add_child(struct job *j, struct ss_table *t, const struct ss_tf_scop
  * The children of the scope: scopes first. `child` gets the row of each scope of the subtree, which
  * is that of the child it stands in.
  */
-static bool add_children(struct job *j, uint32_t *child)
+static bool add_children(struct graph_answer *j, uint32_t *child)
 {
 	const struct ss_tfgraph *g = j->g;
 	struct ss_table *t = ss_result_table(j->out, "children", "In this scope", child_cols, SS_COUNT(child_cols));
@@ -398,7 +398,7 @@ struct links {
 };
 
 /* The child that an operation stands in, SS_NONE for one outside of the scope. */
-static uint32_t child_of(const struct job *j, const uint32_t *child, uint32_t op)
+static uint32_t child_of(const struct graph_answer *j, const uint32_t *child, uint32_t op)
 {
 	uint32_t scope = j->g->ops[op].scope;
 	if (scope < j->top || scope >= j->end)
@@ -418,7 +418,7 @@ static bool count_link(struct links *l, uint32_t from, uint32_t to, bool control
 	return true;
 }
 
-static bool find_links(struct job *j, const uint32_t *child, struct links *l)
+static bool find_links(struct graph_answer *j, const uint32_t *child, struct links *l)
 {
 	for (uint32_t i = 0; i < j->g->nops; i++) {
 		struct ss_graph_inputs it = ss_graph_inputs_of(j->g->ops[i].node);
@@ -435,7 +435,7 @@ static bool find_links(struct job *j, const uint32_t *child, struct links *l)
 	return true;
 }
 
-static bool add_links(struct job *j, const uint32_t *child)
+static bool add_links(struct graph_answer *j, const uint32_t *child)
 {
 	struct ss_table *t = ss_result_table(j->out, "links", "Connections", link_cols, SS_COUNT(link_cols));
 	struct links l = { 0 };
@@ -454,7 +454,7 @@ static bool add_links(struct job *j, const uint32_t *child)
 	return ok;
 }
 
-static bool add_drawing(struct job *j)
+static bool add_drawing(struct graph_answer *j)
 {
 	uint32_t *child = calloc((size_t)j->g->nscopes + 1, sizeof(*child));
 	bool ok = child && add_children(j, child) && add_links(j, child);
@@ -463,7 +463,7 @@ static bool add_drawing(struct job *j)
 }
 
 /* The first of the files that holds a graph. */
-static const struct ss_tfgraph *pick(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static const struct ss_tfgraph *pick(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	struct ss_err first = { 0 };
 	for (size_t i = 0; i < q->model->nhosts; i++) {
@@ -490,7 +490,7 @@ static const struct ss_tfgraph *pick(const struct ss_query *q, struct ss_result 
 }
 
 /* What the compatible share does not tell: functions are not judged, and TensorFlow 2 has little else. */
-static bool note_functions(struct job *j)
+static bool note_functions(struct graph_answer *j)
 {
 	uint32_t in_functions = j->g->scopes[j->top].n[SS_TF_FUNCTION], unknown = 0;
 	for (uint32_t i = j->op; i < j->op_end; i++)
@@ -504,10 +504,10 @@ static bool note_functions(struct job *j)
 					      in_functions, unknown));
 }
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	struct job j = { .q = q, .out = out };
-	struct ss_str scope = ss_query_param(q, &ss_tool_tf_graph, "scope"), name = ss_query_param(q, &ss_tool_tf_graph, "node");
+	struct graph_answer j = { .q = q, .out = out };
+	struct ss_str scope = ss_request_param(q, &ss_tool_tf_graph, "scope"), name = ss_request_param(q, &ss_tool_tf_graph, "node");
 	bool draw = scope.n, ok;
 	j.g = pick(q, out, err);
 	if (!j.g)

@@ -5,7 +5,7 @@
 
 #define MAX_FOLDS 10
 
-struct job {
+struct gathering {
 	struct {
 		const struct ss_fold *fold;
 		void *data;
@@ -15,7 +15,7 @@ struct job {
 
 static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
 {
-	const struct job *j = arg;
+	const struct gathering *j = arg;
 	bool ok = true;
 	(void)i;
 	for (size_t k = 0; ok && k < j->n; k++)
@@ -25,7 +25,7 @@ static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 
 static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
 {
-	const struct job *j = arg;
+	const struct gathering *j = arg;
 	bool ok = true;
 	for (size_t k = 0; ok && k < j->n; k++)
 		ok = j->v[k].fold->take(j->v[k].data, i, h, err);
@@ -45,7 +45,7 @@ static void *begin(const struct ss_fold *f, const struct ss_model *m, struct ss_
 	return NULL;
 }
 
-static bool run(struct job *j, struct ss_model *m, struct ss_err *err)
+static bool run(struct gathering *j, struct ss_model *m, struct ss_err *err)
 {
 	const struct ss_visit visit = { .read = read_host, .take = take_host, .arg = j };
 	bool ok = true;
@@ -68,7 +68,7 @@ struct wish {
 static void *build(void *owner, struct ss_err *err)
 {
 	const struct wish *w = owner;
-	struct job j = { .v = { { w->fold, NULL } }, .n = 1 };
+	struct gathering j = { .v = { { w->fold, NULL } }, .n = 1 };
 	return run(&j, w->m, err) ? j.v[0].data : NULL;
 }
 
@@ -90,7 +90,7 @@ bool ss_model_gather(struct ss_model *m, unsigned facts, struct ss_err *err)
 		{ SS_FACTS_TRANSFERS, &ss_fold_transfers }, { SS_FACTS_IDLE_ATTRIBUTION, &ss_fold_idle_attribution },
 		{ SS_FACTS_MEMORY_PEAK, &ss_fold_memory_peak },	  { SS_FACTS_DUTY, &ss_fold_duty },
 	};
-	struct job j = { .n = 0 };
+	struct gathering j = { .n = 0 };
 	if (!m->visited)
 		return true;
 	/* Who comes second finds what the first has gathered. */

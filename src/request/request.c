@@ -42,7 +42,7 @@ static bool add_notes(struct ss_result *r, struct ss_model *m)
 	return ok;
 }
 
-bool ss_ask_tool(const struct ss_tool *t, const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+bool ss_request_tables(const struct ss_tool *t, const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	bool file = q->model->nhosts && q->model->hosts[0]->raw && !ss_legacy_files(t);
 	if (!file)
@@ -53,26 +53,26 @@ bool ss_ask_tool(const struct ss_tool *t, const struct ss_query *q, struct ss_re
 	return reader(q, out, err) && ss_tool_conclude(t, q, out, err);
 }
 
-bool ss_ask_run(struct ss_ask *a, struct ss_err *err)
+bool ss_tool_request_run(struct ss_tool_request *a, struct ss_err *err)
 {
-	struct ss_query q = { .model = a->model, .params = a->params, .nparams = a->nparams, .arena = &a->arena,
+	struct ss_request q = { .model = a->model, .params = a->params, .nparams = a->nparams, .arena = &a->arena,
 			      .as_xprof = a->format == SS_FORMAT_XPROF || a->format == SS_FORMAT_CSV,
 			      .for_people = a->format == SS_FORMAT_JSON || a->format == SS_FORMAT_TEXT,
 			      .as_tables = a->format == SS_FORMAT_TEXT || a->format == SS_FORMAT_CSV ||
 					   a->format == SS_FORMAT_CSV_IDS };
 	ss_result_init(&a->result, &a->arena);
-	if (!ss_ask_tool(a->tool, &q, &a->result, err))
+	if (!ss_request_tables(a->tool, &q, &a->result, err))
 		return false;
 	return (add_notes(&a->result, a->model) && ss_result_note_over_100_percent(&a->result)) || ss_fail_mem(err);
 }
 
-static bool no_table(const struct ss_ask *a, struct ss_err *err)
+static bool no_table(const struct ss_tool_request *a, struct ss_err *err)
 {
 	return ss_fail(err, SS_EINVAL, "the answer of %s is not a table, so it cannot be written as CSV", a->tool->name);
 }
 
 /* There is no such table: which are there? */
-static bool no_such_table(const struct ss_ask *a, struct ss_err *err)
+static bool no_such_table(const struct ss_tool_request *a, struct ss_err *err)
 {
 	const struct ss_result *r = &a->result;
 	struct ss_str names = SS_STR("");
@@ -84,7 +84,7 @@ static bool no_such_table(const struct ss_ask *a, struct ss_err *err)
 		       SS_ARG(a->table), SS_ARG(names));
 }
 
-static bool write_csv(const struct ss_ask *a, struct ss_out *o, struct ss_err *err)
+static bool write_csv(const struct ss_tool_request *a, struct ss_out *o, struct ss_err *err)
 {
 	const struct ss_result *r = &a->result;
 	bool first = !a->table.n, all = ss_str_is(a->table, "all"), any = false;
@@ -105,7 +105,7 @@ static bool write_csv(const struct ss_ask *a, struct ss_out *o, struct ss_err *e
 }
 
 /* A text or a file goes out as it is, a timeline as trace events; the first is no table. */
-static bool write_other(const struct ss_ask *a, struct ss_out *o, struct ss_err *err)
+static bool write_other(const struct ss_tool_request *a, struct ss_out *o, struct ss_err *err)
 {
 	bool csv = a->format == SS_FORMAT_CSV || a->format == SS_FORMAT_CSV_IDS;
 	if (csv)
@@ -118,7 +118,7 @@ static bool write_other(const struct ss_ask *a, struct ss_out *o, struct ss_err 
 	return true;
 }
 
-static bool write_tables(const struct ss_ask *a, struct ss_out *o, struct ss_err *err)
+static bool write_tables(const struct ss_tool_request *a, struct ss_out *o, struct ss_err *err)
 {
 	const struct ss_json_head head = { ss_str_from(a->tool->name), ss_str_from(a->tool->title), a->run, a->host };
 	ss_shape_fn *shape = ss_shape_find(head.tool);
@@ -145,9 +145,9 @@ static bool write_tables(const struct ss_ask *a, struct ss_out *o, struct ss_err
 	return true;
 }
 
-bool ss_ask(struct ss_ask *a, struct ss_out *o, struct ss_err *err)
+bool ss_tool_answer(struct ss_tool_request *a, struct ss_out *o, struct ss_err *err)
 {
-	if (!ss_ask_run(a, err))
+	if (!ss_tool_request_run(a, err))
 		return false;
 	/*
 	 * A result of a type of its own is a body, or tables that XProf's clients get as a drawing
@@ -160,36 +160,36 @@ bool ss_ask(struct ss_ask *a, struct ss_out *o, struct ss_err *err)
 	return write_tables(a, o, err);
 }
 
-const char *ss_ask_kind(const struct ss_tool *t, const struct ss_run *run)
+const char *ss_request_file_kind(const struct ss_tool *t, const struct ss_run *run)
 {
 	const char *answers = ss_legacy_answers(t);
 	return answers && ss_run_has(run, answers) ? answers : ss_legacy_files(t);
 }
 
-bool ss_ask_combines(const struct ss_tool *t, const struct ss_run *run)
+bool ss_request_combines(const struct ss_tool *t, const struct ss_run *run)
 {
 	return t->flags & (SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS) &&
-	       (ss_ask_kind(t, run) == ss_legacy_files(t) || ss_legacy_reader(t));
+	       (ss_request_file_kind(t, run) == ss_legacy_files(t) || ss_legacy_reader(t));
 }
 
-bool ss_ask_only_combined(const struct ss_tool *t, const struct ss_run *run)
+bool ss_request_only_combined(const struct ss_tool *t, const struct ss_run *run)
 {
-	return t->flags & SS_TOOL_ONLY_ALL_HOSTS && ss_ask_kind(t, run) == ss_legacy_files(t);
+	return t->flags & SS_TOOL_ONLY_ALL_HOSTS && ss_request_file_kind(t, run) == ss_legacy_files(t);
 }
 
-bool ss_ask_listed(const struct ss_tool *t, const struct ss_run *run)
+bool ss_request_listed(const struct ss_tool *t, const struct ss_run *run)
 {
-	return ss_tool_is_listed(t) && ss_run_has(run, ss_ask_kind(t, run));
+	return ss_tool_is_listed(t) && ss_run_has(run, ss_request_file_kind(t, run));
 }
 
-bool ss_ask_present(const struct ss_tool *t, const struct ss_run *run, const struct ss_host *first)
+bool ss_request_present(const struct ss_tool *t, const struct ss_run *run, const struct ss_host *first)
 {
-	if (ss_ask_kind(t, run))
-		return ss_run_has(run, ss_ask_kind(t, run));
+	if (ss_request_file_kind(t, run))
+		return ss_run_has(run, ss_request_file_kind(t, run));
 	return first && ss_tool_present(t, first);
 }
 
-void ss_ask_release(struct ss_ask *a)
+void ss_tool_request_release(struct ss_tool_request *a)
 {
 	ss_arena_release(&a->arena);
 }

@@ -20,7 +20,7 @@ enum ss_format {
 	SS_FORMAT_TEXT,		/* for a terminal */
 };
 
-struct ss_ask {
+struct ss_tool_request {
 	const struct ss_tool *tool;
 	struct ss_model *model;
 	const struct ss_param_value *params;
@@ -31,33 +31,33 @@ struct ss_ask {
 	bool notes_apart;		/* text: the caller shows the result's notes elsewhere */
 	struct ss_text_style style;	/* of text */
 	/* Answered: */
-	struct ss_result result;	/* lives until ss_ask_release */
+	struct ss_result result;	/* lives until ss_tool_request_release */
 	const char *content_type;	/* before the first byte is written */
-	struct ss_arena arena;		/* of the result; ss_ask_release */
+	struct ss_arena arena;		/* of the result; ss_tool_request_release */
 };
 
 /*
  * Run the tool and write the answer. What could not be read of the files is among the notes of the
  * result. SS_EINVAL when the answer has no such format: a drawing is no table.
  */
-bool ss_ask(struct ss_ask *a, struct ss_out *o, struct ss_err *err);
+bool ss_tool_answer(struct ss_tool_request *a, struct ss_out *o, struct ss_err *err);
 /* The first half: the result, without writing anything. */
-bool ss_ask_run(struct ss_ask *a, struct ss_err *err);
-void ss_ask_release(struct ss_ask *a);
+bool ss_tool_request_run(struct ss_tool_request *a, struct ss_err *err);
+void ss_tool_request_release(struct ss_tool_request *a);
 
 /*
  * Has the run what the tool reads? `first` is its first host, NULL where it has none. A tool that
  * reads other files is not even listed where there are none.
  */
 /* The tool's tables, whether the model's hosts are profiles or files with its stored answer. */
-bool ss_ask_tool(const struct ss_tool *t, const struct ss_query *q, struct ss_result *out, struct ss_err *err);
+bool ss_request_tables(const struct ss_tool *t, const struct ss_request *q, struct ss_result *out, struct ss_err *err);
 /* The kind of files that the tool is asked of for this run: those with its stored answers, if there are any. */
-const char *ss_ask_kind(const struct ss_tool *t, const struct ss_run *run);
+const char *ss_request_file_kind(const struct ss_tool *t, const struct ss_run *run);
 /* Does it answer for several hosts at once? */
-bool ss_ask_combines(const struct ss_tool *t, const struct ss_run *run);
+bool ss_request_combines(const struct ss_tool *t, const struct ss_run *run);
 /* And only so? A stored answer is its host's own, too. */
-bool ss_ask_only_combined(const struct ss_tool *t, const struct ss_run *run);
-bool ss_ask_listed(const struct ss_tool *t, const struct ss_run *run);
-bool ss_ask_present(const struct ss_tool *t, const struct ss_run *run, const struct ss_host *first);
+bool ss_request_only_combined(const struct ss_tool *t, const struct ss_run *run);
+bool ss_request_listed(const struct ss_tool *t, const struct ss_run *run);
+bool ss_request_present(const struct ss_tool *t, const struct ss_run *run, const struct ss_host *first);
 
 #endif

@@ -126,9 +126,9 @@ static bool tool_object(struct ss_call *c, struct ss_out *o, const struct ss_run
 					     [SS_KIND_TIMELINE] = "timeline",
 					     [SS_KIND_TREE] = "tree",
 					     [SS_KIND_GRAPH] = "graph" };
-	bool all = ss_ask_combines(t, run);
-	struct ss_str *hosts = ss_call_hosts(c, run, ss_ask_kind(t, run), all,
-					     ss_ask_only_combined(t, run), &nhosts);
+	bool all = ss_request_combines(t, run);
+	struct ss_str *hosts = ss_call_hosts(c, run, ss_request_file_kind(t, run), all,
+					     ss_request_only_combined(t, run), &nhosts);
 	if (!hosts)
 		return false;
 	ss_out_char(o, '{');
@@ -158,10 +158,10 @@ static bool tool_object(struct ss_call *c, struct ss_out *o, const struct ss_run
 static bool tool_objects(struct ss_call *c, struct ss_out *o, const struct ss_run *run, const struct ss_host *first)
 {
 	for (size_t i = 0, any = 0; ss_tools[i]; i++) {
-		if (!ss_ask_listed(ss_tools[i], run))
+		if (!ss_request_listed(ss_tools[i], run))
 			continue;
 		ss_out_z(o, any++ ? "," : "");
-		if (!tool_object(c, o, run, ss_tools[i], ss_ask_present(ss_tools[i], run, first)))
+		if (!tool_object(c, o, run, ss_tools[i], ss_request_present(ss_tools[i], run, first)))
 			return false;
 	}
 	return true;

@@ -58,7 +58,7 @@ static bool make_run(struct ss_model *m, void *arg, struct ss_arena *arena, stru
 	const struct ss_tool *overview = overview_tool(err);
 	bool ok = overview && (!*steps || ss_model_gather(m, overview->facts, err));
 	const struct ss_env *env = ok ? ss_model_env(m, err) : NULL;
-	struct ss_query q = { .model = m, .arena = arena };
+	struct ss_request q = { .model = m, .arena = arena };
 	struct ss_result r;
 	ss_result_init(&r, arena);
 	if (!env || (*steps && !ss_tool_run(overview, &q, &r, err)))
@@ -98,7 +98,7 @@ static double leading_number(const struct ss_result *r, const char *id)
 static bool make_stored_run(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o, struct ss_err *err)
 {
 	const struct ss_tool *overview = overview_tool(err);
-	struct ss_query q = { .model = m, .arena = arena };
+	struct ss_request q = { .model = m, .arena = arena };
 	struct ss_result r;
 	(void)arg;
 	ss_result_init(&r, arena);
@@ -141,7 +141,7 @@ bool ss_route_api_run(struct ss_call *c, struct ss_err *err)
 	bool steps = ss_str_is(ss_call_arg(c, "steps"), "1");
 	if (!overview)
 		return false;
-	bool stored = ss_legacy_reader(overview) && ss_ask_kind(overview, run);
+	bool stored = ss_legacy_reader(overview) && ss_request_file_kind(overview, run);
 	if (!stored && !run->nhosts)
 		return reply_unknown(c, err);
 	struct ss_str key = stored ? SS_STR("run|stored") : steps ? SS_STR("run|steps") : SS_STR("run");
@@ -285,12 +285,12 @@ static bool put_props(struct ss_out *o, const struct ss_result *r, const char *l
 static bool make_shares(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o, struct ss_err *err)
 {
 	const struct shares_arg *a = arg;
-	struct ss_query q = { .model = m, .arena = arena };
+	struct ss_request q = { .model = m, .arena = arena };
 	struct ss_divide how = { .where = SS_NPOS, .is = ss_str_from(a->is), .max = (size_t)a->max };
 	struct ss_result r;
 	size_t name;
 	ss_result_init(&r, arena);
-	if (!ss_ask_tool(a->tool, &q, &r, err))
+	if (!ss_request_tables(a->tool, &q, &r, err))
 		return false;
 	if (a->props[0])
 		return put_props(o, &r, a->props, err);

@@ -98,7 +98,7 @@ bool ss_route_timeline_conclusion(struct ss_call *c, struct ss_err *err)
 
 /* A query and the tracks behind it, in one piece of memory. */
 struct slices_arg {
-	struct ss_timeline_query q;
+	struct ss_timeline_request q;
 	bool some;		/* tracks were named */
 	uint32_t tracks[];
 };

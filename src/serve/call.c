@@ -155,7 +155,7 @@ static const struct ss_host_file *fresh(struct ss_call *c, const struct ss_host_
 bool ss_call_select(struct ss_call *c, const struct ss_run *run, const struct ss_tool *tool,
 		    struct ss_str names, struct ss_selection *out, struct ss_err *err)
 {
-	if (!ss_run_select(run, ss_ask_kind(tool, run), names, ss_ask_combines(tool, run), c->req->arena, out, err))
+	if (!ss_run_select(run, ss_request_file_kind(tool, run), names, ss_request_combines(tool, run), c->req->arena, out, err))
 		return false;
 	for (size_t i = 0; i < out->n; i++) {
 		out->files[i] = fresh(c, out->files[i], err);
@@ -279,7 +279,7 @@ struct ss_job {
 	struct ss_server_state *srv;
 	struct ss_session *session;
 	struct ss_spool *spool;
-	struct ss_ask ask; /* of a tool ... */
+	struct ss_tool_request ask; /* of a tool ... */
 	ss_job_fn *make;   /* ... or of a function */
 	void *arg;
 	struct ss_arena arena;
@@ -294,7 +294,7 @@ static bool make(void *arg, struct ss_out *o, struct ss_err *err)
 {
 	struct ss_job *j = arg;
 	bool ok = j->make ? j->make(ss_session_model(j->session), j->arg, &j->arena, o, err)
-			  : ss_ask(&j->ask, o, err);
+			  : ss_tool_answer(&j->ask, o, err);
 	return ok && ss_session_intact(j->session, err);
 }
 
@@ -304,7 +304,7 @@ static void end_job(void *arg)
 	if (!j)
 		return;
 	ss_spool_end(j->spool);
-	ss_ask_release(&j->ask);
+	ss_tool_request_release(&j->ask);
 	ss_session_close(j->srv->sessions, j->session);
 	ss_arena_release(&j->arena);
 	ss_vec_free(&j->sent);
@@ -587,7 +587,7 @@ bool ss_reply_tool(struct ss_call *c, const struct ss_tool *tool, const struct s
 	struct ss_job *j = new_job(c, sel, tool->flags & SS_TOOL_VISITS, err);
 	if (!j)
 		return false;
-	j->ask = (struct ss_ask){ .tool = tool, .model = ss_session_model(j->session), .format = format };
+	j->ask = (struct ss_tool_request){ .tool = tool, .model = ss_session_model(j->session), .format = format };
 	j->ask.run = ss_arena_str(&j->arena, run->name);
 	j->ask.host = ss_arena_str(&j->arena, sel->name);
 	j->ask.table = ss_arena_str(&j->arena, table_of(c, format));

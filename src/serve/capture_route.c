@@ -7,7 +7,7 @@
  * server was started with --allow-capture, and then answers nobody but pages of its own and
  * programs on this machine.
  */
-#include "capture/ask.h"
+#include "capture/requests.h"
 #include "capture/capture.h"
 #include "capture/tpu_name.h"
 #include "serve/call.h"
@@ -119,7 +119,7 @@ static bool ask_master(const struct asked *a, struct ss_grpc_status *status)
 						 .session_id = d.run.p, .host_name = a->addresses.p },
 				    .workers = a->workers.p };
 	bool ok = false;
-	for (unsigned i = 0; !ok && i < config->attempts && ss_ask_new_session(&peer, &s, status); i++)
+	for (unsigned i = 0; !ok && i < config->attempts && ss_request_new_session(&peer, &s, status); i++)
 		ok = !s.empty_trace;
 	if (!ok && status->code == SS_GRPC_OK)
 		ss_grpc_fail(status, SS_GRPC_UNAVAILABLE, "no trace event was collected");

@@ -26,15 +26,15 @@ static void *run(void *arg)
 	struct warm *w = arg;
 	struct ss_server_state *srv = w->srv;
 	for (size_t i = 0; i < w->ntools; i++) {
-		struct ss_ask ask = { .tool = w->tools[i], .model = ss_session_model(w->session), .format = SS_FORMAT_XPROF };
+		struct ss_tool_request ask = { .tool = w->tools[i], .model = ss_session_model(w->session), .format = SS_FORMAT_XPROF };
 		struct ss_out o;
 		/* Of many hosts it is asked about one at a time. */
 		if (ask.model->visited && !(w->tools[i]->flags & SS_TOOL_VISITS))
 			continue;
 		ss_out_init(&o, discard, NULL);
-		ss_ask(&ask, &o, NULL);
+		ss_tool_answer(&ask, &o, NULL);
 		ss_out_free(&o);
-		ss_ask_release(&ask);
+		ss_tool_request_release(&ask);
 	}
 	ss_session_close(srv->sessions, w->session);
 	free(w);

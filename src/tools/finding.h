@@ -17,6 +17,6 @@ struct ss_finding {
 };
 
 /* The first row of smart_suggestion. The text lives in q->arena. */
-bool ss_finding_first(struct ss_finding *out, const struct ss_query *q, struct ss_err *err);
+bool ss_finding_first(struct ss_finding *out, const struct ss_request *q, struct ss_err *err);
 
 #endif

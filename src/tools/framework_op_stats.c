@@ -190,7 +190,7 @@ static bool add_table(struct ctx *c, struct ss_result *out, const struct ss_ops 
 			     c->training ? SS_STR("Training") : SS_STR("Inference"));
 }
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	const struct ss_env *env = ss_model_env(q->model, err);
 	const struct ss_ops *ops = env ? ss_model_ops(q->model, err) : NULL;

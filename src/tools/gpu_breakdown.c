@@ -94,7 +94,7 @@ static bool fill_idle(struct ss_result *out, const struct ss_torch *t)
 	return ok;
 }
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	struct ss_torch_device *d = NULL;
 	size_t n = 0;

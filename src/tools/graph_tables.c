@@ -657,7 +657,7 @@ static bool find_callers(struct ss_graph_view *v, struct ss_str *names, struct s
 	return ss_graph_take(v, names, err);
 }
 
-static bool set_props(struct ss_graph_view *v, struct ss_table *t, const struct ss_hlo_graph_ask *ask, struct ss_str callers,
+static bool set_props(struct ss_graph_view *v, struct ss_table *t, const struct ss_hlo_graph_request *ask, struct ss_str callers,
 		      struct ss_str format)
 {
 	const struct ss_hlo_computation *c = &v->m->computations[v->g.computation];
@@ -674,7 +674,7 @@ static bool set_props(struct ss_graph_view *v, struct ss_table *t, const struct 
 				 v->g.root_node == SS_NONE ? -1 : (double)v->g.root_node, "%.0f");
 }
 
-static bool fill(struct ss_graph_view *v, const struct ss_hlo_graph_ask *ask, struct ss_str callers, struct ss_str format,
+static bool fill(struct ss_graph_view *v, const struct ss_hlo_graph_request *ask, struct ss_str callers, struct ss_str format,
 		 struct ss_err *err)
 {
 	struct ss_table *t = ss_result_table(v->out, "nodes", "Instructions", node_cols, SS_COUNT(node_cols));
@@ -698,7 +698,7 @@ static bool fill(struct ss_graph_view *v, const struct ss_hlo_graph_ask *ask, st
 	return true;
 }
 
-bool ss_graph_tables(struct ss_graph_view *v, const struct ss_hlo_graph_ask *ask, struct ss_str format, struct ss_err *err)
+bool ss_graph_tables(struct ss_graph_view *v, const struct ss_hlo_graph_request *ask, struct ss_str format, struct ss_err *err)
 {
 	struct ss_str callers;
 	if (!ss_hlo_stacks_read(&v->stacks, v->m, v->q->arena))

@@ -11,7 +11,7 @@
 #include "tools/module_pick.h"
 
 struct ss_graph_view {
-	const struct ss_query *q;
+	const struct ss_request *q;
 	struct ss_result *out;
 	struct ss_module_pick pick;
 	const struct ss_hlo_module *m;
@@ -32,6 +32,6 @@ struct ss_hlo_instr ss_graph_read(const struct ss_graph_view *v, uint32_t i);
 /* The shape as nodes show it, cut after 64 letters, into a cell of the last row. */
 bool ss_graph_set_shape(struct ss_graph_view *v, struct ss_table *t, size_t col, const struct ss_hlo_instr *i, struct ss_err *err);
 /* Tables `nodes`, `boxes` and `edges` of what is asked for. */
-bool ss_graph_tables(struct ss_graph_view *v, const struct ss_hlo_graph_ask *ask, struct ss_str format, struct ss_err *err);
+bool ss_graph_tables(struct ss_graph_view *v, const struct ss_hlo_graph_request *ask, struct ss_str format, struct ss_err *err);
 
 #endif

@@ -42,7 +42,7 @@ static const struct ss_param params[] = {
 
 static struct ss_str param(const struct ss_graph_view *v, const char *name)
 {
-	return ss_query_param(v->q, &ss_tool_graph_viewer, name);
+	return ss_request_param(v->q, &ss_tool_graph_viewer, name);
 }
 
 /* --- which program, which node ----------------------------------------------------------------- */
@@ -119,7 +119,7 @@ static bool show_graph(struct ss_graph_view *v, struct ss_err *err)
 {
 	struct ss_str format = param(v, "format");
 	/* A person sees the tables and the page; a text for Graphviz is complete. */
-	struct ss_hlo_graph_ask ask = { .radius = radius(v),
+	struct ss_hlo_graph_request ask = { .radius = radius(v),
 					.max_nodes = ss_str_is(format, "dot") ? UINT32_MAX : MAX_NODES,
 					.merge_fusions = ss_str_is(param(v, "merge_fusion"), "true") };
 	if (!find_node(v, true, &ask.instr, &ask.computation, err) || !ss_graph_tables(v, &ask, format, err) ||
@@ -302,9 +302,9 @@ static const struct {
 	{ "pb", show_pb },		 { "pbtxt", show_pbtxt },
 };
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	struct ss_graph_view v = { .q = q, .out = out, .node = ss_query_param(q, &ss_tool_graph_viewer, "node_name") };
+	struct ss_graph_view v = { .q = q, .out = out, .node = ss_request_param(q, &ss_tool_graph_viewer, "node_name") };
 	struct ss_str type = param(&v, "type");
 	size_t i = 0;
 	while (i < SS_COUNT(types) && !ss_str_is(type, types[i].type))

@@ -186,7 +186,7 @@ static bool add_rows(struct ss_table *t, const struct ss_op_db *db, const struct
 	return true;
 }
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	const struct ss_env *env = ss_model_env(q->model, err);
 	const struct ss_ops *ops = env ? ss_model_ops(q->model, err) : NULL;

@@ -121,8 +121,8 @@ struct model {
 
 struct of_host;
 
-struct job {
-	const struct ss_query *q;
+struct inference_answer {
+	const struct ss_request *q;
 	struct ss_result *out;
 	SS_VEC(struct model) models;
 	struct ss_strmap by_name;
@@ -165,7 +165,7 @@ static struct item item_of_batch(const struct ss_inference *inf, const struct ss
 /*
  * The model of this name; NULL when memory is out. Without any name in the profile all share one.
  */
-static struct model *model_of(struct job *j, struct ss_str name)
+static struct model *model_of(struct inference_answer *j, struct ss_str name)
 {
 	if (!j->any_id)
 		name = SS_STR("ALL");
@@ -200,7 +200,7 @@ static bool add_copied(struct model *m, const struct ss_inference *inf, uint32_t
 	return pattern == SS_NONE || ss_vec_push(&m->copied, ((struct copied){ inf->patterns[pattern], dur_ps }));
 }
 
-static bool add_host(struct job *j, const struct of_host *h)
+static bool add_host(struct inference_answer *j, const struct of_host *h)
 {
 	const struct ss_inference *inf = &h->inf;
 	j->has_patterns = j->has_patterns || inf->npatterns;
@@ -313,7 +313,7 @@ static bool is_shown(double percent, size_t *last, size_t *used)
 typedef bool row_fn(struct ss_table *t, struct ss_str percentile, struct ss_str id, const struct item *i, double share,
 		    struct ss_str rate);
 
-static bool add_sample(struct job *j, struct ss_table *t, const struct item *v, size_t n, enum value sort, row_fn *add)
+static bool add_sample(struct inference_answer *j, struct ss_table *t, const struct item *v, size_t n, enum value sort, row_fn *add)
 {
 	struct ranked *order = malloc((n + 1) * sizeof(*order));
 	size_t last = SIZE_MAX, used = 0;
@@ -430,7 +430,7 @@ static int by_size(const void *a, const void *b)
 }
 
 /* `per_item`: throughput of one item, so that sizes add up to the whole's. */
-static bool add_sizes(struct job *j, struct ss_table *t, struct by_size *s, double per_item, row_fn *add)
+static bool add_sizes(struct inference_answer *j, struct ss_table *t, struct by_size *s, double per_item, row_fn *add)
 {
 	bool ok = true;
 	if (s->v.n)
@@ -479,7 +479,7 @@ static double mean_latency_ms(const struct item *v, size_t n)
 	return n ? sum / (double)n / 1e9 : 0;
 }
 
-static bool add_requests(struct job *j, const struct model *m, size_t number)
+static bool add_requests(struct inference_answer *j, const struct model *m, size_t number)
 {
 	struct ss_arena *arena = j->q->arena;
 	struct ss_str name = ss_arena_printf(arena, "requests_%zu", number);
@@ -521,7 +521,7 @@ static bool add_params(struct ss_table *t, const struct ss_batching_params *p)
 	       ss_table_prop(t, "batchingParamAllowedBatchSizes", p->allowed_sizes);
 }
 
-static bool add_batches(struct job *j, const struct model *m, size_t number)
+static bool add_batches(struct inference_answer *j, const struct model *m, size_t number)
 {
 	struct ss_arena *arena = j->q->arena;
 	struct ss_str name = ss_arena_printf(arena, "batches_%zu", number);
@@ -592,7 +592,7 @@ static bool add_pattern(struct ss_table *t, const struct pattern *p)
 }
 
 /* The pattern that took longest first. */
-static bool add_patterns(struct job *j, struct model *m, size_t number)
+static bool add_patterns(struct inference_answer *j, struct model *m, size_t number)
 {
 	struct ss_arena *arena = j->q->arena;
 	struct ss_str name = ss_arena_printf(arena, "patterns_%zu", number);
@@ -626,7 +626,7 @@ static int by_name(const void *a, const void *b)
 	return ss_str_cmp(((const struct model *)a)->name, ((const struct model *)b)->name);
 }
 
-static bool fill(struct job *j)
+static bool fill(struct inference_answer *j)
 {
 	struct ss_table *t = ss_result_table(j->out, "models", "Models", model_cols, SS_COUNT(model_cols));
 	if (!t || (!j->models.n && !model_of(j, SS_STR("ALL"))))
@@ -649,13 +649,13 @@ static bool fill(struct job *j)
 extern const struct ss_tool ss_tool_inference_profile;
 
 /* XProf's page asks for a column called "undefined" as long as nobody has chosen one. */
-static struct ss_str column_param(const struct job *j, const char *name)
+static struct ss_str column_param(const struct inference_answer *j, const char *name)
 {
-	struct ss_str label = ss_query_param(j->q, &ss_tool_inference_profile, name);
+	struct ss_str label = ss_request_param(j->q, &ss_tool_inference_profile, name);
 	return ss_str_is(label, "undefined") ? SS_STR("Latency") : label;
 }
 
-static bool read_params(struct job *j, struct ss_err *err)
+static bool read_params(struct inference_answer *j, struct ss_err *err)
 {
 	struct ss_str r = column_param(j, "request_column"), b = column_param(j, "batch_column");
 	j->request_sort = j->batch_sort = V_COUNT;
@@ -678,7 +678,7 @@ static bool known_of(const struct of_host *o, struct ss_str model)
 	return false;
 }
 
-static bool read_params_of(struct job *j, struct of_host *o, const struct ss_host *h, struct ss_str model)
+static bool read_params_of(struct inference_answer *j, struct of_host *o, const struct ss_host *h, struct ss_str model)
 {
 	struct configured *c = &o->configured[o->nconfigured];
 	struct ss_batching_params *p = &c->params;
@@ -698,7 +698,7 @@ static bool read_params_of(struct job *j, struct of_host *o, const struct ss_hos
  * Of every model that has batches, and of all as one: whether models are told apart the last host
  * may decide.
  */
-static bool read_all_params(struct job *j, struct of_host *o, const struct ss_host *h)
+static bool read_all_params(struct inference_answer *j, struct of_host *o, const struct ss_host *h)
 {
 	const struct ss_inference *inf = &o->inf;
 	struct ss_strmap models = { 0 };
@@ -722,7 +722,7 @@ static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 	return ss_host_inference(h, err) != NULL;
 }
 
-static void note_name(struct job *j, struct ss_str name)
+static void note_name(struct inference_answer *j, struct ss_str name)
 {
 	if (!name.n)
 		return;
@@ -735,7 +735,7 @@ static void note_name(struct job *j, struct ss_str name)
 
 static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
 {
-	struct job *j = arg;
+	struct inference_answer *j = arg;
 	struct of_host *o = &j->hosts[i];
 	const struct ss_inference *inf = ss_host_inference(h, err);
 	if (!inf)
@@ -756,7 +756,7 @@ static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
  * All hosts are read before any is added: whether a model is named anywhere decides about all
  * requests.
  */
-static bool read_hosts(struct job *j, struct ss_err *err)
+static bool read_hosts(struct inference_answer *j, struct ss_err *err)
 {
 	struct ss_model *m = j->q->model;
 	const struct ss_visit visit = { .read = read_host, .take = take_host, .arg = j };
@@ -767,13 +767,13 @@ static bool read_hosts(struct job *j, struct ss_err *err)
 	return ok;
 }
 
-static bool warn(struct job *j, uint64_t n, const char *what)
+static bool warn(struct inference_answer *j, uint64_t n, const char *what)
 {
 	struct ss_str text = ss_arena_printf(j->q->arena, "%llu %s", (unsigned long long)n, what);
 	return text.p && ss_result_note(j->out, SS_WARNING, text);
 }
 
-static bool add_notes(struct job *j, size_t nrequests)
+static bool add_notes(struct inference_answer *j, size_t nrequests)
 {
 	if (j->nunnamed && !warn(j, j->nunnamed, "requests without a model name are left out, because other requests have one"))
 		return false;
@@ -786,9 +786,9 @@ static bool add_notes(struct job *j, size_t nrequests)
 			      "markers"));
 }
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	struct job j = { .q = q, .out = out, .only = SS_STR(""), .intern = ss_intern_into(q->model, q->arena) };
+	struct inference_answer j = { .q = q, .out = out, .only = SS_STR(""), .intern = ss_intern_into(q->model, q->arena) };
 	size_t nrequests = 0;
 	if (!read_params(&j, err))
 		return false;

@@ -53,7 +53,7 @@ static const struct ss_str advice[] = {
  * "<host>:<ordinal of the device>" of the core that waited longest, "unknown" if none waited or the
  * profile does not say which device it is.
  */
-static struct ss_str core_name(const struct ss_query *q, const struct ss_step_core *c,
+static struct ss_str core_name(const struct ss_request *q, const struct ss_step_core *c,
 			       struct ss_arena *a)
 {
 	if (!c)
@@ -66,7 +66,7 @@ static struct ss_str core_name(const struct ss_query *q, const struct ss_step_co
 }
 
 /* One column a step: its number, and the core. */
-static bool max_infeed_core(const struct ss_query *q, const struct ss_input_report *r,
+static bool max_infeed_core(const struct ss_request *q, const struct ss_input_report *r,
 			    struct ss_result *out)
 {
 	size_t n = r->steps->by_category ? r->steps->n + 1 : 0;
@@ -157,7 +157,7 @@ static bool recommendation(struct ss_result *out)
 	return t;
 }
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	struct ss_input_report r;
 	if (!ss_input_report_make(&r, q, err))
@@ -168,7 +168,7 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 }
 
 /* The sentences stand with the steps, where XProf's clients look for them. */
-static bool conclude(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	static const char *const ids[] = { "input_conclusion", "output_conclusion", "device_collectives_statement",
 					   "kernel_launch_statement", "all_other_statement" };

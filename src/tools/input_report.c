@@ -235,7 +235,7 @@ static bool read_part_rows(struct ss_input_report *r, struct ss_arena *a, double
  * Steps that the program marked, or else those that can be inferred. XProf knows only the former, and
  * hosts that have some but none in common say more about how the profile was taken than steps do.
  */
-static const struct ss_steps *steps_of(const struct ss_query *q, struct ss_err *err)
+static const struct ss_steps *steps_of(const struct ss_request *q, struct ss_err *err)
 {
 	const struct ss_steps *s = ss_model_steps(q->model, true, err);
 	if (!s || s->n || s->no_common || q->as_xprof)
@@ -244,7 +244,7 @@ static const struct ss_steps *steps_of(const struct ss_query *q, struct ss_err *
 	return !inferred || inferred->n ? inferred : s;
 }
 
-bool ss_input_report_make(struct ss_input_report *r, const struct ss_query *q, struct ss_err *err)
+bool ss_input_report_make(struct ss_input_report *r, const struct ss_request *q, struct ss_err *err)
 {
 	double transfer_ratio = 0;
 	*r = (struct ss_input_report){ .env = ss_model_env(q->model, err) };

@@ -35,7 +35,7 @@ struct ss_input_report {
 };
 
 /* Everything lives in q->arena. */
-bool ss_input_report_make(struct ss_input_report *r, const struct ss_query *q, struct ss_err *err);
+bool ss_input_report_make(struct ss_input_report *r, const struct ss_request *q, struct ss_err *err);
 /* Append the table "steps". */
 bool ss_input_steps_table(const struct ss_input_report *r, struct ss_result *out);
 /*

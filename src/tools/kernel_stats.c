@@ -67,7 +67,7 @@ static bool present(const struct ss_host *first)
 	return ss_host_plane(first, SS_PLANE_GPU) != NULL;
 }
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	struct ss_table *t = ss_result_table(out, "kernel_stats", "GPU kernels", cols, SS_COUNT(cols));
 	if (!t)

@@ -288,24 +288,24 @@ static bool add_plane(struct ss_result *out, const struct ss_plane *p, const str
 
 extern const struct ss_tool ss_tool_kernel_utilization;
 
-static bool read_params(const struct ss_query *q, struct ask *ask, struct ss_err *err)
+static bool read_params(const struct ss_request *q, struct ask *ask, struct ss_err *err)
 {
 	const struct ss_tool *tool = &ss_tool_kernel_utilization;
-	struct ss_str device = ss_query_param(q, tool, "device_id"), kernel = ss_query_param(q, tool, "kernel_name");
-	struct ss_str duration = ss_query_param(q, tool, "duration_us");
+	struct ss_str device = ss_request_param(q, tool, "device_id"), kernel = ss_request_param(q, tool, "kernel_name");
+	struct ss_str duration = ss_request_param(q, tool, "duration_us");
 	double us = 0;
 	ask->one_device = device.n > 0;
 	if (device.n && !ss_str_to_i64(device, &ask->device))
 		return ss_fail(err, SS_EINVAL, "device_id=" SS_FMT " is not a number", SS_ARG(device));
 	if (duration.n && (!ss_str_to_f64(duration, &us) || !(us >= 0)))
 		return ss_fail(err, SS_EINVAL, "duration_us=" SS_FMT " is not a duration", SS_ARG(duration));
-	ask->kernel = kernel.n ? kernel : ss_query_param(q, tool, "kernel");
+	ask->kernel = kernel.n ? kernel : ss_request_param(q, tool, "kernel");
 	ask->use = (struct ss_tpu_use_options){ .summed = true, .duration_s = us / 1e6 };
-	ask->use.force_duration = ss_str_eq(ss_query_param(q, tool, "force_duration"), SS_STR("true"));
+	ask->use.force_duration = ss_str_eq(ss_request_param(q, tool, "force_duration"), SS_STR("true"));
 	return true;
 }
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	struct ask ask = { 0 };
 	if (!read_params(q, &ask, err))

@@ -157,7 +157,7 @@ static bool add_queues(struct ss_result *out, const struct ss_torch *t)
 	return ok;
 }
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	const struct ss_torch *t = ss_torch_asked(q, out, err);
 	if (!t)

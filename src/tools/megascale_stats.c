@@ -125,12 +125,12 @@ static const struct ss_param params[] = {
 
 extern const struct ss_tool ss_tool_megascale_stats;
 
-static bool is_true(const struct ss_query *q, const char *param)
+static bool is_true(const struct ss_request *q, const char *param)
 {
-	return ss_str_ieq(ss_query_param(q, &ss_tool_megascale_stats, param), SS_STR("true"));
+	return ss_str_ieq(ss_request_param(q, &ss_tool_megascale_stats, param), SS_STR("true"));
 }
 
-static bool write_trace(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool write_trace(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	struct ss_megascale m = { 0 };
 	if (q->model->nhosts != 1)
@@ -144,7 +144,7 @@ static bool write_trace(const struct ss_query *q, struct ss_result *out, struct 
 	return ok;
 }
 
-struct job {
+struct transfer_list {
 	struct all *all;
 	struct ss_arena *arena; /* of the request */
 };
@@ -158,7 +158,7 @@ static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 
 static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
 {
-	struct job *j = arg;
+	struct transfer_list *j = arg;
 	/* Where the host is closed again, what it says goes with it. */
 	struct ss_arena own = { 0 };
 	struct ss_dcn *rows;
@@ -171,13 +171,13 @@ static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 	return ok;
 }
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	if (is_true(q, "perfetto"))
 		return write_trace(q, out, err);
 	struct ss_table *t = ss_result_table(out, "megascale_stats", "Transfers between slices", cols, SS_COUNT(cols));
 	struct all all = { .intern = ss_intern_into(q->model, q->arena) };
-	struct job j = { .all = &all, .arena = q->arena };
+	struct transfer_list j = { .all = &all, .arena = q->arena };
 	const struct ss_visit visit = { .read = read_host, .take = take_host, .arg = &j };
 	if (!t)
 		return ss_fail_mem(err);

@@ -41,7 +41,7 @@ static bool put(struct ss_table *table, const struct ss_torch *t, const struct r
 	return true;
 }
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	const struct ss_torch *t = ss_torch_asked(q, out, err);
 	struct ss_table *table = ss_result_table(out, "copies", "Copies and fills", cols, C_COLS);

@@ -159,7 +159,7 @@ static bool fill_allocators(struct ss_result *out, const struct ss_memory *m, st
 	return ok;
 }
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	if (q->model->nhosts != 1)
 		return ss_fail(err, SS_EINVAL, "memory is shown for one host: select one of the %zu hosts", q->model->nhosts);

@@ -110,7 +110,7 @@ const struct ss_tool ss_tool_memory_viewer;
 
 /* What all parts work with. */
 struct view {
-	const struct ss_query *q;
+	const struct ss_request *q;
 	struct ss_result *out;
 	struct ss_module_pick pick;
 	struct ss_hlo_buffers b;
@@ -565,11 +565,11 @@ static bool say_what_is_missing(struct view *v)
 	return true;
 }
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	struct view v = { .q = q, .out = out };
 	/* Anything else than a number is memory space 0, as in XProf. */
-	if (!ss_str_to_i64(ss_query_param(q, &ss_tool_memory_viewer, "memory_space"), &v.space))
+	if (!ss_str_to_i64(ss_request_param(q, &ss_tool_memory_viewer, "memory_space"), &v.space))
 		v.space = 0;
 	bool ok = ss_module_pick(q, &ss_tool_memory_viewer, &v.pick, err) && prepare(&v, err) && fill(&v, err) &&
 		  (say_what_is_missing(&v) || ss_fail_mem(err));

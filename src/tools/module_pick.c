@@ -17,7 +17,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /* An array in the request's arena. */
-static bool candidates(const struct ss_query *q, struct candidate **out, size_t *n, struct ss_err *err)
+static bool candidates(const struct ss_request *q, struct candidate **out, size_t *n, struct ss_err *err)
 {
 	size_t total = 0;
 	*n = 0;
@@ -78,9 +78,9 @@ static const struct candidate *choose(const struct candidate *v, size_t n, struc
 	return NULL;
 }
 
-bool ss_module_pick(const struct ss_query *q, const struct ss_tool *tool, struct ss_module_pick *out, struct ss_err *err)
+bool ss_module_pick(const struct ss_request *q, const struct ss_tool *tool, struct ss_module_pick *out, struct ss_err *err)
 {
-	struct ss_str name = ss_query_param(q, tool, "module_name"), id = ss_query_param(q, tool, "program_id");
+	struct ss_str name = ss_request_param(q, tool, "module_name"), id = ss_request_param(q, tool, "program_id");
 	struct candidate *v;
 	size_t n;
 	if (!candidates(q, &v, &n, err))
@@ -97,7 +97,7 @@ bool ss_module_pick(const struct ss_query *q, const struct ss_tool *tool, struct
 	return ss_hlo_map_at(c->map, c->index, &out->module, err);
 }
 
-bool ss_module_pick_by_node(const struct ss_query *q, struct ss_str node, struct ss_module_pick *out, struct ss_err *err)
+bool ss_module_pick_by_node(const struct ss_request *q, struct ss_str node, struct ss_module_pick *out, struct ss_err *err)
 {
 	struct candidate *v;
 	size_t n;
@@ -116,7 +116,7 @@ bool ss_module_pick_by_node(const struct ss_query *q, struct ss_str node, struct
 	return true;
 }
 
-bool ss_module_table(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+bool ss_module_table(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	enum { NAME, PROGRAM_ID, BYTES };
 	static const struct ss_col cols[] = {

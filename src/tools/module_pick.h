@@ -21,15 +21,15 @@ struct ss_module_pick {
  * The program that the query names by name or number; without either the largest one. Looks through
  * all hosts of the model. SS_ENODATA: the profile holds none; SS_ENOTFOUND: not the one asked for.
  */
-bool ss_module_pick(const struct ss_query *q, const struct ss_tool *tool, struct ss_module_pick *out, struct ss_err *err);
+bool ss_module_pick(const struct ss_request *q, const struct ss_tool *tool, struct ss_module_pick *out, struct ss_err *err);
 /*
  * The program that holds an instruction of this name, in the order of the programs' names;
  * out->module is NULL if there is none.
  */
-bool ss_module_pick_by_node(const struct ss_query *q, struct ss_str node, struct ss_module_pick *out, struct ss_err *err);
+bool ss_module_pick_by_node(const struct ss_request *q, struct ss_str node, struct ss_module_pick *out, struct ss_err *err);
 
 /* The table "modules": name, number and size of all programs, by name. */
-bool ss_module_table(const struct ss_query *q, struct ss_result *out, struct ss_err *err);
+bool ss_module_table(const struct ss_request *q, struct ss_result *out, struct ss_err *err);
 
 /* Does the profile name HLO protos at all? */
 bool ss_module_present(const struct ss_host *first);

@@ -255,7 +255,7 @@ static enum ss_op_grouping grouping(struct ss_str by)
 	return ss_str_is(by, "provenance") ? SS_BY_PROVENANCE : SS_BY_PROGRAM;
 }
 
-static bool add_tree(const struct ss_query *q, struct ss_result *out, const struct ss_env *env,
+static bool add_tree(const struct ss_request *q, struct ss_result *out, const struct ss_env *env,
 		     enum ss_op_grouping by, bool idle, struct ss_err *err)
 {
 	static const char *const names[][2] = {
@@ -278,11 +278,11 @@ static bool add_tree(const struct ss_query *q, struct ss_result *out, const stru
 
 extern const struct ss_tool ss_tool_op_profile;
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	const struct ss_env *env = ss_model_env(q->model, err);
 	const struct ss_ops *ops = env ? ss_model_ops(q->model, err) : NULL;
-	enum ss_op_grouping by = grouping(ss_query_param(q, &ss_tool_op_profile, "group_by"));
+	enum ss_op_grouping by = grouping(ss_request_param(q, &ss_tool_op_profile, "group_by"));
 	if (!ops || !add_tree(q, out, env, by, true, err))
 		return false;
 	double scale = ss_ratio((double)ops->device.normalized_op_ps, (double)ops->device.op_ps);

@@ -204,9 +204,9 @@ static bool note_missing(const struct ss_torch *t, enum by by, struct ss_result 
 
 const struct ss_tool ss_tool_operators;
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	struct ss_str asked = ss_query_param(q, &ss_tool_operators, "by");
+	struct ss_str asked = ss_request_param(q, &ss_tool_operators, "by");
 	enum by by = ss_str_is(asked, "stack") ? BY_STACK : ss_str_is(asked, "module") ? BY_MODULE : BY_NAME;
 	if (asked.n && by == BY_NAME)
 		return ss_fail(err, SS_EINVAL, "by is 'stack' or 'module', not '" SS_FMT "'", SS_ARG(asked));

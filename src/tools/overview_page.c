@@ -391,7 +391,7 @@ static bool latency_rows(struct ss_table *t, const struct ss_latencies *l)
 }
 
 /* A model that is being trained serves no requests. */
-static bool latencies(const struct ss_query *q, bool training, struct ss_result *out,
+static bool latencies(const struct ss_request *q, bool training, struct ss_result *out,
 		      struct ss_err *err)
 {
 	struct ss_table *t = ss_result_table(out, "inference_latency", "Latency of requests",
@@ -404,7 +404,7 @@ static bool latencies(const struct ss_query *q, bool training, struct ss_result 
 	return l && (latency_rows(t, l) || ss_fail_mem(err));
 }
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	struct ss_input_report r;
 	const struct ss_duty *duty;

@@ -5,7 +5,7 @@
 #include "tools/words.h"
 
 /* A stored overview comes without a profile to find anything in; and an overview is worth showing without a finding. */
-static bool find(struct ss_finding *f, const struct ss_query *q, struct ss_str bottleneck, struct ss_err *err)
+static bool find(struct ss_finding *f, const struct ss_request *q, struct ss_str bottleneck, struct ss_err *err)
 {
 	struct ss_err why = { 0 };
 	bool stored = q->model->nhosts && q->model->hosts[0]->raw;
@@ -22,7 +22,7 @@ static enum ss_mood mood_of(struct ss_str bottleneck)
 	       bottleneck.n ? SS_MOOD_WARN : SS_MOOD_PLAIN;
 }
 
-bool ss_overview_conclude(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+bool ss_overview_conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	static const char *const more[] = {
 		"output_conclusion", "kernel_launch_statement", "device_collectives_statement", "all_other_statement",

@@ -11,6 +11,6 @@
 
 #include "tools/tool.h"
 
-bool ss_overview_conclude(const struct ss_query *q, struct ss_result *out, struct ss_err *err);
+bool ss_overview_conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err);
 
 #endif

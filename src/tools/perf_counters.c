@@ -83,13 +83,13 @@ static struct ss_str lower(struct ss_arena *arena, struct ss_str s)
 	return (struct ss_str){ p, p ? s.n : 0 };
 }
 
-struct job {
+struct counter_rows {
 	struct ss_model *m;
 	struct ss_table *t;
 	struct ss_intern intern;
 };
 
-static bool add_row(struct job *j, const struct ss_line *l, struct ss_str host, int64_t chip, struct ss_str name,
+static bool add_row(struct counter_rows *j, const struct ss_line *l, struct ss_str host, int64_t chip, struct ss_str name,
 		    const struct counter *c)
 {
 	struct ss_table *t = j->t;
@@ -111,7 +111,7 @@ struct names {
 	struct ss_str *of;	/* by metadata, p == NULL: not made yet */
 };
 
-static bool add_line(struct job *j, const struct ss_plane *p, const struct ss_line *l, struct ss_str host, int64_t chip,
+static bool add_line(struct counter_rows *j, const struct ss_plane *p, const struct ss_line *l, struct ss_str host, int64_t chip,
 		     struct names *names)
 {
 	enum ss_tpu_chip kind = ss_tpu_chip_of(ss_plane_str_stat(p, SS_STAT_DEVICE_TYPE_STRING));
@@ -137,7 +137,7 @@ static bool add_line(struct job *j, const struct ss_plane *p, const struct ss_li
 	return true;
 }
 
-static bool add_plane(struct job *j, struct ss_str host, const struct ss_plane *p)
+static bool add_plane(struct counter_rows *j, struct ss_str host, const struct ss_plane *p)
 {
 	int64_t chip;
 	if (!p->nlines)
@@ -192,7 +192,7 @@ static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 
 static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
 {
-	struct job *j = arg;
+	struct counter_rows *j = arg;
 	const struct ss_plane *planes = ss_host_counters(h, err);
 	for (uint32_t k = 0; planes && k < h->nplanes; k++)
 		if (!add_plane(j, j->m->hosts[i]->name, &planes[k]))
@@ -200,11 +200,11 @@ static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 	return planes;
 }
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	if (ss_str_is(ss_query_param(q, &ss_tool_perf_counters, "names_only"), "1"))
-		return names_only(ss_query_param(q, &ss_tool_perf_counters, "device_type"), out, err);
-	struct job j = { .m = q->model, .intern = ss_intern_into(q->model, q->arena) };
+	if (ss_str_is(ss_request_param(q, &ss_tool_perf_counters, "names_only"), "1"))
+		return names_only(ss_request_param(q, &ss_tool_perf_counters, "device_type"), out, err);
+	struct counter_rows j = { .m = q->model, .intern = ss_intern_into(q->model, q->arena) };
 	const struct ss_visit visit = { .read = read_host, .take = take_host, .arg = &j };
 	j.t = ss_result_table(out, "perf_counters", "Performance counters", cols, SS_COUNT(cols));
 	if (!j.t)

@@ -42,7 +42,7 @@ static bool add_plane(struct ss_table *t, struct ss_str host, struct ss_str name
 	return true;
 }
 
-struct job {
+struct plane_rows {
 	struct ss_model *m;
 	struct ss_table *t;
 	struct ss_intern intern;
@@ -57,7 +57,7 @@ static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 
 static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
 {
-	struct job *j = arg;
+	struct plane_rows *j = arg;
 	const struct ss_plane *planes = ss_host_display_planes(h, err);
 	if (!planes)
 		return false;
@@ -67,9 +67,9 @@ static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 	return !j->intern.no_memory || ss_fail_mem(err);
 }
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	struct job j = { .m = q->model, .t = ss_result_table(out, "planes", "Planes", cols, SS_COUNT(cols)),
+	struct plane_rows j = { .m = q->model, .t = ss_result_table(out, "planes", "Planes", cols, SS_COUNT(cols)),
 			 .intern = ss_intern_into(q->model, q->arena) };
 	const struct ss_visit visit = { .read = read_host, .take = take_host, .arg = &j };
 	if (!j.t)
@@ -80,7 +80,7 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 }
 
 /* Is there anything of a device, where are most events, was anything lost? */
-static bool conclude(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	const struct ss_table *t = &out->tables[0];
 	double events = 0, max = 0;

@@ -190,7 +190,7 @@ static bool note_overlong(struct ss_result *out)
 	return text.p && ss_result_note(out, SS_WARNING, text);
 }
 
-static bool cores(const struct ss_query *q, const struct ss_steps *steps, struct ss_result *out)
+static bool cores(const struct ss_request *q, const struct ss_steps *steps, struct ss_result *out)
 {
 	struct ss_table *t = ss_result_table(out, "cores", "Step breakdown", core_cols, SS_COUNT(core_cols));
 	if (!t)
@@ -249,7 +249,7 @@ static void compare_cores(struct ss_table *t, const struct ss_step *s, bool as_x
 }
 
 /* All steps, those without a core that counts as well. */
-static bool step_list(const struct ss_query *q, const struct ss_steps *steps, struct ss_result *out)
+static bool step_list(const struct ss_request *q, const struct ss_steps *steps, struct ss_result *out)
 {
 	struct ss_table *t = ss_result_table(out, "steps", "Steps", step_cols, SS_COUNT(step_cols));
 	if (!t)
@@ -349,7 +349,7 @@ static bool collectives(const struct ss_steps *steps, struct ss_result *out)
  * As in the overview, but all of them: those that the program marked, or else those that can be
  * found.
  */
-static const struct ss_steps *steps_of(const struct ss_query *q, struct ss_err *err)
+static const struct ss_steps *steps_of(const struct ss_request *q, struct ss_err *err)
 {
 	const struct ss_steps *s = ss_model_steps(q->model, false, err);
 	if (!s || s->n || s->no_common || q->as_xprof)
@@ -358,7 +358,7 @@ static const struct ss_steps *steps_of(const struct ss_query *q, struct ss_err *
 	return !found || found->n ? found : s;
 }
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	const struct ss_steps *steps = steps_of(q, err);
 	const struct ss_env *env = steps ? ss_model_env(q->model, err) : NULL;

@@ -403,7 +403,7 @@ static bool begin_table(struct ctx *c, struct ss_result *out)
 	return c->t;
 }
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	struct ctx c = { .env = ss_model_env(q->model, err) };
 	c.ops = c.env ? ss_model_ops(q->model, err) : NULL;

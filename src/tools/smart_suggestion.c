@@ -225,7 +225,7 @@ static bool is_about_gaps(const struct ss_rule *r)
  * What the host did in idle time. A TPU says itself how long it is idle, and whether that is worth
  * reading the threads; elsewhere steps and threads say both.
  */
-static bool read_threads(struct facts *f, const struct ss_input_report *r, const struct ss_query *q, struct ss_err *err)
+static bool read_threads(struct facts *f, const struct ss_input_report *r, const struct ss_request *q, struct ss_err *err)
 {
 	bool tpu = r->env->hardware == SS_HW_TPU, asked = !tpu;
 	for (size_t i = 0; i < ss_nrules; i++)
@@ -497,7 +497,7 @@ static bool suggest(struct ss_result *out, const struct facts *f)
 	return n || ss_result_note(out, SS_INFO, SS_STR("no rule fires: nothing stands out in this profile"));
 }
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	struct facts f = { 0 };
 	struct ss_input_report r;
@@ -521,7 +521,7 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 	return read_threads(&f, &r, q, err) && (suggest(out, &f) || ss_fail_mem(err));
 }
 
-static bool conclude(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	const struct ss_table *t = &out->tables[0];
 	size_t n = t->nrows;
@@ -536,7 +536,7 @@ static bool conclude(const struct ss_query *q, struct ss_result *out, struct ss_
 	return (ss_result_say(out, ss_cell_str(t, 0, "finding")) && ss_result_say(out, more)) || ss_fail_mem(err);
 }
 
-bool ss_finding_first(struct ss_finding *out, const struct ss_query *q, struct ss_err *err)
+bool ss_finding_first(struct ss_finding *out, const struct ss_request *q, struct ss_err *err)
 {
 	struct ss_result r;
 	ss_result_init(&r, q->arena);

@@ -81,9 +81,9 @@ static bool note_cut(const struct ss_torch *t, struct ss_result *out)
 
 const struct ss_tool ss_tool_step_breakdown;
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	struct ss_str extent = ss_query_param(q, &ss_tool_step_breakdown, "extent");
+	struct ss_str extent = ss_request_param(q, &ss_tool_step_breakdown, "extent");
 	bool by_device = ss_str_is(extent, "device");
 	struct ss_torch_step_time *v = NULL;
 	if (!by_device && !ss_str_is(extent, "host"))

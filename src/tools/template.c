@@ -16,7 +16,7 @@ static const struct ss_col cols[] = {
 	INT("events", "Events", COUNT, "Events of all planes"),
 };
 
-struct job {
+struct host_rows {
 	struct ss_model *m;
 	struct ss_table *t;
 };
@@ -32,7 +32,7 @@ static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 /* One host at a time, in order. It may be closed behind us: its texts are kept with ss_intern_str. */
 static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
 {
-	struct job *j = arg;
+	struct host_rows *j = arg;
 	if (!ss_table_row(j->t))
 		return ss_fail_mem(err);
 	ss_set_str(j->t, COL_HOST, j->m->hosts[i]->name);
@@ -40,9 +40,9 @@ static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 	return true;
 }
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	struct job j = { .m = q->model, .t = ss_result_table(out, "hosts", "Hosts", cols, SS_COUNT(cols)) };
+	struct host_rows j = { .m = q->model, .t = ss_result_table(out, "hosts", "Hosts", cols, SS_COUNT(cols)) };
 	const struct ss_visit visit = { .read = read_host, .take = take_host, .arg = &j };
 	if (!j.t)
 		return ss_fail_mem(err);

@@ -71,8 +71,8 @@ struct found {
 	uint64_t latency_ps;
 };
 
-struct job {
-	const struct ss_query *q;
+struct pipeline_rows {
+	const struct ss_request *q;
 	struct ss_table *bottlenecks, *pipelines, *iterators, *stats;
 	SS_VEC(struct found) found;
 	struct ss_intern intern;
@@ -94,7 +94,7 @@ static struct ss_str *make_ids(struct ss_arena *arena, const struct ss_tfdata *d
 	return ids;
 }
 
-static bool add_pipeline(struct job *j, struct ss_str host, const struct ss_tfdata *d, const struct ss_tfdata_pipeline *p,
+static bool add_pipeline(struct pipeline_rows *j, struct ss_str host, const struct ss_tfdata *d, const struct ss_tfdata_pipeline *p,
 			 const struct ss_str *ids)
 {
 	const struct ss_tfdata_iterator *root = &d->iterators[p->iterator];
@@ -126,7 +126,7 @@ static bool add_pipeline(struct job *j, struct ss_str host, const struct ss_tfda
 	return ss_vec_push(&j->found, f);
 }
 
-static bool add_iterators(struct job *j, struct ss_str host, const struct ss_tfdata *d, const struct ss_str *ids)
+static bool add_iterators(struct pipeline_rows *j, struct ss_str host, const struct ss_tfdata *d, const struct ss_str *ids)
 {
 	struct ss_table *t = j->iterators;
 	for (size_t i = 0; i < d->niterators; i++) {
@@ -144,7 +144,7 @@ static bool add_iterators(struct job *j, struct ss_str host, const struct ss_tfd
 	return true;
 }
 
-static bool add_stats(struct job *j, struct ss_str host, const struct ss_tfdata *d, const struct ss_tfdata_pipeline *p,
+static bool add_stats(struct pipeline_rows *j, struct ss_str host, const struct ss_tfdata *d, const struct ss_tfdata_pipeline *p,
 		      const struct ss_str *ids)
 {
 	struct ss_table *t = j->stats;
@@ -179,7 +179,7 @@ static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 
 static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
 {
-	struct job *j = arg;
+	struct pipeline_rows *j = arg;
 	struct ss_tfdata d;
 	struct ss_str name = j->q->model->hosts[i]->name;
 	bool ok = ss_tfdata_read(&d, h, err);
@@ -202,7 +202,7 @@ static int slowest_first(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static bool add_bottlenecks(struct job *j)
+static bool add_bottlenecks(struct pipeline_rows *j)
 {
 	struct ss_table *t = j->bottlenecks;
 	if (j->found.n)
@@ -222,7 +222,7 @@ static bool add_bottlenecks(struct job *j)
 	return true;
 }
 
-static bool add_verdict(struct job *j)
+static bool add_verdict(struct pipeline_rows *j)
 {
 	uint64_t worst_ps = j->found.n ? j->found.v[0].max_ps : 0;
 	bool slow = worst_ps > SS_TFDATA_SLOW_PS;
@@ -238,7 +238,7 @@ static bool add_verdict(struct job *j)
 	       ss_table_prop(j->bottlenecks, "summary", text);
 }
 
-static bool add_notes(struct job *j, struct ss_result *out)
+static bool add_notes(struct pipeline_rows *j, struct ss_result *out)
 {
 	if (!j->ncut)
 		return true;
@@ -248,9 +248,9 @@ static bool add_notes(struct job *j, struct ss_result *out)
 	return text.p && ss_result_note(out, SS_WARNING, text);
 }
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	struct job j = { .q = q, .intern = ss_intern_into(q->model, q->arena) };
+	struct pipeline_rows j = { .q = q, .intern = ss_intern_into(q->model, q->arena) };
 	const struct ss_visit visit = { .read = read_host, .take = take_host, .arg = &j };
 	if (!ss_result_table(out, "bottlenecks", "Bottlenecks", ss_tf_data_bottleneck_cols, BN_COLS) ||
 	    !ss_result_table(out, "input_pipelines", "Input pipelines", ss_tf_data_pipeline_cols, PL_COLS) ||
@@ -270,7 +270,7 @@ static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *
 }
 
 /* Which element was slowest, and what to do about it. */
-static bool conclude(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	static const char *const summary[] = { "summary" };
 	const struct ss_table *t = ss_result_find(out, "bottlenecks");

@@ -74,7 +74,7 @@ struct ss_timeline *ss_timeline_layout(struct ss_model *m, struct ss_arena *aren
 /* ---- slices of a window ---- */
 
 /* One byte a track of the model: wanted. */
-static uint8_t *wanted_tracks(const struct ss_timeline_build *b, const struct ss_timeline_query *q)
+static uint8_t *wanted_tracks(const struct ss_timeline_build *b, const struct ss_timeline_request *q)
 {
 	size_t n = b->tl->ntracks;
 	uint8_t *wanted = SS_NEW_N(b->arena, uint8_t, n + 1);
@@ -91,7 +91,7 @@ static uint8_t *wanted_tracks(const struct ss_timeline_build *b, const struct ss
 }
 
 /* The query in a host's own time; false when the range ends before the host's time begins. */
-static bool host_range(const struct ss_timeline_build *b, size_t h, const struct ss_timeline_query *q,
+static bool host_range(const struct ss_timeline_build *b, size_t h, const struct ss_timeline_request *q,
 		       const uint8_t *wanted, struct ss_trace_range *out)
 {
 	uint64_t shift_ps = b->mt->shift_ps[h], width_ps = q->end_ps - q->begin_ps;
@@ -104,7 +104,7 @@ static bool host_range(const struct ss_timeline_build *b, size_t h, const struct
 	return q->end_ps >= shift_ps;
 }
 
-static bool select_hosts(struct ss_timeline_build *b, const struct ss_timeline_query *q, struct ss_trace_hits *hits,
+static bool select_hosts(struct ss_timeline_build *b, const struct ss_timeline_request *q, struct ss_trace_hits *hits,
 			 struct ss_err *err)
 {
 	const uint8_t *wanted = wanted_tracks(b, q);
@@ -198,14 +198,14 @@ static bool find_arrows(struct ss_timeline *tl, struct ss_arena *arena)
  * A tick is at most an eighth of a pixel, so that rounding to it is not seen, and so long that
  * three widths of the window fit 32 bits.
  */
-static uint64_t tick_of(const struct ss_timeline_query *q)
+static uint64_t tick_of(const struct ss_timeline_request *q)
 {
 	uint64_t width_ps = q->end_ps - q->begin_ps, px = q->width_px ? q->width_px : UINT64_C(1) << 26;
 	uint64_t tick_ps = width_ps / px / 8;
 	return tick_ps ? tick_ps : 1;
 }
 
-struct ss_timeline *ss_timeline_slices(struct ss_model *m, const struct ss_timeline_query *q, struct ss_arena *arena,
+struct ss_timeline *ss_timeline_slices(struct ss_model *m, const struct ss_timeline_request *q, struct ss_arena *arena,
 				       struct ss_err *err)
 {
 	if (q->begin_ps > q->end_ps || q->end_ps > (uint64_t)INT64_MAX / 4 || q->width_px > 1u << 20) {

@@ -15,7 +15,7 @@
 /* Sections and tracks, no slices; counter tracks with their range of values. NULL on failure. */
 struct ss_timeline *ss_timeline_layout(struct ss_model *m, struct ss_arena *arena, struct ss_err *err);
 
-struct ss_timeline_query {
+struct ss_timeline_request {
 	uint64_t begin_ps, end_ps;
 	uint32_t width_px;		/* 0: everything in the range */
 	const uint32_t *tracks;		/* those wanted; NULL: all */
@@ -24,7 +24,7 @@ struct ss_timeline_query {
 };
 
 /* What to draw of the range at a width. */
-struct ss_timeline *ss_timeline_slices(struct ss_model *m, const struct ss_timeline_query *q, struct ss_arena *arena,
+struct ss_timeline *ss_timeline_slices(struct ss_model *m, const struct ss_timeline_request *q, struct ss_arena *arena,
 				       struct ss_err *err);
 /*
  * One event with all its arguments and the events its flow ties it to; SS_ENOTFOUND when there is

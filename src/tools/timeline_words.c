@@ -256,7 +256,7 @@ bool ss_timeline_words(struct ss_timeline_words *out, struct ss_model *m, struct
 	return true;
 }
 
-bool ss_timeline_conclude(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+bool ss_timeline_conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	struct ss_timeline_words words;
 	if (!q->as_tables)

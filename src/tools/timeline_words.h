@@ -21,7 +21,7 @@ struct ss_timeline_words {
 /* Texts live in the arena. Linear in the events of devices, for several streams times the log of their number. */
 bool ss_timeline_words(struct ss_timeline_words *out, struct ss_model *m, struct ss_arena *arena, struct ss_err *err);
 /* The same for a tool whose timeline is to be tables. */
-bool ss_timeline_conclude(const struct ss_query *q, struct ss_result *out, struct ss_err *err);
+bool ss_timeline_conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err);
 
 /* timeline_tables.c: the table "tracks". */
 bool ss_timeline_tracks(struct ss_result *out, struct ss_model *m, struct ss_err *err);

@@ -1,7 +1,7 @@
 /* tool.c - running a tool; whether a profile has data for it. */
 #include "tools/tool.h"
 
-bool ss_tool_run(const struct ss_tool *t, const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+bool ss_tool_run(const struct ss_tool *t, const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	/* XProf's clients are told of no steps that the program did not mark. */
 	unsigned facts = q->as_xprof ? t->facts & ~(unsigned)SS_FACTS_INFERRED_STEPS : t->facts;
@@ -10,12 +10,12 @@ bool ss_tool_run(const struct ss_tool *t, const struct ss_query *q, struct ss_re
 	return ss_model_gather(q->model, facts, err) && t->run(q, out, err) && ss_tool_conclude(t, q, out, err);
 }
 
-bool ss_tool_conclude(const struct ss_tool *t, const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+bool ss_tool_conclude(const struct ss_tool *t, const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	return !q->for_people || !t->conclude || t->conclude(q, out, err);
 }
 
-struct ss_str ss_query_param(const struct ss_query *q, const struct ss_tool *tool, const char *name)
+struct ss_str ss_request_param(const struct ss_request *q, const struct ss_tool *tool, const char *name)
 {
 	for (size_t i = 0; i < q->nparams; i++)
 		if (ss_str_is(q->params[i].name, name))

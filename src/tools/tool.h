@@ -42,7 +42,7 @@ struct ss_param_value {
 	struct ss_str name, value;
 };
 
-struct ss_query {
+struct ss_request {
 	struct ss_model *model;	/* hosts as asked for */
 	const struct ss_param_value *params;
 	size_t nparams;
@@ -65,12 +65,12 @@ struct ss_tool {
 	unsigned facts;
 	/* Has the run data for it? Looks at the first host, opened but not loaded. NULL: always. */
 	bool (*present)(const struct ss_host *first);
-	bool (*run)(const struct ss_query *q, struct ss_result *out, struct ss_err *err);
+	bool (*run)(const struct ss_request *q, struct ss_result *out, struct ss_err *err);
 	/*
 	 * Adds the conclusion to what was filled, reading its tables: they may be those of an older program
 	 * (legacy/legacy.h), with columns missing. NULL: the tables say enough. Facts as above, for this alone.
 	 */
-	bool (*conclude)(const struct ss_query *q, struct ss_result *out, struct ss_err *err);
+	bool (*conclude)(const struct ss_request *q, struct ss_result *out, struct ss_err *err);
 	unsigned conclude_facts;
 };
 
@@ -78,11 +78,11 @@ struct ss_tool {
 bool ss_tool_present(const struct ss_tool *t, const struct ss_host *first);
 
 /* Run it, and for people say what it comes to. Of many hosts its facts are gathered first. */
-bool ss_tool_run(const struct ss_tool *t, const struct ss_query *q, struct ss_result *out, struct ss_err *err);
+bool ss_tool_run(const struct ss_tool *t, const struct ss_request *q, struct ss_result *out, struct ss_err *err);
 /* The second half alone, of tables that are there: of a stored answer. */
-bool ss_tool_conclude(const struct ss_tool *t, const struct ss_query *q, struct ss_result *out, struct ss_err *err);
+bool ss_tool_conclude(const struct ss_tool *t, const struct ss_request *q, struct ss_result *out, struct ss_err *err);
 
 /* Value of a parameter: as asked for, else the tool's preset, else "". */
-struct ss_str ss_query_param(const struct ss_query *q, const struct ss_tool *tool, const char *name);
+struct ss_str ss_request_param(const struct ss_request *q, const struct ss_tool *tool, const char *name);
 
 #endif

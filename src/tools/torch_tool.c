@@ -1,7 +1,7 @@
 /* torch_tool.c - see torch_tool.h. */
 #include "tools/torch_tool.h"
 
-const struct ss_torch *ss_torch_asked(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+const struct ss_torch *ss_torch_asked(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	if (q->model->nhosts != 1) {
 		ss_fail(err, SS_EINVAL, "this is shown for one recording at a time: choose one of the %zu", q->model->nhosts);

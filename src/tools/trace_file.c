@@ -349,9 +349,9 @@ static void close_file(struct ss_tl_pull *pull)
 	ss_vec_free(&f->kind_args);
 }
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	struct ss_str max_text = ss_query_param(q, &ss_tool_trace_viewer, "max_events");
+	struct ss_str max_text = ss_request_param(q, &ss_tool_trace_viewer, "max_events");
 	uint64_t max;
 	if (!ss_str_to_u64(max_text, &max))
 		return ss_fail(err, SS_EINVAL, "max_events must be a number, not '" SS_FMT "'", SS_ARG(max_text));

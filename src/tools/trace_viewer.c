@@ -47,9 +47,9 @@ struct options {
 const struct ss_tool ss_tool_trace_viewer_stream;
 
 /* ms as ps; absent is 0. */
-static bool time_param(const struct ss_query *q, const char *name, uint64_t *out, struct ss_err *err)
+static bool time_param(const struct ss_request *q, const char *name, uint64_t *out, struct ss_err *err)
 {
-	struct ss_str v = ss_query_param(q, &ss_tool_trace_viewer_stream, name);
+	struct ss_str v = ss_request_param(q, &ss_tool_trace_viewer_stream, name);
 	double ms;
 	*out = 0;
 	if (v.n == 0)
@@ -61,9 +61,9 @@ static bool time_param(const struct ss_query *q, const char *name, uint64_t *out
 	return true;
 }
 
-static bool number_param(const struct ss_query *q, const char *name, uint64_t *out, struct ss_err *err)
+static bool number_param(const struct ss_request *q, const char *name, uint64_t *out, struct ss_err *err)
 {
-	struct ss_str v = ss_query_param(q, &ss_tool_trace_viewer_stream, name);
+	struct ss_str v = ss_request_param(q, &ss_tool_trace_viewer_stream, name);
 	double n;
 	*out = 0;
 	if (v.n == 0)
@@ -74,18 +74,18 @@ static bool number_param(const struct ss_query *q, const char *name, uint64_t *o
 	return true;
 }
 
-static bool bool_param(const struct ss_query *q, const char *name)
+static bool bool_param(const struct ss_request *q, const char *name)
 {
-	struct ss_str v = ss_query_param(q, &ss_tool_trace_viewer_stream, name);
+	struct ss_str v = ss_request_param(q, &ss_tool_trace_viewer_stream, name);
 	return ss_str_is(v, "true") || ss_str_is(v, "True") || ss_str_is(v, "1");
 }
 
-static bool read_options(const struct ss_query *q, struct options *o, struct ss_err *err)
+static bool read_options(const struct ss_request *q, struct options *o, struct ss_err *err)
 {
 	*o = (struct options){
 		.full_dma = bool_param(q, "full_dma"), .search_metadata = bool_param(q, "search_metadata"),
-		.event_name = ss_query_param(q, &ss_tool_trace_viewer_stream, "event_name"),
-		.search_prefix = ss_query_param(q, &ss_tool_trace_viewer_stream, "search_prefix"),
+		.event_name = ss_request_param(q, &ss_tool_trace_viewer_stream, "event_name"),
+		.search_prefix = ss_request_param(q, &ss_tool_trace_viewer_stream, "search_prefix"),
 	};
 	return time_param(q, "start_time_ms", &o->start_ps, err) && time_param(q, "end_time_ms", &o->end_ps, err) &&
 	       time_param(q, "duration_ms", &o->dur_ps, err) && number_param(q, "resolution", &o->resolution, err) &&
@@ -212,7 +212,7 @@ static bool collect(struct ss_timeline_build *b, const struct options *o, find_f
 	return true;
 }
 
-static bool answer(const struct ss_query *q, const struct options *o, find_fn *find, unsigned fill,
+static bool answer(const struct ss_request *q, const struct options *o, find_fn *find, unsigned fill,
 		   struct ss_result *out, struct ss_err *err)
 {
 	struct ss_timeline_build b;
@@ -232,7 +232,7 @@ static bool answer(const struct ss_query *q, const struct options *o, find_fn *f
 	return true;
 }
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	struct options o;
 	if (!read_options(q, &o, err))

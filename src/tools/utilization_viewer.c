@@ -68,7 +68,7 @@ static bool add_plane(struct ss_table *t, struct place *at, const struct ss_plan
 	return ok;
 }
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	struct ss_table *t = ss_result_table(out, "utilization_viewer", "Utilization", cols, SS_COUNT(cols));
 	if (!t)

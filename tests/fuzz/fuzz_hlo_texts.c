@@ -48,7 +48,7 @@ static void draw_graphs(const struct ss_hlo_module *m)
 	struct ss_hlo_graph g;
 
 	for (uint32_t i = 0; i < m->ninstrs && i < 4; i++) {
-		struct ss_hlo_graph_ask ask = { .instr = i, .radius = 3, .max_nodes = 100, .merge_fusions = i % 2 };
+		struct ss_hlo_graph_request ask = { .instr = i, .radius = 3, .max_nodes = 100, .merge_fusions = i % 2 };
 
 		if (!ss_hlo_graph_of(&g, m, &ask, &arena, NULL))
 			continue;

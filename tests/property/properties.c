@@ -245,7 +245,7 @@ static bool mix(void *arg, const char *p, size_t n)
 static void answers(struct ss_model *m, unsigned flags, uint64_t digest[MAX_TOOLS])
 {
 	for (size_t i = 0; ss_tools[i]; i++) {
-		struct ss_ask ask = { .tool = ss_tools[i], .model = m, .format = SS_FORMAT_JSON,
+		struct ss_tool_request ask = { .tool = ss_tools[i], .model = m, .format = SS_FORMAT_JSON,
 			.run = SS_STR("run"), .host = SS_STR("host") };
 		struct ss_out out;
 		struct ss_err err = { 0 };
@@ -254,11 +254,11 @@ static void answers(struct ss_model *m, unsigned flags, uint64_t digest[MAX_TOOL
 		if (flags && !(ss_tools[i]->flags & flags))
 			continue;
 		ss_out_init(&out, mix, &digest[i]);
-		if (!ss_ask(&ask, &out, &err))
+		if (!ss_tool_answer(&ask, &out, &err))
 			mix(&digest[i], err.text, strlen(err.text));
 		ss_out_finish(&out, &err);
 		ss_out_free(&out);
-		ss_ask_release(&ask);
+		ss_tool_request_release(&ask);
 	}
 }
 

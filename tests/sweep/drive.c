@@ -133,17 +133,17 @@ static bool ask_model(struct ss_model *model, const struct ss_tool *tool, const 
 		      struct ss_err *err)
 {
 	struct ss_param_value params[8];
-	struct ss_ask ask = { .tool = tool, .model = model, .params = params, .format = q->format,
+	struct ss_tool_request ask = { .tool = tool, .model = model, .params = params, .format = q->format,
 		.run = SS_STR("run"), .host = SS_STR("host") };
 	struct ss_out out;
 	bool ok;
 
 	ask.nparams = split(ss_str_from(q->params), params, SS_COUNT(params));
 	ss_out_init(&out, mix, digest);
-	ok = ss_ask(&ask, &out, err);
+	ok = ss_tool_answer(&ask, &out, err);
 	ok = ss_out_finish(&out, err) && ok;
 	ss_out_free(&out);
-	ss_ask_release(&ask);
+	ss_tool_request_release(&ask);
 	return ok;
 }
 

@@ -6,7 +6,7 @@
  * within the deadline, and afterwards all works again. That nothing leaks is the sanitizer's to say:
  * what the C library allocates for us is beyond the hook.
  */
-#include "capture/ask.h"
+#include "capture/requests.h"
 #include "capture/capture.h"
 #include "rpc/grpc_server.h"
 #include "sweep/hook.h"
@@ -95,13 +95,13 @@ static bool one_question(const char **what)
 		return err.code;
 	snprintf(target, sizeof(target), "127.0.0.1:%u", ss_grpc_server_port(s));
 	const struct ss_peer peer = { .target = target, .timeout_ns = 3000000000 };
-	bool ok = ss_ask_sessions(&peer, "/x", &arena, &v, &st)
+	bool ok = ss_request_sessions(&peer, "/x", &arena, &v, &st)
 			  ? v.n == 3 && ss_str_is(v.v[2].id, "r") && ss_str_is(v.v[2].tools, "first, second")
 			  : st.code != SS_GRPC_OK && st.code != SS_GRPC_DEADLINE_EXCEEDED;
 	if (ok) {
 		*what = "tool data";
 		const struct ss_tool_question q = { .session = "r", .tool = "t", .params = params, .nparams = 1 };
-		ok = ss_ask_tool_data(&peer, &q, &out, format, &st) ? ss_str_is(ss_buf_get(&out), "[]")
+		ok = ss_request_tool_data(&peer, &q, &out, format, &st) ? ss_str_is(ss_buf_get(&out), "[]")
 								    : st.code != SS_GRPC_OK && st.code != SS_GRPC_DEADLINE_EXCEEDED;
 	}
 	ss_grpc_server_stop(s, 0);

@@ -1,5 +1,5 @@
 /* test_analysis.c - ProfileAnalysis over gRPC: sessions, answers of tools, and taking a profile. */
-#include "capture/ask.h"
+#include "capture/requests.h"
 #include "rpc/grpc_server.h"
 #include "serve/server.h"
 
@@ -150,19 +150,19 @@ static void new_session(void **state)
 	const struct ss_peer peer = { .target = target, .timeout_ns = 20000000000 };
 	struct ss_new_session n = { .request = { .options = &ss_profile_defaults, .repository_root = root, .session_id = "r" },
 				    .workers = program };
-	assert_true(ss_ask_new_session(&peer, &n, &st));
+	assert_true(ss_request_new_session(&peer, &n, &st));
 	assert_false(n.empty_trace);
 	snprintf(path, sizeof(path), "%s/r/127.0.0.1_%u.xplane.pb", root, ss_grpc_server_port(p));
 	assert_int_equal(stat(path, &file), 0);
 	/* Again, and elsewhere. */
-	assert_false(ss_ask_new_session(&peer, &n, &st));
+	assert_false(ss_request_new_session(&peer, &n, &st));
 	assert_non_null(strstr(st.text, "already"));
 	n.request.repository_root = "/tmp/elsewhere";
-	assert_false(ss_ask_new_session(&peer, &n, &st));
+	assert_false(ss_request_new_session(&peer, &n, &st));
 	assert_non_null(strstr(st.text, "its own log directory"));
 	ss_server_stop(s);
 	s = serve(logdir, false, target);
-	assert_false(ss_ask_new_session(&peer, &n, &st));
+	assert_false(ss_request_new_session(&peer, &n, &st));
 	assert_int_equal(st.code, SS_GRPC_PERMISSION_DENIED);
 	ss_server_stop(s);
 	ss_grpc_server_stop(p, 0);

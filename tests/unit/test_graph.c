@@ -18,7 +18,7 @@ struct opened {
 static void open_graph(struct opened *o, const char *name, const char *node, uint32_t radius, bool merge)
 {
 	char path[400];
-	struct ss_hlo_graph_ask ask = { .radius = radius, .merge_fusions = merge, .max_nodes = 1000 };
+	struct ss_hlo_graph_request ask = { .radius = radius, .merge_fusions = merge, .max_nodes = 1000 };
 
 	memset(o, 0, sizeof(*o));
 	snprintf(path, sizeof(path), "%s/hlo/%s.pb", SS_TEST_DATA, name);
@@ -88,7 +88,7 @@ static void merges_fusions(void **state)
 static void stops_at_the_limit(void **state)
 {
 	static struct opened o;
-	struct ss_hlo_graph_ask ask = { .radius = 3, .max_nodes = 4 };
+	struct ss_hlo_graph_request ask = { .radius = 3, .max_nodes = 4 };
 
 	(void)state;
 	open_graph(&o, "control", "f", 0, false);

@@ -37,7 +37,7 @@ static void open_hosts(struct hosts *h, const struct ss_str *bytes, size_t n, co
 
 static bool ask(struct hosts *h, ss_legacy_fn *fn, struct ss_err *err)
 {
-	struct ss_query q = { .model = &h->model, .arena = &h->arena };
+	struct ss_request q = { .model = &h->model, .arena = &h->arena };
 	return fn(&q, &h->r, err);
 }
 

@@ -158,7 +158,7 @@ static void assert_lacks(const char *text, const char *part)
 
 static const char *ask_tool(struct fixture *f, struct ss_str name, const struct ss_param_value *params, size_t n)
 {
-	struct ss_query q = { .model = &f->model, .params = params, .nparams = n, .arena = &f->arena };
+	struct ss_request q = { .model = &f->model, .params = params, .nparams = n, .arena = &f->arena };
 	const struct ss_tool *tool = ss_tool_find(name);
 	struct ss_result r;
 
@@ -277,7 +277,7 @@ static void an_event_is_found_by_name_and_time(void **state)
 	};
 	const struct ss_tool *tool = ss_tool_find(SS_STR("trace_viewer@"));
 	struct fixture *f = *state;
-	struct ss_query q = {
+	struct ss_request q = {
 		.model = &f->model, .params = params, .nparams = SS_COUNT(params), .arena = &f->arena
 	};
 	struct ss_result r;
@@ -343,7 +343,7 @@ static uint32_t u32_at(const char *p)
 static void slices_are_columns(void **state)
 {
 	struct fixture *f = *state;
-	struct ss_timeline_query q = { .begin_ps = 1000, .end_ps = 9000, .width_px = 100, .flows = true };
+	struct ss_timeline_request q = { .begin_ps = 1000, .end_ps = 9000, .width_px = 100, .flows = true };
 	struct ss_timeline *tl = ss_timeline_slices(&f->model, &q, &f->arena, NULL);
 
 	assert_non_null(tl);
@@ -372,7 +372,7 @@ static void slices_are_columns(void **state)
 static void far_slices_are_cut(void **state)
 {
 	struct fixture *f = *state;
-	struct ss_timeline_query q = { .begin_ps = 6000, .end_ps = 6100, .width_px = 10 };
+	struct ss_timeline_request q = { .begin_ps = 6000, .end_ps = 6100, .width_px = 10 };
 	struct ss_timeline *tl = ss_timeline_slices(&f->model, &q, &f->arena, NULL);
 
 	assert_non_null(tl);

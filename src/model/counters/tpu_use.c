@@ -115,7 +115,7 @@ static const struct metric sequencer[] = {
 	{ "SCS: Smisc Slot", "instructions", BOTH, 1, { { 1, C(SMISC_INSTRUCTION), 0 } } },
 };
 
-struct job {
+struct chip_use {
 	enum ss_tpu_chip chip;
 	const struct ss_tpu_sample *s;
 	const struct ss_tpu_use_options *opt;
@@ -124,7 +124,7 @@ struct job {
 };
 
 /* A counter that the sample does not hold counts 0. */
-static uint64_t read_one(const struct job *j, enum ss_tpu_counter c, struct ss_tpu_place at, uint32_t copy)
+static uint64_t read_one(const struct chip_use *j, enum ss_tpu_counter c, struct ss_tpu_place at, uint32_t copy)
 {
 	uint64_t id;
 	if (!ss_tpu_counter_id(j->chip, c, at, copy, &id))
@@ -135,7 +135,7 @@ static uint64_t read_one(const struct job *j, enum ss_tpu_counter c, struct ss_t
 	return j->opt->summed ? j->s->sum[i] : j->s->last[i];
 }
 
-static double read_copies(const struct job *j, enum ss_tpu_counter c, struct ss_tpu_place at)
+static double read_copies(const struct chip_use *j, enum ss_tpu_counter c, struct ss_tpu_place at)
 {
 	double sum = 0;
 	for (uint32_t copy = 0; copy < ss_tpu_counter_copies(c); copy++)
@@ -143,7 +143,7 @@ static double read_copies(const struct job *j, enum ss_tpu_counter c, struct ss_
 	return sum;
 }
 
-static double achieved(const struct job *j, const struct metric *m, struct ss_tpu_place at)
+static double achieved(const struct chip_use *j, const struct metric *m, struct ss_tpu_place at)
 {
 	double sum = 0;
 	for (size_t i = 0; i < MAX_TERMS && m->terms[i].weight > 0; i++) {
@@ -154,19 +154,19 @@ static double achieved(const struct job *j, const struct metric *m, struct ss_tp
 	return sum;
 }
 
-static void add(struct job *j, uint32_t node, const char *name, double did, double could, const char *unit)
+static void add(struct chip_use *j, uint32_t node, const char *name, double did, double could, const char *unit)
 {
 	j->out[j->n++] = (struct ss_tpu_use){ node, name, unit, did, could };
 }
 
 /* v6e counts in the core itself; v7x skips cycles, and only its power manager sees all of them. */
-static enum ss_tpu_counter core_clock(const struct job *j)
+static enum ss_tpu_counter core_clock(const struct chip_use *j)
 {
 	return j->chip == SS_TPU_V7X ? C(CYCLE_COUNT) : C(CYCLES);
 }
 
 /* Counted cycles of a core's clock, or those of the time that was asked for instead. */
-static uint64_t core_cycles(const struct job *j, uint32_t core)
+static uint64_t core_cycles(const struct chip_use *j, uint32_t core)
 {
 	uint64_t cycles = read_one(j, core_clock(j), (struct ss_tpu_place){ .die = core }, 0);
 	double asked = j->opt->duration_s * chips[j->chip].clock_hz;
@@ -175,7 +175,7 @@ static uint64_t core_cycles(const struct job *j, uint32_t core)
 	return cycles;
 }
 
-static void add_tensor_core(struct job *j, uint32_t core)
+static void add_tensor_core(struct chip_use *j, uint32_t core)
 {
 	uint64_t cycles = core_cycles(j, core);
 	if (!cycles)
@@ -189,7 +189,7 @@ static void add_tensor_core(struct job *j, uint32_t core)
 	}
 }
 
-static void add_hbm(struct job *j, uint32_t core)
+static void add_hbm(struct chip_use *j, uint32_t core)
 {
 	static const char *const names[] = { "HBM Rd+Wr - core 0", "HBM Rd+Wr - core 1" };
 	const struct chip *chip = &chips[j->chip];
@@ -217,7 +217,7 @@ static void add_hbm(struct job *j, uint32_t core)
 }
 
 /* The interconnect belongs to the chip; clients expect its rows once for every core. */
-static void add_ici(struct job *j)
+static void add_ici(struct chip_use *j)
 {
 	double cycles = (double)core_cycles(j, 0), reads = 0, writes = 0;
 	if (cycles <= 0)
@@ -231,7 +231,7 @@ static void add_ici(struct job *j)
 	add(j, 0, "ICI (Write)", ICI_REQUEST_BYTES * writes, ICI_BYTES_PER_CYCLE * cycles, "bytes");
 }
 
-static void add_sparse_core(struct job *j, uint32_t die, uint32_t sc)
+static void add_sparse_core(struct chip_use *j, uint32_t die, uint32_t sc)
 {
 	struct ss_tpu_place first = { die, sc, 0 };
 	uint32_t node = die * SPARSE_CORES + sc;
@@ -251,7 +251,7 @@ static void add_sparse_core(struct job *j, uint32_t die, uint32_t sc)
 size_t ss_tpu_utilization(enum ss_tpu_chip chip, const struct ss_tpu_sample *s, const struct ss_tpu_use_options *opt,
 			  struct ss_tpu_use out[SS_TPU_MAX_USES], double *longest_s)
 {
-	struct job j = { .chip = chip, .s = s, .opt = opt, .out = out };
+	struct chip_use j = { .chip = chip, .s = s, .opt = opt, .out = out };
 	*longest_s = 0;
 	if (chip == SS_TPU_OTHER)
 		return 0;

@@ -17,7 +17,7 @@ struct making {
 	struct ss_host *h;
 	const struct ss_partial_read *what;
 	struct partial *e;
-	SS_VEC(struct ss_line_job) jobs;
+	SS_VEC(struct ss_line_read) reads;
 	SS_VEC(uint8_t *) wanted; /* of planes, one after another */
 	uint64_t ndropped;
 };
@@ -73,7 +73,7 @@ static bool list_lines(struct making *m, struct ss_plane *p)
 			continue;
 		src[p->nlines] = p->x->lines[i];
 		lines[p->nlines].src = &src[p->nlines];
-		if (!ss_vec_push(&m->jobs, ((struct ss_line_job){ p, &lines[p->nlines], marks })))
+		if (!ss_vec_push(&m->reads, ((struct ss_line_read){ p, &lines[p->nlines], marks })))
 			return false;
 		p->nlines++;
 	}
@@ -140,7 +140,7 @@ static bool make(struct making *m, struct ss_err *err)
 	}
 	if (!ok)
 		return ss_fail_mem(err);
-	if (!ss_read_lines(m->h, m->jobs.v, m->jobs.n, err))
+	if (!ss_read_lines(m->h, m->reads.v, m->reads.n, err))
 		return false;
 	for (uint32_t i = 0; ok && i < e->nplanes; i++)
 		ok = finish_lines(m, &e->planes[i]);
@@ -171,7 +171,7 @@ static void *build(void *question, struct ss_err *err)
 	for (size_t i = 0; i < m.wanted.n; i++)
 		free(m.wanted.v[i]);
 	ss_vec_free(&m.wanted);
-	ss_vec_free(&m.jobs);
+	ss_vec_free(&m.reads);
 	if (ok)
 		return m.e;
 	if (m.e)

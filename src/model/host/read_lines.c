@@ -7,13 +7,13 @@
 
 struct reading {
 	struct ss_host *h;
-	struct ss_line_job *jobs;
+	struct ss_line_read *reads;
 };
 
 /* Longest lines first, so that threads end together. */
 static int longer_first(const void *a, const void *b)
 {
-	const struct ss_xline *la = ((const struct ss_line_job *)a)->line->src, *lb = ((const struct ss_line_job *)b)->line->src;
+	const struct ss_xline *la = ((const struct ss_line_read *)a)->line->src, *lb = ((const struct ss_line_read *)b)->line->src;
 	if (la->body.n != lb->body.n)
 		return la->body.n < lb->body.n ? 1 : -1;
 	/* The file's order among equals: lines stand in it one after the other. */
@@ -32,7 +32,7 @@ void ss_line_take_header(struct ss_line *l)
 static bool read_line(void *arg, size_t i, struct ss_err *err)
 {
 	struct reading *r = arg;
-	struct ss_line_job *job = &r->jobs[i];
+	struct ss_line_read *job = &r->reads[i];
 	struct ss_line *l = job->line;
 	if (!ss_xevents_load_some(&l->ev, &r->h->x, job->plane->x, l->src, job->wanted, err))
 		return false;
@@ -40,10 +40,10 @@ static bool read_line(void *arg, size_t i, struct ss_err *err)
 	return true;
 }
 
-bool ss_read_lines(struct ss_host *h, struct ss_line_job *jobs, size_t n, struct ss_err *err)
+bool ss_read_lines(struct ss_host *h, struct ss_line_read *reads, size_t n, struct ss_err *err)
 {
-	struct reading r = { h, jobs };
+	struct reading r = { h, reads };
 	if (n)
-		qsort(jobs, n, sizeof(*jobs), longer_first);
+		qsort(reads, n, sizeof(*reads), longer_first);
 	return ss_parallel(n, h->threads, read_line, &r, err);
 }

@@ -4,14 +4,14 @@
 
 #include "model/host/host.h"
 
-struct ss_line_job {
+struct ss_line_read {
 	const struct ss_plane *plane;
 	struct ss_line *line;		/* its src says what to read */
 	const uint8_t *wanted;		/* as for ss_xevents_load_some */
 };
 
 /* Fills the lines; puts the jobs into another order. On failure lines read before are the caller's to free. */
-bool ss_read_lines(struct ss_host *h, struct ss_line_job *jobs, size_t n, struct ss_err *err);
+bool ss_read_lines(struct ss_host *h, struct ss_line_read *reads, size_t n, struct ss_err *err);
 /* What is known of a line before its events are read, and what may be known better afterwards. */
 void ss_line_take_header(struct ss_line *l);
 

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 
 /* Pieces of work of one host: its device planes, and last its threads. */
-struct job {
+struct host_build {
 	struct ss_host *h;
 	struct ss_host_ops *ops;
 	const struct ss_plane **planes;
@@ -29,7 +29,7 @@ struct job {
 
 static bool do_piece(void *arg, size_t i, struct ss_err *err)
 {
-	struct job *j = arg;
+	struct host_build *j = arg;
 	if (i == j->nplanes)
 		return ss_host_thread_ops(&j->ops->host, j->h, err);
 	if (j->hw == SS_HW_GPU)
@@ -37,7 +37,7 @@ static bool do_piece(void *arg, size_t i, struct ss_err *err)
 	return ss_tpu_core_build(&j->ops->cores[i], j->h, j->planes[i], j->ops->sparse, err);
 }
 
-static bool list_planes(struct job *j)
+static bool list_planes(struct host_build *j)
 {
 	enum ss_plane_kind kind = j->hw == SS_HW_GPU ? SS_PLANE_GPU : SS_PLANE_TENSOR_CORE;
 	j->planes = malloc((j->h->nplanes + 1) * sizeof(*j->planes));
@@ -57,7 +57,7 @@ static bool list_planes(struct job *j)
 	return j->ops->cores;
 }
 
-static bool merge_planes(struct job *j)
+static bool merge_planes(struct host_build *j)
 {
 	for (size_t i = 0; i < j->nplanes; i++) {
 		struct ss_op_db *db = j->hw == SS_HW_GPU ? &j->dbs[i] : &j->ops->cores[i].ops;
@@ -68,7 +68,7 @@ static bool merge_planes(struct job *j)
 }
 
 /* Before the TensorCores, whose operations refer to it. */
-static bool read_sparse(struct job *j, struct ss_err *err)
+static bool read_sparse(struct host_build *j, struct ss_err *err)
 {
 	if (!ss_host_plane(j->h, SS_PLANE_SPARSE_CORE))
 		return true;
@@ -78,7 +78,7 @@ static bool read_sparse(struct job *j, struct ss_err *err)
 	return ss_sparse_ops_read(j->ops->sparse, j->h, err);
 }
 
-static bool build_host(struct job *j, struct ss_err *err)
+static bool build_host(struct host_build *j, struct ss_err *err)
 {
 	if (!list_planes(j))
 		return ss_fail_mem(err);
@@ -119,7 +119,7 @@ static void *make_host(void *owner, struct ss_err *err)
 		ss_fail_mem(err);
 		return NULL;
 	}
-	struct job j = { .h = h, .ops = o, .hw = ss_host_hardware(h) };
+	struct host_build j = { .h = h, .ops = o, .hw = ss_host_hardware(h) };
 	bool ok = build_host(&j, err);
 	for (size_t i = 0; j.dbs && i < j.nplanes; i++)
 		ss_op_db_free(&j.dbs[i]);

@@ -11,14 +11,14 @@ static bool load_lines(struct ss_host *h, struct ss_err *err)
 	size_t n = 0, k = 0;
 	for (uint32_t i = 0; i < h->nplanes; i++)
 		n += h->planes[i].nlines;
-	struct ss_line_job *jobs = malloc((n + 1) * sizeof(*jobs));
-	if (!jobs)
+	struct ss_line_read *reads = malloc((n + 1) * sizeof(*reads));
+	if (!reads)
 		return ss_fail_mem(err);
 	for (uint32_t i = 0; i < h->nplanes; i++)
 		for (uint32_t j = 0; j < h->planes[i].nlines; j++)
-			jobs[k++] = (struct ss_line_job){ &h->planes[i], &h->planes[i].lines[j], NULL };
-	bool ok = ss_read_lines(h, jobs, n, err);
-	free(jobs);
+			reads[k++] = (struct ss_line_read){ &h->planes[i], &h->planes[i].lines[j], NULL };
+	bool ok = ss_read_lines(h, reads, n, err);
+	free(reads);
 	return ok;
 }
 

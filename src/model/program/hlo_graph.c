@@ -245,7 +245,7 @@ static void mark_omissions(const struct search *s, uint32_t i)
 }
 
 /* Everything is shown but for what is passed through; of the outermost computation, what is near. */
-static bool choose(struct ss_hlo_graph *g, const struct ss_hlo_graph_ask *ask, struct ss_arena *arena)
+static bool choose(struct ss_hlo_graph *g, const struct ss_hlo_graph_request *ask, struct ss_arena *arena)
 {
 	const struct ss_hlo_computation *c = &g->m->computations[g->computation];
 	struct search s = { .g = g, .root = ask->instr, .radius = ask->radius };
@@ -289,7 +289,7 @@ enum { UNKNOWN, YES, NO };
 
 struct builder {
 	struct ss_hlo_graph *g;
-	const struct ss_hlo_graph_ask *ask;
+	const struct ss_hlo_graph_request *ask;
 	uint32_t *cluster_of;	/* by computation, SS_NONE */
 	bool *drawn;		/* by computation */
 	uint8_t *shown;		/* by computation: UNKNOWN, YES, NO */
@@ -589,7 +589,7 @@ static void merge(struct ss_hlo_graph *g)
 		g->merged[i] = is_merged(g, i);
 }
 
-bool ss_hlo_graph_of(struct ss_hlo_graph *g, const struct ss_hlo_module *m, const struct ss_hlo_graph_ask *ask,
+bool ss_hlo_graph_of(struct ss_hlo_graph *g, const struct ss_hlo_module *m, const struct ss_hlo_graph_request *ask,
 		     struct ss_arena *arena, struct ss_err *err)
 {
 	struct builder b = { .g = g, .ask = ask };

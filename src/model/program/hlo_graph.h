@@ -81,7 +81,7 @@ struct ss_hlo_graph {
 	const char **trivial;	/* "add", "max", "greater-than" if it does that to its two parameters, one number each; or NULL */
 };
 
-struct ss_hlo_graph_ask {
+struct ss_hlo_graph_request {
 	uint32_t instr;		/* around this instruction, or */
 	uint32_t computation;	/* the whole of this computation, if instr is SS_NONE */
 	uint32_t radius;
@@ -90,7 +90,7 @@ struct ss_hlo_graph_ask {
 };
 
 /* Everything lives in `arena`. */
-bool ss_hlo_graph_of(struct ss_hlo_graph *g, const struct ss_hlo_module *m, const struct ss_hlo_graph_ask *ask,
+bool ss_hlo_graph_of(struct ss_hlo_graph *g, const struct ss_hlo_module *m, const struct ss_hlo_graph_request *ask,
 		     struct ss_arena *arena, struct ss_err *err);
 
 /* The constant that this parameter of a fusion always is, SS_NONE if it is none such. */

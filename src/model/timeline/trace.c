@@ -12,7 +12,7 @@
 /* From so many events on, scratch memory of reading and building them goes back to the system: answers come on top. */
 #define TRIM_FROM (1u << 18)
 
-struct level_job {
+struct level_build {
 	struct ss_trace *tr;
 	const uint16_t *flow_levels;
 	uint32_t *largest_first;
@@ -21,9 +21,9 @@ struct level_job {
 
 static bool level_track(void *arg, size_t i, struct ss_err *err)
 {
-	struct level_job *job = arg;
-	uint32_t k = job->largest_first[i];
-	return ss_track_levels(&job->tr->tracks[k], job->flow_levels, &job->begin_ps[k], &job->end_ps[k]) ||
+	struct level_build *levels = arg;
+	uint32_t k = levels->largest_first[i];
+	return ss_track_levels(&levels->tr->tracks[k], levels->flow_levels, &levels->begin_ps[k], &levels->end_ps[k]) ||
 	       ss_fail_mem(err);
 }
 
@@ -40,17 +40,17 @@ static void order_by_size(const struct ss_trace *tr, uint32_t *out)
 				out[n++] = i;
 }
 
-static bool run_levels(struct level_job *job, struct ss_err *err)
+static bool run_levels(struct level_build *levels, struct ss_err *err)
 {
-	struct ss_trace *tr = job->tr;
-	order_by_size(tr, job->largest_first);
-	if (!ss_parallel(tr->ntracks, 0, level_track, job, err))
+	struct ss_trace *tr = levels->tr;
+	order_by_size(tr, levels->largest_first);
+	if (!ss_parallel(tr->ntracks, 0, level_track, levels, err))
 		return false;
 	tr->begin_ps = UINT64_MAX;
 	for (uint32_t i = 0; i < tr->ntracks; i++) {
 		tr->nshown += tr->tracks[i].nshown;
-		tr->begin_ps = job->begin_ps[i] < tr->begin_ps ? job->begin_ps[i] : tr->begin_ps;
-		tr->end_ps = job->end_ps[i] > tr->end_ps ? job->end_ps[i] : tr->end_ps;
+		tr->begin_ps = levels->begin_ps[i] < tr->begin_ps ? levels->begin_ps[i] : tr->begin_ps;
+		tr->end_ps = levels->end_ps[i] > tr->end_ps ? levels->end_ps[i] : tr->end_ps;
 	}
 	if (tr->nshown == 0)
 		tr->begin_ps = tr->end_ps = 0;
@@ -63,15 +63,15 @@ static bool assign_levels(struct ss_trace *tr, struct ss_err *err)
 	uint16_t *flow_levels;
 	if (!ss_trace_flow_levels(tr, &flow_levels, err))
 		return false;
-	struct level_job job = {
-		tr, flow_levels, malloc(n * sizeof(*job.largest_first)), malloc(n * sizeof(*job.begin_ps)),
-		malloc(n * sizeof(*job.end_ps)),
+	struct level_build levels = {
+		tr, flow_levels, malloc(n * sizeof(*levels.largest_first)), malloc(n * sizeof(*levels.begin_ps)),
+		malloc(n * sizeof(*levels.end_ps)),
 	};
-	bool ok = job.largest_first && job.begin_ps && job.end_ps;
-	ok = ok ? run_levels(&job, err) : ss_fail_mem(err);
-	free(job.largest_first);
-	free(job.begin_ps);
-	free(job.end_ps);
+	bool ok = levels.largest_first && levels.begin_ps && levels.end_ps;
+	ok = ok ? run_levels(&levels, err) : ss_fail_mem(err);
+	free(levels.largest_first);
+	free(levels.begin_ps);
+	free(levels.end_ps);
 	free(flow_levels);
 	return ok;
 }

@@ -312,14 +312,14 @@ static bool find_async(struct prep *p)
 	return true;
 }
 
-struct prep_job {
+struct track_prep {
 	struct build *b;
 	struct ss_flow **ids;	/* per line, by what find_flows put into ss_track_flow.flow */
 };
 
 static bool prepare_line(void *arg, size_t i, struct ss_err *err)
 {
-	struct prep_job *job = arg;
+	struct track_prep *job = arg;
 	struct prep *p = &job->b->preps[i];
 	if (!make_order(p))
 		return ss_fail_mem(err);
@@ -349,7 +349,7 @@ static bool number_flows(struct build *b, struct ss_flow **ids)
 
 static bool prepare_lines(struct build *b, struct ss_err *err)
 {
-	struct prep_job job = { b, calloc(b->npreps + 1, sizeof(*job.ids)) };
+	struct track_prep job = { b, calloc(b->npreps + 1, sizeof(*job.ids)) };
 	if (!job.ids)
 		return ss_fail_mem(err);
 	bool ok = ss_parallel(b->npreps, 0, prepare_line, &job, err);

@@ -139,7 +139,7 @@ bool ss_trace_match(const struct ss_trace *tr, struct ss_str text, enum ss_match
 	return ss_fail_mem(err);
 }
 
-struct find_job {
+struct search {
 	const struct ss_trace_find *q;
 	struct ss_trace_found *out;
 };
@@ -155,19 +155,19 @@ static uint32_t place_on(const struct ss_track *t, const struct ss_trace_find *q
 
 static bool find_on_track(void *arg, uint32_t track, const struct cursor *c)
 {
-	struct find_job *job = arg;
-	struct ss_trace_hits *out = &job->out->hits;
-	uint32_t place = place_on(c->t, job->q);
+	struct search *search = arg;
+	struct ss_trace_hits *out = &search->out->hits;
+	uint32_t place = place_on(c->t, search->q);
 	uint64_t before = count(c, 0, place), after = count(c, place, c->t->n);
-	uint64_t near = job->q->backward ? before : after;
-	size_t wanted = near < job->q->limit ? (size_t)near : job->q->limit;
+	uint64_t near = search->q->backward ? before : after;
+	size_t wanted = near < search->q->limit ? (size_t)near : search->q->limit;
 	uint32_t pos = place;
-	job->out->before += before;
-	job->out->total += before + after;
+	search->out->before += before;
+	search->out->total += before + after;
 	out->tracks[track].first = out->n;
 	out->tracks[track].n = (uint32_t)wanted;
 	/* Backward: go to the first of those wanted. */
-	for (size_t left = wanted; job->q->backward && left; left -= is_hit(c, pos))
+	for (size_t left = wanted; search->q->backward && left; left -= is_hit(c, pos))
 		pos--;
 	for (size_t left = wanted; left; pos++) {
 		if (!is_hit(c, pos))
@@ -182,10 +182,10 @@ static bool find_on_track(void *arg, uint32_t track, const struct cursor *c)
 bool ss_trace_find(const struct ss_trace *tr, const struct ss_trace_find *q, struct ss_trace_found *out,
 		   struct ss_err *err)
 {
-	struct find_job job = { q, out };
+	struct search search = { q, out };
 	*out = (struct ss_trace_found){ 0 };
 	out->hits.tracks = calloc((size_t)tr->ntracks + 1, sizeof(*out->hits.tracks));
-	if (out->hits.tracks && each_track(tr, q->text, q->how, find_on_track, &job))
+	if (out->hits.tracks && each_track(tr, q->text, q->how, find_on_track, &search))
 		return true;
 	ss_trace_hits_free(&out->hits);
 	return ss_fail_mem(err);

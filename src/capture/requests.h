@@ -1,9 +1,9 @@
 /*
- * ask.h - short questions to profilers: NewSession of a pod's master, which takes the profile of all
+ * requests.h - short questions to profilers: NewSession of a pod's master, which takes the profile of all
  * its workers by itself, what it has taken before, continuous profiling, and Monitor.
  */
-#ifndef SS_CAPTURE_ASK_H
-#define SS_CAPTURE_ASK_H
+#ifndef SS_CAPTURE_REQUESTS_H
+#define SS_CAPTURE_REQUESTS_H
 
 #include "base/arena.h"
 #include "capture/messages.h"
@@ -25,12 +25,12 @@ struct ss_new_session {
 };
 
 /* The status is the call's, or UNKNOWN with the master's own words. */
-bool ss_ask_new_session(const struct ss_peer *peer, struct ss_new_session *s, struct ss_grpc_status *status);
+bool ss_request_new_session(const struct ss_peer *peer, struct ss_new_session *s, struct ss_grpc_status *status);
 
 /* Begin to gather events until further notice, as the options say; end it. A snapshot is a capture.h matter. */
-bool ss_ask_start_continuous(const struct ss_peer *peer, const struct ss_profile_options *options,
+bool ss_request_start_continuous(const struct ss_peer *peer, const struct ss_profile_options *options,
 			     struct ss_grpc_status *status);
-bool ss_ask_stop_continuous(const struct ss_peer *peer, struct ss_grpc_status *status);
+bool ss_request_stop_continuous(const struct ss_peer *peer, struct ss_grpc_status *status);
 
 /* The runs of a server of ProfileAnalysis and the tools that each has data for, and the answer of one tool. */
 struct ss_session {
@@ -41,7 +41,7 @@ struct ss_sessions {
 	size_t n;
 };
 /* `root` is a directory of the server's, "" its own. The status is the call's, or UNKNOWN with the server's own words. */
-bool ss_ask_sessions(const struct ss_peer *peer, const char *root, struct ss_arena *a, struct ss_sessions *out,
+bool ss_request_sessions(const struct ss_peer *peer, const char *root, struct ss_arena *a, struct ss_sessions *out,
 		     struct ss_grpc_status *status);
 
 struct ss_tool_question {
@@ -50,11 +50,11 @@ struct ss_tool_question {
 	size_t nparams;
 };
 /* Appended to `out`, at most 1 GiB; `format` is "json" or a MIME type. */
-bool ss_ask_tool_data(const struct ss_peer *peer, const struct ss_tool_question *q, struct ss_buf *out, char format[64],
+bool ss_request_tool_data(const struct ss_peer *peer, const struct ss_tool_question *q, struct ss_buf *out, char format[64],
 		      struct ss_grpc_status *status);
 
 /* What the server says of the next `duration_ms`, appended to `out`. UNIMPLEMENTED by every open one. */
-bool ss_ask_monitor(const struct ss_peer *peer, uint64_t duration_ms, unsigned level, bool timestamp, struct ss_buf *out,
+bool ss_request_monitor(const struct ss_peer *peer, uint64_t duration_ms, unsigned level, bool timestamp, struct ss_buf *out,
 		    struct ss_grpc_status *status);
 
 #endif

@@ -1,5 +1,5 @@
-/* ask.c - NewSession, EnumSessions, GetSessionToolData, continuous profiling, Monitor. */
-#include "capture/ask.h"
+/* requests.c - NewSession, EnumSessions, GetSessionToolData, continuous profiling, Monitor. */
+#include "capture/requests.h"
 
 #include "wire/pb.h"
 #include "wire/pb_out.h"
@@ -61,7 +61,7 @@ static void put_request(struct ss_buf *out, const struct ss_new_session *s)
 	ss_buf_free(&b);
 }
 
-bool ss_ask_new_session(const struct ss_peer *peer, struct ss_new_session *s, struct ss_grpc_status *status)
+bool ss_request_new_session(const struct ss_peer *peer, struct ss_new_session *s, struct ss_grpc_status *status)
 {
 	struct ss_buf request = { 0 }, reply = { 0 };
 	struct ss_pb_field f;
@@ -81,7 +81,7 @@ bool ss_ask_new_session(const struct ss_peer *peer, struct ss_new_session *s, st
 	return status->code == SS_GRPC_OK;
 }
 
-bool ss_ask_start_continuous(const struct ss_peer *peer, const struct ss_profile_options *options,
+bool ss_request_start_continuous(const struct ss_peer *peer, const struct ss_profile_options *options,
 			     struct ss_grpc_status *status)
 {
 	const struct ss_profile_request r = { .options = options, .host_name = peer->target, .emit_xspace = true };
@@ -97,7 +97,7 @@ bool ss_ask_start_continuous(const struct ss_peer *peer, const struct ss_profile
 	return ok;
 }
 
-bool ss_ask_stop_continuous(const struct ss_peer *peer, struct ss_grpc_status *status)
+bool ss_request_stop_continuous(const struct ss_peer *peer, struct ss_grpc_status *status)
 {
 	struct ss_buf reply = { 0 };
 	bool ok = ask(peer, SS_METHOD_STOP_CONTINUOUS, SS_STR(""), &reply, status);
@@ -105,7 +105,7 @@ bool ss_ask_stop_continuous(const struct ss_peer *peer, struct ss_grpc_status *s
 	return ok;
 }
 
-bool ss_ask_monitor(const struct ss_peer *peer, uint64_t duration_ms, unsigned level, bool timestamp, struct ss_buf *out,
+bool ss_request_monitor(const struct ss_peer *peer, uint64_t duration_ms, unsigned level, bool timestamp, struct ss_buf *out,
 		    struct ss_grpc_status *status)
 {
 	struct ss_buf request = { 0 }, reply = { 0 };
@@ -170,7 +170,7 @@ static bool read_sessions(struct ss_str reply, struct ss_arena *a, struct ss_ses
 	return ok || ss_grpc_fail(status, SS_GRPC_RESOURCE_EXHAUSTED, "out of memory");
 }
 
-bool ss_ask_sessions(const struct ss_peer *peer, const char *root, struct ss_arena *a, struct ss_sessions *out,
+bool ss_request_sessions(const struct ss_peer *peer, const char *root, struct ss_arena *a, struct ss_sessions *out,
 		     struct ss_grpc_status *status)
 {
 	struct ss_buf request = { 0 }, reply = { 0 };
@@ -195,7 +195,7 @@ static void put_param(struct ss_buf *out, const char *param)
 	ss_buf_free(&entry);
 }
 
-bool ss_ask_tool_data(const struct ss_peer *peer, const struct ss_tool_question *q, struct ss_buf *out, char format[64],
+bool ss_request_tool_data(const struct ss_peer *peer, const struct ss_tool_question *q, struct ss_buf *out, char format[64],
 		      struct ss_grpc_status *status)
 {
 	struct ss_buf request = { 0 }, reply = { 0 };
