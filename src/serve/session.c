@@ -179,7 +179,7 @@ static void collect(struct ss_sessions *c, struct garbage *g)
 }
 
 /* Outside of the lock: unmapping a large profile takes its time. */
-static void burn(struct garbage *g)
+static void free_garbage(struct garbage *g)
 {
 	bool any = g->sessions || g->slots;
 	while (g->sessions) {
@@ -206,7 +206,7 @@ void ss_sessions_free(struct ss_sessions *c)
 	for (struct ss_session *s = c->sessions; s; s = s->next)
 		s->refs = 0;
 	collect_before(c, INT64_MAX, &g);
-	burn(&g);
+	free_garbage(&g);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
@@ -410,7 +410,7 @@ static struct ss_session *open_session(struct ss_sessions *c, const struct ss_ho
 	mark_stale(c);
 	collect(c, &g);
 	pthread_mutex_unlock(&c->lock);
-	burn(&g);
+	free_garbage(&g);
 	bool ok = have == n || ss_fail_mem(err);
 	ok = ok && (visits || open_slots(slots, n, err));
 	struct ss_session *s = ok ? join_session(c, slots, n, visits, err) : NULL;
@@ -456,7 +456,7 @@ void ss_session_close(struct ss_sessions *c, struct ss_session *s)
 	s->used_s = now_s();
 	collect(c, &g);
 	pthread_mutex_unlock(&c->lock);
-	burn(&g);
+	free_garbage(&g);
 }
 
 void ss_sessions_sweep(struct ss_sessions *c)
@@ -465,5 +465,5 @@ void ss_sessions_sweep(struct ss_sessions *c)
 	pthread_mutex_lock(&c->lock);
 	collect(c, &g);
 	pthread_mutex_unlock(&c->lock);
-	burn(&g);
+	free_garbage(&g);
 }

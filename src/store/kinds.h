@@ -11,7 +11,7 @@
 #include "base/str.h"
 
 enum ss_place {
-	SS_PLACE_BESIDE = 1 << 0,
+	SS_PLACE_SIDECAR = 1 << 0,
 	SS_PLACE_RUN = 1 << 1,
 	SS_PLACE_NAMED = 1 << 2,	/* the user named this very file */
 	SS_PLACE_LOOSE = 1 << 3,	/* any directory, which is a run then where there is no plugins/profile */

@@ -9,7 +9,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "import/names.h"
-#include "store/beside.h"
+#include "store/sidecar.h"
 #include "store/kinds.h"
 
 #include <dirent.h>
@@ -49,7 +49,7 @@ struct walk {
 	SS_VEC(struct ss_run) runs;  /* below plugins/profile */
 	SS_VEC(struct ss_run) loose; /* anywhere else */
 	SS_VEC(struct ss_skipped) skipped;
-	struct ss_beside beside; /* files of other kinds, to be handed to the runs at the end */
+	struct ss_sidecar sidecar; /* files of other kinds, to be handed to the runs at the end */
 	struct ss_u64map seen;
 	size_t nentries, nsniffed;
 	/* of the directory being read */
@@ -183,7 +183,7 @@ static void take_entry(struct walk *w, const struct dir *d, int fd, const struct
 		struct ss_str label;
 		w->s->nfiles++;
 		if (!is_host_file(d, name))
-			kind = ss_file_kind(name, d->is_run ? SS_PLACE_RUN : SS_PLACE_BESIDE | SS_PLACE_LOOSE, &label);
+			kind = ss_file_kind(name, d->is_run ? SS_PLACE_RUN : SS_PLACE_SIDECAR | SS_PLACE_LOOSE, &label);
 		if (!kind && !is_host_file(d, name)) {
 			why = why_not(name);
 			if (why)
@@ -220,10 +220,10 @@ static void keep_best(struct walk *w, const struct dir *d)
 		profiles |= is_profile(w->files.v[i].name);
 	for (size_t i = 0; i < w->files.n; i++) {
 		struct file f = w->files.v[i];
-		bool again = n && ss_str_eq(ss_profile_host(f.name), ss_profile_host(w->files.v[n - 1].name));
+		bool duplicate = n && ss_str_eq(ss_profile_host(f.name), ss_profile_host(w->files.v[n - 1].name));
 		if (profiles && !is_profile(f.name))
 			look(w, d->path, f.name, "is a trace; the profile is the *.xplane.pb next to it");
-		else if (again)
+		else if (duplicate)
 			look(w, d->path, f.name, "is a duplicate of another file of this host");
 		else
 			w->files.v[n++] = f;
@@ -291,13 +291,13 @@ static struct ss_str run_name(struct ss_arena *a, const struct dir *d)
 }
 
 /* The same answer of the same host in two formats: then both have their files' names. */
-static struct ss_str own_label(const struct ss_run *run, const struct file *f, bool *again)
+static struct ss_str own_label(const struct ss_run *run, const struct file *f, bool *duplicate)
 {
 	struct ss_str label;
 	ss_file_kind(f->name, SS_PLACE_RUN, &label);
 	const struct ss_host_file *last = run->own.n ? &run->own.v[run->own.n - 1] : NULL;
-	*again = last && last->kind == f->kind && ss_str_eq(last->name, label);
-	return *again ? f->name : label;
+	*duplicate = last && last->kind == f->kind && ss_str_eq(last->name, label);
+	return *duplicate ? f->name : label;
 }
 
 /* The files of other kinds in a run's own directory; in others, those that make it one. */
@@ -309,13 +309,13 @@ static bool add_own(struct walk *w, const struct dir *d, struct ss_run *run)
 		const struct file *f = &w->others.v[i];
 		if (!d->is_run && !ss_file_kind_is_answer(f->kind))
 			continue;
-		bool again;
-		struct ss_str label = ss_arena_str(a, own_label(run, f, &again)), path = join(a, d->path, f->name);
+		bool duplicate;
+		struct ss_str label = ss_arena_str(a, own_label(run, f, &duplicate)), path = join(a, d->path, f->name);
 		if (!path.p || !label.p)
 			return false;
 		if (ss_file_kind_is_answer(f->kind))
 			run->bytes += f->bytes;
-		run->own.v[run->own.n++] = (struct ss_host_file){ label, path, f->bytes, f->mtime_ns, f->kind, w->s->top.p, again };
+		run->own.v[run->own.n++] = (struct ss_host_file){ label, path, f->bytes, f->mtime_ns, f->kind, w->s->top.p, duplicate };
 		if (!run->nhosts && (i == 0 || f->mtime_ns > run->mtime_ns))
 			run->mtime_ns = f->mtime_ns;
 	}
@@ -364,7 +364,7 @@ static bool is_snapshot(struct walk *w, const struct dir *d, const struct file *
 }
 
 /* Files of other kinds outside of a run's directory wait for the runs they may belong to. */
-static bool add_beside(struct walk *w, const struct dir *d)
+static bool add_sidecar(struct walk *w, const struct dir *d)
 {
 	for (size_t i = 0; i < w->others.n; i++) {
 		const struct file *f = &w->others.v[i];
@@ -372,7 +372,7 @@ static bool add_beside(struct walk *w, const struct dir *d)
 			continue;
 		struct ss_host_file file = { f->name, join(&w->s->arena, d->path, f->name), f->bytes, f->mtime_ns, f->kind,
 					     w->s->top.p, false };
-		if (!file.path.p || !ss_beside_add(&w->beside, d->path, &file))
+		if (!file.path.p || !ss_sidecar_add(&w->sidecar, d->path, &file))
 			return false;
 	}
 	return true;
@@ -440,12 +440,12 @@ static bool visit(struct walk *w, const struct dir *d)
 		return !w->no_memory;
 	}
 	uint64_t key = ss_mix((uint64_t)st.st_dev, (uint64_t)st.st_ino);
-	bool again = ss_u64map_get(&w->seen, key) != SS_NONE;
-	if (again && !d->is_run) {
+	bool duplicate = ss_u64map_get(&w->seen, key) != SS_NONE;
+	if (duplicate && !d->is_run) {
 		close(fd);
 		return true;
 	}
-	if (!again && ss_u64map_add(&w->seen, key, 0) == SS_NONE) {
+	if (!duplicate && ss_u64map_add(&w->seen, key, 0) == SS_NONE) {
 		close(fd);
 		return false;
 	}
@@ -456,12 +456,12 @@ static bool visit(struct walk *w, const struct dir *d)
 		look(w, d->path, itself, "holds no *.xplane.pb file");
 	if ((d->is_run || w->files.n || has_answers(w)) && !add_run(w, d, &st))
 		return false;
-	if (!d->is_run && !add_beside(w, d))
+	if (!d->is_run && !add_sidecar(w, d))
 		return false;
-	bool deeper = !again && w->what == SS_SCAN_ANY ? d->depth < MAX_DEPTH
+	bool deeper = !duplicate && w->what == SS_SCAN_ANY ? d->depth < MAX_DEPTH
 						       : w->what == SS_SCAN_RUNS && d->depth == 0;
 	if (!deeper) {
-		if (w->what == SS_SCAN_ANY && !again && w->subdirs.n) {
+		if (w->what == SS_SCAN_ANY && !duplicate && w->subdirs.n) {
 			look(w, d->path, itself, "is nested too deep: its directories were not searched");
 			w->s->stopped = true;
 		}
@@ -536,23 +536,23 @@ static bool keep_runs(struct walk *w)
 	const struct ss_run *from = regular ? w->runs.v : w->loose.v;
 	s->nruns = regular ? w->runs.n : w->loose.n;
 	if (!s->nruns && w->what == SS_SCAN_ANY)
-		return ss_beside_runs(&w->beside, s->root, &s->runs, &s->nruns, &s->arena);
-	struct ss_beside orphans = { 0 };
+		return ss_sidecar_runs(&w->sidecar, s->root, &s->runs, &s->nruns, &s->arena);
+	struct ss_sidecar orphans = { 0 };
 	struct ss_run *others = NULL;
 	size_t nothers = 0;
 	bool ok = true;
 	if (w->what == SS_SCAN_ANY)
-		ok = ss_beside_orphans(&w->beside, from, s->nruns, &orphans) &&
-		     ss_beside_runs(&orphans, s->root, &others, &nothers, &s->arena);
+		ok = ss_sidecar_orphans(&w->sidecar, from, s->nruns, &orphans) &&
+		     ss_sidecar_runs(&orphans, s->root, &others, &nothers, &s->arena);
 	s->runs = ok ? SS_NEW_N(&s->arena, struct ss_run, s->nruns + nothers) : NULL;
 	if (s->runs && s->nruns)
 		memcpy(s->runs, from, s->nruns * sizeof(*from));
-	ok = s->runs && ss_beside_give(&w->beside, s->runs, s->nruns, &s->arena);
+	ok = s->runs && ss_sidecar_give(&w->sidecar, s->runs, s->nruns, &s->arena);
 	for (size_t i = 0; ok && i < nothers; i++) {
 		others[i].aside = true;
 		s->runs[s->nruns++] = others[i];
 	}
-	ss_beside_free(&orphans);
+	ss_sidecar_free(&orphans);
 	return ok;
 }
 
@@ -588,7 +588,7 @@ static bool scan_tree(struct ss_store *s, enum ss_scan what)
 	ss_vec_free(&w.skipped);
 	ss_vec_free(&w.files);
 	ss_vec_free(&w.others);
-	ss_beside_free(&w.beside);
+	ss_sidecar_free(&w.sidecar);
 	ss_vec_free(&w.subdirs);
 	ss_vec_free(&w.linked);
 	ss_u64map_free(&w.seen);

@@ -1,6 +1,6 @@
 /* store.c - the snapshot: looking up in it, and what its owner may ask of the file system again. */
 #include "base/below.h"
-#include "store/beside.h"
+#include "store/sidecar.h"
 #include "store/kinds.h"
 #include "store/store.h"
 
@@ -53,7 +53,7 @@ static size_t count_kind(const struct ss_files *files, const char *kind)
 
 bool ss_run_has(const struct ss_run *run, const char *kind)
 {
-	return kind ? count_kind(&run->own, kind) + count_kind(&run->beside, kind) > 0 : run->nhosts > 0;
+	return kind ? count_kind(&run->own, kind) + count_kind(&run->sidecar, kind) > 0 : run->nhosts > 0;
 }
 
 bool ss_run_answer_host(const struct ss_run *run, size_t *at, struct ss_str *name)
@@ -61,7 +61,7 @@ bool ss_run_answer_host(const struct ss_run *run, size_t *at, struct ss_str *nam
 	/* Files of a host stand together. */
 	for (; *at < run->own.n; ++*at) {
 		const struct ss_host_file *f = &run->own.v[*at];
-		if (!ss_file_kind_is_answer(f->kind) || f->again || ss_str_eq(f->name, *name))
+		if (!ss_file_kind_is_answer(f->kind) || f->duplicate || ss_str_eq(f->name, *name))
 			continue;
 		*name = f->name;
 		++*at;
@@ -86,13 +86,13 @@ const struct ss_run *ss_store_newest(const struct ss_store *s)
 /* Does any of the run's event files begin with a graph? `*left` files may be looked at. */
 static bool tells_graph(const struct ss_run *run, size_t *left)
 {
-	const struct ss_files *lists[] = { &run->own, &run->beside };
+	const struct ss_files *lists[] = { &run->own, &run->sidecar };
 	for (size_t k = 0; k < SS_COUNT(lists); k++)
 		for (size_t i = 0; i < lists[k]->n && *left; i++) {
 			if (!same_kind(lists[k]->v[i].kind, SS_KIND_FILE_GRAPH))
 				continue;
 			--*left;
-			if (ss_beside_tells_graph(&lists[k]->v[i]))
+			if (ss_sidecar_tells_graph(&lists[k]->v[i]))
 				return true;
 		}
 	return false;
@@ -101,7 +101,7 @@ static bool tells_graph(const struct ss_run *run, size_t *left)
 const struct ss_run *ss_store_newest_with(const struct ss_store *s, const char *kind)
 {
 	const struct ss_run *best = NULL, *graph = NULL;
-	size_t left = SS_BESIDE_SNIFFED;
+	size_t left = SS_SIDECAR_SNIFFED;
 	for (size_t i = 0; i < s->nruns; i++)
 		if (ss_run_has(&s->runs[i], kind) && (!best || s->runs[i].mtime_ns > best->mtime_ns))
 			best = &s->runs[i];
@@ -130,8 +130,8 @@ static int by_name(const void *a, const void *b)
 const struct ss_host_file **ss_run_files(const struct ss_run *run, const char *kind, struct ss_arena *arena, size_t *n)
 {
 	const struct ss_files hosts = { run->hosts, run->nhosts };
-	const struct ss_files *lists[] = { kind ? &run->own : &hosts, &run->beside };
-	size_t all = kind ? run->own.n + run->beside.n : run->nhosts;
+	const struct ss_files *lists[] = { kind ? &run->own : &hosts, &run->sidecar };
+	size_t all = kind ? run->own.n + run->sidecar.n : run->nhosts;
 	const struct ss_host_file **v = SS_NEW_N(arena, const struct ss_host_file *, all + 1);
 	*n = 0;
 	for (size_t k = 0; v && k < (kind ? 2 : 1); k++)
@@ -189,7 +189,7 @@ bool ss_run_select(const struct ss_run *run, const char *kind, struct ss_str nam
 	if (names.n && !all)
 		return take_named(run, v, n, names, out, err);
 	for (size_t i = 0; i < (all ? n : 1); i++)
-		if (!all || !v[i]->again)
+		if (!all || !v[i]->duplicate)
 			take(out, v[i]);
 	out->name = out->n > 1 ? SS_STR(SS_ALL_HOSTS) : v[0]->name;
 	return true;

@@ -32,7 +32,7 @@ struct ss_host_file {
 	int64_t mtime_ns;	/* since the Unix epoch */
 	const char *kind;	/* NULL: a profile; else see kinds.h */
 	const char *top;	/* the directory that no link leads out of: the store's top */
-	bool again;		/* another form of the file before it: the same answer of the same host */
+	bool duplicate;		/* another form of the file before it: the same answer of the same host */
 };
 
 struct ss_files {
@@ -44,7 +44,7 @@ struct ss_run {
 	struct ss_str name, dir; /* NUL-terminated */
 	struct ss_host_file *hosts; /* by name ascending; may be empty */
 	size_t nhosts;
-	struct ss_files own, beside; /* files of other kinds; the latter shared by all runs of a directory */
+	struct ss_files own, sidecar; /* files of other kinds; the latter shared by all runs of a directory */
 	int64_t mtime_ns;	/* of the newest host; of the directory when there is none */
 	int64_t dir_mtime_ns;	/* changes when a host is added or removed */
 	bool aside;		/* no profile, among runs that have one: nothing that XProf would list */
@@ -92,7 +92,7 @@ const struct ss_host_file *ss_run_host(const struct ss_run *run, struct ss_str n
 /* Is there anything that a tool could read? */
 static inline bool ss_run_holds(const struct ss_run *run)
 {
-	return run->nhosts || run->own.n || run->beside.n;
+	return run->nhosts || run->own.n || run->sidecar.n;
 }
 /* Has it files of this kind (NULL: profiles)? */
 bool ss_run_has(const struct ss_run *run, const char *kind);

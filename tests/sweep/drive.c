@@ -180,7 +180,7 @@ static bool is_sample(const char *path, const char **kind)
 	struct ss_str name = ss_str_from(path), label;
 
 	name = ss_str_sub(name, ss_str_rchr(name, '/') + 1, name.n);
-	*kind = ss_file_kind(name, SS_PLACE_BESIDE, &label);
+	*kind = ss_file_kind(name, SS_PLACE_SIDECAR, &label);
 	if (!*kind)
 		*kind = ss_file_kind(name, SS_PLACE_RUN, &label);
 	/* Packed profiles are those that are too large to be damaged many times. */

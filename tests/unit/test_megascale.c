@@ -100,7 +100,7 @@ static void put_runtime(struct bytes *space)
 	put_msg(space, 1, &plane);
 }
 
-static const struct ss_ms_more *more_of(const struct ss_megascale *m, const struct ss_ms_track *t, const char *name)
+static const struct ss_ms_rare_stats *more_of(const struct ss_megascale *m, const struct ss_ms_track *t, const char *name)
 {
 	for (size_t i = 0; i < t->n; i++)
 		if (ss_str_is(ss_ms_name(m, t, &t->v[i]), name) && t->v[i].more != SS_NONE)
@@ -109,7 +109,7 @@ static const struct ss_ms_more *more_of(const struct ss_megascale *m, const stru
 	return NULL;
 }
 
-static void assert_arrow(const struct ss_ms_more *from, const struct ss_ms_more *to)
+static void assert_arrow(const struct ss_ms_rare_stats *from, const struct ss_ms_rare_stats *to)
 {
 	for (size_t i = 0; i < from->nout; i++)
 		for (size_t k = 0; k < to->nin; k++)
@@ -138,8 +138,8 @@ static void ties_both_sides_together(void **state)
 	assert_str(run->name, "ar_1 (5)");
 	assert_int_equal(run->v[0].run, 1);
 
-	const struct ss_ms_more *send = more_of(&m, ops, "send.1"), *recv = more_of(&m, ops, "recv.1");
-	const struct ss_ms_more *sent = more_of(&m, ops, "send-done.1"), *received = more_of(&m, ops, "recv-done.1");
+	const struct ss_ms_rare_stats *send = more_of(&m, ops, "send.1"), *recv = more_of(&m, ops, "recv.1");
+	const struct ss_ms_rare_stats *sent = more_of(&m, ops, "send-done.1"), *received = more_of(&m, ops, "recv-done.1");
 	assert_arrow(send, sent);
 	assert_arrow(send, received);
 	assert_arrow(recv, received);

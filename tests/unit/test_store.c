@@ -270,11 +270,11 @@ static void files_without_a_host(void **state)
 	assert_str(s.runs[0].hosts[0].name, "unnamed");
 	assert_true(ss_str_ends(s.runs[0].hosts[0].path, SS_STR("/trace.json.gz")));
 	assert_int_equal(s.runs[0].own.n, 3);
-	for (size_t i = 0, again = 0; i < 3; i++) {
-		again += s.runs[0].own.v[i].again;
-		if (!s.runs[0].own.v[i].again)
+	for (size_t i = 0, duplicate = 0; i < 3; i++) {
+		duplicate += s.runs[0].own.v[i].duplicate;
+		if (!s.runs[0].own.v[i].duplicate)
 			assert_str(s.runs[0].own.v[i].name, "unnamed");
-		assert_int_equal(again, i == 2);
+		assert_int_equal(duplicate, i == 2);
 	}
 	ss_store_free(&s);
 }

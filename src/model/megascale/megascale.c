@@ -57,8 +57,8 @@ static int64_t iteration_of(struct ss_str key)
 
 struct ss_str ss_ms_name(const struct ss_megascale *m, const struct ss_ms_track *t, const struct ss_ms_event *e)
 {
-	if (e->more != SS_NONE && m->more[e->more].name.n)
-		return m->more[e->more].name;
+	if (e->rare != SS_NONE && m->rare[e->rare].name.n)
+		return m->rare[e->rare].name;
 	if (e->at == SS_NONE)
 		return SS_STR("");
 	uint32_t meta = e->line->ev.meta[e->at];
@@ -66,15 +66,15 @@ struct ss_str ss_ms_name(const struct ss_megascale *m, const struct ss_ms_track 
 	return name.n ? name : ss_event_name(t->plane, meta);
 }
 
-struct ss_ms_more *ss_ms_more_of(struct ss_megascale *m, struct ss_ms_event *e)
+struct ss_ms_rare_stats *ss_ms_rare_stats_of(struct ss_megascale *m, struct ss_ms_event *e)
 {
-	if (e->more == SS_NONE) {
-		if (m->nmore >= SS_NONE || !ss_grow((void **)&m->more, &m->more_cap, m->nmore + 1, sizeof(*m->more)))
+	if (e->rare == SS_NONE) {
+		if (m->nrare >= SS_NONE || !ss_grow((void **)&m->rare, &m->rare_cap, m->nrare + 1, sizeof(*m->rare)))
 			return NULL;
-		m->more[m->nmore] = (struct ss_ms_more){ .name = SS_STR(""), .hidden = SS_STR("") };
-		e->more = (uint32_t)m->nmore++;
+		m->rare[m->nrare] = (struct ss_ms_rare_stats){ .name = SS_STR(""), .hidden = SS_STR("") };
+		e->rare = (uint32_t)m->nrare++;
 	}
-	return &m->more[e->more];
+	return &m->rare[e->rare];
 }
 
 static bool add_event(struct ss_ms_track *t, const struct ss_line *l, uint32_t i)
@@ -333,12 +333,12 @@ static bool hide(struct ss_megascale *m, struct ss_ms_track *t, size_t from, siz
 	}
 	*out = (struct ss_ms_event){ t->v[from].begin_ps, (uint64_t)end_ps - (uint64_t)t->v[from].begin_ps, NULL, SS_NONE,
 				     SS_NONE, SS_MS_NO_RUN };
-	struct ss_ms_more *more = ss_ms_more_of(m, out);
-	if (!more)
+	struct ss_ms_rare_stats *rare = ss_ms_rare_stats_of(m, out);
+	if (!rare)
 		return false;
-	more->name = ss_arena_printf(&m->arena, "%zu events are hidden", to - from);
-	more->hidden = ss_arena_str(&m->arena, (struct ss_str){ names, n });
-	return more->name.p && more->hidden.p;
+	rare->name = ss_arena_printf(&m->arena, "%zu events are hidden", to - from);
+	rare->hidden = ss_arena_str(&m->arena, (struct ss_str){ names, n });
+	return rare->name.p && rare->hidden.p;
 }
 
 static bool hide_in(struct ss_megascale *m, struct ss_ms_track *t)
@@ -393,7 +393,7 @@ void ss_megascale_release(struct ss_megascale *m)
 	for (size_t i = 0; i < SS_MS_COUNTERS; i++)
 		free(m->counters[i].v);
 	free(m->tpus);
-	free(m->more);
+	free(m->rare);
 	ss_arena_release(&m->arena);
 	*m = (struct ss_megascale){ 0 };
 }

@@ -19,14 +19,14 @@ struct ss_ms_event {
 	uint64_t dur_ps;	/* 0: an instant */
 	const struct ss_line *line;
 	uint32_t at;		/* event in the line */
-	uint32_t more;		/* index into more, SS_NONE: nothing more to say */
+	uint32_t rare;		/* index into more, SS_NONE: nothing more to say */
 	int64_t run;		/* run id, SS_MS_NO_RUN; of modules that have a stat run_id, that stat says it */
 };
 
 #define SS_MS_NO_RUN INT64_MIN
 
 /* What few events have. */
-struct ss_ms_more {
+struct ss_ms_rare_stats {
 	uint32_t in[3], out[3];	/* flows, from 1: out of one event, into another */
 	uint8_t nin, nout;
 	bool is_last;		/* the last copy of its execution */
@@ -67,8 +67,8 @@ struct ss_ms_series {
 struct ss_megascale {
 	struct ss_ms_tpu *tpus;	/* by number */
 	size_t ntpus, tpu_cap;
-	struct ss_ms_more *more;
-	size_t nmore, more_cap;
+	struct ss_ms_rare_stats *rare;
+	size_t nrare, rare_cap;
 	struct ss_ms_series counters[SS_MS_COUNTERS];
 	struct ss_arena arena;
 };
@@ -91,7 +91,7 @@ bool ss_ms_count(struct ss_megascale *m);
  * The `more` of an event, added when it has none; NULL when memory is out. Good until the next
  * call.
  */
-struct ss_ms_more *ss_ms_more_of(struct ss_megascale *m, struct ss_ms_event *e);
+struct ss_ms_rare_stats *ss_ms_rare_stats_of(struct ss_megascale *m, struct ss_ms_event *e);
 /* "device_<n>_gid_<collective>": both parts, if all of `text` up to `end` is that. */
 bool ss_ms_parse_key(struct ss_str text, int64_t *device, struct ss_str *collective);
 /* Is it the name of an execution: such a key whose collective ends in "_<number>"? */

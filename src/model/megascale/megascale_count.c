@@ -31,36 +31,36 @@ static bool read_buffer(struct ss_str s, uint64_t *from, uint64_t *to, uint64_t 
 	       ss_str_take(&s, SS_STR("=")) && ss_str_take_u64(&s, bytes);
 }
 
-struct said {
+struct event_stats {
 	struct ss_str sizes;
 	int64_t input_bytes, action_ns;
 	uint64_t latency_us;
 };
 
-static struct said read_stats(const struct ss_ms_track *t, const struct ss_ms_event *e)
+static struct event_stats read_stats(const struct ss_ms_track *t, const struct ss_ms_event *e)
 {
-	struct said said = { .sizes = SS_STR("") };
+	struct event_stats event_stats = { .sizes = SS_STR("") };
 	struct ss_xstats it = ss_line_stats(t->plane, e->line, e->at);
 	struct ss_xstat s;
 	while (ss_xstats_next(&it, &s)) {
 		switch (s.stat) {
 		case SS_STAT_MEGASCALE_BUFFER_SIZES:
-			said.sizes = ss_xstat_str(&s);
+			event_stats.sizes = ss_xstat_str(&s);
 			break;
 		case SS_STAT_MEGASCALE_INPUT_SIZE:
-			said.input_bytes = ss_xstat_int_or_uint(&s);
+			event_stats.input_bytes = ss_xstat_int_or_uint(&s);
 			break;
 		case SS_STAT_MEGASCALE_ACTION_DURATION_NS:
-			said.action_ns = ss_xstat_int_or_uint(&s);
+			event_stats.action_ns = ss_xstat_int_or_uint(&s);
 			break;
 		case SS_STAT_MEGASCALE_NETWORK_TRANSPORT_LATENCY_US:
-			said.latency_us = (uint64_t)ss_xstat_int_or_uint(&s);
+			event_stats.latency_us = (uint64_t)ss_xstat_int_or_uint(&s);
 			break;
 		default:
 			break;
 		}
 	}
-	return said;
+	return event_stats;
 }
 
 /* What crosses between slices was under way for `ns` up to `end_ps`. A rate that is none is none of its buffer's only. */
@@ -91,7 +91,7 @@ static bool count_event(struct ss_megascale *m, const struct ss_ms_track *t, con
 	int64_t end_ps = (int64_t)((uint64_t)e->begin_ps + e->dur_ps);
 	if (!received && !sent && !execution)
 		return true;
-	struct said s = read_stats(t, e);
+	struct event_stats s = read_stats(t, e);
 	if (received)
 		return count_transfer(m, s.sizes, (double)s.latency_us * 1000, end_ps, SS_MS_BYTES_RX, SS_MS_GBPS_RX);
 	if (sent)

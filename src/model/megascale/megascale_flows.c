@@ -94,22 +94,22 @@ static uint32_t pop(struct pass *p, struct meeting *m, enum queue q)
 	return p->links.v[at].value;
 }
 
-static void flow_in(struct ss_ms_more *more, uint32_t flow)
+static void flow_in(struct ss_ms_rare_stats *rare, uint32_t flow)
 {
-	if (flow != SS_NONE && more->nin < SS_COUNT(more->in))
-		more->in[more->nin++] = flow;
+	if (flow != SS_NONE && rare->nin < SS_COUNT(rare->in))
+		rare->in[rare->nin++] = flow;
 }
 
-static void flow_out(struct ss_ms_more *more, uint32_t flow)
+static void flow_out(struct ss_ms_rare_stats *rare, uint32_t flow)
 {
-	if (more->nout < SS_COUNT(more->out))
-		more->out[more->nout++] = flow;
+	if (rare->nout < SS_COUNT(rare->out))
+		rare->out[rare->nout++] = flow;
 }
 
 /* A new flow out of `more`, waiting in a queue for its other end. */
-static bool offer(struct pass *p, struct meeting *m, struct ss_ms_more *more, enum queue q)
+static bool offer(struct pass *p, struct meeting *m, struct ss_ms_rare_stats *rare, enum queue q)
 {
-	flow_out(more, ++p->flows);
+	flow_out(rare, ++p->flows);
 	return push(p, m, q, p->flows);
 }
 
@@ -171,14 +171,14 @@ static bool add_end(struct pass *p, struct ss_ms_track *t, size_t at, struct mee
 	struct ss_ms_event e = t->v[at];
 	struct ss_str name = ss_ms_name(p->m, t, &e);
 	struct ss_ms_event end = { (int64_t)((uint64_t)e.begin_ps + e.dur_ps + AFTER_PS), 0, NULL, SS_NONE, SS_NONE, e.run };
-	struct ss_ms_more *more = ss_ms_more_of(p->m, &end);
-	if (!more || !ss_grow((void **)&t->v, &t->cap, t->n + 1, sizeof(*t->v)))
+	struct ss_ms_rare_stats *rare = ss_ms_rare_stats_of(p->m, &end);
+	if (!rare || !ss_grow((void **)&t->v, &t->cap, t->n + 1, sizeof(*t->v)))
 		return false;
-	more->name = ss_arena_printf(&p->m->arena, SS_FMT " END", SS_ARG(name));
-	flow_in(more, ++p->flows);
-	flow_out(&p->m->more[t->v[at].more], p->flows);
+	rare->name = ss_arena_printf(&p->m->arena, SS_FMT " END", SS_ARG(name));
+	flow_in(rare, ++p->flows);
+	flow_out(&p->m->rare[t->v[at].rare], p->flows);
 	t->v[t->n++] = end;
-	return more->name.p && push(p, m, RECV_DONE_WAITS, end.more);
+	return rare->name.p && push(p, m, RECV_DONE_WAITS, end.rare);
 }
 
 static bool visit_op(struct pass *p, size_t tpu, struct ss_ms_track *t, size_t at, const struct op *op)
@@ -190,21 +190,21 @@ static bool visit_op(struct pass *p, size_t tpu, struct ss_ms_track *t, size_t a
 	if (rendezvous == SS_NONE)
 		return true;
 	struct meeting *m = find_meeting(p, tpu, e->run, rendezvous);
-	struct ss_ms_more *more = m ? ss_ms_more_of(p->m, e) : NULL;
-	if (!more)
+	struct ss_ms_rare_stats *rare = m ? ss_ms_rare_stats_of(p->m, e) : NULL;
+	if (!rare)
 		return false;
 	switch (op->kind) {
 	case KIND_SEND:
-		return offer(p, m, more, SENT_FOR_DONE) && offer(p, m, more, SENT_FOR_RECV_DONE) &&
-		       offer(p, m, more, SENT_FOR_COPY);
+		return offer(p, m, rare, SENT_FOR_DONE) && offer(p, m, rare, SENT_FOR_RECV_DONE) &&
+		       offer(p, m, rare, SENT_FOR_COPY);
 	case KIND_RECV:
-		return offer(p, m, more, RECV_FOR_DONE) && offer(p, m, more, RECV_FOR_COPY);
+		return offer(p, m, rare, RECV_FOR_DONE) && offer(p, m, rare, RECV_FOR_COPY);
 	case KIND_SEND_DONE:
-		flow_in(more, pop(p, m, SENT_FOR_DONE));
-		return push(p, m, SEND_DONE_WAITS, e->more);
+		flow_in(rare, pop(p, m, SENT_FOR_DONE));
+		return push(p, m, SEND_DONE_WAITS, e->rare);
 	case KIND_RECV_DONE:
-		flow_in(more, pop(p, m, SENT_FOR_RECV_DONE));
-		flow_in(more, pop(p, m, RECV_FOR_DONE));
+		flow_in(rare, pop(p, m, SENT_FOR_RECV_DONE));
+		flow_in(rare, pop(p, m, RECV_FOR_DONE));
 		return add_end(p, t, at, m);
 	case KIND_NONE:
 		break;
@@ -275,10 +275,10 @@ static bool mark_last(struct pass *p, struct ss_ms_track *t, enum copy kind, siz
 		size_t copy = end ? last[end - 1] : SIZE_MAX;
 		if (copy == SIZE_MAX || copy < i)
 			continue;
-		struct ss_ms_more *more = ss_ms_more_of(p->m, &t->v[copy]);
-		if (!more)
+		struct ss_ms_rare_stats *rare = ss_ms_rare_stats_of(p->m, &t->v[copy]);
+		if (!rare)
 			return false;
-		more->is_last = true;
+		rare->is_last = true;
 	}
 	return true;
 }
@@ -294,20 +294,20 @@ static bool visit_copy(struct pass *p, struct meeting *m, struct ss_ms_track *t,
 {
 	enum copy copy = copy_of(ss_ms_name(p->m, t, e));
 	bool begins = copy == COPY_TO_HOST_BEGIN || copy == COPY_TO_DEVICE_BEGIN;
-	bool ends = (copy == COPY_TO_HOST_END || copy == COPY_TO_DEVICE_END) && e->more != SS_NONE && p->m->more[e->more].is_last;
+	bool ends = (copy == COPY_TO_HOST_END || copy == COPY_TO_DEVICE_END) && e->rare != SS_NONE && p->m->rare[e->rare].is_last;
 	if ((begins && !is_first_action(t, e)) || (!begins && !ends))
 		return true;
-	struct ss_ms_more *more = ss_ms_more_of(p->m, e);
-	if (!more)
+	struct ss_ms_rare_stats *rare = ss_ms_rare_stats_of(p->m, e);
+	if (!rare)
 		return false;
 	if (begins) {
-		flow_in(more, pop(p, m, copy == COPY_TO_HOST_BEGIN ? SENT_FOR_COPY : RECV_FOR_COPY));
+		flow_in(rare, pop(p, m, copy == COPY_TO_HOST_BEGIN ? SENT_FOR_COPY : RECV_FOR_COPY));
 		return true;
 	}
-	flow_out(more, ++p->flows);
+	flow_out(rare, ++p->flows);
 	uint32_t waits = pop(p, m, copy == COPY_TO_HOST_END ? SEND_DONE_WAITS : RECV_DONE_WAITS);
 	if (waits != SS_NONE)
-		flow_in(&p->m->more[waits], p->flows);
+		flow_in(&p->m->rare[waits], p->flows);
 	/* Ends a moment earlier, so that the arrow out of it leads forward. */
 	if (copy == COPY_TO_DEVICE_END)
 		e->dur_ps -= e->dur_ps > AFTER_PS ? AFTER_PS : e->dur_ps;

@@ -222,7 +222,7 @@ static void note_stats(struct writer *w, const struct ss_xplane *x, struct ss_xs
 
 static void note_event(struct writer *w, const struct ss_ms_track *t, const struct ss_ms_event *e)
 {
-	const struct ss_ms_more *more = e->more == SS_NONE ? NULL : &w->m->more[e->more];
+	const struct ss_ms_rare_stats *rare = e->rare == SS_NONE ? NULL : &w->m->rare[e->rare];
 	bool has_run = e->run != SS_MS_NO_RUN;
 	if (e->at != SS_NONE) {
 		const struct ss_xplane *x = t->plane->x;
@@ -235,34 +235,34 @@ static void note_event(struct writer *w, const struct ss_ms_track *t, const stru
 	}
 	if (has_run)
 		note_int(w, SS_STR("run_id"), e->run);
-	if (!more)
+	if (!rare)
 		return;
-	if (more->is_last)
+	if (rare->is_last)
 		note_int(w, SS_STR("is_last_instance"), 1);
-	if (more->hidden.n) {
-		note_text(w, SS_STR("hidden_events"), more->hidden);
+	if (rare->hidden.n) {
+		note_text(w, SS_STR("hidden_events"), rare->hidden);
 		note_text(w, SS_STR("description"), SS_STR("Each is shorter than 1 ns. group_tiny_events=false shows them."));
 	}
-	note_flows(w, SS_STR("flow_in"), more->in, more->nin);
-	note_flows(w, SS_STR("flow_out"), more->out, more->nout);
+	note_flows(w, SS_STR("flow_in"), rare->in, rare->nin);
+	note_flows(w, SS_STR("flow_out"), rare->out, rare->nout);
 }
 
 /* Arrows end where an event begins and begin where it ends. */
 static void add_event(struct writer *w, uint64_t track, const struct ss_ms_track *t, const struct ss_ms_event *e)
 {
-	const struct ss_ms_more *more = e->more == SS_NONE ? NULL : &w->m->more[e->more];
+	const struct ss_ms_rare_stats *rare = e->rare == SS_NONE ? NULL : &w->m->rare[e->rare];
 	bool instant = e->dur_ps == 0;
 	begin_event(w, track, instant ? TYPE_INSTANT : TYPE_SLICE_BEGIN, e->begin_ps);
 	ss_pbo_uint(&w->event, EVENT_NAME_IID, intern(w, TABLE_EVENTS, ss_ms_name(w->m, t, e)));
 	note_event(w, t, e);
-	for (size_t i = 0; more && i < more->nin; i++)
-		ss_pbo_fixed64(&w->event, EVENT_FLOW_IDS, more->in[i]);
+	for (size_t i = 0; rare && i < rare->nin; i++)
+		ss_pbo_fixed64(&w->event, EVENT_FLOW_IDS, rare->in[i]);
 	if (!instant) {
 		end_event(w);
 		begin_event(w, track, TYPE_SLICE_END, (int64_t)((uint64_t)e->begin_ps + e->dur_ps));
 	}
-	for (size_t i = 0; more && i < more->nout; i++)
-		ss_pbo_fixed64(&w->event, EVENT_FLOW_IDS, more->out[i]);
+	for (size_t i = 0; rare && i < rare->nout; i++)
+		ss_pbo_fixed64(&w->event, EVENT_FLOW_IDS, rare->out[i]);
 	end_event(w);
 }
 

@@ -1,5 +1,5 @@
-/* beside.c - see beside.h. Linear in files, runs and the depth of directories. */
-#include "store/beside.h"
+/* sidecar.c - see sidecar.h. Linear in files, runs and the depth of directories. */
+#include "store/sidecar.h"
 
 #include "base/file.h"
 #include "base/map.h"
@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-bool ss_beside_add(struct ss_beside *b, struct ss_str dir, const struct ss_host_file *file)
+bool ss_sidecar_add(struct ss_sidecar *b, struct ss_str dir, const struct ss_host_file *file)
 {
-	return ss_vec_push(b, (struct ss_beside_file){ dir, *file });
+	return ss_vec_push(b, (struct ss_sidecar_file){ dir, *file });
 }
 
-void ss_beside_free(struct ss_beside *b)
+void ss_sidecar_free(struct ss_sidecar *b)
 {
 	ss_vec_free(b);
 }
@@ -50,7 +50,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /* The lists of all homes, in the order of `homes`; NULL when memory is out. */
-static struct ss_files *lists_of(const struct ss_beside *b, const struct ss_strmap *homes, struct ss_arena *arena)
+static struct ss_files *lists_of(const struct ss_sidecar *b, const struct ss_strmap *homes, struct ss_arena *arena)
 {
 	struct ss_files *lists = SS_NEW_N(arena, struct ss_files, homes->n + 1);
 	for (size_t i = 0; lists && i < b->n; i++) {
@@ -79,7 +79,7 @@ static struct ss_files *lists_of(const struct ss_beside *b, const struct ss_strm
 	return lists;
 }
 
-bool ss_beside_give(const struct ss_beside *b, struct ss_run *runs, size_t nruns, struct ss_arena *arena)
+bool ss_sidecar_give(const struct ss_sidecar *b, struct ss_run *runs, size_t nruns, struct ss_arena *arena)
 {
 	struct ss_strmap homes = { 0 };
 	bool ok = true;
@@ -89,14 +89,14 @@ bool ss_beside_give(const struct ss_beside *b, struct ss_run *runs, size_t nruns
 		ok = ss_strmap_add(&homes, home_of(&runs[i])) != SS_NONE;
 	struct ss_files *lists = ok ? lists_of(b, &homes, arena) : NULL;
 	for (size_t i = 0; lists && i < nruns; i++)
-		runs[i].beside = lists[ss_strmap_get(&homes, home_of(&runs[i]))];
+		runs[i].sidecar = lists[ss_strmap_get(&homes, home_of(&runs[i]))];
 	ss_strmap_free(&homes);
 	return lists;
 }
 
 #define SNIFF_BYTES ((size_t)1 << 20)
 
-bool ss_beside_tells_graph(const struct ss_host_file *f)
+bool ss_sidecar_tells_graph(const struct ss_host_file *f)
 {
 	struct ss_file file;
 	bool tells = false;
@@ -109,7 +109,7 @@ bool ss_beside_tells_graph(const struct ss_host_file *f)
 	return tells;
 }
 
-bool ss_beside_orphans(const struct ss_beside *b, const struct ss_run *runs, size_t nruns, struct ss_beside *orphans)
+bool ss_sidecar_orphans(const struct ss_sidecar *b, const struct ss_run *runs, size_t nruns, struct ss_sidecar *orphans)
 {
 	struct ss_strmap homes = { 0 };
 	size_t skipped = 0;
@@ -117,20 +117,20 @@ bool ss_beside_orphans(const struct ss_beside *b, const struct ss_run *runs, siz
 	for (size_t i = 0; ok && i < nruns; i++)
 		ok = ss_strmap_add(&homes, home_of(&runs[i])) != SS_NONE;
 	for (size_t i = 0; ok && i < b->n; i++) {
-		const struct ss_beside_file *f = &b->v[i];
+		const struct ss_sidecar_file *f = &b->v[i];
 		bool graph = strcmp(f->file.kind, SS_KIND_FILE_GRAPH) == 0;
 		bool phases = strcmp(f->file.kind, SS_KIND_FILE_END_TO_END) == 0 ||
 			      strcmp(f->file.kind, SS_KIND_FILE_SNAPSHOT) == 0;
 		if (find_home(&homes, f->dir) != SS_NONE || (!graph && !phases))
 			continue;
-		if (phases || (skipped++ < SS_BESIDE_SNIFFED && ss_beside_tells_graph(&f->file)))
+		if (phases || (skipped++ < SS_SIDECAR_SNIFFED && ss_sidecar_tells_graph(&f->file)))
 			ok = ss_vec_push(orphans, *f);
 	}
 	ss_strmap_free(&homes);
 	return ok;
 }
 
-static struct ss_str dir_meant(const struct ss_beside_file *f)
+static struct ss_str dir_meant(const struct ss_sidecar_file *f)
 {
 	bool phases = strcmp(f->file.kind, SS_KIND_FILE_END_TO_END) == 0;
 	return phases && ss_str_ends(f->dir, SS_STR("/profile")) ? parent_of(f->dir) : f->dir;
@@ -155,7 +155,7 @@ static bool make_run(struct ss_run *run, struct ss_str dir, struct ss_str root, 
 	return true;
 }
 
-bool ss_beside_runs(const struct ss_beside *b, struct ss_str root, struct ss_run **runs, size_t *nruns,
+bool ss_sidecar_runs(const struct ss_sidecar *b, struct ss_str root, struct ss_run **runs, size_t *nruns,
 		    struct ss_arena *arena)
 {
 	struct ss_strmap dirs = { 0 };
@@ -167,14 +167,14 @@ bool ss_beside_runs(const struct ss_beside *b, struct ss_str root, struct ss_run
 	for (uint32_t i = 0; *runs && ok && i < dirs.n; i++)
 		ok = make_run(&(*runs)[i], dirs.keys[i], root, arena);
 	ss_strmap_free(&dirs);
-	if (!*runs || !ok || !ss_beside_give(b, *runs, *nruns, arena))
+	if (!*runs || !ok || !ss_sidecar_give(b, *runs, *nruns, arena))
 		return false;
 	for (size_t i = 0; i < *nruns; i++) {
 		struct ss_run *r = &(*runs)[i];
-		for (size_t k = 0; k < r->beside.n; k++) {
-			r->bytes += r->beside.v[k].bytes;
-			if (k == 0 || r->beside.v[k].mtime_ns > r->mtime_ns)
-				r->mtime_ns = r->beside.v[k].mtime_ns;
+		for (size_t k = 0; k < r->sidecar.n; k++) {
+			r->bytes += r->sidecar.v[k].bytes;
+			if (k == 0 || r->sidecar.v[k].mtime_ns > r->mtime_ns)
+				r->mtime_ns = r->sidecar.v[k].mtime_ns;
 		}
 	}
 	return true;
