@@ -21,7 +21,7 @@ static void read_metrics(struct cli_metrics *f, const struct ss_result *r)
 	f->step_ms_mean = ss_result_number(r, "steptime_ms_average");
 	f->step_ms_min = ss_result_number(r, "steptime_ms_minimum");
 	f->step_ms_max = ss_result_number(r, "steptime_ms_maximum");
-	f->infeed_percent_mean = ss_result_number(r, "infeed_percent_mean");
+	f->infeed_percent_mean = ss_result_number(r, "infeed_percent_average");
 	f->infeed_percent_min = ss_result_number(r, "infeed_percent_minimum");
 	f->infeed_percent_max = ss_result_number(r, "infeed_percent_maximum");
 	/* Off TPUs a step's input is a time. */

@@ -148,7 +148,8 @@ bool cli_profile_open_for(struct cli_profile *p, const struct ss_tool *tool, con
 	const struct ss_run *with = files && !p->run_asked ? ss_store_newest_with(&p->store, files) : NULL;
 	if (with)
 		p->run = with;
-	return open_kind(p, ss_request_file_kind(tool, p->run), host, ss_request_combines(tool, p->run), tool->flags & SS_TOOL_VISITS, err);
+	return open_kind(p, ss_request_file_kind(tool, p->run), host, ss_request_combines(tool, p->run),
+			 tool->flags & SS_TOOL_VISITS, err);
 }
 
 bool cli_profile_intact(const struct cli_profile *p, struct ss_err *err)

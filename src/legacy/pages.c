@@ -117,7 +117,7 @@ static const struct ss_legacy_col step_cols[] = {
 
 static const struct ss_legacy_col step_props[] = {
 	{ "steptime_ms_average", SS_LEGACY_MAX, NULL },	  { "steptime_ms_minimum", SS_LEGACY_MIN, NULL },
-	{ "steptime_ms_maximum", SS_LEGACY_MAX, NULL },	  { "infeed_percent_mean", SS_LEGACY_MEAN, NULL },
+	{ "steptime_ms_maximum", SS_LEGACY_MAX, NULL },	  { "infeed_percent_average", SS_LEGACY_MEAN, NULL },
 	{ "infeed_percent_minimum", SS_LEGACY_MIN, NULL }, { "infeed_percent_maximum", SS_LEGACY_MAX, NULL },
 	{ "compute_ms_average", SS_LEGACY_MEAN, NULL },	  { "input_ms_average", SS_LEGACY_MEAN, NULL },
 	{ "idle_ms_average", SS_LEGACY_MEAN, NULL },	  { "tc_compute_ms_average", SS_LEGACY_MEAN, NULL },
@@ -171,7 +171,7 @@ static const struct ss_legacy_col input_props[] = {
 
 static double waits(const struct ss_result *r)
 {
-	return ss_result_number(r, "infeed_percent_mean");
+	return ss_result_number(r, "infeed_percent_average");
 }
 
 /*

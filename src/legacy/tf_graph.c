@@ -507,7 +507,8 @@ static bool note_functions(struct graph_answer *j)
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	struct graph_answer j = { .q = q, .out = out };
-	struct ss_str scope = ss_request_param(q, &ss_tool_tf_graph, "scope"), name = ss_request_param(q, &ss_tool_tf_graph, "node");
+	struct ss_str scope = ss_request_param(q, &ss_tool_tf_graph, "scope"),
+		      name = ss_request_param(q, &ss_tool_tf_graph, "node");
 	bool draw = scope.n, ok;
 	j.g = pick(q, out, err);
 	if (!j.g)

@@ -46,7 +46,7 @@ static void put_steps(struct ss_out *o, const struct ss_result *r)
 	number_member(o, "step_ms", nsteps ? ss_result_number(r, "steptime_ms_average") : NAN);
 	number_member(o, "step_ms_deviation", nsteps ? ss_result_number(r, "steptime_ms_standard_deviation") : NAN);
 	/* What is no percent at all is said as XProf says it, as the least double. */
-	double input_percent = ss_result_number(r, "infeed_percent_mean");
+	double input_percent = ss_result_number(r, "infeed_percent_average");
 	number_member(o, "input_percent", nsteps ? (fabs(input_percent) < 1e-9 ? 0 : input_percent) : NAN);
 	text_member(o, "bottleneck", bottleneck ? bottleneck->text : SS_STR(""));
 }

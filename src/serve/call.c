@@ -176,7 +176,7 @@ struct ss_str *ss_call_hosts(struct ss_call *c, const struct ss_run *run, const 
 		return NULL;
 	size_t nhosts = 0;
 	for (size_t i = 0; i < nfiles; i++)
-		nhosts += !files[i]->again;
+		nhosts += !files[i]->duplicate;
 	bool several = nhosts > 1, placed = !(several && (all || only_all));
 	for (size_t i = 0; i < nfiles && !(several && only_all); i++) {
 		/* In the order of bytes, so capitals come first: as XProf has it. */

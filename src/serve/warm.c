@@ -26,7 +26,8 @@ static void *run(void *arg)
 	struct warm *w = arg;
 	struct ss_server_state *srv = w->srv;
 	for (size_t i = 0; i < w->ntools; i++) {
-		struct ss_tool_request ask = { .tool = w->tools[i], .model = ss_session_model(w->session), .format = SS_FORMAT_XPROF };
+		struct ss_tool_request ask = { .tool = w->tools[i], .model = ss_session_model(w->session),
+						.format = SS_FORMAT_XPROF };
 		struct ss_out o;
 		/* Of many hosts it is asked about one at a time. */
 		if (ask.model->visited && !(w->tools[i]->flags & SS_TOOL_VISITS))

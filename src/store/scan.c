@@ -315,7 +315,8 @@ static bool add_own(struct walk *w, const struct dir *d, struct ss_run *run)
 			return false;
 		if (ss_file_kind_is_answer(f->kind))
 			run->bytes += f->bytes;
-		run->own.v[run->own.n++] = (struct ss_host_file){ label, path, f->bytes, f->mtime_ns, f->kind, w->s->top.p, duplicate };
+		run->own.v[run->own.n++] = (struct ss_host_file){ label, path, f->bytes, f->mtime_ns, f->kind,
+								   w->s->top.p, duplicate };
 		if (!run->nhosts && (i == 0 || f->mtime_ns > run->mtime_ns))
 			run->mtime_ns = f->mtime_ns;
 	}

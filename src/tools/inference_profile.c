@@ -134,7 +134,7 @@ struct inference_answer {
 	uint64_t ncut, nunnamed;	/* intervals and requests that were left out */
 };
 
-static struct item item_of_request(const struct ss_request *r)
+static struct item item_of_request(const struct ss_inference_request *r)
 {
 	return (struct item){
 		.id = r->id, .begin_ps = r->begin_ps, .end_ps = r->end_ps,
@@ -205,7 +205,7 @@ static bool add_host(struct inference_answer *j, const struct of_host *h)
 	const struct ss_inference *inf = &h->inf;
 	j->has_patterns = j->has_patterns || inf->npatterns;
 	for (uint32_t i = 0; i < inf->nrequests; i++) {
-		const struct ss_request *r = &inf->requests[i];
+		const struct ss_inference_request *r = &inf->requests[i];
 		struct ss_str name = !r->model.n && r->of_some_model ? j->only : r->model;
 		if (j->any_id && !name.n) {
 			j->nunnamed++;

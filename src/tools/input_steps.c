@@ -246,7 +246,7 @@ static bool mean_prop(const struct ss_input_report *r, struct ss_table *t, const
 
 static bool infeed_props(const struct ss_input_report *r, struct ss_table *t)
 {
-	static const char *const ids[4] = { "infeed_percent_mean",
+	static const char *const ids[4] = { "infeed_percent_average",
 					    "infeed_percent_standard_deviation",
 					    "infeed_percent_minimum", "infeed_percent_maximum" };
 	double *v = SS_NEW_N(t->arena, double, r->steps->n + 1);

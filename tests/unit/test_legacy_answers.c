@@ -170,7 +170,7 @@ static void keeps_the_steps_that_all_have(void **state)
 	assert_true(number(&h.r, "steps", 1, "inputTimeMs") == 5 && number(&h.r, "steps", 1, "computeTimeMs") == 5);
 	assert_true(number(&h.r, "steps", 1, "infeedPercentMin") == 40);
 	assert_str(ss_table_find_prop(ss_legacy_find(&h.r, "steps"), "input_conclusion")->text, "slow");
-	assert_true(ss_result_number(&h.r, "infeed_percent_mean") == 25);
+	assert_true(ss_result_number(&h.r, "infeed_percent_average") == 25);
 	assert_true(says(&h.r, "Sentences come from h1"));
 	assert_null(h.r.content_type);
 	close_hosts(&h);

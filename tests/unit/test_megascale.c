@@ -103,8 +103,8 @@ static void put_runtime(struct bytes *space)
 static const struct ss_ms_rare_stats *more_of(const struct ss_megascale *m, const struct ss_ms_track *t, const char *name)
 {
 	for (size_t i = 0; i < t->n; i++)
-		if (ss_str_is(ss_ms_name(m, t, &t->v[i]), name) && t->v[i].more != SS_NONE)
-			return &m->more[t->v[i].more];
+		if (ss_str_is(ss_ms_name(m, t, &t->v[i]), name) && t->v[i].rare != SS_NONE)
+			return &m->rare[t->v[i].rare];
 	fail_msg("nothing more to say of %s", name);
 	return NULL;
 }

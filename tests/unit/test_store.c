@@ -249,7 +249,7 @@ static void takes_loose_answers(void **state)
 	assert_int_equal(s.nruns, 1);
 	assert_str(s.runs[0].name, "x");
 	assert_int_equal(s.runs[0].own.n, 1);
-	assert_int_equal(s.runs[0].beside.n, 1);
+	assert_int_equal(s.runs[0].sidecar.n, 1);
 	ss_store_free(&s);
 }
 
@@ -463,7 +463,7 @@ static void hands_event_files_to_runs(void **state)
 	scan(&s, NULL);
 	static const struct {
 		const char *name;
-		size_t nhosts, own, beside;
+		size_t nhosts, own, sidecar;
 		bool aside;
 	} want[] = {
 		{ "train/r2", 1, 1, 3, false }, { "train/r1", 1, 0, 3, false }, { "text", 0, 0, 1, true },
@@ -474,7 +474,7 @@ static void hands_event_files_to_runs(void **state)
 		assert_str(s.runs[i].name, want[i].name);
 		assert_int_equal(s.runs[i].nhosts, want[i].nhosts);
 		assert_int_equal(s.runs[i].own.n, want[i].own);
-		assert_int_equal(s.runs[i].beside.n, want[i].beside);
+		assert_int_equal(s.runs[i].sidecar.n, want[i].sidecar);
 		assert_int_equal(s.runs[i].aside, want[i].aside);
 	}
 	assert_true(ss_store_newest(&s)->nhosts > 0);
@@ -503,7 +503,7 @@ static void lists_event_files_without_profiles(void **state)
 	assert_int_equal(s.nruns, 2);
 	assert_str(s.runs[0].name, "b/c");
 	assert_str(s.runs[1].name, "a");
-	assert_int_equal(s.runs[1].beside.n, 2);
+	assert_int_equal(s.runs[1].sidecar.n, 2);
 	assert_false(s.runs[0].aside);
 	ss_store_free(&s);
 	scan(&s, "b/c/events.out.tfevents.2.h");

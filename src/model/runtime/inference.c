@@ -589,7 +589,7 @@ static void join(struct facts *to, const struct facts *f)
 }
 
 /* The phases that lie between moments rather than in events. */
-static bool add_phases(struct pass *p, const struct facts *f, const struct ss_request *r)
+static bool add_phases(struct pass *p, const struct facts *f, const struct ss_inference_request *r)
 {
 	bool ok = true;
 	if (f->execute.rank)
@@ -609,7 +609,7 @@ static const struct ss_group *group_of(const struct pass *p, int64_t id)
 	return id < p->h->ngroups ? &p->h->groups[id] : NULL;
 }
 
-static bool make_request(struct pass *p, const struct facts *f, struct ss_request *r)
+static bool make_request(struct pass *p, const struct facts *f, struct ss_inference_request *r)
 {
 	const struct ss_group *group = group_of(p, f->id);
 	struct facts all = *f;
@@ -617,7 +617,7 @@ static bool make_request(struct pass *p, const struct facts *f, struct ss_reques
 	struct ss_str common = SS_STR("");
 	bool mixed = false;
 	bool batched = p->is_root[SS_EV_BATCHING_SESSION_RUN] && f->model_rank != RANK_USER;
-	*r = (struct ss_request){ .id = f->id, .model = batched ? SS_STR("") : f->model, .begin_ps = f->begin_ps,
+	*r = (struct ss_inference_request){ .id = f->id, .model = batched ? SS_STR("") : f->model, .begin_ps = f->begin_ps,
 				  .end_ps = f->end_ps, .size = f->size, .pattern = f->pattern, .pattern_ps = f->pattern_ps,
 				  .of_some_model = f->is_user_root || (batched && !(group && group->nchildren)),
 				  .first_batch = p->out->nrelated };
@@ -690,7 +690,7 @@ static bool make_batch(struct pass *p, const struct facts *f, struct ss_batch *b
 static void name_batches(struct ss_inference *out)
 {
 	for (uint32_t i = 0; i < out->nrequests; i++) {
-		const struct ss_request *r = &out->requests[i];
+		const struct ss_inference_request *r = &out->requests[i];
 		for (uint32_t k = 0; k < r->nbatches; k++) {
 			struct ss_batch *b = &out->batches[out->related[r->first_batch + k]];
 			if (!b->model.n)
@@ -747,7 +747,7 @@ static bool make_all(struct pass *p, struct facts **order)
 		else if (order[i]->is_request && order[i]->has_span)
 			nrequests++, nrelated += g ? g->nchildren : 0;
 	}
-	out->requests = SS_NEW_N(&out->arena, struct ss_request, nrequests + 1);
+	out->requests = SS_NEW_N(&out->arena, struct ss_inference_request, nrequests + 1);
 	out->batches = SS_NEW_N(&out->arena, struct ss_batch, nbatches + 1);
 	out->related = SS_NEW_N(&out->arena, uint32_t, nrelated + 1);
 	/* At most one program for each span on a device. */

@@ -23,7 +23,7 @@ enum ss_serve_work {
 	SS_SERVE_WORK_COUNT
 };
 
-struct ss_request {
+struct ss_inference_request {
 	int64_t id;		/* group */
 	struct ss_str model;	/* "" if unknown */
 	/*
@@ -59,7 +59,7 @@ struct ss_batching_params {
 };
 
 struct ss_inference {
-	struct ss_request *requests;	/* by id */
+	struct ss_inference_request *requests;	/* by id */
 	uint32_t nrequests;
 	struct ss_batch *batches;	/* by id */
 	uint32_t nbatches;

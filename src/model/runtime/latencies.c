@@ -65,7 +65,7 @@ static bool read_host(struct ss_host *h, struct ss_err *err)
 	return ss_host_trains(h, &trains, err) && (trains || ss_host_inference(h, err));
 }
 
-static struct ss_latency latency_of(const struct ss_request *r)
+static struct ss_latency latency_of(const struct ss_inference_request *r)
 {
 	const uint64_t *work = r->work_ps;
 	return (struct ss_latency){
