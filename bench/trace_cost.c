@@ -80,7 +80,7 @@ static double write_ns(const char *path, size_t bytes)
 	return t;
 }
 
-static double least(double a, double b)
+static double min(double a, double b)
 {
 	return a < b ? a : b;
 }
@@ -108,17 +108,17 @@ static bool session(struct costs *c, const char *logdir, long n)
 	snprintf(other, sizeof(other), "%s/copy", logdir);
 	/* Before and after, so that neither of the two always finds the memory that the other has just given back. */
 	if (c->bytes)
-		c->write_ns = least(c->write_ns, write_ns(other, (size_t)c->bytes));
+		c->write_ns = min(c->write_ns, write_ns(other, (size_t)c->bytes));
 	if (!ss_trace_start(&o))
 		return false;
 	/* The first pass over fresh memory pays for its pages too: both are said. */
 	double t = cpu_ns();
 	scopes(n - 1000000);
-	c->first_ns = least(c->first_ns, (cpu_ns() - t) / (double)(n - 1000000));
+	c->first_ns = min(c->first_ns, (cpu_ns() - t) / (double)(n - 1000000));
 	for (int r = 0; r < 10; r++) {
 		t = cpu_ns();
 		scopes(100000);
-		c->scope_ns = least(c->scope_ns, (cpu_ns() - t) / 100000);
+		c->scope_ns = min(c->scope_ns, (cpu_ns() - t) / 100000);
 	}
 	t = cpu_ns();
 	const char *path = ss_trace_stop();
@@ -126,11 +126,11 @@ static bool session(struct costs *c, const char *logdir, long n)
 	struct stat st;
 	if (!path || stat(path, &st) != 0)
 		return false;
-	c->stop_ns = least(c->stop_ns, t);
+	c->stop_ns = min(c->stop_ns, t);
 	c->bytes = st.st_size;
 	snprintf(own, sizeof(own), "%s", path);
 	wait_for_library(logdir);
-	c->write_ns = least(c->write_ns, write_ns(other, (size_t)st.st_size));
+	c->write_ns = min(c->write_ns, write_ns(other, (size_t)st.st_size));
 	return unlink(own) == 0;
 }
 
@@ -146,7 +146,7 @@ int main(int argc, char **argv)
 			fprintf(stderr, "%s\n", ss_trace_error());
 			return 1;
 		}
-		floor = least(floor, best(clocks, 1000000));
+		floor = min(floor, best(clocks, 1000000));
 	}
 	printf("clocks_ns %.1f\nscope_ns %.1f\nscope_first_touch_ns %.1f\n", floor, c.scope_ns, c.first_ns);
 	printf("scope_off_ns %.2f\nempty_ns %.2f\nscope_ratio %.2f\n", off, empty, c.scope_ns / floor);

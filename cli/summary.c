@@ -401,17 +401,17 @@ static bool summarize_file(struct cli_profile *p, const struct ss_tool *tool, co
 			   struct ss_err *err)
 {
 	struct ss_text_style style = cli_style(colour);
-	struct ss_ask ask = { .tool = tool, .model = &p->model, .format = SS_FORMAT_TEXT };
+	struct ss_tool_request ask = { .tool = tool, .model = &p->model, .format = SS_FORMAT_TEXT };
 	struct cli_progress *progress = cli_progress_start(p);
 	struct cli_sink sink;
-	bool ok = ss_ask_run(&ask, err) && cli_profile_intact(p, err);
+	bool ok = ss_tool_request_run(&ask, err) && cli_profile_intact(p, err);
 	cli_progress_end(progress);
 	if (ok && (ok = cli_sink_open(&sink, NULL, err))) {
 		struct ss_out *o = &sink.out;
 		put_title(o, p, &style, tool->title);
 		ss_emit_text_conclusion(o, &ask.result.conclusion, &style);
 		const struct ss_table *t = ask.result.tables;
-		for (size_t i = 0; ask.result.ntables && i < t->nrows && i < MOST_HOSTS; i++) {
+		for (size_t i = 0; ask.result.ntables && i < t->nrows && i < MAX_HOSTS; i++) {
 			heading(o, &style, t->title);
 			put_row(o, t, i);
 		}
@@ -422,7 +422,7 @@ static bool summarize_file(struct cli_profile *p, const struct ss_tool *tool, co
 		ss_out_lit(o, "   prints all tables\n");
 		ok = cli_sink_close(&sink, true, err);
 	}
-	ss_ask_release(&ask);
+	ss_tool_request_release(&ask);
 	return ok;
 }
 

@@ -361,7 +361,7 @@ static bool is_snapshot(struct walk *w, const struct dir *d, const struct file *
 		return true;
 	struct ss_str path = join(&w->s->arena, d->path, f->name);
 	w->no_memory |= !path.p;
-	return path.p && w->nsniffed++ < SS_BESIDE_SNIFFED && ss_file_kind_of_bytes(path.p);
+	return path.p && w->nsniffed++ < SS_SIDECAR_SNIFFED && ss_file_kind_of_bytes(path.p);
 }
 
 /* Files of other kinds outside of a run's directory wait for the runs they may belong to. */

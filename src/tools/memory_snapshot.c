@@ -20,10 +20,10 @@ static const struct ss_param params[] = {
 	  "memory is in use until the allocator may give it away again, or until the program let it go" },
 };
 
-static bool replay(const struct ss_query *q, struct ss_snap_answer *a, struct ss_snap_device *devices, struct ss_err *err)
+static bool replay(const struct ss_request *q, struct ss_snap_answer *a, struct ss_snap_device *devices, struct ss_err *err)
 {
-	bool tensors = ss_str_is(ss_query_param(q, &ss_tool_memory_snapshot, "view"), "tensor");
-	struct ss_str asked = ss_query_param(q, &ss_tool_memory_snapshot, "device");
+	bool tensors = ss_str_is(ss_request_param(q, &ss_tool_memory_snapshot, "view"), "tensor");
+	struct ss_str asked = ss_request_param(q, &ss_tool_memory_snapshot, "device");
 	uint64_t only = 0;
 	if (asked.n && (!ss_str_to_u64(asked, &only) || only >= a->s->ndevices))
 		return ss_fail(err, SS_ENOTFOUND, "the snapshot has no device '" SS_FMT "'; it has %u", SS_ARG(asked),
@@ -71,7 +71,7 @@ static bool add_notes(const struct ss_snap_answer *a)
 	return ok;
 }
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	if (q->model->nhosts != 1)
 		return ss_fail(err, SS_EINVAL, "memory is shown for one file at a time: choose one of the %zu", q->model->nhosts);
@@ -109,7 +109,7 @@ static size_t fullest(const struct ss_table *t, bool jax)
 	return best;
 }
 
-static bool say_oom(const struct ss_query *q, struct ss_result *out)
+static bool say_oom(const struct ss_request *q, struct ss_result *out)
 {
 	const struct ss_table *t = ss_result_find(out, "oom");
 	char wanted[32], held[32], used[32], left[32];
@@ -129,22 +129,22 @@ static bool say_oom(const struct ss_query *q, struct ss_result *out)
 }
 
 /* Of the largest row of the device: of a frame, or of what has no stack. */
-static struct ss_str say_largest(const struct ss_query *q, const struct ss_table *frames, int64_t device, double most,
+static struct ss_str say_largest(const struct ss_request *q, const struct ss_table *frames, int64_t device, double max,
 				 double before)
 {
 	char bytes_text[32], second[32];
 	size_t k = 0;
 	while (k < frames->nrows && ss_cell_i64(frames, k, "device") != device)
 		k++;
-	if (k >= frames->nrows || !(most > 0))
+	if (k >= frames->nrows || !(max > 0))
 		return SS_STR("");
 	double share = ss_cell_f64(frames, k, "peak_bytes");
 	struct ss_str name = ss_cell_str(frames, k, "frame");
 	if (!ss_str_is(name, "(no stack)"))
 		return ss_arena_printf(q->arena, " The largest part, %s (%.0f%%), was asked for by " SS_FMT ".",
-				       bytes(bytes_text, share), 100 * share / most, SS_ARG(name));
+				       bytes(bytes_text, share), 100 * share / max, SS_ARG(name));
 	struct ss_str text =
-		ss_arena_printf(q->arena, " %s of it (%.0f%%) has no stack%s.", bytes(bytes_text, share), 100 * share / most,
+		ss_arena_printf(q->arena, " %s of it (%.0f%%) has no stack%s.", bytes(bytes_text, share), 100 * share / max,
 				share <= before ? ": it was allocated before the recording began" : "");
 	bool next = k + 1 < frames->nrows && ss_cell_i64(frames, k + 1, "device") == device &&
 		    ss_cell_f64(frames, k + 1, "peak_bytes") > 0;
@@ -155,22 +155,22 @@ static struct ss_str say_largest(const struct ss_query *q, const struct ss_table
 			       SS_ARG(ss_cell_str(frames, k + 1, "frame")));
 }
 
-static bool say_peak(const struct ss_query *q, struct ss_result *out, const struct ss_table *t, size_t row)
+static bool say_peak(const struct ss_request *q, struct ss_result *out, const struct ss_table *t, size_t row)
 {
 	char peak[32];
-	double most = ss_cell_f64(t, row, "peak_bytes");
+	double max = ss_cell_f64(t, row, "peak_bytes");
 	bool jax = ss_result_find(out, "kinds")->ncols;
-	struct ss_str largest = say_largest(q, ss_result_find(out, "frames"), ss_cell_i64(t, row, "device"), most,
+	struct ss_str largest = say_largest(q, ss_result_find(out, "frames"), ss_cell_i64(t, row, "device"), max,
 					    ss_cell_f64(t, row, "start_bytes"));
 	if (!largest.p)
 		return false;
-	return ss_result_say(out, jax ? ss_arena_printf(q->arena, "%s are in use on " SS_FMT "." SS_FMT, bytes(peak, most),
+	return ss_result_say(out, jax ? ss_arena_printf(q->arena, "%s are in use on " SS_FMT "." SS_FMT, bytes(peak, max),
 							SS_ARG(ss_cell_str(t, row, "device_name")), SS_ARG(largest))
-				      : ss_arena_printf(q->arena, "At most %s were in use at a time." SS_FMT, bytes(peak, most),
+				      : ss_arena_printf(q->arena, "At most %s were in use at a time." SS_FMT, bytes(peak, max),
 							SS_ARG(largest)));
 }
 
-static bool say_held(const struct ss_query *q, struct ss_result *out, const struct ss_table *t, size_t row)
+static bool say_held(const struct ss_request *q, struct ss_result *out, const struct ss_table *t, size_t row)
 {
 	double held = ss_cell_f64(t, row, "reserved_bytes"), unused = ss_cell_f64(t, row, "inactive_bytes");
 	char a[32], b[32], c[32];
@@ -185,7 +185,7 @@ static bool say_held(const struct ss_query *q, struct ss_result *out, const stru
 				bytes(c, ss_cell_f64(t, row, "largest_inactive_block_bytes"))));
 }
 
-static bool say_growth(const struct ss_query *q, struct ss_result *out)
+static bool say_growth(const struct ss_request *q, struct ss_result *out)
 {
 	const struct ss_table *t = ss_result_find(out, "growth");
 	char grown[32];
@@ -196,7 +196,7 @@ static bool say_growth(const struct ss_query *q, struct ss_result *out)
 				     SS_ARG(ss_cell_str(t, 0, "frame")), bytes(grown, ss_cell_f64(t, 0, "growth_bytes"))));
 }
 
-static bool conclude(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	const struct ss_table *t = ss_result_find(out, "summary");
 	if (!t->nrows)

@@ -204,7 +204,7 @@ static int by_size(const void *a, const void *b)
 /* A heap with the least at its top, of the `most` largest until now. */
 struct largest {
 	struct pick *v;
-	size_t n, most;
+	size_t n, max;
 };
 
 static void sink(struct pick *v, size_t n, size_t i)
@@ -223,9 +223,9 @@ static void sink(struct pick *v, size_t n, size_t i)
 
 static void offer(struct largest *l, struct pick p)
 {
-	if (l->n < l->most) {
+	if (l->n < l->max) {
 		l->v[l->n++] = p;
-		if (l->n == l->most)
+		if (l->n == l->max)
 			for (size_t i = l->n / 2; i-- > 0;)
 				sink(l->v, l->n, i);
 		return;
@@ -236,9 +236,9 @@ static void offer(struct largest *l, struct pick p)
 	sink(l->v, l->n, 0);
 }
 
-static bool make_largest(struct largest *l, size_t most)
+static bool make_largest(struct largest *l, size_t max)
 {
-	*l = (struct largest){ .v = malloc(most * sizeof(struct pick)), .most = most };
+	*l = (struct largest){ .v = malloc(max * sizeof(struct pick)), .max = max };
 	return l->v;
 }
 

@@ -410,11 +410,11 @@ void ss_snap_device_free(struct ss_snap_device *d)
 	ss_vec_free(&d->ooms);
 }
 
-size_t ss_snap_points(const struct ss_snapshot *s, const struct ss_snap_device *d, struct ss_snap_point *out, size_t most)
+size_t ss_snap_points(const struct ss_snapshot *s, const struct ss_snap_device *d, struct ss_snap_point *out, size_t max)
 {
 	uint64_t *ended = ended_sizes(d);
 	struct level l = { .allocated = in_use_before(d), .reserved = d->reserved_start };
-	size_t n = 0, of = d->nevents / most + (d->nevents % most > 0);
+	size_t n = 0, of = d->nevents / max + (d->nevents % max > 0);
 	for (size_t i = 0; ended && i < d->nevents; i++) {
 		const struct ss_snap_event *e = &s->events.v[d->first_event + i];
 		step(&l, e, ended[i]);
@@ -489,15 +489,15 @@ static int own_code(struct ss_str file)
 uint32_t ss_snap_frame_of(const struct ss_snapshot *s, uint32_t stack)
 {
 	uint32_t best = SS_NONE;
-	int most = -1;
+	int max = -1;
 	if (stack >= s->stacks.n)
 		return SS_NONE;
 	const struct ss_snap_stack *k = &s->stacks.v[stack];
-	for (uint32_t i = 0; i < k->n && most < 2; i++) {
+	for (uint32_t i = 0; i < k->n && max < 2; i++) {
 		uint32_t frame = s->frame_ids.v[k->begin + i];
 		int own = own_code(ss_snap_text(s, s->frames.v[frame].file));
-		if (own > most) {
-			most = own;
+		if (own > max) {
+			max = own;
 			best = frame;
 		}
 	}

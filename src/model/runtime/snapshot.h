@@ -75,7 +75,7 @@ struct ss_snap_point {
 	uint64_t allocated, reserved;
 };
 /* Returns how many, SIZE_MAX when memory is out; `out` has room for `most`, at least 1. */
-size_t ss_snap_points(const struct ss_snapshot *s, const struct ss_snap_device *d, struct ss_snap_point *out, size_t most);
+size_t ss_snap_points(const struct ss_snapshot *s, const struct ss_snap_device *d, struct ss_snap_point *out, size_t max);
 
 /* What one stack (or, last, unknown ones) has and had. */
 struct ss_snap_sum {
