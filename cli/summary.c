@@ -1,12 +1,11 @@
 /*
- * summary.c - stepscope summary PATH: what a person asks first, on one screen. Where does the time
- * go, is it the input, the host, the device or the network, which operations, and what to do about
- * it.
+ * summary.c - stepscope summary PATH: what a person asks first, on one screen. What holds the program up, what helps
+ * against it, where the time goes, which operations.
  *
- * Everything comes from the tools overview_page and smart_suggestion, whose tables are found by
- * what they hold. Nothing is computed here but lengths of bars.
+ * The sentences are the findings of the verdict, in their order; facts about hardware and operations come from the
+ * tool overview_page, whose tables are found by what they hold. Nothing is computed here but lengths of bars.
  */
-#include "cli.h"
+#include "summary.h"
 
 #include "base/html.h"
 #include "request/request.h"
@@ -20,7 +19,6 @@ extern const struct cli_command cli_command_summary;
 
 #define TOP_OPS 10
 #define MAX_HOSTS 8		/* by name */
-#define TOP_SUGGESTIONS 3
 #define TOP_COLS 5		/* of their table: time, sum of times, category, name, rate */
 #define BAR_CELLS 40
 #define LABEL_CELLS 31
@@ -59,23 +57,14 @@ static void put_words(struct ss_out *o, const struct ss_text_style *style, struc
 	ss_buf_free(&plain);
 }
 
-/* "TensorCore idle (in ms)" without the unit, which stands with the value. */
-static struct ss_str bare_label(const char *label)
-{
-	struct ss_str s = ss_str_from(label);
-	size_t at = ss_str_find(s, SS_STR(" (in ms)"));
-	return at == SS_NPOS ? s : ss_str_sub(s, 0, at);
-}
-
-/* One part of the step: name, mean, share, bar. */
-static void put_part(struct ss_out *o, const struct ss_text_style *style, const char *label, double ms, double step_ms)
+/* One part of the time: name, mean, share, bar. */
+static void put_part(struct ss_out *o, const struct ss_text_style *style, struct ss_str label, double ms, double share)
 {
 	char value[32];
-	double share = step_ms > 0 ? ms / step_ms : 0;
 	size_t full = (size_t)lround(fmin(fmax(share, 0), 1) * BAR_CELLS);
 	ss_format_value(value, sizeof(value), SS_UNIT_MS, ms);
 	ss_out_lit(o, "  ");
-	size_t cells = ss_text_put(o, bare_label(label), LABEL_CELLS);
+	size_t cells = ss_text_put(o, label, LABEL_CELLS);
 	ss_text_pad(o, LABEL_CELLS - cells);
 	ss_out_printf(o, " %10s %5.1f%%", value, share * 100);
 	ss_text_tone(o, style, SS_TONE_HEAD);
@@ -86,68 +75,44 @@ static void put_part(struct ss_out *o, const struct ss_text_style *style, const 
 	ss_out_char(o, '\n');
 }
 
-static double column_mean(const struct ss_table *t, size_t c)
+static void put_steps(struct ss_out *o, const struct ss_verdict *v, const struct ss_text_style *style)
 {
-	double sum = 0;
-	for (size_t i = 0; i < t->nrows; i++)
-		sum += isnan(t->data[c].f64[i]) ? 0 : t->data[c].f64[i];
-	return t->nrows ? sum / (double)t->nrows : 0;
-}
-
-static bool ends_with_ms(const char *id)
-{
-	struct ss_str s = ss_str_from(id);
-	return ss_str_ends(s, SS_STR("TimeMs")) || ss_str_ends(s, SS_STR("_ms"));
-}
-
-/* XProf counts transfers between host and device as idle time of the device as well. */
-static void put_overlap(struct ss_out *o, const struct ss_text_style *style, const struct ss_table *t)
-{
-	size_t idle = ss_table_col(t, "tcIdleTimeMs"), transfer = ss_table_col(t, "hostTransferTimeMs");
-	if (idle == SS_NPOS || transfer == SS_NPOS || !(column_mean(t, idle) > 0) || !(column_mean(t, transfer) > 0))
+	static const char *const how[] = {
+		[SS_STEPS_MARKED] = "marked by the program",
+		[SS_STEPS_DERIVED] = "as the device marks them",
+		[SS_STEPS_INFERRED] = "found by what repeats",
+	};
+	char mean[32];
+	if (!v->steps)
 		return;
-	ss_text_tone(o, style, SS_TONE_DIM);
-	ss_out_lit(o, "  TensorCore idle includes host transfers, so the parts add up to more than the "
-		      "step by that amount.\n");
-	ss_text_tone(o, style, SS_TONE_PLAIN);
+	heading(o, style, "Steps");
+	ss_format_value(mean, sizeof(mean), SS_UNIT_MS, v->mean_ps / 1e9);
+	ss_out_printf(o, "  %zu of %s on average, %s", v->steps, mean, how[v->source]);
+	if (v->source == SS_STEPS_INFERRED)
+		ss_out_printf(o, " (%.0f%% sure)", 100 * v->confidence);
+	ss_out_char(o, '\n');
 }
 
-/* The mean step and its parts: every column of times of the table of steps, largest first. */
-static void put_step(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style)
+/* The parts of the time, largest first; with what lies between steps they are the whole. */
+static void put_parts(struct ss_out *o, const struct ss_verdict *v, const struct ss_text_style *style)
 {
-	double step_ms = ss_result_number(r, "steptime_ms_average");
-	const struct ss_table *t = with_col(r, "stepnum");
-	char mean[32], sd[32], lo[32], hi[32];
-	if (!(step_ms > 0))
+	double whole = (double)v->window_ps, left[SS_TIME_COUNT + 1], steps = v->steps ? (double)v->steps : 1;
+	if (!(whole > 0))
 		return;
-	heading(o, style, "Step time");
-	ss_format_value(mean, sizeof(mean), SS_UNIT_MS, step_ms);
-	ss_format_value(sd, sizeof(sd), SS_UNIT_MS, ss_result_number(r, "steptime_ms_standard_deviation"));
-	ss_format_value(lo, sizeof(lo), SS_UNIT_MS, ss_result_number(r, "steptime_ms_minimum"));
-	ss_format_value(hi, sizeof(hi), SS_UNIT_MS, ss_result_number(r, "steptime_ms_maximum"));
-	if (t && t->nrows == 1)
-		ss_out_printf(o, "  %s, of one step\n", mean);
-	else if (strcmp(lo, hi) == 0)
-		ss_out_printf(o, "  %s in each of %zu steps\n", mean, t ? t->nrows : 0);
-	else
-		ss_out_printf(o, "  %s on average (standard deviation %s, from %s to %s, %zu steps)\n", mean, sd, lo, hi,
-			      t ? t->nrows : 0);
-	double shown[64] = { 0 };
-	for (size_t c = 0; t && c < t->ncols && c < SS_COUNT(shown); c++)
-		if (t->cols[c].type == SS_TYPE_F64 && !t->cols[c].role && ends_with_ms(t->cols[c].id) &&
-		    strcmp(t->cols[c].id, "stepTimeMs") != 0)
-			shown[c] = column_mean(t, c);
+	heading(o, style, v->steps ? "Where the time of a step goes" : "Where the time goes");
+	for (int c = 0; c < SS_TIME_COUNT; c++)
+		left[c] = (double)v->class_ps[c];
+	left[SS_TIME_COUNT] = (double)v->between_ps;
 	for (;;) {
-		size_t best = 0;
-		for (size_t c = 1; c < SS_COUNT(shown); c++)
-			best = shown[c] > shown[best] ? c : best;
-		if (!(shown[best] > step_ms * 0.0005))
+		int best = 0;
+		for (int c = 1; c <= SS_TIME_COUNT; c++)
+			best = left[c] > left[best] ? c : best;
+		if (!(left[best] > whole * 0.0005))
 			break;
-		put_part(o, style, t->cols[best].label, shown[best], step_ms);
-		shown[best] = 0;
+		put_part(o, style, best == SS_TIME_COUNT ? SS_STR("between steps") : ss_time_class_name((enum ss_time_class)best),
+			 left[best] / steps / 1e9, left[best] / whole);
+		left[best] = 0;
 	}
-	if (t)
-		put_overlap(o, style, t);
 }
 
 static void put_ops(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style)
@@ -209,50 +174,53 @@ static void put_use(struct ss_out *o, const struct ss_result *r, const struct ss
 	put_facts(o, r, style, "Run environment", environment, SS_COUNT(environment));
 }
 
-/*
- * Is this advice about a side that is not the bottleneck? Addresses of further reading are for the
- * page.
- */
-static bool is_beside(const struct ss_result *r, struct ss_str tip_type)
+static void put_advice(struct ss_out *o, const struct ss_verdict_finding *f, const struct ss_text_style *style)
 {
-	struct ss_str beside = text_of(r, "non_bottleneck_tip_types");
-	return ss_str_is(tip_type, "doc") || ss_str_is(tip_type, "faq") || (beside.n && ss_str_contains(beside, tip_type));
-}
-
-/* What to do about one suggestion: the first words, then how. */
-static void put_advice(struct ss_out *o, const struct ss_table *t, int64_t suggestion, const struct ss_text_style *style)
-{
-	size_t row = ss_table_col(t, "suggestion"), title = ss_table_col(t, "title"), text = ss_table_col(t, "text");
-	for (size_t i = 0; i < t->nrows; i++) {
-		if (t->data[row].i64[i] != suggestion)
-			continue;
-		struct ss_out line;
-		ss_out_init(&line, NULL, NULL);
-		ss_out_str(&line, t->data[title].str[i]);
-		ss_out_lit(&line, ": ");
-		ss_out_str(&line, t->data[text].str[i]);
-		ss_out_lit(o, "    ");
-		ss_text_wrap(o, style, (struct ss_str){ line.buf, line.n }, 6);
-		ss_out_free(&line);
+	for (size_t i = 0; i < f->nadvice; i++) {
+		ss_out_lit(o, "    - ");
+		ss_text_wrap(o, style, f->advice[i], 6);
 	}
 }
 
-/*
- * The largest suggestions: what was found, but for the first if it was `said` on top, and what to
- * do about it.
- */
-static void put_changes(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style, bool said)
+/* What holds the program up, each with what helps; the first is the answer. */
+static void put_findings(struct ss_out *o, const struct ss_verdict *v, const struct ss_text_style *style)
 {
-	const struct ss_table *t = with_col(r, "finding"), *advice = with_col(r, "text");
-	if (!t || !advice || !t->nrows)
-		return;
-	heading(o, style, "What to change");
-	for (size_t i = 0; i < t->nrows && i < TOP_SUGGESTIONS; i++) {
-		ss_out_lit(o, "  ");
-		ss_text_tone(o, style, SS_TONE_BOLD);
-		ss_text_wrap(o, style, t->data[ss_table_col(t, said && !i ? "title" : "finding")].str[i], 4);
+	if (!v->nfindings)
+		ss_out_lit(o, "Nothing was recorded from which a bottleneck could be told.\n");
+	for (size_t i = 0; i < v->nfindings; i++) {
+		if (i == 1)
+			heading(o, style, "What else takes time, or may");
+		ss_out_z(o, i ? "  " : "");
+		ss_text_tone(o, style, i ? SS_TONE_PLAIN : SS_TONE_BOLD);
+		ss_text_wrap(o, style, v->findings[i].text, i ? 4 : 0);
 		ss_text_tone(o, style, SS_TONE_PLAIN);
-		put_advice(o, advice, (int64_t)i, style);
+		put_advice(o, &v->findings[i], style);
+	}
+}
+
+/* Causes that this recording cannot show, those with the same reason together. */
+static void put_not_judged(struct ss_out *o, const struct ss_verdict *v, const struct ss_text_style *style)
+{
+	if (!v->nnot_judged)
+		return;
+	heading(o, style, "Not judged");
+	for (size_t i = 0; i < v->nnot_judged; i++) {
+		struct ss_str why = v->not_judged[i].why;
+		bool said = false;
+		for (size_t k = 0; k < i; k++)
+			said = said || ss_str_eq(v->not_judged[k].why, why);
+		if (said)
+			continue;
+		ss_text_tone(o, style, SS_TONE_DIM);
+		for (size_t k = i, n = 0; k < v->nnot_judged; k++)
+			if (ss_str_eq(v->not_judged[k].why, why)) {
+				ss_out_z(o, n++ ? ", " : "  ");
+				ss_out_str(o, ss_cause_name(v->not_judged[k].cause));
+			}
+		ss_out_lit(o, ": ");
+		ss_out_str(o, why);
+		ss_out_char(o, '\n');
+		ss_text_tone(o, style, SS_TONE_PLAIN);
 	}
 }
 
@@ -264,17 +232,9 @@ static void put_path(struct ss_out *o, const char *path)
 	ss_out_z(o, quote ? "'" : "");
 }
 
-static void put_next(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style, const char *path)
+static void put_next(struct ss_out *o, const struct ss_text_style *style, const char *path)
 {
-	const struct ss_table *t = with_col(r, "tip_type");
-	size_t type = t ? ss_table_col(t, "tip_type") : SS_NPOS, link = t ? ss_table_col(t, "link") : SS_NPOS;
-	heading(o, style, "Where to look");
-	for (size_t i = 0; type != SS_NPOS && link != SS_NPOS && i < t->nrows; i++) {
-		if (is_beside(r, t->data[type].str[i]))
-			continue;
-		ss_out_lit(o, "  ");
-		put_words(o, style, t->data[link].str[i], 4);
-	}
+	ss_out_char(o, '\n');
 	ss_text_tone(o, style, SS_TONE_DIM);
 	ss_out_lit(o, "  stepscope serve ");
 	put_path(o, path);
@@ -337,34 +297,62 @@ static bool ask_tool(struct ss_tool_request *ask, struct cli_profile *p, const c
 	return ss_tool_request_run(ask, err) && cli_profile_intact(p, err);
 }
 
+/* A stored overview comes without a profile to judge: its own words. */
+static bool judge(struct ss_verdict *v, struct cli_profile *p, struct ss_arena *arena, struct ss_err *err)
+{
+	*v = (struct ss_verdict){ 0 };
+	return p->model.hosts[0]->raw || ss_verdict_make(v, &p->model, arena, err);
+}
+
 static bool summarize(struct cli_profile *p, const char *path, const char *colour, struct ss_err *err)
 {
 	struct ss_text_style style = cli_style(colour);
-	struct ss_tool_request overview = { 0 }, suggestions = { 0 };
+	struct ss_tool_request overview = { 0 };
+	struct ss_arena arena = { 0 };
+	struct ss_verdict v;
 	const struct ss_result *r = &overview.result;
 	struct cli_sink sink;
 	struct cli_progress *progress = cli_progress_start(p);
 	/* One visit of many hosts for both. */
-	const struct ss_tool *both[] = { ss_tool_find(SS_STR("overview_page")), ss_tool_find(SS_STR("smart_suggestion")) };
-	unsigned facts = (both[0] ? both[0]->facts | both[0]->conclude_facts : 0) | (both[1] ? both[1]->facts : 0);
-	/* A stored overview comes without a profile to look for suggestions in. */
-	bool ok = ss_model_gather(&p->model, facts, err) && ask_tool(&overview, p, "overview_page", err) &&
-		  (p->model.hosts[0]->raw || ask_tool(&suggestions, p, "smart_suggestion", err));
+	const struct ss_tool *tool = ss_tool_find(SS_STR("overview_page"));
+	unsigned facts = SS_VERDICT_FACTS | (tool ? tool->facts | tool->conclude_facts : 0);
+	bool ok = ss_model_gather(&p->model, facts, err) && judge(&v, p, &arena, err) &&
+		  ask_tool(&overview, p, "overview_page", err);
 	cli_progress_end(progress);
 	if (ok && cli_sink_open(&sink, NULL, err)) {
 		struct ss_out *o = &sink.out;
 		put_title(o, p, &style, p->model.nhosts == 1 ? p->model.hosts[0]->form : NULL);
-		ss_emit_text_conclusion(o, &r->conclusion, &style);
-		put_step(o, r, &style);
-		put_use(o, r, &style);
+		if (p->model.hosts[0]->raw)
+			ss_emit_text_conclusion(o, &r->conclusion, &style);
+		else
+			put_findings(o, &v, &style);
+		put_steps(o, &v, &style);
+		put_parts(o, &v, &style);
 		put_ops(o, r, &style);
-		put_changes(o, &suggestions.result, &style, r->conclusion.see != NULL);
-		put_next(o, r, &style, path);
+		put_use(o, r, &style);
+		put_not_judged(o, &v, &style);
 		put_diagnostics(o, r, &style);
+		put_next(o, &style, path);
 		ok = cli_sink_close(&sink, true, err);
 	}
-	ss_tool_request_release(&suggestions);
 	ss_tool_request_release(&overview);
+	ss_arena_release(&arena);
+	return ok;
+}
+
+/* The verdict alone, for programs. */
+static bool print_json(struct cli_profile *p, const char *host, struct ss_err *err)
+{
+	struct ss_arena arena = { 0 };
+	struct ss_verdict v;
+	struct cli_sink sink;
+	bool ok = cli_profile_open_for(p, ss_tool_find(SS_STR("overview_page")), host, err) &&
+		  ss_verdict_make(&v, &p->model, &arena, err) && cli_profile_intact(p, err) && cli_sink_open(&sink, NULL, err);
+	if (ok) {
+		cli_summary_json(&sink.out, &v, p->run->name);
+		ok = cli_sink_close(&sink, true, err);
+	}
+	ss_arena_release(&arena);
 	return ok;
 }
 
@@ -436,33 +424,38 @@ static bool summarize_run(struct cli_profile *p, const char *path, const char *h
 
 static int run(int argc, char **argv)
 {
-	const char *run_name = NULL, *host = NULL, *colour = NULL;
+	const char *run_name = NULL, *host = NULL, *colour = NULL, *format = "text";
 	const struct cli_opt opts[] = {
 		CLI_TEXT("run", 'r', &run_name),
 		CLI_TEXT("host", 'H', &host),
 		CLI_TEXT("color", 0, &colour),
+		CLI_TEXT("format", 0, &format),
 	};
 	int status = cli_parse(&cli_command_summary, argc, argv, opts, SS_COUNT(opts), 1, 1);
 	if (status >= 0)
 		return status;
+	bool json = strcmp(format, "json") == 0;
+	if (!json && strcmp(format, "text") != 0)
+		return cli_misuse(&cli_command_summary, "--format takes text or json, not '%s'", format);
 	struct cli_profile p;
 	struct ss_err err = { 0 };
 	bool ok = cli_profile_find(&p, argv[optind], run_name, &err) &&
-		  summarize_run(&p, argv[optind], host, colour, &err);
+		  (json ? print_json(&p, host, &err) : summarize_run(&p, argv[optind], host, colour, &err));
 	cli_profile_close(&p);
 	return ok ? CLI_DONE : cli_fail(&err);
 }
 
 const struct cli_command cli_command_summary = {
 	.name = "summary",
-	.args = "PATH [--run R] [--host H]",
-	.summary = "where the time goes and what to change, on one screen",
-	.help = "Prints the overview of the newest run at PATH (a log directory, a run, or one file): the "
-		"verdict, the step time and its\n"
-		"parts, the use of the hardware, the longest operations, what to do next, and what was "
-		"noticed.\n\n"
-		"  -r, --run R       the run to open (default: the newest; 'stepscope runs PATH' lists them)\n"
-		"  -H, --host H      the host; several separated by commas (default: all)\n"
+	.args = "PATH [--run R] [--host H] [--format text|json]",
+	.summary = "where a step's time goes, on one screen",
+	.help = "Prints of the newest run at PATH (a log directory, a run, or one file) what holds the program up and "
+		"what helps against\n"
+		"it, where the time goes, the longest operations, the use of the hardware, and what could not be judged "
+		"and why.\n\n"
+		"  -r, --run R       this run ('stepscope runs PATH' lists them)\n"
+		"  -H, --host H      this host, several with commas between them; all without it\n"
+		"      --format F    text, or json: one object with steps, findings and what proves them\n"
 		"      --color WHEN  always, never or auto\n",
 	.run = run,
 };

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#define MAX_FOLDS 10
+#define MAX_FOLDS 11
 
 struct gathering {
 	struct {
@@ -89,6 +89,7 @@ bool ss_model_gather(struct ss_model *m, unsigned facts, struct ss_err *err)
 		{ SS_FACTS_REQUESTS, &ss_fold_requests }, { SS_FACTS_BARRIERS, &ss_fold_barriers },
 		{ SS_FACTS_TRANSFERS, &ss_fold_transfers }, { SS_FACTS_IDLE_ATTRIBUTION, &ss_fold_idle_attribution },
 		{ SS_FACTS_MEMORY_PEAK, &ss_fold_memory_peak },	  { SS_FACTS_DUTY, &ss_fold_duty },
+		{ SS_FACTS_ATTRIBUTION, &ss_fold_attribution },
 	};
 	struct gathering j = { .n = 0 };
 	if (!m->visited)

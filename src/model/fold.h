@@ -43,10 +43,11 @@ enum ss_facts {
 	SS_FACTS_IDLE_ATTRIBUTION = 1 << 7,	/* idle_attribution.h */
 	SS_FACTS_MEMORY_PEAK = 1 << 8,	/* memory.h: the device that came closest to the end of its memory */
 	SS_FACTS_DUTY = 1 << 9,		/* ops.h: time that TPUs had work */
+	SS_FACTS_ATTRIBUTION = 1 << 10, /* attribution.h */
 };
 
 extern const struct ss_fold ss_fold_ops, ss_fold_steps, ss_fold_inferred_steps, ss_fold_env, ss_fold_requests, ss_fold_barriers,
-	ss_fold_transfers, ss_fold_idle_attribution, ss_fold_memory_peak, ss_fold_duty;
+	ss_fold_transfers, ss_fold_idle_attribution, ss_fold_memory_peak, ss_fold_duty, ss_fold_attribution;
 
 /*
  * Make those of the facts that are not there, in one visit. Does nothing where hosts stay open: the

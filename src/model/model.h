@@ -31,6 +31,7 @@ enum ss_model_part {
 	SS_MODEL_BARRIERS,	/* event_share.h: waiting at barriers */
 	SS_MODEL_TRANSFERS,	/* transfers.h: what each core sent and received */
 	SS_MODEL_IDLE_ATTRIBUTION,	/* idle_attribution.h */
+	SS_MODEL_ATTRIBUTION,	/* attribution.h */
 	SS_MODEL_MEMORY_PEAK,	/* memory.h */
 	SS_MODEL_DUTY,		/* ops.h: time that TPUs had work */
 	SS_MODEL_PART_COUNT

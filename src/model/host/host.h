@@ -130,6 +130,7 @@ enum ss_host_part {
 	SS_HOST_REQUESTS,	/* inference.h */
 	SS_HOST_IDLE_ATTRIBUTION,	/* idle_attribution.h */
 	SS_HOST_TORCH,		/* torch.h: a trace of PyTorch */
+	SS_HOST_ATTRIBUTION,	/* attribution.h */
 	SS_HOST_PART_COUNT
 };
 

@@ -1,0 +1,391 @@
+/* attribution.c - see attribution.h: one host, then all of them. */
+#include "model/attribution/attribution.h"
+
+#include "model/attribution/build.h"
+#include "model/attribution/thresholds.h"
+#include "model/fold.h"
+#include "model/preprocess/load.h"
+#include "model/runtime/tfdata.h"
+
+#include <stdlib.h>
+
+struct ss_str ss_time_class_name(enum ss_time_class c)
+{
+	static const struct ss_str names[SS_TIME_COUNT] = {
+		[SS_TIME_COMPUTE] = SS_STR_INIT("compute"),
+		[SS_TIME_COLLECTIVE] = SS_STR_INIT("communication"),
+		[SS_TIME_COPY] = SS_STR_INIT("copies"),
+		[SS_TIME_CALLBACK] = SS_STR_INIT("callback"),
+		[SS_TIME_INPUT] = SS_STR_INIT("input"),
+		[SS_TIME_COMPILE] = SS_STR_INIT("compilation"),
+		[SS_TIME_GC] = SS_STR_INIT("garbage collection"),
+		[SS_TIME_LOCK] = SS_STR_INIT("locks"),
+		[SS_TIME_HOST_CODE] = SS_STR_INIT("host code"),
+		[SS_TIME_LAUNCH] = SS_STR_INIT("launching"),
+		[SS_TIME_SYNC] = SS_STR_INIT("waiting for results"),
+		[SS_TIME_UNKNOWN] = SS_STR_INIT("not recorded"),
+	};
+	return names[c];
+}
+
+/* ---- the build ---- */
+
+uint32_t ss_named_owner(struct ss_attr_build *b, enum ss_time_class class, uint32_t plane, uint32_t meta, bool overhead)
+{
+	uint64_t key = ss_mix((uint64_t)plane << 32 | meta, (uint64_t) class * 2 + overhead + 1);
+	uint32_t n = (uint32_t)b->named.n;
+	if (n >= SS_OWNER_CALL)
+		return SS_NONE;
+	uint32_t at = ss_u64map_add(&b->by_named, key, n);
+	if (at == n && !ss_vec_push(&b->named, ((struct ss_named){ class, plane, meta, overhead, 0 })))
+		return SS_NONE;
+	return at;
+}
+
+enum ss_time_class ss_owner_class(const struct ss_attr_build *b, uint32_t owner)
+{
+	return owner & SS_OWNER_CALL ? b->calls.v[owner & ~SS_OWNER_CALL].class : b->named.v[owner].class;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct ss_meeting *x = a, *y = b;
+	return x->key < y->key ? -1 : x->key > y->key;
+}
+
+/* Number the runs of an operation in a step, and sort. */
+static bool keep_meetings(struct ss_attr_build *b, struct ss_collectives *out, struct ss_meeting *v, size_t n)
+{
+	struct ss_u64map nth = { 0 };
+	bool ok = true;
+	for (size_t i = 0; ok && i < n; i++) {
+		uint32_t k = ss_u64map_get(&nth, v[i].key);
+		k = k == SS_NONE ? 0 : k;
+		ok = ss_u64map_put(&nth, v[i].key, k + 1);
+		v[i].key = ss_mix(v[i].key, k + 1);
+		out->dur_ps += v[i].dur_ps;
+	}
+	ss_u64map_free(&nth);
+	if (!ok)
+		return false;
+	if (n)
+		qsort(v, n, sizeof(*v), by_key);
+	out->v = SS_NEW_N(b->arena, struct ss_meeting, n + 1);
+	if (!out->v)
+		return false;
+	memcpy(out->v, v, n * sizeof(*v));
+	out->n = n;
+	return true;
+}
+
+static void forget_tallies(struct ss_attr_build *b)
+{
+	free(b->call_tally);
+	free(b->named_tally);
+	b->call_tally = b->named_tally = NULL;
+}
+
+static bool build_unit(struct ss_attr_build *b, struct ss_time_unit *u, struct ss_claim *v, size_t n)
+{
+	bool ok = ss_attr_sweep(b, v, n, u) && ss_attr_subjects(b, u);
+	forget_tallies(b);
+	return ok;
+}
+
+static bool build_program(struct ss_attr_build *b)
+{
+	struct ss_time_unit *u = &b->out->units[b->out->nunits++];
+	*u = (struct ss_time_unit){ .device = SS_STR(""), .ops = b->ops, .op_ps = b->op_ps, .calls = b->starts };
+	return keep_meetings(b, &u->collectives, b->meetings.v, b->meetings.n) &&
+	       build_unit(b, u, b->threads.v, b->threads.n);
+}
+
+static bool build_device(struct ss_attr_build *b, uint32_t plane)
+{
+	struct ss_device_claims d = { 0 };
+	struct ss_time_unit *u = &b->out->units[b->out->nunits++];
+	*u = (struct ss_time_unit){ .device = b->h->planes[plane].name, .calls = b->starts };
+	size_t n = b->threads.n;
+	bool ok = ss_claim_device(b, plane, &d) && ss_vec_reserve(&d.v, d.v.n + n);
+	if (ok) {
+		if (n)
+			memcpy(d.v.v + d.v.n, b->threads.v, n * sizeof(*d.v.v));
+		u->ops = d.ops;
+		u->op_ps = d.op_ps;
+		ok = keep_meetings(b, &u->collectives, d.meetings.v, d.meetings.n) &&
+		     build_unit(b, u, d.v.v, d.v.n + n);
+	}
+	ss_vec_free(&d.v);
+	ss_vec_free(&d.meetings);
+	return ok;
+}
+
+static bool is_device(const struct ss_plane *p)
+{
+	return p->kind == SS_PLANE_GPU || p->kind == SS_PLANE_TENSOR_CORE;
+}
+
+static bool build_units(struct ss_attr_build *b)
+{
+	b->out->units = SS_NEW_N(b->arena, struct ss_time_unit, (size_t)b->h->nplanes + 1);
+	bool ok = b->out->units;
+	for (uint32_t i = 0; ok && i < b->h->nplanes; i++)
+		if (b->has_device && is_device(&b->h->planes[i]))
+			ok = build_device(b, i);
+	return ok && (b->has_device || !b->threads.n || build_program(b));
+}
+
+/* ---- what else is known of the host ---- */
+
+static void note_framework(struct ss_time_host *out, struct ss_str name)
+{
+	static const struct {
+		unsigned framework;
+		struct ss_str word;
+	} words[] = {
+		{ SS_FW_JAX, SS_STR_INIT("PjitFunction(") },
+		{ SS_FW_JAX, SS_STR_INIT("np.asarray(jax") },
+		{ SS_FW_TENSORFLOW, SS_STR_INIT("EagerLocalExecute") },
+		{ SS_FW_TENSORFLOW, SS_STR_INIT("TFE_Py") },
+		{ SS_FW_TENSORFLOW, SS_STR_INIT("IteratorGetNext") },
+		{ SS_FW_TENSORFLOW, SS_STR_INIT("SessionRun") },
+		{ SS_FW_PYTORCH, SS_STR_INIT("aten::") },
+		{ SS_FW_PYTORCH, SS_STR_INIT("ProfilerStep#") },
+		{ SS_FW_TORCH_XLA, SS_STR_INIT("XLAGraphExecutor") },
+		{ SS_FW_TORCH_XLA, SS_STR_INIT("XlaGraphExecutor") },
+	};
+	for (size_t i = 0; i < SS_COUNT(words); i++)
+		if (ss_str_starts(name, words[i].word))
+			out->frameworks |= words[i].framework;
+}
+
+/* "jit(train_step)/..." is an operation's name in JAX. */
+static void note_frameworks(struct ss_attr_build *b)
+{
+	for (uint32_t i = 0; b->host && i < b->host->x->nevent_meta; i++) {
+		struct ss_str name = b->host->x->event_meta[i].name;
+		note_framework(b->out, name);
+		if (ss_str_contains(name, SS_STR("PyFunc:")) || ss_str_ends(name, SS_STR(":EagerPyFunc")))
+			b->out->python_input = true;
+	}
+	for (uint32_t k = 0; !b->out->frameworks && k < b->h->nplanes; k++) {
+		const struct ss_plane *p = &b->h->planes[k];
+		for (uint32_t i = 0; is_device(p) && i < p->x->nevent_meta; i++) {
+			struct ss_xstat s;
+			if (ss_str_starts(p->x->event_meta[i].name, SS_STR("jit_")) ||
+			    (ss_xstats_find(ss_xevent_meta_stats(p->x, i), SS_STAT_TF_OP, &s) &&
+			     ss_str_starts(ss_xstat_str(&s), SS_STR("jit("))))
+				b->out->frameworks |= SS_FW_JAX;
+		}
+	}
+}
+
+static uint64_t input_ps(const struct ss_time_host *t)
+{
+	uint64_t sum_ps = 0;
+	for (size_t i = 0; i < t->nunits; i++)
+		for (int r = 0; r < SS_REGION_COUNT; r++)
+			sum_ps += t->units[i].ps[SS_TIME_INPUT][r];
+	return sum_ps;
+}
+
+/* The stage that the program waited for, summed over its calls. */
+static bool find_stage(struct ss_attr_build *b, struct ss_err *err)
+{
+	struct ss_tfdata t;
+	bool ok = ss_tfdata_read(&t, b->h, err);
+	uint64_t *self_ps = ok ? calloc(t.niterators + 1, sizeof(*self_ps)) : NULL;
+	size_t best = SIZE_MAX;
+	for (size_t i = 0; self_ps && i < t.ncalls; i++) {
+		if (t.calls[i].bottleneck == SS_NONE)
+			continue;
+		const struct ss_tfdata_stat *s = &t.stats[t.calls[i].bottleneck];
+		self_ps[s->iterator] += s->self_ps;
+		best = best == SIZE_MAX || self_ps[s->iterator] > self_ps[best] ? s->iterator : best;
+	}
+	if (best != SIZE_MAX) {
+		b->out->input.name = ss_arena_str(b->arena, t.iterators[best].long_name);
+		b->out->input.ps[0] = self_ps[best];
+	}
+	bool memory = ok && (!self_ps || (best != SIZE_MAX && !b->out->input.name.p));
+	free(self_ps);
+	ss_tfdata_release(&t);
+	return !memory || ss_fail_mem(err);
+}
+
+/* ---- one host ---- */
+
+struct own {
+	struct ss_time_host out; /* first */
+	struct ss_arena arena;
+};
+
+static void release_host(void *data)
+{
+	struct own *own = data;
+	free(own->out.windows.v);
+	ss_arena_release(&own->arena);
+	free(own);
+}
+
+static struct ss_time_host blank_host(struct ss_str name)
+{
+	const struct ss_str none = SS_STR("");
+	return (struct ss_time_host){
+		.name = name,
+		.device_type = none,
+		.thread = none,
+		.windows.name = none,
+		.memory = { .allocator = none, .grower = none },
+		.precision.wide_kernel = none,
+		.input = { .name = none, .detail = none, .caller = none },
+	};
+}
+
+static bool attribute(struct ss_attr_build *b, struct ss_err *err)
+{
+	struct ss_host *h = b->h;
+	b->w = &b->out->windows;
+	b->host = ss_host_plane(h, SS_PLANE_HOST_CPU);
+	b->host_at = b->host ? (uint32_t)(b->host - h->planes) : 0;
+	b->out->hardware = ss_host_hardware(h);
+	b->has_device = b->out->hardware != SS_HW_CPU_ONLY && b->out->hardware != SS_HW_UNKNOWN;
+	b->is_gpu = b->out->hardware == SS_HW_GPU;
+	bool ok = (!b->host || ss_host_kinds_init(&b->kinds, b->host, b->w->name)) && ss_claim_threads(b) &&
+		  build_units(b);
+	if (!ok)
+		return ss_fail_mem(err);
+	note_frameworks(b);
+	b->out->has_host = b->starter != NULL;
+	b->out->thread = b->starter ? b->starter->name : SS_STR("");
+	b->out->dropped = h->ndropped;
+	if (input_ps(b->out) && ss_host_has_tfdata(h) && !find_stage(b, err))
+		return false;
+	return ss_memory_trend_read(&b->out->memory, h, b->w, err);
+}
+
+static void free_build(struct ss_attr_build *b)
+{
+	forget_tallies(b);
+	ss_host_kinds_free(&b->kinds);
+	ss_vec_free(&b->threads);
+	ss_vec_free(&b->calls);
+	ss_vec_free(&b->named);
+	ss_vec_free(&b->meetings);
+	ss_u64map_free(&b->by_call);
+	ss_u64map_free(&b->by_named);
+}
+
+static void *build_host(void *owner, struct ss_err *err)
+{
+	struct ss_host *h = owner;
+	struct own *own = calloc(1, sizeof(*own));
+	if (!own) {
+		ss_fail_mem(err);
+		return NULL;
+	}
+	own->out = blank_host(h->name);
+	struct ss_attr_build b = { .h = h, .arena = &own->arena, .out = &own->out };
+	bool ok = h->raw || (ss_host_load(h, err) && ss_windows_find(&own->out.windows, h, err) && attribute(&b, err));
+	free_build(&b);
+	if (ok)
+		return own;
+	release_host(own);
+	return NULL;
+}
+
+const struct ss_time_host *ss_host_attribution(struct ss_host *h, struct ss_err *err)
+{
+	return ss_part_get(&h->parts[SS_HOST_ATTRIBUTION], build_host, release_host, h, err);
+}
+
+/* ---- all hosts ---- */
+
+struct all {
+	struct ss_attribution out; /* first */
+	struct ss_intern intern;
+};
+
+static bool begin(void *data, const struct ss_model *m)
+{
+	struct all *all = data;
+	all->out.hosts = SS_NEW_N(&all->intern.arena, struct ss_time_host, m->nhosts + 1);
+	all->out.nhosts = m->nhosts;
+	return all->out.hosts;
+}
+
+static bool read_host(struct ss_host *h, struct ss_err *err)
+{
+	return ss_host_attribution(h, err) != NULL;
+}
+
+static void keep_subject(struct ss_time_subject *s, struct ss_intern *k)
+{
+	s->name = ss_intern_str(k, s->name);
+	s->detail = ss_intern_str(k, s->detail);
+	s->caller = ss_intern_str(k, s->caller);
+}
+
+static bool keep_unit(struct ss_time_unit *u, size_t nwindows, size_t host, struct ss_intern *k)
+{
+	u->host = (uint32_t)host;
+	u->device = ss_intern_str(k, u->device);
+	if (k->copies) {
+		u->subjects = ss_intern_copy(k, u->subjects, u->nsubjects, sizeof(*u->subjects));
+		u->collectives.v = ss_intern_copy(k, u->collectives.v, u->collectives.n, sizeof(*u->collectives.v));
+		if (u->steps)
+			u->steps = ss_intern_copy(k, u->steps, nwindows, sizeof(*u->steps));
+	}
+	for (size_t i = 0; k->copies && u->subjects && i < u->nsubjects; i++)
+		keep_subject(&u->subjects[i], k);
+	return true;
+}
+
+static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *err)
+{
+	struct all *all = data;
+	struct ss_intern *k = &all->intern;
+	const struct ss_time_host *one = ss_host_attribution(h, err);
+	if (!one)
+		return false;
+	struct ss_time_host *t = &all->out.hosts[i];
+	*t = *one;
+	t->name = ss_intern_str(k, t->name);
+	t->device_type = ss_intern_str(k, t->device_type);
+	t->thread = ss_intern_str(k, t->thread);
+	t->windows.name = ss_intern_str(k, t->windows.name);
+	t->memory.allocator = ss_intern_str(k, t->memory.allocator);
+	t->memory.grower = ss_intern_str(k, t->memory.grower);
+	t->precision.wide_kernel = ss_intern_str(k, t->precision.wide_kernel);
+	keep_subject(&t->input, k);
+	t->units = ss_intern_copy(k, t->units, t->nunits, sizeof(*t->units));
+	if (k->copies) {
+		t->windows.line = NULL;
+		t->windows.v = ss_intern_copy(k, t->windows.v, t->windows.n, sizeof(*t->windows.v));
+	}
+	bool ok = t->units != NULL;
+	for (size_t u = 0; ok && u < t->nunits; u++)
+		ok = keep_unit(&t->units[u], t->windows.n, i, k);
+	return (ok && !k->no_memory) || ss_fail_mem(err);
+}
+
+static void release(void *data)
+{
+	struct all *all = data;
+	ss_intern_release(&all->intern);
+	free(all);
+}
+
+const struct ss_fold ss_fold_attribution = {
+	.part = SS_MODEL_ATTRIBUTION,
+	SS_FOLD_DATA(struct all),
+	.begin = begin,
+	.read = read_host,
+	.take = take_host,
+	.release = release,
+};
+
+const struct ss_attribution *ss_model_attribution(struct ss_model *m, struct ss_err *err)
+{
+	return ss_fold_get(m, &ss_fold_attribution, err);
+}

@@ -1,0 +1,96 @@
+/*
+ * build.h - the pieces that attribution.c puts together for one host. Internal to this folder.
+ *
+ *	claims.c	what threads and devices did, as claims to moments
+ *	sweep.c		each moment to one claim, and the sums
+ *	subjects.c	the sums by name
+ */
+#ifndef SS_MODEL_ATTRIBUTION_BUILD_H
+#define SS_MODEL_ATTRIBUTION_BUILD_H
+
+#include "base/exclusive.h"
+#include "base/vec.h"
+#include "model/attribution/attribution.h"
+#include "model/attribution/host_kinds.h"
+
+/* Who gets a moment that several claim: the least. */
+enum ss_claim_rank {
+	SS_RANK_COMPUTE,
+	SS_RANK_COLLECTIVE,
+	SS_RANK_CALLBACK,
+	SS_RANK_COPY,
+	SS_RANK_DEVICE_WAITS, /* the device says for what: infeed */
+	SS_RANK_STARTER,      /* the thread that starts programs does something */
+	SS_RANK_OTHERS,	      /* another thread: data is waited for, a program runs between its operations */
+	SS_RANK_WAITS,	      /* the thread that starts programs waits */
+	SS_RANK_OTHER_CALLS,  /* another thread starts programs */
+};
+
+/* A call path on the thread that starts programs. Parents stand before children. */
+struct ss_call {
+	uint32_t parent, meta;
+	enum ss_time_class class;
+};
+
+/* What is known by its name alone. */
+struct ss_named {
+	enum ss_time_class class;
+	uint32_t plane, meta;
+	bool overhead; /* not an operation: what lies between operations */
+	uint64_t count; /* events of devices */
+};
+
+/* Owners of claims: calls with this bit, else named. */
+#define SS_OWNER_CALL UINT32_C(0x80000000)
+
+struct ss_tally {
+	uint64_t ps[SS_REGION_COUNT];
+	int64_t begin_ps, end_ps; /* the longest stretch */
+};
+
+struct ss_attr_build {
+	struct ss_host *h;
+	struct ss_arena *arena;
+	struct ss_time_host *out;
+	const struct ss_windows *w;
+	const struct ss_plane *host; /* NULL: no threads */
+	uint32_t host_at;	     /* its place among the planes */
+	struct ss_host_kinds kinds;
+	bool has_device, is_gpu;
+	const struct ss_line *starter;
+	SS_VEC(struct ss_claim) threads; /* claims of the host */
+	SS_VEC(struct ss_call) calls;
+	struct ss_u64map by_call;
+	SS_VEC(struct ss_named) named;
+	struct ss_u64map by_named;
+	uint64_t ops, op_ps, starts;	 /* on threads, within the window */
+	SS_VEC(struct ss_meeting) meetings;
+	/* Of the unit in the works: by owner. */
+	struct ss_tally *call_tally, *named_tally;
+};
+
+/* SS_NONE when memory is out. */
+uint32_t ss_named_owner(struct ss_attr_build *b, enum ss_time_class class, uint32_t plane, uint32_t meta, bool overhead);
+enum ss_time_class ss_owner_class(const struct ss_attr_build *b, uint32_t owner);
+
+/* The step at a moment: an index into windows, SIZE_MAX between steps. `at` walks along. */
+size_t ss_window_at(const struct ss_windows *w, int64_t t_ps, size_t *at);
+
+/* thread_claims.c */
+bool ss_claim_threads(struct ss_attr_build *b);
+/* device_claims.c: of one device, behind those of the threads. */
+struct ss_device_claims {
+	SS_VEC(struct ss_claim) v;
+	SS_VEC(struct ss_meeting) meetings;
+	uint64_t ops, op_ps;
+};
+bool ss_claim_device(struct ss_attr_build *b, uint32_t plane, struct ss_device_claims *out);
+/* A meeting of a participant in `list`, which gives each its place in its step. */
+uint64_t ss_meeting_key(int64_t step, struct ss_str op);
+
+/* sweep.c: uses the claims up. */
+bool ss_attr_sweep(struct ss_attr_build *b, struct ss_claim *claims, size_t n, struct ss_time_unit *out);
+/* subjects.c */
+bool ss_attr_subjects(struct ss_attr_build *b, struct ss_time_unit *out);
+
+#endif

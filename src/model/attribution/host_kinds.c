@@ -1,0 +1,287 @@
+/* host_kinds.c - see host_kinds.h. */
+#include "model/attribution/host_kinds.h"
+
+#include "model/attribution/frames.h"
+#include "model/host/opname.h"
+#include "model/steps/inferred.h"
+
+#include <stdlib.h>
+
+enum match { PREFIX, SUFFIX, PART, WHOLE };
+
+struct word {
+	enum ss_host_kind kind;
+	enum match match;
+	struct ss_str text;
+};
+
+/* The first that matches counts. */
+static const struct word words[] = {
+	{ SS_KIND_SKIP, PREFIX, SS_STR_INIT("ThreadpoolListener::") },
+	{ SS_KIND_SKIP, PREFIX, SS_STR_INIT("end: ") },
+	{ SS_KIND_SKIP, PREFIX, SS_STR_INIT("ProfilerStep#") },
+	{ SS_KIND_SKIP, PREFIX, SS_STR_INIT("TraceContext") },
+	{ SS_KIND_SKIP, WHOLE, SS_STR_INIT("MemoryAllocation") },
+	{ SS_KIND_SKIP, WHOLE, SS_STR_INIT("MemoryDeallocation") },
+	{ SS_KIND_SKIP, PREFIX, SS_STR_INIT("PyTorch Profiler (") },
+	{ SS_KIND_COMPILE, PART, SS_STR_INIT("backend_compile") },
+	{ SS_KIND_COMPILE, PART, SS_STR_INIT("Compiler::Compile") },
+	{ SS_KIND_COMPILE, PART, SS_STR_INIT("Client::Compile") },
+	{ SS_KIND_COMPILE, PART, SS_STR_INIT("Compiler::Run") },
+	{ SS_KIND_COMPILE, PART, SS_STR_INIT("graph_building") },
+	{ SS_KIND_COMPILE, PREFIX, SS_STR_INIT("lower_sharding_computation") },
+	{ SS_KIND_COMPILE, PREFIX, SS_STR_INIT("trace_to_jaxpr") },
+	{ SS_KIND_COMPILE, PREFIX, SS_STR_INIT("XlaCompile") },
+	{ SS_KIND_COMPILE, PREFIX, SS_STR_INIT("$compiler.py:") },
+	{ SS_KIND_COMPILE, PREFIX, SS_STR_INIT("$mlir.py:") },
+	{ SS_KIND_COMPILE, PREFIX, SS_STR_INIT("torch/_dynamo/convert_frame") },
+	{ SS_KIND_COMPILE, PREFIX, SS_STR_INIT("torch/_inductor/compile") },
+	{ SS_KIND_COMPILE, PREFIX, SS_STR_INIT("dynamo_timed") },
+	{ SS_KIND_COMPILE, PART, SS_STR_INIT("compile_fx") },
+	{ SS_KIND_CALLBACK, PREFIX, SS_STR_INIT("PyFunc:") },
+	{ SS_KIND_CALLBACK, PREFIX, SS_STR_INIT("EagerPyFunc:") },
+	{ SS_KIND_CALLBACK, PART, SS_STR_INIT(":PyFunc") },
+	{ SS_KIND_CALLBACK, PART, SS_STR_INIT(":EagerPyFunc") },
+	{ SS_KIND_CALLBACK, PART, SS_STR_INIT("PythonCpuCallback") },
+	{ SS_KIND_CALLBACK, PART, SS_STR_INIT("PythonGpuCallback") },
+	{ SS_KIND_CALLBACK, PART, SS_STR_INIT("FfiCallback") },
+	{ SS_KIND_DEMAND, PREFIX, SS_STR_INIT("IteratorGetNext") },
+	{ SS_KIND_DEMAND, PART, SS_STR_INIT("DataLoader") },
+	{ SS_KIND_DEMAND, PREFIX, SS_STR_INIT("$iterator_ops.py:") },
+	{ SS_KIND_DEMAND, PART, SS_STR_INIT("torch/utils/data/") },
+	{ SS_KIND_INPUT, PREFIX, SS_STR_INIT("Iterator::") },
+	{ SS_KIND_INPUT, PREFIX, SS_STR_INIT("MakeIterator") },
+	{ SS_KIND_INPUT, PREFIX, SS_STR_INIT("EagerLocalExecute: MakeIterator") },
+	{ SS_KIND_INPUT, SUFFIX, SS_STR_INIT("Dataset") },
+	{ SS_KIND_INPUT, SUFFIX, SS_STR_INIT("DatasetV2") },
+	{ SS_KIND_INPUT, PREFIX, SS_STR_INIT("InfeedEnqueue") },
+	{ SS_KIND_COPY, PREFIX, SS_STR_INIT("H2D Dispatch") },
+	{ SS_KIND_COPY, PREFIX, SS_STR_INIT("D2H Dispatch") },
+	{ SS_KIND_COPY, PREFIX, SS_STR_INIT("DevicePut") },
+	{ SS_KIND_COPY, PREFIX, SS_STR_INIT("TransferToDevice") },
+	{ SS_KIND_COPY, PREFIX, SS_STR_INIT("TransferFromDevice") },
+	{ SS_KIND_COPY, PART, SS_STR_INIT("BufferFromHostBuffer") },
+	{ SS_KIND_COPY, PART, SS_STR_INIT("CopyRawToHost") },
+	{ SS_KIND_COPY, PART, SS_STR_INIT("TransferLiteral") },
+	{ SS_KIND_COPY, WHOLE, SS_STR_INIT("Linearize") },
+	{ SS_KIND_COPY, WHOLE, SS_STR_INIT("Delinearize") },
+	{ SS_KIND_SYNC, WHOLE, SS_STR_INIT("np.asarray(jax.Array)") },
+	{ SS_KIND_SYNC, PART, SS_STR_INIT("block_until_ready") },
+	{ SS_KIND_SYNC, PART, SS_STR_INIT("BlockHostUntilReady") },
+	{ SS_KIND_SYNC, PART, SS_STR_INIT("BlockUntilReady") },
+	{ SS_KIND_SYNC, PART, SS_STR_INIT("::Await") },
+	{ SS_KIND_SYNC, PREFIX, SS_STR_INIT("Wait for ") },
+	{ SS_KIND_SYNC, PART, SS_STR_INIT("ToLiteralSync") },
+	{ SS_KIND_SYNC, WHOLE, SS_STR_INIT("aten::item") },
+	{ SS_KIND_SYNC, WHOLE, SS_STR_INIT("aten::_local_scalar_dense") },
+	{ SS_KIND_SYNC, WHOLE, SS_STR_INIT("aten::is_nonzero") },
+	{ SS_KIND_SYNC, PART, SS_STR_INIT("StreamSynchronize") },
+	{ SS_KIND_SYNC, PART, SS_STR_INIT("DeviceSynchronize") },
+	{ SS_KIND_SYNC, PART, SS_STR_INIT("EventSynchronize") },
+	{ SS_KIND_SYNC, PART, SS_STR_INIT("CtxSynchronize") },
+	{ SS_KIND_SYNC, PART, SS_STR_INIT("effects_barrier") },
+	{ SS_KIND_COPY, PREFIX, SS_STR_INIT("cudaMemcpy") },
+	{ SS_KIND_COPY, PREFIX, SS_STR_INIT("hipMemcpy") },
+	{ SS_KIND_COPY, PREFIX, SS_STR_INIT("cuMemcpy") },
+	{ SS_KIND_EXECUTE, PREFIX, SS_STR_INIT("ThunkExecutor::Execute") },
+	{ SS_KIND_EXECUTE, PREFIX, SS_STR_INIT("ExecutorState::Process") },
+	{ SS_KIND_FUNCTION, PREFIX, SS_STR_INIT("PjitFunction(") },
+	{ SS_KIND_FUNCTION, PREFIX, SS_STR_INIT("EagerLocalExecute: __") },
+	{ SS_KIND_FUNCTION, PREFIX, SS_STR_INIT("SessionRun") },
+	{ SS_KIND_FUNCTION, PREFIX, SS_STR_INIT("TfrtSessionRun") },
+	{ SS_KIND_FUNCTION, PREFIX, SS_STR_INIT("Torch-Compiled Region") },
+	{ SS_KIND_FUNCTION, PREFIX, SS_STR_INIT("Optimizer.") },
+	{ SS_KIND_EAGER_OP, PREFIX, SS_STR_INIT("EagerLocalExecute: ") },
+	{ SS_KIND_WAIT, WHOLE, SS_STR_INIT("FunctionRun") },
+	{ SS_KIND_WAIT, WHOLE, SS_STR_INIT("KernelAndDeviceFunc::Run") },
+	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("TFE_") },
+	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("Eager") },
+	{ SS_KIND_LAUNCH, WHOLE, SS_STR_INIT("convert_to_tensor") },
+	{ SS_KIND_LAUNCH, WHOLE, SS_STR_INIT("tf.constant") },
+	{ SS_KIND_LAUNCH, WHOLE, SS_STR_INIT("ParseArguments") },
+	{ SS_KIND_LAUNCH, WHOLE, SS_STR_INIT("shard_args") },
+	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("ExecuteReplicated") },
+	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("PJRT_") },
+	{ SS_KIND_LAUNCH, WHOLE, SS_STR_INIT("ExecutorDoneCallback") },
+	{ SS_KIND_LAUNCH, WHOLE, SS_STR_INIT("ValidateInputTypeAndPlacement") },
+	/* Layers of PyTorch in Python. */
+	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("nn.Module: ") },
+	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("torch/nn/") },
+	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("torch/optim/") },
+	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("torch/autograd/") },
+	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("torch/_") },
+	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("torch/functional") },
+	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("torch/utils/_") },
+};
+
+static bool matches(const struct word *w, struct ss_str name)
+{
+	switch (w->match) {
+	case PREFIX:
+		return ss_str_starts(name, w->text);
+	case SUFFIX:
+		return ss_str_ends(name, w->text);
+	case PART:
+		return ss_str_contains(name, w->text);
+	case WHOLE:
+		break;
+	}
+	return ss_str_eq(name, w->text);
+}
+
+/* ---- Python ---- */
+
+static bool is_one_of(struct ss_str s, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (ss_str_is(s, list[i]))
+			return true;
+	return false;
+}
+
+static enum ss_host_kind kind_of_frame(const struct ss_frame *f)
+{
+	static const char *const waits[] = { "acquire", "wait", "join", "_wait_for_tstate_lock", "wait_for" };
+	static const char *const passes[] = { "get", "put" };
+	static const char *const reads[] = { "__float__", "__int__", "__bool__", "__index__",
+					     "__array__", "item",    "tolist",	 "_value" };
+	struct ss_str file = f->file;
+	size_t slash = ss_str_rchr(file, '/');
+	if (slash != SS_NPOS)
+		file = ss_str_sub(file, slash + 1, file.n);
+	if (!f->line && (ss_str_is(f->func, "acquire") || ss_str_is(f->func, "acquire_lock")))
+		return SS_KIND_LOCK;
+	if (ss_str_is(file, "threading.py") && is_one_of(f->func, waits, SS_COUNT(waits)))
+		return SS_KIND_LOCK;
+	if ((ss_str_is(file, "queue.py") || ss_str_is(file, "queues.py")) &&
+	    is_one_of(f->func, passes, SS_COUNT(passes)))
+		return SS_KIND_LOCK;
+	if (!f->line && ss_str_is(f->func, "collect") && (!file.n || ss_str_is(file, "gc")))
+		return SS_KIND_GC;
+	if (ss_str_is(file, "array.py") && is_one_of(f->func, reads, SS_COUNT(reads)))
+		return SS_KIND_SYNC;
+	if (!f->line && (ss_str_is(f->func, "item") || ss_str_is(f->func, "synchronize")))
+		return SS_KIND_SYNC;
+	return SS_KIND_PYTHON;
+}
+
+/* ---- operations ---- */
+
+/* "aten::mm", "c10d::allreduce_", "AddmmBackward0": operators of PyTorch begin with a small letter. */
+static bool is_torch_op(struct ss_str name)
+{
+	size_t at = ss_str_find(name, SS_STR("::"));
+	if (at != SS_NPOS && at > 0 && name.p[0] >= 'a' && name.p[0] <= 'z')
+		return true;
+	at = ss_str_find(name, SS_STR("Backward"));
+	return at != SS_NPOS && name.n <= at + 10 && ss_str_chr(name, ' ') == SS_NPOS;
+}
+
+static bool is_driver_call(struct ss_str name)
+{
+	return ss_thread_event_of(name) == SS_THREAD_DRIVER_CALL;
+}
+
+enum ss_host_kind ss_host_kind_of_name(struct ss_str name)
+{
+	struct ss_frame f;
+	if (!name.n)
+		return SS_KIND_SKIP;
+	for (size_t i = 0; i < SS_COUNT(words); i++)
+		if (matches(&words[i], name))
+			return words[i].kind;
+	if (ss_frame_parse(name, &f))
+		return kind_of_frame(&f);
+	if (is_driver_call(name))
+		return SS_KIND_LAUNCH;
+	if (is_torch_op(name))
+		return SS_KIND_EAGER_OP;
+	struct ss_op_name op = ss_op_name_parse(name);
+	if (op.category == SS_OP_TENSORFLOW)
+		return SS_KIND_OP;
+	if (ss_op_is_memcpy(op.category))
+		return SS_KIND_COPY;
+	/* "CommonPjRtClient::CreateOutputs": a detail of a runtime in C++. */
+	return ss_str_contains(name, SS_STR("::")) ? SS_KIND_LAUNCH : SS_KIND_OTHER;
+}
+
+/* ---- with stats ---- */
+
+/* An instruction of a program that a CPU runs. */
+static enum ss_host_kind kind_of_hlo(struct ss_str name)
+{
+	static const struct ss_str holds[] = { SS_STR_INIT("while"), SS_STR_INIT("call"), SS_STR_INIT("conditional") };
+	static const struct ss_str python[] = { SS_STR_INIT("callback"), SS_STR_INIT("debug_print"),
+						SS_STR_INIT("py_func") };
+	for (size_t i = 0; i < SS_COUNT(python); i++)
+		if (ss_str_contains(name, python[i]))
+			return SS_KIND_CALLBACK;
+	for (size_t i = 0; i < SS_COUNT(holds); i++)
+		if (ss_str_starts(name, holds[i]) && (name.n == holds[i].n || name.p[holds[i].n] == '.'))
+			return SS_KIND_EXECUTE;
+	return ss_is_collective(name) ? SS_KIND_COLLECTIVE : SS_KIND_OP;
+}
+
+bool ss_host_kinds_init(struct ss_host_kinds *k, const struct ss_plane *p, struct ss_str marker)
+{
+	static const enum ss_stat hlo[] = { SS_STAT_HLO_OP }, function[] = { SS_STAT_TF_FUNCTION_CALL };
+	*k = (struct ss_host_kinds){
+		.p = p,
+		.marker = marker,
+		.hlo_op = ss_stat_filter_of(p->x, hlo, 1),
+		.function = ss_stat_filter_of(p->x, function, 1),
+	};
+	k->known = calloc((size_t)p->x->nevent_meta + 1, 1);
+	return k->known;
+}
+
+static bool has_stat(const struct ss_host_kinds *k, const struct ss_stat_filter *f, const struct ss_line *l, uint32_t i,
+		     enum ss_stat stat)
+{
+	struct ss_xstat s;
+	return ss_stat_filter_line(f, l, i) && ss_xstats_find(ss_line_stats(k->p, l, i), stat, &s);
+}
+
+enum ss_host_kind ss_host_kinds_of(struct ss_host_kinds *k, const struct ss_line *l, uint32_t i)
+{
+	uint32_t meta = l->ev.meta[i];
+	bool known = meta < k->p->x->nevent_meta;
+	if (known && k->known[meta] != SS_KIND_UNREAD)
+		return (enum ss_host_kind)k->known[meta];
+	struct ss_str name = ss_event_name(k->p, meta);
+	enum ss_host_kind kind = ss_host_kind_of_name(name);
+	if (k->marker.n && ss_str_eq(name, k->marker))
+		kind = SS_KIND_SKIP;
+	else if (kind != SS_KIND_SKIP && has_stat(k, &k->hlo_op, l, i, SS_STAT_HLO_OP))
+		kind = kind_of_hlo(name);
+	else if (has_stat(k, &k->function, l, i, SS_STAT_TF_FUNCTION_CALL))
+		kind = SS_KIND_FUNCTION;
+	if (known)
+		k->known[meta] = (uint8_t)kind;
+	return kind;
+}
+
+void ss_host_kinds_free(struct ss_host_kinds *k)
+{
+	free(k->known);
+	k->known = NULL;
+}
+
+struct ss_str ss_called_name(struct ss_str event)
+{
+	struct ss_str s = event;
+	if (ss_str_take(&s, SS_STR("PjitFunction(")))
+		return ss_str_ends(s, SS_STR(")")) ? ss_str_sub(s, 0, s.n - 1) : s;
+	if (ss_str_take(&s, SS_STR("EagerLocalExecute: "))) {
+		if (!ss_str_take(&s, SS_STR("__inference_")))
+			return s;
+		size_t number = ss_str_rchr(s, '_');
+		int64_t n;
+		if (number != SS_NPOS && ss_str_to_i64(ss_str_sub(s, number + 1, s.n), &n))
+			s = ss_str_sub(s, 0, number);
+		return s;
+	}
+	if (ss_str_take(&s, SS_STR("autograd::engine::evaluate_function: ")))
+		return s;
+	return event;
+}

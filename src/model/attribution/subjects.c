@@ -1,0 +1,361 @@
+/*
+ * subjects.c - the sums of a unit by name.
+ *
+ * Calls of the thread that starts programs are looked for along the paths, from the outermost inwards, each time to
+ * the one that holds most, as long as that is a third or more: what lies deeper is spread over many, what lies
+ * higher says less. All else is summed by its name.
+ */
+#include "model/attribution/build.h"
+
+#include "model/attribution/frames.h"
+#include "model/attribution/thresholds.h"
+#include "model/host/opname.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define MAX_DEPTH 64
+
+struct list {
+	SS_VEC(struct ss_time_subject) v;
+	bool failed;
+};
+
+static struct ss_time_subject blank(enum ss_time_class class)
+{
+	return (struct ss_time_subject){ .class = class,
+					 .name = SS_STR(""),
+					 .detail = SS_STR(""),
+					 .caller = SS_STR(""),
+					 .flops_frac = NAN,
+					 .bytes_frac = NAN };
+}
+
+static uint64_t total_ps(const struct ss_time_subject *s)
+{
+	return s->ps[SS_REGION_STEPS] + s->ps[SS_REGION_OUTLIERS] + s->ps[SS_REGION_BETWEEN];
+}
+
+/* ---- calls ---- */
+
+struct descent {
+	struct ss_attr_build *b;
+	struct list *out;
+	uint64_t *incl_ps; /* by call: with what lies below of the same class */
+	uint8_t *chosen;   /* by call: in the group that holds most */
+	enum ss_time_region region;
+	uint32_t path[MAX_DEPTH]; /* metadata */
+	size_t depth;
+	uint32_t example; /* the call of the last group that took longest at a stretch */
+};
+
+static bool is_root(const struct ss_attr_build *b, uint32_t i)
+{
+	uint32_t parent = b->calls.v[i].parent;
+	return parent == SS_NONE || b->calls.v[parent].class != b->calls.v[i].class;
+}
+
+static void sum_up(struct descent *d)
+{
+	struct ss_attr_build *b = d->b;
+	for (size_t i = 0; i < b->calls.n; i++)
+		d->incl_ps[i] = b->call_tally[i].ps[d->region];
+	for (uint32_t i = (uint32_t)b->calls.n; i-- > 0;)
+		if (!is_root(b, i))
+			d->incl_ps[b->calls.v[i].parent] += d->incl_ps[i];
+}
+
+/* One level inwards; false where none holds enough. `least_ps` of the first level is 0: some name is better than none. */
+static bool go_in(struct descent *d, enum ss_time_class class, uint64_t min_ps)
+{
+	struct ss_attr_build *b = d->b;
+	struct ss_u64map groups = { 0 };
+	SS_VEC(struct {
+		uint32_t meta;
+		uint64_t ps;
+	})
+	sums = { 0 };
+	size_t best = 0;
+	bool first = d->depth == 0;
+	for (uint32_t i = 0; i < b->calls.n && !d->out->failed; i++) {
+		const struct ss_call *c = &b->calls.v[i];
+		if (c->class != class || !d->incl_ps[i] ||
+		    (first ? !is_root(b, i) : is_root(b, i) || d->chosen[c->parent] != d->depth))
+			continue;
+		uint32_t at = ss_u64map_add(&groups, c->meta, (uint32_t)sums.n);
+		if (at == SS_NONE ||
+		    (at == sums.n && (ss_vec_reserve(&sums, sums.n + 1)
+					      ? (sums.v[sums.n].meta = c->meta, sums.v[sums.n++].ps = 0, false)
+					      : true))) {
+			d->out->failed = true;
+			break;
+		}
+		sums.v[at].ps += d->incl_ps[i];
+		best = sums.v[at].ps > sums.v[best].ps ? at : best;
+	}
+	bool ok = !d->out->failed && sums.n && sums.v[best].ps >= min_ps;
+	int64_t longest_ps = -1;
+	for (uint32_t i = 0; ok && i < b->calls.n; i++) {
+		const struct ss_call *c = &b->calls.v[i];
+		if (c->class != class || c->meta != sums.v[best].meta || !d->incl_ps[i] ||
+		    (first ? !is_root(b, i) : is_root(b, i) || d->chosen[c->parent] != d->depth))
+			continue;
+		const struct ss_tally *t = &b->call_tally[i];
+		d->chosen[i] = (uint8_t)(d->depth + 1);
+		if (t->end_ps - t->begin_ps > longest_ps) {
+			longest_ps = t->end_ps - t->begin_ps;
+			d->example = i;
+		}
+	}
+	if (ok)
+		d->path[d->depth++] = sums.v[best].meta;
+	ss_u64map_free(&groups);
+	ss_vec_free(&sums);
+	return ok;
+}
+
+static bool has_source(const struct ss_attr_build *b, uint32_t meta)
+{
+	struct ss_frame f;
+	struct ss_str name = ss_event_name(b->host, meta);
+	return !ss_frame_parse(name, &f) || f.line;
+}
+
+static struct ss_str text_of(struct descent *d, uint32_t meta)
+{
+	struct ss_str s = ss_frame_text(ss_event_name(d->b->host, meta), d->b->arena);
+	d->out->failed = d->out->failed || !s.p;
+	return s.p ? s : SS_STR("");
+}
+
+/* The innermost call of the program's own around a call of another class. */
+static uint32_t own_caller(const struct ss_attr_build *b, uint32_t call)
+{
+	for (uint32_t i = b->calls.v[call].parent; i != SS_NONE; i = b->calls.v[i].parent)
+		if (b->calls.v[i].class == SS_TIME_HOST_CODE && has_source(b, b->calls.v[i].meta))
+			return b->calls.v[i].meta;
+	return SS_NONE;
+}
+
+/* The path as name, detail and caller. */
+static void describe(struct descent *d, struct ss_time_subject *s)
+{
+	const struct ss_attr_build *b = d->b;
+	size_t last = d->depth - 1, at = last;
+	bool outer = s->class == SS_TIME_CALLBACK || s->class == SS_TIME_SYNC || s->class == SS_TIME_LOCK ||
+		     s->class == SS_TIME_GC || s->class == SS_TIME_COPY;
+	while (at > 0 && !has_source(b, d->path[at]))
+		at--;
+	if (outer) {
+		s->name = text_of(d, d->path[0]);
+		if (last > 0)
+			s->detail = text_of(d, d->path[at > 0 ? at : last]);
+	} else {
+		s->name = text_of(d, d->path[at]);
+		if (last > at)
+			s->detail = text_of(d, d->path[last]);
+		if (at > 0)
+			s->caller = text_of(d, d->path[at - 1]);
+	}
+	uint32_t caller = s->caller.n || s->class == SS_TIME_HOST_CODE ? SS_NONE : own_caller(b, d->example);
+	if (caller != SS_NONE)
+		s->caller = text_of(d, caller);
+	s->begin_ps = b->call_tally[d->example].begin_ps;
+	s->end_ps = b->call_tally[d->example].end_ps;
+}
+
+static void add_path(struct descent *d, enum ss_time_class class, uint64_t whole_ps)
+{
+	uint64_t min_ps = (uint64_t)(SS_CALL_HOLDS_FRAC * (double)whole_ps), held_ps = 0;
+	struct ss_time_subject s = blank(class);
+	d->depth = 0;
+	memset(d->chosen, 0, d->b->calls.n);
+	while (d->depth < MAX_DEPTH && go_in(d, class, d->depth ? min_ps : 0))
+		;
+	if (!d->depth || d->out->failed)
+		return;
+	for (size_t i = 0; i < d->b->calls.n; i++)
+		if (d->chosen[i] == d->depth)
+			held_ps += d->incl_ps[i];
+	describe(d, &s);
+	s.ps[d->region] = held_ps;
+	d->out->failed = d->out->failed || !ss_vec_push(&d->out->v, s);
+}
+
+static void add_paths(struct ss_attr_build *b, const struct ss_time_unit *u, struct list *out)
+{
+	struct descent d = { .b = b, .out = out };
+	d.incl_ps = calloc(b->calls.n + 1, sizeof(*d.incl_ps));
+	d.chosen = calloc(b->calls.n + 1, 1);
+	out->failed = out->failed || !d.incl_ps || !d.chosen;
+	for (int r = 0; r < SS_REGION_COUNT && !out->failed; r++) {
+		d.region = (enum ss_time_region)r;
+		sum_up(&d);
+		for (int c = 0; c < SS_TIME_COUNT && !out->failed; c++)
+			if (u->ps[c][r])
+				add_path(&d, (enum ss_time_class)c, u->ps[c][r]);
+	}
+	free(d.incl_ps);
+	free(d.chosen);
+}
+
+/* ---- names ---- */
+
+/* A function with brackets, as one that is called "train" is not the step. p is NULL when memory is out. */
+static struct ss_str called(struct ss_attr_build *b, struct ss_str event, uint32_t meta)
+{
+	struct ss_str name = ss_called_name(event);
+	bool function = name.n < event.n && (ss_str_starts(event, SS_STR("PjitFunction(")) ||
+					     ss_str_starts(event, SS_STR("EagerLocalExecute: __")));
+	/* A tf.function is an event of its own name. */
+	bool plain = meta < b->host->x->nevent_meta && b->kinds.known[meta] == SS_KIND_FUNCTION &&
+		     ss_str_chr(event, '#') == SS_NPOS && ss_str_chr(event, ' ') == SS_NPOS &&
+		     ss_str_chr(event, ':') == SS_NPOS;
+	return function || plain ? ss_arena_printf(b->arena, SS_FMT "()", SS_ARG(name)) : name;
+}
+
+static struct ss_str name_of(struct ss_attr_build *b, const struct ss_named *n)
+{
+	const struct ss_plane *p = &b->h->planes[n->plane];
+	struct ss_str name = ss_event_name(p, n->meta);
+	if (p != b->host)
+		return p->kind == SS_PLANE_GPU ? name : ss_event_label(p, n->meta);
+	if (n->class != SS_TIME_COMPUTE)
+		return called(b, name, n->meta);
+	struct ss_op_name op = ss_op_name_parse(name);
+	return op.category == SS_OP_TENSORFLOW && op.type.n ? op.type : ss_called_name(name);
+}
+
+/* What a device's operation is, and which part of the device's peaks it reaches. */
+static void describe_op(struct ss_attr_build *b, const struct ss_named *n, struct ss_time_subject *s, uint64_t ps,
+			uint64_t count)
+{
+	const struct ss_plane *p = &b->h->planes[n->plane];
+	struct ss_peaks peaks = { 0 };
+	struct ss_xstat x;
+	struct ss_str op = SS_STR(""), source = SS_STR("");
+	double flops = 0, bytes = 0, seconds = (double)ps / 1e12;
+	bool known = false;
+	if (p == b->host || n->meta >= p->x->nevent_meta)
+		return;
+	struct ss_xstats it = ss_xevent_meta_stats(p->x, n->meta);
+	while (ss_xstats_next(&it, &x)) {
+		if (x.stat == SS_STAT_TF_OP)
+			op = ss_xstat_str(&x);
+		else if (x.stat == SS_STAT_SOURCE)
+			source = ss_xstat_str(&x);
+		else if (x.stat == SS_STAT_FLOPS || x.stat == SS_STAT_BYTES_ACCESSED) {
+			*(x.stat == SS_STAT_FLOPS ? &flops : &bytes) = (double)ss_xstat_int_or_uint(&x);
+			known = true;
+		}
+	}
+	s->detail = op.n && source.n ? ss_arena_printf(b->arena, SS_FMT ", " SS_FMT, SS_ARG(op), SS_ARG(source))
+		    : op.n	     ? op
+				     : source;
+	if (!s->detail.p)
+		s->detail = SS_STR("");
+	ss_peaks_read(&peaks, p);
+	if (known && count && seconds > 0 && peaks.tflops > 0)
+		s->flops_frac = flops * (double)count / seconds / (peaks.tflops * 1e12);
+	if (known && count && seconds > 0 && peaks.bw_gb_per_s[SS_BW_HBM] > 0)
+		s->bytes_frac = bytes * (double)count / seconds / (peaks.bw_gb_per_s[SS_BW_HBM] * 1e9);
+}
+
+struct sum {
+	struct ss_time_subject s;
+	uint32_t named; /* the one of them with most time */
+	uint64_t most_ps;
+};
+
+/* Larger first; of one class. */
+static int by_time(const void *a, const void *b)
+{
+	const struct sum *x = a, *y = b;
+	uint64_t px = total_ps(&x->s), py = total_ps(&y->s);
+	if (x->s.class != y->s.class)
+		return x->s.class < y->s.class ? -1 : 1;
+	if (px != py)
+		return px > py ? -1 : 1;
+	return ss_str_cmp(x->s.name, y->s.name);
+}
+
+static bool add_named(struct ss_attr_build *b, struct list *out)
+{
+	struct ss_strmap names = { 0 };
+	struct ss_u64map by_name = { 0 };
+	SS_VEC(struct sum) sums = { 0 };
+	bool ok = true;
+	for (uint32_t i = 0; ok && i < b->named.n; i++) {
+		const struct ss_named *n = &b->named.v[i];
+		const struct ss_tally *t = &b->named_tally[i];
+		uint64_t ps = t->ps[0] + t->ps[1] + t->ps[2];
+		if (!ps || n->overhead)
+			continue;
+		struct ss_time_subject s = blank(n->class);
+		s.name = name_of(b, n);
+		ok = s.name.p;
+		if (!ok)
+			break;
+		uint32_t name = ss_strmap_add(&names, s.name);
+		uint32_t at = name == SS_NONE
+				      ? SS_NONE
+				      : ss_u64map_add(&by_name, (uint64_t)name << 8 | n->class, (uint32_t)sums.n);
+		ok = at != SS_NONE && (at < sums.n || ss_vec_push(&sums, ((struct sum){ .s = s })));
+		if (!ok)
+			break;
+		struct sum *sum = &sums.v[at];
+		for (int r = 0; r < SS_REGION_COUNT; r++)
+			sum->s.ps[r] += t->ps[r];
+		if (ps > sum->most_ps) {
+			sum->most_ps = ps;
+			sum->named = i;
+			sum->s.begin_ps = t->begin_ps;
+			sum->s.end_ps = t->end_ps;
+		}
+	}
+	if (sums.n)
+		qsort(sums.v, sums.n, sizeof(*sums.v), by_time);
+	for (size_t i = 0, of_class = 0; ok && i < sums.n; i++) {
+		of_class = i && sums.v[i].s.class == sums.v[i - 1].s.class ? of_class + 1 : 0;
+		if (of_class >= SS_MOST_SUBJECTS)
+			continue;
+		sums.v[i].s.name = ss_frame_text(sums.v[i].s.name, b->arena);
+		describe_op(b, &b->named.v[sums.v[i].named], &sums.v[i].s, sums.v[i].most_ps,
+			    b->named.v[sums.v[i].named].count);
+		ok = sums.v[i].s.name.p && ss_vec_push(&out->v, sums.v[i].s);
+	}
+	ss_strmap_free(&names);
+	ss_u64map_free(&by_name);
+	ss_vec_free(&sums);
+	return ok;
+}
+
+static int by_class(const void *a, const void *b)
+{
+	const struct ss_time_subject *x = a, *y = b;
+	uint64_t px = total_ps(x), py = total_ps(y);
+	if (x->class != y->class)
+		return x->class < y->class ? -1 : 1;
+	if (px != py)
+		return px > py ? -1 : 1;
+	return ss_str_cmp(x->name, y->name);
+}
+
+bool ss_attr_subjects(struct ss_attr_build *b, struct ss_time_unit *out)
+{
+	struct list l = { 0 };
+	l.failed = !add_named(b, &l);
+	if (!l.failed)
+		add_paths(b, out, &l);
+	if (!l.failed && l.v.n) {
+		qsort(l.v.v, l.v.n, sizeof(*l.v.v), by_class);
+		out->subjects = SS_NEW_N(b->arena, struct ss_time_subject, l.v.n);
+		l.failed = !out->subjects;
+		if (!l.failed) {
+			memcpy(out->subjects, l.v.v, l.v.n * sizeof(*l.v.v));
+			out->nsubjects = l.v.n;
+		}
+	}
+	ss_vec_free(&l.v);
+	return !l.failed;
+}

@@ -1,0 +1,434 @@
+/*
+ * thread_claims.c - what the threads of a host claim.
+ *
+ * A walk over each thread in the order of time with a stack of open events: what an event is depends on what is
+ * around it. "shard_args" within a call of a program is the framework's, alone it would be the program's annotation;
+ * everything below a compilation is compiling, below a callback the callback.
+ */
+#include "model/attribution/build.h"
+
+#include "model/attribution/frames.h"
+#include "model/attribution/thresholds.h"
+#include "model/steps/inferred.h"
+
+#include <stdlib.h>
+
+struct open_event {
+	int64_t end_ps;
+	enum ss_time_class class;
+	enum ss_claim_rank rank;
+	bool claims; /* false: what this thread does here keeps nobody waiting */
+	bool op;     /* an operation of an eager framework, or a detail of it */
+	bool python; /* a frame of the framework's own Python */
+	bool demand; /* within a request for data */
+	bool overhead;
+	bool small;	  /* within a call that is short as a whole */
+	uint32_t call;	  /* path, SS_NONE */
+	uint32_t func;	  /* metadata of the outermost function or operation around, SS_NONE */
+	uint32_t op_meta; /* of the operation */
+};
+
+struct walk {
+	struct ss_attr_build *b;
+	const struct ss_line *line;
+	bool starter, data_thread;
+	SS_VEC(struct open_event) open;
+	SS_VEC(int64_t) compiled; /* begins of outermost functions that were compiled, ascending */
+	size_t compiled_at;
+	int64_t now_ps;
+	bool failed;
+};
+
+struct order {
+	int64_t begin_ps;
+	uint64_t dur_ps;
+	uint32_t event;
+};
+
+static int outer_first(const void *a, const void *b)
+{
+	const struct order *x = a, *y = b;
+	if (x->begin_ps != y->begin_ps)
+		return x->begin_ps < y->begin_ps ? -1 : 1;
+	if (x->dur_ps != y->dur_ps)
+		return x->dur_ps > y->dur_ps ? -1 : 1;
+	return x->event < y->event ? -1 : x->event > y->event;
+}
+
+/* Events that take time, outer ones first. */
+static struct order *in_order(const struct ss_xevents *e, size_t *n)
+{
+	struct order *v = malloc(((size_t)e->n + 1) * sizeof(*v));
+	*n = 0;
+	for (uint32_t i = 0; v && i < e->n; i++)
+		if (e->dur_ps[i])
+			v[(*n)++] = (struct order){ e->begin_ps[i], e->dur_ps[i], i };
+	if (v && !e->sorted)
+		qsort(v, *n, sizeof(*v), outer_first);
+	return v;
+}
+
+/* ---- claims ---- */
+
+static void claim(struct walk *w, int64_t begin_ps, int64_t end_ps, enum ss_claim_rank rank, uint32_t owner)
+{
+	struct ss_claim *last = w->b->threads.n ? &w->b->threads.v[w->b->threads.n - 1] : NULL;
+	if (owner == SS_NONE) {
+		w->failed = true;
+		return;
+	}
+	if (last && last->owner == owner && last->rank == (uint32_t)rank && last->end_ps == begin_ps) {
+		last->end_ps = end_ps;
+		return;
+	}
+	if (!ss_vec_push(&w->b->threads, ((struct ss_claim){ begin_ps, end_ps, (uint32_t)rank, owner })))
+		w->failed = true;
+}
+
+static uint32_t named(struct walk *w, enum ss_time_class class, uint32_t meta, bool overhead)
+{
+	return ss_named_owner(w->b, class, w->b->host_at, meta, overhead);
+}
+
+/* The thread is in `o` from begin to end. */
+static void spend(struct walk *w, const struct open_event *o, int64_t begin_ps, int64_t end_ps)
+{
+	if (!o->claims || end_ps <= w->b->w->begin_ps || begin_ps >= w->b->w->end_ps)
+		return;
+	if (o->op) {
+		bool computes = !w->b->has_device && end_ps - begin_ps >= SS_SMALL_OP_PS;
+		claim(w, begin_ps, end_ps, computes ? SS_RANK_COMPUTE : o->rank,
+		      computes ? named(w, SS_TIME_COMPUTE, o->op_meta, false)
+			       : named(w, SS_TIME_LAUNCH, o->func, false));
+	} else if (o->class == SS_TIME_COMPUTE || o->class == SS_TIME_COLLECTIVE) {
+		claim(w, begin_ps, end_ps, o->rank, named(w, o->class, o->op_meta, o->overhead));
+	} else if (o->class == SS_TIME_LAUNCH || (o->class == SS_TIME_COMPILE && o->func != SS_NONE)) {
+		claim(w, begin_ps, end_ps, o->rank, named(w, o->class, o->func, false));
+	} else {
+		claim(w, begin_ps, end_ps, o->rank, o->call == SS_NONE ? SS_NONE : o->call | SS_OWNER_CALL);
+	}
+}
+
+static void go_on(struct walk *w, int64_t until_ps)
+{
+	for (; w->open.n && w->open.v[w->open.n - 1].end_ps <= until_ps; w->open.n--) {
+		const struct open_event *o = &w->open.v[w->open.n - 1];
+		if (o->end_ps > w->now_ps) {
+			spend(w, o, w->now_ps, o->end_ps);
+			w->now_ps = o->end_ps;
+		}
+	}
+	if (until_ps > w->now_ps) {
+		if (w->open.n)
+			spend(w, &w->open.v[w->open.n - 1], w->now_ps, until_ps);
+		w->now_ps = until_ps;
+	}
+}
+
+/* ---- what an event is ---- */
+
+static uint32_t call_of(struct walk *w, uint32_t parent, uint32_t meta, enum ss_time_class class)
+{
+	struct ss_attr_build *b = w->b;
+	uint64_t key = ss_mix((uint64_t)parent << 32 | meta, (uint64_t) class + 1);
+	uint32_t n = (uint32_t)b->calls.n;
+	if (n >= SS_OWNER_CALL)
+		return parent;
+	uint32_t at = ss_u64map_add(&b->by_call, key, n);
+	if (at == n && !ss_vec_push(&b->calls, ((struct ss_call){ parent, meta, class })))
+		at = SS_NONE;
+	w->failed = w->failed || at == SS_NONE;
+	return at;
+}
+
+/* Below these everything is theirs. */
+static bool swallows(const struct open_event *p)
+{
+	return p && (p->class == SS_TIME_CALLBACK || p->class == SS_TIME_COMPILE || p->class == SS_TIME_INPUT ||
+		     p->class == SS_TIME_GC);
+}
+
+static void set(struct open_event *o, enum ss_time_class class, enum ss_claim_rank rank)
+{
+	o->class = class;
+	o->rank = rank;
+	o->claims = true;
+	o->op = o->python = o->overhead = false;
+}
+
+/* The framework's work: with a device, operations on threads are such, too. */
+static void set_launch(struct walk *w, struct open_event *o, const struct open_event *p, uint32_t meta, bool waits)
+{
+	uint32_t func = p && p->func != SS_NONE ? p->func : meta;
+	bool op = p && p->op;
+	set(o, SS_TIME_LAUNCH, !w->starter ? SS_RANK_OTHER_CALLS : waits ? SS_RANK_WAITS : SS_RANK_STARTER);
+	o->func = func;
+	o->op = op;
+	o->claims = !w->data_thread;
+}
+
+static void set_op(struct walk *w, struct open_event *o, const struct open_event *p, uint32_t meta,
+		   enum ss_host_kind kind)
+{
+	if (w->b->has_device || o->small) {
+		set_launch(w, o, p, meta, false);
+		return;
+	}
+	bool collective = kind == SS_KIND_COLLECTIVE;
+	set(o, collective ? SS_TIME_COLLECTIVE : SS_TIME_COMPUTE, collective ? SS_RANK_COLLECTIVE : SS_RANK_COMPUTE);
+	o->op_meta = meta;
+	o->claims = !w->data_thread;
+	if (kind == SS_KIND_EXECUTE) {
+		o->rank = SS_RANK_OTHERS;
+		o->overhead = true;
+	}
+}
+
+static bool was_compiled(struct walk *w, int64_t begin_ps)
+{
+	while (w->compiled_at < w->compiled.n && w->compiled.v[w->compiled_at] < begin_ps)
+		w->compiled_at++;
+	return w->compiled_at < w->compiled.n && w->compiled.v[w->compiled_at] == begin_ps;
+}
+
+static void set_function(struct walk *w, struct open_event *o, const struct open_event *p, uint32_t meta,
+			 int64_t begin_ps, uint64_t dur_ps, bool is_op)
+{
+	bool outermost = !p || p->func == SS_NONE, counts = (outermost || is_op) && !(p && p->op);
+	set_launch(w, o, p, meta, false);
+	o->op = is_op;
+	o->small = o->small || dur_ps < SS_SMALL_CALL_PS;
+	if (outermost && was_compiled(w, begin_ps))
+		o->class = SS_TIME_COMPILE;
+	if (counts && w->starter && begin_ps >= w->b->w->begin_ps && begin_ps < w->b->w->end_ps)
+		w->b->starts++;
+}
+
+/* Python, or an annotation: the program's own, unless it is below something else. */
+static void set_own(struct walk *w, struct open_event *o, const struct open_event *p, bool has_source)
+{
+	bool own = !p || p->class == SS_TIME_HOST_CODE || (p->python && has_source);
+	if (!own)
+		return; /* as inherited */
+	set(o, SS_TIME_HOST_CODE, SS_RANK_STARTER);
+	o->func = SS_NONE;
+	o->claims = w->starter;
+}
+
+static void set_input(struct walk *w, struct open_event *o, bool demand)
+{
+	o->demand = o->demand || demand;
+	set(o, SS_TIME_INPUT, w->starter ? SS_RANK_STARTER : SS_RANK_OTHERS);
+	o->claims = w->starter || o->demand;
+}
+
+/* What begins here, within `p`; `o` comes as a copy of that. */
+static void classify(struct walk *w, struct open_event *o, const struct open_event *p, enum ss_host_kind kind,
+		     uint32_t meta, int64_t begin_ps, uint64_t dur_ps)
+{
+	struct ss_frame f;
+	if (kind == SS_KIND_GC)
+		set(o, SS_TIME_GC, SS_RANK_STARTER);
+	if (kind == SS_KIND_GC || (swallows(p) && kind != SS_KIND_SKIP)) {
+		o->claims = o->claims && (w->starter || kind != SS_KIND_GC);
+		return;
+	}
+	switch (kind) {
+	case SS_KIND_OP:
+	case SS_KIND_COLLECTIVE:
+	case SS_KIND_EXECUTE:
+		set_op(w, o, p, meta, kind);
+		break;
+	case SS_KIND_CALLBACK:
+		set(o, SS_TIME_CALLBACK, SS_RANK_CALLBACK);
+		o->claims = !w->data_thread;
+		break;
+	case SS_KIND_EAGER_OP:
+		set_function(w, o, p, meta, begin_ps, dur_ps, true);
+		o->op_meta = meta;
+		break;
+	case SS_KIND_FUNCTION:
+		set_function(w, o, p, meta, begin_ps, dur_ps, false);
+		break;
+	case SS_KIND_LAUNCH:
+	case SS_KIND_WAIT:
+		set_launch(w, o, p, meta, kind == SS_KIND_WAIT);
+		o->python = ss_frame_parse(ss_event_name(w->b->host, meta), &f);
+		break;
+	case SS_KIND_COMPILE:
+		set(o, SS_TIME_COMPILE, w->starter ? SS_RANK_STARTER : SS_RANK_OTHERS);
+		break;
+	case SS_KIND_DEMAND:
+	case SS_KIND_INPUT:
+		set_input(w, o, kind == SS_KIND_DEMAND);
+		break;
+	case SS_KIND_COPY:
+		set(o, SS_TIME_COPY,
+		    w->b->has_device ? w->starter ? SS_RANK_STARTER : SS_RANK_OTHER_CALLS : SS_RANK_COPY);
+		o->claims = !w->data_thread;
+		break;
+	case SS_KIND_SYNC:
+		set(o, SS_TIME_SYNC, SS_RANK_WAITS);
+		o->claims = w->starter;
+		break;
+	case SS_KIND_LOCK:
+		if (p && p->class == SS_TIME_SYNC)
+			break;
+		set(o, SS_TIME_LOCK, SS_RANK_STARTER);
+		o->claims = w->starter;
+		break;
+	case SS_KIND_PYTHON:
+		set_own(w, o, p, ss_frame_parse(ss_event_name(w->b->host, meta), &f) && f.line);
+		break;
+	case SS_KIND_OTHER:
+		set_own(w, o, p, true);
+		break;
+	case SS_KIND_GC:
+	case SS_KIND_SKIP:
+	case SS_KIND_UNREAD:
+		break;
+	}
+}
+
+static bool is_path(enum ss_time_class c)
+{
+	return c != SS_TIME_COMPUTE && c != SS_TIME_COLLECTIVE && c != SS_TIME_LAUNCH && c != SS_TIME_UNKNOWN;
+}
+
+static bool within(const struct walk *w, int64_t begin_ps, int64_t end_ps)
+{
+	return end_ps > w->b->w->begin_ps && begin_ps < w->b->w->end_ps;
+}
+
+static void count_op(struct walk *w, const struct open_event *o, uint32_t i, enum ss_host_kind kind, bool nested)
+{
+	const struct ss_xevents *e = &w->line->ev;
+	int64_t begin_ps = e->begin_ps[i], end_ps = ss_xevents_end_ps(e, i);
+	if (nested || !o->claims || !within(w, begin_ps, end_ps))
+		return;
+	if (kind == SS_KIND_OP || kind == SS_KIND_COLLECTIVE || kind == SS_KIND_EAGER_OP) {
+		w->b->ops++;
+		w->b->op_ps += e->dur_ps[i];
+	}
+	if (kind == SS_KIND_COLLECTIVE && !w->b->has_device && w->b->meetings.n < SS_MOST_MEETINGS) {
+		size_t at = SIZE_MAX, step = ss_window_at(w->b->w, begin_ps, &at);
+		uint64_t key = step == SIZE_MAX
+				       ? 0
+				       : ss_meeting_key(w->b->w->v[step].num, ss_event_name(w->b->host, e->meta[i]));
+		if (key && !ss_vec_push(&w->b->meetings, ((struct ss_meeting){ key, e->dur_ps[i] })))
+			w->failed = true;
+	}
+}
+
+static void begin_event(struct walk *w, uint32_t i)
+{
+	const struct ss_xevents *e = &w->line->ev;
+	enum ss_host_kind kind = ss_host_kinds_of(&w->b->kinds, w->line, i);
+	if (kind == SS_KIND_SKIP)
+		return;
+	go_on(w, e->begin_ps[i]);
+	const struct open_event *p = w->open.n ? &w->open.v[w->open.n - 1] : NULL;
+	struct open_event o = { .class = SS_TIME_UNKNOWN, .call = SS_NONE, .func = SS_NONE, .op_meta = SS_NONE };
+	if (p)
+		o = *p;
+	classify(w, &o, p, kind, e->meta[i], e->begin_ps[i], e->dur_ps[i]);
+	bool nested = p && p->op;
+	/* An event that outlasts the one it began in ends with it here: what follows is the outer one's caller's. */
+	o.end_ps = ss_xevents_end_ps(e, i);
+	if (p && p->end_ps < o.end_ps)
+		o.end_ps = p->end_ps;
+	if (o.claims && is_path(o.class) && within(w, e->begin_ps[i], o.end_ps))
+		o.call = call_of(w, o.call, e->meta[i], o.class);
+	count_op(w, &o, i, kind, nested);
+	w->failed = w->failed || !ss_vec_push(&w->open, o);
+}
+
+/* ---- which calls needed compiling ---- */
+
+static bool find_compiled(struct walk *w, const struct order *v, size_t n)
+{
+	int64_t begin_ps = 0, end_ps = INT64_MIN;
+	bool marked = false;
+	for (size_t i = 0; i < n; i++) {
+		enum ss_host_kind kind = ss_host_kinds_of(&w->b->kinds, w->line, v[i].event);
+		bool inside = v[i].begin_ps < end_ps;
+		if (kind == SS_KIND_FUNCTION && !inside) {
+			begin_ps = v[i].begin_ps;
+			end_ps = v[i].begin_ps + (int64_t)v[i].dur_ps;
+			marked = false;
+		} else if (kind == SS_KIND_COMPILE && inside && !marked) {
+			marked = true;
+			if (!ss_vec_push(&w->compiled, begin_ps))
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool walk_line(struct ss_attr_build *b, const struct ss_line *l)
+{
+	struct walk w = { .b = b, .line = l, .starter = l == b->starter, .now_ps = INT64_MIN };
+	size_t n = 0;
+	struct order *v = in_order(&l->ev, &n);
+	w.data_thread = ss_str_starts(l->name, SS_STR("tf_data_")) && !w.starter;
+	w.failed = !v || !find_compiled(&w, v, n);
+	for (size_t i = 0; !w.failed && i < n; i++)
+		begin_event(&w, v[i].event);
+	if (!w.failed)
+		go_on(&w, INT64_MAX);
+	free(v);
+	ss_vec_free(&w.open);
+	ss_vec_free(&w.compiled);
+	return !w.failed;
+}
+
+/* ---- the thread that starts programs ---- */
+
+struct votes {
+	uint64_t calls, launches, python;
+};
+
+static bool beats(const struct votes *a, const struct votes *b)
+{
+	if (a->calls != b->calls)
+		return a->calls > b->calls;
+	return a->launches != b->launches ? a->launches > b->launches : a->python > b->python;
+}
+
+static void note_kind(struct ss_attr_build *b, struct votes *v, enum ss_host_kind kind)
+{
+	v->calls += kind == SS_KIND_FUNCTION;
+	v->launches += kind == SS_KIND_LAUNCH || kind == SS_KIND_EAGER_OP || kind == SS_KIND_WAIT;
+	v->python += kind == SS_KIND_PYTHON;
+	b->out->has_python = b->out->has_python || (kind == SS_KIND_PYTHON && v->python > 3);
+}
+
+static void choose_starter(struct ss_attr_build *b)
+{
+	struct votes best = { 0 };
+	for (uint32_t k = 0; k < b->host->nlines; k++) {
+		const struct ss_line *l = &b->host->lines[k];
+		struct votes v = { 0 };
+		for (uint32_t i = 0; !l->derived && !l->spans && i < l->ev.n; i++)
+			note_kind(b, &v, ss_host_kinds_of(&b->kinds, l, i));
+		if (!l->derived && beats(&v, &best)) {
+			best = v;
+			b->starter = l;
+		}
+	}
+	if (b->w->line)
+		b->starter = b->w->line;
+}
+
+bool ss_claim_threads(struct ss_attr_build *b)
+{
+	if (!b->host)
+		return true;
+	choose_starter(b);
+	for (uint32_t k = 0; k < b->host->nlines; k++) {
+		const struct ss_line *l = &b->host->lines[k];
+		if (!l->derived && !l->spans && l->ev.n && !walk_line(b, l))
+			return false;
+	}
+	return true;
+}

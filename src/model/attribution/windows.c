@@ -1,0 +1,310 @@
+/* windows.c - see windows.h. */
+#include "model/attribution/windows.h"
+
+#include "base/vec.h"
+#include "model/attribution/thresholds.h"
+#include "model/host/stat_filter.h"
+#include "model/device/env.h"
+#include "model/steps/inferred.h"
+
+#include <stdlib.h>
+
+struct ss_str ss_step_source_name(enum ss_step_source s)
+{
+	static const struct ss_str names[] = {
+		[SS_STEPS_NONE] = SS_STR_INIT("none"),
+		[SS_STEPS_MARKED] = SS_STR_INIT("marked"),
+		[SS_STEPS_DERIVED] = SS_STR_INIT("derived"),
+		[SS_STEPS_INFERRED] = SS_STR_INIT("inferred"),
+	};
+	return names[s];
+}
+
+bool ss_is_step_marker_name(struct ss_str name)
+{
+	return ss_str_starts(name, SS_STR("ProfilerStep#")) || ss_str_starts(name, SS_STR("TraceContext"));
+}
+
+/* ---- marks on threads ---- */
+
+struct marks {
+	SS_VEC(struct ss_window) v;
+	const struct ss_line *line;
+	struct ss_str name;
+};
+
+static bool mark_of(const struct ss_plane *p, const struct ss_line *l, uint32_t i, const struct ss_stat_filter *f,
+		    int64_t *num)
+{
+	struct ss_str name = ss_event_name(p, l->ev.meta[i]);
+	struct ss_xstat s;
+	if (ss_str_take(&name, SS_STR("ProfilerStep#")))
+		return ss_str_to_i64(name, num);
+	if (!l->ev.dur_ps[i] || !ss_stat_filter_line(f, l, i) ||
+	    !ss_xstats_find(ss_line_stats(p, l, i), SS_STAT_STEP_NUM, &s))
+		return false;
+	*num = ss_xstat_int_or_uint(&s);
+	return true;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct ss_window *x = a, *y = b;
+	if (x->begin_ps != y->begin_ps)
+		return x->begin_ps < y->begin_ps ? -1 : 1;
+	return x->end_ps > y->end_ps ? -1 : x->end_ps < y->end_ps;
+}
+
+/* Those that begin within another one go; of two that overlap the first ends where the second begins. */
+static void make_disjoint(struct ss_windows *w)
+{
+	size_t k = 0;
+	if (!w->n)
+		return;
+	qsort(w->v, w->n, sizeof(*w->v), by_begin);
+	for (size_t i = 1; i < w->n; i++) {
+		if (w->v[i].begin_ps >= w->v[k].end_ps)
+			w->v[++k] = w->v[i];
+		else if (w->v[i].end_ps > w->v[k].end_ps && w->v[i].begin_ps > w->v[k].begin_ps) {
+			w->v[k].end_ps = w->v[i].begin_ps;
+			w->v[++k] = w->v[i];
+		}
+	}
+	w->n = k + 1;
+}
+
+static bool read_marks(struct marks *best, const struct ss_plane *p)
+{
+	static const enum ss_stat stats[] = { SS_STAT_STEP_NUM };
+	struct ss_stat_filter f = ss_stat_filter_of(p->x, stats, SS_COUNT(stats));
+	uint64_t best_ps = 0;
+	for (uint32_t k = 0; k < p->nlines; k++) {
+		const struct ss_line *l = &p->lines[k];
+		struct marks m = { .line = l, .name = SS_STR("") };
+		uint64_t sum_ps = 0;
+		int64_t num;
+		bool ok = true;
+		for (uint32_t i = 0; ok && !l->derived && !l->spans && i < l->ev.n; i++) {
+			if (!mark_of(p, l, i, &f, &num))
+				continue;
+			ok = ss_vec_push(&m.v, ((struct ss_window){ l->ev.begin_ps[i], ss_xevents_end_ps(&l->ev, i),
+								    num, false }));
+			sum_ps += l->ev.dur_ps[i];
+			m.name = ss_event_name(p, l->ev.meta[i]);
+		}
+		/* Many short marks on a helper's thread say less than those in which the time goes. */
+		if (ok && m.v.n && sum_ps > best_ps) {
+			struct marks swap = *best;
+			*best = m;
+			m = swap;
+			best_ps = sum_ps;
+		}
+		ss_vec_free(&m.v);
+		if (!ok)
+			return false;
+	}
+	return true;
+}
+
+/* ---- steps of others ---- */
+
+/* As the program counts them: the number in the name of the device's step, or of the marker around its middle. */
+static int64_t number_of(const struct ss_step *s, const struct ss_line *device, const struct ss_plane *p,
+			 const struct marks *m)
+{
+	int64_t middle_ps = s->begin_ps + (int64_t)(s->dur_ps / 2), num;
+	size_t space = ss_str_rchr(s->name, ' ');
+	for (uint32_t i = 0; device && i < device->ev.n; i++)
+		if (device->ev.begin_ps[i] <= middle_ps && middle_ps < ss_xevents_end_ps(&device->ev, i) &&
+		    ss_str_to_i64(ss_event_label(p, device->ev.meta[i]), &num))
+			return num;
+	if (s->name.n && ss_str_to_i64(space == SS_NPOS ? s->name : ss_str_sub(s->name, space + 1, s->name.n), &num))
+		return num;
+	for (size_t i = 0; i < m->v.n; i++)
+		if (m->v.v[i].begin_ps <= middle_ps && middle_ps < m->v.v[i].end_ps)
+			return m->v.v[i].num;
+	return s->num;
+}
+
+static bool copy_steps(struct ss_windows *out, const struct ss_steps *s, const struct ss_host *h, const struct marks *m)
+{
+	const struct ss_plane *p = ss_host_plane(h, SS_PLANE_TENSOR_CORE);
+	const struct ss_line *device = p ? ss_plane_line(p, SS_STR("Steps")) : NULL;
+	out->v = calloc(s->n + 1, sizeof(*out->v));
+	for (size_t i = 0; out->v && i < s->n; i++)
+		if (s->v[i].dur_ps)
+			out->v[out->n++] =
+				(struct ss_window){ s->v[i].begin_ps, s->v[i].begin_ps + (int64_t)s->v[i].dur_ps,
+						    number_of(&s->v[i], device, p, m), false };
+	return out->v;
+}
+
+/* Is the moment within a mark? */
+static bool is_marked(const struct marks *m, int64_t at_ps)
+{
+	for (size_t i = 0; i < m->v.n; i++)
+		if (m->v.v[i].begin_ps <= at_ps && at_ps < m->v.v[i].end_ps)
+			return true;
+	return false;
+}
+
+/*
+ * A device's own steps end with its work. What follows up to the next is the program's step still, where the
+ * program marks it so or marks nothing.
+ */
+static void extend(struct ss_windows *w, const struct marks *m)
+{
+	for (size_t i = 0; i + 1 < w->n; i++) {
+		int64_t from_ps = w->v[i].end_ps, to_ps = w->v[i + 1].begin_ps;
+		if (to_ps > from_ps && (!m->v.n || is_marked(m, from_ps + (to_ps - from_ps) / 2)))
+			w->v[i].end_ps = to_ps;
+	}
+}
+
+static void use_marks(struct ss_windows *out, struct marks *m)
+{
+	out->source = SS_STEPS_MARKED;
+	out->confidence_frac = 1;
+	out->v = m->v.v;
+	out->n = m->v.n;
+	out->name = m->name;
+	m->v.v = NULL;
+	m->v.n = m->v.cap = 0;
+	make_disjoint(out);
+}
+
+static bool use_derived(struct ss_windows *out, const struct ss_steps *s, const struct ss_host *h,
+			const struct marks *m)
+{
+	if (!copy_steps(out, s, h, m))
+		return false;
+	out->source = SS_STEPS_DERIVED;
+	out->confidence_frac = 1;
+	make_disjoint(out);
+	extend(out, m);
+	return true;
+}
+
+/* Calls so short may as well be parts of a step. */
+static bool is_too_short(const struct ss_steps *s)
+{
+	uint64_t sum_ps = 0;
+	for (size_t i = 0; i < s->n; i++)
+		sum_ps += s->v[i].dur_ps;
+	return sum_ps / s->n < SS_SHORTEST_FOUND_STEP_PS;
+}
+
+static bool use_found(struct ss_windows *out, const struct ss_steps *s, const struct ss_host *h, const struct marks *m)
+{
+	if (!s->n || s->inferred.how == SS_INFERRED_FROM_WHOLE || s->inferred.confidence_frac < SS_SURE_STEPS_FRAC ||
+	    is_too_short(s))
+		return true;
+	if (!copy_steps(out, s, h, m))
+		return false;
+	out->source = SS_STEPS_INFERRED;
+	out->confidence_frac = s->inferred.confidence_frac;
+	make_disjoint(out);
+	return true;
+}
+
+/* ---- all ---- */
+
+static int by_length(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+/* The usual length, and which take far longer. */
+static bool find_outliers(struct ss_windows *w)
+{
+	uint64_t *v = malloc((w->n + 1) * sizeof(*v)), excess_ps = 0, longest_ps;
+	if (!v)
+		return false;
+	for (size_t i = 0; i < w->n; i++)
+		v[i] = (uint64_t)(w->v[i].end_ps - w->v[i].begin_ps);
+	qsort(v, w->n, sizeof(*v), by_length);
+	w->typical_ps = w->n ? v[w->n / 2] : 0;
+	longest_ps = w->n ? v[w->n - 1] : 0;
+	free(v);
+	for (size_t i = 0; i < w->n; i++) {
+		uint64_t dur_ps = (uint64_t)(w->v[i].end_ps - w->v[i].begin_ps);
+		double beyond = SS_OUTLIER_OF_LARGEST * (double)(longest_ps - w->typical_ps);
+		w->v[i].outlier = (double)dur_ps > SS_OUTLIER_RATIO * (double)w->typical_ps &&
+				  (double)(dur_ps - w->typical_ps) >= beyond;
+		w->noutliers += w->v[i].outlier;
+		excess_ps += w->v[i].outlier ? dur_ps - w->typical_ps : 0;
+	}
+	/* Half of the steps are no outliers, and a program that is just irregular has none. */
+	bool few = w->n >= SS_LEAST_STEPS_OF_OUTLIERS && w->noutliers * 3 <= w->n;
+	bool matters = w->n && (double)excess_ps > SS_OUTLIER_SHARE * (double)(w->end_ps - w->begin_ps);
+	if (few && matters)
+		return true;
+	for (size_t i = 0; i < w->n; i++)
+		w->v[i].outlier = false;
+	w->noutliers = 0;
+	return true;
+}
+
+static void whole_recording(struct ss_windows *w, const struct ss_host *h)
+{
+	bool any = false;
+	for (uint32_t k = 0; k < h->nplanes; k++) {
+		const struct ss_plane *p = &h->planes[k];
+		bool counts =
+			p->kind == SS_PLANE_HOST_CPU || p->kind == SS_PLANE_GPU || p->kind == SS_PLANE_TENSOR_CORE;
+		for (uint32_t j = 0; counts && j < p->nlines; j++) {
+			const struct ss_line *l = &p->lines[j];
+			for (uint32_t i = 0; !l->derived && !l->spans && i < l->ev.n; i++) {
+				int64_t begin_ps = l->ev.begin_ps[i], end_ps = ss_xevents_end_ps(&l->ev, i);
+				if (!l->ev.dur_ps[i] || end_ps < begin_ps)
+					continue;
+				w->begin_ps = any && w->begin_ps < begin_ps ? w->begin_ps : begin_ps;
+				w->end_ps = any && w->end_ps > end_ps ? w->end_ps : end_ps;
+				any = true;
+			}
+		}
+	}
+}
+
+static bool choose(struct ss_windows *out, struct ss_host *h, struct marks *m, struct ss_err *err)
+{
+	bool has_device = ss_host_hardware(h) != SS_HW_CPU_ONLY;
+	bool kineto = m->v.n && ss_str_starts(m->name, SS_STR("ProfilerStep#"));
+	const struct ss_host_steps *own = ss_host_steps(h, err), *found;
+	if (!own)
+		return false;
+	if (has_device && own->steps.n && !kineto)
+		return use_derived(out, &own->steps, h, m) || ss_fail_mem(err);
+	if (m->v.n) {
+		use_marks(out, m);
+		return true;
+	}
+	if (own->steps.n)
+		return use_derived(out, &own->steps, h, m) || ss_fail_mem(err);
+	return (found = ss_host_inferred_steps(h, err)) && (use_found(out, &found->steps, h, m) || ss_fail_mem(err));
+}
+
+bool ss_windows_find(struct ss_windows *out, struct ss_host *h, struct ss_err *err)
+{
+	const struct ss_plane *p = ss_host_plane(h, SS_PLANE_HOST_CPU);
+	struct marks m = { .name = SS_STR("") };
+	*out = (struct ss_windows){ .name = SS_STR("") };
+	bool ok = (!p || read_marks(&m, p) || ss_fail_mem(err)) && choose(out, h, &m, err);
+	out->line = m.line;
+	if (!out->name.n)
+		out->name = m.name;
+	ss_vec_free(&m.v);
+	if (ok && out->n) {
+		out->begin_ps = out->v[0].begin_ps;
+		out->end_ps = out->v[out->n - 1].end_ps;
+	} else if (ok) {
+		whole_recording(out, h);
+	}
+	ok = ok && (find_outliers(out) || ss_fail_mem(err));
+	if (!ok) {
+		free(out->v);
+		*out = (struct ss_windows){ .name = SS_STR("") };
+	}
+	return ok;
+}

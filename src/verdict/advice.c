@@ -1,0 +1,165 @@
+/*
+ * advice.c - what helps against a cause, in the words of the framework that made the profile. What is for another
+ * framework or another device is never said.
+ */
+#include "verdict/judge.h"
+
+#define ANY 0u
+#define JAX SS_FW_JAX
+#define TF SS_FW_TENSORFLOW
+#define TORCH SS_FW_PYTORCH
+#define TORCH_XLA SS_FW_TORCH_XLA
+
+enum where { ANYWHERE, ON_DEVICE, ON_CPU };
+
+static const struct advice {
+	enum ss_cause cause;
+	unsigned frameworks; /* ANY: of whatever made it */
+	enum where where;
+	const char *text;
+} table[] = {
+	{ SS_CAUSE_INPUT, TF, ANYWHERE,
+	  "Read ahead: end the pipeline with prefetch(tf.data.AUTOTUNE), and give map() "
+	  "num_parallel_calls=tf.data.AUTOTUNE." },
+	{ SS_CAUSE_INPUT, TF, ANYWHERE,
+	  "Replace Python in the pipeline (from_generator, py_function) by TensorFlow operations, or run it offline: "
+	  "Python runs one at a time." },
+	{ SS_CAUSE_INPUT, TORCH, ANYWHERE,
+	  "Let the DataLoader work ahead: num_workers above 0, persistent_workers=True, and a larger "
+	  "prefetch_factor." },
+	{ SS_CAUSE_INPUT, JAX, ANYWHERE,
+	  "Prepare the next batch on another thread while the device computes, and put it onto the device early "
+	  "(jax.device_put is asynchronous)." },
+	{ SS_CAUSE_INPUT, TORCH_XLA, ANYWHERE,
+	  "Load ahead with torch_xla's MpDeviceLoader, and give the DataLoader several workers." },
+	{ SS_CAUSE_INPUT, ANY, ANYWHERE, "Do the work once: store what the slow stage makes, or cache it." },
+	{ SS_CAUSE_HOST_CODE, JAX, ANYWHERE,
+	  "Start the next step first: jax.jit functions return before they are done, so the host's work can run "
+	  "meanwhile." },
+	{ SS_CAUSE_HOST_CODE, ANY, ANYWHERE,
+	  "Make it quicker, do it less often, or let another thread do it ahead of time." },
+	{ SS_CAUSE_DISPATCH, JAX, ANYWHERE,
+	  "Put the whole step into one jax.jit function, or several steps into one with jax.lax.scan." },
+	{ SS_CAUSE_DISPATCH, TF, ANYWHERE,
+	  "Put the whole step into one tf.function; with Keras, set steps_per_execution above 1 in compile()." },
+	{ SS_CAUSE_DISPATCH, TORCH, ANYWHERE,
+	  "Use torch.compile, which joins small operations, and the foreach or fused versions of optimizers." },
+	{ SS_CAUSE_DISPATCH, TORCH, ON_DEVICE,
+	  "Capture the step in a CUDA graph (torch.cuda.graph), so that one call starts all kernels." },
+	{ SS_CAUSE_DISPATCH, ANY, ANYWHERE, "Do more in each operation: larger batches." },
+	{ SS_CAUSE_SYNC, JAX, ANYWHERE,
+	  "Read results later: keep losses as arrays and convert them every n-th step (float(), np.asarray and "
+	  "block_until_ready wait)." },
+	{ SS_CAUSE_SYNC, TF, ANYWHERE,
+	  "Read results later: call .numpy() every n-th step, after the next one was started." },
+	{ SS_CAUSE_SYNC, TORCH, ANYWHERE,
+	  "Read results later: .item(), .cpu() and print() of a tensor wait; sum losses on the device and read them "
+	  "every n-th step." },
+	{ SS_CAUSE_COMPILE, JAX, ANYWHERE,
+	  "Keep shapes, types and static arguments the same from step to step: pad batches to a few sizes. "
+	  "jax.log_compiles() says what is compiled." },
+	{ SS_CAUSE_COMPILE, TF, ANYWHERE,
+	  "Keep the arguments of tf.function the same: pass tensors instead of Python numbers, and give "
+	  "input_signature or reduce_retracing=True." },
+	{ SS_CAUSE_COMPILE, TORCH, ANYWHERE,
+	  "Keep shapes the same, or mark what changes (torch._dynamo.mark_dynamic); TORCH_LOGS=recompiles says what "
+	  "changed." },
+	{ SS_CAUSE_COMPILE, TORCH_XLA, ANYWHERE,
+	  "Keep shapes the same from step to step: each new graph is compiled." },
+	{ SS_CAUSE_COMPILE, ANY, ANYWHERE,
+	  "Where it happens in the first steps only, record after some steps of warm-up." },
+	{ SS_CAUSE_TRANSFER, ANY, ON_DEVICE,
+	  "Copy while the device computes: prefetch the next batch, from pinned host memory." },
+	{ SS_CAUSE_TRANSFER, TORCH, ON_DEVICE,
+	  "pin_memory=True in the DataLoader, and .to(device, non_blocking=True)." },
+	{ SS_CAUSE_TRANSFER, JAX, ANYWHERE,
+	  "Keep data on the device between steps, and use jax.device_put for the next batch while this one computes." },
+	{ SS_CAUSE_TRANSFER, ANY, ANYWHERE, "Copy less: smaller types, and only what is needed." },
+	{ SS_CAUSE_COMPUTE, ANY, ANYWHERE,
+	  "Look at the largest operation first: compute less there, or in a narrower type where accuracy allows." },
+	{ SS_CAUSE_COLLECTIVE, ANY, ANYWHERE,
+	  "Send less: gradients in a smaller type, accumulated over several batches, or another sharding." },
+	{ SS_CAUSE_COLLECTIVE, ANY, ANYWHERE,
+	  "Let communication run beside computation, in smaller buckets that begin earlier." },
+	{ SS_CAUSE_STRAGGLER, ANY, ANYWHERE,
+	  "Look at what the late one does before the collective operation: its input, its share of the data, its "
+	  "hardware. Sending less does not help." },
+	{ SS_CAUSE_CALLBACK, JAX, ANYWHERE,
+	  "Take jax.debug.print, jax.pure_callback and jax.experimental.io_callback out of the step, or call them "
+	  "every n-th step." },
+	{ SS_CAUSE_CALLBACK, TF, ANYWHERE, "Replace tf.py_function and tf.numpy_function by TensorFlow operations." },
+	{ SS_CAUSE_CALLBACK, ANY, ANYWHERE,
+	  "Each call back makes the program wait for Python: do the work inside of the program, or outside of the "
+	  "step." },
+	{ SS_CAUSE_OUTSIDE_STEPS, ANY, ANYWHERE, "Do this work while a step runs: on another thread, ahead of time." },
+	{ SS_CAUSE_OUTLIER_STEPS, ANY, ANYWHERE,
+	  "Do what these steps do beside the others less often, or on another thread." },
+	{ SS_CAUSE_MEMORY_CAPACITY, JAX, ON_DEVICE,
+	  "Donate the buffers of parameters and optimizer state (donate_argnums), or compute activations again "
+	  "(jax.checkpoint)." },
+	{ SS_CAUSE_MEMORY_CAPACITY, TF, ON_DEVICE,
+	  "Compute activations again (tf.recompute_grad), or use a smaller batch." },
+	{ SS_CAUSE_MEMORY_CAPACITY, TORCH, ON_DEVICE,
+	  "Compute activations again (torch.utils.checkpoint), and free gradients with zero_grad(set_to_none=True)." },
+	{ SS_CAUSE_MEMORY_CAPACITY, ANY, ANYWHERE,
+	  "Spread parameters and optimizer state over devices, or accumulate gradients over smaller batches." },
+	{ SS_CAUSE_MEMORY_GROWTH, TORCH, ANYWHERE,
+	  "Do not keep tensors with their graphs: sum losses with .detach()." },
+	{ SS_CAUSE_MEMORY_GROWTH, ANY, ANYWHERE,
+	  "Look for lists and caches that keep results of each step; the memory profile says which operation made "
+	  "them." },
+	{ SS_CAUSE_FRAGMENTATION, JAX, ON_DEVICE,
+	  "Keep sizes the same from step to step: pad batches. XLA_PYTHON_CLIENT_ALLOCATOR=platform allocates anew "
+	  "each time." },
+	{ SS_CAUSE_FRAGMENTATION, TF, ON_DEVICE,
+	  "Keep sizes the same from step to step: pad batches. TF_GPU_ALLOCATOR=cuda_malloc_async moves what is free "
+	  "together." },
+	{ SS_CAUSE_FRAGMENTATION, TORCH, ON_DEVICE,
+	  "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, and keep sizes the same from step to step." },
+	{ SS_CAUSE_FRAGMENTATION, ANY, ANYWHERE,
+	  "Keep the sizes of what is allocated the same from step to step: pad batches to a few sizes." },
+	{ SS_CAUSE_PRECISION, JAX, ON_DEVICE,
+	  "Compute in bfloat16, or set jax.default_matmul_precision to 'tensorfloat32'." },
+	{ SS_CAUSE_PRECISION, TF, ON_DEVICE,
+	  "Use the policy mixed_bfloat16 (or mixed_float16) of Keras, or enable TensorFloat-32." },
+	{ SS_CAUSE_PRECISION, TORCH, ON_DEVICE,
+	  "Use torch.autocast with bfloat16, or torch.set_float32_matmul_precision('high')." },
+	{ SS_CAUSE_PRECISION, ANY, ON_DEVICE,
+	  "Compute matrix products in bfloat16, float16 or TensorFloat-32 where accuracy allows." },
+	{ SS_CAUSE_LOCK, ANY, ANYWHERE,
+	  "Look in the timeline at what the other thread does meanwhile; hold the lock for a shorter time, or hand "
+	  "data over in a queue that is filled ahead." },
+	{ SS_CAUSE_GC, ANY, ANYWHERE,
+	  "Collect outside of the steps: gc.freeze() after setting up, gc.disable(), and gc.collect() every few "
+	  "hundred steps." },
+	{ SS_CAUSE_IDLE, JAX, ANYWHERE,
+	  "Record Python: set ProfileOptions.python_tracer_level = 1, or put jax.profiler.TraceAnnotation around "
+	  "suspects." },
+	{ SS_CAUSE_IDLE, TF, ANYWHERE,
+	  "Put tf.profiler.experimental.Trace around suspects, so that the profile names them." },
+	{ SS_CAUSE_IDLE, TORCH, ANYWHERE,
+	  "Record Python: profile(with_stack=True), or put torch.profiler.record_function around suspects." },
+	{ SS_CAUSE_IDLE, ANY, ANYWHERE, "Profile again with the host's threads and Python's calls recorded." },
+	{ SS_CAUSE_NONE, ANY, ANYWHERE, "Only less or narrower computing, or a faster device, makes it quicker." },
+};
+
+static bool fits(const struct ss_judge *j, const struct advice *a)
+{
+	if (a->where == ON_DEVICE && !j->has_device)
+		return false;
+	if (a->where == ON_CPU && j->has_device)
+		return false;
+	/* Of a profile with marks of two frameworks the one that is named. */
+	unsigned own = j->frameworks & SS_FW_TORCH_XLA ? SS_FW_TORCH_XLA
+		       : j->frameworks & SS_FW_PYTORCH ? SS_FW_PYTORCH
+		       : j->frameworks & SS_FW_JAX     ? SS_FW_JAX
+						       : j->frameworks;
+	return !a->frameworks || (a->frameworks & own);
+}
+
+void ss_advise(struct ss_judge *j, struct ss_verdict_finding *f)
+{
+	for (size_t i = 0; i < SS_COUNT(table) && f->nadvice < SS_MOST_ADVICE; i++)
+		if (table[i].cause == f->cause && fits(j, &table[i]))
+			f->advice[f->nadvice++] = ss_str_from(table[i].text);
+}

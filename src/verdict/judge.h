@@ -1,0 +1,77 @@
+/*
+ * judge.h - what rules read, and how they say what they find. Internal to this folder.
+ */
+#ifndef SS_VERDICT_JUDGE_H
+#define SS_VERDICT_JUDGE_H
+
+#include "base/vec.h"
+#include "verdict/verdict.h"
+
+#include <math.h>
+
+/* A device, or the program on a host without one. */
+struct ss_judged_unit {
+	const struct ss_time_unit *u;
+	const struct ss_time_host *h;
+	struct ss_wait wait;
+	double wait_frac; /* of its window: waited for others in collectives that nothing hides */
+};
+
+struct ss_judge {
+	const struct ss_attribution *a;
+	const struct ss_env *env;
+	struct ss_arena *arena;
+	struct ss_judged_unit *units;
+	size_t nunits;
+	unsigned frameworks; /* bits of enum ss_framework; 0: unknown */
+	bool has_device, has_python;
+	struct ss_verdict *out;
+	SS_VEC(struct ss_verdict_finding) found;
+	SS_VEC(struct ss_not_judged) unknown;
+	bool no_memory;
+};
+
+/* Share of the window, by class: in steps, between them; of one unit. */
+double ss_unit_frac(const struct ss_judged_unit *u, enum ss_time_class c, enum ss_time_region r);
+double ss_unit_step_frac(const struct ss_judged_unit *u, enum ss_time_class c); /* usual and outlying steps */
+
+/* A class over all units: the mean of those that it befalls, and the one where it is most. */
+struct ss_befallen {
+	double frac;
+	const struct ss_judged_unit *worst; /* NULL: none */
+};
+struct ss_befallen ss_befalls(const struct ss_judge *j, enum ss_time_class c);
+
+/* The largest of a unit in a class, in steps (or between them); NULL. */
+const struct ss_time_subject *ss_largest(const struct ss_judged_unit *u, enum ss_time_class c, bool between);
+uint64_t ss_subject_ps(const struct ss_time_subject *s, bool between);
+
+/* A new finding; NULL when memory is out. Good until the next. */
+struct ss_verdict_finding *ss_find(struct ss_judge *j, enum ss_cause c, double share_frac);
+/* Formatted into the arena, cut to what is allowed. */
+struct ss_str ss_say(struct ss_judge *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Its first bytes, whole characters. */
+struct ss_str ss_cut(struct ss_str s, size_t max);
+void ss_prove(struct ss_judge *j, struct ss_verdict_finding *f, const char *what, double value, const char *unit,
+	      const struct ss_judged_unit *u, const char *tool);
+void ss_prove_words(struct ss_judge *j, struct ss_verdict_finding *f, const char *what, struct ss_str words,
+		    const struct ss_judged_unit *u, const char *tool);
+/* The last proof is to be seen in the timeline from here to there. */
+void ss_point_at(struct ss_judge *j, struct ss_verdict_finding *f, const struct ss_judged_unit *u, int64_t begin_ps,
+		 int64_t end_ps);
+void ss_cannot_judge(struct ss_judge *j, enum ss_cause c, const char *why);
+/* advice.c: what helps, in the words of the framework. */
+void ss_advise(struct ss_judge *j, struct ss_verdict_finding *f);
+
+/* "host1", or "/device:GPU:1" where one host has several; "" where there is but one. */
+struct ss_str ss_judged_name(struct ss_judge *j, const struct ss_judged_unit *u);
+
+typedef void ss_rule_fn(struct ss_judge *j);
+#define RULE(name) ss_rule_fn ss_rule_##name;
+#include "verdict/rules.def"
+#undef RULE
+
+/* rank.c */
+void ss_rank(struct ss_judge *j);
+
+#endif

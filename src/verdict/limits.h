@@ -1,0 +1,36 @@
+/*
+ * limits.h - from where on something is said, with the reason.
+ */
+#ifndef SS_VERDICT_LIMITS_H
+#define SS_VERDICT_LIMITS_H
+
+/* Less than this is not worth a change by itself. */
+#define SS_LEAST_SHARE 0.05
+/* Less than this is not even mentioned beside something else. */
+#define SS_LEAST_MENTION 0.01
+/* What is befallen has this much of the worst: others are as they should be. */
+#define SS_BEFALLEN_FRAC 0.3
+/* To compute is what a program is for: it gives way to another cause of this share. */
+#define SS_COMPUTE_GIVES_WAY 0.25
+/* Well used: the device computes for this share of the time ... */
+#define SS_WELL_USED_SHARE 0.85
+/* ... and its largest operation reaches this share of its peak of FLOPs. */
+#define SS_WELL_USED_FLOPS 0.70
+/* Operations shorter than this on average are small: starting one takes some of it. */
+#define SS_SMALL_MEAN_PS UINT64_C(50000000)
+/* One of the participants came last in this share of the meetings in which somebody did: not by chance. */
+#define SS_STRAGGLER_LAST_FRAC 0.6
+/* Memory is short from here on: the next larger allocation may fail. */
+#define SS_MEMORY_FULL_FRAC 0.92
+/* More is in use after this share of the steps, and at the end by this much. */
+#define SS_GROWS_STEPS_FRAC 0.75
+#define SS_GROWS_LEAST_STEPS 4
+#define SS_GROWS_FRAC 0.03
+/* Free memory is in pieces if so much of it lies outside of the largest block, and is of no use if so much is free. */
+#define SS_FRAGMENTED_FRAC 0.5
+#define SS_FRAGMENTED_FREE_FRAC 0.2
+/* Matrix products in wide types are worth a word from this share of all such kernels and of the time on. */
+#define SS_WIDE_FRAC 0.25
+#define SS_WIDE_SHARE 0.15
+
+#endif

@@ -1,0 +1,89 @@
+/* rules_compute.c - what computes, what bounds it, and in which types. */
+#include "verdict/judge.h"
+#include "verdict/limits.h"
+
+static const char *bound_of(const struct ss_time_subject *s)
+{
+	if (!s || isnan(s->flops_frac) || isnan(s->bytes_frac) || (s->flops_frac <= 0 && s->bytes_frac <= 0))
+		return "unknown";
+	return s->flops_frac > s->bytes_frac ? "flops" : "memory";
+}
+
+static void prove_peaks(struct ss_judge *j, struct ss_verdict_finding *f, const struct ss_time_subject *s,
+			const struct ss_judged_unit *u)
+{
+	ss_prove_words(j, f, "bound_by", ss_str_from(bound_of(s)), u, "roofline_model");
+	if (s && !isnan(s->flops_frac))
+		ss_prove(j, f, "share of the peak FLOP rate", s->flops_frac, "share", u, "roofline_model");
+	if (s && !isnan(s->bytes_frac))
+		ss_prove(j, f, "share of the peak memory bandwidth", s->bytes_frac, "share", u, "roofline_model");
+}
+
+/* " reaches 45% of the peak FLOP rate and 20% of the memory bandwidth". */
+static struct ss_str reach(struct ss_judge *j, const struct ss_time_subject *s)
+{
+	if (!s || isnan(s->flops_frac) || isnan(s->bytes_frac))
+		return SS_STR("");
+	return ss_say(
+		j, " It reaches %.0f%% of the peak FLOP rate and %.0f%% of the peak memory bandwidth: its bound is %s.",
+		100 * s->flops_frac, 100 * s->bytes_frac,
+		s->flops_frac > s->bytes_frac ? "the FLOP rate" : "the memory");
+}
+
+void ss_rule_compute(struct ss_judge *j)
+{
+	struct ss_befallen b = ss_befalls(j, SS_TIME_COMPUTE);
+	if (!b.worst || b.frac < SS_LEAST_SHARE)
+		return;
+	const struct ss_time_subject *s = ss_largest(b.worst, SS_TIME_COMPUTE, false);
+	double op_frac = s ? (double)ss_subject_ps(s, false) / (double)b.worst->u->window_ps : 0;
+	bool well = s && b.frac >= SS_WELL_USED_SHARE && s->flops_frac >= SS_WELL_USED_FLOPS && op_frac >= b.frac / 2;
+	struct ss_verdict_finding *f = ss_find(j, well ? SS_CAUSE_NONE : SS_CAUSE_COMPUTE, b.frac);
+	if (!f)
+		return;
+	f->subject = s ? ss_cut(s->name, SS_MOST_SUBJECT_BYTES) : SS_STR("operations");
+	struct ss_str detail = s && s->detail.n ? ss_say(j, " (" SS_FMT ")", SS_ARG(ss_cut(s->detail, 160)))
+						: SS_STR(""),
+		      how = reach(j, s);
+	f->text = well ? ss_say(j,
+				"The device is well used: operations take %.1f%% of the time, the most " SS_FMT SS_FMT
+				" with %.1f%%." SS_FMT,
+				100 * b.frac, SS_ARG(f->subject), SS_ARG(detail), 100 * op_frac, SS_ARG(how))
+		       : ss_say(j, "Operations take %.1f%% of the time, the most " SS_FMT SS_FMT " with %.1f%%." SS_FMT,
+				100 * b.frac, SS_ARG(f->subject), SS_ARG(detail), 100 * op_frac, SS_ARG(how));
+	ss_prove(j, f, "share of the recorded time: compute", ss_unit_step_frac(b.worst, SS_TIME_COMPUTE), "share",
+		 b.worst, "overview_page");
+	ss_prove(j, f, "of that, the largest operation", op_frac, "share", b.worst, "hlo_stats");
+	if (s)
+		ss_point_at(j, f, b.worst, s->begin_ps, s->end_ps);
+	prove_peaks(j, f, s, b.worst);
+}
+
+void ss_rule_precision(struct ss_judge *j)
+{
+	uint64_t wide_ps = 0, narrow_ps = 0, window_ps = 0;
+	struct ss_str kernel = SS_STR("");
+	for (size_t i = 0; i < j->a->nhosts; i++) {
+		const struct ss_precision *p = &j->a->hosts[i].precision;
+		wide_ps += p->wide_ps;
+		narrow_ps += p->narrow_ps;
+		kernel = kernel.n ? kernel : p->wide_kernel;
+	}
+	for (size_t i = 0; i < j->nunits; i++)
+		window_ps += j->units[i].u->window_ps;
+	double frac = window_ps ? (double)wide_ps / (double)window_ps : 0;
+	if (!wide_ps && !narrow_ps)
+		ss_cannot_judge(j, SS_CAUSE_PRECISION, "no kernel says in which types it multiplies matrices");
+	if (!kernel.n || frac < SS_WIDE_SHARE || (double)wide_ps < SS_WIDE_FRAC * (double)(wide_ps + narrow_ps))
+		return;
+	struct ss_verdict_finding *f = ss_find(j, SS_CAUSE_PRECISION, NAN);
+	if (!f)
+		return;
+	f->subject = ss_cut(kernel, SS_MOST_SUBJECT_BYTES);
+	f->text = ss_say(j,
+			 "Matrix products in 32 bit take %.1f%% of the time, the most in " SS_FMT
+			 ": narrower types run on faster units.",
+			 100 * frac, SS_ARG(f->subject));
+	ss_prove(j, f, "share of the recorded time in matrix products of wide types", frac, "share", NULL,
+		 "kernel_stats");
+}

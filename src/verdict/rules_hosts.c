@@ -1,0 +1,143 @@
+/* rules_hosts.c - hosts and devices that wait for each other. */
+#include "verdict/judge.h"
+#include "verdict/limits.h"
+
+/* Who came last most often; NULL where it is now one, now the other. */
+static const struct ss_judged_unit *latest(const struct ss_judge *j)
+{
+	const struct ss_judged_unit *who = NULL;
+	uint64_t all = 0, caused_ps = 0;
+	for (size_t i = 0; i < j->nunits; i++) {
+		all += j->units[i].wait.last;
+		caused_ps += j->units[i].wait.caused_ps;
+		if (!who || j->units[i].wait.caused_ps > who->wait.caused_ps)
+			who = &j->units[i];
+	}
+	/* Devices of one late host take turns at being the last. */
+	uint64_t last = 0, host_ps = 0;
+	for (size_t i = 0; who && i < j->nunits; i++)
+		if (j->units[i].h == who->h) {
+			last += j->units[i].wait.last;
+			host_ps += j->units[i].wait.caused_ps;
+		}
+	bool often = all && (double)last >= SS_STRAGGLER_LAST_FRAC * (double)all &&
+		     (double)host_ps >= SS_STRAGGLER_LAST_FRAC * (double)caused_ps;
+	return often ? who : NULL;
+}
+
+/* Mean over those that wait. */
+static double waited(const struct ss_judge *j)
+{
+	double max = 0, sum = 0;
+	size_t n = 0;
+	for (size_t i = 0; i < j->nunits; i++)
+		max = fmax(max, j->units[i].wait_frac);
+	for (size_t i = 0; i < j->nunits; i++)
+		if (max > 0 && j->units[i].wait_frac >= SS_BEFALLEN_FRAC * max) {
+			sum += j->units[i].wait_frac;
+			n++;
+		}
+	return n ? sum / (double)n : 0;
+}
+
+/* What the late one does beyond what the others do: the class with the largest excess. */
+static struct ss_str excess_of(struct ss_judge *j, const struct ss_judged_unit *late, enum ss_time_class *class)
+{
+	double max = 0;
+	*class = SS_TIME_UNKNOWN;
+	for (int c = 0; c < SS_TIME_COUNT; c++) {
+		double others = 0;
+		size_t n = 0;
+		for (size_t i = 0; i < j->nunits; i++)
+			if (j->units[i].h != late->h || j->a->nhosts == 1) {
+				others += &j->units[i] == late ? 0
+							       : ss_unit_step_frac(&j->units[i], (enum ss_time_class)c);
+				n += &j->units[i] != late;
+			}
+		double excess = ss_unit_step_frac(late, (enum ss_time_class)c) - (n ? others / (double)n : 0);
+		if (c != SS_TIME_COLLECTIVE && excess > max) {
+			max = excess;
+			*class = (enum ss_time_class)c;
+		}
+	}
+	if (max < SS_LEAST_SHARE)
+		return SS_STR("");
+	const struct ss_time_subject *s = ss_largest(late, *class, false);
+	struct ss_str name = ss_time_class_name(*class);
+	if (*class == SS_TIME_UNKNOWN)
+		return SS_STR(" What it does meanwhile was not recorded.");
+	return s ? ss_say(j, " Meanwhile it is busy with " SS_FMT ": " SS_FMT ".", SS_ARG(name), SS_ARG(s->name))
+		 : ss_say(j, " Meanwhile it is busy with " SS_FMT ".", SS_ARG(name));
+}
+
+void ss_rule_straggler(struct ss_judge *j)
+{
+	const struct ss_judged_unit *late = latest(j);
+	enum ss_time_class class;
+	double frac = waited(j);
+	uint64_t meetings = 0;
+	for (size_t i = 0; i < j->nunits; i++)
+		meetings += j->units[i].wait.meetings;
+	if (!meetings) {
+		ss_cannot_judge(j, SS_CAUSE_STRAGGLER,
+				j->nunits > 1 ? "no collective operation is recorded of several participants"
+					      : "one participant is recorded");
+		return;
+	}
+	if (!late || frac < SS_LEAST_SHARE)
+		return;
+	struct ss_verdict_finding *f = ss_find(j, SS_CAUSE_STRAGGLER, frac);
+	struct ss_str name = j->out->nhosts > 1 ? late->h->name : ss_judged_name(j, late),
+		      why = excess_of(j, late, &class);
+	if (!f)
+		return;
+	f->subject = name;
+	f->text = ss_say(
+		j,
+		SS_FMT
+		" comes last to the collective operations: the others wait for it during %.1f%% of the time." SS_FMT,
+		SS_ARG(name), 100 * frac, SS_ARG(why));
+	ss_prove(j, f, "share of the time that the others wait", frac, "share", late, "pod_viewer");
+	ss_prove(j, f, "meetings in which it came last", (double)late->wait.last, "count", late, "trace_viewer@");
+	ss_prove(j, f, "meetings", (double)late->wait.meetings, "count", late, "trace_viewer@");
+}
+
+/* Exposed communication without what is waiting for somebody. */
+void ss_rule_collective(struct ss_judge *j)
+{
+	const struct ss_judged_unit *worst = NULL;
+	double max = 0, sum = 0;
+	size_t n = 0;
+	for (size_t i = 0; i < j->nunits; i++) {
+		double frac = ss_unit_step_frac(&j->units[i], SS_TIME_COLLECTIVE) - j->units[i].wait_frac;
+		if (frac > max) {
+			max = frac;
+			worst = &j->units[i];
+		}
+	}
+	for (size_t i = 0; i < j->nunits; i++) {
+		double frac = ss_unit_step_frac(&j->units[i], SS_TIME_COLLECTIVE) - j->units[i].wait_frac;
+		if (frac >= SS_BEFALLEN_FRAC * max && frac > 0) {
+			sum += frac;
+			n++;
+		}
+	}
+	double frac = n ? sum / (double)n : 0;
+	if (!worst || frac < SS_LEAST_SHARE)
+		return;
+	const struct ss_time_subject *s = ss_largest(worst, SS_TIME_COLLECTIVE, false);
+	struct ss_verdict_finding *f = ss_find(j, SS_CAUSE_COLLECTIVE, frac);
+	if (!f)
+		return;
+	f->subject = s ? s->name : SS_STR("collective operations");
+	f->text = ss_say(j,
+			 "Communication beside which nothing computes takes %.1f%% of the time, the most in " SS_FMT
+			 ": the transfer itself, not waiting for "
+			 "somebody.",
+			 100 * frac, SS_ARG(f->subject));
+	ss_prove(j, f, "share of the recorded time: exposed communication",
+		 ss_unit_step_frac(worst, SS_TIME_COLLECTIVE), "share", worst, "hlo_stats");
+	if (s)
+		ss_point_at(j, f, worst, s->begin_ps, s->end_ps);
+	ss_prove(j, f, "of that, waiting for others", worst->wait_frac, "share", worst, "pod_viewer");
+}

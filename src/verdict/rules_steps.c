@@ -1,0 +1,197 @@
+/* rules_steps.c - time between the steps, and steps that take far longer than the others. */
+#include "verdict/judge.h"
+#include "verdict/limits.h"
+
+static double between_frac(const struct ss_judged_unit *u)
+{
+	double frac = 0;
+	for (int c = 0; c < SS_TIME_COUNT; c++)
+		frac += ss_unit_frac(u, (enum ss_time_class)c, SS_REGION_BETWEEN);
+	return frac;
+}
+
+static enum ss_time_class most_of(const struct ss_judged_unit *u, enum ss_time_region r)
+{
+	int best = 0;
+	for (int c = 1; c < SS_TIME_COUNT; c++)
+		if (u->u->ps[c][r] > u->u->ps[best][r])
+			best = c;
+	return (enum ss_time_class)best;
+}
+
+void ss_rule_outside_steps(struct ss_judge *j)
+{
+	const struct ss_judged_unit *worst = NULL;
+	double max = 0, sum = 0;
+	size_t n = 0;
+	for (size_t i = 0; i < j->nunits; i++)
+		if (between_frac(&j->units[i]) > max) {
+			max = between_frac(&j->units[i]);
+			worst = &j->units[i];
+		}
+	for (size_t i = 0; i < j->nunits; i++)
+		if (between_frac(&j->units[i]) >= SS_BEFALLEN_FRAC * max) {
+			sum += between_frac(&j->units[i]);
+			n++;
+		}
+	double frac = n ? sum / (double)n : 0;
+	if (!worst || frac < SS_LEAST_SHARE)
+		return;
+	enum ss_time_class c = most_of(worst, SS_REGION_BETWEEN);
+	const struct ss_time_subject *s = ss_largest(worst, c, true);
+	struct ss_str class = ss_time_class_name(c),
+		      stage = c == SS_TIME_INPUT && worst->h->input.name.n ? worst->h->input.name : SS_STR("");
+	struct ss_verdict_finding *f = ss_find(j, SS_CAUSE_OUTSIDE_STEPS, frac);
+	if (!f)
+		return;
+	struct ss_str name = stage.n ? stage : s ? s->name : SS_STR("");
+	f->subject = name.n ? ss_say(j, "between the steps: " SS_FMT, SS_ARG(ss_cut(name, 150)))
+			    : SS_STR("between the steps");
+	if (c == SS_TIME_UNKNOWN)
+		f->text = ss_say(j,
+				 "%.1f%% of the time passes between the steps, and what the program does there was not "
+				 "recorded.",
+				 100 * frac);
+	else
+		f->text = ss_say(
+			j, "%.1f%% of the time passes between the steps, mostly in " SS_FMT "%s" SS_FMT "%s" SS_FMT ".",
+			100 * frac, SS_ARG(class), name.n ? ": " : "", SS_ARG(name),
+			s && s->caller.n ? ", called by " : "", SS_ARG(s ? s->caller : SS_STR("")));
+	ss_prove(j, f, "share of the recorded time between steps", between_frac(worst), "share", worst,
+		 "trace_viewer@");
+	if (s)
+		ss_point_at(j, f, worst, s->begin_ps, s->end_ps);
+}
+
+/* "every 6th" where the numbers of the outliers are equally far from each other; 0 else. */
+static int64_t period_of(const struct ss_windows *w)
+{
+	int64_t before = 0, period = 0;
+	bool any = false;
+	for (size_t i = 0; i < w->n; i++) {
+		if (!w->v[i].outlier)
+			continue;
+		if (any && period && w->v[i].num - before != period)
+			return 0;
+		if (any)
+			period = w->v[i].num - before;
+		before = w->v[i].num;
+		any = true;
+	}
+	/* Every so many, and not one between them. */
+	for (size_t i = 0; period > 1 && i < w->n; i++)
+		if (!w->v[i].outlier && (w->v[i].num - before) % period == 0)
+			return 0;
+	return w->noutliers >= 2 && period > 1 ? period : 0;
+}
+
+#define MOST_NUMBERS 8
+
+static struct ss_str numbers_of(struct ss_judge *j, const struct ss_windows *w)
+{
+	struct ss_str text = SS_STR("");
+	size_t n = 0;
+	for (size_t i = 0; i < w->n && n < MOST_NUMBERS; i++)
+		if (w->v[i].outlier) {
+			const char *before = !n ? "" : n + 1 == w->noutliers ? " and " : ", ";
+			text = ss_say(j, SS_FMT "%s%lld", SS_ARG(text), before, (long long)w->v[i].num);
+			n++;
+		}
+	return w->noutliers > n ? ss_say(j, SS_FMT " and %zu more", SS_ARG(text), w->noutliers - n) : text;
+}
+
+/* The class of which outlying steps have most beyond usual ones. */
+static enum ss_time_class excess_class(const struct ss_judged_unit *u)
+{
+	const struct ss_windows *w = &u->h->windows;
+	double ratio = (double)w->noutliers / (double)(w->n - w->noutliers), max = 0;
+	int best = SS_TIME_UNKNOWN;
+	for (int c = 0; c < SS_TIME_COUNT; c++) {
+		double excess = (double)u->u->ps[c][SS_REGION_OUTLIERS] - ratio * (double)u->u->ps[c][SS_REGION_STEPS];
+		if (excess > max) {
+			max = excess;
+			best = c;
+		}
+	}
+	return (enum ss_time_class)best;
+}
+
+static const struct ss_time_subject *outlier_subject(const struct ss_judged_unit *u, enum ss_time_class c)
+{
+	const struct ss_windows *w = &u->h->windows;
+	double ratio = (double)w->noutliers / (double)(w->n - w->noutliers), max = 0;
+	const struct ss_time_subject *best = NULL;
+	for (size_t i = 0; i < u->u->nsubjects; i++) {
+		const struct ss_time_subject *s = &u->u->subjects[i];
+		double excess = (double)s->ps[SS_REGION_OUTLIERS] - ratio * (double)s->ps[SS_REGION_STEPS];
+		if (s->class == c && excess > max) {
+			max = excess;
+			best = s;
+		}
+	}
+	return best;
+}
+
+static const char *ordinal(int64_t n)
+{
+	int64_t ten = n % 100;
+	return ten >= 11 && ten <= 13 ? "th" : n % 10 == 1 ? "st" : n % 10 == 2 ? "nd" : n % 10 == 3 ? "rd" : "th";
+}
+
+static const struct ss_judged_unit *with_outliers(const struct ss_judge *j)
+{
+	const struct ss_judged_unit *best = NULL;
+	for (size_t i = 0; i < j->nunits; i++)
+		if (j->units[i].h->windows.noutliers &&
+		    (!best || j->units[i].h->windows.noutliers > best->h->windows.noutliers))
+			best = &j->units[i];
+	return best;
+}
+
+void ss_rule_outlier_steps(struct ss_judge *j)
+{
+	const struct ss_judged_unit *u = with_outliers(j);
+	if (!u)
+		return;
+	const struct ss_windows *w = &u->h->windows;
+	uint64_t excess_ps = 0, longest_ps = 0;
+	const struct ss_window *longest = NULL;
+	for (size_t i = 0; i < w->n; i++) {
+		uint64_t dur_ps = (uint64_t)(w->v[i].end_ps - w->v[i].begin_ps);
+		if (!w->v[i].outlier)
+			continue;
+		excess_ps += dur_ps - w->typical_ps;
+		if (dur_ps > longest_ps) {
+			longest_ps = dur_ps;
+			longest = &w->v[i];
+		}
+	}
+	double frac = (double)excess_ps / (double)(w->end_ps - w->begin_ps);
+	struct ss_verdict_finding *f = ss_find(j, SS_CAUSE_OUTLIER_STEPS, frac);
+	if (!f || !longest)
+		return;
+	int64_t period = period_of(w);
+	struct ss_str numbers = numbers_of(j, w),
+		      every = period ? ss_say(j, " (every %lld%s)", (long long)period, ordinal(period)) : SS_STR("");
+	enum ss_time_class c = excess_class(u);
+	const struct ss_time_subject *s = outlier_subject(u, c);
+	struct ss_str class = ss_time_class_name(c), doing;
+	if (c == SS_TIME_UNKNOWN)
+		doing = SS_STR("what they do meanwhile was not recorded");
+	else if (s)
+		doing = ss_say(j, "the time goes to " SS_FMT ": " SS_FMT "%s" SS_FMT, SS_ARG(class),
+			       SS_ARG(ss_cut(s->name, 120)), s->caller.n ? ", called by " : "",
+			       SS_ARG(ss_cut(s->caller, 60)));
+	else
+		doing = ss_say(j, "the time goes to " SS_FMT, SS_ARG(class));
+	f->subject = ss_say(j, "step%s " SS_FMT SS_FMT, w->noutliers == 1 ? "" : "s", SS_ARG(numbers), SS_ARG(every));
+	f->text = ss_say(j,
+			 "%zu of %zu steps take far longer than the others, up to %.1f ms instead of %.1f ms, and with "
+			 "that %.1f%% of the time: " SS_FMT "; " SS_FMT ".",
+			 w->noutliers, w->n, (double)longest_ps / 1e9, (double)w->typical_ps / 1e9, 100 * frac,
+			 SS_ARG(f->subject), SS_ARG(doing));
+	ss_prove(j, f, "share of the time that slow steps take beyond usual ones", frac, "share", u, "overview_page");
+	ss_prove(j, f, "longest step", (double)longest_ps, "ps", u, "trace_viewer@");
+	ss_point_at(j, f, u, longest->begin_ps, longest->end_ps);
+	ss_prove(j, f, "usual step", (double)w->typical_ps, "ps", u, "overview_page");
+}

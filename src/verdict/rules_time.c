@@ -1,0 +1,233 @@
+/* rules_time.c - rules that say what a class of time goes to. */
+#include "verdict/judge.h"
+#include "verdict/limits.h"
+
+/* "fetch_rows (main.py:16), mostly in time.sleep, called by step (main.py:28)". */
+static struct ss_str place_of(struct ss_judge *j, const struct ss_time_subject *s)
+{
+	struct ss_str detail = s->detail.n ? ss_say(j, ", mostly in " SS_FMT, SS_ARG(s->detail)) : SS_STR("");
+	struct ss_str caller = s->caller.n ? ss_say(j, ", called by " SS_FMT, SS_ARG(s->caller)) : SS_STR("");
+	return ss_say(j, SS_FMT SS_FMT SS_FMT, SS_ARG(ss_cut(s->name, 160)), SS_ARG(detail), SS_ARG(caller));
+}
+
+static struct ss_str where(struct ss_judge *j, const struct ss_judged_unit *u)
+{
+	return j->out->nhosts > 1 ? ss_say(j, " of host " SS_FMT, SS_ARG(u->h->name)) : SS_STR("");
+}
+
+/* The class as a finding about `u`, with its share as the first proof. NULL where it is too small. */
+static struct ss_verdict_finding *class_finding(struct ss_judge *j, enum ss_cause cause, enum ss_time_class c,
+						const struct ss_judged_unit **u, const struct ss_time_subject **s)
+{
+	struct ss_befallen b = ss_befalls(j, c);
+	if (!b.worst || b.frac < SS_LEAST_SHARE)
+		return NULL;
+	struct ss_verdict_finding *f = ss_find(j, cause, b.frac);
+	*u = b.worst;
+	*s = ss_largest(b.worst, c, false);
+	if (!f)
+		return NULL;
+	if (*s)
+		f->subject = ss_cut((*s)->name, SS_MOST_SUBJECT_BYTES);
+	struct ss_str class = ss_time_class_name(c);
+	ss_prove(j, f, ss_say(j, "share of the recorded time: " SS_FMT, SS_ARG(class)).p, ss_unit_step_frac(*u, c),
+		 "share", *u, "overview_page");
+	if (*s) {
+		ss_prove(j, f, ss_say(j, "of that, " SS_FMT, SS_ARG((*s)->name)).p,
+			 (double)ss_subject_ps(*s, false) / (double)(*u)->u->window_ps, "share", *u, "trace_viewer@");
+		ss_point_at(j, f, *u, (*s)->begin_ps, (*s)->end_ps);
+	}
+	return f;
+}
+
+void ss_rule_input(struct ss_judge *j)
+{
+	const struct ss_judged_unit *u;
+	const struct ss_time_subject *s;
+	struct ss_verdict_finding *f = class_finding(j, SS_CAUSE_INPUT, SS_TIME_INPUT, &u, &s);
+	if (!f)
+		return;
+	bool staged = s && u->h->input.name.n && 3 * u->h->input.ps[0] >= ss_subject_ps(s, false);
+	struct ss_str stage = staged ? u->h->input.name : SS_STR(""), place = s ? place_of(j, s) : SS_STR("the input"),
+		      at = where(j, u);
+	if (stage.n)
+		f->subject = stage;
+	if (stage.n)
+		f->text = ss_say(j,
+				 "Steps" SS_FMT
+				 " wait for data during %.1f%% of the time: the slowest stage of the input is " SS_FMT
+				 "%s.",
+				 SS_ARG(at), 100 * f->share_frac, SS_ARG(stage),
+				 u->h->python_input ? ", which calls a Python function (PyFunc)" : "");
+	else
+		f->text = ss_say(j, "Steps" SS_FMT " wait for data during %.1f%% of the time, in " SS_FMT ".",
+				 SS_ARG(at), 100 * f->share_frac, SS_ARG(place));
+}
+
+void ss_rule_compile(struct ss_judge *j)
+{
+	const struct ss_judged_unit *u;
+	const struct ss_time_subject *s;
+	struct ss_verdict_finding *f = class_finding(j, SS_CAUSE_COMPILE, SS_TIME_COMPILE, &u, &s);
+	if (f)
+		f->text = ss_say(j, "Tracing and compiling takes %.1f%% of the time, within the steps: " SS_FMT ".",
+				 100 * f->share_frac, SS_ARG(s ? place_of(j, s) : SS_STR("programs")));
+}
+
+void ss_rule_callback(struct ss_judge *j)
+{
+	const struct ss_judged_unit *u;
+	const struct ss_time_subject *s;
+	struct ss_verdict_finding *f = class_finding(j, SS_CAUSE_CALLBACK, SS_TIME_CALLBACK, &u, &s);
+	if (f)
+		f->text = ss_say(
+			j, "The compiled program calls back into Python: this takes %.1f%% of the time, in " SS_FMT ".",
+			100 * f->share_frac, SS_ARG(s ? place_of(j, s) : SS_STR("a callback")));
+}
+
+void ss_rule_transfer(struct ss_judge *j)
+{
+	const struct ss_judged_unit *u;
+	const struct ss_time_subject *s;
+	struct ss_verdict_finding *f = class_finding(j, SS_CAUSE_TRANSFER, SS_TIME_COPY, &u, &s);
+	if (f)
+		f->text = ss_say(j, "Copies beside which nothing computes take %.1f%% of the time: " SS_FMT ".",
+				 100 * f->share_frac, SS_ARG(s ? place_of(j, s) : SS_STR("between host and device")));
+}
+
+void ss_rule_lock(struct ss_judge *j)
+{
+	const struct ss_judged_unit *u;
+	const struct ss_time_subject *s;
+	struct ss_verdict_finding *f = class_finding(j, SS_CAUSE_LOCK, SS_TIME_LOCK, &u, &s);
+	if (f)
+		f->text = ss_say(j,
+				 "The thread that starts the programs waits for another thread during %.1f%% of the "
+				 "time, in " SS_FMT ".",
+				 100 * f->share_frac, SS_ARG(s ? place_of(j, s) : SS_STR("a lock")));
+	else if (!j->has_python)
+		ss_cannot_judge(j, SS_CAUSE_LOCK, "Python's calls were not recorded");
+}
+
+void ss_rule_gc(struct ss_judge *j)
+{
+	const struct ss_judged_unit *u;
+	const struct ss_time_subject *s;
+	struct ss_verdict_finding *f = class_finding(j, SS_CAUSE_GC, SS_TIME_GC, &u, &s);
+	if (f)
+		f->text = ss_say(j, "Python's garbage collector takes %.1f%% of the time (" SS_FMT ").",
+				 100 * f->share_frac, SS_ARG(s ? place_of(j, s) : SS_STR("gc.collect")));
+	else if (!j->has_python)
+		ss_cannot_judge(j, SS_CAUSE_GC, "Python's calls were not recorded");
+}
+
+void ss_rule_host_code(struct ss_judge *j)
+{
+	const struct ss_judged_unit *u;
+	const struct ss_time_subject *s;
+	struct ss_verdict_finding *f = class_finding(j, SS_CAUSE_HOST_CODE, SS_TIME_HOST_CODE, &u, &s);
+	struct ss_befallen sync = ss_befalls(j, SS_TIME_SYNC);
+	if (!f)
+		return;
+	const struct ss_time_subject *read =
+		sync.worst && sync.frac >= SS_LEAST_MENTION ? ss_largest(sync.worst, SS_TIME_SYNC, false) : NULL;
+	struct ss_str at = where(j, u);
+	f->text = ss_say(j,
+			 "Nothing computes during %.1f%% of the time, while the thread" SS_FMT
+			 " that starts the programs is in the program's own code: " SS_FMT "%s" SS_FMT ".",
+			 100 * f->share_frac, SS_ARG(at), SS_ARG(s ? place_of(j, s) : SS_STR("Python")),
+			 read ? ". The device has to wait for it as results are read in " : "",
+			 SS_ARG(read ? read->name : SS_STR("")));
+}
+
+static double per_step(const struct ss_judged_unit *u, uint64_t n)
+{
+	return u->h->windows.n ? (double)n / (double)u->h->windows.n : (double)n;
+}
+
+/* "multiply(), sin() and tanh()". */
+static struct ss_str largest_names(struct ss_judge *j, const struct ss_judged_unit *u, enum ss_time_class c)
+{
+	struct ss_str text = SS_STR("");
+	size_t n = 0;
+	for (size_t i = 0; i < u->u->nsubjects && n < 3; i++) {
+		const struct ss_time_subject *s = &u->u->subjects[i];
+		struct ss_str name = ss_cut(s->name, 60);
+		if (s->class == c && ss_subject_ps(s, false))
+			text = n++ ? ss_say(j, SS_FMT ", " SS_FMT, SS_ARG(text), SS_ARG(name)) : name;
+	}
+	return text;
+}
+
+void ss_rule_dispatch(struct ss_judge *j)
+{
+	const struct ss_judged_unit *u;
+	const struct ss_time_subject *s;
+	struct ss_verdict_finding *f = class_finding(j, SS_CAUSE_DISPATCH, SS_TIME_LAUNCH, &u, &s);
+	if (!f)
+		return;
+	bool gpu = u->h->hardware == SS_HW_GPU;
+	uint64_t n = gpu ? u->u->ops : u->u->calls;
+	double each_us = n ? ss_unit_step_frac(u, SS_TIME_LAUNCH) * (double)u->u->window_ps / (double)n / 1e6 : 0;
+	const char *what = gpu ? "kernels" : "programs and operations", *per = u->h->windows.n ? "in a step" : "in all";
+	const struct ss_time_subject *op = gpu ? ss_largest(u, SS_TIME_COMPUTE, false) : NULL;
+	struct ss_str names = largest_names(j, u, SS_TIME_LAUNCH), runs = SS_STR(""), counted = SS_STR("");
+	bool small = u->u->ops && u->u->op_ps / u->u->ops < SS_SMALL_MEAN_PS;
+	if (op)
+		runs = ss_say(j, "%swhat they start is mostly " SS_FMT, names.n ? "; " : "",
+			      SS_ARG(ss_cut(op->name, 80)));
+	if (n)
+		counted = ss_say(j, ": %.0f %s%s, %.1f us each to start", per_step(u, n), small ? "small ones " : "",
+				 per, each_us);
+	if (!s)
+		f->subject = op ? ss_cut(op->name, SS_MOST_SUBJECT_BYTES) : SS_STR("launches");
+	f->text = ss_say(j,
+			 "Starting %s takes %.1f%% of the time, and nothing computes meanwhile" SS_FMT
+			 " (" SS_FMT SS_FMT ").",
+			 what, 100 * f->share_frac, SS_ARG(counted), SS_ARG(names), SS_ARG(runs));
+	if (!n)
+		return;
+	ss_prove(j, f, "operations started", per_step(u, n), u->h->windows.n ? "per step" : "count", u,
+		 "framework_op_stats");
+	ss_prove(j, f, "time to start one, nothing computing", each_us * 1e6, "ps", u, "framework_op_stats");
+}
+
+void ss_rule_sync(struct ss_judge *j)
+{
+	const struct ss_judged_unit *u;
+	const struct ss_time_subject *s;
+	struct ss_verdict_finding *f = class_finding(j, SS_CAUSE_SYNC, SS_TIME_SYNC, &u, &s);
+	if (f)
+		f->text = ss_say(j,
+				 "The host waits for results before it starts more, and nothing computes meanwhile: "
+				 "%.1f%% of the time, in " SS_FMT ".",
+				 100 * f->share_frac, SS_ARG(s ? place_of(j, s) : SS_STR("a read")));
+}
+
+void ss_rule_idle(struct ss_judge *j)
+{
+	struct ss_befallen b = ss_befalls(j, SS_TIME_UNKNOWN);
+	if (!b.worst || b.frac < SS_LEAST_SHARE)
+		return;
+	struct ss_verdict_finding *f = ss_find(j, SS_CAUSE_IDLE, b.frac);
+	if (!f)
+		return;
+	const struct ss_time_host *h = b.worst->h;
+	struct ss_str at = where(j, b.worst);
+	f->subject = h->thread.n ? ss_say(j, "main thread " SS_FMT ": not recorded", SS_ARG(ss_cut(h->thread, 100)))
+				 : SS_STR("host: not recorded");
+	f->text = h->thread.n ? ss_say(j,
+				       "Nothing runs during %.1f%% of the time, and what the host" SS_FMT
+				       " does then was not recorded: its main thread, '" SS_FMT
+				       "', shows no event there%s.",
+				       100 * b.frac, SS_ARG(at), SS_ARG(h->thread),
+				       h->has_python ? "" : " (Python's calls were not recorded)")
+			      : ss_say(j,
+				       "Nothing runs during %.1f%% of the time, and nothing of the host" SS_FMT
+				       " was recorded that says why.",
+				       100 * b.frac, SS_ARG(at));
+	ss_prove(j, f, "share of the recorded time in which nothing was recorded",
+		 ss_unit_step_frac(b.worst, SS_TIME_UNKNOWN), "share", b.worst, "trace_viewer@");
+	if (!h->has_python)
+		ss_cannot_judge(j, SS_CAUSE_HOST_CODE, "Python's calls were not recorded");
+}

@@ -1,0 +1,73 @@
+/*
+ * verdict.h - what holds a program up: findings, each with its proof, the one that matters most first.
+ *
+ * Made in one place from one attribution of time (model/attribution), and only rendered by everybody else: the
+ * terminal, JSON, pages, other tools. A rule emits a finding only with the figures that prove it; what a recording
+ * cannot show is listed, with the reason. Ranked by what would be gained if the cause were gone (rank.c).
+ */
+#ifndef SS_VERDICT_VERDICT_H
+#define SS_VERDICT_VERDICT_H
+
+#include "model/attribution/attribution.h"
+
+enum ss_cause {
+#define CAUSE(id, name) SS_CAUSE_##id,
+#include "verdict/causes.def"
+#undef CAUSE
+	SS_CAUSE_COUNT
+};
+
+struct ss_str ss_cause_name(enum ss_cause c);
+
+#define SS_MOST_ADVICE 4
+#define SS_MOST_EVIDENCE 8
+#define SS_MOST_TEXT_BYTES 500	/* of a finding's sentence */
+#define SS_MOST_SUBJECT_BYTES 200
+
+struct ss_proof {
+	struct ss_str what;
+	double value;	   /* NAN where `words` is the value */
+	struct ss_str words;
+	const char *unit;  /* "share", "ps", "bytes", "count", "" */
+	struct ss_str host, tool;
+	struct ss_str link; /* query of the page that shows it: "tool=...&view=..."; "" */
+};
+
+struct ss_verdict_finding {
+	enum ss_cause cause;
+	double share_frac; /* part of the recorded time that it takes; NAN where it takes none, or none that is known */
+	struct ss_str subject, text;
+	struct ss_str advice[SS_MOST_ADVICE];
+	size_t nadvice;
+	struct ss_proof evidence[SS_MOST_EVIDENCE];
+	size_t nevidence;
+};
+
+struct ss_not_judged {
+	enum ss_cause cause;
+	struct ss_str why;
+};
+
+struct ss_verdict {
+	struct ss_str framework, device; /* "jax", "tensorflow", "pytorch", "torch-xla", "" ; "TPU v6 Lite", "CPU" */
+	struct ss_str *hosts;
+	size_t nhosts;
+	/* Steps that all hosts have. */
+	size_t steps, steps_cut;
+	double mean_ps; /* NAN without steps */
+	enum ss_step_source source;
+	double confidence; /* of inferred ones; else NAN */
+	struct ss_verdict_finding *findings; /* the first is the verdict */
+	size_t nfindings;
+	struct ss_not_judged *not_judged;
+	size_t nnot_judged;
+	uint64_t window_ps, class_ps[SS_TIME_COUNT]; /* mean of all units: where the time goes, steps and between */
+	uint64_t between_ps;
+};
+
+/* Made once for a model; texts live in `arena` or as long as the model. */
+bool ss_verdict_make(struct ss_verdict *out, struct ss_model *m, struct ss_arena *arena, struct ss_err *err);
+/* What it asks the model for. */
+#define SS_VERDICT_FACTS (SS_FACTS_ATTRIBUTION | SS_FACTS_ENV)
+
+#endif

@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""Recorded programs whose bottleneck is known, because it was put there and measured by the program itself: does the verdict name it?
+
+    diagnosis.py [--bin build/stepscope] [--only REGEX] [--verbose]
+
+cases.json says for each profile what holds it up (`causes`, each of them is true), who or what that is (`subject`, an expression), what
+must not be claimed (`forbidden`), and what the steps are. profiles.tar.xz has the recordings. What is claimed wrongly fails at once; of
+steps and shares, which a viewer may draw elsewhere, 95 of 100 must be right. All other samples are asked as well: what they answer must
+hold together."""
+import argparse
+import concurrent.futures
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+DATA = os.path.join(os.path.dirname(HERE), 'data')
+CAUSES = set('''input host_code dispatch sync compile transfer compute collective straggler callback outside_steps outlier_steps memory_capacity
+    memory_growth fragmentation precision lock gc idle none'''.split())
+# They divide the time of a program: what the true cause leaves over may be theirs, and of the second set some more, for pauses of threads.
+DIVIDE = {'input', 'transfer', 'outside_steps', 'host_code', 'dispatch', 'sync', 'compute', 'idle'}
+PAUSES, PAUSES_AT_MOST = {'host_code', 'dispatch', 'sync', 'compute', 'idle'}, 0.35
+SMALL = 0.02
+MARKER = re.compile(r"^['\"]?(train|step|epoch|Profiled batch|ProfilerStep(#\d+|\*)?)['\"]?$")
+passed, failed = 0, 0
+
+
+def check(what, good, *details):
+    global passed, failed
+    passed += bool(good)
+    failed += not good
+    if not good:
+        print(f'{what}: wrong', *details)
+
+
+def summary(binary, path, *args):
+    return subprocess.run([binary, 'summary', path, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
+
+
+def is_number(v):
+    return isinstance(v, (int, float)) and not isinstance(v, bool)
+
+
+def form(o):
+    """What is wrong with an answer, whatever it is about."""
+    wrong = []
+    if o['schema'] != 1 or set(o) != {'schema', 'profile', 'steps', 'verdict', 'findings', 'not_judged'}:
+        wrong.append('members')
+    if set(o['profile']) != {'run', 'hosts', 'framework', 'device'}:
+        wrong.append('profile')
+    steps = o['steps']
+    if steps['source'] not in ('marked', 'derived', 'inferred', 'none') or (steps['count'] == 0) != (steps['source'] == 'none'):
+        wrong.append('steps')
+    if (steps['confidence'] is None) != (steps['source'] != 'inferred') or (steps['mean_ps'] is None) != (steps['count'] == 0):
+        wrong.append('mean or confidence of steps')
+    if (o['verdict'] is None) != (not o['findings']):
+        wrong.append('verdict')
+    for f in o['findings']:
+        name = f['cause']
+        if name not in CAUSES or not f['text'] or not f['subject'] or len(f['text']) > 500 or len(f['subject']) > 200:
+            wrong.append(f'{name}: cause, text or subject')
+        if f['share'] is not None and not 0 <= f['share'] <= 1:
+            wrong.append(f'{name}: share {f["share"]}')
+        if not f['evidence'] or not f['advice']:
+            wrong.append(f'{name}: nothing proves it, or nothing helps')
+        if MARKER.match(f['subject']):
+            wrong.append(f'{name}: the step itself is named')
+        for e in f['evidence']:
+            if set(e) != {'what', 'value', 'unit', 'host', 'tool', 'link'} or e['value'] is None or not e['tool'] or not e['link']:
+                wrong.append(f'{name}: evidence {e}')
+    causes = [f['cause'] for f in o['findings']]
+    if len(set(causes)) != len(causes) or set(causes) & {n['cause'] for n in o['not_judged']}:
+        wrong.append(f'{causes}: said twice, or not judged and said')
+    if {'compute', 'none'} <= set(causes):
+        wrong.append('computes, and does not')
+    return wrong
+
+
+def within(v, bounds):
+    return is_number(v) and bounds[0] <= v <= bounds[1]
+
+
+def claims(o, truth):
+    """What is said that is not so."""
+    wrong = []
+    room = 1.1 - sum(truth['share']) / 2 if truth.get('share') else 0.1
+    for i, f in enumerate(o['findings']):
+        cause, share = f['cause'], f['share']
+        allowed = max(room, PAUSES_AT_MOST) if cause in PAUSES else room if cause in DIVIDE else 0
+        tiny = share is not None and share < truth.get('left', {}).get(cause, SMALL)
+        if cause in truth['forbidden'] and (i == 0 or not tiny) and (i == 0 or share is None or share > allowed):
+            wrong.append(f'{cause} {share}')
+        for text in [f['text'], f['subject'], *f['advice']]:
+            wrong += [m.group(0) for e in truth['forbidden_text'] for m in [re.search(e, text)] if m]
+    return wrong
+
+
+def is_named(o, truth):
+    first = o['findings'][0] if o['findings'] else None
+    if not first or first['cause'] not in truth['causes']:
+        return False
+    if first['cause'] == 'compute' and 'bound_by' in truth:
+        if not any(e['what'] == 'bound_by' and e['value'] in truth['bound_by'] for e in first['evidence']):
+            return False
+    if not any(re.search(truth['subject'], first[k], re.I) for k in ('subject', 'text')):
+        return False
+    seen = {f['cause'] for i, f in enumerate(o['findings'][:3]) if i == 0 or f['share'] is None or f['share'] >= SMALL}
+    return all(seen & set(a.split('|')) for a in truth['also'])
+
+
+def figures(o, truth):
+    """[(what, is it right)] of steps and shares."""
+    out = []
+    if truth.get('steps'):
+        out.append(('steps', within(o['steps']['count'], truth['steps'])))
+    if truth.get('step_ms'):
+        out.append(('step time', o['steps']['mean_ps'] is not None and within(o['steps']['mean_ps'] / 1e9, truth['step_ms'])))
+    first = o['findings'][0] if o['findings'] else None
+    if first and truth.get('share') and first['cause'] == truth['causes'][0] != 'none':
+        low, high = truth['share']
+        out.append(('share', within(first['share'], [truth.get('op_share', low), 1] if first['cause'] == 'compute' else [low, high])))
+    return out
+
+
+def same_words(text, o):
+    """The text is made of the same findings, in the same order."""
+    plain, at = ' '.join(text.split()), 0
+    for f in o['findings'][:3]:
+        at = plain.find(' '.join(f['text'].split()), at)
+        if at < 0:
+            return False
+    return True
+
+
+def judge_cases(binary, only, verbose):
+    figures_right = figures_all = 0
+    with open(os.path.join(HERE, 'cases.json')) as f:
+        cases = [c for c in json.load(f) if re.search(only, c['name'])]
+    with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        with tarfile.open(os.path.join(HERE, 'profiles.tar.xz')) as tar:
+            tar.extractall(scratch)
+        paths = [os.path.join(scratch, 'profiles', c['name']) for c in cases]
+        answers = list(pool.map(lambda p: (summary(binary, p, '--format', 'json'), summary(binary, p)), paths))
+    for case, (as_json, as_text) in zip(cases, answers):
+        name, truth = case['name'], case['truth']
+        if as_json.returncode or as_json.stderr:
+            check(name, False, as_json.stderr)
+            continue
+        o = json.loads(as_json.stdout)
+        said = [(f['cause'], f['share'], f['subject']) for f in o['findings'][:3]]
+        check(f'{name}: form', not form(o), form(o))
+        check(f'{name}: the cause', is_named(o, truth), said, 'instead of', truth['causes'], truth['subject'], case['why'])
+        check(f'{name}: what is claimed', not claims(o, truth), claims(o, truth))
+        check(f'{name}: the text says the same', same_words(as_text.stdout, o))
+        for what, right in figures(o, truth):
+            figures_right += right
+            figures_all += 1
+            if not right or verbose:
+                print(f'{name}: {what} {"right" if right else "out of range"}', o['steps'], said[:1], truth.get('share'), truth.get('step_ms'))
+    if figures_all:
+        check('steps and shares', figures_right >= 0.95 * figures_all, figures_right, 'of', figures_all)
+
+
+def judge_others(binary):
+    """Profiles of all kinds: whatever is said holds together."""
+    paths = sorted({os.path.dirname(p) for p in glob.glob(os.path.join(DATA, 'profiles/**/*.xplane.pb'), recursive=True)})
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        answers = list(pool.map(lambda p: summary(binary, p, '--format', 'json'), paths))
+    check('samples', len(paths) > 10, len(paths))
+    for path, answer in zip(paths, answers):
+        name = os.path.relpath(path, DATA)
+        if check(f'{name}: is answered', answer.returncode == 0, answer.stderr) or answer.returncode:
+            continue
+        wrong = form(json.loads(answer.stdout))
+        check(f'{name}: form', not wrong, wrong)
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument('--bin', default='build/stepscope')
+    ap.add_argument('--only', default='.')
+    ap.add_argument('--verbose', action='store_true')
+    a = ap.parse_args()
+    judge_cases(a.bin, a.only, a.verbose)
+    if a.only == '.':
+        judge_others(a.bin)
+        refused = summary(a.bin, DATA, '--format', 'yaml')
+        check('another format is refused', refused.returncode == 2 and 'json' in refused.stderr, refused.stderr)
+    print(f'{passed} passed, {failed} failed')
+    sys.exit(failed > 0)
+
+
+if __name__ == '__main__':
+    main()
