@@ -15,6 +15,8 @@ enum ss_form_id {
 	SS_FORM_TRACE,		/* Trace message of Cloud TPU tools (trace_proto.h) */
 	SS_FORM_JSON,		/* Chrome trace events, as far as can be told (chrome_trace.h) */
 	SS_FORM_PERFETTO,	/* perfetto.h */
+	SS_FORM_SQLITE,		/* a database: nsys.h, or one of those that import.c names */
+	SS_FORM_ROCPROF,	/* rocprof.h */
 	SS_FORM_PROGRAM,	/* a compiled program (hlo_json.h) */
 	SS_FORM_SNAPSHOT,	/* of memory: snapshot.h, pprof.h; it becomes no profile */
 	SS_FORM_REFUSED,	/* known, and not read */

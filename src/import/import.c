@@ -3,7 +3,9 @@
 
 #include "import/chrome_trace.h"
 #include "import/form.h"
+#include "import/nsys.h"
 #include "import/perfetto.h"
+#include "import/rocprof.h"
 #include "import/trace_proto.h"
 #include "legacy/files/hlo_json.h"
 #include "wire/gz_in.h"
@@ -85,14 +87,82 @@ static bool unpack(const struct ss_file *f, struct ss_buf *to, struct ss_importe
 	return whole || note(out, SS_STR("the compressed file is damaged; events before the damage are shown"));
 }
 
+static bool read_rocprof(const struct ss_file *f, struct ss_space_out *o, struct ss_str *hostname, struct ss_arena *a,
+			 struct ss_imported *out, struct ss_err *err)
+{
+	struct ss_rocprof_loss loss;
+	if (!ss_rocprof_read(f, o, hostname, &loss, err))
+		return false;
+	bool ok = note_count(out, a, loss.malformed, "records have no times, or end before they begin, and are left out") &&
+		  (!loss.cut || note(out, SS_STR("the file is cut short or damaged; what stands before is shown")));
+	return ok || ss_fail_mem(err);
+}
+
+static bool read_nsys(struct ss_db *db, struct ss_space_out *o, struct ss_str *hostname, struct ss_arena *a,
+		      struct ss_imported *out, struct ss_err *err)
+{
+	struct ss_nsys_loss loss;
+	if (!ss_nsys_read(db, o, hostname, &loss, err))
+		return false;
+	bool ok = note_count(out, a, loss.malformed, "rows have no times, or end before they begin, and are left out") &&
+		  note_count(out, a, loss.nameless, "events have no name: the export lacks it") &&
+		  (!loss.cut || note(out, SS_STR("the database is damaged; what could be read is shown"))) &&
+		  (!loss.warning.n || note(out, ss_arena_printf(a, "Nsight Systems warned: " SS_FMT, SS_ARG(loss.warning))));
+	return ok || ss_fail_mem(err);
+}
+
+/* Databases that profilers write and that are not read: told by a table. */
+static bool name_database(struct ss_db *db, struct ss_err *err)
+{
+	static const struct {
+		const char *prefix, *says;
+	} known[] = {
+		{ "rocpd_", "it is a rocpd database of rocprofv3: record with 'rocprofv3 --output-format json' or pftrace" },
+		{ "CUPTI_ACTIVITY_KIND_",
+		  "it is of nvprof, which is no longer made: record with 'nsys profile' or torch.profiler" },
+	};
+	struct ss_str name;
+	for (size_t i = 0; i < SS_COUNT(known); i++)
+		if (ss_db_find_table(db, known[i].prefix, &name))
+			return ss_fail(err, SS_EFORMAT, "%s", known[i].says);
+	return ss_fail(err, SS_EFORMAT, "its tables are of no profiler that stepscope knows");
+}
+
+static bool read_database(struct ss_str bytes, const struct ss_file *f, struct ss_space_out *o, struct ss_str *hostname,
+			  struct ss_arena *a, struct ss_imported *out, struct ss_err *err)
+{
+	struct ss_db db;
+	if (!ss_db_open(&db, bytes, bytes.p == f->bytes.p ? f : NULL, err))
+		return false;
+	out->form = "an export of Nsight Systems";
+	bool ok = ss_nsys_is(&db) ? read_nsys(&db, o, hostname, a, out, err) : name_database(&db, err);
+	ss_db_close(&db);
+	return ok;
+}
+
+static bool read_as(enum ss_form_id kind, struct ss_str bytes, const struct ss_file *f, struct ss_space_out *o,
+		    struct ss_str *hostname, struct ss_arena *a, struct ss_imported *out, struct ss_err *err)
+{
+	switch (kind) {
+	case SS_FORM_JSON:
+		return read_json(f, o, hostname, a, out, err);
+	case SS_FORM_ROCPROF:
+		return read_rocprof(f, o, hostname, a, out, err);
+	case SS_FORM_PERFETTO:
+		return read_perfetto(bytes, f, o, a, out, err);
+	case SS_FORM_SQLITE:
+		return read_database(bytes, f, o, hostname, a, out, err);
+	default:
+		return read_proto(bytes, o, a, out, err);
+	}
+}
+
 static bool convert(const struct ss_file *f, enum ss_form_id kind, struct ss_str unpacked, struct ss_arena *arena,
 		    struct ss_imported *out, struct ss_err *err)
 {
 	struct ss_space_out o = { .limit_bytes = FLOOR_BYTES + PER_FILE_BYTE * (uint64_t)f->bytes.n };
 	struct ss_str hostname = SS_STR("");
-	bool ok = kind == SS_FORM_JSON	     ? read_json(f, &o, &hostname, arena, out, err)
-		  : kind == SS_FORM_PERFETTO ? read_perfetto(unpacked, f, &o, arena, out, err)
-					     : read_proto(unpacked, &o, arena, out, err);
+	bool ok = read_as(kind, unpacked, f, &o, &hostname, arena, out, err);
 	ok = ok && ss_so_finish(&o, hostname, &out->space, err);
 	if (ok && !(note_count(out, arena, o.unmatched, "events of the trace end without a begin") &&
 		    note_count(out, arena, o.left_out, "events of the trace are left out: they exceed the memory limit") &&
@@ -122,7 +192,7 @@ static bool import(const struct ss_file *f, struct ss_str path, struct ss_arena 
 			       form->name);
 	if (form->id == SS_FORM_REFUSED)
 		return ss_fail(err, SS_EFORMAT, "'" SS_FMT "' is %s: %s", SS_ARG(path), form->name, form->advice);
-	if (ss_gz_is(f->bytes) && form->id != SS_FORM_JSON && !unpack(f, &unpacked, out, err)) {
+	if (ss_gz_is(f->bytes) && form->id != SS_FORM_JSON && form->id != SS_FORM_ROCPROF && !unpack(f, &unpacked, out, err)) {
 		ss_buf_free(&unpacked);
 		return false;
 	}
