@@ -152,10 +152,10 @@ static void keeps_the_steps_that_all_have(void **state)
 {
 	struct hosts h;
 	const struct ss_str files[] = {
-		SS_STR(STEPS("\"p\":{\"infeed_percent_mean\":\"10\",\"summary_conclusion\":\"fine\"},"
+		SS_STR(STEPS("\"p\":{\"infeed_percent_average\":\"10\",\"summary_conclusion\":\"fine\"},"
 			     "\"rows\":[" ROW("1", "1", "9", "10") ","
 			     ROW("2", "1", "9", "10") "," ROW("3", "5", "5", "50") "]")),
-		SS_STR(STEPS("\"p\":{\"infeed_percent_mean\":\"40\",\"summary_conclusion\":\"slow\"},"
+		SS_STR(STEPS("\"p\":{\"infeed_percent_average\":\"40\",\"summary_conclusion\":\"slow\"},"
 			     "\"rows\":[" ROW("2", "4", "7", "36") ","
 			     ROW("3", "4", "6", "40") "," ROW("4", "4", "6", "40") "]")),
 	};
