@@ -273,7 +273,7 @@ static bool take_memory(struct ss_chrome_args *a, struct ss_str *name, struct ss
 	if (!ss_str_is(*name, "[memory]") || !bytes || bytes->kind != SS_SO_INT)
 		return true;
 	bool freed = (int64_t)bytes->u < 0;
-	uint64_t allocated = count_of(a, "Total Allocated");
+	uint64_t allocated = count_of(a, "Total Allocated"), reserved = count_of(a, "Total Reserved");
 	struct ss_so_arg asked = { .name = SS_STR("requested_bytes"), .kind = SS_SO_INT,
 				   .u = freed ? 0 - bytes->u : bytes->u };
 	struct ss_so_arg who = { .name = SS_STR("allocator_name"), .kind = SS_SO_STR };
@@ -292,6 +292,9 @@ static bool take_memory(struct ss_chrome_args *a, struct ss_str *name, struct ss
 			}
 	ss_chrome_args_add(a, who);
 	ss_chrome_args_add(a, asked);
+	/* Some allocators reserve for part of what they hand out: what they said is kept then. */
+	if (find(a, "bytes_available") && reserved < allocated)
+		ss_chrome_args_add(a, (struct ss_so_arg){ .name = SS_STR("Total Reserved"), .kind = SS_SO_INT, .u = reserved });
 	return who.s.p != NULL;
 }
 

@@ -206,7 +206,7 @@ enum { T_ALLOCATORS, T_TIMELINE, T_BREAKDOWN, T_MODULES };
 
 static bool add_tables(struct ss_result *out)
 {
-	return ss_result_table(out, "allocators", "Allocators", ss_memory_allocator_cols, A_COLS) &&
+	return ss_result_table(out, "allocators", "Allocators", ss_memory_allocator_cols, NALLOCATOR_COLS) &&
 	       ss_result_table(out, "timeline", "Memory over time", ss_memory_event_cols, NTIMELINE_COLS) &&
 	       ss_result_table(out, "breakdown", "Allocated at the peak", ss_memory_event_cols, E_COLS) &&
 	       ss_result_table(out, "modules", "HLO modules on TPUs", ss_memory_module_cols, M_COLS) &&

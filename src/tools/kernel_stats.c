@@ -7,7 +7,15 @@
  * here all are shown.
  */
 #include "model/ops/ops.h"
+#include "model/torch/kernel_name.h"
+#include "model/torch/torch.h"
 #include "tools/tool.h"
+
+#include "base/map.h"
+#include "base/vec.h"
+
+#include <math.h>
+#include <stdlib.h>
 
 enum {
 	COL_RANK, COL_NAME, COL_REGS, COL_SHMEM, COL_BLOCK, COL_GRID, COL_OCCUPANCY, COL_ELIGIBLE, COL_USES, COL_OP,
@@ -62,6 +70,97 @@ static bool add_kernel(struct ss_table *t, const struct ss_kernel *k)
 	return true;
 }
 
+/* ---- PyTorch: by name alone ---- */
+
+enum { N_NAME, N_CALLS, N_TOTAL, N_BLOCKS, N_OCCUPANCY, N_TENSOR, N_PRECISION, N_COLS };
+
+static const struct ss_col name_cols[N_COLS] = {
+	STR("kernel_name", "Kernel Name", NULL),
+	INT("occurrences", "Occurrences", COUNT, NULL),
+	NUM("total_duration_us", "Total Duration (μs)", US, NULL),
+	NUM("blocks_per_sm", "Blocks per SM", NONE, "Mean by duration; 0: not recorded"),
+	NUM("est_occupancy_pct", "Estimated occupancy", PERCENT, "Achieved, mean by duration; 0: not recorded"),
+	FLAG("tensor_core", "Tensor cores", "Told by the kernel's name"),
+	STR("precision", "Precision", "Number format that the kernel's name tells"),
+};
+
+struct by_name {
+	uint32_t name;
+	int64_t occurrences, total_ns;
+	double blocks, occupancy; /* times ns */
+	double plain_blocks, plain_occupancy; /* sums, for kernels that took no time */
+};
+
+static double or_zero(float v)
+{
+	return isnan(v) ? 0 : (double)v;
+}
+
+static int longest_first(const void *a, const void *b)
+{
+	const struct by_name *x = a, *y = b;
+	if (x->total_ns != y->total_ns)
+		return x->total_ns > y->total_ns ? -1 : 1;
+	return x->name < y->name ? -1 : x->name > y->name;
+}
+
+static bool put_name(struct ss_table *table, const struct ss_torch *t, const struct by_name *r)
+{
+	struct ss_str name = ss_torch_text(t, r->name);
+	double weight = r->total_ns ? (double)r->total_ns : (double)r->occurrences;
+	if (!ss_table_row(table))
+		return false;
+	ss_set_str(table, N_NAME, name);
+	ss_set_i64(table, N_CALLS, r->occurrences);
+	ss_set_f64(table, N_TOTAL, (double)r->total_ns / 1000);
+	ss_set_f64(table, N_BLOCKS, (r->total_ns ? r->blocks : r->plain_blocks) / weight);
+	ss_set_f64(table, N_OCCUPANCY, (r->total_ns ? r->occupancy : r->plain_occupancy) / weight);
+	ss_set_bool(table, N_TENSOR, ss_torch_uses_tensor_core(name));
+	ss_set_str(table, N_PRECISION, ss_str_from(ss_torch_precision(name)));
+	return true;
+}
+
+static bool add_by_name(struct ss_result *out, const struct ss_torch *t)
+{
+	SS_VEC(struct by_name) rows = { 0 };
+	struct ss_u64map at = { 0 };
+	struct ss_table *table = ss_result_table(out, "by_name", "Kernels by name", name_cols, N_COLS);
+	bool ok = table;
+	for (size_t i = 0; ok && i < t->device.n; i++) {
+		const struct ss_torch_device_event *d = &t->device.v[i];
+		if (!ss_torch_is_kernel(d))
+			continue;
+		uint32_t k = ss_u64map_add(&at, d->name, (uint32_t)rows.n);
+		ok = k != SS_NONE && (k < rows.n || ss_vec_push(&rows, ((struct by_name){ .name = d->name })));
+		if (!ok)
+			break;
+		double ns = (double)(d->end_ns - d->begin_ns);
+		rows.v[k].occurrences++;
+		rows.v[k].total_ns += d->end_ns - d->begin_ns;
+		rows.v[k].blocks += or_zero(d->blocks_per_sm) * ns;
+		rows.v[k].occupancy += or_zero(d->occupancy_pct) * ns;
+		rows.v[k].plain_blocks += or_zero(d->blocks_per_sm);
+		rows.v[k].plain_occupancy += or_zero(d->occupancy_pct);
+	}
+	if (ok && rows.n)
+		qsort(rows.v, rows.n, sizeof(*rows.v), longest_first);
+	for (size_t i = 0; ok && i < rows.n; i++)
+		ok = put_name(table, t, &rows.v[i]);
+	ss_vec_free(&rows);
+	ss_u64map_free(&at);
+	return ok;
+}
+
+/* A second table, of one recording of PyTorch's. XProf's clients know of one table only. */
+static bool add_torch(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	struct ss_host *h = q->model->nhosts == 1 ? q->model->hosts[0] : NULL;
+	if (q->as_xprof || !h || h->described || !ss_host_is_torch(h))
+		return true;
+	const struct ss_torch *t = ss_host_torch(h, err);
+	return t && (add_by_name(out, t) || ss_fail_mem(err));
+}
+
 static bool present(const struct ss_host *first)
 {
 	return ss_host_plane(first, SS_PLANE_GPU) != NULL;
@@ -80,7 +179,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 			return ss_fail_mem(err);
 	if (!t->nrows && !ss_result_note(out, SS_INFO, SS_STR("the profile holds no GPU kernels with launch geometry")))
 		return ss_fail_mem(err);
-	return true;
+	return add_torch(q, out, err);
 }
 
 const struct ss_tool ss_tool_kernel_stats = {

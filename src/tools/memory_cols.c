@@ -17,7 +17,12 @@ const struct ss_col ss_memory_allocator_cols[A_COLS] = {
 	INT("free_bytes", "Free at the peak", BYTES, NULL),
 	NUM("fragmentation_frac", "Fragmentation at the peak", FRAC,
 	    "Free memory outside the largest free block / free memory"),
-	INT("capacity_bytes", "Capacity", BYTES, "Stack + heap + free at the peak"),
+	INT("capacity_bytes", "Capacity", BYTES,
+	    "Of the device where the recording tells it, else stack + heap + free at the peak"),
+	INT("reserved_peak_bytes", "Reserved peak", BYTES, "PyTorch: most that its allocator held of the device; 0: not told"),
+	INT("paired", "Released", COUNT, "PyTorch: allocations of the profile that were released in it"),
+	INT("unreleased", "Not released", COUNT, "PyTorch: allocations of the profile that were not"),
+	INT("unallocated", "Allocated before", COUNT, "PyTorch: releases of what was allocated before the profile"),
 };
 
 const struct ss_col ss_memory_event_cols[E_COLS] = {

@@ -9,8 +9,11 @@
 
 enum {
 	A_ID, A_ALLOCATIONS, A_DEALLOCATIONS, A_LIFETIME_PEAK, A_PEAK, A_PEAK_TIME, A_PEAK_OFFSET, A_PEAK_STEP, A_STACK, A_HEAP,
-	A_FREE, A_FRAGMENTATION, A_CAPACITY, A_COLS,
+	A_FREE, A_FRAGMENTATION, A_CAPACITY, A_RESERVED_PEAK, A_PAIRED, A_UNRELEASED, A_UNALLOCATED, A_COLS,
 };
+
+/* Of allocators other than PyTorch's nothing is known of the columns behind. */
+#define NALLOCATOR_COLS A_RESERVED_PEAK
 
 /* What both a point of the timeline and a row of the breakdown show. */
 enum {

@@ -10,6 +10,8 @@
 #include "model/ops/gpu_stats.h"
 #include "model/ops/ops_build.h"
 #include "model/program/hlo_map.h"
+#include "model/torch/kernel_name.h"
+#include "model/torch/torch.h"
 
 #include "base/buf.h"
 #include "base/vec.h"
@@ -204,8 +206,8 @@ struct pass {
 };
 
 /*
- * The name that "<op_name>:<op_type>" is parsed to: what stands before the colon if the two go together, the whole
- * text if they do not. False when memory is out.
+ * The name that "<op_name>:<op_type>" is parsed to: what stands before the colon if the two go
+ * together, the whole text if they do not. False when memory is out.
  */
 static bool framework_name(struct pass *s, const struct ss_hlo_instr *in, struct ss_str *name)
 {
@@ -343,6 +345,37 @@ static bool add_event(struct pass *s, const struct ss_plane *p, const struct ss_
 	return add_kernel(s, &k) || ss_fail_mem(err);
 }
 
+/* Of a trace of PyTorch: with or without a launch, or a geometry (AMD), and whatever it lasted. */
+static bool add_torch_kernel(struct pass *s, const struct ss_torch *t, const struct ss_torch_device_event *d)
+{
+	const struct ss_plane *p = &s->h->planes[d->plane];
+	uint64_t ns = (uint64_t)(d->end_ns - d->begin_ns);
+	struct ss_gpu_stats e = ss_gpu_stats_read(p, &p->lines[d->line], d->event);
+	struct ss_kernel k = {
+		.name = ss_torch_text(t, d->name), .block = { 1, 1, 1 }, .grid = { 1, 1, 1 },
+		.occurrences = 1, .total_ns = ns, .min_ns = ns, .max_ns = ns,
+	};
+	k.op_name = d->op == SS_NONE ? SS_STR("") : ss_torch_text(t, t->ops.v[d->op].name);
+	parse_details(e.details, &k);
+	k.uses_tensor_core = ss_torch_uses_tensor_core(k.name);
+	k.is_eligible = k.uses_tensor_core || ss_torch_could_use_tensor_core(k.op_name);
+	return add_kernel(s, &k);
+}
+
+/*
+ * The host is loaded, and its lines have the order of the part's: a trace's are written in that of
+ * time.
+ */
+static bool add_torch(struct pass *s, const struct ss_torch *t, struct ss_err *err)
+{
+	for (size_t i = 0; i < t->device.n; i++) {
+		const struct ss_torch_device_event *d = &t->device.v[i];
+		if (ss_torch_is_kernel(d) && d->event < s->h->planes[d->plane].lines[d->line].ev.n && !add_torch_kernel(s, t, d))
+			return ss_fail_mem(err);
+	}
+	return true;
+}
+
 static bool add_plane(struct pass *s, const struct ss_plane *p, struct ss_err *err)
 {
 	s->vendor = ss_gpu_vendor(p);
@@ -381,8 +414,11 @@ void ss_kernels_sort(struct ss_kernels *k)
 bool ss_host_kernels(struct ss_kernels *out, struct ss_host *h, struct ss_arena *arena, struct ss_err *err)
 {
 	struct pass s = { .h = h, .hlo = ss_host_hlo(h, err), .arena = arena };
-	bool ok = s.hlo;
-	for (uint32_t i = 0; ok && i < h->nplanes; i++)
+	const struct ss_torch *t = s.hlo ? ss_host_torch(h, err) : NULL;
+	bool ok = t;
+	if (ok && t->is_torch)
+		ok = add_torch(&s, t, err);
+	for (uint32_t i = 0; ok && !t->is_torch && i < h->nplanes; i++)
 		if (h->planes[i].kind == SS_PLANE_GPU)
 			ok = add_plane(&s, &h->planes[i], err);
 	ss_u64map_free(&s.by_key);

@@ -12,7 +12,7 @@
 enum field {
 	F_NONE, F_CATEGORY, F_EXTERNAL, F_CORRELATION, F_DIMS, F_TYPES, F_SEQUENCE, F_FORWARD, F_STREAM, F_DEVICE, F_BYTES,
 	F_COLLECTIVE, F_DTYPE, F_IN, F_OUT, F_GROUP_SIZE, F_GROUP, F_SEQ, F_BLOCKS, F_OCCUPANCY, F_STACK, F_STEP,
-	F_ALLOCATOR, F_ALLOCATION, F_ADDRESS, F_ALLOCATED, F_FREE, F_COUNT
+	F_ALLOCATOR, F_ALLOCATION, F_ADDRESS, F_ALLOCATED, F_FREE, F_RESERVED, F_COUNT
 };
 
 /* What the stats are called in the file; case changed with the versions. */
@@ -48,6 +48,7 @@ static enum field field_of(struct ss_str name)
 		{ SS_STR_INIT("addr"), F_ADDRESS },
 		{ SS_STR_INIT("bytes_allocated"), F_ALLOCATED },
 		{ SS_STR_INIT("bytes_available"), F_FREE },
+		{ SS_STR_INIT("Total Reserved"), F_RESERVED },
 	};
 	for (size_t i = 0; i < SS_COUNT(names); i++)
 		if (ss_str_ieq(name, names[i].name))
@@ -358,6 +359,7 @@ static bool take_memory(struct reader *r)
 				     .event = e->i };
 	if (allocated >= 0 && left >= 0 && left <= INT64_MAX - allocated)
 		m.reserved_bytes = allocated + left;
+	m.reserved_bytes = whole(e, F_RESERVED, m.reserved_bytes);
 	return m.device != SS_NONE && ss_vec_push(&r->b->t->memory, m);
 }
 

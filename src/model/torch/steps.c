@@ -74,8 +74,7 @@ bool ss_torch_find_steps(struct ss_torch *t)
 
 /* ---- steps by the device ---- */
 
-/* The step that a call begins and ends in; SS_NPOS: none. */
-static size_t step_of_call(const struct ss_torch *t, const struct ss_torch_call *c)
+size_t ss_torch_step_of_call(const struct ss_torch *t, const struct ss_torch_call *c)
 {
 	size_t lo = 0, hi = t->steps.n;
 	while (lo < hi) {
@@ -98,7 +97,7 @@ static int64_t before_first(const struct ss_torch *t, const struct device_step *
 	int64_t end_ns = INT64_MIN;
 	for (size_t i = 0; i < t->device.n; i++) {
 		const struct ss_torch_device_event *e = &t->device.v[i];
-		bool launched = e->call != SS_NONE && step_of_call(t, &t->calls.v[e->call]) != SS_NPOS;
+		bool launched = e->call != SS_NONE && ss_torch_step_of_call(t, &t->calls.v[e->call]) != SS_NPOS;
 		if (!launched && e->end_ns <= d[0].first_ns && e->end_ns > end_ns)
 			end_ns = e->end_ns;
 	}
@@ -118,7 +117,7 @@ bool ss_torch_device_steps(const struct ss_torch *t, struct ss_torch_step *out)
 	}
 	for (size_t i = 0; i < t->device.n; i++) {
 		const struct ss_torch_device_event *e = &t->device.v[i];
-		size_t s = e->call == SS_NONE ? SS_NPOS : step_of_call(t, &t->calls.v[e->call]);
+		size_t s = e->call == SS_NONE ? SS_NPOS : ss_torch_step_of_call(t, &t->calls.v[e->call]);
 		if (s == SS_NPOS)
 			continue;
 		any = true;
@@ -179,14 +178,24 @@ static bool claim(struct claims *c, int64_t begin_ns, int64_t end_ns, uint32_t c
 	return ss_vec_push(&c->v, ((struct ss_claim){ begin_ns, end_ns, class, class }));
 }
 
-/* What has an operator around it adds nothing to the same class. */
-static bool claim_all(struct claims *c, const struct ss_torch *t)
+static bool claim_device(struct claims *c, const struct ss_torch *t)
 {
 	bool ok = true;
 	for (size_t i = 0; ok && i < t->device.n; i++)
 		ok = claim(c, t->device.v[i].begin_ns, t->device.v[i].end_ns, class_of_device(&t->device.v[i]));
+	return ok;
+}
+
+/*
+ * What has an operator around it adds nothing to the same class. Waiting for other ranks (gloo) is
+ * nothing that the host does.
+ */
+static bool claim_host(struct claims *c, const struct ss_torch *t, bool host_only)
+{
+	bool ok = true;
 	for (size_t i = 0; ok && i < t->calls.n; i++)
-		ok = t->calls.v[i].nested || claim(c, t->calls.v[i].begin_ns, t->calls.v[i].end_ns, SS_TORCH_IN_RUNTIME);
+		ok = t->calls.v[i].nested ||
+		     claim(c, t->calls.v[i].begin_ns, t->calls.v[i].end_ns, SS_TORCH_IN_RUNTIME);
 	for (size_t i = 0; ok && i < t->ops.n; i++) {
 		const struct ss_torch_op *op = &t->ops.v[i];
 		bool covered = op->parent != SS_NONE && t->ops.v[op->parent].end_ns >= op->end_ns;
@@ -194,7 +203,8 @@ static bool claim_all(struct claims *c, const struct ss_torch *t)
 	}
 	for (size_t i = 0; ok && i < t->ranges.n; i++) {
 		const struct ss_torch_range *r = &t->ranges.v[i];
-		ok = claim(c, r->begin_ns, r->end_ns, class_of_range(t, r));
+		uint32_t class = class_of_range(t, r);
+		ok = (host_only && class == SS_TORCH_IN_COMMUNICATION) || claim(c, r->begin_ns, r->end_ns, class);
 	}
 	return ok;
 }
@@ -219,7 +229,8 @@ static bool take_piece(void *ctx, int64_t begin_ns, int64_t end_ns, const struct
 	return true;
 }
 
-bool ss_torch_divide(const struct ss_torch *t, const struct ss_torch_step *steps, size_t n, struct ss_torch_step_time **out)
+static bool divide(const struct ss_torch *t, const struct ss_torch_step *steps, size_t n, bool host_only,
+		   struct ss_torch_step_time **out)
 {
 	struct claims c = { .from_ns = INT64_MAX, .to_ns = INT64_MIN };
 	struct division d = { .v = calloc(n + 1, sizeof(*d.v)), .n = n };
@@ -229,10 +240,23 @@ bool ss_torch_divide(const struct ss_torch *t, const struct ss_torch_step *steps
 		c.from_ns = steps[i].begin_ns < c.from_ns ? steps[i].begin_ns : c.from_ns;
 		c.to_ns = steps[i].end_ns > c.to_ns ? steps[i].end_ns : c.to_ns;
 	}
-	ok = ok && (c.from_ns >= c.to_ns || (claim_all(&c, t) && ss_exclusive(c.v.v, c.v.n, c.from_ns, c.to_ns, take_piece, &d)));
+	if (ok && c.from_ns < c.to_ns)
+		ok = (host_only || claim_device(&c, t)) && claim_host(&c, t, host_only) &&
+		     ss_exclusive(c.v.v, c.v.n, c.from_ns, c.to_ns, take_piece, &d);
 	ss_vec_free(&c.v);
 	if (!ok)
 		free(d.v);
 	*out = ok ? d.v : NULL;
 	return ok;
+}
+
+bool ss_torch_divide(const struct ss_torch *t, const struct ss_torch_step *steps, size_t n, struct ss_torch_step_time **out)
+{
+	return divide(t, steps, n, false, out);
+}
+
+bool ss_torch_divide_host(const struct ss_torch *t, const struct ss_torch_step *steps, size_t n,
+			  struct ss_torch_step_time **out)
+{
+	return divide(t, steps, n, true, out);
 }

@@ -24,12 +24,20 @@ struct ss_torch_step_time {
 	int64_t class_ns[SS_TORCH_CLASSES];
 };
 
+/* The step that a call begins and ends in; SS_NPOS: none. */
+size_t ss_torch_step_of_call(const struct ss_torch *t, const struct ss_torch_call *c);
 /*
  * The same steps as t->steps, by the device; `out` has room for as many. False when memory is out.
  */
 bool ss_torch_device_steps(const struct ss_torch *t, struct ss_torch_step *out);
 /* Of `n` steps; the caller frees *out. False when memory is out. */
 bool ss_torch_divide(const struct ss_torch *t, const struct ss_torch_step *steps, size_t n, struct ss_torch_step_time **out);
+/*
+ * The same of what threads of the host were in, whatever devices did: any stretches of time, by
+ * begin.
+ */
+bool ss_torch_divide_host(const struct ss_torch *t, const struct ss_torch_step *steps, size_t n,
+			  struct ss_torch_step_time **out);
 /* Is the range work of the communication library's on a run without devices? */
 bool ss_torch_is_gloo(const struct ss_torch *t, const struct ss_torch_range *r);
 

@@ -1,0 +1,49 @@
+/* torch_critical_path.c - see torch_critical_path.h. */
+#include "tools/torch_critical_path.h"
+
+#include "model/torch/critical_path.h"
+
+#include <stdlib.h>
+
+enum { P_STEP, P_PATH, P_COMPUTE, P_COLS = P_COMPUTE + SS_TORCH_PATH_PARTS };
+
+static const struct ss_col cols[P_COLS] = {
+	INT("step", "Step", NONE, "N of ProfilerStep#N"),
+	NUM("path_us", "Path", US, "From the begin of the step until host and device are done with it"),
+	NUM("compute_us", "Compute", US, "Kernels"),
+	NUM("communication_us", "Communication", US, "Collectives"),
+	NUM("memory_us", "Memory", US, "Copies and fills"),
+	NUM("kernel_delay_us", "Between kernels", US, "From what was waited for on the device to the begin of the next"),
+	NUM("launch_delay_us", "Launch", US, "From the begin of a call until the device begins what it started"),
+	NUM("runtime_us", "Runtime", US, "The host, in a call of the device's library"),
+	NUM("dataloader_us", "DataLoader", US, "The host, in the DataLoader"),
+	NUM("cpu_op_us", "CPU operators", US, "The host, in an operator or a marked range"),
+	NUM("other_us", "Other", US, "The host elsewhere"),
+};
+
+static bool fill(struct ss_result *out, const struct ss_torch *t)
+{
+	struct ss_torch_path *v = NULL;
+	size_t n = 0;
+	struct ss_table *table = ss_result_table(out, "by_step", "Critical path of the steps of this recording", cols, P_COLS);
+	bool ok = table && ss_torch_critical_path(t, &v, &n);
+	for (size_t i = 0; ok && i < n; i++) {
+		ok = ss_table_row(table);
+		if (!ok)
+			break;
+		ss_set_i64(table, P_STEP, v[i].step);
+		ss_set_f64(table, P_PATH, (double)v[i].path_ns / 1000);
+		for (size_t k = 0; k < SS_TORCH_PATH_PARTS; k++)
+			ss_set_f64(table, P_COMPUTE + k, (double)v[i].part_ns[k] / 1000);
+	}
+	free(v);
+	return ok;
+}
+
+bool ss_torch_add_critical_path(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+{
+	if (q->model->nhosts != 1 || q->model->hosts[0]->described || !ss_host_is_torch(q->model->hosts[0]))
+		return true;
+	const struct ss_torch *t = ss_host_torch(q->model->hosts[0], err);
+	return t && (fill(out, t) || ss_fail_mem(err));
+}
