@@ -1,6 +1,8 @@
 /* kineto.c - see kineto.h. */
 #include "import/kineto.h"
 
+#include "wire/gz_in.h"
+
 /* "cuda_runtime", "xpu_driver": whichever library comes next is called so, too. */
 static bool ends_without_case(struct ss_str s, struct ss_str end)
 {
@@ -52,4 +54,39 @@ bool ss_kineto_is_range(struct ss_str name)
 {
 	return ss_kineto_is_step(name) || ss_kineto_is_dataloader(name) || ss_str_starts(name, SS_STR("Optimizer.")) ||
 	       ss_str_is(name, "DataParallel.forward") || ss_str_is(name, "DistributedDataParallel.forward");
+}
+
+/* Members that PyTorch alone writes, or categories of its events behind the list's begin. */
+static bool is_trace(struct ss_str text)
+{
+	static const struct ss_str members[] = { SS_STR_INIT("\"schemaVersion\""), SS_STR_INIT("\"deviceProperties\""),
+						 SS_STR_INIT("\"distributedInfo\"") };
+	static const struct ss_str events[] = { SS_STR_INIT("\"cpu_op\""),	SS_STR_INIT("\"Operator\""),
+						SS_STR_INIT("\"python_function\""), SS_STR_INIT("\"cuda_runtime\""),
+						SS_STR_INIT("\"user_annotation\"") };
+	bool list = ss_str_contains(text, SS_STR("\"traceEvents\""));
+	while (text.n && (text.p[0] == ' ' || text.p[0] == '\n' || text.p[0] == '\r' || text.p[0] == '\t'))
+		text = ss_str_sub(text, 1, text.n);
+	if (!text.n || (text.p[0] != '{' && text.p[0] != '['))
+		return false;
+	for (size_t i = 0; i < SS_COUNT(members); i++)
+		if (text.p[0] == '{' && ss_str_contains(text, members[i]))
+			return true;
+	for (size_t i = 0; i < SS_COUNT(events); i++)
+		if ((list || text.p[0] == '[') && ss_str_contains(text, events[i]))
+			return true;
+	return false;
+}
+
+bool ss_kineto_is_trace(struct ss_str head)
+{
+	char text[32768];
+	if (!ss_gz_is(head))
+		return is_trace(head);
+	struct ss_gz_in *g = ss_gz_in_open(head);
+	size_t n = 0, got;
+	while (g && n < sizeof(text) && (got = ss_gz_in_read(g, text + n, sizeof(text) - n)) > 0)
+		n += got;
+	ss_gz_in_close(g);
+	return is_trace((struct ss_str){ text, n });
 }

@@ -20,6 +20,11 @@ int ss_profile_rank(struct ss_str name);
  */
 int ss_profile_rank_in_run(struct ss_str name);
 #define SS_UNNAMED_HOST "unnamed"	/* what the host of such a file is called */
+/*
+ * When PyTorch's tensorboard_trace_handler wrote the file, as digits: "worker.1790000000123.pt.trace.json" is a
+ * span of what "worker" did. "" where the name has no such number.
+ */
+struct ss_str ss_profile_span(struct ss_str name);
 /* The host: the name without what makes it a profile. All of it where nothing does. */
 struct ss_str ss_profile_host(struct ss_str name);
 

@@ -8,6 +8,7 @@
 #include "base/below.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "import/kineto.h"
 #include "import/names.h"
 #include "store/sidecar.h"
 #include "store/kinds.h"
@@ -39,6 +40,8 @@ struct file {
 	uint64_t bytes;
 	int64_t mtime_ns;
 	const char *kind; /* NULL: a host's */
+	bool by_content;  /* its name does not say what it is */
+	uint32_t older;	  /* how many recordings of the same host are newer */
 };
 
 struct walk {
@@ -110,6 +113,26 @@ static bool is_host_file(const struct dir *d, struct ss_str name)
 	return (d->is_run ? ss_profile_rank_in_run(name) : ss_profile_rank(name)) != SS_NO_PROFILE;
 }
 
+#define SNIFF_BYTES 16384
+#define MOST_SPANS 200
+#define MOST_SNIFFED 4096 /* files of a scan */
+
+/* Traces of PyTorch have any name that ends so: rank-0.json.gz, libkineto_activities_77.json. Links are not followed. */
+static bool is_trace_inside(struct walk *w, int dir, struct ss_str name)
+{
+	char head[SNIFF_BYTES];
+	if (!(ss_str_ends(name, SS_STR(".json")) || ss_str_ends(name, SS_STR(".json.gz"))) || w->nsniffed >= MOST_SNIFFED)
+		return false;
+	int fd = openat(dir, name.p, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	struct stat st;
+	w->nsniffed++;
+	ssize_t n = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? read(fd, head, sizeof(head)) : 0;
+	close(fd);
+	return n > 0 && ss_kineto_is_trace((struct ss_str){ head, (size_t)n });
+}
+
 static int by_str(const void *a, const void *b)
 {
 	return ss_str_cmp(*(const struct ss_str *)a, *(const struct ss_str *)b);
@@ -120,11 +143,21 @@ static int by_file(const void *a, const void *b)
 	return ss_str_cmp(((const struct file *)a)->name, ((const struct file *)b)->name);
 }
 
-/* By host, its best profile first. */
+/* Numbers as digits, the greatest first. */
+static int by_span_desc(struct ss_str a, struct ss_str b)
+{
+	if (a.n != b.n)
+		return a.n > b.n ? -1 : 1;
+	return ss_str_cmp(b, a);
+}
+
+/* By host, the newest of its recordings first, its best profile first. */
 static int by_host(const void *a, const void *b)
 {
 	struct ss_str na = ((const struct file *)a)->name, nb = ((const struct file *)b)->name;
 	int order = ss_str_cmp(ss_profile_host(na), ss_profile_host(nb));
+	if (!order)
+		order = by_span_desc(ss_profile_span(na), ss_profile_span(nb));
 	return order ? order : ss_profile_rank_in_run(na) - ss_profile_rank_in_run(nb);
 }
 
@@ -134,8 +167,9 @@ static int by_run_desc(const void *a, const void *b)
 }
 
 /* A file whose name says that it is a host's, or with `kind` what a tool reads. */
-static void take_file(struct walk *w, const struct dir *d, int fd, struct ss_str name, bool link, const char *kind)
+static void take_file(struct walk *w, const struct dir *d, int fd, struct file f, bool link)
 {
+	struct ss_str name = f.name;
 	struct stat st;
 	if (fstatat(fd, name.p, &st, 0) != 0) {
 		look(w, d->path, name, link ? "is a broken link" : "cannot be read");
@@ -156,8 +190,9 @@ static void take_file(struct walk *w, const struct dir *d, int fd, struct ss_str
 		look(w, d->path, name, "is empty (0 bytes)");
 	else if (faccessat(fd, name.p, R_OK, AT_EACCESS) != 0)
 		look(w, d->path, name, "is not readable: permission denied");
-	struct file f = { name, (uint64_t)st.st_size, mtime_ns(&st), kind };
-	if (!(kind ? ss_vec_push(&w->others, f) : ss_vec_push(&w->files, f)))
+	f.bytes = (uint64_t)st.st_size;
+	f.mtime_ns = mtime_ns(&st);
+	if (!(f.kind ? ss_vec_push(&w->others, f) : ss_vec_push(&w->files, f)))
 		w->no_memory = true;
 }
 
@@ -179,12 +214,14 @@ static void take_entry(struct walk *w, const struct dir *d, int fd, const struct
 	bool link = type == DT_LNK;
 	bool is_dir = type == DT_DIR || (link && fstatat(fd, e->d_name, &st, 0) == 0 && S_ISDIR(st.st_mode));
 	const char *why = NULL, *kind = NULL;
+	bool by_content = false;
 	if (!is_dir) {
 		struct ss_str label;
 		w->s->nfiles++;
 		if (!is_host_file(d, name))
 			kind = ss_file_kind(name, d->is_run ? SS_PLACE_RUN : SS_PLACE_SIDECAR | SS_PLACE_LOOSE, &label);
-		if (!kind && !is_host_file(d, name)) {
+		by_content = !kind && !is_host_file(d, name) && type == DT_REG && is_trace_inside(w, fd, name);
+		if (!kind && !by_content && !is_host_file(d, name)) {
 			why = why_not(name);
 			if (why)
 				look(w, d->path, name, why);
@@ -195,7 +232,7 @@ static void take_entry(struct walk *w, const struct dir *d, int fd, const struct
 	if (!name.p)
 		w->no_memory = true;
 	else if (!is_dir)
-		take_file(w, d, fd, name, link, kind);
+		take_file(w, d, fd, (struct file){ .name = name, .kind = kind, .by_content = by_content }, link);
 	else if (!(link ? ss_vec_push(&w->linked, name) : ss_vec_push(&w->subdirs, name)))
 		w->no_memory = true;
 }
@@ -220,8 +257,13 @@ static void keep_best(struct walk *w, const struct dir *d)
 		profiles |= is_profile(w->files.v[i].name);
 	for (size_t i = 0; i < w->files.n; i++) {
 		struct file f = w->files.v[i];
-		bool duplicate = n && ss_str_eq(ss_profile_host(f.name), ss_profile_host(w->files.v[n - 1].name));
-		if (profiles && !is_profile(f.name))
+		struct ss_str before = n ? w->files.v[n - 1].name : SS_STR("");
+		bool same = n && ss_str_eq(ss_profile_host(f.name), ss_profile_host(before));
+		bool duplicate = same && ss_str_eq(ss_profile_span(f.name), ss_profile_span(before));
+		f.older = same && !duplicate ? w->files.v[n - 1].older + 1 : 0;
+		if (f.older > MOST_SPANS)
+			look(w, d->path, f.name, "is one of too many recordings of this host, and an old one");
+		else if (profiles && !is_profile(f.name))
 			look(w, d->path, f.name, "is a trace; the profile is the *.xplane.pb next to it");
 		else if (duplicate)
 			look(w, d->path, f.name, "is a duplicate of another file of this host");
@@ -323,23 +365,75 @@ static bool add_own(struct walk *w, const struct dir *d, struct ss_run *run)
 	return run->own.v;
 }
 
-static bool add_hosts(struct walk *w, const struct dir *d, struct ss_run *run)
+static size_t count_older(const struct walk *w, uint32_t older)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < w->files.n; i++)
+		n += w->files.v[i].older == older;
+	return n;
+}
+
+/* Of each host the recording that so many are newer than. */
+static bool add_hosts(struct walk *w, const struct dir *d, struct ss_run *run, uint32_t older)
 {
 	struct ss_arena *a = &w->s->arena;
-	run->hosts = SS_NEW_N(a, struct ss_host_file, w->files.n);
+	run->hosts = SS_NEW_N(a, struct ss_host_file, count_older(w, older));
 	for (size_t i = 0; run->hosts && i < w->files.n; i++) {
 		const struct file *f = &w->files.v[i];
-		bool named = ss_profile_rank(f->name) != SS_NO_PROFILE;
+		if (f->older != older)
+			continue;
+		bool named = f->by_content || ss_profile_rank(f->name) != SS_NO_PROFILE;
 		struct ss_str host = ss_arena_str(a, named ? ss_profile_host(f->name) : SS_STR(SS_UNNAMED_HOST));
 		struct ss_str path = join(a, d->path, f->name);
 		if (!path.p || !host.p)
 			return false;
 		run->hosts[run->nhosts++] = (struct ss_host_file){ host, path, f->bytes, f->mtime_ns, NULL, w->s->top.p, false };
 		run->bytes += f->bytes;
-		if (i == 0 || f->mtime_ns > run->mtime_ns)
+		if (run->nhosts == 1 || f->mtime_ns > run->mtime_ns)
 			run->mtime_ns = f->mtime_ns;
 	}
 	return run->hosts;
+}
+
+/* The greatest number in the names of its recordings, "" where they have none. */
+static struct ss_str newest_span(const struct walk *w, uint32_t older)
+{
+	struct ss_str span = SS_STR("");
+	for (size_t i = 0; i < w->files.n; i++) {
+		struct ss_str other = ss_profile_span(w->files.v[i].name);
+		if (w->files.v[i].older == older && other.n && (!span.n || by_span_desc(other, span) < 0))
+			span = other;
+	}
+	return span;
+}
+
+static bool push_run(struct walk *w, const struct dir *d, struct ss_run run)
+{
+	return d->is_run ? ss_vec_push(&w->runs, run) : ss_vec_push(&w->loose, run);
+}
+
+/*
+ * Recordings of one host one after the other are runs, not hosts. The number in their names says which
+ * is newer, whatever copying did to the times of the files.
+ */
+static bool add_older(struct walk *w, const struct dir *d, struct ss_run newest)
+{
+	uint32_t most = 0;
+	int64_t newer_ns = newest.mtime_ns;
+	for (size_t i = 0; i < w->files.n; i++)
+		most = w->files.v[i].older > most ? w->files.v[i].older : most;
+	for (uint32_t older = 1; older <= most; older++) {
+		struct ss_run run = { .dir = d->path, .dir_mtime_ns = newest.dir_mtime_ns };
+		struct ss_str span = newest_span(w, older);
+		run.name = ss_arena_printf(&w->s->arena, SS_FMT "." SS_FMT, SS_ARG(newest.name), SS_ARG(span));
+		if (!run.name.p || !add_hosts(w, d, &run, older))
+			return false;
+		run.mtime_ns = run.mtime_ns < newer_ns ? run.mtime_ns : newer_ns - 1;
+		newer_ns = run.mtime_ns;
+		if (!push_run(w, d, run))
+			return false;
+	}
+	return true;
 }
 
 static bool add_run(struct walk *w, const struct dir *d, const struct stat *st)
@@ -349,9 +443,9 @@ static bool add_run(struct walk *w, const struct dir *d, const struct stat *st)
 		run.name = run_name(&w->s->arena, d);
 	else
 		run.name = d->rel.n && w->what != SS_SCAN_RUN ? d->rel : last_part(d->path);
-	if (!run.name.p || !add_hosts(w, d, &run) || !add_own(w, d, &run))
+	if (!run.name.p || !add_hosts(w, d, &run, 0) || !add_own(w, d, &run))
 		return false;
-	return d->is_run ? ss_vec_push(&w->runs, run) : ss_vec_push(&w->loose, run);
+	return push_run(w, d, run) && add_older(w, d, run);
 }
 
 /* Many files are called *.pickle: a few hundred are looked at. Others are what their names say. */

@@ -113,7 +113,8 @@ static bool is_blocking(struct ss_str name)
 	static const struct ss_str copies[] = { SS_STR_INIT("cudaMemcpy"), SS_STR_INIT("cudaMemcpyAsync"), SS_STR_INIT("hipMemcpy"),
 						SS_STR_INIT("hipMemcpyAsync") };
 	static const struct ss_str libraries[] = { SS_STR_INIT("cuda"), SS_STR_INIT("hip"), SS_STR_INIT("cu") };
-	static const struct ss_str things[] = { SS_STR_INIT("Device"), SS_STR_INIT("Ctx"), SS_STR_INIT("Stream"), SS_STR_INIT("Event") };
+	static const struct ss_str things[] = { SS_STR_INIT("Device"), SS_STR_INIT("Ctx"), SS_STR_INIT("Stream"),
+						SS_STR_INIT("Event") };
 	for (size_t i = 0; i < SS_COUNT(copies); i++)
 		if (ss_str_eq(name, copies[i]))
 			return true;
