@@ -5,7 +5,7 @@
 #include "tools/torch_collectives.h"
 #include "tools/torch_tool.h"
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	return ss_torch_asked(q, out, err) && ss_torch_collectives(q, out, err);
 }

@@ -5,7 +5,7 @@
 #include "tools/torch_critical_path.h"
 #include "tools/torch_tool.h"
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	const struct ss_torch *t = ss_torch_asked(q, out, err);
 	if (!t || !ss_torch_add_critical_path(q, out, err))

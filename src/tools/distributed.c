@@ -279,7 +279,7 @@ static bool put_waits(struct ss_result *out, const struct job *j)
 	return t;
 }
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	struct job j = { .m = q->model, .intern = ss_intern_into(q->model, q->arena), .all_numbered = true };
 	const struct ss_visit visit = { .read = read_host, .take = take_host, .arg = &j };

@@ -125,7 +125,7 @@ static int frequent_first(const void *a, const void *b)
 	return ss_str_cmp(x->text, y->text);
 }
 
-static bool run(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	const struct ss_torch *t = ss_torch_asked(q, out, err);
 	struct ss_table *table = ss_result_table(out, "sequences", "Sequences of kernels", cols, C_COLS);

@@ -152,7 +152,7 @@ static bool add_by_name(struct ss_result *out, const struct ss_torch *t)
 }
 
 /* A second table, of one recording of PyTorch's. XProf's clients know of one table only. */
-static bool add_torch(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+static bool add_torch(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	struct ss_host *h = q->model->nhosts == 1 ? q->model->hosts[0] : NULL;
 	if (q->as_xprof || !h || h->described || !ss_host_is_torch(h))

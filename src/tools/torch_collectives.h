@@ -8,6 +8,6 @@
  * Adds `by_shape`: collectives of one rank by kind, group, type and size. Adds nothing where
  * several hosts were asked for, or one that is no trace of PyTorch.
  */
-bool ss_torch_collectives(const struct ss_query *q, struct ss_result *out, struct ss_err *err);
+bool ss_torch_collectives(const struct ss_request *q, struct ss_result *out, struct ss_err *err);
 
 #endif

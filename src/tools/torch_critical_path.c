@@ -40,7 +40,7 @@ static bool fill(struct ss_result *out, const struct ss_torch *t)
 	return ok;
 }
 
-bool ss_torch_add_critical_path(const struct ss_query *q, struct ss_result *out, struct ss_err *err)
+bool ss_torch_add_critical_path(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	if (q->model->nhosts != 1 || q->model->hosts[0]->described || !ss_host_is_torch(q->model->hosts[0]))
 		return true;

@@ -8,6 +8,6 @@
  * Adds `by_step`: what each step waited for, by the walk of model/torch/critical_path.h. Adds
  * nothing where several hosts were asked for, or one that is no trace of PyTorch.
  */
-bool ss_torch_add_critical_path(const struct ss_query *q, struct ss_result *out, struct ss_err *err);
+bool ss_torch_add_critical_path(const struct ss_request *q, struct ss_result *out, struct ss_err *err);
 
 #endif

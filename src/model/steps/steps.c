@@ -11,6 +11,7 @@
 #include "model/preprocess/load.h"
 #include "model/steps/inferred.h"
 #include "model/steps/steps.h"
+#include "model/torch/torch.h"
 
 #include "base/vec.h"
 
@@ -46,6 +47,11 @@ static void *build_with(struct ss_host *h, steps_fn *fill, struct ss_err *err)
 static bool marked_steps(struct ss_host_steps *s, struct ss_host *h, struct ss_err *err)
 {
 	enum ss_hardware hw = ss_host_hardware(h);
+	const struct ss_torch *t = ss_host_torch(h, err);
+	if (!t)
+		return false;
+	if (t->marked)
+		return ss_steps_of_torch(s, h, err);
 	return hw == SS_HW_TPU ? ss_steps_by_category(s, h, err)
 			       : ss_steps_by_work(s, h, hw == SS_HW_GPU, err);
 }

@@ -131,6 +131,9 @@ bool ss_steps_by_work(struct ss_host_steps *out, struct ss_host *h, bool has_dev
 		      struct ss_err *err);
 bool ss_steps_by_category(struct ss_host_steps *out, struct ss_host *h, struct ss_err *err);
 
+/* steps_torch.c: of a trace of PyTorch with marked steps. */
+bool ss_steps_of_torch(struct ss_host_steps *out, struct ss_host *h, struct ss_err *err);
+
 /* inferred.c. */
 bool ss_steps_infer(struct ss_host_steps *out, struct ss_host *h, struct ss_err *err);
 

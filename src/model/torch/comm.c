@@ -8,8 +8,10 @@
 const char *ss_torch_comm_kind(struct ss_str name)
 {
 	/* The first that the name holds: "reducescatter" holds "reduce" and "scatter". */
-	static const char *const kinds[] = { "allreduce", "reducescatter", "allgather", "alltoall", "broadcast", "sendrecv",
-					     "barrier",	  "gather",	   "scatter",	"reduce",   "send",	 "recv" };
+	static const char *const kinds[] = {
+		"allreduce", "reducescatter", "allgather", "alltoall", "broadcast", "sendrecv",
+		"barrier",   "gather",	      "scatter",   "reduce",   "send",	    "recv",
+	};
 	char text[256];
 	size_t n = 0;
 	for (size_t i = 0; i < name.n && n < sizeof(text); i++) {

@@ -2,6 +2,7 @@
 #include "model/torch/steps.h"
 
 #include "base/exclusive.h"
+#include "model/torch/kernel_name.h"
 #include "model/torch/torch_build.h"
 
 #include <stdlib.h>
@@ -166,6 +167,59 @@ static uint32_t class_of_range(const struct ss_torch *t, const struct ss_torch_r
 	return ss_torch_is_gloo(t, r) ? SS_TORCH_IN_COMMUNICATION : SS_TORCH_IN_CPU_OP;
 }
 
+/* ---- what kernels and copies are ---- */
+
+/* Beside its class, what a claim's owner says. */
+enum { PART_NONE = 0, PART_16_BIT = 1 << 8, PART_TO_DEVICE = 2 << 8, PART_TO_HOST = 3 << 8 };
+#define CLASS_MASK 0xffu
+
+enum width { WIDTH_NEW, WIDTH_NARROW, WIDTH_WIDE, WIDTH_UNKNOWN };
+
+static enum width width_of_name(struct ss_str kernel)
+{
+	const char *p = ss_torch_precision(kernel);
+	if (strcmp(p, "other") == 0)
+		return WIDTH_UNKNOWN;
+	return strcmp(p, "fp32") == 0 || strcmp(p, "tf32") == 0 ? WIDTH_WIDE : WIDTH_NARROW;
+}
+
+/* `known`: by the text of the kernel's name. */
+static bool is_narrow(const struct ss_torch *t, const struct ss_torch_device_event *e, uint8_t *known)
+{
+	if (known[e->name] == WIDTH_NEW)
+		known[e->name] = (uint8_t)width_of_name(ss_torch_text(t, e->name));
+	if (known[e->name] != WIDTH_UNKNOWN || e->op == SS_NONE)
+		return known[e->name] == WIDTH_NARROW;
+	struct ss_str types = ss_torch_text(t, t->ops.v[e->op].types);
+	return ss_str_contains(types, SS_STR("BFloat16")) || ss_str_contains(types, SS_STR("Half"));
+}
+
+static uint32_t part_of(const struct ss_torch *t, const struct ss_torch_device_event *e, uint8_t *known)
+{
+	if (e->kind == SS_TORCH_KERNEL)
+		return is_narrow(t, e, known) ? PART_16_BIT : PART_NONE;
+	if (e->kind != SS_TORCH_MEMCPY)
+		return PART_NONE;
+	struct ss_str name = ss_torch_text(t, e->name);
+	if (ss_str_contains(name, SS_STR("HtoD")) || ss_str_contains(name, SS_STR("HostToDevice")))
+		return PART_TO_DEVICE;
+	bool to_host = ss_str_contains(name, SS_STR("DtoH")) || ss_str_contains(name, SS_STR("DeviceToHost"));
+	return to_host ? PART_TO_HOST : PART_NONE;
+}
+
+bool ss_torch_precision_ns(const struct ss_torch *t, int64_t *narrow_ns, int64_t *wide_ns)
+{
+	uint8_t *known = calloc(t->texts.n + 1, 1);
+	*narrow_ns = *wide_ns = 0;
+	for (size_t i = 0; known && i < t->device.n; i++) {
+		const struct ss_torch_device_event *e = &t->device.v[i];
+		if (e->kind == SS_TORCH_KERNEL)
+			*(is_narrow(t, e, known) ? narrow_ns : wide_ns) += e->end_ns - e->begin_ns;
+	}
+	free(known);
+	return known;
+}
+
 struct claims {
 	SS_VEC(struct ss_claim) v;
 	int64_t from_ns, to_ns;
@@ -173,16 +227,20 @@ struct claims {
 
 static bool claim(struct claims *c, int64_t begin_ns, int64_t end_ns, uint32_t class)
 {
-	if (class == SS_TORCH_CLASSES || end_ns <= c->from_ns || begin_ns >= c->to_ns)
+	if ((class & CLASS_MASK) == SS_TORCH_CLASSES || end_ns <= c->from_ns || begin_ns >= c->to_ns)
 		return true;
-	return ss_vec_push(&c->v, ((struct ss_claim){ begin_ns, end_ns, class, class }));
+	return ss_vec_push(&c->v, ((struct ss_claim){ begin_ns, end_ns, class & CLASS_MASK, class }));
 }
 
 static bool claim_device(struct claims *c, const struct ss_torch *t)
 {
-	bool ok = true;
-	for (size_t i = 0; ok && i < t->device.n; i++)
-		ok = claim(c, t->device.v[i].begin_ns, t->device.v[i].end_ns, class_of_device(&t->device.v[i]));
+	uint8_t *known = calloc(t->texts.n + 1, 1);
+	bool ok = known;
+	for (size_t i = 0; ok && i < t->device.n; i++) {
+		const struct ss_torch_device_event *e = &t->device.v[i];
+		ok = claim(c, e->begin_ns, e->end_ns, class_of_device(e) | part_of(t, e, known));
+	}
+	free(known);
 	return ok;
 }
 
@@ -215,6 +273,14 @@ struct division {
 	size_t n, first;
 };
 
+static void add_piece(struct ss_torch_step_time *s, uint32_t owner, int64_t ns)
+{
+	s->class_ns[owner & CLASS_MASK] += ns;
+	s->kernel_16bit_ns += (owner & ~CLASS_MASK) == PART_16_BIT ? ns : 0;
+	s->to_device_ns += (owner & ~CLASS_MASK) == PART_TO_DEVICE ? ns : 0;
+	s->to_host_ns += (owner & ~CLASS_MASK) == PART_TO_HOST ? ns : 0;
+}
+
 static bool take_piece(void *ctx, int64_t begin_ns, int64_t end_ns, const struct ss_claim *winner)
 {
 	struct division *d = ctx;
@@ -224,7 +290,7 @@ static bool take_piece(void *ctx, int64_t begin_ns, int64_t end_ns, const struct
 		const struct ss_torch_step *s = &d->v[i].step;
 		int64_t from = begin_ns > s->begin_ns ? begin_ns : s->begin_ns, to = end_ns < s->end_ns ? end_ns : s->end_ns;
 		if (from < to)
-			d->v[i].class_ns[winner ? winner->owner : SS_TORCH_IN_OTHER] += to - from;
+			add_piece(&d->v[i], winner ? winner->owner : SS_TORCH_IN_OTHER, to - from);
 	}
 	return true;
 }

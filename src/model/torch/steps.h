@@ -22,6 +22,8 @@ enum ss_torch_class {
 struct ss_torch_step_time {
 	struct ss_torch_step step;
 	int64_t class_ns[SS_TORCH_CLASSES];
+	int64_t kernel_16bit_ns;	   /* of kernels: those in 16 bit or fewer */
+	int64_t to_device_ns, to_host_ns; /* of copies: by direction */
 };
 
 /* The step that a call begins and ends in; SS_NPOS: none. */
@@ -38,6 +40,11 @@ bool ss_torch_divide(const struct ss_torch *t, const struct ss_torch_step *steps
  */
 bool ss_torch_divide_host(const struct ss_torch *t, const struct ss_torch_step *steps, size_t n,
 			  struct ss_torch_step_time **out);
+/*
+ * All kernels but collectives, by the width that their names tell, or else the inputs of their operators: time in 16
+ * bit or fewer, and the rest. False when memory is out.
+ */
+bool ss_torch_precision_ns(const struct ss_torch *t, int64_t *narrow_ns, int64_t *wide_ns);
 /* Is the range work of the communication library's on a run without devices? */
 bool ss_torch_is_gloo(const struct ss_torch *t, const struct ss_torch_range *r);
 
