@@ -16,6 +16,10 @@
 #define SS_WELL_USED_SHARE 0.85
 /* ... and its largest operation reaches this share of its peak of FLOPs. */
 #define SS_WELL_USED_FLOPS 0.70
+/* Below this share of both peaks neither FLOPs nor bandwidth bound an operation. */
+#define SS_MIN_PEAK_FRAC 0.05
+/* So few are not "many small ones". */
+#define SS_MANY_OPS 8
 /* Operations shorter than this on average are small: starting one takes some of it. */
 #define SS_SMALL_MEAN_PS UINT64_C(50000000)
 /* One of the participants came last in this share of the meetings in which somebody did: not by chance. */

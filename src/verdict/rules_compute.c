@@ -6,6 +6,9 @@ static const char *bound_of(const struct ss_time_subject *s)
 {
 	if (!s || isnan(s->flops_frac) || isnan(s->bytes_frac) || (s->flops_frac <= 0 && s->bytes_frac <= 0))
 		return "unknown";
+	/* Far below both peaks neither is what bounds it. */
+	if (fmax(s->flops_frac, s->bytes_frac) < SS_MIN_PEAK_FRAC)
+		return "unknown";
 	return s->flops_frac > s->bytes_frac ? "flops" : "memory";
 }
 
@@ -22,7 +25,7 @@ static void prove_peaks(struct ss_judge *j, struct ss_verdict_finding *f, const 
 /* " reaches 45% of the peak FLOP rate and 20% of the memory bandwidth". */
 static struct ss_str reach(struct ss_judge *j, const struct ss_time_subject *s)
 {
-	if (!s || isnan(s->flops_frac) || isnan(s->bytes_frac))
+	if (!s || strcmp(bound_of(s), "unknown") == 0)
 		return SS_STR("");
 	return ss_say(
 		j, " It reaches %.0f%% of the peak FLOP rate and %.0f%% of the peak memory bandwidth: its bound is %s.",

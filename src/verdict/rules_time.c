@@ -5,7 +5,8 @@
 /* "fetch_rows (main.py:16), mostly in time.sleep, called by step (main.py:28)". */
 static struct ss_str place_of(struct ss_judge *j, const struct ss_time_subject *s)
 {
-	struct ss_str detail = s->detail.n ? ss_say(j, ", mostly in " SS_FMT, SS_ARG(s->detail)) : SS_STR("");
+	const char *how = s->on_device ? " (" : ", mostly in ", *end = s->on_device ? ")" : "";
+	struct ss_str detail = s->detail.n ? ss_say(j, "%s" SS_FMT "%s", how, SS_ARG(s->detail), end) : SS_STR("");
 	struct ss_str caller = s->caller.n ? ss_say(j, ", called by " SS_FMT, SS_ARG(s->caller)) : SS_STR("");
 	return ss_say(j, SS_FMT SS_FMT SS_FMT, SS_ARG(ss_cut(s->name, 160)), SS_ARG(detail), SS_ARG(caller));
 }
@@ -172,13 +173,13 @@ void ss_rule_dispatch(struct ss_judge *j)
 	const char *what = gpu ? "kernels" : "programs and operations", *per = u->h->windows.n ? "in a step" : "in all";
 	const struct ss_time_subject *op = gpu ? ss_largest(u, SS_TIME_COMPUTE, false) : NULL;
 	struct ss_str names = largest_names(j, u, SS_TIME_LAUNCH), runs = SS_STR(""), counted = SS_STR("");
-	bool small = u->u->ops && u->u->op_ps / u->u->ops < SS_SMALL_MEAN_PS;
+	bool small = n > SS_MANY_OPS && u->u->ops && u->u->op_ps / u->u->ops < SS_SMALL_MEAN_PS;
 	if (op)
 		runs = ss_say(j, "%swhat they start is mostly " SS_FMT, names.n ? "; " : "",
 			      SS_ARG(ss_cut(op->name, 80)));
 	if (n)
-		counted = ss_say(j, ": %.0f %s%s, %.1f us each to start", per_step(u, n), small ? "small ones " : "",
-				 per, each_us);
+		counted = ss_say(j, ": %.0f %s%s, %.1f us each", per_step(u, n), small ? "small ones " : "", per,
+				 each_us);
 	if (!s)
 		f->subject = op ? ss_cut(op->name, SS_MOST_SUBJECT_BYTES) : SS_STR("launches");
 	f->text = ss_say(j,
@@ -216,16 +217,16 @@ void ss_rule_idle(struct ss_judge *j)
 	struct ss_str at = where(j, b.worst);
 	f->subject = h->thread.n ? ss_say(j, "main thread " SS_FMT ": not recorded", SS_ARG(ss_cut(h->thread, 100)))
 				 : SS_STR("host: not recorded");
-	f->text = h->thread.n ? ss_say(j,
-				       "Nothing runs during %.1f%% of the time, and what the host" SS_FMT
-				       " does then was not recorded: its main thread, '" SS_FMT
-				       "', shows no event there%s.",
-				       100 * b.frac, SS_ARG(at), SS_ARG(h->thread),
-				       h->has_python ? "" : " (Python's calls were not recorded)")
-			      : ss_say(j,
-				       "Nothing runs during %.1f%% of the time, and nothing of the host" SS_FMT
-				       " was recorded that says why.",
-				       100 * b.frac, SS_ARG(at));
+	f->text = h->thread.n
+			  ? ss_say(j,
+				   "Nothing runs during %.1f%% of the time, and what the host does then was not "
+				   "recorded: the main thread" SS_FMT ", '" SS_FMT "', shows no event there%s.",
+				   100 * b.frac, SS_ARG(at), SS_ARG(h->thread),
+				   h->has_python ? "" : " (Python's calls were not recorded)")
+			  : ss_say(j,
+				   "Nothing runs during %.1f%% of the time%s" SS_FMT ", and nothing of the host was "
+				   "recorded that says why.",
+				   100 * b.frac, at.n ? " on host " : "", SS_ARG(at.n ? h->name : at));
 	ss_prove(j, f, "share of the recorded time in which nothing was recorded",
 		 ss_unit_step_frac(b.worst, SS_TIME_UNKNOWN), "share", b.worst, "trace_viewer@");
 	if (!h->has_python)

@@ -56,6 +56,7 @@ struct ss_time_subject {
 	struct ss_str detail; /* inside of it, "time.sleep"; or what the op is, its source; or "" */
 	struct ss_str caller; /* around it; or "" */
 	uint64_t ps[SS_REGION_COUNT];
+	bool on_device;	      /* an operation of a device: `detail` says what it is and where it comes from */
 	uint64_t count;	      /* calls, operations, kernels; 0: not counted */
 	double flops_frac, bytes_frac; /* of an op: of the device's peaks, NAN: unknown */
 	int64_t begin_ps, end_ps; /* where it took longest at a stretch, to be shown */

@@ -22,8 +22,8 @@ enum ss_claim_rank {
 	SS_RANK_DEVICE_WAITS, /* the device says for what: infeed */
 	SS_RANK_STARTER,      /* the thread that starts programs does something */
 	SS_RANK_OTHERS,	      /* another thread: data is waited for, a program runs between its operations */
-	SS_RANK_WAITS,	      /* the thread that starts programs waits */
 	SS_RANK_OTHER_CALLS,  /* another thread starts programs */
+	SS_RANK_WAITS,	      /* the thread that starts programs waits */
 };
 
 /* A call path on the thread that starts programs. Parents stand before children. */

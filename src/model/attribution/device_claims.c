@@ -62,7 +62,9 @@ static struct device_kind kind_of(const struct ss_plane *p, uint32_t meta)
 		set(&k, SS_TIME_COPY, SS_RANK_COPY);
 		break;
 	case SS_WORK_DEVICE_WAIT_HOST:
-		set(&k, SS_TIME_INPUT, SS_RANK_DEVICE_WAITS);
+		/* "host recv" is how slices talk to each other, too. */
+		set(&k, ss_str_contains(category, SS_STR("infeed")) ? SS_TIME_INPUT : SS_TIME_COPY,
+		    SS_RANK_DEVICE_WAITS);
 		break;
 	default:
 		set(&k, SS_TIME_COMPUTE, SS_RANK_COMPUTE);

@@ -21,6 +21,10 @@ static const struct word words[] = {
 	{ SS_KIND_SKIP, PREFIX, SS_STR_INIT("end: ") },
 	{ SS_KIND_SKIP, PREFIX, SS_STR_INIT("ProfilerStep#") },
 	{ SS_KIND_SKIP, PREFIX, SS_STR_INIT("TraceContext") },
+	{ SS_KIND_SKIP, WHOLE, SS_STR_INIT("train") },
+	{ SS_KIND_SKIP, WHOLE, SS_STR_INIT("step") },
+	{ SS_KIND_SKIP, WHOLE, SS_STR_INIT("epoch") },
+	{ SS_KIND_SKIP, WHOLE, SS_STR_INIT("Profiled batch") },
 	{ SS_KIND_SKIP, WHOLE, SS_STR_INIT("MemoryAllocation") },
 	{ SS_KIND_SKIP, WHOLE, SS_STR_INIT("MemoryDeallocation") },
 	{ SS_KIND_SKIP, PREFIX, SS_STR_INIT("PyTorch Profiler (") },
@@ -72,6 +76,12 @@ static const struct word words[] = {
 	{ SS_KIND_SYNC, PART, SS_STR_INIT("::Await") },
 	{ SS_KIND_SYNC, PREFIX, SS_STR_INIT("Wait for ") },
 	{ SS_KIND_SYNC, PART, SS_STR_INIT("ToLiteralSync") },
+	{ SS_KIND_COLLECTIVE, PREFIX, SS_STR_INIT("c10d::") },
+	{ SS_KIND_COLLECTIVE, PREFIX, SS_STR_INIT("gloo:") },
+	{ SS_KIND_COLLECTIVE, PREFIX, SS_STR_INIT("nccl:") },
+	{ SS_KIND_COLLECTIVE, PART, SS_STR_INIT(":CollectiveReduce") },
+	{ SS_KIND_COLLECTIVE, PART, SS_STR_INIT(":CollectiveGather") },
+	{ SS_KIND_DEMAND, PART, SS_STR_INIT(":IteratorGetNext") },
 	{ SS_KIND_SYNC, WHOLE, SS_STR_INIT("aten::item") },
 	{ SS_KIND_SYNC, WHOLE, SS_STR_INIT("aten::_local_scalar_dense") },
 	{ SS_KIND_SYNC, WHOLE, SS_STR_INIT("aten::is_nonzero") },
@@ -224,12 +234,14 @@ static enum ss_host_kind kind_of_hlo(struct ss_str name)
 
 bool ss_host_kinds_init(struct ss_host_kinds *k, const struct ss_plane *p, struct ss_str marker)
 {
-	static const enum ss_stat hlo[] = { SS_STAT_HLO_OP }, function[] = { SS_STAT_TF_FUNCTION_CALL };
+	static const enum ss_stat hlo[] = { SS_STAT_HLO_OP }, function[] = { SS_STAT_TF_FUNCTION_CALL },
+				  root[] = { SS_STAT_ROOT_LEVEL };
 	*k = (struct ss_host_kinds){
 		.p = p,
 		.marker = marker,
 		.hlo_op = ss_stat_filter_of(p->x, hlo, 1),
 		.function = ss_stat_filter_of(p->x, function, 1),
+		.root = ss_stat_filter_of(p->x, root, 1),
 	};
 	k->known = calloc((size_t)p->x->nevent_meta + 1, 1);
 	return k->known;
@@ -254,8 +266,11 @@ enum ss_host_kind ss_host_kinds_of(struct ss_host_kinds *k, const struct ss_line
 		kind = SS_KIND_SKIP;
 	else if (kind != SS_KIND_SKIP && has_stat(k, &k->hlo_op, l, i, SS_STAT_HLO_OP))
 		kind = kind_of_hlo(name);
-	else if (has_stat(k, &k->function, l, i, SS_STAT_TF_FUNCTION_CALL))
+	if (has_stat(k, &k->function, l, i, SS_STAT_TF_FUNCTION_CALL))
 		kind = SS_KIND_FUNCTION;
+	/* What the program calls a root is a step of some kind: the question, not the answer. */
+	else if (kind == SS_KIND_OTHER && has_stat(k, &k->root, l, i, SS_STAT_ROOT_LEVEL))
+		kind = SS_KIND_SKIP;
 	if (known)
 		k->known[meta] = (uint8_t)kind;
 	return kind;

@@ -36,7 +36,7 @@ enum ss_host_kind ss_host_kind_of_name(struct ss_str name);
 struct ss_host_kinds {
 	const struct ss_plane *p;
 	struct ss_str marker; /* name of the program's step marker */
-	struct ss_stat_filter hlo_op, function;
+	struct ss_stat_filter hlo_op, function, root;
 	uint8_t *known; /* by metadata */
 };
 

@@ -238,6 +238,7 @@ static void describe_op(struct ss_attr_build *b, const struct ss_named *n, struc
 	bool known = false;
 	if (p == b->host || n->meta >= p->x->nevent_meta)
 		return;
+	s->on_device = true;
 	struct ss_xstats it = ss_xevent_meta_stats(p->x, n->meta);
 	while (ss_xstats_next(&it, &x)) {
 		if (x.stat == SS_STAT_TF_OP)
@@ -293,6 +294,8 @@ static bool add_named(struct ss_attr_build *b, struct list *out)
 			continue;
 		struct ss_time_subject s = blank(n->class);
 		s.name = name_of(b, n);
+		if (s.name.p && !s.name.n)
+			s.name = SS_STR("operations without a name");
 		ok = s.name.p;
 		if (!ok)
 			break;

@@ -2,6 +2,7 @@
 #include "model/attribution/windows.h"
 
 #include "base/vec.h"
+#include "model/attribution/host_kinds.h"
 #include "model/attribution/thresholds.h"
 #include "model/host/stat_filter.h"
 #include "model/device/env.h"
@@ -33,6 +34,7 @@ struct marks {
 	struct ss_str name;
 };
 
+/* A number of a step on an event that the framework has a name for (IteratorGetNext) says to which it belongs. */
 static bool mark_of(const struct ss_plane *p, const struct ss_line *l, uint32_t i, const struct ss_stat_filter *f,
 		    int64_t *num)
 {
@@ -43,8 +45,9 @@ static bool mark_of(const struct ss_plane *p, const struct ss_line *l, uint32_t 
 	if (!l->ev.dur_ps[i] || !ss_stat_filter_line(f, l, i) ||
 	    !ss_xstats_find(ss_line_stats(p, l, i), SS_STAT_STEP_NUM, &s))
 		return false;
+	enum ss_host_kind kind = ss_host_kind_of_name(name);
 	*num = ss_xstat_int_or_uint(&s);
-	return true;
+	return kind == SS_KIND_OTHER || kind == SS_KIND_SKIP;
 }
 
 static int by_begin(const void *a, const void *b)
@@ -81,7 +84,7 @@ static bool read_marks(struct marks *best, const struct ss_plane *p)
 	for (uint32_t k = 0; k < p->nlines; k++) {
 		const struct ss_line *l = &p->lines[k];
 		struct marks m = { .line = l, .name = SS_STR("") };
-		uint64_t sum_ps = 0;
+		uint64_t sum_ps = 0, longest_ps = 0;
 		int64_t num;
 		bool ok = true;
 		for (uint32_t i = 0; ok && !l->derived && !l->spans && i < l->ev.n; i++) {
@@ -90,7 +93,10 @@ static bool read_marks(struct marks *best, const struct ss_plane *p)
 			ok = ss_vec_push(&m.v, ((struct ss_window){ l->ev.begin_ps[i], ss_xevents_end_ps(&l->ev, i),
 								    num, false }));
 			sum_ps += l->ev.dur_ps[i];
-			m.name = ss_event_name(p, l->ev.meta[i]);
+			if (l->ev.dur_ps[i] >= longest_ps) {
+				longest_ps = l->ev.dur_ps[i];
+				m.name = ss_event_name(p, l->ev.meta[i]);
+			}
 		}
 		/* Many short marks on a helper's thread say less than those in which the time goes. */
 		if (ok && m.v.n && sum_ps > best_ps) {
@@ -159,6 +165,49 @@ static void extend(struct ss_windows *w, const struct marks *m)
 		if (to_ps > from_ps && (!m->v.n || is_marked(m, from_ps + (to_ps - from_ps) / 2)))
 			w->v[i].end_ps = to_ps;
 	}
+}
+
+/* Time that devices of the host worked between steps, in each pause and behind the last step. */
+static bool work_between(const struct ss_windows *w, const struct ss_host *h, uint64_t *work_ps, int64_t *last_ps)
+{
+	*last_ps = w->v[w->n - 1].end_ps;
+	for (uint32_t k = 0; k < h->nplanes; k++) {
+		const struct ss_plane *p = &h->planes[k];
+		for (uint32_t j = 0; (p->kind == SS_PLANE_GPU || p->kind == SS_PLANE_TENSOR_CORE) && j < p->nlines;
+		     j++) {
+			const struct ss_line *l = &p->lines[j];
+			size_t at = 0;
+			for (uint32_t i = 0; ss_is_work_line(p, l) && i < l->ev.n; i++) {
+				int64_t begin_ps = l->ev.begin_ps[i], end_ps = ss_xevents_end_ps(&l->ev, i);
+				*last_ps = end_ps > *last_ps ? end_ps : *last_ps;
+				while (at > 0 && w->v[at].begin_ps > begin_ps)
+					at--;
+				while (at + 1 < w->n && w->v[at + 1].begin_ps <= begin_ps)
+					at++;
+				if (begin_ps >= w->v[at].end_ps)
+					work_ps[at] += l->ev.dur_ps[i];
+			}
+		}
+	}
+	return true;
+}
+
+/*
+ * Where programs are started and not waited for, a mark is over when all is started, and the device works on behind
+ * it: the step lasts until the next begins.
+ */
+static bool extend_to_work(struct ss_windows *w, const struct ss_host *h)
+{
+	uint64_t *work_ps = calloc(w->n + 1, sizeof(*work_ps));
+	int64_t last_ps = 0;
+	bool ok = work_ps && work_between(w, h, work_ps, &last_ps);
+	for (size_t i = 0; ok && i < w->n; i++) {
+		int64_t to_ps = i + 1 < w->n ? w->v[i + 1].begin_ps : last_ps;
+		if (to_ps > w->v[i].end_ps && 2 * work_ps[i] > (uint64_t)(to_ps - w->v[i].end_ps))
+			w->v[i].end_ps = to_ps;
+	}
+	free(work_ps);
+	return ok;
 }
 
 static void use_marks(struct ss_windows *out, struct marks *m)
@@ -278,7 +327,7 @@ static bool choose(struct ss_windows *out, struct ss_host *h, struct marks *m, s
 		return use_derived(out, &own->steps, h, m) || ss_fail_mem(err);
 	if (m->v.n) {
 		use_marks(out, m);
-		return true;
+		return !has_device || extend_to_work(out, h) || ss_fail_mem(err);
 	}
 	if (own->steps.n)
 		return use_derived(out, &own->steps, h, m) || ss_fail_mem(err);
