@@ -231,17 +231,13 @@ static bool read_part_rows(struct ss_input_report *r, struct ss_arena *a, double
 	return true;
 }
 
-/*
- * Steps that the program marked, or else those that can be inferred. XProf knows only the former, and
- * hosts that have some but none in common say more about how the profile was taken than steps do.
- */
-static const struct ss_steps *steps_of(const struct ss_request *q, struct ss_err *err)
+const struct ss_steps *ss_request_steps(const struct ss_request *q, bool whole_only, struct ss_err *err)
 {
-	const struct ss_steps *s = ss_model_steps(q->model, true, err);
-	if (!s || s->n || s->no_common || q->as_xprof)
-		return s;
+	const struct ss_steps *marked = ss_model_steps(q->model, whole_only, err);
+	if (!marked || marked->n || marked->no_common || q->as_xprof)
+		return marked;
 	const struct ss_steps *inferred = ss_model_inferred_steps(q->model, err);
-	return !inferred || inferred->n ? inferred : s;
+	return !inferred || inferred->n ? inferred : marked;
 }
 
 bool ss_input_report_make(struct ss_input_report *r, const struct ss_request *q, struct ss_err *err)
@@ -249,7 +245,7 @@ bool ss_input_report_make(struct ss_input_report *r, const struct ss_request *q,
 	double transfer_ratio = 0;
 	*r = (struct ss_input_report){ .env = ss_model_env(q->model, err) };
 	r->ops = r->env ? ss_model_ops(q->model, err) : NULL;
-	r->steps = r->ops ? steps_of(q, err) : NULL;
+	r->steps = r->ops ? ss_request_steps(q, true, err) : NULL;
 	if (!r->steps)
 		return false;
 	bool by_category = r->steps->by_category;

@@ -34,6 +34,12 @@ struct ss_input_report {
 	bool sparse_in_steps; /* SparseCores ran something, and so are in every step */
 };
 
+/*
+ * Steps that the program marked, or else those that can be inferred. XProf knows only the former, and
+ * hosts that have some but none in common say more about how the profile was taken than steps do.
+ * whole_only: without those that the begin and end of the profile may have cut.
+ */
+const struct ss_steps *ss_request_steps(const struct ss_request *q, bool whole_only, struct ss_err *err);
 /* Everything lives in q->arena. */
 bool ss_input_report_make(struct ss_input_report *r, const struct ss_request *q, struct ss_err *err);
 /* Append the table "steps". */

@@ -3,6 +3,7 @@
  * TPUs or the general one.
  */
 #include "tools/input_report.h"
+#include "xprof/quirks/quirks.h"
 
 #include <math.h>
 
@@ -45,12 +46,12 @@ static const struct {
 	[SS_STEP_PART_OTHER] = { "other_time_ms_avg", "other_time_ms_sdv" },
 };
 
-/* A number of ms or percent; what is no number is printed as XProf prints it. */
+/* A number of ms or percent. */
 static bool prop(struct ss_table *t, const char *id, const char *label, enum ss_unit unit, double v,
 		 const char *fmt)
 {
 	if (isnan(v))
-		return ss_table_prop(t, id, SS_STR("-nan"));
+		return ss_table_prop(t, id, SS_STR(SS_QUIRK_NO_NUMBER));
 	return ss_table_prop_num(t, id, label, unit, v, fmt);
 }
 

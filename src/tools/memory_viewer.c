@@ -13,6 +13,7 @@
 #include "hlo/stack.h"
 #include "model/program/heap.h"
 #include "tools/module_pick.h"
+#include "xprof/quirks/quirks.h"
 
 #include <math.h>
 
@@ -568,9 +569,7 @@ static bool say_what_is_missing(struct view *v)
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	struct view v = { .q = q, .out = out };
-	/* Anything else than a number is memory space 0, as in XProf. */
-	if (!ss_str_to_i64(ss_request_param(q, &ss_tool_memory_viewer, "memory_space"), &v.space))
-		v.space = 0;
+	v.space = ss_quirk_memory_space(ss_request_param(q, &ss_tool_memory_viewer, "memory_space"));
 	bool ok = ss_module_pick(q, &ss_tool_memory_viewer, &v.pick, err) && prepare(&v, err) && fill(&v, err) &&
 		  (say_what_is_missing(&v) || ss_fail_mem(err));
 	ss_hlo_buffers_free(&v.b);

@@ -10,6 +10,7 @@
 #include "model/steps/inferred.h"
 #include "tools/input_report.h"
 #include "tools/pod_channels.h"
+#include "xprof/quirks/quirks.h"
 
 #include <stdlib.h>
 
@@ -131,14 +132,14 @@ static void parts_of_core(const struct ss_step_core *c, uint64_t part_ps[SS_STEP
 	part_ps[SS_STEP_PART_INPUT] += c->host_input_ps;
 }
 
-/* The largest part; of equal ones that whose name comes last in the alphabet, as in XProf. */
+/* The largest part. */
 static struct ss_str bottleneck(const uint64_t part_ps[SS_STEP_PART_COUNT])
 {
 	size_t best = 0;
 	for (size_t i = 1; i < SS_STEP_PART_COUNT; i++)
 		if (part_ps[i] > part_ps[best] ||
 		    (part_ps[i] == part_ps[best] &&
-		     strcmp(core_cols[COL_PARTS + i].label, core_cols[COL_PARTS + best].label) > 0))
+		     ss_quirk_is_bottleneck_before(core_cols[COL_PARTS + i].label, core_cols[COL_PARTS + best].label)))
 			best = i;
 	return ss_str_from(core_cols[COL_PARTS + best].label);
 }
@@ -345,22 +346,9 @@ static bool collectives(const struct ss_steps *steps, struct ss_result *out)
 	return true;
 }
 
-/*
- * As in the overview, but all of them: those that the program marked, or else those that can be
- * found.
- */
-static const struct ss_steps *steps_of(const struct ss_request *q, struct ss_err *err)
-{
-	const struct ss_steps *s = ss_model_steps(q->model, false, err);
-	if (!s || s->n || s->no_common || q->as_xprof)
-		return s;
-	const struct ss_steps *found = ss_model_inferred_steps(q->model, err);
-	return !found || found->n ? found : s;
-}
-
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	const struct ss_steps *steps = steps_of(q, err);
+	const struct ss_steps *steps = ss_request_steps(q, false, err);
 	const struct ss_env *env = steps ? ss_model_env(q->model, err) : NULL;
 	if (!env)
 		return false;

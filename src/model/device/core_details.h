@@ -5,6 +5,7 @@
 #define SS_MODEL_DEVICE_CORE_DETAILS_H
 
 #include "model/host/host.h"
+#include "xprof/quirks/quirks.h"
 
 /* Plane stat core_details. */
 struct ss_core_details {
@@ -31,7 +32,7 @@ static inline void ss_device_place(const struct ss_line *l, uint32_t i, const st
 		*dur_ps = l->dev_dur_ps[i];
 	} else if (t->has_offset && t->has_dur) {
 		*begin_ps = (int64_t)t->offset_ps;
-		*dur_ps = t->dur_ps > (uint64_t)INT64_MAX ? 0 : t->dur_ps;
+		*dur_ps = ss_quirk_device_dur_ps(t->dur_ps);
 	} else {
 		*begin_ps = l->ev.begin_ps[i];
 		*dur_ps = l->ev.dur_ps[i];

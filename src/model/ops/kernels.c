@@ -12,6 +12,7 @@
 #include "model/program/hlo_map.h"
 #include "model/torch/kernel_name.h"
 #include "model/torch/torch.h"
+#include "xprof/quirks/quirks.h"
 
 #include "base/buf.h"
 #include "base/vec.h"
@@ -141,12 +142,11 @@ static void parse_u32(struct ss_str s, uint32_t *out)
 		*out = (uint32_t)v;
 }
 
-/* XProf holds it in 32 bits: 66.666 is shown as 66.66600036621094. */
 static void parse_float(struct ss_str s, double *out)
 {
 	double v;
 	if (ss_str_to_f64(s, &v) && fabs(v) <= FLT_MAX)
-		*out = (double)(float)v;
+		*out = ss_quirk_float(v);
 }
 
 /* "x,y,z" */

@@ -8,6 +8,7 @@
  * events.
  */
 #include "model/ops/tpu.h"
+#include "xprof/quirks/quirks.h"
 
 #include "base/vec.h"
 #include "model/device/op_facts.h"
@@ -110,7 +111,7 @@ static void take_rare(const struct ss_xstat *s, struct op_event *e)
 		m->time_scale = ss_xstat_double(s);
 		break;
 	case SS_STAT_DMA_STALL_DURATION_PS:
-		m->dma_stall_ps = (uint64_t)ss_xstat_int(s); /* unsigned ones are 0 in XProf */
+		m->dma_stall_ps = ss_quirk_dma_stall_ps(s);
 		break;
 	case SS_STAT_VDD_ENERGY_J:
 		m->energy_j = ss_xstat_double(s);
@@ -446,8 +447,7 @@ static bool make_ops(struct pass *s)
 			db->normalized_op_ps += (uint64_t)((double)db->v[i].self_ps *
 							   (double)db->v[i].normalized_ps /
 							   (double)db->v[i].time_ps);
-	/* A plane without any activity counts as one picosecond long, as in XProf. */
-	return ss_op_db_finish(db, s->any ? (uint64_t)(s->last_ps - s->first_ps) : 1);
+	return ss_op_db_finish(db, s->any ? (uint64_t)(s->last_ps - s->first_ps) : ss_quirk_empty_plane_ps());
 }
 
 static int by_group(const void *a, const void *b)

@@ -9,6 +9,7 @@
 
 #include "model/host/opname.h"
 #include "model/preprocess/preprocess.h"
+#include "xprof/quirks/quirks.h"
 
 #include <stdlib.h>
 
@@ -124,8 +125,7 @@ bool ss_deriver_add_lines(struct ss_deriver *d, struct ss_derived *lines, size_t
 		if (!lines[i].nest.spans.n)
 			continue;
 		struct ss_line *l = &all[p->nlines++];
-		/* As XProf writes it: 32 bits, signed. */
-		*l = (struct ss_line){ .id = (int32_t)(SS_DERIVED_BASE + lines[i].id), .display_id = lines[i].display_id,
+		*l = (struct ss_line){ .id = ss_quirk_line_id(SS_DERIVED_BASE + lines[i].id), .display_id = lines[i].display_id,
 				       .name = lines[i].name, .display_name = SS_STR(""), .derived = true };
 		if (!ss_nest_finish(&lines[i].nest, l, lines[i].columns))
 			return false;

@@ -1,6 +1,8 @@
 /* nest.c - derived lines, built span by span. */
 #include "model/preprocess/nest.h"
 
+#include "xprof/quirks/quirks.h"
+
 #include <stdlib.h>
 
 #define PS_PER_NS 1000
@@ -105,8 +107,7 @@ bool ss_nest_add(struct ss_nest *nest, const struct ss_nest_item *item)
 	for (uint32_t level = 0; level < n; level++) {
 		if (goes_on(nest, item, level)) {
 			struct ss_nest_open *o = &nest->open[level];
-			/* To XProf an instant at 0 is a span that was never set. */
-			if (o->begin_ps == 0 && o->end_ps == 0) {
+			if (ss_quirk_span_is_unset(o->begin_ps, o->end_ps)) {
 				o->begin_ps = item->begin_ps;
 				nest->in_order = false;
 			}

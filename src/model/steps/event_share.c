@@ -4,6 +4,7 @@
 #include "base/vec.h"
 #include "model/fold.h"
 #include "model/ops/tpu.h"
+#include "xprof/quirks/quirks.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -55,8 +56,7 @@ static bool add_event(struct pass *p, struct core_sums *sums, uint32_t host, con
 		if (!ss_vec_push(&p->all, s) || !ss_vec_push(&p->steps, ((struct step){ id, step->dur_ps })))
 			return false;
 	}
-	/* XProf's precision: single shares are float, their sums double. */
-	p->all.v[i].share_frac += (double)(float)((double)dur_ps / (double)step->dur_ps);
+	p->all.v[i].share_frac += ss_quirk_float((double)dur_ps / (double)step->dur_ps);
 	return true;
 }
 

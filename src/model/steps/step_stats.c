@@ -3,6 +3,7 @@
 
 #include "base/vec.h"
 #include "model/host/opname.h"
+#include "xprof/quirks/quirks.h"
 
 #include <float.h>
 #include <math.h>
@@ -10,7 +11,7 @@
 
 struct ss_summary ss_summary_of(const double *v, size_t n)
 {
-	struct ss_summary s = { .min = DBL_MAX, .max = DBL_MIN };
+	struct ss_summary s = { .min = DBL_MAX, .max = ss_quirk_first_max() };
 	double sum = 0, squares = 0;
 	if (n == 0)
 		return (struct ss_summary){ 0 };
@@ -256,7 +257,7 @@ bool ss_tpu_row_of(const struct ss_step *s, struct ss_tpu_row *r)
 {
 	size_t ntensor = 0, nsparse = 0;
 	double shortest_ms = DBL_MAX, wait_scv0_ms = 0;
-	*r = (struct ss_tpu_row){ .infeed_percent_max = DBL_MIN };
+	*r = (struct ss_tpu_row){ .infeed_percent_max = ss_quirk_first_max() };
 	for (size_t i = 0; i < s->ncores; i++) {
 		const struct ss_step_core *c = &s->cores[i];
 		if (c->kind == SS_STEP_SPARSE_CORE) {

@@ -8,9 +8,8 @@
 #include "model/steps/steps.h"
 
 /*
- * Of samples: 0 in all members when there are none. The largest starts from the smallest normal
- * double, not from 0, and the deviation of a single 0 is no number: XProf's arithmetic, kept
- * because its clients see it.
+ * Of samples: 0 in all members when there are none. The maximum of zeros and the deviation of a single 0 are those of
+ * XProf (ss_quirk_first_max).
  */
 struct ss_summary {
 	double mean, stddev, min, max;
