@@ -3,13 +3,11 @@
 
 #include <stdlib.h>
 
-#define MAX_FOLDS 11
-
 struct gathering {
 	struct {
 		const struct ss_fold *fold;
 		void *data;
-	} v[MAX_FOLDS];
+	} v[SS_MAX_FOLDS];
 	size_t n;
 };
 
@@ -78,27 +76,16 @@ void *ss_fold_get(struct ss_model *m, const struct ss_fold *f, struct ss_err *er
 	return ss_part_get(&m->parts[f->part], build, f->release, &w, err);
 }
 
-bool ss_model_gather(struct ss_model *m, unsigned facts, struct ss_err *err)
+bool ss_model_gather_folds(struct ss_model *m, const struct ss_fold *const *folds, size_t n, struct ss_err *err)
 {
-	static const struct {
-		unsigned fact;
-		const struct ss_fold *fold;
-	} all[] = {
-		{ SS_FACTS_OPS, &ss_fold_ops },		  { SS_FACTS_STEPS, &ss_fold_steps },
-		{ SS_FACTS_INFERRED_STEPS, &ss_fold_inferred_steps },	  { SS_FACTS_ENV, &ss_fold_env },
-		{ SS_FACTS_REQUESTS, &ss_fold_requests }, { SS_FACTS_BARRIERS, &ss_fold_barriers },
-		{ SS_FACTS_TRANSFERS, &ss_fold_transfers }, { SS_FACTS_IDLE_ATTRIBUTION, &ss_fold_idle_attribution },
-		{ SS_FACTS_MEMORY_PEAK, &ss_fold_memory_peak },	  { SS_FACTS_DUTY, &ss_fold_duty },
-		{ SS_FACTS_ATTRIBUTION, &ss_fold_attribution },
-	};
 	struct gathering j = { .n = 0 };
 	if (!m->visited)
 		return true;
 	/* Who comes second finds what the first has gathered. */
 	pthread_mutex_lock(&m->gathering);
-	for (size_t i = 0; i < SS_COUNT(all); i++)
-		if (facts & all[i].fact && !ss_part_is_built(&m->parts[all[i].fold->part]))
-			j.v[j.n++].fold = all[i].fold;
+	for (size_t i = 0; i < n && i < SS_MAX_FOLDS; i++)
+		if (!ss_part_is_built(&m->parts[folds[i]->part]))
+			j.v[j.n++].fold = folds[i];
 	bool ok = !j.n || run(&j, m, err);
 	for (size_t k = 0; ok && k < j.n; k++)
 		ss_part_put(&m->parts[j.v[k].fold->part], j.v[k].data, j.v[k].fold->release);

@@ -3,8 +3,8 @@
  *
  * A fold says how: what to read of a host, how to add it to what was taken of the hosts before, and
  * what to do at the end. Its result is a part of the model (part.h). Each fold can be asked for
- * alone; where hosts are visited (visit.h), ss_model_gather makes several in one visit, so that
- * each host is opened once.
+ * alone; where hosts are visited (visit.h), several are made in one visit, so that each host is
+ * opened once.
  */
 #ifndef SS_MODEL_FOLD_H
 #define SS_MODEL_FOLD_H
@@ -31,28 +31,11 @@ struct ss_fold {
 /* The part, made now if it was not; NULL on failure. */
 void *ss_fold_get(struct ss_model *m, const struct ss_fold *f, struct ss_err *err);
 
-/* What can be gathered. */
-enum ss_facts {
-	SS_FACTS_OPS = 1 << 0,		/* ops.h */
-	SS_FACTS_STEPS = 1 << 1,	/* steps.h, marked steps */
-	SS_FACTS_INFERRED_STEPS = 1 << 2,	/* inferred.h */
-	SS_FACTS_ENV = 1 << 3,		/* env.h */
-	SS_FACTS_REQUESTS = 1 << 4,	/* inference.h: latencies */
-	SS_FACTS_BARRIERS = 1 << 5,	/* event_share.h */
-	SS_FACTS_TRANSFERS = 1 << 6,	/* transfers.h */
-	SS_FACTS_IDLE_ATTRIBUTION = 1 << 7,	/* idle_attribution.h */
-	SS_FACTS_MEMORY_PEAK = 1 << 8,	/* memory.h: the device that came closest to the end of its memory */
-	SS_FACTS_DUTY = 1 << 9,		/* ops.h: time that TPUs had work */
-	SS_FACTS_ATTRIBUTION = 1 << 10, /* attribution.h */
-};
-
-extern const struct ss_fold ss_fold_ops, ss_fold_steps, ss_fold_inferred_steps, ss_fold_env, ss_fold_requests, ss_fold_barriers,
-	ss_fold_transfers, ss_fold_idle_attribution, ss_fold_memory_peak, ss_fold_duty, ss_fold_attribution;
-
 /*
- * Make those of the facts that are not there, in one visit. Does nothing where hosts stay open: the
+ * Make those of the folds (at most SS_MAX_FOLDS) that were not made, in one visit. Does nothing where hosts stay open: the
  * parts of each are kept there, and facts are made when they are asked for.
  */
-bool ss_model_gather(struct ss_model *m, unsigned facts, struct ss_err *err);
+#define SS_MAX_FOLDS 32
+bool ss_model_gather_folds(struct ss_model *m, const struct ss_fold *const *folds, size_t n, struct ss_err *err);
 
 #endif

@@ -19,21 +19,8 @@
 
 /* Combined over hosts; see the header of the same name. */
 enum ss_model_part {
-	SS_MODEL_OPS,		/* ops.h: op metrics of host and device */
-	SS_MODEL_HOST_STEPS,	/* steps.h: marked steps of each host */
-	SS_MODEL_HOST_INFERRED_STEPS,	/* inferred.h: steps found on each host */
-	SS_MODEL_STEPS,		/* steps.h: steps and their breakdown, without those that may be cut */
-	SS_MODEL_STEPS_ALL,	/* steps.h: all steps */
-	SS_MODEL_INFERRED_STEPS,		/* inferred.h: steps that nobody marked */
-	SS_MODEL_ENV,		/* env.h: run environment, diagnostics */
-	SS_MODEL_TRACE,		/* trace.h: timeline over all hosts asked for */
-	SS_MODEL_REQUESTS,	/* inference.h: latencies of requests */
-	SS_MODEL_BARRIERS,	/* event_share.h: waiting at barriers */
-	SS_MODEL_TRANSFERS,	/* transfers.h: what each core sent and received */
-	SS_MODEL_IDLE_ATTRIBUTION,	/* idle_attribution.h */
-	SS_MODEL_ATTRIBUTION,	/* attribution.h */
-	SS_MODEL_MEMORY_PEAK,	/* memory.h */
-	SS_MODEL_DUTY,		/* ops.h: time that TPUs had work */
+#define MODEL_PART(name) SS_MODEL_##name,
+#include "model/host/parts.def"
 	SS_MODEL_PART_COUNT
 };
 

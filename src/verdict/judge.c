@@ -1,7 +1,7 @@
 /* judge.c - see judge.h. */
 #include "verdict/judge.h"
 
-#include "model/fold.h"
+#include "model/facts/facts.h"
 #include "verdict/limits.h"
 
 #include <stdarg.h>

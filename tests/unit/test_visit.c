@@ -1,6 +1,7 @@
 /* Hosts one after the other: their order, and which of several failures is reported. */
 #include "unit.h"
 
+#include "model/facts/facts.h"
 #include "model/fold.h"
 #include "model/ops/ops.h"
 #include "model/preprocess/load.h"

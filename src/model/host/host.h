@@ -109,28 +109,8 @@ struct ss_group {
 
 /* Derived from one host; see the header of the same name. */
 enum ss_host_part {
-	SS_HOST_EVENTS,		/* loading itself: columns and groups */
-	SS_HOST_MODULES,	/* partial_read.h: programs that ran on TPUs */
-	SS_HOST_ALLOCATIONS,	/* partial_read.h: what allocators did */
-	SS_HOST_COUNTERS,	/* partial_read.h: devices that have hardware counters */
-	SS_HOST_COUNTED,	/* ... and what ran on them */
-	SS_HOST_PIPELINES,	/* partial_read.h: input pipelines */
-	SS_HOST_TRANSFERS,	/* partial_read.h: transfers between slices */
-	SS_HOST_HLO,		/* hlo modules of /host:metadata by program id */
-	SS_HOST_DISPLAY_LINES,		/* display_lines.h: planes with all derived lines */
-	SS_HOST_OPS,		/* ops.h */
-	SS_HOST_DUTY,		/* ops.h: time that TPUs had work */
-	SS_HOST_STEPS,		/* steps.h */
-	SS_HOST_INFERRED_STEPS,		/* inferred.h: steps that nobody marked */
-	SS_HOST_TRACE,		/* trace.h: level-of-detail index */
-	SS_HOST_MEMORY,		/* memory.h: what the allocators did */
-	SS_HOST_GRAPH,		/* tfgraph.h: the TensorFlow graph of a raw file */
-	SS_HOST_SNAPSHOT,	/* snapshot.h: the memory snapshot of a raw file */
-	SS_HOST_TRAINS,		/* env.h: does it compute gradients? */
-	SS_HOST_REQUESTS,	/* inference.h */
-	SS_HOST_IDLE_ATTRIBUTION,	/* idle_attribution.h */
-	SS_HOST_TORCH,		/* torch.h: a trace of PyTorch */
-	SS_HOST_ATTRIBUTION,	/* attribution.h */
+#define HOST_PART(name) SS_HOST_##name,
+#include "model/host/parts.def"
 	SS_HOST_PART_COUNT
 };
 
