@@ -6,6 +6,7 @@
 #include "import/chrome_planes.h"
 #include "import/json_feed.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define SCRATCH_BYTES ((size_t)1 << 20)
@@ -18,6 +19,8 @@ struct chrome {
 	struct ss_chrome_planes planes;
 	struct ss_arena scratch;		/* of some events */
 	struct ss_chrome_args args;
+	struct ss_u64map launches;	/* by process, category and correlation */
+	struct ss_u64map arrows;	/* that begin, by id */
 	struct ss_str hostname, devices;
 	bool any_list;
 };
@@ -169,6 +172,11 @@ static void take_flow(struct chrome *c, const struct raw *e, uint32_t plane, uin
 {
 	struct ss_so_flow f = { .at = at, .id = id_of(e, e->id) };
 	f.dir = e->ph.p[0] == 's' ? SS_SO_FLOW_OUT : e->ph.p[0] == 'f' ? SS_SO_FLOW_IN : SS_SO_FLOW_BOTH;
+	if (f.dir == SS_SO_FLOW_OUT) {
+		size_t before = c->arrows.n;
+		c->o->no_memory |= ss_u64map_add(&c->arrows, f.id, 1) == SS_NONE;
+		c->loss->same_arrow += c->arrows.n == before;
+	}
 	f.next = f.dir == SS_SO_FLOW_IN && !ss_str_is(e->bp, "e");
 	ss_so_flow(c->o, plane, line, &f);
 }
@@ -223,19 +231,69 @@ static bool read_placed(struct chrome *c, struct raw *e, uint32_t *plane, uint32
 	return *plane != SS_NONE;
 }
 
+static bool is_number(struct ss_str text)
+{
+	double v;
+	return ss_str_to_f64(text, &v) && isfinite(v);
+}
+
+/* A time that cannot be: why. */
+static void count_bad_time(struct chrome *c, struct ss_str ts)
+{
+	if (!is_number(ts) && ts.n && strchr("NnIi+-", ts.p[0]))
+		c->loss->not_numbers++;
+	else if (is_number(ts))
+		c->loss->other_clock++;
+	else
+		c->loss->malformed++;
+}
+
+static void count_bad_duration(struct chrome *c, struct ss_str dur)
+{
+	if (!dur.n)
+		return;
+	if (!is_number(dur))
+		c->loss->not_numbers++;
+	else if (dur.p[0] == '-')
+		c->loss->negative++;
+}
+
+/* Calls that say that they launched the same. */
+static void count_launch(struct chrome *c, const struct raw *e)
+{
+	static const struct ss_str calls[] = {
+		SS_STR_INIT("cuda_runtime"), SS_STR_INIT("cuda_driver"), SS_STR_INIT("hip_runtime"),
+	};
+	bool call = false;
+	for (size_t i = 0; i < SS_COUNT(calls); i++)
+		call = call || ss_str_eq(e->cat, calls[i]);
+	for (size_t i = 0; call && i < c->args.n; i++) {
+		const struct ss_so_arg *a = &c->args.v[i];
+		if (a->kind == SS_SO_STR || !a->u || !ss_str_is(a->name, "correlation_id"))
+			continue;
+		size_t before = c->launches.n;
+		uint64_t key = ss_mix(ss_mix(ss_str_hash(e->pid), ss_str_hash(e->cat)), a->u);
+		c->o->no_memory |= ss_u64map_add(&c->launches, key, 1) == SS_NONE;
+		c->loss->same_launch += c->launches.n == before;
+	}
+}
+
 static void take_timed(struct chrome *c, struct raw *e)
 {
 	struct ss_so_event ev = { .name = { "", 0 } };
 	char ph = e->ph.p[0];
 	uint32_t plane, line = SS_NONE;
 	if (!ss_chrome_time(e->ts, &ev.begin)) {
-		c->loss->malformed++;
+		count_bad_time(c, e->ts);
 		return;
 	}
 	if (!read_placed(c, e, &plane, &line))
 		return;
 	ev.name = e->name;
 	ev.dur_ps = ss_chrome_dur_ps(e->dur);
+	if (!ev.dur_ps)
+		count_bad_duration(c, e->dur);
+	count_launch(c, e);
 	if (strchr("bneSTpF", ph))
 		add_async(c, e);
 	ev.args = c->args.v;
@@ -292,6 +350,7 @@ static void take_event(struct chrome *c, struct ss_str text)
 static bool read_list(struct chrome *c)
 {
 	struct ss_str value;
+	uint64_t passed = c->feed.long_values;
 	c->any_list = true;
 	for (;;) {
 		char ch = ss_json_feed_peek(&c->feed);
@@ -305,9 +364,12 @@ static bool read_list(struct chrome *c)
 		}
 		if (!ch || c->o->no_memory || !ss_json_feed_value(&c->feed, &value))
 			return false;
-		/* No value begins so: the text is none. */
-		if (!value.n)
+		/* No value begins so: the text is none. One that is too long was passed over. */
+		if (!value.n && c->feed.long_values == passed)
 			return false;
+		passed = c->feed.long_values;
+		if (!value.n)
+			continue;
 		take_event(c, value);
 	}
 }
@@ -420,6 +482,7 @@ bool ss_chrome_read(const struct ss_file *f, struct ss_space_out *o, struct ss_s
 	bool whole = first == '[' ? read_list(c) : first == '{' && read_members(c);
 	loss->cut = !whole || ss_json_feed_bad(&c->feed);
 	loss->too_long = c->feed.too_long;
+	loss->long_values = c->feed.long_values;
 	bool memory = !c->feed.no_memory && !o->no_memory && ss_chrome_name_planes(&c->planes, o, &c->hostname);
 	if (memory)
 		ss_chrome_devices(o, c->devices);
@@ -428,6 +491,8 @@ bool ss_chrome_read(const struct ss_file *f, struct ss_space_out *o, struct ss_s
 			 : ss_fail_mem(err);
 	*hostname = c->hostname;
 	ss_json_feed_close(&c->feed);
+	ss_u64map_free(&c->launches);
+	ss_u64map_free(&c->arrows);
 	ss_arena_release(&c->scratch);
 	ss_vec_free(&c->planes.v);
 	free(c);

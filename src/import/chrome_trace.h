@@ -15,6 +15,12 @@
 struct ss_chrome_loss {
 	uint64_t malformed;	/* events that are no JSON object, or lack a phase or a time */
 	uint64_t unknown;	/* of a phase that has no place on a timeline */
+	uint64_t negative;	/* with a duration below 0: shown without one */
+	uint64_t not_numbers;	/* with a time or duration that is NaN or infinite: left out, or shown without a duration */
+	uint64_t other_clock;	/* with a time beyond that of microseconds: nanoseconds, perhaps; left out */
+	uint64_t same_launch;	/* calls whose correlation another call of the process has */
+	uint64_t same_arrow;	/* arrows that begin with the id of another */
+	uint64_t long_values;	/* events or members that are longer than an event can be */
 	bool cut;		/* the text ends early, or is damaged from some point on */
 	bool too_long;		/* it decompresses to more than the limit */
 };

@@ -45,10 +45,23 @@ static bool read_json(const struct ss_file *f, struct ss_space_out *o, struct ss
 	struct ss_chrome_loss loss;
 	if (!ss_chrome_read(f, o, hostname, &loss, err))
 		return false;
-	bool ok = note_count(out, a, loss.malformed, "events of the trace are malformed and left out") &&
-		  note_count(out, a, loss.unknown, "events of the trace have a phase that a timeline cannot show") &&
-		  (!loss.cut || note(out, SS_STR("the trace is truncated or damaged; events before that point are shown"))) &&
-		  (!loss.too_long || note(out, SS_STR("the trace decompresses to more than the limit; the rest is left out")));
+	bool ok =
+		note_count(out, a, loss.malformed, "events of the trace are malformed and left out") &&
+		note_count(out, a, loss.unknown, "events of the trace have a phase that a timeline cannot show") &&
+		note_count(out, a, loss.not_numbers,
+			   "events have a time or a duration that is no number (NaN, Infinity): they are "
+			   "left out, or shown without a duration") &&
+		note_count(out, a, loss.negative, "events have a negative duration and are shown without one") &&
+		note_count(out, a, loss.other_clock,
+			   "events have times that cannot be microseconds (nanoseconds, perhaps) and are "
+			   "left out") &&
+		note_count(out, a, loss.same_launch,
+			   "calls have the correlation id of another call: what they launched may be tied "
+			   "to the wrong one") &&
+		note_count(out, a, loss.same_arrow, "arrows have the id of another arrow: both may lead to the wrong event") &&
+		note_count(out, a, loss.long_values, "values of the trace are longer than 16 MiB and are left out") &&
+		(!loss.cut || note(out, SS_STR("the trace is truncated or damaged; events before that point are shown"))) &&
+		(!loss.too_long || note(out, SS_STR("the trace decompresses to more than the limit; the rest is left out")));
 	return ok || ss_fail_mem(err);
 }
 

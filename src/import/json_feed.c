@@ -6,8 +6,6 @@
 #include <stdlib.h>
 
 #define WINDOW_BYTES ((size_t)256 << 10)
-/* One event, or one of the other members, at most. */
-#define VALUE_BYTES ((size_t)64 << 20)
 /* Traces pack some twenty to sixty times. */
 #define FLOOR_BYTES ((uint64_t)64 << 20)
 #define PER_PACKED_BYTE 300
@@ -126,14 +124,62 @@ static void forget_passed(struct ss_json_feed *f)
 	f->forgotten = f->at;
 }
 
+/* Where a walk through a long value stands: it may go on in the next window. */
+struct long_walk {
+	size_t depth;
+	bool text, escaped;
+};
+
+/* Behind the value, with *done set; else the end of what is known. */
+static const char *walk_long(const char *p, const char *end, struct long_walk *w, bool *done)
+{
+	for (; p < end && !*done; p++) {
+		char c = *p;
+		if (w->text) {
+			w->text = w->escaped || c != '"';
+			w->escaped = !w->escaped && c == '\\';
+			*done = !w->text && !w->depth;
+		} else if (c == '"') {
+			w->text = true;
+		} else if (c == '{' || c == '[') {
+			w->depth++;
+		} else if (c == '}' || c == ']') {
+			*done = --w->depth == 0;
+		}
+	}
+	return p;
+}
+
+/* Pass over a string, an object or an array of any length; numbers are not that long. */
+static bool pass_over(struct ss_json_feed *f, struct ss_str *out)
+{
+	struct long_walk w = { .depth = 0 };
+	bool done = false;
+	*out = SS_STR("");
+	f->long_values++;
+	if (!strchr("\"{[", f->p[f->at]))
+		return false;
+	do {
+		f->at = (size_t)(walk_long(f->p + f->at, f->p + f->n, &w, &done) - f->p);
+		forget_passed(f);
+	} while (!done && more(f));
+	return done;
+}
+
 bool ss_json_feed_value(struct ss_json_feed *f, struct ss_str *out)
 {
 	if (!ss_json_feed_peek(f))
 		return false;
-	const char *end;
-	while (!(end = value_end(f->p + f->at, f->p + f->n)))
-		if (f->n - f->at > VALUE_BYTES || !more(f))
+	const char *end = NULL;
+	while (!end) {
+		/* No further than a value can be long. */
+		size_t known = f->n - f->at, most = known < SS_JSON_VALUE_BYTES ? known : SS_JSON_VALUE_BYTES;
+		end = value_end(f->p + f->at, f->p + f->at + most);
+		if (!end && known > most)
+			return pass_over(f, out);
+		if (!end && !more(f))
 			return false;
+	}
 	*out = (struct ss_str){ f->p + f->at, (size_t)(end - (f->p + f->at)) };
 	f->at += out->n;
 	/* The value at hand stays. */

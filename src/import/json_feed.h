@@ -11,6 +11,9 @@
 #include "base/file.h"
 #include "wire/gz_in.h"
 
+/* One event, or one of the other members, at most. */
+#define SS_JSON_VALUE_BYTES ((size_t)16 << 20)
+
 struct ss_json_feed {
 	const struct ss_file *file;
 	struct ss_gz_in *gz;	/* NULL: the text is the file */
@@ -20,6 +23,7 @@ struct ss_json_feed {
 	char *buf;
 	size_t cap;
 	uint64_t unpacked_bytes;
+	uint64_t long_values;	/* longer than SS_JSON_VALUE_BYTES: passed over */
 	bool too_long;		/* unpacks to more than such a file should */
 	bool no_memory;
 };
@@ -34,7 +38,10 @@ bool ss_json_feed_bad(const struct ss_json_feed *f);
 char ss_json_feed_peek(struct ss_json_feed *f);
 /* Take it. */
 void ss_json_feed_skip(struct ss_json_feed *f);
-/* Take a whole value; false when the text ends within it, or it is longer than a value can be. */
+/*
+ * Take a whole value; false when the text ends within it. One that is longer than a value can be is
+ * passed over: it is given as empty, and counted in `long_values`.
+ */
 bool ss_json_feed_value(struct ss_json_feed *f, struct ss_str *out);
 
 #endif

@@ -15,6 +15,7 @@
 #include "wire/json_tree.h"
 #include "wire/pb_out.h"
 
+#include <stdio.h>
 #include <zlib.h>
 
 static void reads_times_to_the_picosecond(void **state)
@@ -402,6 +403,67 @@ static void packed_texts_are_the_same(void **state)
 }
 
 /* Packed twice is read all the same, three times is refused; so is a damaged outer layer read as far as it goes. */
+/* Each kind of damage has a sentence of its own, and what could be read is there. */
+static void damage_is_told_apart(void **state)
+{
+	static const struct {
+		const char *events, *says;
+		uint64_t shown;
+	} cases[] = {
+		{ "{\"ph\":\"X\",\"pid\":1,\"tid\":2,\"name\":\"a\",\"ts\":NaN,\"dur\":1}", "no number", 1 },
+		{ "{\"ph\":\"X\",\"pid\":1,\"tid\":2,\"name\":\"a\",\"ts\":7,\"dur\":Infinity}", "no number", 2 },
+		{ "{\"ph\":\"X\",\"pid\":1,\"tid\":2,\"name\":\"a\",\"ts\":7,\"dur\":-4}", "negative duration", 2 },
+		{ "{\"ph\":\"X\",\"pid\":1,\"tid\":2,\"name\":\"a\",\"ts\":1700000000000000000,\"dur\":4}", "nanoseconds", 1 },
+		{ "{\"ph\":\"X\",\"pid\":1,\"tid\":2,\"cat\":\"cuda_runtime\",\"name\":\"l\",\"ts\":7,\"dur\":1,\"args\":{"
+		  "\"correlation\":5}},"
+		  "{\"ph\":\"X\",\"pid\":1,\"tid\":2,\"cat\":\"cuda_runtime\",\"name\":\"l\",\"ts\":9,\"dur\":1,\"args\":{"
+		  "\"correlation\":5}}",
+		  "correlation id", 3 },
+		{ "{\"ph\":\"s\",\"pid\":1,\"tid\":2,\"id\":3,\"ts\":1},{\"ph\":\"s\",\"pid\":1,\"tid\":2,\"id\":3,\"ts\":1}",
+		  "id of another arrow", 1 },
+	};
+	char text[2000];
+	(void)state;
+	for (size_t i = 0; i < SS_COUNT(cases); i++) {
+		snprintf(text, sizeof(text),
+			 "{\"traceEvents\":[{\"ph\":\"X\",\"pid\":1,\"tid\":2,\"name\":\"good\",\"ts\":1,\"dur\":2},%s]}",
+			 cases[i].events);
+		open_text(text, "x.json");
+		assert_int_equal(host.nevents, cases[i].shown);
+		assert_int_equal(host.x.nnotes, 1);
+		if (!ss_str_contains(host.x.notes[0], ss_str_from(cases[i].says)))
+			fail_msg("%s: " SS_FMT, cases[i].says, SS_ARG(host.x.notes[0]));
+		ss_host_close(&host);
+	}
+}
+
+/* A text of 20 MiB is no name: it is passed over, packed or not, and the events around it are there. */
+static void long_values_are_passed_over(void **state)
+{
+	const char *begin = "{\"traceEvents\":[{\"ph\":\"X\",\"pid\":1,\"tid\":2,\"name\":\"a\",\"ts\":1,\"dur\":2},"
+			    "{\"ph\":\"X\",\"pid\":1,\"tid\":2,\"ts\":3,\"name\":\"\\\"}";
+	const char *end = "\"},{\"ph\":\"X\",\"pid\":1,\"tid\":2,\"name\":\"b\",\"ts\":5,\"dur\":2}]}";
+	struct ss_buf text = { 0 };
+	struct ss_gz_out *gz = ss_gz_open();
+	struct ss_str packed;
+	(void)state;
+	ss_buf_z(&text, begin);
+	for (size_t i = 0; i < 20 << 10; i++)
+		ss_buf_printf(&text, "%1024s", "x");
+	ss_buf_z(&text, end);
+	ss_gz_write(gz, ss_buf_get(&text));
+	assert_true(ss_gz_finish(gz, &packed));
+	for (int i = 0; i < 2; i++) {
+		assert_ok(ss_host_open_bytes(&host, i ? packed : ss_buf_get(&text), "x.json", &err));
+		assert_ok(ss_host_load(&host, &err));
+		assert_int_equal(host.nevents, 2);
+		assert_true(ss_str_contains(host.x.notes[0], SS_STR("longer than 16 MiB")));
+		ss_host_close(&host);
+	}
+	ss_gz_close(gz);
+	ss_buf_free(&text);
+}
+
 static void packed_twice(void **state)
 {
 	struct ss_str layer = SS_STR("[{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1}]");
@@ -524,6 +586,8 @@ int main(void)
 		cmocka_unit_test(ends_in_any_order),
 		cmocka_unit_test(marks_of_byte_order_are_passed_over),
 		cmocka_unit_test(copies_of_pytorch_are_copies),
+		cmocka_unit_test(damage_is_told_apart),
+		cmocka_unit_test(long_values_are_passed_over),
 		cmocka_unit_test(packed_twice),
 		cmocka_unit_test(a_list_without_its_end),
 		cmocka_unit_test(clocks_of_the_epoch_begin_near_zero),

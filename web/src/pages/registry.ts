@@ -9,6 +9,7 @@ import { InferencePage } from "./inference";
 import { InputPipelinePage } from "./input_pipeline";
 import { MegascalePage } from "./megascale";
 import { MemoryProfilePage } from "./memory_profile";
+import { MemorySnapshotPage } from "./memory_snapshot";
 import { MemoryViewerPage } from "./memory_viewer";
 import { OpProfilePage } from "./op_profile";
 import { OpStatsPage } from "./op_stats";
@@ -34,6 +35,7 @@ const pages: Readonly<Record<string, Page>> = {
 	op_profile: OpProfilePage,
 	graph_viewer: GraphViewerPage,
 	memory_profile: MemoryProfilePage,
+	memory_snapshot: MemorySnapshotPage,
 	memory_viewer: MemoryViewerPage,
 	pod_viewer: PodViewerPage,
 	roofline_model: RooflinePage,
