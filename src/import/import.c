@@ -5,6 +5,7 @@
 #include "import/form.h"
 #include "import/nsys.h"
 #include "import/perfetto.h"
+#include "import/rocpd.h"
 #include "import/rocprof.h"
 #include "import/trace_proto.h"
 #include "legacy/files/hlo_json.h"
@@ -124,13 +125,23 @@ static bool read_nsys(struct ss_db *db, struct ss_space_out *o, struct ss_str *h
 	return ok || ss_fail_mem(err);
 }
 
+static bool read_rocpd(struct ss_db *db, struct ss_space_out *o, struct ss_str *hostname, struct ss_arena *a,
+		       struct ss_imported *out, struct ss_err *err)
+{
+	struct ss_rocpd_loss loss;
+	if (!ss_rocpd_read(db, o, hostname, &loss, err))
+		return false;
+	bool ok = note_count(out, a, loss.malformed, "rows have no times, or end before they begin, and are left out") &&
+		  (!loss.cut || note(out, SS_STR("the database is damaged; what could be read is shown")));
+	return ok || ss_fail_mem(err);
+}
+
 /* Databases that profilers write and that are not read: told by a table. */
 static bool name_database(struct ss_db *db, struct ss_err *err)
 {
 	static const struct {
 		const char *prefix, *says;
 	} known[] = {
-		{ "rocpd_", "it is a rocpd database of rocprofv3: record with 'rocprofv3 --output-format json' or pftrace" },
 		{ "CUPTI_ACTIVITY_KIND_",
 		  "it is of nvprof, which is no longer made: record with 'nsys profile' or torch.profiler" },
 	};
@@ -147,8 +158,11 @@ static bool read_database(struct ss_str bytes, const struct ss_file *f, struct s
 	struct ss_db db;
 	if (!ss_db_open(&db, bytes, bytes.p == f->bytes.p ? f : NULL, err))
 		return false;
-	out->form = "an export of Nsight Systems";
-	bool ok = ss_nsys_is(&db) ? read_nsys(&db, o, hostname, a, out, err) : name_database(&db, err);
+	bool rocpd = ss_rocpd_is(&db), nsys = !rocpd && ss_nsys_is(&db);
+	out->form = rocpd ? "a rocpd database of rocprofv3" : "an export of Nsight Systems";
+	bool ok = rocpd ? read_rocpd(&db, o, hostname, a, out, err)
+		  : nsys ? read_nsys(&db, o, hostname, a, out, err)
+			 : name_database(&db, err);
 	ss_db_close(&db);
 	return ok;
 }

@@ -212,7 +212,7 @@ static void take_copy(struct reader *r, const struct ss_db_rows *row)
 	r->event.args.n = 0;
 	ss_gpu_event_int(&r->event, "bytes", bytes);
 	if (end > begin)
-		ss_gpu_event_num(&r->event, "memory bandwidth (GB/s)", (double)bytes / (double)(end - begin));
+		ss_gpu_event_num(&r->event, "memory bandwidth (GB/s)", (double)bytes / ((double)end - (double)begin));
 	place_device_event(r, row);
 	if (r->event.scratch.used_bytes > (size_t)1 << 20)
 		ss_arena_release(&r->event.scratch);

@@ -279,7 +279,7 @@ static void take_copy(struct reader *r, const struct ss_jnode *n, int64_t begin,
 	ss_gpu_event_begin(&r->event, SS_STR("gpu_memcpy"), name.p ? name : SS_STR(""), begin, end);
 	ss_gpu_event_int(&r->event, "bytes", bytes);
 	if (end > begin)
-		ss_gpu_event_num(&r->event, "memory bandwidth (GB/s)", (double)bytes / (double)(end - begin));
+		ss_gpu_event_num(&r->event, "memory bandwidth (GB/s)", (double)bytes / ((double)end - (double)begin));
 	place_on_gpu(r, n, ss_u64map_get(&r->gpus, to) != SS_NONE ? to : from, NULL);
 }
 

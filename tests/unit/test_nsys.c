@@ -155,10 +155,6 @@ static void schemas_are_not_trusted(void **state)
 		   "x");
 	assert_int_equal(host.nevents, 1);
 	ss_host_close(&host);
-	assert_false(ss_host_open_bytes(
-		&host, database("CREATE TABLE rocpd_string_1(id); CREATE TABLE rocpd_kernel_dispatch_1(id);"), "r.db", &err));
-	assert_non_null(strstr(err.text, "rocpd"));
-	err = (struct ss_err){ 0 };
 	assert_false(ss_host_open_bytes(&host, database("CREATE TABLE mine(id);"), "r.db", &err));
 	assert_non_null(strstr(err.text, "no profiler"));
 }
@@ -237,6 +233,48 @@ static void results_of_rocprofv3(void **state)
 	ss_host_close(&host);
 }
 
+static void databases_of_rocprofv3(void **state)
+{
+	(void)state;
+	open_bytes(
+		database("CREATE TABLE rocpd_string_0a(id, string); INSERT INTO rocpd_string_0a VALUES(1, 'hipLaunchKernel'), "
+			 "(2, 'step 8'),"
+			 "(3, 'MEMORY_COPY_DEVICE_TO_HOST');"
+			 "CREATE TABLE rocpd_info_agent_0a(id, type); INSERT INTO rocpd_info_agent_0a VALUES(1, 'CPU'), (2, "
+			 "'GPU'), (3, 'GPU');"
+			 "CREATE TABLE rocpd_info_kernel_symbol_0a(id, kernel_name, display_name);"
+			 "INSERT INTO rocpd_info_kernel_symbol_0a VALUES(4, '_Z4gemm', 'gemm');"
+			 "CREATE TABLE rocpd_info_process_0a(id, pid); INSERT INTO rocpd_info_process_0a VALUES(1, 700);"
+			 "CREATE TABLE rocpd_info_thread_0a(id, tid); INSERT INTO rocpd_info_thread_0a VALUES(1, 701);"
+			 "CREATE TABLE rocpd_info_node_0a(hostname); INSERT INTO rocpd_info_node_0a VALUES('amd2');"
+			 "CREATE TABLE rocpd_event_0a(id, stack_id); INSERT INTO rocpd_event_0a VALUES(10, 5), (11, 5);"
+			 "CREATE TABLE rocpd_region_0a(start, end, pid, tid, event_id, name_id);"
+			 "INSERT INTO rocpd_region_0a VALUES(100, 900, 1, 1, 12, 2), (200, 250, 1, 1, 10, 1), (5, 4, 1, 1, 1, "
+			 "1);"
+			 "CREATE TABLE rocpd_kernel_dispatch_0a(start, end, pid, tid, event_id, agent_id, kernel_id, queue_id, "
+			 "grid_size_x,"
+			 "workgroup_size_x); INSERT INTO rocpd_kernel_dispatch_0a VALUES(300, 400, 1, 1, 11, 3, 4, 2, 640, 64);"
+			 "CREATE TABLE rocpd_memory_copy_0a(start, end, event_id, name_id, size, dst_agent_id, src_agent_id, "
+			 "queue_id);"
+			 "INSERT INTO rocpd_memory_copy_0a VALUES(500, 600, 13, 3, 1000, 1, 3, 2);"),
+		"1_results.db");
+	const struct ss_line *queue = line("/device:GPU:1", "stream 2");
+	assert_int_equal(queue->ev.n, 2);
+	assert_str(name_of("/device:GPU:1", queue, 0), "gemm");
+	assert_str(name_of("/device:GPU:1", queue, 1), "MemcpyDtoH");
+	assert_int_equal(stat_of("/device:GPU:1", queue, 0, "correlation_id").u, 5);
+	const struct ss_plane *cpu = plane("/host:CPU");
+	for (uint32_t i = 0; i < cpu->nlines; i++)
+		if (cpu->lines[i].id == 701) {
+			assert_int_equal(cpu->lines[i].ev.n, 2);
+			assert_int_equal(stat_of("/host:CPU", &cpu->lines[i], 0, "step_num").u, 8);
+			assert_int_equal(stat_of("/host:CPU", &cpu->lines[i], 1, "correlation_id").u, 5);
+		}
+	assert_str(ss_host_hostname(&host), "amd2");
+	assert_int_equal(host.x.nnotes, 1);
+	ss_host_close(&host);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -245,6 +283,7 @@ int main(void)
 		cmocka_unit_test(schemas_are_not_trusted),
 		cmocka_unit_test(damage_is_survived),
 		cmocka_unit_test(results_of_rocprofv3),
+		cmocka_unit_test(databases_of_rocprofv3),
 	};
 	return RUN_TESTS(tests);
 }

@@ -20,15 +20,18 @@ static void release(void *data)
 }
 
 /* Packed or not, as JAX and PyTorch write them. */
-static bool is_pprof(const struct ss_file *f)
+static bool read_file(const struct ss_file *f, struct ss_snapshot *s, struct ss_err *err)
 {
 	char head[64];
-	struct ss_gz_in *g = ss_gz_is(f->bytes) ? ss_gz_in_open(f->bytes) : NULL;
 	struct ss_str begin = f->bytes;
-	if (g)
+	if (ss_gz_is(f->bytes)) {
+		struct ss_gz_in *g = ss_gz_in_open(f->bytes);
+		if (!g)
+			return ss_fail_mem(err);
 		begin = (struct ss_str){ head, ss_gz_in_read(g, head, sizeof(head)) };
-	ss_gz_in_close(g);
-	return ss_pprof_is(begin);
+		ss_gz_in_close(g);
+	}
+	return ss_pprof_is(begin) ? ss_pprof_read(f, s, err) : ss_snapshot_read(f, s, err);
 }
 
 static void *build(void *owner, struct ss_err *err)
@@ -40,7 +43,7 @@ static void *build(void *owner, struct ss_err *err)
 		ss_fail_mem(err);
 		return NULL;
 	}
-	if (is_pprof(&h->x.file) ? ss_pprof_read(&h->x.file, s, &why) : ss_snapshot_read(&h->x.file, s, &why))
+	if (read_file(&h->x.file, s, &why))
 		return s;
 	release(s);
 	ss_fail(err, why.code, "'" SS_FMT "' %s: %s", SS_ARG(h->name),
