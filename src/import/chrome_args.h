@@ -13,7 +13,10 @@ struct ss_chrome_args {
 	size_t n;
 };
 
-/* Microseconds as they are written, exact to the picosecond. False for what is no time within 292 years of 0. */
+/*
+ * Microseconds as they are written, exact to the picosecond. False for what is no time within 292
+ * years of 0.
+ */
 bool ss_chrome_time(struct ss_str text, struct ss_so_time *out);
 /* The same as a length; 0 for what is none. */
 uint64_t ss_chrome_dur_ps(struct ss_str text);

@@ -33,18 +33,37 @@ struct raw {
 
 /* ---- one event ---- */
 
+/*
+ * Where a member of this name goes; NULL: it is not asked for. By length and first letters: every
+ * event has them.
+ */
+static struct ss_str *member_of(struct raw *e, struct ss_str key)
+{
+	const char *p = key.p;
+	switch (key.n) {
+	case 2:
+		return p[0] == 'p' && p[1] == 'h' ? &e->ph :
+		       p[0] == 't' && p[1] == 's' ? &e->ts :
+		       p[0] == 'i' && p[1] == 'd' ? &e->id :
+		       p[0] == 'b' && p[1] == 'p' ? &e->bp :
+						    NULL;
+	case 3:
+		return memcmp(p, "pid", 3) == 0 ? &e->pid :
+		       memcmp(p, "tid", 3) == 0 ? &e->tid :
+		       memcmp(p, "dur", 3) == 0 ? &e->dur :
+		       memcmp(p, "cat", 3) == 0 ? &e->cat :
+						  NULL;
+	case 4:
+		return memcmp(p, "name", 4) == 0 ? &e->name : NULL;
+	case 7:
+		return memcmp(p, "bind_id", 7) == 0 ? &e->bind_id : NULL;
+	default:
+		return NULL;
+	}
+}
+
 static bool take_member(struct chrome *c, struct ss_jsonr *r, struct raw *e)
 {
-	static const struct {
-		const char *key;
-		size_t at;
-	} texts[] = {
-		{ "ph", offsetof(struct raw, ph) },	  { "name", offsetof(struct raw, name) },
-		{ "cat", offsetof(struct raw, cat) },	  { "pid", offsetof(struct raw, pid) },
-		{ "tid", offsetof(struct raw, tid) },	  { "ts", offsetof(struct raw, ts) },
-		{ "dur", offsetof(struct raw, dur) },	  { "id", offsetof(struct raw, id) },
-		{ "bind_id", offsetof(struct raw, bind_id) }, { "bp", offsetof(struct raw, bp) },
-	};
 	struct ss_jtok key, t;
 	if (!ss_jsonr_next(r, &key) || key.kind != SS_J_KEY || !ss_jsonr_next(r, &t))
 		return false;
@@ -58,16 +77,17 @@ static bool take_member(struct chrome *c, struct ss_jsonr *r, struct raw *e)
 				(struct ss_str){ begin, (size_t)(r->at - begin) };
 		return true;
 	}
-	if (ss_jtok_is(&key, "flow_in"))
-		e->flow_in = t.kind == SS_J_TRUE;
-	if (ss_jtok_is(&key, "flow_out"))
-		e->flow_out = t.kind == SS_J_TRUE;
-	for (size_t i = 0; i < SS_COUNT(texts); i++)
-		if (ss_jtok_is(&key, texts[i].key)) {
-			struct ss_str s = ss_jtok_str(&t, &c->scratch);
-			c->o->no_memory |= !s.p;
-			*(struct ss_str *)(void *)((char *)e + texts[i].at) = s.p ? s : SS_STR("");
-		}
+	struct ss_str *to = key.escaped ? NULL : member_of(e, key.text);
+	if (to) {
+		struct ss_str s = ss_jtok_str(&t, &c->scratch);
+		c->o->no_memory |= !s.p;
+		*to = s.p ? s : SS_STR("");
+	} else if (key.text.n >= 7) {
+		if (ss_jtok_is(&key, "flow_in"))
+			e->flow_in = t.kind == SS_J_TRUE;
+		if (ss_jtok_is(&key, "flow_out"))
+			e->flow_out = t.kind == SS_J_TRUE;
+	}
 	return true;
 }
 
@@ -156,8 +176,8 @@ static void add_uint(struct chrome *c, struct ss_str name, enum ss_so_kind kind,
 }
 
 /*
- * Begin, middle or end of something that is not bound to a thread: a mark, linked to the others by a
- * flow.
+ * Begin, middle or end of something that is not bound to a thread: a mark, linked to the others by
+ * a flow.
  */
 static void add_async(struct chrome *c, const struct raw *e)
 {
@@ -298,6 +318,7 @@ static void take_timed(struct chrome *c, struct raw *e)
 		add_async(c, e);
 	ev.args = c->args.v;
 	ev.nargs = c->args.n;
+	ev.shares = ph == 'X' && ss_kineto_of(e->cat) != SS_KINETO_OTHER;
 	switch (ph) {
 	case 'C':
 		take_counter(c, e, plane, ev.begin);

@@ -86,20 +86,24 @@ static const char *string_end(const char *p, const char *end)
 	return p < end ? p + 1 : NULL;
 }
 
+/* What matters between brackets. */
+static const uint8_t marks[256] = { ['"'] = 1, ['{'] = 2, ['['] = 2, ['}'] = 3, [']'] = 3 };
+
 static const char *bracket_end(const char *p, const char *end)
 {
 	size_t depth = 0;
 	while (p && p < end) {
-		char c = *p;
-		if (c == '"') {
+		uint8_t mark = marks[(uint8_t)*p];
+		if (!mark) {
+			p++;
+		} else if (mark == 1) {
 			p = string_end(p, end);
-			continue;
+		} else {
+			p++;
+			depth += mark == 2 ? 1 : (size_t)-1;
+			if (depth == 0)
+				return p;
 		}
-		p++;
-		if (c == '{' || c == '[')
-			depth++;
-		else if ((c == '}' || c == ']') && --depth == 0)
-			return p;
 	}
 	return NULL;
 }

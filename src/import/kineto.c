@@ -33,7 +33,7 @@ enum ss_kineto ss_kineto_of(struct ss_str category)
 		{ SS_STR_INIT("driver"), SS_KINETO_CALL },
 	};
 	for (size_t i = 0; i < SS_COUNT(names); i++)
-		if (ss_str_ieq(category, names[i].name))
+		if (category.n == names[i].name.n && ss_str_ieq(category, names[i].name))
 			return names[i].kind;
 	if (ends_without_case(category, SS_STR("_runtime")) || ends_without_case(category, SS_STR("_driver")))
 		return SS_KINETO_CALL;

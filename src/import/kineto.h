@@ -48,8 +48,8 @@ bool ss_kineto_is_dataloader(struct ss_str name);
 bool ss_kineto_is_range(struct ss_str name);
 
 /*
- * Is a file that begins so a trace of PyTorch's, whatever its name? `head`: its first bytes, packed or not;
- * some ten thousand are enough.
+ * Is a file that begins so a trace of PyTorch's, whatever its name? `head`: its first bytes, packed
+ * or not; some ten thousand are enough.
  */
 bool ss_kineto_is_trace(struct ss_str head);
 

@@ -12,17 +12,21 @@
 #define SS_NO_PROFILE (-1)
 #define SS_LAST_XSPACE 1	/* greatest rank of what the profiler itself wrote, packed or not */
 
-/* Rank of a profile of this name, 0 for *.xplane.pb; SS_NO_PROFILE for what is none, or has no host. */
+/*
+ * Rank of a profile of this name, 0 for *.xplane.pb; SS_NO_PROFILE for what is none, or has no
+ * host.
+ */
 int ss_profile_rank(struct ss_str name);
 /*
- * The same for a file in a run's own directory, which may lack the host's name, as capture_tpu_profile wrote it of a single TPU:
- * "trace", "trace.json.gz".
+ * The same for a file in a run's own directory, which may lack the host's name, as
+ * capture_tpu_profile wrote it of a single TPU: "trace", "trace.json.gz".
  */
 int ss_profile_rank_in_run(struct ss_str name);
 #define SS_UNNAMED_HOST "unnamed"	/* what the host of such a file is called */
 /*
- * When PyTorch's tensorboard_trace_handler wrote the file, as digits: "worker.1790000000123.pt.trace.json" is a
- * span of what "worker" did. "" where the name has no such number.
+ * When PyTorch's tensorboard_trace_handler wrote the file, as digits:
+ * "worker.1790000000123.pt.trace.json" is a span of what "worker" did. "" where the name has no
+ * such number.
  */
 struct ss_str ss_profile_span(struct ss_str name);
 /* The host: the name without what makes it a profile. All of it where nothing does. */

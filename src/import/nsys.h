@@ -1,8 +1,10 @@
 /*
- * nsys.h - the SQLite export of Nsight Systems (nsys export --type sqlite): kernels, copies, calls, NVTX ranges, system calls.
+ * nsys.h - the SQLite export of Nsight Systems (nsys export --type sqlite): kernels, copies, calls,
+ * NVTX ranges, system calls.
  *
- * They become what a trace of PyTorch becomes, by the same words, so that everything that is known of such traces works.
- * Tables and columns come and go with versions: one that is not there is empty.
+ * They become what a trace of PyTorch becomes, by the same words, so that everything that is known
+ * of such traces works. Tables and columns come and go with versions: one that is not there is
+ * empty.
  */
 #ifndef SS_IMPORT_NSYS_H
 #define SS_IMPORT_NSYS_H

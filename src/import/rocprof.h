@@ -1,5 +1,6 @@
 /*
- * rocprof.h - what rocprofv3 writes in JSON (rocprofv3 --output-format json): kernels, copies, calls and markers.
+ * rocprof.h - what rocprofv3 writes in JSON (rocprofv3 --output-format json): kernels, copies,
+ * calls and markers.
  *
  * The file is walked twice and never held: what records refer to, then the records, one at a time.
  */

@@ -541,8 +541,8 @@ bool ss_sb_memoize(struct ss_sb *b, uint64_t number)
 }
 
 /*
- * A list or dictionary that is complete and was not put anywhere yet, as a segment's frames while its blocks are read, is
- * finished where it stands. One that is being filled has a mark above it.
+ * A list or dictionary that is complete and was not put anywhere yet, as a segment's frames while
+ * its blocks are read, is finished where it stands. One that is being filled has a mark above it.
  */
 static struct ss_sb_value finish_in_place(struct ss_sb *b, struct ss_sb_value v)
 {

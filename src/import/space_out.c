@@ -4,6 +4,7 @@
 #include "wire/pb.h"
 #include "wire/pb_out.h"
 #include "xspace/fields.h"
+#include "xspace/xspace.h"
 
 #include <stdlib.h>
 
@@ -51,6 +52,21 @@ static uint32_t intern(struct ss_space_out *o, struct ss_strmap *m, struct ss_st
 	return i;
 }
 
+/* Of a stat: the same few come again and again, and are found without hashing them. */
+static uint32_t intern_name(struct ss_space_out *o, struct ss_so_plane *p, struct ss_str name)
+{
+	if (!name.n)
+		return intern(o, &p->names, name);
+	size_t at = (name.n * 7 + (uint8_t)name.p[0] * 3 + (uint8_t)name.p[name.n - 1]) % SS_SO_RECENT;
+	uint32_t known = p->recent[at];
+	if (known && ss_str_eq(p->names.keys[known - 1], name))
+		return known - 1;
+	uint32_t id = intern(o, &p->names, name);
+	if (id != SS_NONE)
+		p->recent[at] = id + 1;
+	return id;
+}
+
 uint32_t ss_so_plane(struct ss_space_out *o, struct ss_str key)
 {
 	uint32_t i = intern(o, &o->plane_keys, key);
@@ -83,7 +99,7 @@ uint32_t ss_so_line(struct ss_space_out *o, uint32_t plane, struct ss_str key)
 static void put_stat(struct ss_space_out *o, struct ss_so_plane *p, struct ss_buf *to, uint32_t field, const struct ss_so_arg *a)
 {
 	struct ss_buf *b = &o->scratch;
-	uint32_t id = intern(o, &p->names, a->name), ref;
+	uint32_t id = intern_name(o, p, a->name), ref;
 	b->n = 0;
 	ss_pbo_uint(b, XSTAT_METADATA_ID, (uint64_t)id + 1);
 	switch (a->kind) {
@@ -137,6 +153,46 @@ static bool is_of_op(struct ss_str name)
 	return false;
 }
 
+/*
+ * Of PyTorch's events (they have a category): arguments that differ from one execution to the next.
+ * What is none of them describes all executions alike (shapes, types, geometry) and is held once,
+ * in the metadata of the event. Stats that have a meaning here are looked for in events.
+ */
+static bool is_of_execution(struct ss_str name)
+{
+	static const struct ss_str names[] = {
+		SS_STR_INIT("External id"),	    SS_STR_INIT("Ev Idx"),	     SS_STR_INIT("Sequence number"),
+		SS_STR_INIT("Record function id"),  SS_STR_INIT("Python id"),	     SS_STR_INIT("Python parent id"),
+		SS_STR_INIT("bytes"),		    SS_STR_INIT("Bytes"),	     SS_STR_INIT("memory bandwidth (GB/s)"),
+		SS_STR_INIT("ptr"),		    SS_STR_INIT("src"),		     SS_STR_INIT("dst"),
+		SS_STR_INIT("size"),		    SS_STR_INIT("Seq"),		     SS_STR_INIT("Total Reserved"),
+		SS_STR_INIT("graph node id"),	    SS_STR_INIT("correlation"),	     SS_STR_INIT("queued"),
+		SS_STR_INIT("Trace iteration"),	    SS_STR_INIT("External Id"),	     SS_STR_INIT("wait_on_cuda_event_id"),
+		SS_STR_INIT("wait_on_cuda_event_record_corr_id"),
+	};
+	for (size_t i = 0; i < SS_COUNT(names); i++)
+		if (ss_str_eq(name, names[i]))
+			return true;
+	return ss_stat_of(name) != SS_STAT_OTHER;
+}
+
+/* Names of a plane that were seen as arguments: their kind is found once. */
+static uint8_t kind_of_arg(struct ss_space_out *o, struct ss_so_plane *p, const struct ss_so_arg *a)
+{
+	uint32_t id = intern_name(o, p, a->name);
+	if (id >= SS_SO_ARG_KINDS)
+		return SS_SO_ARG_OWN;
+	if (!p->arg_kinds[id])
+		p->arg_kinds[id] = is_of_execution(a->name) ? SS_SO_ARG_OWN : SS_SO_ARG_SHARED;
+	return p->arg_kinds[id];
+}
+
+/* Metadata that nothing shares would take more than it saves. */
+static bool may_share(const struct ss_so_plane *p)
+{
+	return p->meta.n < 4096 + p->nevents / 4;
+}
+
 static const struct ss_so_arg *find_arg(const struct ss_so_event *e, const char *name)
 {
 	for (size_t i = 0; i < e->nargs; i++)
@@ -162,8 +218,15 @@ static void put_op_stats(struct ss_space_out *o, struct ss_so_plane *p, const st
 	}
 }
 
+static void put_shared_stats(struct ss_space_out *o, struct ss_so_plane *p, const struct ss_so_event *e)
+{
+	for (size_t i = 0; i < e->nargs; i++)
+		if (kind_of_arg(o, p, &e->args[i]) == SS_SO_ARG_SHARED)
+			ss_so_put_stat(o, p, &o->key, &e->args[i]);
+}
+
 /* Metadata of the event: found by everything that is in it. */
-static uint32_t find_meta(struct ss_space_out *o, struct ss_so_plane *p, const struct ss_so_event *e, bool op)
+static uint32_t find_meta(struct ss_space_out *o, struct ss_so_plane *p, const struct ss_so_event *e, bool op, bool share)
 {
 	const struct ss_so_arg *full = find_arg(e, "long_name");
 	bool two = full && full->kind == SS_SO_STR && full->s.n;
@@ -177,6 +240,8 @@ static uint32_t find_meta(struct ss_space_out *o, struct ss_so_plane *p, const s
 	size_t stats = o->key.n;
 	if (op)
 		put_op_stats(o, p, e);
+	else if (share)
+		put_shared_stats(o, p, e);
 	if (o->key.no_memory) {
 		o->no_memory = true;
 		return SS_NONE;
@@ -213,13 +278,15 @@ uint32_t ss_so_add(struct ss_space_out *o, uint32_t plane, uint32_t line, const 
 		o->left_out++;
 		return SS_NONE;
 	}
-	bool op = find_arg(e, "hlo_category") != NULL;
+	bool op = !e->shares && find_arg(e, "hlo_category") != NULL, share = e->shares && may_share(p);
 	struct ss_so_record r = { .begin_ns = e->begin.ns, .begin_sub_ps = (uint16_t)e->begin.ps, .dur_ps = e->dur_ps,
 				  .stats = p->stats.n };
-	r.meta = find_meta(o, p, e, op);
+	r.meta = find_meta(o, p, e, op, share);
 	for (size_t i = 0; i < e->nargs && !o->no_memory; i++) {
 		const struct ss_so_arg *a = &e->args[i];
 		if (ss_str_is(a->name, "long_name") || (op && is_of_op(a->name)))
+			continue;
+		if (share && kind_of_arg(o, p, a) == SS_SO_ARG_SHARED)
 			continue;
 		ss_so_put_stat(o, p, &p->stats, a);
 		if (is_correlation(a->name) && a->kind != SS_SO_STR && o->links.n < SS_NONE - 1) {

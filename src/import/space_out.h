@@ -49,6 +49,7 @@ struct ss_so_event {
 	struct ss_str name;
 	const struct ss_so_arg *args;
 	size_t nargs;
+	bool shares;		/* arguments that describe all executions alike may be held once for all */
 };
 
 struct ss_so_record {
@@ -84,6 +85,14 @@ struct ss_so_meta {
 	bool op;		/* describes an XLA operation; stats do not name its program */
 };
 
+/*
+ * Is an argument the event's own, or held once for all events that are alike? By number of its
+ * name.
+ */
+#define SS_SO_ARG_KINDS 256
+#define SS_SO_RECENT 128
+enum { SS_SO_ARG_NEW, SS_SO_ARG_OWN, SS_SO_ARG_SHARED };
+
 struct ss_so_plane {
 	struct ss_str key, name;
 	int64_t id;
@@ -93,6 +102,8 @@ struct ss_so_plane {
 	struct ss_buf stats;	/* of events */
 	struct ss_buf own;	/* of the plane itself */
 	uint64_t nevents;
+	uint8_t arg_kinds[SS_SO_ARG_KINDS];
+	uint32_t recent[SS_SO_RECENT]; /* numbers of names + 1 */
 };
 
 struct ss_space_out {
@@ -113,7 +124,9 @@ struct ss_space_out {
 /* A zeroed struct with limit_bytes set is empty. */
 void ss_so_free(struct ss_space_out *o);
 
-/* Number of the plane of this key, of the line of this key within it. SS_NONE when memory is out. */
+/*
+ * Number of the plane of this key, of the line of this key within it. SS_NONE when memory is out.
+ */
 uint32_t ss_so_plane(struct ss_space_out *o, struct ss_str key);
 uint32_t ss_so_line(struct ss_space_out *o, uint32_t plane, struct ss_str key);
 
@@ -121,7 +134,10 @@ uint32_t ss_so_line(struct ss_space_out *o, uint32_t plane, struct ss_str key);
 uint32_t ss_so_add(struct ss_space_out *o, uint32_t plane, uint32_t line, const struct ss_so_event *e);
 /* The same of an event whose end is not known yet: the end is that of the innermost one open. */
 void ss_so_open(struct ss_space_out *o, uint32_t plane, uint32_t line, const struct ss_so_event *e);
-/* `args` are added to those of the begin. An end may stand before its begin: they are matched by time in the end. */
+/*
+ * `args` are added to those of the begin. An end may stand before its begin: they are matched by
+ * time in the end.
+ */
 void ss_so_close(struct ss_space_out *o, uint32_t plane, uint32_t line, struct ss_so_time end, const struct ss_so_arg *args,
 		 size_t nargs);
 void ss_so_flow(struct ss_space_out *o, uint32_t plane, uint32_t line, const struct ss_so_flow *f);

@@ -602,10 +602,33 @@ static bool restat(struct ss_space_out *o, struct ss_so_plane *p)
 	return true;
 }
 
+/*
+ * Room for the length of a message that is written behind it: a varint of five bytes, whatever the
+ * number.
+ */
+#define LENGTH_BYTES 5
+
+static size_t open_plane(struct ss_buf *out)
+{
+	ss_pbo_varint(out, (uint64_t)XSPACE_PLANES << 3 | 2);
+	ss_buf_str(out, (struct ss_str){ "\0\0\0\0", LENGTH_BYTES });
+	return out->n;
+}
+
+/* `from`: what open_plane returned. */
+static bool close_plane(struct ss_buf *out, size_t from)
+{
+	uint64_t n = out->n - from;
+	if (out->no_memory || n >> (7 * LENGTH_BYTES))
+		return false;
+	for (size_t i = 0; i < LENGTH_BYTES; i++)
+		out->p[from - LENGTH_BYTES + i] = (char)((n >> (7 * i) & 0x7f) | (i + 1 < LENGTH_BYTES ? 0x80 : 0));
+	return true;
+}
+
 static bool put_plane(struct ss_space_out *o, struct ss_buf *out, struct layout *y, struct ss_so_plane *p)
 {
 	struct ss_u64map known = { 0 };
-	struct ss_buf body = { 0 };
 	bool ok = restat(o, p);
 	for (size_t i = 0; ok && i < p->lines.n; i++) {
 		ok = end_open(o, &p->lines.v[i]) && sort_line(&p->lines.v[i]);
@@ -613,15 +636,13 @@ static bool put_plane(struct ss_space_out *o, struct ss_buf *out, struct layout 
 	for (size_t i = 0; ok && i < p->lines.n; i++)
 		ok = add_programs(o, p, &p->lines.v[i], &known);
 	ss_u64map_free(&known);
-	ss_pbo_uint(&body, XPLANE_ID, (uint64_t)p->id);
-	ss_pbo_bytes(&body, XPLANE_NAME, p->name);
-	ss_buf_str(&body, ss_buf_get(&p->own));
-	ok = ok && put_lines(o, &body, y, p) && put_names(&body, p);
+	size_t from = open_plane(out);
+	ss_pbo_uint(out, XPLANE_ID, (uint64_t)p->id);
+	ss_pbo_bytes(out, XPLANE_NAME, p->name);
+	ss_buf_str(out, ss_buf_get(&p->own));
+	ok = ok && put_lines(o, out, y, p) && put_names(out, p);
 	ss_buf_free(&p->stats);
-	ss_pbo_bytes(out, XSPACE_PLANES, ss_buf_get(&body));
-	ok = ok && !body.no_memory && !out->no_memory;
-	ss_buf_free(&body);
-	return ok;
+	return ok && close_plane(out, from);
 }
 
 /* One stat of the plane "Task Environment", with its name. */

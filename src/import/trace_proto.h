@@ -12,7 +12,9 @@ struct ss_trace_loss {
 	bool cut;		/* the file ends early, or is damaged from some point on */
 };
 
-/* Put the events into `o`, whose planes then have names. SS_EFORMAT when nothing of it is a trace. */
+/*
+ * Put the events into `o`, whose planes then have names. SS_EFORMAT when nothing of it is a trace.
+ */
 bool ss_trace_proto_read(struct ss_str bytes, struct ss_space_out *o, struct ss_trace_loss *loss, struct ss_err *err);
 
 #endif

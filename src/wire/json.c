@@ -76,7 +76,8 @@ static bool word(struct ss_jsonr *r, struct ss_jtok *t)
 		{ SS_STR_INIT("-NaN"), SS_J_NUMBER },
 	};
 	struct ss_str rest = { r->at, (size_t)(r->end - r->at) };
-	for (size_t i = 0; i < SS_COUNT(words); i++)
+	bool digit = rest.n && rest.p[0] >= '0' && rest.p[0] <= '9';
+	for (size_t i = 0; !digit && i < SS_COUNT(words); i++)
 		if (ss_str_starts(rest, words[i].text)) {
 			t->kind = words[i].kind;
 			t->text = ss_str_sub(rest, 0, words[i].text.n);

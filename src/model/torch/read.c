@@ -78,8 +78,12 @@ struct running {
 	uint32_t frame;
 };
 
+/* What a name tells, found once. */
+enum { NAME_KNOWN = 1, NAME_RANGE = 2, NAME_COLLECTIVE = 4 };
+
 struct reader {
 	struct ss_torch_build *b;
+	SS_VEC(uint8_t) told; /* by text */
 	struct names names;
 	SS_VEC(struct running) running;
 	struct event e;
@@ -278,6 +282,24 @@ static bool is_collective(struct ss_str name)
 	return false;
 }
 
+/* NAME_ of a text; 0 when memory is out. */
+static uint8_t told(struct reader *r, uint32_t name)
+{
+	if (name >= r->told.n) {
+		size_t need = r->b->t->texts.n;
+		if (!ss_vec_reserve(&r->told, need))
+			return 0;
+		memset(r->told.v + r->told.n, 0, need - r->told.n);
+		r->told.n = need;
+	}
+	if (!r->told.v[name]) {
+		struct ss_str s = ss_torch_text(r->b->t, name);
+		r->told.v[name] = (uint8_t)(NAME_KNOWN | (ss_kineto_is_range(s) ? NAME_RANGE : 0) |
+					    (is_collective(s) ? NAME_COLLECTIVE : 0));
+	}
+	return r->told.v[name];
+}
+
 static bool take_device(struct reader *r, enum ss_kineto kind)
 {
 	const struct event *e = &r->e;
@@ -292,9 +314,10 @@ static bool take_device(struct reader *r, enum ss_kineto kind)
 	if (!take_comm(r, &d.comm) || (copy && (d.name = copy_name(r, e->name)) == SS_NONE))
 		return false;
 	d.kind = copy ? SS_TORCH_MEMCPY : kind == SS_KINETO_MEMSET ? SS_TORCH_MEMSET : SS_TORCH_KERNEL;
-	if (kind == SS_KINETO_KERNEL && (d.comm != SS_NONE || is_collective(ss_torch_text(r->b->t, d.name))))
+	uint8_t name = told(r, d.name);
+	if (kind == SS_KINETO_KERNEL && (d.comm != SS_NONE || (name & NAME_COLLECTIVE)))
 		d.kind = SS_TORCH_COLLECTIVE;
-	return ss_vec_push(&r->b->t->device, d) && ss_vec_push(&r->b->device_ids, external(e));
+	return name && ss_vec_push(&r->b->t->device, d) && ss_vec_push(&r->b->device_ids, external(e));
 }
 
 #define MOST_LEVELS 128	/* of modules in modules: deeper ones count as their parents */
@@ -366,11 +389,13 @@ static bool take_memory(struct reader *r)
 static bool take(struct reader *r)
 {
 	const struct event *e = &r->e;
-	struct ss_str name = ss_torch_text(r->b->t, e->name);
+	uint8_t name = told(r, e->name);
 	enum ss_kineto kind = has(e, F_CATEGORY) ? ss_kineto_of(ss_xstat_str(&e->v[F_CATEGORY])) : SS_KINETO_OTHER;
+	if (!name)
+		return false;
 	switch (kind) {
 	case SS_KINETO_OPERATOR:
-		return ss_kineto_is_range(name) ? take_range(r, true) : take_operator(r);
+		return name & NAME_RANGE ? take_range(r, true) : take_operator(r);
 	case SS_KINETO_ANNOTATION:
 		return take_range(r, false);
 	case SS_KINETO_CALL:
@@ -482,5 +507,6 @@ bool ss_torch_read(struct ss_torch_build *b, struct ss_err *err)
 	if (ok && !ss_vec_push(&b->t->threads, thread_here(b->t, SS_NONE, SS_NONE, 0)))
 		ok = ss_fail_mem(err);
 	ss_vec_free(&r.running);
+	ss_vec_free(&r.told);
 	return ok;
 }
