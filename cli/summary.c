@@ -87,9 +87,9 @@ static void put_steps(struct ss_out *o, const struct ss_verdict *v, const struct
 		return;
 	heading(o, style, "Steps");
 	ss_format_value(mean, sizeof(mean), SS_UNIT_MS, v->mean_ps / 1e9);
-	ss_out_printf(o, "  %zu of %s on average, %s", v->steps, mean, how[v->source]);
+	ss_out_printf(o, v->steps == 1 ? "  %zu step of %s, %s" : "  %zu of %s on average, %s", v->steps, mean, how[v->source]);
 	if (v->source == SS_STEPS_INFERRED)
-		ss_out_printf(o, " (%.0f%% sure)", 100 * v->confidence);
+		ss_out_printf(o, " (confidence %.0f%%)", 100 * v->confidence);
 	ss_out_char(o, '\n');
 }
 
@@ -186,7 +186,7 @@ static void put_advice(struct ss_out *o, const struct ss_verdict_finding *f, con
 static void put_findings(struct ss_out *o, const struct ss_verdict *v, const struct ss_text_style *style)
 {
 	if (!v->nfindings)
-		ss_out_lit(o, "Nothing was recorded from which a bottleneck could be told.\n");
+		ss_out_lit(o, "The profile holds no events that show a bottleneck.\n");
 	for (size_t i = 0; i < v->nfindings; i++) {
 		if (i == 1)
 			heading(o, style, "What else takes time, or may");

@@ -2,6 +2,7 @@
 #include "verdict/judge.h"
 
 #include "model/facts/facts.h"
+#include "model/ops/kernel_name.h"
 #include "verdict/limits.h"
 
 #include <stdarg.h>
@@ -50,6 +51,7 @@ struct ss_befallen ss_befalls(const struct ss_judge *j, enum ss_time_class c)
 		}
 	}
 	b.frac = n ? sum / (double)n : 0;
+	b.n = n;
 	return b;
 }
 
@@ -81,6 +83,18 @@ struct ss_verdict_finding *ss_find(struct ss_judge *j, enum ss_cause c, double s
 		return &j->found.v[j->found.n - 1];
 	j->no_memory = true;
 	return NULL;
+}
+
+struct ss_str ss_shown_name(const struct ss_time_subject *s)
+{
+	return s->on_device ? ss_kernel_short_name(s->name) : s->name;
+}
+
+struct ss_str ss_say_time(struct ss_judge *j, double ps)
+{
+	return ps >= 1e12  ? ss_say(j, "%.2f s", ps / 1e12)
+	       : ps >= 1e9 ? ss_say(j, "%.2f ms", ps / 1e9)
+			   : ss_say(j, "%.1f us", ps / 1e6);
 }
 
 struct ss_str ss_cut(struct ss_str s, size_t max)
@@ -255,6 +269,16 @@ static bool describe(struct ss_judge *j)
 	return true;
 }
 
+/* A share is that of those whom the cause befalls: say so where it is not all. */
+static void say_scope(struct ss_judge *j, struct ss_verdict_finding *f)
+{
+	if (!f->befallen || f->befallen == j->nunits || !f->text.n)
+		return;
+	struct ss_str text = ss_cut(ss_str_sub(f->text, 0, f->text.n - 1), SS_MOST_TEXT_BYTES - 60);
+	f->text = ss_say(j, SS_FMT ". So it is on %zu of %zu %s.", SS_ARG(text), f->befallen, j->nunits,
+			 j->has_device ? "devices" : "hosts");
+}
+
 static bool judge(struct ss_judge *j)
 {
 	static ss_rule_fn *const rules[] = {
@@ -267,8 +291,10 @@ static bool judge(struct ss_judge *j)
 	sum_classes(j);
 	for (size_t i = 0; i < SS_COUNT(rules) && !j->no_memory; i++)
 		rules[i](j);
-	for (size_t i = 0; i < j->found.n && !j->no_memory; i++)
+	for (size_t i = 0; i < j->found.n && !j->no_memory; i++) {
 		ss_advise(j, &j->found.v[i]);
+		say_scope(j, &j->found.v[i]);
+	}
 	ss_rank(j);
 	j->out->findings = SS_NEW_N(j->arena, struct ss_verdict_finding, j->found.n + 1);
 	j->out->not_judged = SS_NEW_N(j->arena, struct ss_not_judged, j->unknown.n + 1);

@@ -38,10 +38,13 @@ double ss_unit_step_frac(const struct ss_judged_unit *u, enum ss_time_class c); 
 /* A class over all units: the mean of those that it befalls, and the one where it is most. */
 struct ss_befallen {
 	double frac;
+	size_t n; /* units that it befalls */
 	const struct ss_judged_unit *worst; /* NULL: none */
 };
 struct ss_befallen ss_befalls(const struct ss_judge *j, enum ss_time_class c);
 
+/* As it is shown: kernels by their short name. */
+struct ss_str ss_shown_name(const struct ss_time_subject *s);
 /* The largest of a unit in a class, in steps (or between them); NULL. */
 const struct ss_time_subject *ss_largest(const struct ss_judged_unit *u, enum ss_time_class c, bool between);
 uint64_t ss_subject_ps(const struct ss_time_subject *s, bool between);
@@ -50,6 +53,8 @@ uint64_t ss_subject_ps(const struct ss_time_subject *s, bool between);
 struct ss_verdict_finding *ss_find(struct ss_judge *j, enum ss_cause c, double share_frac);
 /* Formatted into the arena, cut to what is allowed. */
 struct ss_str ss_say(struct ss_judge *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* "7.55 ms". */
+struct ss_str ss_say_time(struct ss_judge *j, double ps);
 /* Its first bytes, whole characters. */
 struct ss_str ss_cut(struct ss_str s, size_t max);
 void ss_prove(struct ss_judge *j, struct ss_verdict_finding *f, const char *what, double value, const char *unit,

@@ -1,5 +1,7 @@
 /* rules_compute.c - what computes, what bounds it, and in which types. */
 #include "verdict/judge.h"
+
+#include "model/ops/kernel_name.h"
 #include "verdict/limits.h"
 
 static const char *bound_of(const struct ss_time_subject *s)
@@ -33,18 +35,33 @@ static struct ss_str reach(struct ss_judge *j, const struct ss_time_subject *s)
 		s->flops_frac > s->bytes_frac ? "the FLOP rate" : "the memory");
 }
 
+static double mean_of_all(const struct ss_judge *j, enum ss_time_class c)
+{
+	double sum = 0;
+	for (size_t i = 0; i < j->nunits; i++)
+		sum += ss_unit_step_frac(&j->units[i], c);
+	return j->nunits ? sum / (double)j->nunits : 0;
+}
+
 void ss_rule_compute(struct ss_judge *j)
 {
 	struct ss_befallen b = ss_befalls(j, SS_TIME_COMPUTE);
+	/* To compute is what all are for: the mean of all. */
+	if (b.worst)
+		b.frac = mean_of_all(j, SS_TIME_COMPUTE);
 	if (!b.worst || b.frac < SS_LEAST_SHARE)
 		return;
 	const struct ss_time_subject *s = ss_largest(b.worst, SS_TIME_COMPUTE, false);
-	double op_frac = s ? (double)ss_subject_ps(s, false) / (double)b.worst->u->window_ps : 0;
+	double own_frac = ss_unit_step_frac(b.worst, SS_TIME_COMPUTE);
+	/* The share of the largest operation in the computing of the one that computes most, of the mean of all. */
+	double op_frac = s && own_frac > 0
+				 ? b.frac / own_frac * (double)ss_subject_ps(s, false) / (double)b.worst->u->window_ps
+				 : 0;
 	bool well = s && b.frac >= SS_WELL_USED_SHARE && s->flops_frac >= SS_WELL_USED_FLOPS && op_frac >= b.frac / 2;
 	struct ss_verdict_finding *f = ss_find(j, well ? SS_CAUSE_NONE : SS_CAUSE_COMPUTE, b.frac);
 	if (!f)
 		return;
-	f->subject = s ? ss_cut(s->name, SS_MOST_SUBJECT_BYTES) : SS_STR("operations");
+	f->subject = s ? ss_cut(ss_shown_name(s), SS_MOST_SUBJECT_BYTES) : SS_STR("operations");
 	struct ss_str detail = s && s->detail.n ? ss_say(j, " (" SS_FMT ")", SS_ARG(ss_cut(s->detail, 160)))
 						: SS_STR(""),
 		      how = reach(j, s);
@@ -82,7 +99,7 @@ void ss_rule_precision(struct ss_judge *j)
 	struct ss_verdict_finding *f = ss_find(j, SS_CAUSE_PRECISION, NAN);
 	if (!f)
 		return;
-	f->subject = ss_cut(kernel, SS_MOST_SUBJECT_BYTES);
+	f->subject = ss_cut(ss_kernel_short_name(kernel), SS_MOST_SUBJECT_BYTES);
 	f->text = ss_say(j,
 			 "Matrix products in 32 bit take %.1f%% of the time, the most in " SS_FMT
 			 ": narrower types run on faster units.",

@@ -66,7 +66,8 @@ static struct ss_str excess_of(struct ss_judge *j, const struct ss_judged_unit *
 	struct ss_str name = ss_time_class_name(*class);
 	if (*class == SS_TIME_UNKNOWN)
 		return SS_STR(" What it does meanwhile was not recorded.");
-	return s ? ss_say(j, " Meanwhile it is busy with " SS_FMT ": " SS_FMT ".", SS_ARG(name), SS_ARG(s->name))
+	return s ? ss_say(j, " Meanwhile it is busy with " SS_FMT ": " SS_FMT ".", SS_ARG(name),
+			  SS_ARG(ss_cut(ss_shown_name(s), 100)))
 		 : ss_say(j, " Meanwhile it is busy with " SS_FMT ".", SS_ARG(name));
 }
 
@@ -129,15 +130,20 @@ void ss_rule_collective(struct ss_judge *j)
 	struct ss_verdict_finding *f = ss_find(j, SS_CAUSE_COLLECTIVE, frac);
 	if (!f)
 		return;
-	f->subject = s ? s->name : SS_STR("collective operations");
-	f->text = ss_say(j,
-			 "Communication beside which nothing computes takes %.1f%% of the time, the most in " SS_FMT
-			 ": the transfer itself, not waiting for "
-			 "somebody.",
-			 100 * frac, SS_ARG(f->subject));
+	f->subject = s ? ss_cut(ss_shown_name(s), SS_MOST_SUBJECT_BYTES) : SS_STR("collective operations");
+	bool joined = worst->wait.meetings > 0;
+	f->text = ss_say(
+		j,
+		"Exposed communication, beside which nothing computes, takes %.1f%% of the time, the most in " SS_FMT
+		": %s.",
+		100 * frac, SS_ARG(f->subject),
+		joined ? "the transfer itself, not waiting for somebody"
+		       : "the other participants are not in the recording, so waiting for them and the transfer cannot "
+			 "be told apart");
 	ss_prove(j, f, "share of the recorded time: exposed communication",
 		 ss_unit_step_frac(worst, SS_TIME_COLLECTIVE), "share", worst, "hlo_stats");
 	if (s)
 		ss_point_at(j, f, worst, s->begin_ps, s->end_ps);
-	ss_prove(j, f, "of that, waiting for others", worst->wait_frac, "share", worst, "pod_viewer");
+	if (joined)
+		ss_prove(j, f, "of that, waiting for others", worst->wait_frac, "share", worst, "pod_viewer");
 }

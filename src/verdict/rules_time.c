@@ -8,7 +8,7 @@ static struct ss_str place_of(struct ss_judge *j, const struct ss_time_subject *
 	const char *how = s->on_device ? " (" : ", mostly in ", *end = s->on_device ? ")" : "";
 	struct ss_str detail = s->detail.n ? ss_say(j, "%s" SS_FMT "%s", how, SS_ARG(s->detail), end) : SS_STR("");
 	struct ss_str caller = s->caller.n ? ss_say(j, ", called by " SS_FMT, SS_ARG(s->caller)) : SS_STR("");
-	return ss_say(j, SS_FMT SS_FMT SS_FMT, SS_ARG(ss_cut(s->name, 160)), SS_ARG(detail), SS_ARG(caller));
+	return ss_say(j, SS_FMT SS_FMT SS_FMT, SS_ARG(ss_cut(ss_shown_name(s), 160)), SS_ARG(detail), SS_ARG(caller));
 }
 
 static struct ss_str where(struct ss_judge *j, const struct ss_judged_unit *u)
@@ -28,8 +28,9 @@ static struct ss_verdict_finding *class_finding(struct ss_judge *j, enum ss_caus
 	*s = ss_largest(b.worst, c, false);
 	if (!f)
 		return NULL;
+	f->befallen = b.n;
 	if (*s)
-		f->subject = ss_cut((*s)->name, SS_MOST_SUBJECT_BYTES);
+		f->subject = ss_cut(ss_shown_name(*s), SS_MOST_SUBJECT_BYTES);
 	struct ss_str class = ss_time_class_name(c);
 	ss_prove(j, f, ss_say(j, "share of the recorded time: " SS_FMT, SS_ARG(class)).p, ss_unit_step_frac(*u, c),
 		 "share", *u, "overview_page");
@@ -92,8 +93,9 @@ void ss_rule_transfer(struct ss_judge *j)
 	const struct ss_time_subject *s;
 	struct ss_verdict_finding *f = class_finding(j, SS_CAUSE_TRANSFER, SS_TIME_COPY, &u, &s);
 	if (f)
-		f->text = ss_say(j, "Copies beside which nothing computes take %.1f%% of the time: " SS_FMT ".",
-				 100 * f->share_frac, SS_ARG(s ? place_of(j, s) : SS_STR("between host and device")));
+		f->text =
+			ss_say(j, "Exposed copies, beside which nothing computes, take %.1f%% of the time: " SS_FMT ".",
+			       100 * f->share_frac, SS_ARG(s ? place_of(j, s) : SS_STR("between host and device")));
 }
 
 void ss_rule_lock(struct ss_judge *j)
@@ -153,11 +155,19 @@ static struct ss_str largest_names(struct ss_judge *j, const struct ss_judged_un
 	size_t n = 0;
 	for (size_t i = 0; i < u->u->nsubjects && n < 3; i++) {
 		const struct ss_time_subject *s = &u->u->subjects[i];
-		struct ss_str name = ss_cut(s->name, 60);
+		struct ss_str name = ss_cut(ss_shown_name(s), 60);
 		if (s->class == c && ss_subject_ps(s, false))
 			text = n++ ? ss_say(j, SS_FMT ", " SS_FMT, SS_ARG(text), SS_ARG(name)) : name;
 	}
 	return text;
+}
+
+static bool has_found(const struct ss_judge *j, enum ss_cause c)
+{
+	for (size_t i = 0; i < j->found.n; i++)
+		if (j->found.v[i].cause == c)
+			return true;
+	return false;
 }
 
 void ss_rule_dispatch(struct ss_judge *j)
@@ -169,19 +179,19 @@ void ss_rule_dispatch(struct ss_judge *j)
 		return;
 	bool gpu = u->h->hardware == SS_HW_GPU;
 	uint64_t n = gpu ? u->u->ops : u->u->calls;
-	double each_us = n ? ss_unit_step_frac(u, SS_TIME_LAUNCH) * (double)u->u->window_ps / (double)n / 1e6 : 0;
+	double each_ps = n ? ss_unit_step_frac(u, SS_TIME_LAUNCH) * (double)u->u->window_ps / (double)n : 0;
 	const char *what = gpu ? "kernels" : "programs and operations", *per = u->h->windows.n ? "in a step" : "in all";
 	const struct ss_time_subject *op = gpu ? ss_largest(u, SS_TIME_COMPUTE, false) : NULL;
 	struct ss_str names = largest_names(j, u, SS_TIME_LAUNCH), runs = SS_STR(""), counted = SS_STR("");
 	bool small = n > SS_MANY_OPS && u->u->ops && u->u->op_ps / u->u->ops < SS_SMALL_MEAN_PS;
 	if (op)
 		runs = ss_say(j, "%swhat they start is mostly " SS_FMT, names.n ? "; " : "",
-			      SS_ARG(ss_cut(op->name, 80)));
+			      SS_ARG(ss_cut(ss_shown_name(op), 80)));
 	if (n)
-		counted = ss_say(j, ": %.0f %s%s, %.1f us each", per_step(u, n), small ? "small ones " : "", per,
-				 each_us);
+		counted = ss_say(j, ": %.0f %s%s, " SS_FMT " each", per_step(u, n), small ? "small ones " : "", per,
+				 SS_ARG(ss_say_time(j, each_ps)));
 	if (!s)
-		f->subject = op ? ss_cut(op->name, SS_MOST_SUBJECT_BYTES) : SS_STR("launches");
+		f->subject = op ? ss_cut(ss_shown_name(op), SS_MOST_SUBJECT_BYTES) : SS_STR("launches");
 	f->text = ss_say(j,
 			 "Starting %s takes %.1f%% of the time, and nothing computes meanwhile" SS_FMT
 			 " (" SS_FMT SS_FMT ").",
@@ -190,7 +200,15 @@ void ss_rule_dispatch(struct ss_judge *j)
 		return;
 	ss_prove(j, f, "operations started", per_step(u, n), u->h->windows.n ? "per step" : "count", u,
 		 "framework_op_stats");
-	ss_prove(j, f, "time to start one, nothing computing", each_us * 1e6, "ps", u, "framework_op_stats");
+	ss_prove(j, f, "time to start one, nothing computing", each_ps, "ps", u, "framework_op_stats");
+	/* A few calls that take long are no "many small ones": the host is inside of them. */
+	if (s && each_ps > SS_LONG_START_PS && !has_found(j, SS_CAUSE_HOST_CODE)) {
+		f->cause = SS_CAUSE_HOST_CODE;
+		f->text = ss_say(j,
+				 "Nothing computes during %.1f%% of the time, while the host is inside of calls of the "
+				 "framework" SS_FMT " (" SS_FMT ").",
+				 100 * f->share_frac, SS_ARG(counted), SS_ARG(names));
+	}
 }
 
 void ss_rule_sync(struct ss_judge *j)
@@ -214,6 +232,7 @@ void ss_rule_idle(struct ss_judge *j)
 	if (!f)
 		return;
 	const struct ss_time_host *h = b.worst->h;
+	f->befallen = b.n;
 	struct ss_str at = where(j, b.worst);
 	f->subject = h->thread.n ? ss_say(j, "main thread " SS_FMT ": not recorded", SS_ARG(ss_cut(h->thread, 100)))
 				 : SS_STR("host: not recorded");
@@ -229,6 +248,6 @@ void ss_rule_idle(struct ss_judge *j)
 				   100 * b.frac, at.n ? " on host " : "", SS_ARG(at.n ? h->name : at));
 	ss_prove(j, f, "share of the recorded time in which nothing was recorded",
 		 ss_unit_step_frac(b.worst, SS_TIME_UNKNOWN), "share", b.worst, "trace_viewer@");
-	if (!h->has_python)
+	if (!h->has_python && !has_found(j, SS_CAUSE_HOST_CODE))
 		ss_cannot_judge(j, SS_CAUSE_HOST_CODE, "Python's calls were not recorded");
 }

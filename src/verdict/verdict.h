@@ -41,6 +41,7 @@ struct ss_verdict_finding {
 	size_t nadvice;
 	struct ss_proof evidence[SS_MOST_EVIDENCE];
 	size_t nevidence;
+	size_t befallen; /* how many devices or hosts it befalls; 0: it is about all of them */
 };
 
 struct ss_not_judged {

@@ -1,6 +1,7 @@
 /* drive.c - see drive.h. */
 #define _XOPEN_SOURCE 700
 #include "sweep/drive.h"
+#include "sweep/judged.h"
 
 #include "import/names.h"
 #include "store/kinds.h"
@@ -152,6 +153,7 @@ bool drive_run(struct drive *d, const struct ss_tool *tool, const struct drive_q
 {
 	*digest = 14695981039346656037u;
 	return ask_model(&d->model, tool, q, digest, err) &&
+	       (strcmp(tool->name, "overview_page") != 0 || judged(&d->model, mix, digest, err)) &&
 	       (!d->has_pair || !(tool->flags & SS_TOOL_ALL_HOSTS) || ask_model(&d->pair, tool, q, digest, err));
 }
 

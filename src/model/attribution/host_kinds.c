@@ -170,6 +170,9 @@ static enum ss_host_kind kind_of_frame(const struct ss_frame *f)
 		return SS_KIND_GC;
 	if (ss_str_is(file, "array.py") && is_one_of(f->func, reads, SS_COUNT(reads)))
 		return SS_KIND_SYNC;
+	/* Threads of PyTorch run the backward pass. */
+	if (!f->line && ss_str_is(f->func, "run_backward"))
+		return SS_KIND_WAIT;
 	if (!f->line && (ss_str_is(f->func, "item") || ss_str_is(f->func, "synchronize")))
 		return SS_KIND_SYNC;
 	return SS_KIND_PYTHON;

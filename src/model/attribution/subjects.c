@@ -236,9 +236,9 @@ static void describe_op(struct ss_attr_build *b, const struct ss_named *n, struc
 	struct ss_str op = SS_STR(""), source = SS_STR("");
 	double flops = 0, bytes = 0, seconds = (double)ps / 1e12;
 	bool known = false;
-	if (p == b->host || n->meta >= p->x->nevent_meta)
+	s->on_device = p != b->host;
+	if (!s->on_device || n->meta >= p->x->nevent_meta)
 		return;
-	s->on_device = true;
 	struct ss_xstats it = ss_xevent_meta_stats(p->x, n->meta);
 	while (ss_xstats_next(&it, &x)) {
 		if (x.stat == SS_STAT_TF_OP)

@@ -205,12 +205,13 @@ static void set_function(struct walk *w, struct open_event *o, const struct open
 }
 
 /* Python, or an annotation: the program's own, unless it is below something else. */
-static void set_own(struct walk *w, struct open_event *o, const struct open_event *p, bool has_source)
+static void set_own(struct walk *w, struct open_event *o, const struct open_event *p, bool has_source, bool frame)
 {
 	bool own = !p || p->class == SS_TIME_HOST_CODE || (p->python && has_source);
 	if (!own)
 		return; /* as inherited */
-	set(o, SS_TIME_HOST_CODE, SS_RANK_STARTER);
+	/* An annotation is put around calls, too: what another thread does meanwhile says more. */
+	set(o, SS_TIME_HOST_CODE, frame ? SS_RANK_STARTER : SS_RANK_WAITS);
 	o->func = SS_NONE;
 	o->claims = w->starter;
 }
@@ -263,6 +264,12 @@ static void classify(struct walk *w, struct open_event *o, const struct open_eve
 		set_input(w, o, kind == SS_KIND_DEMAND);
 		break;
 	case SS_KIND_COPY:
+		/* With a device the copy is an event of its own: the call that asks for it waits. */
+		if (w->b->has_device && ss_thread_event_of(ss_event_name(w->b->host, meta)) == SS_THREAD_DRIVER_CALL) {
+			set(o, SS_TIME_SYNC, SS_RANK_WAITS);
+			o->claims = w->starter;
+			break;
+		}
 		set(o, SS_TIME_COPY,
 		    w->b->has_device ? w->starter ? SS_RANK_STARTER : SS_RANK_OTHER_CALLS : SS_RANK_COPY);
 		o->claims = !w->data_thread;
@@ -278,10 +285,10 @@ static void classify(struct walk *w, struct open_event *o, const struct open_eve
 		o->claims = w->starter;
 		break;
 	case SS_KIND_PYTHON:
-		set_own(w, o, p, ss_frame_parse(ss_event_name(w->b->host, meta), &f) && f.line);
+		set_own(w, o, p, ss_frame_parse(ss_event_name(w->b->host, meta), &f) && f.line, true);
 		break;
 	case SS_KIND_OTHER:
-		set_own(w, o, p, true);
+		set_own(w, o, p, true, false);
 		break;
 	case SS_KIND_GC:
 	case SS_KIND_SKIP:

@@ -2,6 +2,7 @@
 #include "model/attribution/windows.h"
 
 #include "base/vec.h"
+#include "model/attribution/frames.h"
 #include "model/attribution/host_kinds.h"
 #include "model/attribution/thresholds.h"
 #include "model/host/stat_filter.h"
@@ -295,25 +296,49 @@ static bool find_outliers(struct ss_windows *w)
 	return true;
 }
 
-static void whole_recording(struct ss_windows *w, const struct ss_host *h)
+/* Does the event say that the program ran? Python's frames are around the profiler's own start and stop as well. */
+static bool is_work(const struct ss_plane *p, uint32_t meta)
 {
-	bool any = false;
-	for (uint32_t k = 0; k < h->nplanes; k++) {
-		const struct ss_plane *p = &h->planes[k];
-		bool counts =
-			p->kind == SS_PLANE_HOST_CPU || p->kind == SS_PLANE_GPU || p->kind == SS_PLANE_TENSOR_CORE;
-		for (uint32_t j = 0; counts && j < p->nlines; j++) {
-			const struct ss_line *l = &p->lines[j];
-			for (uint32_t i = 0; !l->derived && !l->spans && i < l->ev.n; i++) {
-				int64_t begin_ps = l->ev.begin_ps[i], end_ps = ss_xevents_end_ps(&l->ev, i);
-				if (!l->ev.dur_ps[i] || end_ps < begin_ps)
-					continue;
-				w->begin_ps = any && w->begin_ps < begin_ps ? w->begin_ps : begin_ps;
-				w->end_ps = any && w->end_ps > end_ps ? w->end_ps : end_ps;
-				any = true;
-			}
+	if (p->kind != SS_PLANE_HOST_CPU)
+		return true;
+	struct ss_str name = ss_event_name(p, meta);
+	struct ss_frame f;
+	return ss_host_kind_of_name(name) != SS_KIND_SKIP && !ss_frame_parse(name, &f);
+}
+
+static bool span_of(struct ss_windows *w, const struct ss_plane *p, bool work_only, bool *any)
+{
+	uint8_t *known = calloc((size_t)p->x->nevent_meta + 1, 1);
+	for (uint32_t j = 0; known && j < p->nlines; j++) {
+		const struct ss_line *l = &p->lines[j];
+		for (uint32_t i = 0; !l->derived && !l->spans && i < l->ev.n; i++) {
+			int64_t begin_ps = l->ev.begin_ps[i], end_ps = ss_xevents_end_ps(&l->ev, i);
+			uint32_t meta = l->ev.meta[i], at = meta < p->x->nevent_meta ? meta : p->x->nevent_meta;
+			if (!l->ev.dur_ps[i] || end_ps < begin_ps)
+				continue;
+			if (!known[at])
+				known[at] = !work_only || is_work(p, meta) ? 1 : 2;
+			if (known[at] == 2)
+				continue;
+			w->begin_ps = *any && w->begin_ps < begin_ps ? w->begin_ps : begin_ps;
+			w->end_ps = *any && w->end_ps > end_ps ? w->end_ps : end_ps;
+			*any = true;
 		}
 	}
+	free(known);
+	return known != NULL;
+}
+
+static bool whole_recording(struct ss_windows *w, const struct ss_host *h)
+{
+	bool any = false, ok = true;
+	for (int pass = 0; ok && pass < 2 && !any; pass++)
+		for (uint32_t k = 0; ok && k < h->nplanes; k++) {
+			const struct ss_plane *p = &h->planes[k];
+			if (p->kind == SS_PLANE_HOST_CPU || p->kind == SS_PLANE_GPU || p->kind == SS_PLANE_TENSOR_CORE)
+				ok = span_of(w, p, pass == 0, &any);
+		}
+	return ok;
 }
 
 static bool choose(struct ss_windows *out, struct ss_host *h, struct marks *m, struct ss_err *err)
@@ -348,7 +373,7 @@ bool ss_windows_find(struct ss_windows *out, struct ss_host *h, struct ss_err *e
 		out->begin_ps = out->v[0].begin_ps;
 		out->end_ps = out->v[out->n - 1].end_ps;
 	} else if (ok) {
-		whole_recording(out, h);
+		ok = whole_recording(out, h) || ss_fail_mem(err);
 	}
 	ok = ok && (find_outliers(out) || ss_fail_mem(err));
 	if (!ok) {
