@@ -178,6 +178,15 @@ void ss_file_close(struct ss_file *f)
 	*f = (struct ss_file){ 0 };
 }
 
+void ss_dir_sync(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	(void)fsync(fd);
+	close(fd);
+}
+
 bool ss_file_changed(const struct ss_file *f, const char *path)
 {
 	struct stat st;

@@ -29,6 +29,11 @@ bool ss_file_open(struct ss_file *f, const char *path, struct ss_err *err);
  */
 bool ss_file_open_below(struct ss_file *f, const char *top, const char *path, struct ss_err *err);
 void ss_file_close(struct ss_file *f);
+/*
+ * Write a directory itself to the disk: the names that were made in it. What the system cannot do
+ * is left.
+ */
+void ss_dir_sync(const char *path);
 /* Is the file at `path` no longer the one that was opened? */
 bool ss_file_changed(const struct ss_file *f, const char *path);
 /* Has a part of the mapping turned out to be gone? Answers made of it are worth nothing. */

@@ -103,6 +103,8 @@ static bool describe(struct ss_model *m, struct ss_host *to, const struct ss_hos
 	}
 	if (h->ndropped > to->ndropped)
 		to->ndropped = h->ndropped;
+	if (h->nclipped > to->nclipped)
+		to->nclipped = h->nclipped;
 	pthread_mutex_unlock(&m->lock);
 	return ok || ss_fail_mem(err);
 }

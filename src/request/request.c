@@ -37,6 +37,12 @@ static bool add_notes(struct ss_result *r, struct ss_model *m)
 			ok = ss_result_note(r, SS_WARNING,
 					    ss_arena_printf(r->arena, SS_FMT ": %llu events could not be read", SS_ARG(h->name),
 							    (unsigned long long)h->ndropped));
+		if (ok && h->nclipped)
+			ok = ss_result_note(r, SS_WARNING,
+					    ss_arena_printf(r->arena, SS_FMT ": %llu events end later than 64 bits of "
+							    "picoseconds can tell (106 days); their durations "
+							    "are cut off there", SS_ARG(h->name),
+							    (unsigned long long)h->nclipped));
 	}
 	pthread_mutex_unlock(&m->lock);
 	return ok;

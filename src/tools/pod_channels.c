@@ -107,7 +107,7 @@ static bool add_row(struct pod *pod, const struct ss_step *s, const struct end *
 	struct ss_tiling tensors = ss_tiling_of((send ? send : recv)->t->expression);
 	struct ss_tiled data;
 	uint64_t bytes = ss_tiling_next(&tensors, &data) ? ss_tiled_bytes(&data) : 0;
-	double latency_us = send ? us(recv->t->end_ps - send->t->begin_ps) : NAN;
+	double latency_us = send ? us((int64_t)((uint64_t)recv->t->end_ps - (uint64_t)send->t->begin_ps)) : NAN;
 	if (!ss_table_row(pod->t))
 		return false;
 	ss_set_i64(pod->t, STEP, s->num);
@@ -117,7 +117,7 @@ static bool add_row(struct pod *pod, const struct ss_step *s, const struct end *
 	ss_set_i64(pod->t, BYTES, bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes);
 	ss_set_f64(pod->t, LATENCY_US, latency_us);
 	ss_set_f64(pod->t, GIB_PER_S, latency_us > 0 ? (double)bytes / latency_us * 1e6 / 1073741824 : NAN);
-	ss_set_f64(pod->t, SEND_DELAY_US, send ? us(send->t->begin_ps - recv->t->begin_ps) : NAN);
+	ss_set_f64(pod->t, SEND_DELAY_US, send ? us((int64_t)((uint64_t)send->t->begin_ps - (uint64_t)recv->t->begin_ps)) : NAN);
 	ss_set_str(pod->t, SEND_OP, send ? send->t->name : SS_STR(""));
 	ss_set_str(pod->t, RECV_OP, recv->t->name);
 	return true;

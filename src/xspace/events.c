@@ -8,6 +8,7 @@
 #include "xspace/events.h"
 
 #include "base/huge.h"
+#include "base/safe.h"
 #include "base/vec.h"
 #include "xspace/fields.h"
 
@@ -55,7 +56,9 @@ static bool set_cap(struct loader *l, size_t cap)
 	return true;
 }
 
-/* Room for more: from the bytes an event took so far, how many the rest may hold, plus a sixteenth. */
+/*
+ * Room for more: from the bytes an event took so far, how many the rest may hold, plus a sixteenth.
+ */
 static bool more_room(struct loader *l, const uint8_t *at)
 {
 	const uint8_t *start = l->line->events;
@@ -146,7 +149,9 @@ static inline bool short_varint(const uint8_t **p, uint64_t *out)
 	return ss_pb_varint(p, *p + 8, out);
 }
 
-/* Bytes that must follow an event for read_usual: a tag, a length, and what four fields can take. */
+/*
+ * Bytes that must follow an event for read_usual: a tag, a length, and what four fields can take.
+ */
 #define SLACK 64
 
 /*
@@ -230,12 +235,18 @@ static inline bool is_wanted(const struct loader *l, const struct event *ev)
 static inline void store_event(struct loader *l, const struct event *ev)
 {
 	struct ss_xevents *e = l->e;
-	e->begin_ps[e->n] = (int64_t)(ev->offset_ps + l->start_ps);
+	int64_t begin_ps = (int64_t)(ev->offset_ps + l->start_ps);
 	/*
 	 * Negative durations are damage; they count as instants so that no end lies before its
 	 * begin.
 	 */
-	e->dur_ps[e->n] = ev->dur_ps > (uint64_t)INT64_MAX ? 0 : ev->dur_ps;
+	uint64_t dur_ps = ev->dur_ps > (uint64_t)INT64_MAX ? 0 : ev->dur_ps;
+	if (__builtin_expect(ss_safe_clips(begin_ps, dur_ps), 0)) {
+		dur_ps = ss_safe_between(begin_ps, INT64_MAX);
+		e->clipped++;
+	}
+	e->begin_ps[e->n] = begin_ps;
+	e->dur_ps[e->n] = dur_ps;
 	e->meta[e->n] = ss_xplane_event_meta(l->plane, ev->id);
 	e->n++;
 }
@@ -359,8 +370,14 @@ static void place(struct loader *l)
 {
 	struct ss_xevents *e = l->e;
 	uint64_t late_ps = start_of(l) - l->start_ps;
-	for (uint32_t i = 0; late_ps && i < e->n; i++)
+	for (uint32_t i = 0; late_ps && i < e->n; i++) {
+		bool known = e->dur_ps[i] && ss_safe_end(e->begin_ps[i], e->dur_ps[i]) == INT64_MAX;
 		e->begin_ps[i] = (int64_t)((uint64_t)e->begin_ps[i] + late_ps);
+		if (ss_safe_clips(e->begin_ps[i], e->dur_ps[i])) {
+			e->dur_ps[i] = ss_safe_between(e->begin_ps[i], INT64_MAX);
+			e->clipped += !known;
+		}
+	}
 	ss_xevents_check_order(e);
 }
 
@@ -416,7 +433,8 @@ static bool rebase(struct ss_xevents *g, const struct ss_xevents *e, const uint3
 
 bool ss_xevents_rebuild(struct ss_xevents *e, const uint32_t *from, uint32_t n)
 {
-	struct ss_xevents g = { .n = n, .dropped = e->dropped, .sorted = e->sorted, .stat_ids = e->stat_ids };
+	struct ss_xevents g = { .n = n, .dropped = e->dropped, .clipped = e->clipped, .sorted = e->sorted,
+				.stat_ids = e->stat_ids };
 	bool ok = alloc_columns(&g, n, e->occurrences);
 	for (uint32_t k = 0; ok && k < n; k += SS_EVENT_CHUNK)
 		ok = rebase(&g, e, from, k);

@@ -5,7 +5,7 @@
  * are walked when asked for (ss_xevents_stats), which costs some 5 ns a stat.
  *
  *	begin_ps[i]	start, in ps since the start of the session (ss_xspace.origin_ns)
- *	dur_ps[i]	duration in ps; 0 for instants and aggregated events
+ *	dur_ps[i]	duration in ps; 0 for instants and aggregated events; begin_ps + dur_ps always fits
  *	meta[i]		index into the plane's event_meta, SS_NONE if undefined
  *	base + off[i]	where the XEvent's body stands in the line (use ss_xevents_body);
  *			off SS_EVENT_SYNTHETIC: nowhere, it was added
@@ -24,13 +24,17 @@ struct ss_xevents {
 	uint32_t n;
 	/* The events are in the order begin ascending, then longer first. */
 	bool sorted;
-	/* Aggregated events (num_occurrences instead of an offset): count per event; NULL when there is none. */
+	/*
+	 * Aggregated events (num_occurrences instead of an offset): count per event; NULL when
+	 * there is none.
+	 */
 	uint64_t *occurrences;
 	uint64_t dropped;	/* events that could not be read */
+	uint64_t clipped;	/* that would end later than 64 bits can tell, and end there */
 	/*
-	 * Which stats its events have: a bit for each metadata id below SS_STAT_ID_BITS, the highest
-	 * for all others and where it cannot be told at a glance. What is not there need not be
-	 * looked for.
+	 * Which stats its events have: a bit for each metadata id below SS_STAT_ID_BITS, the
+	 * highest for all others and where it cannot be told at a glance. What is not there need
+	 * not be looked for.
 	 */
 	uint64_t stat_ids;
 };
@@ -52,8 +56,9 @@ static inline uint64_t ss_stat_id_bit(uint64_t id)
 bool ss_xevents_load(struct ss_xevents *e, const struct ss_xspace *x, const struct ss_xplane *plane,
 		     struct ss_xline *line, struct ss_err *err);
 /*
- * The same of the events whose metadata are marked: `wanted` has a byte for each entry of event_meta,
- * NULL: all events. `dropped` counts what could not be read of any event that was looked at.
+ * The same of the events whose metadata are marked: `wanted` has a byte for each entry of
+ * event_meta, NULL: all events. `dropped` counts what could not be read of any event that was
+ * looked at.
  */
 bool ss_xevents_load_some(struct ss_xevents *e, const struct ss_xspace *x, const struct ss_xplane *plane,
 			  struct ss_xline *line, const uint8_t *wanted, struct ss_err *err);

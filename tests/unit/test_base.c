@@ -1,6 +1,7 @@
 /* test_base.c - strings, HTML, errors, vectors, arenas, maps, threads, files. */
 #include "unit/unit.h"
 
+#include "base/safe.h"
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/html.h"
@@ -319,8 +320,8 @@ static double time_of_adding(const uint64_t *keys, uint32_t n)
 enum { HOSTILE = 65536 };
 
 /*
- * Keys that differ in their top bits alone, and keys whose product with the golden ratio does: all in
- * one slot, if that is all a map looks at.
+ * Keys that differ in their top bits alone, and keys whose product with the golden ratio does: all
+ * in one slot, if that is all a map looks at.
  */
 static void u64map_stands_hostile_keys(void **state)
 {
@@ -336,7 +337,9 @@ static void u64map_stands_hostile_keys(void **state)
 	assert_true(time_of_adding(product, HOSTILE) < 30 * usual);
 }
 
-/* Two words each: the second undoes what the first did to a hash that begins with a known number. */
+/*
+ * Two words each: the second undoes what the first did to a hash that begins with a known number.
+ */
 static void strmap_stands_hostile_keys(void **state)
 {
 	static uint64_t words[HOSTILE][2];
@@ -450,6 +453,27 @@ static void file_refuses(void **state)
 	assert_fails(ss_file_open(&f, "/dev/null", &err), SS_EIO);
 }
 
+/* Whatever a file says: nothing overflows, and no end is before its begin. */
+static void adds_what_may_be_anything(void **state)
+{
+	static const int64_t begins[] = { INT64_MIN, INT64_MIN + 1, -1, 0, 1, INT64_MAX - 1, INT64_MAX };
+	static const uint64_t lengths[] = { 0, 1, INT64_MAX, (uint64_t)INT64_MAX + 1, UINT64_MAX };
+	(void)state;
+	for (size_t i = 0; i < SS_COUNT(begins); i++)
+		for (size_t k = 0; k < SS_COUNT(lengths); k++) {
+			int64_t end = ss_safe_end(begins[i], lengths[k]);
+			assert_true(end >= begins[i]);
+			assert_true(ss_safe_clips(begins[i], lengths[k]) ? end == INT64_MAX
+									 : ss_safe_between(begins[i], end) == lengths[k]);
+		}
+	assert_true(ss_safe_between(INT64_MIN, INT64_MAX) == UINT64_MAX);
+	assert_true(ss_safe_between(5, 4) == 0);
+	assert_true(ss_safe_add(UINT64_MAX, 1) == UINT64_MAX && ss_safe_add(2, 3) == 5);
+	assert_true(ss_safe_u64(-1) == 0 && ss_safe_u64(1e300) == UINT64_MAX && ss_safe_u64(7.9) == 7);
+	assert_true(ss_safe_u64(__builtin_nan("")) == 0 && ss_safe_i64(__builtin_nan("")) == 0);
+	assert_true(ss_safe_i64(-1e300) == INT64_MIN && ss_safe_i64(1e300) == INT64_MAX && ss_safe_i64(-7.9) == -7);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -474,6 +498,7 @@ int main(void)
 		cmocka_unit_test(pool_does_each_piece_once),
 		cmocka_unit_test(pool_reports_and_stops),
 		cmocka_unit_test(file_maps),
+		cmocka_unit_test(adds_what_may_be_anything),
 		cmocka_unit_test(file_refuses),
 	};
 	return RUN_TESTS(tests);

@@ -1,4 +1,6 @@
-/* test_xspace.c - the view of a profile: what it reads, in any order, and what it makes of damage. */
+/*
+ * test_xspace.c - the view of a profile: what it reads, in any order, and what it makes of damage.
+ */
 #include "unit/build_pb.h"
 #include "unit/unit.h"
 
@@ -23,7 +25,10 @@ static struct ss_xevents load(struct ss_xspace *x, uint32_t plane, uint32_t line
 	return e;
 }
 
-/* A plane with two kinds of event and two stats, a line of three events; metadata where `meta_last` says. */
+/*
+ * A plane with two kinds of event and two stats, a line of three events; metadata where `meta_last`
+ * says.
+ */
 static void put_plane(struct bytes *space, bool meta_last)
 {
 	struct bytes plane = { .n = 0 }, line = { .n = 0 }, meta = { .n = 0 };
@@ -216,6 +221,29 @@ static void order_and_times(void **state)
 	}
 }
 
+/* An event cannot end later than 64 bits can tell: it ends there, and is counted. */
+static void clips_times_without_end(void **state)
+{
+	struct bytes space = { .n = 0 }, plane = { .n = 0 }, line = { .n = 0 };
+	(void)state;
+	put_event(&line, 1, 1000, INT64_MAX, 0, 0);
+	put_event(&line, 1, 2000, 5, 0, 0);
+	put_event(&line, 1, INT64_MAX - 1, 1, 0, 0);
+	put_event(&line, 1, INT64_MAX, 1, 0, 0);
+	put_num(&line, XLINE_TIMESTAMP_NS, 1);	/* behind the events: all begin later than was thought */
+	put_msg(&plane, XPLANE_LINES, &line);
+	put_msg(&space, XSPACE_PLANES, &plane);
+	struct ss_xspace x = open_bytes(&space);
+	struct ss_xevents e = load(&x, 0, 0);
+	assert_int_equal(e.n, 4);
+	assert_int_equal(e.clipped, 2);
+	for (uint32_t i = 0; i < e.n; i++)
+		assert_true(ss_xevents_end_ps(&e, i) >= e.begin_ps[i]);
+	assert_true(ss_xevents_end_ps(&e, 0) == INT64_MAX);
+	ss_xevents_free(&e);
+	ss_xspace_close(&x);
+}
+
 static void counts_aggregated_events(void **state)
 {
 	struct bytes b = { .n = 0 }, plane = { .n = 0 }, line = { .n = 0 }, e1 = { .n = 0 };
@@ -292,7 +320,10 @@ static void says_what_is_no_profile(void **state)
 	ss_xspace_close(&x);
 }
 
-/* Cut at every byte: what is whole is shown, and the cut is said, or the file is refused with a reason. */
+/*
+ * Cut at every byte: what is whole is shown, and the cut is said, or the file is refused with a
+ * reason.
+ */
 static void shows_what_is_whole_of_a_cut_file(void **state)
 {
 	struct bytes b = { .n = 0 };
@@ -354,6 +385,7 @@ int main(void)
 		cmocka_unit_test(finds_events_in_long_lines),
 		cmocka_unit_test(says_what_is_no_profile),
 		cmocka_unit_test(shows_what_is_whole_of_a_cut_file),
+		cmocka_unit_test(clips_times_without_end),
 		cmocka_unit_test(bounds_its_complaints),
 	};
 	return RUN_TESTS(tests);

@@ -292,11 +292,17 @@ void ss_host_close(struct ss_host *h)
 	*h = (struct ss_host){ 0 };
 }
 
-void ss_host_note_dropped(struct ss_host *h, uint64_t n)
+static void note_most(_Atomic uint64_t *to, uint64_t n)
 {
-	uint64_t known = h->ndropped;
-	while (n > known && !atomic_compare_exchange_weak(&h->ndropped, &known, n))
+	uint64_t known = *to;
+	while (n > known && !atomic_compare_exchange_weak(to, &known, n))
 		;
+}
+
+void ss_host_note_losses(struct ss_host *h, uint64_t dropped, uint64_t clipped)
+{
+	note_most(&h->ndropped, dropped);
+	note_most(&h->nclipped, clipped);
 }
 
 struct ss_str ss_host_hostname(const struct ss_host *h)

@@ -133,6 +133,7 @@ struct ss_host {
 	uint32_t ngroups;
 	uint64_t nevents;	/* after loading */
 	_Atomic uint64_t ndropped; /* events that could not be read, by who read most of it until now */
+	_Atomic uint64_t nclipped; /* that would end later than 64 bits can tell, likewise */
 	unsigned threads;	/* for work on this host alone; 0: one a core */
 	struct ss_part parts[SS_HOST_PART_COUNT];
 	struct ss_arena arena;	/* written while opening and loading only */
@@ -160,7 +161,7 @@ bool ss_host_describe(struct ss_host *h, const char *top, const char *path, uint
 bool ss_host_open_raw(struct ss_host *h, const char *top, const char *path, struct ss_str name, struct ss_err *err);
 bool ss_host_open_raw_bytes(struct ss_host *h, struct ss_str bytes, const char *name, struct ss_err *err);
 /* So many events could not be read by somebody. */
-void ss_host_note_dropped(struct ss_host *h, uint64_t n);
+void ss_host_note_losses(struct ss_host *h, uint64_t dropped, uint64_t clipped);
 /* What a line holds beside names. */
 void ss_line_free(struct ss_line *l);
 /* The same of all lines. */

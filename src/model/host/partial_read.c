@@ -19,7 +19,7 @@ struct making {
 	struct partial *e;
 	SS_VEC(struct ss_line_read) reads;
 	SS_VEC(uint8_t *) wanted; /* of planes, one after another */
-	uint64_t ndropped;
+	uint64_t ndropped, nclipped;
 };
 
 /* A line without a name may have it behind its events: it is read first and judged then. */
@@ -102,7 +102,10 @@ static bool is_asked_for(const struct making *m, const struct ss_line *l, uint64
 	return (!m->what->line || m->what->line(l->name)) && (bits == UINT64_MAX || (l->ev.stat_ids & bits));
 }
 
-/* Let go of lines of which only reading showed that they are not asked for; put the others in order. */
+/*
+ * Let go of lines of which only reading showed that they are not asked for; put the others in
+ * order.
+ */
 static bool finish_lines(struct making *m, struct ss_plane *p)
 {
 	uint32_t kept = 0;
@@ -111,6 +114,7 @@ static bool finish_lines(struct making *m, struct ss_plane *p)
 		struct ss_line *l = &p->lines[i];
 		uint32_t *from = NULL;
 		m->ndropped += l->ev.dropped;
+		m->nclipped += l->ev.clipped;
 		if (!is_asked_for(m, l, bits)) {
 			ss_line_free(l);
 			continue;
@@ -144,7 +148,7 @@ static bool make(struct making *m, struct ss_err *err)
 		return false;
 	for (uint32_t i = 0; ok && i < e->nplanes; i++)
 		ok = finish_lines(m, &e->planes[i]);
-	ss_host_note_dropped(m->h, m->ndropped);
+	ss_host_note_losses(m->h, m->ndropped, m->nclipped);
 	return ok || ss_fail_mem(err);
 }
 

@@ -1,10 +1,10 @@
 /*
  * spans.h - the events of a derived line: 13 bytes each where columns take 24.
  *
- * There are as many derived events as ops, and several lines of them, so they would take more memory
- * than the profile itself. They come in the order of time: a begin is told from that of its chunk,
- * in 32 bits, and groups are told where they change. What does not fit 32 bits of picoseconds (4.3
- * ms) stands in a list of its own.
+ * There are as many derived events as ops, and several lines of them, so they would take more
+ * memory than the profile itself. They come in the order of time: a begin is told from that of its
+ * chunk, in 32 bits, and groups are told where they change. What does not fit 32 bits of
+ * picoseconds (4.3 ms) stands in a list of its own.
  */
 #ifndef SS_MODEL_HOST_SPANS_H
 #define SS_MODEL_HOST_SPANS_H
@@ -54,7 +54,10 @@ void ss_spans_free(struct ss_spans *s);
 /* The run, of one or more, that an event is in. */
 size_t ss_runs_find(const struct ss_group_run *runs, size_t n, uint32_t event);
 
-/* Its group. *at is the run of the last event asked for, 0 at first: mostly the next event is in it, or in the next one. */
+/*
+ * Its group. *at is the run of the last event asked for, 0 at first: mostly the next event is in
+ * it, or in the next one.
+ */
 static inline int32_t ss_runs_group_at(const struct ss_group_run *runs, size_t n, uint32_t event, size_t *at)
 {
 	for (unsigned tries = 0; tries < 2; tries++, ++*at)
@@ -100,7 +103,7 @@ static inline int64_t ss_spans_begin_ps(const struct ss_spans *s, uint32_t event
 {
 	if (s->v[event].dur_ps == SS_SPAN_WIDE)
 		return ss_spans_wide(s, event)->begin_ps;
-	return s->base_ps[event / SS_SPAN_CHUNK] + (int64_t)s->v[event].late_ps;
+	return (int64_t)((uint64_t)s->base_ps[event / SS_SPAN_CHUNK] + s->v[event].late_ps);
 }
 
 static inline uint64_t ss_spans_dur_ps(const struct ss_spans *s, uint32_t event)

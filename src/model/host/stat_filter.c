@@ -22,7 +22,10 @@ struct ss_stat_filter ss_stat_filter_of(const struct ss_xplane *x, const enum ss
 bool ss_stat_filter_event(const struct ss_stat_filter *f, struct ss_str event)
 {
 	const uint8_t *p = (const uint8_t *)event.p, *end = p + event.n;
-	/* Id, offset and duration stand first; an event without room for a stat behind them has none. */
+	/*
+	 * Id, offset and duration stand first; an event without room for a stat behind them has
+	 * none.
+	 */
 	while (p < end && (*p & 0x87) == 0) {
 		const uint8_t *value = p + 1;
 		if (!ss_pb_skip(&value, end)) {
@@ -37,12 +40,12 @@ bool ss_stat_filter_event(const struct ss_stat_filter *f, struct ss_str event)
 	 * what is looked for.
 	 */
 	while (end - p >= 4) {
-		if (p[0] != PB_LEN(XEVENT_STATS) || p[1] >= 0x80 ||
-		    p[2] != PB_VAR(XSTAT_METADATA_ID) || p[3] >= 0x80)
+		uint8_t n = ss_pb_once(p + 1), id = ss_pb_once(p + 3);
+		if (p[0] != PB_LEN(XEVENT_STATS) || n >= 0x80 || p[2] != PB_VAR(XSTAT_METADATA_ID) || id >= 0x80)
 			return true;
-		if (f->ids[p[3] / 64] >> (p[3] % 64) & 1)
+		if (f->ids[id / 64] >> (id % 64) & 1)
 			return true;
-		p += 2 + p[1];
+		p += 2 + n;
 	}
 	return p != end;
 }

@@ -69,9 +69,10 @@ static bool next_stat(struct ss_projection_walk *walk, struct ss_str *stat)
 				break;
 			p = q + 1;
 		}
-		if (end - p >= 2 && *p == walk->key && p[1] < 0x80 && p[1] <= end - p - 2) {
-			*stat = (struct ss_str){ (const char *)p + 2, p[1] };
-			walk->c.at = p + 2 + p[1];
+		uint8_t n = end - p >= 2 && *p == walk->key ? ss_pb_once(p + 1) : 0x80;
+		if (n < 0x80 && n <= end - p - 2) {
+			*stat = (struct ss_str){ (const char *)p + 2, n };
+			walk->c.at = p + 2 + n;
 			return true;
 		}
 		walk->c.at = p;
@@ -98,10 +99,10 @@ static bool read_usual(struct ss_projection_walk *walk, unsigned *which, struct 
 	while (end - p >= 6) {
 		const uint8_t *q = p + 1;
 		if (*p == key) {
-			uint32_t n = p[1];
-			if (n >= 0x80 || n < 4 || n > end - p - 2 || p[2] != PB_VAR(XSTAT_METADATA_ID) || p[3] >= nshort)
+			uint32_t n = ss_pb_once(p + 1), id = ss_pb_once(p + 3);
+			if (n >= 0x80 || n < 4 || n > end - p - 2 || p[2] != PB_VAR(XSTAT_METADATA_ID) || id >= nshort)
 				break;
-			unsigned k = w->by_id[p[3]];
+			unsigned k = w->by_id[id];
 			if (!k) {
 				p += 2 + n;
 				continue;

@@ -16,6 +16,7 @@
 #include "model/program/hlo_map.h"
 #include "model/program/hlo_op.h"
 
+#include "base/safe.h"
 #include "base/vec.h"
 
 #include <stdlib.h>
@@ -240,7 +241,7 @@ static bool walk(struct pass *s, struct ss_err *err)
 		ss_forget_line(&f, l);
 		ss_forget_rest(&f);
 	}
-	return ss_op_db_finish(s->db, s->any ? (uint64_t)(s->last_ps - s->first_ps) : 0) ||
+	return ss_op_db_finish(s->db, s->any ? ss_safe_between(s->first_ps, s->last_ps) : 0) ||
 	       ss_fail_mem(err);
 }
 

@@ -12,6 +12,7 @@
  */
 #include "model/ops/ops_build.h"
 
+#include "base/safe.h"
 #include "base/vec.h"
 #include "model/host/opname.h"
 #include "model/host/stat_filter.h"
@@ -102,7 +103,7 @@ static void enter_infeed_enqueue(struct pass *s, const struct open_op *o)
 	}
 	s->any_enqueue = true;
 	s->enqueue_begin_ps = o->begin_ps;
-	s->enqueue_dur_ps = (uint64_t)(o->end_ps - o->begin_ps);
+	s->enqueue_dur_ps = ss_safe_between(o->begin_ps, o->end_ps);
 }
 
 /*
@@ -117,7 +118,7 @@ static void take_from_outer(struct pass *s, const struct open_op *o)
 		int64_t end_ps = o->end_ps < around->end_ps ? o->end_ps : around->end_ps;
 		if (end_ps <= from_ps)
 			continue;
-		around->children_ps += (uint64_t)(end_ps - from_ps);
+		around->children_ps += ss_safe_between(from_ps, end_ps);
 		from_ps = end_ps;
 	}
 }
@@ -127,7 +128,7 @@ static void pop(struct pass *s)
 {
 	struct open_op o = s->stack.v[--s->stack.n];
 	struct ss_op *op = &s->db->v[o.op];
-	uint64_t dur_ps = (uint64_t)(o.end_ps - o.begin_ps);
+	uint64_t dur_ps = ss_safe_between(o.begin_ps, o.end_ps);
 	uint64_t self_ps = dur_ps > o.children_ps ? dur_ps - o.children_ps : 0;
 	op->occurrences++;
 	op->time_ps += dur_ps;

@@ -10,6 +10,7 @@
 #include "model/ops/tpu.h"
 #include "xprof/quirks/quirks.h"
 
+#include "base/safe.h"
 #include "base/vec.h"
 #include "model/device/op_facts.h"
 #include "model/host/opname.h"
@@ -177,11 +178,6 @@ static void read_projected(const struct ss_stat_projection *w, const struct ss_l
 		take_stat(&s, e);
 }
 
-static int64_t end_of(int64_t begin_ps, uint64_t dur_ps)
-{
-	return (int64_t)((uint64_t)begin_ps + dur_ps);
-}
-
 static void extend(struct pass *s, int64_t begin_ps, int64_t end_ps)
 {
 	if (!s->any || begin_ps < s->first_ps)
@@ -279,7 +275,7 @@ static bool add_to_step(struct pass *s, const struct open_event *e, const struct
 	add_cost(&s->run.cost.all, &sum->unit);
 	if (sum->flags & IN_OUT_FEED) {
 		add_cost(&s->run.cost.infeed_outfeed, &sum->unit);
-		s->run.cost.infeed_outfeed_ps += (uint64_t)(e->end_ps - e->begin_ps);
+		s->run.cost.infeed_outfeed_ps = ss_safe_add(s->run.cost.infeed_outfeed_ps, ss_safe_between(e->begin_ps, e->end_ps));
 	}
 	return true;
 }
@@ -303,7 +299,7 @@ static void give_to_step(struct pass *s, int64_t group, uint64_t dur_ps)
 static bool pop(struct pass *s)
 {
 	struct open_event e = s->stack.v[--s->stack.n];
-	uint64_t dur_ps = (uint64_t)(e.end_ps - e.begin_ps);
+	uint64_t dur_ps = ss_safe_between(e.begin_ps, e.end_ps);
 	if (s->stack.n)
 		s->stack.v[s->stack.n - 1].children_ps += dur_ps;
 	give_to_step(s, e.group, dur_ps);
@@ -334,7 +330,8 @@ static bool add_rare(struct pass *s, const struct op_event *e, uint64_t dur_ps, 
 {
 	struct sum *sum = &s->sums.v[index];
 	const struct rare_stats *m = e->rare;
-	sum->normalized_ps += m->time_scale == 1 ? dur_ps : (uint64_t)((double)dur_ps * m->time_scale);
+	uint64_t scaled_ps = m->time_scale == 1 ? dur_ps : ss_safe_u64((double)dur_ps * m->time_scale);
+	sum->normalized_ps = ss_safe_add(sum->normalized_ps, scaled_ps);
 	sum->dma_stall_ps += m->dma_stall_ps;
 	sum->vdd_energy_j += m->energy_j;
 	sum->estimated_flops += m->estimated_flops;
@@ -355,7 +352,7 @@ static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i)
 	if (s->reads)
 		read_projected(s->reads, l, i, &e);
 	ss_device_place(l, i, &e.at, &begin_ps, &dur_ps);
-	end_ps = end_of(begin_ps, dur_ps);
+	end_ps = ss_safe_end(begin_ps, dur_ps);
 	extend(s, begin_ps, end_ps);
 	if (ss_line_has_groups(l))
 		e.group = ss_line_group_at(l, i, &s->group_at);
@@ -411,7 +408,7 @@ static void walk_span(struct pass *s, const struct ss_line *l)
 		int64_t begin_ps;
 		uint64_t dur_ps;
 		ss_device_span(s->p, l, i, &begin_ps, &dur_ps);
-		extend(s, begin_ps, end_of(begin_ps, dur_ps));
+		extend(s, begin_ps, ss_safe_end(begin_ps, dur_ps));
 	}
 }
 
@@ -444,10 +441,11 @@ static bool make_ops(struct pass *s)
 	}
 	for (size_t i = 0; i < db->n; i++)
 		if (db->v[i].time_ps)
-			db->normalized_op_ps += (uint64_t)((double)db->v[i].self_ps *
-							   (double)db->v[i].normalized_ps /
-							   (double)db->v[i].time_ps);
-	return ss_op_db_finish(db, s->any ? (uint64_t)(s->last_ps - s->first_ps) : ss_quirk_empty_plane_ps());
+			db->normalized_op_ps = ss_safe_add(db->normalized_op_ps,
+							   ss_safe_u64((double)db->v[i].self_ps *
+								       (double)db->v[i].normalized_ps /
+								       (double)db->v[i].time_ps));
+	return ss_op_db_finish(db, s->any ? ss_safe_between(s->first_ps, s->last_ps) : ss_quirk_empty_plane_ps());
 }
 
 static int by_group(const void *a, const void *b)

@@ -7,6 +7,8 @@
  */
 #include "model/preprocess/group.h"
 
+#include "base/safe.h"
+
 #include <stdlib.h>
 
 static bool is_core(const struct ss_plane *p)
@@ -75,7 +77,7 @@ static void begin_step(struct merge *m, uint32_t i)
 	m->end_ps[k] = ss_xevents_end_ps(&m->l->ev, i);
 	m->dev_begin_ps[k] = m->dev_end_ps[k] = -1;
 	if (device_span(m->p, m->l, i, &m->dev_begin_ps[k], &dur))
-		m->dev_end_ps[k] = (int64_t)((uint64_t)m->dev_begin_ps[k] + dur);
+		m->dev_end_ps[k] = ss_safe_end(m->dev_begin_ps[k], dur);
 	m->idle_ps[k] = 0;
 	if (ss_xstats_find(ss_line_stats(m->p, m->l, i), SS_STAT_STEP_IDLE_TIME_PS, &s))
 		m->idle_ps[k] = ss_xstat_int_or_uint(&s);
@@ -92,11 +94,11 @@ static void extend_step(struct merge *m, uint32_t i)
 	if (device_span(m->p, m->l, i, &begin, &dur)) {
 		if (m->dev_begin_ps[k] < 0 || begin < m->dev_begin_ps[k])
 			m->dev_begin_ps[k] = begin;
-		if ((int64_t)((uint64_t)begin + dur) > m->dev_end_ps[k])
-			m->dev_end_ps[k] = (int64_t)((uint64_t)begin + dur);
+		if (ss_safe_end(begin, dur) > m->dev_end_ps[k])
+			m->dev_end_ps[k] = ss_safe_end(begin, dur);
 	}
 	if (ss_xstats_find(ss_line_stats(m->p, m->l, i), SS_STAT_STEP_IDLE_TIME_PS, &s))
-		m->idle_ps[k] += ss_xstat_int_or_uint(&s);
+		m->idle_ps[k] = (int64_t)((uint64_t)m->idle_ps[k] + (uint64_t)ss_xstat_int_or_uint(&s));
 }
 
 static bool apply(struct merge *m)
@@ -111,9 +113,9 @@ static bool apply(struct merge *m)
 	}
 	for (uint32_t k = 0; k < m->n; k++) {
 		group[k] = l->group[m->from[k]];
-		l->ev.dur_ps[k] = (uint64_t)(m->end_ps[k] - l->ev.begin_ps[k]);
+		l->ev.dur_ps[k] = ss_safe_between(l->ev.begin_ps[k], m->end_ps[k]);
 		l->dev_begin_ps[k] = m->dev_begin_ps[k];
-		l->dev_dur_ps[k] = (uint64_t)(m->dev_end_ps[k] - m->dev_begin_ps[k]);
+		l->dev_dur_ps[k] = ss_safe_between(m->dev_begin_ps[k], m->dev_end_ps[k]);
 	}
 	free(l->group);
 	l->group = group;
@@ -234,7 +236,9 @@ static bool finish_core(struct ss_grouping *g, struct ss_plane *p)
 	bool programs = ss_str_ends(steps->name, SS_STR("Modules"));
 	if (!programs && !merge_steps(g, p, steps))
 		return false;
-	/* Programs go through the same pass as everything else, by the groups that they had before. */
+	/*
+	 * Programs go through the same pass as everything else, by the groups that they had before.
+	 */
 	size_t size = (size_t)steps->ev.n * sizeof(*steps->group);
 	int32_t *before = malloc(size + 1);
 	if (!before)

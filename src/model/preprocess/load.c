@@ -24,16 +24,17 @@ static bool load_lines(struct ss_host *h, struct ss_err *err)
 
 static void count_events(struct ss_host *h)
 {
-	uint64_t dropped = 0;
+	uint64_t dropped = 0, clipped = 0;
 	for (uint32_t i = 0; i < h->nplanes; i++)
 		for (uint32_t j = 0; j < h->planes[i].nlines; j++) {
 			const struct ss_line *l = &h->planes[i].lines[j];
 			if (l->src) {
 				h->nevents += l->ev.n;
 				dropped += l->ev.dropped;
+				clipped += l->ev.clipped;
 			}
 		}
-	ss_host_note_dropped(h, dropped);
+	ss_host_note_losses(h, dropped, clipped);
 }
 
 static void *load(void *owner, struct ss_err *err)

@@ -1,6 +1,7 @@
 /* nest.c - derived lines, built span by span. */
 #include "model/preprocess/nest.h"
 
+#include "base/safe.h"
 #include "xprof/quirks/quirks.h"
 
 #include <stdlib.h>
@@ -25,7 +26,7 @@ static void fit(struct ss_nest *nest, uint32_t level)
 	if (nest->nopen <= level + 1)
 		return;
 	const struct ss_nest_open *top = &nest->open[nest->nopen - 1];
-	int64_t max_ns = (int64_t)((uint64_t)top->end_ps - (uint64_t)top->begin_ps) / PS_PER_NS - 1, ns = 0;
+	int64_t max_ns = (int64_t)(ss_safe_between(top->begin_ps, top->end_ps) / PS_PER_NS) - 1, ns = 0;
 	int64_t begin_ps = 0, end_ps = 0;
 	for (uint32_t k = level; k < nest->nopen; k++) {
 		struct ss_nest_open *o = &nest->open[k];
@@ -33,7 +34,7 @@ static void fit(struct ss_nest *nest, uint32_t level)
 			ns++;
 		begin_ps = o->begin_ps;
 		end_ps = o->end_ps;
-		o->end_ps = end_ps - begin_ps > ns * PS_PER_NS ? end_ps - ns * PS_PER_NS : begin_ps;
+		o->end_ps = ss_safe_between(begin_ps, end_ps) > (uint64_t)(ns * PS_PER_NS) ? end_ps - ns * PS_PER_NS : begin_ps;
 	}
 }
 
@@ -77,7 +78,10 @@ static inline bool goes_on(const struct ss_nest *nest, const struct ss_nest_item
 		return false;
 	if (nest->gpu || item->group != SS_NO_GROUP)
 		return true;
-	/* Nobody says that they belong together: only if the gap is at most twice as long as the span so far. */
+	/*
+	 * Nobody says that they belong together: only if the gap is at most twice as long as the
+	 * span so far.
+	 */
 	uint64_t dur = (uint64_t)o->end_ps - (uint64_t)o->begin_ps;
 	uint64_t gap = (uint64_t)item->begin_ps - (uint64_t)o->end_ps;
 	return item->begin_ps <= o->end_ps || gap <= 2 * dur;

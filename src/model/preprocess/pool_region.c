@@ -5,6 +5,8 @@
  * added to the line, for people to see; it takes part in nothing else.
  */
 #include "model/preprocess/group.h"
+
+#include "base/safe.h"
 #include "model/preprocess/preprocess.h"
 
 #include <stdlib.h>
@@ -29,8 +31,7 @@ static bool find_regions(const struct ss_plane *p, const struct ss_line *l, uint
 			if (ss_xstats_find(ss_line_stats(p, l, i), SS_STAT_CONSUMER_ID, &s))
 				begin = l->ev.begin_ps[i];
 		} else if (l->ev.meta[i] == stop && begin) {
-			int64_t dur = l->ev.begin_ps[i] - begin;
-			if (!ss_vec_push(&out->all, (struct span){ begin, dur > 0 ? (uint64_t)dur : 0, SS_NONE }))
+			if (!ss_vec_push(&out->all, (struct span){ begin, ss_safe_between(begin, l->ev.begin_ps[i]), SS_NONE }))
 				return false;
 		}
 	}
@@ -48,7 +49,10 @@ static int by_time(const void *a, const void *b)
 	return x->from + 1 < y->from + 1 ? -1 : x->from + 1 > y->from + 1;
 }
 
-/* Where each event of the line with its regions comes from. Both are in order mostly: then merging is enough. */
+/*
+ * Where each event of the line with its regions comes from. Both are in order mostly: then merging
+ * is enough.
+ */
 static void merge(const struct ss_xevents *e, const struct spans *regions, uint32_t *from)
 {
 	size_t k = 0, r = 0;

@@ -1,4 +1,5 @@
 /* latencies.c - the requests to all hosts, as far as the overview shows them. */
+#include "base/safe.h"
 #include "base/vec.h"
 #include "model/device/env.h"
 #include "model/fold.h"
@@ -69,7 +70,7 @@ static struct ss_latency latency_of(const struct ss_inference_request *r)
 {
 	const uint64_t *work = r->work_ps;
 	return (struct ss_latency){
-		.total = (double)(r->end_ps - r->begin_ps) / 1e9,
+		.total = (double)ss_safe_between(r->begin_ps, r->end_ps) / 1e9,
 		.device = (double)work[SS_SERVE_COMPUTE] / 1e9,
 		.communication = (double)(work[SS_SERVE_TO_DEVICE] + work[SS_SERVE_FROM_DEVICE]) / 1e9,
 		.named = r->model.n || r->of_some_model,

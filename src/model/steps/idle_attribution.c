@@ -1,6 +1,7 @@
 /* idle_attribution.c - see idle_attribution.h. */
 #include "model/steps/idle_attribution.h"
 
+#include "base/safe.h"
 #include "base/vec.h"
 #include "model/device/env.h"
 #include "model/fold.h"
@@ -13,7 +14,9 @@ struct span {
 	int64_t begin_ps, end_ps;
 };
 
-/* A call path: an event's name, and the path of the event around it. Parents stand before children. */
+/*
+ * A call path: an event's name, and the path of the event around it. Parents stand before children.
+ */
 struct path {
 	uint32_t parent, meta;	/* indices; SS_NONE */
 	uint32_t heaviest;	/* the child with most time; 0: none */
@@ -108,8 +111,8 @@ static bool add_busy(struct pass *s, struct ss_thread_kinds *kinds)
 }
 
 /*
- * Time of one window in which there was none of `busy`; to be kept in `idle`, unless that is NULL. `at`
- * is the first busy span that may reach into the window. UINT64_MAX when memory is out.
+ * Time of one window in which there was none of `busy`; to be kept in `idle`, unless that is NULL.
+ * `at` is the first busy span that may reach into the window. UINT64_MAX when memory is out.
  */
 static uint64_t left_of(const struct ss_work_span *window, const struct ss_busy *busy, size_t *at, struct pass *idle)
 {
@@ -130,7 +133,10 @@ static uint64_t left_of(const struct ss_work_span *window, const struct ss_busy 
 	return sum_ps;
 }
 
-/* The first and the last step may have been cut by the profile, or begun with compiling: with enough others they do not count. */
+/*
+ * The first and the last step may have been cut by the profile, or begun with compiling: with
+ * enough others they do not count.
+ */
 #define ENOUGH_STEPS 5
 
 static bool find_windows(struct ss_busy *windows, const struct ss_steps *steps)
@@ -139,7 +145,7 @@ static bool find_windows(struct ss_busy *windows, const struct ss_steps *steps)
 	bool ok = true;
 	for (size_t i = cut; ok && i < steps->n - cut; i++) {
 		const struct ss_step *step = &steps->v[i];
-		ok = ss_busy_add(windows, 0, step->begin_ps, step->begin_ps + (int64_t)step->dur_ps, SS_WORK_UNKNOWN);
+		ok = ss_busy_add(windows, 0, step->begin_ps, ss_safe_end(step->begin_ps, step->dur_ps), SS_WORK_UNKNOWN);
 	}
 	ss_busy_unite(windows);
 	return ok;
@@ -255,7 +261,10 @@ static struct order *in_order(const struct ss_xevents *e, size_t *n)
 	return v;
 }
 
-/* An event that outlasts the one it began in ends with it here: what follows is the outer one's caller's. */
+/*
+ * An event that outlasts the one it began in ends with it here: what follows is the outer one's
+ * caller's.
+ */
 static bool walk_thread(struct pass *s)
 {
 	size_t n;

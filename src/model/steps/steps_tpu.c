@@ -9,6 +9,7 @@
 #include "model/steps/step_stats.h"
 #include "model/steps/steps.h"
 
+#include "base/safe.h"
 #include "base/vec.h"
 
 #include <stdlib.h>
@@ -70,7 +71,7 @@ static bool read_sparse(struct sparse *out, const struct ss_plane *p)
 	out->before_ps = calloc(out->n + 1, sizeof(*out->before_ps));
 	for (size_t i = 0; out->before_ps && i < out->n; i++)
 		out->before_ps[i + 1] =
-			out->before_ps[i] + (uint64_t)(v.v[i].end_ps - v.v[i].begin_ps);
+			out->before_ps[i] + ss_safe_between(v.v[i].begin_ps, v.v[i].end_ps);
 	return out->before_ps;
 }
 
@@ -86,7 +87,7 @@ static uint64_t busy_before(const struct sparse *s, int64_t at_ps)
 			hi = mid;
 	}
 	if (lo < s->n && s->busy[lo].begin_ps < at_ps)
-		return s->before_ps[lo] + (uint64_t)(at_ps - s->busy[lo].begin_ps);
+		return s->before_ps[lo] + ss_safe_between(s->busy[lo].begin_ps, at_ps);
 	return s->before_ps[lo];
 }
 
@@ -214,7 +215,7 @@ static bool take_host_input(struct ss_step *step, uint64_t input_ps, struct ss_s
 		if (cores[i].kind != SS_STEP_TENSOR_CORE)
 			continue;
 		uint64_t moved_ps = ratio >= 1 ? cores[i].idle_ps
-					       : (uint64_t)(ratio * (double)cores[i].idle_ps);
+					       : ss_safe_u64(ratio * (double)cores[i].idle_ps);
 		cores[i].idle_ps -= moved_ps;
 		cores[i].host_input_ps = moved_ps;
 	}
