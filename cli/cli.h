@@ -41,8 +41,9 @@ typedef const char *cli_word_fn(const void *list, size_t i);
 const char *cli_closest(const char *word, cli_word_fn *get, const void *list);
 
 /*
- * Parse options and operands with getopt_long; --help is taken care of, and so is a value that is not
- * what it should be. Returns -1 to go on, else the exit status. Operands are left in argv[optind ..].
+ * Parse options and operands with getopt_long; --help is taken care of, and so is a value that is
+ * not what it should be. Returns -1 to go on, else the exit status. Operands are left in
+ * argv[optind ..].
  */
 struct cli_opt {
 	const char *name;	/* "host", without dashes */
@@ -101,15 +102,22 @@ struct cli_sink {
 	int fd;
 	int error;		/* errno of the first failed write */
 	const char *path;	/* NULL: stdout */
+	char *beside, *target;	/* what is written, and the file that it becomes at the end; NULL: `path` is written itself */
 };
 bool cli_sink_open(struct cli_sink *s, const char *path, struct ss_err *err);
-/* Flush and close; a file is removed when `ok` is false. */
+/*
+ * Flush and close. A file that was there before is replaced by the whole answer, or stays when `ok`
+ * is false or writing fails.
+ */
 bool cli_sink_close(struct cli_sink *s, bool ok, struct ss_err *err);
 
 /* Colours and width as stdout wants them; `colour` is "auto", "always", "never" or NULL. */
 struct ss_text_style cli_style(const char *colour);
 
-/* Says on stderr, when that is a terminal, that work goes on, as soon as it takes longer than a moment. */
+/*
+ * Says on stderr, when that is a terminal, that work goes on, as soon as it takes longer than a
+ * moment.
+ */
 struct cli_progress;
 struct cli_progress *cli_progress_start(const struct cli_profile *p);
 void cli_progress_end(struct cli_progress *p);

@@ -1,6 +1,8 @@
 /* terminal.c - writing to stdout or a file, and to a terminal on the other end. */
 #include "cli.h"
 
+#include "base/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -29,14 +31,64 @@ static bool put(void *arg, const char *p, size_t n)
 	return true;
 }
 
+/*
+ * A new file beside the one that is meant, with its rights. False where none can be made there; a
+ * link stays a link: what it leads to is meant.
+ */
+static bool open_beside(struct cli_sink *s, const char *path)
+{
+	struct stat st;
+	mode_t mask = umask(0);
+	umask(mask);
+	bool old = stat(path, &st) == 0;
+	s->target = old ? realpath(path, NULL) : strdup(path);
+	if (!s->target || (old && !S_ISREG(st.st_mode)))
+		return false;
+	const char *slash = strrchr(s->target, '/');
+	int folder = slash ? (int)(slash - s->target) + 1 : 0;
+	if (asprintf(&s->beside, "%.*s.%s.part-XXXXXX", folder, s->target, s->target + folder) < 0) {
+		s->beside = NULL;
+		return false;
+	}
+	s->fd = mkostemp(s->beside, O_CLOEXEC);
+	if (s->fd >= 0 && fchmod(s->fd, old ? st.st_mode & 07777 : 0666 & ~mask) == 0)
+		return true;
+	if (s->fd >= 0) {
+		close(s->fd);
+		unlink(s->beside);
+	}
+	free(s->beside);
+	s->beside = NULL;
+	return false;
+}
+
 bool cli_sink_open(struct cli_sink *s, const char *path, struct ss_err *err)
 {
 	*s = (struct cli_sink){ .fd = STDOUT_FILENO, .path = path };
 	ss_out_init(&s->out, put, s);
-	if (!path)
+	if (!path || open_beside(s, path))
 		return true;
+	/* A device or a pipe, or a folder that nothing can be added to. */
 	s->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	return s->fd >= 0 || ss_fail(err, SS_EIO, "cannot write '%s': %s", path, strerror(errno));
+	if (s->fd >= 0)
+		return true;
+	free(s->target);
+	s->target = NULL;
+	return ss_fail(err, SS_EIO, "cannot write '%s': %s", path, strerror(errno));
+}
+
+/* The new file takes the place of the old one when all of it is on the disk. */
+static bool replace(struct cli_sink *s)
+{
+	char *slash = strrchr(s->target, '/');
+	if (fsync(s->fd) != 0 || rename(s->beside, s->target) != 0)
+		return false;
+	if (slash)
+		*slash = '\0';
+	ss_dir_sync(slash == s->target ? "/" : slash ? s->target : ".");
+	free(s->beside);
+	s->beside = NULL;
+	return true;
 }
 
 bool cli_sink_close(struct cli_sink *s, bool ok, struct ss_err *err)
@@ -44,6 +96,10 @@ bool cli_sink_close(struct cli_sink *s, bool ok, struct ss_err *err)
 	struct ss_err why = { 0 };
 	bool written = ss_out_finish(&s->out, &why);
 	ss_out_free(&s->out);
+	if (s->beside && ok && written && !replace(s)) {
+		s->error = errno;
+		written = false;
+	}
 	if (s->path && close(s->fd) != 0 && written) {
 		s->error = errno;
 		written = false;
@@ -53,9 +109,11 @@ bool cli_sink_close(struct cli_sink *s, bool ok, struct ss_err *err)
 			s->path ? s->path : "", s->path ? "'" : "", strerror(s->error));
 	else if (!written)
 		ss_fail(err, why.code, "%s", why.text);
-	struct stat st;
-	if (s->path && !(ok && written) && stat(s->path, &st) == 0 && S_ISREG(st.st_mode))
-		unlink(s->path);
+	if (s->beside)
+		unlink(s->beside);	/* the old file stays as it was */
+	free(s->beside);
+	free(s->target);
+	s->beside = s->target = NULL;
 	return ok && written;
 }
 

@@ -1,6 +1,8 @@
 /* run_dir.c - directories and files of a run in the making. */
 #include "capture/run_dir.h"
 
+#include "base/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -169,6 +171,10 @@ bool ss_new_file_keep(struct ss_new_file *f, const struct ss_run_dir *d, const c
 			ok = rename(f->path, path) == 0 || ss_fail(err, SS_EIO, "cannot write '%s': %s", path, strerror(errno));
 	}
 	ss_new_file_drop(f);
+	if (ok) {
+		ss_dir_sync(d->path.p);
+		ss_dir_sync(d->root.p);
+	}
 	return ok;
 }
 

@@ -4,6 +4,7 @@ import argparse
 import gzip
 import json
 import os
+import resource
 import re
 import subprocess
 import sys
@@ -184,6 +185,40 @@ def full_disk(c):
     c.check('output to a full disk', done.returncode == 1 and done.stderr, f'{done.returncode} {done.stderr[:200]}')
 
 
+def kept_output(c):
+    """A file that --output names is replaced by a whole answer, or stays what it was."""
+    ask = [c.binary, 'tool', 'trace_viewer@', SAMPLE, '--format', 'xprof', '--output']
+
+    def limited():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))
+
+    with tempfile.TemporaryDirectory() as top:
+        path, link = os.path.join(top, 'old'), os.path.join(top, 'link')
+        os.symlink('old', link)
+        for name, restore in ((path, False), (path, True), (link, False)):      # written in vain; killed by SIGXFSZ
+            with open(path, 'w') as f:
+                f.write('what was there')
+            os.chmod(path, 0o640)
+            done = subprocess.run(ask + [name], stderr=subprocess.PIPE, timeout=60, preexec_fn=limited, restore_signals=restore)
+            with open(path) as f:
+                kept = f.read()
+            c.check('a file of which the new one could not be written', kept == 'what was there' and done.returncode != 0,
+                    f'{done.returncode} {kept[:40]!r}')
+            if not restore:
+                c.check('said', b'cannot write' in done.stderr, done.stderr[:200])
+                c.check('nothing beside it', sorted(os.listdir(top)) == ['link', 'old'], str(os.listdir(top)))
+            for other in os.listdir(top):
+                if other not in ('link', 'old'):
+                    os.remove(os.path.join(top, other))
+        done = subprocess.run([c.binary, 'tool', 'no_such_tool', SAMPLE, '--output', path], stderr=subprocess.PIPE, timeout=60)
+        with open(path) as f:
+            c.check('a file of which there is no answer', f.read() == 'what was there' and done.returncode != 0, done.stderr[:100])
+        done = subprocess.run(ask + [link], stderr=subprocess.PIPE, timeout=60)
+        with open(path) as f:
+            c.check('a link stays one', os.path.islink(link) and f.read().startswith('{') and done.returncode == 0, done.stderr[:100])
+        c.check('its rights', os.stat(path).st_mode & 0o777 == 0o640, oct(os.stat(path).st_mode))
+
+
 def documents(c):
     manual = os.path.join(ROOT, 'man', 'stepscope.1')
     c.check('man page', os.path.exists(manual), manual)
@@ -210,6 +245,7 @@ def main():
         bad_input(c, scratch)
         older_files(c, scratch)
     full_disk(c)
+    kept_output(c)
     documents(c)
     print(f'{c.passed} passed, {c.failed} failed')
     return 1 if c.failed else 0
