@@ -23,7 +23,7 @@ import profiles
 import serving
 
 EXPECTED = os.path.join(HERE, 'expected')
-OTHERS = [os.path.join(os.path.dirname(HERE), 'data', d) for d in ('events', 'legacy', 'memory')]
+OTHERS = [os.path.join(os.path.dirname(HERE), 'data', d) for d in ('events', 'legacy', 'memory', 'others')]
 SMALL = 40000       # bytes of the largest profile file
 LINES = 120         # kept of an answer
 

@@ -50,9 +50,11 @@ static void tells_files_by_name(void **state)
 		const char *file, *host;
 		bool profile;
 	} cases[] = {
-		{ "a.xplane.pb", "a", true }, { "a.xplane.pb.gz", "a", true }, { "w.1.pt.trace.json.gz", "w.1", true },
-		{ "a.trace.json", "a", true }, { "a.trace", "a", true }, { "a.trace.gz", "a", true }, { ".trace", ".trace", false },
-		{ "a.json", "a", false }, { "a.memory_viewer.json", "a", false }, { "trace.json", "trace", false },
+		{ "a.xplane.pb", "a", true },	  { "a.xplane.pb.gz", "a", true }, { "w.1.pt.trace.json.gz", "w.1", true },
+		{ "a.trace.json", "a", true },	  { "a.trace", "a", true },	   { "a.trace.gz", "a", true },
+		{ "a.pftrace", "a", true },	  { "a.b.sqlite", "a.b", true },   { "a.perfetto-trace", "a", true },
+		{ ".trace", ".trace", false },	  { "a.json", "a", false },	   { "a.memory_viewer.json", "a", false },
+		{ "trace.json", "trace", false },
 	};
 	(void)state;
 	for (size_t i = 0; i < SS_COUNT(cases); i++) {
