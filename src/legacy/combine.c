@@ -332,35 +332,62 @@ static bool add_prop(const struct ss_legacy_table *rule, struct ss_table *t, con
 
 /* ---- tables ---- */
 
-static bool add_table(struct combination *j, const struct ss_table *from, bool worst)
+static struct ss_table *shape_of(struct combination *j, const struct ss_table *from)
 {
 	struct ss_table *t = ss_legacy_find(j->out, from->name);
-	if (!t) {
-		struct table_state s = { .rule = NULL };
-		for (size_t i = 0; i < j->a->ntables; i++)
-			if (strcmp(j->a->tables[i].name, from->name) == 0)
-				s.rule = &j->a->tables[i];
-		t = copy_shape(j->out, from);
-		if (!t || !ss_vec_push(&j->tables, s))
+	struct table_state s = { .rule = NULL };
+	if (t)
+		return t;
+	for (size_t i = 0; i < j->a->ntables; i++)
+		if (strcmp(j->a->tables[i].name, from->name) == 0)
+			s.rule = &j->a->tables[i];
+	t = copy_shape(j->out, from);
+	return t && ss_vec_push(&j->tables, s) ? t : NULL;
+}
+
+/* Rows that belong together are added up by key; a table without a key is that of the host that is worst off. */
+static bool add_rows(const struct combination *j, struct table_state *s, struct ss_table *t, const struct ss_table *from,
+		     bool worst)
+{
+	if (!s->rule || !s->rule->key[0])
+		return (!worst && t->nrows) || replace_rows(t, from);
+	for (size_t i = 0; i < from->nrows; i++)
+		if (!add_row(s, t, from, i, j->nread))
 			return false;
-	}
-	struct table_state *s = &j->tables.v[t - j->out->tables];
-	bool keyed = s->rule && s->rule->key[0], ok = true;
-	for (size_t i = 0; ok && keyed && i < from->nrows; i++)
-		ok = add_row(s, t, from, i, j->nread);
-	if (ok && !keyed && (worst || !t->nrows))
-		ok = replace_rows(t, from);
+	return true;
+}
+
+static bool is_ruled(const struct ss_legacy_table *rule, const char *id)
+{
+	for (size_t k = 0; rule && k < rule->nprops; k++)
+		if (strcmp(rule->props[k].id, id) == 0)
+			return true;
+	return false;
+}
+
+/* Properties with a rule are added up; the others are those of the host that is worst off. */
+static bool add_props(const struct combination *j, const struct table_state *s, struct ss_table *t, const struct ss_table *from,
+		      bool worst)
+{
+	bool ok = true;
 	for (size_t i = 0; ok && i < from->nprops; i++) {
 		const struct ss_prop *p = &from->props[i];
-		bool ruled = false;
-		for (size_t k = 0; s->rule && k < s->rule->nprops; k++)
-			ruled |= strcmp(s->rule->props[k].id, p->id) == 0;
+		bool ruled = is_ruled(s->rule, p->id);
 		if (!find_prop(t, p->id) || (worst && !ruled))
 			ok = copy_prop(t, p);
 		else if (ruled)
 			ok = add_prop(s->rule, t, p, j->nread);
 	}
 	return ok;
+}
+
+static bool add_table(struct combination *j, const struct ss_table *from, bool worst)
+{
+	struct ss_table *t = shape_of(j, from);
+	if (!t)
+		return false;
+	struct table_state *s = &j->tables.v[t - j->out->tables];
+	return add_rows(j, s, t, from, worst) && add_props(j, s, t, from, worst);
 }
 
 /* The answer of one host to those of the hosts before. */

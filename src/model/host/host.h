@@ -13,6 +13,7 @@
 #ifndef SS_MODEL_HOST_HOST_H
 #define SS_MODEL_HOST_HOST_H
 
+#include "base/assert.h"
 #include "base/buf.h"
 #include "model/host/part.h"
 #include "model/host/spans.h"
@@ -178,16 +179,19 @@ struct ss_line *ss_plane_line(const struct ss_plane *p, struct ss_str name);
 
 static inline int64_t ss_line_begin_ps(const struct ss_line *l, uint32_t i)
 {
+	ss_assert(i < l->ev.n);
 	return l->spans ? ss_spans_begin_ps(l->spans, i) : l->ev.begin_ps[i];
 }
 
 static inline uint64_t ss_line_dur_ps(const struct ss_line *l, uint32_t i)
 {
+	ss_assert(i < l->ev.n);
 	return l->spans ? ss_spans_dur_ps(l->spans, i) : l->ev.dur_ps[i];
 }
 
 static inline uint32_t ss_line_meta(const struct ss_line *l, uint32_t i)
 {
+	ss_assert(i < l->ev.n);
 	return l->spans ? l->spans->v[i].meta : l->ev.meta[i];
 }
 
@@ -207,6 +211,7 @@ static inline struct ss_str ss_event_name(const struct ss_plane *p, uint32_t met
 {
 	if (meta == SS_NONE)
 		return (struct ss_str){ "", 0 };
+	ss_assert(meta < p->x->nevent_meta + p->nsynthetic);
 	if (meta >= p->x->nevent_meta)
 		return p->synthetic[meta - p->x->nevent_meta].name;
 	return p->x->event_meta[meta].name;

@@ -1,6 +1,8 @@
 /* part.c - building derived parts once. */
 #include "model/host/part.h"
 
+#include "base/assert.h"
+
 void ss_part_init(struct ss_part *part)
 {
 	*part = (struct ss_part){ 0 };
@@ -9,6 +11,7 @@ void ss_part_init(struct ss_part *part)
 
 void *ss_part_get(struct ss_part *part, ss_build_fn *build, ss_release_fn *release, void *owner, struct ss_err *err)
 {
+	ss_assert(build && release);
 	pthread_mutex_lock(&part->lock);
 	if (!part->built) {
 		part->err = (struct ss_err){ 0 };

@@ -9,6 +9,7 @@
 #ifndef SS_MODEL_HOST_SPANS_H
 #define SS_MODEL_HOST_SPANS_H
 
+#include "base/assert.h"
 #include "base/vec.h"
 
 #include <stdint.h>
@@ -60,6 +61,7 @@ size_t ss_runs_find(const struct ss_group_run *runs, size_t n, uint32_t event);
  */
 static inline int32_t ss_runs_group_at(const struct ss_group_run *runs, size_t n, uint32_t event, size_t *at)
 {
+	ss_assert(n && runs[0].first <= event);
 	for (unsigned tries = 0; tries < 2; tries++, ++*at)
 		if (*at >= n || event < runs[*at].first)
 			break;
@@ -101,6 +103,7 @@ static inline bool ss_spans_set(struct ss_spans *s, uint32_t event, int64_t begi
 
 static inline int64_t ss_spans_begin_ps(const struct ss_spans *s, uint32_t event)
 {
+	ss_assert(event < s->n);
 	if (s->v[event].dur_ps == SS_SPAN_WIDE)
 		return ss_spans_wide(s, event)->begin_ps;
 	return (int64_t)((uint64_t)s->base_ps[event / SS_SPAN_CHUNK] + s->v[event].late_ps);

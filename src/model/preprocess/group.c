@@ -7,6 +7,7 @@
  */
 #include "model/preprocess/group.h"
 
+#include "base/assert.h"
 #include "model/preprocess/preprocess.h"
 
 #include <stdlib.h>
@@ -59,31 +60,36 @@ static bool follow_links(struct ss_grouping *g, struct ss_forest_line *fl, size_
 	return true;
 }
 
-/* The subtree of one event. What is grouped already is passed over with all that is below it. */
+/* Behind the last event below an event. An asynchronous one (end 0) and one of a line without nesting have none below. */
+static uint32_t subtree_end(const struct ss_forest_line *fl, uint32_t event)
+{
+	return fl->end && fl->end[event] ? fl->end[event] : event + 1;
+}
+
+/*
+ * The subtree of one event: what is below it has numbers from its own up to subtree_end. Asynchronous events in between are not
+ * part of it; what is grouped already is passed over with all that is below it.
+ */
 static bool spread_below(struct ss_grouping *g, struct ss_node n, int32_t id)
 {
 	struct ss_forest_line *fl = &g->forest.lines[n.line];
 	if (!ss_line_need_groups(fl->l))
 		return false;
 	int32_t *group = fl->l->group;
-	uint32_t bound = fl->end && fl->end[n.event] ? fl->end[n.event] : n.event + 1;
+	uint32_t end = subtree_end(fl, n.event);
 	size_t at = ss_event_link_at(fl->out.v, fl->out.n, n.event);
-	for (uint32_t i = n.event; i < bound;) {
-		bool async = fl->end && fl->end[i] == 0;
-		if (async && i != n.event) {
-			i++;
+	ss_assert(end <= fl->l->ev.n);
+	for (uint32_t i = n.event, next; i < end; i = next) {
+		bool async = i != n.event && fl->end && fl->end[i] == 0;
+		bool grouped = !async && group[i] != SS_NO_GROUP;
+		next = grouped ? subtree_end(fl, i) : i + 1;
+		if (grouped && !relate(g, id, group[i]))
+			return false;
+		if (async || grouped)
 			continue;
-		}
-		if (group[i] != SS_NO_GROUP) {
-			if (!relate(g, id, group[i]))
-				return false;
-			i = fl->end && !async ? fl->end[i] : i + 1;
-			continue;
-		}
 		group[i] = id;
 		if (!follow_links(g, fl, &at, i, id))
 			return false;
-		i++;
 	}
 	return true;
 }
