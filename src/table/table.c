@@ -1,7 +1,8 @@
 /* table.c - building results in an arena. Arrays double; what they leave behind dies with the request. */
 #include "table/table.h"
 
-#include <assert.h>
+#include "base/assert.h"
+
 #include <math.h>
 #include <stdio.h>
 
@@ -32,7 +33,7 @@ static void *one_more(struct ss_arena *arena, void *v, size_t n, size_t *cap, si
 
 void ss_result_init(struct ss_result *r, struct ss_arena *arena)
 {
-	*r = (struct ss_result){ .arena = arena };
+	*r = (struct ss_result){ .arena = arena, .texts.into = arena };
 }
 
 struct ss_table *ss_result_table(struct ss_result *r, const char *name, const char *title, const struct ss_col *cols,
@@ -43,7 +44,8 @@ struct ss_table *ss_result_table(struct ss_result *r, const char *name, const ch
 		return NULL;
 	r->tables = v;
 	struct ss_table *t = &v[r->ntables];
-	*t = (struct ss_table){ .name = name, .title = title, .cols = cols, .ncols = ncols, .arena = r->arena };
+	*t = (struct ss_table){ .name = name, .title = title, .cols = cols, .ncols = ncols, .arena = r->arena,
+				 .texts = &r->texts };
 	t->data = SS_NEW_N(r->arena, union ss_column, ncols);
 	if (!t->data)
 		return NULL;
@@ -129,25 +131,27 @@ bool ss_table_row(struct ss_table *t)
 
 void ss_set_str(struct ss_table *t, size_t col, struct ss_str v)
 {
-	assert(col < t->ncols && t->cols[col].type == SS_TYPE_STR);
-	t->data[col].str[t->nrows - 1] = v.p ? v : (struct ss_str){ "", 0 };
+	ss_assert(t->nrows && col < t->ncols && t->cols[col].type == SS_TYPE_STR);
+	if (!v.p)
+		v = (struct ss_str){ "", 0 };
+	t->data[col].str[t->nrows - 1] = t->texts ? ss_intern_str(t->texts, v) : v;
 }
 
 void ss_set_f64(struct ss_table *t, size_t col, double v)
 {
-	assert(col < t->ncols && t->cols[col].type == SS_TYPE_F64);
+	ss_assert(t->nrows && col < t->ncols && t->cols[col].type == SS_TYPE_F64);
 	t->data[col].f64[t->nrows - 1] = v;
 }
 
 void ss_set_i64(struct ss_table *t, size_t col, int64_t v)
 {
-	assert(col < t->ncols && t->cols[col].type == SS_TYPE_I64);
+	ss_assert(t->nrows && col < t->ncols && t->cols[col].type == SS_TYPE_I64);
 	t->data[col].i64[t->nrows - 1] = v;
 }
 
 void ss_set_bool(struct ss_table *t, size_t col, bool v)
 {
-	assert(col < t->ncols && t->cols[col].type == SS_TYPE_BOOL);
+	ss_assert(t->nrows && col < t->ncols && t->cols[col].type == SS_TYPE_BOOL);
 	t->data[col].b[t->nrows - 1] = v;
 }
 

@@ -11,8 +11,8 @@
 #ifndef SS_TABLE_TABLE_H
 #define SS_TABLE_TABLE_H
 
-#include "base/arena.h"
 #include "base/err.h"
+#include "base/intern.h"
 
 enum ss_type { SS_TYPE_STR, SS_TYPE_F64, SS_TYPE_I64, SS_TYPE_BOOL };
 
@@ -64,6 +64,7 @@ struct ss_table {
 	struct ss_prop *props;
 	size_t nprops, prop_cap;
 	struct ss_arena *arena;
+	struct ss_intern *texts; /* of the result */
 };
 
 enum ss_severity { SS_INFO, SS_WARNING, SS_ERROR };
@@ -106,6 +107,11 @@ struct ss_result {
 	const char *content_type;
 	struct ss_str body;
 	struct ss_arena *arena;
+	/*
+	 * While it copies (ss_tool_visit), texts that are set into cells come from hosts that are about to be closed: the
+	 * tables keep copies in the arena. Its own until then: a result must not be moved while it copies.
+	 */
+	struct ss_intern texts;
 };
 
 void ss_result_init(struct ss_result *r, struct ss_arena *arena);
@@ -127,7 +133,10 @@ bool ss_result_note_over_100_percent(struct ss_result *r);
 bool ss_table_reserve(struct ss_table *t, size_t nrows);
 /* Append a row (cells 0, "", false); its cells are set by the functions below. */
 bool ss_table_row(struct ss_table *t);
-/* Set a cell of the last row, by column number in the order of `cols`. The type must be the column's (asserted). */
+/*
+ * Set a cell of the last row, by column number in the order of `cols`. The type must be the column's (asserted). Texts
+ * are borrowed, or copied while hosts may be closed (struct ss_result.texts).
+ */
 void ss_set_str(struct ss_table *t, size_t col, struct ss_str v);
 void ss_set_f64(struct ss_table *t, size_t col, double v);
 void ss_set_i64(struct ss_table *t, size_t col, int64_t v);

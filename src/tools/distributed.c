@@ -49,7 +49,6 @@ struct rank {
 
 struct job {
 	struct ss_model *m;
-	struct ss_intern intern;
 	SS_VEC(struct rank) ranks;
 	SS_VEC(struct call) calls;
 	bool all_numbered;
@@ -246,7 +245,7 @@ static int by_number(const void *a, const void *b)
 	return ss_str_cmp(x->host, y->host);
 }
 
-static bool put_ranks(struct ss_result *out, struct job *j)
+static bool put_ranks(struct ss_result *out, const struct job *j)
 {
 	struct ss_table *t = ss_result_table(out, "ranks", "Mean step of each rank", rank_cols, R_COLS);
 	for (size_t i = 0; t && i < j->ranks.n; i++) {
@@ -254,7 +253,7 @@ static bool put_ranks(struct ss_result *out, struct job *j)
 		if (!ss_table_row(t))
 			return false;
 		ss_set_i64(t, R_RANK, r->number);
-		ss_set_str(t, R_HOST, ss_intern_str(&j->intern, r->host));
+		ss_set_str(t, R_HOST, r->host);
 		ss_set_f64(t, R_COMPUTATION, r->computation_us);
 		ss_set_f64(t, R_OVERLAP, r->overlap_us);
 		ss_set_f64(t, R_COMMUNICATION, r->communication_us);
@@ -281,21 +280,20 @@ static bool put_waits(struct ss_result *out, const struct job *j)
 
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	struct job j = { .m = q->model, .intern = ss_intern_into(q->model, q->arena), .all_numbered = true };
+	struct job j = { .m = q->model, .all_numbered = true };
 	const struct ss_visit visit = { .read = read_host, .take = take_host, .arg = &j };
-	bool ok = ss_model_visit(q->model, &visit, err);
+	bool ok = ss_tool_visit(q, out, &visit, err);
 	if (ok) {
 		ok = join_all(&j);
 		if (ok && j.ranks.n)
 			qsort(j.ranks.v, j.ranks.n, sizeof(*j.ranks.v), by_number);
-		ok = ok && put_ranks(out, &j) && put_waits(out, &j) && !j.intern.no_memory;
+		ok = ok && put_ranks(out, &j) && put_waits(out, &j);
 		if (ok && !j.ranks.n)
 			ok = ss_result_note(out, SS_INFO, SS_STR("None of the recordings is a trace of PyTorch's profiler"));
 		ok = ok || ss_fail_mem(err);
 	}
 	ss_vec_free(&j.ranks);
 	ss_vec_free(&j.calls);
-	ss_intern_release(&j.intern);
 	return ok;
 }
 

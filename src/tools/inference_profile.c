@@ -127,7 +127,7 @@ struct inference_answer {
 	SS_VEC(struct model) models;
 	struct ss_strmap by_name;
 	struct of_host *hosts;
-	struct ss_intern intern;
+	struct ss_intern *texts; /* of the result */
 	bool any_id, has_batching, has_patterns;
 	struct ss_str only;	/* the model that is named, as long as it is one; "" where there are several */
 	enum value request_sort, batch_sort;
@@ -688,8 +688,8 @@ static bool read_params_of(struct inference_answer *j, struct of_host *o, const 
 		return false;
 	struct ss_str *const texts[] = { &p->threads, &p->max_batch_size, &p->timeout_us, &p->max_enqueued, &p->allowed_sizes };
 	for (size_t i = 0; i < SS_COUNT(texts); i++)
-		*texts[i] = ss_intern_str(&j->intern, *texts[i]);
-	c->model = ss_intern_str(&j->intern, model);
+		*texts[i] = ss_intern_str(j->texts, *texts[i]);
+	c->model = ss_intern_str(j->texts, model);
 	o->nconfigured++;
 	return true;
 }
@@ -741,8 +741,7 @@ static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 	if (!inf)
 		return false;
 	o->inf = *inf;
-	if ((j->intern.copies && !ss_inference_intern(&o->inf, inf, &j->intern)) || !read_all_params(j, o, h) ||
-	    j->intern.no_memory)
+	if ((j->texts->copies && !ss_inference_intern(&o->inf, inf, j->texts)) || !read_all_params(j, o, h))
 		return ss_fail_mem(err);
 	for (uint32_t k = 0; k < o->inf.nrequests; k++)
 		note_name(j, o->inf.requests[k].model);
@@ -761,7 +760,7 @@ static bool read_hosts(struct inference_answer *j, struct ss_err *err)
 	struct ss_model *m = j->q->model;
 	const struct ss_visit visit = { .read = read_host, .take = take_host, .arg = j };
 	j->hosts = SS_NEW_N(j->q->arena, struct of_host, m->nhosts + 1);
-	bool ok = j->hosts ? ss_model_visit(m, &visit, err) : ss_fail_mem(err);
+	bool ok = j->hosts ? ss_tool_visit(j->q, j->out, &visit, err) : ss_fail_mem(err);
 	for (size_t i = 0; ok && i < m->nhosts; i++)
 		ok = add_host(j, &j->hosts[i]) || ss_fail_mem(err);
 	return ok;
@@ -788,7 +787,7 @@ static bool add_notes(struct inference_answer *j, size_t nrequests)
 
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	struct inference_answer j = { .q = q, .out = out, .only = SS_STR(""), .intern = ss_intern_into(q->model, q->arena) };
+	struct inference_answer j = { .q = q, .out = out, .only = SS_STR(""), .texts = &out->texts };
 	size_t nrequests = 0;
 	if (!read_params(&j, err))
 		return false;
@@ -805,7 +804,6 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	}
 	ss_vec_free(&j.models);
 	ss_strmap_free(&j.by_name);
-	ss_intern_release(&j.intern);
 	return ok;
 }
 

@@ -71,7 +71,7 @@ static bool add_row(struct ss_table *t, const struct ss_dcn *d)
 struct all {
 	struct ss_strmap names;
 	SS_VEC(struct ss_dcn) v;
-	struct ss_intern intern;
+	struct ss_intern *texts; /* of the result */
 };
 
 #define EACH_TIME(X) X(slack_us) X(stall_us) X(observed_us) X(send_us) X(send_done_us) X(recv_us) X(recv_done_us)
@@ -79,7 +79,7 @@ struct all {
 static bool add_host(struct all *all, const struct ss_dcn *rows, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		struct ss_str rendezvous = ss_intern_str(&all->intern, rows[i].rendezvous);
+		struct ss_str rendezvous = ss_intern_str(all->texts, rows[i].rendezvous);
 		uint32_t k = ss_strmap_add(&all->names, rendezvous);
 		if (k == SS_NONE || (k == all->v.n && !ss_vec_push(&all->v, (struct ss_dcn){ 0 })))
 			return false;
@@ -90,12 +90,12 @@ static bool add_host(struct all *all, const struct ss_dcn *rows, size_t n)
 		to->occurrences += rows[i].occurrences;
 		/* What does not add up is the last host's. */
 		to->rendezvous = rendezvous;
-		to->recv_name = ss_intern_str(&all->intern, rows[i].recv_name);
-		to->send_name = ss_intern_str(&all->intern, rows[i].send_name);
-		to->transfer_type = ss_intern_str(&all->intern, rows[i].transfer_type);
+		to->recv_name = ss_intern_str(all->texts, rows[i].recv_name);
+		to->send_name = ss_intern_str(all->texts, rows[i].send_name);
+		to->transfer_type = ss_intern_str(all->texts, rows[i].transfer_type);
 		to->net_bytes = rows[i].net_bytes;
 	}
-	return !all->intern.no_memory;
+	return true;
 }
 
 static int by_rendezvous(const void *a, const void *b)
@@ -164,7 +164,7 @@ static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 	struct ss_dcn *rows;
 	size_t n;
 	(void)i;
-	bool ok = ss_dcn_collect(h, j->all->intern.copies ? &own : j->arena, &rows, &n, err);
+	bool ok = ss_dcn_collect(h, j->all->texts->copies ? &own : j->arena, &rows, &n, err);
 	if (ok && !add_host(j->all, rows, n))
 		ok = ss_fail_mem(err);
 	ss_arena_release(&own);
@@ -176,17 +176,16 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	if (is_true(q, "perfetto"))
 		return write_trace(q, out, err);
 	struct ss_table *t = ss_result_table(out, "megascale_stats", "Transfers between slices", cols, SS_COUNT(cols));
-	struct all all = { .intern = ss_intern_into(q->model, q->arena) };
+	struct all all = { .texts = &out->texts };
 	struct transfer_list j = { .all = &all, .arena = q->arena };
 	const struct ss_visit visit = { .read = read_host, .take = take_host, .arg = &j };
 	if (!t)
 		return ss_fail_mem(err);
-	bool ok = ss_model_visit(q->model, &visit, err);
+	bool ok = ss_tool_visit(q, out, &visit, err);
 	if (ok && !fill(t, &all))
 		ok = ss_fail_mem(err);
 	ss_strmap_free(&all.names);
 	ss_vec_free(&all.v);
-	ss_intern_release(&all.intern);
 	if (ok && !t->nrows)
 		ok = ss_result_note(out, SS_INFO, SS_STR("the profile holds no transfers between slices")) || ss_fail_mem(err);
 	return ok;

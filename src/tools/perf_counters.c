@@ -86,7 +86,6 @@ static struct ss_str lower(struct ss_arena *arena, struct ss_str s)
 struct counter_rows {
 	struct ss_model *m;
 	struct ss_table *t;
-	struct ss_intern intern;
 };
 
 static bool add_row(struct counter_rows *j, const struct ss_line *l, struct ss_str host, int64_t chip, struct ss_str name,
@@ -97,13 +96,13 @@ static bool add_row(struct counter_rows *j, const struct ss_line *l, struct ss_s
 		return false;
 	ss_set_str(t, COL_HOST, host);
 	ss_set_i64(t, COL_CHIP, chip);
-	ss_set_str(t, COL_KERNEL, ss_intern_str(&j->intern, l->name));
+	ss_set_str(t, COL_KERNEL, l->name);
 	ss_set_i64(t, COL_SAMPLE, l->id);
 	ss_set_str(t, COL_COUNTER, name);
 	ss_set_i64(t, COL_VALUE, (int64_t)c->value);
-	ss_set_str(t, COL_DESCRIPTION, ss_intern_str(&j->intern, c->description));
-	ss_set_str(t, COL_SET, ss_intern_str(&j->intern, c->set));
-	return !j->intern.no_memory;
+	ss_set_str(t, COL_DESCRIPTION, c->description);
+	ss_set_str(t, COL_SET, c->set);
+	return true;
 }
 
 /* One lower-case name for each event metadata, made when first needed. */
@@ -204,14 +203,12 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 {
 	if (ss_str_is(ss_request_param(q, &ss_tool_perf_counters, "names_only"), "1"))
 		return names_only(ss_request_param(q, &ss_tool_perf_counters, "device_type"), out, err);
-	struct counter_rows j = { .m = q->model, .intern = ss_intern_into(q->model, q->arena) };
+	struct counter_rows j = { .m = q->model };
 	const struct ss_visit visit = { .read = read_host, .take = take_host, .arg = &j };
 	j.t = ss_result_table(out, "perf_counters", "Performance counters", cols, SS_COUNT(cols));
 	if (!j.t)
 		return ss_fail_mem(err);
-	bool ok = ss_model_visit(q->model, &visit, err);
-	ss_intern_release(&j.intern);
-	if (!ok)
+	if (!ss_tool_visit(q, out, &visit, err))
 		return false;
 	if (!j.t->nrows &&
 	    !ss_result_note(

@@ -45,7 +45,6 @@ static bool add_plane(struct ss_table *t, struct ss_str host, struct ss_str name
 struct plane_rows {
 	struct ss_model *m;
 	struct ss_table *t;
-	struct ss_intern intern;
 };
 
 static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
@@ -62,21 +61,18 @@ static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 	if (!planes)
 		return false;
 	for (uint32_t k = 0; k < h->nplanes; k++)
-		if (!add_plane(j->t, j->m->hosts[i]->name, ss_intern_str(&j->intern, planes[k].name), &planes[k]))
+		if (!add_plane(j->t, j->m->hosts[i]->name, planes[k].name, &planes[k]))
 			return ss_fail_mem(err);
-	return !j->intern.no_memory || ss_fail_mem(err);
+	return true;
 }
 
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	struct plane_rows j = { .m = q->model, .t = ss_result_table(out, "planes", "Planes", cols, SS_COUNT(cols)),
-			 .intern = ss_intern_into(q->model, q->arena) };
+	struct plane_rows j = { .m = q->model, .t = ss_result_table(out, "planes", "Planes", cols, SS_COUNT(cols)) };
 	const struct ss_visit visit = { .read = read_host, .take = take_host, .arg = &j };
 	if (!j.t)
 		return ss_fail_mem(err);
-	bool ok = ss_model_visit(q->model, &visit, err);
-	ss_intern_release(&j.intern);
-	return ok;
+	return ss_tool_visit(q, out, &visit, err);
 }
 
 /* Is there anything of a device, where are most events, was anything lost? */

@@ -29,7 +29,7 @@ static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 	return ss_host_load(h, err);
 }
 
-/* One host at a time, in order. It may be closed behind us: its texts are kept with ss_intern_str. */
+/* One host at a time, in order. It may be closed behind us: the tables keep its texts. */
 static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
 {
 	struct host_rows *j = arg;
@@ -46,7 +46,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	const struct ss_visit visit = { .read = read_host, .take = take_host, .arg = &j };
 	if (!j.t)
 		return ss_fail_mem(err);
-	return ss_model_visit(q->model, &visit, err);
+	return ss_tool_visit(q, out, &visit, err);
 }
 
 const struct ss_tool ss_tool_template = {

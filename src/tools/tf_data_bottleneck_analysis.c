@@ -75,7 +75,7 @@ struct pipeline_rows {
 	const struct ss_request *q;
 	struct ss_table *bottlenecks, *pipelines, *iterators, *stats;
 	SS_VEC(struct found) found;
-	struct ss_intern intern;
+	struct ss_intern *texts; /* of the result */
 	uint64_t ncut;
 };
 
@@ -119,8 +119,8 @@ static bool add_pipeline(struct pipeline_rows *j, struct ss_str host, const stru
 			   .name = SS_STR(""), .long_name = SS_STR("") };
 	if (slowest->bottleneck != SS_NONE) {
 		const struct ss_tfdata_stat *s = &d->stats[slowest->bottleneck];
-		f.name = ss_intern_str(&j->intern, d->iterators[s->iterator].name);
-		f.long_name = ss_intern_str(&j->intern, d->iterators[s->iterator].long_name);
+		f.name = ss_intern_str(j->texts, d->iterators[s->iterator].name);
+		f.long_name = ss_intern_str(j->texts, d->iterators[s->iterator].long_name);
 		f.latency_ps = s->self_ps;
 	}
 	return ss_vec_push(&j->found, f);
@@ -137,8 +137,8 @@ static bool add_iterators(struct pipeline_rows *j, struct ss_str host, const str
 		ss_set_str(t, IT_HOST, host);
 		ss_set_str(t, IT_ID, ids[i]);
 		ss_set_str(t, IT_PARENT, parent);
-		ss_set_str(t, IT_NAME, ss_intern_str(&j->intern, it->name));
-		ss_set_str(t, IT_LONG, ss_intern_str(&j->intern, it->long_name));
+		ss_set_str(t, IT_NAME, it->name);
+		ss_set_str(t, IT_LONG, it->long_name);
 		ss_set_bool(t, IT_ASYNC, it->is_async);
 	}
 	return true;
@@ -158,7 +158,7 @@ static bool add_stats(struct pipeline_rows *j, struct ss_str host, const struct 
 			ss_set_str(t, ST_PIPELINE, ids[p->iterator]);
 			ss_set_i64(t, ST_RANK, rank);
 			ss_set_str(t, ST_ID, ids[s->iterator]);
-			ss_set_str(t, ST_NAME, ss_intern_str(&j->intern, d->iterators[s->iterator].name));
+			ss_set_str(t, ST_NAME, d->iterators[s->iterator].name);
 			ss_set_i64(t, ST_BEGIN, s->begin_ps);
 			ss_set_i64(t, ST_DUR, (int64_t)s->dur_ps);
 			ss_set_i64(t, ST_SELF, (int64_t)s->self_ps);
@@ -191,7 +191,7 @@ static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 			ok = ss_fail_mem(err);
 	j->ncut += d.ncut;
 	ss_tfdata_release(&d);
-	return ok && (!j->intern.no_memory || ss_fail_mem(err));
+	return ok;
 }
 
 static int slowest_first(const void *a, const void *b)
@@ -250,7 +250,7 @@ static bool add_notes(struct pipeline_rows *j, struct ss_result *out)
 
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	struct pipeline_rows j = { .q = q, .intern = ss_intern_into(q->model, q->arena) };
+	struct pipeline_rows j = { .q = q, .texts = &out->texts };
 	const struct ss_visit visit = { .read = read_host, .take = take_host, .arg = &j };
 	if (!ss_result_table(out, "bottlenecks", "Bottlenecks", ss_tf_data_bottleneck_cols, BN_COLS) ||
 	    !ss_result_table(out, "input_pipelines", "Input pipelines", ss_tf_data_pipeline_cols, PL_COLS) ||
@@ -261,11 +261,10 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	j.pipelines = &out->tables[1];
 	j.iterators = &out->tables[2];
 	j.stats = &out->tables[3];
-	bool ok = ss_model_visit(q->model, &visit, err);
+	bool ok = ss_tool_visit(q, out, &visit, err);
 	if (ok && !(add_bottlenecks(&j) && add_verdict(&j) && add_notes(&j, out)))
 		ok = ss_fail_mem(err);
 	ss_vec_free(&j.found);
-	ss_intern_release(&j.intern);
 	return ok;
 }
 

@@ -15,6 +15,16 @@ bool ss_tool_conclude(const struct ss_tool *t, const struct ss_request *q, struc
 	return !q->for_people || !t->conclude || t->conclude(q, out, err);
 }
 
+bool ss_tool_visit(const struct ss_request *q, struct ss_result *out, const struct ss_visit *v, struct ss_err *err)
+{
+	out->texts.copies = q->model->visited;
+	bool ok = ss_model_visit(q->model, v, err);
+	ok = ok && (!out->texts.no_memory || ss_fail_mem(err));
+	ss_intern_release(&out->texts);
+	out->texts.into = out->arena;
+	return ok;
+}
+
 struct ss_str ss_request_param(const struct ss_request *q, const struct ss_tool *tool, const char *name)
 {
 	for (size_t i = 0; i < q->nparams; i++)

@@ -84,6 +84,12 @@ bool ss_tool_run(const struct ss_tool *t, const struct ss_request *q, struct ss_
 /* The second half alone, of tables that are there: of a stored answer. */
 bool ss_tool_conclude(const struct ss_tool *t, const struct ss_request *q, struct ss_result *out, struct ss_err *err);
 
+/*
+ * Visit the hosts of the request. What is set into cells of `out` meanwhile outlives them; other texts of a host that a tool
+ * holds on to go through ss_intern_str(&out->texts, ...).
+ */
+bool ss_tool_visit(const struct ss_request *q, struct ss_result *out, const struct ss_visit *v, struct ss_err *err);
+
 /* Value of a parameter: as asked for, else the tool's preset, else "". */
 struct ss_str ss_request_param(const struct ss_request *q, const struct ss_tool *tool, const char *name);
 

@@ -1,15 +1,7 @@
 /* intern.c - see intern.h. */
-#include "model/intern.h"
+#include "base/intern.h"
 
-struct ss_intern ss_intern_of(const struct ss_model *m)
-{
-	return (struct ss_intern){ .copies = m->visited };
-}
-
-struct ss_intern ss_intern_into(const struct ss_model *m, struct ss_arena *arena)
-{
-	return (struct ss_intern){ .copies = m->visited, .into = arena };
-}
+#include "base/assert.h"
 
 static struct ss_arena *arena_of(struct ss_intern *k)
 {
@@ -18,6 +10,7 @@ static struct ss_arena *arena_of(struct ss_intern *k)
 
 struct ss_str ss_intern_str(struct ss_intern *k, struct ss_str s)
 {
+	ss_assert(s.p);
 	if (!k->copies)
 		return s;
 	if (!s.n)
