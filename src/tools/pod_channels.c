@@ -8,6 +8,7 @@
  */
 #include "tools/pod_channels.h"
 
+#include "base/bisect.h"
 #include "model/device/transfers.h"
 #include "model/program/tiling.h"
 
@@ -51,13 +52,7 @@ static int by_core_id(const void *a, const void *b)
 static const struct ss_transfer *of_group(const struct ss_core_transfers *c, int64_t group, size_t *n)
 {
 	size_t lo = 0, hi = c->n, end;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (c->v[mid].group < group)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, c->v[mid].group < group);
 	for (end = lo; end < c->n && c->v[end].group == group;)
 		end++;
 	*n = end - lo;

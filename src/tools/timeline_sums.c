@@ -7,6 +7,7 @@
  */
 #include "tools/timeline.h"
 
+#include "base/bisect.h"
 #include "base/vec.h"
 
 #include <stdlib.h>
@@ -51,13 +52,7 @@ static bool sort_rows(struct sums *s, struct ss_arena *arena)
 static size_t first_row_of(const struct sums *s, uint32_t track)
 {
 	size_t lo = 0, hi = s->q->nrows;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (s->rows[mid].track < track)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, s->rows[mid].track < track);
 	return lo;
 }
 

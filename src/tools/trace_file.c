@@ -6,6 +6,7 @@
  * `max_events` the earliest are kept. Millions of events with their arguments would not fit memory
  * beside the profile, so the answer is pulled in pieces.
  */
+#include "base/bisect.h"
 #include "tools/timeline_build.h"
 #include "tools/timeline_words.h"
 #include "tools/tool.h"
@@ -162,13 +163,7 @@ static bool add_layout(struct ss_timeline *tl, const struct ss_trace *tr, struct
 static uint32_t find_thread(const struct ss_timeline *tl, const struct ss_tl_section *s, uint32_t tid)
 {
 	uint32_t lo = s->first_track, hi = s->first_track + s->ntracks;
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		if (tl->tracks[mid].tid <= tid)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, tl->tracks[mid].tid <= tid);
 	return lo > s->first_track && tl->tracks[lo - 1].tid == tid ? lo - 1 : SS_NONE;
 }
 

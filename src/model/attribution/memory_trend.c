@@ -1,19 +1,14 @@
 /* memory_trend.c - see memory_trend.h. */
 #include "model/attribution/memory_trend.h"
 
+#include "base/bisect.h"
 #include "model/runtime/memory.h"
 
 /* Bytes in use when the step ended: of the last event before. */
 static bool in_use_at(const struct ss_mem_allocator *a, int64_t t_ps, uint64_t *bytes)
 {
 	size_t lo = 0, hi = a->n;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (a->events[mid].time_ps < t_ps)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, a->events[mid].time_ps < t_ps);
 	if (!lo)
 		return false;
 	*bytes = a->events[lo - 1].in_use_bytes > 0 ? (uint64_t)a->events[lo - 1].in_use_bytes : 0;

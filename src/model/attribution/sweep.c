@@ -2,6 +2,7 @@
  * sweep.c - each moment of a unit goes to one claim (exclusive.h), pauses too short to mean anything go to what
  * follows, and the sums.
  */
+#include "base/bisect.h"
 #include "model/attribution/build.h"
 #include "model/attribution/thresholds.h"
 
@@ -27,13 +28,7 @@ size_t ss_window_at(const struct ss_windows *w, int64_t t_ps, size_t *at)
 	size_t lo = 0, hi = w->n;
 	if (*at < w->n && w->v[*at].begin_ps <= t_ps && t_ps < w->v[*at].end_ps)
 		return *at;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (w->v[mid].end_ps <= t_ps)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, w->v[mid].end_ps <= t_ps);
 	*at = lo;
 	return lo < w->n && w->v[lo].begin_ps <= t_ps ? lo : SIZE_MAX;
 }

@@ -7,6 +7,7 @@
  */
 #include "model/megascale/dcn.h"
 
+#include "base/bisect.h"
 #include "base/vec.h"
 #include "hlo/shape.h"
 #include "model/host/partial_read.h"
@@ -298,13 +299,7 @@ static uint32_t enclosing_module(const struct walk *w, uint32_t event)
 	const struct ss_xevents *m = &w->modules->ev;
 	int64_t begin = w->ops->ev.begin_ps[event];
 	uint32_t lo = 0, hi = m->n;
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		if (m->begin_ps[w->module_order[mid]] <= begin)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, m->begin_ps[w->module_order[mid]] <= begin);
 	if (!lo)
 		return SS_NONE;
 	uint32_t i = w->module_order[lo - 1];

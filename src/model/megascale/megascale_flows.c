@@ -10,6 +10,7 @@
  * whoever comes first is matched with whoever comes first. Operations that end a transfer do not
  * name it: they carry the number of the one that began it.
  */
+#include "base/bisect.h"
 #include "base/vec.h"
 #include "model/megascale/megascale.h"
 
@@ -249,13 +250,7 @@ static enum copy copy_of(struct ss_str name)
 static size_t end_of_span(const struct ss_ms_track *t, int64_t ps)
 {
 	size_t lo = 0, hi = t->n;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (t->v[mid].begin_ps < ps)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, t->v[mid].begin_ps < ps);
 	return lo;
 }
 

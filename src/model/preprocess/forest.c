@@ -4,6 +4,7 @@
  */
 #include "model/preprocess/forest.h"
 
+#include "base/bisect.h"
 #include "base/pool.h"
 #include "model/host/forget.h"
 
@@ -452,13 +453,7 @@ int64_t ss_forest_root_level(const struct ss_forest *f, struct ss_node n)
 {
 	const struct ss_forest_line *fl = &f->lines[n.line];
 	size_t lo = 0, hi = fl->roots.n;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (fl->roots.v[mid].event < n.event)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, fl->roots.v[mid].event < n.event);
 	return lo < fl->roots.n && fl->roots.v[lo].event == n.event ? fl->roots.v[lo].level : 0;
 }
 

@@ -19,6 +19,7 @@
 #ifndef SS_MODEL_PREPROCESS_FOREST_H
 #define SS_MODEL_PREPROCESS_FOREST_H
 
+#include "base/bisect.h"
 #include "base/vec.h"
 #include "model/preprocess/context.h"
 
@@ -138,13 +139,7 @@ bool ss_forest_ancestor(struct ss_forest *f, struct ss_node from, bool include_s
 static inline size_t ss_event_link_at(const struct ss_event_link *links, size_t n, uint32_t event)
 {
 	size_t lo = 0, hi = n;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (links[mid].event < event)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, links[mid].event < event);
 	return lo;
 }
 

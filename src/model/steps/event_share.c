@@ -1,6 +1,7 @@
 /* event_share.c - see event_share.h. */
 #include "model/steps/event_share.h"
 
+#include "base/bisect.h"
 #include "base/vec.h"
 #include "model/fold.h"
 #include "model/ops/tpu.h"
@@ -27,13 +28,7 @@ struct pass {
 static const struct ss_core_step *find_step(const struct ss_tpu_core *core, int64_t id)
 {
 	size_t lo = 0, hi = core->nsteps;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (core->steps[mid].group < id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, core->steps[mid].group < id);
 	return lo < core->nsteps && core->steps[lo].group == id ? &core->steps[lo] : NULL;
 }
 

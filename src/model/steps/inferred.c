@@ -6,6 +6,7 @@
  */
 #include "model/steps/inferred.h"
 
+#include "base/bisect.h"
 #include "base/vec.h"
 #include "model/ops/ops_build.h"
 
@@ -80,13 +81,7 @@ static bool unite(struct finder *f)
 static uint64_t work_before(const struct finder *f, int64_t at_ps)
 {
 	size_t lo = 0, hi = f->work.n;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (f->work.v[mid].end_ps <= at_ps)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, f->work.v[mid].end_ps <= at_ps);
 	if (lo == f->work.n)
 		return f->work_ps;
 	const struct interval *v = &f->work.v[lo];

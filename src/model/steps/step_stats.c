@@ -1,6 +1,7 @@
 /* step_stats.c - what steps were spent on. */
 #include "model/steps/step_stats.h"
 
+#include "base/bisect.h"
 #include "base/vec.h"
 #include "model/host/opname.h"
 #include "xprof/quirks/quirks.h"
@@ -172,13 +173,7 @@ static const struct ss_collective *collectives_of(const struct ss_step_core *c, 
 static uint64_t shortest_of(const struct shortest *v, size_t n, uint64_t id)
 {
 	size_t lo = 0, hi = n;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (v[mid].id < id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, v[mid].id < id);
 	return v[lo].time_ps;
 }
 

@@ -9,6 +9,7 @@
 #include "model/steps/step_stats.h"
 #include "model/steps/steps.h"
 
+#include "base/bisect.h"
 #include "base/safe.h"
 #include "base/vec.h"
 
@@ -79,13 +80,7 @@ static bool read_sparse(struct sparse *out, const struct ss_plane *p)
 static uint64_t busy_before(const struct sparse *s, int64_t at_ps)
 {
 	size_t lo = 0, hi = s->n;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (s->busy[mid].end_ps <= at_ps)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, s->busy[mid].end_ps <= at_ps);
 	if (lo < s->n && s->busy[lo].begin_ps < at_ps)
 		return s->before_ps[lo] + ss_safe_between(s->busy[lo].begin_ps, at_ps);
 	return s->before_ps[lo];

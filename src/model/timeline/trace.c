@@ -1,6 +1,7 @@
 /* trace.c - the timeline part of a host and of a model, and what can be asked about one event. */
 #include "model/timeline/trace.h"
 
+#include "base/bisect.h"
 #include "base/pool.h"
 #include "model/timeline/display_lines.h"
 #include "model/timeline/trace_build.h"
@@ -202,13 +203,7 @@ const struct ss_model_trace *ss_model_trace(struct ss_model *m, struct ss_err *e
 struct ss_str ss_track_own_name(const struct ss_track *t, uint32_t pos)
 {
 	uint32_t lo = 0, hi = t->nnames;
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		if (t->names[mid].pos < pos)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, t->names[mid].pos < pos);
 	if (lo < t->nnames && t->names[lo].pos == pos)
 		return t->names[lo].name;
 	return (struct ss_str){ NULL, 0 };
@@ -223,13 +218,7 @@ struct ss_str ss_track_event_name(const struct ss_track *t, uint32_t pos)
 const struct ss_track_flow *ss_track_flow(const struct ss_track *t, uint32_t pos)
 {
 	uint32_t lo = 0, hi = t->nflows;
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		if (t->flows[mid].pos < pos)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, t->flows[mid].pos < pos);
 	return lo < t->nflows && t->flows[lo].pos == pos ? &t->flows[lo] : NULL;
 }
 
@@ -237,13 +226,7 @@ uint32_t ss_track_lower(const struct ss_track *t, uint64_t ps)
 {
 	int64_t at = ps > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)ps;
 	uint32_t lo = 0, hi = t->n;
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		if (ss_line_begin_ps(t->line, ss_track_event(t, mid)) < at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, ss_line_begin_ps(t->line, ss_track_event(t, mid)) < at);
 	return lo;
 }
 

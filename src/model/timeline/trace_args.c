@@ -1,4 +1,5 @@
 /* trace_args.c - what stands behind an event on the timeline: its step group and its arguments. */
+#include "base/bisect.h"
 #include "model/timeline/trace.h"
 #include "xspace/fields.h"
 
@@ -52,13 +53,7 @@ static bool visit(const struct ss_plane *p, struct ss_xstats it, const struct vi
 static bool visit_added(const struct ss_line *l, uint32_t event, const struct visitor *v)
 {
 	size_t lo = 0, hi = l->nadded;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (l->added[mid].event < event)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, l->added[mid].event < event);
 	for (; lo < l->nadded && l->added[lo].event == event; lo++) {
 		const struct ss_added_stat *a = &l->added[lo];
 		struct ss_xstat s = { .stat = a->stat, .kind = a->kind, .meta = SS_NONE, .u = a->u, .s = a->s };

@@ -8,6 +8,7 @@
  */
 #include "model/timeline/trace_level.h"
 
+#include "base/bisect.h"
 #include "base/vec.h"
 
 #include <endian.h>
@@ -81,13 +82,7 @@ static bool scan(struct ss_trace_hits *out, const struct ss_track *t, uint32_t f
 /* As ss_track_lower, within [from, to). */
 static uint32_t lower_in(const struct ss_track *t, uint32_t from, uint32_t to, uint64_t ps)
 {
-	while (from < to) {
-		uint32_t mid = from + (to - from) / 2;
-		if ((int64_t)ss_track_begin_ps(t, mid) < (int64_t)ps)
-			from = mid + 1;
-		else
-			to = mid;
-	}
+	SS_BISECT(from, to, mid, (int64_t)ss_track_begin_ps(t, mid) < (int64_t)ps);
 	return from;
 }
 

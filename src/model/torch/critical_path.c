@@ -1,6 +1,7 @@
 /* critical_path.c - see critical_path.h. */
 #include "model/torch/critical_path.h"
 
+#include "base/bisect.h"
 #include "model/torch/device.h"
 #include "model/torch/steps.h"
 
@@ -161,13 +162,7 @@ static bool list_blocking(struct walk *w)
 static uint32_t waited_for(const struct walk *w, int64_t from_ns, int64_t at_ns)
 {
 	size_t lo = 0, hi = w->blocking.n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (w->blocking.v[mid].end_ns <= at_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, w->blocking.v[mid].end_ns <= at_ns);
 	for (; lo && w->blocking.v[lo - 1].end_ns > from_ns; lo--) {
 		uint32_t r = w->blocking.v[lo - 1].waited_for;
 		if (w->t->device.v[r].end_ns < at_ns)

@@ -1,6 +1,8 @@
 /* intervals.c - see intervals.h. */
 #include "model/torch/intervals.h"
 
+#include "base/bisect.h"
+
 #include <stdlib.h>
 
 bool ss_intervals_add(struct ss_intervals *s, int64_t begin_ns, int64_t end_ns)
@@ -65,13 +67,7 @@ int64_t ss_intervals_within_ns(const struct ss_intervals *s, int64_t begin_ns, i
 	const struct ss_interval one = { begin_ns, end_ns };
 	size_t lo = 0, hi = s->v.n;
 	int64_t sum = 0;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (s->v.v[mid].end_ns <= begin_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, s->v.v[mid].end_ns <= begin_ns);
 	for (; lo < s->v.n && s->v.v[lo].begin_ns < end_ns; lo++)
 		sum += common(&s->v.v[lo], &one);
 	return sum;

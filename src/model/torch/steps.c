@@ -1,6 +1,7 @@
 /* steps.c - see steps.h. */
 #include "model/torch/steps.h"
 
+#include "base/bisect.h"
 #include "base/exclusive.h"
 #include "model/torch/kernel_name.h"
 #include "model/torch/torch_build.h"
@@ -78,13 +79,7 @@ bool ss_torch_find_steps(struct ss_torch *t)
 size_t ss_torch_step_of_call(const struct ss_torch *t, const struct ss_torch_call *c)
 {
 	size_t lo = 0, hi = t->steps.n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (t->steps.v[mid].begin_ns <= c->begin_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, t->steps.v[mid].begin_ns <= c->begin_ns);
 	return lo && c->end_ns <= t->steps.v[lo - 1].end_ns ? lo - 1 : SS_NPOS;
 }
 
