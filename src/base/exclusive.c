@@ -5,6 +5,7 @@
 #include "base/exclusive.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct walk {
 	const struct ss_claim *claims;
@@ -91,16 +92,66 @@ static bool tile(struct walk *w, size_t n, int64_t from_ps, int64_t to_ps, ss_pi
 	return to_ps <= begin_ps || piece(ctx, begin_ps, to_ps, current);
 }
 
+static void merge(struct ss_claim *to, const struct ss_claim *a, size_t na, const struct ss_claim *b, size_t nb)
+{
+	while (na && nb) {
+		bool second = by_begin(b, a) < 0;
+		*to++ = second ? *b : *a;
+		b += second;
+		nb -= second;
+		a += !second;
+		na -= !second;
+	}
+	memcpy(to, a, na * sizeof(*a));
+	memcpy(to + na, b, nb * sizeof(*b));
+}
+
+static size_t run_at(const struct ss_claim *v, size_t n)
+{
+	size_t k = n > 0;
+	while (k < n && by_begin(&v[k - 1], &v[k]) <= 0)
+		k++;
+	return k;
+}
+
+/*
+ * What claims time comes thread by thread, each in order: a few runs, which are merged two by two until one is left.
+ * False when memory is out.
+ */
+static bool sort_runs(struct ss_claim *claims, size_t n)
+{
+	size_t runs = 0, at = 0;
+	if (run_at(claims, n) == n)
+		return true;
+	struct ss_claim *other = malloc(n * sizeof(*other)), *from = claims, *to = other;
+	if (!other)
+		return false;
+	do {
+		for (runs = 0, at = 0; at < n; runs++) {
+			size_t first = run_at(from + at, n - at), second = run_at(from + at + first, n - at - first);
+			merge(to + at, from + at, first, from + at + first, second);
+			at += first + second;
+		}
+		struct ss_claim *swap = from;
+		from = to;
+		to = swap;
+	} while (runs > 1);
+	if (from != claims)
+		memcpy(claims, from, n * sizeof(*claims));
+	free(other);
+	return true;
+}
+
 bool ss_exclusive(struct ss_claim *claims, size_t n, int64_t from_ps, int64_t to_ps, ss_piece_fn *piece, void *ctx)
 {
 	struct walk w = { .claims = claims };
 	if (n >= UINT32_MAX)
 		return false;
 	w.heap = malloc((n + 1) * sizeof(*w.heap));
-	if (!w.heap)
+	if (!w.heap || !sort_runs(claims, n)) {
+		free(w.heap);
 		return false;
-	if (n)
-		qsort(claims, n, sizeof(*claims), by_begin);
+	}
 	bool done = tile(&w, n, from_ps, to_ps, piece, ctx);
 	free(w.heap);
 	return done;

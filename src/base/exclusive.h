@@ -24,8 +24,8 @@ typedef bool ss_piece_fn(void *ctx, int64_t begin_ps, int64_t end_ps, const stru
 
 /*
  * Calls `piece` for pieces in the order of time that tile [from_ps, to_ps) without gaps; neighbours have
- * different winners. Sorts the claims. O(n log n) time, 4 n bytes of scratch memory. False when memory is
- * out or `piece` returned false.
+ * different winners. Sorts the claims. O(n log r) time for claims that come in r runs in order, up to 28 n bytes of
+ * scratch memory. False when memory is out or `piece` returned false.
  */
 bool ss_exclusive(struct ss_claim *claims, size_t n, int64_t from_ps, int64_t to_ps, ss_piece_fn *piece, void *ctx);
 

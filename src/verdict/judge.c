@@ -1,8 +1,8 @@
 /* judge.c - see judge.h. */
 #include "verdict/judge.h"
 
+#include "base/cxx_name.h"
 #include "model/facts/facts.h"
-#include "model/ops/kernel_name.h"
 #include "verdict/limits.h"
 
 #include <stdarg.h>
@@ -85,9 +85,9 @@ struct ss_verdict_finding *ss_find(struct ss_judge *j, enum ss_cause c, double s
 	return NULL;
 }
 
-struct ss_str ss_shown_name(const struct ss_time_subject *s)
+struct ss_str ss_shown_name(struct ss_judge *j, const struct ss_time_subject *s)
 {
-	return s->on_device ? ss_kernel_short_name(s->name) : s->name;
+	return s->on_device ? ss_cxx_short_name(s->name, j->arena) : s->name;
 }
 
 struct ss_str ss_say_time(struct ss_judge *j, double ps)

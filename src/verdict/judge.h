@@ -44,7 +44,7 @@ struct ss_befallen {
 struct ss_befallen ss_befalls(const struct ss_judge *j, enum ss_time_class c);
 
 /* As it is shown: kernels by their short name. */
-struct ss_str ss_shown_name(const struct ss_time_subject *s);
+struct ss_str ss_shown_name(struct ss_judge *j, const struct ss_time_subject *s);
 /* The largest of a unit in a class, in steps (or between them); NULL. */
 const struct ss_time_subject *ss_largest(const struct ss_judged_unit *u, enum ss_time_class c, bool between);
 uint64_t ss_subject_ps(const struct ss_time_subject *s, bool between);

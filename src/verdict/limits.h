@@ -24,8 +24,12 @@
 #define SS_MANY_OPS 8
 /* Operations shorter than this on average are small: starting one takes some of it. */
 #define SS_SMALL_MEAN_PS UINT64_C(50000000)
-/* One of the participants came last in this share of the meetings in which somebody did: not by chance. */
+/*
+ * One of the participants came last in this share of the meetings in which somebody did: not by chance. Of two, each
+ * does so in half of them by chance, of more in fewer.
+ */
 #define SS_STRAGGLER_LAST_FRAC 0.6
+#define SS_STRAGGLER_OF_TWO_FRAC 0.8
 /* Memory is short from here on: the next larger allocation may fail. */
 #define SS_MEMORY_FULL_FRAC 0.92
 /* More is in use after this share of the steps, and at the end by this much. */

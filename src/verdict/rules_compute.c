@@ -1,7 +1,7 @@
 /* rules_compute.c - what computes, what bounds it, and in which types. */
 #include "verdict/judge.h"
 
-#include "model/ops/kernel_name.h"
+#include "base/cxx_name.h"
 #include "verdict/limits.h"
 
 static const char *bound_of(const struct ss_time_subject *s)
@@ -61,7 +61,7 @@ void ss_rule_compute(struct ss_judge *j)
 	struct ss_verdict_finding *f = ss_find(j, well ? SS_CAUSE_NONE : SS_CAUSE_COMPUTE, b.frac);
 	if (!f)
 		return;
-	f->subject = s ? ss_cut(ss_shown_name(s), SS_MOST_SUBJECT_BYTES) : SS_STR("operations");
+	f->subject = s ? ss_cut(ss_shown_name(j, s), SS_MOST_SUBJECT_BYTES) : SS_STR("operations");
 	struct ss_str detail = s && s->detail.n ? ss_say(j, " (" SS_FMT ")", SS_ARG(ss_cut(s->detail, 160)))
 						: SS_STR(""),
 		      how = reach(j, s);
@@ -99,7 +99,7 @@ void ss_rule_precision(struct ss_judge *j)
 	struct ss_verdict_finding *f = ss_find(j, SS_CAUSE_PRECISION, NAN);
 	if (!f)
 		return;
-	f->subject = ss_cut(ss_kernel_short_name(kernel), SS_MOST_SUBJECT_BYTES);
+	f->subject = ss_cut(ss_cxx_short_name(kernel, j->arena), SS_MOST_SUBJECT_BYTES);
 	f->text = ss_say(j,
 			 "Matrix products in 32 bit take %.1f%% of the time, the most in " SS_FMT
 			 ": narrower types run on faster units.",

@@ -20,8 +20,8 @@ static const struct ss_judged_unit *latest(const struct ss_judge *j)
 			last += j->units[i].wait.last;
 			host_ps += j->units[i].wait.caused_ps;
 		}
-	bool often = all && (double)last >= SS_STRAGGLER_LAST_FRAC * (double)all &&
-		     (double)host_ps >= SS_STRAGGLER_LAST_FRAC * (double)caused_ps;
+	double least = j->nunits > 2 ? SS_STRAGGLER_LAST_FRAC : SS_STRAGGLER_OF_TWO_FRAC;
+	bool often = all && (double)last >= least * (double)all && (double)host_ps >= least * (double)caused_ps;
 	return often ? who : NULL;
 }
 
@@ -67,7 +67,7 @@ static struct ss_str excess_of(struct ss_judge *j, const struct ss_judged_unit *
 	if (*class == SS_TIME_UNKNOWN)
 		return SS_STR(" What it does meanwhile was not recorded.");
 	return s ? ss_say(j, " Meanwhile it is busy with " SS_FMT ": " SS_FMT ".", SS_ARG(name),
-			  SS_ARG(ss_cut(ss_shown_name(s), 100)))
+			  SS_ARG(ss_cut(ss_shown_name(j, s), 100)))
 		 : ss_say(j, " Meanwhile it is busy with " SS_FMT ".", SS_ARG(name));
 }
 
@@ -130,7 +130,7 @@ void ss_rule_collective(struct ss_judge *j)
 	struct ss_verdict_finding *f = ss_find(j, SS_CAUSE_COLLECTIVE, frac);
 	if (!f)
 		return;
-	f->subject = s ? ss_cut(ss_shown_name(s), SS_MOST_SUBJECT_BYTES) : SS_STR("collective operations");
+	f->subject = s ? ss_cut(ss_shown_name(j, s), SS_MOST_SUBJECT_BYTES) : SS_STR("collective operations");
 	bool joined = worst->wait.meetings > 0;
 	f->text = ss_say(
 		j,

@@ -8,7 +8,8 @@ static struct ss_str place_of(struct ss_judge *j, const struct ss_time_subject *
 	const char *how = s->on_device ? " (" : ", mostly in ", *end = s->on_device ? ")" : "";
 	struct ss_str detail = s->detail.n ? ss_say(j, "%s" SS_FMT "%s", how, SS_ARG(s->detail), end) : SS_STR("");
 	struct ss_str caller = s->caller.n ? ss_say(j, ", called by " SS_FMT, SS_ARG(s->caller)) : SS_STR("");
-	return ss_say(j, SS_FMT SS_FMT SS_FMT, SS_ARG(ss_cut(ss_shown_name(s), 160)), SS_ARG(detail), SS_ARG(caller));
+	return ss_say(j, SS_FMT SS_FMT SS_FMT, SS_ARG(ss_cut(ss_shown_name(j, s), 160)), SS_ARG(detail),
+		      SS_ARG(caller));
 }
 
 static struct ss_str where(struct ss_judge *j, const struct ss_judged_unit *u)
@@ -30,7 +31,7 @@ static struct ss_verdict_finding *class_finding(struct ss_judge *j, enum ss_caus
 		return NULL;
 	f->befallen = b.n;
 	if (*s)
-		f->subject = ss_cut(ss_shown_name(*s), SS_MOST_SUBJECT_BYTES);
+		f->subject = ss_cut(ss_shown_name(j, *s), SS_MOST_SUBJECT_BYTES);
 	struct ss_str class = ss_time_class_name(c);
 	ss_prove(j, f, ss_say(j, "share of the recorded time: " SS_FMT, SS_ARG(class)).p, ss_unit_step_frac(*u, c),
 		 "share", *u, "overview_page");
@@ -155,7 +156,7 @@ static struct ss_str largest_names(struct ss_judge *j, const struct ss_judged_un
 	size_t n = 0;
 	for (size_t i = 0; i < u->u->nsubjects && n < 3; i++) {
 		const struct ss_time_subject *s = &u->u->subjects[i];
-		struct ss_str name = ss_cut(ss_shown_name(s), 60);
+		struct ss_str name = ss_cut(ss_shown_name(j, s), 60);
 		if (s->class == c && ss_subject_ps(s, false))
 			text = n++ ? ss_say(j, SS_FMT ", " SS_FMT, SS_ARG(text), SS_ARG(name)) : name;
 	}
@@ -183,15 +184,15 @@ void ss_rule_dispatch(struct ss_judge *j)
 	const char *what = gpu ? "kernels" : "programs and operations", *per = u->h->windows.n ? "in a step" : "in all";
 	const struct ss_time_subject *op = gpu ? ss_largest(u, SS_TIME_COMPUTE, false) : NULL;
 	struct ss_str names = largest_names(j, u, SS_TIME_LAUNCH), runs = SS_STR(""), counted = SS_STR("");
-	bool small = n > SS_MANY_OPS && u->u->ops && u->u->op_ps / u->u->ops < SS_SMALL_MEAN_PS;
+	bool small = per_step(u, n) > SS_MANY_OPS && u->u->ops && u->u->op_ps / u->u->ops < SS_SMALL_MEAN_PS;
 	if (op)
 		runs = ss_say(j, "%swhat they start is mostly " SS_FMT, names.n ? "; " : "",
-			      SS_ARG(ss_cut(ss_shown_name(op), 80)));
+			      SS_ARG(ss_cut(ss_shown_name(j, op), 80)));
 	if (n)
 		counted = ss_say(j, ": %.0f %s%s, " SS_FMT " each", per_step(u, n), small ? "small ones " : "", per,
 				 SS_ARG(ss_say_time(j, each_ps)));
 	if (!s)
-		f->subject = op ? ss_cut(ss_shown_name(op), SS_MOST_SUBJECT_BYTES) : SS_STR("launches");
+		f->subject = op ? ss_cut(ss_shown_name(j, op), SS_MOST_SUBJECT_BYTES) : SS_STR("launches");
 	f->text = ss_say(j,
 			 "Starting %s takes %.1f%% of the time, and nothing computes meanwhile" SS_FMT
 			 " (" SS_FMT SS_FMT ").",
@@ -236,16 +237,15 @@ void ss_rule_idle(struct ss_judge *j)
 	struct ss_str at = where(j, b.worst);
 	f->subject = h->thread.n ? ss_say(j, "main thread " SS_FMT ": not recorded", SS_ARG(ss_cut(h->thread, 100)))
 				 : SS_STR("host: not recorded");
-	f->text = h->thread.n
-			  ? ss_say(j,
-				   "Nothing runs during %.1f%% of the time, and what the host does then was not "
-				   "recorded: the main thread" SS_FMT ", '" SS_FMT "', shows no event there%s.",
-				   100 * b.frac, SS_ARG(at), SS_ARG(h->thread),
-				   h->has_python ? "" : " (Python's calls were not recorded)")
-			  : ss_say(j,
-				   "Nothing runs during %.1f%% of the time%s" SS_FMT ", and nothing of the host was "
-				   "recorded that says why.",
-				   100 * b.frac, at.n ? " on host " : "", SS_ARG(at.n ? h->name : at));
+	f->text = h->thread.n ? ss_say(j,
+				       "Nothing runs during %.1f%% of the time, and what the host does then was not "
+				       "recorded: the main thread" SS_FMT ", '" SS_FMT "', shows no event there%s.",
+				       100 * b.frac, SS_ARG(at), SS_ARG(h->thread),
+				       h->has_python ? "" : " (Python's calls were not recorded)")
+			      : ss_say(j, "Nothing runs during %.1f%% of the time%s" SS_FMT ", and %s.", 100 * b.frac,
+				       at.n ? " on host " : "", SS_ARG(at.n ? h->name : at),
+				       h->has_host ? "what the main thread does then was not recorded"
+						   : "nothing of the host was recorded that says why");
 	ss_prove(j, f, "share of the recorded time in which nothing was recorded",
 		 ss_unit_step_frac(b.worst, SS_TIME_UNKNOWN), "share", b.worst, "trace_viewer@");
 	if (!h->has_python && !has_found(j, SS_CAUSE_HOST_CODE))

@@ -4,7 +4,6 @@
 #include "model/attribution/attribution.h"
 #include "model/attribution/frames.h"
 #include "model/attribution/host_kinds.h"
-#include "model/ops/kernel_name.h"
 #include "unit/build_pb.h"
 #include "verdict/verdict.h"
 
@@ -71,7 +70,7 @@ static void kinds_of_names(void **state)
 	SAY("Mul", ss_called_name(SS_STR("EagerLocalExecute: Mul")));
 }
 
-static void widths_and_names_of_kernels(void **state)
+static void widths_of_kernels(void **state)
 {
 	(void)state;
 	assert_int_equal(ss_kernel_width(SS_STR("ampere_sgemm_128x64_tn")), SS_WIDTH_WIDE);
@@ -83,15 +82,6 @@ static void widths_and_names_of_kernels(void **state)
 	/* Nothing is said of what does not tell, nor of what multiplies no matrices. */
 	assert_int_equal(ss_kernel_width(SS_STR("gemm_fusion_kernel")), SS_WIDTH_UNKNOWN);
 	assert_int_equal(ss_kernel_width(SS_STR("softmax_float")), SS_WIDTH_UNKNOWN);
-	SAY("native::reduce_kernel",
-	    ss_kernel_short_name(SS_STR("void at::native::reduce_kernel<512, 1, at::x<float> >(at::y)")));
-	SAY("cutlass_80_tensorop_bf16_gemm",
-	    ss_kernel_short_name(SS_STR("void cutlass::Kernel2<cutlass_80_tensorop_bf16_gemm>")));
-	SAY("ncclDevKernel_AllReduce_Sum_bf16_RING_LL",
-	    ss_kernel_short_name(SS_STR("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(x)")));
-	SAY("(anonymous namespace)::k(int)", ss_kernel_short_name(SS_STR("(anonymous namespace)::k(int)")));
-	SAY("fusion.31", ss_kernel_short_name(SS_STR("fusion.31")));
-	SAY("", ss_kernel_short_name(SS_STR("")));
 }
 
 /* Two meetings: the second participant is late to both, the third is in one alone. */
@@ -206,9 +196,12 @@ static void findings_have_their_proof(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(frames_of_both_profilers),	    cmocka_unit_test(kinds_of_names),
-		cmocka_unit_test(widths_and_names_of_kernels),	    cmocka_unit_test(who_comes_last),
-		cmocka_unit_test(each_moment_belongs_to_one_class), cmocka_unit_test(findings_have_their_proof),
+		cmocka_unit_test(frames_of_both_profilers),
+		cmocka_unit_test(kinds_of_names),
+		cmocka_unit_test(widths_of_kernels),
+		cmocka_unit_test(who_comes_last),
+		cmocka_unit_test(each_moment_belongs_to_one_class),
+		cmocka_unit_test(findings_have_their_proof),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

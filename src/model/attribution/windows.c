@@ -211,6 +211,18 @@ static bool extend_to_work(struct ss_windows *w, const struct ss_host *h)
 	return ok;
 }
 
+static bool use_derived(struct ss_windows *out, const struct ss_steps *s, const struct ss_host *h,
+			const struct marks *m)
+{
+	if (!copy_steps(out, s, h, m))
+		return false;
+	out->source = SS_STEPS_DERIVED;
+	out->confidence_frac = 1;
+	make_disjoint(out);
+	extend(out, m);
+	return ss_host_hardware(h) != SS_HW_GPU || extend_to_work(out, h);
+}
+
 static void use_marks(struct ss_windows *out, struct marks *m)
 {
 	out->source = SS_STEPS_MARKED;
@@ -221,18 +233,6 @@ static void use_marks(struct ss_windows *out, struct marks *m)
 	m->v.v = NULL;
 	m->v.n = m->v.cap = 0;
 	make_disjoint(out);
-}
-
-static bool use_derived(struct ss_windows *out, const struct ss_steps *s, const struct ss_host *h,
-			const struct marks *m)
-{
-	if (!copy_steps(out, s, h, m))
-		return false;
-	out->source = SS_STEPS_DERIVED;
-	out->confidence_frac = 1;
-	make_disjoint(out);
-	extend(out, m);
-	return true;
 }
 
 /* Calls so short may as well be parts of a step. */
