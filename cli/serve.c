@@ -91,6 +91,7 @@ static int run(int argc, char **argv)
 		CLI_TEXT("allow-host", 0, &config.allow_host),
 		CLI_TEXT("src-prefix", 0, &config.src_prefix),
 		CLI_FLAG("allow-capture", 0, &config.allow_capture),
+		CLI_FLAG("allow-capture-get", 0, &config.capture_by_get),
 		CLI_NUMBER("grpc", 0, 65535, &grpc_port),
 		CLI_TEXT("grpc-token-file", 0, &grpc_token.token_file),
 		CLI_TEXT("token-file", 0, &token.token_file),
@@ -146,6 +147,7 @@ const struct cli_command cli_command_serve = {
 		"      --allow-host NAME further host name that a proxy on this machine sends\n"
 		"      --src-prefix P    path prefix of source files, for XProf's page\n"
 		"      --allow-capture   let the page capture profiles of running programs into DIR\n"
+		"      --allow-capture-get  with it: also when a client that is no page of this server asks by GET\n"
 		"      --grpc N          also serve gRPC (service ProfileAnalysis) at port N; 0: a free port\n"
 		"      --grpc-token-file F  require the token in file F for gRPC instead\n"
 		"\nFrom another machine:  ssh -L 6006:localhost:6006 HOST stepscope serve DIR\n",

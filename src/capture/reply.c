@@ -26,13 +26,15 @@ static bool malformed(struct ss_err *err)
 }
 
 /* A file of the answer may be called: letters, digits and . _ - @, not beginning with a dot. */
-static bool good_name(const char *s)
+static bool good_name(struct ss_str s)
 {
-	if (s[0] == '.' || !s[0])
+	if (!s.n || s.p[0] == '.')
 		return false;
-	for (; *s; s++)
-		if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') || strchr("._-@^", *s)))
+	for (size_t i = 0; i < s.n; i++) {
+		char c = s.p[i];
+		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("._-@^", c))))
 			return false;
+	}
 	return true;
 }
 
@@ -67,7 +69,7 @@ static bool end_tool(struct ss_reply *r, struct ss_err *err)
 		ss_new_file_drop(&r->tool);
 		return true;
 	}
-	if (!good_name(r->name))
+	if (!good_name(name))
 		return ss_fail(err, SS_EFORMAT, "the answer holds a file with an unsafe name");
 	return keep(r, &r->tool, r->name, err);
 }

@@ -272,6 +272,7 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
 	call->stream = frame->hd.stream_id;
 	call->authorized = !c->server->token;
 	call->asked.deadline_ns = SS_NEVER_NS;
+	call->begun_ns = ss_net_now_ns();
 	memcpy(call->peer, c->peer, sizeof(call->peer));
 	call->asked.peer = call->peer;
 	call->next = c->calls;

@@ -1,6 +1,7 @@
 /*
- * grpc_calls.h - the two halves of the gRPC server: grpc_calls.c takes calls out of a session and puts
- * answers into it, grpc_server.c has the connections and the loop. Not for anybody outside of them.
+ * grpc_calls.h - the two halves of the gRPC server: grpc_calls.c takes calls out of a session and
+ * puts answers into it, grpc_server.c has the connections and the loop. Not for anybody outside of
+ * them.
  *
  * The loop's thread owns connections, sessions and calls; a worker's thread owns a call from the
  * moment its request is whole until its handler has returned. Over that border go only: the list of
@@ -29,6 +30,7 @@ struct ss_rpc_call {
 	struct ss_rpc_call *prev, *next;	/* of the connection */
 	struct ss_rpc_call *next_done;
 	int32_t stream;
+	int64_t begun_ns;
 	enum ss_rpc_stage stage;
 	bool refused;			/* answered without a handler */
 	bool gone;			/* under the server's lock */

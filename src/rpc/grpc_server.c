@@ -92,7 +92,9 @@ static int64_t idle_limit_ns(const struct ss_rpc_conn *c)
 	return (int64_t)(c->settled ? idle_s : GREET_S) * 1000000000;
 }
 
-/* Does a call of this connection wait for the other side: for the rest of a request, or to be read? */
+/*
+ * Does a call of this connection wait for the other side: for the rest of a request, or to be read?
+ */
 static bool waits_for_peer(const struct ss_rpc_conn *c)
 {
 	for (const struct ss_rpc_call *call = c->calls; call; call = call->next)
@@ -104,6 +106,7 @@ static bool waits_for_peer(const struct ss_rpc_conn *c)
 /* Deadlines of calls, connections that say nothing. */
 static void check_conn(struct ss_rpc_conn *c, int64_t now_ns)
 {
+	unsigned request_s = c->server->config.request_s ? c->server->config.request_s : 60;
 	unsigned stall_s = c->server->config.stall_s ? c->server->config.stall_s : 60;
 	int64_t last_ns = c->h2.heard_ns > c->h2.sent_ns ? c->h2.heard_ns : c->h2.sent_ns;
 	if (!c->calls && now_ns - c->since_ns >= idle_limit_ns(c))
@@ -115,6 +118,11 @@ static void check_conn(struct ss_rpc_conn *c, int64_t now_ns)
 		c->h2.over = true;
 	for (struct ss_rpc_call *call = c->calls, *next; call; call = next) {
 		next = call->next;
+		if (call->stage == SS_RPC_RECEIVING && !call->refused &&
+		    now_ns - call->begun_ns >= (int64_t)request_s * 1000000000) {
+			ss_rpc_refuse(call, SS_GRPC_DEADLINE_EXCEEDED, "the request did not come to its end in time");
+			continue;
+		}
 		if (now_ns < call->asked.deadline_ns || call->refused || call->stage == SS_RPC_SENDING)
 			continue;
 		if (call->stage == SS_RPC_RECEIVING)

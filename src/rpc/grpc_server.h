@@ -1,10 +1,10 @@
 /*
- * grpc_server.h - answering unary gRPC methods: one thread with a poll loop for all connections, one
- * more for each call in work, so that a handler may take its time.
+ * grpc_server.h - answering unary gRPC methods: one thread with a poll loop for all connections,
+ * one more for each call in work, so that a handler may take its time.
  *
  * Needs nothing but base/ and nghttp2, for programs that carry a server in them. What comes from
- * outside is bounded: connections, calls, bytes of a request, bytes of all unfinished requests, time
- * without a word. docs/security.md has the numbers.
+ * outside is bounded: connections, calls, bytes of a request, bytes of all unfinished requests,
+ * time without a word. docs/security.md has the numbers.
  */
 #ifndef SS_RPC_GRPC_SERVER_H
 #define SS_RPC_GRPC_SERVER_H
@@ -53,6 +53,7 @@ struct ss_grpc_server_config {
 	uint64_t max_request_bytes;	/* 0: 4 MiB */
 	uint64_t max_pending_bytes;	/* of all requests; 0: 64 MiB */
 	unsigned idle_s;		/* a connection without a call is closed after so long; 0: 600 */
+	unsigned request_s;		/* a request from its first byte to its last, however steadily they come; 0: 60 */
 	unsigned stall_s;		/* one that takes or gives nothing in the middle of a call; 0: 60 */
 };
 

@@ -9,14 +9,18 @@
 #include "rpc/net.h"
 
 #include <errno.h>
+#include <arpa/inet.h>
 #include <microhttpd.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #define HEADER_BYTES ((size_t)32 << 10)	/* of one connection: request line and headers */
@@ -25,7 +29,25 @@
 #define READ_BYTES ((size_t)64 << 10)	/* asked of a reader at once */
 #define MAX_ARGS 64
 
+/* How far a connection is: only what is in work is waited for without a limit. */
+enum stage { READING, WORKING, BETWEEN };
+
+struct conn {
+	struct conn *next;
+	int fd;
+	enum stage stage;
+	int64_t since_ns;	/* in this stage */
+	unsigned char address[16];
+	bool local, ending;
+};
+
 struct ss_http {
+	pthread_mutex_t lock;
+	pthread_cond_t ends;
+	struct conn *conns;	/* under the lock, with what is in them */
+	size_t nconns;
+	bool stopping;
+	pthread_t watch;
 	struct MHD_Daemon *daemon;
 	struct ss_http_config config;
 	uint16_t port;
@@ -35,6 +57,7 @@ struct ss_http {
 
 /* A request from its first call to its end. */
 struct call {
+	struct conn *conn;
 	struct ss_arena arena;
 	size_t body_bytes;
 	bool begun;		/* the headers were seen */
@@ -72,6 +95,42 @@ static enum MHD_Result take_arg(void *arg, enum MHD_ValueKind kind, const char *
 	a->no_memory = !a->v[a->n].name.p || !a->v[a->n].value.p;
 	a->n++;
 	return a->no_memory ? MHD_NO : MHD_YES;
+}
+
+/* Every request names its host once: a name or an address, and a port or none. */
+static bool is_host(struct ss_str s)
+{
+	uint64_t port;
+	size_t colon = ss_str_rchr(s, ':');
+	bool v6 = s.n && s.p[0] == '[';
+	size_t end = v6 ? ss_str_chr(s, ']') : colon == SS_NPOS ? s.n : colon;
+	if (end == SS_NPOS || end + v6 == 0 || (v6 && end < 3))
+		return false;
+	for (size_t i = v6; i < end; i++) {
+		char c = s.p[i];
+		bool word = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.';
+		if (!word && !(v6 ? c == ':' || c == '%' : c == '-' || c == '_'))
+			return false;
+	}
+	struct ss_str rest = ss_str_sub(s, end + v6, s.n);
+	return !rest.n || (rest.p[0] == ':' && rest.n > 1 && ss_str_to_u64(ss_str_sub(rest, 1, rest.n), &port) && port >= 1 &&
+			   port <= 65535);
+}
+
+static enum MHD_Result count_hosts(void *arg, enum MHD_ValueKind kind, const char *key, const char *value)
+{
+	unsigned *n = arg;
+	(void)kind;
+	if (strcasecmp(key, "Host") == 0)
+		*n += is_host(ss_str_from(value ? value : "")) ? 1 : 2;
+	return MHD_YES;
+}
+
+static bool names_one_host(struct MHD_Connection *c)
+{
+	unsigned n = 0;
+	MHD_get_connection_values(c, MHD_HEADER_KIND, count_hosts, &n);
+	return n == 1;
 }
 
 static struct ss_str header(struct MHD_Connection *c, const char *name)
@@ -184,6 +243,11 @@ static void handle(struct ss_http *h, struct MHD_Connection *c, struct call *cal
 	}
 	if (args.too_many) {
 		refuse(reply, 400, SS_STR("{\"error\":{\"status\":400,\"text\":\"the request has more than 64 parameters\"}}"));
+		return;
+	}
+	if (!names_one_host(c)) {
+		refuse(reply, 400, SS_STR("{\"error\":{\"status\":400,\"text\":\"the request must have one Host header: a name "
+					  "or an address, and a port or none\"}}"));
 		return;
 	}
 	if (!may_ask(h, c, call, &args)) {
@@ -318,6 +382,19 @@ static enum MHD_Result queue(const struct ss_http *h, struct MHD_Connection *c, 
 	return ok;
 }
 
+/*
+ * The next request begins to count when its first line is there, the first one with the connection.
+ */
+static void enter(struct ss_http *h, struct conn *c, enum stage stage)
+{
+	if (!c)
+		return;
+	pthread_mutex_lock(&h->lock);
+	c->stage = stage;
+	c->since_ns = ss_net_now_ns();
+	pthread_mutex_unlock(&h->lock);
+}
+
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const char *url, const char *method,
 				  const char *version, const char *upload, size_t *upload_n, void **state)
 {
@@ -340,6 +417,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
 			return MHD_YES;
 		return MHD_NO;
 	}
+	enter(h, call->conn, WORKING);
 	handle(h, c, call, url, method, &reply);
 	return queue(h, c, call, &reply);
 }
@@ -350,9 +428,13 @@ static void *on_begin(void *arg, const char *uri, struct MHD_Connection *c)
 	struct ss_http *h = arg;
 	struct call *call = calloc(1, sizeof(*call));
 	(void)uri;
-	(void)c;
-	if (call)
-		atomic_fetch_add(&h->working, 1);
+	if (!call)
+		return NULL;
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	call->conn = info ? info->socket_context : NULL;
+	if (call->conn && call->conn->stage == BETWEEN)
+		enter(h, call->conn, READING);
+	atomic_fetch_add(&h->working, 1);
 	return call;
 }
 
@@ -364,10 +446,148 @@ static void on_end(void *arg, struct MHD_Connection *c, void **state, enum MHD_R
 	(void)why;
 	if (!call)
 		return;
+	enter(h, call->conn, BETWEEN);
 	ss_arena_release(&call->arena);
 	free(call);
 	*state = NULL;
 	atomic_fetch_sub(&h->working, 1);
+}
+
+/* ---- connections that take their time ---- */
+
+static unsigned max_connections(const struct ss_http *h)
+{
+	return h->config.max_connections ? h->config.max_connections : 256;
+}
+
+/* Let its thread find the connection closed. Under the lock. */
+static void end_conn(struct conn *c)
+{
+	c->ending = true;
+	shutdown(c->fd, SHUT_RDWR);
+}
+
+/*
+ * Full: of those that nobody works for, the one that has been waiting longest gives way. Under the
+ * lock.
+ */
+static void make_way(struct ss_http *h)
+{
+	struct conn *oldest = NULL;
+	for (struct conn *c = h->conns; c; c = c->next)
+		if (!c->ending && c->stage != WORKING && (!oldest || c->since_ns < oldest->since_ns))
+			oldest = c;
+	if (oldest)
+		end_conn(oldest);
+}
+
+static void read_address(struct conn *c)
+{
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+		struct sockaddr_storage room;
+	} a;
+	socklen_t n = sizeof(a);
+	c->local = true;
+	if (getpeername(c->fd, &a.any, &n) != 0)
+		return;
+	if (a.any.sa_family == AF_INET) {
+		memcpy(c->address, &a.v4.sin_addr, 4);
+		c->local = ntohl(a.v4.sin_addr.s_addr) >> 24 == 127;
+	} else if (a.any.sa_family == AF_INET6) {
+		memcpy(c->address, &a.v6.sin6_addr, 16);
+		c->local = IN6_IS_ADDR_LOOPBACK(&a.v6.sin6_addr);
+	}
+}
+
+/*
+ * A quarter of the connections is for one address at most; on this machine many may stand behind
+ * one (ssh, a proxy). Under the lock.
+ */
+static bool is_one_too_many(const struct ss_http *h, const struct conn *one)
+{
+	size_t n = 0;
+	for (const struct conn *c = h->conns; c && !one->local; c = c->next)
+		n += memcmp(c->address, one->address, sizeof(c->address)) == 0;
+	return n > max_connections(h) / 4;
+}
+
+static void on_connection(void *arg, struct MHD_Connection *m, void **context, enum MHD_ConnectionNotificationCode code)
+{
+	struct ss_http *h = arg;
+	struct conn *c = *context;
+	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		const union MHD_ConnectionInfo *info = MHD_get_connection_info(m, MHD_CONNECTION_INFO_CONNECTION_FD);
+		c = info ? calloc(1, sizeof(*c)) : NULL;
+		*context = c;
+		if (!c)
+			return;
+		*c = (struct conn){ .fd = info->connect_fd, .since_ns = ss_net_now_ns() };
+		read_address(c);
+		pthread_mutex_lock(&h->lock);
+		c->next = h->conns;
+		h->conns = c;
+		if (++h->nconns > max_connections(h))
+			make_way(h);
+		if (is_one_too_many(h, c))
+			end_conn(c);
+		pthread_mutex_unlock(&h->lock);
+	} else if (c) {
+		pthread_mutex_lock(&h->lock);
+		for (struct conn **at = &h->conns; *at; at = &(*at)->next)
+			if (*at == c) {
+				*at = c->next;
+				h->nconns--;
+				break;
+			}
+		pthread_mutex_unlock(&h->lock);
+		free(c);
+		*context = NULL;
+	}
+}
+
+/* A request is given so long, from its first byte to its last, however slowly the bytes come. */
+static void *watch(void *arg)
+{
+	struct ss_http *h = arg;
+	const int64_t limit_s[] = {
+		[READING] = h->config.request_s ? h->config.request_s : 30,
+		[WORKING] = INT32_MAX,
+		[BETWEEN] = h->config.idle_s ? h->config.idle_s : 60,
+	};
+	pthread_mutex_lock(&h->lock);
+	while (!h->stopping) {
+		int64_t now_ns = ss_net_now_ns();
+		for (struct conn *c = h->conns; c; c = c->next)
+			if (!c->ending && now_ns - c->since_ns >= limit_s[c->stage] * 1000000000)
+				end_conn(c);
+		struct timespec t = { (time_t)(now_ns / 1000000000) + 1, 0 };
+		pthread_cond_timedwait(&h->ends, &h->lock, &t);
+	}
+	pthread_mutex_unlock(&h->lock);
+	return NULL;
+}
+
+static bool start_watch(struct ss_http *h)
+{
+	pthread_condattr_t monotonic;
+	pthread_mutex_init(&h->lock, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&h->ends, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	return pthread_create(&h->watch, NULL, watch, h) == 0;
+}
+
+static void stop_watch(struct ss_http *h)
+{
+	pthread_mutex_lock(&h->lock);
+	h->stopping = true;
+	pthread_cond_signal(&h->ends);
+	pthread_mutex_unlock(&h->lock);
+	pthread_join(h->watch, NULL);
 }
 
 /* MHD reports each broken request; the client knows already. */
@@ -407,7 +627,14 @@ struct ss_http *ss_http_start(const struct ss_http_config *config, bool *loopbac
 	h->port = ss_net_port(fd);
 	if (asprintf(&h->cookie, "stepscope_%u", h->port) < 0)
 		h->cookie = NULL;
-	unsigned connections = config->max_connections ? config->max_connections : 256;
+	if (!start_watch(h)) {
+		close(fd);
+		free_http(h);
+		ss_fail(err, SS_EIO, "cannot start the server: no thread");
+		return NULL;
+	}
+	/* Some more than are kept: they come in, and the oldest go. */
+	unsigned connections = max_connections(h) + 32;
 	const struct MHD_OptionItem tls[] = {
 		{ config->tls_key ? MHD_OPTION_HTTPS_MEM_KEY : MHD_OPTION_END, 0, (void *)(uintptr_t)config->tls_key },
 		{ MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)config->tls_cert },
@@ -420,7 +647,8 @@ struct ss_http *ss_http_start(const struct ss_http_config *config, bool *loopbac
 		MHD_OPTION_CONNECTION_LIMIT, connections, MHD_OPTION_CONNECTION_TIMEOUT,
 		config->idle_s ? config->idle_s : 60, MHD_OPTION_CONNECTION_MEMORY_LIMIT, HEADER_BYTES,
 		MHD_OPTION_THREAD_STACK_SIZE, STACK_BYTES, MHD_OPTION_URI_LOG_CALLBACK, on_begin, h,
-		MHD_OPTION_NOTIFY_COMPLETED, on_end, h, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+		MHD_OPTION_NOTIFY_COMPLETED, on_end, h, MHD_OPTION_NOTIFY_CONNECTION, on_connection, h,
+		MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
 	if (h->daemon)
 		return h;
 	if (config->tls_key)
@@ -428,6 +656,7 @@ struct ss_http *ss_http_start(const struct ss_http_config *config, bool *loopbac
 	else
 		ss_fail(err, SS_EIO, "cannot start the server: %s", strerror(errno));
 	close(fd);
+	stop_watch(h);
 	free_http(h);
 	return NULL;
 }
@@ -451,6 +680,7 @@ void ss_http_stop(struct ss_http *h)
 {
 	if (!h)
 		return;
+	stop_watch(h);
 	MHD_stop_daemon(h->daemon);
 	free_http(h);
 }

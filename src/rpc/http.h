@@ -63,11 +63,12 @@ struct ss_http_config {
 	const char *bind;		/* an address: "127.0.0.1", "::1", "0.0.0.0" */
 	uint16_t port;			/* 0: any that is free */
 	unsigned max_connections;	/* 0: 256 */
+	unsigned request_s;		/* from a request's first byte to its last; 0: 30 */
 	unsigned idle_s;		/* a connection without traffic is closed after so long; 0: 60 */
 	const char *csp;		/* Content-Security-Policy */
 	/*
-	 * A secret that whoever asks must know, or NULL: as "Authorization: Bearer ...", or as ?token=...
-	 * once, which a browser gets a cookie for. Handlers see neither.
+	 * A secret that whoever asks must know, or NULL: as "Authorization: Bearer ...", or as
+	 * ?token=... once, which a browser gets a cookie for. Handlers see neither.
 	 */
 	const char *token;
 	const char *tls_cert, *tls_key;	/* texts in PEM, until the server has stopped; NULL: without TLS */

@@ -23,18 +23,24 @@ struct ss_server_state {
 	const char *allow_host;
 	bool loopback;
 	atomic_bool warming;	/* warm.h */
+	bool capture_by_get;	/* of any client; else GET is for pages of this server */
 	const char *capture_dir; /* where profiles may be written that are taken for a client; NULL: nowhere */
 	atomic_bool capturing;	/* one at a time */
 	int stop_fd;		/* readable when a profile that is being taken is to end now; -1 without capture_dir */
 };
 
-/* One profile at a time: false while another is being taken. What was begun is ended by ss_capture_over. */
+/*
+ * One profile at a time: false while another is being taken. What was begun is ended by
+ * ss_capture_over.
+ */
 bool ss_capture_begin(struct ss_server_state *srv);
 void ss_capture_over(struct ss_server_state *srv);
 /* End the one that is being taken: nothing of it stays. */
 void ss_capture_cancel(struct ss_server_state *srv);
 
-/* May a page that is not ours have made the browser send this? A form or an image elsewhere could. */
+/*
+ * May a page that is not ours have made the browser send this? A form or an image elsewhere could.
+ */
 bool ss_from_elsewhere(const struct ss_http_req *req);
 
 struct ss_call {

@@ -196,6 +196,14 @@ bool ss_route_capture_profile(struct ss_call *c, struct ss_err *err)
 			     err);
 	if (ss_from_elsewhere(c->req))
 		return reply(c, 403, "error", "this request comes from another site", err);
+	/*
+	 * A GET is what any page elsewhere can make a browser send; browsers of today say where it
+	 * comes from.
+	 */
+	if (c->req->method != SS_HTTP_POST && !ss_str_is(c->req->fetch_site, "same-origin") && !c->srv->capture_by_get)
+		return reply(c, 403, "error",
+			     "taking a profile wants POST, unless a page of this server asks for it; stepscope serve "
+			     "--allow-capture-get allows GET for older clients", err);
 	if (ss_str_is(ss_call_arg(c, "cancel"), "true")) {
 		ss_capture_cancel(c->srv);
 		return reply(c, 200, "result", "No capture is running.", err);

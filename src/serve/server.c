@@ -290,7 +290,7 @@ static bool first_look(struct ss_server *s, struct ss_err *err)
 }
 
 /* Profiles go to the log directory, if it is one: a single run, or a heap of files, is not. */
-static bool allow_capture(struct ss_server *s, const char *logdir, struct ss_err *err)
+static bool allow_capture(struct ss_server *s, const char *logdir, bool by_get, struct ss_err *err)
 {
 	struct ss_snapshot *snap = ss_catalog_get(&s->state.catalog, -1, err);
 	const struct ss_str mark = SS_STR("/plugins/profile/");
@@ -310,6 +310,7 @@ static bool allow_capture(struct ss_server *s, const char *logdir, struct ss_err
 	if (access(logdir, W_OK | X_OK) != 0)
 		return ss_fail(err, SS_EIO, "profiles cannot be taken: '%s' is not writable", logdir);
 	s->state.capture_dir = s->capture_dir;
+	s->state.capture_by_get = by_get;
 	s->state.stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	return (s->capture_dir && s->state.stop_fd >= 0) || ss_fail_mem(err);
 }
@@ -397,7 +398,7 @@ struct ss_server *ss_server_start(const struct ss_server_config *config, struct 
 	http.tls_cert = s->tls_cert;
 	http.tls_key = s->tls_key;
 	ok = ok && ss_catalog_init(&st->catalog, config->logdir, err) && first_look(s, err) &&
-	     (!config->allow_capture || allow_capture(s, config->logdir, err));
+	     (!config->allow_capture || allow_capture(s, config->logdir, config->capture_by_get, err));
 	if (ok)
 		s->http = ss_http_start(&http, &st->loopback, err);
 	bool closed = st->loopback || config->token || config->open;

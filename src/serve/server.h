@@ -26,6 +26,7 @@ struct ss_server_config {
 	 * where nobody but this machine can ask: SS_EINVAL for another address, and for what is no
 	 * log directory.
 	 */
+	bool capture_by_get;		/* with allow_capture: GET is enough, whoever asks */
 	bool allow_capture;
 	bool grpc;			/* ProfileAnalysis as well, at `bind`: analysis.h */
 	uint16_t grpc_port;		/* 0: any that is free */
@@ -38,12 +39,17 @@ struct ss_server *ss_server_start(const struct ss_server_config *config, struct 
 uint16_t ss_server_port(const struct ss_server *s);
 /* 0: there is none. */
 uint16_t ss_server_grpc_port(const struct ss_server *s);
-/* Runs found at the start, and, when there are none, why: for the user, lives as long as the server. */
+/*
+ * Runs found at the start, and, when there are none, why: for the user, lives as long as the
+ * server.
+ */
 uint64_t ss_server_nruns(const struct ss_server *s);
 const char *ss_server_why_empty(const struct ss_server *s);
 /* To be called every half minute or so: gives back what is idle. */
 void ss_server_sweep(struct ss_server *s);
-/* End at once. False: requests are in work still; nothing was freed, and the process is best ended. */
+/*
+ * End at once. False: requests are in work still; nothing was freed, and the process is best ended.
+ */
 bool ss_server_stop(struct ss_server *s);
 
 #endif

@@ -370,7 +370,7 @@ def left_alone(logdir):
 
         def ask(**query):
             connection = http.client.HTTPConnection('127.0.0.1', port, timeout=20)
-            connection.request('GET', '/data/plugin/profile/capture_profile?' + '&'.join(f'{k}={v}' for k, v in query.items()))
+            connection.request('POST', '/data/plugin/profile/capture_profile?' + '&'.join(f'{k}={v}' for k, v in query.items()))
             reply = connection.getresponse()
             answer = reply.status, json.loads(reply.read())
             connection.close()
@@ -404,7 +404,7 @@ def over_http(scratch):
     with Peer() as peer, Peer('empty') as empty, Peer('slow') as slow:
         with serving.Server(f'{BIN} serve --logdir {{logdir}} --port {{port}} --allow-capture', logdir) as server:
             def ask(headers=None, **query):
-                status, body = server.get(route, query, headers)
+                status, body = server.get(route, query, headers or {'Sec-Fetch-Site': 'same-origin'})
                 return status, json.loads(body)
             check('the button shows', json.loads(server.get('/data/plugin/profile/config')[1])['hideCaptureProfileButton'] is False)
             done = ask(service_addr=f'grpc://{peer.address}', duration=50, is_tpu_name='false', worker_list='', delay=0, num_retry=3)

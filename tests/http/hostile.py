@@ -3,9 +3,11 @@
 import argparse
 import http.client
 import os
+import socket
 import sys
 import tempfile
 import threading
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
@@ -136,13 +138,107 @@ def links_within(c):
                     c.check(f'link {url}', status == 404, f'{status} {body[:100]!r}')
 
 
+def raw(server, data, wait=10):
+    with socket.create_connection(('127.0.0.1', server.port), wait) as s:
+        s.sendall(data)
+        s.settimeout(wait)
+        try:
+            return s.recv(200)
+        except OSError:
+            return b''
+
+
+def host_headers(c):
+    """One Host header, and a whole one."""
+    with tempfile.TemporaryDirectory() as top:
+        write(f'{top}/plugins/profile/mine/h.xplane.pb', profile('event'))
+        with c.serve(top) as server:
+            for lines, want in (([], b'400'), (['Host:'], b'400'), (['Host: localhost', 'Host: localhost'], b'400'),
+                                (['Host: localhost', 'host: evil.example'], b'400'), (['Host: localhost:x'], b'400'),
+                                (['Host: localhost:'], b'400'), (['Host: localhost:0'], b'400'), (['Host: localhost:65536'], b'400'),
+                                (['Host: localhost/evil'], b'400'), (['Host: local host'], b'400'), (['Host: a@localhost'], b'400'),
+                                (['Host: [::1'], b'400'), (['Host: :80'], b'400'), (['Host: localhost,evil.example'], b'400'),
+                                (['Host: evil.example'], b'403'), (['Host: localhost'], b'200'), (['Host: 127.0.0.1:7000'], b'200'),
+                                (['Host: [::1]:7000'], b'200')):
+                text = ''.join(line + '\r\n' for line in ['GET /runs HTTP/1.1'] + lines + ['Connection: close', ''])
+                got = raw(server, text.encode())
+                c.check(f'{lines}', got.split()[1:2] == [want], got[:60])
+            got = raw(server, b'GET /runs HTTP/1.0\r\n\r\n')
+            c.check('HTTP/1.0 without a host', got.split()[1:2] == [b'400'], got[:60])
+
+
+def capture_requests(c):
+    """Taking a profile changes something: a page elsewhere must not bring a browser to it."""
+    with tempfile.TemporaryDirectory() as top:
+        write(f'{top}/plugins/profile/mine/h.xplane.pb', profile('event'))
+        url = f'{PREFIX}/capture_profile?service_addr=127.0.0.1:1&duration=1'
+        for options, by_get in (('--allow-capture', 403), ('--allow-capture --allow-capture-get', 500)):
+            with c.serve(top, options) as server:
+                here = f'http://127.0.0.1:{server.port}'
+                for method, headers, want in (('GET', {}, by_get), ('GET', {'Sec-Fetch-Site': 'none'}, by_get),
+                                              ('GET', {'Sec-Fetch-Site': 'same-origin'}, 500),
+                                              ('GET', {'Sec-Fetch-Site': 'cross-site'}, 403), ('POST', {}, 500),
+                                              ('POST', {'Origin': here}, 500), ('POST', {'Origin': 'http://evil.example'}, 403),
+                                              ('POST', {'Sec-Fetch-Site': 'cross-site'}, 403), ('POST', {'Origin': 'null'}, 403)):
+                    status, _, body = fetch(server, url, method, headers)
+                    c.check(f'{options}: {method} {headers}', status == want, f'{status} {body[:100]!r}')
+        c.check('nothing is left of profiles that were not taken', os.listdir(f'{top}/plugins/profile') == ['mine'],
+                str(os.listdir(f'{top}/plugins/profile')))
+
+
+def drip(sockets, data, stop):
+    """A byte of each socket's request every few seconds."""
+    at = 0
+    while not stop.wait(2):
+        for s in sockets:
+            try:
+                s.sendall(data[at % len(data):at % len(data) + 1])
+            except OSError:
+                pass
+        at += 1
+
+
+def slow_requests(c):
+    """More clients than there is room for, each with a byte every two seconds: others are served at once, and they end."""
+    with tempfile.TemporaryDirectory() as top:
+        write(f'{top}/plugins/profile/mine/h.xplane.pb', profile('event'))
+        with c.serve(top) as server:
+            sockets, stop = [], threading.Event()
+            for _ in range(400):
+                sockets.append(socket.create_connection(('127.0.0.1', server.port), 10))
+                sockets[-1].sendall(b'G')
+            thread = threading.Thread(target=drip, args=(sockets, b'ET /runs HTTP/1.1\r\nHost: localhost\r\nX: ' + b'x' * 1000, stop))
+            thread.start()
+            begin = time.monotonic()
+            try:
+                while time.monotonic() - begin < 40:
+                    asked = time.monotonic()
+                    status = fetch(server, '/runs', timeout=10)[0]
+                    c.check('a client beside slow ones', status == 200 and time.monotonic() - asked < 2, f'{status}')
+                    time.sleep(2)
+            finally:
+                stop.set()
+                thread.join()
+            open_still = 0
+            for s in sockets:
+                s.setblocking(False)
+                try:
+                    open_still += s.recv(1) != b''
+                except BlockingIOError:
+                    open_still += 1
+                except OSError:
+                    pass
+                s.close()
+            c.check('none of them stays', open_still == 0, f'{open_still} of {len(sockets)} after 40 s')
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__)
     ap.add_argument('--bin', default='build/stepscope')
     ap.add_argument('--only', help='one part, by its name')
     args = ap.parse_args()
     c = Checks(os.path.abspath(args.bin))
-    for part in (links_within, swapped_links):
+    for part in (links_within, host_headers, capture_requests, swapped_links, slow_requests):
         if args.only and part.__name__ != args.only:
             continue
         try:
