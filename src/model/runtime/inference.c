@@ -107,16 +107,16 @@ static void latest(int64_t *at, int64_t t)
 }
 
 /* Stats of an event that matter here, those added by preprocessing included. */
-struct said {
+struct event_stats {
 	int64_t root_level, size, padding, size_after_padding;
 	bool has_root_level, has_consumer, has_padding, has_size_after_padding, has_shape, has_layout;
 	uint64_t consumer;
 	struct ss_str model, shape, layout;
 };
 
-static struct said read_stats(const struct ss_plane *p, const struct ss_line *l, uint32_t i)
+static struct event_stats read_stats(const struct ss_plane *p, const struct ss_line *l, uint32_t i)
 {
-	struct said s = { .model = SS_STR(""), .shape = SS_STR(""), .layout = SS_STR("") };
+	struct event_stats s = { .model = SS_STR(""), .shape = SS_STR(""), .layout = SS_STR("") };
 	struct ss_xstats it = ss_line_stats(p, l, i);
 	struct ss_xstat st;
 	while (ss_xstats_next(&it, &st)) {
@@ -165,14 +165,14 @@ static bool add_span(struct pass *p, uint32_t group, int64_t begin_ps, int64_t e
 }
 
 /* A transfer is issued at one place and done at another; both name the same id. */
-static bool add_issue(struct pass *p, uint32_t group, int64_t begin_ps, const struct said *s, bool to_device)
+static bool add_issue(struct pass *p, uint32_t group, int64_t begin_ps, const struct event_stats *s, bool to_device)
 {
 	uint32_t i = (uint32_t)p->transfers.n;
 	return !s->has_consumer || (ss_vec_push(&p->transfers, ((struct transfer){ begin_ps, group })) &&
 				    ss_u64map_put(&p->issued[!to_device], s->consumer, i));
 }
 
-static bool add_done(struct pass *p, int64_t end_ps, const struct said *s, bool to_device)
+static bool add_done(struct pass *p, int64_t end_ps, const struct event_stats *s, bool to_device)
 {
 	enum ss_serve_work work = to_device ? SS_SERVE_TO_DEVICE : SS_SERVE_FROM_DEVICE;
 	return !s->has_consumer || (ss_vec_push(&p->ids, s->consumer) &&
@@ -215,139 +215,121 @@ static void take_moment(struct moment *m, uint8_t rank, int64_t t)
 		*m = (struct moment){ t, rank };
 }
 
-static bool is_user_root(const struct said *s, struct ss_str name)
+static bool is_user_root(const struct event_stats *s, struct ss_str name)
 {
 	return s->has_root_level &&
 	       (s->root_level == -1 || (s->root_level == 1 && ss_str_starts(name, SS_STR("ModelServerRequest_"))));
 }
 
-/* Is the event's type one whose stats matter? */
-static bool speaks(enum ss_event_type type)
+/* What an event tells of its group; those from MODEL on tell it in their stats. */
+enum role {
+	NOTHING,
+	BATCH,		/* when the batch was worked on */
+	MERGE,		/* when inputs were put together */
+	EXECUTE,	/* when the program was started */
+	ENQUEUE,	/* when work was handed to the device */
+	CALLBACKS,	/* when its end was heard of */
+	TO_DEVICE,	/* a transfer, from begin to end */
+	FROM_DEVICE,
+	MODEL,		/* which model was asked */
+	SCHEDULE,	/* when the request was put into a queue, and its size */
+	CONCAT,		/* when inputs were put together, and the padding */
+	TENSOR,		/* shape and layout of what was moved */
+	ISSUE_TO,	/* a transfer was begun */
+	ISSUE_FROM,
+	DONE_TO,	/* the transfer with that id has ended */
+	DONE_FROM,
+};
+
+/* The rank is that of the layer among those that tell the same: the highest counts. */
+static const struct {
+	uint8_t role, rank;
+	const char *tensor;
+} roles[SS_EV_COUNT] = {
+#define ROLE(event, role, rank, tensor) [SS_EV_##event] = { role, rank, tensor },
+#include "model/runtime/serving_roles.def"
+#undef ROLE
+};
+
+/* Must its stats be read? */
+static bool has_event_stats(enum ss_event_type type)
 {
-	switch (type) {
-	case SS_EV_SESSION_RUN:
-	case SS_EV_TFRT_MODEL_RUN:
-	case SS_EV_SERVING_MODEL_RUN:
-	case SS_EV_ASBS_SCHEDULE:
-	case SS_EV_SCHEDULE_WITH_SPLIT:
-	case SS_EV_SCHEDULE_WITH_EAGER_SPLIT:
-	case SS_EV_SCHEDULE_WITHOUT_SPLIT:
-	case SS_EV_CONCAT_INPUT_TENSORS:
-	case SS_EV_ORBAX_CONCAT_INPUT_BUFFERS:
-	case SS_EV_LINEARIZE:
-	case SS_EV_DELINEARIZE:
-	case SS_EV_TRANSFER_BUFFER_FROM_DEVICE:
-	case SS_EV_TPU_SYSTEM_TO_DEVICE:
-	case SS_EV_TPU_SYSTEM_TO_DEVICE_DONE:
-	case SS_EV_TPU_SYSTEM_FROM_DEVICE:
-	case SS_EV_TPU_SYSTEM_FROM_DEVICE_DONE:
-		return true;
-	default:
-		return false;
-	}
+	return roles[type].role >= MODEL;
 }
 
-static bool take_schedule(struct facts *f, uint8_t rank, int64_t begin_ps, const struct said *s)
+static void take_schedule(struct facts *f, uint8_t rank, int64_t begin_ps, const struct event_stats *s)
 {
 	if (rank >= f->schedule.rank)
 		f->size = s->size;
 	take_moment(&f->schedule, rank, begin_ps);
-	return true;
 }
 
-static bool take_concat(struct facts *f, uint8_t rank, int64_t begin_ps, const struct said *s)
+static void take_concat(struct facts *f, uint8_t rank, int64_t begin_ps, const struct event_stats *s)
 {
 	take_moment(&f->concat, rank, begin_ps);
 	if (s->has_padding && s->has_size_after_padding) {
 		f->padding = s->padding;
 		f->size_after_padding = s->size_after_padding;
 	}
-	return true;
 }
 
-static bool take_tensor(struct pass *p, uint32_t g, struct ss_str kind, int64_t begin, int64_t end, const struct said *s)
+/* What needs no memory. */
+static void take_facts(struct facts *f, enum role role, uint8_t rank, int64_t begin, int64_t end, const struct event_stats *s)
 {
-	return !s->has_shape || !s->has_layout ||
-	       ss_tensors_add(&p->tensors, g, kind, s->shape, s->layout, (uint64_t)end - (uint64_t)begin);
-}
-
-static bool take_event(struct pass *p, uint32_t g, enum ss_event_type type, int64_t begin, int64_t end, const struct said *s)
-{
-	struct facts *f = &p->facts.v[g];
-	f->is_request = f->is_request || p->is_root[type];
-	switch (type) {
-	case SS_EV_PROCESS_BATCH:
-	case SS_EV_ORBAX_PROCESS_BATCH:
+	switch (role) {
+	case BATCH:
 		f->is_batch = true;
 		f->batch_begin_ps = begin;
 		f->batch_end_ps = end;
-		return true;
-	case SS_EV_SESSION_RUN:
-		take_model(f, RANK_SESSION, s->model);
-		return true;
-	case SS_EV_TFRT_MODEL_RUN:
-		take_model(f, RANK_TFRT, s->model);
-		return true;
-	case SS_EV_SERVING_MODEL_RUN:
-		take_model(f, RANK_SERVING, s->model);
-		return true;
-	case SS_EV_SCHEDULE_WITH_SPLIT:
-		return take_schedule(f, 1, begin, s);
-	case SS_EV_SCHEDULE_WITHOUT_SPLIT:
-		return take_schedule(f, 2, begin, s);
-	case SS_EV_SCHEDULE_WITH_EAGER_SPLIT:
-		return take_schedule(f, 3, begin, s);
-	case SS_EV_ASBS_SCHEDULE:
-		return take_schedule(f, 4, begin, s);
-	case SS_EV_CONCAT_INPUT_TENSORS:
-		return take_concat(f, 1, begin, s);
-	case SS_EV_ORBAX_CONCAT_INPUT_BUFFERS:
-		return take_concat(f, 2, begin, s);
-	case SS_EV_MERGE_INPUT_TENSORS:
-		take_moment(&f->concat, 3, begin);
-		return true;
-	case SS_EV_BRAIN_SESSION_RUN:
-		take_moment(&f->concat, 4, begin);
-		return true;
-	case SS_EV_TPU_PARTITIONED_CALL_EXECUTE_LOCAL:
-		take_moment(&f->execute, 1, begin);
-		return true;
-	case SS_EV_TPU_PARTITIONED_CALL_EXECUTE_REMOTE:
-		take_moment(&f->execute, 2, begin);
-		return true;
-	case SS_EV_TPU_PARTITIONED_CALL_INITIALIZE_VAR:
-		take_moment(&f->execute, 3, begin);
-		return true;
-	case SS_EV_TPU_SYSTEM_EXECUTE:
-		take_moment(&f->execute, 4, begin);
-		return true;
-	case SS_EV_DO_ENQUEUE_PROGRAM:
-	case SS_EV_DO_ENQUEUE_CONTINUATION_PROGRAM:
+		return;
+	case MERGE:
+		take_moment(&f->concat, rank, begin);
+		return;
+	case EXECUTE:
+		take_moment(&f->execute, rank, begin);
+		return;
+	case ENQUEUE:
 		earliest(&f->enqueue_ps, begin);
-		return true;
-	case SS_EV_COMPLETE_CALLBACKS:
+		return;
+	case CALLBACKS:
 		latest(&f->callbacks_ps, begin);
-		return true;
-	case SS_EV_WRITE_HBM:
-	case SS_EV_TRANSFER_H2D_REQUEST:
-	case SS_EV_TRANSFER_PREPROCESSED_H2D_REQUEST:
-		return add_span(p, g, begin, end, SS_SERVE_TO_DEVICE);
-	case SS_EV_READ_HBM:
-	case SS_EV_TRANSFER_D2H_REQUEST:
-		return add_span(p, g, begin, end, SS_SERVE_FROM_DEVICE);
-	case SS_EV_LINEARIZE:
-		return take_tensor(p, g, SS_STR("Linearize"), begin, end, s);
-	case SS_EV_DELINEARIZE:
-		return take_tensor(p, g, SS_STR("Delinearize"), begin, end, s);
-	case SS_EV_TRANSFER_BUFFER_FROM_DEVICE:
-		return take_tensor(p, g, SS_STR("TransferBufferFromDevice-FastPath"), begin, end, s);
-	case SS_EV_TPU_SYSTEM_TO_DEVICE:
-	case SS_EV_TPU_SYSTEM_FROM_DEVICE:
-		return add_issue(p, g, begin, s, type == SS_EV_TPU_SYSTEM_TO_DEVICE);
-	case SS_EV_TPU_SYSTEM_TO_DEVICE_DONE:
-	case SS_EV_TPU_SYSTEM_FROM_DEVICE_DONE:
-		return add_done(p, end, s, type == SS_EV_TPU_SYSTEM_TO_DEVICE_DONE);
+		return;
+	case MODEL:
+		take_model(f, rank, s->model);
+		return;
+	case SCHEDULE:
+		take_schedule(f, rank, begin, s);
+		return;
+	case CONCAT:
+		take_concat(f, rank, begin, s);
+		return;
 	default:
+		return;
+	}
+}
+
+static bool take_event(struct pass *p, uint32_t g, enum ss_event_type type, int64_t begin, int64_t end, const struct event_stats *s)
+{
+	struct facts *f = &p->facts.v[g];
+	enum role role = (enum role)roles[type].role;
+	f->is_request = f->is_request || p->is_root[type];
+	switch (role) {
+	case TO_DEVICE:
+		return add_span(p, g, begin, end, SS_SERVE_TO_DEVICE);
+	case FROM_DEVICE:
+		return add_span(p, g, begin, end, SS_SERVE_FROM_DEVICE);
+	case TENSOR:
+		return !s->has_shape || !s->has_layout ||
+		       ss_tensors_add(&p->tensors, g, ss_str_from(roles[type].tensor), s->shape, s->layout,
+				      (uint64_t)end - (uint64_t)begin);
+	case ISSUE_TO:
+	case ISSUE_FROM:
+		return add_issue(p, g, begin, s, role == ISSUE_TO);
+	case DONE_TO:
+	case DONE_FROM:
+		return add_done(p, end, s, role == DONE_TO);
+	default:
+		take_facts(f, role, roles[type].rank, begin, end, s);
 		return true;
 	}
 }
@@ -364,14 +346,14 @@ static bool take_line(struct pass *p, const struct ss_plane *cpu, const struct s
 		struct facts *f = &p->facts.v[g];
 		int64_t begin = l->ev.begin_ps[i], end = ss_xevents_end_ps(&l->ev, i);
 		enum ss_event_type type = ss_event_type_at(p->types, cpu, l->ev.meta[i]);
-		struct said s = { .model = SS_STR(""), .shape = SS_STR(""), .layout = SS_STR("") };
+		struct event_stats s = { .model = SS_STR(""), .shape = SS_STR(""), .layout = SS_STR("") };
 		/* A begin of 0 is one that was not set. */
 		if (!f->begin_ps || begin < f->begin_ps)
 			f->begin_ps = begin;
 		if (!f->has_span || end > f->end_ps)
 			f->end_ps = end;
 		f->has_span = true;
-		if (speaks(type) || p->may_have_user_roots)
+		if (has_event_stats(type) || p->may_have_user_roots)
 			s = read_stats(cpu, l, i);
 		if (is_user_root(&s, ss_event_name(cpu, l->ev.meta[i]))) {
 			f->is_request = f->is_user_root = true;
@@ -442,7 +424,7 @@ static bool any_user_root(const struct ss_host *h, const struct ss_plane *cpu)
 			ss_forget_passed(&f, l, k);
 			if (!ss_stat_filter_line(&filter, l, k))
 				continue;
-			struct said s = read_stats(cpu, l, k);
+			struct event_stats s = read_stats(cpu, l, k);
 			found = is_user_root(&s, ss_event_name(cpu, l->ev.meta[k]));
 		}
 		ss_forget_line(&f, l);
