@@ -298,6 +298,15 @@ static void count_launch(struct chrome *c, const struct raw *e)
 	}
 }
 
+/* What is no interval is no work either: without its category nothing counts it. */
+static void judge_duration(struct chrome *c, struct raw *e)
+{
+	if (e->dur.n || ss_kineto_of(e->cat) == SS_KINETO_OTHER)
+		return;
+	c->loss->endless++;
+	e->cat = SS_STR("");
+}
+
 static void take_timed(struct chrome *c, struct raw *e)
 {
 	struct ss_so_event ev = { .name = { "", 0 } };
@@ -307,6 +316,8 @@ static void take_timed(struct chrome *c, struct raw *e)
 		count_bad_time(c, e->ts);
 		return;
 	}
+	if (ph == 'X')
+		judge_duration(c, e);
 	if (!read_placed(c, e, &plane, &line))
 		return;
 	ev.name = e->name;

@@ -14,6 +14,7 @@
 /* What could not be used, counted. */
 struct ss_chrome_loss {
 	uint64_t malformed;	/* events that are no JSON object, or lack a phase or a time */
+	uint64_t endless;	/* of PyTorch's, whose length is missing: no work is counted for them */
 	uint64_t unknown;	/* of a phase that has no place on a timeline */
 	uint64_t negative;	/* with a duration below 0: shown without one */
 	uint64_t not_numbers;	/* with a time or duration that is NaN or infinite: left out, or shown without a duration */

@@ -49,6 +49,7 @@ static bool read_json(const struct ss_file *f, struct ss_space_out *o, struct ss
 	bool ok =
 		note_count(out, a, loss.malformed, "events of the trace are malformed and left out") &&
 		note_count(out, a, loss.unknown, "events of the trace have a phase that a timeline cannot show") &&
+		  note_count(out, a, loss.endless, "events of the trace have no duration; they are shown, and counted nowhere") &&
 		note_count(out, a, loss.not_numbers,
 			   "events have a time or a duration that is no number (NaN, Infinity): they are "
 			   "left out, or shown without a duration") &&

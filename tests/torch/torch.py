@@ -102,6 +102,58 @@ def odd_forms(path, scratch):
     yield 'cut', at
 
 
+BAD = '''{"schemaVersion": 1, "traceEvents": [
+{"ph":"X","cat":"user_annotation","name":"ProfilerStep#3","pid":1,"tid":1,"ts":100,"dur":100},
+{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":110,"dur":20,"args":{"External id":1}},
+{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":140,"dur":-20,"args":{"External id":1}},
+{"ph":"X","cat":"cpu_op","name":"aten::endless","pid":1,"tid":1,"ts":150,"args":{"External id":2}},
+{"ph":"X","cat":"cpu_op","name":"aten::nowhere","pid":1,"tid":1,"ts":NaN,"dur":5,"args":{"External id":2}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":112,"dur":5,"args":{"correlation":1,"External id":1}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":122,"dur":5,"args":{"correlation":1,"External id":1}},
+{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":120,"dur":6,"args":{"correlation":1,"External id":1,"blocks per SM":inf}},
+{"ph":"X","cat":"gpu_user_annotation","name":"range","pid":0,"tid":7,"ts":100,"dur":900},
+{"ph":"X","cat":"kernel","name":"cut", "pid":0'''
+
+
+def bad_input(binary, scratch):
+    """Each fault has a sentence, and what could be read is shown. Returns what is wrong."""
+    path = os.path.join(scratch, 'bad.json')
+    with open(path, 'w') as f:
+        f.write(BAD)
+    wrong = []
+    answers = {}
+    for tool in ('operators', 'launches', 'gpu_breakdown'):
+        answer, why = ask(binary, {'tool': tool}, path)
+        answers[tool] = answer
+        wrong += [] if answer else [f'{tool}: {why}']
+    if wrong:
+        return wrong
+    said = ' '.join(n['text'] for a in answers.values() for n in a['notes'])
+    for words in ('negative duration', 'no duration', 'no number', 'truncated or damaged', 'correlation id of another call'):
+        wrong += [] if words in said else [f'nothing says {words!r}: {said}']
+    found = rows({'table': 'by_name', 'key': ['name'], 'cols': ['calls', 'cpu_total_us', 'device_total_us']}, answers['operators'])
+    wrong += [] if found == {('aten::mm',): [2, 20, 6]} else [f'operators: {found}']
+    found = rows({'table': 'devices', 'key': ['device'], 'cols': ['span_us', 'compute_us']}, answers['gpu_breakdown'])
+    wrong += [] if found == {(0,): [6, 6]} else [f'devices: {found}']
+    return wrong
+
+
+def spans(binary, scratch):
+    """Two recordings of a worker are two runs, of which the newest answers, whatever the files are called and when they were copied."""
+    folder = os.path.join(scratch, 'spans')
+    os.makedirs(folder)
+    for span, n in ((1790000060123, 9), (1790000000123, 3)):
+        with open(os.path.join(folder, f'node0_77.{span}.pt.trace.json'), 'w') as f:
+            json.dump({'traceEvents': [{'ph': 'X', 'cat': 'user_annotation', 'name': f'ProfilerStep#{n}', 'pid': 1, 'tid': 1, 'ts': 1,
+                                        'dur': 5, 'args': {'External id': 1}}]}, f)
+    answer, why = ask(binary, {'tool': 'step_breakdown'}, folder)
+    if not answer:
+        return [why]
+    found = rows({'table': 'steps', 'key': ['step'], 'cols': ['step_us']}, answer)
+    listed = subprocess.run([binary, 'runs', folder], stdout=subprocess.PIPE).stdout.decode()
+    return ([] if found == {(9,): [5]} else [f'steps: {found}']) + ([] if 'spans.1790000000123' in listed else [f'runs: {listed}'])
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--bin', default=os.path.join(ROOT, 'build', 'stepscope'))
@@ -123,6 +175,12 @@ def main():
                     failed += bool(wrong)
                     for line in wrong[:5]:
                         print(f'{label}: {block["tool"]} {block["table"]}: {line}')
+        for check in (bad_input, spans):
+            wrong = check(binary, scratch)
+            passed += not wrong
+            failed += bool(wrong)
+            for line in wrong:
+                print(f'{check.__name__}: {line}')
     print(f'{passed} passed, {failed} failed')
     return 1 if failed or not passed else 0
 
