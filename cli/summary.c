@@ -242,16 +242,26 @@ static void put_next(struct ss_out *o, const struct ss_text_style *style, const 
 	ss_text_tone(o, style, SS_TONE_PLAIN);
 }
 
-static void put_diagnostics(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style)
+/* What the overview says of step markers is about its own steps, which may be others: the verdict says which it took. */
+static bool is_about_steps(struct ss_str message, const struct ss_verdict *v)
+{
+	return v->source == SS_STEPS_MARKED && ss_str_starts(message, SS_STR("No step marker"));
+}
+
+static void put_diagnostics(struct ss_out *o, const struct ss_result *r, const struct ss_verdict *v,
+			    const struct ss_text_style *style)
 {
 	const struct ss_table *t = with_col(r, "severity");
 	size_t severity = t ? ss_table_col(t, "severity") : SS_NPOS,
 	       message = t ? ss_table_col(t, "message") : SS_NPOS, n = message == SS_NPOS ? 0 : t->nrows;
-	if (!n && !r->nnotes)
-		return;
-	heading(o, style, "Noticed");
+	bool said = false;
 	for (size_t i = 0; i < n; i++) {
-		struct ss_str kind = t->data[severity].str[i];
+		struct ss_str kind = t->data[severity].str[i], text = t->data[message].str[i];
+		if (is_about_steps(text, v))
+			continue;
+		if (!said)
+			heading(o, style, "Noticed");
+		said = true;
 		ss_text_tone(o, style,
 			     ss_str_is(kind, "ERROR")	  ? SS_TONE_BAD
 			     : ss_str_is(kind, "WARNING") ? SS_TONE_WARN
@@ -260,8 +270,10 @@ static void put_diagnostics(struct ss_out *o, const struct ss_result *r, const s
 		ss_text_put(o, kind, 0);
 		ss_text_tone(o, style, SS_TONE_PLAIN);
 		ss_out_lit(o, ": ");
-		put_words(o, style, t->data[message].str[i], 4);
+		put_words(o, style, text, 4);
 	}
+	if (!said && r->nnotes)
+		heading(o, style, "Noticed");
 	ss_emit_text_notes(o, r->notes, r->nnotes, style);
 }
 
@@ -331,7 +343,7 @@ static bool summarize(struct cli_profile *p, const char *path, const char *colou
 		put_ops(o, r, &style);
 		put_use(o, r, &style);
 		put_not_judged(o, &v, &style);
-		put_diagnostics(o, r, &style);
+		put_diagnostics(o, r, &v, &style);
 		put_next(o, &style, path);
 		ok = cli_sink_close(&sink, true, err);
 	}

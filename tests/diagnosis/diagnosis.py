@@ -157,6 +157,8 @@ def judge_cases(binary, only, verbose):
         check(f'{name}: the cause', is_named(o, truth), said, 'instead of', truth['causes'], truth['subject'], case['why'])
         check(f'{name}: what is claimed', not claims(o, truth), claims(o, truth))
         check(f'{name}: the text says the same', same_words(as_text.stdout, o))
+        marked = o['steps']['source'] == 'marked'
+        check(f'{name}: nothing else is said of the steps', not (marked and 'No step marker' in as_text.stdout))
         for what, right in figures(o, truth):
             figures_right += right
             figures_all += 1
