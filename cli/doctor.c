@@ -3,6 +3,8 @@
  * not.
  */
 #include "cli.h"
+
+#include "base/sandbox.h"
 #include "gpu_probe.h"
 
 #include <arpa/inet.h>
@@ -157,6 +159,18 @@ static void check_preload(struct doctor *d)
 		say(d, NOTE, "other tools", "CUDA_INJECTION64_PATH names '%s': record takes its place", old);
 }
 
+/* What serve gives up of its own accord. */
+static void check_sandbox(struct doctor *d)
+{
+	int version = ss_sandbox_landlock();
+	if (version)
+		say(d, GOOD, "sandbox", "Landlock version %d%s: serve can write no file and run no program", version,
+		    ss_sandbox_seccomp() ? " and seccomp" : "");
+	else
+		say(d, NOTE, "sandbox", "this kernel has no Landlock%s: serve writes nothing all the same, but could",
+		    ss_sandbox_seccomp() ? ", but seccomp" : " and no seccomp");
+}
+
 struct ports {
 	uint16_t port[16];
 	size_t n;
@@ -194,6 +208,7 @@ static int run(int argc, char **argv)
 	struct doctor d = { .out = &sink.out, .gpu_wanted = gpu };
 	check_gpu(&d);
 	check_preload(&d);
+	check_sandbox(&d);
 	for (size_t i = 0; i < ports.n; i++)
 		check_port(&d, ports.port[i]);
 	check_logdir(&d, logdir);
