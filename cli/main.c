@@ -3,9 +3,13 @@
 
 #include "base/file.h"
 
+#include <libdeflate.h>
 #include <malloc.h>
+#include <microhttpd.h>
+#include <nghttp2/nghttp2.h>
 #include <stdio.h>
 #include <string.h>
+#include <zlib.h>
 
 #define COMMAND(name) extern const struct cli_command cli_command_##name;
 #include "commands.def"
@@ -52,6 +56,13 @@ static const struct cli_command *called_as(const char *path)
 	return strcmp(name, "capture_tpu_profile") == 0 ? cli_command_find(name) : NULL;
 }
 
+/* What this program runs with, which may be newer than what it was built with. */
+static void say_libraries(void)
+{
+	printf("libmicrohttpd %s\nnghttp2 %s\nzlib %s\nlibdeflate %s (built with)\n", MHD_get_version(),
+	       nghttp2_version(0)->version_str, zlibVersion(), LIBDEFLATE_VERSION_STRING);
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
@@ -76,6 +87,8 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
 		puts("stepscope " SS_VERSION);
+		if (argc > 2 && (strcmp(argv[2], "--verbose") == 0 || strcmp(argv[2], "-v") == 0))
+			say_libraries();
 		return CLI_DONE;
 	}
 	const struct cli_command *c = cli_command_find(name);

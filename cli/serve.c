@@ -69,8 +69,12 @@ static int serve(const struct ss_server_config *config, const char *made)
 	 */
 	mallopt(M_MMAP_THRESHOLD, 4 << 20);
 	mallopt(M_TRIM_THRESHOLD, 32 << 20);
-	/* Before there are threads: what is given up here no thread gets back. Loopback addresses need no name service. */
-	ss_sandbox_enter(config->allow_capture, config->allow_capture || !ss_net_is_local(config->bind ? config->bind : "127.0.0.1"));
+	/*
+	 * Before there are threads: what is given up here no thread gets back. Loopback addresses
+	 * need no name service.
+	 */
+	ss_sandbox_enter(config->allow_capture,
+			 config->allow_capture || !ss_net_is_local(config->bind ? config->bind : "127.0.0.1"));
 	struct ss_server *s = ss_server_start(config, &err);
 	if (!s)
 		return cli_fail(&err);

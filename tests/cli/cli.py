@@ -185,6 +185,14 @@ def full_disk(c):
     c.check('output to a full disk', done.returncode == 1 and done.stderr, f'{done.returncode} {done.stderr[:200]}')
 
 
+def versions(c):
+    done = c.run(['--version', '-v'])
+    said = done.stdout.decode() if isinstance(done.stdout, bytes) else done.stdout
+    for library in ('stepscope', 'libmicrohttpd', 'nghttp2', 'zlib', 'libdeflate'):
+        c.check(f'the version of {library}', any(line.split()[0] == library and line.split()[1][0].isdigit()
+                                                 for line in said.splitlines()), said)
+
+
 def kept_output(c):
     """A file that --output names is replaced by a whole answer, or stays what it was."""
     ask = [c.binary, 'tool', 'trace_viewer@', SAMPLE, '--format', 'xprof', '--output']
@@ -246,6 +254,7 @@ def main():
         older_files(c, scratch)
     full_disk(c)
     kept_output(c)
+    versions(c)
     documents(c)
     print(f'{c.passed} passed, {c.failed} failed')
     return 1 if c.failed else 0
