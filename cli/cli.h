@@ -72,6 +72,7 @@ struct cli_profile {
 	struct ss_store store;
 	const struct ss_run *run;	/* the one asked for, or the newest */
 	bool run_asked;
+	bool alone;			/* of that run only, whatever belongs to it: ss_session_files */
 	struct ss_host *hosts;		/* those that are open: none where the tool visits several */
 	size_t nhosts;
 	struct ss_model model;

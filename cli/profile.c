@@ -3,6 +3,7 @@
 
 #include "request/request.h"
 #include "store/kinds.h"
+#include "store/session.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,18 +129,33 @@ static bool list_files(struct cli_profile *p, const struct ss_selection *sel, st
 	return ss_model_init_visited(&p->model, files, sel->n, err);
 }
 
-static bool open_kind(struct cli_profile *p, const char *kind, const char *host, bool all_by_default, bool visits,
+/* All hosts are those of the whole recording, whose runs may be several. */
+static bool add_session(struct cli_profile *p, struct ss_err *err)
+{
+	struct ss_selection *sel = &p->hosts_asked;
+	if (!ss_session_files(&p->store, p->run, &p->arena, &sel->files, &sel->n))
+		return ss_fail_mem(err);
+	if (sel->n > 1)
+		sel->name = SS_STR(SS_ALL_HOSTS);
+	return true;
+}
+
+static bool open_kind(struct cli_profile *p, const char *kind, const char *host, bool all_by_default, unsigned flags,
 		      struct ss_err *err)
 {
 	struct ss_selection *sel = &p->hosts_asked;
+	bool visits = flags & SS_TOOL_VISITS;
 	if (!ss_run_select(p->run, kind, ss_str_from(host), all_by_default, &p->arena, sel, err))
 		return suggest_host(p, host ? host : "", err);
+	bool all = host && *host ? strcmp(host, SS_ALL_HOSTS) == 0 : all_by_default;
+	if (flags & SS_TOOL_SESSION && !kind && !p->alone && all && !add_session(p, err))
+		return false;
 	return visits && !kind && sel->n > 1 ? list_files(p, sel, err) : open_files(p, sel, err);
 }
 
 bool cli_profile_open(struct cli_profile *p, const char *host, bool all_by_default, struct ss_err *err)
 {
-	return open_kind(p, NULL, host, all_by_default, false, err);
+	return open_kind(p, NULL, host, all_by_default, 0, err);
 }
 
 bool cli_profile_open_for(struct cli_profile *p, const struct ss_tool *tool, const char *host, struct ss_err *err)
@@ -149,7 +165,7 @@ bool cli_profile_open_for(struct cli_profile *p, const struct ss_tool *tool, con
 	if (with)
 		p->run = with;
 	return open_kind(p, ss_request_file_kind(tool, p->run), host, ss_request_combines(tool, p->run),
-			 tool->flags & SS_TOOL_VISITS, err);
+			 tool->flags, err);
 }
 
 bool cli_profile_intact(const struct cli_profile *p, struct ss_err *err)

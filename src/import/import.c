@@ -46,6 +46,7 @@ static bool read_json(const struct ss_file *f, struct ss_space_out *o, struct ss
 	struct ss_chrome_loss loss;
 	if (!ss_chrome_read(f, o, hostname, &loss, err))
 		return false;
+	out->cut |= loss.cut;
 	bool ok =
 		note_count(out, a, loss.malformed, "events of the trace are malformed and left out") &&
 		note_count(out, a, loss.unknown, "events of the trace have a phase that a timeline cannot show") &&

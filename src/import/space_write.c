@@ -696,7 +696,8 @@ bool ss_so_finish(struct ss_space_out *o, struct ss_str hostname, struct ss_buf 
 	if (y.origin_ns > EPOCH_NS)
 		o->start_unix_ns = 0;
 	bool known = o->start_unix_ns > 0 || y.origin_ns > EPOCH_NS;
-	known = known && y.origin_ns >= 0 && o->start_unix_ns <= INT64_MAX - y.origin_ns;
+	/* Clocks count from a time of their own: events before it are no reason to forget when it was. */
+	known = known && y.origin_ns > -o->start_unix_ns && (y.origin_ns < 0 || o->start_unix_ns <= INT64_MAX - y.origin_ns);
 	if (ok)
 		put_task(o, out, known ? o->start_unix_ns + y.origin_ns : 0);
 	ss_pbo_bytes(out, XSPACE_HOSTNAMES, hostname);

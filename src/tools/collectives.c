@@ -1,21 +1,316 @@
 /*
- * collectives.c - operations that all devices of a group take part in. Of a PyTorch trace see
- * torch_collectives.h.
+ * collectives.c - operations that all devices of a group take part in: who came last, how long the
+ * others waited for it, and how long the transfer took. Events of different hosts are joined by
+ * step (or run), operation and group, and their clocks aligned first; model/cluster has the rules.
  */
+#include "base/map.h"
+#include "model/cluster/robust.h"
+#include "tools/cluster_notes.h"
 #include "tools/torch_collectives.h"
-#include "tools/torch_tool.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+	COL_STEP,
+	COL_OP,
+	COL_KIND,
+	COL_GROUP_HOST,
+	COL_NTH,
+	COL_PARTICIPANTS,
+	COL_EXPECTED,
+	COL_BYTES,
+	COL_LAST_HOST,
+	COL_LAST_DEVICE,
+	COL_MARGIN,
+	COL_TRANSFER,
+	COL_IS_BOUND,
+	COL_MIN,
+	COL_WAIT_MAX,
+	COL_WAIT_MEAN,
+	COL_ALGBW,
+	COL_BUSBW
+};
+
+static const struct ss_col cols[] = {
+	INT("step_num", "Step", NONE, "Number of the step, -1: in none"),
+	STR("op", "Operation", "Starts and dones have the name of their collective"),
+	STR("kind", "Kind", NULL),
+	STR("group_host", "Group's Host", "The host that all members of the group are on, empty for groups over several hosts"),
+	INT("nth", "Execution", COUNT, "Which execution of the operation by this group in the step, from 0"),
+	INT("participants", "Participants", COUNT, "Devices whose recordings hold it"),
+	INT("expected", "Expected", COUNT, "Devices of the group, as the program or the recording says"),
+	INT("bytes", "Bytes", BYTES, "The larger of operand and result of one participant; 0: not recorded"),
+	STR("last_host", "Last Host", "Who came last; empty where the clocks are less sure than its margin"),
+	INT("last_device", "Last Device", NONE, "Its number on that host, -1: not sure"),
+	NUM("margin_us", "Margin (us)", US, "From the last arrival but one to the last"),
+	NUM("transfer_us", "Transfer (us)", US, "From the last arrival to the first end; point to point the median of the pairs"),
+	FLAG("transfer_is_bound", "Transfer Is a Bound", "Nobody waited for its end: it took at most so long"),
+	NUM("min_duration_us", "Shortest (us)", US,
+	    "Shortest duration of a participant that waited: the transfer if no clock could be trusted"),
+	NUM("wait_max_us", "Longest Wait (us)", US, "From the first arrival to the last, where the first waited so long"),
+	NUM("wait_mean_us", "Mean Wait (us)", US, "Of all participants"),
+	NUM("algbw_gb_per_s", "Rate (GB/s)", GB_PER_S, "bytes / transfer"),
+	NUM("busbw_gb_per_s", "Bus Rate (GB/s)", GB_PER_S,
+	    "Rate times what a link carries for each byte: 2(n-1)/n for all-reduce, (n-1)/n for "
+	    "all-gather, reduce-scatter and all-to-all, else 1"),
+};
+
+enum { CLK_HOST, CLK_OFFSET, CLK_DRIFT, CLK_UNCERTAINTY, CLK_BOUND, CLK_POINTS, CLK_STATE };
+
+static const struct ss_col clock_cols[] = {
+	STR("host", "Host", NULL),
+	NUM("offset_us", "Offset (us)", US, "What its clock is ahead of the first host's, in the middle of the recording"),
+	NUM("drift_ppm", "Drift (ppm)", NONE, "By how much its clock is fast; 0: none that could be measured"),
+	NUM("uncertainty_us", "Uncertainty (us)", US, "Of the offset: 3 standard deviations of what collectives say of it"),
+	NUM("bound_us", "Bound (us)", US,
+	    "Half of the interval that causality leaves for the offset: nobody ends before the last has come"),
+	INT("collectives", "Collectives", COUNT, "That the estimate rests on"),
+	STR("state", "State",
+	    "good: nothing to correct; corrected: times here have offset and drift taken off; unknown: nothing ties it to "
+	    "others"),
+};
+
+enum {
+	OP_OP,
+	OP_KIND,
+	OP_BYTES,
+	OP_N,
+	OP_T_MEAN,
+	OP_T_P50,
+	OP_T_P99,
+	OP_T_MAX,
+	OP_W_MEAN,
+	OP_W_P50,
+	OP_W_P99,
+	OP_W_MAX,
+	OP_TOP_HOST,
+	OP_TOP_FRAC
+};
+
+static const struct ss_col op_cols[] = {
+	STR("op", "Operation", NULL),
+	STR("kind", "Kind", NULL),
+	INT("bytes", "Bytes", BYTES, NULL),
+	INT("occurrences", "Occurrences", COUNT, "Groups times executions"),
+	NUM("transfer_mean_us", "Transfer, Mean (us)", US, NULL),
+	NUM("transfer_p50_us", "Transfer, Median (us)", US, NULL),
+	NUM("transfer_p99_us", "Transfer, 99% (us)", US, NULL),
+	NUM("transfer_max_us", "Transfer, Longest (us)", US, NULL),
+	NUM("wait_max_mean_us", "Longest Wait, Mean (us)", US, "Of the longest wait of each occurrence"),
+	NUM("wait_max_p50_us", "Longest Wait, Median (us)", US, NULL),
+	NUM("wait_max_p99_us", "Longest Wait, 99% (us)", US, NULL),
+	NUM("wait_max_max_us", "Longest Wait of All (us)", US, NULL),
+	STR("top_last_host", "Mostly Last", "The host that came last most often"),
+	NUM("top_last_frac", "Its Share", FRAC, "Share of the occurrences that it came last to"),
+};
+
+struct waits {
+	double most_us, mean_us;
+};
+
+/* What the first to come waited, and all on average. */
+static struct waits waits_of(const struct ss_cluster *c, const struct ss_collective *k)
+{
+	struct waits w = { 0, 0 };
+	for (uint32_t i = 0; i < k->n; i++) {
+		double us = ss_ps_us(ss_member_wait_ps(c, k, &c->members.v[c->order[k->first + i]]));
+		w.most_us = us > w.most_us ? us : w.most_us;
+		w.mean_us += us / k->n;
+	}
+	return w;
+}
+
+static bool add_row(struct ss_table *t, const struct ss_cluster *c, const struct ss_collective *k, struct ss_intern *intern)
+{
+	const struct ss_cluster_op *op = &c->ops.v[k->op];
+	const struct ss_cluster_device *last = &c->devices.v[c->members.v[k->last].device];
+	struct waits w = waits_of(c, k);
+	double rate = k->transfer_ps > 0 && k->n > 1 && k->bytes ? (double)k->bytes / (double)k->transfer_ps * 1e3 : NAN;
+	if (!ss_table_row(t))
+		return false;
+	ss_set_i64(t, COL_STEP, ss_step_cell(k->step));
+	ss_set_str(t, COL_OP, ss_intern_str(intern, op->name));
+	ss_set_str(t, COL_KIND, ss_str_from(ss_comm_name(op->kind)));
+	ss_set_str(t, COL_GROUP_HOST,
+		   k->group_host == SS_NO_HOST ? SS_STR("") : ss_intern_str(intern, c->hosts.v[k->group_host].name));
+	ss_set_i64(t, COL_NTH, k->nth);
+	ss_set_i64(t, COL_PARTICIPANTS, k->n);
+	ss_set_i64(t, COL_EXPECTED, k->expected);
+	ss_set_i64(t, COL_BYTES, (int64_t)k->bytes);
+	ss_set_str(t, COL_LAST_HOST, k->is_clear ? ss_intern_str(intern, c->hosts.v[last->host].name) : SS_STR(""));
+	ss_set_i64(t, COL_LAST_DEVICE, k->is_clear ? last->ordinal : -1);
+	ss_set_f64(t, COL_MARGIN, k->is_clear ? ss_ps_us(k->margin_ps) : NAN);
+	ss_set_f64(t, COL_TRANSFER, ss_ps_us(k->transfer_ps));
+	ss_set_bool(t, COL_IS_BOUND, k->is_bound);
+	ss_set_f64(t, COL_MIN, ss_ps_us(k->min_ps));
+	ss_set_f64(t, COL_WAIT_MAX, w.most_us);
+	ss_set_f64(t, COL_WAIT_MEAN, w.mean_us);
+	ss_set_f64(t, COL_ALGBW, rate);
+	ss_set_f64(t, COL_BUSBW, rate * ss_comm_bus_factor(op->kind, k->expected));
+	return true;
+}
+
+static bool fill_collectives(struct ss_result *out, const struct ss_cluster *c, struct ss_intern *intern)
+{
+	struct ss_table *t = ss_result_table(out, "collectives", "Collectives", cols, SS_COUNT(cols));
+	uint64_t unclear = 0;
+	bool ok = t && ss_table_reserve(t, c->collectives.n);
+	for (size_t i = 0; ok && i < c->collectives.n; i++) {
+		ok = add_row(t, c, &c->collectives.v[i], intern);
+		unclear += !c->collectives.v[i].is_clear && c->collectives.v[i].n > 1;
+	}
+	struct ss_str text = unclear ? ss_arena_printf(out->arena,
+						       "the last of %llu of %zu collectives is not named: it came last by less "
+						       "than the clocks are uncertain",
+						       (unsigned long long)unclear, c->collectives.n)
+				     : SS_STR("");
+	return ok && text.p && (!unclear || ss_result_note(out, SS_INFO, text));
+}
+
+static bool fill_clocks(struct ss_result *out, const struct ss_cluster *c, struct ss_intern *intern)
+{
+	struct ss_table *t = ss_result_table(out, "clocks", "Clocks", clock_cols, SS_COUNT(clock_cols));
+	bool ok = t;
+	for (size_t i = 0; ok && i < c->hosts.n; i++) {
+		const struct ss_cluster_host *h = &c->hosts.v[i];
+		if (!h->ndevices)
+			continue;
+		ok = ss_table_row(t);
+		if (!ok)
+			break;
+		bool known = h->clock.aligned;
+		ss_set_str(t, CLK_HOST, ss_intern_str(intern, h->name));
+		ss_set_f64(t, CLK_OFFSET, known ? h->clock.offset_ps * 1e-6 : NAN);
+		ss_set_f64(t, CLK_DRIFT, known ? h->clock.drift * 1e6 : NAN);
+		ss_set_f64(t, CLK_UNCERTAINTY, known ? h->clock.uncertainty_ps * 1e-6 : NAN);
+		ss_set_f64(t, CLK_BOUND, h->clock.bound_ps * 1e-6);
+		ss_set_i64(t, CLK_POINTS, h->clock.points);
+		ss_set_str(t, CLK_STATE, ss_str_from(ss_clock_state_name(h->clock.state)));
+	}
+	return ok;
+}
+
+/* ---- by operation ---- */
+
+struct entry {
+	struct ss_str op;
+	enum ss_comm kind;
+	uint32_t collective;
+};
+
+static int by_op(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	int order = ss_str_cmp(x->op, y->op);
+	if (order)
+		return order;
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	return x->collective < y->collective ? -1 : x->collective > y->collective;
+}
+
+struct summing {
+	const struct ss_cluster *c;
+	struct ss_intern *intern;
+	struct ss_table *t;
+	double *transfers, *waits;
+	uint32_t *last; /* by host: how often last */
+};
+
+static void set_figures(struct ss_table *t, size_t col, double *v, size_t n)
+{
+	double sum = 0;
+	for (size_t i = 0; i < n; i++)
+		sum += v[i];
+	ss_set_f64(t, col, n ? sum / (double)n : NAN);
+	ss_set_f64(t, col + 1, ss_quantile(v, n, 0.5));
+	ss_set_f64(t, col + 2, ss_quantile(v, n, 0.99));
+	ss_set_f64(t, col + 3, ss_quantile(v, n, 1));
+}
+
+static bool add_op(struct summing *s, const struct entry *e, size_t n)
+{
+	const struct ss_cluster *c = s->c;
+	struct ss_table *t = s->t;
+	uint64_t bytes = 0;
+	size_t top = 0;
+	memset(s->last, 0, (c->hosts.n + 1) * sizeof(*s->last));
+	for (size_t i = 0; i < n; i++) {
+		const struct ss_collective *k = &c->collectives.v[e[i].collective];
+		s->transfers[i] = ss_ps_us(k->transfer_ps);
+		s->waits[i] = waits_of(c, k).most_us;
+		bytes = k->bytes > bytes ? k->bytes : bytes;
+		if (k->is_clear)
+			s->last[c->devices.v[c->members.v[k->last].device].host]++;
+	}
+	for (size_t h = 0; h < c->hosts.n; h++)
+		top = s->last[h] > s->last[top] ? h : top;
+	if (!ss_table_row(t))
+		return false;
+	ss_set_str(t, OP_OP, ss_intern_str(s->intern, e->op));
+	ss_set_str(t, OP_KIND, ss_str_from(ss_comm_name(e->kind)));
+	ss_set_i64(t, OP_BYTES, (int64_t)bytes);
+	ss_set_i64(t, OP_N, (int64_t)n);
+	set_figures(t, OP_T_MEAN, s->transfers, n);
+	set_figures(t, OP_W_MEAN, s->waits, n);
+	bool any = c->hosts.n && s->last[top];
+	ss_set_str(t, OP_TOP_HOST, any ? ss_intern_str(s->intern, c->hosts.v[top].name) : SS_STR(""));
+	ss_set_f64(t, OP_TOP_FRAC, any ? (double)s->last[top] / (double)n : NAN);
+	return true;
+}
+
+static bool fill_ops(struct ss_result *out, const struct ss_cluster *c, struct ss_intern *intern)
+{
+	size_t n = c->collectives.n;
+	struct entry *v = calloc(n + 1, sizeof(*v));
+	struct summing s = { .c = c,
+			     .intern = intern,
+			     .transfers = calloc(n + 1, sizeof(double)),
+			     .waits = calloc(n + 1, sizeof(double)),
+			     .last = calloc(c->hosts.n + 1, sizeof(uint32_t)) };
+	s.t = ss_result_table(out, "by_op", "By Operation", op_cols, SS_COUNT(op_cols));
+	bool ok = v && s.transfers && s.waits && s.last && s.t;
+	for (uint32_t i = 0; ok && i < n; i++) {
+		const struct ss_cluster_op *op = &c->ops.v[c->collectives.v[i].op];
+		v[i] = (struct entry){ op->name, op->kind, i };
+	}
+	if (ok && n)
+		qsort(v, n, sizeof(*v), by_op);
+	for (size_t i = 0, k; ok && i < n; i = k) {
+		for (k = i + 1; k < n && v[k].kind == v[i].kind && ss_str_eq(v[k].op, v[i].op);)
+			k++;
+		ok = add_op(&s, &v[i], k - i);
+	}
+	free(v);
+	free(s.transfers);
+	free(s.waits);
+	free(s.last);
+	return ok;
+}
 
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	return ss_torch_asked(q, out, err) && ss_torch_collectives(q, out, err);
+	const struct ss_cluster *c = ss_model_cluster(q->model, err);
+	struct ss_intern intern = ss_intern_into(q->model, q->arena);
+	if (!c)
+		return false;
+	bool ok = ss_torch_collectives(q, out, err);
+	ok = ok && fill_collectives(out, c, &intern) && fill_clocks(out, c, &intern) && fill_ops(out, c, &intern) &&
+	     !intern.no_memory;
+	ok = ok && ss_cluster_notes(c, out);
+	if (ok && !c->collectives.n)
+		ok = ss_result_note(out, SS_INFO, SS_STR("the recordings hold no collectives"));
+	ss_intern_release(&intern);
+	return ok || ss_fail_mem(err);
 }
 
 const struct ss_tool ss_tool_collectives = {
 	.name = "collectives",
 	.title = "Collectives",
-	.summary = "Collectives by kind, group and size, with their bandwidth",
+	.summary = "Collectives over all hosts: who came last, waiting, transfer, rates; and how the hosts' clocks differ",
 	.kind = SS_KIND_TABLES,
-	.flags = SS_TOOL_OURS,
-	.present = ss_host_is_torch,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_SESSION,
+	.facts = SS_FACTS_CLUSTER,
 	.run = run,
 };

@@ -30,6 +30,8 @@ enum ss_tool_flags {
 	 * (visit.h), and its answer points into none. Its memory then does not grow with their number.
 	 */
 	SS_TOOL_VISITS = 1 << 5,
+	/* Of all hosts it sees those of runs that are one recording with the run asked for, too (store/session.h). */
+	SS_TOOL_SESSION = 1 << 6,
 };
 
 /* A parameter of a request: k=v. */

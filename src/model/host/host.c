@@ -157,6 +157,7 @@ static bool import(struct ss_host *h, const struct ss_file *f, const char *path,
 	ss_arena_release(&notes);
 	h->imported = true;
 	h->form = made.form;
+	h->cut = made.cut;
 	h->space = made.space;
 	if (!ok)
 		ss_buf_free(&h->space);

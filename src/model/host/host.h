@@ -124,6 +124,7 @@ struct ss_host {
 	bool unreadable;	/* of a file that is no profile: ss_host_open_among */
 	uint64_t file_bytes;	/* of the file as it was opened */
 	int64_t file_mtime_ns;
+	bool cut;		/* the file ends early: of one that was imported (others say it of their planes) */
 	bool imported;		/* it was in another format: `space` is what was made of it */
 	const char *form;	/* that format: "a trace of Perfetto"; NULL: it was none */
 	struct ss_buf space;

@@ -1,0 +1,18 @@
+/*
+ * cause.h - why a device was late: which class of its time is longer than the others' in the same
+ * steps.
+ */
+#ifndef SS_MODEL_CLUSTER_CAUSE_H
+#define SS_MODEL_CLUSTER_CAUSE_H
+
+#include "model/cluster/straggler.h"
+
+/*
+ * Over the slow steps that `host` held up (SS_NO_HOST: whoever did), for who holds the cluster's
+ * lock. Time that others spend waiting for it is no cause of theirs, and is not looked at. False on
+ * failure.
+ */
+bool ss_straggler_find_cause(struct ss_cluster *c, const struct ss_exposed *x, const struct ss_straggler *s, uint32_t host,
+			     enum ss_straggler_cause *cause, struct ss_err *err);
+
+#endif

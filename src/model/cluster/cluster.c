@@ -1,0 +1,312 @@
+/* cluster.c - see cluster.h: making it, and unpacking parts of it. */
+#include "model/cluster/cluster.h"
+
+#include "model/fold.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Unpacked skeletons that are held at a time, by what they take. */
+#define OPEN_BYTES ((uint64_t)96 << 20)
+
+const char *ss_host_state_name(enum ss_host_state state)
+{
+	static const char *const names[] = { "ok", "cut", "missing", "unreadable" };
+	return names[state];
+}
+
+const char *ss_clock_state_name(enum ss_clock_state state)
+{
+	static const char *const names[] = { "good", "corrected", "unknown" };
+	return names[state];
+}
+
+int ss_natural_cmp(struct ss_str a, struct ss_str b)
+{
+	size_t i = 0, k = 0;
+	while (i < a.n && k < b.n) {
+		size_t from = i, other = k;
+		while (i < a.n && a.p[i] >= '0' && a.p[i] <= '9')
+			i++;
+		while (k < b.n && b.p[k] >= '0' && b.p[k] <= '9')
+			k++;
+		if (i > from && k > other) {
+			/* Longer numbers are greater, zeros before them apart. */
+			while (from < i && a.p[from] == '0')
+				from++;
+			while (other < k && b.p[other] == '0')
+				other++;
+			size_t na = i - from, nb = k - other;
+			int order = na != nb ? (na < nb ? -1 : 1) : na ? memcmp(a.p + from, b.p + other, na) : 0;
+			if (order)
+				return order;
+			continue;
+		}
+		i = from;
+		k = other;
+		if (a.p[i] != b.p[k])
+			return (unsigned char)a.p[i] < (unsigned char)b.p[k] ? -1 : 1;
+		i++;
+		k++;
+	}
+	if (i < a.n || k < b.n)
+		return i < a.n ? 1 : -1;
+	return ss_str_cmp(a, b);
+}
+
+bool ss_cluster_note(struct ss_cluster *c, bool warning, const char *fmt, ...)
+{
+	char text[600];
+	va_list args;
+	va_start(args, fmt);
+	int n = vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	size_t size = n < 0 ? 0 : (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1;
+	struct ss_cluster_note note = { warning, ss_arena_str(&c->arena, (struct ss_str){ text, size }) };
+	return note.text.p && ss_vec_push(&c->notes, note);
+}
+
+/* ---- times ---- */
+
+int64_t ss_cluster_time(const struct ss_cluster *c, const struct ss_cluster_part *p, int64_t own_ps)
+{
+	int64_t t = (int64_t)((uint64_t)own_ps + (uint64_t)p->zero_ps);
+	const struct ss_clock *k = &c->hosts.v[p->host].clock;
+	if (!k->applied)
+		return t;
+	double off = k->offset_ps + k->drift * (double)(t - c->middle_ps);
+	return (int64_t)((uint64_t)t - (uint64_t)llrint(off));
+}
+
+double ss_cluster_uncertainty_ps(const struct ss_cluster *c, uint32_t host_a, uint32_t host_b)
+{
+	if (host_a == host_b)
+		return 0;
+	const struct ss_clock *a = &c->hosts.v[host_a].clock, *b = &c->hosts.v[host_b].clock;
+	if (!a->aligned || !b->aligned)
+		return INFINITY;
+	return sqrt(a->uncertainty_ps * a->uncertainty_ps + b->uncertainty_ps * b->uncertainty_ps);
+}
+
+/* ---- unpacked parts ---- */
+
+static uint64_t bytes_of(const struct ss_skeleton *s)
+{
+	uint64_t n = s->events.cap * sizeof(*s->events.v) + s->ops.cap * sizeof(*s->ops.v) + s->arena.used_bytes;
+	for (size_t i = 0; i < s->devices.n; i++)
+		n += s->devices.v[i].spans.cap * sizeof(struct ss_skel_span) +
+		     s->devices.v[i].comms.cap * sizeof(struct ss_skel_comm);
+	return n;
+}
+
+static void shut(struct ss_cluster *c, struct ss_cluster_part *p)
+{
+	if (!p->open)
+		return;
+	c->open_bytes -= bytes_of(p->open);
+	ss_skeleton_free(p->open);
+	free(p->open);
+	p->open = NULL;
+}
+
+static void to_common_clock(const struct ss_cluster *c, const struct ss_cluster_part *p, struct ss_skeleton *s)
+{
+	for (size_t i = 0; i < s->events.n; i++) {
+		s->events.v[i].begin_ps = ss_cluster_time(c, p, s->events.v[i].begin_ps);
+		s->events.v[i].end_ps = ss_cluster_time(c, p, s->events.v[i].end_ps);
+	}
+	for (size_t k = 0; k < s->devices.n; k++) {
+		struct ss_skel_device *d = &s->devices.v[k];
+		for (size_t i = 0; i < d->spans.n; i++) {
+			d->spans.v[i].begin_ps = ss_cluster_time(c, p, d->spans.v[i].begin_ps);
+			d->spans.v[i].end_ps = ss_cluster_time(c, p, d->spans.v[i].end_ps);
+		}
+		for (size_t i = 0; i < d->comms.n; i++) {
+			d->comms.v[i].begin_ps = ss_cluster_time(c, p, d->comms.v[i].begin_ps);
+			d->comms.v[i].end_ps = ss_cluster_time(c, p, d->comms.v[i].end_ps);
+		}
+		for (size_t i = 0; i < d->steps.n; i++) {
+			d->steps.v[i].begin_ps = ss_cluster_time(c, p, d->steps.v[i].begin_ps);
+			d->steps.v[i].end_ps = ss_cluster_time(c, p, d->steps.v[i].end_ps);
+		}
+	}
+}
+
+/* Let go of those that were not asked for the longest. */
+static void make_room(struct ss_cluster *c, const struct ss_cluster_part *keep)
+{
+	while (c->open_bytes > OPEN_BYTES) {
+		struct ss_cluster_part *oldest = NULL;
+		for (uint32_t i = 0; i < c->nparts; i++)
+			if (c->parts[i].open && &c->parts[i] != keep && (!oldest || c->parts[i].used < oldest->used))
+				oldest = &c->parts[i];
+		if (!oldest)
+			return;
+		shut(c, oldest);
+	}
+}
+
+const struct ss_skeleton *ss_cluster_part(struct ss_cluster *c, uint32_t part, struct ss_err *err)
+{
+	struct ss_cluster_part *p = &c->parts[part];
+	p->used = ++c->clock_of_use;
+	if (p->open)
+		return p->open;
+	struct ss_skeleton *s = malloc(sizeof(*s));
+	if (!s) {
+		ss_fail_mem(err);
+		return NULL;
+	}
+	if (!ss_skeleton_unpack(s, p->packed, err)) {
+		free(s);
+		return NULL;
+	}
+	to_common_clock(c, p, s);
+	p->open = s;
+	c->open_bytes += bytes_of(s);
+	make_room(c, p);
+	return s;
+}
+
+/* ---- the whole ---- */
+
+void ss_cluster_free(struct ss_cluster *c)
+{
+	if (!c)
+		return;
+	for (uint32_t i = 0; i < c->nparts; i++)
+		shut(c, &c->parts[i]);
+	free(c->parts);
+	free(c->order);
+	ss_vec_free(&c->hosts);
+	ss_vec_free(&c->devices);
+	ss_vec_free(&c->ops);
+	ss_vec_free(&c->groups);
+	ss_vec_free(&c->members);
+	ss_vec_free(&c->collectives);
+	ss_vec_free(&c->steps);
+	ss_vec_free(&c->step_nums);
+	ss_vec_free(&c->notes);
+	ss_strmap_free(&c->names);
+	ss_arena_release(&c->arena);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+struct ss_cluster *ss_cluster_of(const struct ss_str *packed, size_t n, struct ss_err *err)
+{
+	struct ss_cluster *c = calloc(1, sizeof(*c));
+	if (c)
+		pthread_mutex_init(&c->lock, NULL);
+	bool ok = c && n < UINT32_MAX && (c->parts = calloc(n + 1, sizeof(*c->parts)));
+	if (!ok) {
+		ss_cluster_free(c);
+		ss_fail_mem(err);
+		return NULL;
+	}
+	for (; c->nparts < n; c->nparts++)
+		c->parts[c->nparts].packed = packed[c->nparts];
+	ok = ss_cluster_unite(c, err) &&
+	     ((ss_cluster_place(c) && ss_cluster_join(c) && ss_cluster_align(c) && ss_cluster_time_collectives(c)) ||
+	      ss_fail_mem(err));
+	if (ok)
+		return c;
+	ss_cluster_free(c);
+	return NULL;
+}
+
+/* ---- as a part of the model ---- */
+
+struct gathered {
+	struct ss_cluster *cluster; /* first: what the getter returns */
+	SS_VEC(struct ss_str) packed; /* of hosts that go away: in memory of our own */
+	struct ss_intern intern;
+};
+
+static bool pack_host(struct ss_host *h, struct ss_buf *to, struct ss_err *err)
+{
+	struct ss_skeleton s;
+	if (!ss_skeleton_read(&s, h, err))
+		return false;
+	bool ok = ss_skeleton_pack(&s, to, err);
+	ss_skeleton_free(&s);
+	return ok;
+}
+
+static void *build_packed(void *owner, struct ss_err *err)
+{
+	struct ss_buf *b = calloc(1, sizeof(*b));
+	if (!b) {
+		ss_fail_mem(err);
+		return NULL;
+	}
+	if (pack_host(owner, b, err))
+		return b;
+	ss_buf_free(b);
+	free(b);
+	return NULL;
+}
+
+static void release_packed(void *data)
+{
+	ss_buf_free(data);
+	free(data);
+}
+
+const struct ss_buf *ss_host_skeleton(struct ss_host *h, struct ss_err *err)
+{
+	return ss_part_get(&h->parts[SS_HOST_SKELETON], build_packed, release_packed, h, err);
+}
+
+static bool read_host(struct ss_host *h, struct ss_err *err)
+{
+	return ss_host_skeleton(h, err) != NULL;
+}
+
+static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *err)
+{
+	struct gathered *g = data;
+	const struct ss_buf *b = ss_host_skeleton(h, err);
+	struct ss_str bytes = b ? ss_buf_get(b) : SS_STR("");
+	(void)i;
+	if (b && g->intern.copies) {
+		const char *copy = ss_intern_copy(&g->intern, bytes.p, bytes.n, 1);
+		bytes.p = copy;
+		if (!copy)
+			return ss_fail_mem(err);
+	}
+	return b && (ss_vec_push(&g->packed, bytes) || ss_fail_mem(err));
+}
+
+static bool end(void *data, struct ss_err *err)
+{
+	struct gathered *g = data;
+	g->cluster = ss_cluster_of(g->packed.v, g->packed.n, err);
+	return g->cluster;
+}
+
+static void release(void *data)
+{
+	struct gathered *g = data;
+	ss_cluster_free(g->cluster);
+	ss_vec_free(&g->packed);
+	ss_intern_release(&g->intern);
+	free(g);
+}
+
+const struct ss_fold ss_fold_cluster = {
+	.part = SS_MODEL_CLUSTER,
+	SS_FOLD_DATA(struct gathered),
+	.read = read_host,
+	.take = take_host,
+	.end = end,
+	.release = release,
+};
+
+struct ss_cluster *ss_model_cluster(struct ss_model *m, struct ss_err *err)
+{
+	struct gathered *g = ss_fold_get(m, &ss_fold_cluster, err);
+	return g ? g->cluster : NULL;
+}

@@ -1,0 +1,210 @@
+/*
+ * cluster.h - a run of many hosts as one machine: which hosts and devices there are, whose clock is
+ * off by how much, and which events of different devices are one collective.
+ *
+ * Made of skeletons (skeleton.h) alone, hosts in natural order of their names, so the answer is the
+ * same whether hosts were read here or in shards elsewhere. Times are ps on the common clock, from
+ * the session's earliest start.
+ *
+ * Part of the model. Hosts are visited, not held; what is held of each is its packed skeleton,
+ * which ss_cluster_part unpacks for who needs single operations.
+ */
+#ifndef SS_MODEL_CLUSTER_CLUSTER_H
+#define SS_MODEL_CLUSTER_CLUSTER_H
+
+#include "model/cluster/members.h"
+#include "model/cluster/skeleton.h"
+#include "model/model.h"
+
+#define SS_NO_HOST UINT32_MAX
+
+enum ss_host_state { SS_HOST_OK, SS_HOST_CUT, SS_HOST_MISSING, SS_HOST_UNREADABLE };
+const char *ss_host_state_name(enum ss_host_state state);
+
+enum ss_clock_state { SS_CLOCK_GOOD, SS_CLOCK_CORRECTED, SS_CLOCK_UNKNOWN };
+const char *ss_clock_state_name(enum ss_clock_state state);
+
+/*
+ * What a host's clock reads beside the common one: the reading is right + offset + drift (t -
+ * middle).
+ */
+struct ss_clock {
+	double offset_ps, drift;	/* found, in the middle of the recording; drift: ps per ps */
+	double uncertainty_ps;		/* of the offset; 0 where nothing tells */
+	double bound_ps;		/* half of what causality leaves, NAN: nothing does */
+	uint32_t points;		/* collectives that it rests on */
+	enum ss_clock_state state;
+	bool applied;			/* offset and drift were taken off this host's times */
+	bool aligned;			/* tied to the reference by collectives, or alone */
+	bool failed;			/* the estimate was outside of what causality allows */
+};
+
+struct ss_cluster_host {
+	struct ss_str name, run, note;
+	enum ss_host_state state;
+	uint32_t first_device, ndevices;
+	uint32_t nfiles;
+	bool has_start;			/* the recording says when it began */
+	int64_t first_step, last_step;	/* SS_NO_STEP: none */
+	struct ss_clock clock;
+};
+
+struct ss_cluster_device {
+	uint32_t host, part, index;	/* index: in the part's skeleton */
+	int32_t ordinal;
+	int64_t number;			/* among all devices of the run */
+	uint32_t first_member, nmembers;
+	uint32_t first_step, nsteps;	/* in `steps` */
+};
+
+/* Whom the groups of an operation are told by. */
+enum ss_group_scope {
+	SS_SCOPE_DEVICES,	/* numbers of devices: members.h */
+	SS_SCOPE_HOST,		/* all devices of the host */
+	SS_SCOPE_TORCH,		/* a process group, by its name and ranks: all that say the same */
+};
+
+/* An operation of any host. */
+struct ss_cluster_op {
+	struct ss_str name, program;
+	enum ss_comm kind;
+	uint64_t bytes;
+	uint32_t expected;
+	enum ss_group_scope scope;
+	uint32_t groups;	/* index into `groups` */
+	uint32_t key;		/* equal for what may be one collective on different hosts */
+};
+
+/* One device's part in a collective. */
+struct ss_member {
+	int64_t arrive_ps, end_ps;
+	uint32_t device, op;
+	uint32_t step, run;	/* index into step_nums; number of the run; UINT32_MAX: none */
+	int32_t seq;
+	uint32_t collective;	/* index, UINT32_MAX: not joined */
+	bool waited, async;
+};
+
+/* Events of several devices that are one collective. */
+struct ss_collective {
+	uint32_t first, n;	/* of `order`, whose entries are indices into `members`, by device */
+	uint32_t op, nth;	/* nth of its operation and group in the step, from 0 */
+	uint32_t group;
+	uint32_t expected;
+	int64_t step;		/* or SS_NO_STEP */
+	uint64_t bytes;
+	uint32_t last;		/* index into members: who came last */
+	uint32_t group_host;	/* the host that all members are on, else SS_NO_HOST */
+	int64_t last_ps, done_ps; /* L and C of its definition; done_ps is estimated where is_bound */
+	int64_t margin_ps;	/* from the last but one to the last */
+	int64_t transfer_ps;	/* as observed; where is_bound, at most that */
+	int64_t min_ps;		/* shortest duration of a member */
+	bool is_bound;		/* nobody waited for its end */
+	bool is_clear;		/* the last is last by more than the clocks are uncertain */
+	bool pairs;		/* point to point: members wait for their source, not for the last */
+};
+
+struct ss_cluster_step {
+	int64_t num, begin_ps, end_ps;
+};
+
+/* One file's skeleton, packed, and what it says of itself. */
+struct ss_cluster_part {
+	struct ss_str packed;
+	struct ss_str file, hostname, run, note;
+	enum ss_skel_state state;
+	bool is_rank;
+	int64_t start_unix_ns;
+	uint64_t world;
+	uint32_t first_device, ndevices; /* before devices are in the order of hosts */
+	int64_t zero_ps;	/* from the session's start to this recording's, before clocks are corrected */
+	uint32_t host;
+	struct ss_skeleton *open; /* unpacked, on the common clock; the cluster's own business */
+	uint64_t used;
+};
+
+struct ss_cluster_note {
+	bool warning;
+	struct ss_str text;
+};
+
+struct ss_cluster {
+	struct ss_cluster_part *parts;
+	uint32_t nparts;
+	SS_VEC(struct ss_cluster_host) hosts;	/* in natural order of names, missing ones among them */
+	SS_VEC(struct ss_cluster_device) devices; /* by host, then ordinal */
+	SS_VEC(struct ss_cluster_op) ops;
+	SS_VEC(struct ss_members) groups;
+	SS_VEC(struct ss_member) members;	/* by device, then begin */
+	SS_VEC(struct ss_collective) collectives; /* by step, then last arrival */
+	uint32_t *order;
+	SS_VEC(struct ss_cluster_step) steps;	/* of devices, by begin */
+	SS_VEC(int64_t) step_nums;	/* of all hosts, as they came */
+	uint32_t nruns;			/* different run ids */
+	SS_VEC(struct ss_cluster_note) notes;
+	uint64_t ndevices_expected;
+	int64_t start_unix_ns;		/* of the session; 0: unknown */
+	int64_t middle_ps;		/* of the recording: where offsets hold */
+	uint32_t nmissing;
+	bool by_run;			/* collectives were joined by run ids */
+	struct ss_arena arena;
+	struct ss_strmap names;		/* what is in the arena once */
+	uint64_t clock_of_use, open_bytes; /* for ss_cluster_part */
+	pthread_mutex_t lock;		/* of unpacked parts */
+};
+
+/* The host's skeleton, packed: a part of the host. NULL on failure. */
+const struct ss_buf *ss_host_skeleton(struct ss_host *h, struct ss_err *err);
+/* Skeletons of all hosts, joined and aligned. NULL on failure. */
+struct ss_cluster *ss_model_cluster(struct ss_model *m, struct ss_err *err);
+/* The same of packed skeletons, which must outlive it. */
+struct ss_cluster *ss_cluster_of(const struct ss_str *packed, size_t n, struct ss_err *err);
+void ss_cluster_free(struct ss_cluster *c);
+
+/* Unpacked parts come and go: who looks at them holds the lock. */
+static inline void ss_cluster_lock(struct ss_cluster *c)
+{
+	pthread_mutex_lock(&c->lock);
+}
+
+static inline void ss_cluster_unlock(struct ss_cluster *c)
+{
+	pthread_mutex_unlock(&c->lock);
+}
+
+/*
+ * A part's skeleton, its times on the common clock, for who holds the lock. It stays until others
+ * need the room: what points into it is good until the next call for another part. NULL on failure.
+ */
+const struct ss_skeleton *ss_cluster_part(struct ss_cluster *c, uint32_t part, struct ss_err *err);
+static inline const struct ss_skel_device *ss_cluster_device(const struct ss_skeleton *s, const struct ss_cluster_device *d)
+{
+	return &s->devices.v[d->index];
+}
+
+/* A time of a host's recording on the common clock. */
+int64_t ss_cluster_time(const struct ss_cluster *c, const struct ss_cluster_part *p, int64_t own_ps);
+/* What a difference between times of two hosts is uncertain by. 0 on one host. */
+double ss_cluster_uncertainty_ps(const struct ss_cluster *c, uint32_t host_a, uint32_t host_b);
+/* How long a member waited for others. */
+int64_t ss_member_wait_ps(const struct ss_cluster *c, const struct ss_collective *k, const struct ss_member *m);
+/*
+ * Until when a member waits for others: the last arrival, or of point to point its source's, if
+ * that is later than its own.
+ */
+int64_t ss_member_meets_ps(const struct ss_cluster *c, const struct ss_collective *k, const struct ss_member *m);
+bool ss_cluster_note(struct ss_cluster *c, bool warning, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* "host2" before "host10". */
+int ss_natural_cmp(struct ss_str a, struct ss_str b);
+
+/*
+ * The stages that make it, in this order. False: memory is out. union.c, hosts.c, join.c, clocks.c,
+ * timing.c
+ */
+bool ss_cluster_unite(struct ss_cluster *c, struct ss_err *err); /* what is in the parts; false for what cannot be read, too */
+bool ss_cluster_place(struct ss_cluster *c);	/* hosts, devices, their numbers, who is missing */
+bool ss_cluster_join(struct ss_cluster *c);	/* members to collectives */
+bool ss_cluster_align(struct ss_cluster *c);	/* clocks; times are the common ones afterwards */
+bool ss_cluster_time_collectives(struct ss_cluster *c); /* last arrivals, transfers */
+
+#endif

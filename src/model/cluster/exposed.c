@@ -1,0 +1,367 @@
+/* exposed.c - see exposed.h. */
+#include "model/cluster/exposed.h"
+
+#include "base/exclusive.h"
+
+#include <stdlib.h>
+
+/* A launch that ends so close to a gap's end is what the gap was waiting for. */
+#define CLOSE_PS INT64_C(300000)
+
+enum rank { RANK_COMPUTE, RANK_TRANSFER, RANK_WAIT, RANK_COMM, RANK_COPY };
+
+/* What stands behind a claim. */
+struct behind {
+	uint32_t op;	 /* of the cluster, UINT32_MAX: none */
+	uint32_t launch; /* of the part's events */
+};
+
+struct interval {
+	int64_t begin_ps, end_ps;
+};
+
+/* Intervals that do not overlap, in order, and how much there is of them up to each. */
+struct cover {
+	SS_VEC(struct interval) v;
+	SS_VEC(int64_t) before_ps;
+};
+
+struct dividing {
+	struct ss_cluster *c;
+	struct ss_exposed *x;
+	const struct ss_skeleton *s;
+	uint32_t *op_of;	/* operations of the part that communicate: the cluster's */
+	struct cover input, busy;
+	SS_VEC(struct ss_claim) claims;
+	SS_VEC(struct behind) behind;
+	SS_VEC(struct interval) comms;
+	/* Of the window at hand. */
+	struct ss_device_step *row;
+	int64_t gap_begin_ps;	/* a gap that has no end yet */
+	bool in_gap;
+};
+
+/* ---- covers ---- */
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct interval *x = a, *y = b;
+	return x->begin_ps < y->begin_ps ? -1 : x->begin_ps > y->begin_ps;
+}
+
+/* Sorts and merges. */
+static bool make_cover(struct cover *c)
+{
+	size_t n = 0;
+	int64_t sum = 0;
+	if (c->v.n)
+		qsort(c->v.v, c->v.n, sizeof(*c->v.v), by_begin);
+	for (size_t i = 0; i < c->v.n; i++) {
+		struct interval v = c->v.v[i];
+		if (v.end_ps <= v.begin_ps)
+			continue;
+		if (n && v.begin_ps <= c->v.v[n - 1].end_ps) {
+			c->v.v[n - 1].end_ps = v.end_ps > c->v.v[n - 1].end_ps ? v.end_ps : c->v.v[n - 1].end_ps;
+			continue;
+		}
+		c->v.v[n++] = v;
+	}
+	c->v.n = n;
+	c->before_ps.n = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (!ss_vec_push(&c->before_ps, sum))
+			return false;
+		sum += c->v.v[i].end_ps - c->v.v[i].begin_ps;
+	}
+	return true;
+}
+
+/* How much of it lies before a moment. */
+static int64_t covered_before(const struct cover *c, int64_t at_ps)
+{
+	size_t lo = 0, hi = c->v.n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (c->v.v[mid].begin_ps < at_ps)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo)
+		return 0;
+	const struct interval *v = &c->v.v[lo - 1];
+	return c->before_ps.v[lo - 1] + ((at_ps < v->end_ps ? at_ps : v->end_ps) - v->begin_ps);
+}
+
+static int64_t covered(const struct cover *c, int64_t begin_ps, int64_t end_ps)
+{
+	return end_ps > begin_ps ? covered_before(c, end_ps) - covered_before(c, begin_ps) : 0;
+}
+
+/* ---- gaps ---- */
+
+/*
+ * Input first; of the rest the host has what passed until the launch of the operation behind the
+ * gap was made.
+ */
+static void close_gap(struct dividing *d, int64_t begin, int64_t end, uint32_t launch)
+{
+	int64_t *to = d->row->class_ps, input = covered(&d->input, begin, end), rest = end - begin - input, host = 0;
+	if (launch != SS_NO_LAUNCH) {
+		int64_t launched = d->s->events.v[launch].end_ps;
+		if (launched >= end - CLOSE_PS)
+			host = rest;
+		else if (launched > begin)
+			host = launched - begin - covered(&d->input, begin, launched);
+	}
+	to[SS_EXPOSED_INPUT] += input;
+	to[SS_EXPOSED_HOST] += host;
+	to[SS_EXPOSED_OTHER] += rest - host;
+}
+
+static bool take_piece(void *ctx, int64_t begin, int64_t end, const struct ss_claim *winner)
+{
+	static const enum ss_exposed_class class_of[] = { SS_EXPOSED_COMPUTE, SS_EXPOSED_TRANSFER, SS_EXPOSED_WAIT,
+							  SS_EXPOSED_TRANSFER, SS_EXPOSED_COPY };
+	struct dividing *d = ctx;
+	if (!winner) {
+		d->in_gap = true;
+		d->gap_begin_ps = begin;
+		return true;
+	}
+	const struct behind *b = &d->behind.v[winner->owner];
+	if (d->in_gap)
+		close_gap(d, d->gap_begin_ps, begin, b->launch);
+	d->in_gap = false;
+	enum ss_exposed_class cls = class_of[winner->rank];
+	d->row->class_ps[cls] += end - begin;
+	if (b->op != UINT32_MAX && cls == SS_EXPOSED_WAIT)
+		d->x->ops[b->op].wait_ps += end - begin;
+	else if (b->op != UINT32_MAX)
+		d->x->ops[b->op].transfer_ps += end - begin;
+	return true;
+}
+
+/* ---- one window ---- */
+
+static bool claim(struct dividing *d, int64_t begin, int64_t end, enum rank rank, uint32_t op, uint32_t launch)
+{
+	if (end <= begin)
+		return true;
+	struct ss_claim c = { begin, end, (uint32_t)rank, (uint32_t)d->behind.n };
+	return ss_vec_push(&d->behind, ((struct behind){ op, launch })) && ss_vec_push(&d->claims, c);
+}
+
+static bool claim_span(struct dividing *d, const struct ss_skel_span *s)
+{
+	static const enum rank ranks[] = { [SS_SPAN_COMPUTE] = RANK_COMPUTE, [SS_SPAN_COPY] = RANK_COPY, [SS_SPAN_COMM] = RANK_COMM,
+					   [SS_SPAN_COLLECTIVE] = RANK_COMM };
+	enum rank rank = ranks[d->s->ops.v[s->op].cls];
+	return claim(d, s->begin_ps, s->end_ps, rank, rank == RANK_COMM ? d->op_of[s->op] : UINT32_MAX, s->launch);
+}
+
+/* A collective that is not joined is a transfer from begin to end. */
+static bool claim_member(struct dividing *d, const struct ss_member *m, uint32_t launch)
+{
+	int64_t meets = m->arrive_ps, done = m->end_ps;
+	if (m->collective != UINT32_MAX) {
+		const struct ss_collective *k = &d->c->collectives.v[m->collective];
+		meets = ss_member_meets_ps(d->c, k, m);
+		if (k->pairs)
+			done = m->end_ps;
+		else
+			done = k->done_ps > meets ? k->done_ps : meets;
+		/* What is later than its own end does not concern it: point to point, or clocks. */
+		done = done < m->end_ps || k->pairs ? done : m->end_ps;
+		meets = meets < done ? meets : done;
+	}
+	return claim(d, m->arrive_ps, meets, RANK_WAIT, m->op, launch) && claim(d, meets, done, RANK_TRANSFER, m->op, launch) &&
+	       ss_vec_push(&d->comms, ((struct interval){ m->arrive_ps, done }));
+}
+
+/* How much was computed while any collective was under way. */
+static int64_t overlapped(struct dividing *d, int64_t from, int64_t to)
+{
+	int64_t sum = 0, end = from;
+	if (d->comms.n)
+		qsort(d->comms.v, d->comms.n, sizeof(*d->comms.v), by_begin);
+	for (size_t i = 0; i < d->comms.n; i++) {
+		int64_t begin = d->comms.v[i].begin_ps > end ? d->comms.v[i].begin_ps : end;
+		int64_t until = d->comms.v[i].end_ps < to ? d->comms.v[i].end_ps : to;
+		if (until <= begin)
+			continue;
+		sum += covered(&d->busy, begin, until);
+		end = until;
+	}
+	return sum;
+}
+
+struct walk {
+	size_t span, comm; /* those before have ended before the window */
+};
+
+static bool divide_window(struct dividing *d, const struct ss_skel_device *dev, const struct ss_cluster_device *cd, struct walk *w)
+{
+	struct ss_device_step *r = d->row;
+	bool ok = true;
+	d->claims.n = d->behind.n = d->comms.n = 0;
+	d->in_gap = false;
+	while (w->span < dev->spans.n && dev->spans.v[w->span].end_ps <= r->begin_ps)
+		w->span++;
+	while (w->comm < dev->comms.n && dev->comms.v[w->comm].end_ps <= r->begin_ps)
+		w->comm++;
+	for (size_t i = w->span; ok && i < dev->spans.n && dev->spans.v[i].begin_ps < r->end_ps; i++)
+		if (dev->spans.v[i].end_ps > r->begin_ps)
+			ok = claim_span(d, &dev->spans.v[i]);
+	for (size_t i = w->comm; ok && i < dev->comms.n && dev->comms.v[i].begin_ps < r->end_ps; i++)
+		if (dev->comms.v[i].end_ps > r->begin_ps)
+			ok = claim_member(d, &d->c->members.v[cd->first_member + i], dev->comms.v[i].launch);
+	ok = ok && ss_exclusive(d->claims.v, d->claims.n, r->begin_ps, r->end_ps, take_piece, d);
+	if (ok && d->in_gap)
+		close_gap(d, d->gap_begin_ps, r->end_ps, SS_NO_LAUNCH);
+	if (ok)
+		r->overlapped_ps = overlapped(d, r->begin_ps, r->end_ps);
+	return ok;
+}
+
+/* ---- devices ---- */
+
+static bool cover_compute(struct dividing *d, const struct ss_skel_device *dev)
+{
+	d->busy.v.n = 0;
+	for (size_t i = 0; i < dev->spans.n; i++)
+		if (d->s->ops.v[dev->spans.v[i].op].cls == SS_SPAN_COMPUTE &&
+		    !ss_vec_push(&d->busy.v, ((struct interval){ dev->spans.v[i].begin_ps, dev->spans.v[i].end_ps })))
+			return false;
+	return make_cover(&d->busy);
+}
+
+/* Of each collective of the device, whatever else is under way. */
+static void add_overlap_by_op(struct dividing *d, const struct ss_cluster_device *cd, int64_t from, int64_t to)
+{
+	for (uint32_t i = 0; i < cd->nmembers; i++) {
+		const struct ss_member *m = &d->c->members.v[cd->first_member + i];
+		int64_t done = m->end_ps;
+		if (m->collective != UINT32_MAX && !d->c->collectives.v[m->collective].pairs &&
+		    d->c->collectives.v[m->collective].done_ps < done)
+			done = d->c->collectives.v[m->collective].done_ps;
+		if (m->arrive_ps >= from && m->arrive_ps < to)
+			d->x->ops[m->op].overlapped_ps += covered(&d->busy, m->arrive_ps, done < to ? done : to);
+	}
+}
+
+static bool divide_device(struct dividing *d, uint32_t device)
+{
+	const struct ss_cluster_device *cd = &d->c->devices.v[device];
+	const struct ss_skel_device *dev = ss_cluster_device(d->s, cd);
+	const struct ss_cluster_step *steps = &d->c->steps.v[cd->first_step];
+	struct walk w = { 0, 0 };
+	if (!cover_compute(d, dev))
+		return false;
+	for (uint32_t i = 0; i < cd->nsteps; i++) {
+		bool follows = i && steps[i].num == steps[i - 1].num + 1;
+		struct ss_device_step r = { .device = device,
+					    .step = steps[i].num,
+					    .begin_ps = follows ? steps[i - 1].end_ps : steps[i].begin_ps,
+					    .end_ps = steps[i].end_ps };
+		d->x->ngaps += i && !follows;
+		if (r.end_ps <= r.begin_ps)
+			continue;
+		d->row = &r;
+		if (!divide_window(d, dev, cd, &w) || !ss_vec_push(&d->x->rows, r))
+			return false;
+	}
+	if (cd->nsteps)
+		add_overlap_by_op(d, cd, steps[0].begin_ps, steps[cd->nsteps - 1].end_ps);
+	return true;
+}
+
+/* Starts and dones bear the name of their collective. */
+static bool match_ops(struct dividing *d)
+{
+	d->op_of = calloc(d->s->ops.n + 1, sizeof(*d->op_of));
+	for (size_t i = 0; d->op_of && i < d->s->ops.n; i++) {
+		const struct ss_skel_op *o = &d->s->ops.v[i];
+		d->op_of[i] = UINT32_MAX;
+		for (uint32_t k = 0; o->cls == SS_SPAN_COMM && k < d->c->ops.n && d->op_of[i] == UINT32_MAX; k++)
+			if (d->c->ops.v[k].kind == o->kind && ss_str_eq(d->c->ops.v[k].name, o->name))
+				d->op_of[i] = k;
+	}
+	return d->op_of;
+}
+
+static bool open_part(struct dividing *d, uint32_t part, struct ss_err *err)
+{
+	d->s = ss_cluster_part(d->c, part, err);
+	if (!d->s)
+		return false;
+	free(d->op_of);
+	d->input.v.n = 0;
+	bool ok = match_ops(d);
+	for (size_t i = 0; ok && i < d->s->events.n; i++)
+		if (d->s->events.v[i].cls == SS_HOST_INPUT_EVENT)
+			ok = ss_vec_push(&d->input.v, ((struct interval){ d->s->events.v[i].begin_ps, d->s->events.v[i].end_ps }));
+	return (ok && make_cover(&d->input)) || ss_fail_mem(err);
+}
+
+struct ss_exposed *ss_exposed_of(struct ss_cluster *c, struct ss_err *err)
+{
+	struct dividing d = { .c = c, .x = calloc(1, sizeof(*d.x)) };
+	uint32_t part = UINT32_MAX;
+	bool ok = d.x && (d.x->ops = calloc(c->ops.n + 1, sizeof(*d.x->ops))) &&
+		  (d.x->first = calloc(c->devices.n + 1, sizeof(*d.x->first)));
+	ok = ok || ss_fail_mem(err);
+	for (uint32_t i = 0; ok && i < c->devices.n; i++) {
+		d.x->first[i] = (uint32_t)d.x->rows.n;
+		if (c->devices.v[i].part != part)
+			ok = open_part(&d, part = c->devices.v[i].part, err);
+		ok = ok && (divide_device(&d, i) || ss_fail_mem(err));
+	}
+	if (ok)
+		d.x->first[c->devices.n] = (uint32_t)d.x->rows.n;
+	free(d.op_of);
+	ss_vec_free(&d.input.v);
+	ss_vec_free(&d.input.before_ps);
+	ss_vec_free(&d.busy.v);
+	ss_vec_free(&d.busy.before_ps);
+	ss_vec_free(&d.claims);
+	ss_vec_free(&d.behind);
+	ss_vec_free(&d.comms);
+	if (ok)
+		return d.x;
+	ss_exposed_free(d.x);
+	return NULL;
+}
+
+void ss_exposed_free(struct ss_exposed *x)
+{
+	if (!x)
+		return;
+	ss_vec_free(&x->rows);
+	free(x->first);
+	free(x->ops);
+	free(x);
+}
+
+/* ---- as a part of the model ---- */
+
+static void *build(void *owner, struct ss_err *err)
+{
+	struct ss_cluster *c = ss_model_cluster(owner, err);
+	if (!c)
+		return NULL;
+	ss_cluster_lock(c);
+	struct ss_exposed *x = ss_exposed_of(c, err);
+	ss_cluster_unlock(c);
+	return x;
+}
+
+static void release(void *data)
+{
+	ss_exposed_free(data);
+}
+
+const struct ss_exposed *ss_model_exposed(struct ss_model *m, struct ss_err *err)
+{
+	return ss_part_get(&m->parts[SS_MODEL_EXPOSED], build, release, m, err);
+}

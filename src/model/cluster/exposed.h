@@ -1,0 +1,60 @@
+/*
+ * exposed.h - what each device did with each step: every moment of it belongs to one class, the
+ * first that holds, so that the classes add up to the step. Communication is exposed where nothing
+ * is computed meanwhile, and is told apart into waiting for somebody who is late and the transfer
+ * itself.
+ *
+ * A step's window reaches from the end of the step before on this device to its own end: what
+ * delays a step belongs to it. The first of a recording, or behind a gap, begins with its own
+ * begin.
+ *
+ * Part of the model.
+ */
+#ifndef SS_MODEL_CLUSTER_EXPOSED_H
+#define SS_MODEL_CLUSTER_EXPOSED_H
+
+#include "model/cluster/cluster.h"
+
+enum ss_exposed_class {
+	SS_EXPOSED_COMPUTE,
+	SS_EXPOSED_WAIT,
+	SS_EXPOSED_TRANSFER,
+	SS_EXPOSED_COPY,
+	SS_EXPOSED_INPUT,	/* idle, while the host waited for input */
+	SS_EXPOSED_HOST,	/* idle up to the end of the launch of what ends the gap */
+	SS_EXPOSED_OTHER,	/* idle for no reason that is recorded */
+	SS_EXPOSED_CLASSES
+};
+
+struct ss_device_step {
+	uint32_t device;
+	int64_t step;
+	int64_t begin_ps, end_ps;
+	int64_t class_ps[SS_EXPOSED_CLASSES];
+	int64_t overlapped_ps;	/* computed while a collective was under way; part of SS_EXPOSED_COMPUTE */
+};
+
+/* One operation on all devices, over all steps. */
+struct ss_exposed_op {
+	int64_t wait_ps, transfer_ps, overlapped_ps;
+};
+
+struct ss_exposed {
+	SS_VEC(struct ss_device_step) rows; /* by device, then step */
+	uint32_t *first;		/* of each device in rows; one more at the end */
+	struct ss_exposed_op *ops;	/* by the cluster's operations */
+	uint64_t ngaps;			/* steps whose predecessor is missing */
+};
+
+/* NULL on failure. */
+const struct ss_exposed *ss_model_exposed(struct ss_model *m, struct ss_err *err);
+/* The same of a cluster, for who holds its lock; the caller frees it. */
+struct ss_exposed *ss_exposed_of(struct ss_cluster *c, struct ss_err *err);
+void ss_exposed_free(struct ss_exposed *x);
+/* What the device itself needed for the step: all but exposed communication. */
+static inline int64_t ss_device_step_own_ps(const struct ss_device_step *r)
+{
+	return r->end_ps - r->begin_ps - r->class_ps[SS_EXPOSED_WAIT] - r->class_ps[SS_EXPOSED_TRANSFER];
+}
+
+#endif

@@ -1,0 +1,64 @@
+/* skeleton_read.h - reading a skeleton: what its files share. */
+#ifndef SS_MODEL_CLUSTER_SKELETON_READ_H
+#define SS_MODEL_CLUSTER_SKELETON_READ_H
+
+#include "model/cluster/skeleton.h"
+#include "model/host/stat_projection.h"
+#include "model/program/hlo_map.h"
+
+/* A step that somebody marked on a host thread. */
+struct ss_skel_marker {
+	int64_t begin_ps, end_ps, num;
+};
+
+/* An operation of a program that a CPU ran, on a thread of the host. */
+struct ss_skel_cpu_op {
+	int64_t begin_ps, end_ps;
+	int64_t run, device;
+	struct ss_str op, program;
+	uint64_t program_id;
+};
+
+struct ss_skel_reading {
+	struct ss_skeleton *s;
+	struct ss_host *h;
+	const struct ss_plane *planes; /* a partial read, as many as the host has */
+	struct ss_hlo_map *hlo;
+	struct ss_strmap op_keys;	/* by index of s->ops */
+	struct ss_arena arena;		/* of this reading */
+	/* Of the host's threads. */
+	SS_VEC(struct ss_skel_marker) markers; /* by begin */
+	SS_VEC(struct ss_skel_cpu_op) cpu_ops;
+	struct ss_u64map by_correlation, by_run; /* launches, as indices into s->events */
+	bool torch;	/* collectives are PyTorch's: the file is of one rank */
+};
+
+/* Markers, launches, input and waits, and what CPUs ran. skeleton_host.c */
+bool ss_skel_read_threads(struct ss_skel_reading *r);
+/* The launch of a run on a device; SS_NO_LAUNCH. */
+uint32_t ss_skel_launch_of_run(const struct ss_skel_reading *r, int64_t run, int64_t ordinal);
+/* The number of the step whose marker is around this moment, the innermost; SS_NO_STEP. */
+int64_t ss_skel_marked_step(const struct ss_skel_reading *r, int64_t at_ps);
+
+/* Devices, by kind. skeleton_tpu.c, skeleton_gpu.c */
+bool ss_skel_read_tpu(struct ss_skel_reading *r, const struct ss_plane *p);
+bool ss_skel_read_gpu(struct ss_skel_reading *r, const struct ss_plane *p, struct ss_err *err);
+bool ss_skel_read_cpus(struct ss_skel_reading *r, struct ss_err *err);
+
+/* Index of an operation, added when it is new; SS_NONE: memory is out. Texts are copied. */
+uint32_t ss_skel_op(struct ss_skel_reading *r, const struct ss_skel_op *op);
+/*
+ * The device of this ordinal, added when it is new; NULL: memory is out. Good until the next call.
+ */
+struct ss_skel_device *ss_skel_device_at(struct ss_skel_reading *r, int64_t ordinal);
+/* The step of a device around a moment; SS_NO_STEP. */
+int64_t ss_skel_device_step(const struct ss_skel_device *d, int64_t at_ps);
+
+/*
+ * What a program's text says of an instruction: kind, group, bytes. Without the program its name
+ * alone speaks. Texts live in r->arena. False: memory is out, or the program cannot be read.
+ */
+bool ss_skel_instruction(struct ss_skel_reading *r, uint64_t program_id, struct ss_str name, struct ss_comm_op *out,
+			 struct ss_err *err);
+
+#endif

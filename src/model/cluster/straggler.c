@@ -1,0 +1,601 @@
+/* straggler.c - see straggler.h. */
+#include "model/cluster/straggler.h"
+
+#include "model/cluster/cause.h"
+#include "model/cluster/robust.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define SLOW_FRAC 0.02		/* of a step that is lost at least, for it to be slow */
+#define FEW_FRAC 0.10		/* of steps: fewer slow ones are an accident */
+#define BALANCED_FRAC 0.05	/* of a step: no step lost as much */
+#define NETWORK_FRAC (1.0 / 3)	/* of the time that exposed transfers take: bound by them */
+#define SLOW_LINK 1.5		/* times the median transfer of the operation over its groups */
+#define SLOW_LINK_PS 2e6
+#define SAME_FRAC 0.80		/* of slow steps that one host, or one device, is behind */
+#define CONSTANT_FRAC 0.90
+#define SURE_FRAC 0.95
+#define LEAST_STEPS 3
+#define DRIFT_CORRELATION 0.9
+
+const char *ss_straggler_kind_name(enum ss_straggler_kind kind)
+{
+	static const char *const names[] = { "balanced", "straggler", "uneven", "rotating", "network", "inconclusive" };
+	return names[kind];
+}
+
+const char *ss_straggler_cause_name(enum ss_straggler_cause cause)
+{
+	static const char *const names[] = { "", "compute", "slower_clock", "input", "host", "copy", "transfer" };
+	return names[cause];
+}
+
+const char *ss_straggler_pattern_name(enum ss_straggler_pattern pattern)
+{
+	static const char *const names[] = { "", "constant", "periodic", "drifting", "intermittent" };
+	return names[pattern];
+}
+
+struct judging {
+	struct ss_cluster *c;
+	const struct ss_exposed *x;
+	struct ss_straggler *s;
+	double *scratch; /* as many as there are excesses, or collectives */
+	double sigma_ps, step_ps;
+	uint32_t *slow;	 /* indices of slow steps */
+	uint32_t nslow;
+};
+
+/* ---- the figures: own time of each host in each step that all have ---- */
+
+static const struct ss_device_step *row_of(const struct ss_exposed *x, uint32_t device, int64_t step)
+{
+	size_t lo = x->first[device], hi = x->first[device + 1];
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (x->rows.v[mid].step < step)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < x->first[device + 1] && x->rows.v[lo].step == step ? &x->rows.v[lo] : NULL;
+}
+
+/* Whole recordings with steps are compared; one that is cut says nothing of the steps it lacks. */
+static bool choose_hosts(struct judging *j)
+{
+	for (uint32_t h = 0; h < j->c->hosts.n; h++) {
+		const struct ss_cluster_host *host = &j->c->hosts.v[h];
+		if (host->state == SS_HOST_OK && host->ndevices && host->first_step != SS_NO_STEP &&
+		    !ss_vec_push(&j->s->hosts, ((struct ss_straggler_host){ .host = h, .last_frac = NAN })))
+			return false;
+	}
+	return true;
+}
+
+/* Does each host have it whole, and not as the first of its recording? */
+static bool is_common(const struct judging *j, int64_t step)
+{
+	for (size_t i = 0; i < j->s->hosts.n; i++) {
+		const struct ss_cluster_host *h = &j->c->hosts.v[j->s->hosts.v[i].host];
+		if (step <= h->first_step || step > h->last_step)
+			return false;
+		for (uint32_t d = 0; d < h->ndevices; d++)
+			if (j->c->devices.v[h->first_device + d].nsteps && !row_of(j->x, h->first_device + d, step))
+				return false;
+	}
+	return j->s->hosts.n > 0;
+}
+
+static int int64_cmp(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+	return *x < *y ? -1 : *x > *y;
+}
+
+static bool choose_steps(struct judging *j)
+{
+	size_t n = j->c->step_nums.n;
+	int64_t *nums = calloc(n + 1, sizeof(*nums));
+	bool ok = nums;
+	if (ok && n) {
+		memcpy(nums, j->c->step_nums.v, n * sizeof(*nums));
+		qsort(nums, n, sizeof(*nums), int64_cmp);
+	}
+	for (size_t i = 0; ok && i < n; i++)
+		if (is_common(j, nums[i]))
+			ok = ss_vec_push(&j->s->steps, ((struct ss_straggler_step){ .step = nums[i] }));
+	free(nums);
+	return ok;
+}
+
+/* What the host itself needed: its slowest device. */
+static int64_t own_of(const struct judging *j, uint32_t host, int64_t step, uint32_t *device, int64_t *length)
+{
+	const struct ss_cluster_host *h = &j->c->hosts.v[host];
+	int64_t most = 0;
+	*device = h->first_device;
+	for (uint32_t d = 0; d < h->ndevices; d++) {
+		const struct ss_device_step *r = row_of(j->x, h->first_device + d, step);
+		if (!r)
+			continue;
+		int64_t own = ss_device_step_own_ps(r), len = r->end_ps - r->begin_ps;
+		*length = len > *length ? len : *length;
+		if (own > most) {
+			most = own;
+			*device = h->first_device + d;
+		}
+	}
+	return most;
+}
+
+static bool fill_excess(struct judging *j)
+{
+	size_t nh = j->s->hosts.n, ns = j->s->steps.n;
+	size_t room = nh * ns > j->c->collectives.n ? nh * ns : j->c->collectives.n;
+	j->s->excess_ps = calloc(nh * ns + 1, sizeof(double));
+	j->scratch = calloc(room + nh + ns + 1, sizeof(double));
+	j->slow = calloc(ns + 1, sizeof(*j->slow));
+	if (!j->s->excess_ps || !j->scratch || !j->slow)
+		return false;
+	for (size_t s = 0; s < ns; s++) {
+		struct ss_straggler_step *st = &j->s->steps.v[s];
+		double *x = &j->s->excess_ps[s * nh];
+		uint32_t device;
+		for (size_t h = 0; h < nh; h++) {
+			x[h] = (double)own_of(j, j->s->hosts.v[h].host, st->step, &device, &st->length_ps);
+			j->s->hosts.v[h].own_us += x[h] * 1e-6 / (double)ns;
+			j->scratch[h] = x[h];
+		}
+		double middle = ss_median(j->scratch, nh);
+		size_t most = 0;
+		for (size_t h = 0; h < nh; h++) {
+			x[h] -= middle;
+			most = x[h] > x[most] ? h : most;
+		}
+		int64_t unused = 0;
+		st->host = j->s->hosts.v[most].host;
+		own_of(j, st->host, st->step, &st->device, &unused);
+		st->lost_ps = (int64_t)x[most];
+	}
+	return true;
+}
+
+/* Median excess and its noise of each host; the noise of all; the usual length of a step. */
+static void estimate(struct judging *j)
+{
+	size_t nh = j->s->hosts.n, ns = j->s->steps.n, n = 0;
+	double *of_host = j->scratch + nh * ns, *all = j->scratch;
+	for (size_t h = 0; h < nh; h++) {
+		struct ss_straggler_host *host = &j->s->hosts.v[h];
+		for (size_t s = 0; s < ns; s++)
+			of_host[s] = j->s->excess_ps[s * nh + h];
+		double middle = ss_median(of_host, ns);
+		for (size_t s = 0; s < ns; s++) {
+			of_host[s] = fabs(j->s->excess_ps[s * nh + h] - middle);
+			all[n++] = of_host[s];
+		}
+		host->excess_us = middle * 1e-6;
+		host->noise_us = SS_MAD_TO_SIGMA * ss_median(of_host, ns) * 1e-6;
+	}
+	j->sigma_ps = SS_MAD_TO_SIGMA * ss_median(all, n);
+	for (size_t s = 0; s < ns; s++)
+		of_host[s] = (double)j->s->steps.v[s].length_ps;
+	j->step_ps = ss_median(of_host, ns);
+	/* What the largest of so many hosts reaches by chance. */
+	double by_chance = (3 + sqrt(2 * log((double)(nh > 1 ? nh : 2)))) * j->sigma_ps, least = SLOW_FRAC * j->step_ps;
+	for (uint32_t s = 0; s < ns; s++) {
+		struct ss_straggler_step *st = &j->s->steps.v[s];
+		st->slow = (double)st->lost_ps > (by_chance > least ? by_chance : least);
+		if (st->slow)
+			j->slow[j->nslow++] = s;
+	}
+}
+
+static size_t place_of(const struct judging *j, uint32_t host)
+{
+	for (size_t i = 0; i < j->s->hosts.n; i++)
+		if (j->s->hosts.v[i].host == host)
+			return i;
+	return SIZE_MAX;
+}
+
+/* Who came last to collectives between hosts, where clocks and participants say so. */
+static bool count_last(struct judging *j)
+{
+	struct ss_cluster *c = j->c;
+	uint32_t *last = calloc(c->hosts.n + 1, sizeof(*last)), *all = calloc(c->hosts.n + 1, sizeof(*all));
+	bool ok = last && all;
+	for (size_t i = 0; ok && i < c->collectives.n; i++) {
+		const struct ss_collective *k = &c->collectives.v[i];
+		if (k->n != k->expected || !k->is_clear || k->group_host != SS_NO_HOST)
+			continue;
+		last[c->devices.v[c->members.v[k->last].device].host]++;
+		for (uint32_t m = 0, host = SS_NO_HOST; m < k->n; m++) {
+			uint32_t own = c->devices.v[c->members.v[c->order[k->first + m]].device].host;
+			all[own] += own != host;
+			host = own;
+		}
+	}
+	for (size_t i = 0; ok && i < j->s->hosts.n; i++) {
+		uint32_t h = j->s->hosts.v[i].host;
+		j->s->hosts.v[i].last_frac = all[h] ? (double)last[h] / all[h] : NAN;
+	}
+	for (uint32_t s = 0; ok && s < j->nslow; s++) {
+		size_t at = place_of(j, j->s->steps.v[j->slow[s]].host);
+		if (at != SIZE_MAX)
+			j->s->hosts.v[at].culprit_steps++;
+	}
+	free(last);
+	free(all);
+	return ok;
+}
+
+/* ---- networks ---- */
+
+/* Collectives of one operation in one step: those of its groups. */
+static int by_op_step(const void *a, const void *b)
+{
+	const struct ss_collective *const *x = a, *const *y = b;
+	if ((*x)->op != (*y)->op)
+		return (*x)->op < (*y)->op ? -1 : 1;
+	if ((*x)->step != (*y)->step)
+		return (*x)->step < (*y)->step ? -1 : 1;
+	if ((*x)->nth != (*y)->nth)
+		return (*x)->nth < (*y)->nth ? -1 : 1;
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* A host that is in all slow groups of this operation and step counts once. */
+static void count_slow_groups(struct judging *j, const struct ss_collective *const *v, size_t n, uint32_t *slow, uint32_t *mark)
+{
+	struct ss_cluster *c = j->c;
+	uint32_t nslow = 0;
+	for (size_t i = 0; i < n; i++)
+		j->scratch[i] = (double)v[i]->transfer_ps;
+	double middle = ss_median(j->scratch, n);
+	memset(mark, 0, c->hosts.n * sizeof(*mark));
+	for (size_t i = 0; i < n; i++) {
+		if ((double)v[i]->transfer_ps <= SLOW_LINK * middle + SLOW_LINK_PS)
+			continue;
+		nslow++;
+		for (uint32_t m = 0, host = SS_NO_HOST; m < v[i]->n; m++) {
+			uint32_t own = c->devices.v[c->members.v[c->order[v[i]->first + m]].device].host;
+			mark[own] += own != host;
+			host = own;
+		}
+	}
+	for (size_t h = 0; nslow && h < c->hosts.n; h++)
+		slow[h] += mark[h] == nslow;
+}
+
+/*
+ * The host whose groups' transfers are slow in most operations and steps that run in three or more
+ * groups at once; SS_NO_HOST.
+ */
+static bool find_slow_link(struct judging *j, uint32_t *host)
+{
+	struct ss_cluster *c = j->c;
+	const struct ss_collective **v = calloc(c->collectives.n + 1, sizeof(*v));
+	uint32_t *slow = calloc(c->hosts.n + 1, sizeof(*slow)), *mark = calloc(c->hosts.n + 1, sizeof(*mark)), total = 0;
+	bool ok = v && slow && mark;
+	size_t n = 0, best = 0, second = 0;
+	*host = SS_NO_HOST;
+	for (size_t i = 0; ok && i < c->collectives.n; i++) {
+		const struct ss_collective *k = &c->collectives.v[i];
+		if (k->n == k->expected && k->n > 1 && !k->is_bound)
+			v[n++] = k;
+	}
+	if (ok && n)
+		qsort(v, n, sizeof(*v), by_op_step);
+	for (size_t i = 0, to; ok && i < n; i = to) {
+		for (to = i + 1; to < n && v[to]->op == v[i]->op && v[to]->step == v[i]->step && v[to]->nth == v[i]->nth;)
+			to++;
+		if (to - i < 3)
+			continue;
+		total++;
+		count_slow_groups(j, &v[i], to - i, slow, mark);
+	}
+	for (size_t h = 0; ok && h < c->hosts.n; h++)
+		best = slow[h] > slow[best] ? h : best;
+	for (size_t h = 0; ok && h < c->hosts.n; h++)
+		second = h != best && slow[h] > second ? slow[h] : second;
+	if (ok && total && 2 * slow[best] > total && slow[best] > second)
+		*host = (uint32_t)best;
+	free(v);
+	free(slow);
+	free(mark);
+	return ok;
+}
+
+static double transfer_frac(const struct judging *j)
+{
+	double transfer = 0, all = 0;
+	for (size_t i = 0; i < j->x->rows.n; i++) {
+		const struct ss_device_step *r = &j->x->rows.v[i];
+		transfer += (double)r->class_ps[SS_EXPOSED_TRANSFER];
+		all += (double)(r->end_ps - r->begin_ps);
+	}
+	return all > 0 ? transfer / all : 0;
+}
+
+/* ---- one host ---- */
+
+static uint32_t main_culprit(const struct judging *j, size_t *place)
+{
+	*place = 0;
+	for (size_t h = 0; h < j->s->hosts.n; h++)
+		if (j->s->hosts.v[h].culprit_steps > j->s->hosts.v[*place].culprit_steps)
+			*place = h;
+	return j->s->hosts.v[*place].culprit_steps;
+}
+
+/*
+ * The same device in most of its slow steps, and the others of the host exceed by less than half as
+ * much.
+ */
+static int32_t one_device(const struct judging *j, size_t place)
+{
+	const struct ss_cluster_host *h = &j->c->hosts.v[j->s->hosts.v[place].host];
+	uint32_t best = 0, n = 0, nbest = 0;
+	for (uint32_t d = 0; d < h->ndevices; d++) {
+		uint32_t count = 0;
+		for (uint32_t i = 0; i < j->nslow; i++) {
+			const struct ss_straggler_step *st = &j->s->steps.v[j->slow[i]];
+			count += st->host == j->s->hosts.v[place].host && st->device == h->first_device + d;
+		}
+		n += count;
+		if (count > nbest) {
+			nbest = count;
+			best = h->first_device + d;
+		}
+	}
+	if (h->ndevices < 2 || nbest < SAME_FRAC * n)
+		return -1;
+	uint32_t apart = 0;
+	for (uint32_t i = 0; i < j->nslow; i++) {
+		const struct ss_straggler_step *st = &j->s->steps.v[j->slow[i]];
+		if (st->host != j->s->hosts.v[place].host)
+			continue;
+		const struct ss_device_step *own = row_of(j->x, best, st->step);
+		int64_t others = INT64_MIN;
+		for (uint32_t d = 0; d < h->ndevices; d++) {
+			const struct ss_device_step *r =
+				h->first_device + d == best ? NULL : row_of(j->x, h->first_device + d, st->step);
+			if (r && ss_device_step_own_ps(r) > others)
+				others = ss_device_step_own_ps(r);
+		}
+		/* Excess of the others: that of the best, less what they are behind it. */
+		apart += own && 2 * (ss_device_step_own_ps(own) - others) > st->lost_ps;
+	}
+	return apart >= SAME_FRAC * n ? j->c->devices.v[best].ordinal : -1;
+}
+
+static enum ss_straggler_pattern pattern_of(const struct judging *j, size_t place)
+{
+	size_t nh = j->s->hosts.n, ns = j->s->steps.n;
+	double scratch[SS_THEIL_SEN_SCRATCH], *x = j->scratch, *y = j->scratch + ns, sx = 0, sy = 0, sxx = 0, syy = 0, sxy = 0;
+	for (size_t s = 0; s < ns; s++) {
+		x[s] = (double)s;
+		y[s] = j->s->excess_ps[s * nh + place];
+		sx += x[s];
+		sy += y[s];
+	}
+	for (size_t s = 0; s < ns; s++) {
+		double dx = x[s] - sx / (double)ns, dy = y[s] - sy / (double)ns;
+		sxx += dx * dx;
+		syy += dy * dy;
+		sxy += dx * dy;
+	}
+	double slope = ss_theil_sen(x, y, ns, (double)(ns - 1) / 4, scratch);
+	if (slope * (double)(ns - 1) > sy / (double)ns && sxx > 0 && syy > 0 && sxy / sqrt(sxx * syy) > DRIFT_CORRELATION)
+		return SS_PATTERN_DRIFTING;
+	if (j->s->hosts.v[place].culprit_steps >= CONSTANT_FRAC * (double)ns)
+		return SS_PATTERN_CONSTANT;
+	int64_t first = j->s->steps.v[j->slow[0]].step, before = first, apart = 0;
+	bool equal = j->nslow >= 2;
+	for (uint32_t i = 1; i < j->nslow; i++) {
+		int64_t step = j->s->steps.v[j->slow[i]].step;
+		equal = equal && (i < 2 || step - before == apart);
+		apart = step - before;
+		before = step;
+	}
+	/*
+	 * Two make a period only if the steps before and behind them, which should be slow as well,
+	 * are not there.
+	 */
+	if (j->nslow == 2)
+		equal = equal && first - apart < j->s->steps.v[0].step && before + apart > j->s->steps.v[ns - 1].step;
+	return equal ? SS_PATTERN_PERIODIC : SS_PATTERN_INTERMITTENT;
+}
+
+/* Probability of fewer than k of n, each with probability p. */
+static double fewer_than(uint32_t k, uint32_t n, double p)
+{
+	double sum = 0, log_p = log(p), log_q = log1p(-p), log_choose = 0;
+	for (uint32_t i = 0; i < k; i++) {
+		sum += exp(log_choose + i * log_p + (n - i) * log_q);
+		log_choose += log((double)(n - i)) - log((double)(i + 1));
+	}
+	return sum < 1 ? sum : 1;
+}
+
+/*
+ * What its slow steps were longer than the median host's, per step of all; of two hosts, than the
+ * other's.
+ */
+static double lost_of(const struct judging *j, uint32_t host)
+{
+	double sum = 0, times = j->s->hosts.n == 2 ? 2 : 1;
+	for (uint32_t i = 0; i < j->nslow; i++) {
+		const struct ss_straggler_step *st = &j->s->steps.v[j->slow[i]];
+		if (host == SS_NO_HOST || st->host == host)
+			sum += times * (double)st->lost_ps;
+	}
+	return sum * 1e-6 / (double)j->s->steps.n;
+}
+
+static bool accuse(struct judging *j, size_t place, struct ss_err *err)
+{
+	struct ss_straggler_verdict *v = &j->s->verdict;
+	const struct ss_straggler_host *h = &j->s->hosts.v[place];
+	v->kind = SS_STRAGGLER_ONE;
+	v->host = j->c->hosts.v[h->host].name;
+	v->device = one_device(j, place);
+	v->pattern = pattern_of(j, place);
+	v->steps_frac = (double)h->culprit_steps / (double)j->s->steps.n;
+	v->lost_us_per_step = lost_of(j, h->host);
+	v->confidence_frac = fewer_than(h->culprit_steps, j->nslow, 1.0 / (double)j->s->hosts.n);
+	if (v->confidence_frac < SURE_FRAC || j->s->steps.n < LEAST_STEPS) {
+		v->kind = SS_STRAGGLER_INCONCLUSIVE;
+		v->why = "more steps would tell whether it is always the same host";
+	}
+	return ss_straggler_find_cause(j->c, j->x, j->s, h->host, &v->cause, err);
+}
+
+/*
+ * Several hosts have more work in each step: excesses are lasting, and the next is not far behind
+ * the first.
+ */
+static bool is_uneven(struct judging *j)
+{
+	double first = -INFINITY, second = -INFINITY;
+	for (size_t h = 0; h < j->s->hosts.n; h++) {
+		double x = j->s->hosts.v[h].excess_us;
+		if (x > first) {
+			second = first;
+			first = x;
+		} else if (x > second) {
+			second = x;
+		}
+	}
+	for (size_t s = 0; s < j->s->steps.n; s++)
+		j->scratch[s] = (double)j->s->steps.v[s].lost_ps * 1e-6;
+	double loss = ss_median(j->scratch, j->s->steps.n);
+	return j->s->hosts.n > 2 && first > loss / 2 && first - second < first / 2;
+}
+
+/* ---- the verdict, in the order of what would be taken for something else ---- */
+
+static bool judge_losses(struct judging *j, struct ss_err *err)
+{
+	struct ss_straggler_verdict *v = &j->s->verdict;
+	size_t place;
+	uint32_t n = main_culprit(j, &place);
+	v->lost_us_per_step = lost_of(j, SS_NO_HOST);
+	v->steps_frac = (double)j->nslow / (double)j->s->steps.n;
+	if (is_uneven(j)) {
+		v->kind = SS_STRAGGLER_UNEVEN;
+		v->cause = SS_CAUSE_COMPUTE;
+		return true;
+	}
+	if (n >= SAME_FRAC * j->nslow)
+		return accuse(j, place, err);
+	v->kind = SS_STRAGGLER_ROTATING;
+	return ss_straggler_find_cause(j->c, j->x, j->s, SS_NO_HOST, &v->cause, err);
+}
+
+static bool judge(struct judging *j, struct ss_err *err)
+{
+	struct ss_straggler_verdict *v = &j->s->verdict;
+	size_t ns = j->s->steps.n;
+	uint32_t link;
+	if (!find_slow_link(j, &link))
+		return ss_fail_mem(err);
+	if (link != SS_NO_HOST) {
+		v->kind = SS_STRAGGLER_NETWORK;
+		v->host = j->c->hosts.v[link].name;
+		v->cause = SS_CAUSE_TRANSFER;
+		return true;
+	}
+	double few = FEW_FRAC * (double)ns > 2 ? FEW_FRAC * (double)ns : 2;
+	if (j->nslow >= few)
+		return judge_losses(j, err);
+	bool lost = false;
+	for (size_t s = 0; s < ns; s++)
+		lost |= (double)j->s->steps.v[s].lost_ps > BALANCED_FRAC * (double)j->s->steps.v[s].length_ps;
+	v->steps_frac = (double)j->nslow / (double)ns;
+	v->lost_us_per_step = lost_of(j, SS_NO_HOST);
+	if (transfer_frac(j) > NETWORK_FRAC) {
+		v->kind = SS_STRAGGLER_NETWORK;
+		v->cause = SS_CAUSE_TRANSFER;
+	} else if (lost) {
+		v->kind = SS_STRAGGLER_INCONCLUSIVE;
+		v->why = "steps were lost, but too few of them: more steps would tell";
+	}
+	return true;
+}
+
+static bool find(struct judging *j, struct ss_err *err)
+{
+	struct ss_straggler_verdict *v = &j->s->verdict;
+	*v = (struct ss_straggler_verdict){ .host = SS_STR(""), .device = -1, .steps_frac = NAN, .lost_us_per_step = NAN,
+					    .confidence_frac = NAN, .noise_us = NAN, .step_us = NAN };
+	if (!choose_hosts(j) || !choose_steps(j) || !fill_excess(j))
+		return ss_fail_mem(err);
+	v->nhosts = (uint32_t)j->s->hosts.n;
+	v->nsteps = (uint32_t)j->s->steps.n;
+	if (j->s->steps.n)
+		estimate(j);
+	if (!count_last(j))
+		return ss_fail_mem(err);
+	v->nslow = j->nslow;
+	if (j->s->hosts.n == 1)
+		return true;
+	if (j->s->hosts.n < 2 || !j->s->steps.n) {
+		v->kind = SS_STRAGGLER_INCONCLUSIVE;
+		v->why = j->s->hosts.n < 2 ? "no host has a whole recording with steps"
+					   : "no step is in the recordings of all hosts";
+		return true;
+	}
+	v->noise_us = j->sigma_ps * 1e-6;
+	v->step_us = j->step_ps * 1e-6;
+	return judge(j, err);
+}
+
+/* ---- as a part of the model ---- */
+
+static void release(void *data)
+{
+	struct ss_straggler *s = data;
+	ss_vec_free(&s->steps);
+	ss_vec_free(&s->hosts);
+	free(s->excess_ps);
+	free(s);
+}
+
+static void *build(void *owner, struct ss_err *err)
+{
+	struct ss_cluster *c = ss_model_cluster(owner, err);
+	const struct ss_exposed *x = c ? ss_model_exposed(owner, err) : NULL;
+	if (!x)
+		return NULL;
+	struct judging j = { .c = c, .x = x, .s = calloc(1, sizeof(*j.s)) };
+	if (!j.s) {
+		ss_fail_mem(err);
+		return NULL;
+	}
+	ss_cluster_lock(c);
+	bool ok = find(&j, err);
+	ss_cluster_unlock(c);
+	free(j.scratch);
+	free(j.slow);
+	if (ok)
+		return j.s;
+	release(j.s);
+	return NULL;
+}
+
+const struct ss_straggler *ss_model_straggler(struct ss_model *m, struct ss_err *err)
+{
+	return ss_part_get(&m->parts[SS_MODEL_STRAGGLER], build, release, m, err);
+}
+
+bool ss_straggler_verdict(struct ss_model *m, struct ss_straggler_verdict *out, struct ss_err *err)
+{
+	const struct ss_straggler *s = ss_model_straggler(m, err);
+	if (s)
+		*out = s->verdict;
+	return s;
+}

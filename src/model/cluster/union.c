@@ -1,0 +1,200 @@
+/*
+ * union.c - what the skeletons of all hosts hold, brought together: devices, steps, operations,
+ * members of collectives.
+ */
+#include "model/cluster/cluster.h"
+
+#include "wire/gz_in.h"
+
+#include <stdlib.h>
+
+struct uniting {
+	struct ss_cluster *c;
+	struct ss_u64map steps, runs; /* numbers to indices */
+	struct ss_strmap op_texts, keys, group_texts;
+	struct ss_arena scratch;
+};
+
+/* A text of a skeleton that goes away again, kept once. */
+static bool keep(struct ss_cluster *c, struct ss_str s, struct ss_str *out)
+{
+	uint32_t k = ss_strmap_get(&c->names, s);
+	if (k == SS_NONE) {
+		struct ss_str copy = ss_arena_str(&c->arena, s);
+		k = copy.p ? ss_strmap_add(&c->names, copy) : SS_NONE;
+	}
+	*out = k == SS_NONE ? SS_STR("") : c->names.keys[k];
+	return k != SS_NONE;
+}
+
+static struct ss_str op_text(struct uniting *u, const struct ss_skel_op *o)
+{
+	return ss_arena_printf(&u->scratch, "%u %u " SS_FMT "\n" SS_FMT "\n" SS_FMT, (unsigned)o->kind, (unsigned)o->expected,
+			       SS_ARG(o->name), SS_ARG(o->program), SS_ARG(o->groups));
+}
+
+static bool add_groups(struct uniting *u, const struct ss_skel_op *o, struct ss_cluster_op *to)
+{
+	struct ss_cluster *c = u->c;
+	struct ss_str text;
+	struct ss_members m = { .known = false };
+	if (!keep(c, o->groups, &text))
+		return false;
+	to->scope = ss_str_starts(text, SS_STR("torch:")) ? SS_SCOPE_TORCH
+		    : ss_str_is(text, "host")		  ? SS_SCOPE_HOST
+							  : SS_SCOPE_DEVICES;
+	to->groups = ss_strmap_add(&u->group_texts, text);
+	if (to->groups == SS_NONE)
+		return false;
+	if (to->groups < c->groups.n)
+		return true;
+	return (to->scope != SS_SCOPE_DEVICES || ss_members_read(&m, text, &c->arena)) && ss_vec_push(&c->groups, m);
+}
+
+/*
+ * What may be one collective has one key: a process group of PyTorch's, or an operation of a
+ * program.
+ */
+static bool add_key(struct uniting *u, struct ss_cluster_op *op, const struct ss_skel_op *o)
+{
+	struct ss_str key = op->scope == SS_SCOPE_TORCH
+		? ss_arena_printf(&u->scratch, "t" SS_FMT, SS_ARG(o->groups))
+		: ss_arena_printf(&u->scratch, "x" SS_FMT "\n" SS_FMT, SS_ARG(o->name), SS_ARG(o->program));
+	op->key = key.p ? ss_strmap_add(&u->keys, key) : SS_NONE;
+	return op->key != SS_NONE;
+}
+
+/* Index among the operations of all hosts; SS_NONE: memory is out. */
+static uint32_t add_op(struct uniting *u, const struct ss_skel_op *o)
+{
+	struct ss_cluster *c = u->c;
+	struct ss_str text = op_text(u, o);
+	uint32_t k = text.p ? ss_strmap_add(&u->op_texts, text) : SS_NONE;
+	if (k == SS_NONE)
+		return SS_NONE;
+	if (k < c->ops.n) {
+		c->ops.v[k].bytes = o->bytes > c->ops.v[k].bytes ? o->bytes : c->ops.v[k].bytes;
+		return k;
+	}
+	struct ss_cluster_op op = { .kind = o->kind, .bytes = o->bytes, .expected = o->expected };
+	bool ok = keep(c, o->name, &op.name) && keep(c, o->program, &op.program) && add_groups(u, o, &op) && add_key(u, &op, o);
+	return ok && ss_vec_push(&c->ops, op) ? k : SS_NONE;
+}
+
+static bool add_step_num(struct uniting *u, int64_t num, uint32_t *index)
+{
+	*index = UINT32_MAX;
+	if (num == SS_NO_STEP)
+		return true;
+	*index = ss_u64map_add(&u->steps, (uint64_t)num, (uint32_t)u->c->step_nums.n);
+	return *index != SS_NONE && (*index < u->c->step_nums.n || ss_vec_push(&u->c->step_nums, num));
+}
+
+static bool add_device(struct uniting *u, uint32_t part, uint32_t index, const struct ss_skel_device *d, const uint32_t *ops)
+{
+	struct ss_cluster *c = u->c;
+	struct ss_cluster_device dev = { .part = part, .index = index, .ordinal = d->ordinal, .number = d->global,
+					 .first_member = (uint32_t)c->members.n, .nmembers = (uint32_t)d->comms.n,
+					 .first_step = (uint32_t)c->steps.n, .nsteps = (uint32_t)d->steps.n };
+	uint32_t at = (uint32_t)c->devices.n, unused;
+	if (c->members.n + d->comms.n >= UINT32_MAX || c->steps.n + d->steps.n >= UINT32_MAX ||
+	    !ss_vec_reserve(&c->members, c->members.n + d->comms.n) || !ss_vec_push(&c->devices, dev))
+		return false;
+	for (size_t i = 0; i < d->steps.n; i++) {
+		struct ss_cluster_step s = { d->steps.v[i].num, d->steps.v[i].begin_ps, d->steps.v[i].end_ps };
+		if (!add_step_num(u, s.num, &unused) || !ss_vec_push(&c->steps, s))
+			return false;
+	}
+	for (size_t i = 0; i < d->comms.n; i++) {
+		const struct ss_skel_comm *v = &d->comms.v[i];
+		struct ss_member m = { .arrive_ps = v->begin_ps, .end_ps = v->end_ps, .device = at, .op = ops[v->op],
+				       .run = UINT32_MAX, .seq = v->seq < 0 || v->seq > INT32_MAX ? -1 : (int32_t)v->seq,
+				       .collective = UINT32_MAX, .waited = v->waited, .async = v->async };
+		if (v->run) {
+			m.run = ss_u64map_add(&u->runs, (uint64_t)v->run, c->nruns);
+			if (m.run == SS_NONE)
+				return false;
+			c->nruns += m.run == c->nruns;
+		}
+		if (!add_step_num(u, v->step, &m.step) || !ss_vec_push(&c->members, m))
+			return false;
+	}
+	return true;
+}
+
+static bool add_part(struct uniting *u, uint32_t i, struct ss_err *err)
+{
+	struct ss_cluster *c = u->c;
+	struct ss_cluster_part *p = &c->parts[i];
+	struct ss_skeleton s;
+	if (!ss_skeleton_unpack(&s, p->packed, err))
+		return false;
+	p->state = s.state;
+	p->is_rank = s.is_rank;
+	p->start_unix_ns = s.start_unix_ns;
+	p->world = s.world;
+	p->first_device = (uint32_t)c->devices.n;
+	p->ndevices = (uint32_t)s.devices.n;
+	uint32_t *ops = calloc(s.ops.n + 1, sizeof(*ops));
+	bool ok = ops && keep(c, s.host, &p->file) && keep(c, s.hostname, &p->hostname) && keep(c, s.run, &p->run) &&
+		  keep(c, s.note, &p->note);
+	for (size_t k = 0; ok && k < s.ops.n; k++)
+		if (s.ops.v[k].cls == SS_SPAN_COLLECTIVE)
+			ok = (ops[k] = add_op(u, &s.ops.v[k])) != SS_NONE;
+	/* Members are of collectives, whatever damaged bytes say. */
+	for (size_t k = 0; ok && k < s.devices.n; k++)
+		for (size_t n = 0; n < s.devices.v[k].comms.n; n++)
+			if (s.ops.v[s.devices.v[k].comms.v[n].op].cls != SS_SPAN_COLLECTIVE)
+				ok = ss_fail(err, SS_EFORMAT, "the skeleton of host '" SS_FMT "' is damaged", SS_ARG(s.host));
+	for (uint32_t k = 0; ok && k < s.devices.n; k++)
+		ok = add_device(u, i, k, &s.devices.v[k], ops);
+	free(ops);
+	ss_skeleton_free(&s);
+	return ok || ss_fail_mem(err);
+}
+
+/* ---- the order of parts ---- */
+
+struct named_part {
+	struct ss_cluster_part part;
+	struct ss_str host, run;
+};
+
+static int by_host_and_run(const void *a, const void *b)
+{
+	const struct named_part *x = a, *y = b;
+	int order = ss_natural_cmp(x->host, y->host);
+	return order ? order : ss_natural_cmp(x->run, y->run);
+}
+
+static bool put_in_order(struct uniting *u, struct ss_err *err)
+{
+	struct ss_cluster *c = u->c;
+	struct named_part *v = calloc(c->nparts + 1, sizeof(*v));
+	bool ok = v || ss_fail_mem(err);
+	for (uint32_t i = 0; ok && i < c->nparts; i++) {
+		v[i].part = c->parts[i];
+		ok = ss_skeleton_peek(c->parts[i].packed, &u->scratch, &v[i].host, &v[i].run, err);
+	}
+	if (ok && c->nparts)
+		qsort(v, c->nparts, sizeof(*v), by_host_and_run);
+	for (uint32_t i = 0; ok && i < c->nparts; i++)
+		c->parts[i] = v[i].part;
+	free(v);
+	return ok;
+}
+
+bool ss_cluster_unite(struct ss_cluster *c, struct ss_err *err)
+{
+	struct uniting u = { .c = c };
+	bool ok = put_in_order(&u, err);
+	for (uint32_t i = 0; ok && i < c->nparts; i++)
+		ok = add_part(&u, i, err);
+	ss_u64map_free(&u.steps);
+	ss_u64map_free(&u.runs);
+	ss_strmap_free(&u.op_texts);
+	ss_strmap_free(&u.keys);
+	ss_strmap_free(&u.group_texts);
+	ss_arena_release(&u.scratch);
+	return ok;
+}

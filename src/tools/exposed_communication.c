@@ -1,0 +1,202 @@
+/*
+ * exposed_communication.c - where the time of each step went on each device, with communication
+ * that nothing hides told apart into waiting for somebody who is late and the transfer.
+ * model/cluster/exposed.h has the rules.
+ */
+#include "model/cluster/exposed.h"
+#include "tools/cluster_notes.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+	COL_STEP,
+	COL_HOST,
+	COL_DEVICE,
+	COL_STEP_US,
+	COL_COMPUTE,
+	COL_WAIT,
+	COL_TRANSFER,
+	COL_COPY,
+	COL_INPUT,
+	COL_HOST_US,
+	COL_OTHER,
+	COL_OVER
+};
+
+#define TIMES(what)                                                                                                  \
+	NUM("step_us", "Step (us)", US, "Length of the step's window" what),                                          \
+	NUM("compute_us", "Compute (us)", US, "Operations that are no communication and no copies"),                  \
+	NUM("exposed_wait_us", "Exposed Wait (us)", US, "Nothing is computed, and a collective waits for who is late"), \
+	NUM("exposed_transfer_us", "Exposed Transfer (us)", US, "Nothing is computed, and a collective transfers"),   \
+	NUM("copy_us", "Copies (us)", US, "Copies between host and device, infeed, outfeed; nothing of the above"),   \
+	NUM("idle_input_us", "Idle for Input (us)", US, "Nothing runs, and the host waits for input"),                \
+	NUM("idle_host_us", "Idle for Host (us)", US, "Nothing runs until the host has launched what comes next"),    \
+	NUM("idle_other_us", "Idle (us)", US, "Nothing runs, for no reason that is recorded"),                        \
+	NUM("overlapped_us", "Overlapped (us)", US, "Compute while a collective is under way: part of the compute")
+
+static const struct ss_col cols[] = {
+	INT("step_num", "Step", NONE, NULL),
+	STR("host", "Host", NULL),
+	INT("device", "Device", NONE, "Its number on the host"),
+	TIMES(": from the end of the step before on this device to its own end"),
+};
+
+enum { HOST_HOST, HOST_STEPS, HOST_STEP_US };
+
+static const struct ss_col host_cols[] = {
+	STR("host", "Host", NULL),
+	INT("steps", "Steps", COUNT, "Steps of all its devices: what the means are of"),
+	TIMES(", mean of the host's devices and steps"),
+};
+
+enum { OP_OP, OP_KIND, OP_WAIT, OP_TRANSFER, OP_OVER, OP_HIDDEN };
+
+static const struct ss_col op_cols[] = {
+	STR("op", "Operation", NULL),
+	STR("kind", "Kind", NULL),
+	NUM("exposed_wait_us", "Exposed Wait (us)", US, "Sum over devices and steps"),
+	NUM("exposed_transfer_us", "Exposed Transfer (us)", US,
+	    "Sum over devices and steps, its start and done operations included"),
+	NUM("overlapped_us", "Overlapped (us)", US, "Sum over devices and steps of compute while it was under way"),
+	NUM("hidden_frac", "Hidden", FRAC, "overlapped / (overlapped + exposed)"),
+};
+
+static void set_times(struct ss_table *t, size_t col, const double *us)
+{
+	for (size_t i = 0; i < COL_OVER - COL_STEP_US + 1; i++)
+		ss_set_f64(t, col + i, us[i]);
+}
+
+/* In the order of the columns. */
+static void times_of(const struct ss_device_step *r, double *us)
+{
+	us[0] = ss_ps_us(r->end_ps - r->begin_ps);
+	for (size_t k = 0; k < SS_EXPOSED_CLASSES; k++)
+		us[1 + k] = ss_ps_us(r->class_ps[k]);
+	us[1 + SS_EXPOSED_CLASSES] = ss_ps_us(r->overlapped_ps);
+}
+
+struct placed {
+	int64_t step;
+	uint32_t row;
+};
+
+static int by_step(const void *a, const void *b)
+{
+	const struct placed *x = a, *y = b;
+	if (x->step != y->step)
+		return x->step < y->step ? -1 : 1;
+	return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static bool fill_steps(struct ss_result *out, const struct ss_cluster *c, const struct ss_exposed *x, struct ss_intern *intern)
+{
+	struct ss_table *t = ss_result_table(out, "device_steps", "Steps of Devices", cols, SS_COUNT(cols));
+	struct placed *v = calloc(x->rows.n + 1, sizeof(*v));
+	bool ok = t && v && ss_table_reserve(t, x->rows.n);
+	for (uint32_t i = 0; ok && i < x->rows.n; i++)
+		v[i] = (struct placed){ x->rows.v[i].step, i };
+	if (ok && x->rows.n)
+		qsort(v, x->rows.n, sizeof(*v), by_step);
+	for (size_t i = 0; ok && i < x->rows.n && (ok = ss_table_row(t)); i++) {
+		const struct ss_device_step *r = &x->rows.v[v[i].row];
+		const struct ss_cluster_device *d = &c->devices.v[r->device];
+		double us[COL_OVER - COL_STEP_US + 1];
+		times_of(r, us);
+		ss_set_i64(t, COL_STEP, r->step);
+		ss_set_str(t, COL_HOST, ss_intern_str(intern, c->hosts.v[d->host].name));
+		ss_set_i64(t, COL_DEVICE, d->ordinal);
+		set_times(t, COL_STEP_US, us);
+	}
+	free(v);
+	return ok;
+}
+
+static bool fill_hosts(struct ss_result *out, const struct ss_cluster *c, const struct ss_exposed *x, struct ss_intern *intern)
+{
+	struct ss_table *t = ss_result_table(out, "hosts", "Hosts", host_cols, SS_COUNT(host_cols));
+	bool ok = t;
+	for (size_t h = 0; ok && h < c->hosts.n; h++) {
+		const struct ss_cluster_host *host = &c->hosts.v[h];
+		double sum[COL_OVER - COL_STEP_US + 1] = { 0 }, us[COL_OVER - COL_STEP_US + 1];
+		uint32_t from = host->ndevices ? x->first[host->first_device] : 0;
+		uint32_t to = host->ndevices ? x->first[host->first_device + host->ndevices] : 0;
+		for (uint32_t i = from; i < to; i++) {
+			times_of(&x->rows.v[i], us);
+			for (size_t k = 0; k < SS_COUNT(us); k++)
+				sum[k] += us[k] / (to - from);
+		}
+		if (to == from)
+			continue;
+		ok = ss_table_row(t);
+		if (!ok)
+			break;
+		ss_set_str(t, HOST_HOST, ss_intern_str(intern, host->name));
+		ss_set_i64(t, HOST_STEPS, to - from);
+		set_times(t, HOST_STEP_US, sum);
+	}
+	return ok;
+}
+
+static bool fill_ops(struct ss_result *out, const struct ss_cluster *c, const struct ss_exposed *x, struct ss_intern *intern)
+{
+	struct ss_table *t = ss_result_table(out, "ops", "Operations", op_cols, SS_COUNT(op_cols));
+	bool ok = t;
+	for (size_t i = 0; ok && i < c->ops.n; i++) {
+		const struct ss_exposed_op *o = &x->ops[i];
+		double exposed = ss_ps_us(o->wait_ps + o->transfer_ps), over = ss_ps_us(o->overlapped_ps);
+		if (exposed == 0 && over == 0)
+			continue;
+		ok = ss_table_row(t);
+		if (!ok)
+			break;
+		ss_set_str(t, OP_OP, ss_intern_str(intern, c->ops.v[i].name));
+		ss_set_str(t, OP_KIND, ss_str_from(ss_comm_name(c->ops.v[i].kind)));
+		ss_set_f64(t, OP_WAIT, ss_ps_us(o->wait_ps));
+		ss_set_f64(t, OP_TRANSFER, ss_ps_us(o->transfer_ps));
+		ss_set_f64(t, OP_OVER, over);
+		ss_set_f64(t, OP_HIDDEN, over / (over + exposed));
+	}
+	return ok;
+}
+
+static bool add_notes(struct ss_result *out, const struct ss_cluster *c, const struct ss_exposed *x)
+{
+	uint64_t parted = 0;
+	for (size_t i = 0; i < c->collectives.n; i++)
+		parted += c->collectives.v[i].n < c->collectives.v[i].expected;
+	struct ss_str text = SS_STR("");
+	if (parted)
+		text = ss_arena_printf(out->arena,
+				       "of %llu of %zu collectives participants are missing: waiting and transfer are told apart "
+				       "by who is there, and the last may be missing",
+				       (unsigned long long)parted, c->collectives.n);
+	if (!text.p || (parted && !ss_result_note(out, SS_WARNING, text)))
+		return false;
+	return x->rows.n || ss_result_note(out, SS_INFO, SS_STR("the recordings hold no steps with numbers"));
+}
+
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_exposed *x = ss_model_exposed(q->model, err);
+	const struct ss_cluster *c = x ? ss_model_cluster(q->model, err) : NULL;
+	struct ss_intern intern = ss_intern_into(q->model, q->arena);
+	if (!c)
+		return false;
+	bool ok = fill_steps(out, c, x, &intern) && fill_hosts(out, c, x, &intern) && fill_ops(out, c, x, &intern) &&
+		  !intern.no_memory;
+	ok = ok && add_notes(out, c, x) && ss_cluster_notes(c, out);
+	ss_intern_release(&intern);
+	return ok || ss_fail_mem(err);
+}
+
+const struct ss_tool ss_tool_exposed_communication = {
+	.name = "exposed_communication",
+	.title = "Exposed communication",
+	.summary = "Where each device's steps went: compute, waiting for late hosts, transfers, copies, idle and why",
+	.kind = SS_KIND_TABLES,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_SESSION,
+	.facts = SS_FACTS_CLUSTER,
+	.run = run,
+};

@@ -1,0 +1,162 @@
+/*
+ * host_steps.c - any figure of a step by host: the way into runs of many hosts. And the hosts of
+ * the run, with those that have no recording.
+ */
+#include "model/cluster/straggler.h"
+#include "tools/cluster_notes.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const char *const figures[] = { "step_us",	"compute_us",	"exposed_wait_us", "exposed_transfer_us", "copy_us",
+				       "idle_input_us", "idle_host_us", "idle_other_us",   "overlapped_us",	  "lost_us" };
+static const char *const labels[] = { "Step (us)", "Compute (us)", "Exposed Wait (us)", "Exposed Transfer (us)", "Copies (us)",
+				      "Idle for Input (us)", "Idle for Host (us)", "Idle (us)", "Overlapped (us)", "Lost (us)" };
+#define LOST (SS_COUNT(figures) - 1)
+
+enum { H_HOST, H_STATE, H_FIRST, H_LAST, H_FILES, H_RUN };
+
+static const struct ss_col host_cols[] = {
+	STR("host", "Host", NULL),
+	STR("state", "State", "ok; cut: the recording ends early; missing: there is none; unreadable"),
+	INT("first_step", "First Step", NONE, "-1: none"),
+	INT("last_step", "Last Step", NONE, "-1: none"),
+	INT("files", "Files", COUNT, NULL),
+	STR("run", "Run", "The run that its file is in"),
+};
+
+static const struct ss_param params[] = {
+	{ "figure",
+	  "step_us|compute_us|exposed_wait_us|exposed_transfer_us|copy_us|idle_input_us|idle_host_us|idle_other_us|overlapped_us|"
+	  "lost_us",
+	  "step_us", "the figure of the matrix: of the host's devices the largest" },
+};
+
+extern const struct ss_tool ss_tool_host_steps;
+
+static double figure_of(const struct ss_device_step *r, size_t figure)
+{
+	if (figure == 0)
+		return ss_ps_us(r->end_ps - r->begin_ps);
+	return figure <= SS_EXPOSED_CLASSES ? ss_ps_us(r->class_ps[figure - 1]) : ss_ps_us(r->overlapped_ps);
+}
+
+struct cell {
+	int64_t step;
+	uint32_t host;
+	double value;
+};
+
+static int by_step(const void *a, const void *b)
+{
+	const struct cell *x = a, *y = b;
+	if (x->step != y->step)
+		return x->step < y->step ? -1 : 1;
+	return x->host < y->host ? -1 : x->host > y->host;
+}
+
+/*
+ * Of the devices of a host the largest; of what was lost the host's excess in steps that all have.
+ */
+static bool cells_of(const struct ss_cluster *c, const struct ss_exposed *x, const struct ss_straggler *s, size_t figure,
+		     struct cell *v, size_t *n)
+{
+	*n = 0;
+	for (size_t i = 0; s && i < s->steps.n; i++)
+		for (size_t h = 0; h < s->hosts.n; h++)
+			v[(*n)++] =
+				(struct cell){ s->steps.v[i].step, s->hosts.v[h].host, s->excess_ps[i * s->hosts.n + h] * 1e-6 };
+	for (size_t i = 0; !s && i < x->rows.n; i++)
+		v[(*n)++] = (struct cell){ x->rows.v[i].step, c->devices.v[x->rows.v[i].device].host,
+					   figure_of(&x->rows.v[i], figure) };
+	if (*n)
+		qsort(v, *n, sizeof(*v), by_step);
+	size_t kept = 0;
+	for (size_t i = 0; i < *n; i++) {
+		struct cell *last = kept ? &v[kept - 1] : NULL;
+		if (last && last->step == v[i].step && last->host == v[i].host)
+			last->value = v[i].value > last->value ? v[i].value : last->value;
+		else
+			v[kept++] = v[i];
+	}
+	*n = kept;
+	return true;
+}
+
+static bool fill_matrix(const struct ss_request *q, struct ss_result *out, size_t figure, struct ss_intern *intern,
+			struct ss_err *err)
+{
+	const struct ss_exposed *x = ss_model_exposed(q->model, err);
+	const struct ss_cluster *c = x ? ss_model_cluster(q->model, err) : NULL;
+	const struct ss_straggler *s = c && figure == LOST ? ss_model_straggler(q->model, err) : NULL;
+	if (!c || (figure == LOST && !s))
+		return false;
+	struct ss_col *cols = SS_NEW_N(q->arena, struct ss_col, 3);
+	size_t room = s ? s->steps.n * s->hosts.n : x->rows.n, n;
+	struct cell *v = calloc(room + 1, sizeof(*v));
+	struct ss_table *t = NULL;
+	bool ok = cols && v;
+	if (ok) {
+		cols[0] = (struct ss_col)INT("step_num", "Step", NONE, NULL);
+		cols[1] = (struct ss_col)STR("host", "Host", NULL);
+		cols[2] = (struct ss_col)NUM(figures[figure], labels[figure], US, "Of the host's devices the largest");
+		t = ss_result_table(out, "matrix", "Steps by Host", cols, 3);
+		ok = t && cells_of(c, x, s, figure, v, &n) && ss_table_reserve(t, n);
+	}
+	for (size_t i = 0; ok && i < n && (ok = ss_table_row(t)); i++) {
+		ss_set_i64(t, 0, v[i].step);
+		ss_set_str(t, 1, ss_intern_str(intern, c->hosts.v[v[i].host].name));
+		ss_set_f64(t, 2, v[i].value);
+	}
+	free(v);
+	return ok || ss_fail_mem(err);
+}
+
+static bool fill_hosts(struct ss_result *out, const struct ss_cluster *c, struct ss_intern *intern)
+{
+	struct ss_table *t = ss_result_table(out, "hosts", "Hosts", host_cols, SS_COUNT(host_cols));
+	bool ok = t;
+	for (size_t i = 0; ok && i < c->hosts.n && (ok = ss_table_row(t)); i++) {
+		const struct ss_cluster_host *h = &c->hosts.v[i];
+		ss_set_str(t, H_HOST, ss_intern_str(intern, h->name));
+		ss_set_str(t, H_STATE, ss_str_from(ss_host_state_name(h->state)));
+		ss_set_i64(t, H_FIRST, ss_step_cell(h->first_step));
+		ss_set_i64(t, H_LAST, ss_step_cell(h->last_step));
+		ss_set_i64(t, H_FILES, h->nfiles);
+		ss_set_str(t, H_RUN, ss_intern_str(intern, h->run));
+	}
+	return ok;
+}
+
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	struct ss_str name = ss_request_param(q, &ss_tool_host_steps, "figure");
+	struct ss_intern intern = ss_intern_into(q->model, q->arena);
+	size_t figure = 0;
+	while (figure < SS_COUNT(figures) && !ss_str_is(name, figures[figure]))
+		figure++;
+	if (figure == SS_COUNT(figures))
+		return ss_fail(err, SS_EINVAL,
+			       "there is no figure '" SS_FMT "'; there are step_us, compute_us, exposed_wait_us, "
+							     "exposed_transfer_us, "
+			       "copy_us, idle_input_us, idle_host_us, idle_other_us, overlapped_us and lost_us",
+			       SS_ARG(name));
+	const struct ss_cluster *c = ss_model_cluster(q->model, err);
+	bool ok = c && fill_matrix(q, out, figure, &intern, err) &&
+		  ((fill_hosts(out, c, &intern) && !intern.no_memory) || ss_fail_mem(err)) &&
+		  (ss_cluster_notes(c, out) || ss_fail_mem(err));
+	ss_intern_release(&intern);
+	return ok;
+}
+
+const struct ss_tool ss_tool_host_steps = {
+	.name = "host_steps",
+	.title = "Hosts and steps",
+	.summary = "A figure of each step by host, and which hosts have recordings",
+	.kind = SS_KIND_TABLES,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_SESSION,
+	.params = params,
+	.nparams = SS_COUNT(params),
+	.facts = SS_FACTS_CLUSTER,
+	.run = run,
+};

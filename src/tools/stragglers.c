@@ -1,0 +1,128 @@
+/*
+ * stragglers.c - which host holds up the others, how often, what it costs them, and why; or that
+ * the work is uneven, the network slow, nobody late, or nothing can be said. The rule is
+ * model/cluster/straggler.h's.
+ */
+#include "model/cluster/straggler.h"
+#include "tools/cluster_notes.h"
+
+#include <math.h>
+
+enum { V_KIND, V_HOST, V_DEVICE, V_CAUSE, V_PATTERN, V_FRAC, V_LOST, V_CONFIDENCE, V_NOISE };
+
+static const struct ss_col verdict_cols[] = {
+	STR("kind", "Verdict",
+	    "straggler: one host; uneven: several have more work; rotating: changing hosts; network: transfers; balanced: "
+	    "nobody; "
+	    "inconclusive: too few figures"),
+	STR("host", "Host", "Who it is; of an inconclusive verdict the candidate"),
+	INT("device", "Device", NONE, "The one device of the host, -1: all of them"),
+	STR("cause", "Cause",
+	    "What of its time is longer than the others': compute (some operations), slower_clock (all alike), input, host, "
+	    "copy; or transfer"),
+	STR("pattern", "Pattern", "constant, periodic, drifting or intermittent"),
+	NUM("steps_frac", "Steps", FRAC, "Share of the steps that it held up"),
+	NUM("lost_us_per_step", "Lost a Step (us)", US, "What all steps are longer for it: a ceiling of what would be gained"),
+	NUM("confidence_frac", "Confidence", FRAC, "That it is the same one by no chance"),
+	NUM("noise_us", "Noise (us)", US, "Of a host's own time from step to step, 1 standard deviation"),
+};
+
+enum { S_STEP, S_HOST, S_DEVICE, S_LOST, S_STEP_US, S_SLOW };
+
+static const struct ss_col step_cols[] = {
+	INT("step_num", "Step", NONE, NULL),
+	STR("host", "Longest Host", "Who itself needed longest for the step"),
+	INT("device", "Device", NONE, "Its slowest device"),
+	NUM("lost_us", "Lost (us)", US, "What it needed more than the median host"),
+	NUM("step_us", "Step (us)", US, "The longest window of the step"),
+	FLAG("slow", "Slow", "It lost more than noise explains, and 2 % of a step"),
+};
+
+enum { H_HOST, H_LAST, H_OWN, H_EXCESS, H_NOISE, H_STEPS };
+
+static const struct ss_col host_cols[] = {
+	STR("host", "Host", NULL),
+	NUM("last_frac", "Last", FRAC, "Share of the collectives over several hosts that it came last to"),
+	NUM("own_us", "Own Time (us)", US,
+	    "What it needs itself for a step: all but exposed communication, of its slowest device; mean"),
+	NUM("excess_us", "Excess (us)", US, "Median of what that is beyond the median host"),
+	NUM("excess_noise_us", "Excess Noise (us)", US, "1 standard deviation of it"),
+	INT("culprit_steps", "Held Up", COUNT, "Slow steps in which it needed longest"),
+};
+
+static bool fill_verdict(struct ss_result *out, const struct ss_straggler_verdict *v, struct ss_intern *intern)
+{
+	struct ss_table *t = ss_result_table(out, "verdict", "Verdict", verdict_cols, SS_COUNT(verdict_cols));
+	if (!t || !ss_table_row(t))
+		return false;
+	ss_set_str(t, V_KIND, ss_str_from(ss_straggler_kind_name(v->kind)));
+	ss_set_str(t, V_HOST, ss_intern_str(intern, v->host));
+	ss_set_i64(t, V_DEVICE, v->device);
+	ss_set_str(t, V_CAUSE, ss_str_from(ss_straggler_cause_name(v->cause)));
+	ss_set_str(t, V_PATTERN, ss_str_from(ss_straggler_pattern_name(v->pattern)));
+	ss_set_f64(t, V_FRAC, v->steps_frac);
+	ss_set_f64(t, V_LOST, v->lost_us_per_step);
+	ss_set_f64(t, V_CONFIDENCE, v->confidence_frac);
+	ss_set_f64(t, V_NOISE, v->noise_us);
+	return true;
+}
+
+static bool fill_steps(struct ss_result *out, const struct ss_cluster *c, const struct ss_straggler *s, struct ss_intern *intern)
+{
+	struct ss_table *t = ss_result_table(out, "steps", "Steps", step_cols, SS_COUNT(step_cols));
+	bool ok = t;
+	for (size_t i = 0; ok && i < s->steps.n && (ok = ss_table_row(t)); i++) {
+		const struct ss_straggler_step *st = &s->steps.v[i];
+		ss_set_i64(t, S_STEP, st->step);
+		ss_set_str(t, S_HOST, ss_intern_str(intern, c->hosts.v[st->host].name));
+		ss_set_i64(t, S_DEVICE, c->devices.v[st->device].ordinal);
+		ss_set_f64(t, S_LOST, ss_ps_us(st->lost_ps));
+		ss_set_f64(t, S_STEP_US, ss_ps_us(st->length_ps));
+		ss_set_bool(t, S_SLOW, st->slow);
+	}
+	return ok;
+}
+
+static bool fill_hosts(struct ss_result *out, const struct ss_cluster *c, const struct ss_straggler *s, struct ss_intern *intern)
+{
+	struct ss_table *t = ss_result_table(out, "hosts", "Hosts", host_cols, SS_COUNT(host_cols));
+	bool ok = t;
+	for (size_t i = 0; ok && i < s->hosts.n && (ok = ss_table_row(t)); i++) {
+		const struct ss_straggler_host *h = &s->hosts.v[i];
+		ss_set_str(t, H_HOST, ss_intern_str(intern, c->hosts.v[h->host].name));
+		ss_set_f64(t, H_LAST, h->last_frac);
+		ss_set_f64(t, H_OWN, s->steps.n ? h->own_us : NAN);
+		ss_set_f64(t, H_EXCESS, s->steps.n ? h->excess_us : NAN);
+		ss_set_f64(t, H_NOISE, s->steps.n ? h->noise_us : NAN);
+		ss_set_i64(t, H_STEPS, h->culprit_steps);
+	}
+	return ok;
+}
+
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_straggler *s = ss_model_straggler(q->model, err);
+	const struct ss_cluster *c = s ? ss_model_cluster(q->model, err) : NULL;
+	struct ss_intern intern = ss_intern_into(q->model, q->arena);
+	if (!c)
+		return false;
+	bool ok = fill_verdict(out, &s->verdict, &intern) && fill_steps(out, c, s, &intern) && fill_hosts(out, c, s, &intern) &&
+		  !intern.no_memory;
+	if (ok && s->verdict.why)
+		ok = ss_result_note(out, SS_INFO, ss_str_from(s->verdict.why));
+	if (ok && s->verdict.nhosts == 1)
+		ok = ss_result_note(out, SS_INFO, SS_STR("this is the recording of one host: there is nobody to compare it with"));
+	ok = ok && ss_cluster_notes(c, out);
+	ss_intern_release(&intern);
+	return ok || ss_fail_mem(err);
+}
+
+const struct ss_tool ss_tool_stragglers = {
+	.name = "stragglers",
+	.title = "Stragglers",
+	.summary = "Which host holds up the others, how often, at what cost, and why",
+	.kind = SS_KIND_TABLES,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_SESSION,
+	.facts = SS_FACTS_CLUSTER,
+	.run = run,
+};

@@ -1,0 +1,403 @@
+/*
+ * test_cluster.c - many hosts as one: groups, texts of collectives, packed skeletons, clocks and
+ * joins.
+ */
+#include "unit/unit.h"
+
+#include "model/cluster/cluster.h"
+#include "model/cluster/robust.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* ---- replica groups ---- */
+
+static struct ss_members read_members(struct ss_arena *a, const char *text)
+{
+	struct ss_members m;
+	assert_true(ss_members_read(&m, ss_str_from(text), a));
+	return m;
+}
+
+static void groups_in_all_notations(void **state)
+{
+	struct ss_arena a = { 0 };
+	(void)state;
+	struct ss_members m = read_members(&a, "{{0,1},{2,3}}");
+	assert_true(m.known && !m.all);
+	assert_int_equal(m.ngroups, 2);
+	assert_int_equal(ss_members_group(&m, 3), 1);
+	assert_int_equal(ss_members_size(&m, 1), 2);
+	assert_int_equal(ss_members_group(&m, 4), UINT32_MAX);
+	m = read_members(&a, "{}");
+	assert_true(m.known && m.all);
+	m = read_members(&a, "[2,4]<=[8]");
+	assert_int_equal(m.ngroups, 2);
+	assert_int_equal(ss_members_group(&m, 3), 0);
+	assert_int_equal(ss_members_group(&m, 4), 1);
+	/* 0..7 as 2 x 4, read by columns: 0 4 1 5 2 6 3 7. */
+	m = read_members(&a, "[4,2]<=[2,4]T(1,0)");
+	assert_int_equal(m.ngroups, 4);
+	assert_int_equal(ss_members_group(&m, 0), 0);
+	assert_int_equal(ss_members_group(&m, 4), 0);
+	assert_int_equal(ss_members_group(&m, 1), 1);
+	assert_int_equal(ss_members_group(&m, 7), 3);
+	m = read_members(&a, "[8]<=[8]");
+	assert_int_equal(m.ngroups, 1);
+	assert_int_equal(ss_members_size(&m, 0), 8);
+	ss_arena_release(&a);
+}
+
+static void groups_along_axes_of_a_mesh(void **state)
+{
+	struct ss_arena a = { 0 };
+	(void)state;
+	struct ss_members m = read_members(&a, "mesh['x'=4,'y'=2] {'x'}");
+	assert_int_equal(m.ngroups, 2);
+	assert_int_equal(ss_members_group(&m, 0), 0);
+	assert_int_equal(ss_members_group(&m, 2), 0);
+	assert_int_equal(ss_members_group(&m, 1), 1);
+	assert_int_equal(ss_members_size(&m, 0), 4);
+	m = read_members(&a, "mesh['x'=2,'y'=2], device_ids=(3,2,1,0) {'y'}");
+	assert_int_equal(m.ngroups, 2);
+	assert_int_equal(ss_members_group(&m, 3), 0);
+	assert_int_equal(ss_members_group(&m, 0), 1);
+	m = read_members(&a, "mesh['x'=2,'y'=2], device_ids=([2,2]T(1,0)) {'y'}");
+	assert_int_equal(ss_members_group(&m, 2), 0);
+	assert_int_equal(ss_members_group(&m, 1), 1);
+	ss_arena_release(&a);
+}
+
+static void pairs_have_sources(void **state)
+{
+	struct ss_arena a = { 0 };
+	(void)state;
+	struct ss_members m = read_members(&a, "pairs{{0,1},{1,2},{2,0}}");
+	assert_true(m.known && m.pairs);
+	assert_int_equal(ss_members_size(&m, 0), 3);
+	assert_int_equal(ss_members_source(&m, 0), 2);
+	assert_int_equal(ss_members_source(&m, 1), 0);
+	assert_int_equal(ss_members_source(&m, 3), UINT32_MAX);
+	ss_arena_release(&a);
+}
+
+static void what_is_no_group_is_unknown(void **state)
+{
+	static const char *const bad[] = { "",
+					   "x",
+					   "{{0,1",
+					   "{{0,1}",
+					   "[2,4]",
+					   "[2,4]<=",
+					   "[2,4]<=[9]",
+					   "[4,2]<=[2,4]T(1,1)",
+					   "[4,2]<=[2,4]T(1,2)",
+					   "[0,1]<=[0]",
+					   "[4294967296,4294967296]<=[1]",
+					   "{{-1}}",
+					   "{{99999999999999999999}}",
+					   "mesh['x'=2] {'y'}",
+					   "mesh['x'=2",
+					   "mesh['x'=2], device_ids=(1) {'x'}",
+					   "{{4294967295}}" };
+	struct ss_arena a = { 0 };
+	(void)state;
+	for (size_t i = 0; i < SS_COUNT(bad); i++) {
+		struct ss_members m = read_members(&a, bad[i]);
+		if (m.known)
+			fail_msg("'%s' was understood", bad[i]);
+	}
+	ss_arena_release(&a);
+}
+
+/* ---- what texts say ---- */
+
+static struct ss_comm_op read_op(struct ss_arena *a, const char *text, const char *category)
+{
+	struct ss_comm_op op;
+	assert_true(ss_comm_op_read(&op, ss_str_from(text), SS_STR(""), ss_str_from(category), a));
+	return op;
+}
+
+static void texts_of_collectives(void **state)
+{
+	struct ss_arena a = { 0 };
+	(void)state;
+	struct ss_comm_op op = read_op(&a, "%all-reduce.7 = f32[1000]{0} all-reduce(f32[1000]{0} %x), channel_id=1, "
+					   "replica_groups={{0,1},{2,3}}, use_global_device_ids=true", "all-reduce");
+	assert_int_equal(op.kind, SS_COMM_ALL_REDUCE);
+	assert_int_equal(op.phase, SS_COMM_WHOLE);
+	assert_str(op.name, "all-reduce.7");
+	assert_str(op.groups, "{{0,1},{2,3}}");
+	assert_int_equal(op.bytes, 4000);
+	op = read_op(&a, "%all-gather-start.3 = (bf16[10,4]{1,0}, bf16[80,4]{1,0}) all-gather-start(bf16[10,4]{1,0} %x), "
+			 "replica_groups=[1,8]<=[8], dimensions={0}", "all-gather-start");
+	assert_int_equal(op.phase, SS_COMM_START);
+	assert_str(op.name, "all-gather.3");
+	assert_str(op.groups, "[1,8]<=[8]");
+	assert_int_equal(op.bytes, 640);
+	/* A done is called as its start is, whatever its own number. */
+	op = read_op(&a,
+		     "%all-gather-done.9 = bf16[80,4]{1,0} all-gather-done((bf16[10,4]{1,0}, bf16[80,4]{1,0}) "
+		     "%all-gather-start.3)",
+		     "all-gather-done");
+	assert_int_equal(op.phase, SS_COMM_DONE);
+	assert_str(op.name, "all-gather.3");
+	op = read_op(&a, "%reduce-scatter.1 = f32[10]{0} reduce-scatter(f32[80]{0} %x), replica_groups={}", "reduce-scatter");
+	assert_int_equal(op.bytes, 320);
+	assert_str(op.groups, "{}");
+	op = read_op(&a, "%collective-permute-start = (s8[100], s8[100], u32[], u32[]) collective-permute-start(s8[100] %x), "
+			 "source_target_pairs={{0,1},{1,0}}", "collective-permute-start");
+	assert_int_equal(op.kind, SS_COMM_PERMUTE);
+	assert_str(op.groups, "pairs{{0,1},{1,0}}");
+	assert_int_equal(op.bytes, 100);
+	op = read_op(&a, "%ar = (f32[10]{0}, f32[5]{0}) all-reduce(f32[10]{0} %x, f32[5]{0} %y), to_apply=%add",
+		     "all-reduce fusion");
+	assert_int_equal(op.bytes, 60);
+	assert_int_equal(read_op(&a, "%fusion.3 = f32[8] fusion(f32[8] %all-reduce.1)", "loop fusion").kind, SS_COMM_NONE);
+	assert_int_equal(read_op(&a, "%send_buffer = f32[8] copy(f32[8] %x)", "copy").kind, SS_COMM_NONE);
+	assert_int_equal(read_op(&a, "%a = f32[8", "").kind, SS_COMM_NONE);
+	assert_int_equal(read_op(&a, "all-to-all.4", "").kind, SS_COMM_ALL_TO_ALL);
+	ss_arena_release(&a);
+}
+
+static void kernels_and_words_of_pytorch(void **state)
+{
+	(void)state;
+	assert_int_equal(ss_comm_of_kernel(SS_STR("void ncclDevKernel_AllGather_RING_LL(x)")), SS_COMM_ALL_GATHER);
+	assert_int_equal(ss_comm_of_kernel(SS_STR("ncclKernel_ReduceScatter_RING_LL_Sum_half(x)")), SS_COMM_REDUCE_SCATTER);
+	assert_int_equal(ss_comm_of_kernel(SS_STR("RCCL_AllReduce")), SS_COMM_ALL_REDUCE);
+	assert_int_equal(ss_comm_of_kernel(SS_STR("gemm_AllReduce")), SS_COMM_NONE);
+	assert_int_equal(ss_comm_of_torch(SS_STR("_reduce_scatter_base")), SS_COMM_REDUCE_SCATTER);
+	assert_int_equal(ss_comm_of_torch(SS_STR("allreduce_coalesced")), SS_COMM_ALL_REDUCE);
+	assert_int_equal(ss_torch_type_bytes(SS_STR("BFloat16")), 2);
+}
+
+/* ---- estimates ---- */
+
+static void medians_and_slopes(void **state)
+{
+	double v[] = { 5, 1, 4, 2, 3 }, w[] = { 4, 1, 3, 2 }, x[100], y[100], scratch[SS_THEIL_SEN_SCRATCH];
+	(void)state;
+	assert_true(ss_median(v, 5) == 3);
+	assert_true(ss_median(w, 4) == 2.5);
+	assert_true(isnan(ss_median(w, 0)));
+	for (int i = 0; i < 100; i++) {
+		x[i] = i;
+		y[i] = 3.0 * i + 7 + (i % 10 == 0 ? 1000 : 0);
+	}
+	assert_true(fabs(ss_theil_sen(x, y, 100, 25, scratch) - 3) < 1e-9);
+	uint32_t seed = 5;
+	for (int round = 0; round < 200; round++) {
+		double r[41], sorted[41];
+		size_t n = 1 + (size_t)round % 41;
+		for (size_t i = 0; i < n; i++)
+			r[i] = sorted[i] = (double)((seed = seed * 1664525u + 1013904223u) >> 20) / 64;
+		double q = ss_quantile(sorted, n, 0.5);
+		assert_true(fabs(ss_median(r, n) - q) < 1e-9);
+	}
+}
+
+static void names_in_natural_order(void **state)
+{
+	(void)state;
+	assert_true(ss_natural_cmp(SS_STR("host2"), SS_STR("host10")) < 0);
+	assert_true(ss_natural_cmp(SS_STR("host10"), SS_STR("host2")) > 0);
+	assert_true(ss_natural_cmp(SS_STR("host02"), SS_STR("host2")) != 0);
+	assert_true(ss_natural_cmp(SS_STR("a"), SS_STR("a")) == 0);
+	assert_true(ss_natural_cmp(SS_STR("a"), SS_STR("ab")) < 0);
+	assert_true(ss_natural_cmp(SS_STR("a1b2"), SS_STR("a1b10")) < 0);
+}
+
+/* ---- skeletons, made by hand ---- */
+
+#define US INT64_C(1000000)
+
+struct made {
+	struct ss_skeleton s;
+	struct ss_buf packed;
+};
+
+static void begin_host(struct made *m, int number, int64_t start_unix_ns)
+{
+	*m = (struct made){ .s = { .start_unix_ns = start_unix_ns } };
+	m->s.host = ss_arena_printf(&m->s.arena, "host%d", number);
+	m->s.hostname = m->s.note = SS_STR("");
+	m->s.run = SS_STR("run");
+	assert_true(ss_vec_push(&m->s.devices, ((struct ss_skel_device){ .global = number })));
+	assert_true(ss_vec_push(&m->s.ops, ((struct ss_skel_op){ .name = SS_STR("all-reduce.1"), .program = SS_STR("jit"),
+				.groups = SS_STR("{}"), .cls = SS_SPAN_COLLECTIVE, .kind = SS_COMM_ALL_REDUCE, .bytes = 4000 })));
+	assert_true(ss_vec_push(&m->s.ops, ((struct ss_skel_op){ .name = SS_STR("fusion.1"), .program = SS_STR("jit"),
+				.groups = SS_STR("") })));
+}
+
+/*
+ * A step of 1000 us: compute up to `arrive`, and a collective that ends at 900 us of the step, by
+ * the host's clock.
+ */
+static void add_step(struct made *m, int64_t num, int64_t arrive_us, int64_t offset_us)
+{
+	struct ss_skel_device *d = &m->s.devices.v[0];
+	int64_t t = (num * 1000 + offset_us) * US;
+	assert_true(ss_vec_push(&d->steps, ((struct ss_skel_step){ num, t, t + 1000 * US })));
+	assert_true(ss_vec_push(&d->spans, ((struct ss_skel_span){ t, t + arrive_us * US, 1, SS_NO_LAUNCH, 0 })));
+	assert_true(ss_vec_push(&d->spans, ((struct ss_skel_span){ t + 900 * US, t + 1000 * US, 1, SS_NO_LAUNCH, 0 })));
+	assert_true(ss_vec_push(&d->comms, ((struct ss_skel_comm){ .begin_ps = t + arrive_us * US,
+								   .end_ps = t + 900 * US,
+								   .step = num,
+								   .seq = -1,
+								   .launch = SS_NO_LAUNCH,
+								   .waited = true })));
+}
+
+static void end_host(struct made *m)
+{
+	assert_ok(ss_skeleton_pack(&m->s, &m->packed, &err));
+	ss_skeleton_free(&m->s);
+}
+
+static struct ss_cluster *cluster_of(struct made *hosts, size_t n)
+{
+	struct ss_str packed[8];
+	struct ss_err err = { 0 };
+	for (size_t i = 0; i < n; i++)
+		packed[i] = ss_buf_get(&hosts[i].packed);
+	struct ss_cluster *c = ss_cluster_of(packed, n, &err);
+	if (!c)
+		fail_msg("%s", err.text);
+	return c;
+}
+
+static void free_hosts(struct made *hosts, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		ss_buf_free(&hosts[i].packed);
+}
+
+static void packed_skeletons_come_back(void **state)
+{
+	struct made m;
+	struct ss_skeleton s;
+	(void)state;
+	begin_host(&m, 3, 1790000000000000000);
+	for (int i = 5; i < 20; i++)
+		add_step(&m, i, 700 + i, -3);
+	assert_true(ss_vec_push(&m.s.events, ((struct ss_skel_host_event){ 5, 9, 2, SS_HOST_WAIT_EVENT })));
+	end_host(&m);
+	assert_ok(ss_skeleton_unpack(&s, ss_buf_get(&m.packed), &err));
+	assert_str(s.host, "host3");
+	assert_int_equal(s.devices.n, 1);
+	assert_int_equal(s.devices.v[0].spans.n, 30);
+	assert_int_equal(s.devices.v[0].spans.v[28].end_ps, (19000 - 3 + 719) * US);
+	assert_int_equal(s.devices.v[0].comms.v[14].step, 19);
+	assert_int_equal(s.devices.v[0].comms.v[14].launch, SS_NO_LAUNCH);
+	assert_int_equal(s.events.v[0].cls, SS_HOST_WAIT_EVENT);
+	ss_skeleton_free(&s);
+	/*
+	 * Cut anywhere, or with another byte: refused, or read as what it then says, never worse.
+	 */
+	for (size_t n = 0; n < m.packed.n; n++)
+		assert_fails(ss_skeleton_unpack(&s, (struct ss_str){ m.packed.p, n }, &err), SS_EFORMAT);
+	for (size_t i = 0; i < m.packed.n; i++) {
+		struct ss_err err = { 0 };
+		m.packed.p[i] ^= 0x41;
+		if (ss_skeleton_unpack(&s, ss_buf_get(&m.packed), &err))
+			ss_skeleton_free(&s);
+		m.packed.p[i] ^= 0x41;
+	}
+	free_hosts(&m, 1);
+}
+
+static void clocks_are_found_from_ends(void **state)
+{
+	struct made h[3];
+	const int64_t offset_us[] = { 0, 250, -40 };
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		begin_host(&h[i], i, 1790000000000000000);
+		for (int s = 0; s < 12; s++)
+			add_step(&h[i], s, i == 1 ? 800 : 600, offset_us[i]);
+		end_host(&h[i]);
+	}
+	struct ss_cluster *c = cluster_of(h, 3);
+	assert_int_equal(c->collectives.n, 12);
+	for (int i = 0; i < 3; i++) {
+		assert_true(fabs(c->hosts.v[i].clock.offset_ps * 1e-6 - (double)offset_us[i]) < 1e-6);
+		assert_true(c->hosts.v[i].clock.drift == 0);
+		assert_int_equal(c->hosts.v[i].clock.state, offset_us[i] ? SS_CLOCK_CORRECTED : SS_CLOCK_GOOD);
+	}
+	const struct ss_collective *k = &c->collectives.v[4];
+	assert_int_equal(k->n, 3);
+	assert_int_equal(k->expected, 3);
+	assert_int_equal(k->step, 4);
+	assert_int_equal(c->devices.v[c->members.v[k->last].device].host, 1);
+	assert_int_equal(k->transfer_ps, 100 * US);
+	assert_int_equal(ss_member_wait_ps(c, k, &c->members.v[c->order[k->first]]), 200 * US);
+	ss_cluster_free(c);
+	free_hosts(h, 3);
+}
+
+/*
+ * Recordings that begin at different steps are joined by step, not by place; a gap in the names is
+ * a missing host.
+ */
+static void late_and_missing_hosts(void **state)
+{
+	struct made h[3];
+	const int number[] = { 0, 1, 3 }, first[] = { 0, 2, 1 };
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		begin_host(&h[i], number[i], 1790000000000000000);
+		for (int s = first[i]; s < 8; s++)
+			add_step(&h[i], s, 500, 0);
+		end_host(&h[i]);
+	}
+	struct ss_cluster *c = cluster_of(h, 3);
+	assert_int_equal(c->hosts.n, 4);
+	assert_str(c->hosts.v[2].name, "host2");
+	assert_int_equal(c->hosts.v[2].state, SS_HOST_MISSING);
+	assert_int_equal(c->nmissing, 1);
+	assert_int_equal(c->hosts.v[1].first_step, 2);
+	for (size_t i = 0; i < c->collectives.n; i++)
+		assert_int_equal(c->collectives.v[i].n, 1 + (c->collectives.v[i].step >= 1) + (c->collectives.v[i].step >= 2));
+	ss_cluster_free(c);
+	free_hosts(h, 3);
+}
+
+/* The same host twice: one counts, and it is said. */
+static void repeated_hosts_are_left_out(void **state)
+{
+	struct made h[2];
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		begin_host(&h[i], 0, 1790000000000000000);
+		add_step(&h[i], 1, 500, 0);
+		end_host(&h[i]);
+	}
+	struct ss_cluster *c = cluster_of(h, 2);
+	assert_int_equal(c->hosts.n, 1);
+	assert_int_equal(c->devices.n, 1);
+	assert_true(c->notes.n >= 1);
+	assert_true(ss_str_contains(c->notes.v[0].text, SS_STR("host0")));
+	ss_cluster_free(c);
+	free_hosts(h, 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(groups_in_all_notations),
+		cmocka_unit_test(groups_along_axes_of_a_mesh),
+		cmocka_unit_test(pairs_have_sources),
+		cmocka_unit_test(what_is_no_group_is_unknown),
+		cmocka_unit_test(texts_of_collectives),
+		cmocka_unit_test(kernels_and_words_of_pytorch),
+		cmocka_unit_test(medians_and_slopes),
+		cmocka_unit_test(names_in_natural_order),
+		cmocka_unit_test(packed_skeletons_come_back),
+		cmocka_unit_test(clocks_are_found_from_ends),
+		cmocka_unit_test(late_and_missing_hosts),
+		cmocka_unit_test(repeated_hosts_are_left_out),
+	};
+	return RUN_TESTS(tests);
+}
