@@ -77,6 +77,8 @@ struct cli_profile {
 	size_t nhosts;
 	struct ss_model model;
 	struct ss_selection hosts_asked;
+	struct cli_parts *parts;	/* the path led to parts (parts.h), not to profiles */
+	struct ss_run parts_run;	/* then `run`: its name alone */
 	struct ss_arena arena;
 };
 
@@ -85,6 +87,8 @@ struct cli_profile {
  * a tool that cannot combine them, the first. `host` may list several with commas.
  */
 bool cli_profile_find(struct cli_profile *p, const char *path, const char *run, struct ss_err *err);
+/* All hosts of the recording, not opened: hosts_asked. */
+bool cli_profile_select(struct cli_profile *p, struct ss_err *err);
 bool cli_profile_open(struct cli_profile *p, const char *host, bool all_by_default, struct ss_err *err);
 /*
  * The same for a tool: the files that it reads, all of them if it can combine them. Where no run

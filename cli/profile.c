@@ -1,6 +1,8 @@
 /* profile.c - from a path on the command line to a model. */
 #include "cli.h"
 
+#include "parts.h"
+
 #include "request/request.h"
 #include "store/kinds.h"
 #include "store/session.h"
@@ -48,10 +50,28 @@ static void say_skipped(const struct ss_skipped *l)
 	ss_arena_release(&a);
 }
 
+/* Parts of a run, all of them. */
+static bool open_parts(struct cli_profile *p, const char *path, struct ss_err *err)
+{
+	p->parts = calloc(1, sizeof(*p->parts));
+	if (!p->parts)
+		return ss_fail_mem(err);
+	if (!cli_parts_read(p->parts, path, true, err))
+		return false;
+	if (p->parts->lost.n)
+		return ss_fail(err, SS_ENOTFOUND, "%zu of %llu parts are missing in '%s': 'stepscope merge' names them",
+			       p->parts->lost.n, (unsigned long long)p->parts->count, path);
+	p->parts_run.name = p->parts->all.run;
+	p->run = &p->parts_run;
+	return true;
+}
+
 bool cli_profile_find(struct cli_profile *p, const char *path, const char *run, struct ss_err *err)
 {
 	struct ss_arena a = { 0 };
 	*p = (struct cli_profile){ 0 };
+	if (cli_parts_is(path))
+		return open_parts(p, path, err);
 	if (!ss_store_scan(&p->store, path, SS_SCAN_ANY, err))
 		return false;
 	if (run) {
@@ -158,8 +178,30 @@ bool cli_profile_open(struct cli_profile *p, const char *host, bool all_by_defau
 	return open_kind(p, NULL, host, all_by_default, 0, err);
 }
 
+bool cli_profile_select(struct cli_profile *p, struct ss_err *err)
+{
+	return ss_run_select(p->run, NULL, SS_STR(SS_ALL_HOSTS), true, &p->arena, &p->hosts_asked, err) &&
+	       (p->alone || add_session(p, err));
+}
+
+static bool answer_parts(struct cli_profile *p, const struct ss_tool *tool, const char *host, struct ss_err *err)
+{
+	if (!(tool->flags & SS_TOOL_SESSION))
+		return ss_fail(err, SS_EINVAL,
+			       "%s needs the profiles themselves: parts hold what tools over many hosts need (host_steps, "
+			       "stragglers, "
+			       "exposed_communication, collectives, critical_path, what_if)",
+			       tool->name);
+	if (host && *host && strcmp(host, SS_ALL_HOSTS) != 0)
+		return ss_fail(err, SS_EINVAL, "parts answer for all hosts together");
+	p->hosts_asked.name = p->parts->all.label;
+	return ss_model_init_shard(&p->model, &p->parts->all, err);
+}
+
 bool cli_profile_open_for(struct cli_profile *p, const struct ss_tool *tool, const char *host, struct ss_err *err)
 {
+	if (p->parts)
+		return answer_parts(p, tool, host, err);
 	const char *files = ss_legacy_files(tool);
 	const struct ss_run *with = files && !p->run_asked ? ss_store_newest_with(&p->store, files) : NULL;
 	if (with)
@@ -180,17 +222,21 @@ bool cli_profile_intact(const struct cli_profile *p, struct ss_err *err)
 void cli_profile_shut(struct cli_profile *p)
 {
 	struct ss_store store = p->store;
+	struct cli_parts *parts = p->parts;
 	ss_model_release(&p->model);
 	for (size_t i = 0; i < p->nhosts; i++)
 		ss_host_close(&p->hosts[i]);
 	free(p->hosts);
 	ss_arena_release(&p->arena);
-	*p = (struct cli_profile){ .store = store };
+	*p = (struct cli_profile){ .store = store, .parts = parts };
 }
 
 void cli_profile_close(struct cli_profile *p)
 {
 	cli_profile_shut(p);
+	if (p->parts)
+		cli_parts_close(p->parts);
+	free(p->parts);
 	ss_store_free(&p->store);
 	*p = (struct cli_profile){ 0 };
 }

@@ -121,7 +121,7 @@ static struct waits waits_of(const struct ss_cluster *c, const struct ss_collect
 	return w;
 }
 
-static bool add_row(struct ss_table *t, const struct ss_cluster *c, const struct ss_collective *k, struct ss_intern *intern)
+static bool add_row(struct ss_table *t, const struct ss_cluster *c, const struct ss_collective *k)
 {
 	const struct ss_cluster_op *op = &c->ops.v[k->op];
 	const struct ss_cluster_device *last = &c->devices.v[c->members.v[k->last].device];
@@ -130,15 +130,15 @@ static bool add_row(struct ss_table *t, const struct ss_cluster *c, const struct
 	if (!ss_table_row(t))
 		return false;
 	ss_set_i64(t, COL_STEP, ss_step_cell(k->step));
-	ss_set_str(t, COL_OP, ss_intern_str(intern, op->name));
+	ss_set_str(t, COL_OP, op->name);
 	ss_set_str(t, COL_KIND, ss_str_from(ss_comm_name(op->kind)));
 	ss_set_str(t, COL_GROUP_HOST,
-		   k->group_host == SS_NO_HOST ? SS_STR("") : ss_intern_str(intern, c->hosts.v[k->group_host].name));
+		   k->group_host == SS_NO_HOST ? SS_STR("") : c->hosts.v[k->group_host].name);
 	ss_set_i64(t, COL_NTH, k->nth);
 	ss_set_i64(t, COL_PARTICIPANTS, k->n);
 	ss_set_i64(t, COL_EXPECTED, k->expected);
 	ss_set_i64(t, COL_BYTES, (int64_t)k->bytes);
-	ss_set_str(t, COL_LAST_HOST, k->is_clear ? ss_intern_str(intern, c->hosts.v[last->host].name) : SS_STR(""));
+	ss_set_str(t, COL_LAST_HOST, k->is_clear ? c->hosts.v[last->host].name : SS_STR(""));
 	ss_set_i64(t, COL_LAST_DEVICE, k->is_clear ? last->ordinal : -1);
 	ss_set_f64(t, COL_MARGIN, k->is_clear ? ss_ps_us(k->margin_ps) : NAN);
 	ss_set_f64(t, COL_TRANSFER, ss_ps_us(k->transfer_ps));
@@ -151,13 +151,13 @@ static bool add_row(struct ss_table *t, const struct ss_cluster *c, const struct
 	return true;
 }
 
-static bool fill_collectives(struct ss_result *out, const struct ss_cluster *c, struct ss_intern *intern)
+static bool fill_collectives(struct ss_result *out, const struct ss_cluster *c)
 {
 	struct ss_table *t = ss_result_table(out, "collectives", "Collectives", cols, SS_COUNT(cols));
 	uint64_t unclear = 0;
 	bool ok = t && ss_table_reserve(t, c->collectives.n);
 	for (size_t i = 0; ok && i < c->collectives.n; i++) {
-		ok = add_row(t, c, &c->collectives.v[i], intern);
+		ok = add_row(t, c, &c->collectives.v[i]);
 		unclear += !c->collectives.v[i].is_clear && c->collectives.v[i].n > 1;
 	}
 	struct ss_str text = unclear ? ss_arena_printf(out->arena,
@@ -168,7 +168,7 @@ static bool fill_collectives(struct ss_result *out, const struct ss_cluster *c, 
 	return ok && text.p && (!unclear || ss_result_note(out, SS_INFO, text));
 }
 
-static bool fill_clocks(struct ss_result *out, const struct ss_cluster *c, struct ss_intern *intern)
+static bool fill_clocks(struct ss_result *out, const struct ss_cluster *c)
 {
 	struct ss_table *t = ss_result_table(out, "clocks", "Clocks", clock_cols, SS_COUNT(clock_cols));
 	bool ok = t;
@@ -180,7 +180,7 @@ static bool fill_clocks(struct ss_result *out, const struct ss_cluster *c, struc
 		if (!ok)
 			break;
 		bool known = h->clock.aligned;
-		ss_set_str(t, CLK_HOST, ss_intern_str(intern, h->name));
+		ss_set_str(t, CLK_HOST, h->name);
 		ss_set_f64(t, CLK_OFFSET, known ? h->clock.offset_ps * 1e-6 : NAN);
 		ss_set_f64(t, CLK_DRIFT, known ? h->clock.drift * 1e6 : NAN);
 		ss_set_f64(t, CLK_UNCERTAINTY, known ? h->clock.uncertainty_ps * 1e-6 : NAN);
@@ -212,7 +212,6 @@ static int by_op(const void *a, const void *b)
 
 struct summing {
 	const struct ss_cluster *c;
-	struct ss_intern *intern;
 	struct ss_table *t;
 	double *transfers, *waits;
 	uint32_t *last; /* by host: how often last */
@@ -248,24 +247,24 @@ static bool add_op(struct summing *s, const struct entry *e, size_t n)
 		top = s->last[h] > s->last[top] ? h : top;
 	if (!ss_table_row(t))
 		return false;
-	ss_set_str(t, OP_OP, ss_intern_str(s->intern, e->op));
+	ss_set_str(t, OP_OP, e->op);
 	ss_set_str(t, OP_KIND, ss_str_from(ss_comm_name(e->kind)));
 	ss_set_i64(t, OP_BYTES, (int64_t)bytes);
 	ss_set_i64(t, OP_N, (int64_t)n);
 	set_figures(t, OP_T_MEAN, s->transfers, n);
 	set_figures(t, OP_W_MEAN, s->waits, n);
 	bool any = c->hosts.n && s->last[top];
-	ss_set_str(t, OP_TOP_HOST, any ? ss_intern_str(s->intern, c->hosts.v[top].name) : SS_STR(""));
+	ss_set_str(t, OP_TOP_HOST, any ? c->hosts.v[top].name : SS_STR(""));
 	ss_set_f64(t, OP_TOP_FRAC, any ? (double)s->last[top] / (double)n : NAN);
 	return true;
 }
 
-static bool fill_ops(struct ss_result *out, const struct ss_cluster *c, struct ss_intern *intern)
+static bool fill_ops(struct ss_result *out, const struct ss_cluster *c)
 {
 	size_t n = c->collectives.n;
 	struct entry *v = calloc(n + 1, sizeof(*v));
 	struct summing s = { .c = c,
-			     .intern = intern,
+
 			     .transfers = calloc(n + 1, sizeof(double)),
 			     .waits = calloc(n + 1, sizeof(double)),
 			     .last = calloc(c->hosts.n + 1, sizeof(uint32_t)) };
@@ -292,16 +291,13 @@ static bool fill_ops(struct ss_result *out, const struct ss_cluster *c, struct s
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	const struct ss_cluster *c = ss_model_cluster(q->model, err);
-	struct ss_intern intern = ss_intern_into(q->model, q->arena);
 	if (!c)
 		return false;
 	bool ok = ss_torch_collectives(q, out, err);
-	ok = ok && fill_collectives(out, c, &intern) && fill_clocks(out, c, &intern) && fill_ops(out, c, &intern) &&
-	     !intern.no_memory;
+	ok = ok && fill_collectives(out, c) && fill_clocks(out, c) && fill_ops(out, c);
 	ok = ok && ss_cluster_notes(c, out);
 	if (ok && !c->collectives.n)
 		ok = ss_result_note(out, SS_INFO, SS_STR("the recordings hold no collectives"));
-	ss_intern_release(&intern);
 	return ok || ss_fail_mem(err);
 }
 

@@ -1,27 +1,233 @@
 /*
- * critical_path.c - what a step had to wait for, one thing after the other. Of a PyTorch trace see
- * torch_critical_path.h.
+ * critical_path.c - what each step's length consists of, over all hosts: the chain of operations,
+ * transfers, launches and input that leads back from its last end to the last end of the step
+ * before. model/cluster/critical_path.h has the rules.
  */
+#include "model/cluster/critical_path.h"
+#include "tools/cluster_notes.h"
 #include "tools/torch_critical_path.h"
-#include "tools/torch_tool.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { CAT_STEP, CAT_CATEGORY, CAT_US, CAT_FRAC };
+
+static const struct ss_col category_cols[] = {
+	INT("step_num", "Step", NONE, NULL),
+	STR("category", "Category",
+	    "compute, transfer, copy, input, host (launches, and what is between events of its thread) or idle"),
+	NUM("path_us", "On the Path (us)", US, "The categories of a step add up to its length"),
+	NUM("path_frac", "Share", FRAC, "Of the step's length"),
+};
+
+enum { OP_STEP, OP_OP, OP_US, OP_FRAC, OP_SLACK };
+
+static const struct ss_col op_cols[] = {
+	INT("step_num", "Step", NONE, NULL),
+	STR("op", "Operation", "Or input, launch, host, idle"),
+	NUM("path_us", "On the Path (us)", US, NULL),
+	NUM("path_frac", "Share", FRAC, "Of the step's length"),
+	NUM("slack_us", "Slack (us)", US, "By how much it could begin later without making the step longer: 0 on the path"),
+};
+
+static const struct ss_col host_cols[] = {
+	INT("step_num", "Step", NONE, NULL),
+	STR("host", "Host", "Empty: on the network"),
+	NUM("path_us", "On the Path (us)", US, "What the host, or its devices, did"),
+	NUM("path_frac", "Share", FRAC, "Of the step's length"),
+};
+
+enum { SEG_HOST, SEG_DEVICE, SEG_OP, SEG_CATEGORY, SEG_BEGIN, SEG_END };
+
+static const struct ss_col segment_cols[] = {
+	STR("host", "Host", "Empty: on the network"),
+	INT("device", "Device", NONE, "Its number on the host, -1: a thread of the host, or the network"),
+	STR("op", "Operation", NULL),
+	STR("category", "Category", NULL),
+	NUM("begin_us", "Begin (us)", US, "From the begin of the session, on the common clock"),
+	NUM("end_us", "End (us)", US, NULL),
+};
+
+static const struct ss_param params[] = {
+	{ "step", "number", "", "the step whose segments are listed; without: the last" },
+};
+
+extern const struct ss_tool ss_tool_critical_path;
+
+static double frac(int64_t part, const struct ss_path_step *st)
+{
+	return (double)part / (double)(st->end_ps - st->begin_ps);
+}
+
+static bool add_categories(struct ss_table *t, const struct ss_path *p, const struct ss_path_step *st)
+{
+	int64_t sum[SS_PATH_CATEGORIES] = { 0 };
+	for (size_t i = st->first; i < st->first + st->n; i++)
+		sum[p->segments.v[i].category] += p->segments.v[i].end_ps - p->segments.v[i].begin_ps;
+	for (unsigned k = 0; k < SS_PATH_CATEGORIES; k++) {
+		if (!sum[k])
+			continue;
+		if (!ss_table_row(t))
+			return false;
+		ss_set_i64(t, CAT_STEP, st->step);
+		ss_set_str(t, CAT_CATEGORY, ss_str_from(ss_path_category_name((enum ss_path_category)k)));
+		ss_set_f64(t, CAT_US, ss_ps_us(sum[k]));
+		ss_set_f64(t, CAT_FRAC, frac(sum[k], st));
+	}
+	return true;
+}
+
+/* Sums by a text, greatest first. */
+struct share {
+	struct ss_str key;
+	int64_t ps;
+};
+
+static int by_share(const void *a, const void *b)
+{
+	const struct share *x = a, *y = b;
+	if (x->ps != y->ps)
+		return x->ps > y->ps ? -1 : 1;
+	return ss_str_cmp(x->key, y->key);
+}
+
+static int by_key(const void *a, const void *b)
+{
+	return ss_str_cmp(((const struct share *)a)->key, ((const struct share *)b)->key);
+}
+
+static size_t sum_shares(struct share *v, size_t n)
+{
+	size_t kept = 0;
+	if (n)
+		qsort(v, n, sizeof(*v), by_key);
+	for (size_t i = 0; i < n; i++) {
+		if (kept && ss_str_eq(v[kept - 1].key, v[i].key))
+			v[kept - 1].ps += v[i].ps;
+		else
+			v[kept++] = v[i];
+	}
+	if (kept)
+		qsort(v, kept, sizeof(*v), by_share);
+	return kept;
+}
+
+static bool add_shares(struct ss_table *t, const struct ss_path_step *st, struct share *v, size_t n, struct ss_result *out,
+		       bool slack)
+{
+	n = sum_shares(v, n);
+	for (size_t i = 0; i < n; i++) {
+		struct ss_str key = ss_arena_str(out->arena, v[i].key);
+		if (!key.p || !ss_table_row(t))
+			return false;
+		ss_set_i64(t, OP_STEP, st->step);
+		ss_set_str(t, OP_OP, key);
+		ss_set_f64(t, OP_US, ss_ps_us(v[i].ps));
+		ss_set_f64(t, OP_FRAC, frac(v[i].ps, st));
+		if (slack)
+			ss_set_f64(t, OP_SLACK, 0);
+	}
+	return true;
+}
+
+static struct ss_str host_name(const struct ss_cluster *c, const struct ss_path_segment *s)
+{
+	return s->host == SS_NO_HOST ? SS_STR("") : c->hosts.v[s->host].name;
+}
+
+static bool fill_sums(struct ss_result *out, const struct ss_cluster *c, const struct ss_path *p)
+{
+	struct share *v = calloc(p->segments.n + 1, sizeof(*v));
+	struct ss_table *t = ss_result_table(out, "categories", "Categories", category_cols, SS_COUNT(category_cols));
+	bool ok = v && t;
+	for (size_t i = 0; ok && i < p->steps.n; i++)
+		ok = add_categories(t, p, &p->steps.v[i]);
+	ok = ok && (t = ss_result_table(out, "ops", "Operations", op_cols, SS_COUNT(op_cols)));
+	for (size_t i = 0; ok && i < p->steps.n; i++) {
+		const struct ss_path_step *st = &p->steps.v[i];
+		for (size_t k = 0; k < st->n; k++) {
+			const struct ss_path_segment *s = &p->segments.v[st->first + k];
+			v[k] = (struct share){ s->op, s->end_ps - s->begin_ps };
+		}
+		ok = add_shares(t, st, v, st->n, out, true);
+	}
+	ok = ok && (t = ss_result_table(out, "hosts", "Hosts", host_cols, SS_COUNT(host_cols)));
+	for (size_t i = 0; ok && i < p->steps.n; i++) {
+		const struct ss_path_step *st = &p->steps.v[i];
+		for (size_t k = 0; k < st->n; k++) {
+			const struct ss_path_segment *s = &p->segments.v[st->first + k];
+			v[k] = (struct share){ host_name(c, s), s->end_ps - s->begin_ps };
+		}
+		ok = add_shares(t, st, v, st->n, out, false);
+	}
+	free(v);
+	return ok;
+}
+
+static bool fill_segments(struct ss_result *out, const struct ss_cluster *c, const struct ss_path *p, const struct ss_path_step *st)
+{
+	struct ss_table *t = ss_result_table(out, "segments", "Segments of One Step", segment_cols, SS_COUNT(segment_cols));
+	bool ok = t;
+	for (size_t k = st ? st->n : 0; ok && k-- > 0;) {
+		const struct ss_path_segment *s = &p->segments.v[st->first + k];
+		struct ss_str host = ss_arena_str(out->arena, host_name(c, s)), op = ss_arena_str(out->arena, s->op);
+		ok = host.p && op.p && ss_table_row(t);
+		if (!ok)
+			break;
+		ss_set_str(t, SEG_HOST, host);
+		ss_set_i64(t, SEG_DEVICE, s->device);
+		ss_set_str(t, SEG_OP, op);
+		ss_set_str(t, SEG_CATEGORY, ss_str_from(ss_path_category_name(s->category)));
+		ss_set_f64(t, SEG_BEGIN, ss_ps_us(s->begin_ps));
+		ss_set_f64(t, SEG_END, ss_ps_us(s->end_ps));
+	}
+	return ok;
+}
+
+static bool choose_step(const struct ss_request *q, const struct ss_path *p, const struct ss_path_step **st, struct ss_err *err)
+{
+	struct ss_str text = ss_request_param(q, &ss_tool_critical_path, "step");
+	int64_t num;
+	*st = p->steps.n ? &p->steps.v[p->steps.n - 1] : NULL;
+	if (!text.n)
+		return true;
+	if (!ss_str_to_i64(text, &num))
+		return ss_fail(err, SS_EINVAL, "'" SS_FMT "' is no number of a step", SS_ARG(text));
+	for (size_t i = 0; i < p->steps.n; i++)
+		if (p->steps.v[i].step == num) {
+			*st = &p->steps.v[i];
+			return true;
+		}
+	return ss_fail(err, SS_ENOTFOUND, "no path of step %lld: it has no recorded step before it, or is not recorded",
+		       (long long)num);
+}
 
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	const struct ss_torch *t = ss_torch_asked(q, out, err);
-	if (!t || !ss_torch_add_critical_path(q, out, err))
+	struct ss_cluster *c = ss_model_cluster(q->model, err);
+	struct ss_path p;
+	const struct ss_path_step *st;
+	if (!c || !ss_torch_add_critical_path(q, out, err))
 		return false;
-	if (t->is_torch && !t->marked)
-		return ss_result_note(out, SS_INFO, SS_STR("The program marked no steps: call prof.step() once an iteration")) ||
-		       ss_fail_mem(err);
-	return true;
+	ss_cluster_lock(c);
+	bool ok = ss_path_find(&p, c, err);
+	ss_cluster_unlock(c);
+	ok = ok && choose_step(q, &p, &st, err);
+	ok = ok && ((fill_sums(out, c, &p) && fill_segments(out, c, &p, st) && ss_cluster_notes(c, out)) || ss_fail_mem(err));
+	if (ok && !p.steps.n)
+		ok = ss_result_note(out, SS_INFO, SS_STR("the recordings hold no two steps in a row")) || ss_fail_mem(err);
+	ss_path_free(&p);
+	return ok;
 }
 
 const struct ss_tool ss_tool_critical_path = {
 	.name = "critical_path",
 	.title = "Critical path",
-	.summary = "What each step had to wait for, on the host and on devices",
+	.summary = "What each step's length consists of over all hosts: operations, transfers, launches, input",
 	.kind = SS_KIND_TABLES,
-	.flags = SS_TOOL_OURS,
-	.present = ss_host_is_torch,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_SESSION,
+	.params = params,
+	.nparams = SS_COUNT(params),
+	.facts = SS_FACTS_CLUSTER,
 	.run = run,
 };

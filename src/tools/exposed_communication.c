@@ -90,7 +90,7 @@ static int by_step(const void *a, const void *b)
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
-static bool fill_steps(struct ss_result *out, const struct ss_cluster *c, const struct ss_exposed *x, struct ss_intern *intern)
+static bool fill_steps(struct ss_result *out, const struct ss_cluster *c, const struct ss_exposed *x)
 {
 	struct ss_table *t = ss_result_table(out, "device_steps", "Steps of Devices", cols, SS_COUNT(cols));
 	struct placed *v = calloc(x->rows.n + 1, sizeof(*v));
@@ -105,7 +105,7 @@ static bool fill_steps(struct ss_result *out, const struct ss_cluster *c, const 
 		double us[COL_OVER - COL_STEP_US + 1];
 		times_of(r, us);
 		ss_set_i64(t, COL_STEP, r->step);
-		ss_set_str(t, COL_HOST, ss_intern_str(intern, c->hosts.v[d->host].name));
+		ss_set_str(t, COL_HOST, c->hosts.v[d->host].name);
 		ss_set_i64(t, COL_DEVICE, d->ordinal);
 		set_times(t, COL_STEP_US, us);
 	}
@@ -113,7 +113,7 @@ static bool fill_steps(struct ss_result *out, const struct ss_cluster *c, const 
 	return ok;
 }
 
-static bool fill_hosts(struct ss_result *out, const struct ss_cluster *c, const struct ss_exposed *x, struct ss_intern *intern)
+static bool fill_hosts(struct ss_result *out, const struct ss_cluster *c, const struct ss_exposed *x)
 {
 	struct ss_table *t = ss_result_table(out, "hosts", "Hosts", host_cols, SS_COUNT(host_cols));
 	bool ok = t;
@@ -132,14 +132,14 @@ static bool fill_hosts(struct ss_result *out, const struct ss_cluster *c, const 
 		ok = ss_table_row(t);
 		if (!ok)
 			break;
-		ss_set_str(t, HOST_HOST, ss_intern_str(intern, host->name));
+		ss_set_str(t, HOST_HOST, host->name);
 		ss_set_i64(t, HOST_STEPS, to - from);
 		set_times(t, HOST_STEP_US, sum);
 	}
 	return ok;
 }
 
-static bool fill_ops(struct ss_result *out, const struct ss_cluster *c, const struct ss_exposed *x, struct ss_intern *intern)
+static bool fill_ops(struct ss_result *out, const struct ss_cluster *c, const struct ss_exposed *x)
 {
 	struct ss_table *t = ss_result_table(out, "ops", "Operations", op_cols, SS_COUNT(op_cols));
 	bool ok = t;
@@ -151,7 +151,7 @@ static bool fill_ops(struct ss_result *out, const struct ss_cluster *c, const st
 		ok = ss_table_row(t);
 		if (!ok)
 			break;
-		ss_set_str(t, OP_OP, ss_intern_str(intern, c->ops.v[i].name));
+		ss_set_str(t, OP_OP, c->ops.v[i].name);
 		ss_set_str(t, OP_KIND, ss_str_from(ss_comm_name(c->ops.v[i].kind)));
 		ss_set_f64(t, OP_WAIT, ss_ps_us(o->wait_ps));
 		ss_set_f64(t, OP_TRANSFER, ss_ps_us(o->transfer_ps));
@@ -181,13 +181,10 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 {
 	const struct ss_exposed *x = ss_model_exposed(q->model, err);
 	const struct ss_cluster *c = x ? ss_model_cluster(q->model, err) : NULL;
-	struct ss_intern intern = ss_intern_into(q->model, q->arena);
 	if (!c)
 		return false;
-	bool ok = fill_steps(out, c, x, &intern) && fill_hosts(out, c, x, &intern) && fill_ops(out, c, x, &intern) &&
-		  !intern.no_memory;
+	bool ok = fill_steps(out, c, x) && fill_hosts(out, c, x) && fill_ops(out, c, x);
 	ok = ok && add_notes(out, c, x) && ss_cluster_notes(c, out);
-	ss_intern_release(&intern);
 	return ok || ss_fail_mem(err);
 }
 

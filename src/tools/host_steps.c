@@ -83,7 +83,7 @@ static bool cells_of(const struct ss_cluster *c, const struct ss_exposed *x, con
 	return true;
 }
 
-static bool fill_matrix(const struct ss_request *q, struct ss_result *out, size_t figure, struct ss_intern *intern,
+static bool fill_matrix(const struct ss_request *q, struct ss_result *out, size_t figure,
 			struct ss_err *err)
 {
 	const struct ss_exposed *x = ss_model_exposed(q->model, err);
@@ -105,25 +105,25 @@ static bool fill_matrix(const struct ss_request *q, struct ss_result *out, size_
 	}
 	for (size_t i = 0; ok && i < n && (ok = ss_table_row(t)); i++) {
 		ss_set_i64(t, 0, v[i].step);
-		ss_set_str(t, 1, ss_intern_str(intern, c->hosts.v[v[i].host].name));
+		ss_set_str(t, 1, c->hosts.v[v[i].host].name);
 		ss_set_f64(t, 2, v[i].value);
 	}
 	free(v);
 	return ok || ss_fail_mem(err);
 }
 
-static bool fill_hosts(struct ss_result *out, const struct ss_cluster *c, struct ss_intern *intern)
+static bool fill_hosts(struct ss_result *out, const struct ss_cluster *c)
 {
 	struct ss_table *t = ss_result_table(out, "hosts", "Hosts", host_cols, SS_COUNT(host_cols));
 	bool ok = t;
 	for (size_t i = 0; ok && i < c->hosts.n && (ok = ss_table_row(t)); i++) {
 		const struct ss_cluster_host *h = &c->hosts.v[i];
-		ss_set_str(t, H_HOST, ss_intern_str(intern, h->name));
+		ss_set_str(t, H_HOST, h->name);
 		ss_set_str(t, H_STATE, ss_str_from(ss_host_state_name(h->state)));
 		ss_set_i64(t, H_FIRST, ss_step_cell(h->first_step));
 		ss_set_i64(t, H_LAST, ss_step_cell(h->last_step));
 		ss_set_i64(t, H_FILES, h->nfiles);
-		ss_set_str(t, H_RUN, ss_intern_str(intern, h->run));
+		ss_set_str(t, H_RUN, h->run);
 	}
 	return ok;
 }
@@ -131,7 +131,6 @@ static bool fill_hosts(struct ss_result *out, const struct ss_cluster *c, struct
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	struct ss_str name = ss_request_param(q, &ss_tool_host_steps, "figure");
-	struct ss_intern intern = ss_intern_into(q->model, q->arena);
 	size_t figure = 0;
 	while (figure < SS_COUNT(figures) && !ss_str_is(name, figures[figure]))
 		figure++;
@@ -142,10 +141,9 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 			       "copy_us, idle_input_us, idle_host_us, idle_other_us, overlapped_us and lost_us",
 			       SS_ARG(name));
 	const struct ss_cluster *c = ss_model_cluster(q->model, err);
-	bool ok = c && fill_matrix(q, out, figure, &intern, err) &&
-		  ((fill_hosts(out, c, &intern) && !intern.no_memory) || ss_fail_mem(err)) &&
+	bool ok = c && fill_matrix(q, out, figure, err) &&
+		  ((fill_hosts(out, c)) || ss_fail_mem(err)) &&
 		  (ss_cluster_notes(c, out) || ss_fail_mem(err));
-	ss_intern_release(&intern);
 	return ok;
 }
 

@@ -50,13 +50,13 @@ static const struct ss_col host_cols[] = {
 	INT("culprit_steps", "Held Up", COUNT, "Slow steps in which it needed longest"),
 };
 
-static bool fill_verdict(struct ss_result *out, const struct ss_straggler_verdict *v, struct ss_intern *intern)
+static bool fill_verdict(struct ss_result *out, const struct ss_straggler_verdict *v)
 {
 	struct ss_table *t = ss_result_table(out, "verdict", "Verdict", verdict_cols, SS_COUNT(verdict_cols));
 	if (!t || !ss_table_row(t))
 		return false;
 	ss_set_str(t, V_KIND, ss_str_from(ss_straggler_kind_name(v->kind)));
-	ss_set_str(t, V_HOST, ss_intern_str(intern, v->host));
+	ss_set_str(t, V_HOST, v->host);
 	ss_set_i64(t, V_DEVICE, v->device);
 	ss_set_str(t, V_CAUSE, ss_str_from(ss_straggler_cause_name(v->cause)));
 	ss_set_str(t, V_PATTERN, ss_str_from(ss_straggler_pattern_name(v->pattern)));
@@ -67,14 +67,14 @@ static bool fill_verdict(struct ss_result *out, const struct ss_straggler_verdic
 	return true;
 }
 
-static bool fill_steps(struct ss_result *out, const struct ss_cluster *c, const struct ss_straggler *s, struct ss_intern *intern)
+static bool fill_steps(struct ss_result *out, const struct ss_cluster *c, const struct ss_straggler *s)
 {
 	struct ss_table *t = ss_result_table(out, "steps", "Steps", step_cols, SS_COUNT(step_cols));
 	bool ok = t;
 	for (size_t i = 0; ok && i < s->steps.n && (ok = ss_table_row(t)); i++) {
 		const struct ss_straggler_step *st = &s->steps.v[i];
 		ss_set_i64(t, S_STEP, st->step);
-		ss_set_str(t, S_HOST, ss_intern_str(intern, c->hosts.v[st->host].name));
+		ss_set_str(t, S_HOST, c->hosts.v[st->host].name);
 		ss_set_i64(t, S_DEVICE, c->devices.v[st->device].ordinal);
 		ss_set_f64(t, S_LOST, ss_ps_us(st->lost_ps));
 		ss_set_f64(t, S_STEP_US, ss_ps_us(st->length_ps));
@@ -83,13 +83,13 @@ static bool fill_steps(struct ss_result *out, const struct ss_cluster *c, const 
 	return ok;
 }
 
-static bool fill_hosts(struct ss_result *out, const struct ss_cluster *c, const struct ss_straggler *s, struct ss_intern *intern)
+static bool fill_hosts(struct ss_result *out, const struct ss_cluster *c, const struct ss_straggler *s)
 {
 	struct ss_table *t = ss_result_table(out, "hosts", "Hosts", host_cols, SS_COUNT(host_cols));
 	bool ok = t;
 	for (size_t i = 0; ok && i < s->hosts.n && (ok = ss_table_row(t)); i++) {
 		const struct ss_straggler_host *h = &s->hosts.v[i];
-		ss_set_str(t, H_HOST, ss_intern_str(intern, c->hosts.v[h->host].name));
+		ss_set_str(t, H_HOST, c->hosts.v[h->host].name);
 		ss_set_f64(t, H_LAST, h->last_frac);
 		ss_set_f64(t, H_OWN, s->steps.n ? h->own_us : NAN);
 		ss_set_f64(t, H_EXCESS, s->steps.n ? h->excess_us : NAN);
@@ -103,17 +103,14 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 {
 	const struct ss_straggler *s = ss_model_straggler(q->model, err);
 	const struct ss_cluster *c = s ? ss_model_cluster(q->model, err) : NULL;
-	struct ss_intern intern = ss_intern_into(q->model, q->arena);
 	if (!c)
 		return false;
-	bool ok = fill_verdict(out, &s->verdict, &intern) && fill_steps(out, c, s, &intern) && fill_hosts(out, c, s, &intern) &&
-		  !intern.no_memory;
+	bool ok = fill_verdict(out, &s->verdict) && fill_steps(out, c, s) && fill_hosts(out, c, s);
 	if (ok && s->verdict.why)
 		ok = ss_result_note(out, SS_INFO, ss_str_from(s->verdict.why));
 	if (ok && s->verdict.nhosts == 1)
 		ok = ss_result_note(out, SS_INFO, SS_STR("this is the recording of one host: there is nobody to compare it with"));
 	ok = ok && ss_cluster_notes(c, out);
-	ss_intern_release(&intern);
 	return ok || ss_fail_mem(err);
 }
 

@@ -227,6 +227,72 @@ def kept_output(c):
         c.check('its rights', os.stat(path).st_mode & 0o777 == 0o640, oct(os.stat(path).st_mode))
 
 
+OVER_HOSTS = ('host_steps', 'stragglers', 'exposed_communication', 'collectives', 'critical_path', 'what_if')
+
+
+def parts(c, scratch):
+    """Shards in any order, retries, losses and damage: the same bytes as one process, or a refusal that names who and what."""
+    for sample in ('jax_2proc', 'synth_tpu_3hosts'):
+        path = os.path.join(profiles.ROOT, sample)
+        ask = {t: c.run(['tool', t, path, '--format', 'json']).stdout for t in OVER_HOSTS}
+        out = os.path.join(scratch, sample)
+        for i in (2, 0, 1, 0):      # one of them twice
+            c.case(['reduce', path, '--shard', f'{i}/3', '--out', out], 0, '', rf'shard {i}/3 by --shard')
+        for merged in (False, True):
+            for tool, want in ask.items():
+                got = c.run(['tool', tool, out, '--format', 'json'])
+                c.check(f'{tool} of parts of {sample}, merged {merged}', got.returncode == 0 and got.stdout == want, got.stderr[:300])
+            c.case(['merge', out], 0, '', 'of .* hosts in')
+        c.case(['tool', 'overview_page', out], 1, '', 'needs the profiles')
+    path = os.path.join(profiles.ROOT, 'synth_tpu_3hosts')
+    lost = os.path.join(scratch, 'lost')
+    for i in (0, 2):
+        c.run(['reduce', path, '--shard', f'{i}/3', '--out', lost])
+    c.case(['merge', lost], 1, '', r'shard 1/3: host1 is lost.*1 of 3 parts are missing')
+    c.case(['tool', 'stragglers', lost], 1, '', '1 of 3 parts are missing')
+    c.case(['merge', lost, '--partial', '--output', os.path.join(scratch, 'two.ssp')], 0, '', '2 of 3 hosts')
+    c.case(['tool', 'host_steps', os.path.join(scratch, 'two.ssp'), '--format', 'csv', '--table', 'hosts'], 0, '"host1","missing"')
+    c.run(['reduce', path, '--shard', '1/4', '--out', lost])
+    c.case(['merge', lost], 1, '', 'do not belong together')
+    os.remove(os.path.join(lost, 'part-1-of-4.ssp'))
+    c.run(['reduce', os.path.join(profiles.ROOT, 'jax_2proc'), '--shard', '1/3', '--out', lost])
+    c.case(['merge', lost], 1, '', 'do not belong together')
+    part = os.path.join(lost, 'part-0-of-3.ssp')
+    with open(part, 'rb') as f:
+        whole = f.read()
+    for damage, why in ((whole[:-9], 'truncated or damaged|cut short or damaged'), (whole[:60] + b'X' + whole[61:], 'damaged'),
+                        (whole.replace(b'part 1', b'part 9', 1), 'another version'), (b'', 'no part')):
+        with open(part, 'wb') as f:
+            f.write(damage)
+        c.case(['merge', lost], 1, '', why)
+
+
+def shard_numbers(c, scratch):
+    """Where a shard's number comes from: engines set it in the environment."""
+    path = os.path.join(profiles.ROOT, 'synth_tpu_3hosts')
+    clean = {k: v for k, v in os.environ.items() if not re.match('SLURM|OMPI|PMI|JOB_COMPLETION|STEPSCOPE', k)}
+    cases = [
+        ({'JOB_COMPLETION_INDEX': '1', 'STEPSCOPE_SHARDS': '3'}, [], 0, '1/3 by JOB_COMPLETION_INDEX'),
+        ({'JOB_COMPLETION_INDEX': '1'}, [], 2, 'of how many'),
+        ({'JOB_COMPLETION_INDEX': '2'}, ['--shard', '/3'], 0, '2/3'),
+        ({'SLURM_ARRAY_TASK_ID': '3', 'SLURM_ARRAY_TASK_MIN': '1', 'SLURM_ARRAY_TASK_COUNT': '5', 'SLURM_PROCID': '0', 'SLURM_NTASKS': '1'},
+         [], 0, '2/5 by SLURM_ARRAY_TASK_ID'),
+        ({'SLURM_ARRAY_TASK_ID': '8', 'SLURM_ARRAY_TASK_MIN': '4', 'SLURM_ARRAY_TASK_STEP': '2', 'SLURM_ARRAY_TASK_COUNT': '5'}, [], 0, '2/5'),
+        ({'SLURM_ARRAY_TASK_ID': '3', 'SLURM_ARRAY_TASK_MIN': '3', 'SLURM_ARRAY_TASK_COUNT': '1'}, ['--shard', '/5'], 0, '3/5'),
+        ({'OMPI_COMM_WORLD_RANK': '1', 'OMPI_COMM_WORLD_SIZE': '2'}, [], 0, '1/2 by OMPI'),
+        ({'PMI_RANK': '0', 'PMI_SIZE': '2'}, [], 0, '0/2 by PMI_RANK'),
+        ({'SLURM_PROCID': '1', 'SLURM_NTASKS': '2'}, [], 0, '1/2 by SLURM_PROCID'),
+        ({}, ['--shard', '3/3'], 2, 'no shard 3 of 3'),
+        ({}, ['--shard', 'x'], 2, 'no shard'),
+        ({}, ['--shard', '/3'], 2, 'which this is'),
+        ({}, [], 0, 'shard 0/1:'),
+    ]
+    for i, (env, args, status, says) in enumerate(cases):
+        done = c.run(['reduce', path, *args, '--out', os.path.join(scratch, f'n{i}')], env={**clean, **env})
+        err = done.stderr.decode()
+        c.check(f'shard number of {env} {args}', done.returncode == status and says in err, f'status {done.returncode}, {err[:300]}')
+
+
 def documents(c):
     manual = os.path.join(ROOT, 'man', 'stepscope.1')
     c.check('man page', os.path.exists(manual), manual)
@@ -252,6 +318,8 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         bad_input(c, scratch)
         older_files(c, scratch)
+        parts(c, scratch)
+        shard_numbers(c, scratch)
     full_disk(c)
     kept_output(c)
     versions(c)

@@ -310,3 +310,17 @@ struct ss_cluster *ss_model_cluster(struct ss_model *m, struct ss_err *err)
 	struct gathered *g = ss_fold_get(m, &ss_fold_cluster, err);
 	return g ? g->cluster : NULL;
 }
+
+bool ss_model_put_cluster(struct ss_model *m, const struct ss_str *packed, size_t n, struct ss_err *err)
+{
+	struct gathered *g = calloc(1, sizeof(*g));
+	if (!g)
+		return ss_fail_mem(err);
+	g->cluster = ss_cluster_of(packed, n, err);
+	if (!g->cluster) {
+		release(g);
+		return false;
+	}
+	ss_part_put(&m->parts[SS_MODEL_CLUSTER], g, release);
+	return true;
+}

@@ -157,6 +157,8 @@ struct ss_cluster {
 const struct ss_buf *ss_host_skeleton(struct ss_host *h, struct ss_err *err);
 /* Skeletons of all hosts, joined and aligned. NULL on failure. */
 struct ss_cluster *ss_model_cluster(struct ss_model *m, struct ss_err *err);
+/* Give a model the cluster of packed skeletons, which outlive it, in place of that of its hosts. */
+bool ss_model_put_cluster(struct ss_model *m, const struct ss_str *packed, size_t n, struct ss_err *err);
 /* The same of packed skeletons, which must outlive it. */
 struct ss_cluster *ss_cluster_of(const struct ss_str *packed, size_t n, struct ss_err *err);
 void ss_cluster_free(struct ss_cluster *c);
@@ -193,6 +195,9 @@ int64_t ss_member_wait_ps(const struct ss_cluster *c, const struct ss_collective
  * that is later than its own.
  */
 int64_t ss_member_meets_ps(const struct ss_cluster *c, const struct ss_collective *k, const struct ss_member *m);
+/* The member that sends to this one, and its device; UINT32_MAX: nobody, or it is not there. */
+uint32_t ss_member_source_member(const struct ss_cluster *c, const struct ss_collective *k, const struct ss_member *m);
+uint32_t ss_member_source(const struct ss_cluster *c, const struct ss_collective *k, const struct ss_member *m);
 bool ss_cluster_note(struct ss_cluster *c, bool warning, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* "host2" before "host10". */
 int ss_natural_cmp(struct ss_str a, struct ss_str b);

@@ -13,24 +13,29 @@ static const struct ss_member *member(const struct ss_cluster *c, const struct s
 	return &c->members.v[c->order[k->first + i]];
 }
 
-/* The member that sends to this one, NULL: nobody, or it is not there. */
-static const struct ss_member *source_of(const struct ss_cluster *c, const struct ss_collective *k, const struct ss_member *m)
+uint32_t ss_member_source_member(const struct ss_cluster *c, const struct ss_collective *k, const struct ss_member *m)
 {
 	const struct ss_members *g = &c->groups.v[c->ops.v[k->op].groups];
 	uint32_t source = ss_members_source(g, c->devices.v[m->device].number);
 	for (uint32_t i = 0; source != UINT32_MAX && i < k->n; i++)
 		if (c->devices.v[member(c, k, i)->device].number == source)
-			return member(c, k, i);
-	return NULL;
+			return c->order[k->first + i];
+	return UINT32_MAX;
+}
+
+uint32_t ss_member_source(const struct ss_cluster *c, const struct ss_collective *k, const struct ss_member *m)
+{
+	uint32_t source = ss_member_source_member(c, k, m);
+	return source == UINT32_MAX ? UINT32_MAX : c->members.v[source].device;
 }
 
 int64_t ss_member_meets_ps(const struct ss_cluster *c, const struct ss_collective *k, const struct ss_member *m)
 {
 	if (!k->pairs)
 		return k->last_ps > m->arrive_ps ? k->last_ps : m->arrive_ps;
-	const struct ss_member *source = source_of(c, k, m);
-	if (source)
-		return source->arrive_ps > m->arrive_ps ? source->arrive_ps : m->arrive_ps;
+	uint32_t source = ss_member_source_member(c, k, m);
+	if (source != UINT32_MAX)
+		return c->members.v[source].arrive_ps > m->arrive_ps ? c->members.v[source].arrive_ps : m->arrive_ps;
 	/* Nobody says who sends: what is longer than the shortest is waiting. */
 	int64_t meets = m->end_ps - k->min_ps;
 	return meets > m->arrive_ps ? meets : m->arrive_ps;

@@ -1,0 +1,50 @@
+/*
+ * critical_path.h - the chain of events that a step's length consists of: from its last end back to
+ * the last end of the step before, over devices, hosts and the network. What is on it makes the
+ * step shorter when it gets shorter; waiting is never on it, for somebody else's work is what was
+ * waited for.
+ */
+#ifndef SS_MODEL_CLUSTER_CRITICAL_PATH_H
+#define SS_MODEL_CLUSTER_CRITICAL_PATH_H
+
+#include "model/cluster/cluster.h"
+
+enum ss_path_category {
+	SS_PATH_COMPUTE,
+	SS_PATH_TRANSFER,
+	SS_PATH_COPY,
+	SS_PATH_INPUT,
+	SS_PATH_HOST,
+	SS_PATH_IDLE,
+	SS_PATH_CATEGORIES
+};
+const char *ss_path_category_name(enum ss_path_category category);
+
+struct ss_path_segment {
+	uint32_t host;		/* SS_NO_HOST: on the network */
+	int32_t device;		/* its ordinal, -1: none */
+	enum ss_path_category category;
+	struct ss_str op;	/* lives as long as the path; "input", "launch", "host", "idle" of what is no operation */
+	int64_t begin_ps, end_ps;
+};
+
+struct ss_path_step {
+	int64_t step, begin_ps, end_ps;
+	size_t first, n;	/* of segments, the last of the step first */
+};
+
+struct ss_path {
+	SS_VEC(struct ss_path_step) steps;
+	SS_VEC(struct ss_path_segment) segments;
+	struct ss_strmap names;
+	struct ss_arena arena;	/* of names */
+};
+
+/*
+ * Of all steps that have a predecessor, for who holds the cluster's lock. False on failure; free it
+ * in either case.
+ */
+bool ss_path_find(struct ss_path *p, struct ss_cluster *c, struct ss_err *err);
+void ss_path_free(struct ss_path *p);
+
+#endif

@@ -1,0 +1,68 @@
+/*
+ * graph.h - the recording as a graph of what depended on what: operations in the order of their
+ * streams, launches, starts and dones, collectives and those who wait for them, host threads and
+ * their waits for devices.
+ */
+#ifndef SS_MODEL_CLUSTER_GRAPH_H
+#define SS_MODEL_CLUSTER_GRAPH_H
+
+#include "model/cluster/cluster.h"
+
+enum ss_node_kind {
+	SS_NODE_COMPUTE,
+	SS_NODE_OTHER,	/* copies, starts and other operations of a device that last as long as they last */
+	SS_NODE_MEMBER,	/* a device's part in a synchronous collective: lasts until all have come */
+	SS_NODE_DONE,	/* waits for an asynchronous one */
+	SS_NODE_EVENT,	/* of the host: input, launch */
+	SS_NODE_WAIT,	/* of the host: for a device */
+};
+
+struct ss_node {
+	int64_t begin_ps, end_ps, new_begin_ps, new_end_ps;
+	uint32_t first_edge, nedges;
+	uint32_t name;		/* of operations; SS_NONE */
+	uint32_t host, device;	/* device: SS_NONE for the host's events */
+	uint32_t step;		/* low bits of the number of the step that it ends in; SS_NONE */
+	uint32_t member;	/* SS_NODE_MEMBER, SS_NODE_DONE */
+	int64_t least_ps;	/* of a done: what it takes when nothing is left to wait for */
+	enum ss_node_kind kind;
+	uint8_t cls;		/* enum ss_skel_host_class of events and waits */
+	bool waited;		/* of a done */
+};
+
+/* To a node's begin, or its end, from another node's end, or its begin. */
+struct ss_edge {
+	uint32_t from;
+	bool of_begin, to_end;
+	bool binds;		/* of those to the begin the one that ended last */
+};
+
+#define SS_ORDER_BEGIN 0x80000000u /* in `order`: the node's begin alone; its end comes later */
+
+struct ss_graph {
+	SS_VEC(struct ss_node) nodes;
+	SS_VEC(struct ss_edge) edges;
+	uint32_t *order;	/* twice as many as nodes, UINT32_MAX behind the last: in the order in which they can be computed */
+	uint32_t *arrival;	/* by member: the node whose begin is its arrival; UINT32_MAX: none */
+	uint32_t *last_of_step;	/* by the cluster's steps of devices: the node that ends last in it; UINT32_MAX */
+	struct ss_strmap names;
+	struct ss_arena arena;
+};
+
+static inline bool ss_node_is_host(const struct ss_node *n)
+{
+	return n->kind == SS_NODE_EVENT || n->kind == SS_NODE_WAIT;
+}
+
+/* A gap between two events of a host, by what they are. */
+#define SS_LAG_CLASSES 9
+static inline unsigned ss_lag_class(const struct ss_node *from, const struct ss_node *to)
+{
+	return from->cls * 3u + to->cls;
+}
+
+/* SS_EINVAL where it would be too large. False on failure; free it in either case. */
+bool ss_graph_build(struct ss_graph *g, struct ss_cluster *c, struct ss_err *err);
+void ss_graph_free(struct ss_graph *g);
+
+#endif

@@ -1,0 +1,203 @@
+/* part.c - see part.h. */
+#include "model/cluster/part.h"
+
+#include "model/cluster/cluster.h"
+#include "wire/pb_out.h"
+
+#include <stdlib.h>
+
+#define MAGIC "stepscope part 1\n"
+#define MAGIC_ANY "stepscope part "
+#define CHECK_BYTES 8
+
+uint64_t ss_content_digest(struct ss_str bytes)
+{
+	uint64_t h = UINT64_C(0x9e3779b97f4a7c15) ^ bytes.n;
+	size_t i = 0;
+	for (; i + 8 <= bytes.n; i += 8) {
+		uint64_t w = 0;
+		for (unsigned k = 0; k < 8; k++)
+			w |= (uint64_t)(uint8_t)bytes.p[i + k] << 8 * k;
+		h = (h ^ w) * UINT64_C(0xff51afd7ed558ccd);
+		h ^= h >> 32;
+	}
+	for (; i < bytes.n; i++) {
+		h = (h ^ (uint8_t)bytes.p[i]) * UINT64_C(0xc4ceb9fe1a85ec53);
+		h ^= h >> 29;
+	}
+	return h;
+}
+
+static void put_str(struct ss_buf *b, struct ss_str s)
+{
+	ss_pbo_varint(b, s.n);
+	ss_buf_str(b, s);
+}
+
+static void put_fixed(struct ss_buf *b, uint64_t v)
+{
+	for (unsigned i = 0; i < 64; i += 8)
+		ss_buf_char(b, (char)(v >> i));
+}
+
+bool ss_shard_write(const struct ss_shard *s, struct ss_buf *to, struct ss_err *err)
+{
+	ss_buf_lit(to, MAGIC);
+	ss_pbo_varint(to, s->index);
+	ss_pbo_varint(to, s->count);
+	put_str(to, s->run);
+	put_str(to, s->label);
+	ss_pbo_varint(to, s->nhosts);
+	for (uint64_t i = 0; i < s->nhosts; i++)
+		put_str(to, s->hosts[i]);
+	ss_pbo_varint(to, s->v.n);
+	for (size_t i = 0; i < s->v.n; i++) {
+		const struct ss_part_host *h = &s->v.v[i];
+		ss_pbo_varint(to, h->index);
+		put_fixed(to, h->digest);
+		put_str(to, h->path);
+		ss_pbo_varint(to, h->file_bytes);
+		ss_pbo_varint(to, h->ndropped);
+		ss_pbo_varint(to, h->nnotes);
+		for (uint64_t k = 0; k < h->nnotes; k++)
+			put_str(to, h->notes[k]);
+		put_str(to, h->packed);
+	}
+	put_fixed(to, ss_content_digest(ss_buf_get(to)));
+	return ss_buf_ok(to, "a part", err);
+}
+
+struct in {
+	const uint8_t *at, *end;
+	bool bad;
+};
+
+static uint64_t get(struct in *r)
+{
+	uint64_t v = 0;
+	if (!r->bad && !ss_pb_varint(&r->at, r->end, &v))
+		r->bad = true;
+	return r->bad ? 0 : v;
+}
+
+static struct ss_str get_str(struct in *r)
+{
+	uint64_t n = get(r);
+	if (n > (uint64_t)(r->end - r->at))
+		r->bad = true;
+	if (r->bad || !n)
+		return SS_STR("");
+	struct ss_str s = { (const char *)r->at, (size_t)n };
+	r->at += n;
+	return s;
+}
+
+static uint64_t get_fixed(struct in *r)
+{
+	uint64_t v = 0;
+	if (r->end - r->at < 8)
+		r->bad = true;
+	for (unsigned i = 0; !r->bad && i < 64; i += 8)
+		v |= (uint64_t)*r->at++ << i;
+	return v;
+}
+
+/* A list of texts, each of at least one byte of length. */
+static struct ss_str *get_list(struct in *r, struct ss_arena *a, uint64_t *n, bool *no_memory)
+{
+	*n = get(r);
+	if (*n > (uint64_t)(r->end - r->at))
+		r->bad = true;
+	struct ss_str *v = r->bad ? NULL : SS_NEW_N(a, struct ss_str, (size_t)*n + 1);
+	*no_memory |= !r->bad && !v;
+	for (uint64_t i = 0; v && i < *n; i++)
+		v[i] = get_str(r);
+	*n = v ? *n : 0;
+	return v;
+}
+
+static bool read_host(struct ss_shard *s, struct in *r, bool *no_memory)
+{
+	struct ss_part_host h = { .index = get(r) };
+	h.digest = get_fixed(r);
+	h.path = get_str(r);
+	h.file_bytes = get(r);
+	h.ndropped = get(r);
+	h.notes = get_list(r, &s->arena, &h.nnotes, no_memory);
+	h.packed = get_str(r);
+	r->bad |= h.index >= s->nhosts || (s->v.n && h.index <= s->v.v[s->v.n - 1].index);
+	*no_memory |= !r->bad && !ss_vec_push(&s->v, h);
+	return !r->bad && !*no_memory;
+}
+
+bool ss_shard_read(struct ss_shard *s, struct ss_str bytes, struct ss_err *err)
+{
+	bool no_memory = false;
+	*s = (struct ss_shard){ .index = 0 };
+	if (!ss_str_starts(bytes, SS_STR(MAGIC)))
+		return ss_fail(err, SS_EFORMAT,
+			       ss_str_starts(bytes, SS_STR(MAGIC_ANY)) ? "it is a part of another version" : "it is no part");
+	const uint8_t *p = (const uint8_t *)bytes.p;
+	struct in sum = { .at = p + bytes.n - CHECK_BYTES, .end = p + bytes.n };
+	if (bytes.n < sizeof(MAGIC) + CHECK_BYTES ||
+	    get_fixed(&sum) != ss_content_digest(ss_str_sub(bytes, 0, bytes.n - CHECK_BYTES)))
+		return ss_fail(err, SS_EFORMAT, "it is cut short or damaged");
+	struct in r = { .at = p + sizeof(MAGIC) - 1, .end = p + bytes.n - CHECK_BYTES };
+	s->index = get(&r);
+	s->count = get(&r);
+	s->run = get_str(&r);
+	s->label = get_str(&r);
+	s->hosts = get_list(&r, &s->arena, &s->nhosts, &no_memory);
+	uint64_t n = get(&r);
+	for (uint64_t i = 0; i < n && !r.bad && !no_memory; i++)
+		read_host(s, &r, &no_memory);
+	if (!r.bad && !no_memory && r.at == r.end && s->index < s->count)
+		return true;
+	ss_shard_free(s);
+	return no_memory ? ss_fail_mem(err) : ss_fail(err, SS_EFORMAT, "it is damaged");
+}
+
+void ss_shard_free(struct ss_shard *s)
+{
+	ss_vec_free(&s->v);
+	ss_arena_release(&s->arena);
+	*s = (struct ss_shard){ .index = 0 };
+}
+
+/* What a visit would have found of the files. */
+static void describe(struct ss_model *m, const struct ss_part_host *h)
+{
+	for (size_t i = 0; i < m->nhosts; i++) {
+		struct ss_host *k = m->hosts[i];
+		if (!ss_str_eq(k->x.path, h->path))
+			continue;
+		k->x.notes = h->notes;
+		k->x.nnotes = (uint32_t)h->nnotes;
+		k->ndropped = h->ndropped;
+	}
+}
+
+bool ss_model_init_shard(struct ss_model *m, const struct ss_shard *s, struct ss_err *err)
+{
+	struct ss_host_file_at *files = calloc(s->v.n + 1, sizeof(*files));
+	struct ss_str *packed = calloc(s->v.n + 1, sizeof(*packed));
+	struct ss_arena paths = { 0 };
+	bool ok = (files && packed) || ss_fail_mem(err);
+	for (size_t i = 0; ok && i < s->v.n; i++) {
+		struct ss_str path = ss_arena_str(&paths, s->v.v[i].path);
+		ok = path.p || ss_fail_mem(err);
+		files[i] = (struct ss_host_file_at){ .path = path.p, .bytes = s->v.v[i].file_bytes };
+		packed[i] = s->v.v[i].packed;
+	}
+	ok = ok && ss_model_init_visited(m, files, s->v.n, err);
+	for (size_t i = 0; ok && i < s->v.n; i++)
+		describe(m, &s->v.v[i]);
+	if (ok && !ss_model_put_cluster(m, packed, s->v.n, err)) {
+		ss_model_release(m);
+		ok = false;
+	}
+	ss_arena_release(&paths);
+	free(files);
+	free(packed);
+	return ok;
+}

@@ -1,0 +1,450 @@
+/*
+ * what_if.c - replay. Nodes are what ran on devices and hosts; each begins when the last of what it
+ * depends on has ended, and what it began later than that in the recording is kept with the
+ * dependency that bound it.
+ */
+#include "model/cluster/what_if.h"
+
+#include "model/cluster/graph.h"
+#include "model/cluster/robust.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define SAME_MOMENT_PS INT64_C(1000000)
+
+const char *ss_scenario_name(enum ss_scenario scenario)
+{
+	static const char *const names[] = { "as_recorded", "free_communication", "perfect_input", "op_twice_as_fast",
+					     "host_as_median" };
+	return names[scenario];
+}
+
+/* What a scenario changes. */
+struct changes {
+	bool free, no_input;
+	double *scale;	    /* of durations, by node; NULL: all as recorded */
+	int64_t *most_lag;  /* of gaps of one host, by the classes of the events around them; INT64_MAX: as recorded */
+	uint32_t part_host; /* whose gaps those are */
+};
+
+struct ss_what_if {
+	struct ss_cluster *c;
+	struct ss_graph g;
+	int64_t first_step, last_step;
+	uint64_t nsteps;
+	double now_ps;
+};
+
+static int64_t duration(const struct changes *ch, const struct ss_node *n, uint32_t i)
+{
+	int64_t d = n->end_ps - n->begin_ps;
+	if (ch->no_input && n->kind == SS_NODE_EVENT && n->cls == SS_HOST_INPUT_EVENT)
+		return 0;
+	return ch->scale ? (int64_t)((double)d * ch->scale[i]) : d;
+}
+
+/* From the end of a dependency to the node's begin, if that is what bound it. */
+static int64_t lag_of(const struct ss_graph *g, const struct changes *ch, const struct ss_node *n, const struct ss_edge *e)
+{
+	const struct ss_node *p = &g->nodes.v[e->from];
+	int64_t lag = n->begin_ps - (e->of_begin ? p->begin_ps : p->end_ps);
+	if (ch->most_lag && n->host == ch->part_host && ss_node_is_host(n) && ss_node_is_host(p)) {
+		int64_t most = ch->most_lag[ss_lag_class(p, n)];
+		lag = lag < most ? lag : most;
+	}
+	return lag;
+}
+
+static int64_t begin_of(const struct ss_graph *g, const struct changes *ch, const struct ss_node *n)
+{
+	int64_t at = INT64_MIN;
+	for (uint32_t i = n->first_edge; i < n->first_edge + n->nedges; i++) {
+		const struct ss_edge *e = &g->edges.v[i];
+		if (e->to_end)
+			continue;
+		const struct ss_node *p = &g->nodes.v[e->from];
+		int64_t t = (e->of_begin ? p->new_begin_ps : p->new_end_ps) + (e->binds ? lag_of(g, ch, n, e) : 0);
+		at = t > at ? t : at;
+	}
+	return at == INT64_MIN ? n->begin_ps : at;
+}
+
+/* Nobody says who sends: it is who arrived when the waiting ended. */
+static int64_t likely_source(const struct ss_what_if *w, const struct ss_collective *k, const struct ss_member *m, int64_t meets,
+			     int64_t own)
+{
+	const struct ss_cluster *c = w->c;
+	int64_t best = INT64_MAX, at = own + meets - m->arrive_ps;
+	for (uint32_t i = 0; i < k->n; i++) {
+		uint32_t other = c->order[k->first + i], node = w->g.arrival[other];
+		int64_t away = llabs(c->members.v[other].arrive_ps - meets);
+		if (away >= best || node == UINT32_MAX || away > SAME_MOMENT_PS)
+			continue;
+		best = away;
+		at = w->g.nodes.v[node].new_begin_ps + meets - c->members.v[other].arrive_ps;
+	}
+	return at;
+}
+
+/* When a collective that began as the replay has it is complete. */
+static int64_t complete(const struct ss_what_if *w, const struct changes *ch, const struct ss_node *n)
+{
+	const struct ss_cluster *c = w->c;
+	const struct ss_member *m = &c->members.v[n->member];
+	const struct ss_collective *k = &c->collectives.v[m->collective];
+	int64_t last = INT64_MIN;
+	if (k->pairs) {
+		int64_t own = w->g.nodes.v[w->g.arrival[n->member]].new_begin_ps, meets = ss_member_meets_ps(c, k, m), source = own;
+		uint32_t from = ss_member_source_member(c, k, m);
+		if (from != UINT32_MAX && w->g.arrival[from] != UINT32_MAX)
+			source = w->g.nodes.v[w->g.arrival[from]].new_begin_ps;
+		else if (meets > m->arrive_ps)
+			source = likely_source(w, k, m, meets, own);
+		last = own > source ? own : source;
+		return last + (ch->free ? 0 : m->end_ps > meets ? m->end_ps - meets : 0);
+	}
+	for (uint32_t i = 0; i < k->n; i++) {
+		uint32_t a = w->g.arrival[c->order[k->first + i]];
+		if (a != UINT32_MAX && w->g.nodes.v[a].new_begin_ps > last)
+			last = w->g.nodes.v[a].new_begin_ps;
+	}
+	return last + (ch->free || k->done_ps < k->last_ps ? 0 : k->done_ps - k->last_ps);
+}
+
+/* By what a member ends behind the completion. */
+static int64_t behind(const struct ss_what_if *w, const struct ss_node *n)
+{
+	const struct ss_collective *k = &w->c->collectives.v[w->c->members.v[n->member].collective];
+	int64_t done = k->done_ps > k->last_ps ? k->done_ps : k->last_ps;
+	return k->pairs ? 0 : n->end_ps - done;
+}
+
+static int64_t end_of_wait(const struct ss_graph *g, const struct ss_node *n)
+{
+	int64_t at = INT64_MIN, recorded = INT64_MIN;
+	for (uint32_t i = n->first_edge; i < n->first_edge + n->nedges; i++) {
+		const struct ss_edge *e = &g->edges.v[i];
+		if (!e->to_end)
+			continue;
+		at = g->nodes.v[e->from].new_end_ps > at ? g->nodes.v[e->from].new_end_ps : at;
+		recorded = g->nodes.v[e->from].end_ps > recorded ? g->nodes.v[e->from].end_ps : recorded;
+	}
+	if (at == INT64_MIN)
+		return n->new_begin_ps + (n->end_ps - n->begin_ps);
+	at += n->end_ps - recorded;
+	return at > n->new_begin_ps ? at : n->new_begin_ps;
+}
+
+static void replay_node(struct ss_what_if *w, const struct changes *ch, uint32_t i)
+{
+	struct ss_node *n = &w->g.nodes.v[i];
+	n->new_begin_ps = begin_of(&w->g, ch, n);
+	int64_t end = n->new_begin_ps + duration(ch, n, i), done;
+	switch (n->kind) {
+	case SS_NODE_MEMBER: /* a whole collective: it lasts until all have come */
+		end = complete(w, ch, n) + behind(w, n);
+		break;
+	case SS_NODE_DONE:
+		done = complete(w, ch, n) + (n->waited ? behind(w, n) : 0);
+		end = n->waited ? n->new_begin_ps + n->least_ps : end;
+		end = done > end ? done : end;
+		break;
+	case SS_NODE_WAIT:
+		end = end_of_wait(&w->g, n);
+		break;
+	default:
+		break;
+	}
+	n->new_end_ps = end > n->new_begin_ps ? end : n->new_begin_ps;
+}
+
+/* The last end of a step in the replay; INT64_MIN: no device has it. */
+static int64_t step_end(const struct ss_what_if *w, int64_t step, bool recorded)
+{
+	int64_t last = INT64_MIN;
+	for (size_t d = 0; d < w->c->devices.n; d++)
+		for (uint32_t i = 0; i < w->c->devices.v[d].nsteps; i++) {
+			uint32_t at = w->c->devices.v[d].first_step + i;
+			const struct ss_cluster_step *s = &w->c->steps.v[at];
+			if (s->num != step)
+				continue;
+			int64_t end = s->end_ps;
+			if (!recorded && w->g.last_of_step[at] != UINT32_MAX) {
+				const struct ss_node *n = &w->g.nodes.v[w->g.last_of_step[at]];
+				end += n->new_end_ps - n->end_ps;
+			}
+			last = end > last ? end : last;
+		}
+	return last;
+}
+
+static double replay(struct ss_what_if *w, const struct changes *ch)
+{
+	struct ss_graph *g = &w->g;
+	for (size_t i = 0; i < g->nodes.n; i++) {
+		g->nodes.v[i].new_begin_ps = g->nodes.v[i].begin_ps;
+		g->nodes.v[i].new_end_ps = g->nodes.v[i].end_ps;
+	}
+	/*
+	 * Arrivals at a collective begin before its end: members are opened in one place of the
+	 * order and closed in another.
+	 */
+	for (size_t i = 0; i < g->nodes.n * 2; i++) {
+		uint32_t k = g->order[i];
+		if (k == UINT32_MAX)
+			break;
+		if (k & SS_ORDER_BEGIN)
+			g->nodes.v[k & ~SS_ORDER_BEGIN].new_begin_ps = begin_of(g, ch, &g->nodes.v[k & ~SS_ORDER_BEGIN]);
+		else
+			replay_node(w, ch, k);
+	}
+	return (double)(step_end(w, w->last_step, false) - step_end(w, w->first_step, false)) / (double)(w->nsteps - 1);
+}
+
+/* ---- a host as the median ---- */
+
+struct entry {
+	uint32_t name, step, device, node;
+};
+
+static int by_what(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	if (x->name != y->name)
+		return x->name < y->name ? -1 : 1;
+	if (x->step != y->step)
+		return x->step < y->step ? -1 : 1;
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	return x->node < y->node ? -1 : x->node > y->node;
+}
+
+/*
+ * Operations of one name and step: each device's mean, the median of those, and the host's scaled
+ * down to it.
+ */
+static void scale_group(const struct ss_what_if *w, const struct entry *v, size_t n, uint32_t host, double *means, double *scale)
+{
+	size_t nd = 0;
+	for (size_t i = 0, to; i < n; i = to) {
+		double sum = 0;
+		for (to = i; to < n && v[to].device == v[i].device; to++)
+			sum += (double)(w->g.nodes.v[v[to].node].end_ps - w->g.nodes.v[v[to].node].begin_ps);
+		means[nd++] = sum / (double)(to - i);
+	}
+	double middle = ss_median(means, nd);
+	for (size_t i = 0, to; i < n; i = to) {
+		double sum = 0;
+		for (to = i; to < n && v[to].device == v[i].device; to++)
+			sum += (double)(w->g.nodes.v[v[to].node].end_ps - w->g.nodes.v[v[to].node].begin_ps);
+		double own = sum / (double)(to - i);
+		for (size_t k = i; k < to && own > middle; k++)
+			if (w->g.nodes.v[v[k].node].host == host)
+				scale[v[k].node] = middle / own;
+	}
+}
+
+static bool scale_operations(const struct ss_what_if *w, uint32_t host, double *scale)
+{
+	struct entry *v = calloc(w->g.nodes.n + 1, sizeof(*v));
+	double *means = calloc(w->c->devices.n + 1, sizeof(*means));
+	bool ok = v && means;
+	size_t n = 0;
+	for (uint32_t i = 0; ok && i < w->g.nodes.n; i++) {
+		const struct ss_node *nd = &w->g.nodes.v[i];
+		if (nd->kind == SS_NODE_COMPUTE)
+			v[n++] = (struct entry){ nd->name, nd->step, nd->device, i };
+	}
+	if (ok && n)
+		qsort(v, n, sizeof(*v), by_what);
+	for (size_t i = 0, to; ok && i < n; i = to) {
+		for (to = i + 1; to < n && v[to].name == v[i].name && v[to].step == v[i].step;)
+			to++;
+		scale_group(w, &v[i], to - i, host, means, scale);
+	}
+	free(v);
+	free(means);
+	return ok;
+}
+
+/* Sums over a host's events of a class, and over its gaps. */
+struct usual {
+	double event_ps[3], gap_ps[SS_LAG_CLASSES];
+	uint64_t events[3], gaps[SS_LAG_CLASSES];
+};
+
+static void sum_hosts(const struct ss_what_if *w, struct usual *of_host)
+{
+	for (size_t i = 0; i < w->g.nodes.n; i++) {
+		const struct ss_node *n = &w->g.nodes.v[i];
+		struct usual *u = &of_host[n->host];
+		if (!ss_node_is_host(n))
+			continue;
+		if (n->kind == SS_NODE_EVENT) {
+			u->event_ps[n->cls] += (double)(n->end_ps - n->begin_ps);
+			u->events[n->cls]++;
+		}
+		for (uint32_t e = n->first_edge; e < n->first_edge + n->nedges; e++) {
+			const struct ss_edge *ed = &w->g.edges.v[e];
+			const struct ss_node *p = &w->g.nodes.v[ed->from];
+			if (ed->to_end || ed->of_begin || !ss_node_is_host(p))
+				continue;
+			u->gap_ps[ss_lag_class(p, n)] += (double)(n->begin_ps - p->end_ps);
+			u->gaps[ss_lag_class(p, n)]++;
+		}
+	}
+}
+
+/* The median over hosts of their means; NAN: nobody has such. */
+static double median_host(const struct ss_what_if *w, const struct usual *of_host, unsigned cls, bool gaps, double *scratch)
+{
+	size_t n = 0;
+	for (size_t h = 0; h < w->c->hosts.n; h++) {
+		const struct usual *u = &of_host[h];
+		uint64_t count = gaps ? u->gaps[cls] : u->events[cls];
+		if (count)
+			scratch[n++] = (gaps ? u->gap_ps[cls] : u->event_ps[cls]) / (double)count;
+	}
+	return ss_median(scratch, n);
+}
+
+static bool replay_as_median(struct ss_what_if *w, uint32_t host, double *ps)
+{
+	double *scale = calloc(w->g.nodes.n + 1, sizeof(*scale)), *scratch = calloc(w->c->hosts.n + 1, sizeof(*scratch));
+	int64_t lags[SS_LAG_CLASSES];
+	struct changes ch = { .scale = scale, .most_lag = lags, .part_host = host };
+	struct usual *of_host = calloc(w->c->hosts.n + 1, sizeof(*of_host));
+	bool ok = scale && scratch && of_host;
+	for (size_t i = 0; ok && i < w->g.nodes.n; i++)
+		scale[i] = 1;
+	if (ok)
+		sum_hosts(w, of_host);
+	ok = ok && scale_operations(w, host, scale);
+	for (unsigned cls = 0; ok && cls < SS_LAG_CLASSES; cls++) {
+		double m = median_host(w, of_host, cls, true, scratch);
+		lags[cls] = isnan(m) || m < 0 ? INT64_MAX : (int64_t)m;
+	}
+	for (unsigned cls = SS_HOST_INPUT_EVENT; ok && cls <= SS_HOST_LAUNCH_EVENT; cls++) {
+		double middle = median_host(w, of_host, cls, false, scratch);
+		for (size_t i = 0; i < w->g.nodes.n; i++) {
+			const struct ss_node *n = &w->g.nodes.v[i];
+			double d = (double)(n->end_ps - n->begin_ps);
+			if (n->host == host && n->kind == SS_NODE_EVENT && n->cls == cls && d > middle)
+				scale[i] = middle / d;
+		}
+	}
+	if (ok)
+		*ps = replay(w, &ch);
+	free(scale);
+	free(scratch);
+	free(of_host);
+	return ok;
+}
+
+/* ---- the others ---- */
+
+/* "fusion_200_kernel" is meant for "fusion_200_kernel(float*)", too. */
+static bool is_op(struct ss_str name, struct ss_str op)
+{
+	return op.n && ss_str_starts(name, op) && (name.n == op.n || name.p[op.n] == '(' || name.p[op.n] == '<');
+}
+
+bool ss_what_if_has_op(const struct ss_what_if *w, struct ss_str op)
+{
+	for (size_t i = 0; i < w->g.names.n; i++)
+		if (is_op(w->g.names.keys[i], op))
+			return true;
+	return false;
+}
+
+static bool replay_faster(struct ss_what_if *w, struct ss_str op, double *ps)
+{
+	double *scale = calloc(w->g.nodes.n + 1, sizeof(*scale));
+	struct changes ch = { .scale = scale };
+	for (size_t i = 0; scale && i < w->g.nodes.n; i++) {
+		const struct ss_node *n = &w->g.nodes.v[i];
+		scale[i] = n->name != SS_NONE && is_op(w->g.names.keys[n->name], op) ? 0.5 : 1;
+	}
+	if (scale)
+		*ps = replay(w, &ch);
+	free(scale);
+	return scale;
+}
+
+bool ss_what_if_step_us(struct ss_what_if *w, enum ss_scenario scenario, struct ss_str op, uint32_t host, double *us)
+{
+	struct changes ch = { .free = scenario == SS_FREE_COMMUNICATION, .no_input = scenario == SS_PERFECT_INPUT };
+	double ps = NAN;
+	bool ok = true;
+	if (w->nsteps > 1) {
+		if (scenario == SS_OP_TWICE_AS_FAST)
+			ok = replay_faster(w, op, &ps);
+		else if (scenario == SS_HOST_AS_MEDIAN)
+			ok = replay_as_median(w, host, &ps);
+		else
+			ps = replay(w, &ch);
+	}
+	*us = ps * 1e-6;
+	return ok;
+}
+
+double ss_what_if_now_us(const struct ss_what_if *w)
+{
+	return w->now_ps * 1e-6;
+}
+
+/* Steps that all devices with steps have. */
+static bool choose_steps(struct ss_what_if *w)
+{
+	struct ss_cluster *c = w->c;
+	uint32_t devices = 0;
+	struct ss_u64map seen = { 0 };
+	bool ok = true;
+	w->nsteps = 0;
+	w->first_step = INT64_MAX;
+	w->last_step = INT64_MIN;
+	for (size_t d = 0; ok && d < c->devices.n; d++) {
+		devices += c->devices.v[d].nsteps > 0;
+		for (uint32_t i = 0; ok && i < c->devices.v[d].nsteps; i++) {
+			uint64_t num = (uint64_t)c->steps.v[c->devices.v[d].first_step + i].num;
+			uint32_t n = ss_u64map_get(&seen, num);
+			ok = ss_u64map_put(&seen, num, (n == SS_NONE ? 0 : n) + 1);
+		}
+	}
+	for (size_t i = 0; ok && i < c->step_nums.n; i++) {
+		int64_t num = c->step_nums.v[i];
+		if (ss_u64map_get(&seen, (uint64_t)num) != devices)
+			continue;
+		w->nsteps++;
+		w->first_step = num < w->first_step ? num : w->first_step;
+		w->last_step = num > w->last_step ? num : w->last_step;
+	}
+	ss_u64map_free(&seen);
+	w->now_ps = NAN;
+	if (ok && w->nsteps > 1)
+		w->now_ps = (double)(step_end(w, w->last_step, true) - step_end(w, w->first_step, true)) / (double)(w->nsteps - 1);
+	return ok;
+}
+
+struct ss_what_if *ss_what_if_of(struct ss_cluster *c, struct ss_err *err)
+{
+	struct ss_what_if *w = calloc(1, sizeof(*w));
+	if (!w) {
+		ss_fail_mem(err);
+		return NULL;
+	}
+	w->c = c;
+	if (ss_graph_build(&w->g, c, err) && (choose_steps(w) || ss_fail_mem(err)))
+		return w;
+	ss_what_if_free(w);
+	return NULL;
+}
+
+void ss_what_if_free(struct ss_what_if *w)
+{
+	if (!w)
+		return;
+	ss_graph_free(&w->g);
+	free(w);
+}

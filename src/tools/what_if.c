@@ -1,0 +1,165 @@
+/*
+ * what_if.c - what a step would take if transfers were free, input always there, an operation twice
+ * as fast, or a host like the others: the recording played again. All are ceilings of the gain;
+ * model/cluster/what_if.h says why.
+ */
+#include "model/cluster/what_if.h"
+#include "model/cluster/critical_path.h"
+#include "model/cluster/straggler.h"
+#include "tools/cluster_notes.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define AGREES_FRAC 0.01 /* the replay of what was recorded may differ by this from the recording */
+
+enum { COL_SCENARIO, COL_TARGET, COL_NOW, COL_STEP, COL_GAIN };
+
+static const struct ss_col cols[] = {
+	STR("scenario", "Scenario", "as_recorded: the replay without changes"),
+	STR("target", "Target", "The operation, or the host"),
+	NUM("step_now_us", "Step Now (us)", US, "Mean of the recorded steps"),
+	NUM("step_us", "Step Then (us)", US, "At best: what else would then bind is not all seen"),
+	NUM("gain_frac", "Gain at Most", FRAC, "Gains of several scenarios do not add up"),
+};
+
+static const struct ss_param params[] = {
+	{ "op", "name", "", "the operation of op_twice_as_fast; without: the longest on the critical path" },
+	{ "target_host", "name", "", "the host of host_as_median; without: the one that holds up the others" },
+};
+
+extern const struct ss_tool ss_tool_what_if;
+
+/* The operation that takes most of the critical paths. */
+static bool longest_op(struct ss_cluster *c, struct ss_arena *arena, struct ss_str *op, struct ss_err *err)
+{
+	struct ss_path p;
+	int64_t best = 0;
+	bool ok = ss_path_find(&p, c, err);
+	int64_t *sum = ok ? calloc((size_t)p.names.n + 1, sizeof(*sum)) : NULL;
+	for (size_t i = 0; sum && i < p.segments.n; i++)
+		if (p.segments.v[i].category == SS_PATH_COMPUTE)
+			sum[ss_strmap_get(&p.names, p.segments.v[i].op)] += p.segments.v[i].end_ps - p.segments.v[i].begin_ps;
+	*op = SS_STR("");
+	for (uint32_t i = 0; sum && i < p.names.n; i++)
+		if (sum[i] > best) {
+			best = sum[i];
+			*op = p.names.keys[i];
+		}
+	*op = ss_arena_str(arena, *op);
+	ok = ok && ((sum && op->p) || ss_fail_mem(err));
+	free(sum);
+	ss_path_free(&p);
+	return ok;
+}
+
+static uint32_t find_host(const struct ss_cluster *c, struct ss_str name)
+{
+	for (uint32_t i = 0; i < c->hosts.n; i++)
+		if (name.n && ss_str_eq(c->hosts.v[i].name, name))
+			return i;
+	return SS_NO_HOST;
+}
+
+struct asked {
+	struct ss_str op, host;
+	uint32_t host_index;
+};
+
+static bool read_params(const struct ss_request *q, struct ss_cluster *c, const struct ss_what_if *g, struct asked *a,
+			struct ss_err *err)
+{
+	a->op = ss_request_param(q, &ss_tool_what_if, "op");
+	if (a->op.n && !ss_what_if_has_op(g, a->op))
+		return ss_fail(err, SS_ENOTFOUND, "no operation '" SS_FMT "' ran", SS_ARG(a->op));
+	if (!a->op.n && !longest_op(c, q->arena, &a->op, err))
+		return false;
+	a->host_index = find_host(c, a->host);
+	if (a->host.n && a->host_index == SS_NO_HOST)
+		return ss_fail(err, SS_ENOTFOUND, "there is no host '" SS_FMT "'", SS_ARG(a->host));
+	return true;
+}
+
+static bool add_row(struct ss_table *t, const char *scenario, struct ss_str target, double now, double then)
+{
+	if (!ss_table_row(t))
+		return false;
+	ss_set_str(t, COL_SCENARIO, ss_str_from(scenario));
+	ss_set_str(t, COL_TARGET, target);
+	ss_set_f64(t, COL_NOW, now);
+	ss_set_f64(t, COL_STEP, then);
+	ss_set_f64(t, COL_GAIN, now > 0 ? (now - then) / now : NAN);
+	return true;
+}
+
+static bool fill(struct ss_result *out, struct ss_what_if *g, const struct asked *a)
+{
+	struct ss_table *t = ss_result_table(out, "scenarios", "Scenarios: Ceilings of the Gain", cols, SS_COUNT(cols));
+	const struct {
+		enum ss_scenario scenario;
+		struct ss_str target;
+		bool asked;
+	} all[] = { { SS_FREE_COMMUNICATION, SS_STR_INIT(""), true },
+		    { SS_PERFECT_INPUT, SS_STR_INIT(""), true },
+		    { SS_OP_TWICE_AS_FAST, a->op, a->op.n > 0 },
+		    { SS_HOST_AS_MEDIAN, a->host, a->host.n > 0 } };
+	double now = ss_what_if_now_us(g), then;
+	if (!t || !ss_what_if_step_us(g, SS_AS_RECORDED, a->op, a->host_index, &then))
+		return false;
+	if (isnan(now))
+		return ss_result_note(out, SS_INFO,
+				      SS_STR("there are no two steps that all devices have: nothing can be played again"));
+	if (!add_row(t, ss_scenario_name(SS_AS_RECORDED), SS_STR(""), now, then))
+		return false;
+	if (!(fabs(then / now - 1) <= AGREES_FRAC)) {
+		struct ss_str text = ss_arena_printf(out->arena,
+						     "played again without changes a step takes %.1f us instead of %.1f: more "
+						     "than 1 %% "
+						     "off, so nothing is said of changes",
+						     then, now);
+		return text.p && ss_result_note(out, SS_WARNING, text);
+	}
+	for (size_t i = 0; i < SS_COUNT(all); i++) {
+		if (!all[i].asked)
+			continue;
+		if (!ss_what_if_step_us(g, all[i].scenario, a->op, a->host_index, &then) ||
+		    !add_row(t, ss_scenario_name(all[i].scenario), all[i].target, now, then))
+			return false;
+	}
+	return true;
+}
+
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	struct ss_cluster *c = ss_model_cluster(q->model, err);
+	struct asked a = { .host = ss_request_param(q, &ss_tool_what_if, "target_host") };
+	if (!c)
+		return false;
+	if (!a.host.n) {
+		struct ss_straggler_verdict v;
+		if (!ss_straggler_verdict(q->model, &v, err))
+			return false;
+		a.host = ss_arena_str(q->arena, v.kind == SS_STRAGGLER_ONE ? v.host : SS_STR(""));
+		if (!a.host.p)
+			return ss_fail_mem(err);
+	}
+	ss_cluster_lock(c);
+	struct ss_what_if *g = ss_what_if_of(c, err);
+	bool ok = g && read_params(q, c, g, &a, err);
+	ss_cluster_unlock(c);
+	ok = ok && ((fill(out, g, &a) && ss_cluster_notes(c, out)) || ss_fail_mem(err));
+	ss_what_if_free(g);
+	return ok;
+}
+
+const struct ss_tool ss_tool_what_if = {
+	.name = "what_if",
+	.title = "What if",
+	.summary = "What a step would take with free communication, perfect input, a faster operation or a host like the others",
+	.kind = SS_KIND_TABLES,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_SESSION,
+	.params = params,
+	.nparams = SS_COUNT(params),
+	.facts = SS_FACTS_CLUSTER,
+	.run = run,
+};
