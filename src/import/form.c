@@ -177,6 +177,8 @@ struct ss_str ss_form_head(struct ss_str bytes, char *head)
 		return ss_str_sub(bytes, 0, SS_FORM_HEAD_BYTES);
 	struct ss_gz_in *g = ss_gz_in_open(bytes);
 	struct ss_str begin = { head, g ? ss_gz_in_read(g, head, SS_FORM_HEAD_BYTES) : 0 };
+	if (!g || ss_gz_in_no_memory(g))
+		begin.p = NULL;
 	ss_gz_in_close(g);
 	return begin;
 }

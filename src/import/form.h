@@ -31,8 +31,8 @@ struct ss_form {
 #define SS_FORM_HEAD_BYTES 4096	/* of a file, unpacked, that tell what it is */
 
 /*
- * The beginning of a file, unpacked into `head` (SS_FORM_HEAD_BYTES) where it is packed; "" when
- * memory is out.
+ * The beginning of a file, unpacked into `head` (SS_FORM_HEAD_BYTES) where it is packed; p is
+ * NULL when memory is out.
  */
 struct ss_str ss_form_head(struct ss_str bytes, char *head);
 /* `path` may end in .gz; `head` is what stands in the file unpacked. */

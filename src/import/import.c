@@ -210,6 +210,8 @@ static bool import(const struct ss_file *f, struct ss_str path, struct ss_arena 
 		/* A look at the beginning says what it is; JSON is unpacked as it is read. */
 		char head[SS_FORM_HEAD_BYTES];
 		struct ss_str begin = ss_form_head(f->bytes, head);
+		if (!begin.p)
+			return ss_fail_mem(err);
 		*twice = ss_gz_is(begin);
 		if (*twice)
 			return true;

@@ -52,6 +52,7 @@ static bool more(struct ss_json_feed *f)
 	}
 	f->p = f->buf;
 	size_t n = ss_gz_in_read(f->gz, f->buf + f->n, f->cap - f->n);
+	f->no_memory |= ss_gz_in_no_memory(f->gz);
 	f->n += n;
 	f->unpacked_bytes += n;
 	f->too_long = f->unpacked_bytes > FLOOR_BYTES + PER_PACKED_BYTE * (uint64_t)f->file->bytes.n;

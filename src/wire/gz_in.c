@@ -7,7 +7,7 @@
 struct ss_gz_in {
 	z_stream z;
 	struct ss_str rest;	/* packed bytes that zlib was not given yet */
-	bool bad, ended;
+	bool bad, ended, no_memory;
 };
 
 bool ss_gz_is(struct ss_str bytes)
@@ -60,6 +60,9 @@ size_t ss_gz_in_read(struct ss_gz_in *g, char *to, size_t n)
 		case Z_STREAM_END:
 			next_member(g);
 			break;
+		case Z_MEM_ERROR:	/* zlib asks for its window when it needs one */
+			g->no_memory = g->bad = true;
+			break;
 		default:	/* also: no bytes left, and more are needed */
 			g->bad = true;
 		}
@@ -70,6 +73,11 @@ size_t ss_gz_in_read(struct ss_gz_in *g, char *to, size_t n)
 bool ss_gz_in_bad(const struct ss_gz_in *g)
 {
 	return g->bad;
+}
+
+bool ss_gz_in_no_memory(const struct ss_gz_in *g)
+{
+	return g->no_memory;
 }
 
 void ss_gz_in_close(struct ss_gz_in *g)
@@ -89,6 +97,7 @@ bool ss_gz_in_all(struct ss_str packed, struct ss_buf *out, bool *whole, struct 
 	for (size_t n; !out->no_memory && !out->over && (n = ss_gz_in_read(g, piece, sizeof(piece)));)
 		ss_buf_str(out, (struct ss_str){ piece, n });
 	*whole = !g->bad && !out->over;
+	bool memory = !out->no_memory && !g->no_memory;
 	ss_gz_in_close(g);
-	return !out->no_memory || ss_fail_mem(err);
+	return memory || ss_fail_mem(err);
 }

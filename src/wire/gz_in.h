@@ -22,6 +22,8 @@ struct ss_gz_in *ss_gz_in_open(struct ss_str packed);
 /* The next up to `n` bytes; 0 at the end, or where nothing more can be read. */
 size_t ss_gz_in_read(struct ss_gz_in *g, char *to, size_t n);
 bool ss_gz_in_bad(const struct ss_gz_in *g);
+/* Did reading end for lack of memory? Then ss_gz_in_bad says so, too. */
+bool ss_gz_in_no_memory(const struct ss_gz_in *g);
 void ss_gz_in_close(struct ss_gz_in *g);	/* NULL is allowed */
 
 /*
