@@ -10,7 +10,7 @@ static struct ss_arena *arena_of(struct ss_intern *k)
 
 struct ss_str ss_intern_str(struct ss_intern *k, struct ss_str s)
 {
-	ss_assert(s.p);
+	ss_assert(s.p || !s.n);
 	if (!k->copies)
 		return s;
 	if (!s.n)

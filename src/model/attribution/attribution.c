@@ -73,7 +73,8 @@ static bool keep_meetings(struct ss_attr_build *b, struct ss_collectives *out, s
 	out->v = SS_NEW_N(b->arena, struct ss_meeting, n + 1);
 	if (!out->v)
 		return false;
-	memcpy(out->v, v, n * sizeof(*v));
+	if (n)
+		memcpy(out->v, v, n * sizeof(*v));
 	out->n = n;
 	return true;
 }
