@@ -2,6 +2,7 @@
  * fuzz_answers.c - any bytes as the stored answer of an older tool, in JSON and as a message, and as
  * the program of a memory viewer; and every question to the tool that shows it.
  */
+#include "fuzz/mutate.h"
 #include "sweep/drive.h"
 
 #include "store/kinds.h"
@@ -45,4 +46,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (ss_legacy_answers(ss_tools[i]))
 			ask(ss_tools[i], json ? "fuzz.json" : "fuzz.pb", bytes);
 	return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+	bool json = size && (data[0] == '{' || data[0] == '[');
+
+	return json ? mutate_json(data, size, max, seed) : mutate_message(data, size, max, seed);
 }

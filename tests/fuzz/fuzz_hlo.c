@@ -1,4 +1,5 @@
 /* fuzz_hlo.c - open any bytes as a compiled program, index it, read every instruction and follow its ids. */
+#include "fuzz/mutate.h"
 #include "hlo/hlo.h"
 
 #include <stdlib.h>
@@ -51,4 +52,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	ss_hlo_close(&m);
 	return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+	return mutate_message(data, size, max, seed);
 }

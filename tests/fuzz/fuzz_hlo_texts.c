@@ -2,6 +2,7 @@
  * fuzz_hlo_texts.c - any bytes as a compiled program: texts, graphs, buffers and heaps end in
  * bounded time and memory.
  */
+#include "fuzz/mutate.h"
 #include "hlo/config.h"
 #include "hlo/library_call.h"
 #include "hlo/pbtxt.h"
@@ -87,4 +88,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	ss_hlo_close(&m);
 	return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+	return mutate_message(data, size, max, seed);
 }

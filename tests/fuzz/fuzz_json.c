@@ -1,4 +1,5 @@
 /* fuzz_json.c - any bytes as JSON: every token lies inside, decoding stays within bounds. */
+#include "fuzz/mutate.h"
 #include "wire/json.h"
 
 #include <stdlib.h>
@@ -24,4 +25,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	ss_arena_release(&arena);
 	return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+	return mutate_json(data, size, max, seed);
 }

@@ -1,4 +1,5 @@
 /* fuzz_pb.c - the protobuf cursor: any bytes end in `bad` or at the end, and every string lies inside them. */
+#include "fuzz/mutate.h"
 #include "wire/pb.h"
 
 #include <stdlib.h>
@@ -46,4 +47,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	walk(s, false, 3);
 	walk(s, true, 3);
 	return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+	return mutate_message(data, size, max, seed);
 }

@@ -1,4 +1,5 @@
 /* fuzz_tools.c - any bytes as a profile, and every registered tool on it: an answer or a reason. */
+#include "fuzz/mutate.h"
 #include "sweep/drive.h"
 
 #include <stdlib.h>
@@ -30,4 +31,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	drive_close(&d);
 	return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+	return mutate_message(data, size, max, seed);
 }

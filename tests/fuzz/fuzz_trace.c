@@ -2,6 +2,7 @@
  * fuzz_trace.c - any bytes as a trace in JSON, as a Trace message, and packed as either; and the
  * tools that look at all of what was made of them: an answer or a reason.
  */
+#include "fuzz/mutate.h"
 #include "sweep/drive.h"
 
 #include <stdlib.h>
@@ -39,4 +40,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ask(&json, bytes);
 	ask(&proto, bytes);
 	return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+	bool json = size && (data[0] == '{' || data[0] == '[');
+
+	return json ? mutate_json(data, size, max, seed) : mutate_message(data, size, max, seed);
 }

@@ -1,4 +1,5 @@
 /* fuzz_xspace.c - open any bytes as a profile and visit every plane, line, event and stat. */
+#include "fuzz/mutate.h"
 #include "xspace/events.h"
 #include "xspace/xspace.h"
 
@@ -37,6 +38,15 @@ static void visit_line(const struct ss_xspace *x, const struct ss_xplane *p, str
 		sink += ss_xevent_meta_name(p, e.meta[i]).n;
 		visit_stats(ss_xevents_stats(&e, p, l, i));
 	}
+	/* In another order they are the same. */
+	uint32_t n = e.n, *from;
+	if (ss_xevents_sort(&e, &from)) {
+		if (e.n != n)
+			abort();
+		for (uint32_t i = 0; i < n; i++)
+			visit_stats(ss_xevents_stats(&e, p, l, i));
+		free(from);
+	}
 	ss_xevents_free(&e);
 }
 
@@ -53,6 +63,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (uint32_t i = 0; i < x.nplanes; i++) {
 		struct ss_xplane *p = &x.planes[i];
 
+		if (!ss_xspace_plane(&x, p->name))
+			abort();
 		visit_stats(ss_xplane_stats(p));
 		for (uint32_t m = 0; m < p->nevent_meta; m++)
 			visit_stats(ss_xevent_meta_stats(p, m));
@@ -61,4 +73,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	ss_xspace_close(&x);
 	return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+	return mutate_message(data, size, max, seed);
 }
