@@ -1,7 +1,7 @@
 /*
  * chrome.h - a timeline as Chrome trace JSON.
  *
- * ss_chrome_write gives XProf's exact answer to trace_viewer@ (02_trace_viewer section 4): keys,
+ * ss_chrome_write gives XProf's exact answer to trace_viewer@: keys,
  * order and values are those its clients read. Times are printed exactly (XProf prints the nearest
  * double with 17 digits: equal once read).
  */

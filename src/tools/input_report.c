@@ -1,5 +1,5 @@
 /*
- * input_report.c - judging the input pipeline from steps (input_pipeline, sections 3.3 and 3.4).
+ * input_report.c - judging the input pipeline from steps (docs/tools/input_pipeline_analyzer.md).
  *
  * Shares are of the summed time of all steps. On TPUs the time of collectives stands both inside
  * the computation and for itself, as in XProf; shares there are of a sum that counts it twice.

@@ -1,6 +1,6 @@
 /*
  * trace_file.c - trace_viewer: a whole host as one file of Chrome trace JSON, for other viewers
- * (02_trace_viewer section 5).
+ * (docs/tools/trace_viewer.md).
  *
  * No levels of detail, flows or counters: every event with all its arguments. Of more than
  * `max_events` the earliest are kept. Millions of events with their arguments would not fit memory

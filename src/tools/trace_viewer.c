@@ -1,6 +1,6 @@
 /*
  * trace_viewer.c - trace_viewer@: the events of a stretch of time, as XProf's own page asks for
- * them (02_trace_viewer section 3).
+ * them (docs/tools/trace_viewer.md).
  *
  * Three questions, told apart by their parameters:
  * - event_name: one event with all its arguments, named by what the page knows of it (its name,

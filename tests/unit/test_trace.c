@@ -1,6 +1,6 @@
 /*
  * test_trace.c - levels of detail and what is selected by them, held against the definition
- * (02_trace_viewer section 2) written down as plainly as it can be: full stacks, a search from the
+ * (docs/tools/trace_viewer.md) written down as plainly as it can be: full stacks, a search from the
  * bottom, every level on its own.
  */
 #include "unit/unit.h"

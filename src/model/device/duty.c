@@ -1,5 +1,5 @@
 /*
- * duty.c - for how much of the time TPU chips had work (common_xspace, section 7.7).
+ * duty.c - for how much of the time TPU chips had work (docs/tools/overview_page.md).
  *
  * The time of an operation is its own without that of operations inside: waiting within a loop is
  * waiting. A core works while an operation runs that is not waiting for somebody else. Cores of one

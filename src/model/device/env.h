@@ -1,6 +1,6 @@
 /*
  * env.h - what a profile was taken on: devices and their peaks, hosts, problems met while profiling
- * (common_xspace, 7.1, 7.8, 7.9, 8).
+ * (docs/tools/overview_page.md).
  */
 #ifndef SS_MODEL_DEVICE_ENV_H
 #define SS_MODEL_DEVICE_ENV_H

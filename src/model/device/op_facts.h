@@ -1,6 +1,6 @@
 /*
- * op_facts.h - what the metadata of a TPU event says about its operation (common_xspace, section
- * 7.3).
+ * op_facts.h - what the metadata of a TPU event says
+ * about its operation.
  */
 #ifndef SS_MODEL_DEVICE_OP_FACTS_H
 #define SS_MODEL_DEVICE_OP_FACTS_H

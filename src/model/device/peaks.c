@@ -1,5 +1,5 @@
 /*
- * peaks.c - the fastest a device can compute and move bytes (common_xspace, section 8).
+ * peaks.c - the fastest a device can compute and move bytes (docs/tools/roofline_model.md).
  *
  * TPUs write it into the profile. For GPUs it follows from clock, number of multiprocessors and
  * what one of them does in a cycle; those figures are NVIDIA's and AMD's published ones.

@@ -3,7 +3,7 @@
  *
  * Two states. Opened: planes, lines and metadata are indexed, nothing is read (names, tool list).
  * Loaded: every line's events are columns, events are grouped into steps, and the steps of a GPU
- * are a line behind the file's own (common_xspace, sections 6.1-6.6; the other derived lines are
+ * are a line behind the file's own (preprocess/preprocess.h; the other derived lines are
  * for people's eyes alone, see display_lines.h). Loading happens once, at the first ss_host_load
  * (preprocess/load.h); afterwards the host is immutable and may be read by any number of threads.
  *
@@ -36,7 +36,7 @@ enum ss_flow_dir { SS_FLOW_NONE = 0, SS_FLOW_IN = 1, SS_FLOW_OUT = 2, SS_FLOW_IN
 struct ss_flow {
 	uint32_t event;
 	uint8_t dir;		/* enum ss_flow_dir */
-	uint8_t category;	/* context type, see common_xspace section 4 */
+	uint8_t category;	/* context type, see event_types.def */
 	uint64_t id;		/* equal id = the same flow, within a host */
 };
 
@@ -173,7 +173,7 @@ void ss_host_close(struct ss_host *h);
 /* hostnames[0] of the file, or "localhost". */
 struct ss_str ss_host_hostname(const struct ss_host *h);
 struct ss_plane *ss_host_plane(const struct ss_host *h, enum ss_plane_kind kind); /* first of the kind or NULL */
-bool ss_plane_is_device(const struct ss_plane *p);	/* as XProf defines it, see common_xspace section 2 */
+bool ss_plane_is_device(const struct ss_plane *p);	/* as XProf defines it, by the plane's name */
 bool ss_plane_is_host(const struct ss_plane *p);
 /* Line by its exact name, NULL if there is none. */
 struct ss_line *ss_plane_line(const struct ss_plane *p, struct ss_str name);

@@ -1,5 +1,5 @@
 /*
- * opname.h - what the names of operations say (common_xspace, section 5).
+ * opname.h - what the names of operations say.
  *
  * Frameworks write an operation as "<name>:<type>", where the name is a path of scopes:
  * "model/dense/MatMul:MatMul". Compilers write the same into HLO metadata, JAX with a primitive as

@@ -1,6 +1,6 @@
 /*
  * framework_ops.h - device operations summed up by the framework op that they come from
- * (framework_op_stats, section 3.1).
+ * (docs/tools/framework_op_stats.md).
  */
 #ifndef SS_MODEL_OPS_FRAMEWORK_OPS_H
 #define SS_MODEL_OPS_FRAMEWORK_OPS_H

@@ -1,4 +1,4 @@
-/* gpu_stats.h - what events of a GPU say about themselves, read once for all who ask (common_xspace, section 7.4). */
+/* gpu_stats.h - what events of a GPU say about themselves, read once for all who ask. */
 #ifndef SS_MODEL_OPS_GPU_STATS_H
 #define SS_MODEL_OPS_GPU_STATS_H
 

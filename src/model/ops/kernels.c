@@ -1,5 +1,5 @@
 /*
- * kernels.c - kernels of GPUs by launch geometry (kernel_stats, section 3).
+ * kernels.c - kernels of GPUs by launch geometry (docs/tools/kernel_stats.md).
  *
  * Whether a kernel ran on tensor cores can only be told from its name: the lists are those of
  * NVIDIA's and AMD's libraries as XProf recognises them. Newer families that it misses (wgmma,

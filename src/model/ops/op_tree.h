@@ -1,6 +1,6 @@
 /*
  * op_tree.h - device operations as a tree: by program, by category or by the framework's name
- * scopes, down to the instructions inside of fusions (op_profile, section 3).
+ * scopes, down to the instructions inside of fusions (docs/tools/op_profile.md).
  *
  *	root [> program] [> scope > scope ...] > category > copies of one operation > operation
  *		> fused instruction

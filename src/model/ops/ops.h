@@ -4,7 +4,7 @@
  *
  * Device operations are HLO instructions of TPU cores, kernels' instructions or framework ops of
  * GPUs; host operations are framework ops on threads of /host:CPU. CPU programs have no device
- * operations. Formulae: common_xspace, section 7.
+ * operations. Formulae: docs/tools/hlo_stats.md, docs/tools/framework_op_stats.md.
  *
  * Everything lives as long as its host or model. Sizes grow with distinct operations and with
  * steps, never with events.

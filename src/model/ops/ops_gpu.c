@@ -1,5 +1,5 @@
 /*
- * ops_gpu.c - operations of one GPU (common_xspace, section 7.4).
+ * ops_gpu.c - operations of one GPU.
  *
  * A kernel belongs to the HLO instruction that its stat hlo_op names, if the profile carries the
  * program; what the instruction is and costs then comes from there. Kernels of programs that are

@@ -1,5 +1,5 @@
 /*
- * ops_host.c - framework ops on the threads of /host:CPU (common_xspace, section 7.5).
+ * ops_host.c - framework ops on the threads of /host:CPU (docs/tools/framework_op_stats.md).
  *
  * An event is an op if its name says so ("dense/MatMul:MatMul", "Iterator::Map"), if it is a stage
  * of an input pipeline, or if it carries the name of one in the stat tf_op. Self time is what is

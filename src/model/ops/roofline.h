@@ -1,6 +1,6 @@
 /*
  * roofline.h - how fast an operation ran, and which limit of the device it comes closest to
- * (hlo_stats, section 3).
+ * (docs/tools/roofline_model.md).
  */
 #ifndef SS_MODEL_OPS_ROOFLINE_H
 #define SS_MODEL_OPS_ROOFLINE_H

@@ -1,6 +1,6 @@
 /*
- * sparse_ops.h - what SparseCores ran for operations of TensorCores (common_xspace, sections 7.3
- * and 7.4).
+ * sparse_ops.h - what SparseCores ran for operations of TensorCores
+ * (docs/tools/hlo_stats.md).
  *
  * An operation that hands work over carries two stats, and so does the SparseCore's module that
  * does it: offload_core_id and tc_offload_start_id. The operations inside of such modules are the

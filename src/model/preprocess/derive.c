@@ -1,5 +1,5 @@
 /*
- * derive.c - derived lines (common_xspace section 6.6, 02_trace_viewer section 7): what all kinds
+ * derive.c - derived lines (docs/tools/trace_viewer.md): what all kinds
  * of device share.
  *
  * Names are made once per plane and compared as numbers; an op's name is taken apart once, however

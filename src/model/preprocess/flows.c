@@ -1,5 +1,5 @@
 /*
- * flows.c - the arrows between events (02_trace_viewer section 8).
+ * flows.c - the arrows between events (docs/tools/trace_viewer.md).
  *
  * An event is in one flow at most: as a consumer, else as a producer, else by its correlation id. A
  * flow that the file itself gives stays; a file that came grouped has all its flows so.

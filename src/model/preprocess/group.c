@@ -1,5 +1,5 @@
 /*
- * group.c - groups of events that belong to one step, request or run (common_xspace section 6.5).
+ * group.c - groups of events that belong to one step, request or run.
  *
  * A group begins at a root: an event that the program marked as one, or that begins an iteration of
  * a TensorFlow loop. Everything below the root in the forest belongs to it, unless an earlier group

@@ -1,5 +1,5 @@
 /*
- * group_tpu.c - steps of TPU cores (common_xspace section 6.5).
+ * group_tpu.c - steps of TPU cores.
  *
  * The host's groups reach a core through the launch of programs. Where none does, the steps of all
  * cores are numbered in lock step. Parts of one step become one event, and what runs during a step

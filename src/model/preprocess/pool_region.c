@@ -1,5 +1,5 @@
 /*
- * pool_region.c - what a thread pool ran, and when (common_xspace section 6.2).
+ * pool_region.c - what a thread pool ran, and when.
  *
  * A pool marks the begin and the end of a piece of work with two instants. A span between them is
  * added to the line, for people to see; it takes part in nothing else.

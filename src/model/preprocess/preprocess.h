@@ -1,6 +1,6 @@
 /*
- * preprocess.h - what is added to a host's events before anybody looks at them (common_xspace,
- * section 6).
+ * preprocess.h - what is added to a host's events before anybody looks at them
+ * (docs/architecture.md).
  *
  * Runs once, inside ss_host_load, over loaded columns. A file whose host and device planes all name
  * the stat group_id came preprocessed and is left alone.
@@ -28,7 +28,7 @@ bool ss_preprocess_gpu_steps(struct ss_host *h, struct ss_err *err);
 /* Groups take less room from now on, and do not change any more. */
 void ss_preprocess_pack_groups(struct ss_host *h);
 /*
- * Flows of one line, by event ascending (02_trace_viewer section 8); *flows is malloc'ed, the
+ * Flows of one line, by event ascending (docs/tools/trace_viewer.md); *flows is malloc'ed, the
  * caller frees it. Lines without any have n = 0 and no memory. Not stored with the host: only the
  * timeline needs them.
  */

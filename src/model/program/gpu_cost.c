@@ -1,5 +1,5 @@
 /*
- * gpu_cost.c - bytes that HLO instructions move, and the cost model's entry (hlo_stats, section 5).
+ * gpu_cost.c - bytes that HLO instructions move, and the cost model's entry.
  */
 #include "model/program/gpu_coster.h"
 

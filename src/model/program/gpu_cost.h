@@ -1,6 +1,6 @@
 /*
  * gpu_cost.h - what an HLO instruction costs on a GPU, from its text alone: XLA's own analysis,
- * measured op by op (hlo_stats, section 5).
+ * measured op by op.
  *
  * GPU profiles do not say how much work an operation was; the compiled program does. The figures do
  * not depend on the GPU. Numbers are floats on the way, as in XLA, so that sums round alike.

@@ -2,7 +2,7 @@
  * gpu_elementwise.c - floating point operations per element of elementwise instructions.
  *
  * What a GPU needs for one element, in units of a multiply or add that takes a third of the preset:
- * figures that XLA ships, measured through XProf's answers (hlo_stats, section 5).
+ * figures that XLA ships, measured through XProf's answers.
  */
 #include "model/program/gpu_elementwise.h"
 

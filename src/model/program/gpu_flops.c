@@ -1,4 +1,4 @@
-/* gpu_flops.c - floating point operations of single HLO instructions (hlo_stats, section 5). */
+/* gpu_flops.c - floating point operations of single HLO instructions. */
 #include "model/program/gpu_coster.h"
 #include "model/program/gpu_elementwise.h"
 

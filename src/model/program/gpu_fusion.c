@@ -1,5 +1,5 @@
 /*
- * gpu_fusion.c - the work inside a fusion (hlo_stats, section 5).
+ * gpu_fusion.c - the work inside a fusion.
  *
  * A fused instruction is executed as often as its users need its elements. From the root, which is
  * computed once, to the parameters: what is elementwise passes its users on to its operands, so

@@ -1,6 +1,6 @@
 /*
- * hlo_category.c - the kind of work an HLO instruction is, as XProf names it (op_profile, section
- * 5).
+ * hlo_category.c - the kind of work an HLO instruction is, as XProf names it
+ * (docs/tools/op_profile.md).
  */
 #include "model/program/hlo_op.h"
 

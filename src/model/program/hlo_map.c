@@ -1,4 +1,4 @@
-/* hlo_map.c - HLO modules of /host:metadata by program id (common_xspace section 6.1). */
+/* hlo_map.c - HLO modules of /host:metadata by program id. */
 #include "model/program/hlo_map.h"
 
 #include <stdlib.h>

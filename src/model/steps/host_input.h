@@ -1,5 +1,5 @@
 /*
- * host_input.h - what the host did to prepare input, by kind (input_pipeline, section 3.5).
+ * host_input.h - what the host did to prepare input, by kind (docs/tools/input_pipeline_analyzer.md).
  */
 #ifndef SS_MODEL_STEPS_HOST_INPUT_H
 #define SS_MODEL_STEPS_HOST_INPUT_H

@@ -1,6 +1,6 @@
 /*
- * host_marks.c - step markers on host threads, and what the threads were doing (common_xspace,
- * section 7.10).
+ * host_marks.c - step markers on host threads, and what the threads were doing
+ * (docs/tools/input_pipeline_analyzer.md).
  *
  * Of the spans of work only the outermost of a kind are kept per thread: what lies inside an event
  * of the same kind and group changes nothing, and call stacks are deep.

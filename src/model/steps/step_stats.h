@@ -1,6 +1,6 @@
 /*
  * step_stats.h - statistics over steps: how long they took and on what, per step and on average
- * (input_pipeline sections 3.1 and 3.2, overview_page section 3). Times in ms, shares in percent.
+ * (docs/tools/input_pipeline_analyzer.md, docs/tools/overview_page.md). Times in ms, shares in percent.
  */
 #ifndef SS_MODEL_STEPS_STEP_STATS_H
 #define SS_MODEL_STEPS_STEP_STATS_H

@@ -1,6 +1,6 @@
 /*
- * steps.c - steps of one host, and those that several hosts have in common (common_xspace, section
- * 7.11).
+ * steps.c - steps of one host, and those that several hosts have in common
+ * (docs/tools/input_pipeline_analyzer.md).
  *
  * Hosts count their steps each for themselves; which of them are the same is seen from the time.
  * The host whose steps cover the shortest time is the chief; every other host is shifted by that

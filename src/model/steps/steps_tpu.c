@@ -1,5 +1,5 @@
 /*
- * steps_tpu.c - steps of a host's TPU cores, by HLO category (common_xspace, section 7.10).
+ * steps_tpu.c - steps of a host's TPU cores, by HLO category (docs/tools/input_pipeline_analyzer.md).
  *
  * A step is one that every TensorCore has. Its span is that of the longest marker of all of them,
  * and all cores are measured against it: a core that is done early is idle until the slowest is.

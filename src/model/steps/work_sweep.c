@@ -1,6 +1,6 @@
 /*
- * work_sweep.c - one kind of work for each moment of a step (common_xspace, section 7.10,
- * "Non-overlap").
+ * work_sweep.c - one kind of work for each moment of a step
+ * (docs/tools/input_pipeline_analyzer.md).
  *
  * Begins and ends of all spans of a group are walked in time; at the same time ends come first. The
  * current kind rises to that of whatever begins, and falls when the last span of the current kind

@@ -1,6 +1,6 @@
 /*
  * display_lines.h - what people are shown of a host: its planes with all derived lines behind their own
- * (common_xspace section 6.6, 02_trace_viewer section 7 has the exact rules).
+ * (docs/tools/trace_viewer.md).
  *
  * Scopes, framework ops, source lines, programs, launches: nothing is computed from them, and they
  * are a third of the work and half of the memory of reading a profile. So the host does without,

@@ -12,7 +12,7 @@
  * Visible is what is at least the resolution long, or begins at least the resolution after the end
  * of what was last drawn at its nesting depth (trace_level.h). To draw a range at some resolution,
  * events of the coarse levels are taken and the same rule is applied once more at the exact
- * resolution. The rule is XProf's (02_trace_viewer section 2), so that its clients get the very
+ * resolution. The rule is XProf's (docs/tools/trace_viewer.md), so that its clients get the very
  * events that XProf's own store gives them.
  *
  * One byte an event for the level, one for the row where events nest, and one byte per 64 events (the least level among them): a

@@ -1,6 +1,6 @@
 /*
  * trace_build.c - which planes and lines are shown, under which numbers and names, and in which
- * order (02_trace_viewer section 1).
+ * order (docs/tools/trace_viewer.md).
  *
  * Lines are prepared in parallel: order in time, flows, names, and what is not shown. Then tracks
  * are laid out one after the other, since counters and asynchronous events of a line make tracks of

@@ -1,5 +1,5 @@
 /*
- * trace_level.h - which events are visible at a resolution (02_trace_viewer section 2), and the
+ * trace_level.h - which events are visible at a resolution (docs/tools/trace_viewer.md), and the
  * level of each.
  *
  * Each row of the picture has a stack of ends, one entry per nesting depth, of what was drawn last
