@@ -194,7 +194,7 @@ static void judge(struct ss_capture *c, struct ss_capture_host *h)
 		fail_host(h, s->code, s->text);
 	} else if (h->reply.empty_trace) {
 		/* With it may come an empty profile, which is none. */
-		ss_reply_release(&h->reply);
+		ss_reply_undo(&h->reply);
 		h->end = SS_CAPTURE_EMPTY;
 	} else if (!ss_reply_finish(&h->reply, &err)) {
 		fail_host(h, SS_GRPC_INTERNAL, err.text);
@@ -204,7 +204,7 @@ static void judge(struct ss_capture *c, struct ss_capture_host *h)
 		find_written(c, h);
 	}
 	if (h->end != SS_CAPTURE_KEPT)
-		ss_reply_release(&h->reply);
+		ss_reply_undo(&h->reply);
 	ss_grpc_call_free(h->call);
 	h->call = NULL;
 }

@@ -10,8 +10,10 @@
 #include "capture/messages.h"
 #include "wire/pb.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define MAX_FILES 32
 
@@ -203,12 +205,47 @@ bool ss_reply_take(void *arg, struct ss_str piece, uint64_t total, struct ss_err
 	return true;
 }
 
+/*
+ * Do the bytes consist of an XSpace's fields, from the first to the last? Only their beginnings are
+ * looked at.
+ */
+static bool is_xspace(const struct ss_new_file *f)
+{
+	uint64_t at = 0, key, n;
+	uint8_t head[24];
+	while (at < f->bytes) {
+		ssize_t got = pread(f->fd, head, sizeof(head), (off_t)at);
+		const uint8_t *p = head, *end = head + (got > 0 ? got : 0);
+		/* Planes, errors, warnings and hostnames. */
+		if (!ss_pb_varint(&p, end, &key) || !ss_pb_varint(&p, end, &n) || key < PB_LEN(1) || key > PB_LEN(4) ||
+		    (key & 7) != 2)
+			return false;
+		at += (uint64_t)(p - head);
+		if (n > f->bytes - at)
+			return false;
+		at += n;
+	}
+	return f->bytes > 0;
+}
+
 bool ss_reply_finish(struct ss_reply *r, struct ss_err *err)
 {
 	if (r->state != SS_AT_KEY || r->shift || r->sub_end)
 		return malformed(err);
+	if (r->xspace.fd >= 0 && !is_xspace(&r->xspace))
+		return ss_fail(err, SS_EFORMAT, "the answer's profile is none: its %llu bytes are no XSpace",
+			       (unsigned long long)r->xspace.bytes);
 	return (r->xspace.fd < 0 || keep(r, &r->xspace, "xplane.pb", err)) &&
 	       (r->trace.fd < 0 || keep(r, &r->trace, "trace", err));
+}
+
+void ss_reply_undo(struct ss_reply *r)
+{
+	char path[PATH_MAX];
+	for (size_t i = 0; i < r->kept.n; i++)
+		if (snprintf(path, sizeof(path), "%s/%s", r->dir->path.p, r->kept.path[i]) < (int)sizeof(path))
+			unlink(path);
+	ss_reply_release(r);
 }
 
 void ss_reply_release(struct ss_reply *r)

@@ -41,5 +41,7 @@ bool ss_reply_take(void *arg, struct ss_str piece, uint64_t total, struct ss_err
 bool ss_reply_finish(struct ss_reply *r, struct ss_err *err);
 /* What is not whole is removed; what has its name stays. */
 void ss_reply_release(struct ss_reply *r);
+/* The same, and what was kept of this answer is removed: it came to nothing. */
+void ss_reply_undo(struct ss_reply *r);
 
 #endif

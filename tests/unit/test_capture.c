@@ -76,6 +76,9 @@ static void put_tool(struct ss_buf *out, const char *name, const char *data, boo
 	ss_buf_free(&b);
 }
 
+/* A plane of nine bytes. */
+#define XSPACE "\x0a\x09" "an xspace"
+
 /* The same bytes, cut at every place into two pieces, give the same files. */
 static void any_cut(void **state)
 {
@@ -84,10 +87,10 @@ static void any_cut(void **state)
 	put_tool(&b, "op_profile.json", "{}", false);
 	ss_pbo_uint(&b, 99, 300);
 	ss_pbo_fixed64(&b, 98, 7);
-	ss_pbo_bytes(&b, PROFILE_RESPONSE_XSPACE, SS_STR("abc"));
+	ss_pbo_bytes(&b, PROFILE_RESPONSE_XSPACE, SS_STR("\x0a\x05" "abc"));
 	put_tool(&b, "overview_page.json", "[1]", true);
 	put_tool(&b, "x.tf_stats_helper_result", "no", true);
-	ss_pbo_bytes(&b, PROFILE_RESPONSE_XSPACE, SS_STR("defg"));
+	ss_pbo_bytes(&b, PROFILE_RESPONSE_XSPACE, SS_STR("de\x12\x01" "f"));
 	ss_pbo_bytes(&b, PROFILE_RESPONSE_ENCODED_TRACE, SS_STR("old"));
 	ss_pbo_uint(&b, PROFILE_RESPONSE_EMPTY_TRACE, 0);
 	for (size_t cut = 0; cut <= b.n; cut++) {
@@ -103,7 +106,7 @@ static void any_cut(void **state)
 		assert_int_equal(r.kept.n, 4);
 		assert_false(r.empty_trace);
 		snprintf(path, sizeof(path), "%s/host_1.xplane.pb", d.path.p);
-		assert_str(read_whole(path, text, sizeof(text)), "abcdefg");
+		assert_str(read_whole(path, text, sizeof(text)), "\x0a\x05" "abcde\x12\x01" "f");
 		snprintf(path, sizeof(path), "%s/host_1.trace", d.path.p);
 		assert_str(read_whole(path, text, sizeof(text)), "old");
 		snprintf(path, sizeof(path), "%s/host_1.overview_page.json", d.path.p);
@@ -128,6 +131,9 @@ static void bad_replies(void **state)
 		SS_STR_INIT("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"),
 		SS_STR_INIT("\x32\x02\x09\x00\x00\x00\x00\x00\x00\x00\x00"),
 		SS_STR_INIT("\x42\x80"),
+		SS_STR_INIT("\x42\x09" "an xspace"),	/* what is no XSpace */
+		SS_STR_INIT("\x42\x05\x0a\x01x\x0a\x02"),	/* one that is cut short */
+		SS_STR_INIT("\x32\x08\x12\x01x\x0a\x03" "a\0b"),	/* a name that says another one */
 	};
 	(void)state;
 	for (size_t i = 0; i < SS_COUNT(bad); i++) {
@@ -145,6 +151,23 @@ static void bad_replies(void **state)
 		assert_false(anything("plugins"));
 	}
 	ss_buf_free(&b);
+}
+
+/* A file that was whole before the answer turned out to be worth nothing goes with it. */
+static void undone_replies(void **state)
+{
+	const struct ss_str reply = SS_STR("\x32\x06\x12\x01x\x0a\x01" "a\x42\x03" "abc");
+	struct ss_run_dir d;
+	struct ss_reply r;
+	(void)state;
+	assert_ok(ss_run_dir_make(&d, scratch, "bad", &err));
+	ss_reply_init(&r, &d, "h");
+	assert_ok(ss_reply_take(&r, reply, reply.n, &err));
+	assert_int_equal(r.kept.n, 1);
+	assert_fails(ss_reply_finish(&r, &err), SS_EFORMAT);
+	ss_reply_undo(&r);
+	ss_run_dir_release(&d);
+	assert_false(anything("plugins"));
 }
 
 /* ---- a program that is profiled ---- */
@@ -248,7 +271,7 @@ static void profile(void *arg, const struct ss_grpc_asked *asked, struct ss_grpc
 	enum mode mode = p->mode == ONCE_EMPTY ? p->asked == 1 ? EMPTY : SEND : p->mode;
 	switch (mode) {
 	case SEND:
-		ss_pbo_bytes(&answer->body, PROFILE_RESPONSE_XSPACE, SS_STR("an xspace"));
+		ss_pbo_bytes(&answer->body, PROFILE_RESPONSE_XSPACE, SS_STR(XSPACE));
 		break;
 	case TOOLS:
 		put_tool(&answer->body, "xplane.pb", "old", false);
@@ -324,7 +347,7 @@ static void all_of_them(void **state)
 						      .advanced = { "mode=XLA", "ring=true", "n=7", "below=-1", "no=" } };
 	assert_ok(ss_capture_run(&c, &config, &err));
 	assert_int_equal(ss_capture_count(&c, SS_CAPTURE_KEPT), 3);
-	static const char *const want[] = { "an xspace", "old", "theirs" };
+	static const char *const want[] = { XSPACE, "old", "theirs" };
 	for (int i = 0; i < 3; i++) {
 		snprintf(path, sizeof(path), "%s/" SS_FMT ".xplane.pb", c.dir.path.p, SS_ARG(c.hosts[i].stem));
 		assert_str(read_whole(path, text, sizeof(text)), want[i]);
@@ -478,7 +501,7 @@ static void misuse(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(any_cut),	    TEST(bad_replies),	  TEST(all_of_them),	   TEST(some_of_them),
+		TEST(any_cut),	    TEST(bad_replies), TEST(undone_replies),	  TEST(all_of_them),	   TEST(some_of_them),
 		TEST(none_of_them), TEST(second_attempt), TEST(written_elsewhere), TEST(ended_early),
 		TEST(misuse),
 	};
