@@ -3,6 +3,7 @@
 
 #include "import/pickle.h"
 #include "import/pprof.h"
+#include "import/rocprof_csv.h"
 #include "legacy/files/hlo_json.h"
 #include "wire/gz_in.h"
 #include "wire/json.h"
@@ -138,8 +139,7 @@ static const struct rule {
 	  { SS_FORM_REFUSED, "in the riegeli format", "open the *.xplane.pb of the same run" } },
 	{ SS_STR_INIT(""), SS_STR_INIT("SQLite format 3"), NULL,
 	  { SS_FORM_SQLITE, "a profile that stepscope reads", NULL } },
-	{ SS_STR_INIT(""), SS_STR_INIT("\"Kind\",\"Agent_Id\""), NULL,
-	  { SS_FORM_REFUSED, "a table of rocprofv3 in CSV", "record with 'rocprofv3 --output-format json' or pftrace" } },
+	{ SS_STR_INIT(""), SS_STR_INIT("\""), ss_rocprof_csv_is, { SS_FORM_ROCPROF_CSV, "a table of rocprofv3", NULL } },
 	{ SS_STR_INIT(""), SS_STR_INIT("PERFILE2"), NULL,
 	  { SS_FORM_REFUSED, "a recording of perf, of sampled CPUs", "'perf report' reads it" } },
 	{ SS_STR_INIT(""), SS_STR_INIT("PK\3\4"), NULL,

@@ -7,6 +7,7 @@
 #include "import/perfetto.h"
 #include "import/rocpd.h"
 #include "import/rocprof.h"
+#include "import/rocprof_csv.h"
 #include "import/trace_proto.h"
 #include "legacy/files/hlo_json.h"
 #include "wire/gz_in.h"
@@ -114,6 +115,19 @@ static bool read_rocprof(const struct ss_file *f, struct ss_space_out *o, struct
 	return ok || ss_fail_mem(err);
 }
 
+static bool read_rocprof_csv(struct ss_str bytes, struct ss_space_out *o, struct ss_arena *a, struct ss_imported *out,
+			     struct ss_err *err)
+{
+	struct ss_rocprof_csv_loss loss;
+	if (!ss_rocprof_csv_read(bytes, o, &loss, err))
+		return false;
+	bool ok = note_count(out, a, loss.malformed, "rows have no times, or end before they begin, and are left out") &&
+		  (!loss.cut || note(out, SS_STR("the table is cut short; what stands before is shown"))) &&
+		  note(out, SS_STR("a table in CSV holds one kind of events: rocprofv3's JSON, pftrace and database hold all "
+				   "of them"));
+	return ok || ss_fail_mem(err);
+}
+
 static bool read_nsys(struct ss_db *db, struct ss_space_out *o, struct ss_str *hostname, struct ss_arena *a,
 		      struct ss_imported *out, struct ss_err *err)
 {
@@ -177,6 +191,8 @@ static bool read_as(enum ss_form_id kind, struct ss_str bytes, const struct ss_f
 		return read_json(f, o, hostname, a, out, err);
 	case SS_FORM_ROCPROF:
 		return read_rocprof(f, o, hostname, a, out, err);
+	case SS_FORM_ROCPROF_CSV:
+		return read_rocprof_csv(bytes, o, a, out, err);
 	case SS_FORM_PERFETTO:
 		return read_perfetto(bytes, f, o, a, out, err);
 	case SS_FORM_SQLITE:

@@ -275,6 +275,32 @@ static void databases_of_rocprofv3(void **state)
 	ss_host_close(&host);
 }
 
+static void tables_of_rocprofv3(void **state)
+{
+	(void)state;
+	open_bytes(SS_STR("\"Kind\",\"Agent_Id\",\"Queue_Id\",\"Kernel_Name\",\"Correlation_Id\",\"Start_Timestamp\",\"End_"
+			  "Timestamp\","
+			  "\"VGPR_Count\",\"Workgroup_Size_X\",\"Grid_Size_X\"\n"
+			  "\"KERNEL_DISPATCH\",\"Agent 4\",1,\"void f<int, 2>(a, b)\",7,100,350,16,64,640\r\n"
+			  "\"KERNEL_DISPATCH\",4,1,\"g\",8,400,300,16,64,64\n"
+			  "\"KERNEL_DISPATCH\",4,1,\"cu"),
+		   "1_kernel_trace.csv");
+	const struct ss_line *queue = line("/device:GPU:4", "stream 1");
+	assert_int_equal(queue->ev.n, 1);
+	assert_str(name_of("/device:GPU:4", queue, 0), "void f<int, 2>(a, b)");
+	assert_int_equal(queue->ev.dur_ps[0], 250000);
+	assert_true(ss_str_contains(stat_of("/device:GPU:4", queue, 0, "kernel_details").s, SS_STR("grid:10,1,1 block:64,1,1")));
+	/* The row that ends before it begins, the one that is cut off, and what such a file is. */
+	assert_int_equal(host.x.nnotes, 3);
+	ss_host_close(&host);
+	open_bytes(SS_STR("\"Domain\",\"Function\",\"Process_Id\",\"Thread_Id\",\"Correlation_Id\",\"Start_Timestamp\",\"End_"
+			  "Timestamp\"\n"
+			  "\"HIP_RUNTIME_API\",\"hipMalloc\",5,6,1,10,20\n"),
+		   "1_hip_api_trace.csv");
+	assert_int_equal(host.nevents, 1);
+	ss_host_close(&host);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -284,6 +310,7 @@ int main(void)
 		cmocka_unit_test(damage_is_survived),
 		cmocka_unit_test(results_of_rocprofv3),
 		cmocka_unit_test(databases_of_rocprofv3),
+		cmocka_unit_test(tables_of_rocprofv3),
 	};
 	return RUN_TESTS(tests);
 }
