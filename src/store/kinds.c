@@ -4,6 +4,8 @@
 #include "base/file.h"
 #include "import/form.h"
 #include "import/names.h"
+#include "import/pprof.h"
+#include "import/snapshot.h"
 
 /*
  * The first row that fits decides. TensorBoard takes every file with "tfevents" in its name for
@@ -81,14 +83,15 @@ const char *ss_file_kind(struct ss_str name, unsigned place, struct ss_str *labe
 	return NULL;
 }
 
-const char *ss_file_kind_of_bytes(const char *path)
+const char *ss_file_kind_of_bytes(const char *path, bool sure)
 {
 	struct ss_file f;
 	char head[SS_FORM_HEAD_BYTES];
 	if (!ss_file_open(&f, path, NULL))
 		return NULL;
 	struct ss_str begin = ss_form_head(f.bytes, head);
-	bool snapshot = ss_form_of(ss_str_from(path), begin)->id == SS_FORM_SNAPSHOT;
+	bool snapshot = ss_form_of(ss_str_from(path), begin)->id == SS_FORM_SNAPSHOT &&
+			(!sure || ss_snapshot_is(begin) || ss_pprof_is(begin));
 	ss_file_close(&f);
 	return snapshot ? SS_KIND_FILE_SNAPSHOT : NULL;
 }

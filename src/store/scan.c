@@ -455,7 +455,7 @@ static bool is_snapshot(struct walk *w, const struct dir *d, const struct file *
 		return true;
 	struct ss_str path = join(&w->s->arena, d->path, f->name);
 	w->no_memory |= !path.p;
-	return path.p && w->nsniffed++ < SS_SIDECAR_SNIFFED && ss_file_kind_of_bytes(path.p);
+	return path.p && w->nsniffed++ < SS_SIDECAR_SNIFFED && ss_file_kind_of_bytes(path.p, true);
 }
 
 /* Files of other kinds outside of a run's directory wait for the runs they may belong to. */
@@ -590,7 +590,7 @@ static bool scan_file(struct ss_store *s, const struct stat *st)
 {
 	struct ss_str dir = ss_str_sub(s->root, 0, ss_str_rchr(s->root, '/')), name = last_part(s->root), label;
 	struct ss_str parent = ss_str_sub(dir, 0, dir.n - last_part(dir).n);
-	const char *kind = ss_file_kind(name, SS_PLACE_NAMED, &label), *told = ss_file_kind_of_bytes(s->root.p);
+	const char *kind = ss_file_kind(name, SS_PLACE_NAMED, &label), *told = ss_file_kind_of_bytes(s->root.p, false);
 	/* Bytes tell a memory snapshot, whatever it is called. */
 	if (told || (kind && strcmp(kind, SS_KIND_FILE_SNAPSHOT) == 0))
 		kind = told;

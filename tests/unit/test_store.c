@@ -492,6 +492,28 @@ static void hands_event_files_to_runs(void **state)
 	ss_store_free(&s);
 }
 
+/* Many files are called *.pickle: those that hold a snapshot are listed. One that is named is looked into, whatever its name. */
+static void lists_memory_snapshots(void **state)
+{
+	const char *snapshot = "\x80\x04}(\x8c\x08segments]\x8c\x0d" "device_traces]]au.";
+	struct ss_store s;
+	(void)state;
+	make_file("a/rank0.pickle", snapshot);
+	make_file("a/rank1.pickle", snapshot);
+	make_file("a/weights.pickle", "\x80\x04}.");
+	make_file("a/host.prof", "c c c");
+	make_file("x.bin", snapshot);
+	assert_ok(ss_store_scan(&s, top, SS_SCAN_ANY, &err));
+	assert_int_equal(s.nruns, 1);
+	assert_int_equal(s.runs[0].sidecar.n, 2);
+	assert_true(ss_run_has(&s.runs[0], SS_KIND_FILE_SNAPSHOT));
+	ss_store_free(&s);
+	assert_ok(ss_store_scan(&s, below("x.bin"), SS_SCAN_ANY, &err));
+	assert_int_equal(s.runs[0].nhosts, 0);
+	assert_true(ss_run_has(&s.runs[0], SS_KIND_FILE_SNAPSHOT));
+	ss_store_free(&s);
+}
+
 static void lists_event_files_without_profiles(void **state)
 {
 	struct ss_store s;
@@ -611,6 +633,7 @@ int main(void)
 		TEST(takes_loose_answers),
 		TEST(hands_event_files_to_runs),
 		TEST(lists_event_files_without_profiles),
+		TEST(lists_memory_snapshots),
 		TEST(notices_empty_and_special_files),
 		TEST(reports_directories_it_may_not_read),
 		TEST(stays_inside),
