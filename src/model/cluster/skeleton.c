@@ -83,7 +83,7 @@ bool ss_skel_instruction(struct ss_skel_reading *r, uint64_t program_id, struct 
 	if (i == SS_NONE)
 		return true;
 	struct ss_buf b = { .limit_bytes = (size_t)64 << 20 };
-	bool ok = ss_hlo_instr_text(&b, m, i, SS_HLO_EXPRESSION);
+	bool ok = ss_hlo_instr_text(&b, m, i, SS_HLO_EXPRESSION) && ss_buf_ok(&b, "an operation", err);
 	struct ss_str text = ok ? ss_arena_str(&r->arena, ss_buf_get(&b)) : SS_STR("");
 	ok = ok && text.p && ss_comm_op_read(out, text, name, SS_STR(""), &r->arena);
 	ss_buf_free(&b);

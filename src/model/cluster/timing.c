@@ -17,7 +17,20 @@ uint32_t ss_member_source_member(const struct ss_cluster *c, const struct ss_col
 {
 	const struct ss_members *g = &c->groups.v[c->ops.v[k->op].groups];
 	uint32_t source = ss_members_source(g, c->devices.v[m->device].number);
-	for (uint32_t i = 0; source != UINT32_MAX && i < k->n; i++)
+	uint32_t lo = 0, hi = k->n;
+	if (source == UINT32_MAX)
+		return UINT32_MAX;
+	/* Members stand by device, and devices mostly in the order of their numbers. */
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		if (c->devices.v[member(c, k, mid)->device].number < source)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo < k->n && c->devices.v[member(c, k, lo)->device].number == source)
+		return c->order[k->first + lo];
+	for (uint32_t i = 0; i < k->n; i++)
 		if (c->devices.v[member(c, k, i)->device].number == source)
 			return c->order[k->first + i];
 	return UINT32_MAX;
