@@ -227,6 +227,49 @@ def kept_output(c):
         c.check('its rights', os.stat(path).st_mode & 0o777 == 0o640, oct(os.stat(path).st_mode))
 
 
+HOSTS = os.path.join(os.path.dirname(HERE), 'data', 'hosts')
+
+
+def rows(c, tool, path, table, *params):
+    done = c.run(['tool', tool, path, '--format', 'json', *params])
+    if done.returncode:
+        c.check(f'{tool} of {path}', False, done.stderr[:300])
+        return []
+    for t in json.loads(done.stdout)['tables']:
+        if t['name'] == table:
+            return [dict(zip([col['id'] for col in t['cols']], row)) for row in zip(*t['data'])]
+    return []
+
+
+def late_hosts(c):
+    """Made runs whose truth is known: who is late, why, since when, and what would be gained."""
+    wanted = {
+        'late_input': dict(kind='straggler', host='host1', device=-1, cause='input', pattern='constant'),
+        'slow_gpu': dict(kind='straggler', host='host2', device=1, cause='compute', pattern='constant'),
+    }
+    for case, want in wanted.items():
+        path = os.path.join(HOSTS, case)
+        got = (rows(c, 'stragglers', path, 'verdict') or [{}])[0]
+        c.check(f'verdict of {case}', {k: got.get(k) for k in want} == want, got)
+        steps = rows(c, 'exposed_communication', path, 'device_steps')
+        parts = ('compute_us', 'exposed_wait_us', 'exposed_transfer_us', 'copy_us', 'idle_input_us', 'idle_host_us', 'idle_other_us')
+        c.check(f'parts of steps of {case}', steps and all(abs(sum(r[p] for p in parts) - r['step_us']) < 1e-6 for r in steps), steps[:1])
+        path_us = {}
+        for r in rows(c, 'critical_path', path, 'categories'):
+            path_us[r['step_num']] = path_us.get(r['step_num'], 0) + r['path_frac']
+        c.check(f'path of {case}', len(path_us) == 5 and all(abs(v - 1) < 1e-9 for v in path_us.values()), path_us)
+        then = {r['scenario']: r for r in rows(c, 'what_if', path, 'scenarios')}
+        c.check(f'scenarios of {case}', abs(then['as_recorded']['gain_frac']) < 0.001 and then['host_as_median']['target'] == want['host'] and
+                then['host_as_median']['gain_frac'] > 0.1, then)
+    path = os.path.join(HOSTS, 'late_input')
+    clocks = rows(c, 'collectives', path, 'clocks')
+    c.check('clocks', [r['state'] for r in clocks] == ['good', 'corrected', 'corrected'] and all(r['uncertainty_us'] < 1 for r in clocks), clocks)
+    seen = rows(c, 'collectives', path, 'collectives')
+    c.check('participants', seen and all((r['participants'], r['expected']) == (3, 4) for r in seen), seen[:1])
+    states = {r['host']: r['state'] for r in rows(c, 'host_steps', path, 'hosts')}
+    c.check('a missing host', states == {'host0': 'ok', 'host1': 'ok', 'host2': 'missing', 'host3': 'ok'}, states)
+
+
 OVER_HOSTS = ('host_steps', 'stragglers', 'exposed_communication', 'collectives', 'critical_path', 'what_if')
 
 
@@ -320,6 +363,7 @@ def main():
         older_files(c, scratch)
         parts(c, scratch)
         shard_numbers(c, scratch)
+    late_hosts(c)
     full_disk(c)
     kept_output(c)
     versions(c)
