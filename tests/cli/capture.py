@@ -172,6 +172,8 @@ def long_one(scratch):
     """A long profile goes to disk as it comes: memory does not grow with it."""
     profile = f'{scratch}/long'
     with open(profile, 'wb') as f:
+        n = (200 << 20) - 5             # one plane, whose length takes four bytes
+        f.write(bytes([0x0a] + [n >> 7 * i & 0x7f | (0x80 if i < 3 else 0) for i in range(4)]))
         f.truncate(200 << 20)
     with Peer(profile=profile) as peer:
         proc = subprocess.Popen([BIN, 'capture', '-a', peer.address, '-l', f'{scratch}/long_run', '-d', '10', '--no_summary'],
