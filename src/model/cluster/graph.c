@@ -467,24 +467,43 @@ static bool link_events(struct making *m, uint32_t part, const struct ss_skeleto
 
 /* ---- the whole ---- */
 
+/* Times are rounded: what ends a nanosecond behind the begin of what waited for it comes before that all the same. */
+static void find_end_keys(const struct ss_graph *g, int64_t *key)
+{
+	for (size_t i = 0; i < g->nodes.n; i++)
+		key[i] = g->nodes.v[i].end_ps;
+	for (size_t i = 0; i < g->nodes.n; i++) {
+		const struct ss_node *n = &g->nodes.v[i];
+		for (uint32_t e = n->first_edge; e < n->first_edge + n->nedges; e++) {
+			const struct ss_edge *ed = &g->edges.v[e];
+			int64_t at = ed->to_end ? n->end_ps : n->begin_ps;
+			if (!ed->of_begin && at < key[ed->from])
+				key[ed->from] = at;
+		}
+	}
+}
+
 /* Ends that depend on others' ends come where they end; everything else where it begins. */
 static bool order_nodes(struct making *m)
 {
 	struct ss_graph *g = m->g;
 	size_t n = 0;
 	struct keyed *v = calloc(2 * g->nodes.n + 1, sizeof(*v));
+	int64_t *end_key = calloc(g->nodes.n + 1, sizeof(*end_key));
 	g->order = calloc(2 * g->nodes.n + 1, sizeof(*g->order));
-	if (!v || !g->order) {
+	if (!v || !end_key || !g->order) {
 		free(v);
+		free(end_key);
 		return false;
 	}
+	find_end_keys(g, end_key);
 	for (uint32_t i = 0; i < g->nodes.n; i++) {
 		const struct ss_node *nd = &g->nodes.v[i];
 		bool late = nd->kind == SS_NODE_MEMBER || nd->kind == SS_NODE_DONE || nd->kind == SS_NODE_WAIT;
 		/* At one moment ends come before begins. */
 		if (late)
 			v[n++] = (struct keyed){ nd->begin_ps, i | SS_ORDER_BEGIN };
-		v[n++] = (struct keyed){ late ? nd->end_ps : nd->begin_ps, i };
+		v[n++] = (struct keyed){ late ? end_key[i] : nd->begin_ps, i };
 	}
 	if (n)
 		qsort(v, n, sizeof(*v), by_key);
@@ -493,6 +512,7 @@ static bool order_nodes(struct making *m)
 	for (size_t i = n; i < 2 * g->nodes.n + 1; i++)
 		g->order[i] = UINT32_MAX;
 	free(v);
+	free(end_key);
 	return true;
 }
 
