@@ -93,7 +93,7 @@ static void set_held(struct ss_table *t, const struct ss_snap_device *d)
 
 static void set_events(struct ss_table *t, const struct ss_snap_answer *a, const struct ss_snap_device *d)
 {
-	const struct ss_snap_event *e = a->s->events.v + d->first_event;
+	const struct ss_snap_event *e = d->nevents ? &a->s->events.v[d->first_event] : NULL;
 	ss_set_i64(t, SU_START, (int64_t)d->start);
 	ss_set_i64(t, SU_PEAK, (int64_t)d->peak);
 	ss_set_f64(t, SU_PEAK_TIME, ss_snap_since_us(a, d->peak_event));

@@ -254,7 +254,7 @@ static bool divide_device(struct dividing *d, uint32_t device)
 {
 	const struct ss_cluster_device *cd = &d->c->devices.v[device];
 	const struct ss_skel_device *dev = ss_cluster_device(d->s, cd);
-	const struct ss_cluster_step *steps = &d->c->steps.v[cd->first_step];
+	const struct ss_cluster_step *steps = cd->nsteps ? &d->c->steps.v[cd->first_step] : NULL;
 	struct walk w = { 0, 0 };
 	if (!cover_compute(d, dev))
 		return false;
