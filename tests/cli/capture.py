@@ -76,7 +76,7 @@ def takes(scratch):
         logdir = f'{scratch}/takes'
         done = run('capture', '-a', f'grpc://{peer.address}', '-l', logdir, '--session_id', 'r', '-d', '50')
         name = f'plugins/profile/r/127.0.0.1_{peer.port}.xplane.pb'
-        check('a profile is taken', words(done, 0, 'Step time', 'TPU v6 Lite') and below(logdir) == [name], done)
+        check('a profile is taken', words(done, 0, 'Where the time', 'TPU v6 Lite') and below(logdir) == [name], done)
         check('byte for byte', same_as_sample(f'{logdir}/{name}'))
         done = run('capture', peer.address, f'{scratch}/operands', '-d', '50', '--no_summary')
         check('operands instead of options', words(done, 0) and done.stdout == '', done)
@@ -343,7 +343,7 @@ def old_flags(scratch):
     with Peer() as peer, Peer('master') as master:
         logdir = f'{scratch}/old'
         done = run(f'-service_addr=grpc://{peer.address}', '-logdir', logdir, '--noinclude_dataset_ops', name='capture_tpu_profile')
-        check('old flags', words(done, 0, 'Step time') and len(below(logdir)) == 1, done)
+        check('old flags', words(done, 0, 'Where the time') and len(below(logdir)) == 1, done)
         for args, text in (([], '--service_addr or --tpu'), ([f'--service_addr={peer.address}'], '--logdir or --monitoring_level'),
                            (['--service_addr=a:1', '--monitoring_level=3'], 'from 0 to 2')):
             done = run(*args, name='capture_tpu_profile')
@@ -352,7 +352,7 @@ def old_flags(scratch):
         done = run(f'--service_addr={master.address}', f'--workers_list={workers}', f'--logdir={scratch}/pod', name='capture_tpu_profile')
         check('the master of a pod', words(done, 0, 'took the profile') and len(below(f'{scratch}/pod')) == 2, done)
         done = run(f'--service_addr={peer.address}', f'--workers_list={peer.address}', f'--logdir={scratch}/no', name='capture_tpu_profile')
-        check('one that cannot', words(done, 0, 'Step time') and len(below(f'{scratch}/no')) == 1, done)
+        check('one that cannot', words(done, 0, 'Where the time') and len(below(f'{scratch}/no')) == 1, done)
         done = run(f'--service_addr={peer.address}', '--monitoring_level=2', '--num_queries=1', name='capture_tpu_profile')
         check('monitoring', words(done, 0, 'TPU idle time'), done)
     check('two seconds, or one', peer.asked[0].endswith(' 2000') and peer.asked[-1].endswith(' 1000'), peer.asked)

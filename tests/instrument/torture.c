@@ -260,7 +260,7 @@ static void torture_fork(void)
 		pid_t child = i % 2 ? (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) : fork();
 		if (child == 0)
 			be_child(i);
-		int status;
+		int status = 0;
 		if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
 			fprintf(stderr, "child %d: status %d\n", i, status);
 			exit(1);
