@@ -90,7 +90,7 @@ def captured(c, binary, instrument, env):
             for way in ('client', 'server'):
                 said = out_of([binary, 'capture', '--service_addr', address, '--logdir', logdir, '--duration_ms', '300',
                                '--write', way, '--session_id', way])
-                c.holds(f'capture --write {way}: says the step time', 'Step time' in said)
+                c.holds(f'capture --write {way}: says the step time', 'Where the time' in said)
                 trace = json.loads(out_of([binary, 'tool', 'trace_viewer', logdir, '--run', way, '--format', 'xprof']))
                 numbers = [int(e['args']['number']) for e in trace['traceEvents'] if e.get('name') == 'work']
                 c.holds(f'capture --write {way}: {len(numbers)} events of {numbers[:1]}',

@@ -80,7 +80,7 @@ def sizes_are_not_negative(tool, tables):
 
 
 def steps_sum_up(tool, answer, tables):
-    overlong_is_said = any('longer than the step' in n['text'] for n in answer['notes'])
+    overlong_is_said = any('parts exceed the step' in n['text'] for n in answer['notes'])
     for t in tables:
         if t.name == 'steps' and 'stepTimeMs' in t.data:
             for name, parts, whole in zip(t.data['stepnum'], t.sums(PARTS), t.data['stepTimeMs']):

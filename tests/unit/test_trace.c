@@ -218,6 +218,7 @@ static void to_columns(struct world *w)
 			e->begin_ps[t->n] = (int64_t)v->begin_ps;
 			e->dur_ps[t->n++] = v->dur_ps;
 		}
+		e->n = t->n;
 	}
 	w->tr.tracks = w->tracks;
 	w->tr.ntracks = TRACKS;
