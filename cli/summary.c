@@ -327,7 +327,7 @@ static bool summarize(struct cli_profile *p, const char *path, const char *colou
 	struct cli_progress *progress = cli_progress_start(p);
 	/* One visit of many hosts for both. */
 	const struct ss_tool *tool = ss_tool_find(SS_STR("overview_page"));
-	unsigned facts = SS_VERDICT_FACTS | (tool ? tool->facts | tool->conclude_facts : 0);
+	unsigned facts = ss_verdict_facts(&p->model) | (tool ? tool->facts | tool->conclude_facts : 0);
 	bool ok = ss_model_gather(&p->model, facts, err) && judge(&v, p, &arena, err) &&
 		  ask_tool(&overview, p, "overview_page", err);
 	cli_progress_end(progress);

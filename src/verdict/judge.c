@@ -309,12 +309,17 @@ static bool judge(struct ss_judge *j)
 	return true;
 }
 
+unsigned ss_verdict_facts(const struct ss_model *m)
+{
+	return SS_FACTS_ATTRIBUTION | SS_FACTS_ENV | (m->nhosts > 1 ? SS_FACTS_CLUSTER : 0);
+}
+
 bool ss_verdict_make(struct ss_verdict *out, struct ss_model *m, struct ss_arena *arena, struct ss_err *err)
 {
 	struct ss_judge j = { .arena = arena, .out = out };
 	*out = (struct ss_verdict){ .framework = SS_STR(""), .device = SS_STR("") };
-	if (!ss_model_gather(m, SS_VERDICT_FACTS, err) || !(j.a = ss_model_attribution(m, err)) ||
-	    !(j.env = ss_model_env(m, err)))
+	if (!ss_model_gather(m, ss_verdict_facts(m), err) || !(j.a = ss_model_attribution(m, err)) ||
+	    !(j.env = ss_model_env(m, err)) || (m->nhosts > 1 && !ss_straggler_verdict(m, &j.late, err)))
 		return false;
 	bool ok = judge(&j);
 	ss_vec_free(&j.found);

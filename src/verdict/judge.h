@@ -5,6 +5,7 @@
 #define SS_VERDICT_JUDGE_H
 
 #include "base/vec.h"
+#include "model/cluster/straggler.h"
 #include "verdict/verdict.h"
 
 #include <math.h>
@@ -23,6 +24,7 @@ struct ss_judge {
 	struct ss_arena *arena;
 	struct ss_judged_unit *units;
 	size_t nunits;
+	struct ss_straggler_verdict late; /* of several hosts whose collectives could be joined; nsteps 0: not known */
 	unsigned frameworks; /* bits of enum ss_framework; 0: unknown */
 	bool has_device, has_python;
 	struct ss_verdict *out;

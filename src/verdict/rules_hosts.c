@@ -40,6 +40,41 @@ static double waited(const struct ss_judge *j)
 	return n ? sum / (double)n : 0;
 }
 
+/* A rank's trace is "host3_1000" here, and "host3" where the ranks of a host are its devices. */
+static bool same_host(struct ss_str host, struct ss_str name)
+{
+	return ss_str_eq(host, name) ||
+	       (ss_str_starts(name, host) && name.n > host.n && (name.p[host.n] == '_' || name.p[host.n] == '.'));
+}
+
+/*
+ * What the tool stragglers says of the same hosts decides: no sentence accuses a host that it acquits, or another one.
+ * An inconclusive verdict accuses nobody either, but it may name the same candidate.
+ */
+static bool acquitted(const struct ss_judge *j, const struct ss_judged_unit *late)
+{
+	if (j->late.nhosts < 2 || !j->late.nsteps)
+		return false;
+	if (j->late.kind != SS_STRAGGLER_ONE && j->late.kind != SS_STRAGGLER_INCONCLUSIVE)
+		return true;
+	return j->late.host.n && !same_host(j->late.host, late->h->name);
+}
+
+static bool network_is_slow(const struct ss_judge *j)
+{
+	return j->late.nsteps && j->late.kind == SS_STRAGGLER_NETWORK;
+}
+
+/* The class that the late one is late by, as the tool stragglers has it; false where it does not tell one. */
+static bool known_excess(const struct ss_judge *j, enum ss_time_class *class)
+{
+	if (!j->late.nsteps || j->late.kind != SS_STRAGGLER_ONE)
+		return false;
+	*class = j->late.cause == SS_LATE_BY_INPUT ? SS_TIME_INPUT : j->late.cause == SS_LATE_BY_COPY ? SS_TIME_COPY
+												      : SS_TIME_COMPUTE;
+	return j->late.cause == SS_LATE_BY_INPUT || j->late.cause == SS_LATE_BY_COPY || j->late.cause == SS_LATE_BY_COMPUTE;
+}
+
 /* What the late one does beyond what the others do: the class with the largest excess. */
 static struct ss_str excess_of(struct ss_judge *j, const struct ss_judged_unit *late, enum ss_time_class *class)
 {
@@ -60,8 +95,11 @@ static struct ss_str excess_of(struct ss_judge *j, const struct ss_judged_unit *
 			*class = (enum ss_time_class)c;
 		}
 	}
+	if (j->late.nsteps && j->late.kind == SS_STRAGGLER_ONE && j->late.cause == SS_LATE_BY_SLOWER_CLOCK)
+		return SS_STR(" All its operations take longer alike: its clock, its power or a neighbour slows it down.");
 	if (max < SS_LEAST_SHARE)
 		return SS_STR("");
+	known_excess(j, class);
 	const struct ss_time_subject *s = ss_largest(late, *class, false);
 	struct ss_str name = ss_time_class_name(*class);
 	if (*class == SS_TIME_UNKNOWN)
@@ -85,7 +123,7 @@ void ss_rule_straggler(struct ss_judge *j)
 					      : "one participant is recorded");
 		return;
 	}
-	if (!late || frac < SS_LEAST_SHARE)
+	if (!late || frac < SS_LEAST_SHARE || acquitted(j, late))
 		return;
 	struct ss_verdict_finding *f = ss_find(j, SS_CAUSE_STRAGGLER, frac);
 	struct ss_str name = j->out->nhosts > 1 ? late->h->name : ss_judged_name(j, late),
@@ -103,21 +141,37 @@ void ss_rule_straggler(struct ss_judge *j)
 	ss_prove(j, f, "meetings", (double)late->wait.meetings, "count", late, "trace_viewer@");
 }
 
-/* Exposed communication without what is waiting for somebody. */
+/* Exposed communication without what is waiting for somebody who is late; over slow links all of it is transfer. */
+static double transfer_frac(const struct ss_judge *j, const struct ss_judged_unit *u)
+{
+	return ss_unit_step_frac(u, SS_TIME_COLLECTIVE) - (network_is_slow(j) ? 0 : u->wait_frac);
+}
+
+static struct ss_str what_it_is(struct ss_judge *j, const struct ss_judged_unit *worst)
+{
+	if (network_is_slow(j) && j->late.host.n)
+		return ss_say(j, "the transfers of " SS_FMT " take longer than those of the other hosts, so its links are slow",
+			      SS_ARG(j->late.host));
+	if (worst->wait.meetings)
+		return SS_STR("the transfer itself, not waiting for somebody");
+	return SS_STR("the other participants are not in the recording, so waiting for them and the transfer cannot be told "
+		      "apart");
+}
+
 void ss_rule_collective(struct ss_judge *j)
 {
 	const struct ss_judged_unit *worst = NULL;
 	double max = 0, sum = 0;
 	size_t n = 0;
 	for (size_t i = 0; i < j->nunits; i++) {
-		double frac = ss_unit_step_frac(&j->units[i], SS_TIME_COLLECTIVE) - j->units[i].wait_frac;
+		double frac = transfer_frac(j, &j->units[i]);
 		if (frac > max) {
 			max = frac;
 			worst = &j->units[i];
 		}
 	}
 	for (size_t i = 0; i < j->nunits; i++) {
-		double frac = ss_unit_step_frac(&j->units[i], SS_TIME_COLLECTIVE) - j->units[i].wait_frac;
+		double frac = transfer_frac(j, &j->units[i]);
 		if (frac >= SS_BEFALLEN_FRAC * max && frac > 0) {
 			sum += frac;
 			n++;
@@ -131,19 +185,14 @@ void ss_rule_collective(struct ss_judge *j)
 	if (!f)
 		return;
 	f->subject = s ? ss_cut(ss_shown_name(j, s), SS_MOST_SUBJECT_BYTES) : SS_STR("collective operations");
-	bool joined = worst->wait.meetings > 0;
-	f->text = ss_say(
-		j,
-		"Exposed communication, beside which nothing computes, takes %.1f%% of the time, the most in " SS_FMT
-		": %s.",
-		100 * frac, SS_ARG(f->subject),
-		joined ? "the transfer itself, not waiting for somebody"
-		       : "the other participants are not in the recording, so waiting for them and the transfer cannot "
-			 "be told apart");
+	struct ss_str what = what_it_is(j, worst);
+	f->text = ss_say(j, "Exposed communication, beside which nothing computes, takes %.1f%% of the time, the most in " SS_FMT
+			    ": " SS_FMT ".",
+			 100 * frac, SS_ARG(f->subject), SS_ARG(what));
 	ss_prove(j, f, "share of the recorded time: exposed communication",
 		 ss_unit_step_frac(worst, SS_TIME_COLLECTIVE), "share", worst, "hlo_stats");
 	if (s)
 		ss_point_at(j, f, worst, s->begin_ps, s->end_ps);
-	if (joined)
+	if (worst->wait.meetings)
 		ss_prove(j, f, "of that, waiting for others", worst->wait_frac, "share", worst, "pod_viewer");
 }

@@ -69,6 +69,7 @@ struct ss_verdict {
 /* Made once for a model; texts live in `arena` or as long as the model. */
 bool ss_verdict_make(struct ss_verdict *out, struct ss_model *m, struct ss_arena *arena, struct ss_err *err);
 /* What it asks the model for. */
-#define SS_VERDICT_FACTS (SS_FACTS_ATTRIBUTION | SS_FACTS_ENV)
+/* enum ss_facts that it asks for: with several hosts also how they wait for each other. */
+unsigned ss_verdict_facts(const struct ss_model *m);
 
 #endif

@@ -6,6 +6,7 @@
  * higher says less. All else is summed by its name.
  */
 #include "model/attribution/build.h"
+#include "base/safe.h"
 
 #include "model/attribution/frames.h"
 #include "model/attribution/thresholds.h"
@@ -94,7 +95,8 @@ static bool go_in(struct descent *d, enum ss_time_class class, uint64_t min_ps)
 		best = sums.v[at].ps > sums.v[best].ps ? at : best;
 	}
 	bool ok = !d->out->failed && sums.n && sums.v[best].ps >= min_ps;
-	int64_t longest_ps = -1;
+	uint64_t longest_ps = 0;
+	bool seen = false;
 	for (uint32_t i = 0; ok && i < b->calls.n; i++) {
 		const struct ss_call *c = &b->calls.v[i];
 		if (c->class != class || c->meta != sums.v[best].meta || !d->incl_ps[i] ||
@@ -102,8 +104,9 @@ static bool go_in(struct descent *d, enum ss_time_class class, uint64_t min_ps)
 			continue;
 		const struct ss_tally *t = &b->call_tally[i];
 		d->chosen[i] = (uint8_t)(d->depth + 1);
-		if (t->end_ps - t->begin_ps > longest_ps) {
-			longest_ps = t->end_ps - t->begin_ps;
+		if (!seen || ss_safe_between(t->begin_ps, t->end_ps) > longest_ps) {
+			seen = true;
+			longest_ps = ss_safe_between(t->begin_ps, t->end_ps);
 			d->example = i;
 		}
 	}

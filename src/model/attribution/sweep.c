@@ -3,6 +3,7 @@
  * follows, and the sums.
  */
 #include "base/bisect.h"
+#include "base/safe.h"
 #include "model/attribution/build.h"
 #include "model/attribution/thresholds.h"
 
@@ -36,7 +37,7 @@ size_t ss_window_at(const struct ss_windows *w, int64_t t_ps, size_t *at)
 static void give(struct sweep *s, const struct piece *p, int64_t begin_ps, int64_t end_ps, enum ss_time_region region,
 		 size_t step)
 {
-	uint64_t ps = (uint64_t)(end_ps - begin_ps);
+	uint64_t ps = ss_safe_between(begin_ps, end_ps);
 	s->out->ps[p->class][region] += ps;
 	if (step != SIZE_MAX && s->out->steps)
 		s->out->steps[step].ps[p->class] += ps;
@@ -45,7 +46,7 @@ static void give(struct sweep *s, const struct piece *p, int64_t begin_ps, int64
 	struct ss_tally *t =
 		p->owner & SS_OWNER_CALL ? &s->b->call_tally[p->owner & ~SS_OWNER_CALL] : &s->b->named_tally[p->owner];
 	t->ps[region] += ps;
-	if (end_ps - begin_ps > t->end_ps - t->begin_ps) {
+	if (ps > ss_safe_between(t->begin_ps, t->end_ps)) {
 		t->begin_ps = begin_ps;
 		t->end_ps = end_ps;
 	}
@@ -84,7 +85,7 @@ static bool works(enum ss_time_class c)
 static void settle(struct sweep *s, const struct piece *next)
 {
 	struct piece *p = &s->pending;
-	int64_t dur_ps = p->end_ps - p->begin_ps;
+	uint64_t dur_ps = ss_safe_between(p->begin_ps, p->end_ps);
 	bool pause = (p->class == SS_TIME_UNKNOWN || p->class == SS_TIME_SYNC) && dur_ps < SS_SHORT_PAUSE_PS && next;
 	bool started = pause && (s->before == SS_TIME_LAUNCH || next->class == SS_TIME_LAUNCH);
 	if (pause && s->b->has_device) {
@@ -136,6 +137,6 @@ bool ss_attr_sweep(struct ss_attr_build *b, struct ss_claim *claims, size_t n, s
 	ok = ok && ss_exclusive(claims, n, b->w->begin_ps, b->w->end_ps, piece, &s);
 	if (ok && s.any)
 		account(&s, &s.pending);
-	out->window_ps = (uint64_t)(b->w->end_ps - b->w->begin_ps);
+	out->window_ps = ss_safe_between(b->w->begin_ps, b->w->end_ps);
 	return ok;
 }

@@ -6,6 +6,7 @@
  * everything below a compilation is compiling, below a callback the callback.
  */
 #include "model/attribution/build.h"
+#include "base/safe.h"
 
 #include "model/attribution/frames.h"
 #include "model/attribution/thresholds.h"
@@ -96,7 +97,7 @@ static void spend(struct walk *w, const struct open_event *o, int64_t begin_ps, 
 	if (!o->claims || end_ps <= w->b->w->begin_ps || begin_ps >= w->b->w->end_ps)
 		return;
 	if (o->op) {
-		bool computes = !w->b->has_device && end_ps - begin_ps >= SS_SMALL_OP_PS;
+		bool computes = !w->b->has_device && ss_safe_between(begin_ps, end_ps) >= SS_SMALL_OP_PS;
 		claim(w, begin_ps, end_ps, computes ? SS_RANK_COMPUTE : o->rank,
 		      computes ? named(w, SS_TIME_COMPUTE, o->op_meta, false)
 			       : named(w, SS_TIME_LAUNCH, o->func, false));

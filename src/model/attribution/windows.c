@@ -1,5 +1,6 @@
 /* windows.c - see windows.h. */
 #include "model/attribution/windows.h"
+#include "base/safe.h"
 
 #include "base/vec.h"
 #include "model/attribution/frames.h"
@@ -272,13 +273,13 @@ static bool find_outliers(struct ss_windows *w)
 	if (!v)
 		return false;
 	for (size_t i = 0; i < w->n; i++)
-		v[i] = (uint64_t)(w->v[i].end_ps - w->v[i].begin_ps);
+		v[i] = ss_safe_between(w->v[i].begin_ps, w->v[i].end_ps);
 	qsort(v, w->n, sizeof(*v), by_length);
 	w->typical_ps = w->n ? v[w->n / 2] : 0;
 	longest_ps = w->n ? v[w->n - 1] : 0;
 	free(v);
 	for (size_t i = 0; i < w->n; i++) {
-		uint64_t dur_ps = (uint64_t)(w->v[i].end_ps - w->v[i].begin_ps);
+		uint64_t dur_ps = ss_safe_between(w->v[i].begin_ps, w->v[i].end_ps);
 		double beyond = SS_OUTLIER_OF_LARGEST * (double)(longest_ps - w->typical_ps);
 		w->v[i].outlier = (double)dur_ps > SS_OUTLIER_RATIO * (double)w->typical_ps &&
 				  (double)(dur_ps - w->typical_ps) >= beyond;
@@ -287,7 +288,7 @@ static bool find_outliers(struct ss_windows *w)
 	}
 	/* Half of the steps are no outliers, and a program that is just irregular has none. */
 	bool few = w->n >= SS_LEAST_STEPS_OF_OUTLIERS && w->noutliers * 3 <= w->n;
-	bool matters = w->n && (double)excess_ps > SS_OUTLIER_SHARE * (double)(w->end_ps - w->begin_ps);
+	bool matters = w->n && (double)excess_ps > SS_OUTLIER_SHARE * (double)ss_safe_between(w->begin_ps, w->end_ps);
 	if (few && matters)
 		return true;
 	for (size_t i = 0; i < w->n; i++)

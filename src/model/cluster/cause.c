@@ -186,13 +186,13 @@ bool ss_straggler_find_cause(struct ss_cluster *c, const struct ss_exposed *x, c
 	static const struct {
 		enum ss_exposed_class cls;
 		enum ss_straggler_cause cause;
-	} classes[] = { { SS_EXPOSED_COMPUTE, SS_CAUSE_COMPUTE }, { SS_EXPOSED_INPUT, SS_CAUSE_INPUT },
-			{ SS_EXPOSED_HOST, SS_CAUSE_HOST },	  { SS_EXPOSED_COPY, SS_CAUSE_COPY } };
+	} classes[] = { { SS_EXPOSED_COMPUTE, SS_LATE_BY_COMPUTE }, { SS_EXPOSED_INPUT, SS_LATE_BY_INPUT },
+			{ SS_EXPOSED_HOST, SS_LATE_BY_HOST },	  { SS_EXPOSED_COPY, SS_LATE_BY_COPY } };
 	struct asking a = { .c = c, .x = x, .steps = calloc(s->steps.n + 1, sizeof(*a.steps)),
 			    .v = calloc(c->devices.n + 1, sizeof(double)), .diffs = calloc(s->steps.n + 1, sizeof(double)) };
 	bool ok = (a.steps && a.v && a.diffs) || ss_fail_mem(err), slower = false;
 	double most = 0;
-	*cause = SS_CAUSE_NONE;
+	*cause = SS_LATE_BY_NONE;
 	for (size_t i = 0; ok && i < s->steps.n; i++)
 		if (s->steps.v[i].slow && (host == SS_NO_HOST || s->steps.v[i].host == host))
 			a.steps[a.nsteps++] = &s->steps.v[i];
@@ -203,9 +203,9 @@ bool ss_straggler_find_cause(struct ss_cluster *c, const struct ss_exposed *x, c
 			*cause = classes[i].cause;
 		}
 	}
-	if (ok && *cause == SS_CAUSE_COMPUTE) {
+	if (ok && *cause == SS_LATE_BY_COMPUTE) {
 		ok = is_slower_clock(&a, &slower, err);
-		*cause = slower ? SS_CAUSE_SLOWER_CLOCK : SS_CAUSE_COMPUTE;
+		*cause = slower ? SS_LATE_BY_SLOWER_CLOCK : SS_LATE_BY_COMPUTE;
 	}
 	free(a.steps);
 	free(a.v);

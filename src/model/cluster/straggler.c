@@ -487,7 +487,7 @@ static bool judge_losses(struct judging *j, struct ss_err *err)
 	v->steps_frac = (double)j->nslow / (double)j->s->steps.n;
 	if (is_uneven(j)) {
 		v->kind = SS_STRAGGLER_UNEVEN;
-		v->cause = SS_CAUSE_COMPUTE;
+		v->cause = SS_LATE_BY_COMPUTE;
 		return true;
 	}
 	if (n >= SAME_FRAC * j->nslow)
@@ -506,7 +506,7 @@ static bool judge(struct judging *j, struct ss_err *err)
 	if (link != SS_NO_HOST) {
 		v->kind = SS_STRAGGLER_NETWORK;
 		v->host = j->c->hosts.v[link].name;
-		v->cause = SS_CAUSE_TRANSFER;
+		v->cause = SS_LATE_BY_TRANSFER;
 		return true;
 	}
 	double few = FEW_FRAC * (double)ns > 2 ? FEW_FRAC * (double)ns : 2;
@@ -519,7 +519,7 @@ static bool judge(struct judging *j, struct ss_err *err)
 	v->lost_us_per_step = lost_of(j, SS_NO_HOST);
 	if (transfer_frac(j) > NETWORK_FRAC) {
 		v->kind = SS_STRAGGLER_NETWORK;
-		v->cause = SS_CAUSE_TRANSFER;
+		v->cause = SS_LATE_BY_TRANSFER;
 	} else if (lost) {
 		v->kind = SS_STRAGGLER_INCONCLUSIVE;
 		v->why = "steps were lost, but too few of them: more steps would tell";

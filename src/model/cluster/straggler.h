@@ -24,13 +24,13 @@ enum ss_straggler_kind {
 const char *ss_straggler_kind_name(enum ss_straggler_kind kind); /* "straggler" for SS_STRAGGLER_ONE */
 
 enum ss_straggler_cause {
-	SS_CAUSE_NONE,
-	SS_CAUSE_COMPUTE,	/* longer operations, some of them */
-	SS_CAUSE_SLOWER_CLOCK,	/* all operations longer alike: clock, power, temperature, a neighbour */
-	SS_CAUSE_INPUT,
-	SS_CAUSE_HOST,		/* the host launches late */
-	SS_CAUSE_COPY,
-	SS_CAUSE_TRANSFER,
+	SS_LATE_BY_NONE,
+	SS_LATE_BY_COMPUTE,	/* longer operations, some of them */
+	SS_LATE_BY_SLOWER_CLOCK,	/* all operations longer alike: clock, power, temperature, a neighbour */
+	SS_LATE_BY_INPUT,
+	SS_LATE_BY_HOST,		/* the host launches late */
+	SS_LATE_BY_COPY,
+	SS_LATE_BY_TRANSFER,
 };
 const char *ss_straggler_cause_name(enum ss_straggler_cause cause); /* "" for none */
 
