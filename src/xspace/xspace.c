@@ -216,9 +216,10 @@ static bool index_ids(struct ss_arena *a, struct ss_u64map *map, uint32_t **dire
 
 static bool keep(struct ss_arena *a, struct ss_str *s)
 {
-	if (s->n)
-		*s = ss_arena_str(a, *s);
-	return s->p || !s->n;
+	if (!s->n)
+		return true;
+	*s = ss_arena_str(a, *s);
+	return s->p;
 }
 
 /*
