@@ -28,6 +28,13 @@ static inline uint64_t ss_safe_between(int64_t begin, int64_t end)
 	return end > begin ? (uint64_t)end - (uint64_t)begin : 0;
 }
 
+/* a + b, at the limit where it does not fit. */
+static inline int64_t ss_safe_sum(int64_t a, int64_t b)
+{
+	int64_t sum;
+	return __builtin_add_overflow(a, b, &sum) ? (a < 0 ? INT64_MIN : INT64_MAX) : sum;
+}
+
 static inline uint64_t ss_safe_add(uint64_t a, uint64_t b)
 {
 	uint64_t sum;

@@ -479,7 +479,7 @@ bool ss_sb_tuple(struct ss_sb *b, int n)
 	if (from == SS_NPOS || (n >= 0 && b->stack.n < (size_t)n))
 		return false;
 	size_t items = b->stack.n - from;
-	const struct ss_sb_value *v = b->stack.v + from;
+	const struct ss_sb_value *v = items ? b->stack.v + from : NULL;
 	bool pair = items == 2 && v[0].kind == SS_SB_INT && v[1].kind == SS_SB_INT && v[0].u < 1u << 28 && v[1].u < 1u << 28;
 	struct ss_sb_value tuple = { pair ? SS_SB_PAIR : SS_SB_NONE, pair ? v[0].u << 28 | v[1].u : 0 };
 	for (size_t i = from; i < b->stack.n && !b->no_memory; i++)

@@ -2,6 +2,7 @@
 #include "verdict/judge.h"
 
 #include "base/cxx_name.h"
+#include "base/safe.h"
 #include "model/facts/facts.h"
 #include "verdict/limits.h"
 
@@ -162,10 +163,12 @@ void ss_point_at(struct ss_judge *j, struct ss_verdict_finding *f, const struct 
 	if (!f || !f->nevidence || end_ps <= begin_ps)
 		return;
 	struct ss_proof *p = &f->evidence[f->nevidence - 1];
-	int64_t margin_ps = (end_ps - begin_ps) / 2;
+	uint64_t margin_ps = ss_safe_between(begin_ps, end_ps) / 2;
+	int64_t from_ps = begin_ps < 0 && margin_ps > (uint64_t)begin_ps - (uint64_t)INT64_MIN ? INT64_MIN
+											      : begin_ps - (int64_t)margin_ps;
 	p->tool = SS_STR("trace_viewer@");
 	p->link = ss_say(j, "tool=trace_viewer@&host=" SS_FMT "&view=%lld-%lld", SS_ARG(u->h->name),
-			 (long long)(begin_ps - margin_ps), (long long)(end_ps + margin_ps));
+			 (long long)from_ps, (long long)ss_safe_end(end_ps, margin_ps));
 }
 
 void ss_cannot_judge(struct ss_judge *j, enum ss_cause c, const char *why)
@@ -256,7 +259,7 @@ static bool describe(struct ss_judge *j)
 		v->steps_cut += w->ncut;
 		min = w->n < min ? w->n : min;
 		for (size_t k = 0; k < w->n; k++, n++)
-			sum_ps += (double)(w->v[k].end_ps - w->v[k].begin_ps);
+			sum_ps += (double)ss_safe_between(w->v[k].begin_ps, w->v[k].end_ps);
 	}
 	v->steps = n ? min : 0;
 	v->mean_ps = n ? sum_ps / (double)n : NAN;

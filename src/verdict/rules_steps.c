@@ -1,5 +1,6 @@
 /* rules_steps.c - time between the steps, and steps that take far longer than the others. */
 #include "verdict/judge.h"
+#include "base/safe.h"
 #include "verdict/limits.h"
 
 static double between_frac(const struct ss_judged_unit *u)
@@ -157,7 +158,7 @@ void ss_rule_outlier_steps(struct ss_judge *j)
 	uint64_t excess_ps = 0, longest_ps = 0;
 	const struct ss_window *longest = NULL;
 	for (size_t i = 0; i < w->n; i++) {
-		uint64_t dur_ps = (uint64_t)(w->v[i].end_ps - w->v[i].begin_ps);
+		uint64_t dur_ps = ss_safe_between(w->v[i].begin_ps, w->v[i].end_ps);
 		if (!w->v[i].outlier)
 			continue;
 		excess_ps += dur_ps - w->typical_ps;
@@ -166,7 +167,7 @@ void ss_rule_outlier_steps(struct ss_judge *j)
 			longest = &w->v[i];
 		}
 	}
-	double frac = (double)excess_ps / (double)(w->end_ps - w->begin_ps);
+	double frac = (double)excess_ps / (double)ss_safe_between(w->begin_ps, w->end_ps);
 	struct ss_verdict_finding *f = ss_find(j, SS_CAUSE_OUTLIER_STEPS, frac);
 	if (!f || !longest)
 		return;

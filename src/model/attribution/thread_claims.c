@@ -362,7 +362,7 @@ static bool find_compiled(struct walk *w, const struct order *v, size_t n)
 		bool inside = v[i].begin_ps < end_ps;
 		if (kind == SS_KIND_FUNCTION && !inside) {
 			begin_ps = v[i].begin_ps;
-			end_ps = v[i].begin_ps + (int64_t)v[i].dur_ps;
+			end_ps = ss_safe_end(v[i].begin_ps, v[i].dur_ps);
 			marked = false;
 		} else if (kind == SS_KIND_COMPILE && inside && !marked) {
 			marked = true;

@@ -120,7 +120,7 @@ static bool read_marks(struct marks *best, const struct ss_plane *p)
 static int64_t number_of(const struct ss_step *s, const struct ss_line *device, const struct ss_plane *p,
 			 const struct marks *m)
 {
-	int64_t middle_ps = s->begin_ps + (int64_t)(s->dur_ps / 2), num;
+	int64_t middle_ps = ss_safe_end(s->begin_ps, s->dur_ps / 2), num;
 	size_t space = ss_str_rchr(s->name, ' ');
 	for (uint32_t i = 0; device && i < device->ev.n; i++)
 		if (device->ev.begin_ps[i] <= middle_ps && middle_ps < ss_xevents_end_ps(&device->ev, i) &&
@@ -142,7 +142,7 @@ static bool copy_steps(struct ss_windows *out, const struct ss_steps *s, const s
 	for (size_t i = 0; out->v && i < s->n; i++)
 		if (s->v[i].dur_ps)
 			out->v[out->n++] =
-				(struct ss_window){ s->v[i].begin_ps, s->v[i].begin_ps + (int64_t)s->v[i].dur_ps,
+				(struct ss_window){ s->v[i].begin_ps, ss_safe_end(s->v[i].begin_ps, s->v[i].dur_ps),
 						    number_of(&s->v[i], device, p, m), false };
 	return out->v;
 }

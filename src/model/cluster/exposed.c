@@ -1,5 +1,6 @@
 /* exposed.c - see exposed.h. */
 #include "model/cluster/exposed.h"
+#include "base/safe.h"
 
 #include "base/exclusive.h"
 
@@ -134,11 +135,11 @@ static bool take_piece(void *ctx, int64_t begin, int64_t end, const struct ss_cl
 		close_gap(d, d->gap_begin_ps, begin, b->launch);
 	d->in_gap = false;
 	enum ss_exposed_class cls = class_of[winner->rank];
-	d->row->class_ps[cls] += end - begin;
+	d->row->class_ps[cls] = ss_safe_sum(d->row->class_ps[cls], end - begin);
 	if (b->op != UINT32_MAX && cls == SS_EXPOSED_WAIT)
-		d->x->ops[b->op].wait_ps += end - begin;
+		d->x->ops[b->op].wait_ps = ss_safe_sum(d->x->ops[b->op].wait_ps, end - begin);
 	else if (b->op != UINT32_MAX)
-		d->x->ops[b->op].transfer_ps += end - begin;
+		d->x->ops[b->op].transfer_ps = ss_safe_sum(d->x->ops[b->op].transfer_ps, end - begin);
 	return true;
 }
 
@@ -246,7 +247,8 @@ static void add_overlap_by_op(struct dividing *d, const struct ss_cluster_device
 		    d->c->collectives.v[m->collective].done_ps < done)
 			done = d->c->collectives.v[m->collective].done_ps;
 		if (m->arrive_ps >= from && m->arrive_ps < to)
-			d->x->ops[m->op].overlapped_ps += covered(&d->busy, m->arrive_ps, done < to ? done : to);
+			d->x->ops[m->op].overlapped_ps = ss_safe_sum(d->x->ops[m->op].overlapped_ps,
+								     covered(&d->busy, m->arrive_ps, done < to ? done : to));
 	}
 }
 

@@ -147,7 +147,7 @@ static bool take_event(struct gpu *g, const struct ss_line *l, uint32_t i, const
 		       uint32_t stream, struct ss_err *err)
 {
 	struct ss_skel_op op;
-	int64_t begin = l->ev.begin_ps[i], end = (int64_t)((uint64_t)begin + l->ev.dur_ps[i]), correlation, seq;
+	int64_t begin = ss_skel_begin_ps(l, i), end = ss_skel_end_ps(l, i), correlation, seq;
 	uint32_t launch = SS_NO_LAUNCH;
 	struct ss_str category = ss_xstat_str(&got[G_CATEGORY]);
 	/* Annotations lie on streams as well, around what they name. */

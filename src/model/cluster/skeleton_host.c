@@ -68,7 +68,7 @@ static bool take_event(struct threads *t, enum word word, const struct ss_xstat 
 	if ((has & op) == op)
 		return add_cpu_op(t, got, begin, end);
 	if (has & 1 << W_STEP && word != WORD_INPUT) {
-		struct ss_skel_marker m = { begin, end, ss_xstat_int_or_uint(&got[W_STEP]) };
+		struct ss_skel_marker m = { begin, end, ss_skel_held(ss_xstat_int_or_uint(&got[W_STEP])) };
 		bool ok = has & 1 << W_ROOT ? ss_vec_push(&t->r->markers, m) : ss_vec_push(&t->loose, m);
 		if (!ok)
 			return false;
@@ -101,8 +101,8 @@ static bool read_line(struct threads *t, const struct ss_plane *p, const struct 
 			got[which] = s;
 			has |= 1u << which;
 		}
-		int64_t end = (int64_t)((uint64_t)l->ev.begin_ps[i] + l->ev.dur_ps[i]);
-		if ((has || word != WORD_NONE) && !take_event(t, word, got, has, l->ev.begin_ps[i], end))
+		int64_t end = ss_skel_end_ps(l, i);
+		if ((has || word != WORD_NONE) && !take_event(t, word, got, has, ss_skel_begin_ps(l, i), end))
 			return false;
 	}
 	t->nthreads++;

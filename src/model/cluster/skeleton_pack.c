@@ -5,7 +5,7 @@
  * Operations mostly follow each other without a gap, and their launches too: most differences are
  * 0.
  */
-#include "model/cluster/skeleton.h"
+#include "model/cluster/skeleton_read.h"
 
 #include "wire/gz_in.h"
 #include "wire/gz_out.h"
@@ -244,8 +244,8 @@ static void get_spans(struct in *r, struct ss_skel_device *d, size_t nops)
 	for (size_t i = 0; i < n; i++)
 		get(&ends);
 	for (size_t i = 0; i < n; i++) {
-		v[i].begin_ps = get_diff(r, i ? v[i - 1].end_ps : 0);
-		v[i].end_ps = get_diff(&ends, v[i].begin_ps);
+		v[i].begin_ps = ss_skel_held(get_diff(r, i ? v[i - 1].end_ps : 0));
+		v[i].end_ps = ss_skel_held(get_diff(&ends, v[i].begin_ps));
 	}
 	ends.no_memory |= r->no_memory;
 	ends.bad |= r->bad;
@@ -265,9 +265,9 @@ static void get_comms(struct in *r, struct ss_skel_device *d, size_t nops)
 	struct ss_skel_comm *v = d->comms.v;
 	n = d->comms.n;
 	for (size_t i = 0; i < n; i++)
-		v[i].begin_ps = get_diff(r, i ? v[i - 1].begin_ps : 0);
+		v[i].begin_ps = ss_skel_held(get_diff(r, i ? v[i - 1].begin_ps : 0));
 	for (size_t i = 0; i < n; i++)
-		v[i].end_ps = get_diff(r, v[i].begin_ps);
+		v[i].end_ps = ss_skel_held(get_diff(r, v[i].begin_ps));
 	for (size_t i = 0; i < n; i++)
 		v[i].step = get_diff(r, i ? v[i - 1].step : 0);
 	for (size_t i = 0; i < n; i++)
@@ -292,9 +292,9 @@ static void get_steps(struct in *r, struct ss_skel_device *d)
 	RESERVE(r, &d->steps, n);
 	for (size_t i = 0; i < d->steps.n; i++) {
 		struct ss_skel_step *v = &d->steps.v[i];
-		v->num = get_diff(r, i ? (int64_t)((uint64_t)v[-1].num + 1) : 0);
-		v->begin_ps = get_diff(r, i ? v[-1].end_ps : 0);
-		v->end_ps = get_diff(r, v->begin_ps);
+		v->num = ss_skel_held(get_diff(r, i ? v[-1].num + 1 : 0));
+		v->begin_ps = ss_skel_held(get_diff(r, i ? v[-1].end_ps : 0));
+		v->end_ps = ss_skel_held(get_diff(r, v->begin_ps));
 	}
 }
 
@@ -308,8 +308,8 @@ static void get_events(struct in *r, struct ss_skeleton *s)
 	for (size_t i = 0; i < n; i++)
 		get(&ends);
 	for (size_t i = 0; i < n; i++) {
-		v[i].begin_ps = get_diff(r, i ? v[i - 1].end_ps : 0);
-		v[i].end_ps = get_diff(&ends, v[i].begin_ps);
+		v[i].begin_ps = ss_skel_held(get_diff(r, i ? v[i - 1].end_ps : 0));
+		v[i].end_ps = ss_skel_held(get_diff(&ends, v[i].begin_ps));
 	}
 	ends.no_memory |= r->no_memory;
 	ends.bad |= r->bad;

@@ -2,6 +2,7 @@
 #ifndef SS_MODEL_CLUSTER_SKELETON_READ_H
 #define SS_MODEL_CLUSTER_SKELETON_READ_H
 
+#include "base/safe.h"
 #include "model/cluster/skeleton.h"
 #include "model/host/stat_projection.h"
 #include "model/program/hlo_map.h"
@@ -60,5 +61,26 @@ int64_t ss_skel_device_step(const struct ss_skel_device *d, int64_t at_ps);
  */
 bool ss_skel_instruction(struct ss_skel_reading *r, uint64_t program_id, struct ss_str name, struct ss_comm_op *out,
 			 struct ss_err *err);
+
+/*
+ * Times are held within 26 days of the recording's start, and numbers of steps within as many: differences and sums of
+ * any two then fit, whatever a file says. What lies beyond is at that limit.
+ */
+#define SS_SKEL_MAX (INT64_C(1) << 61)
+
+static inline int64_t ss_skel_held(int64_t v)
+{
+	return v > SS_SKEL_MAX ? SS_SKEL_MAX : v < -SS_SKEL_MAX ? -SS_SKEL_MAX : v;
+}
+
+static inline int64_t ss_skel_begin_ps(const struct ss_line *l, uint32_t i)
+{
+	return ss_skel_held(l->ev.begin_ps[i]);
+}
+
+static inline int64_t ss_skel_end_ps(const struct ss_line *l, uint32_t i)
+{
+	return ss_skel_held(ss_safe_end(l->ev.begin_ps[i], l->ev.dur_ps[i]));
+}
 
 #endif

@@ -63,10 +63,10 @@ static struct ss_str module_name(struct ss_str title, uint64_t *program_id)
 static bool read_modules(struct core *c, const struct ss_line *l)
 {
 	for (uint32_t i = 0; i < l->ev.n; i++) {
-		struct module m = { .begin_ps = l->ev.begin_ps[i], .launch = SS_NO_LAUNCH };
+		struct module m = { .begin_ps = ss_skel_begin_ps(l, i), .launch = SS_NO_LAUNCH };
 		uint64_t id;
 		struct ss_xstat s;
-		m.end_ps = (int64_t)((uint64_t)m.begin_ps + l->ev.dur_ps[i]);
+		m.end_ps = ss_skel_end_ps(l, i);
 		m.program = module_name(ss_event_name(c->p, l->ev.meta[i]), &id);
 		if (ss_xstats_find(ss_line_stats(c->p, l, i), SS_STAT_RUN_ID, &s)) {
 			m.has_run = true;
@@ -88,14 +88,17 @@ static bool step_number(struct ss_str name, int64_t *num)
 	size_t at = name.n;
 	while (at > 0 && name.p[at - 1] >= '0' && name.p[at - 1] <= '9')
 		at--;
-	return at < name.n && ss_str_to_i64(ss_str_sub(name, at, name.n), num);
+	if (at >= name.n || !ss_str_to_i64(ss_str_sub(name, at, name.n), num))
+		return false;
+	*num = ss_skel_held(*num);
+	return true;
 }
 
 static bool read_steps(struct core *c, const struct ss_line *l)
 {
 	for (uint32_t i = 0; i < l->ev.n; i++) {
-		struct ss_skel_step st = { .begin_ps = l->ev.begin_ps[i] };
-		st.end_ps = (int64_t)((uint64_t)st.begin_ps + l->ev.dur_ps[i]);
+		struct ss_skel_step st = { .begin_ps = ss_skel_begin_ps(l, i) };
+		st.end_ps = ss_skel_end_ps(l, i);
 		if (!step_number(ss_event_name(c->p, l->ev.meta[i]), &st.num))
 			continue;
 		struct ss_skel_step *last = c->d->steps.n ? &c->d->steps.v[c->d->steps.n - 1] : NULL;
@@ -258,8 +261,8 @@ static bool is_leaf(const struct ss_line *l, uint32_t i)
 {
 	if (i + 1 >= l->ev.n)
 		return true;
-	int64_t end = (int64_t)((uint64_t)l->ev.begin_ps[i] + l->ev.dur_ps[i]), next = l->ev.begin_ps[i + 1];
-	return next >= end || (int64_t)((uint64_t)next + l->ev.dur_ps[i + 1]) > end;
+	int64_t end = ss_skel_end_ps(l, i), next = ss_skel_begin_ps(l, i + 1);
+	return next >= end || ss_skel_end_ps(l, i + 1) > end;
 }
 
 static bool read_ops(struct core *c, const struct ss_line *l, uint32_t stream)
@@ -271,7 +274,7 @@ static bool read_ops(struct core *c, const struct ss_line *l, uint32_t stream)
 		struct named *n = &c->names[meta];
 		if (!n->known && !name_event(c, meta, n))
 			return false;
-		int64_t begin = l->ev.begin_ps[i], end = (int64_t)((uint64_t)begin + l->ev.dur_ps[i]);
+		int64_t begin = ss_skel_begin_ps(l, i), end = ss_skel_end_ps(l, i);
 		if (!take_op(c, n, begin, end, stream))
 			return false;
 	}

@@ -4,6 +4,7 @@
  * dependency that bound it.
  */
 #include "model/cluster/what_if.h"
+#include "base/safe.h"
 
 #include "model/cluster/graph.h"
 #include "model/cluster/robust.h"
@@ -132,7 +133,7 @@ static int64_t end_of_wait(const struct ss_graph *g, const struct ss_node *n)
 	}
 	if (at == INT64_MIN)
 		return n->new_begin_ps + (n->end_ps - n->begin_ps);
-	at += n->end_ps - recorded;
+	at = ss_safe_sum(at, n->end_ps - recorded);
 	return at > n->new_begin_ps ? at : n->new_begin_ps;
 }
 
@@ -172,7 +173,7 @@ static int64_t step_end(const struct ss_what_if *w, int64_t step, bool recorded)
 			int64_t end = s->end_ps;
 			if (!recorded && w->g.last_of_step[at] != UINT32_MAX) {
 				const struct ss_node *n = &w->g.nodes.v[w->g.last_of_step[at]];
-				end += n->new_end_ps - n->end_ps;
+				end = ss_safe_sum(end, n->new_end_ps - n->end_ps);
 			}
 			last = end > last ? end : last;
 		}
