@@ -87,7 +87,8 @@ static void put_steps(struct ss_out *o, const struct ss_verdict *v, const struct
 		return;
 	heading(o, style, "Steps");
 	ss_format_value(mean, sizeof(mean), SS_UNIT_MS, v->mean_ps / 1e9);
-	ss_out_printf(o, v->steps == 1 ? "  %zu step of %s, %s" : "  %zu of %s on average, %s", v->steps, mean, how[v->source]);
+	ss_out_printf(o, v->steps == 1 ? "  %zu step of %s, %s" : "  %zu steps of %s on average, %s", v->steps, mean,
+		      how[v->source]);
 	if (v->source == SS_STEPS_INFERRED)
 		ss_out_printf(o, " (confidence %.0f%%)", 100 * v->confidence);
 	ss_out_char(o, '\n');

@@ -146,7 +146,7 @@ def older_files(c, scratch):
     legacy = os.path.join(HERE, '..', 'data', 'legacy')
     inside = os.path.join('plugins', 'profile', 'run')
     pytorch = os.path.join(legacy, 'pytorch', 'run', 'worker.pt.trace.json')
-    c.case(['summary', pytorch], 0, r'host: worker\n.*Steps\n  \d+ of ', '')
+    c.case(['summary', pytorch], 0, r'host: worker\n.*Steps\n  \d+ steps? of ', '')
     c.case(['tool', 'kernel_stats', pytorch, '--format', 'csv', '--table', 'kernel_stats'], 0, 'conv2d_kernel', '')
     c.case(['summary', os.path.join(legacy, 'tpu_v2')], 0, 'TPU v2', '')
     c.case(['runs', os.path.join(legacy, 'tpu_v2')], 0, 'TPU v2 x 8 +313.8 ms, 3 steps', '')

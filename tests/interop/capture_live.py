@@ -57,7 +57,7 @@ def capture(*args):
 
 
 def steps_in(text):
-    found = re.search(r'(\d+) steps\)', text)
+    found = re.search(r'(\d+) steps? of ', text)
     return int(found.group(1)) if found else 0
 
 
