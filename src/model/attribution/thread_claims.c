@@ -5,6 +5,7 @@
  * around it. "shard_args" within a call of a program is the framework's, alone it would be the program's annotation;
  * everything below a compilation is compiling, below a callback the callback.
  */
+#include "model/host/event_order.h"
 #include "model/attribution/build.h"
 #include "base/safe.h"
 
@@ -39,35 +40,6 @@ struct walk {
 	int64_t now_ps;
 	bool failed;
 };
-
-struct order {
-	int64_t begin_ps;
-	uint64_t dur_ps;
-	uint32_t event;
-};
-
-static int outer_first(const void *a, const void *b)
-{
-	const struct order *x = a, *y = b;
-	if (x->begin_ps != y->begin_ps)
-		return x->begin_ps < y->begin_ps ? -1 : 1;
-	if (x->dur_ps != y->dur_ps)
-		return x->dur_ps > y->dur_ps ? -1 : 1;
-	return x->event < y->event ? -1 : x->event > y->event;
-}
-
-/* Events that take time, outer ones first. */
-static struct order *in_order(const struct ss_xevents *e, size_t *n)
-{
-	struct order *v = malloc(((size_t)e->n + 1) * sizeof(*v));
-	*n = 0;
-	for (uint32_t i = 0; v && i < e->n; i++)
-		if (e->dur_ps[i])
-			v[(*n)++] = (struct order){ e->begin_ps[i], e->dur_ps[i], i };
-	if (v && !e->sorted)
-		qsort(v, *n, sizeof(*v), outer_first);
-	return v;
-}
 
 /* ---- claims ---- */
 
@@ -353,7 +325,7 @@ static void begin_event(struct walk *w, uint32_t i)
 
 /* ---- which calls needed compiling ---- */
 
-static bool find_compiled(struct walk *w, const struct order *v, size_t n)
+static bool find_compiled(struct walk *w, const struct ss_event_order *v, size_t n)
 {
 	int64_t begin_ps = 0, end_ps = INT64_MIN;
 	bool marked = false;
@@ -377,7 +349,7 @@ static bool walk_line(struct ss_attr_build *b, const struct ss_line *l)
 {
 	struct walk w = { .b = b, .line = l, .starter = l == b->starter, .now_ps = INT64_MIN };
 	size_t n = 0;
-	struct order *v = in_order(&l->ev, &n);
+	struct ss_event_order *v = ss_events_outer_first(&l->ev, &n);
 	w.data_thread = ss_str_starts(l->name, SS_STR("tf_data_")) && !w.starter;
 	w.failed = !v || !find_compiled(&w, v, n);
 	for (size_t i = 0; !w.failed && i < n; i++)

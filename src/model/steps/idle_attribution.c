@@ -1,4 +1,5 @@
 /* idle_attribution.c - see idle_attribution.h. */
+#include "model/host/event_order.h"
 #include "model/steps/idle_attribution.h"
 
 #include "base/safe.h"
@@ -232,35 +233,6 @@ static void go_on(struct pass *s, int64_t *now_ps, int64_t until_ps)
 	}
 }
 
-struct order {
-	int64_t begin_ps;
-	uint64_t dur_ps;
-	uint32_t event;
-};
-
-static int outer_first(const void *a, const void *b)
-{
-	const struct order *x = a, *y = b;
-	if (x->begin_ps != y->begin_ps)
-		return x->begin_ps < y->begin_ps ? -1 : 1;
-	if (x->dur_ps != y->dur_ps)
-		return x->dur_ps > y->dur_ps ? -1 : 1;
-	return x->event < y->event ? -1 : x->event > y->event;
-}
-
-/* Events of the thread that take time, outer ones first. */
-static struct order *in_order(const struct ss_xevents *e, size_t *n)
-{
-	struct order *v = malloc(((size_t)e->n + 1) * sizeof(*v));
-	*n = 0;
-	for (uint32_t i = 0; v && i < e->n; i++)
-		if (e->dur_ps[i])
-			v[(*n)++] = (struct order){ e->begin_ps[i], e->dur_ps[i], i };
-	if (v && !e->sorted)
-		qsort(v, *n, sizeof(*v), outer_first);
-	return v;
-}
-
 /*
  * An event that outlasts the one it began in ends with it here: what follows is the outer one's
  * caller's.
@@ -268,7 +240,7 @@ static struct order *in_order(const struct ss_xevents *e, size_t *n)
 static bool walk_thread(struct pass *s)
 {
 	size_t n;
-	struct order *v = in_order(&s->line->ev, &n);
+	struct ss_event_order *v = ss_events_outer_first(&s->line->ev, &n);
 	int64_t now_ps = s->idle.v[0].begin_ps, end_ps = s->idle.v[s->idle.n - 1].end_ps;
 	bool ok = v && path_of(s, SS_NONE, SS_NONE) == 0;
 	for (size_t i = 0; ok && i < n && v[i].begin_ps < end_ps; i++) {
