@@ -350,11 +350,12 @@ static size_t plan_stats(struct stat_plan *plan, const struct ss_trace_arg *args
 }
 
 /*
- * The event's duration, which is open; NULL: no room. The thread is in the recorder. The stats go
- * to their place first, which is within the rest until the event's first word is there.
+ * Where the event's duration is; NULL: no room. The thread is in the recorder. The stats go to
+ * their place first, which is within the rest until the event's first word is there. The duration
+ * is OPEN_DURATION or final: a stop that sees the new tail sees the whole event.
  */
-static unsigned char *record(struct thread *t, uint64_t session, uint32_t id, uint64_t at_ps, const struct ss_trace_arg *args,
-			     size_t nargs)
+static unsigned char *record(struct thread *t, uint64_t session, uint32_t id, uint64_t at_ps, uint64_t duration,
+			     const struct ss_trace_arg *args, size_t nargs)
 {
 	struct stat_plan plan[ARGS_MAX];
 	unsigned char head[EVENT_BYTES];
@@ -366,7 +367,7 @@ static unsigned char *record(struct thread *t, uint64_t session, uint32_t id, ui
 	for (size_t i = 0; i < nargs; i++)
 		if (plan[i].width)
 			stat = put_value(put_stat_head(stat, plan[i].key, plan[i].width, plan[i].value), &args[i], plan[i].text);
-	put_event(head, id, at_ps - t->start_ps, OPEN_DURATION, n - EVENT_BYTES);
+	put_event(head, id, at_ps - t->start_ps, duration, n - EVENT_BYTES);
 	put_rest(at + n, t->end);
 	append_head(at, head);
 	__atomic_store_n(&t->tail, at + n, __ATOMIC_RELEASE);
@@ -382,12 +383,17 @@ static struct ss_trace_scope begin(struct ss_trace_name *name, const struct ss_t
 	bool here = t && (t->session == session || make_room(t, session, 0));
 	uint32_t id = here ? name_id(name, NAME_EVENT, session) : 0;
 	scope.begin_ps = now_ps();
-	if (id)
-		scope.record = record(t, session, id, scope.begin_ps, args, nargs);
-	/* Scopes that are open tell the stop that it has to look for them. */
-	if (scope.record)
+	if (id) {
+		/*
+		 * Open scopes tell the stop that it has to look for them: counted before the stop
+		 * can see the event.
+		 */
 		count(&t->open, 1);
-	else if (t)
+		scope.record = record(t, session, id, scope.begin_ps, OPEN_DURATION, args, nargs);
+		if (!scope.record)
+			count(&t->open, UINT64_MAX);
+	}
+	if (!scope.record && t)
 		drop(t);
 	return scope;
 }
@@ -406,8 +412,8 @@ static __attribute__((noinline)) struct ss_trace_scope begin_slowly(struct ss_tr
 }
 
 /*
- * The buffer was touched by another core: fetch what the events after next will be written to. Compilers
- * know the instruction that fetches for writing only if they are told so.
+ * The buffer was touched by another core: fetch what the events after next will be written to.
+ * Compilers know the instruction that fetches for writing only if they are told so.
  */
 static inline void prefetch_to_write(const unsigned char *p)
 {
@@ -493,10 +499,8 @@ void ss_trace_instant(int level, struct ss_trace_name *name, const struct ss_tra
 	uint64_t session = ss_rec_session();
 	struct thread *t = my_thread();
 	uint32_t id = t ? name_id(name, NAME_EVENT, session) : 0;
-	unsigned char *at = id ? record(t, session, id, now_ps(), args, nargs) : NULL;
-	if (at)
-		store_word(at, duration_word(0, false));
-	else if (t)
+	bool recorded = id && record(t, session, id, now_ps(), duration_word(0, false), args, nargs);
+	if (!recorded && t)
 		drop(t);
 	ss_rec_leave();
 }
@@ -546,7 +550,7 @@ unsigned char *ss_rec_shared_event(enum shared_line line, struct ss_trace_name *
 	uint64_t start_ns = __atomic_load_n(&ss_rec.start_ns, __ATOMIC_RELAXED);
 	if (begin_ns < start_ns)
 		begin_ns = start_ns;
-	unsigned char *at = id ? record(t, session, id, begin_ns * 1000, args, nargs) : NULL;
+	unsigned char *at = id ? record(t, session, id, begin_ns * 1000, OPEN_DURATION, args, nargs) : NULL;
 	if (!at)
 		drop(t);
 	pthread_mutex_unlock(&ss_rec.shared_lock);
