@@ -1,36 +1,87 @@
 /*
- * exclusive.c - one walk over the claims by their begin, with a heap of those that have begun. A claim leaves
- * the heap when it is on top and has ended, so each enters and leaves once.
+ * exclusive.c - one walk over the claims by their begin, with a heap of those that have begun. A
+ * claim leaves the heap when it is on top and has ended, so each enters and leaves once.
+ *
+ * Claims come thread by thread, each in order: the walk takes the next of the runs' heads, which
+ * stand in a heap, too.
  */
 #include "base/exclusive.h"
 
+#include "base/vec.h"
+
 #include <stdlib.h>
-#include <string.h>
+
+/* A run of claims in the order of their begin: the next one, and where the run ends. */
+struct run {
+	int64_t begin_ps;
+	uint32_t at, end;
+};
 
 struct walk {
 	const struct ss_claim *claims;
-	uint32_t *heap; /* indices of claims; the winner is heap[0] */
-	size_t n;
+	SS_VEC(struct run) runs; /* the one that begins first is runs.v[0] */
+	SS_VEC(uint32_t) open;	 /* indices of claims; the winner is open.v[0] */
 };
 
-static int by_begin(const void *a, const void *b)
+/* ---- claims by begin ---- */
+
+static bool sooner(const struct run *a, const struct run *b)
 {
-	const struct ss_claim *ca = a, *cb = b;
-	if (ca->begin_ps != cb->begin_ps)
-		return ca->begin_ps < cb->begin_ps ? -1 : 1;
-	if (ca->end_ps != cb->end_ps)
-		return ca->end_ps > cb->end_ps ? -1 : 1;
-	if (ca->rank != cb->rank)
-		return ca->rank > cb->rank ? -1 : 1;
-	return ca->owner < cb->owner ? -1 : ca->owner > cb->owner;
+	return a->begin_ps != b->begin_ps ? a->begin_ps < b->begin_ps : a->at < b->at;
 }
 
-/* Does a win against b? Of one rank the later index: it began later, or ends earlier. */
+static void sink(struct run *v, size_t n, size_t at)
+{
+	struct run r = v[at];
+	for (size_t child; (child = 2 * at + 1) < n; at = child) {
+		child += child + 1 < n && sooner(&v[child + 1], &v[child]);
+		if (!sooner(&v[child], &r))
+			break;
+		v[at] = v[child];
+	}
+	v[at] = r;
+}
+
+static bool find_runs(struct walk *w, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct run *last = w->runs.n ? &w->runs.v[w->runs.n - 1] : NULL;
+		if (last && w->claims[i].begin_ps >= w->claims[i - 1].begin_ps)
+			last->end++;
+		else if (!ss_vec_push(&w->runs,
+				      ((struct run){ w->claims[i].begin_ps, (uint32_t)i, (uint32_t)i + 1 })))
+			return false;
+	}
+	for (size_t i = w->runs.n / 2; i-- > 0;)
+		sink(w->runs.v, w->runs.n, i);
+	return true;
+}
+
+/* Past the claim that begins first. */
+static void go_on(struct walk *w)
+{
+	struct run *first = &w->runs.v[0];
+	if (++first->at < first->end)
+		first->begin_ps = w->claims[first->at].begin_ps;
+	else
+		*first = w->runs.v[--w->runs.n];
+	if (w->runs.n > 1)
+		sink(w->runs.v, w->runs.n, 0);
+}
+
+/* ---- claims that have begun ---- */
+
+/* Does a win against b? Of one rank the one that began later, or ends earlier. */
 static bool wins(const struct walk *w, uint32_t a, uint32_t b)
 {
-	if (w->claims[a].rank != w->claims[b].rank)
-		return w->claims[a].rank < w->claims[b].rank;
-	return a > b;
+	const struct ss_claim *x = &w->claims[a], *y = &w->claims[b];
+	if (x->rank != y->rank)
+		return x->rank < y->rank;
+	if (x->begin_ps != y->begin_ps)
+		return x->begin_ps > y->begin_ps;
+	if (x->end_ps != y->end_ps)
+		return x->end_ps < y->end_ps;
+	return x->owner != y->owner ? x->owner > y->owner : a > b;
 }
 
 static void swap(uint32_t *a, uint32_t *b)
@@ -40,44 +91,63 @@ static void swap(uint32_t *a, uint32_t *b)
 	*b = t;
 }
 
-static void push(struct walk *w, uint32_t claim)
+/* Put the first of them into its place. */
+static void settle(struct walk *w)
 {
-	size_t at = w->n++;
-	w->heap[at] = claim;
-	for (; at > 0 && wins(w, w->heap[at], w->heap[(at - 1) / 2]); at = (at - 1) / 2)
-		swap(&w->heap[at], &w->heap[(at - 1) / 2]);
-}
-
-static void pop(struct walk *w)
-{
-	w->heap[0] = w->heap[--w->n];
+	uint32_t *v = w->open.v;
 	for (size_t at = 0;;) {
 		size_t best = at, left = 2 * at + 1;
-		for (size_t child = left; child < w->n && child <= left + 1; child++)
-			best = wins(w, w->heap[child], w->heap[best]) ? child : best;
+		for (size_t child = left; child < w->open.n && child <= left + 1; child++)
+			best = wins(w, v[child], v[best]) ? child : best;
 		if (best == at)
 			return;
-		swap(&w->heap[at], &w->heap[best]);
+		swap(&v[at], &v[best]);
 		at = best;
 	}
+}
+
+static bool push(struct walk *w, uint32_t claim, int64_t t_ps)
+{
+	/* Mostly one thing follows another: it takes the place of what has ended. */
+	if (w->open.n && w->claims[w->open.v[0]].end_ps <= t_ps) {
+		w->open.v[0] = claim;
+		settle(w);
+		return true;
+	}
+	if (!ss_vec_push(&w->open, claim))
+		return false;
+	uint32_t *v = w->open.v;
+	for (size_t at = w->open.n - 1; at > 0 && wins(w, v[at], v[(at - 1) / 2]); at = (at - 1) / 2)
+		swap(&v[at], &v[(at - 1) / 2]);
+	return true;
+}
+
+/* Those that begin until t begin. */
+static bool begin_until(struct walk *w, int64_t t_ps)
+{
+	for (; w->runs.n && w->runs.v[0].begin_ps <= t_ps; go_on(w))
+		if (w->claims[w->runs.v[0].at].end_ps > t_ps && !push(w, w->runs.v[0].at, t_ps))
+			return false;
+	return true;
 }
 
 /* The claim that has time t, NULL for none; those that ended before are dropped. */
 static const struct ss_claim *winner_at(struct walk *w, int64_t t_ps)
 {
-	while (w->n && w->claims[w->heap[0]].end_ps <= t_ps)
-		pop(w);
-	return w->n ? &w->claims[w->heap[0]] : NULL;
+	while (w->open.n && w->claims[w->open.v[0]].end_ps <= t_ps) {
+		w->open.v[0] = w->open.v[--w->open.n];
+		settle(w);
+	}
+	return w->open.n ? &w->claims[w->open.v[0]] : NULL;
 }
 
-static bool tile(struct walk *w, size_t n, int64_t from_ps, int64_t to_ps, ss_piece_fn *piece, void *ctx)
+static bool tile(struct walk *w, int64_t from_ps, int64_t to_ps, ss_piece_fn *piece, void *ctx)
 {
 	const struct ss_claim *current = NULL;
 	int64_t begin_ps = from_ps;
-	size_t next = 0;
 	for (int64_t t_ps = from_ps; t_ps < to_ps;) {
-		for (; next < n && w->claims[next].begin_ps <= t_ps; next++)
-			push(w, (uint32_t)next);
+		if (!begin_until(w, t_ps))
+			return false;
 		const struct ss_claim *winner = winner_at(w, t_ps);
 		if (winner != current && t_ps > begin_ps) {
 			if (!piece(ctx, begin_ps, t_ps, current))
@@ -86,73 +156,18 @@ static bool tile(struct walk *w, size_t n, int64_t from_ps, int64_t to_ps, ss_pi
 		}
 		current = winner;
 		t_ps = winner && winner->end_ps < to_ps ? winner->end_ps : to_ps;
-		if (next < n && w->claims[next].begin_ps < t_ps)
-			t_ps = w->claims[next].begin_ps;
+		if (w->runs.n && w->runs.v[0].begin_ps < t_ps)
+			t_ps = w->runs.v[0].begin_ps;
 	}
 	return to_ps <= begin_ps || piece(ctx, begin_ps, to_ps, current);
 }
 
-static void merge(struct ss_claim *to, const struct ss_claim *a, size_t na, const struct ss_claim *b, size_t nb)
-{
-	while (na && nb) {
-		bool second = by_begin(b, a) < 0;
-		*to++ = second ? *b : *a;
-		b += second;
-		nb -= second;
-		a += !second;
-		na -= !second;
-	}
-	memcpy(to, a, na * sizeof(*a));
-	memcpy(to + na, b, nb * sizeof(*b));
-}
-
-static size_t run_at(const struct ss_claim *v, size_t n)
-{
-	size_t k = n > 0;
-	while (k < n && by_begin(&v[k - 1], &v[k]) <= 0)
-		k++;
-	return k;
-}
-
-/*
- * What claims time comes thread by thread, each in order: a few runs, which are merged two by two until one is left.
- * False when memory is out.
- */
-static bool sort_runs(struct ss_claim *claims, size_t n)
-{
-	size_t runs = 0, at = 0;
-	if (run_at(claims, n) == n)
-		return true;
-	struct ss_claim *other = malloc(n * sizeof(*other)), *from = claims, *to = other;
-	if (!other)
-		return false;
-	do {
-		for (runs = 0, at = 0; at < n; runs++) {
-			size_t first = run_at(from + at, n - at), second = run_at(from + at + first, n - at - first);
-			merge(to + at, from + at, first, from + at + first, second);
-			at += first + second;
-		}
-		struct ss_claim *swap = from;
-		from = to;
-		to = swap;
-	} while (runs > 1);
-	if (from != claims)
-		memcpy(claims, from, n * sizeof(*claims));
-	free(other);
-	return true;
-}
-
-bool ss_exclusive(struct ss_claim *claims, size_t n, int64_t from_ps, int64_t to_ps, ss_piece_fn *piece, void *ctx)
+bool ss_exclusive(const struct ss_claim *claims, size_t n, int64_t from_ps, int64_t to_ps, ss_piece_fn *piece,
+		  void *ctx)
 {
 	struct walk w = { .claims = claims };
-	if (n >= UINT32_MAX)
-		return false;
-	w.heap = malloc((n + 1) * sizeof(*w.heap));
-	if (!w.heap || !sort_runs(claims, n)) {
-		free(w.heap);
-		return false;
-	}
-	bool done = tile(&w, n, from_ps, to_ps, piece, ctx);
-	free(w.heap);
+	bool done = n < UINT32_MAX && find_runs(&w, n) && tile(&w, from_ps, to_ps, piece, ctx);
+	ss_vec_free(&w.runs);
+	ss_vec_free(&w.open);
 	return done;
 }

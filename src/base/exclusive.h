@@ -1,10 +1,11 @@
 /*
- * exclusive.h - attribution of time: each moment of a window goes to exactly one of the spans that cover it.
+ * exclusive.h - attribution of time: each moment of a window goes to exactly one of the spans that
+ * cover it.
  *
- * Of the spans that cover a moment the one with the least rank gets it; among those of one rank the one that
- * began last (of nested spans, the innermost); among those that began together the one that ends first. So the
- * pieces add up to the window, whatever overlaps. Who attributes time gives ranks to classes ("compute before
- * communication before copies") and sums the pieces.
+ * Of the spans that cover a moment the one with the least rank gets it; among those of one rank the
+ * one that began last (of nested spans, the innermost); among those that began together the one
+ * that ends first. So the pieces add up to the window, whatever overlaps. Who attributes time gives
+ * ranks to classes ("compute before communication before copies") and sums the pieces.
  */
 #ifndef SS_BASE_EXCLUSIVE_H
 #define SS_BASE_EXCLUSIVE_H
@@ -23,10 +24,11 @@ struct ss_claim {
 typedef bool ss_piece_fn(void *ctx, int64_t begin_ps, int64_t end_ps, const struct ss_claim *winner);
 
 /*
- * Calls `piece` for pieces in the order of time that tile [from_ps, to_ps) without gaps; neighbours have
- * different winners. Sorts the claims. O(n log r) time for claims that come in r runs in order, up to 28 n bytes of
- * scratch memory. False when memory is out or `piece` returned false.
+ * Calls `piece` for pieces in the order of time that tile [from_ps, to_ps) without gaps; neighbours
+ * have different winners. O(n log r) time for claims that come in r runs in the order of their
+ * begin, 16 bytes of scratch memory a run and 4 a claim that is open. False when memory is out or
+ * `piece` returned false.
  */
-bool ss_exclusive(struct ss_claim *claims, size_t n, int64_t from_ps, int64_t to_ps, ss_piece_fn *piece, void *ctx);
+bool ss_exclusive(const struct ss_claim *claims, size_t n, int64_t from_ps, int64_t to_ps, ss_piece_fn *piece, void *ctx);
 
 #endif

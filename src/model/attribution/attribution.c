@@ -47,35 +47,16 @@ enum ss_time_class ss_owner_class(const struct ss_attr_build *b, uint32_t owner)
 	return owner & SS_OWNER_CALL ? b->calls.v[owner & ~SS_OWNER_CALL].class : b->named.v[owner].class;
 }
 
-static int by_key(const void *a, const void *b)
+static bool keep_meetings(struct ss_attr_build *b, struct ss_collectives *out, const struct ss_meeting *v, size_t n)
 {
-	const struct ss_meeting *x = a, *y = b;
-	return x->key < y->key ? -1 : x->key > y->key;
-}
-
-/* Number the runs of an operation in a step, and sort. */
-static bool keep_meetings(struct ss_attr_build *b, struct ss_collectives *out, struct ss_meeting *v, size_t n)
-{
-	struct ss_u64map nth = { 0 };
-	bool ok = true;
-	for (size_t i = 0; ok && i < n; i++) {
-		uint32_t k = ss_u64map_get(&nth, v[i].key);
-		k = k == SS_NONE ? 0 : k;
-		ok = ss_u64map_put(&nth, v[i].key, k + 1);
-		v[i].key = ss_mix(v[i].key, k + 1);
-		out->dur_ps += v[i].dur_ps;
-	}
-	ss_u64map_free(&nth);
-	if (!ok)
-		return false;
-	if (n)
-		qsort(v, n, sizeof(*v), by_key);
 	out->v = SS_NEW_N(b->arena, struct ss_meeting, n + 1);
 	if (!out->v)
 		return false;
 	if (n)
 		memcpy(out->v, v, n * sizeof(*v));
 	out->n = n;
+	for (size_t i = 0; i < n; i++)
+		out->dur_ps += v[i].dur_ps;
 	return true;
 }
 
@@ -86,7 +67,7 @@ static void forget_tallies(struct ss_attr_build *b)
 	b->call_tally = b->named_tally = NULL;
 }
 
-static bool build_unit(struct ss_attr_build *b, struct ss_time_unit *u, struct ss_claim *v, size_t n)
+static bool build_unit(struct ss_attr_build *b, struct ss_time_unit *u, const struct ss_claim *v, size_t n)
 {
 	bool ok = ss_attr_sweep(b, v, n, u) && ss_attr_subjects(b, u);
 	forget_tallies(b);
@@ -103,27 +84,21 @@ static bool build_program(struct ss_attr_build *b)
 
 static bool build_device(struct ss_attr_build *b, uint32_t plane)
 {
-	struct ss_device_claims d = { 0 };
+	struct ss_device_claims *d = &b->devices[plane];
 	struct ss_time_unit *u = &b->out->units[b->out->nunits++];
 	*u = (struct ss_time_unit){ .device = b->h->planes[plane].name, .calls = b->starts };
 	size_t n = b->threads.n;
-	bool ok = ss_claim_device(b, plane, &d) && ss_vec_reserve(&d.v, d.v.n + n);
-	if (ok) {
-		if (n)
-			memcpy(d.v.v + d.v.n, b->threads.v, n * sizeof(*d.v.v));
-		u->ops = d.ops;
-		u->op_ps = d.op_ps;
-		ok = keep_meetings(b, &u->collectives, d.meetings.v, d.meetings.n) &&
-		     build_unit(b, u, d.v.v, d.v.n + n);
-	}
-	ss_vec_free(&d.v);
-	ss_vec_free(&d.meetings);
+	if (!ss_vec_reserve(&d->v, d->v.n + n))
+		return false;
+	if (n)
+		memcpy(d->v.v + d->v.n, b->threads.v, n * sizeof(*d->v.v));
+	u->ops = d->ops;
+	u->op_ps = d->op_ps;
+	bool ok = keep_meetings(b, &u->collectives, d->meetings.v, d->meetings.n) &&
+		  build_unit(b, u, d->v.v, d->v.n + n);
+	ss_vec_free(&d->v);
+	ss_vec_free(&d->meetings);
 	return ok;
-}
-
-static bool is_device(const struct ss_plane *p)
-{
-	return p->kind == SS_PLANE_GPU || p->kind == SS_PLANE_TENSOR_CORE;
 }
 
 static bool build_units(struct ss_attr_build *b)
@@ -131,7 +106,7 @@ static bool build_units(struct ss_attr_build *b)
 	b->out->units = SS_NEW_N(b->arena, struct ss_time_unit, (size_t)b->h->nplanes + 1);
 	bool ok = b->out->units;
 	for (uint32_t i = 0; ok && i < b->h->nplanes; i++)
-		if (b->has_device && is_device(&b->h->planes[i]))
+		if (b->has_device && ss_is_attributed_device(&b->h->planes[i]))
 			ok = build_device(b, i);
 	return ok && (b->has_device || !b->threads.n || build_program(b));
 }
@@ -171,7 +146,7 @@ static void note_frameworks(struct ss_attr_build *b)
 	}
 	for (uint32_t k = 0; !b->out->frameworks && k < b->h->nplanes; k++) {
 		const struct ss_plane *p = &b->h->planes[k];
-		for (uint32_t i = 0; is_device(p) && i < p->x->nevent_meta; i++) {
+		for (uint32_t i = 0; ss_is_attributed_device(p) && i < p->x->nevent_meta; i++) {
 			struct ss_xstat s;
 			if (ss_str_starts(p->x->event_meta[i].name, SS_STR("jit_")) ||
 			    (ss_xstats_find(ss_xevent_meta_stats(p->x, i), SS_STAT_TF_OP, &s) &&
@@ -252,8 +227,8 @@ static bool attribute(struct ss_attr_build *b, struct ss_err *err)
 	b->out->hardware = ss_host_hardware(h);
 	b->has_device = b->out->hardware != SS_HW_CPU_ONLY && b->out->hardware != SS_HW_UNKNOWN;
 	b->is_gpu = b->out->hardware == SS_HW_GPU;
-	bool ok = (!b->host || ss_host_kinds_init(&b->kinds, b->host, b->w->name)) && ss_claim_threads(b) &&
-		  build_units(b);
+	bool ok = (!b->host || ss_host_kinds_init(&b->kinds, b->host, b->w->name, b->has_device)) &&
+		  (!b->has_device || ss_claim_devices(b)) && ss_claim_threads(b) && build_units(b);
 	if (!ok)
 		return ss_fail_mem(err);
 	note_frameworks(b);
@@ -269,6 +244,12 @@ static void free_build(struct ss_attr_build *b)
 {
 	forget_tallies(b);
 	ss_host_kinds_free(&b->kinds);
+	for (uint32_t i = 0; b->devices && i < b->h->nplanes; i++) {
+		ss_vec_free(&b->devices[i].v);
+		ss_vec_free(&b->devices[i].meetings);
+	}
+	free(b->devices);
+	ss_vec_free(&b->idle);
 	ss_vec_free(&b->threads);
 	ss_vec_free(&b->calls);
 	ss_vec_free(&b->named);

@@ -1,7 +1,7 @@
 /*
  * build.h - the pieces that attribution.c puts together for one host. Internal to this folder.
  *
- *	claims.c	what threads and devices did, as claims to moments
+ *	*_claims.c	what devices and threads did, as claims to moments
  *	sweep.c		each moment to one claim, and the sums
  *	subjects.c	the sums by name
  */
@@ -40,6 +40,17 @@ struct ss_named {
 	uint64_t count; /* events of devices */
 };
 
+struct ss_stretch {
+	int64_t begin_ps, end_ps;
+};
+
+/* What a device claims: runs of claims in the order of time, one a line. */
+struct ss_device_claims {
+	SS_VEC(struct ss_claim) v;
+	SS_VEC(struct ss_meeting) meetings;
+	uint64_t ops, op_ps;
+};
+
 /* Owners of claims: calls with this bit, else named. */
 #define SS_OWNER_CALL UINT32_C(0x80000000)
 
@@ -58,6 +69,10 @@ struct ss_attr_build {
 	struct ss_host_kinds kinds;
 	bool has_device, is_gpu;
 	const struct ss_line *starter;
+	struct ss_device_claims *devices; /* by plane; NULL without devices */
+	/* When some device does nothing that goes before what threads do, ascending and disjoint: claims of threads at
+	 * other moments decide nothing, and are not made. */
+	SS_VEC(struct ss_stretch) idle;
 	SS_VEC(struct ss_claim) threads; /* claims of the host */
 	SS_VEC(struct ss_call) calls;
 	struct ss_u64map by_call;
@@ -69,6 +84,12 @@ struct ss_attr_build {
 	struct ss_tally *call_tally, *named_tally;
 };
 
+/* Does it have a unit of its own? */
+static inline bool ss_is_attributed_device(const struct ss_plane *p)
+{
+	return p->kind == SS_PLANE_GPU || p->kind == SS_PLANE_TENSOR_CORE;
+}
+
 /* SS_NONE when memory is out. */
 uint32_t ss_named_owner(struct ss_attr_build *b, enum ss_time_class class, uint32_t plane, uint32_t meta, bool overhead);
 enum ss_time_class ss_owner_class(const struct ss_attr_build *b, uint32_t owner);
@@ -76,20 +97,14 @@ enum ss_time_class ss_owner_class(const struct ss_attr_build *b, uint32_t owner)
 /* The step at a moment: an index into windows, SIZE_MAX between steps. `at` walks along. */
 size_t ss_window_at(const struct ss_windows *w, int64_t t_ps, size_t *at);
 
-/* thread_claims.c */
+/* device_claims.c: of all devices, and when one of them is idle. */
+bool ss_claim_devices(struct ss_attr_build *b);
+/* thread_claims.c: behind those of devices. */
 bool ss_claim_threads(struct ss_attr_build *b);
-/* device_claims.c: of one device, behind those of the threads. */
-struct ss_device_claims {
-	SS_VEC(struct ss_claim) v;
-	SS_VEC(struct ss_meeting) meetings;
-	uint64_t ops, op_ps;
-};
-bool ss_claim_device(struct ss_attr_build *b, uint32_t plane, struct ss_device_claims *out);
-/* A meeting of a participant in `list`, which gives each its place in its step. */
 uint64_t ss_meeting_key(int64_t step, struct ss_str op);
 
-/* sweep.c: uses the claims up. */
-bool ss_attr_sweep(struct ss_attr_build *b, struct ss_claim *claims, size_t n, struct ss_time_unit *out);
+/* sweep.c */
+bool ss_attr_sweep(struct ss_attr_build *b, const struct ss_claim *claims, size_t n, struct ss_time_unit *out);
 /* subjects.c */
 bool ss_attr_subjects(struct ss_attr_build *b, struct ss_time_unit *out);
 

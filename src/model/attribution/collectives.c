@@ -1,6 +1,8 @@
 /* collectives.c - see collectives.h. */
 #include "model/attribution/collectives.h"
 
+#include "base/map.h"
+#include "base/vec.h"
 #include "model/attribution/thresholds.h"
 
 #include <stdlib.h>
@@ -8,16 +10,37 @@
 
 /* Who is where in its list, by the next key. */
 struct head {
-	const struct ss_collectives *c;
-	size_t at;
+	struct ss_meeting *v; /* by key ascending, which says how many of the operation were before it in the step, too */
+	size_t n, at;
 };
+
+#define SORT_ITEM struct ss_meeting
+#define SORT_LESS(ctx, a, b) ((void)(ctx), (a)->key < (b)->key)
+#include "base/introsort_of.h"
+
+static bool number(struct head *h, const struct ss_collectives *c)
+{
+	struct ss_u64map nth = { 0 };
+	bool ok = (h->v = malloc((c->n + 1) * sizeof(*h->v))) != NULL;
+	for (size_t i = 0; ok && i < c->n; i++) {
+		uint32_t k = ss_u64map_get(&nth, c->v[i].key);
+		k = k == SS_NONE ? 0 : k;
+		ok = ss_u64map_put(&nth, c->v[i].key, k + 1);
+		h->v[i] = (struct ss_meeting){ ss_mix(c->v[i].key, k + 1), c->v[i].dur_ps };
+	}
+	h->n = c->n;
+	ss_u64map_free(&nth);
+	if (ok)
+		sort_items(h->v, h->n, NULL);
+	return ok;
+}
 
 static uint64_t next_key(const struct head *heads, size_t n)
 {
 	uint64_t min = UINT64_MAX;
 	for (size_t i = 0; i < n; i++)
-		if (heads[i].at < heads[i].c->n && heads[i].c->v[heads[i].at].key < min)
-			min = heads[i].c->v[heads[i].at].key;
+		if (heads[i].at < heads[i].n && heads[i].v[heads[i].at].key < min)
+			min = heads[i].v[heads[i].at].key;
 	return min;
 }
 
@@ -28,9 +51,9 @@ static void meet(struct head *heads, size_t n, uint64_t key, struct ss_wait *wai
 	size_t who = 0, last = SIZE_MAX;
 	for (size_t i = 0; i < n; i++) {
 		const struct head *h = &heads[i];
-		if (h->at == h->c->n || h->c->v[h->at].key != key)
+		if (h->at == h->n || h->v[h->at].key != key)
 			continue;
-		uint64_t dur_ps = h->c->v[h->at].dur_ps;
+		uint64_t dur_ps = h->v[h->at].dur_ps;
 		who++;
 		if (dur_ps < min_ps) {
 			min_ps = dur_ps;
@@ -40,9 +63,9 @@ static void meet(struct head *heads, size_t n, uint64_t key, struct ss_wait *wai
 	}
 	for (size_t i = 0; i < n; i++) {
 		struct head *h = &heads[i];
-		if (h->at == h->c->n || h->c->v[h->at].key != key)
+		if (h->at == h->n || h->v[h->at].key != key)
 			continue;
-		uint64_t wait_ps = h->c->v[h->at++].dur_ps - min_ps;
+		uint64_t wait_ps = h->v[h->at++].dur_ps - min_ps;
 		if (who < 2)
 			continue;
 		waits[i].meetings++;
@@ -57,14 +80,17 @@ static void meet(struct head *heads, size_t n, uint64_t key, struct ss_wait *wai
 
 bool ss_collectives_join(const struct ss_collectives *const *who, size_t n, struct ss_wait *waits)
 {
-	struct head *heads = calloc(n + 1, sizeof(*heads));
-	if (!heads)
-		return false;
 	memset(waits, 0, n * sizeof(*waits));
-	for (size_t i = 0; i < n; i++)
-		heads[i] = (struct head){ who[i], 0 };
-	for (uint64_t key; (key = next_key(heads, n)) != UINT64_MAX;)
+	if (n < 2)
+		return true;
+	struct head *heads = calloc(n, sizeof(*heads));
+	bool ok = heads;
+	for (size_t i = 0; ok && i < n; i++)
+		ok = number(&heads[i], who[i]);
+	for (uint64_t key; ok && (key = next_key(heads, n)) != UINT64_MAX;)
 		meet(heads, n, key, waits);
+	for (size_t i = 0; heads && i < n; i++)
+		free(heads[i].v);
 	free(heads);
-	return true;
+	return ok;
 }

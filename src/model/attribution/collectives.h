@@ -1,9 +1,9 @@
 /*
  * collectives.h - who waits for whom in collective operations.
  *
- * The n-th run of an operation in a step of one participant (device, or host without one) is the same meeting as
- * the n-th in that step of another. All leave together, so who is in it for the shortest time came last: the others
- * waited for the difference.
+ * The n-th run of an operation in a step of one participant (device, or host without one) is the
+ * same meeting as the n-th in that step of another. All leave together, so who is in it for the
+ * shortest time came last: the others waited for the difference.
  */
 #ifndef SS_MODEL_ATTRIBUTION_COLLECTIVES_H
 #define SS_MODEL_ATTRIBUTION_COLLECTIVES_H
@@ -17,12 +17,12 @@
 #define SS_MOST_MEETINGS 200000 /* kept of a participant */
 
 struct ss_meeting {
-	uint64_t key; /* step, operation, how many of it before in the step */
+	uint64_t key; /* step and operation */
 	uint64_t dur_ps;
 };
 
 struct ss_collectives {
-	struct ss_meeting *v; /* by key ascending */
+	struct ss_meeting *v; /* in the order of time */
 	size_t n;
 	uint64_t dur_ps; /* of all */
 };
@@ -35,7 +35,9 @@ struct ss_wait {
 	uint64_t caused_ps; /* what the others waited for it, summed */
 };
 
-/* Join n participants: waits[n]. O(all meetings log). False when memory is out. */
+/*
+ * Join n participants: waits[n], all 0 of one alone. O(all meetings log). False when memory is out.
+ */
 bool ss_collectives_join(const struct ss_collectives *const *who, size_t n, struct ss_wait *waits);
 
 #endif

@@ -1,7 +1,9 @@
 /* device_claims.c - what a device claims: its operations, kernels and copies. */
 #include "model/attribution/build.h"
 
+#include "base/safe.h"
 #include "model/attribution/precision.h"
+#include "model/attribution/thresholds.h"
 #include "model/host/opname.h"
 #include "model/steps/inferred.h"
 
@@ -10,6 +12,7 @@
 /* What an event is, by its metadata. */
 struct device_kind {
 	bool read, claims;
+	uint32_t owner;
 	enum ss_time_class class;
 	enum ss_claim_rank rank;
 	enum ss_width width;
@@ -95,12 +98,18 @@ struct pass {
 	struct ss_device_claims *out;
 	SS_VEC(struct ss_claim) open; /* of the line, innermost last */
 	int64_t now_ps;
+	size_t first; /* claim of the line */
 };
 
 static bool put(struct pass *s, int64_t begin_ps, int64_t end_ps, const struct ss_claim *c)
 {
-	return end_ps <= begin_ps ||
-	       ss_vec_push(&s->out->v, ((struct ss_claim){ begin_ps, end_ps, c->rank, c->owner }));
+	struct ss_claim *last = s->out->v.n > s->first ? &s->out->v.v[s->out->v.n - 1] : NULL;
+	if (end_ps <= begin_ps)
+		return true;
+	if (last && s->p->kind == SS_PLANE_TENSOR_CORE && last->rank <= SS_RANK_COLLECTIVE && last->end_ps < begin_ps &&
+	    ss_safe_between(last->end_ps, begin_ps) < SS_TPU_PAUSE_PS)
+		last->end_ps = begin_ps;
+	return ss_vec_push(&s->out->v, ((struct ss_claim){ begin_ps, end_ps, c->rank, c->owner }));
 }
 
 static bool go_on(struct pass *s, int64_t until_ps)
@@ -150,11 +159,13 @@ static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i, size_
 	if (end_ps <= begin_ps || end_ps <= w->begin_ps || begin_ps >= w->end_ps)
 		return true;
 	struct device_kind *k = &s->known[slot];
-	if (!k->read)
+	if (!k->read) {
 		*k = kind_of(s->p, meta);
+		k->owner = k->claims ? ss_named_owner(s->b, k->class, s->plane, meta, false) : 0;
+	}
 	if (!k->claims)
 		return true;
-	uint32_t owner = ss_named_owner(s->b, k->class, s->plane, meta, false);
+	uint32_t owner = k->owner;
 	s->out->ops++;
 	s->out->op_ps += l->ev.dur_ps[i];
 	note_width(s, k, meta, l->ev.dur_ps[i]);
@@ -168,10 +179,14 @@ static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i, size_
 		return put(s, begin_ps, end_ps, &(struct ss_claim){ 0, 0, (uint32_t)k->rank, owner });
 	if (!go_on(s, begin_ps))
 		return false;
+	if (!s->open.n && (i + 1 == l->ev.n || l->ev.begin_ps[i + 1] >= end_ps)) {
+		s->now_ps = end_ps;
+		return put(s, begin_ps, end_ps, &(struct ss_claim){ 0, 0, (uint32_t)k->rank, owner });
+	}
 	return ss_vec_push(&s->open, ((struct ss_claim){ begin_ps, end_ps, (uint32_t)k->rank, owner }));
 }
 
-bool ss_claim_device(struct ss_attr_build *b, uint32_t plane, struct ss_device_claims *out)
+static bool claim_device(struct ss_attr_build *b, uint32_t plane, struct ss_device_claims *out)
 {
 	struct pass s = { .b = b, .p = &b->h->planes[plane], .plane = plane, .out = out };
 	s.known = calloc((size_t)s.p->x->nevent_meta + 1, sizeof(*s.known));
@@ -181,6 +196,7 @@ bool ss_claim_device(struct ss_attr_build *b, uint32_t plane, struct ss_device_c
 		size_t at = SIZE_MAX;
 		s.now_ps = INT64_MIN;
 		s.open.n = 0;
+		s.first = out->v.n;
 		for (uint32_t i = 0; ok && ss_is_work_line(s.p, l) && i < l->ev.n; i++)
 			ok = add_event(&s, l, i, &at);
 		ok = ok && go_on(&s, INT64_MAX);
@@ -188,4 +204,65 @@ bool ss_claim_device(struct ss_attr_build *b, uint32_t plane, struct ss_device_c
 	free(s.known);
 	ss_vec_free(&s.open);
 	return ok;
+}
+
+/* ---- when a device is idle ---- */
+
+#define SORT_ITEM struct ss_stretch
+#define SORT_LESS(ctx, a, b) ((void)(ctx), (a)->begin_ps < (b)->begin_ps)
+#include "base/introsort_of.h"
+
+/* In the order of time, those that touch or overlap as one. */
+static void unite(struct ss_stretch *v, size_t *n)
+{
+	bool sorted = true;
+	size_t k = 0;
+	for (size_t i = 1; i < *n && sorted; i++)
+		sorted = v[i].begin_ps >= v[i - 1].begin_ps;
+	if (!sorted)
+		sort_items(v, *n, NULL);
+	for (size_t i = 1; i < *n; i++)
+		if (v[i].begin_ps > v[k].end_ps)
+			v[++k] = v[i];
+		else if (v[i].end_ps > v[k].end_ps)
+			v[k].end_ps = v[i].end_ps;
+	*n = *n ? k + 1 : 0;
+}
+
+/* The moments of the window at which the device neither computes nor communicates. */
+static bool add_idle(struct ss_attr_build *b, const struct ss_device_claims *d)
+{
+	SS_VEC(struct ss_stretch) busy = { 0 };
+	int64_t from_ps = b->w->begin_ps;
+	bool ok = true;
+	for (size_t i = 0; ok && i < d->v.n; i++) {
+		const struct ss_claim *c = &d->v.v[i];
+		struct ss_stretch *last = busy.n ? &busy.v[busy.n - 1] : NULL;
+		if (c->rank > SS_RANK_COLLECTIVE)
+			continue;
+		if (last && c->begin_ps == last->end_ps)
+			last->end_ps = c->end_ps;
+		else
+			ok = ss_vec_push(&busy, ((struct ss_stretch){ c->begin_ps, c->end_ps }));
+	}
+	unite(busy.v, &busy.n);
+	for (size_t i = 0; ok && i < busy.n; i++) {
+		if (busy.v[i].begin_ps > from_ps)
+			ok = ss_vec_push(&b->idle, ((struct ss_stretch){ from_ps, busy.v[i].begin_ps }));
+		from_ps = busy.v[i].end_ps;
+	}
+	ok = ok && (from_ps >= b->w->end_ps || ss_vec_push(&b->idle, ((struct ss_stretch){ from_ps, b->w->end_ps })));
+	ss_vec_free(&busy);
+	return ok;
+}
+
+bool ss_claim_devices(struct ss_attr_build *b)
+{
+	b->devices = calloc((size_t)b->h->nplanes + 1, sizeof(*b->devices));
+	for (uint32_t i = 0; b->devices && i < b->h->nplanes; i++)
+		if (ss_is_attributed_device(&b->h->planes[i]) &&
+		    (!claim_device(b, i, &b->devices[i]) || !add_idle(b, &b->devices[i])))
+			return false;
+	unite(b->idle.v, &b->idle.n);
+	return b->devices;
 }

@@ -180,7 +180,9 @@ static enum ss_host_kind kind_of_frame(const struct ss_frame *f)
 
 /* ---- operations ---- */
 
-/* "aten::mm", "c10d::allreduce_", "AddmmBackward0": operators of PyTorch begin with a small letter. */
+/*
+ * "aten::mm", "c10d::allreduce_", "AddmmBackward0": operators of PyTorch begin with a small letter.
+ */
 static bool is_torch_op(struct ss_str name)
 {
 	size_t at = ss_str_find(name, SS_STR("::"));
@@ -235,13 +237,14 @@ static enum ss_host_kind kind_of_hlo(struct ss_str name)
 	return ss_is_collective(name) ? SS_KIND_COLLECTIVE : SS_KIND_OP;
 }
 
-bool ss_host_kinds_init(struct ss_host_kinds *k, const struct ss_plane *p, struct ss_str marker)
+bool ss_host_kinds_init(struct ss_host_kinds *k, const struct ss_plane *p, struct ss_str marker, bool has_device)
 {
 	static const enum ss_stat hlo[] = { SS_STAT_HLO_OP }, function[] = { SS_STAT_TF_FUNCTION_CALL },
 				  root[] = { SS_STAT_ROOT_LEVEL };
 	*k = (struct ss_host_kinds){
 		.p = p,
 		.marker = marker,
+		.has_device = has_device,
 		.hlo_op = ss_stat_filter_of(p->x, hlo, 1),
 		.function = ss_stat_filter_of(p->x, function, 1),
 		.root = ss_stat_filter_of(p->x, root, 1),
@@ -257,12 +260,9 @@ static bool has_stat(const struct ss_host_kinds *k, const struct ss_stat_filter 
 	return ss_stat_filter_line(f, l, i) && ss_xstats_find(ss_line_stats(k->p, l, i), stat, &s);
 }
 
-enum ss_host_kind ss_host_kinds_of(struct ss_host_kinds *k, const struct ss_line *l, uint32_t i)
+enum ss_host_kind ss_host_kinds_find(struct ss_host_kinds *k, const struct ss_line *l, uint32_t i)
 {
 	uint32_t meta = l->ev.meta[i];
-	bool known = meta < k->p->x->nevent_meta;
-	if (known && k->known[meta] != SS_KIND_UNREAD)
-		return (enum ss_host_kind)k->known[meta];
 	struct ss_str name = ss_event_name(k->p, meta);
 	enum ss_host_kind kind = ss_host_kind_of_name(name);
 	if (k->marker.n && ss_str_eq(name, k->marker))
@@ -274,7 +274,10 @@ enum ss_host_kind ss_host_kinds_of(struct ss_host_kinds *k, const struct ss_line
 	/* What the program calls a root is a step of some kind: the question, not the answer. */
 	else if (kind == SS_KIND_OTHER && has_stat(k, &k->root, l, i, SS_STAT_ROOT_LEVEL))
 		kind = SS_KIND_SKIP;
-	if (known)
+	if (kind == SS_KIND_COPY && k->has_device && is_driver_call(name))
+		kind = SS_KIND_SYNC;
+	k->any_compile = k->any_compile || kind == SS_KIND_COMPILE;
+	if (meta < k->p->x->nevent_meta)
 		k->known[meta] = (uint8_t)kind;
 	return kind;
 }

@@ -1,5 +1,6 @@
 /*
- * host_kinds.h - what an event on a host's thread is, by its name: the vocabulary of the frameworks' runtimes.
+ * host_kinds.h - what an event on a host's thread is, by its name: the vocabulary of the
+ * frameworks' runtimes.
  */
 #ifndef SS_MODEL_ATTRIBUTION_HOST_KINDS_H
 #define SS_MODEL_ATTRIBUTION_HOST_KINDS_H
@@ -38,13 +39,29 @@ struct ss_host_kinds {
 	struct ss_str marker; /* name of the program's step marker */
 	struct ss_stat_filter hlo_op, function, root;
 	uint8_t *known; /* by metadata */
+	bool has_device;
+	bool any_compile; /* of the names asked for until now */
 };
 
-bool ss_host_kinds_init(struct ss_host_kinds *k, const struct ss_plane *p, struct ss_str marker);
-enum ss_host_kind ss_host_kinds_of(struct ss_host_kinds *k, const struct ss_line *l, uint32_t i);
+/*
+ * With a device, a call of its driver that copies waits for the copy, which is an event of its own.
+ */
+bool ss_host_kinds_init(struct ss_host_kinds *k, const struct ss_plane *p, struct ss_str marker, bool has_device);
+enum ss_host_kind ss_host_kinds_find(struct ss_host_kinds *k, const struct ss_line *l, uint32_t i);
+
+static inline enum ss_host_kind ss_host_kinds_of(struct ss_host_kinds *k, const struct ss_line *l, uint32_t i)
+{
+	uint32_t meta = l->ev.meta[i];
+	bool known = meta < k->p->x->nevent_meta && k->known[meta] != SS_KIND_UNREAD;
+	return known ? (enum ss_host_kind)k->known[meta] : ss_host_kinds_find(k, l, i);
+}
+
 void ss_host_kinds_free(struct ss_host_kinds *k);
 
-/* "update" of "PjitFunction(update)", "damp" of "EagerLocalExecute: __inference_damp_512", "Mul" of "EagerLocalExecute: Mul". */
+/*
+ * "update" of "PjitFunction(update)", "damp" of "EagerLocalExecute: __inference_damp_512", "Mul" of
+ * "EagerLocalExecute: Mul".
+ */
 struct ss_str ss_called_name(struct ss_str event);
 
 #endif

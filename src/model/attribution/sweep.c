@@ -1,6 +1,6 @@
 /*
- * sweep.c - each moment of a unit goes to one claim (exclusive.h), pauses too short to mean anything go to what
- * follows, and the sums.
+ * sweep.c - each moment of a unit goes to one claim (exclusive.h), pauses too short to mean
+ * anything go to what follows, and the sums.
  */
 #include "base/bisect.h"
 #include "base/safe.h"
@@ -89,7 +89,10 @@ static void settle(struct sweep *s, const struct piece *next)
 	bool pause = (p->class == SS_TIME_UNKNOWN || p->class == SS_TIME_SYNC) && dur_ps < SS_SHORT_PAUSE_PS && next;
 	bool started = pause && (s->before == SS_TIME_LAUNCH || next->class == SS_TIME_LAUNCH);
 	if (pause && s->b->has_device) {
-		/* Between kernels it is the start of one if the host is seen starting it, or if it is no longer than that. */
+		/*
+		 * Between kernels it is the start of one if the host is seen starting it, or if it
+		 * is no longer than that.
+		 */
 		if (started || (s->b->is_gpu && works(next->class) && dur_ps < SS_KERNEL_START_PS)) {
 			p->owner = next->class == SS_TIME_LAUNCH ? next->owner : SS_NONE;
 			p->class = SS_TIME_LAUNCH;
@@ -126,7 +129,7 @@ static bool piece(void *ctx, int64_t begin_ps, int64_t end_ps, const struct ss_c
 	return true;
 }
 
-bool ss_attr_sweep(struct ss_attr_build *b, struct ss_claim *claims, size_t n, struct ss_time_unit *out)
+bool ss_attr_sweep(struct ss_attr_build *b, const struct ss_claim *claims, size_t n, struct ss_time_unit *out)
 {
 	struct sweep s = { .b = b, .out = out, .before = SS_TIME_UNKNOWN };
 	b->call_tally = calloc(b->calls.n + 1, sizeof(*b->call_tally));

@@ -1,17 +1,18 @@
 /*
  * thread_claims.c - what the threads of a host claim.
  *
- * A walk over each thread in the order of time with a stack of open events: what an event is depends on what is
- * around it. "shard_args" within a call of a program is the framework's, alone it would be the program's annotation;
- * everything below a compilation is compiling, below a callback the callback.
+ * A walk over each thread in the order of time with a stack of open events: what an event is
+ * depends on what is around it. "shard_args" within a call of a program is the framework's, alone
+ * it would be the program's annotation; everything below a compilation is compiling, below a
+ * callback the callback.
  */
 #include "model/host/event_order.h"
 #include "model/attribution/build.h"
+#include "base/bisect.h"
 #include "base/safe.h"
 
 #include "model/attribution/frames.h"
 #include "model/attribution/thresholds.h"
-#include "model/steps/inferred.h"
 
 #include <stdlib.h>
 
@@ -38,8 +39,53 @@ struct walk {
 	SS_VEC(int64_t) compiled; /* begins of outermost functions that were compiled, ascending */
 	size_t compiled_at;
 	int64_t now_ps;
+	size_t event_at, claim_at; /* of the idle stretches, those before are over: for the next event, the next claim */
 	bool failed;
 };
+
+/* ---- moments that count ---- */
+
+/* The first span from `at` on that ends after the moment: it is mostly near. */
+static size_t idle_after(const struct ss_attr_build *b, size_t at, int64_t t_ps)
+{
+	size_t step = 1, lo = at;
+	while (lo + step <= b->idle.n && b->idle.v[lo + step - 1].end_ps <= t_ps) {
+		lo += step;
+		step *= 2;
+	}
+	size_t hi = lo + step <= b->idle.n ? lo + step - 1 : b->idle.n;
+	SS_BISECT(lo, hi, mid, b->idle.v[mid].end_ps <= t_ps);
+	return lo;
+}
+
+/* Does some device leave a moment of it to threads? Asked for ascending begins. */
+static bool counts(const struct ss_attr_build *b, size_t *at, int64_t begin_ps, int64_t end_ps)
+{
+	if (end_ps <= b->w->begin_ps || begin_ps >= b->w->end_ps)
+		return false;
+	if (!b->has_device)
+		return true;
+	*at = idle_after(b, *at, begin_ps);
+	return *at < b->idle.n && b->idle.v[*at].begin_ps < end_ps;
+}
+
+/* From the first such moment to the last. */
+static bool trim(struct walk *w, int64_t *begin_ps, int64_t *end_ps)
+{
+	if (!counts(w->b, &w->claim_at, *begin_ps, *end_ps))
+		return false;
+	if (!w->b->has_device)
+		return true;
+	const struct ss_stretch *v = w->b->idle.v;
+	size_t last = idle_after(w->b, w->claim_at, *end_ps);
+	if (v[w->claim_at].begin_ps > *begin_ps)
+		*begin_ps = v[w->claim_at].begin_ps;
+	if (last == w->b->idle.n || v[last].begin_ps >= *end_ps)
+		last--;
+	if (v[last].end_ps < *end_ps)
+		*end_ps = v[last].end_ps;
+	return true;
+}
 
 /* ---- claims ---- */
 
@@ -66,7 +112,7 @@ static uint32_t named(struct walk *w, enum ss_time_class class, uint32_t meta, b
 /* The thread is in `o` from begin to end. */
 static void spend(struct walk *w, const struct open_event *o, int64_t begin_ps, int64_t end_ps)
 {
-	if (!o->claims || end_ps <= w->b->w->begin_ps || begin_ps >= w->b->w->end_ps)
+	if (!o->claims || !trim(w, &begin_ps, &end_ps))
 		return;
 	if (o->op) {
 		bool computes = !w->b->has_device && ss_safe_between(begin_ps, end_ps) >= SS_SMALL_OP_PS;
@@ -237,12 +283,6 @@ static void classify(struct walk *w, struct open_event *o, const struct open_eve
 		set_input(w, o, kind == SS_KIND_DEMAND);
 		break;
 	case SS_KIND_COPY:
-		/* With a device the copy is an event of its own: the call that asks for it waits. */
-		if (w->b->has_device && ss_thread_event_of(ss_event_name(w->b->host, meta)) == SS_THREAD_DRIVER_CALL) {
-			set(o, SS_TIME_SYNC, SS_RANK_WAITS);
-			o->claims = w->starter;
-			break;
-		}
 		set(o, SS_TIME_COPY,
 		    w->b->has_device ? w->starter ? SS_RANK_STARTER : SS_RANK_OTHER_CALLS : SS_RANK_COPY);
 		o->claims = !w->data_thread;
@@ -313,7 +353,10 @@ static void begin_event(struct walk *w, uint32_t i)
 		o = *p;
 	classify(w, &o, p, kind, e->meta[i], e->begin_ps[i], e->dur_ps[i]);
 	bool nested = p && p->op;
-	/* An event that outlasts the one it began in ends with it here: what follows is the outer one's caller's. */
+	/*
+	 * An event that outlasts the one it began in ends with it here: what follows is the outer
+	 * one's caller's.
+	 */
 	o.end_ps = ss_xevents_end_ps(e, i);
 	if (p && p->end_ps < o.end_ps)
 		o.end_ps = p->end_ps;
@@ -351,9 +394,11 @@ static bool walk_line(struct ss_attr_build *b, const struct ss_line *l)
 	size_t n = 0;
 	struct ss_event_order *v = ss_events_outer_first(&l->ev, &n);
 	w.data_thread = ss_str_starts(l->name, SS_STR("tf_data_")) && !w.starter;
-	w.failed = !v || !find_compiled(&w, v, n);
+	w.failed = !v || (b->kinds.any_compile && !find_compiled(&w, v, n));
+	/* What another thread does while all devices work is not looked at. */
 	for (size_t i = 0; !w.failed && i < n; i++)
-		begin_event(&w, v[i].event);
+		if (w.starter || counts(b, &w.event_at, v[i].begin_ps, ss_safe_end(v[i].begin_ps, v[i].dur_ps)))
+			begin_event(&w, v[i].event);
 	if (!w.failed)
 		go_on(&w, INT64_MAX);
 	free(v);

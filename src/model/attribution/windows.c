@@ -36,7 +36,10 @@ struct marks {
 	struct ss_str name;
 };
 
-/* A number of a step on an event that the framework has a name for (IteratorGetNext) says to which it belongs. */
+/*
+ * A number of a step on an event that the framework has a name for (IteratorGetNext) says to which
+ * it belongs.
+ */
 static bool mark_of(const struct ss_plane *p, const struct ss_line *l, uint32_t i, const struct ss_stat_filter *f,
 		    int64_t *num)
 {
@@ -60,7 +63,10 @@ static int by_begin(const void *a, const void *b)
 	return x->end_ps > y->end_ps ? -1 : x->end_ps < y->end_ps;
 }
 
-/* Those that begin within another one go; of two that overlap the first ends where the second begins. */
+/*
+ * Those that begin within another one go; of two that overlap the first ends where the second
+ * begins.
+ */
 static void make_disjoint(struct ss_windows *w)
 {
 	size_t k = 0;
@@ -78,11 +84,22 @@ static void make_disjoint(struct ss_windows *w)
 	w->n = k + 1;
 }
 
+/* Is there any that marks by its name? Else events without the stat need no look. */
+static bool has_named_marks(const struct ss_plane *p)
+{
+	for (uint32_t i = 0; i < p->x->nevent_meta; i++)
+		if (ss_str_starts(p->x->event_meta[i].name, SS_STR("ProfilerStep#")))
+			return true;
+	return false;
+}
+
 static bool read_marks(struct marks *best, const struct ss_plane *p)
 {
 	static const enum ss_stat stats[] = { SS_STAT_STEP_NUM };
 	struct ss_stat_filter f = ss_stat_filter_of(p->x, stats, SS_COUNT(stats));
 	uint64_t best_ps = 0;
+	if (f.none && !has_named_marks(p))
+		return true;
 	for (uint32_t k = 0; k < p->nlines; k++) {
 		const struct ss_line *l = &p->lines[k];
 		struct marks m = { .line = l, .name = SS_STR("") };
@@ -100,7 +117,9 @@ static bool read_marks(struct marks *best, const struct ss_plane *p)
 				m.name = ss_event_name(p, l->ev.meta[i]);
 			}
 		}
-		/* Many short marks on a helper's thread say less than those in which the time goes. */
+		/*
+		 * Many short marks on a helper's thread say less than those in which the time goes.
+		 */
 		if (ok && m.v.n && sum_ps > best_ps) {
 			struct marks swap = *best;
 			*best = m;
@@ -116,7 +135,10 @@ static bool read_marks(struct marks *best, const struct ss_plane *p)
 
 /* ---- steps of others ---- */
 
-/* As the program counts them: the number in the name of the device's step, or of the marker around its middle. */
+/*
+ * As the program counts them: the number in the name of the device's step, or of the marker around
+ * its middle.
+ */
 static int64_t number_of(const struct ss_step *s, const struct ss_line *device, const struct ss_plane *p,
 			 const struct marks *m)
 {
@@ -157,8 +179,8 @@ static bool is_marked(const struct marks *m, int64_t at_ps)
 }
 
 /*
- * A device's own steps end with its work. What follows up to the next is the program's step still, where the
- * program marks it so or marks nothing.
+ * A device's own steps end with its work. What follows up to the next is the program's step still,
+ * where the program marks it so or marks nothing.
  */
 static void extend(struct ss_windows *w, const struct marks *m)
 {
@@ -195,8 +217,8 @@ static bool work_between(const struct ss_windows *w, const struct ss_host *h, ui
 }
 
 /*
- * Where programs are started and not waited for, a mark is over when all is started, and the device works on behind
- * it: the step lasts until the next begins.
+ * Where programs are started and not waited for, a mark is over when all is started, and the device
+ * works on behind it: the step lasts until the next begins.
  */
 static bool extend_to_work(struct ss_windows *w, const struct ss_host *h)
 {
@@ -297,7 +319,10 @@ static bool find_outliers(struct ss_windows *w)
 	return true;
 }
 
-/* Does the event say that the program ran? Python's frames are around the profiler's own start and stop as well. */
+/*
+ * Does the event say that the program ran? Python's frames are around the profiler's own start and
+ * stop as well.
+ */
 static bool is_work(const struct ss_plane *p, uint32_t meta)
 {
 	if (p->kind != SS_PLANE_HOST_CPU)
