@@ -8,6 +8,7 @@
  */
 #include "legacy/model/end_to_end.h"
 #include "tools/tool.h"
+#include "tools/words.h"
 
 #include <math.h>
 
@@ -164,6 +165,40 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return !first.code || ss_result_note(out, SS_WARNING, ss_arena_str(q->arena, ss_str_from(first.text))) || ss_fail_mem(err);
 }
 
+static double of_category(const struct ss_table *t, struct ss_str file, const char *category)
+{
+	for (size_t i = 0; i < t->nrows; i++)
+		if (ss_str_eq(ss_cell_str(t, i, "file"), file) &&
+		    ss_str_is(ss_cell_str(t, i, "category"), category))
+			return ss_cell_f64(t, i, "duration_ms");
+	return 0;
+}
+
+/* Of the newest log. */
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *t = ss_result_find(out, "breakdown");
+	double train = ss_result_number(out, "training_ms"),
+	       start = ss_result_number(out, "start_ms");
+	(void)q;
+	if (!t->nrows)
+		return true;
+	struct ss_str file = ss_cell_str(t, t->nrows - 1, "file");
+	double eval = of_category(t, file, "eval"), predict = of_category(t, file, "predict");
+	bool ok = train > 0 ? ss_say(out,
+				     "The training session takes %s. Starting the system, building "
+				     "the model and filling the infeed "
+				     "take %s of it.",
+				     ss_value_words(SS_UNIT_MS, train).s,
+				     ss_share_words(SS_UNIT_MS, start, train).s)
+			    : ss_result_say(out, SS_STR("The log has no whole training session."));
+	if (ok && eval > 0)
+		ok = ss_say(out, "Evaluation takes %s.", ss_value_words(SS_UNIT_MS, eval).s);
+	if (ok && predict > 0)
+		ok = ss_say(out, "Prediction takes %s.", ss_value_words(SS_UNIT_MS, predict).s);
+	return ok || ss_fail_mem(err);
+}
+
 const struct ss_tool ss_tool_end_to_end = {
 	.name = "end_to_end",
 	.title = "End-to-End",
@@ -171,4 +206,5 @@ const struct ss_tool ss_tool_end_to_end = {
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS,
 	.run = run,
+	.conclude = conclude,
 };

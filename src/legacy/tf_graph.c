@@ -1,9 +1,10 @@
 /*
- * tf_graph.c - the TensorFlow graph of an event file by name scopes, and what of it a TPU could run.
+ * tf_graph.c - the TensorFlow graph of an event file by name scopes, and what of it a TPU could
+ * run.
  *
- * The rules stand in legacy/model/tfgraph.h. Without parameters the answer is of the whole graph: its
- * scopes with their shares, the operations that a TPU would not run with their attributes, and all
- * operators. With `scope` it is of that scope, and holds what is needed to draw it: what stands
+ * The rules stand in legacy/model/tfgraph.h. Without parameters the answer is of the whole graph:
+ * its scopes with their shares, the operations that a TPU would not run with their attributes, and
+ * all operators. With `scope` it is of that scope, and holds what is needed to draw it: what stands
  * directly in it, and how that is connected. With `node` the attributes and neighbours are that
  * operation's.
  *
@@ -14,6 +15,7 @@
 #include "base/vec.h"
 #include "legacy/model/tfgraph.h"
 #include "tools/tool.h"
+#include "tools/words.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -296,7 +298,10 @@ static bool index_ops(struct graph_answer *j)
 	return ok;
 }
 
-/* The operation that an input of `user` comes from, SS_NONE if there is none: an argument of a function, say. */
+/*
+ * The operation that an input of `user` comes from, SS_NONE if there is none: an argument of a
+ * function, say.
+ */
 static uint32_t source_of(const struct graph_answer *j, const struct ss_graph_node *user, struct ss_str name)
 {
 	uint32_t i = ss_u64map_get(&j->by_name, key_of(user, name));
@@ -489,7 +494,10 @@ static const struct ss_tfgraph *pick(const struct ss_request *q, struct ss_resul
 	return NULL;
 }
 
-/* What the compatible share does not tell: functions are not judged, and TensorFlow 2 has little else. */
+/*
+ * What the compatible share does not tell: functions are not judged, and TensorFlow 2 has little
+ * else.
+ */
 static bool note_functions(struct graph_answer *j)
 {
 	uint32_t in_functions = j->g->scopes[j->top].n[SS_TF_FUNCTION], unknown = 0;
@@ -533,6 +541,35 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return ok || ss_fail_mem(err);
 }
 
+/* An estimate from the operators' names: nothing was compiled. */
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *t = ss_result_find(out, "scopes");
+	const char *where =
+		ss_request_param(q, &ss_tool_tf_graph, "scope").n ? " of this scope" : "";
+	double ops = ss_result_number(out, "ops"), bad = ss_result_number(out, "incompatible"),
+	       aside = ss_result_number(out, "not_judged");
+	if (!t->nrows || !(ops > 0))
+		return true;
+	bool ok = bad > 0 ? ss_say(out, "A TPU does not run %.0f of the %.0f operations%s.", bad,
+				   ops, where)
+			  : ss_say(out,
+				   "None of the %.0f operations%s is known to be one that a TPU "
+				   "does not run.",
+				   ops, where);
+	if (ok && bad > 0)
+		ok = ss_result_say(
+			out,
+			SS_STR("Outside of the training loop they run on the host, and may stay."));
+	if (ok && aside > 0)
+		ok = ss_say(out,
+			    "%.0f are not judged: they stand in functions, or were placed by hand "
+			    "on another device.",
+			    aside);
+	return (ok && ss_result_say(out, SS_STR("Nothing was compiled: this is an estimate."))) ||
+	       ss_fail_mem(err);
+}
+
 const struct ss_tool ss_tool_tf_graph = {
 	.name = "tf_graph",
 	.title = "TF graph",
@@ -542,4 +579,5 @@ const struct ss_tool ss_tool_tf_graph = {
 	.params = params,
 	.nparams = SS_COUNT(params),
 	.run = run,
+	.conclude = conclude,
 };

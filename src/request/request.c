@@ -63,7 +63,8 @@ bool ss_tool_request_run(struct ss_tool_request *a, struct ss_err *err)
 {
 	struct ss_request q = { .model = a->model, .params = a->params, .nparams = a->nparams, .arena = &a->arena,
 			      .as_xprof = a->format == SS_FORMAT_XPROF || a->format == SS_FORMAT_CSV,
-			      .for_people = a->format == SS_FORMAT_JSON || a->format == SS_FORMAT_TEXT,
+			      .for_people = a->format == SS_FORMAT_JSON || a->format == SS_FORMAT_TEXT ||
+					    (a->format == SS_FORMAT_CSV_IDS && ss_str_is(a->table, "all")),
 			      .as_tables = a->format == SS_FORMAT_TEXT || a->format == SS_FORMAT_CSV ||
 					   a->format == SS_FORMAT_CSV_IDS };
 	ss_result_init(&a->result, &a->arena);
@@ -90,11 +91,32 @@ static bool no_such_table(const struct ss_tool_request *a, struct ss_err *err)
 		       SS_ARG(a->table), SS_ARG(names));
 }
 
+/* A line that begins with "#", whatever the names in it hold. */
+static void write_remark(struct ss_str text, struct ss_out *o)
+{
+	ss_out_lit(o, "# ");
+	for (size_t i = 0; i < text.n; i++)
+		ss_out_char(o, text.p[i] == '\n' || text.p[i] == '\r' ? ' ' : text.p[i]);
+	ss_out_char(o, '\n');
+}
+
+static void write_conclusion(const struct ss_conclusion *a, struct ss_out *o)
+{
+	if (!a->text.n)
+		return;
+	write_remark(a->text, o);
+	for (size_t i = 0; i < a->nmore; i++)
+		write_remark(a->more[i], o);
+	ss_out_char(o, '\n');
+}
+
 static bool write_csv(const struct ss_tool_request *a, struct ss_out *o, struct ss_err *err)
 {
 	const struct ss_result *r = &a->result;
 	bool first = !a->table.n, all = ss_str_is(a->table, "all"), any = false;
 	size_t written = 0;
+	if (all)
+		write_conclusion(&r->conclusion, o);
 	for (size_t i = 0; i < r->ntables; i++) {
 		const struct ss_table *t = &r->tables[i];
 		any = any || t->ncols;

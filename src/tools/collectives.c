@@ -7,6 +7,7 @@
 #include "model/cluster/robust.h"
 #include "tools/cluster_notes.h"
 #include "tools/torch_collectives.h"
+#include "tools/words.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -301,12 +302,69 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return ok || ss_fail_mem(err);
 }
 
+static bool say_clocks(struct ss_result *out)
+{
+	const struct ss_table *t = ss_result_find(out, "clocks");
+	size_t other = 0, largest = SS_NPOS;
+	for (size_t i = 0; i < t->nrows; i++) {
+		double v = fabs(ss_cell_f64(t, i, "offset_us"));
+		if (!ss_str_is(ss_cell_str(t, i, "state"), "corrected"))
+			continue;
+		other++;
+		if (largest == SS_NPOS || v > fabs(ss_cell_f64(t, largest, "offset_us")))
+			largest = i;
+	}
+	if (!other || ss_cell_f64(t, largest, "offset_us") == 0)
+		return true;
+	return ss_say(out, "Clocks were corrected on %s; that of '" SS_FMT "' differs most, by %s.",
+		      ss_count_words((double)other, "host").s,
+		      SS_ARG(ss_cell_str(t, largest, "host")),
+		      ss_value_words(SS_UNIT_US, fabs(ss_cell_f64(t, largest, "offset_us"))).s);
+}
+
+/* The operation that others wait for longest, and who comes last to it. */
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *t = ss_result_find(out, "by_op");
+	size_t top = SS_NPOS;
+	double max = -1;
+	(void)q;
+	for (size_t i = 0; i < t->nrows; i++) {
+		double v =
+			ss_cell_f64(t, i, "occurrences") * (ss_cell_f64(t, i, "wait_max_mean_us") +
+							    ss_cell_f64(t, i, "transfer_mean_us"));
+		if (v > max) {
+			max = v;
+			top = i;
+		}
+	}
+	if (top == SS_NPOS)
+		return true;
+	double transfer = ss_cell_f64(t, top, "transfer_mean_us"),
+	       wait = ss_cell_f64(t, top, "wait_max_mean_us");
+	struct ss_str last = ss_cell_str(t, top, "top_last_host");
+	bool ok = ss_say(out,
+			 "The collective that costs most is '" SS_FMT
+			 "', executed %.0f times: it transfers for %s on average.",
+			 SS_ARG(ss_cell_str(t, top, "op")), ss_cell_f64(t, top, "occurrences"),
+			 ss_value_words(SS_UNIT_US, transfer).s);
+	if (ok && wait > 0)
+		ok = ss_say(out, "The first participant waits %s on average for the last one.",
+			    ss_value_words(SS_UNIT_US, wait).s);
+	if (ok && last.n)
+		ok = ss_say(out, "Host '" SS_FMT "' comes last in %s of them.", SS_ARG(last),
+			    ss_value_words(SS_UNIT_FRAC, ss_cell_f64(t, top, "top_last_frac")).s);
+	return (ok && say_clocks(out)) || ss_fail_mem(err);
+}
+
 const struct ss_tool ss_tool_collectives = {
 	.name = "collectives",
 	.title = "Collectives",
-	.summary = "Collectives over all hosts: who came last, waiting, transfer, rates; and how the hosts' clocks differ",
+	.summary = "Collectives over all hosts: who came last, waiting, transfer, rates; and how "
+		   "the hosts' clocks differ",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_SESSION,
 	.facts = SS_FACTS_CLUSTER,
 	.run = run,
+	.conclude = conclude,
 };

@@ -6,6 +6,7 @@
 #include "model/cluster/critical_path.h"
 #include "tools/cluster_notes.h"
 #include "tools/torch_critical_path.h"
+#include "tools/words.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -220,14 +221,40 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return ok;
 }
 
+/* What the steps' critical paths consist of, all steps together. */
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *t = ss_result_find(out, "categories"),
+			      *ops = ss_result_find(out, "ops");
+	struct ss_greatest top = ss_greatest_kind(t, "path_us", "category");
+	struct ss_greatest op = ss_greatest_row(ops, "path_us", NULL, NULL);
+	(void)q;
+	if (top.row == SS_NPOS)
+		return true;
+	bool ok = ss_say(out, "Most of the critical path of all steps is '" SS_FMT "': %s.",
+			 SS_ARG(ss_cell_str(t, top.row, "category")),
+			 ss_share_words(SS_UNIT_US, top.value, top.sum).s);
+	if (ok && op.row != SS_NPOS)
+		ok = ss_say(out,
+			    "The longest part of one step is '" SS_FMT
+			    "' in step %lld: %s, %s of the step.",
+			    SS_ARG(ss_cell_str(ops, op.row, "op")),
+			    (long long)ss_cell_i64(ops, op.row, "step_num"),
+			    ss_value_words(SS_UNIT_US, op.value).s,
+			    ss_value_words(SS_UNIT_FRAC, ss_cell_f64(ops, op.row, "path_frac")).s);
+	return ok || ss_fail_mem(err);
+}
+
 const struct ss_tool ss_tool_critical_path = {
 	.name = "critical_path",
 	.title = "Critical path",
-	.summary = "What each step's length consists of over all hosts: operations, transfers, launches, input",
+	.summary = "What each step's length consists of over all hosts: operations, transfers, "
+		   "launches, input",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_SESSION,
 	.params = params,
 	.nparams = SS_COUNT(params),
 	.facts = SS_FACTS_CLUSTER,
 	.run = run,
+	.conclude = conclude,
 };

@@ -11,6 +11,7 @@
 #include "model/torch/device.h"
 #include "model/torch/steps.h"
 #include "tools/torch_tool.h"
+#include "tools/words.h"
 
 enum { R_RANK, R_HOST, R_COMPUTATION, R_OVERLAP, R_COMMUNICATION, R_OTHER, R_COLS };
 
@@ -297,6 +298,45 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return ok;
 }
 
+/* In collectives the rank that waits least is the one that the others wait for. */
+static bool say_waiting(struct ss_result *out, const struct ss_table *t)
+{
+	struct ss_greatest most = ss_greatest_row(t, "wait_us", NULL, NULL);
+	size_t least = 0;
+	if (most.row == SS_NPOS || t->nrows < 2)
+		return true;
+	for (size_t i = 1; i < t->nrows; i++)
+		if (ss_cell_f64(t, i, "wait_us") < ss_cell_f64(t, least, "wait_us"))
+			least = i;
+	return ss_say(
+		out,
+		"Rank %lld waits longest in collectives: %s of their time. Rank %lld waits least, "
+		"%s: the others wait for it.",
+		(long long)ss_cell_i64(t, most.row, "rank"),
+		ss_share_words(SS_UNIT_US, most.value, ss_cell_f64(t, most.row, "total_us")).s,
+		(long long)ss_cell_i64(t, least, "rank"),
+		ss_value_words(SS_UNIT_US, ss_cell_f64(t, least, "wait_us")).s);
+}
+
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *t = ss_result_find(out, "ranks");
+	struct ss_greatest most = ss_greatest_row(t, "communication_us", NULL, NULL);
+	(void)q;
+	bool ok = say_waiting(out, ss_result_find(out, "waiting"));
+	if (ok && most.row != SS_NPOS) {
+		double step = ss_cell_f64(t, most.row, "computation_us") +
+			      ss_cell_f64(t, most.row, "overlap_us") + most.value +
+			      ss_cell_f64(t, most.row, "other_us");
+		ok = ss_say(
+			out,
+			"Communication that nothing hides takes most on rank %lld: %s of a step.",
+			(long long)ss_cell_i64(t, most.row, "rank"),
+			ss_share_words(SS_UNIT_US, most.value, step).s);
+	}
+	return ok || ss_fail_mem(err);
+}
+
 const struct ss_tool ss_tool_distributed = {
 	.name = "distributed",
 	.title = "Distributed",
@@ -305,4 +345,5 @@ const struct ss_tool ss_tool_distributed = {
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS,
 	.present = ss_host_is_torch,
 	.run = run,
+	.conclude = conclude,
 };

@@ -5,6 +5,7 @@
  */
 #include "model/cluster/exposed.h"
 #include "tools/cluster_notes.h"
+#include "tools/words.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -188,12 +189,53 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return ok || ss_fail_mem(err);
 }
 
+/* Where the steps of the host with the most exposed communication go. */
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *t = ss_result_find(out, "hosts"), *ops = ss_result_find(out, "ops");
+	struct ss_greatest transfer = ss_greatest_row(ops, "exposed_transfer_us", NULL, NULL);
+	size_t top = 0;
+	double max = -1;
+	(void)q;
+	for (size_t i = 0; i < t->nrows; i++) {
+		double v = ss_cell_f64(t, i, "exposed_wait_us") +
+			   ss_cell_f64(t, i, "exposed_transfer_us");
+		if (v > max) {
+			max = v;
+			top = i;
+		}
+	}
+	if (!t->nrows || !(ss_cell_f64(t, top, "step_us") > 0))
+		return true;
+	if (!(max > 0))
+		return ss_result_say(out, SS_STR("No communication is exposed: computing hides it, "
+						 "or there is none.")) ||
+		       ss_fail_mem(err);
+	bool ok = ss_say(out,
+			 "On '" SS_FMT "' communication that no computing hides takes %s of a mean "
+				       "step: %s of waiting for who is late, %s "
+			 "of transfer.",
+			 SS_ARG(ss_cell_str(t, top, "host")),
+			 ss_share_words(SS_UNIT_US, max, ss_cell_f64(t, top, "step_us")).s,
+			 ss_value_words(SS_UNIT_US, ss_cell_f64(t, top, "exposed_wait_us")).s,
+			 ss_value_words(SS_UNIT_US, ss_cell_f64(t, top, "exposed_transfer_us")).s);
+	if (ok && transfer.row != SS_NPOS)
+		ok = ss_say(out,
+			    "The operation with the most exposed transfer is '" SS_FMT
+			    "': %s of all devices and steps.",
+			    SS_ARG(ss_cell_str(ops, transfer.row, "op")),
+			    ss_share_words(SS_UNIT_US, transfer.value, transfer.sum).s);
+	return ok || ss_fail_mem(err);
+}
+
 const struct ss_tool ss_tool_exposed_communication = {
 	.name = "exposed_communication",
 	.title = "Exposed communication",
-	.summary = "Where each device's steps went: compute, waiting for late hosts, transfers, copies, idle and why",
+	.summary = "Where each device's steps went: compute, waiting for late hosts, transfers, "
+		   "copies, idle and why",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_SESSION,
 	.facts = SS_FACTS_CLUSTER,
 	.run = run,
+	.conclude = conclude,
 };

@@ -12,6 +12,7 @@
 #include "model/host/opname.h"
 #include "model/ops/framework_ops.h"
 #include "model/ops/roofline.h"
+#include "tools/words.h"
 
 #define MAX_OPS 500
 
@@ -213,6 +214,44 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return ok || ss_fail_mem(err);
 }
 
+/* What takes most on the device and on the host, idle time left aside. */
+static bool say_side(struct ss_result *out, const struct ss_table *t, const char *side, const char *whose)
+{
+	struct ss_greatest top = ss_greatest_row(t, "total_self_time", "host_or_device", side);
+	if (top.row == SS_NPOS)
+		return true;
+	return ss_say(out, "'" SS_FMT "' takes the most time of the %s operations: %s, in %s.",
+		      SS_ARG(ss_cell_str(t, top.row, "operation")), whose, ss_share_words(SS_UNIT_US, top.value, top.sum).s,
+		      ss_count_words(ss_cell_f64(t, top.row, "occurrences"), "run").s);
+}
+
+static bool say_idle(struct ss_result *out, const struct ss_table *t)
+{
+	for (size_t i = 0; i < t->nrows; i++)
+		if (ss_str_is(ss_cell_str(t, i, "type"), "IDLE") && ss_str_is(ss_cell_str(t, i, "host_or_device"), "Device")) {
+			double frac = ss_cell_f64(t, i, "device_total_self_time_percent");
+			double idle = ss_cell_f64(t, i, "total_self_time");
+			if (!(frac > 0 && frac < 1))
+				return true;
+			return ss_say(out, "No operation runs on the device for %s of its time, which is not part of these shares.",
+				      ss_share_words(SS_UNIT_US, idle, idle / frac).s);
+		}
+	return true;
+}
+
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *t = &out->tables[out->ntables > 1 ? 1 : 0];
+	(void)q;
+	bool device = ss_greatest_row(t, "total_self_time", "host_or_device", "Device").row != SS_NPOS;
+	bool ok = say_side(out, t, "Device", "device's") && say_side(out, t, "Host", "host's");
+	if (ok && device)
+		ok = say_idle(out, &out->tables[0]);
+	else if (ok && t->nrows)
+		ok = ss_result_say(out, SS_STR("No operation of a framework was traced on a device."));
+	return ok || ss_fail_mem(err);
+}
+
 const struct ss_tool ss_tool_framework_op_stats = {
 	.name = "framework_op_stats",
 	.title = "Framework op stats",
@@ -221,4 +260,5 @@ const struct ss_tool ss_tool_framework_op_stats = {
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_VISITS,
 	.facts = SS_FACTS_ENV | SS_FACTS_OPS,
 	.run = run,
+	.conclude = conclude,
 };

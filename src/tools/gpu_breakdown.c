@@ -5,6 +5,7 @@
  */
 #include "model/torch/device.h"
 #include "tools/torch_tool.h"
+#include "tools/words.h"
 
 enum {
 	D_DEVICE, D_SPAN, D_IDLE, D_COMPUTE, D_NON_COMPUTE, D_COMMUNICATION, D_MEMORY, D_OVERLAP, D_EXPOSED, D_OVERLAP_FRAC, D_COLS
@@ -118,12 +119,40 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return ok || ss_fail_mem(err);
 }
 
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *t = ss_result_find(out, "devices");
+	struct ss_greatest idle = ss_greatest_row(t, "idle_us", NULL, NULL);
+	struct ss_greatest exposed = ss_greatest_row(t, "exposed_communication_us", NULL, NULL);
+	(void)q;
+	if (!t->nrows)
+		return true;
+	size_t row = idle.row == SS_NPOS ? 0 : idle.row;
+	double span_us = ss_cell_f64(t, row, "span_us");
+	bool ok =
+		ss_say(out, "Nothing runs on GPU %lld for %s, from its first event to its last%s.",
+		       (long long)ss_cell_i64(t, row, "device"),
+		       ss_share_words(SS_UNIT_US, ss_cell_f64(t, row, "idle_us"), span_us).s,
+		       t->nrows > 1 ? "; it is the GPU with the most idle time" : "") &&
+		ss_say(out, "It computes for %s.",
+		       ss_share_words(SS_UNIT_US, ss_cell_f64(t, row, "compute_us"), span_us).s);
+	if (ok && exposed.row != SS_NPOS)
+		ok = ss_say(out, "On GPU %lld communication that no computing hides takes %s.",
+			    (long long)ss_cell_i64(t, exposed.row, "device"),
+			    ss_share_words(SS_UNIT_US, exposed.value,
+					   ss_cell_f64(t, exposed.row, "span_us"))
+				    .s);
+	return ok || ss_fail_mem(err);
+}
+
 const struct ss_tool ss_tool_gpu_breakdown = {
 	.name = "gpu_breakdown",
 	.title = "GPU breakdown",
-	.summary = "PyTorch: compute, communication, memory and idle time of GPUs, occupancy, what streams wait for",
+	.summary = "PyTorch: compute, communication, memory and idle time of GPUs, occupancy, what "
+		   "streams wait for",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_OURS,
 	.present = ss_host_is_torch,
 	.run = run,
+	.conclude = conclude,
 };

@@ -13,6 +13,7 @@
 #include "hlo/text.h"
 #include "table/cols.h"
 #include "tools/graph_tables.h"
+#include "tools/words.h"
 
 #define MAX_NODES 5000
 #define MAX_FOUND 200
@@ -318,6 +319,24 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return ok;
 }
 
+/* What is drawn, and of which program. */
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *t = ss_result_find(out, "nodes");
+	struct ss_str module = ss_prop_words(out, "module"), root = ss_prop_words(out, "node_name");
+	(void)q;
+	if (!t->nrows || !module.n)
+		return true;
+	struct ss_words n = ss_count_words((double)t->nrows, "instruction");
+	bool ok = root.n ? ss_say(out, "The graph shows %s around '" SS_FMT "' of '" SS_FMT "'.",
+				  n.s, SS_ARG(root), SS_ARG(module))
+			 : ss_say(out,
+				  "The graph shows %s of the computation '" SS_FMT "' of '" SS_FMT
+				  "'.",
+				  n.s, SS_ARG(ss_prop_words(out, "computation")), SS_ARG(module));
+	return ok || ss_fail_mem(err);
+}
+
 const struct ss_tool ss_tool_graph_viewer = {
 	.name = "graph_viewer",
 	.title = "Graph viewer",
@@ -327,4 +346,5 @@ const struct ss_tool ss_tool_graph_viewer = {
 	.nparams = SS_COUNT(params),
 	.present = ss_module_present,
 	.run = run,
+	.conclude = conclude,
 };

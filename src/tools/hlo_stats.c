@@ -12,6 +12,7 @@
 #include "model/host/opname.h"
 #include "model/ops/framework_ops.h"
 #include "model/ops/roofline.h"
+#include "tools/words.h"
 
 enum {
 	COL_RANK,
@@ -196,6 +197,37 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return (t && add_rows(t, &ops->device, env)) || ss_fail_mem(err);
 }
 
+/* What takes most, where it comes from, and what is computed again to save memory. */
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *t = &out->tables[0];
+	struct ss_greatest top = ss_greatest_row(t, "total_self_time", NULL, NULL);
+	struct ss_greatest kind = ss_greatest_kind(t, "total_self_time", "category");
+	struct ss_greatest again =
+		ss_greatest_row(t, "total_self_time", "hlo_rematerialization", "Yes");
+	(void)q;
+	if (top.row == SS_NPOS)
+		return true;
+	struct ss_str op = ss_cell_str(t, top.row, "tf_op_name");
+	bool ok = ss_say(out, "'" SS_FMT "' takes the most time of all operations: %s, in %s.",
+			 SS_ARG(ss_cell_str(t, top.row, "hlo_op_name")),
+			 ss_share_words(SS_UNIT_US, top.value, top.sum).s,
+			 ss_count_words(ss_cell_f64(t, top.row, "occurrences"), "run").s);
+	if (ok && op.n)
+		ok = ss_say(out, "It was compiled from '" SS_FMT "'.", SS_ARG(op));
+	if (ok && kind.row != SS_NPOS &&
+	    !ss_str_is(ss_cell_str(t, kind.row, "category"), "unknown"))
+		ok = ss_say(out, "The category with the most time is '" SS_FMT "': %s.",
+			    SS_ARG(ss_cell_str(t, kind.row, "category")),
+			    ss_share_words(SS_UNIT_US, kind.value, kind.sum).s);
+	if (ok && again.row != SS_NPOS)
+		ok = ss_say(out,
+			    "Operations that are computed again to save memory (rematerialization) "
+			    "take %s.",
+			    ss_share_words(SS_UNIT_US, again.sum, top.sum).s);
+	return ok || ss_fail_mem(err);
+}
+
 const struct ss_tool ss_tool_hlo_stats = {
 	.name = "hlo_stats",
 	.title = "HLO op stats",
@@ -203,4 +235,5 @@ const struct ss_tool ss_tool_hlo_stats = {
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ONE_TABLE,
 	.run = run,
+	.conclude = conclude,
 };

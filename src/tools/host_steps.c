@@ -4,6 +4,7 @@
  */
 #include "model/cluster/straggler.h"
 #include "tools/cluster_notes.h"
+#include "tools/words.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -147,6 +148,28 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return ok;
 }
 
+/* Who is there, and which recordings are cut or missing. */
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *t = ss_result_find(out, "hosts");
+	size_t whole = 0, bad = SS_NPOS;
+	(void)q;
+	for (size_t i = 0; i < t->nrows; i++) {
+		bool ok = ss_str_is(ss_cell_str(t, i, "state"), "ok");
+		whole += ok;
+		bad = !ok && bad == SS_NPOS ? i : bad;
+	}
+	if (!t->nrows)
+		return true;
+	if (bad == SS_NPOS && t->nrows == 1)
+		return ss_result_say(out, SS_STR("The profile is of one host, and its recording is whole.")) || ss_fail_mem(err);
+	if (bad == SS_NPOS)
+		return ss_say(out, "The recordings of all %zu hosts are whole.", t->nrows) || ss_fail_mem(err);
+	out->conclusion.mood = SS_MOOD_WARN;
+	return ss_say(out, "%zu of %zu hosts have a whole recording; that of '" SS_FMT "' is " SS_FMT ".", whole, t->nrows,
+		      SS_ARG(ss_cell_str(t, bad, "host")), SS_ARG(ss_cell_str(t, bad, "state"))) || ss_fail_mem(err);
+}
+
 const struct ss_tool ss_tool_host_steps = {
 	.name = "host_steps",
 	.title = "Hosts and steps",
@@ -157,4 +180,5 @@ const struct ss_tool ss_tool_host_steps = {
 	.nparams = SS_COUNT(params),
 	.facts = SS_FACTS_CLUSTER,
 	.run = run,
+	.conclude = conclude,
 };

@@ -9,7 +9,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "model/runtime/inference.h"
-#include "tools/tool.h"
+#include "tools/inference_words.h"
 
 #include <stdlib.h>
 
@@ -843,4 +843,5 @@ const struct ss_tool ss_tool_inference_profile = {
 	.nparams = SS_COUNT(params),
 	.present = present,
 	.run = run,
+	.conclude = ss_inference_conclude,
 };

@@ -7,6 +7,7 @@
  * no pattern.
  */
 #include "tools/torch_tool.h"
+#include "tools/words.h"
 
 #define LEAST 3
 #define MOST 64
@@ -156,6 +157,22 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return ok || ss_fail_mem(err);
 }
 
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *t = &out->tables[0];
+	struct ss_greatest top = ss_greatest_row(t, "device_us", NULL, NULL);
+	(void)q;
+	return top.row == SS_NPOS ||
+	       ss_say(out,
+		      "'" SS_FMT "' launches the sequence of kernels with the most time: %.0f "
+				 "kernels, %.0f times, %s on the device. One "
+		      "kernel in their place, or a graph, would launch less.",
+		      SS_ARG(ss_cell_str(t, top.row, "operator")),
+		      ss_cell_f64(t, top.row, "length"), ss_cell_f64(t, top.row, "occurrences"),
+		      ss_value_words(SS_UNIT_US, top.value).s) ||
+	       ss_fail_mem(err);
+}
+
 const struct ss_tool ss_tool_kernel_sequences = {
 	.name = "kernel_sequences",
 	.title = "Kernel sequences",
@@ -164,4 +181,5 @@ const struct ss_tool ss_tool_kernel_sequences = {
 	.flags = SS_TOOL_OURS,
 	.present = ss_host_is_torch,
 	.run = run,
+	.conclude = conclude,
 };

@@ -11,8 +11,10 @@
 #include "model/torch/torch.h"
 #include "tools/tool.h"
 
+#include "base/cxx_name.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "tools/words.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -182,13 +184,64 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return add_torch(q, out, err);
 }
 
+/*
+ * Does any kernel of this operation use Tensor Cores? An operation launches others besides:
+ * transposes, fills.
+ */
+static bool operation_uses_them(const struct ss_table *t, struct ss_str op)
+{
+	for (size_t i = 0; i < t->nrows; i++)
+		if (ss_cell_bool(t, i, "is_kernel_using_tensor_core") &&
+		    ss_str_eq(ss_cell_str(t, i, "op_name"), op))
+			return true;
+	return false;
+}
+
+/* They are told by the names of kernels: where none is known to use them, nothing is said. */
+static bool say_tensor_cores(struct ss_result *out, const struct ss_table *t,
+			     const struct ss_greatest *top)
+{
+	double using_us = 0;
+	for (size_t i = 0; i < t->nrows; i++)
+		if (ss_cell_bool(t, i, "is_kernel_using_tensor_core"))
+			using_us += ss_cell_f64(t, i, "total_duration_us");
+	if (!(using_us > 0))
+		return true;
+	if (ss_cell_bool(t, top->row, "is_op_tensor_core_eligible") &&
+	    !operation_uses_them(t, ss_cell_str(t, top->row, "op_name")) &&
+	    !ss_result_say(out, SS_STR("That operation could use Tensor Cores; none of its kernels "
+				       "is known to use them.")))
+		return false;
+	return ss_say(out, "Kernels that are known to use Tensor Cores take %s.",
+		      ss_share_words(SS_UNIT_US, using_us, top->sum).s);
+}
+
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *t = &out->tables[0];
+	struct ss_greatest top = ss_greatest_row(t, "total_duration_us", NULL, NULL);
+	if (top.row == SS_NPOS)
+		return true;
+	struct ss_str op = ss_cell_str(t, top.row, "op_name");
+	bool ok = ss_say(
+		out, "The kernel '" SS_FMT "' takes the most time: %s of all kernels, in %s.",
+		SS_ARG(ss_cxx_short_name(ss_cell_str(t, top.row, "kernel_name"), q->arena)),
+		ss_share_words(SS_UNIT_US, top.value, top.sum).s,
+		ss_count_words(ss_cell_f64(t, top.row, "occurrences"), "launch").s);
+	if (ok && op.n)
+		ok = ss_say(out, "The operation '" SS_FMT "' launches it.", SS_ARG(op));
+	return (ok && say_tensor_cores(out, t, &top)) || ss_fail_mem(err);
+}
+
 const struct ss_tool ss_tool_kernel_stats = {
 	.name = "kernel_stats",
 	.title = "Kernel stats",
-	.summary = "GPU kernels by time, with registers, shared memory, occupancy and use of tensor cores",
+	.summary = "GPU kernels by time, with registers, shared memory, occupancy and use of "
+		   "tensor cores",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONE_TABLE | SS_TOOL_VISITS,
 	.facts = SS_FACTS_OPS,
 	.present = present,
 	.run = run,
+	.conclude = conclude,
 };

@@ -11,6 +11,7 @@
  */
 #include "model/counters/tpu_counters.h"
 #include "tools/tool.h"
+#include "tools/words.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -329,6 +330,30 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return true;
 }
 
+/* The longest kernel, and how busy it keeps the matrix units. */
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *t = ss_result_find(out, "kernels");
+	struct ss_greatest top = ss_greatest_row(t, "duration_us", NULL, NULL);
+	(void)q;
+	if (!t->nrows)
+		return true;
+	size_t row = top.row == SS_NPOS ? 0 : top.row;
+	struct ss_str name = ss_cell_str(t, row, "line");
+	bool odd = ss_cell_bool(t, row, "mxu_is_anomaly");
+	name = name.n ? name : ss_cell_str(t, row, "kernel_name");
+	bool ok = ss_say(
+		out, "'" SS_FMT "' ran for %s and kept the matrix units busy for %s of the cycles.",
+		SS_ARG(name), ss_value_words(SS_UNIT_US, ss_cell_f64(t, row, "duration_us")).s,
+		ss_value_words(SS_UNIT_PERCENT, ss_cell_f64(t, row, "mxu_utilization")).s);
+	if (ok && odd) {
+		out->conclusion.mood = SS_MOOD_WARN;
+		ok = ss_result_say(out, SS_STR("Its counters give the matrix units more than 100 "
+					       "%: they were not read at one moment."));
+	}
+	return ok || ss_fail_mem(err);
+}
+
 const struct ss_tool ss_tool_kernel_utilization = {
 	.name = "kernel_utilization",
 	.title = "Kernel utilization",
@@ -338,4 +363,5 @@ const struct ss_tool ss_tool_kernel_utilization = {
 	.nparams = SS_COUNT(params),
 	.present = ss_host_has_tpu_counters,
 	.run = run,
+	.conclude = conclude,
 };

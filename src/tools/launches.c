@@ -8,6 +8,7 @@
  * stream holds what was asked for and has not begun; a GPU holds 1024 of them, then the host waits.
  */
 #include "tools/torch_tool.h"
+#include "tools/words.h"
 
 enum { S_KIND, S_LAUNCHES, S_EVENTS, S_CPU, S_DEVICE, S_DELAY, S_DELAY_MAX, S_SHORT, S_COLS };
 
@@ -169,12 +170,42 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return ok || ss_fail_mem(err);
 }
 
+/*
+ * How long launching takes, how long what was launched then waits, and which calls cost more than
+ * what they start.
+ */
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *t = ss_result_find(out, "summary");
+	struct ss_greatest top = ss_greatest_row(t, "launches", NULL, NULL),
+			   most = ss_greatest_row(t, "short", NULL, NULL);
+	(void)q;
+	if (top.row == SS_NPOS)
+		return true;
+	bool ok = ss_say(out,
+			 "The host spends %s in %.0f calls that launch work ('" SS_FMT
+			 "'); the device then begins after %s on average, "
+			 "%s at most.",
+			 ss_value_words(SS_UNIT_US, ss_cell_f64(t, top.row, "cpu_total_us")).s,
+			 top.value, SS_ARG(ss_cell_str(t, top.row, "kind")),
+			 ss_value_words(SS_UNIT_US, ss_cell_f64(t, top.row, "delay_avg_us")).s,
+			 ss_value_words(SS_UNIT_US, ss_cell_f64(t, top.row, "delay_max_us")).s);
+	if (ok && most.row != SS_NPOS)
+		ok = ss_say(out,
+			    "%.0f of all %.0f calls that launch work take longer than the work "
+			    "that they start.",
+			    most.sum, top.sum);
+	return ok || ss_fail_mem(err);
+}
+
 const struct ss_tool ss_tool_launches = {
 	.name = "launches",
 	.title = "Launches",
-	.summary = "PyTorch: what launching costs, delays until the device begins, queues of streams",
+	.summary =
+		"PyTorch: what launching costs, delays until the device begins, queues of streams",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_OURS,
 	.present = ss_host_is_torch,
 	.run = run,
+	.conclude = conclude,
 };

@@ -8,6 +8,7 @@
 #include "model/megascale/dcn.h"
 #include "model/megascale/perfetto.h"
 #include "tools/tool.h"
+#include "tools/words.h"
 
 #include <stdlib.h>
 
@@ -191,14 +192,51 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return ok;
 }
 
+#define NO_SLACK 2147483647.0 /* required_bandwidth where no bandwidth would be enough */
+
+/* The transfer that the device waits for most, and whether a faster network would help. */
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *t = ss_result_find(out, "megascale_stats");
+	struct ss_greatest top = ss_greatest_row(t, "total_stall", NULL, NULL);
+	(void)q;
+	if (top.row == SS_NPOS)
+		return !t->nrows ||
+		       ss_result_say(out, SS_STR("No transfer between slices stalls a device.")) ||
+		       ss_fail_mem(err);
+	double slack = ss_cell_f64(t, top.row, "slack_time"),
+	       need = ss_cell_f64(t, top.row, "required_bandwidth");
+	bool ok = ss_say(
+		out,
+		"'" SS_FMT "' (" SS_FMT
+		") stalls the device most: %s of all stalls, %s in each of %.0f transfers of %s.",
+		SS_ARG(ss_cell_str(t, top.row, "rendezvous_name")),
+		SS_ARG(ss_cell_str(t, top.row, "transfer_type")),
+		ss_share_words(SS_UNIT_MS, top.value, top.sum).s,
+		ss_value_words(SS_UNIT_MS, ss_cell_f64(t, top.row, "stall_duration")).s,
+		ss_cell_f64(t, top.row, "occurrences"),
+		ss_value_words(SS_UNIT_BYTES, ss_cell_f64(t, top.row, "net_tx_bytes")).s);
+	if (ok && (!(slack > 0) || need >= NO_SLACK))
+		ok = ss_result_say(out, SS_STR("The compiler left no other work between its begin "
+					       "and its end: begin the transfer earlier."));
+	else if (ok)
+		ok = ss_say(out,
+			    "Other work hides it for %s: a network of %.3g Gbit/s is enough to "
+			    "finish it in that time.",
+			    ss_value_words(SS_UNIT_MS, slack).s, need);
+	return ok || ss_fail_mem(err);
+}
+
 const struct ss_tool ss_tool_megascale_stats = {
 	.name = "megascale_stats",
 	.title = "Megascale stats",
-	.summary = "Transfers between slices over the data center network: slack, stalls, bandwidth",
+	.summary =
+		"Transfers between slices over the data center network: slack, stalls, bandwidth",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_VISITS,
 	.params = params,
 	.nparams = SS_COUNT(params),
 	.present = ss_host_has_dcn,
 	.run = run,
+	.conclude = conclude,
 };

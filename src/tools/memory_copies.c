@@ -3,6 +3,7 @@
  * direction as PyTorch names them ("Memcpy HtoD (Pageable -> Device)"), with the bandwidth reached.
  */
 #include "tools/torch_tool.h"
+#include "tools/words.h"
 
 #include <math.h>
 
@@ -73,6 +74,23 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return ok || ss_fail_mem(err);
 }
 
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *t = &out->tables[0];
+	struct ss_greatest top = ss_greatest_row(t, "total_us", NULL, NULL);
+	(void)q;
+	if (top.row == SS_NPOS)
+		return true;
+	double bw = ss_cell_f64(t, top.row, "bandwidth_gb_per_s"), bytes = ss_cell_f64(t, top.row, "bytes");
+	bool ok = ss_say(out, "'" SS_FMT "' takes the most time of all copies and fills: %s, in %s.",
+			 SS_ARG(ss_cell_str(t, top.row, "kind")), ss_share_words(SS_UNIT_US, top.value, top.sum).s,
+			 ss_count_words(ss_cell_f64(t, top.row, "calls"), "call").s);
+	if (ok && bw > 0 && bytes > 0)
+		ok = ss_say(out, "They move %s, at %s on average.", ss_value_words(SS_UNIT_BYTES, bytes).s,
+			    ss_value_words(SS_UNIT_GB_PER_S, bw).s);
+	return ok || ss_fail_mem(err);
+}
+
 const struct ss_tool ss_tool_memory_copies = {
 	.name = "memory_copies",
 	.title = "Memory copies",
@@ -81,4 +99,5 @@ const struct ss_tool ss_tool_memory_copies = {
 	.flags = SS_TOOL_OURS,
 	.present = ss_host_is_torch,
 	.run = run,
+	.conclude = conclude,
 };

@@ -15,6 +15,7 @@
 #include "model/torch/allocations.h"
 #include "tools/memory_cols.h"
 #include "tools/tool.h"
+#include "tools/words.h"
 
 #define MAX_POINTS 1000
 
@@ -215,6 +216,26 @@ static bool fill_allocators(struct ss_result *out, const struct ss_memory *m, co
 	return ok;
 }
 
+static void blank(struct ss_table *t, size_t col, const char *text)
+{
+	for (size_t i = 0; i < t->nrows; i++)
+		if (ss_str_is(t->data[col].str[i], text))
+			t->data[col].str[i] = SS_STR("");
+}
+
+/* What recordings and XProf write where nothing is known stands for an empty cell. */
+static void blank_unknown(struct ss_result *out)
+{
+	for (size_t i = 0; i < out->ntables; i++) {
+		struct ss_table *t = &out->tables[i];
+		if (t->cols != ss_memory_event_cols)
+			continue;
+		blank(t, E_OP, "(null)");
+		blank(t, E_TYPE, "INVALID");
+		blank(t, E_SHAPE, "unknown");
+	}
+}
+
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	if (q->model->nhosts != 1)
@@ -233,6 +254,8 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	ss_torch_allocations_free(&all);
 	if (!ok)
 		return false;
+	if (!q->as_xprof)
+		blank_unknown(out);
 	if (m->nallocators)
 		return true;
 	const char *why = m->plane ? "no allocation was recorded: profile again with host tracer level 2 or higher (some "
@@ -241,10 +264,46 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return ss_result_note(out, SS_INFO, ss_str_from(why)) || ss_fail_mem(err);
 }
 
+/* The allocation that holds most of the peak of a memory; SS_NPOS: none is known. */
+static size_t holder(const struct ss_table *t, struct ss_str memory)
+{
+	size_t best = SS_NPOS;
+	double max = 0;
+	for (size_t i = 0; i < t->nrows; i++) {
+		double v = ss_cell_f64(t, i, "allocation_bytes");
+		if (v > max && !ss_cell_bool(t, i, "made_up") && ss_cell_str(t, i, "tf_op").n &&
+		    ss_str_eq(ss_cell_str(t, i, "memory_id"), memory)) {
+			max = v;
+			best = i;
+		}
+	}
+	return best;
+}
+
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *t = ss_result_find(out, "allocators"), *held = ss_result_find(out, "breakdown");
+	struct ss_greatest top = ss_greatest_row(t, "peak_bytes", NULL, NULL);
+	(void)q;
+	if (top.row == SS_NPOS)
+		return true;
+	struct ss_str memory = ss_cell_str(t, top.row, "memory_id");
+	size_t most = holder(held, memory);
+	bool ok = ss_say(out, "'" SS_FMT "' has the highest peak: %s in use, %s into the profile.", SS_ARG(memory),
+			 ss_value_words(SS_UNIT_BYTES, top.value).s,
+			 ss_value_words(SS_UNIT_PS, ss_cell_f64(t, top.row, "peak_time_ps")).s);
+	if (ok && most != SS_NPOS)
+		ok = ss_say(out, "At that moment '" SS_FMT "' holds the largest allocation that is known: %s.",
+			    SS_ARG(ss_cell_str(held, most, "tf_op")),
+			    ss_value_words(SS_UNIT_BYTES, ss_cell_f64(held, most, "allocation_bytes")).s);
+	return ok || ss_fail_mem(err);
+}
+
 const struct ss_tool ss_tool_memory_profile = {
 	.name = "memory_profile",
 	.title = "Memory profile",
 	.summary = "Memory in use over time, fragmentation, and what was allocated at the peak",
 	.kind = SS_KIND_TABLES,
 	.run = run,
+	.conclude = conclude,
 };

@@ -14,6 +14,7 @@
 #include "model/program/heap.h"
 #include "tools/module_pick.h"
 #include "xprof/quirks/quirks.h"
+#include "tools/words.h"
 
 #include <math.h>
 
@@ -577,6 +578,29 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return ok;
 }
 
+/* The buffer that takes most of the peak, and what padding and fragmentation cost. */
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *peak = ss_result_find(out, "peak");
+	double top = ss_result_number(out, "peak_heap"), plain = ss_result_number(out, "peak_unpadded_heap");
+	double total = ss_result_number(out, "total_buffer_allocation");
+	struct ss_greatest most = ss_greatest_row(peak, "size_bytes", NULL, NULL);
+	(void)q;
+	if (!(top > 0))
+		return true;
+	bool ok = ss_say(out, "The buffers of '" SS_FMT "' take %s at their peak.", SS_ARG(ss_prop_words(out, "module_name")),
+			 ss_value_words(SS_UNIT_BYTES, top).s);
+	if (ok && most.row != SS_NPOS && ss_cell_str(peak, most.row, "name").n)
+		ok = ss_say(out, "The largest of them is '" SS_FMT "': %s.", SS_ARG(ss_cell_str(peak, most.row, "name")),
+			    ss_share_words(SS_UNIT_BYTES, most.value, top).s);
+	if (ok && plain < top)
+		ok = ss_say(out, "Padding takes %s of the peak.", ss_share_words(SS_UNIT_BYTES, top - plain, top).s);
+	if (ok && total > top)
+		ok = ss_say(out, "The program allocates %s: %s more than the peak.", ss_value_words(SS_UNIT_BYTES, total).s,
+			    ss_value_words(SS_UNIT_BYTES, total - top).s);
+	return ok || ss_fail_mem(err);
+}
+
 const struct ss_tool ss_tool_memory_viewer = {
 	.name = "memory_viewer",
 	.title = "Memory viewer",
@@ -586,4 +610,5 @@ const struct ss_tool ss_tool_memory_viewer = {
 	.nparams = SS_COUNT(params),
 	.present = ss_module_present,
 	.run = run,
+	.conclude = conclude,
 };

@@ -7,6 +7,7 @@
  * operator of its sequence number, the one that began last before it.
  */
 #include "tools/torch_tool.h"
+#include "tools/words.h"
 
 enum {
 	C_MODULE, C_PARENT, C_CALLS, C_CPU_TOTAL, C_CPU_SELF, C_DEVICE_TOTAL, C_DEVICE_SELF, C_BACKWARD_CPU, C_BACKWARD_DEVICE,
@@ -191,12 +192,35 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return ok || ss_fail_mem(err);
 }
 
+/* Which module takes most, without the modules inside it. */
+static bool say_most(struct ss_result *out, const struct ss_table *t, const char *col,
+		     const char *where)
+{
+	struct ss_greatest top = ss_greatest_row(t, col, NULL, NULL);
+	return top.row == SS_NPOS || ss_say(out,
+					    "'" SS_FMT "' takes the most time %s in the forward "
+						       "pass, modules inside it left aside: %s.",
+					    SS_ARG(ss_cell_str(t, top.row, "module")), where,
+					    ss_share_words(SS_UNIT_US, top.value, top.sum).s);
+}
+
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *t = &out->tables[0];
+	(void)q;
+	return (say_most(out, t, "device_self_us", "on devices") &&
+		say_most(out, t, "cpu_self_us", "on the host")) ||
+	       ss_fail_mem(err);
+}
+
 const struct ss_tool ss_tool_modules = {
 	.name = "modules",
 	.title = "Modules",
-	.summary = "PyTorch: the tree of nn.Modules with their time forward and backward, on host and device",
+	.summary = "PyTorch: the tree of nn.Modules with their time forward and backward, on host "
+		   "and device",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_OURS,
 	.present = ss_host_is_torch,
 	.run = run,
+	.conclude = conclude,
 };

@@ -14,6 +14,7 @@
 #include "model/ops/op_tree.h"
 #include "model/ops/roofline.h"
 #include "model/program/tiling.h"
+#include "tools/words.h"
 
 #include <math.h>
 
@@ -139,7 +140,19 @@ static void set_metrics(const struct ctx *c, const struct ss_op_node *n)
 	set_memory(c, n);
 }
 
-/* What the node did while it ran; empty where it has no time of its own. */
+/* Is anything known of the work that it does? Work that is not known is not zero. */
+static bool has_cost(const struct ss_op_node *n)
+{
+	for (size_t i = 0; i < SS_MEM_COUNT; i++)
+		if (n->cost.mem[i])
+			return true;
+	return n->cost.flops > 0;
+}
+
+/*
+ * What the node did while it ran; empty where it has no time of its own, or nothing is known of its
+ * work.
+ */
 static void set_own(const struct ctx *c, const struct ss_op_node *n)
 {
 	double time_ps = (double)n->time_ps, share = ss_ratio(time_ps, (double)c->tree->v[0].time_ps);
@@ -148,12 +161,14 @@ static void set_own(const struct ctx *c, const struct ss_op_node *n)
 	double rate = ss_ratio(n->cost.flops, (double)(n->normalized_ps ? n->normalized_ps : n->time_ps) / 1000);
 	double flops = ss_ratio(rate, c->env->peaks.tflops * 1000), hbm = ss_ratio(bw, peak);
 	double used = flops > hbm ? flops : hbm;
-	bool idle = n->op && ss_op_is_idle(n->op);
+	bool known = n->time_ps && has_cost(n) && !(n->op && ss_op_is_idle(n->op));
+	bool judged = known && (c->env->peaks.tflops > 0 || peak > 0);
 	ss_set_f64(c->t, COL_TIME_FRAC, n->time_ps ? share : NAN);
-	ss_set_f64(c->t, COL_OWN_FLOPS_UTIL, n->time_ps && !idle ? flops : NAN);
-	ss_set_f64(c->t, COL_WASTED_FRAC, n->time_ps ? share * (used < 1 ? 1 - used : 0) : NAN);
-	ss_set_f64(c->t, COL_FLOP_RATE, n->time_ps && !idle ? ss_ratio(n->cost.model_flops, time_ps / 1000) : NAN);
-	ss_set_f64(c->t, COL_HBM_BW, n->time_ps && !idle ? bw : NAN);
+	ss_set_f64(c->t, COL_OWN_FLOPS_UTIL, known && c->env->peaks.tflops > 0 ? flops : NAN);
+	ss_set_f64(c->t, COL_WASTED_FRAC, judged ? share * (used < 1 ? 1 - used : 0) : NAN);
+	ss_set_f64(c->t, COL_FLOP_RATE,
+		   known ? ss_ratio(n->cost.model_flops, time_ps / 1000) : NAN);
+	ss_set_f64(c->t, COL_HBM_BW, known ? bw : NAN);
 }
 
 /*
@@ -293,6 +308,68 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	       ss_fail_mem(err);
 }
 
+/* The operation with the most time; -1: none. */
+static int64_t longest_op(const struct ss_table *t)
+{
+	int64_t best = -1;
+	double max = 0;
+	for (size_t i = 0; i < t->nrows; i++) {
+		double time = ss_cell_f64(t, i, "time_ps");
+		if (time > max && ss_cell_bool(t, i, "is_op") &&
+		    !ss_str_is(ss_cell_str(t, i, "category"), "IDLE")) {
+			max = time;
+			best = (int64_t)i;
+		}
+	}
+	return best;
+}
+
+static bool say_target(struct ss_result *out, const struct ss_table *t)
+{
+	int64_t best = longest_op(t);
+	const struct ss_prop *p = ss_table_find_prop(t, "largest_target");
+	double target = p ? p->value : -1;
+	if (best < 0)
+		return true;
+	double time = ss_cell_f64(t, (size_t)best, "time_ps"), whole = ss_cell_f64(t, 0, "time_ps");
+	bool ok = ss_say(out, "'" SS_FMT "' takes the most time of all operations: %s.",
+			 SS_ARG(ss_cell_str(t, (size_t)best, "name")),
+			 ss_share_words(SS_UNIT_PS, time, whole).s);
+	if (!ok || !(target >= 0) || !(target < (double)t->nrows))
+		return ok;
+	double wasted = ss_cell_f64(t, (size_t)target, "wasted_frac");
+	if (!(wasted > 0))
+		return ok;
+	return ss_say(out,
+		      "The most could be gained at '" SS_FMT
+		      "': if it ran at the limits of the device, at most %s of the time "
+		      "would be saved.",
+		      SS_ARG(ss_cell_str(t, (size_t)target, "name")),
+		      ss_value_words(SS_UNIT_FRAC, wasted).s);
+}
+
+static bool say_utilization(struct ss_result *out, const struct ss_table *t)
+{
+	double flops = ss_cell_f64(t, 0, "own_flops_util"), hbm = ss_cell_f64(t, 0, "hbm_util");
+	if (flops > 0 && hbm > 0)
+		return ss_say(out,
+			      "While operations run, the device does %s of its peak FLOP rate and "
+			      "moves %s of what the bandwidth of "
+			      "its memory allows.",
+			      ss_value_words(SS_UNIT_FRAC, flops).s,
+			      ss_value_words(SS_UNIT_FRAC, hbm).s);
+	return !(flops > 0) ||
+	       ss_say(out, "While operations run, the device does %s of its peak FLOP rate.",
+		      ss_value_words(SS_UNIT_FRAC, flops).s);
+}
+
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *t = &out->tables[out->ntables > 1 ? 1 : 0];
+	(void)q;
+	return (say_target(out, t) && (!t->nrows || say_utilization(out, t))) || ss_fail_mem(err);
+}
+
 const struct ss_tool ss_tool_op_profile = {
 	.name = "op_profile",
 	.title = "Op profile",
@@ -301,4 +378,5 @@ const struct ss_tool ss_tool_op_profile = {
 	.params = params,
 	.nparams = SS_COUNT(params),
 	.run = run,
+	.conclude = conclude,
 };

@@ -9,6 +9,7 @@
  * operator that calls itself counts in total each time, as in torch.
  */
 #include "tools/torch_tool.h"
+#include "tools/words.h"
 
 enum { O_NAME, O_KEY, O_CALLS, O_CPU_TOTAL, O_CPU_SELF, O_DEVICE_TOTAL, O_DEVICE_SELF, O_COLS };
 
@@ -218,14 +219,37 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return ok || ss_fail_mem(err);
 }
 
+/* Which operator's own work takes most, on devices and on the host. */
+static bool say_most(struct ss_result *out, const struct ss_table *t, const char *col,
+		     const char *where)
+{
+	struct ss_greatest top = ss_greatest_row(t, col, NULL, NULL);
+	return top.row == SS_NPOS ||
+	       ss_say(out, "The own work of '" SS_FMT "' takes the most time %s: %s, in %s.",
+		      SS_ARG(ss_cell_str(t, top.row, "name")), where,
+		      ss_share_words(SS_UNIT_US, top.value, top.sum).s,
+		      ss_count_words(ss_cell_f64(t, top.row, "calls"), "call").s);
+}
+
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *t = &out->tables[0];
+	(void)q;
+	return (say_most(out, t, "device_self_us", "on devices") &&
+		say_most(out, t, "cpu_self_us", "on the host")) ||
+	       ss_fail_mem(err);
+}
+
 const struct ss_tool ss_tool_operators = {
 	.name = "operators",
 	.title = "Operators",
-	.summary = "PyTorch: operators by name, input shape, stack and module, with their time on host and device",
+	.summary = "PyTorch: operators by name, input shape, stack and module, with their time on "
+		   "host and device",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_OURS,
 	.params = params,
 	.nparams = SS_COUNT(params),
 	.present = ss_host_is_torch,
 	.run = run,
+	.conclude = conclude,
 };

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "model/counters/tpu_counters.h"
 #include "tools/tool.h"
+#include "tools/words.h"
 
 enum { COL_HOST, COL_CHIP, COL_KERNEL, COL_SAMPLE, COL_COUNTER, COL_VALUE, COL_DESCRIPTION, COL_SET };
 
@@ -218,6 +219,22 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return true;
 }
 
+/* How much was read. A list of known counters has no values, and needs no conclusion. */
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *t = &out->tables[0];
+	size_t nzero = 0;
+	if (!t->nrows || ss_table_col(t, "Value") == SS_NPOS)
+		return true;
+	for (size_t i = 0; i < t->nrows; i++)
+		nzero += !ss_cell_i64(t, i, "Value");
+	(void)q;
+	bool ok = ss_say(out, "%zu values of counters were read.", t->nrows);
+	if (ok && nzero)
+		ok = ss_say(out, "%zu of them are zero: what they count did not happen, or was not counted.", nzero);
+	return ok || ss_fail_mem(err);
+}
+
 const struct ss_tool ss_tool_perf_counters = {
 	.name = "perf_counters",
 	.title = "Perf counters",
@@ -228,4 +245,5 @@ const struct ss_tool ss_tool_perf_counters = {
 	.nparams = SS_COUNT(params),
 	.present = ss_host_has_tpu_counters,
 	.run = run,
+	.conclude = conclude,
 };

@@ -11,6 +11,7 @@
 #include "tools/input_report.h"
 #include "tools/pod_channels.h"
 #include "xprof/quirks/quirks.h"
+#include "tools/words.h"
 
 #include <stdlib.h>
 
@@ -361,6 +362,30 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return ss_pod_channels(q->model, steps, out, err) && (ss_input_diagnostics(&said, out, false) || ss_fail_mem(err));
 }
 
+/* The longest step, what most of it is, and how unequal the cores are in it. */
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *t = ss_result_find(out, "steps");
+	struct ss_greatest top = ss_greatest_row(t, "total_us", NULL, NULL);
+	(void)q;
+	if (top.row == SS_NPOS)
+		return true;
+	double busiest = ss_cell_f64(t, top.row, "busiest_us"), idlest = ss_cell_f64(t, top.row, "idlest_us");
+	struct ss_str part = ss_cell_str(t, top.row, "bottleneck");
+	long long step = (long long)ss_cell_i64(t, top.row, "step_num");
+	bool ok = t->nrows == 1 ? ss_say(out, "Step %lld takes %s.", step, ss_value_words(SS_UNIT_US, top.value).s) :
+				  ss_say(out, "Step %lld is the longest of %zu: %s.", step, t->nrows,
+					 ss_value_words(SS_UNIT_US, top.value).s);
+	if (ok && part.n)
+		ok = ss_say(out, "The largest part of it is '" SS_FMT "': %s of the step, mean of the cores.", SS_ARG(part),
+			    ss_value_words(SS_UNIT_FRAC, ss_cell_f64(t, top.row, "bottleneck_frac")).s);
+	if (ok && ss_cell_i64(t, top.row, "cores") > 1 && busiest > 0)
+		ok = ss_say(out, "Core %lld works longest in it, %s; core %lld works least, %s.",
+			    (long long)ss_cell_i64(t, top.row, "busiest_core"), ss_value_words(SS_UNIT_US, busiest).s,
+			    (long long)ss_cell_i64(t, top.row, "idlest_core"), ss_value_words(SS_UNIT_US, idlest).s);
+	return ok || ss_fail_mem(err);
+}
+
 const struct ss_tool ss_tool_pod_viewer = {
 	.name = "pod_viewer",
 	.title = "Pod viewer",
@@ -369,4 +394,5 @@ const struct ss_tool ss_tool_pod_viewer = {
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS | SS_TOOL_UNLISTED | SS_TOOL_VISITS,
 	.facts = SS_FACTS_ENV | SS_FACTS_STEPS | SS_FACTS_INFERRED_STEPS | SS_FACTS_TRANSFERS,
 	.run = run,
+	.conclude = conclude,
 };

@@ -13,6 +13,7 @@
 #include "model/host/opname.h"
 #include "model/ops/framework_ops.h"
 #include "model/ops/roofline.h"
+#include "tools/words.h"
 
 #include <inttypes.h>
 
@@ -420,10 +421,90 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	       ss_fail_mem(err);
 }
 
+#define MOST_FRAC 1.0005
+#define NEAR_LIMIT_FRAC \
+	0.6 /* of what a limit allows: from here on the limit is what holds an operation up */
+
+static size_t program_row(const struct ss_table *t)
+{
+	for (size_t i = 0; i < t->nrows; i++)
+		if (ss_str_is(ss_cell_str(t, i, "category"), "Program"))
+			return i;
+	return SS_NPOS;
+}
+
+/* What helps against a limit that is near. */
+static struct ss_str advice_for(struct ss_str bound)
+{
+	if (ss_str_contains(bound, SS_STR("ompute")))
+		return SS_STR(
+			"Narrower numbers or less arithmetic make it faster; fewer bytes do not.");
+	return bound.n && !ss_str_is(bound, "Unknown")
+		       ? SS_STR("Fewer bytes make it faster; less arithmetic does not.")
+		       : SS_STR("");
+}
+
+static bool say_op(struct ss_result *out, const struct ss_table *t, size_t first)
+{
+	struct ss_str step = ss_cell_str(t, first, "step");
+	size_t top = SS_NPOS;
+	double max = 0;
+	for (size_t i = first + 1; i < t->nrows && ss_str_eq(ss_cell_str(t, i, "step"), step);
+	     i++) {
+		double v = ss_cell_f64(t, i, "total_self_time");
+		if (v > max && ss_cell_f64(t, i, "roofline_efficiency") > 0 &&
+		    !ss_str_is(ss_cell_str(t, i, "category"), "IDLE")) {
+			max = v;
+			top = i;
+		}
+	}
+	if (top == SS_NPOS)
+		return true;
+	double near = ss_cell_f64(t, top, "roofline_efficiency");
+	struct ss_str bound = ss_cell_str(t, top, "bound_by");
+	return ss_say(out,
+		      "'" SS_FMT "' takes the most time of the operations with known work (%s); it "
+				 "does %s of what its nearest limit, " SS_FMT ", allows.",
+		      SS_ARG(ss_cell_str(t, top, "operation")), ss_value_words(SS_UNIT_US, max).s,
+		      ss_value_words(SS_UNIT_FRAC, near).s, SS_ARG(bound)) &&
+	       (near < NEAR_LIMIT_FRAC || near > MOST_FRAC ||
+		ss_result_say(out, advice_for(bound))) &&
+	       (near <= MOST_FRAC ||
+		ss_result_say(out, SS_STR("More than 100 % cannot be: the compiler's estimate of "
+					  "the work is too high, or the device is "
+					  "faster than what is known of it.")));
+}
+
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *t = &out->tables[0];
+	size_t row = program_row(t);
+	(void)q;
+	if (row == SS_NPOS)
+		return true;
+	double near = ss_cell_f64(t, row, "roofline_efficiency"),
+	       rate = ss_cell_f64(t, row, "measured_flop_rate");
+	bool ok = true;
+	if (near > 0 && rate > 0)
+		ok = ss_say(out,
+			    "The program computes at %s, %s of what its nearest limit, " SS_FMT
+			    ", allows; idle time of the device "
+			    "counts.",
+			    ss_value_words(SS_UNIT_GFLOP_PER_S, rate).s,
+			    ss_value_words(SS_UNIT_FRAC, near).s,
+			    SS_ARG(ss_cell_str(t, row, "bound_by")));
+	else
+		ok = ss_result_say(out, SS_STR("The work of the program's operations (FLOPs, "
+					       "bytes) is not known: how near they come to "
+					       "the limits of the device cannot be told."));
+	return (ok && say_op(out, t, row)) || ss_fail_mem(err);
+}
+
 const struct ss_tool ss_tool_roofline_model = {
 	.name = "roofline_model",
 	.title = "Roofline",
 	.summary = "How close the program, its steps and its ops come to the hardware limits",
 	.kind = SS_KIND_TABLES,
 	.run = run,
+	.conclude = conclude,
 };

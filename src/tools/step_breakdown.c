@@ -7,6 +7,7 @@
  */
 #include "model/torch/steps.h"
 #include "tools/torch_tool.h"
+#include "tools/words.h"
 
 enum {
 	S_STEP, S_TIME, S_KERNEL, S_MEMCPY, S_MEMSET, S_COMMUNICATION, S_RUNTIME, S_DATALOADER, S_CPU_OP, S_OTHER, S_COLS
@@ -105,6 +106,19 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return ok || ss_fail_mem(err);
 }
 
+/* What most of an average step goes to. */
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *steps = ss_result_find(out, "steps"), *t = ss_result_find(out, "average");
+	struct ss_greatest top = ss_greatest_row(t, "time_us", NULL, NULL);
+	if (top.row == SS_NPOS || !steps->nrows)
+		return true;
+	(void)q;
+	bool ok = ss_say(out, "'" SS_FMT "' takes most of an average step: %s.", SS_ARG(ss_cell_str(t, top.row, "category")),
+			 ss_share_words(SS_UNIT_US, top.value, top.sum).s);
+	return (ok && ss_say(out, "The profile has %s.", ss_count_words((double)steps->nrows, "whole step").s)) || ss_fail_mem(err);
+}
+
 const struct ss_tool ss_tool_step_breakdown = {
 	.name = "step_breakdown",
 	.title = "Step breakdown",
@@ -115,4 +129,5 @@ const struct ss_tool ss_tool_step_breakdown = {
 	.nparams = SS_COUNT(params),
 	.present = ss_host_is_torch,
 	.run = run,
+	.conclude = conclude,
 };

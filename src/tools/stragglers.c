@@ -5,6 +5,7 @@
  */
 #include "model/cluster/straggler.h"
 #include "tools/cluster_notes.h"
+#include "tools/words.h"
 
 #include <math.h>
 
@@ -114,6 +115,56 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return ok || ss_fail_mem(err);
 }
 
+/* The verdict of the table in a sentence. */
+static bool say_kind(struct ss_result *out, const struct ss_table *t, struct ss_str kind)
+{
+	struct ss_str host = ss_cell_str(t, 0, "host"), cause = ss_cell_str(t, 0, "cause");
+	double frac = ss_cell_f64(t, 0, "steps_frac"), lost = ss_cell_f64(t, 0, "lost_us_per_step");
+	if (ss_str_is(kind, "straggler"))
+		return ss_say(out,
+			      "'" SS_FMT "' holds up the other hosts in %s of the steps; without "
+					 "that a step would be at most %s shorter.",
+			      SS_ARG(host), ss_value_words(SS_UNIT_FRAC, frac).s,
+			      ss_value_words(SS_UNIT_US, lost).s) &&
+		       (!cause.n ||
+			ss_say(out, "What is longer there than on the others: " SS_FMT ".",
+			       SS_ARG(cause)));
+	if (ss_str_is(kind, "uneven"))
+		return ss_result_say(out, SS_STR("The work is uneven: several hosts have more of "
+						 "it in each step than the others."));
+	if (ss_str_is(kind, "rotating"))
+		return ss_result_say(
+			out, SS_STR("Different hosts hold up the others in different steps."));
+	if (ss_str_is(kind, "network"))
+		return host.n ? ss_say(out,
+				       "The transfers of '" SS_FMT
+				       "' are slower than those of the other hosts.",
+				       SS_ARG(host))
+			      : ss_result_say(out, SS_STR("Transfers hold up the hosts; no host is "
+							  "later than the others."));
+	if (ss_str_is(kind, "inconclusive"))
+		return ss_result_say(out, SS_STR("Some steps are longer than others, but the "
+						 "figures do not say which host is the cause."));
+	return ss_result_say(out, SS_STR("No host holds up the others."));
+}
+
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *t = ss_result_find(out, "verdict"),
+			      *hosts = ss_result_find(out, "hosts");
+	struct ss_str kind = ss_cell_str(t, 0, "kind");
+	(void)q;
+	if (!t->nrows || !hosts->nrows)
+		return true;
+	if (hosts->nrows == 1)
+		return ss_result_say(out, SS_STR("This is the recording of one host: there is no "
+						 "other host to compare it with.")) ||
+		       ss_fail_mem(err);
+	if (!ss_str_is(kind, "balanced"))
+		out->conclusion.mood = SS_MOOD_WARN;
+	return say_kind(out, t, kind) || ss_fail_mem(err);
+}
+
 const struct ss_tool ss_tool_stragglers = {
 	.name = "stragglers",
 	.title = "Stragglers",
@@ -122,4 +173,5 @@ const struct ss_tool ss_tool_stragglers = {
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_SESSION,
 	.facts = SS_FACTS_CLUSTER,
 	.run = run,
+	.conclude = conclude,
 };

@@ -8,6 +8,9 @@
  */
 #include "model/counters/tpu_counters.h"
 #include "tools/tool.h"
+#include "tools/words.h"
+
+#include <math.h>
 
 enum { COL_HOST, COL_DEVICE, COL_SAMPLE, COL_NODE, COL_NAME, COL_ACHIEVED, COL_PEAK, COL_UNIT, COL_FRAC };
 
@@ -20,7 +23,8 @@ static const struct ss_col cols[] = {
 	NUM("achieved", "Achieved", NONE, "What was done, in the unit of the row"),
 	NUM("peak", "Peak", NONE, "What could have been done in the counted cycles"),
 	STR("unit", "Unit", "What achieved and peak count"),
-	NUM("utilization_frac", "Utilization", FRAC, "achieved / peak; 0 where nothing was possible"),
+	NUM("utilization_frac", "Utilization", FRAC,
+	    "achieved / peak; empty where nothing was possible"),
 };
 
 struct place {
@@ -42,7 +46,7 @@ static bool add_rows(struct ss_table *t, const struct place *at, const struct ss
 		ss_set_f64(t, COL_ACHIEVED, u->achieved);
 		ss_set_f64(t, COL_PEAK, u->peak);
 		ss_set_str(t, COL_UNIT, ss_str_from(u->unit));
-		ss_set_f64(t, COL_FRAC, u->peak > 0 ? u->achieved / u->peak : 0);
+		ss_set_f64(t, COL_FRAC, u->peak > 0 ? u->achieved / u->peak : (double)NAN);
 	}
 	return true;
 }
@@ -89,6 +93,51 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return true;
 }
 
+#define MOST_FRAC 1.0005 /* above it a share is none: rounding of counters aside */
+
+/*
+ * Does it stand for a unit, or all units of a kind? Skipped clocks, mixes of work, and how many are
+ * busy at once do not.
+ */
+static bool is_unit(struct ss_str name)
+{
+	return name.n && !(name.p[0] >= '0' && name.p[0] <= '9') &&
+	       !ss_str_starts(name, SS_STR("No ")) && !ss_str_contains(name, SS_STR("Ratio")) &&
+	       !ss_str_contains(name, SS_STR("Clocks Skipped"));
+}
+
+/* The unit that is used most. */
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *t = &out->tables[0];
+	size_t top = SS_NPOS, nover = 0;
+	double max = 0;
+	(void)q;
+	for (size_t i = 0; i < t->nrows; i++) {
+		double v = ss_cell_f64(t, i, "utilization_frac");
+		nover += v > MOST_FRAC;
+		if (v > max && v <= MOST_FRAC && is_unit(ss_cell_str(t, i, "name"))) {
+			max = v;
+			top = i;
+		}
+	}
+	if (top == SS_NPOS)
+		return true;
+	bool ok =
+		ss_say(out,
+		       "The unit that is used most is '" SS_FMT
+		       "' (host %lld, device %lld, core %lld): %s of what it can do.",
+		       SS_ARG(ss_cell_str(t, top, "name")), (long long)ss_cell_i64(t, top, "host"),
+		       (long long)ss_cell_i64(t, top, "device"),
+		       (long long)ss_cell_i64(t, top, "node"), ss_value_words(SS_UNIT_FRAC, max).s);
+	if (ok && nover)
+		ok = ss_say(out,
+			    "%zu figure%s above 100 %%, which cannot be: the counters of a sample "
+			    "are not read at one moment.",
+			    nover, nover == 1 ? " is" : "s are");
+	return ok || ss_fail_mem(err);
+}
+
 const struct ss_tool ss_tool_utilization_viewer = {
 	.name = "utilization_viewer",
 	.title = "Utilization viewer",
@@ -97,4 +146,5 @@ const struct ss_tool ss_tool_utilization_viewer = {
 	.flags = SS_TOOL_ONE_TABLE,
 	.present = ss_host_has_tpu_counters,
 	.run = run,
+	.conclude = conclude,
 };

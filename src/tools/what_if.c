@@ -7,6 +7,7 @@
 #include "model/cluster/critical_path.h"
 #include "model/cluster/straggler.h"
 #include "tools/cluster_notes.h"
+#include "tools/words.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -152,14 +153,49 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return ok;
 }
 
+static const char *words_of(struct ss_str scenario)
+{
+	if (ss_str_is(scenario, "free_communication"))
+		return "With communication that takes no time";
+	if (ss_str_is(scenario, "perfect_input"))
+		return "With input that is always there";
+	return ss_str_is(scenario, "op_twice_as_fast") ? "If that operation were twice as fast"
+						       : "If that host were like the others";
+}
+
+/* The change that gains most. */
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *t = ss_result_find(out, "scenarios");
+	struct ss_greatest top = ss_greatest_row(t, "gain_frac", NULL, NULL);
+	(void)q;
+	if (!t->nrows)
+		return true;
+	if (top.row == SS_NPOS)
+		return ss_result_say(out, SS_STR("None of the changes that were tried makes a step "
+						 "shorter.")) ||
+		       ss_fail_mem(err);
+	struct ss_str target = ss_cell_str(t, top.row, "target");
+	bool ok = ss_say(out, "%s%s" SS_FMT "%s a step would take %s in place of %s, at best.",
+			 words_of(ss_cell_str(t, top.row, "scenario")), target.n ? " ('" : "",
+			 SS_ARG(target), target.n ? "')" : "",
+			 ss_value_words(SS_UNIT_US, ss_cell_f64(t, top.row, "step_us")).s,
+			 ss_value_words(SS_UNIT_US, ss_cell_f64(t, top.row, "step_now_us")).s);
+	return (ok && ss_say(out, "That is %s of the step. Gains of several changes do not add up.",
+			     ss_value_words(SS_UNIT_FRAC, top.value).s)) ||
+	       ss_fail_mem(err);
+}
+
 const struct ss_tool ss_tool_what_if = {
 	.name = "what_if",
 	.title = "What if",
-	.summary = "What a step would take with free communication, perfect input, a faster operation or a host like the others",
+	.summary = "What a step would take with free communication, perfect input, a faster "
+		   "operation or a host like the others",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_SESSION,
 	.params = params,
 	.nparams = SS_COUNT(params),
 	.facts = SS_FACTS_CLUSTER,
 	.run = run,
+	.conclude = conclude,
 };

@@ -2,6 +2,10 @@
 #include "tools/words.h"
 
 #include "base/html.h"
+#include "table/units.h"
+
+#include <math.h>
+#include <string.h>
 
 struct ss_str ss_plain_words(struct ss_arena *arena, struct ss_str html)
 {
@@ -26,4 +30,91 @@ bool ss_say_props(struct ss_result *r, const char *const *ids, size_t n)
 		if (!ss_result_say(r, ss_prop_words(r, ids[i])))
 			return false;
 	return true;
+}
+
+struct ss_words ss_value_words(enum ss_unit unit, double value)
+{
+	struct ss_words w;
+	ss_format_value(w.s, sizeof(w.s), unit, value);
+	return w;
+}
+
+static void append(struct ss_words *w, const char *text)
+{
+	size_t n = strlen(w->s), left = sizeof(w->s) - 1 - n, more = strlen(text);
+	more = more < left ? more : left;
+	memcpy(w->s + n, text, more);
+	w->s[n + more] = 0;
+}
+
+struct ss_words ss_count_words(double n, const char *noun)
+{
+	struct ss_words w = ss_value_words(SS_UNIT_COUNT, n);
+	append(&w, " ");
+	append(&w, noun);
+	if (n != 1)
+		append(&w, noun[strlen(noun) - 1] == 'h' ? "es" : "s");
+	return w;
+}
+
+struct ss_words ss_share_words(enum ss_unit unit, double part, double whole)
+{
+	struct ss_words w = ss_value_words(unit, part);
+	if (!(whole > 0))
+		return w;
+	append(&w, " of ");
+	append(&w, ss_value_words(unit, whole).s);
+	append(&w, " (");
+	append(&w, ss_value_words(SS_UNIT_FRAC, part / whole).s);
+	append(&w, ")");
+	return w;
+}
+
+static bool counts(const struct ss_table *t, size_t row, const char *where, const char *is)
+{
+	if (ss_str_is(ss_cell_str(t, row, "type"), "IDLE") || ss_str_is(ss_cell_str(t, row, "category"), "IDLE"))
+		return false;
+	return !where || ss_str_is(ss_cell_str(t, row, where), is);
+}
+
+struct ss_greatest ss_greatest_row(const struct ss_table *t, const char *col, const char *where, const char *is)
+{
+	struct ss_greatest g = { SS_NPOS, 0, 0 };
+	for (size_t i = 0; i < t->nrows; i++) {
+		double v = ss_cell_f64(t, i, col);
+		if (!(v > 0) || !counts(t, i, where, is))
+			continue;
+		g.sum += v;
+		if (v > g.value) {
+			g.value = v;
+			g.row = i;
+		}
+	}
+	return g;
+}
+
+struct ss_greatest ss_greatest_kind(const struct ss_table *t, const char *col, const char *by)
+{
+	struct ss_greatest kinds[SS_MOST_KINDS], g = { SS_NPOS, 0, 0 };
+	size_t n = 0;
+	for (size_t i = 0; i < t->nrows; i++) {
+		double v = ss_cell_f64(t, i, col);
+		size_t k = 0;
+		if (!(v > 0) || !counts(t, i, NULL, NULL))
+			continue;
+		while (k < n && !ss_str_eq(ss_cell_str(t, kinds[k].row, by), ss_cell_str(t, i, by)))
+			k++;
+		if (k == SS_MOST_KINDS)
+			return (struct ss_greatest){ SS_NPOS, 0, 0 };
+		if (k == n)
+			kinds[n++] = (struct ss_greatest){ i, 0, 0 };
+		kinds[k].value += v;
+		g.sum += v;
+	}
+	for (size_t k = 0; k < n; k++)
+		if (kinds[k].value > g.value) {
+			g.row = kinds[k].row;
+			g.value = kinds[k].value;
+		}
+	return g;
 }

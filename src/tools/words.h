@@ -1,5 +1,6 @@
 /*
- * words.h - sentences that tables already hold, as those of a conclusion.
+ * words.h - the sentences of a conclusion: those that tables already hold, and what others are made
+ * of.
  */
 #ifndef SS_TOOLS_WORDS_H
 #define SS_TOOLS_WORDS_H
@@ -8,9 +9,47 @@
 
 /* Text without tags, in an arena; p is NULL when memory is out. */
 struct ss_str ss_plain_words(struct ss_arena *arena, struct ss_str html);
-/* The text of a property without its links, "" when it is absent or empty; p is NULL when memory is out. */
+/*
+ * The text of a property without its links, "" when it is absent or empty; p is NULL when memory is
+ * out.
+ */
 struct ss_str ss_prop_words(const struct ss_result *r, const char *id);
 /* Add those that are there to the conclusion. False when memory is out. */
 bool ss_say_props(struct ss_result *r, const char *const *ids, size_t n);
+
+/* A sentence of its own. False when memory is out. */
+#define ss_say(r, ...) ss_result_say((r), ss_arena_printf((r)->arena, __VA_ARGS__))
+
+/* A few words, for printf: ss_value_words(unit, v).s */
+struct ss_words {
+	char s[112];
+};
+
+/* "12.3 ms" */
+struct ss_words ss_value_words(enum ss_unit unit, double value);
+/* "1 run", "3 runs" */
+struct ss_words ss_count_words(double n, const char *noun);
+/* "12.3 ms of 40.1 ms (30.7%)"; the first alone where the whole is not known. */
+struct ss_words ss_share_words(enum ss_unit unit, double part, double whole);
+
+/*
+ * The row with the greatest number in a column, and the sum of the column. Idle time is no
+ * operation: its rows do not count.
+ */
+struct ss_greatest {
+	size_t row; /* SS_NPOS: no number is above 0 */
+	double value, sum;
+};
+
+/* Of the rows whose cell `where` is `is`; where NULL: of all. */
+struct ss_greatest ss_greatest_row(const struct ss_table *t, const char *col, const char *where, const char *is);
+
+#define SS_MOST_KINDS 64
+
+/*
+ * The same of the kinds of row that `by` names, each the sum of its rows. `row` is one of that
+ * kind; SS_NPOS with too many kinds.
+ */
+struct ss_greatest ss_greatest_kind(const struct ss_table *t, const char *col, const char *by);
 
 #endif

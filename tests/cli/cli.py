@@ -95,6 +95,43 @@ def answers(c):
     c.case(['tool', 'overview_page', several, '--host', 'ALL_HOSTS'], 0)
 
 
+def json_of(c, tool, path):
+    done = c.run(['tool', tool, path, '--format', 'json'])
+    return json.loads(done.stdout) if done.returncode == 0 else None
+
+
+def conclusions(c):
+    """Each tool that has data on a sample says there what it comes to, in sentences that a person can read."""
+    data = os.path.join(os.path.dirname(HERE), 'data')
+    samples = [os.path.join(data, d) for d in (
+        'profiles/synth_tpu_3hosts', 'profiles/gpu_mi300_conv', 'profiles/synth_counters_v7x', 'profiles/synth_dcn_2hosts',
+        'profiles/synth_tpu_serving', 'profiles/tf_keras_fast', 'profiles/synth_gpu_full_memory', 'hosts/late_input', 'torch/ranks',
+        'others/nsys', 'memory/jax_memory', 'events/end_to_end', 'events/graph_text')]
+    told, rows = {}, {}
+    for path in samples:
+        for line in c.run(['tools', path]).stdout.decode().splitlines():
+            name = line.split(' ')[0]
+            if not name or 'no data in this profile' in line or name.startswith('trace_viewer'):
+                continue
+            answer = json_of(c, name, path)
+            if not answer:
+                continue
+            rows[name] = rows.get(name, 0) + sum(t['nrows'] for t in answer['tables'])
+            if answer['conclusion']:
+                said = [answer['conclusion']['text'], *answer['conclusion']['more']]
+                told.setdefault(name, []).append((os.path.basename(path), said))
+    for name in sorted(rows):
+        c.check(f'{name} concludes on a sample', not rows[name] or name in told, f'{rows[name]} rows')
+        for sample, said in told.get(name, []):
+            bad = [s for s in said if not re.search(r'[.!:]$|https://\S+$', s) or len(s) > 500 or re.search(r'\bnan\b|\binf\b|\(null\)| {2}|^[a-z]', s)]
+            c.check(f'{name} of {sample} speaks in sentences', not bad, str(bad))
+    c.check('most tools were asked', len(told) > 30, str(sorted(told)))
+    csv = c.case(['tool', 'kernel_stats', samples[1], '--format', 'csv', '--table', 'all'], 0)
+    c.check('CSV of all tables begins with the conclusion', csv.startswith('# The kernel \'input_transpose_fusion'), csv[:200])
+    csv = c.case(['tool', 'kernel_stats', samples[1], '--format', 'csv'], 0)
+    c.check('CSV of one table is nothing but the table', csv.startswith('"rank"'), csv[:200])
+
+
 def same_bytes_same_answer(c):
     for tool in ('overview_page', 'framework_op_stats', 'trace_viewer@'):
         path = os.path.join(profiles.ROOT, 'jax_mlp_train')
@@ -357,6 +394,7 @@ def main():
     misuse(c)
     help_and_version(c)
     answers(c)
+    conclusions(c)
     same_bytes_same_answer(c)
     with tempfile.TemporaryDirectory() as scratch:
         bad_input(c, scratch)

@@ -1,0 +1,13 @@
+/*
+ * inference_words.h - what a slow request spent its time on, in sentences: the conclusion of
+ * inference_profile.
+ */
+#ifndef SS_TOOLS_INFERENCE_WORDS_H
+#define SS_TOOLS_INFERENCE_WORDS_H
+
+#include "tools/tool.h"
+
+/* Reads the tables of the first model alone. */
+bool ss_inference_conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err);
+
+#endif
