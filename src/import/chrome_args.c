@@ -109,12 +109,16 @@ struct ss_so_arg ss_chrome_arg_text(struct ss_so_arg a)
 	return a;
 }
 
-/* XProf writes all its numbers as texts. */
-static bool take_text(const struct ss_jtok *t, bool numbers, struct ss_arena *arena, struct ss_so_arg *a)
+void ss_chrome_args_numbers(struct ss_chrome_args *a)
 {
-	bool plain = !t->escaped && t->text.n && t->text.n < 24;
-	if (plain && numbers && number(t->text, a))
-		return true;
+	for (size_t i = 0; i < a->n; i++)
+		if (a->v[i].kind == SS_SO_STR && a->v[i].s.n && a->v[i].s.n < 24)
+			number(a->v[i].s, &a->v[i]);
+}
+
+/* XProf writes all its numbers as texts. */
+static bool take_text(const struct ss_jtok *t, struct ss_arena *arena, struct ss_so_arg *a)
+{
 	a->s = ss_jtok_str(t, arena);
 	if (a->s.p)
 		*a = ss_chrome_arg_text(*a);
@@ -132,44 +136,51 @@ static bool take_nested(struct ss_jsonr *r, const struct ss_jtok *t, struct ss_s
 	return true;
 }
 
-bool ss_chrome_args_read(struct ss_str object, bool numbers, struct ss_arena *arena, struct ss_chrome_args *out)
+/* The value of a member; `*kept`: it is one to keep. False: memory is out, or the text is malformed. */
+static bool take_value(struct ss_jsonr *r, struct ss_arena *arena, struct ss_so_arg *a, bool *kept)
 {
-	struct ss_jsonr r = ss_jsonr_of(object);
 	struct ss_jtok t;
-	if (!ss_jsonr_next(&r, &t) || t.kind != SS_J_OBJECT)
-		return true;
-	while (ss_jsonr_next(&r, &t) && t.kind == SS_J_KEY) {
-		struct ss_so_arg a = { .name = ss_jtok_str(&t, arena), .kind = SS_SO_STR, .s = { "", 0 } };
-		if (!a.name.p)
+	*kept = true;
+	if (!ss_jsonr_next(r, &t))
+		return false;
+	switch (t.kind) {
+	case SS_J_STRING:
+		if (!take_text(&t, arena, a))
 			return false;
-		if (!ss_jsonr_next(&r, &t))
-			break;
-		switch (t.kind) {
-		case SS_J_STRING:
-			if (!take_text(&t, numbers, arena, &a))
-				return false;
-			break;
-		case SS_J_NUMBER:
-			if (!number(t.text, &a))
-				a.s = t.text;
-			break;
-		case SS_J_TRUE:
-		case SS_J_FALSE:
-			a.s = t.kind == SS_J_TRUE ? SS_STR("true") : SS_STR("false");
-			break;
-		case SS_J_OBJECT:
-		case SS_J_ARRAY:
-			if (!take_nested(&r, &t, &a))
-				return true;
-			break;
-		default:
-			continue;
-		}
-		/* XProf's stand-in for bytes that JSON cannot hold. */
-		if (!ss_str_is(a.s, "<opaque bytes>"))
+		break;
+	case SS_J_NUMBER:
+		if (!number(t.text, a))
+			a->s = t.text;
+		break;
+	case SS_J_TRUE:
+	case SS_J_FALSE:
+		a->s = t.kind == SS_J_TRUE ? SS_STR("true") : SS_STR("false");
+		break;
+	case SS_J_OBJECT:
+	case SS_J_ARRAY:
+		if (!take_nested(r, &t, a))
+			return false;
+		break;
+	default:
+		*kept = false;
+	}
+	/* XProf's stand-in for bytes that JSON cannot hold. */
+	*kept = *kept && !ss_str_is(a->s, "<opaque bytes>");
+	return true;
+}
+
+bool ss_chrome_args_read(struct ss_jsonr *r, struct ss_arena *arena, struct ss_chrome_args *out)
+{
+	struct ss_jtok t;
+	bool kept;
+	while (ss_jsonr_next(r, &t) && t.kind == SS_J_KEY) {
+		struct ss_so_arg a = { .name = ss_jtok_str(&t, arena), .kind = SS_SO_STR, .s = { "", 0 } };
+		if (!a.name.p || !take_value(r, arena, &a, &kept))
+			return false;
+		if (kept)
 			ss_chrome_args_add(out, a);
 	}
-	return true;
+	return !r->bad;
 }
 
 /* ---- PyTorch ---- */
@@ -203,18 +214,23 @@ static void put_dims(struct ss_buf *b, const char *key, const struct ss_so_arg *
 			ss_buf_char(b, list->s.p[i]);
 }
 
+static void put_count(struct ss_buf *b, const char *key, const struct ss_chrome_args *a, const char *name)
+{
+	ss_buf_z(b, key);
+	ss_buf_u64(b, count_of(a, name));
+}
+
 static bool add_kernel(struct ss_chrome_args *a, struct ss_arena *arena)
 {
 	const struct ss_so_arg *grid = find(a, "grid"), *block = find(a, "block");
 	if (!grid || !block || grid->kind != SS_SO_STR || block->kind != SS_SO_STR)
 		return true;
 	struct ss_buf b = { .limit_bytes = 4096 };
-	ss_buf_printf(&b, "regs:%llu static_shared:%llu dynamic_shared:0",
-		      (unsigned long long)count_of(a, "registers per thread"),
-		      (unsigned long long)count_of(a, "shared memory"));
-	put_dims(&b, " grid:", grid);
+	put_count(&b, "regs:", a, "registers per thread");
+	put_count(&b, " static_shared:", a, "shared memory");
+	put_dims(&b, " dynamic_shared:0 grid:", grid);
 	put_dims(&b, " block:", block);
-	ss_buf_printf(&b, " occ_pct:%llu", (unsigned long long)count_of(a, "est. achieved occupancy %"));
+	put_count(&b, " occ_pct:", a, "est. achieved occupancy %");
 	struct ss_so_arg details = { .name = SS_STR("kernel_details"), .kind = SS_SO_STR };
 	details.s = b.no_memory ? (struct ss_str){ NULL, 0 } : ss_arena_str(arena, ss_buf_get(&b));
 	bool ok = details.s.p != NULL;
@@ -322,9 +338,9 @@ static void name_correlation(struct ss_so_arg *a)
 		a->name = SS_STR("correlation_id");
 }
 
-bool ss_chrome_args_kineto(struct ss_str category, struct ss_str *name, struct ss_arena *arena, struct ss_chrome_args *a)
+bool ss_chrome_args_kineto(struct ss_str category, enum ss_kineto kind, struct ss_str *name, struct ss_arena *arena,
+			   struct ss_chrome_args *a)
 {
-	enum ss_kineto kind = ss_kineto_of(category);
 	if (!ss_str_istarts(category, SS_STR("gpu")))
 		take_step(a, name);
 	if (category.n)

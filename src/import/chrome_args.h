@@ -3,6 +3,7 @@
 #define SS_IMPORT_CHROME_ARGS_H
 
 #include "base/arena.h"
+#include "import/kineto.h"
 #include "import/space_out.h"
 #include "wire/json.h"
 
@@ -22,18 +23,21 @@ bool ss_chrome_time(struct ss_str text, struct ss_so_time *out);
 uint64_t ss_chrome_dur_ps(struct ss_str text);
 
 /*
- * Add the members of an object to `out`. Names and texts are borrowed from it, or in `arena` where
- * they had to be decoded. `numbers`: texts that are numbers become such, whatever their names.
- * False when memory is out.
+ * Add the members of the object that was just begun to `out`, and take its end. Names and texts are
+ * borrowed from the text, or in `arena` where they had to be decoded. False when memory is out, or,
+ * with r->bad set, the text is malformed.
  */
-bool ss_chrome_args_read(struct ss_str object, bool numbers, struct ss_arena *arena, struct ss_chrome_args *out);
+bool ss_chrome_args_read(struct ss_jsonr *r, struct ss_arena *arena, struct ss_chrome_args *out);
+/* Texts that are numbers become such, whatever their names. */
+void ss_chrome_args_numbers(struct ss_chrome_args *a);
 /* An argument of text: the number that it stands for, where its name is that of a known number. */
 struct ss_so_arg ss_chrome_arg_text(struct ss_so_arg a);
 void ss_chrome_args_add(struct ss_chrome_args *out, struct ss_so_arg arg);
 /*
- * What PyTorch calls its arguments, in the words of XProf: the correlation of launches and kernels,
+ * `kind`: that of the category. What PyTorch calls its arguments, in the words of XProf: the correlation of launches and kernels,
  * the geometry of a kernel, the number of a step, which leaves the name. False when memory is out.
  */
-bool ss_chrome_args_kineto(struct ss_str category, struct ss_str *name, struct ss_arena *arena, struct ss_chrome_args *a);
+bool ss_chrome_args_kineto(struct ss_str category, enum ss_kineto kind, struct ss_str *name, struct ss_arena *arena,
+			   struct ss_chrome_args *a);
 
 #endif

@@ -27,7 +27,8 @@ struct chrome {
 
 /* The members of one event, as they are written; strings decoded. */
 struct raw {
-	struct ss_str ph, name, cat, pid, tid, ts, dur, id, args, bind_id, bp;
+	struct ss_str ph, name, cat, pid, tid, ts, dur, id, bind_id, bp;
+	enum ss_kineto kind;	/* of its category */
 	bool flow_in, flow_out;
 };
 
@@ -62,21 +63,30 @@ static struct ss_str *member_of(struct raw *e, struct ss_str key)
 	}
 }
 
+/* An object or an array: the arguments are read into c->args. False: it is malformed. */
+static bool take_nested(struct chrome *c, struct ss_jsonr *r, struct raw *e, const struct ss_jtok *key, const struct ss_jtok *t)
+{
+	const char *begin = r->at - 1;
+	if (t->kind == SS_J_OBJECT && ss_jtok_is(key, "args")) {
+		c->args.n = 0;
+		bool ok = ss_chrome_args_read(r, &c->scratch, &c->args);
+		c->o->no_memory |= !ok && !r->bad;
+		return ok;
+	}
+	if (!ss_jsonr_skip(r, t))
+		return false;
+	if (ss_jtok_is(key, "id2"))
+		e->id = (struct ss_str){ begin, (size_t)(r->at - begin) };
+	return true;
+}
+
 static bool take_member(struct chrome *c, struct ss_jsonr *r, struct raw *e)
 {
 	struct ss_jtok key, t;
 	if (!ss_jsonr_next(r, &key) || key.kind != SS_J_KEY || !ss_jsonr_next(r, &t))
 		return false;
-	if (t.kind == SS_J_OBJECT || t.kind == SS_J_ARRAY) {
-		const char *begin = r->at - 1;
-		bool wanted = ss_jtok_is(&key, "args") || ss_jtok_is(&key, "id2");
-		if (!ss_jsonr_skip(r, &t))
-			return false;
-		if (wanted)
-			*(ss_jtok_is(&key, "args") ? &e->args : &e->id) =
-				(struct ss_str){ begin, (size_t)(r->at - begin) };
-		return true;
-	}
+	if (t.kind == SS_J_OBJECT || t.kind == SS_J_ARRAY)
+		return take_nested(c, r, e, &key, &t);
 	struct ss_str *to = key.escaped ? NULL : member_of(e, key.text);
 	if (to) {
 		struct ss_str s = ss_jtok_str(&t, &c->scratch);
@@ -91,16 +101,19 @@ static bool take_member(struct chrome *c, struct ss_jsonr *r, struct raw *e)
 	return true;
 }
 
-static bool read_raw(struct chrome *c, struct ss_str text, struct raw *e)
+/* The event that `text` begins with; *bytes: of it. False: it is malformed, or does not end there. */
+static bool read_raw(struct chrome *c, struct ss_str text, struct raw *e, size_t *bytes)
 {
 	struct ss_jsonr r = ss_jsonr_of(text);
 	struct ss_jtok t;
 	*e = (struct raw){ .pid = { "", 0 }, .tid = { "", 0 }, .name = { "", 0 } };
+	c->args.n = 0;
 	if (!ss_jsonr_next(&r, &t))
 		return false;
 	while (take_member(c, &r, e))
 		;
-	return !r.bad;
+	*bytes = (size_t)(r.at - text.p);
+	return !r.bad && r.done;
 }
 
 static struct ss_str kept(struct chrome *c, struct ss_str s)
@@ -111,11 +124,8 @@ static struct ss_str kept(struct chrome *c, struct ss_str s)
 }
 
 /* The member `name` of the arguments, as text. */
-static struct ss_str text_arg(struct chrome *c, const struct raw *e, const char *name)
+static struct ss_str text_arg(const struct chrome *c, const char *name)
 {
-	c->args.n = 0;
-	if (!ss_chrome_args_read(e->args, false, &c->scratch, &c->args))
-		c->o->no_memory = true;
 	for (size_t i = 0; i < c->args.n; i++)
 		if (ss_str_is(c->args.v[i].name, name) && c->args.v[i].kind == SS_SO_STR)
 			return c->args.v[i].s;
@@ -128,11 +138,11 @@ static void take_meta(struct chrome *c, const struct raw *e)
 	if (plane == SS_NONE)
 		return;
 	if (ss_str_is(e->name, "process_name")) {
-		c->planes.v.v[plane].name = kept(c, text_arg(c, e, "name"));
+		c->planes.v.v[plane].name = kept(c, text_arg(c, "name"));
 	} else if (ss_str_is(e->name, "process_labels")) {
-		c->planes.v.v[plane].label = kept(c, text_arg(c, e, "labels"));
+		c->planes.v.v[plane].label = kept(c, text_arg(c, "labels"));
 	} else if (ss_str_is(e->name, "thread_name") && e->tid.n) {
-		struct ss_str name = text_arg(c, e, "name");
+		struct ss_str name = text_arg(c, "name");
 		uint32_t line = name.n ? ss_chrome_thread(c->o, plane, e->tid) : SS_NONE;
 		if (line != SS_NONE)
 			c->o->planes.v[plane].lines.v[line].name = kept(c, name);
@@ -206,12 +216,12 @@ static bool is_counters(const struct chrome *c, uint32_t plane, uint32_t line)
 	return ss_str_is(c->o->planes.v[plane].lines.v[line].name, "_counters_");
 }
 
-/* The arguments of an event, in our words. */
-static bool read_args(struct chrome *c, struct raw *e, bool counters)
+/* The arguments of an event in our words. */
+static bool name_args(struct chrome *c, struct raw *e, bool counters)
 {
-	c->args.n = 0;
-	if (!ss_chrome_args_read(e->args, counters, &c->scratch, &c->args) ||
-	    !ss_chrome_args_kineto(e->cat, &e->name, &c->scratch, &c->args)) {
+	if (counters)
+		ss_chrome_args_numbers(&c->args);
+	if (!ss_chrome_args_kineto(e->cat, e->kind, &e->name, &c->scratch, &c->args)) {
 		c->o->no_memory = true;
 		return false;
 	}
@@ -238,12 +248,12 @@ static uint32_t place(struct chrome *c, const struct raw *e, uint32_t *line)
  */
 static bool read_placed(struct chrome *c, struct raw *e, uint32_t *plane, uint32_t *line)
 {
-	struct ss_chrome_place at = { .kind = ss_kineto_of(e->cat), .pid = e->pid, .tid = e->tid };
+	struct ss_chrome_place at = { .kind = e->kind, .pid = e->pid, .tid = e->tid };
 	if (e->ph.p[0] != 'X' || !(ss_kineto_is_device_work(at.kind) || ss_kineto_is_device_mark(at.kind))) {
 		*plane = place(c, e, line);
-		return *plane != SS_NONE && read_args(c, e, e->ph.p[0] == 'C' || is_counters(c, *plane, *line));
+		return *plane != SS_NONE && name_args(c, e, e->ph.p[0] == 'C' || is_counters(c, *plane, *line));
 	}
-	if (!read_args(c, e, false))
+	if (!name_args(c, e, false))
 		return false;
 	at.args = c->args.v;
 	at.nargs = c->args.n;
@@ -285,7 +295,7 @@ static void count_launch(struct chrome *c, const struct raw *e)
 		SS_STR_INIT("cuda_runtime"), SS_STR_INIT("cuda_driver"), SS_STR_INIT("hip_runtime"),
 	};
 	bool call = false;
-	for (size_t i = 0; i < SS_COUNT(calls); i++)
+	for (size_t i = 0; e->kind == SS_KINETO_CALL && i < SS_COUNT(calls); i++)
 		call = call || ss_str_eq(e->cat, calls[i]);
 	for (size_t i = 0; call && i < c->args.n; i++) {
 		const struct ss_so_arg *a = &c->args.v[i];
@@ -301,10 +311,11 @@ static void count_launch(struct chrome *c, const struct raw *e)
 /* What is no interval is no work either: without its category nothing counts it. */
 static void judge_duration(struct chrome *c, struct raw *e)
 {
-	if (e->dur.n || ss_kineto_of(e->cat) == SS_KINETO_OTHER)
+	if (e->dur.n || e->kind == SS_KINETO_OTHER)
 		return;
 	c->loss->endless++;
 	e->cat = SS_STR("");
+	e->kind = SS_KINETO_OTHER;
 }
 
 static void take_timed(struct chrome *c, struct raw *e)
@@ -329,7 +340,7 @@ static void take_timed(struct chrome *c, struct raw *e)
 		add_async(c, e);
 	ev.args = c->args.v;
 	ev.nargs = c->args.n;
-	ev.shares = ph == 'X' && ss_kineto_of(e->cat) != SS_KINETO_OTHER;
+	ev.shares = ph == 'X' && e->kind != SS_KINETO_OTHER;
 	switch (ph) {
 	case 'C':
 		take_counter(c, e, plane, ev.begin);
@@ -354,26 +365,41 @@ static void take_timed(struct chrome *c, struct raw *e)
 	}
 }
 
+static void take_raw(struct chrome *c, struct raw *e)
+{
+	e->kind = ss_kineto_of(e->cat);
+	if (e->ph.p[0] == 'M')
+		take_meta(c, e);
+	else if (strchr("XBEiIRPCstfbneSTpF", e->ph.p[0]))
+		take_timed(c, e);
+	else
+		c->loss->unknown++;
+}
+
+/* What is known of the text begins with an event, as a rule whole and well-formed. False: it does not. */
+static bool take_known(struct chrome *c)
+{
+	struct raw e;
+	size_t bytes;
+	if (c->scratch.used_bytes > SCRATCH_BYTES)
+		ss_arena_release(&c->scratch);
+	if (!read_raw(c, ss_json_feed_known(&c->feed), &e, &bytes) || !e.ph.n)
+		return false;
+	take_raw(c, &e);
+	ss_json_feed_take(&c->feed, bytes);
+	return true;
+}
+
 static void take_event(struct chrome *c, struct ss_str text)
 {
 	struct raw e;
-	if (c->scratch.used_bytes > SCRATCH_BYTES)
-		ss_arena_release(&c->scratch);
-	if (text.p[0] != '{' || !read_raw(c, text, &e)) {
+	size_t bytes;
+	if (text.p[0] != '{' || !read_raw(c, text, &e, &bytes))
 		c->loss->malformed++;
-		return;
-	}
-	if (!e.ph.n) {
-		/* XProf ends its list with an empty object. */
+	else if (!e.ph.n) /* XProf ends its list with an empty object. */
 		c->loss->malformed += text.n > 4;
-		return;
-	}
-	if (e.ph.p[0] == 'M')
-		take_meta(c, &e);
-	else if (strchr("XBEiIRPCstfbneSTpF", e.ph.p[0]))
-		take_timed(c, &e);
 	else
-		c->loss->unknown++;
+		take_raw(c, &e);
 }
 
 /* ---- the text around them ---- */
@@ -394,6 +420,8 @@ static bool read_list(struct chrome *c)
 			ss_json_feed_skip(&c->feed);
 			return true;
 		}
+		if (ch == '{' && !c->o->no_memory && take_known(c))
+			continue;
 		if (!ch || c->o->no_memory || !ss_json_feed_value(&c->feed, &value))
 			return false;
 		/* No value begins so: the text is none. One that is too long was passed over. */

@@ -75,7 +75,7 @@ void ss_gpu_event_place(struct ss_gpu_event *e, struct ss_space_out *o, uint32_t
 	name_step(e, o);
 	if (plane == SS_NONE || line == SS_NONE || o->no_memory)
 		return;
-	if (!ss_chrome_args_kineto(e->category, &e->name, &e->scratch, &e->args)) {
+	if (!ss_chrome_args_kineto(e->category, ss_kineto_of(e->category), &e->name, &e->scratch, &e->args)) {
 		o->no_memory = true;
 		return;
 	}

@@ -171,6 +171,18 @@ static bool pass_over(struct ss_json_feed *f, struct ss_str *out)
 	return done;
 }
 
+struct ss_str ss_json_feed_known(struct ss_json_feed *f)
+{
+	size_t n = f->n - f->at;
+	return (struct ss_str){ f->p + f->at, n < SS_JSON_VALUE_BYTES ? n : SS_JSON_VALUE_BYTES };
+}
+
+void ss_json_feed_take(struct ss_json_feed *f, size_t n)
+{
+	f->at += n;
+	forget_passed(f);
+}
+
 bool ss_json_feed_value(struct ss_json_feed *f, struct ss_str *out)
 {
 	if (!ss_json_feed_peek(f))

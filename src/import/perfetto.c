@@ -305,7 +305,7 @@ static void take_counter(struct reader *r, const struct ss_pf_track *t, const st
 static void place_event(struct reader *r, const struct ss_pf_track *t, struct event *e, struct ss_so_time at)
 {
 	e->category = known_words(r, e->category);
-	if (!ss_chrome_args_kineto(e->category, &e->name, &r->scratch, &r->args)) {
+	if (!ss_chrome_args_kineto(e->category, ss_kineto_of(e->category), &e->name, &r->scratch, &r->args)) {
 		r->o->no_memory = true;
 		return;
 	}

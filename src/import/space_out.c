@@ -33,7 +33,6 @@ void ss_so_free(struct ss_space_out *o)
 	ss_strmap_free(&o->plane_keys);
 	ss_vec_free(&o->links);
 	ss_vec_free(&o->about);
-	ss_buf_free(&o->scratch);
 	ss_buf_free(&o->key);
 	ss_arena_release(&o->arena);
 	*o = (struct ss_space_out){ 0 };
@@ -96,45 +95,53 @@ uint32_t ss_so_line(struct ss_space_out *o, uint32_t plane, struct ss_str key)
 
 /* ---- stats ---- */
 
-static void put_stat(struct ss_space_out *o, struct ss_so_plane *p, struct ss_buf *to, uint32_t field, const struct ss_so_arg *a)
+/* A stat whose name has the number `id`. */
+static void put_stat(struct ss_space_out *o, struct ss_so_plane *p, struct ss_buf *to, uint32_t field, uint32_t id,
+		     const struct ss_so_arg *a)
 {
-	struct ss_buf *b = &o->scratch;
-	uint32_t id = intern_name(o, p, a->name), ref;
-	b->n = 0;
-	ss_pbo_uint(b, XSTAT_METADATA_ID, (uint64_t)id + 1);
+	/* Tag and length of one byte each, then the body: no value is longer than the two numbers. */
+	char bytes[4 + 3 * SS_VARINT_BYTES], *body = bytes + 2;
+	char *at = ss_pbo_put(body, (uint64_t)XSTAT_METADATA_ID << 3);
+	at = ss_pbo_put(at, (uint64_t)id + 1);
 	switch (a->kind) {
 	case SS_SO_INT:
-		ss_pbo_uint(b, XSTAT_INT64_VALUE, a->u);
-		break;
 	case SS_SO_UINT:
-		ss_pbo_uint(b, XSTAT_UINT64_VALUE, a->u);
+		at = ss_pbo_put(at, (uint64_t)(a->kind == SS_SO_INT ? XSTAT_INT64_VALUE : XSTAT_UINT64_VALUE) << 3);
+		at = ss_pbo_put(at, a->u);
 		break;
 	case SS_SO_DOUBLE:
-		ss_pbo_fixed64(b, XSTAT_DOUBLE_VALUE, a->u);
+		at = ss_pbo_put(at, (uint64_t)XSTAT_DOUBLE_VALUE << 3 | 1);
+		for (unsigned i = 0; i < 64; i += 8)
+			*at++ = (char)(a->u >> i);
 		break;
 	case SS_SO_STR:
 		if (a->s.n < SHARED_FROM) {
-			ss_pbo_bytes(b, XSTAT_STR_VALUE, a->s);
+			at = ss_pbo_put(at, (uint64_t)XSTAT_STR_VALUE << 3 | 2);
+			*at++ = (char)a->s.n;
+			memcpy(at, a->s.p, a->s.n);
+			at += a->s.n;
 			break;
 		}
-		ref = intern(o, &p->names, a->s);
-		ss_pbo_uint(b, XSTAT_REF_VALUE, (uint64_t)ref + 1);
+		at = ss_pbo_put(at, (uint64_t)XSTAT_REF_VALUE << 3);
+		at = ss_pbo_put(at, (uint64_t)intern(o, &p->names, a->s) + 1);
 		break;
 	}
-	ss_pbo_bytes(to, field, ss_buf_get(b));
-	o->no_memory |= b->no_memory || to->no_memory;
+	bytes[0] = (char)(field << 3 | 2);
+	bytes[1] = (char)(at - body);
+	ss_buf_str(to, (struct ss_str){ bytes, (size_t)(at - bytes) });
+	o->no_memory |= to->no_memory;
 }
 
 void ss_so_put_stat(struct ss_space_out *o, struct ss_so_plane *p, struct ss_buf *to, const struct ss_so_arg *a)
 {
-	put_stat(o, p, to, XEVENT_STATS, a);
+	put_stat(o, p, to, XEVENT_STATS, intern_name(o, p, a->name), a);
 }
 
 void ss_so_plane_stat(struct ss_space_out *o, uint32_t plane, const struct ss_so_arg *a)
 {
 	struct ss_so_plane *p = &o->planes.v[plane];
 	size_t before = p->own.n;
-	put_stat(o, p, &p->own, XPLANE_STATS, a);
+	put_stat(o, p, &p->own, XPLANE_STATS, intern_name(o, p, a->name), a);
 	o->held_bytes += p->own.n - before;
 }
 
@@ -176,10 +183,9 @@ static bool is_of_execution(struct ss_str name)
 	return ss_stat_of(name) != SS_STAT_OTHER;
 }
 
-/* Names of a plane that were seen as arguments: their kind is found once. */
-static uint8_t kind_of_arg(struct ss_space_out *o, struct ss_so_plane *p, const struct ss_so_arg *a)
+/* Names of a plane that were seen as arguments: their kind is found once. `id`: the number of the name. */
+static uint8_t kind_of_arg(struct ss_so_plane *p, const struct ss_so_arg *a, uint32_t id)
 {
-	uint32_t id = intern_name(o, p, a->name);
 	if (id >= SS_SO_ARG_KINDS)
 		return SS_SO_ARG_OWN;
 	if (!p->arg_kinds[id])
@@ -218,15 +224,8 @@ static void put_op_stats(struct ss_space_out *o, struct ss_so_plane *p, const st
 	}
 }
 
-static void put_shared_stats(struct ss_space_out *o, struct ss_so_plane *p, const struct ss_so_event *e)
-{
-	for (size_t i = 0; i < e->nargs; i++)
-		if (kind_of_arg(o, p, &e->args[i]) == SS_SO_ARG_SHARED)
-			ss_so_put_stat(o, p, &o->key, &e->args[i]);
-}
-
-/* Metadata of the event: found by everything that is in it. */
-static uint32_t find_meta(struct ss_space_out *o, struct ss_so_plane *p, const struct ss_so_event *e, bool op, bool share)
+/* In o->key: the two names of an event. What is shared of its stats follows, from *stats on. */
+static struct ss_str put_names(struct ss_space_out *o, const struct ss_so_event *e, size_t *stats)
 {
 	const struct ss_so_arg *full = find_arg(e, "long_name");
 	bool two = full && full->kind == SS_SO_STR && full->s.n;
@@ -237,11 +236,14 @@ static uint32_t find_meta(struct ss_space_out *o, struct ss_so_plane *p, const s
 	ss_buf_str(&o->key, name);
 	ss_pbo_varint(&o->key, shown.n);
 	ss_buf_str(&o->key, shown);
-	size_t stats = o->key.n;
-	if (op)
-		put_op_stats(o, p, e);
-	else if (share)
-		put_shared_stats(o, p, e);
+	*stats = o->key.n;
+	return shown;
+}
+
+/* Metadata of the event: found by everything that is in o->key. */
+static uint32_t find_meta(struct ss_space_out *o, struct ss_so_plane *p, const struct ss_so_event *e, bool op,
+			  size_t shown_bytes, size_t stats)
+{
 	if (o->key.no_memory) {
 		o->no_memory = true;
 		return SS_NONE;
@@ -251,11 +253,11 @@ static uint32_t find_meta(struct ss_space_out *o, struct ss_so_plane *p, const s
 		return i;
 	struct ss_str kept = p->metas.keys[i];
 	struct ss_so_meta m = { .stats = ss_str_sub(kept, stats, kept.n), .op = op && !find_arg(e, "program_id") };
-	m.display_name = ss_str_sub(kept, stats - shown.n, stats);
+	m.display_name = ss_str_sub(kept, stats - shown_bytes, stats);
 	const uint8_t *at = (const uint8_t *)kept.p, *end = at + kept.n;
 	uint64_t n = 0;
 	if (ss_pb_varint(&at, end, &n))
-		m.name = (struct ss_str){ (const char *)at, name.n };
+		m.name = (struct ss_str){ (const char *)at, n };
 	o->held_bytes += sizeof(m);
 	if (ss_vec_push(&p->meta, m))
 		return i;
@@ -270,6 +272,31 @@ static bool is_correlation(struct ss_str name)
 	return ss_str_is(name, "correlation_id");
 }
 
+static void keep_link(struct ss_space_out *o, struct ss_so_record *r, const struct ss_so_arg *a)
+{
+	if (!is_correlation(a->name) || a->kind == SS_SO_STR || o->links.n >= SS_NONE - 1)
+		return;
+	o->no_memory |= !ss_vec_push(&o->links, a->u);
+	r->link = (uint32_t)o->links.n;
+	o->held_bytes += sizeof(a->u);
+}
+
+/* Stats of the event itself go to the plane's, those of all that are alike behind o->key. */
+static void put_stats(struct ss_space_out *o, struct ss_so_plane *p, const struct ss_so_event *e, bool op, bool share,
+		      struct ss_so_record *r)
+{
+	for (size_t i = 0; i < e->nargs && !o->no_memory; i++) {
+		const struct ss_so_arg *a = &e->args[i];
+		if (ss_str_is(a->name, "long_name") || (op && is_of_op(a->name)))
+			continue;
+		uint32_t id = intern_name(o, p, a->name);
+		bool shared = share && kind_of_arg(p, a, id) == SS_SO_ARG_SHARED;
+		put_stat(o, p, shared ? &o->key : &p->stats, XEVENT_STATS, id, a);
+		if (!shared)
+			keep_link(o, r, a);
+	}
+}
+
 uint32_t ss_so_add(struct ss_space_out *o, uint32_t plane, uint32_t line, const struct ss_so_event *e)
 {
 	struct ss_so_plane *p = &o->planes.v[plane];
@@ -281,20 +308,12 @@ uint32_t ss_so_add(struct ss_space_out *o, uint32_t plane, uint32_t line, const 
 	bool op = !e->shares && find_arg(e, "hlo_category") != NULL, share = e->shares && may_share(p);
 	struct ss_so_record r = { .begin_ns = e->begin.ns, .begin_sub_ps = (uint16_t)e->begin.ps, .dur_ps = e->dur_ps,
 				  .stats = p->stats.n };
-	r.meta = find_meta(o, p, e, op, share);
-	for (size_t i = 0; i < e->nargs && !o->no_memory; i++) {
-		const struct ss_so_arg *a = &e->args[i];
-		if (ss_str_is(a->name, "long_name") || (op && is_of_op(a->name)))
-			continue;
-		if (share && kind_of_arg(o, p, a) == SS_SO_ARG_SHARED)
-			continue;
-		ss_so_put_stat(o, p, &p->stats, a);
-		if (is_correlation(a->name) && a->kind != SS_SO_STR && o->links.n < SS_NONE - 1) {
-			o->no_memory |= !ss_vec_push(&o->links, a->u);
-			r.link = (uint32_t)o->links.n;
-			o->held_bytes += sizeof(a->u);
-		}
-	}
+	size_t stats;
+	struct ss_str shown = put_names(o, e, &stats);
+	if (op)
+		put_op_stats(o, p, e);
+	put_stats(o, p, e, op, share, &r);
+	r.meta = find_meta(o, p, e, op, shown.n, stats);
 	r.nstats = (uint32_t)(p->stats.n - r.stats);
 	o->held_bytes += sizeof(r) + r.nstats;
 	if (o->no_memory || !ss_vec_push(&l->events, r)) {

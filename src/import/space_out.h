@@ -111,7 +111,7 @@ struct ss_space_out {
 	struct ss_strmap plane_keys;
 	SS_VEC(struct ss_so_plane) planes;
 	SS_VEC(uint64_t) links;	/* correlation ids of launches and what they launched */
-	struct ss_buf scratch, key;
+	struct ss_buf key;
 	uint64_t limit_bytes, held_bytes;
 	uint64_t nevents, left_out;
 	uint64_t unmatched;	/* ends without a begin, known when the bytes are written */

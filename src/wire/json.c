@@ -39,11 +39,31 @@ static bool open(struct ss_jsonr *r, bool object, struct ss_jtok *t)
 	return true;
 }
 
+#define BYTES(c) (UINT64_C(0x0101010101010101) * (uint8_t)(c))
+
+/* Not 0 if one of the eight bytes is 0. */
+static uint64_t any_zero(uint64_t v)
+{
+	return (v - BYTES(1)) & ~v & BYTES(0x80);
+}
+
+/* Eight bytes at a time, to where a quote or a backslash is among the next eight. */
+static const char *pass_plain(const char *p, const char *end)
+{
+	uint64_t v;
+	for (; end - p >= 8; p += 8) {
+		memcpy(&v, p, sizeof(v));
+		if (any_zero(v ^ BYTES('"')) | any_zero(v ^ BYTES('\\')))
+			break;
+	}
+	return p;
+}
+
 /* Between the quotes; control characters are let through, as some writers leave them in. */
 static bool string(struct ss_jsonr *r, struct ss_jtok *t)
 {
-	const char *begin = ++r->at;
-	for (; r->at < r->end && *r->at != '"'; r->at++)
+	const char *begin = r->at + 1;
+	for (r->at = pass_plain(begin, r->end); r->at < r->end && *r->at != '"'; r->at++)
 		if (*r->at == '\\') {
 			t->escaped = true;
 			if (++r->at == r->end)

@@ -11,17 +11,28 @@
 
 #include "base/buf.h"
 
-static inline void ss_pbo_varint(struct ss_buf *b, uint64_t v)
+#define SS_VARINT_BYTES 10
+
+/* Where there is room for SS_VARINT_BYTES; behind what was written. */
+static inline char *ss_pbo_put(char *at, uint64_t v)
 {
 	for (; v >= 0x80; v >>= 7)
-		ss_buf_char(b, (char)(v | 0x80));
-	ss_buf_char(b, (char)v);
+		*at++ = (char)(v | 0x80);
+	*at++ = (char)v;
+	return at;
+}
+
+static inline void ss_pbo_varint(struct ss_buf *b, uint64_t v)
+{
+	char bytes[SS_VARINT_BYTES];
+	ss_buf_str(b, (struct ss_str){ bytes, (size_t)(ss_pbo_put(bytes, v) - bytes) });
 }
 
 static inline void ss_pbo_uint(struct ss_buf *b, uint32_t field, uint64_t v)
 {
-	ss_pbo_varint(b, (uint64_t)field << 3);
-	ss_pbo_varint(b, v);
+	char bytes[2 * SS_VARINT_BYTES];
+	char *end = ss_pbo_put(ss_pbo_put(bytes, (uint64_t)field << 3), v);
+	ss_buf_str(b, (struct ss_str){ bytes, (size_t)(end - bytes) });
 }
 
 static inline void ss_pbo_bytes(struct ss_buf *b, uint32_t field, struct ss_str v)

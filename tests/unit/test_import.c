@@ -294,11 +294,11 @@ static void copies_of_pytorch_are_copies(void **state)
 	for (size_t i = 0; i < SS_COUNT(cases); i++) {
 		struct ss_chrome_args args = { .n = 0 };
 		struct ss_str name = ss_str_from(cases[i].theirs);
-		assert_true(ss_chrome_args_kineto(SS_STR("gpu_memcpy"), &name, &a, &args));
+		assert_true(ss_chrome_args_kineto(SS_STR("gpu_memcpy"), SS_KINETO_MEMCPY, &name, &a, &args));
 		assert_str(name, cases[i].ours);
 		assert_int_equal(ss_op_name_parse(name).category, cases[i].category);
 		name = ss_str_from(cases[i].theirs);
-		assert_true(ss_chrome_args_kineto(SS_STR("cpu_op"), &name, &a, &args));
+		assert_true(ss_chrome_args_kineto(SS_STR("cpu_op"), SS_KINETO_OPERATOR, &name, &a, &args));
 		assert_str(name, cases[i].theirs);
 	}
 	ss_arena_release(&a);

@@ -202,6 +202,7 @@ struct pass {
 	struct ss_u64map by_key;
 	struct ss_arena *arena;	  /* of names that stand nowhere in the file */
 	struct ss_strmap names;	  /* the same, to hold each once */
+	uint8_t *told;		  /* of a trace of PyTorch, by text: what its names tell, found once */
 	struct ss_buf scratch;
 };
 
@@ -345,6 +346,18 @@ static bool add_event(struct pass *s, const struct ss_plane *p, const struct ss_
 	return add_kernel(s, &k) || ss_fail_mem(err);
 }
 
+enum { TOLD = 1, USES_TENSOR_CORE = 2, COULD_USE_TENSOR_CORE = 4 };
+
+/* Of a text, as the name of a kernel and as that of an operator. */
+static uint8_t told(struct pass *s, const struct ss_torch *t, uint32_t text)
+{
+	struct ss_str name = ss_torch_text(t, text);
+	if (!s->told[text])
+		s->told[text] = (uint8_t)(TOLD | (ss_torch_uses_tensor_core(name) ? USES_TENSOR_CORE : 0) |
+					  (ss_torch_could_use_tensor_core(name) ? COULD_USE_TENSOR_CORE : 0));
+	return s->told[text];
+}
+
 /* Of a trace of PyTorch: with or without a launch, or a geometry (AMD), and whatever it lasted. */
 static bool add_torch_kernel(struct pass *s, const struct ss_torch *t, const struct ss_torch_device_event *d)
 {
@@ -355,10 +368,11 @@ static bool add_torch_kernel(struct pass *s, const struct ss_torch *t, const str
 		.name = ss_torch_text(t, d->name), .block = { 1, 1, 1 }, .grid = { 1, 1, 1 },
 		.occurrences = 1, .total_ns = ns, .min_ns = ns, .max_ns = ns,
 	};
-	k.op_name = d->op == SS_NONE ? SS_STR("") : ss_torch_text(t, t->ops.v[d->op].name);
+	uint32_t op = d->op == SS_NONE ? 0 : t->ops.v[d->op].name;
+	k.op_name = ss_torch_text(t, op);
 	parse_details(e.details, &k);
-	k.uses_tensor_core = ss_torch_uses_tensor_core(k.name);
-	k.is_eligible = k.uses_tensor_core || ss_torch_could_use_tensor_core(k.op_name);
+	k.uses_tensor_core = told(s, t, d->name) & USES_TENSOR_CORE;
+	k.is_eligible = k.uses_tensor_core || told(s, t, op) & COULD_USE_TENSOR_CORE;
 	return add_kernel(s, &k);
 }
 
@@ -368,6 +382,9 @@ static bool add_torch_kernel(struct pass *s, const struct ss_torch *t, const str
  */
 static bool add_torch(struct pass *s, const struct ss_torch *t, struct ss_err *err)
 {
+	s->told = calloc((size_t)t->texts.n + 1, 1);
+	if (!s->told)
+		return ss_fail_mem(err);
 	for (size_t i = 0; i < t->device.n; i++) {
 		const struct ss_torch_device_event *d = &t->device.v[i];
 		if (ss_torch_is_kernel(d) && d->event < s->h->planes[d->plane].lines[d->line].ev.n && !add_torch_kernel(s, t, d))
@@ -424,6 +441,7 @@ bool ss_host_kernels(struct ss_kernels *out, struct ss_host *h, struct ss_arena 
 	ss_u64map_free(&s.by_key);
 	ss_strmap_free(&s.names);
 	ss_buf_free(&s.scratch);
+	free(s.told);
 	*out = (struct ss_kernels){ s.v.v, s.v.n };
 	ss_kernels_sort(out);
 	return ok;
