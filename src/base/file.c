@@ -169,6 +169,12 @@ bool ss_file_open_below(struct ss_file *f, const char *top, const char *path, st
 	return ok;
 }
 
+bool ss_file_of_fd(struct ss_file *f, int fd)
+{
+	struct ss_err why = { 0 };
+	return map(f, fd, "", &why);
+}
+
 void ss_file_close(struct ss_file *f)
 {
 	if (f->guard)

@@ -18,3 +18,11 @@ void ss_huge_advise(void *p, size_t bytes)
 	if (bytes >= HUGE_FROM && at % page == 16)
 		madvise((void *)(at - 16), (bytes + 16 + page - 1) / page * page, MADV_HUGEPAGE);
 }
+
+void ss_huge_release(void *p, size_t bytes)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t from = ((uintptr_t)p + page - 1) / page * page, to = ((uintptr_t)p + bytes) / page * page;
+	if (from < to)
+		madvise((void *)from, to - from, MADV_DONTNEED);
+}

@@ -1,6 +1,7 @@
 /* chrome_trace.c - Trace Event Format, phase by phase. */
 #include "import/chrome_trace.h"
 
+#include "base/ids.h"
 #include "import/chrome_args.h"
 #include "import/chrome_devices.h"
 #include "import/chrome_planes.h"
@@ -19,7 +20,7 @@ struct chrome {
 	struct ss_chrome_planes planes;
 	struct ss_arena scratch;		/* of some events */
 	struct ss_chrome_args args;
-	struct ss_u64map launches;	/* by process, category and correlation */
+	struct ss_idset launches;	/* correlations by process and category */
 	struct ss_u64map arrows;	/* that begin, by id */
 	struct ss_str hostname, devices;
 	bool any_list;
@@ -101,7 +102,9 @@ static bool take_member(struct chrome *c, struct ss_jsonr *r, struct raw *e)
 	return true;
 }
 
-/* The event that `text` begins with; *bytes: of it. False: it is malformed, or does not end there. */
+/*
+ * The event that `text` begins with; *bytes: of it. False: it is malformed, or does not end there.
+ */
 static bool read_raw(struct chrome *c, struct ss_str text, struct raw *e, size_t *bytes)
 {
 	struct ss_jsonr r = ss_jsonr_of(text);
@@ -301,10 +304,10 @@ static void count_launch(struct chrome *c, const struct raw *e)
 		const struct ss_so_arg *a = &c->args.v[i];
 		if (a->kind == SS_SO_STR || !a->u || !ss_str_is(a->name, "correlation_id"))
 			continue;
-		size_t before = c->launches.n;
-		uint64_t key = ss_mix(ss_mix(ss_str_hash(e->pid), ss_str_hash(e->cat)), a->u);
-		c->o->no_memory |= ss_u64map_add(&c->launches, key, 1) == SS_NONE;
-		c->loss->same_launch += c->launches.n == before;
+		bool had;
+		uint64_t kind = ss_mix(ss_str_hash(e->pid), ss_str_hash(e->cat));
+		c->o->no_memory |= !ss_idset_add(&c->launches, kind, a->u, &had);
+		c->loss->same_launch += had;
 	}
 }
 
@@ -376,7 +379,10 @@ static void take_raw(struct chrome *c, struct raw *e)
 		c->loss->unknown++;
 }
 
-/* What is known of the text begins with an event, as a rule whole and well-formed. False: it does not. */
+/*
+ * What is known of the text begins with an event, as a rule whole and well-formed. False: it does
+ * not.
+ */
 static bool take_known(struct chrome *c)
 {
 	struct raw e;
@@ -551,7 +557,7 @@ bool ss_chrome_read(const struct ss_file *f, struct ss_space_out *o, struct ss_s
 			 : ss_fail_mem(err);
 	*hostname = c->hostname;
 	ss_json_feed_close(&c->feed);
-	ss_u64map_free(&c->launches);
+	ss_idset_free(&c->launches);
 	ss_u64map_free(&c->arrows);
 	ss_arena_release(&c->scratch);
 	ss_vec_free(&c->planes.v);

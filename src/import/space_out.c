@@ -17,6 +17,7 @@ void ss_so_free(struct ss_space_out *o)
 		struct ss_so_plane *p = &o->planes.v[i];
 		for (size_t k = 0; k < p->lines.n; k++) {
 			ss_vec_free(&p->lines.v[k].events);
+			ss_buf_free(&p->lines.v[k].stats);
 			ss_vec_free(&p->lines.v[k].flows);
 			ss_vec_free(&p->lines.v[k].open);
 			ss_vec_free(&p->lines.v[k].ends);
@@ -26,7 +27,6 @@ void ss_so_free(struct ss_space_out *o)
 		ss_strmap_free(&p->names);
 		ss_strmap_free(&p->metas);
 		ss_vec_free(&p->meta);
-		ss_buf_free(&p->stats);
 		ss_buf_free(&p->own);
 	}
 	ss_vec_free(&o->planes);
@@ -99,7 +99,9 @@ uint32_t ss_so_line(struct ss_space_out *o, uint32_t plane, struct ss_str key)
 static void put_stat(struct ss_space_out *o, struct ss_so_plane *p, struct ss_buf *to, uint32_t field, uint32_t id,
 		     const struct ss_so_arg *a)
 {
-	/* Tag and length of one byte each, then the body: no value is longer than the two numbers. */
+	/*
+	 * Tag and length of one byte each, then the body: no value is longer than the two numbers.
+	 */
 	char bytes[4 + 3 * SS_VARINT_BYTES], *body = bytes + 2;
 	char *at = ss_pbo_put(body, (uint64_t)XSTAT_METADATA_ID << 3);
 	at = ss_pbo_put(at, (uint64_t)id + 1);
@@ -135,6 +137,19 @@ static void put_stat(struct ss_space_out *o, struct ss_so_plane *p, struct ss_bu
 void ss_so_put_stat(struct ss_space_out *o, struct ss_so_plane *p, struct ss_buf *to, const struct ss_so_arg *a)
 {
 	put_stat(o, p, to, XEVENT_STATS, intern_name(o, p, a->name), a);
+}
+
+void ss_so_set_stats(struct ss_space_out *o, struct ss_so_line *l, struct ss_so_record *r, size_t from)
+{
+	if (from >= SS_SO_MOST_STATS || l->stats.n - from >= SS_SO_EVENT_STATS) {
+		o->held_bytes = o->limit_bytes + 1;
+		l->stats.n = from;
+		from = 0;
+		r->nstats = 0;
+	} else {
+		r->nstats = (l->stats.n - from) & (SS_SO_EVENT_STATS - 1);
+	}
+	r->stats = from & (SS_SO_MOST_STATS - 1);
 }
 
 void ss_so_plane_stat(struct ss_space_out *o, uint32_t plane, const struct ss_so_arg *a)
@@ -183,7 +198,10 @@ static bool is_of_execution(struct ss_str name)
 	return ss_stat_of(name) != SS_STAT_OTHER;
 }
 
-/* Names of a plane that were seen as arguments: their kind is found once. `id`: the number of the name. */
+/*
+ * Names of a plane that were seen as arguments: their kind is found once. `id`: the number of the
+ * name.
+ */
 static uint8_t kind_of_arg(struct ss_so_plane *p, const struct ss_so_arg *a, uint32_t id)
 {
 	if (id >= SS_SO_ARG_KINDS)
@@ -281,9 +299,9 @@ static void keep_link(struct ss_space_out *o, struct ss_so_record *r, const stru
 	o->held_bytes += sizeof(a->u);
 }
 
-/* Stats of the event itself go to the plane's, those of all that are alike behind o->key. */
-static void put_stats(struct ss_space_out *o, struct ss_so_plane *p, const struct ss_so_event *e, bool op, bool share,
-		      struct ss_so_record *r)
+/* Stats of the event itself go to the line's, those of all that are alike behind o->key. */
+static void put_stats(struct ss_space_out *o, struct ss_so_plane *p, struct ss_so_line *l, const struct ss_so_event *e, bool op,
+		      bool share, struct ss_so_record *r)
 {
 	for (size_t i = 0; i < e->nargs && !o->no_memory; i++) {
 		const struct ss_so_arg *a = &e->args[i];
@@ -291,7 +309,7 @@ static void put_stats(struct ss_space_out *o, struct ss_so_plane *p, const struc
 			continue;
 		uint32_t id = intern_name(o, p, a->name);
 		bool shared = share && kind_of_arg(p, a, id) == SS_SO_ARG_SHARED;
-		put_stat(o, p, shared ? &o->key : &p->stats, XEVENT_STATS, id, a);
+		put_stat(o, p, shared ? &o->key : &l->stats, XEVENT_STATS, id, a);
 		if (!shared)
 			keep_link(o, r, a);
 	}
@@ -306,15 +324,14 @@ uint32_t ss_so_add(struct ss_space_out *o, uint32_t plane, uint32_t line, const 
 		return SS_NONE;
 	}
 	bool op = !e->shares && find_arg(e, "hlo_category") != NULL, share = e->shares && may_share(p);
-	struct ss_so_record r = { .begin_ns = e->begin.ns, .begin_sub_ps = (uint16_t)e->begin.ps, .dur_ps = e->dur_ps,
-				  .stats = p->stats.n };
-	size_t stats;
+	struct ss_so_record r = { .begin_ns = e->begin.ns, .begin_sub_ps = e->begin.ps & 0x3ff, .dur_ps = e->dur_ps };
+	size_t stats, from = l->stats.n;
 	struct ss_str shown = put_names(o, e, &stats);
 	if (op)
 		put_op_stats(o, p, e);
-	put_stats(o, p, e, op, share, &r);
+	put_stats(o, p, l, e, op, share, &r);
 	r.meta = find_meta(o, p, e, op, shown.n, stats);
-	r.nstats = (uint32_t)(p->stats.n - r.stats);
+	ss_so_set_stats(o, l, &r, from);
 	o->held_bytes += sizeof(r) + r.nstats;
 	if (o->no_memory || !ss_vec_push(&l->events, r)) {
 		o->no_memory = true;
@@ -346,21 +363,21 @@ uint64_t ss_so_between_ps(const struct ss_so_record *a, struct ss_so_time b)
 }
 
 /* More stats for an event: those it has move to the end, where there is room. */
-static void add_stats(struct ss_space_out *o, struct ss_so_plane *p, struct ss_so_record *r, const struct ss_so_arg *args,
-		      size_t nargs)
+static void add_stats(struct ss_space_out *o, struct ss_so_plane *p, struct ss_so_line *l, struct ss_so_record *r,
+		      const struct ss_so_arg *args, size_t nargs)
 {
-	size_t before = p->stats.n;
-	if (r->stats + r->nstats != p->stats.n) {
+	size_t before = l->stats.n, from = r->stats;
+	if (r->stats + r->nstats != l->stats.n) {
 		o->key.n = 0;
-		ss_buf_str(&o->key, ss_str_sub(ss_buf_get(&p->stats), r->stats, r->stats + r->nstats));
-		r->stats = p->stats.n;
-		ss_buf_str(&p->stats, ss_buf_get(&o->key));
-		o->no_memory |= o->key.no_memory || p->stats.no_memory;
+		ss_buf_str(&o->key, ss_str_sub(ss_buf_get(&l->stats), r->stats, r->stats + r->nstats));
+		from = l->stats.n;
+		ss_buf_str(&l->stats, ss_buf_get(&o->key));
+		o->no_memory |= o->key.no_memory || l->stats.no_memory;
 	}
 	for (size_t i = 0; i < nargs && !o->no_memory; i++)
-		ss_so_put_stat(o, p, &p->stats, &args[i]);
-	r->nstats = (uint32_t)(p->stats.n - r->stats);
-	o->held_bytes += p->stats.n - before;
+		ss_so_put_stat(o, p, &l->stats, &args[i]);
+	ss_so_set_stats(o, l, r, from);
+	o->held_bytes += l->stats.n > before ? l->stats.n - before : 0;
 }
 
 void ss_so_close(struct ss_space_out *o, uint32_t plane, uint32_t line, struct ss_so_time end, const struct ss_so_arg *args,
@@ -381,7 +398,7 @@ void ss_so_close(struct ss_space_out *o, uint32_t plane, uint32_t line, struct s
 		return;
 	l->events.v[i].dur_ps = ss_so_between_ps(&l->events.v[i], end);
 	if (nargs && o->held_bytes <= o->limit_bytes)
-		add_stats(o, p, &l->events.v[i], args, nargs);
+		add_stats(o, p, l, &l->events.v[i], args, nargs);
 }
 
 void ss_so_flow(struct ss_space_out *o, uint32_t plane, uint32_t line, const struct ss_so_flow *f)

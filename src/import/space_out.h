@@ -52,14 +52,18 @@ struct ss_so_event {
 	bool shares;		/* arguments that describe all executions alike may be held once for all */
 };
 
+/* Millions are held, so that they are packed. */
+#define SS_SO_MOST_STATS (UINT64_C(1) << 36)	/* of a line, in bytes */
+#define SS_SO_EVENT_STATS (UINT64_C(1) << 18)	/* of an event */
+
 struct ss_so_record {
 	int64_t begin_ns;
 	uint64_t dur_ps;
-	uint64_t stats;		/* where its stats begin in the plane's `stats` */
-	uint32_t nstats;	/* bytes of them */
+	uint64_t stats : 36;	/* where its stats begin in the line's `stats` */
+	uint64_t nstats : 18;	/* bytes of them */
+	uint64_t begin_sub_ps : 10;
 	uint32_t meta;
 	uint32_t link;		/* number of its correlation id in `links` + 1, 0: it has none and may need a flow */
-	uint16_t begin_sub_ps;
 };
 
 enum ss_so_dir { SS_SO_FLOW_IN = 1, SS_SO_FLOW_OUT = 2, SS_SO_FLOW_BOTH = 3 };
@@ -75,6 +79,7 @@ struct ss_so_line {
 	struct ss_str name;
 	int64_t id;
 	SS_VEC(struct ss_so_record) events;
+	struct ss_buf stats;	/* of events */
 	SS_VEC(struct ss_so_flow) flows;
 	SS_VEC(uint32_t) open;	/* events that were begun and not ended, the innermost last */
 	SS_VEC(struct ss_so_time) ends; /* of events whose begin had not come yet */
@@ -99,7 +104,6 @@ struct ss_so_plane {
 	SS_VEC(struct ss_so_line) lines;
 	struct ss_strmap line_keys, names, metas;
 	SS_VEC(struct ss_so_meta) meta;	/* by index of metas */
-	struct ss_buf stats;	/* of events */
 	struct ss_buf own;	/* of the plane itself */
 	uint64_t nevents;
 	uint8_t arg_kinds[SS_SO_ARG_KINDS];
@@ -143,6 +147,11 @@ void ss_so_close(struct ss_space_out *o, uint32_t plane, uint32_t line, struct s
 void ss_so_flow(struct ss_space_out *o, uint32_t plane, uint32_t line, const struct ss_so_flow *f);
 /* Append a stat, as an event has it, to `to`. */
 void ss_so_put_stat(struct ss_space_out *o, struct ss_so_plane *p, struct ss_buf *to, const struct ss_so_arg *a);
+/*
+ * The stats of the event are what stands in those of its line from `from` on: none, where they are
+ * too many.
+ */
+void ss_so_set_stats(struct ss_space_out *o, struct ss_so_line *l, struct ss_so_record *r, size_t from);
 /* Add a stat of the plane itself. */
 void ss_so_plane_stat(struct ss_space_out *o, uint32_t plane, const struct ss_so_arg *a);
 /* From the begin of `a` to `b`, 0 when b is the earlier one; saturates. */

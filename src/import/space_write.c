@@ -6,6 +6,8 @@
  */
 #include "import/space_out.h"
 
+#include "base/huge.h"
+#include "base/ids.h"
 #include "wire/pb.h"
 #include "wire/pb_out.h"
 #include "xspace/fields.h"
@@ -323,7 +325,7 @@ static bool add_programs(struct ss_space_out *o, struct ss_so_plane *p, struct s
 /* ---- what launched what ---- */
 
 struct launches {
-	struct ss_u64map by_id;	/* correlation id to index in ops */
+	struct ss_ids by_id;	/* correlation id to index in ops */
 	SS_VEC(struct ss_str) ops;
 };
 
@@ -341,7 +343,7 @@ static bool find_launches(const struct ss_space_out *o, const struct ss_so_plane
 			depth--;
 		if (r->link && depth) {
 			uint32_t next = (uint32_t)found->ops.n;
-			uint32_t at = ss_u64map_add(&found->by_id, o->links.v[r->link - 1], next);
+			uint32_t at = ss_ids_add(&found->by_id, o->links.v[r->link - 1], next);
 			ok = at != SS_NONE && (at != next ||
 					       ss_vec_push(&found->ops, p->meta.v[l->events.v[stack[depth - 1]].meta].name));
 		}
@@ -352,17 +354,17 @@ static bool find_launches(const struct ss_space_out *o, const struct ss_so_plane
 }
 
 /* One more stat for an event: those it has move to the end, where there is room. */
-static void give_op(struct ss_space_out *o, struct ss_so_plane *p, struct ss_so_record *r, struct ss_str stat,
-		    struct ss_str name)
+static void give_op(struct ss_space_out *o, struct ss_so_plane *p, struct ss_so_line *l, struct ss_so_record *r,
+		    struct ss_str stat, struct ss_str name)
 {
 	struct ss_so_arg op = { .name = stat, .kind = SS_SO_STR, .s = name };
 	o->key.n = 0;
-	ss_buf_str(&o->key, ss_str_sub(ss_buf_get(&p->stats), r->stats, r->stats + r->nstats));
-	r->stats = p->stats.n;
-	ss_buf_str(&p->stats, ss_buf_get(&o->key));
-	ss_so_put_stat(o, p, &p->stats, &op);
-	r->nstats = (uint32_t)(p->stats.n - r->stats);
-	o->no_memory |= o->key.no_memory || p->stats.no_memory;
+	ss_buf_str(&o->key, ss_str_sub(ss_buf_get(&l->stats), r->stats, r->stats + r->nstats));
+	size_t from = l->stats.n;
+	ss_buf_str(&l->stats, ss_buf_get(&o->key));
+	ss_so_put_stat(o, p, &l->stats, &op);
+	ss_so_set_stats(o, l, r, from);
+	o->no_memory |= o->key.no_memory || l->stats.no_memory;
 }
 
 /* Give what ran on a GPU the operation it was launched by. */
@@ -370,9 +372,9 @@ static bool add_ops(struct ss_space_out *o, struct ss_so_plane *p, struct ss_so_
 {
 	for (size_t i = 0; i < l->events.n; i++) {
 		struct ss_so_record *r = &l->events.v[i];
-		uint32_t at = r->link ? ss_u64map_get(&found->by_id, o->links.v[r->link - 1]) : SS_NONE;
+		uint32_t at = r->link ? ss_ids_get(&found->by_id, o->links.v[r->link - 1]) : SS_NONE;
 		if (at != SS_NONE)
-			give_op(o, p, r, SS_STR("tf_op"), found->ops.v[at]);
+			give_op(o, p, l, r, SS_STR("tf_op"), found->ops.v[at]);
 	}
 	return !o->no_memory;
 }
@@ -393,7 +395,7 @@ static bool name_allocations(struct ss_space_out *o, struct ss_so_plane *p, stru
 		if (!ss_str_starts(p->meta.v[r->meta].name, SS_STR("Memory")) || r->dur_ps)
 			stack[depth++] = (uint32_t)i;
 		else if (depth)
-			give_op(o, p, r, SS_STR("tf_op_name"), p->meta.v[l->events.v[stack[depth - 1]].meta].name);
+			give_op(o, p, l, r, SS_STR("tf_op_name"), p->meta.v[l->events.v[stack[depth - 1]].meta].name);
 	}
 	free(stack);
 	return stack && !o->no_memory;
@@ -408,7 +410,12 @@ static bool is_gpu(const struct ss_so_plane *p)
 static bool link_launches(struct ss_space_out *o)
 {
 	struct launches found = { .ops = { 0 } };
-	bool ok = true;
+	uint64_t least = UINT64_MAX, most = 0;
+	for (size_t i = 0; i < o->links.n; i++) {
+		least = o->links.v[i] < least ? o->links.v[i] : least;
+		most = o->links.v[i] > most ? o->links.v[i] : most;
+	}
+	bool ok = ss_ids_open(&found.by_id, least, most, o->links.n);
 	for (size_t i = 0; ok && o->links.n && i < o->planes.n; i++) {
 		struct ss_so_plane *p = &o->planes.v[i];
 		for (size_t k = 0; ok && !is_gpu(p) && k < p->lines.n; k++) {
@@ -422,7 +429,7 @@ static bool link_launches(struct ss_space_out *o)
 		for (size_t k = 0; ok && is_gpu(p) && !named && k < p->lines.n; k++)
 			ok = add_ops(o, p, &p->lines.v[k], &found);
 	}
-	ss_u64map_free(&found.by_id);
+	ss_ids_free(&found.by_id);
 	ss_vec_free(&found.ops);
 	return ok;
 }
@@ -480,8 +487,8 @@ static size_t event_bytes(const struct layout *y, const struct ss_so_record *r, 
 	return n;
 }
 
-static void put_event(struct ss_buf *b, const struct layout *y, const struct ss_so_plane *p,
-		      const struct ss_so_record *r, uint64_t flow)
+static void put_event(struct ss_buf *b, const struct layout *y, const struct ss_so_line *l, const struct ss_so_record *r,
+		      uint64_t flow)
 {
 	ss_pbo_varint(b, (uint64_t)XLINE_EVENTS << 3 | 2);
 	ss_pbo_varint(b, event_bytes(y, r, flow));
@@ -489,7 +496,7 @@ static void put_event(struct ss_buf *b, const struct layout *y, const struct ss_
 	ss_pbo_uint(b, XEVENT_OFFSET_PS, offset_ps(y, r));
 	if (r->dur_ps)
 		ss_pbo_uint(b, XEVENT_DURATION_PS, r->dur_ps);
-	ss_buf_str(b, ss_str_sub(ss_buf_get(&p->stats), r->stats, r->stats + r->nstats));
+	ss_buf_str(b, ss_str_sub(ss_buf_get(&l->stats), r->stats, r->stats + r->nstats));
 	if (!flow)
 		return;
 	ss_pbo_varint(b, (uint64_t)XEVENT_STATS << 3 | 2);
@@ -503,28 +510,58 @@ static bool is_written(const struct layout *y, const struct ss_so_record *r)
 	return r->begin_ns >= y->from_ns;
 }
 
-/* Everything of a line but its tag and length; only counted while `b` is NULL. */
-static size_t put_line(struct ss_space_out *o, struct ss_buf *b, const struct layout *y, const struct ss_so_plane *p,
-		       const struct ss_so_line *l, const uint64_t *flows)
+/* Do the stats of events stand in the order of the events? */
+static bool stats_ascend(const struct ss_so_line *l)
 {
-	size_t n = 1 + varint_bytes((uint64_t)l->id) + 1 + varint_bytes(l->name.n) + l->name.n;
-	if (b) {
-		ss_pbo_uint(b, XLINE_ID, (uint64_t)l->id);
-		ss_pbo_bytes(b, XLINE_NAME, l->name);
-	}
+	for (size_t i = 1; i < l->events.n; i++)
+		if (l->events.v[i].stats < l->events.v[i - 1].stats)
+			return false;
+	return true;
+}
+
+#define RELEASE_EVENTS 16384
+
+/* Events up to `i` were written: they, and their stats if `ascend`, are not held any longer. */
+static void release_passed(struct ss_so_line *l, size_t i, bool ascend)
+{
+	if (i % RELEASE_EVENTS || !i)
+		return;
+	if (ascend)
+		ss_huge_release(l->stats.p, l->events.v[i].stats);
+	ss_huge_release(l->events.v, i * sizeof(*l->events.v));
+}
+
+static size_t name_bytes(const struct ss_so_line *l)
+{
+	return 1 + varint_bytes((uint64_t)l->id) + 1 + varint_bytes(l->name.n) + l->name.n;
+}
+
+/* How long all of a line is but its tag and length. */
+static size_t line_bytes(struct ss_space_out *o, const struct layout *y, const struct ss_so_line *l, const uint64_t *flows)
+{
+	size_t n = name_bytes(l);
 	for (size_t i = 0; i < l->events.n; i++) {
 		const struct ss_so_record *r = &l->events.v[i];
-		uint64_t flow = flows ? flows[i] : 0;
-		if (!is_written(y, r)) {
-			o->far += !b;
-			continue;
-		}
-		size_t body = event_bytes(y, r, flow);
-		n += 1 + varint_bytes(body) + body;
-		if (b)
-			put_event(b, y, p, r, flow);
+		size_t body = event_bytes(y, r, flows ? flows[i] : 0);
+		bool written = is_written(y, r);
+		o->far += !written;
+		n += written ? 1 + varint_bytes(body) + body : 0;
 	}
 	return n;
+}
+
+/* Write it; its events are gone then. */
+static void put_line(struct ss_buf *b, const struct layout *y, struct ss_so_line *l, const uint64_t *flows)
+{
+	bool ascend = stats_ascend(l);
+	ss_pbo_uint(b, XLINE_ID, (uint64_t)l->id);
+	ss_pbo_bytes(b, XLINE_NAME, l->name);
+	for (size_t i = 0; i < l->events.n; i++) {
+		const struct ss_so_record *r = &l->events.v[i];
+		if (is_written(y, r))
+			put_event(b, y, l, r, flows ? flows[i] : 0);
+		release_passed(l, i, ascend);
+	}
 }
 
 static void put_entry(struct ss_buf *b, struct ss_buf *tmp, uint32_t field, uint64_t id, struct ss_str body)
@@ -571,13 +608,14 @@ static bool put_lines(struct ss_space_out *o, struct ss_buf *b, struct layout *y
 		uint64_t *flows = flows_of(l, &ok);
 		if (ok && l->events.n) {
 			ss_pbo_varint(b, (uint64_t)XPLANE_LINES << 3 | 2);
-			ss_pbo_varint(b, put_line(o, NULL, y, p, l, flows));
-			put_line(o, b, y, p, l, flows);
+			ss_pbo_varint(b, line_bytes(o, y, l, flows));
+			put_line(b, y, l, flows);
 			ok = !b->no_memory;
 		}
 		free(flows);
 		ss_vec_free(&l->events);
 		ss_vec_free(&l->flows);
+		ss_buf_free(&l->stats);
 	}
 	return ok;
 }
@@ -641,7 +679,6 @@ static bool put_plane(struct ss_space_out *o, struct ss_buf *out, struct layout 
 	ss_pbo_bytes(out, XPLANE_NAME, p->name);
 	ss_buf_str(out, ss_buf_get(&p->own));
 	ok = ok && put_lines(o, out, y, p) && put_names(out, p);
-	ss_buf_free(&p->stats);
 	return ok && close_plane(out, from);
 }
 
@@ -696,7 +733,10 @@ bool ss_so_finish(struct ss_space_out *o, struct ss_str hostname, struct ss_buf 
 	if (y.origin_ns > EPOCH_NS)
 		o->start_unix_ns = 0;
 	bool known = o->start_unix_ns > 0 || y.origin_ns > EPOCH_NS;
-	/* Clocks count from a time of their own: events before it are no reason to forget when it was. */
+	/*
+	 * Clocks count from a time of their own: events before it are no reason to forget when it
+	 * was.
+	 */
 	known = known && y.origin_ns > -o->start_unix_ns && (y.origin_ns < 0 || o->start_unix_ns <= INT64_MAX - y.origin_ns);
 	if (ok)
 		put_task(o, out, known ? o->start_unix_ns + y.origin_ns : 0);

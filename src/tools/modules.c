@@ -98,11 +98,12 @@ static bool map_forward(const struct ss_torch *t, struct ss_u64map *forward)
 {
 	for (uint32_t i = 0; i < t->ops.n; i++) {
 		const struct ss_torch_op *op = &t->ops.v[i];
-		if (op->sequence < 0 || op->backward || ss_str_starts(ss_torch_text(t, op->name), SS_STR("autograd::engine::")))
+		if (op->sequence == SS_NONE || op->backward ||
+		    ss_str_starts(ss_torch_text(t, op->name), SS_STR("autograd::engine::")))
 			continue;
-		uint32_t had = ss_u64map_get(forward, (uint64_t)op->sequence);
+		uint32_t had = ss_u64map_get(forward, op->sequence);
 		bool later = had == SS_NONE || t->ops.v[had].begin_ns <= op->begin_ns;
-		if (later && !ss_u64map_put(forward, (uint64_t)op->sequence, i))
+		if (later && !ss_u64map_put(forward, op->sequence, i))
 			return false;
 	}
 	return true;
@@ -133,23 +134,25 @@ static bool sum_backward(struct rows *r, const struct ss_torch *t)
 {
 	struct ss_u64map forward = { 0 };
 	int64_t *cpu = calloc(2 * (t->modules.n + 1), sizeof(*cpu)), *device = cpu ? cpu + t->modules.n + 1 : NULL;
-	bool ok = cpu && map_forward(t, &forward);
+	struct ss_torch_op_times *times = ss_torch_op_times(t);
+	bool ok = cpu && times && map_forward(t, &forward);
 	for (uint32_t i = 0; ok && i < t->ops.n; i++) {
 		const struct ss_torch_op *op = &t->ops.v[i];
-		if (op->head != i || op->sequence < 0 || !is_node(ss_torch_text(t, op->name)))
+		if (op->head != i || op->sequence == SS_NONE || !is_node(ss_torch_text(t, op->name)))
 			continue;
-		uint32_t f = ss_u64map_get(&forward, (uint64_t)op->sequence);
+		uint32_t f = ss_u64map_get(&forward, op->sequence);
 		if (f == SS_NONE || t->ops.v[f].begin_ns >= op->begin_ns)
 			continue;
 		uint32_t m = t->ops.v[f].module;
 		if (m == SS_NONE)
 			continue;
 		cpu[m] += op->end_ns - op->begin_ns;
-		device[m] += op->device_total_ns;
+		device[m] += times[i].device_total_ns;
 	}
 	if (ok)
 		hand_on(r, t, cpu, device);
 	free(cpu);
+	free(times);
 	ss_u64map_free(&forward);
 	return ok;
 }

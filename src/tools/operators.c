@@ -66,7 +66,7 @@ static uint32_t key_of(const struct ss_torch *t, const struct ss_torch_op *op, e
 {
 	switch (by) {
 	case BY_SHAPE:
-		return op->dims;
+		return t->shapes.v[op->shape].dims;
 	case BY_STACK:
 		return op->stack;
 	case BY_MODULE:
@@ -76,7 +76,7 @@ static uint32_t key_of(const struct ss_torch *t, const struct ss_torch_op *op, e
 	}
 }
 
-static bool sum_operators(struct rows *r, const struct ss_torch *t, enum by by)
+static bool sum_operators(struct rows *r, const struct ss_torch *t, const struct ss_torch_op_times *times, enum by by)
 {
 	for (uint32_t i = 0; i < t->ops.n; i++) {
 		const struct ss_torch_op *op = &t->ops.v[i];
@@ -87,9 +87,9 @@ static bool sum_operators(struct rows *r, const struct ss_torch *t, enum by by)
 			return false;
 		to->calls++;
 		to->cpu_total_ns += op->end_ns - op->begin_ns;
-		to->cpu_self_ns += op->cpu_self_ns;
-		to->device_total_ns += op->device_total_ns;
-		to->device_self_ns += op->device_self_ns;
+		to->cpu_self_ns += times[i].cpu_self_ns;
+		to->device_total_ns += times[i].device_total_ns;
+		to->device_self_ns += times[i].device_self_ns;
 	}
 	return true;
 }
@@ -123,7 +123,7 @@ static bool put(struct ss_table *table, const struct ss_torch *t, const struct r
 	return true;
 }
 
-static bool add_table(struct ss_result *out, const struct ss_torch *t, enum by by)
+static bool add_table(struct ss_result *out, const struct ss_torch *t, const struct ss_torch_op_times *times, enum by by)
 {
 	static const struct {
 		const char *name, *title;
@@ -137,7 +137,7 @@ static bool add_table(struct ss_result *out, const struct ss_torch *t, enum by b
 	};
 	struct rows r = { .by_key = { 0 } };
 	struct ss_table *table = ss_result_table(out, tables[by].name, tables[by].title, tables[by].cols, tables[by].n);
-	bool ok = table && sum_operators(&r, t, by);
+	bool ok = table && sum_operators(&r, t, times, by);
 	if (ok && r.v.n)
 		qsort(r.v.v, r.v.n, sizeof(*r.v.v), dearest_first);
 	for (size_t i = 0; ok && i < r.v.n; i++)
@@ -180,8 +180,8 @@ static bool add_ranges(struct ss_result *out, const struct ss_torch *t)
 
 static bool has_shapes(const struct ss_torch *t)
 {
-	for (size_t i = 0; i < t->ops.n; i++)
-		if (t->ops.v[i].dims)
+	for (uint32_t i = 0; i < t->ops.n; i++)
+		if (ss_torch_shape(t, i)->dims)
 			return true;
 	return false;
 }
@@ -214,8 +214,10 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	const struct ss_torch *t = ss_torch_asked(q, out, err);
 	if (!t)
 		return false;
-	bool ok = add_table(out, t, BY_NAME) && add_table(out, t, BY_SHAPE) && (by == BY_NAME || add_table(out, t, by)) &&
-		  add_ranges(out, t) && note_missing(t, by, out);
+	struct ss_torch_op_times *times = ss_torch_op_times(t);
+	bool ok = times && add_table(out, t, times, BY_NAME) && add_table(out, t, times, BY_SHAPE) &&
+		  (by == BY_NAME || add_table(out, t, times, by)) && add_ranges(out, t) && note_missing(t, by, out);
+	free(times);
 	return ok || ss_fail_mem(err);
 }
 

@@ -47,14 +47,15 @@ static uint64_t any_zero(uint64_t v)
 	return (v - BYTES(1)) & ~v & BYTES(0x80);
 }
 
-/* Eight bytes at a time, to where a quote or a backslash is among the next eight. */
+/* To the first quote or backslash, eight bytes at a time; or near it, where bytes stand in the other order. */
 static const char *pass_plain(const char *p, const char *end)
 {
-	uint64_t v;
+	uint64_t v, found;
 	for (; end - p >= 8; p += 8) {
 		memcpy(&v, p, sizeof(v));
-		if (any_zero(v ^ BYTES('"')) | any_zero(v ^ BYTES('\\')))
-			break;
+		found = any_zero(v ^ BYTES('"')) | any_zero(v ^ BYTES('\\'));
+		if (found)
+			return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? p + __builtin_ctzll(found) / 8 : p;
 	}
 	return p;
 }

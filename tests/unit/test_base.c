@@ -5,8 +5,11 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/html.h"
+#include "base/huge.h"
+#include "base/ids.h"
 #include "base/map.h"
 #include "base/pool.h"
+#include "base/spill.h"
 #include "base/vec.h"
 
 #include <stdatomic.h>
@@ -474,9 +477,91 @@ static void adds_what_may_be_anything(void **state)
 	assert_true(ss_safe_i64(-1e300) == INT64_MIN && ss_safe_i64(1e300) == INT64_MAX && ss_safe_i64(-7.9) == -7);
 }
 
+/*
+ * Close together or far apart: the first value of an id stays, and what was not added is not there.
+ */
+static void ids_are_found(void **state)
+{
+	static const uint64_t steps[] = { 1, 3, 1000, UINT64_C(1) << 40 };
+	(void)state;
+	for (size_t k = 0; k < SS_COUNT(steps); k++) {
+		struct ss_ids m;
+		uint64_t least = 7, most = least + 999 * steps[k];
+		assert_true(ss_ids_open(&m, least, most, 1000));
+		assert_true((m.dense != NULL) == (steps[k] < 4));
+		for (uint32_t i = 0; i < 1000; i++)
+			assert_int_equal(ss_ids_add(&m, least + i * steps[k], i), i);
+		assert_int_equal(ss_ids_add(&m, least, 5), 0);
+		assert_int_equal(ss_ids_get(&m, most), 999);
+		assert_int_equal(ss_ids_get(&m, most + 1), SS_NONE);
+		assert_int_equal(ss_ids_get(&m, least - 1), SS_NONE);
+		assert_int_equal(ss_ids_add(&m, most + 1, 1000), 1000);
+		ss_ids_free(&m);
+	}
+	struct ss_ids none;
+	assert_true(ss_ids_open(&none, UINT64_MAX, 0, 0));
+	assert_int_equal(ss_ids_get(&none, 1), SS_NONE);
+	ss_ids_free(&none);
+}
+
+static void idset_tells_what_it_had(void **state)
+{
+	struct ss_idset s = { 0 };
+	bool had;
+	(void)state;
+	for (uint64_t pass = 0; pass < 2; pass++)
+		for (uint64_t kind = 0; kind < 3; kind++)
+			for (uint64_t id = 0; id < 2000; id++) {
+				assert_true(ss_idset_add(&s, kind, id * (kind + 1), &had));
+				assert_true(had == (pass == 1));
+			}
+	assert_true(ss_idset_add(&s, 0, UINT64_MAX, &had) && !had);
+	assert_true(ss_idset_add(&s, 0, UINT64_MAX, &had) && had);
+	ss_idset_free(&s);
+}
+
+/* What is too much to hold reads the same out of its file; without a place for one it stays. */
+static void spilled_bytes_are_read_back(void **state)
+{
+	struct ss_buf b = { 0 };
+	struct ss_file f;
+	(void)state;
+	for (int i = 0; i < 3000000; i++)
+		ss_buf_char(&b, (char)(i % 251));
+	setenv("TMPDIR", "/nowhere/at all", 1);
+	assert_false(ss_spill(&f, &b));
+	assert_int_equal(b.n, 3000000);
+	unsetenv("TMPDIR");
+	assert_true(ss_spill(&f, &b));
+	assert_null(b.p);
+	assert_int_equal(f.bytes.n, 3000000);
+	ss_file_forget(&f, f.bytes);
+	for (int i = 0; i < 3000000; i++)
+		assert_int_equal(f.bytes.p[i], (char)(i % 251));
+	ss_file_close(&f);
+}
+
+static void released_memory_ends_at_a_page(void **state)
+{
+	size_t n = (size_t)1 << 20;
+	char *p = malloc(n);
+	(void)state;
+	assert_non_null(p);
+	memset(p, 7, n);
+	ss_huge_release(p, n / 2);
+	for (size_t i = n / 2; i < n; i++)
+		assert_int_equal(p[i], 7);
+	ss_huge_release(p, 0);
+	free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ids_are_found),
+		cmocka_unit_test(idset_tells_what_it_had),
+		cmocka_unit_test(spilled_bytes_are_read_back),
+		cmocka_unit_test(released_memory_ends_at_a_page),
 		cmocka_unit_test(str_compares),
 		cmocka_unit_test(str_finds),
 		cmocka_unit_test(str_reads_integers),

@@ -368,16 +368,17 @@ static void begin_event(struct walk *w, uint32_t i)
 
 /* ---- which calls needed compiling ---- */
 
-static bool find_compiled(struct walk *w, const struct ss_event_order *v, size_t n)
+static bool find_compiled(struct walk *w, const uint32_t *v, size_t n)
 {
+	const struct ss_xevents *e = &w->line->ev;
 	int64_t begin_ps = 0, end_ps = INT64_MIN;
 	bool marked = false;
 	for (size_t i = 0; i < n; i++) {
-		enum ss_host_kind kind = ss_host_kinds_of(&w->b->kinds, w->line, v[i].event);
-		bool inside = v[i].begin_ps < end_ps;
+		enum ss_host_kind kind = ss_host_kinds_of(&w->b->kinds, w->line, v[i]);
+		bool inside = e->begin_ps[v[i]] < end_ps;
 		if (kind == SS_KIND_FUNCTION && !inside) {
-			begin_ps = v[i].begin_ps;
-			end_ps = ss_safe_end(v[i].begin_ps, v[i].dur_ps);
+			begin_ps = e->begin_ps[v[i]];
+			end_ps = ss_safe_end(begin_ps, e->dur_ps[v[i]]);
 			marked = false;
 		} else if (kind == SS_KIND_COMPILE && inside && !marked) {
 			marked = true;
@@ -392,13 +393,13 @@ static bool walk_line(struct ss_attr_build *b, const struct ss_line *l)
 {
 	struct walk w = { .b = b, .line = l, .starter = l == b->starter, .now_ps = INT64_MIN };
 	size_t n = 0;
-	struct ss_event_order *v = ss_events_outer_first(&l->ev, &n);
+	uint32_t *v = ss_events_outer_first(&l->ev, &n);
 	w.data_thread = ss_str_starts(l->name, SS_STR("tf_data_")) && !w.starter;
 	w.failed = !v || (b->kinds.any_compile && !find_compiled(&w, v, n));
 	/* What another thread does while all devices work is not looked at. */
 	for (size_t i = 0; !w.failed && i < n; i++)
-		if (w.starter || counts(b, &w.event_at, v[i].begin_ps, ss_safe_end(v[i].begin_ps, v[i].dur_ps)))
-			begin_event(&w, v[i].event);
+		if (w.starter || counts(b, &w.event_at, l->ev.begin_ps[v[i]], ss_xevents_end_ps(&l->ev, v[i])))
+			begin_event(&w, v[i]);
 	if (!w.failed)
 		go_on(&w, INT64_MAX);
 	free(v);

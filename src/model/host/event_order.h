@@ -4,13 +4,7 @@
 
 #include "xspace/events.h"
 
-struct ss_event_order {
-	int64_t begin_ps;
-	uint64_t dur_ps;
-	uint32_t event; /* index in the line */
-};
-
-/* The events that take time, *n of them. The caller's to free; NULL when memory is out. */
-struct ss_event_order *ss_events_outer_first(const struct ss_xevents *e, size_t *n);
+/* The events that take time by index, *n of them. The caller's to free; NULL when memory is out. */
+uint32_t *ss_events_outer_first(const struct ss_xevents *e, size_t *n);
 
 #endif

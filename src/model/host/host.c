@@ -1,6 +1,7 @@
 /* host.c - opening one host's profile, and closing it. */
 #include "model/host/host.h"
 
+#include "base/spill.h"
 #include "import/import.h"
 #include "import/names.h"
 
@@ -140,6 +141,17 @@ static bool build(struct ss_host *h, struct ss_err *err)
 	return ss_fail_mem(err);
 }
 
+/* What was made of a large file is not held: it is read piece by piece, as a file is. */
+#define SPILL_FROM ((size_t)16 << 20)
+
+static bool open_made(struct ss_host *h, struct ss_buf *space, const char *path, struct ss_err *err)
+{
+	struct ss_file f;
+	if (space->n >= SPILL_FROM && ss_spill(&f, space))
+		return ss_xspace_open_file(&h->x, &f, path, err);
+	return ss_xspace_open_bytes(&h->x, ss_buf_get(space), path, err);
+}
+
 /* Make an XSpace of a file in another format. */
 static bool import(struct ss_host *h, const struct ss_file *f, const char *path, struct ss_err *err)
 {
@@ -148,7 +160,7 @@ static bool import(struct ss_host *h, const struct ss_file *f, const char *path,
 	bool ok = ss_import(f, ss_str_from(path), &notes, &made, err);
 	if (ok && ss_file_torn(f))
 		ok = ss_fail(err, SS_EIO, "'%s' was truncated while it was being read", path);
-	ok = ok && ss_xspace_open_bytes(&h->x, ss_buf_get(&made.space), path, err);
+	ok = ok && open_made(h, &made.space, path, err);
 	for (size_t i = 0; ok && i < made.nnotes; i++) {
 		ok = ss_xspace_note(&h->x, ss_arena_str(&h->x.arena, made.notes[i]), err);
 		if (!ok)

@@ -240,14 +240,15 @@ static void go_on(struct pass *s, int64_t *now_ps, int64_t until_ps)
 static bool walk_thread(struct pass *s)
 {
 	size_t n;
-	struct ss_event_order *v = ss_events_outer_first(&s->line->ev, &n);
+	const struct ss_xevents *e = &s->line->ev;
+	uint32_t *v = ss_events_outer_first(e, &n);
 	int64_t now_ps = s->idle.v[0].begin_ps, end_ps = s->idle.v[s->idle.n - 1].end_ps;
 	bool ok = v && path_of(s, SS_NONE, SS_NONE) == 0;
-	for (size_t i = 0; ok && i < n && v[i].begin_ps < end_ps; i++) {
-		go_on(s, &now_ps, v[i].begin_ps);
+	for (size_t i = 0; ok && i < n && e->begin_ps[v[i]] < end_ps; i++) {
+		go_on(s, &now_ps, e->begin_ps[v[i]]);
 		const struct open_event *around = s->open.n ? &s->open.v[s->open.n - 1] : NULL;
-		struct open_event o = { ss_xevents_end_ps(&s->line->ev, v[i].event),
-					path_of(s, around ? around->path : 0, s->line->ev.meta[v[i].event]) };
+		struct open_event o = { ss_xevents_end_ps(e, v[i]),
+					path_of(s, around ? around->path : 0, e->meta[v[i]]) };
 		if (around && around->end_ps < o.end_ps)
 			o.end_ps = around->end_ps;
 		ok = o.path != SS_NONE && ss_vec_push(&s->open, o);

@@ -76,7 +76,7 @@ static uint32_t comm_of(const struct ss_torch *t, const struct ss_torch_device_e
 {
 	uint32_t comm = e->comm;
 	for (uint32_t op = e->op; comm == SS_NONE && op != SS_NONE; op = t->ops.v[op].parent)
-		comm = t->ops.v[op].comm;
+		comm = ss_torch_op_comm(t, op);
 	return comm;
 }
 

@@ -4,6 +4,8 @@
  */
 #include "model/torch/torch_build.h"
 
+#include "base/ids.h"
+
 #include <stdlib.h>
 
 static int64_t min(int64_t a, int64_t b)
@@ -113,16 +115,16 @@ static bool is_around(const struct ss_torch *t, uint32_t op, uint32_t thread, in
 	return o->thread == thread && o->begin_ns <= at && at <= o->end_ns;
 }
 
-static uint32_t named(const struct ss_u64map *by_id, uint64_t id)
+static uint32_t named(const struct ss_ids *by_id, uint64_t id)
 {
-	return id ? ss_u64map_get(by_id, id) : SS_NONE;
+	return id ? ss_ids_get(by_id, id) : SS_NONE;
 }
 
 /*
  * Calls in calls, and the innermost operator around each: one by its id goes first, see
  * place_calls.
  */
-static bool place_calls(struct ss_torch_build *b, const struct ss_torch_thread *th, const struct ss_u64map *by_id)
+static bool place_calls(struct ss_torch_build *b, const struct ss_torch_thread *th, const struct ss_ids *by_id)
 {
 	struct ss_torch *t = b->t;
 	struct walk ops = walk_of(b, th, false), modules = walk_of(b, th, true);
@@ -168,23 +170,30 @@ static bool place_others(struct ss_torch_build *b, const struct ss_torch_thread 
 
 /* ---- devices ---- */
 
-static bool map_ids(struct ss_torch_build *b, struct ss_u64map *ops, struct ss_u64map *calls)
+/* By id its number in the list, the first of several; 0 is none. */
+static bool map_ids(struct ss_ids *m, const uint64_t *ids, size_t n)
 {
-	struct ss_torch *t = b->t;
-	bool ok = true;
-	for (uint32_t i = 0; ok && i < t->ops.n; i++)
-		ok = !b->op_ids.v[i] || ss_u64map_add(ops, b->op_ids.v[i], i) != SS_NONE;
-	for (uint32_t i = 0; ok && i < t->calls.n; i++)
-		ok = !t->calls.v[i].correlation || ss_u64map_add(calls, t->calls.v[i].correlation, i) != SS_NONE;
+	uint64_t least = UINT64_MAX, most = 0;
+	size_t count = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (!ids[i])
+			continue;
+		least = ids[i] < least ? ids[i] : least;
+		most = ids[i] > most ? ids[i] : most;
+		count++;
+	}
+	bool ok = ss_ids_open(m, least, most, count);
+	for (size_t i = 0; ok && i < n; i++)
+		ok = !ids[i] || ss_ids_add(m, ids[i], (uint32_t)i) != SS_NONE;
 	return ok;
 }
 
-static void tie_device_event(struct ss_torch_build *b, uint32_t i, const struct ss_u64map *ops, const struct ss_u64map *calls)
+static void tie_device_event(struct ss_torch_build *b, uint32_t i, const struct ss_ids *ops, const struct ss_ids *calls)
 {
 	struct ss_torch *t = b->t;
 	struct ss_torch_device_event *d = &t->device.v[i];
 	uint32_t own = named(ops, b->device_ids.v[i]);
-	d->call = d->correlation ? ss_u64map_get(calls, d->correlation) : SS_NONE;
+	d->call = named(calls, b->device_links.v[i]);
 	if (d->call == SS_NONE) {
 		d->op = head_of(t, own);
 		return;
@@ -219,51 +228,58 @@ static bool list_by_call(struct ss_torch *t)
 	return true;
 }
 
-/* ---- times ---- */
-
-static void sum_operators(struct ss_torch *t)
-{
-	for (uint32_t i = 0; i < t->ops.n; i++) {
-		struct ss_torch_op *op = &t->ops.v[i];
-		if (op->head != i)
-			continue;
-		op->cpu_self_ns += op->end_ns - op->begin_ns;
-		uint32_t above = ss_torch_above(t, i);
-		if (above != SS_NONE)
-			t->ops.v[above].cpu_self_ns -= min(op->end_ns, t->ops.v[above].end_ns) - op->begin_ns;
-	}
-	for (uint32_t i = 0; i < t->calls.n; i++) {
-		const struct ss_torch_call *c = &t->calls.v[i];
-		if (c->op != SS_NONE && !c->nested)
-			t->ops.v[c->op].cpu_self_ns -= min(c->end_ns, t->ops.v[c->op].end_ns) - c->begin_ns;
-	}
-	for (uint32_t i = 0; i < t->device.n; i++)
-		if (t->device.v[i].op != SS_NONE)
-			t->ops.v[t->device.v[i].op].device_self_ns += t->device.v[i].end_ns - t->device.v[i].begin_ns;
-	for (uint32_t i = (uint32_t)t->ops.n; i-- > 0;) {
-		struct ss_torch_op *op = &t->ops.v[i];
-		if (op->head != i)
-			continue;
-		op->device_total_ns += op->device_self_ns;
-		uint32_t above = ss_torch_above(t, i);
-		if (above != SS_NONE)
-			t->ops.v[above].device_total_ns += op->device_total_ns;
-	}
-}
-
 bool ss_torch_nest(struct ss_torch_build *b)
 {
 	struct ss_torch *t = b->t;
-	struct ss_u64map ops = { 0 }, calls = { 0 };
-	bool ok = nest_operators(b) && map_ids(b, &ops, &calls);
+	struct ss_ids ops = { 0 }, calls = { 0 };
+	bool ok = nest_operators(b) && map_ids(&ops, b->op_ids.v, b->op_ids.n) &&
+		  map_ids(&calls, b->call_links.v, b->call_links.n);
 	for (size_t i = 0; ok && i + 1 < t->threads.n; i++)
 		ok = place_calls(b, &t->threads.v[i], &ops) && place_others(b, &t->threads.v[i]);
 	for (uint32_t i = 0; ok && i < t->device.n; i++)
 		tie_device_event(b, i, &ops, &calls);
 	ok = ok && list_by_call(t);
-	if (ok)
-		sum_operators(t);
-	ss_u64map_free(&ops);
-	ss_u64map_free(&calls);
+	ss_ids_free(&ops);
+	ss_ids_free(&calls);
 	return ok;
+}
+
+/* ---- times ---- */
+
+static void sum_cpu(const struct ss_torch *t, struct ss_torch_op_times *v)
+{
+	for (uint32_t i = 0; i < t->ops.n; i++) {
+		const struct ss_torch_op *op = &t->ops.v[i];
+		if (op->head != i)
+			continue;
+		v[i].cpu_self_ns += op->end_ns - op->begin_ns;
+		uint32_t above = ss_torch_above(t, i);
+		if (above != SS_NONE)
+			v[above].cpu_self_ns -= min(op->end_ns, t->ops.v[above].end_ns) - op->begin_ns;
+	}
+	for (uint32_t i = 0; i < t->calls.n; i++) {
+		const struct ss_torch_call *c = &t->calls.v[i];
+		if (c->op != SS_NONE && !c->nested)
+			v[c->op].cpu_self_ns -= min(c->end_ns, t->ops.v[c->op].end_ns) - c->begin_ns;
+	}
+}
+
+struct ss_torch_op_times *ss_torch_op_times(const struct ss_torch *t)
+{
+	struct ss_torch_op_times *v = calloc(t->ops.n + 1, sizeof(*v));
+	if (!v)
+		return NULL;
+	sum_cpu(t, v);
+	for (uint32_t i = 0; i < t->device.n; i++)
+		if (t->device.v[i].op != SS_NONE)
+			v[t->device.v[i].op].device_self_ns += t->device.v[i].end_ns - t->device.v[i].begin_ns;
+	for (uint32_t i = (uint32_t)t->ops.n; i-- > 0;) {
+		if (t->ops.v[i].head != i)
+			continue;
+		v[i].device_total_ns += v[i].device_self_ns;
+		uint32_t above = ss_torch_above(t, i);
+		if (above != SS_NONE)
+			v[above].device_total_ns += v[i].device_total_ns;
+	}
+	return v;
 }

@@ -4,6 +4,7 @@
  */
 #include "model/torch/torch_build.h"
 
+#include "model/host/forget.h"
 #include "xspace/events.h"
 
 #include <math.h>
@@ -85,6 +86,7 @@ struct reader {
 	struct ss_torch_build *b;
 	SS_VEC(uint8_t) told; /* by text */
 	struct names names;
+	bool loaded;	/* the host is */
 	SS_VEC(struct running) running;
 	struct event e;
 };
@@ -198,18 +200,31 @@ static uint32_t frame_now(struct reader *r)
 	return r->running.n ? r->running.v[r->running.n - 1].frame : SS_NONE;
 }
 
+static bool take_shape(struct reader *r, uint32_t *shape)
+{
+	struct ss_torch *t = r->b->t;
+	struct ss_torch_shape s = { .dims = text_without_blanks(r, F_DIMS), .types = text(r, F_TYPES) };
+	if (s.dims == SS_NONE || s.types == SS_NONE)
+		return false;
+	*shape = ss_u64map_add(&r->b->shape_of, (uint64_t)s.dims << 32 | s.types, (uint32_t)t->shapes.n);
+	return *shape != SS_NONE && (*shape < t->shapes.n || ss_vec_push(&t->shapes, s));
+}
+
 static bool take_operator(struct reader *r)
 {
 	const struct event *e = &r->e;
 	struct ss_torch *t = r->b->t;
-	struct ss_torch_op op = { .begin_ns = e->begin_ns, .end_ns = e->end_ns, .name = e->name, .thread = e->thread,
-				  .parent = SS_NONE, .module = SS_NONE, .sequence = whole(e, F_SEQUENCE, -1),
-				  .backward = whole(e, F_FORWARD, 0) > 0, .head = (uint32_t)t->ops.n };
-	op.dims = text_without_blanks(r, F_DIMS);
-	op.types = text(r, F_TYPES);
+	uint32_t comm, number = (uint32_t)t->ops.n;
+	int64_t sequence = whole(e, F_SEQUENCE, -1);
+	struct ss_torch_op op = { .begin_ns = e->begin_ns, .end_ns = e->end_ns, .name = e->name, .thread = e->thread & INT32_MAX,
+				  .parent = SS_NONE, .module = SS_NONE, .head = number,
+				  .sequence = sequence >= 0 && sequence < SS_NONE ? (uint32_t)sequence : SS_NONE,
+				  .backward = whole(e, F_FORWARD, 0) > 0 };
 	op.stack = has(e, F_STACK) ? text(r, F_STACK) : frame_now(r);
 	t->stack_is_frame |= op.stack != SS_NONE && !has(e, F_STACK);
-	if (op.dims == SS_NONE || op.types == SS_NONE || !take_comm(r, &op.comm))
+	if (!take_shape(r, &op.shape) || !take_comm(r, &comm))
+		return false;
+	if (comm != SS_NONE && !ss_vec_push(&t->op_comms, ((struct ss_torch_op_comm){ number, comm })))
 		return false;
 	return ss_vec_push(&t->ops, op) && ss_vec_push(&r->b->op_ids, external(e));
 }
@@ -230,8 +245,9 @@ static bool take_call(struct reader *r)
 {
 	const struct event *e = &r->e;
 	struct ss_torch_call c = { .begin_ns = e->begin_ns, .end_ns = e->end_ns, .name = e->name, .thread = e->thread,
-				   .correlation = (uint64_t)whole(e, F_CORRELATION, 0), .op = SS_NONE, .module = SS_NONE };
-	return ss_vec_push(&r->b->t->calls, c) && ss_vec_push(&r->b->call_ids, external(e));
+				   .op = SS_NONE, .module = SS_NONE };
+	return ss_vec_push(&r->b->t->calls, c) && ss_vec_push(&r->b->call_ids, external(e)) &&
+	       ss_vec_push(&r->b->call_links, (uint64_t)whole(e, F_CORRELATION, 0));
 }
 
 /* The importer wrote "MemcpyHtoD (...)", and of copies between devices "MemcpyDtoD PtoP (...)". */
@@ -305,9 +321,10 @@ static bool take_device(struct reader *r, enum ss_kineto kind)
 	const struct event *e = &r->e;
 	const struct ss_line *l = &e->p->lines[e->line];
 	struct ss_torch_device_event d = {
-		.begin_ns = e->begin_ns, .end_ns = e->end_ns, .name = e->name, .plane = e->plane, .line = e->line, .event = e->i,
-		.call = SS_NONE, .op = SS_NONE, .bytes = whole(e, F_BYTES, 0), .device = (int32_t)whole(e, F_DEVICE, e->p->id),
-		.stream = whole(e, F_STREAM, l->src->id), .correlation = (uint64_t)whole(e, F_CORRELATION, 0),
+		.begin_ns = e->begin_ns, .end_ns = e->end_ns, .name = e->name, .plane = e->plane & 0xffffff, .line = e->line,
+		.event = e->i, .call = SS_NONE, .op = SS_NONE, .bytes = whole(e, F_BYTES, 0),
+		.device = (int32_t)whole(e, F_DEVICE, e->p->id),
+		.stream = whole(e, F_STREAM, l->src->id),
 		.blocks_per_sm = real(e, F_BLOCKS), .occupancy_pct = real(e, F_OCCUPANCY),
 	};
 	bool copy = kind == SS_KINETO_MEMCPY;
@@ -317,7 +334,8 @@ static bool take_device(struct reader *r, enum ss_kineto kind)
 	uint8_t name = told(r, d.name);
 	if (kind == SS_KINETO_KERNEL && (d.comm != SS_NONE || (name & NAME_COLLECTIVE)))
 		d.kind = SS_TORCH_COLLECTIVE;
-	return name && ss_vec_push(&r->b->t->device, d) && ss_vec_push(&r->b->device_ids, external(e));
+	return name && ss_vec_push(&r->b->t->device, d) && ss_vec_push(&r->b->device_ids, external(e)) &&
+	       ss_vec_push(&r->b->device_links, (uint64_t)whole(e, F_CORRELATION, 0));
 }
 
 #define MOST_LEVELS 128	/* of modules in modules: deeper ones count as their parents */
@@ -426,7 +444,7 @@ static void read_stats(struct reader *r, struct ss_xstats it)
 	}
 }
 
-static bool read_event(struct reader *r, const struct ss_xevents *ev, uint32_t i)
+static bool read_event(struct reader *r, const struct ss_xevents *ev, const struct ss_xline *src, uint32_t i)
 {
 	struct event *e = &r->e;
 	uint32_t meta = ev->meta[i];
@@ -442,7 +460,7 @@ static bool read_event(struct reader *r, const struct ss_xevents *ev, uint32_t i
 	if (e->name == SS_NONE)
 		return false;
 	read_stats(r, ss_xevent_meta_stats(e->p->x, meta));
-	read_stats(r, ss_xevent_stats(e->p->x, ss_xevents_body(ev, e->p->lines[e->line].src, i)));
+	read_stats(r, ss_xevent_stats(e->p->x, ss_xevents_body(ev, src, i)));
 	return take(r);
 }
 
@@ -452,28 +470,56 @@ static struct ss_torch_thread thread_here(const struct ss_torch *t, uint32_t pla
 					 (uint32_t)t->memory.n };
 }
 
+static bool read_events(struct reader *r, const struct ss_xevents *ev, const struct ss_xline *src)
+{
+	struct ss_forget passed = { .h = r->b->h };
+	bool ok = true;
+	for (uint32_t i = 0; ok && i < ev->n; i++) {
+		ok = read_event(r, ev, src, i);
+		if (i % SS_EVENT_CHUNK == 0)
+			ss_forget_upto(&passed, src->body.p + ev->base[i / SS_EVENT_CHUNK]);
+	}
+	ss_forget_upto(&passed, src->body.p + src->body.n);
+	ss_forget_rest(&passed);
+	return ok;
+}
+
+/* Columns that are there, where the host is loaded, in order and as the file has them. */
+static const struct ss_xevents *loaded(const struct reader *r, uint32_t line)
+{
+	const struct ss_line *l = &r->e.p->lines[line];
+	return r->loaded && l->src && l->ev.off && !l->spans && l->ev.sorted ? &l->ev : NULL;
+}
+
+/*
+ * A copy of the line's header: reading completes it, and the host's own may be read by others at
+ * this time.
+ */
+static bool load_line(struct reader *r, struct ss_xline src, struct ss_err *err)
+{
+	struct ss_xevents ev = { 0 };
+	uint32_t *from = NULL;
+	if (!ss_xevents_load(&ev, &r->b->h->x, r->e.p->x, &src, err))
+		return false;
+	r->b->t->threads.v[r->e.thread].id = src.id;
+	bool ok = (ev.sorted || ss_xevents_sort(&ev, &from)) && read_events(r, &ev, &src);
+	free(from);
+	ss_xevents_free(&ev);
+	return ok || ss_fail_mem(err);
+}
+
 static bool read_line(struct reader *r, uint32_t plane, uint32_t line, struct ss_err *err)
 {
 	struct ss_torch *t = r->b->t;
-	struct ss_host *h = r->b->h;
-	/* A copy: reading completes it, and the host's own may be read by others at this time. */
-	struct ss_xline src = r->e.p->x->lines[line];
-	struct ss_xevents ev = { 0 };
-	uint32_t *from = NULL;
-	if (!ss_xevents_load(&ev, &h->x, r->e.p->x, &src, err))
-		return false;
+	const struct ss_xline *src = &r->e.p->x->lines[line];
+	const struct ss_xevents *there = loaded(r, line);
 	r->e.thread = (uint32_t)t->threads.n;
 	r->e.plane = plane;
 	r->e.line = line;
 	r->running.n = r->b->open.n = 0;
-	bool ok = ss_vec_push(&t->threads, thread_here(t, plane, line, src.id));
-	if (ok && !ev.sorted)
-		ok = ss_xevents_sort(&ev, &from);
-	for (uint32_t i = 0; ok && i < ev.n; i++)
-		ok = read_event(r, &ev, i);
-	free(from);
-	ss_xevents_free(&ev);
-	return ok || ss_fail_mem(err);
+	if (!ss_vec_push(&t->threads, thread_here(t, plane, line, src->id)))
+		return ss_fail_mem(err);
+	return there ? read_events(r, there, src) || ss_fail_mem(err) : load_line(r, *src, err);
 }
 
 static bool read_plane(struct reader *r, uint32_t plane, struct ss_err *err)
@@ -500,7 +546,7 @@ static bool read_plane(struct reader *r, uint32_t plane, struct ss_err *err)
 
 bool ss_torch_read(struct ss_torch_build *b, struct ss_err *err)
 {
-	struct reader r = { .b = b };
+	struct reader r = { .b = b, .loaded = ss_part_is_built(&b->h->parts[SS_HOST_EVENTS]) };
 	bool ok = true;
 	for (uint32_t i = 0; ok && i < b->h->nplanes; i++)
 		ok = read_plane(&r, i, err);

@@ -185,7 +185,7 @@ static bool is_narrow(const struct ss_torch *t, const struct ss_torch_device_eve
 		known[e->name] = (uint8_t)width_of_name(ss_torch_text(t, e->name));
 	if (known[e->name] != WIDTH_UNKNOWN || e->op == SS_NONE)
 		return known[e->name] == WIDTH_NARROW;
-	struct ss_str types = ss_torch_text(t, t->ops.v[e->op].types);
+	struct ss_str types = ss_torch_text(t, ss_torch_shape(t, e->op)->types);
 	return ss_str_contains(types, SS_STR("BFloat16")) || ss_str_contains(types, SS_STR("Half"));
 }
 

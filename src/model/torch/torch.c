@@ -95,6 +95,8 @@ static void release(void *data)
 	ss_strmap_free(&t->texts);
 	ss_vec_free(&t->threads);
 	ss_vec_free(&t->ops);
+	ss_vec_free(&t->shapes);
+	ss_vec_free(&t->op_comms);
 	ss_vec_free(&t->calls);
 	ss_vec_free(&t->device);
 	ss_vec_free(&t->by_call);
@@ -114,6 +116,9 @@ static void free_build(struct ss_torch_build *b)
 	ss_vec_free(&b->op_ids);
 	ss_vec_free(&b->call_ids);
 	ss_vec_free(&b->device_ids);
+	ss_vec_free(&b->call_links);
+	ss_vec_free(&b->device_links);
+	ss_u64map_free(&b->shape_of);
 	ss_vec_free(&b->open);
 	ss_u64map_free(&b->frame_of);
 	ss_u64map_free(&b->path_of);
@@ -159,6 +164,19 @@ const struct ss_torch *ss_host_torch(struct ss_host *h, struct ss_err *err)
 		return NULL;
 	}
 	return ss_part_get(&h->parts[SS_HOST_TORCH], build, release, h, err);
+}
+
+uint32_t ss_torch_op_comm(const struct ss_torch *t, uint32_t op)
+{
+	size_t from = 0, to = t->op_comms.n;
+	while (from < to) {
+		size_t mid = (from + to) / 2;
+		if (t->op_comms.v[mid].op < op)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	return from < t->op_comms.n && t->op_comms.v[from].op == op ? t->op_comms.v[from].comm : SS_NONE;
 }
 
 #define MAX_FRAMES 200	/* of a stack that is shown */

@@ -31,28 +31,43 @@ struct ss_torch_thread {
 	uint32_t ops, calls, modules, memory;
 };
 
+/* A trace has millions of these three, so they hold no more than they must. */
 struct ss_torch_op {
 	int64_t begin_ns, end_ns;
-	int64_t sequence; /* Sequence number, -1: none */
-	int64_t cpu_self_ns, device_self_ns, device_total_ns; /* of heads */
-	uint32_t name, dims, types; /* dims: Input Dims without blanks; 0: "" */
-	uint32_t stack;		    /* a text (PyTorch 1.8 to 1.11), or a frame, see stack_is_frame */
-	uint32_t thread;
-	uint32_t parent; /* the operator around it as recorded, SS_NONE: none */
-	uint32_t head;	 /* itself, or what it is one with */
-	uint32_t comm;	 /* of `comms`, SS_NONE: no collective */
-	uint32_t module; /* the innermost around its begin, SS_NONE: none */
-	bool backward;	 /* has a Fwd thread id: runs in the backward pass */
+	uint32_t name;
+	uint32_t shape;	   /* of `shapes` */
+	uint32_t stack;	   /* a text (PyTorch 1.8 to 1.11), or a frame, see stack_is_frame */
+	uint32_t sequence; /* Sequence number, SS_NONE: none */
+	uint32_t parent;   /* the operator around it as recorded, SS_NONE: none */
+	uint32_t head;	   /* itself, or what it is one with */
+	uint32_t module;   /* the innermost around its begin, SS_NONE: none */
+	uint32_t thread : 31;
+	uint32_t backward : 1; /* has a Fwd thread id: runs in the backward pass */
+};
+
+/* Of a head. */
+struct ss_torch_op_times {
+	int64_t cpu_self_ns, device_self_ns, device_total_ns;
+};
+
+/* What operators are called with: texts. */
+struct ss_torch_shape {
+	uint32_t dims, types; /* dims: Input Dims without blanks; 0: "" */
+};
+
+/* What an operator says of a collective. */
+struct ss_torch_op_comm {
+	uint32_t op, comm; /* of `ops`, of `comms` */
 };
 
 struct ss_torch_call {
 	int64_t begin_ns, end_ns;
-	uint64_t correlation;
 	uint32_t name, thread;
 	uint32_t op;	 /* head, SS_NONE: none */
 	uint32_t module; /* the innermost around its begin */
-	uint32_t first, ndevice; /* of `by_call`: what it launched */
-	bool nested;	 /* inside another call on its thread */
+	uint32_t first;	 /* of `by_call`: what it launched */
+	uint32_t ndevice : 31;
+	uint32_t nested : 1; /* inside another call on its thread */
 };
 
 enum ss_torch_kind { SS_TORCH_KERNEL, SS_TORCH_MEMCPY, SS_TORCH_MEMSET, SS_TORCH_COLLECTIVE };
@@ -60,13 +75,13 @@ enum ss_torch_kind { SS_TORCH_KERNEL, SS_TORCH_MEMCPY, SS_TORCH_MEMSET, SS_TORCH
 struct ss_torch_device_event {
 	int64_t begin_ns, end_ns;
 	int64_t stream, bytes;
-	uint64_t correlation;
 	uint32_t name;	/* of a copy as PyTorch calls it: "Memcpy HtoD (Pinned -> Device)" */
 	uint32_t call, op, comm; /* SS_NONE: none; op is a head */
-	uint32_t plane, line, event; /* where it stands in the file */
+	uint32_t line, event; /* where it stands in the file, on its plane */
+	uint32_t plane : 24;
+	uint32_t kind : 8; /* enum ss_torch_kind */
 	int32_t device;
 	float blocks_per_sm, occupancy_pct; /* NAN: not said */
-	uint8_t kind;	/* enum ss_torch_kind */
 };
 
 /* A range that the program or a library marked. */
@@ -129,6 +144,8 @@ struct ss_torch {
 	struct ss_strmap texts; /* 0: "" */
 	SS_VEC(struct ss_torch_thread) threads; /* and one behind them, to end the last */
 	SS_VEC(struct ss_torch_op) ops;
+	SS_VEC(struct ss_torch_shape) shapes;
+	SS_VEC(struct ss_torch_op_comm) op_comms; /* by operator */
 	SS_VEC(struct ss_torch_call) calls;
 	SS_VEC(struct ss_torch_device_event) device; /* by plane and line, in time */
 	SS_VEC(uint32_t) by_call; /* device events of calls */
@@ -155,6 +172,16 @@ static inline bool ss_torch_is_kernel(const struct ss_torch_device_event *e)
 {
 	return e->kind == SS_TORCH_KERNEL || e->kind == SS_TORCH_COLLECTIVE;
 }
+
+static inline const struct ss_torch_shape *ss_torch_shape(const struct ss_torch *t, uint32_t op)
+{
+	return &t->shapes.v[t->ops.v[op].shape];
+}
+
+/* Number of the collective that an operator names, SS_NONE: none. */
+uint32_t ss_torch_op_comm(const struct ss_torch *t, uint32_t op);
+/* The times of all operators, by number, for the caller to free; NULL when memory is out. */
+struct ss_torch_op_times *ss_torch_op_times(const struct ss_torch *t);
 
 /* The operator around a head, itself a head; SS_NONE: none. */
 static inline uint32_t ss_torch_above(const struct ss_torch *t, uint32_t op)

@@ -10,6 +10,8 @@ struct ss_torch_build {
 	SS_VEC(uint64_t) op_ids;	/* External id of each operator, 0: none */
 	SS_VEC(uint64_t) call_ids;	/* the same of calls */
 	SS_VEC(uint64_t) device_ids;	/* and of device events */
+	SS_VEC(uint64_t) call_links, device_links; /* correlations, 0: none */
+	struct ss_u64map shape_of;	/* (dims, types) to shape */
 	SS_VEC(uint32_t) open;		/* scratch: a stack */
 	struct ss_u64map frame_of;	/* (parent, name) to frame */
 	struct ss_u64map path_of;	/* (path of the parent, name) to path of a module */
