@@ -33,7 +33,7 @@ static const struct ss_col found_cols[] = {
 static const struct ss_param params[] = {
 	SS_MODULE_PARAMS,
 	{ "type", "graph|names|adj_nodes|custom_call|short_txt|long_txt|pb|pbtxt", "graph", "what to show" },
-	{ "node_name", "name", NULL, "instruction or computation; without it the root of the program" },
+	{ "node_name", "name", NULL, "instruction or computation; without it the operation with the most time, else the root" },
 	{ "graph_width", "number", "3", "maximum distance from the node, in edges" },
 	{ "find", "text", NULL, "part of an instruction's name, opcode or framework op, for type=names" },
 	{ "show_metadata", "true|false", "false", "include backend configs, and source lines in texts" },
@@ -314,7 +314,11 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 		return ss_fail(err, SS_EINVAL, "unknown graph type '" SS_FMT "' (there are: %s)", SS_ARG(type),
 			       params[2].values);
 	v.metadata = ss_str_is(param(&v, "show_metadata"), "true");
-	bool ok = pick(&v, err) && types[i].show(&v, err);
+	bool ok = pick(&v, err);
+	/* A person's way in is where the time goes. */
+	if (ok && !v.node.n && q->for_people && types[i].show == show_graph)
+		ok = ss_module_hottest_op(q, &v.pick, &v.node, err);
+	ok = ok && types[i].show(&v, err);
 	ss_buf_free(&v.text);
 	return ok;
 }

@@ -1,6 +1,8 @@
 /* module_pick.c - compiled programs of all hosts of a model, by name. */
 #include "tools/module_pick.h"
 
+#include "model/ops/ops.h"
+
 #include <stdlib.h>
 
 struct candidate {
@@ -78,6 +80,60 @@ static const struct candidate *choose(const struct candidate *v, size_t n, struc
 	return NULL;
 }
 
+/*
+ * NULL and true: XProf's clients ask, or the time is not known. A profile whose operations cannot
+ * be read has programs all the same.
+ */
+static bool device_ops(const struct ss_request *q, const struct ss_op_db **out, struct ss_err *err)
+{
+	struct ss_err why = { 0 };
+	const struct ss_ops *ops = q->as_xprof ? NULL : ss_model_ops(q->model, &why);
+	*out = ops ? &ops->device : NULL;
+	return why.code != SS_ENOMEM || ss_fail_mem(err);
+}
+
+/* The program with the most time on the device; NULL: none of them has any. */
+static bool busiest(const struct ss_request *q, const struct candidate *v, size_t n, const struct candidate **out,
+		    struct ss_err *err)
+{
+	const struct ss_op_db *db;
+	uint64_t *time_ps = SS_NEW_N(q->arena, uint64_t, n), most = 0;
+	struct ss_u64map by_id = { 0 };
+	*out = NULL;
+	if (!time_ps || !device_ops(q, &db, err))
+		return time_ps ? false : ss_fail_mem(err);
+	bool ok = true;
+	for (size_t i = 0; ok && db && i < n; i++)
+		ok = ss_u64map_add(&by_id, (uint64_t)v[i].entry->program_id, (uint32_t)i) != SS_NONE;
+	for (size_t i = 0; ok && db && i < db->n; i++) {
+		uint32_t at = ss_u64map_get(&by_id, db->v[i].program_id);
+		if (at != SS_NONE && db->v[i].program_id && (time_ps[at] += db->v[i].self_ps) > most) {
+			most = time_ps[at];
+			*out = &v[at];
+		}
+	}
+	ss_u64map_free(&by_id);
+	return ok || ss_fail_mem(err);
+}
+
+bool ss_module_hottest_op(const struct ss_request *q, const struct ss_module_pick *p, struct ss_str *name, struct ss_err *err)
+{
+	const struct ss_op_db *db;
+	uint64_t most = 0;
+	*name = SS_STR("");
+	if (!device_ops(q, &db, err))
+		return false;
+	for (size_t i = 0; db && p->program_id && i < db->n; i++) {
+		const struct ss_op *op = &db->v[i];
+		if (op->program_id == (uint64_t)p->program_id && op->self_ps > most &&
+		    ss_hlo_instr_by_name(p->module, op->name) != SS_NONE) {
+			most = op->self_ps;
+			*name = op->name;
+		}
+	}
+	return true;
+}
+
 bool ss_module_pick(const struct ss_request *q, const struct ss_tool *tool, struct ss_module_pick *out, struct ss_err *err)
 {
 	struct ss_str name = ss_request_param(q, tool, "module_name"), id = ss_request_param(q, tool, "program_id");
@@ -87,13 +143,18 @@ bool ss_module_pick(const struct ss_request *q, const struct ss_tool *tool, stru
 		return false;
 	if (!n)
 		return ss_fail(err, SS_ENODATA, "the profile holds no compiled programs: it was recorded without HLO protos");
-	const struct candidate *c = choose(v, n, name, id);
+	const struct candidate *c = NULL;
+	if (!name.n && !id.n && n > 1 && !busiest(q, v, n, &c, err))
+		return false;
+	if (!c)
+		c = choose(v, n, name, id);
 	if (!c)
 		return ss_fail(err, SS_ENOTFOUND,
 			       "the profile has no program '" SS_FMT "' (it holds %zu programs; the first is '" SS_FMT
 			       "')",
 			       SS_ARG(name.n ? name : id), n, SS_ARG(v[0].file));
 	out->file = c->file;
+	out->program_id = c->entry->program_id;
 	return ss_hlo_map_at(c->map, c->index, &out->module, err);
 }
 
@@ -109,7 +170,7 @@ bool ss_module_pick_by_node(const struct ss_request *q, struct ss_str node, stru
 		if (!ss_hlo_map_at(v[i].map, v[i].index, &m, err))
 			return false;
 		if (ss_hlo_instr_by_name(m, node) != SS_NONE) {
-			*out = (struct ss_module_pick){ m, v[i].file };
+			*out = (struct ss_module_pick){ m, v[i].file, v[i].entry->program_id };
 			return true;
 		}
 	}

@@ -15,11 +15,14 @@
 struct ss_module_pick {
 	const struct ss_hlo_module *module; /* indexed */
 	struct ss_str file;	/* "jit_step(17)" */
+	int64_t program_id;
 };
 
 /*
- * The program that the query names by name or number; without either the largest one. Looks through
- * all hosts of the model. SS_ENODATA: the profile holds none; SS_ENOTFOUND: not the one asked for.
+ * The program that the query names by name or number; without either the one whose operations take
+ * most time on the device, for XProf's clients and where no such time is known the largest one.
+ * Looks through all hosts of the model. SS_ENODATA: the profile holds none; SS_ENOTFOUND: not the
+ * one asked for.
  */
 bool ss_module_pick(const struct ss_request *q, const struct ss_tool *tool, struct ss_module_pick *out, struct ss_err *err);
 /*
@@ -27,6 +30,11 @@ bool ss_module_pick(const struct ss_request *q, const struct ss_tool *tool, stru
  * out->module is NULL if there is none.
  */
 bool ss_module_pick_by_node(const struct ss_request *q, struct ss_str node, struct ss_module_pick *out, struct ss_err *err);
+
+/*
+ * Its operation with the most time on the device; "" where none is known, or for XProf's clients.
+ */
+bool ss_module_hottest_op(const struct ss_request *q, const struct ss_module_pick *p, struct ss_str *name, struct ss_err *err);
 
 /* The table "modules": name, number and size of all programs, by name. */
 bool ss_module_table(const struct ss_request *q, struct ss_result *out, struct ss_err *err);

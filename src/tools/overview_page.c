@@ -404,14 +404,61 @@ static bool latencies(const struct ss_request *q, bool training, struct ss_resul
 	return l && (latency_rows(t, l) || ss_fail_mem(err));
 }
 
+static bool is_zero(const struct ss_table *t, const char *id)
+{
+	const struct ss_prop *p = ss_table_find_prop(t, id);
+	return !p || p->value == 0;
+}
+
+static void drop(struct ss_table *t, const char *id)
+{
+	const struct ss_prop *p = ss_table_find_prop(t, id);
+	if (!p)
+		return;
+	size_t at = (size_t)(p - t->props);
+	memmove(&t->props[at], &t->props[at + 1], (t->nprops - at - 1) * sizeof(t->props[0]));
+	t->nprops--;
+}
+
+/*
+ * XProf's clients get 0 for what was not measured. Others get nothing: shares of a whole are
+ * unknown where all of them are 0.
+ */
+static void drop_unknown(struct ss_table *t, bool tpu)
+{
+	static const char *const wholes[][2] = {
+		{ "host_tf_op_percent", "device_tf_op_percent" },
+		{ "host_op_time_eager_percent", "device_op_time_eager_percent" },
+		{ "device_compute_16bit_percent", "device_compute_32bit_percent" },
+		{ "mxu_utilization_percent", "mxu_utilization_percent" },
+		{ "hbm_utilization_percent", "hbm_utilization_percent" },
+		{ "flop_rate_utilization_relative_to_roofline", "flop_rate_utilization_relative_to_roofline" },
+		{ "memory_bw_utilization_relative_to_hw_limit", "memory_bw_utilization_relative_to_hw_limit" },
+	};
+	static const char *const of_tpus[] = {
+		"device_idle_time_percent", "host_idle_time_percent", "device_duty_cycle_percent",
+		"device_duty_cycle_high_confidence_percent",
+	};
+	for (size_t i = 0; i < SS_COUNT(wholes); i++)
+		if (is_zero(t, wholes[i][0]) && is_zero(t, wholes[i][1])) {
+			drop(t, wholes[i][0]);
+			drop(t, wholes[i][1]);
+		}
+	for (size_t i = 0; !tpu && i < SS_COUNT(of_tpus); i++)
+		drop(t, of_tpus[i]);
+}
+
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	struct ss_input_report r;
 	const struct ss_duty *duty;
 	if (!ss_input_report_make(&r, q, err) || !(duty = ss_model_duty(q->model, err)))
 		return false;
-	if (!analysis(&r, duty, out) || !ss_input_steps_table(&r, out) || !environment(r.env, out) ||
-	    !recommendation(&r, out))
+	if (!analysis(&r, duty, out))
+		return ss_fail_mem(err);
+	if (!q->as_xprof)
+		drop_unknown(&out->tables[0], r.env->hardware == SS_HW_TPU);
+	if (!ss_input_steps_table(&r, out) || !environment(r.env, out) || !recommendation(&r, out))
 		return ss_fail_mem(err);
 	if (!latencies(q, r.env->is_training, out, err))
 		return false;

@@ -67,7 +67,7 @@ test("perf counters: values, units and sets as filters", skip, async () => {
 	const { run, a } = await h.runWith("perf_counters", (x) => x.tables[0]?.nrows > 10);
 	const t = a.tables[0];
 	await h.visit({ run, tool: "perf_counters" }, {}, async (page) => {
-		assert.equal(await page.textContent(".verdict-text strong"), `${format.count(t.nrows)} counters`);
+		assert.ok((await page.textContent(".verdict-text")).includes(a.conclusion.text));
 		const row = () => texts(page, ".grid-space .grid-row:first-child .grid-cell");
 		assert.deepEqual((await row()).slice(1, 4), [cells(t, "Counter")[0], format.count(cells(t, "Value")[0]), format.hex(cells(t, "Value")[0])]);
 		const set = cells(t, "Set")[0].split(" ")[0];

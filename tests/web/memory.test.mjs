@@ -99,8 +99,7 @@ test("roofline: points, zoom, and the table they are drawn from", skip, async ()
 	const { run, a } = await h.runWith("roofline_model", (x) => x.tables.some((t) => t.cols.some((c) => c.id === "measured_flop_rate") && works(t) > 5));
 	const t = a.tables.find((x) => x.cols.some((c) => c.id === "measured_flop_rate"));
 	await h.visit({ run, tool: "roofline_model" }, {}, async (page) => {
-		const whole = cells(t, "category").findIndex((c, i) => c === "Program" && cells(t, "step")[i] === "Total");
-		assert.equal(await page.textContent(".verdict-number"), format.percent(cells(t, "roofline_efficiency")[whole] * 100));
+		assert.ok((await page.textContent(".verdict-text")).includes(a.conclusion.text));
 		assert.equal(await page.locator(".point").count(), works(t));
 		const grid = (same, text) =>
 			page.waitForFunction(([s, t]) => ([...document.querySelectorAll(".axes text")].map((x) => x.textContent).join() === t) === s, [same, text]);

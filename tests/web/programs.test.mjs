@@ -44,7 +44,7 @@ test("graph viewer: the neighbourhood, its costs, the card, and walking", skip, 
 			["Runs", "occurrences"],
 		])
 			assert.equal(await page.textContent(`[data-fact="${label}"]`), quantity(ops, id, row), label);
-		assert.ok((await page.textContent(".verdict-text")).includes(quantity(ops, "total_self_time", row)));
+		assert.ok((await page.textContent(".verdict-text")).includes(name));
 		/* Along an edge by key; the other end is in the URL and on the card. */
 		const at = cells(nodes, "name").indexOf(name);
 		const up = cells(edges, "to").indexOf(at);
@@ -57,7 +57,7 @@ test("graph viewer: the neighbourhood, its costs, the card, and walking", skip, 
 			assert.ok(cells(edges, "to").some((t, i) => t === at && cells(nodes, "name")[cells(edges, "from")[i]] === now));
 			await page.keyboard.press("Enter");
 			await settled(page);
-			await page.waitForFunction((n) => document.querySelector(".verdict-text strong").textContent === n, now);
+			await page.waitForFunction((n) => document.querySelector(".verdict-text").textContent.includes(`around '${n}' of`), now);
 			assert.equal(inUrl(page, "node_name"), now);
 		}
 		await page.locator('.graph-ways a:has-text("Memory viewer")').waitFor();
@@ -151,9 +151,8 @@ test("tf.data: the slowest element's stages, its critical path and bottleneck", 
 		cells(calls, "rank").flatMap((r, i) => (r === rank && cells(calls, "host")[i] === host && cells(calls, "pipeline_id")[i] === id ? [i] : []));
 	const count = (rank, col) => mine(rank).filter((i) => cells(calls, col)[i]).length;
 	await h.visit({ run, tool: "tf_data_bottleneck_analysis" }, {}, async (page) => {
-		assert.equal(await page.textContent('[data-cell="max_latency_ps"]'), quantity(slow, "max_latency_ps", 0));
-		assert.equal(await page.textContent('[data-cell="iterator_latency_ps"]'), quantity(slow, "iterator_latency_ps", 0));
-		assert.equal(await page.textContent(".verdict-text strong:nth-of-type(2)"), cells(slow, "iterator_name")[0]);
+		assert.ok((await page.textContent(".verdict-text")).includes(a.conclusion.text));
+		assert.ok(a.conclusion.text.includes(cells(slow, "iterator_name")[0]));
 		await page.click('[aria-label="Show all"]');
 		assert.equal(await page.locator(".tfd-critical").count(), count(0, "is_blocking"));
 		assert.equal(await page.locator(".tfd-bottleneck").count(), count(0, "is_bottleneck"));

@@ -2,11 +2,12 @@
  * counters.tsx - hardware counters as they were read: by unit and set, samples side by side.
  */
 import { useMemo } from "preact/hooks";
-import { column, numbers, strings } from "../api/table";
+import { column, strings } from "../api/table";
 import type { Cell, TableData } from "../api/types";
 import { classes } from "../base/dom";
 import { count } from "../base/format";
-import { adjust, toolHref, useQuery } from "../base/url";
+import { adjust, useQuery } from "../base/url";
+import { Verdict } from "../widgets/conclusion";
 import { Grid } from "../widgets/grid";
 import { wordsOf } from "../widgets/grid_model";
 import { Notes } from "../widgets/notes";
@@ -18,9 +19,10 @@ const MOST_SIDE_BY_SIDE = 6;
 export function CountersPage({ session }: { session: Session }) {
 	return (
 		<AnswerPage session={session} waiting="Reading the counters…" fill>
-			{({ notes, tables: [t] }) => (
+			{({ notes, conclusion, tables: [t] }) => (
 				<>
 					<Notes notes={notes} />
+					<Verdict of={conclusion} tools={session.toolNames} />
 					{t?.nrows ? <Counters t={t} session={session} /> : <p class="empty">No counter was read in this profile.</p>}
 				</>
 			)}
@@ -99,28 +101,8 @@ function Counters({ t, session }: { t: TableData; session: Session }) {
 	const samples = useMemo(() => samplesOf(t), [t]);
 	const one = samples.find((s) => s.name === asked);
 	const shown = useMemo(() => sideBySide(t, one ? [one] : samples.slice(0, MOST_SIDE_BY_SIDE)), [t, one]);
-	const chips = new Set(samples.map((s) => s.name.split(" ").slice(0, 3).join(" "))).size;
-	const zero = (numbers(t, "Value") ?? []).filter((v) => v === 0).length;
 	return (
 		<>
-			<section class="verdict" aria-label="Verdict">
-				<p class="verdict-text">
-					<strong>{count(t.nrows)} counters</strong> were read in {count(samples.length)} {samples.length === 1 ? "sample" : "samples"} of{" "}
-					{count(chips)} {chips === 1 ? "chip" : "chips"}
-					{zero > 0 ? <>; {count(zero)} of them are zero: those units were not used.</> : "; none of them is zero."}
-				</p>
-				{session.toolNames.includes("utilization_viewer") && (
-					<p>
-						What the units could have done: <a href={toolHref("utilization_viewer")}>utilization viewer</a>
-						{session.toolNames.includes("kernel_utilization") && (
-							<>
-								, one kernel at a time: <a href={toolHref("kernel_utilization")}>kernel utilization</a>
-							</>
-						)}
-						.
-					</p>
-				)}
-			</section>
 			<section class="card card-row" aria-label="Units and sets">
 				<Pills title="Units" by="unit" names={strings(shown, "unit") ?? []} filter={filter} />
 				<Pills title="Sets" by="set" names={(strings(shown, "Set") ?? []).flatMap((s) => s.split(" ").filter(Boolean))} filter={filter} />

@@ -1,10 +1,11 @@
 /*
  * end_to_end.tsx - where the wall time of a whole program went: the stacked bar of its categories, and when each phase was.
  */
-import { numbers, propNumber, strings, table } from "../api/table";
+import { numbers, propNumber, propText, strings, table } from "../api/table";
 import type { Result, TableData } from "../api/types";
-import { percent, time_ps } from "../base/format";
+import { time_ps } from "../base/format";
 import { useTheme } from "../base/theme";
+import { Figure, Verdict } from "../widgets/conclusion";
 import { PartBars, partColor, type Part, type PartRow } from "../widgets/bars";
 import { Grid } from "../widgets/grid";
 import { Notes } from "../widgets/notes";
@@ -52,17 +53,16 @@ function Breakdown({ result, session }: { result: Result; session: Session }) {
 		texts: categories.map((c) => ms(of(file, c))),
 		total: "",
 	}));
-	const last = each[each.length - 1] ?? "";
 	return (
 		<>
 			<Notes notes={result.notes} />
-			<section class="verdict" aria-label="Verdict">
-				<div class="verdict-figure">
-					<span class="verdict-number">{ms(of(last, "training"))}</span>
-					<span class="muted">training</span>
-				</div>
-				<p class="verdict-text">{words(t, (c) => of(last, c))}</p>
-			</section>
+			<Verdict of={result.conclusion} tools={session.toolNames}>
+				{propNumber(t, "training_ms") !== undefined && (
+					<Figure id="training_ms" value={propText(t, "training_ms")}>
+						training
+					</Figure>
+				)}
+			</Verdict>
 			<section class="card" aria-label="Runtime breakdown">
 				<h2>Runtime breakdown</h2>
 				<PartBars parts={parts} rows={rows} title="Runtime breakdown" />
@@ -79,18 +79,6 @@ function Breakdown({ result, session }: { result: Result; session: Session }) {
 			)}
 		</>
 	);
-}
-
-function words(t: TableData | undefined, of: (category: string) => number): string {
-	const start = ms(propNumber(t, "start_ms") ?? 0);
-	const share = percent(100 * (propNumber(t, "start_frac") ?? 0));
-	const said: string[] = [];
-	if (of("training") > 0)
-		said.push(`${start} of the training session, ${share}, went into starting the system, building the model and filling the infeed.`);
-	else said.push("The log has no whole training session.");
-	if (of("eval") > 0) said.push(`Evaluation took ${ms(of("eval"))}.`);
-	if (of("predict") > 0) said.push(`Prediction took ${ms(of("predict"))}.`);
-	return said.join(" ");
 }
 
 /* When each session and phase was, on one scale. */

@@ -8,11 +8,12 @@ import { useJson, useText } from "../api/loadable";
 import { column, numbers, propNumber, propText, strings, table } from "../api/table";
 import type { Result, TableData } from "../api/types";
 import { classes, useSettled } from "../base/dom";
-import { bytes, count, percent, quantity } from "../base/format";
+import { bytes, count, quantity } from "../base/format";
 import { adjust, query, toolHref, useQuery } from "../base/url";
 import { useStore } from "../base/store";
 import { GraphView, textWidth } from "../chart/graph_view";
 import { layered, type Edge } from "../chart/layered";
+import { Verdict } from "../widgets/conclusion";
 import { Icon } from "../widgets/icon";
 import { Failure, Notes, Waiting } from "../widgets/notes";
 import { Suggest } from "../widgets/suggest";
@@ -399,7 +400,7 @@ function Neighbourhood({ result, session, module, merged }: PictureProps) {
 	return (
 		<>
 			<Notes notes={result.notes} />
-			<Verdict nodes={nodes} root={root} graph={graph} costs={costs} module={module} onGo={go} />
+			<Verdict of={result.conclusion} tools={session.toolNames} />
 			<div class="graph-page">
 				<div class="graph-side-by">
 					<GraphView
@@ -445,50 +446,6 @@ function Neighbourhood({ result, session, module, merged }: PictureProps) {
 				/>
 			</div>
 		</>
-	);
-}
-
-interface VerdictProps {
-	nodes: TableData | undefined;
-	root: string;
-	graph: Graph;
-	costs: Costs | undefined;
-	module: string;
-	onGo: (name: string) => void;
-}
-
-function Verdict({ nodes, root, graph, costs, module, onGo }: VerdictProps) {
-	const name = root || propText(nodes, "computation");
-	const time = cost(costs, name, "total_self_time");
-	const share = cost(costs, name, "total_self_time_percent");
-	const runs = cost(costs, name, "occurrences");
-	/* hlo_stats has the dearest first: where to look. */
-	const top = costs?.row.keys().next().value as string | undefined;
-	return (
-		<section class="verdict" aria-label="Verdict">
-			<p class="verdict-text">
-				<strong>{name}</strong> of {module}{" "}
-				{time !== undefined && time > 0 ? (
-					<>
-						takes {costText(costs, name, "total_self_time")} in {count(runs ?? 0)} runs, {percent(share ?? 0)} of the device&rsquo;s time.
-					</>
-				) : costs ? (
-					"takes no measured time of its own."
-				) : (
-					`with ${count(graph.lines.length)} instructions around it.`
-				)}
-				{top && top !== name && (
-					<>
-						{" "}
-						The program spends most in{" "}
-						<button class="link" onClick={() => (graph.names.includes(top) ? adjust({ op: top }) : onGo(top))}>
-							{top}
-						</button>{" "}
-						({costText(costs, top, "total_self_time")}, {costText(costs, top, "total_self_time_percent")}).
-					</>
-				)}
-			</p>
-		</section>
 	);
 }
 

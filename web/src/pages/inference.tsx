@@ -5,6 +5,7 @@ import { numbers, propNumber, propText, strings, table } from "../api/table";
 import type { Column, Result, TableData } from "../api/types";
 import { count, percent, quantity, significant, time_ps } from "../base/format";
 import { adjust, useQuery } from "../base/url";
+import { Figure, Verdict } from "../widgets/conclusion";
 import { PartBars, type Part, type PartRow } from "../widgets/bars";
 import { Grid } from "../widgets/grid";
 import { Notes } from "../widgets/notes";
@@ -65,7 +66,14 @@ function Inference({ result, session }: { result: Result; session: Session }) {
 					</label>
 				</div>
 			)}
-			<Verdict t={requests} model={models[at] ?? ""} />
+			<Verdict of={at === 0 ? result.conclusion : null} tools={session.toolNames}>
+				<Figure id="averageLatencyMs" value={propText(requests, "averageLatencyMs")}>
+					average latency{models[at] && models[at] !== "ALL" ? ` of ${models[at]}` : ""}
+				</Figure>
+				<Figure id="throughput" value={significant(propNumber(requests, "throughput") ?? 0, 4)}>
+					requests a second
+				</Figure>
+			</Verdict>
 			<Ranked title="Requests" param="request_column" t={requests} latency="latency_ms" session={session} />
 			{batches && <Ranked title="Batches" param="batch_column" t={batches} latency="latency" session={session} />}
 			<Copied t={table(result, `patterns_${at}`)} />
@@ -92,76 +100,6 @@ function Copied({ t }: { t: TableData | undefined }) {
 					</div>
 				))}
 			</dl>
-		</section>
-	);
-}
-
-/* Rows of single requests, whose percentile is a number. */
-function singles(t: TableData | undefined): { row: number; at: number }[] {
-	return (strings(t, "percentile") ?? []).flatMap((p, row) => (/^[\d.]+$/.test(p) ? [{ row, at: Number(p) }] : []));
-}
-
-/* The request next to a percentile. */
-function near(t: TableData | undefined, at: number): number {
-	let best = -1;
-	let least = Infinity;
-	for (const s of singles(t)) {
-		if (Math.abs(s.at - at) >= least) continue;
-		least = Math.abs(s.at - at);
-		best = s.row;
-	}
-	return best;
-}
-
-function Verdict({ t, model }: { t: TableData | undefined; model: string }) {
-	const ms = numbers(t, "latency_ms") ?? [];
-	const asked = useQuery("request_column");
-	const ranked = asked && t?.cols.find((c) => c.id === "latency_ms")?.label !== asked ? asked : "";
-	const all = singles(t);
-	const middle = near(t, 50);
-	const tail = near(t, 99);
-	const text = (row: number) => time_ps((ms[row] ?? 0) * PS_PER_MS);
-	/* Where a slow request differs from a usual one is the cause. */
-	const grew = PARTS.map((p) => {
-		const v = numbers(t, p.id) ?? [];
-		return { ...p, ms: (v[tail] ?? 0) - (v[middle] ?? 0) };
-	}).sort((a, b) => b.ms - a.ms)[0];
-	const slow = tail >= 0 && middle >= 0 && (ms[tail] ?? 0) > 1.2 * (ms[middle] ?? 0);
-	return (
-		<section class="verdict" aria-label="Verdict">
-			<div class="verdict-figure">
-				<span class="verdict-number" data-prop="averageLatencyMs">
-					{propText(t, "averageLatencyMs")}
-				</span>
-				<span class="muted">average latency{model && model !== "ALL" ? ` of ${model}` : ""}</span>
-			</div>
-			<div class="verdict-figure">
-				<span class="verdict-number" data-prop="throughput">
-					{significant(propNumber(t, "throughput") ?? 0, 4)}
-				</span>
-				<span class="muted">requests a second</span>
-			</div>
-			<p class="verdict-text">
-				{all.length === 1 ? (
-					<>One request was traced.</>
-				) : ranked ? (
-					<>The percentiles below are those of {ranked.toLowerCase()}.</>
-				) : (
-					<>
-						Half of the requests took less than {text(middle)};{" "}
-						{(all[all.length - 1]?.at ?? 0) >= 98 ? `one in a hundred took ${text(tail)} or more` : `the slowest took ${text(tail)}`}
-						{slow && grew && grew.ms > 0 ? (
-							<>
-								, mostly because <strong>{grew.label.toLowerCase()}</strong> took {time_ps(grew.ms * PS_PER_MS)} longer.
-							</>
-						) : slow ? (
-							"; the profile does not say what the difference was spent on."
-						) : (
-							": they are about alike."
-						)}
-					</>
-				)}
-			</p>
 		</section>
 	);
 }

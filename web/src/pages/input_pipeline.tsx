@@ -10,6 +10,7 @@ import { useTheme } from "../base/theme";
 import { toolHref } from "../base/url";
 import { css, pixel, oklchToRgb } from "../base/color";
 import { RangeChart, Stacked } from "../chart/stacked";
+import { Figure, Verdict } from "../widgets/conclusion";
 import { Grid } from "../widgets/grid";
 import { Hint } from "../widgets/hint";
 import { Notes } from "../widgets/notes";
@@ -29,37 +30,18 @@ function InputPipeline({ result, session }: { result: Result; session: Session }
 	const hostOps = tableWith(result, "opName", "category");
 	const tips = result.tables.find((t) => t.cols.length === 1 && t.cols[0]?.id === "link");
 	const cores = tableWith(result, "index") ?? table(result, "max_infeed_core");
-	const says = ["output_conclusion", "device_collectives_statement", "kernel_launch_statement", "all_other_statement"]
-		.map((id) => propText(steps, id))
-		.filter(Boolean);
 	const measured = !!steps && steps.nrows > 0;
 	/* The sections are numbered as in the users' documents and in the server's sentences: this is the first. */
 	return (
 		<>
 			<Notes notes={allNotes(result)} />
-			<section class="verdict" aria-label="1. Summary">
+			<Verdict of={result.conclusion} tools={session.toolNames} label="1. Summary">
 				{measured && (
-					<div class="verdict-figure">
-						<span class="verdict-number">{propText(steps, "steptime_ms_average")}</span>
-						<span class="muted">
-							average step · {count(steps.nrows)} {steps.nrows === 1 ? "step" : "steps"}
-						</span>
-					</div>
+					<Figure id="steptime_ms_average" value={propText(steps, "steptime_ms_average")}>
+						average step · {count(steps.nrows)} {steps.nrows === 1 ? "step" : "steps"}
+					</Figure>
 				)}
-				<p class="verdict-text">
-					<RichText text={propText(steps, "input_conclusion") || "No step was measured."} tools={session.toolNames} />
-				</p>
-				{says.map((s) => (
-					<p key={s}>
-						<RichText text={s} tools={session.toolNames} />
-					</p>
-				))}
-				{propText(steps, "summary_nextstep") && (
-					<p class="muted">
-						<RichText text={propText(steps, "summary_nextstep")} tools={session.toolNames} />
-					</p>
-				)}
-			</section>
+			</Verdict>
 			{measured && <DeviceSide steps={steps} cores={cores} />}
 			<HostSide ops={hostOps} tips={strings(tips, "link") ?? []} session={session} />
 		</>

@@ -5,8 +5,9 @@
 import { address } from "../api/fetch";
 import { numbers, strings } from "../api/table";
 import { ALL_HOSTS, type TableData } from "../api/types";
-import { bytes, count, significant, time_ps } from "../base/format";
+import { count, time_ps } from "../base/format";
 import { toolHref } from "../base/url";
+import { Verdict } from "../widgets/conclusion";
 import { PartBars, type Part } from "../widgets/bars";
 import { Grid } from "../widgets/grid";
 import { Notes } from "../widgets/notes";
@@ -15,8 +16,6 @@ import { csvAddress, type Session } from "./session";
 
 const PS_PER_MS = 1e9;
 const MOST_BARS = 40;
-/* What the server says where no bandwidth would be enough. */
-const NO_SLACK = 2147483647;
 
 const PARTS: readonly Part[] = [
 	{ id: "slack_time", label: "Slack: hidden behind other work", hue: -1 },
@@ -29,9 +28,10 @@ const PARTS: readonly Part[] = [
 export function MegascalePage({ session }: { session: Session }) {
 	return (
 		<AnswerPage session={session} waiting="Pairing sends and receives…">
-			{({ notes, tables: [t] }) => (
+			{({ notes, conclusion, tables: [t] }) => (
 				<>
 					<Notes notes={t?.nrows ? notes : notes.filter((n) => n.severity !== "info")} />
+					<Verdict of={conclusion} tools={session.toolNames} />
 					{t?.nrows ? <Transfers t={t} session={session} /> : <p class="empty">The profile holds no transfers between slices.</p>}
 					<Trace session={session} />
 				</>
@@ -64,7 +64,6 @@ function Transfers({ t, session }: { t: TableData; session: Session }) {
 	});
 	return (
 		<>
-			<Verdict t={t} first={rows[0] ?? 0} />
 			<section class="card" aria-label="Slack and stall">
 				<h2>
 					Slack and stall of a transfer <span class="aim">means; the number is the stall</span>
@@ -94,34 +93,6 @@ function linkOf(col: string, row: number, t: TableData, session: Session): strin
 	if (!name) return undefined;
 	if (session.toolNames.includes("graph_viewer")) return toolHref("graph_viewer", { node_name: name });
 	return session.toolNames.includes("hlo_stats") ? toolHref("hlo_stats", { filter: `hlo_op_name:${name}` }) : undefined;
-}
-
-function Verdict({ t, first }: { t: TableData; first: number }) {
-	const at = (id: string) => numbers(t, id)?.[first] ?? 0;
-	const name = (id: string) => strings(t, id)?.[first] ?? "";
-	const need = at("required_bandwidth");
-	return (
-		<section class="verdict" aria-label="Verdict">
-			<div class="verdict-figure">
-				<span class="verdict-number" data-cell="total_stall">
-					{time_ps(at("total_stall") * PS_PER_MS)}
-				</span>
-				<span class="muted">waited for {name("rendezvous_name")}</span>
-			</div>
-			<p class="verdict-text">
-				<strong>{name("rendezvous_name")}</strong> ({name("transfer_type")}) stalls the device most: {time_ps(at("stall_duration") * PS_PER_MS)} in
-				each of {count(at("occurrences"))} transfers of {bytes(at("net_tx_bytes"))}.{" "}
-				{need >= NO_SLACK || !(at("slack_time") > 0) ? (
-					"The compiler left no work to hide it behind: let the transfer begin earlier."
-				) : (
-					<>
-						A network of <span data-cell="required_bandwidth">{significant(need)}</span> Gbit/s would have hidden it in{" "}
-						{time_ps(at("slack_time") * PS_PER_MS)} of slack; with more than that, the latency or another host is to blame.
-					</>
-				)}
-			</p>
-		</section>
-	);
 }
 
 /* A file for another program: nothing is opened elsewhere. */

@@ -9,6 +9,7 @@ import { css, oklchToRgb, pixel } from "../base/color";
 import { useTheme } from "../base/theme";
 import { adjust, toolHref, useQuery } from "../base/url";
 import { TimeChart } from "../chart/lines";
+import { Figure, Verdict } from "../widgets/conclusion";
 import { Grid } from "../widgets/grid";
 import { Hint } from "../widgets/hint";
 import { Notes } from "../widgets/notes";
@@ -51,22 +52,13 @@ function MemoryProfile({ result, session }: { result: Result; session: Session }
 	const at = ids.indexOf(id);
 	const value = (col: string): Cell => column(allocators, col)?.[at] ?? null;
 	const num = (col: string) => Number(value(col) ?? 0);
-	const full = num("capacity_bytes") > 0 ? num("peak_bytes") / num("capacity_bytes") : 0;
 	return (
 		<>
 			<Notes notes={result.notes} />
-			<section class="verdict" aria-label="Verdict">
-				<div class="verdict-figure">
-					<span class="verdict-number">{bytes(num("peak_bytes"))}</span>
-					<span class="muted">at the peak of {id}</span>
-				</div>
-				<p class="verdict-text">
-					{full > 0
-						? `The peak fills ${percent(full * 100)} of ${bytes(num("capacity_bytes"))}, ${time_ps(num("peak_time_ps"))} into the profile`
-						: `The peak is ${time_ps(num("peak_time_ps"))} into the profile`}
-					; {percent(num("fragmentation_frac") * 100)} of the free memory lies outside of its largest block.{" "}
-					<Advice full={full} fragmented={num("fragmentation_frac")} breakdown={breakdown} session={session} />
-				</p>
+			<Verdict of={result.conclusion} tools={session.toolNames}>
+				<Figure id="peak_bytes" value={bytes(num("peak_bytes"))}>
+					at the peak of {id}
+				</Figure>
 				{ids.length > 1 && (
 					<label class="field">
 						Memory
@@ -79,14 +71,14 @@ function MemoryProfile({ result, session }: { result: Result; session: Session }
 						</select>
 					</label>
 				)}
-			</section>
+			</Verdict>
 			<div class="columns">
 				<div class="column-side">
 					<SummaryCard num={num} />
 				</div>
 				<div class="column-main">
 					{timeline && timeline.nrows > 0 && (
-						<TimelineCard key={id} t={timeline} peak_ps={num("peak_time_ps")} full={full} />
+						<TimelineCard key={id} t={timeline} peak_ps={num("peak_time_ps")} />
 					)}
 				</div>
 			</div>
@@ -108,41 +100,10 @@ function MemoryProfile({ result, session }: { result: Result; session: Session }
 	);
 }
 
-/* Unnamed memory has no row elsewhere. */
 function opHref(name: string, session: Session): string | undefined {
-	return name && !/unused|preallocated|unknown/i.test(name) && session.toolNames.includes("framework_op_stats")
+	return name && session.toolNames.includes("framework_op_stats")
 		? toolHref("framework_op_stats", { filter: name })
 		: undefined;
-}
-
-interface AdviceProps {
-	full: number;
-	fragmented: number;
-	breakdown: TableData | undefined;
-	session: Session;
-}
-
-/* Who holds most of it, and what to do where little is left. */
-function Advice({ full, fragmented, breakdown, session }: AdviceProps) {
-	const sizes = numbers(breakdown, "allocation_bytes") ?? [];
-	const made = column(breakdown, "made_up") ?? [];
-	let most = -1;
-	sizes.forEach((v, i) => {
-		if (!made[i] && v > (sizes[most] ?? 0)) most = i;
-	});
-	const name = strings(breakdown, "tf_op")?.[most] ?? "";
-	const href = opHref(name, session);
-	return (
-		<>
-			{name && (
-				<>
-					<strong class="wrap">{href ? <a href={href}>{name}</a> : name}</strong> holds most of the peak, {bytes(sizes[most] ?? 0)}.{" "}
-				</>
-			)}
-			{full > 0.9 && "Little is left: smaller batches, rematerialization or donated arguments make room. "}
-			{full > 0.5 && fragmented > 0.5 && "A large allocation can fail although enough is free: fewer, similar sizes help."}
-		</>
-	);
 }
 
 const FACTS: readonly [string, string, (v: number) => string, string][] = [
@@ -193,13 +154,11 @@ const PARTS: readonly [string, string, readonly [number, number, number]][] = [
 	["free_bytes", "Free", [0.86, 0.05, 152]],
 ];
 
-/* Where hardly anything is in use, free memory would hide what is. */
-const SPARSE = 0.2;
 const POWERS = Array.from({ length: 48 }, (_, i) => 2 ** i);
 
-function TimelineCard({ t, peak_ps, full }: { t: TableData; peak_ps: number; full: number }) {
+function TimelineCard({ t, peak_ps }: { t: TableData; peak_ps: number }) {
 	const dark = useTheme().dark;
-	const [free, setFree] = useState(full >= SPARSE);
+	const [free, setFree] = useState(false);
 	const [at, setAt] = useState<number | null>(null);
 	const order = useMemo(() => {
 		const time = numbers(t, "time_ps") ?? [];

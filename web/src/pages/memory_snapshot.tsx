@@ -10,7 +10,7 @@ import { useSize } from "../base/dom";
 import { bytes, time_ps } from "../base/format";
 import { useTheme } from "../base/theme";
 import { adjust, useQuery } from "../base/url";
-import { ConclusionText } from "../widgets/conclusion";
+import { Verdict } from "../widgets/conclusion";
 import { Grid } from "../widgets/grid";
 import { Notes } from "../widgets/notes";
 import { AnswerPage } from "./answer";
@@ -41,8 +41,7 @@ function Snapshot({ result, session }: { result: Result; session: Session }) {
 	return (
 		<>
 			<Notes notes={result.notes} />
-			<section class="verdict" aria-label="Verdict">
-				<ConclusionText of={result.conclusion} tools={session.toolNames} />
+			<Verdict of={result.conclusion} tools={session.toolNames}>
 				{devices.length > 1 && (
 					<label class="field">
 						Device
@@ -55,7 +54,7 @@ function Snapshot({ result, session }: { result: Result; session: Session }) {
 						</select>
 					</label>
 				)}
-			</section>
+			</Verdict>
 			{allocations && timeline && timeline.nrows > 1 && (
 				<section class="card" aria-label="Allocations over time">
 					<h2>Allocations over time</h2>

@@ -6,10 +6,11 @@ import { useMemo, useState } from "preact/hooks";
 import { column, numbers, propNumber, propText, strings, table } from "../api/table";
 import type { Cell, Result, TableData } from "../api/types";
 import { css, nameColor } from "../base/color";
-import { bytes, count, percent, significant } from "../base/format";
+import { bytes, count, significant } from "../base/format";
 import { useTheme } from "../base/theme";
 import { adjust, toolHref, useQuery } from "../base/url";
 import { TimeChart } from "../chart/lines";
+import { Figure, Verdict } from "../widgets/conclusion";
 import { Grid } from "../widgets/grid";
 import { filterFor } from "../widgets/grid_model";
 import { Hint } from "../widgets/hint";
@@ -117,7 +118,8 @@ function MemoryViewer({ result, session }: { result: Result; session: Session })
 		return (
 			<>
 				<Notes notes={result.notes} />
-				<p class="empty">This program uses no memory of this kind.</p>
+				<Verdict of={result.conclusion} tools={session.toolNames} />
+				<p class="empty">The program does not record how this memory is used over its course.</p>
 			</>
 		);
 	const last = timeline.nrows - 1;
@@ -127,7 +129,11 @@ function MemoryViewer({ result, session }: { result: Result; session: Session })
 	return (
 		<>
 			<Notes notes={result.notes} />
-			<Verdict t={timeline} peak={peak} />
+			<Verdict of={result.conclusion} tools={session.toolNames}>
+				<Figure id="peak_heap" value={bytes(propNumber(timeline, "peak_heap") ?? 0)}>
+					at the peak of {propText(timeline, "module_name")}
+				</Figure>
+			</Verdict>
 			<div class="columns columns-tall">
 				<div class="column-side">
 					<Facts t={timeline} />
@@ -206,40 +212,6 @@ function columnsOf(t: TableData, ids: readonly string[]): TableData {
 	const cells = (k: number) =>
 		t.cols[k]?.id === "name" ? t.data[k]?.map((v, i) => v || (label?.[i] ?? "")) : t.data[k];
 	return { ...t, cols: at.flatMap((k) => t.cols[k] ?? []), data: at.map((k) => cells(k) ?? []) };
-}
-
-/* Where the peak is, what makes most of it, and what padding and fragmentation cost. */
-function Verdict({ t, peak }: { t: TableData; peak: TableData | undefined }) {
-	const top = propNumber(t, "peak_heap") ?? 0;
-	const plain = propNumber(t, "peak_unpadded_heap") ?? top;
-	const lost = top > 0 ? (top - plain) / top : 0;
-	const total = propNumber(t, "total_buffer_allocation") ?? top;
-	const largest = numbers(peak, "by_size")?.indexOf(0) ?? -1;
-	const size = numbers(peak, "size_bytes")?.[largest] ?? 0;
-	const name = strings(peak, "name")?.[largest] ?? "";
-	return (
-		<section class="verdict" aria-label="Verdict">
-			<div class="verdict-figure">
-				<span class="verdict-number" data-prop="peak_heap">
-					{bytes(top)}
-				</span>
-				<span class="muted">at the peak of {propText(t, "module_name")}</span>
-			</div>
-			<p class="verdict-text">
-				{name && size > 0 && (
-					<>
-						<strong>{name}</strong> is the largest buffer there: {bytes(size)}, {percent((size / top) * 100)}.{" "}
-					</>
-				)}
-				{lost > 0.0005
-					? `Padding costs ${bytes(top - plain)} (${percent(lost * 100)}): sizes that fill the device's tiles would save it.`
-					: "Padding costs nothing."}{" "}
-				{total > top * 1.001
-					? `The program allocates ${bytes(total)}, ${percent(((total - top) / top) * 100)} more than the peak, for fragmentation.`
-					: "The program allocates no more than the peak."}
-			</p>
-		</section>
-	);
 }
 
 const FACTS: readonly [string, string, string][] = [

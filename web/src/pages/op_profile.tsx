@@ -3,18 +3,19 @@
  * into them, coloured by how well they use the device, and a card that says all about one of them.
  */
 import { useMemo, useState } from "preact/hooks";
-import { numbers, propNumber, propText, strings } from "../api/table";
+import { numbers, propText, strings } from "../api/table";
 import type { Result, TableData } from "../api/types";
 import { heat } from "../base/color";
 import { percent } from "../base/format";
 import { useTheme } from "../base/theme";
 import { adjust, toolHref, useQuery } from "../base/url";
+import { Figure, Verdict } from "../widgets/conclusion";
 import { Grid } from "../widgets/grid";
 import type { Sort } from "../widgets/grid_model";
 import { Failure, Notes, Waiting } from "../widgets/notes";
 import { useResult } from "./answer";
 import { OpCard } from "./op_card";
-import { plainName, SEEN, shownTree } from "./op_tree";
+import { SEEN, shownTree } from "./op_tree";
 import { csvAddress, type Session } from "./session";
 import { PageHead } from "./table_page";
 
@@ -69,43 +70,23 @@ function OpProfile({ result, session, group }: { result: Result; session: Sessio
 	return (
 		<>
 			<Notes notes={result.notes} />
-			<Verdict t={t} />
+			<Verdict of={result.conclusion} tools={session.toolNames}>
+				<Used t={t} id="own_flops_util" what="of the peak FLOP rate" />
+				<Used t={t} id="hbm_util" what="of the bandwidth of the memory" />
+			</Verdict>
 			<Explorer key={t.name} t={t} session={session} group={group} idle={idle} />
 		</>
 	);
 }
 
-function Verdict({ t }: { t: TableData }) {
-	const best = propNumber(t, "largest_target") ?? -1;
-	const at = (id: string, row: number) => numbers(t, id)?.[row] ?? NaN;
-	const name = strings(t, "name")?.[best] ?? "";
-	const wasted = at("wasted_frac", best);
+/* Of the whole tree; nothing where it is not known. */
+function Used({ t, id, what }: { t: TableData; id: string; what: string }) {
+	const v = numbers(t, id)?.[0] ?? 0;
+	if (!(v > 0)) return null;
 	return (
-		<section class="verdict" aria-label="Verdict">
-			<div class="verdict-figure">
-				<span class="verdict-number" data-cell="own_flops_util">
-					{percent(at("own_flops_util", 0) * 100)}
-				</span>
-				<span class="muted">of the peak FLOPS</span>
-			</div>
-			<div class="verdict-figure">
-				<span class="verdict-number" data-cell="hbm_util">
-					{percent(at("hbm_util", 0) * 100)}
-				</span>
-				<span class="muted">of the HBM bandwidth</span>
-			</div>
-			<p class="verdict-text">
-				{best >= 0 && (
-					<>
-						<a href={toolHref("hlo_stats", { filter: plainName(name) })}>
-							<strong>{name}</strong>
-						</a>{" "}
-						is the first to look at: it takes {percent(at("time_frac", best) * 100)} of the time
-						{wasted > 0.0005 && <>, of which {percent((wasted / at("time_frac", best)) * 100)} leaves the device unused</>}.
-					</>
-				)}
-			</p>
-		</section>
+		<Figure id={id} value={percent(v * 100)}>
+			{what}
+		</Figure>
 	);
 }
 

@@ -4,10 +4,10 @@
  */
 import { useMemo } from "preact/hooks";
 import { useJson } from "../api/loadable";
-import { column, numbers, strings } from "../api/table";
+import { numbers } from "../api/table";
 import type { Divisions, Result, TableData } from "../api/types";
-import { percent, quantity } from "../base/format";
 import { adjust, toolHref, useQuery } from "../base/url";
+import { Verdict } from "../widgets/conclusion";
 import { Grid } from "../widgets/grid";
 import { filterFor, wordsOf } from "../widgets/grid_model";
 import { Failure, Notes } from "../widgets/notes";
@@ -121,6 +121,7 @@ function OpStats({ result, session }: { result: Result; session: Session }) {
 	return (
 		<>
 			<Notes notes={result.notes} />
+			<Verdict of={result.conclusion} tools={session.toolNames} />
 			<Divided t={t} at={result.tables.indexOf(t)} shape={shape} session={session} filter={filter} />
 			<section class="card" aria-label="Operations">
 				<h2 class="visually-hidden">Operations</h2>
@@ -188,7 +189,7 @@ interface DividedProps {
 	filter: string;
 }
 
-/* The row that takes most in one sentence, then how the time is divided: both summed up by the server. */
+/* How the time is divided: summed up by the server. */
 function Divided(props: DividedProps) {
 	const groups = props.shape.groups.map((g) => ({
 		...g,
@@ -196,7 +197,6 @@ function Divided(props: DividedProps) {
 	}));
 	return (
 		<>
-			<Verdict {...props} />
 			<section class="card card-row" aria-label="How the time is divided">
 				<h2 class="visually-hidden">How the time is divided</h2>
 				{groups.map((g) => (
@@ -243,43 +243,3 @@ function GroupShares(props: DividedProps & { group: Group; by: readonly string[]
 	);
 }
 
-function Verdict(props: DividedProps) {
-	const { value } = useDivisions(props, []);
-	const { t, shape, session } = props;
-	const most = value?.greatest;
-	const row = most ? (strings(t, shape.name)?.indexOf(most.name) ?? -1) : -1;
-	/* Its place is kept while it is on its way. */
-	return (
-		<section class="verdict" aria-label="Verdict">
-			<p class="verdict-text">
-				{most ? (
-					<>
-						<strong class="wrap">{most.name}</strong> takes the most time: {quantity(most.value, value.unit)},{" "}
-						{percent(most.frac * 100)} of all operations' time. {adviceFor(t, row)}{" "}
-						{session.toolNames.includes("smart_suggestion") && session.tool.name !== "kernel_stats" && (
-							<a href={toolHref("smart_suggestion")}>What to change first</a>
-						)}
-					</>
-				) : (
-					"\u00a0"
-				)}
-			</p>
-		</section>
-	);
-}
-
-/* What would help the row that takes most, as far as its columns tell. */
-function adviceFor(t: TableData, row: number): string {
-	const cell = (id: string) => String(column(t, id)?.[row] ?? "");
-	const yes = (id: string) => column(t, id)?.[row] === true;
-	const bound = cell("bound_by");
-	if (/hbm|memory|cmem|vmem/i.test(bound)) return `It is bound by ${bound}: fewer bytes make it faster, less arithmetic does not.`;
-	if (/compute/i.test(bound)) return "It is bound by compute: narrower numbers or less arithmetic make it faster.";
-	if (column(t, "is_op_tensor_core_eligible")) {
-		if (yes("is_op_tensor_core_eligible") && !yes("is_kernel_using_tensor_core"))
-			return "Its operation could use Tensor Cores and does not: try 16-bit numbers, and sizes that are multiples of 8.";
-		if (yes("is_kernel_using_tensor_core")) return "It uses Tensor Cores.";
-	}
-	if (cell("host_or_device") === "Host") return "It runs on the host.";
-	return "";
-}

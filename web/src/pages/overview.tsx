@@ -9,7 +9,7 @@ import { useTheme } from "../base/theme";
 import { toolHref } from "../base/url";
 import { stepColor } from "../chart/step_colors";
 import { Stacked } from "../chart/stacked";
-import { ConclusionText } from "../widgets/conclusion";
+import { Figure, Verdict } from "../widgets/conclusion";
 import { isPath } from "../widgets/grid";
 import { plainLabel } from "../widgets/grid_model";
 import { Hint } from "../widgets/hint";
@@ -33,7 +33,7 @@ function Overview({ result, session }: { result: Result; session: Session }) {
 	return (
 		<>
 			<Notes notes={allNotes(result)} />
-			<Verdict result={result} session={session} />
+			<Answer result={result} session={session} />
 			<div class="columns">
 				<div class="column-side">
 					<Summary result={result} />
@@ -52,25 +52,18 @@ function Overview({ result, session }: { result: Result; session: Session }) {
 
 /* ---- the answer ---- */
 
-function Verdict({ result, session }: { result: Result; session: Session }) {
+function Answer({ result, session }: { result: Result; session: Session }) {
 	const steps = table(result, "steps");
 	const measured = !!steps && steps.nrows > 0;
 	const sd = propText(steps, "steptime_ms_standard_deviation");
 	return (
-		<section class="verdict" aria-label="Verdict">
+		<Verdict of={result.conclusion} tools={session.toolNames}>
 			{measured && (
-				<div class="verdict-figure">
-					<span class="verdict-number" data-prop="steptime_ms_average">
-						{propText(steps, "steptime_ms_average")}
-					</span>
-					<span class="muted">
-						average step{sd && steps.nrows > 1 && ` · σ ${sd}`} · {count(steps.nrows)}{" "}
-						{steps.nrows === 1 ? "step" : "steps"}
-					</span>
-				</div>
+				<Figure id="steptime_ms_average" value={propText(steps, "steptime_ms_average")}>
+					average step{sd && steps.nrows > 1 && ` · σ ${sd}`} · {count(steps.nrows)} {steps.nrows === 1 ? "step" : "steps"}
+				</Figure>
 			)}
-			<ConclusionText of={result.conclusion} tools={session.toolNames} />
-		</section>
+		</Verdict>
 	);
 }
 
@@ -81,15 +74,12 @@ interface Metric {
 	from: "analysis" | "steps";
 	title: string;
 	doc: string;
-	known?: boolean; /* 0 stands for "not known" */
 }
 
-/* `tpu`: measured on TPUs only; elsewhere the server's zeros would be read as a finding. */
-const GROUPS: readonly { title: string; aim: string; tpu?: boolean; metrics: readonly Metric[] }[] = [
+const GROUPS: readonly { title: string; aim: string; metrics: readonly Metric[] }[] = [
 	{
 		title: "Device",
 		aim: "higher is better",
-		tpu: true,
 		metrics: [
 			{
 				id: "device_duty_cycle_percent",
@@ -99,28 +89,24 @@ const GROUPS: readonly { title: string; aim: string; tpu?: boolean; metrics: rea
 			},
 			{
 				id: "mxu_utilization_percent",
-				known: true,
 				from: "analysis",
 				title: "Matrix unit utilization",
 				doc: "Floating point operations done, as a share of what the matrix units could have done in the profiled time.",
 			},
 			{
 				id: "flop_rate_utilization_relative_to_roofline",
-				known: true,
 				from: "analysis",
 				title: "FLOP rate against the roofline",
 				doc: "FLOP rate reached, as a share of the best that this program's operational intensity allows on this device.",
 			},
 			{
 				id: "hbm_utilization_percent",
-				known: true,
 				from: "analysis",
 				title: "Memory bandwidth utilization",
 				doc: "Bytes moved to and from device memory, as a share of what its bandwidth allows in the profiled time.",
 			},
 			{
 				id: "memory_bw_utilization_relative_to_hw_limit",
-				known: true,
 				from: "analysis",
 				title: "Memory bandwidth against the limit",
 				doc: "Memory bandwidth reached, as a share of the hardware's limit for this program.",
@@ -136,7 +122,6 @@ const GROUPS: readonly { title: string; aim: string; tpu?: boolean; metrics: rea
 	{
 		title: "Idle",
 		aim: "lower is better",
-		tpu: true,
 		metrics: [
 			{
 				id: "device_idle_time_percent",
@@ -211,14 +196,8 @@ const GROUPS: readonly { title: string; aim: string; tpu?: boolean; metrics: rea
 function Summary({ result }: { result: Result }) {
 	const analysis = table(result, "analysis");
 	const steps = table(result, "steps");
-	const tpu = propText(steps, "hardware_type") === "TPU";
-	const shown = (m: Metric) => {
-		const p = prop(m.from === "steps" ? steps : analysis, m.id);
-		return p !== undefined && !(m.known && p.value === 0);
-	};
-	const groups = GROUPS.map((g) => ({ ...g, metrics: g.metrics.filter(shown) })).filter(
-		(g) => g.metrics.length && (tpu || !g.tpu),
-	);
+	const shown = (m: Metric) => prop(m.from === "steps" ? steps : analysis, m.id) !== undefined;
+	const groups = GROUPS.map((g) => ({ ...g, metrics: g.metrics.filter(shown) })).filter((g) => g.metrics.length);
 	const remark = propText(analysis, "remark_text");
 	return (
 		<section class="card" aria-label="Performance summary">

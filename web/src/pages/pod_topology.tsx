@@ -5,7 +5,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { classes } from "../base/dom";
 import { ramp } from "../base/color";
-import { percent } from "../base/format";
+import { time_ps } from "../base/format";
 import { useTheme } from "../base/theme";
 import { boxesOf, type Channel, type Core, type Place } from "./pod_model";
 
@@ -51,7 +51,7 @@ export function Topology(props: TopologyProps) {
 											data-core={p.core}
 											style={{ background: Number.isFinite(share) ? ramp(share, dark) : undefined }}
 											aria-pressed={p.core === kept}
-											aria-label={`Core ${p.core} on chip ${p.chip}, ${h.host}: ${percent(share * 100)}`}
+											aria-label={`Core ${p.core} on chip ${p.chip}, ${h.host}: ${core ? time_ps((core.parts[part] ?? 0) * 1e6) : "no data"}`}
 											onPointerEnter={() => props.onPoint(p.core)}
 											onFocus={() => props.onPoint(p.core)}
 											onClick={() => props.onKeep(p.core)}

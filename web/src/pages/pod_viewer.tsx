@@ -5,11 +5,12 @@
 import { useMemo, useState } from "preact/hooks";
 import { column, numbers, propText, strings, table } from "../api/table";
 import type { Cell, Result, TableData } from "../api/types";
-import { bytes, count, percent, quantity, time_ps } from "../base/format";
+import { bytes, count, quantity, time_ps } from "../base/format";
 import { useTheme } from "../base/theme";
 import { adjust, toolHref, useQuery } from "../base/url";
 import { Stacked } from "../chart/stacked";
 import { stepColor } from "../chart/step_colors";
+import { Figure, Verdict } from "../widgets/conclusion";
 import { filterFor } from "../widgets/grid_model";
 import { Icon } from "../widgets/icon";
 import { Notes } from "../widgets/notes";
@@ -99,7 +100,11 @@ function Step({ result, steps, cores: all, at, session }: StepProps) {
 	const shown = pointed ?? kept;
 	return (
 		<>
-			<Verdict steps={steps} at={at} cores={cores} noun={places.length ? "core" : "host"} session={session} />
+			<Verdict of={result.conclusion} tools={session.toolNames}>
+				<Figure id="total_us" value={us(numbers(steps, "total_us")?.[at] ?? 0)}>
+					step {step}: mostly {(strings(steps, "bottleneck")?.[at] ?? "").toLowerCase()}
+				</Figure>
+			</Verdict>
 			{steps.nrows > 1 && <StepSlider steps={steps} at={at} />}
 			<div class="columns">
 				<div class="column-side">
@@ -189,75 +194,6 @@ function coreLabel(c: Core, places: readonly Place[]): string {
 function coreName(id: number, places: readonly Place[]): string {
 	const p = places.find((x) => x.core === id);
 	return id < 0 ? "unknown" : p && p.chip >= 0 ? `chip ${p.chip}, core ${p.core_on_chip}` : `core ${id}`;
-}
-
-interface VerdictProps {
-	steps: TableData;
-	at: number;
-	cores: readonly Core[];
-	noun: "core" | "host";
-	session: Session;
-}
-
-/* What to do about the largest part of the step, and where it is seen closer. */
-function Advice({ bottleneck, uneven, session }: { bottleneck: string; uneven: boolean; session: Session }) {
-	const ways: readonly [RegExp, string, string, string][] = [
-		[/infeed|input/i, "Speed up the input", "input_pipeline_analyzer", "input pipeline analyzer"],
-		[/collective|all-?reduce|sync|send|recv/i, "Overlap communication with computation, or send less", "hlo_stats", "HLO stats"],
-		[/compute|flops/i, "Look at the operations", "op_profile", "op profile"],
-		[/host|launch|compil|output|outfeed|other|idle/i, "See what the host does meanwhile", "trace_viewer@", "timeline"],
-	];
-	const way = ways.find(([re]) => re.test(bottleneck));
-	return (
-		<>
-			{uneven && "Balance the work: a step takes as long as its slowest core. "}
-			{way && (
-				<>
-					{way[1]}
-					{session.toolNames.includes(way[2]) && (
-						<>
-							: <a href={toolHref(way[2])}>{way[3]}</a>
-						</>
-					)}
-					.
-				</>
-			)}
-		</>
-	);
-}
-
-/* Where nothing is known of places, all devices of a host count together: then it is hosts that are compared. */
-function Verdict({ steps, at, cores, noun, session }: VerdictProps) {
-	const num = (id: string) => numbers(steps, id)?.[at] ?? 0;
-	const busiest = cores.find((c) => c.id === num("busiest_core"));
-	const ahead_us = num("busiest_us") - num("idlest_us");
-	return (
-		<section class="verdict" aria-label="Verdict">
-			<div class="verdict-figure">
-				<span class="verdict-number" data-cell="total_us">
-					{us(num("total_us"))}
-				</span>
-				<span class="muted">
-					for step {num("step_num")} on {count(num("cores"))} {num("cores") === 1 ? noun : `${noun}s`}
-				</span>
-			</div>
-			<p class="verdict-text">
-				{percent(num("bottleneck_frac") * 100)} of it is{" "}
-				<strong>{(strings(steps, "bottleneck")?.[at] ?? "").toLowerCase()}</strong>.{" "}
-				{num("cores") > 1 &&
-					busiest &&
-					(ahead_us > 0 ? (
-						<>
-							{noun === "core" ? `Core ${busiest.id} on ${busiest.host}` : busiest.host} works longest, {us(num("busiest_us"))}; the least busy one works {us(ahead_us)}{" "}
-							less.
-						</>
-					) : (
-						<>All {noun}s work equally long, {us(num("busiest_us"))}.</>
-					))}{" "}
-				<Advice bottleneck={strings(steps, "bottleneck")?.[at] ?? ""} uneven={ahead_us > 0.1 * num("busiest_us")} session={session} />
-			</p>
-		</section>
-	);
 }
 
 function StepSlider({ steps, at }: { steps: TableData; at: number }) {
@@ -350,7 +286,6 @@ function CoreCard({ core, parts, place, map }: CoreCardProps) {
 								</dt>
 								<dd>
 									<span data-part={p.id}>{us(v)}</span>
-									<span class="metric-value muted">{percent((v / core.total_us) * 100)}</span>
 								</dd>
 							</div>
 						)

@@ -7,10 +7,11 @@ import { column, numbers, propNumber, propText, strings, table, tableWith } from
 import type { Result, TableData } from "../api/types";
 import { css, nameColor } from "../base/color";
 import { useSize } from "../base/dom";
-import { count, percent, quantity, si, significant } from "../base/format";
+import { count, quantity, si, significant } from "../base/format";
 import { useTheme } from "../base/theme";
 import { adjust, toolHref, useQuery } from "../base/url";
 import { along, logAxis, moveAxis, roofLine, ticks, zoomAxis, type LogAxis, type Roof } from "../chart/scatter";
+import { Verdict } from "../widgets/conclusion";
 import { Grid } from "../widgets/grid";
 import { filterFor } from "../widgets/grid_model";
 import { Icon } from "../widgets/icon";
@@ -122,7 +123,7 @@ function Roofline({ result, session }: { result: Result; session: Session }) {
 	return (
 		<>
 			<Notes notes={allNotes(result)} />
-			<Verdict t={t} step={step} />
+			<Verdict of={result.conclusion} tools={session.toolNames} />
 			<div class="bar">
 				<label class="field">
 					Step
@@ -194,39 +195,6 @@ function Roofline({ result, session }: { result: Result; session: Session }) {
 			</section>
 		</>
 	);
-}
-
-function programRow(t: TableData, step: string): number {
-	const steps = strings(t, "step") ?? [];
-	return (strings(t, "category") ?? []).findIndex((c, i) => c === "Program" && steps[i] === step);
-}
-
-function Verdict({ t, step }: { t: TableData; step: string }) {
-	const row = programRow(t, step);
-	if (row < 0) return null;
-	const bound = strings(t, "bound_by")?.[row] ?? "";
-	const near = numbers(t, "roofline_efficiency")?.[row] ?? 0;
-	const rate = numbers(t, "measured_flop_rate")?.[row] ?? 0;
-	return (
-		<section class="verdict" aria-label="Verdict">
-			<div class="verdict-figure">
-				<span class="verdict-number">{percent(near * 100)}</span>
-				<span class="muted">of what the roofline allows</span>
-			</div>
-			<p class="verdict-text">
-				The program computes at {quantity(rate, "gflop_per_s")} and is bound by{" "}
-				<strong>{bound || "nothing that was measured"}</strong>. {adviceFor(bound)}
-			</p>
-		</section>
-	);
-}
-
-/* What helps against a limit. */
-function adviceFor(bound: string): string {
-	if (/compute/i.test(bound)) return "Narrower numbers (bf16, int8) or less arithmetic make it faster; fewer bytes do not.";
-	if (/hbm|memory|cmem|vmem|bandwidth/i.test(bound))
-		return "Fewer bytes make it faster: narrower numbers, fusion, larger blocks that reuse what was read. Less arithmetic does not.";
-	return "";
 }
 
 const LIMITS = [

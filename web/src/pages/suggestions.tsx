@@ -6,6 +6,7 @@ import { column, numbers, strings, table } from "../api/table";
 import type { Result, TableData, Tool } from "../api/types";
 import { percent } from "../base/format";
 import { toolHref } from "../base/url";
+import { Verdict } from "../widgets/conclusion";
 import { filterFor } from "../widgets/grid_model";
 import { Notes } from "../widgets/notes";
 import { RichText } from "../widgets/rich_text";
@@ -24,11 +25,7 @@ function Suggestions({ result, session }: { result: Result; session: Session }) 
 	if (!t?.nrows)
 		return (
 			<>
-				<section class="verdict" aria-label="Verdict">
-					<p class="verdict-text">
-						{result.conclusion?.text}
-					</p>
-				</section>
+				<Verdict of={result.conclusion} tools={session.toolNames} />
 				<Notes notes={result.notes.filter((n) => n.severity !== "info")} />
 				<section class="card" aria-label="Where to look">
 					<h2>Where to look all the same</h2>
@@ -47,17 +44,7 @@ function Suggestions({ result, session }: { result: Result; session: Session }) 
 	return (
 		<>
 			<Notes notes={result.notes} />
-			<section class="verdict" aria-label="Verdict">
-				<div class="verdict-figure">
-					<span class="verdict-number" data-cell="percent">
-						{percent(numbers(t, "percent")?.[0] ?? NaN)}
-					</span>
-					<span class="muted">of the time</span>
-				</div>
-				<p class="verdict-text">
-					<strong>{titles[0]}.</strong> {result.conclusion?.more[0]}
-				</p>
-			</section>
+			<Verdict of={result.conclusion} tools={session.toolNames} />
 			<ol class="suggestions">
 				{titles.map((title, i) => (
 					<Suggestion key={title} result={result} t={t} at={i} session={session} />

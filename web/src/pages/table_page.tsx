@@ -7,7 +7,7 @@ import type { Result, TableData, Tool } from "../api/types";
 import { classes } from "../base/dom";
 import { adjust, query, useQuery } from "../base/url";
 import { useStore } from "../base/store";
-import { ConclusionText } from "../widgets/conclusion";
+import { Verdict } from "../widgets/conclusion";
 import { Grid } from "../widgets/grid";
 import { Failure, Notes, Waiting } from "../widgets/notes";
 import { RichText } from "../widgets/rich_text";
@@ -82,11 +82,7 @@ function ResultView({ result, session }: { result: Result; session: Session }) {
 	return (
 		<>
 			<Notes notes={result.notes} />
-			{result.conclusion && (
-				<section class="verdict" aria-label="Verdict">
-					<ConclusionText of={result.conclusion} tools={session.toolNames} />
-				</section>
-			)}
+			<Verdict of={result.conclusion} tools={session.toolNames} />
 			{!tables.length && <p class="empty">This profile has nothing for {session.tool.title} to show.</p>}
 			{tables.map((t, i) => (
 				<section class="card" key={t.name} aria-label={t.title || t.name}>

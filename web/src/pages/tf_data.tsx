@@ -3,13 +3,14 @@
  * pipelines, and the stages of one element as a graph. The slowest host, pipeline and element are shown first.
  */
 import { useCallback, useMemo } from "preact/hooks";
-import { column, numbers, propText, strings, table } from "../api/table";
+import { column, numbers, strings, table } from "../api/table";
 import type { Result, TableData } from "../api/types";
 import { classes } from "../base/dom";
 import { count, time_ps } from "../base/format";
 import { adjust, toolHref, useQuery } from "../base/url";
 import { GraphView, textWidth } from "../chart/graph_view";
 import { layered, type Edge } from "../chart/layered";
+import { Verdict } from "../widgets/conclusion";
 import { Grid } from "../widgets/grid";
 import { Notes } from "../widgets/notes";
 import { RichText } from "../widgets/rich_text";
@@ -33,7 +34,7 @@ function TfData({ result, session }: { result: Result; session: Session }) {
 	return (
 		<>
 			<Notes notes={result.notes} />
-			<Verdict t={slow} session={session} />
+			<Verdict of={result.conclusion} tools={session.toolNames} />
 			{at >= 0 && <Pipeline key={at} result={result} at={at} session={session} />}
 			{slow && slow.nrows > 0 && <Bottlenecks t={slow} session={session} />}
 			{all && all.nrows > 0 && (
@@ -70,40 +71,6 @@ function usePipeline(slow: TableData | undefined, all: TableData | undefined): n
 
 function choose(t: TableData, row: number): void {
 	adjust({ at_host: cell(t, "host", row), pipeline: cell(t, "input_pipeline", row), rank: undefined, stage: undefined });
-}
-
-function Verdict({ t, session }: { t: TableData | undefined; session: Session }) {
-	const any = !!t && t.nrows > 0;
-	const ps = (id: string) => time_ps(numbers(t, id)?.[0] ?? 0);
-	return (
-		<section class="verdict" aria-label="Verdict">
-			<p class="verdict-text">
-				{any ? (
-					<>
-						The slowest element took <strong data-cell="max_latency_ps">{ps("max_latency_ps")}</strong>: {cell(t, "input_pipeline", 0)} on{" "}
-						{cell(t, "host", 0)} waited most for <strong>{cell(t, "iterator_name", 0)}</strong> (
-						<span data-cell="iterator_latency_ps">{ps("iterator_latency_ps")}</span> of its own work).
-					</>
-				) : (
-					"No tf.data pipeline was traced."
-				)}
-			</p>
-			{any && (
-				<p>
-					<strong>What to do:</strong> <RichText text={cell(t, "suggestion", 0)} tools={session.toolNames} />
-				</p>
-			)}
-			<p>
-				{propText(t, "summary") && <RichText text={propText(t, "summary")} tools={session.toolNames} />}
-				{session.toolNames.includes("input_pipeline_analyzer") && (
-					<>
-						{" "}
-						How much of the steps that costs: <a href={toolHref("input_pipeline_analyzer")}>input pipeline analyzer</a>.
-					</>
-				)}
-			</p>
-		</section>
-	);
 }
 
 function Bottlenecks({ t, session }: { t: TableData; session: Session }) {

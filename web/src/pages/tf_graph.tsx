@@ -11,6 +11,7 @@ import { count, percent, quantity } from "../base/format";
 import { adjust, useQuery } from "../base/url";
 import { GraphView, textWidth } from "../chart/graph_view";
 import { layered, type Drawing, type Edge } from "../chart/layered";
+import { Figure, Verdict } from "../widgets/conclusion";
 import { Grid } from "../widgets/grid";
 import { Failure, Notes, Waiting } from "../widgets/notes";
 import { csvAddress, type Session } from "./session";
@@ -157,7 +158,11 @@ function Scope({ result, session }: { result: Result; session: Session }) {
 	return (
 		<>
 			<Notes notes={result.notes} />
-			<Verdict result={result} scope={scope} />
+			<Verdict of={result.conclusion} tools={session.toolNames}>
+				<Figure id="score" value={`${count(propNumber(table(result, "scopes"), "score") ?? 0)} %`}>
+					TPU compatible
+				</Figure>
+			</Verdict>
 			<div class="bar bar-tools">
 				<Path scope={scope} />
 				<span class="spring" />
@@ -250,29 +255,6 @@ function Path({ scope }: { scope: string }) {
 }
 
 /* ---- what of it a TPU could run ---- */
-
-function Verdict({ result, scope }: { result: Result; scope: string }) {
-	const scopes = table(result, "scopes");
-	const num = (id: string) => propNumber(scopes, id) ?? 0;
-	const aside = num("not_judged");
-	return (
-		<section class="verdict" aria-label="Verdict">
-			<div class="verdict-figure">
-				<span class="verdict-number" data-fact="score">
-					{count(num("score"))} %
-				</span>
-				<span class="muted">TPU compatible</span>
-			</div>
-			<p class="verdict-text">
-				{num("incompatible") === 0
-					? `None of the ${count(num("ops"))} operations ${scope ? "of this scope " : ""}is known to be one that a TPU does not run.`
-					: `A TPU does not run ${count(num("incompatible"))} of the ${count(num("ops"))} operations${scope ? " of this scope" : ""}. Unless they stand inside of the training loop they run on the host, and may stay.`}
-				{aside > 0 && ` ${count(aside)} are not judged: ${aside === num("in_functions") ? "they stand in functions" : aside === num("placed") ? "they were placed by hand on another device" : `${count(num("placed"))} were placed by hand on another device, the others stand in functions`}.`}{" "}
-				Nothing was compiled: this is an estimate.
-			</p>
-		</section>
-	);
-}
 
 function Compatibility({ result }: { result: Result }) {
 	const scopes = table(result, "scopes");

@@ -2,10 +2,11 @@
  * units.tsx - how busy each unit of a TPU was, from hardware counters: by chip (utilization_viewer) and by kernel (kernel_utilization).
  */
 import { useMemo } from "preact/hooks";
-import { column, numbers, strings, table } from "../api/table";
+import { numbers, strings, table } from "../api/table";
 import type { Result, TableData } from "../api/types";
 import { bytes, percent, si, time_ps } from "../base/format";
-import { adjust, toolHref, useQuery } from "../base/url";
+import { adjust, useQuery } from "../base/url";
+import { Verdict } from "../widgets/conclusion";
 import { PartBars, UseTable, type Part, type UseRow, type Utilization } from "../widgets/bars";
 import { Grid } from "../widgets/grid";
 import { Notes } from "../widgets/notes";
@@ -23,9 +24,6 @@ const FAMILIES: readonly [string, RegExp][] = [
 ];
 const ORDER = ["Matrix units", "Memory and interconnect", "Scalar and vector units", "Cross-lane units", "Clock", "SparseCore"];
 
-/* Those that limit a program; the others are parts of them or count something else. */
-const MAIN = /^(Avg MXU Busy|HBM Rd\+Wr|HBM Bandwidth Utilization|Scalar Unit|Vector ALUs|Avg XLU Busy|ICI \((Read|Write)\)|SC Vector Issue)( - core \d+)?$/;
-
 function familyOf(name: string): string {
 	return FAMILIES.find(([, re]) => re.test(name))?.[0] ?? "";
 }
@@ -40,9 +38,10 @@ function amount(v = 0, unit = ""): string {
 export function UtilizationPage({ session }: { session: Session }) {
 	return (
 		<AnswerPage session={session} waiting="Reading the counters…">
-			{({ notes, tables: [t] }) => (
+			{({ notes, conclusion, tables: [t] }) => (
 				<>
 					<Notes notes={notes} />
+					<Verdict of={conclusion} tools={session.toolNames} />
 					{t?.nrows ? <Chips t={t} session={session} /> : <p class="empty">No counter of a known chip was read.</p>}
 				</>
 			)}
@@ -72,15 +71,6 @@ function Chips({ t, session }: { t: TableData; session: Session }) {
 	const rows = groups.get(chosen) ?? [];
 	return (
 		<>
-			<MainVerdict
-				where={chosen}
-				list={rows.map((i) => ({
-					name: strings(t, "name")?.[i] ?? "",
-					frac: numbers(t, "utilization_frac")?.[i] ?? 0,
-					at: `core ${numbers(t, "node")?.[i] ?? 0}`,
-				}))}
-				session={session}
-			/>
 			{names.length > 1 && (
 				<div class="bar">
 					<label class="field">
@@ -137,39 +127,6 @@ function byFamily(t: TableData, rows: readonly number[]): { title: string; colum
 	});
 }
 
-interface Busy {
-	name: string;
-	frac: number;
-	at: string;
-}
-
-function MainVerdict({ where, list, session }: { where: string; list: readonly Busy[]; session: Session }) {
-	const main = list.filter((u) => MAIN.test(u.name)).sort((a, b) => b.frac - a.frac);
-	const busiest = main.find((u) => u.frac <= 1.0005) ?? main[0];
-	const matrix = list.filter((u) => u.name === "Avg MXU Busy").sort((a, b) => b.frac - a.frac)[0];
-	const over = list.filter((u) => u.frac > 1.0005).length;
-	if (!busiest) return null;
-	return (
-		<section class="verdict" aria-label="Verdict">
-			<div class="verdict-figure">
-				<span class="verdict-number">{percent(busiest.frac * 100)}</span>
-				<span class="muted">{busiest.name}</span>
-			</div>
-			<p class="verdict-text">
-				<strong>{busiest.name}</strong>{!/core \d/.test(busiest.name) && <> ({busiest.at})</>} is the busiest unit of {where}
-				{matrix && matrix.name !== busiest.name && <>; the matrix units are busy for {percent(matrix.frac * 100)} of the cycles</>}.{" "}
-				{over > 0 &&
-					`${over} ${over === 1 ? "figure is" : "figures are"} above 100 %, which cannot be: counters of a sample are not read at one moment.`}
-			</p>
-			{session.toolNames.includes("perf_counters") && (
-				<p>
-					What was counted: <a href={toolHref("perf_counters")}>perf counters</a>.
-				</p>
-			)}
-		</section>
-	);
-}
-
 /* ---- by kernel ---- */
 
 const TYPES: readonly Part[] = [
@@ -186,6 +143,7 @@ export function KernelUtilizationPage({ session }: { session: Session }) {
 			{(result) => (
 				<>
 					<Notes notes={result.notes} />
+					<Verdict of={result.conclusion} tools={session.toolNames} />
 					{table(result, "kernels")?.nrows ? (
 						<Kernels result={result} session={session} />
 					) : (
@@ -208,30 +166,9 @@ function Kernels({ result, session }: { result: Result; session: Session }) {
 	const device = Math.max(0, ids.findIndex((id) => String(id) === asked), asked ? 0 : (of[0] ?? 0));
 	const mine = of.flatMap((d, i) => (d === device ? [i] : []));
 	const label = (i: number) => strings(kernels, "line")?.[i] || strings(kernels, "kernel_name")?.[i] || "";
-	const first = mine[0] ?? -1;
-	const busy = numbers(kernels, "mxu_utilization") ?? [];
 	const duration = numbers(kernels, "duration_us") ?? [];
 	return (
 		<>
-			<section class="verdict" aria-label="Verdict">
-				{first >= 0 ? (
-					<>
-						<div class="verdict-figure">
-							<span class="verdict-number" data-cell="mxu_utilization">
-								{percent(busy[first] ?? 0)}
-							</span>
-							<span class="muted">of the matrix units</span>
-						</div>
-						<p class="verdict-text">
-							<strong>{label(first)}</strong> on device {ids[device]} ({types[device]}) ran for{" "}
-							<span data-cell="duration_us">{time_ps((duration[first] ?? 0) * 1e6)}</span>
-							{column(kernels, "mxu_is_anomaly")?.[first] === true && "; more than 100 % cannot be: the counters were not read at one moment"}.
-						</p>
-					</>
-				) : (
-					<p class="verdict-text">Device {ids[device]} has no counters.</p>
-				)}
-			</section>
 			{ids.length > 1 && (
 				<div class="bar">
 					<label class="field">
