@@ -30,14 +30,16 @@ struct ss_str ss_time_class_name(enum ss_time_class c)
 
 /* ---- the build ---- */
 
-uint32_t ss_named_owner(struct ss_attr_build *b, enum ss_time_class class, uint32_t plane, uint32_t meta, bool overhead)
+uint32_t ss_named_owner(struct ss_attr_build *b, enum ss_time_class class, uint32_t plane, uint32_t meta, uint32_t ref,
+			bool overhead)
 {
-	uint64_t key = ss_mix((uint64_t)plane << 32 | meta, (uint64_t) class * 2 + overhead + 1);
+	uint64_t kind = (uint64_t)(ref + 1) << 8 | ((uint64_t) class * 2 + overhead + 1);
+	uint64_t key = ss_mix((uint64_t)plane << 32 | meta, kind);
 	uint32_t n = (uint32_t)b->named.n;
 	if (n >= SS_OWNER_CALL)
 		return SS_NONE;
 	uint32_t at = ss_u64map_add(&b->by_named, key, n);
-	if (at == n && !ss_vec_push(&b->named, ((struct ss_named){ class, plane, meta, overhead, 0 })))
+	if (at == n && !ss_vec_push(&b->named, ((struct ss_named){ class, plane, meta, ref, overhead, 0 })))
 		return SS_NONE;
 	return at;
 }
@@ -69,6 +71,12 @@ static void forget_tallies(struct ss_attr_build *b)
 
 static bool build_unit(struct ss_attr_build *b, struct ss_time_unit *u, const struct ss_claim *v, size_t n)
 {
+	const struct ss_piece_reader *r = b->reader;
+	b->pieces.device = u->device;
+	b->pieces.nowners = b->named.n;
+	if (r)
+		return r->unit(r->arg, &b->pieces) && ss_attr_sweep(b, v, n, u) && r->unit_end(r->arg, &b->pieces) &&
+		       (b->pieces.unit++, true);
 	bool ok = ss_attr_sweep(b, v, n, u) && ss_attr_subjects(b, u);
 	forget_tallies(b);
 	return ok;
@@ -218,7 +226,7 @@ static struct ss_time_host blank_host(struct ss_str name)
 	};
 }
 
-static bool attribute(struct ss_attr_build *b, struct ss_err *err)
+static bool claim_host(struct ss_attr_build *b)
 {
 	struct ss_host *h = b->h;
 	b->w = &b->out->windows;
@@ -227,9 +235,14 @@ static bool attribute(struct ss_attr_build *b, struct ss_err *err)
 	b->out->hardware = ss_host_hardware(h);
 	b->has_device = b->out->hardware != SS_HW_CPU_ONLY && b->out->hardware != SS_HW_UNKNOWN;
 	b->is_gpu = b->out->hardware == SS_HW_GPU;
-	bool ok = (!b->host || ss_host_kinds_init(&b->kinds, b->host, b->w->name, b->has_device)) &&
-		  (!b->has_device || ss_claim_devices(b)) && ss_claim_threads(b) && build_units(b);
-	if (!ok)
+	return (!b->host || ss_host_kinds_init(&b->kinds, b->host, b->w->name, b->has_device)) &&
+	       (!b->has_device || ss_claim_devices(b)) && ss_claim_threads(b);
+}
+
+static bool attribute(struct ss_attr_build *b, struct ss_err *err)
+{
+	struct ss_host *h = b->h;
+	if (!claim_host(b) || !build_units(b))
 		return ss_fail_mem(err);
 	note_frameworks(b);
 	b->out->has_host = b->starter != NULL;
@@ -242,6 +255,8 @@ static bool attribute(struct ss_attr_build *b, struct ss_err *err)
 
 static void free_build(struct ss_attr_build *b)
 {
+	ss_vec_free(&b->refs);
+	ss_u64map_free(&b->by_ref);
 	forget_tallies(b);
 	ss_host_kinds_free(&b->kinds);
 	for (uint32_t i = 0; b->devices && i < b->h->nplanes; i++) {
@@ -274,6 +289,31 @@ static void *build_host(void *owner, struct ss_err *err)
 		return own;
 	release_host(own);
 	return NULL;
+}
+
+static bool read_pieces(struct ss_attr_build *b, const struct ss_piece_reader *r)
+{
+	b->reader = r;
+	b->pieces = (struct ss_pieces){ .host = b->h, .about = b->out, .build = b };
+	if (!claim_host(b))
+		return false;
+	b->pieces.starter = b->starter;
+	for (uint32_t i = 0; b->has_device && i < b->h->nplanes; i++)
+		b->pieces.nunits += ss_is_attributed_device(&b->h->planes[i]);
+	b->pieces.nunits += !b->has_device && b->threads.n;
+	return r->begin(r->arg, &b->pieces) && build_units(b);
+}
+
+bool ss_host_pieces(struct ss_host *h, const struct ss_piece_reader *r, struct ss_err *err)
+{
+	struct own own = { .out = blank_host(h->name) };
+	struct ss_attr_build b = { .h = h, .arena = &own.arena, .out = &own.out };
+	bool ok = h->raw || (ss_host_load(h, err) && ss_windows_find(&own.out.windows, h, err) &&
+			     (read_pieces(&b, r) || ss_fail_mem(err)));
+	free_build(&b);
+	free(own.out.windows.v);
+	ss_arena_release(&own.arena);
+	return ok;
 }
 
 const struct ss_time_host *ss_host_attribution(struct ss_host *h, struct ss_err *err)

@@ -4,6 +4,7 @@
  *	*_claims.c	what devices and threads did, as claims to moments
  *	sweep.c		each moment to one claim, and the sums
  *	subjects.c	the sums by name
+ *	pieces.c	the pieces one by one, for a reader
  */
 #ifndef SS_MODEL_ATTRIBUTION_BUILD_H
 #define SS_MODEL_ATTRIBUTION_BUILD_H
@@ -12,6 +13,7 @@
 #include "base/vec.h"
 #include "model/attribution/attribution.h"
 #include "model/attribution/host_kinds.h"
+#include "model/attribution/pieces.h"
 
 /* Who gets a moment that several claim: the least. */
 enum ss_claim_rank {
@@ -36,8 +38,9 @@ struct ss_call {
 struct ss_named {
 	enum ss_time_class class;
 	uint32_t plane, meta;
+	uint32_t ref;	/* into refs, SS_NONE */
 	bool overhead; /* not an operation: what lies between operations */
-	uint64_t count; /* events of devices */
+	uint64_t count; /* events of devices; for a reader of pieces those of threads, too */
 };
 
 struct ss_stretch {
@@ -80,6 +83,10 @@ struct ss_attr_build {
 	struct ss_u64map by_named;
 	uint64_t ops, op_ps, starts;	 /* on threads, within the window */
 	SS_VEC(struct ss_meeting) meetings;
+	const struct ss_piece_reader *reader; /* NULL: the sums by name are made instead */
+	struct ss_pieces pieces;
+	SS_VEC(struct ss_op_ref) refs; /* of a reader */
+	struct ss_u64map by_ref;
 	/* Of the unit in the works: by owner. */
 	struct ss_tally *call_tally, *named_tally;
 };
@@ -91,7 +98,8 @@ static inline bool ss_is_attributed_device(const struct ss_plane *p)
 }
 
 /* SS_NONE when memory is out. */
-uint32_t ss_named_owner(struct ss_attr_build *b, enum ss_time_class class, uint32_t plane, uint32_t meta, bool overhead);
+uint32_t ss_named_owner(struct ss_attr_build *b, enum ss_time_class class, uint32_t plane, uint32_t meta, uint32_t ref,
+			bool overhead);
 enum ss_time_class ss_owner_class(const struct ss_attr_build *b, uint32_t owner);
 
 /* The step at a moment: an index into windows, SIZE_MAX between steps. `at` walks along. */
@@ -105,6 +113,8 @@ uint64_t ss_meeting_key(int64_t step, struct ss_str op);
 
 /* sweep.c */
 bool ss_attr_sweep(struct ss_attr_build *b, const struct ss_claim *claims, size_t n, struct ss_time_unit *out);
+/* pieces.c: the operation that the event's stats name; SS_NONE without a reader, and where they name none. False: no memory. */
+bool ss_op_ref_of(struct ss_attr_build *b, const struct ss_plane *p, const struct ss_line *l, uint32_t i, uint32_t *ref);
 /* subjects.c */
 bool ss_attr_subjects(struct ss_attr_build *b, struct ss_time_unit *out);
 

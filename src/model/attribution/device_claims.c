@@ -161,11 +161,15 @@ static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i, size_
 	struct device_kind *k = &s->known[slot];
 	if (!k->read) {
 		*k = kind_of(s->p, meta);
-		k->owner = k->claims ? ss_named_owner(s->b, k->class, s->plane, meta, false) : 0;
+		k->owner = k->claims ? ss_named_owner(s->b, k->class, s->plane, meta, SS_NONE, false) : 0;
 	}
 	if (!k->claims)
 		return true;
-	uint32_t owner = k->owner;
+	uint32_t owner = k->owner, ref;
+	if (!ss_op_ref_of(s->b, s->p, l, i, &ref))
+		return false;
+	if (ref != SS_NONE)
+		owner = ss_named_owner(s->b, k->class, s->plane, meta, ref, false);
 	s->out->ops++;
 	s->out->op_ps += l->ev.dur_ps[i];
 	note_width(s, k, meta, l->ev.dur_ps[i]);

@@ -39,6 +39,11 @@ static void give(struct sweep *s, const struct piece *p, int64_t begin_ps, int64
 {
 	uint64_t ps = ss_safe_between(begin_ps, end_ps);
 	s->out->ps[p->class][region] += ps;
+	if (s->b->reader) {
+		s->b->reader->piece(s->b->reader->arg, step,
+				    p->owner & SS_OWNER_CALL ? SS_NO_OWNER : p->owner, p->class, ps);
+		return;
+	}
 	if (step != SIZE_MAX && s->out->steps)
 		s->out->steps[step].ps[p->class] += ps;
 	if (p->owner == SS_NONE)
@@ -132,10 +137,10 @@ static bool piece(void *ctx, int64_t begin_ps, int64_t end_ps, const struct ss_c
 bool ss_attr_sweep(struct ss_attr_build *b, const struct ss_claim *claims, size_t n, struct ss_time_unit *out)
 {
 	struct sweep s = { .b = b, .out = out, .before = SS_TIME_UNKNOWN };
-	b->call_tally = calloc(b->calls.n + 1, sizeof(*b->call_tally));
-	b->named_tally = calloc(b->named.n + 1, sizeof(*b->named_tally));
-	bool ok = b->call_tally && b->named_tally;
-	if (ok && b->w->n && b->w->n <= SS_MOST_KEPT_STEPS)
+	b->call_tally = b->reader ? NULL : calloc(b->calls.n + 1, sizeof(*b->call_tally));
+	b->named_tally = b->reader ? NULL : calloc(b->named.n + 1, sizeof(*b->named_tally));
+	bool ok = b->reader || (b->call_tally && b->named_tally);
+	if (ok && !b->reader && b->w->n && b->w->n <= SS_MOST_KEPT_STEPS)
 		ok = (out->steps = SS_NEW_N(b->arena, struct ss_unit_step, b->w->n)) != NULL;
 	ok = ok && ss_exclusive(claims, n, b->w->begin_ps, b->w->end_ps, piece, &s);
 	if (ok && s.any)

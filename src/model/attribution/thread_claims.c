@@ -29,11 +29,13 @@ struct open_event {
 	uint32_t call;	  /* path, SS_NONE */
 	uint32_t func;	  /* metadata of the outermost function or operation around, SS_NONE */
 	uint32_t op_meta; /* of the operation */
+	uint32_t op_ref;  /* likewise: ss_op_ref_of */
 };
 
 struct walk {
 	struct ss_attr_build *b;
 	const struct ss_line *line;
+	uint32_t event; /* that begins */
 	bool starter, data_thread;
 	SS_VEC(struct open_event) open;
 	SS_VEC(int64_t) compiled; /* begins of outermost functions that were compiled, ascending */
@@ -104,9 +106,9 @@ static void claim(struct walk *w, int64_t begin_ps, int64_t end_ps, enum ss_clai
 		w->failed = true;
 }
 
-static uint32_t named(struct walk *w, enum ss_time_class class, uint32_t meta, bool overhead)
+static uint32_t named(struct walk *w, enum ss_time_class class, uint32_t meta, uint32_t ref, bool overhead)
 {
-	return ss_named_owner(w->b, class, w->b->host_at, meta, overhead);
+	return ss_named_owner(w->b, class, w->b->host_at, meta, ref, overhead);
 }
 
 /* The thread is in `o` from begin to end. */
@@ -117,12 +119,12 @@ static void spend(struct walk *w, const struct open_event *o, int64_t begin_ps, 
 	if (o->op) {
 		bool computes = !w->b->has_device && ss_safe_between(begin_ps, end_ps) >= SS_SMALL_OP_PS;
 		claim(w, begin_ps, end_ps, computes ? SS_RANK_COMPUTE : o->rank,
-		      computes ? named(w, SS_TIME_COMPUTE, o->op_meta, false)
-			       : named(w, SS_TIME_LAUNCH, o->func, false));
+		      computes ? named(w, SS_TIME_COMPUTE, o->op_meta, o->op_ref, false)
+			       : named(w, SS_TIME_LAUNCH, o->func, SS_NONE, false));
 	} else if (o->class == SS_TIME_COMPUTE || o->class == SS_TIME_COLLECTIVE) {
-		claim(w, begin_ps, end_ps, o->rank, named(w, o->class, o->op_meta, o->overhead));
+		claim(w, begin_ps, end_ps, o->rank, named(w, o->class, o->op_meta, o->op_ref, o->overhead));
 	} else if (o->class == SS_TIME_LAUNCH || (o->class == SS_TIME_COMPILE && o->func != SS_NONE)) {
-		claim(w, begin_ps, end_ps, o->rank, named(w, o->class, o->func, false));
+		claim(w, begin_ps, end_ps, o->rank, named(w, o->class, o->func, SS_NONE, false));
 	} else {
 		claim(w, begin_ps, end_ps, o->rank, o->call == SS_NONE ? SS_NONE : o->call | SS_OWNER_CALL);
 	}
@@ -186,6 +188,12 @@ static void set_launch(struct walk *w, struct open_event *o, const struct open_e
 	o->claims = !w->data_thread;
 }
 
+/* Which one it is, for a reader of pieces. */
+static void note_op(struct walk *w, struct open_event *o)
+{
+	w->failed = w->failed || !ss_op_ref_of(w->b, w->b->host, w->line, w->event, &o->op_ref);
+}
+
 static void set_op(struct walk *w, struct open_event *o, const struct open_event *p, uint32_t meta,
 		   enum ss_host_kind kind)
 {
@@ -196,6 +204,7 @@ static void set_op(struct walk *w, struct open_event *o, const struct open_event
 	bool collective = kind == SS_KIND_COLLECTIVE;
 	set(o, collective ? SS_TIME_COLLECTIVE : SS_TIME_COMPUTE, collective ? SS_RANK_COLLECTIVE : SS_RANK_COMPUTE);
 	o->op_meta = meta;
+	note_op(w, o);
 	o->claims = !w->data_thread;
 	if (kind == SS_KIND_EXECUTE) {
 		o->rank = SS_RANK_OTHERS;
@@ -320,6 +329,14 @@ static bool within(const struct walk *w, int64_t begin_ps, int64_t end_ps)
 	return end_ps > w->b->w->begin_ps && begin_ps < w->b->w->end_ps;
 }
 
+static void count_for_reader(struct walk *w, const struct open_event *o)
+{
+	uint32_t owner = named(w, o->op ? SS_TIME_COMPUTE : o->class, o->op_meta, o->op_ref, o->overhead);
+	w->failed = w->failed || owner == SS_NONE;
+	if (owner != SS_NONE)
+		w->b->named.v[owner].count++;
+}
+
 static void count_op(struct walk *w, const struct open_event *o, uint32_t i, enum ss_host_kind kind, bool nested)
 {
 	const struct ss_xevents *e = &w->line->ev;
@@ -329,6 +346,8 @@ static void count_op(struct walk *w, const struct open_event *o, uint32_t i, enu
 	if (kind == SS_KIND_OP || kind == SS_KIND_COLLECTIVE || kind == SS_KIND_EAGER_OP) {
 		w->b->ops++;
 		w->b->op_ps += e->dur_ps[i];
+		if (w->b->reader && !w->b->has_device)
+			count_for_reader(w, o);
 	}
 	if (kind == SS_KIND_COLLECTIVE && !w->b->has_device && w->b->meetings.n < SS_MOST_MEETINGS) {
 		size_t at = SIZE_MAX, step = ss_window_at(w->b->w, begin_ps, &at);
@@ -348,9 +367,12 @@ static void begin_event(struct walk *w, uint32_t i)
 		return;
 	go_on(w, e->begin_ps[i]);
 	const struct open_event *p = w->open.n ? &w->open.v[w->open.n - 1] : NULL;
-	struct open_event o = { .class = SS_TIME_UNKNOWN, .call = SS_NONE, .func = SS_NONE, .op_meta = SS_NONE };
+	struct open_event o = {
+		.class = SS_TIME_UNKNOWN, .call = SS_NONE, .func = SS_NONE, .op_meta = SS_NONE, .op_ref = SS_NONE
+	};
 	if (p)
 		o = *p;
+	w->event = i;
 	classify(w, &o, p, kind, e->meta[i], e->begin_ps[i], e->dur_ps[i]);
 	bool nested = p && p->op;
 	/*
