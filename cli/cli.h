@@ -90,6 +90,8 @@ bool cli_profile_find(struct cli_profile *p, const char *path, const char *run, 
 /* All hosts of the recording, not opened: hosts_asked. */
 bool cli_profile_select(struct cli_profile *p, struct ss_err *err);
 bool cli_profile_open(struct cli_profile *p, const char *host, bool all_by_default, struct ss_err *err);
+/* The same, of which none is opened: the model visits them. */
+bool cli_profile_list(struct cli_profile *p, const char *host, struct ss_err *err);
 /*
  * The same for a tool: the files that it reads, all of them if it can combine them. Where no run
  * was asked for, of the newest that has such files.

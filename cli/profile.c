@@ -178,6 +178,17 @@ bool cli_profile_open(struct cli_profile *p, const char *host, bool all_by_defau
 	return open_kind(p, NULL, host, all_by_default, 0, err);
 }
 
+bool cli_profile_list(struct cli_profile *p, const char *host, struct ss_err *err)
+{
+	struct ss_selection *sel = &p->hosts_asked;
+	bool all = !host || !*host || strcmp(host, SS_ALL_HOSTS) == 0;
+	if (p->parts)
+		return ss_fail(err, SS_EINVAL, "parts hold no operations: give the profiles themselves");
+	if (!ss_run_select(p->run, NULL, ss_str_from(host ? host : ""), true, &p->arena, sel, err))
+		return suggest_host(p, host ? host : "", err);
+	return (!all || p->alone || add_session(p, err)) && list_files(p, sel, err);
+}
+
 bool cli_profile_select(struct cli_profile *p, struct ss_err *err)
 {
 	return ss_run_select(p->run, NULL, SS_STR(SS_ALL_HOSTS), true, &p->arena, &p->hosts_asked, err) &&

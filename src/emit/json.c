@@ -171,6 +171,7 @@ void ss_emit_json(struct ss_out *o, const struct ss_result *r, const struct ss_j
 	key(o, "run", head->run);
 	ss_out_char(o, ',');
 	key(o, "host", head->host);
+	ss_out_str(o, head->more);
 	ss_out_lit(o, ",\"conclusion\":");
 	ss_emit_json_conclusion(o, &r->conclusion);
 	ss_out_lit(o, ",\"notes\":");

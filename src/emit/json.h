@@ -13,6 +13,7 @@
 /* What the result is of; each may be empty. */
 struct ss_json_head {
 	struct ss_str tool, title, run, host;
+	struct ss_str more; /* further members, as JSON: ",\"verdict\":\"slower\"" */
 };
 
 void ss_emit_json(struct ss_out *o, const struct ss_result *r, const struct ss_json_head *head);

@@ -148,7 +148,7 @@ static bool write_other(const struct ss_tool_request *a, struct ss_out *o, struc
 
 static bool write_tables(const struct ss_tool_request *a, struct ss_out *o, struct ss_err *err)
 {
-	const struct ss_json_head head = { ss_str_from(a->tool->name), ss_str_from(a->tool->title), a->run, a->host };
+	const struct ss_json_head head = { ss_str_from(a->tool->name), ss_str_from(a->tool->title), a->run, a->host, { NULL, 0 } };
 	ss_shape_fn *shape = ss_shape_find(head.tool);
 	struct ss_result r = a->result;
 	switch (a->format) {

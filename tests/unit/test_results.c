@@ -96,7 +96,7 @@ static void prints_one_data_table(void **state)
 static void prints_columns(void **state)
 {
 	struct fixture *f = *state;
-	struct ss_json_head head = { SS_STR("top"), SS_STR("Top"), SS_STR("a/r"), SS_STR("h") };
+	struct ss_json_head head = { SS_STR("top"), SS_STR("Top"), SS_STR("a/r"), SS_STR("h"), SS_STR("") };
 	ss_emit_json(&f->o, &f->r, &head);
 	assert_str(written(f),
 		   "{\"tool\":\"top\",\"title\":\"Top\",\"run\":\"a/r\",\"host\":\"h\",\"conclusion\":null,"

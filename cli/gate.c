@@ -1,0 +1,314 @@
+/* gate.c - stepscope gate BASE NEW: a comparison against limits, for continuous integration. */
+#include "sides.h"
+
+#include "diff/gate.h"
+#include "emit/json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const struct cli_command cli_command_gate;
+
+enum format { TEXT, JSON, JUNIT, GITHUB, FORMATS };
+
+#define MOST_ACCEPTED 32
+
+struct accepted {
+	const char *metric[MOST_ACCEPTED], *reason[MOST_ACCEPTED];
+	size_t n, nreasons;
+};
+
+static bool take_accepted(void *arg, const char *value)
+{
+	struct accepted *a = arg;
+	if (!*value || a->n == MOST_ACCEPTED)
+		return false;
+	a->metric[a->n++] = value;
+	return true;
+}
+
+static bool take_reason(void *arg, const char *value)
+{
+	struct accepted *a = arg;
+	if (!*value || a->nreasons == MOST_ACCEPTED)
+		return false;
+	a->reason[a->nreasons++] = value;
+	return true;
+}
+
+static bool format_of(const char *name, enum format *out)
+{
+	static const char *const names[FORMATS] = { "text", "json", "junit", "github" };
+	for (int i = 0; i < FORMATS; i++)
+		if (strcmp(name, names[i]) == 0) {
+			*out = (enum format)i;
+			return true;
+		}
+	return false;
+}
+
+static int status_of(const struct ss_gate *g)
+{
+	static const int codes[] = { [SS_GATE_PASS] = 0, [SS_GATE_FAIL] = 1, [SS_GATE_NO_VERDICT] = 2 };
+	return codes[ss_gate_verdict(g)];
+}
+
+static const char *word_of(const struct ss_gate *g)
+{
+	static const char *const words[] = {
+		[SS_GATE_PASS] = "pass", [SS_GATE_FAIL] = "regression", [SS_GATE_NO_VERDICT] = "no_verdict"
+	};
+	return words[ss_gate_verdict(g)];
+}
+
+/* ---- formats ---- */
+
+static bool print_json(struct ss_out *o, const struct cli_sides *s, const struct ss_gate *g, struct ss_err *err)
+{
+	struct ss_out more;
+	ss_out_init(&more, NULL, NULL);
+	ss_out_printf(&more, ",\"gate\":\"%s\",\"exit\":%d", word_of(g), status_of(g));
+	bool ok = cli_sides_head(s, &more) || ss_fail_mem(err);
+	struct ss_json_head head = { SS_STR("gate"), SS_STR("Gate"), SS_STR(""), SS_STR(""), { more.buf, more.n } };
+	if (ok)
+		ss_emit_json(o, &s->result, &head);
+	ss_out_char(o, '\n');
+	ss_out_free(&more);
+	return ok;
+}
+
+static void print_text(struct ss_out *o, const struct cli_sides *s, const struct ss_gate *g,
+		       const struct ss_text_style *style)
+{
+	static const char *const words[] = { "NO VERDICT", "PASS", "FAIL" };
+	static const enum ss_tone tones[] = { SS_TONE_WARN, SS_TONE_GOOD, SS_TONE_BAD };
+	for (size_t i = 0; i < g->limits.n; i++) {
+		const struct ss_limit *l = &g->limits.v[i];
+		ss_text_tone(o, style, tones[l->state]);
+		ss_out_printf(o, "%-10s", words[l->state]);
+		ss_text_tone(o, style, SS_TONE_PLAIN);
+		ss_out_lit(o, "  ");
+		ss_text_put(o, l->given, 0);
+		ss_out_lit(o, ": ");
+		ss_text_put(o, l->reason, 0);
+		ss_out_char(o, '\n');
+	}
+	ss_out_char(o, '\n');
+	ss_emit_text_conclusion(o, &s->result.conclusion, style);
+	ss_out_char(o, '\n');
+	ss_emit_text_notes(o, s->result.notes, s->result.nnotes, style);
+}
+
+static void xml(struct ss_out *o, struct ss_str s)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		unsigned char c = (unsigned char)s.p[i];
+		if (c == '&' || c == '<' || c == '>' || c == '"')
+			ss_out_printf(o, "&#%u;", c);
+		else
+			ss_out_char(o, c < 0x20 || c == 0x7f ? ' ' : (char)c);
+	}
+}
+
+/* Bytes that are no UTF-8 would make the whole file unreadable. */
+static struct ss_str utf8(struct ss_str s)
+{
+	return ss_utf8_valid(s) ? s : SS_STR("(a name that is no UTF-8)");
+}
+
+static void print_junit(struct ss_out *o, const struct cli_sides *s, const struct ss_gate *g)
+{
+	size_t failed = 0, unknown = 0;
+	for (size_t i = 0; i < g->limits.n; i++) {
+		failed += g->limits.v[i].state == SS_GATE_FAIL;
+		unknown += g->limits.v[i].state == SS_GATE_NO_VERDICT;
+	}
+	ss_out_printf(o,
+		      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"stepscope.gate\" "
+		      "tests=\"%zu\" "
+		      "failures=\"%zu\" errors=\"%zu\">\n",
+		      g->limits.n, failed, unknown);
+	for (size_t i = 0; i < g->limits.n; i++) {
+		const struct ss_limit *l = &g->limits.v[i];
+		const char *tag = l->state == SS_GATE_FAIL	   ? "failure"
+				  : l->state == SS_GATE_NO_VERDICT ? "error"
+								   : "system-out";
+		ss_out_lit(o, "<testcase classname=\"stepscope.gate\" name=\"");
+		xml(o, utf8(l->metric));
+		ss_out_printf(o, "\"><%s", tag);
+		if (l->state != SS_GATE_PASS) {
+			ss_out_lit(o, " message=\"");
+			xml(o, utf8(l->reason));
+			ss_out_char(o, '"');
+		}
+		ss_out_char(o, '>');
+		xml(o, utf8(l->given));
+		ss_out_lit(o, ": ");
+		xml(o, utf8(l->reason));
+		ss_out_lit(o, "\n");
+		xml(o, utf8(s->result.conclusion.text));
+		ss_out_printf(o, "</%s></testcase>\n", tag);
+	}
+	ss_out_lit(o, "</testsuite>\n</testsuites>\n");
+}
+
+/*
+ * As the runner reads commands: percent signs and line ends are escaped, in a property commas and
+ * colons, too.
+ */
+static void github_text(struct ss_out *o, struct ss_str s, bool property)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		unsigned char c = (unsigned char)s.p[i];
+		if (c == '%' || c < 0x20 || (property && (c == ':' || c == ',')))
+			ss_out_printf(o, "%%%02X", c);
+		else
+			ss_out_char(o, (char)c);
+	}
+}
+
+static void print_github(struct ss_out *o, const struct ss_gate *g)
+{
+	static const char *const words[] = { "warning", "notice", "error" };
+	for (size_t i = 0; i < g->limits.n; i++) {
+		const struct ss_limit *l = &g->limits.v[i];
+		ss_out_printf(o, "::%s title=", words[l->state]);
+		github_text(o, l->given, true);
+		ss_out_lit(o, "::");
+		github_text(o, l->reason, false);
+		ss_out_char(o, '\n');
+	}
+}
+
+/* The job's summary page, if there is one. */
+static bool append_summary(const struct cli_sides *s, const struct ss_gate *g, struct ss_err *err)
+{
+	const char *path = getenv("GITHUB_STEP_SUMMARY");
+	struct ss_out o;
+	if (!path || !*path)
+		return true;
+	ss_out_init(&o, NULL, NULL);
+	ss_out_printf(&o, "# stepscope gate: %s\n\n| limit | |\n|---|---|\n", word_of(g));
+	for (size_t i = 0; i < g->limits.n; i++) {
+		struct ss_str state = ss_gate_state_name(g->limits.v[i].state);
+		ss_out_lit(&o, "| ");
+		cli_md_cell(&o, g->limits.v[i].given, 200);
+		ss_out_printf(&o, " | " SS_FMT ": ", SS_ARG(state));
+		cli_md_cell(&o, g->limits.v[i].reason, 500);
+		ss_out_lit(&o, " |\n");
+	}
+	ss_out_char(&o, '\n');
+	cli_diff_markdown(&o, s, SS_DIFF_BY_OP);
+	FILE *f = ss_out_finish(&o, err) ? fopen(path, "ae") : NULL;
+	bool ok = f && fwrite(o.buf, 1, o.n, f) == o.n;
+	ok = f && fclose(f) == 0 && ok;
+	ss_out_free(&o);
+	return ok || ss_fail(err, SS_EIO, "cannot write to '%s'", path);
+}
+
+static bool print(const struct cli_sides *s, const struct ss_gate *g, enum format format, const char *output,
+		  const char *colour, struct ss_err *err)
+{
+	struct cli_sink sink;
+	struct ss_text_style style = cli_style(colour);
+	bool ok = true;
+	if (!cli_sink_open(&sink, output, err))
+		return false;
+	if (output)
+		style = (struct ss_text_style){ .colour = colour && strcmp(colour, "always") == 0 };
+	if (format == JSON)
+		ok = print_json(&sink.out, s, g, err);
+	else if (format == JUNIT)
+		print_junit(&sink.out, s, g);
+	else if (format == GITHUB)
+		print_github(&sink.out, g);
+	else
+		print_text(&sink.out, s, g, &style);
+	return cli_sink_close(&sink, ok, err) && (format != GITHUB || append_summary(s, g, err));
+}
+
+/* ---- all ---- */
+
+static bool judge(struct cli_sides *s, struct ss_gate *g, const struct accepted *accepted, struct ss_arena *arena,
+		  const char *limits, struct ss_err *err)
+{
+	if (!cli_sides_compare(s, arena, err) || !ss_gate_judge(g, &s->diff, err))
+		return false;
+	for (size_t i = 0; i < accepted->n; i++)
+		if (!ss_gate_accept(g, ss_str_from(accepted->metric[i]), ss_str_from(accepted->reason[i]), err))
+			return false;
+	struct ss_str note = ss_arena_printf(arena, "stepscope %s, limits %s, at least %zu runs a side", SS_VERSION, limits,
+					     g->min_runs ? g->min_runs : 1);
+	return (ss_gate_table(g, &s->result) && note.p && ss_result_note(&s->result, SS_INFO, note)) || ss_fail_mem(err);
+}
+
+static int run(int argc, char **argv)
+{
+	struct cli_sides s = { 0 };
+	struct ss_gate gate = { 0 };
+	struct accepted accepted = { .n = 0 };
+	const char *limits = "step_time=+3%", *format_word = "text", *output = NULL, *colour = NULL;
+	uint64_t min_runs = 0;
+	const struct cli_opt opts[] = {
+		CLI_SIDES_OPTS(&s),
+		CLI_TEXT("max", 'm', &limits),
+		CLI_NUMBER("min-runs", 0, CLI_MOST_RUNS, &min_runs),
+		CLI_EACH("accept", 0, take_accepted, &accepted),
+		CLI_EACH("reason", 0, take_reason, &accepted),
+		CLI_TEXT("format", 'f', &format_word),
+		CLI_TEXT("output", 'o', &output),
+		CLI_TEXT("color", 0, &colour),
+	};
+	enum format format;
+	struct ss_err err = { 0 };
+	struct ss_arena arena = { 0 };
+	int status = cli_parse(&cli_command_gate, argc, argv, opts, SS_COUNT(opts), 0, 2);
+	if (status >= 0)
+		return status;
+	if (!format_of(format_word, &format))
+		return cli_misuse(&cli_command_gate, "unknown format '%s': use text, json, junit or github", format_word);
+	if (accepted.n != accepted.nreasons)
+		return cli_misuse(&cli_command_gate, "each --accept needs a --reason");
+	gate.min_runs = (size_t)min_runs;
+	if (!ss_gate_add_limits(&gate, ss_str_from(limits), &err)) {
+		ss_gate_free(&gate);
+		return cli_misuse(&cli_command_gate, "%s", err.text);
+	}
+	status = cli_sides_parse(&s, &cli_command_gate, argc, argv);
+	if (status < 0) {
+		bool ok = judge(&s, &gate, &accepted, &arena, limits, &err) &&
+			  ss_diff_result(&s.diff, SS_DIFF_BY_OP, &s.result, &err) &&
+			  print(&s, &gate, format, output, colour, &err);
+		status = ok ? status_of(&gate) : CLI_MISUSE;
+		if (!ok)
+			cli_fail(&err);
+	}
+	cli_sides_free(&s);
+	ss_gate_free(&gate);
+	ss_arena_release(&arena);
+	return status;
+}
+
+const struct cli_command cli_command_gate = {
+	.name = "gate",
+	.args = "BASE NEW [--base PATH]... [--new PATH]... [--max LIMITS] [--min-runs N] [--format text|json|junit|github]",
+	.summary = "fail when a change makes the program slower or larger",
+	.help = "Compares two sides as 'stepscope diff' does, and judges the difference by limits.\n\n"
+		"  -m, --max LIMITS  METRIC=+N% or METRIC=+N and us, ms, s, B, KiB, MiB or GiB, with commas between "
+		"(default:\n"
+		"                    step_time=+3%). METRIC: step_time, step_period, mean_step_time, peak_memory, a row of "
+		"the\n"
+		"                    breakdown (compute, input ...), op:REGEX, scope:PREFIX, host:FUNCTION\n"
+		"      --min-runs N  no verdict with fewer runs on a side\n"
+		"      --accept METRIC --reason TEXT\n"
+		"                    let this limit pass although it fails; the reason is printed\n"
+		"  -f, --format F    text, json, junit, or github: annotations, and the job's summary page\n"
+		"  -o, --output FILE write to FILE instead of stdout\n"
+		"      --color WHEN  always, never or auto\n" CLI_SIDES_HELP "\n"
+		"The status is 0 where all limits hold, 1 where one is exceeded, and 2 where it cannot be told: too much "
+		"noise, sides\n"
+		"that are not comparable, a file that cannot be read. No option turns that into a pass.\n\n"
+		"  stepscope gate main/ branch/ --max step_time=+3%,peak_memory=+5%\n",
+	.run = run,
+};

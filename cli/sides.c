@@ -1,0 +1,184 @@
+/* sides.c - see sides.h. */
+#include "sides.h"
+
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool cli_take_path(void *arg, const char *value)
+{
+	struct cli_paths *p = arg;
+	if (!*value || p->n == CLI_MOST_RUNS)
+		return false;
+	p->v[p->n++] = value;
+	return true;
+}
+
+bool cli_share(const char *text, double *out)
+{
+	struct ss_str s = ss_str_from(text);
+	bool percent = ss_str_ends(s, SS_STR("%"));
+	s.n -= percent;
+	if (!ss_str_to_f64(s, out) || !isfinite(*out))
+		return false;
+	*out /= percent ? 100 : 1;
+	return *out > 0 && *out < 1;
+}
+
+static bool steps_of(const char *text, struct ss_diff_selection *out)
+{
+	struct ss_str s = ss_str_from(text);
+	uint64_t from, to;
+	if (!ss_str_take_u64(&s, &from) || !ss_str_take(&s, SS_STR("-")) || !ss_str_take_u64(&s, &to) || s.n || to < from ||
+	    to > INT64_MAX)
+		return false;
+	*out = (struct ss_diff_selection){ true, (int64_t)from, (int64_t)to };
+	return true;
+}
+
+static bool set_options(struct cli_sides *s, struct ss_diff_selection *only, const char **bad)
+{
+	struct ss_diff_options *o = &s->diff.options;
+	*o = (struct ss_diff_options){ .per_example = s->per_example, .anyway = s->anyway };
+	*bad = s->band && !cli_share(s->band, &o->band_frac)				  ? "--band"
+	       : s->alpha && !cli_share(s->alpha, &o->alpha)				  ? "--alpha"
+	       : s->steps && !steps_of(s->steps, only)					  ? "--steps"
+	       : s->runs && strcmp(s->runs, "all") != 0 && strcmp(s->runs, "newest") != 0 ? "--runs"
+											  : NULL;
+	return !*bad;
+}
+
+int cli_sides_parse(struct cli_sides *s, const struct cli_command *c, int argc, char **argv)
+{
+	struct ss_diff_selection only;
+	const char *bad;
+	if (!set_options(s, &only, &bad))
+		return cli_misuse(c, "%s does not take this value", bad);
+	if (s->base.n || s->new.n) {
+		if (argc > optind)
+			return cli_misuse(c, "'%s' is on no side: put --base or --new before it", argv[optind]);
+	} else if (argc - optind == 2) {
+		cli_take_path(&s->base, argv[optind]);
+		cli_take_path(&s->new, argv[optind + 1]);
+	}
+	if (!s->base.n || !s->new.n)
+		return cli_misuse(c, "two sides are needed: BASE NEW, or --base PATH --new PATH");
+	return -1;
+}
+
+struct runs {
+	struct ss_diff_run *v;
+	size_t n, cap;
+};
+
+static bool read_run(struct cli_profile *p, const char *path, const char *host, const struct ss_diff_selection *only,
+		     struct ss_diff_run *out, struct ss_err *err)
+{
+	struct cli_progress *progress = cli_progress_start(p);
+	bool ok = cli_profile_list(p, host, err) && ss_diff_run_read(out, &p->model, ss_str_from(path), only, err);
+	cli_progress_end(progress);
+	return ok;
+}
+
+/* The runs at a path: the newest, or all, the oldest first. */
+static bool read_path(struct runs *to, const char *path, const struct cli_sides *s, const struct ss_diff_selection *only,
+		      struct ss_err *err)
+{
+	struct cli_profile p;
+	bool all = s->runs && strcmp(s->runs, "all") == 0;
+	bool ok = cli_profile_find(&p, path, NULL, err);
+	size_t n = ok && all && p.store.nruns ? p.store.nruns : 1;
+	for (size_t i = n; ok && i-- > 0;) {
+		if (all && p.store.nruns) {
+			p.run = &p.store.runs[i];
+			p.alone = n > 1;
+			if (!p.run->nhosts)
+				continue;
+		}
+		ok = ss_vec_reserve(to, to->n + 1) || ss_fail_mem(err);
+		ok = ok && read_run(&p, path, s->host, only, &to->v[to->n++], err);
+		if (i) {
+			const struct ss_run *run = p.run;
+			cli_profile_shut(&p);
+			p.run = run;
+		}
+	}
+	cli_profile_close(&p);
+	return ok;
+}
+
+/* The failure, with the side that it is about. */
+static bool name_side(struct ss_err *err, const char *side)
+{
+	char text[sizeof(err->text)];
+	memcpy(text, err->text, sizeof(text));
+	snprintf(err->text, sizeof(err->text), "%s: %.480s", side, text);
+	return false;
+}
+
+static bool read_side(struct runs *to, const struct cli_paths *paths, const char *side, const struct cli_sides *s,
+		      const struct ss_diff_selection *only, struct ss_err *err)
+{
+	for (size_t i = 0; i < paths->n; i++)
+		if (!read_path(to, paths->v[i], s, only, err))
+			return name_side(err, side);
+	return to->n || name_side(err, side) || ss_fail(err, SS_ENODATA, "%s: no run holds a profile", side);
+}
+
+bool cli_sides_compare(struct cli_sides *s, struct ss_arena *arena, struct ss_err *err)
+{
+	struct ss_diff_selection only = { 0 };
+	struct runs base = { 0 }, new = { 0 };
+	const char *bad;
+	bool ok = set_options(s, &only, &bad) && read_side(&base, &s->base, "base", s, &only, err) &&
+		  read_side(&new, &s->new, "new", s, &only, err);
+	s->base_runs.v = s->diff.base.runs = base.v;
+	s->new_runs.v = s->diff.new.runs = new.v;
+	s->base_runs.n = s->diff.base.n = base.n;
+	s->new_runs.n = s->diff.new.n = new.n;
+	ss_result_init(&s->result, arena);
+	return ok && ss_diff_compare(&s->diff, err);
+}
+
+static void paths(struct ss_out *o, const char *key, const struct ss_diff_side *side)
+{
+	ss_out_printf(o, ",\"%s\":[", key);
+	for (size_t i = 0; i < side->n; i++) {
+		if (i)
+			ss_out_char(o, ',');
+		ss_out_json_str(o, side->runs[i].path);
+	}
+	ss_out_char(o, ']');
+}
+
+bool cli_sides_head(const struct cli_sides *s, struct ss_out *o)
+{
+	struct ss_str verdict = ss_diff_verdict_name(s->diff.verdict);
+	size_t n = 0;
+	ss_out_printf(o, ",\"verdict\":\"" SS_FMT "\"", SS_ARG(verdict));
+	paths(o, "base", &s->diff.base);
+	paths(o, "new", &s->diff.new);
+	ss_out_lit(o, ",\"refused\":[");
+	for (size_t i = 0; i < s->diff.nchecks; i++) {
+		if (s->diff.checks[i].state != SS_DIFF_REFUSED)
+			continue;
+		ss_out_printf(o, "%s{\"what\":\"%s\",\"why\":", n++ ? "," : "", s->diff.checks[i].what);
+		ss_out_json_str(o, s->diff.checks[i].reason);
+		ss_out_char(o, '}');
+	}
+	ss_out_char(o, ']');
+	return !o->no_memory;
+}
+
+void cli_sides_free(struct cli_sides *s)
+{
+	ss_diff_free(&s->diff);
+	for (size_t i = 0; i < s->base_runs.n; i++)
+		ss_diff_run_release(&s->base_runs.v[i]);
+	for (size_t i = 0; i < s->new_runs.n; i++)
+		ss_diff_run_release(&s->new_runs.v[i]);
+	ss_vec_free(&s->base_runs);
+	ss_vec_free(&s->new_runs);
+}

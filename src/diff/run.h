@@ -1,0 +1,108 @@
+/*
+ * run.h - what a comparison knows of one run: its steps, where the time of a step goes, by
+ * operation and by function of the host, its memory and its environment.
+ *
+ * All times are microseconds per step; of several devices and hosts the mean over devices and
+ * hosts. Hosts are read one after the other and closed; what is kept grows with steps and with
+ * distinct operations, not with events.
+ */
+#ifndef SS_DIFF_RUN_H
+#define SS_DIFF_RUN_H
+
+#include "base/vec.h"
+#include "model/attribution/windows.h"
+#include "model/model.h"
+#include "statistics/sample.h"
+
+/* Where the time of a step goes: one instant belongs to one of these. */
+enum ss_diff_component {
+	SS_DIFF_COMPUTE,
+	SS_DIFF_COMMUNICATION,
+	SS_DIFF_COPIES,
+	SS_DIFF_INPUT,
+	SS_DIFF_OUTPUT,
+	SS_DIFF_COMPILE,
+	SS_DIFF_HOST,
+	SS_DIFF_IDLE,
+	SS_DIFF_COMPONENTS
+};
+
+/* "compute", "exposed_communication" ... */
+struct ss_str ss_diff_component_name(enum ss_diff_component c);
+
+struct ss_diff_step {
+	int64_t num;
+	double begin_us, us;
+	bool outlier;
+};
+
+/* An operation, a kernel, or what lies between operations. */
+struct ss_diff_op {
+	struct ss_str name, path;    /* "fusion.3"; "jit(step)/mul", "" */
+	struct ss_str opcode, shape; /* "fusion", "bf16[256,1024]"; or "" */
+	struct ss_str source, module, kernel;
+	enum ss_diff_component component;
+	uint64_t graph;	       /* of the operation with its operands, two levels deep; 0: unknown */
+	const uint64_t *inner; /* of a fusion: hashes of the paths of what it holds */
+	size_t ninner;
+	double calls; /* of a step and device */
+	struct ss_sample us;
+};
+
+struct ss_diff_function {
+	struct ss_str name;
+	double calls;
+	struct ss_sample us; /* its own time, without the functions that it calls */
+};
+
+struct ss_diff_host {
+	struct ss_str name;
+	double busy_us; /* computing, of a step and device */
+};
+
+struct ss_diff_fact {
+	struct ss_str key, value;
+};
+
+struct ss_diff_memory {
+	struct ss_str what;
+	double bytes;
+};
+
+struct ss_diff_run {
+	struct ss_str path;
+	enum ss_step_source steps_from;
+	SS_VEC(struct ss_diff_step) steps; /* without those that are left out: see docs/diff.md */
+	size_t typical;			   /* steps that are no outliers */
+	struct ss_sample step, all;	   /* over typical steps; over all */
+	struct ss_sample components[SS_DIFF_COMPONENTS];
+	struct ss_sample outside;      /* from the end of a step to the begin of the next */
+	SS_VEC(struct ss_diff_op) ops; /* in the order of first execution */
+	SS_VEC(struct ss_diff_function) functions;
+	SS_VEC(struct ss_diff_host) hosts;
+	SS_VEC(struct ss_diff_memory) memory;
+	SS_VEC(struct ss_diff_fact) facts; /* the environment */
+	SS_VEC(struct ss_str) parameters;  /* of the program that takes most time: "f32[256,1024]" */
+	struct ss_str device_type;
+	size_t ndevices, nhosts;
+	bool on_cpu, has_functions;
+	SS_VEC(struct ss_str) notes; /* what could not be read */
+	struct ss_intern texts;
+};
+
+/* Which of the hosts and steps; zeros are all. */
+struct ss_diff_selection {
+	bool some_steps;
+	int64_t first_step, last_step; /* by number, when some */
+};
+
+/*
+ * Visits the hosts of the model. SS_ENODATA where it has no steps. ss_diff_run_release in any case.
+ */
+bool ss_diff_run_read(struct ss_diff_run *out, struct ss_model *m, struct ss_str path, const struct ss_diff_selection *only,
+		      struct ss_err *err);
+/* Every time of the run times `factor`. */
+void ss_diff_run_scale(struct ss_diff_run *r, double factor);
+void ss_diff_run_release(struct ss_diff_run *r);
+
+#endif

@@ -1,0 +1,284 @@
+/* words.c - the comparison in sentences: the verdict, what it comes from, what it rests on. */
+#include "diff/result.h"
+
+#include "base/buf.h"
+#include "table/units.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Rows are named until they make up this much of the delta, and no more than so many. */
+#define NAMED_FRAC 0.8
+#define MOST_NAMED 3
+/* With less of the time matched, operations are not blamed. */
+#define LEAST_MATCHED_FRAC 0.8
+
+static struct ss_str us(struct ss_diff *d, double v)
+{
+	struct ss_str s = ss_unit_text(&d->arena, SS_UNIT_US, v);
+	return s.p ? s : SS_STR("");
+}
+
+static void interval(struct ss_diff *d, struct ss_buf *b, const struct ss_comparison *c)
+{
+	if (!isnan(c->low) && c->base > 0)
+		ss_buf_printf(b, "95%% interval %+.1f%% to %+.1f%%", 100 * c->low / c->base, 100 * c->high / c->base);
+	else
+		ss_buf_lit(b, "no interval: too few steps");
+	(void)d;
+}
+
+static void say_change(struct ss_diff *d, struct ss_buf *b)
+{
+	const struct ss_diff_row *r = d->outliers_decide ? &d->mean_step : &d->step;
+	const struct ss_comparison *c = &r->c;
+	struct ss_str from = us(d, c->base), to = us(d, c->new);
+	const char *what = d->outliers_decide ? "The mean step, with its outliers," : "The step";
+	switch (d->verdict) {
+	case SS_DIFF_SLOWER:
+	case SS_DIFF_FASTER:
+		ss_buf_printf(b, "%s is %.1f%% %s%s (" SS_FMT " -> " SS_FMT, what, 100 * fabs(c->delta) / c->base,
+			      c->delta > 0 ? "slower" : "faster",
+			      d->options.per_example && d->batch_factor > 0 ? " per example" : "", SS_ARG(from),
+			      SS_ARG(to));
+		if (!d->outliers_decide) {
+			ss_buf_lit(b, ", ");
+			interval(d, b, c);
+		}
+		ss_buf_lit(b, ").");
+		break;
+	case SS_DIFF_NO_SIGNIFICANT_CHANGE:
+		ss_buf_printf(b, "No significant change of the step (" SS_FMT " -> " SS_FMT ", ", SS_ARG(from), SS_ARG(to));
+		interval(d, b, c);
+		ss_buf_lit(b, ").");
+		break;
+	case SS_DIFF_TOO_NOISY:
+		ss_buf_printf(b, "The steps vary too much to tell (" SS_FMT " -> " SS_FMT ", ", SS_ARG(from), SS_ARG(to));
+		interval(d, b, c);
+		ss_buf_lit(b, ").");
+		break;
+	case SS_DIFF_NOT_COMPARABLE:
+		ss_buf_lit(b, "Not comparable");
+		for (size_t i = 0, n = 0; i < d->nchecks; i++)
+			if (d->checks[i].state == SS_DIFF_REFUSED)
+				ss_buf_printf(b, "%s" SS_FMT, n++ ? "; " : ": ", SS_ARG(d->checks[i].reason));
+		ss_buf_lit(b, ".");
+		break;
+	}
+}
+
+static void name_row(struct ss_diff *d, struct ss_buf *b, const struct ss_diff_op_row *o)
+{
+	bool new = o->first_new != SS_NONE;
+	const struct ss_diff_op *op = new ? d->new.ops.v[o->first_new].op : d->base.ops.v[o->first_base].op;
+	struct ss_str names = new ? ss_diff_names(&d->arena, &d->new, o->first_new, d->next_new)
+				  : ss_diff_names(&d->arena, &d->base, o->first_base, d->next_base);
+	ss_buf_str(b, ss_str_sub(names, 0, 120));
+	if (op->path.n || op->source.n)
+		ss_buf_printf(b, " (" SS_FMT ")", SS_ARG(ss_str_sub(op->path.n ? op->path : op->source, 0, 200)));
+}
+
+/* The rows that are significant and go the way of the step, until they make up most of it. */
+static bool say_ops(struct ss_diff *d, struct ss_buf *b)
+{
+	uint32_t *order = ss_diff_ops_in_order(d);
+	double sum = 0, delta = d->step.c.delta;
+	uint32_t named[MOST_NAMED];
+	size_t n = 0;
+	if (!order)
+		return false;
+	for (size_t i = 0; i < d->match.rows && n < MOST_NAMED && sum < NAMED_FRAC * fabs(delta); i++) {
+		const struct ss_diff_op_row *o = &d->ops[order[i]];
+		if (!o->r.significant || (o->r.c.delta > 0) != (delta > 0) || fabs(o->r.c.delta) < 0.05 * fabs(delta))
+			continue;
+		sum += fabs(o->r.c.delta);
+		named[n++] = order[i];
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct ss_diff_op_row *o = &d->ops[named[i]];
+		struct ss_str part = us(d, fabs(o->r.c.delta)), whole = us(d, fabs(delta));
+		if (i == 0 && sum <= fabs(delta))
+			ss_buf_printf(b, "Of these " SS_FMT ", " SS_FMT " are in ", SS_ARG(whole), SS_ARG(part));
+		else if (i == 0)
+			ss_buf_printf(b, "Operations: " SS_FMT " %s in ", SS_ARG(part), delta > 0 ? "more" : "less");
+		else
+			ss_buf_printf(b, "%s" SS_FMT " in ", i + 1 < n ? ", " : " and ", SS_ARG(part));
+		name_row(d, b, o);
+		if (o->how == SS_MATCH_ADDED || o->how == SS_MATCH_REMOVED)
+			ss_buf_printf(b, ", which was " SS_FMT, SS_ARG(ss_match_name(o->how)));
+	}
+	if (n)
+		ss_buf_lit(b, ".");
+	free(order);
+	return true;
+}
+
+static const char *component_words(int part)
+{
+	static const char *const words[SS_DIFF_PARTS] = {
+		[SS_DIFF_COMPUTE] = "computing",
+		[SS_DIFF_COMMUNICATION] = "communication beside which nothing computes",
+		[SS_DIFF_COPIES] = "copies",
+		[SS_DIFF_INPUT] = "waiting for input",
+		[SS_DIFF_OUTPUT] = "output",
+		[SS_DIFF_COMPILE] = "compiling",
+		[SS_DIFF_HOST] = "code of the host that the device waits for",
+		[SS_DIFF_IDLE] = "idle time without a known reason",
+		[SS_DIFF_OUTLIERS] = "steps that take far longer than most",
+		[SS_DIFF_OUTSIDE] = "time between steps",
+	};
+	return words[part];
+}
+
+/* The component that changed most, if it goes the way of the step. */
+static void say_component(struct ss_diff *d, struct ss_buf *b)
+{
+	int best = -1;
+	double sign = d->verdict == SS_DIFF_SLOWER ? 1 : -1;
+	for (int i = 0; i < SS_DIFF_OUTSIDE; i++)
+		if (d->parts[i].significant && sign * d->parts[i].c.delta > 0 &&
+		    (best < 0 || fabs(d->parts[i].c.delta) > fabs(d->parts[best].c.delta)))
+			best = i;
+	if (best < 0)
+		return;
+	struct ss_str from = us(d, d->parts[best].c.base), to = us(d, d->parts[best].c.new);
+	ss_buf_printf(b, "Most of it is %s: " SS_FMT " -> " SS_FMT " per step.", component_words(best), SS_ARG(from),
+		      SS_ARG(to));
+}
+
+static struct ss_str name_of(const struct ss_diff *d, const struct ss_diff_function_row *f)
+{
+	return f->new != SS_NONE ? d->new.functions.v[f->new].name : d->base.functions.v[f->base].name;
+}
+
+static void say_function(struct ss_diff *d, struct ss_buf *b)
+{
+	const struct ss_diff_function_row *best = NULL;
+	for (size_t i = 0; i < d->nfunctions; i++)
+		if (d->functions[i].r.significant && (!best || fabs(d->functions[i].r.c.delta) > fabs(best->r.c.delta)))
+			best = &d->functions[i];
+	if (!best)
+		return;
+	struct ss_str name = name_of(d, best);
+	struct ss_str from = us(d, best->r.c.base), to = us(d, best->r.c.new);
+	ss_buf_printf(b, "On the host, " SS_FMT " takes " SS_FMT " per step, before " SS_FMT ".",
+		      SS_ARG(ss_str_sub(name, 0, 200)), SS_ARG(to), SS_ARG(from));
+}
+
+static void say_detectable(struct ss_diff *d, struct ss_buf *b)
+{
+	const struct ss_comparison *c = &d->step.c;
+	if (isnan(c->mde) || !(c->base > 0))
+		return;
+	ss_buf_printf(b, "The smallest change that these recordings could have shown is %.1f%%", 100 * c->mde / c->base);
+	if (c->mde > 0.03 * c->base && d->needed)
+		ss_buf_printf(b, "; a change of 3%% needs about %llu %s", (unsigned long long)d->needed,
+			      d->one_run ? "typical steps a side" : "runs a side");
+	ss_buf_lit(b, ".");
+}
+
+static void say_matched(struct ss_diff *d, struct ss_buf *b)
+{
+	double least = fmin(d->match.matched_base_frac, d->match.matched_new_frac);
+	if (least < LEAST_MATCHED_FRAC)
+		ss_buf_printf(b,
+			      "The programs differ too much to blame operations: %.0f%% of the base's operation time and "
+			      "%.0f%% of the "
+			      "new one's have a partner.",
+			      100 * d->match.matched_base_frac, 100 * d->match.matched_new_frac);
+}
+
+static void say_memory(struct ss_diff *d, struct ss_buf *b)
+{
+	double delta = d->new_peak_bytes - d->base_peak_bytes;
+	if (!(fabs(delta) >= 0.01 * d->base_peak_bytes))
+		return;
+	struct ss_str from = ss_unit_text(&d->arena, SS_UNIT_BYTES, d->base_peak_bytes),
+		      to = ss_unit_text(&d->arena, SS_UNIT_BYTES, d->new_peak_bytes);
+	ss_buf_printf(b, "Peak memory %s by %.1f%%: " SS_FMT " -> " SS_FMT ".", delta > 0 ? "grew" : "fell",
+		      100 * fabs(delta) / d->base_peak_bytes, SS_ARG(from), SS_ARG(to));
+}
+
+/* A text that was put together, as a sentence of the conclusion; "" is passed over. */
+static bool add(struct ss_diff *d, struct ss_result *out, struct ss_buf *b)
+{
+	struct ss_str s = b->n ? ss_arena_str(&d->arena, ss_buf_get(b)) : SS_STR("");
+	bool ok = !b->no_memory && s.p && ss_result_say(out, s);
+	ss_buf_free(b);
+	return ok;
+}
+
+static bool note(struct ss_result *out, enum ss_severity severity, struct ss_str text)
+{
+	return text.p && ss_result_note(out, severity, text);
+}
+
+static bool add_notes_of(struct ss_diff *d, struct ss_result *out, const struct ss_diff_side *s, const char *side)
+{
+	for (size_t i = 0; i < s->n; i++)
+		for (size_t k = 0; k < s->runs[i].notes.n; k++)
+			if (!note(out, SS_WARNING,
+				  ss_arena_printf(&d->arena, "%s, '" SS_FMT "': " SS_FMT, side, SS_ARG(s->runs[i].path),
+						  SS_ARG(s->runs[i].notes.v[k]))))
+				return false;
+	return true;
+}
+
+static bool add_notes(struct ss_diff *d, struct ss_result *out)
+{
+	bool one_run = d->base.n == 1 || d->new.n == 1;
+	if (one_run &&
+	    !note(out, SS_WARNING,
+		  ss_arena_printf(
+			  &d->arena,
+			  "%s one run, so how much runs differ without any change was %s: where they differ by 1.5 %%, one "
+			  "comparison in seven like this one is a false alarm; record 3 or more runs a side",
+			  d->one_run	   ? "each side is"
+			  : d->base.n == 1 ? "base is"
+					   : "new is",
+			  d->one_run ? "not seen" : "taken from the other side")))
+		return false;
+	return note(out, SS_INFO,
+		    ss_arena_printf(&d->arena,
+				    "a change is one with p < %g and beyond the band of %g %%, which recordings differ by "
+				    "without any change",
+				    d->options.alpha, 100 * d->options.band_frac)) &&
+	       add_notes_of(d, out, &d->base, "base") && add_notes_of(d, out, &d->new, "new");
+}
+
+bool ss_diff_say(struct ss_diff *d, struct ss_result *out)
+{
+	struct ss_buf b = { 0 };
+	bool changed = d->verdict == SS_DIFF_SLOWER || d->verdict == SS_DIFF_FASTER, ok = true;
+	bool refused = d->verdict == SS_DIFF_NOT_COMPARABLE;
+	say_change(d, &b);
+	ok = add(d, out, &b);
+	out->conclusion.mood = d->verdict == SS_DIFF_SLOWER   ? SS_MOOD_BAD
+			       : d->verdict == SS_DIFF_FASTER ? SS_MOOD_GOOD
+			       : refused		      ? SS_MOOD_WARN
+							      : SS_MOOD_PLAIN;
+	if (ok && changed) {
+		say_component(d, &b);
+		ok = add(d, out, &b);
+	}
+	bool blame = fmin(d->match.matched_base_frac, d->match.matched_new_frac) >= LEAST_MATCHED_FRAC;
+	if (ok && changed && blame && !d->outliers_decide)
+		ok = say_ops(d, &b) && add(d, out, &b);
+	if (ok && !refused) {
+		say_function(d, &b);
+		ok = add(d, out, &b);
+	}
+	if (ok) {
+		say_matched(d, &b);
+		ok = add(d, out, &b);
+	}
+	if (ok) {
+		say_memory(d, &b);
+		ok = add(d, out, &b);
+	}
+	if (ok && !refused) {
+		say_detectable(d, &b);
+		ok = add(d, out, &b);
+	}
+	return ok && add_notes(d, out);
+}

@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+"""stepscope diff and gate on runs whose difference is known: verdicts, sums, matching, formats, limits, bad input."""
+import argparse
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ET
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
+import runs
+
+OPS = 'compute', 'exposed_communication', 'copies', 'input', 'output'
+
+
+class Checks:
+    def __init__(self, binary, scratch):
+        self.binary, self.scratch = binary, scratch
+        self.passed = self.failed = 0
+
+    def check(self, what, good, shown=''):
+        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
+        if not good:
+            print(f'{what}: {str(shown)[:400]}')
+
+    def run(self, args, env=None):
+        done = subprocess.run([self.binary, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60,
+                              stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})})
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    def side(self, name, **args):
+        return runs.side(os.path.join(self.scratch, name), **args)
+
+    def diff(self, base, new, *more):
+        code, out, err = self.run(['diff', '--format', 'json', *sides(base, new), *more])
+        self.check('diff answers', code == 0 and out.startswith('{'), f'status {code}: {err}')
+        return Answer(json.loads(out))
+
+    def gate(self, base, new, limits, *more):
+        code, out, err = self.run(['gate', '--format', 'json', '--max', limits, *sides(base, new), *more])
+        answer = Answer(json.loads(out)) if out.startswith('{') else None
+        self.check('gate says its status', answer is None or answer.all['exit'] == code, f'status {code}: {err}')
+        return code, answer
+
+
+def sides(base, new):
+    return [x for p in base for x in ('--base', p)] + [x for p in new for x in ('--new', p)]
+
+
+class Answer:
+    def __init__(self, result):
+        self.all = result
+        self.tables = {t['name']: t for t in result['tables']}
+
+    def rows(self, name):
+        t = self.tables[name]
+        return [dict(zip((c['id'] for c in t['cols']), r)) for r in zip(*t['data'])]
+
+    def prop(self, table, name):
+        return self.tables[table]['props'][name]['value']
+
+    def metric(self, name):
+        return next(r for r in self.rows('metrics') if r['metric'] == name)
+
+    def part(self, name):
+        return next(r for r in self.rows('breakdown') if r['component'] == name)
+
+    def words(self):
+        return ' '.join([self.all['conclusion']['text'], *self.all['conclusion']['more']])
+
+
+def adds_up(c, what, a):
+    rows = a.rows('breakdown')
+    total = sum(r['delta_us'] for r in rows)
+    c.check(f'{what}: rows sum to the period', abs(total - a.prop('breakdown', 'step_period_delta_us')) < 0.05, total)
+    ops, parts = sum(r['delta_us'] for r in a.rows('ops')), sum(r['delta_us'] for r in rows if r['component'] in OPS)
+    c.check(f'{what}: operations sum to their components', abs(ops - parts) < 0.05, (ops, parts))
+    step = a.metric('step_time')
+    c.check(f'{what}: interval', step['ci_low'] <= step['delta'] <= step['ci_high'] and step['mde'] > 0, step)
+
+
+def verdicts(c):
+    base, step = c.side('base')
+    same, _ = c.side('same', seed=7)
+    a = c.diff(base, same)
+    c.check('the same program', a.all['verdict'] == 'no_significant_change', a.all['conclusion'])
+    c.check('nothing is blamed', not [r for r in a.rows('ops') + a.rows('host') if r['significant']])
+    c.check('all is matched', a.prop('ops', 'matched_new_frac') == 1 and not [r for r in a.rows('ops') if r['match'] != 'path' and r['base_path']])
+    adds_up(c, 'the same program', a)
+    c.check('several runs need no warning', not [n for n in a.all['notes'] if n['severity'] == 'warning'], a.all['notes'])
+
+    slow, slower = c.side('collective', seed=7, ops=runs.change(runs.program(), 'all-reduce.1', 1.6))
+    a = c.diff(base, slow)
+    first = a.rows('ops')[0]
+    c.check('a slower collective', a.all['verdict'] == 'slower' and a.part('exposed_communication')['significant'], a.all['conclusion'])
+    c.check('it leads', first['base_name'] == 'all-reduce.1' and first['significant'] and abs(first['delta_us'] - 180) < 15, first)
+    c.check('the step grew as the file says', abs(a.metric('step_time')['delta'] - (slower - step)) < 0.005 * step, a.metric('step_time'))
+    c.check('it is said', 'all-reduce.1' in a.words() and 'communication' in a.words(), a.words())
+    adds_up(c, 'a slower collective', a)
+    back = c.diff(slow, base)
+    c.check('the other way round', back.all['verdict'] == 'faster' and
+            abs(back.metric('step_time')['delta'] + a.metric('step_time')['delta']) < 1e-6, back.all['conclusion'])
+
+    alone = c.diff(base[:1], slow[:1])
+    c.check('one run a side is warned of', any('one run' in n['text'] and n['severity'] == 'warning' for n in alone.all['notes']), alone.all['notes'])
+    hiccups, _ = c.side('hiccups', seed=3, outliers=(5, 11, 17, 21), outlier_us=1500)
+    a = c.diff(base, hiccups)
+    c.check('steps that take far longer make the verdict', a.all['verdict'] == 'slower' and a.part('outlier_steps')['significant'], a.all['conclusion'])
+    c.check('and not the typical step', abs(a.metric('step_time')['delta']) < 0.01 * step, a.metric('step_time'))
+    adds_up(c, 'hiccups', a)
+
+    wait, _ = c.side('wait', seed=5, host_us=400)
+    a = c.diff(base, wait)
+    c.check('the host is waited for', a.part('host')['significant'] and abs(a.part('host')['delta_us'] - 400) < 5, a.part('host'))
+    c.check('and which function it is', a.rows('host')[0]['function'] == 'load_batch' and 'load_batch' in a.words(), a.words())
+    more, _ = c.side('more', seed=5, peak=1 << 30)
+    less, _ = c.side('less', seed=6, peak=1 << 29)
+    a = c.diff(less, more)
+    c.check('peak memory', a.metric('peak_memory')['delta'] == 1 << 29 and a.all['verdict'] == 'no_significant_change', a.metric('peak_memory'))
+    return base, slow
+
+
+def matching(c, base):
+    numbers = {1: 3, 3: 4, 4: 1, 2: 5, 5: 2}
+    other = [dict(o, name='fusion.%d' % numbers[int(o['name'][7:])]) if o['name'].startswith('fusion') else
+             dict(o, name=o['name'].replace('.1', '.9')) for o in runs.program()]
+    a = c.diff(base, c.side('numbers', seed=8, ops=other)[0])
+    c.check('other numbers', a.all['verdict'] == 'no_significant_change' and a.prop('ops', 'matched_base_frac') == 1, a.all['conclusion'])
+    c.check('nothing is added', not [r for r in a.rows('ops') if r['match'] in ('added', 'removed') or r['significant']], a.rows('ops')[:2])
+    scoped = [dict(o, path=o['path'].replace('block', 'layer')) for o in runs.program()]
+    a = c.diff(base, c.side('scopes', seed=9, ops=scoped)[0])
+    pairs = [(r['base_path'], r['new_path']) for r in a.rows('ops') if 'block' in r['base_path']]
+    c.check('scopes of another name', len(pairs) == 4 and all(b.replace('block', 'layer') == n for b, n in pairs), pairs)
+    split = []
+    for o in runs.program():
+        split += [dict(o, us=450), dict(o, name='fusion.31', category='loop fusion', us=330, path='jit(train)/model/block0/mlp/gelu/tanh')] \
+            if o['name'] == 'fusion.3' else [o]
+    parts = c.side('split', seed=10, ops=split)[0]
+    for what, how, a in (('split', 'split', c.diff(base, parts)), ('merged', 'merged', c.diff(parts, base))):
+        row = next(r for r in a.rows('ops') if 'fusion.31' in r['base_name'] + r['new_name'])
+        c.check(what, row['match'] == how and ' + ' in row['base_name'] + row['new_name'] and abs(abs(row['delta_us']) - 80) < 10, row)
+    gone = [o for o in runs.program() if o['name'] != 'all-reduce.1'] + [runs.op('sort.1', 'sort', 200, 'jit(train)/top/rank/sort', 'x.py:1')]
+    a = c.diff(base, c.side('gone', seed=11, ops=gone)[0])
+    match = {r['base_name'] or r['new_name']: r['match'] for r in a.rows('ops')}
+    c.check('added and removed', match['all-reduce.1'] == 'removed' and match['sort.1'] == 'added', match)
+    for by, table, key in (('scope', 'scopes', 'jit(train)/grads'), ('module', 'modules', 'jit_train'), ('source', 'sources', 'train.py:5')):
+        a = c.diff(base, parts, '--by', by)
+        rows = a.rows(table)
+        c.check(f'by {by}', key in [r['key'] for r in rows] and
+                abs(sum(r['delta_us'] for r in rows) - sum(r['delta_us'] for r in a.rows('ops'))) < 0.01, rows[:3])
+
+
+def comparable(c, base):
+    v, _ = c.side('device', seed=2, device='TPU v4')
+    a = c.diff(base, v)
+    c.check('another device', a.all['verdict'] == 'not_comparable' and a.all['refused'][0]['what'] == 'device_type', a.all['conclusion'])
+    c.check('the gate cannot tell', c.gate(base, v, 'step_time=+50%')[0] == 2)
+    v, _ = c.side('cores', seed=2, cores=2)
+    c.check('more cores', c.diff(base, v).all['verdict'] == 'not_comparable')
+    v, _ = c.side('batch', seed=2, batch=128, ops=[dict(o, us=2 * o['us']) for o in runs.program()])
+    a = c.diff(base, v)
+    c.check('another batch', a.all['verdict'] == 'not_comparable' and a.all['refused'][0]['what'] == 'batch_size', a.all['conclusion'])
+    each = c.diff(base, v, '--per-example')
+    c.check('per example', each.all['verdict'] != 'not_comparable' and abs(each.metric('compute')['delta']) < 20, each.all['conclusion'])
+    few, _ = c.side('few', runs=1, seed=2, steps=2)
+    a = c.diff(base, few)
+    c.check('two steps', a.all['verdict'] == 'not_comparable' and a.all['refused'][0]['what'] == 'steps', a.all['conclusion'])
+    noisy, _ = c.side('noisy', runs=1, seed=2, steps=8, noise=0.2)
+    a = c.diff(noisy, c.side('noisy2', runs=1, seed=4, steps=8, noise=0.2)[0])
+    c.check('too noisy', a.all['verdict'] in ('too_noisy', 'no_significant_change'), a.all['conclusion'])
+
+
+def limits(c, base, slow):
+    for text, status in (('step_time=+3%', 1), ('step_time=+20%', 0), ('compute=+3%', 0), ('exposed_communication=+10us', 1),
+                         ('op:all-reduce.*=+20us', 1), ('scope:jit(train)/model=+3%', 0), ('step_time=+20%,op:psum=+1us', 1),
+                         ('op:no_such=+3%', 2), ('host:no_such=+1ms', 2), ('peak_memory=+5%', 2), ('step_time=+1s', 0)):
+        code, a = c.gate(base, slow, text)
+        c.check(f'gate {text}', code == status and a.tables['limits'], (code, a and a.rows('limits')))
+    code, a = c.gate(base, slow, 'step_time=+3%', '--accept', 'step_time', '--reason', 'new loss')
+    c.check('an accepted regression', code == 0 and 'new loss' in a.rows('limits')[0]['reason'], a and a.rows('limits'))
+    c.check('too few runs', c.gate(base, base, 'step_time=+3%', '--min-runs', '5')[0] == 2)
+    c.check('one run a side cannot tell 1 %', c.gate(base[:1], base[1:2], 'step_time=+1%')[0] == 2)
+    for bad in ('step_time=fast', 'speed=+3%', 'step_time=+nan%', 'step_time=+0%', 'step_time=3%', '', 'op:(=+3%', 'step_time=+3KiB', 'peak_memory=+3us'):
+        code, out, err = c.run(['gate', '--max', bad, base[0], slow[0]])
+        c.check(f'limit {bad!r}', code == 2 and err, (code, err))
+    c.check('accepted without a reason', c.run(['gate', '--accept', 'step_time', base[0], slow[0]])[0] == 2)
+
+
+def formats(c, base, slow):
+    both = sides(base, slow)
+    code, out, _ = c.run(['diff', *both])
+    c.check('text', code == 0 and re.search(r'slower.*Where the difference is.*all-reduce\.1', out, re.S), out)
+    code, out, _ = c.run(['diff', '--format', 'md', *both])
+    c.check('md', code == 0 and '|---|' in out and 'all-reduce.1' in out, out)
+    code, out, _ = c.run(['diff', '--format', 'csv', *both])
+    rows = list(csv.DictReader(io.StringIO(out)))
+    c.check('csv', code == 0 and rows[0]['base_name'] == 'all-reduce.1', out)
+    code, out, _ = c.run(['diff', '--format', 'csv', '--table', 'breakdown', *both])
+    c.check('csv of another table', code == 0 and out.startswith('"component"'), out)
+    c.check('csv of none', c.run(['diff', '--format', 'csv', '--table', 'nothing', *both])[0] == 2)
+    code, out, _ = c.run(['gate', *both])
+    c.check('gate in text', code == 1 and out.startswith('FAIL') and 'step_time=+3%' in out, out)
+    code, out, _ = c.run(['gate', '--format', 'junit', '--max', 'step_time=+3%,compute=+50%,peak_memory=+1%', *both])
+    cases = list(ET.fromstring(out).iter('testcase'))
+    c.check('junit', code == 1 and [len(list(x.iter(t))) for x, t in zip(cases, ('failure', 'system-out', 'error'))] == [1, 1, 1], out)
+    page = os.path.join(c.scratch, 'summary.md')
+    code, out, _ = c.run(['gate', '--format', 'github', *both], {'GITHUB_STEP_SUMMARY': page})
+    c.check('github', code == 1 and out.startswith('::error title=step_time=+3%25::'), out)
+    with open(page) as f:
+        c.check('the summary page', 'stepscope gate: regression' in f.read())
+
+
+def bad_input(c, base):
+    empty, notes, none = (os.path.join(c.scratch, n) for n in ('empty.xplane.pb', 'notes.xplane.pb', 'none.xplane.pb'))
+    nothing = os.path.join(c.scratch, 'nothing')
+    os.makedirs(nothing)
+    open(empty, 'w').close()
+    with open(notes, 'w') as f:
+        f.write('no profile ' * 50)
+    for command in ('diff', 'gate'):
+        for bad in (empty, notes, none, nothing):
+            for pair, name in (((base[0], bad), 'new: '), ((bad, base[0]), 'base: ')):
+                code, out, err = c.run([command, *pair])
+                c.check(f'{command} {pair}', code == 2 and not out and name in err, (code, out, err))
+        for args in ([], [base[0]], [base[0], base[1], base[2]], ['--base', base[0]], ['--base', base[0], base[1]], ['--band', '-1', base[0], base[1]],
+                     ['--steps', '5', base[0], base[1]], ['--format', 'yaml', base[0], base[1]]):
+            c.check(f'{command} {args}', c.run([command, *args])[0] == 2)
+    cut = os.path.join(c.scratch, 'cut.xplane.pb')
+    with open(base[1], 'rb') as f, open(cut, 'wb') as to:
+        data = f.read()
+        to.write(data[:len(data) * 3 // 4])
+    code, out, err = c.run(['diff', '--format', 'json', base[0], cut])
+    a = Answer(json.loads(out)) if code == 0 else None
+    c.check('a cut file', code == 2 and 'new: ' in err or a and any('cut.xplane.pb' in n['text'] for n in a.all['notes']), (code, err, out[:300]))
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__)
+    ap.add_argument('--bin', required=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        c = Checks(os.path.abspath(ap.parse_args().bin), scratch)
+        base, slow = verdicts(c)
+        matching(c, base)
+        comparable(c, base)
+        limits(c, base, slow)
+        formats(c, base, slow)
+        bad_input(c, base)
+    print(f'{c.passed} passed, {c.failed} failed')
+    sys.exit(c.failed > 0)
+
+
+if __name__ == '__main__':
+    main()
