@@ -89,16 +89,16 @@ static void go_on(struct walk *w, int64_t until_ps)
 	spend(w, until_ps);
 }
 
-static bool add_call(struct walk *w, const struct ss_event_order *e)
+static bool add_call(struct walk *w, uint32_t i)
 {
-	uint32_t meta = w->line->ev.meta[e->event];
-	int64_t end_ps = ss_safe_end(e->begin_ps, e->dur_ps);
+	const struct ss_xevents *e = &w->line->ev;
+	int64_t end_ps = ss_xevents_end_ps(e, i);
 	struct ss_diff_reader *r = w->r;
 	uint32_t row;
-	go_on(w, e->begin_ps);
+	go_on(w, e->begin_ps[i]);
 	if (w->open.n && w->open.v[w->open.n - 1].end_ps < end_ps)
 		end_ps = w->open.v[w->open.n - 1].end_ps;
-	if (!row_of(w, meta, &row) || !ss_vec_push(&w->open, ((struct open_call){ end_ps, row })))
+	if (!row_of(w, e->meta[i], &row) || !ss_vec_push(&w->open, ((struct open_call){ end_ps, row })))
 		return false;
 	if (row != SS_NONE && w->window != SIZE_MAX && r->step_of[w->window] != SS_NONE && r->typical[w->window])
 		r->run->functions.v[row].calls += 1 / (double)r->ntypical;
@@ -112,11 +112,11 @@ bool ss_diff_read_functions(struct ss_diff_reader *r, const struct ss_pieces *p)
 	size_t n = 0;
 	if (!p->starter || !host || !r->ntypical || !ss_diff_grid_rows(&r->functions, 0))
 		return true;
-	struct ss_event_order *v = ss_events_outer_first(&p->starter->ev, &n);
+	uint32_t *v = ss_events_outer_first(&p->starter->ev, &n);
 	bool ok = v;
 	r->run->has_functions = true;
 	for (size_t i = 0; ok && i < n; i++)
-		ok = add_call(&w, &v[i]);
+		ok = add_call(&w, v[i]);
 	if (ok)
 		go_on(&w, INT64_MAX);
 	free(v);
