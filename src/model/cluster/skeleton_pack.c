@@ -1,32 +1,69 @@
-/*
- * skeleton_pack.c - a skeleton as bytes: columns of integers, each the difference to what was to be
- * expected, as varints, and all of it deflated.
- *
- * Operations mostly follow each other without a gap, and their launches too: most differences are
- * 0.
- */
-#include "model/cluster/skeleton_read.h"
+/* skeleton_pack.c - a skeleton as bytes: see skeleton_column.h. */
+#include "model/cluster/skeleton_column.h"
 
-#include "wire/gz_in.h"
 #include "wire/gz_out.h"
 #include "wire/pb_out.h"
 
 #include <stdlib.h>
 
-#define MAGIC "stepscope skeleton 1\n"
-/* Unpacked bytes for each packed one: what deflate can reach. */
-#define MOST_RATIO 1100
+struct column {
+	SS_VEC(uint8_t) b;
+	uint32_t zeros, most;
+};
 
-/* ---- writing ---- */
+struct packing {
+	const struct ss_skeleton *s;
+	struct ss_skel_model model;
+	struct column columns[SS_COL_COUNT];
+	struct ss_buf head; /* texts and counts */
+	int64_t unit;
+	bool no_memory;
+};
 
-static void put(struct ss_buf *b, int64_t v)
+/* ---- columns ---- */
+
+static void put_varint(struct column *c, uint64_t v)
 {
-	ss_pbo_varint(b, (uint64_t)v << 1 ^ (uint64_t)(v >> 63));
+	for (; v >= 0x80; v >>= 7)
+		c->b.v[c->b.n++] = (uint8_t)(v | 0x80);
+	c->b.v[c->b.n++] = (uint8_t)v;
 }
 
-static void put_diff(struct ss_buf *b, int64_t a, int64_t base)
+static void end_zeros(struct column *c)
 {
-	put(b, (int64_t)((uint64_t)a - (uint64_t)base));
+	if (!c->zeros)
+		return;
+	c->b.v[c->b.n++] = 0;
+	put_varint(c, c->zeros - 1);
+	c->zeros = 0;
+}
+
+static inline void put(struct packing *p, enum ss_skel_column column, int64_t v)
+{
+	struct column *c = &p->columns[column];
+	if (!v && ++c->zeros < c->most)
+		return;
+	/* A run of zeros and a value take no more. */
+	if (!ss_vec_reserve(&c->b, c->b.n + 20)) {
+		p->no_memory = true;
+		return;
+	}
+	end_zeros(c);
+	if (v)
+		put_varint(c, (uint64_t)v << 1 ^ (uint64_t)(v >> 63));
+}
+
+static void put_column(struct column *c, struct ss_buf *to)
+{
+	ss_pbo_varint(to, c->b.n);
+	ss_buf_str(to, (struct ss_str){ c->b.n ? (const char *)c->b.v : "", c->b.n });
+}
+
+/* ---- texts ---- */
+
+static void put_signed(struct ss_buf *b, int64_t v)
+{
+	ss_pbo_varint(b, (uint64_t)v << 1 ^ (uint64_t)(v >> 63));
 }
 
 static void put_str(struct ss_buf *b, struct ss_str s)
@@ -35,8 +72,17 @@ static void put_str(struct ss_buf *b, struct ss_str s)
 	ss_buf_str(b, s);
 }
 
-static void put_ops(struct ss_buf *b, const struct ss_skeleton *s)
+static void put_head(struct packing *p)
 {
+	const struct ss_skeleton *s = p->s;
+	struct ss_buf *b = &p->head;
+	put_str(b, s->hostname);
+	put_str(b, s->note);
+	ss_pbo_varint(b, (uint64_t)s->state << 1 | s->is_rank);
+	put_signed(b, s->start_unix_ns);
+	ss_pbo_varint(b, s->world);
+	ss_pbo_varint(b, s->file_bytes);
+	ss_pbo_varint(b, (uint64_t)p->unit);
 	ss_pbo_varint(b, s->ops.n);
 	for (size_t i = 0; i < s->ops.n; i++) {
 		const struct ss_skel_op *o = &s->ops.v[i];
@@ -49,375 +95,236 @@ static void put_ops(struct ss_buf *b, const struct ss_skeleton *s)
 		ss_pbo_varint(b, o->bytes);
 		ss_pbo_varint(b, o->expected);
 	}
+	ss_pbo_varint(b, s->devices.n);
+	for (size_t i = 0; i < s->devices.n; i++) {
+		const struct ss_skel_device *d = &s->devices.v[i];
+		put_signed(b, d->ordinal);
+		put_signed(b, d->global);
+		ss_pbo_varint(b, d->steps.n);
+		ss_pbo_varint(b, d->spans.n);
+		ss_pbo_varint(b, d->comms.n);
+		size_t single = 0;
+		for (size_t k = 0; k < d->comms.n; k++)
+			single += !d->comms.v[k].async;
+		ss_pbo_varint(b, single);
+	}
+	ss_pbo_varint(b, s->events.n);
 }
 
-static void put_spans(struct ss_buf *b, const struct ss_skel_device *d)
+/* ---- the unit of times ---- */
+
+static void divide_by(uint64_t *unit, int64_t v)
 {
-	size_t n = d->spans.n;
-	const struct ss_skel_span *v = d->spans.v;
-	ss_pbo_varint(b, n);
-	for (size_t i = 0; i < n; i++)
-		put_diff(b, v[i].begin_ps, i ? v[i - 1].end_ps : 0);
-	for (size_t i = 0; i < n; i++)
-		put_diff(b, v[i].end_ps, v[i].begin_ps);
-	for (size_t i = 0; i < n; i++)
-		put(b, (int64_t)v[i].op - (i ? (int64_t)v[i - 1].op : 0));
-	for (size_t i = 0; i < n; i++)
-		put(b, (int64_t)v[i].launch - (i ? (int64_t)v[i - 1].launch : 0));
-	for (size_t i = 0; i < n; i++)
-		ss_pbo_varint(b, v[i].stream);
+	uint64_t a = v < 0 ? 0 - (uint64_t)v : (uint64_t)v, b = *unit;
+	if (b == 1 || (b && a % b == 0))
+		return;
+	while (a) {
+		uint64_t rest = b % a;
+		b = a;
+		a = rest;
+	}
+	*unit = b;
 }
 
-static void put_comms(struct ss_buf *b, const struct ss_skel_device *d)
+static int64_t unit_of(const struct ss_skeleton *s)
 {
-	size_t n = d->comms.n;
-	const struct ss_skel_comm *v = d->comms.v;
-	ss_pbo_varint(b, n);
-	for (size_t i = 0; i < n; i++)
-		put_diff(b, v[i].begin_ps, i ? v[i - 1].begin_ps : 0);
-	for (size_t i = 0; i < n; i++)
-		put_diff(b, v[i].end_ps, v[i].begin_ps);
-	for (size_t i = 0; i < n; i++)
-		put_diff(b, v[i].step, i ? v[i - 1].step : 0);
-	for (size_t i = 0; i < n; i++)
-		put_diff(b, v[i].run, i ? v[i - 1].run : 0);
-	for (size_t i = 0; i < n; i++)
-		put_diff(b, v[i].seq, i ? v[i - 1].seq : 0);
-	for (size_t i = 0; i < n; i++)
-		put(b, (int64_t)v[i].op - (i ? (int64_t)v[i - 1].op : 0));
-	for (size_t i = 0; i < n; i++)
-		put(b, (int64_t)v[i].launch - (i ? (int64_t)v[i - 1].launch : 0));
-	for (size_t i = 0; i < n; i++)
-		ss_pbo_varint(b, (uint64_t)v[i].stream << 2 | (uint64_t)v[i].waited << 1 | v[i].async);
+	uint64_t unit = 0;
+#define DIVIDE(vec)                                                          \
+	for (size_t i = 0; unit != 1 && i < (vec).n; i++) {                  \
+		divide_by(&unit, (vec).v[i].begin_ps);                       \
+		divide_by(&unit, (vec).v[i].end_ps);                         \
+	}
+	for (size_t k = 0; k < s->devices.n; k++) {
+		DIVIDE(s->devices.v[k].spans)
+		DIVIDE(s->devices.v[k].comms)
+		DIVIDE(s->devices.v[k].steps)
+	}
+	DIVIDE(s->events)
+#undef DIVIDE
+	return unit ? (int64_t)unit : 1;
 }
 
-static void put_device(struct ss_buf *b, const struct ss_skel_device *d)
+/* ---- devices ---- */
+
+static void put_steps(struct packing *p, const struct ss_skel_device *d)
 {
-	put(b, d->ordinal);
-	put(b, d->global);
-	ss_pbo_varint(b, d->steps.n);
+	int64_t num = -1, end = 0, dur = 0;
 	for (size_t i = 0; i < d->steps.n; i++) {
 		const struct ss_skel_step *v = &d->steps.v[i];
-		put_diff(b, v->num, i ? v[-1].num + 1 : 0);
-		put_diff(b, v->begin_ps, i ? v[-1].end_ps : 0);
-		put_diff(b, v->end_ps, v->begin_ps);
+		int64_t begin = v->begin_ps / p->unit, own = ss_skel_minus(v->end_ps / p->unit, begin);
+		put(p, SS_COL_STEP_NUM, ss_skel_minus(v->num, ss_skel_plus(num, 1)));
+		put(p, SS_COL_STEP_BEGIN, ss_skel_minus(begin, end));
+		put(p, SS_COL_STEP_DUR, ss_skel_minus(own, dur));
+		num = v->num;
+		end = v->end_ps / p->unit;
+		dur = own;
 	}
-	put_spans(b, d);
-	put_comms(b, d);
 }
 
-static void put_events(struct ss_buf *b, const struct ss_skeleton *s)
+/* A span, or a collective that is a single event. */
+static void put_item(struct packing *p, const struct ss_skel_span *v, bool is_comm)
 {
-	size_t n = s->events.n;
-	const struct ss_skel_host_event *v = s->events.v;
-	ss_pbo_varint(b, n);
-	for (size_t i = 0; i < n; i++)
-		put_diff(b, v[i].begin_ps, i ? v[i - 1].end_ps : 0);
-	for (size_t i = 0; i < n; i++)
-		put_diff(b, v[i].end_ps, v[i].begin_ps);
-	for (size_t i = 0; i < n; i++)
-		ss_pbo_varint(b, (uint64_t)v[i].thread << 2 | (uint64_t)v[i].cls);
+	struct ss_skel_model *m = &p->model;
+	struct ss_skel_guess *next = ss_skel_model_next(m), rest = ss_skel_model_rest(m, next, v->op);
+	int64_t begin = v->begin_ps / p->unit, end = v->end_ps / p->unit, *busy = &m->stream_end[v->stream % SS_SKEL_SLOTS];
+	struct ss_skel_guess seen = { .op = v->op, .stream = v->stream, .gap = ss_skel_minus(begin, *busy),
+				      .dur = ss_skel_minus(end, begin), .launch = (int64_t)v->launch - m->launch };
+	put(p, SS_COL_OP, (int64_t)v->op - (int64_t)next->op);
+	put(p, SS_COL_IS_COMM, is_comm != (p->s->ops.v[v->op].cls == SS_SPAN_COLLECTIVE));
+	put(p, SS_COL_STREAM, (int64_t)v->stream - (int64_t)rest.stream);
+	put(p, SS_COL_GAP, ss_skel_minus(seen.gap, rest.gap));
+	put(p, SS_COL_DUR, ss_skel_minus(seen.dur, rest.dur));
+	put(p, SS_COL_LAUNCH, seen.launch - rest.launch);
+	*busy = end;
+	m->launch = v->launch;
+	ss_skel_model_seen(m, next, seen);
+}
+
+/* Spans and collectives of one event in the order of their begins. */
+static void put_items(struct packing *p, const struct ss_skel_device *d)
+{
+	size_t k = 0;
+	for (size_t i = 0; i <= d->spans.n; i++) {
+		for (; k < d->comms.n && (i == d->spans.n || d->comms.v[k].begin_ps < d->spans.v[i].begin_ps); k++) {
+			const struct ss_skel_comm *m = &d->comms.v[k];
+			struct ss_skel_span item = { m->begin_ps, m->end_ps, m->op, m->launch, m->stream };
+			if (!m->async)
+				put_item(p, &item, true);
+		}
+		if (i == d->spans.n)
+			return;
+		put_item(p, &d->spans.v[i], false);
+		if (p->s->ops.v[d->spans.v[i].op].cls == SS_SPAN_COMM)
+			ss_skel_model_span(&p->model, (uint32_t)i, d->spans.v[i].op);
+	}
+}
+
+/* A collective with a start and a done: it begins and ends with them. */
+static void put_async(struct packing *p, const struct ss_skel_device *d, const struct ss_skel_comm *m)
+{
+	struct ss_skel_known *k = &p->model.ops[m->op];
+	unsigned hops = 0;
+	for (unsigned i = 0; i < SS_SKEL_MOST_HOPS; i++) {
+		uint32_t at = ss_skel_model_start(&p->model, m->op, i);
+		if (at != SS_NONE && d->spans.v[at].begin_ps == m->begin_ps) {
+			hops = i;
+			break;
+		}
+	}
+	uint32_t start = ss_skel_model_start(&p->model, m->op, hops), done = ss_skel_model_done(&p->model, m->op, start);
+	int64_t begin = start == SS_NONE ? 0 : d->spans.v[start].begin_ps, end = done == SS_NONE ? 0 : d->spans.v[done].end_ps;
+	put(p, SS_COL_HOPS, hops);
+	put(p, SS_COL_ASYNC_BEGIN, ss_skel_minus(m->begin_ps / p->unit, begin / p->unit));
+	put(p, SS_COL_ASYNC_END, ss_skel_minus(m->end_ps / p->unit, end / p->unit));
+	put(p, SS_COL_ASYNC_STREAM, (int64_t)m->stream - (int64_t)k->async_stream);
+	put(p, SS_COL_ASYNC_LAUNCH, (int64_t)m->launch - (start == SS_NONE ? 0 : (int64_t)d->spans.v[start].launch));
+	k->async_stream = m->stream;
+}
+
+static void put_comms(struct packing *p, const struct ss_skel_device *d)
+{
+	uint32_t before = (uint32_t)p->s->ops.n;
+	int64_t run = 0, step = 0;
+	for (size_t i = 0; i < d->comms.n; i++) {
+		const struct ss_skel_comm *m = &d->comms.v[i];
+		struct ss_skel_known *k = &p->model.ops[m->op], *last = &p->model.ops[before];
+		int64_t within = ss_skel_device_step(d, m->begin_ps);
+		uint32_t which = m->async ? m->op + 1 : 0;
+		put(p, SS_COL_ASYNC_OP, (int64_t)which - (int64_t)last->comm_next);
+		if (m->async)
+			put_async(p, d, m);
+		put(p, SS_COL_COMM_STEP, ss_skel_minus(m->step, within == SS_NO_STEP ? step : within));
+		put(p, SS_COL_RUN, ss_skel_minus(m->run, run));
+		put(p, SS_COL_SEQ, ss_skel_minus(m->seq, ss_skel_plus(k->seq, k->seq_more)));
+		put(p, SS_COL_WAITED, m->waited != k->waited);
+		last->comm_next = which;
+		k->seq_more = ss_skel_minus(m->seq, k->seq);
+		k->seq = m->seq;
+		k->waited = m->waited;
+		step = m->step;
+		run = m->run;
+		before = m->op;
+	}
+}
+
+static void put_events(struct packing *p)
+{
+	uint32_t before = 0;
+	for (size_t i = 0; i < p->s->events.n; i++) {
+		const struct ss_skel_host_event *e = &p->s->events.v[i];
+		uint32_t kind = e->thread << 2 | (uint32_t)e->cls, at = kind % SS_COUNT(p->model.events);
+		int64_t *busy = &p->model.thread_end[e->thread % SS_SKEL_SLOTS], begin = e->begin_ps / p->unit;
+		int64_t gap = ss_skel_minus(begin, *busy), dur = ss_skel_minus(e->end_ps / p->unit, begin);
+		put(p, SS_COL_EVENT, (int64_t)kind - (int64_t)p->model.events[before].next);
+		put(p, SS_COL_EVENT_GAP, ss_skel_minus(gap, p->model.events[at].gap));
+		put(p, SS_COL_EVENT_DUR, ss_skel_minus(dur, p->model.events[at].dur));
+		p->model.events[before].next = kind;
+		p->model.events[at].gap = gap;
+		p->model.events[at].dur = dur;
+		*busy = e->end_ps / p->unit;
+		before = at;
+	}
+}
+
+/* ---- the whole ---- */
+
+static bool deflate_head(struct packing *p, struct ss_buf *to, struct ss_err *err)
+{
+	struct ss_gz_out *gz = ss_gz_open();
+	struct ss_str packed;
+	bool ok = ss_buf_ok(&p->head, "a skeleton", err) && (gz || ss_fail_mem(err));
+	if (ok) {
+		ss_gz_write(gz, ss_buf_get(&p->head));
+		ok = ss_gz_finish(gz, &packed) || ss_fail_mem(err);
+	}
+	if (ok)
+		put_str(to, packed);
+	ss_gz_close(gz);
+	return ok;
+}
+
+static bool put_all(struct packing *p)
+{
+	const struct ss_skeleton *s = p->s;
+	if (!ss_skel_model_init(&p->model, s))
+		return false;
+	for (size_t i = 0; i < s->devices.n; i++) {
+		if (!ss_skel_model_device(&p->model, s->devices.v[i].spans.n))
+			return false;
+		put_steps(p, &s->devices.v[i]);
+		put_items(p, &s->devices.v[i]);
+		put_comms(p, &s->devices.v[i]);
+	}
+	put_events(p);
+	for (size_t i = 0; i < SS_COL_COUNT; i++) {
+		if (!ss_vec_reserve(&p->columns[i].b, p->columns[i].b.n + 20))
+			return false;
+		end_zeros(&p->columns[i]);
+	}
+	return !p->no_memory;
 }
 
 bool ss_skeleton_pack(const struct ss_skeleton *s, struct ss_buf *to, struct ss_err *err)
 {
-	struct ss_buf b = { 0 };
-	struct ss_gz_out *gz = ss_gz_open();
-	struct ss_str packed;
-	ss_buf_lit(&b, MAGIC);
-	put_str(&b, s->host);
-	put_str(&b, s->run);
-	put_str(&b, s->hostname);
-	put_str(&b, s->note);
-	ss_pbo_varint(&b, (uint64_t)s->state << 1 | s->is_rank);
-	put(&b, s->start_unix_ns);
-	ss_pbo_varint(&b, s->world);
-	ss_pbo_varint(&b, s->file_bytes);
-	put_ops(&b, s);
-	ss_pbo_varint(&b, s->devices.n);
-	for (size_t i = 0; i < s->devices.n; i++)
-		put_device(&b, &s->devices.v[i]);
-	put_events(&b, s);
-	bool ok = ss_buf_ok(&b, "a skeleton", err) && (gz || ss_fail_mem(err));
+	struct packing p = { .s = s, .unit = unit_of(s), .columns = {
+#define COLUMN(name, zeros) [SS_COL_##name] = { .most = zeros },
+		SS_SKEL_COLUMNS(COLUMN)
+#undef COLUMN
+	} };
+	put_head(&p);
+	bool ok = put_all(&p) || ss_fail_mem(err);
 	if (ok) {
-		ss_gz_write(gz, ss_buf_get(&b));
-		ok = ss_gz_finish(gz, &packed) || ss_fail_mem(err);
+		ss_buf_lit(to, SS_SKEL_MAGIC);
+		put_str(to, s->host);
+		put_str(to, s->run);
+		ok = deflate_head(&p, to, err);
 	}
-	if (ok) {
-		ss_buf_str(to, packed);
-		ok = ss_buf_ok(to, "a skeleton", err);
+	for (size_t i = 0; i < SS_COL_COUNT; i++) {
+		if (ok)
+			put_column(&p.columns[i], to);
+		ss_vec_free(&p.columns[i].b);
 	}
-	ss_gz_close(gz);
-	ss_buf_free(&b);
-	return ok;
-}
-
-/* ---- reading ---- */
-
-struct in {
-	const uint8_t *at, *end;
-	bool bad, no_memory;
-	struct ss_arena *arena;
-};
-
-static uint64_t get_u(struct in *r)
-{
-	uint64_t v = 0;
-	if (!r->bad && !ss_pb_varint(&r->at, r->end, &v))
-		r->bad = true;
-	return r->bad ? 0 : v;
-}
-
-static int64_t get(struct in *r)
-{
-	uint64_t v = get_u(r);
-	return (int64_t)(v >> 1 ^ (0 - (v & 1)));
-}
-
-static int64_t get_diff(struct in *r, int64_t base)
-{
-	return (int64_t)((uint64_t)base + (uint64_t)get(r));
-}
-
-/* A number that may be no greater than `most`. */
-static uint64_t get_most(struct in *r, uint64_t most)
-{
-	uint64_t v = get_u(r);
-	if (v > most)
-		r->bad = true;
-	return r->bad ? 0 : v;
-}
-
-/* How many of something follow, each of which takes `least` bytes. */
-static size_t get_count(struct in *r, size_t least)
-{
-	return (size_t)get_most(r, (uint64_t)(r->end - r->at) / least);
-}
-
-static struct ss_str get_str(struct in *r)
-{
-	size_t n = get_count(r, 1);
-	struct ss_str s = { n ? (const char *)r->at : "", n };
-	r->at += n;
-	s = ss_arena_str(r->arena, s);
-	r->no_memory |= !s.p;
-	return s.p ? s : SS_STR("");
-}
-
-#define RESERVE(r, vec, count)                                                                                                   \
-	((vec)->n = (r)->bad ? 0 : (count), ss_vec_reserve(vec, (vec)->n + 1) || ((vec)->n = 0, (r)->no_memory = true, false))
-
-static void get_ops(struct in *r, struct ss_skeleton *s)
-{
-	size_t n = get_count(r, 8);
-	RESERVE(r, &s->ops, n);
-	for (size_t i = 0; i < s->ops.n && !r->bad; i++) {
-		struct ss_skel_op *o = &s->ops.v[i];
-		*o = (struct ss_skel_op){ .name = get_str(r) };
-		o->program = get_str(r);
-		o->program_id = get_u(r);
-		o->cls = (enum ss_span_class)get_most(r, SS_SPAN_COLLECTIVE);
-		o->kind = (enum ss_comm)get_most(r, SS_COMM_COUNT - 1);
-		o->groups = get_str(r);
-		o->bytes = get_u(r);
-		o->expected = (uint32_t)get_most(r, UINT32_MAX);
-	}
-}
-
-/* An index below n, kept as a difference; SS_NO_LAUNCH is allowed where `none` is. */
-static uint32_t get_index(struct in *r, int64_t before, size_t n, bool none)
-{
-	int64_t v = get_diff(r, before);
-	if (v < 0 || ((uint64_t)v >= n && !(none && v == SS_NO_LAUNCH)))
-		r->bad = true;
-	return r->bad ? 0 : (uint32_t)v;
-}
-
-static void get_spans(struct in *r, struct ss_skel_device *d, size_t nops)
-{
-	size_t n = get_count(r, 5);
-	RESERVE(r, &d->spans, n);
-	struct ss_skel_span *v = d->spans.v;
-	n = d->spans.n;
-	/* Begins count from the ends before them: both columns are read side by side. */
-	struct in ends = *r;
-	for (size_t i = 0; i < n; i++)
-		get(&ends);
-	for (size_t i = 0; i < n; i++) {
-		v[i].begin_ps = ss_skel_held(get_diff(r, i ? v[i - 1].end_ps : 0));
-		v[i].end_ps = ss_skel_held(get_diff(&ends, v[i].begin_ps));
-	}
-	ends.no_memory |= r->no_memory;
-	ends.bad |= r->bad;
-	*r = ends;
-	for (size_t i = 0; i < n; i++)
-		v[i].op = get_index(r, i ? v[i - 1].op : 0, nops, false);
-	for (size_t i = 0; i < n; i++)
-		v[i].launch = get_index(r, i ? v[i - 1].launch : 0, SS_NO_LAUNCH, true);
-	for (size_t i = 0; i < n; i++)
-		v[i].stream = (uint32_t)get_most(r, UINT32_MAX);
-}
-
-static void get_comms(struct in *r, struct ss_skel_device *d, size_t nops)
-{
-	size_t n = get_count(r, 8);
-	RESERVE(r, &d->comms, n);
-	struct ss_skel_comm *v = d->comms.v;
-	n = d->comms.n;
-	for (size_t i = 0; i < n; i++)
-		v[i].begin_ps = ss_skel_held(get_diff(r, i ? v[i - 1].begin_ps : 0));
-	for (size_t i = 0; i < n; i++)
-		v[i].end_ps = ss_skel_held(get_diff(r, v[i].begin_ps));
-	for (size_t i = 0; i < n; i++)
-		v[i].step = get_diff(r, i ? v[i - 1].step : 0);
-	for (size_t i = 0; i < n; i++)
-		v[i].run = get_diff(r, i ? v[i - 1].run : 0);
-	for (size_t i = 0; i < n; i++)
-		v[i].seq = get_diff(r, i ? v[i - 1].seq : 0);
-	for (size_t i = 0; i < n; i++)
-		v[i].op = get_index(r, i ? v[i - 1].op : 0, nops, false);
-	for (size_t i = 0; i < n; i++)
-		v[i].launch = get_index(r, i ? v[i - 1].launch : 0, SS_NO_LAUNCH, true);
-	for (size_t i = 0; i < n; i++) {
-		uint64_t u = get_most(r, (uint64_t)UINT32_MAX << 2 | 3);
-		v[i].stream = (uint32_t)(u >> 2);
-		v[i].waited = u >> 1 & 1;
-		v[i].async = u & 1;
-	}
-}
-
-static void get_steps(struct in *r, struct ss_skel_device *d)
-{
-	size_t n = get_count(r, 3);
-	RESERVE(r, &d->steps, n);
-	for (size_t i = 0; i < d->steps.n; i++) {
-		struct ss_skel_step *v = &d->steps.v[i];
-		v->num = ss_skel_held(get_diff(r, i ? v[-1].num + 1 : 0));
-		v->begin_ps = ss_skel_held(get_diff(r, i ? v[-1].end_ps : 0));
-		v->end_ps = ss_skel_held(get_diff(r, v->begin_ps));
-	}
-}
-
-static void get_events(struct in *r, struct ss_skeleton *s)
-{
-	size_t n = get_count(r, 3);
-	RESERVE(r, &s->events, n);
-	n = s->events.n;
-	struct ss_skel_host_event *v = s->events.v;
-	struct in ends = *r;
-	for (size_t i = 0; i < n; i++)
-		get(&ends);
-	for (size_t i = 0; i < n; i++) {
-		v[i].begin_ps = ss_skel_held(get_diff(r, i ? v[i - 1].end_ps : 0));
-		v[i].end_ps = ss_skel_held(get_diff(&ends, v[i].begin_ps));
-	}
-	ends.no_memory |= r->no_memory;
-	ends.bad |= r->bad;
-	*r = ends;
-	for (size_t i = 0; i < n; i++) {
-		uint64_t u = get_most(r, (uint64_t)UINT32_MAX << 2 | 3);
-		v[i].thread = (uint32_t)(u >> 2);
-		v[i].cls = (enum ss_skel_host_class)((u & 3) % 3);
-	}
-}
-
-/* Launches that no event is of would be looked up in vain. */
-static bool launches_exist(const struct ss_skeleton *s)
-{
-	for (size_t k = 0; k < s->devices.n; k++) {
-		const struct ss_skel_device *d = &s->devices.v[k];
-		for (size_t i = 0; i < d->spans.n; i++)
-			if (d->spans.v[i].launch != SS_NO_LAUNCH && d->spans.v[i].launch >= s->events.n)
-				return false;
-		for (size_t i = 0; i < d->comms.n; i++)
-			if (d->comms.v[i].launch != SS_NO_LAUNCH && d->comms.v[i].launch >= s->events.n)
-				return false;
-	}
-	return true;
-}
-
-static bool read_all(struct ss_skeleton *s, struct ss_str bytes, struct ss_err *err)
-{
-	if (!ss_str_take(&bytes, SS_STR(MAGIC)))
-		return ss_fail(err, SS_EFORMAT, "this is no skeleton of a host, or one of another version");
-	struct in r = { .at = (const uint8_t *)bytes.p, .end = (const uint8_t *)bytes.p + bytes.n, .arena = &s->arena };
-	s->host = get_str(&r);
-	s->run = get_str(&r);
-	s->hostname = get_str(&r);
-	s->note = get_str(&r);
-	uint64_t state = get_most(&r, (uint64_t)SS_SKEL_UNREADABLE << 1 | 1);
-	s->state = (enum ss_skel_state)(state >> 1);
-	s->is_rank = state & 1;
-	s->start_unix_ns = get(&r);
-	s->world = get_u(&r);
-	s->file_bytes = get_u(&r);
-	get_ops(&r, s);
-	size_t n = get_count(&r, 5);
-	for (size_t i = 0; i < n && !r.bad && !r.no_memory; i++) {
-		struct ss_skel_device d = { .ordinal = (int32_t)get(&r) };
-		d.global = get(&r);
-		get_steps(&r, &d);
-		get_spans(&r, &d, s->ops.n);
-		get_comms(&r, &d, s->ops.n);
-		if (!ss_vec_reserve(&s->devices, n + 1)) {
-			r.no_memory = true;
-			ss_vec_free(&d.steps);
-			ss_vec_free(&d.spans);
-			ss_vec_free(&d.comms);
-		} else {
-			s->devices.v[s->devices.n++] = d;
-		}
-	}
-	get_events(&r, s);
-	if (r.no_memory)
-		return ss_fail_mem(err);
-	if (r.bad || r.at != r.end || !launches_exist(s))
-		return ss_fail(err, SS_EFORMAT, "the skeleton of host '" SS_FMT "' is damaged", SS_ARG(s->host));
-	return true;
-}
-
-bool ss_skeleton_peek(struct ss_str packed, struct ss_arena *arena, struct ss_str *host, struct ss_str *run, struct ss_err *err)
-{
-	char head[8192];
-	struct ss_gz_in *gz = ss_gz_in_open(packed);
-	if (!gz)
-		return ss_fail_mem(err);
-	struct ss_str bytes = { head, ss_gz_in_read(gz, head, sizeof(head)) };
-	ss_gz_in_close(gz);
-	if (!ss_str_take(&bytes, SS_STR(MAGIC)))
-		return ss_fail(err, SS_EFORMAT, "this is no skeleton of a host, or one of another version");
-	struct in r = { .at = (const uint8_t *)bytes.p, .end = (const uint8_t *)bytes.p + bytes.n, .arena = arena };
-	*host = get_str(&r);
-	*run = get_str(&r);
-	if (r.no_memory)
-		return ss_fail_mem(err);
-	return !r.bad || ss_fail(err, SS_EFORMAT, "the skeleton of a host is cut short or damaged");
-}
-
-bool ss_skeleton_unpack(struct ss_skeleton *s, struct ss_str packed, struct ss_err *err)
-{
-	struct ss_buf b = { .limit_bytes = packed.n * MOST_RATIO + 4096 };
-	bool whole = true;
-	*s = (struct ss_skeleton){ .start_unix_ns = 0 };
-	bool ok = ss_gz_in_all(packed, &b, &whole, err);
-	if (ok && !whole)
-		ok = ss_fail(err, SS_EFORMAT, "the skeleton of a host is cut short or damaged");
-	ok = ok && read_all(s, ss_buf_get(&b), err);
-	ss_buf_free(&b);
-	if (!ok)
-		ss_skeleton_free(s);
-	return ok;
-}
-
-void ss_skeleton_free(struct ss_skeleton *s)
-{
-	for (size_t i = 0; i < s->devices.n; i++) {
-		ss_vec_free(&s->devices.v[i].steps);
-		ss_vec_free(&s->devices.v[i].spans);
-		ss_vec_free(&s->devices.v[i].comms);
-	}
-	ss_vec_free(&s->devices);
-	ss_vec_free(&s->ops);
-	ss_vec_free(&s->events);
-	ss_arena_release(&s->arena);
+	ss_buf_free(&p.head);
+	ss_skel_model_free(&p.model);
+	return ok && ss_buf_ok(to, "a skeleton", err);
 }

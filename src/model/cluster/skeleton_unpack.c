@@ -1,0 +1,428 @@
+/* skeleton_unpack.c - the bytes of a packed skeleton, read back: see skeleton_column.h. */
+#include "model/cluster/skeleton_column.h"
+
+#include "wire/gz_in.h"
+
+#include <stdlib.h>
+
+/* Unpacked bytes of texts for each packed one: what deflate can reach. */
+#define MOST_RATIO 1100
+
+/* Texts and counts. */
+struct in {
+	const uint8_t *at, *end;
+	bool bad, no_memory;
+	struct ss_arena *arena;
+};
+
+struct column {
+	const uint8_t *at, *end;
+	uint64_t zeros;
+};
+
+struct unpacking {
+	struct ss_skeleton *s;
+	struct ss_skel_model model;
+	struct column columns[SS_COL_COUNT];
+	SS_VEC(struct ss_skel_comm) single; /* collectives of one event, of the device at hand */
+	uint64_t unit;
+	bool bad, no_memory;
+};
+
+/* ---- texts ---- */
+
+static uint64_t get_u(struct in *r)
+{
+	uint64_t v = 0;
+	if (!r->bad && !ss_pb_varint(&r->at, r->end, &v))
+		r->bad = true;
+	return r->bad ? 0 : v;
+}
+
+static int64_t get_signed(struct in *r)
+{
+	uint64_t v = get_u(r);
+	return (int64_t)(v >> 1 ^ (0 - (v & 1)));
+}
+
+/* A number that may be no greater than `most`. */
+static uint64_t get_most(struct in *r, uint64_t most)
+{
+	uint64_t v = get_u(r);
+	if (v > most)
+		r->bad = true;
+	return r->bad ? 0 : v;
+}
+
+/* How many of something follow, each of which takes `least` bytes. */
+static size_t get_count(struct in *r, size_t least)
+{
+	return (size_t)get_most(r, (uint64_t)(r->end - r->at) / least);
+}
+
+static struct ss_str get_bytes(struct in *r)
+{
+	size_t n = get_count(r, 1);
+	struct ss_str s = { n ? (const char *)r->at : "", n };
+	r->at += n;
+	return s;
+}
+
+static struct ss_str get_str(struct in *r)
+{
+	struct ss_str s = ss_arena_str(r->arena, get_bytes(r));
+	r->no_memory |= !s.p;
+	return s.p ? s : SS_STR("");
+}
+
+static void get_ops(struct in *r, struct ss_skeleton *s)
+{
+	size_t n = get_count(r, 8);
+	if (!ss_vec_reserve(&s->ops, n + 1)) {
+		r->no_memory = true;
+		return;
+	}
+	for (size_t i = 0; i < n && !r->bad; i++) {
+		struct ss_skel_op o = { .name = get_str(r) };
+		o.program = get_str(r);
+		o.program_id = get_u(r);
+		o.cls = (enum ss_span_class)get_most(r, SS_SPAN_COLLECTIVE);
+		o.kind = (enum ss_comm)get_most(r, SS_COMM_COUNT - 1);
+		o.groups = get_str(r);
+		o.bytes = get_u(r);
+		o.expected = (uint32_t)get_most(r, UINT32_MAX);
+		s->ops.v[s->ops.n++] = o;
+	}
+}
+
+/* ---- columns ---- */
+
+static inline int64_t get(struct unpacking *u, enum ss_skel_column column)
+{
+	struct column *c = &u->columns[column];
+	uint64_t v;
+	if (c->zeros) {
+		c->zeros--;
+		return 0;
+	}
+	if (!ss_pb_varint(&c->at, c->end, &v) || (!v && !ss_pb_varint(&c->at, c->end, &c->zeros))) {
+		u->bad = true;
+		c->zeros = 0;
+		return 0;
+	}
+	return (int64_t)(v >> 1 ^ (0 - (v & 1)));
+}
+
+/* May so many rows follow? One byte of the column stands for few of them. */
+static bool has_rows(struct unpacking *u, enum ss_skel_column column, uint64_t n)
+{
+	const struct column *c = &u->columns[column];
+	if (c->zeros > SS_COL_SHORT_ZEROS || n > c->zeros + (uint64_t)(c->end - c->at) * SS_COL_SHORT_ZEROS)
+		u->bad = true;
+	return !u->bad;
+}
+
+/* An index below n. */
+static uint32_t get_index(struct unpacking *u, enum ss_skel_column column, uint32_t expected, uint64_t n)
+{
+	int64_t v = ss_skel_plus(expected, get(u, column));
+	if (v < 0 || (uint64_t)v >= n)
+		u->bad = true;
+	return u->bad ? 0 : (uint32_t)v;
+}
+
+/* Of an event of the host, or none. */
+static uint32_t get_launch(struct unpacking *u, enum ss_skel_column column, int64_t expected)
+{
+	int64_t v = ss_skel_plus(expected, get(u, column));
+	if (v != SS_NO_LAUNCH && (v < 0 || (uint64_t)v >= u->s->events.n))
+		u->bad = true;
+	return u->bad ? SS_NO_LAUNCH : (uint32_t)v;
+}
+
+static int64_t time_of(const struct unpacking *u, int64_t units)
+{
+	return ss_skel_held((int64_t)((uint64_t)units * u->unit));
+}
+
+/* ---- devices ---- */
+
+static void get_steps(struct unpacking *u, struct ss_skel_device *d)
+{
+	int64_t num = -1, end = 0, dur = 0;
+	for (size_t i = 0; i < d->steps.n && !u->bad; i++) {
+		num = ss_skel_plus(ss_skel_plus(num, 1), get(u, SS_COL_STEP_NUM));
+		int64_t begin = ss_skel_plus(end, get(u, SS_COL_STEP_BEGIN));
+		dur = ss_skel_plus(dur, get(u, SS_COL_STEP_DUR));
+		end = ss_skel_plus(begin, dur);
+		d->steps.v[i] = (struct ss_skel_step){ ss_skel_held(num), time_of(u, begin), time_of(u, end) };
+	}
+}
+
+/* *is_comm: it is a collective of one event. */
+static void get_item(struct unpacking *u, struct ss_skel_span *v, bool *is_comm)
+{
+	struct ss_skel_model *m = &u->model;
+	struct ss_skel_guess *next = ss_skel_model_next(m);
+	uint32_t op = get_index(u, SS_COL_OP, next->op, m->nops);
+	if (u->bad)
+		return;
+	struct ss_skel_guess seen = ss_skel_model_rest(m, next, op);
+	*is_comm = (get(u, SS_COL_IS_COMM) != 0) != (u->s->ops.v[op].cls == SS_SPAN_COLLECTIVE);
+	seen.op = op;
+	seen.stream = get_index(u, SS_COL_STREAM, seen.stream, (uint64_t)UINT32_MAX + 1);
+	seen.gap = ss_skel_plus(seen.gap, get(u, SS_COL_GAP));
+	seen.dur = ss_skel_plus(seen.dur, get(u, SS_COL_DUR));
+	int64_t *busy = &m->stream_end[seen.stream % SS_SKEL_SLOTS];
+	int64_t begin = ss_skel_plus(*busy, seen.gap), end = ss_skel_plus(begin, seen.dur);
+	uint32_t launch = get_launch(u, SS_COL_LAUNCH, ss_skel_plus(m->launch, seen.launch));
+	seen.launch = (int64_t)launch - m->launch;
+	*v = (struct ss_skel_span){ time_of(u, begin), time_of(u, end), op, launch, seen.stream };
+	*busy = end;
+	m->launch = launch;
+	ss_skel_model_seen(m, next, seen);
+}
+
+static void get_items(struct unpacking *u, struct ss_skel_device *d, size_t n)
+{
+	size_t nspans = d->spans.n;
+	d->spans.n = u->single.n = 0;
+	for (size_t i = 0; i < n && !u->bad; i++) {
+		struct ss_skel_span v = { 0, 0, 0, SS_NO_LAUNCH, 0 };
+		bool is_comm = false;
+		get_item(u, &v, &is_comm);
+		if (u->bad)
+			return;
+		if (is_comm) {
+			struct ss_skel_comm m = { .begin_ps = v.begin_ps, .end_ps = v.end_ps, .op = v.op, .launch = v.launch,
+						  .stream = v.stream };
+			u->no_memory |= !ss_vec_push(&u->single, m);
+			u->bad |= u->no_memory;
+		} else if (d->spans.n < nspans) {
+			if (u->s->ops.v[v.op].cls == SS_SPAN_COMM)
+				ss_skel_model_span(&u->model, (uint32_t)d->spans.n, v.op);
+			d->spans.v[d->spans.n++] = v;
+		} else {
+			u->bad = true;
+		}
+	}
+	u->bad |= d->spans.n != nspans;
+}
+
+static void get_async(struct unpacking *u, const struct ss_skel_device *d, struct ss_skel_comm *m)
+{
+	int64_t hops = get(u, SS_COL_HOPS);
+	if (hops < 0 || hops >= SS_SKEL_MOST_HOPS) {
+		u->bad = true;
+		return;
+	}
+	struct ss_skel_known *k = &u->model.ops[m->op];
+	uint32_t start = ss_skel_model_start(&u->model, m->op, (unsigned)hops), done = ss_skel_model_done(&u->model, m->op, start);
+	int64_t begin = start == SS_NONE ? 0 : d->spans.v[start].begin_ps, end = done == SS_NONE ? 0 : d->spans.v[done].end_ps;
+	m->begin_ps = ss_skel_held(ss_skel_plus(begin, time_of(u, get(u, SS_COL_ASYNC_BEGIN))));
+	m->end_ps = ss_skel_held(ss_skel_plus(end, time_of(u, get(u, SS_COL_ASYNC_END))));
+	m->stream = k->async_stream = get_index(u, SS_COL_ASYNC_STREAM, k->async_stream, (uint64_t)UINT32_MAX + 1);
+	m->launch = get_launch(u, SS_COL_ASYNC_LAUNCH, start == SS_NONE ? 0 : d->spans.v[start].launch);
+	m->async = true;
+}
+
+static void get_comms(struct unpacking *u, struct ss_skel_device *d)
+{
+	uint32_t before = (uint32_t)u->model.nops;
+	int64_t run = 0, step = 0;
+	size_t single = 0;
+	for (size_t i = 0; i < d->comms.n && !u->bad; i++) {
+		struct ss_skel_comm *m = &d->comms.v[i];
+		struct ss_skel_known *last = &u->model.ops[before];
+		uint32_t which = last->comm_next = get_index(u, SS_COL_ASYNC_OP, last->comm_next, u->model.nops + 1);
+		*m = (struct ss_skel_comm){ .op = which ? which - 1 : 0 };
+		if (which)
+			get_async(u, d, m);
+		else if (single < u->single.n)
+			*m = u->single.v[single++];
+		else
+			u->bad = true;
+		if (u->bad)
+			return;
+		struct ss_skel_known *k = &u->model.ops[m->op];
+		int64_t within = ss_skel_device_step(d, m->begin_ps);
+		step = m->step = ss_skel_plus(within == SS_NO_STEP ? step : within, get(u, SS_COL_COMM_STEP));
+		run = m->run = ss_skel_plus(run, get(u, SS_COL_RUN));
+		m->seq = ss_skel_plus(ss_skel_plus(k->seq, k->seq_more), get(u, SS_COL_SEQ));
+		k->seq_more = ss_skel_minus(m->seq, k->seq);
+		k->seq = m->seq;
+		k->waited = m->waited = k->waited != (get(u, SS_COL_WAITED) != 0);
+		before = m->op;
+	}
+	u->bad |= single != u->single.n;
+}
+
+static void get_events(struct unpacking *u)
+{
+	struct ss_skeleton *s = u->s;
+	uint32_t before = 0;
+	for (size_t i = 0; i < s->events.n && !u->bad; i++) {
+		uint32_t kind = get_index(u, SS_COL_EVENT, u->model.events[before].next, (uint64_t)UINT32_MAX + 1);
+		uint32_t at = kind % SS_COUNT(u->model.events), thread = kind >> 2;
+		int64_t *busy = &u->model.thread_end[thread % SS_SKEL_SLOTS];
+		u->model.events[before].next = kind;
+		u->model.events[at].gap = ss_skel_plus(u->model.events[at].gap, get(u, SS_COL_EVENT_GAP));
+		u->model.events[at].dur = ss_skel_plus(u->model.events[at].dur, get(u, SS_COL_EVENT_DUR));
+		int64_t begin = ss_skel_plus(*busy, u->model.events[at].gap);
+		*busy = ss_skel_plus(begin, u->model.events[at].dur);
+		s->events.v[i] = (struct ss_skel_host_event){ time_of(u, begin), time_of(u, *busy), thread,
+							      (enum ss_skel_host_class)((kind & 3) % 3) };
+		before = at;
+	}
+}
+
+static bool get_device(struct unpacking *u, struct ss_skel_device *d, const uint64_t *counts)
+{
+	uint64_t nsteps = counts[0], nspans = counts[1], ncomms = counts[2], nsingle = counts[3];
+	u->bad |= nspans > UINT32_MAX || nsingle > ncomms || ncomms > UINT32_MAX;
+	if (u->bad || !has_rows(u, SS_COL_STEP_NUM, nsteps) || !has_rows(u, SS_COL_ASYNC_OP, ncomms) ||
+	    !has_rows(u, SS_COL_OP, nspans + nsingle))
+		return false;
+	d->steps.n = (size_t)nsteps;
+	d->spans.n = (size_t)nspans;
+	d->comms.n = (size_t)ncomms;
+	if (!ss_vec_reserve(&d->steps, d->steps.n + 1) || !ss_vec_reserve(&d->spans, d->spans.n + 1) ||
+	    !ss_vec_reserve(&d->comms, d->comms.n + 1) || !ss_skel_model_device(&u->model, d->spans.n)) {
+		d->steps.n = d->spans.n = d->comms.n = 0;
+		u->no_memory = true;
+		return false;
+	}
+	get_steps(u, d);
+	get_items(u, d, (size_t)(nspans + nsingle));
+	get_comms(u, d);
+	return !u->bad;
+}
+
+/* ---- the whole ---- */
+
+struct device_counts {
+	uint64_t v[4]; /* steps, spans, collectives, those of one event */
+};
+
+static void get_head(struct in *r, struct unpacking *u, struct device_counts **counts)
+{
+	struct ss_skeleton *s = u->s;
+	s->hostname = get_str(r);
+	s->note = get_str(r);
+	uint64_t state = get_most(r, (uint64_t)SS_SKEL_UNREADABLE << 1 | 1);
+	s->state = (enum ss_skel_state)(state >> 1);
+	s->is_rank = state & 1;
+	s->start_unix_ns = get_signed(r);
+	s->world = get_u(r);
+	s->file_bytes = get_u(r);
+	u->unit = get_u(r);
+	r->bad |= !u->unit;
+	get_ops(r, s);
+	size_t n = get_count(r, 6);
+	*counts = calloc(n + 1, sizeof(**counts));
+	r->no_memory |= !*counts || !ss_vec_reserve(&s->devices, n + 1);
+	for (size_t i = 0; i < n && !r->bad && !r->no_memory; i++) {
+		struct ss_skel_device d = { .ordinal = (int32_t)get_signed(r) };
+		d.global = get_signed(r);
+		for (size_t k = 0; k < SS_COUNT((*counts)[i].v); k++)
+			(*counts)[i].v[k] = get_u(r);
+		s->devices.v[s->devices.n++] = d;
+	}
+	uint64_t nevents = get_u(r);
+	r->bad |= r->at != r->end;
+	if (r->bad || r->no_memory || !has_rows(u, SS_COL_EVENT, nevents))
+		return;
+	s->events.n = (size_t)nevents;
+	if (!ss_vec_reserve(&s->events, s->events.n + 1)) {
+		s->events.n = 0;
+		r->no_memory = true;
+	}
+}
+
+/* Are all bytes used? */
+static bool ends(const struct unpacking *u)
+{
+	bool all = true;
+	for (size_t i = 0; i < SS_COL_COUNT; i++)
+		all = all && u->columns[i].at == u->columns[i].end && !u->columns[i].zeros;
+	return all;
+}
+
+static bool read_all(struct unpacking *u, struct in *outer, struct ss_str head)
+{
+	struct device_counts *counts = NULL;
+	struct in r = { .at = (const uint8_t *)head.p, .end = (const uint8_t *)head.p + head.n, .arena = &u->s->arena };
+	for (size_t i = 0; i < SS_COL_COUNT; i++) {
+		struct ss_str bytes = get_bytes(outer);
+		u->columns[i] = (struct column){ (const uint8_t *)bytes.p, (const uint8_t *)bytes.p + bytes.n, 0 };
+	}
+	u->bad |= outer->bad || outer->at != outer->end;
+	if (!u->bad)
+		get_head(&r, u, &counts);
+	u->bad |= r.bad;
+	u->no_memory |= r.no_memory;
+	if (!u->bad && !u->no_memory)
+		u->no_memory = !ss_skel_model_init(&u->model, u->s);
+	for (size_t i = 0; i < u->s->devices.n && !u->bad && !u->no_memory; i++)
+		if (!get_device(u, &u->s->devices.v[i], counts[i].v))
+			break;
+	if (!u->bad && !u->no_memory)
+		get_events(u);
+	free(counts);
+	return !u->bad && !u->no_memory && ends(u);
+}
+
+/* Host and run stand before what is deflated. */
+static bool open_bytes(struct in *r, struct ss_str packed, struct ss_arena *arena, struct ss_str *host, struct ss_str *run,
+		       struct ss_err *err)
+{
+	if (!ss_str_take(&packed, SS_STR(SS_SKEL_MAGIC)))
+		return ss_fail(err, SS_EFORMAT, "this is no skeleton of a host, or one of another version");
+	*r = (struct in){ .at = (const uint8_t *)packed.p, .end = (const uint8_t *)packed.p + packed.n, .arena = arena };
+	*host = get_str(r);
+	*run = get_str(r);
+	if (r->no_memory)
+		return ss_fail_mem(err);
+	return !r->bad || ss_fail(err, SS_EFORMAT, "the skeleton of a host is cut short or damaged");
+}
+
+bool ss_skeleton_peek(struct ss_str packed, struct ss_arena *arena, struct ss_str *host, struct ss_str *run, struct ss_err *err)
+{
+	struct in r;
+	return open_bytes(&r, packed, arena, host, run, err);
+}
+
+bool ss_skeleton_unpack(struct ss_skeleton *s, struct ss_str packed, struct ss_err *err)
+{
+	struct in r;
+	bool whole = true;
+	*s = (struct ss_skeleton){ .start_unix_ns = 0 };
+	struct unpacking u = { .s = s };
+	bool ok = open_bytes(&r, packed, &s->arena, &s->host, &s->run, err);
+	struct ss_str deflated = ok ? get_bytes(&r) : SS_STR("");
+	struct ss_buf head = { .limit_bytes = deflated.n * MOST_RATIO + 4096 };
+	ok = ok && ss_gz_in_all(deflated, &head, &whole, err);
+	if (ok && !(whole && read_all(&u, &r, ss_buf_get(&head))))
+		ok = u.no_memory ? ss_fail_mem(err) :
+		     s->host.n ? ss_fail(err, SS_EFORMAT, "the skeleton of host '" SS_FMT "' is damaged", SS_ARG(s->host)) :
+				 ss_fail(err, SS_EFORMAT, "the skeleton of a host is cut short or damaged");
+	ss_buf_free(&head);
+	ss_vec_free(&u.single);
+	ss_skel_model_free(&u.model);
+	if (!ok)
+		ss_skeleton_free(s);
+	return ok;
+}
+
+void ss_skeleton_free(struct ss_skeleton *s)
+{
+	for (size_t i = 0; i < s->devices.n; i++) {
+		ss_vec_free(&s->devices.v[i].steps);
+		ss_vec_free(&s->devices.v[i].spans);
+		ss_vec_free(&s->devices.v[i].comms);
+	}
+	ss_vec_free(&s->devices);
+	ss_vec_free(&s->ops);
+	ss_vec_free(&s->events);
+	ss_arena_release(&s->arena);
+}
