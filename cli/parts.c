@@ -1,6 +1,8 @@
 /* parts.c - see parts.h. */
 #include "parts.h"
 
+#include "base/file.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -74,12 +76,13 @@ static bool open_part(struct cli_parts *p, struct ss_str path, struct ss_err *er
 	struct ss_file f;
 	struct ss_shard s;
 	struct ss_err why = { 0 };
-	if (!ss_vec_reserve(&p->files, p->files.n + 1) || !ss_vec_reserve(&p->shards, p->shards.n + 1))
+	if (!ss_vec_reserve(&p->shards, p->shards.n + 1))
 		return ss_fail_mem(err);
 	if (!ss_file_open(&f, path.p, err))
 		return false;
-	p->files.v[p->files.n++] = f;
-	if (!ss_shard_read(&s, f.bytes, &why))
+	bool ok = ss_shard_read(&s, f.bytes, &why);
+	ss_file_close(&f);
+	if (!ok)
 		return ss_fail(err, why.code, "'" SS_FMT "' cannot be used: %s", SS_ARG(path), why.text);
 	p->shards.v[p->shards.n++] = s;
 	return true;
@@ -186,10 +189,7 @@ void cli_parts_close(struct cli_parts *p)
 {
 	for (size_t i = 0; i < p->shards.n; i++)
 		ss_shard_free(&p->shards.v[i]);
-	for (size_t i = 0; i < p->files.n; i++)
-		ss_file_close(&p->files.v[i]);
 	ss_vec_free(&p->shards);
-	ss_vec_free(&p->files);
 	ss_vec_free(&p->paths);
 	ss_vec_free(&p->lost);
 	ss_vec_free(&p->all.v);

@@ -5,7 +5,6 @@
 #ifndef SS_CLI_PARTS_H
 #define SS_CLI_PARTS_H
 
-#include "base/file.h"
 #include "base/vec.h"
 #include "model/cluster/part.h"
 
@@ -13,8 +12,7 @@
 #define CLI_MERGED_NAME "merged" CLI_PART_SUFFIX
 
 struct cli_parts {
-	SS_VEC(struct ss_file) files;
-	SS_VEC(struct ss_shard) shards;	/* as many */
+	SS_VEC(struct ss_shard) shards;
 	SS_VEC(struct ss_str) paths;	/* of them */
 	struct ss_shard all;		/* the union: shard 0 of 1 */
 	SS_VEC(uint64_t) lost;		/* indices of shards that are not there */

@@ -1,6 +1,18 @@
 /* sort.c - see sort.h: numbers by a function of the caller's. */
 #include "base/sort.h"
 
+#include <stdlib.h>
+
+void ss_sort(void *v, size_t n, size_t size, int (*cmp)(const void *, const void *))
+{
+	const char *p = v;
+	size_t i = 1;
+	while (i < n && cmp(p + (i - 1) * size, p + i * size) <= 0)
+		i++;
+	if (i < n)
+		qsort(v, n, size, cmp);
+}
+
 struct criterion {
 	ss_less_fn *fn;
 	const void *ctx;

@@ -1,6 +1,6 @@
 /*
- * sort.h - sorting numbers by a criterion of the caller, equal ones in the order in which the C++
- * library of GNU leaves them.
+ * sort.h - sorting: what is mostly in order already; and numbers by a criterion of the caller, equal
+ * ones in the order in which the C++ library of GNU leaves them.
  *
  * Where XProf sorts by a key with many equal values (sizes of buffers), the order of equal ones is
  * visible in its answers. It is neither stable nor random: it follows from the algorithm, an
@@ -14,6 +14,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* As qsort, after one look whether it is needed. `v` may be NULL when n is 0. */
+void ss_sort(void *v, size_t n, size_t size, int (*cmp)(const void *, const void *));
 
 /* Must `a` stand before `b`? A strict weak order, or the result is any permutation. */
 typedef bool ss_less_fn(const void *ctx, uint32_t a, uint32_t b);

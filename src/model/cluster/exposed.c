@@ -3,6 +3,7 @@
 #include "base/safe.h"
 
 #include "base/exclusive.h"
+#include "base/sort.h"
 
 #include <stdlib.h>
 
@@ -25,6 +26,7 @@ struct interval {
 struct cover {
 	SS_VEC(struct interval) v;
 	SS_VEC(int64_t) before_ps;
+	size_t hint;	/* where the last question ended: the next is near */
 };
 
 struct dividing {
@@ -34,6 +36,7 @@ struct dividing {
 	uint32_t *op_of;	/* operations of the part that communicate: the cluster's */
 	struct cover input, busy;
 	SS_VEC(struct ss_claim) claims;
+	SS_VEC(struct ss_claim) transfers; /* apart: each list is nearly in order then */
 	SS_VEC(struct behind) behind;
 	SS_VEC(struct interval) comms;
 	/* Of the window at hand. */
@@ -55,8 +58,7 @@ static bool make_cover(struct cover *c)
 {
 	size_t n = 0;
 	int64_t sum = 0;
-	if (c->v.n)
-		qsort(c->v.v, c->v.n, sizeof(*c->v.v), by_begin);
+	ss_sort(c->v.v, c->v.n, sizeof(*c->v.v), by_begin);
 	for (size_t i = 0; i < c->v.n; i++) {
 		struct interval v = c->v.v[i];
 		if (v.end_ps <= v.begin_ps)
@@ -68,7 +70,7 @@ static bool make_cover(struct cover *c)
 		c->v.v[n++] = v;
 	}
 	c->v.n = n;
-	c->before_ps.n = 0;
+	c->before_ps.n = c->hint = 0;
 	for (size_t i = 0; i < n; i++) {
 		if (!ss_vec_push(&c->before_ps, sum))
 			return false;
@@ -77,10 +79,16 @@ static bool make_cover(struct cover *c)
 	return true;
 }
 
-/* How much of it lies before a moment. */
-static int64_t covered_before(const struct cover *c, int64_t at_ps)
+/* The first interval that does not begin before a moment. */
+static size_t place_of(struct cover *c, int64_t at_ps)
 {
-	size_t lo = 0, hi = c->v.n;
+	size_t lo = 0, hi = c->v.n, k = c->hint;
+	for (size_t i = 0; i < 4 && k < c->v.n && c->v.v[k].begin_ps < at_ps; i++)
+		lo = ++k;
+	for (size_t i = 0; i < 4 && k > lo && c->v.v[k - 1].begin_ps >= at_ps; i++)
+		hi = --k;
+	if ((k == c->v.n || c->v.v[k].begin_ps >= at_ps) && (!k || c->v.v[k - 1].begin_ps < at_ps))
+		return c->hint = k;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 		if (c->v.v[mid].begin_ps < at_ps)
@@ -88,15 +96,25 @@ static int64_t covered_before(const struct cover *c, int64_t at_ps)
 		else
 			hi = mid;
 	}
-	if (!lo)
-		return 0;
-	const struct interval *v = &c->v.v[lo - 1];
-	return c->before_ps.v[lo - 1] + ((at_ps < v->end_ps ? at_ps : v->end_ps) - v->begin_ps);
+	return c->hint = lo;
 }
 
-static int64_t covered(const struct cover *c, int64_t begin_ps, int64_t end_ps)
+/* How much of it lies before a moment. */
+static int64_t covered_before(struct cover *c, int64_t at_ps)
 {
-	return end_ps > begin_ps ? covered_before(c, end_ps) - covered_before(c, begin_ps) : 0;
+	size_t at = place_of(c, at_ps);
+	if (!at)
+		return 0;
+	const struct interval *v = &c->v.v[at - 1];
+	return c->before_ps.v[at - 1] + ((at_ps < v->end_ps ? at_ps : v->end_ps) - v->begin_ps);
+}
+
+static int64_t covered(struct cover *c, int64_t begin_ps, int64_t end_ps)
+{
+	if (end_ps <= begin_ps || !c->v.n)
+		return 0;
+	int64_t before = covered_before(c, begin_ps);
+	return covered_before(c, end_ps) - before;
 }
 
 /* ---- gaps ---- */
@@ -150,7 +168,8 @@ static bool claim(struct dividing *d, int64_t begin, int64_t end, enum rank rank
 	if (end <= begin)
 		return true;
 	struct ss_claim c = { begin, end, (uint32_t)rank, (uint32_t)d->behind.n };
-	return ss_vec_push(&d->behind, ((struct behind){ op, launch })) && ss_vec_push(&d->claims, c);
+	return ss_vec_push(&d->behind, ((struct behind){ op, launch })) &&
+	       (rank == RANK_TRANSFER ? ss_vec_push(&d->transfers, c) : ss_vec_push(&d->claims, c));
 }
 
 static bool claim_span(struct dividing *d, const struct ss_skel_span *s)
@@ -184,8 +203,7 @@ static bool claim_member(struct dividing *d, const struct ss_member *m, uint32_t
 static int64_t overlapped(struct dividing *d, int64_t from, int64_t to)
 {
 	int64_t sum = 0, end = from;
-	if (d->comms.n)
-		qsort(d->comms.v, d->comms.n, sizeof(*d->comms.v), by_begin);
+	ss_sort(d->comms.v, d->comms.n, sizeof(*d->comms.v), by_begin);
 	for (size_t i = 0; i < d->comms.n; i++) {
 		int64_t begin = d->comms.v[i].begin_ps > end ? d->comms.v[i].begin_ps : end;
 		int64_t until = d->comms.v[i].end_ps < to ? d->comms.v[i].end_ps : to;
@@ -205,7 +223,7 @@ static bool divide_window(struct dividing *d, const struct ss_skel_device *dev, 
 {
 	struct ss_device_step *r = d->row;
 	bool ok = true;
-	d->claims.n = d->behind.n = d->comms.n = 0;
+	d->claims.n = d->transfers.n = d->behind.n = d->comms.n = 0;
 	d->in_gap = false;
 	while (w->span < dev->spans.n && dev->spans.v[w->span].end_ps <= r->begin_ps)
 		w->span++;
@@ -217,6 +235,8 @@ static bool divide_window(struct dividing *d, const struct ss_skel_device *dev, 
 	for (size_t i = w->comm; ok && i < dev->comms.n && dev->comms.v[i].begin_ps < r->end_ps; i++)
 		if (dev->comms.v[i].end_ps > r->begin_ps)
 			ok = claim_member(d, &d->c->members.v[cd->first_member + i], dev->comms.v[i].launch);
+	for (size_t i = 0; ok && i < d->transfers.n; i++)
+		ok = ss_vec_push(&d->claims, d->transfers.v[i]);
 	ok = ok && ss_exclusive(d->claims.v, d->claims.n, r->begin_ps, r->end_ps, take_piece, d);
 	if (ok && d->in_gap)
 		close_gap(d, d->gap_begin_ps, r->end_ps, SS_NO_LAUNCH);
@@ -327,6 +347,7 @@ struct ss_exposed *ss_exposed_of(struct ss_cluster *c, struct ss_err *err)
 	ss_vec_free(&d.busy.v);
 	ss_vec_free(&d.busy.before_ps);
 	ss_vec_free(&d.claims);
+	ss_vec_free(&d.transfers);
 	ss_vec_free(&d.behind);
 	ss_vec_free(&d.comms);
 	if (ok)

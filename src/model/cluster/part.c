@@ -2,13 +2,17 @@
 #include "model/cluster/part.h"
 
 #include "model/cluster/cluster.h"
+#include "wire/gz_in.h"
+#include "wire/gz_out.h"
 #include "wire/pb_out.h"
 
 #include <stdlib.h>
 
-#define MAGIC "stepscope part 1\n"
+#define MAGIC "stepscope part 2\n"
 #define MAGIC_ANY "stepscope part "
 #define CHECK_BYTES 8
+/* Bytes of a part for each deflated one: what deflate can reach. */
+#define MOST_RATIO 1100
 
 uint64_t ss_content_digest(struct ss_str bytes)
 {
@@ -40,9 +44,8 @@ static void put_fixed(struct ss_buf *b, uint64_t v)
 		ss_buf_char(b, (char)(v >> i));
 }
 
-bool ss_shard_write(const struct ss_shard *s, struct ss_buf *to, struct ss_err *err)
+static void put_hosts(const struct ss_shard *s, struct ss_buf *to)
 {
-	ss_buf_lit(to, MAGIC);
 	ss_pbo_varint(to, s->index);
 	ss_pbo_varint(to, s->count);
 	put_str(to, s->run);
@@ -51,20 +54,52 @@ bool ss_shard_write(const struct ss_shard *s, struct ss_buf *to, struct ss_err *
 	for (uint64_t i = 0; i < s->nhosts; i++)
 		put_str(to, s->hosts[i]);
 	ss_pbo_varint(to, s->v.n);
-	for (size_t i = 0; i < s->v.n; i++) {
-		const struct ss_part_host *h = &s->v.v[i];
-		ss_pbo_varint(to, h->index);
-		put_fixed(to, h->digest);
-		put_str(to, h->path);
-		ss_pbo_varint(to, h->file_bytes);
-		ss_pbo_varint(to, h->ndropped);
-		ss_pbo_varint(to, h->nnotes);
-		for (uint64_t k = 0; k < h->nnotes; k++)
-			put_str(to, h->notes[k]);
-		put_str(to, h->packed);
+}
+
+static void put_host(const struct ss_part_host *h, struct ss_buf *to)
+{
+	ss_pbo_varint(to, h->index);
+	put_fixed(to, h->digest);
+	put_str(to, h->path);
+	ss_pbo_varint(to, h->file_bytes);
+	ss_pbo_varint(to, h->ndropped);
+	ss_pbo_varint(to, h->nnotes);
+	for (uint64_t k = 0; k < h->nnotes; k++)
+		put_str(to, h->notes[k]);
+	put_str(to, h->packed);
+}
+
+/* Deflated host by host: what is held besides is one host's. */
+static bool deflate_hosts(const struct ss_shard *s, struct ss_gz_out *gz, struct ss_err *err)
+{
+	struct ss_buf piece = { 0 };
+	bool ok = true;
+	put_hosts(s, &piece);
+	for (size_t i = 0; ok && i <= s->v.n; i++) {
+		ok = ss_buf_ok(&piece, "a part", err);
+		if (ok)
+			ss_gz_write(gz, ss_buf_get(&piece));
+		piece.n = 0;
+		if (ok && i < s->v.n)
+			put_host(&s->v.v[i], &piece);
 	}
-	put_fixed(to, ss_content_digest(ss_buf_get(to)));
-	return ss_buf_ok(to, "a part", err);
+	ss_buf_free(&piece);
+	return ok;
+}
+
+bool ss_shard_write(const struct ss_shard *s, struct ss_buf *to, struct ss_err *err)
+{
+	struct ss_gz_out *gz = ss_gz_open();
+	struct ss_str deflated;
+	bool ok = (gz || ss_fail_mem(err)) && deflate_hosts(s, gz, err) && (ss_gz_finish(gz, &deflated) || ss_fail_mem(err));
+	if (ok) {
+		ss_buf_lit(to, MAGIC);
+		ss_buf_str(to, deflated);
+		put_fixed(to, ss_content_digest(ss_buf_get(to)));
+		ok = ss_buf_ok(to, "a part", err);
+	}
+	ss_gz_close(gz);
+	return ok;
 }
 
 struct in {
@@ -130,6 +165,14 @@ static bool read_host(struct ss_shard *s, struct in *r, bool *no_memory)
 	return !r->bad && !*no_memory;
 }
 
+static bool inflate_hosts(struct ss_shard *s, struct ss_str bytes, struct ss_err *err)
+{
+	bool whole = true;
+	struct ss_str deflated = ss_str_sub(bytes, sizeof(MAGIC) - 1, bytes.n - CHECK_BYTES);
+	s->bytes.limit_bytes = deflated.n * MOST_RATIO + 4096;
+	return ss_gz_in_all(deflated, &s->bytes, &whole, err) && (whole || ss_fail(err, SS_EFORMAT, "it is damaged"));
+}
+
 bool ss_shard_read(struct ss_shard *s, struct ss_str bytes, struct ss_err *err)
 {
 	bool no_memory = false;
@@ -142,7 +185,12 @@ bool ss_shard_read(struct ss_shard *s, struct ss_str bytes, struct ss_err *err)
 	if (bytes.n < sizeof(MAGIC) + CHECK_BYTES ||
 	    get_fixed(&sum) != ss_content_digest(ss_str_sub(bytes, 0, bytes.n - CHECK_BYTES)))
 		return ss_fail(err, SS_EFORMAT, "it is cut short or damaged");
-	struct in r = { .at = p + sizeof(MAGIC) - 1, .end = p + bytes.n - CHECK_BYTES };
+	if (!inflate_hosts(s, bytes, err)) {
+		ss_shard_free(s);
+		return false;
+	}
+	struct ss_str body = ss_buf_get(&s->bytes);
+	struct in r = { .at = (const uint8_t *)body.p, .end = (const uint8_t *)body.p + body.n };
 	s->index = get(&r);
 	s->count = get(&r);
 	s->run = get_str(&r);
@@ -161,6 +209,7 @@ void ss_shard_free(struct ss_shard *s)
 {
 	ss_vec_free(&s->v);
 	ss_arena_release(&s->arena);
+	ss_buf_free(&s->bytes);
 	*s = (struct ss_shard){ .index = 0 };
 }
 

@@ -30,14 +30,12 @@ struct ss_shard {
 	struct ss_str *hosts;	/* of the whole session, in natural order */
 	uint64_t nhosts;
 	SS_VEC(struct ss_part_host) v; /* by index */
-	struct ss_arena arena;	/* of lists; texts borrow from the bytes */
+	struct ss_arena arena;	/* of lists */
+	struct ss_buf bytes;	/* of one that was read, inflated: texts borrow from them */
 };
 
 bool ss_shard_write(const struct ss_shard *s, struct ss_buf *to, struct ss_err *err);
-/*
- * The bytes stay with the caller and outlive it. SS_EFORMAT where they are none, damaged, or of
- * another version.
- */
+/* SS_EFORMAT where the bytes are no part, damaged, or of another version. They may go then. */
 bool ss_shard_read(struct ss_shard *s, struct ss_str bytes, struct ss_err *err);
 void ss_shard_free(struct ss_shard *s);
 /* 64 bits that tell contents of files apart; the same on every machine. */

@@ -195,6 +195,8 @@ bool ss_skeleton_read(struct ss_skeleton *s, struct ss_host *h, struct ss_err *e
 	ss_u64map_free(&r.by_correlation);
 	ss_u64map_free(&r.by_run);
 	ss_strmap_free(&r.op_keys);
+	ss_strmap_free(&r.texts);
+	ss_vec_free(&r.named);
 	ss_arena_release(&r.arena);
 	if (!ok)
 		ss_skeleton_free(s);

@@ -224,12 +224,9 @@ static int steps_by_begin(const void *a, const void *b)
 
 static void put_in_order(struct ss_skel_device *d)
 {
-	if (d->spans.n)
-		qsort(d->spans.v, d->spans.n, sizeof(*d->spans.v), spans_by_begin);
-	if (d->comms.n)
-		qsort(d->comms.v, d->comms.n, sizeof(*d->comms.v), comms_by_begin);
-	if (d->steps.n)
-		qsort(d->steps.v, d->steps.n, sizeof(*d->steps.v), steps_by_begin);
+	ss_sort(d->spans.v, d->spans.n, sizeof(*d->spans.v), spans_by_begin);
+	ss_sort(d->comms.v, d->comms.n, sizeof(*d->comms.v), comms_by_begin);
+	ss_sort(d->steps.v, d->steps.n, sizeof(*d->steps.v), steps_by_begin);
 }
 
 static void release(struct gpu *g)

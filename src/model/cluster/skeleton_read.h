@@ -3,6 +3,7 @@
 #define SS_MODEL_CLUSTER_SKELETON_READ_H
 
 #include "base/safe.h"
+#include "base/sort.h"
 #include "model/cluster/skeleton.h"
 #include "model/host/stat_projection.h"
 #include "model/program/hlo_map.h"
@@ -20,12 +21,23 @@ struct ss_skel_cpu_op {
 	uint64_t program_id;
 };
 
+/* What the name of an operation says of it. */
+struct ss_skel_named {
+	bool known;
+	uint32_t op;		/* of the span */
+	uint32_t collective;	/* of the whole collective, SS_NONE for what is none */
+	enum ss_comm_phase phase;
+	enum ss_comm kind;
+};
+
 struct ss_skel_reading {
 	struct ss_skeleton *s;
 	struct ss_host *h;
 	const struct ss_plane *planes; /* a partial read, as many as the host has */
 	struct ss_hlo_map *hlo;
 	struct ss_strmap op_keys;	/* by index of s->ops */
+	struct ss_strmap texts;		/* of operations of TPUs, which are the same on all cores: by index of `named` */
+	SS_VEC(struct ss_skel_named) named;
 	struct ss_arena arena;		/* of this reading */
 	/* Of the host's threads. */
 	SS_VEC(struct ss_skel_marker) markers; /* by begin */

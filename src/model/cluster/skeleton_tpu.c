@@ -17,15 +17,6 @@ struct module {
 	bool has_run;
 };
 
-/* What an event's name says, by metadata: looked up when the first event of it comes. */
-struct named {
-	bool known;
-	uint32_t op;		/* of the span */
-	uint32_t collective;	/* of the whole collective, SS_NONE for what is none */
-	enum ss_comm_phase phase;
-	enum ss_comm kind;
-};
-
 /* A start whose done has not come yet. */
 struct open_start {
 	int64_t begin_ps;
@@ -42,7 +33,7 @@ struct core {
 	const struct ss_plane *p;
 	struct ss_skel_device *d;
 	int64_t ordinal;
-	struct named *names;
+	struct ss_skel_named *names; /* by metadata: looked up when the first event of it comes */
 	SS_VEC(struct module) modules;
 	SS_VEC(struct open_start) starts;
 	SS_VEC(struct queue) queues; /* of them, by operation */
@@ -130,35 +121,46 @@ static bool steps_of_modules(struct core *c)
 	return true;
 }
 
-static bool name_event(struct core *c, uint32_t meta, struct named *to)
+/* What is read of an operation's metadata. */
+struct op_text {
+	struct ss_str text, shown, category;
+	struct ss_skel_op op; /* its program */
+};
+
+static struct op_text op_text(const struct core *c, uint32_t meta)
 {
 	struct ss_xstats it = ss_xevent_meta_stats(c->p->x, meta);
-	struct ss_str category = { "", 0 };
+	struct op_text t = { .text = ss_event_name(c->p, meta), .shown = ss_event_display_name(c->p, meta), .category = { "", 0 },
+			     .op = { .program = { "", 0 }, .groups = { "", 0 } } };
 	struct ss_xstat s;
-	struct ss_comm_op comm;
-	struct ss_skel_op op = { .program = { "", 0 }, .groups = { "", 0 } };
 	while (ss_xstats_next(&it, &s)) {
 		if (s.stat == SS_STAT_HLO_CATEGORY)
-			category = ss_xstat_str(&s);
+			t.category = ss_xstat_str(&s);
 		else if (s.stat == SS_STAT_PROGRAM_ID)
-			op.program_id = (uint64_t)ss_xstat_int_or_uint(&s);
+			t.op.program_id = (uint64_t)ss_xstat_int_or_uint(&s);
 	}
-	uint32_t k = ss_u64map_get(&c->program_names, op.program_id);
+	uint32_t k = ss_u64map_get(&c->program_names, t.op.program_id);
 	if (k != SS_NONE)
-		op.program = c->programs.keys[k];
-	struct ss_str shown = ss_event_display_name(c->p, meta);
-	if (!ss_comm_op_read(&comm, ss_event_name(c->p, meta), shown, category, &c->r->arena))
+		t.op.program = c->programs.keys[k];
+	return t;
+}
+
+static bool name_op(struct core *c, const struct op_text *t, struct ss_skel_named *to)
+{
+	struct ss_skel_op op = t->op;
+	struct ss_comm_op comm;
+	if (!ss_comm_op_read(&comm, t->text, t->shown, t->category, &c->r->arena))
 		return false;
-	*to = (struct named){ .known = true, .collective = SS_NONE, .phase = comm.phase, .kind = comm.kind };
+	*to = (struct ss_skel_named){ .known = true, .collective = SS_NONE, .phase = comm.phase, .kind = comm.kind };
 	op.name = comm.name;
 	op.kind = comm.kind;
 	/* Sends and receives always have dones of their own. */
 	if ((comm.kind == SS_COMM_SEND || comm.kind == SS_COMM_RECV) && comm.phase == SS_COMM_WHOLE)
 		to->phase = SS_COMM_START;
 	if (!comm.kind) {
-		bool fed = ss_str_starts(category, SS_STR("infeed")) || ss_str_starts(category, SS_STR("outfeed")) ||
-			   ss_str_starts(category, SS_STR("host ")) || ss_str_contains(category, SS_STR("copy-start")) ||
-			   ss_str_contains(category, SS_STR("copy-done"));
+		bool fed = ss_str_starts(t->category, SS_STR("infeed")) || ss_str_starts(t->category, SS_STR("outfeed")) ||
+			   ss_str_starts(t->category, SS_STR("host ")) || ss_str_contains(t->category, SS_STR("copy-start")) ||
+			   ss_str_contains(t->category, SS_STR("copy-done"));
 		op.cls = fed ? SS_SPAN_COPY : SS_SPAN_COMPUTE;
 	} else {
 		op.cls = to->phase == SS_COMM_WHOLE ? SS_SPAN_COLLECTIVE : SS_SPAN_COMM;
@@ -176,6 +178,33 @@ static bool name_event(struct core *c, uint32_t meta, struct named *to)
 	}
 	to->op = to->phase == SS_COMM_WHOLE && to->collective != SS_NONE ? to->collective : ss_skel_op(c->r, &op);
 	return to->op != SS_NONE;
+}
+
+/* All cores of a host run the same operations: their texts are read once. */
+static bool name_event(struct core *c, uint32_t meta, struct ss_skel_named *to)
+{
+	struct ss_skel_reading *r = c->r;
+	struct op_text t = op_text(c, meta);
+	uint64_t id = t.op.program_id;
+	struct ss_str parts[] = { { (const char *)&id, sizeof(id) }, t.op.program, t.category, t.shown, t.text };
+	size_t lengths[SS_COUNT(parts)], n = sizeof(lengths);
+	for (size_t i = 0; i < SS_COUNT(parts); i++)
+		n += lengths[i] = parts[i].n;
+	char *key = ss_arena_alloc(&r->arena, n);
+	if (!key)
+		return false;
+	memcpy(key, lengths, sizeof(lengths));
+	n = sizeof(lengths);
+	for (size_t i = 0; i < SS_COUNT(parts); n += parts[i++].n)
+		if (parts[i].n)
+			memcpy(key + n, parts[i].p, parts[i].n);
+	uint32_t k = ss_strmap_add(&r->texts, (struct ss_str){ key, n });
+	if (k == SS_NONE)
+		return false;
+	if (k == r->named.n && !(name_op(c, &t, to) && ss_vec_push(&r->named, *to)))
+		return false;
+	*to = r->named.v[k];
+	return true;
 }
 
 /* The module that runs at a moment; modules of a core do not overlap. */
@@ -234,7 +263,7 @@ static bool add_comm(struct core *c, struct ss_skel_comm m)
 	return ss_vec_push(&c->d->comms, m);
 }
 
-static bool take_op(struct core *c, const struct named *n, int64_t begin, int64_t end, uint32_t stream)
+static bool take_op(struct core *c, const struct ss_skel_named *n, int64_t begin, int64_t end, uint32_t stream)
 {
 	const struct module *m = module_at(c, begin);
 	uint32_t launch = m ? m->launch : SS_NO_LAUNCH;
@@ -271,7 +300,7 @@ static bool read_ops(struct core *c, const struct ss_line *l, uint32_t stream)
 		uint32_t meta = l->ev.meta[i];
 		if (meta >= c->p->x->nevent_meta || !is_leaf(l, i))
 			continue;
-		struct named *n = &c->names[meta];
+		struct ss_skel_named *n = &c->names[meta];
 		if (!n->known && !name_event(c, meta, n))
 			return false;
 		int64_t begin = ss_skel_begin_ps(l, i), end = ss_skel_end_ps(l, i);
@@ -345,7 +374,7 @@ static bool read_lines(struct core *c, uint32_t stream)
 
 bool ss_skel_read_tpu(struct ss_skel_reading *r, const struct ss_plane *p)
 {
-	struct core c = { .r = r, .p = p, .names = SS_NEW_N(&r->arena, struct named, p->x->nevent_meta + 1) };
+	struct core c = { .r = r, .p = p, .names = SS_NEW_N(&r->arena, struct ss_skel_named, p->x->nevent_meta + 1) };
 	uint32_t stream;
 	place_of(p->name, &c.ordinal, &stream);
 	c.d = ss_skel_device_at(r, c.ordinal);
@@ -353,10 +382,10 @@ bool ss_skel_read_tpu(struct ss_skel_reading *r, const struct ss_plane *p)
 	if (ok && !stream)
 		number_device(&c);
 	ok = ok && read_lines(&c, stream);
-	if (ok && c.d->spans.n)
-		qsort(c.d->spans.v, c.d->spans.n, sizeof(*c.d->spans.v), spans_by_begin);
-	if (ok && c.d->comms.n)
-		qsort(c.d->comms.v, c.d->comms.n, sizeof(*c.d->comms.v), comms_by_begin);
+	if (ok)
+		ss_sort(c.d->spans.v, c.d->spans.n, sizeof(*c.d->spans.v), spans_by_begin);
+	if (ok)
+		ss_sort(c.d->comms.v, c.d->comms.n, sizeof(*c.d->comms.v), comms_by_begin);
 	ss_vec_free(&c.modules);
 	ss_vec_free(&c.starts);
 	ss_vec_free(&c.queues);

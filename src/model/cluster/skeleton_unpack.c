@@ -97,20 +97,24 @@ static void get_ops(struct in *r, struct ss_skeleton *s)
 
 /* ---- columns ---- */
 
-static inline int64_t get(struct unpacking *u, enum ss_skel_column column)
+static int64_t get_value(struct unpacking *u, struct column *c)
 {
-	struct column *c = &u->columns[column];
 	uint64_t v;
-	if (c->zeros) {
-		c->zeros--;
-		return 0;
-	}
 	if (!ss_pb_varint(&c->at, c->end, &v) || (!v && !ss_pb_varint(&c->at, c->end, &c->zeros))) {
 		u->bad = true;
 		c->zeros = 0;
 		return 0;
 	}
 	return (int64_t)(v >> 1 ^ (0 - (v & 1)));
+}
+
+static inline int64_t get(struct unpacking *u, enum ss_skel_column column)
+{
+	struct column *c = &u->columns[column];
+	if (!c->zeros)
+		return get_value(u, c);
+	c->zeros--;
+	return 0;
 }
 
 /* May so many rows follow? One byte of the column stands for few of them. */
