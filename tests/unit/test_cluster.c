@@ -308,6 +308,103 @@ static void packed_skeletons_come_back(void **state)
 	free_hosts(&m, 1);
 }
 
+static uint64_t random_state;
+
+/* Mostly small, sometimes anything. */
+static int64_t any(int64_t most)
+{
+	random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	uint64_t v = random_state >> 33;
+	return (int64_t)(v % 16 ? v % 5 : v) % most;
+}
+
+static void add_any_device(struct ss_skeleton *s, int64_t unit, size_t n)
+{
+	struct ss_skel_device d = { .ordinal = (int32_t)any(9), .global = any(99) - 1 };
+	int64_t t = any(1000000), at = 0;
+	for (size_t i = 0; i < n; i++) {
+		t += any(100000);
+		at += any(100000);
+		struct ss_skel_span span = { t * unit, (t + any(100000)) * unit, (uint32_t)(i % 7 ? (int64_t)(i % 3) : any(3)),
+					     (uint32_t)any((int64_t)s->events.n), (uint32_t)any(200) };
+		struct ss_skel_comm m = { .begin_ps = any(2) && d.spans.n ? d.spans.v[d.spans.n - 1].begin_ps : at * unit,
+					  .end_ps = (at + any(100000)) * unit, .step = any(4) ? any(1 << 30) : SS_NO_STEP,
+					  .run = any(2) ? INT64_MIN + any(1 << 30) : any(1 << 30), .seq = any(1 << 30) - 1,
+					  .op = 3 + (uint32_t)any(2), .launch = any(3) ? SS_NO_LAUNCH : 0,
+					  .stream = (uint32_t)any(200), .waited = any(2), .async = any(2) };
+		assert_true(ss_vec_push(&d.spans, span));
+		assert_true(!any(3) || ss_vec_push(&d.comms, m));
+		if (!any(5))
+			assert_true(ss_vec_push(&d.steps, ((struct ss_skel_step){ any(1 << 30), t * unit, (t + any(99)) * unit })));
+	}
+	assert_true(ss_vec_push(&s->devices, d));
+}
+
+static void assert_same_device(const struct ss_skel_device *a, const struct ss_skel_device *b)
+{
+	assert_int_equal(a->ordinal, b->ordinal);
+	assert_int_equal(a->global, b->global);
+	assert_int_equal(a->steps.n, b->steps.n);
+	assert_int_equal(a->spans.n, b->spans.n);
+	assert_int_equal(a->comms.n, b->comms.n);
+	for (size_t i = 0; i < a->steps.n; i++)
+		assert_true(a->steps.v[i].num == b->steps.v[i].num && a->steps.v[i].begin_ps == b->steps.v[i].begin_ps &&
+			    a->steps.v[i].end_ps == b->steps.v[i].end_ps);
+	for (size_t i = 0; i < a->spans.n; i++) {
+		const struct ss_skel_span *x = &a->spans.v[i], *y = &b->spans.v[i];
+		assert_true(x->begin_ps == y->begin_ps && x->end_ps == y->end_ps && x->op == y->op && x->launch == y->launch &&
+			    x->stream == y->stream);
+	}
+	for (size_t i = 0; i < a->comms.n; i++) {
+		const struct ss_skel_comm *x = &a->comms.v[i], *y = &b->comms.v[i];
+		assert_true(x->begin_ps == y->begin_ps && x->end_ps == y->end_ps && x->step == y->step && x->run == y->run);
+		assert_true(x->seq == y->seq && x->op == y->op && x->launch == y->launch && x->stream == y->stream &&
+			    x->waited == y->waited && x->async == y->async);
+	}
+}
+
+/* Whatever stands in a skeleton comes back, expected or not. */
+static void any_skeleton_comes_back(void **state)
+{
+	static const struct ss_skel_op ops[] = {
+		{ .name = SS_STR_INIT("fusion"), .program = SS_STR_INIT(""), .groups = SS_STR_INIT("") },
+		{ .name = SS_STR_INIT("all-gather.1"), .program = SS_STR_INIT(""), .groups = SS_STR_INIT(""), .cls = SS_SPAN_COMM,
+		  .kind = SS_COMM_ALL_GATHER },
+		{ .name = SS_STR_INIT("copy"), .program = SS_STR_INIT(""), .groups = SS_STR_INIT(""), .cls = SS_SPAN_COPY },
+		{ .name = SS_STR_INIT("all-gather.1"), .program = SS_STR_INIT(""), .groups = SS_STR_INIT("{}"),
+		  .cls = SS_SPAN_COLLECTIVE, .kind = SS_COMM_ALL_GATHER },
+		{ .name = SS_STR_INIT("all-reduce.9"), .program = SS_STR_INIT("p"), .groups = SS_STR_INIT("{}"),
+		  .cls = SS_SPAN_COLLECTIVE, .kind = SS_COMM_ALL_REDUCE, .program_id = UINT64_MAX },
+	};
+	(void)state;
+	for (random_state = 1; random_state < 60; random_state++) {
+		uint64_t seed = random_state;
+		int64_t unit = seed % 3 ? 1000 : 1;
+		struct ss_skeleton a = { .host = SS_STR("h"), .run = SS_STR("r"), .hostname = SS_STR("n"), .note = SS_STR(""),
+					 .start_unix_ns = -5, .world = UINT64_MAX }, b;
+		struct ss_buf packed = { 0 };
+		for (size_t i = 0; i < SS_COUNT(ops); i++)
+			assert_true(ss_vec_push(&a.ops, ops[i]));
+		for (int64_t i = 0, t = 0; i < 20; i++)
+			assert_true(ss_vec_push(&a.events, ((struct ss_skel_host_event){ (t += any(9999)) * unit, (t + any(99)) * unit,
+					(uint32_t)any(300), (enum ss_skel_host_class)any(3) })));
+		for (size_t i = 0; i < 3; i++)
+			add_any_device(&a, unit, i * 100);
+		assert_ok(ss_skeleton_pack(&a, &packed, &err));
+		assert_ok(ss_skeleton_unpack(&b, ss_buf_get(&packed), &err));
+		assert_int_equal(b.devices.n, 3);
+		for (size_t i = 0; i < 3; i++)
+			assert_same_device(&a.devices.v[i], &b.devices.v[i]);
+		for (size_t i = 0; i < 20; i++)
+			assert_true(a.events.v[i].begin_ps == b.events.v[i].begin_ps && a.events.v[i].end_ps == b.events.v[i].end_ps &&
+				    a.events.v[i].thread == b.events.v[i].thread && a.events.v[i].cls == b.events.v[i].cls);
+		ss_skeleton_free(&a);
+		ss_skeleton_free(&b);
+		ss_buf_free(&packed);
+		random_state = seed;
+	}
+}
+
 static void clocks_are_found_from_ends(void **state)
 {
 	struct made h[3];
@@ -383,6 +480,57 @@ static void repeated_hosts_are_left_out(void **state)
 	free_hosts(h, 2);
 }
 
+/* All-reduces of PyTorch without numbers or steps, of the sizes given, one behind the other. */
+static void make_counted(struct made *m, int rank, const uint64_t *bytes, size_t n)
+{
+	*m = (struct made){ .s = { .hostname = SS_STR(""), .note = SS_STR(""), .run = SS_STR("run"), .is_rank = true } };
+	m->s.host = ss_arena_printf(&m->s.arena, "host%d_7", rank);
+	assert_true(ss_vec_push(&m->s.devices, ((struct ss_skel_device){ .global = rank })));
+	for (size_t i = 0; i < n; i++) {
+		int64_t t = (int64_t)i * 100 * US;
+		assert_true(ss_vec_push(&m->s.ops, ((struct ss_skel_op){ .name = SS_STR("allreduce"), .program = SS_STR(""),
+					.groups = SS_STR("torch:0/2/[0, 1]"), .cls = SS_SPAN_COLLECTIVE,
+					.kind = SS_COMM_ALL_REDUCE, .bytes = bytes[i], .expected = 2 })));
+		assert_true(ss_vec_push(&m->s.devices.v[0].comms, ((struct ss_skel_comm){ .begin_ps = t, .end_ps = t + 50 * US,
+					.step = SS_NO_STEP, .seq = -1, .op = (uint32_t)i, .launch = SS_NO_LAUNCH,
+					.waited = true })));
+	}
+	end_host(m);
+}
+
+/*
+ * What nothing but a count joins is joined from the end, with the size of each; and not at all
+ * where sizes tell that the counts do not meet.
+ */
+static void counted_collectives_are_alike(void **state)
+{
+	static const uint64_t sizes[] = { 64, 4, 8, 4, 16, 4 }, others[] = { 4, 8, 4, 16, 4, 64 };
+	struct made h[2];
+	(void)state;
+	make_counted(&h[0], 0, sizes, 6);
+	make_counted(&h[1], 1, sizes + 1, 5);
+	struct ss_cluster *c = cluster_of(h, 2);
+	assert_int_equal(c->collectives.n, 6);
+	size_t whole = 0, sum = 0;
+	for (size_t i = 0; i < c->collectives.n; i++) {
+		whole += c->collectives.v[i].n == 2;
+		sum += c->collectives.v[i].bytes;
+	}
+	assert_int_equal(whole, 5);
+	assert_int_equal(sum, 100);
+	ss_cluster_free(c);
+	free_hosts(&h[1], 1);
+	make_counted(&h[1], 1, others, 6);
+	c = cluster_of(h, 2);
+	assert_int_equal(c->collectives.n, 0);
+	bool said = false;
+	for (size_t i = 0; i < c->notes.n; i++)
+		said |= ss_str_contains(c->notes.v[i].text, SS_STR("one kind and size"));
+	assert_true(said);
+	ss_cluster_free(c);
+	free_hosts(h, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -395,9 +543,11 @@ int main(void)
 		cmocka_unit_test(medians_and_slopes),
 		cmocka_unit_test(names_in_natural_order),
 		cmocka_unit_test(packed_skeletons_come_back),
+		cmocka_unit_test(any_skeleton_comes_back),
 		cmocka_unit_test(clocks_are_found_from_ends),
 		cmocka_unit_test(late_and_missing_hosts),
 		cmocka_unit_test(repeated_hosts_are_left_out),
+		cmocka_unit_test(counted_collectives_are_alike),
 	};
 	return RUN_TESTS(tests);
 }

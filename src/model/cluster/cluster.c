@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 /* Unpacked skeletons that are held at a time, by what they take. */
-#define OPEN_BYTES ((uint64_t)96 << 20)
+#define OPEN_BYTES ((uint64_t)32 << 20)
 
 const char *ss_host_state_name(enum ss_host_state state)
 {
@@ -185,6 +185,7 @@ void ss_cluster_free(struct ss_cluster *c)
 	ss_vec_free(&c->ops);
 	ss_vec_free(&c->groups);
 	ss_vec_free(&c->members);
+	ss_vec_free(&c->keys);
 	ss_vec_free(&c->collectives);
 	ss_vec_free(&c->steps);
 	ss_vec_free(&c->step_nums);

@@ -64,6 +64,8 @@ enum ss_group_scope {
 	SS_SCOPE_TORCH,		/* a process group, by its name and ranks: all that say the same */
 };
 
+#define SS_MOST_CLUSTER_OPS (UINT32_C(1) << 30)
+
 /* An operation of any host. */
 struct ss_cluster_op {
 	struct ss_str name, program;
@@ -78,11 +80,16 @@ struct ss_cluster_op {
 /* One device's part in a collective. */
 struct ss_member {
 	int64_t arrive_ps, end_ps;
-	uint32_t device, op;
-	uint32_t step, run;	/* index into step_nums; number of the run; UINT32_MAX: none */
-	int32_t seq;
+	uint32_t device;
+	uint32_t op : 30;
+	bool waited : 1, async : 1;
 	uint32_t collective;	/* index, UINT32_MAX: not joined */
-	bool waited, async;
+};
+
+/* What it is joined by; gone when it is. */
+struct ss_member_key {
+	uint32_t step, run;	/* index into step_nums; number of the run; UINT32_MAX: none */
+	int32_t seq;		/* -1: none */
 };
 
 /* Events of several devices that are one collective. */
@@ -136,6 +143,7 @@ struct ss_cluster {
 	SS_VEC(struct ss_cluster_op) ops;
 	SS_VEC(struct ss_members) groups;
 	SS_VEC(struct ss_member) members;	/* by device, then begin */
+	SS_VEC(struct ss_member_key) keys;	/* of members, until they are joined */
 	SS_VEC(struct ss_collective) collectives; /* by step, then last arrival */
 	uint32_t *order;
 	SS_VEC(struct ss_cluster_step) steps;	/* of devices, by begin */

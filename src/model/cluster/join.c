@@ -46,7 +46,7 @@ static void count_runs(struct ss_cluster *c, struct runs *r, uint64_t *with, uin
 	for (size_t d = 0; d < c->devices.n; d++) {
 		const struct ss_cluster_device *dev = &c->devices.v[d];
 		for (uint32_t i = 0; i < dev->nmembers; i++) {
-			const struct ss_member *m = &c->members.v[dev->first_member + i];
+			const struct ss_member_key *m = &c->keys.v[dev->first_member + i];
 			if (m->run == UINT32_MAX)
 				continue;
 			++*with;
@@ -71,7 +71,7 @@ static bool runs_are_shared(const struct ss_cluster *c, const struct runs *r)
 		for (uint32_t d = 0; d < c->hosts.v[h].ndevices; d++) {
 			const struct ss_cluster_device *dev = &c->devices.v[c->hosts.v[h].first_device + d];
 			for (uint32_t i = 0; i < dev->nmembers; i++) {
-				const struct ss_member *m = &c->members.v[dev->first_member + i];
+				const struct ss_member_key *m = &c->keys.v[dev->first_member + i];
 				all++;
 				shared += m->run != UINT32_MAX && r->nhosts[m->run] > 1;
 			}
@@ -108,18 +108,19 @@ static bool identify(const struct joining *j, const struct ss_member *m, struct 
 {
 	const struct ss_cluster *c = j->c;
 	const struct ss_cluster_op *op = &c->ops.v[m->op];
+	const struct ss_member_key *k = &c->keys.v[m - c->members.v];
 	*id = (struct identity){ .key = op->key, .group = group_of(c, m), .unit = UNIT_NONE };
 	if (id->group == UINT32_MAX)
 		return false;
-	if (op->scope == SS_SCOPE_TORCH && m->seq >= 0) {
+	if (op->scope == SS_SCOPE_TORCH && k->seq >= 0) {
 		id->unit = UNIT_SEQ;
-		id->value = m->seq;
-	} else if (c->by_run && m->run != UINT32_MAX) {
+		id->value = k->seq;
+	} else if (c->by_run && k->run != UINT32_MAX) {
 		id->unit = UNIT_RUN;
-		id->value = m->run;
-	} else if (m->step != UINT32_MAX) {
+		id->value = k->run;
+	} else if (k->step != UINT32_MAX) {
 		id->unit = UNIT_STEP;
-		id->value = c->step_nums.v[m->step];
+		id->value = c->step_nums.v[k->step];
 	} else if (j->from_end[m->device]) {
 		id->unit = UNIT_END;
 	}
@@ -186,6 +187,90 @@ static bool join_device(struct joining *j, uint32_t device)
 	return ok;
 }
 
+/* ---- is what was counted alike? ---- */
+
+/* Of counted collectives of one kind and size so many must be on all sides. */
+#define ALIKE_FRAC 0.90
+
+struct alike {
+	uint32_t members, same;
+	bool counted;
+};
+
+/* Was it joined by nothing but a count? Operations of programs have names besides. */
+static bool is_counted(const struct joining *j, const struct ss_member *m)
+{
+	enum unit unit = j->ids.v[m->collective].unit;
+	return unit == UNIT_END || (unit == UNIT_STEP && j->c->ops.v[m->op].scope == SS_SCOPE_TORCH);
+}
+
+static void compare(struct joining *j, const uint32_t *first, struct alike *of_key)
+{
+	struct ss_cluster *c = j->c;
+	for (size_t i = 0; i < c->members.n; i++) {
+		const struct ss_member *m = &c->members.v[i];
+		if (m->collective == UINT32_MAX || first[m->collective] == i || !is_counted(j, m))
+			continue;
+		const struct ss_cluster_op *own = &c->ops.v[m->op], *other = &c->ops.v[c->members.v[first[m->collective]].op];
+		struct alike *a = &of_key[own->key];
+		a->counted = true;
+		a->members++;
+		a->same += own->kind == other->kind && own->bytes == other->bytes;
+	}
+}
+
+/* Collectives without members are gone: number the others anew. `first` becomes their numbers. */
+static void renumber(struct joining *j, uint32_t *first)
+{
+	struct ss_cluster *c = j->c;
+	uint32_t kept = 0;
+	for (size_t k = 0; k < j->ids.n; k++) {
+		bool is_kept = c->members.v[first[k]].collective != UINT32_MAX;
+		j->ids.v[kept] = j->ids.v[k];
+		first[k] = kept;
+		kept += is_kept;
+	}
+	j->ids.n = kept;
+	for (size_t i = 0; i < c->members.n; i++)
+		if (c->members.v[i].collective != UINT32_MAX)
+			c->members.v[i].collective = first[c->members.v[i].collective];
+}
+
+/*
+ * What was counted from different beginnings, or runs other programs, differs in kind and size:
+ * then counting joins what does not belong together, and nothing is joined.
+ */
+static bool undo_unlike(struct joining *j, uint32_t nkeys)
+{
+	struct ss_cluster *c = j->c;
+	uint32_t *first = malloc((j->ids.n + 1) * sizeof(*first)), undone = 0;
+	struct alike *of_key = calloc((size_t)nkeys + 1, sizeof(*of_key));
+	bool ok = first && of_key;
+	for (size_t i = 0; ok && i < j->ids.n; i++)
+		first[i] = UINT32_MAX;
+	for (uint32_t i = 0; ok && i < c->members.n; i++)
+		if (c->members.v[i].collective != UINT32_MAX && first[c->members.v[i].collective] == UINT32_MAX)
+			first[c->members.v[i].collective] = i;
+	if (ok)
+		compare(j, first, of_key);
+	for (uint32_t k = 0; ok && k < nkeys; k++)
+		undone += of_key[k].counted && of_key[k].same < ALIKE_FRAC * of_key[k].members;
+	for (uint32_t i = 0; ok && undone && i < c->members.n; i++) {
+		struct ss_member *m = &c->members.v[i];
+		const struct alike *a = &of_key[c->ops.v[m->op].key];
+		if (m->collective != UINT32_MAX && a->counted && a->same < ALIKE_FRAC * a->members && is_counted(j, m))
+			m->collective = UINT32_MAX;
+	}
+	if (ok && undone)
+		renumber(j, first);
+	free(first);
+	free(of_key);
+	return ok && (!undone || ss_cluster_note(c, true,
+						 "collectives of %u groups are not joined: they can only be counted, and less than 90%% "
+						 "of them are of one kind and size on all hosts",
+						 undone));
+}
+
 /* ---- of each collective ---- */
 
 /* Members by collective, within one by device. */
@@ -245,8 +330,9 @@ static void describe(struct ss_cluster *c, const struct joining *j, uint32_t *mo
 			one = one && (host == SS_NO_HOST || host == c->devices.v[m->device].host);
 			host = c->devices.v[m->device].host;
 			k->bytes = op->bytes > k->bytes ? op->bytes : k->bytes;
-			if (k->step == SS_NO_STEP && m->step != UINT32_MAX)
-				k->step = c->step_nums.v[m->step];
+			uint32_t step = c->keys.v[c->order[k->first + n]].step;
+			if (k->step == SS_NO_STEP && step != UINT32_MAX)
+				k->step = c->step_nums.v[step];
 		}
 		k->expected = expected_of(c, k);
 		k->group_host = one && k->expected <= c->hosts.v[host].ndevices ? host : SS_NO_HOST;
@@ -286,7 +372,7 @@ bool ss_cluster_join(struct ss_cluster *c)
 		const struct ss_cluster_device *dev = &c->devices.v[d];
 		bool stepped = false;
 		for (uint32_t i = 0; i < dev->nmembers; i++) {
-			const struct ss_member *m = &c->members.v[dev->first_member + i];
+			const struct ss_member_key *m = &c->keys.v[dev->first_member + i];
 			stepped |= m->step != UINT32_MAX || m->seq >= 0 || (c->by_run && m->run != UINT32_MAX);
 		}
 		j.from_end[d] = !stepped;
@@ -297,10 +383,11 @@ bool ss_cluster_join(struct ss_cluster *c)
 	for (size_t i = 0; i < c->ops.n; i++)
 		nkeys = c->ops.v[i].key >= nkeys ? c->ops.v[i].key + 1 : nkeys;
 	uint32_t *most = calloc((size_t)nkeys + 1, sizeof(*most));
-	ok = ok && most && order_members(c, (uint32_t)j.ids.n);
+	ok = ok && most && undo_unlike(&j, nkeys) && order_members(c, (uint32_t)j.ids.n);
 	if (ok)
 		describe(c, &j, most);
 	ok = ok && note_losses(c, &j, any);
+	ss_vec_free(&c->keys);
 	free(most);
 	free(j.from_end);
 	ss_vec_free(&j.ids);

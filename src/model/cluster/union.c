@@ -27,10 +27,12 @@ static bool keep(struct ss_cluster *c, struct ss_str s, struct ss_str *out)
 	return k != SS_NONE;
 }
 
+/* Sizes of PyTorch's are those of single executions: those of other sizes are other operations. */
 static struct ss_str op_text(struct uniting *u, const struct ss_skel_op *o)
 {
-	return ss_arena_printf(&u->scratch, "%u %u " SS_FMT "\n" SS_FMT "\n" SS_FMT, (unsigned)o->kind, (unsigned)o->expected,
-			       SS_ARG(o->name), SS_ARG(o->program), SS_ARG(o->groups));
+	uint64_t bytes = ss_str_starts(o->groups, SS_STR("torch:")) ? o->bytes : 0;
+	return ss_arena_printf(&u->scratch, "%u %u %llu " SS_FMT "\n" SS_FMT "\n" SS_FMT, (unsigned)o->kind, (unsigned)o->expected,
+			       (unsigned long long)bytes, SS_ARG(o->name), SS_ARG(o->program), SS_ARG(o->groups));
 }
 
 static bool add_groups(struct uniting *u, const struct ss_skel_op *o, struct ss_cluster_op *to)
@@ -72,6 +74,8 @@ static uint32_t add_op(struct uniting *u, const struct ss_skel_op *o)
 	uint32_t k = text.p ? ss_strmap_add(&u->op_texts, text) : SS_NONE;
 	if (k == SS_NONE)
 		return SS_NONE;
+	if (k >= SS_MOST_CLUSTER_OPS)
+		return SS_NONE;
 	if (k < c->ops.n) {
 		c->ops.v[k].bytes = o->bytes > c->ops.v[k].bytes ? o->bytes : c->ops.v[k].bytes;
 		return k;
@@ -107,16 +111,16 @@ static bool add_device(struct uniting *u, uint32_t part, uint32_t index, const s
 	}
 	for (size_t i = 0; i < d->comms.n; i++) {
 		const struct ss_skel_comm *v = &d->comms.v[i];
-		struct ss_member m = { .arrive_ps = v->begin_ps, .end_ps = v->end_ps, .device = at, .op = ops[v->op],
-				       .run = UINT32_MAX, .seq = v->seq < 0 || v->seq > INT32_MAX ? -1 : (int32_t)v->seq,
+		struct ss_member m = { .arrive_ps = v->begin_ps, .end_ps = v->end_ps, .device = at, .op = ops[v->op] & (SS_MOST_CLUSTER_OPS - 1),
 				       .collective = UINT32_MAX, .waited = v->waited, .async = v->async };
+		struct ss_member_key k = { .run = UINT32_MAX, .seq = v->seq < 0 || v->seq > INT32_MAX ? -1 : (int32_t)v->seq };
 		if (v->run) {
-			m.run = ss_u64map_add(&u->runs, (uint64_t)v->run, c->nruns);
-			if (m.run == SS_NONE)
+			k.run = ss_u64map_add(&u->runs, (uint64_t)v->run, c->nruns);
+			if (k.run == SS_NONE)
 				return false;
-			c->nruns += m.run == c->nruns;
+			c->nruns += k.run == c->nruns;
 		}
-		if (!add_step_num(u, v->step, &m.step) || !ss_vec_push(&c->members, m))
+		if (!add_step_num(u, v->step, &k.step) || !ss_vec_push(&c->members, m) || !ss_vec_push(&c->keys, k))
 			return false;
 	}
 	return true;
