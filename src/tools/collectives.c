@@ -197,6 +197,7 @@ static bool fill_clocks(struct ss_result *out, const struct ss_cluster *c)
 struct entry {
 	struct ss_str op;
 	enum ss_comm kind;
+	uint64_t bytes;
 	uint32_t collective;
 };
 
@@ -208,6 +209,8 @@ static int by_op(const void *a, const void *b)
 		return order;
 	if (x->kind != y->kind)
 		return x->kind < y->kind ? -1 : 1;
+	if (x->bytes != y->bytes)
+		return x->bytes < y->bytes ? -1 : 1;
 	return x->collective < y->collective ? -1 : x->collective > y->collective;
 }
 
@@ -233,14 +236,12 @@ static bool add_op(struct summing *s, const struct entry *e, size_t n)
 {
 	const struct ss_cluster *c = s->c;
 	struct ss_table *t = s->t;
-	uint64_t bytes = 0;
 	size_t top = 0;
 	memset(s->last, 0, (c->hosts.n + 1) * sizeof(*s->last));
 	for (size_t i = 0; i < n; i++) {
 		const struct ss_collective *k = &c->collectives.v[e[i].collective];
 		s->transfers[i] = ss_ps_us(k->transfer_ps);
 		s->waits[i] = waits_of(c, k).most_us;
-		bytes = k->bytes > bytes ? k->bytes : bytes;
 		if (k->is_clear)
 			s->last[c->devices.v[c->members.v[k->last].device].host]++;
 	}
@@ -250,7 +251,7 @@ static bool add_op(struct summing *s, const struct entry *e, size_t n)
 		return false;
 	ss_set_str(t, OP_OP, e->op);
 	ss_set_str(t, OP_KIND, ss_str_from(ss_comm_name(e->kind)));
-	ss_set_i64(t, OP_BYTES, (int64_t)bytes);
+	ss_set_i64(t, OP_BYTES, (int64_t)e->bytes);
 	ss_set_i64(t, OP_N, (int64_t)n);
 	set_figures(t, OP_T_MEAN, s->transfers, n);
 	set_figures(t, OP_W_MEAN, s->waits, n);
@@ -273,12 +274,12 @@ static bool fill_ops(struct ss_result *out, const struct ss_cluster *c)
 	bool ok = v && s.transfers && s.waits && s.last && s.t;
 	for (uint32_t i = 0; ok && i < n; i++) {
 		const struct ss_cluster_op *op = &c->ops.v[c->collectives.v[i].op];
-		v[i] = (struct entry){ op->name, op->kind, i };
+		v[i] = (struct entry){ op->name, op->kind, c->collectives.v[i].bytes, i };
 	}
 	if (ok && n)
 		qsort(v, n, sizeof(*v), by_op);
 	for (size_t i = 0, k; ok && i < n; i = k) {
-		for (k = i + 1; k < n && v[k].kind == v[i].kind && ss_str_eq(v[k].op, v[i].op);)
+		for (k = i + 1; k < n && v[k].kind == v[i].kind && v[k].bytes == v[i].bytes && ss_str_eq(v[k].op, v[i].op);)
 			k++;
 		ok = add_op(&s, &v[i], k - i);
 	}

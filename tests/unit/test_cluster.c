@@ -386,8 +386,10 @@ static void any_skeleton_comes_back(void **state)
 		for (size_t i = 0; i < SS_COUNT(ops); i++)
 			assert_true(ss_vec_push(&a.ops, ops[i]));
 		for (int64_t i = 0, t = 0; i < 20; i++)
-			assert_true(ss_vec_push(&a.events, ((struct ss_skel_host_event){ (t += any(9999)) * unit, (t + any(99)) * unit,
-					(uint32_t)any(300), (enum ss_skel_host_class)any(3) })));
+			assert_true(ss_vec_push(&a.events,
+						((struct ss_skel_host_event){ (t += any(9999)) * unit, (t + any(99)) * unit,
+									      (uint32_t)any(300),
+									      (enum ss_skel_host_class)any(3) })));
 		for (size_t i = 0; i < 3; i++)
 			add_any_device(&a, unit, i * 100);
 		assert_ok(ss_skeleton_pack(&a, &packed, &err));
@@ -396,7 +398,8 @@ static void any_skeleton_comes_back(void **state)
 		for (size_t i = 0; i < 3; i++)
 			assert_same_device(&a.devices.v[i], &b.devices.v[i]);
 		for (size_t i = 0; i < 20; i++)
-			assert_true(a.events.v[i].begin_ps == b.events.v[i].begin_ps && a.events.v[i].end_ps == b.events.v[i].end_ps &&
+			assert_true(a.events.v[i].begin_ps == b.events.v[i].begin_ps &&
+				    a.events.v[i].end_ps == b.events.v[i].end_ps &&
 				    a.events.v[i].thread == b.events.v[i].thread && a.events.v[i].cls == b.events.v[i].cls);
 		ss_skeleton_free(&a);
 		ss_skeleton_free(&b);

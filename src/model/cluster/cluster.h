@@ -75,6 +75,7 @@ struct ss_cluster_op {
 	enum ss_group_scope scope;
 	uint32_t groups;	/* index into `groups` */
 	uint32_t key;		/* equal for what may be one collective on different hosts */
+	uint32_t like;		/* equal for what groups do side by side: the same, of as many and as much */
 };
 
 /* One device's part in a collective. */

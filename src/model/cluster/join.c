@@ -265,10 +265,11 @@ static bool undo_unlike(struct joining *j, uint32_t nkeys)
 		renumber(j, first);
 	free(first);
 	free(of_key);
-	return ok && (!undone || ss_cluster_note(c, true,
-						 "collectives of %u groups are not joined: they can only be counted, and less than 90%% "
-						 "of them are of one kind and size on all hosts",
-						 undone));
+	return ok && (!undone ||
+		      ss_cluster_note(c, true,
+				      "collectives of %u groups are not joined: they can only be counted, and less than 90%% of "
+				      "them are of one kind and size on all hosts",
+				      undone));
 }
 
 /* ---- of each collective ---- */
@@ -339,10 +340,12 @@ static void describe(struct ss_cluster *c, const struct joining *j, uint32_t *mo
 		uint32_t *most = &most_of_key[c->ops.v[k->op].key];
 		*most = k->n > *most ? k->n : *most;
 	}
-	/* Where nothing says how many there should be: as many as ever came. */
+	/* Where nothing says how many there should be: as many as ever came, and all if that is who came. */
 	for (uint32_t i = 0; i < c->collectives.n; i++) {
 		struct ss_collective *k = &c->collectives.v[i];
 		uint32_t most = most_of_key[c->ops.v[k->op].key];
+		if (most == c->devices.n && c->ndevices_expected < UINT32_MAX)
+			most = (uint32_t)c->ndevices_expected;
 		k->expected = k->expected ? k->expected : most;
 		k->expected = k->expected < k->n ? k->n : k->expected;
 		if (k->expected > 1 && k->group_host != SS_NO_HOST && k->expected > c->hosts.v[k->group_host].ndevices)

@@ -162,6 +162,25 @@ static bool fill_excess(struct judging *j)
 	return true;
 }
 
+#define LEAST_FOR_CHANGES 6 /* steps */
+
+/*
+ * What a host's own time varies by from one step to the next, of all hosts: excesses that grow, or
+ * come and go, are no noise. `of_host` has room for the steps, `all` for all of them.
+ */
+static double sigma_of_changes(const struct judging *j, double *of_host, double *all)
+{
+	size_t nh = j->s->hosts.n, ns = j->s->steps.n, n = 0;
+	for (size_t h = 0; h < nh; h++) {
+		for (size_t s = 0; s + 1 < ns; s++)
+			of_host[s] = j->s->excess_ps[(s + 1) * nh + h] - j->s->excess_ps[s * nh + h];
+		double middle = ss_median(of_host, ns - 1);
+		for (size_t s = 0; s + 1 < ns; s++)
+			all[n++] = fabs(of_host[s] - middle);
+	}
+	return SS_MAD_TO_SIGMA * ss_median(all, n) / sqrt(2);
+}
+
 /* Median excess and its noise of each host; the noise of all; the usual length of a step. */
 static void estimate(struct judging *j)
 {
@@ -180,6 +199,8 @@ static void estimate(struct judging *j)
 		host->noise_us = SS_MAD_TO_SIGMA * ss_median(of_host, ns) * 1e-6;
 	}
 	j->sigma_ps = SS_MAD_TO_SIGMA * ss_median(all, n);
+	if (ns >= LEAST_FOR_CHANGES)
+		j->sigma_ps = fmin(j->sigma_ps, sigma_of_changes(j, of_host, all));
 	for (size_t s = 0; s < ns; s++)
 		of_host[s] = (double)j->s->steps.v[s].length_ps;
 	j->step_ps = ss_median(of_host, ns);
@@ -235,11 +256,17 @@ static bool count_last(struct judging *j)
 /* ---- networks ---- */
 
 /* Collectives of one operation in one step: those of its groups. */
+struct timed {
+	const struct ss_collective *k;
+	uint32_t like;
+};
+
 static int by_op_step(const void *a, const void *b)
 {
-	const struct ss_collective *const *x = a, *const *y = b;
-	if ((*x)->op != (*y)->op)
-		return (*x)->op < (*y)->op ? -1 : 1;
+	const struct timed *m = a, *n = b;
+	const struct ss_collective *const *x = &m->k, *const *y = &n->k;
+	if (m->like != n->like)
+		return m->like < n->like ? -1 : 1;
 	if ((*x)->step != (*y)->step)
 		return (*x)->step < (*y)->step ? -1 : 1;
 	if ((*x)->nth != (*y)->nth)
@@ -248,20 +275,20 @@ static int by_op_step(const void *a, const void *b)
 }
 
 /* A host that is in all slow groups of this operation and step counts once. */
-static void count_slow_groups(struct judging *j, const struct ss_collective *const *v, size_t n, uint32_t *slow, uint32_t *mark)
+static void count_slow_groups(struct judging *j, const struct timed *v, size_t n, uint32_t *slow, uint32_t *mark)
 {
 	struct ss_cluster *c = j->c;
 	uint32_t nslow = 0;
 	for (size_t i = 0; i < n; i++)
-		j->scratch[i] = (double)v[i]->transfer_ps;
+		j->scratch[i] = (double)v[i].k->transfer_ps;
 	double middle = ss_median(j->scratch, n);
 	memset(mark, 0, c->hosts.n * sizeof(*mark));
 	for (size_t i = 0; i < n; i++) {
-		if ((double)v[i]->transfer_ps <= SLOW_LINK * middle + SLOW_LINK_PS)
+		if ((double)v[i].k->transfer_ps <= SLOW_LINK * middle + SLOW_LINK_PS)
 			continue;
 		nslow++;
-		for (uint32_t m = 0, host = SS_NO_HOST; m < v[i]->n; m++) {
-			uint32_t own = c->devices.v[c->members.v[c->order[v[i]->first + m]].device].host;
+		for (uint32_t m = 0, host = SS_NO_HOST; m < v[i].k->n; m++) {
+			uint32_t own = c->devices.v[c->members.v[c->order[v[i].k->first + m]].device].host;
 			mark[own] += own != host;
 			host = own;
 		}
@@ -277,7 +304,7 @@ static void count_slow_groups(struct judging *j, const struct ss_collective *con
 static bool find_slow_link(struct judging *j, uint32_t *host)
 {
 	struct ss_cluster *c = j->c;
-	const struct ss_collective **v = calloc(c->collectives.n + 1, sizeof(*v));
+	struct timed *v = calloc(c->collectives.n + 1, sizeof(*v));
 	uint32_t *slow = calloc(c->hosts.n + 1, sizeof(*slow)), *mark = calloc(c->hosts.n + 1, sizeof(*mark)), total = 0;
 	bool ok = v && slow && mark;
 	size_t n = 0, best = 0, second = 0;
@@ -285,12 +312,13 @@ static bool find_slow_link(struct judging *j, uint32_t *host)
 	for (size_t i = 0; ok && i < c->collectives.n; i++) {
 		const struct ss_collective *k = &c->collectives.v[i];
 		if (k->n == k->expected && k->n > 1 && !k->is_bound)
-			v[n++] = k;
+			v[n++] = (struct timed){ k, c->ops.v[k->op].like };
 	}
 	if (ok && n)
 		qsort(v, n, sizeof(*v), by_op_step);
 	for (size_t i = 0, to; ok && i < n; i = to) {
-		for (to = i + 1; to < n && v[to]->op == v[i]->op && v[to]->step == v[i]->step && v[to]->nth == v[i]->nth;)
+		const struct ss_collective *k = v[i].k;
+		for (to = i + 1; to < n && v[to].like == v[i].like && v[to].k->step == k->step && v[to].k->nth == k->nth;)
 			to++;
 		if (to - i < 3)
 			continue;
@@ -372,24 +400,48 @@ static int32_t one_device(const struct judging *j, size_t place)
 	return apart >= SAME_FRAC * n ? j->c->devices.v[best].ordinal : -1;
 }
 
-static enum ss_straggler_pattern pattern_of(const struct judging *j, size_t place)
+/* Does it grow over these steps, and by more than it is in the mean? */
+static bool grows(const double *x, const double *y, size_t n, double *scratch)
 {
-	size_t nh = j->s->hosts.n, ns = j->s->steps.n;
-	double scratch[SS_THEIL_SEN_SCRATCH], *x = j->scratch, *y = j->scratch + ns, sx = 0, sy = 0, sxx = 0, syy = 0, sxy = 0;
-	for (size_t s = 0; s < ns; s++) {
-		x[s] = (double)s;
-		y[s] = j->s->excess_ps[s * nh + place];
-		sx += x[s];
-		sy += y[s];
+	double sx = 0, sy = 0, sxx = 0, syy = 0, sxy = 0, count = (double)n;
+	for (size_t i = 0; i < n; i++) {
+		sx += x[i];
+		sy += y[i];
 	}
-	for (size_t s = 0; s < ns; s++) {
-		double dx = x[s] - sx / (double)ns, dy = y[s] - sy / (double)ns;
+	for (size_t i = 0; i < n; i++) {
+		double dx = x[i] - sx / count, dy = y[i] - sy / count;
 		sxx += dx * dx;
 		syy += dy * dy;
 		sxy += dx * dy;
 	}
-	double slope = ss_theil_sen(x, y, ns, (double)(ns - 1) / 4, scratch);
-	if (slope * (double)(ns - 1) > sy / (double)ns && sxx > 0 && syy > 0 && sxy / sqrt(sxx * syy) > DRIFT_CORRELATION)
+	if (!(sxx > 0) || !(syy > 0) || sxy / sqrt(sxx * syy) <= DRIFT_CORRELATION)
+		return false;
+	double span = x[n - 1] - x[0];
+	return ss_theil_sen(x, y, n, span / 4, scratch) * span > sy / count;
+}
+
+/* Over all steps, or from one on: what it is small against does not hold up the others at first. */
+static bool is_drifting(const struct judging *j, size_t place)
+{
+	size_t nh = j->s->hosts.n, ns = j->s->steps.n, n = 0;
+	double scratch[SS_THEIL_SEN_SCRATCH], *x = j->scratch, *y = j->scratch + ns;
+	for (size_t s = 0; s < ns; s++) {
+		x[s] = (double)s;
+		y[s] = j->s->excess_ps[s * nh + place];
+	}
+	if (grows(x, y, ns, scratch))
+		return true;
+	for (uint32_t i = 0; i < j->nslow; i++) {
+		x[n] = (double)j->slow[i];
+		y[n++] = j->s->excess_ps[j->slow[i] * nh + place];
+	}
+	return n >= 4 && j->slow[n - 1] + 1 == ns && grows(x, y, n, scratch);
+}
+
+static enum ss_straggler_pattern pattern_of(const struct judging *j, size_t place)
+{
+	size_t ns = j->s->steps.n;
+	if (is_drifting(j, place))
 		return SS_PATTERN_DRIFTING;
 	if (j->s->hosts.v[place].culprit_steps >= CONSTANT_FRAC * (double)ns)
 		return SS_PATTERN_CONSTANT;
@@ -407,7 +459,7 @@ static enum ss_straggler_pattern pattern_of(const struct judging *j, size_t plac
 	 */
 	if (j->nslow == 2)
 		equal = equal && first - apart < j->s->steps.v[0].step && before + apart > j->s->steps.v[ns - 1].step;
-	return equal ? SS_PATTERN_PERIODIC : SS_PATTERN_INTERMITTENT;
+	return equal && apart > 1 ? SS_PATTERN_PERIODIC : SS_PATTERN_INTERMITTENT;
 }
 
 /* Probability of fewer than k of n, each with probability p. */
@@ -455,14 +507,15 @@ static bool accuse(struct judging *j, size_t place, struct ss_err *err)
 }
 
 /*
- * Several hosts have more work in each step: excesses are lasting, and the next is not far behind
- * the first.
+ * Several hosts have more work in each step: excesses are lasting, and the first is closer to the
+ * next than the hosts are apart. One that is late stands alone; all others are alike.
  */
 static bool is_uneven(struct judging *j)
 {
-	double first = -INFINITY, second = -INFINITY;
+	double first = -INFINITY, second = -INFINITY, least = INFINITY;
 	for (size_t h = 0; h < j->s->hosts.n; h++) {
 		double x = j->s->hosts.v[h].excess_us;
+		least = x < least ? x : least;
 		if (x > first) {
 			second = first;
 			first = x;
@@ -473,7 +526,7 @@ static bool is_uneven(struct judging *j)
 	for (size_t s = 0; s < j->s->steps.n; s++)
 		j->scratch[s] = (double)j->s->steps.v[s].lost_ps * 1e-6;
 	double loss = ss_median(j->scratch, j->s->steps.n);
-	return j->s->hosts.n > 2 && first > loss / 2 && first - second < first / 2;
+	return j->s->hosts.n > 2 && first > loss / 2 && first - second < (first - least) / 2;
 }
 
 /* ---- the verdict, in the order of what would be taken for something else ---- */
@@ -512,17 +565,22 @@ static bool judge(struct judging *j, struct ss_err *err)
 	double few = FEW_FRAC * (double)ns > 2 ? FEW_FRAC * (double)ns : 2;
 	if (j->nslow >= few)
 		return judge_losses(j, err);
-	bool lost = false;
-	for (size_t s = 0; s < ns; s++)
-		lost |= (double)j->s->steps.v[s].lost_ps > BALANCED_FRAC * (double)j->s->steps.v[s].length_ps;
+	const struct ss_straggler_step *worst = NULL;
+	for (size_t s = 0; s < ns; s++) {
+		const struct ss_straggler_step *st = &j->s->steps.v[s];
+		if ((double)st->lost_ps > BALANCED_FRAC * (double)st->length_ps && (!worst || st->lost_ps > worst->lost_ps))
+			worst = st;
+	}
 	v->steps_frac = (double)j->nslow / (double)ns;
 	v->lost_us_per_step = lost_of(j, SS_NO_HOST);
-	if (transfer_frac(j) > NETWORK_FRAC) {
+	if (!(worst && worst->slow) && transfer_frac(j) > NETWORK_FRAC) {
 		v->kind = SS_STRAGGLER_NETWORK;
 		v->cause = SS_LATE_BY_TRANSFER;
-	} else if (lost) {
+	} else if (worst) {
 		v->kind = SS_STRAGGLER_INCONCLUSIVE;
 		v->why = "steps were lost, but too few of them: more steps would tell";
+		v->host = worst->slow ? j->c->hosts.v[worst->host].name : SS_STR("");
+		return !worst->slow || ss_straggler_find_cause(j->c, j->x, j->s, worst->host, &v->cause, err);
 	}
 	return true;
 }

@@ -11,7 +11,7 @@
 struct uniting {
 	struct ss_cluster *c;
 	struct ss_u64map steps, runs; /* numbers to indices */
-	struct ss_strmap op_texts, keys, group_texts;
+	struct ss_strmap op_texts, keys, likes, group_texts;
 	struct ss_arena scratch;
 };
 
@@ -62,8 +62,13 @@ static bool add_key(struct uniting *u, struct ss_cluster_op *op, const struct ss
 	struct ss_str key = op->scope == SS_SCOPE_TORCH
 		? ss_arena_printf(&u->scratch, "t" SS_FMT, SS_ARG(o->groups))
 		: ss_arena_printf(&u->scratch, "x" SS_FMT "\n" SS_FMT, SS_ARG(o->name), SS_ARG(o->program));
+	uint64_t bytes = op->scope == SS_SCOPE_TORCH ? o->bytes : 0;
+	struct ss_str like = ss_arena_printf(&u->scratch, "%u %u %llu " SS_FMT "\n" SS_FMT, (unsigned)o->kind,
+					     (unsigned)o->expected, (unsigned long long)bytes, SS_ARG(o->name),
+					     SS_ARG(o->program));
 	op->key = key.p ? ss_strmap_add(&u->keys, key) : SS_NONE;
-	return op->key != SS_NONE;
+	op->like = like.p ? ss_strmap_add(&u->likes, like) : SS_NONE;
+	return op->key != SS_NONE && op->like != SS_NONE;
 }
 
 /* Index among the operations of all hosts; SS_NONE: memory is out. */
@@ -111,8 +116,8 @@ static bool add_device(struct uniting *u, uint32_t part, uint32_t index, const s
 	}
 	for (size_t i = 0; i < d->comms.n; i++) {
 		const struct ss_skel_comm *v = &d->comms.v[i];
-		struct ss_member m = { .arrive_ps = v->begin_ps, .end_ps = v->end_ps, .device = at, .op = ops[v->op] & (SS_MOST_CLUSTER_OPS - 1),
-				       .collective = UINT32_MAX, .waited = v->waited, .async = v->async };
+		struct ss_member m = { .arrive_ps = v->begin_ps, .end_ps = v->end_ps, .device = at, .collective = UINT32_MAX,
+				       .op = ops[v->op] & (SS_MOST_CLUSTER_OPS - 1), .waited = v->waited, .async = v->async };
 		struct ss_member_key k = { .run = UINT32_MAX, .seq = v->seq < 0 || v->seq > INT32_MAX ? -1 : (int32_t)v->seq };
 		if (v->run) {
 			k.run = ss_u64map_add(&u->runs, (uint64_t)v->run, c->nruns);
@@ -198,6 +203,7 @@ bool ss_cluster_unite(struct ss_cluster *c, struct ss_err *err)
 	ss_u64map_free(&u.runs);
 	ss_strmap_free(&u.op_texts);
 	ss_strmap_free(&u.keys);
+	ss_strmap_free(&u.likes);
 	ss_strmap_free(&u.group_texts);
 	ss_arena_release(&u.scratch);
 	return ok;

@@ -222,8 +222,8 @@ static int by_what(const void *a, const void *b)
 }
 
 /*
- * Operations of one name and step: each device's mean, the median of those, and the host's scaled
- * down to it.
+ * Operations of one name and step: each device's mean, the median of those of other hosts, and the
+ * host's scaled down to it. Of two hosts a median of both would be half way.
  */
 static void scale_group(const struct ss_what_if *w, const struct entry *v, size_t n, uint32_t host, double *means, double *scale)
 {
@@ -232,8 +232,11 @@ static void scale_group(const struct ss_what_if *w, const struct entry *v, size_
 		double sum = 0;
 		for (to = i; to < n && v[to].device == v[i].device; to++)
 			sum += (double)(w->g.nodes.v[v[to].node].end_ps - w->g.nodes.v[v[to].node].begin_ps);
-		means[nd++] = sum / (double)(to - i);
+		if (w->g.nodes.v[v[i].node].host != host)
+			means[nd++] = sum / (double)(to - i);
 	}
+	if (!nd)
+		return;
 	double middle = ss_median(means, nd);
 	for (size_t i = 0, to; i < n; i = to) {
 		double sum = 0;
@@ -297,14 +300,15 @@ static void sum_hosts(const struct ss_what_if *w, struct usual *of_host)
 	}
 }
 
-/* The median over hosts of their means; NAN: nobody has such. */
-static double median_host(const struct ss_what_if *w, const struct usual *of_host, unsigned cls, bool gaps, double *scratch)
+/* The median over the other hosts of their means; NAN: nobody has such. */
+static double median_host(const struct ss_what_if *w, const struct usual *of_host, uint32_t host, unsigned cls, bool gaps,
+			  double *scratch)
 {
 	size_t n = 0;
 	for (size_t h = 0; h < w->c->hosts.n; h++) {
 		const struct usual *u = &of_host[h];
 		uint64_t count = gaps ? u->gaps[cls] : u->events[cls];
-		if (count)
+		if (count && h != host)
 			scratch[n++] = (gaps ? u->gap_ps[cls] : u->event_ps[cls]) / (double)count;
 	}
 	return ss_median(scratch, n);
@@ -323,11 +327,11 @@ static bool replay_as_median(struct ss_what_if *w, uint32_t host, double *ps)
 		sum_hosts(w, of_host);
 	ok = ok && scale_operations(w, host, scale);
 	for (unsigned cls = 0; ok && cls < SS_LAG_CLASSES; cls++) {
-		double m = median_host(w, of_host, cls, true, scratch);
+		double m = median_host(w, of_host, host, cls, true, scratch);
 		lags[cls] = isnan(m) || m < 0 ? INT64_MAX : (int64_t)m;
 	}
 	for (unsigned cls = SS_HOST_INPUT_EVENT; ok && cls <= SS_HOST_LAUNCH_EVENT; cls++) {
-		double middle = median_host(w, of_host, cls, false, scratch);
+		double middle = median_host(w, of_host, host, cls, false, scratch);
 		for (size_t i = 0; i < w->g.nodes.n; i++) {
 			const struct ss_node *n = &w->g.nodes.v[i];
 			double d = (double)(n->end_ps - n->begin_ps);

@@ -16,7 +16,7 @@ enum ss_scenario {
 	SS_FREE_COMMUNICATION,	/* transfers take no time; waiting for who is late stays */
 	SS_PERFECT_INPUT,	/* input is always there */
 	SS_OP_TWICE_AS_FAST,	/* all executions of an operation, on all devices, take half */
-	SS_HOST_AS_MEDIAN,	/* operations, input, launches and gaps of a host take at most what the median host's do */
+	SS_HOST_AS_MEDIAN,	/* operations, input, launches and gaps of a host take at most the median of the other hosts */
 };
 const char *ss_scenario_name(enum ss_scenario scenario);
 

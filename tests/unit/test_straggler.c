@@ -1,0 +1,155 @@
+/*
+ * test_straggler.c - the rule of who holds up the others, on runs whose truth is known: one late
+ * host in all its patterns, uneven work, accidents.
+ */
+#include "unit/unit.h"
+
+#include "model/cluster/part.h"
+#include "model/cluster/straggler.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define US INT64_C(1000000)
+#define STEPS 16
+
+/* What a host computes longer in a step than the others, in us. */
+typedef int64_t excess_fn(int host, int step);
+
+struct run {
+	struct ss_shard shard;
+	struct ss_buf packed[8];
+	struct ss_str names[8];
+	struct ss_model m;
+};
+
+/* A little of everything, the same on every machine. */
+static int64_t noise(int host, int step)
+{
+	return (host * 7919 + step * 104729) % 5;
+}
+
+static void make_host(struct run *r, int host, int hosts, excess_fn *excess)
+{
+	struct ss_skeleton s = { .hostname = SS_STR(""), .note = SS_STR(""), .run = SS_STR("run"),
+				 .start_unix_ns = 1790000000000000000 };
+	struct ss_skel_device d = { .global = host };
+	int64_t t = 0;
+	s.host = ss_arena_printf(&s.arena, "host%d", host);
+	assert_true(ss_vec_push(&s.ops, ((struct ss_skel_op){ .name = SS_STR("all-reduce.1"), .program = SS_STR("jit"),
+			.groups = SS_STR("{}"), .cls = SS_SPAN_COLLECTIVE, .kind = SS_COMM_ALL_REDUCE, .bytes = 4000 })));
+	assert_true(ss_vec_push(&s.ops,
+				((struct ss_skel_op){ .name = SS_STR("fusion"), .program = SS_STR("jit"), .groups = SS_STR("") })));
+	for (int step = 0; step < STEPS; step++) {
+		int64_t own = 1000 + noise(host, step) + excess(host, step), most = 0;
+		for (int h = 0; h < hosts; h++) {
+			int64_t other = 1000 + noise(h, step) + excess(h, step);
+			most = other > most ? other : most;
+		}
+		int64_t end = t + (most + 50) * US;
+		assert_true(ss_vec_push(&d.spans, ((struct ss_skel_span){ t, t + own * US, 1, SS_NO_LAUNCH, 0 })));
+		assert_true(ss_vec_push(&d.comms, ((struct ss_skel_comm){ .begin_ps = t + own * US, .end_ps = end, .step = step,
+									   .seq = -1, .launch = SS_NO_LAUNCH, .waited = true })));
+		assert_true(ss_vec_push(&d.steps, ((struct ss_skel_step){ step, t, end })));
+		t = end;
+	}
+	assert_true(ss_vec_push(&s.devices, d));
+	assert_ok(ss_skeleton_pack(&s, &r->packed[host], &err));
+	ss_skeleton_free(&s);
+}
+
+static void assert_verdict(int hosts, excess_fn *excess, enum ss_straggler_kind kind, const char *host,
+			   enum ss_straggler_pattern pattern)
+{
+	struct run r = { .shard = { .count = 1, .run = SS_STR("run"), .label = SS_STR("run"), .nhosts = (uint64_t)hosts } };
+	struct ss_straggler_verdict v;
+	struct ss_err err = { 0 };
+	r.shard.hosts = r.names;
+	for (int h = 0; h < hosts; h++) {
+		make_host(&r, h, hosts, excess);
+		struct ss_str path = ss_arena_printf(&r.shard.arena, "run/host%d.xplane.pb", h);
+		r.names[h] = ss_arena_printf(&r.shard.arena, "host%d", h);
+		assert_true(ss_vec_push(&r.shard.v, ((struct ss_part_host){ .index = (uint64_t)h, .path = path,
+									     .packed = ss_buf_get(&r.packed[h]) })));
+	}
+	assert_true(ss_model_init_shard(&r.m, &r.shard, &err));
+	assert_true(ss_straggler_verdict(&r.m, &v, &err));
+	assert_string_equal(ss_straggler_kind_name(v.kind), ss_straggler_kind_name(kind));
+	assert_string_equal(ss_straggler_pattern_name(v.pattern), ss_straggler_pattern_name(pattern));
+	assert_str(v.host, host);
+	ss_model_release(&r.m);
+	ss_shard_free(&r.shard);
+	for (int h = 0; h < hosts; h++)
+		ss_buf_free(&r.packed[h]);
+}
+
+static int64_t nobody(int host, int step)
+{
+	(void)host;
+	(void)step;
+	return 0;
+}
+
+static int64_t always(int host, int step)
+{
+	(void)step;
+	return host == 2 ? 200 : 0;
+}
+
+static int64_t every_fourth(int host, int step)
+{
+	return host == 1 && step % 4 == 3 ? 300 : 0;
+}
+
+static int64_t growing(int host, int step)
+{
+	return host == 1 ? 20 * step : 0;
+}
+
+/* Hidden at first, then growing to the end. */
+static int64_t growing_late(int host, int step)
+{
+	return host == 3 && step > 8 ? 60 * (step - 8) : 0;
+}
+
+static int64_t uneven(int host, int step)
+{
+	static const int64_t more[] = { 0, 8, 68, -56, -77 };
+	(void)step;
+	return more[host % 5];
+}
+
+static int64_t changing(int host, int step)
+{
+	return step % 2 && host == step / 2 % 4 ? 300 : 0;
+}
+
+static int64_t once(int host, int step)
+{
+	return host == 2 && step == 7 ? 400 : 0;
+}
+
+static void rules(void **state)
+{
+	(void)state;
+	assert_verdict(4, nobody, SS_STRAGGLER_BALANCED, "", SS_PATTERN_NONE);
+	assert_verdict(4, always, SS_STRAGGLER_ONE, "host2", SS_PATTERN_CONSTANT);
+	assert_verdict(4, every_fourth, SS_STRAGGLER_ONE, "host1", SS_PATTERN_PERIODIC);
+	assert_verdict(4, growing, SS_STRAGGLER_ONE, "host1", SS_PATTERN_DRIFTING);
+	assert_verdict(2, growing, SS_STRAGGLER_ONE, "host1", SS_PATTERN_DRIFTING);
+	assert_verdict(4, growing_late, SS_STRAGGLER_ONE, "host3", SS_PATTERN_DRIFTING);
+	assert_verdict(5, uneven, SS_STRAGGLER_UNEVEN, "", SS_PATTERN_NONE);
+	assert_verdict(4, changing, SS_STRAGGLER_ROTATING, "", SS_PATTERN_NONE);
+	/* One step is an accident; who it was is said all the same. */
+	assert_verdict(4, once, SS_STRAGGLER_INCONCLUSIVE, "host2", SS_PATTERN_NONE);
+	/* Of one host nothing is said. */
+	assert_verdict(1, nobody, SS_STRAGGLER_BALANCED, "", SS_PATTERN_NONE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rules),
+	};
+	return RUN_TESTS(tests);
+}
