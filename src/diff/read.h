@@ -40,7 +40,7 @@ struct ss_sample ss_diff_grid_sample(const struct ss_diff_grid *g, size_t row, c
 void ss_diff_grid_free(struct ss_diff_grid *g);
 
 #define SS_DIFF_MOST_CELLS ((size_t)4 << 20)
-#define SS_DIFF_MOST_COLUMNS 4096
+#define SS_DIFF_MOST_COLUMNS 512
 
 /* A program, opened for its operations. */
 struct ss_diff_program {
