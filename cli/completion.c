@@ -52,6 +52,8 @@ static void bash(void)
 	      stdout);
 	words(" ");
 	fputs("' -- \"$cur\"))\n"
+	      "	elif [[ $cmd == track && $COMP_CWORD == 2 ]]; then\n"
+	      "		COMPREPLY=($(compgen -W 'add show check' -- \"$cur\"))\n"
 	      "	elif [[ $cmd == completion ]]; then\n"
 	      "		COMPREPLY=($(compgen -W 'bash zsh fish' -- \"$cur\"))\n"
 	      "	elif [[ $cur == -* ]]; then\n"
@@ -62,6 +64,7 @@ static void bash(void)
 	      "		tool) o+=' --run --host --format --param --table --output --color' ;;\n"
 	      "		tools) o+=' --run --color' ;;\n"
 	      "		runs) o+=' --all --quick --steps' ;;\n"
+	      "		track) o+=' --label --time --metric --where --last --format --color' ;;\n"
 	      "		diff) o+=' --base --new --runs --host --steps --band --alpha --per-example --anyway "
 	      "--by --format --table "
 	      "--output --color' ;;\n"
@@ -136,6 +139,10 @@ static void zsh(void)
 	      "		'(-f --format)'{-f,--format}'[format]:format:(text json csv md junit github)' "
 	      "'(-o --output)'{-o,--output}'[file]:file:_files' \\\n"
 	      "		'--help[help]' '1:base:_files' '2:new:_files' ;;\n"
+	      "	track) _arguments '*'{-l,--label}'[label]:k=v:' '--time[time]:time:' '*'{-m,--metric}'[metric]:metric:' "
+	      "'*'{-w,--where}'[label]:k=v:' \\\n"
+	      "		'--last[runs]:number:' '(-f --format)'{-f,--format}'[format]:format:(text json csv)' '--help[help]' \\\n"
+	      "		'1:what:(add show check)' '2:history:_files' '*:profile:_files' ;;\n"
 	      "	help) _describe command commands ;;\n"
 	      "	completion) _values shell bash zsh fish ;;\n"
 	      "	esac\n"
@@ -156,7 +163,8 @@ static void fish(void)
 		quoted(ss_tools[i]->summary);
 		putchar('\n');
 	}
-	fputs("complete -c stepscope -n '__fish_seen_subcommand_from diff gate' -l base -r -d 'a run of the base'\n"
+	fputs("complete -c stepscope -n '__fish_seen_subcommand_from track' -a 'add show check'\n"
+	      "complete -c stepscope -n '__fish_seen_subcommand_from diff gate' -l base -r -d 'a run of the base'\n"
 	      "complete -c stepscope -n '__fish_seen_subcommand_from diff gate' -l new -r -d 'a run of the new side'\n"
 	      "complete -c stepscope -n '__fish_seen_subcommand_from diff gate' -l runs -x -a 'newest all'\n"
 	      "complete -c stepscope -n '__fish_seen_subcommand_from diff' -l by -x -a "

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -239,6 +240,64 @@ def bad_input(c, base):
     c.check('a cut file', code == 2 and 'new: ' in err or a and any('cut.xplane.pb' in n['text'] for n in a.all['notes']), (code, err, out[:300]))
 
 
+def history(c):
+    name = os.path.join(c.scratch, 'history.db')
+    paths = []
+    for i in range(16):
+        ops = runs.change(runs.program(), 'fusion.3', 1.3) if i >= 10 else None
+        outliers = {'outliers': tuple(range(24)), 'outlier_us': 900} if i == 4 else {}    # one bad run is no change
+        paths.append(os.path.join(c.scratch, 'tracked', f'run{i}.xplane.pb'))
+        runs.write(paths[-1], seed=50 + i, ops=ops, **outliers)
+
+    def add(to, numbers, **labels):
+        for i in numbers:
+            code, _, err = c.run(['track', 'add', to, paths[i], '--time', f'2026-11-{i + 1:02}T10:00:00Z', '--label', f'commit=c{i}',
+                                  *[x for k, v in labels.items() for x in ('--label', f'{k}={v}')]])
+            c.check(f'track add {i}', code == 0 and 'added' in err, err)
+    add(name, range(10))
+    code, out, _ = c.run(['track', 'check', name])
+    c.check('nothing changed', code == 0 and 'No change' in out, out)
+    add(name, range(10, 16), branch='slow')
+    code, out, _ = c.run(['track', 'check', name, '--format', 'json', '--last', '6'])
+    a = Answer(json.loads(out))
+    row = a.rows('changes')[0]
+    c.check('since when', code == 1 and row['label_commit'] == 'c10' and row['last_good'] == paths[9] and row['worse'] and
+            abs(row['delta_frac'] - 0.075) < 0.02 and (row['runs_before'], row['runs_after']) == (10, 6), (code, a.rows('changes')))
+    c.check('one change in each of two metrics', sorted(r['metric'] for r in a.rows('changes')) == ['mean_step_time', 'step_time'], a.rows('changes'))
+    c.check('not lately', c.run(['track', 'check', name, '--last', '3'])[0] == 0)
+    code, _, err = c.run(['track', 'add', name, paths[0]])
+    c.check('the same profile twice is one', code == 0 and 'already there' in err, err)
+    code, out, _ = c.run(['track', 'show', name, '--format', 'csv', '--metric', 'compute', '--where', 'branch=slow'])
+    rows = list(csv.DictReader(io.StringIO(out)))
+    c.check('figures with a label', code == 0 and len(rows) == 6 and rows[0]['labels'] == 'branch=slow, commit=c10', out)
+    c.check('too few runs', c.run(['track', 'check', name, '--where', 'branch=slow'])[0] == 2)
+    c.check('an unknown metric', c.run(['track', 'check', name, '--metric', 'speed'])[0] == 2)
+    better = os.path.join(c.scratch, 'better.db')
+    for i, k in enumerate([*range(10, 16), *range(6)]):
+        c.run(['track', 'add', better, paths[k], '--time', str(1000 + i)])
+    c.check('faster is no alarm', c.run(['track', 'check', better, '--last', '6'])[0] in (0,))
+    several = [subprocess.Popen([c.binary, 'track', 'add', os.path.join(c.scratch, 'shared.db'), p], stderr=subprocess.DEVNULL) for p in paths[:6]]
+    c.check('several writers wait for each other', all(p.wait() == 0 for p in several))
+    code, out, _ = c.run(['track', 'show', os.path.join(c.scratch, 'shared.db'), '--format', 'csv', '--metric', 'step_time'])
+    c.check('and nothing is lost', out.count('\n') == 7, out)
+    text, other = os.path.join(c.scratch, 'text.db'), os.path.join(c.scratch, 'other.db')
+    with open(text, 'w') as f:
+        f.write('no database ' * 200)
+    with sqlite3.connect(other) as db:
+        db.execute('CREATE TABLE run(id)')
+    db.close()
+    for bad in (text, other):
+        with open(bad, 'rb') as f:
+            before = f.read()
+        c.check('a file that is something else', c.run(['track', 'add', bad, paths[0]])[0] == 1 and c.run(['track', 'check', bad])[0] == 2)
+        with open(bad, 'rb') as f:
+            c.check('is left as it is', f.read() == before)
+    c.check('no file', c.run(['track', 'check', os.path.join(c.scratch, 'none.db')])[0] == 2 and not os.path.exists(os.path.join(c.scratch, 'none.db')))
+    for args in ([], ['remove', name], ['add', name], ['add', name, paths[0], '--label', 'x'], ['add', name, paths[0], '--time', 'noon'],
+                 ['show', name, '--format', 'yaml']):
+        c.check(f'track {args}', c.run(['track', *args])[0] == 2)
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__)
     ap.add_argument('--bin', required=True)
@@ -250,6 +309,7 @@ def main():
         limits(c, base, slow)
         formats(c, base, slow)
         bad_input(c, base)
+        history(c)
     print(f'{c.passed} passed, {c.failed} failed')
     sys.exit(c.failed > 0)
 

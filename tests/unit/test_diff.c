@@ -6,6 +6,7 @@
 
 #include "diff/gate.h"
 #include "diff/match.h"
+#include "statistics/change_points.h"
 #include "statistics/compare.h"
 
 #include <math.h>
@@ -161,6 +162,37 @@ static void limits_are_read(void **state)
 	assert_int_equal(ss_gate_verdict(&g), SS_GATE_NO_VERDICT);
 }
 
+static void changes_of_a_history(void **state)
+{
+	struct ss_change_point c[64];
+	double v[60];
+	int alarms = 0, found = 0, exact = 0;
+	(void)state;
+	state_of_draws = 777;
+	for (int trial = 0; trial < 200; trial++) {
+		for (size_t i = 0; i < 60; i++)
+			v[i] = 100 + normal();
+		v[trial % 60] *= 1.5; /* one value is no level */
+		alarms += ss_change_points(v, 60, 0.001, 0.01, c) > 0;
+		for (size_t i = 30; i < 60; i++)
+			v[i] *= 1.03;
+		size_t n = ss_change_points(v, 60, 0.001, 0.01, c);
+		found += n == 1;
+		exact += n == 1 && c[0].at >= 28 && c[0].at <= 32;
+	}
+	if (alarms > 10 || found < 190 || exact < 180)
+		fail_msg("of 200: %d false alarms, %d changes of 3 %% found, %d at their place", alarms, found, exact);
+	for (size_t i = 0; i < 60; i++) /* a drift of 10 % over all */
+		v[i] = (100 + normal()) * (1 + 0.1 * (double)i / 60);
+	assert_true(ss_change_points(v, 60, 0.001, 0.01, c) >= 1);
+	assert_int_equal(ss_change_points(v, 0, 0.001, 0.01, c), 0);
+	assert_int_equal(ss_change_points(v, 7, 0.001, 0.01, c), 0);
+	for (size_t i = 0; i < 60; i++) /* without noise */
+		v[i] = i < 20 ? 5 : i < 40 ? 7 : 6;
+	assert_int_equal(ss_change_points(v, 60, 0.001, 0.01, c), 2);
+	assert_true(c[0].at == 20 && c[1].at == 40 && fabs(c[1].before - 7) < 1e-9 && fabs(c[1].after - 6) < 1e-9);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -169,6 +201,7 @@ int main(void)
 		cmocka_unit_test(one_run_a_side_cannot_see_other_runs),
 		cmocka_unit_test(names_without_numbers),
 		cmocka_unit_test(limits_are_read),
+		cmocka_unit_test(changes_of_a_history),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

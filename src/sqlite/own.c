@@ -1,0 +1,145 @@
+/* own.c - see own.h. */
+#include "sqlite/own.h"
+
+#include "sqlite/db.h"
+
+#include <math.h>
+#include <sqlite3.h>
+#include <stdio.h>
+
+#define WAIT_MS 10000
+
+static bool fail(const struct ss_own_db *db, struct ss_err *err)
+{
+	int code = sqlite3_errcode(db->sqlite) & 0xff;
+	if (code == SQLITE_NOMEM)
+		return ss_fail_mem(err);
+	if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
+		return ss_fail(err, SS_EBUSY, "'%s': another program writes to it", db->path);
+	return ss_fail(err, code == SQLITE_NOTADB || code == SQLITE_CORRUPT || code == SQLITE_ERROR ? SS_EFORMAT : SS_EIO,
+		       "'%s': %s", db->path, sqlite3_errmsg(db->sqlite));
+}
+
+bool ss_own_run(struct ss_own_db *db, const char *sql, struct ss_err *err)
+{
+	return sqlite3_exec(db->sqlite, sql, NULL, NULL, NULL) == SQLITE_OK || fail(db, err);
+}
+
+static bool ask_number(struct ss_own_db *db, const char *sql, int64_t *out, struct ss_err *err)
+{
+	struct ss_own_query q;
+	bool row = false, ok = ss_own_prepare(&q, db, sql, err) && ss_own_next(&q, &row, err);
+	*out = ok && row ? ss_own_i64(&q, 0) : 0;
+	ss_own_end(&q);
+	return ok;
+}
+
+/* An empty file gets the tables; another writer may have made them meanwhile. */
+static bool make_tables(struct ss_own_db *db, const struct ss_own_kind *kind, struct ss_err *err)
+{
+	char head[80];
+	int64_t tables;
+	snprintf(head, sizeof(head), "PRAGMA application_id = %d; PRAGMA user_version = %d", kind->application_id,
+		 kind->version);
+	if (!ss_own_run(db, "BEGIN IMMEDIATE", err))
+		return false;
+	bool ok = ask_number(db, "SELECT count(*) FROM sqlite_schema", &tables, err) &&
+		  (tables || (ss_own_run(db, kind->schema, err) && ss_own_run(db, head, err)));
+	return ss_own_run(db, ok ? "COMMIT" : "ROLLBACK", ok ? err : NULL) && ok;
+}
+
+static bool check_kind(struct ss_own_db *db, const struct ss_own_kind *kind, bool create, struct ss_err *err)
+{
+	int64_t id, version, tables;
+	if (!ask_number(db, "SELECT count(*) FROM sqlite_schema", &tables, err))
+		return false;
+	if (!tables && create && !make_tables(db, kind, err))
+		return false;
+	if (!ask_number(db, "PRAGMA application_id", &id, err) || !ask_number(db, "PRAGMA user_version", &version, err))
+		return false;
+	if (id != kind->application_id)
+		return ss_fail(err, SS_EFORMAT, "'%s' is not %s", db->path, kind->what);
+	return version == kind->version ||
+	       ss_fail(err, SS_EFORMAT, "'%s' is of version %lld, and this program reads version %d", db->path,
+		       (long long)version, kind->version);
+}
+
+bool ss_own_open(struct ss_own_db *db, const char *path, const struct ss_own_kind *kind, bool create, struct ss_err *err)
+{
+	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | (create ? SQLITE_OPEN_CREATE : 0);
+	*db = (struct ss_own_db){ .path = path };
+	if (sqlite3_open_v2(path, &db->sqlite, flags, NULL) != SQLITE_OK) {
+		bool memory = !db->sqlite || sqlite3_errcode(db->sqlite) == SQLITE_NOMEM;
+		return memory ? ss_fail_mem(err)
+			      : ss_fail(err, SS_EIO, "cannot open '%s': %s", path, sqlite3_errmsg(db->sqlite));
+	}
+	ss_db_limit(db->sqlite);
+	sqlite3_busy_timeout(db->sqlite, WAIT_MS);
+	sqlite3_db_config(db->sqlite, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+	return check_kind(db, kind, create, err);
+}
+
+void ss_own_close(struct ss_own_db *db)
+{
+	sqlite3_close(db->sqlite);
+	db->sqlite = NULL;
+}
+
+bool ss_own_prepare(struct ss_own_query *q, struct ss_own_db *db, const char *sql, struct ss_err *err)
+{
+	*q = (struct ss_own_query){ .db = db };
+	return sqlite3_prepare_v2(db->sqlite, sql, -1, &q->stmt, NULL) == SQLITE_OK || fail(db, err);
+}
+
+void ss_own_bind_text(struct ss_own_query *q, int at, struct ss_str v)
+{
+	sqlite3_bind_text64(q->stmt, at, v.n ? v.p : "", v.n, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+void ss_own_bind_i64(struct ss_own_query *q, int at, int64_t v)
+{
+	sqlite3_bind_int64(q->stmt, at, v);
+}
+
+void ss_own_bind_f64(struct ss_own_query *q, int at, double v)
+{
+	if (isnan(v))
+		sqlite3_bind_null(q->stmt, at);
+	else
+		sqlite3_bind_double(q->stmt, at, v);
+}
+
+bool ss_own_next(struct ss_own_query *q, bool *row, struct ss_err *err)
+{
+	int code = sqlite3_step(q->stmt);
+	*row = code == SQLITE_ROW;
+	return code == SQLITE_ROW || code == SQLITE_DONE || fail(q->db, err);
+}
+
+void ss_own_again(struct ss_own_query *q)
+{
+	sqlite3_reset(q->stmt);
+	sqlite3_clear_bindings(q->stmt);
+}
+
+int64_t ss_own_i64(const struct ss_own_query *q, int col)
+{
+	return sqlite3_column_int64(q->stmt, col);
+}
+
+double ss_own_f64(const struct ss_own_query *q, int col)
+{
+	return sqlite3_column_type(q->stmt, col) == SQLITE_NULL ? (double)NAN : sqlite3_column_double(q->stmt, col);
+}
+
+struct ss_str ss_own_text(const struct ss_own_query *q, int col)
+{
+	const char *p = (const char *)sqlite3_column_text(q->stmt, col);
+	return (struct ss_str){ p ? p : "", p ? (size_t)sqlite3_column_bytes(q->stmt, col) : 0 };
+}
+
+void ss_own_end(struct ss_own_query *q)
+{
+	sqlite3_finalize(q->stmt);
+	q->stmt = NULL;
+}
