@@ -163,7 +163,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	if (!ss_input_report_make(&r, q, err))
 		return false;
 	return (max_infeed_core(q, &r, out) && ss_input_steps_table(&r, out) && host_ops(&r, out) &&
-		recommendation(out) && ss_input_diagnostics(&r, out, false)) ||
+		recommendation(out) && ss_input_diagnostics(&r, q, out, false)) ||
 	       ss_fail_mem(err);
 }
 

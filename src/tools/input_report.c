@@ -8,6 +8,7 @@
 
 #include "model/ops/ops.h"
 #include "model/steps/inferred.h"
+#include "model/torch/torch.h"
 
 #include <stdlib.h>
 
@@ -305,8 +306,17 @@ static bool add_errors(const struct ss_input_report *r, struct ss_table *t)
 	return true;
 }
 
+/* What marks steps, in the words of what was profiled. */
+static const char *marker(const struct ss_request *q)
+{
+	for (uint32_t i = 0; i < q->model->nhosts; i++)
+		if (!q->model->hosts[i]->described && ss_host_is_kineto(q->model->hosts[i]))
+			return "torch.profiler's step() does";
+	return "Keras and JAX's StepTraceAnnotation do";
+}
+
 /* How unmarked steps were inferred, and with which confidence. */
-static struct ss_str inferred_text(const struct ss_inferred *f, size_t nsteps, struct ss_arena *a)
+static struct ss_str inferred_text(const struct ss_request *q, const struct ss_inferred *f, size_t nsteps, struct ss_arena *a)
 {
 	static const struct {
 		const char *what, *where;
@@ -320,30 +330,31 @@ static struct ss_str inferred_text(const struct ss_inferred *f, size_t nsteps, s
 		[SS_INFERRED_FROM_WHOLE] = { "", "" },
 	};
 	if (f->how == SS_INFERRED_FROM_WHOLE)
-		return SS_STR("No step marker was found, and nothing that repeats: the whole profile is shown as one "
-			      "step (confidence 0%). Mark the steps of your program (Keras and JAX's "
-			      "StepTraceAnnotation do), or profile for longer.");
+		return ss_arena_printf(a,
+				       "No step marker was found, and nothing that repeats: the whole profile is shown as "
+				       "one step (confidence 0%%). Mark the steps of your program (%s), or profile for longer.",
+				       marker(q));
 	return ss_arena_printf(a,
 			       "No step marker was found. The %zu steps shown were found by what repeats: from each %s "
 			       "'" SS_FMT "' on %s" SS_FMT " to the next (confidence %.0f%%). To be sure, mark the steps "
-			       "of your program (Keras and JAX's StepTraceAnnotation do).",
+			       "of your program (%s).",
 			       nsteps, words[f->how].what, SS_ARG(f->name), words[f->how].where, SS_ARG(f->place),
-			       100 * f->confidence_frac);
+			       100 * f->confidence_frac, marker(q));
 }
 
-static bool add_inferred(const struct ss_input_report *r, struct ss_table *t)
+static bool add_inferred(const struct ss_input_report *r, const struct ss_request *q, struct ss_table *t)
 {
 	const struct ss_inferred *f = &r->steps->inferred;
 	if (f->how == SS_INFERRED_NOT)
 		return true;
-	struct ss_str text = inferred_text(f, r->steps->n, t->arena);
+	struct ss_str text = inferred_text(q, f, r->steps->n, t->arena);
 	return text.p && ss_table_prop(t, "steps_found_by", ss_inferred_from_name(f->how)) &&
 	       ss_table_prop_num(t, "steps_confidence", "Confidence in the steps", SS_UNIT_PERCENT,
 				 100 * f->confidence_frac, "%.0f%%") &&
 	       add_message(t, "WARNING", text);
 }
 
-bool ss_input_diagnostics(const struct ss_input_report *r, struct ss_result *out, bool profile)
+bool ss_input_diagnostics(const struct ss_input_report *r, const struct ss_request *q, struct ss_result *out, bool profile)
 {
 	struct ss_table *t = ss_result_table(out, "diagnostics", "Diagnostics", diagnostics_cols,
 					     SS_COUNT(diagnostics_cols));
@@ -352,17 +363,17 @@ bool ss_input_diagnostics(const struct ss_input_report *r, struct ss_result *out
 	for (size_t i = 0; profile && i < r->env->nwarnings; i++)
 		if (!add_message(t, "WARNING", r->env->warnings[i]))
 			return false;
+	struct ss_str unknown = ss_arena_printf(t->arena,
+						"No step marker was found, so step times are unknown. Mark the steps of your "
+						"program (%s), or profile for longer than one step.",
+						marker(q));
 	if (r->steps->n == 0 &&
-	    !add_message(
-		    t, "WARNING",
-		    r->steps->no_common
-			    ? SS_STR("The hosts have no step in common: they were not profiled at "
-				     "the same time, or the profile is "
-				     "shorter than a step. Profile all hosts together, for longer.")
-			    : SS_STR("No step marker was found, so step times are unknown. Mark "
-				     "the steps of your program (Keras and "
-				     "JAX's StepTraceAnnotation do), or profile for longer than "
-				     "one step.")))
+	    !(unknown.p && add_message(t, "WARNING",
+				       r->steps->no_common ?
+					       SS_STR("The hosts have no step in common: they were not profiled at the same time, "
+						      "or the profile is shorter than a step. Profile all hosts together, for "
+						      "longer.") :
+					       unknown)))
 		return false;
-	return add_inferred(r, t) && (!profile || add_errors(r, t));
+	return add_inferred(r, q, t) && (!profile || add_errors(r, t));
 }

@@ -48,6 +48,6 @@ bool ss_input_steps_table(const struct ss_input_report *r, struct ss_result *out
  * Append the table "diagnostics": what the steps tell, and with `profile` also what the profiles
  * themselves said.
  */
-bool ss_input_diagnostics(const struct ss_input_report *r, struct ss_result *out, bool profile);
+bool ss_input_diagnostics(const struct ss_input_report *r, const struct ss_request *q, struct ss_result *out, bool profile);
 
 #endif

@@ -463,7 +463,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	if (!latencies(q, r.env->is_training, out, err))
 		return false;
 	return (ss_result_table(out, "normalized", "", NULL, 0) &&
-		ss_input_diagnostics(&r, out, true)) ||
+		ss_input_diagnostics(&r, q, out, true)) ||
 	       ss_fail_mem(err);
 }
 

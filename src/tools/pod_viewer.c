@@ -359,7 +359,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 		  places(&env->places, out) && collectives(steps, out);
 	if (!ok)
 		return ss_fail_mem(err);
-	return ss_pod_channels(q->model, steps, out, err) && (ss_input_diagnostics(&said, out, false) || ss_fail_mem(err));
+	return ss_pod_channels(q->model, steps, out, err) && (ss_input_diagnostics(&said, q, out, false) || ss_fail_mem(err));
 }
 
 /* The longest step, what most of it is, and how unequal the cores are in it. */

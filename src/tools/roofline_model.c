@@ -417,7 +417,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	struct ss_input_report said = { .env = c.env, .steps = c.steps };
 	return (begin_table(&c, out) && properties(&c, has_device) &&
 		(!has_device || (add_pass(&c, true) && add_pass(&c, false))) &&
-		ss_input_diagnostics(&said, out, false)) ||
+		ss_input_diagnostics(&said, q, out, false)) ||
 	       ss_fail_mem(err);
 }
 

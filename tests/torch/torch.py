@@ -138,6 +138,51 @@ def bad_input(binary, scratch):
     return wrong
 
 
+def clocks(binary, scratch):
+    """Times in nanoseconds among microseconds: they are told and left out, the others stay where they are."""
+    path = os.path.join(scratch, 'clocks.json')
+    op = {'ph': 'X', 'cat': 'cpu_op', 'pid': 1, 'tid': 1, 'dur': 20}
+    events = [{**op, 'name': 'aten::mm', 'ts': 1700000000000000 + 50 * i, 'args': {'External id': i + 1}} for i in range(9)]
+    events += [{**op, 'name': 'aten::far', 'ts': 1700000000000000000 + i} for i in range(2)]
+    with open(path, 'w') as f:
+        json.dump({'schemaVersion': 1, 'traceEvents': events}, f)
+    answer, why = ask(binary, {'tool': 'operators'}, path)
+    if not answer:
+        return [why]
+    said = ' '.join(n['text'] for n in answer['notes'])
+    found = rows({'table': 'by_name', 'key': ['name'], 'cols': ['calls', 'cpu_total_us']}, answer)
+    return ([] if 'cannot be microseconds' in said and '2 events' in said else [f'notes: {said}']) + (
+        [] if found == {('aten::mm',): [9, 180]} else [f'operators: {found}'])
+
+
+def long_text(binary, scratch):
+    """A text longer than a value can be, alone and packed: it is passed over, and what stands around it is shown."""
+    wrong = []
+    op = '{"ph":"X","cat":"cpu_op","name":"%s","pid":1,"tid":1,"ts":%d,"dur":5,"args":{"External id":1}}'
+    text = '{"schemaVersion":1,"traceEvents":[' + ','.join((op % ('aten::a', 10), op % ('x' * (40 << 20), 20), op % ('aten::b', 30))) + ']}'
+    for name, opened in (('long.json', open), ('long.json.gz', gzip.open)):
+        path = os.path.join(scratch, name)
+        with opened(path, 'wt') as f:
+            f.write(text)
+        answer, why = ask(binary, {'tool': 'operators'}, path)
+        found = rows({'table': 'by_name', 'key': ['name'], 'cols': ['calls']}, answer) if answer else why
+        said = ' '.join(n['text'] for n in answer['notes']) if answer else ''
+        wrong += [] if found == {('aten::a',): [1], ('aten::b',): [1]} and 'longer than 16 MiB' in said else [f'{name}: {found} {said}']
+    return wrong
+
+
+def hostile_pickle(binary, scratch):
+    """A snapshot that would run a command if Python loaded it: nothing runs, the opcode is named."""
+    path, mark = os.path.join(scratch, 'evil.pickle'), os.path.join(scratch, 'ran')
+    with open(path, 'wb') as f:
+        f.write(b'\x80\x04}(\x8c\x08segments]\x8c\x0ddevice_tracescposix\nsystem\n(\x8c' + bytes([len(mark) + 6]) + b'touch ' +
+                mark.encode() + b'tRu.')
+    done = subprocess.run([binary, 'summary', path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    answer, why = ask(binary, {'tool': 'memory_snapshot'}, path)
+    said = done.stdout + why + ' '.join(n['text'] for n in (answer or {}).get('notes', []))
+    return ([f'it ran: {said}'] if os.path.exists(mark) else []) + ([] if 'GLOBAL' in said else [f'the opcode is not named: {said}'])
+
+
 def spans(binary, scratch):
     """Two recordings of a worker are two runs, of which the newest answers, whatever the files are called and when they were copied."""
     folder = os.path.join(scratch, 'spans')
@@ -175,7 +220,7 @@ def main():
                     failed += bool(wrong)
                     for line in wrong[:5]:
                         print(f'{label}: {block["tool"]} {block["table"]}: {line}')
-        for check in (bad_input, spans):
+        for check in (bad_input, clocks, long_text, hostile_pickle, spans):
             wrong = check(binary, scratch)
             passed += not wrong
             failed += bool(wrong)

@@ -28,6 +28,18 @@ bool ss_host_is_torch(const struct ss_host *h)
 	return false;
 }
 
+bool ss_host_is_kineto(const struct ss_host *h)
+{
+	static const struct ss_str own[] = { SS_STR_INIT("External id"), SS_STR_INIT("Ev Idx"), SS_STR_INIT("Python id"),
+					     SS_STR_INIT("Record function id") };
+	for (uint32_t i = 0; h->imported && i < h->nplanes; i++)
+		for (uint32_t k = 0; k < h->planes[i].x->nstat_meta; k++)
+			for (size_t n = 0; n < SS_COUNT(own); n++)
+				if (ss_str_ieq(h->planes[i].x->stat_meta[k].name, own[n]))
+					return true;
+	return false;
+}
+
 /* ---- what the trace says of itself ---- */
 
 static bool read_gpus(struct ss_torch *t, struct ss_str text)

@@ -160,8 +160,10 @@ struct ss_torch {
 };
 
 const struct ss_torch *ss_host_torch(struct ss_host *h, struct ss_err *err);
-/* May it be such a trace? Looks at names only. */
+/* May it be such a trace, or one of another profiler that is read as such? Looks at names only. */
 bool ss_host_is_torch(const struct ss_host *h);
+/* Did torch.profiler write it, whose arguments it has? */
+bool ss_host_is_kineto(const struct ss_host *h);
 
 static inline struct ss_str ss_torch_text(const struct ss_torch *t, uint32_t text)
 {
