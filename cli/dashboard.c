@@ -147,6 +147,8 @@ static void put_row(struct ss_buf *out, const struct cli_dashboard_host *h, doub
 	if (straggles(h, middle))
 		ss_buf_lit(out, "  straggler");
 	ss_buf_char(out, '\n');
+	if (h->sample.metrics.finding[0])
+		ss_buf_printf(out, "    %s\n", h->sample.metrics.finding);
 }
 
 static void now_text(char out[32])
@@ -250,7 +252,8 @@ static const char style[] =
 	"text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}"
 	"td{border-bottom:1px solid var(--line)}tr:last-child td{border-bottom:0}"
 	"th:first-child,td:first-child,th:last-child,.why{text-align:left}"
-	"th:first-child,td:first-child{padding-left:2px;font-weight:600}.why{color:var(--error);white-space:normal}"
+	"th:first-child,td:first-child{padding-left:2px;font-weight:600}"
+	".finding{font-weight:400;white-space:normal;max-width:60ch}.why{color:var(--error);white-space:normal}"
 	".slow td{background:var(--warn-bg)}mark{background:none;color:var(--warn);font-weight:600;font-size:11px}"
 	"svg{display:block}.line{fill:none;stroke:var(--accent);stroke-width:1.5}.area{fill:var(--wash)}"
 	"footer{color:var(--muted)}";
@@ -276,7 +279,13 @@ static void put_tr(struct ss_buf *out, const struct cli_dashboard_host *h, doubl
 	bool slow = straggles(h, middle);
 	ss_buf_z(out, slow ? "<tr class=\"slow\"><td>" : "<tr><td>");
 	ss_html_escape(out, ss_str_from(h->name));
-	ss_buf_z(out, slow ? " <mark>straggler</mark></td>" : "</td>");
+	ss_buf_z(out, slow ? " <mark>straggler</mark>" : "");
+	if (h->sample.ok && h->sample.metrics.finding[0]) {
+		ss_buf_lit(out, "<div class=\"finding\">");
+		ss_html_escape(out, ss_str_from(h->sample.metrics.finding));
+		ss_buf_lit(out, "</div>");
+	}
+	ss_buf_lit(out, "</td>");
 	for (size_t i = 0; h->sample.ok && i < SS_COUNT(columns); i++) {
 		print_value(text, h, &columns[i]);
 		ss_buf_printf(out, "<td>%s</td>", text);

@@ -15,6 +15,7 @@ static void read_metrics(struct cli_metrics *f, const struct ss_result *r)
 	const struct ss_prop *device = ss_result_find_prop(r, "device_type");
 	snprintf(f->device, sizeof(f->device), SS_FMT, SS_ARG(device ? device->text : SS_STR("")));
 	bool tpu = ss_str_starts(ss_str_from(f->device), SS_STR("TPU"));
+	snprintf(f->finding, sizeof(f->finding), SS_FMT, SS_ARG(r->conclusion.text));
 	f->cores = ss_result_number(r, "device_core_count");
 	f->mxu_percent = tpu ? ss_result_number(r, "mxu_utilization_percent") : NAN;
 	f->idle_percent = f->cores > 0 ? ss_result_number(r, "device_idle_time_percent") : NAN;
@@ -68,6 +69,8 @@ void cli_metrics_print(const struct cli_metrics *f, unsigned level, const char *
 		spread(indent, "Step time", " ms", f->step_ms_mean, f->step_ms_min, f->step_ms_max);
 	if (level > 1)
 		spread(indent, "Infeed percentage", "%", f->infeed_percent_mean, f->infeed_percent_min, f->infeed_percent_max);
+	if (f->finding[0])
+		printf("%s%s\n", indent, f->finding);
 }
 
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)

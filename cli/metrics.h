@@ -16,6 +16,7 @@ struct cli_metrics {
 	double idle_percent;		/* of the device's time */
 	double step_ms_mean, step_ms_min, step_ms_max;
 	double infeed_percent_mean, infeed_percent_min, infeed_percent_max; /* of the step time */
+	char finding[520];		/* the first finding: what holds the program up; "" */
 };
 
 /* Of one host of a run; `dir` is the run's directory. */

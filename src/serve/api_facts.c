@@ -6,6 +6,7 @@
 #include "model/device/env.h"
 #include "serve/call.h"
 #include "table/divide.h"
+#include "tools/findings.h"
 
 #include <math.h>
 
@@ -35,9 +36,8 @@ static const struct ss_tool *overview_tool(struct ss_err *err)
 }
 
 /* From the overview, so that list and page cannot disagree; what it computes the page needs next. */
-static void put_steps(struct ss_out *o, const struct ss_result *r)
+static void put_steps(struct ss_out *o, const struct ss_result *r, struct ss_str limit)
 {
-	const struct ss_prop *bottleneck = ss_result_find_prop(r, "bottleneck");
 	size_t nsteps = 0;
 	for (size_t i = 0; i < r->ntables; i++)
 		if (strcmp(r->tables[i].name, "steps") == 0)
@@ -48,7 +48,7 @@ static void put_steps(struct ss_out *o, const struct ss_result *r)
 	/* What is no percent at all is said as XProf says it, as the least double. */
 	double input_percent = ss_result_number(r, "infeed_percent_average");
 	number_member(o, "input_percent", nsteps ? (fabs(input_percent) < 1e-9 ? 0 : input_percent) : NAN);
-	text_member(o, "bottleneck", bottleneck ? bottleneck->text : SS_STR(""));
+	text_member(o, "limit", limit);
 }
 
 /* `arg`: does somebody want to know the steps? That reads every event, the rest reads none. */
@@ -56,12 +56,14 @@ static bool make_run(struct ss_model *m, void *arg, struct ss_arena *arena, stru
 {
 	const bool *steps = arg;
 	const struct ss_tool *overview = overview_tool(err);
-	bool ok = overview && (!*steps || ss_model_gather(m, overview->facts, err));
+	unsigned facts = overview ? overview->facts | overview->conclude_facts : 0;
+	bool ok = overview && (!*steps || ss_model_gather(m, facts, err));
 	const struct ss_env *env = ok ? ss_model_env(m, err) : NULL;
 	struct ss_request q = { .model = m, .arena = arena };
+	struct ss_verdict v = { 0 };
 	struct ss_result r;
 	ss_result_init(&r, arena);
-	if (!env || (*steps && !ss_tool_run(overview, &q, &r, err)))
+	if (!env || (*steps && (!ss_tool_run(overview, &q, &r, err) || !ss_findings_of(&v, m, arena, err))))
 		return false;
 	ss_out_lit(o, "{\"device\":");
 	ss_out_json_str(o, env->device_type);
@@ -70,7 +72,7 @@ static bool make_run(struct ss_model *m, void *arg, struct ss_arena *arena, stru
 	number_member(o, "hosts", env->host_count);
 	ss_out_printf(o, ",\"training\":%s", env->is_training ? "true" : "false");
 	if (*steps)
-		put_steps(o, &r);
+		put_steps(o, &r, v.nfindings ? ss_cause_title(v.findings[0].cause) : SS_STR(""));
 	ss_out_char(o, '}');
 	return true;
 }
@@ -112,7 +114,9 @@ static bool make_stored_run(struct ss_model *m, void *arg, struct ss_arena *aren
 	number_member(o, "cores", leading_number(&r, "device_core_count"));
 	number_member(o, "hosts", leading_number(&r, "host_count"));
 	ss_out_printf(o, ",\"training\":%s", training && ss_str_ieq(training->text, SS_STR("true")) ? "true" : "false");
-	put_steps(o, &r);
+	const struct ss_prop *level = ss_result_find_prop(&r, "bottleneck");
+	bool waits = level && ss_str_is(level->text, "host");
+	put_steps(o, &r, waits ? ss_cause_title(SS_CAUSE_INPUT) : SS_STR(""));
 	ss_out_char(o, '}');
 	return true;
 }
@@ -127,7 +131,7 @@ static bool reply_unknown(struct ss_call *c, struct ss_err *err)
 	ss_out_lit(&o, "{\"device\":\"\"");
 	text_member(&o, "hardware", ss_hardware_name(SS_HW_UNKNOWN));
 	ss_out_lit(&o, ",\"cores\":0,\"hosts\":0,\"training\":false");
-	put_steps(&o, &none);
+	put_steps(&o, &none, SS_STR(""));
 	ss_out_char(&o, '}');
 	return ss_reply_out(c, 200, "application/json", &o, err);
 }

@@ -6,6 +6,7 @@
  * went, input ops on the host, what to try, and problems. The classification and its thresholds are
  * in input_report.c, the host's side in model/steps/host_input.c.
  */
+#include "tools/findings.h"
 #include "tools/input_report.h"
 #include "tools/words.h"
 
@@ -167,13 +168,40 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	       ss_fail_mem(err);
 }
 
-/* The sentences stand with the steps, where XProf's clients look for them. */
-static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+/* What a stored answer says itself stands with its steps. */
+static bool conclude_stored(struct ss_result *out)
 {
 	static const char *const ids[] = { "input_conclusion", "output_conclusion", "device_collectives_statement",
 					   "kernel_launch_statement", "all_other_statement" };
-	(void)q;
-	return ss_say_props(out, ids, SS_COUNT(ids)) || ss_fail_mem(err);
+	return ss_say_props(out, ids, SS_COUNT(ids));
+}
+
+/* The share of the time in steps that goes to waiting for data, where that is no finding. */
+static bool say_little_input(struct ss_result *out, const struct ss_verdict *v)
+{
+	double frac = v->window_ps ? (double)v->class_ps[SS_TIME_INPUT] / (double)v->window_ps : 0;
+	if (!v->window_ps)
+		return ss_result_say(out, SS_STR("No time was recorded in which the program could wait for data."));
+	return ss_result_say(out, ss_arena_printf(out->arena, "Steps wait for an input pipeline during %.1f%% of the time.",
+						  100 * frac));
+}
+
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	struct ss_verdict v;
+	if (!ss_findings_of(&v, q->model, q->arena, err))
+		return false;
+	const struct ss_verdict_finding *input = ss_finding_of_cause(&v, SS_CAUSE_INPUT);
+	bool ok = !v.hosts ? conclude_stored(out) : input ? ss_result_say(out, input->text) : say_little_input(out, &v);
+	for (size_t i = 0; ok && input && i < input->nadvice; i++)
+		ok = ss_result_say(out, input->advice[i]);
+	/* What limits it then. */
+	if (ok && v.nfindings && &v.findings[0] != input)
+		ok = ss_result_say(out, v.findings[0].text);
+	if (input)
+		out->conclusion.mood = input == &v.findings[0] ? SS_MOOD_BAD : SS_MOOD_WARN;
+	out->conclusion.see = v.nfindings ? "smart_suggestion" : NULL;
+	return ok || ss_fail_mem(err);
 }
 
 const struct ss_tool ss_tool_input_pipeline_analyzer = {
@@ -185,4 +213,5 @@ const struct ss_tool ss_tool_input_pipeline_analyzer = {
 	.facts = SS_FACTS_ENV | SS_FACTS_OPS | SS_FACTS_STEPS | SS_FACTS_INFERRED_STEPS,
 	.run = run,
 	.conclude = conclude,
+	.conclude_facts = SS_FINDINGS_FACTS,
 };

@@ -43,9 +43,9 @@ static const char *other_level(double share)
 	return share >= HIGH_OTHER ? "high" : share >= SOME_OTHER ? "moderate" : "no";
 }
 
-static struct ss_verdict unknown_input(void)
+static struct ss_statement unknown_input(void)
 {
-	return (struct ss_verdict){
+	return (struct ss_statement){
 		"unknown",
 		SS_STR("No step was measured, so it cannot be told whether the program waits for "
 		       "input. "
@@ -53,9 +53,9 @@ static struct ss_verdict unknown_input(void)
 	};
 }
 
-static struct ss_verdict no_verdict(const char *level)
+static struct ss_statement no_statement(const char *level)
 {
-	return (struct ss_verdict){ level, SS_STR("") };
+	return (struct ss_statement){ level, SS_STR("") };
 }
 
 /* GPU and CPU. */
@@ -68,17 +68,17 @@ static void judge_parts(struct ss_input_report *r, struct ss_arena *a)
 		whole += r->parts[i].step_ms;
 	}
 	r->input = unknown_input();
-	r->collectives = r->launch = r->other = no_verdict("no");
+	r->collectives = r->launch = r->other = no_statement("no");
 	if (!(whole > 0))
 		return;
 	double input = percent(sum[SS_STEP_PART_INPUT], whole),
 	       other = percent(sum[SS_STEP_PART_OTHER], whole);
 	double collectives = percent(sum[SS_STEP_PART_COLLECTIVES], whole),
 	       launch = percent(sum[SS_STEP_PART_KERNEL_LAUNCH], whole);
-	r->input = (struct ss_verdict){ input_level(input), SS_STR("") };
+	r->input = (struct ss_statement){ input_level(input), SS_STR("") };
 	r->other.level = other_level(other);
 	if (input < SOME_INPUT && other >= SOME_OTHER) {
-		r->input = (struct ss_verdict){
+		r->input = (struct ss_statement){
 			"both",
 			ss_arena_printf(a,
 					"%.1f%% of the step time is neither computing, communicating "
@@ -145,13 +145,13 @@ static void judge_tpu(struct ss_input_report *r, struct ss_arena *a)
 {
 	struct tpu_shares s = tpu_shares(r);
 	r->input = unknown_input();
-	r->output = r->collectives = r->other = r->launch = no_verdict("no");
+	r->output = r->collectives = r->other = r->launch = no_statement("no");
 	if (!(s.whole_ms > 0))
 		return;
 	r->input.level = input_level(s.input);
 	r->input.text = input_text(a, r->input.level, s.input);
 	if (s.output >= SOME_INPUT)
-		r->output = (struct ss_verdict){
+		r->output = (struct ss_statement){
 			s.output >= HIGH_INPUT ? "host" : "both",
 			ss_arena_printf(a,
 					"%.1f%% of the step time is spent sending results to the "
@@ -159,7 +159,7 @@ static void judge_tpu(struct ss_input_report *r, struct ss_arena *a)
 					s.output),
 		};
 	if (s.idle >= SOME_IDLE)
-		r->other = (struct ss_verdict){
+		r->other = (struct ss_statement){
 			"yes",
 			ss_arena_printf(a,
 					"%.1f %% of the step time the TensorCores are idle for "
@@ -169,7 +169,7 @@ static void judge_tpu(struct ss_input_report *r, struct ss_arena *a)
 					s.idle),
 		};
 	if (s.compute + s.sync - s.input >= SOME_COLLECTIVES)
-		r->collectives = (struct ss_verdict){
+		r->collectives = (struct ss_statement){
 			"yes",
 			ss_arena_printf(a,
 					"%.1f %% of the step time goes to waiting for other cores "
@@ -244,7 +244,7 @@ const struct ss_steps *ss_request_steps(const struct ss_request *q, bool whole_o
 bool ss_input_report_make(struct ss_input_report *r, const struct ss_request *q, struct ss_err *err)
 {
 	double transfer_ratio = 0;
-	*r = (struct ss_input_report){ .env = ss_model_env(q->model, err) };
+	*r = (struct ss_input_report){ .env = ss_model_env(q->model, err), .as_xprof = q->as_xprof };
 	r->ops = r->env ? ss_model_ops(q->model, err) : NULL;
 	r->steps = r->ops ? ss_request_steps(q, true, err) : NULL;
 	if (!r->steps)
@@ -254,12 +254,14 @@ bool ss_input_report_make(struct ss_input_report *r, const struct ss_request *q,
 			  : read_part_rows(r, q->arena, &transfer_ratio)) ||
 	    !ss_host_input_of(&r->host, &r->ops->host, transfer_ratio, q->arena))
 		return ss_fail_mem(err);
+	if (!q->as_xprof)
+		return true;
 	if (by_category)
 		judge_tpu(r, q->arena);
 	else
 		judge_parts(r, q->arena);
 	r->next_step = next_step(r);
-	const struct ss_verdict *all[] = { &r->input, &r->output, &r->collectives, &r->launch,
+	const struct ss_statement *all[] = { &r->input, &r->output, &r->collectives, &r->launch,
 					   &r->other };
 	for (size_t i = 0; i < SS_COUNT(all); i++)
 		if (all[i]->level && !all[i]->text.p)

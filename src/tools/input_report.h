@@ -11,10 +11,10 @@
 #include "tools/tool.h"
 
 /*
- * Where a limit is: a class ("host", "both", "device", "unknown"; "high", "moderate", "no", "yes")
- * and a sentence for the user.
+ * Where XProf's clients are told that a limit is: a class ("host", "both", "device", "unknown"; "high", "moderate", "no",
+ * "yes") and a sentence. Made for them alone (as_xprof): everybody else is told the findings (findings.h).
  */
-struct ss_verdict {
+struct ss_statement {
 	const char *level;
 	struct ss_str text;
 };
@@ -26,8 +26,9 @@ struct ss_input_report {
 	struct ss_tpu_row *tpu;	   /* one a step; NULL unless steps are by category */
 	struct ss_part_row *parts; /* one a step; NULL where they are */
 	struct ss_host_input host;
-	struct ss_verdict input, output, collectives, launch, other;
+	struct ss_statement input, output, collectives, launch, other;
 	struct ss_str next_step;
+	bool as_xprof; /* else the five before, and what to read next, are not there */
 	/* Means over steps, ms: cores that had work, and the busier of both kinds. */
 	double tc_active_ms, sc_active_ms, active_step_ms;
 	double sc_step_ms, sc_idle_ms, sc_compute_ms;

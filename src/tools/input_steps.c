@@ -78,10 +78,21 @@ static bool step_time_props(const struct ss_input_report *r, struct ss_table *t,
 	return summary_props(t, step_time_ids, SS_UNIT_MS, ss_summary_of(v, r->steps->n), fmt);
 }
 
-static bool verdict_props(struct ss_table *t, const char *bottleneck, const char *statement,
-			  struct ss_str text)
+static bool statement_props(struct ss_table *t, const char *bottleneck, const char *statement,
+			    struct ss_str text)
 {
 	return ss_table_prop(t, bottleneck, text) && ss_table_prop(t, statement, text);
+}
+
+/* XProf's clients find the sentence under both names. */
+static bool part_statements(const struct ss_input_report *r, struct ss_table *t)
+{
+	return ss_table_prop(t, "input_conclusion", r->input.text) &&
+	       statement_props(t, "device_collectives_bottleneck", "device_collectives_statement",
+			       r->collectives.text) &&
+	       statement_props(t, "kernel_launch_bottleneck", "kernel_launch_statement", r->launch.text) &&
+	       statement_props(t, "all_other_bottleneck", "all_other_statement", r->other.text) &&
+	       ss_table_prop(t, "summary_nextstep", r->next_step);
 }
 
 static bool part_props_of(const struct ss_input_report *r, struct ss_table *t)
@@ -99,17 +110,8 @@ static bool part_props_of(const struct ss_input_report *r, struct ss_table *t)
 		    !prop(t, part_props[k].stddev, NULL, SS_UNIT_MS, s.stddev, "%.1f"))
 			return false;
 	}
-	/*
-	 * XProf's clients find the sentence under both names; the blank before "tooltip" is theirs
-	 * as well.
-	 */
-	return ss_table_prop(t, "input_conclusion", r->input.text) &&
-	       verdict_props(t, "device_collectives_bottleneck", "device_collectives_statement",
-			     r->collectives.text) &&
-	       verdict_props(t, "kernel_launch_bottleneck", "kernel_launch_statement",
-			     r->launch.text) &&
-	       verdict_props(t, "all_other_bottleneck", "all_other_statement", r->other.text) &&
-	       ss_table_prop(t, "summary_nextstep", r->next_step) &&
+	/* The blank before "tooltip" is that of XProf's clients. */
+	return (!r->as_xprof || part_statements(r, t)) &&
 	       ss_table_prop(t, "step_time_graph_column_ids",
 			     SS_STR("stepnum,deviceComputeTimeMs,deviceToDeviceTimeMs,"
 				    "deviceCollectivesTimeMs,hostComputeTimeMs,"
@@ -297,9 +299,9 @@ static bool tpu_props(const struct ss_input_report *r, struct ss_table *t)
 	       mean_prop(r, t, "tc_idle_ms_average", TPU_IDLE) &&
 	       mean_prop(r, t, "host_transfer_ms_average", TPU_HOST) &&
 	       sparse_core_props(r, t) && active_props(r, t) &&
-	       ss_table_prop(t, "input_conclusion", r->input.text) &&
-	       ss_table_prop(t, "output_conclusion", r->output.text) &&
-	       ss_table_prop(t, "summary_nextstep", r->next_step) &&
+	       (!r->as_xprof || (ss_table_prop(t, "input_conclusion", r->input.text) &&
+				 ss_table_prop(t, "output_conclusion", r->output.text) &&
+				 ss_table_prop(t, "summary_nextstep", r->next_step))) &&
 	       ss_table_prop(
 		       t, "step_time_graph_column_ids",
 		       shows_scv0(r)

@@ -6,9 +6,9 @@
  * inference requests, an empty one, and problems. On TPUs XProf leaves the sentences of the
  * recommendation empty when there are steps; they are found with the steps there.
  */
-#include "tools/finding.h"
+#include "tools/findings.h"
 #include "tools/input_report.h"
-#include "tools/overview_words.h"
+#include "tools/words.h"
 
 #include "base/vec.h"
 #include "model/device/duty.h"
@@ -76,20 +76,22 @@ static double occurrences(const struct ss_op_db *db)
 	return n;
 }
 
+/* Of what was recorded; XProf's clients are told 0 of what was not. */
 static bool placement_props(struct ss_table *t, const struct ss_ops *ops,
-			    const struct ss_op_db *framework)
+			    const struct ss_op_db *framework, bool as_xprof)
 {
 	double host = occurrences(&ops->host), device = occurrences(framework), eager[2], all[2];
 	eager_time(&ops->host, &eager[0], &all[0]);
 	eager_time(framework, &eager[1], &all[1]);
-	return share_prop(t, "host_tf_op_percent", "Framework ops on the host", host,
-			  host + device) &&
-	       share_prop(t, "device_tf_op_percent", "Framework ops on the device", device,
-			  host + device) &&
-	       share_prop(t, "host_op_time_eager_percent", "Eager time on the host", eager[0],
-			  all[0]) &&
-	       share_prop(t, "device_op_time_eager_percent", "Eager time on the device", eager[1],
-			  all[1]);
+	bool ok = true;
+	if (as_xprof || host + device > 0)
+		ok = share_prop(t, "host_tf_op_percent", "Framework ops on the host", host, host + device) &&
+		     share_prop(t, "device_tf_op_percent", "Framework ops on the device", device, host + device);
+	if (ok && (as_xprof || all[0] > 0))
+		ok = share_prop(t, "host_op_time_eager_percent", "Eager time on the host", eager[0], all[0]);
+	if (ok && (as_xprof || all[1] > 0))
+		ok = share_prop(t, "device_op_time_eager_percent", "Eager time on the device", eager[1], all[1]);
+	return ok;
 }
 
 static bool precision_props(struct ss_table *t, const struct ss_steps *steps)
@@ -152,15 +154,17 @@ static bool sparse_core_props(struct ss_table *t, const struct ss_input_report *
 static bool analysis_props(struct ss_table *t, const struct ss_input_report *r, const struct ss_duty *duty,
 			   const struct ss_op_db *framework, bool gpu)
 {
+	bool tpu = r->env->hardware == SS_HW_TPU;
 	return ss_table_prop(t, "host_trace_level", SS_STR("0")) &&
-	       placement_props(t, r->ops, framework) &&
+	       placement_props(t, r->ops, framework, r->as_xprof) &&
 	       ss_table_prop(t, "remark_text", SS_STR("")) &&
 	       ss_table_prop(t, "remark_color", SS_STR("")) &&
 	       /* 0: no counter was read. XProf's clients want it, a person is not told. */
 	       percent_prop(t, "mxu_utilization_percent", r->env->mxu_percent > 0 ? "TPU matrix units" : NULL,
 			    r->env->mxu_percent) &&
 	       percent_prop(t, "hbm_utilization_percent", r->env->hbm_percent > 0 ? "HBM" : NULL, r->env->hbm_percent) &&
-	       sparse_core_props(t, r) && (gpu ? precision_props(t, r->steps) : tpu_props(t, r, duty));
+	       sparse_core_props(t, r) && (gpu ? precision_props(t, r->steps)
+				       : !(tpu || r->as_xprof) || tpu_props(t, r, duty));
 }
 
 static bool add_op(struct ss_table *t, const struct ss_op *op, const struct ss_op_db *db,
@@ -309,11 +313,11 @@ static struct ss_str precision_text(const struct ss_input_report *r, struct ss_a
  */
 static bool statements(const struct ss_input_report *r, struct ss_table *t)
 {
-	static const struct ss_verdict none = { "", { "", 0 } };
+	static const struct ss_statement none = { "", { "", 0 } };
 	bool hide = r->steps->by_category && r->steps->n;
-	const struct ss_verdict *input = hide ? &none : &r->input,
+	const struct ss_statement *input = hide ? &none : &r->input,
 				*launch = hide ? &none : &r->launch;
-	const struct ss_verdict *other = hide ? &none : &r->other,
+	const struct ss_statement *other = hide ? &none : &r->other,
 				*collectives = hide ? &none : &r->collectives;
 	const char *less = strcmp(input->level, "host") == 0	 ? "device"
 			   : strcmp(input->level, "device") == 0 ? "host"
@@ -334,7 +338,7 @@ static bool recommendation(const struct ss_input_report *r, struct ss_result *ou
 {
 	struct ss_table *t = ss_result_table(out, "recommendation", "Recommendation", tip_cols,
 					     SS_COUNT(tip_cols));
-	return t && statements(r, t) && tips(r, t);
+	return t && (!r->as_xprof || statements(r, t)) && tips(r, t);
 }
 
 static const struct ss_col latency_cols[] = {
@@ -467,6 +471,29 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	       ss_fail_mem(err);
 }
 
+/* What an overview that was stored says itself. */
+static bool conclude_stored(struct ss_result *out)
+{
+	static const char *const ids[] = {
+		"statement", "input_conclusion", "output_conclusion", "kernel_launch_statement",
+		"device_collectives_statement", "all_other_statement", "precision_statement", "tf_function_statement",
+		"eager_statement", "outside_compilation_statement",
+	};
+	return ss_say_props(out, ids, SS_COUNT(ids));
+}
+
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	struct ss_verdict v;
+	if (!ss_findings_of(&v, q->model, q->arena, err))
+		return false;
+	bool ok = v.hosts ? ss_findings_say(out, &v) : conclude_stored(out);
+	if (ok && !out->conclusion.text.n)
+		ok = ss_result_say(out, SS_STR("This profile has no events from which a bottleneck could be told."));
+	out->conclusion.see = v.nfindings ? "smart_suggestion" : NULL;
+	return ok || ss_fail_mem(err);
+}
+
 const struct ss_tool ss_tool_overview_page = {
 	.name = "overview_page",
 	.title = "Overview",
@@ -475,6 +502,6 @@ const struct ss_tool ss_tool_overview_page = {
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS | SS_TOOL_VISITS,
 	.facts = SS_FACTS_ENV | SS_FACTS_OPS | SS_FACTS_STEPS | SS_FACTS_INFERRED_STEPS | SS_FACTS_REQUESTS | SS_FACTS_DUTY,
 	.run = run,
-	.conclude = ss_overview_conclude,
-	.conclude_facts = SS_FINDING_FACTS,
+	.conclude = conclude,
+	.conclude_facts = SS_FINDINGS_FACTS,
 };

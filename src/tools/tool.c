@@ -1,12 +1,17 @@
 /* tool.c - running a tool; whether a profile has data for it. */
 #include "tools/tool.h"
 
+#include "verdict/verdict.h"
+
 bool ss_tool_run(const struct ss_tool *t, const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	/* XProf's clients are told of no steps that the program did not mark. */
 	unsigned facts = q->as_xprof ? t->facts & ~(unsigned)SS_FACTS_INFERRED_STEPS : t->facts;
 	if (q->for_people)
 		facts |= t->conclude_facts;
+	/* Who asks for this judges. */
+	if (facts & SS_FACTS_ATTRIBUTION)
+		facts |= ss_verdict_facts(q->model);
 	return ss_model_gather(q->model, facts, err) && t->run(q, out, err) && ss_tool_conclude(t, q, out, err);
 }
 

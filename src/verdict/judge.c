@@ -13,11 +13,21 @@
 struct ss_str ss_cause_name(enum ss_cause c)
 {
 	static const struct ss_str names[] = {
-#define CAUSE(id, name) SS_STR_INIT(name),
+#define CAUSE(id, name, title) SS_STR_INIT(name),
 #include "verdict/causes.def"
 #undef CAUSE
 	};
 	return names[c];
+}
+
+struct ss_str ss_cause_title(enum ss_cause c)
+{
+	static const struct ss_str titles[] = {
+#define CAUSE(id, name, title) SS_STR_INIT(title),
+#include "verdict/causes.def"
+#undef CAUSE
+	};
+	return titles[c];
 }
 
 /* ---- shares ---- */
@@ -314,7 +324,7 @@ static bool judge(struct ss_judge *j)
 
 unsigned ss_verdict_facts(const struct ss_model *m)
 {
-	return SS_FACTS_ATTRIBUTION | SS_FACTS_ENV | (m->nhosts > 1 ? SS_FACTS_CLUSTER : 0);
+	return SS_FACTS_ATTRIBUTION | SS_FACTS_ENV | SS_FACTS_MEMORY_PEAK | (m->nhosts > 1 ? SS_FACTS_CLUSTER : 0);
 }
 
 bool ss_verdict_make(struct ss_verdict *out, struct ss_model *m, struct ss_arena *arena, struct ss_err *err)
@@ -322,7 +332,8 @@ bool ss_verdict_make(struct ss_verdict *out, struct ss_model *m, struct ss_arena
 	struct ss_judge j = { .arena = arena, .out = out };
 	*out = (struct ss_verdict){ .framework = SS_STR(""), .device = SS_STR("") };
 	if (!ss_model_gather(m, ss_verdict_facts(m), err) || !(j.a = ss_model_attribution(m, err)) ||
-	    !(j.env = ss_model_env(m, err)) || (m->nhosts > 1 && !ss_straggler_verdict(m, &j.late, err)))
+	    !(j.env = ss_model_env(m, err)) || !(j.peak = ss_model_memory_peak(m, err)) ||
+	    (m->nhosts > 1 && !ss_straggler_verdict(m, &j.late, err)))
 		return false;
 	bool ok = judge(&j);
 	ss_vec_free(&j.found);

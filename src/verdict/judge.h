@@ -6,6 +6,7 @@
 
 #include "base/vec.h"
 #include "model/cluster/straggler.h"
+#include "model/runtime/memory.h"
 #include "verdict/verdict.h"
 
 #include <math.h>
@@ -24,6 +25,7 @@ struct ss_judge {
 	struct ss_arena *arena;
 	struct ss_judged_unit *units;
 	size_t nunits;
+	const struct ss_memory_peak *peak;
 	struct ss_straggler_verdict late; /* of several hosts whose collectives could be joined; nsteps 0: not known */
 	unsigned frameworks; /* bits of enum ss_framework; 0: unknown */
 	bool has_device, has_python;

@@ -21,9 +21,14 @@ static void say_full(struct ss_judge *j, const struct ss_memory_trend *m, const 
 	if (!f)
 		return;
 	f->subject = ss_say(j, "memory of " SS_FMT, SS_ARG(m->allocator));
-	f->text =
-		ss_say(j, "Memory is nearly full: at the peak %.1f GiB of %.1f GiB (%.1f%%) of " SS_FMT " are in use.",
-		       gib(m->peak_bytes), gib(m->capacity_bytes), 100 * frac, SS_ARG(m->allocator));
+	bool same = j->peak->op.n && ss_str_eq(j->peak->id, m->allocator) && j->peak->used_bytes == m->peak_bytes;
+	struct ss_str most = same ? ss_say(j, ", the most, %.1f GiB, for " SS_FMT, gib(j->peak->op_bytes),
+					   SS_ARG(ss_cut(j->peak->op, 120)))
+				  : SS_STR("");
+	f->text = ss_say(j,
+			 "Memory is nearly full: at the peak %.1f GiB of %.1f GiB (%.1f%%) of " SS_FMT " are in use" SS_FMT
+			 ".",
+			 gib(m->peak_bytes), gib(m->capacity_bytes), 100 * frac, SS_ARG(m->allocator), SS_ARG(most));
 	ss_prove(j, f, "memory in use at the peak", (double)m->peak_bytes, "bytes", u, "memory_profile");
 	ss_prove(j, f, "memory of the device", (double)m->capacity_bytes, "bytes", u, "memory_profile");
 }

@@ -11,13 +11,14 @@
 #include "model/attribution/attribution.h"
 
 enum ss_cause {
-#define CAUSE(id, name) SS_CAUSE_##id,
+#define CAUSE(id, name, title) SS_CAUSE_##id,
 #include "verdict/causes.def"
 #undef CAUSE
 	SS_CAUSE_COUNT
 };
 
-struct ss_str ss_cause_name(enum ss_cause c);
+struct ss_str ss_cause_name(enum ss_cause c);	/* "host_code" */
+struct ss_str ss_cause_title(enum ss_cause c);	/* "The program's own code on the host" */
 
 #define SS_MOST_ADVICE 4
 #define SS_MOST_EVIDENCE 8

@@ -43,9 +43,7 @@ void ss_shape_smart_suggestion(struct ss_out *o, const struct ss_result *r)
 		html(o, ss_cell_str(t, i, "finding"));
 		markup(o, SS_STR("</p><ul>"));
 		for (; a < advice->nrows && (size_t)ss_cell_i64(advice, a, "suggestion") == i; a++) {
-			markup(o, SS_STR("<li><b>"));
-			html(o, ss_cell_str(advice, a, "title"));
-			markup(o, SS_STR(":</b> "));
+			markup(o, SS_STR("<li>"));
 			html(o, ss_cell_str(advice, a, "text"));
 			markup(o, SS_STR("</li>"));
 		}

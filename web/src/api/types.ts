@@ -30,7 +30,7 @@ export interface RunFacts {
 	step_ms?: number | null;
 	step_ms_deviation?: number | null;
 	input_percent?: number | null;
-	bottleneck?: string;
+	limit?: string;
 }
 
 export interface Division {

@@ -112,12 +112,9 @@ function RunRow({ run, now_s }: { run: Run; now_s: number }) {
 	);
 }
 
-const LIMITED: Readonly<Record<string, string>> = { host: "waits for input", both: "waits for input in part" };
-
 function StepTime({ facts }: { facts: RunFacts }) {
 	if (facts.steps === undefined) return <span class="muted">…</span>;
 	if (!facts.steps || typeof facts.step_ms !== "number") return <span class="muted">no steps</span>;
-	const waits = LIMITED[facts.bottleneck ?? ""];
 	return (
 		<>
 			<span data-step={facts.step_ms}>{time_ps(facts.step_ms * 1e9)}</span>{" "}
@@ -125,7 +122,7 @@ function StepTime({ facts }: { facts: RunFacts }) {
 				{(facts.step_ms_deviation ?? 0) > 0 ? `± ${time_ps((facts.step_ms_deviation ?? 0) * 1e9)}, ` : ""}
 				{count(facts.steps)} {facts.steps === 1 ? "step" : "steps"}
 			</span>
-			{waits && <div class="run-waits">{waits}</div>}
+			{facts.limit && <div class="run-waits">{facts.limit}</div>}
 		</>
 	);
 }

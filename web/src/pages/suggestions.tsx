@@ -7,7 +7,6 @@ import type { Result, TableData, Tool } from "../api/types";
 import { percent } from "../base/format";
 import { toolHref } from "../base/url";
 import { Verdict } from "../widgets/conclusion";
-import { filterFor } from "../widgets/grid_model";
 import { Notes } from "../widgets/notes";
 import { RichText } from "../widgets/rich_text";
 import { AnswerPage } from "./answer";
@@ -22,6 +21,7 @@ export function SuggestionsPage({ session }: { session: Session }) {
 function Suggestions({ result, session }: { result: Result; session: Session }) {
 	const t = table(result, "suggestions");
 	const titles = strings(t, "title") ?? [];
+	const share = numbers(t, "percent")?.[0] ?? NaN;
 	if (!t?.nrows)
 		return (
 			<>
@@ -81,7 +81,7 @@ function Suggestion({ result, t, at, session }: { result: Result; t: TableData; 
 							<tr>
 								<th>Figure</th>
 								<th class="num">Value</th>
-								<th>Condition</th>
+								<th>Host</th>
 								<th>See</th>
 							</tr>
 						</thead>
@@ -90,113 +90,29 @@ function Suggestion({ result, t, at, session }: { result: Result; t: TableData; 
 								<tr key={r}>
 									<td>{text(evidence, "figure", r)}</td>
 									<td class="num" data-evidence={r}>
-										{percent(numbers(evidence, "percent")?.[r] ?? NaN)}
+										{text(evidence, "value", r)}
 									</td>
-									<td class="muted">{text(evidence, "condition", r)}</td>
+									<td class="muted">{text(evidence, "host", r)}</td>
 									<td>
-										<ToolLink name={text(evidence, "tool", r)} tools={session.tools} figure={text(evidence, "figure", r)} />
+										<ProofLink link={text(evidence, "link", r)} tools={session.tools} />
 									</td>
 								</tr>
 							))}
 						</tbody>
 					</table>
-					<Operations t={table(result, "operations")} at={at} session={session} />
-					<HostWork t={table(result, "host_work")} at={at} session={session} />
 				</div>
 				<div>
 					<h3>What to do</h3>
-					<dl class="advice-list">
+					<ul class="advice-list">
 						{advice.map((r) => (
-							<div key={r}>
-								<dt>{text(table(result, "advice"), "title", r)}</dt>
-								<dd>
-									<RichText text={text(table(result, "advice"), "text", r)} tools={session.toolNames} />
-								</dd>
-							</div>
+							<li key={r}>
+								<RichText text={text(table(result, "advice"), "text", r)} tools={session.toolNames} />
+							</li>
 						))}
-					</dl>
+					</ul>
 				</div>
 			</div>
 		</li>
-	);
-}
-
-/* The largest operations of those that the figure sums up, each a link to what is known of it. */
-function Operations({ t, at, session }: Part) {
-	const link = session.toolNames.includes("hlo_stats");
-	return (
-		<Bars
-			title="Largest operations"
-			t={t}
-			at={at}
-			name="hlo_op_name"
-			beside="category"
-			href={(name) => (link ? toolHref("hlo_stats", { filter: filterFor("hlo_op_name", name) }) : undefined)}
-		/>
-	);
-}
-
-/* What the host did while nothing computed, each a search in the timeline. */
-function HostWork({ t, at, session }: Part) {
-	const timeline = session.tools.find((x) => x.kind === "timeline" && x.available);
-	return (
-		<Bars
-			title="What the host did meanwhile"
-			t={t}
-			at={at}
-			name="event"
-			beside="caller"
-			href={(name) => (timeline && !name.startsWith("(") ? toolHref(timeline.name, { q: name }) : undefined)}
-		/>
-	);
-}
-
-interface Part {
-	t: TableData | undefined;
-	at: number;
-	session: Session;
-}
-
-/* The rows of a suggestion as bars of their share. */
-function Bars({
-	title,
-	t,
-	at,
-	name,
-	beside,
-	href,
-}: {
-	title: string;
-	t: TableData | undefined;
-	at: number;
-	name: string;
-	beside: string;
-	href: (name: string) => string | undefined;
-}) {
-	const rows = rowsFor(t, at);
-	if (!rows.length) return null;
-	return (
-		<>
-			<h3 class="suggestion-ops">{title}</h3>
-			<ul class="bars" aria-label={title}>
-				{rows.map((r) => {
-					const text = String(column(t, name)?.[r] ?? "");
-					const share = numbers(t, "percent")?.[r] ?? 0;
-					const to = href(text);
-					return (
-						<li key={r} class="bars-row">
-							<span class="bars-name" title={text}>
-								{to ? <a href={to}>{text}</a> : text} <span class="muted">{String(column(t, beside)?.[r] ?? "")}</span>
-							</span>
-							<span class="bars-track">
-								<span class="bars-fill" style={{ width: `${Math.min(100, share)}%` }} />
-							</span>
-							<span class="bars-value">{percent(share)}</span>
-						</li>
-					);
-				})}
-			</ul>
-		</>
 	);
 }
 
@@ -204,16 +120,9 @@ function rowsFor(t: TableData | undefined, suggestion: number): number[] {
 	return (numbers(t, "suggestion") ?? []).flatMap((s, i) => (s === suggestion ? [i] : []));
 }
 
-/* What the tool should open on to show the rows behind a figure that are not a few operations. */
-const ROWS: readonly [RegExp, string, Record<string, string>][] = [
-	[/debug printing/, "framework_op_stats", { filter: "debug_print" }],
-	[/^Idle time of the device/, "framework_op_stats", { filter: "IDLE" }],
-	[/barrier-cores/, "trace_viewer@", { q: "barrier-cores" }],
-];
-
-function ToolLink({ name, tools, figure }: { name: string; tools: readonly Tool[]; figure: string }) {
+/* The evidence's own query: the tool, the host, and of the timeline the stretch of time. */
+function ProofLink({ link, tools }: { link: string; tools: readonly Tool[] }) {
+	const { tool: name = "", ...more } = Object.fromEntries(new URLSearchParams(link));
 	const tool = tools.find((t) => t.name === name && t.available);
-	if (!tool) return null;
-	const extra = ROWS.find(([re, of]) => of === name && re.test(figure))?.[2] ?? {};
-	return <a href={toolHref(tool.name, extra)}>{tool.title}</a>;
+	return tool ? <a href={toolHref(tool.name, more)}>{tool.title}</a> : null;
 }

@@ -1,0 +1,38 @@
+/* findings.c - see findings.h. */
+#include "tools/findings.h"
+
+#include <math.h>
+
+/* From this share on the first finding is bad news. */
+#define BAD_SHARE 0.25
+
+bool ss_findings_of(struct ss_verdict *out, struct ss_model *m, struct ss_arena *arena, struct ss_err *err)
+{
+	*out = (struct ss_verdict){ .framework = SS_STR(""), .device = SS_STR("") };
+	return !m->nhosts || m->hosts[0]->raw || ss_verdict_make(out, m, arena, err);
+}
+
+const struct ss_verdict_finding *ss_finding_of_cause(const struct ss_verdict *v, enum ss_cause c)
+{
+	for (size_t i = 0; i < v->nfindings; i++)
+		if (v->findings[i].cause == c)
+			return &v->findings[i];
+	return NULL;
+}
+
+static enum ss_mood mood_of(const struct ss_verdict_finding *f)
+{
+	if (f->cause == SS_CAUSE_COMPUTE || f->cause == SS_CAUSE_NONE)
+		return SS_MOOD_GOOD;
+	return f->share_frac >= BAD_SHARE ? SS_MOOD_BAD : SS_MOOD_WARN;
+}
+
+bool ss_findings_say(struct ss_result *out, const struct ss_verdict *v)
+{
+	for (size_t i = 0; i < v->nfindings; i++)
+		if (!ss_result_say(out, v->findings[i].text))
+			return false;
+	if (v->nfindings)
+		out->conclusion.mood = mood_of(&v->findings[0]);
+	return true;
+}
