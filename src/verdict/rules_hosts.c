@@ -133,9 +133,9 @@ void ss_rule_straggler(struct ss_judge *j)
 	f->subject = name;
 	f->text = ss_say(
 		j,
-		SS_FMT
+		"%s " SS_FMT
 		" comes last to the collective operations: the others wait for it during %.1f%% of the time." SS_FMT,
-		SS_ARG(name), 100 * frac, SS_ARG(why));
+		j->out->nhosts > 1 ? "Host" : "Device", SS_ARG(name), 100 * frac, SS_ARG(why));
 	ss_prove(j, f, "share of the time that the others wait", frac, "share", late, "pod_viewer");
 	ss_prove(j, f, "meetings in which it came last", (double)late->wait.last, "count", late, "trace_viewer@");
 	ss_prove(j, f, "meetings", (double)late->wait.meetings, "count", late, "trace_viewer@");
