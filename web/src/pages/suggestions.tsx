@@ -4,7 +4,6 @@
  */
 import { column, numbers, strings, table } from "../api/table";
 import type { Result, TableData, Tool } from "../api/types";
-import { percent } from "../base/format";
 import { toolHref } from "../base/url";
 import { Verdict } from "../widgets/conclusion";
 import { Notes } from "../widgets/notes";
@@ -21,7 +20,6 @@ export function SuggestionsPage({ session }: { session: Session }) {
 function Suggestions({ result, session }: { result: Result; session: Session }) {
 	const t = table(result, "suggestions");
 	const titles = strings(t, "title") ?? [];
-	const share = numbers(t, "percent")?.[0] ?? NaN;
 	if (!t?.nrows)
 		return (
 			<>
