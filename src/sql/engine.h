@@ -1,0 +1,101 @@
+/*
+ * engine.h - what the tables and functions of SQL share: one connection of SQLite over one model.
+ *
+ * All tables are virtual: rows of the directory (directory.h), or tables that are made in the
+ * connection's arena when a statement first names them. Nothing is written anywhere.
+ */
+#ifndef SS_SQL_ENGINE_H
+#define SS_SQL_ENGINE_H
+
+#include "sql/directory.h"
+#include "table/table.h"
+
+#include <sqlite3.h>
+
+enum ss_sql_end { SS_SQL_GOES_ON, SS_SQL_TIME_UP, SS_SQL_CLIENT_GONE };
+
+struct ss_sql_answer;
+
+struct ss_sql {
+	sqlite3 *db;
+	struct ss_model *model;
+	const char *host;		/* asked for: of tools that answer for one host alone; NULL: the first */
+	struct ss_sql_directory *dir;	/* once a table needed it */
+	struct ss_arena arena;		/* of the tables that are made */
+	struct ss_result tables;	/* those */
+	struct ss_sql_answer *answers;	/* of tools */
+	uint64_t deadline_ns;		/* of the monotonic clock; 0: none */
+	bool (*gone)(void *arg);	/* has the client gone? NULL: it cannot */
+	void *gone_arg;
+	enum ss_sql_end end;
+	bool declaring;			/* a table of ours says its columns, which looks like a change of the schema */
+	struct ss_err err;		/* why a table could not be made */
+};
+
+/*
+ * Is there time left, and somebody who waits? To be asked every few thousand rows. Once false it
+ * stays so.
+ */
+bool ss_sql_go_on(struct ss_sql *s);
+/* The directory, read now if it was not. NULL on failure, which is in s->err. */
+struct ss_sql_directory *ss_sql_events(struct ss_sql *s);
+
+/* Registered with the connection; false when memory is out. */
+bool ss_sql_add_functions(struct ss_sql *s);
+bool ss_sql_add_events(struct ss_sql *s);
+bool ss_sql_add_stats(struct ss_sql *s);
+bool ss_sql_add_xprof_events(struct ss_sql *s);
+bool ss_sql_add_tables(struct ss_sql *s);
+void ss_sql_free_tables(struct ss_sql *s);
+
+/* A table of which all rows are made at once, the first time that a statement names it. */
+struct ss_sql_made {
+	const char *name;
+	const struct ss_col *cols;
+	size_t ncols;
+	bool (*fill)(struct ss_sql *s, struct ss_table *t, struct ss_err *err);
+	const char *doc;
+};
+extern const struct ss_sql_made *const ss_sql_made[]; /* tables.def, NULL-terminated */
+/* In such a table a text without p, and this number, are NULL. */
+#define SS_SQL_NULL INT64_MIN
+#define SS_SQL_NO_TEXT ((struct ss_str){ NULL, 0 })
+
+/* What virtual tables share: the module's functions that never differ. */
+struct ss_sql_vtab {
+	sqlite3_vtab base;
+	struct ss_sql *s;
+};
+int ss_sql_vtab_new(struct ss_sql *s, sqlite3_vtab **out, size_t bytes, const char *schema, char **why);
+int ss_sql_vtab_free(sqlite3_vtab *v);
+/* A failure of ours as SQLite's: the text becomes the statement's message. */
+int ss_sql_vtab_fail(sqlite3_vtab *v, const struct ss_err *err);
+int ss_sql_vtab_stopped(struct ss_sql *s);
+
+/* The value of a stat as SQL has it. */
+void ss_sql_result_stat(sqlite3_context *c, const struct ss_xstat *s);
+/* Texts that live as long as the model. */
+static inline void ss_sql_result_str(sqlite3_context *c, struct ss_str s)
+{
+	sqlite3_result_text64(c, s.n ? s.p : "", s.n, SQLITE_STATIC, SQLITE_UTF8);
+}
+
+/*
+ * A stat of an event by its key: the event's own, of several the last, else that of its name's
+ * metadata.
+ */
+struct ss_sql_key {
+	struct ss_str text;
+	uint32_t *first;	/* by plane: the first stat metadata of this name, SS_NONE: none; SS_NONE - 1: not looked up */
+};
+bool ss_sql_key_init(struct ss_sql_key *k, const struct ss_sql_directory *d, struct ss_str text);
+bool ss_sql_stat(struct ss_sql_key *k, const struct ss_sql_line *line, uint32_t i, struct ss_xstat *out);
+
+/*
+ * Does the text match; the pattern is GLOB's, or LIKE's with `escape` (0: none)? Asks whether to go
+ * on; false then, too.
+ */
+bool ss_sql_glob(struct ss_sql *s, struct ss_str pattern, struct ss_str text);
+bool ss_sql_like(struct ss_sql *s, struct ss_str pattern, struct ss_str text, char escape);
+
+#endif

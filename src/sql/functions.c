@@ -1,0 +1,504 @@
+/*
+ * functions.c - functions that SQLite lacks, and some of its own written anew: its like, glob,
+ * replace and instr take time with the product of their arguments' lengths, during which nothing
+ * asks whether time is up.
+ */
+#include "sql/engine.h"
+
+#include "base/regex.h"
+#include "base/vec.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define STEPS_BETWEEN 1000000 /* of a match, between two questions whether to go on */
+
+static struct ss_sql *sql_of(sqlite3_context *c)
+{
+	return sqlite3_user_data(c);
+}
+
+/* The text of an argument; false: it is NULL, or memory is out, which is then the result. */
+static bool text_of(sqlite3_context *c, sqlite3_value *v, struct ss_str *out)
+{
+	if (sqlite3_value_type(v) == SQLITE_NULL)
+		return false;
+	out->p = (const char *)sqlite3_value_text(v);
+	out->n = (size_t)sqlite3_value_bytes(v);
+	if (!out->p)
+		sqlite3_result_error_nomem(c);
+	return out->p;
+}
+
+static void stop(sqlite3_context *c)
+{
+	sqlite3_result_error_code(c, SQLITE_INTERRUPT);
+}
+
+/* ---- stat ---- */
+
+static void free_key(void *p)
+{
+	struct ss_sql_key *k = p;
+	free(k->first);
+	free(k);
+}
+
+/*
+ * The key, which mostly is the same text in every row: SQLite keeps what was made of it. `fresh`:
+ * it does not yet.
+ */
+static struct ss_sql_key *key_of(sqlite3_context *c, const struct ss_sql_directory *d,
+				 sqlite3_value *v, bool *fresh)
+{
+	struct ss_sql_key *k = sqlite3_get_auxdata(c, 1);
+	struct ss_str text;
+	if (!text_of(c, v, &text))
+		return NULL;
+	if (k && ss_str_eq(k->text, text))
+		return k;
+	k = malloc(sizeof(*k) + text.n);
+	if (k && !ss_sql_key_init(k, d, (struct ss_str){ memcpy(k + 1, text.p, text.n), text.n })) {
+		free(k);
+		k = NULL;
+	}
+	if (!k) {
+		sqlite3_result_error_nomem(c);
+		return NULL;
+	}
+	*fresh = true;
+	return k;
+}
+
+static void stat_function(sqlite3_context *c, int n, sqlite3_value **v)
+{
+	(void)n;
+	struct ss_sql *s = sql_of(c);
+	struct ss_sql_directory *d = ss_sql_events(s);
+	struct ss_xstat out;
+	uint32_t i;
+	if (!d) {
+		sqlite3_result_error(c, s->err.text, -1);
+		return;
+	}
+	if (sqlite3_value_type(v[0]) == SQLITE_NULL)
+		return;
+	struct ss_sql_line *line = ss_sql_line_of(d, sqlite3_value_int64(v[0]), &i);
+	bool fresh = false;
+	struct ss_sql_key *k = line ? key_of(c, d, v[1], &fresh) : NULL;
+	if (k && ss_sql_stat(k, line, i, &out))
+		ss_sql_result_stat(c, &out);
+	if (fresh)
+		sqlite3_set_auxdata(c, 1, k, free_key);
+}
+
+/* ---- regular expressions ---- */
+
+static bool still(void *arg)
+{
+	return ss_sql_go_on(arg);
+}
+
+/* What is kept of a pattern: SQLite does not say whether it is the same in every row. */
+struct compiled {
+	struct ss_regex *regex;
+	size_t n;
+	char pattern[];
+};
+
+static void free_compiled(void *p)
+{
+	struct compiled *k = p;
+	ss_regex_free(k->regex);
+	free(k);
+}
+
+static struct compiled *compile(sqlite3_context *c, struct ss_str pattern)
+{
+	struct ss_err err = { 0 };
+	struct compiled *k = malloc(sizeof(*k) + pattern.n);
+	if (k) {
+		k->n = pattern.n;
+		memcpy(k->pattern, pattern.p, pattern.n);
+		k->regex = ss_regex_new(pattern, &err);
+		if (k->regex)
+			return k;
+	}
+	free(k);
+	if (!err.code || err.code == SS_ENOMEM)
+		sqlite3_result_error_nomem(c);
+	else
+		sqlite3_result_error(c, err.text, -1);
+	return NULL;
+}
+
+static void found_in(sqlite3_context *c, struct ss_regex *r, struct ss_str text, int group,
+		     bool extract)
+{
+	struct ss_str groups[SS_REGEX_GROUPS];
+	enum ss_regex_found found =
+		ss_regex_search(r, text, groups, extract ? SS_REGEX_GROUPS : 0, still, sql_of(c));
+	if (found == SS_REGEX_STOPPED)
+		stop(c);
+	else if (!extract)
+		sqlite3_result_int(c, found == SS_REGEX_YES);
+	else if (found == SS_REGEX_YES && group >= 0 && group < (int)SS_REGEX_GROUPS &&
+		 groups[group].p)
+		sqlite3_result_text64(c, groups[group].p, groups[group].n, SQLITE_TRANSIENT,
+				      SQLITE_UTF8);
+}
+
+static void search(sqlite3_context *c, int pattern_at, sqlite3_value *pattern_value,
+		   sqlite3_value *text_value, int group, bool extract)
+{
+	struct ss_str text, pattern;
+	struct compiled *k = sqlite3_get_auxdata(c, pattern_at);
+	if (!text_of(c, pattern_value, &pattern) || !text_of(c, text_value, &text))
+		return;
+	bool kept = k && ss_str_eq((struct ss_str){ k->pattern, k->n }, pattern);
+	k = kept ? k : compile(c, pattern);
+	if (!k)
+		return;
+	found_in(c, k->regex, text, group, extract);
+	if (!kept)
+		sqlite3_set_auxdata(c, pattern_at, k, free_compiled);
+}
+
+/* x REGEXP p is regexp(p, x). */
+static void regexp_function(sqlite3_context *c, int n, sqlite3_value **v)
+{
+	(void)n;
+	search(c, 0, v[0], v[1], 0, false);
+}
+
+static void extract_function(sqlite3_context *c, int n, sqlite3_value **v)
+{
+	search(c, 1, v[1], v[0], n > 2 ? sqlite3_value_int(v[2]) : 0, true);
+}
+
+/* ---- like, glob ---- */
+
+struct wild {
+	bool like;
+	char escape;
+};
+
+/* One letter of UTF-8, or a byte that begins none. */
+static size_t letter_bytes(const char *p, const char *end)
+{
+	unsigned char c = (unsigned char)*p;
+	size_t n = c < 0xc2 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 1;
+	for (size_t i = 1; i < n; i++)
+		if (p + i >= end || (p[i] & 0xc0) != 0x80)
+			return 1;
+	return n;
+}
+
+/*
+ * A set of GLOB at *p, behind its '[': is the letter in it? *p is behind the set then. -1: it has
+ * no end.
+ */
+static int in_glob_set(const char **p, const char *end, struct ss_str letter)
+{
+	bool negated = *p < end && **p == '^', in = false, first = true;
+	*p += negated;
+	for (; *p < end && (first || **p != ']'); first = false) {
+		size_t n = letter_bytes(*p, end);
+		struct ss_str from = { *p, n }, to = from;
+		*p += n;
+		if (end - *p >= 2 && (*p)[0] == '-' && (*p)[1] != ']') {
+			++*p;
+			n = letter_bytes(*p, end);
+			to = (struct ss_str){ *p, n };
+			*p += n;
+		}
+		in = in || (ss_str_cmp(from, letter) <= 0 && ss_str_cmp(letter, to) <= 0);
+	}
+	if (*p == end)
+		return -1;
+	++*p;
+	return in != negated;
+}
+
+/*
+ * Does what stands at *p of the pattern, which is no star, take the letter? *p is behind it then.
+ */
+static bool takes(const struct wild *w, const char **p, const char *end, struct ss_str letter)
+{
+	size_t n = letter_bytes(*p, end);
+	char c = **p;
+	if (c == (w->like ? '_' : '?')) {
+		++*p;
+		return true;
+	}
+	if (!w->like && c == '[') {
+		++*p;
+		return in_glob_set(p, end, letter) == 1;
+	}
+	if (w->like && w->escape && c == w->escape && *p + 1 < end) {
+		++*p;
+		n = letter_bytes(*p, end);
+	}
+	bool same = ss_str_eq((struct ss_str){ *p, n }, letter);
+	*p += n;
+	return same;
+}
+
+/*
+ * The last star takes one letter more whenever what is behind it does not fit: no way back before
+ * it is ever needed.
+ */
+static bool wild_match(struct ss_sql *s, const struct wild *w, struct ss_str pattern,
+		       struct ss_str text)
+{
+	const char *p = pattern.p, *pend = p + pattern.n, *t = text.p, *tend = t + text.n,
+		   *star = NULL, *from = NULL;
+	char many = w->like ? '%' : '*';
+	uint64_t steps = 0;
+	while (t < tend) {
+		size_t n = letter_bytes(t, tend);
+		if (++steps % STEPS_BETWEEN == 0 && !ss_sql_go_on(s))
+			return false;
+		if (p < pend && *p == many && !(w->escape && many == w->escape)) {
+			star = ++p;
+			from = t;
+			continue;
+		}
+		const char *at = p;
+		if (at < pend && takes(w, &at, pend, (struct ss_str){ t, n })) {
+			p = at;
+			t += n;
+			continue;
+		}
+		if (!star)
+			return false;
+		p = star;
+		from += letter_bytes(from, tend);
+		t = from;
+	}
+	while (p < pend && *p == many)
+		p++;
+	return p == pend;
+}
+
+bool ss_sql_glob(struct ss_sql *s, struct ss_str pattern, struct ss_str text)
+{
+	return wild_match(s, &(struct wild){ false, 0 }, pattern, text);
+}
+
+bool ss_sql_like(struct ss_sql *s, struct ss_str pattern, struct ss_str text, char escape)
+{
+	return wild_match(s, &(struct wild){ true, escape }, pattern, text);
+}
+
+static void wild_function(sqlite3_context *c, int n, sqlite3_value **v, bool like)
+{
+	struct ss_str pattern, text, escape = SS_STR("");
+	struct ss_sql *s = sql_of(c);
+	if (!text_of(c, v[0], &pattern) || !text_of(c, v[1], &text))
+		return;
+	if (n > 2 && !text_of(c, v[2], &escape))
+		return;
+	if (n > 2 && escape.n != 1) {
+		sqlite3_result_error(c, "ESCAPE takes one letter of ASCII", -1);
+		return;
+	}
+	bool yes = like ? ss_sql_like(s, pattern, text, escape.n ? *escape.p : 0)
+			: ss_sql_glob(s, pattern, text);
+	if (s->end != SS_SQL_GOES_ON)
+		stop(c);
+	else
+		sqlite3_result_int(c, yes);
+}
+
+static void like_function(sqlite3_context *c, int n, sqlite3_value **v)
+{
+	wild_function(c, n, v, true);
+}
+
+static void glob_function(sqlite3_context *c, int n, sqlite3_value **v)
+{
+	wild_function(c, n, v, false);
+}
+
+/* ---- instr, replace ---- */
+
+/* The place of its first letter, counted from 1; 0: not there. */
+static void instr_function(sqlite3_context *c, int n, sqlite3_value **v)
+{
+	(void)n;
+	struct ss_str text, piece;
+	bool blobs =
+		sqlite3_value_type(v[0]) == SQLITE_BLOB && sqlite3_value_type(v[1]) == SQLITE_BLOB;
+	if (!text_of(c, v[0], &text) || !text_of(c, v[1], &piece))
+		return;
+	size_t at = piece.n ? ss_str_find(text, piece) : 0;
+	int64_t place = 1;
+	for (size_t i = 0; at != SS_NPOS && i < at; i++)
+		place += blobs || (text.p[i] & 0xc0) != 0x80;
+	sqlite3_result_int64(c, at == SS_NPOS ? 0 : place);
+}
+
+static bool put_piece(sqlite3_context *c, sqlite3_str *out, struct ss_str s)
+{
+	size_t most = (size_t)sqlite3_limit(sqlite3_context_db_handle(c), SQLITE_LIMIT_LENGTH, -1);
+	if (s.n + (size_t)sqlite3_str_length(out) > most) {
+		sqlite3_result_error_toobig(c);
+		return false;
+	}
+	sqlite3_str_append(out, s.p, (int)s.n);
+	return true;
+}
+
+static void replace_function(sqlite3_context *c, int n, sqlite3_value **v)
+{
+	(void)n;
+	struct ss_str text, piece, with;
+	if (!text_of(c, v[0], &text) || !text_of(c, v[1], &piece) || !text_of(c, v[2], &with))
+		return;
+	sqlite3_str *out = sqlite3_str_new(sqlite3_context_db_handle(c));
+	bool ok = true;
+	for (size_t at; ok && piece.n && (at = ss_str_find(text, piece)) != SS_NPOS;) {
+		ok = put_piece(c, out, ss_str_sub(text, 0, at)) && put_piece(c, out, with);
+		text = ss_str_sub(text, at + piece.n, text.n);
+	}
+	ok = ok && put_piece(c, out, text);
+	int bytes = sqlite3_str_length(out);
+	int code = sqlite3_str_errcode(out);
+	char *all = sqlite3_str_finish(out);
+	if (ok && code == SQLITE_OK)
+		sqlite3_result_text(c, all ? all : "", bytes, all ? sqlite3_free : SQLITE_STATIC);
+	else
+		sqlite3_free(all);
+	if (ok && code != SQLITE_OK)
+		sqlite3_result_error_code(c, code);
+}
+
+/* ---- aggregates ---- */
+
+struct numbers {
+	SS_VEC(double) v;
+	double share;
+};
+
+static void gather(sqlite3_context *c, sqlite3_value *x, double share)
+{
+	struct numbers *a = sqlite3_aggregate_context(c, sizeof(*a));
+	if (!a) {
+		sqlite3_result_error_nomem(c);
+		return;
+	}
+	a->share = share;
+	if (sqlite3_value_type(x) == SQLITE_NULL)
+		return;
+	/* SQLite's own allocator, so that its limit of memory holds. */
+	if (a->v.n == a->v.cap) {
+		size_t cap = a->v.cap ? 2 * a->v.cap : 64;
+		double *v = sqlite3_realloc64(a->v.v, cap * sizeof(*v));
+		if (!v) {
+			sqlite3_result_error_nomem(c);
+			return;
+		}
+		a->v.v = v;
+		a->v.cap = cap;
+	}
+	a->v.v[a->v.n++] = sqlite3_value_double(x);
+}
+
+static bool share_of(sqlite3_context *c, sqlite3_value *v, double whole, double *share)
+{
+	*share = sqlite3_value_double(v) / whole;
+	if (*share >= 0 && *share <= 1)
+		return true;
+	sqlite3_result_error(c,
+			     whole > 1 ? "percentile() takes a number from 0 to 100"
+				       : "quantile_cont() takes a number from 0 to 1",
+			     -1);
+	return false;
+}
+
+static void percentile_step(sqlite3_context *c, int n, sqlite3_value **v)
+{
+	(void)n;
+	double share;
+	if (share_of(c, v[1], 100, &share))
+		gather(c, v[0], share);
+}
+
+static void quantile_step(sqlite3_context *c, int n, sqlite3_value **v)
+{
+	double share = 0.5;
+	if (n == 1 || share_of(c, v[1], 1, &share))
+		gather(c, v[0], share);
+}
+
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return x < y ? -1 : x > y;
+}
+
+static void percentile_final(sqlite3_context *c)
+{
+	struct numbers *a = sqlite3_aggregate_context(c, 0);
+	if (!a || !a->v.n)
+		return;
+	qsort(a->v.v, a->v.n, sizeof(double), by_size);
+	double k = (double)(a->v.n - 1) * a->share;
+	size_t i = (size_t)k, next = i + 1 < a->v.n ? i + 1 : i;
+	sqlite3_result_double(c, a->v.v[i] + (a->v.v[next] - a->v.v[i]) * (k - (double)i));
+	sqlite3_free(a->v.v);
+	a->v.v = NULL;
+	a->v.n = a->v.cap = 0;
+}
+
+/* ---- for people ---- */
+
+static void fmt_ps_function(sqlite3_context *c, int n, sqlite3_value **v)
+{
+	static const struct {
+		double least;
+		const char *unit;
+	} units[] = { { 1e12, "s" }, { 1e9, "ms" }, { 1e6, "us" }, { 1e3, "ns" }, { 1, "ps" } };
+	(void)n;
+	if (sqlite3_value_type(v[0]) == SQLITE_NULL)
+		return;
+	double ps = sqlite3_value_double(v[0]);
+	size_t i = 0;
+	while (i + 1 < SS_COUNT(units) && fabs(ps) < units[i].least)
+		i++;
+	char *text = sqlite3_mprintf("%.4g %s", ps / units[i].least, units[i].unit);
+	sqlite3_result_text(c, text, -1, sqlite3_free);
+}
+
+bool ss_sql_add_functions(struct ss_sql *s)
+{
+	static const struct {
+		const char *name;
+		int n;
+		void (*plain)(sqlite3_context *, int, sqlite3_value **);
+		void (*step)(sqlite3_context *, int, sqlite3_value **);
+	} functions[] = {
+		{ "stat", 2, stat_function, NULL },
+		{ "regexp", 2, regexp_function, NULL },
+		{ "regexp_extract", 2, extract_function, NULL },
+		{ "regexp_extract", 3, extract_function, NULL },
+		{ "like", 2, like_function, NULL },
+		{ "like", 3, like_function, NULL },
+		{ "glob", 2, glob_function, NULL },
+		{ "instr", 2, instr_function, NULL },
+		{ "replace", 3, replace_function, NULL },
+		{ "fmt_ps", 1, fmt_ps_function, NULL },
+		{ "percentile", 2, NULL, percentile_step },
+		{ "quantile_cont", 2, NULL, quantile_step },
+		{ "median", 1, NULL, quantile_step },
+	};
+	for (size_t i = 0; i < SS_COUNT(functions); i++)
+		if (sqlite3_create_function_v2(
+			    s->db, functions[i].name, functions[i].n,
+			    SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, s,
+			    functions[i].plain, functions[i].step,
+			    functions[i].step ? percentile_final : NULL, NULL) != SQLITE_OK)
+			return false;
+	return true;
+}

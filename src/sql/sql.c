@@ -1,0 +1,354 @@
+/* sql.c - one connection, one statement: what it may do, and for how long. */
+#include "sql/sql.h"
+
+#include "sql/engine.h"
+#include "sql/rewrite.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#define STEPS_BETWEEN 10000 /* of SQLite's machine, between two questions whether to go on */
+#define MEMORY_BYTES ((int64_t)1 << 30)
+
+struct ss_sql_rows {
+	struct ss_sql sql;
+	sqlite3_stmt *stmt;
+	uint64_t timeout_ms, memory_bytes;
+	const char *denied; /* what the statement wanted to do */
+	char *text;	    /* of the statement, if it is not the question's */
+};
+
+static void limit(sqlite3 *db)
+{
+	static const struct {
+		int id, most;
+	} limits[] = {
+		{ SQLITE_LIMIT_LENGTH, 64 << 20 },
+		{ SQLITE_LIMIT_SQL_LENGTH, 1 << 20 },
+		{ SQLITE_LIMIT_COLUMN, 500 },
+		{ SQLITE_LIMIT_EXPR_DEPTH, 200 },
+		{ SQLITE_LIMIT_COMPOUND_SELECT, 100 },
+		{ SQLITE_LIMIT_VDBE_OP, 250000 },
+		{ SQLITE_LIMIT_FUNCTION_ARG, 64 },
+		{ SQLITE_LIMIT_ATTACHED, 0 },
+		{ SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000 },
+		{ SQLITE_LIMIT_VARIABLE_NUMBER, 1000 },
+		{ SQLITE_LIMIT_TRIGGER_DEPTH, 1 },
+		{ SQLITE_LIMIT_WORKER_THREADS, 0 },
+	};
+	static const struct {
+		int option, on;
+	} options[] = {
+		{ SQLITE_DBCONFIG_DEFENSIVE, 1 },
+		{ SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0 },
+		{ SQLITE_DBCONFIG_ENABLE_TRIGGER, 0 },
+		{ SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0 },
+		{ SQLITE_DBCONFIG_ENABLE_VIEW, 0 },
+		{ SQLITE_DBCONFIG_DQS_DDL, 0 },
+		{ SQLITE_DBCONFIG_DQS_DML, 0 },
+#ifdef SQLITE_DBCONFIG_ENABLE_ATTACH_CREATE
+		{ SQLITE_DBCONFIG_ENABLE_ATTACH_CREATE, 0 },
+		{ SQLITE_DBCONFIG_ENABLE_ATTACH_WRITE, 0 },
+#endif
+	};
+	for (size_t i = 0; i < SS_COUNT(limits); i++)
+		sqlite3_limit(db, limits[i].id, limits[i].most);
+	for (size_t i = 0; i < SS_COUNT(options); i++)
+		sqlite3_db_config(db, options[i].option, options[i].on, NULL);
+}
+
+/* Functions with effects, where the library has them. */
+static bool is_banned(const char *function)
+{
+	static const char *const banned[] = { "load_extension", "readfile",	  "writefile",
+					      "edit",		"fts3_tokenizer", "sqlite_log" };
+	for (size_t i = 0; function && i < SS_COUNT(banned); i++)
+		if (sqlite3_stricmp(function, banned[i]) == 0)
+			return true;
+	return false;
+}
+
+static const char *action_name(int action)
+{
+	switch (action) {
+	case SQLITE_PRAGMA:
+		return "PRAGMA";
+	case SQLITE_ATTACH:
+	case SQLITE_DETACH:
+		return "other databases";
+	case SQLITE_TRANSACTION:
+	case SQLITE_SAVEPOINT:
+		return "transactions";
+	case SQLITE_FUNCTION:
+		return "this function";
+	case SQLITE_INSERT:
+	case SQLITE_UPDATE:
+	case SQLITE_DELETE:
+		return "writing";
+	default:
+		return "a change of the schema";
+	}
+}
+
+static int authorize(void *arg, int action, const char *a, const char *b, const char *c,
+		     const char *d)
+{
+	struct ss_sql_rows *r = arg;
+	(void)a;
+	(void)c;
+	(void)d;
+	if (r->sql.declaring || action == SQLITE_SELECT || action == SQLITE_READ ||
+	    action == SQLITE_RECURSIVE || (action == SQLITE_FUNCTION && !is_banned(b)))
+		return SQLITE_OK;
+	if (!r->denied)
+		r->denied = action_name(action);
+	return SQLITE_DENY;
+}
+
+static int look(void *arg)
+{
+	return !ss_sql_go_on(arg);
+}
+
+static bool fail(struct ss_sql_rows *r, int code, struct ss_err *err)
+{
+	code &= 0xff;
+	if (r->sql.end == SS_SQL_TIME_UP)
+		return ss_fail(
+			err, SS_EBUSY,
+			"the query was stopped after %.3g s; ask for less, or give it more time",
+			(double)r->timeout_ms / 1000);
+	if (r->sql.end == SS_SQL_CLIENT_GONE)
+		return ss_fail(err, SS_EBUSY, "the client has gone");
+	if (r->sql.err.code && r->sql.err.code != SS_ENOMEM)
+		return ss_fail(err, r->sql.err.code, "%s", r->sql.err.text);
+	if (code == SQLITE_NOMEM)
+		return ss_fail(err, SS_ENOMEM,
+			       "the query needs more than %llu MiB of memory; ask for fewer rows "
+			       "or shorter values",
+			       (unsigned long long)(r->memory_bytes >> 20));
+	if (r->denied)
+		return ss_fail(err, SS_EINVAL,
+			       "the query may only read (SELECT, VALUES, EXPLAIN QUERY PLAN): %s "
+			       "is not allowed",
+			       r->denied);
+	if (code == SQLITE_TOOBIG)
+		return ss_fail(
+			err, SS_EINVAL,
+			"the query makes a value of more than 64 MiB, or is itself too long");
+#if SQLITE_VERSION_NUMBER >= 3038000
+	int at = sqlite3_error_offset(r->sql.db);
+	if (at >= 0 && !r->text)
+		return ss_fail(err, SS_EINVAL, "%s (at letter %d of the query)",
+			       sqlite3_errmsg(r->sql.db), at + 1);
+#endif
+	return ss_fail(err, SS_EINVAL, "%s", sqlite3_errmsg(r->sql.db));
+}
+
+/* Behind the statement there may be blanks and comments: SQLite makes no statement of them. */
+static bool is_blank(sqlite3 *db, const char *p, size_t n)
+{
+	sqlite3_stmt *more = NULL;
+	const char *end = p + n, *tail = p;
+	int code = SQLITE_OK;
+	while (code == SQLITE_OK && !more && tail < end) {
+		const char *from = tail;
+		code = sqlite3_prepare_v2(db, from, (int)(end - from), &more, &tail);
+		if (tail == from)
+			break;
+	}
+	bool blank = code == SQLITE_OK && !more;
+	sqlite3_finalize(more);
+	return blank;
+}
+
+static bool prepare(struct ss_sql_rows *r, struct ss_str text, struct ss_err *err)
+{
+	const char *tail = NULL;
+	if (text.n > 1 << 20)
+		return ss_fail(err, SS_EINVAL, "the query is longer than a MiB");
+	if (memchr(text.p, 0, text.n))
+		return ss_fail(err, SS_EINVAL, "the query has a zero byte");
+	int code = sqlite3_prepare_v2(r->sql.db, text.p, (int)text.n, &r->stmt, &tail);
+	if (code != SQLITE_OK)
+		return fail(r, code, err);
+	if (!r->stmt)
+		return ss_fail(err, SS_EINVAL, "the query is empty");
+	if (!is_blank(r->sql.db, tail, (size_t)(text.p + text.n - tail)))
+		return ss_fail(err, SS_EINVAL, "more than one statement; ask one at a time");
+	if (!sqlite3_stmt_readonly(r->stmt) || !sqlite3_column_count(r->stmt))
+		return ss_fail(err, SS_EINVAL,
+			       "the query may only read (SELECT, VALUES, EXPLAIN QUERY PLAN)");
+	return true;
+}
+
+/* As people wrote it, or with what is slow said in another way, if SQLite takes that. */
+static bool prepare_fast(struct ss_sql_rows *r, struct ss_str query, struct ss_err *err)
+{
+	struct ss_err ignored = { 0 };
+	if (!ss_sql_rewrite(query, &r->text))
+		return ss_fail_mem(err);
+	if (r->text && prepare(r, ss_str_from(r->text), &ignored))
+		return true;
+	free(r->text);
+	r->text = NULL;
+	r->denied = NULL;
+	sqlite3_finalize(r->stmt);
+	r->stmt = NULL;
+	return prepare(r, query, err);
+}
+
+static int bind_value(sqlite3_stmt *stmt, int at, struct ss_str v)
+{
+	int64_t i;
+	double d;
+	if (ss_str_to_i64(v, &i))
+		return sqlite3_bind_int64(stmt, at, i);
+	if (ss_str_to_f64(v, &d))
+		return sqlite3_bind_double(stmt, at, d);
+	return sqlite3_bind_text64(stmt, at, v.p, v.n, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+static bool bind(struct ss_sql_rows *r, const struct ss_sql_question *q, struct ss_err *err)
+{
+	for (int at = 1; at <= sqlite3_bind_parameter_count(r->stmt); at++) {
+		const char *name = sqlite3_bind_parameter_name(r->stmt, at);
+		const struct ss_sql_value *v = NULL;
+		for (size_t i = 0; name && i < q->nvalues; i++)
+			if (!v && ss_str_is(q->values[i].name, name + 1))
+				v = &q->values[i];
+		if (!v)
+			return ss_fail(err, SS_EINVAL, "the query's parameter %s has no value",
+				       name ? name : "?");
+		int code = bind_value(r->stmt, at, v->value);
+		if (code != SQLITE_OK)
+			return fail(r, code, err);
+	}
+	return true;
+}
+
+static bool open_db(struct ss_sql_rows *r, struct ss_err *err)
+{
+	struct ss_sql *s = &r->sql;
+	sqlite3_hard_heap_limit64((sqlite3_int64)r->memory_bytes);
+	int code = sqlite3_open_v2(":memory:", &s->db,
+				   SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX,
+				   NULL);
+	if (code == SQLITE_OK)
+		code = sqlite3_exec(s->db, "PRAGMA temp_store=MEMORY", NULL, NULL, NULL);
+	if (code != SQLITE_OK)
+		return fail(r, code, err);
+	limit(s->db);
+	if (!ss_sql_add_functions(s) || !ss_sql_add_events(s) || !ss_sql_add_stats(s) ||
+	    !ss_sql_add_xprof_events(s) || !ss_sql_add_tables(s))
+		return ss_fail_mem(err);
+	sqlite3_progress_handler(s->db, STEPS_BETWEEN, look, s);
+	sqlite3_set_authorizer(s->db, authorize, r);
+	return true;
+}
+
+static uint64_t deadline(uint64_t timeout_ms)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec + timeout_ms * 1000000u;
+}
+
+struct ss_sql_rows *ss_sql_ask(const struct ss_sql_question *q, struct ss_err *err)
+{
+	struct ss_sql_rows *r = calloc(1, sizeof(*r));
+	if (!r) {
+		ss_fail_mem(err);
+		return NULL;
+	}
+	r->timeout_ms = q->timeout_ms;
+	r->memory_bytes = q->memory_bytes ? q->memory_bytes : (uint64_t)MEMORY_BYTES;
+	r->sql.model = q->model;
+	r->sql.host = q->host;
+	r->sql.gone = q->gone;
+	r->sql.gone_arg = q->gone_arg;
+	r->sql.deadline_ns = q->timeout_ms ? deadline(q->timeout_ms) : 0;
+	ss_result_init(&r->sql.tables, &r->sql.arena);
+	if (open_db(r, err) && prepare_fast(r, q->query, err) && bind(r, q, err))
+		return r;
+	ss_sql_close(r);
+	return NULL;
+}
+
+bool ss_sql_next(struct ss_sql_rows *r, struct ss_err *err)
+{
+	int code = sqlite3_step(r->stmt);
+	if (code == SQLITE_ROW)
+		return true;
+	if (code != SQLITE_DONE)
+		fail(r, code, err);
+	return false;
+}
+
+void ss_sql_close(struct ss_sql_rows *r)
+{
+	if (!r)
+		return;
+	sqlite3_finalize(r->stmt);
+	sqlite3_close(r->sql.db);
+	ss_sql_free_tables(&r->sql);
+	ss_arena_release(&r->sql.arena);
+	free(r->text);
+	free(r);
+}
+
+size_t ss_sql_ncols(const struct ss_sql_rows *r)
+{
+	return (size_t)sqlite3_column_count(r->stmt);
+}
+
+const char *ss_sql_col_name(const struct ss_sql_rows *r, size_t col)
+{
+	const char *name = sqlite3_column_name(r->stmt, (int)col);
+	return name ? name : "";
+}
+
+enum ss_sql_type ss_sql_col_type(const struct ss_sql_rows *r, size_t col)
+{
+	const char *type = sqlite3_column_decltype(r->stmt, (int)col);
+	if (!type)
+		return SS_SQL_IS_NULL;
+	return sqlite3_stricmp(type, "INTEGER") == 0 ? SS_SQL_INT
+	       : sqlite3_stricmp(type, "REAL") == 0  ? SS_SQL_REAL
+						     : SS_SQL_TEXT;
+}
+
+enum ss_sql_type ss_sql_type(const struct ss_sql_rows *r, size_t col)
+{
+	switch (sqlite3_column_type(r->stmt, (int)col)) {
+	case SQLITE_INTEGER:
+		return SS_SQL_INT;
+	case SQLITE_FLOAT:
+		return SS_SQL_REAL;
+	case SQLITE_TEXT:
+		return SS_SQL_TEXT;
+	case SQLITE_BLOB:
+		return SS_SQL_BLOB;
+	default:
+		return SS_SQL_IS_NULL;
+	}
+}
+
+int64_t ss_sql_i64(const struct ss_sql_rows *r, size_t col)
+{
+	return sqlite3_column_int64(r->stmt, (int)col);
+}
+
+double ss_sql_f64(const struct ss_sql_rows *r, size_t col)
+{
+	return sqlite3_column_double(r->stmt, (int)col);
+}
+
+struct ss_str ss_sql_text(const struct ss_sql_rows *r, size_t col)
+{
+	bool blob = sqlite3_column_type(r->stmt, (int)col) == SQLITE_BLOB;
+	const char *p = blob ? sqlite3_column_blob(r->stmt, (int)col)
+			     : (const char *)sqlite3_column_text(r->stmt, (int)col);
+	return (struct ss_str){ p ? p : "",
+				p ? (size_t)sqlite3_column_bytes(r->stmt, (int)col) : 0 };
+}

@@ -1,0 +1,53 @@
+/*
+ * sql.h - a question in SQL about a model, and its rows one after the other (docs/sql.md).
+ *
+ * One statement that reads. The authorizer of SQLite decides what that is; lengths, depths, memory
+ * and time are limited. What a statement may not do, or cannot, is SS_EINVAL with its place; time
+ * is up: SS_EBUSY; a limit of memory: SS_ENOMEM.
+ */
+#ifndef SS_SQL_SQL_H
+#define SS_SQL_SQL_H
+
+#include "model/model.h"
+
+struct ss_sql_value {		/* of a parameter :name */
+	struct ss_str name, value;	/* whole and decimal numbers are numbers */
+};
+
+struct ss_sql_question {
+	struct ss_model *model;		/* whose hosts are open */
+	struct ss_str query;
+	const char *host;		/* of tools that answer for one host alone; NULL: the first */
+	const struct ss_sql_value *values;
+	size_t nvalues;
+	uint64_t timeout_ms;		/* 0: none */
+	uint64_t memory_bytes;		/* of all questions at the same time; 0: a GiB */
+	bool (*gone)(void *arg);	/* has the client gone? NULL: it cannot */
+	void *gone_arg;
+};
+
+struct ss_sql_rows;
+
+/* NULL on failure. Rows are asked for, and let go of, by the thread that got them. */
+struct ss_sql_rows *ss_sql_ask(const struct ss_sql_question *q, struct ss_err *err);
+/* The next row. False at the end, and on failure, which is in `err`. */
+bool ss_sql_next(struct ss_sql_rows *r, struct ss_err *err);
+void ss_sql_close(struct ss_sql_rows *r);
+
+enum ss_sql_type { SS_SQL_IS_NULL, SS_SQL_INT, SS_SQL_REAL, SS_SQL_TEXT, SS_SQL_BLOB };
+
+size_t ss_sql_ncols(const struct ss_sql_rows *r);
+const char *ss_sql_col_name(const struct ss_sql_rows *r, size_t col);
+/* What the column was declared as where it is a table's: SS_SQL_IS_NULL where it is not. */
+enum ss_sql_type ss_sql_col_type(const struct ss_sql_rows *r, size_t col);
+/* A cell of the row; texts live until the next. */
+enum ss_sql_type ss_sql_type(const struct ss_sql_rows *r, size_t col);
+int64_t ss_sql_i64(const struct ss_sql_rows *r, size_t col);
+double ss_sql_f64(const struct ss_sql_rows *r, size_t col);
+struct ss_str ss_sql_text(const struct ss_sql_rows *r, size_t col); /* of a blob: its bytes */
+
+/* The tables that do not depend on the profile, with what each is for: NULL beyond the last. */
+const char *ss_sql_table_name(size_t i);
+const char *ss_sql_table_doc(size_t i);
+
+#endif
