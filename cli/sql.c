@@ -202,7 +202,7 @@ static int run(int argc, char **argv)
 						       : SS_SQL_TABLE,
 				    .most_rows = o.limit,
 				    .raw = o.raw };
-	if (w.format == SS_SQL_FORMATS)
+	if (w.format == SS_SQL_FORMATS || w.format == SS_SQL_ROWS)
 		return cli_misuse(&cli_command_sql,
 				  "unknown format '%s': use table, json, jsonl or csv", o.format);
 	w.style = cli_style(o.colour);

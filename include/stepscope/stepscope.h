@@ -92,6 +92,28 @@ STEPSCOPE_API bool stepscope_ask(struct stepscope *s, const struct stepscope_que
 				 char *why, size_t why_bytes);
 STEPSCOPE_API void stepscope_answer_clear(struct stepscope_answer *a);
 
+/*
+ * Ask in SQL (docs/sql.md): one SELECT over the events, the steps and the tables of the tools, of all hosts of a run or of
+ * some. Rows come one after the other and belong to the thread that asked. NULL: `why` says what is wrong with the query.
+ */
+enum stepscope_sql_type { STEPSCOPE_NULL = 0, STEPSCOPE_INT = 1, STEPSCOPE_REAL = 2, STEPSCOPE_TEXT_VALUE = 3, STEPSCOPE_BLOB = 4 };
+
+struct stepscope_rows;
+
+/* `run` and `host` may be NULL: the newest run, all of its hosts. `timeout_ms` 0: no limit of time. */
+STEPSCOPE_API struct stepscope_rows *stepscope_sql(struct stepscope *s, const char *run, const char *host, const char *query,
+						   unsigned timeout_ms, char *why, size_t why_bytes);
+/* To the next row: 1; 0: there are no more; -1: it failed, and `why` says how. */
+STEPSCOPE_API int stepscope_sql_next(struct stepscope_rows *r, char *why, size_t why_bytes);
+STEPSCOPE_API void stepscope_sql_close(struct stepscope_rows *r);
+STEPSCOPE_API size_t stepscope_sql_columns(const struct stepscope_rows *r);
+STEPSCOPE_API const char *stepscope_sql_name(const struct stepscope_rows *r, size_t col);
+/* A value of the row. A text has no zero behind it and lives until the next row. */
+STEPSCOPE_API enum stepscope_sql_type stepscope_sql_type(const struct stepscope_rows *r, size_t col);
+STEPSCOPE_API int64_t stepscope_sql_int(const struct stepscope_rows *r, size_t col);
+STEPSCOPE_API double stepscope_sql_real(const struct stepscope_rows *r, size_t col);
+STEPSCOPE_API const char *stepscope_sql_text(const struct stepscope_rows *r, size_t col, size_t *bytes);
+
 /* Has the run data for the tool? False also when it cannot be opened. `run` NULL: the newest. */
 STEPSCOPE_API bool stepscope_has(struct stepscope *s, const char *run, const char *tool);
 

@@ -1,9 +1,7 @@
 /* api.c - the C interface: a store, a cache of opened profiles, and questions to tools. */
-#include "stepscope/stepscope.h"
+#include "api/api.h"
 
 #include "request/request.h"
-#include "serve/session.h"
-#include "store/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,12 +9,7 @@
 #define KEEP_BYTES ((uint64_t)1 << 40)	/* the caller decides when to close */
 #define KEEP_S 3600
 
-struct stepscope {
-	struct ss_store store;
-	struct ss_sessions *sessions;
-};
-
-static void explain(const struct ss_err *err, char *why, size_t why_bytes)
+void ss_api_explain(const struct ss_err *err, char *why, size_t why_bytes)
 {
 	if (why && why_bytes)
 		snprintf(why, why_bytes, "%s", err->text);
@@ -65,7 +58,7 @@ struct stepscope *stepscope_open(const char *path, char *why, size_t why_bytes)
 		return s;
 	if (ok)
 		ss_fail_mem(&err);
-	explain(&err, why, why_bytes);
+	ss_api_explain(&err, why, why_bytes);
 	stepscope_close(s);
 	return NULL;
 }
@@ -84,7 +77,7 @@ const char *stepscope_run_name(const struct stepscope *s, size_t i)
 	return i < s->store.nruns ? s->store.runs[i].name.p : NULL;
 }
 
-static const struct ss_run *find_run(const struct stepscope *s, const char *name, struct ss_err *err)
+const struct ss_run *ss_api_run(const struct stepscope *s, const char *name, struct ss_err *err)
 {
 	const struct ss_run *run = name ? ss_store_run(&s->store, ss_str_from(name)) : ss_store_newest(&s->store);
 	if (!run && name)
@@ -96,7 +89,7 @@ static const struct ss_run *find_run(const struct stepscope *s, const char *name
 
 const char *stepscope_host_name(const struct stepscope *s, const char *run, size_t i)
 {
-	const struct ss_run *r = find_run(s, run, NULL);
+	const struct ss_run *r = ss_api_run(s, run, NULL);
 	return r && i < r->nhosts ? r->hosts[i].name.p : NULL;
 }
 
@@ -114,7 +107,7 @@ bool stepscope_has(struct stepscope *s, const char *run_name, const char *tool_n
 	struct ss_arena arena = { 0 };
 	struct ss_selection sel;
 	const struct ss_tool *tool = ss_tool_find(ss_str_from(tool_name));
-	const struct ss_run *run = find_run(s, run_name, NULL);
+	const struct ss_run *run = ss_api_run(s, run_name, NULL);
 	struct ss_session *session = NULL;
 	if (tool && run && ss_request_file_kind(tool, run))
 		return ss_run_has(run, ss_request_file_kind(tool, run));
@@ -190,7 +183,7 @@ static bool answer(struct stepscope *s, const struct stepscope_question *q, stru
 		return ss_fail(err, SS_ENOTFOUND, "there is no tool '%s'", q->tool ? q->tool : "");
 	if ((unsigned)q->format >= SS_COUNT(formats))
 		return ss_fail(err, SS_EINVAL, "there is no such format");
-	const struct ss_run *run = find_run(s, q->run, err);
+	const struct ss_run *run = ss_api_run(s, q->run, err);
 	if (!run || !read_params(q, &ask, arena, err))
 		return false;
 	struct ss_session *session = open_session(s, run, ss_request_file_kind(ask.tool, run), ss_str_from(q->host),
@@ -222,7 +215,7 @@ bool stepscope_ask(struct stepscope *s, const struct stepscope_question *q, stru
 	bool ok = sane ? answer(s, &whole, a, &arena, &err) :
 			 ss_fail(&err, SS_EINVAL, "the request or the answer struct is not initialised");
 	if (!ok)
-		explain(&err, why, why_bytes);
+		ss_api_explain(&err, why, why_bytes);
 	ss_arena_release(&arena);
 	return ok;
 }

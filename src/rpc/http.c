@@ -6,6 +6,8 @@
  */
 #include "rpc/http.h"
 
+#include "base/buf.h"
+
 #include "rpc/net.h"
 
 #include <errno.h>
@@ -59,7 +61,8 @@ struct ss_http {
 struct call {
 	struct conn *conn;
 	struct ss_arena arena;
-	size_t body_bytes;
+	size_t body_bytes;	/* that came; body.n of them are held */
+	struct ss_buf body;
 	bool begun;		/* the headers were seen */
 	bool new_cookie;	/* the reply brings one */
 };
@@ -270,6 +273,8 @@ static void handle(struct ss_http *h, struct MHD_Connection *c, struct call *cal
 		.fetch_site = header(c, "Sec-Fetch-Site"),
 		.if_none_match = header(c, "If-None-Match"),
 		.accepts_gzip = accepts_gzip(header(c, "Accept-Encoding")),
+		.body = ss_buf_get(&call->body),
+		.body_cut = call->body_bytes > call->body.n,
 		.arena = &call->arena,
 	};
 	h->config.handler(h->config.arg, &req, reply);
@@ -402,7 +407,6 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
 	struct call *call = *state;
 	struct ss_http_reply reply = { 0 };
 	(void)version;
-	(void)upload;
 	if (!call)
 		return MHD_NO;
 	if (!call->begun) {
@@ -410,7 +414,9 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
 		return MHD_YES;	/* a body may follow */
 	}
 	if (*upload_n) {
-		/* No route reads a body; a large one is not waited for. */
+		/* Routes read short bodies; a large one is not waited for. */
+		size_t room = SS_HTTP_BODY_BYTES - call->body.n;
+		ss_buf_str(&call->body, (struct ss_str){ upload, *upload_n < room ? *upload_n : room });
 		call->body_bytes += *upload_n;
 		*upload_n = 0;
 		if (call->body_bytes <= BODY_BYTES)
@@ -448,6 +454,7 @@ static void on_end(void *arg, struct MHD_Connection *c, void **state, enum MHD_R
 		return;
 	enter(h, call->conn, BETWEEN);
 	ss_arena_release(&call->arena);
+	ss_buf_free(&call->body);
 	free(call);
 	*state = NULL;
 	atomic_fetch_sub(&h->working, 1);

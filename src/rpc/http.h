@@ -26,8 +26,12 @@ struct ss_http_req {
 	struct ss_str host, origin, if_none_match; /* headers, "" when absent */
 	struct ss_str fetch_site;	/* Sec-Fetch-Site: what a browser says of the page that asks */
 	bool accepts_gzip;
+	struct ss_str body;		/* of a POST: its first SS_HTTP_BODY_BYTES */
+	bool body_cut;			/* there was more */
 	struct ss_arena *arena;
 };
+
+#define SS_HTTP_BODY_BYTES ((size_t)64 << 10)	/* questions are short; more is not held */
 
 /* The first argument of this name; false leaves *out alone. */
 bool ss_http_arg(const struct ss_http_req *req, const char *name, struct ss_str *out);

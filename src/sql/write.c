@@ -12,6 +12,7 @@ static const struct {
 	[SS_SQL_JSONL] = { "jsonl", "application/x-ndjson" },
 	[SS_SQL_CSV] = { "csv", "text/csv; charset=utf-8" },
 	[SS_SQL_TABLE] = { "table", "text/plain; charset=utf-8" },
+	[SS_SQL_ROWS] = { "rows", "application/json" },
 };
 
 enum ss_sql_format ss_sql_format_of(struct ss_str name)
@@ -109,10 +110,31 @@ static void put_csv(struct ss_out *o, const struct ss_sql_rows *r)
 	ss_out_lit(o, "\r\n");
 }
 
+static void put_names(struct ss_out *o, const struct ss_sql_rows *r)
+{
+	ss_out_lit(o, "{\"columns\":[");
+	for (size_t i = 0; i < ss_sql_ncols(r); i++) {
+		ss_out_z(o, i ? "," : "");
+		ss_out_json_str(o, ss_str_from(ss_sql_col_name(r, i)));
+	}
+	ss_out_lit(o, "],\"rows\":[");
+}
+
+static void put_list(struct ss_out *o, const struct ss_sql_rows *r)
+{
+	for (size_t i = 0; i < ss_sql_ncols(r); i++) {
+		ss_out_char(o, i ? ',' : '[');
+		put_json(o, r, i);
+	}
+	ss_out_char(o, ']');
+}
+
 static void put_head(struct ss_out *o, const struct ss_sql_rows *r, enum ss_sql_format format)
 {
 	if (format == SS_SQL_JSON)
 		ss_out_char(o, '[');
+	if (format == SS_SQL_ROWS)
+		put_names(o, r);
 	for (size_t i = 0; format == SS_SQL_CSV && i < ss_sql_ncols(r); i++) {
 		if (i)
 			ss_out_char(o, ',');
@@ -125,8 +147,12 @@ static void put_head(struct ss_out *o, const struct ss_sql_rows *r, enum ss_sql_
 static void put_row(struct ss_out *o, const struct ss_sql_rows *r, enum ss_sql_format format,
 		    uint64_t number)
 {
-	if (format == SS_SQL_JSON)
+	if (format == SS_SQL_JSON || format == SS_SQL_ROWS)
 		ss_out_z(o, number ? ",\n" : "\n");
+	if (format == SS_SQL_ROWS) {
+		put_list(o, r);
+		return;
+	}
 	if (format == SS_SQL_CSV) {
 		put_csv(o, r);
 		return;
@@ -317,5 +343,7 @@ bool ss_sql_write(struct ss_sql_rows *r, const struct ss_sql_writing *w, struct 
 		return ss_fail(err, why.code, "%s", why.text);
 	if (w->format == SS_SQL_JSON)
 		ss_out_lit(o, "\n]\n");
+	if (w->format == SS_SQL_ROWS)
+		ss_out_printf(o, "],\"truncated\":%s}\n", done->cut ? "true" : "false");
 	return true;
 }

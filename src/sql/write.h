@@ -5,9 +5,10 @@
 #include "emit/text.h"
 #include "sql/sql.h"
 
-enum ss_sql_format { SS_SQL_JSON, SS_SQL_JSONL, SS_SQL_CSV, SS_SQL_TABLE, SS_SQL_FORMATS };
+/* SS_SQL_ROWS: {"columns":[…],"rows":[[…],…],"truncated":false}. */
+enum ss_sql_format { SS_SQL_JSON, SS_SQL_JSONL, SS_SQL_CSV, SS_SQL_TABLE, SS_SQL_ROWS, SS_SQL_FORMATS };
 
-/* "json", "jsonl", "csv", "table"; SS_SQL_FORMATS: there is no such format. */
+/* "json", "jsonl", "csv", "table", "rows"; SS_SQL_FORMATS: there is no such format. */
 enum ss_sql_format ss_sql_format_of(struct ss_str name);
 const char *ss_sql_content_type(enum ss_sql_format format);
 

@@ -32,11 +32,11 @@ class Checks:
         if not good:
             print(f'{what}: {shown}'[:400])
 
-    def fetch(self, url, method='GET', headers=None):
+    def fetch(self, url, method='GET', headers=None, body=None):
         """(status, headers, body as sent)."""
         conn = http.client.HTTPConnection('127.0.0.1', self.server.port, timeout=60)
         try:
-            conn.request(method, url, headers=headers or {})
+            conn.request(method, url, body=body, headers=headers or {})
             reply = conn.getresponse()
             return reply.status, dict((k.lower(), v) for k, v in reply.getheaders()), reply.read()
         finally:
@@ -300,6 +300,27 @@ def page_routes(c):
     c.status('/api/timeline/slices?run=synth_tpu1/run&begin_ps=5&end_ps=1&width_px=800', 400)
 
 
+def questions_in_sql(c):
+    def ask(query, more=''):
+        status, headers, body = c.fetch('/api/sql?run=synth_tpu_3hosts%2Frun' + more, 'POST', body=query.encode())
+        return status, body
+    status, body = ask('SELECT host, events FROM hosts ORDER BY host')
+    got = json.loads(body) if status == 200 else {}
+    c.check('POST /api/sql', status == 200 and got['columns'] == ['host', 'events'] and [r[0] for r in got['rows']] == ['host0', 'host1', 'host2'] and
+            got['truncated'] is False, body[:300])
+    status, body = ask('SELECT event_id FROM events', '&limit=2')
+    c.check('POST /api/sql: limit', status == 200 and json.loads(body)['truncated'] is True and len(json.loads(body)['rows']) == 2, body[:300])
+    status, body = ask('SELECT COUNT(*) AS n FROM hosts', '&host=host1&format=json')
+    c.check('POST /api/sql: host, format', status == 200 and json.loads(body) == [{'n': 1}], body[:300])
+    for query, more, words in (('DROP TABLE events', '', 'only read'), ('SELECT x', '', 'no such column'), ('', '', 'empty'), ('SELECT 1', '&format=xml', 'format'),
+                               ('SELECT 1', '&limit=0', 'limit'), ('SELECT 1 -- ' + 'x' * 70000, '', '64 KiB')):
+        status, body = ask(query, more)
+        c.check(f'POST /api/sql {query[:30]}{more}', status == 400 and words in body.decode(), (status, body[:300]))
+    listed = c.json('/api/sql')
+    c.check('GET /api/sql', len(listed['questions']) == 25 and 'SELECT' in listed['questions'][0]['sql'], str(listed)[:200])
+    c.status('/api/sql?run=none', 404, 'none', method='POST')
+
+
 def hostile_clients(c):
     def raw(data):
         with socket.create_connection(('127.0.0.1', c.server.port), 10) as s:
@@ -381,7 +402,7 @@ def main():
             shutil.copytree(os.path.join(profiles.ROOT, '..', 'events', name), os.path.join(logdir, name))
         with serving.Server(f'{binary} serve --logdir {{logdir}} --port {{port}}', logdir) as server:
             c = Checks(server)
-            for part in (xprof_routes, older_runs, stored_of_several_hosts, event_files, csv_route, allocations, refusals, no_way_out, headers_and_caching, page_routes,
+            for part in (xprof_routes, older_runs, stored_of_several_hosts, event_files, csv_route, allocations, refusals, no_way_out, headers_and_caching, page_routes, questions_in_sql,
                          hostile_clients,
                          many_at_once, reader_that_leaves, lambda c: changes_on_disk(c, logdir)):
                 try:

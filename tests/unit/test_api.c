@@ -52,7 +52,8 @@ static bool refuse(void *arg, const char *data, size_t bytes)
 
 static void answers_in_every_format(void **state)
 {
-	static const char *const begins[] = { "{\"tool\":\"plane_stats\"", "[{\"cols\":", "\"host\",", "" };
+	static const char *const begins[] = { "{\"tool\":\"plane_stats\"",
+					      "[{\"cols\":", "\"host\",", "" };
 	struct stepscope_question q = STEPSCOPE_QUESTION;
 	struct stepscope_answer a = STEPSCOPE_ANSWER;
 	char why[200] = "";
@@ -68,7 +69,8 @@ static void answers_in_every_format(void **state)
 		assert_int_equal(strlen(a.data), a.data_bytes);
 		assert_true(strchr(a.type, '/') != NULL);
 	}
-	assert_true(strstr(a.data, " events in ") && strstr(a.data, "\n\nHost")); /* what it comes to, then the table */
+	assert_true(strstr(a.data, " events in ") &&
+		    strstr(a.data, "\n\nHost")); /* what it comes to, then the table */
 	q.write = count;
 	q.write_arg = &sum;
 	size_t bytes = a.data_bytes;
@@ -127,11 +129,51 @@ static void says_what_is_wrong(void **state)
 	stepscope_close(s);
 }
 
+static void asks_in_sql(void **state)
+{
+	char why[200] = "";
+	size_t bytes, rows = 0;
+	(void)state;
+	struct stepscope *s = stepscope_open(sample(), why, sizeof(why));
+	assert_non_null(s);
+	struct stepscope_rows *r = stepscope_sql(
+		s, NULL, NULL, "SELECT host, events, events / 2.0 AS half, NULL AS none FROM hosts",
+		30000, why, sizeof(why));
+	assert_non_null(r);
+	assert_int_equal(stepscope_sql_columns(r), 4);
+	assert_string_equal(stepscope_sql_name(r, 2), "half");
+	for (; stepscope_sql_next(r, why, sizeof(why)) == 1; rows++) {
+		const char *host = stepscope_sql_text(r, 0, &bytes);
+		assert_int_equal(bytes, 5);
+		assert_memory_equal(host, "host", 4);
+		assert_int_equal(stepscope_sql_type(r, 1), STEPSCOPE_INT);
+		assert_true(stepscope_sql_int(r, 1) > 0);
+		assert_true(stepscope_sql_real(r, 2) * 2 == (double)stepscope_sql_int(r, 1));
+		assert_int_equal(stepscope_sql_type(r, 3), STEPSCOPE_NULL);
+	}
+	assert_int_equal(rows, 3);
+	stepscope_sql_close(r);
+	assert_null(stepscope_sql(s, NULL, NULL, "PRAGMA user_version = 1", 0, why, sizeof(why)));
+	assert_non_null(strstr(why, "may only read"));
+	assert_null(stepscope_sql(s, "none", NULL, "SELECT 1", 0, why, sizeof(why)));
+	assert_null(stepscope_sql(s, NULL, "none", "SELECT 1", 0, why, sizeof(why)));
+	r = stepscope_sql(s, NULL, "host1",
+			  "SELECT COUNT(*) FROM events AS a, events AS b, events AS c, events AS d",
+			  50, why, sizeof(why));
+	assert_non_null(r);
+	assert_int_equal(stepscope_sql_next(r, why, sizeof(why)), -1);
+	assert_non_null(strstr(why, "was stopped"));
+	stepscope_sql_close(r);
+	stepscope_sql_close(NULL);
+	stepscope_close(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lists_what_there_is),
 		cmocka_unit_test(answers_in_every_format),
+		cmocka_unit_test(asks_in_sql),
 		cmocka_unit_test(says_what_is_wrong),
 	};
 	return RUN_TESTS(tests);

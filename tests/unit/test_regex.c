@@ -15,8 +15,9 @@ static const struct {
 	{ "x{2,3}", "axxxxb", "xxx", NULL },
 	{ "x{0,2}y", "xxxy", "xxy", NULL },
 	{ "x{2,}?", "xxxx", "xx", NULL },
-	{ "a.c", "a\xc3\xa4"
-		 "c",
+	{ "a.c",
+	  "a\xc3\xa4"
+	  "c",
 	  "a\xc3\xa4"
 	  "c",
 	  NULL },
@@ -44,9 +45,11 @@ static void finds(void **state)
 		struct ss_str groups[2];
 		struct ss_regex *r = ss_regex_new(ss_str_from(cases[i].pattern), &err);
 		assert_non_null(r);
-		enum ss_regex_found found = ss_regex_search(r, ss_str_from(cases[i].text), groups, 2, NULL, NULL);
+		enum ss_regex_found found =
+			ss_regex_search(r, ss_str_from(cases[i].text), groups, 2, NULL, NULL);
 		assert_int_equal(found, cases[i].whole ? SS_REGEX_YES : SS_REGEX_NO);
-		assert_int_equal(ss_regex_search(r, ss_str_from(cases[i].text), NULL, 0, NULL, NULL), found);
+		assert_int_equal(
+			ss_regex_search(r, ss_str_from(cases[i].text), NULL, 0, NULL, NULL), found);
 		if (cases[i].whole)
 			assert_true(ss_str_is(groups[0], cases[i].whole));
 		if (cases[i].group)
@@ -57,8 +60,18 @@ static void finds(void **state)
 
 static void refuses(void **state)
 {
-	static const char *const patterns[] = { "(", ")", "[a", "*", "a{3,2}", "a{1001}", "\\", "\\1", "(?=x)", "[b-a]",
-						"(((x{1000}){1000}){1000})", "(?:){1000}{1000}{1000}" };
+	static const char *const patterns[] = { "(",
+						")",
+						"[a",
+						"*",
+						"a{3,2}",
+						"a{1001}",
+						"\\",
+						"\\1",
+						"(?=x)",
+						"[b-a]",
+						"(((x{1000}){1000}){1000})",
+						"(?:){1000}{1000}{1000}" };
 	char deep[2001];
 	(void)state;
 	for (size_t i = 0; i < SS_COUNT(patterns); i++) {
@@ -90,8 +103,10 @@ static void ends(void **state)
 	memset(text, 'a', N);
 	struct ss_regex *r = ss_regex_new(SS_STR("(a*)*(a*)*(a*)*b"), &err);
 	assert_non_null(r);
-	assert_int_equal(ss_regex_search(r, (struct ss_str){ text, 2000 }, NULL, 0, NULL, NULL), SS_REGEX_NO);
-	assert_int_equal(ss_regex_search(r, (struct ss_str){ text, N }, NULL, 0, never, NULL), SS_REGEX_STOPPED);
+	assert_int_equal(ss_regex_search(r, (struct ss_str){ text, 2000 }, NULL, 0, NULL, NULL),
+			 SS_REGEX_NO);
+	assert_int_equal(ss_regex_search(r, (struct ss_str){ text, N }, NULL, 0, never, NULL),
+			 SS_REGEX_STOPPED);
 	ss_regex_free(r);
 }
 
@@ -102,14 +117,20 @@ static void rewrites(void **state)
 	} queries[] = {
 		{ "SELECT 1 FROM events AS e WHERE stat(e.event_id, 'correlation_id') = 3",
 		  "SELECT 1 FROM events AS e WHERE e.correlation_id = 3" },
-		{ "select stat(e.event_id,'correlation_id') from events e where STAT ( e . event_id , 'correlation_id' ) > 0",
-		  "select stat(e.event_id,'correlation_id') from events e where e.correlation_id > 0" },
+		{ "select stat(e.event_id,'correlation_id') from events e where STAT ( e . "
+		  "event_id , 'correlation_id' ) > 0",
+		  "select stat(e.event_id,'correlation_id') from events e where e.correlation_id > "
+		  "0" },
 		{ "SELECT 1 FROM events WHERE stat(event_id, 'correlation_id') = 3", NULL },
 		{ "SELECT 1 FROM events e WHERE stat(e.event_id, 'run_id') = 3", NULL },
-		{ "SELECT (SELECT 1) FROM events e WHERE stat(e.event_id, 'correlation_id') = 3", NULL },
-		{ "SELECT 1 FROM events e WHERE 'stat(e.event_id, ''correlation_id'')' /* stat(e.event_id, 'correlation_id') */ = 3 --'",
+		{ "SELECT (SELECT 1) FROM events e WHERE stat(e.event_id, 'correlation_id') = 3",
 		  NULL },
-		{ "SELECT 1 FROM events e WHERE stat(e.event_id, 'correlation_id', 1) = 'correlation_id", NULL },
+		{ "SELECT 1 FROM events e WHERE 'stat(e.event_id, ''correlation_id'')' /* "
+		  "stat(e.event_id, 'correlation_id') */ = 3 --'",
+		  NULL },
+		{ "SELECT 1 FROM events e WHERE stat(e.event_id, 'correlation_id', 1) = "
+		  "'correlation_id",
+		  NULL },
 	};
 	(void)state;
 	for (size_t i = 0; i < SS_COUNT(queries); i++) {

@@ -1,0 +1,19 @@
+/* api.h - what the files of the C interface share. */
+#ifndef SS_API_API_H
+#define SS_API_API_H
+
+#include "serve/session.h"
+#include "stepscope/stepscope.h"
+#include "store/store.h"
+
+struct stepscope {
+	struct ss_store store;
+	struct ss_sessions *sessions;
+};
+
+/* The failure as text for the caller. */
+void ss_api_explain(const struct ss_err *err, char *why, size_t why_bytes);
+/* The run of this name; NULL: the newest. */
+const struct ss_run *ss_api_run(const struct stepscope *s, const char *name, struct ss_err *err);
+
+#endif

@@ -1,0 +1,103 @@
+/* api_sql.c - POST /api/sql: a question in SQL (docs/sql.md), and the questions with a name. */
+#include "serve/call.h"
+#include "sql/saved.h"
+#include "sql/write.h"
+
+#define TIMEOUT_MS 10000
+#define ROWS 10000
+#define ROWS_MOST 1000000
+#define MEMORY_BYTES ((uint64_t)512 << 20) /* of all questions at the same time */
+
+/* What a job takes with it: the query stands behind it. */
+struct question {
+	uint64_t rows;
+	enum ss_sql_format format;
+	size_t query_bytes;
+	char query[];
+};
+
+static bool answer(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o,
+		   struct ss_err *err)
+{
+	const struct question *ask = arg;
+	struct ss_sql_question q = { .model = m,
+				     .query = { ask->query, ask->query_bytes },
+				     .timeout_ms = TIMEOUT_MS,
+				     .memory_bytes = MEMORY_BYTES };
+	struct ss_sql_writing w = { .format = ask->format, .most_rows = ask->rows };
+	struct ss_sql_written done;
+	struct ss_sql_rows *rows = ss_sql_ask(&q, err);
+	bool ok = rows && ss_sql_write(rows, &w, o, &done, err);
+	(void)arena;
+	ss_sql_close(rows);
+	return ok;
+}
+
+static bool list_saved(struct ss_call *c, struct ss_err *err)
+{
+	struct ss_out o;
+	ss_out_init(&o, NULL, NULL);
+	ss_out_lit(&o, "{\"questions\":[");
+	for (size_t i = 0; ss_sql_saved_at(i); i++) {
+		const struct ss_sql_saved *q = ss_sql_saved_at(i);
+		ss_out_printf(&o, "%s{\"name\":\"%s\",\"doc\":", i ? "," : "", q->name);
+		ss_out_json_str(&o, ss_str_from(q->doc));
+		ss_out_lit(&o, ",\"sql\":");
+		ss_out_json_str(&o, ss_str_from(q->sql));
+		ss_out_lit(&o, ",\"values\":{");
+		for (size_t k = 0; q->values[k].name; k++) {
+			ss_out_printf(&o, "%s\"%s\":", k ? "," : "", q->values[k].name);
+			ss_out_json_str(&o, ss_str_from(q->values[k].preset));
+		}
+		ss_out_lit(&o, "}}");
+	}
+	ss_out_lit(&o, "]}");
+	return ss_reply_out(c, 200, "application/json", &o, err);
+}
+
+static bool read_question(struct ss_call *c, struct question **out, size_t *bytes,
+			  struct ss_err *err)
+{
+	struct ss_str format = ss_call_arg(c, "format"), limit = ss_call_arg(c, "limit");
+	uint64_t rows = ROWS;
+	if (c->req->body_cut)
+		return ss_fail(err, SS_EINVAL, "the query is longer than 64 KiB");
+	if (limit.n && (!ss_str_to_u64(limit, &rows) || !rows || rows > ROWS_MOST))
+		return ss_fail(err, SS_EINVAL, "'limit' takes a number of rows from 1 to %d",
+			       ROWS_MOST);
+	*bytes = sizeof(**out) + c->req->body.n;
+	*out = ss_arena_zalloc(c->req->arena, 1, *bytes);
+	if (!*out)
+		return ss_fail_mem(err);
+	(*out)->rows = rows;
+	(*out)->format = format.n ? ss_sql_format_of(format) : SS_SQL_ROWS;
+	(*out)->query_bytes = c->req->body.n;
+	memcpy((*out)->query, c->req->body.n ? c->req->body.p : "", c->req->body.n);
+	if ((*out)->format == SS_SQL_FORMATS || (*out)->format == SS_SQL_TABLE)
+		return ss_fail(err, SS_EINVAL,
+			       "there is no format '" SS_FMT "': use rows, json, jsonl or csv",
+			       SS_ARG(format));
+	return true;
+}
+
+bool ss_route_api_sql(struct ss_call *c, struct ss_err *err)
+{
+	static const struct ss_tool all = { .name = "", .flags = SS_TOOL_ALL_HOSTS };
+	struct question *q;
+	struct ss_selection sel;
+	size_t bytes;
+	struct ss_out key;
+	if (c->req->method != SS_HTTP_POST)
+		return list_saved(c, err);
+	const struct ss_run *run = read_question(c, &q, &bytes, err) ? ss_call_run(c, err) : NULL;
+	if (!run || !ss_call_select(c, run, &all, ss_call_arg(c, "host"), &sel, err))
+		return false;
+	ss_out_init(&key, NULL, NULL);
+	ss_out_printf(&key, "sql %d %llu ", (int)q->format, (unsigned long long)q->rows);
+	ss_out_str(&key, c->req->body);
+	bool ok = ss_out_finish(&key, err) &&
+		  ss_reply_model(c, &sel, (struct ss_str){ key.buf, key.n },
+				 ss_sql_content_type(q->format), answer, q, bytes, err);
+	ss_out_free(&key);
+	return ok;
+}
