@@ -130,14 +130,35 @@ struct ss_str ss_arena_printf(struct ss_arena *a, const char *fmt, ...)
 	int n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
 	char *p = n < 0 ? NULL : ss_arena_alloc(a, (size_t)n + 1);
-	/* What it is made of may stand in a file that is written to: it can be shorter, or longer, than it was. */
+	/*
+	 * What it is made of may stand in a file that is written to: it can be shorter, or longer,
+	 * than it was.
+	 */
 	int now = p ? vsnprintf(p, (size_t)n + 1, fmt, again) : 0;
 	va_end(again);
 	return (struct ss_str){ p, (size_t)(now < 0 ? 0 : now < n ? now : n) };
 }
 
+struct ss_arena_hold {
+	struct ss_arena_hold *next;
+	struct ss_hold *hold;
+};
+
+struct ss_hold *ss_arena_hold(struct ss_arena *a, uint64_t file_bytes)
+{
+	struct ss_arena_hold *h = ss_arena_alloc(a, sizeof(*h));
+	struct ss_hold *hold = h ? ss_hold_open(file_bytes) : NULL;
+	if (hold) {
+		*h = (struct ss_arena_hold){ a->holds, hold };
+		a->holds = h;
+	}
+	return hold;
+}
+
 void ss_arena_release(struct ss_arena *a)
 {
+	for (struct ss_arena_hold *h = a->holds; h; h = h->next)
+		ss_hold_close(h->hold);
 	struct ss_arena_block *b = a->blocks;
 	while (b) {
 		struct ss_arena_block *next = b->next;

@@ -9,14 +9,17 @@
 #ifndef SS_BASE_ARENA_H
 #define SS_BASE_ARENA_H
 
+#include "base/hold.h"
 #include "base/str.h"
 
 struct ss_arena_block;
+struct ss_arena_hold;
 
 struct ss_arena {
 	struct ss_arena_block *blocks;	/* newest first */
 	char *at, *end;			/* free part of the newest block */
 	size_t used_bytes;		/* handed out, for reports and bounds */
+	struct ss_arena_hold *holds;	/* to be closed with it */
 };
 
 /* A zeroed struct ss_arena is an empty arena. */
@@ -26,6 +29,11 @@ void *ss_arena_zalloc(struct ss_arena *a, size_t count, size_t size); /* cleared
 struct ss_str ss_arena_str(struct ss_arena *a, struct ss_str s);
 struct ss_str ss_arena_printf(struct ss_arena *a, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/*
+ * A hold for what one file becomes in this arena, closed when the arena is released; NULL when
+ * memory is out.
+ */
+struct ss_hold *ss_arena_hold(struct ss_arena *a, uint64_t file_bytes);
 /* Give everything back. The arena is empty and usable again. */
 void ss_arena_release(struct ss_arena *a);
 

@@ -12,7 +12,7 @@ static char *room(struct ss_buf *b, size_t n)
 {
 	if (b->no_memory || b->over)
 		return NULL;
-	if (b->limit_bytes && (n > b->limit_bytes || b->n > b->limit_bytes - n)) {
+	if ((b->limit_bytes && (n > b->limit_bytes || b->n > b->limit_bytes - n)) || !ss_hold_take(b->hold, n)) {
 		b->over = true;
 		return NULL;
 	}
@@ -20,6 +20,7 @@ static char *room(struct ss_buf *b, size_t n)
 		b->no_memory = true;
 		return NULL;
 	}
+	b->held_bytes += b->hold ? n : 0;
 	return b->p + b->n;
 }
 
@@ -72,7 +73,10 @@ void ss_buf_printf(struct ss_buf *b, const char *fmt, ...)
 	/* The NUL takes a byte that is not counted. */
 	char *p = n < 0 ? NULL : room(b, (size_t)n + 1);
 	if (p) {
-		/* What it is made of may stand in a file that is written to: its length can be another one now. */
+		/*
+		 * What it is made of may stand in a file that is written to: its length can be
+		 * another one now.
+		 */
 		int now = vsnprintf(p, (size_t)n + 1, fmt, again);
 		b->n += (size_t)(now < 0 ? 0 : now < n ? now : n);
 	}
@@ -107,6 +111,7 @@ bool ss_buf_ok(const struct ss_buf *b, const char *what, struct ss_err *err)
 
 void ss_buf_free(struct ss_buf *b)
 {
+	ss_hold_give(b->hold, b->held_bytes);
 	free(b->p);
 	*b = (struct ss_buf){ 0 };
 }

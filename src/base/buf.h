@@ -10,12 +10,15 @@
 #define SS_BASE_BUF_H
 
 #include "base/err.h"
+#include "base/hold.h"
 #include "base/str.h"
 
 struct ss_buf {
 	char *p;
 	size_t n, cap;
 	size_t limit_bytes;	/* 0: none */
+	struct ss_hold *hold;	/* what is written counts there, until ss_buf_free; NULL: nowhere */
+	size_t held_bytes;
 	bool no_memory, over;
 };
 
@@ -26,7 +29,9 @@ void ss_buf_z(struct ss_buf *b, const char *z);
 void ss_buf_u64(struct ss_buf *b, uint64_t v);
 void ss_buf_i64(struct ss_buf *b, int64_t v);
 void ss_buf_printf(struct ss_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* A quoted JSON string; a string that is not UTF-8 has a question mark for every byte beyond ASCII. */
+/*
+ * A quoted JSON string; a string that is not UTF-8 has a question mark for every byte beyond ASCII.
+ */
 void ss_buf_json_str(struct ss_buf *b, struct ss_str s);
 #define ss_buf_lit(b, lit) ss_buf_str((b), SS_STR(lit))
 

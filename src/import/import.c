@@ -12,10 +12,6 @@
 #include "legacy/files/hlo_json.h"
 #include "wire/gz_in.h"
 
-/* What events may take in memory, whatever is packed into few bytes. */
-#define FLOOR_BYTES ((uint64_t)64 << 20)
-#define PER_FILE_BYTE 24
-
 /* What the file is, by its first bytes: where it is packed, by those of its contents. */
 static const struct ss_form *form_of(struct ss_str path, struct ss_str bytes)
 {
@@ -64,7 +60,8 @@ static bool read_json(const struct ss_file *f, struct ss_space_out *o, struct ss
 			   "to the wrong one") &&
 		note_count(out, a, loss.same_arrow, "arrows have the id of another arrow: both may lead to the wrong event") &&
 		note_count(out, a, loss.long_values, "values of the trace are longer than 16 MiB and are left out") &&
-		(!loss.cut || note(out, SS_STR("the trace is truncated or damaged; events before that point are shown"))) &&
+		(!loss.cut || loss.too_long ||
+		 note(out, SS_STR("the trace is truncated or damaged; events before that point are shown"))) &&
 		(!loss.too_long || note(out, SS_STR("the trace decompresses to more than the limit; the rest is left out")));
 	return ok || ss_fail_mem(err);
 }
@@ -97,10 +94,12 @@ static bool read_perfetto(struct ss_str bytes, const struct ss_file *f, struct s
 static bool unpack(const struct ss_file *f, struct ss_buf *to, struct ss_imported *out, struct ss_err *err)
 {
 	bool whole;
-	to->limit_bytes = (size_t)FLOOR_BYTES + 300 * f->bytes.n;
+	to->hold = out->hold;
 	if (!ss_gz_in_all(f->bytes, to, &whole, err))
 		return false;
-	to->limit_bytes = 0;
+	if (to->over)
+		return note(out, SS_STR("the file decompresses to more than compressed files may take in memory; what stands "
+					"before that is shown. Decompress it ('gunzip') and open the result"));
 	return whole || note(out, SS_STR("the compressed file is damaged; events before the damage are shown"));
 }
 
@@ -205,7 +204,7 @@ static bool read_as(enum ss_form_id kind, struct ss_str bytes, const struct ss_f
 static bool convert(const struct ss_file *f, enum ss_form_id kind, struct ss_str unpacked, struct ss_arena *arena,
 		    struct ss_imported *out, struct ss_err *err)
 {
-	struct ss_space_out o = { .limit_bytes = FLOOR_BYTES + PER_FILE_BYTE * (uint64_t)f->bytes.n };
+	struct ss_space_out o = { .hold = out->hold };
 	struct ss_str hostname = SS_STR("");
 	bool ok = read_as(kind, unpacked, f, &o, &hostname, arena, out, err);
 	ok = ok && ss_so_finish(&o, hostname, &out->space, err);
@@ -214,10 +213,14 @@ static bool convert(const struct ss_file *f, enum ss_form_id kind, struct ss_str
 		    note_count(out, arena, o.far, "events lie months apart from the others and are left out")))
 		ok = ss_fail_mem(err);
 	ss_so_free(&o);
-	return ok;
+	if (!ok)
+		return false;
+	out->space.hold = out->hold;
+	out->space.held_bytes = ss_hold_take(out->hold, out->space.n) ? out->space.n : 0;
+	return out->space.held_bytes == out->space.n || ss_hold_fail(SS_STR("the trace"), err);
 }
 
-static bool import(const struct ss_file *f, struct ss_str path, struct ss_arena *arena, struct ss_imported *out,
+static bool import_layer(const struct ss_file *f, struct ss_str path, struct ss_arena *arena, struct ss_imported *out,
 		   bool *twice, struct ss_err *err)
 {
 	struct ss_buf unpacked = { 0 };
@@ -260,8 +263,10 @@ bool ss_import(const struct ss_file *f, struct ss_str path, struct ss_arena *are
 {
 	struct ss_buf inner = { 0 };
 	bool twice = false, again = false;
-	*out = (struct ss_imported){ 0 };
-	bool ok = import(f, path, arena, out, &twice, err);
+	*out = (struct ss_imported){ .hold = ss_hold_open(f->bytes.n) };
+	if (!out->hold)
+		return ss_fail_mem(err);
+	bool ok = import_layer(f, path, arena, out, &twice, err);
 	if (!ok || !twice)
 		return ok;
 	/*
@@ -270,7 +275,7 @@ bool ss_import(const struct ss_file *f, struct ss_str path, struct ss_arena *are
 	 */
 	ok = unpack(f, &inner, out, err);
 	struct ss_file file = { .bytes = ss_buf_get(&inner), .borrowed = true };
-	ok = ok && import(&file, path, arena, out, &again, err);
+	ok = ok && import_layer(&file, path, arena, out, &again, err);
 	if (ok && again)
 		ok = ss_fail(err, SS_EFORMAT, "'" SS_FMT "' is compressed more than twice", SS_ARG(path));
 	ss_buf_free(&inner);

@@ -11,9 +11,11 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/hold.h"
 
 struct ss_imported {
-	struct ss_buf space;	/* the XSpace */
+	struct ss_buf space;	/* the XSpace; it counts in `hold` */
+	struct ss_hold *hold;	/* what the file takes in memory, to be closed after the space */
 	const char *form;	/* what it was: "a trace of Perfetto"; a static text */
 	struct ss_str notes[12];	/* what is missing, for the user; in the arena */
 	size_t nnotes;
@@ -22,7 +24,10 @@ struct ss_imported {
 
 /* Is this file no plain XSpace, but something that becomes one? */
 bool ss_import_is(const struct ss_file *f, struct ss_str path);
-/* Make it. Notes go to `arena`; the space is the caller's to free, also after a failure. */
+/*
+ * Make it. Notes go to `arena`; the space and the hold are the caller's to free, also after a
+ * failure.
+ */
 bool ss_import(const struct ss_file *f, struct ss_str path, struct ss_arena *arena, struct ss_imported *out,
 	       struct ss_err *err);
 

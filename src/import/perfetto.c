@@ -452,7 +452,7 @@ static void read_packets(struct reader *r, struct ss_str bytes, bool events, int
 
 static void read_packed(struct reader *r, struct ss_str packed, bool events, int depth)
 {
-	struct ss_buf unpacked = { .limit_bytes = (size_t)(r->max_unpacked_bytes - r->unpacked_bytes) };
+	struct ss_buf unpacked = { .limit_bytes = (size_t)(r->max_unpacked_bytes - r->unpacked_bytes), .hold = r->o->hold };
 	struct ss_err err = { 0 };
 	bool whole = false;
 	/* A limit of 0 would be none. */
@@ -463,7 +463,7 @@ static void read_packed(struct reader *r, struct ss_str packed, bool events, int
 	if (!ss_gz_in_all(packed, &unpacked, &whole, &err))
 		r->o->no_memory = true;
 	r->unpacked_bytes += unpacked.n;
-	r->loss->malformed += !whole && events;
+	r->loss->malformed += (!whole || unpacked.over) && events;
 	read_packets(r, ss_buf_get(&unpacked), events, depth + 1);
 	ss_buf_free(&unpacked);
 }

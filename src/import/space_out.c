@@ -11,8 +11,12 @@
 /* Strings of at least this length are stored once per plane and referred to. */
 #define SHARED_FROM 8
 
+/* What is held is counted in steps. */
+#define HOLD_STEP ((uint64_t)1 << 20)
+
 void ss_so_free(struct ss_space_out *o)
 {
+	ss_hold_give(o->hold, o->counted_bytes);
 	for (size_t i = 0; i < o->planes.n; i++) {
 		struct ss_so_plane *p = &o->planes.v[i];
 		for (size_t k = 0; k < p->lines.n; k++) {
@@ -142,7 +146,7 @@ void ss_so_put_stat(struct ss_space_out *o, struct ss_so_plane *p, struct ss_buf
 void ss_so_set_stats(struct ss_space_out *o, struct ss_so_line *l, struct ss_so_record *r, size_t from)
 {
 	if (from >= SS_SO_MOST_STATS || l->stats.n - from >= SS_SO_EVENT_STATS) {
-		o->held_bytes = o->limit_bytes + 1;
+		o->full = true;
 		l->stats.n = from;
 		from = 0;
 		r->nstats = 0;
@@ -285,6 +289,14 @@ static uint32_t find_meta(struct ss_space_out *o, struct ss_so_plane *p, const s
 
 /* ---- events ---- */
 
+/* Does it hold all that it may? */
+static bool is_full(struct ss_space_out *o)
+{
+	while (!o->full && o->held_bytes > o->counted_bytes && ss_hold_take(o->hold, HOLD_STEP))
+		o->counted_bytes += HOLD_STEP;
+	return o->full || o->held_bytes > o->counted_bytes;
+}
+
 static bool is_correlation(struct ss_str name)
 {
 	return ss_str_is(name, "correlation_id");
@@ -319,7 +331,7 @@ uint32_t ss_so_add(struct ss_space_out *o, uint32_t plane, uint32_t line, const 
 {
 	struct ss_so_plane *p = &o->planes.v[plane];
 	struct ss_so_line *l = &p->lines.v[line];
-	if (o->held_bytes > o->limit_bytes || l->events.n >= SS_NONE - 1) {
+	if (is_full(o) || l->events.n >= SS_NONE - 1) {
 		o->left_out++;
 		return SS_NONE;
 	}
@@ -387,7 +399,7 @@ void ss_so_close(struct ss_space_out *o, uint32_t plane, uint32_t line, struct s
 	struct ss_so_line *l = &p->lines.v[line];
 	if (!l->open.n) {
 		o->held_bytes += sizeof(end);
-		if (o->held_bytes > o->limit_bytes)
+		if (is_full(o))
 			o->unmatched++;
 		else if (!ss_vec_push(&l->ends, end))
 			o->no_memory = true;
@@ -397,13 +409,13 @@ void ss_so_close(struct ss_space_out *o, uint32_t plane, uint32_t line, struct s
 	if (i == SS_NONE)
 		return;
 	l->events.v[i].dur_ps = ss_so_between_ps(&l->events.v[i], end);
-	if (nargs && o->held_bytes <= o->limit_bytes)
+	if (nargs && !is_full(o))
 		add_stats(o, p, l, &l->events.v[i], args, nargs);
 }
 
 void ss_so_flow(struct ss_space_out *o, uint32_t plane, uint32_t line, const struct ss_so_flow *f)
 {
-	if (o->held_bytes > o->limit_bytes)
+	if (is_full(o))
 		return;
 	o->held_bytes += sizeof(*f);
 	if (!ss_vec_push(&o->planes.v[plane].lines.v[line].flows, *f))

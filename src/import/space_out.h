@@ -18,13 +18,14 @@
  *	- a flow point belongs to the innermost event around it;
  *	- what ran on a GPU gets the operation around the call that launched it as its framework op.
  *
- * Memory is bounded by `limit_bytes`; events beyond it are counted in `left_out`.
+ * Memory is bounded by `hold`; events beyond it are counted in `left_out`.
  */
 #ifndef SS_IMPORT_SPACE_OUT_H
 #define SS_IMPORT_SPACE_OUT_H
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/hold.h"
 #include "base/map.h"
 #include "base/vec.h"
 
@@ -116,16 +117,18 @@ struct ss_space_out {
 	SS_VEC(struct ss_so_plane) planes;
 	SS_VEC(uint64_t) links;	/* correlation ids of launches and what they launched */
 	struct ss_buf key;
-	uint64_t limit_bytes, held_bytes;
+	struct ss_hold *hold;
+	uint64_t held_bytes, counted_bytes; /* the second in `hold` */
 	uint64_t nevents, left_out;
 	uint64_t unmatched;	/* ends without a begin, known when the bytes are written */
 	uint64_t far;		/* events months away from the others, found when the bytes are written */
 	SS_VEC(struct ss_so_arg) about; /* what the source says of the recording: stats of the plane "Task Environment" */
 	int64_t start_unix_ns;	/* when the zero of the clock was, 0: unknown */
+	bool full;		/* no more events, whatever the hold bears */
 	bool no_memory;		/* sticky */
 };
 
-/* A zeroed struct with limit_bytes set is empty. */
+/* A zeroed struct, with `hold` set or without a bound, is empty. */
 void ss_so_free(struct ss_space_out *o);
 
 /*

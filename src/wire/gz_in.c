@@ -96,7 +96,7 @@ bool ss_gz_in_all(struct ss_str packed, struct ss_buf *out, bool *whole, struct 
 		return ss_fail_mem(err);
 	for (size_t n; !out->no_memory && !out->over && (n = ss_gz_in_read(g, piece, sizeof(piece)));)
 		ss_buf_str(out, (struct ss_str){ piece, n });
-	*whole = !g->bad && !out->over;
+	*whole = !g->bad;
 	bool memory = !out->no_memory && !g->no_memory;
 	ss_gz_in_close(g);
 	return memory || ss_fail_mem(err);

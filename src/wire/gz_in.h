@@ -27,8 +27,8 @@ bool ss_gz_in_no_memory(const struct ss_gz_in *g);
 void ss_gz_in_close(struct ss_gz_in *g);	/* NULL is allowed */
 
 /*
- * All of it, appended to *out, up to its limit. *whole is false when the file is damaged, or is
- * longer than the limit. False when memory is out.
+ * All of it, appended to *out, up to its limit and its hold. *whole is false when the file is
+ * damaged; out->over says that it is longer than that. False when memory is out.
  */
 bool ss_gz_in_all(struct ss_str packed, struct ss_buf *out, bool *whole, struct ss_err *err);
 

@@ -12,10 +12,13 @@
 #include "base/vec.h"
 #include "xspace/fields.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define FORGET_STRIDE ((size_t)8 << 20)
-/* A line's end is worth a system call from this size on; hundreds of small lines make a file too. */
+/*
+ * A line's end is worth a system call from this size on; hundreds of small lines make a file too.
+ */
 #define FORGET_MIN ((size_t)128 << 10)
 
 struct loader {
@@ -26,13 +29,30 @@ struct loader {
 	const uint8_t *wanted;	/* by metadata; NULL: all */
 	size_t cap;
 	uint64_t start_ps;	/* of the line, as known while reading: what begin_ps already holds */
+	bool too_much;		/* the hold is exhausted */
 };
+
+/* Count the columns of `cap` events. */
+static bool count_columns(struct loader *l, size_t cap)
+{
+	struct ss_xevents *e = l->e;
+	uint64_t bytes = cap * (sizeof(*e->begin_ps) + sizeof(*e->dur_ps) + sizeof(*e->meta) + sizeof(*e->off));
+	if (bytes < e->held_bytes)
+		ss_hold_give(e->hold, e->held_bytes - bytes);
+	else
+		l->too_much = !ss_hold_take(e->hold, bytes - e->held_bytes);
+	if (!l->too_much)
+		e->held_bytes = bytes;
+	return !l->too_much;
+}
 
 static bool set_cap(struct loader *l, size_t cap)
 {
 	struct ss_xevents *e = l->e;
 	size_t chunks = cap / SS_EVENT_CHUNK + 1;
 	void *p;
+	if (e->hold && !count_columns(l, cap))
+		return false;
 #define RESIZE(column, count)                                                    \
 	do {                                                                     \
 		p = realloc(e->column, ((count) + 1) * sizeof(*e->column));      \
@@ -324,6 +344,13 @@ static void forget(struct loader *l, const uint8_t **from, const uint8_t *at)
 	*from = at;
 }
 
+static bool too_much(const struct loader *l, struct ss_err *err)
+{
+	char file[200];
+	snprintf(file, sizeof(file), "'" SS_FMT "'", SS_ARG(l->x->path));
+	return ss_hold_fail(ss_str_from(file), err);
+}
+
 static bool walk(struct loader *l, struct ss_err *err)
 {
 	const uint8_t *kept = l->line->events;
@@ -350,7 +377,7 @@ static bool walk(struct loader *l, struct ss_err *err)
 		ss_pb_varint(&length, c.end, &tag);
 		enum outcome got = add_event(l, length, f.bytes);
 		if (got == NO_MEMORY)
-			return ss_fail_mem(err);
+			return l->too_much ? too_much(l, err) : ss_fail_mem(err);
 		l->e->dropped += got == SKIPPED;
 		forget(l, &kept, c.at);
 	}
@@ -434,7 +461,7 @@ static bool rebase(struct ss_xevents *g, const struct ss_xevents *e, const uint3
 bool ss_xevents_rebuild(struct ss_xevents *e, const uint32_t *from, uint32_t n)
 {
 	struct ss_xevents g = { .n = n, .dropped = e->dropped, .clipped = e->clipped, .sorted = e->sorted,
-				.stat_ids = e->stat_ids };
+				.stat_ids = e->stat_ids, .hold = e->hold };
 	bool ok = alloc_columns(&g, n, e->occurrences);
 	for (uint32_t k = 0; ok && k < n; k += SS_EVENT_CHUNK)
 		ok = rebase(&g, e, from, k);
@@ -450,6 +477,8 @@ bool ss_xevents_rebuild(struct ss_xevents *e, const uint32_t *from, uint32_t n)
 		if (g.occurrences)
 			g.occurrences[k] = made ? 1 : e->occurrences[from[k]];
 	}
+	g.held_bytes = e->held_bytes;
+	e->held_bytes = 0;
 	ss_xevents_free(e);
 	*e = g;
 	return true;
@@ -464,7 +493,7 @@ bool ss_xevents_load(struct ss_xevents *e, const struct ss_xspace *x, const stru
 bool ss_xevents_load_some(struct ss_xevents *e, const struct ss_xspace *x, const struct ss_xplane *plane,
 			  struct ss_xline *line, const uint8_t *wanted, struct ss_err *err)
 {
-	*e = (struct ss_xevents){ .sorted = true };
+	*e = (struct ss_xevents){ .sorted = true, .hold = x->hold };
 	struct loader l = { .e = e, .x = x, .plane = plane, .line = line, .wanted = wanted };
 	l.start_ps = start_of(&l);
 	if (!walk(&l, err)) {
@@ -518,6 +547,7 @@ bool ss_xevents_sort(struct ss_xevents *e, uint32_t **from)
 
 void ss_xevents_free(struct ss_xevents *e)
 {
+	ss_hold_give(e->hold, e->held_bytes);
 	free(e->begin_ps);
 	free(e->dur_ps);
 	free(e->meta);

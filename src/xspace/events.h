@@ -37,6 +37,8 @@ struct ss_xevents {
 	 * not be looked for.
 	 */
 	uint64_t stat_ids;
+	struct ss_hold *hold;	/* where the columns count: ss_xspace.hold */
+	uint64_t held_bytes;
 };
 
 #define SS_STAT_ID_BITS 63u

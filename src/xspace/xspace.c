@@ -139,6 +139,8 @@ static uint32_t afford(struct ss_xspace *x, uint32_t n, uint64_t cost, uint64_t 
 	uint64_t limit = INDEX_FLOOR + INDEX_PER_FILE_BYTE * (uint64_t)x->file.bytes.n;
 	uint64_t room = limit > x->index_bytes ? (limit - x->index_bytes) / cost : 0;
 	uint32_t fit = n <= room ? n : (uint32_t)room;
+	while (fit && !ss_hold_take(x->hold, fit * cost))
+		fit /= 2;
 	x->index_bytes += fit * cost;
 	*left_out += n - fit;
 	return fit;
@@ -384,6 +386,9 @@ static bool index_file(struct ss_xspace *x, struct ss_err *err)
 			       SS_ARG(x->path));
 	uint64_t left_out = 0;
 	n.planes = afford(x, n.planes, PLANE_COST, &left_out);
+	n.hostnames = afford(x, n.hostnames, sizeof(struct ss_str), &left_out);
+	n.errors = afford(x, n.errors, sizeof(struct ss_str), &left_out);
+	n.warnings = afford(x, n.warnings, sizeof(struct ss_str), &left_out);
 	x->planes = SS_NEW_N(&x->arena, struct ss_xplane, n.planes);
 	x->hostnames = SS_NEW_N(&x->arena, struct ss_str, n.hostnames);
 	x->errors = SS_NEW_N(&x->arena, struct ss_str, n.errors);
@@ -393,8 +398,8 @@ static bool index_file(struct ss_xspace *x, struct ss_err *err)
 	if (!fill_top(x, n, err))
 		return false;
 	if (left_out &&
-	    !ss_xspace_note(x, ss_arena_printf(&x->arena, "'" SS_FMT "': %llu planes are left out, more than "
-				     "%llu bytes of profile can have", SS_ARG(x->path),
+	    !ss_xspace_note(x, ss_arena_printf(&x->arena, "'" SS_FMT "': %llu planes, host names and messages are left out, more "
+				     "than %llu bytes of profile can have", SS_ARG(x->path),
 				     (unsigned long long)left_out,
 				     (unsigned long long)x->file.bytes.n), err))
 		return false;
@@ -423,15 +428,19 @@ bool ss_xspace_open(struct ss_xspace *x, const char *path, struct ss_err *err)
 
 bool ss_xspace_open_file(struct ss_xspace *x, struct ss_file *f, const char *path, struct ss_err *err)
 {
-	*x = (struct ss_xspace){ .file = *f };
+	return ss_xspace_open_made(x, f, NULL, path, err);
+}
+
+bool ss_xspace_open_made(struct ss_xspace *x, struct ss_file *f, struct ss_hold *hold, const char *path, struct ss_err *err)
+{
+	*x = (struct ss_xspace){ .file = *f, .hold = hold };
 	*f = (struct ss_file){ 0 };
 	return open_common(x, path, err);
 }
 
 bool ss_xspace_open_bytes(struct ss_xspace *x, struct ss_str bytes, const char *name, struct ss_err *err)
 {
-	*x = (struct ss_xspace){ .file = { .bytes = bytes, .borrowed = true } };
-	return open_common(x, name, err);
+	return ss_xspace_open_made(x, &(struct ss_file){ .bytes = bytes, .borrowed = true }, NULL, name, err);
 }
 
 void ss_xspace_close(struct ss_xspace *x)

@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/hold.h"
 #include "base/map.h"
 #include "wire/pb.h"
 
@@ -87,6 +88,7 @@ struct ss_xspace {
 	struct ss_str *notes;		/* what could not be read, for the user */
 	uint32_t nnotes;
 	uint64_t index_bytes;		/* what planes, lines and metadata take, against the bound in xspace.c */
+	struct ss_hold *hold;		/* where index and columns count; NULL: nowhere */
 	struct ss_arena arena;
 };
 
@@ -99,6 +101,8 @@ bool ss_xspace_open(struct ss_xspace *x, const char *path, struct ss_err *err);
 bool ss_xspace_open_file(struct ss_xspace *x, struct ss_file *f, const char *path, struct ss_err *err);
 /* The same over bytes that stay with the caller. */
 bool ss_xspace_open_bytes(struct ss_xspace *x, struct ss_str bytes, const char *name, struct ss_err *err);
+/* The same of a file that was made of another one: index and columns count in `hold`, which stays with the caller. */
+bool ss_xspace_open_made(struct ss_xspace *x, struct ss_file *f, struct ss_hold *hold, const char *path, struct ss_err *err);
 void ss_xspace_close(struct ss_xspace *x);
 /*
  * Say something of the file to the user, beside what opening found; there is room for some twenty.

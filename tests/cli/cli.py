@@ -215,6 +215,26 @@ def older_files(c, scratch):
         c.check(name, done.returncode in (0, 1) and said.encode() in done.stderr, f'{done.returncode} {done.stderr!r}')
 
 
+def bombs(c, scratch):
+    """A few megabytes that decompress to 900 take no more memory than a larger honest file does."""
+    def varint(n):
+        return bytes([n & 127 | 128]) + varint(n >> 7) if n > 127 else bytes([n])
+
+    block = b'\x22\x06\x08\x01\x10\x64\x18\x01' * (1 << 17)                 # events of an XLine
+    line = b'\x1a' + varint(900 * len(block))
+    for name, head in (('events', b'\x0a' + varint(len(line) + 900 * len(block)) + line), ('messages', b'')):
+        path = os.path.join(scratch, f'{name}.xplane.pb.gz')
+        with open(path, 'wb') as f:                                         # members of gzip are one text
+            f.write(gzip.compress(head) + gzip.compress(block) * 900)
+        with subprocess.Popen([c.binary, 'tool', 'overview_page', path], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE) as run:
+            said = run.stderr.read()
+            _, status, used = os.wait4(run.pid, 0)
+            run.returncode = os.waitstatus_to_exitcode(status)
+        c.check(f'{os.path.getsize(path) >> 10} KiB of {name} in bounded memory',
+                run.returncode == (name == 'events') and said and used.ru_maxrss < 250 << 10, f'{run.returncode} {used.ru_maxrss} {said[:300]}')
+
+
 def full_disk(c):
     with open('/dev/full', 'wb') as full:
         done = subprocess.run([c.binary, 'tool', 'trace_viewer@', SAMPLE, '--format', 'xprof'], stdout=full,
@@ -399,6 +419,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         bad_input(c, scratch)
         older_files(c, scratch)
+        bombs(c, scratch)
         parts(c, scratch)
         shard_numbers(c, scratch)
     late_hosts(c)

@@ -4,6 +4,7 @@
 #include "base/safe.h"
 #include "base/arena.h"
 #include "base/file.h"
+#include "base/hold.h"
 #include "base/html.h"
 #include "base/huge.h"
 #include "base/ids.h"
@@ -555,6 +556,70 @@ static void released_memory_ends_at_a_page(void **state)
 	free(p);
 }
 
+/* ---- holds ---- */
+
+static void holds_share_a_budget(void **state)
+{
+	struct ss_hold *a = ss_hold_open(1000), *b = ss_hold_open(1000);
+	const uint64_t own = 1000 * SS_HOLD_PER_FILE_BYTE, half = SS_HOLD_BUDGET_BYTES / 2;
+	struct ss_err why = { 0 };
+	(void)state;
+	assert_true(ss_hold_take(NULL, UINT64_MAX));
+	assert_true(ss_hold_take(a, own));
+	assert_int_equal(ss_hold_spent_bytes(), 0);
+	assert_true(ss_hold_take(a, half + 1));
+	assert_int_equal(ss_hold_spent_bytes(), half + 1);
+	/* The other file has its own bytes, and of the budget what is left. */
+	assert_true(ss_hold_take(b, own));
+	assert_false(ss_hold_take(b, half));
+	assert_false(ss_hold_take(b, UINT64_MAX));
+	assert_true(ss_hold_take(b, half - 1));
+	assert_false(ss_hold_take(a, 1));
+	ss_hold_give(a, 1);
+	assert_true(ss_hold_take(b, 1));
+	ss_hold_give(a, half + own);
+	assert_int_equal(ss_hold_spent_bytes(), half);
+	ss_hold_close(a);
+	ss_hold_close(b);
+	ss_hold_close(NULL);
+	assert_int_equal(ss_hold_spent_bytes(), 0);
+	assert_false(ss_hold_fail(SS_STR("'x.gz'"), &why));
+	assert_int_equal(why.code, SS_ENOMEM);
+	assert_true(strstr(why.text, "'x.gz' needs more memory"));
+}
+
+static bool takes_and_gives(void *arg, size_t i, struct ss_err *e)
+{
+	struct ss_hold *h = arg;
+	uint64_t n = SS_HOLD_BUDGET_BYTES / 5 + i;
+	(void)e;
+	for (int k = 0; k < 2000; k++)
+		if (ss_hold_take(h, n))
+			ss_hold_give(h, n);
+	return true;
+}
+
+static void holds_count_among_threads(void **state)
+{
+	struct ss_hold *h = ss_hold_open(SS_HOLD_BUDGET_BYTES / 2 / SS_HOLD_PER_FILE_BYTE);
+	(void)state;
+	assert_ok(ss_parallel(64, 8, takes_and_gives, h, &err));
+	assert_int_equal(ss_hold_spent_bytes(), 0);
+	ss_hold_close(h);
+}
+
+static void an_arena_closes_its_holds(void **state)
+{
+	struct ss_arena a = { 0 };
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		assert_true(ss_hold_take(ss_arena_hold(&a, 0), 100));
+	assert_int_equal(ss_hold_spent_bytes(), 300);
+	ss_arena_release(&a);
+	assert_int_equal(ss_hold_spent_bytes(), 0);
+	ss_arena_release(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -585,6 +650,9 @@ int main(void)
 		cmocka_unit_test(file_maps),
 		cmocka_unit_test(adds_what_may_be_anything),
 		cmocka_unit_test(file_refuses),
+		cmocka_unit_test(holds_share_a_budget),
+		cmocka_unit_test(holds_count_among_threads),
+		cmocka_unit_test(an_arena_closes_its_holds),
 	};
 	return RUN_TESTS(tests);
 }

@@ -6,18 +6,23 @@
 #define FLOOR_BYTES ((size_t)1 << 20)
 #define PER_PACKED_BYTE 300
 
-/* How long it is; false when it is damaged or too long. */
-static bool count(struct ss_str packed, size_t *n, struct ss_err *err)
+/* How long it is, counted in the hold; false when it is damaged or too long. */
+static bool count(struct ss_str packed, struct ss_hold *hold, size_t *n, struct ss_err *err)
 {
 	char part[8192];
 	size_t got = 1, limit = FLOOR_BYTES + PER_PACKED_BYTE * packed.n;
-	struct ss_gz_in *g = ss_gz_in_open(packed);
+	bool fits = true;
+	struct ss_gz_in *g = hold ? ss_gz_in_open(packed) : NULL;
 	if (!g)
 		return ss_fail_mem(err);
-	for (*n = 0; got && *n <= limit; *n += got)
+	for (*n = 0; got && fits && *n <= limit; *n += got) {
 		got = ss_gz_in_read(g, part, sizeof(part));
+		fits = ss_hold_take(hold, got);
+	}
 	bool bad = ss_gz_in_bad(g);
 	ss_gz_in_close(g);
+	if (!fits)
+		return ss_hold_fail(SS_STR("the file"), err);
 	if (bad)
 		return ss_fail(err, SS_EFORMAT, "the compressed file is damaged or truncated");
 	return *n <= limit || ss_fail(err, SS_EFORMAT, "it decompresses to more than the limit");
@@ -26,7 +31,7 @@ static bool count(struct ss_str packed, size_t *n, struct ss_err *err)
 static bool unpack(struct ss_str packed, struct ss_arena *arena, struct ss_str *out, struct ss_err *err)
 {
 	size_t n, at = 0, got = 1;
-	if (!count(packed, &n, err))
+	if (!count(packed, ss_arena_hold(arena, packed.n), &n, err))
 		return false;
 	char *to = ss_arena_alloc(arena, n + 1);
 	struct ss_gz_in *g = to ? ss_gz_in_open(packed) : NULL;

@@ -7,8 +7,9 @@
 
 /*
  * Bytes that are no gzip are given back as they are; what was packed twice is unpacked twice. In
- * `arena`, at most a mebibyte and 300 times the packed size. SS_EFORMAT when it is damaged or longer
- * than that.
+ * `arena`, at most a mebibyte and 300 times the packed size, and what a hold of the arena bears.
+ * SS_EFORMAT when it is damaged or longer than the former, SS_ENOMEM when it is longer than the
+ * latter.
  */
 bool ss_unpack(struct ss_str bytes, struct ss_arena *arena, struct ss_str *out, struct ss_err *err);
 

@@ -11,8 +11,6 @@
 #define MAGIC "stepscope part 2\n"
 #define MAGIC_ANY "stepscope part "
 #define CHECK_BYTES 8
-/* Bytes of a part for each deflated one: what deflate can reach. */
-#define MOST_RATIO 1100
 
 uint64_t ss_content_digest(struct ss_str bytes)
 {
@@ -169,8 +167,14 @@ static bool inflate_hosts(struct ss_shard *s, struct ss_str bytes, struct ss_err
 {
 	bool whole = true;
 	struct ss_str deflated = ss_str_sub(bytes, sizeof(MAGIC) - 1, bytes.n - CHECK_BYTES);
-	s->bytes.limit_bytes = deflated.n * MOST_RATIO + 4096;
-	return ss_gz_in_all(deflated, &s->bytes, &whole, err) && (whole || ss_fail(err, SS_EFORMAT, "it is damaged"));
+	s->bytes.hold = ss_arena_hold(&s->arena, deflated.n);
+	if (!s->bytes.hold)
+		return ss_fail_mem(err);
+	if (!ss_gz_in_all(deflated, &s->bytes, &whole, err))
+		return false;
+	if (s->bytes.over)
+		return ss_hold_fail(SS_STR("it"), err);
+	return whole || ss_fail(err, SS_EFORMAT, "it is damaged");
 }
 
 bool ss_shard_read(struct ss_shard *s, struct ss_str bytes, struct ss_err *err)
@@ -208,8 +212,8 @@ bool ss_shard_read(struct ss_shard *s, struct ss_str bytes, struct ss_err *err)
 void ss_shard_free(struct ss_shard *s)
 {
 	ss_vec_free(&s->v);
-	ss_arena_release(&s->arena);
 	ss_buf_free(&s->bytes);
+	ss_arena_release(&s->arena);
 	*s = (struct ss_shard){ .index = 0 };
 }
 

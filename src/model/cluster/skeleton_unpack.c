@@ -5,9 +5,6 @@
 
 #include <stdlib.h>
 
-/* Unpacked bytes of texts for each packed one: what deflate can reach. */
-#define MOST_RATIO 1100
-
 /* Texts and counts. */
 struct in {
 	const uint8_t *at, *end;
@@ -404,8 +401,10 @@ bool ss_skeleton_unpack(struct ss_skeleton *s, struct ss_str packed, struct ss_e
 	struct unpacking u = { .s = s };
 	bool ok = open_bytes(&r, packed, &s->arena, &s->host, &s->run, err);
 	struct ss_str deflated = ok ? get_bytes(&r) : SS_STR("");
-	struct ss_buf head = { .limit_bytes = deflated.n * MOST_RATIO + 4096 };
-	ok = ok && ss_gz_in_all(deflated, &head, &whole, err);
+	struct ss_buf head = { .hold = ok ? ss_arena_hold(&s->arena, deflated.n) : NULL };
+	ok = ok && (head.hold || ss_fail_mem(err)) && ss_gz_in_all(deflated, &head, &whole, err);
+	if (ok && head.over)
+		ok = ss_hold_fail(SS_STR("the skeleton of a host"), err);
 	if (ok && !(whole && read_all(&u, &r, ss_buf_get(&head))))
 		ok = u.no_memory ? ss_fail_mem(err) :
 		     s->host.n ? ss_fail(err, SS_EFORMAT, "the skeleton of host '" SS_FMT "' is damaged", SS_ARG(s->host)) :

@@ -90,8 +90,8 @@ static bool build_plane(struct ss_host *h, struct ss_plane *p, const struct ss_x
 	*p = (struct ss_plane){ .x = x, .name = x->name, .kind = kind_of(x->name), .id = x->id, .nlines = x->nlines };
 	p->lines = SS_NEW_N(&h->arena, struct ss_line, x->nlines);
 	/*
-	 * Copies, for reading events completes them: who reads some only (partial_read.h) begins with
-	 * copies of its own.
+	 * Copies, for reading events completes them: who reads some only (partial_read.h) begins
+	 * with copies of its own.
 	 */
 	struct ss_xline *src = SS_NEW_N(&h->arena, struct ss_xline, x->nlines);
 	if (!p->lines || !src) {
@@ -144,12 +144,19 @@ static bool build(struct ss_host *h, struct ss_err *err)
 /* What was made of a large file is not held: it is read piece by piece, as a file is. */
 #define SPILL_FROM ((size_t)16 << 20)
 
-static bool open_made(struct ss_host *h, struct ss_buf *space, const char *path, struct ss_err *err)
+static bool open_made(struct ss_host *h, struct ss_imported *made, const char *path, struct ss_err *err)
 {
 	struct ss_file f;
-	if (space->n >= SPILL_FROM && ss_spill(&f, space))
-		return ss_xspace_open_file(&h->x, &f, path, err);
-	return ss_xspace_open_bytes(&h->x, ss_buf_get(space), path, err);
+	if (made->space.n < SPILL_FROM || !ss_spill(&f, &made->space))
+		f = (struct ss_file){ .bytes = ss_buf_get(&made->space), .borrowed = true };
+	return ss_xspace_open_made(&h->x, &f, made->hold, path, err);
+}
+
+static void free_space(struct ss_host *h)
+{
+	ss_buf_free(&h->space);
+	ss_hold_close(h->hold);
+	h->hold = NULL;
 }
 
 /* Make an XSpace of a file in another format. */
@@ -160,7 +167,7 @@ static bool import(struct ss_host *h, const struct ss_file *f, const char *path,
 	bool ok = ss_import(f, ss_str_from(path), &notes, &made, err);
 	if (ok && ss_file_torn(f))
 		ok = ss_fail(err, SS_EIO, "'%s' was truncated while it was being read", path);
-	ok = ok && open_made(h, &made.space, path, err);
+	ok = ok && open_made(h, &made, path, err);
 	for (size_t i = 0; ok && i < made.nnotes; i++) {
 		ok = ss_xspace_note(&h->x, ss_arena_str(&h->x.arena, made.notes[i]), err);
 		if (!ok)
@@ -171,8 +178,9 @@ static bool import(struct ss_host *h, const struct ss_file *f, const char *path,
 	h->form = made.form;
 	h->cut = made.cut;
 	h->space = made.space;
+	h->hold = made.hold;
 	if (!ok)
-		ss_buf_free(&h->space);
+		free_space(h);
 	return ok;
 }
 
@@ -301,7 +309,7 @@ void ss_host_close(struct ss_host *h)
 	ss_host_free_events(h);
 	ss_arena_release(&h->arena);
 	ss_xspace_close(&h->x);
-	ss_buf_free(&h->space);
+	free_space(h);
 	*h = (struct ss_host){ 0 };
 }
 

@@ -128,6 +128,7 @@ struct ss_host {
 	bool imported;		/* it was in another format: `space` is what was made of it */
 	const char *form;	/* that format: "a trace of Perfetto"; NULL: it was none */
 	struct ss_buf space;
+	struct ss_hold *hold;	/* where `space` and the events of it count */
 	struct ss_plane *planes; /* parallel to x.planes */
 	uint32_t nplanes;
 	bool preprocessed;	/* the file had been preprocessed by its writer */
