@@ -4,10 +4,11 @@
  * A column's scale and width come from all rows that are shown: one pass to measure, one to print.
  * Cells are formatted twice, which costs less than keeping them.
  *
- * Where the line is too narrow, that is done which costs the reader least, one after the other until
- * it fits: heads are broken into lines, long texts cut, columns left out that say nothing or the same
- * in all rows, texts cut further, texts left out but for the first ones, and at last columns from the
- * right. What was left out is named. Rows of a tree are indented below their parents.
+ * Where the line is too narrow, that is done which costs the reader least, one after the other
+ * until it fits: heads are broken into lines, long texts cut, columns left out that say nothing or
+ * the same in all rows, texts cut further, texts left out but for the first ones, and at last
+ * columns from the right. What was left out is named. Rows of a tree are indented below their
+ * parents.
  */
 #include "emit/text.h"
 
@@ -171,7 +172,8 @@ static void measure(struct table *x, size_t c, struct room *r)
 	enum ss_unit unit = named && def->unit != SS_UNIT_FRAC ? SS_UNIT_NONE : def->unit;
 	col->scale = (struct ss_scale){ 1, "", 0 };
 	col->left = !number;
-	col->hidden = col->hidden || (def->role && strcmp(def->role, "tooltip") == 0);
+	/* A tip, or the short form of a column that is printed. */
+	col->hidden = col->hidden || (def->role && (strcmp(def->role, "tooltip") == 0 || strncmp(def->role, "short:", 6) == 0));
 	if (number)
 		col->scale = measure_scale(x->t, c, x->nrows, unit);
 	measure_head(col, def, named);

@@ -1,4 +1,7 @@
-/* api_timeline.c - the timeline of the page: tracks, what to draw, one event, search, sums (docs/api.md). */
+/*
+ * api_timeline.c - the timeline of the page: tracks, what to draw, one event, search, sums
+ * (docs/api.md).
+ */
 #include "emit/json.h"
 #include "emit/slices.h"
 #include "serve/call.h"
@@ -73,6 +76,15 @@ bool ss_route_timeline(struct ss_call *c, struct ss_err *err)
 	return answer(c, "timeline", NULL, 0, "application/json", make_layout, "", 0, err);
 }
 
+static void put_stretch(struct ss_out *o, const char *key, uint64_t begin_ps, uint64_t end_ps)
+{
+	ss_out_printf(o, ",\"%s\":", key);
+	if (end_ps)
+		ss_out_printf(o, "{\"begin_ps\":%llu,\"end_ps\":%llu}", (unsigned long long)begin_ps, (unsigned long long)end_ps);
+	else
+		ss_out_lit(o, "null");
+}
+
 static bool make_words(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o, struct ss_err *err)
 {
 	struct ss_timeline_words words;
@@ -81,12 +93,8 @@ static bool make_words(struct ss_model *m, void *arg, struct ss_arena *arena, st
 		return false;
 	ss_out_lit(o, "{\"conclusion\":");
 	ss_emit_json_conclusion(o, &words.conclusion);
-	ss_out_lit(o, ",\"pause\":");
-	if (words.pause_end_ps)
-		ss_out_printf(o, "{\"begin_ps\":%llu,\"end_ps\":%llu}", (unsigned long long)words.pause_begin_ps,
-			      (unsigned long long)words.pause_end_ps);
-	else
-		ss_out_lit(o, "null");
+	put_stretch(o, "work", words.work_begin_ps, words.work_end_ps);
+	put_stretch(o, "pause", words.pause_begin_ps, words.pause_end_ps);
 	ss_out_char(o, '}');
 	return true;
 }

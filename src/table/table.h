@@ -39,7 +39,8 @@ struct ss_col {
 	enum ss_type type;
 	enum ss_unit unit;
 	const char *doc;	/* one sentence: what it is, with its formula; NULL: the label says it all */
-	const char *role;	/* XProf's column property "role" (tooltip, interval), or NULL */
+	/* XProf's column property "role" (tooltip, interval); "short:ID": short forms of the texts of column ID; or NULL */
+	const char *role;
 };
 
 union ss_column {		/* one array per column, by type */
@@ -108,8 +109,9 @@ struct ss_result {
 	struct ss_str body;
 	struct ss_arena *arena;
 	/*
-	 * While it copies (ss_tool_visit), texts that are set into cells come from hosts that are about to be closed: the
-	 * tables keep copies in the arena. Its own until then: a result must not be moved while it copies.
+	 * While it copies (ss_tool_visit), texts that are set into cells come from hosts that are
+	 * about to be closed: the tables keep copies in the arena. Its own until then: a result
+	 * must not be moved while it copies.
 	 */
 	struct ss_intern texts;
 };
@@ -122,11 +124,17 @@ void ss_result_init(struct ss_result *r, struct ss_arena *arena);
 struct ss_table *ss_result_table(struct ss_result *r, const char *name, const char *title, const struct ss_col *cols,
 				 size_t ncols);
 bool ss_result_note(struct ss_result *r, enum ss_severity severity, struct ss_str text);
-/* Add a sentence to the conclusion; an empty one, and one too many, is passed over. False: text.p is NULL, memory was out. */
+/*
+ * Add a sentence to the conclusion; an empty one, and one too many, is passed over. False: text.p
+ * is NULL, memory was out.
+ */
 bool ss_result_say(struct ss_result *r, struct ss_str text);
 /* The table of this name; one that is not there is an empty one without columns. */
 const struct ss_table *ss_result_find(const struct ss_result *r, const char *name);
-/* A warning for each column and property of shares in which some are above 100 %. over_100_percent.c. */
+/*
+ * A warning for each column and property of shares in which some are above 100 %.
+ * over_100_percent.c.
+ */
 bool ss_result_note_over_100_percent(struct ss_result *r);
 
 /* Make room for `nrows` rows in all. */
@@ -134,8 +142,9 @@ bool ss_table_reserve(struct ss_table *t, size_t nrows);
 /* Append a row (cells 0, "", false); its cells are set by the functions below. */
 bool ss_table_row(struct ss_table *t);
 /*
- * Set a cell of the last row, by column number in the order of `cols`. The type must be the column's (asserted). Texts
- * are borrowed, or copied while hosts may be closed (struct ss_result.texts).
+ * Set a cell of the last row, by column number in the order of `cols`. The type must be the
+ * column's (asserted). Texts are borrowed, or copied while hosts may be closed (struct
+ * ss_result.texts).
  */
 void ss_set_str(struct ss_table *t, size_t col, struct ss_str v);
 void ss_set_f64(struct ss_table *t, size_t col, double v);
@@ -154,7 +163,10 @@ int64_t ss_cell_i64(const struct ss_table *t, size_t row, const char *col);
 bool ss_cell_bool(const struct ss_table *t, size_t row, const char *col);
 
 bool ss_table_prop(struct ss_table *t, const char *id, struct ss_str text);
-/* A number with its unit; `fmt` is the printf format of one double that gives XProf's text, e.g. "%.1f%%". */
+/*
+ * A number with its unit; `fmt` is the printf format of one double that gives XProf's text, e.g.
+ * "%.1f%%".
+ */
 bool ss_table_prop_num(struct ss_table *t, const char *id, const char *label, enum ss_unit unit, double value,
 		       const char *fmt);
 const struct ss_prop *ss_table_find_prop(const struct ss_table *t, const char *id);

@@ -21,10 +21,11 @@
 
 enum {
 	COL_RANK, COL_NAME, COL_REGS, COL_SHMEM, COL_BLOCK, COL_GRID, COL_OCCUPANCY, COL_ELIGIBLE, COL_USES, COL_OP,
-	COL_OCCURRENCES, COL_TOTAL, COL_AVG, COL_MIN, COL_MAX
+	COL_OCCURRENCES, COL_TOTAL, COL_AVG, COL_MIN, COL_MAX, COL_SHORT, COLS
 };
 
-static const struct ss_col cols[] = {
+/* The last is ours, which XProf's clients do not get. */
+static const struct ss_col cols[COLS] = {
 	INT("rank", "Rank", NONE, "By total duration"),
 	STR("kernel_name", "Kernel Name", NULL),
 	INT("registers_per_thread", "Registers per thread", COUNT, NULL),
@@ -41,6 +42,8 @@ static const struct ss_col cols[] = {
 	NUM("avg_duration_us", "Avg Duration (μs)", US, "In whole nanoseconds"),
 	NUM("min_duration_us", "Min Duration (μs)", US, NULL),
 	NUM("max_duration_us", "Max Duration (μs)", US, NULL),
+	{ "kernel_short", "Kernel", SS_TYPE_STR, SS_UNIT_NONE, "Short form of the name; two kernels may share one",
+	  "short:kernel_name" },
 };
 
 static double us(uint64_t ns)
@@ -69,6 +72,8 @@ static bool add_kernel(struct ss_table *t, const struct ss_kernel *k)
 	ss_set_f64(t, COL_AVG, us(k->occurrences ? k->total_ns / k->occurrences : 0));
 	ss_set_f64(t, COL_MIN, us(k->min_ns));
 	ss_set_f64(t, COL_MAX, us(k->max_ns));
+	if (t->ncols == COLS)
+		ss_set_str(t, COL_SHORT, ss_cxx_short_name(k->name, t->arena));
 	return true;
 }
 
@@ -170,7 +175,7 @@ static bool present(const struct ss_host *first)
 
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	struct ss_table *t = ss_result_table(out, "kernel_stats", "GPU kernels", cols, SS_COUNT(cols));
+	struct ss_table *t = ss_result_table(out, "kernel_stats", "GPU kernels", cols, q->as_xprof ? COL_SHORT : COLS);
 	if (!t)
 		return ss_fail_mem(err);
 	const struct ss_ops *ops = ss_model_ops(q->model, err);

@@ -1,9 +1,10 @@
 /*
  * timeline_sums.c - what a stretch of time was spent on: sums by name.
  *
- * Events that overlap the stretch count whole. Self time is the duration without that of events
- * directly inside; those of a long event may lie outside the stretch, so a second, longer stretch
- * is walked that covers every counted event.
+ * Of an event that overlaps the stretch the time inside of the stretch counts; the shortest and the
+ * longest are of whole durations. Self time is that time without that of events directly inside;
+ * the begin of an event may lie far outside the stretch, so a second, longer stretch is walked that
+ * covers every counted event.
  */
 #include "tools/timeline.h"
 
@@ -104,7 +105,14 @@ static uint32_t sum_of(struct sums *s, const struct ss_track *t, uint32_t pos)
 	return k;
 }
 
-static void count_event(struct sums *s, struct ss_tl_sum *sum, uint64_t dur_ps, uint32_t event)
+/* What of an event lies inside a stretch. */
+static uint64_t inside_ps(const struct ss_trace_range *r, uint64_t begin_ps, uint64_t end_ps)
+{
+	uint64_t from = begin_ps > r->begin_ps ? begin_ps : r->begin_ps, to = end_ps < r->end_ps ? end_ps : r->end_ps;
+	return to > from ? to - from : 0;
+}
+
+static void count_event(struct sums *s, struct ss_tl_sum *sum, uint64_t dur_ps, uint64_t part_ps, uint32_t event)
 {
 	if (sum->count == 0 || dur_ps > sum->max_ps) {
 		sum->max_ps = dur_ps;
@@ -113,11 +121,11 @@ static void count_event(struct sums *s, struct ss_tl_sum *sum, uint64_t dur_ps, 
 	if (sum->count == 0 || dur_ps < sum->min_ps)
 		sum->min_ps = dur_ps;
 	sum->count++;
-	sum->total_ps += dur_ps;
-	sum->self_ps += dur_ps;
+	sum->total_ps += part_ps;
+	sum->self_ps += part_ps;
 	s->out->count++;
-	s->out->total_ps += dur_ps;
-	s->out->self_ps += dur_ps;
+	s->out->total_ps += part_ps;
+	s->out->self_ps += part_ps;
 }
 
 /* The last event seen on each row: who is inside whom. */
@@ -126,11 +134,11 @@ struct open_event {
 	uint32_t sum;			/* SS_NONE: not counted */
 };
 
-static void take_from_outer(struct sums *s, struct open_event *outer, uint64_t begin_ps, uint64_t dur_ps)
+static void take_from_outer(struct sums *s, struct open_event *outer, uint64_t begin_ps, uint64_t part_ps)
 {
 	if (outer->sum == SS_NONE || begin_ps >= outer->end_ps)
 		return;
-	uint64_t part = dur_ps < outer->left_ps ? dur_ps : outer->left_ps;
+	uint64_t part = part_ps < outer->left_ps ? part_ps : outer->left_ps;
 	outer->left_ps -= part;
 	s->v.v[outer->sum].self_ps -= part;
 	s->out->self_ps -= part;
@@ -147,18 +155,18 @@ static bool sum_track(struct sums *s, size_t h, const struct ss_track *t, const 
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		uint64_t begin_ps = ss_track_begin_ps(t, pos[i]), dur_ps = ss_track_dur_ps(t, pos[i]);
-		uint64_t end_ps = ss_trace_end_ps(begin_ps, dur_ps);
+		uint64_t end_ps = ss_trace_end_ps(begin_ps, dur_ps), part_ps = inside_ps(narrow, begin_ps, end_ps);
 		unsigned row = ss_track_row(t, pos[i]);
 		if (row)
-			take_from_outer(s, &open[row - 1], begin_ps, dur_ps);
-		open[row] = (struct open_event){ end_ps, dur_ps, SS_NONE };
+			take_from_outer(s, &open[row - 1], begin_ps, part_ps);
+		open[row] = (struct open_event){ end_ps, part_ps, SS_NONE };
 		if (!has_row(rows, row) || begin_ps > narrow->end_ps || end_ps < narrow->begin_ps)
 			continue;
 		uint32_t k = sum_of(s, t, pos[i]);
 		if (k == SS_NONE)
 			return false;
 		open[row].sum = k;
-		count_event(s, &s->v.v[k], dur_ps, s->mt->first_event[h] + t->first + pos[i]);
+		count_event(s, &s->v.v[k], dur_ps, part_ps, s->mt->first_event[h] + t->first + pos[i]);
 	}
 	return true;
 }

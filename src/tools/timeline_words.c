@@ -252,7 +252,11 @@ bool ss_timeline_words(struct ss_timeline_words *out, struct ss_model *m, struct
 	ss_result_init(&r, arena);
 	if (!sum_up(&sums, mt, arena) || !say(&r, &sums, mt))
 		return ss_fail_mem(err);
-	*out = (struct ss_timeline_words){ r.conclusion, sums.pause_begin_ps, sums.pause_begin_ps + sums.pause_ps };
+	*out = (struct ss_timeline_words){
+		.conclusion = r.conclusion,
+		.work_begin_ps = sums.first_ps, .work_end_ps = sums.last_ps,
+		.pause_begin_ps = sums.pause_begin_ps, .pause_end_ps = sums.pause_begin_ps + sums.pause_ps,
+	};
 	return true;
 }
 

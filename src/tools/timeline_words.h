@@ -2,11 +2,11 @@
  * timeline_words.h - what a timeline comes to, in sentences: how much of the time the devices work,
  * where they pause longest, and how much was traced.
  *
- * What counts is the time from the begin of the first operation of any device to the end of the last.
- * A device works while any of its operations or kernels runs that does more than contain others or
- * wait for the host (an infeed): all of its streams together. A pause is time between two of its own
- * with none; that before its first and after its last is no pause, for the profile may have begun
- * early.
+ * What counts is the time from the begin of the first operation of any device to the end of the
+ * last. A device works while any of its operations or kernels runs that does more than contain
+ * others or wait for the host (an infeed): all of its streams together. A pause is time between two
+ * of its own with none; that before its first and after its last is no pause, for the profile may
+ * have begun early.
  */
 #ifndef SS_TOOLS_TIMELINE_WORDS_H
 #define SS_TOOLS_TIMELINE_WORDS_H
@@ -15,10 +15,14 @@
 
 struct ss_timeline_words {
 	struct ss_conclusion conclusion;
+	uint64_t work_begin_ps, work_end_ps; /* from the first to the last work of a device; both 0: there is none */
 	uint64_t pause_begin_ps, pause_end_ps; /* the longest pause, in the trace's time; both 0: there is none */
 };
 
-/* Texts live in the arena. Linear in the events of devices, for several streams times the log of their number. */
+/*
+ * Texts live in the arena. Linear in the events of devices, for several streams times the log of
+ * their number.
+ */
 bool ss_timeline_words(struct ss_timeline_words *out, struct ss_model *m, struct ss_arena *arena, struct ss_err *err);
 /* The same for a tool whose timeline is to be tables. */
 bool ss_timeline_conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err);

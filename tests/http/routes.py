@@ -289,6 +289,8 @@ def page_routes(c):
     words = c.json('/api/timeline/conclusion?run=synth_tpu1/run')
     c.check('the timeline says what it comes to', 'work for' in words['conclusion']['text'] and words['conclusion']['mood'] == 'plain', words)
     pause = words['pause']
+    work = words['work']
+    c.check('the longest pause lies in the work', work['begin_ps'] <= pause['begin_ps'] and pause['end_ps'] <= work['end_ps'], words)
     c.check('the longest pause lies in the trace', 0 <= pause['begin_ps'] < pause['end_ps'] <= line['end_ps'], pause)
     found = c.json('/api/timeline/search?run=synth_tpu1/run&q=fusion')
     c.check('search', found['count'] > 0 and found['hits'], str(found)[:200])

@@ -464,7 +464,9 @@ static void sums_are_by_name(void **state)
 	q = (struct ss_timeline_sums){ .begin_ps = 2050, .end_ps = 2060, .limit = 9, .rows = &rows, .nrows = 1 };
 	assert_non_null(s = ss_timeline_summary(&f->model, &q, &f->arena, NULL));
 	assert_int_equal(s->count, 1);
-	assert_int_equal(s->self_ps, 100);
+	assert_int_equal(s->self_ps, 10);
+	assert_int_equal(s->rows[0].total_ps, 10);
+	assert_int_equal(s->rows[0].max_ps, 100);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -105,6 +105,33 @@ test("it says what the trace comes to, and leads to the longest pause", async ()
 		await rest(page);
 		const [begin, end] = new URL(page.url()).searchParams.get("view").split("-").map(Number);
 		assert.ok(end > begin && begin <= words.pause.begin_ps && end >= words.pause.end_ps, page.url());
+		/* The pause is marked, and Back returns to what was seen before. */
+		assert.equal(new URL(page.url()).searchParams.get("marks"), `${words.pause.begin_ps}-${words.pause.end_ps}`);
+		await page.goBack();
+		await page.waitForFunction(() => !new URL(location.href).searchParams.get("marks"));
+		await rest(page);
+		assert.notDeepEqual(view(page), { begin, end });
+	});
+});
+
+test("the hover tells an event's true duration, whatever the drawing rounds it to", async () => {
+	await open(async (page) => {
+		const box = await page.locator(".tl-over").boundingBox();
+		let seen = 0;
+		for (let y = 40; y < box.height - 10 && seen < 5; y += 9)
+			for (let x = box.width * 0.15; x < box.width * 0.95 && seen < 5; x += 61) {
+				await page.mouse.move(box.x + x, box.y + y);
+				await page.waitForTimeout(15);
+				if (!(await page.$(".tl-tip-time"))) continue;
+				await page.waitForFunction(() => !/about|pixel/.test(document.querySelector(".tl-tip-time")?.textContent ?? ""), undefined, { timeout: 3000 });
+				const told = await page.textContent(".tl-tip-time");
+				await page.mouse.click(box.x + x, box.y + y);
+				if (!(await page.waitForSelector("[data-event=self]", { timeout: 1500 }).catch(() => undefined))) continue;
+				assert.equal(told, await page.textContent("[data-event=dur]"));
+				await page.keyboard.press("Escape");
+				seen++;
+			}
+		assert.ok(seen >= 3, `${seen} events`);
 	});
 });
 

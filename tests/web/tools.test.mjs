@@ -206,6 +206,32 @@ test("the overview opens with the first suggestion", { skip: !real && "needs a p
 	});
 });
 
+/* ---- tables ---- */
+
+test("a kernel has a short name, its full one on hover and in the filter; empty columns are hidden; the order stands in the URL", { skip: !real && "made-up answers have no kernels" }, async () => {
+	const col = (t, id) => cells(t, id);
+	const { run, a } = await runWith("kernel_stats", (x) => x.tables[0]?.nrows > 3 && col(x.tables[0], "kernel_short").some((s, i) => s !== col(x.tables[0], "kernel_name")[i]));
+	const t = a.tables[0];
+	const at = col(t, "kernel_short").findIndex((s, i) => s !== col(t, "kernel_name")[i]);
+	const full = col(t, "kernel_name")[at];
+	await visit({ run, tool: "kernel_stats", filter: `kernel_name:"${full.split('"')[0]}"` }, {}, async (page) => {
+		const cell = page.locator(".grid-space .grid-row").first().locator(".grid-frozen");
+		assert.equal(await cell.textContent(), col(t, "kernel_short")[at]);
+		assert.equal(await cell.getAttribute("title"), full);
+		const heads = await page.locator(".grid-head .grid-label").allTextContents();
+		const empty = t.cols.filter((c, k) => t.data[k].every((v) => v === null || v === ""));
+		for (const c of empty) assert.ok(!heads.includes(c.label), c.label);
+		await page.locator('.grid-head .grid-sort:has-text("Min Duration")').click();
+		await page.waitForFunction(() => new URL(location.href).searchParams.get("order") === "-min_duration_us");
+	});
+	await visit({ run, tool: "kernel_stats", order: "min_duration_us" }, {}, async (page) => {
+		assert.equal(await page.locator('.grid-head [aria-sort="ascending"]').count(), 1);
+		const shown = await page.locator(".grid-space .grid-row").first().locator(".grid-frozen").getAttribute("title");
+		const least = Math.min(...col(t, "min_duration_us"));
+		assert.ok(col(t, "kernel_name").some((n, i) => n === shown && col(t, "min_duration_us")[i] === least), shown);
+	});
+});
+
 /* ---- how totals are divided ---- */
 
 test("shares are the server's sums, and a click filters by one", { skip: !real && "made-up answers have shares of their own" }, async () => {

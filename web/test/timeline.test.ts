@@ -71,6 +71,14 @@ test("ruler lines stand apart and have names of their own", () => {
 	}
 });
 
+test("far from zero the ruler counts from a base that it names", () => {
+	const v = { begin_ps: 9.71923e12, end_ps: 9.71923e12 + 400e6 };
+	const labels = ticks(v, 1200).flatMap((t) => (t.label && t.ps >= v.begin_ps ? [t.label] : []));
+	assert.ok(/^9\.719\d*.s \+ /.test(labels[0] ?? ""), labels[0]);
+	assert.ok(labels.slice(1).every((l) => l.length < 10 && !l.includes("+")), labels.join());
+	assert.equal(new Set(labels).size, labels.length);
+});
+
 /* ---- slices ---- */
 
 const NESTED: Plain[] = [

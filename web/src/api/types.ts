@@ -140,6 +140,7 @@ export interface Timeline {
 
 export interface TimelineWords {
 	conclusion: Conclusion | null;
+	work: { begin_ps: number; end_ps: number } | null;
 	pause: { begin_ps: number; end_ps: number } | null;
 }
 

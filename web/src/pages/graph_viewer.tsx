@@ -2,6 +2,7 @@
  * graph_viewer.tsx - a compiled program around one instruction: what feeds it, what uses its result, what is inside of fusions; what each
  * instruction costs, as hlo_stats measured it; the whole program as text.
  */
+import { plainHtml } from "../base/html";
 import { useCallback, useMemo, useState } from "preact/hooks";
 import { address } from "../api/fetch";
 import { useJson, useText } from "../api/loadable";
@@ -503,7 +504,7 @@ function OpCard({ result, what, graph, costs, session, module, merged, onGo }: C
 			"Framework op",
 			opName && has("framework_op_stats") ? <a href={toolHref("framework_op_stats", { filter: opName })}>{opName}</a> : opName,
 		],
-		["Source", text("source") || stat("source_info")],
+		["Source", text("source") || plainHtml(stat("source_info"))],
 	];
 	return (
 		<section class="card graph-card" aria-label="Instruction" aria-live="polite">

@@ -86,7 +86,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
 		groups: [
 			{
 				titles: {
-					kernel_name: "By kernel",
+					kernel_short: "By kernel",
 					op_name: "By operation",
 					is_kernel_using_tensor_core: "Tensor Cores used",
 				},
@@ -138,6 +138,7 @@ function OpStats({ result, session }: { result: Result; session: Session }) {
 				<Grid
 					table={shown}
 					filter={filter}
+					orderKey="order"
 					csv={csvAddress(session, t.name)}
 					onFilter={(f) => adjust({ filter: f })}
 					link={(col, row) => linkOf(col, row, shown, session)}

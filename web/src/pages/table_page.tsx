@@ -92,6 +92,7 @@ function ResultView({ result, session }: { result: Result; session: Session }) {
 						<Grid
 							table={t}
 							filter={i === 0 ? filter : ""}
+							orderKey={i === 0 ? "order" : `order_${t.name}`}
 							csv={csvAddress(session, i > 0 ? t.name : "")}
 							maxRows={tables.length > 1 ? 16 : 24}
 							{...(i === 0 ? { onFilter: (f: string) => adjust({ filter: f }) } : {})}

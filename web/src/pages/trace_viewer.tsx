@@ -1,14 +1,14 @@
 /*
  * trace_viewer.tsx - the timeline with its tools: the bar above, the canvas, the pane with details below, the keys.
  */
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { getJson } from "../api/fetch";
 import { useJson, type Loadable } from "../api/loadable";
 import type { EventDetail, SearchHit, SearchResult, Timeline, TimelineWords } from "../api/types";
 import { isTyping } from "../base/dom";
 import { count } from "../base/format";
 import { useStore } from "../base/store";
-import { adjust, query } from "../base/url";
+import { adjust, parseQuery, query } from "../base/url";
 import { CanvasView } from "../timeline/canvas_view";
 import { HelpSheet } from "../timeline/help";
 import { closedAtFirst } from "../timeline/layout";
@@ -116,8 +116,13 @@ function TraceViewer({ timeline, session, read }: { timeline: Timeline; session:
 		if (flowMode === "all") loader.reset();
 	}, [flowMode, loader]);
 	useUrl(store, model);
+	useHistory(store, model);
 	useFirstSelection(store, run, host);
 	useKeys(store, model, search, () => setHelp((h) => !h));
+	const exact = useCallback(
+		(event: number) => getJson<EventDetail>("api/timeline/event", { run, host, event }).then((d) => d.dur_ps),
+		[run, host],
+	);
 	const current = detail.value?.event === selected ? detail.value : undefined;
 	/* The event's exact times replace those of the drawing. */
 	useEffect(() => {
@@ -139,6 +144,7 @@ function TraceViewer({ timeline, session, read }: { timeline: Timeline; session:
 				loader={loader}
 				store={store}
 				flowEnds={current?.flows ?? NO_FLOWS}
+				exact={exact}
 				onSelect={(hit) =>
 					store.update({
 						selected: hit && {
@@ -168,6 +174,8 @@ function TraceViewer({ timeline, session, read }: { timeline: Timeline; session:
 }
 
 const NO_FLOWS: readonly never[] = [];
+/* Less than this share of the trace is a sliver of the screen. */
+const MOSTLY = 0.6;
 
 /* What the trace comes to, on one line whose place is kept; asked for once something is drawn. */
 function TraceSays({ store, model, session }: { store: TraceStore; model: TimelineModel; session: Session }) {
@@ -175,9 +183,19 @@ function TraceSays({ store, model, session }: { store: TraceStore; model: Timeli
 	const { value } = useJson<TimelineWords>(drawn ? "api/timeline/conclusion" : null, { run: session.run.run, host: session.host });
 	const of = value?.conclusion;
 	const pause = value?.pause;
+	/* Of a trace that is mostly something else one sees the devices' work first; the map shows the whole. */
+	useEffect(() => {
+		const s = store.get();
+		const { work } = value ?? {};
+		if (!work || query.get()["view"] || s.selected || !sameView(s.target, model.all)) return;
+		if (work.end_ps - work.begin_ps < MOSTLY * span(model.all)) store.update({ target: fit(work.begin_ps, work.end_ps, model.all, 0.05) });
+	}, [value]);
 	const show = () => {
 		if (!pause) return;
 		const around = (pause.end_ps - pause.begin_ps) * 0.5;
+		const marked = store.get().marks.some((m) => m.begin_ps === pause.begin_ps && m.end_ps === pause.end_ps);
+		keepPlace();
+		if (!marked) toggleMark(store, pause);
 		store.update({ target: fit(pause.begin_ps - around, pause.end_ps + around, model.all) });
 	};
 	return (
@@ -199,6 +217,7 @@ function TraceSays({ store, model, session }: { store: TraceStore; model: Timeli
 /* Selects an event that may be anywhere: opens its section, scrolls to its row and moves the view there. */
 export function choose(store: TraceStore, model: TimelineModel, to: Selected): void {
 	const st = store.get();
+	keepPlace();
 	const section = model.timeline.sections.find((s) => s.tracks.some((t) => t.track === to.track));
 	const closed = new Set(st.closed);
 	if (section) closed.delete(section.pid);
@@ -227,6 +246,33 @@ export function choose(store: TraceStore, model: TimelineModel, to: Selected): v
 
 /* ---- the URL ---- */
 
+/* A jump is a step in the browser's history: Back returns to what was on the screen before. */
+let writePlace: (() => void) | undefined;
+
+function keepPlace(): void {
+	writePlace?.();
+	history.pushState(null, "", location.href);
+}
+
+/* Back and Forward: the view and the marks of that place. */
+function useHistory(store: TraceStore, model: TimelineModel): void {
+	useEffect(() => {
+		const back = () => {
+			const q = parseQuery(location.search);
+			const asked = parseView(q["view"] ?? "");
+			const s = store.get();
+			store.update({
+				target: asked ? clampView(asked, model.all) : model.all,
+				marks: parseMarks(q["marks"] ?? ""),
+				query: q["q"] ?? "",
+				selected: q["event"] === String(s.selected?.event) ? s.selected : undefined,
+			});
+		};
+		addEventListener("popstate", back);
+		return () => removeEventListener("popstate", back);
+	}, [store, model]);
+}
+
 function useUrl(store: TraceStore, model: TimelineModel): void {
 	useEffect(() => {
 		let timer: ReturnType<typeof setTimeout> | undefined;
@@ -242,6 +288,10 @@ function useUrl(store: TraceStore, model: TimelineModel): void {
 				order: formatOrder(s.order) || undefined,
 				tracks: s.filter || undefined,
 			});
+		};
+		writePlace = () => {
+			clearTimeout(timer);
+			write();
 		};
 		const stop = store.subscribe(() => {
 			const s = store.get();
@@ -261,6 +311,7 @@ function useUrl(store: TraceStore, model: TimelineModel): void {
 		});
 		return () => {
 			clearTimeout(timer);
+			writePlace = undefined;
 			stop();
 		};
 	}, [store, model]);

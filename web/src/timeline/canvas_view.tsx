@@ -7,7 +7,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { FlowEnd } from "../api/types";
 import { useSize } from "../base/dom";
-import { counterText, exact_ps } from "../base/format";
+import { counterText, exact_ps, time_ps } from "../base/format";
 import { useStore } from "../base/store";
 import { useTheme } from "../base/theme";
 import { Gutter, GUTTER_PX } from "./gutter";
@@ -25,6 +25,7 @@ export interface TimelineProps {
 	loader: Loader;
 	store: TraceStore;
 	flowEnds: readonly FlowEnd[];
+	exact: (event: number) => Promise<number>; /* the true duration of an event */
 	onSelect(hit: Hit | undefined): void;
 }
 
@@ -53,7 +54,7 @@ function readPalette(el: Element, dark: boolean): Palette {
 const GLIDE_MS = 38;
 const CHUNK_PX = 200;
 
-export function CanvasView({ model, loader, store, flowEnds, onSelect }: TimelineProps) {
+export function CanvasView({ model, loader, store, flowEnds, exact, onSelect }: TimelineProps) {
 	const [bodyRef, size] = useSize<HTMLDivElement>();
 	const head = useRef<HTMLCanvasElement>(null);
 	const main = useRef<HTMLCanvasElement>(null);
@@ -130,7 +131,7 @@ export function CanvasView({ model, loader, store, flowEnds, onSelect }: Timelin
 						role="application"
 						aria-label="Timeline. W and S zoom, A and D move, arrow keys go from event to event, question mark lists all keys."
 					/>
-					<Tooltip store={store} width={width} height={size.height} />
+					<Tooltip store={store} width={width} height={size.height} exact={exact} />
 				</div>
 				<div class="tl-space" style={{ height: Math.max(layout.height, 1) }}>
 					<div class="tl-gutter" style={{ width: GUTTER_PX }}>
@@ -170,8 +171,45 @@ function Corner({ store, model }: { store: TraceStore; model: TimelineModel }) {
 	);
 }
 
-function Tooltip({ store, width, height }: { store: TraceStore; width: number; height: number }) {
+/* The pointer rests for so long before the program is asked for what the drawing rounds. */
+const REST_MS = 60;
+
+/* The drawing rounds durations to its ticks: a rounded one is said to be about so long, until the true one is here. */
+function useDuration(h: Hit | undefined, exact: (event: number) => Promise<number>): string {
+	const [known, setKnown] = useState<{ event: number; dur_ps: number }>();
+	const event = h && h.value === undefined && h.tick_ps > 1 ? h.event : undefined;
+	useEffect(() => {
+		if (event === undefined) return;
+		let wanted = true;
+		const timer = setTimeout(
+			() =>
+				void exact(event).then(
+					(dur_ps) => wanted && setKnown({ event, dur_ps }),
+					() => undefined,
+				),
+			REST_MS,
+		);
+		return () => {
+			wanted = false;
+			clearTimeout(timer);
+		};
+	}, [event]);
+	if (!h) return "";
+	if (known && known.event === event) return exact_ps(known.dur_ps);
+	if (event === undefined) return `${h.cut ? "over " : ""}${exact_ps(h.dur_ps)}`;
+	return h.dur_ps <= h.tick_ps ? "shorter than a pixel" : `about ${time_ps(h.dur_ps)}`;
+}
+
+interface TooltipProps {
+	store: TraceStore;
+	width: number;
+	height: number;
+	exact: (event: number) => Promise<number>;
+}
+
+function Tooltip({ store, width, height, exact }: TooltipProps) {
 	const h = useStore(store, (s) => s.hover);
+	const duration = useDuration(h, exact);
 	if (!h) return null;
 	const right = h.x > width - 280;
 	const below = h.y < height - 70;
@@ -185,7 +223,7 @@ function Tooltip({ store, width, height }: { store: TraceStore; width: number; h
 		<div class="tl-tip" style={at} role="presentation">
 			<div class="tl-tip-name">{h.name}</div>
 			<div class="tl-tip-time">
-				{h.value !== undefined ? counterText(h.value, h.name) : `${h.cut ? "over " : ""}${exact_ps(h.dur_ps)}`}
+				{h.value !== undefined ? counterText(h.value, h.name) : duration}
 			</div>
 		</div>
 	);

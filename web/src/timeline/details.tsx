@@ -249,17 +249,17 @@ function summaryTable(s: Summary): TableData {
 	const cols = [
 		{ id: "name", label: "Name", type: "str", unit: "", doc: "Name of the events" },
 		{ id: "count", label: "Count", type: "i64", unit: "count", doc: "Events of this name that overlap the frame" },
-		{ id: "total_ps", label: "Total", type: "f64", unit: "ps", doc: "Sum of their durations, counted whole" },
+		{ id: "total_ps", label: "Total", type: "f64", unit: "ps", doc: "Sum of the parts of their durations that lie in the frame" },
 		{ id: "avg_ps", label: "Average", type: "f64", unit: "ps", doc: "Total divided by count" },
 		{
 			id: "self_ps",
 			label: "Self",
 			type: "f64",
 			unit: "ps",
-			doc: "Sum of their durations without the events nested in them",
+			doc: "That sum without the events nested in them",
 		},
-		{ id: "min_ps", label: "Shortest", type: "f64", unit: "ps", doc: "Duration of the shortest" },
-		{ id: "max_ps", label: "Longest", type: "f64", unit: "ps", doc: "Duration of the longest" },
+		{ id: "min_ps", label: "Shortest", type: "f64", unit: "ps", doc: "Whole duration of the shortest" },
+		{ id: "max_ps", label: "Longest", type: "f64", unit: "ps", doc: "Whole duration of the longest" },
 	] satisfies TableData["cols"];
 	return {
 		name: "summary",
@@ -309,7 +309,7 @@ function SumPane({
 			</div>
 			{error && <Failure text={error} />}
 			{!value && loading && <Waiting what="Adding up…" />}
-			{table && value && <Grid table={table} bare maxRows={1000} onRow={(i) => onFind(value.names[i]?.name ?? "")} />}
+			{table && value && <Grid table={table} save="selection.csv" maxRows={1000} onRow={(i) => onFind(value.names[i]?.name ?? "")} />}
 		</div>
 	);
 }

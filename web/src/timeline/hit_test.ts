@@ -12,6 +12,7 @@ export interface Hit {
 	name: string;
 	begin_ps: number;
 	dur_ps: number;
+	tick_ps: number; /* to which times are rounded for the drawing */
 	cut: boolean; /* begin or end lie outside of what was loaded: the true slice is longer */
 	value?: number; /* of a counter: then there is no event to select */
 }
@@ -33,6 +34,7 @@ export function hitOf(t: TrackSlices, row: number, i: number): Hit {
 		name: t.names[t.name[i] ?? 0] ?? "",
 		begin_ps,
 		dur_ps,
+		tick_ps: t.tick_ps,
 		cut: begin_ps <= t.begin_ps - margin + t.tick_ps || begin_ps + dur_ps >= t.end_ps + margin - t.tick_ps,
 	};
 }
@@ -77,6 +79,7 @@ export function counterAt(t: TrackSlices, name: string, ps: number): Hit | undef
 		name,
 		begin_ps,
 		dur_ps: (c.t_ps[hi] ?? ps) - begin_ps,
+		tick_ps: 1,
 		cut: false,
 		value: c.value[lo] ?? 0,
 	};

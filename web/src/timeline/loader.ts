@@ -14,6 +14,10 @@ const PATIENT_MS = 100;
 /* Waiting is shown once it has taken so long: less is not noticed, and showing it costs frames. */
 const BUSY_MS = 200;
 
+function placeOf(view: View, tracks: readonly number[]): string {
+	return `${view.begin_ps}-${view.end_ps}-${tracks.join()}`;
+}
+
 export class Loader {
 	private flying: { want: Want; stop: AbortController; since: number } | undefined;
 	private lastKey = "";
@@ -24,6 +28,7 @@ export class Loader {
 	private latest: { tracks: readonly number[]; others: readonly number[]; view: View; width_px: number } | undefined;
 	flows: Flow[] = [];
 	wantFlows = false;
+	private flowsOf = ""; /* the view whose arrows are here */
 	requests = 0;
 
 	constructor(
@@ -49,6 +54,7 @@ export class Loader {
 
 	/* Asks again for everything: the kind of answer has changed. */
 	reset(): void {
+		this.flowsOf = "";
 		this.lastKey = "";
 		this.flying?.stop.abort();
 		this.flying = undefined;
@@ -95,7 +101,8 @@ export class Loader {
 			this.flying.stop.abort();
 			this.flying = undefined;
 		}
-		const want = this.model.want(tracks, view, width_px, still) ?? (still ? this.wantOthers(now) : undefined);
+		const want =
+			this.model.want(tracks, view, width_px, still) ?? this.wantArrows(now, still) ?? (still ? this.wantOthers(now) : undefined);
 		if (want) this.ask(want);
 	}
 
@@ -107,6 +114,13 @@ export class Loader {
 	}): Want | undefined {
 		const rest = [...now.tracks, ...now.others].filter((t) => !this.model.whole(t)).slice(0, NEAR_TRACKS);
 		return rest.length ? this.model.wantWhole(rest, now.width_px) : undefined;
+	}
+
+	/* The slices are here, their arrows are not: they were asked for without, or for another view. */
+	private wantArrows(now: { tracks: readonly number[]; view: View; width_px: number }, still: boolean): Want | undefined {
+		if (!this.wantFlows || !still || this.flowsOf === placeOf(now.view, now.tracks)) return undefined;
+		const { begin_ps, end_ps } = now.view;
+		return { tracks: [...now.tracks], begin_ps: Math.floor(begin_ps), end_ps: Math.ceil(end_ps), width_px: now.width_px, urgent: true, behind: true };
 	}
 
 	private ask(want: Want): void {
@@ -129,7 +143,9 @@ export class Loader {
 		this.read({ params, width_px: want.width_px }, stop.signal)
 			.then((answer) => {
 				this.model.accept(answer.tracks, want.behind);
-				if (this.wantFlows) this.flows = answer.flows;
+				if (!this.wantFlows || !this.latest) return;
+				this.flows = answer.flows;
+				this.flowsOf = placeOf(this.latest.view, this.latest.tracks);
 			})
 			.then(
 				() => {

@@ -2,20 +2,24 @@
  * grid.tsx - a table of any length: only the rows on the screen exist. Sort by the headers, filter by words, choose columns, copy.
  */
 import { Component, type ComponentChildren } from "preact";
-import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { TableData } from "../api/types";
 import { classes, useSettled, useSize } from "../base/dom";
 import { count } from "../base/format";
+import { adjust, query } from "../base/url";
 import {
+	type ColumnView,
 	columnViews,
+	emptyColumns,
 	filterRows,
 	isTree,
 	plainLabel,
+	type Sort,
+	sortFrom,
 	sortRows,
+	toCsv,
 	toText,
 	Tree,
-	type ColumnView,
-	type Sort,
 } from "./grid_model";
 import { Icon } from "./icon";
 
@@ -36,20 +40,27 @@ export interface GridProps {
 	tint?: (col: string, row: number) => string | undefined; /* a cell's ground */
 	onSort?: (s: Sort | undefined) => void;
 	csv?: string | undefined; /* address of the table as CSV */
-	bare?: boolean; /* without the bar above it */
+	orderKey?: string; /* where the order stands in the URL */
+	save?: string; /* name of the file when the rows on the screen are saved as CSV */
 }
 
 export function Grid(props: GridProps) {
 	const { table, maxRows = 24 } = props;
 	const [filter, setFilter] = useState(props.filter ?? "");
-	const [sort, setSort] = useState<Sort | undefined>(props.sort);
-	const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
+	const [sort, setSort] = useState<Sort | undefined>(() => sortFrom(props.orderKey ? (query.get()[props.orderKey] ?? "") : "", table) ?? props.sort);
+	const [hidden, setHidden] = useState<ReadonlySet<string>>(() => emptyColumns(table));
+	const [widths, setWidths] = useState<Readonly<Record<string, number>>>({});
 	const [top, setTop] = useState(0); /* the first row in sight */
 	const [body, size] = useSize<HTMLDivElement>();
 	useEffect(() => setFilter(props.filter ?? ""), [props.filter]);
-	useEffect(() => setSort(props.sort), [props.sort?.col, props.sort?.down]);
+	const fresh = useRef(true);
+	useEffect(() => {
+		if (!fresh.current) setSort(props.sort);
+		fresh.current = false;
+	}, [props.sort?.col, props.sort?.down]);
 	const changeSort = (s: Sort | undefined) => {
 		setSort(s);
+		if (props.orderKey) adjust({ [props.orderKey]: s && `${s.down ? "-" : ""}${s.col}` });
 		props.onSort?.(s);
 	};
 	const settled = useSettled(filter, table.nrows > 5000 ? 150 : 0);
@@ -79,7 +90,8 @@ export function Grid(props: GridProps) {
 	);
 	const cols = useMemo(() => views.filter((c) => !hidden.has(c.col.id)), [views, hidden]);
 	const branch = tree ? (cols.find((c) => !c.numeric) ?? cols[0]) : undefined;
-	const template = useMemo(() => columnsTemplate(cols, size.width, branch), [views, hidden, size.width]);
+	const template = useMemo(() => columnsTemplate(cols, size.width, branch, widths), [views, hidden, size.width, widths]);
+	const frozen = branch ?? frozenColumn(cols);
 	const height = Math.max(1, Math.min(rows.length, maxRows)) * ROW_PX + ROW_PX + 16;
 	const seen = Math.ceil(Math.max(height, size.height) / ROW_PX) + 1;
 	const first = Math.max(0, Math.min(top, rows.length - 1) - SPARE);
@@ -115,35 +127,39 @@ export function Grid(props: GridProps) {
 
 	return (
 		<div class="grid">
-			{!props.bare && (
-				<div class="grid-bar">
-					<label class="search-box">
-						<Icon name="search" />
-						<input
-							class="input"
-							type="search"
-							placeholder="Filter rows"
-							aria-label="Filter rows"
-							value={filter}
-							onInput={(e) => change(e.currentTarget.value)}
-						/>
-					</label>
-					<span class="muted" role="status">
-						{rows.length === table.nrows
-							? `${count(table.nrows)} ${table.nrows === 1 ? "row" : "rows"}`
-							: `${count(rows.length)} of ${count(table.nrows)} rows`}
-					</span>
-					<span class="spring" />
-					<ColumnChooser views={views} hidden={hidden} onChange={setHidden} />
-					<CopyButton text={() => toText(table, cols, rows)} />
-					{props.csv && (
-						<a class="button" href={props.csv} download>
-							<Icon name="download" />
-							CSV
-						</a>
-					)}
-				</div>
-			)}
+			<div class="grid-bar">
+				<label class="search-box">
+					<Icon name="search" />
+					<input
+						class="input"
+						type="search"
+						placeholder="Filter rows"
+						aria-label="Filter rows"
+						value={filter}
+						onInput={(e) => change(e.currentTarget.value)}
+					/>
+				</label>
+				<span class="muted" role="status">
+					{rows.length === table.nrows
+						? `${count(table.nrows)} ${table.nrows === 1 ? "row" : "rows"}`
+						: `${count(rows.length)} of ${count(table.nrows)} rows`}
+				</span>
+				<span class="spring" />
+				<ColumnChooser views={views} hidden={hidden} onChange={setHidden} />
+				<CopyButton text={() => toText(table, cols, rows)} />
+				{props.csv && (
+					<a class="button" href={props.csv} download title="Save the whole table as CSV, without filter and order">
+						<Icon name="download" />
+						CSV
+					</a>
+				)}
+				{props.save && (
+					<button class="button" title="Save these rows as CSV" onClick={() => saveText(props.save ?? "", toCsv(table, cols, rows))}>
+						<Icon name="download" />
+						CSV
+					</button>
+				)}
+			</div>
 			<div
 				class="grid-body"
 				ref={body}
@@ -158,7 +174,14 @@ export function Grid(props: GridProps) {
 			>
 				<div class="grid-head grid-row" role="row" style={{ gridTemplateColumns: template }}>
 					{cols.map((c) => (
-						<HeadCell key={c.col.id} view={c} sort={sort} onSort={changeSort} />
+						<HeadCell
+							key={c.col.id}
+							view={c}
+							sort={sort}
+							frozen={c === frozen}
+							onSort={changeSort}
+							onWidth={(px) => setWidths((w) => ({ ...w, [c.col.id]: px }))}
+						/>
 					))}
 				</div>
 				<div class="grid-space" role="rowgroup" style={{ height: rows.length * ROW_PX }}>
@@ -172,6 +195,7 @@ export function Grid(props: GridProps) {
 								row={row}
 								table={table}
 								cols={cols}
+								frozen={frozen}
 								template={template}
 								choosing={choosing}
 								selected={props.selected === row}
@@ -196,7 +220,12 @@ export function Grid(props: GridProps) {
 }
 
 /* What is left over goes to text columns, so a table fills its place and long names get the most of it. */
-function columnsTemplate(cols: readonly ColumnView[], room: number, branch: ColumnView | undefined): string {
+function columnsTemplate(
+	cols: readonly ColumnView[],
+	room: number,
+	branch: ColumnView | undefined,
+	widths: Readonly<Record<string, number>>,
+): string {
 	const sum = (list: readonly ColumnView[]) => list.reduce((a, c) => a + c.width_px, 0);
 	const texts = cols.filter((c) => !c.numeric && c.width_px > 90);
 	const takers = texts.length ? texts : cols;
@@ -211,7 +240,7 @@ function columnsTemplate(cols: readonly ColumnView[], room: number, branch: Colu
 			: texts.includes(c) && c.width_px > 180
 				? Math.max(c === branch ? 200 : branch ? 120 : 180, c.width_px * (1 + share))
 				: c.width_px;
-	return cols.map((c) => `${Math.floor(of(c))}px`).join(" ");
+	return cols.map((c) => `${Math.floor(widths[c.col.id] ?? of(c))}px`).join(" ");
 }
 
 /* The places from `from` to `to`, each at its place modulo `slots`. */
@@ -224,14 +253,42 @@ function inSlots(from: number, to: number, slots: number): number[] {
 	return out;
 }
 
+/* The first column of names stays in sight while one scrolls sideways. */
+function frozenColumn(cols: readonly ColumnView[]): ColumnView | undefined {
+	return cols.find((c) => !c.numeric && c.width_px > 90) ?? cols.find((c) => !c.numeric);
+}
+
+const LEAST_PX = 40;
+
+/* The right edge of a heading, to be dragged. */
+function WidthHandle({ onWidth }: { onWidth: (px: number) => void }) {
+	const from = useRef<{ x: number; w: number }>();
+	return (
+		<span
+			class="grid-width"
+			aria-hidden="true"
+			onPointerDown={(e) => {
+				from.current = { x: e.clientX, w: e.currentTarget.parentElement?.getBoundingClientRect().width ?? 0 };
+				e.currentTarget.setPointerCapture(e.pointerId);
+			}}
+			onPointerMove={(e) => from.current && onWidth(Math.max(LEAST_PX, from.current.w + e.clientX - from.current.x))}
+			onPointerUp={() => (from.current = undefined)}
+		/>
+	);
+}
+
 function HeadCell({
 	view,
 	sort,
+	frozen,
 	onSort,
+	onWidth,
 }: {
 	view: ColumnView;
 	sort: Sort | undefined;
+	frozen: boolean;
 	onSort: (s: Sort | undefined) => void;
+	onWidth: (px: number) => void;
 }) {
 	const { col } = view;
 	const mine = sort?.col === col.id ? sort : undefined;
@@ -245,7 +302,7 @@ function HeadCell({
 	return (
 		<div
 			role="columnheader"
-			class={classes("grid-cell", view.numeric && "grid-number")}
+			class={classes("grid-cell", view.numeric && "grid-number", frozen && "grid-frozen")}
 			aria-sort={mine ? (mine.down ? "descending" : "ascending") : "none"}
 		>
 			<button class="grid-sort" title={col.doc || plainLabel(col.label || col.id)} onClick={() => onSort(next)}>
@@ -253,6 +310,7 @@ function HeadCell({
 				{view.unit && <span class="grid-unit">{view.unit}</span>}
 				{mine && <Icon name={mine.down ? "down" : "up"} />}
 			</button>
+			<WidthHandle onWidth={onWidth} />
 		</div>
 	);
 }
@@ -262,6 +320,7 @@ interface RowProps {
 	row: number; /* its row in the table */
 	table: TableData;
 	cols: readonly ColumnView[];
+	frozen: ColumnView | undefined;
 	template: string;
 	choosing: boolean;
 	selected: boolean;
@@ -301,6 +360,7 @@ class Row extends Component<RowProps> {
 						view={c}
 						row={row}
 						table={table}
+						frozen={c === p.frozen}
 						role={choosing ? "gridcell" : "cell"}
 						tint={p.tint?.(c.col.id, row)}
 						href={p.link?.(c.col.id, row)}
@@ -323,6 +383,7 @@ function BodyCell({
 	view,
 	row,
 	table,
+	frozen,
 	role,
 	tint,
 	href,
@@ -331,6 +392,7 @@ function BodyCell({
 	view: ColumnView;
 	row: number;
 	table: TableData;
+	frozen: boolean;
 	role: "cell" | "gridcell";
 	tint: string | undefined;
 	href: string | undefined;
@@ -346,9 +408,9 @@ function BodyCell({
 	return (
 		<div
 			role={role}
-			class={classes("grid-cell", view.numeric && "grid-number")}
+			class={classes("grid-cell", view.numeric && "grid-number", frozen && "grid-frozen")}
 			style={tint ? { background: tint } : undefined}
-			title={view.numeric ? undefined : text}
+			title={view.numeric ? undefined : view.full(row)}
 		>
 			{twig && (
 				<span class="grid-twig" style={{ width: `${twig.depth * 16 + 18}px` }}>
@@ -437,4 +499,12 @@ export function CopyButton({
 			{state}
 		</button>
 	);
+}
+
+function saveText(name: string, text: string): void {
+	const a = document.createElement("a");
+	a.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+	a.download = name;
+	a.click();
+	setTimeout(() => URL.revokeObjectURL(a.href), 1000);
 }

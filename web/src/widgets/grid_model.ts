@@ -76,6 +76,7 @@ export interface ColumnView {
 	bar: number; /* greatest value, for shares that are drawn as bars as well; 0 for none */
 	width_px: number;
 	text(row: number): string;
+	full(row: number): string; /* what `text` is a short form of */
 }
 
 const CHAR_PX = 6.9;
@@ -95,7 +96,23 @@ export function plainLabel(label: string): string {
 export function columnViews(t: TableData): ColumnView[] {
 	return t.cols
 		.map((col, index) => columnView(t, col, index))
-		.filter((v) => v.col.id !== "parent" && v.col.role !== "tooltip");
+		.filter((v) => v.col.id !== "parent" && v.col.role !== "tooltip" && !v.col.role?.startsWith(SHORT));
+}
+
+/* A column of short forms of another's texts: shown in its place. The full ones are on hover, in the filter and in copies. */
+const SHORT = "short:";
+
+/* Columns in which nothing stands. */
+export function emptyColumns(t: TableData): Set<string> {
+	const none = (v: Cell) => v === null || v === "" || (typeof v === "number" && Number.isNaN(v));
+	return new Set(t.nrows ? t.cols.flatMap((c, k) => (t.data[k]?.every(none) ? [c.id] : [])) : []);
+}
+
+/* "-total_us": by that column, greatest first. */
+export function sortFrom(text: string, t: TableData): Sort | undefined {
+	const down = text.startsWith("-");
+	const col = down ? text.slice(1) : text;
+	return t.cols.some((c) => c.id === col) ? { col, down } : undefined;
 }
 
 function columnView(t: TableData, col: Column, index: number): ColumnView {
@@ -105,13 +122,15 @@ function columnView(t: TableData, col: Column, index: number): ColumnView {
 	if (numeric) for (const v of data) if (typeof v === "number" && Math.abs(v) > greatest) greatest = Math.abs(v);
 	const f = columnFormat(col.unit, greatest);
 	const html = col.unit === "html";
-	const text = (row: number) => {
+	const short = t.data[t.cols.findIndex((c) => c.role === SHORT + col.id)];
+	const full = (row: number) => {
 		const v = data[row];
 		if (v === null || v === undefined) return "";
 		if (html && typeof v === "string") return plainHtml(v);
 		if (typeof v === "number") return f.cell(v);
 		return typeof v === "boolean" ? (v ? "yes" : "no") : v;
 	};
+	const text = short ? (row: number) => String(short[row] || full(row)) : full;
 	let longest = plainLabel(col.label || col.id).length + (f.unit ? f.unit.length + 2 : 0) + 3;
 	for (let i = 0; i < Math.min(PROBE, t.nrows); i++) longest = Math.max(longest, Math.min(text(i).length, 60));
 	const share = col.unit === "frac" || col.unit === "percent";
@@ -121,6 +140,7 @@ function columnView(t: TableData, col: Column, index: number): ColumnView {
 		unit: f.unit,
 		numeric,
 		text,
+		full,
 		bar: share ? greatest : 0,
 		width_px: Math.round(Math.min(numeric ? 160 : 420, Math.max(56, longest * (numeric ? DIGIT_PX : CHAR_PX) + 20))),
 	};
@@ -196,5 +216,13 @@ export function toText(t: TableData, cols: readonly ColumnView[], rows: Uint32Ar
 	const clean = (v: Cell | undefined) => (v === null || v === undefined ? "" : String(v).replace(/[\t\r\n]+/g, " "));
 	const lines = [cols.map((c) => c.col.label || c.col.id).join("\t")];
 	for (const row of rows) lines.push(cols.map((c) => clean(t.data[c.index]?.[row])).join("\t"));
+	return lines.join("\n") + "\n";
+}
+
+/* The same as CSV. */
+export function toCsv(t: TableData, cols: readonly ColumnView[], rows: Uint32Array): string {
+	const quoted = (v: Cell | undefined) => `"${v === null || v === undefined ? "" : String(v).replace(/"/g, '""')}"`;
+	const lines = [cols.map((c) => quoted(c.col.id)).join(",")];
+	for (const row of rows) lines.push(cols.map((c) => quoted(t.data[c.index]?.[row])).join(","));
 	return lines.join("\n") + "\n";
 }
