@@ -48,6 +48,8 @@ bool ss_sql_add_xprof_events(struct ss_sql *s);
 bool ss_sql_add_tables(struct ss_sql *s);
 void ss_sql_free_tables(struct ss_sql *s);
 
+#define SS_SQL_TOOL_TABLES 16u	/* tables of one tool that can be named: tool_NAME, tool_NAME_2 ... */
+
 /* A table of which all rows are made at once, the first time that a statement names it. */
 struct ss_sql_made {
 	const char *name;

@@ -12,8 +12,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define TOOL_TABLES 16u /* tables of one tool that can be named */
-
 #define MADE(name) extern const struct ss_sql_made ss_sql_made_##name;
 #include "sql/tables.def"
 #undef MADE
@@ -291,7 +289,7 @@ bool ss_sql_add_tables(struct ss_sql *s)
 		if (!add(s, ss_sql_made[i]->name, (struct named){ .made = ss_sql_made[i] }))
 			return false;
 	for (size_t i = 0; ss_tools[i]; i++)
-		for (unsigned k = 0; k < TOOL_TABLES; k++) {
+		for (unsigned k = 0; k < SS_SQL_TOOL_TABLES; k++) {
 			struct ss_str name =
 				k ? ss_arena_printf(&s->arena, "tool_%s_%u", ss_tools[i]->name,
 						    k + 1)

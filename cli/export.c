@@ -1,0 +1,177 @@
+/* export.c - stepscope export PATH --to FORMAT: a profile, or a part of it, for other viewers. */
+#include "cli.h"
+
+#include "export/export.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern const struct cli_command cli_command_export;
+
+struct options {
+	const char *run, *host, *to, *output, *start, *end, *plane;
+};
+
+/* "12.5ms", "3s", "100us", "7ns", "9ps". */
+static bool time_of(const char *text, int64_t *ps)
+{
+	static const struct {
+		const char *unit;
+		double ps;
+	} units[] = { { "ms", 1e9 }, { "us", 1e6 }, { "ns", 1e3 }, { "ps", 1 }, { "s", 1e12 } };
+	struct ss_str s = ss_str_from(text);
+	double v;
+	for (size_t i = 0; i < SS_COUNT(units); i++)
+		if (ss_str_ends(s, ss_str_from(units[i].unit))) {
+			if (!ss_str_to_f64(ss_str_sub(s, 0, s.n - strlen(units[i].unit)), &v) ||
+			    !(v >= 0 && v * units[i].ps < 9e18))
+				return false;
+			*ps = (int64_t)(v * units[i].ps);
+			return true;
+		}
+	return false;
+}
+
+static const char *format_word(const void *list, size_t i)
+{
+	(void)list;
+	return ss_export_at(i) ? ss_export_at(i)->name : NULL;
+}
+
+static int no_format(const char *name)
+{
+	const char *meant = cli_closest(name, format_word, NULL);
+	return cli_misuse(&cli_command_export, "there is no format '%s'%s%s%s", name,
+			  meant ? "; did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
+}
+
+static bool write_sink(struct ss_export *x, const struct ss_export_format *f, struct cli_profile *p,
+		       const char *output, struct ss_err *err)
+{
+	struct cli_sink sink;
+	if (!cli_sink_open(&sink, output, err))
+		return false;
+	bool ok = f->write(x, &sink.out, err) && cli_profile_intact(p, err);
+	return cli_sink_close(&sink, ok, err);
+}
+
+/* SQLite writes its own file: beside the one asked for, which it becomes at the end. */
+static bool write_beside(struct ss_export *x, const struct ss_export_format *f,
+			 struct cli_profile *p, const char *output, struct ss_err *err)
+{
+	char path[4096];
+	int n = snprintf(path, sizeof(path), "%s.%ld.tmp", output, (long)getpid());
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return ss_fail(err, SS_EINVAL, "the path '%s' is too long", output);
+	bool ok = f->write_file(x, path, err) && cli_profile_intact(p, err);
+	if (ok && rename(path, output) != 0)
+		ok = ss_fail(err, SS_EIO, "'%s' cannot be written: %s", output, strerror(errno));
+	if (!ok)
+		unlink(path);
+	return ok;
+}
+
+static bool write_format(struct ss_export *x, const struct ss_export_format *f,
+			 struct cli_profile *p, const struct options *o, struct ss_err *err)
+{
+	x->d = ss_model_sql_directory(&p->model, err);
+	x->model = &p->model;
+	x->name = p->run->name;
+	if (!x->d)
+		return false;
+	if (f->write_file)
+		return write_beside(x, f, p, o->output, err);
+	return write_sink(x, f, p, o->output, err);
+}
+
+static int check(const struct options *o, const struct ss_export_format *f, struct ss_export *x,
+		 struct ss_err *err)
+{
+	if (!o->output && (f->write_file || (f->binary && isatty(STDOUT_FILENO))))
+		return cli_misuse(&cli_command_export,
+				  "%s is a file for programs: name it with --output FILE", f->name);
+	if ((o->start && !time_of(o->start, &x->start_ps)) ||
+	    (o->end && !time_of(o->end, &x->end_ps)))
+		return cli_misuse(&cli_command_export, "--start and --end take a time with its "
+						       "unit, as 12.5ms (s, ms, us, ns, ps)");
+	if (o->plane) {
+		x->plane = ss_regex_new(ss_str_from(o->plane), err);
+		if (!x->plane)
+			return cli_misuse(&cli_command_export, "--plane: %s", err->text);
+	}
+	return -1;
+}
+
+static void say(const struct ss_export *x)
+{
+	if (x->nleft_out)
+		fprintf(stderr,
+			"stepscope: %llu events were left out: more than 64 overlap each other\n",
+			(unsigned long long)x->nleft_out);
+	if (x->left_out)
+		fprintf(stderr, "stepscope: %s\n", x->left_out);
+	if (!x->nevents)
+		fputs("stepscope: no event is in the part that was asked for\n", stderr);
+}
+
+static int run(int argc, char **argv)
+{
+	struct options o = { .to = NULL };
+	const struct cli_opt opts[] = {
+		CLI_TEXT("to", 't', &o.to),	CLI_TEXT("run", 'r', &o.run),
+		CLI_TEXT("host", 'H', &o.host), CLI_TEXT("output", 'o', &o.output),
+		CLI_TEXT("start", 0, &o.start), CLI_TEXT("end", 0, &o.end),
+		CLI_TEXT("plane", 0, &o.plane),
+	};
+	int status = cli_parse(&cli_command_export, argc, argv, opts, SS_COUNT(opts), 1, 1);
+	if (status >= 0)
+		return status;
+	if (!o.to)
+		return cli_misuse(&cli_command_export, "export needs a format: --to FORMAT");
+	const struct ss_export_format *f = ss_export_find(ss_str_from(o.to));
+	if (!f)
+		return no_format(o.to);
+	struct ss_export x = { .start_ps = INT64_MIN, .end_ps = INT64_MAX };
+	struct cli_profile p = { 0 };
+	struct ss_err err = { 0 };
+	status = check(&o, f, &x, &err);
+	if (status >= 0)
+		return status;
+	bool ok = cli_profile_find(&p, argv[optind], o.run, &err) &&
+		  cli_profile_open(&p, o.host, true, &err) && write_format(&x, f, &p, &o, &err);
+	if (ok)
+		say(&x);
+	cli_profile_close(&p);
+	ss_regex_free(x.plane);
+	return ok ? CLI_DONE : cli_fail(&err);
+}
+
+const struct cli_command cli_command_export = {
+	.name = "export",
+	.args = "PATH --to FORMAT [--run R] [--host H] [--start T] [--end T] [--plane REGEX] "
+		"[--output FILE]",
+	.summary = "write a profile for another viewer",
+	.help = "Writes the profile at PATH, or a part of it, in the format of another viewer. "
+		"docs/export.md says what each holds.\n\n"
+		"  -t, --to FORMAT   perfetto    a trace for ui.perfetto.dev\n"
+		"                    pprof       stacks for 'go tool pprof'\n"
+		"                    folded      stacks as text, for flamegraph.pl\n"
+		"                    speedscope  JSON for speedscope.app\n"
+		"                    chrome      trace.json of the trace viewer\n"
+		"                    sqlite      the tables of 'stepscope sql' as a database\n"
+		"  -r, --run R       the run to open (default: the newest)\n"
+		"  -H, --host H      the host; several separated by commas (default: all)\n"
+		"      --start T     events that begin at T or later, since the run's first event: "
+		"12.5ms\n"
+		"      --end T       events that begin before T\n"
+		"      --plane REGEX planes whose name matches: '^/device:'\n"
+		"  -o, --output FILE write to FILE instead of stdout\n\n"
+		"  stepscope export logs/ --to perfetto -o trace.perfetto-trace\n"
+		"  stepscope export logs/ --to folded --plane '^/device' | flamegraph.pl "
+		">flames.svg\n",
+	.run = run,
+};

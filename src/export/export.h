@@ -1,0 +1,42 @@
+/*
+ * export.h - a profile, or a part of it, for other viewers (docs/export.md). Every format is a row of exports.def and a file.
+ *
+ * What is written is streamed: beside the events in memory (sql/directory.h) a format holds names, and stacks that differ.
+ */
+#ifndef SS_EXPORT_EXPORT_H
+#define SS_EXPORT_EXPORT_H
+
+#include "base/regex.h"
+#include "emit/out.h"
+#include "sql/directory.h"
+
+/* What is asked for: lines of these hosts and planes, and of them the events that begin in a range of time. */
+struct ss_export {
+	struct ss_model *model;
+	struct ss_sql_directory *d;
+	struct ss_regex *plane;		/* NULL: all */
+	int64_t start_ps, end_ps;	/* since the run's origin; the end is not in it */
+	struct ss_str name;		/* of the run */
+	uint64_t nevents;		/* written */
+	uint64_t nleft_out;		/* that a format has no place for; the caller says so */
+	const char *left_out;		/* why */
+};
+
+struct ss_export_format {
+	const char *name, *doc;
+	bool binary;			/* not for a terminal */
+	bool (*write)(struct ss_export *x, struct ss_out *o, struct ss_err *err);
+	/* Instead of it: formats that need a file of their own. */
+	bool (*write_file)(struct ss_export *x, const char *path, struct ss_err *err);
+};
+
+/* NULL beyond the last. */
+const struct ss_export_format *ss_export_at(size_t i);
+const struct ss_export_format *ss_export_find(struct ss_str name);
+
+/* Is the line asked for? */
+bool ss_export_takes(const struct ss_export *x, const struct ss_sql_line *line);
+/* Places in time of the line's events that are asked for: [*lo, *hi). False: memory is out. */
+bool ss_export_range(const struct ss_export *x, struct ss_sql_line *line, uint32_t *lo, uint32_t *hi);
+
+#endif

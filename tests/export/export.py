@@ -1,0 +1,280 @@
+#!/usr/bin/env python3
+"""`stepscope export`: the rules of each format, checked on the samples with nothing but Python's own library, and the counts against
+`stepscope sql`. With --peers, readers that are not ours: Perfetto's protobuf, google/pprof, speedscope's schema.
+
+    export.py [--bin build/stepscope] [--peers]
+"""
+import argparse
+import collections
+import gzip
+import json
+import os
+import re
+import sqlite3
+import struct
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
+import profiles
+
+SAMPLES = ('synth_tpu_2cores', 'synth_tpu_3hosts', 'gpu_mi300_gemm', 'jax_mlp_train', 'synth_counters_v6e', 'tpu_v6e_inference')
+
+
+class Checks:
+    def __init__(self, binary, scratch):
+        self.binary, self.scratch, self.passed, self.failed = binary, scratch, 0, 0
+
+    def check(self, what, good, shown=''):
+        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
+        if not good:
+            print(f'FAILED {what}: {str(shown)[:400]}')
+
+    def export(self, profile, *args, status=0):
+        p = subprocess.run([self.binary, 'export', profiles.logdir(profile, self.scratch), *args], stdin=subprocess.DEVNULL,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+        self.check(f'{profile} {" ".join(args)}: status', p.returncode == status, (p.returncode, p.stderr))
+        return p.stdout if status == 0 else p.stderr.decode()
+
+    def sql(self, profile, query):
+        p = subprocess.run([self.binary, 'sql', profiles.logdir(profile, self.scratch), '-f', 'json', query], stdout=subprocess.PIPE, check=True)
+        return [tuple(r.values()) for r in json.loads(p.stdout)]
+
+
+def fields(data):
+    """(number, value) of a protobuf message; the value is a number or bytes."""
+    at = 0
+    while at < len(data):
+        key = shift = 0
+        while True:
+            key |= (data[at] & 127) << shift
+            at, shift = at + 1, shift + 7
+            if data[at - 1] < 128:
+                break
+        if key & 7 == 0:
+            value = shift = 0
+            while True:
+                value |= (data[at] & 127) << shift
+                at, shift = at + 1, shift + 7
+                if data[at - 1] < 128:
+                    break
+        elif key & 7 == 1:
+            value, at = struct.unpack_from('<Q', data, at)[0], at + 8
+        elif key & 7 == 2:
+            size = shift = 0
+            while True:
+                size |= (data[at] & 127) << shift
+                at, shift = at + 1, shift + 7
+                if data[at - 1] < 128:
+                    break
+            value, at = data[at:at + size], at + size
+        else:
+            raise ValueError(f'wire type {key & 7}')
+        if at > len(data):
+            raise ValueError('a field ends behind the message')
+        yield key >> 3, value
+
+
+WORK = "(plane NOT GLOB '/device:TPU:*' OR line = 'XLA Ops' OR plane GLOB '*Sparse*')"
+
+
+def folded(c, profile):
+    lines = c.export(profile, '--to', 'folded').decode().splitlines()
+    c.check(f'{profile} folded: form', all(re.fullmatch(r'[^;]+(;[^;]+)* \d+', x) for x in lines), lines[:2])
+    c.check(f'{profile} folded: sorted, each once', lines == sorted(lines, key=str.encode) and len(lines) == len({x.rsplit(' ', 1)[0] for x in lines}))
+    total = sum(int(x.rsplit(' ', 1)[1]) for x in lines)
+    want = c.sql(profile, f"SELECT SUM(self_ps) / 1000 FROM events WHERE {WORK}")[0][0]
+    c.check(f'{profile} folded: sum', abs(total - (want or 0)) <= len(lines) + 50, (total, want))
+    return lines
+
+
+def pprof(c, profile):
+    data = gzip.decompress(c.export(profile, '--to', 'pprof'))
+    strings = [v.decode() for n, v in fields(data) if n == 6]
+    locations = {dict(fields(v))[1] for n, v in fields(data) if n == 4}
+    functions = {dict(fields(v))[1]: strings[dict(fields(v))[2]] for n, v in fields(data) if n == 5}
+    c.check(f'{profile} pprof: strings, ids', strings[0] == '' and 0 not in locations and locations == set(functions), strings[:3])
+    executions = self_ns = 0
+    for n, v in fields(data):
+        if n != 2:
+            continue
+        sample = collections.defaultdict(list)
+        for k, x in fields(v):
+            sample[k].append(x)
+        path, at = [], 0
+        for packed in sample[1]:
+            numbers, value, shift = [], 0, 0
+            for byte in packed:
+                value |= (byte & 127) << shift
+                shift += 7
+                if byte < 128:
+                    numbers.append(value)
+                    value = shift = 0
+            path += numbers
+        values, value, shift = [], 0, 0
+        for byte in sample[2][0]:
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                values.append(value)
+                value = shift = 0
+        c.failed += not (set(path) <= locations and len(values) == 2)
+        executions, self_ns = executions + values[0], self_ns + values[1]
+    want = c.sql(profile, f"SELECT COUNT(*), SUM(self_ps) / 1000 FROM events WHERE {WORK}")[0]
+    c.check(f'{profile} pprof: sums', executions == want[0] and abs(self_ns - (want[1] or 0)) <= executions, (executions, self_ns, want))
+    return executions
+
+
+def speedscope(c, profile):
+    doc = json.loads(c.export(profile, '--to', 'speedscope'))
+    opens, good = 0, True
+    for p in doc['profiles']:
+        stack, last = [], -1
+        for e in p['events']:
+            good = good and e['at'] >= last and e['frame'] < len(doc['shared']['frames'])
+            last = e['at']
+            if e['type'] == 'O':
+                stack.append(e['frame'])
+                opens += 1
+            else:
+                good = good and stack and stack.pop() == e['frame']
+        good = good and not stack and p['endValue'] >= last
+    c.check(f'{profile} speedscope: rules', good)
+    c.check(f'{profile} speedscope: events', opens == c.sql(profile, 'SELECT COUNT(*) FROM events')[0][0], opens)
+    return doc
+
+
+def perfetto(c, profile):
+    data = c.export(profile, '--to', 'perfetto')
+    tracks, open_, last = {}, collections.defaultdict(int), collections.defaultdict(int)
+    names, keys, begins, counters, good, first = {}, {}, 0, 0, True, True
+    for n, packet in fields(data):
+        p = collections.defaultdict(list)
+        for k, v in fields(packet):
+            p[k].append(v)
+        good = good and n == 1 and p[10] == [1] and p[13] == ([1] if first else [2]) and (p[87] == [1]) == first
+        first = False
+        for interned in p[12]:
+            for k, v in fields(interned):
+                entry = dict(fields(v))
+                {2: names, 3: keys}[k][entry[1]] = entry[2].decode()
+        for t in p[60]:
+            t = dict(fields(t))
+            good = good and t[1] not in tracks and t[1] != 0 and (5 not in t or t[5] in tracks)
+            tracks[t[1]] = t
+        for e in p[11]:
+            f = collections.defaultdict(list)
+            for k, v in fields(e):
+                f[k].append(v)
+            track, ns = f[11][0], p[8][0]
+            good = good and track in tracks and ns >= last[track]
+            last[track] = ns
+            if f[9] == [1]:
+                begins += 1
+                open_[track] += 1
+                good = good and f[10][0] in names and all(dict(fields(a))[1] in keys for a in f[4])
+            elif f[9] == [2]:
+                open_[track] -= 1
+                good = good and open_[track] >= 0
+            else:
+                counters += 1
+                good = good and 8 in tracks[track] and 44 in f
+    c.check(f'{profile} perfetto: rules', good)
+    c.check(f'{profile} perfetto: each begin ends', not any(open_.values()))
+    c.check(f'{profile} perfetto: events', begins + counters == c.sql(profile, 'SELECT COUNT(*) FROM events')[0][0], (begins, counters))
+    return begins
+
+
+def sqlite(c, profile):
+    path = os.path.join(c.scratch, f'{profile}.sqlite')
+    c.export(profile, '--to', 'sqlite', '--output', path)
+    db = sqlite3.connect(path)
+    for query in ('SELECT COUNT(*), SUM(dur_ps), SUM(self_ps), MAX(depth) FROM events', 'SELECT COUNT(*) FROM stats', 'SELECT COUNT(*), MAX(end_ns) FROM xprof_events',
+                  'SELECT COUNT(*) FROM instructions', 'SELECT * FROM hosts ORDER BY host', 'SELECT COUNT(*) FROM tool_plane_stats'):
+        c.check(f'{profile} sqlite: {query}', db.execute(query).fetchall() == c.sql(profile, query), query)
+    c.check(f'{profile} sqlite: whole', db.execute('PRAGMA integrity_check').fetchone() == ('ok',))
+    db.close()
+    c.check(f'{profile} sqlite: nothing beside it', [x for x in os.listdir(c.scratch) if x.endswith('.tmp')] == [])
+
+
+def parts(c):
+    """A range of time, a plane, a host; and what is refused."""
+    profile = 'jax_mlp_train'
+    doc = json.loads(c.export(profile, '--to', 'speedscope', '--start', '100ms', '--end', '0.2s'))
+    got = sum(e['type'] == 'O' for p in doc['profiles'] for e in p['events'])
+    c.check('a range of time', got == c.sql(profile, 'SELECT COUNT(*) FROM events WHERE start_ps >= 100000000000 AND start_ps < 200000000000')[0][0], got)
+    lines = c.export('gpu_mi300_gemm', '--to', 'folded', '--plane', '^/device:GPU').decode().splitlines()
+    c.check('a plane', lines and all(x.startswith('/device:GPU') for x in lines), lines[:2])
+    lines = c.export('synth_tpu_3hosts', '--to', 'folded', '--host', 'host1').decode()
+    c.check('a host', 'host0' not in lines and '/device:TPU' in lines, lines[:100])
+    for args, status, words in ((('--to', 'perfeto'), 2, "did you mean 'perfetto'"), ((), 2, 'format'), (('--to', 'folded', '--start', '5'), 2, 'unit'),
+                                (('--to', 'folded', '--plane', '('), 2, "without its ')'"), (('--to', 'sqlite'), 2, '--output'),
+                                (('--to', 'folded', '--host', 'none'), 1, 'none'), (('--to', 'chrome', '--plane', 'x'), 1, 'whole answer'),
+                                (('--to', 'sqlite', '--output', os.path.join(c.scratch, 'no', 'where')), 1, 'cannot be written')):
+        said = c.export(profile, *args, status=status)
+        c.check(f'{" ".join(args)}: says why', words in said, said)
+    chrome = json.loads(c.export('synth_gpu1', '--to', 'chrome'))
+    c.check('chrome', sum(e.get('ph') == 'X' for e in chrome['traceEvents']) >= c.sql('synth_gpu1', 'SELECT COUNT(*) FROM events')[0][0])
+
+
+def peers(c):
+    """Readers that are not ours. They are installed below ~/.cache/stepscope."""
+    home = os.path.expanduser('~/.cache/stepscope/export')
+    python = os.path.join(home, 'venv', 'bin', 'python')
+    if not os.path.exists(python):
+        subprocess.run([sys.executable, '-m', 'venv', os.path.join(home, 'venv')], check=True)
+        subprocess.run([python, '-m', 'pip', 'install', '-q', 'perfetto', 'protobuf', 'jsonschema'], check=True)
+    schema = os.path.join(home, 'schema.json')
+    if not os.path.exists(schema):
+        with tempfile.TemporaryDirectory() as d:
+            subprocess.run(['npm', 'pack', '--silent', 'speedscope'], cwd=d, check=True, stdout=subprocess.DEVNULL)
+            tar = [x for x in os.listdir(d) if x.endswith('.tgz')][0]
+            subprocess.run(['tar', 'xzf', tar], cwd=d, check=True)
+            with open(os.path.join(d, 'package', 'dist', 'release', 'file-format-schema.json'), 'rb') as f, open(schema, 'wb') as g:
+                g.write(f.read())
+    go = os.path.join(home, 'bin', 'pprof')
+    if not os.path.exists(go):
+        subprocess.run(['go', 'install', 'github.com/google/pprof@latest'], env=dict(os.environ, GOBIN=os.path.dirname(go)), check=True)
+    for profile in SAMPLES:
+        made = {f: os.path.join(c.scratch, f'{profile}.{f}') for f in ('perfetto', 'speedscope', 'pprof')}
+        for f, path in made.items():
+            c.export(profile, '--to', f, '--output', path)
+        code = ('import sys; from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace; d = open(sys.argv[1], "rb").read(); t = Trace.FromString(d); '
+                'assert Trace.FromString(t.SerializeToString()) == t; print(sum(p.track_event.type == 1 or p.track_event.type == 4 for p in t.packet))')
+        got = subprocess.run([python, '-c', code, made['perfetto']], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        want = c.sql(profile, 'SELECT COUNT(*) FROM events')[0][0]
+        c.check(f'{profile}: perfetto reads it', got.stdout.strip() == str(want), (got.stdout, got.stderr[-300:], want))
+        code = 'import sys, json, jsonschema; jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))'
+        got = subprocess.run([python, '-c', code, made['speedscope'], schema], stderr=subprocess.PIPE, text=True)
+        c.check(f'{profile}: speedscope\'s schema', got.returncode == 0, got.stderr[-300:])
+        got = subprocess.run([go, '-raw', made['pprof']], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        samples = re.findall(r'^ +(\d+) +(\d+):', got.stdout, re.M)
+        want = c.sql(profile, f'SELECT COUNT(*) FROM events WHERE {WORK}')[0][0]
+        c.check(f'{profile}: pprof reads it', got.returncode == 0 and sum(int(a) for a, _ in samples) == want, (got.stderr[-300:], len(samples), want))
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument('--bin', default=os.path.join(ROOT, 'build', 'stepscope'))
+    ap.add_argument('--peers', action='store_true')
+    a = ap.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        c = Checks(os.path.abspath(a.bin), scratch)
+        if a.peers:
+            peers(c)
+        else:
+            for profile in SAMPLES:
+                for fn in (folded, pprof, speedscope, perfetto):
+                    fn(c, profile)
+            for profile in ('synth_tpu_2cores', 'gpu_mi300_gemm'):
+                sqlite(c, profile)
+            parts(c)
+    print(f'{c.passed} passed, {c.failed} failed')
+    sys.exit(c.failed > 0)
+
+
+if __name__ == '__main__':
+    main()
