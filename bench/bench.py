@@ -12,6 +12,7 @@ events) one that came grouped. Each figure is CPU time, user and system, or peak
   first       from starting the server to its first answer (the list of runs)
   floor       a naive walk over every event and stat of the file, which builds nothing
   programs    memory_viewer on compiled programs of 1,000 and 37,000 instructions
+  findings    an overview with the findings beside one without
   hosts       one answer over many hosts of 1 MB, beside as many answers over one of them
   libsstrace  an event beside two clock readings, a stop beside writing as many bytes
 
@@ -331,6 +332,19 @@ def bench_hosts(report, generator, n, only):
                  f'{cost[n]["peak_kb"] / 1024:.0f} MB; {grown / size:.2f}x its file for each more host (target 0.1x)', grown <= 0.1 * size)
 
 
+def bench_findings(report, events, path, only):
+    """An overview for people holds the findings; one for XProf's clients does not."""
+    if only not in 'overview_page with findings, cold':
+        return
+    cost = {}
+    for how in ('xprof', 'json'):
+        runs = [run_json([compile_c('measure'), BIN, 'tool', 'overview_page', path, '--format', how]) for _ in range(5)]
+        cost[how] = statistics.median(r['cpu_s'] for r in runs)
+    ratio = cost['json'] / cost['xprof']
+    report.check(events, 'overview_page with findings, cold, CPU', ratio,
+                 f'{cost["json"] * 1e3:.0f} ms; {cost["xprof"] * 1e3:.0f} ms without: {ratio:.2f}x (target 1.6x)', ratio <= 1.6)
+
+
 def bench_recording(report, only):
     """libsstrace beside what it cannot do without: an event is two clock readings, a stop writes the profile."""
     if only not in 'libsstrace, event and stop':
@@ -359,6 +373,7 @@ def bench_profile(report, events, kind, peers, args, generator):
         bench_start(report, events, logdir, peers, args.only)
     peer = Peer(path, events, peers, args.fresh)
     bench_cold(report, events, path, size, base, peer, args)
+    bench_findings(report, events, path, args.only)
     bench_warm(report, events, logdir, peer, args.only)
 
 

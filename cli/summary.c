@@ -1,9 +1,10 @@
 /*
- * summary.c - stepscope summary PATH: what a person asks first, on one screen. What holds the program up, what helps
- * against it, where the time goes, which operations.
+ * summary.c - stepscope summary PATH: what a person asks first, on one screen. What holds the
+ * program up, what helps against it, where the time goes, which operations.
  *
- * The sentences are the findings of the verdict, in their order; facts about hardware and operations come from the
- * tool overview_page, whose tables are found by what they hold. Nothing is computed here but lengths of bars.
+ * The sentences are the findings of the verdict, in their order; facts about hardware and
+ * operations come from the tool overview_page, whose tables are found by what they hold. Nothing is
+ * computed here but lengths of bars.
  */
 #include "summary.h"
 
@@ -243,7 +244,10 @@ static void put_next(struct ss_out *o, const struct ss_text_style *style, const 
 	ss_text_tone(o, style, SS_TONE_PLAIN);
 }
 
-/* What the overview says of step markers is about its own steps, which may be others: the verdict says which it took. */
+/*
+ * What the overview says of step markers is about its own steps, which may be others: the verdict
+ * says which it took.
+ */
 static bool is_about_steps(struct ss_str message, const struct ss_verdict *v)
 {
 	return v->source == SS_STEPS_MARKED && ss_str_starts(message, SS_STR("No step marker"));
@@ -273,9 +277,6 @@ static void put_diagnostics(struct ss_out *o, const struct ss_result *r, const s
 		ss_out_lit(o, ": ");
 		put_words(o, style, text, 4);
 	}
-	if (!said && r->nnotes)
-		heading(o, style, "Noticed");
-	ss_emit_text_notes(o, r->notes, r->nnotes, style);
 }
 
 static void put_title(struct ss_out *o, const struct cli_profile *p, const struct ss_text_style *style, const char *form)
@@ -335,6 +336,9 @@ static bool summarize(struct cli_profile *p, const char *path, const char *colou
 	if (ok && cli_sink_open(&sink, NULL, err)) {
 		struct ss_out *o = &sink.out;
 		put_title(o, p, &style, p->model.nhosts == 1 ? p->model.hosts[0]->form : NULL);
+		/* What is missing goes before what is found in the rest. */
+		ss_emit_text_notes(o, r->notes, r->nnotes, &style);
+		ss_out_z(o, r->nnotes ? "\n" : "");
 		if (p->model.hosts[0]->raw)
 			ss_emit_text_conclusion(o, &r->conclusion, &style);
 		else
@@ -369,7 +373,10 @@ static bool print_json(struct cli_profile *p, const char *host, struct ss_err *e
 	return ok;
 }
 
-/* The tool that reads what the run holds in place of profiles; NULL where it holds profiles, or answers. */
+/*
+ * The tool that reads what the run holds in place of profiles; NULL where it holds profiles, or
+ * answers.
+ */
 static const struct ss_tool *tool_of_files(const struct ss_run *run)
 {
 	for (size_t i = 0; !run->nhosts && ss_tools[i]; i++) {

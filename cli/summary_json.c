@@ -95,6 +95,11 @@ void cli_summary_json(struct ss_out *o, const struct ss_verdict *v, struct ss_st
 		ss_out_z(o, i ? ",\n  " : "\n  ");
 		put_finding(o, &v->findings[i]);
 	}
+	ss_out_lit(o, "],\n \"incomplete\":[");
+	for (size_t i = 0; i < v->ngaps; i++) {
+		ss_out_z(o, i ? "," : "");
+		ss_out_json_str(o, v->gaps[i].text);
+	}
 	ss_out_lit(o, "],\n \"not_judged\":[");
 	for (size_t i = 0; i < v->nnot_judged; i++) {
 		put_key(o, i ? ",\n  {" : "\n  {", "cause");

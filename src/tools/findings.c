@@ -36,3 +36,11 @@ bool ss_findings_say(struct ss_result *out, const struct ss_verdict *v)
 		out->conclusion.mood = mood_of(&v->findings[0]);
 	return true;
 }
+
+bool ss_findings_note_gaps(struct ss_result *out, const struct ss_verdict *v)
+{
+	for (size_t i = 0; i < v->ngaps; i++)
+		if (!v->gaps[i].noted && !ss_result_note(out, SS_INFO, v->gaps[i].text))
+			return false;
+	return true;
+}

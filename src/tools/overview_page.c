@@ -487,7 +487,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	struct ss_verdict v;
 	if (!ss_findings_of(&v, q->model, q->arena, err))
 		return false;
-	bool ok = v.hosts ? ss_findings_say(out, &v) : conclude_stored(out);
+	bool ok = (v.hosts ? ss_findings_say(out, &v) : conclude_stored(out)) && ss_findings_note_gaps(out, &v);
 	if (ok && !out->conclusion.text.n)
 		ok = ss_result_say(out, SS_STR("This profile has no events from which a bottleneck could be told."));
 	out->conclusion.see = v.nfindings ? "smart_suggestion" : NULL;

@@ -266,7 +266,7 @@ static bool describe(struct ss_judge *j)
 			continue;
 		v->source = w->source;
 		v->confidence = w->source == SS_STEPS_INFERRED ? w->confidence_frac : NAN;
-		v->steps_cut += w->ncut;
+		v->steps_cut = w->ncut > v->steps_cut ? w->ncut : v->steps_cut;
 		min = w->n < min ? w->n : min;
 		for (size_t k = 0; k < w->n; k++, n++)
 			sum_ps += (double)ss_safe_between(w->v[k].begin_ps, w->v[k].end_ps);
@@ -324,7 +324,7 @@ static bool judge(struct ss_judge *j)
 
 unsigned ss_verdict_facts(const struct ss_model *m)
 {
-	return SS_FACTS_ATTRIBUTION | SS_FACTS_ENV | SS_FACTS_MEMORY_PEAK | (m->nhosts > 1 ? SS_FACTS_CLUSTER : 0);
+	return SS_FACTS_ATTRIBUTION | SS_FACTS_ENV | SS_FACTS_OPS | SS_FACTS_MEMORY_PEAK | (m->nhosts > 1 ? SS_FACTS_CLUSTER : 0);
 }
 
 bool ss_verdict_make(struct ss_verdict *out, struct ss_model *m, struct ss_arena *arena, struct ss_err *err)
@@ -335,8 +335,9 @@ bool ss_verdict_make(struct ss_verdict *out, struct ss_model *m, struct ss_arena
 	    !(j.env = ss_model_env(m, err)) || !(j.peak = ss_model_memory_peak(m, err)) ||
 	    (m->nhosts > 1 && !ss_straggler_verdict(m, &j.late, err)))
 		return false;
-	bool ok = judge(&j);
+	bool ok = (judge(&j) || ss_fail_mem(err)) && ss_find_gaps(&j, m, err);
 	ss_vec_free(&j.found);
 	ss_vec_free(&j.unknown);
-	return ok || ss_fail_mem(err);
+	ss_vec_free(&j.gaps);
+	return ok;
 }

@@ -32,6 +32,7 @@ struct ss_judge {
 	struct ss_verdict *out;
 	SS_VEC(struct ss_verdict_finding) found;
 	SS_VEC(struct ss_not_judged) unknown;
+	SS_VEC(struct ss_recording_gap) gaps;
 	bool no_memory;
 };
 
@@ -79,6 +80,9 @@ typedef void ss_rule_fn(struct ss_judge *j);
 #define RULE(name) ss_rule_fn ss_rule_##name;
 #include "verdict/rules.def"
 #undef RULE
+
+/* gaps.c: what the recording lacks. False on failure. */
+bool ss_find_gaps(struct ss_judge *j, struct ss_model *m, struct ss_err *err);
 
 /* rank.c */
 void ss_rank(struct ss_judge *j);

@@ -25,8 +25,8 @@
 /* Operations shorter than this on average are small: starting one takes some of it. */
 #define SS_SMALL_MEAN_PS UINT64_C(50000000)
 /*
- * One of the participants came last in this share of the meetings in which somebody did: not by chance. Of two, each
- * does so in half of them by chance, of more in fewer.
+ * One of the participants came last in this share of the meetings in which somebody did: not by
+ * chance. Of two, each does so in half of them by chance, of more in fewer.
  */
 #define SS_STRAGGLER_LAST_FRAC 0.6
 #define SS_STRAGGLER_OF_TWO_FRAC 0.8
@@ -36,10 +36,25 @@
 #define SS_GROWS_STEPS_FRAC 0.75
 #define SS_GROWS_LEAST_STEPS 4
 #define SS_GROWS_FRAC 0.03
-/* Free memory is in pieces if so much of it lies outside of the largest block, and is of no use if so much is free. */
+/*
+ * Free memory is in pieces if so much of it lies outside of the largest block, and is of no use if
+ * so much is free.
+ */
 #define SS_FRAGMENTED_FRAC 0.5
 #define SS_FRAGMENTED_FREE_FRAC 0.2
-/* Matrix products in wide types are worth a word from this share of all such kernels and of the time on. */
+/* The most events that XProf writes into a trace in JSON. */
+#define SS_MOST_EVENTS_OF_TRACE 1000000
+/*
+ * A device without events for this share of the time at one end has lost some, or was not used:
+ * worth a word.
+ */
+#define SS_UNCOVERED_SHARE 0.25
+/* Kernels without a known operation below this share are not worth a word. */
+#define SS_ATTRIBUTED_SHARE 0.995
+/*
+ * Matrix products in wide types are worth a word from this share of all such kernels and of the
+ * time on.
+ */
 #define SS_WIDE_FRAC 0.25
 #define SS_WIDE_SHARE 0.15
 

@@ -31,6 +31,9 @@ static void say_full(struct ss_judge *j, const struct ss_memory_trend *m, const 
 			 gib(m->peak_bytes), gib(m->capacity_bytes), 100 * frac, SS_ARG(m->allocator), SS_ARG(most));
 	ss_prove(j, f, "memory in use at the peak", (double)m->peak_bytes, "bytes", u, "memory_profile");
 	ss_prove(j, f, "memory of the device", (double)m->capacity_bytes, "bytes", u, "memory_profile");
+	ss_prove(j, f, "share of the memory in use at the peak", frac, "share", u, "memory_profile");
+	if (same)
+		ss_prove(j, f, "of that, the largest operation", (double)j->peak->op_bytes, "bytes", u, "memory_profile");
 }
 
 static void say_grows(struct ss_judge *j, const struct ss_memory_trend *m, const struct ss_judged_unit *u)
@@ -46,6 +49,7 @@ static void say_grows(struct ss_judge *j, const struct ss_memory_trend *m, const
 			 m->grew, m->steps, SS_ARG(m->grower), each / (1 << 20));
 	ss_prove(j, f, "in use after the first step", (double)m->first_bytes, "bytes", u, "memory_profile");
 	ss_prove(j, f, "in use after the last step", (double)m->last_bytes, "bytes", u, "memory_profile");
+	ss_prove(j, f, "growth of a step", each, "bytes", u, "memory_profile");
 }
 
 static void say_pieces(struct ss_judge *j, const struct ss_memory_trend *m, const struct ss_judged_unit *u)

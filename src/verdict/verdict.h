@@ -1,9 +1,11 @@
 /*
- * verdict.h - what holds a program up: findings, each with its proof, the one that matters most first.
+ * verdict.h - what holds a program up: findings, each with its proof, the one that matters most
+ * first.
  *
- * Made in one place from one attribution of time (model/attribution), and only rendered by everybody else: the
- * terminal, JSON, pages, other tools. A rule emits a finding only with the figures that prove it; what a recording
- * cannot show is listed, with the reason. Ranked by what would be gained if the cause were gone (rank.c).
+ * Made in one place from one attribution of time (model/attribution), and only rendered by
+ * everybody else: the terminal, JSON, pages, other tools. A rule emits a finding only with the
+ * figures that prove it; what a recording cannot show is listed, with the reason. Ranked by what
+ * would be gained if the cause were gone (rank.c).
  */
 #ifndef SS_VERDICT_VERDICT_H
 #define SS_VERDICT_VERDICT_H
@@ -50,6 +52,12 @@ struct ss_not_judged {
 	struct ss_str why;
 };
 
+/* What the recording lacks, or what of it was left out. */
+struct ss_recording_gap {
+	struct ss_str text;
+	bool noted; /* the profile's own notes say it, too (struct ss_xspace.notes; events that could not be read) */
+};
+
 struct ss_verdict {
 	struct ss_str framework, device; /* "jax", "tensorflow", "pytorch", "torch-xla", "" ; "TPU v6 Lite", "CPU" */
 	struct ss_str *hosts;
@@ -61,6 +69,8 @@ struct ss_verdict {
 	double confidence; /* of inferred ones; else NAN */
 	struct ss_verdict_finding *findings; /* the first is the verdict */
 	size_t nfindings;
+	struct ss_recording_gap *gaps; /* to be said before the findings */
+	size_t ngaps;
 	struct ss_not_judged *not_judged;
 	size_t nnot_judged;
 	uint64_t window_ps, class_ps[SS_TIME_COUNT]; /* mean of all units: where the time goes, steps and between */

@@ -49,7 +49,7 @@ def is_number(v):
 def form(o):
     """What is wrong with an answer, whatever it is about."""
     wrong = []
-    if o['schema'] != 1 or set(o) != {'schema', 'profile', 'steps', 'verdict', 'findings', 'not_judged'}:
+    if o['schema'] != 1 or set(o) != {'schema', 'profile', 'steps', 'verdict', 'findings', 'incomplete', 'not_judged'}:
         wrong.append('members')
     if set(o['profile']) != {'run', 'hosts', 'framework', 'device'}:
         wrong.append('profile')
@@ -78,6 +78,67 @@ def form(o):
         wrong.append(f'{causes}: said twice, or not judged and said')
     if {'compute', 'none'} <= set(causes):
         wrong.append('computes, and does not')
+    return wrong
+
+
+# A figure of a sentence: what it is printed with, and what 1 of it is in the units of evidence.
+UNITS = {'%': ('share', 0.01), 'us': ('ps', 1e6), 'ms': ('ps', 1e9), 's': ('ps', 1e12), 'MiB': ('bytes', 2**20), 'GiB': ('bytes', 2**30)}
+FIGURE = re.compile(r'(?<![\w.])(\d+(?:\.(\d+))?) ?(%|us|ms|s|MiB|GiB)(?![\w])')
+# Times that add up to the recording: two of them cannot both take most of it.
+PARTS = ('input', 'transfer', 'host_code', 'dispatch', 'sync', 'compile', 'callback', 'lock', 'gc', 'idle', 'compute', 'none')
+
+
+def unproved(f):
+    """Figures of a sentence that are not those of its evidence. Names of operations and places may hold numbers of their own."""
+    text = f['text']
+    for name in [f['subject']] + [e['what'] for e in f['evidence']] + [str(e['value']) for e in f['evidence'] if isinstance(e['value'], str)]:
+        text = text.replace(name, '')
+    known = [('share', f['share'])] + [(e['unit'], e['value']) for e in f['evidence'] if is_number(e['value'])]
+    wrong = []
+    for figure, decimals, unit in FIGURE.findall(text):
+        of, scale = UNITS[unit]
+        half = 0.5 * 10 ** -len(decimals) * 1.001
+        if not any(u == of and v is not None and abs(v / scale - float(figure)) <= half for u, v in known):
+            wrong.append(f'{figure} {unit}')
+    return wrong
+
+
+def contradictions(o):
+    """Sentences of one answer that cannot be true together."""
+    wrong = [f'{f["cause"]}: {x} is in no evidence' for f in o['findings'] for x in unproved(f)]
+    everywhere = [f for f in o['findings'] if 'So it is on' not in f['text']]
+    parts = sum(f['share'] for f in everywhere if f['cause'] in PARTS and f['share'] is not None)
+    if parts > 1.005:
+        wrong.append(f'the parts of the time are {parts:.3f} of it')
+    share = {f['cause']: f['share'] for f in o['findings']}
+    if share.get('none') and share.get('idle', 0) > 0.15:
+        wrong.append('well used, and idle')
+    idle = next((f for f in o['findings'] if f['cause'] == 'idle'), None)
+    if idle and 'Python\'s calls were not recorded' in idle['text'] and any('.py:' in f['subject'] for f in o['findings']):
+        wrong.append('Python was not recorded, and is named')
+    return wrong
+
+
+def answers_agree(binary, path, o):
+    """Every tool that speaks of time says what the summary says."""
+    wrong, said = [], [f['text'] for f in o['findings']]
+    by_cause = {f['cause']: f for f in o['findings']}
+    for tool in ('overview_page', 'smart_suggestion', 'input_pipeline_analyzer'):
+        done = subprocess.run([binary, 'tool', tool, path, '--format', 'json'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if done.returncode:
+            wrong.append(f'{tool}: {done.stderr}')
+            continue
+        answer = json.loads(done.stdout)
+        conclusion = answer['conclusion'] or {'text': '', 'more': []}
+        sentences = [conclusion['text'], *conclusion['more']]
+        if tool != 'input_pipeline_analyzer' and said and sentences != said[:9]:
+            wrong.append(f'{tool}: {sentences} instead of {said}')
+        if tool == 'input_pipeline_analyzer':
+            waits = re.match(r'Steps wait for an input pipeline during ([\d.]+)%', sentences[0])
+            if ('input' in by_cause) != (sentences[0] == by_cause.get('input', {}).get('text')) or (waits and 'input' in by_cause):
+                wrong.append(f'{tool}: {sentences}')
+        for t in answer['tables']:
+            wrong += [f'{tool}: XProf\'s {k} stands beside the findings' for k in t['props'] if k.endswith(('statement', '_conclusion'))]
     return wrong
 
 
@@ -154,6 +215,7 @@ def judge_cases(binary, only, verbose):
         o = json.loads(as_json.stdout)
         said = [(f['cause'], f['share'], f['subject']) for f in o['findings'][:3]]
         check(f'{name}: form', not form(o), form(o))
+        check(f'{name}: no sentence contradicts another', not contradictions(o), contradictions(o))
         check(f'{name}: the cause', is_named(o, truth), said, 'instead of', truth['causes'], truth['subject'], case['why'])
         check(f'{name}: what is claimed', not claims(o, truth), claims(o, truth))
         check(f'{name}: the text says the same', same_words(as_text.stdout, o))
@@ -178,8 +240,9 @@ def judge_others(binary):
         name = os.path.relpath(path, DATA)
         if check(f'{name}: is answered', answer.returncode == 0, answer.stderr) or answer.returncode:
             continue
-        wrong = form(json.loads(answer.stdout))
-        check(f'{name}: form', not wrong, wrong)
+        o = json.loads(answer.stdout)
+        wrong = form(o) + contradictions(o) + answers_agree(binary, path, o)
+        check(f'{name}: form, figures, and the other tools', not wrong, wrong)
 
 
 def main():

@@ -102,6 +102,8 @@ static bool build_device(struct ss_attr_build *b, uint32_t plane)
 		memcpy(d->v.v + d->v.n, b->threads.v, n * sizeof(*d->v.v));
 	u->ops = d->ops;
 	u->op_ps = d->op_ps;
+	u->first_ps = d->first_ps;
+	u->last_ps = d->last_ps;
 	bool ok = keep_meetings(b, &u->collectives, d->meetings.v, d->meetings.n) &&
 		  build_unit(b, u, d->v.v, d->v.n + n);
 	ss_vec_free(&d->v);

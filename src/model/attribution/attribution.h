@@ -1,15 +1,18 @@
 /*
- * attribution.h - where the time of a program went: each moment of the recording belongs to exactly one class.
+ * attribution.h - where the time of a program went: each moment of the recording belongs to exactly
+ * one class.
  *
- * The recording is looked at from the begin of the first step to the end of the last (all of it, where no steps
- * are known), once for each device, and once for the program where a host has no device (XLA:CPU, TensorFlow and
- * PyTorch on a CPU: their operations on threads are the computing). A moment belongs to what the device computes;
- * else to exposed communication; else to a copy; else to what the host does that the device waits for: the
- * innermost event, that is no step marker, of the thread that starts the programs. What nothing explains is
- * unknown. The classes of a step, and those between the steps, add up to the whole.
+ * The recording is looked at from the begin of the first step to the end of the last (all of it,
+ * where no steps are known), once for each device, and once for the program where a host has no
+ * device (XLA:CPU, TensorFlow and PyTorch on a CPU: their operations on threads are the computing).
+ * A moment belongs to what the device computes; else to exposed communication; else to a copy; else
+ * to what the host does that the device waits for: the innermost event, that is no step marker, of
+ * the thread that starts the programs. What nothing explains is unknown. The classes of a step, and
+ * those between the steps, add up to the whole.
  *
- * Part of struct ss_host; for all hosts a fold (fold.h): hosts are visited, not held. Memory for one host is
- * linear in the events that claim time; what is kept of a host is bounded (the limits below).
+ * Part of struct ss_host; for all hosts a fold (fold.h): hosts are visited, not held. Memory for
+ * one host is linear in the events that claim time; what is kept of a host is bounded (the limits
+ * below).
  */
 #ifndef SS_MODEL_ATTRIBUTION_ATTRIBUTION_H
 #define SS_MODEL_ATTRIBUTION_ATTRIBUTION_H
@@ -76,6 +79,7 @@ struct ss_time_unit {
 	size_t nsubjects;
 	uint64_t ops;	      /* operations or kernels within the window */
 	uint64_t op_ps;	      /* their own time, summed */
+	int64_t first_ps, last_ps; /* of a device: when its first one begins and its last one ends; without ops 0 */
 	uint64_t calls;	      /* of functions and operations by the thread that starts them */
 	struct ss_unit_step *steps; /* parallel to the host's windows; NULL where they are too many to keep */
 	struct ss_collectives collectives;

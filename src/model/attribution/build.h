@@ -52,6 +52,7 @@ struct ss_device_claims {
 	SS_VEC(struct ss_claim) v;
 	SS_VEC(struct ss_meeting) meetings;
 	uint64_t ops, op_ps;
+	int64_t first_ps, last_ps;
 };
 
 /* Owners of claims: calls with this bit, else named. */
@@ -113,7 +114,10 @@ uint64_t ss_meeting_key(int64_t step, struct ss_str op);
 
 /* sweep.c */
 bool ss_attr_sweep(struct ss_attr_build *b, const struct ss_claim *claims, size_t n, struct ss_time_unit *out);
-/* pieces.c: the operation that the event's stats name; SS_NONE without a reader, and where they name none. False: no memory. */
+/*
+ * pieces.c: the operation that the event's stats name; SS_NONE without a reader, and where they
+ * name none. False: no memory.
+ */
 bool ss_op_ref_of(struct ss_attr_build *b, const struct ss_plane *p, const struct ss_line *l, uint32_t i, uint32_t *ref);
 /* subjects.c */
 bool ss_attr_subjects(struct ss_attr_build *b, struct ss_time_unit *out);

@@ -170,6 +170,8 @@ static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i, size_
 		return false;
 	if (ref != SS_NONE)
 		owner = ss_named_owner(s->b, k->class, s->plane, meta, ref, false);
+	s->out->first_ps = s->out->ops && s->out->first_ps < begin_ps ? s->out->first_ps : begin_ps;
+	s->out->last_ps = s->out->ops && s->out->last_ps > end_ps ? s->out->last_ps : end_ps;
 	s->out->ops++;
 	s->out->op_ps += l->ev.dur_ps[i];
 	note_width(s, k, meta, l->ev.dur_ps[i]);

@@ -1,9 +1,9 @@
 /*
  * subjects.c - the sums of a unit by name.
  *
- * Calls of the thread that starts programs are looked for along the paths, from the outermost inwards, each time to
- * the one that holds most, as long as that is a third or more: what lies deeper is spread over many, what lies
- * higher says less. All else is summed by its name.
+ * Calls of the thread that starts programs are looked for along the paths, from the outermost
+ * inwards, each time to the one that holds most, as long as that is a third or more: what lies
+ * deeper is spread over many, what lies higher says less. All else is summed by its name.
  */
 #include "model/attribution/build.h"
 #include "base/safe.h"
@@ -66,7 +66,10 @@ static void sum_up(struct descent *d)
 			d->incl_ps[b->calls.v[i].parent] += d->incl_ps[i];
 }
 
-/* One level inwards; false where none holds enough. `least_ps` of the first level is 0: some name is better than none. */
+/*
+ * One level inwards; false where none holds enough. `least_ps` of the first level is 0: some name
+ * is better than none.
+ */
 static bool go_in(struct descent *d, enum ss_time_class class, uint64_t min_ps)
 {
 	struct ss_attr_build *b = d->b;
@@ -140,6 +143,32 @@ static uint32_t own_caller(const struct ss_attr_build *b, uint32_t call)
 	return SS_NONE;
 }
 
+/* "<listcomp>": a piece of the function around it. */
+static bool is_inline(const struct ss_attr_build *b, uint32_t meta)
+{
+	struct ss_frame f;
+	return ss_frame_parse(ss_event_name(b->host, meta), &f) && f.line && f.func.n && f.func.p[0] == '<';
+}
+
+/*
+ * Who calls what stands at `at` of the path: the nearest of the file in which the path begins, as a
+ * function of a library says less about the program than the line that calls it.
+ */
+static size_t caller_at(const struct descent *d, size_t at)
+{
+	struct ss_frame first = { .file = SS_STR("") }, f;
+	size_t i = 0;
+	for (; i < at && !(ss_frame_parse(ss_event_name(d->b->host, d->path[i]), &first) && first.line); i++)
+		;
+	if (i == at || (ss_frame_parse(ss_event_name(d->b->host, d->path[at]), &f) && ss_str_eq(f.file, first.file)))
+		return at - 1;
+	for (i = at; i-- > 0;)
+		if (ss_frame_parse(ss_event_name(d->b->host, d->path[i]), &f) && f.line &&
+		    ss_str_eq(f.file, first.file))
+			return i;
+	return at - 1;
+}
+
 /* The path as name, detail and caller. */
 static void describe(struct descent *d, struct ss_time_subject *s)
 {
@@ -147,7 +176,7 @@ static void describe(struct descent *d, struct ss_time_subject *s)
 	size_t last = d->depth - 1, at = last;
 	bool outer = s->class == SS_TIME_CALLBACK || s->class == SS_TIME_SYNC || s->class == SS_TIME_LOCK ||
 		     s->class == SS_TIME_GC || s->class == SS_TIME_COPY;
-	while (at > 0 && !has_source(b, d->path[at]))
+	while (at > 0 && (!has_source(b, d->path[at]) || is_inline(b, d->path[at])))
 		at--;
 	if (outer) {
 		s->name = text_of(d, d->path[0]);
@@ -158,7 +187,7 @@ static void describe(struct descent *d, struct ss_time_subject *s)
 		if (last > at)
 			s->detail = text_of(d, d->path[last]);
 		if (at > 0)
-			s->caller = text_of(d, d->path[at - 1]);
+			s->caller = text_of(d, d->path[caller_at(d, at)]);
 	}
 	uint32_t caller = s->caller.n || s->class == SS_TIME_HOST_CODE ? SS_NONE : own_caller(b, d->example);
 	if (caller != SS_NONE)
@@ -204,7 +233,10 @@ static void add_paths(struct ss_attr_build *b, const struct ss_time_unit *u, str
 
 /* ---- names ---- */
 
-/* A function with brackets, as one that is called "train" is not the step. p is NULL when memory is out. */
+/*
+ * A function with brackets, as one that is called "train" is not the step. p is NULL when memory is
+ * out.
+ */
 static struct ss_str called(struct ss_attr_build *b, struct ss_str event, uint32_t meta)
 {
 	struct ss_str name = ss_called_name(event);

@@ -355,6 +355,31 @@ static bool span_of(struct ss_windows *w, const struct ss_plane *p, bool work_on
 	return known != NULL;
 }
 
+/*
+ * Of steps that nobody marked the first and the last begin and end where the recording does: one
+ * that is shorter than half of the usual is a part of a step.
+ */
+static bool leave_out_cut(struct ss_windows *w)
+{
+	uint64_t *v = w->n >= SS_LEAST_STEPS_OF_OUTLIERS ? malloc(w->n * sizeof(*v)) : NULL;
+	if (w->source == SS_STEPS_MARKED || w->n < SS_LEAST_STEPS_OF_OUTLIERS || !v) {
+		free(v);
+		return w->source == SS_STEPS_MARKED || w->n < SS_LEAST_STEPS_OF_OUTLIERS;
+	}
+	for (size_t i = 0; i < w->n; i++)
+		v[i] = ss_safe_between(w->v[i].begin_ps, w->v[i].end_ps);
+	bool last = false, first = false;
+	uint64_t first_ps = v[0], last_ps = v[w->n - 1];
+	qsort(v, w->n, sizeof(*v), by_length);
+	first = first_ps < v[w->n / 2] / 2;
+	last = last_ps < v[w->n / 2] / 2;
+	free(v);
+	w->n -= (size_t)first + last;
+	memmove(w->v, w->v + first, w->n * sizeof(*w->v));
+	w->ncut = (size_t)first + last;
+	return true;
+}
+
 static bool whole_recording(struct ss_windows *w, const struct ss_host *h)
 {
 	bool any = false, ok = true;
@@ -395,6 +420,7 @@ bool ss_windows_find(struct ss_windows *out, struct ss_host *h, struct ss_err *e
 	if (!out->name.n)
 		out->name = m.name;
 	ss_vec_free(&m.v);
+	ok = ok && (leave_out_cut(out) || ss_fail_mem(err));
 	if (ok && out->n) {
 		out->begin_ps = out->v[0].begin_ps;
 		out->end_ps = out->v[out->n - 1].end_ps;

@@ -1,0 +1,108 @@
+/* gaps.c - what the recording lacks, so that nobody takes the rest for the whole. */
+#include "verdict/judge.h"
+
+#include "base/safe.h"
+#include "model/ops/ops.h"
+#include "verdict/limits.h"
+
+static void add(struct ss_judge *j, struct ss_str text, bool noted)
+{
+	if (!ss_vec_push(&j->gaps, ((struct ss_recording_gap){ text, noted })))
+		j->no_memory = true;
+}
+
+/* What the file's writer and its reader say. */
+static void of_files(struct ss_judge *j, struct ss_model *m)
+{
+	pthread_mutex_lock(&m->lock);
+	for (size_t i = 0; i < m->nhosts; i++) {
+		const struct ss_host *h = m->hosts[i];
+		for (uint32_t k = 0; k < h->x.nnotes; k++)
+			add(j, ss_say(j, SS_FMT ": " SS_FMT, SS_ARG(h->name), SS_ARG(h->x.notes[k])), true);
+		if (h->ndropped)
+			add(j,
+			    ss_say(j, SS_FMT ": %llu events could not be read", SS_ARG(h->name),
+				   (unsigned long long)h->ndropped),
+			    true);
+		if (h->imported && h->nevents == SS_MOST_EVENTS_OF_TRACE)
+			add(j,
+			    ss_say(j,
+				   SS_FMT ": the trace holds exactly one million events, which is the most that XProf writes: "
+					  "later ones are missing.",
+				   SS_ARG(h->name)),
+			    false);
+	}
+	pthread_mutex_unlock(&m->lock);
+}
+
+static void of_steps(struct ss_judge *j)
+{
+	const struct ss_verdict *v = j->out;
+	if (v->steps && v->steps_cut)
+		add(j,
+		    ss_say(j,
+			   "%zu of %zu steps are whole. The recording has only a part of the other%s, which %s left out.",
+			   v->steps, v->steps + v->steps_cut, v->steps_cut == 1 ? "" : "s",
+			   v->steps_cut == 1 ? "is" : "are"),
+		    false);
+}
+
+/* A device of which nothing was recorded for long at the begin or the end, while others go on. */
+static void of_devices(struct ss_judge *j)
+{
+	for (size_t i = 0; i < j->nunits; i++) {
+		const struct ss_judged_unit *u = &j->units[i];
+		const struct ss_windows *w = &u->h->windows;
+		double window_ps = (double)u->u->window_ps;
+		if (!u->u->device.n || !u->u->ops || !(window_ps > 0))
+			continue;
+		double before = (double)ss_safe_between(w->begin_ps, u->u->first_ps) / window_ps,
+		       after = (double)ss_safe_between(u->u->last_ps, w->end_ps) / window_ps;
+		if (fmax(before, after) >= SS_UNCOVERED_SHARE)
+			add(j,
+			    ss_say(j,
+				   "Nothing of " SS_FMT " of host " SS_FMT
+				   " is recorded in the %s %.1f%% of the time: its events may have been lost.",
+				   SS_ARG(u->u->device), SS_ARG(u->h->name), before > after ? "first" : "last",
+				   100 * fmax(before, after)),
+			    false);
+	}
+}
+
+/* Kernels that no operation of the program is known for. */
+static bool of_kernels(struct ss_judge *j, struct ss_model *m, struct ss_err *err)
+{
+	const struct ss_ops *ops = j->env->hardware == SS_HW_GPU ? ss_model_ops(m, err) : NULL;
+	double all = 0, known = 0;
+	if (j->env->hardware == SS_HW_GPU && !ops)
+		return false;
+	for (size_t i = 0; ops && i < ops->kernels.n; i++) {
+		all += (double)ops->kernels.v[i].total_ns;
+		known += ops->kernels.v[i].op_name.n ? (double)ops->kernels.v[i].total_ns : 0;
+	}
+	if (known > 0 && known < SS_ATTRIBUTED_SHARE * all)
+		add(j,
+		    ss_say(j,
+			   "%.1f%% of the kernels' time can be attributed to operations of the program; of the rest the "
+			   "recording names only the kernels.",
+			   100 * known / all),
+		    false);
+	return true;
+}
+
+bool ss_find_gaps(struct ss_judge *j, struct ss_model *m, struct ss_err *err)
+{
+	struct ss_verdict *v = j->out;
+	of_files(j, m);
+	of_steps(j);
+	of_devices(j);
+	if (!of_kernels(j, m, err))
+		return false;
+	v->gaps = SS_NEW_N(j->arena, struct ss_recording_gap, j->gaps.n + 1);
+	if (j->no_memory || !v->gaps)
+		return ss_fail_mem(err);
+	if (j->gaps.n)
+		memcpy(v->gaps, j->gaps.v, j->gaps.n * sizeof(*v->gaps));
+	v->ngaps = j->gaps.n;
+	return true;
+}
