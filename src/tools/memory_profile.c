@@ -12,8 +12,8 @@
  */
 #include "model/host/partial_read.h"
 #include "model/runtime/memory.h"
-#include "model/torch/allocations.h"
 #include "tools/memory_cols.h"
+#include "tools/memory_torch.h"
 #include "tools/tool.h"
 #include "tools/words.h"
 
@@ -33,40 +33,6 @@ static void set_torch(struct ss_table *t, const struct ss_torch *torch, const st
 		ss_set_i64(t, A_UNRELEASED, a->unreleased);
 		ss_set_i64(t, A_UNALLOCATED, a->unallocated);
 	}
-}
-
-enum { O_ID, O_NAME, O_CALLS, O_SELF_INCREASE, O_SELF_BYTES, O_SELF_ALLOCATIONS, O_INCREASE, O_BYTES, O_ALLOCATIONS, O_COLS };
-
-static const struct ss_col op_cols[O_COLS] = {
-	STR("memory_id", "Memory ID", "Device"),
-	STR("name", "Operator", NULL),
-	INT("calls", "Calls", COUNT, "All calls of the operator, with or without allocations"),
-	INT("self_increase_bytes", "Self increase", BYTES, "Allocated less released, outside of operators below"),
-	INT("self_allocated_bytes", "Self allocated", BYTES, "Outside of operators below"),
-	INT("self_allocations", "Self allocations", COUNT, NULL),
-	INT("increase_bytes", "Increase", BYTES, "Allocated less released, with operators below"),
-	INT("allocated_bytes", "Allocated", BYTES, NULL),
-	INT("allocations", "Allocations", COUNT, NULL),
-};
-
-static bool fill_operators(struct ss_result *out, const struct ss_torch *torch, const struct ss_torch_allocations *all)
-{
-	struct ss_table *t = ss_result_table(out, "operators", "Memory of operators", op_cols, O_COLS);
-	for (size_t i = 0; t && i < all->ops.n; i++) {
-		const struct ss_torch_op_memory *o = &all->ops.v[i];
-		if (!ss_table_row(t))
-			return false;
-		ss_set_str(t, O_ID, ss_torch_text(torch, o->device));
-		ss_set_str(t, O_NAME, ss_torch_text(torch, o->name));
-		ss_set_i64(t, O_CALLS, o->calls);
-		ss_set_i64(t, O_SELF_INCREASE, o->self_increase_bytes);
-		ss_set_i64(t, O_SELF_BYTES, o->self_allocated_bytes);
-		ss_set_i64(t, O_SELF_ALLOCATIONS, o->self_allocations);
-		ss_set_i64(t, O_INCREASE, o->increase_bytes);
-		ss_set_i64(t, O_BYTES, o->allocated_bytes);
-		ss_set_i64(t, O_ALLOCATIONS, o->allocations);
-	}
-	return t;
 }
 
 static bool add_allocator(struct ss_table *t, const struct ss_memory *m, const struct ss_mem_allocator *a)
@@ -250,7 +216,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 		return ss_fail_mem(err);
 	bool ok = fill_allocators(out, m, torch, &all, err) && fill_modules(out, h, err);
 	if (ok && torch->is_torch)
-		ok = fill_operators(out, torch, &all) || ss_fail_mem(err);
+		ok = ss_memory_torch_tables(out, torch, &all) || ss_fail_mem(err);
 	ss_torch_allocations_free(&all);
 	if (!ok)
 		return false;

@@ -138,6 +138,30 @@ def bad_input(binary, scratch):
     return wrong
 
 
+def held(binary, scratch):
+    """What a step adds, and what holds the peak, of which most was there before the recording."""
+    def event(name, ts, dur, cat='cpu_op', **args):
+        return {'ph': 'X', 'cat': cat, 'name': name, 'pid': 1, 'tid': 1, 'ts': ts, 'dur': dur, 'args': args}
+
+    def memory(ts, size, address, total):
+        return {'ph': 'i', 's': 't', 'cat': 'cpu_instant_event', 'name': '[memory]', 'pid': 1, 'tid': 1, 'ts': ts,
+                'args': {'Bytes': size, 'Addr': address, 'Total Allocated': total, 'Total Reserved': 4096, 'Device Type': 1, 'Device Id': 0}}
+
+    events = [event(f'ProfilerStep#{n}', 100 * n, 100, 'user_annotation') for n in (1, 2)]
+    events += [event('aten::a', 110, 10, **{'External id': 1}), memory(115, 100, 1, 1100), memory(150, -100, 1, 1000),
+               event('aten::b', 210, 10, **{'External id': 2}), memory(215, 300, 2, 1300)]
+    path = os.path.join(scratch, 'held.json')
+    with open(path, 'w') as f:
+        json.dump({'schemaVersion': 1, 'profile_memory': 1, 'traceEvents': events}, f)
+    answer, why = ask(binary, {'tool': 'memory_profile'}, path)
+    if not answer:
+        return [why]
+    steps = rows({'table': 'steps', 'key': ['step'], 'cols': ['growth_bytes', 'peak_growth_bytes', 'end_bytes']}, answer)
+    holders = rows({'table': 'holders', 'key': ['name'], 'cols': ['blocks', 'bytes', 'before']}, answer)
+    return ([] if steps == {(1,): [0, 100, 1000], (2,): [300, 300, 1300]} else [f'steps: {steps}']) + (
+        [] if holders == {('aten::b',): [1, 300, False], ('',): [None, 1000, True]} else [f'holders: {holders}'])
+
+
 def clocks(binary, scratch):
     """Times in nanoseconds among microseconds: they are told and left out, the others stay where they are."""
     path = os.path.join(scratch, 'clocks.json')
@@ -220,7 +244,7 @@ def main():
                     failed += bool(wrong)
                     for line in wrong[:5]:
                         print(f'{label}: {block["tool"]} {block["table"]}: {line}')
-        for check in (bad_input, clocks, long_text, hostile_pickle, spans):
+        for check in (bad_input, held, clocks, long_text, hostile_pickle, spans):
             wrong = check(binary, scratch)
             passed += not wrong
             failed += bool(wrong)

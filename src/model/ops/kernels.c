@@ -385,11 +385,15 @@ static bool add_torch(struct pass *s, const struct ss_torch *t, struct ss_err *e
 	s->told = calloc((size_t)t->texts.n + 1, 1);
 	if (!s->told)
 		return ss_fail_mem(err);
+	struct ss_forget passed = { .h = s->h };
 	for (size_t i = 0; i < t->device.n; i++) {
 		const struct ss_torch_device_event *d = &t->device.v[i];
-		if (ss_torch_is_kernel(d) && d->event < s->h->planes[d->plane].lines[d->line].ev.n && !add_torch_kernel(s, t, d))
+		const struct ss_line *l = &s->h->planes[d->plane].lines[d->line];
+		if (ss_torch_is_kernel(d) && d->event < l->ev.n && !add_torch_kernel(s, t, d))
 			return ss_fail_mem(err);
+		ss_forget_passed(&passed, l, d->event);
 	}
+	ss_forget_rest(&passed);
 	return true;
 }
 

@@ -232,8 +232,10 @@ bool ss_torch_nest(struct ss_torch_build *b)
 {
 	struct ss_torch *t = b->t;
 	struct ss_ids ops = { 0 }, calls = { 0 };
-	bool ok = nest_operators(b) && map_ids(&ops, b->op_ids.v, b->op_ids.n) &&
-		  map_ids(&calls, b->call_links.v, b->call_links.n);
+	bool ok = map_ids(&ops, b->op_ids.v, b->op_ids.n) && map_ids(&calls, b->call_links.v, b->call_links.n);
+	ss_vec_free(&b->op_ids);
+	ss_vec_free(&b->call_links);
+	ok = ok && nest_operators(b);
 	for (size_t i = 0; ok && i + 1 < t->threads.n; i++)
 		ok = place_calls(b, &t->threads.v[i], &ops) && place_others(b, &t->threads.v[i]);
 	for (uint32_t i = 0; ok && i < t->device.n; i++)

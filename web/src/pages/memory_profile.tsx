@@ -49,6 +49,10 @@ function MemoryProfile({ result, session }: { result: Result; session: Session }
 				<p class="empty">No allocator reported anything while this profile was taken.</p>
 			</>
 		);
+	const more = MORE.flatMap((name) => {
+		const of = rowsOf(table(result, name), id);
+		return of && of.nrows > 0 ? [of] : [];
+	});
 	const at = ids.indexOf(id);
 	const value = (col: string): Cell => column(allocators, col)?.[at] ?? null;
 	const num = (col: string) => Number(value(col) ?? 0);
@@ -96,9 +100,18 @@ function MemoryProfile({ result, session }: { result: Result; session: Session }
 					/>
 				</section>
 			)}
+			{more.map((of) => (
+				<section class="card" key={of.name} aria-label={of.title}>
+					<h2>{of.title}</h2>
+					<Grid table={of} maxRows={16} csv={csvAddress(session, of.name)} />
+				</section>
+			))}
 		</>
 	);
 }
+
+/* Of traces of PyTorch alone. */
+const MORE = ["holders", "steps", "operators"] as const;
 
 function opHref(name: string, session: Session): string | undefined {
 	return name && session.toolNames.includes("framework_op_stats")
