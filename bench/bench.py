@@ -15,12 +15,15 @@ events) one that came grouped. Each figure is CPU time, user and system, or peak
   findings    an overview with the findings beside one without
   hosts       one answer over many hosts of 1 MB, beside as many answers over one of them
   libsstrace  an event beside two clock readings, a stop beside writing as many bytes
+  torch       a trace of torch.profiler with 1.3 million events, packed and not, beside HTA 0.5.0, if ~/.cache/stepscope/venv-hta has it
+              (python3 -m venv, pip install HolisticTraceAnalysis 'pandas<2.3'), and a search of its text; a memory snapshot of 1 GB
 
 Of 5 million events (with --tools: of any number) every tool that XProf has for such profiles is measured cold. XProf is not asked what
 would take more memory than there is, nor longer than a quarter of an hour. stepscope is measured three times and the median taken;
 XProf, which is slow, once: its figures are kept beside the inputs, by profile, tool and release, until --fresh.
 """
 import argparse
+import gzip
 import hashlib
 import json
 import os
@@ -38,6 +41,7 @@ CACHE = os.path.join(os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.
 BUILD = os.path.join(ROOT, 'build', 'bench')
 BIN = os.path.join(ROOT, 'build', 'stepscope')
 XPROF = os.path.join(CACHE, 'venv-xprof', 'bin', 'python')
+HTA = os.path.join(CACHE, 'venv-hta', 'bin', 'python')
 RUN, HOST = 'scale', 'vm'
 
 # name, tool, options of the query; begin and end are shares of the profile's length
@@ -363,6 +367,57 @@ def bench_recording(report, only):
                  got['stop_ratio'] <= 1.3)
 
 
+HTA_CALL = 'import sys; from hta.trace_analysis import TraceAnalysis as T; T(trace_files={0: sys.argv[1]}, trace_dir="")'
+
+
+def torch_file(kind, name, amount):
+    generator = os.path.join(ROOT, 'bench', 'gen_torch.py')
+    with open(generator, 'rb') as f:
+        version = hashlib.sha256(f.read()).hexdigest()[:12]
+    path = os.path.join(CACHE, 'bench', f'torch-{amount}-{version}', name)
+    if not os.path.exists(path):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        subprocess.run([sys.executable, generator, kind, path + '.part', str(amount)], check=True)
+        os.rename(path + '.part', path)
+    return path
+
+
+def packed(path):
+    if not os.path.exists(path + '.gz'):
+        with open(path, 'rb') as f, gzip.open(path + '.gz.part', 'wb', 6) as to:
+            shutil.copyfileobj(f, to, 1 << 20)
+        os.rename(path + '.gz.part', path + '.gz')
+    return path + '.gz'
+
+
+def bench_torch(report, peers, args):
+    """What a trace of torch.profiler costs, and a memory snapshot."""
+    if args.only not in 'torch, trace and snapshot':
+        return
+    events, size = (130000, 100 << 20) if args.quick else (1300000, 1000 << 20)
+    path = torch_file('trace', 'rank-0.pt.trace.json', events)
+    text = os.path.getsize(path)
+    measure = compile_c('measure')
+    report.head(f'PyTorch: {events:,} events, {text / 1e6:.0f} MB')
+    floor_s = run_json([measure, 'grep', '-c', '"ph"', path])['cpu_s']
+    print(f'a search of the text: {floor_s:.2f} s of CPU', flush=True)
+    theirs = run_json([measure, HTA, '-c', HTA_CALL, path]) if peers and os.path.exists(HTA) else {}
+    for label, at, tool in (('operators', path, 'operators'), ('summary', path, ''), ('summary, packed', packed(path), '')):
+        command = [measure, BIN, *(['tool', tool, at] if tool else ['summary', at])]
+        runs = [run_json(command) for _ in range(3)]
+        cpu, peak = statistics.median(r['cpu_s'] for r in runs), max(r['peak_kb'] for r in runs)
+        report.row(events, f'torch, {label}, CPU', 'cpu_s', cpu, theirs.get('cpu_s'), 40, f'{cpu / floor_s:.1f}x the search')
+        report.row(events, f'torch, {label}, memory', 'peak_kb', peak, theirs.get('peak_kb'))
+        report.check(events, f'torch, {label}, memory', peak * 1024 / text, f'{peak * 1024 / text:.2f} of the text (target 0.33)',
+                     peak * 1024 / text <= 1 / 3)
+    path = torch_file('snapshot', 'snapshot.pickle', size)
+    run = run_json([measure, BIN, 'tool', 'memory_snapshot', path])
+    report.check(size, 'memory snapshot, wall', run['wall_s'], f'{run["wall_s"]:.1f} s, {run["cpu_s"]:.1f} s of CPU (target 10 s)',
+                 run['wall_s'] <= 10)
+    share = run['peak_kb'] * 1024 / os.path.getsize(path)
+    report.check(size, 'memory snapshot, memory', share, f'{share:.2f} of {os.path.getsize(path) / 1e6:.0f} MB (target 1.5)', share <= 1.5)
+
+
 def bench_profile(report, events, kind, peers, args, generator):
     logdir, path = make_input([generator], f'{events}{kind}', str(events), *(['1', 'grouped'] if kind else []))
     size, base = os.path.getsize(path), floor(path)
@@ -399,6 +454,7 @@ def main():
     bench_programs(report, peers, args)
     bench_hosts(report, generator, 100 if args.quick else 1000, args.only)
     bench_recording(report, args.only)
+    bench_torch(report, peers, args)
     if args.json:
         with open(args.json, 'w') as f:
             json.dump(report.rows, f, indent=1)

@@ -245,6 +245,7 @@ bool ss_input_report_make(struct ss_input_report *r, const struct ss_request *q,
 {
 	double transfer_ratio = 0;
 	*r = (struct ss_input_report){ .env = ss_model_env(q->model, err), .as_xprof = q->as_xprof };
+	r->kineto = ss_request_of_kineto(q);
 	r->ops = r->env ? ss_model_ops(q->model, err) : NULL;
 	r->steps = r->ops ? ss_request_steps(q, true, err) : NULL;
 	if (!r->steps)
@@ -308,13 +309,18 @@ static bool add_errors(const struct ss_input_report *r, struct ss_table *t)
 	return true;
 }
 
-/* What marks steps, in the words of what was profiled. */
-static const char *marker(const struct ss_request *q)
+bool ss_request_of_kineto(const struct ss_request *q)
 {
 	for (uint32_t i = 0; i < q->model->nhosts; i++)
 		if (!q->model->hosts[i]->described && ss_host_is_kineto(q->model->hosts[i]))
-			return "torch.profiler's step() does";
-	return "Keras and JAX's StepTraceAnnotation do";
+			return true;
+	return false;
+}
+
+/* What marks steps, in the words of what was profiled. */
+static const char *marker(const struct ss_request *q)
+{
+	return ss_request_of_kineto(q) ? "torch.profiler's step() does" : "Keras and JAX's StepTraceAnnotation do";
 }
 
 /* How unmarked steps were inferred, and with which confidence. */

@@ -50,7 +50,7 @@ static const struct ss_col step_cols[S_COLS] = {
 	INT("allocated_bytes", "Allocated", BYTES, "During the step"),
 	INT("released_bytes", "Released", BYTES, "During the step"),
 	INT("growth_bytes", "Growth", BYTES, "Allocated less released: what grows in every step leaks"),
-	INT("peak_growth_bytes", "Peak above the begin", BYTES, "The most in use during the step, less what was in use when it began"),
+	INT("peak_growth_bytes", "Peak above the begin", BYTES, "The most in use, less what was in use when the step began"),
 	NUM("end_bytes", "In use at the end", BYTES, "Empty: the allocator does not say it"),
 };
 

@@ -262,6 +262,24 @@ static bool add_tip(struct ss_table *t, const char *type, const char *descriptio
 	return true;
 }
 
+static bool resources(const struct ss_input_report *r, struct ss_table *t)
+{
+	static const char title[] = "Other useful resources";
+	if (r->kineto)
+		return add_tip(t, "doc", title,
+			       SS_STR("<a href=\"https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html\" "
+				      "target=\"_blank\">Performance tuning guide of PyTorch</a>")) &&
+		       add_tip(t, "doc", title,
+			       SS_STR("<a href=\"https://docs.pytorch.org/docs/stable/data.html\" target=\"_blank\">"
+				      "torch.utils.data: loading data with worker processes</a>"));
+	return add_tip(t, "doc", title,
+		       SS_STR("<a href=\"https://www.tensorflow.org/guide/data_performance_analysis\" "
+			      "target=\"_blank\">Finding what is slow in a tf.data pipeline</a>")) &&
+	       add_tip(t, "doc", title,
+		       SS_STR("<a href=\"https://www.tensorflow.org/guide/data_performance\" target=\"_blank\">"
+			      "Making a tf.data pipeline fast</a>"));
+}
+
 static bool tips(const struct ss_input_report *r, struct ss_table *t)
 {
 	static const char on_host[] = "Where the time of the host goes",
@@ -283,15 +301,7 @@ static bool tips(const struct ss_input_report *r, struct ss_table *t)
 		       ss_arena_printf(t->arena,
 				       "trace_viewer: what each " SS_FMT "%s was doing, and when",
 				       SS_ARG(hw), tpu ? " core" : "")) &&
-	       add_tip(t, "doc", "Other useful resources",
-		       SS_STR("<a "
-			      "href=\"https://www.tensorflow.org/guide/data_performance_analysis\" "
-			      "target=\"_blank\">"
-			      "Finding what is slow in a tf.data pipeline</a>")) &&
-	       add_tip(t, "doc", "Other useful resources",
-		       SS_STR("<a href=\"https://www.tensorflow.org/guide/data_performance\" "
-			      "target=\"_blank\">"
-			      "Making a tf.data pipeline fast</a>"));
+	       resources(r, t);
 }
 
 static struct ss_str precision_text(const struct ss_input_report *r, struct ss_arena *a)

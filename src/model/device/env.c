@@ -84,11 +84,24 @@ static bool module_trains(const struct ss_hlo_module *module)
 	return false;
 }
 
+/* PyTorch's engine of gradients ran, or one of its optimizers: the names of events tell. */
+static bool torch_trains(const struct ss_host *h)
+{
+	for (uint32_t i = 0; h->imported && i < h->nplanes; i++)
+		for (uint32_t k = 0; k < h->planes[i].x->nevent_meta; k++) {
+			struct ss_str name = h->planes[i].x->event_meta[k].name;
+			if (ss_str_starts(name, SS_STR("autograd::engine::evaluate_function")) ||
+			    ss_str_starts(name, SS_STR("Optimizer.step#")))
+				return true;
+		}
+	return false;
+}
+
 static void *find_training(void *owner, struct ss_err *err)
 {
 	static const bool yes = true, no = false;
 	struct ss_hlo_map *map = ss_host_hlo(owner, err);
-	bool trains = false;
+	bool trains = torch_trains(owner);
 	uint32_t n;
 	if (!map)
 		return NULL;

@@ -141,7 +141,8 @@ static bool add_holders(const struct run *r, struct ss_torch_held *out)
 	}
 	int64_t before = r->known ? add(r->in_use[peak], -recorded) : 0;
 	if (ok && any && before > 0)
-		ok = ss_vec_push(&out->holders, ((struct ss_torch_holder){ .device = r->v->device, .bytes = before, .before = true }));
+		ok = ss_vec_push(&out->holders,
+				 ((struct ss_torch_holder){ .device = r->v->device, .bytes = before, .before = true }));
 	if (ok && out->holders.n > first)
 		qsort(out->holders.v + first, out->holders.n - first, sizeof(*out->holders.v), most_first);
 	ss_u64map_free(&open);
