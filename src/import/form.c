@@ -151,6 +151,8 @@ static const struct rule {
 	{ SS_STR_INIT(""), SS_STR_INIT("<"), is_text,
 	  { SS_FORM_REFUSED, "a web page (HTML)",
 	    "open the trace that it was made of; of PyTorch's memory_timeline the trace recorded with profile_memory=True" } },
+	{ SS_STR_INIT(".hlo.pb"), SS_STR_INIT(""), NULL, { SS_FORM_PROGRAM, "a program of XLA", NULL } },
+	{ SS_STR_INIT(".hlo_proto.pb"), SS_STR_INIT(""), NULL, { SS_FORM_PROGRAM, "a program of XLA", NULL } },
 	{ SS_STR_INIT(".trace"), SS_STR_INIT(""), NULL, { SS_FORM_TRACE, "a trace", NULL } },
 	{ SS_STR_INIT(""), SS_STR_INIT(""), ss_pickle_is,
 	  { SS_FORM_SNAPSHOT, "a pickle of Python, as PyTorch's memory snapshots are", NULL } },

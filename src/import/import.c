@@ -3,6 +3,7 @@
 
 #include "import/chrome_trace.h"
 #include "import/form.h"
+#include "import/hlo_proto.h"
 #include "import/nsys.h"
 #include "import/perfetto.h"
 #include "import/rocpd.h"
@@ -252,8 +253,10 @@ static bool import_layer(const struct ss_file *f, struct ss_str path, struct ss_
 	}
 	struct ss_err why = { 0 };
 	struct ss_str bytes = unpacked.p ? ss_buf_get(&unpacked) : f->bytes;
-	bool ok = form->id == SS_FORM_PROGRAM ? ss_hlo_json_read(bytes, &out->space, &why)
-					      : convert(f, form->id, bytes, arena, out, &why);
+	bool json = form->id == SS_FORM_PROGRAM && ss_hlo_json_is(bytes);
+	bool ok = json				      ? ss_hlo_json_read(bytes, &out->space, &why) :
+		  form->id == SS_FORM_PROGRAM ? ss_hlo_proto_read(bytes, &out->space, &why) :
+						      convert(f, form->id, bytes, arena, out, &why);
 	ss_buf_free(&unpacked);
 	return ok || ss_fail(err, why.code, "'" SS_FMT "' is not %s: %s", SS_ARG(path), form->name, why.text);
 }

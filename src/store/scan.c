@@ -117,7 +117,10 @@ static bool is_host_file(const struct dir *d, struct ss_str name)
 #define MOST_SPANS 200
 #define MOST_SNIFFED 4096 /* files of a scan */
 
-/* Traces of PyTorch have any name that ends so: rank-0.json.gz, libkineto_activities_77.json. Links are not followed. */
+/*
+ * Traces of PyTorch have any name that ends so: rank-0.json.gz, libkineto_activities_77.json. Links
+ * are not followed.
+ */
 static bool is_trace_inside(struct walk *w, int dir, struct ss_str name)
 {
 	char head[SNIFF_BYTES];
@@ -264,7 +267,7 @@ static void keep_best(struct walk *w, const struct dir *d)
 		if (f.older > MOST_SPANS)
 			look(w, d->path, f.name, "is one of too many recordings of this host, and an old one");
 		else if (profiles && !is_profile(f.name))
-			look(w, d->path, f.name, "is a trace; the profile is the *.xplane.pb next to it");
+			look(w, d->path, f.name, "is a trace or a program; the profile is the *.xplane.pb next to it");
 		else if (duplicate)
 			look(w, d->path, f.name, "is a duplicate of another file of this host");
 		else
@@ -413,8 +416,8 @@ static bool push_run(struct walk *w, const struct dir *d, struct ss_run run)
 }
 
 /*
- * Recordings of one host one after the other are runs, not hosts. The number in their names says which
- * is newer, whatever copying did to the times of the files.
+ * Recordings of one host one after the other are runs, not hosts. The number in their names says
+ * which is newer, whatever copying did to the times of the files.
  */
 static bool add_older(struct walk *w, const struct dir *d, struct ss_run newest)
 {

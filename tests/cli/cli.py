@@ -235,6 +235,29 @@ def bombs(c, scratch):
                 run.returncode == (name == 'events') and said and used.ru_maxrss < 250 << 10, f'{run.returncode} {used.ru_maxrss} {said[:300]}')
 
 
+def programs(c, scratch):
+    """What XLA dumps is a program without a profile: alone, or in a log directory."""
+    sample = os.path.join(os.path.dirname(HERE), 'data', 'hlo', 'train_step.pb')
+    logs = os.path.join(scratch, 'dumped')
+    os.mkdir(logs)
+    alone = os.path.join(logs, 'module_0001.train.hlo.pb')
+    with open(sample, 'rb') as f:
+        proto = f.read()
+    with open(alone, 'wb') as f:
+        f.write(proto)
+    for path in (alone, logs):
+        c.case(['tool', 'graph_viewer', path], 0, r'^The graph shows \d+ instruction', None)
+        c.case(['tool', 'memory_viewer', path, '--format', 'json'], 0, '"module_name"', None)
+    bad = os.path.join(scratch, 'bad.hlo.pb')
+    for data in (b'', b'\x0a', b'\x08\x01', proto[:40], os.urandom(500)):
+        with open(bad, 'wb') as f:
+            f.write(data)
+        done = c.run(['tool', 'graph_viewer', bad])
+        said = done.stderr.decode('utf-8', 'replace')
+        c.check('a program that is none is refused in words', done.returncode == 1 and said.startswith('stepscope: '), said)
+        c.check('and nothing binary is printed', all(ch.isprintable() or ch == '\n' for ch in said), repr(said[:200]))
+
+
 def full_disk(c):
     with open('/dev/full', 'wb') as full:
         done = subprocess.run([c.binary, 'tool', 'trace_viewer@', SAMPLE, '--format', 'xprof'], stdout=full,
@@ -422,6 +445,7 @@ def main():
         bombs(c, scratch)
         parts(c, scratch)
         shard_numbers(c, scratch)
+        programs(c, scratch)
     late_hosts(c)
     full_disk(c)
     kept_output(c)

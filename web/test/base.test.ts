@@ -1,6 +1,6 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { contrast, family, hash, nameColor, oklchToRgb, parseable } from "./helpers";
+import { contrast, distinctColors, family, hash, nameColor, oklchToRgb, parseable } from "./helpers";
 import {
 	ago,
 	bytes,
@@ -125,5 +125,17 @@ test("colours: relatives share a hue, and labels are readable on all of them", (
 	for (let i = 0; i < 500; i++) {
 		assert.ok(contrast(nameColor(`op${String.fromCharCode(97 + (i % 26))}_${i}x`, false), parseable("#151a20")) > 7);
 		assert.ok(contrast(nameColor(`op${String.fromCharCode(97 + (i % 26))}_${i}x`, true), parseable("#f4f6f9")) > 4.5);
+	}
+});
+
+test("colours mean something, and no two of a list are the same", () => {
+	const spread = (p: number) => Math.max(p & 255, (p >>> 8) & 255, (p >>> 16) & 255) - Math.min(p & 255, (p >>> 8) & 255, (p >>> 16) & 255);
+	for (const dark of [false, true]) {
+		for (const grey of ["IDLE", "Unknown", ""]) assert.ok(spread(nameColor(grey, dark)) < 16, grey);
+		assert.notEqual(nameColor("Unknown", dark), nameColor("HBM", dark));
+		assert.notEqual(nameColor("IDLE", dark), nameColor("Unknown", dark));
+		const names = Array.from({ length: 10 }, (_, i) => `operation_${String.fromCharCode(97 + i)}`);
+		assert.equal(new Set(distinctColors(names, dark)).size, names.length);
+		assert.equal(nameColor("all-reduce.1", dark) === nameColor("fusion.1", dark), false);
 	}
 });

@@ -1,5 +1,5 @@
 /* What several tests need. */
-export { contrast, family, hash, nameColor, oklchToRgb } from "../src/base/color";
+export { contrast, distinctColors, family, hash, nameColor, oklchToRgb } from "../src/base/color";
 import { pixel } from "../src/base/color";
 import { decodeSlices, type SlicesAnswer } from "../src/api/slices";
 // @ts-expect-error made-up answers are plain JavaScript

@@ -223,8 +223,7 @@ bool ss_hlo_json_is(struct ss_str text)
 	return ss_str_contains(head, SS_STR("\"hloModule\"")) || ss_str_contains(head, SS_STR("\"hlo_module\""));
 }
 
-/* /host:metadata with one program, as XProf stores programs. */
-static void put_space(struct ss_buf *space, struct ss_str name, int64_t id, struct ss_str program)
+void ss_hlo_put_space(struct ss_buf *space, struct ss_str name, int64_t id, struct ss_str program)
 {
 	struct ss_buf stat = { 0 }, meta = { 0 }, entry = { 0 }, plane = { 0 };
 	ss_pbo_bytes(&plane, XPLANE_NAME, SS_STR("/host:metadata"));
@@ -267,7 +266,7 @@ bool ss_hlo_json_read(struct ss_str text, struct ss_buf *space, struct ss_err *e
 	bool ok = root && (module || ss_fail(err, SS_EFORMAT, "it holds no program"));
 	if (ok) {
 		put_message(&w, MSG_HloProto, root, &program, 0);
-		put_space(space, ss_jnode_text(module, "name"), ss_jnode_int(module, "id", 0), ss_buf_get(&program));
+		ss_hlo_put_space(space, ss_jnode_text(module, "name"), ss_jnode_int(module, "id", 0), ss_buf_get(&program));
 		ok = (!program.no_memory && !space->no_memory) || ss_fail_mem(err);
 	}
 	ss_buf_free(&program);

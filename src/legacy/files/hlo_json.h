@@ -16,4 +16,9 @@ bool ss_hlo_json_is(struct ss_str text);
  */
 bool ss_hlo_json_read(struct ss_str text, struct ss_buf *space, struct ss_err *err);
 
+/*
+ * Append an XSpace with one program, an HloProto, as XProf stores programs: a plane /host:metadata.
+ */
+void ss_hlo_put_space(struct ss_buf *space, struct ss_str name, int64_t id, struct ss_str program);
+
 #endif

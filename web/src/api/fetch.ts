@@ -7,6 +7,7 @@ export class ApiError extends Error {
 	constructor(
 		message: string,
 		readonly status: number,
+		readonly unanswered = false, /* nobody answered: the program may be gone */
 	) {
 		super(message);
 	}
@@ -36,7 +37,7 @@ async function ask(url: string, signal: AbortSignal | undefined, patience_ms = P
 	} catch (e) {
 		if (e instanceof ApiError || signal?.aborted) throw e;
 		if (limit.signal.aborted) throw new ApiError(`The server gave no answer within ${Math.round(patience_ms / 1000)} s.`, 0);
-		throw new ApiError("The server does not answer. Is stepscope still running?", 0);
+		throw new ApiError("The server does not answer. Is stepscope still running?", 0, true);
 	} finally {
 		clearTimeout(timer);
 		signal?.removeEventListener("abort", stop);

@@ -2,7 +2,9 @@
  * loadable.ts - an answer that is on its way, here, or will not come. While a new one loads the old one stays visible.
  */
 import { useEffect, useState } from "preact/hooks";
-import { getJson, getText, type Params } from "./fetch";
+import { useStore } from "../base/store";
+import { ApiError, getJson, getText, type Params } from "./fetch";
+import { presence, reportGone } from "./presence";
 
 export interface Loadable<T> {
 	value: T | undefined;
@@ -31,6 +33,7 @@ function useAnswer<T>(
 		loading: route !== null,
 		key,
 	});
+	const returns = useStore(presence, (p) => p.returns);
 	useEffect(() => {
 		if (route === null) {
 			setState({ value: undefined, error: undefined, loading: false, key });
@@ -41,10 +44,17 @@ function useAnswer<T>(
 		get(route, params, stop.signal).then(
 			(value) => setState({ value, error: undefined, loading: false, key }),
 			(e: Error) => {
-				if (!stop.signal.aborted) setState({ value: undefined, error: e.message, loading: false, key });
+				if (stop.signal.aborted) return;
+				if (!(e instanceof ApiError && e.unanswered)) {
+					setState({ value: undefined, error: e.message, loading: false, key });
+					return;
+				}
+				/* What is here stays; the page says that the program is gone, and this is asked again when it is back. */
+				reportGone();
+				setState((s) => ({ ...s, error: s.value === undefined ? e.message : undefined, loading: false }));
 			},
 		);
 		return () => stop.abort();
-	}, [key]);
+	}, [key, returns]);
 	return state;
 }

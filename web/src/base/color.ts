@@ -82,13 +82,51 @@ function palette(rows: readonly (readonly [number, number])[]): Uint32Array {
 
 const PALETTES = { light: palette(LIGHT), dark: palette(DARK) };
 
+/* Hues that mean something, by number: what is none of these gets one of the others. */
+const MEANINGS: readonly [RegExp, number][] = [
+	[/^%?(all-|reduce-scatter|collective|ncclkernel|nccldev|nccl:|send|recv)|allreduce|allgather|reducescatter/i, 14],
+	[/^%?(copy|memcpy|memset)/i, 2],
+	[/^%?(infeed|iterator|inputpipeline|dataloader)/i, 0],
+];
+const MEANT = new Set(MEANINGS.map(([, hue]) => hue));
+const FREE = Array.from({ length: HUES }, (_, i) => i).filter((i) => !MEANT.has(i));
+
+/* Idle time and what is not known have no hue. */
+const IDLE = 1000;
+const UNKNOWN = 1001;
+const GREYS: Readonly<Record<number, { light: number; dark: number }>> = {
+	[IDLE]: { light: pixel(...oklchToRgb(0.9, 0.008, 250)), dark: pixel(...oklchToRgb(0.36, 0.008, 250)) },
+	[UNKNOWN]: { light: pixel(...oklchToRgb(0.8, 0.008, 250)), dark: pixel(...oklchToRgb(0.46, 0.008, 250)) },
+};
+
 /* Index into a palette: the same for both themes. */
 export function nameIndex(name: string): number {
-	return (hash(family(name)) % HUES) + HUES * (hash(name) % 3);
+	if (/^idle$/i.test(name)) return IDLE;
+	if (/^(unknown|\(none\)|)$/i.test(name)) return UNKNOWN;
+	const hue = MEANINGS.find(([re]) => re.test(name))?.[1] ?? FREE[hash(family(name)) % FREE.length] ?? 0;
+	return hue + HUES * (hash(name) % 3);
+}
+
+function colorAt(index: number, dark: boolean): number {
+	const grey = GREYS[index];
+	if (grey) return dark ? grey.dark : grey.light;
+	return (dark ? PALETTES.dark : PALETTES.light)[index] ?? 0xff808080;
 }
 
 export function nameColor(name: string, dark: boolean): number {
-	return (dark ? PALETTES.dark : PALETTES.light)[nameIndex(name)] ?? 0xff808080;
+	return colorAt(nameIndex(name), dark);
+}
+
+/* Colours of names that stand side by side: no two have the same, as long as there are enough. */
+export function distinctColors(names: readonly string[], dark: boolean): number[] {
+	const taken = new Set<number>();
+	return names.map((name) => {
+		let at = nameIndex(name);
+		for (let k = 1; at < IDLE && taken.has(at) && k < FREE.length; k++)
+			at = (FREE[(hash(family(name)) + 7 * k) % FREE.length] ?? 0) + HUES * (hash(name) % 3);
+		taken.add(at);
+		return colorAt(at, dark);
+	});
 }
 
 /* Mixes pixel `a` with `b`, `t` of b. */

@@ -19,6 +19,56 @@ export function toolFor(tools: readonly Tool[], asked: string): Tool | undefined
 	);
 }
 
+/* What tools are about, in the order of the menu; a tool that is not named here stands with the last group. */
+const GROUPS: readonly [title: string, tools: readonly string[]][] = [
+	["Summary", ["overview_page", "smart_suggestion", "end_to_end"]],
+	[
+		"Time",
+		[
+			"trace_viewer@",
+			"trace_viewer",
+			"input_pipeline_analyzer",
+			"tf_data_bottleneck_analysis",
+			"step_breakdown",
+			"critical_path",
+			"what_if",
+			"launches",
+			"inference_profile",
+		],
+	],
+	[
+		"Operations",
+		[
+			"framework_op_stats",
+			"op_profile",
+			"hlo_stats",
+			"kernel_stats",
+			"roofline_model",
+			"operators",
+			"modules",
+			"kernel_sequences",
+			"gpu_breakdown",
+			"kernel_utilization",
+			"utilization_viewer",
+			"perf_counters",
+		],
+	],
+	["Memory", ["memory_profile", "memory_snapshot", "memory_viewer", "memory_copies"]],
+	["Program", ["graph_viewer", "tf_graph"]],
+	["Hosts", ["pod_viewer", "stragglers", "host_steps", "collectives", "exposed_communication", "distributed", "megascale_stats", "plane_stats"]],
+];
+
+export interface MenuGroup {
+	title: string;
+	tools: Tool[];
+}
+
+export function menuGroups(tools: readonly Tool[]): MenuGroup[] {
+	const groups = GROUPS.map(([title, names]) => ({ title, names, tools: [] as Tool[] }));
+	for (const t of menuOrder(tools)) (groups.find((g) => g.names.includes(t.name)) ?? groups[groups.length - 1])?.tools.push(t);
+	return groups.filter((g) => g.tools.length);
+}
+
 /* The menu: the answer first, then where it leads; what is not named here follows in the server's order. */
 const FIRST = [
 	"overview_page",

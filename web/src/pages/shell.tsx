@@ -3,13 +3,16 @@
  */
 import { useEffect, useState } from "preact/hooks";
 import { useJson, type Loadable } from "../api/loadable";
+import { presence } from "../api/presence";
 import { ALL_HOSTS, type Run, type Runs, type Tool } from "../api/types";
 import { classes } from "../base/dom";
+import { useStore } from "../base/store";
 import { chooseTheme, useTheme, type Choice } from "../base/theme";
 import { followLink, formatQuery, go, query, useQuery } from "../base/url";
 import { Failure, Waiting } from "../widgets/notes";
 import { Icon, type IconName } from "../widgets/icon";
-import { hostFor, menuOrder, toolFor } from "./choose";
+import { hostFor, menuGroups, menuOrder, toolFor } from "./choose";
+import { CommandPalette } from "./palette";
 import { pageOf } from "./registry";
 import type { Session } from "./session";
 import { StartPage } from "./start";
@@ -30,8 +33,19 @@ export function Shell() {
 			<a class="skip" href="#main">
 				Skip to the content
 			</a>
+			<Presence />
 			<ShellBody runs={runs} name={name} current={current} />
 		</div>
+	);
+}
+
+function Presence() {
+	const gone = useStore(presence, (p) => p.gone);
+	if (!gone) return null;
+	return (
+		<p class="gone" role="alert">
+			stepscope does not answer: it was stopped, or the connection is lost. The page asks again and goes on when it is back.
+		</p>
 	);
 }
 
@@ -85,6 +99,7 @@ function RunView({ runs, run }: { runs: Runs | undefined; run: Run }) {
 	return (
 		<>
 			<TopBar runs={runs} session={session} run={run.run} />
+			<CommandPalette tools={tools} runs={runs?.runs ?? []} run={run.run} host={askedHost} current={tool} />
 			<div class="below">
 				<ToolNav tools={tools} current={tool?.name ?? ""} run={run.run} host={askedHost} />
 				<main class="content" id="main" tabIndex={-1}>
@@ -266,7 +281,12 @@ function ToolNav({
 			</button>
 			{open && (
 				<div class="nav-list">
-					{there.map(link)}
+					{menuGroups(there).map((g) => (
+						<section key={g.title} class="nav-group" aria-label={g.title}>
+							<h2>{g.title}</h2>
+							{g.tools.map(link)}
+						</section>
+					))}
 					{absent.length > 0 && (
 						<details class="nav-more" open={absent.some((t) => t.name === current)}>
 							<summary>Not in this profile</summary>

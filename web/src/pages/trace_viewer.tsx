@@ -5,6 +5,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks"
 import { getJson } from "../api/fetch";
 import { useJson, type Loadable } from "../api/loadable";
 import type { EventDetail, SearchHit, SearchResult, Timeline, TimelineWords } from "../api/types";
+import { presence, reportGone } from "../api/presence";
 import { isTyping } from "../base/dom";
 import { count } from "../base/format";
 import { useStore } from "../base/store";
@@ -94,13 +95,22 @@ function TraceViewer({ timeline, session, read }: { timeline: Timeline; session:
 			run,
 			host,
 			() => s.update({ version: s.get().version + 1, error: "" }),
-			(text) => s.update({ error: text }),
+			(text) => {
+				s.update({ error: text });
+				if (/does not answer/.test(text)) reportGone();
+			},
 			(busy) => s.update({ busy }),
 			read,
 		);
 		return { model: m, store: s, loader: l };
 	}, [timeline]);
 	useEffect(() => () => loader.stop(), [loader]);
+	const returns = useStore(presence, (p) => p.returns);
+	useEffect(() => {
+		if (!returns) return;
+		store.update({ error: "" });
+		loader.reset();
+	}, [returns]);
 
 	const [help, setHelp] = useState(false);
 	const selected = useStore(store, (s) => s.selected?.event);

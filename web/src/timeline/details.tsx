@@ -8,6 +8,7 @@ import { count, exact_ps, time_ps } from "../base/format";
 import { useStore } from "../base/store";
 import { toolHref } from "../base/url";
 import { Grid } from "../widgets/grid";
+import { filterFor } from "../widgets/grid_model";
 import { Icon } from "../widgets/icon";
 import { Failure, Waiting } from "../widgets/notes";
 import type { Session } from "../pages/session";
@@ -151,9 +152,7 @@ function EventPane({ selected, detail, model, session, onGo, onFind }: DetailsPr
 					<button class="link" onClick={() => onFind(name)}>
 						Find all of this name
 					</button>
-					{session.toolNames.includes("framework_op_stats") && (
-						<a href={toolHref("framework_op_stats", { filter: opName(d, name) })}>Framework op stats</a>
-					)}
+					{d && waysOf(d, session).map((w) => <a key={w.label} href={w.href}>{w.label}</a>)}
 				</div>
 			</div>
 			<div class="event-args">
@@ -164,7 +163,7 @@ function EventPane({ selected, detail, model, session, onGo, onFind }: DetailsPr
 			{d && d.flows.length > 0 && (
 				<div class="event-flows">
 					<h3>Flows</h3>
-					<Flows flows={d.flows} onGo={onGo} model={model} />
+					<Flows of={d} onGo={onGo} model={model} />
 				</div>
 			)}
 		</div>
@@ -173,6 +172,24 @@ function EventPane({ selected, detail, model, session, onGo, onFind }: DetailsPr
 
 function percentOf(part: number, whole: number): string {
 	return `${((part / whole) * 100).toFixed(1)}\u202f%`;
+}
+
+/* Where else the operation of an event is shown: its instruction, its rows in the tables, its program's memory. */
+function waysOf(d: EventDetail, session: Session): { label: string; href: string }[] {
+	const arg = (...names: string[]) => String(d.args.find((a) => names.includes(a.name))?.value ?? "");
+	const hlo = arg("hlo_op", "HLO Op", "long_name") ? (arg("hlo_op", "HLO Op") || d.name) : "";
+	const program = arg("program_id", "hlo_program_id").replace(/,/g, "");
+	const op = opName(d, "");
+	const kernel = arg("grid", "kernel_details", "block", "registers per thread") !== "";
+	const ways: [tool: string, label: string, wanted: string, extra: Record<string, string>][] = [
+		["graph_viewer", "Graph", hlo, program ? { node_name: hlo, program_id: program } : { node_name: hlo }],
+		["op_profile", "Op profile", hlo, { op: hlo, filter: hlo }],
+		["hlo_stats", "HLO op stats", hlo, { filter: filterFor("hlo_op_name", hlo) }],
+		["roofline_model", "Roofline", hlo, {}],
+		["framework_op_stats", "Framework op stats", op || d.name, { filter: op || d.name }],
+		["kernel_stats", "Kernel stats", kernel ? d.name : "", { filter: filterFor("kernel_name", d.name) }],
+	];
+	return ways.flatMap(([tool, label, wanted, extra]) => (wanted && session.toolNames.includes(tool) ? [{ label, href: toolHref(tool, extra) }] : []));
 }
 
 /* The framework's name of the operation where the event carries one: "jit(f)/dense/dot_general:" without the type. */
@@ -215,15 +232,23 @@ function ArgValue({ value }: { value: string | number }) {
 	);
 }
 
+/* What lies between the end of the cause and the begin of what it started: the delay of a launch. */
+function delayText(f: FlowEnd, of: EventDetail): string {
+	const [cause, effect] = f.direction === "in" ? [f, of] : [of, f];
+	const ps = effect.begin_ps - (cause.begin_ps + cause.dur_ps);
+	return ps >= 0 ? `${time_ps(ps)} after its end` : `${time_ps(effect.begin_ps - cause.begin_ps)} after its begin`;
+}
+
 function Flows({
-	flows,
+	of,
 	onGo,
 	model,
 }: {
-	flows: readonly FlowEnd[];
+	of: EventDetail;
 	onGo: (to: Selected) => void;
 	model: TimelineModel;
 }) {
+	const { flows } = of;
 	return (
 		<ul>
 			{flows.slice(0, 100).map((f) => (
@@ -234,7 +259,7 @@ function Flows({
 					</button>
 					<span class="muted">
 						{" "}
-						{placeOf(model, f.track).track}, at {time_ps(f.begin_ps, 6)}
+						{placeOf(model, f.track).track}, at {time_ps(f.begin_ps, 6)}; {f.direction === "in" ? "this begins" : "it begins"} {delayText(f, of)}
 					</span>
 				</li>
 			))}

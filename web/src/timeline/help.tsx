@@ -45,6 +45,7 @@ const KEYS: readonly { title: string; rows: readonly [string[], string][] }[] = 
 			[["n"], "Next match (Enter in the box)"],
 			[["Shift", "n"], "Previous match"],
 			[["?"], "This sheet"],
+			[["Ctrl", "k"], "Go to a tool, a host, a run, or search"],
 		],
 	},
 ];

@@ -3,7 +3,7 @@
  * below by it.
  */
 import type { Division } from "../api/types";
-import { css, nameColor } from "../base/color";
+import { css, distinctColors } from "../base/color";
 import { classes } from "../base/dom";
 import { count, percent, quantity, type Unit } from "../base/format";
 import { useTheme } from "../base/theme";
@@ -23,7 +23,7 @@ export interface SharesProps {
 export function Shares({ division, unit, title, chosen, onChoose }: SharesProps) {
 	const dark = useTheme().dark;
 	if (!(division.total > 0)) return null;
-	const color = (name: string) => css(nameColor(name, dark));
+	const colors = distinctColors(division.top.map((x) => x.name), dark).map(css);
 	const name = (n: string) => n || "(none)";
 	const on = (n: string) => chosen !== "" && chosen === n.toLowerCase();
 	return (
@@ -32,18 +32,18 @@ export function Shares({ division, unit, title, chosen, onChoose }: SharesProps)
 				{title} <span class="aim">{quantity(division.total, unit)}</span>
 			</h3>
 			<div class="bucket-bar shares-bar" role="img" aria-label={title}>
-				{division.top.map((x) => (
+				{division.top.map((x, i) => (
 					<span
 						key={x.name}
 						title={`${name(x.name)}: ${percent(x.frac * 100)}`}
-						style={{ flexGrow: x.sum, background: color(x.name) }}
+						style={{ flexGrow: x.sum, background: colors[i] }}
 						onClick={() => onChoose(on(x.name) ? "" : x.name)}
 					/>
 				))}
 				{division.rest > 0 && <span class="shares-rest" style={{ flexGrow: division.rest }} />}
 			</div>
 			<ul>
-				{division.top.map((x) => (
+				{division.top.map((x, i) => (
 					<li key={x.name}>
 						<button
 							class={classes("share", on(x.name) && "share-on")}
@@ -51,7 +51,7 @@ export function Shares({ division, unit, title, chosen, onChoose }: SharesProps)
 							title={`${name(x.name)}: ${quantity(x.sum, unit)}`}
 							onClick={() => onChoose(on(x.name) ? "" : x.name)}
 						>
-							<span class="chart-dot" style={{ background: color(x.name) }} />
+							<span class="chart-dot" style={{ background: colors[i] }} />
 							<span class={classes("chart-name", x.name.includes("/") && "cut-front")}>
 								<bdi>{name(x.name)}</bdi>
 							</span>
