@@ -335,6 +335,12 @@ static void place_event(struct reader *r, const struct ss_pf_track *t, struct ev
 	}
 }
 
+/* What no clock says wraps; such events lie far from all others and are left out later. */
+static int64_t ns_of_us(int64_t us)
+{
+	return (int64_t)((uint64_t)us * 1000);
+}
+
 static void take_event(struct reader *r, struct ss_pf_sequence *q, struct ss_str body, int64_t time_ns)
 {
 	struct event e;
@@ -343,9 +349,9 @@ static void take_event(struct reader *r, struct ss_pf_sequence *q, struct ss_str
 	r->args.n = 0;
 	read_event(r, q, body, &e);
 	if (e.has_absolute)
-		time_ns = e.absolute_us * 1000;
+		time_ns = ns_of_us(e.absolute_us);
 	else if (e.has_delta)
-		time_ns = (q->reference_us += e.delta_us) * 1000;
+		time_ns = ns_of_us(q->reference_us = (int64_t)((uint64_t)q->reference_us + (uint64_t)e.delta_us));
 	const struct ss_pf_track *t = place_of(r, e.track);
 	if (!t || r->o->no_memory)
 		return;
