@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define GREET_S 10	/* for TLS and the first SETTINGS */
+#define MOST_OF_ADDRESS 16
 
 void ss_rpc_wake(struct ss_grpc_server *s)
 {
@@ -31,6 +32,22 @@ static void free_conn(struct ss_rpc_conn *c)
 	free(c);
 }
 
+/* What connections of one peer are counted by: IPv4 mapped into IPv6, of IPv6 the network. */
+static void take_address(struct ss_rpc_conn *c, const struct in6_addr *v6, const struct in_addr *v4)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	if (v4) {
+		memcpy(c->address, mapped, 12);
+		memcpy(c->address + 12, v4, 4);
+	} else {
+		memcpy(c->address, v6, 16);
+	}
+	bool is_v4 = memcmp(c->address, mapped, 12) == 0;
+	c->local = is_v4 ? c->address[12] == 127 : IN6_IS_ADDR_LOOPBACK(v6);
+	if (!is_v4 && !c->local)
+		memset(c->address + 8, 0, 8);
+}
+
 static void name_peer(struct ss_rpc_conn *c, int fd)
 {
 	union {
@@ -44,10 +61,13 @@ static void name_peer(struct ss_rpc_conn *c, int fd)
 	snprintf(c->peer, sizeof(c->peer), "a local socket");
 	if (getpeername(fd, &a.any, &n) != 0)
 		return;
-	if (a.any.sa_family == AF_INET && inet_ntop(AF_INET, &a.v4.sin_addr, text, sizeof(text)))
+	if (a.any.sa_family == AF_INET && inet_ntop(AF_INET, &a.v4.sin_addr, text, sizeof(text))) {
 		snprintf(c->peer, sizeof(c->peer), "%s:%u", text, ntohs(a.v4.sin_port));
-	else if (a.any.sa_family == AF_INET6 && inet_ntop(AF_INET6, &a.v6.sin6_addr, text, sizeof(text)))
+		take_address(c, NULL, &a.v4.sin_addr);
+	} else if (a.any.sa_family == AF_INET6 && inet_ntop(AF_INET6, &a.v6.sin6_addr, text, sizeof(text))) {
 		snprintf(c->peer, sizeof(c->peer), "[%s]:%u", text, ntohs(a.v6.sin6_port));
+		take_address(c, &a.v6.sin6_addr, NULL);
+	}
 }
 
 static size_t max_conns(const struct ss_grpc_server *s)
@@ -55,19 +75,79 @@ static size_t max_conns(const struct ss_grpc_server *s)
 	return s->config.max_connections ? s->config.max_connections : 64;
 }
 
+/* Has its address as many connections as it may? */
+static bool too_many(const struct ss_grpc_server *s, const struct ss_rpc_conn *c)
+{
+	static const uint8_t none[16];
+	unsigned n = 0, most = s->config.max_of_address ? s->config.max_of_address : MOST_OF_ADDRESS;
+	if (memcmp(c->address, none, 16) == 0 || (c->local && !s->config.max_of_address))
+		return false;
+	for (size_t i = 0; i < s->nconns; i++)
+		n += memcmp(s->conns[i]->address, c->address, 16) == 0;
+	return n >= most;
+}
+
+/*
+ * Since when it has waited for its peer; SS_NEVER_NS while a call is in work or its answer leaves.
+ */
+static int64_t waits_since(const struct ss_rpc_conn *c)
+{
+	int64_t since_ns = c->calls ? SS_NEVER_NS : c->since_ns;
+	for (const struct ss_rpc_call *call = c->calls; call; call = call->next) {
+		if (call->stage != SS_RPC_RECEIVING)
+			return SS_NEVER_NS;
+		since_ns = call->begun_ns < since_ns ? call->begun_ns : since_ns;
+	}
+	return since_ns;
+}
+
+/* The connection that gives way when another one comes; nconns: none. */
+static size_t longest_waiting(const struct ss_grpc_server *s)
+{
+	size_t found = s->nconns;
+	int64_t since_ns = SS_NEVER_NS;
+	for (size_t i = 0; i < s->nconns; i++) {
+		int64_t at_ns = waits_since(s->conns[i]);
+		if (at_ns < since_ns) {
+			since_ns = at_ns;
+			found = i;
+		}
+	}
+	return found;
+}
+
+static bool has_room(const struct ss_grpc_server *s)
+{
+	return s->nconns < max_conns(s) || longest_waiting(s) < s->nconns;
+}
+
+/* Where the server is full, the connection that has waited longest gives way. */
+static bool make_room(struct ss_grpc_server *s)
+{
+	if (s->nconns < max_conns(s))
+		return true;
+	size_t i = longest_waiting(s);
+	if (i == s->nconns)
+		return false;
+	free_conn(s->conns[i]);
+	s->conns[i] = s->conns[--s->nconns];
+	return true;
+}
+
 /* A connected socket becomes a connection, or is closed. */
 static void add_conn(struct ss_grpc_server *s, int fd)
 {
 	struct ss_err err = { 0 };
-	struct ss_rpc_conn *c = s->nconns < max_conns(s) ? calloc(1, sizeof(*c)) : NULL;
-	if (!c || !ss_net_nonblocking(fd)) {
+	struct ss_rpc_conn *c = calloc(1, sizeof(*c));
+	if (c)
+		name_peer(c, fd);
+	if (!c || too_many(s, c) || !ss_net_nonblocking(fd) || !make_room(s)) {
 		free(c);
 		close(fd);
 		return;
 	}
 	c->server = s;
 	c->since_ns = ss_net_now_ns();
-	name_peer(c, fd);
 	ss_net_tune(fd);
 	if (ss_h2_open(&c->h2, fd, s->config.tls, NULL, &err) && ss_rpc_new_session(c, &err))
 		s->conns[s->nconns++] = c;
@@ -77,7 +157,7 @@ static void add_conn(struct ss_grpc_server *s, int fd)
 
 static void accept_some(struct ss_grpc_server *s)
 {
-	for (int i = 0; i < 16; i++) {
+	for (int i = 0; i < 16 && has_room(s); i++) {
 		int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0)
 			return;
@@ -195,10 +275,9 @@ static void say_goodbye(struct ss_grpc_server *s)
 static void wait_for(struct ss_grpc_server *s)
 {
 	int64_t now_ns = ss_net_now_ns(), left_ms = (next_moment(s, now_ns) - now_ns) / SS_NS_PER_MS + 1;
-	bool full = s->nconns == max_conns(s);
 	s->fds[0] = (struct pollfd){ .fd = s->wake[0], .events = POLLIN };
-	/* A server that is full lets others wait in the queue of the system. */
-	s->fds[1] = (struct pollfd){ .fd = full ? -1 : s->listener, .events = POLLIN };
+	/* Where every connection has a call in work, others wait in the queue of the system. */
+	s->fds[1] = (struct pollfd){ .fd = !has_room(s) ? -1 : s->listener, .events = POLLIN };
 	for (size_t i = 0; i < s->nconns; i++)
 		s->fds[2 + i] = (struct pollfd){ .fd = s->conns[i]->h2.link.fd, .events = ss_h2_events(&s->conns[i]->h2) };
 	int ms = now_ns >= next_moment(s, now_ns) ? 0 : left_ms > 3600000 ? 3600000 : (int)left_ms;

@@ -49,6 +49,11 @@ struct ss_grpc_server_config {
 	const struct ss_tls *tls;	/* NULL: none. Outlives the server */
 	const char *token;		/* callers must send "authorization: Bearer <token>"; NULL: nobody is asked */
 	unsigned max_connections;	/* 0: 64 */
+	/*
+	 * Of one address (of IPv6: one network of 64 bits). 0: 16, and no limit for this machine,
+	 * where ssh or a proxy serves many.
+	 */
+	unsigned max_of_address;
 	unsigned max_calls;		/* in work at once, each a thread; 0: 32 */
 	uint64_t max_request_bytes;	/* 0: 4 MiB */
 	uint64_t max_pending_bytes;	/* of all requests; 0: 64 MiB */
