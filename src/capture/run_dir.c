@@ -154,6 +154,19 @@ bool ss_new_file_write(struct ss_new_file *f, struct ss_str bytes, struct ss_err
 	return true;
 }
 
+/* The name of the file, and those of the directories that are new. */
+static void sync_names(const struct ss_run_dir *d)
+{
+	char path[PATH_MAX];
+	snprintf(path, sizeof(path), "%s", d->path.p);
+	ss_dir_sync(path);
+	for (unsigned i = 0; i < d->made && path[1]; i++) {
+		char *slash = strrchr(path, '/');
+		slash[slash == path] = '\0';
+		ss_dir_sync(path);
+	}
+}
+
 bool ss_new_file_keep(struct ss_new_file *f, const struct ss_run_dir *d, const char *name, struct ss_err *err)
 {
 	char path[PATH_MAX];
@@ -171,10 +184,8 @@ bool ss_new_file_keep(struct ss_new_file *f, const struct ss_run_dir *d, const c
 			ok = rename(f->path, path) == 0 || ss_fail(err, SS_EIO, "cannot write '%s': %s", path, strerror(errno));
 	}
 	ss_new_file_drop(f);
-	if (ok) {
-		ss_dir_sync(d->path.p);
-		ss_dir_sync(d->root.p);
-	}
+	if (ok)
+		sync_names(d);
 	return ok;
 }
 

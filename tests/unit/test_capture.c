@@ -7,6 +7,7 @@
 #include "wire/pb_out.h"
 
 #include <ftw.h>
+#include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -168,6 +169,49 @@ static void undone_replies(void **state)
 	ss_reply_undo(&r);
 	ss_run_dir_release(&d);
 	assert_false(anything("plugins"));
+}
+
+/* What is written to the disk, in this order: the C library's is hidden by this one. */
+static char synced[16][512];
+static size_t nsynced;
+
+int fsync(int fd)
+{
+	char link[64];
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t n = nsynced < SS_COUNT(synced) ? readlink(link, synced[nsynced], sizeof(synced[0]) - 1) : -1;
+	if (n > 0)
+		synced[nsynced++][n] = '\0';
+	return 0;
+}
+
+/*
+ * A profile is on the disk with its name, and with the names of the directories that were made for
+ * it.
+ */
+static void names_are_on_the_disk(void **state)
+{
+	static const char *const dirs[] = { "/a/b/plugins/profile/run", "/a/b/plugins/profile", "/a/b/plugins", "/a/b", "/a", "" };
+	struct ss_run_dir d;
+	struct ss_new_file f;
+	char logdir[300], real[PATH_MAX], want[PATH_MAX + 100];
+	(void)state;
+	assert_non_null(realpath(scratch, real));
+	snprintf(logdir, sizeof(logdir), "%s/a/b", scratch);
+	for (int second = 0; second < 2; second++) {
+		assert_ok(ss_run_dir_make(&d, logdir, "run", &err));
+		assert_ok(ss_new_file_open(&f, &d, &err));
+		assert_ok(ss_new_file_write(&f, SS_STR("abc"), &err));
+		nsynced = 0;
+		assert_ok(ss_new_file_keep(&f, &d, second ? "two" : "one", &err));
+		assert_int_equal(nsynced, second ? 2 : 7);	/* the file before its name, then directories */
+		assert_non_null(strstr(synced[0], "/run/."));
+		for (size_t i = 1; i < nsynced; i++) {
+			snprintf(want, sizeof(want), "%s%s", real, dirs[i - 1]);
+			assert_string_equal(synced[i], want);
+		}
+		ss_run_dir_release(&d);
+	}
 }
 
 /* ---- a program that is profiled ---- */
@@ -501,7 +545,7 @@ static void misuse(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(any_cut),	    TEST(bad_replies), TEST(undone_replies),	  TEST(all_of_them),	   TEST(some_of_them),
+		TEST(any_cut),	    TEST(bad_replies), TEST(undone_replies), TEST(names_are_on_the_disk),	  TEST(all_of_them),	   TEST(some_of_them),
 		TEST(none_of_them), TEST(second_attempt), TEST(written_elsewhere), TEST(ended_early),
 		TEST(misuse),
 	};
