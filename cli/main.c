@@ -2,11 +2,14 @@
 #include "cli.h"
 
 #include "base/file.h"
+#include "rpc/fetch.h"
+#include "rpc/tls.h"
 
 #include <libdeflate.h>
 #include <malloc.h>
 #include <microhttpd.h>
 #include <nghttp2/nghttp2.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 #include <zlib.h>
@@ -56,11 +59,25 @@ static const struct cli_command *called_as(const char *path)
 	return strcmp(name, "capture_tpu_profile") == 0 ? cli_command_find(name) : NULL;
 }
 
+/* Of "OpenSSL 3.0.19 27 Jan 2026" or "libcurl/7.88.1 zlib/1.2": the version. */
+static const char *word_with_digit(char *text)
+{
+	char *begin = text + strcspn(text, "0123456789");
+	begin[strcspn(begin, " ")] = '\0';
+	return begin;
+}
+
 /* What this program runs with, which may be newer than what it was built with. */
 static void say_libraries(void)
 {
-	printf("libmicrohttpd %s\nnghttp2 %s\nzlib %s\nlibdeflate %s (built with)\n", MHD_get_version(),
-	       nghttp2_version(0)->version_str, zlibVersion(), LIBDEFLATE_VERSION_STRING);
+	char text[200];
+	printf("libmicrohttpd %s\nnghttp2 %s\nzlib %s\nlibdeflate %s (built with)\nsqlite %s\n", MHD_get_version(),
+	       nghttp2_version(0)->version_str, zlibVersion(), LIBDEFLATE_VERSION_STRING, sqlite3_libversion());
+	/* Loaded where they are needed. */
+	bool tls = ss_openssl_version(text, sizeof(text));
+	printf("openssl %s\n", tls ? word_with_digit(text) : "is not installed, or too old: there is no TLS");
+	bool curl = ss_fetch_version(text, sizeof(text));
+	printf("libcurl %s\n", curl ? word_with_digit(text) : "is not installed: TPUs are not found by name");
 }
 
 int main(int argc, char **argv)

@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <stddef.h>
+#include <stdio.h>
 
 static bool load(struct ss_curl *lib, struct ss_err *err)
 {
@@ -34,6 +35,15 @@ static size_t take(char *p, size_t size, size_t n, void *arg)
 	struct ss_buf *body = arg;
 	ss_buf_str(body, (struct ss_str){ p, size * n });
 	return body->no_memory || body->over ? 0 : size * n;
+}
+
+bool ss_fetch_version(char *text, size_t size)
+{
+	struct ss_curl lib;
+	struct ss_err err = { 0 };
+	if (load(&lib, &err))
+		snprintf(text, size, "%s", lib.curl_version());
+	return !err.code;
 }
 
 bool ss_fetch(const char *url, const char *const *headers, struct ss_buf *body, long *status, struct ss_err *err)

@@ -2,8 +2,12 @@
 #include "rpc/openssl.h"
 
 #include "base/str.h"
+#include "rpc/tls.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
+
+#define OLDEST 0x30000020UL	/* 3.0.2 */
 
 bool ss_openssl_load(struct ss_openssl *lib, struct ss_err *err)
 {
@@ -24,5 +28,15 @@ bool ss_openssl_load(struct ss_openssl *lib, struct ss_err *err)
 			return ss_fail(err, SS_ENOTFOUND, "this OpenSSL has no %s", functions[i].name);
 		memcpy((char *)lib + functions[i].at, &f, sizeof(f));
 	}
-	return true;
+	return lib->OpenSSL_version_num() >= OLDEST ||
+	       ss_fail(err, SS_ENOTFOUND, "TLS needs OpenSSL 3.0.2 or later, and this is %s", lib->OpenSSL_version(0));
+}
+
+bool ss_openssl_version(char *text, size_t size)
+{
+	struct ss_openssl lib;
+	struct ss_err err = { 0 };
+	if (ss_openssl_load(&lib, &err))
+		snprintf(text, size, "%s", lib.OpenSSL_version(0));
+	return !err.code;
 }

@@ -17,6 +17,9 @@ struct ss_tls_config {
 	const char *name;	/* client: the name the server must have, instead of the one it is called by; NULL */
 };
 
+/* "OpenSSL 3.0.19 27 Jan 2026", of the one that would be loaded; false when there is none. */
+bool ss_openssl_version(char *text, size_t size);
+
 /* NULL: SS_EIO says which file and why. It must outlive the links made of it. */
 struct ss_tls *ss_tls_new(const struct ss_tls_config *config, struct ss_err *err);
 void ss_tls_free(struct ss_tls *tls);

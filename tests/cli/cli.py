@@ -268,7 +268,7 @@ def full_disk(c):
 def versions(c):
     done = c.run(['--version', '-v'])
     said = done.stdout.decode() if isinstance(done.stdout, bytes) else done.stdout
-    for library in ('stepscope', 'libmicrohttpd', 'nghttp2', 'zlib', 'libdeflate'):
+    for library in ('stepscope', 'libmicrohttpd', 'nghttp2', 'zlib', 'libdeflate', 'sqlite', 'openssl', 'libcurl'):
         c.check(f'the version of {library}', any(line.split()[0] == library and line.split()[1][0].isdigit()
                                                  for line in said.splitlines()), said)
 
