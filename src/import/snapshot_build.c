@@ -351,6 +351,7 @@ static void append(struct ss_sb *b, uint32_t list, struct ss_sb_value v)
 	v = finished(b, v);
 	uint32_t group = v.kind == SS_SB_EVENT || v.kind == SS_SB_BLOCK ? group_of(b, list) : NO_GROUP;
 	struct ss_sb_open *o = &b->open.v[list];
+	uint64_t at;
 	if (b->no_memory)
 		return;
 	switch (v.kind) {
@@ -358,10 +359,12 @@ static void append(struct ss_sb *b, uint32_t list, struct ss_sb_value v)
 		add_frame(b, o, (uint32_t)v.u);
 		break;
 	case SS_SB_EVENT:
-		b->s->events.v[own_event(b, v.u)].group = group & GROUPS_MOST;
+		at = own_event(b, v.u);	/* this may move them */
+		b->s->events.v[at].group = group & GROUPS_MOST;
 		break;
 	case SS_SB_BLOCK:
-		b->s->blocks.v[own_block(b, v.u)].group = group & GROUPS_MOST;
+		at = own_block(b, v.u);
+		b->s->blocks.v[at].group = group & GROUPS_MOST;
 		break;
 	case SS_SB_GROUP:
 		b->s->groups.v[v.u].place = o->list.items < SS_SNAP_DEVICES ? o->list.items : SS_SNAP_DEVICES - 1;
