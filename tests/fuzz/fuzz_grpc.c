@@ -120,7 +120,8 @@ static void as_both(struct ss_grpc_server *s, const uint8_t *data, size_t size)
 	struct ss_err err = { 0 };
 	memcpy(plan, data, size < sizeof(plan) ? size : sizeof(plan));
 	struct ss_str rest = ss_str_sub((struct ss_str){ (const char *)data, size }, sizeof(plan), size);
-	snprintf(target, sizeof(target), "%s:%u", target_host ? target_host : plan[0] & 1 ? "localhost" : "127.0.0.1", plan[0] & 64 ? 1 : ss_grpc_server_port(s));
+	const char *host = target_host ? target_host : plan[0] & 1 ? "localhost" : "127.0.0.1";
+	snprintf(target, sizeof(target), "%s:%u", host, plan[0] & 64 ? 1 : ss_grpc_server_port(s));
 	struct ss_grpc_channel_config config = { .target = plan[0] & 2 ? "not a target" : target, .connect_ms = 1000 };
 	config.token = plan[0] & 4 ? "wrong" : "right";
 	config.keepalive_ms = plan[0] & 8 ? 1 : 0;

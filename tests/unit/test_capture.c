@@ -545,8 +545,16 @@ static void misuse(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(any_cut),	    TEST(bad_replies), TEST(undone_replies), TEST(names_are_on_the_disk),	  TEST(all_of_them),	   TEST(some_of_them),
-		TEST(none_of_them), TEST(second_attempt), TEST(written_elsewhere), TEST(ended_early),
+		TEST(any_cut),
+		TEST(bad_replies),
+		TEST(undone_replies),
+		TEST(names_are_on_the_disk),
+		TEST(all_of_them),
+		TEST(some_of_them),
+		TEST(none_of_them),
+		TEST(second_attempt),
+		TEST(written_elsewhere),
+		TEST(ended_early),
 		TEST(misuse),
 	};
 	return RUN_TESTS(tests);

@@ -260,7 +260,8 @@ static void gives_way(void **state)
 
 static int peer_from(struct ss_grpc_server *s, const char *source)
 {
-	struct sockaddr_in from = { .sin_family = AF_INET }, to = { .sin_family = AF_INET, .sin_port = htons(ss_grpc_server_port(s)) };
+	struct sockaddr_in from = { .sin_family = AF_INET }, to = from;
+	to.sin_port = htons(ss_grpc_server_port(s));
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	assert_int_equal(inet_pton(AF_INET, source, &from.sin_addr), 1);
 	assert_int_equal(inet_pton(AF_INET, "127.0.0.1", &to.sin_addr), 1);
