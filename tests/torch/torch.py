@@ -162,6 +162,18 @@ def held(binary, scratch):
         [] if holders == {('aten::b',): [1, 300, False], ('',): [None, 1000, True]} else [f'holders: {holders}'])
 
 
+def torch_xla(binary, scratch):
+    """Profiles of torch_xla 2.9: of steps that ran before, and of steps of new shapes. They are its own, and so is the advice."""
+    wrong = []
+    for name, cause, advice in (('xla_steps', None, None), ('xla_shapes', 'compile', 'each new graph is compiled')):
+        done = subprocess.run([binary, 'summary', os.path.join(DATA, name + '.xplane.pb.gz'), '--format', 'json'], stdout=subprocess.PIPE)
+        answer = json.loads(done.stdout)
+        first = answer['findings'][0]
+        wrong += [] if answer['profile']['framework'] == 'torch-xla' else [f'{name}: {answer["profile"]}']
+        wrong += [] if not cause or (first['cause'] == cause and advice in first['advice'][0]) else [f'{name}: {first}']
+    return wrong
+
+
 def clocks(binary, scratch):
     """Times in nanoseconds among microseconds: they are told and left out, the others stay where they are."""
     path = os.path.join(scratch, 'clocks.json')
@@ -244,7 +256,7 @@ def main():
                     failed += bool(wrong)
                     for line in wrong[:5]:
                         print(f'{label}: {block["tool"]} {block["table"]}: {line}')
-        for check in (bad_input, held, clocks, long_text, hostile_pickle, spans):
+        for check in (bad_input, held, torch_xla, clocks, long_text, hostile_pickle, spans):
             wrong = check(binary, scratch)
             passed += not wrong
             failed += bool(wrong)

@@ -139,6 +139,10 @@ static void note_framework(struct ss_time_host *out, struct ss_str name)
 		{ SS_FW_PYTORCH, SS_STR_INIT("ProfilerStep#") },
 		{ SS_FW_TORCH_XLA, SS_STR_INIT("XLAGraphExecutor") },
 		{ SS_FW_TORCH_XLA, SS_STR_INIT("XlaGraphExecutor") },
+		{ SS_FW_TORCH_XLA, SS_STR_INIT("SyncTensorsGraph") },
+		{ SS_FW_TORCH_XLA, SS_STR_INIT("SyncLiveTensorsGraph") },
+		{ SS_FW_TORCH_XLA, SS_STR_INIT("ScheduleSyncTensorsGraph") },
+		{ SS_FW_TORCH_XLA, SS_STR_INIT("ExtractIRAndPrepareXlaData_") },
 	};
 	for (size_t i = 0; i < SS_COUNT(words); i++)
 		if (ss_str_starts(name, words[i].word))
