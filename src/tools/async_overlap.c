@@ -1,0 +1,310 @@
+/*
+ * async_overlap.c - asynchronous operations of TPUs (copies, collectives, sends) one by one and by
+ * kind: how much of their duration computation covers, and how much is exposed. Which windows count
+ * and what covers them: model/device/async_overlap.h.
+ *
+ * Windows that overlap each other count each for itself: the sums say what operations cost, not how
+ * long the device waited (exposed_communication says that).
+ */
+#include "model/device/async_overlap.h"
+#include "tools/tool.h"
+
+#include <stdlib.h>
+
+/* At least so much is covered of what is hidden, at most so much of what is exposed. */
+static const struct ss_overlap_limits limits = { .hidden = .9, .exposed = .1 };
+#define MOST_OPS 1000
+
+enum { K_KIND, K_COUNT, K_SPAN, K_EXPOSED, K_FRAC, K_HIDDEN, K_PARTIAL, K_BARE };
+
+static const struct ss_col kind_cols[] = {
+	STR("kind", "Kind", "Name of the operation without its number: copy, all-gather"),
+	INT("count", "Count", COUNT, "Windows with a duration"),
+	NUM("span_ps", "Duration", PS, "Sum of the windows"),
+	NUM("exposed_ps", "Exposed", PS, "Sum of the parts in which the core does not compute"),
+	NUM("hidden_frac", "Hidden", FRAC, "1 - exposed / duration"),
+	INT("hidden", "Hidden ones", COUNT, "Covered for 90% and more"),
+	INT("partial", "Partly hidden ones", COUNT, NULL),
+	INT("exposed", "Exposed ones", COUNT, "Covered for 10% and less"),
+};
+
+enum { P_HOST, P_PLANE, P_SOURCE, P_COUNT, P_SPAN, P_EXPOSED, P_FRAC };
+
+static const struct ss_col plane_cols[] = {
+	STR("host", "Host", NULL),
+	STR("plane", "Plane", NULL),
+	STR("source", "Windows from", "The line of asynchronous operations, or pairs of starts and dones"),
+	INT("count", "Count", COUNT, "Windows with a duration"),
+	NUM("span_ps", "Duration", PS, "Sum of the windows"),
+	NUM("exposed_ps", "Exposed", PS, "Sum of the parts in which the core does not compute"),
+	NUM("hidden_frac", "Hidden", FRAC, "1 - exposed / duration"),
+};
+
+enum { O_HOST, O_PLANE, O_NAME, O_KIND, O_BEGIN, O_SPAN, O_EXPOSED, O_FRAC, O_CLASS };
+
+static const struct ss_col op_cols[] = {
+	STR("host", "Host", NULL),
+	STR("plane", "Plane", NULL),
+	STR("name", "Operation", NULL),
+	STR("kind", "Kind", NULL),
+	NUM("begin_ps", "Begin", PS, "Since the begin of the session"),
+	NUM("span_ps", "Duration", PS, NULL),
+	NUM("exposed_ps", "Exposed", PS, "The part in which the core does not compute"),
+	NUM("hidden_frac", "Hidden", FRAC, "1 - exposed / duration"),
+	STR("class", "Class", "hidden, partial or exposed"),
+};
+
+enum { E_HOST, E_CHIP, E_A, E_B, E_BUSY_A, E_BUSY_B, E_BOTH, E_FRAC };
+
+static const struct ss_col engine_cols[] = {
+	STR("host", "Host", NULL),
+	INT("chip", "Chip", NONE, "Number in the name of its planes"),
+	STR("a", "One", "Plane and line"),
+	STR("b", "Other", "Plane and line"),
+	NUM("busy_a_ps", "One is busy", PS, "Union of its operations"),
+	NUM("busy_b_ps", "Other is busy", PS, "Union of its operations"),
+	NUM("both_ps", "Both are busy", PS, NULL),
+	NUM("both_frac", "Share", FRAC, "Both / the less busy one"),
+};
+
+struct sum {
+	uint64_t count, of[3];
+	double span_ps, exposed_ps;
+};
+
+static void add(struct sum *s, const struct ss_async_op *a)
+{
+	s->count++;
+	s->of[ss_overlap_class_of(a, &limits)]++;
+	s->span_ps += a->span_ps;
+	s->exposed_ps += a->exposed_ps;
+}
+
+static double hidden_frac(double span, double exposed)
+{
+	return span > 0 ? 1 - exposed / span : 0;
+}
+
+struct kind {
+	struct ss_str name;
+	struct sum sum;
+};
+
+static int by_exposed(const void *p, const void *q)
+{
+	const struct kind *a = p, *b = q;
+	if (a->sum.exposed_ps != b->sum.exposed_ps)
+		return a->sum.exposed_ps > b->sum.exposed_ps ? -1 : 1;
+	return ss_str_cmp(a->name, b->name);
+}
+
+static bool fill_kinds(struct ss_table *t, const struct ss_async_overlap *o, struct ss_arena *arena)
+{
+	struct ss_strmap names = { 0 };
+	struct kind *v = SS_NEW_N(arena, struct kind, o->nops + 1);
+	bool ok = v;
+	for (size_t i = 0; ok && i < o->nops; i++) {
+		uint32_t at = ss_strmap_add(&names, o->ops[i].kind);
+		ok = at != SS_NONE;
+		if (!ok)
+			break;
+		v[at].name = o->ops[i].kind;
+		add(&v[at].sum, &o->ops[i]);
+	}
+	if (ok && names.n)
+		qsort(v, names.n, sizeof(*v), by_exposed);
+	for (uint32_t i = 0; ok && i < names.n; i++) {
+		const struct sum *s = &v[i].sum;
+		ok = ss_table_row(t);
+		if (!ok)
+			break;
+		ss_set_str(t, K_KIND, v[i].name);
+		ss_set_i64(t, K_COUNT, (int64_t)s->count);
+		ss_set_f64(t, K_SPAN, s->span_ps);
+		ss_set_f64(t, K_EXPOSED, s->exposed_ps);
+		ss_set_f64(t, K_FRAC, hidden_frac(s->span_ps, s->exposed_ps));
+		ss_set_i64(t, K_HIDDEN, (int64_t)s->of[SS_OVERLAP_HIDDEN]);
+		ss_set_i64(t, K_PARTIAL, (int64_t)s->of[SS_OVERLAP_PARTIAL]);
+		ss_set_i64(t, K_BARE, (int64_t)s->of[SS_OVERLAP_EXPOSED]);
+	}
+	ss_strmap_free(&names);
+	return ok;
+}
+
+static bool fill_planes(struct ss_table *t, const struct ss_async_overlap *o, struct ss_arena *arena)
+{
+	struct sum *sums = SS_NEW_N(arena, struct sum, o->nplanes + 1);
+	if (!sums)
+		return false;
+	for (size_t i = 0; i < o->nops; i++)
+		add(&sums[o->ops[i].plane], &o->ops[i]);
+	for (size_t i = 0; i < o->nplanes; i++) {
+		const struct ss_async_plane *p = &o->planes[i];
+		if (!p->has_windows)
+			continue;
+		if (!ss_table_row(t))
+			return false;
+		ss_set_str(t, P_HOST, p->host);
+		ss_set_str(t, P_PLANE, p->name);
+		ss_set_str(t, P_SOURCE, ss_str_from(p->from_line ? "line" : "pairs"));
+		ss_set_i64(t, P_COUNT, (int64_t)sums[i].count);
+		ss_set_f64(t, P_SPAN, sums[i].span_ps);
+		ss_set_f64(t, P_EXPOSED, sums[i].exposed_ps);
+		ss_set_f64(t, P_FRAC, hidden_frac(sums[i].span_ps, sums[i].exposed_ps));
+	}
+	return true;
+}
+
+static int by_rank(const void *p, const void *q)
+{
+	const struct ss_async_op *a = *(const struct ss_async_op *const *)p;
+	const struct ss_async_op *b = *(const struct ss_async_op *const *)q;
+	if (a->exposed_ps != b->exposed_ps)
+		return a->exposed_ps > b->exposed_ps ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+static bool fill_ops(struct ss_table *t, const struct ss_async_overlap *o, struct ss_arena *arena)
+{
+	static const char *const classes[] = { "hidden", "partial", "exposed" };
+	const struct ss_async_op **v = SS_NEW_N(arena, const struct ss_async_op *, o->nops + 1);
+	if (!v)
+		return false;
+	for (size_t i = 0; i < o->nops; i++)
+		v[i] = &o->ops[i];
+	qsort(v, o->nops, sizeof(const struct ss_async_op *), by_rank);
+	for (size_t i = 0; i < o->nops && i < MOST_OPS; i++) {
+		const struct ss_async_op *a = v[i];
+		if (!ss_table_row(t))
+			return false;
+		ss_set_str(t, O_HOST, o->planes[a->plane].host);
+		ss_set_str(t, O_PLANE, o->planes[a->plane].name);
+		ss_set_str(t, O_NAME, a->name);
+		ss_set_str(t, O_KIND, a->kind);
+		ss_set_f64(t, O_BEGIN, a->begin_ps);
+		ss_set_f64(t, O_SPAN, a->span_ps);
+		ss_set_f64(t, O_EXPOSED, a->exposed_ps);
+		ss_set_f64(t, O_FRAC, hidden_frac(a->span_ps, a->exposed_ps));
+		ss_set_str(t, O_CLASS, ss_str_from(classes[ss_overlap_class_of(a, &limits)]));
+	}
+	return true;
+}
+
+static bool add_pair(struct ss_table *t, const struct ss_async_overlap *o, const struct ss_async_engine *a,
+		     const struct ss_async_engine *b, struct ss_arena *arena)
+{
+	double both = ss_async_concurrent_ps(a, b), less = a->busy_ps < b->busy_ps ? a->busy_ps : b->busy_ps;
+	struct ss_str one =
+		ss_arena_printf(arena, SS_FMT ", " SS_FMT, SS_ARG(o->planes[a->plane].name), SS_ARG(a->line));
+	struct ss_str other =
+		ss_arena_printf(arena, SS_FMT ", " SS_FMT, SS_ARG(o->planes[b->plane].name), SS_ARG(b->line));
+	if (!one.p || !other.p || !ss_table_row(t))
+		return false;
+	ss_set_str(t, E_HOST, o->planes[a->plane].host);
+	ss_set_i64(t, E_CHIP, a->chip);
+	ss_set_str(t, E_A, one);
+	ss_set_str(t, E_B, other);
+	ss_set_f64(t, E_BUSY_A, a->busy_ps);
+	ss_set_f64(t, E_BUSY_B, b->busy_ps);
+	ss_set_f64(t, E_BOTH, both);
+	ss_set_f64(t, E_FRAC, less > 0 ? both / less : 0);
+	return true;
+}
+
+/* Engines of one chip stand close to each other: they are in the order of host and plane. */
+static bool fill_engines(struct ss_table *t, const struct ss_async_overlap *o, struct ss_arena *arena)
+{
+	bool ok = true;
+	for (size_t i = 0; ok && i < o->nengines; i++)
+		for (size_t k = i + 1; ok && k < o->nengines && k < i + 64; k++) {
+			const struct ss_async_engine *a = &o->engines[i], *b = &o->engines[k];
+			if (a->chip != UINT32_MAX && a->chip == b->chip &&
+			    ss_str_eq(o->planes[a->plane].host, o->planes[b->plane].host))
+				ok = add_pair(t, o, a, b, arena);
+		}
+	return ok;
+}
+
+static bool fill(struct ss_result *out, const struct ss_async_overlap *o, struct ss_arena *arena)
+{
+	struct ss_table *t = ss_result_table(out, "kinds", "By kind", kind_cols, SS_COUNT(kind_cols));
+	bool ok = t && fill_kinds(t, o, arena);
+	t = ok ? ss_result_table(out, "planes", "By plane", plane_cols, SS_COUNT(plane_cols)) : NULL;
+	ok = t && fill_planes(t, o, arena);
+	t = ok ? ss_result_table(out, "operations", "Longest exposed time", op_cols, SS_COUNT(op_cols)) : NULL;
+	ok = t && fill_ops(t, o, arena);
+	t = ok ? ss_result_table(out, "engines", "Engines of a chip at the same time", engine_cols, SS_COUNT(engine_cols)) : NULL;
+	ok = t && fill_engines(t, o, arena);
+	if (ok && !o->any)
+		ok = ss_result_note(out, SS_INFO, SS_STR("The profile has no lines of operations of a TPU"));
+	if (ok && o->unpaired)
+		ok = ss_result_note(out, SS_INFO,
+				    ss_arena_printf(arena, "%llu starts or dones of asynchronous operations have no partner in the profile",
+						    (unsigned long long)o->unpaired));
+	if (ok && o->nops > MOST_OPS)
+		ok = ss_result_note(out, SS_INFO, ss_arena_printf(arena, "The table operations has the first %d of %zu", MOST_OPS, o->nops));
+	return ok;
+}
+
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	struct ss_async_host *hosts = SS_NEW_N(q->arena, struct ss_async_host, q->model->nhosts + 1);
+	struct ss_async_overlap o;
+	if (!hosts)
+		return ss_fail_mem(err);
+	for (size_t i = 0; i < q->model->nhosts; i++)
+		hosts[i] = (struct ss_async_host){ q->model->hosts[i], q->model->hosts[i]->name };
+	if (!ss_async_overlap_read(&o, hosts, q->model->nhosts, false, err))
+		return false;
+	bool ok = fill(out, &o, q->arena);
+	ss_async_overlap_free(&o);
+	return ok || ss_fail_mem(err);
+}
+
+/* One sentence: how much of them is exposed, and which kind most. */
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *t = ss_result_find(out, "kinds");
+	double span = 0, exposed = 0;
+	(void)q;
+	for (size_t i = 0; i < t->nrows; i++) {
+		span += ss_cell_f64(t, i, "span_ps");
+		exposed += ss_cell_f64(t, i, "exposed_ps");
+	}
+	if (!(span > 0))
+		return ss_result_say(out, SS_STR("The profile has no asynchronous operations with a duration.")) || ss_fail_mem(err);
+	out->conclusion.see = "exposed_communication";
+	out->conclusion.mood = exposed > span / 2 ? SS_MOOD_WARN : SS_MOOD_PLAIN;
+	if (!(exposed > 0))
+		return ss_result_say(out, SS_STR("Computation covers all asynchronous operations.")) || ss_fail_mem(err);
+	double share = 100 * exposed / span, first = 100 * ss_cell_f64(t, 0, "exposed_ps") / exposed;
+	struct ss_str kind = ss_cell_str(t, 0, "kind");
+	bool ok = ss_result_say(out, ss_arena_printf(out->arena,
+						     "The core does not compute for %.1f%% of the duration of asynchronous "
+						     "operations, which are exposed then.",
+						     share)) &&
+		  ss_result_say(out, ss_arena_printf(out->arena, "The operation " SS_FMT " takes %.1f%% of the exposed time.", SS_ARG(kind), first));
+	return ok || ss_fail_mem(err);
+}
+
+static bool present(const struct ss_host *first)
+{
+	for (uint32_t i = 0; i < first->nplanes; i++) {
+		const struct ss_plane *p = &first->planes[i];
+		for (uint32_t k = 0; (p->kind == SS_PLANE_TENSOR_CORE || p->kind == SS_PLANE_SPARSE_CORE) && k < p->nlines; k++)
+			if (ss_str_is(p->lines[k].name, "Async XLA Ops") || ss_str_is(p->lines[k].name, "XLA Ops"))
+				return true;
+	}
+	return false;
+}
+
+const struct ss_tool ss_tool_async_overlap = {
+	.name = "async_overlap",
+	.title = "Asynchronous operations",
+	.summary = "TPU: how much of copies and collectives computation hides, by operation and kind",
+	.kind = SS_KIND_TABLES,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS,
+	.present = present,
+	.run = run,
+	.conclude = conclude,
+};
