@@ -60,11 +60,16 @@ enum ss_tpu_chip ss_tpu_chip_of(struct ss_str device_type)
 
 bool ss_plane_int_stat(const struct ss_plane *p, enum ss_stat stat, int64_t *value)
 {
+	struct ss_xstats it = ss_xplane_stats(p->x);
 	struct ss_xstat s;
-	if (!ss_xplane_has(p->x, stat) || !ss_xstats_find(ss_xplane_stats(p->x), stat, &s))
-		return false;
-	*value = ss_xstat_int_or_uint(&s);
-	return true;
+	bool found = false;
+	while (ss_xplane_has(p->x, stat) && ss_xstats_next(&it, &s)) {
+		if (s.stat != stat)
+			continue;
+		*value = ss_xstat_int_or_uint(&s);
+		found = true;
+	}
+	return found;
 }
 
 struct ss_str ss_plane_str_stat(const struct ss_plane *p, enum ss_stat stat)

@@ -17,7 +17,7 @@ enum ss_tpu_chip { SS_TPU_OTHER, SS_TPU_V6E, SS_TPU_V7X };
 enum ss_tpu_chip ss_tpu_chip_of(struct ss_str device_type);
 /*
  * What a plane says about its device; false without that stat. The number may be an int64 or a
- * uint64.
+ * uint64; of several the last counts.
  */
 bool ss_plane_int_stat(const struct ss_plane *p, enum ss_stat stat, int64_t *value);
 struct ss_str ss_plane_str_stat(const struct ss_plane *p, enum ss_stat stat); /* "" without it */
