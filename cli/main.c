@@ -56,7 +56,7 @@ static const struct cli_command *called_as(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
-	return strcmp(name, "capture_tpu_profile") == 0 ? cli_command_find(name) : NULL;
+	return strcmp(name, "capture_tpu_profile") == 0 || strcmp(name, "xprof") == 0 ? cli_command_find(name) : NULL;
 }
 
 /* Of "OpenSSL 3.0.19 27 Jan 2026" or "libcurl/7.88.1 zlib/1.2": the version. */

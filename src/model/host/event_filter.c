@@ -18,7 +18,7 @@ struct ss_event_filter_step {
 	uint8_t kind, compare, field;
 	struct ss_str text;
 	double number;
-	struct ss_regex regex;
+	struct ss_regex *regex;
 };
 
 enum token { T_END, T_OPEN, T_CLOSE, T_AND, T_OR, T_NOT, T_COMPARE, T_WORD, T_VALUE };
@@ -226,11 +226,11 @@ static bool add_condition(struct reader *r, struct ss_str name, enum compare com
 	if (step.kind == NUMBER && !read_number(value, f->unit_ps, &step.number))
 		return wrong(r, "a value that is not a number");
 	if ((compare == MATCHES || compare == MATCHES_NOT) &&
-	    !ss_regex_compile(&step.regex, value, false, r->err))
+	    !(step.regex = ss_regex_new(value, r->err)))
 		return false;
 	if (add(r, step))
 		return true;
-	ss_regex_free(&step.regex);
+	ss_regex_free(step.regex);
 	return false;
 }
 
@@ -313,7 +313,7 @@ bool ss_event_filter_compile(struct ss_event_filter *f, struct ss_str text, stru
 void ss_event_filter_free(struct ss_event_filter *f)
 {
 	for (size_t i = 0; i < f->n; i++)
-		ss_regex_free(&f->steps[i].regex);
+		ss_regex_free(f->steps[i].regex);
 	free(f->steps);
 	ss_arena_release(&f->arena);
 	*f = (struct ss_event_filter){ .n = 0 };
@@ -331,7 +331,8 @@ static bool holds_text(struct ss_event_filter_step *s, struct ss_str v)
 	case CONTAINS:
 		return ss_str_contains(v, s->text);
 	default:
-		return ss_regex_search(&s->regex, v) == (s->compare == MATCHES);
+		return (ss_regex_search(s->regex, v, NULL, 0, NULL, NULL) == SS_REGEX_YES) ==
+		       (s->compare == MATCHES);
 	}
 }
 

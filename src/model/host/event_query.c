@@ -28,8 +28,8 @@ bool ss_event_query_compile(struct ss_event_query *q, const struct ss_event_quer
 			       "a window is either containment or overlap, not '" SS_FMT "'",
 			       SS_ARG(ss_str_sub(t->window, 0, 100)));
 	bool ok = check_ranges(q, err) && ss_event_filter_compile(&q->filter, t->filter, err) &&
-		  ss_regex_compile(&q->plane, t->plane, false, err) &&
-		  ss_regex_compile(&q->event, t->event, false, err);
+		  (q->plane = ss_regex_new(t->plane, err)) &&
+		  (q->event = ss_regex_new(t->event, err));
 	if (!ok)
 		ss_event_query_free(q);
 	return ok;
@@ -38,8 +38,9 @@ bool ss_event_query_compile(struct ss_event_query *q, const struct ss_event_quer
 void ss_event_query_free(struct ss_event_query *q)
 {
 	ss_event_filter_free(&q->filter);
-	ss_regex_free(&q->plane);
-	ss_regex_free(&q->event);
+	ss_regex_free(q->plane);
+	ss_regex_free(q->event);
+	q->plane = q->event = NULL;
 }
 
 static bool in_window(const struct ss_event_query *q, double begin, double dur)
@@ -88,6 +89,11 @@ static struct ss_str better_name(const struct walk *w, const struct ss_xline *l,
 	return had;
 }
 
+static bool found(struct ss_regex *r, struct ss_str text)
+{
+	return ss_regex_search(r, text, NULL, 0, NULL, NULL) == SS_REGEX_YES;
+}
+
 /* Does the name match? Looked up once for each name. */
 static bool name_matches(struct walk *w, const struct ss_xline *l, const struct ss_xevents *e,
 			 uint32_t i, struct ss_str *name)
@@ -96,13 +102,13 @@ static bool name_matches(struct walk *w, const struct ss_xline *l, const struct 
 	*name = ss_xevent_meta_name(w->p, meta);
 	uint8_t *known = meta == SS_NONE ? NULL : &w->named[meta];
 	if (!known)
-		return ss_regex_search(&w->q->event, *name);
+		return found(w->q->event, *name);
 	if (!*known)
-		*known = is_digits(*name) ? 3 : ss_regex_search(&w->q->event, *name) ? 1 : 2;
+		*known = is_digits(*name) ? 3 : found(w->q->event, *name) ? 1 : 2;
 	if (*known != 3)
 		return *known == 1;
 	*name = better_name(w, l, e, i, *name);
-	return ss_regex_search(&w->q->event, *name);
+	return found(w->q->event, *name);
 }
 
 static void set_times(const struct walk *w, const struct ss_xline *l, const struct ss_xevents *e,
@@ -148,7 +154,7 @@ bool ss_event_query_run(struct ss_event_query *q, struct ss_host *h, ss_event_qu
 	bool ok = true;
 	for (uint32_t i = 0; ok && i < h->x.nplanes && !w.ended; i++) {
 		struct ss_xplane *p = &h->x.planes[i];
-		if (!ss_regex_search(&q->plane, p->name))
+		if (!found(q->plane, p->name))
 			continue;
 		w.p = p;
 		w.named = calloc(p->nevent_meta + 1, 1);

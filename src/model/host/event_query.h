@@ -39,7 +39,7 @@ bool ss_event_filter_passes(struct ss_event_filter *f, const struct ss_event_rec
 void ss_event_filter_free(struct ss_event_filter *f);
 
 struct ss_event_query {
-	struct ss_regex plane, event; /* searched, not anchored */
+	struct ss_regex *plane, *event; /* searched, not anchored */
 	struct ss_event_filter filter;
 	bool overlap; /* events that reach into the window are in it; else only those that lie in it */
 	double from_ps, to_ps;	  /* the window; NAN: open */

@@ -1,0 +1,387 @@
+/* run.c - running a subcommand: arguments, session, answer, errors. */
+#include "xprof/cli/args.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Longer answers go to a file. */
+#define MOST_BYTES 10485760
+
+static const char *const reasons[] = { "", "INTERNAL_ERROR", "USAGE_ERROR", "PATH_ERROR",
+				       "INVALID_VALUE" };
+
+struct xcli_answer {
+	struct xcli_answer *next;
+	const char *tool;
+	struct ss_tool_request request;
+	struct ss_host *host[1];
+	struct ss_model one; /* of one host */
+	struct ss_err err;
+	bool ok, own_model, apart;
+};
+
+const struct xcli_command xcli_commands[] = {
+#define COMMAND(word, fn, how, what, ...) \
+	{ .name = #word, .run = fn, .combine = how, .flags = what, .params = { __VA_ARGS__ } },
+#define P(name, preset) { name, preset },
+#include "xprof/cli/commands.def"
+#undef P
+#undef COMMAND
+	{ .name = NULL },
+};
+
+const struct xcli_command *xcli_find(const char *name)
+{
+	for (const struct xcli_command *c = xcli_commands; c->name; c++)
+		if (strcmp(c->name, name) == 0)
+			return c;
+	return NULL;
+}
+
+bool xcli_fail(struct xcli *x, enum xcli_status status, const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+	if (x->status)
+		return false;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	x->status = status;
+	x->error = ss_arena_str(&x->arena, ss_str_from(text));
+	if (!x->error.p)
+		x->error = SS_STR("out of memory");
+	return false;
+}
+
+bool xcli_no_memory(struct xcli *x)
+{
+	return xcli_fail(x, XCLI_INTERNAL, "out of memory");
+}
+
+bool xcli_failed(struct xcli *x, const struct ss_err *err)
+{
+	enum xcli_status status = XCLI_INTERNAL;
+	if (err->code == SS_ENOTFOUND || err->code == SS_ENODATA)
+		status = XCLI_PATH;
+	else if (err->code == SS_EINVAL)
+		status = XCLI_INVALID;
+	return xcli_fail(x, status, "%s", err->text);
+}
+
+/* The model that the tool reads: one host, or all of them. */
+static struct ss_model *model_for(struct xcli *x, struct xcli_answer *a, size_t host)
+{
+	if (host >= x->nhosts)
+		return &x->model;
+	a->host[0] = &x->hosts[host];
+	a->own_model = ss_model_init(&a->one, a->host, 1, &a->err);
+	return a->own_model ? &a->one : NULL;
+}
+
+static const struct ss_result *run_tool(struct xcli *x, const char *tool, size_t host,
+					const struct ss_param_value *params, size_t nparams,
+					bool ours, struct ss_err *why)
+{
+	const struct ss_tool *t = ss_tool_find(ss_str_from(tool));
+	struct xcli_answer *a = calloc(1, sizeof(*a));
+	struct ss_err none;
+	why = why ? why : &none;
+	*why = (struct ss_err){ 0 };
+	if (!a || !t) {
+		free(a);
+		ss_fail_mem(why);
+		return NULL;
+	}
+	a->tool = tool;
+	a->apart = host < x->nhosts || ours;
+	a->next = x->answers;
+	x->answers = a;
+	a->request = (struct ss_tool_request){ .tool = t, .params = params, .nparams = nparams };
+	a->request.format = ours ? SS_FORMAT_JSON : SS_FORMAT_XPROF;
+	a->request.model = model_for(x, a, host);
+	a->ok = a->request.model && ss_tool_request_run(&a->request, &a->err);
+	*why = a->err;
+	return a->ok ? &a->request.result : NULL;
+}
+
+const struct ss_result *xcli_tool_of(struct xcli *x, const char *tool,
+				     const struct ss_param_value *params, size_t nparams,
+				     struct ss_err *why)
+{
+	return run_tool(x, tool, SIZE_MAX, params, nparams, false, why);
+}
+
+const struct ss_result *xcli_tool(struct xcli *x, const char *tool, struct ss_err *why)
+{
+	for (struct xcli_answer *a = x->answers; a; a = a->next)
+		if (strcmp(a->tool, tool) == 0 && !a->request.nparams && !a->apart) {
+			if (why)
+				*why = a->err;
+			return a->ok ? &a->request.result : NULL;
+		}
+	return xcli_tool_of(x, tool, NULL, 0, why);
+}
+
+const struct ss_result *xcli_tool_on(struct xcli *x, const char *tool, size_t host,
+				     struct ss_err *why)
+{
+	return run_tool(x, tool, host, NULL, 0, false, why);
+}
+
+const struct ss_result *xcli_tool_ours(struct xcli *x, const char *tool, struct ss_err *why)
+{
+	return run_tool(x, tool, SIZE_MAX, NULL, 0, true, why);
+}
+
+static void close_all(struct xcli *x)
+{
+	for (struct xcli_answer *a = x->answers, *next; a; a = next) {
+		next = a->next;
+		ss_tool_request_release(&a->request);
+		if (a->own_model)
+			ss_model_release(&a->one);
+		free(a);
+	}
+	ss_model_release(&x->model);
+	for (size_t i = 0; i < x->nhosts; i++)
+		ss_host_close(&x->hosts[i]);
+	free(x->hosts);
+	ss_store_free(&x->store);
+}
+
+static const char *combination(const struct xcli *x)
+{
+	switch (x->cmd->combine) {
+	case XCLI_MERGED:
+		return "Times and counts are totals over %zu traces. Name one file, or a host with "
+		       "--host, for one host's.";
+	case XCLI_SUMMED:
+		return "Counts and durations are sums over %zu traces. Name one file, or a host "
+		       "with --host, for one host's.";
+	case XCLI_LISTED:
+		return "Events of %zu traces are listed together. Name one file, or a host with "
+		       "--host, for one host's.";
+	case XCLI_APART:
+		break;
+	}
+	return NULL;
+}
+
+/* Which traces the answer is of. */
+static struct xv *capture_of(struct xcli *x)
+{
+	struct xv *c = xv_object(&x->make);
+	xv_str(c, "input", x->input);
+	xv_str(c, "run", x->run);
+	struct xv *used = xv_add_array(c, "files_used"),
+		  *available = xv_add_array(c, "files_available");
+	for (size_t i = 0; i < x->ntraces; i++)
+		xv_str(used, NULL, x->traces[i].stem);
+	for (size_t i = 0; i < x->navailable; i++)
+		xv_str(available, NULL, x->available[i].stem);
+	xv_bool(c, "combined", x->ntraces > 1);
+	xv_put(c, "warnings", x->warnings);
+	if (x->ntraces > 1 && combination(x)) {
+		struct ss_str text = ss_arena_printf(&x->arena, combination(x), x->ntraces);
+		xv_str(x->warnings, NULL, text);
+	}
+	if (x->ntraces > 1 && x->cmd->flags & XCLI_STEP_TIMES) {
+		xv_z(c, "step_time_scope", "per_step_max_across_hosts");
+		xv_z(x->warnings, NULL,
+		     "The step time is, of each step, that of the slowest core of all hosts. "
+		     "per_host_step_time_ms has "
+		     "each host's own.");
+	}
+	return c;
+}
+
+/* An object with the capture before its members. */
+static struct xv *with_capture(struct xcli *x, struct xv *answer, struct xv *capture)
+{
+	struct xv *o = xv_object(&x->make);
+	xv_put(o, "capture", capture);
+	for (size_t i = 0; i < answer->m.n; i++)
+		xv_put_key(o, answer->m.v[i].key, answer->m.v[i].value);
+	return o;
+}
+
+static bool run_command(struct xcli *x, struct xv **out)
+{
+	bool ok = xcli_args_check(x);
+	if (ok && !(x->cmd->flags & XCLI_NO_SESSION))
+		ok = xcli_session_find(x);
+	ok = ok && x->cmd->run(x, out);
+	if (ok && (x->make.no_memory || !*out))
+		ok = xcli_no_memory(x);
+	return ok;
+}
+
+struct xcli *xcli_other(struct xcli *x, const char *session)
+{
+	struct xcli *o = calloc(1, sizeof(*o));
+	if (!o) {
+		xcli_no_memory(x);
+		return NULL;
+	}
+	o->name = x->name;
+	o->cmd = xcli_find("get_hosts");
+	o->session = session;
+	o->make.arena = &o->arena;
+	o->next = x->others;
+	x->others = o;
+	if (!xcli_session_find(o))
+		return NULL;
+	return o;
+}
+
+bool xcli_ask(struct xcli *x, const char *command, struct xv **out, struct ss_str *error)
+{
+	const struct xcli_command *cmd = x->cmd;
+	const char *name = x->name, *values[XCLI_MAX_PARAMS];
+	memcpy(values, x->values, sizeof(values));
+	memset(x->values, 0, sizeof(x->values));
+	x->cmd = xcli_find(command);
+	x->name = command;
+	*out = NULL;
+	bool ok = x->cmd->run(x, out);
+	if (!ok && error)
+		*error = x->error;
+	x->status = XCLI_OK;
+	x->error = SS_STR("");
+	x->cmd = cmd;
+	x->name = name;
+	memcpy(x->values, values, sizeof(values));
+	return ok && *out;
+}
+
+static void close_everything(struct xcli *x)
+{
+	for (struct xcli *o = x->others, *next; o; o = next) {
+		next = o->next;
+		close_all(o);
+		ss_arena_release(&o->arena);
+		free(o);
+	}
+	close_all(x);
+	ss_arena_release(&x->arena);
+}
+
+static bool write_all(int fd, const char *p, size_t n)
+{
+	while (n) {
+		ssize_t k = write(fd, p, n);
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k <= 0)
+			return false;
+		p += k;
+		n -= (size_t)k;
+	}
+	return true;
+}
+
+struct ss_str xcli_file(struct xcli *x, const char *name, const char *suffix, struct ss_str text)
+{
+	const char *dir = getenv("TMPDIR");
+	struct ss_str path = ss_arena_printf(&x->arena, "%s/%s_XXXXXX%s",
+					     dir && *dir ? dir : "/tmp", name, suffix);
+	int fd = path.p ? mkstemps((char *)path.p, (int)strlen(suffix)) : -1;
+	bool ok = fd >= 0 && write_all(fd, text.p, text.n);
+	int why = errno;
+	if (fd >= 0 && close(fd) != 0)
+		ok = false;
+	if (ok)
+		return path;
+	if (fd >= 0)
+		unlink(path.p);
+	xcli_fail(x, XCLI_INTERNAL, "Cannot write " SS_FMT ": %s", SS_ARG(path), strerror(why));
+	return (struct ss_str){ NULL, 0 };
+}
+
+/* An answer that is too long for a terminal: in a file, and where. */
+static bool spill(struct xcli *x, struct ss_str text, struct xv *capture)
+{
+	bool json = text.p[0] == '{' || text.p[0] == '[';
+	struct ss_str path = xcli_file(x, "stepscope_xprof", json ? ".json" : ".txt", text);
+	struct xv *o = xv_object(&x->make);
+	struct ss_out out;
+	if (!path.p)
+		return false;
+	xv_z(o, "status", "SAVED_TO_FILE");
+	xv_u64(o, "size_bytes", text.n);
+	xv_rounded(o, "size_mib", (double)text.n / 1048576, 2);
+	xv_str(o, "file_path", path);
+	xv_z(o, "message", "The answer is longer than 10 MiB, so it was written to the file.");
+	xv_put(o, "capture", capture);
+	ss_out_init(&out, NULL, NULL);
+	xv_print(&out, o, true);
+	ss_out_char(&out, '\n');
+	bool ok = !out.no_memory && !x->make.no_memory && write_all(1, out.buf, out.n);
+	ss_out_free(&out);
+	return ok || xcli_no_memory(x);
+}
+
+static bool print_answer(struct xcli *x, struct xv *answer)
+{
+	struct ss_out o;
+	struct xv *capture = x->cmd->flags & XCLI_NO_SESSION ? NULL : capture_of(x);
+	bool object = answer->kind == XV_OBJECT, ok = true;
+	if (object && capture)
+		answer = with_capture(x, answer, capture);
+	ss_out_init(&o, NULL, NULL);
+	if (!object && capture) {
+		ss_out_lit(&o, "xprof-capture: ");
+		xv_print(&o, capture, false);
+		ss_out_char(&o, '\n');
+		ok = !o.no_memory && write_all(2, o.buf, o.n);
+		o.n = 0;
+	}
+	if (answer->kind == XV_STR)
+		ss_out_str(&o, answer->s);
+	else
+		xv_print(&o, answer, true);
+	if (o.no_memory || x->make.no_memory)
+		ok = xcli_no_memory(x);
+	else if (o.n > MOST_BYTES)
+		ok = spill(x, (struct ss_str){ o.buf, o.n }, capture);
+	else {
+		ss_out_char(&o, '\n');
+		ok = write_all(1, o.buf, o.n) ||
+		     xcli_fail(x, XCLI_INTERNAL, "Cannot write the answer: %s", strerror(errno));
+	}
+	ss_out_free(&o);
+	return ok;
+}
+
+static void print_error(struct xcli *x)
+{
+	struct xv *o = xv_object(&x->make);
+	struct ss_out out;
+	xv_z(o, "status", "ERROR");
+	xv_z(o, "reason", reasons[x->status]);
+	xv_str(o, "error", x->error);
+	ss_out_init(&out, NULL, NULL);
+	xv_print(&out, o, true);
+	ss_out_char(&out, '\n');
+	(void)write_all(1, out.buf, out.n);
+	ss_out_free(&out);
+	fprintf(stderr, "%s: " SS_FMT "\n", reasons[x->status], SS_ARG(x->error));
+}
+
+int xcli_main(int argc, char **argv)
+{
+	struct xcli x = { .cmd = xcli_find(argv[0]), .name = argv[0] };
+	struct xv *answer = NULL;
+	x.make.arena = &x.arena;
+	if (xcli_args_take(&x, argc, argv) && run_command(&x, &answer))
+		print_answer(&x, answer);
+	if (x.status)
+		print_error(&x);
+	enum xcli_status status = x.status;
+	close_everything(&x);
+	return (int)status;
+}
