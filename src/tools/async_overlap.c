@@ -33,7 +33,8 @@ enum { P_HOST, P_PLANE, P_SOURCE, P_COUNT, P_SPAN, P_EXPOSED, P_FRAC };
 static const struct ss_col plane_cols[] = {
 	STR("host", "Host", NULL),
 	STR("plane", "Plane", NULL),
-	STR("source", "Windows from", "The line of asynchronous operations, or pairs of starts and dones"),
+	STR("source", "Windows from",
+	    "The line of asynchronous operations, or pairs of starts and dones"),
 	INT("count", "Count", COUNT, "Windows with a duration"),
 	NUM("span_ps", "Duration", PS, "Sum of the windows"),
 	NUM("exposed_ps", "Exposed", PS, "Sum of the parts in which the core does not compute"),
@@ -131,7 +132,8 @@ static bool fill_kinds(struct ss_table *t, const struct ss_async_overlap *o, str
 	return ok;
 }
 
-static bool fill_planes(struct ss_table *t, const struct ss_async_overlap *o, struct ss_arena *arena)
+static bool fill_planes(struct ss_table *t, const struct ss_async_overlap *o,
+			struct ss_arena *arena)
 {
 	struct sum *sums = SS_NEW_N(arena, struct sum, o->nplanes + 1);
 	if (!sums)
@@ -190,14 +192,16 @@ static bool fill_ops(struct ss_table *t, const struct ss_async_overlap *o, struc
 	return true;
 }
 
-static bool add_pair(struct ss_table *t, const struct ss_async_overlap *o, const struct ss_async_engine *a,
-		     const struct ss_async_engine *b, struct ss_arena *arena)
+static bool add_pair(struct ss_table *t, const struct ss_async_overlap *o,
+		     const struct ss_async_engine *a, const struct ss_async_engine *b,
+		     struct ss_arena *arena)
 {
-	double both = ss_async_concurrent_ps(a, b), less = a->busy_ps < b->busy_ps ? a->busy_ps : b->busy_ps;
-	struct ss_str one =
-		ss_arena_printf(arena, SS_FMT ", " SS_FMT, SS_ARG(o->planes[a->plane].name), SS_ARG(a->line));
-	struct ss_str other =
-		ss_arena_printf(arena, SS_FMT ", " SS_FMT, SS_ARG(o->planes[b->plane].name), SS_ARG(b->line));
+	double both = ss_async_concurrent_ps(a, b),
+	       less = a->busy_ps < b->busy_ps ? a->busy_ps : b->busy_ps;
+	struct ss_str one = ss_arena_printf(arena, SS_FMT ", " SS_FMT,
+					    SS_ARG(o->planes[a->plane].name), SS_ARG(a->line));
+	struct ss_str other = ss_arena_printf(arena, SS_FMT ", " SS_FMT,
+					      SS_ARG(o->planes[b->plane].name), SS_ARG(b->line));
 	if (!one.p || !other.p || !ss_table_row(t))
 		return false;
 	ss_set_str(t, E_HOST, o->planes[a->plane].host);
@@ -212,7 +216,8 @@ static bool add_pair(struct ss_table *t, const struct ss_async_overlap *o, const
 }
 
 /* Engines of one chip stand close to each other: they are in the order of host and plane. */
-static bool fill_engines(struct ss_table *t, const struct ss_async_overlap *o, struct ss_arena *arena)
+static bool fill_engines(struct ss_table *t, const struct ss_async_overlap *o,
+			 struct ss_arena *arena)
 {
 	bool ok = true;
 	for (size_t i = 0; ok && i < o->nengines; i++)
@@ -227,28 +232,41 @@ static bool fill_engines(struct ss_table *t, const struct ss_async_overlap *o, s
 
 static bool fill(struct ss_result *out, const struct ss_async_overlap *o, struct ss_arena *arena)
 {
-	struct ss_table *t = ss_result_table(out, "kinds", "By kind", kind_cols, SS_COUNT(kind_cols));
+	struct ss_table *t =
+		ss_result_table(out, "kinds", "By kind", kind_cols, SS_COUNT(kind_cols));
 	bool ok = t && fill_kinds(t, o, arena);
-	t = ok ? ss_result_table(out, "planes", "By plane", plane_cols, SS_COUNT(plane_cols)) : NULL;
+	t = ok ? ss_result_table(out, "planes", "By plane", plane_cols, SS_COUNT(plane_cols))
+	       : NULL;
 	ok = t && fill_planes(t, o, arena);
-	t = ok ? ss_result_table(out, "operations", "Longest exposed time", op_cols, SS_COUNT(op_cols)) : NULL;
+	t = ok ? ss_result_table(out, "operations", "Longest exposed time", op_cols,
+				 SS_COUNT(op_cols))
+	       : NULL;
 	ok = t && fill_ops(t, o, arena);
-	t = ok ? ss_result_table(out, "engines", "Engines of a chip at the same time", engine_cols, SS_COUNT(engine_cols)) : NULL;
+	t = ok ? ss_result_table(out, "engines", "Engines of a chip at the same time", engine_cols,
+				 SS_COUNT(engine_cols))
+	       : NULL;
 	ok = t && fill_engines(t, o, arena);
 	if (ok && !o->any)
-		ok = ss_result_note(out, SS_INFO, SS_STR("The profile has no lines of operations of a TPU"));
+		ok = ss_result_note(out, SS_INFO,
+				    SS_STR("The profile has no lines of operations of a TPU"));
 	if (ok && o->unpaired)
 		ok = ss_result_note(out, SS_INFO,
-				    ss_arena_printf(arena, "%llu starts or dones of asynchronous operations have no partner in the profile",
+				    ss_arena_printf(arena,
+						    "%llu starts or dones of asynchronous "
+						    "operations have no partner in the profile",
 						    (unsigned long long)o->unpaired));
 	if (ok && o->nops > MOST_OPS)
-		ok = ss_result_note(out, SS_INFO, ss_arena_printf(arena, "The table operations has the first %d of %zu", MOST_OPS, o->nops));
+		ok = ss_result_note(out, SS_INFO,
+				    ss_arena_printf(arena,
+						    "The table operations has the first %d of %zu",
+						    MOST_OPS, o->nops));
 	return ok;
 }
 
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	struct ss_async_host *hosts = SS_NEW_N(q->arena, struct ss_async_host, q->model->nhosts + 1);
+	struct ss_async_host *hosts =
+		SS_NEW_N(q->arena, struct ss_async_host, q->model->nhosts + 1);
 	struct ss_async_overlap o;
 	if (!hosts)
 		return ss_fail_mem(err);
@@ -272,18 +290,27 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 		exposed += ss_cell_f64(t, i, "exposed_ps");
 	}
 	if (!(span > 0))
-		return ss_result_say(out, SS_STR("The profile has no asynchronous operations with a duration.")) || ss_fail_mem(err);
+		return ss_result_say(out, SS_STR("The profile has no asynchronous operations with "
+						 "a duration.")) ||
+		       ss_fail_mem(err);
 	out->conclusion.see = "exposed_communication";
 	out->conclusion.mood = exposed > span / 2 ? SS_MOOD_WARN : SS_MOOD_PLAIN;
 	if (!(exposed > 0))
-		return ss_result_say(out, SS_STR("Computation covers all asynchronous operations.")) || ss_fail_mem(err);
-	double share = 100 * exposed / span, first = 100 * ss_cell_f64(t, 0, "exposed_ps") / exposed;
+		return ss_result_say(out,
+				     SS_STR("Computation covers all asynchronous operations.")) ||
+		       ss_fail_mem(err);
+	double share = 100 * exposed / span,
+	       first = 100 * ss_cell_f64(t, 0, "exposed_ps") / exposed;
 	struct ss_str kind = ss_cell_str(t, 0, "kind");
 	bool ok = ss_result_say(out, ss_arena_printf(out->arena,
-						     "The core does not compute for %.1f%% of the duration of asynchronous "
+						     "The core does not compute for %.1f%% of the "
+						     "duration of asynchronous "
 						     "operations, which are exposed then.",
 						     share)) &&
-		  ss_result_say(out, ss_arena_printf(out->arena, "The operation " SS_FMT " takes %.1f%% of the exposed time.", SS_ARG(kind), first));
+		  ss_result_say(out, ss_arena_printf(out->arena,
+						     "The operation " SS_FMT
+						     " takes %.1f%% of the exposed time.",
+						     SS_ARG(kind), first));
 	return ok || ss_fail_mem(err);
 }
 
@@ -291,8 +318,12 @@ static bool present(const struct ss_host *first)
 {
 	for (uint32_t i = 0; i < first->nplanes; i++) {
 		const struct ss_plane *p = &first->planes[i];
-		for (uint32_t k = 0; (p->kind == SS_PLANE_TENSOR_CORE || p->kind == SS_PLANE_SPARSE_CORE) && k < p->nlines; k++)
-			if (ss_str_is(p->lines[k].name, "Async XLA Ops") || ss_str_is(p->lines[k].name, "XLA Ops"))
+		for (uint32_t k = 0;
+		     (p->kind == SS_PLANE_TENSOR_CORE || p->kind == SS_PLANE_SPARSE_CORE) &&
+		     k < p->nlines;
+		     k++)
+			if (ss_str_is(p->lines[k].name, "Async XLA Ops") ||
+			    ss_str_is(p->lines[k].name, "XLA Ops"))
 				return true;
 	}
 	return false;
@@ -301,7 +332,8 @@ static bool present(const struct ss_host *first)
 const struct ss_tool ss_tool_async_overlap = {
 	.name = "async_overlap",
 	.title = "Asynchronous operations",
-	.summary = "TPU: how much of copies and collectives computation hides, by operation and kind",
+	.summary =
+		"TPU: how much of copies and collectives computation hides, by operation and kind",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS,
 	.present = present,
