@@ -82,7 +82,7 @@ static void read_ops(struct bound *b)
 	const struct ss_table *t = r ? ss_result_find(r, "by_category") : NULL;
 	const struct ss_prop *type = r && r->ntables ? ss_table_find_prop(&r->tables[0], "device_type") : NULL;
 	bool gpu = type && ss_str_is(type->text, "GPU");
-	double scale = 1e9 * (double)b->cores;
+	double compute_ps = 0, hbm_ps = 0, ici_ps = 0;
 	b->has_ops = t && t->nrows;
 	for (size_t i = 0, next; t && i < t->nrows; i = next) {
 		/* XProf does not look into the fusions of GPUs. */
@@ -95,16 +95,19 @@ static void read_ops(struct bound *b)
 		if (!leaf || ss_cell_i64(t, i, "occurrences") <= 0)
 			continue;
 		struct ss_str name = ss_cell_str(t, i, "name"), category = SS_STR("");
-		double ms = (double)ss_cell_i64(t, i, "time_ps") / scale;
+		double ps = (double)ss_cell_i64(t, i, "time_ps");
 		if (ss_cell_bool(t, i, "is_op"))
 			category = ss_cell_str(t, i, "category");
 		if (has_word(name, ici) || has_word(category, ici))
-			b->ici_ms += ms;
+			ici_ps += ps;
 		else if (has_word(name, hbm) || has_word(category, hbm))
-			b->hbm_ms += ms;
+			hbm_ps += ps;
 		else
-			b->compute_ms += ms;
+			compute_ps += ps;
 	}
+	b->ici_ms = ici_ps / 1e9 / (double)b->cores;
+	b->hbm_ms = hbm_ps / 1e9 / (double)b->cores;
+	b->compute_ms = compute_ps / 1e9 / (double)b->cores;
 }
 
 struct barriers {
