@@ -114,6 +114,29 @@ STEPSCOPE_API int64_t stepscope_sql_int(const struct stepscope_rows *r, size_t c
 STEPSCOPE_API double stepscope_sql_real(const struct stepscope_rows *r, size_t col);
 STEPSCOPE_API const char *stepscope_sql_text(const struct stepscope_rows *r, size_t col, size_t *bytes);
 
+/*
+ * All rows of a question as columns, for programs that compute with columns. The rows are closed, whatever comes of it. A
+ * column is of STEPSCOPE_INT, STEPSCOPE_REAL or STEPSCOPE_TEXT_VALUE: of the narrowest that holds all its values.
+ */
+struct stepscope_table;
+STEPSCOPE_API struct stepscope_table *stepscope_sql_table(struct stepscope_rows *r, char *why, size_t why_bytes);
+STEPSCOPE_API void stepscope_table_free(struct stepscope_table *t);
+STEPSCOPE_API uint64_t stepscope_table_rows(const struct stepscope_table *t);
+STEPSCOPE_API size_t stepscope_table_columns(const struct stepscope_table *t);
+STEPSCOPE_API const char *stepscope_table_name(const struct stepscope_table *t, size_t col);
+STEPSCOPE_API enum stepscope_sql_type stepscope_table_type(const struct stepscope_table *t, size_t col);
+/* A bit for each row, the lowest first: has it a value? NULL: all have. */
+STEPSCOPE_API const uint8_t *stepscope_table_valid(const struct stepscope_table *t, size_t col);
+/* int64_t or double of each row; of texts their bytes, of which row i has those from ends[i] to ends[i + 1]. */
+STEPSCOPE_API const void *stepscope_table_cells(const struct stepscope_table *t, size_t col);
+STEPSCOPE_API const int64_t *stepscope_table_ends(const struct stepscope_table *t, size_t col);
+/*
+ * The table as a stream of the Arrow C stream interface, without a copy: it lives until the last of its streams and arrays is
+ * released, whether or not it is freed before. False: memory is out.
+ */
+struct ArrowArrayStream;
+STEPSCOPE_API bool stepscope_table_arrow(struct stepscope_table *t, struct ArrowArrayStream *out);
+
 /* Has the run data for the tool? False also when it cannot be opened. `run` NULL: the newest. */
 STEPSCOPE_API bool stepscope_has(struct stepscope *s, const char *run, const char *tool);
 

@@ -60,6 +60,11 @@ void stepscope_sql_close(struct stepscope_rows *r)
 	free(r);
 }
 
+struct ss_sql_rows *ss_api_rows(struct stepscope_rows *r)
+{
+	return r->rows;
+}
+
 size_t stepscope_sql_columns(const struct stepscope_rows *r)
 {
 	return ss_sql_ncols(r->rows);

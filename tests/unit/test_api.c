@@ -168,12 +168,44 @@ static void asks_in_sql(void **state)
 	stepscope_close(s);
 }
 
+static void gives_tables(void **state)
+{
+	char why[200] = "";
+	(void)state;
+	struct stepscope *s = stepscope_open(sample(), why, sizeof(why));
+	assert_non_null(s);
+	struct stepscope_rows *r = stepscope_sql(
+		s, NULL, NULL,
+		"SELECT 1 AS i, 1 AS r, 1 AS t, NULL AS n UNION ALL SELECT NULL, 2.5, 'ab', NULL",
+		0, why, sizeof(why));
+	assert_non_null(r);
+	struct stepscope_table *t = stepscope_sql_table(r, why, sizeof(why));
+	stepscope_close(s);
+	assert_non_null(t);
+	assert_int_equal(stepscope_table_rows(t), 2);
+	assert_int_equal(stepscope_table_columns(t), 4);
+	assert_string_equal(stepscope_table_name(t, 3), "n");
+	assert_int_equal(stepscope_table_type(t, 0), STEPSCOPE_INT);
+	assert_int_equal(stepscope_table_type(t, 1), STEPSCOPE_REAL);
+	assert_int_equal(stepscope_table_type(t, 2), STEPSCOPE_TEXT_VALUE);
+	assert_int_equal(((const int64_t *)stepscope_table_cells(t, 0))[0], 1);
+	assert_int_equal(*stepscope_table_valid(t, 0), 1);
+	assert_true(((const double *)stepscope_table_cells(t, 1))[0] == 1 &&
+		    ((const double *)stepscope_table_cells(t, 1))[1] == 2.5);
+	assert_null(stepscope_table_valid(t, 1));
+	assert_memory_equal(stepscope_table_cells(t, 2), "1ab", 3);
+	assert_int_equal(stepscope_table_ends(t, 2)[1], 1);
+	assert_int_equal(stepscope_table_ends(t, 2)[2], 3);
+	assert_null(stepscope_table_ends(t, 0));
+	stepscope_table_free(t);
+	stepscope_table_free(NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lists_what_there_is),
-		cmocka_unit_test(answers_in_every_format),
-		cmocka_unit_test(asks_in_sql),
+		cmocka_unit_test(lists_what_there_is), cmocka_unit_test(answers_in_every_format),
+		cmocka_unit_test(asks_in_sql),	       cmocka_unit_test(gives_tables),
 		cmocka_unit_test(says_what_is_wrong),
 	};
 	return RUN_TESTS(tests);

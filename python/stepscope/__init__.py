@@ -1,0 +1,326 @@
+"""Profiles of training and serving programs, opened and asked from Python.
+
+>>> import stepscope
+>>> p = stepscope.open("tests/data/profiles/synth_tpu_3hosts")
+>>> p.hosts
+['host0', 'host1', 'host2']
+>>> t = p.sql("SELECT plane, COUNT(*) AS n FROM events WHERE line = 'XLA Ops' GROUP BY plane ORDER BY plane")
+>>> t.columns, len(t)
+(['plane', 'n'], 2)
+>>> t[0]
+{'plane': '/device:TPU:0', 'n': 147}
+>>> p.steps(host="host1").to_dict()["dur_ps"][:2]
+[120000000, 120000000]
+>>> p.tool("plane_stats").columns[:2]
+['host', 'plane']
+
+Every table can be taken over by pandas, polars, pyarrow and DuckDB without a copy (`__arrow_c_stream__`); none of them is
+needed. The package is ctypes over libstepscope, which is looked for in $STEPSCOPE_LIBRARY, beside this file, in a build
+folder beside it, and where the system has its libraries.
+"""
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import html
+import json
+import os
+from typing import Any, Iterable, Iterator, Mapping, Sequence
+
+__all__ = ["open", "Profile", "Table", "Error", "version"]
+
+_NULL, _INT, _REAL, _TEXT, _BLOB = range(5)
+
+
+class Error(Exception):
+    """What the library says of a profile or a query."""
+
+
+def _load() -> ctypes.CDLL:
+    here = os.path.dirname(os.path.abspath(__file__))
+    name = "libstepscope.so.0"
+    tried = [os.environ.get("STEPSCOPE_LIBRARY"), os.path.join(here, name), os.path.join(os.path.dirname(os.path.dirname(here)), "build", name),
+             os.path.join(os.path.dirname(here), "lib", name), name, ctypes.util.find_library("stepscope")]
+    for path in tried:
+        if path and (os.sep not in path or os.path.exists(path)):
+            try:
+                return ctypes.CDLL(path)
+            except OSError:
+                if path == os.environ.get("STEPSCOPE_LIBRARY"):
+                    raise
+    raise ImportError("libstepscope is not found: build stepscope, or name the library in $STEPSCOPE_LIBRARY")
+
+
+class _Question(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("tool", ctypes.c_char_p), ("run", ctypes.c_char_p), ("host", ctypes.c_char_p),
+                ("params", ctypes.POINTER(ctypes.c_char_p)), ("format", ctypes.c_int), ("table", ctypes.c_char_p), ("write", ctypes.c_void_p),
+                ("write_arg", ctypes.c_void_p)]
+
+
+class _Answer(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("data", ctypes.c_void_p), ("data_bytes", ctypes.c_size_t), ("type", ctypes.c_char_p),
+                ("owned", ctypes.c_void_p)]
+
+
+class _Stream(ctypes.Structure):
+    _fields_ = [("get_schema", ctypes.c_void_p), ("get_next", ctypes.c_void_p), ("get_last_error", ctypes.c_void_p), ("release", ctypes.c_void_p),
+                ("private_data", ctypes.c_void_p)]
+
+
+_lib = _load()
+_P, _S, _Z, _I = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int
+for _name, _result, _args in (
+        ("stepscope_version", _S, ()), ("stepscope_open", _P, (_S, _S, _Z)), ("stepscope_close", None, (_P,)),
+        ("stepscope_run_name", _S, (_P, _Z)), ("stepscope_host_name", _S, (_P, _S, _Z)), ("stepscope_tool_name", _S, (_Z,)),
+        ("stepscope_has", ctypes.c_bool, (_P, _S, _S)),
+        ("stepscope_ask", ctypes.c_bool, (_P, ctypes.POINTER(_Question), ctypes.POINTER(_Answer), _S, _Z)),
+        ("stepscope_answer_clear", None, (ctypes.POINTER(_Answer),)), ("stepscope_sql", _P, (_P, _S, _S, _S, ctypes.c_uint, _S, _Z)),
+        ("stepscope_sql_table", _P, (_P, _S, _Z)), ("stepscope_table_free", None, (_P,)), ("stepscope_table_rows", ctypes.c_uint64, (_P,)),
+        ("stepscope_table_columns", _Z, (_P,)), ("stepscope_table_name", _S, (_P, _Z)), ("stepscope_table_type", _I, (_P, _Z)),
+        ("stepscope_table_valid", _P, (_P, _Z)), ("stepscope_table_cells", _P, (_P, _Z)),
+        ("stepscope_table_ends", ctypes.POINTER(ctypes.c_int64), (_P, _Z)),
+        ("stepscope_table_arrow", ctypes.c_bool, (_P, ctypes.POINTER(_Stream)))):
+    _f = getattr(_lib, _name)
+    _f.restype, _f.argtypes = _result, _args
+
+_DESTRUCTOR = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(("PyCapsule_New", ctypes.pythonapi))
+_capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
+_RELEASE = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Stream))
+_streams: dict[int, _Stream] = {}
+
+
+@_DESTRUCTOR
+def _drop_stream(capsule: int) -> None:
+    at = _capsule_pointer(capsule, b"arrow_array_stream")
+    stream = _streams.pop(at, None)
+    if stream is not None and stream.release:
+        _RELEASE(stream.release)(ctypes.byref(stream))
+
+
+def version() -> str:
+    """Of the library that is running."""
+    return _lib.stepscope_version().decode()
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else os.fsencode(text)
+
+
+class Table:
+    """Rows of a question, by column. Whole numbers stay whole; None is an empty cell."""
+
+    def __init__(self, pointer: int):
+        self._p = pointer
+        self.columns: list[str] = [_lib.stepscope_table_name(pointer, i).decode() for i in range(_lib.stepscope_table_columns(pointer))]
+
+    def __del__(self) -> None:
+        if getattr(self, "_p", None):
+            _lib.stepscope_table_free(self._p)
+            self._p = None
+
+    def __len__(self) -> int:
+        return _lib.stepscope_table_rows(self._p)
+
+    def _at(self, column: str | int) -> int:
+        return column if isinstance(column, int) else self.columns.index(column)
+
+    def _cell(self, col: int, row: int) -> Any:
+        valid = _lib.stepscope_table_valid(self._p, col)
+        if valid and not ctypes.c_uint8.from_address(valid + row // 8).value >> row % 8 & 1:
+            return None
+        kind, cells = _lib.stepscope_table_type(self._p, col), _lib.stepscope_table_cells(self._p, col)
+        if kind == _INT:
+            return ctypes.c_int64.from_address(cells + 8 * row).value
+        if kind == _REAL:
+            return ctypes.c_double.from_address(cells + 8 * row).value
+        ends = _lib.stepscope_table_ends(self._p, col)
+        return ctypes.string_at(cells + ends[row], ends[row + 1] - ends[row]).decode(errors="replace")
+
+    def __getitem__(self, row: int) -> dict[str, Any]:
+        if row < 0:
+            row += len(self)
+        if not 0 <= row < len(self):
+            raise IndexError(row)
+        return {name: self._cell(i, row) for i, name in enumerate(self.columns)}
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return (self[i] for i in range(len(self)))
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """A list for each column."""
+        return {name: [self._cell(i, row) for row in range(len(self))] for i, name in enumerate(self.columns)}
+
+    def to_numpy(self, column: str | int) -> Any:
+        """A column of numbers as an array, without a copy. Empty cells are 0 in it: `nulls` tells them."""
+        import numpy
+        col, n = self._at(column), len(self)
+        kind = _lib.stepscope_table_type(self._p, col)
+        if kind == _TEXT:
+            return numpy.array([self._cell(col, row) for row in range(n)], dtype=object)
+        dtype = numpy.int64 if kind == _INT else numpy.float64
+        if not n:
+            return numpy.empty(0, dtype)
+        buffer = (ctypes.c_char * (8 * n)).from_address(_lib.stepscope_table_cells(self._p, col))
+        buffer._table = self     # the memory lives as long as the array does
+        return numpy.frombuffer(buffer, dtype)
+
+    def nulls(self, column: str | int) -> Sequence[int]:
+        """The rows whose cell is empty."""
+        col = self._at(column)
+        return [row for row in range(len(self)) if self._cell(col, row) is None] if _lib.stepscope_table_valid(self._p, col) else []
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The table as a stream of Arrow, for whoever takes one over; the memory is shared."""
+        stream = _Stream()
+        if not _lib.stepscope_table_arrow(self._p, ctypes.byref(stream)):
+            raise MemoryError()
+        at = ctypes.addressof(stream)
+        _streams[at] = stream
+        return _new_capsule(at, b"arrow_array_stream", ctypes.cast(_drop_stream, ctypes.c_void_p))
+
+    def to_pyarrow(self) -> Any:
+        """As a pyarrow.Table."""
+        import pyarrow
+        return pyarrow.table(self)
+
+    def to_polars(self) -> Any:
+        """As a polars.DataFrame."""
+        import polars
+        return polars.DataFrame(self)
+
+    def to_pandas(self) -> Any:
+        """As a pandas.DataFrame. Whole numbers with empty cells are of type Int64, so that none loses its last digits."""
+        import pandas
+        data = {}
+        for i, name in enumerate(self.columns):
+            kind, empty = _lib.stepscope_table_type(self._p, i), self.nulls(i)
+            if kind == _INT and empty:
+                column = pandas.array(self.to_numpy(i).copy(), dtype="Int64")
+                column[empty] = pandas.NA
+                data[name] = column
+            else:
+                data[name] = self.to_numpy(i).copy()
+                if kind == _REAL and empty:
+                    data[name][empty] = float("nan")
+        return pandas.DataFrame(data)
+
+    def __repr__(self) -> str:
+        return f"<stepscope.Table of {len(self)} rows: {', '.join(self.columns)}>"
+
+    def _repr_html_(self) -> str:
+        most = 50
+        head = "".join(f"<th>{html.escape(c)}</th>" for c in self.columns)
+        rows = "".join("<tr>" + "".join(f"<td>{'' if v is None else html.escape(str(v))}</td>" for v in self[i].values()) + "</tr>"
+                       for i in range(min(most, len(self))))
+        more = f"<p>{len(self) - most} more rows</p>" if len(self) > most else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
+
+
+def _quoted(value: Any) -> str:
+    return str(value) if isinstance(value, (int, float)) else "'" + str(value).replace("'", "''") + "'"
+
+
+class Profile:
+    """A run: `stepscope.open`."""
+
+    def __init__(self, path: str | os.PathLike[str], run: str | None = None):
+        why = ctypes.create_string_buffer(500)
+        self._p = _lib.stepscope_open(os.fsencode(path), why, len(why))
+        if not self._p:
+            raise Error(why.value.decode(errors="replace"))
+        self.run = run
+        if run is not None and run not in self.runs:
+            raise Error(f"there is no run '{run}' in '{os.fspath(path)}': it has {', '.join(self.runs)}")
+
+    def close(self) -> None:
+        """Give back what is open. Tables live on."""
+        if self._p:
+            _lib.stepscope_close(self._p)
+            self._p = None
+
+    def __del__(self) -> None:
+        if getattr(self, "_p", None):
+            self.close()
+
+    def __enter__(self) -> "Profile":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def _names(self, get: Any) -> list[str]:
+        names: list[str] = []
+        while (name := get(len(names))) is not None:
+            names.append(name.decode(errors="replace"))
+        return names
+
+    @property
+    def runs(self) -> list[str]:
+        """All runs of the directory, the newest first."""
+        return self._names(lambda i: _lib.stepscope_run_name(self._p, i))
+
+    @property
+    def hosts(self) -> list[str]:
+        """Names of the hosts of the run."""
+        return self._names(lambda i: _lib.stepscope_host_name(self._p, _bytes(self.run), i))
+
+    @property
+    def tools(self) -> list[str]:
+        """Names of the tools that have data in this run."""
+        return [t for t in self._names(_lib.stepscope_tool_name) if _lib.stepscope_has(self._p, _bytes(self.run), t.encode())]
+
+    def sql(self, query: str, *, host: str | None = None, timeout_s: float = 0) -> Table:
+        """The rows of a query (docs/sql.md)."""
+        why = ctypes.create_string_buffer(500)
+        rows = _lib.stepscope_sql(self._p, _bytes(self.run), _bytes(host), query.encode(), int(timeout_s * 1000), why, len(why))
+        table = _lib.stepscope_sql_table(rows, why, len(why)) if rows else None
+        if not table:
+            raise Error(why.value.decode(errors="replace"))
+        return Table(table)
+
+    def _where(self, terms: Iterable[tuple[str, Any]]) -> str:
+        said = [f"{what} {_quoted(value)}" for what, value in terms if value is not None]
+        return " WHERE " + " AND ".join(said) if said else ""
+
+    def steps(self, host: str | None = None, plane: str | None = None) -> Table:
+        """The steps of the devices."""
+        return self.sql("SELECT * FROM steps" + self._where((("host =", host), ("plane =", plane))))
+
+    def events(self, host: str | None = None, plane: str | None = None, line: str | None = None, start_ps: int | None = None,
+               end_ps: int | None = None, names: str | Sequence[str] | None = None) -> Table:
+        """Events, of which all that is given holds; start_ps and end_ps are a range in which they run."""
+        where = self._where((("host =", host), ("plane =", plane), ("line =", line), ("end_ps >", start_ps), ("start_ps <", end_ps)))
+        if names is not None:
+            listed = ", ".join(_quoted(n) for n in ([names] if isinstance(names, str) else names))
+            where += (" AND " if where else " WHERE ") + f"name IN ({listed})"
+        return self.sql("SELECT * FROM events" + where)
+
+    def tool(self, name: str, table: int = 1) -> Table:
+        """A table of a tool's answer, with its default parameters."""
+        if not name.replace("_", "").isalnum():
+            raise Error(f"there is no tool '{name}'")
+        return self.sql(f"SELECT * FROM tool_{name}" + (f"_{table}" if table > 1 else ""))
+
+    def ask(self, tool: str, host: str | None = None, params: Mapping[str, Any] | None = None) -> Any:
+        """A tool's whole answer as the JSON of docs/api.md: tables by column, notes, and its conclusion in sentences."""
+        why, answer = ctypes.create_string_buffer(500), _Answer(ctypes.sizeof(_Answer))
+        listed = [f"{k}={v}".encode() for k, v in (params or {}).items()]
+        array = (ctypes.c_char_p * (len(listed) + 1))(*listed, None)
+        question = _Question(ctypes.sizeof(_Question), tool.encode(), _bytes(self.run), _bytes(host), array)
+        try:
+            if not _lib.stepscope_ask(self._p, ctypes.byref(question), ctypes.byref(answer), why, len(why)):
+                raise Error(why.value.decode(errors="replace"))
+            return json.loads(ctypes.string_at(answer.data, answer.data_bytes))
+        finally:
+            _lib.stepscope_answer_clear(ctypes.byref(answer))
+
+    def findings(self) -> list[str]:
+        """What the overview comes to, in sentences: the most important first."""
+        said = self.ask("overview_page").get("conclusion")
+        return [said["text"], *said["more"]] if said else []
+
+
+def open(path: str | os.PathLike[str], run: str | None = None) -> Profile:
+    """A log directory, a run, or one file. `run`: another than the newest."""
+    return Profile(path, run)

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""The Python package on the samples: its examples, and tables as lists, arrays and Arrow streams. With --peers pandas, polars, pyarrow
+and DuckDB take them over.
+
+    python.py [--peers]
+"""
+import argparse
+import ctypes
+import doctest
+import gc
+import importlib.util
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, 'python'))
+os.environ.setdefault('STEPSCOPE_LIBRARY', os.path.join(ROOT, 'build', 'libstepscope.so.0'))
+os.chdir(ROOT)
+
+PEERS = ('pandas', 'polars', 'pyarrow', 'duckdb')
+passed = failed = 0
+
+
+def check(what, good, shown=''):
+    global passed, failed
+    passed, failed = passed + bool(good), failed + (not good)
+    if not good:
+        print(f'FAILED {what}: {str(shown)[:300]}')
+
+
+def refused(fn, words):
+    import stepscope
+    try:
+        fn()
+    except stepscope.Error as e:
+        return words in str(e)
+    return False
+
+
+def examples():
+    import stepscope
+    done = doctest.testmod(stepscope)
+    check('examples', done.attempted > 5 and not done.failed, done)
+
+
+def tables():
+    import stepscope
+    with stepscope.open('tests/data/profiles/jax_mlp_train') as p:
+        t = p.sql("SELECT 1 AS i, 2.5 AS r, 'x' AS t, NULL AS n UNION ALL SELECT NULL, 3, NULL, NULL UNION ALL SELECT 9007199254740993, NULL, 'y', NULL")
+        check('values', t.to_dict() == {'i': [1, None, 9007199254740993], 'r': [2.5, 3.0, None], 't': ['x', None, 'y'], 'n': [None] * 3}, t.to_dict())
+        check('rows', list(t)[1] == {'i': None, 'r': 3.0, 't': None, 'n': None} and t[-1]['t'] == 'y' and len(t) == 3, list(t))
+        check('mixed', p.sql("SELECT 1 AS a UNION ALL SELECT 2.5 UNION ALL SELECT 'z'").to_dict()['a'] == ['1', '2.5', 'z'])
+        check('no rows', len(p.sql('SELECT * FROM events WHERE 0')) == 0 and p.sql('SELECT * FROM events WHERE 0').to_dict()['name'] == [])
+        n = p.sql('SELECT COUNT(*) AS n FROM events')[0]['n']
+        check('events', len(p.events()) == n)
+        some = p.events(plane='/host:CPU', names=['dot', 'train'], start_ps=10**11, end_ps=2 * 10**11)
+        check('some events', 0 < len(some) < n and set(some.to_dict()['name']) <= {'dot', 'train'} and min(some.to_dict()['end_ps']) > 10**11)
+        check("a name with a quote", len(p.events(names="it's")) == 0)
+        check('findings', all(isinstance(s, str) and s for s in p.findings()) and p.findings(), p.findings())
+        check('tools', 'overview_page' in p.tools and p.ask('plane_stats')['tables'], p.tools)
+        check('html', '<th>name</th>' in p.events(names='train')._repr_html_() and '&lt;' in p.sql("SELECT '<b>' AS x")._repr_html_())
+        for what, fn, words in (('wrong', lambda: p.sql('SELECT x'), 'no such column'), ('writes', lambda: p.sql('DELETE FROM run'), ''),
+                                ('tool', lambda: p.tool('none'), 'no such table'), ('a slip', lambda: p.tool('a; b'), 'no tool'),
+                                ('time', lambda: p.sql('SELECT COUNT(*) FROM events a, events b, events c', timeout_s=0.1), 'stopped')):
+            check(f'refused: {what}', refused(fn, words))
+        kept = p.sql('SELECT name FROM events')
+    check('a table outlives its profile', len(kept.to_dict()['name']) == n)
+    check('no such path', refused(lambda: stepscope.open('/none'), 'none') and refused(lambda: stepscope.open('tests/data/profiles/synth_gpu1', 'no'), 'no run'))
+
+
+def streams():
+    """The stream as C sees it, and that memory goes with the last who holds it."""
+    import stepscope
+    p = stepscope.open('tests/data/profiles/jax_mlp_train')
+
+    def resident():
+        with open('/proc/self/statm') as f:
+            return int(f.read().split()[1])
+    for _ in range(3):
+        p.events().__arrow_c_stream__()
+    gc.collect()
+    before = resident()
+    for _ in range(300):
+        capsule = p.events().__arrow_c_stream__()
+        assert ctypes.pythonapi.PyCapsule_IsValid(ctypes.py_object(capsule), b'arrow_array_stream')
+    del capsule
+    gc.collect()
+    check('streams that nobody takes are given back', resident() - before < 5000 and not stepscope._streams, resident() - before)
+
+
+def peers():
+    import duckdb
+    import numpy
+    import pandas
+    import polars
+    import pyarrow
+    import stepscope
+    for profile in ('jax_mlp_train', 'gpu_mi300_gemm', 'synth_tpu_3hosts'):
+        p = stepscope.open(f'tests/data/profiles/{profile}')
+        t = p.sql('SELECT event_id, host, plane, name, start_ps, dur_ps, parent_id, start_ns, dur_ps / 1000.0 AS ns, group_id FROM events')
+        want = t.to_dict()
+        check(f'{profile}: pyarrow', t.to_pyarrow().to_pydict() == want)
+        check(f'{profile}: pyarrow finds no fault', t.to_pyarrow().validate(full=True) is None)
+        check(f'{profile}: polars', t.to_polars().to_dict(as_series=False) == want)
+        frame = t.to_pandas()
+        check(f'{profile}: pandas', len(frame) == len(t) and frame['start_ns'].dtype == numpy.int64 and list(frame['start_ns']) == want['start_ns'] and
+              list(frame['name']) == want['name'])
+        check(f'{profile}: pandas, empty cells', [None if pandas.isna(x) else x for x in frame['parent_id']] == want['parent_id'])
+        total = duckdb.sql('SELECT COUNT(*), SUM(dur_ps), COUNT(parent_id) FROM t').fetchone()
+        check(f'{profile}: duckdb', total == (len(t), sum(want['dur_ps']), sum(x is not None for x in want['parent_id'])), total)
+        check(f'{profile}: numpy without a copy', t.to_numpy('start_ps').tolist() == want['start_ps'] and not t.to_numpy('start_ps').flags.owndata)
+    kept = p.sql('SELECT * FROM events').to_polars()
+    array = p.sql('SELECT dur_ps FROM events').to_numpy('dur_ps')
+    p.close()
+    gc.collect()
+    check('what others took lives on', kept['dur_ps'].sum() == array.sum() > 0)
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument('--peers', action='store_true')
+    if ap.parse_args().peers:
+        if importlib.util.find_spec('polars') is None or importlib.util.find_spec('duckdb') is None:
+            home = os.path.expanduser('~/.cache/stepscope/python')
+            python = os.path.join(home, 'bin', 'python')
+            if not os.path.exists(python):
+                subprocess.run([sys.executable, '-m', 'venv', home], check=True)
+                subprocess.run([python, '-m', 'pip', 'install', '-q', *PEERS, 'numpy'], check=True)
+            os.execv(python, [python, os.path.abspath(__file__), '--peers'])
+        peers()
+    else:
+        for part in (examples, tables, streams):
+            part()
+    print(f'{passed} passed, {failed} failed')
+    sys.exit(failed > 0)
+
+
+if __name__ == '__main__':
+    main()
