@@ -91,7 +91,7 @@ static bool sum_step(struct table *t, const struct ss_skel_device *dev, const ui
 static bool sum_device(struct comparing *k, struct table *t, uint32_t device, size_t column, struct ss_err *err)
 {
 	const struct ss_cluster_device *cd = &k->a->c->devices.v[device];
-	const struct ss_skeleton *s = ss_cluster_part(k->a->c, cd->part, err);
+	const struct ss_skeleton *s = ss_cluster_part_once(k->a->c, cd->part, err);
 	uint32_t *ops = s ? calloc(s->ops.n + 1, sizeof(*ops)) : NULL;
 	bool ok = ops;
 	t->nsteps = k->nsteps;

@@ -8,8 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Unpacked skeletons that are held at a time, by what they take. */
+/* Unpacked skeletons that are held at a time, by what they take; of parts that are looked at once. */
 #define OPEN_BYTES ((uint64_t)32 << 20)
+#define OPEN_BYTES_ONCE ((uint64_t)4 << 20)
 
 const char *ss_host_state_name(enum ss_host_state state)
 {
@@ -135,9 +136,9 @@ static void to_common_clock(const struct ss_cluster *c, const struct ss_cluster_
 }
 
 /* Let go of those that were not asked for the longest. */
-static void make_room(struct ss_cluster *c, const struct ss_cluster_part *keep)
+static void make_room(struct ss_cluster *c, const struct ss_cluster_part *keep, uint64_t bytes)
 {
-	while (c->open_bytes > OPEN_BYTES) {
+	while (c->open_bytes > bytes) {
 		struct ss_cluster_part *oldest = NULL;
 		for (uint32_t i = 0; i < c->nparts; i++)
 			if (c->parts[i].open && &c->parts[i] != keep && (!oldest || c->parts[i].used < oldest->used))
@@ -148,7 +149,7 @@ static void make_room(struct ss_cluster *c, const struct ss_cluster_part *keep)
 	}
 }
 
-const struct ss_skeleton *ss_cluster_part(struct ss_cluster *c, uint32_t part, struct ss_err *err)
+static const struct ss_skeleton *open_part(struct ss_cluster *c, uint32_t part, uint64_t bytes, struct ss_err *err)
 {
 	struct ss_cluster_part *p = &c->parts[part];
 	p->used = ++c->clock_of_use;
@@ -166,8 +167,18 @@ const struct ss_skeleton *ss_cluster_part(struct ss_cluster *c, uint32_t part, s
 	to_common_clock(c, p, s);
 	p->open = s;
 	c->open_bytes += bytes_of(s);
-	make_room(c, p);
+	make_room(c, p, bytes);
 	return s;
+}
+
+const struct ss_skeleton *ss_cluster_part(struct ss_cluster *c, uint32_t part, struct ss_err *err)
+{
+	return open_part(c, part, OPEN_BYTES, err);
+}
+
+const struct ss_skeleton *ss_cluster_part_once(struct ss_cluster *c, uint32_t part, struct ss_err *err)
+{
+	return open_part(c, part, OPEN_BYTES_ONCE, err);
 }
 
 /* ---- the whole ---- */

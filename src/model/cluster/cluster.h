@@ -188,6 +188,8 @@ static inline void ss_cluster_unlock(struct ss_cluster *c)
  * need the room: what points into it is good until the next call for another part. NULL on failure.
  */
 const struct ss_skeleton *ss_cluster_part(struct ss_cluster *c, uint32_t part, struct ss_err *err);
+/* The same for who goes through all parts once, and needs none of them again. */
+const struct ss_skeleton *ss_cluster_part_once(struct ss_cluster *c, uint32_t part, struct ss_err *err);
 static inline const struct ss_skel_device *ss_cluster_device(const struct ss_skeleton *s, const struct ss_cluster_device *d)
 {
 	return &s->devices.v[d->index];

@@ -314,7 +314,7 @@ static bool match_ops(struct dividing *d)
 
 static bool open_part(struct dividing *d, uint32_t part, struct ss_err *err)
 {
-	d->s = ss_cluster_part(d->c, part, err);
+	d->s = ss_cluster_part_once(d->c, part, err);
 	if (!d->s)
 		return false;
 	free(d->op_of);
