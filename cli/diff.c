@@ -2,7 +2,6 @@
 #include "sides.h"
 
 #include "emit/csv.h"
-#include "emit/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,18 +20,6 @@ static bool format_of(const char *name, enum format *out)
 			return true;
 		}
 	return false;
-}
-
-static bool print_json(struct ss_out *o, const struct cli_sides *s, struct ss_err *err)
-{
-	struct ss_out more;
-	ss_out_init(&more, NULL, NULL);
-	bool ok = cli_sides_head(s, &more) || ss_fail_mem(err);
-	struct ss_json_head head = { SS_STR("diff"), SS_STR("Comparison"), SS_STR(""), SS_STR(""), { more.buf, more.n } };
-	if (ok)
-		ss_emit_json(o, &s->result, &head);
-	ss_out_free(&more);
-	return ok;
 }
 
 static bool print_csv(struct ss_out *o, const struct cli_sides *s, const char *table, struct ss_err *err)
@@ -55,7 +42,7 @@ static bool print(struct cli_sides *s, enum format format, enum ss_diff_by by, c
 	if (output)
 		style = (struct ss_text_style){ .colour = colour && strcmp(colour, "always") == 0 };
 	if (format == JSON) {
-		ok = print_json(&sink.out, s, err);
+		ok = ss_diff_emit_json(&sink.out, &s->diff, &s->result, SS_STR("diff"), SS_STR("")) || ss_fail_mem(err);
 		ss_out_char(&sink.out, '\n');
 	} else if (format == CSV) {
 		ok = print_csv(&sink.out, s, table ? table : ss_diff_by_table(by), err);

@@ -2,7 +2,6 @@
 #include "sides.h"
 
 #include "diff/gate.h"
-#include "emit/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,16 +65,11 @@ static const char *word_of(const struct ss_gate *g)
 
 static bool print_json(struct ss_out *o, const struct cli_sides *s, const struct ss_gate *g, struct ss_err *err)
 {
-	struct ss_out more;
-	ss_out_init(&more, NULL, NULL);
-	ss_out_printf(&more, ",\"gate\":\"%s\",\"exit\":%d", word_of(g), status_of(g));
-	bool ok = cli_sides_head(s, &more) || ss_fail_mem(err);
-	struct ss_json_head head = { SS_STR("gate"), SS_STR("Gate"), SS_STR(""), SS_STR(""), { more.buf, more.n } };
-	if (ok)
-		ss_emit_json(o, &s->result, &head);
+	char more[80];
+	snprintf(more, sizeof(more), ",\"gate\":\"%s\",\"exit\":%d", word_of(g), status_of(g));
+	bool ok = ss_diff_emit_json(o, &s->diff, &s->result, SS_STR("gate"), ss_str_from(more));
 	ss_out_char(o, '\n');
-	ss_out_free(&more);
-	return ok;
+	return ok || ss_fail_mem(err);
 }
 
 static void print_text(struct ss_out *o, const struct cli_sides *s, const struct ss_gate *g,

@@ -142,36 +142,6 @@ bool cli_sides_compare(struct cli_sides *s, struct ss_arena *arena, struct ss_er
 	return ok && ss_diff_compare(&s->diff, err);
 }
 
-static void paths(struct ss_out *o, const char *key, const struct ss_diff_side *side)
-{
-	ss_out_printf(o, ",\"%s\":[", key);
-	for (size_t i = 0; i < side->n; i++) {
-		if (i)
-			ss_out_char(o, ',');
-		ss_out_json_str(o, side->runs[i].path);
-	}
-	ss_out_char(o, ']');
-}
-
-bool cli_sides_head(const struct cli_sides *s, struct ss_out *o)
-{
-	struct ss_str verdict = ss_diff_verdict_name(s->diff.verdict);
-	size_t n = 0;
-	ss_out_printf(o, ",\"verdict\":\"" SS_FMT "\"", SS_ARG(verdict));
-	paths(o, "base", &s->diff.base);
-	paths(o, "new", &s->diff.new);
-	ss_out_lit(o, ",\"refused\":[");
-	for (size_t i = 0; i < s->diff.nchecks; i++) {
-		if (s->diff.checks[i].state != SS_DIFF_REFUSED)
-			continue;
-		ss_out_printf(o, "%s{\"what\":\"%s\",\"why\":", n++ ? "," : "", s->diff.checks[i].what);
-		ss_out_json_str(o, s->diff.checks[i].reason);
-		ss_out_char(o, '}');
-	}
-	ss_out_char(o, ']');
-	return !o->no_memory;
-}
-
 void cli_sides_free(struct cli_sides *s)
 {
 	ss_diff_free(&s->diff);

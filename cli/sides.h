@@ -47,8 +47,6 @@ bool cli_take_path(void *arg, const char *value);
 int cli_sides_parse(struct cli_sides *s, const struct cli_command *c, int argc, char **argv);
 /* Read both sides and compare; the result is empty yet. The failure names the side. */
 bool cli_sides_compare(struct cli_sides *s, struct ss_arena *arena, struct ss_err *err);
-/* ",\"verdict\":…": what JSON says beside the tables. */
-bool cli_sides_head(const struct cli_sides *s, struct ss_out *o);
 void cli_sides_free(struct cli_sides *s);
 
 /* "3%", "0.03": a share above 0 and below 1. */

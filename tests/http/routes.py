@@ -81,6 +81,20 @@ def xprof_routes(c):
     c.check('module list', body == b'jit_train_step(12345678901234567)', body[:100])
 
 
+def comparison(c):
+    a = c.json('/api/diff?base=jax_mlp_train/run&new=jax_mlp_train/run')
+    c.check('a run beside itself', a and a['verdict'] in ('no_significant_change', 'too_noisy') and a['base'] == ['jax_mlp_train/run'] and
+            not any(next(t for t in a['tables'] if t['name'] == 'breakdown')['data'][3]), str(a)[:300])
+    a = c.json('/api/diff?base=jax_mlp_train/run,jax_mlp_train/run&new=synth_tpu1/run&by=scope')
+    c.check('another device', a and a['verdict'] == 'not_comparable' and 'scopes' in [t['name'] for t in a['tables']], str(a)[:300])
+    c.status('/api/diff?base=jax_mlp_train/run', 400, 'new')
+    c.status('/api/diff?base=jax_mlp_train/run&new=nope', 404, 'nope')
+    c.status('/api/diff?base=jax_mlp_train/run&new=jax_mlp_train/run&by=colour', 400, 'by is')
+    c.status('/api/diff?base=jax_mlp_train/run&new=jax_mlp_train/run&host=nobody', 404, 'nobody')
+    c.status('/api/diff?base=' + ','.join(['jax_mlp_train/run'] * 17) + '&new=jax_mlp_train/run', 400, '16')
+    c.status('/api/diff?base=jax_mlp_train/run&new=memory_snapshot/run', 404)
+
+
 def older_runs(c):
     """Runs without a profile: a trace, or only answers that were stored."""
     tools = c.json(f'{PREFIX}/run_tools?run=tpu_v2/run')
@@ -404,7 +418,8 @@ def main():
             shutil.copytree(os.path.join(profiles.ROOT, '..', 'events', name), os.path.join(logdir, name))
         with serving.Server(f'{binary} serve --logdir {{logdir}} --port {{port}}', logdir) as server:
             c = Checks(server)
-            for part in (xprof_routes, older_runs, stored_of_several_hosts, event_files, csv_route, allocations, refusals, no_way_out, headers_and_caching, page_routes, questions_in_sql,
+            for part in (xprof_routes, comparison, older_runs, stored_of_several_hosts, event_files, csv_route, allocations, refusals, no_way_out, headers_and_caching, page_routes,
+                         questions_in_sql,
                          hostile_clients,
                          many_at_once, reader_that_leaves, lambda c: changes_on_disk(c, logdir)):
                 try:
