@@ -385,11 +385,12 @@ static void any_skeleton_comes_back(void **state)
 		struct ss_buf packed = { 0 };
 		for (size_t i = 0; i < SS_COUNT(ops); i++)
 			assert_true(ss_vec_push(&a.ops, ops[i]));
-		for (int64_t i = 0, t = 0; i < 20; i++)
-			assert_true(ss_vec_push(&a.events,
-						((struct ss_skel_host_event){ (t += any(9999)) * unit, (t + any(99)) * unit,
-									      (uint32_t)any(300),
-									      (enum ss_skel_host_class)any(3) })));
+		for (int64_t i = 0, t = 0; i < 20; i++) {
+			t += any(9999);
+			struct ss_skel_host_event ev = { t * unit, (t + any(99)) * unit, (uint32_t)any(300),
+							 (enum ss_skel_host_class)any(3) };
+			assert_true(ss_vec_push(&a.events, ev));
+		}
 		for (size_t i = 0; i < 3; i++)
 			add_any_device(&a, unit, i * 100);
 		assert_ok(ss_skeleton_pack(&a, &packed, &err));
