@@ -108,21 +108,25 @@ static void write_metas(FILE *f, const struct job *j)
 
 	for (unsigned i = 0; i < j->layers * j->ops; i++) {
 		snprintf(shown, sizeof(shown), "fusion.%u", i);
-		snprintf(text, sizeof(text), "%%%s = bf16[8,1024,4096]{2,1,0:T(8,128)(2,1)} fusion(bf16[8,4096]{1,0} %%p.%u), kind=kLoop, "
+		snprintf(text, sizeof(text), "%%%s = bf16[8,1024,4096]{2,1,0:T(8,128)(2,1)} fusion(bf16[8,4096]{1,0} %%p.%u), "
+			 "kind=kLoop, "
 			"calls=%%fused_computation.%u", shown, i % 70, i);
 		op_meta(f, i + 1, text, shown, "loop fusion");
 	}
 	for (unsigned l = 0; l < j->layers; l++) {
 		snprintf(shown, sizeof(shown), "all-reduce.%u", l);
-		snprintf(text, sizeof(text), "%%%s = f32[1024,1024]{1,0} all-reduce(f32[1024,1024]{1,0} %%g.%u), replica_groups={}, "
+		snprintf(text, sizeof(text), "%%%s = f32[1024,1024]{1,0} all-reduce(f32[1024,1024]{1,0} %%g.%u), "
+			 "replica_groups={}, "
 			"to_apply=%%add", shown, l);
 		op_meta(f, id.reduce + l, text, shown, "all-reduce");
 		snprintf(shown, sizeof(shown), "all-gather-start.%u", l);
-		snprintf(text, sizeof(text), "%%%s = (f32[64]{0}, f32[%u]{0}) all-gather-start(f32[64]{0} %%w.%u), replica_groups={}",
+		snprintf(text, sizeof(text), "%%%s = (f32[64]{0}, f32[%u]{0}) all-gather-start(f32[64]{0} %%w.%u), "
+			 "replica_groups={}",
 			shown, 64 * j->hosts * j->devices, l);
 		op_meta(f, id.start + l, text, shown, "all-gather-start");
 		snprintf(shown, sizeof(shown), "all-gather-done.%u", l);
-		snprintf(text, sizeof(text), "%%%s = f32[%u]{0} all-gather-done((f32[64]{0}, f32[%u]{0}) %%all-gather-start.%u)", shown,
+		snprintf(text, sizeof(text), "%%%s = f32[%u]{0} all-gather-done((f32[64]{0}, f32[%u]{0}) "
+			 "%%all-gather-start.%u)", shown,
 			64 * j->hosts * j->devices, 64 * j->hosts * j->devices, l);
 		op_meta(f, id.done + l, text, shown, "all-gather-done");
 	}
@@ -213,7 +217,8 @@ static void write_device(FILE *f, const struct job *j, unsigned device)
 
 /* --- The host ---------------------------------------------------------------------------------- */
 
-static void host_event(FILE *f, uint64_t meta, uint64_t begin_ps, uint64_t dur_ps, unsigned stat, uint64_t v, unsigned other, uint64_t w)
+static void host_event(FILE *f, uint64_t meta, uint64_t begin_ps, uint64_t dur_ps, unsigned stat, uint64_t v,
+		       unsigned other, uint64_t w)
 {
 	struct buf e = { .n = 0 };
 

@@ -184,7 +184,9 @@ static void fill_child(struct child *child, const struct ss_sql_column *c, uint6
 {
 	bool text = c->type == SS_SQL_TEXT;
 	child->buffers[0] = c->nnulls ? c->valid.v : NULL;
-	child->buffers[1] = text ? (c->ends.v ? (const void *)c->ends.v : no_ends) : c->cells.v ? (const void *)c->cells.v : no_ends;
+	child->buffers[1] = text ? (const void *)c->ends.v : (const void *)c->cells.v;
+	if (!child->buffers[1])
+		child->buffers[1] = no_ends;
 	child->buffers[2] = text && c->text.v ? (const void *)c->text.v : "";
 	child->a = (struct ArrowArray){ .length = (int64_t)nrows,
 					.null_count = (int64_t)c->nnulls,

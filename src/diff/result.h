@@ -33,7 +33,8 @@ const char *ss_diff_by_table(enum ss_diff_by by);
 bool ss_diff_result(struct ss_diff *d, enum ss_diff_by by, struct ss_result *out, struct ss_err *err);
 
 /* As JSON; `more` are further members: ",\"exit\":0". False: no memory. */
-bool ss_diff_emit_json(struct ss_out *o, const struct ss_diff *d, const struct ss_result *r, struct ss_str tool, struct ss_str more);
+bool ss_diff_emit_json(struct ss_out *o, const struct ss_diff *d, const struct ss_result *r, struct ss_str tool,
+		       struct ss_str more);
 
 /* words.c */
 bool ss_diff_say(struct ss_diff *d, struct ss_result *out);
