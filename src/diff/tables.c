@@ -115,6 +115,8 @@ static bool add_metrics(struct ss_diff *d, struct ss_result *out)
 		ok = metric(t, ss_diff_part_name(i).p, "us", &d->parts[i], refused);
 	return ok && metric(t, "peak_memory", "bytes", &peak, false) &&
 	       metric(t, "steps_per_second", "count", &rate, refused) &&
+	       ss_table_prop_num(t, "band_frac", "What recordings differ by without any change", SS_UNIT_FRAC,
+				 d->options.band_frac, "%.3f") &&
 	       ss_table_prop_num(t, "needed",
 				 d->one_run ? "Steps that would find a change of 3 %"
 					    : "Runs a side that would find a change of 3 %",

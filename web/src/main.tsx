@@ -11,6 +11,7 @@ import "./css/widgets.css";
 import "./css/pages.css";
 import "./css/ops.css";
 import "./css/graph.css";
+import "./css/compare.css";
 import "./css/timeline.css";
 
 startTheme();

@@ -13,6 +13,7 @@ import { Failure, Waiting } from "../widgets/notes";
 import { Icon, type IconName } from "../widgets/icon";
 import { hostFor, menuGroups, menuOrder, toolFor } from "./choose";
 import { CommandPalette } from "./palette";
+import { ComparePage } from "./compare";
 import { pageOf } from "./registry";
 import type { Session } from "./session";
 import { StartPage } from "./start";
@@ -51,6 +52,7 @@ function Presence() {
 
 /* A run named in the URL is opened while the list of runs is still on its way. */
 function ShellBody({ runs, name, current }: { runs: Loadable<Runs>; name: string; current: Run | undefined }) {
+	const compare = useQuery("compare");
 	if (runs.error)
 		return (
 			<>
@@ -58,6 +60,15 @@ function ShellBody({ runs, name, current }: { runs: Loadable<Runs>; name: string
 				<main class="page" id="main">
 					<h1>No answer</h1>
 					<Failure text={runs.error} />
+				</main>
+			</>
+		);
+	if (name && compare)
+		return (
+			<>
+				<TopBar runs={runs.value} run={name} />
+				<main class="content" id="main" tabIndex={-1}>
+					<ComparePage runs={runs.value} run={name} />
 				</main>
 			</>
 		);
@@ -173,10 +184,30 @@ function TopBar({ runs, session, run }: { runs: Runs | undefined; session?: Sess
 				</label>
 			)}
 			{session && session.tool.hosts.length > 0 && <HostSelect session={session} />}
+			{session && runs && <CompareSelect runs={runs} run={session.run.run} />}
 			<span class="spring" />
 			{runs?.version && <span class="muted version">{runs.version}</span>}
 			<ThemeButton />
 		</header>
+	);
+}
+
+/* Another run to put this one beside. */
+function CompareSelect({ runs, run }: { runs: Runs; run: string }) {
+	const others = runs.runs.filter((r) => r.run !== run && r.hosts.length > 0);
+	if (!others.length) return null;
+	return (
+		<label class="field">
+			<span class="visually-hidden">Compare with</span>
+			<select class="select" value="" onChange={(e) => go({ run, compare: e.currentTarget.value })}>
+				<option value="">Compare…</option>
+				{others.map((r) => (
+					<option key={r.run} value={r.run}>
+						{r.run}
+					</option>
+				))}
+			</select>
+		</label>
 	);
 }
 
