@@ -12,8 +12,9 @@
 /* BY(identifier, word, table) */
 #define SS_DIFF_VIEWS(BY) \
 	BY(OP, "op", "ops") \
-	BY(SCOPE, "scope", "scopes") BY(MODULE, "module", "modules") BY(KERNEL, "kernel", "kernels") \
-		BY(SOURCE, "source", "sources") BY(HOST, "host", "host") BY(MEMORY, "memory", "memory")
+	BY(SCOPE, "scope", "scopes") \
+	BY(MODULE, "module", "modules") BY(KERNEL, "kernel", "kernels") BY(SOURCE, "source", "sources") \
+		BY(HOST, "host", "host") BY(MEMORY, "memory", "memory")
 
 enum ss_diff_by {
 #define BY(id, word, table) SS_DIFF_BY_##id,
