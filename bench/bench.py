@@ -264,6 +264,37 @@ def bench_cold(report, events, path, size, base, peer, args):
                    ('x', 1.5 * size / 1024), f'{ours["peak_kb"] * 1024 / size:.2f}x the file (target 1.5x)')
 
 
+def peer_diff(base, new):
+    """XProf on copies of both log directories: it writes caches beside the profiles."""
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(BUILD)) as scratch:
+        sides = []
+        for side, path in (('base', base), ('new', new)):
+            folder = os.path.join(scratch, side, 'plugins', 'profile', RUN)
+            os.makedirs(folder)
+            shutil.copy(path, folder)
+            sides.append(os.path.join(scratch, side))
+        try:
+            return run_json([XPROF, os.path.join(ROOT, 'bench', 'xprof_diff.py'), *sides], timeout=PEER_SECONDS)
+        except (RuntimeError, subprocess.TimeoutExpired) as e:
+            print(f'(diff_sessions: XProf gave no answer: {str(e)[:200]})', flush=True)
+            return {}
+
+
+def bench_diff(report, events, path, peers, args, generator):
+    """Two profiles of as many events, made from different seeds."""
+    if args.only not in 'diff of two':
+        return
+    _, other = make_input([generator], f'{events}-other', str(events), '2')
+    command = [compile_c('measure'), BIN, 'diff', path, other, '--format', 'json']
+    runs = [run_json(command) for _ in range(3)]
+    if any(r['status'] for r in runs):
+        raise RuntimeError(f'stepscope diff: status {runs[0]["status"]}')
+    theirs = peer_diff(path, other) if peers and 2 * events * PEER_BYTES_PER_EVENT['other'] < available_bytes() else {}
+    want = (('x', 2.0), ('x', 300 * 1024)) if events == 5000000 else (50, 10)
+    report.row(events, 'diff of two, CPU', 'cpu_s', statistics.median(r['cpu_s'] for r in runs), theirs.get('cpu_s'), want[0])
+    report.row(events, 'diff of two, memory', 'peak_kb', max(r['peak_kb'] for r in runs), theirs.get('peak_kb'), want[1])
+
+
 def bench_warm(report, events, logdir, peer, only):
     cases = [c for c in WARM if only in f'{c[0]}, warm']
     if not cases:
@@ -430,6 +461,8 @@ def bench_profile(report, events, kind, peers, args, generator):
     bench_cold(report, events, path, size, base, peer, args)
     bench_findings(report, events, path, args.only)
     bench_warm(report, events, logdir, peer, args.only)
+    if not kind:
+        bench_diff(report, events, path, peers, args, generator)
 
 
 def main():

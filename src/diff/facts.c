@@ -8,6 +8,7 @@
 #include "hlo/shape.h"
 #include "model/device/env.h"
 #include "model/program/hlo_map.h"
+#include "model/torch/torch.h"
 
 #include <stdlib.h>
 
@@ -32,7 +33,7 @@ static bool add_number(struct ss_diff_reader *r, struct ss_str key, uint64_t n)
 /* Differs from recording to recording by itself. */
 static bool is_fleeting(struct ss_str key)
 {
-	static const char *const words[] = { "time", "pid", "hostname", "host_name", "uuid", "session" };
+	static const char *const words[] = { "time", "pid", "hostname", "host_name", "uuid", "session", "trace_id" };
 	for (size_t i = 0; i < SS_COUNT(words); i++)
 		if (ss_str_contains(key, ss_str_from(words[i])))
 			return true;
@@ -120,6 +121,39 @@ static bool add_parameters(struct ss_diff_reader *r, const struct ss_hlo_module 
 	return ok;
 }
 
+#define MOST_TORCH_SHAPES 256
+
+/* "[32,3,224,224]" of "[[32,3,224,224],[64,3,7,7]]". */
+static struct ss_str first_shape(struct ss_str dims)
+{
+	size_t end = ss_str_chr(dims, ']');
+	return ss_str_starts(dims, SS_STR("[[")) && end != SS_NPOS ? ss_str_sub(dims, 1, end + 1) : SS_STR("");
+}
+
+/*
+ * PyTorch has no program with parameters: what its outermost operators of the forward pass are given says as much,
+ * each shape once.
+ */
+static bool add_torch_shapes(struct ss_diff_reader *r)
+{
+	struct ss_err ignored = { 0 };
+	const struct ss_torch *t = ss_host_is_kineto(r->host) ? ss_host_torch(r->host, &ignored) : NULL;
+	struct ss_strmap known = { 0 };
+	bool ok = ignored.code != SS_ENOMEM;
+	for (size_t i = 0; ok && t && t->record_shapes && i < t->ops.n && known.n < MOST_TORCH_SHAPES; i++) {
+		const struct ss_torch_op *o = &t->ops.v[i];
+		struct ss_str shape = first_shape(ss_torch_text(t, t->shapes.v[o->shape].dims));
+		if (o->parent != SS_NONE || o->backward || !shape.n)
+			continue;
+		struct ss_str name = ss_torch_text(t, o->name);
+		struct ss_str text = ss_arena_printf(&r->arena, SS_FMT SS_FMT, SS_ARG(name), SS_ARG(shape));
+		uint32_t n = known.n, at = text.p ? ss_strmap_add(&known, text) : SS_NONE;
+		ok = at != SS_NONE && (at < n || ss_vec_push(&r->run->parameters, ss_intern_str(&r->run->texts, text)));
+	}
+	ss_strmap_free(&known);
+	return ok;
+}
+
 /* "bf16, f32": the types of its parameters and of what its operations give. */
 static bool add_types(struct ss_diff_reader *r)
 {
@@ -165,6 +199,8 @@ bool ss_diff_program_facts(struct ss_diff_reader *r)
 	const struct ss_hlo_entry *e = map ? main_program(r, map, &at) : NULL;
 	if (ignored.code == SS_ENOMEM)
 		return false;
+	if (!e && !r->run->parameters.n)
+		return add_torch_shapes(r) && add_shapes(r);
 	if (!e || !ss_hlo_map_at(map, at, &m, &ignored))
 		return ignored.code != SS_ENOMEM;
 	return add_fact(r->run, SS_STR("program"), e->module.name) && add_parameters(r, m) && add_types(r) && add_shapes(r);

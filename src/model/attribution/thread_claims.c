@@ -341,13 +341,16 @@ static void count_op(struct walk *w, const struct open_event *o, uint32_t i, enu
 {
 	const struct ss_xevents *e = &w->line->ev;
 	int64_t begin_ps = e->begin_ps[i], end_ps = ss_xevents_end_ps(e, i);
-	if (nested || !o->claims || !within(w, begin_ps, end_ps))
+	bool op = kind == SS_KIND_OP || kind == SS_KIND_COLLECTIVE || kind == SS_KIND_EAGER_OP;
+	if (!o->claims || !within(w, begin_ps, end_ps))
 		return;
-	if (kind == SS_KIND_OP || kind == SS_KIND_COLLECTIVE || kind == SS_KIND_EAGER_OP) {
+	if (op && w->b->reader && !w->b->has_device)
+		count_for_reader(w, o);
+	if (nested)
+		return;
+	if (op) {
 		w->b->ops++;
 		w->b->op_ps += e->dur_ps[i];
-		if (w->b->reader && !w->b->has_device)
-			count_for_reader(w, o);
 	}
 	if (kind == SS_KIND_COLLECTIVE && !w->b->has_device && w->b->meetings.n < SS_MOST_MEETINGS) {
 		size_t at = SIZE_MAX, step = ss_window_at(w->b->w, begin_ps, &at);
