@@ -76,6 +76,7 @@ static const struct ss_col all_cols[COL_COUNT] = {
 
 /* What is the same for all rows of a table. */
 struct ctx {
+	const struct ss_op_db *db; /* what was computed */
 	struct ss_table *t;
 	const struct ss_env *env;
 	const struct ss_tensor_core_uses *uses;
@@ -183,7 +184,7 @@ static bool add_table(struct ctx *c, struct ss_result *out, const struct ss_ops 
 		return false;
 	c->rank = c->device_cumulative = c->host_cumulative = 0;
 	c->training = false;
-	c->device_total_ps = (double)(idle ? ops->device.total_ps : ops->device.op_ps);
+	c->device_total_ps = (double)(idle ? c->db->total_ps : c->db->op_ps);
 	c->host_total_ps = (double)(idle ? ops->host.total_ps : ops->host.op_ps);
 	return add_side(c, device, true, idle) && add_side(c, &ops->host, false, idle) &&
 	       ss_table_prop(c->t, "architecture_type", SS_STR("Unknown")) &&
@@ -202,9 +203,10 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	if (!ss_tensor_core_uses(&uses, &ops->kernels))
 		return ss_fail_mem(err);
 	struct ctx c = { .env = env,
+			 .db = ss_ops_computed(ops, q->as_xprof),
 			 .uses = &uses,
 			 .gpu = ss_str_contains(env->device_type, SS_STR("GPU")) };
-	bool ok = ss_framework_ops(&device, &ops->device, true);
+	bool ok = ss_framework_ops(&device, c.db, true);
 	if (ok) {
 		ok = add_table(&c, out, ops, &device, true) &&
 		     add_table(&c, out, ops, &device, false);

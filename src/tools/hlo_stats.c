@@ -194,7 +194,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	if (!ops)
 		return false;
 	struct ss_table *t = ss_result_table(out, "ops", "HLO operations", cols, SS_COUNT(cols));
-	return (t && add_rows(t, &ops->device, env)) || ss_fail_mem(err);
+	return (t && add_rows(t, ss_ops_computed(ops, q->as_xprof), env)) || ss_fail_mem(err);
 }
 
 /* What takes most, where it comes from, and what is computed again to save memory. */

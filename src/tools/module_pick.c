@@ -88,7 +88,7 @@ static bool device_ops(const struct ss_request *q, const struct ss_op_db **out, 
 {
 	struct ss_err why = { 0 };
 	const struct ss_ops *ops = q->as_xprof ? NULL : ss_model_ops(q->model, &why);
-	*out = ops ? &ops->device : NULL;
+	*out = ops ? ss_ops_computed(ops, false) : NULL;
 	return why.code != SS_ENOMEM || ss_fail_mem(err);
 }
 

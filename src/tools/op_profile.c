@@ -279,7 +279,7 @@ static bool add_tree(const struct ss_request *q, struct ss_result *out, const st
 		[SS_BY_PROVENANCE] = { "by_provenance_exclude_idle", "by_provenance" },
 	};
 	struct ss_op_tree tree;
-	if (!ss_op_tree_build(&tree, q->model, by, idle, q->arena, err))
+	if (!ss_op_tree_build(&tree, q->model, by, idle, q->as_xprof, q->arena, err))
 		return false;
 	struct ss_table *t = ss_result_table(out, names[by][idle], idle ? "With idle time" : "Without idle time",
 					     cols, SS_COUNT(cols));
@@ -300,7 +300,8 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	enum ss_op_grouping by = grouping(ss_request_param(q, &ss_tool_op_profile, "group_by"));
 	if (!ops || !add_tree(q, out, env, by, true, err))
 		return false;
-	double scale = ss_ratio((double)ops->device.normalized_op_ps, (double)ops->device.op_ps);
+	const struct ss_op_db *db = ss_ops_computed(ops, q->as_xprof);
+	double scale = ss_ratio((double)db->normalized_op_ps, (double)db->op_ps);
 	return (ss_table_prop(&out->tables[0], "device_type", ss_hardware_name(env->hardware)) &&
 		ss_table_prop_num(&out->tables[0], "time_scale_multiplier", "Clock / nominal clock", SS_UNIT_NONE,
 				  scale, "%.17g") &&

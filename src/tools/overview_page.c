@@ -207,7 +207,7 @@ static bool analysis(const struct ss_input_report *r, const struct ss_duty *duty
 	struct ss_tensor_core_uses uses;
 	struct ss_table *t = ss_result_table(out, "analysis", "Performance summary", op_cols,
 					     gpu ? SS_COUNT(op_cols) : COLS_WITHOUT_TC);
-	if (!t || !ss_framework_ops(&framework, &r->ops->device, false))
+	if (!t || !ss_framework_ops(&framework, ss_ops_computed(r->ops, r->as_xprof), false))
 		return false;
 	bool ok = ss_tensor_core_uses(&uses, &r->ops->kernels);
 	if (ok) {

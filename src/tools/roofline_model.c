@@ -104,6 +104,13 @@ static const struct ss_col all_cols[COL_COUNT] = {
 	HTML("source_info", "Source", NULL),
 };
 
+/* Of CPUs neither peaks nor kinds of memory are known, and threads are no cores. */
+static bool on_cpu(size_t i)
+{
+	return i < COL_DMA_STALL || i == COL_FLOP_RATE || i == COL_MODEL_FLOP_RATE || i == COL_MEMORY_BW || i == COL_INTENSITY ||
+	       i == COL_TOTAL_FRAC || i >= COL_INFEED;
+}
+
 /* GPUs have no such memories and do not tell stalls; their VMEM writes are the shared memory's. */
 static bool on_gpu(size_t i)
 {
@@ -124,6 +131,8 @@ struct ctx {
 	struct ss_table *t;
 	const struct ss_env *env;
 	const struct ss_ops *ops;
+	const struct ss_op_db *db; /* what was computed */
+	bool cpu; /* threads: what their operations cost is known, not what each does in a step, nor any peak */
 	const struct ss_steps *steps;
 	bool gpu, infeed;
 	bool mean; /* XProf has it of TPUs, and empty of GPUs of several hosts */
@@ -197,7 +206,8 @@ static void set_rates(const struct ctx *c, const struct ss_roofline *r)
 	};
 	for (size_t i = 0; i < SS_COUNT(cells); i++)
 		set(c, cells[i].col, cells[i].v);
-	ss_set_str(c->t, c->at[COL_BOUND_BY], r->bound_by);
+	if (c->at[COL_BOUND_BY] != SS_NPOS)
+		ss_set_str(c->t, c->at[COL_BOUND_BY], r->bound_by);
 }
 
 /*
@@ -227,9 +237,9 @@ static bool add_program(const struct ctx *c, struct ss_str step, const struct ss
 static bool add_total(struct ctx *c)
 {
 	struct ss_cost sum = { 0 };
-	c->total_ps = c->ops->device.total_ps;
-	for (size_t i = 0; i < c->ops->device.n; i++) {
-		const struct ss_op *op = &c->ops->device.v[i];
+	c->total_ps = c->db->total_ps;
+	for (size_t i = 0; i < c->db->n; i++) {
+		const struct ss_op *op = &c->db->v[i];
 		bool feed = ss_hlo_is_infeed_or_outfeed(op->category);
 		if (feed && !c->infeed)
 			c->total_ps -= op->time_ps < c->total_ps ? op->time_ps : c->total_ps;
@@ -271,11 +281,11 @@ static bool add_op(const struct ctx *c, const struct ss_op *op, double rank, dou
 /* IDLE takes its place among the thousand although it is no row. */
 static bool add_ops(const struct ctx *c)
 {
-	const struct ss_op **ops = ss_ops_by_self_time(&c->ops->device, c->t->arena);
+	const struct ss_op **ops = ss_ops_by_self_time(c->db, c->t->arena);
 	double rank = 0, cumulative = 0;
 	if (!ops)
 		return false;
-	for (size_t i = 0; i < c->ops->device.n && i < MAX_OPS; i++) {
+	for (size_t i = 0; i < c->db->n && i < MAX_OPS; i++) {
 		if (ops[i]->occurrences == 0 || (!c->infeed && ss_hlo_is_infeed_or_outfeed(ops[i]->category)))
 			continue;
 		if (!add_op(c, ops[i], ++rank, &cumulative))
@@ -337,7 +347,7 @@ static bool add_steps(const struct ctx *c)
 static bool add_pass(struct ctx *c, bool infeed)
 {
 	c->infeed = infeed;
-	return add_total(c) && add_ops(c) && (!c->mean || add_mean(c)) && add_steps(c);
+	return add_total(c) && add_ops(c) && (c->cpu || ((!c->mean || add_mean(c)) && add_steps(c)));
 }
 
 static bool flag(struct ss_table *t, const char *id, bool v)
@@ -360,6 +370,8 @@ static bool properties(const struct ctx *c, bool has_device)
 {
 	static const struct limits none;
 	struct ss_table *t = c->t;
+	if (c->cpu)
+		return true;
 	struct limits l = has_device ? limits_of(c) : none;
 	const struct ss_peaks *p = &c->env->peaks;
 	bool ok = ss_table_prop(t, "device_type", has_device ? c->env->device_type : SS_STR("")) &&
@@ -371,7 +383,7 @@ static bool properties(const struct ctx *c, bool has_device)
 		  number(t, "vmem_write_ridge_point", NULL, SS_UNIT_FLOP_PER_BYTE, ridge(&l, l.vmem_write));
 	if (!ok || c->gpu)
 		return ok;
-	double scale = ss_ratio((double)c->ops->device.normalized_op_ps, (double)c->ops->device.op_ps);
+	double scale = ss_ratio((double)c->db->normalized_op_ps, (double)c->db->op_ps);
 	return flag(t, "megacore", has_device && p->has_megacore) && flag(t, "has_cmem", has_device && p->has_cmem) &&
 	       flag(t, "has_merged_vmem", has_device && p->has_merged_vmem) &&
 	       number(t, "peak_cmem_read_bw", "Peak CMEM read bandwidth", SS_UNIT_GIB_PER_S, l.cmem_read) &&
@@ -389,7 +401,7 @@ static bool begin_table(struct ctx *c, struct ss_result *out)
 	struct ss_col *v = SS_NEW_N(out->arena, struct ss_col, COL_COUNT);
 	size_t n = 0;
 	for (size_t i = 0; v && i < COL_COUNT; i++) {
-		bool shown = !c->gpu || on_gpu(i);
+		bool shown = c->gpu ? on_gpu(i) : c->cpu ? on_cpu(i) : true;
 		c->at[i] = shown ? n : SS_NPOS;
 		if (!shown)
 			continue;
@@ -408,20 +420,23 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 {
 	struct ctx c = { .env = ss_model_env(q->model, err) };
 	c.ops = c.env ? ss_model_ops(q->model, err) : NULL;
+	c.db = c.ops ? ss_ops_computed(c.ops, q->as_xprof) : NULL;
 	c.steps = c.ops ? ss_model_steps(q->model, true, err) : NULL;
 	if (!c.steps)
 		return false;
 	c.gpu = ss_str_contains(c.env->device_type, SS_STR("GPU"));
 	c.mean = !c.gpu || q->model->nhosts > 1;
 	bool has_device = c.gpu || c.env->hardware == SS_HW_TPU;
+	c.cpu = !has_device && c.db->n;
 	struct ss_input_report said = { .env = c.env, .steps = c.steps };
 	return (begin_table(&c, out) && properties(&c, has_device) &&
-		(!has_device || (add_pass(&c, true) && add_pass(&c, false))) &&
+		(!(has_device || c.cpu) || (add_pass(&c, true) && add_pass(&c, false))) &&
 		ss_input_diagnostics(&said, q, out, false)) ||
 	       ss_fail_mem(err);
 }
 
 #define MOST_FRAC 1.0005
+#define SMALLEST_GFLOPS 0.001 /* below, the program does not compute */
 #define NEAR_LIMIT_FRAC \
 	0.6 /* of what a limit allows: from here on the limit is what holds an operation up */
 
@@ -493,6 +508,11 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 			    ss_value_words(SS_UNIT_GFLOP_PER_S, rate).s,
 			    ss_value_words(SS_UNIT_FRAC, near).s,
 			    SS_ARG(ss_cell_str(t, row, "bound_by")));
+	else if (rate >= SMALLEST_GFLOPS)
+		ok = ss_say(out,
+			    "The operations compute at %s. The peaks of the device are not known, so how near that comes to "
+			    "them cannot be told.",
+			    ss_value_words(SS_UNIT_GFLOP_PER_S, rate).s);
 	else
 		ok = ss_result_say(out, SS_STR("The work of the program's operations (FLOPs, "
 					       "bytes) is not known: how near they come to "

@@ -207,6 +207,9 @@ def judge_cases(binary, only, verbose):
             tar.extractall(scratch)
         paths = [os.path.join(scratch, 'profiles', c['name']) for c in cases]
         answers = list(pool.map(lambda p: (summary(binary, p, '--format', 'json'), summary(binary, p)), paths))
+        for case, path, answer in zip(cases, paths, answers):
+            if case['name'] == 'jax_compute':
+                cpu_backend(binary, path, json.loads(answer[0].stdout)['findings'][0]['subject'])
     for case, (as_json, as_text) in zip(cases, answers):
         name, truth = case['name'], case['truth']
         if as_json.returncode or as_json.stderr:
@@ -228,6 +231,15 @@ def judge_cases(binary, only, verbose):
                 print(f'{name}: {what} {"right" if right else "out of range"}', o['steps'], said[:1], truth.get('share'), truth.get('step_ms'))
     if figures_all:
         check('steps and shares', figures_right >= 0.95 * figures_all, figures_right, 'of', figures_all)
+
+
+def cpu_backend(binary, path, subject):
+    """What threads run for XLA is listed where people look, and where XProf's clients look it is not."""
+    for tool, col in (('hlo_stats', 'hlo_op_name'), ('roofline_model', 'operation'), ('op_profile', 'name')):
+        ours, theirs = (subprocess.run([binary, 'tool', tool, path, '--format', f], stdout=subprocess.PIPE, text=True).stdout for f in ('json', 'xprof'))
+        t = json.loads(ours)['tables'][0]
+        at = next((i for i, c in enumerate(t['cols']) if c['id'] == col), None)
+        check(f'{tool}: operations of the CPU backend', at is not None and subject in ours and subject not in theirs, path, [c['id'] for c in t['cols']])
 
 
 def judge_others(binary):

@@ -60,7 +60,9 @@ static uint32_t child(struct builder *b, uint32_t parent, struct ss_str name)
 	return at != SS_NONE && ss_u64map_add(&t->by_name, key, at) != SS_NONE ? at : SS_NONE;
 }
 
-/* Nodes above the categories count self time, and costs only of operations without others inside. */
+/*
+ * Nodes above the categories count self time, and costs only of operations without others inside.
+ */
 static void add_above(struct ss_op_node *n, const struct ss_op *op)
 {
 	n->time_ps += op->self_ps;
@@ -205,7 +207,10 @@ static int larger_first(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Sort a node's children by time, those of a fusion by FLOPs, and cut them where `keep_all` is false. */
+/*
+ * Sort a node's children by time, those of a fusion by FLOPs, and cut them where `keep_all` is
+ * false.
+ */
 static void sort_children(struct ss_op_tree *t, struct ss_op_node *n, struct ranked *scratch, bool keep_all)
 {
 	uint32_t count = 0;
@@ -303,7 +308,7 @@ static bool build(struct builder *b, const struct ss_op_db *db, bool idle)
 	return sort_all(b) && merge_copies(b);
 }
 
-bool ss_op_tree_build(struct ss_op_tree *t, struct ss_model *m, enum ss_op_grouping grouping, bool idle,
+bool ss_op_tree_build(struct ss_op_tree *t, struct ss_model *m, enum ss_op_grouping grouping, bool idle, bool as_xprof,
 		      struct ss_arena *arena, struct ss_err *err)
 {
 	const struct ss_ops *ops = ss_model_ops(m, err);
@@ -311,7 +316,7 @@ bool ss_op_tree_build(struct ss_op_tree *t, struct ss_model *m, enum ss_op_group
 	*t = (struct ss_op_tree){ 0 };
 	if (!ops)
 		return false;
-	bool ok = build(&b, &ops->device, idle);
+	bool ok = build(&b, ss_ops_computed(ops, as_xprof), idle);
 	ss_u64map_free(&b.programs);
 	ss_u64map_free(&t->by_name);
 	if (!ok)

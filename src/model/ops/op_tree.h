@@ -34,10 +34,11 @@ struct ss_op_tree {
 };
 
 /*
- * `idle`: with IDLE as a child of the root, whose time is then the whole time of the device. Names
- * and fused instructions go to `arena`. False when memory is out.
+ * `as_xprof`: of devices alone (ss_ops_computed). `idle`: with IDLE as a child of the root, whose
+ * time is then the whole time of the device. Names and fused instructions go to `arena`. False when
+ * memory is out.
  */
-bool ss_op_tree_build(struct ss_op_tree *t, struct ss_model *m, enum ss_op_grouping grouping, bool idle,
+bool ss_op_tree_build(struct ss_op_tree *t, struct ss_model *m, enum ss_op_grouping grouping, bool idle, bool as_xprof,
 		      struct ss_arena *arena, struct ss_err *err);
 /* Append a child, for those who build; SS_NONE when memory is out. */
 uint32_t ss_op_tree_add(struct ss_op_tree *t, uint32_t parent, struct ss_str name);

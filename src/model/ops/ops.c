@@ -78,10 +78,25 @@ static bool read_sparse(struct host_build *j, struct ss_err *err)
 	return ss_sparse_ops_read(j->ops->sparse, j->h, err);
 }
 
+/* A host without devices. */
+static bool read_cpu(struct host_build *j, struct ss_err *err)
+{
+	const struct ss_plane *p = ss_host_plane(j->h, SS_PLANE_HOST_CPU);
+	if (!p)
+		return true;
+	j->ops->arenas = calloc(1, sizeof(*j->ops->arenas));
+	if (!j->ops->arenas)
+		return ss_fail_mem(err);
+	j->ops->narenas = 1;
+	return ss_cpu_ops(&j->ops->cpu, j->h, p, &j->ops->arenas[0], err);
+}
+
 static bool build_host(struct host_build *j, struct ss_err *err)
 {
 	if (!list_planes(j))
 		return ss_fail_mem(err);
+	if (j->hw == SS_HW_CPU_ONLY && !read_cpu(j, err))
+		return false;
 	if (j->hw == SS_HW_TPU && !read_sparse(j, err))
 		return false;
 	if (!ss_parallel(j->nplanes + 1, j->h->threads, do_piece, j, err))
@@ -102,6 +117,7 @@ static void release_host(void *data)
 	free(o->sparse);
 	ss_op_db_free(&o->device);
 	ss_op_db_free(&o->host);
+	ss_op_db_free(&o->cpu);
 	free(o->kernels.v);
 	for (size_t i = 0; o->arenas && i < o->narenas; i++)
 		ss_arena_release(&o->arenas[i]);
@@ -173,7 +189,8 @@ static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *er
 	if (!one)
 		return false;
 	return (ss_op_db_merge(&o->device, &one->device, &all->intern) &&
-		ss_op_db_merge(&o->host, &one->host, &all->intern) && add_kernels(all, &one->kernels)) ||
+		ss_op_db_merge(&o->host, &one->host, &all->intern) &&
+		ss_op_db_merge(&o->cpu, &one->cpu, &all->intern) && add_kernels(all, &one->kernels)) ||
 	       ss_fail_mem(err);
 }
 
@@ -190,6 +207,7 @@ static void release_all(void *data)
 	struct all *all = data;
 	ss_op_db_free(&all->ops.device);
 	ss_op_db_free(&all->ops.host);
+	ss_op_db_free(&all->ops.cpu);
 	free(all->ops.kernels.v);
 	ss_intern_release(&all->intern);
 	free(all);

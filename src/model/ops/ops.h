@@ -4,7 +4,8 @@
  *
  * Device operations are HLO instructions of TPU cores, kernels' instructions or framework ops of
  * GPUs; host operations are framework ops on threads of /host:CPU. CPU programs have no device
- * operations. Formulae: docs/tools/hlo_stats.md, docs/tools/framework_op_stats.md.
+ * operations: what threads of XLA's CPU backend ran is apart (cpu). Formulae:
+ * docs/tools/hlo_stats.md, docs/tools/framework_op_stats.md.
  *
  * Everything lives as long as its host or model. Sizes grow with distinct operations and with
  * steps, never with events.
@@ -77,6 +78,7 @@ struct ss_sparse_ops; /* sparse_ops.h */
 
 struct ss_host_ops {
 	struct ss_op_db device, host;
+	struct ss_op_db cpu; /* of a host without devices: instructions of compiled programs that its threads ran */
 	struct ss_kernels kernels;
 	struct ss_tpu_core *cores; /* TensorCores in the order of their planes */
 	size_t ncores;
@@ -89,11 +91,20 @@ const struct ss_host_ops *ss_host_ops(struct ss_host *h, struct ss_err *err);
 
 /* All hosts together. Of one host alone: its own. */
 struct ss_ops {
-	struct ss_op_db device, host;
+	struct ss_op_db device, host, cpu;
 	struct ss_kernels kernels;
 };
 
 const struct ss_ops *ss_model_ops(struct ss_model *m, struct ss_err *err);
+
+/*
+ * What programs computed: on devices, or where none is recorded on the threads of the CPU backend.
+ * XProf knows only the former.
+ */
+static inline const struct ss_op_db *ss_ops_computed(const struct ss_ops *o, bool as_xprof)
+{
+	return as_xprof || o->device.n || !o->cpu.n ? &o->device : &o->cpu;
+}
 
 /* op_db.c */
 

@@ -15,7 +15,17 @@ bool ss_host_thread_ops(struct ss_op_db *db, const struct ss_host *h, struct ss_
 /* Ops of one GPU, finished with IDLE. Texts that are made up go to `arena`. */
 bool ss_gpu_ops(struct ss_op_db *db, struct ss_host *h, const struct ss_plane *p,
 		struct ss_arena *arena, struct ss_err *err);
-/* Kernels of all GPUs of a host, sorted, at most SS_MAX_KERNELS. Names that are made up go to `arena`. */
+/*
+ * The same of instructions that threads of a host without devices ran for the CPU backend of XLA:
+ * events with the stat hlo_op. Self time is without the instructions inside (of a call, a loop);
+ * how long threads were idle is not known.
+ */
+bool ss_cpu_ops(struct ss_op_db *db, struct ss_host *h, const struct ss_plane *p, struct ss_arena *arena,
+		struct ss_err *err);
+/*
+ * Kernels of all GPUs of a host, sorted, at most SS_MAX_KERNELS. Names that are made up go to
+ * `arena`.
+ */
 bool ss_host_kernels(struct ss_kernels *out, struct ss_host *h, struct ss_arena *arena, struct ss_err *err);
 
 #define SS_MAX_KERNELS 1000

@@ -1,5 +1,6 @@
 /*
- * ops_gpu.c - operations of one GPU.
+ * ops_gpu.c - operations of one GPU; and of the threads of XLA's CPU backend, which say as kernels
+ * do which instruction of which program they run.
  *
  * A kernel belongs to the HLO instruction that its stat hlo_op names, if the profile carries the
  * program; what the instruction is and costs then comes from there. Kernels of programs that are
@@ -9,7 +10,9 @@
 #include "hlo/stack.h"
 #include "hlo/text.h"
 #include "model/device/op_facts.h"
+#include "model/host/event_order.h"
 #include "model/host/opname.h"
+#include "model/host/stat_filter.h"
 #include "model/ops/gpu_stats.h"
 #include "model/ops/ops_build.h"
 #include "model/program/gpu_cost.h"
@@ -245,15 +248,98 @@ static bool walk(struct pass *s, struct ss_err *err)
 	       ss_fail_mem(err);
 }
 
+static void free_pass(struct pass *s)
+{
+	for (size_t i = 0; i < s->programs.n; i++)
+		ss_gpu_coster_free(s->programs.v[i].coster);
+	ss_vec_free(&s->programs);
+	ss_u64map_free(&s->program_of);
+	ss_vec_free(&s->unit);
+}
+
 bool ss_gpu_ops(struct ss_op_db *db, struct ss_host *h, const struct ss_plane *p,
 		struct ss_arena *arena, struct ss_err *err)
 {
 	struct pass s = { .db = db, .h = h, .p = p, .hlo = ss_host_hlo(h, err), .arena = arena };
 	bool ok = s.hlo && walk(&s, err);
-	for (size_t i = 0; i < s.programs.n; i++)
-		ss_gpu_coster_free(s.programs.v[i].coster);
-	ss_vec_free(&s.programs);
-	ss_u64map_free(&s.program_of);
-	ss_vec_free(&s.unit);
+	free_pass(&s);
+	return ok;
+}
+
+/* ---- threads of the CPU backend ---- */
+
+struct open_instr {
+	int64_t begin_ps, end_ps;
+	uint64_t inner_ps;
+	size_t op; /* index in db */
+};
+
+struct thread_pass {
+	struct pass s;
+	struct ss_stat_filter filter;
+	SS_VEC(struct open_instr) open;
+};
+
+static void end_instr(struct thread_pass *t)
+{
+	struct open_instr o = t->open.v[--t->open.n];
+	struct ss_op *op = &t->s.db->v[o.op];
+	uint64_t dur_ps = ss_safe_between(o.begin_ps, o.end_ps);
+	uint64_t self_ps = dur_ps > o.inner_ps ? dur_ps - o.inner_ps : 0;
+	if (!op->occurrences || dur_ps < op->min_ps)
+		op->min_ps = dur_ps;
+	op->occurrences++;
+	op->time_ps = ss_safe_add(op->time_ps, dur_ps);
+	op->self_ps = ss_safe_add(op->self_ps, self_ps);
+	t->s.db->op_ps = ss_safe_add(t->s.db->op_ps, self_ps);
+	ss_cost_add(&op->cost, &t->s.unit.v[o.op], 1);
+	if (t->open.n)
+		t->open.v[t->open.n - 1].inner_ps += dur_ps;
+}
+
+static bool begin_instr(struct thread_pass *t, const struct ss_line *l, uint32_t i, struct ss_err *err)
+{
+	struct ss_gpu_stats stats = ss_gpu_stats_read(t->s.p, l, i);
+	struct ss_op *op = NULL;
+	if (!stats.hlo_op.n)
+		return true;
+	if (!hlo_op(&t->s, &stats, &op, err))
+		return false;
+	if (!op)
+		return true;
+	while (t->open.n && t->open.v[t->open.n - 1].end_ps <= l->ev.begin_ps[i])
+		end_instr(t);
+	struct open_instr o = { l->ev.begin_ps[i], ss_xevents_end_ps(&l->ev, i), 0, (size_t)(op - t->s.db->v) };
+	if (t->open.n && t->open.v[t->open.n - 1].end_ps < o.end_ps)
+		o.end_ps = t->open.v[t->open.n - 1].end_ps;
+	return ss_vec_push(&t->open, o) || ss_fail_mem(err);
+}
+
+static bool walk_thread(struct thread_pass *t, const struct ss_line *l, struct ss_err *err)
+{
+	size_t n = 0;
+	uint32_t *v = ss_events_outer_first(&l->ev, &n);
+	bool ok = v || ss_fail_mem(err);
+	for (size_t i = 0; ok && i < n; i++)
+		ok = !ss_stat_filter_line(&t->filter, l, v[i]) || begin_instr(t, l, v[i], err);
+	while (ok && t->open.n)
+		end_instr(t);
+	free(v);
+	return ok;
+}
+
+bool ss_cpu_ops(struct ss_op_db *db, struct ss_host *h, const struct ss_plane *p, struct ss_arena *arena,
+		struct ss_err *err)
+{
+	static const enum ss_stat stats[] = { SS_STAT_HLO_OP };
+	struct thread_pass t = { .s = { .db = db, .h = h, .p = p, .hlo = ss_host_hlo(h, err), .arena = arena },
+				 .filter = ss_stat_filter_of(p->x, stats, SS_COUNT(stats)) };
+	bool ok = t.s.hlo;
+	for (uint32_t k = 0; ok && !t.filter.none && k < p->nlines; k++)
+		if (!p->lines[k].derived && !p->lines[k].spans)
+			ok = walk_thread(&t, &p->lines[k], err);
+	db->total_ps = db->op_ps;
+	ss_vec_free(&t.open);
+	free_pass(&t.s);
 	return ok;
 }
