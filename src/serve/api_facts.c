@@ -1,12 +1,13 @@
 /*
- * api_facts.c - two small answers of the page's own interface that are sums over results: what a run
- * is in one line of a list, and how a table's total is divided (docs/api.md).
+ * api_facts.c - two small answers of the page's own interface that are sums over results: what a
+ * run is in one line of a list, and how a table's total is divided (docs/api.md).
  */
 #include "emit/json.h"
 #include "model/device/env.h"
 #include "serve/call.h"
 #include "table/divide.h"
 #include "tools/findings.h"
+#include "tools/timeline.h"
 
 #include <math.h>
 
@@ -27,6 +28,8 @@ static void number_member(struct ss_out *o, const char *name, double v)
 
 /* ---- a run ---- */
 
+#define OLDEST_NS 1000000000000000000 /* 2001: what is earlier counts from the start of a machine */
+
 static const struct ss_tool *overview_tool(struct ss_err *err)
 {
 	const struct ss_tool *t = ss_tool_find(SS_STR("overview_page"));
@@ -35,7 +38,9 @@ static const struct ss_tool *overview_tool(struct ss_err *err)
 	return t;
 }
 
-/* From the overview, so that list and page cannot disagree; what it computes the page needs next. */
+/*
+ * From the overview, so that list and page cannot disagree; what it computes the page needs next.
+ */
 static void put_steps(struct ss_out *o, const struct ss_result *r, struct ss_str limit)
 {
 	size_t nsteps = 0;
@@ -71,6 +76,8 @@ static bool make_run(struct ss_model *m, void *arg, struct ss_arena *arena, stru
 	number_member(o, "cores", env->core_count);
 	number_member(o, "hosts", env->host_count);
 	ss_out_printf(o, ",\"training\":%s", env->is_training ? "true" : "false");
+	int64_t start_ns = ss_timeline_start_unix_ns(m);
+	number_member(o, "recorded_s", start_ns > OLDEST_NS ? (double)start_ns / 1e9 : NAN);
 	if (*steps)
 		put_steps(o, &r, v.nfindings ? ss_cause_title(v.findings[0].cause) : SS_STR(""));
 	ss_out_char(o, '}');
@@ -258,7 +265,10 @@ static bool put_divisions(struct ss_out *o, const struct ss_table *t, struct ss_
 	return true;
 }
 
-/* The parts of a whole that stand as properties, in the order asked for; what is absent counts as nothing. */
+/*
+ * The parts of a whole that stand as properties, in the order asked for; what is absent counts as
+ * nothing.
+ */
 static bool put_props(struct ss_out *o, const struct ss_result *r, const char *list, struct ss_err *err)
 {
 	struct ss_share v[MAX_DIVISIONS];

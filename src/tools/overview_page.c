@@ -443,7 +443,8 @@ static void drop_unknown(struct ss_table *t, bool tpu)
 	static const char *const wholes[][2] = {
 		{ "host_tf_op_percent", "device_tf_op_percent" },
 		{ "host_op_time_eager_percent", "device_op_time_eager_percent" },
-		{ "device_compute_16bit_percent", "device_compute_32bit_percent" },
+		/* Told by the names of kernels: where none tells 16 bit, the others tell nothing. */
+		{ "device_compute_16bit_percent", "device_compute_16bit_percent" },
 		{ "mxu_utilization_percent", "mxu_utilization_percent" },
 		{ "hbm_utilization_percent", "hbm_utilization_percent" },
 		{ "flop_rate_utilization_relative_to_roofline", "flop_rate_utilization_relative_to_roofline" },
@@ -458,6 +459,8 @@ static void drop_unknown(struct ss_table *t, bool tpu)
 			drop(t, wholes[i][0]);
 			drop(t, wholes[i][1]);
 		}
+	if (is_zero(t, "device_compute_16bit_percent"))
+		drop(t, "device_compute_32bit_percent");
 	for (size_t i = 0; !tpu && i < SS_COUNT(of_tpus); i++)
 		drop(t, of_tpus[i]);
 }

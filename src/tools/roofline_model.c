@@ -355,9 +355,10 @@ static bool flag(struct ss_table *t, const char *id, bool v)
 	return ss_table_prop_num(t, id, NULL, SS_UNIT_NONE, v, "%g");
 }
 
+/* 0 stands for unknown with XProf's clients; nobody else is shown it. */
 static bool number(struct ss_table *t, const char *id, const char *label, enum ss_unit unit, double v)
 {
-	return ss_table_prop_num(t, id, label, unit, v, "%.6g");
+	return ss_table_prop_num(t, id, v > 0 ? label : NULL, unit, v, "%.6g");
 }
 
 /* FLOP/byte from which on the device, not this memory, is the limit. */
@@ -380,7 +381,8 @@ static bool properties(const struct ctx *c, bool has_device)
 		  number(t, "peak_vmem_write_bw", c->gpu ? "Peak shared memory bandwidth" : "Peak VMEM write bandwidth",
 			 SS_UNIT_GIB_PER_S, l.vmem_write) &&
 		  number(t, "hbm_ridge_point", "HBM ridge point", SS_UNIT_FLOP_PER_BYTE, ridge(&l, l.hbm)) &&
-		  number(t, "vmem_write_ridge_point", NULL, SS_UNIT_FLOP_PER_BYTE, ridge(&l, l.vmem_write));
+		  number(t, "vmem_write_ridge_point", c->gpu ? "Shared memory ridge point" : NULL, SS_UNIT_FLOP_PER_BYTE,
+			 ridge(&l, l.vmem_write));
 	if (!ok || c->gpu)
 		return ok;
 	double scale = ss_ratio((double)c->db->normalized_op_ps, (double)c->db->op_ps);

@@ -8,7 +8,7 @@
 /* ---- layout ---- */
 
 /* When the session began: the plane "Task Environment" of the first host says so. */
-static int64_t start_unix_ns(const struct ss_model *m)
+int64_t ss_timeline_start_unix_ns(const struct ss_model *m)
 {
 	struct ss_xstat s;
 	if (m->nhosts == 0)
@@ -67,7 +67,7 @@ struct ss_timeline *ss_timeline_layout(struct ss_model *m, struct ss_arena *aren
 				counter_range(&b.mt->hosts[h]->tracks[i], &b.tl->tracks[b.mt->first_track[h] + i]);
 	b.tl->from_ps = b.tl->begin_ps;
 	b.tl->to_ps = b.tl->end_ps;
-	b.tl->start_unix_ns = start_unix_ns(m);
+	b.tl->start_unix_ns = ss_timeline_start_unix_ns(m);
 	return b.tl;
 }
 

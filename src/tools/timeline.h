@@ -57,4 +57,7 @@ struct ss_timeline_sums {
 struct ss_tl_summary *ss_timeline_summary(struct ss_model *m, const struct ss_timeline_sums *q, struct ss_arena *arena,
 					  struct ss_err *err);
 
+/* When the first of its hosts began to record, by its own clock; 0: not recorded. */
+int64_t ss_timeline_start_unix_ns(const struct ss_model *m);
+
 #endif

@@ -274,6 +274,9 @@ test("start page: device and step time of each run, once it is on the screen", {
 			const f = await api(server.base, `api/run?${q({ run, steps: 1 })}`);
 			const text = await page.textContent(`[data-run="${run}"]`);
 			assert.ok(text.includes(f.device), text);
+			/* When it was taken, where its own clock tells. */
+			const at = Number(await page.getAttribute(`[data-run="${run}"] [data-recorded]`, "data-recorded"));
+			if (f.recorded_s) assert.equal(at, f.recorded_s);
 			assert.ok(text.includes(f.steps ? format.time_ps(f.step_ms * 1e9) : "no steps"), text);
 		}
 		if (real) {

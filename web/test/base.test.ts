@@ -5,6 +5,7 @@ import {
 	ago,
 	bytes,
 	hex,
+	apart,
 	clock_ps,
 	columnFormat,
 	count,
@@ -138,4 +139,11 @@ test("colours mean something, and no two of a list are the same", () => {
 		assert.equal(new Set(distinctColors(names, dark)).size, names.length);
 		assert.equal(nameColor("all-reduce.1", dark) === nameColor("fusion.1", dark), false);
 	}
+});
+
+test("labels of an axis are told apart", () => {
+	const ms = (v: number, digits = 3) => Number(v.toPrecision(digits)) + " s";
+	assert.deepEqual(apart([9.7192, 9.7193, 9.7194], ms), ["9.7192 s", "9.7193 s", "9.7194 s"]);
+	assert.deepEqual(apart([1, 2, 3], ms), ["1 s", "2 s", "3 s"]);
+	assert.equal(apart([5, 5], ms).length, 2);
 });

@@ -26,6 +26,7 @@ export interface RunFacts {
 	cores: number;
 	hosts: number;
 	training: boolean;
+	recorded_s?: number | null; /* when it was taken, by its own clock */
 	steps?: number;
 	step_ms?: number | null;
 	step_ms_deviation?: number | null;

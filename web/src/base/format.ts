@@ -281,3 +281,12 @@ export function ago(s: number, now_s: number): string {
 	if (d < 86400 * 700) return `${Math.round(d / 86400 / 30.4)} months ago`;
 	return `${Math.round(d / 86400 / 365.25)} years ago`;
 }
+
+/* Labels of an axis, told apart: with more figures where they would repeat. */
+export function apart(at: readonly number[], text: (v: number, digits?: number) => string): string[] {
+	for (let digits = 3; digits < 12; digits++) {
+		const out = at.map((v) => text(v, digits));
+		if (new Set(out).size === out.length) return out;
+	}
+	return at.map((v) => text(v));
+}

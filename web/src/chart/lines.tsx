@@ -4,6 +4,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { useSize } from "../base/dom";
+import { apart } from "../base/format";
 import { useTheme } from "../base/theme";
 
 export interface Area {
@@ -24,7 +25,7 @@ export interface TimeChartProps {
 	x: readonly number[]; /* ascending */
 	areas: readonly Area[]; /* from the bottom up */
 	line?: Area;
-	xText: (v: number) => string;
+	xText: (v: number, digits?: number) => string;
 	yText: (v: number) => string;
 	lineText?: (v: number) => string;
 	height?: number;
@@ -75,7 +76,7 @@ export function TimeChart(props: TimeChartProps) {
 					grid: { show: false },
 					size: 24,
 					gap: 4,
-					values: (_u, at) => at.map((v) => now.current.xText(v)),
+					values: (_u, at) => apart(at, now.current.xText),
 					space: 90,
 				},
 				{

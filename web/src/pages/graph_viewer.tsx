@@ -452,6 +452,12 @@ function Neighbourhood({ result, session, module, merged }: PictureProps) {
 
 /* ---- one instruction ---- */
 
+/* How the column defines it: shares of one thing differ by what they are of. */
+function docOf(costs: Costs | undefined, label: string): string | undefined {
+	const id = MEASURED.find(([, l]) => l === label)?.[0];
+	return costs?.t.cols.find((c) => c.id === id)?.doc || undefined;
+}
+
 const MEASURED: readonly [string, string][] = [
 	["total_self_time", "Self time"],
 	["total_self_time_percent", "Share"],
@@ -524,7 +530,7 @@ function OpCard({ result, what, graph, costs, session, module, merged, onGo }: C
 					([label, v]) =>
 						v && (
 							<div key={label}>
-								<dt>{label}</dt>
+								<dt title={docOf(costs, label)}>{label}</dt>
 								<dd class="wrap" data-fact={label}>
 									{v}
 								</dd>

@@ -208,7 +208,7 @@ function TimelineCard({ t, peak_ps }: { t: TableData; peak_ps: number }) {
 			<div class="chart">
 				<TimeChart
 					{...series}
-					xText={(v) => time_ps(v)}
+					xText={(v, digits) => time_ps(v, digits)}
 					yText={(v) => (v === 0 ? "0" : bytes(v))}
 					lineText={(v) => percent(v * 100)}
 					onPoint={setAt}

@@ -36,12 +36,18 @@ const MEMORIES: readonly [id: string, label: string][] = [
 	["peak_vmem_write_bw", "VMEM write"],
 ];
 
+/* As the device calls it: what is VMEM of a TPU is shared memory of a GPU. */
+function roofName(t: TableData, id: string, label: string): string {
+	const said = t.props[id]?.label ?? "";
+	return said.startsWith("Peak ") ? said.replace(/^Peak /, "").replace(/ bandwidth$/, "") : label;
+}
+
 export function roofsOf(t: TableData): Roof[] {
 	const flat = propNumber(t, "peak_flop_rate") ?? 0;
 	if (!(flat > 0)) return [];
 	return MEMORIES.flatMap(([id, label]) => {
 		const bw = propNumber(t, id) ?? 0;
-		return bw > 0 ? [{ label, slope: bw * GIB, flat }] : [];
+		return bw > 0 ? [{ label: roofName(t, id, label), slope: bw * GIB, flat }] : [];
 	});
 }
 
@@ -278,7 +284,7 @@ function OpCard({ t, row, session }: { t: TableData; row: number | null; session
 					return (
 						text && (
 							<div key={id}>
-								<dt>{label}</dt>
+								<dt title={t.cols.find((c) => c.id === id)?.doc}>{label}</dt>
 								<dd class="wrap" data-field={id}>
 									{text}
 								</dd>
@@ -495,7 +501,7 @@ function RoofShape({
 	return (
 		<g class="roof">
 			<path d={d} />
-			<text x={px(at)} y={py(Math.min(roof.flat, at * roof.slope)) - 6} text-anchor="end">
+			<text x={Math.max(px(at), LEFT + 4)} y={py(Math.min(roof.flat, at * roof.slope)) - 6} text-anchor={px(at) < LEFT + 150 ? "start" : "end"}>
 				{roof.label}
 			</text>
 		</g>

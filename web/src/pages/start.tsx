@@ -73,6 +73,7 @@ function RunList({ runs }: { runs: readonly Run[] }) {
 function RunRow({ run, now_s }: { run: Run; now_s: number }) {
 	const row = useRef<HTMLTableRowElement>(null);
 	const { facts, error, measure } = useRunFacts(run, row);
+	const recorded_s = facts?.recorded_s ?? run.time_s;
 	return (
 		<tr ref={row} data-run={run.run}>
 			<td>
@@ -81,7 +82,10 @@ function RunRow({ run, now_s }: { run: Run; now_s: number }) {
 				</a>
 			</td>
 			<td>
-				{date_s(run.time_s)} <span class="muted">{ago(run.time_s, now_s)}</span>
+				<span data-recorded={recorded_s} title={facts?.recorded_s ? "By the profile's own clock" : "When its file was written: the profile does not tell its time"}>
+					{date_s(recorded_s)}
+				</span>{" "}
+				<span class="muted">{ago(recorded_s, now_s)}</span>
 			</td>
 			<td>
 				{facts && (

@@ -270,6 +270,7 @@ export class Painter {
 		const W = this.px.width;
 		const layers = f.model.layers(it.info.track, f.state.view);
 		for (let k = 0; k < count; k++) this.px.data.set(this.blank, (at + k) * W);
+		this.stripe(layers, f.state.view, at, count, W);
 		layers.forEach((t, depth) => {
 			const [from, to] = coveredColumns(t, f.state.view, W);
 			const { fill, edge } = this.colorsOf(t.names, f.state.query);
@@ -281,6 +282,22 @@ export class Painter {
 				this.drawn += rasterRow(this.px, offset, t, first + k, f.state.view, from, to, fill, edge, names, y);
 			}
 		});
+	}
+
+	/* Columns of which nothing is here yet: stripes, for blank means idle. */
+	private stripe(layers: readonly TrackSlices[], view: View, at: number, count: number, W: number): void {
+		let [from, to] = [W, 0];
+		for (const t of layers) {
+			const [a, b] = coveredColumns(t, view, W);
+			if (b > a) [from, to] = [Math.min(from, a), Math.max(to, b)];
+		}
+		if (from <= 0 && to >= W) return;
+		const color = this.pal?.gridPixel ?? 0;
+		const wide = Math.max(2, Math.round(3 * this.dpr));
+		for (let x = 0; x < W; x++) {
+			if ((x >= from && x < to) || Math.floor(x / wide) % 2) continue;
+			for (let k = 0; k < count; k++) this.px.data[(at + k) * W + x] = color;
+		}
 	}
 
 	private drawLabels(labels: Labels, pal: Palette): void {
