@@ -35,10 +35,10 @@ static void put(struct writer *w, struct ss_str s)
 {
 	/* Room for the mark of what is left out, and for the brackets that close. */
 	size_t room = MOST_BYTES - sizeof(ELLIPSIS) - MOST_DEPTH;
-	if (w->full)
+	if (w->full || !s.n)
 		return;
 	if (w->n + s.n > room) {
-		s.n = room - w->n;
+		s.n = w->n < room ? room - w->n : 0; /* brackets that close may have gone past it */
 		while (s.n && ((unsigned char)s.p[s.n] & 0xc0) == 0x80)
 			s.n--;
 		w->full = true;
@@ -51,10 +51,17 @@ static void put(struct writer *w, struct ss_str s)
 	}
 }
 
-/* What was opened is closed, also behind the mark: put() leaves room for it. */
-static void put_close(struct writer *w)
+/* Opens a bracket; false: there is no room for it, and nothing to close. */
+static bool put_open(struct writer *w)
 {
-	if (w->n < MOST_BYTES)
+	put(w, SS_STR("<"));
+	return !w->full;
+}
+
+/* What was opened is closed, also behind the mark: put() leaves room for it. */
+static void put_close(struct writer *w, bool opened)
+{
+	if (opened && w->n < MOST_BYTES)
 		w->text[w->n++] = '>';
 }
 
@@ -148,13 +155,13 @@ static void put_args(struct writer *w, struct ss_str args, unsigned depth)
 	}
 	if (!n)
 		return;
-	put(w, SS_STR("<"));
+	bool opened = put_open(w);
 	for (size_t i = 0; i < n; i++) {
 		put(w, i ? SS_STR(", ") : SS_STR(""));
 		put_name(w, shown[i], depth + 1);
 	}
 	put(w, left_out ? SS_STR(", " ELLIPSIS) : SS_STR(""));
-	put_close(w);
+	put_close(w, opened);
 }
 
 static void put_name(struct writer *w, struct ss_str s, unsigned depth)
@@ -238,10 +245,10 @@ static bool put_mangled(struct writer *w, struct ss_str s)
 		s = ss_str_sub(s, 1, s.n);
 	struct ss_str arg = s.n && s.p[0] == 'f' ? SS_STR("float") : s.n && s.p[0] == 'd' ? SS_STR("double") : take_nested(&s);
 	if (arg.n) {
-		put(w, SS_STR("<"));
+		bool opened = put_open(w);
 		put_name(w, arg, MOST_DEPTH);
 		put(w, SS_STR(", " ELLIPSIS));
-		put_close(w);
+		put_close(w, opened);
 	}
 	return true;
 }

@@ -3,6 +3,7 @@
 
 #include "base/cxx_name.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,8 +80,31 @@ static void odd_names_stay_bounded(void **state)
 	ss_arena_release(&arena);
 }
 
+/* Names whose short form ends at any place of the bound, also within the brackets that close. */
+static void brackets_close_at_the_bound(void **state)
+{
+	struct ss_arena arena = { 0 };
+	(void)state;
+	for (int n = 1; n < 120; n++) {
+		char name[400], filler[121];
+		memset(filler, 'x', sizeof(filler));
+		int len = snprintf(name, sizeof(name), "void k<a<b<%.*s, c<d> >, e<f> >, g<h<i> >, j>(int, int, int, int)", n,
+				   filler);
+		struct ss_str got = ss_cxx_short_name((struct ss_str){ name, (size_t)len }, &arena);
+		assert_true(got.n && got.n <= 96);
+		size_t opened = 0, closed = 0;
+		for (size_t i = 0; i < got.n; i++) {
+			opened += got.p[i] == '<';
+			closed += got.p[i] == '>';
+		}
+		assert_true(closed <= opened);
+	}
+	ss_arena_release(&arena);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(kernels_have_short_names), cmocka_unit_test(odd_names_stay_bounded) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(kernels_have_short_names), cmocka_unit_test(odd_names_stay_bounded),
+					    cmocka_unit_test(brackets_close_at_the_bound) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
