@@ -234,7 +234,9 @@ static bool judge(struct cli_sides *s, struct ss_gate *g, const struct accepted 
 			return false;
 	struct ss_str note = ss_arena_printf(arena, "stepscope %s, limits %s, at least %zu runs a side", SS_VERSION, limits,
 					     g->min_runs ? g->min_runs : 1);
-	return (ss_gate_table(g, &s->result) && note.p && ss_result_note(&s->result, SS_INFO, note)) || ss_fail_mem(err);
+	ss_gate_table(g, &s->result);
+	ss_result_note(&s->result, SS_INFO, note);
+	return ss_result_is_whole(&s->result, err);
 }
 
 static int run(int argc, char **argv)

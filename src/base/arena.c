@@ -77,11 +77,17 @@ static bool new_block(struct ss_arena *a)
 	return true;
 }
 
+static void *fail(struct ss_arena *a)
+{
+	a->no_memory = true;
+	return NULL;
+}
+
 void *ss_arena_alloc(struct ss_arena *a, size_t size)
 {
 	size_t asked = size;
 	if (size > SIZE_MAX - 4 * ALIGN)
-		return NULL;
+		return fail(a);
 	/* Nothing is something too: NULL means that memory is out. */
 	size = (size ? (size + ALIGN - 1) & ~(size_t)(ALIGN - 1) : ALIGN) + GAP;
 	void *p;
@@ -89,13 +95,13 @@ void *ss_arena_alloc(struct ss_arena *a, size_t size)
 		p = own_block(a, size);
 	} else {
 		if (size > (size_t)(a->end - a->at) && !new_block(a))
-			return NULL;
+			return fail(a);
 		p = a->at;
 		a->at += size;
 		ASAN_UNPOISON_MEMORY_REGION(p, asked);
 	}
 	if (!p)
-		return NULL;
+		return fail(a);
 	ASAN_POISON_MEMORY_REGION((char *)p + size - GAP, GAP);
 	a->used_bytes += size - GAP;
 	return p;
@@ -104,7 +110,7 @@ void *ss_arena_alloc(struct ss_arena *a, size_t size)
 void *ss_arena_zalloc(struct ss_arena *a, size_t count, size_t size)
 {
 	if (size && count > SIZE_MAX / 2 / size)
-		return NULL;
+		return fail(a);
 	void *p = ss_arena_alloc(a, count * size);
 	if (p)
 		memset(p, 0, count * size);

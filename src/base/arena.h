@@ -4,7 +4,8 @@
  * A pointer may be stored only in memory that dies no later than its target:
  *	mapped bytes  >  profile arena  >  request arena
  * An arena belongs to one thread at a time. Allocation returns NULL when memory is out, and never
- * otherwise.
+ * otherwise; the arena remembers it. What is made in an arena for one answer (tables, notes, texts)
+ * need not be checked piece by piece: who owns the arena asks for no_memory once, at the end.
  */
 #ifndef SS_BASE_ARENA_H
 #define SS_BASE_ARENA_H
@@ -20,6 +21,7 @@ struct ss_arena {
 	char *at, *end;			/* free part of the newest block */
 	size_t used_bytes;		/* handed out, for reports and bounds */
 	struct ss_arena_hold *holds;	/* to be closed with it */
+	bool no_memory;			/* an allocation failed; sticky until the release */
 };
 
 /* A zeroed struct ss_arena is an empty arena. */

@@ -9,6 +9,7 @@
 #ifndef SS_BASE_BUF_H
 #define SS_BASE_BUF_H
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/hold.h"
 #include "base/str.h"
@@ -43,5 +44,13 @@ static inline struct ss_str ss_buf_get(const struct ss_buf *b)
 /* False with the reason if anything was not written; `what` names the text for the message. */
 bool ss_buf_ok(const struct ss_buf *b, const char *what, struct ss_err *err);
 void ss_buf_free(struct ss_buf *b);
+/* The text in an arena; the buffer is freed. p is NULL, and the arena remembers it, when memory was out. */
+static inline struct ss_str ss_buf_to_arena(struct ss_buf *b, struct ss_arena *arena)
+{
+	struct ss_str text = b->no_memory ? (struct ss_str){ NULL, 0 } : ss_arena_str(arena, ss_buf_get(b));
+	arena->no_memory |= b->no_memory;
+	ss_buf_free(b);
+	return text;
+}
 
 #endif

@@ -14,11 +14,10 @@ struct ss_str ss_diff_fact_of(const struct ss_diff_run *r, struct ss_str key)
 	return SS_STR("");
 }
 
-static bool say(struct ss_diff *d, const char *what, enum ss_diff_state state, struct ss_str reason)
+static void say(struct ss_diff *d, const char *what, enum ss_diff_state state, struct ss_str reason)
 {
 	if (d->nchecks < SS_COUNT(d->checks))
 		d->checks[d->nchecks++] = (struct ss_diff_check){ what, state, reason };
-	return reason.p;
 }
 
 bool ss_diff_is_refused(const struct ss_diff *d)
@@ -38,29 +37,33 @@ static const struct ss_diff_run *other_device(const struct ss_diff *d, const str
 	return NULL;
 }
 
-static bool check_device(struct ss_diff *d)
+static void check_device(struct ss_diff *d)
 {
 	const struct ss_diff_run *b = &d->base.runs[0], *n = other_device(d, &d->base);
 	n = n ? n : other_device(d, &d->new);
-	if (!n)
-		return say(d, "device_type", SS_DIFF_COMPARED, SS_STR(""));
+	if (!n) {
+		say(d, "device_type", SS_DIFF_COMPARED, SS_STR(""));
+		return;
+	}
 	struct ss_str x = b->device_type.n ? b->device_type : SS_STR("unknown"),
 		      y = n->device_type.n ? n->device_type : SS_STR("unknown");
-	return say(d, "device_type", SS_DIFF_REFUSED,
-		   ss_arena_printf(&d->arena, "the devices differ: " SS_FMT " and " SS_FMT, SS_ARG(x), SS_ARG(y)));
+	say(d, "device_type", SS_DIFF_REFUSED,
+	    ss_arena_printf(&d->arena, "the devices differ: " SS_FMT " and " SS_FMT, SS_ARG(x), SS_ARG(y)));
 }
 
-static bool check_count(struct ss_diff *d)
+static void check_count(struct ss_diff *d)
 {
 	const struct ss_diff_run *b = &d->base.runs[0];
 	for (size_t i = 0; i < d->base.n + d->new.n; i++) {
 		const struct ss_diff_run *r = i < d->base.n ? &d->base.runs[i] : &d->new.runs[i - d->base.n];
-		if (r->ndevices != b->ndevices && !r->on_cpu)
-			return say(d, "device_count", SS_DIFF_REFUSED,
-				   ss_arena_printf(&d->arena, "the number of devices differs: %zu and %zu", b->ndevices,
-						   r->ndevices));
+		if (r->ndevices != b->ndevices && !r->on_cpu) {
+			say(d, "device_count", SS_DIFF_REFUSED,
+			    ss_arena_printf(&d->arena, "the number of devices differs: %zu and %zu", b->ndevices,
+					    r->ndevices));
+			return;
+		}
 	}
-	return say(d, "device_count", SS_DIFF_COMPARED, SS_STR(""));
+	say(d, "device_count", SS_DIFF_COMPARED, SS_STR(""));
 }
 
 /* ---- the batch ---- */
@@ -105,65 +108,76 @@ static double batch_factor(const struct ss_diff_run *b, const struct ss_diff_run
 	return factor;
 }
 
-static bool check_batch(struct ss_diff *d)
+static void check_batch(struct ss_diff *d)
 {
 	double factor = 0;
 	for (size_t i = 0; i < d->new.n && !(factor > 0); i++)
 		factor = batch_factor(&d->base.runs[0], &d->new.runs[i]);
 	d->batch_factor = factor;
-	if (!(factor > 0))
-		return say(d, "batch_size", SS_DIFF_COMPARED, SS_STR(""));
-	return say(
-		d, "batch_size", d->options.per_example ? SS_DIFF_NORMALISED : SS_DIFF_REFUSED,
-		d->options.per_example
-			? ss_arena_printf(&d->arena,
-					  "the new batch is %g times the base's: times of new are divided by that", factor)
-			: ss_arena_printf(&d->arena,
-					  "the new batch is %g times the base's (compare per example with --per-example)",
-					  factor));
+	if (!(factor > 0)) {
+		say(d, "batch_size", SS_DIFF_COMPARED, SS_STR(""));
+		return;
+	}
+	say(
+	 d, "batch_size", d->options.per_example ? SS_DIFF_NORMALISED : SS_DIFF_REFUSED,
+	 d->options.per_example
+		 ? ss_arena_printf(&d->arena,
+				   "the new batch is %g times the base's: times of new are divided by that", factor)
+		 : ss_arena_printf(&d->arena,
+				   "the new batch is %g times the base's (compare per example with --per-example)",
+				   factor));
 }
 
 /* ---- steps ---- */
 
-static bool check_steps(struct ss_diff *d)
+static void check_steps(struct ss_diff *d)
 {
 	const struct ss_diff_side *sides[] = { &d->base, &d->new };
 	static const char *const names[] = { "base", "new" };
 	for (int i = 0; i < 2; i++)
-		if (sides[i]->n == 1 && sides[i]->runs[0].typical < LEAST_STEPS)
-			return say(
-				d, "steps", SS_DIFF_REFUSED,
-				ss_arena_printf(
-					&d->arena,
-					"%s has %zu typical step%s, and %d are needed: record more steps, or several runs",
-					names[i], sides[i]->runs[0].typical, sides[i]->runs[0].typical == 1 ? "" : "s",
-					LEAST_STEPS));
+		if (sides[i]->n == 1 && sides[i]->runs[0].typical < LEAST_STEPS) {
+			say(
+			 d, "steps", SS_DIFF_REFUSED,
+			 ss_arena_printf(
+				 &d->arena,
+				 "%s has %zu typical step%s, and %d are needed: record more steps, or several runs",
+				 names[i], sides[i]->runs[0].typical, sides[i]->runs[0].typical == 1 ? "" : "s",
+				 LEAST_STEPS));
+			return;
+		}
 	enum ss_step_source b = d->base.runs[0].steps_from;
 	for (size_t i = 0; i < d->base.n + d->new.n; i++) {
 		const struct ss_diff_run *r = i < d->base.n ? &d->base.runs[i] : &d->new.runs[i - d->base.n];
 		if (r->steps_from == b)
 			continue;
 		struct ss_str x = ss_step_source_name(b), y = ss_step_source_name(r->steps_from);
-		return say(d, "steps", SS_DIFF_REFUSED,
-			   ss_arena_printf(&d->arena,
-					   "steps were found in different ways, " SS_FMT " and " SS_FMT
-					   ": mark them in both programs",
-					   SS_ARG(x), SS_ARG(y)));
+		say(d, "steps", SS_DIFF_REFUSED,
+		    ss_arena_printf(&d->arena,
+				    "steps were found in different ways, " SS_FMT " and " SS_FMT
+				    ": mark them in both programs",
+				    SS_ARG(x), SS_ARG(y)));
+		return;
 	}
-	return say(d, "steps", SS_DIFF_COMPARED, SS_STR(""));
+	say(d, "steps", SS_DIFF_COMPARED, SS_STR(""));
 }
 
-static bool check_tracer(struct ss_diff *d)
+static void check_tracer(struct ss_diff *d)
 {
 	bool b = d->base.runs[0].has_functions, n = d->new.runs[0].has_functions;
-	if (b == n)
-		return say(d, "tracer", SS_DIFF_COMPARED, SS_STR(""));
-	return say(d, "tracer", SS_DIFF_COMPARED,
-		   ss_arena_printf(&d->arena, "%s did not record the host's thread: host functions are not compared",
-				   b ? "new" : "base"));
+	if (b == n) {
+		say(d, "tracer", SS_DIFF_COMPARED, SS_STR(""));
+		return;
+	}
+	say(d, "tracer", SS_DIFF_COMPARED,
+	    ss_arena_printf(&d->arena, "%s did not record the host's thread: host functions are not compared",
+			    b ? "new" : "base"));
 }
 
-bool ss_diff_check_all(struct ss_diff *d)
+void ss_diff_check_all(struct ss_diff *d)
 {
-	return check_device(d) && check_count(d) && check_batch(d) && check_steps(d) && check_tracer(d);
+	check_device(d);
+	check_count(d);
+	check_batch(d);
+	check_steps(d);
+	check_tracer(d);
 }

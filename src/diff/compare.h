@@ -91,7 +91,7 @@ void ss_diff_free(struct ss_diff *d);
 bool ss_diff_compare_groups(struct ss_diff *d, const uint32_t *group, size_t n, struct ss_diff_row *out);
 
 /* comparable.c: fills checks. False: no memory. */
-bool ss_diff_check_all(struct ss_diff *d);
+void ss_diff_check_all(struct ss_diff *d);
 bool ss_diff_is_refused(const struct ss_diff *d);
 /* The value of a fact, "" where the run does not have it. */
 struct ss_str ss_diff_fact_of(const struct ss_diff_run *r, struct ss_str key);

@@ -222,8 +222,6 @@ static bool add_device(struct ss_diff_reader *r, const struct ss_host *h)
 			type = ss_xstats_find(ss_xplane_stats(p->x), SS_STAT_GPU_DEVICE_NAME, &s)
 				       ? ss_xstat_str(&s)
 				       : ss_gpu_model_name(p, &r->arena);
-			if (!type.p)
-				return false;
 		}
 		run->device_type = ss_intern_str(&run->texts, type);
 	}

@@ -40,8 +40,6 @@ static bool row_of(struct walk *w, uint32_t meta, uint32_t *row)
 	if (*row != SS_NONE || is_step(w, ss_event_name(w->plane, meta)))
 		return true;
 	struct ss_str name = ss_frame_text(ss_event_name(w->plane, meta), &r->arena);
-	if (!name.p)
-		return false;
 	size_t n = r->run->functions.n;
 	*row = ss_u64map_add(&r->function_by_key, ss_str_hash(name), (uint32_t)n);
 	if (*row == SS_NONE || ss_u64map_add(&w->rows, meta, *row) == SS_NONE)

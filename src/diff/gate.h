@@ -41,7 +41,7 @@ enum ss_gate_state ss_gate_verdict(const struct ss_gate *g);
 /* "pass", "fail", "no_verdict" */
 struct ss_str ss_gate_state_name(enum ss_gate_state s);
 /* The table `limits`, to come first. False: no memory. */
-bool ss_gate_table(const struct ss_gate *g, struct ss_result *out);
+void ss_gate_table(const struct ss_gate *g, struct ss_result *out);
 void ss_gate_free(struct ss_gate *g);
 
 #endif

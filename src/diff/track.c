@@ -319,11 +319,10 @@ static const struct ss_col change_cols[] = {
 	STR("path", "Path", NULL),
 };
 
-static bool add_figure(struct reading *r, const struct point *p)
+static void add_figure(struct reading *r, const struct point *p)
 {
 	struct ss_table *t = r->figures;
-	if (!ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_i64(t, G_RUN, p->run);
 	ss_set_str(t, G_TIME, time_text(r, p->time_ns));
 	ss_set_str(t, G_METRIC, r->metric);
@@ -332,15 +331,13 @@ static bool add_figure(struct reading *r, const struct point *p)
 	ss_set_f64(t, G_SE, p->se);
 	ss_set_str(t, G_LABELS, labels_text(r, p->run));
 	ss_set_str(t, G_PATH, p->path);
-	return true;
 }
 
-static bool add_change(struct reading *r, const struct ss_change_point *c, const struct point *v, size_t n)
+static void add_change(struct reading *r, const struct ss_change_point *c, const struct point *v, size_t n)
 {
 	struct ss_table *t = r->changes;
 	bool worse = r->lower_is_worse ? c->after < c->before : c->after > c->before, lately = c->at + r->last >= n;
-	if (!ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_str(t, C_METRIC, r->metric);
 	ss_set_i64(t, C_RUN, v[c->at].run);
 	ss_set_str(t, C_COMMIT, label_of(r, v[c->at].run, SS_STR("commit")));
@@ -355,7 +352,6 @@ static bool add_change(struct reading *r, const struct ss_change_point *c, const
 	ss_set_str(t, C_GOOD, c->at ? v[c->at - 1].path : SS_STR(""));
 	ss_set_str(t, C_PATH, v[c->at].path);
 	r->sum->worse_lately = r->sum->worse_lately || (worse && lately);
-	return true;
 }
 
 /* A whole series: its figures, and where they changed. */
@@ -366,7 +362,7 @@ static bool end_series(struct reading *r)
 	struct ss_change_point *changes = malloc((n + 1) * sizeof(*changes));
 	bool ok = v && changes;
 	for (size_t i = 0; ok && i < n; i++) {
-		ok = add_figure(r, &r->series.v[i]);
+		add_figure(r, &r->series.v[i]);
 		if (i >= from && isfinite(r->series.v[i].value)) {
 			r->series.v[kept] = r->series.v[i]; /* kept <= i */
 			v[kept] = r->series.v[kept].value;
@@ -376,7 +372,7 @@ static bool end_series(struct reading *r)
 	size_t found = ok ? ss_change_points(v, kept, ALPHA, BAND_FRAC, changes) : SIZE_MAX;
 	ok = found != SIZE_MAX;
 	for (size_t i = 0; ok && i < found; i++)
-		ok = add_change(r, &changes[i], r->series.v, kept);
+		add_change(r, &changes[i], r->series.v, kept);
 	r->sum->longest = kept > r->sum->longest ? kept : r->sum->longest;
 	r->series.n = 0;
 	free(v);
@@ -432,14 +428,18 @@ static bool say(struct reading *r)
 {
 	const struct ss_table *t = r->changes;
 	struct ss_arena *a = r->out->arena;
-	if (r->sum->longest < 2 * SS_LEAST_SEGMENT)
-		return ss_result_say(
-			r->out,
-			ss_arena_printf(a,
-					"Too few runs to find a change: %zu of one program and device, and %d are needed.",
-					r->sum->longest, 2 * SS_LEAST_SEGMENT));
-	if (!t->nrows)
-		return ss_result_say(r->out, ss_arena_printf(a, "No change in %zu runs.", r->sum->runs));
+	if (r->sum->longest < 2 * SS_LEAST_SEGMENT) {
+		ss_result_say(
+		 r->out,
+		 ss_arena_printf(a,
+				 "Too few runs to find a change: %zu of one program and device, and %d are needed.",
+				 r->sum->longest, 2 * SS_LEAST_SEGMENT));
+		return true;
+	}
+	if (!t->nrows) {
+		ss_result_say(r->out, ss_arena_printf(a, "No change in %zu runs.", r->sum->runs));
+		return true;
+	}
 	/* The latest first. */
 	for (size_t i = t->nrows; i-- > 0 && r->out->conclusion.nmore + 1 < SS_CONCLUSION_MORE;) {
 		struct ss_str metric = ss_cell_str(t, i, "metric"), commit = ss_cell_str(t, i, "label_commit"),
@@ -452,8 +452,7 @@ static bool say(struct reading *r)
 					ss_cell_bool(t, i, "worse") ? "Worse:" : "Better:", SS_ARG(metric),
 					frac > 0 ? "grew" : "fell", 100 * fabs(frac), (long long)ss_cell_i64(t, i, "run"),
 					commit.n ? ", commit " : "", SS_ARG(commit), SS_ARG(good), SS_ARG(path));
-		if (!s.p || !ss_result_say(r->out, s))
-			return false;
+		ss_result_say(r->out, s);
 	}
 	r->out->conclusion.mood = r->sum->worse_lately ? SS_MOOD_BAD : SS_MOOD_PLAIN;
 	return true;
@@ -480,7 +479,7 @@ bool ss_track_result(struct ss_track *t, const struct ss_track_filter *f, size_t
 		ok = read_metric(&r, metrics[i], err);
 	if (ok && f->nmetrics && !r.figures->nrows)
 		ok = ss_fail(err, SS_ENODATA, "'%s' has no figure of this name and these labels", t->db.path);
-	ok = ok && (say(&r) || ss_fail_mem(err));
+	ok = ok && ((say(&r) && !out->arena->no_memory) || ss_fail_mem(err));
 	ss_vec_free(&r.labels);
 	ss_vec_free(&r.series);
 	return ok;

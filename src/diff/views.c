@@ -76,7 +76,7 @@ static bool group_ops(struct ss_diff *d, enum ss_diff_by by, struct view *v)
 	return true;
 }
 
-static bool fill(struct ss_diff *d, struct ss_table *t, struct view *v)
+static void fill(struct ss_diff *d, struct ss_table *t, struct view *v)
 {
 	for (uint32_t i = 0; i < v->keys.n; i++)
 		v->order[i] = (struct placed){ fabs(v->rows[i].c.delta), i };
@@ -84,8 +84,7 @@ static bool fill(struct ss_diff *d, struct ss_table *t, struct view *v)
 		qsort(v->order, v->keys.n, sizeof(*v->order), by_size);
 	for (uint32_t i = 0; i < v->keys.n; i++) {
 		const struct ss_diff_row *r = &v->rows[v->order[i].at];
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_str(t, V_KEY, v->keys.keys[v->order[i].at]);
 		ss_set_f64(t, V_BASE, r->c.base);
 		ss_set_f64(t, V_NEW, r->c.new);
@@ -96,7 +95,6 @@ static bool fill(struct ss_diff *d, struct ss_table *t, struct view *v)
 		ss_set_f64(t, V_ADJUSTED, r->p_adjusted);
 		ss_set_bool(t, V_SIGNIFICANT, r->significant && !ss_diff_is_refused(d));
 	}
-	return true;
 }
 
 bool ss_diff_add_view(struct ss_diff *d, enum ss_diff_by by, struct ss_result *out)
@@ -110,10 +108,12 @@ bool ss_diff_add_view(struct ss_diff *d, enum ss_diff_by by, struct ss_result *o
 		return true;
 	struct ss_table *t = ss_result_table(out, ss_diff_by_table(by), titles[by], view_cols, SS_COUNT(view_cols));
 	v.group = calloc(d->match.rows + 1, sizeof(*v.group));
-	bool ok = t && v.group && group_ops(d, by, &v);
+	bool ok = v.group && group_ops(d, by, &v);
 	v.rows = calloc(v.keys.n + 1, sizeof(*v.rows));
 	v.order = calloc(v.keys.n + 1, sizeof(*v.order));
-	ok = ok && v.rows && v.order && ss_diff_compare_groups(d, v.group, v.keys.n, v.rows) && fill(d, t, &v);
+	ok = ok && v.rows && v.order && ss_diff_compare_groups(d, v.group, v.keys.n, v.rows);
+	if (ok)
+		fill(d, t, &v);
 	ss_strmap_free(&v.keys);
 	free(v.group);
 	free(v.rows);

@@ -203,47 +203,47 @@ static void say_memory(struct ss_diff *d, struct ss_buf *b)
 static bool add(struct ss_diff *d, struct ss_result *out, struct ss_buf *b)
 {
 	struct ss_str s = b->n ? ss_arena_str(&d->arena, ss_buf_get(b)) : SS_STR("");
-	bool ok = !b->no_memory && s.p && ss_result_say(out, s);
+	bool ok = !b->no_memory;
+	if (ok)
+		ss_result_say(out, s);
 	ss_buf_free(b);
 	return ok;
 }
 
-static bool note(struct ss_result *out, enum ss_severity severity, struct ss_str text)
+static void note(struct ss_result *out, enum ss_severity severity, struct ss_str text)
 {
-	return text.p && ss_result_note(out, severity, text);
+	ss_result_note(out, severity, text);
 }
 
-static bool add_notes_of(struct ss_diff *d, struct ss_result *out, const struct ss_diff_side *s, const char *side)
+static void add_notes_of(struct ss_diff *d, struct ss_result *out, const struct ss_diff_side *s, const char *side)
 {
 	for (size_t i = 0; i < s->n; i++)
 		for (size_t k = 0; k < s->runs[i].notes.n; k++)
-			if (!note(out, SS_WARNING,
-				  ss_arena_printf(&d->arena, "%s, '" SS_FMT "': " SS_FMT, side, SS_ARG(s->runs[i].path),
-						  SS_ARG(s->runs[i].notes.v[k]))))
-				return false;
-	return true;
+			note(out, SS_WARNING,
+			     ss_arena_printf(&d->arena, "%s, '" SS_FMT "': " SS_FMT, side, SS_ARG(s->runs[i].path),
+					     SS_ARG(s->runs[i].notes.v[k])));
 }
 
-static bool add_notes(struct ss_diff *d, struct ss_result *out)
+static void add_notes(struct ss_diff *d, struct ss_result *out)
 {
 	bool one_run = d->base.n == 1 || d->new.n == 1;
-	if (one_run &&
-	    !note(out, SS_WARNING,
-		  ss_arena_printf(
-			  &d->arena,
-			  "%s one run, so how much runs differ without any change was %s: where they differ by 1.5 %%, one "
-			  "comparison in seven like this one is a false alarm; record 3 or more runs a side",
-			  d->one_run	   ? "each side is"
-			  : d->base.n == 1 ? "base is"
-					   : "new is",
-			  d->one_run ? "not seen" : "taken from the other side")))
-		return false;
-	return note(out, SS_INFO,
-		    ss_arena_printf(&d->arena,
-				    "a change is one with p < %g and beyond the band of %g %%, which recordings differ by "
-				    "without any change",
-				    d->options.alpha, 100 * d->options.band_frac)) &&
-	       add_notes_of(d, out, &d->base, "base") && add_notes_of(d, out, &d->new, "new");
+	if (one_run)
+		note(out, SS_WARNING,
+		     ss_arena_printf(
+			     &d->arena,
+			     "%s one run, so how much runs differ without any change was %s: where they differ by 1.5 %%, one "
+			     "comparison in seven like this one is a false alarm; record 3 or more runs a side",
+			     d->one_run	   ? "each side is"
+			     : d->base.n == 1 ? "base is"
+					      : "new is",
+			     d->one_run ? "not seen" : "taken from the other side"));
+	note(out, SS_INFO,
+	     ss_arena_printf(&d->arena,
+			     "a change is one with p < %g and beyond the band of %g %%, which recordings differ by "
+			     "without any change",
+			     d->options.alpha, 100 * d->options.band_frac));
+	add_notes_of(d, out, &d->base, "base");
+	add_notes_of(d, out, &d->new, "new");
 }
 
 bool ss_diff_say(struct ss_diff *d, struct ss_result *out)
@@ -280,5 +280,8 @@ bool ss_diff_say(struct ss_diff *d, struct ss_result *out)
 		say_detectable(d, &b);
 		ok = add(d, out, &b);
 	}
-	return ok && add_notes(d, out);
+	if (!ok)
+		return false;
+	add_notes(d, out);
+	return true;
 }

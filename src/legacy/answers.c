@@ -12,7 +12,8 @@ bool ss_legacy_note(const struct ss_request *q, const struct ss_host *h, struct 
 	struct ss_str file = slash == SS_NPOS ? h->x.path : ss_str_sub(h->x.path, slash + 1, h->x.path.n);
 	struct ss_str text = ss_arena_printf(
 		out->arena, "These figures were computed at capture time and stored in '" SS_FMT "'", SS_ARG(file));
-	return text.p && ss_result_note(out, SS_INFO, text);
+	ss_result_note(out, SS_INFO, text);
+	return true;
 }
 
 bool ss_legacy_is_json(const struct ss_host *h)
@@ -106,17 +107,15 @@ static void set_cell(struct ss_table *t, size_t col, const struct ss_jnode *v)
 	}
 }
 
-static bool add_row(struct ss_table *t, const struct ss_jnode *row)
+static void add_row(struct ss_table *t, const struct ss_jnode *row)
 {
 	const struct ss_jnode *cells = ss_jnode_get(row, "c"), *cell = cells ? cells->first : NULL;
-	if (!ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	/* A row may be shorter than the table, and a cell null. */
 	for (size_t i = 0; i < t->ncols; i++) {
 		set_cell(t, i, ss_jnode_get(cell, "v"));
 		cell = cell ? cell->next : NULL;
 	}
-	return true;
 }
 
 bool ss_legacy_prop(struct ss_table *t, struct ss_str id, struct ss_str text, struct ss_arena *arena)
@@ -134,8 +133,9 @@ bool ss_legacy_prop(struct ss_table *t, struct ss_str id, struct ss_str text, st
 	const char *name = z(arena, id);
 	struct ss_str digits = text;
 	double v;
-	if (!name || !ss_table_prop(t, name, text))
+	if (!name)
 		return false;
+	ss_table_prop(t, name, text);
 	if (digits.n && digits.p[digits.n - 1] == '%')
 		digits.n--;
 	for (size_t i = 0; i < SS_COUNT(units); i++)
@@ -162,10 +162,11 @@ bool ss_legacy_table(const struct ss_jnode *data_table, const char *name, const 
 		return false;
 	for (const struct ss_jnode *r = n && rows ? rows->first : NULL; r; r = r->next) {
 		/* A cell takes two bytes at least: more cells than that are none. */
-		if ((t->nrows + 1) * n > out->body.n)
-			return ss_result_note(out, SS_WARNING, SS_STR("rows without cells are left out"));
-		if (!add_row(t, r))
-			return false;
+		if ((t->nrows + 1) * n > out->body.n) {
+			ss_result_note(out, SS_WARNING, SS_STR("rows without cells are left out"));
+			return true;
+		}
+		add_row(t, r);
 	}
 	for (const struct ss_jnode *p = props ? props->first : NULL; p; p = p->next)
 		if (!ss_legacy_prop(t, p->key, p->text, out->arena))

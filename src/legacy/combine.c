@@ -189,7 +189,7 @@ static double longest(const struct ss_legacy_table *rule, const struct ss_table 
 }
 
 /* Means first: they are weighted by sums as these were before. */
-static bool add_numbers(struct table_state *s, struct ss_table *t, size_t row, const struct ss_table *from, size_t from_row,
+static void add_numbers(struct table_state *s, struct ss_table *t, size_t row, const struct ss_table *from, size_t from_row,
 			bool means)
 {
 	for (size_t i = 0; i < s->rule->ncols; i++) {
@@ -204,7 +204,6 @@ static bool add_numbers(struct table_state *s, struct ss_table *t, size_t row, c
 		}
 		add_cell(t, row, col, r->how, wa, cell(from, from_row, at), wb);
 	}
-	return true;
 }
 
 /* What no rule is for. */
@@ -221,7 +220,8 @@ static bool copy_rest(const struct ss_legacy_table *rule, struct ss_table *t, si
 
 static bool new_row(struct table_state *s, struct ss_table *t, const struct ss_table *from, size_t from_row)
 {
-	if (!ss_table_row(t) || !ss_vec_push(&s->state, (struct row_state){ 1, longest(s->rule, from, from_row) }))
+	ss_table_row(t);
+	if (t->arena->no_memory || !ss_vec_push(&s->state, (struct row_state){ 1, longest(s->rule, from, from_row) }))
 		return false;
 	for (size_t col = 0; col < t->ncols; col++)
 		if (t->cols[col].type == SS_TYPE_F64)
@@ -257,7 +257,8 @@ static bool replace_rows(struct ss_table *t, const struct ss_table *from)
 {
 	t->nrows = 0;
 	for (size_t i = 0; i < from->nrows; i++) {
-		if (!ss_table_row(t))
+		ss_table_row(t);
+		if (t->arena->no_memory)
 			return false;
 		for (size_t col = 0; col < t->ncols; col++) {
 			size_t at = same_col(t, col, from);
@@ -278,16 +279,14 @@ static struct ss_prop *find_prop(struct ss_table *t, const char *id)
 	return NULL;
 }
 
-bool ss_legacy_set_prop(struct ss_table *t, const char *id, enum ss_unit unit, double v, const char *fmt)
+void ss_legacy_set_prop(struct ss_table *t, const char *id, enum ss_unit unit, double v, const char *fmt)
 {
 	struct ss_prop *p = find_prop(t, id);
 	const char *label = p ? p->label : NULL;
-	if (!ss_table_prop_num(t, id, label, unit, v, fmt))
-		return false;
+	ss_table_prop_num(t, id, label, unit, v, fmt);
 	p = find_prop(t, id);
 	if (p != &t->props[t->nprops - 1])
 		*p = t->props[--t->nprops];
-	return true;
 }
 
 static bool copy_prop(struct ss_table *t, const struct ss_prop *from)
@@ -296,8 +295,9 @@ static bool copy_prop(struct ss_table *t, const struct ss_prop *from)
 	struct ss_str text = ss_arena_str(t->arena, from->text);
 	if (!p) {
 		const char *id = kept(t->arena, from->id);
-		if (!id || !ss_table_prop(t, id, text))
+		if (!id)
 			return false;
+		ss_table_prop(t, id, text);
 		p = &t->props[t->nprops - 1];
 		p->label = kept(t->arena, from->label);
 		if (from->label && !p->label)
@@ -317,17 +317,18 @@ static double number_of(const struct ss_prop *p)
 	return ss_str_to_f64(p->text, &v) ? v : (double)NAN;
 }
 
-static bool add_prop(const struct ss_legacy_table *rule, struct ss_table *t, const struct ss_prop *from, size_t nread)
+static void add_prop(const struct ss_legacy_table *rule, struct ss_table *t, const struct ss_prop *from, size_t nread)
 {
 	struct ss_prop *p = find_prop(t, from->id);
 	const struct ss_legacy_col *r = NULL;
 	for (size_t i = 0; i < rule->nprops && !r; i++)
 		r = strcmp(rule->props[i].id, from->id) == 0 ? &rule->props[i] : NULL;
 	if (!r || !p)
-		return true;
+		return;
 	double v = together(r->how, number_of(p), (double)nread, number_of(from), 1);
 	size_t percent = p->text.n && p->text.p[p->text.n - 1] == '%';
-	return isnan(v) || ss_legacy_set_prop(t, p->id, p->unit, v, percent ? "%.1f%%" : "%.10g");
+	if (!isnan(v))
+		ss_legacy_set_prop(t, p->id, p->unit, v, percent ? "%.1f%%" : "%.10g");
 }
 
 /* ---- tables ---- */
@@ -376,7 +377,7 @@ static bool add_props(const struct combination *j, const struct table_state *s, 
 		if (!find_prop(t, p->id) || (worst && !ruled))
 			ok = copy_prop(t, p);
 		else if (ruled)
-			ok = add_prop(s->rule, t, p, j->nread);
+			add_prop(s->rule, t, p, j->nread);
 	}
 	return ok;
 }
@@ -403,9 +404,9 @@ static bool add_host(struct combination *j, const struct ss_host *h, const struc
 		ok = add_table(j, &r->tables[i], worst);
 	/* Notes of a file of its own; that it is a stored answer is said once. */
 	for (size_t i = 1; ok && i < r->nnotes; i++)
-		ok = ss_result_note(j->out, r->notes[i].severity,
-				    ss_arena_printf(j->out->arena, SS_FMT ": " SS_FMT, SS_ARG(h->name),
-						    SS_ARG(r->notes[i].text)));
+		ss_result_note(j->out, r->notes[i].severity,
+			       ss_arena_printf(j->out->arena, SS_FMT ": " SS_FMT, SS_ARG(h->name),
+					       SS_ARG(r->notes[i].text)));
 	j->nread += ok;
 	return ok;
 }
@@ -442,7 +443,7 @@ static void drop_rare(struct combination *j)
 	}
 }
 
-static bool note_all(struct combination *j)
+static void note_all(struct combination *j)
 {
 	struct ss_str text = ss_arena_printf(
 		j->out->arena, "These figures were computed at capture time, by each of %zu hosts separately. %s",
@@ -450,7 +451,7 @@ static bool note_all(struct combination *j)
 	if (text.p && j->a->worst)
 		text = ss_arena_printf(j->out->arena, SS_FMT " Sentences come from " SS_FMT ".", SS_ARG(text),
 				       SS_ARG(j->worst_host));
-	return text.p && ss_result_note(j->out, SS_INFO, text);
+	ss_result_note(j->out, SS_INFO, text);
 }
 
 /* One host after the other, each in memory of its own. */
@@ -465,11 +466,11 @@ static bool add_hosts(struct combination *j, const struct ss_request *q, struct 
 		struct ss_err why = { 0 };
 		one.arena = &arena;
 		ss_result_init(&r, &arena);
-		bool read = j->a->read(&one, h, &r, &why), ok = true;
+		bool read = j->a->read(&one, h, &r, &why) && ss_result_is_whole(&r, &why), ok = true;
 		if (read)
 			ok = add_host(j, h, &r);
 		else if (why.code != SS_ENOMEM)
-			ok = ss_result_note(j->out, SS_WARNING, ss_arena_str(j->out->arena, ss_str_from(why.text)));
+			ss_result_note(j->out, SS_WARNING, ss_arena_str(j->out->arena, ss_str_from(why.text)));
 		ss_arena_release(&arena);
 		ss_file_forget(&h->x.file, h->x.file.bytes);
 		if (!ok || why.code == SS_ENOMEM)
@@ -488,7 +489,9 @@ bool ss_legacy_combine(const struct ss_request *q, const struct ss_legacy_answer
 	bool ok = add_hosts(&j, q, err);
 	if (ok) {
 		drop_rare(&j);
-		ok = ((!a->end || a->end(out, j.nread)) && note_all(&j)) || ss_fail_mem(err);
+		ok = (!a->end || a->end(out, j.nread)) || ss_fail_mem(err);
+		if (ok)
+			note_all(&j);
 	}
 	for (size_t i = 0; i < j.tables.n; i++) {
 		ss_strmap_free(&j.tables.v[i].rows);

@@ -64,6 +64,6 @@ struct ss_table *ss_legacy_find(struct ss_result *r, const char *name);
 /* Order the rows by some columns, up to NULL; "-id" has the greatest first. Equal ones stay as they are. */
 bool ss_legacy_sort(struct ss_table *t, const char *const *by);
 /* A property, added or replaced. */
-bool ss_legacy_set_prop(struct ss_table *t, const char *id, enum ss_unit unit, double v, const char *fmt);
+void ss_legacy_set_prop(struct ss_table *t, const char *id, enum ss_unit unit, double v, const char *fmt);
 
 #endif

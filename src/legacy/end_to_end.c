@@ -47,23 +47,21 @@ static double rounded_ms(double ms)
 	return floor(ms * 1000 + 0.5) / 1000;
 }
 
-static bool add_categories(struct ss_table *t, struct ss_str file, const struct ss_end_to_end *e)
+static void add_categories(struct ss_table *t, struct ss_str file, const struct ss_end_to_end *e)
 {
 	double sum = 0;
 	for (int c = 0; c < SS_E2E_CATEGORIES; c++)
 		sum += e->category_ms[c];
 	for (int c = 0; c < SS_E2E_CATEGORIES; c++) {
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_str(t, CA_FILE, file);
 		ss_set_str(t, CA_CATEGORY, ss_str_from(ss_e2e_category_name((enum ss_e2e_category)c)));
 		ss_set_f64(t, CA_MS, rounded_ms(e->category_ms[c]));
 		ss_set_f64(t, CA_FRAC, sum > 0 ? e->category_ms[c] / sum : 0);
 	}
-	return true;
 }
 
-static bool add_phases(struct ss_table *t, struct ss_str file, const struct ss_end_to_end *e)
+static void add_phases(struct ss_table *t, struct ss_str file, const struct ss_end_to_end *e)
 {
 	double first_ms = (double)INFINITY;
 	for (int s = 0; s < SS_E2E_SESSIONS; s++)
@@ -75,58 +73,52 @@ static bool add_phases(struct ss_table *t, struct ss_str file, const struct ss_e
 			const struct ss_e2e_span *span = &e->span[s][p];
 			if (isnan(span->begin_ms) && isnan(span->end_ms))
 				continue;
-			if (!ss_table_row(t))
-				return false;
+			ss_table_row(t);
 			ss_set_str(t, PH_FILE, file);
 			ss_set_str(t, PH_SESSION, ss_str_from(ss_e2e_session_name((enum ss_e2e_session)s)));
 			ss_set_str(t, PH_PHASE, ss_str_from(ss_e2e_phase_name((enum ss_e2e_phase)p)));
 			ss_set_f64(t, PH_BEGIN, rounded_ms(span->begin_ms - first_ms));
 			ss_set_f64(t, PH_MS, rounded_ms(span->end_ms - span->begin_ms));
 		}
-	return true;
 }
 
 /*
  * Of the training session of the newest log, if it has one: what went before the first step could
  * be taken.
  */
-static bool set_props(struct ss_table *t, const struct ss_end_to_end *e)
+static void set_props(struct ss_table *t, const struct ss_end_to_end *e)
 {
 	const double *ms = e->category_ms;
 	double start = ms[SS_E2E_INIT] + ms[SS_E2E_MODEL] + ms[SS_E2E_INFEED], train = ms[SS_E2E_TRAINING];
 	if (!(train > 0))
-		return true;
-	return ss_table_prop_num(t, "training_ms", "Training session", SS_UNIT_MS, rounded_ms(train), "%.3f") &&
-	       ss_table_prop_num(t, "start_ms", "of it system, model and infeed", SS_UNIT_MS, rounded_ms(start), "%.3f") &&
-	       ss_table_prop_num(t, "start_frac", "its share", SS_UNIT_FRAC, start / train, "%.3f");
+		return;
+	ss_table_prop_num(t, "training_ms", "Training session", SS_UNIT_MS, rounded_ms(train), "%.3f");
+	ss_table_prop_num(t, "start_ms", "of it system, model and infeed", SS_UNIT_MS, rounded_ms(start), "%.3f");
+	ss_table_prop_num(t, "start_frac", "its share", SS_UNIT_FRAC, start / train, "%.3f");
 }
 
-static bool note(const struct chart *j, struct ss_str file, struct ss_str text)
+static void note(const struct chart *j, struct ss_str file, struct ss_str text)
 {
-	if (!text.p)
-		return false;
-	return ss_result_note(j->out, SS_WARNING, ss_arena_printf(j->q->arena, SS_FMT ": " SS_FMT, SS_ARG(file), SS_ARG(text)));
+	ss_result_note(j->out, SS_WARNING, ss_arena_printf(j->q->arena, SS_FMT ": " SS_FMT, SS_ARG(file), SS_ARG(text)));
 }
 
-static bool add_notes(const struct chart *j, struct ss_str file, const struct ss_end_to_end *e)
+static void add_notes(const struct chart *j, struct ss_str file, const struct ss_end_to_end *e)
 {
 	struct ss_arena *a = j->q->arena;
-	bool ok = true;
 	if (e->ndamaged)
-		ok = note(j, file, ss_arena_printf(a, "%llu damaged records were skipped", (unsigned long long)e->ndamaged));
-	if (ok && e->bad)
-		ok = note(j, file, SS_STR("the file is damaged: nothing after the last intact record could be read"));
-	if (ok && e->cut)
-		ok = note(j, file, SS_STR("the file ends inside a record: it is still being written, or it is truncated"));
-	if (ok && e->nstray)
-		ok = note(j, file, ss_arena_printf(a, "%llu events belong to no session and are not counted",
-						   (unsigned long long)e->nstray));
-	for (int s = 0; ok && !e->from_json && s < SS_E2E_SESSIONS; s++)
+		note(j, file, ss_arena_printf(a, "%llu damaged records were skipped", (unsigned long long)e->ndamaged));
+	if (e->bad)
+		note(j, file, SS_STR("the file is damaged: nothing after the last intact record could be read"));
+	if (e->cut)
+		note(j, file, SS_STR("the file ends inside a record: it is still being written, or it is truncated"));
+	if (e->nstray)
+		note(j, file, ss_arena_printf(a, "%llu events belong to no session and are not counted",
+					      (unsigned long long)e->nstray));
+	for (int s = 0; !e->from_json && s < SS_E2E_SESSIONS; s++)
 		if (isnan(e->span[s][SS_E2E_WHOLE].begin_ms) != isnan(e->span[s][SS_E2E_WHOLE].end_ms))
-			ok = note(j, file, ss_arena_printf(a, "%s has no %s: the program was still running or ended early",
-							   ss_e2e_session_name((enum ss_e2e_session)s),
-							   isnan(e->span[s][SS_E2E_WHOLE].begin_ms) ? "begin" : "end"));
-	return ok;
+			note(j, file, ss_arena_printf(a, "%s has no %s: the program was still running or ended early",
+						      ss_e2e_session_name((enum ss_e2e_session)s),
+						      isnan(e->span[s][SS_E2E_WHOLE].begin_ms) ? "begin" : "end"));
 }
 
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
@@ -138,8 +130,8 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	if (!ss_result_table(out, "breakdown", "Runtime breakdown", category_cols, SS_COUNT(category_cols)) ||
 	    !ss_result_table(out, "phases", "Sessions and phases", phase_cols, SS_COUNT(phase_cols)))
 		return ss_fail_mem(err);
-	j.categories = &out->tables[0];
-	j.phases = &out->tables[1];
+	j.categories = ss_result_at(out, 0);
+	j.phases = ss_result_at(out, 1);
 	for (size_t i = 0; i < q->model->nhosts; i++) {
 		const struct ss_host *h = q->model->hosts[i];
 		struct ss_end_to_end e;
@@ -153,16 +145,18 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 		}
 		any = true;
 		last = e;
-		if (!add_categories(j.categories, h->name, &e) || (!e.from_json && !add_phases(j.phases, h->name, &e)) ||
-		    !add_notes(&j, h->name, &e))
-			return ss_fail_mem(err);
+		add_categories(j.categories, h->name, &e);
+		if (!e.from_json)
+			add_phases(j.phases, h->name, &e);
+		add_notes(&j, h->name, &e);
 	}
 	if (!any)
 		return ss_fail(err, first.code ? first.code : SS_ENODATA, "%s",
 			       first.code ? first.text : "the directory holds no log of program phases");
-	if (!set_props(j.categories, &last))
-		return ss_fail_mem(err);
-	return !first.code || ss_result_note(out, SS_WARNING, ss_arena_str(q->arena, ss_str_from(first.text))) || ss_fail_mem(err);
+	set_props(j.categories, &last);
+	if (first.code)
+		ss_result_note(out, SS_WARNING, ss_arena_str(q->arena, ss_str_from(first.text)));
+	return true;
 }
 
 static double of_category(const struct ss_table *t, struct ss_str file, const char *category)
@@ -177,6 +171,7 @@ static double of_category(const struct ss_table *t, struct ss_str file, const ch
 /* Of the newest log. */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
+	(void)err;
 	const struct ss_table *t = ss_result_find(out, "breakdown");
 	double train = ss_result_number(out, "training_ms"),
 	       start = ss_result_number(out, "start_ms");
@@ -185,18 +180,20 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 		return true;
 	struct ss_str file = ss_cell_str(t, t->nrows - 1, "file");
 	double eval = of_category(t, file, "eval"), predict = of_category(t, file, "predict");
-	bool ok = train > 0 ? ss_say(out,
-				     "The training session takes %s. Starting the system, building "
-				     "the model and filling the infeed "
-				     "take %s of it.",
-				     ss_value_words(SS_UNIT_MS, train).s,
-				     ss_share_words(SS_UNIT_MS, start, train).s)
-			    : ss_result_say(out, SS_STR("The log has no whole training session."));
-	if (ok && eval > 0)
-		ok = ss_say(out, "Evaluation takes %s.", ss_value_words(SS_UNIT_MS, eval).s);
-	if (ok && predict > 0)
-		ok = ss_say(out, "Prediction takes %s.", ss_value_words(SS_UNIT_MS, predict).s);
-	return ok || ss_fail_mem(err);
+	if (train > 0)
+		ss_say(out,
+		       "The training session takes %s. Starting the system, building "
+		       "the model and filling the infeed "
+		       "take %s of it.",
+		       ss_value_words(SS_UNIT_MS, train).s,
+		       ss_share_words(SS_UNIT_MS, start, train).s);
+	else
+		ss_result_say(out, SS_STR("The log has no whole training session."));
+	if (eval > 0)
+		ss_say(out, "Evaluation takes %s.", ss_value_words(SS_UNIT_MS, eval).s);
+	if (predict > 0)
+		ss_say(out, "Prediction takes %s.", ss_value_words(SS_UNIT_MS, predict).s);
+	return true;
 }
 
 const struct ss_tool ss_tool_end_to_end = {

@@ -43,28 +43,29 @@ static int64_t sum(int64_t a, int64_t b)
 	return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
-static bool set_text(struct ss_table *t, size_t col, const struct ss_jnode *n, const char *key)
+static void set_text(struct ss_table *t, size_t col, const struct ss_jnode *n, const char *key)
 {
 	struct ss_str s = ss_jnode_text(n, key);
 	if (s.n)
 		s = ss_arena_str(t->arena, s);
 	ss_set_str(t, col, s);
-	return s.p != NULL;
 }
 
 /* What an allocation or a deallocation says of itself, in the last row. */
-static bool set_activity(struct ss_table *t, const struct ss_jnode *a)
+static void set_activity(struct ss_table *t, const struct ss_jnode *a)
 {
 	ss_set_i64(t, E_REQUESTED, ss_jnode_i64(a, "requestedBytes"));
 	ss_set_i64(t, E_BYTES, ss_jnode_i64(a, "allocationBytes"));
 	ss_set_i64(t, E_ADDRESS, ss_jnode_i64(a, "address"));
 	ss_set_i64(t, E_STEP, ss_jnode_i64(a, "stepId"));
-	return set_text(t, E_ACTIVITY, a, "memoryActivity") && set_text(t, E_OP, a, "tfOpName") &&
-	       set_text(t, E_REGION, a, "regionType") && set_text(t, E_TYPE, a, "dataType") &&
-	       set_text(t, E_SHAPE, a, "tensorShape");
+	set_text(t, E_ACTIVITY, a, "memoryActivity");
+	set_text(t, E_OP, a, "tfOpName");
+	set_text(t, E_REGION, a, "regionType");
+	set_text(t, E_TYPE, a, "dataType");
+	set_text(t, E_SHAPE, a, "tensorShape");
 }
 
-static bool set_point(struct ss_table *t, const struct ss_jnode *point)
+static void set_point(struct ss_table *t, const struct ss_jnode *point)
 {
 	const struct ss_jnode *stats = ss_jnode_get(point, "aggregationStats");
 	int64_t at_ps = ss_jnode_i64(point, "timeOffsetPs");
@@ -75,7 +76,7 @@ static bool set_point(struct ss_table *t, const struct ss_jnode *point)
 	ss_set_i64(t, E_FREE, ss_jnode_i64(stats, "freeMemoryBytes"));
 	ss_set_f64(t, E_FRAGMENTATION, ss_jnode_num(stats, "fragmentation", 0));
 	ss_set_i64(t, E_LIFETIME_PEAK, ss_jnode_i64(stats, "peakBytesInUse"));
-	return set_activity(t, ss_jnode_get(point, "activityMetadata"));
+	set_activity(t, ss_jnode_get(point, "activityMetadata"));
 }
 
 /* What of an allocator's timeline is counted on the way. */
@@ -120,11 +121,11 @@ static bool add_timeline(struct stored_profile *j, struct ss_table *t, const str
 			}
 		}
 		const struct ss_jnode *point = open_node(j, best);
-		if (!point || !ss_table_row(t))
+		if (!point)
 			return false;
+		ss_table_row(t);
 		ss_set_str(t, E_ID, j->id);
-		if (!set_point(t, point))
-			return false;
+		set_point(t, point);
 	}
 	return true;
 }
@@ -159,12 +160,17 @@ static bool add_active(struct stored_profile *j, struct ss_table *t, const struc
 	if (index >= from->v.n)
 		return true;
 	const struct ss_jnode *x = open_node(j, from->v.v[index]);
-	if (!x || !ss_table_row(t))
+	if (!x)
 		return false;
+	ss_table_row(t);
 	ss_set_str(t, E_ID, j->id);
 	ss_set_i64(t, E_COUNT, n > 0 ? n : 1);
 	ss_set_bool(t, E_MADE_UP, made_up);
-	return made_up ? set_activity(t, x) : set_point(t, x);
+	if (made_up)
+		set_activity(t, x);
+	else
+		set_point(t, x);
+	return true;
 }
 
 static bool add_breakdown(struct stored_profile *j, struct ss_table *t, const struct ss_jnode *allocator)
@@ -183,8 +189,9 @@ static bool add_breakdown(struct stored_profile *j, struct ss_table *t, const st
 static bool add_allocator(struct stored_profile *j, struct ss_table *t, const struct ss_jnode *summary, const struct walk *w)
 {
 	const struct ss_jnode *peak = open_node(j, ss_jnode_get(summary, "peakStats"));
-	if (!peak || !ss_table_row(t))
+	if (!peak)
 		return false;
+	ss_table_row(t);
 	int64_t at_ps = ss_jnode_i64(summary, "peakStatsTimePs");
 	ss_set_str(t, A_ID, j->id);
 	ss_set_i64(t, A_ALLOCATIONS, w->allocations);
@@ -204,29 +211,27 @@ static bool add_allocator(struct stored_profile *j, struct ss_table *t, const st
 
 enum { T_ALLOCATORS, T_TIMELINE, T_BREAKDOWN, T_MODULES };
 
-static bool add_tables(struct ss_result *out)
+static void add_tables(struct ss_result *out)
 {
-	return ss_result_table(out, "allocators", "Allocators", ss_memory_allocator_cols, NALLOCATOR_COLS) &&
-	       ss_result_table(out, "timeline", "Memory over time", ss_memory_event_cols, NTIMELINE_COLS) &&
-	       ss_result_table(out, "breakdown", "Allocated at the peak", ss_memory_event_cols, E_COLS) &&
-	       ss_result_table(out, "modules", "HLO modules on TPUs", ss_memory_module_cols, M_COLS) &&
-	       ss_table_prop(&out->tables[T_ALLOCATORS], "host_plane", SS_STR("present"));
+	ss_result_table(out, "allocators", "Allocators", ss_memory_allocator_cols, NALLOCATOR_COLS);
+	ss_result_table(out, "timeline", "Memory over time", ss_memory_event_cols, NTIMELINE_COLS);
+	ss_result_table(out, "breakdown", "Allocated at the peak", ss_memory_event_cols, E_COLS);
+	ss_result_table(out, "modules", "HLO modules on TPUs", ss_memory_module_cols, M_COLS);
+	ss_table_prop(ss_result_at(out, T_ALLOCATORS), "host_plane", SS_STR("present"));
 }
 
-static bool add_modules(struct ss_table *t, const struct ss_jnode *list)
+static void add_modules(struct ss_table *t, const struct ss_jnode *list)
 {
 	for (const struct ss_jnode *m = list ? list->first : NULL; m; m = m->next) {
 		int64_t begin_ps = ss_jnode_i64(m, "startTimePs");
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_i64(t, M_ID, ss_jnode_i64(m, "id"));
 		ss_set_i64(t, M_BEGIN, begin_ps);
 		ss_set_i64(t, M_END, ss_jnode_i64(m, "endTimePs"));
 		ss_set_i64(t, M_OFFSET, begin_ps);
-		if (!set_text(t, M_NAME, m, "name") || !set_text(t, M_PLANE, m, "planeName"))
-			return false;
+		set_text(t, M_NAME, m, "name");
+		set_text(t, M_PLANE, m, "planeName");
 	}
-	return true;
 }
 
 static bool add_all(struct stored_profile *j, const struct ss_jnode *root)
@@ -243,7 +248,8 @@ static bool add_all(struct stored_profile *j, const struct ss_jnode *root)
 		    !add_breakdown(j, &t[T_BREAKDOWN], a) || !add_allocator(j, &t[T_ALLOCATORS], summary, &w))
 			return false;
 	}
-	return add_modules(&t[T_MODULES], ss_jnode_get(root, "hloModules"));
+	add_modules(&t[T_MODULES], ss_jnode_get(root, "hloModules"));
+	return true;
 }
 
 bool ss_legacy_memory_profile(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
@@ -262,9 +268,11 @@ bool ss_legacy_memory_profile(const struct ss_request *q, struct ss_result *out,
 		return ss_fail(err, SS_EFORMAT, "'" SS_FMT "' holds no memory profile", SS_ARG(h->x.path));
 	out->content_type = "application/json";
 	out->body = text;
-	bool ok = ss_legacy_note(q, h, out) && add_tables(out) && add_all(&j, root);
+	bool ok = ss_legacy_note(q, h, out);
+	add_tables(out);
+	ok = ok && add_all(&j, root);
 	ss_arena_release(&j.scratch);
 	if (ok && !all->first)
-		ok = ss_result_note(out, SS_INFO, SS_STR("no allocation was recorded at capture time"));
+		ss_result_note(out, SS_INFO, SS_STR("no allocation was recorded at capture time"));
 	return ok || ss_fail_mem(err);
 }

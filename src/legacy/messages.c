@@ -221,7 +221,7 @@ static double sum(const struct ss_jnode *step, const struct part *p)
  * The mean of a column of times as a property, under the name that pages look for:
  * tc_compute_ms_average for tcComputeTimeMs.
  */
-static bool add_mean(struct ss_table *t, size_t col, bool tpu)
+static void add_mean(struct ss_table *t, size_t col, bool tpu)
 {
 	char id[64];
 	size_t n = 0;
@@ -236,31 +236,30 @@ static bool add_mean(struct ss_table *t, size_t col, bool tpu)
 		all += t->data[col].f64[i];
 	struct ss_str name = ss_arena_printf(t->arena, "%s%s", id, tpu ? "_ms_average" : "_time_ms_avg");
 	double mean = t->nrows ? all / (double)t->nrows : 0;
-	if (ss_table_find_prop(t, name.p ? name.p : ""))
-		return ss_legacy_set_prop(t, name.p, SS_UNIT_MS, mean, "%.2f");
-	return name.p && ss_table_prop_num(t, name.p, t->cols[col].label, SS_UNIT_MS, mean, "%.2f");
+	if (ss_table_find_prop(t, name.p ? name.p : "")) {
+		ss_legacy_set_prop(t, name.p, SS_UNIT_MS, mean, "%.2f");
+		return;
+	}
+	ss_table_prop_num(t, name.p, t->cols[col].label, SS_UNIT_MS, mean, "%.2f");
 }
 
-static bool add_means(struct ss_table *t, bool tpu)
+static void add_means(struct ss_table *t, bool tpu)
 {
 	for (size_t i = 1; i < t->ncols && t->cols[i].unit == SS_UNIT_MS; i++)
-		if (strcmp(t->cols[i].id, "stepTimeMs") != 0 && !add_mean(t, i, tpu))
-			return false;
-	return true;
+		if (strcmp(t->cols[i].id, "stepTimeMs") != 0)
+			add_mean(t, i, tpu);
 }
 
-static bool summary_props(struct ss_table *t, const struct ss_jnode *s, const char *prefix, enum ss_unit unit)
+static void summary_props(struct ss_table *t, const struct ss_jnode *s, const char *prefix, enum ss_unit unit)
 {
 	static const char *const keys[] = { "average", "standard_deviation", "minimum", "maximum" };
 	for (size_t i = 0; s && i < SS_COUNT(keys); i++) {
 		struct ss_str id = ss_arena_printf(t->arena, "%s_%s", prefix, keys[i]);
-		if (!id.p || !ss_table_prop_num(t, id.p, NULL, unit, ss_jnode_num(s, keys[i], 0), "%.1f"))
-			return false;
+		ss_table_prop_num(t, id.p, NULL, unit, ss_jnode_num(s, keys[i], 0), "%.1f");
 	}
-	return true;
 }
 
-static bool steps_table(const struct ss_jnode *input, struct ss_result *out)
+static void steps_table(const struct ss_jnode *input, struct ss_result *out)
 {
 	bool tpu = is_tpu(input);
 	const struct ss_col *cols = tpu ? tpu_cols : generic_cols;
@@ -268,29 +267,25 @@ static bool steps_table(const struct ss_jnode *input, struct ss_result *out)
 	size_t ncols = tpu ? SS_COUNT(tpu_cols) : SS_COUNT(generic_cols);
 	const struct ss_jnode *advice = ss_jnode_get(input, "advice");
 	struct ss_table *t = ss_result_table(out, "steps", "Steps", cols, ncols);
-	if (!t)
-		return false;
 	for (const struct ss_jnode *s = ss_jnode_get(input, "step"); s; s = ss_jnode_again(s)) {
 		const struct ss_jnode *step = ss_jnode_get(s, "value");
 		struct ss_str num = ss_arena_printf(out->arena, "%lld", (long long)ss_jnode_int(step, "1", 0));
-		if (!num.p || !ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_str(t, 0, num);
 		for (size_t i = 1; i < ncols; i++)
 			ss_set_f64(t, i, sum(step, &parts[i - 1]));
 	}
-	if (!add_means(t, tpu))
-		return false;
+	add_means(t, tpu);
 	struct ss_str said = ss_jnode_text(ss_jnode_get(ss_jnode_get(advice, "verdict"), "value"), "input_statement");
-	return summary_props(t, ss_jnode_get(input, "steptime"), "steptime_ms", SS_UNIT_MS) &&
-	       summary_props(t, ss_jnode_get(input, "infeed"), "infeed_percent", SS_UNIT_PERCENT) &&
-	       ss_table_prop(t, "hardware_type", ss_jnode_text(input, "hardware_type")) &&
-	       ss_table_prop(t, "input_conclusion", said) &&
-	       ss_table_prop(t, "summary_nextstep", ss_jnode_text(advice, "next"));
+	summary_props(t, ss_jnode_get(input, "steptime"), "steptime_ms", SS_UNIT_MS);
+	summary_props(t, ss_jnode_get(input, "infeed"), "infeed_percent", SS_UNIT_PERCENT);
+	ss_table_prop(t, "hardware_type", ss_jnode_text(input, "hardware_type"));
+	ss_table_prop(t, "input_conclusion", said);
+	ss_table_prop(t, "summary_nextstep", ss_jnode_text(advice, "next"));
 }
 
 /* Average, deviation, least and most as the properties that a summary has. */
-static bool set_summary(struct ss_table *t, const char *prefix, enum ss_unit unit, const double *v, size_t n)
+static void set_summary(struct ss_table *t, const char *prefix, enum ss_unit unit, const double *v, size_t n)
 {
 	struct ss_summary s = ss_summary_of(v, n);
 	const struct {
@@ -301,10 +296,8 @@ static bool set_summary(struct ss_table *t, const char *prefix, enum ss_unit uni
 	};
 	for (size_t i = 0; i < SS_COUNT(props); i++) {
 		struct ss_str id = ss_arena_printf(t->arena, "%s_%s", prefix, props[i].id);
-		if (!id.p || !ss_legacy_set_prop(t, id.p, unit, props[i].v, "%.1f"))
-			return false;
+		ss_legacy_set_prop(t, id.p, unit, props[i].v, "%.1f");
 	}
-	return true;
 }
 
 bool ss_legacy_sum_up_steps(struct ss_table *steps)
@@ -315,11 +308,14 @@ bool ss_legacy_sum_up_steps(struct ss_table *steps)
 		return true;	/* what a file for TPUs does not tell of a step is not made up */
 	for (size_t i = 0; v && i < n; i++)
 		v[i] = steps->data[time].f64[i];
-	if (!v || !set_summary(steps, "steptime_ms", SS_UNIT_MS, v, n))
+	if (!v)
 		return false;
+	set_summary(steps, "steptime_ms", SS_UNIT_MS, v, n);
 	for (size_t i = 0; i < n; i++)
 		v[i] = v[i] > 0 ? 100 * steps->data[input].f64[i] / v[i] : 0;
-	return set_summary(steps, "infeed_percent", SS_UNIT_PERCENT, v, n) && add_means(steps, false);
+	set_summary(steps, "infeed_percent", SS_UNIT_PERCENT, v, n);
+	add_means(steps, false);
+	return true;
 }
 
 static const struct ss_col input_cols[] = {
@@ -334,17 +330,15 @@ static const struct ss_col input_cols[] = {
 
 static const struct ss_col link_cols[] = { HTML("link", "link", NULL) };
 
-static bool input_ops(const struct ss_jnode *input, struct ss_result *out)
+static void input_ops(const struct ss_jnode *input, struct ss_result *out)
 {
 	const struct ss_jnode *times = ss_jnode_get(input, "input_time");
 	struct ss_table *t = ss_result_table(out, "host_ops", "Input ops on the host", input_cols, SS_COUNT(input_cols));
-	for (size_t i = 0; t && i + 1 < SS_COUNT(input_time_fields); i++)
-		if (!ss_table_prop_num(t, input_time_fields[i].name, NULL, SS_UNIT_US,
-				       ss_jnode_num(times, input_time_fields[i].name, 0), "%.3f"))
-			return false;
-	for (const struct ss_jnode *op = ss_jnode_get(input, "op"); t && op; op = ss_jnode_again(op)) {
-		if (!ss_table_row(t))
-			return false;
+	for (size_t i = 0; i + 1 < SS_COUNT(input_time_fields); i++)
+		ss_table_prop_num(t, input_time_fields[i].name, NULL, SS_UNIT_US,
+				  ss_jnode_num(times, input_time_fields[i].name, 0), "%.3f");
+	for (const struct ss_jnode *op = ss_jnode_get(input, "op"); op; op = ss_jnode_again(op)) {
+		ss_table_row(t);
 		for (size_t i = 0; i < SS_COUNT(input_cols); i++) {
 			/* The message has percents, the table parts of one. */
 			double scale = input_cols[i].unit == SS_UNIT_FRAC ? 0.01 : 1;
@@ -354,18 +348,15 @@ static bool input_ops(const struct ss_jnode *input, struct ss_result *out)
 				ss_set_str(t, i, ss_jnode_text(op, input_cols[i].id));
 		}
 	}
-	return t != NULL;
 }
 
-static bool input_advice(const struct ss_jnode *input, struct ss_result *out)
+static void input_advice(const struct ss_jnode *input, struct ss_result *out)
 {
 	struct ss_table *t = ss_result_table(out, "recommendation", "What to try", link_cols, SS_COUNT(link_cols));
-	for (const struct ss_jnode *d = ss_jnode_get(ss_jnode_get(input, "advice"), "detail"); t && d; d = ss_jnode_again(d)) {
-		if (!ss_table_row(t))
-			return false;
+	for (const struct ss_jnode *d = ss_jnode_get(ss_jnode_get(input, "advice"), "detail"); d; d = ss_jnode_again(d)) {
+		ss_table_row(t);
 		ss_set_str(t, 0, d->text);
 	}
-	return t != NULL;
 }
 
 bool ss_legacy_input_message(const struct ss_request *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
@@ -373,7 +364,10 @@ bool ss_legacy_input_message(const struct ss_request *q, const struct ss_host *h
 	const struct ss_jnode *input = ss_legacy_read(q, h, input_fields, out, err);
 	if (!input)
 		return false;
-	return (steps_table(input, out) && input_ops(input, out) && input_advice(input, out)) || ss_fail_mem(err);
+	steps_table(input, out);
+	input_ops(input, out);
+	input_advice(input, out);
+	return true;
 }
 
 /* ---- overview ---- */
@@ -386,19 +380,16 @@ static const struct ss_col top_op_cols[] = {
 	NUM("flopRate", "GFLOP/s", GFLOP_PER_S, NULL),
 };
 
-static bool analysis_table(const struct ss_jnode *analysis, struct ss_result *out)
+static void analysis_table(const struct ss_jnode *analysis, struct ss_result *out)
 {
 	struct ss_table *t = ss_result_table(out, "analysis", "Performance summary", top_op_cols, SS_COUNT(top_op_cols));
-	for (size_t i = 0; t && analysis_fields[i].number; i++)
-		if (analysis_fields[i].type == SS_PBT_DOUBLE &&
-		    !ss_table_prop_num(t, analysis_fields[i].name, NULL, SS_UNIT_PERCENT,
-				       ss_jnode_num(analysis, analysis_fields[i].name, 0), "%.1f%%"))
-			return false;
-	if (!t || !ss_table_prop(t, "remark_text", ss_jnode_text(analysis, "remark_text")))
-		return false;
+	for (size_t i = 0; analysis_fields[i].number; i++)
+		if (analysis_fields[i].type == SS_PBT_DOUBLE)
+			ss_table_prop_num(t, analysis_fields[i].name, NULL, SS_UNIT_PERCENT,
+					  ss_jnode_num(analysis, analysis_fields[i].name, 0), "%.1f%%");
+	ss_table_prop(t, "remark_text", ss_jnode_text(analysis, "remark_text"));
 	for (const struct ss_jnode *op = ss_jnode_get(analysis, "op"); op; op = ss_jnode_again(op)) {
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		for (size_t i = 0; i < SS_COUNT(top_op_cols); i++) {
 			if (top_op_cols[i].type == SS_TYPE_F64)
 				ss_set_f64(t, i, ss_jnode_num(op, top_op_cols[i].id, 0));
@@ -406,21 +397,19 @@ static bool analysis_table(const struct ss_jnode *analysis, struct ss_result *ou
 				ss_set_str(t, i, ss_jnode_text(op, top_op_cols[i].id));
 		}
 	}
-	return true;
 }
 
-static bool environment_table(const struct ss_jnode *env, struct ss_result *out)
+static void environment_table(const struct ss_jnode *env, struct ss_result *out)
 {
 	static const struct ss_col cols[] = { STR("host_id", "host_id", NULL), STR("command_line", "command_line", NULL) };
 	static const char *const counts[] = { "host_count", "task_count", "device_core_count" };
 	struct ss_table *t = ss_result_table(out, "run_environment", "Run environment", cols, SS_COUNT(cols));
-	for (size_t i = 0; t && i < SS_COUNT(counts); i++)
-		if (!ss_table_prop_num(t, counts[i], NULL, SS_UNIT_COUNT, ss_jnode_num(env, counts[i], 0), "%.0f"))
-			return false;
-	return t && ss_table_prop(t, "device_type", ss_jnode_text(env, "device_type"));
+	for (size_t i = 0; i < SS_COUNT(counts); i++)
+		ss_table_prop_num(t, counts[i], NULL, SS_UNIT_COUNT, ss_jnode_num(env, counts[i], 0), "%.0f");
+	ss_table_prop(t, "device_type", ss_jnode_text(env, "device_type"));
 }
 
-static bool recommendation_table(const struct ss_jnode *r, struct ss_result *out)
+static void recommendation_table(const struct ss_jnode *r, struct ss_result *out)
 {
 	static const struct ss_col cols[] = {
 		STR("tip_type", "tip_type", NULL),
@@ -429,20 +418,16 @@ static bool recommendation_table(const struct ss_jnode *r, struct ss_result *out
 	static const char *const kinds[] = { "host", "device", "doc", "faq", "inference", "input" };
 	const struct ss_jnode *generic = ss_jnode_get(ss_jnode_get(r, "generic"), "value");
 	struct ss_table *t = ss_result_table(out, "recommendation", "Recommendation", cols, SS_COUNT(cols));
-	if (!t || !ss_table_prop(t, "bottleneck", ss_jnode_text(r, "bottleneck")) ||
-	    !ss_table_prop(t, "statement", ss_jnode_text(r, "statement")))
-		return false;
+	ss_table_prop(t, "bottleneck", ss_jnode_text(r, "bottleneck"));
+	ss_table_prop(t, "statement", ss_jnode_text(r, "statement"));
 	for (size_t i = 0; generic_fields[i].number; i++)
-		if (!ss_table_prop(t, generic_fields[i].name, ss_jnode_text(generic, generic_fields[i].name)))
-			return false;
+		ss_table_prop(t, generic_fields[i].name, ss_jnode_text(generic, generic_fields[i].name));
 	for (size_t i = 0; i < SS_COUNT(kinds); i++)
 		for (const struct ss_jnode *tip = ss_jnode_get(r, kinds[i]); tip; tip = ss_jnode_again(tip)) {
-			if (!ss_table_row(t))
-				return false;
+			ss_table_row(t);
 			ss_set_str(t, 0, ss_str_from(kinds[i]));
 			ss_set_str(t, 1, ss_jnode_text(tip, "link"));
 		}
-	return true;
 }
 
 bool ss_legacy_overview_message(const struct ss_request *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
@@ -450,8 +435,9 @@ bool ss_legacy_overview_message(const struct ss_request *q, const struct ss_host
 	const struct ss_jnode *root = ss_legacy_read(q, h, overview_fields, out, err);
 	if (!root)
 		return false;
-	return (analysis_table(ss_jnode_get(root, "analysis"), out) && steps_table(ss_jnode_get(root, "input"), out) &&
-		environment_table(ss_jnode_get(root, "environment"), out) &&
-		recommendation_table(ss_jnode_get(root, "recommendation"), out)) ||
-	       ss_fail_mem(err);
+	analysis_table(ss_jnode_get(root, "analysis"), out);
+	steps_table(ss_jnode_get(root, "input"), out);
+	environment_table(ss_jnode_get(root, "environment"), out);
+	recommendation_table(ss_jnode_get(root, "recommendation"), out);
+	return true;
 }

@@ -49,13 +49,13 @@ static const struct ss_col cols[] = {
 };
 
 /* Dimensions with the multiple they are padded to. */
-static bool set_layout(struct ss_table *t, const struct ss_jnode *layout)
+static void set_layout(struct ss_table *t, const struct ss_jnode *layout)
 {
 	const struct ss_jnode *dims = ss_jnode_get(layout, "dimensions");
 	struct ss_str text = SS_STR("");
 	double filled = 1;
 	if (!dims || !dims->first)
-		return true;
+		return;
 	for (const struct ss_jnode *d = dims->first; d && text.p; d = d->next) {
 		double size = ss_jnode_num(d, "size", 0), alignment = ss_jnode_num(d, "alignment", 0);
 		double padded = alignment > 0 ? ceil(size / alignment) * alignment : size;
@@ -66,7 +66,6 @@ static bool set_layout(struct ss_table *t, const struct ss_jnode *layout)
 	}
 	ss_set_str(t, COL_LAYOUT, text);
 	ss_set_f64(t, COL_FILLED, filled);
-	return text.p != NULL;
 }
 
 static void set_metrics(struct ss_table *t, const struct ss_jnode *m, double root_ps)
@@ -87,11 +86,10 @@ static void set_metrics(struct ss_table *t, const struct ss_jnode *m, double roo
 	ss_set_f64(t, COL_FLOPS, ss_jnode_num(m, "rawFlops", NAN));
 }
 
-static bool add_node(struct ss_table *t, const struct ss_jnode *n, int64_t parent, double root_ps)
+static void add_node(struct ss_table *t, const struct ss_jnode *n, int64_t parent, double root_ps)
 {
 	const struct ss_jnode *xla = ss_jnode_get(n, "xla"), *children = ss_jnode_get(n, "children");
-	if (!ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_i64(t, COL_PARENT, parent);
 	ss_set_str(t, COL_NAME, ss_jnode_text(n, "name"));
 	set_metrics(t, ss_jnode_get(n, "metrics"), root_ps);
@@ -102,7 +100,7 @@ static bool add_node(struct ss_table *t, const struct ss_jnode *n, int64_t paren
 	ss_set_str(t, COL_PROVENANCE, ss_jnode_text(xla, "provenance"));
 	ss_set_str(t, COL_OPCODE, ss_jnode_text(xla, "op"));
 	ss_set_f64(t, COL_FILLED, NAN);
-	return set_layout(t, ss_jnode_get(xla, "layout"));
+	set_layout(t, ss_jnode_get(xla, "layout"));
 }
 
 /*
@@ -123,8 +121,7 @@ static bool add_tree(struct ss_table *t, const struct ss_jnode *root)
 	while (depth) {
 		struct level at = stack[--depth];
 		const struct ss_jnode *children = ss_jnode_get(at.node, "children");
-		if (!add_node(t, at.node, at.parent, root_ps))
-			return false;
+		add_node(t, at.node, at.parent, root_ps);
 		if (at.node->next && at.parent >= 0)
 			stack[depth++] = (struct level){ at.node->next, at.parent };
 		if (children && children->first)
@@ -153,11 +150,11 @@ bool ss_legacy_op_profile(const struct ss_request *q, struct ss_result *out, str
 	 * The first files tell shares of their own time only, and XProf combines no op profiles
 	 * either.
 	 */
-	if (q->model->nhosts > 1 &&
-	    !ss_result_note(out, SS_WARNING,
-			    ss_arena_printf(out->arena, "Op profiles of several hosts are not combined. This is the one of " SS_FMT,
-					    SS_ARG(q->model->hosts[0]->name))))
-		return ss_fail_mem(err);
+	if (q->model->nhosts > 1)
+		ss_result_note(out, SS_WARNING,
+			       ss_arena_printf(out->arena,
+					       "Op profiles of several hosts are not combined. This is the one of " SS_FMT,
+					       SS_ARG(q->model->hosts[0]->name)));
 	for (size_t i = 0; i < q->nparams; i++)
 		if (ss_str_is(q->params[i].name, "group_by"))
 			group = q->params[i].value;
@@ -168,7 +165,8 @@ bool ss_legacy_op_profile(const struct ss_request *q, struct ss_result *out, str
 			if (!tree || (!any && group.n && !ss_str_is(group, trees[i].group)))
 				continue;
 			struct ss_table *t = ss_result_table(out, trees[i].name, trees[i].title, cols, SS_COUNT(cols));
-			if (!t || !ss_table_prop(t, "device_type", ss_jnode_text(root, "deviceType")) || !add_tree(t, tree))
+			ss_table_prop(t, "device_type", ss_jnode_text(root, "deviceType"));
+			if (!add_tree(t, tree))
 				return ss_fail_mem(err);
 		}
 	return out->ntables || ss_fail(err, SS_EFORMAT, "'" SS_FMT "' holds no op profile",

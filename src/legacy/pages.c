@@ -61,10 +61,11 @@ static bool has_col(const struct ss_jnode *t, const char *id)
 }
 
 /* The verdict stands in another property now. */
-static bool add_conclusion(struct ss_table *t)
+static void add_conclusion(struct ss_table *t)
 {
 	const struct ss_prop *old = ss_table_find_prop(t, "summary_conclusion");
-	return !old || ss_table_find_prop(t, "input_conclusion") || ss_table_prop(t, "input_conclusion", old->text);
+	if (old && !ss_table_find_prop(t, "input_conclusion"))
+		ss_table_prop(t, "input_conclusion", old->text);
 }
 
 static bool read_tables(const struct ss_jnode *root, const struct rule *rules, size_t n, struct ss_result *out)
@@ -75,9 +76,9 @@ static bool read_tables(const struct ss_jnode *root, const struct rule *rules, s
 			const struct ss_jnode *p = ss_jnode_get(t, "p");
 			if (!has_col(t, rules[i].col) && !(rules[i].prop && ss_jnode_get(p, rules[i].prop)))
 				continue;
-			if (!ss_legacy_table(t, rules[i].name, rules[i].title, known, SS_COUNT(known), names, out) ||
-			    !add_conclusion(&out->tables[out->ntables - 1]))
+			if (!ss_legacy_table(t, rules[i].name, rules[i].title, known, SS_COUNT(known), names, out))
 				return false;
+			add_conclusion(ss_result_at(out, out->ntables - 1));
 			break;
 		}
 	return true;
@@ -198,19 +199,17 @@ static bool finish_analysis(struct ss_table *t, size_t nhosts)
 /*
  * Hosts that know of themselves alone make up the whole; what each says of the whole is the same.
  */
-static bool finish_environment(struct ss_table *t, size_t nhosts)
+static void finish_environment(struct ss_table *t, size_t nhosts)
 {
 	static const char *const counts[] = { "device_core_count", "task_count", "host_count" };
 	const struct ss_prop *hosts = ss_table_find_prop(t, "host_count");
 	if (!hosts || !(hosts->value <= 1))
-		return true;
+		return;
 	for (size_t i = 0; i < SS_COUNT(counts); i++) {
 		const struct ss_prop *p = ss_table_find_prop(t, counts[i]);
-		if (p && p->value == p->value &&
-		    !ss_legacy_set_prop(t, counts[i], SS_UNIT_COUNT, p->value * (double)nhosts, "%.0f"))
-			return false;
+		if (p && p->value == p->value)
+			ss_legacy_set_prop(t, counts[i], SS_UNIT_COUNT, p->value * (double)nhosts, "%.0f");
 	}
-	return true;
 }
 
 static bool finish_input(struct ss_table *t)
@@ -239,11 +238,13 @@ static bool end_pages(struct ss_result *out, size_t nhosts)
 		return true;
 	struct ss_table *analysis = ss_legacy_find(out, "analysis"), *steps = ss_legacy_find(out, "steps"),
 			*env = ss_legacy_find(out, "run_environment"), *ops = ss_legacy_find(out, "host_ops");
-	if (steps && !steps->nrows &&
-	    !ss_result_note(out, SS_WARNING, SS_STR("The hosts have no step in common: select one host at a time")))
+	if (steps && !steps->nrows)
+		ss_result_note(out, SS_WARNING, SS_STR("The hosts have no step in common: select one host at a time"));
+	if ((analysis && !finish_analysis(analysis, nhosts)) || (steps && !ss_legacy_sum_up_steps(steps)))
 		return false;
-	return (!analysis || finish_analysis(analysis, nhosts)) && (!steps || ss_legacy_sum_up_steps(steps)) &&
-	       (!env || finish_environment(env, nhosts)) && (!ops || finish_input(ops));
+	if (env)
+		finish_environment(env, nhosts);
+	return !ops || finish_input(ops);
 }
 
 #define SAYS "Steps are those that all of them have, each as it was on the host that took longest (on TPUs: that waited " \

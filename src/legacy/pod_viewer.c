@@ -113,11 +113,10 @@ static double parts_of(const struct ss_jnode *record, double us[SS_COUNT(part_ke
 	return total;
 }
 
-static bool add_core(struct ss_table *t, int64_t step, const struct ss_jnode *record)
+static void add_core(struct ss_table *t, int64_t step, const struct ss_jnode *record)
 {
 	double us[SS_COUNT(part_keys)], total = parts_of(record, us);
-	if (!ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_i64(t, CORE_STEP, step);
 	ss_set_i64(t, CORE_ID, whole(record->key));
 	ss_set_str(t, CORE_HOST, ss_jnode_text(record, "hostName"));
@@ -125,7 +124,6 @@ static bool add_core(struct ss_table *t, int64_t step, const struct ss_jnode *re
 	ss_set_str(t, CORE_BOTTLENECK, ss_jnode_text(record, "bottleneck"));
 	for (size_t i = 0; i < SS_COUNT(part_keys); i++)
 		ss_set_f64(t, CORE_PARTS + i, us[i]);
-	return true;
 }
 
 typedef bool step_fn(struct ss_table *t, int64_t num, const struct ss_jnode *step);
@@ -134,18 +132,16 @@ static bool add_cores(struct ss_table *t, int64_t num, const struct ss_jnode *st
 {
 	const struct ss_jnode *cores = ss_jnode_get(step, "podStatsPerCore");
 	for (const struct ss_jnode *c = cores ? cores->first : NULL; c; c = c->next)
-		if (!add_core(t, num, c))
-			return false;
+		add_core(t, num, c);
 	return true;
 }
 
 /* A step of rows [from, to) of the table of cores. */
-static bool add_step(struct ss_table *t, const struct ss_table *cores, size_t from, size_t to)
+static void add_step(struct ss_table *t, const struct ss_table *cores, size_t from, size_t to)
 {
 	double max = 0, all = 0, sum[SS_COUNT(part_keys)] = { 0 };
 	size_t best = 0;
-	if (!ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	for (size_t row = from; row < to; row++) {
 		max = fmax(max, cores->data[CORE_TOTAL].f64[row]);
 		all += cores->data[CORE_TOTAL].f64[row];
@@ -159,20 +155,17 @@ static bool add_step(struct ss_table *t, const struct ss_table *cores, size_t fr
 	ss_set_i64(t, 2, (int64_t)(to - from));
 	ss_set_str(t, 3, ss_str_from(core_cols[CORE_PARTS + best].label));
 	ss_set_f64(t, 4, all > 0 ? sum[best] / all : NAN);
-	return true;
 }
 
 /* Rows of one step stand together in the table of cores. */
-static bool add_steps(struct ss_table *t, const struct ss_table *cores)
+static void add_steps(struct ss_table *t, const struct ss_table *cores)
 {
-	bool ok = true;
 	t->nrows = 0;
-	for (size_t from = 0, to; ok && from < cores->nrows; from = to) {
+	for (size_t from = 0, to; from < cores->nrows; from = to) {
 		for (to = from; to < cores->nrows && cores->data[CORE_STEP].i64[to] == cores->data[CORE_STEP].i64[from];)
 			to++;
-		ok = add_step(t, cores, from, to);
+		add_step(t, cores, from, to);
 	}
-	return ok;
 }
 
 /* "{0,1},{2,3}", and how many there are. */
@@ -200,8 +193,7 @@ static bool add_collectives(struct ss_table *t, int64_t num, const struct ss_jno
 		double us = ss_jnode_num(op, "durationUs", 0);
 		int64_t bytes = ss_jnode_int(op, "dataSize", 0), n = 0;
 		struct ss_str g = groups(t->arena, ss_jnode_get(op, "replicaGroups"), &n);
-		if (!g.p || !ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_i64(t, 0, num);
 		ss_set_str(t, 1, ss_jnode_text(op, "name"));
 		ss_set_f64(t, 2, us);
@@ -225,8 +217,7 @@ static bool add_channels(struct ss_table *t, int64_t num, const struct ss_jnode 
 		int64_t bytes = ss_jnode_int(c, "dataSize", 0);
 		for (const struct ss_jnode *op = ops ? ops->first : NULL; op && text.p && text.n < 4000; op = op->next)
 			text = ss_arena_printf(t->arena, SS_FMT "%s" SS_FMT, SS_ARG(text), text.n ? ", " : "", SS_ARG(op->text));
-		if (!text.p || !ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_i64(t, 0, num);
 		ss_set_i64(t, 1, ss_jnode_int(c, "channelId", 0));
 		ss_set_i64(t, 2, first_int(c, "srcCoreId", "srcCoreIds"));
@@ -242,15 +233,14 @@ static bool add_channels(struct ss_table *t, int64_t num, const struct ss_jnode 
 }
 
 /* The cores of the first step: all steps have the same. */
-static bool add_places(struct ss_table *t, const struct ss_jnode *step, int64_t x_size)
+static void add_places(struct ss_table *t, const struct ss_jnode *step, int64_t x_size)
 {
 	const struct ss_jnode *cores = ss_jnode_get(step, "podStatsPerCore"),
 			      *replicas = ss_jnode_get(step, "coreIdToReplicaIdMap");
 	const struct ss_jnode *r = replicas ? replicas->first : NULL;
 	for (const struct ss_jnode *c = cores ? cores->first : NULL; c; c = c->next) {
 		int64_t chip = ss_jnode_int(c, "chipId", -1);
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		/*
 		 * Both maps are mostly in the same order; a look from where the last one was found.
 		 */
@@ -266,27 +256,26 @@ static bool add_places(struct ss_table *t, const struct ss_jnode *step, int64_t 
 		ss_set_i64(t, 6, x_size > 0 && chip >= 0 ? chip / x_size : -1);
 		r = r ? r->next : NULL;
 	}
-	return true;
 }
 
-static bool environment(struct ss_table *t, const struct ss_jnode *env)
+static void environment(struct ss_table *t, const struct ss_jnode *env)
 {
 	const struct ss_jnode *topology = ss_jnode_get(env, "topology");
 	static const struct {
 		const char *key, *id;
 	} sizes[] = { { "xDimension", "topology_x" }, { "yDimension", "topology_y" }, { "zDimension", "topology_z" } };
 	for (size_t i = 0; topology && i < SS_COUNT(sizes); i++)
-		if (!ss_table_prop(t, sizes[i].id, ss_jnode_text(topology, sizes[i].key)))
-			return false;
-	return ss_table_prop(t, "device_type", ss_jnode_text(env, "tpuType")) &&
-	       (!ss_jnode_get(env, "hostCount") || ss_table_prop(t, "host_count", ss_jnode_text(env, "hostCount")));
+		ss_table_prop(t, sizes[i].id, ss_jnode_text(topology, sizes[i].key));
+	ss_table_prop(t, "device_type", ss_jnode_text(env, "tpuType"));
+	if (ss_jnode_get(env, "hostCount"))
+		ss_table_prop(t, "host_count", ss_jnode_text(env, "hostCount"));
 }
 
 static bool per_step(struct ss_result *out, const char *name, const char *title, const struct ss_col *cols, size_t ncols,
 		     const struct ss_jnode *steps, step_fn *fn)
 {
 	struct ss_table *t = ss_result_table(out, name, title, cols, ncols);
-	for (const struct ss_jnode *s = steps ? steps->first : NULL; t && s; s = s->next)
+	for (const struct ss_jnode *s = steps ? steps->first : NULL; s; s = s->next)
 		if (!fn(t, ss_jnode_int(s, "stepNum", 0), s))
 			return false;
 	return t != NULL;
@@ -301,13 +290,14 @@ static bool read_pod(const struct ss_request *q, const struct ss_host *h, struct
 		return false;
 	if (!steps)
 		return ss_fail(err, SS_EFORMAT, "'" SS_FMT "' holds no steps of a pod", SS_ARG(h->x.path));
-	bool ok = per_step(out, "cores", "Step breakdown", core_cols, SS_COUNT(core_cols), steps, add_cores) &&
-		  environment(&out->tables[0], env);
+	bool ok = per_step(out, "cores", "Step breakdown", core_cols, SS_COUNT(core_cols), steps, add_cores);
+	if (ok)
+		environment(ss_result_at(out, 0), env);
 	struct ss_table *t = ok ? ss_result_table(out, "steps", "Steps", step_cols, SS_COUNT(step_cols)) : NULL;
-	ok = t && add_steps(t, &out->tables[0]);
+	add_steps(t, ss_result_at(out, 0));
 	t = ok ? ss_result_table(out, "topology", "Topology", place_cols, SS_COUNT(place_cols)) : NULL;
-	ok = t && (!steps->first ||
-		   add_places(t, steps->first, ss_jnode_int(ss_jnode_get(env, "topology"), "xDimension", 0)));
+	if (steps->first)
+		add_places(t, steps->first, ss_jnode_int(ss_jnode_get(env, "topology"), "xDimension", 0));
 	ok = ok && per_step(out, "collectives", "Collectives", collective_cols, SS_COUNT(collective_cols), steps,
 			    add_collectives) &&
 	     per_step(out, "channels", "Channels", channel_cols, SS_COUNT(channel_cols), steps, add_channels);
@@ -329,7 +319,9 @@ static bool end_pod(struct ss_result *out, size_t nhosts)
 			return false;
 	}
 	struct ss_table *cores = ss_legacy_find(out, "cores"), *steps = ss_legacy_find(out, "steps");
-	return nhosts < 2 || !cores || !steps || add_steps(steps, cores);
+	if (nhosts >= 2 && cores && steps)
+		add_steps(steps, cores);
+	return true;
 }
 
 bool ss_legacy_pod_viewer(const struct ss_request *q, struct ss_result *out, struct ss_err *err)

@@ -62,8 +62,7 @@ static bool reorder(struct ss_table *t, const uint32_t *order)
 		return false;
 	sorted.data = data;
 	sorted.nrows = sorted.cap = 0;
-	if (!ss_table_reserve(&sorted, t->nrows))
-		return false;
+	ss_table_reserve(&sorted, t->nrows);
 	for (size_t col = 0; col < t->ncols; col++)
 		for (size_t i = 0; i < t->nrows; i++)
 			switch (t->cols[col].type) {

@@ -68,10 +68,9 @@ static const struct ss_col op_cols[] = {
 
 static const char *const op_tables[][2] = { { "with_idle", "With idle time" }, { "without_idle", "Without idle time" } };
 
-static bool add_op(struct ss_table *t, const struct ss_jnode *record)
+static void add_op(struct ss_table *t, const struct ss_jnode *record)
 {
-	if (!ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	for (size_t i = 0; i < SS_COUNT(op_cols); i++) {
 		if (op_cols[i].type == SS_TYPE_F64)
 			ss_set_f64(t, i, ss_jnode_num(record, op_cols[i].id, 0));
@@ -79,14 +78,13 @@ static bool add_op(struct ss_table *t, const struct ss_jnode *record)
 			ss_set_str(t, i, ss_jnode_text(record, op_cols[i].id));
 	}
 	ss_set_str(t, SS_COUNT(op_cols) - 1, ss_jnode_num(record, "eager", 0) > 0 ? SS_STR("Eager") : SS_STR("Function"));
-	return true;
 }
 
 /*
  * The time of which the rows of a side are shares, as a property: files do not name it. The row
  * with the longest time tells it best.
  */
-static bool set_side_total(struct ss_table *t, const char *prop, const char *share)
+static void set_side_total(struct ss_table *t, const char *prop, const char *share)
 {
 	size_t self = ss_table_col(t, "total_self_time"), col = ss_table_col(t, share);
 	double max_us = 0, total_us = 0;
@@ -97,7 +95,7 @@ static bool set_side_total(struct ss_table *t, const char *prop, const char *sha
 			total_us = us / frac;
 		}
 	}
-	return ss_table_prop_num(t, prop, NULL, SS_UNIT_US, total_us, "%.3f");
+	ss_table_prop_num(t, prop, NULL, SS_UNIT_US, total_us, "%.3f");
 }
 
 static bool read_op_stats(const struct ss_request *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
@@ -108,13 +106,11 @@ static bool read_op_stats(const struct ss_request *q, const struct ss_host *h, s
 	for (size_t i = 0; i < SS_COUNT(op_tables); i++) {
 		const struct ss_jnode *records = ss_jnode_get(root, op_tables[i][0]);
 		struct ss_table *t = ss_result_table(out, op_tables[i][0], op_tables[i][1], op_cols, SS_COUNT(op_cols));
-		for (const struct ss_jnode *r = records ? records->first : NULL; t && r; r = r->next)
-			if (!add_op(t, r))
-				return ss_fail_mem(err);
-		if (!t || !ss_table_prop(t, "architecture_type", ss_jnode_text(root, "device_type")) ||
-		    !set_side_total(t, "device_time_us", "device_total_self_time_percent") ||
-		    !set_side_total(t, "host_time_us", "host_total_self_time_percent"))
-			return ss_fail_mem(err);
+		for (const struct ss_jnode *r = records ? records->first : NULL; r; r = r->next)
+			add_op(t, r);
+		ss_table_prop(t, "architecture_type", ss_jnode_text(root, "device_type"));
+		set_side_total(t, "device_time_us", "device_total_self_time_percent");
+		set_side_total(t, "host_time_us", "host_total_self_time_percent");
 	}
 	return true;
 }
@@ -161,7 +157,7 @@ static bool finish_ops(struct ss_table *t)
 static bool end_ops(struct ss_result *out, size_t nhosts)
 {
 	for (size_t i = 0; nhosts > 1 && i < out->ntables; i++)
-		if (!finish_ops(&out->tables[i]))
+		if (!finish_ops(ss_result_at(out, i)))
 			return false;
 	return true;
 }
@@ -244,12 +240,11 @@ static struct ss_str dims(const struct ss_jnode *report, const char *key, struct
 	return s;
 }
 
-static bool add_kernel(struct ss_table *t, const struct ss_jnode *k)
+static void add_kernel(struct ss_table *t, const struct ss_jnode *k)
 {
 	struct ss_str block = dims(k, "block", t->arena), grid = dims(k, "grid", t->arena);
 	double n = ss_jnode_num(k, "occurrences", 0), total_us = ss_jnode_num(k, "total_ns", 0) / 1000;
-	if (!block.p || !grid.p || !ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_i64(t, 0, (int64_t)t->nrows);
 	ss_set_str(t, 1, ss_jnode_text(k, "name"));
 	ss_set_i64(t, 2, ss_jnode_int(k, "registers", 0));
@@ -266,7 +261,6 @@ static bool add_kernel(struct ss_table *t, const struct ss_jnode *k)
 	ss_set_f64(t, 12, n > 0 ? total_us / n : 0);
 	ss_set_f64(t, 13, ss_jnode_num(k, "min_ns", 0) / 1000);
 	ss_set_f64(t, 14, ss_jnode_num(k, "max_ns", 0) / 1000);
-	return true;
 }
 
 static bool read_kernels(const struct ss_request *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
@@ -276,8 +270,7 @@ static bool read_kernels(const struct ss_request *q, const struct ss_host *h, st
 	if (!root)
 		return false;
 	for (const struct ss_jnode *k = root->first; t && k; k = k->next)
-		if (!add_kernel(t, k))
-			return ss_fail_mem(err);
+		add_kernel(t, k);
 	return t || ss_fail_mem(err);
 }
 

@@ -27,10 +27,9 @@ static bool add_tables(struct ss_result *out)
 
 /* ---- the message ---- */
 
-static bool add_bottleneck(struct ss_table *t, const struct ss_jnode *b)
+static void add_bottleneck(struct ss_table *t, const struct ss_jnode *b)
 {
-	if (!ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_str(t, BN_HOST, ss_jnode_text(b, "host"));
 	ss_set_str(t, BN_PIPELINE, ss_jnode_text(b, "inputPipeline"));
 	ss_set_i64(t, BN_MAX, ss_jnode_i64(b, "maxLatencyPs"));
@@ -38,14 +37,12 @@ static bool add_bottleneck(struct ss_table *t, const struct ss_jnode *b)
 	ss_set_str(t, BN_LONG, ss_jnode_text(b, "iteratorLongName"));
 	ss_set_i64(t, BN_LATENCY, ss_jnode_i64(b, "iteratorLatencyPs"));
 	ss_set_str(t, BN_SUGGESTION, ss_jnode_text(b, "suggestion"));
-	return true;
 }
 
-static bool add_pipeline(struct ss_table *t, struct ss_str host, const struct ss_jnode *p)
+static void add_pipeline(struct ss_table *t, struct ss_str host, const struct ss_jnode *p)
 {
 	const struct ss_jnode *meta = ss_jnode_get(p, "metadata");
-	if (!ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_str(t, PL_HOST, host);
 	ss_set_str(t, PL_ID, p->key);
 	ss_set_str(t, PL_NAME, ss_jnode_text(meta, "name"));
@@ -55,7 +52,6 @@ static bool add_pipeline(struct ss_table *t, struct ss_str host, const struct ss
 	ss_set_i64(t, PL_MAX, ss_jnode_i64(p, "maxLatencyPs"));
 	ss_set_i64(t, PL_CALLS, (int64_t)ss_jnode_count(ss_jnode_get(p, "stats")));
 	ss_set_i64(t, PL_SLOW, ss_jnode_i64(p, "numSlowCalls"));
-	return true;
 }
 
 static bool is_true(const struct ss_jnode *n, const char *key)
@@ -64,12 +60,11 @@ static bool is_true(const struct ss_jnode *n, const char *key)
 	return c && c->kind == SS_J_TRUE;
 }
 
-static bool add_iterators(struct ss_table *t, struct ss_str host, const struct ss_jnode *all)
+static void add_iterators(struct ss_table *t, struct ss_str host, const struct ss_jnode *all)
 {
 	for (const struct ss_jnode *it = all ? all->first : NULL; it; it = it->next) {
 		struct ss_str parent = ss_jnode_text(it, "parentId");
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_str(t, IT_HOST, host);
 		ss_set_str(t, IT_ID, it->key);
 		ss_set_str(t, IT_PARENT, parent.n ? parent : SS_STR("0"));
@@ -77,7 +72,6 @@ static bool add_iterators(struct ss_table *t, struct ss_str host, const struct s
 		ss_set_str(t, IT_LONG, ss_jnode_text(it, "longName"));
 		ss_set_bool(t, IT_ASYNC, is_true(it, "isAsync"));
 	}
-	return true;
 }
 
 /* Iterators by id: rows of their table. */
@@ -100,13 +94,12 @@ static bool make_names(struct names *n, const struct ss_table *iterators, size_t
 }
 
 /* One stage's part of one element. */
-static bool add_call(struct ss_table *t, struct ss_str host, struct ss_str pipeline, int64_t rank, const struct ss_jnode *s,
+static void add_call(struct ss_table *t, struct ss_str host, struct ss_str pipeline, int64_t rank, const struct ss_jnode *s,
 		     const struct names *names, struct ss_str bottleneck)
 {
 	uint32_t at = ss_strmap_get(&names->ids, s->key);
 	struct ss_str id = at == SS_NONE ? ss_arena_str(t->arena, s->key) : names->ids.keys[at];
-	if (!id.p || !ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_str(t, ST_HOST, host);
 	ss_set_str(t, ST_PIPELINE, pipeline);
 	ss_set_i64(t, ST_RANK, rank);
@@ -118,7 +111,6 @@ static bool add_call(struct ss_table *t, struct ss_str host, struct ss_str pipel
 	ss_set_i64(t, ST_CALLS, ss_jnode_i64(s, "numCalls"));
 	ss_set_bool(t, ST_BLOCKING, is_true(s, "isBlocking"));
 	ss_set_bool(t, ST_BOTTLENECK, ss_str_eq(s->key, bottleneck) && is_true(s, "isBlocking"));
-	return true;
 }
 
 /* Elements are many: each is read alone, in memory that the next one uses again. */
@@ -134,7 +126,7 @@ static bool add_elements(struct ss_table *t, struct ss_str host, const struct ss
 		const struct ss_jnode *stats = ss_jnode_get(element, "iteratorStats");
 		ok = why.code != SS_ENOMEM;
 		for (const struct ss_jnode *s = stats ? stats->first : NULL; ok && s; s = s->next)
-			ok = add_call(t, host, pipeline->key, rank, s, names, ss_jnode_text(element, "bottleneckIteratorId"));
+			add_call(t, host, pipeline->key, rank, s, names, ss_jnode_text(element, "bottleneckIteratorId"));
 		ss_arena_release(&scratch);
 	}
 	return ok;
@@ -143,14 +135,15 @@ static bool add_elements(struct ss_table *t, struct ss_str host, const struct ss
 static bool add_host(struct ss_result *out, const struct ss_jnode *host)
 {
 	const struct ss_jnode *pipelines = ss_jnode_get(host, "inputPipelines");
-	struct ss_table *iterators = &out->tables[T_ITERATORS];
+	struct ss_table *iterators = ss_result_at(out, T_ITERATORS);
 	struct names names = { .iterators = iterators };
 	size_t first = iterators->nrows;
-	bool ok = add_iterators(iterators, host->key, ss_jnode_get(host, "iteratorMetadata")) &&
-		  make_names(&names, iterators, first);
-	for (const struct ss_jnode *p = pipelines ? pipelines->first : NULL; ok && p; p = p->next)
-		ok = add_pipeline(&out->tables[T_PIPELINES], host->key, p) &&
-		     add_elements(&out->tables[T_CALLS], host->key, p, &names);
+	add_iterators(iterators, host->key, ss_jnode_get(host, "iteratorMetadata"));
+	bool ok = make_names(&names, iterators, first);
+	for (const struct ss_jnode *p = pipelines ? pipelines->first : NULL; ok && p; p = p->next) {
+		add_pipeline(ss_result_at(out, T_PIPELINES), host->key, p);
+		ok = add_elements(ss_result_at(out, T_CALLS), host->key, p, &names);
+	}
 	ss_strmap_free(&names.ids);
 	ss_vec_free(&names.rows);
 	return ok;
@@ -159,15 +152,15 @@ static bool add_host(struct ss_result *out, const struct ss_jnode *host)
 static bool of_message(struct ss_result *out, const struct ss_jnode *root)
 {
 	const struct ss_jnode *all = ss_jnode_get(root, "bottleneckAnalysis"), *hosts = ss_jnode_get(root, "tfDataStats");
-	struct ss_table *t = &out->tables[T_BOTTLENECKS];
+	struct ss_table *t = ss_result_at(out, T_BOTTLENECKS);
 	for (const struct ss_jnode *b = all ? all->first : NULL; b; b = b->next)
-		if (!add_bottleneck(t, b))
-			return false;
+		add_bottleneck(t, b);
 	for (const struct ss_jnode *h = hosts ? hosts->first : NULL; h; h = h->next)
 		if (!add_host(out, h))
 			return false;
-	return ss_table_prop(t, "is_input_bound", is_true(root, "isInputBound") ? SS_STR("true") : SS_STR("false")) &&
-	       ss_table_prop(t, "summary", ss_jnode_text(root, "summary"));
+	ss_table_prop(t, "is_input_bound", is_true(root, "isInputBound") ? SS_STR("true") : SS_STR("false"));
+	ss_table_prop(t, "summary", ss_jnode_text(root, "summary"));
+	return true;
 }
 
 /* ---- the DataTables ---- */
@@ -226,11 +219,10 @@ static int64_t next_ps(struct cells *c)
 	return us >= 0 && us < 9e12 ? (int64_t)(us * 1e6) : 0;
 }
 
-static bool bottleneck_rows(struct ss_table *t, const struct ss_jnode *table)
+static void bottleneck_rows(struct ss_table *t, const struct ss_jnode *table)
 {
 	for (struct cells c = first_row(table); c.row; c = next_row(c)) {
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_str(t, BN_HOST, next_text(&c));
 		ss_set_str(t, BN_PIPELINE, next_text(&c));
 		ss_set_i64(t, BN_MAX, next_ps(&c));
@@ -241,15 +233,14 @@ static bool bottleneck_rows(struct ss_table *t, const struct ss_jnode *table)
 		ss_set_str(t, BN_SUGGESTION, next_text(&c));
 	}
 	const struct ss_jnode *p = ss_jnode_get(table, "p");
-	return ss_table_prop(t, "is_input_bound", ss_jnode_text(p, "is_input_bound")) &&
-	       ss_table_prop(t, "summary", ss_jnode_text(p, "summary_message"));
+	ss_table_prop(t, "is_input_bound", ss_jnode_text(p, "is_input_bound"));
+	ss_table_prop(t, "summary", ss_jnode_text(p, "summary_message"));
 }
 
-static bool pipeline_rows(struct ss_table *t, const struct ss_jnode *table)
+static void pipeline_rows(struct ss_table *t, const struct ss_jnode *table)
 {
 	for (struct cells c = first_row(table); c.row; c = next_row(c)) {
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_str(t, PL_HOST, next_text(&c));
 		struct ss_str name = next_text(&c);
 		ss_set_str(t, PL_ID, name);	/* the iterator stands in another table */
@@ -261,7 +252,6 @@ static bool pipeline_rows(struct ss_table *t, const struct ss_jnode *table)
 		ss_set_i64(t, PL_CALLS, next_ps(&c) / 1000000);
 		ss_set_i64(t, PL_SLOW, next_ps(&c) / 1000000);
 	}
-	return true;
 }
 
 /* An iterator stands in the table of stages once, however many elements passed it. */
@@ -274,8 +264,7 @@ static bool add_stage(struct ss_table *t, struct ss_strmap *known, struct ss_str
 		return false;
 	if (at < n)
 		return true;
-	if (!ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_str(t, IT_HOST, host);
 	ss_set_str(t, IT_ID, id);
 	ss_set_str(t, IT_PARENT, parent.n ? parent : SS_STR("0"));
@@ -324,10 +313,9 @@ static void name_roots(struct roots *r, struct ss_table *t, size_t host, size_t 
 
 static bool stage_rows(struct ss_result *out, struct ss_strmap *known, struct roots *roots, const struct ss_jnode *table)
 {
-	struct ss_table *t = &out->tables[T_CALLS];
+	struct ss_table *t = ss_result_at(out, T_CALLS);
 	for (struct cells c = first_row(table); c.row; c = next_row(c)) {
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		struct ss_str host = next_text(&c), pipeline = next_text(&c);
 		ss_set_str(t, ST_HOST, host);
 		ss_set_str(t, ST_PIPELINE, pipeline);
@@ -344,7 +332,7 @@ static bool stage_rows(struct ss_result *out, struct ss_strmap *known, struct ro
 		ss_set_i64(t, ST_CALLS, ps_of_us(between(said, "# Calls: ", "<")) / 1000000);
 		ss_set_bool(t, ST_BLOCKING, kind >= 1);
 		ss_set_bool(t, ST_BOTTLENECK, kind == 2);
-		if (!add_stage(&out->tables[T_ITERATORS], known, host, id, parent, name) ||
+		if (!add_stage(ss_result_at(out, T_ITERATORS), known, host, id, parent, name) ||
 		    (!parent.n && !add_root(roots, out->arena, host, pipeline, id)))
 			return false;
 	}
@@ -369,13 +357,13 @@ static bool of_tables(struct ss_result *out, const struct ss_jnode *list)
 		if (has_col(t, "rank"))
 			ok = stage_rows(out, &known, &roots, t);
 		else if (has_col(t, "num_calls"))
-			ok = pipeline_rows(&out->tables[T_PIPELINES], t);
+			pipeline_rows(ss_result_at(out, T_PIPELINES), t);
 		else if (has_col(t, "bottleneck"))
-			ok = bottleneck_rows(&out->tables[T_BOTTLENECKS], t);
+			bottleneck_rows(ss_result_at(out, T_BOTTLENECKS), t);
 	}
 	if (ok) {
-		name_roots(&roots, &out->tables[T_CALLS], ST_HOST, ST_PIPELINE);
-		name_roots(&roots, &out->tables[T_PIPELINES], PL_HOST, PL_ID);
+		name_roots(&roots, ss_result_at(out, T_CALLS), ST_HOST, ST_PIPELINE);
+		name_roots(&roots, ss_result_at(out, T_PIPELINES), PL_HOST, PL_ID);
 		ok = !roots.key.no_memory;
 	}
 	ss_strmap_free(&known);
@@ -399,21 +387,21 @@ static bool read_one(const struct ss_request *q, const struct ss_host *h, struct
 	bool list = root->kind == SS_J_ARRAY;
 	if (!ss_legacy_note(q, h, out) || !add_tables(out) || !(list ? of_tables(out, root) : of_message(out, root)))
 		return ss_fail_mem(err);
-	bool any = list ? out->tables[T_BOTTLENECKS].nprops > 0
+	bool any = list ? ss_result_at(out, T_BOTTLENECKS)->nprops > 0
 			: ss_jnode_get(root, "tfDataStats") || ss_jnode_get(root, "summary");
 	return any || ss_fail(err, SS_EFORMAT, "'" SS_FMT "' holds no tf.data analysis", SS_ARG(h->x.path));
 }
 
 static double slowest(const struct ss_result *r)
 {
-	const struct ss_table *t = &r->tables[T_BOTTLENECKS];
+	const struct ss_table *t = ss_result_find(r, "bottlenecks");
 	return t->nrows ? (double)t->data[BN_MAX].i64[0] : -1;
 }
 
 static bool end(struct ss_result *out, size_t nhosts)
 {
 	static const char *const by[] = { "-max_latency_ps", NULL };
-	return nhosts < 2 || ss_legacy_sort(&out->tables[T_BOTTLENECKS], by);
+	return nhosts < 2 || ss_legacy_sort(ss_result_at(out, T_BOTTLENECKS), by);
 }
 
 bool ss_legacy_tf_data(const struct ss_request *q, struct ss_result *out, struct ss_err *err)

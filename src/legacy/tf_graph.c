@@ -130,56 +130,51 @@ static void set_counts(struct ss_table *t, size_t first, const struct ss_tf_scop
 	ss_set_f64(t, first + 4, ss_tf_scope_compatible_frac(s));
 }
 
-static bool set_props(struct ss_table *t, const struct graph_answer *j)
+static void set_props(struct ss_table *t, const struct graph_answer *j)
 {
 	const struct ss_tf_scope *s = &j->g->scopes[j->top];
 	/* TensorBoard's score is cut to whole percents, never rounded up to 100. */
 	double percent = s->nops ? floor(100 * ss_tf_scope_compatible_frac(s)) : 0;
-	return ss_table_prop(t, "source", j->g->source) &&
-	       ss_table_prop_num(t, "ops", "Operations", SS_UNIT_COUNT, s->nops, "%.0f") &&
-	       ss_table_prop_num(t, "compatible", "Compatible", SS_UNIT_COUNT, s->n[SS_TF_COMPATIBLE], "%.0f") &&
-	       ss_table_prop_num(t, "incompatible", "Incompatible", SS_UNIT_COUNT, s->n[SS_TF_INCOMPATIBLE], "%.0f") &&
-	       ss_table_prop_num(t, "not_judged", "Not judged", SS_UNIT_COUNT, (double)not_judged(s), "%.0f") &&
-	       ss_table_prop_num(t, "placed", "Placed by hand on another device", SS_UNIT_COUNT, s->n[SS_TF_PLACED], "%.0f") &&
-	       ss_table_prop_num(t, "in_functions", "In functions", SS_UNIT_COUNT, s->n[SS_TF_FUNCTION], "%.0f") &&
-	       ss_table_prop_num(t, "score", "TPU compatible", SS_UNIT_PERCENT, percent, "%.0f%%") &&
-	       ss_table_prop_num(t, "producer", "Version of the graph's writer", SS_UNIT_NONE, (double)j->g->def.producer, "%.0f");
+	ss_table_prop(t, "source", j->g->source);
+	ss_table_prop_num(t, "ops", "Operations", SS_UNIT_COUNT, s->nops, "%.0f");
+	ss_table_prop_num(t, "compatible", "Compatible", SS_UNIT_COUNT, s->n[SS_TF_COMPATIBLE], "%.0f");
+	ss_table_prop_num(t, "incompatible", "Incompatible", SS_UNIT_COUNT, s->n[SS_TF_INCOMPATIBLE], "%.0f");
+	ss_table_prop_num(t, "not_judged", "Not judged", SS_UNIT_COUNT, (double)not_judged(s), "%.0f");
+	ss_table_prop_num(t, "placed", "Placed by hand on another device", SS_UNIT_COUNT, s->n[SS_TF_PLACED], "%.0f");
+	ss_table_prop_num(t, "in_functions", "In functions", SS_UNIT_COUNT, s->n[SS_TF_FUNCTION], "%.0f");
+	ss_table_prop_num(t, "score", "TPU compatible", SS_UNIT_PERCENT, percent, "%.0f%%");
+	ss_table_prop_num(t, "producer", "Version of the graph's writer", SS_UNIT_NONE, (double)j->g->def.producer, "%.0f");
 }
 
-static bool add_scopes(struct graph_answer *j)
+static void add_scopes(struct graph_answer *j)
 {
 	struct ss_table *t = ss_result_table(j->out, "scopes", "Name scopes", scope_cols, SS_COUNT(scope_cols));
-	if (!t || !ss_table_reserve(t, j->end - j->top) || !set_props(t, j))
-		return false;
+	ss_table_reserve(t, j->end - j->top);
+	set_props(t, j);
 	for (uint32_t i = j->top; i < j->end; i++) {
 		const struct ss_tf_scope *s = &j->g->scopes[i];
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_str(t, SC_NAME, s->name);
 		ss_set_i64(t, SC_PARENT, i == j->top ? -1 : (int64_t)s->parent - j->top);
 		set_counts(t, SC_OPS, s);
 		ss_set_f64(t, SC_JUDGED, ss_tf_scope_judged_frac(s));
 	}
-	return true;
 }
 
-static bool add_incompatible(struct graph_answer *j)
+static void add_incompatible(struct graph_answer *j)
 {
 	struct ss_table *t = ss_result_table(j->out, "incompatible", "Incompatible operations", bad_cols, SS_COUNT(bad_cols));
-	bool ok = t && ss_table_reserve(t, j->g->scopes[j->top].n[SS_TF_INCOMPATIBLE]);
-	for (uint32_t i = j->op; ok && i < j->op_end; i++) {
+	ss_table_reserve(t, j->g->scopes[j->top].n[SS_TF_INCOMPATIBLE]);
+	for (uint32_t i = j->op; i < j->op_end; i++) {
 		const struct ss_tf_op *op = &j->g->ops[i];
 		if (op->verdict != SS_TF_INCOMPATIBLE)
 			continue;
-		ok = ss_table_row(t);
-		if (!ok)
-			break;
+		ss_table_row(t);
 		ss_set_str(t, BAD_NAME, op->name);
 		ss_set_str(t, BAD_OP, ss_graph_op(&j->g->def, op->node));
 		ss_set_str(t, BAD_DEVICE, ss_graph_device(&j->g->def, op->node));
 		ss_set_str(t, BAD_SCOPE, j->g->scopes[op->scope].name);
 	}
-	return ok;
 }
 
 struct op_type {
@@ -212,8 +207,7 @@ static bool fill_op_types(struct graph_answer *j, struct ss_table *t, struct ss_
 	}
 	qsort(v, map->n, sizeof(*v), by_weight);
 	for (uint32_t i = 0; i < map->n; i++) {
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_str(t, OP_NAME, v[i].name);
 		ss_set_bool(t, OP_ON_TPU, ss_tf_op_on_tpu(v[i].name));
 		ss_set_i64(t, OP_COUNT, v[i].all);
@@ -229,7 +223,7 @@ static bool add_op_types(struct graph_answer *j)
 	struct ss_table *t = ss_result_table(j->out, "operators", "Operators", op_cols, SS_COUNT(op_cols));
 	struct op_type *v = calloc((size_t)(j->op_end - j->op) + 1, sizeof(*v));
 	struct ss_strmap map = { 0 };
-	bool ok = t && v && fill_op_types(j, t, &map, v);
+	bool ok = v && fill_op_types(j, t, &map, v);
 	ss_strmap_free(&map);
 	free(v);
 	return ok;
@@ -254,8 +248,9 @@ static bool add_attrs_of(struct graph_answer *j, struct ss_table *t, const struc
 			name = ss_arena_str(j->q->arena, name);
 			known = name.p ? ss_strmap_add(&j->words, name) : SS_NONE;
 		}
-		if (known == SS_NONE || !text.p || !ss_table_row(t))
+		if (known == SS_NONE)
 			return false;
+		ss_table_row(t);
 		ss_set_str(t, AT_NODE, op->name);
 		ss_set_str(t, AT_NAME, j->words.keys[known]);
 		ss_set_str(t, AT_VALUE, text);
@@ -267,7 +262,7 @@ static bool add_attrs_of(struct graph_answer *j, struct ss_table *t, const struc
 static bool add_attributes(struct graph_answer *j, uint32_t node)
 {
 	struct ss_table *t = ss_result_table(j->out, "attributes", "Attributes", attr_cols, SS_COUNT(attr_cols));
-	bool ok = t;
+	bool ok = true;
 	if (ok && node != SS_NONE)
 		return add_attrs_of(j, t, &j->g->ops[node]);
 	for (uint32_t i = j->op; ok && i < j->op_end; i++)
@@ -309,17 +304,15 @@ static uint32_t source_of(const struct graph_answer *j, const struct ss_graph_no
 	return right ? i : SS_NONE;
 }
 
-static bool add_neighbour(struct ss_table *t, const char *direction, struct ss_str name, struct ss_str op,
+static void add_neighbour(struct ss_table *t, const char *direction, struct ss_str name, struct ss_str op,
 			  const struct ss_graph_input *in)
 {
-	if (!ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_str(t, NB_DIRECTION, ss_str_from(direction));
 	ss_set_str(t, NB_NODE, name);
 	ss_set_str(t, NB_OP, op);
 	ss_set_i64(t, NB_OUTPUT, in->output);
 	ss_set_bool(t, NB_CONTROL, in->control);
-	return true;
 }
 
 static bool add_neighbours(struct graph_answer *j, uint32_t node)
@@ -328,32 +321,29 @@ static bool add_neighbours(struct graph_answer *j, uint32_t node)
 	const struct ss_tf_op *ops = j->g->ops;
 	struct ss_graph_inputs it = ss_graph_inputs_of(ops[node].node);
 	struct ss_graph_input in;
-	if (!t || !index_ops(j))
+	if (!index_ops(j))
 		return false;
 	while (ss_graph_inputs_next(&it, &in)) {
 		uint32_t from = source_of(j, ops[node].node, in.name);
-		if (!add_neighbour(t, "input", from == SS_NONE ? in.name : ops[from].name,
-				   from == SS_NONE ? SS_STR("") : ss_graph_op(&j->g->def, ops[from].node), &in))
-			return false;
+		add_neighbour(t, "input", from == SS_NONE ? in.name : ops[from].name,
+			      from == SS_NONE ? SS_STR("") : ss_graph_op(&j->g->def, ops[from].node), &in);
 	}
 	for (uint32_t i = 0; i < j->g->nops; i++) {
 		if (!same_place(ops[i].node, ops[node].node))
 			continue;
 		read_in_file(j);
 		for (it = ss_graph_inputs_of(ops[i].node); ss_graph_inputs_next(&it, &in);)
-			if (ss_str_eq(in.name, ops[node].node->name) &&
-			    !add_neighbour(t, "output", ops[i].name, ss_graph_op(&j->g->def, ops[i].node), &in))
-				return false;
+			if (ss_str_eq(in.name, ops[node].node->name))
+				add_neighbour(t, "output", ops[i].name, ss_graph_op(&j->g->def, ops[i].node), &in);
 	}
 	return true;
 }
 
 /* A child that is a scope, or with `op` an operation. */
-static bool add_child(struct graph_answer *j, struct ss_table *t, const struct ss_tf_scope *s, const struct ss_tf_op *op)
+static void add_child(struct graph_answer *j, struct ss_table *t, const struct ss_tf_scope *s, const struct ss_tf_op *op)
 {
 	size_t above = j->g->scopes[j->top].name.n;
-	if (!ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_str(t, CH_NAME, op ? op->name : s->name);
 	struct ss_str label = op ? ss_tf_op_label(op, t->arena) : ss_str_sub(s->name, above ? above + 1 : 0, s->name.n);
 	ss_set_str(t, CH_LABEL, label);
@@ -368,28 +358,26 @@ static bool add_child(struct graph_answer *j, struct ss_table *t, const struct s
 	} else {
 		set_counts(t, CH_OPS, s);
 	}
-	return label.p != NULL;
 }
 
 /*
  * The children of the scope: scopes first. `child` gets the row of each scope of the subtree, which
  * is that of the child it stands in.
  */
-static bool add_children(struct graph_answer *j, uint32_t *child)
+static void add_children(struct graph_answer *j, uint32_t *child)
 {
 	const struct ss_tfgraph *g = j->g;
 	struct ss_table *t = ss_result_table(j->out, "children", "In this scope", child_cols, SS_COUNT(child_cols));
 	uint32_t n = 0;
-	bool ok = t;
-	for (uint32_t i = j->top + 1; ok && i < j->end; i++) {
+	for (uint32_t i = j->top + 1; i < j->end; i++) {
 		bool direct = g->scopes[i].parent == j->top;
 		child[i] = direct ? n++ : child[g->scopes[i].parent];
-		ok = !direct || add_child(j, t, &g->scopes[i], NULL);
+		if (direct)
+			add_child(j, t, &g->scopes[i], NULL);
 	}
-	for (uint32_t i = g->first_op[j->top]; ok && i < g->first_op[j->top + 1]; i++)
-		ok = add_child(j, t, NULL, &g->ops[i]);
+	for (uint32_t i = g->first_op[j->top]; i < g->first_op[j->top + 1]; i++)
+		add_child(j, t, NULL, &g->ops[i]);
 	child[j->top] = n;	/* the first of the operations */
-	return ok;
 }
 
 struct link {
@@ -444,9 +432,9 @@ static bool add_links(struct graph_answer *j, const uint32_t *child)
 {
 	struct ss_table *t = ss_result_table(j->out, "links", "Connections", link_cols, SS_COUNT(link_cols));
 	struct links l = { 0 };
-	bool ok = t && index_ops(j) && find_links(j, child, &l);
+	bool ok = index_ops(j) && find_links(j, child, &l);
 	for (size_t i = 0; ok && i < l.v.n; i++) {
-		ok = ss_table_row(t);
+		ss_table_row(t);
 		if (!ok)
 			break;
 		ss_set_i64(t, LN_FROM, l.v.v[i].from == SS_NONE ? -1 : (int64_t)l.v.v[i].from);
@@ -462,7 +450,10 @@ static bool add_links(struct graph_answer *j, const uint32_t *child)
 static bool add_drawing(struct graph_answer *j)
 {
 	uint32_t *child = calloc((size_t)j->g->nscopes + 1, sizeof(*child));
-	bool ok = child && add_children(j, child) && add_links(j, child);
+	bool ok = child;
+	if (ok)
+		add_children(j, child);
+	ok = ok && add_links(j, child);
 	free(child);
 	return ok;
 }
@@ -477,12 +468,12 @@ static const struct ss_tfgraph *pick(const struct ss_request *q, struct ss_resul
 		const struct ss_tfgraph *g = ss_host_tfgraph(h, &why);
 		bool ok = true;
 		for (size_t k = 0; g && ok && k < g->nnotes; k++)
-			ok = ss_result_note(out, SS_WARNING, ss_arena_printf(q->arena, SS_FMT ": " SS_FMT, SS_ARG(h->name),
-									     SS_ARG(g->notes[k])));
+			ss_result_note(out, SS_WARNING, ss_arena_printf(q->arena, SS_FMT ": " SS_FMT, SS_ARG(h->name),
+									SS_ARG(g->notes[k])));
 		if (g && ok && q->model->nhosts > 1)
-			ok = ss_result_note(out, SS_INFO, ss_arena_printf(q->arena, "graph of " SS_FMT ", the first of %zu files "
-									  "that holds one: choose another as the host",
-									  SS_ARG(h->name), q->model->nhosts));
+			ss_result_note(out, SS_INFO, ss_arena_printf(q->arena, "graph of " SS_FMT ", the first of %zu files "
+								     "that holds one: choose another as the host",
+								     SS_ARG(h->name), q->model->nhosts));
 		if (!ok)
 			ss_fail_mem(err);
 		if (g)
@@ -494,22 +485,19 @@ static const struct ss_tfgraph *pick(const struct ss_request *q, struct ss_resul
 	return NULL;
 }
 
-/*
- * What the compatible share does not tell: functions are not judged, and TensorFlow 2 has little
- * else.
- */
-static bool note_functions(struct graph_answer *j)
+/* What the compatible share does not tell: functions are not judged, and TensorFlow 2 has little else. */
+static void note_functions(struct graph_answer *j)
 {
 	uint32_t in_functions = j->g->scopes[j->top].n[SS_TF_FUNCTION], unknown = 0;
 	for (uint32_t i = j->op; i < j->op_end; i++)
 		unknown += j->g->ops[i].verdict == SS_TF_FUNCTION && !ss_tf_op_on_tpu(ss_graph_op(&j->g->def, j->g->ops[i].node));
 	if (!in_functions || !unknown)
-		return true;
-	return ss_result_note(j->out, SS_INFO,
-			      ss_arena_printf(j->q->arena,
-					      "%u operations stand in functions and are not judged; the operators of %u of them "
-					      "are none that a TPU runs",
-					      in_functions, unknown));
+		return;
+	ss_result_note(j->out, SS_INFO,
+		       ss_arena_printf(j->q->arena,
+				       "%u operations stand in functions and are not judged; the operators of %u of them "
+				       "are none that a TPU runs",
+				       in_functions, unknown));
 }
 
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
@@ -534,8 +522,12 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 		j.end++;
 	j.op = j.g->first_op[j.top];
 	j.op_end = j.g->first_op[j.end];
-	ok = add_scopes(&j) && add_incompatible(&j) && add_op_types(&j) && add_attributes(&j, node);
-	ok = ok && (node == SS_NONE || add_neighbours(&j, node)) && (!draw || add_drawing(&j)) && note_functions(&j);
+	add_scopes(&j);
+	add_incompatible(&j);
+	ok = add_op_types(&j) && add_attributes(&j, node);
+	ok = ok && (node == SS_NONE || add_neighbours(&j, node)) && (!draw || add_drawing(&j));
+	if (ok)
+		note_functions(&j);
 	ss_u64map_free(&j.by_name);
 	ss_strmap_free(&j.words);
 	return ok || ss_fail_mem(err);
@@ -544,6 +536,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 /* An estimate from the operators' names: nothing was compiled. */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
+	(void)err;
 	const struct ss_table *t = ss_result_find(out, "scopes");
 	const char *where =
 		ss_request_param(q, &ss_tool_tf_graph, "scope").n ? " of this scope" : "";
@@ -551,23 +544,24 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	       aside = ss_result_number(out, "not_judged");
 	if (!t->nrows || !(ops > 0))
 		return true;
-	bool ok = bad > 0 ? ss_say(out, "A TPU does not run %.0f of the %.0f operations%s.", bad,
-				   ops, where)
-			  : ss_say(out,
-				   "None of the %.0f operations%s is known to be one that a TPU "
-				   "does not run.",
-				   ops, where);
-	if (ok && bad > 0)
-		ok = ss_result_say(
-			out,
-			SS_STR("Outside of the training loop they run on the host, and may stay."));
-	if (ok && aside > 0)
-		ok = ss_say(out,
-			    "%.0f are not judged: they stand in functions, or were placed by hand "
-			    "on another device.",
-			    aside);
-	return (ok && ss_result_say(out, SS_STR("Nothing was compiled: this is an estimate."))) ||
-	       ss_fail_mem(err);
+	if (bad > 0)
+		ss_say(out, "A TPU does not run %.0f of the %.0f operations%s.", bad,
+		       ops, where);
+	else
+		ss_say(out,
+		       "None of the %.0f operations%s is known to be one that a TPU "
+		       "does not run.",
+		       ops, where);
+	if (bad > 0)
+		ss_result_say(out,
+			      SS_STR("Outside of the training loop they run on the host, and may stay."));
+	if (aside > 0)
+		ss_say(out,
+		       "%.0f are not judged: they stand in functions, or were placed by hand "
+		       "on another device.",
+		       aside);
+	ss_result_say(out, SS_STR("Nothing was compiled: this is an estimate."));
+	return true;
 }
 
 const struct ss_tool ss_tool_tf_graph = {

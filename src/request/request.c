@@ -23,29 +23,27 @@ static const char *type_of(enum ss_format format)
 }
 
 /* What the profile's writer and our reader have to say about each file. */
-static bool add_notes(struct ss_result *r, struct ss_model *m)
+static void add_notes(struct ss_result *r, struct ss_model *m)
 {
-	bool ok = true;
 	/* Another visit may be adding to what is known. */
 	pthread_mutex_lock(&m->lock);
-	for (size_t i = 0; ok && i < m->nhosts; i++) {
+	for (size_t i = 0; i < m->nhosts; i++) {
 		const struct ss_host *h = m->hosts[i];
-		for (uint32_t k = 0; ok && k < h->x.nnotes; k++)
-			ok = ss_result_note(r, SS_WARNING, ss_arena_printf(r->arena, SS_FMT ": " SS_FMT, SS_ARG(h->name),
-									   SS_ARG(h->x.notes[k])));
-		if (ok && h->ndropped)
-			ok = ss_result_note(r, SS_WARNING,
-					    ss_arena_printf(r->arena, SS_FMT ": %llu events could not be read", SS_ARG(h->name),
-							    (unsigned long long)h->ndropped));
-		if (ok && h->nclipped)
-			ok = ss_result_note(r, SS_WARNING,
-					    ss_arena_printf(r->arena, SS_FMT ": %llu events end later than 64 bits of "
-							    "picoseconds can tell (106 days); their durations "
-							    "are cut off there", SS_ARG(h->name),
-							    (unsigned long long)h->nclipped));
+		for (uint32_t k = 0; k < h->x.nnotes; k++)
+			ss_result_note(r, SS_WARNING, ss_arena_printf(r->arena, SS_FMT ": " SS_FMT, SS_ARG(h->name),
+								      SS_ARG(h->x.notes[k])));
+		if (h->ndropped)
+			ss_result_note(r, SS_WARNING,
+				       ss_arena_printf(r->arena, SS_FMT ": %llu events could not be read", SS_ARG(h->name),
+						       (unsigned long long)h->ndropped));
+		if (h->nclipped)
+			ss_result_note(r, SS_WARNING,
+				       ss_arena_printf(r->arena, SS_FMT ": %llu events end later than 64 bits of "
+						       "picoseconds can tell (106 days); their durations "
+						       "are cut off there", SS_ARG(h->name),
+						       (unsigned long long)h->nclipped));
 	}
 	pthread_mutex_unlock(&m->lock);
-	return ok;
 }
 
 bool ss_request_tables(const struct ss_tool *t, const struct ss_request *q, struct ss_result *out, struct ss_err *err)
@@ -56,7 +54,8 @@ bool ss_request_tables(const struct ss_tool *t, const struct ss_request *q, stru
 	ss_legacy_fn *reader = ss_legacy_reader(t);
 	if (!reader)
 		return ss_fail(err, SS_ENODATA, "%s needs a profile, and there is none", t->name);
-	return reader(q, out, err) && ss_tool_conclude(t, q, out, err);
+	return reader(q, out, err) && ss_result_is_whole(out, err) && ss_tool_conclude(t, q, out, err) &&
+	       ss_result_is_whole(out, err);
 }
 
 bool ss_tool_request_run(struct ss_tool_request *a, struct ss_err *err)
@@ -70,7 +69,9 @@ bool ss_tool_request_run(struct ss_tool_request *a, struct ss_err *err)
 	ss_result_init(&a->result, &a->arena);
 	if (!ss_request_tables(a->tool, &q, &a->result, err))
 		return false;
-	return (add_notes(&a->result, a->model) && ss_result_note_over_100_percent(&a->result)) || ss_fail_mem(err);
+	add_notes(&a->result, a->model);
+	ss_result_note_over_100_percent(&a->result);
+	return ss_result_is_whole(&a->result, err);
 }
 
 static bool no_table(const struct ss_tool_request *a, struct ss_err *err)

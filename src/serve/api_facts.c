@@ -111,7 +111,7 @@ static bool make_stored_run(struct ss_model *m, void *arg, struct ss_arena *aren
 	struct ss_result r;
 	(void)arg;
 	ss_result_init(&r, arena);
-	if (!overview || !ss_legacy_reader(overview)(&q, &r, err))
+	if (!overview || !ss_legacy_reader(overview)(&q, &r, err) || !ss_result_is_whole(&r, err))
 		return false;
 	const struct ss_prop *device = ss_result_find_prop(&r, "device_type"), *training = ss_result_find_prop(&r, "is_training");
 	struct ss_str name = device ? device->text : SS_STR("");

@@ -42,8 +42,6 @@ static bool sum_up(const struct ss_table *t, const struct ss_divide *how, struct
 		double v = ss_table_number(t, row, how->value);
 		struct ss_str is = how->where == SS_NPOS ? how->is : cell_text(t, row, how->where, arena);
 		struct ss_str name = cell_text(t, row, how->by, arena);
-		if (!is.p || !name.p)
-			return false;
 		if (!(v > 0) || !isfinite(v) || !ss_str_eq(is, how->is))
 			continue;
 		uint32_t had = names->n, group = ss_strmap_add(names, name);

@@ -1,4 +1,7 @@
-/* table.c - building results in an arena. Arrays double; what they leave behind dies with the request. */
+/*
+ * table.c - building results in an arena. Arrays double; what they leave behind dies with the
+ * request.
+ */
 #include "table/table.h"
 
 #include "base/assert.h"
@@ -33,48 +36,51 @@ static void *one_more(struct ss_arena *arena, void *v, size_t n, size_t *cap, si
 
 void ss_result_init(struct ss_result *r, struct ss_arena *arena)
 {
-	*r = (struct ss_result){ .arena = arena, .texts.into = arena };
+	*r = (struct ss_result){ .arena = arena, .texts.into = arena, .lost.arena = arena };
 }
 
 struct ss_table *ss_result_table(struct ss_result *r, const char *name, const char *title, const struct ss_col *cols,
 				 size_t ncols)
 {
 	struct ss_table *v = one_more(r->arena, r->tables, r->ntables, &r->table_cap, sizeof(*v));
-	if (!v)
-		return NULL;
-	r->tables = v;
-	struct ss_table *t = &v[r->ntables];
+	union ss_column *data = SS_NEW_N(r->arena, union ss_column, ncols);
+	struct ss_table *t = v && data ? &v[r->ntables++] : &r->lost;
 	*t = (struct ss_table){ .name = name, .title = title, .cols = cols, .ncols = ncols, .arena = r->arena,
-				 .texts = &r->texts };
-	t->data = SS_NEW_N(r->arena, union ss_column, ncols);
-	if (!t->data)
-		return NULL;
-	r->ntables++;
+				 .texts = &r->texts, .data = data };
+	if (v)
+		r->tables = v;
 	return t;
 }
 
-bool ss_result_note(struct ss_result *r, enum ss_severity severity, struct ss_str text)
+bool ss_result_is_whole(const struct ss_result *r, struct ss_err *err)
+{
+	return !r->arena->no_memory || ss_fail_mem(err);
+}
+
+struct ss_table *ss_result_at(struct ss_result *r, size_t k)
+{
+	ss_assert(k < r->ntables || r->arena->no_memory);
+	return k < r->ntables ? &r->tables[k] : &r->lost;
+}
+
+void ss_result_note(struct ss_result *r, enum ss_severity severity, struct ss_str text)
 {
 	struct ss_note *v = one_more(r->arena, r->notes, r->nnotes, &r->note_cap, sizeof(*v));
 	if (!v || !text.p)
-		return false;
+		return;
 	r->notes = v;
 	v[r->nnotes++] = (struct ss_note){ severity, text };
-	return true;
 }
 
-bool ss_result_say(struct ss_result *r, struct ss_str text)
+void ss_result_say(struct ss_result *r, struct ss_str text)
 {
 	struct ss_conclusion *a = &r->conclusion;
-	if (!text.p)
-		return false;
-	if (!text.n)
-		return true;
+	if (!text.p || !text.n)
+		return;
 	if (!a->text.n)
 		a->text = text;
 	else if (a->nmore < SS_CONCLUSION_MORE)
 		a->more[a->nmore++] = text;
-	return true;
 }
 
 const struct ss_table *ss_result_find(const struct ss_result *r, const char *name)
@@ -100,38 +106,50 @@ static size_t cell_size(enum ss_type type)
 	return 8;
 }
 
-bool ss_table_reserve(struct ss_table *t, size_t nrows)
+void ss_table_reserve(struct ss_table *t, size_t nrows)
 {
-	if (nrows <= t->cap)
-		return true;
+	if (nrows <= t->cap || t->arena->no_memory)
+		return;
 	for (size_t c = 0; c < t->ncols; c++) {
 		size_t size = cell_size(t->cols[c].type);
 		void *grown = ss_arena_zalloc(t->arena, nrows, size);
 		if (!grown)
-			return false;
+			return;
 		/* All members of the union are pointers to the column's array. */
 		if (t->nrows)
 			memcpy(grown, t->data[c].b, t->nrows * size);
 		t->data[c].b = grown;
 	}
 	t->cap = nrows;
-	return true;
 }
 
-bool ss_table_row(struct ss_table *t)
+void ss_table_row(struct ss_table *t)
 {
-	if (t->nrows == t->cap && !ss_table_reserve(t, t->cap ? t->cap * 2 : 16))
-		return false;
+	if (t->nrows == t->cap)
+		ss_table_reserve(t, t->cap ? t->cap * 2 : 16);
+	if (t->nrows == t->cap)
+		return;
 	for (size_t c = 0; c < t->ncols; c++)
 		if (t->cols[c].type == SS_TYPE_STR)
 			t->data[c].str[t->nrows] = (struct ss_str){ "", 0 };
 	t->nrows++;
+}
+
+/* Is there a cell to set? */
+static bool has_cell(const struct ss_table *t, size_t col, enum ss_type type)
+{
+	if (!t->nrows) {
+		ss_assert(t->arena->no_memory);
+		return false;
+	}
+	ss_assert(col < t->ncols && t->cols[col].type == type);
 	return true;
 }
 
 void ss_set_str(struct ss_table *t, size_t col, struct ss_str v)
 {
-	ss_assert(t->nrows && col < t->ncols && t->cols[col].type == SS_TYPE_STR);
+	if (!has_cell(t, col, SS_TYPE_STR))
+		return;
 	if (!v.p)
 		v = (struct ss_str){ "", 0 };
 	t->data[col].str[t->nrows - 1] = t->texts ? ss_intern_str(t->texts, v) : v;
@@ -139,19 +157,22 @@ void ss_set_str(struct ss_table *t, size_t col, struct ss_str v)
 
 void ss_set_f64(struct ss_table *t, size_t col, double v)
 {
-	ss_assert(t->nrows && col < t->ncols && t->cols[col].type == SS_TYPE_F64);
+	if (!has_cell(t, col, SS_TYPE_F64))
+		return;
 	t->data[col].f64[t->nrows - 1] = v;
 }
 
 void ss_set_i64(struct ss_table *t, size_t col, int64_t v)
 {
-	ss_assert(t->nrows && col < t->ncols && t->cols[col].type == SS_TYPE_I64);
+	if (!has_cell(t, col, SS_TYPE_I64))
+		return;
 	t->data[col].i64[t->nrows - 1] = v;
 }
 
 void ss_set_bool(struct ss_table *t, size_t col, bool v)
 {
-	ss_assert(t->nrows && col < t->ncols && t->cols[col].type == SS_TYPE_BOOL);
+	if (!has_cell(t, col, SS_TYPE_BOOL))
+		return;
 	t->data[col].b[t->nrows - 1] = v;
 }
 
@@ -194,22 +215,21 @@ bool ss_cell_bool(const struct ss_table *t, size_t row, const char *col)
 	return c && c->b[row];
 }
 
-static bool add_prop(struct ss_table *t, struct ss_prop prop)
+static void add_prop(struct ss_table *t, struct ss_prop prop)
 {
 	struct ss_prop *v = one_more(t->arena, t->props, t->nprops, &t->prop_cap, sizeof(*v));
 	if (!v || !prop.text.p)
-		return false;
+		return;
 	t->props = v;
 	v[t->nprops++] = prop;
-	return true;
 }
 
-bool ss_table_prop(struct ss_table *t, const char *id, struct ss_str text)
+void ss_table_prop(struct ss_table *t, const char *id, struct ss_str text)
 {
-	return add_prop(t, (struct ss_prop){ .id = id, .value = NAN, .text = text });
+	add_prop(t, (struct ss_prop){ .id = id, .value = NAN, .text = text });
 }
 
-bool ss_table_prop_num(struct ss_table *t, const char *id, const char *label, enum ss_unit unit, double value,
+void ss_table_prop_num(struct ss_table *t, const char *id, const char *label, enum ss_unit unit, double value,
 		       const char *fmt)
 {
 	char buf[64];
@@ -220,7 +240,7 @@ bool ss_table_prop_num(struct ss_table *t, const char *id, const char *label, en
 	if (n < 0 || (size_t)n >= sizeof(buf))
 		n = 0;
 	struct ss_str text = ss_arena_str(t->arena, (struct ss_str){ buf, (size_t)n });
-	return add_prop(t, (struct ss_prop){ id, label, unit, value, text });
+	add_prop(t, (struct ss_prop){ id, label, unit, value, text });
 }
 
 const struct ss_prop *ss_table_find_prop(const struct ss_table *t, const char *id)

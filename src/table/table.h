@@ -5,6 +5,10 @@
  * edges), a timeline its own struct beside the tables. Everything lives in the request's arena.
  * Values are numbers with a unit, not text; emitters print them.
  *
+ * When memory is out, nothing here says so at once: the arena remembers it (base/arena.h), rows and
+ * texts that found no room are left out, and ss_tool_run refuses the answer. Who builds tables
+ * elsewhere asks for the arena's no_memory at the end.
+ *
  * Column and property ids, and the texts of properties, are those of XProf where XProf has them, so
  * that its clients understand the answer.
  */
@@ -114,37 +118,42 @@ struct ss_result {
 	 * must not be moved while it copies.
 	 */
 	struct ss_intern texts;
+	struct ss_table lost;	/* what ss_result_table gives when memory is out: a table without a row */
 };
 
 void ss_result_init(struct ss_result *r, struct ss_arena *arena);
 /*
  * Append an empty table. `cols` must live as long as the result (static or in its arena). The
- * pointer is good until the next table is added. NULL when memory is out.
+ * pointer is good until the next table is added.
  */
 struct ss_table *ss_result_table(struct ss_result *r, const char *name, const char *title, const struct ss_col *cols,
 				 size_t ncols);
-bool ss_result_note(struct ss_result *r, enum ss_severity severity, struct ss_str text);
-/*
- * Add a sentence to the conclusion; an empty one, and one too many, is passed over. False: text.p
- * is NULL, memory was out.
- */
-bool ss_result_say(struct ss_result *r, struct ss_str text);
+/* False when memory was out while it was made: to be asked before anybody reads it. */
+bool ss_result_is_whole(const struct ss_result *r, struct ss_err *err);
+/* The table of this number; one that memory was out for is a table without a row. */
+struct ss_table *ss_result_at(struct ss_result *r, size_t k);
+void ss_result_note(struct ss_result *r, enum ss_severity severity, struct ss_str text);
+/* Add a sentence to the conclusion; an empty one, and one too many, is passed over. */
+void ss_result_say(struct ss_result *r, struct ss_str text);
 /* The table of this name; one that is not there is an empty one without columns. */
 const struct ss_table *ss_result_find(const struct ss_result *r, const char *name);
 /*
  * A warning for each column and property of shares in which some are above 100 %.
  * over_100_percent.c.
  */
-bool ss_result_note_over_100_percent(struct ss_result *r);
+void ss_result_note_over_100_percent(struct ss_result *r);
 
 /* Make room for `nrows` rows in all. */
-bool ss_table_reserve(struct ss_table *t, size_t nrows);
-/* Append a row (cells 0, "", false); its cells are set by the functions below. */
-bool ss_table_row(struct ss_table *t);
+void ss_table_reserve(struct ss_table *t, size_t nrows);
+/*
+ * Append a row (cells 0, "", false); its cells are set by the functions below. None when memory is
+ * out.
+ */
+void ss_table_row(struct ss_table *t);
 /*
  * Set a cell of the last row, by column number in the order of `cols`. The type must be the
- * column's (asserted). Texts are borrowed, or copied while hosts may be closed (struct
- * ss_result.texts).
+ * column's (asserted). Nothing happens while there is no row. Texts are borrowed, or copied while
+ * hosts may be closed (struct ss_result.texts).
  */
 void ss_set_str(struct ss_table *t, size_t col, struct ss_str v);
 void ss_set_f64(struct ss_table *t, size_t col, double v);
@@ -162,12 +171,12 @@ double ss_cell_f64(const struct ss_table *t, size_t row, const char *col);
 int64_t ss_cell_i64(const struct ss_table *t, size_t row, const char *col);
 bool ss_cell_bool(const struct ss_table *t, size_t row, const char *col);
 
-bool ss_table_prop(struct ss_table *t, const char *id, struct ss_str text);
+void ss_table_prop(struct ss_table *t, const char *id, struct ss_str text);
 /*
  * A number with its unit; `fmt` is the printf format of one double that gives XProf's text, e.g.
  * "%.1f%%".
  */
-bool ss_table_prop_num(struct ss_table *t, const char *id, const char *label, enum ss_unit unit, double value,
+void ss_table_prop_num(struct ss_table *t, const char *id, const char *label, enum ss_unit unit, double value,
 		       const char *fmt);
 const struct ss_prop *ss_table_find_prop(const struct ss_table *t, const char *id);
 /* The property of the first table that has it, or NULL. */

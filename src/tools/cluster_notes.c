@@ -35,7 +35,7 @@ static bool name_hosts(const struct ss_cluster *c, enum ss_host_state state, con
 	bool ok = ss_buf_ok(&b, "a note", &err);
 	struct ss_str names = ss_buf_get(&b);
 	struct ss_str text = ss_arena_printf(out->arena, "%u of %zu hosts %s: " SS_FMT, n, c->hosts.n, what, SS_ARG(names));
-	ok = ok && text.p && ss_result_note(out, SS_WARNING, text);
+	ss_result_note(out, SS_WARNING, text);
 	ss_buf_free(&b);
 	return ok;
 }
@@ -47,7 +47,7 @@ bool ss_cluster_notes(const struct ss_cluster *c, struct ss_result *out)
 		  name_hosts(c, SS_HOST_UNREADABLE, "have files that cannot be read", out);
 	for (size_t i = 0; ok && i < c->notes.n; i++) {
 		struct ss_str text = ss_arena_str(out->arena, c->notes.v[i].text);
-		ok = text.p && ss_result_note(out, c->notes.v[i].warning ? SS_WARNING : SS_INFO, text);
+		ss_result_note(out, c->notes.v[i].warning ? SS_WARNING : SS_INFO, text);
 	}
 	return ok;
 }

@@ -122,14 +122,13 @@ static struct waits waits_of(const struct ss_cluster *c, const struct ss_collect
 	return w;
 }
 
-static bool add_row(struct ss_table *t, const struct ss_cluster *c, const struct ss_collective *k)
+static void add_row(struct ss_table *t, const struct ss_cluster *c, const struct ss_collective *k)
 {
 	const struct ss_cluster_op *op = &c->ops.v[k->op];
 	const struct ss_cluster_device *last = &c->devices.v[c->members.v[k->last].device];
 	struct waits w = waits_of(c, k);
 	double rate = k->transfer_ps > 0 && k->n > 1 && k->bytes ? (double)k->bytes / (double)k->transfer_ps * 1e3 : NAN;
-	if (!ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_i64(t, COL_STEP, ss_step_cell(k->step));
 	ss_set_str(t, COL_OP, op->name);
 	ss_set_str(t, COL_KIND, ss_str_from(ss_comm_name(op->kind)));
@@ -149,16 +148,15 @@ static bool add_row(struct ss_table *t, const struct ss_cluster *c, const struct
 	ss_set_f64(t, COL_WAIT_MEAN, w.mean_us);
 	ss_set_f64(t, COL_ALGBW, rate);
 	ss_set_f64(t, COL_BUSBW, rate * ss_comm_bus_factor(op->kind, k->expected));
-	return true;
 }
 
-static bool fill_collectives(struct ss_result *out, const struct ss_cluster *c)
+static void fill_collectives(struct ss_result *out, const struct ss_cluster *c)
 {
 	struct ss_table *t = ss_result_table(out, "collectives", "Collectives", cols, SS_COUNT(cols));
 	uint64_t unclear = 0;
-	bool ok = t && ss_table_reserve(t, c->collectives.n);
-	for (size_t i = 0; ok && i < c->collectives.n; i++) {
-		ok = add_row(t, c, &c->collectives.v[i]);
+	ss_table_reserve(t, c->collectives.n);
+	for (size_t i = 0; i < c->collectives.n; i++) {
+		add_row(t, c, &c->collectives.v[i]);
 		unclear += !c->collectives.v[i].is_clear && c->collectives.v[i].n > 1;
 	}
 	struct ss_str text = unclear ? ss_arena_printf(out->arena,
@@ -166,20 +164,18 @@ static bool fill_collectives(struct ss_result *out, const struct ss_cluster *c)
 						       "than the clocks are uncertain",
 						       (unsigned long long)unclear, c->collectives.n)
 				     : SS_STR("");
-	return ok && text.p && (!unclear || ss_result_note(out, SS_INFO, text));
+	if (unclear)
+		ss_result_note(out, SS_INFO, text);
 }
 
-static bool fill_clocks(struct ss_result *out, const struct ss_cluster *c)
+static void fill_clocks(struct ss_result *out, const struct ss_cluster *c)
 {
 	struct ss_table *t = ss_result_table(out, "clocks", "Clocks", clock_cols, SS_COUNT(clock_cols));
-	bool ok = t;
-	for (size_t i = 0; ok && i < c->hosts.n; i++) {
+	for (size_t i = 0; i < c->hosts.n; i++) {
 		const struct ss_cluster_host *h = &c->hosts.v[i];
 		if (!h->ndevices)
 			continue;
-		ok = ss_table_row(t);
-		if (!ok)
-			break;
+		ss_table_row(t);
 		bool known = h->clock.aligned;
 		ss_set_str(t, CLK_HOST, h->name);
 		ss_set_f64(t, CLK_OFFSET, known ? h->clock.offset_ps * 1e-6 : NAN);
@@ -189,7 +185,6 @@ static bool fill_clocks(struct ss_result *out, const struct ss_cluster *c)
 		ss_set_i64(t, CLK_POINTS, h->clock.points);
 		ss_set_str(t, CLK_STATE, ss_str_from(ss_clock_state_name(h->clock.state)));
 	}
-	return ok;
 }
 
 /* ---- by operation ---- */
@@ -232,7 +227,7 @@ static void set_figures(struct ss_table *t, size_t col, double *v, size_t n)
 	ss_set_f64(t, col + 3, ss_quantile(v, n, 1));
 }
 
-static bool add_op(struct summing *s, const struct entry *e, size_t n)
+static void add_op(struct summing *s, const struct entry *e, size_t n)
 {
 	const struct ss_cluster *c = s->c;
 	struct ss_table *t = s->t;
@@ -247,8 +242,7 @@ static bool add_op(struct summing *s, const struct entry *e, size_t n)
 	}
 	for (size_t h = 0; h < c->hosts.n; h++)
 		top = s->last[h] > s->last[top] ? h : top;
-	if (!ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_str(t, OP_OP, e->op);
 	ss_set_str(t, OP_KIND, ss_str_from(ss_comm_name(e->kind)));
 	ss_set_i64(t, OP_BYTES, (int64_t)e->bytes);
@@ -258,7 +252,6 @@ static bool add_op(struct summing *s, const struct entry *e, size_t n)
 	bool any = c->hosts.n && s->last[top];
 	ss_set_str(t, OP_TOP_HOST, any ? c->hosts.v[top].name : SS_STR(""));
 	ss_set_f64(t, OP_TOP_FRAC, any ? (double)s->last[top] / (double)n : NAN);
-	return true;
 }
 
 static bool fill_ops(struct ss_result *out, const struct ss_cluster *c)
@@ -281,7 +274,7 @@ static bool fill_ops(struct ss_result *out, const struct ss_cluster *c)
 	for (size_t i = 0, k; ok && i < n; i = k) {
 		for (k = i + 1; k < n && v[k].kind == v[i].kind && v[k].bytes == v[i].bytes && ss_str_eq(v[k].op, v[i].op);)
 			k++;
-		ok = add_op(&s, &v[i], k - i);
+		add_op(&s, &v[i], k - i);
 	}
 	free(v);
 	free(s.transfers);
@@ -296,14 +289,16 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	if (!c)
 		return false;
 	bool ok = ss_torch_collectives(q, out, err);
-	ok = ok && fill_collectives(out, c) && fill_clocks(out, c) && fill_ops(out, c);
+	fill_collectives(out, c);
+	fill_clocks(out, c);
+	ok = ok && fill_ops(out, c);
 	ok = ok && ss_cluster_notes(c, out);
 	if (ok && !c->collectives.n)
-		ok = ss_result_note(out, SS_INFO, SS_STR("the recordings hold no collectives"));
+		ss_result_note(out, SS_INFO, SS_STR("the recordings hold no collectives"));
 	return ok || ss_fail_mem(err);
 }
 
-static bool say_clocks(struct ss_result *out)
+static void say_clocks(struct ss_result *out)
 {
 	const struct ss_table *t = ss_result_find(out, "clocks");
 	size_t other = 0, largest = SS_NPOS;
@@ -316,16 +311,17 @@ static bool say_clocks(struct ss_result *out)
 			largest = i;
 	}
 	if (!other || ss_cell_f64(t, largest, "offset_us") == 0)
-		return true;
-	return ss_say(out, "Clocks were corrected on %s; that of '" SS_FMT "' differs most, by %s.",
-		      ss_count_words((double)other, "host").s,
-		      SS_ARG(ss_cell_str(t, largest, "host")),
-		      ss_value_words(SS_UNIT_US, fabs(ss_cell_f64(t, largest, "offset_us"))).s);
+		return;
+	ss_say(out, "Clocks were corrected on %s; that of '" SS_FMT "' differs most, by %s.",
+	       ss_count_words((double)other, "host").s,
+	       SS_ARG(ss_cell_str(t, largest, "host")),
+	       ss_value_words(SS_UNIT_US, fabs(ss_cell_f64(t, largest, "offset_us"))).s);
 }
 
 /* The operation that others wait for longest, and who comes last to it. */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
+	(void)err;
 	const struct ss_table *t = ss_result_find(out, "by_op");
 	size_t top = SS_NPOS;
 	double max = -1;
@@ -344,18 +340,19 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	double transfer = ss_cell_f64(t, top, "transfer_mean_us"),
 	       wait = ss_cell_f64(t, top, "wait_max_mean_us");
 	struct ss_str last = ss_cell_str(t, top, "top_last_host");
-	bool ok = ss_say(out,
-			 "The collective that costs most is '" SS_FMT
-			 "', executed %.0f times: it transfers for %s on average.",
-			 SS_ARG(ss_cell_str(t, top, "op")), ss_cell_f64(t, top, "occurrences"),
-			 ss_value_words(SS_UNIT_US, transfer).s);
-	if (ok && wait > 0)
-		ok = ss_say(out, "The first participant waits %s on average for the last one.",
-			    ss_value_words(SS_UNIT_US, wait).s);
-	if (ok && last.n)
-		ok = ss_say(out, "Host '" SS_FMT "' comes last in %s of them.", SS_ARG(last),
-			    ss_value_words(SS_UNIT_FRAC, ss_cell_f64(t, top, "top_last_frac")).s);
-	return (ok && say_clocks(out)) || ss_fail_mem(err);
+	ss_say(out,
+	       "The collective that costs most is '" SS_FMT
+	       "', executed %.0f times: it transfers for %s on average.",
+	       SS_ARG(ss_cell_str(t, top, "op")), ss_cell_f64(t, top, "occurrences"),
+	       ss_value_words(SS_UNIT_US, transfer).s);
+	if (wait > 0)
+		ss_say(out, "The first participant waits %s on average for the last one.",
+		       ss_value_words(SS_UNIT_US, wait).s);
+	if (last.n)
+		ss_say(out, "Host '" SS_FMT "' comes last in %s of them.", SS_ARG(last),
+		       ss_value_words(SS_UNIT_FRAC, ss_cell_f64(t, top, "top_last_frac")).s);
+	say_clocks(out);
+	return true;
 }
 
 const struct ss_tool ss_tool_collectives = {

@@ -60,7 +60,7 @@ static double frac(int64_t part, const struct ss_path_step *st)
 	return (double)part / (double)(st->end_ps - st->begin_ps);
 }
 
-static bool add_categories(struct ss_table *t, const struct ss_path *p, const struct ss_path_step *st)
+static void add_categories(struct ss_table *t, const struct ss_path *p, const struct ss_path_step *st)
 {
 	int64_t sum[SS_PATH_CATEGORIES] = { 0 };
 	for (size_t i = st->first; i < st->first + st->n; i++)
@@ -68,14 +68,12 @@ static bool add_categories(struct ss_table *t, const struct ss_path *p, const st
 	for (unsigned k = 0; k < SS_PATH_CATEGORIES; k++) {
 		if (!sum[k])
 			continue;
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_i64(t, CAT_STEP, st->step);
 		ss_set_str(t, CAT_CATEGORY, ss_str_from(ss_path_category_name((enum ss_path_category)k)));
 		ss_set_f64(t, CAT_US, ss_ps_us(sum[k]));
 		ss_set_f64(t, CAT_FRAC, frac(sum[k], st));
 	}
-	return true;
 }
 
 /* Sums by a text, greatest first. */
@@ -113,14 +111,13 @@ static size_t sum_shares(struct share *v, size_t n)
 	return kept;
 }
 
-static bool add_shares(struct ss_table *t, const struct ss_path_step *st, struct share *v, size_t n, struct ss_result *out,
+static void add_shares(struct ss_table *t, const struct ss_path_step *st, struct share *v, size_t n, struct ss_result *out,
 		       bool slack)
 {
 	n = sum_shares(v, n);
 	for (size_t i = 0; i < n; i++) {
 		struct ss_str key = ss_arena_str(out->arena, v[i].key);
-		if (!key.p || !ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_i64(t, OP_STEP, st->step);
 		ss_set_str(t, OP_OP, key);
 		ss_set_f64(t, OP_US, ss_ps_us(v[i].ps));
@@ -128,7 +125,6 @@ static bool add_shares(struct ss_table *t, const struct ss_path_step *st, struct
 		if (slack)
 			ss_set_f64(t, OP_SLACK, 0);
 	}
-	return true;
 }
 
 static struct ss_str host_name(const struct ss_cluster *c, const struct ss_path_segment *s)
@@ -142,7 +138,7 @@ static bool fill_sums(struct ss_result *out, const struct ss_cluster *c, const s
 	struct ss_table *t = ss_result_table(out, "categories", "Categories", category_cols, SS_COUNT(category_cols));
 	bool ok = v && t;
 	for (size_t i = 0; ok && i < p->steps.n; i++)
-		ok = add_categories(t, p, &p->steps.v[i]);
+		add_categories(t, p, &p->steps.v[i]);
 	ok = ok && (t = ss_result_table(out, "ops", "Operations", op_cols, SS_COUNT(op_cols)));
 	for (size_t i = 0; ok && i < p->steps.n; i++) {
 		const struct ss_path_step *st = &p->steps.v[i];
@@ -150,7 +146,7 @@ static bool fill_sums(struct ss_result *out, const struct ss_cluster *c, const s
 			const struct ss_path_segment *s = &p->segments.v[st->first + k];
 			v[k] = (struct share){ s->op, s->end_ps - s->begin_ps };
 		}
-		ok = add_shares(t, st, v, st->n, out, true);
+		add_shares(t, st, v, st->n, out, true);
 	}
 	ok = ok && (t = ss_result_table(out, "hosts", "Hosts", host_cols, SS_COUNT(host_cols)));
 	for (size_t i = 0; ok && i < p->steps.n; i++) {
@@ -159,7 +155,7 @@ static bool fill_sums(struct ss_result *out, const struct ss_cluster *c, const s
 			const struct ss_path_segment *s = &p->segments.v[st->first + k];
 			v[k] = (struct share){ host_name(c, s), s->end_ps - s->begin_ps };
 		}
-		ok = add_shares(t, st, v, st->n, out, false);
+		add_shares(t, st, v, st->n, out, false);
 	}
 	free(v);
 	return ok;
@@ -168,13 +164,10 @@ static bool fill_sums(struct ss_result *out, const struct ss_cluster *c, const s
 static bool fill_segments(struct ss_result *out, const struct ss_cluster *c, const struct ss_path *p, const struct ss_path_step *st)
 {
 	struct ss_table *t = ss_result_table(out, "segments", "Segments of One Step", segment_cols, SS_COUNT(segment_cols));
-	bool ok = t;
-	for (size_t k = st ? st->n : 0; ok && k-- > 0;) {
+	for (size_t k = st ? st->n : 0; k-- > 0;) {
 		const struct ss_path_segment *s = &p->segments.v[st->first + k];
 		struct ss_str host = ss_arena_str(out->arena, host_name(c, s)), op = ss_arena_str(out->arena, s->op);
-		ok = host.p && op.p && ss_table_row(t);
-		if (!ok)
-			break;
+		ss_table_row(t);
 		ss_set_str(t, SEG_HOST, host);
 		ss_set_i64(t, SEG_DEVICE, s->device);
 		ss_set_str(t, SEG_OP, op);
@@ -182,7 +175,7 @@ static bool fill_segments(struct ss_result *out, const struct ss_cluster *c, con
 		ss_set_f64(t, SEG_BEGIN, ss_ps_us(s->begin_ps));
 		ss_set_f64(t, SEG_END, ss_ps_us(s->end_ps));
 	}
-	return ok;
+	return true;
 }
 
 static bool choose_step(const struct ss_request *q, const struct ss_path *p, const struct ss_path_step **st, struct ss_err *err)
@@ -216,7 +209,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	ok = ok && choose_step(q, &p, &st, err);
 	ok = ok && ((fill_sums(out, c, &p) && fill_segments(out, c, &p, st) && ss_cluster_notes(c, out)) || ss_fail_mem(err));
 	if (ok && !p.steps.n)
-		ok = ss_result_note(out, SS_INFO, SS_STR("the recordings hold no two steps in a row")) || ss_fail_mem(err);
+		ss_result_note(out, SS_INFO, SS_STR("the recordings hold no two steps in a row"));
 	ss_path_free(&p);
 	return ok;
 }
@@ -224,6 +217,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 /* What the steps' critical paths consist of, all steps together. */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
+	(void)err;
 	const struct ss_table *t = ss_result_find(out, "categories"),
 			      *ops = ss_result_find(out, "ops");
 	struct ss_greatest top = ss_greatest_kind(t, "path_us", "category");
@@ -231,18 +225,18 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	(void)q;
 	if (top.row == SS_NPOS)
 		return true;
-	bool ok = ss_say(out, "Most of the critical path of all steps is '" SS_FMT "': %s.",
-			 SS_ARG(ss_cell_str(t, top.row, "category")),
-			 ss_share_words(SS_UNIT_US, top.value, top.sum).s);
-	if (ok && op.row != SS_NPOS)
-		ok = ss_say(out,
-			    "The longest part of one step is '" SS_FMT
-			    "' in step %lld: %s, %s of the step.",
-			    SS_ARG(ss_cell_str(ops, op.row, "op")),
-			    (long long)ss_cell_i64(ops, op.row, "step_num"),
-			    ss_value_words(SS_UNIT_US, op.value).s,
-			    ss_value_words(SS_UNIT_FRAC, ss_cell_f64(ops, op.row, "path_frac")).s);
-	return ok || ss_fail_mem(err);
+	ss_say(out, "Most of the critical path of all steps is '" SS_FMT "': %s.",
+	       SS_ARG(ss_cell_str(t, top.row, "category")),
+	       ss_share_words(SS_UNIT_US, top.value, top.sum).s);
+	if (op.row != SS_NPOS)
+		ss_say(out,
+		       "The longest part of one step is '" SS_FMT
+		       "' in step %lld: %s, %s of the step.",
+		       SS_ARG(ss_cell_str(ops, op.row, "op")),
+		       (long long)ss_cell_i64(ops, op.row, "step_num"),
+		       ss_value_words(SS_UNIT_US, op.value).s,
+		       ss_value_words(SS_UNIT_FRAC, ss_cell_f64(ops, op.row, "path_frac")).s);
+	return true;
 }
 
 const struct ss_tool ss_tool_critical_path = {

@@ -246,13 +246,12 @@ static int by_number(const void *a, const void *b)
 	return ss_str_cmp(x->host, y->host);
 }
 
-static bool put_ranks(struct ss_result *out, const struct job *j)
+static void put_ranks(struct ss_result *out, const struct job *j)
 {
 	struct ss_table *t = ss_result_table(out, "ranks", "Mean step of each rank", rank_cols, R_COLS);
-	for (size_t i = 0; t && i < j->ranks.n; i++) {
+	for (size_t i = 0; i < j->ranks.n; i++) {
 		const struct rank *r = &j->ranks.v[i];
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_i64(t, R_RANK, r->number);
 		ss_set_str(t, R_HOST, r->host);
 		ss_set_f64(t, R_COMPUTATION, r->computation_us);
@@ -260,23 +259,20 @@ static bool put_ranks(struct ss_result *out, const struct job *j)
 		ss_set_f64(t, R_COMMUNICATION, r->communication_us);
 		ss_set_f64(t, R_OTHER, r->other_us);
 	}
-	return t;
 }
 
-static bool put_waits(struct ss_result *out, const struct job *j)
+static void put_waits(struct ss_result *out, const struct job *j)
 {
 	struct ss_table *t = ss_result_table(out, "waiting", "Waiting in collectives", wait_cols, W_COLS);
-	for (size_t i = 0; t && i < j->ranks.n; i++) {
+	for (size_t i = 0; i < j->ranks.n; i++) {
 		const struct rank *r = &j->ranks.v[i];
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_i64(t, W_RANK, r->number);
 		ss_set_i64(t, W_CALLS, r->calls);
 		ss_set_f64(t, W_TOTAL, ss_us(r->total_ns));
 		ss_set_f64(t, W_TRANSFER, ss_us(r->transfer_ns));
 		ss_set_f64(t, W_WAIT, ss_us(r->total_ns - r->transfer_ns));
 	}
-	return t;
 }
 
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
@@ -288,9 +284,10 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 		ok = join_all(&j);
 		if (ok && j.ranks.n)
 			qsort(j.ranks.v, j.ranks.n, sizeof(*j.ranks.v), by_number);
-		ok = ok && put_ranks(out, &j) && put_waits(out, &j);
+		put_ranks(out, &j);
+		put_waits(out, &j);
 		if (ok && !j.ranks.n)
-			ok = ss_result_note(out, SS_INFO, SS_STR("None of the recordings is a trace of PyTorch's profiler"));
+			ss_result_note(out, SS_INFO, SS_STR("None of the recordings is a trace of PyTorch's profiler"));
 		ok = ok || ss_fail_mem(err);
 	}
 	ss_vec_free(&j.ranks);
@@ -299,42 +296,41 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 }
 
 /* In collectives the rank that waits least is the one that the others wait for. */
-static bool say_waiting(struct ss_result *out, const struct ss_table *t)
+static void say_waiting(struct ss_result *out, const struct ss_table *t)
 {
 	struct ss_greatest most = ss_greatest_row(t, "wait_us", NULL, NULL);
 	size_t least = 0;
 	if (most.row == SS_NPOS || t->nrows < 2)
-		return true;
+		return;
 	for (size_t i = 1; i < t->nrows; i++)
 		if (ss_cell_f64(t, i, "wait_us") < ss_cell_f64(t, least, "wait_us"))
 			least = i;
-	return ss_say(
-		out,
-		"Rank %lld waits longest in collectives: %s of their time. Rank %lld waits least, "
-		"%s: the others wait for it.",
-		(long long)ss_cell_i64(t, most.row, "rank"),
-		ss_share_words(SS_UNIT_US, most.value, ss_cell_f64(t, most.row, "total_us")).s,
-		(long long)ss_cell_i64(t, least, "rank"),
-		ss_value_words(SS_UNIT_US, ss_cell_f64(t, least, "wait_us")).s);
+	ss_say(out,
+	       "Rank %lld waits longest in collectives: %s of their time. Rank %lld waits least, "
+	       "%s: the others wait for it.",
+	       (long long)ss_cell_i64(t, most.row, "rank"),
+	       ss_share_words(SS_UNIT_US, most.value, ss_cell_f64(t, most.row, "total_us")).s,
+	       (long long)ss_cell_i64(t, least, "rank"),
+	       ss_value_words(SS_UNIT_US, ss_cell_f64(t, least, "wait_us")).s);
 }
 
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
+	(void)err;
 	const struct ss_table *t = ss_result_find(out, "ranks");
 	struct ss_greatest most = ss_greatest_row(t, "communication_us", NULL, NULL);
 	(void)q;
-	bool ok = say_waiting(out, ss_result_find(out, "waiting"));
-	if (ok && most.row != SS_NPOS) {
+	say_waiting(out, ss_result_find(out, "waiting"));
+	if (most.row != SS_NPOS) {
 		double step = ss_cell_f64(t, most.row, "computation_us") +
 			      ss_cell_f64(t, most.row, "overlap_us") + most.value +
 			      ss_cell_f64(t, most.row, "other_us");
-		ok = ss_say(
-			out,
-			"Communication that nothing hides takes most on rank %lld: %s of a step.",
-			(long long)ss_cell_i64(t, most.row, "rank"),
-			ss_share_words(SS_UNIT_US, most.value, step).s);
+		ss_say(out,
+		       "Communication that nothing hides takes most on rank %lld: %s of a step.",
+		       (long long)ss_cell_i64(t, most.row, "rank"),
+		       ss_share_words(SS_UNIT_US, most.value, step).s);
 	}
-	return ok || ss_fail_mem(err);
+	return true;
 }
 
 const struct ss_tool ss_tool_distributed = {

@@ -95,12 +95,15 @@ static bool fill_steps(struct ss_result *out, const struct ss_cluster *c, const 
 {
 	struct ss_table *t = ss_result_table(out, "device_steps", "Steps of Devices", cols, SS_COUNT(cols));
 	struct placed *v = calloc(x->rows.n + 1, sizeof(*v));
-	bool ok = t && v && ss_table_reserve(t, x->rows.n);
+	bool ok = v;
+	if (ok)
+		ss_table_reserve(t, x->rows.n);
 	for (uint32_t i = 0; ok && i < x->rows.n; i++)
 		v[i] = (struct placed){ x->rows.v[i].step, i };
 	if (ok && x->rows.n)
 		qsort(v, x->rows.n, sizeof(*v), by_step);
-	for (size_t i = 0; ok && i < x->rows.n && (ok = ss_table_row(t)); i++) {
+	for (size_t i = 0; ok && i < x->rows.n; i++) {
+		ss_table_row(t);
 		const struct ss_device_step *r = &x->rows.v[v[i].row];
 		const struct ss_cluster_device *d = &c->devices.v[r->device];
 		double us[COL_OVER - COL_STEP_US + 1];
@@ -114,11 +117,10 @@ static bool fill_steps(struct ss_result *out, const struct ss_cluster *c, const 
 	return ok;
 }
 
-static bool fill_hosts(struct ss_result *out, const struct ss_cluster *c, const struct ss_exposed *x)
+static void fill_hosts(struct ss_result *out, const struct ss_cluster *c, const struct ss_exposed *x)
 {
 	struct ss_table *t = ss_result_table(out, "hosts", "Hosts", host_cols, SS_COUNT(host_cols));
-	bool ok = t;
-	for (size_t h = 0; ok && h < c->hosts.n; h++) {
+	for (size_t h = 0; h < c->hosts.n; h++) {
 		const struct ss_cluster_host *host = &c->hosts.v[h];
 		double sum[COL_OVER - COL_STEP_US + 1] = { 0 }, us[COL_OVER - COL_STEP_US + 1];
 		uint32_t from = host->ndevices ? x->first[host->first_device] : 0;
@@ -130,28 +132,22 @@ static bool fill_hosts(struct ss_result *out, const struct ss_cluster *c, const 
 		}
 		if (to == from)
 			continue;
-		ok = ss_table_row(t);
-		if (!ok)
-			break;
+		ss_table_row(t);
 		ss_set_str(t, HOST_HOST, host->name);
 		ss_set_i64(t, HOST_STEPS, to - from);
 		set_times(t, HOST_STEP_US, sum);
 	}
-	return ok;
 }
 
-static bool fill_ops(struct ss_result *out, const struct ss_cluster *c, const struct ss_exposed *x)
+static void fill_ops(struct ss_result *out, const struct ss_cluster *c, const struct ss_exposed *x)
 {
 	struct ss_table *t = ss_result_table(out, "ops", "Operations", op_cols, SS_COUNT(op_cols));
-	bool ok = t;
-	for (size_t i = 0; ok && i < c->ops.n; i++) {
+	for (size_t i = 0; i < c->ops.n; i++) {
 		const struct ss_exposed_op *o = &x->ops[i];
 		double exposed = ss_ps_us(o->wait_ps + o->transfer_ps), over = ss_ps_us(o->overlapped_ps);
 		if (exposed == 0 && over == 0)
 			continue;
-		ok = ss_table_row(t);
-		if (!ok)
-			break;
+		ss_table_row(t);
 		ss_set_str(t, OP_OP, c->ops.v[i].name);
 		ss_set_str(t, OP_KIND, ss_str_from(ss_comm_name(c->ops.v[i].kind)));
 		ss_set_f64(t, OP_WAIT, ss_ps_us(o->wait_ps));
@@ -159,10 +155,9 @@ static bool fill_ops(struct ss_result *out, const struct ss_cluster *c, const st
 		ss_set_f64(t, OP_OVER, over);
 		ss_set_f64(t, OP_HIDDEN, over / (over + exposed));
 	}
-	return ok;
 }
 
-static bool add_notes(struct ss_result *out, const struct ss_cluster *c, const struct ss_exposed *x)
+static void add_notes(struct ss_result *out, const struct ss_cluster *c, const struct ss_exposed *x)
 {
 	uint64_t parted = 0;
 	for (size_t i = 0; i < c->collectives.n; i++)
@@ -173,9 +168,10 @@ static bool add_notes(struct ss_result *out, const struct ss_cluster *c, const s
 				       "of %llu of %zu collectives participants are missing: waiting and transfer are told apart "
 				       "by who is there, and the last may be missing",
 				       (unsigned long long)parted, c->collectives.n);
-	if (!text.p || (parted && !ss_result_note(out, SS_WARNING, text)))
-		return false;
-	return x->rows.n || ss_result_note(out, SS_INFO, SS_STR("the recordings hold no steps with numbers"));
+	if (parted)
+		ss_result_note(out, SS_WARNING, text);
+	if (!x->rows.n)
+		ss_result_note(out, SS_INFO, SS_STR("the recordings hold no steps with numbers"));
 }
 
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
@@ -184,14 +180,20 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	const struct ss_cluster *c = x ? ss_model_cluster(q->model, err) : NULL;
 	if (!c)
 		return false;
-	bool ok = fill_steps(out, c, x) && fill_hosts(out, c, x) && fill_ops(out, c, x);
-	ok = ok && add_notes(out, c, x) && ss_cluster_notes(c, out);
+	bool ok = fill_steps(out, c, x);
+	if (ok)
+		fill_hosts(out, c, x);
+	if (ok)
+		fill_ops(out, c, x);
+	add_notes(out, c, x);
+	ok = ok && ss_cluster_notes(c, out);
 	return ok || ss_fail_mem(err);
 }
 
 /* Where the steps of the host with the most exposed communication go. */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
+	(void)err;
 	const struct ss_table *t = ss_result_find(out, "hosts"), *ops = ss_result_find(out, "ops");
 	struct ss_greatest transfer = ss_greatest_row(ops, "exposed_transfer_us", NULL, NULL);
 	size_t top = 0;
@@ -207,25 +209,26 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	}
 	if (!t->nrows || !(ss_cell_f64(t, top, "step_us") > 0))
 		return true;
-	if (!(max > 0))
-		return ss_result_say(out, SS_STR("No communication is exposed: computing hides it, "
-						 "or there is none.")) ||
-		       ss_fail_mem(err);
-	bool ok = ss_say(out,
-			 "On '" SS_FMT "' communication that no computing hides takes %s of a mean "
-				       "step: %s of waiting for who is late, %s "
-			 "of transfer.",
-			 SS_ARG(ss_cell_str(t, top, "host")),
-			 ss_share_words(SS_UNIT_US, max, ss_cell_f64(t, top, "step_us")).s,
-			 ss_value_words(SS_UNIT_US, ss_cell_f64(t, top, "exposed_wait_us")).s,
-			 ss_value_words(SS_UNIT_US, ss_cell_f64(t, top, "exposed_transfer_us")).s);
-	if (ok && transfer.row != SS_NPOS)
-		ok = ss_say(out,
-			    "The operation with the most exposed transfer is '" SS_FMT
-			    "': %s of all devices and steps.",
-			    SS_ARG(ss_cell_str(ops, transfer.row, "op")),
-			    ss_share_words(SS_UNIT_US, transfer.value, transfer.sum).s);
-	return ok || ss_fail_mem(err);
+	if (!(max > 0)) {
+		ss_result_say(out, SS_STR("No communication is exposed: computing hides it, "
+					  "or there is none."));
+		return true;
+	}
+	ss_say(out,
+	       "On '" SS_FMT "' communication that no computing hides takes %s of a mean "
+			     "step: %s of waiting for who is late, %s "
+	       "of transfer.",
+	       SS_ARG(ss_cell_str(t, top, "host")),
+	       ss_share_words(SS_UNIT_US, max, ss_cell_f64(t, top, "step_us")).s,
+	       ss_value_words(SS_UNIT_US, ss_cell_f64(t, top, "exposed_wait_us")).s,
+	       ss_value_words(SS_UNIT_US, ss_cell_f64(t, top, "exposed_transfer_us")).s);
+	if (transfer.row != SS_NPOS)
+		ss_say(out,
+		       "The operation with the most exposed transfer is '" SS_FMT
+		       "': %s of all devices and steps.",
+		       SS_ARG(ss_cell_str(ops, transfer.row, "op")),
+		       ss_share_words(SS_UNIT_US, transfer.value, transfer.sum).s);
+	return true;
 }
 
 const struct ss_tool ss_tool_exposed_communication = {

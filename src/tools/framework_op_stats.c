@@ -114,10 +114,9 @@ static void set_rates(struct ctx *c, const struct ss_op *op)
 	ss_set_str(c->t, col(c, COL_BOUND_BY), r.bound_by);
 }
 
-static bool add_row(struct ctx *c, const struct ss_op *op, bool device)
+static void add_row(struct ctx *c, const struct ss_op *op, bool device)
 {
-	if (!ss_table_row(c->t))
-		return false;
+	ss_table_row(c->t);
 	ss_set_f64(c->t, COL_RANK, ++c->rank);
 	ss_set_str(c->t, COL_HOST_OR_DEVICE, device ? SS_STR("Device") : SS_STR("Host"));
 	ss_set_str(c->t, COL_TYPE, op->category);
@@ -143,7 +142,6 @@ static bool add_row(struct ctx *c, const struct ss_op *op, bool device)
 	}
 	ss_set_str(c->t, col(c, COL_EAGER), op->is_eager ? SS_STR("Eager") : SS_STR("Function"));
 	c->training |= ss_op_is_gradient(op->name, op->category);
-	return true;
 }
 
 /* The first ops of one side; IDLE takes its place among the 500 even where it is not shown. */
@@ -153,8 +151,8 @@ static bool add_side(struct ctx *c, const struct ss_op_db *db, bool device, bool
 	if (!ops)
 		return false;
 	for (size_t i = 0; i < db->n && i < MAX_OPS; i++)
-		if ((idle || !ss_op_is_idle(ops[i])) && !add_row(c, ops[i], device))
-			return false;
+		if ((idle || !ss_op_is_idle(ops[i])))
+			add_row(c, ops[i], device);
 	return true;
 }
 
@@ -186,10 +184,12 @@ static bool add_table(struct ctx *c, struct ss_result *out, const struct ss_ops 
 	c->training = false;
 	c->device_total_ps = (double)(idle ? c->db->total_ps : c->db->op_ps);
 	c->host_total_ps = (double)(idle ? ops->host.total_ps : ops->host.op_ps);
-	return add_side(c, device, true, idle) && add_side(c, &ops->host, false, idle) &&
-	       ss_table_prop(c->t, "architecture_type", SS_STR("Unknown")) &&
-	       ss_table_prop(c->t, "task_type",
-			     c->training ? SS_STR("Training") : SS_STR("Inference"));
+	if (!add_side(c, device, true, idle) || !add_side(c, &ops->host, false, idle))
+		return false;
+	ss_table_prop(c->t, "architecture_type", SS_STR("Unknown"));
+	ss_table_prop(c->t, "task_type",
+		      c->training ? SS_STR("Training") : SS_STR("Inference"));
+	return true;
 }
 
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
@@ -217,41 +217,43 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 }
 
 /* What takes most on the device and on the host, idle time left aside. */
-static bool say_side(struct ss_result *out, const struct ss_table *t, const char *side, const char *whose)
+static void say_side(struct ss_result *out, const struct ss_table *t, const char *side, const char *whose)
 {
 	struct ss_greatest top = ss_greatest_row(t, "total_self_time", "host_or_device", side);
 	if (top.row == SS_NPOS)
-		return true;
-	return ss_say(out, "'" SS_FMT "' takes the most time of the %s operations: %s, in %s.",
-		      SS_ARG(ss_cell_str(t, top.row, "operation")), whose, ss_share_words(SS_UNIT_US, top.value, top.sum).s,
-		      ss_count_words(ss_cell_f64(t, top.row, "occurrences"), "run").s);
+		return;
+	ss_say(out, "'" SS_FMT "' takes the most time of the %s operations: %s, in %s.",
+	       SS_ARG(ss_cell_str(t, top.row, "operation")), whose, ss_share_words(SS_UNIT_US, top.value, top.sum).s,
+	       ss_count_words(ss_cell_f64(t, top.row, "occurrences"), "run").s);
 }
 
-static bool say_idle(struct ss_result *out, const struct ss_table *t)
+static void say_idle(struct ss_result *out, const struct ss_table *t)
 {
 	for (size_t i = 0; i < t->nrows; i++)
 		if (ss_str_is(ss_cell_str(t, i, "type"), "IDLE") && ss_str_is(ss_cell_str(t, i, "host_or_device"), "Device")) {
 			double frac = ss_cell_f64(t, i, "device_total_self_time_percent");
 			double idle = ss_cell_f64(t, i, "total_self_time");
 			if (!(frac > 0 && frac < 1))
-				return true;
-			return ss_say(out, "No operation runs on the device for %s of its time, which is not part of these shares.",
-				      ss_share_words(SS_UNIT_US, idle, idle / frac).s);
+				return;
+			ss_say(out, "No operation runs on the device for %s of its time, which is not part of these shares.",
+			       ss_share_words(SS_UNIT_US, idle, idle / frac).s);
+			return;
 		}
-	return true;
 }
 
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
+	(void)err;
 	const struct ss_table *t = &out->tables[out->ntables > 1 ? 1 : 0];
 	(void)q;
 	bool device = ss_greatest_row(t, "total_self_time", "host_or_device", "Device").row != SS_NPOS;
-	bool ok = say_side(out, t, "Device", "device's") && say_side(out, t, "Host", "host's");
-	if (ok && device)
-		ok = say_idle(out, &out->tables[0]);
-	else if (ok && t->nrows)
-		ok = ss_result_say(out, SS_STR("No operation of a framework was traced on a device."));
-	return ok || ss_fail_mem(err);
+	say_side(out, t, "Device", "device's");
+	say_side(out, t, "Host", "host's");
+	if (device)
+		say_idle(out, &out->tables[0]);
+	else if (t->nrows)
+		ss_result_say(out, SS_STR("No operation of a framework was traced on a device."));
+	return true;
 }
 
 const struct ss_tool ss_tool_framework_op_stats = {

@@ -45,10 +45,9 @@ static const struct ss_col idle_cols[I_COLS] = {
 	NUM("other_us", "Other waits", US, "For another stream, an event, a copy"),
 };
 
-static bool put_times(struct ss_table *t, const struct ss_torch_device *d)
+static void put_times(struct ss_table *t, const struct ss_torch_device *d)
 {
-	if (!ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	int64_t span_ns = d->end_ns - d->begin_ns;
 	ss_set_i64(t, D_DEVICE, d->device);
 	ss_set_f64(t, D_SPAN, ss_us(span_ns));
@@ -60,19 +59,16 @@ static bool put_times(struct ss_table *t, const struct ss_torch_device *d)
 	ss_set_f64(t, D_OVERLAP, ss_us(d->overlap_ns));
 	ss_set_f64(t, D_EXPOSED, ss_us(d->communication_ns - d->overlap_ns));
 	ss_set_f64(t, D_OVERLAP_FRAC, d->communication_ns ? (double)d->overlap_ns / (double)d->communication_ns : 0);
-	return true;
 }
 
-static bool put_metrics(struct ss_table *t, const struct ss_torch_device *d)
+static void put_metrics(struct ss_table *t, const struct ss_torch_device *d)
 {
-	if (!ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_i64(t, M_DEVICE, d->device);
 	ss_set_f64(t, M_UTILIZATION, d->utilization_frac);
 	ss_set_f64(t, M_EFFICIENCY, d->sm_efficiency_frac);
 	ss_set_f64(t, M_OCCUPANCY, d->occupancy_pct);
 	ss_set_f64(t, M_TENSOR, d->tensor_core_frac);
-	return true;
 }
 
 static bool fill_idle(struct ss_result *out, const struct ss_torch *t)
@@ -80,9 +76,9 @@ static bool fill_idle(struct ss_result *out, const struct ss_torch *t)
 	struct ss_torch_gaps *gaps = NULL;
 	size_t n = 0;
 	struct ss_table *table = ss_result_table(out, "idle", "Gaps of streams", idle_cols, I_COLS);
-	bool ok = table && ss_torch_gaps(t, &gaps, &n);
+	bool ok = ss_torch_gaps(t, &gaps, &n);
 	for (size_t i = 0; ok && i < n; i++) {
-		ok = ss_table_row(table);
+		ss_table_row(table);
 		if (!ok)
 			break;
 		ss_set_i64(table, I_DEVICE, gaps[i].device);
@@ -103,24 +99,23 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	if (!t)
 		return false;
 	bool ok = ss_torch_devices(t, &d, &n);
-	struct ss_table *table = ok ? ss_result_table(out, "devices", "Time of devices", device_cols, D_COLS) : NULL;
-	ok = table;
+	struct ss_table *table = ss_result_table(out, "devices", "Time of devices", device_cols, D_COLS);
 	for (size_t i = 0; ok && i < n; i++)
-		ok = put_times(table, &d[i]);
-	table = ok ? ss_result_table(out, "metrics", "Use of devices", metric_cols, M_COLS) : NULL;
-	ok = table;
+		put_times(table, &d[i]);
+	table = ss_result_table(out, "metrics", "Use of devices", metric_cols, M_COLS);
 	for (size_t i = 0; ok && i < n; i++)
-		ok = put_metrics(table, &d[i]);
+		put_metrics(table, &d[i]);
 	ok = ok && fill_idle(out, t);
 	if (ok && t->is_torch && !n)
-		ok = ss_result_note(out, SS_INFO, SS_STR("Nothing that ran on a GPU was recorded: profile with "
-							 "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"));
+		ss_result_note(out, SS_INFO, SS_STR("Nothing that ran on a GPU was recorded: profile with "
+						    "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"));
 	free(d);
 	return ok || ss_fail_mem(err);
 }
 
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
+	(void)err;
 	const struct ss_table *t = ss_result_find(out, "devices");
 	struct ss_greatest idle = ss_greatest_row(t, "idle_us", NULL, NULL);
 	struct ss_greatest exposed = ss_greatest_row(t, "exposed_communication_us", NULL, NULL);
@@ -129,20 +124,19 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 		return true;
 	size_t row = idle.row == SS_NPOS ? 0 : idle.row;
 	double span_us = ss_cell_f64(t, row, "span_us");
-	bool ok =
-		ss_say(out, "Nothing runs on GPU %lld for %s, from its first event to its last%s.",
-		       (long long)ss_cell_i64(t, row, "device"),
-		       ss_share_words(SS_UNIT_US, ss_cell_f64(t, row, "idle_us"), span_us).s,
-		       t->nrows > 1 ? "; it is the GPU with the most idle time" : "") &&
-		ss_say(out, "It computes for %s.",
-		       ss_share_words(SS_UNIT_US, ss_cell_f64(t, row, "compute_us"), span_us).s);
-	if (ok && exposed.row != SS_NPOS)
-		ok = ss_say(out, "On GPU %lld communication that no computing hides takes %s.",
-			    (long long)ss_cell_i64(t, exposed.row, "device"),
-			    ss_share_words(SS_UNIT_US, exposed.value,
-					   ss_cell_f64(t, exposed.row, "span_us"))
-				    .s);
-	return ok || ss_fail_mem(err);
+	ss_say(out, "Nothing runs on GPU %lld for %s, from its first event to its last%s.",
+	       (long long)ss_cell_i64(t, row, "device"),
+	       ss_share_words(SS_UNIT_US, ss_cell_f64(t, row, "idle_us"), span_us).s,
+	       t->nrows > 1 ? "; it is the GPU with the most idle time" : "");
+	ss_say(out, "It computes for %s.",
+	       ss_share_words(SS_UNIT_US, ss_cell_f64(t, row, "compute_us"), span_us).s);
+	if (exposed.row != SS_NPOS)
+		ss_say(out, "On GPU %lld communication that no computing hides takes %s.",
+		       (long long)ss_cell_i64(t, exposed.row, "device"),
+		       ss_share_words(SS_UNIT_US, exposed.value,
+				      ss_cell_f64(t, exposed.row, "span_us"))
+			       .s);
+	return true;
 }
 
 const struct ss_tool ss_tool_gpu_breakdown = {

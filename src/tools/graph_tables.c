@@ -552,8 +552,7 @@ static bool add_node(struct ss_graph_view *v, struct ss_table *t, const struct s
 	static const char *const states[] = { "", "root", "some operands omitted", "operands omitted", "some users omitted", "" };
 	struct ss_hlo_instr i = ss_graph_read(v, n->instr);
 	struct ss_str config = ss_hlo_backend_config(i.body);
-	if (!ss_table_row(t))
-		return ss_fail_mem(err);
+	ss_table_row(t);
 	ss_set_i64(t, N_ID, (int64_t)t->nrows - 1);
 	ss_set_i64(t, N_BOX, n->cluster == SS_NONE ? -1 : (int64_t)n->cluster);
 	ss_set_str(t, N_NAME, i.name);
@@ -590,8 +589,7 @@ static bool add_box(struct ss_graph_view *v, struct ss_table *t, const struct ss
 {
 	struct ss_hlo_instr i = ss_graph_read(v, c->caller);
 	uint32_t root = ss_hlo_root_of(v->m, c->computation);
-	if (!ss_table_row(t))
-		return ss_fail_mem(err);
+	ss_table_row(t);
 	ss_set_i64(t, B_ID, (int64_t)t->nrows - 1);
 	ss_set_i64(t, B_PARENT, c->parent == SS_NONE ? -1 : (int64_t)c->parent);
 	ss_set_i64(t, B_FIRST, c->first);
@@ -611,8 +609,7 @@ static bool add_edge(struct ss_graph_view *v, struct ss_table *t, const struct s
 	uint32_t to_instr = v->g.nodes[e->to].instr;
 	struct ss_hlo_instr from = ss_graph_read(v, v->g.nodes[e->from].instr), to = ss_graph_read(v, to_instr);
 	bool several = l->operand_first[to_instr + 1] - l->operand_first[to_instr] > 1;
-	if (!ss_table_row(t))
-		return ss_fail_mem(err);
+	ss_table_row(t);
 	ss_set_i64(t, E_FROM, e->from);
 	ss_set_i64(t, E_TO, e->to);
 	ss_set_i64(t, E_OPERAND, several && e->kind == SS_GRAPH_DATA ? (int64_t)e->operand : -1);
@@ -657,41 +654,37 @@ static bool find_callers(struct ss_graph_view *v, struct ss_str *names, struct s
 	return ss_graph_take(v, names, err);
 }
 
-static bool set_props(struct ss_graph_view *v, struct ss_table *t, const struct ss_hlo_graph_request *ask, struct ss_str callers,
+static void set_props(struct ss_graph_view *v, struct ss_table *t, const struct ss_hlo_graph_request *ask, struct ss_str callers,
 		      struct ss_str format)
 {
 	const struct ss_hlo_computation *c = &v->m->computations[v->g.computation];
 	uint32_t fusion = v->g.fusion_of[v->g.computation];
 	bool entry = c->id == v->m->entry_id;
-	return ss_table_prop(t, "module", v->pick.file) && ss_table_prop(t, "computation", c->name) &&
-	       ss_table_prop(t, "entry", entry ? SS_STR("true") : SS_STR("false")) &&
-	       ss_table_prop(t, "fusion", fusion == SS_NONE ? SS_STR("") : ss_graph_read(v, fusion).name) &&
-	       ss_table_prop(t, "callers", entry || fusion != SS_NONE ? SS_STR("") : callers) &&
-	       ss_table_prop(t, "node_name", ask->instr == SS_NONE ? SS_STR("") : ss_graph_read(v, ask->instr).name) &&
-	       ss_table_prop(t, "format", format) &&
-	       ss_table_prop_num(t, "graph_width", "Graph width", SS_UNIT_COUNT, ask->radius, "%.0f") &&
-	       ss_table_prop_num(t, "root_node", "Row of the computation's result", SS_UNIT_NONE,
-				 v->g.root_node == SS_NONE ? -1 : (double)v->g.root_node, "%.0f");
+	ss_table_prop(t, "module", v->pick.file);
+	ss_table_prop(t, "computation", c->name);
+	ss_table_prop(t, "entry", entry ? SS_STR("true") : SS_STR("false"));
+	ss_table_prop(t, "fusion", fusion == SS_NONE ? SS_STR("") : ss_graph_read(v, fusion).name);
+	ss_table_prop(t, "callers", entry || fusion != SS_NONE ? SS_STR("") : callers);
+	ss_table_prop(t, "node_name", ask->instr == SS_NONE ? SS_STR("") : ss_graph_read(v, ask->instr).name);
+	ss_table_prop(t, "format", format);
+	ss_table_prop_num(t, "graph_width", "Graph width", SS_UNIT_COUNT, ask->radius, "%.0f");
+	ss_table_prop_num(t, "root_node", "Row of the computation's result", SS_UNIT_NONE,
+			  v->g.root_node == SS_NONE ? -1 : (double)v->g.root_node, "%.0f");
 }
 
 static bool fill(struct ss_graph_view *v, const struct ss_hlo_graph_request *ask, struct ss_str callers, struct ss_str format,
 		 struct ss_err *err)
 {
 	struct ss_table *t = ss_result_table(v->out, "nodes", "Instructions", node_cols, SS_COUNT(node_cols));
-	if (!t || !set_props(v, t, ask, callers, format))
-		return ss_fail_mem(err);
+	set_props(v, t, ask, callers, format);
 	for (uint32_t i = 0; i < v->g.nnodes; i++)
 		if (!add_node(v, t, &v->g.nodes[i], err))
 			return false;
 	t = ss_result_table(v->out, "boxes", "Called computations", box_cols, SS_COUNT(box_cols));
-	if (!t)
-		return ss_fail_mem(err);
 	for (uint32_t i = 0; i < v->g.nclusters; i++)
 		if (!add_box(v, t, &v->g.clusters[i], err))
 			return false;
 	t = ss_result_table(v->out, "edges", "Values", edge_cols, SS_COUNT(edge_cols));
-	if (!t)
-		return ss_fail_mem(err);
 	for (uint32_t i = 0; i < v->g.nedges; i++)
 		if (!add_edge(v, t, &v->g.edges[i], err))
 			return false;

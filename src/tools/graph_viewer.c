@@ -132,7 +132,8 @@ static bool show_graph(struct ss_graph_view *v, struct ss_err *err)
 	struct ss_str note = ss_arena_printf(v->q->arena,
 					     "the graph is limited to %d instructions: %u called computations are left out. "
 					     "Select one of them by its name", MAX_NODES, v->g.nleft_out);
-	return ss_result_note(v->out, SS_WARNING, note) || ss_fail_mem(err);
+	ss_result_note(v->out, SS_WARNING, note);
+	return true;
 }
 
 /* --- type=names -------------------------------------------------------------------------------- */
@@ -161,8 +162,7 @@ static unsigned match(struct ss_str find, const struct ss_hlo_instr *i)
 static bool add_found(struct ss_graph_view *v, struct ss_table *t, uint32_t computation, const struct ss_hlo_instr *i,
 		      struct ss_err *err)
 {
-	if (!ss_table_row(t))
-		return ss_fail_mem(err);
+	ss_table_row(t);
 	ss_set_str(t, F_NAME, i->name);
 	ss_set_str(t, F_OPCODE, i->opcode);
 	ss_set_str(t, F_COMPUTATION, v->m->computations[computation].name);
@@ -179,8 +179,6 @@ static bool show_names(struct ss_graph_view *v, struct ss_err *err)
 	struct ss_str find = param(v, "find");
 	struct ss_table *t = ss_result_table(v->out, "names", "Instructions found", found_cols, SS_COUNT(found_cols));
 	uint64_t n = 0;
-	if (!t)
-		return ss_fail_mem(err);
 	for (unsigned rank = 0; rank < 3; rank++)
 		for (uint32_t c = 0; c < v->m->ncomputations; c++) {
 			const struct ss_hlo_computation *in = &v->m->computations[c];
@@ -192,8 +190,9 @@ static bool show_names(struct ss_graph_view *v, struct ss_err *err)
 					return false;
 			}
 		}
-	return (ss_table_prop(t, "module", v->pick.file) &&
-		ss_table_prop_num(t, "count", "Instructions found", SS_UNIT_COUNT, (double)n, "%.0f")) || ss_fail_mem(err);
+	ss_table_prop(t, "module", v->pick.file);
+	ss_table_prop_num(t, "count", "Instructions found", SS_UNIT_COUNT, (double)n, "%.0f");
+	return true;
 }
 
 /* --- the other types --------------------------------------------------------------------------- */
@@ -326,19 +325,22 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 /* What is drawn, and of which program. */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
+	(void)err;
 	const struct ss_table *t = ss_result_find(out, "nodes");
 	struct ss_str module = ss_prop_words(out, "module"), root = ss_prop_words(out, "node_name");
 	(void)q;
 	if (!t->nrows || !module.n)
 		return true;
 	struct ss_words n = ss_count_words((double)t->nrows, "instruction");
-	bool ok = root.n ? ss_say(out, "The graph shows %s around '" SS_FMT "' of '" SS_FMT "'.",
-				  n.s, SS_ARG(root), SS_ARG(module))
-			 : ss_say(out,
-				  "The graph shows %s of the computation '" SS_FMT "' of '" SS_FMT
-				  "'.",
-				  n.s, SS_ARG(ss_prop_words(out, "computation")), SS_ARG(module));
-	return ok || ss_fail_mem(err);
+	if (root.n)
+		ss_say(out, "The graph shows %s around '" SS_FMT "' of '" SS_FMT "'.",
+		       n.s, SS_ARG(root), SS_ARG(module));
+	else
+		ss_say(out,
+		       "The graph shows %s of the computation '" SS_FMT "' of '" SS_FMT
+		       "'.",
+		       n.s, SS_ARG(ss_prop_words(out, "computation")), SS_ARG(module));
+	return true;
 }
 
 const struct ss_tool ss_tool_graph_viewer = {

@@ -59,7 +59,7 @@ static int by_step(const void *a, const void *b)
 /*
  * Of the devices of a host the largest; of what was lost the host's excess in steps that all have.
  */
-static bool cells_of(const struct ss_cluster *c, const struct ss_exposed *x, const struct ss_straggler *s, size_t figure,
+static void cells_of(const struct ss_cluster *c, const struct ss_exposed *x, const struct ss_straggler *s, size_t figure,
 		     struct cell *v, size_t *n)
 {
 	*n = 0;
@@ -81,7 +81,6 @@ static bool cells_of(const struct ss_cluster *c, const struct ss_exposed *x, con
 			v[kept++] = v[i];
 	}
 	*n = kept;
-	return true;
 }
 
 static bool fill_matrix(const struct ss_request *q, struct ss_result *out, size_t figure,
@@ -102,9 +101,11 @@ static bool fill_matrix(const struct ss_request *q, struct ss_result *out, size_
 		cols[1] = (struct ss_col)STR("host", "Host", NULL);
 		cols[2] = (struct ss_col)NUM(figures[figure], labels[figure], US, "Of the host's devices the largest");
 		t = ss_result_table(out, "matrix", "Steps by Host", cols, 3);
-		ok = t && cells_of(c, x, s, figure, v, &n) && ss_table_reserve(t, n);
+		cells_of(c, x, s, figure, v, &n);
+		ss_table_reserve(t, n);
 	}
-	for (size_t i = 0; ok && i < n && (ok = ss_table_row(t)); i++) {
+	for (size_t i = 0; ok && i < n; i++) {
+		ss_table_row(t);
 		ss_set_i64(t, 0, v[i].step);
 		ss_set_str(t, 1, c->hosts.v[v[i].host].name);
 		ss_set_f64(t, 2, v[i].value);
@@ -116,8 +117,8 @@ static bool fill_matrix(const struct ss_request *q, struct ss_result *out, size_
 static bool fill_hosts(struct ss_result *out, const struct ss_cluster *c)
 {
 	struct ss_table *t = ss_result_table(out, "hosts", "Hosts", host_cols, SS_COUNT(host_cols));
-	bool ok = t;
-	for (size_t i = 0; ok && i < c->hosts.n && (ok = ss_table_row(t)); i++) {
+	for (size_t i = 0; i < c->hosts.n; i++) {
+		ss_table_row(t);
 		const struct ss_cluster_host *h = &c->hosts.v[i];
 		ss_set_str(t, H_HOST, h->name);
 		ss_set_str(t, H_STATE, ss_str_from(ss_host_state_name(h->state)));
@@ -126,7 +127,7 @@ static bool fill_hosts(struct ss_result *out, const struct ss_cluster *c)
 		ss_set_i64(t, H_FILES, h->nfiles);
 		ss_set_str(t, H_RUN, h->run);
 	}
-	return ok;
+	return true;
 }
 
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
@@ -151,6 +152,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 /* Who is there, and which recordings are cut or missing. */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
+	(void)err;
 	const struct ss_table *t = ss_result_find(out, "hosts");
 	size_t whole = 0, bad = SS_NPOS;
 	(void)q;
@@ -161,13 +163,18 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	}
 	if (!t->nrows)
 		return true;
-	if (bad == SS_NPOS && t->nrows == 1)
-		return ss_result_say(out, SS_STR("The profile is of one host, and its recording is whole.")) || ss_fail_mem(err);
-	if (bad == SS_NPOS)
-		return ss_say(out, "The recordings of all %zu hosts are whole.", t->nrows) || ss_fail_mem(err);
+	if (bad == SS_NPOS && t->nrows == 1) {
+		ss_result_say(out, SS_STR("The profile is of one host, and its recording is whole."));
+		return true;
+	}
+	if (bad == SS_NPOS) {
+		ss_say(out, "The recordings of all %zu hosts are whole.", t->nrows);
+		return true;
+	}
 	out->conclusion.mood = SS_MOOD_WARN;
-	return ss_say(out, "%zu of %zu hosts have a whole recording; that of '" SS_FMT "' is " SS_FMT ".", whole, t->nrows,
-		      SS_ARG(ss_cell_str(t, bad, "host")), SS_ARG(ss_cell_str(t, bad, "state"))) || ss_fail_mem(err);
+	ss_say(out, "%zu of %zu hosts have a whole recording; that of '" SS_FMT "' is " SS_FMT ".", whole, t->nrows,
+	       SS_ARG(ss_cell_str(t, bad, "host")), SS_ARG(ss_cell_str(t, bad, "state")));
+	return true;
 }
 
 const struct ss_tool ss_tool_host_steps = {

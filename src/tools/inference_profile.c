@@ -346,8 +346,7 @@ static bool add_request(struct ss_table *t, struct ss_str percentile, struct ss_
 	static const enum value phases[] = { V_PREPROCESS, V_RUNTIME, V_H2D, V_D2H, V_COMPUTE, V_POSTPROCESS, V_IDLE };
 	size_t c = 0;
 	(void)share;
-	if (!ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_str(t, c++, percentile);
 	ss_set_str(t, c++, id);
 	ss_set_f64(t, c++, ms(i->v[V_LATENCY]));
@@ -381,8 +380,7 @@ static struct ss_str join(struct ss_arena *arena, const struct ss_str *v, size_t
 static bool add_batch(struct ss_table *t, struct ss_str percentile, struct ss_str id, const struct item *i, double share,
 		      struct ss_str rate)
 {
-	if (!ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_str(t, B_PERCENTILE, percentile);
 	ss_set_str(t, B_ID, id);
 	ss_set_f64(t, B_LATENCY, ms(i->v[V_LATENCY]));
@@ -502,23 +500,25 @@ static bool add_requests(struct inference_answer *j, const struct model *m, size
 	struct item mean = mean_of(&all, &share);
 	struct ss_str text = ss_arena_printf(arena, "%.1f", rate);
 	ok = ok && text.p && add_request(t, SS_STR("Average"), SS_STR("N/A"), &mean, 0, text);
-	ok = ok && ss_table_prop_num(t, "throughput", "Requests per second", SS_UNIT_NONE, rate, "%.1f") &&
-	     ss_table_prop_num(t, "averageLatencyMs", "Average latency", SS_UNIT_MS, mean_latency_ms(m->requests.v, m->requests.n),
-			       "%.3f");
+	ss_table_prop_num(t, "throughput", "Requests per second", SS_UNIT_NONE, rate, "%.1f");
+	ss_table_prop_num(t, "averageLatencyMs", "Average latency", SS_UNIT_MS, mean_latency_ms(m->requests.v, m->requests.n),
+			  "%.3f");
 	sizes_free(&sizes);
 	return ok;
 }
 
-static bool add_params(struct ss_table *t, const struct ss_batching_params *p)
+static void add_params(struct ss_table *t, const struct ss_batching_params *p)
 {
-	if (!p->known)
-		return ss_table_prop(t, "hasBatchingParam", SS_STR("false"));
-	return ss_table_prop(t, "hasBatchingParam", SS_STR("true")) &&
-	       ss_table_prop(t, "batchingParamNumBatchThreads", p->threads) &&
-	       ss_table_prop(t, "batchingParamMaxBatchSize", p->max_batch_size) &&
-	       ss_table_prop(t, "batchingParamBatchTimeoutMicros", p->timeout_us) &&
-	       ss_table_prop(t, "batchingParamMaxEnqueuedBatches", p->max_enqueued) &&
-	       ss_table_prop(t, "batchingParamAllowedBatchSizes", p->allowed_sizes);
+	if (!p->known) {
+		ss_table_prop(t, "hasBatchingParam", SS_STR("false"));
+		return;
+	}
+	ss_table_prop(t, "hasBatchingParam", SS_STR("true"));
+	ss_table_prop(t, "batchingParamNumBatchThreads", p->threads);
+	ss_table_prop(t, "batchingParamMaxBatchSize", p->max_batch_size);
+	ss_table_prop(t, "batchingParamBatchTimeoutMicros", p->timeout_us);
+	ss_table_prop(t, "batchingParamMaxEnqueuedBatches", p->max_enqueued);
+	ss_table_prop(t, "batchingParamAllowedBatchSizes", p->allowed_sizes);
 }
 
 static bool add_batches(struct inference_answer *j, const struct model *m, size_t number)
@@ -543,10 +543,10 @@ static bool add_batches(struct inference_answer *j, const struct model *m, size_
 	ok = ok && text.p && add_batch(t, SS_STR("Aggregated"), SS_STR("N/A"), &mean, share, text);
 	if (ok)
 		ss_set_str(t, B_URL, SS_STR("N/A"));
-	ok = ok && ss_table_prop_num(t, "throughput", "Batches per second", SS_UNIT_NONE, rate, "%.1f") &&
-	     ss_table_prop_num(t, "averageLatencyMs", "Average latency", SS_UNIT_MS, mean_latency_ms(m->batches.v, m->batches.n),
-			       "%.3f") &&
-	     add_params(t, &m->params);
+	ss_table_prop_num(t, "throughput", "Batches per second", SS_UNIT_NONE, rate, "%.1f");
+	ss_table_prop_num(t, "averageLatencyMs", "Average latency", SS_UNIT_MS, mean_latency_ms(m->batches.v, m->batches.n),
+			  "%.3f");
+	add_params(t, &m->params);
 	sizes_free(&sizes);
 	return ok;
 }
@@ -573,7 +573,7 @@ static int by_time(const void *a, const void *b)
 	return ss_str_cmp(x->v->pattern, y->v->pattern);
 }
 
-static bool add_pattern(struct ss_table *t, const struct pattern *p)
+static void add_pattern(struct ss_table *t, const struct pattern *p)
 {
 	static const double percents[] = { 50, 75, 90, 95, 99, 99.9 };
 	struct ss_str text = SS_STR("");
@@ -582,13 +582,11 @@ static bool add_pattern(struct ss_table *t, const struct pattern *p)
 		text = ss_arena_printf(t->arena, SS_FMT "%s%.2f%%: %.6fms", SS_ARG(text), i ? "<br>" : "", percents[i],
 				       ms((int64_t)p->v[at < p->n ? at : p->n - 1].dur_ps));
 	}
-	if (!text.p || !ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_i64(t, 0, (int64_t)t->nrows - 1);
 	ss_set_str(t, 1, p->v->pattern);
 	ss_set_i64(t, 2, (int64_t)p->n);
 	ss_set_str(t, 3, text);
-	return true;
 }
 
 /* The pattern that took longest first. */
@@ -601,7 +599,7 @@ static bool add_patterns(struct inference_answer *j, struct model *m, size_t num
 	SS_VEC(struct pattern) v = { 0 };
 	if (name.p && title.p)
 		t = ss_result_table(j->out, name.p, title.p, pattern_cols, SS_COUNT(pattern_cols));
-	bool ok = t;
+	bool ok = true;
 	if (ok && m->copied.n)
 		qsort(m->copied.v, m->copied.n, sizeof(*m->copied.v), by_pattern);
 	for (size_t i = 0; ok && i < m->copied.n; i++) {
@@ -616,7 +614,7 @@ static bool add_patterns(struct inference_answer *j, struct model *m, size_t num
 	if (ok && v.n)
 		qsort(v.v, v.n, sizeof(*v.v), by_time);
 	for (size_t i = 0; ok && i < v.n; i++)
-		ok = add_pattern(t, &v.v[i]);
+		add_pattern(t, &v.v[i]);
 	ss_vec_free(&v);
 	return ok;
 }
@@ -629,17 +627,17 @@ static int by_name(const void *a, const void *b)
 static bool fill(struct inference_answer *j)
 {
 	struct ss_table *t = ss_result_table(j->out, "models", "Models", model_cols, SS_COUNT(model_cols));
-	if (!t || (!j->models.n && !model_of(j, SS_STR("ALL"))))
+	if (!j->models.n && !model_of(j, SS_STR("ALL")))
 		return false;
 	qsort(j->models.v, j->models.n, sizeof(*j->models.v), by_name);
 	for (size_t i = 0; i < j->models.n; i++) {
 		j->has_batching = j->has_batching || j->models.v[i].batches.n;
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_str(t, 0, j->models.v[i].name);
 	}
-	bool ok = ss_table_prop(t, "hasBatching", j->has_batching ? SS_STR("true") : SS_STR("false")) &&
-		  ss_table_prop(t, "hasTensorPattern", j->has_patterns ? SS_STR("true") : SS_STR("false"));
+	ss_table_prop(t, "hasBatching", j->has_batching ? SS_STR("true") : SS_STR("false"));
+	ss_table_prop(t, "hasTensorPattern", j->has_patterns ? SS_STR("true") : SS_STR("false"));
+	bool ok = true;
 	for (size_t i = 0; ok && i < j->models.n; i++)
 		ok = add_requests(j, &j->models.v[i], i) && (!j->has_batching || add_batches(j, &j->models.v[i], i)) &&
 		     (!j->has_patterns || add_patterns(j, &j->models.v[i], i));
@@ -766,23 +764,24 @@ static bool read_hosts(struct inference_answer *j, struct ss_err *err)
 	return ok;
 }
 
-static bool warn(struct inference_answer *j, uint64_t n, const char *what)
+static void warn(struct inference_answer *j, uint64_t n, const char *what)
 {
 	struct ss_str text = ss_arena_printf(j->q->arena, "%llu %s", (unsigned long long)n, what);
-	return text.p && ss_result_note(j->out, SS_WARNING, text);
+	ss_result_note(j->out, SS_WARNING, text);
 }
 
 static bool add_notes(struct inference_answer *j, size_t nrequests)
 {
-	if (j->nunnamed && !warn(j, j->nunnamed, "requests without a model name are left out, because other requests have one"))
-		return false;
-	if (j->ncut && !warn(j, j->ncut, "intervals of batches shared by many requests are left out"))
-		return false;
-	return nrequests || j->nunnamed ||
-	       ss_result_note(
-		       j->out, SS_INFO,
-		       SS_STR("the profile holds no requests to a served model: neither session runs nor request "
-			      "markers"));
+	if (j->nunnamed)
+		warn(j, j->nunnamed, "requests without a model name are left out, because other requests have one");
+	if (j->ncut)
+		warn(j, j->ncut, "intervals of batches shared by many requests are left out");
+	if (!nrequests && !j->nunnamed)
+		ss_result_note(
+			j->out, SS_INFO,
+			SS_STR("the profile holds no requests to a served model: neither session runs nor request "
+			       "markers"));
+	return true;
 }
 
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)

@@ -31,7 +31,7 @@ static size_t nearest(const struct ss_table *t, double at)
 }
 
 /* What the slow request spent more time on than the median one: the part that grew most. */
-static bool say_cause(struct ss_result *out, const struct ss_table *t, size_t median, size_t slow)
+static void say_cause(struct ss_result *out, const struct ss_table *t, size_t median, size_t slow)
 {
 	size_t part = SS_NPOS;
 	double most = 0;
@@ -43,9 +43,11 @@ static bool say_cause(struct ss_result *out, const struct ss_table *t, size_t me
 		most = grew;
 		part = c;
 	}
-	if (part == SS_NPOS)
-		return ss_result_say(out, SS_STR("The profile does not show what the difference was spent on."));
-	return ss_say(out, "Most of the difference is '%s': %s more.", t->cols[part].label, ss_value_words(SS_UNIT_MS, most).s);
+	if (part == SS_NPOS) {
+		ss_result_say(out, SS_STR("The profile does not show what the difference was spent on."));
+		return;
+	}
+	ss_say(out, "Most of the difference is '%s': %s more.", t->cols[part].label, ss_value_words(SS_UNIT_MS, most).s);
 }
 
 static size_t nrequests(const struct ss_table *t)
@@ -58,17 +60,20 @@ static size_t nrequests(const struct ss_table *t)
 
 bool ss_inference_conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
+	(void)err;
 	const struct ss_table *t = ss_result_find(out, "requests_0");
 	size_t median = nearest(t, 50), slow = nearest(t, 99);
 	double usual = ss_cell_f64(t, median, "latency_ms"), most = ss_cell_f64(t, slow, "latency_ms");
 	(void)q;
 	if (median == SS_NPOS || !(usual > 0))
 		return true;
-	if (nrequests(t) < 2)
-		return ss_say(out, "One request was traced: it took %s.", ss_value_words(SS_UNIT_MS, usual).s) || ss_fail_mem(err);
-	bool ok = ss_say(out, "The median request took %s, the one nearest to the 99th percentile %s.",
-			 ss_value_words(SS_UNIT_MS, usual).s, ss_value_words(SS_UNIT_MS, most).s);
-	if (ok && most > SLOWER_FRAC * usual)
-		ok = say_cause(out, t, median, slow);
-	return ok || ss_fail_mem(err);
+	if (nrequests(t) < 2) {
+		ss_say(out, "One request was traced: it took %s.", ss_value_words(SS_UNIT_MS, usual).s);
+		return true;
+	}
+	ss_say(out, "The median request took %s, the one nearest to the 99th percentile %s.",
+	       ss_value_words(SS_UNIT_MS, usual).s, ss_value_words(SS_UNIT_MS, most).s);
+	if (most > SLOWER_FRAC * usual)
+		say_cause(out, t, median, slow);
+	return true;
 }

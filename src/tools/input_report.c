@@ -275,13 +275,11 @@ static const struct ss_col diagnostics_cols[] = {
 	STR("message", "Message", NULL),
 };
 
-static bool add_message(struct ss_table *t, const char *severity, struct ss_str text)
+static void add_message(struct ss_table *t, const char *severity, struct ss_str text)
 {
-	if (!ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_str(t, 0, ss_str_from(severity));
 	ss_set_str(t, 1, text);
-	return true;
 }
 
 static int by_text(const void *a, const void *b)
@@ -292,11 +290,13 @@ static int by_text(const void *a, const void *b)
 static bool add_errors(const struct ss_input_report *r, struct ss_table *t)
 {
 	const struct ss_env *env = r->env;
-	if (env->nerrors == 0 && !ss_str_is(env->device_type, "CPU") && env->core_count == 0)
-		return add_message(t, "ERROR",
-				   SS_STR("The profile holds nothing of a TensorCore. Profile "
-					  "again, for longer or while the "
-					  "program is computing."));
+	if (env->nerrors == 0 && !ss_str_is(env->device_type, "CPU") && env->core_count == 0) {
+		add_message(t, "ERROR",
+			    SS_STR("The profile holds nothing of a TensorCore. Profile "
+				   "again, for longer or while the "
+				   "program is computing."));
+		return true;
+	}
 	struct ss_str *sorted = SS_NEW_N(t->arena, struct ss_str, env->nerrors + 1);
 	if (!sorted)
 		return false;
@@ -304,8 +304,7 @@ static bool add_errors(const struct ss_input_report *r, struct ss_table *t)
 		sorted[i] = env->errors[i];
 	qsort(sorted, env->nerrors, sizeof(*sorted), by_text);
 	for (size_t i = 0; i < env->nerrors; i++)
-		if (!add_message(t, "ERROR", sorted[i]))
-			return false;
+		add_message(t, "ERROR", sorted[i]);
 	return true;
 }
 
@@ -350,38 +349,35 @@ static struct ss_str inferred_text(const struct ss_request *q, const struct ss_i
 			       100 * f->confidence_frac, marker(q));
 }
 
-static bool add_inferred(const struct ss_input_report *r, const struct ss_request *q, struct ss_table *t)
+static void add_inferred(const struct ss_input_report *r, const struct ss_request *q, struct ss_table *t)
 {
 	const struct ss_inferred *f = &r->steps->inferred;
 	if (f->how == SS_INFERRED_NOT)
-		return true;
+		return;
 	struct ss_str text = inferred_text(q, f, r->steps->n, t->arena);
-	return text.p && ss_table_prop(t, "steps_found_by", ss_inferred_from_name(f->how)) &&
-	       ss_table_prop_num(t, "steps_confidence", "Confidence in the steps", SS_UNIT_PERCENT,
-				 100 * f->confidence_frac, "%.0f%%") &&
-	       add_message(t, "WARNING", text);
+	ss_table_prop(t, "steps_found_by", ss_inferred_from_name(f->how));
+	ss_table_prop_num(t, "steps_confidence", "Confidence in the steps", SS_UNIT_PERCENT,
+			  100 * f->confidence_frac, "%.0f%%");
+	add_message(t, "WARNING", text);
 }
 
 bool ss_input_diagnostics(const struct ss_input_report *r, const struct ss_request *q, struct ss_result *out, bool profile)
 {
 	struct ss_table *t = ss_result_table(out, "diagnostics", "Diagnostics", diagnostics_cols,
 					     SS_COUNT(diagnostics_cols));
-	if (!t)
-		return false;
 	for (size_t i = 0; profile && i < r->env->nwarnings; i++)
-		if (!add_message(t, "WARNING", r->env->warnings[i]))
-			return false;
+		add_message(t, "WARNING", r->env->warnings[i]);
 	struct ss_str unknown = ss_arena_printf(t->arena,
 						"No step marker was found, so step times are unknown. Mark the steps of your "
 						"program (%s), or profile for longer than one step.",
 						marker(q));
-	if (r->steps->n == 0 &&
-	    !(unknown.p && add_message(t, "WARNING",
-				       r->steps->no_common ?
-					       SS_STR("The hosts have no step in common: they were not profiled at the same time, "
-						      "or the profile is shorter than a step. Profile all hosts together, for "
-						      "longer.") :
-					       unknown)))
-		return false;
-	return add_inferred(r, q, t) && (!profile || add_errors(r, t));
+	if (r->steps->n == 0)
+		add_message(t, "WARNING",
+			    r->steps->no_common ?
+				    SS_STR("The hosts have no step in common: they were not profiled at the same time, "
+					   "or the profile is shorter than a step. Profile all hosts together, for "
+					   "longer.") :
+				    unknown);
+	add_inferred(r, q, t);
+	return !profile || add_errors(r, t);
 }

@@ -237,14 +237,13 @@ static double tpu_cell(const struct ss_tpu_row *t, size_t col)
 	}
 }
 
-static bool mean_prop(const struct ss_input_report *r, struct ss_table *t, const char *id,
+static void mean_prop(const struct ss_input_report *r, struct ss_table *t, const char *id,
 			 size_t col)
 {
 	double sum = 0;
 	for (size_t i = 0; i < r->steps->n; i++)
 		sum += tpu_cell(&r->tpu[i], col);
-	return prop(t, id, tpu_cols[col].label, SS_UNIT_MS,
-		    r->steps->n ? sum / (double)r->steps->n : 0, "%.2f");
+	prop(t, id, tpu_cols[col].label, SS_UNIT_MS, r->steps->n ? sum / (double)r->steps->n : 0, "%.2f");
 }
 
 static bool infeed_props(const struct ss_input_report *r, struct ss_table *t)
@@ -290,15 +289,16 @@ static bool tpu_props(const struct ss_input_report *r, struct ss_table *t)
 	if (!ss_table_prop(t, "hardware_type", ss_hardware_name(r->env->hardware)) ||
 	    !step_time_props(r, t, "%.2f") || !infeed_props(r, t))
 		return false;
-	if (shows_scv0(r) && (!mean_prop(r, t, "scv0_compute_ms_average", TPU_SCV0_COMPUTE) ||
-			      !mean_prop(r, t, "scv0_infeed_ms_average", TPU_SCV0_INFEED)))
-		return false;
-	return mean_prop(r, t, "tc_compute_ms_average", TPU_COMPUTE) &&
-	       mean_prop(r, t, "tc_infeed_ms_average", TPU_INFEED) &&
-	       mean_prop(r, t, "tc_outfeed_ms_average", TPU_OUTFEED) &&
-	       mean_prop(r, t, "tc_idle_ms_average", TPU_IDLE) &&
-	       mean_prop(r, t, "host_transfer_ms_average", TPU_HOST) &&
-	       sparse_core_props(r, t) && active_props(r, t) &&
+	if (shows_scv0(r)) {
+		mean_prop(r, t, "scv0_compute_ms_average", TPU_SCV0_COMPUTE);
+		mean_prop(r, t, "scv0_infeed_ms_average", TPU_SCV0_INFEED);
+	}
+	mean_prop(r, t, "tc_compute_ms_average", TPU_COMPUTE);
+	mean_prop(r, t, "tc_infeed_ms_average", TPU_INFEED);
+	mean_prop(r, t, "tc_outfeed_ms_average", TPU_OUTFEED);
+	mean_prop(r, t, "tc_idle_ms_average", TPU_IDLE);
+	mean_prop(r, t, "host_transfer_ms_average", TPU_HOST);
+	return sparse_core_props(r, t) && active_props(r, t) &&
 	       (!r->as_xprof || (ss_table_prop(t, "input_conclusion", r->input.text) &&
 				 ss_table_prop(t, "output_conclusion", r->output.text) &&
 				 ss_table_prop(t, "summary_nextstep", r->next_step))) &&

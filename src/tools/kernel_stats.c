@@ -51,12 +51,11 @@ static double us(uint64_t ns)
 	return (double)ns / 1000;
 }
 
-static bool add_kernel(struct ss_table *t, const struct ss_kernel *k)
+static void add_kernel(struct ss_table *t, const struct ss_kernel *k)
 {
 	struct ss_str block = ss_arena_printf(t->arena, "%u,%u,%u", k->block[0], k->block[1], k->block[2]);
 	struct ss_str grid = ss_arena_printf(t->arena, "%u,%u,%u", k->grid[0], k->grid[1], k->grid[2]);
-	if (!block.p || !grid.p || !ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_i64(t, COL_RANK, (int64_t)t->nrows);
 	ss_set_str(t, COL_NAME, k->name);
 	ss_set_i64(t, COL_REGS, k->regs);
@@ -74,7 +73,6 @@ static bool add_kernel(struct ss_table *t, const struct ss_kernel *k)
 	ss_set_f64(t, COL_MAX, us(k->max_ns));
 	if (t->ncols == COLS)
 		ss_set_str(t, COL_SHORT, ss_cxx_short_name(k->name, t->arena));
-	return true;
 }
 
 /* ---- PyTorch: by name alone ---- */
@@ -111,12 +109,11 @@ static int longest_first(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-static bool put_name(struct ss_table *table, const struct ss_torch *t, const struct by_name *r)
+static void put_name(struct ss_table *table, const struct ss_torch *t, const struct by_name *r)
 {
 	struct ss_str name = ss_torch_text(t, r->name);
 	double weight = r->total_ns ? (double)r->total_ns : (double)r->occurrences;
-	if (!ss_table_row(table))
-		return false;
+	ss_table_row(table);
 	ss_set_str(table, N_NAME, name);
 	ss_set_i64(table, N_CALLS, r->occurrences);
 	ss_set_f64(table, N_TOTAL, (double)r->total_ns / 1000);
@@ -124,7 +121,6 @@ static bool put_name(struct ss_table *table, const struct ss_torch *t, const str
 	ss_set_f64(table, N_OCCUPANCY, (r->total_ns ? r->occupancy : r->plain_occupancy) / weight);
 	ss_set_bool(table, N_TENSOR, ss_torch_uses_tensor_core(name));
 	ss_set_str(table, N_PRECISION, ss_str_from(ss_torch_precision(name)));
-	return true;
 }
 
 static bool add_by_name(struct ss_result *out, const struct ss_torch *t)
@@ -132,7 +128,7 @@ static bool add_by_name(struct ss_result *out, const struct ss_torch *t)
 	SS_VEC(struct by_name) rows = { 0 };
 	struct ss_u64map at = { 0 };
 	struct ss_table *table = ss_result_table(out, "by_name", "Kernels by name", name_cols, N_COLS);
-	bool ok = table;
+	bool ok = true;
 	for (size_t i = 0; ok && i < t->device.n; i++) {
 		const struct ss_torch_device_event *d = &t->device.v[i];
 		if (!ss_torch_is_kernel(d))
@@ -152,7 +148,7 @@ static bool add_by_name(struct ss_result *out, const struct ss_torch *t)
 	if (ok && rows.n)
 		qsort(rows.v, rows.n, sizeof(*rows.v), longest_first);
 	for (size_t i = 0; ok && i < rows.n; i++)
-		ok = put_name(table, t, &rows.v[i]);
+		put_name(table, t, &rows.v[i]);
 	ss_vec_free(&rows);
 	ss_u64map_free(&at);
 	return ok;
@@ -176,16 +172,13 @@ static bool present(const struct ss_host *first)
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	struct ss_table *t = ss_result_table(out, "kernel_stats", "GPU kernels", cols, q->as_xprof ? COL_SHORT : COLS);
-	if (!t)
-		return ss_fail_mem(err);
 	const struct ss_ops *ops = ss_model_ops(q->model, err);
 	if (!ops)
 		return false;
 	for (size_t i = 0; i < ops->kernels.n; i++)
-		if (!add_kernel(t, &ops->kernels.v[i]))
-			return ss_fail_mem(err);
-	if (!t->nrows && !ss_result_note(out, SS_INFO, SS_STR("the profile holds no GPU kernels with launch geometry")))
-		return ss_fail_mem(err);
+		add_kernel(t, &ops->kernels.v[i]);
+	if (!t->nrows)
+		ss_result_note(out, SS_INFO, SS_STR("the profile holds no GPU kernels with launch geometry"));
 	return add_torch(q, out, err);
 }
 
@@ -203,7 +196,7 @@ static bool operation_uses_them(const struct ss_table *t, struct ss_str op)
 }
 
 /* They are told by the names of kernels: where none is known to use them, nothing is said. */
-static bool say_tensor_cores(struct ss_result *out, const struct ss_table *t,
+static void say_tensor_cores(struct ss_result *out, const struct ss_table *t,
 			     const struct ss_greatest *top)
 {
 	double using_us = 0;
@@ -211,31 +204,31 @@ static bool say_tensor_cores(struct ss_result *out, const struct ss_table *t,
 		if (ss_cell_bool(t, i, "is_kernel_using_tensor_core"))
 			using_us += ss_cell_f64(t, i, "total_duration_us");
 	if (!(using_us > 0))
-		return true;
+		return;
 	if (ss_cell_bool(t, top->row, "is_op_tensor_core_eligible") &&
-	    !operation_uses_them(t, ss_cell_str(t, top->row, "op_name")) &&
-	    !ss_result_say(out, SS_STR("That operation could use Tensor Cores; none of its kernels "
-				       "is known to use them.")))
-		return false;
-	return ss_say(out, "Kernels that are known to use Tensor Cores take %s.",
-		      ss_share_words(SS_UNIT_US, using_us, top->sum).s);
+	    !operation_uses_them(t, ss_cell_str(t, top->row, "op_name")))
+		ss_result_say(out, SS_STR("That operation could use Tensor Cores; none of its kernels "
+					  "is known to use them."));
+	ss_say(out, "Kernels that are known to use Tensor Cores take %s.",
+	       ss_share_words(SS_UNIT_US, using_us, top->sum).s);
 }
 
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
+	(void)err;
 	const struct ss_table *t = &out->tables[0];
 	struct ss_greatest top = ss_greatest_row(t, "total_duration_us", NULL, NULL);
 	if (top.row == SS_NPOS)
 		return true;
 	struct ss_str op = ss_cell_str(t, top.row, "op_name");
-	bool ok = ss_say(
-		out, "The kernel '" SS_FMT "' takes the most time: %s of all kernels, in %s.",
-		SS_ARG(ss_cxx_short_name(ss_cell_str(t, top.row, "kernel_name"), q->arena)),
-		ss_share_words(SS_UNIT_US, top.value, top.sum).s,
-		ss_count_words(ss_cell_f64(t, top.row, "occurrences"), "launch").s);
-	if (ok && op.n)
-		ok = ss_say(out, "The operation '" SS_FMT "' launches it.", SS_ARG(op));
-	return (ok && say_tensor_cores(out, t, &top)) || ss_fail_mem(err);
+	ss_say(out, "The kernel '" SS_FMT "' takes the most time: %s of all kernels, in %s.",
+	       SS_ARG(ss_cxx_short_name(ss_cell_str(t, top.row, "kernel_name"), q->arena)),
+	       ss_share_words(SS_UNIT_US, top.value, top.sum).s,
+	       ss_count_words(ss_cell_f64(t, top.row, "occurrences"), "launch").s);
+	if (op.n)
+		ss_say(out, "The operation '" SS_FMT "' launches it.", SS_ARG(op));
+	say_tensor_cores(out, t, &top);
+	return true;
 }
 
 const struct ss_tool ss_tool_kernel_stats = {

@@ -118,7 +118,7 @@ static int by_name(const void *a, const void *b)
 	return ss_str_cmp(((const struct sum *)a)->name, ((const struct sum *)b)->name);
 }
 
-static bool add_metrics(struct ss_table *t, int64_t kernel, struct sums *s)
+static void add_metrics(struct ss_table *t, int64_t kernel, struct sums *s)
 {
 	static const char *const elsewhere[] = { "Avg MXU Busy", "MXU BF16", "MXU I8", "MXU I4", "MXU E4M3 + E5M2" };
 	qsort(s->v, s->n, sizeof(*s->v), by_name);
@@ -128,13 +128,11 @@ static bool add_metrics(struct ss_table *t, int64_t kernel, struct sums *s)
 			shown = shown && !ss_str_is(s->v[i].name, elsewhere[k]);
 		if (!shown)
 			continue;
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_i64(t, M_KERNEL, kernel);
 		ss_set_str(t, M_NAME, s->v[i].name);
 		ss_set_f64(t, M_PERCENT, fmin(percent(s->v[i].achieved, s->v[i].peak), 100));
 	}
-	return true;
 }
 
 /*
@@ -212,10 +210,10 @@ static struct kernel kernel_of_line(const struct ss_line *l, struct kernel of_pl
 	return of_plane;
 }
 
-static bool add_kernel(struct ss_result *out, const struct ss_line *l, enum ss_tpu_chip chip, const struct ss_tpu_sample *sample,
+static void add_kernel(struct ss_result *out, const struct ss_line *l, enum ss_tpu_chip chip, const struct ss_tpu_sample *sample,
 		       struct kernel kernel, const struct ask *ask)
 {
-	struct ss_table *devices = &out->tables[0], *t = &out->tables[1];
+	struct ss_table *devices = ss_result_at(out, 0), *t = ss_result_at(out, 1);
 	struct ss_tpu_use use[SS_TPU_MAX_USES];
 	struct ss_tpu_use_options opt = ask->use;
 	struct sums s;
@@ -236,8 +234,7 @@ static bool add_kernel(struct ss_result *out, const struct ss_line *l, enum ss_t
 	const struct sum *busy = sum_of(&s, SS_STR("Avg MXU Busy"));
 	double type[] = { sum_of(&s, SS_STR("MXU BF16"))->achieved, sum_of(&s, SS_STR("MXU E4M3 + E5M2"))->achieved,
 			  sum_of(&s, SS_STR("MXU I4"))->achieved, sum_of(&s, SS_STR("MXU I8"))->achieved };
-	if (!ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_i64(t, K_DEVICE, (int64_t)devices->nrows - 1);
 	ss_set_str(t, K_NAME, kernel.name);
 	ss_set_str(t, K_LINE, l->name);
@@ -246,7 +243,7 @@ static bool add_kernel(struct ss_result *out, const struct ss_line *l, enum ss_t
 	ss_set_bool(t, K_ANOMALY, busy->achieved > busy->peak);
 	for (size_t i = 0; i < SS_COUNT(type); i++)
 		ss_set_f64(t, K_BF16 + i, percent(type[i], type[0] + type[1] + type[2] + type[3]));
-	return add_metrics(&out->tables[2], (int64_t)t->nrows - 1, &s);
+	add_metrics(ss_result_at(out, 2), (int64_t)t->nrows - 1, &s);
 }
 
 /*
@@ -270,10 +267,9 @@ static bool add_plane(struct ss_result *out, const struct ss_plane *p, const str
 	int64_t device;
 	if (chip == SS_TPU_OTHER || !device_of(p, &device) || (ask->one_device && ask->device != device))
 		return true;
-	if (!ss_table_row(&out->tables[0]))
-		return false;
-	ss_set_i64(&out->tables[0], DEV_ID, device);
-	ss_set_str(&out->tables[0], DEV_TYPE, type);
+	ss_table_row(ss_result_at(out, 0));
+	ss_set_i64(ss_result_at(out, 0), DEV_ID, device);
+	ss_set_str(ss_result_at(out, 0), DEV_TYPE, type);
 	bool ok = true;
 	struct kernel of_plane = kernel_of(ran);
 	for (uint32_t i = 0; ok && i < p->nlines; i++) {
@@ -281,7 +277,7 @@ static bool add_plane(struct ss_result *out, const struct ss_plane *p, const str
 		ok = ss_tpu_sample_read(&s, p, &p->lines[i]);
 		struct kernel kernel = ok && s.n ? kernel_of_line(&p->lines[i], of_plane) : of_plane;
 		if (ok && s.n && (!ask->kernel.n || ss_str_eq(ask->kernel, kernel.name)))
-			ok = add_kernel(out, &p->lines[i], chip, &s, kernel, ask);
+			add_kernel(out, &p->lines[i], chip, &s, kernel, ask);
 		ss_tpu_sample_free(&s);
 	}
 	return ok;
@@ -324,15 +320,15 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 			if (!add_plane(out, &planes[k], &ran[k], &ask))
 				return ss_fail_mem(err);
 	}
-	if (!out->tables[1].nrows &&
-	    !ss_result_note(out, SS_INFO, SS_STR("the profile holds no hardware counters of a TPU v6e or v7x")))
-		return ss_fail_mem(err);
+	if (!ss_result_at(out, 1)->nrows)
+		ss_result_note(out, SS_INFO, SS_STR("the profile holds no hardware counters of a TPU v6e or v7x"));
 	return true;
 }
 
 /* The longest kernel, and how busy it keeps the matrix units. */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
+	(void)err;
 	const struct ss_table *t = ss_result_find(out, "kernels");
 	struct ss_greatest top = ss_greatest_row(t, "duration_us", NULL, NULL);
 	(void)q;
@@ -342,16 +338,15 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	struct ss_str name = ss_cell_str(t, row, "line");
 	bool odd = ss_cell_bool(t, row, "mxu_is_anomaly");
 	name = name.n ? name : ss_cell_str(t, row, "kernel_name");
-	bool ok = ss_say(
-		out, "'" SS_FMT "' ran for %s and kept the matrix units busy for %s of the cycles.",
-		SS_ARG(name), ss_value_words(SS_UNIT_US, ss_cell_f64(t, row, "duration_us")).s,
-		ss_value_words(SS_UNIT_PERCENT, ss_cell_f64(t, row, "mxu_utilization")).s);
-	if (ok && odd) {
+	ss_say(out, "'" SS_FMT "' ran for %s and kept the matrix units busy for %s of the cycles.",
+	       SS_ARG(name), ss_value_words(SS_UNIT_US, ss_cell_f64(t, row, "duration_us")).s,
+	       ss_value_words(SS_UNIT_PERCENT, ss_cell_f64(t, row, "mxu_utilization")).s);
+	if (odd) {
 		out->conclusion.mood = SS_MOOD_WARN;
-		ok = ss_result_say(out, SS_STR("Its counters give the matrix units more than 100 "
-					       "%: they were not read at one moment."));
+		ss_result_say(out, SS_STR("Its counters give the matrix units more than 100 "
+					  "%: they were not read at one moment."));
 	}
-	return ok || ss_fail_mem(err);
+	return true;
 }
 
 const struct ss_tool ss_tool_kernel_utilization = {

@@ -66,20 +66,19 @@ static void add_call(const struct ss_torch *t, const struct ss_torch_call *c, st
 	s->brief += device_ns < cpu_ns;
 }
 
-static bool add_summary(struct ss_result *out, const struct ss_torch *t)
+static void add_summary(struct ss_result *out, const struct ss_torch *t)
 {
 	static const char *const names[KINDS] = { "graph", "kernel", "memcpy", "memset" };
 	struct ss_table *table = ss_result_table(out, "summary", "Launches", summary_cols, S_COLS);
 	struct sum sums[KINDS] = { { 0 } };
-	for (size_t i = 0; table && i < t->calls.n; i++)
+	for (size_t i = 0; i < t->calls.n; i++)
 		if (t->calls.v[i].ndevice)
 			add_call(t, &t->calls.v[i], sums);
-	for (size_t k = 0; table && k < KINDS; k++) {
+	for (size_t k = 0; k < KINDS; k++) {
 		const struct sum *s = &sums[k];
 		if (!s->launches)
 			continue;
-		if (!ss_table_row(table))
-			return false;
+		ss_table_row(table);
 		ss_set_str(table, S_KIND, ss_str_from(names[k]));
 		ss_set_i64(table, S_LAUNCHES, s->launches);
 		ss_set_i64(table, S_EVENTS, s->events);
@@ -89,7 +88,6 @@ static bool add_summary(struct ss_result *out, const struct ss_torch *t)
 		ss_set_f64(table, S_DELAY_MAX, ss_us(s->delay_max_ns));
 		ss_set_i64(table, S_SHORT, s->brief);
 	}
-	return table;
 }
 
 /* ---- queues ---- */
@@ -112,18 +110,16 @@ static int by_stream(const void *a, const void *b)
 	return y->by - x->by;
 }
 
-static bool put_queue(struct ss_table *table, const struct change *c, int64_t launches, int64_t longest)
+static void put_queue(struct ss_table *table, const struct change *c, int64_t launches, int64_t longest)
 {
-	if (!ss_table_row(table))
-		return false;
+	ss_table_row(table);
 	ss_set_i64(table, Q_DEVICE, c->device);
 	ss_set_i64(table, Q_STREAM, c->stream);
 	ss_set_i64(table, Q_LAUNCHES, launches);
 	ss_set_i64(table, Q_LENGTH, longest);
-	return true;
 }
 
-static bool fill_queues(struct ss_table *table, const struct change *v, size_t n)
+static void fill_queues(struct ss_table *table, const struct change *v, size_t n)
 {
 	for (size_t i = 0, end; i < n; i = end) {
 		int64_t length = 0, longest = 0, launches = 0;
@@ -132,10 +128,8 @@ static bool fill_queues(struct ss_table *table, const struct change *v, size_t n
 			launches += v[end].by > 0;
 			longest = length > longest ? length : longest;
 		}
-		if (!put_queue(table, &v[i], launches, longest))
-			return false;
+		put_queue(table, &v[i], launches, longest);
 	}
-	return true;
 }
 
 static bool add_queues(struct ss_result *out, const struct ss_torch *t)
@@ -143,7 +137,7 @@ static bool add_queues(struct ss_result *out, const struct ss_torch *t)
 	struct ss_table *table = ss_result_table(out, "queue", "Queues of streams", queue_cols, Q_COLS);
 	struct change *v = malloc((2 * t->device.n + 1) * sizeof(*v));
 	size_t n = 0;
-	bool ok = table && v;
+	bool ok = v;
 	for (size_t i = 0; ok && i < t->device.n; i++) {
 		const struct ss_torch_device_event *e = &t->device.v[i];
 		if (e->call == SS_NONE)
@@ -153,7 +147,7 @@ static bool add_queues(struct ss_result *out, const struct ss_torch *t)
 	}
 	if (ok && n)
 		qsort(v, n, sizeof(*v), by_stream);
-	ok = ok && fill_queues(table, v, n);
+	fill_queues(table, v, n);
 	free(v);
 	return ok;
 }
@@ -163,10 +157,11 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	const struct ss_torch *t = ss_torch_asked(q, out, err);
 	if (!t)
 		return false;
-	bool ok = add_summary(out, t) && add_queues(out, t);
+	add_summary(out, t);
+	bool ok = add_queues(out, t);
 	if (ok && t->is_torch && !t->device.n)
-		ok = ss_result_note(out, SS_INFO, SS_STR("Nothing that ran on a GPU was recorded: profile with "
-							 "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"));
+		ss_result_note(out, SS_INFO, SS_STR("Nothing that ran on a GPU was recorded: profile with "
+						    "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"));
 	return ok || ss_fail_mem(err);
 }
 
@@ -176,26 +171,27 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
  */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
+	(void)err;
 	const struct ss_table *t = ss_result_find(out, "summary");
 	struct ss_greatest top = ss_greatest_row(t, "launches", NULL, NULL),
 			   most = ss_greatest_row(t, "short", NULL, NULL);
 	(void)q;
 	if (top.row == SS_NPOS)
 		return true;
-	bool ok = ss_say(out,
-			 "The host spends %s in %.0f calls that launch work ('" SS_FMT
-			 "'); the device then begins after %s on average, "
-			 "%s at most.",
-			 ss_value_words(SS_UNIT_US, ss_cell_f64(t, top.row, "cpu_total_us")).s,
-			 top.value, SS_ARG(ss_cell_str(t, top.row, "kind")),
-			 ss_value_words(SS_UNIT_US, ss_cell_f64(t, top.row, "delay_avg_us")).s,
-			 ss_value_words(SS_UNIT_US, ss_cell_f64(t, top.row, "delay_max_us")).s);
-	if (ok && most.row != SS_NPOS)
-		ok = ss_say(out,
-			    "%.0f of all %.0f calls that launch work take longer than the work "
-			    "that they start.",
-			    most.sum, top.sum);
-	return ok || ss_fail_mem(err);
+	ss_say(out,
+	       "The host spends %s in %.0f calls that launch work ('" SS_FMT
+	       "'); the device then begins after %s on average, "
+	       "%s at most.",
+	       ss_value_words(SS_UNIT_US, ss_cell_f64(t, top.row, "cpu_total_us")).s,
+	       top.value, SS_ARG(ss_cell_str(t, top.row, "kind")),
+	       ss_value_words(SS_UNIT_US, ss_cell_f64(t, top.row, "delay_avg_us")).s,
+	       ss_value_words(SS_UNIT_US, ss_cell_f64(t, top.row, "delay_max_us")).s);
+	if (most.row != SS_NPOS)
+		ss_say(out,
+		       "%.0f of all %.0f calls that launch work take longer than the work "
+		       "that they start.",
+		       most.sum, top.sum);
+	return true;
 }
 
 const struct ss_tool ss_tool_launches = {

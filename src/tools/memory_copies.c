@@ -30,16 +30,14 @@ static int longest_first(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-static bool put(struct ss_table *table, const struct ss_torch *t, const struct row *r)
+static void put(struct ss_table *table, const struct ss_torch *t, const struct row *r)
 {
-	if (!ss_table_row(table))
-		return false;
+	ss_table_row(table);
 	ss_set_str(table, C_KIND, ss_torch_text(t, r->name));
 	ss_set_i64(table, C_CALLS, r->calls);
 	ss_set_i64(table, C_BYTES, r->bytes);
 	ss_set_f64(table, C_TOTAL, ss_us(r->total_ns));
 	ss_set_f64(table, C_BANDWIDTH, r->bytes > 0 && r->total_ns > 0 ? (double)r->bytes / (double)r->total_ns : 0);
-	return true;
 }
 
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
@@ -50,7 +48,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	struct ss_u64map by_name = { 0 };
 	if (!t)
 		return false;
-	bool ok = table;
+	bool ok = true;
 	for (size_t i = 0; ok && i < t->device.n; i++) {
 		const struct ss_torch_device_event *e = &t->device.v[i];
 		if (ss_torch_is_kernel(e))
@@ -66,9 +64,9 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	if (ok && rows.n)
 		qsort(rows.v, rows.n, sizeof(*rows.v), longest_first);
 	for (size_t i = 0; ok && i < rows.n; i++)
-		ok = put(table, t, &rows.v[i]);
+		put(table, t, &rows.v[i]);
 	if (ok && t->is_torch && !rows.n)
-		ok = ss_result_note(out, SS_INFO, SS_STR("No copy or fill of a GPU was recorded"));
+		ss_result_note(out, SS_INFO, SS_STR("No copy or fill of a GPU was recorded"));
 	ss_vec_free(&rows);
 	ss_u64map_free(&by_name);
 	return ok || ss_fail_mem(err);
@@ -76,19 +74,20 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
+	(void)err;
 	const struct ss_table *t = &out->tables[0];
 	struct ss_greatest top = ss_greatest_row(t, "total_us", NULL, NULL);
 	(void)q;
 	if (top.row == SS_NPOS)
 		return true;
 	double bw = ss_cell_f64(t, top.row, "bandwidth_gb_per_s"), bytes = ss_cell_f64(t, top.row, "bytes");
-	bool ok = ss_say(out, "'" SS_FMT "' takes the most time of all copies and fills: %s, in %s.",
-			 SS_ARG(ss_cell_str(t, top.row, "kind")), ss_share_words(SS_UNIT_US, top.value, top.sum).s,
-			 ss_count_words(ss_cell_f64(t, top.row, "calls"), "call").s);
-	if (ok && bw > 0 && bytes > 0)
-		ok = ss_say(out, "They move %s, at %s on average.", ss_value_words(SS_UNIT_BYTES, bytes).s,
-			    ss_value_words(SS_UNIT_GB_PER_S, bw).s);
-	return ok || ss_fail_mem(err);
+	ss_say(out, "'" SS_FMT "' takes the most time of all copies and fills: %s, in %s.",
+	       SS_ARG(ss_cell_str(t, top.row, "kind")), ss_share_words(SS_UNIT_US, top.value, top.sum).s,
+	       ss_count_words(ss_cell_f64(t, top.row, "calls"), "call").s);
+	if (bw > 0 && bytes > 0)
+		ss_say(out, "They move %s, at %s on average.", ss_value_words(SS_UNIT_BYTES, bytes).s,
+		       ss_value_words(SS_UNIT_GB_PER_S, bw).s);
+	return true;
 }
 
 const struct ss_tool ss_tool_memory_copies = {

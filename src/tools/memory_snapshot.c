@@ -51,24 +51,28 @@ static int64_t first_time(const struct ss_snap_answer *a)
 
 static bool add_tables(struct ss_snap_answer *a)
 {
-	return ss_snap_add_summary(a) && (!a->s->jax || ss_snap_add_kinds(a)) && ss_snap_add_timeline(a) &&
-	       ss_snap_add_by_whom(a) && ss_snap_add_allocations(a) && ss_snap_add_segments(a) && ss_snap_add_blocks(a) &&
-	       ss_snap_add_oom(a);
+	ss_snap_add_summary(a);
+	if (a->s->jax)
+		ss_snap_add_kinds(a);
+	if (!ss_snap_add_timeline(a) || !ss_snap_add_by_whom(a) || !ss_snap_add_allocations(a) ||
+	    !ss_snap_add_segments(a) || !ss_snap_add_blocks(a))
+		return false;
+	ss_snap_add_oom(a);
+	return true;
 }
 
 static bool add_notes(const struct ss_snap_answer *a)
 {
 	const struct ss_snapshot *s = a->s;
-	bool ok = true;
 	if (s->malformed)
-		ok = ss_result_note(
+		ss_result_note(
 			a->out, SS_WARNING,
 			ss_arena_printf(a->arena, "%llu records are malformed and left out", (unsigned long long)s->malformed));
-	if (ok && s->cut)
-		ok = ss_result_note(a->out, SS_WARNING, SS_STR("the file is cut short or damaged; what stands before is shown"));
-	if (ok && s->stopped.n)
-		ok = ss_result_note(a->out, SS_WARNING, s->stopped);
-	return ok;
+	if (s->cut)
+		ss_result_note(a->out, SS_WARNING, SS_STR("the file is cut short or damaged; what stands before is shown"));
+	if (s->stopped.n)
+		ss_result_note(a->out, SS_WARNING, s->stopped);
+	return true;
 }
 
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
@@ -109,23 +113,22 @@ static size_t fullest(const struct ss_table *t, bool jax)
 	return best;
 }
 
-static bool say_oom(const struct ss_request *q, struct ss_result *out)
+static void say_oom(const struct ss_request *q, struct ss_result *out)
 {
 	const struct ss_table *t = ss_result_find(out, "oom");
 	char wanted[32], held[32], used[32], left[32];
 	if (!t->nrows)
-		return true;
+		return;
 	const size_t last = t->nrows - 1;
 	out->conclusion.mood = SS_MOOD_BAD;
-	return ss_result_say(
-		out, ss_arena_printf(q->arena,
-				     "Memory ran out: %s were asked for while PyTorch held %s, %s of them in use, and the "
-				     "device had %s left. " SS_FMT,
-				     bytes(wanted, ss_cell_f64(t, last, "wanted_bytes")),
-				     bytes(held, ss_cell_f64(t, last, "reserved_bytes")),
-				     bytes(used, ss_cell_f64(t, last, "allocated_bytes")),
-				     bytes(left, ss_cell_f64(t, last, "device_free_bytes")),
-				     SS_ARG(ss_cell_str(t, last, "verdict"))));
+	ss_result_say(out, ss_arena_printf(q->arena,
+					   "Memory ran out: %s were asked for while PyTorch held %s, %s of them in use, and the "
+					   "device had %s left. " SS_FMT,
+					   bytes(wanted, ss_cell_f64(t, last, "wanted_bytes")),
+					   bytes(held, ss_cell_f64(t, last, "reserved_bytes")),
+					   bytes(used, ss_cell_f64(t, last, "allocated_bytes")),
+					   bytes(left, ss_cell_f64(t, last, "device_free_bytes")),
+					   SS_ARG(ss_cell_str(t, last, "verdict"))));
 }
 
 /* Of the largest row of the device: of a frame, or of what has no stack. */
@@ -155,55 +158,55 @@ static struct ss_str say_largest(const struct ss_request *q, const struct ss_tab
 			       SS_ARG(ss_cell_str(frames, k + 1, "frame")));
 }
 
-static bool say_peak(const struct ss_request *q, struct ss_result *out, const struct ss_table *t, size_t row)
+static void say_peak(const struct ss_request *q, struct ss_result *out, const struct ss_table *t, size_t row)
 {
 	char peak[32];
 	double max = ss_cell_f64(t, row, "peak_bytes");
 	bool jax = ss_result_find(out, "kinds")->ncols;
 	struct ss_str largest = say_largest(q, ss_result_find(out, "frames"), ss_cell_i64(t, row, "device"), max,
 					    ss_cell_f64(t, row, "start_bytes"));
-	if (!largest.p)
-		return false;
-	return ss_result_say(out, jax ? ss_arena_printf(q->arena, "%s are in use on " SS_FMT "." SS_FMT, bytes(peak, max),
-							SS_ARG(ss_cell_str(t, row, "device_name")), SS_ARG(largest))
-				      : ss_arena_printf(q->arena, "At most %s were in use at a time." SS_FMT, bytes(peak, max),
-							SS_ARG(largest)));
+	ss_result_say(out, jax ? ss_arena_printf(q->arena, "%s are in use on " SS_FMT "." SS_FMT, bytes(peak, max),
+						 SS_ARG(ss_cell_str(t, row, "device_name")), SS_ARG(largest))
+			       : ss_arena_printf(q->arena, "At most %s were in use at a time." SS_FMT, bytes(peak, max),
+						 SS_ARG(largest)));
 }
 
-static bool say_held(const struct ss_request *q, struct ss_result *out, const struct ss_table *t, size_t row)
+static void say_held(const struct ss_request *q, struct ss_result *out, const struct ss_table *t, size_t row)
 {
 	double held = ss_cell_f64(t, row, "reserved_bytes"), unused = ss_cell_f64(t, row, "inactive_bytes");
 	char a[32], b[32], c[32];
 	if (!(held > 0) || ss_result_find(out, "kinds")->ncols || unused < 0.05 * held)
-		return true;
-	return ss_result_say(
-		out,
-		ss_arena_printf(q->arena,
-				"At the end PyTorch holds %s of the device and does not use %s (%.0f%%) of it; the largest "
-				"free block has %s.",
-				bytes(a, held), bytes(b, unused), 100 * unused / held,
-				bytes(c, ss_cell_f64(t, row, "largest_inactive_block_bytes"))));
+		return;
+	ss_result_say(out,
+		      ss_arena_printf(q->arena,
+				      "At the end PyTorch holds %s of the device and does not use %s (%.0f%%) of it; the largest "
+				      "free block has %s.",
+				      bytes(a, held), bytes(b, unused), 100 * unused / held,
+				      bytes(c, ss_cell_f64(t, row, "largest_inactive_block_bytes"))));
 }
 
-static bool say_growth(const struct ss_request *q, struct ss_result *out)
+static void say_growth(const struct ss_request *q, struct ss_result *out)
 {
 	const struct ss_table *t = ss_result_find(out, "growth");
 	char grown[32];
 	if (!t->nrows)
-		return true;
-	return ss_result_say(
-		out, ss_arena_printf(q->arena, "Memory of " SS_FMT " grew in every quarter of the time, by %s in all.",
-				     SS_ARG(ss_cell_str(t, 0, "frame")), bytes(grown, ss_cell_f64(t, 0, "growth_bytes"))));
+		return;
+	ss_result_say(out, ss_arena_printf(q->arena, "Memory of " SS_FMT " grew in every quarter of the time, by %s in all.",
+					   SS_ARG(ss_cell_str(t, 0, "frame")), bytes(grown, ss_cell_f64(t, 0, "growth_bytes"))));
 }
 
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
+	(void)err;
 	const struct ss_table *t = ss_result_find(out, "summary");
 	if (!t->nrows)
 		return true;
 	size_t row = fullest(t, ss_result_find(out, "kinds")->ncols);
-	bool ok = say_oom(q, out) && say_peak(q, out, t, row) && say_held(q, out, t, row) && say_growth(q, out);
-	return ok || ss_fail_mem(err);
+	say_oom(q, out);
+	say_peak(q, out, t, row);
+	say_held(q, out, t, row);
+	say_growth(q, out);
+	return true;
 }
 
 const struct ss_tool ss_tool_memory_snapshot = {

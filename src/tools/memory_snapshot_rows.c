@@ -111,19 +111,17 @@ static void set_events(struct ss_table *t, const struct ss_snap_answer *a, const
 	ss_set_f64(t, SU_SPAN, d->nevents ? (double)e[d->nevents - 1].time_us - (double)e[0].time_us : 0);
 }
 
-bool ss_snap_add_summary(struct ss_snap_answer *a)
+void ss_snap_add_summary(struct ss_snap_answer *a)
 {
 	struct ss_table *t = ss_result_table(a->out, "summary", "Devices", summary_cols, SS_COUNT(summary_cols));
-	for (size_t i = 0; t && i < a->ndevices; i++) {
+	for (size_t i = 0; i < a->ndevices; i++) {
 		const struct ss_snap_device *d = &a->devices[i];
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_i64(t, SU_DEVICE, d->device);
 		ss_set_str(t, SU_NAME, d->device < a->s->devices.n ? a->s->devices.keys[d->device] : SS_STR(""));
 		set_held(t, d);
 		set_events(t, a, d);
 	}
-	return t;
 }
 
 /* ---- JAX's kinds ---- */
@@ -137,19 +135,17 @@ static const struct ss_col kind_cols[] = {
 	INT("bytes", "Bytes", BYTES, NULL),
 };
 
-bool ss_snap_add_kinds(struct ss_snap_answer *a)
+void ss_snap_add_kinds(struct ss_snap_answer *a)
 {
 	struct ss_table *t = ss_result_table(a->out, "kinds", "What is in use", kind_cols, SS_COUNT(kind_cols));
-	for (size_t i = 0; t && i < a->s->kinds.n; i++) {
+	for (size_t i = 0; i < a->s->kinds.n; i++) {
 		const struct ss_snap_kind *k = &a->s->kinds.v[i];
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_str(t, KI_DEVICE, k->device);
 		ss_set_str(t, KI_KIND, k->kind);
 		ss_set_i64(t, KI_COUNT, (int64_t)k->count);
 		ss_set_i64(t, KI_BYTES, (int64_t)k->bytes);
 	}
-	return t;
 }
 
 /* ---- timeline ---- */
@@ -168,11 +164,12 @@ bool ss_snap_add_timeline(struct ss_snap_answer *a)
 {
 	struct ss_table *t = ss_result_table(a->out, "timeline", "Memory over time", timeline_cols, SS_COUNT(timeline_cols));
 	struct ss_snap_point *points = malloc(POINTS_MOST * sizeof(*points));
-	bool ok = t && points;
+	bool ok = points;
 	for (size_t i = 0; ok && i < a->ndevices; i++) {
 		size_t n = ss_snap_points(a->s, &a->devices[i], points, POINTS_MOST);
 		ok = n != SIZE_MAX;
-		for (size_t k = 0; ok && k < n && (ok = ss_table_row(t)); k++) {
+		for (size_t k = 0; ok && k < n; k++) {
+			ss_table_row(t);
 			ss_set_i64(t, TI_DEVICE, a->devices[i].device);
 			ss_set_f64(t, TI_TIME, (double)points[k].time_us - (double)a->first_us);
 			ss_set_i64(t, TI_UNIX, points[k].time_us);
@@ -265,14 +262,13 @@ static const struct ss_col allocation_cols[] = {
 	INT("stack", "Stack", NONE, "Its number in the table of stacks; -1: unknown"),
 };
 
-static bool add_allocation(struct ss_table *t, struct ss_snap_answer *a, const struct ss_snap_device *d, uint32_t index)
+static void add_allocation(struct ss_table *t, struct ss_snap_answer *a, const struct ss_snap_device *d, uint32_t index)
 {
 	const struct ss_snap_alloc *x = &d->allocs.v[index];
 	double begin = ss_snap_since_us(a, x->begin);
 	double end = ss_snap_since_us(a, x->end);
 	struct ss_str name = ss_snap_stack_name(a, x->stack);
-	if (!name.p || !ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_i64(t, AL_DEVICE, d->device);
 	ss_set_i64(t, AL_ADDRESS, (int64_t)x->addr);
 	ss_set_i64(t, AL_SIZE, (int64_t)x->size);
@@ -283,7 +279,6 @@ static bool add_allocation(struct ss_table *t, struct ss_snap_answer *a, const s
 	ss_set_bool(t, AL_PEAK, ss_snap_lives(x, d->peak_event));
 	ss_set_str(t, AL_FRAME, name);
 	ss_set_i64(t, AL_STACK, x->stack == SS_NONE ? -1 : (int64_t)x->stack);
-	return true;
 }
 
 bool ss_snap_add_allocations(struct ss_snap_answer *a)
@@ -297,7 +292,7 @@ bool ss_snap_add_allocations(struct ss_snap_answer *a)
 			offer(&l, (struct pick){ a->devices[i].allocs.v[k].size, i, k });
 	sort_largest(&l);
 	for (size_t i = 0; ok && i < l.n; i++)
-		ok = add_allocation(t, a, &a->devices[l.v[i].device], l.v[i].index);
+		add_allocation(t, a, &a->devices[l.v[i].device], l.v[i].index);
 	free(l.v);
 	return ok;
 }
@@ -326,7 +321,7 @@ static const struct ss_col segment_cols[] = {
 	STR("frame", "By", "Who made PyTorch ask the device for it"),
 };
 
-static bool add_segment(struct ss_table *t, struct ss_snap_answer *a, const struct ss_snap_segment *g)
+static void add_segment(struct ss_table *t, struct ss_snap_answer *a, const struct ss_snap_segment *g)
 {
 	uint64_t used = 0, requested = 0, largest = 0;
 	int64_t in_use = 0;
@@ -340,8 +335,7 @@ static bool add_segment(struct ss_table *t, struct ss_snap_answer *a, const stru
 		in_use += !free_one;
 		largest = free_one && b->size > largest ? b->size : largest;
 	}
-	if (!pool.p || !name.p || !ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_i64(t, SE_DEVICE, g->device);
 	ss_set_i64(t, SE_ADDRESS, (int64_t)g->addr);
 	ss_set_i64(t, SE_TOTAL, (int64_t)g->size);
@@ -356,7 +350,6 @@ static bool add_segment(struct ss_table *t, struct ss_snap_answer *a, const stru
 	ss_set_i64(t, SE_BLOCKS, g->nblocks);
 	ss_set_i64(t, SE_USED, in_use);
 	ss_set_str(t, SE_FRAME, name);
-	return true;
 }
 
 static bool is_asked(const struct ss_snap_answer *a, uint32_t device)
@@ -367,12 +360,12 @@ static bool is_asked(const struct ss_snap_answer *a, uint32_t device)
 	return false;
 }
 
-static bool note_most(struct ss_snap_answer *a, const char *what, size_t all)
+static void note_most(struct ss_snap_answer *a, const char *what, size_t all)
 {
 	if (all <= ROWS_MOST)
-		return true;
-	return ss_result_note(a->out, SS_INFO,
-			      ss_arena_printf(a->arena, "the %d largest of %zu %s are listed", ROWS_MOST, all, what));
+		return;
+	ss_result_note(a->out, SS_INFO,
+		       ss_arena_printf(a->arena, "the %d largest of %zu %s are listed", ROWS_MOST, all, what));
 }
 
 bool ss_snap_add_segments(struct ss_snap_answer *a)
@@ -389,9 +382,12 @@ bool ss_snap_add_segments(struct ss_snap_answer *a)
 		}
 	sort_largest(&l);
 	for (size_t i = 0; ok && i < l.n; i++)
-		ok = add_segment(t, a, &s->segments.v[l.v[i].index]);
+		add_segment(t, a, &s->segments.v[l.v[i].index]);
 	free(l.v);
-	return ok && note_most(a, "segments", all);
+	if (!ok)
+		return false;
+	note_most(a, "segments", all);
+	return true;
 }
 
 enum { BL_DEVICE, BL_SEGMENT, BL_ADDRESS, BL_SIZE, BL_REQUESTED, BL_STATE, BL_FRAME, BL_STACK };
@@ -407,11 +403,10 @@ static const struct ss_col block_cols[] = {
 	INT("stack", "Stack", NONE, "Its number in the table of stacks; -1: unknown"),
 };
 
-static bool add_block(struct ss_table *t, struct ss_snap_answer *a, const struct ss_snap_segment *g, const struct ss_snap_block *b)
+static void add_block(struct ss_table *t, struct ss_snap_answer *a, const struct ss_snap_segment *g, const struct ss_snap_block *b)
 {
 	struct ss_str name = ss_snap_stack_name(a, b->stack);
-	if (!name.p || !ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_i64(t, BL_DEVICE, g->device);
 	ss_set_i64(t, BL_SEGMENT, (int64_t)g->addr);
 	ss_set_i64(t, BL_ADDRESS, (int64_t)b->addr);
@@ -423,7 +418,6 @@ static bool add_block(struct ss_table *t, struct ss_snap_answer *a, const struct
 						       : SS_STR("inactive"));
 	ss_set_str(t, BL_FRAME, name);
 	ss_set_i64(t, BL_STACK, b->stack == SS_NONE ? -1 : (int64_t)b->stack);
-	return true;
 }
 
 bool ss_snap_add_blocks(struct ss_snap_answer *a)
@@ -440,9 +434,12 @@ bool ss_snap_add_blocks(struct ss_snap_answer *a)
 	}
 	sort_largest(&l);
 	for (size_t i = 0; ok && i < l.n; i++)
-		ok = add_block(t, a, &s->segments.v[l.v[i].device], &s->blocks.v[l.v[i].index]);
+		add_block(t, a, &s->segments.v[l.v[i].device], &s->blocks.v[l.v[i].index]);
 	free(l.v);
-	return ok && note_most(a, "blocks", all);
+	if (!ok)
+		return false;
+	note_most(a, "blocks", all);
+	return true;
 }
 
 /* ---- out of memory ---- */
@@ -477,15 +474,14 @@ static struct ss_str verdict_of(const struct ss_snap_oom *o)
 	return SS_STR("Too much was in use: make the batch smaller, or recompute, shard or offload what stands at the peak.");
 }
 
-bool ss_snap_add_oom(struct ss_snap_answer *a)
+void ss_snap_add_oom(struct ss_snap_answer *a)
 {
 	struct ss_table *t = ss_result_table(a->out, "oom", "Out of memory", oom_cols, SS_COUNT(oom_cols));
-	for (size_t i = 0; t && i < a->ndevices; i++)
+	for (size_t i = 0; i < a->ndevices; i++)
 		for (size_t k = 0; k < a->devices[i].ooms.n; k++) {
 			const struct ss_snap_oom *o = &a->devices[i].ooms.v[k];
 			struct ss_str name = ss_snap_stack_name(a, o->stack);
-			if (!name.p || !ss_table_row(t))
-				return false;
+			ss_table_row(t);
 			ss_set_i64(t, OO_DEVICE, a->devices[i].device);
 			ss_set_f64(t, OO_TIME, ss_snap_since_us(a, o->event));
 			ss_set_i64(t, OO_WANTED, (int64_t)o->wanted);
@@ -497,5 +493,4 @@ bool ss_snap_add_oom(struct ss_snap_answer *a)
 			ss_set_str(t, OO_VERDICT, verdict_of(o));
 			ss_set_str(t, OO_FRAME, name);
 		}
-	return t;
 }

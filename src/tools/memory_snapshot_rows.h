@@ -15,14 +15,14 @@ struct ss_snap_answer {
 };
 
 /* False when memory is out. */
-bool ss_snap_add_summary(struct ss_snap_answer *a);
-bool ss_snap_add_kinds(struct ss_snap_answer *a);
+void ss_snap_add_summary(struct ss_snap_answer *a);
+void ss_snap_add_kinds(struct ss_snap_answer *a);
 bool ss_snap_add_timeline(struct ss_snap_answer *a);
 bool ss_snap_add_by_whom(struct ss_snap_answer *a);	/* frames, stacks, growth, flame */
 bool ss_snap_add_allocations(struct ss_snap_answer *a);
 bool ss_snap_add_segments(struct ss_snap_answer *a);
 bool ss_snap_add_blocks(struct ss_snap_answer *a);
-bool ss_snap_add_oom(struct ss_snap_answer *a);
+void ss_snap_add_oom(struct ss_snap_answer *a);
 
 /* Microseconds since the first event; NAN for SS_NONE. */
 double ss_snap_since_us(const struct ss_snap_answer *a, uint32_t event);

@@ -150,16 +150,14 @@ static struct ss_str frame_name(const struct ss_snap_answer *a, uint32_t frame)
 	return frame < a->s->frames.n ? ss_snap_frame_text(a, frame) : SS_STR("(no stack)");
 }
 
-static bool add_frames(const struct ss_snap_answer *a, struct ss_table *t, const struct ss_snap_device *d, const struct sums *s)
+static void add_frames(const struct ss_snap_answer *a, struct ss_table *t, const struct ss_snap_device *d, const struct sums *s)
 {
 	for (uint32_t i = 0; i < s->n && i < STACKS_MOST; i++) {
 		struct ss_str name = frame_name(a, s->which[i]);
-		if (!name.p || !ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_str(t, W_NAME, name);
 		set_sum(t, a, d, &s->v[s->which[i]]);
 	}
-	return true;
 }
 
 static bool grew(const struct ss_snap_sum *s)
@@ -188,7 +186,7 @@ static bool add_growth(const struct ss_snap_answer *a, struct ss_table *t, const
 	for (uint32_t i = 0; ok && i < n && i < STACKS_MOST; i++) {
 		const struct ss_snap_sum *sum = &s->v[grown[i]];
 		struct ss_str name = frame_name(a, grown[i]);
-		ok = name.p && ss_table_row(t);
+		ss_table_row(t);
 		if (!ok)
 			break;
 		ss_set_i64(t, GR_DEVICE, d->device);
@@ -218,24 +216,20 @@ static struct ss_str stack_text(const struct ss_snap_answer *a, uint32_t stack)
 			ss_buf_printf(&b, SS_FMT ":%lld:", SS_ARG(file), (long long)f->line);
 		ss_buf_str(&b, ss_snap_text(a->s, f->name));
 	}
-	struct ss_str text = b.no_memory ? (struct ss_str){ 0 } : ss_arena_str(a->arena, ss_buf_get(&b));
-	ss_buf_free(&b);
-	return text;
+	return ss_buf_to_arena(&b, a->arena);
 }
 
-static bool add_stacks(const struct ss_snap_answer *a, struct ss_table *t, const struct ss_snap_device *d, const struct sums *s)
+static void add_stacks(const struct ss_snap_answer *a, struct ss_table *t, const struct ss_snap_device *d, const struct sums *s)
 {
 	for (uint32_t i = 0; i < s->n && i < STACKS_MOST; i++) {
 		uint32_t stack = s->which[i];
 		struct ss_str name = ss_snap_stack_name(a, stack), text = stack_text(a, stack);
-		if (!name.p || !text.p || !ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_str(t, W_NAME, name);
 		set_sum(t, a, d, &s->v[stack]);
 		ss_set_i64(t, W_STACK, stack < a->s->stacks.n ? (int64_t)stack : -1);
 		ss_set_str(t, W_TEXT, text);
 	}
-	return true;
 }
 
 /* ---- the tree ---- */
@@ -286,7 +280,7 @@ static bool add_flame(const struct ss_snap_answer *a, struct ss_table *t, const 
 	bool ok = nodes && make_tree(a, s, nodes, &n);
 	for (uint32_t i = 0; ok && i < n; i++) {
 		struct ss_str name = frame_name(a, nodes[i].frame);
-		ok = name.p && ss_table_row(t);
+		ss_table_row(t);
 		if (!ok)
 			break;
 		ss_set_i64(t, FL_DEVICE, d->device);
@@ -308,9 +302,12 @@ static bool add_device(const struct ss_snap_answer *a, const struct ss_snap_devi
 	struct ss_table *t = a->out->tables + a->out->ntables - 4;
 	if (stacks.v)
 		ss_snap_sum(a->s, d, stacks.v);
-	bool ok = stacks.v && sort_sums(&stacks, nstacks + 1) && sum_frames(a, stacks.v, &frames) &&
-		  add_frames(a, &t[0], d, &frames) && add_stacks(a, &t[1], d, &stacks) && add_growth(a, &t[2], d, &frames) &&
-		  add_flame(a, &t[3], d, &stacks);
+	bool ok = stacks.v && sort_sums(&stacks, nstacks + 1) && sum_frames(a, stacks.v, &frames);
+	if (ok)
+		add_frames(a, &t[0], d, &frames);
+	if (ok)
+		add_stacks(a, &t[1], d, &stacks);
+	ok = ok && add_growth(a, &t[2], d, &frames) && add_flame(a, &t[3], d, &stacks);
 	free_sums(&stacks);
 	free_sums(&frames);
 	return ok;

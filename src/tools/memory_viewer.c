@@ -207,8 +207,7 @@ static bool add_peak(struct view *v, struct ss_table *t, uint32_t buffer, int64_
 		*small_bytes += b->size_bytes;
 		return true;
 	}
-	if (!ss_table_row(t))
-		return ss_fail_mem(err);
+	ss_table_row(t);
 	if (!set_buffer(v, t, b, &i, err))
 		return false;
 	ss_buf_str(&v->text, i.name);
@@ -267,8 +266,6 @@ static bool fill_peak(struct view *v, struct ss_err *err)
 {
 	struct ss_table *t = ss_result_table(v->out, "peak", "Buffers at the peak", peak_cols, SS_COUNT(peak_cols));
 	int64_t small_bytes = 0;
-	if (!t)
-		return ss_fail_mem(err);
 	for (uint32_t i = 0; i < v->b.nallocs; i++) {
 		uint32_t buffer = largest_buffer(v, &v->b.allocs[i]);
 		if (!counts_as_indefinite(v, &v->b.allocs[i]) || buffer == SS_NONE)
@@ -281,8 +278,7 @@ static bool fill_peak(struct view *v, struct ss_err *err)
 		if (!add_peak(v, t, v->heap.live[i].shown, &small_bytes, err))
 			return false;
 	if (small_bytes) {
-		if (!ss_table_row(t))
-			return ss_fail_mem(err);
+		ss_table_row(t);
 		ss_set_i64(t, B_ID, -1);
 		ss_set_i64(t, B_SIZE, small_bytes);
 		ss_set_f64(t, B_EXPANSION, NAN);
@@ -292,37 +288,32 @@ static bool fill_peak(struct view *v, struct ss_err *err)
 	return rank_by_size(v, t) || ss_fail_mem(err);
 }
 
-static bool fill_timeline(struct view *v, struct ss_table *t)
+static void fill_timeline(struct view *v, struct ss_table *t)
 {
 	const struct ss_heap *h = &v->heap;
 	if (h->trace == SS_NONE)
-		return true;
-	if (!ss_table_reserve(t, (size_t)h->nevents + 1))
-		return false;
+		return;
+	ss_table_reserve(t, (size_t)h->nevents + 1);
 	for (uint32_t i = 0; i <= h->nevents; i++) {
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_i64(t, T_ORDER, i);
 		ss_set_i64(t, T_HEAP, (int64_t)((uint64_t)h->bytes[i] + (uint64_t)v->indefinite_bytes));
 		ss_set_i64(t, T_UNPADDED, (int64_t)((uint64_t)h->unpadded_bytes[i] + (uint64_t)v->indefinite_bytes));
 		ss_set_str(t, T_INSTR, h->instr_names[i]);
 	}
-	return true;
 }
 
-static bool fill_spans(struct view *v)
+static void fill_spans(struct view *v)
 {
 	struct ss_table *t = ss_result_table(v->out, "spans", "Buffer lifetimes", span_cols, SS_COUNT(span_cols));
-	for (uint32_t i = 0; t && i < v->b.nbuffers; i++) {
+	for (uint32_t i = 0; i < v->b.nbuffers; i++) {
 		if (v->heap.span_begin[i] == SS_NONE)
 			continue;
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_i64(t, S_ID, v->b.buffers[i].id);
 		ss_set_i64(t, S_BEGIN, v->heap.span_begin[i]);
 		ss_set_i64(t, S_END, v->heap.span_end[i]);
 	}
-	return t != NULL;
 }
 
 static bool add_assigned(struct view *v, struct ss_table *t, int64_t allocation, const struct ss_hlo_assigned *a,
@@ -340,8 +331,7 @@ static bool add_assigned(struct view *v, struct ss_table *t, int64_t allocation,
 	if (!take(v, &index, err))
 		return false;
 	ss_hlo_instr_read(b && b->instr != SS_NONE ? v->pick.module->instrs[b->instr] : SS_STR(""), &i);
-	if (!ss_table_row(t))
-		return ss_fail_mem(err);
+	ss_table_row(t);
 	ss_set_i64(t, L_ALLOCATION, allocation);
 	ss_set_i64(t, L_ID, a->id);
 	ss_set_i64(t, L_SIZE, a->size_bytes);
@@ -380,7 +370,7 @@ static bool fill_indefinite(struct view *v, struct ss_err *err)
 	if (!ss_result_table(out, "indefinite", "Memory that is never reused", indefinite_cols, SS_COUNT(indefinite_cols)) ||
 	    !ss_result_table(out, "assigned", "Buffers in it", assigned_cols, SS_COUNT(assigned_cols)))
 		return ss_fail_mem(err);
-	struct ss_table *t = &out->tables[at], *assigned = &out->tables[at + 1];
+	struct ss_table *t = ss_result_at(out, at), *assigned = ss_result_at(out, at + 1);
 	for (uint32_t i = 0; i < v->b.nallocs; i++) {
 		const struct ss_hlo_alloc *a = &v->b.allocs[i];
 		size_t first = assigned->nrows;
@@ -389,8 +379,7 @@ static bool fill_indefinite(struct view *v, struct ss_err *err)
 		for (uint32_t k = 0; k < a->nassigned; k++)
 			if (!add_assigned(v, assigned, a->index, &v->b.assigned[a->first + k], err))
 				return false;
-		if (!ss_table_row(t))
-			return ss_fail_mem(err);
+		ss_table_row(t);
 		add_indefinite(t, a, common_shape(assigned, first));
 	}
 	return true;
@@ -404,8 +393,7 @@ static bool has_blocks(const struct view *v, const struct ss_hlo_alloc *a)
 static bool add_block(struct view *v, struct ss_table *t, uint32_t buffer, int64_t offset_bytes, struct ss_err *err)
 {
 	struct ss_hlo_instr i;
-	if (!ss_table_row(t))
-		return ss_fail_mem(err);
+	ss_table_row(t);
 	ss_set_i64(t, K_OFFSET, offset_bytes);
 	ss_set_i64(t, K_BEGIN, v->heap.span_begin[buffer]);
 	ss_set_i64(t, K_END, v->heap.span_end[buffer]);
@@ -417,8 +405,7 @@ static bool add_block(struct view *v, struct ss_table *t, uint32_t buffer, int64
 static bool add_blocks(struct view *v, struct ss_table *t, const struct ss_hlo_alloc *a, int64_t offset_bytes, uint32_t end,
 		       struct ss_err *err)
 {
-	if (!ss_table_row(t))
-		return ss_fail_mem(err);
+	ss_table_row(t);
 	ss_set_i64(t, B_ID, -1);
 	ss_set_str(t, B_NAME, ss_str_from(ss_hlo_alloc_category(a)));
 	ss_set_str(t, B_CATEGORY, ss_str_from(ss_hlo_alloc_category(a)));
@@ -443,8 +430,6 @@ static bool fill_blocks(struct view *v, struct ss_err *err)
 	uint64_t offset_bytes = 0;
 	uint32_t end = 0;
 	bool any = false;
-	if (!t)
-		return ss_fail_mem(err);
 	for (uint32_t i = 0; i < v->b.nallocs; i++) {
 		const struct ss_hlo_alloc *a = &v->b.allocs[i];
 		if (!has_blocks(v, a))
@@ -468,7 +453,7 @@ static bool fill_blocks(struct view *v, struct ss_err *err)
 }
 
 /* Sums over allocations of the memory space, as properties. */
-static bool set_sums(struct view *v, struct ss_table *t)
+static void set_sums(struct view *v, struct ss_table *t)
 {
 	uint64_t parameters = 0, non_reusable = 0, live_out = 0, total = 0, indefinite = 0;
 	for (uint32_t i = 0; i < v->b.nallocs; i++) {
@@ -494,12 +479,10 @@ static bool set_sums(struct view *v, struct ss_table *t)
 		{ "indefinite_buffer_allocation", "Live for the whole program", indefinite },
 	};
 	for (size_t i = 0; i < SS_COUNT(sums); i++)
-		if (!ss_table_prop_num(t, sums[i].id, sums[i].label, SS_UNIT_BYTES, (double)(int64_t)sums[i].bytes, "%.0f"))
-			return false;
-	return true;
+		ss_table_prop_num(t, sums[i].id, sums[i].label, SS_UNIT_BYTES, (double)(int64_t)sums[i].bytes, "%.0f");
 }
 
-static bool set_scoped(struct view *v, struct ss_table *t)
+static void set_scoped(struct view *v, struct ss_table *t)
 {
 	const struct ss_hlo_module *m = v->pick.module;
 	struct ss_hlo_instr instr;
@@ -513,20 +496,21 @@ static bool set_scoped(struct view *v, struct ss_table *t)
 		}
 	}
 	if (who == SS_NONE)
-		return true;
+		return;
 	ss_hlo_instr_read(m->instrs[who], &instr);
-	return ss_table_prop_num(t, "max_scoped_vmem", "Largest scoped VMEM allocation", SS_UNIT_BYTES, (double)max, "%.0f") &&
-	       ss_table_prop(t, "max_scoped_vmem_instruction", instr.name);
+	ss_table_prop_num(t, "max_scoped_vmem", "Largest scoped VMEM allocation", SS_UNIT_BYTES, (double)max, "%.0f");
+	ss_table_prop(t, "max_scoped_vmem_instruction", instr.name);
 }
 
-static bool set_props(struct view *v, struct ss_table *t)
+static void set_props(struct view *v, struct ss_table *t)
 {
-	return ss_table_prop(t, "module_name", v->pick.module->name) &&
-	       ss_table_prop(t, "module", v->pick.file) &&
-	       ss_table_prop(t, "entry_computation_name", v->pick.module->entry_name) &&
-	       ss_table_prop_num(t, "memory_space", "Memory space", SS_UNIT_NONE, (double)v->space, "%.0f") &&
-	       ss_table_prop_num(t, "peak_at", "Program order of the peak", SS_UNIT_COUNT, v->heap.peak_at, "%.0f") &&
-	       set_sums(v, t) && set_scoped(v, t);
+	ss_table_prop(t, "module_name", v->pick.module->name);
+	ss_table_prop(t, "module", v->pick.file);
+	ss_table_prop(t, "entry_computation_name", v->pick.module->entry_name);
+	ss_table_prop_num(t, "memory_space", "Memory space", SS_UNIT_NONE, (double)v->space, "%.0f");
+	ss_table_prop_num(t, "peak_at", "Program order of the peak", SS_UNIT_COUNT, v->heap.peak_at, "%.0f");
+	set_sums(v, t);
+	set_scoped(v, t);
 }
 
 static bool fill(struct view *v, struct ss_err *err)
@@ -536,8 +520,9 @@ static bool fill(struct view *v, struct ss_err *err)
 		return ss_fail_mem(err);
 	if (!fill_peak(v, err))
 		return false;
-	if (!set_props(v, &out->tables[0]) || !fill_timeline(v, &out->tables[0]) || !fill_spans(v))
-		return ss_fail_mem(err);
+	set_props(v, ss_result_at(out, 0));
+	fill_timeline(v, ss_result_at(out, 0));
+	fill_spans(v);
 	return fill_indefinite(v, err) && fill_blocks(v, err) && ss_module_table(v->q, out, err);
 }
 
@@ -559,11 +544,15 @@ static bool prepare(struct view *v, struct ss_err *err)
 
 static bool say_what_is_missing(struct view *v)
 {
-	if (v->b.nallocs == 0)
-		return ss_result_note(v->out, SS_INFO,
-				      SS_STR("this program was recorded without its buffer assignment, so its memory is unknown"));
-	if (v->out->tables[0].nrows == 0 && v->indefinite_bytes == 0)
-		return ss_result_note(v->out, SS_INFO, SS_STR("the program allocates nothing in this memory space"));
+	if (v->b.nallocs == 0) {
+		ss_result_note(v->out, SS_INFO,
+			       SS_STR("this program was recorded without its buffer assignment, so its memory is unknown"));
+		return true;
+	}
+	if (ss_result_at(v->out, 0)->nrows == 0 && v->indefinite_bytes == 0) {
+		ss_result_note(v->out, SS_INFO, SS_STR("the program allocates nothing in this memory space"));
+		return true;
+	}
 	return true;
 }
 
@@ -581,6 +570,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 /* The buffer that takes most of the peak, and what padding and fragmentation cost. */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
+	(void)err;
 	const struct ss_table *peak = ss_result_find(out, "peak");
 	double top = ss_result_number(out, "peak_heap"), plain = ss_result_number(out, "peak_unpadded_heap");
 	double total = ss_result_number(out, "total_buffer_allocation");
@@ -588,17 +578,17 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	(void)q;
 	if (!(top > 0))
 		return true;
-	bool ok = ss_say(out, "The buffers of '" SS_FMT "' take %s at their peak.", SS_ARG(ss_prop_words(out, "module_name")),
-			 ss_value_words(SS_UNIT_BYTES, top).s);
-	if (ok && most.row != SS_NPOS && ss_cell_str(peak, most.row, "name").n)
-		ok = ss_say(out, "The largest of them is '" SS_FMT "': %s.", SS_ARG(ss_cell_str(peak, most.row, "name")),
-			    ss_share_words(SS_UNIT_BYTES, most.value, top).s);
-	if (ok && plain < top)
-		ok = ss_say(out, "Padding takes %s of the peak.", ss_share_words(SS_UNIT_BYTES, top - plain, top).s);
-	if (ok && total > top)
-		ok = ss_say(out, "The program allocates %s: %s more than the peak.", ss_value_words(SS_UNIT_BYTES, total).s,
-			    ss_value_words(SS_UNIT_BYTES, total - top).s);
-	return ok || ss_fail_mem(err);
+	ss_say(out, "The buffers of '" SS_FMT "' take %s at their peak.", SS_ARG(ss_prop_words(out, "module_name")),
+	       ss_value_words(SS_UNIT_BYTES, top).s);
+	if (most.row != SS_NPOS && ss_cell_str(peak, most.row, "name").n)
+		ss_say(out, "The largest of them is '" SS_FMT "': %s.", SS_ARG(ss_cell_str(peak, most.row, "name")),
+		       ss_share_words(SS_UNIT_BYTES, most.value, top).s);
+	if (plain < top)
+		ss_say(out, "Padding takes %s of the peak.", ss_share_words(SS_UNIT_BYTES, top - plain, top).s);
+	if (total > top)
+		ss_say(out, "The program allocates %s: %s more than the peak.", ss_value_words(SS_UNIT_BYTES, total).s,
+		       ss_value_words(SS_UNIT_BYTES, total - top).s);
+	return true;
 }
 
 const struct ss_tool ss_tool_memory_viewer = {

@@ -190,9 +190,8 @@ bool ss_module_table(const struct ss_request *q, struct ss_result *out, struct s
 	if (!candidates(q, &v, &n, err))
 		return false;
 	struct ss_table *t = ss_result_table(out, "modules", "Compiled programs", cols, SS_COUNT(cols));
-	for (size_t i = 0; t && i < n; i++) {
-		if (!ss_table_row(t))
-			return ss_fail_mem(err);
+	for (size_t i = 0; i < n; i++) {
+		ss_table_row(t);
 		ss_set_str(t, NAME, v[i].file);
 		ss_set_i64(t, PROGRAM_ID, v[i].entry->program_id);
 		ss_set_i64(t, BYTES, (int64_t)v[i].entry->module.bytes.n);

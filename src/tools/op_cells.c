@@ -9,9 +9,7 @@ static struct ss_str escaped(struct ss_str s, struct ss_arena *arena)
 {
 	struct ss_buf b = { 0 };
 	ss_html_escape(&b, s);
-	struct ss_str out = b.no_memory ? (struct ss_str){ NULL, 0 } : ss_arena_str(arena, ss_buf_get(&b));
-	ss_buf_free(&b);
-	return out;
+	return ss_buf_to_arena(&b, arena);
 }
 
 static struct ss_str joined(const struct ss_str *v, size_t n, struct ss_arena *arena)

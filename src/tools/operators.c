@@ -106,12 +106,11 @@ static int dearest_first(const void *a, const void *b)
 	return x->key < y->key ? -1 : x->key > y->key;
 }
 
-static bool put(struct ss_table *table, const struct ss_torch *t, const struct row *r, enum by by)
+static void put(struct ss_table *table, const struct ss_torch *t, const struct row *r, enum by by)
 {
 	size_t shift = by == BY_NAME;
 	struct ss_str key = by == BY_STACK ? ss_torch_stack(t, r->key, table->arena) : ss_torch_text(t, r->key);
-	if (!key.p || !ss_table_row(table))
-		return false;
+	ss_table_row(table);
 	ss_set_str(table, O_NAME, ss_torch_text(t, r->name));
 	if (by != BY_NAME)
 		ss_set_str(table, O_KEY, key);
@@ -120,7 +119,6 @@ static bool put(struct ss_table *table, const struct ss_torch *t, const struct r
 	ss_set_f64(table, O_CPU_SELF - shift, ss_us(r->cpu_self_ns));
 	ss_set_f64(table, O_DEVICE_TOTAL - shift, ss_us(r->device_total_ns));
 	ss_set_f64(table, O_DEVICE_SELF - shift, ss_us(r->device_self_ns));
-	return true;
 }
 
 static bool add_table(struct ss_result *out, const struct ss_torch *t, const struct ss_torch_op_times *times, enum by by)
@@ -137,11 +135,11 @@ static bool add_table(struct ss_result *out, const struct ss_torch *t, const str
 	};
 	struct rows r = { .by_key = { 0 } };
 	struct ss_table *table = ss_result_table(out, tables[by].name, tables[by].title, tables[by].cols, tables[by].n);
-	bool ok = table && sum_operators(&r, t, times, by);
+	bool ok = sum_operators(&r, t, times, by);
 	if (ok && r.v.n)
 		qsort(r.v.v, r.v.n, sizeof(*r.v.v), dearest_first);
 	for (size_t i = 0; ok && i < r.v.n; i++)
-		ok = put(table, t, &r.v.v[i], by);
+		put(table, t, &r.v.v[i], by);
 	ss_vec_free(&r.v);
 	ss_u64map_free(&r.by_key);
 	return ok;
@@ -151,7 +149,7 @@ static bool add_ranges(struct ss_result *out, const struct ss_torch *t)
 {
 	struct rows r = { .by_key = { 0 } };
 	struct ss_table *table = ss_result_table(out, "annotations", "Ranges that the program marked", range_cols, R_COLS);
-	bool ok = table;
+	bool ok = true;
 	for (size_t i = 0; ok && i < t->ranges.n; i++) {
 		const struct ss_torch_range *g = &t->ranges.v[i];
 		if (ss_kineto_is_step(ss_torch_text(t, g->name)))
@@ -166,7 +164,7 @@ static bool add_ranges(struct ss_result *out, const struct ss_torch *t)
 	if (ok && r.v.n)
 		qsort(r.v.v, r.v.n, sizeof(*r.v.v), dearest_first);
 	for (size_t i = 0; ok && i < r.v.n; i++) {
-		ok = ss_table_row(table);
+		ss_table_row(table);
 		if (!ok)
 			break;
 		ss_set_str(table, R_NAME, ss_torch_text(t, r.v.v[i].name));
@@ -186,21 +184,24 @@ static bool has_shapes(const struct ss_torch *t)
 	return false;
 }
 
-static bool note_missing(const struct ss_torch *t, enum by by, struct ss_result *out)
+static void note_missing(const struct ss_torch *t, enum by by, struct ss_result *out)
 {
 	const char *why = NULL;
 	if (t->is_torch && !t->ops.n)
 		why = "The trace holds no operators: record with activities=[ProfilerActivity.CPU, ...]";
 	else if (t->ops.n && !has_shapes(t))
 		why = "Input shapes were not recorded: profile with record_shapes=True";
-	if (why && !ss_result_note(out, SS_INFO, ss_str_from(why)))
-		return false;
-	if (t->ops.n && by == BY_STACK && !t->any_frame && t->stack_is_frame)
-		return ss_result_note(out, SS_INFO, SS_STR("Stacks were not recorded: profile with with_stack=True"));
-	if (t->ops.n && by == BY_MODULE && !t->modules.n)
-		return ss_result_note(out, SS_INFO,
-				      SS_STR("Modules were not recorded: profile with with_stack=True and with_modules=True"));
-	return true;
+	if (why)
+		ss_result_note(out, SS_INFO, ss_str_from(why));
+	if (t->ops.n && by == BY_STACK && !t->any_frame && t->stack_is_frame) {
+		ss_result_note(out, SS_INFO, SS_STR("Stacks were not recorded: profile with with_stack=True"));
+		return;
+	}
+	if (t->ops.n && by == BY_MODULE && !t->modules.n) {
+		ss_result_note(out, SS_INFO,
+			       SS_STR("Modules were not recorded: profile with with_stack=True and with_modules=True"));
+		return;
+	}
 }
 
 const struct ss_tool ss_tool_operators;
@@ -216,30 +217,33 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 		return false;
 	struct ss_torch_op_times *times = ss_torch_op_times(t);
 	bool ok = times && add_table(out, t, times, BY_NAME) && add_table(out, t, times, BY_SHAPE) &&
-		  (by == BY_NAME || add_table(out, t, times, by)) && add_ranges(out, t) && note_missing(t, by, out);
+		  (by == BY_NAME || add_table(out, t, times, by)) && add_ranges(out, t);
 	free(times);
+	if (ok)
+		note_missing(t, by, out);
 	return ok || ss_fail_mem(err);
 }
 
 /* Which operator's own work takes most, on devices and on the host. */
-static bool say_most(struct ss_result *out, const struct ss_table *t, const char *col,
+static void say_most(struct ss_result *out, const struct ss_table *t, const char *col,
 		     const char *where)
 {
 	struct ss_greatest top = ss_greatest_row(t, col, NULL, NULL);
-	return top.row == SS_NPOS ||
-	       ss_say(out, "The own work of '" SS_FMT "' takes the most time %s: %s, in %s.",
-		      SS_ARG(ss_cell_str(t, top.row, "name")), where,
-		      ss_share_words(SS_UNIT_US, top.value, top.sum).s,
-		      ss_count_words(ss_cell_f64(t, top.row, "calls"), "call").s);
+	if (top.row != SS_NPOS)
+		ss_say(out, "The own work of '" SS_FMT "' takes the most time %s: %s, in %s.",
+		       SS_ARG(ss_cell_str(t, top.row, "name")), where,
+		       ss_share_words(SS_UNIT_US, top.value, top.sum).s,
+		       ss_count_words(ss_cell_f64(t, top.row, "calls"), "call").s);
 }
 
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
+	(void)err;
 	const struct ss_table *t = &out->tables[0];
 	(void)q;
-	return (say_most(out, t, "device_self_us", "on devices") &&
-		say_most(out, t, "cpu_self_us", "on the host")) ||
-	       ss_fail_mem(err);
+	say_most(out, t, "device_self_us", "on devices");
+	say_most(out, t, "cpu_self_us", "on the host");
+	return true;
 }
 
 const struct ss_tool ss_tool_operators = {

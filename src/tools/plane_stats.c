@@ -21,7 +21,7 @@ static const struct ss_col cols[] = {
 	INT("dropped", "Unreadable events", COUNT, NULL),
 };
 
-static bool add_plane(struct ss_table *t, struct ss_str host, struct ss_str name, const struct ss_plane *p)
+static void add_plane(struct ss_table *t, struct ss_str host, struct ss_str name, const struct ss_plane *p)
 {
 	uint64_t events = 0, dropped = 0, busy_ps = 0;
 	for (uint32_t i = 0; i < p->nlines; i++) {
@@ -31,15 +31,13 @@ static bool add_plane(struct ss_table *t, struct ss_str host, struct ss_str name
 		for (uint32_t k = 0; k < e->n; k++)
 			busy_ps += ss_line_dur_ps(&p->lines[i], k);
 	}
-	if (!ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_str(t, COL_HOST, host);
 	ss_set_str(t, COL_PLANE, name);
 	ss_set_i64(t, COL_LINES, p->nlines);
 	ss_set_i64(t, COL_EVENTS, (int64_t)events);
 	ss_set_i64(t, COL_BUSY_PS, (int64_t)busy_ps);
 	ss_set_i64(t, COL_DROPPED, (int64_t)dropped);
-	return true;
 }
 
 struct plane_rows {
@@ -61,8 +59,7 @@ static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 	if (!planes)
 		return false;
 	for (uint32_t k = 0; k < h->nplanes; k++)
-		if (!add_plane(j->t, j->m->hosts[i]->name, planes[k].name, &planes[k]))
-			return ss_fail_mem(err);
+		add_plane(j->t, j->m->hosts[i]->name, planes[k].name, &planes[k]);
 	return true;
 }
 
@@ -78,7 +75,8 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 /* Is there anything of a device, where are most events, was anything lost? */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	const struct ss_table *t = &out->tables[0];
+	(void)err;
+	const struct ss_table *t = ss_result_at(out, 0);
 	double events = 0, max = 0;
 	int64_t dropped = 0;
 	size_t largest = 0, ndevices = 0;
@@ -92,21 +90,22 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 			largest = i;
 		}
 	}
-	if (!(events > 0))
-		return ss_result_say(out, SS_STR("The profile holds no events: nothing was traced.")) || ss_fail_mem(err);
-	struct ss_str share = ss_unit_text(q->arena, SS_UNIT_FRAC, max / events);
-	bool ok = share.p &&
-		  ss_result_say(out, ss_arena_printf(q->arena, "%.0f events in %zu plane%s, " SS_FMT " of them in '" SS_FMT "'.",
-						     events, t->nrows, t->nrows == 1 ? "" : "s", SS_ARG(share),
-						     SS_ARG(ss_cell_str(t, largest, "plane")))) &&
-		  ss_result_say(out, ndevices ? ss_arena_printf(q->arena, "%zu plane%s with events %s a device.", ndevices,
-								ndevices == 1 ? "" : "s", ndevices == 1 ? "is" : "are each") :
-						SS_STR("No device plane holds events: only the host was traced."));
-	if (ok && dropped) {
-		out->conclusion.mood = SS_MOOD_WARN;
-		ok = ss_result_say(out, ss_arena_printf(q->arena, "%lld events could not be read.", (long long)dropped));
+	if (!(events > 0)) {
+		ss_result_say(out, SS_STR("The profile holds no events: nothing was traced."));
+		return true;
 	}
-	return ok || ss_fail_mem(err);
+	struct ss_str share = ss_unit_text(q->arena, SS_UNIT_FRAC, max / events);
+	ss_result_say(out, ss_arena_printf(q->arena, "%.0f events in %zu plane%s, " SS_FMT " of them in '" SS_FMT "'.",
+					   events, t->nrows, t->nrows == 1 ? "" : "s", SS_ARG(share),
+					   SS_ARG(ss_cell_str(t, largest, "plane"))));
+	ss_result_say(out, ndevices ? ss_arena_printf(q->arena, "%zu plane%s with events %s a device.", ndevices,
+						      ndevices == 1 ? "" : "s", ndevices == 1 ? "is" : "are each") :
+				      SS_STR("No device plane holds events: only the host was traced."));
+	if (dropped) {
+		out->conclusion.mood = SS_MOOD_WARN;
+		ss_result_say(out, ss_arena_printf(q->arena, "%lld events could not be read.", (long long)dropped));
+	}
+	return true;
 }
 
 const struct ss_tool ss_tool_plane_stats = {

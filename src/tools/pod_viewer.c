@@ -159,8 +159,7 @@ static bool add_core(struct ss_table *t, const struct ss_model *m, const struct 
 		     const struct ss_step_core *c)
 {
 	uint64_t part_ps[SS_STEP_PART_COUNT];
-	if (!ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	parts_of_core(c, part_ps);
 	ss_set_i64(t, COL_STEP, s->num);
 	ss_set_i64(t, COL_CORE, c->core_id);
@@ -173,9 +172,9 @@ static bool add_core(struct ss_table *t, const struct ss_model *m, const struct 
 }
 
 /* Operations belong to a step by its number; nothing says that they end with its marker. */
-static bool note_overlong(struct ss_result *out)
+static void note_overlong(struct ss_result *out)
 {
-	const struct ss_table *t = &out->tables[out->ntables - 1];
+	const struct ss_table *t = ss_result_at(out, out->ntables - 1);
 	size_t n = 0;
 	for (size_t i = 0; i < t->nrows; i++) {
 		double sum_us = 0, total_us = t->data[COL_TOTAL_US].f64[i];
@@ -184,25 +183,24 @@ static bool note_overlong(struct ss_result *out)
 		n += sum_us > total_us * (1 + 1e-6);
 	}
 	if (!n)
-		return true;
+		return;
 	struct ss_str text = ss_arena_printf(out->arena,
 					     "Step breakdown: in %zu of %zu rows the parts exceed the step, because operations "
 					     "ran beyond the step marker.",
 					     n, t->nrows);
-	return text.p && ss_result_note(out, SS_WARNING, text);
+	ss_result_note(out, SS_WARNING, text);
 }
 
 static bool cores(const struct ss_request *q, const struct ss_steps *steps, struct ss_result *out)
 {
 	struct ss_table *t = ss_result_table(out, "cores", "Step breakdown", core_cols, SS_COUNT(core_cols));
-	if (!t)
-		return false;
 	for (size_t i = 0; i < steps->n; i++)
 		for (size_t k = 0; k < steps->v[i].ncores; k++)
 			if (counts(&steps->v[i].cores[k], q->as_xprof) &&
 			    !add_core(t, q->model, &steps->v[i], &steps->v[i].cores[k]))
 				return false;
-	return note_overlong(out);
+	note_overlong(out);
+	return true;
 }
 
 /* What a core does by itself: waiting, for others or for input, is no work. */
@@ -251,38 +249,30 @@ static void compare_cores(struct ss_table *t, const struct ss_step *s, bool as_x
 }
 
 /* All steps, those without a core that counts as well. */
-static bool step_list(const struct ss_request *q, const struct ss_steps *steps, struct ss_result *out)
+static void step_list(const struct ss_request *q, const struct ss_steps *steps, struct ss_result *out)
 {
 	struct ss_table *t = ss_result_table(out, "steps", "Steps", step_cols, SS_COUNT(step_cols));
-	if (!t)
-		return false;
 	for (size_t i = 0; i < steps->n; i++) {
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_i64(t, STEP_NUM, steps->v[i].num);
 		ss_set_f64(t, STEP_TOTAL_US, us(steps->v[i].dur_ps));
 		compare_cores(t, &steps->v[i], q->as_xprof);
 	}
-	return true;
 }
 
 /* Where each core is, whether it had a step or not. */
-static bool places(const struct ss_places *all, struct ss_result *out)
+static void places(const struct ss_places *all, struct ss_result *out)
 {
 	struct ss_table *t = ss_result_table(out, "topology", "Topology", place_cols, SS_COUNT(place_cols));
-	if (!t)
-		return false;
 	for (size_t k = 0; k < all->n; k++) {
 		const struct ss_place *p = &all->v[k];
 		const int64_t numbers[] = { p->global_chip_id, p->local_chip_id, p->core_num, p->device_ordinal, p->replica_id };
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_i64(t, 0, p->core_id);
 		ss_set_str(t, 1, p->host_name);
 		for (size_t i = 0; i < SS_COUNT(numbers); i++)
 			ss_set_i64(t, 2 + i, numbers[i]);
 	}
-	return true;
 }
 
 /* One core's share of a collective in one step. */
@@ -321,8 +311,7 @@ static bool add_collectives(struct ss_table *t, const struct ss_step *s)
 	for (size_t from = 0, to; from < n; from = to) {
 		for (to = from + 1; to < n && v[to].id == v[from].id;)
 			to++;
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_i64(t, 0, s->num);
 		ss_set_i64(t, 1, (int64_t)v[from].id);
 		ss_set_i64(t, 2, (int64_t)(to - from));
@@ -339,8 +328,6 @@ static bool collectives(const struct ss_steps *steps, struct ss_result *out)
 {
 	struct ss_table *t = ss_result_table(out, "collectives", "Collectives", collective_cols,
 					     SS_COUNT(collective_cols));
-	if (!t)
-		return false;
 	for (size_t i = 0; i < steps->n; i++)
 		if (!add_collectives(t, &steps->v[i]))
 			return false;
@@ -354,9 +341,14 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	if (!env)
 		return false;
 	struct ss_input_report said = { .env = env, .steps = steps };
-	bool ok = cores(q, steps, out) &&
-		  ss_table_prop(&out->tables[0], "device_type", env->device_type) && step_list(q, steps, out) &&
-		  places(&env->places, out) && collectives(steps, out);
+	bool ok = cores(q, steps, out);
+	if (ok)
+		ss_table_prop(ss_result_at(out, 0), "device_type", env->device_type);
+	if (ok)
+		step_list(q, steps, out);
+	if (ok)
+		places(&env->places, out);
+	ok = ok && collectives(steps, out);
 	if (!ok)
 		return ss_fail_mem(err);
 	return ss_pod_channels(q->model, steps, out, err) && (ss_input_diagnostics(&said, q, out, false) || ss_fail_mem(err));
@@ -365,6 +357,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 /* The longest step, what most of it is, and how unequal the cores are in it. */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
+	(void)err;
 	const struct ss_table *t = ss_result_find(out, "steps");
 	struct ss_greatest top = ss_greatest_row(t, "total_us", NULL, NULL);
 	(void)q;
@@ -373,17 +366,19 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	double busiest = ss_cell_f64(t, top.row, "busiest_us"), idlest = ss_cell_f64(t, top.row, "idlest_us");
 	struct ss_str part = ss_cell_str(t, top.row, "bottleneck");
 	long long step = (long long)ss_cell_i64(t, top.row, "step_num");
-	bool ok = t->nrows == 1 ? ss_say(out, "Step %lld takes %s.", step, ss_value_words(SS_UNIT_US, top.value).s) :
-				  ss_say(out, "Step %lld is the longest of %zu: %s.", step, t->nrows,
-					 ss_value_words(SS_UNIT_US, top.value).s);
-	if (ok && part.n)
-		ok = ss_say(out, "The largest part of it is '" SS_FMT "': %s of the step, mean of the cores.", SS_ARG(part),
-			    ss_value_words(SS_UNIT_FRAC, ss_cell_f64(t, top.row, "bottleneck_frac")).s);
-	if (ok && ss_cell_i64(t, top.row, "cores") > 1 && busiest > 0)
-		ok = ss_say(out, "Core %lld works longest in it, %s; core %lld works least, %s.",
-			    (long long)ss_cell_i64(t, top.row, "busiest_core"), ss_value_words(SS_UNIT_US, busiest).s,
-			    (long long)ss_cell_i64(t, top.row, "idlest_core"), ss_value_words(SS_UNIT_US, idlest).s);
-	return ok || ss_fail_mem(err);
+	if (t->nrows == 1)
+		ss_say(out, "Step %lld takes %s.", step, ss_value_words(SS_UNIT_US, top.value).s);
+	else
+		ss_say(out, "Step %lld is the longest of %zu: %s.", step, t->nrows,
+		       ss_value_words(SS_UNIT_US, top.value).s);
+	if (part.n)
+		ss_say(out, "The largest part of it is '" SS_FMT "': %s of the step, mean of the cores.", SS_ARG(part),
+		       ss_value_words(SS_UNIT_FRAC, ss_cell_f64(t, top.row, "bottleneck_frac")).s);
+	if (ss_cell_i64(t, top.row, "cores") > 1 && busiest > 0)
+		ss_say(out, "Core %lld works longest in it, %s; core %lld works least, %s.",
+		       (long long)ss_cell_i64(t, top.row, "busiest_core"), ss_value_words(SS_UNIT_US, busiest).s,
+		       (long long)ss_cell_i64(t, top.row, "idlest_core"), ss_value_words(SS_UNIT_US, idlest).s);
+	return true;
 }
 
 const struct ss_tool ss_tool_pod_viewer = {

@@ -41,20 +41,18 @@ static const struct ss_param params[] = {
 	{ "extent", "host|device", "host", "a step is the host's mark, or lasts until the device is done with it" },
 };
 
-static bool fill_steps(struct ss_table *t, const struct ss_torch_step_time *v, size_t n)
+static void fill_steps(struct ss_table *t, const struct ss_torch_step_time *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_i64(t, S_STEP, v[i].step.number);
 		ss_set_f64(t, S_TIME, ss_us(v[i].step.end_ns - v[i].step.begin_ns));
 		for (size_t c = 0; c < SS_TORCH_CLASSES; c++)
 			ss_set_f64(t, S_KERNEL + c, ss_us(v[i].class_ns[c]));
 	}
-	return true;
 }
 
-static bool fill_average(struct ss_table *t, const struct ss_torch_step_time *v, size_t n)
+static void fill_average(struct ss_table *t, const struct ss_torch_step_time *v, size_t n)
 {
 	int64_t sum[SS_TORCH_CLASSES] = { 0 }, all = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -63,21 +61,19 @@ static bool fill_average(struct ss_table *t, const struct ss_torch_step_time *v,
 			sum[c] += v[i].class_ns[c];
 	}
 	for (size_t c = 0; n && c < SS_TORCH_CLASSES; c++) {
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_str(t, A_CATEGORY, ss_str_from(names[c]));
 		ss_set_f64(t, A_TIME, ss_us(sum[c]) / (double)n);
 		ss_set_f64(t, A_SHARE, all ? (double)sum[c] / (double)all : 0);
 	}
-	return true;
 }
 
 /* A last step whose device work is not all there makes means too low. */
-static bool note_cut(const struct ss_torch *t, struct ss_result *out)
+static void note_cut(const struct ss_torch *t, struct ss_result *out)
 {
-	return t->marked || !t->steps.n ||
-	       ss_result_note(out, SS_INFO, SS_STR("The program marked no steps, so the whole recording is one: call prof.step() "
-						   "once an iteration"));
+	if (!t->marked && t->steps.n)
+		ss_result_note(out, SS_INFO, SS_STR("The program marked no steps, so the whole recording is one: call prof.step() "
+						    "once an iteration"));
 }
 
 const struct ss_tool ss_tool_step_breakdown;
@@ -98,10 +94,14 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	if (t->steps.n)
 		memcpy(steps, t->steps.v, t->steps.n * sizeof(*steps));
 	bool ok = (!by_device || ss_torch_device_steps(t, steps)) && ss_torch_divide(t, steps, t->steps.n, &v);
-	struct ss_table *table = ok ? ss_result_table(out, "steps", "Steps", step_cols, S_COLS) : NULL;
-	ok = table && fill_steps(table, v, t->steps.n);
-	table = ok ? ss_result_table(out, "average", "Mean step", average_cols, A_COLS) : NULL;
-	ok = table && fill_average(table, v, t->steps.n) && note_cut(t, out);
+	struct ss_table *table = ss_result_table(out, "steps", "Steps", step_cols, S_COLS);
+	if (ok)
+		fill_steps(table, v, t->steps.n);
+	table = ss_result_table(out, "average", "Mean step", average_cols, A_COLS);
+	if (ok)
+		fill_average(table, v, t->steps.n);
+	if (ok)
+		note_cut(t, out);
 	free(v);
 	return ok || ss_fail_mem(err);
 }
@@ -109,14 +109,16 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 /* What most of an average step goes to. */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
+	(void)err;
 	const struct ss_table *steps = ss_result_find(out, "steps"), *t = ss_result_find(out, "average");
 	struct ss_greatest top = ss_greatest_row(t, "time_us", NULL, NULL);
 	if (top.row == SS_NPOS || !steps->nrows)
 		return true;
 	(void)q;
-	bool ok = ss_say(out, "'" SS_FMT "' takes most of an average step: %s.", SS_ARG(ss_cell_str(t, top.row, "category")),
-			 ss_share_words(SS_UNIT_US, top.value, top.sum).s);
-	return (ok && ss_say(out, "The profile has %s.", ss_count_words((double)steps->nrows, "whole step").s)) || ss_fail_mem(err);
+	ss_say(out, "'" SS_FMT "' takes most of an average step: %s.", SS_ARG(ss_cell_str(t, top.row, "category")),
+	       ss_share_words(SS_UNIT_US, top.value, top.sum).s);
+	ss_say(out, "The profile has %s.", ss_count_words((double)steps->nrows, "whole step").s);
+	return true;
 }
 
 const struct ss_tool ss_tool_step_breakdown = {

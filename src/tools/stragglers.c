@@ -51,11 +51,10 @@ static const struct ss_col host_cols[] = {
 	INT("culprit_steps", "Held Up", COUNT, "Slow steps in which it needed longest"),
 };
 
-static bool fill_verdict(struct ss_result *out, const struct ss_straggler_verdict *v)
+static void fill_verdict(struct ss_result *out, const struct ss_straggler_verdict *v)
 {
 	struct ss_table *t = ss_result_table(out, "verdict", "Verdict", verdict_cols, SS_COUNT(verdict_cols));
-	if (!t || !ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_str(t, V_KIND, ss_str_from(ss_straggler_kind_name(v->kind)));
 	ss_set_str(t, V_HOST, v->host);
 	ss_set_i64(t, V_DEVICE, v->device);
@@ -65,14 +64,13 @@ static bool fill_verdict(struct ss_result *out, const struct ss_straggler_verdic
 	ss_set_f64(t, V_LOST, v->lost_us_per_step);
 	ss_set_f64(t, V_CONFIDENCE, v->confidence_frac);
 	ss_set_f64(t, V_NOISE, v->noise_us);
-	return true;
 }
 
-static bool fill_steps(struct ss_result *out, const struct ss_cluster *c, const struct ss_straggler *s)
+static void fill_steps(struct ss_result *out, const struct ss_cluster *c, const struct ss_straggler *s)
 {
 	struct ss_table *t = ss_result_table(out, "steps", "Steps", step_cols, SS_COUNT(step_cols));
-	bool ok = t;
-	for (size_t i = 0; ok && i < s->steps.n && (ok = ss_table_row(t)); i++) {
+	for (size_t i = 0; i < s->steps.n; i++) {
+		ss_table_row(t);
 		const struct ss_straggler_step *st = &s->steps.v[i];
 		ss_set_i64(t, S_STEP, st->step);
 		ss_set_str(t, S_HOST, c->hosts.v[st->host].name);
@@ -81,14 +79,13 @@ static bool fill_steps(struct ss_result *out, const struct ss_cluster *c, const 
 		ss_set_f64(t, S_STEP_US, ss_ps_us(st->length_ps));
 		ss_set_bool(t, S_SLOW, st->slow);
 	}
-	return ok;
 }
 
-static bool fill_hosts(struct ss_result *out, const struct ss_cluster *c, const struct ss_straggler *s)
+static void fill_hosts(struct ss_result *out, const struct ss_cluster *c, const struct ss_straggler *s)
 {
 	struct ss_table *t = ss_result_table(out, "hosts", "Hosts", host_cols, SS_COUNT(host_cols));
-	bool ok = t;
-	for (size_t i = 0; ok && i < s->hosts.n && (ok = ss_table_row(t)); i++) {
+	for (size_t i = 0; i < s->hosts.n; i++) {
+		ss_table_row(t);
 		const struct ss_straggler_host *h = &s->hosts.v[i];
 		ss_set_str(t, H_HOST, c->hosts.v[h->host].name);
 		ss_set_f64(t, H_LAST, h->last_frac);
@@ -97,7 +94,6 @@ static bool fill_hosts(struct ss_result *out, const struct ss_cluster *c, const 
 		ss_set_f64(t, H_NOISE, s->steps.n ? h->noise_us : NAN);
 		ss_set_i64(t, H_STEPS, h->culprit_steps);
 	}
-	return ok;
 }
 
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
@@ -106,63 +102,80 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	const struct ss_cluster *c = s ? ss_model_cluster(q->model, err) : NULL;
 	if (!c)
 		return false;
-	bool ok = fill_verdict(out, &s->verdict) && fill_steps(out, c, s) && fill_hosts(out, c, s);
+	fill_verdict(out, &s->verdict);
+	fill_steps(out, c, s);
+	fill_hosts(out, c, s);
+	bool ok = true;
 	if (ok && s->verdict.why)
-		ok = ss_result_note(out, SS_INFO, ss_str_from(s->verdict.why));
+		ss_result_note(out, SS_INFO, ss_str_from(s->verdict.why));
 	if (ok && s->verdict.nhosts == 1)
-		ok = ss_result_note(out, SS_INFO, SS_STR("this is the recording of one host: there is nobody to compare it with"));
+		ss_result_note(out, SS_INFO, SS_STR("this is the recording of one host: there is nobody to compare it with"));
 	ok = ok && ss_cluster_notes(c, out);
 	return ok || ss_fail_mem(err);
 }
 
 /* The verdict of the table in a sentence. */
-static bool say_kind(struct ss_result *out, const struct ss_table *t, struct ss_str kind)
+static void say_kind(struct ss_result *out, const struct ss_table *t, struct ss_str kind)
 {
 	struct ss_str host = ss_cell_str(t, 0, "host"), cause = ss_cell_str(t, 0, "cause");
 	double frac = ss_cell_f64(t, 0, "steps_frac"), lost = ss_cell_f64(t, 0, "lost_us_per_step");
-	if (ss_str_is(kind, "straggler"))
-		return ss_say(out,
-			      "'" SS_FMT "' holds up the other hosts in %s of the steps; without "
-					 "that a step would be at most %s shorter.",
-			      SS_ARG(host), ss_value_words(SS_UNIT_FRAC, frac).s,
-			      ss_value_words(SS_UNIT_US, lost).s) &&
-		       (!cause.n ||
+	if (ss_str_is(kind, "straggler")) {
+		ss_say(out,
+		       "'" SS_FMT "' holds up the other hosts in %s of the steps; without "
+				  "that a step would be at most %s shorter.",
+		       SS_ARG(host), ss_value_words(SS_UNIT_FRAC, frac).s,
+		       ss_value_words(SS_UNIT_US, lost).s);
+		if (cause.n)
 			ss_say(out, "What is longer there than on the others: " SS_FMT ".",
-			       SS_ARG(cause)));
-	if (ss_str_is(kind, "uneven"))
-		return ss_result_say(out, SS_STR("The work is uneven: several hosts have more of "
-						 "it in each step than the others."));
-	if (ss_str_is(kind, "rotating"))
-		return ss_result_say(
-			out, SS_STR("Different hosts hold up the others in different steps."));
-	if (ss_str_is(kind, "network"))
-		return host.n ? ss_say(out,
-				       "The transfers of '" SS_FMT
-				       "' are slower than those of the other hosts.",
-				       SS_ARG(host))
-			      : ss_result_say(out, SS_STR("Transfers hold up the hosts; no host is "
-							  "later than the others."));
-	if (ss_str_is(kind, "inconclusive"))
-		return ss_result_say(out, SS_STR("Some steps are longer than others, but the "
-						 "figures do not say which host is the cause."));
-	return ss_result_say(out, SS_STR("No host holds up the others."));
+			       SS_ARG(cause));
+		return;
+	}
+	if (ss_str_is(kind, "uneven")) {
+		ss_result_say(out, SS_STR("The work is uneven: several hosts have more of "
+					  "it in each step than the others."));
+		return;
+	}
+	if (ss_str_is(kind, "rotating")) {
+		ss_result_say(out, SS_STR("Different hosts hold up the others in different steps."));
+		return;
+	}
+	if (ss_str_is(kind, "network")) {
+		if (host.n)
+			ss_say(out,
+			       "The transfers of '" SS_FMT
+			       "' are slower than those of the other hosts.",
+			       SS_ARG(host));
+		else
+			ss_result_say(out, SS_STR("Transfers hold up the hosts; no host is "
+						  "later than the others."));
+		return;
+	}
+	if (ss_str_is(kind, "inconclusive")) {
+		ss_result_say(out, SS_STR("Some steps are longer than others, but the "
+					  "figures do not say which host is the cause."));
+		return;
+	}
+	ss_result_say(out, SS_STR("No host holds up the others."));
 }
 
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
+	(void)err;
 	const struct ss_table *t = ss_result_find(out, "verdict"),
 			      *hosts = ss_result_find(out, "hosts");
 	struct ss_str kind = ss_cell_str(t, 0, "kind");
 	(void)q;
 	if (!t->nrows || !hosts->nrows)
 		return true;
-	if (hosts->nrows == 1)
-		return ss_result_say(out, SS_STR("This is the recording of one host: there is no "
-						 "other host to compare it with.")) ||
-		       ss_fail_mem(err);
+	if (hosts->nrows == 1) {
+		ss_result_say(out, SS_STR("This is the recording of one host: there is no "
+					  "other host to compare it with."));
+		return true;
+	}
 	if (!ss_str_is(kind, "balanced"))
 		out->conclusion.mood = SS_MOOD_WARN;
-	return say_kind(out, t, kind) || ss_fail_mem(err);
+	say_kind(out, t, kind);
+	return true;
 }
 
 const struct ss_tool ss_tool_stragglers = {

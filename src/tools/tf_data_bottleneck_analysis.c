@@ -101,8 +101,7 @@ static bool add_pipeline(struct pipeline_rows *j, struct ss_str host, const stru
 	struct ss_table *t = j->pipelines;
 	const char *kind = root->is_device ? "Device" : "Host";
 	struct ss_str name = ss_arena_printf(j->q->arena, "%s:%u", kind, p->number);
-	if (!name.p || !ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_str(t, PL_HOST, host);
 	ss_set_str(t, PL_ID, ids[p->iterator]);
 	ss_set_str(t, PL_NAME, name);
@@ -132,8 +131,7 @@ static bool add_iterators(struct pipeline_rows *j, struct ss_str host, const str
 	for (size_t i = 0; i < d->niterators; i++) {
 		const struct ss_tfdata_iterator *it = &d->iterators[i];
 		struct ss_str parent = ss_arena_printf(t->arena, "%lld", (long long)it->parent_id);
-		if (!parent.p || !ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_str(t, IT_HOST, host);
 		ss_set_str(t, IT_ID, ids[i]);
 		ss_set_str(t, IT_PARENT, parent);
@@ -152,8 +150,7 @@ static bool add_stats(struct pipeline_rows *j, struct ss_str host, const struct 
 		const struct ss_tfdata_call *c = &d->calls[p->first + rank];
 		for (uint32_t i = c->first; i < c->first + c->n; i++) {
 			const struct ss_tfdata_stat *s = &d->stats[i];
-			if (!ss_table_row(t))
-				return false;
+			ss_table_row(t);
 			ss_set_str(t, ST_HOST, host);
 			ss_set_str(t, ST_PIPELINE, ids[p->iterator]);
 			ss_set_i64(t, ST_RANK, rank);
@@ -209,8 +206,7 @@ static bool add_bottlenecks(struct pipeline_rows *j)
 		qsort(j->found.v, j->found.n, sizeof(*j->found.v), slowest_first);
 	for (size_t i = 0; i < j->found.n; i++) {
 		const struct found *f = &j->found.v[i];
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_str(t, BN_HOST, f->host);
 		ss_set_str(t, BN_PIPELINE, f->pipeline);
 		ss_set_i64(t, BN_MAX, (int64_t)f->max_ps);
@@ -234,8 +230,9 @@ static bool add_verdict(struct pipeline_rows *j)
 	else if (worst_ps)
 		text = SS_STR("The input is fast enough: no element took longer than 50 us. If steps still wait, "
 			      "check the copies to the device.");
-	return ss_table_prop(j->bottlenecks, "is_input_bound", slow ? SS_STR("true") : SS_STR("false")) &&
-	       ss_table_prop(j->bottlenecks, "summary", text);
+	ss_table_prop(j->bottlenecks, "is_input_bound", slow ? SS_STR("true") : SS_STR("false"));
+	ss_table_prop(j->bottlenecks, "summary", text);
+	return true;
 }
 
 static bool add_notes(struct pipeline_rows *j, struct ss_result *out)
@@ -245,7 +242,8 @@ static bool add_notes(struct pipeline_rows *j, struct ss_result *out)
 	struct ss_str text = ss_arena_printf(j->q->arena,
 					     "%llu calls were not followed further: the profile's elements reference each other "
 					     "too many times", (unsigned long long)j->ncut);
-	return text.p && ss_result_note(out, SS_WARNING, text);
+	ss_result_note(out, SS_WARNING, text);
+	return true;
 }
 
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
@@ -257,10 +255,10 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	    !ss_result_table(out, "iterators", "Stages", ss_tf_data_iterator_cols, IT_COLS) ||
 	    !ss_result_table(out, "calls", "Stages by element", ss_tf_data_stat_cols, ST_COLS))
 		return ss_fail_mem(err);
-	j.bottlenecks = &out->tables[0];
-	j.pipelines = &out->tables[1];
-	j.iterators = &out->tables[2];
-	j.stats = &out->tables[3];
+	j.bottlenecks = ss_result_at(out, 0);
+	j.pipelines = ss_result_at(out, 1);
+	j.iterators = ss_result_at(out, 2);
+	j.stats = ss_result_at(out, 3);
 	bool ok = ss_tool_visit(q, out, &visit, err);
 	if (ok && !(add_bottlenecks(&j) && add_verdict(&j) && add_notes(&j, out)))
 		ok = ss_fail_mem(err);
@@ -271,19 +269,22 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 /* Which element was slowest, and what to do about it. */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
+	(void)err;
 	static const char *const summary[] = { "summary" };
 	const struct ss_table *t = ss_result_find(out, "bottlenecks");
-	if (!t->nrows)
-		return ss_say_props(out, summary, 1) || ss_fail_mem(err);
+	if (!t->nrows) {
+		ss_say_props(out, summary, 1);
+		return true;
+	}
 	struct ss_str took = ss_unit_text(q->arena, SS_UNIT_PS, ss_cell_f64(t, 0, "max_latency_ps"));
 	struct ss_str own = ss_unit_text(q->arena, SS_UNIT_PS, ss_cell_f64(t, 0, "iterator_latency_ps"));
-	bool ok = took.p && own.p &&
-		  ss_result_say(out, ss_arena_printf(q->arena, "The slowest element took " SS_FMT ": " SS_FMT " on " SS_FMT
-						     " waited most for " SS_FMT ", " SS_FMT " of its own work.", SS_ARG(took),
-						     SS_ARG(ss_cell_str(t, 0, "input_pipeline")), SS_ARG(ss_cell_str(t, 0, "host")),
-						     SS_ARG(ss_cell_str(t, 0, "iterator_name")), SS_ARG(own))) &&
-		  ss_result_say(out, ss_plain_words(q->arena, ss_cell_str(t, 0, "suggestion"))) && ss_say_props(out, summary, 1);
-	return ok || ss_fail_mem(err);
+	ss_result_say(out, ss_arena_printf(q->arena, "The slowest element took " SS_FMT ": " SS_FMT " on " SS_FMT
+					   " waited most for " SS_FMT ", " SS_FMT " of its own work.", SS_ARG(took),
+					   SS_ARG(ss_cell_str(t, 0, "input_pipeline")), SS_ARG(ss_cell_str(t, 0, "host")),
+					   SS_ARG(ss_cell_str(t, 0, "iterator_name")), SS_ARG(own)));
+	ss_result_say(out, ss_plain_words(q->arena, ss_cell_str(t, 0, "suggestion")));
+	ss_say_props(out, summary, 1);
+	return true;
 }
 
 const struct ss_tool ss_tool_tf_data_bottleneck_analysis = {

@@ -26,7 +26,7 @@ static int64_t clamped(uint64_t ps)
 	return ps > INT64_MAX ? INT64_MAX : (int64_t)ps;
 }
 
-static bool add_track(struct ss_table *out, struct ss_str section, const struct ss_track *t, uint64_t shift_ps)
+static void add_track(struct ss_table *out, struct ss_str section, const struct ss_track *t, uint64_t shift_ps)
 {
 	static const char *const kinds[] = {
 		[SS_TRACE_SLICES] = "slices", [SS_TRACE_COUNTER] = "counter", [SS_TRACE_ASYNC] = "async",
@@ -42,9 +42,8 @@ static bool add_track(struct ss_table *out, struct ss_str section, const struct 
 		busy_ps = t->kind == SS_TRACE_SLICES && !ss_track_row(t, pos) ? ss_trace_end_ps(busy_ps, dur_ps) : busy_ps;
 	}
 	if (!t->nshown)
-		return true;
-	if (!ss_table_row(out))
-		return false;
+		return;
+	ss_table_row(out);
 	ss_set_str(out, TR_SECTION, section);
 	ss_set_str(out, TR_TRACK, t->name);
 	ss_set_str(out, TR_KIND, ss_str_from(kinds[t->kind]));
@@ -53,7 +52,6 @@ static bool add_track(struct ss_table *out, struct ss_str section, const struct 
 	ss_set_i64(out, TR_BEGIN, clamped(ss_trace_end_ps(begin_ps, shift_ps)));
 	ss_set_i64(out, TR_END, clamped(ss_trace_end_ps(end_ps, shift_ps)));
 	ss_set_i64(out, TR_BUSY, clamped(busy_ps));
-	return true;
 }
 
 bool ss_timeline_tracks(struct ss_result *out, struct ss_model *m, struct ss_err *err)
@@ -66,8 +64,7 @@ bool ss_timeline_tracks(struct ss_result *out, struct ss_model *m, struct ss_err
 	for (size_t h = 0; h < mt->nhosts; h++)
 		for (uint32_t i = 0; i < mt->hosts[h]->ntracks; i++) {
 			size_t section = tl->tracks[mt->first_track[h] + i].section;
-			if (!add_track(t, tl->sections[section].name, &mt->hosts[h]->tracks[i], mt->shift_ps[h]))
-				return ss_fail_mem(err);
+			add_track(t, tl->sections[section].name, &mt->hosts[h]->tracks[i], mt->shift_ps[h]);
 		}
 	return true;
 }
@@ -85,18 +82,17 @@ static const struct ss_col event_cols[] = {
 	{ "uid", "Number", SS_TYPE_I64, SS_UNIT_NONE, "Number within its host: unique_id of a question for one event", NULL },
 };
 
-bool ss_timeline_events(struct ss_result *out, struct ss_err *err)
+void ss_timeline_events(struct ss_result *out)
 {
 	const struct ss_timeline *tl = out->timeline;
 	struct ss_table *t = ss_result_table(out, "events", "Events", event_cols, SS_COUNT(event_cols));
-	if (!t || !ss_table_reserve(t, tl->nslices) ||
-	    (!tl->nslices && !ss_result_note(out, SS_INFO, SS_STR("nothing that was asked for is in this trace"))))
-		return ss_fail_mem(err);
+	ss_table_reserve(t, tl->nslices);
+	if (!tl->nslices)
+		ss_result_note(out, SS_INFO, SS_STR("nothing that was asked for is in this trace"));
 	for (size_t i = 0; i < tl->nslices; i++) {
 		const struct ss_tl_slice *s = &tl->slices[i];
 		const struct ss_tl_track *track = &tl->tracks[s->track];
-		if (!ss_table_row(t))
-			return ss_fail_mem(err);
+		ss_table_row(t);
 		ss_set_str(t, EV_NAME, tl->names[s->name]);
 		ss_set_str(t, EV_SECTION, tl->sections[track->section].name);
 		ss_set_str(t, EV_TRACK, track->name);
@@ -107,5 +103,4 @@ bool ss_timeline_events(struct ss_result *out, struct ss_err *err)
 		ss_set_i64(t, EV_UID, s->uid);
 	}
 	out->timeline = NULL;
-	return true;
 }

@@ -151,7 +151,7 @@ static bool sum_up(struct sums *sums, const struct ss_model_trace *mt, struct ss
 				take_threads(sums, tr, s);
 			if (s->kind != SS_TRACE_DEVICE)
 				continue;
-			if (!name.p || !read_device(tr, s, &u))
+			if (!read_device(tr, s, &u))
 				return false;
 			sums->ndevices++;
 			take_device(sums, &u, name, mt->shift_ps[h]);
@@ -177,7 +177,7 @@ static struct ss_str min_text(struct ss_arena *a, const struct sums *s, double m
 	return ss_arena_printf(a, ", the least busy one, '" SS_FMT "', for " SS_FMT, SS_ARG(s->min), SS_ARG(min));
 }
 
-static bool say_devices(struct ss_result *r, const struct sums *s, double trace_ps, uint64_t begin_ps)
+static void say_devices(struct ss_result *r, const struct sums *s, double trace_ps, uint64_t begin_ps)
 {
 	struct ss_arena *a = r->arena;
 	double window_ps = (double)(s->last_ps - s->first_ps), frac = frac_of(s->busy_ps, window_ps * (double)s->nworking);
@@ -185,31 +185,28 @@ static bool say_devices(struct ss_result *r, const struct sums *s, double trace_
 	struct ss_str min = min_text(a, s, frac, window_ps), trace = ss_unit_text(a, SS_UNIT_PS, trace_ps);
 	struct ss_str pause = ss_unit_text(a, SS_UNIT_PS, (double)s->pause_ps);
 	struct ss_str at = ss_unit_text(a, SS_UNIT_PS, (double)(s->pause_begin_ps - begin_ps));
-	if (!window.p || !share.p || !min.p || !trace.p || !pause.p || !at.p)
-		return false;
 	r->conclusion.mood = frac < 0.5 ? SS_MOOD_WARN : frac >= 0.9 ? SS_MOOD_GOOD : SS_MOOD_PLAIN;
 	struct ss_str who = s->nworking == 1 ? ss_arena_printf(a, "'" SS_FMT "' works", SS_ARG(s->min)) :
 					       ss_arena_printf(a, "The %zu devices work", s->nworking);
-	if (!who.p || !ss_result_say(r, ss_arena_printf(a, SS_FMT " for " SS_FMT " of the " SS_FMT
-							" between the first and the last operation" SS_FMT ".", SS_ARG(who),
-							SS_ARG(share), SS_ARG(window), SS_ARG(min))))
-		return false;
-	if (s->pause_ps && !ss_result_say(r, ss_arena_printf(a, "The longest pause lasts " SS_FMT ": on '" SS_FMT "', " SS_FMT
-							     " after the trace begins.", SS_ARG(pause), SS_ARG(s->paused),
-							     SS_ARG(at))))
-		return false;
-	return window_ps > trace_ps / 2 ||
-	       ss_result_say(r, ss_arena_printf(a, "That is a small part of the " SS_FMT " that were traced: before and "
-						   "after it only the host was at work.", SS_ARG(trace)));
+	ss_result_say(r, ss_arena_printf(a, SS_FMT " for " SS_FMT " of the " SS_FMT
+					 " between the first and the last operation" SS_FMT ".", SS_ARG(who),
+					 SS_ARG(share), SS_ARG(window), SS_ARG(min)));
+	if (s->pause_ps)
+		ss_result_say(r, ss_arena_printf(a, "The longest pause lasts " SS_FMT ": on '" SS_FMT "', " SS_FMT
+						 " after the trace begins.", SS_ARG(pause), SS_ARG(s->paused),
+						 SS_ARG(at)));
+	if (window_ps <= trace_ps / 2)
+		ss_result_say(r, ss_arena_printf(a, "That is a small part of the " SS_FMT " that were traced: before and "
+						    "after it only the host was at work.", SS_ARG(trace)));
 }
 
-static bool say_no_work(struct ss_result *r, const struct sums *s)
+static void say_no_work(struct ss_result *r, const struct sums *s)
 {
-	if (!ss_result_say(r, s->ndevices ? SS_STR("No operation ran on a device while the trace was taken.") :
-					    SS_STR("No device was traced: what there is comes from the host.")))
-		return false;
-	return !s->max_events || ss_result_say(r, ss_arena_printf(r->arena, "The thread with most events is '" SS_FMT "': %u.",
-								   SS_ARG(s->max), s->max_events));
+	ss_result_say(r, s->ndevices ? SS_STR("No operation ran on a device while the trace was taken.") :
+				       SS_STR("No device was traced: what there is comes from the host."));
+	if (s->max_events)
+		ss_result_say(r, ss_arena_printf(r->arena, "The thread with most events is '" SS_FMT "': %u.",
+						  SS_ARG(s->max), s->max_events));
 }
 
 /* "2 devices and 7 host threads", "1 host thread". */
@@ -225,20 +222,22 @@ static struct ss_str places(struct ss_arena *a, const struct sums *s)
 					(struct ss_str){ NULL, 0 };
 }
 
-static bool say(struct ss_result *r, const struct sums *s, const struct ss_model_trace *mt)
+static void say(struct ss_result *r, const struct sums *s, const struct ss_model_trace *mt)
 {
 	double trace_ps = (double)(mt->end_ps - mt->begin_ps);
 	struct ss_str whole = ss_unit_text(r->arena, SS_UNIT_PS, trace_ps), where = places(r->arena, s);
-	if (!whole.p || !where.p)
-		return false;
-	if (!mt->nshown)
-		return ss_result_say(r, SS_STR("Nothing was traced: the profile holds no events."));
-	if (!(s->nworking ? say_devices(r, s, trace_ps, mt->begin_ps) : say_no_work(r, s)))
-		return false;
+	if (!mt->nshown) {
+		ss_result_say(r, SS_STR("Nothing was traced: the profile holds no events."));
+		return;
+	}
+	if (s->nworking)
+		say_devices(r, s, trace_ps, mt->begin_ps);
+	else
+		say_no_work(r, s);
 	struct ss_str when = trace_ps > 0 ? ss_arena_printf(r->arena, "in " SS_FMT, SS_ARG(whole)) : SS_STR("all at one moment");
-	return when.p && ss_result_say(r, ss_arena_printf(r->arena, "%llu event%s" SS_FMT ", " SS_FMT ".",
-							  (unsigned long long)mt->nshown, mt->nshown == 1 ? "" : "s",
-							  SS_ARG(where), SS_ARG(when)));
+	ss_result_say(r, ss_arena_printf(r->arena, "%llu event%s" SS_FMT ", " SS_FMT ".",
+					 (unsigned long long)mt->nshown, mt->nshown == 1 ? "" : "s",
+					 SS_ARG(where), SS_ARG(when)));
 }
 
 bool ss_timeline_words(struct ss_timeline_words *out, struct ss_model *m, struct ss_arena *arena, struct ss_err *err)
@@ -250,8 +249,9 @@ bool ss_timeline_words(struct ss_timeline_words *out, struct ss_model *m, struct
 	if (!mt)
 		return false;
 	ss_result_init(&r, arena);
-	if (!sum_up(&sums, mt, arena) || !say(&r, &sums, mt))
+	if (!sum_up(&sums, mt, arena))
 		return ss_fail_mem(err);
+	say(&r, &sums, mt);
 	*out = (struct ss_timeline_words){
 		.conclusion = r.conclusion,
 		.work_begin_ps = sums.first_ps, .work_end_ps = sums.last_ps,

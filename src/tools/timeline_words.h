@@ -30,6 +30,6 @@ bool ss_timeline_conclude(const struct ss_request *q, struct ss_result *out, str
 /* timeline_tables.c: the table "tracks". */
 bool ss_timeline_tracks(struct ss_result *out, struct ss_model *m, struct ss_err *err);
 /* Turns out->timeline into the table "events", a row for each of its slices. */
-bool ss_timeline_events(struct ss_result *out, struct ss_err *err);
+void ss_timeline_events(struct ss_result *out);
 
 #endif

@@ -12,7 +12,8 @@ bool ss_tool_run(const struct ss_tool *t, const struct ss_request *q, struct ss_
 	/* Who asks for this judges. */
 	if (facts & SS_FACTS_ATTRIBUTION)
 		facts |= ss_verdict_facts(q->model);
-	return ss_model_gather(q->model, facts, err) && t->run(q, out, err) && ss_tool_conclude(t, q, out, err);
+	return ss_model_gather(q->model, facts, err) && t->run(q, out, err) && ss_result_is_whole(out, err) &&
+	       ss_tool_conclude(t, q, out, err) && ss_result_is_whole(out, err);
 }
 
 bool ss_tool_conclude(const struct ss_tool *t, const struct ss_request *q, struct ss_result *out, struct ss_err *err)

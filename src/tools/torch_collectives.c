@@ -128,13 +128,12 @@ static int longest_first(const void *a, const void *b)
 	return x->of.begin_ns < y->of.begin_ns ? -1 : x->of.begin_ns > y->of.begin_ns;
 }
 
-static bool put(struct ss_table *t, const struct row *r)
+static void put(struct ss_table *t, const struct row *r)
 {
 	const struct ss_torch_comm_call *c = &r->of;
 	int64_t bytes = ss_torch_comm_bytes(c->kind, c->in_elements, c->out_elements, ss_torch_element_bytes(c->dtype));
 	double rate = r->total_ns > 0 ? (double)bytes * (double)r->calls / (double)r->total_ns : 0;
-	if (!ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_str(t, C_KIND, ss_str_from(c->kind));
 	ss_set_str(t, C_GROUP, c->group);
 	ss_set_str(t, C_DTYPE, c->dtype);
@@ -149,7 +148,6 @@ static bool put(struct ss_table *t, const struct row *r)
 	ss_set_f64(t, C_EXPOSED, c->device < 0 ? NAN : (double)r->exposed_ns / 1000);
 	ss_set_f64(t, C_ALGBW, rate);
 	ss_set_f64(t, C_BUSBW, rate * ss_torch_bus_factor(c->kind, c->group_size));
-	return true;
 }
 
 static bool fill(struct ss_result *out, const struct ss_torch *t)
@@ -158,7 +156,7 @@ static bool fill(struct ss_result *out, const struct ss_torch *t)
 	struct rows r = { .v = { 0 } };
 	size_t n = 0;
 	struct ss_table *table = ss_result_table(out, "by_shape", "Collectives of this recording by size", cols, C_COLS);
-	bool ok = table && ss_torch_comm_calls(t, &calls, &n);
+	bool ok = ss_torch_comm_calls(t, &calls, &n);
 	uint32_t *row = ok ? malloc((n + 1) * sizeof(*row)) : NULL;
 	ok = row && make_rows(&r, calls, n, row) && add_exposed(&r, t, calls, n, row);
 	for (size_t i = 0; i < r.v.n; i++)
@@ -166,7 +164,7 @@ static bool fill(struct ss_result *out, const struct ss_torch *t)
 	if (ok && r.v.n)
 		qsort(r.v.v, r.v.n, sizeof(*r.v.v), longest_first);
 	for (size_t i = 0; ok && i < r.v.n; i++)
-		ok = put(table, &r.v.v[i]);
+		put(table, &r.v.v[i]);
 	ss_vec_free(&r.v);
 	ss_vec_free(&r.devices);
 	free(row);

@@ -26,9 +26,9 @@ static bool fill(struct ss_result *out, const struct ss_torch *t)
 	struct ss_torch_path *v = NULL;
 	size_t n = 0;
 	struct ss_table *table = ss_result_table(out, "by_step", "Critical path of the steps of this recording", cols, P_COLS);
-	bool ok = table && ss_torch_critical_path(t, &v, &n);
+	bool ok = ss_torch_critical_path(t, &v, &n);
 	for (size_t i = 0; ok && i < n; i++) {
-		ok = ss_table_row(table);
+		ss_table_row(table);
 		if (!ok)
 			break;
 		ss_set_i64(table, P_STEP, v[i].step);

@@ -247,7 +247,11 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 		ok = answer(q, &o, find_prefix, fill | (o.search_metadata ? SS_TL_ARGS : 0), out, err);
 	else
 		ok = answer(q, &o, find_range, fill, out, err);
-	return ok && (!q->as_tables || ss_timeline_events(out, err));
+	if (!ok)
+		return false;
+	if (q->as_tables)
+		ss_timeline_events(out);
+	return true;
 }
 
 const struct ss_tool ss_tool_trace_viewer_stream = {

@@ -32,12 +32,11 @@ struct place {
 	int64_t device, sample;
 };
 
-static bool add_rows(struct ss_table *t, const struct place *at, const struct ss_tpu_use *use, size_t n)
+static void add_rows(struct ss_table *t, const struct place *at, const struct ss_tpu_use *use, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct ss_tpu_use *u = &use[i];
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_i64(t, COL_HOST, (int64_t)at->host);
 		ss_set_i64(t, COL_DEVICE, at->device);
 		ss_set_i64(t, COL_SAMPLE, at->sample);
@@ -48,7 +47,6 @@ static bool add_rows(struct ss_table *t, const struct place *at, const struct ss
 		ss_set_str(t, COL_UNIT, ss_str_from(u->unit));
 		ss_set_f64(t, COL_FRAC, u->peak > 0 ? u->achieved / u->peak : (double)NAN);
 	}
-	return true;
 }
 
 static bool add_plane(struct ss_table *t, struct place *at, const struct ss_plane *p)
@@ -66,7 +64,7 @@ static bool add_plane(struct ss_table *t, struct place *at, const struct ss_plan
 		at->sample = p->lines[i].id;
 		ok = ss_tpu_sample_read(&s, p, &p->lines[i]);
 		if (ok && s.n)
-			ok = add_rows(t, at, use, ss_tpu_utilization(chip, &s, &plain, use, &longest_s));
+			add_rows(t, at, use, ss_tpu_utilization(chip, &s, &plain, use, &longest_s));
 		ss_tpu_sample_free(&s);
 	}
 	return ok;
@@ -75,8 +73,6 @@ static bool add_plane(struct ss_table *t, struct place *at, const struct ss_plan
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	struct ss_table *t = ss_result_table(out, "utilization_viewer", "Utilization", cols, SS_COUNT(cols));
-	if (!t)
-		return ss_fail_mem(err);
 	for (size_t i = 0; i < q->model->nhosts; i++) {
 		struct ss_host *h = q->model->hosts[i];
 		const struct ss_plane *planes = ss_host_counters(h, err);
@@ -87,9 +83,8 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 			if (!add_plane(t, &at, &planes[k]))
 				return ss_fail_mem(err);
 	}
-	if (!t->nrows &&
-	    !ss_result_note(out, SS_INFO, SS_STR("the profile holds no hardware counters of a TPU v6e or v7x")))
-		return ss_fail_mem(err);
+	if (!t->nrows)
+		ss_result_note(out, SS_INFO, SS_STR("the profile holds no hardware counters of a TPU v6e or v7x"));
 	return true;
 }
 
@@ -109,6 +104,7 @@ static bool is_unit(struct ss_str name)
 /* The unit that is used most. */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
+	(void)err;
 	const struct ss_table *t = &out->tables[0];
 	size_t top = SS_NPOS, nover = 0;
 	double max = 0;
@@ -123,19 +119,18 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	}
 	if (top == SS_NPOS)
 		return true;
-	bool ok =
+	ss_say(out,
+	       "The unit that is used most is '" SS_FMT
+	       "' (host %lld, device %lld, core %lld): %s of what it can do.",
+	       SS_ARG(ss_cell_str(t, top, "name")), (long long)ss_cell_i64(t, top, "host"),
+	       (long long)ss_cell_i64(t, top, "device"),
+	       (long long)ss_cell_i64(t, top, "node"), ss_value_words(SS_UNIT_FRAC, max).s);
+	if (nover)
 		ss_say(out,
-		       "The unit that is used most is '" SS_FMT
-		       "' (host %lld, device %lld, core %lld): %s of what it can do.",
-		       SS_ARG(ss_cell_str(t, top, "name")), (long long)ss_cell_i64(t, top, "host"),
-		       (long long)ss_cell_i64(t, top, "device"),
-		       (long long)ss_cell_i64(t, top, "node"), ss_value_words(SS_UNIT_FRAC, max).s);
-	if (ok && nover)
-		ok = ss_say(out,
-			    "%zu figure%s above 100 %%, which cannot be: the counters of a sample "
-			    "are not read at one moment.",
-			    nover, nover == 1 ? " is" : "s are");
-	return ok || ss_fail_mem(err);
+		       "%zu figure%s above 100 %%, which cannot be: the counters of a sample "
+		       "are not read at one moment.",
+		       nover, nover == 1 ? " is" : "s are");
+	return true;
 }
 
 const struct ss_tool ss_tool_utilization_viewer = {

@@ -81,16 +81,14 @@ static bool read_params(const struct ss_request *q, struct ss_cluster *c, const 
 	return true;
 }
 
-static bool add_row(struct ss_table *t, const char *scenario, struct ss_str target, double now, double then)
+static void add_row(struct ss_table *t, const char *scenario, struct ss_str target, double now, double then)
 {
-	if (!ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_str(t, COL_SCENARIO, ss_str_from(scenario));
 	ss_set_str(t, COL_TARGET, target);
 	ss_set_f64(t, COL_NOW, now);
 	ss_set_f64(t, COL_STEP, then);
 	ss_set_f64(t, COL_GAIN, now > 0 ? (now - then) / now : NAN);
-	return true;
 }
 
 static bool fill(struct ss_result *out, struct ss_what_if *g, const struct asked *a)
@@ -105,27 +103,29 @@ static bool fill(struct ss_result *out, struct ss_what_if *g, const struct asked
 		    { SS_OP_TWICE_AS_FAST, a->op, a->op.n > 0 },
 		    { SS_HOST_AS_MEDIAN, a->host, a->host.n > 0 } };
 	double now = ss_what_if_now_us(g), then;
-	if (!t || !ss_what_if_step_us(g, SS_AS_RECORDED, a->op, a->host_index, &then))
+	if (!ss_what_if_step_us(g, SS_AS_RECORDED, a->op, a->host_index, &then))
 		return false;
-	if (isnan(now))
-		return ss_result_note(out, SS_INFO,
-				      SS_STR("there are no two steps that all devices have: nothing can be played again"));
-	if (!add_row(t, ss_scenario_name(SS_AS_RECORDED), SS_STR(""), now, then))
-		return false;
+	if (isnan(now)) {
+		ss_result_note(out, SS_INFO,
+			       SS_STR("there are no two steps that all devices have: nothing can be played again"));
+		return true;
+	}
+	add_row(t, ss_scenario_name(SS_AS_RECORDED), SS_STR(""), now, then);
 	if (!(fabs(then / now - 1) <= AGREES_FRAC)) {
 		struct ss_str text = ss_arena_printf(out->arena,
 						     "played again without changes a step takes %.1f us instead of %.1f: more "
 						     "than 1 %% "
 						     "off, so nothing is said of changes",
 						     then, now);
-		return text.p && ss_result_note(out, SS_WARNING, text);
+		ss_result_note(out, SS_WARNING, text);
+		return true;
 	}
 	for (size_t i = 0; i < SS_COUNT(all); i++) {
 		if (!all[i].asked)
 			continue;
-		if (!ss_what_if_step_us(g, all[i].scenario, a->op, a->host_index, &then) ||
-		    !add_row(t, ss_scenario_name(all[i].scenario), all[i].target, now, then))
+		if (!ss_what_if_step_us(g, all[i].scenario, a->op, a->host_index, &then))
 			return false;
+		add_row(t, ss_scenario_name(all[i].scenario), all[i].target, now, then);
 	}
 	return true;
 }
@@ -166,24 +166,26 @@ static const char *words_of(struct ss_str scenario)
 /* The change that gains most. */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
+	(void)err;
 	const struct ss_table *t = ss_result_find(out, "scenarios");
 	struct ss_greatest top = ss_greatest_row(t, "gain_frac", NULL, NULL);
 	(void)q;
 	if (!t->nrows)
 		return true;
-	if (top.row == SS_NPOS)
-		return ss_result_say(out, SS_STR("None of the changes that were tried makes a step "
-						 "shorter.")) ||
-		       ss_fail_mem(err);
+	if (top.row == SS_NPOS) {
+		ss_result_say(out, SS_STR("None of the changes that were tried makes a step "
+					  "shorter."));
+		return true;
+	}
 	struct ss_str target = ss_cell_str(t, top.row, "target");
-	bool ok = ss_say(out, "%s%s" SS_FMT "%s a step would take %s in place of %s, at best.",
-			 words_of(ss_cell_str(t, top.row, "scenario")), target.n ? " ('" : "",
-			 SS_ARG(target), target.n ? "')" : "",
-			 ss_value_words(SS_UNIT_US, ss_cell_f64(t, top.row, "step_us")).s,
-			 ss_value_words(SS_UNIT_US, ss_cell_f64(t, top.row, "step_now_us")).s);
-	return (ok && ss_say(out, "That is %s of the step. Gains of several changes do not add up.",
-			     ss_value_words(SS_UNIT_FRAC, top.value).s)) ||
-	       ss_fail_mem(err);
+	ss_say(out, "%s%s" SS_FMT "%s a step would take %s in place of %s, at best.",
+	       words_of(ss_cell_str(t, top.row, "scenario")), target.n ? " ('" : "",
+	       SS_ARG(target), target.n ? "')" : "",
+	       ss_value_words(SS_UNIT_US, ss_cell_f64(t, top.row, "step_us")).s,
+	       ss_value_words(SS_UNIT_US, ss_cell_f64(t, top.row, "step_now_us")).s);
+	ss_say(out, "That is %s of the step. Gains of several changes do not add up.",
+	       ss_value_words(SS_UNIT_FRAC, top.value).s);
+	return true;
 }
 
 const struct ss_tool ss_tool_what_if = {

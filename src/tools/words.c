@@ -13,9 +13,7 @@ struct ss_str ss_plain_words(struct ss_arena *arena, struct ss_str html)
 	if (!html.n)
 		return SS_STR("");
 	ss_html_plain(&plain, html);
-	struct ss_str out = plain.no_memory ? (struct ss_str){ NULL, 0 } : ss_arena_str(arena, ss_buf_get(&plain));
-	ss_buf_free(&plain);
-	return out;
+	return ss_buf_to_arena(&plain, arena);
 }
 
 struct ss_str ss_prop_words(const struct ss_result *r, const char *id)
@@ -24,12 +22,10 @@ struct ss_str ss_prop_words(const struct ss_result *r, const char *id)
 	return p ? ss_plain_words(r->arena, p->text) : SS_STR("");
 }
 
-bool ss_say_props(struct ss_result *r, const char *const *ids, size_t n)
+void ss_say_props(struct ss_result *r, const char *const *ids, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (!ss_result_say(r, ss_prop_words(r, ids[i])))
-			return false;
-	return true;
+		ss_result_say(r, ss_prop_words(r, ids[i]));
 }
 
 struct ss_words ss_value_words(enum ss_unit unit, double value)

@@ -14,10 +14,10 @@ struct ss_str ss_plain_words(struct ss_arena *arena, struct ss_str html);
  * out.
  */
 struct ss_str ss_prop_words(const struct ss_result *r, const char *id);
-/* Add those that are there to the conclusion. False when memory is out. */
-bool ss_say_props(struct ss_result *r, const char *const *ids, size_t n);
+/* Add those that are there to the conclusion. */
+void ss_say_props(struct ss_result *r, const char *const *ids, size_t n);
 
-/* A sentence of its own. False when memory is out. */
+/* A sentence of its own. */
 #define ss_say(r, ...) ss_result_say((r), ss_arena_printf((r)->arena, __VA_ARGS__))
 
 /* A few words, for printf: ss_value_words(unit, v).s */

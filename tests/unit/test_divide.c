@@ -23,7 +23,7 @@ static void fill(struct ss_result *r)
 		     { "c", NAN, 1, true },  { "c", -1, 1, true }, { "c", INFINITY, 1, true }, { "d", 2, 1, false } };
 	struct ss_table *t = ss_result_table(r, "t", "", cols, SS_COUNT(cols));
 	for (size_t i = 0; i < SS_COUNT(rows); i++) {
-		assert_true(ss_table_row(t));
+		ss_table_row(t);
 		ss_set_str(t, 0, ss_str_from(rows[i].name));
 		ss_set_f64(t, 1, rows[i].ms);
 		ss_set_i64(t, 2, rows[i].runs);

@@ -311,11 +311,9 @@ struct ss_str ss_graph_attr_text(struct ss_str value, struct ss_arena *arena)
 		else
 			put_scalar(&b, &f);
 	}
-	struct ss_str text = { NULL, 0 };
-	if (!b.no_memory && b.over)
-		text = ss_arena_printf(arena, SS_FMT "…", SS_ARG(ss_buf_get(&b)));
-	else if (!b.no_memory)
-		text = ss_arena_str(arena, ss_buf_get(&b));
+	if (!b.over)
+		return ss_buf_to_arena(&b, arena);
+	struct ss_str text = ss_arena_printf(arena, SS_FMT "…", SS_ARG(ss_buf_get(&b)));
 	ss_buf_free(&b);
 	return text;
 }

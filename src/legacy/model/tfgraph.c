@@ -237,11 +237,10 @@ static bool make_ops(struct ss_tfgraph *g, const struct ss_file *file)
 	return true;
 }
 
-static bool note(struct ss_tfgraph *g, struct ss_str text)
+static void note(struct ss_tfgraph *g, struct ss_str text)
 {
 	if (text.p)
 		g->notes[g->nnotes++] = text;
-	return text.p;
 }
 
 static bool make_notes(struct ss_tfgraph *g, const struct ss_graph_file *f)
@@ -250,18 +249,18 @@ static bool make_notes(struct ss_tfgraph *g, const struct ss_graph_file *f)
 	struct ss_arena *a = &g->arena;
 	bool ok = (g->notes = SS_NEW_N(a, struct ss_str, 6)) != NULL;
 	if (ok && f->nversions > 1)
-		ok = note(g, ss_arena_printf(a, "%llu graphs in the file: this is the newest",
-					     (unsigned long long)f->nversions));
+		note(g, ss_arena_printf(a, "%llu graphs in the file: this is the newest",
+					(unsigned long long)f->nversions));
 	if (ok && t->ndamaged)
-		ok = note(g, ss_arena_printf(a, "%llu damaged records were skipped", (unsigned long long)t->ndamaged));
+		note(g, ss_arena_printf(a, "%llu damaged records were skipped", (unsigned long long)t->ndamaged));
 	if (ok && t->bad)
-		ok = note(g, ss_arena_printf(a, "damaged at byte %zu: what follows was not read", t->bad_at));
+		note(g, ss_arena_printf(a, "damaged at byte %zu: what follows was not read", t->bad_at));
 	if (ok && t->cut)
-		ok = note(g, SS_STR("the file ends inside a record: it is still being written, or it is truncated"));
+		note(g, SS_STR("the file ends inside a record: it is still being written, or it is truncated"));
 	if (ok && g->def.cut)
-		ok = note(g, SS_STR("the graph is cut short or damaged: what stood before that is shown"));
+		note(g, SS_STR("the graph is cut short or damaged: what stood before that is shown"));
 	if (ok && g->def.nbroken)
-		ok = note(g, ss_arena_printf(a, "%u operations could not be read", g->def.nbroken));
+		note(g, ss_arena_printf(a, "%u operations could not be read", g->def.nbroken));
 	return ok;
 }
 

@@ -191,7 +191,5 @@ struct ss_str ss_tiling_text(struct ss_str expression, struct ss_arena *arena, d
 			*filled_frac = frac;
 		print(&b, &all, &t);
 	}
-	struct ss_str out = b.no_memory ? (struct ss_str){ NULL, 0 } : ss_arena_str(arena, ss_buf_get(&b));
-	ss_buf_free(&b);
-	return out;
+	return ss_buf_to_arena(&b, arena);
 }

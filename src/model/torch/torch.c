@@ -196,7 +196,6 @@ uint32_t ss_torch_op_comm(const struct ss_torch *t, uint32_t op)
 struct ss_str ss_torch_stack(const struct ss_torch *t, uint32_t stack, struct ss_arena *arena)
 {
 	struct ss_buf b = { 0 };
-	struct ss_str out;
 	if (stack == SS_NONE || !t->stack_is_frame)
 		return stack == SS_NONE ? SS_STR("") : ss_torch_text(t, stack);
 	size_t n = 0;
@@ -205,7 +204,5 @@ struct ss_str ss_torch_stack(const struct ss_torch *t, uint32_t stack, struct ss
 			ss_buf_char(&b, ';');
 		ss_buf_str(&b, ss_torch_text(t, t->frames.v[f].name));
 	}
-	out = b.no_memory ? (struct ss_str){ NULL, 0 } : ss_arena_str(arena, ss_buf_get(&b));
-	ss_buf_free(&b);
-	return out;
+	return ss_buf_to_arena(&b, arena);
 }
