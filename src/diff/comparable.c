@@ -118,14 +118,13 @@ static void check_batch(struct ss_diff *d)
 		say(d, "batch_size", SS_DIFF_COMPARED, SS_STR(""));
 		return;
 	}
-	say(
-	 d, "batch_size", d->options.per_example ? SS_DIFF_NORMALISED : SS_DIFF_REFUSED,
-	 d->options.per_example
-		 ? ss_arena_printf(&d->arena,
-				   "the new batch is %g times the base's: times of new are divided by that", factor)
-		 : ss_arena_printf(&d->arena,
-				   "the new batch is %g times the base's (compare per example with --per-example)",
-				   factor));
+	say(d, "batch_size", d->options.per_example ? SS_DIFF_NORMALISED : SS_DIFF_REFUSED,
+	    d->options.per_example
+		    ? ss_arena_printf(&d->arena,
+				      "the new batch is %g times the base's: times of new are divided by that", factor)
+		    : ss_arena_printf(&d->arena,
+				      "the new batch is %g times the base's (compare per example with --per-example)",
+				      factor));
 }
 
 /* ---- steps ---- */
@@ -136,13 +135,12 @@ static void check_steps(struct ss_diff *d)
 	static const char *const names[] = { "base", "new" };
 	for (int i = 0; i < 2; i++)
 		if (sides[i]->n == 1 && sides[i]->runs[0].typical < LEAST_STEPS) {
-			say(
-			 d, "steps", SS_DIFF_REFUSED,
-			 ss_arena_printf(
-				 &d->arena,
-				 "%s has %zu typical step%s, and %d are needed: record more steps, or several runs",
-				 names[i], sides[i]->runs[0].typical, sides[i]->runs[0].typical == 1 ? "" : "s",
-				 LEAST_STEPS));
+			say(d, "steps", SS_DIFF_REFUSED,
+			    ss_arena_printf(
+				    &d->arena,
+				    "%s has %zu typical step%s, and %d are needed: record more steps, or several runs",
+				    names[i], sides[i]->runs[0].typical, sides[i]->runs[0].typical == 1 ? "" : "s",
+				    LEAST_STEPS));
 			return;
 		}
 	enum ss_step_source b = d->base.runs[0].steps_from;

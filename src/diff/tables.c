@@ -53,7 +53,7 @@ static double frac(double part, double whole)
 	return whole > 0 ? part / whole : NAN;
 }
 
-static bool metric(struct ss_table *t, const char *name, const char *unit, const struct ss_diff_row *r, bool refused)
+static void metric(struct ss_table *t, const char *name, const char *unit, const struct ss_diff_row *r, bool refused)
 {
 	const struct ss_comparison *c = &r->c;
 	bool known = !isnan(c->delta) && !refused, tested = !isnan(c->p) || strcmp(unit, "bytes") == 0;
@@ -61,8 +61,7 @@ static bool metric(struct ss_table *t, const char *name, const char *unit, const
 			      : !r->significant ? "no_change"
 			      : c->delta > 0	? "more"
 						: "less";
-	if (!ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_str(t, M_METRIC, ss_str_from(name));
 	ss_set_str(t, M_UNIT, ss_str_from(unit));
 	ss_set_f64(t, M_BASE, c->base);
@@ -74,7 +73,6 @@ static bool metric(struct ss_table *t, const char *name, const char *unit, const
 	ss_set_f64(t, M_P, c->p);
 	ss_set_f64(t, M_MDE, c->mde);
 	ss_set_str(t, M_VERDICT, ss_str_from(verdict));
-	return true;
 }
 
 /* Steps in a second follow from the period, and the ends of the interval with it. */
@@ -103,24 +101,24 @@ static struct ss_diff_row peak_of(const struct ss_diff *d)
 	return r;
 }
 
-static bool add_metrics(struct ss_diff *d, struct ss_result *out)
+static void add_metrics(struct ss_diff *d, struct ss_result *out)
 {
 	bool refused = ss_diff_is_refused(d);
 	struct ss_table *t = ss_result_table(out, "metrics", "Figures", metric_cols, SS_COUNT(metric_cols));
 	struct ss_diff_row rate = rate_of(&d->period), peak = peak_of(d);
-	bool ok = t && metric(t, "step_time", "us", &d->step, refused) &&
-		  metric(t, "step_period", "us", &d->period, refused) &&
-		  metric(t, "mean_step_time", "us", &d->mean_step, refused);
-	for (int i = 0; ok && i < SS_DIFF_PARTS; i++)
-		ok = metric(t, ss_diff_part_name(i).p, "us", &d->parts[i], refused);
-	return ok && metric(t, "peak_memory", "bytes", &peak, false) &&
-	       metric(t, "steps_per_second", "count", &rate, refused) &&
-	       ss_table_prop_num(t, "band_frac", "What recordings differ by without any change", SS_UNIT_FRAC,
-				 d->options.band_frac, "%.3f") &&
-	       ss_table_prop_num(t, "needed",
-				 d->one_run ? "Steps that would find a change of 3 %"
-					    : "Runs a side that would find a change of 3 %",
-				 SS_UNIT_COUNT, (double)d->needed, "%.0f");
+	metric(t, "step_time", "us", &d->step, refused);
+	metric(t, "step_period", "us", &d->period, refused);
+	metric(t, "mean_step_time", "us", &d->mean_step, refused);
+	for (int i = 0; i < SS_DIFF_PARTS; i++)
+		metric(t, ss_diff_part_name(i).p, "us", &d->parts[i], refused);
+	metric(t, "peak_memory", "bytes", &peak, false);
+	metric(t, "steps_per_second", "count", &rate, refused);
+	ss_table_prop_num(t, "band_frac", "What recordings differ by without any change", SS_UNIT_FRAC,
+			  d->options.band_frac, "%.3f");
+	ss_table_prop_num(t, "needed",
+			  d->one_run ? "Steps that would find a change of 3 %"
+				     : "Runs a side that would find a change of 3 %",
+			  SS_UNIT_COUNT, (double)d->needed, "%.0f");
 }
 
 /* ---- breakdown ---- */
@@ -146,7 +144,7 @@ static bool add_breakdown(struct ss_diff *d, struct ss_result *out)
 	bool ok = t;
 	for (int i = 0; ok && i < SS_DIFF_PARTS; i++) {
 		const struct ss_diff_row *r = &d->parts[i];
-		ok = ss_table_row(t);
+		ss_table_row(t);
 		if (!ok)
 			break;
 		ss_set_str(t, B_COMPONENT, ss_diff_part_name(i));
@@ -159,10 +157,12 @@ static bool add_breakdown(struct ss_diff *d, struct ss_result *out)
 		ss_set_bool(t, B_SIGNIFICANT, r->significant && !ss_diff_is_refused(d));
 		sum += r->c.delta;
 	}
-	return ok &&
-	       ss_table_prop_num(t, "step_period_delta_us", "Delta of the period", SS_UNIT_US, d->period.c.delta, "%.3f") &&
-	       ss_table_prop_num(t, "step_time_delta_us", "Delta of the step", SS_UNIT_US, d->step.c.delta, "%.3f") &&
-	       ss_table_prop_num(t, "sum_delta_us", "Sum of the rows", SS_UNIT_US, sum, "%.3f");
+	if (!ok)
+		return false;
+	ss_table_prop_num(t, "step_period_delta_us", "Delta of the period", SS_UNIT_US, d->period.c.delta, "%.3f");
+	ss_table_prop_num(t, "step_time_delta_us", "Delta of the step", SS_UNIT_US, d->step.c.delta, "%.3f");
+	ss_table_prop_num(t, "sum_delta_us", "Sum of the rows", SS_UNIT_US, sum, "%.3f");
+	return true;
 }
 
 /* ---- operations ---- */
@@ -326,18 +326,22 @@ static bool add_ops(struct ss_diff *d, struct ss_result *out)
 {
 	struct ss_table *t = ss_result_table(out, "ops", "Operations", op_cols, SS_COUNT(op_cols));
 	uint32_t *order = ss_diff_ops_in_order(d);
-	bool ok = t && order && ss_table_reserve(t, d->match.rows);
+	bool ok = order;
+	if (ok)
+		ss_table_reserve(t, d->match.rows);
 	for (size_t i = 0; ok && i < d->match.rows; i++) {
-		ok = ss_table_row(t);
+		ss_table_row(t);
 		if (ok)
 			set_op(d, t, &d->ops[order[i]]);
 	}
 	free(order);
-	return ok &&
-	       ss_table_prop_num(t, "matched_base_frac", "Operation time of base that has a partner", SS_UNIT_FRAC,
-				 d->match.matched_base_frac, "%.4f") &&
-	       ss_table_prop_num(t, "matched_new_frac", "Operation time of new that has a partner", SS_UNIT_FRAC,
-				 d->match.matched_new_frac, "%.4f");
+	if (!ok)
+		return false;
+	ss_table_prop_num(t, "matched_base_frac", "Operation time of base that has a partner", SS_UNIT_FRAC,
+			  d->match.matched_base_frac, "%.4f");
+	ss_table_prop_num(t, "matched_new_frac", "Operation time of new that has a partner", SS_UNIT_FRAC,
+			  d->match.matched_new_frac, "%.4f");
+	return true;
 }
 
 /* ---- the host ---- */
@@ -375,7 +379,7 @@ static bool add_functions(struct ss_diff *d, struct ss_result *out)
 		qsort(d->functions, d->nfunctions, sizeof(*d->functions), by_delta);
 	for (size_t i = 0; ok && both && i < d->nfunctions; i++) {
 		const struct ss_diff_function_row *f = &d->functions[i];
-		ok = ss_table_row(t);
+		ss_table_row(t);
 		if (!ok)
 			break;
 		ss_set_str(t, F_FUNCTION,
@@ -420,7 +424,7 @@ static bool add_hosts(struct ss_diff *d, struct ss_result *out)
 	bool one = r->hosts.n == 1 && d->new.runs[0].hosts.n == 1, ok = t;
 	for (size_t i = 0; ok && i < r->hosts.n; i++) {
 		double b = busy_of(&d->base, r->hosts.v[i].name, one), n = busy_of(&d->new, r->hosts.v[i].name, one);
-		ok = ss_table_row(t);
+		ss_table_row(t);
 		if (!ok)
 			break;
 		ss_set_str(t, 0, one ? SS_STR("") : r->hosts.v[i].name);
@@ -453,22 +457,18 @@ static double memory_of(const struct ss_diff_side *s, struct ss_str what)
 	return sum;
 }
 
-static bool add_memory(struct ss_diff *d, struct ss_result *out)
+static void add_memory(struct ss_diff *d, struct ss_result *out)
 {
 	struct ss_table *t = ss_result_table(out, "memory", "Memory", memory_cols, SS_COUNT(memory_cols));
 	const struct ss_diff_run *r = &d->base.runs[0];
-	bool ok = t;
-	for (size_t i = 0; ok && i < r->memory.n; i++) {
+	for (size_t i = 0; i < r->memory.n; i++) {
 		double b = memory_of(&d->base, r->memory.v[i].what), n = memory_of(&d->new, r->memory.v[i].what);
-		ok = ss_table_row(t);
-		if (!ok)
-			break;
+		ss_table_row(t);
 		ss_set_str(t, 0, r->memory.v[i].what);
 		ss_set_f64(t, 1, b);
 		ss_set_f64(t, 2, n);
 		ss_set_f64(t, 3, n - b);
 	}
-	return ok;
 }
 
 static const struct ss_col step_cols[] = {
@@ -480,15 +480,12 @@ static const struct ss_col step_cols[] = {
 	FLAG("outlier", "Outlier", "Much longer or shorter than most"),
 };
 
-static bool add_steps_of(struct ss_table *t, const struct ss_diff_side *s, struct ss_str side)
+static void add_steps_of(struct ss_table *t, const struct ss_diff_side *s, struct ss_str side)
 {
-	bool ok = true;
-	for (size_t i = 0; ok && i < s->n; i++)
-		for (size_t k = 0; ok && k < s->runs[i].steps.n; k++) {
+	for (size_t i = 0; i < s->n; i++)
+		for (size_t k = 0; k < s->runs[i].steps.n; k++) {
 			const struct ss_diff_step *v = &s->runs[i].steps.v[k];
-			ok = ss_table_row(t);
-			if (!ok)
-				break;
+			ss_table_row(t);
 			ss_set_str(t, 0, side);
 			ss_set_i64(t, 1, (int64_t)i);
 			ss_set_i64(t, 2, v->num);
@@ -496,13 +493,13 @@ static bool add_steps_of(struct ss_table *t, const struct ss_diff_side *s, struc
 			ss_set_f64(t, 4, v->us);
 			ss_set_bool(t, 5, v->outlier);
 		}
-	return ok;
 }
 
-static bool add_steps(struct ss_diff *d, struct ss_result *out)
+static void add_steps(struct ss_diff *d, struct ss_result *out)
 {
 	struct ss_table *t = ss_result_table(out, "steps", "Steps", step_cols, SS_COUNT(step_cols));
-	return t && add_steps_of(t, &d->base, SS_STR("base")) && add_steps_of(t, &d->new, SS_STR("new"));
+	add_steps_of(t, &d->base, SS_STR("base"));
+	add_steps_of(t, &d->new, SS_STR("new"));
 }
 
 static const struct ss_col environment_cols[] = {
@@ -523,18 +520,16 @@ static const char *effect_of(const struct ss_diff *d, struct ss_str key, bool di
 	return differs ? "noted" : "none";
 }
 
-static bool add_fact(struct ss_diff *d, struct ss_table *t, struct ss_str key, struct ss_str base, struct ss_str new)
+static void add_fact(struct ss_diff *d, struct ss_table *t, struct ss_str key, struct ss_str base, struct ss_str new)
 {
 	/* Everything is per step: how many there are does not matter. */
 	bool differs = !ss_str_eq(base, new) && !ss_str_is(key, "steps");
-	if (!ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_str(t, 0, key);
 	ss_set_str(t, 1, base);
 	ss_set_str(t, 2, new);
 	ss_set_bool(t, 3, differs);
 	ss_set_str(t, 4, ss_str_from(effect_of(d, key, differs)));
-	return true;
 }
 
 static bool add_environment(struct ss_diff *d, struct ss_result *out)
@@ -544,10 +539,10 @@ static bool add_environment(struct ss_diff *d, struct ss_result *out)
 	const struct ss_diff_run *b = &d->base.runs[0], *n = &d->new.runs[0];
 	bool ok = t;
 	for (size_t i = 0; ok && i < b->facts.n; i++)
-		ok = add_fact(d, t, b->facts.v[i].key, b->facts.v[i].value, ss_diff_fact_of(n, b->facts.v[i].key));
+		add_fact(d, t, b->facts.v[i].key, b->facts.v[i].value, ss_diff_fact_of(n, b->facts.v[i].key));
 	for (size_t i = 0; ok && i < n->facts.n; i++)
 		if (!ss_diff_fact_of(b, n->facts.v[i].key).n)
-			ok = add_fact(d, t, n->facts.v[i].key, SS_STR(""), n->facts.v[i].value);
+			add_fact(d, t, n->facts.v[i].key, SS_STR(""), n->facts.v[i].value);
 	return ok;
 }
 
@@ -557,26 +552,30 @@ static const struct ss_col check_cols[] = {
 	STR("reason", "Reason", NULL),
 };
 
-static bool add_checks(struct ss_diff *d, struct ss_result *out)
+static void add_checks(struct ss_diff *d, struct ss_result *out)
 {
 	static const char *const states[] = { "compared", "normalised", "refused" };
 	struct ss_table *t = ss_result_table(out, "comparability", "Comparable", check_cols, SS_COUNT(check_cols));
-	bool ok = t;
-	for (size_t i = 0; ok && i < d->nchecks; i++) {
-		ok = ss_table_row(t);
-		if (!ok)
-			break;
+	for (size_t i = 0; i < d->nchecks; i++) {
+		ss_table_row(t);
 		ss_set_str(t, 0, ss_str_from(d->checks[i].what));
 		ss_set_str(t, 1, ss_str_from(states[d->checks[i].state]));
 		ss_set_str(t, 2, d->checks[i].reason);
 	}
-	return ok;
 }
 
 bool ss_diff_result(struct ss_diff *d, enum ss_diff_by by, struct ss_result *out, struct ss_err *err)
 {
-	bool ok = add_metrics(d, out) && add_breakdown(d, out) && add_ops(d, out) && ss_diff_add_view(d, by, out) &&
-		  add_functions(d, out) && add_hosts(d, out) && add_memory(d, out) && add_steps(d, out) &&
-		  add_environment(d, out) && add_checks(d, out) && ss_diff_say(d, out);
-	return ok || ss_fail_mem(err);
+	add_metrics(d, out);
+	if (!add_breakdown(d, out) || !add_ops(d, out) || !ss_diff_add_view(d, by, out) || !add_functions(d, out) ||
+	    !add_hosts(d, out))
+		return ss_fail_mem(err);
+	add_memory(d, out);
+	add_steps(d, out);
+	if (!add_environment(d, out))
+		return ss_fail_mem(err);
+	add_checks(d, out);
+	if (!ss_diff_say(d, out))
+		return ss_fail_mem(err);
+	return ss_result_is_whole(out, err);
 }

@@ -429,11 +429,10 @@ static bool say(struct reading *r)
 	const struct ss_table *t = r->changes;
 	struct ss_arena *a = r->out->arena;
 	if (r->sum->longest < 2 * SS_LEAST_SEGMENT) {
-		ss_result_say(
-		 r->out,
-		 ss_arena_printf(a,
-				 "Too few runs to find a change: %zu of one program and device, and %d are needed.",
-				 r->sum->longest, 2 * SS_LEAST_SEGMENT));
+		ss_result_say(r->out,
+			      ss_arena_printf(a,
+					      "Too few runs to find a change: %zu of one program and device, and %d are needed.",
+					      r->sum->longest, 2 * SS_LEAST_SEGMENT));
 		return true;
 	}
 	if (!t->nrows) {

@@ -121,14 +121,10 @@ static const struct ss_table *made_table(const struct named *n, struct ss_err *e
 	struct ss_result *r = &n->s->tables;
 	for (size_t i = 0; i < r->ntables; i++)
 		if (r->tables[i].cols == n->made->cols)
-			return &r->tables[i];
+			return ss_result_is_whole(r, err) ? &r->tables[i] : NULL;
 	struct ss_table *t =
 		ss_result_table(r, n->made->name, n->made->name, n->made->cols, n->made->ncols);
-	if (!t) {
-		ss_fail_mem(err);
-		return NULL;
-	}
-	return n->made->fill(n->s, t, err) ? t : NULL;
+	return n->made->fill(n->s, t, err) && ss_result_is_whole(r, err) ? t : NULL;
 }
 
 static const char *type_name(enum ss_type type)

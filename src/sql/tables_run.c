@@ -35,8 +35,7 @@ static bool fill_hosts(struct ss_sql *s, struct ss_table *t, struct ss_err *err)
 				lines += d->planes[p].nlines;
 				events += d->planes[p].nevents;
 			}
-		if (!ss_table_row(t))
-			return out_of_memory(err);
+		ss_table_row(t);
 		ss_set_str(t, 0, host_name(d, h));
 		ss_set_i64(t, 1, (int64_t)planes);
 		ss_set_i64(t, 2, (int64_t)lines);
@@ -60,8 +59,7 @@ static bool fill_planes(struct ss_sql *s, struct ss_table *t, struct ss_err *err
 {
 	const struct ss_sql_directory *d = ss_sql_events(s);
 	for (uint32_t p = 0; d && p < d->nplanes; p++) {
-		if (!ss_table_row(t))
-			return out_of_memory(err);
+		ss_table_row(t);
 		ss_set_str(t, 0, host_name(d, d->planes[p].host_at));
 		ss_set_i64(t, 1, d->planes[p].plane->x->id);
 		ss_set_str(t, 2, d->planes[p].plane->name);
@@ -99,8 +97,7 @@ static bool fill_lines(struct ss_sql *s, struct ss_table *t, struct ss_err *err)
 			last = end > last ? end : last;
 			sum = ss_safe_sum(sum, (int64_t)line->l.ev.dur_ps[i]);
 		}
-		if (!ss_table_row(t))
-			return out_of_memory(err);
+		ss_table_row(t);
 		ss_set_str(t, 0, line->host->name);
 		ss_set_str(t, 1, line->plane->name);
 		ss_set_i64(t, 2, line->l.id);
@@ -143,8 +140,7 @@ static int64_t digits_of(struct ss_str name)
 static bool put_step(struct ss_table *t, const struct ss_sql_line *line, uint32_t i)
 {
 	struct ss_str name = ss_event_name(line->plane, line->l.ev.meta[i]);
-	if (!ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_str(t, 0, line->host->name);
 	ss_set_str(t, 1, line->plane->name);
 	ss_set_str(t, 2, name);
@@ -205,8 +201,7 @@ static double counter_value(const struct ss_sql_line *line, uint32_t i, bool cou
 static bool put_counter(struct ss_table *t, const struct ss_sql_line *line, uint32_t i,
 			double value)
 {
-	if (!ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_str(t, 0, line->host->name);
 	ss_set_str(t, 1, line->plane->name);
 	ss_set_str(t, 2, ss_sql_line_name(line));
@@ -265,8 +260,9 @@ static bool put_memory_event(struct ss_sql *s, struct ss_table *t, const struct 
 	const struct ss_line *line = &m->plane->lines[e->line];
 	struct ss_mem_details d;
 	struct ss_xstat op;
-	if (!ss_mem_details(m, a, i, &s->arena, &d) || !ss_table_row(t))
+	if (!ss_mem_details(m, a, i, &s->arena, &d))
 		return false;
+	ss_table_row(t);
 	ss_set_str(t, 0, h->name);
 	ss_set_str(t, 1, a->id);
 	ss_set_str(t, 2, e->freed ? SS_STR("deallocation") : SS_STR("allocation"));
@@ -318,8 +314,9 @@ static const struct ss_col run_cols[] = {
 
 static bool put_fact(struct ss_table *t, const char *key, struct ss_str value)
 {
-	if (!value.p || !ss_table_row(t))
+	if (!value.p)
 		return false;
+	ss_table_row(t);
 	ss_set_str(t, 0, ss_str_from(key));
 	ss_set_str(t, 1, value);
 	return true;

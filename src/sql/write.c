@@ -256,8 +256,7 @@ static struct ss_str cell_text(struct held *h, const struct cell *c)
 static bool fill_table(struct ss_table *t, struct held *h)
 {
 	for (size_t row = 0; row < h->nrows; row++) {
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		for (size_t i = 0; i < t->ncols; i++) {
 			const struct cell *c = &h->cells[row * t->ncols + i];
 			if (t->cols[i].type == SS_TYPE_STR)
@@ -293,7 +292,7 @@ static bool put_table(struct held *h, const struct ss_sql_rows *r, const struct 
 								       : unit_of(name, w->raw) };
 	}
 	struct ss_table *t = cols ? ss_result_table(&result, "rows", "", cols, n) : NULL;
-	if (!t || !fill_table(t, h))
+	if (!t || !fill_table(t, h) || t->arena->no_memory)
 		return ss_fail_mem(err);
 	ss_emit_text_table(o, t, &w->style);
 	return true;

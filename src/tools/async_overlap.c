@@ -116,9 +116,7 @@ static bool fill_kinds(struct ss_table *t, const struct ss_async_overlap *o, str
 		qsort(v, names.n, sizeof(*v), by_exposed);
 	for (uint32_t i = 0; ok && i < names.n; i++) {
 		const struct sum *s = &v[i].sum;
-		ok = ss_table_row(t);
-		if (!ok)
-			break;
+		ss_table_row(t);
 		ss_set_str(t, K_KIND, v[i].name);
 		ss_set_i64(t, K_COUNT, (int64_t)s->count);
 		ss_set_f64(t, K_SPAN, s->span_ps);
@@ -144,8 +142,7 @@ static bool fill_planes(struct ss_table *t, const struct ss_async_overlap *o,
 		const struct ss_async_plane *p = &o->planes[i];
 		if (!p->has_windows)
 			continue;
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_str(t, P_HOST, p->host);
 		ss_set_str(t, P_PLANE, p->name);
 		ss_set_str(t, P_SOURCE, ss_str_from(p->from_line ? "line" : "pairs"));
@@ -177,8 +174,7 @@ static bool fill_ops(struct ss_table *t, const struct ss_async_overlap *o, struc
 	qsort(v, o->nops, sizeof(const struct ss_async_op *), by_rank);
 	for (size_t i = 0; i < o->nops && i < MOST_OPS; i++) {
 		const struct ss_async_op *a = v[i];
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_str(t, O_HOST, o->planes[a->plane].host);
 		ss_set_str(t, O_PLANE, o->planes[a->plane].name);
 		ss_set_str(t, O_NAME, a->name);
@@ -192,7 +188,7 @@ static bool fill_ops(struct ss_table *t, const struct ss_async_overlap *o, struc
 	return true;
 }
 
-static bool add_pair(struct ss_table *t, const struct ss_async_overlap *o,
+static void add_pair(struct ss_table *t, const struct ss_async_overlap *o,
 		     const struct ss_async_engine *a, const struct ss_async_engine *b,
 		     struct ss_arena *arena)
 {
@@ -202,8 +198,7 @@ static bool add_pair(struct ss_table *t, const struct ss_async_overlap *o,
 					    SS_ARG(o->planes[a->plane].name), SS_ARG(a->line));
 	struct ss_str other = ss_arena_printf(arena, SS_FMT ", " SS_FMT,
 					      SS_ARG(o->planes[b->plane].name), SS_ARG(b->line));
-	if (!one.p || !other.p || !ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_str(t, E_HOST, o->planes[a->plane].host);
 	ss_set_i64(t, E_CHIP, a->chip);
 	ss_set_str(t, E_A, one);
@@ -212,55 +207,45 @@ static bool add_pair(struct ss_table *t, const struct ss_async_overlap *o,
 	ss_set_f64(t, E_BUSY_B, b->busy_ps);
 	ss_set_f64(t, E_BOTH, both);
 	ss_set_f64(t, E_FRAC, less > 0 ? both / less : 0);
-	return true;
 }
 
 /* Engines of one chip stand close to each other: they are in the order of host and plane. */
-static bool fill_engines(struct ss_table *t, const struct ss_async_overlap *o,
+static void fill_engines(struct ss_table *t, const struct ss_async_overlap *o,
 			 struct ss_arena *arena)
 {
-	bool ok = true;
-	for (size_t i = 0; ok && i < o->nengines; i++)
-		for (size_t k = i + 1; ok && k < o->nengines && k < i + 64; k++) {
+	for (size_t i = 0; i < o->nengines; i++)
+		for (size_t k = i + 1; k < o->nengines && k < i + 64; k++) {
 			const struct ss_async_engine *a = &o->engines[i], *b = &o->engines[k];
 			if (a->chip != UINT32_MAX && a->chip == b->chip &&
 			    ss_str_eq(o->planes[a->plane].host, o->planes[b->plane].host))
-				ok = add_pair(t, o, a, b, arena);
+				add_pair(t, o, a, b, arena);
 		}
-	return ok;
 }
 
 static bool fill(struct ss_result *out, const struct ss_async_overlap *o, struct ss_arena *arena)
 {
-	struct ss_table *t =
-		ss_result_table(out, "kinds", "By kind", kind_cols, SS_COUNT(kind_cols));
-	bool ok = t && fill_kinds(t, o, arena);
-	t = ok ? ss_result_table(out, "planes", "By plane", plane_cols, SS_COUNT(plane_cols))
-	       : NULL;
-	ok = t && fill_planes(t, o, arena);
-	t = ok ? ss_result_table(out, "operations", "Longest exposed time", op_cols,
-				 SS_COUNT(op_cols))
-	       : NULL;
-	ok = t && fill_ops(t, o, arena);
-	t = ok ? ss_result_table(out, "engines", "Engines of a chip at the same time", engine_cols,
-				 SS_COUNT(engine_cols))
-	       : NULL;
-	ok = t && fill_engines(t, o, arena);
-	if (ok && !o->any)
-		ok = ss_result_note(out, SS_INFO,
-				    SS_STR("The profile has no lines of operations of a TPU"));
-	if (ok && o->unpaired)
-		ok = ss_result_note(out, SS_INFO,
-				    ss_arena_printf(arena,
-						    "%llu starts or dones of asynchronous "
-						    "operations have no partner in the profile",
-						    (unsigned long long)o->unpaired));
-	if (ok && o->nops > MOST_OPS)
-		ok = ss_result_note(out, SS_INFO,
-				    ss_arena_printf(arena,
-						    "The table operations has the first %d of %zu",
-						    MOST_OPS, o->nops));
-	return ok;
+	struct ss_table *t = ss_result_table(out, "kinds", "By kind", kind_cols, SS_COUNT(kind_cols));
+	if (!fill_kinds(t, o, arena))
+		return false;
+	t = ss_result_table(out, "planes", "By plane", plane_cols, SS_COUNT(plane_cols));
+	if (!fill_planes(t, o, arena))
+		return false;
+	t = ss_result_table(out, "operations", "Longest exposed time", op_cols, SS_COUNT(op_cols));
+	if (!fill_ops(t, o, arena))
+		return false;
+	t = ss_result_table(out, "engines", "Engines of a chip at the same time", engine_cols, SS_COUNT(engine_cols));
+	fill_engines(t, o, arena);
+	if (!o->any)
+		ss_result_note(out, SS_INFO, SS_STR("The profile has no lines of operations of a TPU"));
+	if (o->unpaired)
+		ss_result_note(out, SS_INFO,
+			       ss_arena_printf(arena, "%llu starts or dones of asynchronous operations have no partner in the "
+						      "profile",
+					       (unsigned long long)o->unpaired));
+	if (o->nops > MOST_OPS)
+		ss_result_note(out, SS_INFO,
+			       ss_arena_printf(arena, "The table operations has the first %d of %zu", MOST_OPS, o->nops));
+	return true;
 }
 
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
@@ -285,33 +270,36 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	const struct ss_table *t = ss_result_find(out, "kinds");
 	double span = 0, exposed = 0;
 	(void)q;
+	(void)err;
 	for (size_t i = 0; i < t->nrows; i++) {
 		span += ss_cell_f64(t, i, "span_ps");
 		exposed += ss_cell_f64(t, i, "exposed_ps");
 	}
-	if (!(span > 0))
-		return ss_result_say(out, SS_STR("The profile has no asynchronous operations with "
-						 "a duration.")) ||
-		       ss_fail_mem(err);
+	if (!(span > 0)) {
+		ss_result_say(out, SS_STR("The profile has no asynchronous operations with "
+					  "a duration."));
+		return true;
+	}
 	out->conclusion.see = "exposed_communication";
 	out->conclusion.mood = exposed > span / 2 ? SS_MOOD_WARN : SS_MOOD_PLAIN;
-	if (!(exposed > 0))
-		return ss_result_say(out,
-				     SS_STR("Computation covers all asynchronous operations.")) ||
-		       ss_fail_mem(err);
+	if (!(exposed > 0)) {
+		ss_result_say(out,
+			      SS_STR("Computation covers all asynchronous operations."));
+		return true;
+	}
 	double share = 100 * exposed / span,
 	       first = 100 * ss_cell_f64(t, 0, "exposed_ps") / exposed;
 	struct ss_str kind = ss_cell_str(t, 0, "kind");
-	bool ok = ss_result_say(out, ss_arena_printf(out->arena,
-						     "The core does not compute for %.1f%% of the "
-						     "duration of asynchronous "
-						     "operations, which are exposed then.",
-						     share)) &&
-		  ss_result_say(out, ss_arena_printf(out->arena,
-						     "The operation " SS_FMT
-						     " takes %.1f%% of the exposed time.",
-						     SS_ARG(kind), first));
-	return ok || ss_fail_mem(err);
+	ss_result_say(out, ss_arena_printf(out->arena,
+					   "The core does not compute for %.1f%% of the "
+					   "duration of asynchronous "
+					   "operations, which are exposed then.",
+					   share));
+	ss_result_say(out, ss_arena_printf(out->arena,
+					   "The operation " SS_FMT
+					   " takes %.1f%% of the exposed time.",
+					   SS_ARG(kind), first));
+	return true;
 }
 
 static bool present(const struct ss_host *first)

@@ -27,20 +27,17 @@ static enum ss_mood mood_of(const struct ss_verdict_finding *f)
 	return f->share_frac >= BAD_SHARE ? SS_MOOD_BAD : SS_MOOD_WARN;
 }
 
-bool ss_findings_say(struct ss_result *out, const struct ss_verdict *v)
+void ss_findings_say(struct ss_result *out, const struct ss_verdict *v)
 {
 	for (size_t i = 0; i < v->nfindings; i++)
-		if (!ss_result_say(out, v->findings[i].text))
-			return false;
+		ss_result_say(out, v->findings[i].text);
 	if (v->nfindings)
 		out->conclusion.mood = mood_of(&v->findings[0]);
-	return true;
 }
 
-bool ss_findings_note_gaps(struct ss_result *out, const struct ss_verdict *v)
+void ss_findings_note_gaps(struct ss_result *out, const struct ss_verdict *v)
 {
 	for (size_t i = 0; i < v->ngaps; i++)
-		if (!v->gaps[i].noted && !ss_result_note(out, SS_INFO, v->gaps[i].text))
-			return false;
-	return true;
+		if (!v->gaps[i].noted)
+			ss_result_note(out, SS_INFO, v->gaps[i].text);
 }

@@ -15,12 +15,9 @@
 bool ss_findings_of(struct ss_verdict *out, struct ss_model *m, struct ss_arena *arena, struct ss_err *err);
 /* That of this cause, NULL where nobody says so. */
 const struct ss_verdict_finding *ss_finding_of_cause(const struct ss_verdict *v, enum ss_cause c);
-/*
- * The findings as a conclusion, the first of them first, with its mood. Adds nothing where there
- * are none. False when memory is out.
- */
-bool ss_findings_say(struct ss_result *out, const struct ss_verdict *v);
-/* What the recording lacks, as notes, but for what is a note anyway. False when memory is out. */
-bool ss_findings_note_gaps(struct ss_result *out, const struct ss_verdict *v);
+/* The findings as a conclusion, the first of them first, with its mood. Adds nothing where there are none. */
+void ss_findings_say(struct ss_result *out, const struct ss_verdict *v);
+/* What the recording lacks, as notes, but for what is a note anyway. */
+void ss_findings_note_gaps(struct ss_result *out, const struct ss_verdict *v);
 
 #endif

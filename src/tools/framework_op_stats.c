@@ -250,7 +250,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	say_side(out, t, "Device", "device's");
 	say_side(out, t, "Host", "host's");
 	if (device)
-		say_idle(out, &out->tables[0]);
+		say_idle(out, ss_result_at(out, 0));
 	else if (t->nrows)
 		ss_result_say(out, SS_STR("No operation of a framework was traced on a device."));
 	return true;

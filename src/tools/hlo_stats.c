@@ -120,12 +120,10 @@ static void set_rates(struct ss_table *t, const struct ss_op *op, const struct s
 	ss_set_str(t, COL_BOUND_BY, r.bound_by);
 }
 
-static bool set_texts(struct ss_table *t, const struct ss_op *op)
+static void set_texts(struct ss_table *t, const struct ss_op *op)
 {
 	struct ss_str expression = op->long_name.n ? op->long_name : op->name;
 	struct ss_str program = ss_program_cell(op, t->arena), source = ss_source_cell(op, t->arena);
-	if (!program.p || !source.p)
-		return false;
 	ss_set_str(t, COL_PROGRAM, program);
 	ss_set_str(t, COL_CATEGORY, op->category);
 	ss_set_str(t, COL_NAME, ss_instruction_name(expression));
@@ -136,16 +134,14 @@ static bool set_texts(struct ss_table *t, const struct ss_op *op)
 	ss_set_str(t, COL_AUTOTUNED, yes_no(false));
 	ss_set_str(t, COL_SOURCE, source);
 	ss_set_str(t, COL_CORE_TYPE, core_name(op));
-	return true;
 }
 
-static bool add_row(struct ss_table *t, const struct ss_op *op, const struct ss_env *env)
+static void add_row(struct ss_table *t, const struct ss_op *op, const struct ss_env *env)
 {
-	if (!ss_table_row(t) || !set_texts(t, op))
-		return false;
+	ss_table_row(t);
+	set_texts(t, op);
 	set_times(t, op);
 	set_rates(t, op, env);
-	return true;
 }
 
 /*
@@ -159,8 +155,7 @@ static bool add_offloaded(struct ss_table *t, const struct ss_op *parent, const 
 	for (size_t i = 0; ops && i < parent->offloaded->n; i++) {
 		if (ops[i]->core_type != SS_CORE_SPARSE)
 			continue;
-		if (!add_row(t, ops[i], env))
-			return false;
+		add_row(t, ops[i], env);
 		ss_set_str(t, COL_PARENT, name);
 	}
 	return ops;
@@ -170,14 +165,14 @@ static bool add_rows(struct ss_table *t, const struct ss_op_db *db, const struct
 {
 	const struct ss_op **ops = ss_ops_by_self_time(db, t->arena);
 	double rank = 0, cumulative = 0;
-	if (!ops || !ss_table_reserve(t, db->n))
+	if (!ops)
 		return false;
+	ss_table_reserve(t, db->n);
 	for (size_t i = 0; i < db->n; i++) {
 		if (ops[i]->occurrences == 0)
 			continue;
 		double percent = 100 * ss_ratio((double)ops[i]->self_ps, (double)db->total_ps);
-		if (!add_row(t, ops[i], env))
-			return false;
+		add_row(t, ops[i], env);
 		ss_set_f64(t, COL_RANK, ++rank);
 		ss_set_f64(t, COL_SELF_PERCENT, percent);
 		ss_set_f64(t, COL_CUMULATIVE, cumulative += percent);
@@ -194,38 +189,39 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	if (!ops)
 		return false;
 	struct ss_table *t = ss_result_table(out, "ops", "HLO operations", cols, SS_COUNT(cols));
-	return (t && add_rows(t, ss_ops_computed(ops, q->as_xprof), env)) || ss_fail_mem(err);
+	return add_rows(t, ss_ops_computed(ops, q->as_xprof), env) || ss_fail_mem(err);
 }
 
 /* What takes most, where it comes from, and what is computed again to save memory. */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	const struct ss_table *t = &out->tables[0];
+	const struct ss_table *t = ss_result_at(out, 0);
 	struct ss_greatest top = ss_greatest_row(t, "total_self_time", NULL, NULL);
 	struct ss_greatest kind = ss_greatest_kind(t, "total_self_time", "category");
 	struct ss_greatest again =
 		ss_greatest_row(t, "total_self_time", "hlo_rematerialization", "Yes");
 	(void)q;
+	(void)err;
 	if (top.row == SS_NPOS)
 		return true;
 	struct ss_str op = ss_cell_str(t, top.row, "tf_op_name");
-	bool ok = ss_say(out, "'" SS_FMT "' takes the most time of all operations: %s, in %s.",
-			 SS_ARG(ss_cell_str(t, top.row, "hlo_op_name")),
-			 ss_share_words(SS_UNIT_US, top.value, top.sum).s,
-			 ss_count_words(ss_cell_f64(t, top.row, "occurrences"), "run").s);
-	if (ok && op.n)
-		ok = ss_say(out, "It was compiled from '" SS_FMT "'.", SS_ARG(op));
-	if (ok && kind.row != SS_NPOS &&
+	ss_say(out, "'" SS_FMT "' takes the most time of all operations: %s, in %s.",
+	       SS_ARG(ss_cell_str(t, top.row, "hlo_op_name")),
+	       ss_share_words(SS_UNIT_US, top.value, top.sum).s,
+	       ss_count_words(ss_cell_f64(t, top.row, "occurrences"), "run").s);
+	if (op.n)
+		ss_say(out, "It was compiled from '" SS_FMT "'.", SS_ARG(op));
+	if (kind.row != SS_NPOS &&
 	    !ss_str_is(ss_cell_str(t, kind.row, "category"), "unknown"))
-		ok = ss_say(out, "The category with the most time is '" SS_FMT "': %s.",
-			    SS_ARG(ss_cell_str(t, kind.row, "category")),
-			    ss_share_words(SS_UNIT_US, kind.value, kind.sum).s);
-	if (ok && again.row != SS_NPOS)
-		ok = ss_say(out,
-			    "Operations that are computed again to save memory (rematerialization) "
-			    "take %s.",
-			    ss_share_words(SS_UNIT_US, again.sum, top.sum).s);
-	return ok || ss_fail_mem(err);
+		ss_say(out, "The category with the most time is '" SS_FMT "': %s.",
+		       SS_ARG(ss_cell_str(t, kind.row, "category")),
+		       ss_share_words(SS_UNIT_US, kind.value, kind.sum).s);
+	if (again.row != SS_NPOS)
+		ss_say(out,
+		       "Operations that are computed again to save memory (rematerialization) "
+		       "take %s.",
+		       ss_share_words(SS_UNIT_US, again.sum, top.sum).s);
+	return true;
 }
 
 const struct ss_tool ss_tool_hlo_stats = {

@@ -87,54 +87,48 @@ static bool max_infeed_core(const struct ss_request *q, const struct ss_input_re
 					     "Core that waited longest for input", cols, n);
 	if (!t || n == 0)
 		return t;
-	if (!ss_table_reserve(t, 2) || !ss_table_row(t))
-		return false;
+	ss_table_reserve(t, 2);
+	ss_table_row(t);
 	ss_set_str(t, 0, SS_STR("Step number"));
 	for (size_t i = 1; i < n; i++) {
 		struct ss_str num =
 			ss_arena_printf(out->arena, "%lld", (long long)r->steps->v[i - 1].num);
-		if (!num.p)
-			return false;
 		ss_set_str(t, i, num);
 	}
-	if (!ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_str(t, 0, SS_STR("Core name"));
 	for (size_t i = 1; i < n; i++) {
 		struct ss_str name = core_name(q, r->tpu[i - 1].infeed_core, out->arena);
-		if (!name.p)
-			return false;
 		ss_set_str(t, i, name);
 	}
 	return true;
 }
 
-static bool op_props(const struct ss_host_input *h, struct ss_table *t)
+static void op_props(const struct ss_host_input *h, struct ss_table *t)
 {
 	/* "nonequeue" is how the name is spelled. */
-	return ss_table_prop_num(t, "enqueue_us", "Enqueueing data", SS_UNIT_US, h->enqueue_us,
-				 "%.3f") &&
-	       ss_table_prop_num(t, "demanded_file_read_us", "Reading files on demand", SS_UNIT_US,
-				 h->demanded_read_us, "%.3f") &&
-	       ss_table_prop_num(t, "advanced_file_read_us", "Reading files in advance", SS_UNIT_US,
-				 h->advanced_read_us, "%.3f") &&
-	       ss_table_prop_num(t, "preprocessing_us", "Preprocessing", SS_UNIT_US,
-				 h->preprocessing_us, "%.3f") &&
-	       ss_table_prop_num(t, "unclassified_nonequeue_us", "Other reading or processing",
-				 SS_UNIT_US, h->unclassified_us, "%.3f");
+	ss_table_prop_num(t, "enqueue_us", "Enqueueing data", SS_UNIT_US, h->enqueue_us,
+			  "%.3f");
+	ss_table_prop_num(t, "demanded_file_read_us", "Reading files on demand", SS_UNIT_US,
+			  h->demanded_read_us, "%.3f");
+	ss_table_prop_num(t, "advanced_file_read_us", "Reading files in advance", SS_UNIT_US,
+			  h->advanced_read_us, "%.3f");
+	ss_table_prop_num(t, "preprocessing_us", "Preprocessing", SS_UNIT_US,
+			  h->preprocessing_us, "%.3f");
+	ss_table_prop_num(t, "unclassified_nonequeue_us", "Other reading or processing",
+			  SS_UNIT_US, h->unclassified_us, "%.3f");
 }
 
-static bool host_ops(const struct ss_input_report *r, struct ss_result *out)
+static void host_ops(const struct ss_input_report *r, struct ss_result *out)
 {
 	const struct ss_host_input *h = &r->host;
 	struct ss_table *t = ss_result_table(out, "host_ops", "Input ops on the host", op_cols,
 					     SS_COUNT(op_cols));
-	if (!t || !ss_table_reserve(t, h->nops) || !op_props(h, t))
-		return false;
+	ss_table_reserve(t, h->nops);
+	op_props(h, t);
 	for (size_t i = 0; i < h->nops; i++) {
 		const struct ss_op *op = h->ops[i].op;
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_str(t, 0, op->name);
 		ss_set_f64(t, 1, (double)op->occurrences);
 		ss_set_f64(t, 2, (double)op->time_ps / 1e9);
@@ -143,19 +137,16 @@ static bool host_ops(const struct ss_input_report *r, struct ss_result *out)
 		ss_set_f64(t, 5, ss_ratio((double)op->self_ps, (double)h->self_ps));
 		ss_set_str(t, 6, ss_input_kind_name(h->ops[i].kind));
 	}
-	return true;
 }
 
-static bool recommendation(struct ss_result *out)
+static void recommendation(struct ss_result *out)
 {
 	struct ss_table *t = ss_result_table(out, "recommendation", "What to try", advice_cols,
 					     SS_COUNT(advice_cols));
-	for (size_t i = 0; t && i < SS_COUNT(advice); i++) {
-		if (!ss_table_row(t))
-			return false;
+	for (size_t i = 0; i < SS_COUNT(advice); i++) {
+		ss_table_row(t);
 		ss_set_str(t, 0, advice[i]);
 	}
-	return t;
 }
 
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
@@ -163,27 +154,29 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	struct ss_input_report r;
 	if (!ss_input_report_make(&r, q, err))
 		return false;
-	return (max_infeed_core(q, &r, out) && ss_input_steps_table(&r, out) && host_ops(&r, out) &&
-		recommendation(out) && ss_input_diagnostics(&r, q, out, false)) ||
-	       ss_fail_mem(err);
+	if (!max_infeed_core(q, &r, out) || !ss_input_steps_table(&r, out))
+		return ss_fail_mem(err);
+	host_ops(&r, out);
+	recommendation(out);
+	return ss_input_diagnostics(&r, q, out, false) || ss_fail_mem(err);
 }
 
 /* What a stored answer says itself stands with its steps. */
-static bool conclude_stored(struct ss_result *out)
+static void conclude_stored(struct ss_result *out)
 {
 	static const char *const ids[] = { "input_conclusion", "output_conclusion", "device_collectives_statement",
 					   "kernel_launch_statement", "all_other_statement" };
-	return ss_say_props(out, ids, SS_COUNT(ids));
+	ss_say_props(out, ids, SS_COUNT(ids));
 }
 
 /* The share of the time in steps that goes to waiting for data, where that is no finding. */
-static bool say_little_input(struct ss_result *out, const struct ss_verdict *v)
+static void say_little_input(struct ss_result *out, const struct ss_verdict *v)
 {
-	double frac = v->window_ps ? (double)v->class_ps[SS_TIME_INPUT] / (double)v->window_ps : 0;
-	if (!v->window_ps)
-		return ss_result_say(out, SS_STR("No time was recorded in which the program could wait for data."));
-	return ss_result_say(out, ss_arena_printf(out->arena, "Steps wait for an input pipeline during %.1f%% of the time.",
-						  100 * frac));
+	if (v->window_ps)
+		ss_say(out, "Steps wait for an input pipeline during %.1f%% of the time.",
+		       100 * (double)v->class_ps[SS_TIME_INPUT] / (double)v->window_ps);
+	else
+		ss_say(out, "No time was recorded in which the program could wait for data.");
 }
 
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
@@ -192,16 +185,21 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	if (!ss_findings_of(&v, q->model, q->arena, err))
 		return false;
 	const struct ss_verdict_finding *input = ss_finding_of_cause(&v, SS_CAUSE_INPUT);
-	bool ok = !v.hosts ? conclude_stored(out) : input ? ss_result_say(out, input->text) : say_little_input(out, &v);
-	for (size_t i = 0; ok && input && i < input->nadvice; i++)
-		ok = ss_result_say(out, input->advice[i]);
+	if (!v.hosts)
+		conclude_stored(out);
+	else if (input)
+		ss_result_say(out, input->text);
+	else
+		say_little_input(out, &v);
+	for (size_t i = 0; input && i < input->nadvice; i++)
+		ss_result_say(out, input->advice[i]);
 	/* What limits it then. */
-	if (ok && v.nfindings && &v.findings[0] != input)
-		ok = ss_result_say(out, v.findings[0].text);
+	if (v.nfindings && &v.findings[0] != input)
+		ss_result_say(out, v.findings[0].text);
 	if (input)
 		out->conclusion.mood = input == &v.findings[0] ? SS_MOOD_BAD : SS_MOOD_WARN;
 	out->conclusion.see = v.nfindings ? "smart_suggestion" : NULL;
-	return ok || ss_fail_mem(err);
+	return true;
 }
 
 const struct ss_tool ss_tool_input_pipeline_analyzer = {

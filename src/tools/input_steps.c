@@ -47,21 +47,23 @@ static const struct {
 };
 
 /* A number of ms or percent. */
-static bool prop(struct ss_table *t, const char *id, const char *label, enum ss_unit unit, double v,
+static void prop(struct ss_table *t, const char *id, const char *label, enum ss_unit unit, double v,
 		 const char *fmt)
 {
-	if (isnan(v))
-		return ss_table_prop(t, id, SS_STR(SS_QUIRK_NO_NUMBER));
-	return ss_table_prop_num(t, id, label, unit, v, fmt);
+	if (isnan(v)) {
+		ss_table_prop(t, id, SS_STR(SS_QUIRK_NO_NUMBER));
+		return;
+	}
+	ss_table_prop_num(t, id, label, unit, v, fmt);
 }
 
-static bool summary_props(struct ss_table *t, const char *const ids[4], enum ss_unit unit,
+static void summary_props(struct ss_table *t, const char *const ids[4], enum ss_unit unit,
 			  struct ss_summary s, const char *fmt)
 {
-	return prop(t, ids[0], NULL, unit, s.mean, fmt) &&
-	       prop(t, ids[1], NULL, unit, s.stddev, fmt) &&
-	       prop(t, ids[2], NULL, unit, s.min, fmt) &&
-	       prop(t, ids[3], NULL, unit, s.max, fmt);
+	prop(t, ids[0], NULL, unit, s.mean, fmt);
+	prop(t, ids[1], NULL, unit, s.stddev, fmt);
+	prop(t, ids[2], NULL, unit, s.min, fmt);
+	prop(t, ids[3], NULL, unit, s.max, fmt);
 }
 
 static const char *const step_time_ids[4] = { "steptime_ms_average",
@@ -75,48 +77,53 @@ static bool step_time_props(const struct ss_input_report *r, struct ss_table *t,
 		return false;
 	for (size_t i = 0; i < r->steps->n; i++)
 		v[i] = ss_step_longest_ms(&r->steps->v[i]);
-	return summary_props(t, step_time_ids, SS_UNIT_MS, ss_summary_of(v, r->steps->n), fmt);
+	summary_props(t, step_time_ids, SS_UNIT_MS, ss_summary_of(v, r->steps->n), fmt);
+	return true;
 }
 
-static bool statement_props(struct ss_table *t, const char *bottleneck, const char *statement,
+static void statement_props(struct ss_table *t, const char *bottleneck, const char *statement,
 			    struct ss_str text)
 {
-	return ss_table_prop(t, bottleneck, text) && ss_table_prop(t, statement, text);
+	ss_table_prop(t, bottleneck, text);
+	ss_table_prop(t, statement, text);
 }
 
 /* XProf's clients find the sentence under both names. */
-static bool part_statements(const struct ss_input_report *r, struct ss_table *t)
+static void part_statements(const struct ss_input_report *r, struct ss_table *t)
 {
-	return ss_table_prop(t, "input_conclusion", r->input.text) &&
-	       statement_props(t, "device_collectives_bottleneck", "device_collectives_statement",
-			       r->collectives.text) &&
-	       statement_props(t, "kernel_launch_bottleneck", "kernel_launch_statement", r->launch.text) &&
-	       statement_props(t, "all_other_bottleneck", "all_other_statement", r->other.text) &&
-	       ss_table_prop(t, "summary_nextstep", r->next_step);
+	ss_table_prop(t, "input_conclusion", r->input.text);
+	statement_props(t, "device_collectives_bottleneck", "device_collectives_statement",
+			r->collectives.text);
+	statement_props(t, "kernel_launch_bottleneck", "kernel_launch_statement", r->launch.text);
+	statement_props(t, "all_other_bottleneck", "all_other_statement", r->other.text);
+	ss_table_prop(t, "summary_nextstep", r->next_step);
 }
 
 static bool part_props_of(const struct ss_input_report *r, struct ss_table *t)
 {
 	double *v = SS_NEW_N(t->arena, double, r->steps->n + 1);
-	if (!v || !ss_table_prop(t, "hardware_type", ss_hardware_name(r->env->hardware)) ||
-	    !step_time_props(r, t, "%.1f"))
+	if (!v)
+		return false;
+	ss_table_prop(t, "hardware_type", ss_hardware_name(r->env->hardware));
+	if (!step_time_props(r, t, "%.1f"))
 		return false;
 	for (size_t k = 0; k < SS_STEP_PART_COUNT; k++) {
 		for (size_t i = 0; i < r->steps->n; i++)
 			v[i] = r->parts[i].part_ms[k];
 		struct ss_summary s = ss_summary_of(v, r->steps->n);
-		if (!prop(t, part_props[k].mean, part_cols[k + 1].label, SS_UNIT_MS, s.mean,
-			  "%.1f") ||
-		    !prop(t, part_props[k].stddev, NULL, SS_UNIT_MS, s.stddev, "%.1f"))
-			return false;
+		prop(t, part_props[k].mean, part_cols[k + 1].label, SS_UNIT_MS, s.mean,
+		     "%.1f");
+		prop(t, part_props[k].stddev, NULL, SS_UNIT_MS, s.stddev, "%.1f");
 	}
 	/* The blank before "tooltip" is that of XProf's clients. */
-	return (!r->as_xprof || part_statements(r, t)) &&
-	       ss_table_prop(t, "step_time_graph_column_ids",
-			     SS_STR("stepnum,deviceComputeTimeMs,deviceToDeviceTimeMs,"
-				    "deviceCollectivesTimeMs,hostComputeTimeMs,"
-				    "kernelLaunchTimeMs,infeedTimeMs,outfeedTimeMs,compileTimeMs,"
-				    "otherTimeMs, tooltip"));
+	if (r->as_xprof)
+		part_statements(r, t);
+	ss_table_prop(t, "step_time_graph_column_ids",
+		      SS_STR("stepnum,deviceComputeTimeMs,deviceToDeviceTimeMs,"
+			     "deviceCollectivesTimeMs,hostComputeTimeMs,"
+			     "kernelLaunchTimeMs,infeedTimeMs,outfeedTimeMs,compileTimeMs,"
+			     "otherTimeMs, tooltip"));
+	return true;
 }
 
 static struct ss_str step_name(const struct ss_step *s, bool named, struct ss_arena *a)
@@ -142,15 +149,15 @@ static struct ss_str part_tooltip(const struct ss_part_row *p, struct ss_str nam
 static bool part_table(const struct ss_input_report *r, struct ss_result *out)
 {
 	struct ss_table *t = ss_result_table(out, "steps", "Steps", part_cols, SS_COUNT(part_cols));
-	if (!t || !ss_table_reserve(t, r->steps->n) || !part_props_of(r, t))
+	ss_table_reserve(t, r->steps->n);
+	if (!part_props_of(r, t))
 		return false;
 	for (size_t i = 0; i < r->steps->n; i++) {
 		const struct ss_part_row *p = &r->parts[i];
 		struct ss_str name =
 			step_name(&r->steps->v[i], r->env->hardware != SS_HW_GPU, t->arena);
 		struct ss_str tip = name.p ? part_tooltip(p, name, t->arena) : name;
-		if (!tip.p || !ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_str(t, 0, name);
 		for (size_t k = 0; k < SS_STEP_PART_COUNT; k++)
 			ss_set_f64(t, 1 + k, p->part_ms[k]);
@@ -256,38 +263,39 @@ static bool infeed_props(const struct ss_input_report *r, struct ss_table *t)
 		return false;
 	for (size_t i = 0; i < r->steps->n; i++)
 		v[i] = r->tpu[i].infeed_percent_max;
-	return summary_props(t, ids, SS_UNIT_PERCENT, ss_summary_of(v, r->steps->n), "%.1f");
+	summary_props(t, ids, SS_UNIT_PERCENT, ss_summary_of(v, r->steps->n), "%.1f");
+	return true;
 }
 
-static bool sparse_core_props(const struct ss_input_report *r, struct ss_table *t)
+static void sparse_core_props(const struct ss_input_report *r, struct ss_table *t)
 {
 	if (!(r->sc_step_ms > 0))
-		return true;
-	return prop(t, "sc_compute_ms_average", "SparseCore compute", SS_UNIT_MS, r->sc_compute_ms,
-		    "%.2f") &&
-	       prop(t, "sc_infeed_ms_average", "SparseCore input", SS_UNIT_MS, 0, "%.2f") &&
-	       prop(t, "sc_outfeed_ms_average", "SparseCore output", SS_UNIT_MS, 0, "%.2f") &&
-	       prop(t, "sc_idle_ms_average", "SparseCore idle", SS_UNIT_MS, r->sc_idle_ms,
-		    "%.2f") &&
-	       prop(t, "sc_step_time_ms_average", "SparseCore step", SS_UNIT_MS, r->sc_step_ms,
-		    "%.1f");
+		return;
+	prop(t, "sc_compute_ms_average", "SparseCore compute", SS_UNIT_MS, r->sc_compute_ms,
+	     "%.2f");
+	prop(t, "sc_infeed_ms_average", "SparseCore input", SS_UNIT_MS, 0, "%.2f");
+	prop(t, "sc_outfeed_ms_average", "SparseCore output", SS_UNIT_MS, 0, "%.2f");
+	prop(t, "sc_idle_ms_average", "SparseCore idle", SS_UNIT_MS, r->sc_idle_ms,
+	     "%.2f");
+	prop(t, "sc_step_time_ms_average", "SparseCore step", SS_UNIT_MS, r->sc_step_ms,
+	     "%.1f");
 }
 
-static bool active_props(const struct ss_input_report *r, struct ss_table *t)
+static void active_props(const struct ss_input_report *r, struct ss_table *t)
 {
-	if (r->sparse_in_steps && !prop(t, "sc_active_ms_average", "SparseCore active",
-					     SS_UNIT_MS, r->sc_active_ms, "%.2f"))
-		return false;
-	return prop(t, "tc_active_ms_average", "TensorCore active", SS_UNIT_MS, r->tc_active_ms,
-		    "%.2f") &&
-	       prop(t, "active_steptime_ms_average", "Active step time", SS_UNIT_MS,
-		    r->active_step_ms, "%.2f");
+	if (r->sparse_in_steps)
+		prop(t, "sc_active_ms_average", "SparseCore active",
+			  SS_UNIT_MS, r->sc_active_ms, "%.2f");
+	prop(t, "tc_active_ms_average", "TensorCore active", SS_UNIT_MS, r->tc_active_ms,
+	     "%.2f");
+	prop(t, "active_steptime_ms_average", "Active step time", SS_UNIT_MS,
+	     r->active_step_ms, "%.2f");
 }
 
 static bool tpu_props(const struct ss_input_report *r, struct ss_table *t)
 {
-	if (!ss_table_prop(t, "hardware_type", ss_hardware_name(r->env->hardware)) ||
-	    !step_time_props(r, t, "%.2f") || !infeed_props(r, t))
+	ss_table_prop(t, "hardware_type", ss_hardware_name(r->env->hardware));
+	if (!step_time_props(r, t, "%.2f") || !infeed_props(r, t))
 		return false;
 	if (shows_scv0(r)) {
 		mean_prop(r, t, "scv0_compute_ms_average", TPU_SCV0_COMPUTE);
@@ -298,22 +306,26 @@ static bool tpu_props(const struct ss_input_report *r, struct ss_table *t)
 	mean_prop(r, t, "tc_outfeed_ms_average", TPU_OUTFEED);
 	mean_prop(r, t, "tc_idle_ms_average", TPU_IDLE);
 	mean_prop(r, t, "host_transfer_ms_average", TPU_HOST);
-	return sparse_core_props(r, t) && active_props(r, t) &&
-	       (!r->as_xprof || (ss_table_prop(t, "input_conclusion", r->input.text) &&
-				 ss_table_prop(t, "output_conclusion", r->output.text) &&
-				 ss_table_prop(t, "summary_nextstep", r->next_step))) &&
-	       ss_table_prop(
-		       t, "step_time_graph_column_ids",
-		       shows_scv0(r)
-			       ? SS_STR("stepnum,tcComputeTimeMs,scv0ComputeTimeMs,"
-					"scv0InfeedTimeMs,tcInfeedTimeMs,"
-					"tcOutfeedTimeMs,tcIdleTimeMs,hostTransferTimeMs,tooltip")
-			       : SS_STR("stepnum,tcComputeTimeMs,tcInfeedTimeMs,tcOutfeedTimeMs,"
-					"tcIdleTimeMs,"
-					"hostTransferTimeMs,tooltip"));
+	sparse_core_props(r, t);
+	active_props(r, t);
+	if (r->as_xprof) {
+		ss_table_prop(t, "input_conclusion", r->input.text);
+		ss_table_prop(t, "output_conclusion", r->output.text);
+		ss_table_prop(t, "summary_nextstep", r->next_step);
+	}
+	ss_table_prop(
+		t, "step_time_graph_column_ids",
+		shows_scv0(r)
+			? SS_STR("stepnum,tcComputeTimeMs,scv0ComputeTimeMs,"
+				 "scv0InfeedTimeMs,tcInfeedTimeMs,"
+				 "tcOutfeedTimeMs,tcIdleTimeMs,hostTransferTimeMs,tooltip")
+			: SS_STR("stepnum,tcComputeTimeMs,tcInfeedTimeMs,tcOutfeedTimeMs,"
+				 "tcIdleTimeMs,"
+				 "hostTransferTimeMs,tooltip"));
+	return true;
 }
 
-static bool tpu_row(struct ss_table *t, const struct ss_step *s, const struct ss_tpu_row *row,
+static void tpu_row(struct ss_table *t, const struct ss_step *s, const struct ss_tpu_row *row,
 		    bool scv0)
 {
 	struct ss_str name = step_name(s, false, t->arena);
@@ -322,8 +334,7 @@ static bool tpu_row(struct ss_table *t, const struct ss_step *s, const struct ss
 		(long long)s->num,
 		row->total_ms - row->all_reduce_compute_ms - row->all_reduce_sync_ms,
 		row->tc_infeed_ms + row->scv0_infeed_ms);
-	if (!name.p || !tip.p || !ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	for (size_t k = 0, at = 0; k < TPU_COUNT; k++) {
 		if (!scv0 && is_scv0(k))
 			continue;
@@ -335,7 +346,6 @@ static bool tpu_row(struct ss_table *t, const struct ss_step *s, const struct ss
 			ss_set_f64(t, at, tpu_cell(row, k));
 		at++;
 	}
-	return true;
 }
 
 static bool tpu_table(const struct ss_input_report *r, struct ss_result *out)
@@ -347,11 +357,13 @@ static bool tpu_table(const struct ss_input_report *r, struct ss_result *out)
 		if (scv0 || !is_scv0(k))
 			cols[n++] = tpu_cols[k];
 	struct ss_table *t = cols ? ss_result_table(out, "steps", "Steps", cols, n) : NULL;
-	if (!t || !ss_table_reserve(t, r->steps->n) || !tpu_props(r, t))
+	if (!t)
+		return false;
+	ss_table_reserve(t, r->steps->n);
+	if (!tpu_props(r, t))
 		return false;
 	for (size_t i = 0; i < r->steps->n; i++)
-		if (!tpu_row(t, &r->steps->v[i], &r->tpu[i], scv0))
-			return false;
+		tpu_row(t, &r->steps->v[i], &r->tpu[i], scv0);
 	return true;
 }
 

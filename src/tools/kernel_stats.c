@@ -216,7 +216,7 @@ static void say_tensor_cores(struct ss_result *out, const struct ss_table *t,
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	(void)err;
-	const struct ss_table *t = &out->tables[0];
+	const struct ss_table *t = ss_result_at(out, 0);
 	struct ss_greatest top = ss_greatest_row(t, "total_duration_us", NULL, NULL);
 	if (top.row == SS_NPOS)
 		return true;

@@ -75,7 +75,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	(void)err;
-	const struct ss_table *t = &out->tables[0];
+	const struct ss_table *t = ss_result_at(out, 0);
 	struct ss_greatest top = ss_greatest_row(t, "total_us", NULL, NULL);
 	(void)q;
 	if (top.row == SS_NPOS)

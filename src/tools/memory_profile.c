@@ -40,8 +40,9 @@ static bool add_allocator(struct ss_table *t, const struct ss_memory *m, const s
 	const struct ss_mem_event *peak = &a->events[a->peak];
 	struct ss_mem_details d;
 	int64_t freed = 0;
-	if (!ss_mem_details(m, a, a->peak, t->arena, &d) || !ss_table_row(t))
+	if (!ss_mem_details(m, a, a->peak, t->arena, &d))
 		return false;
+	ss_table_row(t);
 	for (uint32_t i = 0; i < a->n; i++)
 		freed += a->events[i].freed;
 	ss_set_str(t, A_ID, a->id);
@@ -89,8 +90,9 @@ static bool add_timeline(struct ss_table *t, const struct ss_memory *m, const st
 	uint32_t picked[MAX_POINTS], n = ss_mem_sample(a, MAX_POINTS, picked);
 	for (uint32_t i = 0; i < n; i++) {
 		struct ss_mem_details d;
-		if (!ss_mem_details(m, a, picked[i], t->arena, &d) || !ss_table_row(t))
+		if (!ss_mem_details(m, a, picked[i], t->arena, &d))
 			return false;
+		ss_table_row(t);
 		ss_set_str(t, E_ID, a->id);
 		set_event(t, a, &a->events[picked[i]]);
 		set_details(t, &d);
@@ -106,8 +108,7 @@ static bool add_breakdown(struct ss_table *t, const struct ss_memory *m, const s
 		return false;
 	int64_t step = ss_mem_peak_step(a);
 	for (size_t i = 0; i < n; i++) {
-		if (!ss_table_row(t))
-			return ss_fail_mem(err);
+		ss_table_row(t);
 		ss_set_str(t, E_ID, a->id);
 		set_details(t, &rows[i].d);
 		ss_set_i64(t, E_COUNT, (int64_t)rows[i].count);
@@ -120,13 +121,12 @@ static bool add_breakdown(struct ss_table *t, const struct ss_memory *m, const s
 	return true;
 }
 
-static bool add_modules(struct ss_table *t, const struct ss_host *h, const struct ss_plane *p, const struct ss_line *l)
+static void add_modules(struct ss_table *t, const struct ss_host *h, const struct ss_plane *p, const struct ss_line *l)
 {
 	const struct ss_str device = SS_STR("/device:");
 	uint64_t start_ps = ((uint64_t)l->src->timestamp_ns - (uint64_t)h->x.origin_ns) * 1000;
 	for (uint32_t i = 0; i < l->ev.n; i++) {
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_i64(t, M_ID, (int64_t)t->nrows - 1);
 		ss_set_str(t, M_NAME, ss_event_name(p, l->ev.meta[i]));
 		ss_set_str(t, M_PLANE, ss_str_sub(p->name, device.n, p->name.n));
@@ -134,7 +134,6 @@ static bool add_modules(struct ss_table *t, const struct ss_host *h, const struc
 		ss_set_i64(t, M_END, ss_xevents_end_ps(&l->ev, i));
 		ss_set_i64(t, M_OFFSET, (int64_t)((uint64_t)l->ev.begin_ps[i] - start_ps));
 	}
-	return true;
 }
 
 static bool is_tpu(const struct ss_plane *p)
@@ -155,7 +154,7 @@ static bool fill_modules(struct ss_result *out, struct ss_host *h, struct ss_err
 	bool ok = planes;
 	for (uint32_t i = 0; ok && i < h->nplanes; i++)
 		for (uint32_t k = 0; ok && k < planes[i].nlines; k++)
-			ok = add_modules(t, h, &planes[i], &planes[i].lines[k]);
+			add_modules(t, h, &planes[i], &planes[i].lines[k]);
 	return ok || ss_fail_mem(err);
 }
 
@@ -164,22 +163,22 @@ static bool fill_allocators(struct ss_result *out, const struct ss_memory *m, co
 {
 	size_t ncols = torch->is_torch ? A_COLS : NALLOCATOR_COLS;
 	struct ss_table *t = ss_result_table(out, "allocators", "Allocators", ss_memory_allocator_cols, ncols);
-	bool ok = t && ss_table_prop(t, "host_plane", m->plane ? SS_STR("present") : SS_STR("missing"));
-	for (uint32_t i = 0; ok && i < m->nallocators; i++) {
-		ok = add_allocator(t, m, &m->allocators[i]);
-		if (ok && torch->is_torch)
+	ss_table_prop(t, "host_plane", m->plane ? SS_STR("present") : SS_STR("missing"));
+	for (uint32_t i = 0; i < m->nallocators; i++) {
+		if (!add_allocator(t, m, &m->allocators[i]))
+			return ss_fail_mem(err);
+		if (torch->is_torch)
 			set_torch(t, torch, all, m->allocators[i].id);
 	}
-	t = ok ? ss_result_table(out, "timeline", "Memory over time", ss_memory_event_cols, NTIMELINE_COLS) : NULL;
-	ok = ok && t;
-	for (uint32_t i = 0; ok && i < m->nallocators; i++)
-		ok = add_timeline(t, m, &m->allocators[i]);
-	t = ok ? ss_result_table(out, "breakdown", "Allocated at the peak", ss_memory_event_cols, E_COLS) : NULL;
-	if (!t)
-		return ss_fail_mem(err);
-	for (uint32_t i = 0; ok && i < m->nallocators; i++)
-		ok = add_breakdown(t, m, &m->allocators[i], err);
-	return ok;
+	t = ss_result_table(out, "timeline", "Memory over time", ss_memory_event_cols, NTIMELINE_COLS);
+	for (uint32_t i = 0; i < m->nallocators; i++)
+		if (!add_timeline(t, m, &m->allocators[i]))
+			return ss_fail_mem(err);
+	t = ss_result_table(out, "breakdown", "Allocated at the peak", ss_memory_event_cols, E_COLS);
+	for (uint32_t i = 0; i < m->nallocators; i++)
+		if (!add_breakdown(t, m, &m->allocators[i], err))
+			return false;
+	return true;
 }
 
 static void blank(struct ss_table *t, size_t col, const char *text)
@@ -227,7 +226,8 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	const char *why = m->plane ? "no allocation was recorded: profile again with host tracer level 2 or higher (some "
 				     "allocators record nothing)" :
 				     "the profile holds no host events, and allocations are host events";
-	return ss_result_note(out, SS_INFO, ss_str_from(why)) || ss_fail_mem(err);
+	ss_result_note(out, SS_INFO, ss_str_from(why));
+	return true;
 }
 
 /* The allocation that holds most of the peak of a memory; SS_NPOS: none is known. */
@@ -251,18 +251,19 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	const struct ss_table *t = ss_result_find(out, "allocators"), *held = ss_result_find(out, "breakdown");
 	struct ss_greatest top = ss_greatest_row(t, "peak_bytes", NULL, NULL);
 	(void)q;
+	(void)err;
 	if (top.row == SS_NPOS)
 		return true;
 	struct ss_str memory = ss_cell_str(t, top.row, "memory_id");
 	size_t most = holder(held, memory);
-	bool ok = ss_say(out, "'" SS_FMT "' has the highest peak: %s in use, %s into the profile.", SS_ARG(memory),
-			 ss_value_words(SS_UNIT_BYTES, top.value).s,
-			 ss_value_words(SS_UNIT_PS, ss_cell_f64(t, top.row, "peak_time_ps")).s);
-	if (ok && most != SS_NPOS)
-		ok = ss_say(out, "At that moment '" SS_FMT "' holds the largest allocation that is known: %s.",
-			    SS_ARG(ss_cell_str(held, most, "tf_op")),
-			    ss_value_words(SS_UNIT_BYTES, ss_cell_f64(held, most, "allocation_bytes")).s);
-	return ok || ss_fail_mem(err);
+	ss_say(out, "'" SS_FMT "' has the highest peak: %s in use, %s into the profile.", SS_ARG(memory),
+	       ss_value_words(SS_UNIT_BYTES, top.value).s,
+	       ss_value_words(SS_UNIT_PS, ss_cell_f64(t, top.row, "peak_time_ps")).s);
+	if (most != SS_NPOS)
+		ss_say(out, "At that moment '" SS_FMT "' holds the largest allocation that is known: %s.",
+		       SS_ARG(ss_cell_str(held, most, "tf_op")),
+		       ss_value_words(SS_UNIT_BYTES, ss_cell_f64(held, most, "allocation_bytes")).s);
+	return true;
 }
 
 const struct ss_tool ss_tool_memory_profile = {

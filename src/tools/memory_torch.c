@@ -22,13 +22,12 @@ static const struct ss_col op_cols[O_COLS] = {
 	INT("allocations", "Allocations", COUNT, NULL),
 };
 
-static bool fill_operators(struct ss_result *out, const struct ss_torch *torch, const struct ss_torch_allocations *all)
+static void fill_operators(struct ss_result *out, const struct ss_torch *torch, const struct ss_torch_allocations *all)
 {
 	struct ss_table *t = ss_result_table(out, "operators", "Memory of operators", op_cols, O_COLS);
-	for (size_t i = 0; t && i < all->ops.n; i++) {
+	for (size_t i = 0; i < all->ops.n; i++) {
 		const struct ss_torch_op_memory *o = &all->ops.v[i];
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_str(t, O_ID, ss_torch_text(torch, o->device));
 		ss_set_str(t, O_NAME, ss_torch_text(torch, o->name));
 		ss_set_i64(t, O_CALLS, o->calls);
@@ -39,7 +38,6 @@ static bool fill_operators(struct ss_result *out, const struct ss_torch *torch, 
 		ss_set_i64(t, O_BYTES, o->allocated_bytes);
 		ss_set_i64(t, O_ALLOCATIONS, o->allocations);
 	}
-	return t;
 }
 
 enum { S_ID, S_STEP, S_ALLOCATED, S_RELEASED, S_GROWTH, S_PEAK, S_END, S_COLS };
@@ -54,13 +52,12 @@ static const struct ss_col step_cols[S_COLS] = {
 	NUM("end_bytes", "In use at the end", BYTES, "Empty: the allocator does not say it"),
 };
 
-static bool fill_steps(struct ss_result *out, const struct ss_torch *torch, const struct ss_torch_held *held)
+static void fill_steps(struct ss_result *out, const struct ss_torch *torch, const struct ss_torch_held *held)
 {
 	struct ss_table *t = ss_result_table(out, "steps", "Memory of steps", step_cols, S_COLS);
-	for (size_t i = 0; t && i < held->steps.n; i++) {
+	for (size_t i = 0; i < held->steps.n; i++) {
 		const struct ss_torch_step_memory *m = &held->steps.v[i];
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_str(t, S_ID, ss_torch_text(torch, m->device));
 		ss_set_i64(t, S_STEP, m->step);
 		ss_set_i64(t, S_ALLOCATED, m->allocated_bytes);
@@ -69,7 +66,6 @@ static bool fill_steps(struct ss_result *out, const struct ss_torch *torch, cons
 		ss_set_i64(t, S_PEAK, m->peak_growth_bytes);
 		ss_set_f64(t, S_END, m->end_bytes >= 0 ? (double)m->end_bytes : NAN);
 	}
-	return t;
 }
 
 enum { H_ID, H_NAME, H_MODULE, H_BLOCKS, H_BYTES, H_BEFORE, H_COLS };
@@ -83,13 +79,12 @@ static const struct ss_col holder_cols[H_COLS] = {
 	FLAG("before", "Before the recording", "Held since before the recording: parameters, optimizer state"),
 };
 
-static bool fill_holders(struct ss_result *out, const struct ss_torch *torch, const struct ss_torch_held *held)
+static void fill_holders(struct ss_result *out, const struct ss_torch *torch, const struct ss_torch_held *held)
 {
 	struct ss_table *t = ss_result_table(out, "holders", "What holds the peak", holder_cols, H_COLS);
-	for (size_t i = 0; t && i < held->holders.n; i++) {
+	for (size_t i = 0; i < held->holders.n; i++) {
 		const struct ss_torch_holder *h = &held->holders.v[i];
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_str(t, H_ID, ss_torch_text(torch, h->device));
 		ss_set_str(t, H_NAME, ss_torch_text(torch, h->op));
 		ss_set_str(t, H_MODULE, ss_torch_text(torch, h->module));
@@ -97,7 +92,6 @@ static bool fill_holders(struct ss_result *out, const struct ss_torch *torch, co
 		ss_set_i64(t, H_BYTES, h->bytes);
 		ss_set_bool(t, H_BEFORE, h->before);
 	}
-	return t;
 }
 
 bool ss_memory_torch_tables(struct ss_result *out, const struct ss_torch *torch, const struct ss_torch_allocations *all)
@@ -105,7 +99,9 @@ bool ss_memory_torch_tables(struct ss_result *out, const struct ss_torch *torch,
 	struct ss_torch_held held;
 	if (!ss_torch_held(torch, &held))
 		return false;
-	bool ok = fill_operators(out, torch, all) && fill_steps(out, torch, &held) && fill_holders(out, torch, &held);
+	fill_operators(out, torch, all);
+	fill_steps(out, torch, &held);
+	fill_holders(out, torch, &held);
 	ss_torch_held_free(&held);
-	return ok;
+	return true;
 }

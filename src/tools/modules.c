@@ -209,7 +209,7 @@ static void say_most(struct ss_result *out, const struct ss_table *t, const char
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	(void)err;
-	const struct ss_table *t = &out->tables[0];
+	const struct ss_table *t = ss_result_at(out, 0);
 	(void)q;
 	say_most(out, t, "device_self_us", "on devices");
 	say_most(out, t, "cpu_self_us", "on the host");

@@ -175,7 +175,7 @@ static void set_own(const struct ctx *c, const struct ss_op_node *n)
  * Copies of an operation are described by the first of them; where they are no fusions, with its
  * provenance as well.
  */
-static bool set_texts(const struct ctx *c, const struct ss_op_node *n)
+static void set_texts(const struct ctx *c, const struct ss_op_node *n)
 {
 	const struct ss_op *op = n->op;
 	ss_set_str(c->t, COL_NAME, n->name);
@@ -183,7 +183,7 @@ static bool set_texts(const struct ctx *c, const struct ss_op_node *n)
 	ss_set_bool(c->t, COL_IS_OP, op);
 	ss_set_f64(c->t, COL_FILLED, NAN);
 	if (!op)
-		return true;
+		return;
 	double filled_frac;
 	struct ss_str program = ss_program_cell(op, c->t->arena);
 	struct ss_str metadata = ss_hlo_kernel_metadata(op->long_name, c->t->arena);
@@ -199,17 +199,15 @@ static bool set_texts(const struct ctx *c, const struct ss_op_node *n)
 	ss_set_str(c->t, COL_LAYOUT, layout);
 	ss_set_f64(c->t, COL_FILLED, filled_frac);
 	ss_set_str(c->t, COL_KERNEL_METADATA, metadata);
-	return program.p && layout.p && metadata.p;
 }
 
-static bool add_node(const struct ctx *c, uint32_t node, int64_t parent)
+static void add_node(const struct ctx *c, uint32_t node, int64_t parent)
 {
-	if (!ss_table_row(c->t))
-		return false;
+	ss_table_row(c->t);
 	ss_set_i64(c->t, COL_PARENT, parent);
 	set_metrics(c, &c->tree->v[node]);
 	set_own(c, &c->tree->v[node]);
-	return set_texts(c, &c->tree->v[node]);
+	set_texts(c, &c->tree->v[node]);
 }
 
 /*
@@ -229,8 +227,7 @@ static bool add_nodes(const struct ctx *c)
 	while (depth) {
 		struct level at = stack[--depth];
 		const struct ss_op_node *n = &c->tree->v[at.node];
-		if (!add_node(c, at.node, at.parent_row))
-			return false;
+		add_node(c, at.node, at.parent_row);
 		if (n->next != SS_NONE && at.node != 0)
 			stack[depth++] = (struct level){ n->next, at.parent_row };
 		if (n->first_child != SS_NONE)
@@ -284,9 +281,10 @@ static bool add_tree(const struct ss_request *q, struct ss_result *out, const st
 	struct ss_table *t = ss_result_table(out, names[by][idle], idle ? "With idle time" : "Without idle time",
 					     cols, SS_COUNT(cols));
 	struct ctx c = { t, &tree, env };
-	bool ok = t && add_nodes(&c) &&
-		  ss_table_prop_num(t, "largest_target", "Row of the op with the largest possible saving", SS_UNIT_NONE,
-				    (double)largest_target(t), "%.0f");
+	bool ok = add_nodes(&c);
+	if (ok)
+		ss_table_prop_num(t, "largest_target", "Row of the op with the largest possible saving", SS_UNIT_NONE,
+				  (double)largest_target(t), "%.0f");
 	ss_op_tree_free(&tree);
 	return ok || ss_fail_mem(err);
 }
@@ -302,11 +300,10 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 		return false;
 	const struct ss_op_db *db = ss_ops_computed(ops, q->as_xprof);
 	double scale = ss_ratio((double)db->normalized_op_ps, (double)db->op_ps);
-	return (ss_table_prop(&out->tables[0], "device_type", ss_hardware_name(env->hardware)) &&
-		ss_table_prop_num(&out->tables[0], "time_scale_multiplier", "Clock / nominal clock", SS_UNIT_NONE,
-				  scale, "%.17g") &&
-		add_tree(q, out, env, by, false, err)) ||
-	       ss_fail_mem(err);
+	ss_table_prop(ss_result_at(out, 0), "device_type", ss_hardware_name(env->hardware));
+	ss_table_prop_num(ss_result_at(out, 0), "time_scale_multiplier", "Clock / nominal clock", SS_UNIT_NONE,
+			  scale, "%.17g");
+	return add_tree(q, out, env, by, false, err) || ss_fail_mem(err);
 }
 
 /* The operation with the most time; -1: none. */
@@ -333,42 +330,50 @@ static bool say_target(struct ss_result *out, const struct ss_table *t)
 	if (best < 0)
 		return true;
 	double time = ss_cell_f64(t, (size_t)best, "time_ps"), whole = ss_cell_f64(t, 0, "time_ps");
-	bool ok = ss_say(out, "'" SS_FMT "' takes the most time of all operations: %s.",
-			 SS_ARG(ss_cell_str(t, (size_t)best, "name")),
-			 ss_share_words(SS_UNIT_PS, time, whole).s);
+	ss_say(out, "'" SS_FMT "' takes the most time of all operations: %s.",
+	       SS_ARG(ss_cell_str(t, (size_t)best, "name")),
+	       ss_share_words(SS_UNIT_PS, time, whole).s);
+	bool ok = true;
 	if (!ok || !(target >= 0) || !(target < (double)t->nrows))
 		return ok;
 	double wasted = ss_cell_f64(t, (size_t)target, "wasted_frac");
 	if (!(wasted > 0))
 		return ok;
-	return ss_say(out,
-		      "The most could be gained at '" SS_FMT
-		      "': if it ran at the limits of the device, at most %s of the time "
-		      "would be saved.",
-		      SS_ARG(ss_cell_str(t, (size_t)target, "name")),
-		      ss_value_words(SS_UNIT_FRAC, wasted).s);
+	ss_say(out,
+	       "The most could be gained at '" SS_FMT
+	       "': if it ran at the limits of the device, at most %s of the time "
+	       "would be saved.",
+	       SS_ARG(ss_cell_str(t, (size_t)target, "name")),
+	       ss_value_words(SS_UNIT_FRAC, wasted).s);
+	return true;
 }
 
-static bool say_utilization(struct ss_result *out, const struct ss_table *t)
+static void say_utilization(struct ss_result *out, const struct ss_table *t)
 {
 	double flops = ss_cell_f64(t, 0, "own_flops_util"), hbm = ss_cell_f64(t, 0, "hbm_util");
-	if (flops > 0 && hbm > 0)
-		return ss_say(out,
-			      "While operations run, the device does %s of its peak FLOP rate and "
-			      "moves %s of what the bandwidth of "
-			      "its memory allows.",
-			      ss_value_words(SS_UNIT_FRAC, flops).s,
-			      ss_value_words(SS_UNIT_FRAC, hbm).s);
-	return !(flops > 0) ||
-	       ss_say(out, "While operations run, the device does %s of its peak FLOP rate.",
-		      ss_value_words(SS_UNIT_FRAC, flops).s);
+	if (flops > 0 && hbm > 0) {
+		ss_say(out,
+		       "While operations run, the device does %s of its peak FLOP rate and "
+		       "moves %s of what the bandwidth of "
+		       "its memory allows.",
+		       ss_value_words(SS_UNIT_FRAC, flops).s,
+		       ss_value_words(SS_UNIT_FRAC, hbm).s);
+		return;
+	}
+	if (flops > 0)
+		ss_say(out, "While operations run, the device does %s of its peak FLOP rate.",
+		       ss_value_words(SS_UNIT_FRAC, flops).s);
 }
 
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	const struct ss_table *t = &out->tables[out->ntables > 1 ? 1 : 0];
 	(void)q;
-	return (say_target(out, t) && (!t->nrows || say_utilization(out, t))) || ss_fail_mem(err);
+	if (!say_target(out, t))
+		return ss_fail_mem(err);
+	if (t->nrows)
+		say_utilization(out, t);
+	return true;
 }
 
 const struct ss_tool ss_tool_op_profile = {

@@ -44,16 +44,16 @@ enum {
 };
 
 /* "12.3%" of a share. */
-static bool share_prop(struct ss_table *t, const char *id, const char *label, double part,
+static void share_prop(struct ss_table *t, const char *id, const char *label, double part,
 		       double whole)
 {
-	return ss_table_prop_num(t, id, label, SS_UNIT_PERCENT, 100 * ss_ratio(part, whole),
-				 "%.1f%%");
+	ss_table_prop_num(t, id, label, SS_UNIT_PERCENT, 100 * ss_ratio(part, whole),
+			  "%.1f%%");
 }
 
-static bool percent_prop(struct ss_table *t, const char *id, const char *label, double percent)
+static void percent_prop(struct ss_table *t, const char *id, const char *label, double percent)
 {
-	return ss_table_prop_num(t, id, label, SS_UNIT_PERCENT, percent, "%.1f%%");
+	ss_table_prop_num(t, id, label, SS_UNIT_PERCENT, percent, "%.1f%%");
 }
 
 /* Self time of ops that ran eagerly, and of all. */
@@ -77,39 +77,39 @@ static double occurrences(const struct ss_op_db *db)
 }
 
 /* Of what was recorded; XProf's clients are told 0 of what was not. */
-static bool placement_props(struct ss_table *t, const struct ss_ops *ops,
+static void placement_props(struct ss_table *t, const struct ss_ops *ops,
 			    const struct ss_op_db *framework, bool as_xprof)
 {
 	double host = occurrences(&ops->host), device = occurrences(framework), eager[2], all[2];
 	eager_time(&ops->host, &eager[0], &all[0]);
 	eager_time(framework, &eager[1], &all[1]);
-	bool ok = true;
-	if (as_xprof || host + device > 0)
-		ok = share_prop(t, "host_tf_op_percent", "Framework ops on the host", host, host + device) &&
-		     share_prop(t, "device_tf_op_percent", "Framework ops on the device", device, host + device);
-	if (ok && (as_xprof || all[0] > 0))
-		ok = share_prop(t, "host_op_time_eager_percent", "Eager time on the host", eager[0], all[0]);
-	if (ok && (as_xprof || all[1] > 0))
-		ok = share_prop(t, "device_op_time_eager_percent", "Eager time on the device", eager[1], all[1]);
-	return ok;
+	if (as_xprof || host + device > 0) {
+		share_prop(t, "host_tf_op_percent", "Framework ops on the host", host, host + device);
+		share_prop(t, "device_tf_op_percent", "Framework ops on the device", device, host + device);
+	}
+	if (as_xprof || all[0] > 0)
+		share_prop(t, "host_op_time_eager_percent", "Eager time on the host", eager[0], all[0]);
+	if (as_xprof || all[1] > 0)
+		share_prop(t, "device_op_time_eager_percent", "Eager time on the device", eager[1], all[1]);
 }
 
-static bool precision_props(struct ss_table *t, const struct ss_steps *steps)
+static void precision_props(struct ss_table *t, const struct ss_steps *steps)
 {
 	double low = (double)steps->compute_16bit_ps, high = (double)steps->compute_32bit_ps;
-	return share_prop(t, "device_compute_16bit_percent", "Computing in 16 bit", low,
-			  low + high) &&
-	       share_prop(t, "device_compute_32bit_percent", "Computing in 32 bit", high,
-			  low + high);
+	share_prop(t, "device_compute_16bit_percent", "Computing in 16 bit", low,
+		   low + high);
+	share_prop(t, "device_compute_32bit_percent", "Computing in 32 bit", high,
+		   low + high);
 }
 
 /* 0 means that nothing was measured: then the property is not there. */
-static bool active_prop(struct ss_table *t, const char *id, const char *label, double ms)
+static void active_prop(struct ss_table *t, const char *id, const char *label, double ms)
 {
-	return !(ms > 0) || ss_table_prop_num(t, id, label, SS_UNIT_MS, ms, "%.2f");
+	if (ms > 0)
+		ss_table_prop_num(t, id, label, SS_UNIT_MS, ms, "%.2f");
 }
 
-static bool tpu_props(struct ss_table *t, const struct ss_input_report *r, const struct ss_duty *d)
+static void tpu_props(struct ss_table *t, const struct ss_input_report *r, const struct ss_duty *d)
 {
 	const struct ss_op_db *dev = &r->ops->device, *host = &r->ops->host;
 	bool tpu = r->env->hardware == SS_HW_TPU;
@@ -121,57 +121,58 @@ static bool tpu_props(struct ss_table *t, const struct ss_input_report *r, const
 	if (!tpu)
 		busy = sure = 0;
 	/* Against the best this program could do: limits that no profile states. */
-	bool ok = percent_prop(t, "flop_rate_utilization_relative_to_roofline", NULL, 0) &&
-		  percent_prop(t, "memory_bw_utilization_relative_to_hw_limit", NULL, 0) &&
-		  percent_prop(t, "device_idle_time_percent", "Device idle", device_idle) &&
-		  share_prop(t, "device_duty_cycle_percent", "Device duty cycle", busy,
-			     busy + (double)d->idle_ps) &&
-		  share_prop(t, "device_duty_cycle_high_confidence_percent",
-			     "Device duty cycle (high confidence)", sure, sure + (double)d->idle_high_confidence_ps) &&
-		  percent_prop(t, "host_idle_time_percent", "Host idle", host_idle);
-	if (ok && d->idle_high_confidence_ps)
-		ok = ss_table_prop_num(t, "idle_time_high_confidence_ps", NULL, SS_UNIT_PS,
-				       (double)d->idle_high_confidence_ps, "%g");
-	return ok && active_prop(t, "tc_active_ms_average", "TensorCore active", r->tc_active_ms) &&
-	       active_prop(t, "sc_active_ms_average", "SparseCore active", r->sc_active_ms) &&
-	       active_prop(t, "active_steptime_ms_average", "Active step time", r->active_step_ms);
+	percent_prop(t, "flop_rate_utilization_relative_to_roofline", NULL, 0);
+	percent_prop(t, "memory_bw_utilization_relative_to_hw_limit", NULL, 0);
+	percent_prop(t, "device_idle_time_percent", "Device idle", device_idle);
+	share_prop(t, "device_duty_cycle_percent", "Device duty cycle", busy,
+		   busy + (double)d->idle_ps);
+	share_prop(t, "device_duty_cycle_high_confidence_percent",
+		   "Device duty cycle (high confidence)", sure, sure + (double)d->idle_high_confidence_ps);
+	percent_prop(t, "host_idle_time_percent", "Host idle", host_idle);
+	if (d->idle_high_confidence_ps)
+		ss_table_prop_num(t, "idle_time_high_confidence_ps", NULL, SS_UNIT_PS,
+				  (double)d->idle_high_confidence_ps, "%g");
+	active_prop(t, "tc_active_ms_average", "TensorCore active", r->tc_active_ms);
+	active_prop(t, "sc_active_ms_average", "SparseCore active", r->sc_active_ms);
+	active_prop(t, "active_steptime_ms_average", "Active step time", r->active_step_ms);
 }
 
-static bool sparse_core_props(struct ss_table *t, const struct ss_input_report *r)
+static void sparse_core_props(struct ss_table *t, const struct ss_input_report *r)
 {
 	if (!(r->sc_step_ms > 0))
-		return true;
-	return ss_table_prop_num(t, "sc_steptime_average", "SparseCore step", SS_UNIT_MS,
-				 r->sc_step_ms, "%.1f") &&
-	       ss_table_prop_num(t, "sc_infeed_time_avg", "SparseCore input", SS_UNIT_MS, 0,
-				 "%.1f") &&
-	       ss_table_prop_num(t, "sc_outfeed_time_avg", "SparseCore output", SS_UNIT_MS, 0,
-				 "%.1f") &&
-	       ss_table_prop_num(t, "sc_idle_time_avg", "SparseCore idle", SS_UNIT_MS,
-				 r->sc_idle_ms, "%.1f");
+		return;
+	ss_table_prop_num(t, "sc_steptime_average", "SparseCore step", SS_UNIT_MS,
+			  r->sc_step_ms, "%.1f");
+	ss_table_prop_num(t, "sc_infeed_time_avg", "SparseCore input", SS_UNIT_MS, 0,
+			  "%.1f");
+	ss_table_prop_num(t, "sc_outfeed_time_avg", "SparseCore output", SS_UNIT_MS, 0,
+			  "%.1f");
+	ss_table_prop_num(t, "sc_idle_time_avg", "SparseCore idle", SS_UNIT_MS,
+			  r->sc_idle_ms, "%.1f");
 }
 
-static bool analysis_props(struct ss_table *t, const struct ss_input_report *r, const struct ss_duty *duty,
+static void analysis_props(struct ss_table *t, const struct ss_input_report *r, const struct ss_duty *duty,
 			   const struct ss_op_db *framework, bool gpu)
 {
 	bool tpu = r->env->hardware == SS_HW_TPU;
-	return ss_table_prop(t, "host_trace_level", SS_STR("0")) &&
-	       placement_props(t, r->ops, framework, r->as_xprof) &&
-	       ss_table_prop(t, "remark_text", SS_STR("")) &&
-	       ss_table_prop(t, "remark_color", SS_STR("")) &&
-	       /* 0: no counter was read. XProf's clients want it, a person is not told. */
-	       percent_prop(t, "mxu_utilization_percent", r->env->mxu_percent > 0 ? "TPU matrix units" : NULL,
-			    r->env->mxu_percent) &&
-	       percent_prop(t, "hbm_utilization_percent", r->env->hbm_percent > 0 ? "HBM" : NULL, r->env->hbm_percent) &&
-	       sparse_core_props(t, r) && (gpu ? precision_props(t, r->steps)
-				       : !(tpu || r->as_xprof) || tpu_props(t, r, duty));
+	ss_table_prop(t, "host_trace_level", SS_STR("0"));
+	placement_props(t, r->ops, framework, r->as_xprof);
+	ss_table_prop(t, "remark_text", SS_STR(""));
+	ss_table_prop(t, "remark_color", SS_STR(""));
+	percent_prop(t, "mxu_utilization_percent", r->env->mxu_percent > 0 ? "TPU matrix units" : NULL,
+		     r->env->mxu_percent);
+	percent_prop(t, "hbm_utilization_percent", r->env->hbm_percent > 0 ? "HBM" : NULL, r->env->hbm_percent);
+	sparse_core_props(t, r);
+	if (gpu)
+		precision_props(t, r->steps);
+	else if (tpu || r->as_xprof)
+		tpu_props(t, r, duty);
 }
 
-static bool add_op(struct ss_table *t, const struct ss_op *op, const struct ss_op_db *db,
+static void add_op(struct ss_table *t, const struct ss_op *op, const struct ss_op_db *db,
 		   const struct ss_tensor_core_uses *uses, double *cumulative, bool gpu)
 {
-	if (!ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	double self = ss_ratio((double)op->self_ps, (double)db->op_ps);
 	*cumulative += self;
 	ss_set_f64(t, COL_SELF, self);
@@ -184,7 +185,6 @@ static bool add_op(struct ss_table *t, const struct ss_op *op, const struct ss_o
 		ss_set_bool(t, COL_ELIGIBLE, u && u->is_eligible);
 		ss_set_bool(t, COL_USING, u && u->tensor_core_ns);
 	}
-	return true;
 }
 
 static bool analysis_rows(struct ss_table *t, const struct ss_op_db *framework,
@@ -195,8 +195,7 @@ static bool analysis_rows(struct ss_table *t, const struct ss_op_db *framework,
 	if (!ops)
 		return false;
 	for (size_t i = 0; i < framework->n && i < TOP_OPS; i++)
-		if (!add_op(t, ops[i], framework, uses, &cumulative, gpu))
-			return false;
+		add_op(t, ops[i], framework, uses, &cumulative, gpu);
 	return true;
 }
 
@@ -207,12 +206,12 @@ static bool analysis(const struct ss_input_report *r, const struct ss_duty *duty
 	struct ss_tensor_core_uses uses;
 	struct ss_table *t = ss_result_table(out, "analysis", "Performance summary", op_cols,
 					     gpu ? SS_COUNT(op_cols) : COLS_WITHOUT_TC);
-	if (!t || !ss_framework_ops(&framework, ss_ops_computed(r->ops, r->as_xprof), false))
+	if (!ss_framework_ops(&framework, ss_ops_computed(r->ops, r->as_xprof), false))
 		return false;
 	bool ok = ss_tensor_core_uses(&uses, &r->ops->kernels);
 	if (ok) {
-		ok = analysis_props(t, r, duty, &framework, gpu) &&
-		     analysis_rows(t, &framework, &uses, gpu);
+		analysis_props(t, r, duty, &framework, gpu);
+		ok = analysis_rows(t, &framework, &uses, gpu);
 		ss_tensor_core_uses_free(&uses);
 	}
 	ss_op_db_free(&framework);
@@ -226,23 +225,20 @@ static const struct ss_col environment_cols[] = {
 	STR("bns_address", "bns_address", NULL),
 };
 
-static bool environment(const struct ss_env *env, struct ss_result *out)
+static void environment(const struct ss_env *env, struct ss_result *out)
 {
 	struct ss_table *t = ss_result_table(out, "run_environment", "Run environment",
 					     environment_cols, SS_COUNT(environment_cols));
-	if (!t)
-		return false;
 	struct ss_str tasks =
 		ss_arena_printf(out->arena, "%u (num tasks per host = %u)", env->task_count,
 				env->host_count ? env->task_count / env->host_count : 0);
-	return tasks.p &&
-	       ss_table_prop_num(t, "host_count", "Hosts", SS_UNIT_COUNT, env->host_count,
-				 "%.0f") &&
-	       ss_table_prop(t, "task_count", tasks) &&
-	       ss_table_prop(t, "device_type", env->device_type) &&
-	       ss_table_prop_num(t, "device_core_count", "Device cores", SS_UNIT_COUNT,
-				 env->core_count, "%.0f") &&
-	       ss_table_prop(t, "is_training", env->is_training ? SS_STR("true") : SS_STR("false"));
+	ss_table_prop_num(t, "host_count", "Hosts", SS_UNIT_COUNT, env->host_count,
+			  "%.0f");
+	ss_table_prop(t, "task_count", tasks);
+	ss_table_prop(t, "device_type", env->device_type);
+	ss_table_prop_num(t, "device_core_count", "Device cores", SS_UNIT_COUNT,
+			  env->core_count, "%.0f");
+	ss_table_prop(t, "is_training", env->is_training ? SS_STR("true") : SS_STR("false"));
 }
 
 static const struct ss_col tip_cols[] = {
@@ -251,57 +247,57 @@ static const struct ss_col tip_cols[] = {
 	STR("description", "What for", NULL),
 };
 
-static bool add_tip(struct ss_table *t, const char *type, const char *description,
+static void add_tip(struct ss_table *t, const char *type, const char *description,
 		    struct ss_str link)
 {
-	if (!link.p || !ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_str(t, 0, ss_str_from(type));
 	ss_set_str(t, 1, link);
 	ss_set_str(t, 2, ss_str_from(description));
-	return true;
 }
 
-static bool resources(const struct ss_input_report *r, struct ss_table *t)
+static void resources(const struct ss_input_report *r, struct ss_table *t)
 {
 	static const char title[] = "Other useful resources";
-	if (r->kineto)
-		return add_tip(t, "doc", title,
-			       SS_STR("<a href=\"https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html\" "
-				      "target=\"_blank\">Performance tuning guide of PyTorch</a>")) &&
-		       add_tip(t, "doc", title,
-			       SS_STR("<a href=\"https://docs.pytorch.org/docs/stable/data.html\" target=\"_blank\">"
-				      "torch.utils.data: loading data with worker processes</a>"));
-	return add_tip(t, "doc", title,
-		       SS_STR("<a href=\"https://www.tensorflow.org/guide/data_performance_analysis\" "
-			      "target=\"_blank\">Finding what is slow in a tf.data pipeline</a>")) &&
-	       add_tip(t, "doc", title,
-		       SS_STR("<a href=\"https://www.tensorflow.org/guide/data_performance\" target=\"_blank\">"
-			      "Making a tf.data pipeline fast</a>"));
+	if (r->kineto) {
+		add_tip(t, "doc", title,
+			SS_STR("<a href=\"https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html\" "
+			       "target=\"_blank\">Performance tuning guide of PyTorch</a>"));
+		add_tip(t, "doc", title,
+			SS_STR("<a href=\"https://docs.pytorch.org/docs/stable/data.html\" target=\"_blank\">"
+			       "torch.utils.data: loading data with worker processes</a>"));
+		return;
+	}
+	add_tip(t, "doc", title,
+		SS_STR("<a href=\"https://www.tensorflow.org/guide/data_performance_analysis\" "
+		       "target=\"_blank\">Finding what is slow in a tf.data pipeline</a>"));
+	add_tip(t, "doc", title,
+		SS_STR("<a href=\"https://www.tensorflow.org/guide/data_performance\" target=\"_blank\">"
+		       "Making a tf.data pipeline fast</a>"));
 }
 
-static bool tips(const struct ss_input_report *r, struct ss_table *t)
+static void tips(const struct ss_input_report *r, struct ss_table *t)
 {
 	static const char on_host[] = "Where the time of the host goes",
 			  on_device[] = "Where the time of the device goes";
 	struct ss_str hw = r->env->hardware == SS_HW_CPU_ONLY ? SS_STR("CPU")
 							      : ss_hardware_name(r->env->hardware);
 	bool tpu = r->env->hardware == SS_HW_TPU;
-	return add_tip(t, "faq", "Tool troubleshooting / FAQ",
-		       SS_STR("docs/tools/overview_page.md explains every figure of this page")) &&
-	       add_tip(t, "host", on_host,
-		       SS_STR("input_pipeline_analyzer: section 3 breaks the input work of the "
-			      "host down by op")) &&
-	       add_tip(t, "host", on_host,
-		       SS_STR("trace_viewer: what each host thread was doing, and when")) &&
-	       add_tip(t, "device", on_device,
-		       ss_arena_printf(t->arena, "%s: the ops that took most time on the " SS_FMT,
-				       tpu ? "op_profile" : "framework_op_stats", SS_ARG(hw))) &&
-	       add_tip(t, "device", on_device,
-		       ss_arena_printf(t->arena,
-				       "trace_viewer: what each " SS_FMT "%s was doing, and when",
-				       SS_ARG(hw), tpu ? " core" : "")) &&
-	       resources(r, t);
+	add_tip(t, "faq", "Tool troubleshooting / FAQ",
+		SS_STR("docs/tools/overview_page.md explains every figure of this page"));
+	add_tip(t, "host", on_host,
+		SS_STR("input_pipeline_analyzer: section 3 breaks the input work of the "
+		       "host down by op"));
+	add_tip(t, "host", on_host,
+		SS_STR("trace_viewer: what each host thread was doing, and when"));
+	add_tip(t, "device", on_device,
+		ss_arena_printf(t->arena, "%s: the ops that took most time on the " SS_FMT,
+				tpu ? "op_profile" : "framework_op_stats", SS_ARG(hw)));
+	add_tip(t, "device", on_device,
+		ss_arena_printf(t->arena,
+				"trace_viewer: what each " SS_FMT "%s was doing, and when",
+				SS_ARG(hw), tpu ? " core" : ""));
+	resources(r, t);
 }
 
 static struct ss_str precision_text(const struct ss_input_report *r, struct ss_arena *a)
@@ -321,7 +317,7 @@ static struct ss_str precision_text(const struct ss_input_report *r, struct ss_a
  * The sentences. With steps of TPU cores they stand with the steps; XProf's clients expect them
  * empty here.
  */
-static bool statements(const struct ss_input_report *r, struct ss_table *t)
+static void statements(const struct ss_input_report *r, struct ss_table *t)
 {
 	static const struct ss_statement none = { "", { "", 0 } };
 	bool hide = r->steps->by_category && r->steps->n;
@@ -332,23 +328,25 @@ static bool statements(const struct ss_input_report *r, struct ss_table *t)
 	const char *less = strcmp(input->level, "host") == 0	 ? "device"
 			   : strcmp(input->level, "device") == 0 ? "host"
 								 : "";
-	return ss_table_prop(t, "bottleneck", ss_str_from(input->level)) &&
-	       ss_table_prop(t, "statement", input->text) &&
-	       ss_table_prop(t, "kernel_launch_bottleneck", ss_str_from(launch->level)) &&
-	       ss_table_prop(t, "kernel_launch_statement", launch->text) &&
-	       ss_table_prop(t, "all_other_bottleneck", ss_str_from(other->level)) &&
-	       ss_table_prop(t, "all_other_statement", other->text) &&
-	       ss_table_prop(t, "device_collectives_bottleneck", ss_str_from(collectives->level)) &&
-	       ss_table_prop(t, "device_collectives_statement", collectives->text) &&
-	       ss_table_prop(t, "non_bottleneck_tip_types", ss_str_from(less)) &&
-	       ss_table_prop(t, "precision_statement", precision_text(r, t->arena));
+	ss_table_prop(t, "bottleneck", ss_str_from(input->level));
+	ss_table_prop(t, "statement", input->text);
+	ss_table_prop(t, "kernel_launch_bottleneck", ss_str_from(launch->level));
+	ss_table_prop(t, "kernel_launch_statement", launch->text);
+	ss_table_prop(t, "all_other_bottleneck", ss_str_from(other->level));
+	ss_table_prop(t, "all_other_statement", other->text);
+	ss_table_prop(t, "device_collectives_bottleneck", ss_str_from(collectives->level));
+	ss_table_prop(t, "device_collectives_statement", collectives->text);
+	ss_table_prop(t, "non_bottleneck_tip_types", ss_str_from(less));
+	ss_table_prop(t, "precision_statement", precision_text(r, t->arena));
 }
 
-static bool recommendation(const struct ss_input_report *r, struct ss_result *out)
+static void recommendation(const struct ss_input_report *r, struct ss_result *out)
 {
 	struct ss_table *t = ss_result_table(out, "recommendation", "Recommendation", tip_cols,
 					     SS_COUNT(tip_cols));
-	return t && (!r->as_xprof || statements(r, t)) && tips(r, t);
+	if (r->as_xprof)
+		statements(r, t);
+	tips(r, t);
 }
 
 static const struct ss_col latency_cols[] = {
@@ -359,16 +357,14 @@ static const struct ss_col latency_cols[] = {
 	NUM("totalTimeMs", "Total latency (in ms)", MS, "From the begin to the end of the request"),
 };
 
-static bool latency_row(struct ss_table *t, const char *name, struct ss_latency l)
+static void latency_row(struct ss_table *t, const char *name, struct ss_latency l)
 {
-	if (!ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_str(t, 0, ss_str_from(name));
 	ss_set_f64(t, 1, l.total - l.device - l.communication);
 	ss_set_f64(t, 2, l.device);
 	ss_set_f64(t, 3, l.communication);
 	ss_set_f64(t, 4, l.total);
-	return true;
 }
 
 static struct ss_latency mean(const struct ss_latencies *l)
@@ -395,12 +391,10 @@ static bool latency_rows(struct ss_table *t, const struct ss_latencies *l)
 		     { "99.9%", 99.9 } };
 	if (l->n == 0)
 		return true;
-	if (!latency_row(t, "Avg", mean(l)))
-		return false;
+	latency_row(t, "Avg", mean(l));
 	for (size_t i = 0; i < SS_COUNT(rows); i++)
-		if (!latency_row(t, rows[i].name,
-				 l->v[(size_t)(rows[i].percent / 100 * (double)l->n)]))
-			return false;
+		latency_row(t, rows[i].name,
+			    l->v[(size_t)(rows[i].percent / 100 * (double)l->n)]);
 	return true;
 }
 
@@ -410,8 +404,6 @@ static bool latencies(const struct ss_request *q, bool training, struct ss_resul
 {
 	struct ss_table *t = ss_result_table(out, "inference_latency", "Latency of requests",
 					     latency_cols, SS_COUNT(latency_cols));
-	if (!t)
-		return ss_fail_mem(err);
 	if (training)
 		return true;
 	const struct ss_latencies *l = ss_model_latencies(q->model, err);
@@ -474,9 +466,11 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	if (!analysis(&r, duty, out))
 		return ss_fail_mem(err);
 	if (!q->as_xprof)
-		drop_unknown(&out->tables[0], r.env->hardware == SS_HW_TPU);
-	if (!ss_input_steps_table(&r, out) || !environment(r.env, out) || !recommendation(&r, out))
+		drop_unknown(ss_result_at(out, 0), r.env->hardware == SS_HW_TPU);
+	if (!ss_input_steps_table(&r, out))
 		return ss_fail_mem(err);
+	environment(r.env, out);
+	recommendation(&r, out);
 	if (!latencies(q, r.env->is_training, out, err))
 		return false;
 	return (ss_result_table(out, "normalized", "", NULL, 0) &&
@@ -485,14 +479,14 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 }
 
 /* What an overview that was stored says itself. */
-static bool conclude_stored(struct ss_result *out)
+static void conclude_stored(struct ss_result *out)
 {
 	static const char *const ids[] = {
 		"statement", "input_conclusion", "output_conclusion", "kernel_launch_statement",
 		"device_collectives_statement", "all_other_statement", "precision_statement", "tf_function_statement",
 		"eager_statement", "outside_compilation_statement",
 	};
-	return ss_say_props(out, ids, SS_COUNT(ids));
+	ss_say_props(out, ids, SS_COUNT(ids));
 }
 
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
@@ -500,11 +494,15 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	struct ss_verdict v;
 	if (!ss_findings_of(&v, q->model, q->arena, err))
 		return false;
-	bool ok = (v.hosts ? ss_findings_say(out, &v) : conclude_stored(out)) && ss_findings_note_gaps(out, &v);
-	if (ok && !out->conclusion.text.n)
-		ok = ss_result_say(out, SS_STR("This profile has no events from which a bottleneck could be told."));
+	if (v.hosts)
+		ss_findings_say(out, &v);
+	else
+		conclude_stored(out);
+	ss_findings_note_gaps(out, &v);
+	if (!out->conclusion.text.n)
+		ss_result_say(out, SS_STR("This profile has no events from which a bottleneck could be told."));
 	out->conclusion.see = v.nfindings ? "smart_suggestion" : NULL;
-	return ok || ss_fail_mem(err);
+	return true;
 }
 
 const struct ss_tool ss_tool_overview_page = {

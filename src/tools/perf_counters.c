@@ -217,7 +217,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	(void)err;
-	const struct ss_table *t = &out->tables[0];
+	const struct ss_table *t = ss_result_at(out, 0);
 	size_t nzero = 0;
 	if (!t->nrows || ss_table_col(t, "Value") == SS_NPOS)
 		return true;

@@ -213,11 +213,10 @@ static void set_rates(const struct ctx *c, const struct ss_roofline *r)
 /*
  * A program: over the whole profile, the average step, or one step. `steps`: how many it is over.
  */
-static bool add_program(const struct ctx *c, struct ss_str step, const struct ss_cost *cost, uint64_t time_ps,
+static void add_program(const struct ctx *c, struct ss_str step, const struct ss_cost *cost, uint64_t time_ps,
 			double steps)
 {
-	if (!ss_table_row(c->t))
-		return false;
+	ss_table_row(c->t);
 	double us = (double)time_ps / 1e6, total_us = ss_ratio(us, steps);
 	ss_set_str(c->t, c->at[COL_STEP], step);
 	ss_set_str(c->t, c->at[COL_CATEGORY], SS_STR("Program"));
@@ -231,10 +230,9 @@ static bool add_program(const struct ctx *c, struct ss_str step, const struct ss
 	set(c, COL_TOTAL_FRAC, time_ps ? 1 : 0);
 	struct ss_roofline r = ss_roofline_of(cost, time_ps, 0, &c->env->peaks, c->env->hardware);
 	set_rates(c, &r);
-	return true;
 }
 
-static bool add_total(struct ctx *c)
+static void add_total(struct ctx *c)
 {
 	struct ss_cost sum = { 0 };
 	c->total_ps = c->db->total_ps;
@@ -246,16 +244,15 @@ static bool add_total(struct ctx *c)
 		if (!ss_hlo_may_have_inner_ops(op->category) && (c->infeed || !feed))
 			ss_cost_add(&sum, &op->cost, 1);
 	}
-	return add_program(c, SS_STR("Total"), &sum, c->total_ps, 1);
+	add_program(c, SS_STR("Total"), &sum, c->total_ps, 1);
 }
 
-static bool add_op(const struct ctx *c, const struct ss_op *op, double rank, double *cumulative)
+static void add_op(const struct ctx *c, const struct ss_op *op, double rank, double *cumulative)
 {
 	struct ss_str program = ss_program_cell(op, c->t->arena), source = ss_source_cell(op, c->t->arena);
 	double n = (double)op->occurrences, total_us = (double)op->time_ps / 1e6, self_us = (double)op->self_ps / 1e6;
 	double frac = ss_ratio((double)op->self_ps, (double)c->total_ps);
-	if (!program.p || !source.p || !ss_table_row(c->t))
-		return false;
+	ss_table_row(c->t);
 	ss_set_str(c->t, c->at[COL_STEP], SS_STR("Total"));
 	ss_set_str(c->t, c->at[COL_CATEGORY], op->category.n ? op->category : SS_STR("unknown"));
 	ss_set_str(c->t, c->at[COL_OPERATION], op->name);
@@ -275,7 +272,6 @@ static bool add_op(const struct ctx *c, const struct ss_op *op, double rank, dou
 	set(c, COL_TOTAL_FRAC, ss_ratio((double)op->time_ps, (double)c->total_ps));
 	struct ss_roofline r = ss_roofline_of(&op->cost, op->time_ps, 0, &c->env->peaks, c->env->hardware);
 	set_rates(c, &r);
-	return true;
 }
 
 /* IDLE takes its place among the thousand although it is no row. */
@@ -288,8 +284,7 @@ static bool add_ops(const struct ctx *c)
 	for (size_t i = 0; i < c->db->n && i < MAX_OPS; i++) {
 		if (ops[i]->occurrences == 0 || (!c->infeed && ss_hlo_is_infeed_or_outfeed(ops[i]->category)))
 			continue;
-		if (!add_op(c, ops[i], ++rank, &cumulative))
-			return false;
+		add_op(c, ops[i], ++rank, &cumulative);
 	}
 	return true;
 }
@@ -322,43 +317,49 @@ static void add_step(const struct ctx *c, const struct ss_step *s, struct ss_cos
 	}
 }
 
-static bool add_mean(const struct ctx *c)
+static void add_mean(const struct ctx *c)
 {
 	struct ss_cost cost = { 0 };
 	uint64_t time_ps = 0;
 	for (size_t i = 0; i < c->steps->n; i++)
 		add_step(c, &c->steps->v[i], &cost, &time_ps);
-	return add_program(c, SS_STR("Average"), &cost, time_ps, (double)c->steps->n);
+	add_program(c, SS_STR("Average"), &cost, time_ps, (double)c->steps->n);
 }
 
-static bool add_steps(const struct ctx *c)
+static void add_steps(const struct ctx *c)
 {
 	for (size_t i = 0; i < c->steps->n; i++) {
 		struct ss_cost cost = { 0 };
 		uint64_t time_ps = 0;
 		struct ss_str num = ss_arena_printf(c->t->arena, "%" PRId64, c->steps->v[i].num);
 		add_step(c, &c->steps->v[i], &cost, &time_ps);
-		if (!num.p || !add_program(c, num, &cost, time_ps, 1))
-			return false;
+		add_program(c, num, &cost, time_ps, 1);
 	}
-	return true;
 }
 
 static bool add_pass(struct ctx *c, bool infeed)
 {
 	c->infeed = infeed;
-	return add_total(c) && add_ops(c) && (c->cpu || ((!c->mean || add_mean(c)) && add_steps(c)));
+	add_total(c);
+	if (!add_ops(c))
+		return false;
+	if (!c->cpu) {
+		if (c->mean)
+			add_mean(c);
+		add_steps(c);
+	}
+	return true;
 }
 
-static bool flag(struct ss_table *t, const char *id, bool v)
+static void flag(struct ss_table *t, const char *id, bool v)
 {
-	return ss_table_prop_num(t, id, NULL, SS_UNIT_NONE, v, "%g");
+	ss_table_prop_num(t, id, NULL, SS_UNIT_NONE, v, "%g");
 }
 
 /* 0 stands for unknown with XProf's clients; nobody else is shown it. */
-static bool number(struct ss_table *t, const char *id, const char *label, enum ss_unit unit, double v)
+static void number(struct ss_table *t, const char *id, const char *label, enum ss_unit unit, double v)
 {
-	return ss_table_prop_num(t, id, v > 0 ? label : NULL, unit, v, "%.6g");
+	ss_table_prop_num(t, id, v > 0 ? label : NULL, unit, v, "%.6g");
 }
 
 /* FLOP/byte from which on the device, not this memory, is the limit. */
@@ -367,34 +368,35 @@ static double ridge(const struct limits *l, double gib_per_s)
 	return ss_ratio(l->gflops, gib_per_s * 1.073741824);
 }
 
-static bool properties(const struct ctx *c, bool has_device)
+static void properties(const struct ctx *c, bool has_device)
 {
 	static const struct limits none;
 	struct ss_table *t = c->t;
 	if (c->cpu)
-		return true;
+		return;
 	struct limits l = has_device ? limits_of(c) : none;
 	const struct ss_peaks *p = &c->env->peaks;
-	bool ok = ss_table_prop(t, "device_type", has_device ? c->env->device_type : SS_STR("")) &&
-		  number(t, "peak_flop_rate", "Peak FLOP rate", SS_UNIT_GFLOP_PER_S, l.gflops) &&
-		  number(t, "peak_hbm_bw", "Peak HBM bandwidth", SS_UNIT_GIB_PER_S, l.hbm) &&
-		  number(t, "peak_vmem_write_bw", c->gpu ? "Peak shared memory bandwidth" : "Peak VMEM write bandwidth",
-			 SS_UNIT_GIB_PER_S, l.vmem_write) &&
-		  number(t, "hbm_ridge_point", "HBM ridge point", SS_UNIT_FLOP_PER_BYTE, ridge(&l, l.hbm)) &&
-		  number(t, "vmem_write_ridge_point", c->gpu ? "Shared memory ridge point" : NULL, SS_UNIT_FLOP_PER_BYTE,
-			 ridge(&l, l.vmem_write));
-	if (!ok || c->gpu)
-		return ok;
+	ss_table_prop(t, "device_type", has_device ? c->env->device_type : SS_STR(""));
+	number(t, "peak_flop_rate", "Peak FLOP rate", SS_UNIT_GFLOP_PER_S, l.gflops);
+	number(t, "peak_hbm_bw", "Peak HBM bandwidth", SS_UNIT_GIB_PER_S, l.hbm);
+	number(t, "peak_vmem_write_bw", c->gpu ? "Peak shared memory bandwidth" : "Peak VMEM write bandwidth",
+	       SS_UNIT_GIB_PER_S, l.vmem_write);
+	number(t, "hbm_ridge_point", "HBM ridge point", SS_UNIT_FLOP_PER_BYTE, ridge(&l, l.hbm));
+	number(t, "vmem_write_ridge_point", c->gpu ? "Shared memory ridge point" : NULL, SS_UNIT_FLOP_PER_BYTE,
+	       ridge(&l, l.vmem_write));
+	if (c->gpu)
+		return;
 	double scale = ss_ratio((double)c->db->normalized_op_ps, (double)c->db->op_ps);
-	return flag(t, "megacore", has_device && p->has_megacore) && flag(t, "has_cmem", has_device && p->has_cmem) &&
-	       flag(t, "has_merged_vmem", has_device && p->has_merged_vmem) &&
-	       number(t, "peak_cmem_read_bw", "Peak CMEM read bandwidth", SS_UNIT_GIB_PER_S, l.cmem_read) &&
-	       number(t, "peak_cmem_write_bw", "Peak CMEM write bandwidth", SS_UNIT_GIB_PER_S, l.cmem_write) &&
-	       number(t, "peak_vmem_read_bw", "Peak VMEM read bandwidth", SS_UNIT_GIB_PER_S, l.vmem_read) &&
-	       number(t, "cmem_read_ridge_point", NULL, SS_UNIT_FLOP_PER_BYTE, ridge(&l, l.cmem_read)) &&
-	       number(t, "cmem_write_ridge_point", NULL, SS_UNIT_FLOP_PER_BYTE, ridge(&l, l.cmem_write)) &&
-	       number(t, "vmem_read_ridge_point", NULL, SS_UNIT_FLOP_PER_BYTE, ridge(&l, l.vmem_read)) &&
-	       number(t, "time_scale_multiplier", "Clock / nominal clock", SS_UNIT_NONE, has_device ? scale : 0);
+	flag(t, "megacore", has_device && p->has_megacore);
+	flag(t, "has_cmem", has_device && p->has_cmem);
+	flag(t, "has_merged_vmem", has_device && p->has_merged_vmem);
+	number(t, "peak_cmem_read_bw", "Peak CMEM read bandwidth", SS_UNIT_GIB_PER_S, l.cmem_read);
+	number(t, "peak_cmem_write_bw", "Peak CMEM write bandwidth", SS_UNIT_GIB_PER_S, l.cmem_write);
+	number(t, "peak_vmem_read_bw", "Peak VMEM read bandwidth", SS_UNIT_GIB_PER_S, l.vmem_read);
+	number(t, "cmem_read_ridge_point", NULL, SS_UNIT_FLOP_PER_BYTE, ridge(&l, l.cmem_read));
+	number(t, "cmem_write_ridge_point", NULL, SS_UNIT_FLOP_PER_BYTE, ridge(&l, l.cmem_write));
+	number(t, "vmem_read_ridge_point", NULL, SS_UNIT_FLOP_PER_BYTE, ridge(&l, l.vmem_read));
+	number(t, "time_scale_multiplier", "Clock / nominal clock", SS_UNIT_NONE, has_device ? scale : 0);
 }
 
 /* The columns of the device at hand, and where each is. */
@@ -431,10 +433,12 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	bool has_device = c.gpu || c.env->hardware == SS_HW_TPU;
 	c.cpu = !has_device && c.db->n;
 	struct ss_input_report said = { .env = c.env, .steps = c.steps };
-	return (begin_table(&c, out) && properties(&c, has_device) &&
-		(!(has_device || c.cpu) || (add_pass(&c, true) && add_pass(&c, false))) &&
-		ss_input_diagnostics(&said, q, out, false)) ||
-	       ss_fail_mem(err);
+	if (!begin_table(&c, out))
+		return ss_fail_mem(err);
+	properties(&c, has_device);
+	if ((has_device || c.cpu) && (!add_pass(&c, true) || !add_pass(&c, false)))
+		return ss_fail_mem(err);
+	return ss_input_diagnostics(&said, q, out, false) || ss_fail_mem(err);
 }
 
 #define MOST_FRAC 1.0005
@@ -461,7 +465,7 @@ static struct ss_str advice_for(struct ss_str bound)
 		       : SS_STR("");
 }
 
-static bool say_op(struct ss_result *out, const struct ss_table *t, size_t first)
+static void say_op(struct ss_result *out, const struct ss_table *t, size_t first)
 {
 	struct ss_str step = ss_cell_str(t, first, "step");
 	size_t top = SS_NPOS;
@@ -476,50 +480,51 @@ static bool say_op(struct ss_result *out, const struct ss_table *t, size_t first
 		}
 	}
 	if (top == SS_NPOS)
-		return true;
+		return;
 	double near = ss_cell_f64(t, top, "roofline_efficiency");
 	struct ss_str bound = ss_cell_str(t, top, "bound_by");
-	return ss_say(out,
-		      "'" SS_FMT "' takes the most time of the operations with known work (%s); it "
-				 "does %s of what its nearest limit, " SS_FMT ", allows.",
-		      SS_ARG(ss_cell_str(t, top, "operation")), ss_value_words(SS_UNIT_US, max).s,
-		      ss_value_words(SS_UNIT_FRAC, near).s, SS_ARG(bound)) &&
-	       (near < NEAR_LIMIT_FRAC || near > MOST_FRAC ||
-		ss_result_say(out, advice_for(bound))) &&
-	       (near <= MOST_FRAC ||
+	ss_say(out,
+	       "'" SS_FMT "' takes the most time of the operations with known work (%s); it "
+			  "does %s of what its nearest limit, " SS_FMT ", allows.",
+	       SS_ARG(ss_cell_str(t, top, "operation")), ss_value_words(SS_UNIT_US, max).s,
+	       ss_value_words(SS_UNIT_FRAC, near).s, SS_ARG(bound));
+	if (near >= NEAR_LIMIT_FRAC && near <= MOST_FRAC)
+		ss_result_say(out, advice_for(bound));
+	if (near > MOST_FRAC)
 		ss_result_say(out, SS_STR("More than 100 % cannot be: the compiler's estimate of "
 					  "the work is too high, or the device is "
-					  "faster than what is known of it.")));
+					  "faster than what is known of it."));
 }
 
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	const struct ss_table *t = &out->tables[0];
+	const struct ss_table *t = ss_result_at(out, 0);
 	size_t row = program_row(t);
 	(void)q;
+	(void)err;
 	if (row == SS_NPOS)
 		return true;
 	double near = ss_cell_f64(t, row, "roofline_efficiency"),
 	       rate = ss_cell_f64(t, row, "measured_flop_rate");
-	bool ok = true;
 	if (near > 0 && rate > 0)
-		ok = ss_say(out,
-			    "The program computes at %s, %s of what its nearest limit, " SS_FMT
-			    ", allows; idle time of the device "
-			    "counts.",
-			    ss_value_words(SS_UNIT_GFLOP_PER_S, rate).s,
-			    ss_value_words(SS_UNIT_FRAC, near).s,
-			    SS_ARG(ss_cell_str(t, row, "bound_by")));
+		ss_say(out,
+		       "The program computes at %s, %s of what its nearest limit, " SS_FMT
+		       ", allows; idle time of the device "
+		       "counts.",
+		       ss_value_words(SS_UNIT_GFLOP_PER_S, rate).s,
+		       ss_value_words(SS_UNIT_FRAC, near).s,
+		       SS_ARG(ss_cell_str(t, row, "bound_by")));
 	else if (rate >= SMALLEST_GFLOPS)
-		ok = ss_say(out,
-			    "The operations compute at %s. The peaks of the device are not known, so how near that comes to "
-			    "them cannot be told.",
-			    ss_value_words(SS_UNIT_GFLOP_PER_S, rate).s);
+		ss_say(out,
+		       "The operations compute at %s. The peaks of the device are not known, so how near that comes to "
+		       "them cannot be told.",
+		       ss_value_words(SS_UNIT_GFLOP_PER_S, rate).s);
 	else
-		ok = ss_result_say(out, SS_STR("The work of the program's operations (FLOPs, "
-					       "bytes) is not known: how near they come to "
-					       "the limits of the device cannot be told."));
-	return (ok && say_op(out, t, row)) || ss_fail_mem(err);
+		ss_result_say(out, SS_STR("The work of the program's operations (FLOPs, "
+					  "bytes) is not known: how near they come to "
+					  "the limits of the device cannot be told."));
+	say_op(out, t, row);
+	return true;
 }
 
 const struct ss_tool ss_tool_roofline_model = {

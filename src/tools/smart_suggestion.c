@@ -62,20 +62,17 @@ static struct ss_str shown(const struct ss_proof *p, struct ss_arena *a)
 	return strcmp(p->unit, "per step") == 0 ? ss_arena_printf(a, "%s per step", text) : ss_arena_str(a, ss_str_from(text));
 }
 
-static bool add_advice(struct ss_table *t, int64_t row, struct ss_str text)
+static void add_advice(struct ss_table *t, int64_t row, struct ss_str text)
 {
-	if (!text.p || !ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_i64(t, ADV_SUGGESTION, row);
 	ss_set_str(t, ADV_TEXT, text);
-	return true;
 }
 
-static bool add_proof(struct ss_table *t, int64_t row, const struct ss_proof *p)
+static void add_proof(struct ss_table *t, int64_t row, const struct ss_proof *p)
 {
 	struct ss_str value = shown(p, t->arena);
-	if (!value.p || !ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_i64(t, EV_SUGGESTION, row);
 	ss_set_str(t, EV_FIGURE, p->what);
 	ss_set_str(t, EV_VALUE, value);
@@ -84,75 +81,67 @@ static bool add_proof(struct ss_table *t, int64_t row, const struct ss_proof *p)
 	ss_set_str(t, EV_HOST, p->host);
 	ss_set_str(t, EV_TOOL, p->tool);
 	ss_set_str(t, EV_LINK, p->link);
-	return true;
 }
 
-static bool add_suggestion(struct ss_table *t, struct ss_str rule, struct ss_str title, double percent, struct ss_str subject,
+static void add_suggestion(struct ss_table *t, struct ss_str rule, struct ss_str title, double percent, struct ss_str subject,
 			   struct ss_str finding)
 {
-	if (!finding.p || !ss_table_row(t))
-		return false;
+	ss_table_row(t);
 	ss_set_str(t, SUG_RULE, rule);
 	ss_set_str(t, SUG_TITLE, title);
 	ss_set_f64(t, SUG_PERCENT, percent);
 	ss_set_str(t, SUG_SUBJECT, subject);
 	ss_set_str(t, SUG_FINDING, finding);
-	return true;
 }
 
-static bool add_finding(struct ss_result *out, const struct ss_verdict_finding *f)
+static void add_finding(struct ss_result *out, const struct ss_verdict_finding *f)
 {
-	struct ss_table *t = &out->tables[0], *advice = &out->tables[1], *evidence = &out->tables[2];
+	struct ss_table *t = ss_result_at(out, 0), *advice = ss_result_at(out, 1), *evidence = ss_result_at(out, 2);
 	int64_t row = (int64_t)t->nrows;
-	bool ok = add_suggestion(t, ss_cause_name(f->cause), ss_cause_title(f->cause), 100 * f->share_frac, f->subject, f->text);
-	for (size_t i = 0; ok && i < f->nadvice; i++)
-		ok = add_advice(advice, row, f->advice[i]);
-	for (size_t i = 0; ok && i < f->nevidence; i++)
-		ok = add_proof(evidence, row, &f->evidence[i]);
-	return ok;
+	add_suggestion(t, ss_cause_name(f->cause), ss_cause_title(f->cause), 100 * f->share_frac, f->subject, f->text);
+	for (size_t i = 0; i < f->nadvice; i++)
+		add_advice(advice, row, f->advice[i]);
+	for (size_t i = 0; i < f->nevidence; i++)
+		add_proof(evidence, row, &f->evidence[i]);
 }
 
 /* Hosts far from the others. */
-static bool add_far_hosts(struct ss_table *t, const struct ss_event_shares *s)
+static void add_far_hosts(struct ss_table *t, const struct ss_event_shares *s)
 {
 	for (size_t i = 0; i < s->nhosts; i++) {
 		const struct ss_host_share *h = &s->hosts[i];
-		if (h->straggler &&
-		    !add_advice(t, 0, ss_arena_printf(t->arena, "Look at " SS_FMT ": it spends %.1f%% of its step time at "
-						      "barriers, far from what the others do. The one that waits least is "
-						      "the one that the others wait for.",
-						      SS_ARG(h->hostname), 100 * h->mean_frac)))
-			return false;
+		if (h->straggler)
+			add_advice(t, 0, ss_arena_printf(t->arena, "Look at " SS_FMT ": it spends %.1f%% of its step time at "
+							 "barriers, far from what the others do. The one that waits least is "
+							 "the one that the others wait for.",
+							 SS_ARG(h->hostname), 100 * h->mean_frac));
 	}
-	return true;
 }
 
-static bool add_barriers(struct ss_result *out, const struct ss_event_shares *s)
+static void add_barriers(struct ss_result *out, const struct ss_event_shares *s)
 {
-	struct ss_table *t = &out->tables[0], *advice = &out->tables[1];
+	struct ss_table *t = ss_result_at(out, 0), *advice = ss_result_at(out, 1);
 	double percent = s->n ? 100 * s->mean_frac : 0;
 	if (percent < BARRIER_PERCENT)
-		return true;
+		return;
 	struct ss_str text = ss_arena_printf(out->arena,
 					     "TPU barrier-cores operations take an average of %.1f%% of each step time: cores "
 					     "wait there until all others have arrived.",
 					     percent);
-	return add_suggestion(t, SS_STR("BarrierCoresRule"), SS_STR("Cores wait for each other"), percent, SS_STR("barrier-cores"),
-			      text) &&
-	       add_far_hosts(advice, s) &&
-	       add_advice(advice, 0, SS_STR("Balance the work: uneven shards, or one host with a slower input pipeline, make all "
-					    "others wait."));
+	add_suggestion(t, SS_STR("BarrierCoresRule"), SS_STR("Cores wait for each other"), percent, SS_STR("barrier-cores"),
+		       text);
+	add_far_hosts(advice, s);
+	add_advice(advice, 0, SS_STR("Balance the work: uneven shards, or one host with a slower input pipeline, make all "
+				     "others wait."));
 }
 
-static bool add_not_judged(struct ss_table *t, const struct ss_verdict *v)
+static void add_not_judged(struct ss_table *t, const struct ss_verdict *v)
 {
 	for (size_t i = 0; i < v->nnot_judged; i++) {
-		if (!ss_table_row(t))
-			return false;
+		ss_table_row(t);
 		ss_set_str(t, NJ_CAUSE, ss_cause_name(v->not_judged[i].cause));
 		ss_set_str(t, NJ_WHY, v->not_judged[i].why);
 	}
-	return true;
 }
 
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
@@ -161,28 +150,31 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	const struct ss_event_shares *barriers = q->as_xprof ? ss_model_barriers(q->model, err) : NULL;
 	if ((q->as_xprof && !barriers) || !ss_findings_of(&v, q->model, q->arena, err))
 		return false;
-	bool ok = ss_result_table(out, "suggestions", "Suggestions", suggestion_cols, SS_COUNT(suggestion_cols)) &&
-		  ss_result_table(out, "advice", "What to do", advice_cols, SS_COUNT(advice_cols)) &&
-		  ss_result_table(out, "evidence", "Why", evidence_cols, SS_COUNT(evidence_cols)) &&
-		  ss_result_table(out, "not_judged", "What this recording cannot show", not_judged_cols,
-				  SS_COUNT(not_judged_cols)) &&
-		  (!barriers || add_barriers(out, barriers));
-	for (size_t i = 0; ok && i < v.nfindings; i++)
-		ok = add_finding(out, &v.findings[i]);
-	return (ok && add_not_judged(&out->tables[3], &v)) || ss_fail_mem(err);
+	ss_result_table(out, "suggestions", "Suggestions", suggestion_cols, SS_COUNT(suggestion_cols));
+	ss_result_table(out, "advice", "What to do", advice_cols, SS_COUNT(advice_cols));
+	ss_result_table(out, "evidence", "Why", evidence_cols, SS_COUNT(evidence_cols));
+	struct ss_table *t = ss_result_table(out, "not_judged", "What this recording cannot show", not_judged_cols,
+					     SS_COUNT(not_judged_cols));
+	if (barriers)
+		add_barriers(out, barriers);
+	for (size_t i = 0; i < v.nfindings; i++)
+		add_finding(out, &v.findings[i]);
+	add_not_judged(t, &v);
+	return true;
 }
 
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	const struct ss_table *t = &out->tables[0];
-	bool ok = true;
+	const struct ss_table *t = ss_result_at(out, 0);
 	(void)q;
-	if (!t->nrows)
-		return ss_result_say(out, SS_STR("This profile has no events from which a bottleneck could be told.")) ||
-		       ss_fail_mem(err);
-	for (size_t i = 0; ok && i < t->nrows; i++)
-		ok = ss_result_say(out, ss_cell_str(t, i, "finding"));
-	return ok || ss_fail_mem(err);
+	(void)err;
+	if (!t->nrows) {
+		ss_result_say(out, SS_STR("This profile has no events from which a bottleneck could be told."));
+		return true;
+	}
+	for (size_t i = 0; i < t->nrows; i++)
+		ss_result_say(out, ss_cell_str(t, i, "finding"));
+	return true;
 }
 
 const struct ss_tool ss_tool_smart_suggestion = {

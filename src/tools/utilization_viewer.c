@@ -105,7 +105,7 @@ static bool is_unit(struct ss_str name)
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	(void)err;
-	const struct ss_table *t = &out->tables[0];
+	const struct ss_table *t = ss_result_at(out, 0);
 	size_t top = SS_NPOS, nover = 0;
 	double max = 0;
 	(void)q;
