@@ -269,8 +269,8 @@ static bool compare_rows(struct ss_diff *d, struct rows *t, double least)
 	fill_absent(t->base, &d->base, t->n);
 	fill_absent(t->new, &d->new, t->n);
 	for (size_t i = 0; i < t->n; i++)
-		t->v[i]->c = ss_compare((struct ss_runs){ t->base + i * d->base.n, d->base.n },
-					(struct ss_runs){ t->new + i * d->new.n, d->new.n }, d->options.alpha);
+		t->v[i]->c = ss_compare_means((struct ss_runs){ t->base + i * d->base.n, d->base.n },
+					      (struct ss_runs){ t->new + i * d->new.n, d->new.n }, d->options.alpha);
 	moderate(d, t);
 	for (size_t i = 0; i < t->n; i++)
 		t->values[i] = t->v[i]->c.p;

@@ -225,10 +225,14 @@ static struct ss_diff_owner look_at(const struct ss_pieces *p, size_t owner)
 	struct ss_str category = o.is_op ? ss_diff_category(o.plane, o.meta) : SS_STR("");
 	bool sends = ss_str_contains(category, SS_STR("outfeed")) || ss_str_contains(category, SS_STR("host send"));
 	enum ss_diff_component c = component_of(o.class);
+	if (c == SS_DIFF_COPIES && sends)
+		c = SS_DIFF_OUTPUT;
+	else if (c == SS_DIFF_COMPUTE && ss_str_is(category, "data formatting"))
+		c = SS_DIFF_COPIES; /* moves what is there, computes nothing */
 	return (struct ss_diff_owner){
 		.row = SS_NONE,
 		.class = (uint8_t)o.class,
-		.component = (uint8_t)(c == SS_DIFF_COPIES && sends ? SS_DIFF_OUTPUT : c),
+		.component = (uint8_t)c,
 		.is_op = o.is_op,
 	};
 }

@@ -12,6 +12,8 @@
 #define MOST_NAMED 3
 /* With less of the time matched, operations are not blamed. */
 #define LEAST_MATCHED_FRAC 0.8
+/* So little without a partner is not worth a sentence. */
+#define LEAST_UNMATCHED_FRAC 0.005
 
 static struct ss_str us(struct ss_diff *d, double v)
 {
@@ -19,13 +21,13 @@ static struct ss_str us(struct ss_diff *d, double v)
 	return s.p ? s : SS_STR("");
 }
 
-static void interval(struct ss_diff *d, struct ss_buf *b, const struct ss_comparison *c)
+static void interval(const struct ss_diff *d, struct ss_buf *b, const struct ss_comparison *c)
 {
 	if (!isnan(c->low) && c->base > 0)
-		ss_buf_printf(b, "95%% interval %+.1f%% to %+.1f%%", 100 * c->low / c->base, 100 * c->high / c->base);
+		ss_buf_printf(b, "%.4g%% interval %+.1f%% to %+.1f%%", 100 * (1 - d->options.alpha), 100 * c->low / c->base,
+			      100 * c->high / c->base);
 	else
 		ss_buf_lit(b, "no interval: too few steps");
-	(void)d;
 }
 
 static void say_change(struct ss_diff *d, struct ss_buf *b)
@@ -146,6 +148,20 @@ static void say_component(struct ss_diff *d, struct ss_buf *b)
 		      SS_ARG(to));
 }
 
+/* The step is as long as before, and yet fewer begin in a second. */
+static void say_outside(struct ss_diff *d, struct ss_buf *b)
+{
+	const struct ss_comparison *c = &d->parts[SS_DIFF_OUTSIDE].c, *period = &d->period.c;
+	if (!d->parts[SS_DIFF_OUTSIDE].significant || !d->period.significant || !(c->delta * period->delta > 0))
+		return;
+	struct ss_str from = us(d, c->base), to = us(d, c->new);
+	ss_buf_printf(b,
+		      "Between steps pass " SS_FMT " instead of " SS_FMT
+		      ": from the begin of a step to the next it takes %.1f%% %s.",
+		      SS_ARG(to), SS_ARG(from), 100 * fabs(period->delta) / period->base,
+		      period->delta > 0 ? "longer" : "less");
+}
+
 static struct ss_str name_of(const struct ss_diff *d, const struct ss_diff_function_row *f)
 {
 	return f->new != SS_NONE ? d->new.functions.v[f->new].name : d->base.functions.v[f->base].name;
@@ -179,13 +195,13 @@ static void say_detectable(struct ss_diff *d, struct ss_buf *b)
 
 static void say_matched(struct ss_diff *d, struct ss_buf *b)
 {
-	double least = fmin(d->match.matched_base_frac, d->match.matched_new_frac);
-	if (least < LEAST_MATCHED_FRAC)
-		ss_buf_printf(b,
-			      "The programs differ too much to blame operations: %.0f%% of the base's operation time and "
-			      "%.0f%% of the "
-			      "new one's have a partner.",
-			      100 * d->match.matched_base_frac, 100 * d->match.matched_new_frac);
+	double base = 1 - d->match.matched_base_frac, new = 1 - d->match.matched_new_frac;
+	if (!(fmax(base, new) >= LEAST_UNMATCHED_FRAC))
+		return;
+	if (fmax(base, new) > 1 - LEAST_MATCHED_FRAC)
+		ss_buf_lit(b, "The programs differ too much to blame operations: ");
+	ss_buf_printf(b, "%.1f%% of the base's operation time and %.1f%% of the new one's have no partner on the other side.",
+		      100 * base, 100 * new);
 }
 
 static void say_memory(struct ss_diff *d, struct ss_buf *b)
@@ -264,6 +280,10 @@ bool ss_diff_say(struct ss_diff *d, struct ss_result *out)
 	bool blame = fmin(d->match.matched_base_frac, d->match.matched_new_frac) >= LEAST_MATCHED_FRAC;
 	if (ok && changed && blame && !d->outliers_decide)
 		ok = say_ops(d, &b) && add(d, out, &b);
+	if (ok && !refused) {
+		say_outside(d, &b);
+		ok = add(d, out, &b);
+	}
 	if (ok && !refused) {
 		say_function(d, &b);
 		ok = add(d, out, &b);

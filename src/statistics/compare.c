@@ -93,7 +93,7 @@ static void judge_by_ranks(struct ss_comparison *c, struct ss_runs base, struct 
 	free(means);
 }
 
-struct ss_comparison ss_compare(struct ss_runs base, struct ss_runs new, double alpha)
+struct ss_comparison ss_compare_means(struct ss_runs base, struct ss_runs new, double alpha)
 {
 	struct ss_comparison c = { .base = mean_of(base), .new = mean_of(new) };
 	c.delta = c.new - c.base;
@@ -103,6 +103,12 @@ struct ss_comparison ss_compare(struct ss_runs base, struct ss_runs new, double 
 		c.df = joint_df(a, b);
 	}
 	judge(&c, alpha);
+	return c;
+}
+
+struct ss_comparison ss_compare(struct ss_runs base, struct ss_runs new, double alpha)
+{
+	struct ss_comparison c = ss_compare_means(base, new, alpha);
 	if (base.n >= MIN_RUNS_TO_PERMUTE && new.n >= MIN_RUNS_TO_PERMUTE)
 		judge_by_ranks(&c, base, new);
 	return c;

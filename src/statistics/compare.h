@@ -29,6 +29,8 @@ struct ss_comparison {
 };
 
 struct ss_comparison ss_compare(struct ss_runs base, struct ss_runs new, double alpha);
+/* The same by Welch's t for any number of runs, at the cost of the runs: for one of many rows. */
+struct ss_comparison ss_compare_means(struct ss_runs base, struct ss_runs new, double alpha);
 
 /* How many values (steps, or runs a side) would find a change of `effect`, at this spread; 0: unknown. */
 uint64_t ss_samples_needed(const struct ss_comparison *c, size_t n, double effect);

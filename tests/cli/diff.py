@@ -119,6 +119,14 @@ def verdicts(c):
     a = c.diff(base, wait)
     c.check('the host is waited for', a.part('host')['significant'] and abs(a.part('host')['delta_us'] - 400) < 5, a.part('host'))
     c.check('and which function it is', a.rows('host')[0]['function'] == 'load_batch' and 'load_batch' in a.words(), a.words())
+    moved, _ = c.side('moved', seed=5, ops=runs.change(runs.program(), 'copy.1', 4))
+    a = c.diff(base, moved)
+    c.check('formatting data is no computing', a.part('copies')['significant'] and abs(a.part('copies')['delta_us'] - 120) < 5, a.rows('breakdown'))
+    pauses, _ = c.side('pauses', seed=5, gap_us=450)
+    a = c.diff(base, pauses)
+    c.check('time between steps is none of the step', a.all['verdict'] == 'no_significant_change' and a.part('outside_steps')['significant'], a.all)
+    c.check('but it is said', 'Between steps pass 450' in a.words(), a.words())
+    adds_up(c, 'pauses', a)
     more, _ = c.side('more', seed=5, peak=1 << 30)
     less, _ = c.side('less', seed=6, peak=1 << 29)
     a = c.diff(less, more)
@@ -145,9 +153,11 @@ def matching(c, base):
     for what, how, a in (('split', 'split', c.diff(base, parts)), ('merged', 'merged', c.diff(parts, base))):
         row = next(r for r in a.rows('ops') if 'fusion.31' in r['base_name'] + r['new_name'])
         c.check(what, row['match'] == how and ' + ' in row['base_name'] + row['new_name'] and abs(abs(row['delta_us']) - 80) < 10, row)
+    c.check('what has no partner is not told where all has one', 'no partner' not in a.words(), a.words())
     gone = [o for o in runs.program() if o['name'] != 'all-reduce.1'] + [runs.op('sort.1', 'sort', 200, 'jit(train)/top/rank/sort', 'x.py:1')]
     a = c.diff(base, c.side('gone', seed=11, ops=gone)[0])
     match = {r['base_name'] or r['new_name']: r['match'] for r in a.rows('ops')}
+    c.check('the share without a partner is told', re.search(r'11\.\d% of the base.s operation time and 8\.\d%', a.words()), a.words())
     c.check('added and removed', match['all-reduce.1'] == 'removed' and match['sort.1'] == 'added', match)
     for by, table, key in (('scope', 'scopes', 'jit(train)/grads'), ('module', 'modules', 'jit_train'), ('source', 'sources', 'train.py:5')):
         a = c.diff(base, parts, '--by', by)
