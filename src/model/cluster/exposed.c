@@ -3,6 +3,7 @@
 #include "base/safe.h"
 
 #include "base/exclusive.h"
+#include "base/pool.h"
 #include "base/sort.h"
 
 #include <stdlib.h>
@@ -312,47 +313,112 @@ static bool match_ops(struct dividing *d)
 	return d->op_of;
 }
 
-static bool open_part(struct dividing *d, uint32_t part, struct ss_err *err)
+static bool read_part(struct dividing *d)
 {
-	d->s = ss_cluster_part_once(d->c, part, err);
-	if (!d->s)
-		return false;
-	free(d->op_of);
-	d->input.v.n = 0;
 	bool ok = match_ops(d);
 	for (size_t i = 0; ok && i < d->s->events.n; i++)
 		if (d->s->events.v[i].cls == SS_HOST_INPUT_EVENT)
 			ok = ss_vec_push(&d->input.v, ((struct interval){ d->s->events.v[i].begin_ps, d->s->events.v[i].end_ps }));
-	return (ok && make_cover(&d->input)) || ss_fail_mem(err);
+	return ok && make_cover(&d->input);
+}
+
+static void release_dividing(struct dividing *d)
+{
+	free(d->op_of);
+	ss_vec_free(&d->input.v);
+	ss_vec_free(&d->input.before_ps);
+	ss_vec_free(&d->busy.v);
+	ss_vec_free(&d->busy.before_ps);
+	ss_vec_free(&d->claims);
+	ss_vec_free(&d->transfers);
+	ss_vec_free(&d->behind);
+	ss_vec_free(&d->comms);
+}
+
+/* ---- pieces: devices of one part, side by side with others ---- */
+
+#define PIECES 4 /* at a time: what is held of each is its unpacked part */
+
+struct piece {
+	struct ss_cluster *c;
+	uint32_t first, n;	/* devices */
+	struct ss_exposed x;	/* theirs alone */
+};
+
+static bool divide_piece(void *arg, size_t index, struct ss_err *err)
+{
+	struct piece *p = &((struct piece *)arg)[index];
+	struct ss_skeleton s;
+	struct dividing d = { .c = p->c, .x = &p->x, .s = &s };
+	if (!ss_cluster_unpack(p->c, p->c->devices.v[p->first].part, &s, err))
+		return false;
+	bool ok = (p->x.ops = calloc(p->c->ops.n + 1, sizeof(*p->x.ops))) &&
+		  (p->x.first = calloc((size_t)p->n + 1, sizeof(*p->x.first)));
+	ok = ok && read_part(&d);
+	for (uint32_t i = 0; ok && i < p->n; i++) {
+		p->x.first[i] = (uint32_t)p->x.rows.n;
+		ok = divide_device(&d, p->first + i);
+	}
+	release_dividing(&d);
+	ss_skeleton_free(&s);
+	return ok || ss_fail_mem(err);
+}
+
+static bool take_piece_of(struct ss_exposed *x, const struct piece *p)
+{
+	size_t before = x->rows.n;
+	if (before + p->x.rows.n >= UINT32_MAX || !ss_vec_reserve(&x->rows, before + p->x.rows.n + 1))
+		return false;
+	for (uint32_t i = 0; i < p->n; i++)
+		x->first[p->first + i] = (uint32_t)before + p->x.first[i];
+	if (p->x.rows.n)
+		memcpy(&x->rows.v[before], p->x.rows.v, p->x.rows.n * sizeof(*x->rows.v));
+	x->rows.n += p->x.rows.n;
+	x->ngaps += p->x.ngaps;
+	for (size_t i = 0; i < p->c->ops.n; i++) {
+		x->ops[i].wait_ps = ss_safe_sum(x->ops[i].wait_ps, p->x.ops[i].wait_ps);
+		x->ops[i].transfer_ps = ss_safe_sum(x->ops[i].transfer_ps, p->x.ops[i].transfer_ps);
+		x->ops[i].overlapped_ps = ss_safe_sum(x->ops[i].overlapped_ps, p->x.ops[i].overlapped_ps);
+	}
+	return true;
+}
+
+/* The next devices, up to PIECES parts of them. */
+static uint32_t next_pieces(struct ss_cluster *c, uint32_t from, struct piece *pieces, size_t *n)
+{
+	for (*n = 0; *n < PIECES && from < c->devices.n; ++*n) {
+		uint32_t to = from + 1;
+		while (to < c->devices.n && c->devices.v[to].part == c->devices.v[from].part)
+			to++;
+		pieces[*n] = (struct piece){ .c = c, .first = from, .n = to - from };
+		from = to;
+	}
+	return from;
 }
 
 struct ss_exposed *ss_exposed_of(struct ss_cluster *c, struct ss_err *err)
 {
-	struct dividing d = { .c = c, .x = calloc(1, sizeof(*d.x)) };
-	uint32_t part = UINT32_MAX;
-	bool ok = d.x && (d.x->ops = calloc(c->ops.n + 1, sizeof(*d.x->ops))) &&
-		  (d.x->first = calloc(c->devices.n + 1, sizeof(*d.x->first)));
+	struct ss_exposed *x = calloc(1, sizeof(*x));
+	struct piece pieces[PIECES];
+	bool ok = x && (x->ops = calloc(c->ops.n + 1, sizeof(*x->ops))) &&
+		  (x->first = calloc(c->devices.n + 1, sizeof(*x->first)));
 	ok = ok || ss_fail_mem(err);
-	for (uint32_t i = 0; ok && i < c->devices.n; i++) {
-		d.x->first[i] = (uint32_t)d.x->rows.n;
-		if (c->devices.v[i].part != part)
-			ok = open_part(&d, part = c->devices.v[i].part, err);
-		ok = ok && (divide_device(&d, i) || ss_fail_mem(err));
+	for (uint32_t at = 0; ok && at < c->devices.n;) {
+		size_t n;
+		at = next_pieces(c, at, pieces, &n);
+		ok = ss_parallel(n, 0, divide_piece, pieces, err);
+		for (size_t i = 0; i < n; i++) {
+			ok = ok && (take_piece_of(x, &pieces[i]) || ss_fail_mem(err));
+			ss_vec_free(&pieces[i].x.rows);
+			free(pieces[i].x.first);
+			free(pieces[i].x.ops);
+		}
 	}
 	if (ok)
-		d.x->first[c->devices.n] = (uint32_t)d.x->rows.n;
-	free(d.op_of);
-	ss_vec_free(&d.input.v);
-	ss_vec_free(&d.input.before_ps);
-	ss_vec_free(&d.busy.v);
-	ss_vec_free(&d.busy.before_ps);
-	ss_vec_free(&d.claims);
-	ss_vec_free(&d.transfers);
-	ss_vec_free(&d.behind);
-	ss_vec_free(&d.comms);
+		x->first[c->devices.n] = (uint32_t)x->rows.n;
 	if (ok)
-		return d.x;
-	ss_exposed_free(d.x);
+		return x;
+	ss_exposed_free(x);
 	return NULL;
 }
 

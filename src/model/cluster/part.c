@@ -217,17 +217,25 @@ void ss_shard_free(struct ss_shard *s)
 	*s = (struct ss_shard){ .index = 0 };
 }
 
-/* What a visit would have found of the files. */
-static void describe(struct ss_model *m, const struct ss_part_host *h)
+/* What a visit would have found of the files. False: memory is out. */
+static bool describe(struct ss_model *m, const struct ss_shard *s)
 {
-	for (size_t i = 0; i < m->nhosts; i++) {
+	struct ss_strmap by_path = { 0 };
+	bool ok = true;
+	for (size_t i = 0; ok && i < s->v.n; i++)
+		ok = ss_strmap_add(&by_path, s->v.v[i].path) != SS_NONE;
+	for (size_t i = 0; ok && i < m->nhosts; i++) {
 		struct ss_host *k = m->hosts[i];
-		if (!ss_str_eq(k->x.path, h->path))
+		uint32_t at = ss_strmap_get(&by_path, k->x.path);
+		/* Paths differ, or else the first of them stands for all. */
+		if (at >= s->v.n || !ss_str_eq(s->v.v[at].path, k->x.path))
 			continue;
-		k->x.notes = h->notes;
-		k->x.nnotes = (uint32_t)h->nnotes;
-		k->ndropped = h->ndropped;
+		k->x.notes = s->v.v[at].notes;
+		k->x.nnotes = (uint32_t)s->v.v[at].nnotes;
+		k->ndropped = s->v.v[at].ndropped;
 	}
+	ss_strmap_free(&by_path);
+	return ok;
 }
 
 bool ss_model_init_shard(struct ss_model *m, const struct ss_shard *s, struct ss_err *err)
@@ -243,9 +251,7 @@ bool ss_model_init_shard(struct ss_model *m, const struct ss_shard *s, struct ss
 		packed[i] = s->v.v[i].packed;
 	}
 	ok = ok && ss_model_init_visited(m, files, s->v.n, err);
-	for (size_t i = 0; ok && i < s->v.n; i++)
-		describe(m, &s->v.v[i]);
-	if (ok && !ss_model_put_cluster(m, packed, s->v.n, err)) {
+	if (ok && !((describe(m, s) || ss_fail_mem(err)) && ss_model_put_cluster(m, packed, s->v.n, err))) {
 		ss_model_release(m);
 		ok = false;
 	}

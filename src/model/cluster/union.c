@@ -4,7 +4,7 @@
  */
 #include "model/cluster/cluster.h"
 
-#include "wire/gz_in.h"
+#include "base/pool.h"
 
 #include <stdlib.h>
 
@@ -12,6 +12,7 @@ struct uniting {
 	struct ss_cluster *c;
 	struct ss_u64map steps, runs; /* numbers to indices */
 	struct ss_strmap op_texts, keys, likes, group_texts;
+	struct ss_buf text;
 	struct ss_arena scratch;
 };
 
@@ -28,11 +29,25 @@ static bool keep(struct ss_cluster *c, struct ss_str s, struct ss_str *out)
 }
 
 /* Sizes of PyTorch's are those of single executions: those of other sizes are other operations. */
-static struct ss_str op_text(struct uniting *u, const struct ss_skel_op *o)
+static uint32_t op_number(struct uniting *u, const struct ss_skel_op *o)
 {
 	uint64_t bytes = ss_str_starts(o->groups, SS_STR("torch:")) ? o->bytes : 0;
-	return ss_arena_printf(&u->scratch, "%u %u %llu " SS_FMT "\n" SS_FMT "\n" SS_FMT, (unsigned)o->kind, (unsigned)o->expected,
-			       (unsigned long long)bytes, SS_ARG(o->name), SS_ARG(o->program), SS_ARG(o->groups));
+	struct ss_buf *b = &u->text;
+	b->n = 0;
+	ss_buf_printf(b, "%u %u %llu ", (unsigned)o->kind, (unsigned)o->expected, (unsigned long long)bytes);
+	ss_buf_str(b, o->name);
+	ss_buf_char(b, '\n');
+	ss_buf_str(b, o->program);
+	ss_buf_char(b, '\n');
+	ss_buf_str(b, o->groups);
+	if (b->no_memory)
+		return SS_NONE;
+	/* Most are those of the host before. */
+	uint32_t k = ss_strmap_get(&u->op_texts, ss_buf_get(b));
+	if (k != SS_NONE)
+		return k;
+	struct ss_str copy = ss_arena_str(&u->scratch, ss_buf_get(b));
+	return copy.p ? ss_strmap_add(&u->op_texts, copy) : SS_NONE;
 }
 
 static bool add_groups(struct uniting *u, const struct ss_skel_op *o, struct ss_cluster_op *to)
@@ -75,11 +90,8 @@ static bool add_key(struct uniting *u, struct ss_cluster_op *op, const struct ss
 static uint32_t add_op(struct uniting *u, const struct ss_skel_op *o)
 {
 	struct ss_cluster *c = u->c;
-	struct ss_str text = op_text(u, o);
-	uint32_t k = text.p ? ss_strmap_add(&u->op_texts, text) : SS_NONE;
-	if (k == SS_NONE)
-		return SS_NONE;
-	if (k >= SS_MOST_CLUSTER_OPS)
+	uint32_t k = op_number(u, o);
+	if (k == SS_NONE || k >= SS_MOST_CLUSTER_OPS)
 		return SS_NONE;
 	if (k < c->ops.n) {
 		c->ops.v[k].bytes = o->bytes > c->ops.v[k].bytes ? o->bytes : c->ops.v[k].bytes;
@@ -131,13 +143,11 @@ static bool add_device(struct uniting *u, uint32_t part, uint32_t index, const s
 	return true;
 }
 
-static bool add_part(struct uniting *u, uint32_t i, struct ss_err *err)
+static bool add_part(struct uniting *u, uint32_t i, const struct ss_skeleton *from, struct ss_err *err)
 {
 	struct ss_cluster *c = u->c;
 	struct ss_cluster_part *p = &c->parts[i];
-	struct ss_skeleton s;
-	if (!ss_skeleton_unpack(&s, p->packed, err))
-		return false;
+	const struct ss_skeleton s = *from;
 	p->state = s.state;
 	p->is_rank = s.is_rank;
 	p->start_unix_ns = s.start_unix_ns;
@@ -158,8 +168,35 @@ static bool add_part(struct uniting *u, uint32_t i, struct ss_err *err)
 	for (uint32_t k = 0; ok && k < s.devices.n; k++)
 		ok = add_device(u, i, k, &s.devices.v[k], ops);
 	free(ops);
-	ss_skeleton_free(&s);
 	return ok || ss_fail_mem(err);
+}
+
+/* ---- unpacking, side by side ---- */
+
+#define UNPACKED 2 /* at a time */
+
+struct unpacked {
+	const struct ss_cluster_part *part;
+	struct ss_skeleton s;
+};
+
+static bool unpack(void *arg, size_t i, struct ss_err *err)
+{
+	struct unpacked *v = &((struct unpacked *)arg)[i];
+	return ss_skeleton_unpack(&v->s, v->part->packed, err);
+}
+
+static bool add_parts(struct uniting *u, uint32_t from, uint32_t to, struct ss_err *err)
+{
+	struct unpacked v[UNPACKED];
+	for (uint32_t i = from; i < to; i++)
+		v[i - from] = (struct unpacked){ .part = &u->c->parts[i] };
+	bool ok = ss_parallel(to - from, 0, unpack, v, err);
+	for (uint32_t i = from; i < to; i++) {
+		ok = ok && add_part(u, i, &v[i - from].s, err);
+		ss_skeleton_free(&v[i - from].s);
+	}
+	return ok;
 }
 
 /* ---- the order of parts ---- */
@@ -193,18 +230,40 @@ static bool put_in_order(struct uniting *u, struct ss_err *err)
 	return ok;
 }
 
+/*
+ * Room for the members of all parts, by what the first have for their bytes: growing step by step
+ * would leave half of it in pieces behind. It may fail; then it grows.
+ */
+static void make_room(struct ss_cluster *c, uint32_t done)
+{
+	double all = 0, seen = 1;
+	for (uint32_t i = 0; i < c->nparts; i++) {
+		all += (double)c->parts[i].packed.n;
+		seen += i < done ? (double)c->parts[i].packed.n : 0;
+	}
+	double n = 1.02 * (double)c->members.n * all / seen;
+	if (n < UINT32_MAX) {
+		(void)ss_vec_reserve(&c->members, (size_t)n);
+		(void)ss_vec_reserve(&c->keys, (size_t)n);
+	}
+}
+
 bool ss_cluster_unite(struct ss_cluster *c, struct ss_err *err)
 {
 	struct uniting u = { .c = c };
 	bool ok = put_in_order(&u, err);
-	for (uint32_t i = 0; ok && i < c->nparts; i++)
-		ok = add_part(&u, i, err);
+	for (uint32_t i = 0; ok && i < c->nparts; i += UNPACKED) {
+		ok = add_parts(&u, i, i + UNPACKED < c->nparts ? i + UNPACKED : c->nparts, err);
+		if (ok && !i)
+			make_room(c, UNPACKED < c->nparts ? UNPACKED : c->nparts);
+	}
 	ss_u64map_free(&u.steps);
 	ss_u64map_free(&u.runs);
 	ss_strmap_free(&u.op_texts);
 	ss_strmap_free(&u.keys);
 	ss_strmap_free(&u.likes);
 	ss_strmap_free(&u.group_texts);
+	ss_buf_free(&u.text);
 	ss_arena_release(&u.scratch);
 	return ok;
 }
