@@ -10,6 +10,7 @@
  */
 #include "serve/session.h"
 
+#include "model/cluster/part.h"
 #include "store/kinds.h"
 
 #include <malloc.h>
@@ -41,6 +42,7 @@ struct ss_session {
 	struct slot **slots;
 	size_t nslots;
 	struct ss_model model;
+	struct ss_shard shard;	/* that the model is of, where the file is a merged part */
 	unsigned refs;
 	int64_t used_s;
 	bool stale;
@@ -178,6 +180,14 @@ static void collect(struct ss_sessions *c, struct garbage *g)
 		collect_before(c, used_s + 1, g);
 }
 
+static void free_session(struct ss_session *s)
+{
+	ss_model_release(&s->model);
+	ss_shard_free(&s->shard);
+	free(s->slots);
+	free(s);
+}
+
 /* Outside of the lock: unmapping a large profile takes its time. */
 static void free_garbage(struct garbage *g)
 {
@@ -185,9 +195,7 @@ static void free_garbage(struct garbage *g)
 	while (g->sessions) {
 		struct ss_session *s = g->sessions;
 		g->sessions = s->next;
-		ss_model_release(&s->model);
-		free(s->slots);
-		free(s);
+		free_session(s);
 	}
 	while (g->slots) {
 		struct slot *s = g->slots;
@@ -318,17 +326,44 @@ static bool init_model(struct ss_model *m, struct slot **slots, size_t n, bool v
 	return ok;
 }
 
+static bool is_part(const struct slot *s)
+{
+	return s->kind && strcmp(s->kind, SS_KIND_FILE_PART) == 0;
+}
+
+/* Of all hosts whose skeletons are in the file. */
+static bool init_from_part(struct ss_session *s, const struct slot *slot, struct ss_err *err)
+{
+	struct ss_file f;
+	struct ss_err why = { 0 };
+	if (!ss_file_open_below(&f, slot->top, slot->path, err))
+		return false;
+	bool ok = ss_shard_read(&s->shard, f.bytes, &why);
+	ss_file_close(&f);
+	if (!ok)
+		return ss_fail(err, why.code, "'%s' cannot be used: %s", slot->path, why.text);
+	if (s->shard.count != 1)
+		ok = ss_fail(err, SS_EINVAL, "'%s' is one of %llu parts: 'stepscope merge' joins them", slot->path,
+			     (unsigned long long)s->shard.count);
+	ok = ok && ss_model_init_shard(&s->model, &s->shard, err);
+	if (!ok)
+		ss_shard_free(&s->shard);
+	return ok;
+}
+
 static struct ss_session *new_session(struct slot **slots, size_t n, bool visits, struct ss_err *err)
 {
 	struct ss_session *s = calloc(1, sizeof(*s));
-	if (s && init_model(&s->model, slots, n, visits, err)) {
-		s->slots = slots;
-		s->nslots = n;
-		return s;
+	bool ok = s || ss_fail_mem(err);
+	if (ok)
+		ok = n == 1 && is_part(slots[0]) ? init_from_part(s, slots[0], err) : init_model(&s->model, slots, n, visits, err);
+	if (!ok) {
+		free(s);
+		return NULL;
 	}
-	free(s);
-	ss_fail_mem(err);
-	return NULL;
+	s->slots = slots;
+	s->nslots = n;
+	return s;
 }
 
 /* The slots are open. */
@@ -346,13 +381,33 @@ static void take_slots(struct ss_session *s)
 	}
 }
 
+/* Somebody else's session of these slots takes over the references and the array, too. NULL: there is none. */
+static struct ss_session *join_known(struct ss_sessions *c, struct slot **slots, size_t n, bool visits)
+{
+	pthread_mutex_lock(&c->lock);
+	struct ss_session *s = find_session(c, slots, n, visits);
+	for (size_t i = 0; s && i < n; i++)
+		slots[i]->refs--;
+	if (s) {
+		s->refs++;
+		s->used_s = now_s();
+	}
+	pthread_mutex_unlock(&c->lock);
+	if (s)
+		free(slots);
+	return s;
+}
+
 /*
  * Make the session of the slots, or find that somebody has; takes over the references and the
  * array.
  */
 static struct ss_session *join_session(struct ss_sessions *c, struct slot **slots, size_t n, bool visits, struct ss_err *err)
 {
-	struct ss_session *made = new_session(slots, n, visits, err), *s;
+	struct ss_session *s = join_known(c, slots, n, visits);
+	if (s)
+		return s;
+	struct ss_session *made = new_session(slots, n, visits, err);
 	if (!made)
 		return NULL;
 	pthread_mutex_lock(&c->lock);
@@ -363,6 +418,8 @@ static struct ss_session *join_session(struct ss_sessions *c, struct slot **slot
 		s = made;
 		if (!visits)
 			take_slots(s);
+		else if (s->shard.count)
+			slots[0]->opened = true;
 	} else {
 		for (size_t i = 0; i < n; i++)
 			slots[i]->refs--;
@@ -370,11 +427,8 @@ static struct ss_session *join_session(struct ss_sessions *c, struct slot **slot
 	s->refs++;
 	s->used_s = now_s();
 	pthread_mutex_unlock(&c->lock);
-	if (s != made) {
-		ss_model_release(&made->model);
-		free(made->slots);
-		free(made);
-	}
+	if (s != made)
+		free_session(made);
 	return s;
 }
 
@@ -412,6 +466,8 @@ static struct ss_session *open_session(struct ss_sessions *c, const struct ss_ho
 	pthread_mutex_unlock(&c->lock);
 	free_garbage(&g);
 	bool ok = have == n || ss_fail_mem(err);
+	/* Of a part no file is a host of its own. */
+	visits = visits || (ok && n == 1 && is_part(slots[0]));
 	ok = ok && (visits || open_slots(slots, n, err));
 	struct ss_session *s = ok ? join_session(c, slots, n, visits, err) : NULL;
 	if (!s)

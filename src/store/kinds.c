@@ -45,6 +45,8 @@ static const struct {
 	ANSWER("memory_profile.json.gz", SS_KIND_FILE_ALLOCATIONS),
 	ANSWER("tf_data_bottleneck_analysis.json", SS_KIND_FILE_TF_DATA),
 	ANSWER("tf_data_bottleneck_analysis.json.gz", SS_KIND_FILE_TF_DATA),
+	{ SS_STR_INIT("part-"), SS_STR_INIT(".ssp"), NULL, SS_PLACE_RUN | SS_PLACE_LOOSE | SS_PLACE_NAMED },
+	{ SS_STR_INIT(""), SS_STR_INIT(".ssp"), SS_KIND_FILE_PART, SS_PLACE_RUN | SS_PLACE_LOOSE | SS_PLACE_NAMED },
 	{ SS_STR_INIT(""), SS_STR_INIT(".pb"), SS_KIND_FILE_GRAPH, SS_PLACE_NAMED },
 	{ SS_STR_INIT(""), SS_STR_INIT(".pickle"), SS_KIND_FILE_SNAPSHOT, SS_PLACE_SIDECAR | SS_PLACE_RUN | SS_PLACE_NAMED },
 	{ SS_STR_INIT(""), SS_STR_INIT(".pickle.gz"), SS_KIND_FILE_SNAPSHOT, SS_PLACE_SIDECAR | SS_PLACE_RUN | SS_PLACE_NAMED },
@@ -103,6 +105,7 @@ const char *ss_file_kind_says(const char *kind)
 	} words[] = {
 		{ SS_KIND_FILE_GRAPH, "event file (events.out.tfevents.*) or graph.pbtxt" },
 		{ SS_KIND_FILE_SNAPSHOT, "memory snapshot of PyTorch (*.pickle) or memory profile of JAX (*.prof)" },
+		{ SS_KIND_FILE_PART, "merged parts (*.ssp)" },
 		{ SS_KIND_FILE_END_TO_END, "events.out.tfevents.*.profile_logger or end_to_end.json" },
 	};
 	if (ss_file_kind_is_answer(kind))

@@ -22,6 +22,9 @@ enum ss_place {
 #define SS_KIND_FILE_END_TO_END "end_to_end"
 #define SS_KIND_FILE_SNAPSHOT "memory_snapshot"
 
+/* What 'stepscope merge' makes: tools over many hosts answer from it (model/cluster/part.h). */
+#define SS_KIND_FILE_PART "part"
+
 /*
  * Answers that capture_tpu_profile and TensorBoard's profilers of old stored in a run's directory
  * in place of, or beside, a trace. Tools show them as their own (legacy/legacy.def).

@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -405,6 +406,34 @@ def changes_on_disk(c, logdir):
             == ['host0.xplane.pb'])
 
 
+def merged_parts(c, logdir, binary):
+    """What 'stepscope merge' made is a run: the tools over many hosts answer from it as from the profiles, and say it when it is damaged."""
+    folder = os.path.join(logdir, 'merged', 'plugins', 'profile', 'job')
+    os.makedirs(folder)
+    parts, target = os.path.join(logdir, 'parts'), os.path.join(folder, 'merged.ssp')
+    for i in range(2):
+        subprocess.run([binary, 'reduce', os.path.join(profiles.ROOT, 'synth_tpu_3hosts'), '--shard', f'{i}/2', '--out', parts], check=True,
+                       capture_output=True)
+    subprocess.run([binary, 'merge', parts, '--output', target], check=True, capture_output=True)
+    shutil.rmtree(parts)
+    c.check('a merged run', 'merged/job' in [r['run'] for r in c.json('/api/runs')['runs']])
+    for tool in ('host_steps', 'stragglers', 'exposed_communication', 'collectives', 'critical_path', 'what_if'):
+        of_parts, of_files = c.json(f'/api/tool/{tool}?run=merged/job'), c.json(f'/api/tool/{tool}?run=synth_tpu_3hosts/run')
+        c.check(f'{tool} of merged parts', of_parts['tables'] and of_parts['tables'] == of_files['tables'] and
+                of_parts['conclusion'] == of_files['conclusion'], str(of_parts)[:300])
+    names = [t['name'] for t in c.json('/api/tools?run=merged/job')['tools']]
+    c.check('tools of merged parts', 'stragglers' in names and 'overview_page' not in names, str(names))
+    with open(target, 'rb') as f:
+        whole = f.read()
+    for damaged, says in ((whole[:-3], b'cut short or damaged'), (whole.replace(b'part 2', b'part 9', 1), b'another version')):
+        with open(target + '.new', 'wb') as f:
+            f.write(damaged)
+        os.replace(target + '.new', target)
+        status, _, body = c.fetch('/api/tool/stragglers?run=merged/job')
+        c.check('damaged parts', status >= 400 and says in body and b'merged.ssp' in body, f'{status} {body[:200]}')
+    shutil.rmtree(os.path.join(logdir, 'merged'))
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__)
     ap.add_argument('--bin', default='build/stepscope')
@@ -421,7 +450,8 @@ def main():
             for part in (xprof_routes, comparison, older_runs, stored_of_several_hosts, event_files, csv_route, allocations, refusals, no_way_out, headers_and_caching, page_routes,
                          questions_in_sql,
                          hostile_clients,
-                         many_at_once, reader_that_leaves, lambda c: changes_on_disk(c, logdir)):
+                         many_at_once, reader_that_leaves, lambda c: changes_on_disk(c, logdir),
+                         lambda c: merged_parts(c, logdir, binary)):
                 try:
                     part(c)
                 except Exception as e:          # one broken part must not hide the others
