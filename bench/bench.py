@@ -12,8 +12,9 @@ events) one that came grouped. Each figure is CPU time, user and system, or peak
   first       from starting the server to its first answer (the list of runs)
   floor       a naive walk over every event and stat of the file, which builds nothing
   programs    memory_viewer on compiled programs of 1,000 and 37,000 instructions
+  hosts       one answer over many hosts of 1 MB, beside as many answers over one of them; the verdict over 1,000 hosts of 1.5 MB of
+              one job, beside their overview; and 4,000 small hosts in 16 shards, merged and served
   findings    an overview with the findings beside one without
-  hosts       one answer over many hosts of 1 MB, beside as many answers over one of them
   libsstrace  an event beside two clock readings, a stop beside writing as many bytes
   torch       a trace of torch.profiler with 1.3 million events, packed and not, beside HTA 0.5.0, if ~/.cache/stepscope/venv-hta has it
               (python3 -m venv, pip install HolisticTraceAnalysis 'pandas<2.3'), and a search of its text; a memory snapshot of 1 GB
@@ -32,6 +33,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, 'tests', 'lib'))
@@ -64,7 +66,8 @@ PEER_BYTES_PER_EVENT = {'trace_viewer@': 700, 'other': 2200}
 
 def compile_c(name, *flags, newer_than=None):
     source, out = os.path.join(ROOT, 'bench', name + '.c'), os.path.join(BUILD, name)
-    if not os.path.exists(out) or os.path.getmtime(out) < max(os.path.getmtime(f) for f in (source, newer_than or source)):
+    header = os.path.join(ROOT, 'bench', 'xspace_out.h')
+    if not os.path.exists(out) or os.path.getmtime(out) < max(os.path.getmtime(f) for f in (source, header, newer_than or source)):
         os.makedirs(BUILD, exist_ok=True)
         subprocess.run(['cc', '-std=c11', '-D_DEFAULT_SOURCE', '-O2', source, '-o', out, *flags], check=True)
     return out
@@ -100,8 +103,8 @@ def floor(path):
     return {'cpu_s': statistics.median(r['cpu_s'] for r in runs), 'events': runs[0]['events']}
 
 
-def ours_cold(path, tool, *params, times=3):
-    command = [compile_c('measure'), BIN, 'tool', tool, path, '--format', 'xprof']
+def ours_cold(path, tool, *params, times=3, form='xprof'):
+    command = [compile_c('measure'), BIN, 'tool', tool, path, '--format', form]
     if tool == 'trace_viewer@':
         command += ['--param', 'resolution=8000']
     for p in params:
@@ -380,6 +383,74 @@ def bench_findings(report, events, path, only):
                  f'{cost["json"] * 1e3:.0f} ms; {cost["xprof"] * 1e3:.0f} ms without: {ratio:.2f}x (target 1.6x)', ratio <= 1.6)
 
 
+def make_job(folder, *numbers):
+    """A job of many hosts of which one is late: (log directory, bytes)."""
+    run = os.path.join(folder, 'plugins', 'profile', RUN)
+    os.makedirs(run)
+    subprocess.run([compile_c('gen_hosts'), run, *map(str, numbers)], check=True)
+    return folder, sum(f.stat().st_size for f in os.scandir(run))
+
+
+def bench_job(report, n, only):
+    """A verdict over hosts of 1.5 MB that work together: joining, clocks and the rule cost at most half of an overview more."""
+    if only not in 'stragglers, many hosts':
+        return
+    report.head(f'{n:,} hosts of one job')
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(BUILD)) as scratch:
+        logdir, size = make_job(scratch, n, 4, 16, 12, 36, n // 3)
+        cost = {tool: ours_cold(logdir, tool, times=1, form='json') for tool in ('overview_page', 'stragglers')}
+        verdict = subprocess.run([BIN, 'tool', 'stragglers', logdir, '--table', 'verdict', '--format', 'csv'], check=True,
+                                 stdout=subprocess.PIPE, text=True).stdout
+        if f'"straggler","host{n // 3}"' not in verdict:
+            raise RuntimeError(f'the late host is not found: {verdict}')
+    ours, ratio = cost['stragglers'], cost['stragglers']['cpu_s'] / cost['overview_page']['cpu_s']
+    report.check(n, f'stragglers, {n:,} hosts, CPU', ratio,
+                 f'{ours["cpu_s"]:.2f} s for {size / 1e6:.0f} MB; {cost["overview_page"]["cpu_s"]:.2f} s for their overview: '
+                 f'{ratio:.2f}x (target 1.5x, or 11 ms a MB)', ratio <= 1.5 or ours['cpu_s'] <= 11e-9 * size)
+    report.check(n, f'stragglers, {n:,} hosts, memory', ours['peak_kb'] * 1024 / size,
+                 f'{ours["peak_kb"] / 1024:.0f} MB (target 200 MB)', ours['peak_kb'] <= 200e6 / 1024)
+
+
+def timed(*argv):
+    got = run_json([compile_c('measure'), BIN, *argv])
+    if got['status']:
+        raise RuntimeError(f'stepscope {argv[0]}: status {got["status"]}')
+    return got
+
+
+def bench_shards(report, n, only, shards=16):
+    """Thousands of hosts in shards: what parts take, what each step costs, and a page over the merged result."""
+    if only not in 'shards, merge and page':
+        return
+    report.head(f'{n:,} hosts in {shards} shards')
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(BUILD)) as scratch:
+        logdir, size = make_job(os.path.join(scratch, 'logs'), n, 1, 8, 8, 36, n // 3)
+        parts, alone = os.path.join(scratch, 'parts'), os.path.join(scratch, 'alone')
+        each = [timed('reduce', logdir, '--shard', f'{i}/{shards}', '--out', parts) for i in range(shards)]
+        part_bytes = sum(f.stat().st_size for f in os.scandir(parts))
+        merge = timed('merge', parts, '--output', os.path.join(alone, 'merged.ssp'))
+        verdict = timed('tool', 'stragglers', alone, '--format', 'json')
+        with serving.Server(f'{BIN} serve --logdir {{logdir}} --port {{port}}', alone, 120) as server:
+            run = json.loads(server.get('/api/runs')[1])['runs'][0]['run']
+            walls = []
+            for tool in ('stragglers', 'stragglers', 'host_steps'):
+                begin = time.monotonic()
+                status, body = server.get(f'/api/tool/{tool}', {'run': run})
+                walls.append(time.monotonic() - begin)
+                if status != 200:
+                    raise RuntimeError(f'{tool}: HTTP {status}: {body[:200]!r}')
+            memory_kb = server.peak_kb()
+    report.check(n, f'reduce, {n:,} hosts', part_bytes / size,
+                 f'{sum(e["cpu_s"] for e in each):.2f} s CPU for {size / 1e6:.0f} MB, at most {max(e["peak_kb"] for e in each) / 1024:.0f} MB a '
+                 f'shard; {shards} parts of {part_bytes / shards / 1e3:.0f} kB: {100 * part_bytes / size:.1f}% (target 5%)', part_bytes <= 0.05 * size)
+    report.check(n, f'merge, {n:,} hosts', merge['cpu_s'],
+                 f'{merge["cpu_s"]:.2f} s CPU, {merge["peak_kb"] / 1024:.0f} MB; a verdict from it {verdict["cpu_s"]:.2f} s CPU, '
+                 f'{verdict["peak_kb"] / 1024:.0f} MB (target 1 GB)', verdict['peak_kb'] <= 1 << 20)
+    report.check(n, f'first page, {n:,} hosts', walls[0],
+                 f'{walls[0]:.2f} s; again {walls[1]:.2f} s, another tool {walls[2]:.2f} s; server {memory_kb / 1024:.0f} MB (target 1 s)',
+                 walls[0] <= 1)
+
+
 def bench_recording(report, only):
     """libsstrace beside what it cannot do without: an event is two clock readings, a stop writes the profile."""
     if only not in 'libsstrace, event and stop':
@@ -467,7 +538,7 @@ def bench_profile(report, events, kind, peers, args, generator):
 
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument('--quick', action='store_true', help='1 million events, 100 hosts')
+    ap.add_argument('--quick', action='store_true', help='1 million events, hundreds of hosts')
     ap.add_argument('--events', default='1,5,20', help='millions of events, comma separated')
     ap.add_argument('--tools', action='store_true', help='every tool cold, whatever the number of events')
     ap.add_argument('--fresh', action='store_true', help='measure XProf again')
@@ -486,6 +557,8 @@ def main():
             bench_profile(report, int(m * 1e6), kind, peers, args, generator)
     bench_programs(report, peers, args)
     bench_hosts(report, generator, 100 if args.quick else 1000, args.only)
+    bench_job(report, 100 if args.quick else 1000, args.only)
+    bench_shards(report, 400 if args.quick else 4000, args.only)
     bench_recording(report, args.only)
     bench_torch(report, peers, args)
     if args.json:
