@@ -71,7 +71,7 @@ static bool answer(struct ss_call *c, struct ss_diff *d, enum ss_diff_by by, str
 	return ss_reply_out(c, 200, "application/json", &o, err);
 }
 
-bool ss_route_api_diff(struct ss_call *c, struct ss_err *err)
+static bool compare(struct ss_call *c, struct ss_err *err)
 {
 	struct ss_diff d = { .options.per_example = ss_str_is(ss_call_arg(c, "per_example"), "1") };
 	struct side *base = calloc(1, sizeof(*base)), *new = calloc(1, sizeof(*new));
@@ -93,5 +93,15 @@ bool ss_route_api_diff(struct ss_call *c, struct ss_err *err)
 		release(base);
 	if (new)
 		release(new);
+	return ok;
+}
+
+bool ss_route_api_diff(struct ss_call *c, struct ss_err *err)
+{
+	uint64_t turn = ss_turns_take(&c->srv->diff_turns);
+	if (!turn)
+		return ss_fail(err, SS_EBUSY, "this server compares other runs; ask again");
+	bool ok = compare(c, err);
+	ss_turns_give(&c->srv->diff_turns, turn);
 	return ok;
 }

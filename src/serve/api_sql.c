@@ -3,13 +3,16 @@
 #include "sql/saved.h"
 #include "sql/write.h"
 
-#define TIMEOUT_MS 10000
+#define TIMEOUT_MS 10000 /* of the query */
+#define VALUE_BYTES (16u << 20) /* SQLite makes one without asking for the time */
+#define READER_MS 60000	 /* with the time that the client takes to read the rows */
 #define ROWS 10000
 #define ROWS_MOST 1000000
 #define MEMORY_BYTES ((uint64_t)512 << 20) /* of all questions at the same time */
 
 /* What a job takes with it: the query stands behind it. */
 struct question {
+	struct ss_turns *turns;
 	uint64_t rows;
 	enum ss_sql_format format;
 	size_t query_bytes;
@@ -20,16 +23,22 @@ static bool answer(struct ss_model *m, void *arg, struct ss_arena *arena, struct
 		   struct ss_err *err)
 {
 	const struct question *ask = arg;
+	uint64_t turn = ss_turns_take(ask->turns);
+	if (!turn)
+		return ss_fail(err, SS_EBUSY, "this server answers other queries; ask again");
 	struct ss_sql_question q = { .model = m,
 				     .query = { ask->query, ask->query_bytes },
 				     .timeout_ms = TIMEOUT_MS,
-				     .memory_bytes = MEMORY_BYTES };
+				     .reader_ms = READER_MS,
+				     .memory_bytes = MEMORY_BYTES,
+				     .value_bytes = VALUE_BYTES };
 	struct ss_sql_writing w = { .format = ask->format, .most_rows = ask->rows };
 	struct ss_sql_written done;
 	struct ss_sql_rows *rows = ss_sql_ask(&q, err);
 	bool ok = rows && ss_sql_write(rows, &w, o, &done, err);
 	(void)arena;
 	ss_sql_close(rows);
+	ss_turns_give(ask->turns, turn);
 	return ok;
 }
 
@@ -69,6 +78,7 @@ static bool read_question(struct ss_call *c, struct question **out, size_t *byte
 	*out = ss_arena_zalloc(c->req->arena, 1, *bytes);
 	if (!*out)
 		return ss_fail_mem(err);
+	(*out)->turns = &c->srv->sql_turns;
 	(*out)->rows = rows;
 	(*out)->format = format.n ? ss_sql_format_of(format) : SS_SQL_ROWS;
 	(*out)->query_bytes = c->req->body.n;

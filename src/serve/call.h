@@ -11,6 +11,7 @@
 #include "serve/answers.h"
 #include "serve/catalog.h"
 #include "serve/session.h"
+#include "serve/turns.h"
 
 #include <stdatomic.h>
 
@@ -18,6 +19,7 @@ struct ss_server_state {
 	struct ss_catalog catalog;
 	struct ss_sessions *sessions;
 	struct ss_answers answers;
+	struct ss_turns sql_turns, diff_turns;
 	uint64_t build;		/* differs between binaries: part of every ETag */
 	const char *src_prefix;
 	const char *allow_host;

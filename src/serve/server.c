@@ -21,6 +21,11 @@
 #define KEEP_ANSWERS_BYTES ((size_t)64 << 20)
 /* Requests in work at the end are given so long to finish. */
 #define LAST_WAIT_MS 300
+/* What takes much time and memory is done a few at a time; others wait. */
+#define SQL_AT_ONCE 4
+#define DIFFS_AT_ONCE 2
+#define TURN_WAIT_MS 10000
+#define TURN_HOLD_MS 20000
 
 /* Everything from here, nothing from elsewhere; images may be inline. */
 static const char csp[] =
@@ -322,6 +327,8 @@ static void free_server(struct ss_server *s)
 	free(s->capture_dir);
 	ss_catalog_release(&s->state.catalog);
 	ss_answers_release(&s->state.answers);
+	ss_turns_release(&s->state.sql_turns);
+	ss_turns_release(&s->state.diff_turns);
 	ss_sessions_free(s->state.sessions);
 	free(s->src_prefix);
 	free(s->allow_host);
@@ -377,6 +384,8 @@ struct ss_server *ss_server_start(const struct ss_server_config *config, struct 
 	struct ss_server_state *st = &s->state;
 	st->stop_fd = -1;
 	ss_answers_init(&st->answers, KEEP_ANSWERS_BYTES);
+	ss_turns_init(&st->sql_turns, SQL_AT_ONCE, TURN_WAIT_MS, TURN_HOLD_MS);
+	ss_turns_init(&st->diff_turns, DIFFS_AT_ONCE, TURN_WAIT_MS, TURN_HOLD_MS);
 	st->sessions = ss_sessions_new(config->memory_bytes ? config->memory_bytes : half_of_memory(),
 				       config->idle_s ? config->idle_s : 300);
 	s->src_prefix = config->src_prefix ? strdup(config->src_prefix) : NULL;

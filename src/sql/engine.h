@@ -24,7 +24,8 @@ struct ss_sql {
 	struct ss_arena arena;		/* of the tables that are made */
 	struct ss_result tables;	/* those */
 	struct ss_sql_answer *answers;	/* of tools */
-	uint64_t deadline_ns;		/* of the monotonic clock; 0: none */
+	uint64_t deadline_ns;		/* of ss_sql_now_ns: time is up for the query; 0: never */
+	uint64_t last_ns;		/* and for whoever reads its rows */
 	bool (*gone)(void *arg);	/* has the client gone? NULL: it cannot */
 	void *gone_arg;
 	enum ss_sql_end end;
@@ -37,6 +38,7 @@ struct ss_sql {
  * stays so.
  */
 bool ss_sql_go_on(struct ss_sql *s);
+uint64_t ss_sql_now_ns(void);
 /* The directory, read now if it was not. NULL on failure, which is in s->err. */
 struct ss_sql_directory *ss_sql_events(struct ss_sql *s);
 

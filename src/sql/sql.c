@@ -5,25 +5,27 @@
 #include "sql/rewrite.h"
 
 #include <stdlib.h>
-#include <time.h>
 
-#define STEPS_BETWEEN 10000 /* of SQLite's machine, between two questions whether to go on */
+#define STEPS_BETWEEN 100 /* of SQLite's machine, between two questions whether to go on: one may make a long value */
 #define MEMORY_BYTES ((int64_t)1 << 30)
+#define VALUE_BYTES (64 << 20)
 
 struct ss_sql_rows {
 	struct ss_sql sql;
 	sqlite3_stmt *stmt;
 	uint64_t timeout_ms, memory_bytes;
+	int value_bytes;
+	uint64_t left_ns;   /* when the caller got the last row */
+	bool given;	    /* it got one */
 	const char *denied; /* what the statement wanted to do */
 	char *text;	    /* of the statement, if it is not the question's */
 };
 
-static void limit(sqlite3 *db)
+static void limit(sqlite3 *db, int value_bytes)
 {
 	static const struct {
 		int id, most;
 	} limits[] = {
-		{ SQLITE_LIMIT_LENGTH, 64 << 20 },
 		{ SQLITE_LIMIT_SQL_LENGTH, 1 << 20 },
 		{ SQLITE_LIMIT_COLUMN, 500 },
 		{ SQLITE_LIMIT_EXPR_DEPTH, 200 },
@@ -51,6 +53,7 @@ static void limit(sqlite3 *db)
 		{ SQLITE_DBCONFIG_ENABLE_ATTACH_WRITE, 0 },
 #endif
 	};
+	sqlite3_limit(db, SQLITE_LIMIT_LENGTH, value_bytes);
 	for (size_t i = 0; i < SS_COUNT(limits); i++)
 		sqlite3_limit(db, limits[i].id, limits[i].most);
 	for (size_t i = 0; i < SS_COUNT(options); i++)
@@ -124,8 +127,8 @@ static bool fail(struct ss_sql_rows *r, int code, struct ss_err *err)
 		return ss_fail(err, r->sql.err.code, "%s", r->sql.err.text);
 	if (code == SQLITE_NOMEM)
 		return ss_fail(err, SS_ENOMEM,
-			       "the query needs more than %llu MiB of memory; ask for fewer rows "
-			       "or shorter values",
+			       "the queries in work need more than %llu MiB of memory; ask for fewer "
+			       "rows or shorter values",
 			       (unsigned long long)(r->memory_bytes >> 20));
 	if (r->denied)
 		return ss_fail(err, SS_EINVAL,
@@ -135,7 +138,8 @@ static bool fail(struct ss_sql_rows *r, int code, struct ss_err *err)
 	if (code == SQLITE_TOOBIG)
 		return ss_fail(
 			err, SS_EINVAL,
-			"the query makes a value of more than 64 MiB, or is itself too long");
+			"the query makes a value of more than %d MiB, or is itself too long",
+			r->value_bytes >> 20);
 #if SQLITE_VERSION_NUMBER >= 3038000
 	int at = sqlite3_error_offset(r->sql.db);
 	if (at >= 0 && !r->text)
@@ -238,7 +242,7 @@ static bool open_db(struct ss_sql_rows *r, struct ss_err *err)
 		code = sqlite3_exec(s->db, "PRAGMA temp_store=MEMORY", NULL, NULL, NULL);
 	if (code != SQLITE_OK)
 		return fail(r, code, err);
-	limit(s->db);
+	limit(s->db, r->value_bytes);
 	if (!ss_sql_add_functions(s) || !ss_sql_add_events(s) || !ss_sql_add_stats(s) ||
 	    !ss_sql_add_xprof_events(s) || !ss_sql_add_tables(s))
 		return ss_fail_mem(err);
@@ -247,11 +251,10 @@ static bool open_db(struct ss_sql_rows *r, struct ss_err *err)
 	return true;
 }
 
-static uint64_t deadline(uint64_t timeout_ms)
+/* When so much time has passed; 0: never. */
+static uint64_t after(uint64_t now_ns, uint64_t ms)
 {
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec + timeout_ms * 1000000u;
+	return ms ? now_ns + ms * 1000000u : 0;
 }
 
 struct ss_sql_rows *ss_sql_ask(const struct ss_sql_question *q, struct ss_err *err)
@@ -263,11 +266,14 @@ struct ss_sql_rows *ss_sql_ask(const struct ss_sql_question *q, struct ss_err *e
 	}
 	r->timeout_ms = q->timeout_ms;
 	r->memory_bytes = q->memory_bytes ? q->memory_bytes : (uint64_t)MEMORY_BYTES;
+	r->value_bytes = q->value_bytes ? (int)q->value_bytes : VALUE_BYTES;
 	r->sql.model = q->model;
 	r->sql.host = q->host;
 	r->sql.gone = q->gone;
 	r->sql.gone_arg = q->gone_arg;
-	r->sql.deadline_ns = q->timeout_ms ? deadline(q->timeout_ms) : 0;
+	r->left_ns = ss_sql_now_ns();
+	r->sql.deadline_ns = after(r->left_ns, q->timeout_ms);
+	r->sql.last_ns = after(r->left_ns, q->reader_ms);
 	ss_result_init(&r->sql.tables, &r->sql.arena);
 	if (open_db(r, err) && prepare_fast(r, q->query, err) && bind(r, q, err))
 		return r;
@@ -277,7 +283,13 @@ struct ss_sql_rows *ss_sql_ask(const struct ss_sql_question *q, struct ss_err *e
 
 bool ss_sql_next(struct ss_sql_rows *r, struct ss_err *err)
 {
-	int code = sqlite3_step(r->stmt);
+	struct ss_sql *s = &r->sql;
+	/* The time that the reader took for the last row is not the query's. */
+	if (s->deadline_ns && r->given)
+		s->deadline_ns += ss_sql_now_ns() - r->left_ns;
+	int code = ss_sql_go_on(s) ? sqlite3_step(r->stmt) : SQLITE_INTERRUPT;
+	r->given = code == SQLITE_ROW;
+	r->left_ns = ss_sql_now_ns();
 	if (code == SQLITE_ROW)
 		return true;
 	if (code != SQLITE_DONE)

@@ -4,10 +4,17 @@
 #include <stdlib.h>
 #include <time.h>
 
-static uint64_t now_ns(void)
+/* Asked for often, and exact to some milliseconds. */
+#ifdef CLOCK_MONOTONIC_COARSE
+#define CLOCK CLOCK_MONOTONIC_COARSE
+#else
+#define CLOCK CLOCK_MONOTONIC
+#endif
+
+uint64_t ss_sql_now_ns(void)
 {
 	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
@@ -15,7 +22,8 @@ bool ss_sql_go_on(struct ss_sql *s)
 {
 	if (s->end != SS_SQL_GOES_ON)
 		return false;
-	if (s->deadline_ns && now_ns() >= s->deadline_ns)
+	uint64_t now_ns = s->deadline_ns || s->last_ns ? ss_sql_now_ns() : 0;
+	if ((s->deadline_ns && now_ns >= s->deadline_ns) || (s->last_ns && now_ns >= s->last_ns))
 		s->end = SS_SQL_TIME_UP;
 	else if (s->gone && s->gone(s->gone_arg))
 		s->end = SS_SQL_CLIENT_GONE;

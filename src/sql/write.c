@@ -4,6 +4,7 @@
 #include <math.h>
 
 #define TABLE_ROWS 100000u /* that a table for people holds; more are for programs */
+#define TABLE_BYTES ((size_t)256 << 20)
 
 static const struct {
 	const char *name, *type;
@@ -306,7 +307,7 @@ static bool write_table(struct ss_sql_rows *r, const struct ss_sql_writing *w, s
 	uint64_t most = w->most_rows && w->most_rows < TABLE_ROWS ? w->most_rows : TABLE_ROWS;
 	bool ok = true;
 	while (ok && ss_sql_next(r, &why)) {
-		if (h.nrows == most) {
+		if (h.nrows == most || h.arena.used_bytes > TABLE_BYTES) {
 			done->cut = true;
 			break;
 		}

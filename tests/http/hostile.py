@@ -239,13 +239,138 @@ def slow_requests(c):
             c.check('none of them stays', open_still == 0, f'{open_still} of {len(sockets)} after 40 s')
 
 
+NUMBERS = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) '
+ENDLESS = NUMBERS + 'SELECT COUNT(i + %d) FROM n'
+LONG = NUMBERS + 'SELECT hex(randomblob(4000000 + %d)) FROM n'
+
+
+def ask_sql(server, query, more='', timeout=90):
+    """Status, bytes that came, seconds, and the begin of the answer; an answer that broke off has the status 0."""
+    conn = http.client.HTTPConnection('127.0.0.1', server.port, timeout=timeout)
+    begin, status, n, head = time.monotonic(), 0, 0, b''
+    try:
+        conn.request('POST', f'/api/sql?run=mine{more}', query.encode())
+        reply = conn.getresponse()
+        while piece := reply.read(1 << 20):
+            n, head = n + len(piece), head or piece[:300]
+        status = reply.status
+    except (OSError, http.client.HTTPException):
+        pass
+    finally:
+        conn.close()
+    return status, n, time.monotonic() - begin, head
+
+
+def expensive_questions(c):
+    """
+    SQL that is slow in every way there is: many steps, few steps that are long, rows without an end. Each ends in time, others are
+    answered beside them, and what clients do not read keeps nobody out.
+    """
+    with tempfile.TemporaryDirectory() as top:
+        write(f'{top}/plugins/profile/mine/h.xplane.pb', profile('event'))
+        with c.serve(top) as server:
+            for query in (ENDLESS % 0, NUMBERS + 'SELECT SUM(LENGTH(HEX(ZEROBLOB(7000000 + i % 2)))) FROM n',
+                          NUMBERS + 'SELECT COUNT(*) FROM n WHERE ' + ' + '.join(['LENGTH(HEX(ZEROBLOB(7000000 + i % 2)))'] * 100) + ' < 0'):
+                status, _, took, head = ask_sql(server, query)
+                c.check(f'{query[60:100]}: ends in time', status == 503 and b'was stopped' in head and took < 30, f'{status} {took:.0f} s {head}')
+            status, n, took, _ = ask_sql(server, LONG % 0, '&limit=1000000')
+            c.check('an answer without an end', status == 0 and n > 8 << 20 and took < 75, f'{status} {n} bytes {took:.0f} s')
+            # Places are few: more wait, and some of them are told to ask again.
+            statuses = []
+            threads = [threading.Thread(target=lambda i=i: statuses.append(ask_sql(server, ENDLESS % i)[0])) for i in range(24)]
+            for t in threads:
+                t.start()
+            time.sleep(1)
+            asked = time.monotonic()
+            status = fetch(server, '/api/tool/plane_stats?run=mine')[0]
+            c.check('a tool beside endless queries', status == 200 and time.monotonic() - asked < 5, f'{status} {time.monotonic() - asked:.1f} s')
+            with open(f'/proc/{server.proc.pid}/status') as f:
+                kb = next(int(line.split()[1]) for line in f if line.startswith('VmRSS'))
+            c.check('memory of endless queries', kb < 600_000, f'{kb} kB')
+            for t in threads:
+                t.join()
+            c.check('endless queries end', statuses == [503] * len(threads), str(statuses))
+            silent = []
+            for i in range(6):
+                body = (LONG % i).encode()
+                s = socket.create_connection(('127.0.0.1', server.port), 10)
+                s.sendall(b'POST /api/sql?run=mine&limit=1000000 HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n' % len(body) + body)
+                silent.append(s)
+            time.sleep(2)
+            deadline, status = time.monotonic() + 45, 503
+            while status == 503 and time.monotonic() < deadline:
+                status, _, took, head = ask_sql(server, 'SELECT COUNT(*) AS n FROM events', '&format=json')
+            c.check('a query beside clients that do not read', status == 200 and b'1' in head, f'{status} {head}')
+            for s in silent:
+                s.close()
+
+
+def changed_while_compared(c):
+    """Runs that are compared while one of them is a link that leads in and out, and while the file of the other is cut and written."""
+    with tempfile.TemporaryDirectory() as top:
+        top = os.path.realpath(top)
+        logdir, runs = f'{top}/logs', f'{top}/logs/plugins/profile'
+        for name in ('base', 'new'):
+            with open(os.path.join(os.path.dirname(HERE), f'data/pairs/{name}/plugins/profile/run1/host0.xplane.pb'), 'rb') as f:
+                good = f.read()
+            write(f'{runs}/{name}/h.xplane.pb', good)
+            write(f'{top}/secret/h.xplane.pb', good.replace(b'fusion', b'secret'))
+        os.symlink(f'{runs}/new', f'{runs}/last')
+        url, query = '/api/diff?base=base&new=last', 'SELECT name, COUNT(*) FROM events GROUP BY name'
+        with c.serve(logdir) as server:
+            status, _, body = fetch(server, url)
+            c.check('runs can be compared', status == 200 and b'fusion' in body, f'{status} {body[:100]!r}')
+            stop = threading.Event()
+            thread = threading.Thread(target=swap, args=(f'{runs}/last', (f'{runs}/new', f'{top}/secret'), stop, f'{runs}/new/h.xplane.pb'))
+            thread.start()
+            statuses, secrets, asked, deadline = set(), 0, 0, time.monotonic() + 15     # a run is looked for once a second
+            try:
+                while asked < 150 or (200 not in statuses and time.monotonic() < deadline):
+                    asked += 1
+                    status, _, body = fetch(server, url)
+                    statuses.add(status)
+                    secrets += b'secret' in body and b'log directory' not in body
+                    conn = http.client.HTTPConnection('127.0.0.1', server.port, timeout=30)
+                    conn.request('POST', '/api/sql?run=last', query)
+                    reply = conn.getresponse()
+                    statuses.add(reply.status)
+                    body = reply.read()
+                    secrets += b'secret' in body and b'log directory' not in body
+                    conn.close()
+            finally:
+                stop.set()
+                thread.join()
+            c.check('what lies outside is neither compared nor queried', secrets == 0, f'{secrets} answers')
+            c.check('statuses', statuses <= {200, 404, 500} and 200 in statuses, str(statuses))
+            path, statuses, stop = f'{runs}/base/h.xplane.pb', set(), threading.Event()
+
+            def cut():
+                while not stop.is_set():
+                    os.truncate(path, len(good) // 3)
+                    time.sleep(0.003)
+                    with open(path, 'r+b') as f:
+                        f.write(good)
+                    time.sleep(0.003)
+            thread = threading.Thread(target=cut)
+            thread.start()
+            try:
+                for _ in range(150):
+                    statuses.add(fetch(server, '/api/diff?base=base&new=new')[0])
+                    statuses.add(fetch(server, '/api/tool/plane_stats?run=base')[0])
+            finally:
+                stop.set()
+                thread.join()
+            c.check('compared while it is cut', statuses <= {200, 400, 404, 500} and server.proc.poll() is None, str(statuses))
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__)
     ap.add_argument('--bin', default='build/stepscope')
     ap.add_argument('--only', help='one part, by its name')
     args = ap.parse_args()
     c = Checks(os.path.abspath(args.bin))
-    for part in (links_within, host_headers, capture_requests, swapped_links, slow_requests):
+    for part in (links_within, host_headers, capture_requests, swapped_links, slow_requests, expensive_questions,
+                 changed_while_compared):
         if args.only and part.__name__ != args.only:
             continue
         try:

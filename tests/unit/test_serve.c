@@ -6,7 +6,9 @@
 #include "serve/gzip.h"
 #include "serve/session.h"
 #include "serve/spool.h"
+#include "serve/turns.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -419,6 +421,46 @@ static void survives_shrinking_files_among_many(void **state)
 	}
 }
 
+/* ---- turns ---- */
+
+static void *give_soon(void *arg)
+{
+	poll(NULL, 0, 50);
+	ss_turns_give(arg, 1);
+	return NULL;
+}
+
+static void takes_turns(void **state)
+{
+	struct ss_turns t;
+	pthread_t thread;
+	(void)state;
+	ss_turns_init(&t, 2, 2000, 60000);
+	assert_int_equal(ss_turns_take(&t), 1);
+	assert_int_equal(ss_turns_take(&t), 2);
+	/* Who waits gets the place that is given back. */
+	assert_int_equal(pthread_create(&thread, NULL, give_soon, &t), 0);
+	assert_int_equal(ss_turns_take(&t), 3);
+	pthread_join(thread, NULL);
+	ss_turns_give(&t, 0);
+	ss_turns_give(&t, 1);
+	ss_turns_release(&t);
+	/* Not for ever. */
+	ss_turns_init(&t, 1, 50, 60000);
+	assert_int_equal(ss_turns_take(&t), 1);
+	assert_int_equal(ss_turns_take(&t), 0);
+	ss_turns_release(&t);
+	/* A place that is held for too long is given to another; who held it gives back nothing of his. */
+	ss_turns_init(&t, 1, 2000, 50);
+	assert_int_equal(ss_turns_take(&t), 1);
+	assert_int_equal(ss_turns_take(&t), 2);
+	ss_turns_give(&t, 1);
+	assert_int_equal(t.places[0].number, 2);
+	ss_turns_give(&t, 2);
+	assert_int_equal(t.places[0].number, 0);
+	ss_turns_release(&t);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_log, remove_log)
@@ -430,6 +472,7 @@ int main(void)
 		cmocka_unit_test(ends_the_maker_when_the_reader_goes),
 		cmocka_unit_test(packs_and_unpacks),
 		cmocka_unit_test(keeps_answers_within_bounds),
+		cmocka_unit_test(takes_turns),
 		TEST(shares_opened_profiles),
 		TEST(opens_changed_files_anew),
 		TEST(fails_for_what_cannot_be_opened),
