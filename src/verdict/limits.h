@@ -6,6 +6,8 @@
 
 /* Less than this is not worth a change by itself. */
 #define SS_LEAST_SHARE 0.05
+/* Slow steps do more of the same, nothing of their own, if usual ones spend this much of their time on it. */
+#define SS_SAME_FRAC 0.5
 /* Less than this is not even mentioned beside something else. */
 #define SS_LEAST_MENTION 0.01
 /* What is befallen has this much of the worst: others are as they should be. */
@@ -36,6 +38,8 @@
 #define SS_GROWS_STEPS_FRAC 0.75
 #define SS_GROWS_LEAST_STEPS 4
 #define SS_GROWS_FRAC 0.03
+/* Less in a step takes days to fill anything, and lists of results grow by that. */
+#define SS_GROWS_LEAST_BYTES UINT64_C(65536)
 /*
  * Free memory is in pieces if so much of it lies outside of the largest block, and is of no use if
  * so much is free.

@@ -18,11 +18,12 @@ static bool is_compute(const struct ss_verdict_finding *f)
 
 /*
  * Findings of the same time: one that says more comes first. A straggler before what makes it late; steps that are
- * slow before what they spend it on; a cause with a name before idle.
+ * slow before what they spend it on, unless all steps do; a cause with a name before idle.
  */
 static int layer(const struct ss_verdict_finding *f)
 {
-	return f->cause == SS_CAUSE_STRAGGLER ? 0 : f->cause == SS_CAUSE_OUTLIER_STEPS ? 1 : is_compute(f) ? 3 : 2;
+	bool outliers = f->cause == SS_CAUSE_OUTLIER_STEPS && !f->more_of_same;
+	return f->cause == SS_CAUSE_STRAGGLER ? 0 : outliers ? 1 : is_compute(f) ? 3 : 2;
 }
 
 static int by_gain(const void *a, const void *b)

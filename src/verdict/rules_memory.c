@@ -44,9 +44,9 @@ static void say_grows(struct ss_judge *j, const struct ss_memory_trend *m, const
 		return;
 	f->subject = ss_say(j, "memory of " SS_FMT, SS_ARG(m->grower));
 	f->text = ss_say(j,
-			 "Memory grows: after %zu of %zu steps more of " SS_FMT
-			 " is in use than ever after a step before, %.1f MiB a step.",
-			 m->grew, m->steps, SS_ARG(m->grower), each / (1 << 20));
+			 "Memory in use on " SS_FMT " grows by %.1f MiB a step: after %zu of %zu steps it is higher than "
+			 "after any step before.",
+			 SS_ARG(m->grower), each / (1 << 20), m->grew, m->steps);
 	ss_prove(j, f, "in use after the first step", (double)m->first_bytes, "bytes", u, "memory_profile");
 	ss_prove(j, f, "in use after the last step", (double)m->last_bytes, "bytes", u, "memory_profile");
 	ss_prove(j, f, "growth of a step", each, "bytes", u, "memory_profile");
@@ -70,7 +70,8 @@ static void say_pieces(struct ss_judge *j, const struct ss_memory_trend *m, cons
 static bool grows(const struct ss_memory_trend *m)
 {
 	return m->steps + 1 >= SS_GROWS_LEAST_STEPS && (double)m->grew >= SS_GROWS_STEPS_FRAC * (double)m->steps &&
-	       (double)m->last_bytes > (1 + SS_GROWS_FRAC) * (double)m->first_bytes;
+	       (double)m->last_bytes > (1 + SS_GROWS_FRAC) * (double)m->first_bytes &&
+	       m->last_bytes - m->first_bytes >= m->steps * SS_GROWS_LEAST_BYTES;
 }
 
 void ss_rule_memory(struct ss_judge *j)

@@ -83,7 +83,9 @@ static int64_t period_of(const struct ss_windows *w)
 	for (size_t i = 0; period > 1 && i < w->n; i++)
 		if (!w->v[i].outlier && (w->v[i].num - before) % period == 0)
 			return 0;
-	return w->noutliers >= 2 && period > 1 ? period : 0;
+	/* Two of them are always some number apart: there must have been room for a third. */
+	bool room = w->noutliers > 2 || 2 * period <= (int64_t)w->n;
+	return w->noutliers >= 2 && period > 1 && room ? period : 0;
 }
 
 #define MOST_NUMBERS 8
@@ -133,6 +135,21 @@ static const struct ss_time_subject *outlier_subject(const struct ss_judged_unit
 	return best;
 }
 
+/* Do usual steps spend their time on it, too? */
+static bool is_usual(const struct ss_judged_unit *u, enum ss_time_class c, const struct ss_time_subject *s)
+{
+	double usual_frac = 0, frac = ss_unit_frac(u, c, SS_REGION_STEPS);
+	uint64_t same_ps = 0;
+	for (int k = 0; k < SS_TIME_COUNT; k++)
+		usual_frac += ss_unit_frac(u, (enum ss_time_class)k, SS_REGION_STEPS);
+	for (size_t i = 0; s && i < u->u->nsubjects; i++) {
+		const struct ss_time_subject *o = &u->u->subjects[i];
+		same_ps += o->class == c && ss_str_eq(o->name, s->name) ? o->ps[SS_REGION_STEPS] : 0;
+	}
+	return frac >= SS_SAME_FRAC * usual_frac &&
+	       (!s || (double)same_ps >= SS_SAME_FRAC * (double)u->u->ps[c][SS_REGION_STEPS]);
+}
+
 static const char *ordinal(int64_t n)
 {
 	int64_t ten = n % 100;
@@ -178,19 +195,20 @@ void ss_rule_outlier_steps(struct ss_judge *j)
 	const struct ss_time_subject *s = outlier_subject(u, c);
 	struct ss_str class = ss_time_class_name(c), doing;
 	if (c == SS_TIME_UNKNOWN)
-		doing = SS_STR("what they do meanwhile was not recorded");
+		doing = ss_say(j, "what %s meanwhile was not recorded", w->noutliers == 1 ? "it does" : "they do");
 	else if (s)
 		doing = ss_say(j, "the time goes to " SS_FMT ": " SS_FMT "%s" SS_FMT, SS_ARG(class),
 			       SS_ARG(ss_cut(s->name, 120)), s->caller.n ? ", called by " : "",
 			       SS_ARG(ss_cut(s->caller, 60)));
 	else
 		doing = ss_say(j, "the time goes to " SS_FMT, SS_ARG(class));
+	f->more_of_same = is_usual(u, c, s);
 	f->subject = ss_say(j, "step%s " SS_FMT SS_FMT, w->noutliers == 1 ? "" : "s", SS_ARG(numbers), SS_ARG(every));
 	f->text = ss_say(j,
-			 "%zu of %zu steps take far longer than the others, up to %.1f ms instead of %.1f ms, and with "
+			 "%zu of %zu steps %s far longer than the others, up to %.1f ms instead of %.1f ms, and with "
 			 "that %.1f%% of the time: " SS_FMT "; " SS_FMT ".",
-			 w->noutliers, w->n, (double)longest_ps / 1e9, (double)w->typical_ps / 1e9, 100 * frac,
-			 SS_ARG(f->subject), SS_ARG(doing));
+			 w->noutliers, w->n, w->noutliers == 1 ? "takes" : "take", (double)longest_ps / 1e9,
+			 (double)w->typical_ps / 1e9, 100 * frac, SS_ARG(f->subject), SS_ARG(doing));
 	ss_prove(j, f, "share of the time that slow steps take beyond usual ones", frac, "share", u, "overview_page");
 	ss_prove(j, f, "longest step", (double)longest_ps, "ps", u, "trace_viewer@");
 	ss_point_at(j, f, u, longest->begin_ps, longest->end_ps);

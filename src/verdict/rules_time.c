@@ -140,7 +140,7 @@ void ss_rule_host_code(struct ss_judge *j)
 			 "Nothing computes during %.1f%% of the time, while the thread" SS_FMT
 			 " that starts the programs is in the program's own code: " SS_FMT "%s" SS_FMT ".",
 			 100 * f->share_frac, SS_ARG(at), SS_ARG(s ? place_of(j, s) : SS_STR("Python")),
-			 read ? ". The device has to wait for it as results are read in " : "",
+			 read ? ". Nothing can run meanwhile, because the thread waits for results in " : "",
 			 SS_ARG(read ? read->name : SS_STR("")));
 }
 

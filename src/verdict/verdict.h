@@ -44,6 +44,7 @@ struct ss_verdict_finding {
 	size_t nadvice;
 	struct ss_proof evidence[SS_MOST_EVIDENCE];
 	size_t nevidence;
+	bool more_of_same; /* of slow steps: usual ones spend their time on the same */
 	size_t befallen; /* how many devices or hosts it befalls; 0: it is about all of them */
 };
 

@@ -265,6 +265,7 @@ static void free_build(struct ss_attr_build *b)
 	ss_u64map_free(&b->by_ref);
 	forget_tallies(b);
 	ss_host_kinds_free(&b->kinds);
+	ss_async_ends_free(&b->ends);
 	for (uint32_t i = 0; b->devices && i < b->h->nplanes; i++) {
 		ss_vec_free(&b->devices[i].v);
 		ss_vec_free(&b->devices[i].meetings);

@@ -14,6 +14,7 @@
 #include "model/attribution/attribution.h"
 #include "model/attribution/host_kinds.h"
 #include "model/attribution/pieces.h"
+#include "model/host/async_ends.h"
 
 /* Who gets a moment that several claim: the least. */
 enum ss_claim_rank {
@@ -71,6 +72,7 @@ struct ss_attr_build {
 	const struct ss_plane *host; /* NULL: no threads */
 	uint32_t host_at;	     /* its place among the planes */
 	struct ss_host_kinds kinds;
+	struct ss_async_ends ends; /* of the host's events */
 	bool has_device, is_gpu;
 	const struct ss_line *starter;
 	struct ss_device_claims *devices; /* by plane; NULL without devices */

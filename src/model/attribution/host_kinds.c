@@ -114,6 +114,18 @@ static const struct word words[] = {
 	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("PJRT_") },
 	{ SS_KIND_LAUNCH, WHOLE, SS_STR_INIT("ExecutorDoneCallback") },
 	{ SS_KIND_LAUNCH, WHOLE, SS_STR_INIT("ValidateInputTypeAndPlacement") },
+	/* JAX's own Python around the operations that it starts: files of names that programs hardly have. */
+	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("$array_methods.py:") },
+	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("$array_constructors.py:") },
+	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("$array_creation.py:") },
+	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("$ufunc_api.py:") },
+	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("$ufuncs.py:") },
+	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("$lax_numpy.py:") },
+	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("$lax.py:") },
+	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("$pjit.py:") },
+	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("$pxla.py:") },
+	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("$tensor_contractions.py:") },
+	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("$traceback_util.py:") },
 	/* Layers of PyTorch in Python. */
 	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("nn.Module: ") },
 	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("torch/nn/") },

@@ -189,6 +189,9 @@ static void describe(struct descent *d, struct ss_time_subject *s)
 		if (at > 0)
 			s->caller = text_of(d, d->path[caller_at(d, at)]);
 	}
+	/* An annotation with the name of the function around it. */
+	if (s->caller.n > s->name.n && s->caller.p[s->name.n] == ' ' && ss_str_starts(s->caller, s->name))
+		s->caller = SS_STR("");
 	uint32_t caller = s->caller.n || s->class == SS_TIME_HOST_CODE ? SS_NONE : own_caller(b, d->example);
 	if (caller != SS_NONE)
 		s->caller = text_of(d, caller);

@@ -27,6 +27,7 @@ struct open_event {
 	bool overhead;
 	bool small;	  /* within a call that is short as a whole */
 	uint32_t call;	  /* path, SS_NONE */
+	bool of_frame;	  /* `func` is a frame of JAX: the operation that it starts says more */
 	uint32_t func;	  /* metadata of the outermost function or operation around, SS_NONE */
 	uint32_t op_meta; /* of the operation */
 	uint32_t op_ref;  /* likewise: ss_op_ref_of */
@@ -40,6 +41,7 @@ struct walk {
 	SS_VEC(struct open_event) open;
 	SS_VEC(int64_t) compiled; /* begins of outermost functions that were compiled, ascending */
 	size_t compiled_at;
+	SS_VEC(struct ss_claim) beyond; /* the ends of its events: claims of other threads */
 	int64_t now_ps;
 	size_t event_at, claim_at; /* of the idle stretches, those before are over: for the next event, the next claim */
 	bool failed;
@@ -174,16 +176,19 @@ static void set(struct open_event *o, enum ss_time_class class, enum ss_claim_ra
 	o->class = class;
 	o->rank = rank;
 	o->claims = true;
-	o->op = o->python = o->overhead = false;
+	o->op = o->python = o->overhead = o->of_frame = false;
 }
 
 /* The framework's work: with a device, operations on threads are such, too. */
 static void set_launch(struct walk *w, struct open_event *o, const struct open_event *p, uint32_t meta, bool waits)
 {
-	uint32_t func = p && p->func != SS_NONE ? p->func : meta;
+	bool frame = ss_str_starts(ss_event_name(w->b->host, meta), SS_STR("$"));
+	bool inherits = p && p->func != SS_NONE && (frame || !p->of_frame);
+	uint32_t func = inherits ? p->func : meta;
 	bool op = p && p->op;
 	set(o, SS_TIME_LAUNCH, !w->starter ? SS_RANK_OTHER_CALLS : waits ? SS_RANK_WAITS : SS_RANK_STARTER);
 	o->func = func;
+	o->of_frame = inherits ? p->of_frame : frame;
 	o->op = op;
 	o->claims = !w->data_thread;
 }
@@ -222,7 +227,7 @@ static bool was_compiled(struct walk *w, int64_t begin_ps)
 static void set_function(struct walk *w, struct open_event *o, const struct open_event *p, uint32_t meta,
 			 int64_t begin_ps, uint64_t dur_ps, bool is_op)
 {
-	bool outermost = !p || p->func == SS_NONE, counts = (outermost || is_op) && !(p && p->op);
+	bool outermost = !p || p->func == SS_NONE || p->of_frame, counts = (outermost || is_op) && !(p && p->op);
 	set_launch(w, o, p, meta, false);
 	o->op = is_op;
 	o->small = o->small || dur_ps < SS_SMALL_CALL_PS;
@@ -249,6 +254,13 @@ static void set_input(struct walk *w, struct open_event *o, bool demand)
 	o->demand = o->demand || demand;
 	set(o, SS_TIME_INPUT, w->starter ? SS_RANK_STARTER : SS_RANK_OTHERS);
 	o->claims = w->starter || o->demand;
+}
+
+/* The framework's Python that calls the program's own: a layer of PyTorch. JAX's around its operations does not. */
+static bool is_layer(struct ss_str name)
+{
+	struct ss_frame f;
+	return !ss_str_starts(name, SS_STR("$")) && ss_frame_parse(name, &f);
 }
 
 /* What begins here, within `p`; `o` comes as a copy of that. */
@@ -282,7 +294,7 @@ static void classify(struct walk *w, struct open_event *o, const struct open_eve
 	case SS_KIND_LAUNCH:
 	case SS_KIND_WAIT:
 		set_launch(w, o, p, meta, kind == SS_KIND_WAIT);
-		o->python = ss_frame_parse(ss_event_name(w->b->host, meta), &f);
+		o->python = is_layer(ss_event_name(w->b->host, meta));
 		break;
 	case SS_KIND_COMPILE:
 		set(o, SS_TIME_COMPILE, w->starter ? SS_RANK_STARTER : SS_RANK_OTHERS);
@@ -362,6 +374,30 @@ static void count_op(struct walk *w, const struct open_event *o, uint32_t i, enu
 	}
 }
 
+/* What other threads do for an operation after this one has started it. */
+static void go_beyond(struct walk *w, const struct open_event *o, enum ss_host_kind kind, uint32_t i)
+{
+	int64_t begin_ps = ss_xevents_end_ps(&w->line->ev, i), end_ps;
+	bool op = kind == SS_KIND_OP || kind == SS_KIND_COLLECTIVE;
+	if (!op || !o->claims || w->b->has_device)
+		return;
+	end_ps = ss_async_end(&w->b->ends, w->b->host, w->line, i);
+	if (end_ps > begin_ps &&
+	    !ss_vec_push(&w->beyond, ((struct ss_claim){ begin_ps, end_ps, (uint32_t)o->rank,
+							 named(w, o->class, o->op_meta, o->op_ref, o->overhead) })))
+		w->failed = true;
+}
+
+static bool add_beyond(struct walk *w)
+{
+	bool ok = ss_vec_reserve(&w->b->threads, w->b->threads.n + w->beyond.n);
+	for (size_t i = 0; ok && i < w->beyond.n; i++) {
+		ok = w->beyond.v[i].owner != SS_NONE;
+		w->b->threads.v[w->b->threads.n++] = w->beyond.v[i];
+	}
+	return ok;
+}
+
 static void begin_event(struct walk *w, uint32_t i)
 {
 	const struct ss_xevents *e = &w->line->ev;
@@ -382,12 +418,13 @@ static void begin_event(struct walk *w, uint32_t i)
 	 * An event that outlasts the one it began in ends with it here: what follows is the outer
 	 * one's caller's.
 	 */
-	o.end_ps = ss_xevents_end_ps(e, i);
+	o.end_ps = kind == SS_KIND_SYNC ? ss_async_end(&w->b->ends, w->b->host, w->line, i) : ss_xevents_end_ps(e, i);
 	if (p && p->end_ps < o.end_ps)
 		o.end_ps = p->end_ps;
 	if (o.claims && is_path(o.class) && within(w, e->begin_ps[i], o.end_ps))
 		o.call = call_of(w, o.call, e->meta[i], o.class);
 	count_op(w, &o, i, kind, nested);
+	go_beyond(w, &o, kind, i);
 	w->failed = w->failed || !ss_vec_push(&w->open, o);
 }
 
@@ -430,6 +467,8 @@ static bool walk_line(struct ss_attr_build *b, const struct ss_line *l)
 	free(v);
 	ss_vec_free(&w.open);
 	ss_vec_free(&w.compiled);
+	w.failed = w.failed || (w.beyond.n && !add_beyond(&w));
+	ss_vec_free(&w.beyond);
 	return !w.failed;
 }
 
@@ -476,6 +515,8 @@ bool ss_claim_threads(struct ss_attr_build *b)
 	if (!b->host)
 		return true;
 	choose_starter(b);
+	if (!ss_async_ends_read(&b->ends, b->host, !b->has_device))
+		return false;
 	for (uint32_t k = 0; k < b->host->nlines; k++) {
 		const struct ss_line *l = &b->host->lines[k];
 		if (!l->derived && !l->spans && l->ev.n && !walk_line(b, l))

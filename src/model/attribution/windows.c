@@ -403,7 +403,9 @@ static bool choose(struct ss_windows *out, struct ss_host *h, struct marks *m, s
 		return use_derived(out, &own->steps, h, m) || ss_fail_mem(err);
 	if (m->v.n) {
 		use_marks(out, m);
-		return !has_device || extend_to_work(out, h) || ss_fail_mem(err);
+		return (has_device ? extend_to_work(out, h)
+				   : ss_windows_follow_work(out, ss_host_plane(h, SS_PLANE_HOST_CPU))) ||
+		       ss_fail_mem(err);
 	}
 	if (own->steps.n)
 		return use_derived(out, &own->steps, h, m) || ss_fail_mem(err);

@@ -34,6 +34,8 @@ struct ss_windows {
 
 /* The line is good as long as the host; the rest is the caller's to free with free(v). */
 bool ss_windows_find(struct ss_windows *out, struct ss_host *h, struct ss_err *err);
+/* behind.c: marks of programs that are not waited for become the time in which threads did their work. */
+bool ss_windows_follow_work(struct ss_windows *w, const struct ss_plane *p);
 /* Is this the name of a step marker, whatever its number? */
 bool ss_is_step_marker_name(struct ss_str name);
 

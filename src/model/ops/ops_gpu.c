@@ -10,6 +10,7 @@
 #include "hlo/stack.h"
 #include "hlo/text.h"
 #include "model/device/op_facts.h"
+#include "model/host/async_ends.h"
 #include "model/host/event_order.h"
 #include "model/host/opname.h"
 #include "model/host/stat_filter.h"
@@ -270,13 +271,14 @@ bool ss_gpu_ops(struct ss_op_db *db, struct ss_host *h, const struct ss_plane *p
 
 struct open_instr {
 	int64_t begin_ps, end_ps;
-	uint64_t inner_ps;
+	uint64_t inner_ps, beyond_ps; /* of instructions inside; after its end, on other threads */
 	size_t op; /* index in db */
 };
 
 struct thread_pass {
 	struct pass s;
 	struct ss_stat_filter filter;
+	struct ss_async_ends ends;
 	SS_VEC(struct open_instr) open;
 };
 
@@ -285,7 +287,10 @@ static void end_instr(struct thread_pass *t)
 	struct open_instr o = t->open.v[--t->open.n];
 	struct ss_op *op = &t->s.db->v[o.op];
 	uint64_t dur_ps = ss_safe_between(o.begin_ps, o.end_ps);
-	uint64_t self_ps = dur_ps > o.inner_ps ? dur_ps - o.inner_ps : 0;
+	uint64_t self_ps = (dur_ps > o.inner_ps ? dur_ps - o.inner_ps : 0) + o.beyond_ps;
+	if (t->open.n)
+		t->open.v[t->open.n - 1].inner_ps += dur_ps;
+	dur_ps += o.beyond_ps;
 	if (!op->occurrences || dur_ps < op->min_ps)
 		op->min_ps = dur_ps;
 	op->occurrences++;
@@ -293,8 +298,6 @@ static void end_instr(struct thread_pass *t)
 	op->self_ps = ss_safe_add(op->self_ps, self_ps);
 	t->s.db->op_ps = ss_safe_add(t->s.db->op_ps, self_ps);
 	ss_cost_add(&op->cost, &t->s.unit.v[o.op], 1);
-	if (t->open.n)
-		t->open.v[t->open.n - 1].inner_ps += dur_ps;
 }
 
 static bool begin_instr(struct thread_pass *t, const struct ss_line *l, uint32_t i, struct ss_err *err)
@@ -309,7 +312,11 @@ static bool begin_instr(struct thread_pass *t, const struct ss_line *l, uint32_t
 		return true;
 	while (t->open.n && t->open.v[t->open.n - 1].end_ps <= l->ev.begin_ps[i])
 		end_instr(t);
-	struct open_instr o = { l->ev.begin_ps[i], ss_xevents_end_ps(&l->ev, i), 0, (size_t)(op - t->s.db->v) };
+	int64_t end_ps = ss_xevents_end_ps(&l->ev, i);
+	struct open_instr o = { .begin_ps = l->ev.begin_ps[i],
+				.end_ps = end_ps,
+				.beyond_ps = ss_safe_between(end_ps, ss_async_end(&t->ends, t->s.p, l, i)),
+				.op = (size_t)(op - t->s.db->v) };
 	if (t->open.n && t->open.v[t->open.n - 1].end_ps < o.end_ps)
 		o.end_ps = t->open.v[t->open.n - 1].end_ps;
 	return ss_vec_push(&t->open, o) || ss_fail_mem(err);
@@ -334,12 +341,13 @@ bool ss_cpu_ops(struct ss_op_db *db, struct ss_host *h, const struct ss_plane *p
 	static const enum ss_stat stats[] = { SS_STAT_HLO_OP };
 	struct thread_pass t = { .s = { .db = db, .h = h, .p = p, .hlo = ss_host_hlo(h, err), .arena = arena },
 				 .filter = ss_stat_filter_of(p->x, stats, SS_COUNT(stats)) };
-	bool ok = t.s.hlo;
+	bool ok = t.s.hlo && (t.filter.none || ss_async_ends_read(&t.ends, p, true) || ss_fail_mem(err));
 	for (uint32_t k = 0; ok && !t.filter.none && k < p->nlines; k++)
 		if (!p->lines[k].derived && !p->lines[k].spans)
 			ok = walk_thread(&t, &p->lines[k], err);
 	db->total_ps = db->op_ps;
 	ss_vec_free(&t.open);
+	ss_async_ends_free(&t.ends);
 	free_pass(&t.s);
 	return ok;
 }

@@ -1,0 +1,142 @@
+/*
+ * behind.c - steps of programs that are started and not waited for, where threads are the device.
+ *
+ * The mark of a step is then over before its work begins, and the mark in which the program waits
+ * at last holds the work of many. XLA's CPU backend runs programs in the order of their starts: an
+ * operation that runs k times for each mark divides the work: the i-th k of its runs are of the
+ * i-th step. Some runs before may be of programs that were started before the first mark.
+ */
+#include "model/attribution/windows.h"
+
+#include "base/safe.h"
+#include "base/vec.h"
+#include "model/host/stat_filter.h"
+
+#include <stdlib.h>
+
+/* Runs of an operation. */
+struct runs {
+	uint64_t n;
+	int64_t first_ps;
+};
+
+struct work {
+	const struct ss_plane *p;
+	const struct ss_windows *w;
+	struct ss_stat_filter hlo_op;
+	uint8_t *known; /* by metadata: 1 an operation, 2 none */
+	struct runs *runs;
+	int64_t last_ps;
+	SS_VEC(int64_t) begins; /* of the operation that divides the work */
+	size_t skip, per_step;	/* of these */
+};
+
+#define MOST_EARLIER_FRAC 0.25 /* of as many as there are steps */
+
+static bool is_op(struct work *k, const struct ss_line *l, uint32_t i)
+{
+	uint32_t meta = l->ev.meta[i];
+	struct ss_xstat s;
+	if (meta >= k->p->x->nevent_meta || !l->ev.dur_ps[i] || l->ev.begin_ps[i] < k->w->v[0].begin_ps)
+		return false;
+	if (!k->known[meta])
+		k->known[meta] = ss_stat_filter_line(&k->hlo_op, l, i) &&
+						 ss_xstats_find(ss_line_stats(k->p, l, i), SS_STAT_HLO_OP, &s)
+					 ? 1
+					 : 2;
+	return k->known[meta] == 1;
+}
+
+static void count_runs(struct work *k)
+{
+	for (uint32_t j = 0; j < k->p->nlines; j++) {
+		const struct ss_line *l = &k->p->lines[j];
+		for (uint32_t i = 0; !l->derived && !l->spans && i < l->ev.n; i++) {
+			if (!is_op(k, l, i))
+				continue;
+			struct runs *r = &k->runs[l->ev.meta[i]];
+			int64_t end_ps = ss_xevents_end_ps(&l->ev, i);
+			r->first_ps = r->n++ && r->first_ps < l->ev.begin_ps[i] ? r->first_ps : l->ev.begin_ps[i];
+			k->last_ps = end_ps > k->last_ps ? end_ps : k->last_ps;
+		}
+	}
+}
+
+static bool is_regular(const struct work *k, uint64_t n)
+{
+	return n >= k->w->n && (double)(n % k->w->n) <= MOST_EARLIER_FRAC * (double)k->w->n;
+}
+
+/* The one that begins first of those that run equally often in each step; SS_NONE. */
+static uint32_t divider(const struct work *k)
+{
+	uint32_t best = SS_NONE;
+	for (uint32_t i = 0; i < k->p->x->nevent_meta; i++)
+		if (is_regular(k, k->runs[i].n) &&
+		    (best == SS_NONE || k->runs[i].first_ps < k->runs[best].first_ps))
+			best = i;
+	return best;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+static bool list_begins(struct work *k, uint32_t meta)
+{
+	for (uint32_t j = 0; j < k->p->nlines; j++) {
+		const struct ss_line *l = &k->p->lines[j];
+		for (uint32_t i = 0; !l->derived && !l->spans && i < l->ev.n; i++)
+			if (l->ev.meta[i] == meta && is_op(k, l, i) && !ss_vec_push(&k->begins, l->ev.begin_ps[i]))
+				return false;
+	}
+	qsort(k->begins.v, k->begins.n, sizeof(*k->begins.v), ascending);
+	k->skip = k->begins.n % k->w->n;
+	k->per_step = k->begins.n / k->w->n;
+	return true;
+}
+
+/* Do most marks hold their own runs? Then the program waits in each step, and the marks are right. */
+static bool marks_hold_work(const struct work *k)
+{
+	size_t own = 0;
+	for (size_t i = 0; i < k->w->n; i++) {
+		const struct ss_window *v = &k->w->v[i];
+		const int64_t *begins = k->begins.v + k->skip + i * k->per_step;
+		own += begins[0] >= v->begin_ps && begins[k->per_step - 1] < v->end_ps;
+	}
+	return 2 * own >= k->w->n;
+}
+
+static void divide(struct ss_windows *w, const struct work *k)
+{
+	for (size_t i = 1; i < w->n; i++) {
+		int64_t begin_ps = k->begins.v[k->skip + i * k->per_step];
+		w->v[i].begin_ps = begin_ps > w->v[i - 1].begin_ps ? begin_ps : w->v[i - 1].begin_ps;
+		w->v[i - 1].end_ps = w->v[i].begin_ps;
+	}
+	struct ss_window *last = &w->v[w->n - 1];
+	last->end_ps = k->last_ps > last->end_ps ? k->last_ps : last->end_ps;
+}
+
+bool ss_windows_follow_work(struct ss_windows *w, const struct ss_plane *p)
+{
+	static const enum ss_stat stats[] = { SS_STAT_HLO_OP };
+	struct work k = { .p = p, .w = w, .hlo_op = ss_stat_filter_of(p->x, stats, SS_COUNT(stats)) };
+	if (w->n < 2 || k.hlo_op.none)
+		return true;
+	k.known = calloc((size_t)p->x->nevent_meta + 1, 1);
+	k.runs = calloc((size_t)p->x->nevent_meta + 1, sizeof(*k.runs));
+	bool ok = k.known && k.runs;
+	if (ok)
+		count_runs(&k);
+	uint32_t meta = ok ? divider(&k) : SS_NONE;
+	if (meta != SS_NONE && (ok = list_begins(&k, meta)) && !marks_hold_work(&k))
+		divide(w, &k);
+	free(k.known);
+	free(k.runs);
+	ss_vec_free(&k.begins);
+	return ok;
+}

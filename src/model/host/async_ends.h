@@ -1,0 +1,28 @@
+/*
+ * async_ends.h - where events end that go on after their thread turned to something else.
+ *
+ * The runtimes of XLA record an operation that runs on other threads, or a wait that a callback
+ * ends, as two events: the first where it is started, a producer; the second where it is over, a
+ * consumer of the same id on whatever thread noticed ("end: dot.3", "CommonPjRtBuffer::Await").
+ */
+#ifndef SS_MODEL_HOST_ASYNC_ENDS_H
+#define SS_MODEL_HOST_ASYNC_ENDS_H
+
+#include "base/vec.h"
+#include "model/host/host.h"
+
+struct ss_async_ends {
+	struct ss_u64map by_id;
+	SS_VEC(int64_t) end_ps;
+};
+
+/*
+ * Of a plane; `operations`: of those as well as of waits. O(events) without decoding any but the
+ * second ones. False when memory is out.
+ */
+bool ss_async_ends_read(struct ss_async_ends *a, const struct ss_plane *p, bool operations);
+/* The end of an event, which is later than its own where it is the first of two. */
+int64_t ss_async_end(const struct ss_async_ends *a, const struct ss_plane *p, const struct ss_line *l, uint32_t i);
+void ss_async_ends_free(struct ss_async_ends *a);
+
+#endif
