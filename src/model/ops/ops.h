@@ -5,7 +5,7 @@
  * Device operations are HLO instructions of TPU cores, kernels' instructions or framework ops of
  * GPUs; host operations are framework ops on threads of /host:CPU. CPU programs have no device
  * operations: what threads of XLA's CPU backend ran is apart (cpu). Formulae:
- * docs/tools/hlo_stats.md, docs/tools/framework_op_stats.md.
+ * docs/model/ops.md.
  *
  * Everything lives as long as its host or model. Sizes grow with distinct operations and with
  * steps, never with events.

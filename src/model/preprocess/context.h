@@ -1,6 +1,6 @@
 /*
  * context.h - what links an event to others: its stats about producers, consumers, roots and runs
- * (struct ss_context, below).
+ * (docs/model/preprocess.md).
  *
  * Programs mark work handed from one thread or device to another with a (type, id) pair on either
  * side. For some pairs of host events, named in the rules below, the id is made from other stats.

@@ -1,6 +1,6 @@
 /*
  * forest.h - who caused whom: events nested in one another, and events linked over lines
- * (docs/architecture.md).
+ * (docs/model/preprocess.md).
  *
  * Exists only while a host is loaded. Lines that neither begin a group nor are linked to others cost
  * nothing but a look at their stats; of the rest, two words an event say where its children end and

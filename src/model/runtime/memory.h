@@ -1,6 +1,6 @@
 /*
  * memory.h - what the allocators of a host did: every allocation and deallocation that the profile
- * recorded.
+ * recorded (docs/model/memory.md).
  *
  * Source: events "MemoryAllocation" and "MemoryDeallocation" on any line of plane /host:CPU. Each
  * carries the allocator's counters after it happened. An allocator is named by the last of the

@@ -4,7 +4,7 @@
  *
  * A step is an event group with a marker: an event of the "Steps" line of a device, or the user's
  * own on the host. On TPUs its time is split by HLO category per core; on GPUs and CPUs by kind of
- * work, all streams or threads of a host together. Formulae: docs/tools/input_pipeline_analyzer.md.
+ * work, all streams or threads of a host together. Formulae: docs/model/steps.md.
  */
 #ifndef SS_MODEL_STEPS_STEPS_H
 #define SS_MODEL_STEPS_STEPS_H

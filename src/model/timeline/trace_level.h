@@ -1,5 +1,5 @@
 /*
- * trace_level.h - which events are visible at a resolution (docs/tools/trace_viewer.md), and the
+ * trace_level.h - which events are visible at a resolution (docs/model/timeline.md), and the
  * level of each.
  *
  * Each row of the picture has a stack of ends, one entry per nesting depth, of what was drawn last
