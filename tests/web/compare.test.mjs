@@ -23,6 +23,8 @@ before(async () => {
 	if (!real) return;
 	dir = mkdtempSync(join(tmpdir(), "compare-"));
 	cpSync(join(root, "tests/data/pairs"), dir, { recursive: true });
+	for (const name of ["synth_tpu_infeed", "synth_tpu1", "jax_mlp_train"])
+		cpSync(join(root, "tests/data/profiles", name), join(dir, name), { recursive: true });
 	server = await startProgram(dir);
 	browser = await startBrowser();
 });
@@ -74,6 +76,77 @@ test("what is chosen stands in the address", { skip }, async () => {
 		await page.waitForFunction(() => location.search.includes("compare=base/run1,base/run2") && !location.search.includes("run3&"));
 		await page.reload();
 		await page.waitForFunction(() => document.querySelector(".grid-space")?.textContent?.includes("update"));
+	});
+});
+
+/* Pixels of the timelines in the colour that marks what one side alone has: of base, of new. */
+const marked = (page) =>
+	page.evaluate(() =>
+		[...document.querySelectorAll(".compare-canvas")].map((box) => {
+			const c = box.querySelector(".tl-canvas");
+			const style = getComputedStyle(document.documentElement).getPropertyValue("--error");
+			const [r, g, b] = style.trim().match(/[0-9a-f]{2}/gi).map((x) => parseInt(x, 16));
+			const d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
+			let n = 0;
+			for (let i = 0; i < d.length; i += 4) n += d[i] === r && d[i + 1] === g && d[i + 2] === b;
+			return n;
+		}),
+	);
+
+const until = async (page, what, good) => {
+	let last;
+	for (let i = 0; i < 100; i++) {
+		last = await what(page);
+		if (good(last)) return last;
+		await page.waitForTimeout(100);
+	}
+	throw new Error(`still ${JSON.stringify(last)}`);
+};
+
+test("timelines: what one side alone has is marked there", { skip }, async () => {
+	await at("?run=synth_tpu_infeed/run&compare=synth_tpu1/run", async (page) => {
+		const [base, other] = await until(page, marked, ([b]) => b > 50);
+		assert.equal(other, 0, `${base} pixels in base, ${other} in new`);
+	});
+	await at(`?run=${base[0]}&compare=${next[0]}`, async (page) => {
+		await page.waitForSelector(".compare-canvas .tl-canvas");
+		await page.waitForTimeout(1000);
+		assert.deepEqual(await marked(page), [0, 0], "every operation has a partner");
+	});
+});
+
+test("timelines: steps and stretch stand in the address, and both sides move", { skip }, async () => {
+	const at_ = (page) => page.evaluate(() => [...document.querySelectorAll(".compare-canvas .tl-over")].map((o) => o.width > 0));
+	await at(`?run=${base[0]}&compare=${next[0]}&step=3,5`, async (page) => {
+		await until(page, at_, (v) => v.length === 2 && v.every(Boolean));
+		assert.equal(await page.getByLabel("Step of base").inputValue(), "3");
+		await page.getByLabel("Step of new").fill("7");
+		await page.waitForFunction(() => location.search.includes("step=3,7"));
+		const pixels = () =>
+			page.evaluate(() => [...document.querySelectorAll(".compare-canvas .tl-canvas")].map((c) => (c.width ? c.toDataURL() : "")));
+		const before = await until(page, pixels, (v) => v[0].length > 4000 && v[2].length > 4000);
+		await page.locator(".compare-canvas .tl-over").first().focus();
+		await page.keyboard.press("w");
+		await page.waitForFunction(() => /view=-?\d+-/.test(location.search));
+		await until(page, pixels, (v) => v[0] !== before[0] && v[2] !== before[2]);
+		const [, from, to] = /view=(-?\d+)-(-?\d+)/.exec(page.url()).map(Number);
+		const d = (await api(server.base, `api/diff?base=${base[0]}&new=${next[0]}`)).tables.find((t) => t.name === "steps").data;
+		assert.ok(from > 0 && to < d[4][3] * 1e6 && to > from, "part of the step: " + page.url());
+		await page.reload();
+		await page.waitForSelector(".compare-canvas");
+		assert.ok(page.url().includes("step=3,7") && page.url().includes("view="), page.url());
+	});
+});
+
+test("a chosen operation is found in both programs", { skip }, async () => {
+	await at("?run=jax_mlp_train/run&compare=jax_mlp_train/run&row=0", async (page) => {
+		const names = await until(
+			page,
+			(p) => p.evaluate(() => [...document.querySelectorAll(".compare-graph .graph-title")].map((t) => t.textContent)),
+			(v) => v.length >= 2,
+		);
+		const ops = (await api(server.base, "api/diff?base=jax_mlp_train/run&new=jax_mlp_train/run")).tables.find((t) => t.name === "ops");
+		assert.ok(names.includes(ops.data[1][0]), `${ops.data[1][0]} is not among ${names}`);
 	});
 });
 

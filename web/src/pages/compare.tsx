@@ -1,6 +1,6 @@
 /*
- * compare.tsx - two sides of runs beside each other: the verdict, where the difference is, the steps of both, and what changed. Sides,
- * rows, filter and choice stand in the URL: ?run=B&compare=N[,N]&with=B2[,B2]&by=op.
+ * compare.tsx - two sides of runs beside each other: the verdict, where the difference is, the steps of both, what changed, and where
+ * that is in the timelines and programs. Sides, rows, filter and choice stand in the URL: ?run=B&compare=N[,N]&with=B2[,B2]&by=op.
  */
 import { useJson } from "../api/loadable";
 import { column, numbers, propNumber, strings, table } from "../api/table";
@@ -10,7 +10,9 @@ import { adjust, formatQuery, go, query, useQuery } from "../base/url";
 import { Verdict } from "../widgets/conclusion";
 import { Grid } from "../widgets/grid";
 import { Failure, Notes, Waiting } from "../widgets/notes";
-import { stepPoints, waterfall, type Bar, type Points } from "./compare_model";
+import { Graphs } from "./compare_graphs";
+import { histogram, stepPoints, waterfall, type Bar, type Points, type Side } from "./compare_model";
+import { Timelines } from "./compare_timelines";
 
 const VIEWS: readonly [by: string, table: string, label: string][] = [
 	["op", "ops", "Operations"],
@@ -57,10 +59,26 @@ export function ComparePage({ runs, run }: { runs: Runs | undefined; run: string
 					<Differences result={value} />
 					<Steps result={value} />
 					<Changes result={value} by={by} base={base[0] ?? ""} next={next[0] ?? ""} />
+					<Places result={value} by={by} runs={{ base: base[0] ?? "", new: next[0] ?? "" }} />
 					<Environment result={value} />
 				</>
 			)}
 		</div>
+	);
+}
+
+/* The timelines of the first run of each side, and the programs around the chosen operation. */
+function Places({ result, by, runs }: { result: DiffResult; by: string; runs: Readonly<Record<Side, string>> }) {
+	const asked = useQuery("row");
+	const steps = table(result, "steps");
+	const ops = table(result, "ops");
+	if (!steps || !ops) return null;
+	const row = by === "op" && asked !== "" && Number(asked) < ops.nrows ? Number(asked) : null;
+	return (
+		<>
+			<Timelines runs={runs} steps={steps} ops={ops} row={row} />
+			{row !== null && <Graphs key={row} runs={runs} ops={ops} row={row} />}
+		</>
 	);
 }
 
@@ -71,11 +89,11 @@ function Sides({ runs, base, next }: { runs: readonly Run[]; base: readonly stri
 		b[0] && n[0] && go({ ...query.get(), run: b[0], with: b.slice(1).join(","), compare: n.join(",") });
 	return (
 		<div class="bar compare-sides">
-			<Side title="Base" names={base} runs={runs} onChange={(b) => set(b, next)} />
+			<SideRuns title="Base" names={base} runs={runs} onChange={(b) => set(b, next)} />
 			<button class="button" onClick={() => set(next, base)} title="Base becomes new, new becomes base">
 				Swap
 			</button>
-			<Side title="New" names={next} runs={runs} onChange={(n) => set(base, n)} />
+			<SideRuns title="New" names={next} runs={runs} onChange={(n) => set(base, n)} />
 			<span class="spring" />
 			<a class="button" href={formatQuery({ run: base[0] })}>
 				Back to the run
@@ -84,7 +102,7 @@ function Sides({ runs, base, next }: { runs: readonly Run[]; base: readonly stri
 	);
 }
 
-function Side({
+function SideRuns({
 	title,
 	names,
 	runs,
@@ -215,19 +233,21 @@ function Steps({ result }: { result: DiffResult }) {
 	const pad = (hi - lo || hi || 1) * 0.04;
 	const x = (v: number) => NAME + ((v - lo + pad) / (hi - lo + 2 * pad)) * (WIDE - NAME - 20);
 	const [b = NaN] = means;
+	const [low = NaN, high = NaN] = ["ci_low", "ci_high"].map((c) => b + (numbers(metrics, c)?.[at] ?? NaN));
 	return (
 		<section class="card" aria-label="Steps">
 			<h2>Steps</h2>
 			<p class="muted">
-				Each dot is a step, hollow ones are outliers, the line is the mean of the others. The band around base is what
-				recordings differ by without any change.
+				Each dot is a step, hollow ones are outliers, the line is the mean of the others. Above lie both distributions: base
+				filled, new as a line. The band around base is what recordings differ by without any change; the bracket at new is
+				where its mean may lie.
 			</p>
 			<div class="compare-scroll" tabIndex={0} role="group" aria-label="Steps of both sides">
 				<svg
 					class="compare-chart"
-					viewBox={`0 0 ${WIDE} ${2 * HEIGHT + 20}`}
+					viewBox={`0 0 ${WIDE} ${3 * HEIGHT + 20}`}
 					width={WIDE}
-					height={2 * HEIGHT + 20}
+					height={3 * HEIGHT + 20}
 					role="img"
 					aria-label={`Steps take ${us(means[0] ?? NaN)} in base and ${us(means[1] ?? NaN)} in new, between ${us(lo)} and ${us(hi)}`}
 				>
@@ -236,22 +256,54 @@ function Steps({ result }: { result: DiffResult }) {
 							x={Math.max(NAME, x(b * (1 - band)))}
 							width={Math.max(1, Math.min(WIDE, x(b * (1 + band))) - Math.max(NAME, x(b * (1 - band))))}
 							y={0}
-							height={2 * HEIGHT}
+							height={3 * HEIGHT}
 							class="compare-band"
 						/>
 					)}
+					<Distributions sides={sides} lo={lo} hi={hi} x={x} />
+					{Number.isFinite(low) && Number.isFinite(high) && (
+						<path
+							class="compare-interval"
+							d={`M${x(low)} ${2 * HEIGHT + 8}v-6H${x(high)}v6`}
+							data-low={low}
+							data-high={high}
+						/>
+					)}
 					{sides.map((points, i) => (
-						<StepRow key={i} y={i * HEIGHT} name={i ? "new" : "base"} points={points} mean={means[i] ?? NaN} x={x} />
+						<StepRow key={i} y={(i + 1) * HEIGHT} name={i ? "new" : "base"} points={points} mean={means[i] ?? NaN} x={x} />
 					))}
-					<text x={x(lo)} y={2 * HEIGHT + 14} text-anchor="middle" class="compare-quiet">
+					<text x={x(lo)} y={3 * HEIGHT + 14} text-anchor="middle" class="compare-quiet">
 						{us(lo)}
 					</text>
-					<text x={x(hi)} y={2 * HEIGHT + 14} text-anchor="middle" class="compare-quiet">
+					<text x={x(hi)} y={3 * HEIGHT + 14} text-anchor="middle" class="compare-quiet">
 						{us(hi)}
 					</text>
 				</svg>
 			</div>
 		</section>
+	);
+}
+
+const BINS = 40;
+
+/* How many steps take how long, of both sides over each other. */
+function Distributions({ sides, lo, hi, x }: { sides: readonly Points[]; lo: number; hi: number; x: (v: number) => number }) {
+	const shares = sides.map((s) => histogram(s, lo, hi, BINS));
+	const most = Math.max(...shares.flat(), 1e-9);
+	const path = (v: readonly number[]) => {
+		const y = (share: number) => HEIGHT - 4 - (share / most) * (HEIGHT - 10);
+		const at = (i: number) => x(lo + ((hi - lo) * i) / BINS);
+		return `M${at(0)} ${y(0)}${v.map((s, i) => `V${y(s)}H${at(i + 1)}`).join("")}V${y(0)}`;
+	};
+	return (
+		<>
+			<text x={NAME - 10} y={HEIGHT / 2 + 4} text-anchor="end" class="compare-name">
+				distribution
+			</text>
+			{shares.map((v, i) => (
+				<path key={i} d={path(v)} class={i ? "compare-dist-new" : "compare-dist-base"} />
+			))}
+		</>
 	);
 }
 
@@ -310,7 +362,7 @@ function Changes({ result, by, base, next }: { result: DiffResult; by: string; b
 						))}
 					</select>
 				</label>
-				{t && chosen !== null && by === "op" && <Places t={t} row={chosen} base={base} next={next} />}
+				{t && chosen !== null && by === "op" && <Profiles t={t} row={chosen} base={base} next={next} />}
 			</div>
 			{t && (
 				<Grid
@@ -334,7 +386,7 @@ function tint(t: TableData, col: string, r: number): string | undefined {
 	return delta > 0 ? "var(--error-bg)" : "var(--info-bg)";
 }
 
-function Places({ t, row, base, next }: { t: TableData; row: number; base: string; next: string }) {
+function Profiles({ t, row, base, next }: { t: TableData; row: number; base: string; next: string }) {
 	const link = (run: string, col: string, label: string) => {
 		const name = (strings(t, col)?.[row] ?? "").split(" + ")[0] ?? "";
 		return name ? (

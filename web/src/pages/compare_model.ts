@@ -61,3 +61,64 @@ export function stepPoints(t: TableData, side: string): Points {
 	const stride = Math.ceil(all.length / MOST_POINTS);
 	return stride <= 1 ? all : all.filter((p, i) => p.outlier || i % stride === 0);
 }
+
+/* The share of a side's steps in each of `bins` equal stretches from `lo` to `hi`. */
+export function histogram(points: Points, lo: number, hi: number, bins: number): number[] {
+	const out = new Array<number>(bins).fill(0);
+	for (const p of points) {
+		const at = hi > lo ? Math.floor(((p.us - lo) / (hi - lo)) * bins) : 0;
+		const k = Math.min(Math.max(at, 0), bins - 1);
+		out[k] = (out[k] ?? 0) + 1 / points.length;
+	}
+	return out;
+}
+
+/* ---- timelines ---- */
+
+export type Side = "base" | "new";
+
+export interface Step {
+	num: number;
+	begin_ps: number;
+	us: number;
+	outlier: boolean;
+}
+
+/* Of the first run of a side, in order. */
+export function firstRunSteps(t: TableData, side: Side): Step[] {
+	const sides = strings(t, "side") ?? [];
+	const run = numbers(t, "run") ?? [];
+	const num = numbers(t, "step") ?? [];
+	const begin = numbers(t, "begin_us") ?? [];
+	const us = numbers(t, "duration_us") ?? [];
+	const outlier = column(t, "outlier") ?? [];
+	const out: Step[] = [];
+	sides.forEach((s, i) => {
+		const b = begin[i];
+		if (s === side && run[i] === 0 && b !== undefined)
+			out.push({ num: num[i] ?? 0, begin_ps: Math.round(b * 1e6), us: us[i] ?? 0, outlier: outlier[i] === true });
+	});
+	return out;
+}
+
+const JOINED = " + ";
+
+/* Names under which the operations of a row stand in the timeline of a side: the instructions, and the user's operations. */
+export function namesOfRow(ops: TableData, side: Side, row: number): ReadonlySet<string> {
+	const parts = ["name", "path"].flatMap((c) => (strings(ops, `${side}_${c}`)?.[row] ?? "").split(JOINED));
+	return new Set(parts.filter(Boolean));
+}
+
+/* The row that an event belongs to; the one with most time, where names are the same. */
+export function rowOfName(ops: TableData, side: Side, name: string): number | null {
+	const list = strings(ops, `${side}_name`) ?? [];
+	const at = list.findIndex((n) => n === name || n.split(JOINED).includes(name));
+	return at < 0 ? null : at;
+}
+
+/* Names of operations that only this side has. */
+export function alone(ops: TableData, side: Side): ReadonlySet<string> {
+	const how = side === "base" ? "removed" : "added";
+	const names = strings(ops, `${side}_name`) ?? [];
+	return new Set((strings(ops, "match") ?? []).flatMap((m, i) => (m === how && names[i] ? [names[i] ?? ""] : [])));
+}

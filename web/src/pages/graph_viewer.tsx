@@ -3,23 +3,21 @@
  * instruction costs, as hlo_stats measured it; the whole program as text.
  */
 import { plainHtml } from "../base/html";
-import { useCallback, useMemo, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { address } from "../api/fetch";
 import { useJson, useText } from "../api/loadable";
 import { column, numbers, propNumber, propText, strings, table } from "../api/table";
-import type { Result, TableData } from "../api/types";
-import { classes, useSettled } from "../base/dom";
-import { bytes, count, quantity } from "../base/format";
+import type { Result } from "../api/types";
+import { useSettled } from "../base/dom";
+import { bytes, count } from "../base/format";
 import { adjust, query, toolHref, useQuery } from "../base/url";
 import { useStore } from "../base/store";
-import { GraphView, textWidth } from "../chart/graph_view";
-import { layered, type Edge } from "../chart/layered";
 import { Verdict } from "../widgets/conclusion";
 import { Icon } from "../widgets/icon";
 import { Failure, Notes, Waiting } from "../widgets/notes";
 import { Suggest } from "../widgets/suggest";
 import { TextView } from "../widgets/text_view";
-import { hostFor } from "./choose";
+import { costText, draw, EMPTY, GraphPicture, useCosts, type Costs, type Graph } from "./graph_picture";
 import type { Session } from "./session";
 
 const TOOL = "graph_viewer";
@@ -74,8 +72,6 @@ export function GraphViewerPage({ session }: { session: Session }) {
 		</div>
 	);
 }
-
-const EMPTY: Result = { tool: "", title: "", run: "", host: "", notes: [], tables: [] };
 
 /* ---- what to show ---- */
 
@@ -222,140 +218,7 @@ function ProgramText({ session, module, type }: { session: Session; module: stri
 	);
 }
 
-/* ---- what an instruction costs ---- */
-
-interface Costs {
-	t: TableData;
-	row: ReadonlyMap<string, number>; /* by instruction, in this program */
-}
-
-/* hlo_stats of the same host, or else of all together; the program's number stands at the end of its name. */
-function useCosts(session: Session, module: string): Costs | undefined {
-	const stats = session.tools.find((t) => t.name === "hlo_stats" && t.available);
-	const { value } = useJson<Result>(stats ? "api/tool/hlo_stats" : null, {
-		run: session.run.run,
-		host: stats ? hostFor(stats, session.host) : "",
-	});
-	return useMemo(() => {
-		const t = table(value ?? EMPTY, "ops");
-		const program = /\((\d+)\)$/.exec(module)?.[1];
-		const names = strings(t, "hlo_op_name");
-		const programs = strings(t, "program_id");
-		if (!t || !names || !programs) return undefined;
-		const row = new Map<string, number>();
-		names.forEach((n, i) => {
-			if (programs[i] === program && !row.has(n)) row.set(n, i);
-		});
-		return { t, row };
-	}, [value, module]);
-}
-
-function cost(c: Costs | undefined, name: string, id: string): number | undefined {
-	const row = c?.row.get(name);
-	return row === undefined ? undefined : numbers(c?.t, id)?.[row];
-}
-
-function costText(c: Costs | undefined, name: string, id: string): string {
-	const v = cost(c, name, id);
-	const unit = c?.t.cols.find((x) => x.id === id)?.unit ?? "";
-	return v === undefined || Number.isNaN(v) ? "" : quantity(v, unit);
-}
-
-/* ---- the picture ---- */
-
-interface Line {
-	text: string;
-	strong?: boolean;
-	cost?: boolean;
-}
-
-const FONT = "11px system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
-const LINE_PX = 15;
-const MOST_LETTERS = 56;
-
-function cut(text: string): string {
-	return text.length > MOST_LETTERS ? `${text.slice(0, MOST_LETTERS - 1)}…` : text;
-}
-
-/* A line each: a number (if there are several), a tab, a text; or only a text. */
-function numbered(all: string, words: (n: string) => string): Line[] {
-	return all
-		.split("\n")
-		.filter(Boolean)
-		.map((l) => {
-			const tab = l.indexOf("\t");
-			return { text: tab < 0 ? l : `${words(l.slice(0, tab))} ${l.slice(tab + 1)}` };
-		});
-}
-
-function nodeLines(nodes: TableData, i: number, costs: Costs | undefined): Line[] {
-	const text = (id: string) => String(column(nodes, id)?.[i] ?? "");
-	const time = costText(costs, text("name"), "total_self_time");
-	const share = costText(costs, text("name"), "total_self_time_percent");
-	return [
-		{ text: text("title"), strong: true },
-		{ text: text("opcode") },
-		...numbered(text("subcomputations"), () => "does"),
-		{ text: text("origin") && `from ${text("origin")}` },
-		...numbered(text("attributes"), String),
-		{ text: text("shape") },
-		...numbered(text("inlined"), (n) => `operand${n && " "}${n} =`),
-		...numbered(text("library"), String),
-		{ text: text("backend_config") },
-		{ text: time && `${time}, ${share}`, cost: true },
-	].filter((l) => l.text);
-}
-
-interface Graph {
-	lines: Line[][];
-	edges: Edge[];
-	drawing: ReturnType<typeof layered>;
-	names: string[]; /* of nodes, then of boxes */
-}
-
-function draw(result: Result, costs: Costs | undefined): Graph {
-	const nodes = table(result, "nodes");
-	const boxes = table(result, "boxes");
-	const list = table(result, "edges");
-	const from = numbers(list, "from") ?? [];
-	const to = numbers(list, "to") ?? [];
-	const lines = nodes ? Array.from({ length: nodes.nrows }, (_, i) => nodeLines(nodes, i, costs)) : [];
-	const width = (l: Line[]) =>
-		Math.ceil(l.reduce((m, x) => Math.max(m, textWidth(cut(x.text), x.strong ? `600 ${FONT}` : FONT)), 60)) + 18;
-	const edges = from.map((f, i) => ({ from: f, to: to[i] ?? 0 }));
-	const box = numbers(nodes, "box") ?? [];
-	const parent = numbers(boxes, "parent") ?? [];
-	const names = [...(strings(nodes, "name") ?? []), ...(strings(boxes, "name") ?? [])];
-	const drawing = layered(
-		lines.map((l, i) => ({ w: width(l), h: l.length * LINE_PX + 9, box: box[i] ?? -1 })),
-		parent.map((p, i) => ({
-			w: width([{ text: boxTitle(boxes, i, costs), strong: true }]),
-			h: 30,
-			box: p,
-		})),
-		edges,
-	);
-	return { lines, edges, drawing, names };
-}
-
-function boxTitle(boxes: TableData | undefined, i: number, costs: Costs | undefined): string {
-	const text = (id: string) => String(column(boxes, id)?.[i] ?? "");
-	const time = costText(costs, text("name"), "total_self_time");
-	const what = column(boxes, "fusion")?.[i] ? `${text("kind")} fusion`.trim() : text("computation");
-	return [text("name"), what, time].filter(Boolean).join(" · ");
-}
-
-const CLASSES: readonly [string, string][] = [
-	["heavy", "dots, convolutions"],
-	["reduction", "reduction, gather, scatter"],
-	["movement", "copies, transposes, slices"],
-	["update", "broadcast, update"],
-	["communication", "communication"],
-	["control", "control, custom call"],
-	["container", "fusion"],
-	["parameter", "parameter"],
-	["elementwise", "elementwise"],
-];
+/* ---- the picture and the instruction beside it ---- */
 
 interface PictureProps {
 	result: Result;
@@ -367,74 +230,27 @@ interface PictureProps {
 function Neighbourhood({ result, session, module, merged }: PictureProps) {
 	const costs = useCosts(session, module);
 	const nodes = table(result, "nodes");
-	const boxes = table(result, "boxes");
-	const list = table(result, "edges");
 	const graph = useMemo(() => draw(result, costs), [result, costs]);
 	const op = useQuery("op");
-	const state = strings(nodes, "state") ?? [];
-	const kinds = strings(nodes, "class") ?? [];
 	const root = propText(nodes, "node_name");
 	const at = graph.names.indexOf(op || root);
 	const selected = at < 0 ? null : at;
 	const go = (name: string) => adjust({ module_name: module, program_id: undefined, node_name: name, op: undefined });
-	const node = useCallback(
-		(i: number) => {
-			const place = graph.drawing.nodes[i];
-			return (graph.lines[i] ?? []).map((l, k) => (
-				<text
-					key={k}
-					class={classes(l.strong && "graph-title", l.cost && "graph-cost")}
-					x={(place?.w ?? 0) / 2}
-					y={4 + (k + 1) * LINE_PX - 4}
-					text-anchor="middle"
-				>
-					{cut(l.text)}
-				</text>
-			));
-		},
-		[graph],
-	);
-	const operand = numbers(list, "operand") ?? [];
-	const tips = strings(list, "tip") ?? [];
-	const edgeKind = strings(list, "kind") ?? [];
-	const small = column(list, "small") ?? [];
 	return (
 		<>
 			<Notes notes={result.notes} />
 			<Verdict of={result.conclusion} tools={session.toolNames} />
 			<div class="graph-page">
-				<div class="graph-side-by">
-					<GraphView
-						drawing={graph.drawing}
-						edges={graph.edges}
-						title={`Graph around ${root || module}`}
-						start={graph.names.indexOf(root)}
-						selected={selected}
-						onSelect={(w) => adjust({ op: w === null ? undefined : graph.names[w] })}
-						onOpen={(w) => go(graph.names[w] ?? "")}
-						nodeLabel={(i) => (graph.lines[i] ?? []).map((l) => l.text).join(", ")}
-						nodeClass={(i) => classes(`hlo-${kinds[i] ?? ""}`, state[i] === "root" && "hlo-root", state[i]?.includes("omitted") && "hlo-omitted")}
-						node={node}
-						box={(i) => (
-							<text class="graph-title" x={(graph.drawing.boxes[i]?.w ?? 0) / 2} y="19" text-anchor="middle">
-								{boxTitle(boxes, i, costs)}
-							</text>
-						)}
-						boxClass={(i) => classes(!!column(boxes, "fusion")?.[i] && "hlo-fusion", !!column(boxes, "root")?.[i] && "hlo-root-box")}
-						edgeClass={(i) => classes(edgeKind[i] !== "data" && "graph-edge-dashed", small[i] === false && "graph-edge-large")}
-						edgeTip={(i) => tips[i] ?? ""}
-						edgeText={(i) => ((operand[i] ?? -1) >= 0 ? String(operand[i]) : "")}
-					/>
-					<ul class="graph-legend" aria-label="Colours">
-						{CLASSES.filter(([id]) => kinds.includes(id)).map(([id, label]) => (
-							<li key={id}>
-								<span class={`graph-swatch hlo-swatch-${id}`} />
-								{label}
-							</li>
-						))}
-						<li class="muted">thick: large values · dashed: more beyond</li>
-					</ul>
-				</div>
+				<GraphPicture
+					result={result}
+					graph={graph}
+					costs={costs}
+					title={`Graph around ${root || module}`}
+					start={graph.names.indexOf(root)}
+					selected={selected}
+					onSelect={(w) => adjust({ op: w === null ? undefined : graph.names[w] })}
+					onOpen={(w) => go(graph.names[w] ?? "")}
+				/>
 				<OpCard
 					result={result}
 					what={selected}

@@ -46,6 +46,7 @@ function readPalette(el: Element, dark: boolean): Palette {
 		bgPixel: parsePixel(v("--tl-bg")),
 		gridPixel: parsePixel(v("--tl-grid")),
 		linePixel: parsePixel(v("--line-strong")),
+		markPixel: parsePixel(v("--error")),
 		dark,
 	};
 }

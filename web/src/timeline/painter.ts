@@ -34,7 +34,14 @@ export interface Palette {
 	bgPixel: number;
 	gridPixel: number;
 	linePixel: number;
+	markPixel: number;
 	dark: boolean;
+}
+
+/* Of one answer's names, and what they depend on. */
+interface Colors extends Pick<TraceState, "query" | "only" | "marked"> {
+	fill: Uint32Array;
+	edge: Uint32Array;
 }
 
 export interface Frame {
@@ -84,7 +91,7 @@ export class Painter {
 	private readonly moving = new Labels(MOVING_CAP);
 	private widths = new Float32Array(128);
 	private wideChar = 8;
-	private colors = new WeakMap<readonly string[], { key: string; fill: Uint32Array; edge: Uint32Array }>();
+	private colors = new WeakMap<readonly string[], Colors>();
 	private byName = new Map<string, number>();
 	private blank = new Uint32Array(0);
 	private grid: { view: View | undefined; width: number; columns: readonly number[] } = { view: undefined, width: 0, columns: [] };
@@ -160,22 +167,22 @@ export class Painter {
 		return c;
 	}
 
-	/* Colours per name of one answer. While a search is on, names without it step back. */
-	private colorsOf(names: readonly string[], query: string): { fill: Uint32Array; edge: Uint32Array } {
+	/* Colours per name of one answer. While a search is on or names were chosen, the others step back. */
+	private colorsOf(names: readonly string[], { query, only, marked }: TraceState): Colors {
 		const old = this.colors.get(names);
-		if (old && old.key === query) return old;
+		if (old && old.query === query && old.only === only && old.marked === marked) return old;
 		const fill = new Uint32Array(names.length);
 		const edge = new Uint32Array(names.length);
 		const bg = this.pal?.bgPixel ?? 0xffffffff;
 		const q = query.toLowerCase();
 		for (let i = 0; i < names.length; i++) {
 			const name = names[i] ?? "";
-			let c = this.nameFill(name);
-			if (q && !name.toLowerCase().includes(q)) c = mix(c, bg, 0.78);
+			let c = marked.has(name) ? (this.pal?.markPixel ?? 0) : this.nameFill(name);
+			if ((q && !name.toLowerCase().includes(q)) || (only.size > 0 && !only.has(name))) c = mix(c, bg, 0.78);
 			fill[i] = c;
 			edge[i] = mix(c, bg, 0.55);
 		}
-		const made = { key: query, fill, edge };
+		const made = { query, only, marked, fill, edge };
 		this.colors.set(names, made);
 		return made;
 	}
@@ -273,7 +280,7 @@ export class Painter {
 		this.stripe(layers, f.state.view, at, count, W);
 		layers.forEach((t, depth) => {
 			const [from, to] = coveredColumns(t, f.state.view, W);
-			const { fill, edge } = this.colorsOf(t.names, f.state.query);
+			const { fill, edge } = this.colorsOf(t.names, f.state);
 			for (let k = 0; k < count; k++) {
 				const offset = (at + k) * W;
 				if (depth > 0 && to > from) this.px.data.set(this.blank.subarray(from, to), offset + from);

@@ -36,6 +36,8 @@ export interface TraceState {
 	measure: View | undefined;
 	marks: readonly View[];
 	query: string;
+	only: ReadonlySet<string>; /* if there are any: events of other names step back */
+	marked: ReadonlySet<string>; /* events of these names stand out */
 	flows: "selected" | "all" | "none";
 	closed: ReadonlySet<number>;
 	collapsed: ReadonlySet<number>;
@@ -47,6 +49,8 @@ export interface TraceState {
 	error: string;
 	wanted: { track: number; row: number } | undefined; /* scroll this into sight */
 }
+
+const NO_NAMES: ReadonlySet<string> = new Set();
 
 export type TraceStore = Store<TraceState>;
 
@@ -62,6 +66,8 @@ export function createTraceStore(view: View, closed: ReadonlySet<number>): Trace
 		measure: undefined,
 		marks: [],
 		query: "",
+		only: NO_NAMES,
+		marked: NO_NAMES,
 		flows: "selected",
 		closed,
 		collapsed: new Set(),
