@@ -54,8 +54,7 @@ struct ss_rpc_conn {
 	bool settled, leaving;
 	int64_t since_ns;		/* accepted, or without a call since */
 	char peer[64];
-	uint8_t address[16];		/* of the peer, as IPv6; zeros: none. Of a network of 64 bits, the rest is 0 */
-	bool local;			/* this machine's */
+	struct ss_net_from from;
 };
 
 struct ss_grpc_server {

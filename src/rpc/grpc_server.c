@@ -32,22 +32,6 @@ static void free_conn(struct ss_rpc_conn *c)
 	free(c);
 }
 
-/* What connections of one peer are counted by: IPv4 mapped into IPv6, of IPv6 the network. */
-static void take_address(struct ss_rpc_conn *c, const struct in6_addr *v6, const struct in_addr *v4)
-{
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-	if (v4) {
-		memcpy(c->address, mapped, 12);
-		memcpy(c->address + 12, v4, 4);
-	} else {
-		memcpy(c->address, v6, 16);
-	}
-	bool is_v4 = memcmp(c->address, mapped, 12) == 0;
-	c->local = is_v4 ? c->address[12] == 127 : IN6_IS_ADDR_LOOPBACK(v6);
-	if (!is_v4 && !c->local)
-		memset(c->address + 8, 0, 8);
-}
-
 static void name_peer(struct ss_rpc_conn *c, int fd)
 {
 	union {
@@ -59,15 +43,13 @@ static void name_peer(struct ss_rpc_conn *c, int fd)
 	socklen_t n = sizeof(a);
 	char text[INET6_ADDRSTRLEN] = "";
 	snprintf(c->peer, sizeof(c->peer), "a local socket");
+	c->from = ss_net_from(fd);
 	if (getpeername(fd, &a.any, &n) != 0)
 		return;
-	if (a.any.sa_family == AF_INET && inet_ntop(AF_INET, &a.v4.sin_addr, text, sizeof(text))) {
+	if (a.any.sa_family == AF_INET && inet_ntop(AF_INET, &a.v4.sin_addr, text, sizeof(text)))
 		snprintf(c->peer, sizeof(c->peer), "%s:%u", text, ntohs(a.v4.sin_port));
-		take_address(c, NULL, &a.v4.sin_addr);
-	} else if (a.any.sa_family == AF_INET6 && inet_ntop(AF_INET6, &a.v6.sin6_addr, text, sizeof(text))) {
+	else if (a.any.sa_family == AF_INET6 && inet_ntop(AF_INET6, &a.v6.sin6_addr, text, sizeof(text)))
 		snprintf(c->peer, sizeof(c->peer), "[%s]:%u", text, ntohs(a.v6.sin6_port));
-		take_address(c, &a.v6.sin6_addr, NULL);
-	}
 }
 
 static size_t max_conns(const struct ss_grpc_server *s)
@@ -78,12 +60,11 @@ static size_t max_conns(const struct ss_grpc_server *s)
 /* Has its address as many connections as it may? */
 static bool too_many(const struct ss_grpc_server *s, const struct ss_rpc_conn *c)
 {
-	static const uint8_t none[16];
 	unsigned n = 0, most = s->config.max_of_address ? s->config.max_of_address : MOST_OF_ADDRESS;
-	if (memcmp(c->address, none, 16) == 0 || (c->local && !s->config.max_of_address))
+	if (!c->from.known || (c->from.local && !s->config.max_of_address))
 		return false;
 	for (size_t i = 0; i < s->nconns; i++)
-		n += memcmp(s->conns[i]->address, c->address, 16) == 0;
+		n += ss_net_same(&s->conns[i]->from, &c->from);
 	return n >= most;
 }
 

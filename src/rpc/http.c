@@ -11,9 +11,7 @@
 #include "rpc/net.h"
 
 #include <errno.h>
-#include <arpa/inet.h>
 #include <microhttpd.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -39,8 +37,8 @@ struct conn {
 	int fd;
 	enum stage stage;
 	int64_t since_ns;	/* in this stage */
-	unsigned char address[16];
-	bool local, ending;
+	struct ss_net_from from;
+	bool ending;
 };
 
 struct ss_http {
@@ -488,27 +486,6 @@ static void make_way(struct ss_http *h)
 		end_conn(oldest);
 }
 
-static void read_address(struct conn *c)
-{
-	union {
-		struct sockaddr any;
-		struct sockaddr_in v4;
-		struct sockaddr_in6 v6;
-		struct sockaddr_storage room;
-	} a;
-	socklen_t n = sizeof(a);
-	c->local = true;
-	if (getpeername(c->fd, &a.any, &n) != 0)
-		return;
-	if (a.any.sa_family == AF_INET) {
-		memcpy(c->address, &a.v4.sin_addr, 4);
-		c->local = ntohl(a.v4.sin_addr.s_addr) >> 24 == 127;
-	} else if (a.any.sa_family == AF_INET6) {
-		memcpy(c->address, &a.v6.sin6_addr, 16);
-		c->local = IN6_IS_ADDR_LOOPBACK(&a.v6.sin6_addr);
-	}
-}
-
 /*
  * A quarter of the connections is for one address at most; on this machine many may stand behind
  * one (ssh, a proxy). Under the lock.
@@ -516,8 +493,8 @@ static void read_address(struct conn *c)
 static bool is_one_too_many(const struct ss_http *h, const struct conn *one)
 {
 	size_t n = 0;
-	for (const struct conn *c = h->conns; c && !one->local; c = c->next)
-		n += memcmp(c->address, one->address, sizeof(c->address)) == 0;
+	for (const struct conn *c = h->conns; c && !one->from.local; c = c->next)
+		n += ss_net_same(&c->from, &one->from);
 	return n > max_connections(h) / 4;
 }
 
@@ -531,8 +508,7 @@ static void on_connection(void *arg, struct MHD_Connection *m, void **context, e
 		*context = c;
 		if (!c)
 			return;
-		*c = (struct conn){ .fd = info->connect_fd, .since_ns = ss_net_now_ns() };
-		read_address(c);
+		*c = (struct conn){ .fd = info->connect_fd, .since_ns = ss_net_now_ns(), .from = ss_net_from(info->connect_fd) };
 		pthread_mutex_lock(&h->lock);
 		c->next = h->conns;
 		h->conns = c;

@@ -79,6 +79,33 @@ bool ss_net_knows(struct ss_str given, const char *secret)
 	return !differ;
 }
 
+struct ss_net_from ss_net_from(int fd)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+		struct sockaddr_storage room;
+	} a;
+	socklen_t n = sizeof(a);
+	struct ss_net_from f = { .known = false };
+	if (getpeername(fd, &a.any, &n) != 0 || (a.any.sa_family != AF_INET && a.any.sa_family != AF_INET6))
+		return f;
+	f.known = true;
+	if (a.any.sa_family == AF_INET6) {
+		memcpy(f.address, &a.v6.sin6_addr, 16);
+	} else {
+		memcpy(f.address, mapped, 12);
+		memcpy(f.address + 12, &a.v4.sin_addr, 4);
+	}
+	bool v4 = memcmp(f.address, mapped, 12) == 0;
+	f.local = v4 ? f.address[12] == 127 : is_loopback(&a.any);
+	if (!v4 && !f.local)
+		memset(f.address + 8, 0, 8);
+	return f;
+}
+
 uint16_t ss_net_port(int fd)
 {
 	union {

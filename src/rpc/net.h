@@ -13,6 +13,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct addrinfo;
 
@@ -33,6 +34,20 @@ bool ss_net_is_local(const char *bind);
 bool ss_net_knows(struct ss_str given, const char *secret);
 /* The port a socket is bound to, 0 when it is not. */
 uint16_t ss_net_port(int fd);
+/*
+ * Whom connections of one peer are counted by: its address, IPv4 as IPv6; of IPv6 the network, whose
+ * other 64 bits a peer may choose.
+ */
+struct ss_net_from {
+	uint8_t address[16];
+	bool known;		/* false: a local socket, or no longer connected */
+	bool local;		/* the loopback of this machine */
+};
+struct ss_net_from ss_net_from(int fd);
+static inline bool ss_net_same(const struct ss_net_from *a, const struct ss_net_from *b)
+{
+	return a->known && b->known && memcmp(a->address, b->address, sizeof(a->address)) == 0;
+}
 /* Small frames go out at once, and a peer that vanished is noticed within a minute or two. */
 void ss_net_tune(int fd);
 bool ss_net_nonblocking(int fd);

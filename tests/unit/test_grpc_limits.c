@@ -270,6 +270,39 @@ static int peer_from(struct ss_grpc_server *s, const char *source)
 	return fd;
 }
 
+/* An IPv4 peer is the same whether the server listens by IPv4 or IPv6; what is no peer is none. */
+static void knows_peers(void **state)
+{
+	const char *const binds[] = { "127.0.0.1", "::" };
+	struct ss_net_from from[2];
+	struct ss_err err = { 0 };
+	int pair[2];
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		bool loopback;
+		int listener = ss_net_listen(binds[i], 0, &loopback, &err);
+		if (listener < 0)
+			return;	/* this machine has no IPv6 */
+		struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+		to.sin_port = htons(ss_net_port(listener));
+		int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), accepted = -1;
+		assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+		assert_true(ss_net_wait_readable(listener, 5000));
+		accepted = accept(listener, NULL, NULL);
+		from[i] = ss_net_from(accepted);
+		assert_true(from[i].known && from[i].local);
+		close(accepted);
+		close(fd);
+		close(listener);
+	}
+	assert_true(ss_net_same(&from[0], &from[1]));
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	from[0] = ss_net_from(pair[0]);
+	assert_false(from[0].known || ss_net_same(&from[0], &from[0]));
+	close(pair[0]);
+	close(pair[1]);
+}
+
 /* One address does not take the places of the others. */
 static void by_address(void **state)
 {
@@ -476,6 +509,7 @@ int main(void)
 		cmocka_unit_test(idle),
 		cmocka_unit_test(full),
 		cmocka_unit_test(gives_way),
+		cmocka_unit_test(knows_peers),
 		cmocka_unit_test(by_address),
 		cmocka_unit_test(dripped),
 		cmocka_unit_test(no_greeting),
