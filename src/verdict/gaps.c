@@ -62,7 +62,7 @@ static void of_devices(struct ss_judge *j)
 			add(j,
 			    ss_say(j,
 				   "Nothing of " SS_FMT " of host " SS_FMT
-				   " is recorded in the %s %.1f%% of the time: its events may have been lost.",
+				   " is recorded in the %s %.1f%% of the time: it did nothing then, or its events were lost.",
 				   SS_ARG(u->u->device), SS_ARG(u->h->name), before > after ? "first" : "last",
 				   100 * fmax(before, after)),
 			    false);

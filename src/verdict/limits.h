@@ -7,7 +7,7 @@
 /* Less than this is not worth a change by itself. */
 #define SS_LEAST_SHARE 0.05
 /* Slow steps do more of the same, nothing of their own, if usual ones spend this much of their time on it. */
-#define SS_SAME_FRAC 0.5
+#define SS_SAME_FRAC 0.2
 /* Less than this is not even mentioned beside something else. */
 #define SS_LEAST_MENTION 0.01
 /* What is befallen has this much of the worst: others are as they should be. */

@@ -65,14 +65,17 @@ static bool network_is_slow(const struct ss_judge *j)
 	return j->late.nsteps && j->late.kind == SS_STRAGGLER_NETWORK;
 }
 
-/* The class that the late one is late by, as the tool stragglers has it; false where it does not tell one. */
-static bool known_excess(const struct ss_judge *j, enum ss_time_class *class)
+/* The class that the late one is late by, where the tool stragglers tells one. */
+static void take_known_excess(const struct ss_judge *j, enum ss_time_class *class)
 {
 	if (!j->late.nsteps || j->late.kind != SS_STRAGGLER_ONE)
-		return false;
-	*class = j->late.cause == SS_LATE_BY_INPUT ? SS_TIME_INPUT : j->late.cause == SS_LATE_BY_COPY ? SS_TIME_COPY
-												      : SS_TIME_COMPUTE;
-	return j->late.cause == SS_LATE_BY_INPUT || j->late.cause == SS_LATE_BY_COPY || j->late.cause == SS_LATE_BY_COMPUTE;
+		return;
+	if (j->late.cause == SS_LATE_BY_INPUT)
+		*class = SS_TIME_INPUT;
+	else if (j->late.cause == SS_LATE_BY_COPY)
+		*class = SS_TIME_COPY;
+	else if (j->late.cause == SS_LATE_BY_COMPUTE)
+		*class = SS_TIME_COMPUTE;
 }
 
 /* What the late one does beyond what the others do: the class with the largest excess. */
@@ -99,7 +102,7 @@ static struct ss_str excess_of(struct ss_judge *j, const struct ss_judged_unit *
 		return SS_STR(" All its operations take longer alike: its clock, its power or a neighbour slows it down.");
 	if (max < SS_LEAST_SHARE)
 		return SS_STR("");
-	known_excess(j, class);
+	take_known_excess(j, class);
 	const struct ss_time_subject *s = ss_largest(late, *class, false);
 	struct ss_str name = ss_time_class_name(*class);
 	if (*class == SS_TIME_UNKNOWN)

@@ -146,8 +146,7 @@ static bool is_usual(const struct ss_judged_unit *u, enum ss_time_class c, const
 		const struct ss_time_subject *o = &u->u->subjects[i];
 		same_ps += o->class == c && ss_str_eq(o->name, s->name) ? o->ps[SS_REGION_STEPS] : 0;
 	}
-	return frac >= SS_SAME_FRAC * usual_frac &&
-	       (!s || (double)same_ps >= SS_SAME_FRAC * (double)u->u->ps[c][SS_REGION_STEPS]);
+	return frac >= SS_SAME_FRAC * usual_frac && (!s || same_ps >= u->u->ps[c][SS_REGION_STEPS] / 2);
 }
 
 static const char *ordinal(int64_t n)

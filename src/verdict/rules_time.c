@@ -184,7 +184,8 @@ void ss_rule_dispatch(struct ss_judge *j)
 	const char *what = gpu ? "kernels" : "programs and operations", *per = u->h->windows.n ? "in a step" : "in all";
 	const struct ss_time_subject *op = gpu ? ss_largest(u, SS_TIME_COMPUTE, false) : NULL;
 	struct ss_str names = largest_names(j, u, SS_TIME_LAUNCH), runs = SS_STR(""), counted = SS_STR("");
-	bool small = per_step(u, n) > SS_MANY_OPS && u->u->ops && u->u->op_ps / u->u->ops < SS_SMALL_MEAN_PS;
+	bool small = per_step(u, n) > SS_MANY_OPS && each_ps <= SS_LONG_START_PS && u->u->ops &&
+		     u->u->op_ps / u->u->ops < SS_SMALL_MEAN_PS;
 	if (op)
 		runs = ss_say(j, "%swhat they start is mostly " SS_FMT, names.n ? "; " : "",
 			      SS_ARG(ss_cut(ss_shown_name(j, op), 80)));

@@ -116,7 +116,15 @@ def contradictions(o):
     idle = next((f for f in o['findings'] if f['cause'] == 'idle'), None)
     if idle and 'Python\'s calls were not recorded' in idle['text'] and any('.py:' in f['subject'] for f in o['findings']):
         wrong.append('Python was not recorded, and is named')
+    late = re.search(r'Host (\S+) comes last .* busy with ([a-z ]+)[:.]', ' '.join(f['text'] for f in o['findings'] if f['cause'] == 'straggler'))
+    for f in everywhere_but_compute(o):
+        if late and re.search(r'So it is on 1 of', f['text']) and late.group(1) in f['text'] and f['share'] > 0.5 and late.group(2) == 'compute':
+            wrong.append(f'the late host computes, and {f["cause"]} takes most of its time')
     return wrong
+
+
+def everywhere_but_compute(o):
+    return [f for f in o['findings'] if f['cause'] in PARTS and f['cause'] not in ('compute', 'none', 'idle')]
 
 
 def answers_agree(binary, path, o):
@@ -208,8 +216,9 @@ def judge_cases(binary, only, verbose):
         paths = [os.path.join(scratch, 'profiles', c['name']) for c in cases]
         answers = list(pool.map(lambda p: (summary(binary, p, '--format', 'json'), summary(binary, p)), paths))
         for case, path, answer in zip(cases, paths, answers):
-            if case['name'] == 'jax_compute':
+            if case['name'] == 'jax_compute' and not answer[0].returncode:
                 cpu_backend(binary, path, json.loads(answer[0].stdout)['findings'][0]['subject'])
+        judge_halves(binary, cases, paths, only == '.')
     for case, (as_json, as_text) in zip(cases, answers):
         name, truth = case['name'], case['truth']
         if as_json.returncode or as_json.stderr:
@@ -231,6 +240,86 @@ def judge_cases(binary, only, verbose):
                 print(f'{name}: {what} {"right" if right else "out of range"}', o['steps'], said[:1], truth.get('share'), truth.get('step_ms'))
     if figures_all:
         check('steps and shares', figures_right >= 0.95 * figures_all, figures_right, 'of', figures_all)
+
+
+# What follows from a device's own events, with nothing of the host.
+OF_DEVICES = {'compute', 'none', 'idle', 'collective', 'straggler', 'transfer', 'input', 'dispatch', 'outside_steps', 'outlier_steps', 'memory_capacity',
+              'memory_growth', 'fragmentation', 'precision'}
+
+
+def fields(b):
+    """The fields of a message: [(number, begin, begin of the content, end)], those of bytes alone."""
+    def varint(at):
+        v = shift = 0
+        while True:
+            v |= (b[at] & 127) << shift
+            at, shift = at + 1, shift + 7
+            if b[at - 1] < 128:
+                return v, at
+    at, out = 0, []
+    while at < len(b):
+        begin = at
+        tag, at = varint(at)
+        if tag & 7 == 2:
+            n, at = varint(at)
+            out.append((tag >> 3, begin, at, at + n))
+            at += n
+        else:
+            at = varint(at)[1] if tag & 7 == 0 else at + (8 if tag & 7 == 1 else 4)
+    return out
+
+
+def without(space, prefix):
+    """An XSpace without the planes whose names begin so; None where it has none, or no others."""
+    kept, dropped = [], 0
+    for number, begin, content, end in fields(space):
+        plane = space[content:end]
+        name = next((plane[c:e] for n, _, c, e in fields(plane) if n == 2), b'') if number == 1 else b''
+        if number == 1 and name.startswith(prefix):
+            dropped += 1
+        else:
+            kept.append(space[begin:end])
+    return b''.join(kept) if dropped and any(k[:1] == b'\n' for k in kept) else None
+
+
+def half(binary, case, path, how, change):
+    """The answer about a case of which each file was changed; None where there is nothing to change."""
+    files = glob.glob(os.path.join(path, '**/*.xplane.pb'), recursive=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        for name in files:
+            with open(name, 'rb') as f:
+                changed = change(f.read())
+            if changed is None:
+                return None
+            with open(os.path.join(scratch, os.path.basename(name)), 'wb') as f:
+                f.write(changed)
+        done = summary(binary, scratch, '--format', 'json') if files else None
+    if done:
+        check(f'{case["name"]}, {how}: is answered', done.returncode == 0, done.returncode, done.stderr)
+    return json.loads(done.stdout) if done and done.returncode == 0 else None
+
+
+def judge_halves(binary, cases, paths, everything):
+    """Half of the evidence: what is said is still proved by the rest."""
+    seen = {'no programs': 0, 'no host': 0, 'no device': 0, 'cut': 0}
+    for case, path in zip(cases, paths):
+        answers = {'no programs': half(binary, case, path, 'no programs', lambda b: without(b, b'/host:metadata')),
+                   'no host': half(binary, case, path, 'no host', lambda b: without(b, b'/host:CPU')),
+                   'no device': half(binary, case, path, 'no device', lambda b: without(b, b'/device:')),
+                   'cut': half(binary, case, path, 'cut', lambda b: b[:len(b) * 2 // 3])}
+        for how, o in answers.items():
+            if o is None:
+                continue
+            seen[how] += 1
+            wrong, causes = form(o) + contradictions(o), {f['cause'] for f in o['findings']}
+            if how == 'no programs' and not is_named(o, case['truth']):
+                wrong.append(f'another cause: {sorted(causes)}')
+            if how == 'no host':
+                wrong += sorted(causes - OF_DEVICES)
+            if how == 'cut' and not o['incomplete']:
+                wrong.append('nothing says that the file is cut')
+            check(f'{case["name"]}, {how}', not wrong, wrong)
+    check('profiles with half of the evidence', not everything or all(n > 5 for n in seen.values()), seen)
 
 
 def cpu_backend(binary, path, subject):

@@ -112,6 +112,9 @@ static bool marks_hold_work(const struct work *k)
 
 static void divide(struct ss_windows *w, const struct work *k)
 {
+	/* The first waits for the work of programs that were started before. */
+	if (k->skip && k->begins.v[k->skip] > w->v[0].begin_ps)
+		w->v[0].begin_ps = k->begins.v[k->skip];
 	for (size_t i = 1; i < w->n; i++) {
 		int64_t begin_ps = k->begins.v[k->skip + i * k->per_step];
 		w->v[i].begin_ps = begin_ps > w->v[i - 1].begin_ps ? begin_ps : w->v[i - 1].begin_ps;

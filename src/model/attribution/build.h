@@ -112,7 +112,7 @@ size_t ss_window_at(const struct ss_windows *w, int64_t t_ps, size_t *at);
 bool ss_claim_devices(struct ss_attr_build *b);
 /* thread_claims.c: behind those of devices. */
 bool ss_claim_threads(struct ss_attr_build *b);
-uint64_t ss_meeting_key(int64_t step, struct ss_str op);
+uint64_t ss_meeting_key(int64_t step, uint64_t op_hash); /* of the operation's name */
 
 /* sweep.c */
 bool ss_attr_sweep(struct ss_attr_build *b, const struct ss_claim *claims, size_t n, struct ss_time_unit *out);

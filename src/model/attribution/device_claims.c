@@ -16,6 +16,7 @@ struct device_kind {
 	enum ss_time_class class;
 	enum ss_claim_rank rank;
 	enum ss_width width;
+	uint64_t name_hash; /* of a collective operation */
 };
 
 /* Waiting for a copy that was started before. */
@@ -84,9 +85,9 @@ static struct device_kind kind_of(const struct ss_plane *p, uint32_t meta)
 	return k;
 }
 
-uint64_t ss_meeting_key(int64_t step, struct ss_str op)
+uint64_t ss_meeting_key(int64_t step, uint64_t op_hash)
 {
-	uint64_t key = ss_mix(ss_str_hash(op), (uint64_t)step + 1);
+	uint64_t key = ss_mix(op_hash, (uint64_t)step + 1);
 	return key ? key : 1;
 }
 
@@ -128,13 +129,13 @@ static bool go_on(struct pass *s, int64_t until_ps)
 	return ok;
 }
 
-static bool note_meeting(struct pass *s, uint32_t meta, int64_t begin_ps, uint64_t dur_ps, size_t *at)
+static bool note_meeting(struct pass *s, const struct device_kind *k, int64_t begin_ps, uint64_t dur_ps, size_t *at)
 {
 	const struct ss_windows *w = s->b->w;
 	size_t step = ss_window_at(w, begin_ps, at);
 	if (step == SIZE_MAX || s->out->meetings.n >= SS_MOST_MEETINGS)
 		return true;
-	uint64_t key = ss_meeting_key(w->v[step].num, ss_event_name(s->p, meta));
+	uint64_t key = ss_meeting_key(w->v[step].num, k->name_hash);
 	return ss_vec_push(&s->out->meetings, ((struct ss_meeting){ key, dur_ps }));
 }
 
@@ -161,6 +162,7 @@ static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i, size_
 	struct device_kind *k = &s->known[slot];
 	if (!k->read) {
 		*k = kind_of(s->p, meta);
+		k->name_hash = k->class == SS_TIME_COLLECTIVE ? ss_str_hash(ss_event_name(s->p, meta)) : 0;
 		k->owner = k->claims ? ss_named_owner(s->b, k->class, s->plane, meta, SS_NONE, false) : 0;
 	}
 	if (!k->claims)
@@ -178,7 +180,7 @@ static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i, size_
 	if (owner == SS_NONE)
 		return false;
 	s->b->named.v[owner].count++;
-	if ((k->class == SS_TIME_COLLECTIVE && !note_meeting(s, meta, begin_ps, l->ev.dur_ps[i], at)))
+	if ((k->class == SS_TIME_COLLECTIVE && !note_meeting(s, k, begin_ps, l->ev.dur_ps[i], at)))
 		return false;
 	/* In the order of time: nested ones need no second look. Else the claims sort it out. */
 	if (!l->ev.sorted)

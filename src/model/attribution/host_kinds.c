@@ -50,6 +50,7 @@ static const struct word words[] = {
 	{ SS_KIND_CALLBACK, PART, SS_STR_INIT("PythonGpuCallback") },
 	{ SS_KIND_CALLBACK, PART, SS_STR_INIT("FfiCallback") },
 	{ SS_KIND_DEMAND, PREFIX, SS_STR_INIT("IteratorGetNext") },
+	{ SS_KIND_DEMAND, PREFIX, SS_STR_INIT("EagerLocalExecute: IteratorGetNext") },
 	{ SS_KIND_DEMAND, PART, SS_STR_INIT("DataLoader") },
 	{ SS_KIND_DEMAND, PREFIX, SS_STR_INIT("$iterator_ops.py:") },
 	{ SS_KIND_DEMAND, PART, SS_STR_INIT("torch/utils/data/") },
