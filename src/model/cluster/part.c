@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#define MAGIC "stepscope part 2\n"
+#define MAGIC "stepscope part 3\n"
 #define MAGIC_ANY "stepscope part "
 #define CHECK_BYTES 8
 

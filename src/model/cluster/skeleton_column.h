@@ -2,9 +2,10 @@
  * skeleton_column.h - the columns of a packed skeleton, and what each value is expected to be.
  *
  * A packed skeleton is its texts, deflated, and columns of integers. Each value is kept as its
- * difference from what was expected: the operation that followed last time, its duration last time,
- * the begin of the operation that starts the collective. Training steps repeat, so most differences
- * are 0: a run of them takes two bytes. All others are zigzag varints, which are never 0.
+ * difference from what was expected: the operation that followed last time, about its duration of
+ * late, the begin of the operation that starts the collective. Training steps repeat, so most
+ * differences are 0: a run of them takes two bytes. All others are zigzag varints, which are never
+ * 0. Columns of times, whose lowest digits no one can expect, are bits (rice.h).
  *
  * The writer and the reader keep the same expectations, in units of the greatest common divisor of
  * all times (clocks that count in ns leave three digits unused).
@@ -12,25 +13,31 @@
 #ifndef SS_MODEL_CLUSTER_SKELETON_COLUMN_H
 #define SS_MODEL_CLUSTER_SKELETON_COLUMN_H
 
+#include "model/cluster/rice.h"
 #include "model/cluster/skeleton_read.h"
 
-#define SS_SKEL_MAGIC "stepscope skeleton 2\n"
+#define SS_SKEL_MAGIC "stepscope skeleton 3\n"
 
 /*
- * COLUMN(name, zeros that a run may have). Counts of rows are checked against the bytes of the
- * columns whose runs are short, so that few bytes cannot ask for much memory.
+ * COLUMN(name, zeros that a run may have, how it is written). Counts of rows are checked against the
+ * bytes of the columns whose runs are short, so that few bytes cannot ask for much memory.
  */
-#define SS_SKEL_COLUMNS(COLUMN)                                                                        \
-	COLUMN(STEP_NUM, 64) COLUMN(STEP_BEGIN, 1 << 20) COLUMN(STEP_DUR, 1 << 20)                     \
-	COLUMN(OP, 64) COLUMN(IS_COMM, 1 << 20) COLUMN(STREAM, 1 << 20) COLUMN(GAP, 1 << 20)           \
-	COLUMN(DUR, 1 << 20) COLUMN(LAUNCH, 1 << 20)                                                   \
-	COLUMN(ASYNC_OP, 64) COLUMN(HOPS, 1 << 20) COLUMN(ASYNC_BEGIN, 1 << 20)                        \
-	COLUMN(ASYNC_END, 1 << 20) COLUMN(ASYNC_STREAM, 1 << 20) COLUMN(ASYNC_LAUNCH, 1 << 20)         \
-	COLUMN(COMM_STEP, 1 << 20) COLUMN(RUN, 1 << 20) COLUMN(SEQ, 1 << 20) COLUMN(WAITED, 1 << 20)   \
-	COLUMN(EVENT, 64) COLUMN(EVENT_GAP, 1 << 20) COLUMN(EVENT_DUR, 1 << 20)
+#define SS_SKEL_COLUMNS(COLUMN)                                                                             \
+	COLUMN(STEP_NUM, 64, VARINTS) COLUMN(STEP_BEGIN, 1 << 20, VARINTS)                                  \
+	COLUMN(STEP_DUR, 1 << 20, VARINTS) COLUMN(OP, 64, VARINTS) COLUMN(IS_COMM, 1 << 20, VARINTS)        \
+	COLUMN(STREAM, 1 << 20, VARINTS) COLUMN(GAP, 1 << 20, BITS) COLUMN(DUR, 1 << 20, BITS)              \
+	COLUMN(LAUNCH, 1 << 20, VARINTS) COLUMN(ASYNC_OP, 64, VARINTS) COLUMN(HOPS, 1 << 20, VARINTS)       \
+	COLUMN(ASYNC_BEGIN, 1 << 20, BITS) COLUMN(ASYNC_END, 1 << 20, BITS)                                 \
+	COLUMN(ASYNC_STREAM, 1 << 20, VARINTS) COLUMN(ASYNC_LAUNCH, 1 << 20, VARINTS)                       \
+	COLUMN(COMM_STEP, 1 << 20, VARINTS) COLUMN(RUN, 1 << 20, VARINTS) COLUMN(SEQ, 1 << 20, VARINTS)     \
+	COLUMN(WAITED, 1 << 20, VARINTS) COLUMN(EVENT, 64, VARINTS) COLUMN(EVENT_GAP, 1 << 20, BITS)        \
+	COLUMN(EVENT_DUR, 1 << 20, BITS)
+
+enum ss_skel_written { SS_SKEL_VARINTS, SS_SKEL_BITS };
+#define SS_SKEL_MOST_RUN_BITS 20 /* of columns of bits */
 
 enum ss_skel_column {
-#define COLUMN(name, zeros) SS_COL_##name,
+#define COLUMN(name, zeros, written) SS_COL_##name,
 	SS_SKEL_COLUMNS(COLUMN)
 #undef COLUMN
 	SS_COL_COUNT
@@ -102,14 +109,6 @@ static inline struct ss_skel_guess ss_skel_model_rest(const struct ss_skel_model
 	return next->op == op ? *next : m->ops[op].last;
 }
 
-static inline void ss_skel_model_seen(struct ss_skel_model *m, struct ss_skel_guess *next, struct ss_skel_guess seen)
-{
-	*next = m->ops[seen.op].last = seen;
-	m->before[0] = m->before[1];
-	m->before[1] = m->before[2];
-	m->before[2] = seen.op;
-}
-
 /* Differences of any two values: they may wrap, and wrap back. */
 static inline int64_t ss_skel_minus(int64_t a, int64_t b)
 {
@@ -119,6 +118,23 @@ static inline int64_t ss_skel_minus(int64_t a, int64_t b)
 static inline int64_t ss_skel_plus(int64_t a, int64_t b)
 {
 	return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+/* Durations scatter: about their mean of late is a better guess than the last one. */
+static inline int64_t ss_skel_dur_of_late(int64_t of_late, int64_t dur)
+{
+	int64_t more = ss_skel_minus(dur, of_late);
+	return !of_late || (more < 16 && more > -16) ? dur : ss_skel_plus(of_late, more / 4);
+}
+
+static inline void ss_skel_model_seen(struct ss_skel_model *m, struct ss_skel_guess *next, const struct ss_skel_guess *expected,
+				      struct ss_skel_guess seen)
+{
+	seen.dur = ss_skel_dur_of_late(expected->dur, seen.dur);
+	*next = m->ops[seen.op].last = seen;
+	m->before[0] = m->before[1];
+	m->before[1] = m->before[2];
+	m->before[2] = seen.op;
 }
 
 #endif

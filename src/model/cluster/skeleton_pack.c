@@ -6,9 +6,15 @@
 
 #include <stdlib.h>
 
+#define MOST_BYTES 40 /* that a run of zeros and a value behind it take */
+
 struct column {
 	SS_VEC(uint8_t) b;
 	uint32_t zeros, most;
+	enum ss_skel_written written;
+	struct ss_rice rice;	/* and bits that are no byte yet */
+	uint64_t bits;
+	unsigned nbits;
 };
 
 struct packing {
@@ -29,12 +35,48 @@ static void put_varint(struct column *c, uint64_t v)
 	c->b.v[c->b.n++] = (uint8_t)v;
 }
 
+/* At most 56 of them. */
+static void put_bits(struct column *c, uint64_t v, unsigned n)
+{
+	c->bits |= v << c->nbits;
+	for (c->nbits += n; c->nbits >= 8; c->nbits -= 8) {
+		c->b.v[c->b.n++] = (uint8_t)c->bits;
+		c->bits >>= 8;
+	}
+}
+
+static void put_rice(struct column *c, uint64_t v)
+{
+	uint64_t q = v >> c->rice.k;
+	if (q < SS_RICE_MOST_UNARY) {
+		put_bits(c, UINT64_C(1) << q, (unsigned)q + 1);
+		put_bits(c, v & ((UINT64_C(1) << c->rice.k) - 1), c->rice.k);
+	} else {
+		put_bits(c, UINT64_C(1) << SS_RICE_MOST_UNARY, SS_RICE_MOST_UNARY + 1);
+		put_bits(c, v & UINT32_MAX, 32);
+		put_bits(c, v >> 32, 32);
+	}
+	ss_rice_seen(&c->rice, v);
+}
+
+static void put_gamma(struct column *c, uint64_t v)
+{
+	unsigned n = 63 - (unsigned)__builtin_clzll(v);
+	put_bits(c, UINT64_C(1) << n, n + 1);
+	put_bits(c, v & ((UINT64_C(1) << n) - 1), n);
+}
+
 static void end_zeros(struct column *c)
 {
 	if (!c->zeros)
 		return;
-	c->b.v[c->b.n++] = 0;
-	put_varint(c, c->zeros - 1);
+	if (c->written == SS_SKEL_BITS) {
+		put_rice(c, 0);
+		put_gamma(c, c->zeros);
+	} else {
+		c->b.v[c->b.n++] = 0;
+		put_varint(c, c->zeros - 1);
+	}
 	c->zeros = 0;
 }
 
@@ -43,14 +85,26 @@ static inline void put(struct packing *p, enum ss_skel_column column, int64_t v)
 	struct column *c = &p->columns[column];
 	if (!v && ++c->zeros < c->most)
 		return;
-	/* A run of zeros and a value take no more. */
-	if (!ss_vec_reserve(&c->b, c->b.n + 20)) {
+	if (!ss_vec_reserve(&c->b, c->b.n + MOST_BYTES)) {
 		p->no_memory = true;
 		return;
 	}
 	end_zeros(c);
-	if (v)
-		put_varint(c, (uint64_t)v << 1 ^ (uint64_t)(v >> 63));
+	uint64_t zigzag = (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
+	if (v && c->written == SS_SKEL_BITS)
+		put_rice(c, zigzag);
+	else if (v)
+		put_varint(c, zigzag);
+}
+
+static bool end_column(struct column *c)
+{
+	if (!ss_vec_reserve(&c->b, c->b.n + MOST_BYTES))
+		return false;
+	end_zeros(c);
+	if (c->nbits)
+		put_bits(c, 0, 8 - c->nbits);
+	return true;
 }
 
 static void put_column(struct column *c, struct ss_buf *to)
@@ -177,7 +231,7 @@ static void put_item(struct packing *p, const struct ss_skel_span *v, bool is_co
 	put(p, SS_COL_LAUNCH, seen.launch - rest.launch);
 	*busy = end;
 	m->launch = v->launch;
-	ss_skel_model_seen(m, next, seen);
+	ss_skel_model_seen(m, next, &rest, seen);
 }
 
 /* Spans and collectives of one event in the order of their begins. */
@@ -296,18 +350,16 @@ static bool put_all(struct packing *p)
 		put_comms(p, &s->devices.v[i]);
 	}
 	put_events(p);
-	for (size_t i = 0; i < SS_COL_COUNT; i++) {
-		if (!ss_vec_reserve(&p->columns[i].b, p->columns[i].b.n + 20))
+	for (size_t i = 0; i < SS_COL_COUNT; i++)
+		if (!end_column(&p->columns[i]))
 			return false;
-		end_zeros(&p->columns[i]);
-	}
 	return !p->no_memory;
 }
 
 bool ss_skeleton_pack(const struct ss_skeleton *s, struct ss_buf *to, struct ss_err *err)
 {
 	struct packing p = { .s = s, .unit = unit_of(s), .columns = {
-#define COLUMN(name, zeros) [SS_COL_##name] = { .most = zeros },
+#define COLUMN(name, zeros, how) [SS_COL_##name] = { .most = zeros, .written = SS_SKEL_##how },
 		SS_SKEL_COLUMNS(COLUMN)
 #undef COLUMN
 	} };

@@ -13,8 +13,10 @@ struct in {
 };
 
 struct column {
-	const uint8_t *at, *end;
+	struct ss_bits_in in;	/* or bytes of varints */
 	uint64_t zeros;
+	enum ss_skel_written written;
+	struct ss_rice rice;
 };
 
 struct unpacking {
@@ -94,10 +96,27 @@ static void get_ops(struct in *r, struct ss_skeleton *s)
 
 /* ---- columns ---- */
 
+static bool take_varint(struct column *c, uint64_t *v)
+{
+	return ss_pb_varint(&c->in.at, c->in.end, v) && (*v || ss_pb_varint(&c->in.at, c->in.end, &c->zeros));
+}
+
+static bool take_bits(struct column *c, uint64_t *v)
+{
+	if (!ss_rice_take(&c->rice, &c->in, v))
+		return false;
+	if (*v)
+		return true;
+	if (!ss_bits_gamma(&c->in, SS_SKEL_MOST_RUN_BITS, &c->zeros))
+		return false;
+	c->zeros--;
+	return true;
+}
+
 static int64_t get_value(struct unpacking *u, struct column *c)
 {
-	uint64_t v;
-	if (!ss_pb_varint(&c->at, c->end, &v) || (!v && !ss_pb_varint(&c->at, c->end, &c->zeros))) {
+	uint64_t v = 0;
+	if (!(c->written == SS_SKEL_BITS ? take_bits(c, &v) : take_varint(c, &v))) {
 		u->bad = true;
 		c->zeros = 0;
 		return 0;
@@ -118,7 +137,7 @@ static inline int64_t get(struct unpacking *u, enum ss_skel_column column)
 static bool has_rows(struct unpacking *u, enum ss_skel_column column, uint64_t n)
 {
 	const struct column *c = &u->columns[column];
-	if (c->zeros > SS_COL_SHORT_ZEROS || n > c->zeros + (uint64_t)(c->end - c->at) * SS_COL_SHORT_ZEROS)
+	if (c->zeros > SS_COL_SHORT_ZEROS || n > c->zeros + (uint64_t)(c->in.end - c->in.at) * SS_COL_SHORT_ZEROS)
 		u->bad = true;
 	return !u->bad;
 }
@@ -168,7 +187,7 @@ static void get_item(struct unpacking *u, struct ss_skel_span *v, bool *is_comm)
 	uint32_t op = get_index(u, SS_COL_OP, next->op, m->nops);
 	if (u->bad)
 		return;
-	struct ss_skel_guess seen = ss_skel_model_rest(m, next, op);
+	struct ss_skel_guess rest = ss_skel_model_rest(m, next, op), seen = rest;
 	*is_comm = (get(u, SS_COL_IS_COMM) != 0) != (u->s->ops.v[op].cls == SS_SPAN_COLLECTIVE);
 	seen.op = op;
 	seen.stream = get_index(u, SS_COL_STREAM, seen.stream, (uint64_t)UINT32_MAX + 1);
@@ -181,7 +200,7 @@ static void get_item(struct unpacking *u, struct ss_skel_span *v, bool *is_comm)
 	*v = (struct ss_skel_span){ time_of(u, begin), time_of(u, end), op, launch, seen.stream };
 	*busy = end;
 	m->launch = launch;
-	ss_skel_model_seen(m, next, seen);
+	ss_skel_model_seen(m, next, &rest, seen);
 }
 
 static void get_items(struct unpacking *u, struct ss_skel_device *d, size_t n)
@@ -345,9 +364,16 @@ static bool ends(const struct unpacking *u)
 {
 	bool all = true;
 	for (size_t i = 0; i < SS_COL_COUNT; i++)
-		all = all && u->columns[i].at == u->columns[i].end && !u->columns[i].zeros;
+		all = all && u->columns[i].in.at == u->columns[i].in.end && u->columns[i].in.n < 8 && !u->columns[i].in.bits &&
+		      !u->columns[i].zeros;
 	return all;
 }
+
+static const enum ss_skel_written written[SS_COL_COUNT] = {
+#define COLUMN(name, zeros, how) [SS_COL_##name] = SS_SKEL_##how,
+	SS_SKEL_COLUMNS(COLUMN)
+#undef COLUMN
+};
 
 static bool read_all(struct unpacking *u, struct in *outer, struct ss_str head)
 {
@@ -355,7 +381,8 @@ static bool read_all(struct unpacking *u, struct in *outer, struct ss_str head)
 	struct in r = { .at = (const uint8_t *)head.p, .end = (const uint8_t *)head.p + head.n, .arena = &u->s->arena };
 	for (size_t i = 0; i < SS_COL_COUNT; i++) {
 		struct ss_str bytes = get_bytes(outer);
-		u->columns[i] = (struct column){ (const uint8_t *)bytes.p, (const uint8_t *)bytes.p + bytes.n, 0 };
+		const uint8_t *at = (const uint8_t *)bytes.p;
+		u->columns[i] = (struct column){ .in = { .at = at, .end = at + bytes.n }, .written = written[i] };
 	}
 	u->bad |= outer->bad || outer->at != outer->end;
 	if (!u->bad)
