@@ -119,6 +119,13 @@ static int64_t uneven(int host, int step)
 	return more[host % 5];
 }
 
+/* Late at the end only; before, what hosts differ by is noise, though it is always the same. */
+static int64_t late_at_the_end(int host, int step)
+{
+	static const int64_t more[] = { 0, 10, 0, 8 };
+	return host == 2 && step > 10 ? 300 : more[host % 4];
+}
+
 static int64_t changing(int host, int step)
 {
 	return step % 2 && host == step / 2 % 4 ? 300 : 0;
@@ -138,6 +145,7 @@ static void rules(void **state)
 	assert_verdict(4, growing, SS_STRAGGLER_ONE, "host1", SS_PATTERN_DRIFTING);
 	assert_verdict(2, growing, SS_STRAGGLER_ONE, "host1", SS_PATTERN_DRIFTING);
 	assert_verdict(4, growing_late, SS_STRAGGLER_ONE, "host3", SS_PATTERN_DRIFTING);
+	assert_verdict(4, late_at_the_end, SS_STRAGGLER_ONE, "host2", SS_PATTERN_INTERMITTENT);
 	assert_verdict(5, uneven, SS_STRAGGLER_UNEVEN, "", SS_PATTERN_NONE);
 	assert_verdict(4, changing, SS_STRAGGLER_ROTATING, "", SS_PATTERN_NONE);
 	/* One step is an accident; who it was is said all the same. */

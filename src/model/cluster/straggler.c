@@ -523,9 +523,10 @@ static bool is_uneven(struct judging *j)
 			second = x;
 		}
 	}
-	for (size_t s = 0; s < j->s->steps.n; s++)
-		j->scratch[s] = (double)j->s->steps.v[s].lost_ps * 1e-6;
-	double loss = ss_median(j->scratch, j->s->steps.n);
+	/* Of slow steps: where few are, what is lost in the others is noise, and so is any excess beside it. */
+	for (uint32_t i = 0; i < j->nslow; i++)
+		j->scratch[i] = (double)j->s->steps.v[j->slow[i]].lost_ps * 1e-6;
+	double loss = ss_median(j->scratch, j->nslow);
 	return j->s->hosts.n > 2 && first > loss / 2 && first - second < (first - least) / 2;
 }
 
