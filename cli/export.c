@@ -163,6 +163,7 @@ const struct cli_command cli_command_export = {
 		"                    speedscope  JSON for speedscope.app\n"
 		"                    chrome      trace.json of the trace viewer\n"
 		"                    sqlite      the tables of 'stepscope sql' as a database\n"
+		"                    parquet     the events, in XProf's columns\n"
 		"  -r, --run R       the run to open (default: the newest)\n"
 		"  -H, --host H      the host; several separated by commas (default: all)\n"
 		"      --start T     events that begin at T or later, since the run's first event: "

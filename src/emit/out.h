@@ -22,7 +22,7 @@ struct ss_out {
 	ss_out_fn *fn;		/* NULL: everything stays in buf, which grows */
 	void *arg;
 	size_t hold_bytes;	/* with fn: so many are held, in buf, before any are handed over */
-	uint64_t total_bytes;	/* written so far, buffer included */
+	uint64_t total_bytes;	/* handed over so far; n more wait in the buffer */
 	bool no_memory, refused;
 };
 

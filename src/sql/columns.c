@@ -6,7 +6,8 @@
 
 static bool push_text(struct ss_sql_column *c, struct ss_str s)
 {
-	if (!ss_vec_reserve(&c->text, c->text.n + s.n + 1) || !ss_vec_reserve(&c->ends, c->ends.n + 1))
+	if (!ss_vec_reserve(&c->text, c->text.n + s.n + 1) ||
+	    !ss_vec_reserve(&c->ends, c->ends.n + 1))
 		return false;
 	if (s.n)
 		memcpy(c->text.v + c->text.n, s.p, s.n);
@@ -19,7 +20,8 @@ static struct ss_str number_text(enum ss_sql_type type, uint64_t bits, char *buf
 {
 	double d;
 	memcpy(&d, &bits, sizeof(d));
-	int n = type == SS_SQL_INT ? snprintf(buf, bytes, "%lld", (long long)bits) : snprintf(buf, bytes, "%.17g", d);
+	int n = type == SS_SQL_INT ? snprintf(buf, bytes, "%lld", (long long)bits)
+				   : snprintf(buf, bytes, "%.17g", d);
 	return (struct ss_str){ buf, n < 0 ? 0 : (size_t)n };
 }
 
@@ -31,7 +33,8 @@ static bool to_texts(struct ss_sql_column *c, uint64_t nrows)
 		return false;
 	for (uint64_t i = 0; i < nrows; i++) {
 		bool valid = c->valid.v[i / 8] >> (i % 8) & 1;
-		if (!push_text(c, valid ? number_text(c->type, c->cells.v[i], buf, sizeof(buf)) : SS_STR("")))
+		if (!push_text(c, valid ? number_text(c->type, c->cells.v[i], buf, sizeof(buf))
+					: SS_STR("")))
 			return false;
 	}
 	ss_vec_free(&c->cells);
@@ -53,7 +56,8 @@ static bool widen(struct ss_sql_column *c, enum ss_sql_type type, uint64_t nrows
 {
 	if (type == SS_SQL_BLOB)
 		type = SS_SQL_TEXT;
-	if (type == SS_SQL_IS_NULL || c->type == SS_SQL_TEXT || c->type == type || (c->type == SS_SQL_REAL && type == SS_SQL_INT))
+	if (type == SS_SQL_IS_NULL || c->type == SS_SQL_TEXT || c->type == type ||
+	    (c->type == SS_SQL_REAL && type == SS_SQL_INT))
 		return true;
 	if (type == SS_SQL_TEXT)
 		return to_texts(c, nrows);
@@ -72,7 +76,8 @@ static bool push_bit(struct ss_sql_column *c, uint64_t row, bool valid)
 	return true;
 }
 
-static bool push_cell(struct ss_sql_column *c, const struct ss_sql_rows *r, size_t col, uint64_t row)
+static bool push_cell(struct ss_sql_column *c, const struct ss_sql_rows *r, size_t col,
+		      uint64_t row)
 {
 	enum ss_sql_type type = ss_sql_type(r, col);
 	uint64_t bits = 0;

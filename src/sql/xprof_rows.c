@@ -302,7 +302,7 @@ static void result_tensors(sqlite3_context *c, const struct ss_xprof_line *line,
 		put_shape(&b, &scratch, operand.shape);
 	}
 	ss_buf_char(&b, ']');
-	if (!b.no_memory && !scratch.no_memory && b.n > 2)
+	if (!b.no_memory && !scratch.no_memory)
 		sqlite3_result_text64(c, b.p, b.n, SQLITE_TRANSIENT, SQLITE_UTF8);
 	ss_buf_free(&b);
 	ss_buf_free(&scratch);

@@ -200,6 +200,78 @@ def sqlite(c, profile):
     c.check(f'{profile} sqlite: nothing beside it', [x for x in os.listdir(c.scratch) if x.endswith('.tmp')] == [])
 
 
+class Compact:
+    """Reads Thrift's compact protocol: structs as {field: value}."""
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def byte(self):
+        self.at += 1
+        return self.data[self.at - 1]
+
+    def varint(self):
+        value = shift = 0
+        while True:
+            b = self.byte()
+            value |= (b & 127) << shift
+            shift += 7
+            if b < 128:
+                return value
+
+    def value(self, kind):
+        if kind in (5, 6):
+            v = self.varint()
+            return v >> 1 ^ -(v & 1)
+        if kind == 8:
+            n = self.varint()
+            self.at += n
+            return self.data[self.at - n:self.at]
+        if kind == 9:
+            head = self.byte()
+            n = self.varint() if head >> 4 == 15 else head >> 4
+            return [self.value(head & 15) for _ in range(n)]
+        if kind == 12:
+            return self.struct()
+        raise ValueError(f'kind {kind}')
+
+    def struct(self):
+        out, field = {}, 0
+        while (head := self.byte()):
+            field += head >> 4
+            out[field] = self.value(head & 15)
+        return out
+
+
+def parquet(c, profile):
+    """What the end of the file says, and that each page is where it says. Values are for readers that are not ours (tests/python)."""
+    data = c.export(profile, '--to', 'parquet')
+    size = struct.unpack('<I', data[-8:-4])[0]
+    r = Compact(data[-8 - size:-8])
+    meta = r.struct()
+    c.check(f'{profile} parquet: ends', data[:4] == data[-4:] == b'PAR1' and r.at == size)
+    want = c.sql(profile, 'SELECT COUNT(*) FROM xprof_events')[0][0]
+    c.check(f'{profile} parquet: rows', meta[3] == want == sum(g[3] for g in meta[4]), (meta[3], want))
+    names = [x[4] for x in meta[2][1:] if 1 in x or 5 in x]
+    c.check(f'{profile} parquet: columns', len(meta[4][0][1]) == 31 and names[:3] == [b'device', b'stream_id', b'thread_id'] if want else not meta[4], names[:4])
+    at = 4
+    for g in meta[4]:
+        for column in g[1]:
+            m = column[3]
+            begin = m.get(11, m[9])
+            page = Compact(data[begin:begin + m[7]])
+            head, good = page.struct(), begin == at and m[5] >= g[3]
+            if 11 in m:
+                good = good and head[1] == 2 and begin + page.at + head[3] == m[9]
+                page.at += head[3]
+                head = page.struct()
+            good = good and head[1] == 0 and head[5][1] == m[5] and page.at + head[3] == m[7]
+            c.check(f'{profile} parquet: pages of {m[3]}', good, (m, head))
+            at = begin + m[7]
+    first, last = c.sql(profile, 'SELECT MIN(start_ns), MAX(start_ns) FROM xprof_events')[0] if want else (None, None)
+    starts = [g[1][11][3][12] for g in meta[4]]
+    c.check(f'{profile} parquet: least and greatest', not want or (min(struct.unpack('<Q', x[6])[0] for x in starts), max(struct.unpack('<Q', x[5])[0] for x in starts)) == (first, last))
+
+
 def parts(c):
     """A range of time, a plane, a host; and what is refused."""
     profile = 'jax_mlp_train'
@@ -212,7 +284,7 @@ def parts(c):
     c.check('a host', 'host0' not in lines and '/device:TPU' in lines, lines[:100])
     for args, status, words in ((('--to', 'perfeto'), 2, "did you mean 'perfetto'"), ((), 2, 'format'), (('--to', 'folded', '--start', '5'), 2, 'unit'),
                                 (('--to', 'folded', '--plane', '('), 2, "without its ')'"), (('--to', 'sqlite'), 2, '--output'),
-                                (('--to', 'folded', '--host', 'none'), 1, 'none'), (('--to', 'chrome', '--plane', 'x'), 1, 'whole answer'),
+                                (('--to', 'folded', '--host', 'none'), 1, 'none'), (('--to', 'chrome', '--plane', 'x'), 1, 'whole answer'), (('--to', 'parquet', '--plane', 'x'), 1, 'XProf'),
                                 (('--to', 'sqlite', '--output', os.path.join(c.scratch, 'no', 'where')), 1, 'cannot be written')):
         said = c.export(profile, *args, status=status)
         c.check(f'{" ".join(args)}: says why', words in said, said)
@@ -267,7 +339,7 @@ def main():
             peers(c)
         else:
             for profile in SAMPLES:
-                for fn in (folded, pprof, speedscope, perfetto):
+                for fn in (folded, pprof, speedscope, perfetto, parquet):
                     fn(c, profile)
             for profile in ('synth_tpu_2cores', 'gpu_mi300_gemm'):
                 sqlite(c, profile)

@@ -9,15 +9,19 @@ import ctypes
 import doctest
 import gc
 import importlib.util
+import json
 import os
 import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-sys.path.insert(0, os.path.join(ROOT, 'python'))
+sys.path[:0] = [os.path.join(ROOT, 'python'), os.path.join(ROOT, 'tests', 'lib')]
 os.environ.setdefault('STEPSCOPE_LIBRARY', os.path.join(ROOT, 'build', 'libstepscope.so.0'))
 os.chdir(ROOT)
+
+import profiles
 
 PEERS = ('pandas', 'polars', 'pyarrow', 'duckdb')
 passed = failed = 0
@@ -90,6 +94,28 @@ def streams():
     check('streams that nobody takes are given back', resident() - before < 5000 and not stepscope._streams, resident() - before)
 
 
+def files(profile, duckdb, polars, pyarrow):
+    """`stepscope export --to parquet`: three readers find the same rows, those of xprof_events."""
+    import pyarrow.parquet
+    import stepscope
+    with tempfile.TemporaryDirectory() as scratch:
+        path, source = os.path.join(scratch, 'events.parquet'), profiles.logdir(profile, scratch)
+        subprocess.run([os.path.join(ROOT, 'build', 'stepscope'), 'export', source, '--to', 'parquet', '--output', path], check=True)
+        with stepscope.open(source) as p:
+            want = p.sql('SELECT * FROM xprof_events').to_dict()
+        for k in ('input_tensors', 'output_tensors'):     # of the host's events a text
+            want[k] = [x if x is None else json.loads(x) if x[:1] == '[' else [x] * bool(x) for x in want[k]]
+        arrow = pyarrow.parquet.read_table(path)
+        arrow.validate(full=True)
+        check(f'{profile} parquet: pyarrow', arrow.to_pydict() == want, [k for k in want if arrow.to_pydict().get(k) != want[k]])
+        check(f'{profile} parquet: types', {str(f.type) for f in arrow.schema} == {'string', 'uint32', 'uint64', 'int64', 'list<element: string not null>'},
+              {str(f.type) for f in arrow.schema})
+        check(f'{profile} parquet: polars', polars.read_parquet(path).to_dict(as_series=False) == want)
+        rows = duckdb.sql(f"SELECT COUNT(*), SUM(self_time_ns), COUNT(step), COUNT(DISTINCT kernel_name) FROM '{path}' WHERE start_ns >= 0").fetchall()[0]
+        check(f'{profile} parquet: duckdb', rows == (len(want['start_ns']), sum(want['self_time_ns']), sum(x is not None for x in want['step']),
+                                                     len({x for x in want['kernel_name'] if x is not None})), rows)
+
+
 def peers():
     import duckdb
     import numpy
@@ -108,9 +134,11 @@ def peers():
         check(f'{profile}: pandas', len(frame) == len(t) and frame['start_ns'].dtype == numpy.int64 and list(frame['start_ns']) == want['start_ns'] and
               list(frame['name']) == want['name'])
         check(f'{profile}: pandas, empty cells', [None if pandas.isna(x) else x for x in frame['parent_id']] == want['parent_id'])
-        total = duckdb.sql('SELECT COUNT(*), SUM(dur_ps), COUNT(parent_id) FROM t').fetchone()
+        total = duckdb.sql('SELECT COUNT(*), SUM(dur_ps), COUNT(parent_id) FROM t').fetchall()[0]
         check(f'{profile}: duckdb', total == (len(t), sum(want['dur_ps']), sum(x is not None for x in want['parent_id'])), total)
         check(f'{profile}: numpy without a copy', t.to_numpy('start_ps').tolist() == want['start_ps'] and not t.to_numpy('start_ps').flags.owndata)
+    for profile in ('jax_mlp_train', 'gpu_mi300_gemm', 'synth_tpu_3hosts', 'tpu_v6e_inference'):
+        files(profile, duckdb, polars, pyarrow)
     kept = p.sql('SELECT * FROM events').to_polars()
     array = p.sql('SELECT dur_ps FROM events').to_numpy('dur_ps')
     p.close()
