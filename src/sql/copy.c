@@ -56,7 +56,10 @@ static bool copy_all(struct ss_sql *s, struct ss_err *err)
 			 err);
 }
 
-/* The connection itself is in memory. It is not opened with SQLITE_OPEN_MEMORY, or the file would be, too. */
+/*
+ * The connection itself is in memory. It is not opened with SQLITE_OPEN_MEMORY, or the file would
+ * be, too.
+ */
 bool ss_sql_copy(struct ss_model *m, const char *path, struct ss_err *err)
 {
 	struct ss_sql s = { .model = m };
@@ -66,7 +69,7 @@ bool ss_sql_copy(struct ss_model *m, const char *path, struct ss_err *err)
 					  SQLITE_OPEN_NOMUTEX,
 				  NULL) == SQLITE_OK;
 	ok = (ok && ss_sql_add_functions(&s) && ss_sql_add_events(&s) && ss_sql_add_stats(&s) &&
-	      ss_sql_add_xprof_events(&s) && ss_sql_add_tables(&s)) ||
+	      ss_sql_add_xprof_events(&s, "xprof_events") && ss_sql_add_tables(&s)) ||
 	     ss_fail_mem(err);
 	if (ok) {
 		char *attach =

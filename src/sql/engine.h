@@ -46,7 +46,7 @@ struct ss_sql_directory *ss_sql_events(struct ss_sql *s);
 bool ss_sql_add_functions(struct ss_sql *s);
 bool ss_sql_add_events(struct ss_sql *s);
 bool ss_sql_add_stats(struct ss_sql *s);
-bool ss_sql_add_xprof_events(struct ss_sql *s);
+bool ss_sql_add_xprof_events(struct ss_sql *s, const char *name);
 bool ss_sql_add_tables(struct ss_sql *s);
 void ss_sql_free_tables(struct ss_sql *s);
 

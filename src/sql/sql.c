@@ -231,7 +231,15 @@ static bool bind(struct ss_sql_rows *r, const struct ss_sql_question *q, struct 
 	return true;
 }
 
-static bool open_db(struct ss_sql_rows *r, struct ss_err *err)
+static bool add_tables(struct ss_sql *s, bool xprof)
+{
+	if (xprof)
+		return ss_sql_add_xprof_events(s, "Events");
+	return ss_sql_add_events(s) && ss_sql_add_stats(s) && ss_sql_add_xprof_events(s, "xprof_events") &&
+	       ss_sql_add_tables(s);
+}
+
+static bool open_db(struct ss_sql_rows *r, bool xprof, struct ss_err *err)
 {
 	struct ss_sql *s = &r->sql;
 	sqlite3_hard_heap_limit64((sqlite3_int64)r->memory_bytes);
@@ -243,8 +251,7 @@ static bool open_db(struct ss_sql_rows *r, struct ss_err *err)
 	if (code != SQLITE_OK)
 		return fail(r, code, err);
 	limit(s->db, r->value_bytes);
-	if (!ss_sql_add_functions(s) || !ss_sql_add_events(s) || !ss_sql_add_stats(s) ||
-	    !ss_sql_add_xprof_events(s) || !ss_sql_add_tables(s))
+	if (!ss_sql_add_functions(s) || !add_tables(s, xprof))
 		return ss_fail_mem(err);
 	sqlite3_progress_handler(s->db, STEPS_BETWEEN, look, s);
 	sqlite3_set_authorizer(s->db, authorize, r);
@@ -275,7 +282,7 @@ struct ss_sql_rows *ss_sql_ask(const struct ss_sql_question *q, struct ss_err *e
 	r->sql.deadline_ns = after(r->left_ns, q->timeout_ms);
 	r->sql.last_ns = after(r->left_ns, q->reader_ms);
 	ss_result_init(&r->sql.tables, &r->sql.arena);
-	if (open_db(r, err) && prepare_fast(r, q->query, err) && bind(r, q, err))
+	if (open_db(r, q->xprof, err) && prepare_fast(r, q->query, err) && bind(r, q, err))
 		return r;
 	ss_sql_close(r);
 	return NULL;

@@ -17,6 +17,7 @@ struct ss_sql_value {		/* of a parameter :name */
 struct ss_sql_question {
 	struct ss_model *model;		/* whose hosts are open */
 	struct ss_str query;
+	bool xprof;			/* XProf's database of events: the one table is Events, with the columns of xprof_events */
 	const char *host;		/* of tools that answer for one host alone; NULL: the first */
 	const struct ss_sql_value *values;
 	size_t nvalues;

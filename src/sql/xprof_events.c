@@ -183,7 +183,7 @@ static int connect_table(sqlite3 *db, void *arg, int argc, const char *const *ar
 	return s->err.code == SS_ENOMEM ? SQLITE_NOMEM : SQLITE_ERROR;
 }
 
-bool ss_sql_add_xprof_events(struct ss_sql *s)
+bool ss_sql_add_xprof_events(struct ss_sql *s, const char *name)
 {
 	static const sqlite3_module module = {
 		.xConnect = connect_table,
@@ -197,5 +197,5 @@ bool ss_sql_add_xprof_events(struct ss_sql *s)
 		.xColumn = column,
 		.xRowid = rowid,
 	};
-	return sqlite3_create_module(s->db, "xprof_events", &module, s) == SQLITE_OK;
+	return sqlite3_create_module(s->db, name, &module, s) == SQLITE_OK;
 }

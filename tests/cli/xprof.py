@@ -128,6 +128,18 @@ def refused(c):
         (['diff_sessions', '--baseline_session_id=' + SAMPLE], 2, 'USAGE_ERROR'),
         (['diff_sessions', '--baseline_session_id=nosuch', '--optimized_session_id=' + SAMPLE], 1, 'INTERNAL_ERROR'),
         (['get_hlo_text', file, '--path=/nosuch/directory/file'], 3, 'PATH_ERROR'),
+        (['create_events_db', 'synth_tpu_3hosts'], 4, 'INVALID_VALUE'),
+        (['query_events_db', 'synth_tpu_3hosts', '--query=SELECT 1'], 1, 'INTERNAL_ERROR'),
+        (['query_events_db', SAMPLE, '--query='], 4, 'INVALID_VALUE'),
+        (['query_events_db', SAMPLE, '--query=-- nothing'], 4, 'INVALID_VALUE'),
+        (['query_events_db', SAMPLE, '--query=DROP TABLE Events'], 4, 'INVALID_VALUE'),
+        (['query_events_db', SAMPLE, '--query=DROP TABLE nosuch'], 4, 'INVALID_VALUE'),
+        (['query_events_db', SAMPLE, '--query=SELECT 1; SELECT 2'], 4, 'INVALID_VALUE'),
+        (['query_events_db', SAMPLE, '--query=SELECT FROM WHERE'], 4, 'INVALID_VALUE'),
+        (['query_events_db', SAMPLE, "--query=ATTACH 'x' AS y"], 4, 'INVALID_VALUE'),
+        (['query_events_db', SAMPLE, '--query=/* a */ SELECT nosuch FROM Events'], 1, 'INTERNAL_ERROR'),
+        (['query_events_db', SAMPLE, "--query=SELECT * FROM read_csv('/etc/passwd')"], 1, 'INTERNAL_ERROR'),
+        (['query_events_db', SAMPLE, '--query=SELECT * FROM steps'], 1, 'INTERNAL_ERROR'),
     ]
     for argv, status, reason in cases:
         got = c.json(argv, status)
@@ -162,6 +174,27 @@ def languages(c):
     c.check('offset', [] if part['events'] == events[5:12] and part['truncated'] else ['other events'])
 
 
+def databases(c):
+    """The database of events: in SQL, and as a file of Parquet that only its owner can read."""
+    with tempfile.TemporaryDirectory() as d:
+        env = dict(os.environ, TMPDIR=d)
+        got = c.json(['query_events_db', SAMPLE, '--query=SELECT kernel_name, COUNT(*) AS n FROM Events GROUP BY kernel_name ORDER BY n DESC, kernel_name LIMIT 3;'], env=env)
+        with open(got['path']) as f:
+            rows = json.load(f)
+        c.check('rows of a query', [] if [list(r) for r in rows] == [['kernel_name', 'n']] * 3 and got['capture']['run'] == 'run' else [repr(rows)])
+        c.check('only its owner reads it', [] if os.stat(got['path']).st_mode & 0o777 == 0o600 else ['others, too'])
+        with open(c.json(['query_events_db', SAMPLE, '--query', 'SELECT * FROM Events WHERE 0'], env=env)['path']) as f:
+            c.check('no rows', [] if json.load(f) == [] else ['some'])
+        with open(c.json(['create_events_db', SAMPLE], env=env)['path'], 'rb') as f:
+            data = f.read()
+        c.check('Parquet', [] if data[:4] == data[-4:] == b'PAR1' else [repr(data[:20])])
+        before = set(os.listdir(d))
+        c.json(['query_events_db', SAMPLE, '--query=SELECT nosuch FROM Events'], 1, env=env)
+        c.check('a failure leaves no file', [] if set(os.listdir(d)) == before else ['a new one'])
+        got = c.json(['create_events_db', SAMPLE], 1, env=dict(env, TMPDIR=os.path.join(d, 'none')))
+        c.check('a directory that is not there', [] if 'No such file' in got.get('error', '') else [repr(got)])
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument('--bin', default='build/stepscope')
@@ -170,6 +203,7 @@ def main():
     forms(c)
     refused(c)
     languages(c)
+    databases(c)
     print(f'{c.passed} passed, {c.failed} failed')
     return 1 if c.failed else 0
 

@@ -270,38 +270,6 @@ static void close_everything(struct xcli *x)
 	ss_arena_release(&x->arena);
 }
 
-static bool write_all(int fd, const char *p, size_t n)
-{
-	while (n) {
-		ssize_t k = write(fd, p, n);
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k <= 0)
-			return false;
-		p += k;
-		n -= (size_t)k;
-	}
-	return true;
-}
-
-struct ss_str xcli_file(struct xcli *x, const char *name, const char *suffix, struct ss_str text)
-{
-	const char *dir = getenv("TMPDIR");
-	struct ss_str path = ss_arena_printf(&x->arena, "%s/%s_XXXXXX%s",
-					     dir && *dir ? dir : "/tmp", name, suffix);
-	int fd = path.p ? mkstemps((char *)path.p, (int)strlen(suffix)) : -1;
-	bool ok = fd >= 0 && write_all(fd, text.p, text.n);
-	int why = errno;
-	if (fd >= 0 && close(fd) != 0)
-		ok = false;
-	if (ok)
-		return path;
-	if (fd >= 0)
-		unlink(path.p);
-	xcli_fail(x, XCLI_INTERNAL, "Cannot write " SS_FMT ": %s", SS_ARG(path), strerror(why));
-	return (struct ss_str){ NULL, 0 };
-}
-
 /* An answer that is too long for a terminal: in a file, and where. */
 static bool spill(struct xcli *x, struct ss_str text, struct xv *capture)
 {
@@ -320,7 +288,7 @@ static bool spill(struct xcli *x, struct ss_str text, struct xv *capture)
 	ss_out_init(&out, NULL, NULL);
 	xv_print(&out, o, true);
 	ss_out_char(&out, '\n');
-	bool ok = !out.no_memory && !x->make.no_memory && write_all(1, out.buf, out.n);
+	bool ok = !out.no_memory && !x->make.no_memory && xcli_write(1, out.buf, out.n);
 	ss_out_free(&out);
 	return ok || xcli_no_memory(x);
 }
@@ -337,7 +305,7 @@ static bool print_answer(struct xcli *x, struct xv *answer)
 		ss_out_lit(&o, "xprof-capture: ");
 		xv_print(&o, capture, false);
 		ss_out_char(&o, '\n');
-		ok = !o.no_memory && write_all(2, o.buf, o.n);
+		ok = !o.no_memory && xcli_write(2, o.buf, o.n);
 		o.n = 0;
 	}
 	if (answer->kind == XV_STR)
@@ -350,7 +318,7 @@ static bool print_answer(struct xcli *x, struct xv *answer)
 		ok = spill(x, (struct ss_str){ o.buf, o.n }, capture);
 	else {
 		ss_out_char(&o, '\n');
-		ok = write_all(1, o.buf, o.n) ||
+		ok = xcli_write(1, o.buf, o.n) ||
 		     xcli_fail(x, XCLI_INTERNAL, "Cannot write the answer: %s", strerror(errno));
 	}
 	ss_out_free(&o);
@@ -367,7 +335,7 @@ static void print_error(struct xcli *x)
 	ss_out_init(&out, NULL, NULL);
 	xv_print(&out, o, true);
 	ss_out_char(&out, '\n');
-	(void)write_all(1, out.buf, out.n);
+	(void)xcli_write(1, out.buf, out.n);
 	ss_out_free(&out);
 	fprintf(stderr, "%s: " SS_FMT "\n", reasons[x->status], SS_ARG(x->error));
 }

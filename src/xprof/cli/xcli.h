@@ -120,10 +120,20 @@ extern const struct xcli_command xcli_commands[]; /* the last has no name */
 bool xcli_ask(struct xcli *x, const char *command, struct xv **out, struct ss_str *error);
 /* Another session, for xcli_ask; it lives as long as `x`. NULL where there is none. */
 struct xcli *xcli_other(struct xcli *x, const char *session);
-/*
- * Write a new file below $TMPDIR that only its owner can read. Its path; p is NULL where it failed.
- */
+/* A new file below $TMPDIR that only its owner can read (file.c). */
+struct xcli_file {
+	struct ss_out out;
+	struct ss_str path;
+	int fd, error; /* of the system */
+};
+
+bool xcli_file_open(struct xcli *x, struct xcli_file *f, const char *name, const char *suffix);
+/* What was written is kept if `ok`; else, and where it cannot be written, the file goes. */
+bool xcli_file_close(struct xcli *x, struct xcli_file *f, bool ok);
+/* Such a file of this text: its path; p is NULL where it failed. */
 struct ss_str xcli_file(struct xcli *x, const char *name, const char *suffix, struct ss_str text);
+/* All of it, to a file descriptor; false with errno. */
+bool xcli_write(int fd, const char *p, size_t n);
 
 /* What get_utilization_viewer says of one node (counters.c). */
 bool xcli_utilization(struct xcli *x, int64_t host, int64_t device, int64_t node, struct xv **out);
