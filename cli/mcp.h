@@ -1,0 +1,65 @@
+/*
+ * mcp.h - the server of the Model Context Protocol: what its parts share.
+ *
+ * A tool is a command of this program: arguments become its words, a child runs it, and its output
+ * is given out in pages. So an answer is the one that people get in the terminal, a crash ends a
+ * child alone, and the command that repeats an answer is known.
+ */
+#ifndef SS_CLI_MCP_H
+#define SS_CLI_MCP_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "wire/json.h"
+
+#define MCP_WORDS 96u
+
+enum mcp_type { MCP_TEXT, MCP_NUMBER, MCP_FLAG, MCP_MAP, MCP_PATH };
+
+struct mcp_param {
+	const char *name;
+	enum mcp_type type;
+	bool required;
+	/*
+	 * How the command takes it: "--host" with the value behind it, "--fmt=" with the value in
+	 * the same word, "--value start_ps=" likewise in a word of its own, NULL as an operand.
+	 */
+	const char *option;
+	const char *preset; /* given where the client gives nothing; NULL: nothing is */
+	const char *doc;
+};
+
+struct mcp_tool {
+	const char *name, *doc;
+	const char *words[8]; /* of the command, before the arguments */
+	struct mcp_param params[16];
+};
+
+extern const struct mcp_tool mcp_tools[]; /* the last has no name */
+
+/* A call: the words of its command, and what of the arguments is asked for again. */
+struct mcp_call {
+	const struct mcp_tool *tool;
+	struct ss_str root; /* canonical: profiles lie in it */
+	char *argv[MCP_WORDS + 1];
+	size_t argc;
+	const char *profile, *run, *host, *start, *end; /* NULL: not given */
+	uint64_t cursor_hash, cursor_byte;
+	bool has_cursor;
+	uint64_t max_bytes;
+	uint64_t timeout_ms;
+	struct ss_arena arena;
+};
+
+const struct mcp_tool *mcp_tool_find(struct ss_str name);
+/* All tools with the schemas of their arguments, as JSON. */
+void mcp_tools_list(struct ss_buf *b);
+/* The words of the command, from the object of arguments (JSON; "" for none). */
+bool mcp_call_read(struct mcp_call *c, struct ss_str arguments, struct ss_err *err);
+
+/* Run it: the result of tools/call, as JSON. What went wrong in the command is a result, too. */
+void mcp_call_run(struct mcp_call *c, struct ss_buf *b);
+void mcp_put_failure(struct ss_buf *b, struct ss_str text);
+
+#endif
