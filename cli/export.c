@@ -1,5 +1,6 @@
 /* export.c - stepscope export PATH --to FORMAT: a profile, or a part of it, for other viewers. */
 #include "cli.h"
+#include "export_html.h"
 
 #include "export/export.h"
 
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 extern const struct cli_command cli_command_export;
@@ -118,6 +120,27 @@ static void say(const struct ss_export *x)
 		fputs("stepscope: no event is in the part that was asked for\n", stderr);
 }
 
+/* All hosts of the run: the page chooses among them. */
+static int write_html(const char *path, const struct options *o)
+{
+	struct cli_profile p = { 0 };
+	struct cli_sink sink;
+	struct ss_err err = { 0 };
+	if (o->host || o->start || o->end || o->plane)
+		return cli_misuse(&cli_command_export,
+				  "--host, --start, --end and --plane are not for html: it holds the whole run");
+	if (!o->output && isatty(STDOUT_FILENO))
+		return cli_misuse(&cli_command_export, "html is a file for browsers: name it with --output FILE");
+	bool ok = cli_profile_find(&p, path, o->run, &err);
+	struct stat st;
+	const char *at = ok && stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? p.run->dir.p : path;
+	ok = ok && cli_sink_open(&sink, o->output, &err);
+	if (ok)
+		ok = cli_sink_close(&sink, cli_export_html(at, &sink.out, &err), &err);
+	cli_profile_close(&p);
+	return ok ? CLI_DONE : cli_fail(&err);
+}
+
 static int run(int argc, char **argv)
 {
 	struct options o = { .to = NULL };
@@ -132,6 +155,8 @@ static int run(int argc, char **argv)
 		return status;
 	if (!o.to)
 		return cli_misuse(&cli_command_export, "export needs a format: --to FORMAT");
+	if (strcmp(o.to, "html") == 0)
+		return write_html(argv[optind], &o);
 	const struct ss_export_format *f = ss_export_find(ss_str_from(o.to));
 	if (!f)
 		return no_format(o.to);
@@ -164,6 +189,7 @@ const struct cli_command cli_command_export = {
 		"                    chrome      trace.json of the trace viewer\n"
 		"                    sqlite      the tables of 'stepscope sql' as a database\n"
 		"                    parquet     the events, in XProf's columns\n"
+		"                    html        the page with its answers in one file, at most 10 MB\n"
 		"  -r, --run R       the run to open (default: the newest)\n"
 		"  -H, --host H      the host; several separated by commas (default: all)\n"
 		"      --start T     events that begin at T or later, since the run's first event: "

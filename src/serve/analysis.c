@@ -43,21 +43,11 @@ static void put_arg(struct inner *q, const char *name, struct ss_str value)
 /* All of a reply, from wherever it comes. */
 static void take_reply(struct inner *q, struct ss_http_reply *r)
 {
-	char buf[16384];
-	long n = 0;
 	q->status = r->status;
 	q->body.limit_bytes = MAX_BYTES;
 	snprintf(q->type, sizeof(q->type), "%s", r->type ? r->type : "");
-	if (r->read)
-		while ((n = r->read(r->read_arg, buf, sizeof(buf))) > 0 && !q->body.no_memory && !q->body.over)
-			ss_buf_str(&q->body, (struct ss_str){ buf, (size_t)n });
-	else
-		ss_buf_str(&q->body, r->body);
-	if (n != 0 || q->body.no_memory || q->body.over)
+	if (!ss_reply_read(r, &q->body))
 		q->status = 500;
-	if (r->done)
-		r->done(r->read_arg);
-	free(r->owned);
 }
 
 static bool ask_route(const struct ss_analysis *a, struct inner *q, const char *path)

@@ -5,6 +5,7 @@
 #ifndef SS_SERVE_CALL_H
 #define SS_SERVE_CALL_H
 
+#include "base/buf.h"
 #include "emit/out.h"
 #include "request/request.h"
 #include "rpc/http.h"
@@ -87,6 +88,8 @@ bool ss_call_select(struct ss_call *c, const struct ss_run *run, const struct ss
 struct ss_str *ss_call_hosts(struct ss_call *c, const struct ss_run *run, const char *kind, bool all, bool only_all,
 			     size_t *n);
 
+/* All of a reply's body, from wherever it comes; it is given back. False: it is not whole. */
+bool ss_reply_read(struct ss_http_reply *r, struct ss_buf *body);
 /* Replies. `o` is finished and freed. */
 bool ss_reply_out(struct ss_call *c, unsigned status, const char *type, struct ss_out *o, struct ss_err *err);
 /* A tool's answer, from what is kept or made now; `format` one of those that go over HTTP. */

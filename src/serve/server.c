@@ -8,6 +8,7 @@
 #include "serve/gzip.h"
 #include "serve/page.h"
 #include "serve/warm.h"
+#include "wire/json.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -259,6 +260,49 @@ static void handle(void *arg, const struct ss_http_req *req, struct ss_http_repl
 	ss_store_free(&c.opened);
 }
 
+bool ss_reply_read(struct ss_http_reply *r, struct ss_buf *body)
+{
+	char buf[16384];
+	long n = 0;
+	if (r->read)
+		while ((n = r->read(r->read_arg, buf, sizeof(buf))) > 0 && !body->no_memory && !body->over)
+			ss_buf_str(body, (struct ss_str){ buf, (size_t)n });
+	else
+		ss_buf_str(body, r->body);
+	if (r->done)
+		r->done(r->read_arg);
+	free(r->owned);
+	return n == 0 && !body->no_memory && !body->over;
+}
+
+bool ss_server_ask(struct ss_server *s, const char *path, const struct ss_http_arg *args, size_t nargs, struct ss_buf *body,
+		   struct ss_err *err)
+{
+	struct ss_arena arena = { 0 };
+	const struct ss_http_req req = { .method = SS_HTTP_GET,
+					 .path = ss_str_from(path),
+					 .args = args,
+					 .nargs = nargs,
+					 .host = SS_STR("localhost"),
+					 .origin = SS_STR(""),
+					 .if_none_match = SS_STR(""),
+					 .fetch_site = SS_STR(""),
+					 .arena = &arena };
+	struct ss_http_reply reply = { 0 };
+	handle(&s->state, &req, &reply);
+	bool whole = ss_reply_read(&reply, body);
+	ss_arena_release(&arena);
+	if (!whole)
+		return ss_fail(err, SS_EIO, "the answer of %s is not whole", path);
+	if (reply.status == 200)
+		return true;
+	struct ss_jsonr r = ss_jsonr_of(ss_buf_get(body));
+	struct ss_jtok t = { .kind = SS_J_NULL };
+	while (ss_jsonr_next(&r, &t) && t.kind != SS_J_STRING)
+		;
+	return ss_fail(err, SS_ENODATA, SS_FMT, SS_ARG(t.kind == SS_J_STRING ? t.text : SS_STR("there is no answer")));
+}
+
 /* Another binary may answer otherwise: its tags must differ. */
 static uint64_t build_id(void)
 {
@@ -408,6 +452,8 @@ struct ss_server *ss_server_start(const struct ss_server_config *config, struct 
 	http.tls_key = s->tls_key;
 	ok = ok && ss_catalog_init(&st->catalog, config->logdir, err) && first_look(s, err) &&
 	     (!config->allow_capture || allow_capture(s, config->logdir, config->capture_by_get, err));
+	if (ok && config->offline)
+		return s;
 	if (ok)
 		s->http = ss_http_start(&http, &st->loopback, err);
 	bool closed = st->loopback || config->token || config->open;
@@ -461,9 +507,10 @@ bool ss_server_stop(struct ss_server *s)
 		poll(NULL, 0, 5);
 	ss_analysis_stop(s->analysis);
 	s->analysis = NULL;
-	if (!ss_http_quiesce(s->http, LAST_WAIT_MS) || ss_warm_busy(&s->state))
+	if ((s->http && !ss_http_quiesce(s->http, LAST_WAIT_MS)) || ss_warm_busy(&s->state))
 		return false;
-	ss_http_stop(s->http);
+	if (s->http)
+		ss_http_stop(s->http);
 	free_server(s);
 	return true;
 }

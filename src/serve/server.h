@@ -5,7 +5,8 @@
 #ifndef SS_SERVE_SERVER_H
 #define SS_SERVE_SERVER_H
 
-#include "base/err.h"
+#include "base/buf.h"
+#include "rpc/http.h"
 
 #include <stdint.h>
 
@@ -17,6 +18,7 @@ struct ss_server_config {
 	uint16_t port;			/* 0: any that is free */
 	uint64_t memory_bytes;		/* for opened profiles; 0: half of the machine's */
 	unsigned idle_s;		/* profiles nobody asks for are given back after so long; 0: 300 */
+	bool offline;			/* nobody can ask over a network: ss_server_ask alone */
 	const char *token;		/* who asks over HTTP must know it (http.h); NULL: nobody is asked */
 	bool open;			/* others than this machine may ask without one; SS_EINVAL without this */
 	const char *allow_host;		/* a further name that browsers may call us by; NULL: none */
@@ -45,6 +47,9 @@ uint16_t ss_server_grpc_port(const struct ss_server *s);
  */
 uint64_t ss_server_nruns(const struct ss_server *s);
 const char *ss_server_why_empty(const struct ss_server *s);
+/* The answer to a GET of this path, without a network. False: `err` has the sentence that was answered. */
+bool ss_server_ask(struct ss_server *s, const char *path, const struct ss_http_arg *args, size_t nargs, struct ss_buf *body,
+		   struct ss_err *err);
 /* To be called every half minute or so: gives back what is idle. */
 void ss_server_sweep(struct ss_server *s);
 /*

@@ -5,6 +5,7 @@
     export.py [--bin build/stepscope] [--peers]
 """
 import argparse
+import base64
 import collections
 import gzip
 import json
@@ -272,6 +273,26 @@ def parquet(c, profile):
     c.check(f'{profile} parquet: least and greatest', not want or (min(struct.unpack('<Q', x[6])[0] for x in starts), max(struct.unpack('<Q', x[5])[0] for x in starts)) == (first, last))
 
 
+def page(c, profile):
+    """The page as one file: every answer in it is what the routes say, and nothing in it leads elsewhere. A browser opens it in tests/web."""
+    data = c.export(profile, '--to', 'html').decode()
+    c.check(f'{profile} html: size', len(data.encode()) <= 10_000_000, len(data))
+    scripts = re.findall(r'<script[^>]*>(.*?)</script>', data, re.S)
+    c.check(f'{profile} html: one file', len(scripts) == 2 and not re.search(r'<(link|script|img)[^>]+(src|href)=', data[:data.index('<script')]) and
+            "default-src 'none'" in data, len(scripts))
+    saved = json.loads(scripts[0])
+    answers = {k: gzip.decompress(base64.b64decode(v)) for k, v in saved['answers'].items()}
+    run = saved['run']
+    tools = [t for t in json.loads(answers[f'api/tools?run={run}'])['tools'] if t['available'] and t['kind'] != 'timeline']
+    missing = [t['name'] for t in tools for h in t['hosts'] if f'api/tool/{t["name"]}?host={h}&run={run}' not in answers and 'ALL_HOSTS' not in t['hosts']]
+    c.check(f'{profile} html: tools', tools and not missing and not saved['left_out'], (missing, saved['left_out']))
+    whole = [v for k, v in answers.items() if k.startswith('api/timeline/slices')]
+    c.check(f'{profile} html: the timeline', len(whole) == len(saved['windows']) and any(b'"complete":true' in v for v in whole), len(whole))
+    plain = subprocess.run([c.binary, 'tool', 'plane_stats', profiles.logdir(profile, c.scratch), '--format', 'json'], stdout=subprocess.PIPE).stdout
+    got = [v for k, v in answers.items() if k.startswith('api/tool/plane_stats')]
+    c.check(f'{profile} html: an answer', json.loads(plain)['tables'] in [json.loads(v)['tables'] for v in got])
+
+
 def parts(c):
     """A range of time, a plane, a host; and what is refused."""
     profile = 'jax_mlp_train'
@@ -284,7 +305,8 @@ def parts(c):
     c.check('a host', 'host0' not in lines and '/device:TPU' in lines, lines[:100])
     for args, status, words in ((('--to', 'perfeto'), 2, "did you mean 'perfetto'"), ((), 2, 'format'), (('--to', 'folded', '--start', '5'), 2, 'unit'),
                                 (('--to', 'folded', '--plane', '('), 2, "without its ')'"), (('--to', 'sqlite'), 2, '--output'),
-                                (('--to', 'folded', '--host', 'none'), 1, 'none'), (('--to', 'chrome', '--plane', 'x'), 1, 'whole answer'), (('--to', 'parquet', '--plane', 'x'), 1, 'XProf'),
+                                (('--to', 'folded', '--host', 'none'), 1, 'none'), (('--to', 'chrome', '--plane', 'x'), 1, 'whole answer'), (('--to', 'parquet', '--plane', 'x'), 1, 'XProf'), (('--to', 'html', '--plane', 'x'), 2, 'whole run'),
+                                (('--to', 'html', '--run', 'none'), 1, 'none'),
                                 (('--to', 'sqlite', '--output', os.path.join(c.scratch, 'no', 'where')), 1, 'cannot be written')):
         said = c.export(profile, *args, status=status)
         c.check(f'{" ".join(args)}: says why', words in said, said)
@@ -343,6 +365,7 @@ def main():
                     fn(c, profile)
             for profile in ('synth_tpu_2cores', 'gpu_mi300_gemm'):
                 sqlite(c, profile)
+                page(c, profile)
             parts(c)
     print(f'{c.passed} passed, {c.failed} failed')
     sys.exit(c.failed > 0)

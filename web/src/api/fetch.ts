@@ -3,6 +3,8 @@
  * A failure is always an ApiError with a sentence for the reader: the server's own where it gave one.
  */
 
+import { saved, savedAnswer } from "./saved";
+
 export class ApiError extends Error {
 	constructor(
 		message: string,
@@ -25,7 +27,13 @@ export function address(route: string, params: Params = {}): string {
 /* An analysis of a huge profile may take long, a dead server must not look like one for ever. */
 const PATIENCE_MS = 120_000;
 
-async function ask(url: string, signal: AbortSignal | undefined, patience_ms = PATIENCE_MS): Promise<Response> {
+async function ask(route: string, params: Params | undefined, signal: AbortSignal | undefined, patience_ms = PATIENCE_MS): Promise<Response> {
+	if (saved) {
+		const res = savedAnswer(saved, route, params ?? {});
+		if (!res) throw new ApiError("This file does not hold the answer. Open the profile with stepscope to see it.", 404);
+		return res;
+	}
+	const url = address(route, params);
 	const limit = new AbortController();
 	const stop = () => limit.abort();
 	const timer = setTimeout(stop, patience_ms);
@@ -57,7 +65,7 @@ async function sentence(res: Response): Promise<string> {
 }
 
 export async function getJson<T>(route: string, params?: Params, signal?: AbortSignal, patience_ms?: number): Promise<T> {
-	const res = await ask(address(route, params), signal, patience_ms);
+	const res = await ask(route, params, signal, patience_ms);
 	try {
 		return (await res.json()) as T;
 	} catch (e) {
@@ -67,11 +75,11 @@ export async function getJson<T>(route: string, params?: Params, signal?: AbortS
 }
 
 export async function getBytes(route: string, params?: Params, signal?: AbortSignal): Promise<ArrayBuffer> {
-	const res = await ask(address(route, params), signal);
+	const res = await ask(route, params, signal);
 	return res.arrayBuffer();
 }
 
 export async function getText(route: string, params?: Params, signal?: AbortSignal): Promise<string> {
-	const res = await ask(address(route, params), signal);
+	const res = await ask(route, params, signal);
 	return res.text();
 }

@@ -4,6 +4,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { useJson, type Loadable } from "../api/loadable";
 import { presence } from "../api/presence";
+import { saved } from "../api/saved";
 import { ALL_HOSTS, type Run, type Runs, type Tool } from "../api/types";
 import { classes } from "../base/dom";
 import { useStore } from "../base/store";
@@ -35,8 +36,20 @@ export function Shell() {
 				Skip to the content
 			</a>
 			<Presence />
+			{saved && <SavedNote />}
 			<ShellBody runs={runs} name={name} current={current} />
 		</div>
+	);
+}
+
+/* A page that is a file says so, and what it leaves out. */
+function SavedNote() {
+	const left = [...new Set(saved?.left_out)];
+	return (
+		<p class="saved">
+			A file made by stepscope: {saved?.run}. Details of single events, searches and other parameters are not in it.
+			{left.length > 0 && <span title={left.join("\n")}> It leaves out {left.length} answers that did not fit.</span>}
+		</p>
 	);
 }
 

@@ -4,6 +4,7 @@
  * the page does it itself.
  */
 import { getBytes, type Params } from "../api/fetch";
+import { bestWindow, saved } from "../api/saved";
 import { decodeSlices, type SlicesAnswer } from "../api/slices";
 
 export interface SlicesRequest {
@@ -28,8 +29,19 @@ export interface FromWorker {
 	error?: string;
 }
 
-export const readSlices: ReadSlices = async (req, signal) =>
-	decodeSlices(await getBytes("api/timeline/slices", req.params, signal), req.width_px);
+export const readSlices: ReadSlices = async (req, signal) => {
+	if (saved) return readSaved(req, signal);
+	return decodeSlices(await getBytes("api/timeline/slices", req.params, signal), req.width_px);
+};
+
+/* Of a page that is a file: a window that it holds, of all tracks. */
+const readSaved: ReadSlices = async ({ params, width_px }, signal) => {
+	const { run, host } = params;
+	const best = saved && bestWindow(saved, Number(params["begin_ps"]), Number(params["end_ps"]), width_px);
+	const [begin_ps, end_ps] = best ?? [0, 0];
+	const bytes = await getBytes("api/timeline/slices", { run, host, begin_ps, end_ps, width_px: saved?.width_px }, signal);
+	return decodeSlices(bytes, saved?.width_px ?? width_px);
+};
 
 interface Waiting {
 	req: SlicesRequest;
