@@ -5,6 +5,7 @@
 #include "rpc/fetch.h"
 #include "rpc/tls.h"
 
+#include <brotli/decode.h>
 #include <libdeflate.h>
 #include <malloc.h>
 #include <microhttpd.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #define COMMAND(name) extern const struct cli_command cli_command_##name;
 #include "commands.def"
@@ -71,8 +73,11 @@ static const char *word_with_digit(char *text)
 static void say_libraries(void)
 {
 	char text[200];
-	printf("libmicrohttpd %s\nnghttp2 %s\nzlib %s\nlibdeflate %s (built with)\nsqlite %s\n", MHD_get_version(),
-	       nghttp2_version(0)->version_str, zlibVersion(), LIBDEFLATE_VERSION_STRING, sqlite3_libversion());
+	printf("libmicrohttpd %s\nnghttp2 %s\nzlib %s\nlibdeflate %s (built with)\n", MHD_get_version(),
+	       nghttp2_version(0)->version_str, zlibVersion(), LIBDEFLATE_VERSION_STRING);
+	printf("sqlite %s\nlibzstd %s\n", sqlite3_libversion(), ZSTD_versionString());
+	uint32_t brotli = BrotliDecoderVersion();
+	printf("libbrotlidec %u.%u.%u\n", brotli >> 24, brotli >> 12 & 0xfff, brotli & 0xfff);
 	/* Loaded where they are needed. */
 	bool tls = ss_openssl_version(text, sizeof(text));
 	printf("openssl %s\n", tls ? word_with_digit(text) : "is not installed, or too old: there is no TLS");

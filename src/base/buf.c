@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Room for `n` more bytes, NULL after a failure. */
-static char *room(struct ss_buf *b, size_t n)
+char *ss_buf_room(struct ss_buf *b, size_t n)
 {
 	if (b->no_memory || b->over)
 		return NULL;
@@ -24,9 +23,17 @@ static char *room(struct ss_buf *b, size_t n)
 	return b->p + b->n;
 }
 
+void ss_buf_wrote(struct ss_buf *b, size_t room, size_t n)
+{
+	size_t left = b->hold ? room - n : 0;
+	b->n += n;
+	b->held_bytes -= left;
+	ss_hold_give(b->hold, left);
+}
+
 void ss_buf_str(struct ss_buf *b, struct ss_str s)
 {
-	char *p = s.n ? room(b, s.n) : NULL;
+	char *p = s.n ? ss_buf_room(b, s.n) : NULL;
 	if (p) {
 		memcpy(p, s.p, s.n);
 		b->n += s.n;
@@ -35,7 +42,7 @@ void ss_buf_str(struct ss_buf *b, struct ss_str s)
 
 void ss_buf_char(struct ss_buf *b, char c)
 {
-	char *p = room(b, 1);
+	char *p = ss_buf_room(b, 1);
 	if (p) {
 		*p = c;
 		b->n++;
@@ -71,7 +78,7 @@ void ss_buf_printf(struct ss_buf *b, const char *fmt, ...)
 	int n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
 	/* The NUL takes a byte that is not counted. */
-	char *p = n < 0 ? NULL : room(b, (size_t)n + 1);
+	char *p = n < 0 ? NULL : ss_buf_room(b, (size_t)n + 1);
 	if (p) {
 		/*
 		 * What it is made of may stand in a file that is written to: its length can be

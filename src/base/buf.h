@@ -34,6 +34,12 @@ void ss_buf_printf(struct ss_buf *b, const char *fmt, ...) __attribute__((format
  * A quoted JSON string; a string that is not UTF-8 has a question mark for every byte beyond ASCII.
  */
 void ss_buf_json_str(struct ss_buf *b, struct ss_str s);
+/*
+ * Room for `n` more bytes, to be written by the caller, who then tells how many it wrote of them;
+ * NULL after a failure.
+ */
+char *ss_buf_room(struct ss_buf *b, size_t n);
+void ss_buf_wrote(struct ss_buf *b, size_t room, size_t n);
 #define ss_buf_lit(b, lit) ss_buf_str((b), SS_STR(lit))
 
 static inline struct ss_str ss_buf_get(const struct ss_buf *b)

@@ -3,6 +3,7 @@
 
 #include "import/pickle.h"
 #include "import/pprof.h"
+#include "import/riegeli.h"
 #include "import/rocprof_csv.h"
 #include "legacy/files/hlo_json.h"
 #include "wire/gz_in.h"
@@ -135,8 +136,8 @@ static const struct rule {
 	    "export it with 'neuron-profile view --output-format perfetto', or profile through torch-xla or JAX" } },
 	{ SS_STR_INIT(".tracetable"), SS_STR_INIT(""), NULL,
 	  { SS_FORM_REFUSED, "a table of the trace server of Cloud TPUs", "open the *.xplane.pb of the same run" } },
-	{ SS_STR_INIT(".riegeli"), SS_STR_INIT(""), NULL,
-	  { SS_FORM_REFUSED, "in the riegeli format", "open the *.xplane.pb of the same run" } },
+	{ SS_STR_INIT(""), SS_STR_INIT(""), ss_riegeli_is, { SS_FORM_RIEGELI, "a profile in the riegeli format", NULL } },
+	{ SS_STR_INIT(".riegeli"), SS_STR_INIT(""), NULL, { SS_FORM_RIEGELI, "a profile in the riegeli format", NULL } },
 	{ SS_STR_INIT(""), SS_STR_INIT("SQLite format 3"), NULL,
 	  { SS_FORM_SQLITE, "a profile that stepscope reads", NULL } },
 	{ SS_STR_INIT(""), SS_STR_INIT("\""), ss_rocprof_csv_is, { SS_FORM_ROCPROF_CSV, "a table of rocprofv3", NULL } },

@@ -6,6 +6,7 @@
 #include "import/hlo_proto.h"
 #include "import/nsys.h"
 #include "import/perfetto.h"
+#include "import/riegeli.h"
 #include "import/rocpd.h"
 #include "import/rocprof.h"
 #include "import/rocprof_csv.h"
@@ -102,6 +103,35 @@ static bool unpack(const struct ss_file *f, struct ss_buf *to, struct ss_importe
 		return note(out, SS_STR("the file decompresses to more than compressed files may take in memory; what stands "
 					"before that is shown. Decompress it ('gunzip') and open the result"));
 	return whole || note(out, SS_STR("the compressed file is damaged; events before the damage are shown"));
+}
+
+static bool note_riegeli(const struct ss_riegeli_loss *loss, struct ss_arena *a, struct ss_imported *out)
+{
+	bool damaged = loss->lost_chunks > (loss->cut ? 1 : 0) || loss->lost_bytes;
+	if (damaged &&
+	    !note(out, ss_arena_printf(a, "the file is damaged, first at byte %llu: %llu of its chunks are left out, and %llu "
+					  "bytes in which no chunk is found",
+				       (unsigned long long)loss->lost_at, (unsigned long long)loss->lost_chunks,
+				       (unsigned long long)loss->lost_bytes)))
+		return false;
+	return note_count(out, a, loss->lost_records, "records of the file are lost, in whole or in part") &&
+	       note_count(out, a, loss->other_chunks, "chunks of the file are of kinds that stepscope does not know") &&
+	       (!loss->cut || note(out, SS_STR("the file is cut short, or still being written: what stands before its end is "
+					       "shown"))) &&
+	       (!loss->over || note(out, SS_STR("the file decompresses to more than compressed files may take in memory; what "
+						"stands before that is shown")));
+}
+
+static bool read_riegeli(struct ss_str bytes, const struct ss_file *f, struct ss_arena *a, struct ss_imported *out,
+			 struct ss_err *err)
+{
+	struct ss_riegeli_loss loss;
+	out->own = true;
+	out->space.hold = out->hold;
+	if (!ss_riegeli_read(bytes, bytes.p == f->bytes.p ? f : NULL, &out->space, &loss, err))
+		return false;
+	out->cut |= loss.cut;
+	return note_riegeli(&loss, a, out) || ss_fail_mem(err);
 }
 
 static bool read_rocprof(const struct ss_file *f, struct ss_space_out *o, struct ss_str *hostname, struct ss_arena *a,
@@ -248,6 +278,7 @@ static bool import_layer(const struct ss_file *f, struct ss_str path, struct ss_
 		return false;
 	}
 	if (form->id == SS_FORM_XSPACE) {
+		out->own = true;
 		out->space = unpacked;
 		return true;
 	}
@@ -256,6 +287,7 @@ static bool import_layer(const struct ss_file *f, struct ss_str path, struct ss_
 	bool json = form->id == SS_FORM_PROGRAM && ss_hlo_json_is(bytes);
 	bool ok = json				      ? ss_hlo_json_read(bytes, &out->space, &why) :
 		  form->id == SS_FORM_PROGRAM ? ss_hlo_proto_read(bytes, &out->space, &why) :
+		  form->id == SS_FORM_RIEGELI ? read_riegeli(bytes, f, arena, out, &why) :
 						      convert(f, form->id, bytes, arena, out, &why);
 	ss_buf_free(&unpacked);
 	return ok || ss_fail(err, why.code, "'" SS_FMT "' is not %s: %s", SS_ARG(path), form->name, why.text);

@@ -3,7 +3,8 @@
 
 /* Longer ones stand before those that they end in. */
 static const struct ss_str suffixes[] = {
-	SS_STR_INIT(".xplane.pb"),	 SS_STR_INIT(".xplane.pb.gz"),	  SS_STR_INIT(".pt.trace.json"),
+	SS_STR_INIT(".xplane.pb"),	 SS_STR_INIT(".xplane.pb.gz"),	  SS_STR_INIT(".xplane.riegeli"),
+	SS_STR_INIT(".pt.trace.json"),
 	SS_STR_INIT(".pt.trace.json.gz"), SS_STR_INIT(".trace.json.gz"), SS_STR_INIT(".trace.json"),
 	SS_STR_INIT(".trace"),		 SS_STR_INIT(".trace.gz"),	  SS_STR_INIT(".pftrace"),
 	SS_STR_INIT(".perfetto-trace"),	 SS_STR_INIT(".sqlite"),

@@ -10,7 +10,7 @@
 #include "base/str.h"
 
 #define SS_NO_PROFILE (-1)
-#define SS_LAST_XSPACE 1	/* greatest rank of what the profiler itself wrote, packed or not */
+#define SS_LAST_XSPACE 2	/* greatest rank of what the profiler itself wrote, packed or not */
 
 /*
  * Rank of a profile of this name, 0 for *.xplane.pb; SS_NO_PROFILE for what is none, or has no

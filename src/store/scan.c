@@ -92,8 +92,6 @@ static const char *why_not(struct ss_str name)
 		struct ss_str suffix;
 		const char *why;
 	} rules[] = {
-		{ SS_STR_INIT(".xplane.riegeli"),
-		  "is in the riegeli format, which cannot be read yet; convert it to *.xplane.pb" },
 		{ SS_STR_INIT(".hlo_proto.pb"), "holds one HLO module, not a profile" },
 		{ SS_STR_INIT(".tracetable"), "is an SSTable of the Cloud TPU trace server, which cannot be read" },
 		{ SS_STR_INIT(".json"), "is JSON, not an *.xplane.pb" },

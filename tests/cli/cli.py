@@ -6,6 +6,7 @@ import json
 import os
 import resource
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -268,9 +269,32 @@ def full_disk(c):
 def versions(c):
     done = c.run(['--version', '-v'])
     said = done.stdout.decode() if isinstance(done.stdout, bytes) else done.stdout
-    for library in ('stepscope', 'libmicrohttpd', 'nghttp2', 'zlib', 'libdeflate', 'sqlite', 'openssl', 'libcurl'):
+    for library in ('stepscope', 'libmicrohttpd', 'nghttp2', 'zlib', 'libdeflate', 'sqlite', 'libzstd', 'libbrotlidec', 'openssl', 'libcurl'):
         c.check(f'the version of {library}', any(line.split()[0] == library and line.split()[1][0].isdigit()
                                                  for line in said.splitlines()), said)
+
+
+def riegeli(c):
+    """The same profile in another format of files gives the same answers, and half of it says that it is half."""
+    sample = os.path.join(profiles.ROOT, 'synth_tpu_2cores', 'plugins', 'profile', 'run', 'host0.xplane.pb')
+    packed = os.path.join(os.path.dirname(HERE), 'data', 'riegeli')
+    for name in sorted(os.listdir(packed)):
+        every = name.startswith(('brotli', 'cut'))
+        tools = ['overview_page', 'hlo_stats', 'op_profile', 'trace_viewer@'] if every else ['hlo_stats']
+        with tempfile.TemporaryDirectory() as top:
+            for form, file in (('pb', sample), ('riegeli', os.path.join(packed, name))):
+                run = os.path.join(top, form, 'plugins', 'profile', 'run')
+                os.makedirs(run)
+                shutil.copy(file, os.path.join(run, 'host0.xplane.' + form))
+            for tool in tools:
+                pb, other = (c.run(['tool', tool, '.', '--format', 'json'], cwd=os.path.join(top, form)) for form in ('pb', 'riegeli'))
+                c.check(f'{tool} of {name}', (pb.returncode, pb.stdout) == (other.returncode, other.stdout), other.stderr[:300])
+            whole = open(os.path.join(packed, name), 'rb').read()
+            half = os.path.join(top, 'half.xplane.riegeli')
+            with open(half, 'wb') as f:
+                f.write(whole[:len(whole) // 2])
+            done = c.run(['summary', half])
+            c.check(f'half of {name}', re.search(b'cut short|ends at byte', done.stdout + done.stderr), done.stderr[:300])
 
 
 def kept_output(c):
@@ -448,6 +472,7 @@ def main():
         programs(c, scratch)
     late_hosts(c)
     full_disk(c)
+    riegeli(c)
     kept_output(c)
     versions(c)
     documents(c)

@@ -52,7 +52,8 @@ static void tells_files_by_name(void **state)
 		const char *file, *host;
 		bool profile;
 	} cases[] = {
-		{ "a.xplane.pb", "a", true },	  { "a.xplane.pb.gz", "a", true }, { "w.1.pt.trace.json.gz", "w.1", true },
+		{ "a.xplane.pb", "a", true },	  { "a.xplane.pb.gz", "a", true }, { "a.xplane.riegeli", "a", true },
+		{ "w.1.pt.trace.json.gz", "w.1", true },
 		{ "a.trace.json", "a", true },	  { "a.trace", "a", true },	   { "a.trace.gz", "a", true },
 		{ "a.pftrace", "a", true },	  { "a.b.sqlite", "a.b", true },   { "a.perfetto-trace", "a", true },
 		{ ".trace", ".trace", false },	  { "a.json", "a", false },	   { "a.memory_viewer.json", "a", false },
@@ -63,7 +64,8 @@ static void tells_files_by_name(void **state)
 		assert_int_equal(ss_profile_rank(ss_str_from(cases[i].file)) != SS_NO_PROFILE, cases[i].profile);
 		assert_str(ss_profile_host(ss_str_from(cases[i].file)), cases[i].host);
 	}
-	assert_true(ss_profile_rank(SS_STR("a.xplane.pb.gz")) <= SS_LAST_XSPACE);
+	assert_true(ss_profile_rank(SS_STR("a.xplane.riegeli")) <= SS_LAST_XSPACE);
+	assert_true(ss_profile_rank(SS_STR("a.xplane.pb.gz")) < ss_profile_rank(SS_STR("a.xplane.riegeli")));
 	assert_true(ss_profile_rank(SS_STR("a.trace")) > SS_LAST_XSPACE);
 	/* Without a host, in a run's directory. */
 	assert_int_equal(ss_profile_rank_in_run(SS_STR("trace")), ss_profile_rank(SS_STR("a.trace")));

@@ -179,7 +179,6 @@ static void says_why_nothing_was_found(void **state)
 	(void)state;
 	make_file("plugins/profile/r/.keep", "");
 	make_file("plugins/profile/r/vm.tracetable", "x");
-	make_file("plugins/profile/r/vm.xplane.riegeli", "x");
 	make_file("plugins/profile/r/xplane.pb", "x");
 	make_file("plugins/profile/r/jit_f(4).hlo_proto.pb", "x");
 	make_file("notes.txt", "x");
@@ -188,7 +187,6 @@ static void says_why_nothing_was_found(void **state)
 	assert_int_equal(s.runs[0].nhosts, 0);
 	assert_null(ss_store_newest(&s));
 	assert_non_null(strstr(why(&s, ".tracetable"), "server"));
-	assert_non_null(strstr(why(&s, ".riegeli"), "riegeli"));
 	assert_non_null(strstr(why(&s, "/xplane.pb"), "host name"));
 	assert_non_null(strstr(why(&s, ".hlo_proto.pb"), "HLO"));
 	assert_string_equal(why(&s, "notes.txt"), "");
@@ -492,7 +490,10 @@ static void hands_event_files_to_runs(void **state)
 	ss_store_free(&s);
 }
 
-/* Many files are called *.pickle: those that hold a snapshot are listed. One that is named is looked into, whatever its name. */
+/*
+ * Many files are called *.pickle: those that hold a snapshot are listed. One that is named is
+ * looked into, whatever its name.
+ */
 static void lists_memory_snapshots(void **state)
 {
 	const char *snapshot = "\x80\x04}(\x8c\x08segments]\x8c\x0d" "device_traces]]au.";

@@ -174,7 +174,7 @@ static bool import(struct ss_host *h, const struct ss_file *f, const char *path,
 			ss_xspace_close(&h->x);
 	}
 	ss_arena_release(&notes);
-	h->imported = true;
+	h->imported = !made.own;
 	h->form = made.form;
 	h->cut = made.cut;
 	h->space = made.space;
