@@ -27,7 +27,13 @@ export function address(route: string, params: Params = {}): string {
 /* An analysis of a huge profile may take long, a dead server must not look like one for ever. */
 const PATIENCE_MS = 120_000;
 
-async function ask(route: string, params: Params | undefined, signal: AbortSignal | undefined, patience_ms = PATIENCE_MS): Promise<Response> {
+async function ask(
+	route: string,
+	params: Params | undefined,
+	signal: AbortSignal | undefined,
+	patience_ms = PATIENCE_MS,
+	body?: string,
+): Promise<Response> {
 	if (saved) {
 		const res = savedAnswer(saved, route, params ?? {});
 		if (!res) throw new ApiError("This file does not hold the answer. Open the profile with stepscope to see it.", 404);
@@ -39,7 +45,7 @@ async function ask(route: string, params: Params | undefined, signal: AbortSigna
 	const timer = setTimeout(stop, patience_ms);
 	signal?.addEventListener("abort", stop);
 	try {
-		const res = await fetch(url, { signal: limit.signal });
+		const res = await fetch(url, { signal: limit.signal, ...(body !== undefined && { method: "POST", body }) });
 		if (!res.ok) throw new ApiError(await sentence(res), res.status);
 		return res;
 	} catch (e) {
@@ -64,14 +70,21 @@ async function sentence(res: Response): Promise<string> {
 	return `The server answered ${res.status} ${res.statusText}`.trim() + ".";
 }
 
-export async function getJson<T>(route: string, params?: Params, signal?: AbortSignal, patience_ms?: number): Promise<T> {
-	const res = await ask(route, params, signal, patience_ms);
+async function json<T>(res: Response, signal?: AbortSignal): Promise<T> {
 	try {
 		return (await res.json()) as T;
 	} catch (e) {
 		if (signal?.aborted) throw e;
 		throw new ApiError("The server's answer was cut short.", 0);
 	}
+}
+
+export async function getJson<T>(route: string, params?: Params, signal?: AbortSignal, patience_ms?: number): Promise<T> {
+	return json<T>(await ask(route, params, signal, patience_ms), signal);
+}
+
+export async function postJson<T>(route: string, params: Params, body: string, signal?: AbortSignal): Promise<T> {
+	return json<T>(await ask(route, params, signal, undefined, body), signal);
 }
 
 export async function getBytes(route: string, params?: Params, signal?: AbortSignal): Promise<ArrayBuffer> {

@@ -17,6 +17,8 @@ import { CommandPalette } from "./palette";
 import { ComparePage } from "./compare";
 import { pageOf } from "./registry";
 import type { Session } from "./session";
+import { SqlPage } from "./sql";
+import { FIRST } from "./sql_model";
 import { StartPage } from "./start";
 
 export function Shell() {
@@ -110,6 +112,7 @@ function RunView({ runs, run }: { runs: Runs | undefined; run: Run }) {
 	const { value, error, loading } = useJson<{ tools: Tool[] }>("api/tools", { run: run.run });
 	const askedTool = useQuery("tool");
 	const askedHost = useQuery("host");
+	const sql = useQuery("sql");
 	const tools = value?.tools ?? [];
 	const tool = toolFor(tools, askedTool);
 	const session: Session | undefined = tool && {
@@ -125,7 +128,7 @@ function RunView({ runs, run }: { runs: Runs | undefined; run: Run }) {
 			<TopBar runs={runs} session={session} run={run.run} />
 			<CommandPalette tools={tools} runs={runs?.runs ?? []} run={run.run} host={askedHost} current={tool} />
 			<div class="below">
-				<ToolNav tools={tools} current={tool?.name ?? ""} run={run.run} host={askedHost} />
+				<ToolNav tools={tools} current={sql ? "" : (tool?.name ?? "")} run={run.run} host={askedHost} />
 				<main class="content" id="main" tabIndex={-1}>
 					{error && (
 						<div class="page">
@@ -144,7 +147,9 @@ function RunView({ runs, run }: { runs: Runs | undefined; run: Run }) {
 							<Failure text={askedTool ? `This run has no tool “${askedTool}”.` : "This run offers no tool."} />
 						</div>
 					)}
+					{value && sql && <SqlPage run={run.run} tools={tools} />}
 					{session &&
+						!sql &&
 						Page &&
 						(session.tool.available ? (
 							<Page key={`${session.tool.name} ${session.host}`} session={session} />
@@ -331,6 +336,16 @@ function ToolNav({
 							{g.tools.map(link)}
 						</section>
 					))}
+					{!saved && (
+						<a
+							class={classes("nav-item", !current && "nav-on")}
+							aria-current={current ? undefined : "page"}
+							href={formatQuery({ run, sql: FIRST })}
+							title="Ask events, steps and the tables of all tools in SQL"
+						>
+							SQL
+						</a>
+					)}
 					{absent.length > 0 && (
 						<details class="nav-more" open={absent.some((t) => t.name === current)}>
 							<summary>Not in this profile</summary>
