@@ -261,7 +261,8 @@ static struct ss_str device_name(uint64_t kind, uint64_t id, struct ss_arena *ar
 	static const struct {
 		uint64_t kind;
 		const char *name;
-	} kinds[] = { { 1, "CUDA" }, { 6, "HIP" }, { 9, "XLA" }, { 12, "XPU" }, { 13, "MPS" }, { 15, "HPU" } };
+	} kinds[] = { { 1, "CUDA" }, { 6, "HIP" },  { 9, "XLA" },   { 12, "XPU" },
+		      { 13, "MPS" }, { 15, "HPU" }, { 19, "MTIA" }, { 20, "PrivateUse1" } };
 	if (kind == 0)
 		return SS_STR("CPU");
 	for (size_t i = 0; i < SS_COUNT(kinds); i++)

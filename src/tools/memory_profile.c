@@ -28,6 +28,8 @@ static void set_torch(struct ss_table *t, const struct ss_torch *torch, const st
 			continue;
 		if (a->capacity_bytes)
 			ss_set_i64(t, A_CAPACITY, a->capacity_bytes);
+		ss_set_i64(t, A_ALLOCATIONS, a->allocations);
+		ss_set_i64(t, A_DEALLOCATIONS, a->releases);
 		ss_set_i64(t, A_RESERVED_PEAK, a->reserved_peak_bytes);
 		ss_set_i64(t, A_PAIRED, a->paired);
 		ss_set_i64(t, A_UNRELEASED, a->unreleased);

@@ -33,6 +33,8 @@ static bool pair_blocks(const struct ss_torch *t, const struct at *v, size_t n, 
 		const struct ss_torch_memory *m = &t->memory.v[v[i].event];
 		if (m->reserved_bytes > a->reserved_peak_bytes)
 			a->reserved_peak_bytes = m->reserved_bytes;
+		a->allocations += m->bytes > 0;
+		a->releases += m->bytes < 0;
 		if (!m->addressed || !m->bytes)
 			continue;
 		uint32_t was = ss_u64map_get(&open, m->address);

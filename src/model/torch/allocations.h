@@ -9,6 +9,7 @@ struct ss_torch_allocator {
 	uint32_t device; /* text */
 	int64_t reserved_peak_bytes; /* 0: not said */
 	int64_t capacity_bytes;	     /* 0: not said */
+	int64_t allocations, releases; /* an event of no bytes is neither */
 	/* Allocations that were released; that were not; releases of what was allocated before. */
 	int64_t paired, unreleased, unallocated;
 };
