@@ -341,11 +341,15 @@ static bool find_launches(const struct ss_space_out *o, const struct ss_so_plane
 		struct ss_so_time t = { r->begin_ns, r->begin_sub_ps };
 		while (depth && !lasts_to(&l->events.v[stack[depth - 1]], t))
 			depth--;
-		if (r->link && depth) {
+		/* Calls lie within calls: the runtime's makes the driver's. None of them is the operation. */
+		size_t around = depth;
+		while (r->link && around && l->events.v[stack[around - 1]].link)
+			around--;
+		if (r->link && around) {
 			uint32_t next = (uint32_t)found->ops.n;
 			uint32_t at = ss_ids_add(&found->by_id, o->links.v[r->link - 1], next);
 			ok = at != SS_NONE && (at != next ||
-					       ss_vec_push(&found->ops, p->meta.v[l->events.v[stack[depth - 1]].meta].name));
+					       ss_vec_push(&found->ops, p->meta.v[l->events.v[stack[around - 1]].meta].name));
 		}
 		stack[depth++] = (uint32_t)i;
 	}

@@ -149,7 +149,7 @@ def held(binary, scratch):
 
     events = [event(f'ProfilerStep#{n}', 100 * n, 100, 'user_annotation') for n in (1, 2)]
     events += [event('aten::a', 110, 10, **{'External id': 1}), memory(115, 100, 1, 1100), memory(150, -100, 1, 1000),
-               event('aten::b', 210, 10, **{'External id': 2}), memory(215, 300, 2, 1300)]
+               event('aten::b', 210, 10, **{'External id': 2}), memory(215, 300, 2, 1300), memory(216, 0, 3, 1300)]
     path = os.path.join(scratch, 'held.json')
     with open(path, 'w') as f:
         json.dump({'schemaVersion': 1, 'profile_memory': 1, 'traceEvents': events}, f)
@@ -158,7 +158,8 @@ def held(binary, scratch):
         return [why]
     steps = rows({'table': 'steps', 'key': ['step'], 'cols': ['growth_bytes', 'peak_growth_bytes', 'end_bytes']}, answer)
     holders = rows({'table': 'holders', 'key': ['name'], 'cols': ['blocks', 'bytes', 'before']}, answer)
-    return ([] if steps == {(1,): [0, 100, 1000], (2,): [300, 300, 1300]} else [f'steps: {steps}']) + (
+    counts = rows({'table': 'allocators', 'key': ['memory_id'], 'cols': ['allocations', 'deallocations']}, answer)
+    return ([] if counts == {('CUDA:0',): [2, 1]} else [f'an event of no bytes counts: {counts}']) + ([] if steps == {(1,): [0, 100, 1000], (2,): [300, 300, 1300]} else [f'steps: {steps}']) + (
         [] if holders == {('aten::b',): [1, 300, False], ('',): [None, 1000, True]} else [f'holders: {holders}'])
 
 
@@ -172,6 +173,26 @@ def torch_xla(binary, scratch):
         wrong += [] if answer['profile']['framework'] == 'torch-xla' else [f'{name}: {answer["profile"]}']
         wrong += [] if not cause or (first['cause'] == cause and advice in first['advice'][0]) else [f'{name}: {first}']
     return wrong
+
+
+def names(binary, scratch):
+    """What a kernel stands for: the operator or range around its call, never a call around the call; nccl's ranges stay apart."""
+    def event(cat, name, ts, dur, pid=1, tid=1, **args):
+        return {'ph': 'X', 'cat': cat, 'name': name, 'pid': pid, 'tid': tid, 'ts': ts, 'dur': dur, 'args': args}
+
+    events = [event('user_annotation', 'ProfilerStep#7', 0, 400)]
+    for i, (cat, name) in enumerate((('cpu_op', 'aten::mm'), ('user_annotation', 'nccl:all_reduce'), ('user_annotation', 'nccl:all_gather'))):
+        at, outer = 10 + 100 * i, 2 * i + 1
+        events += [event(cat, name, at, 50), event('cuda_runtime', 'cudaLaunchKernel', at + 5, 20, correlation=outer),
+                   event('cuda_driver', 'cuLaunchKernel', at + 8, 10, correlation=outer + 1),
+                   event('kernel', f'k{i}', at + 30, 20, 0, 7, device=0, stream=7, correlation=outer + 1)]
+    path = os.path.join(scratch, 'names.json')
+    with open(path, 'w') as f:
+        json.dump({'schemaVersion': 1, 'traceEvents': events}, f)
+    done = subprocess.run([binary, 'summary', path], stdout=subprocess.PIPE)
+    said = done.stdout.decode()
+    wrong = [f'{w} is missing: {said}' for w in ('aten::mm', 'nccl:all_reduce', 'nccl:all_gather', 'marked by the program') if w not in said]
+    return wrong + ([f'a call is an operation: {said}'] if 'cudaLaunchKernel' in said else [])
 
 
 def clocks(binary, scratch):
@@ -256,7 +277,7 @@ def main():
                     failed += bool(wrong)
                     for line in wrong[:5]:
                         print(f'{label}: {block["tool"]} {block["table"]}: {line}')
-        for check in (bad_input, held, torch_xla, clocks, long_text, hostile_pickle, spans):
+        for check in (bad_input, held, names, torch_xla, clocks, long_text, hostile_pickle, spans):
             wrong = check(binary, scratch)
             passed += not wrong
             failed += bool(wrong)

@@ -20,6 +20,8 @@ static void parses_names(void **state)
 		{ "jit(step)/dot_general:dot_general", SS_OP_JAX, "jit(step)/dot_general", "dot_general" },
 		{ "jit(step)/conv[dims=(1, 2)]:conv[dims=(1, 2)]", SS_OP_JAX, "jit(step)/conv[dims=(1, 2)]", "conv" },
 		{ "jit(step)/add_3:", SS_OP_JAX, "jit(step)/add_3", "add" },
+		{ "nccl:all_reduce", SS_OP_UNKNOWN, "nccl:all_reduce", "" },
+		{ "gloo:broadcast", SS_OP_UNKNOWN, "gloo:broadcast", "" },
 		{ "MEMCPYHToD", SS_OP_MEMCPY_HTOD, "MEMCPYHToD", "MemcpyHToD" },
 		{ "memcpydtoh something", SS_OP_MEMCPY_DTOH, "memcpydtoh something", "MemcpyDToH" },
 		{ "MEMCPYDtoD", SS_OP_MEMCPY_DTOD, "MEMCPYDtoD", "MemcpyDToD" },

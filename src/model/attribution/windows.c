@@ -239,7 +239,9 @@ static bool use_derived(struct ss_windows *out, const struct ss_steps *s, const 
 {
 	if (!copy_steps(out, s, h, m))
 		return false;
-	out->source = SS_STEPS_DERIVED;
+	/* Steps of a trace of PyTorch are its marks (model/steps/steps_torch.c). */
+	bool torch = m->v.n && ss_str_starts(m->name, SS_STR("ProfilerStep"));
+	out->source = torch ? SS_STEPS_MARKED : SS_STEPS_DERIVED;
 	out->confidence_frac = 1;
 	make_disjoint(out);
 	extend(out, m);
