@@ -424,12 +424,12 @@ static void result_args(sqlite3_context *c, const struct ss_xprof_line *line, ui
 	struct ss_buf b = { .limit_bytes = 16 << 20 };
 	put_args(&b, line, ss_xevent_meta_stats(line->plane->x, l->ev.meta[i]));
 	put_args(&b, line, ss_line_stats(line->plane, l, i));
-	for (size_t k = 0; k < l->nadded; k++)
-		if (l->added[k].event == i) {
-			struct ss_xstat s = { .stat = l->added[k].stat,
-					      .kind = l->added[k].kind,
-					      .u = l->added[k].u,
-					      .s = l->added[k].s };
+	for (size_t k = 0; k < l->added.n; k++)
+		if (l->added.v[k].event == i) {
+			struct ss_xstat s = { .stat = l->added.v[k].stat,
+					      .kind = l->added.v[k].kind,
+					      .u = l->added.v[k].u,
+					      .s = l->added.v[k].s };
 			put_arg(&b, line, ss_stat_name(s.stat), &s);
 		}
 	int64_t group = line->groups ? ss_event_group(line->plane, line->groups, i) : SS_NO_GROUP;

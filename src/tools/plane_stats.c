@@ -21,19 +21,19 @@ static const struct ss_col cols[] = {
 	INT("dropped", "Unreadable events", COUNT, NULL),
 };
 
-static void add_plane(struct ss_table *t, struct ss_str host, struct ss_str name, const struct ss_plane *p)
+static void add_plane(struct ss_table *t, struct ss_str host, const struct ss_display_plane *p)
 {
 	uint64_t events = 0, dropped = 0, busy_ps = 0;
 	for (uint32_t i = 0; i < p->nlines; i++) {
-		const struct ss_xevents *e = &p->lines[i].ev;
-		events += e->n;
-		dropped += e->dropped;
-		for (uint32_t k = 0; k < e->n; k++)
-			busy_ps += ss_line_dur_ps(&p->lines[i], k);
+		const struct ss_display_line *l = &p->lines[i];
+		events += l->n;
+		dropped += l->line ? l->line->ev.dropped : 0;
+		for (uint32_t k = 0; k < l->n; k++)
+			busy_ps += ss_display_dur_ps(l, k);
 	}
 	ss_table_row(t);
 	ss_set_str(t, COL_HOST, host);
-	ss_set_str(t, COL_PLANE, name);
+	ss_set_str(t, COL_PLANE, p->base.name);
 	ss_set_i64(t, COL_LINES, p->nlines);
 	ss_set_i64(t, COL_EVENTS, (int64_t)events);
 	ss_set_i64(t, COL_BUSY_PS, (int64_t)busy_ps);
@@ -55,11 +55,11 @@ static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
 {
 	struct plane_rows *j = arg;
-	const struct ss_plane *planes = ss_host_display_planes(h, err);
+	const struct ss_display_plane *planes = ss_host_display_planes(h, err);
 	if (!planes)
 		return false;
 	for (uint32_t k = 0; k < h->nplanes; k++)
-		add_plane(j->t, j->m->hosts[i]->name, planes[k].name, &planes[k]);
+		add_plane(j->t, j->m->hosts[i]->name, &planes[k]);
 	return true;
 }
 

@@ -36,7 +36,7 @@ static void add_section(struct ss_timeline_build *b, size_t h, const struct ss_t
 	};
 	s->sort_index = s->pid;
 	s->name = ss_arena_printf(b->arena, SS_FMT " " SS_FMT, SS_ARG(b->mt->hosts[h]->host->name),
-				  SS_ARG(from->plane->name));
+				  SS_ARG(from->plane->base.name));
 }
 
 static void add_track(struct ss_timeline_build *b, uint32_t section, const struct ss_track *from)
@@ -136,7 +136,7 @@ static uint32_t number_name(struct ss_timeline_build *b, struct ss_str name)
 
 static bool name_of(struct ss_timeline_build *b, const struct ss_track *t, uint32_t pos, uint32_t *out)
 {
-	uint32_t meta = ss_line_meta(t->line, ss_track_event(t, pos));
+	uint32_t meta = ss_display_meta(t->line, ss_track_event(t, pos));
 	/* The last entry is for events whose metadata is not defined. */
 	size_t slot = meta == SS_NONE ? (size_t)t->plane->x->nevent_meta + t->plane->nsynthetic : meta;
 	bool by_meta = !t->nnames && b->meta_plane == t->plane;
@@ -216,8 +216,8 @@ static bool add_slice(struct ss_timeline_build *b, size_t h, uint32_t track, con
 	struct ss_tl_slice *s = &tl->slices[tl->nslices++];
 	uint32_t event = ss_track_event(t, pos), number = t->first + pos;
 	*s = (struct ss_tl_slice){
-		.begin_ps = (uint64_t)ss_line_begin_ps(t->line, event) + b->mt->shift_ps[h],
-		.dur_ps = ss_line_dur_ps(t->line, event), .group = -1, .event = b->mt->first_event[h] + number,
+		.begin_ps = (uint64_t)ss_display_begin_ps(t->line, event) + b->mt->shift_ps[h],
+		.dur_ps = ss_display_dur_ps(t->line, event), .group = -1, .event = b->mt->first_event[h] + number,
 		.uid = number, .flow = SS_NONE, .row = ss_track_row(t, pos), .track = b->mt->first_track[h] + track,
 	};
 	if (!name_of(b, t, pos, &s->name))

@@ -92,7 +92,7 @@ static bool use_plane(struct sums *s, const struct ss_plane *p)
 /* Number of the sum that an event belongs to; SS_NONE when memory is out. */
 static uint32_t sum_of(struct sums *s, const struct ss_track *t, uint32_t pos)
 {
-	uint32_t meta = ss_line_meta(t->line, ss_track_event(t, pos));
+	uint32_t meta = ss_display_meta(t->line, ss_track_event(t, pos));
 	size_t slot = meta == SS_NONE ? (size_t)t->plane->x->nevent_meta + t->plane->nsynthetic : meta;
 	if (!t->nnames && s->meta_sums[slot] != SS_NONE)
 		return s->meta_sums[slot];

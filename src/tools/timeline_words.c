@@ -37,7 +37,7 @@ static void sift(struct head *heap, size_t n, size_t i)
 static bool works(const struct ss_track *t, uint32_t pos, uint8_t *known)
 {
 	enum { UNREAD, WORKS, WAITS };
-	uint32_t n = t->plane->x->nevent_meta, meta = t->line->ev.meta[ss_track_event(t, pos)], at = meta < n ? meta : n;
+	uint32_t n = t->plane->x->nevent_meta, meta = ss_display_meta(t->line, ss_track_event(t, pos)), at = meta < n ? meta : n;
 	if (known[at] == UNREAD) {
 		enum ss_work work = ss_device_event_work(t->plane, meta);
 		known[at] = work == SS_WORK_UNKNOWN || work == SS_WORK_DEVICE_WAIT_HOST ? WAITS : WORKS;
@@ -63,13 +63,13 @@ static void add_work(struct use *u, uint64_t begin_ps, uint64_t end_ps)
 static bool read_device(const struct ss_trace *tr, const struct ss_trace_section *s, struct use *u)
 {
 	struct head *heap = calloc((size_t)s->ntracks + 1, sizeof(*heap));
-	uint8_t *known = calloc((size_t)s->plane->x->nevent_meta + 1, 1);
+	uint8_t *known = calloc((size_t)s->plane->base.x->nevent_meta + 1, 1);
 	size_t n = 0;
 	bool ok = heap && known;
 	*u = (struct use){ 0 };
 	for (uint32_t i = s->first_track; ok && i < s->first_track + s->ntracks; i++) {
 		const struct ss_track *t = &tr->tracks[i];
-		if (t->kind == SS_TRACE_SLICES && t->n && ss_is_work_line(t->plane, t->line))
+		if (t->kind == SS_TRACE_SLICES && t->n && t->line->line && ss_is_work_line(t->plane, t->line->line))
 			heap[n++] = (struct head){ ss_track_begin_ps(t, 0), t, 0 };
 	}
 	for (size_t i = n / 2; ok && i-- > 0;)
@@ -145,7 +145,7 @@ static bool sum_up(struct sums *sums, const struct ss_model_trace *mt, struct ss
 		const struct ss_trace *tr = mt->hosts[h];
 		for (uint32_t i = 0; i < tr->nsections; i++) {
 			const struct ss_trace_section *s = &tr->sections[i];
-			struct ss_str name = name_of(mt, h, s->plane->name, arena);
+			struct ss_str name = name_of(mt, h, s->plane->base.name, arena);
 			struct use u;
 			if (s->kind == SS_TRACE_HOST)
 				take_threads(sums, tr, s);

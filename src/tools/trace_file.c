@@ -64,18 +64,18 @@ static bool is_shown(const struct ss_plane *p, struct ss_str devices)
 }
 
 /* Of asynchronous ops only the name of their line is there. */
-static bool has_events(const struct ss_line *l)
+static bool has_events(const struct ss_display_line *l)
 {
 	return !ss_str_is(l->display_name.n ? l->display_name : l->name, "Async XLA Ops");
 }
 
 /* Preprocessing takes empty lines from the devices it adds lines to. */
-static bool is_line_shown(const struct ss_host *h, const struct ss_plane *p, const struct ss_line *l)
+static bool is_line_shown(const struct ss_host *h, const struct ss_plane *p, const struct ss_display_line *l)
 {
-	return l->ev.n || h->preprocessed || (p->kind != SS_PLANE_TENSOR_CORE && p->kind != SS_PLANE_GPU);
+	return l->n || h->preprocessed || (p->kind != SS_PLANE_TENSOR_CORE && p->kind != SS_PLANE_GPU);
 }
 
-static uint32_t thread_id(const struct ss_line *l)
+static uint32_t thread_id(const struct ss_display_line *l)
 {
 	return (uint32_t)(uint64_t)(l->display_id ? l->display_id : l->id);
 }
@@ -110,21 +110,21 @@ static int by_tid(const void *a, const void *b)
 }
 
 static bool add_threads(struct ss_timeline *tl, struct ss_tl_section *s, const struct ss_host *h,
-			const struct ss_plane *p, struct ss_arena *arena)
+			const struct ss_display_plane *p, struct ss_arena *arena)
 {
 	struct numbered *v = SS_NEW_N(arena, struct numbered, p->nlines);
 	uint32_t n = 0;
 	if (!v)
 		return false;
 	for (uint32_t i = 0; i < p->nlines; i++)
-		if (is_line_shown(h, p, &p->lines[i]))
+		if (is_line_shown(h, &p->base, &p->lines[i]))
 			v[n++] = (struct numbered){ thread_id(&p->lines[i]), i };
 	if (n)
 		qsort(v, n, sizeof(*v), by_tid);
 	s->first_track = (uint32_t)tl->ntracks;
 	s->ntracks = n;
 	for (uint32_t i = 0; i < n; i++) {
-		const struct ss_line *l = &p->lines[v[i].line];
+		const struct ss_display_line *l = &p->lines[v[i].line];
 		tl->tracks[tl->ntracks++] = (struct ss_tl_track){
 			.section = (uint32_t)(s - tl->sections), .tid = v[i].tid,
 			.name = l->display_name.n ? l->display_name : l->name,
@@ -147,8 +147,8 @@ static bool add_layout(struct ss_timeline *tl, const struct ss_trace *tr, struct
 		return false;
 	const struct ss_str devices = device_prefix(h);
 	for (uint32_t i = 0; i < h->nplanes; i++)
-		if (is_shown(&tr->planes[i], devices))
-			add_plane(tl, &tr->planes[i], i);
+		if (is_shown(&tr->planes[i].base, devices))
+			add_plane(tl, &tr->planes[i].base, i);
 	if (tl->nsections)
 		qsort(tl->sections, tl->nsections, sizeof(*tl->sections), by_pid);
 	for (size_t i = 0; i < tl->nsections; i++) {
@@ -171,7 +171,6 @@ static uint32_t find_thread(const struct ss_timeline *tl, const struct ss_tl_sec
 static uint32_t *map_tracks(const struct ss_timeline *tl, const uint32_t *section_planes, const struct ss_trace *tr,
 			    struct ss_arena *arena)
 {
-	const struct ss_plane *planes = tr->planes;
 	uint32_t *thread = SS_NEW_N(arena, uint32_t, (size_t)tr->ntracks + 1);
 	uint32_t *section = SS_NEW_N(arena, uint32_t, (size_t)tr->host->nplanes + 1);
 	if (!thread || !section)
@@ -181,7 +180,7 @@ static uint32_t *map_tracks(const struct ss_timeline *tl, const uint32_t *sectio
 		section[section_planes[i]] = i;
 	for (uint32_t i = 0; i < tr->ntracks; i++) {
 		const struct ss_track *t = &tr->tracks[i];
-		uint32_t k = section[t->plane - planes];
+		uint32_t k = section[tr->sections[t->section].plane - tr->planes];
 		thread[i] = k == SS_NONE || !has_events(t->line) ? SS_NONE : find_thread(tl, &tl->sections[k], t->tid);
 	}
 	return thread;
@@ -256,13 +255,13 @@ static bool add_kind_arg(void *arg, struct ss_str name, const struct ss_xstat *s
 /* Events of one name of a plane are a kind. */
 static uint64_t kind_of(const struct trace_file *f, const struct ss_track *t, uint32_t meta)
 {
-	return (uint64_t)(t->plane - f->tr->planes) << 32 | meta;
+	return (uint64_t)(f->tr->sections[t->section].plane - f->tr->planes) << 32 | meta;
 }
 
 static bool get_kind(struct ss_tl_pull *pull, uint64_t kind, struct ss_tl_kind *out, struct ss_err *err)
 {
 	struct trace_file *f = (struct trace_file *)pull;
-	const struct ss_plane *p = &f->tr->planes[kind >> 32];
+	const struct ss_plane *p = &f->tr->planes[kind >> 32].base;
 	f->kind_args.n = 0;
 	if (!ss_plane_raw_args(p, (uint32_t)kind, add_kind_arg, f))
 		return ss_fail_mem(err);
@@ -276,10 +275,10 @@ static bool get_kind(struct ss_tl_pull *pull, uint64_t kind, struct ss_tl_kind *
  * Transfers between host and device, which are drawn on rows made for them, bear the mark of
  * asynchronous events.
  */
-static bool is_offload(const struct ss_line *l)
+static bool is_offload(const struct ss_display_line *l)
 {
 	uint32_t number = (uint32_t)(uint64_t)l->id - SS_DERIVED_BASE;
-	return !l->src && number >= SS_DERIVED_HOST_OFFLOAD && number < SS_DERIVED_HOST_XLA;
+	return !l->line && number >= SS_DERIVED_HOST_OFFLOAD && number < SS_DERIVED_HOST_XLA;
 }
 
 static bool add_event(struct trace_file *f, const struct ss_track *t, uint32_t pos)
@@ -288,13 +287,14 @@ static bool add_event(struct trace_file *f, const struct ss_track *t, uint32_t p
 	uint32_t event = ss_track_event(t, pos);
 	struct ss_tl_event *e = &f->events[f->nevents++];
 	*e = (struct ss_tl_event){
-		.begin_ps = (uint64_t)ss_line_begin_ps(t->line, event), .dur_ps = ss_line_dur_ps(t->line, event),
-		.kind = kind_of(f, t, ss_line_meta(t->line, event)), .track = f->thread[f->track], .first_arg = f->args.n,
+		.begin_ps = (uint64_t)ss_display_begin_ps(t->line, event), .dur_ps = ss_display_dur_ps(t->line, event),
+		.kind = kind_of(f, t, ss_display_meta(t->line, event)), .track = f->thread[f->track], .first_arg = f->args.n,
 	};
 	if (t->nnames)
 		e->name = ss_track_own_name(t, pos);
-	if (t->line->src && t->line->ev.off)
-		see(&f->events_seen, ss_xevents_body(&t->line->ev, t->line->src, event));
+	const struct ss_line *l = t->line->line;
+	if (l && l->src && l->ev.off)
+		see(&f->events_seen, ss_xevents_body(&l->ev, l->src, event));
 	if (!ss_track_raw_args(t, pos, &f->run, add_arg, f) || (is_offload(t->line) && !add_arg(f, SS_STR("_a"), &async)))
 		return false;
 	size_t nargs = f->args.n - e->first_arg;

@@ -57,13 +57,23 @@ static int eager_of_file(const struct ss_plane *p, const struct ss_line *l, uint
 	return ss_xstats_find(ss_line_stats(p, l, i), SS_STAT_IS_EAGER, &s) ? (int)ss_xstat_int_or_uint(&s) : -1;
 }
 
-static void dump_event(struct ss_out *o, const struct ss_plane *p, const struct ss_line *l, uint32_t i, struct cursor *c)
+static int64_t group_of(const struct ss_plane *p, const struct ss_display_line *d, uint32_t i)
 {
-	ss_out_printf(o, "[\"event\",%" PRId64 ",%" PRIu64 ",", ss_line_begin_ps(l, i), ss_line_dur_ps(l, i));
-	ss_out_json_str(o, ss_event_name(p, ss_line_meta(l, i)));
+	size_t at = SIZE_MAX;
+	return ss_display_has_groups(d) ? ss_display_group_at(d, i, &at) : ss_event_group(p, d->line, i);
+}
+
+static void dump_event(struct ss_out *o, const struct ss_plane *p, const struct ss_display_line *d, uint32_t i, struct cursor *c)
+{
+	static const struct ss_line none;
+	const struct ss_line *l = d->line ? d->line : &none;
+	const struct ss_added_stats *added = d->line ? &l->added : &d->added;
+	int eager = l->eager ? l->eager[i] : d->line ? eager_of_file(p, l, i) : -1;
+	ss_out_printf(o, "[\"event\",%" PRId64 ",%" PRIu64 ",", ss_display_begin_ps(d, i), ss_display_dur_ps(d, i));
+	ss_out_json_str(o, ss_event_name(p, ss_display_meta(d, i)));
 	ss_out_char(o, ',');
-	ss_out_json_str(o, ss_event_display_name(p, ss_line_meta(l, i)));
-	ss_out_printf(o, ",%" PRId64 ",%d,", ss_event_group(p, l, i), l->eager ? l->eager[i] : eager_of_file(p, l, i));
+	ss_out_json_str(o, ss_event_display_name(p, ss_display_meta(d, i)));
+	ss_out_printf(o, ",%" PRId64 ",%d,", group_of(p, d, i), eager);
 	ss_out_printf(o, "%" PRId64 ",%" PRId64 ",", l->dev_begin_ps ? l->dev_begin_ps[i] : -1,
 		      l->dev_dur_ps ? (int64_t)l->dev_dur_ps[i] : -1);
 	if (c->flow < c->nflows && c->flows[c->flow].event == i) {
@@ -72,20 +82,20 @@ static void dump_event(struct ss_out *o, const struct ss_plane *p, const struct 
 	} else {
 		ss_out_lit(o, "null,{");
 	}
-	for (bool first = true; c->added < l->nadded && l->added[c->added].event == i; c->added++, first = false) {
+	for (bool first = true; c->added < added->n && added->v[c->added].event == i; c->added++, first = false) {
 		if (!first)
 			ss_out_char(o, ',');
-		added_value(o, &l->added[c->added]);
+		added_value(o, &added->v[c->added]);
 	}
 	ss_out_lit(o, "}]\n");
 }
 
-static bool dump_line(struct ss_out *o, const struct ss_host *h, const struct ss_plane *p, const struct ss_line *l,
-		      struct ss_err *err)
+static bool dump_line(struct ss_out *o, const struct ss_host *h, const struct ss_plane *p,
+		      const struct ss_display_line *l, struct ss_err *err)
 {
 	struct ss_flow *flows = NULL;
 	struct cursor c = { 0 };
-	if (!ss_preprocess_flows(h, p, l, &flows, &c.nflows, err))
+	if (l->line && !ss_preprocess_flows(h, p, l->line, &flows, &c.nflows, err))
 		return false;
 	c.flows = flows;
 	ss_out_printf(o, "[\"line\",%" PRId64 ",%" PRId64 ",", l->id, l->display_id);
@@ -93,7 +103,7 @@ static bool dump_line(struct ss_out *o, const struct ss_host *h, const struct ss
 	ss_out_char(o, ',');
 	ss_out_json_str(o, l->display_name);
 	ss_out_lit(o, "]\n");
-	for (uint32_t i = 0; i < l->ev.n; i++)
+	for (uint32_t i = 0; i < l->n; i++)
 		dump_event(o, p, l, i, &c);
 	free(flows);
 	return true;
@@ -117,14 +127,14 @@ static bool dump(struct ss_out *o, const char *path, struct ss_err *err)
 	struct ss_host h;
 	if (!ss_host_open(&h, path, err))
 		return false;
-	const struct ss_plane *planes = ss_host_display_planes(&h, err);
+	const struct ss_display_plane *planes = ss_host_display_planes(&h, err);
 	bool ok = planes;
 	for (uint32_t i = 0; ok && i < h.nplanes; i++) {
 		ss_out_lit(o, "[\"plane\",");
-		ss_out_json_str(o, planes[i].name);
+		ss_out_json_str(o, planes[i].base.name);
 		ss_out_lit(o, "]\n");
 		for (uint32_t j = 0; ok && j < planes[i].nlines; j++)
-			ok = dump_line(o, &h, &planes[i], &planes[i].lines[j], err);
+			ok = dump_line(o, &h, &planes[i].base, &planes[i].lines[j], err);
 	}
 	for (uint32_t i = 0; ok && i < h.ngroups; i++)
 		dump_group(o, i, &h.groups[i]);

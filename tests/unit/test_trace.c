@@ -105,6 +105,7 @@ struct world {
 	struct ss_trace_section section;
 	struct ss_track tracks[TRACKS];
 	struct ss_line lines[TRACKS];
+	struct ss_display_line display[TRACKS];
 	uint64_t seed;
 };
 
@@ -201,7 +202,7 @@ static void to_columns(struct world *w)
 		struct ss_track *t = &w->tracks[k];
 		struct ss_xevents *e = &w->lines[k].ev;
 
-		*t = (struct ss_track){ .line = &w->lines[k], .kind = SS_TRACE_SLICES, .tid = k };
+		*t = (struct ss_track){ .line = &w->display[k], .kind = SS_TRACE_SLICES, .tid = k };
 		e->begin_ps = filled(w->n, sizeof(*e->begin_ps));
 		e->dur_ps = filled(w->n, sizeof(*e->dur_ps));
 		t->flows = filled(w->n, sizeof(*t->flows));
@@ -219,6 +220,7 @@ static void to_columns(struct world *w)
 			e->dur_ps[t->n++] = v->dur_ps;
 		}
 		e->n = t->n;
+		w->display[k] = (struct ss_display_line){ .n = t->n, .sorted = true, .line = &w->lines[k] };
 	}
 	w->tr.tracks = w->tracks;
 	w->tr.ntracks = TRACKS;

@@ -51,7 +51,7 @@ static void count_runs(struct work *k)
 {
 	for (uint32_t j = 0; j < k->p->nlines; j++) {
 		const struct ss_line *l = &k->p->lines[j];
-		for (uint32_t i = 0; !l->derived && !l->spans && i < l->ev.n; i++) {
+		for (uint32_t i = 0; !l->derived && i < l->ev.n; i++) {
 			if (!is_op(k, l, i))
 				continue;
 			struct runs *r = &k->runs[l->ev.meta[i]];
@@ -88,7 +88,7 @@ static bool list_begins(struct work *k, uint32_t meta)
 {
 	for (uint32_t j = 0; j < k->p->nlines; j++) {
 		const struct ss_line *l = &k->p->lines[j];
-		for (uint32_t i = 0; !l->derived && !l->spans && i < l->ev.n; i++)
+		for (uint32_t i = 0; !l->derived && i < l->ev.n; i++)
 			if (l->ev.meta[i] == meta && is_op(k, l, i) && !ss_vec_push(&k->begins, l->ev.begin_ps[i]))
 				return false;
 	}

@@ -500,7 +500,7 @@ static void choose_starter(struct ss_attr_build *b)
 	for (uint32_t k = 0; k < b->host->nlines; k++) {
 		const struct ss_line *l = &b->host->lines[k];
 		struct votes v = { 0 };
-		for (uint32_t i = 0; !l->derived && !l->spans && i < l->ev.n; i++)
+		for (uint32_t i = 0; !l->derived && i < l->ev.n; i++)
 			note_kind(b, &v, ss_host_kinds_of(&b->kinds, l, i));
 		if (!l->derived && beats(&v, &best)) {
 			best = v;
@@ -520,7 +520,7 @@ bool ss_claim_threads(struct ss_attr_build *b)
 		return false;
 	for (uint32_t k = 0; k < b->host->nlines; k++) {
 		const struct ss_line *l = &b->host->lines[k];
-		if (!l->derived && !l->spans && l->ev.n && !walk_line(b, l))
+		if (!l->derived && l->ev.n && !walk_line(b, l))
 			return false;
 	}
 	return true;

@@ -106,7 +106,7 @@ static bool read_marks(struct marks *best, const struct ss_plane *p)
 		uint64_t sum_ps = 0, longest_ps = 0;
 		int64_t num;
 		bool ok = true;
-		for (uint32_t i = 0; ok && !l->derived && !l->spans && i < l->ev.n; i++) {
+		for (uint32_t i = 0; ok && !l->derived && i < l->ev.n; i++) {
 			if (!mark_of(p, l, i, &f, &num))
 				continue;
 			ok = ss_vec_push(&m.v, ((struct ss_window){ l->ev.begin_ps[i], ss_xevents_end_ps(&l->ev, i),
@@ -339,7 +339,7 @@ static bool span_of(struct ss_windows *w, const struct ss_plane *p, bool work_on
 	uint8_t *known = calloc((size_t)p->x->nevent_meta + 1, 1);
 	for (uint32_t j = 0; known && j < p->nlines; j++) {
 		const struct ss_line *l = &p->lines[j];
-		for (uint32_t i = 0; !l->derived && !l->spans && i < l->ev.n; i++) {
+		for (uint32_t i = 0; !l->derived && i < l->ev.n; i++) {
 			int64_t begin_ps = l->ev.begin_ps[i], end_ps = ss_xevents_end_ps(&l->ev, i);
 			uint32_t meta = l->ev.meta[i], at = meta < p->x->nevent_meta ? meta : p->x->nevent_meta;
 			if (!l->ev.dur_ps[i] || end_ps < begin_ps)

@@ -39,7 +39,7 @@ bool ss_async_ends_read(struct ss_async_ends *a, const struct ss_plane *p, bool 
 		any = any || ends[i];
 	}
 	for (uint32_t k = 0; ok && any && k < p->nlines; k++)
-		if (!p->lines[k].derived && !p->lines[k].spans)
+		if (!p->lines[k].derived)
 			ok = read_line(a, p, &p->lines[k], ends);
 	free(ends);
 	return ok;

@@ -272,24 +272,19 @@ bool ss_host_open_raw_bytes(struct ss_host *h, struct ss_str bytes, const char *
 void ss_line_free(struct ss_line *l)
 {
 	ss_xevents_free(&l->ev);
-	if (l->spans)
-		ss_spans_free(l->spans);
-	free(l->spans);
 	free(l->group);
 	free(l->runs);
 	free(l->dev_begin_ps);
 	free(l->dev_dur_ps);
 	free(l->eager);
-	free(l->added);
-	l->spans = NULL;
+	free(l->added.v);
 	l->group = NULL;
 	l->runs = NULL;
 	l->nruns = 0;
 	l->dev_begin_ps = NULL;
 	l->dev_dur_ps = NULL;
 	l->eager = NULL;
-	l->added = NULL;
-	l->nadded = 0;
+	l->added = (struct ss_added_stats){ 0 };
 }
 
 void ss_host_free_events(struct ss_host *h)

@@ -30,6 +30,12 @@ struct ss_added_stat {
 	struct ss_str s;
 };
 
+/* Those of a line, by event ascending. */
+struct ss_added_stats {
+	struct ss_added_stat *v;
+	size_t n;
+};
+
 /* An event's place in a flow: an arrow between lines. */
 enum ss_flow_dir { SS_FLOW_NONE = 0, SS_FLOW_IN = 1, SS_FLOW_OUT = 2, SS_FLOW_INOUT = 3 };
 
@@ -47,11 +53,6 @@ struct ss_line {
 	bool derived;		/* made by preprocessing, here or by the program that wrote the file */
 	struct ss_xevents ev;	/* derived here: off and base are NULL */
 	/*
-	 * Events of lines that are only shown, and their groups; ev has but their number then.
-	 * Readers of such lines go through ss_line_begin_ps, ss_line_dur_ps and ss_line_meta.
-	 */
-	struct ss_spans *spans;
-	/*
 	 * Step group of each event, SS_NO_GROUP for none. NULL: not computed here; then a file that
 	 * came grouped has it in the stat group_id (ss_event_group reads either).
 	 */
@@ -66,8 +67,7 @@ struct ss_line {
 	int64_t *dev_begin_ps;
 	uint64_t *dev_dur_ps;
 	int8_t *eager;		/* stat is_eager per event: 0, 1, -1 not set; NULL: none set here */
-	struct ss_added_stat *added; /* by event ascending */
-	size_t nadded;
+	struct ss_added_stats added;
 };
 
 enum ss_plane_kind {
@@ -179,36 +179,6 @@ bool ss_plane_is_host(const struct ss_plane *p);
 /* Line by its exact name, NULL if there is none. */
 struct ss_line *ss_plane_line(const struct ss_plane *p, struct ss_str name);
 
-static inline int64_t ss_line_begin_ps(const struct ss_line *l, uint32_t i)
-{
-	ss_assert(i < l->ev.n);
-	return l->spans ? ss_spans_begin_ps(l->spans, i) : l->ev.begin_ps[i];
-}
-
-static inline uint64_t ss_line_dur_ps(const struct ss_line *l, uint32_t i)
-{
-	ss_assert(i < l->ev.n);
-	return l->spans ? ss_spans_dur_ps(l->spans, i) : l->ev.dur_ps[i];
-}
-
-static inline uint32_t ss_line_meta(const struct ss_line *l, uint32_t i)
-{
-	ss_assert(i < l->ev.n);
-	return l->spans ? l->spans->v[i].meta : l->ev.meta[i];
-}
-
-/* For walks that pass over events: begin, duration and name of one that will be asked for soon. */
-static inline void ss_line_prefetch(const struct ss_line *l, uint32_t i)
-{
-	if (l->spans) {
-		__builtin_prefetch(&l->spans->v[i]);
-		return;
-	}
-	__builtin_prefetch(&l->ev.begin_ps[i]);
-	__builtin_prefetch(&l->ev.dur_ps[i]);
-	__builtin_prefetch(&l->ev.meta[i]);
-}
-
 static inline struct ss_str ss_event_name(const struct ss_plane *p, uint32_t meta)
 {
 	if (meta == SS_NONE)
@@ -249,7 +219,7 @@ static inline struct ss_xstats ss_line_stats(const struct ss_plane *p, const str
 /* Were the groups of this line computed here? */
 static inline bool ss_line_has_groups(const struct ss_line *l)
 {
-	return l->group || l->runs || l->spans;
+	return l->group || l->runs;
 }
 
 /* If so, that of an event; `at` as for ss_runs_group_at. */
@@ -257,8 +227,7 @@ static inline int64_t ss_line_group_at(const struct ss_line *l, uint32_t i, size
 {
 	if (l->group)
 		return l->group[i];
-	return l->runs ? ss_runs_group_at(l->runs, l->nruns, i, at)
-		       : ss_runs_group_at(l->spans->runs.v, l->spans->runs.n, i, at);
+	return ss_runs_group_at(l->runs, l->nruns, i, at);
 }
 
 static inline int64_t ss_line_group(const struct ss_line *l, uint32_t i)

@@ -343,7 +343,7 @@ bool ss_cpu_ops(struct ss_op_db *db, struct ss_host *h, const struct ss_plane *p
 				 .filter = ss_stat_filter_of(p->x, stats, SS_COUNT(stats)) };
 	bool ok = t.s.hlo && (t.filter.none || ss_async_ends_read(&t.ends, p, true) || ss_fail_mem(err));
 	for (uint32_t k = 0; ok && !t.filter.none && k < p->nlines; k++)
-		if (!p->lines[k].derived && !p->lines[k].spans)
+		if (!p->lines[k].derived)
 			ok = walk_thread(&t, &p->lines[k], err);
 	db->total_ps = db->op_ps;
 	ss_vec_free(&t.open);

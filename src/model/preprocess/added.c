@@ -3,26 +3,26 @@
 
 #include <stdlib.h>
 
-static bool add(struct ss_added *a, struct ss_line *line, struct ss_added_stat s)
+static bool add(struct ss_added *a, struct ss_added_stats *to, struct ss_added_stat s)
 {
-	return ss_vec_push(&a->all, (struct ss_added_entry){ line, s });
+	return ss_vec_push(&a->all, (struct ss_added_entry){ to, s });
 }
 
-bool ss_added_int(struct ss_added *a, struct ss_line *line, uint32_t event, enum ss_stat stat, int64_t v)
+bool ss_added_int(struct ss_added *a, struct ss_added_stats *to, uint32_t event, enum ss_stat stat, int64_t v)
 {
-	return add(a, line, (struct ss_added_stat){ .event = event, .stat = stat, .kind = SS_X_INT, .u = (uint64_t)v });
+	return add(a, to, (struct ss_added_stat){ .event = event, .stat = stat, .kind = SS_X_INT, .u = (uint64_t)v });
 }
 
-bool ss_added_double(struct ss_added *a, struct ss_line *line, uint32_t event, enum ss_stat stat, double v)
+bool ss_added_double(struct ss_added *a, struct ss_added_stats *to, uint32_t event, enum ss_stat stat, double v)
 {
 	struct ss_added_stat s = { .event = event, .stat = stat, .kind = SS_X_DOUBLE };
 	memcpy(&s.u, &v, sizeof(s.u));
-	return add(a, line, s);
+	return add(a, to, s);
 }
 
-bool ss_added_str(struct ss_added *a, struct ss_line *line, uint32_t event, enum ss_stat stat, struct ss_str v)
+bool ss_added_str(struct ss_added *a, struct ss_added_stats *to, uint32_t event, enum ss_stat stat, struct ss_str v)
 {
-	return add(a, line, (struct ss_added_stat){ .event = event, .stat = stat, .kind = SS_X_STR, .s = v });
+	return add(a, to, (struct ss_added_stat){ .event = event, .stat = stat, .kind = SS_X_STR, .s = v });
 }
 
 /*
@@ -32,8 +32,8 @@ bool ss_added_str(struct ss_added *a, struct ss_line *line, uint32_t event, enum
 static int by_line(const void *a, const void *b)
 {
 	const struct ss_added_entry *x = a, *y = b;
-	if (x->line != y->line)
-		return x->line < y->line ? -1 : 1;
+	if (x->to != y->to)
+		return x->to < y->to ? -1 : 1;
 	if (x->stat.event != y->stat.event)
 		return x->stat.event < y->stat.event ? -1 : 1;
 	return x->stat.stat < y->stat.stat ? -1 : x->stat.stat > y->stat.stat;
@@ -47,17 +47,17 @@ static int by_event(const void *a, const void *b)
 	return x->stat < y->stat ? -1 : x->stat > y->stat;
 }
 
-static bool deliver(struct ss_line *l, const struct ss_added_entry *v, size_t n)
+static bool deliver(struct ss_added_stats *to, const struct ss_added_entry *v, size_t n)
 {
-	struct ss_added_stat *all = realloc(l->added, (l->nadded + n) * sizeof(*all));
+	struct ss_added_stat *all = realloc(to->v, (to->n + n) * sizeof(*all));
 	if (!all)
 		return false;
 	for (size_t i = 0; i < n; i++)
-		all[l->nadded + i] = v[i].stat;
-	if (l->nadded)
-		qsort(all, l->nadded + n, sizeof(*all), by_event);
-	l->added = all;
-	l->nadded += n;
+		all[to->n + i] = v[i].stat;
+	if (to->n)
+		qsort(all, to->n + n, sizeof(*all), by_event);
+	to->v = all;
+	to->n += n;
 	return true;
 }
 
@@ -69,9 +69,9 @@ bool ss_added_deliver(struct ss_added *a)
 			break;
 		}
 	for (size_t from = 0, to; from < a->all.n; from = to) {
-		for (to = from + 1; to < a->all.n && a->all.v[to].line == a->all.v[from].line; to++)
+		for (to = from + 1; to < a->all.n && a->all.v[to].to == a->all.v[from].to; to++)
 			;
-		if (!deliver(a->all.v[from].line, &a->all.v[from], to - from))
+		if (!deliver(a->all.v[from].to, &a->all.v[from], to - from))
 			return false;
 	}
 	a->all.n = 0;

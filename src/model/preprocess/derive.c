@@ -107,28 +107,7 @@ bool ss_deriver_add_op(struct ss_deriver *d, uint32_t op, const struct ss_nest_i
 	return ss_nest_add(ops, &item);
 }
 
-bool ss_deriver_add_lines(struct ss_deriver *d, struct ss_derived *lines, size_t n)
+int64_t ss_derived_line_id(uint32_t id)
 {
-	struct ss_plane *p = d->p;
-	size_t filled = 0;
-	for (size_t i = 0; i < n; i++)
-		filled += lines[i].nest.spans.n > 0;
-	if (!filled)
-		return true;
-	struct ss_line *all = SS_NEW_N(d->arena, struct ss_line, p->nlines + filled);
-	if (!all)
-		return false;
-	if (p->nlines)
-		memcpy(all, p->lines, p->nlines * sizeof(*all));
-	p->lines = all;
-	for (size_t i = 0; i < n; i++) {
-		if (!lines[i].nest.spans.n)
-			continue;
-		struct ss_line *l = &all[p->nlines++];
-		*l = (struct ss_line){ .id = ss_quirk_line_id(SS_DERIVED_BASE + lines[i].id), .display_id = lines[i].display_id,
-				       .name = lines[i].name, .display_name = SS_STR(""), .derived = true };
-		if (!ss_nest_finish(&lines[i].nest, l, lines[i].columns))
-			return false;
-	}
-	return true;
+	return ss_quirk_line_id(SS_DERIVED_BASE + id);
 }

@@ -1,6 +1,6 @@
 /*
- * derive.h - shared by derive*.c: names made up for a plane, op names taken apart once each, and
- * adding lines to a plane.
+ * derive.h - what those share who derive lines: names made up for a plane, and op names taken apart
+ * once each.
  */
 #ifndef SS_MODEL_PREPROCESS_DERIVE_H
 #define SS_MODEL_PREPROCESS_DERIVE_H
@@ -27,15 +27,6 @@ struct ss_deriver {
 	struct ss_arena scratch;
 };
 
-/* A line to be added: id is that of enum ss_derived_line, or beyond. */
-struct ss_derived {
-	uint32_t id;
-	int64_t display_id;
-	struct ss_str name;
-	struct ss_nest nest;
-	bool columns;		/* not only the timeline reads it */
-};
-
 /* `p` is one that may still be changed: of a host that is being loaded, or a copy that will be shown. */
 bool ss_deriver_init(struct ss_deriver *d, struct ss_host *h, struct ss_plane *p, struct ss_arena *arena);
 void ss_deriver_free(struct ss_deriver *d);
@@ -50,7 +41,7 @@ uint32_t ss_deriver_op(struct ss_deriver *d, struct ss_str full);
 /* Add an op to the lines of scopes and of ops. */
 bool ss_deriver_add_op(struct ss_deriver *d, uint32_t op, const struct ss_nest_item *span, struct ss_nest *scopes,
 		       struct ss_nest *ops);
-/* Add the lines that are not empty to the plane and empty the nests. */
-bool ss_deriver_add_lines(struct ss_deriver *d, struct ss_derived *lines, size_t n);
+/* The id of a derived line: of enum ss_derived_line, or beyond. */
+int64_t ss_derived_line_id(uint32_t id);
 
 #endif

@@ -55,27 +55,40 @@ static bool name_steps(const struct ss_host *h, struct ss_line *l)
 	bool ok = true;
 	for (uint32_t i = 0; ok && i < l->ev.n; i++)
 		if (l->group && l->group[i] >= 0 && (uint32_t)l->group[i] < h->ngroups)
-			ok = ss_added_str(&added, l, i, SS_STAT_STEP_NAME, h->groups[l->group[i]].name);
+			ok = ss_added_str(&added, &l->added, i, SS_STAT_STEP_NAME, h->groups[l->group[i]].name);
 	ok = ok && ss_added_deliver(&added);
 	ss_added_free(&added);
 	return ok;
 }
 
+/* Behind the lines of the file. */
+static bool add_steps_line(struct ss_deriver *d, struct ss_nest *steps)
+{
+	struct ss_plane *p = d->p;
+	struct ss_line *lines = SS_NEW_N(d->arena, struct ss_line, p->nlines + 1);
+	if (!lines)
+		return false;
+	memcpy(lines, p->lines, p->nlines * sizeof(*lines));
+	p->lines = lines;
+	struct ss_line *l = &lines[p->nlines++];
+	*l = (struct ss_line){ .id = ss_derived_line_id(SS_DERIVED_STEPS), .name = SS_STR("Steps"),
+			       .display_name = SS_STR(""), .derived = true };
+	return ss_nest_to_columns(steps, l) && name_steps(d->h, l);
+}
+
 static bool derive_steps(struct ss_deriver *d, struct ss_err *err)
 {
-	struct ss_derived steps = { .id = SS_DERIVED_STEPS, .name = SS_STR("Steps"), .columns = true };
+	struct ss_nest steps;
 	struct ss_time_walk w;
 	uint64_t events = 0;
 	if (!any_grouped(d->p))
 		return true;
 	for (uint32_t i = 0; i < d->p->nlines; i++)
 		events += d->p->lines[i].ev.n;
-	ss_nest_init(&steps.nest, true, events);
-	uint32_t at = d->p->nlines;
-	bool ok = ss_time_walk_init(&w, d->p, NULL) && walk(d, &w, &steps.nest) && ss_deriver_add_lines(d, &steps, 1);
+	ss_nest_init(&steps, true, events);
+	bool ok = ss_time_walk_init(&w, d->p, NULL) && walk(d, &w, &steps) && (!steps.spans.n || add_steps_line(d, &steps));
 	ss_time_walk_free(&w);
-	ss_nest_free(&steps.nest);
-	ok = ok && (d->p->nlines == at || name_steps(d->h, &d->p->lines[at]));
+	ss_nest_free(&steps);
 	return ok || ss_fail_mem(err);
 }
 

@@ -164,7 +164,7 @@ static bool name_group(struct ss_grouping *g, struct ss_node root, struct ss_gro
 		group->name = ss_arena_printf(&g->h->arena, "%lld", (long long)number);
 	if (!group->name.p)
 		return ss_fail_mem(err);
-	return group->implicit || ss_added_str(&g->added, fl->l, root.event, SS_STAT_STEP_NAME, group->name) ||
+	return group->implicit || ss_added_str(&g->added, &fl->l->added, root.event, SS_STAT_STEP_NAME, group->name) ||
 	       ss_fail_mem(err);
 }
 

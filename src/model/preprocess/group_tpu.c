@@ -121,8 +121,8 @@ static bool apply(struct merge *m)
 	l->group = group;
 	for (uint32_t k = 0; k < m->n; k++)
 		if (group[k] != SS_NO_GROUP &&
-		    (!ss_added_int(&m->g->added, l, k, SS_STAT_STEP_IDLE_TIME_PS, m->idle_ps[k]) ||
-		     !ss_added_str(&m->g->added, l, k, SS_STAT_STEP_NAME, m->g->groups.v[group[k]].name)))
+		    (!ss_added_int(&m->g->added, &l->added, k, SS_STAT_STEP_IDLE_TIME_PS, m->idle_ps[k]) ||
+		     !ss_added_str(&m->g->added, &l->added, k, SS_STAT_STEP_NAME, m->g->groups.v[group[k]].name)))
 			return false;
 	return true;
 }

@@ -129,10 +129,33 @@ bool ss_nest_add(struct ss_nest *nest, const struct ss_nest_item *item)
 	return (n && n >= nest->nopen) || close_from(nest, n);
 }
 
-/* What else than the timeline reads the line. */
-static bool to_columns(struct ss_nest *nest, struct ss_line *line)
+static bool is_sorted(const struct ss_spans *s)
 {
-	struct ss_spans *s = &nest->spans;
+	for (uint32_t i = 1; i < s->n; i++) {
+		int64_t begin = ss_spans_begin_ps(s, i), before = ss_spans_begin_ps(s, i - 1);
+		if (begin < before || (begin == before && ss_spans_dur_ps(s, i) > ss_spans_dur_ps(s, i - 1)))
+			return false;
+	}
+	return true;
+}
+
+bool ss_nest_to_spans(struct ss_nest *nest, struct ss_spans *out, bool *sorted)
+{
+	/* As in XProf, what is open at the end of a GPU's stream stays as it is. */
+	if (!nest->gpu)
+		fit(nest, 0);
+	if (!settle_from(nest, 0))
+		return false;
+	ss_spans_finish(&nest->spans);
+	*sorted = nest->in_order || is_sorted(&nest->spans);
+	*out = nest->spans;
+	nest->spans = (struct ss_spans){ 0 };
+	ss_nest_free(nest);
+	return true;
+}
+
+static bool copy_columns(const struct ss_spans *s, struct ss_line *line)
+{
 	struct ss_xevents *e = &line->ev;
 	size_t n = (size_t)s->n + 1;
 	e->begin_ps = malloc(n * sizeof(*e->begin_ps));
@@ -141,6 +164,7 @@ static bool to_columns(struct ss_nest *nest, struct ss_line *line)
 	line->group = malloc(n * sizeof(*line->group));
 	if (!e->begin_ps || !e->dur_ps || !e->meta || !line->group)
 		return false;
+	e->n = s->n;
 	for (uint32_t i = 0; i < s->n; i++) {
 		e->begin_ps[i] = ss_spans_begin_ps(s, i);
 		e->dur_ps[i] = ss_spans_dur_ps(s, i);
@@ -150,37 +174,12 @@ static bool to_columns(struct ss_nest *nest, struct ss_line *line)
 	return true;
 }
 
-static bool hand_over(struct ss_nest *nest, struct ss_line *line)
+bool ss_nest_to_columns(struct ss_nest *nest, struct ss_line *line)
 {
-	line->spans = malloc(sizeof(*line->spans));
-	if (!line->spans)
+	struct ss_spans spans;
+	if (!ss_nest_to_spans(nest, &spans, &line->ev.sorted))
 		return false;
-	*line->spans = nest->spans;
-	nest->spans = (struct ss_spans){ 0 };
-	return true;
-}
-
-static bool is_sorted(const struct ss_line *l)
-{
-	for (uint32_t i = 1; i < l->ev.n; i++) {
-		int64_t begin = ss_line_begin_ps(l, i), before = ss_line_begin_ps(l, i - 1);
-		if (begin < before || (begin == before && ss_line_dur_ps(l, i) > ss_line_dur_ps(l, i - 1)))
-			return false;
-	}
-	return true;
-}
-
-bool ss_nest_finish(struct ss_nest *nest, struct ss_line *line, bool columns)
-{
-	struct ss_xevents *e = &line->ev;
-	/* As in XProf, what is open at the end of a GPU's stream stays as it is. */
-	if (!nest->gpu)
-		fit(nest, 0);
-	bool ok = settle_from(nest, 0);
-	ss_spans_finish(&nest->spans);
-	e->n = nest->spans.n;
-	ok = ok && (columns ? to_columns(nest, line) : hand_over(nest, line));
-	e->sorted = ok && (nest->in_order || is_sorted(line));
-	ss_nest_free(nest);
+	bool ok = copy_columns(&spans, line);
+	ss_spans_free(&spans);
 	return ok;
 }

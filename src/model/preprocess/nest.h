@@ -64,9 +64,11 @@ bool ss_nest_close(struct ss_nest *nest);
 void ss_nest_free(struct ss_nest *nest);
 
 /*
- * Hand the events to the line, which must be empty; `nest` is empty afterwards. They become
- * columns, as those of the file, if `columns` is set, else spans.
+ * Nothing more is added: the events, as they are shown (13 bytes each), and whether they are in the
+ * order of time. False when memory is out; then `nest` is to be freed, else it is empty.
  */
-bool ss_nest_finish(struct ss_nest *nest, struct ss_line *line, bool columns);
+bool ss_nest_to_spans(struct ss_nest *nest, struct ss_spans *out, bool *sorted);
+/* The same as columns of an empty line, for those that are not only shown. */
+bool ss_nest_to_columns(struct ss_nest *nest, struct ss_line *line);
 
 #endif

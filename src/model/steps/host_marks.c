@@ -186,9 +186,9 @@ static bool walk_line(struct pass *s, const struct ss_line *l)
 	memset(s->outer, 0, sizeof(s->outer));
 	for (uint32_t i = 0; i < l->ev.n; i++) {
 		struct ss_str name = { "", 0 };
-		for (; added < l->nadded && l->added[added].event <= i; added++)
-			if (l->added[added].event == i && l->added[added].stat == SS_STAT_STEP_NAME)
-				name = l->added[added].s;
+		for (; added < l->added.n && l->added.v[added].event <= i; added++)
+			if (l->added.v[added].event == i && l->added.v[added].stat == SS_STAT_STEP_NAME)
+				name = l->added.v[added].s;
 		if (!add_event(s, l, i, name))
 			return false;
 		ss_forget_passed(&s->forget, l, i);

@@ -51,6 +51,7 @@ struct cached {
 
 struct gpu {
 	struct ss_deriver d;
+	struct ss_display_plane *out;
 	struct ss_stat_projection projection;
 	struct ss_hlo_map *hlo;
 	struct ss_strmap strings;
@@ -315,7 +316,7 @@ static bool add_lines(struct gpu *g, uint32_t k, int64_t stream)
 		*nests[i] = (struct ss_nest){ 0 };
 		ok &= name.p != NULL;
 	}
-	ok = ok && ss_deriver_add_lines(&g->d, lines, 5);
+	ok = ok && ss_display_add_lines(g->out, g->d.arena, lines, 5);
 	for (unsigned i = 0; i < 5; i++)
 		ss_nest_free(&lines[i].nest);
 	return ok;
@@ -323,10 +324,10 @@ static bool add_lines(struct gpu *g, uint32_t k, int64_t stream)
 
 static bool derive_stream(struct gpu *g, uint32_t line, uint32_t k, struct ss_err *err)
 {
-	struct ss_line *l = &g->d.p->lines[line];
+	const struct ss_line *l = &g->d.p->lines[line];
 	bool ok;
 	uint32_t *order = ss_time_order(&l->ev, &ok);
-	l->display_id = (int64_t)DISPLAY_IDS * k + 1;
+	g->out->lines[line].display_id = (int64_t)DISPLAY_IDS * k + 1;
 	ss_nest_init(&g->modules, true, l->ev.n);
 	ss_nest_init(&g->ops, true, l->ev.n);
 	ss_nest_init(&g->scopes, true, l->ev.n);
@@ -425,17 +426,17 @@ static void gpu_free(struct gpu *g)
 	ss_deriver_free(&g->d);
 }
 
-bool ss_derive_gpu(struct ss_host *h, struct ss_plane *p, struct ss_arena *arena, struct ss_err *err)
+bool ss_derive_gpu(struct ss_host *h, struct ss_display_plane *p, struct ss_arena *arena, struct ss_err *err)
 {
-	struct gpu g = { 0 };
+	struct gpu g = { .out = p };
 	if (!p->nlines)
 		return true;
-	bool named = ss_deriver_init(&g.d, h, p, arena);
+	bool named = ss_deriver_init(&g.d, h, &p->base, arena);
 	g.hlo = ss_host_hlo(h, err);
 	g.cache = SS_NEW_N(&g.d.scratch, struct cached, CACHE);
 	bool ok = g.hlo != NULL;
 	if (ok &&
-	    (!named || !g.cache || !ss_projection_init(&g.projection, p->x, projected_stats, NPROJECTED, &g.d.scratch) ||
+	    (!named || !g.cache || !ss_projection_init(&g.projection, p->base.x, projected_stats, NPROJECTED, &g.d.scratch) ||
 	     !read_scope_tree(&g)))
 		ok = ss_fail_mem(err);
 	ok = ok && derive_streams(&g, err);

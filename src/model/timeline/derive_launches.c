@@ -21,7 +21,7 @@ struct launches {
 
 struct launching {
 	struct ss_host *h;
-	struct ss_plane *planes;
+	struct ss_display_plane *planes;
 	struct ss_arena *arena;
 	struct ss_stat_projection projection;
 	struct ss_u64map by_key;
@@ -88,24 +88,24 @@ static int by_device_and_time(const void *a, const void *b)
 	return x->group < y->group ? -1 : x->group > y->group;
 }
 
-static bool add_stats(struct ss_line *l, const struct launches *v)
+static bool add_stats(struct ss_display_line *l, const struct launches *v)
 {
 	struct ss_added added = { 0 };
 	bool ok = true;
-	for (uint32_t i = 0; ok && i < l->ev.n; i++)
-		ok = ss_added_int(&added, l, i, SS_STAT_NUM_LAUNCHES, (int64_t)v[i].n) &&
-		     ss_added_double(&added, l, i, SS_STAT_MAX_LAUNCH_TIME_US, (double)v[i].max_ps / 1e6) &&
-		     ss_added_double(&added, l, i, SS_STAT_AVG_LAUNCH_TIME_US, v[i].sum_ps / (double)v[i].n / 1e6);
+	for (uint32_t i = 0; ok && i < l->n; i++)
+		ok = ss_added_int(&added, &l->added, i, SS_STAT_NUM_LAUNCHES, (int64_t)v[i].n) &&
+		     ss_added_double(&added, &l->added, i, SS_STAT_MAX_LAUNCH_TIME_US, (double)v[i].max_ps / 1e6) &&
+		     ss_added_double(&added, &l->added, i, SS_STAT_AVG_LAUNCH_TIME_US, v[i].sum_ps / (double)v[i].n / 1e6);
 	ok = ok && ss_added_deliver(&added);
 	ss_added_free(&added);
 	return ok;
 }
 
-static bool add_line(struct launching *a, struct ss_plane *p, const struct launches *v, size_t n)
+static bool add_line(struct launching *a, struct ss_display_plane *p, const struct launches *v, size_t n)
 {
 	struct ss_derived line = { .id = SS_DERIVED_LAUNCH_STATS, .name = SS_STR("Launch Stats") };
 	struct ss_deriver d;
-	bool ok = ss_deriver_init(&d, a->h, p, a->arena);
+	bool ok = ss_deriver_init(&d, a->h, &p->base, a->arena);
 	ss_nest_init(&line.nest, true, n);
 	for (size_t i = 0; ok && i < n; i++) {
 		bool known = v[i].group >= 0 && v[i].group < a->h->ngroups;
@@ -116,7 +116,7 @@ static bool add_line(struct launching *a, struct ss_plane *p, const struct launc
 					     .group = v[i].group };
 		ok = meta != SS_NONE && ss_nest_close(&line.nest) && ss_nest_add(&line.nest, &item);
 	}
-	ok = ok && ss_deriver_add_lines(&d, &line, 1) && add_stats(&p->lines[p->nlines - 1], v);
+	ok = ok && ss_display_add_lines(p, a->arena, &line, 1) && add_stats(&p->lines[p->nlines - 1], v);
 	ss_nest_free(&line.nest);
 	ss_deriver_free(&d);
 	return ok;
@@ -129,7 +129,7 @@ static bool add_all(struct launching *a)
 	if (a->all.n)
 		qsort(v, a->all.n, sizeof(*v), by_device_and_time);
 	for (uint32_t i = 0; i < a->h->nplanes; i++) {
-		if (a->planes[i].kind != SS_PLANE_GPU)
+		if (a->planes[i].base.kind != SS_PLANE_GPU)
 			continue;
 		size_t from = 0, to;
 		while (from < a->all.n && v[from].device < device)
@@ -144,7 +144,7 @@ static bool add_all(struct launching *a)
 }
 
 /* A launch's device number counts the GPU planes of the file. */
-bool ss_derive_launches(struct ss_host *h, struct ss_plane *planes, struct ss_arena *arena, struct ss_err *err)
+bool ss_derive_launches(struct ss_host *h, struct ss_display_plane *planes, struct ss_arena *arena, struct ss_err *err)
 {
 	const struct ss_plane *host = ss_host_plane(h, SS_PLANE_HOST_CPU);
 	struct launching a = { .h = h, .planes = planes, .arena = arena };

@@ -34,6 +34,7 @@ struct start {
 
 struct ss_offload {
 	struct ss_deriver *d;
+	struct ss_display_plane *out;
 	struct role *roles;	/* per metadata */
 	struct ss_strmap pairs;	/* "offload-copy.3" */
 	SS_VEC(uint32_t) metas;	/* the full name stays empty, this is the display name; per pair */
@@ -169,15 +170,15 @@ static bool copy_stats(struct ss_offload *o, struct rows *r, uint32_t first_line
 	struct ss_added added = { 0 };
 	bool ok = true;
 	for (uint32_t row = 0; ok && row < r->n; row++) {
-		struct ss_line *l = &o->d->p->lines[first_line + row];
+		struct ss_added_stats *to = &o->out->lines[first_line + row].added;
 		for (uint32_t i = 0; ok && i < r->stats[row].start_metas.n; i++) {
 			struct ss_xstats it = ss_xevent_meta_stats(o->d->p->x, r->stats[row].start_metas.v[i]);
 			struct ss_xstat s;
 			while (ok && ss_xstats_next(&it, &s)) {
 				if (s.stat == SS_STAT_RAW_BYTES_ACCESSED)
-					ok = ss_added_int(&added, l, i, s.stat, ss_xstat_int_or_uint(&s));
+					ok = ss_added_int(&added, to, i, s.stat, ss_xstat_int_or_uint(&s));
 				else if (s.stat == SS_STAT_SHAPE_WITH_LAYOUT)
-					ok = ss_added_str(&added, l, i, s.stat, ss_xstat_str(&s));
+					ok = ss_added_str(&added, to, i, s.stat, ss_xstat_str(&s));
 			}
 		}
 	}
@@ -192,8 +193,8 @@ static bool lay_out(struct ss_offload *o)
 	bool ok = r;
 	for (size_t i = 0; ok && i < o->copies.n; i++)
 		ok = place(o, r, &o->copies.v[i]);
-	uint32_t first = o->d->p->nlines;
-	ok = ok && ss_deriver_add_lines(o->d, r->lines, r->n) && copy_stats(o, r, first);
+	uint32_t first = o->out->nlines;
+	ok = ok && ss_display_add_lines(o->out, o->d->arena, r->lines, r->n) && copy_stats(o, r, first);
 	for (uint32_t i = 0; r && i < r->n; i++) {
 		ss_nest_free(&r->lines[i].nest);
 		ss_vec_free(&r->stats[i].start_metas);
@@ -202,13 +203,14 @@ static bool lay_out(struct ss_offload *o)
 	return ok;
 }
 
-struct ss_offload *ss_offload_new(struct ss_deriver *d)
+struct ss_offload *ss_offload_new(struct ss_deriver *d, struct ss_display_plane *p)
 {
 	uint32_t n = d->p->x->nevent_meta;
 	struct ss_offload *o = calloc(1, sizeof(*o));
 	if (!o)
 		return NULL;
 	o->d = d;
+	o->out = p;
 	o->roles = malloc(((size_t)n + 1) * sizeof(*o->roles));
 	bool ok = o->roles;
 	for (uint32_t i = 0; ok && i < n; i++)

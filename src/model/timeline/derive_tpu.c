@@ -24,6 +24,7 @@ struct origin {
 
 struct core {
 	struct ss_deriver d;
+	struct ss_display_plane *out;
 	struct ss_stat_projection projection;
 	struct origin *by_meta;
 	struct ss_nest scopes, ops, sources;
@@ -173,27 +174,27 @@ static bool add_lines(struct core *c)
 		{ .id = SS_DERIVED_FRAMEWORK_OP, .name = SS_STR("Framework Ops"), .nest = c->ops },
 		{ .id = SS_DERIVED_SOURCE, .name = SS_STR("Source code"), .nest = c->sources },
 	};
-	bool ok = ss_deriver_add_lines(&c->d, lines, SS_COUNT(lines));
+	bool ok = ss_display_add_lines(c->out, c->d.arena, lines, SS_COUNT(lines));
 	c->scopes = lines[0].nest;
 	c->ops = lines[1].nest;
 	c->sources = lines[2].nest;
 	return ok;
 }
 
-bool ss_derive_tensor_core(struct ss_host *h, struct ss_plane *p, struct ss_arena *arena, struct ss_err *err)
+bool ss_derive_tensor_core(struct ss_host *h, struct ss_display_plane *p, struct ss_arena *arena, struct ss_err *err)
 {
-	struct core c = { 0 };
+	struct core c = { .out = p };
 	uint64_t n = 0;
 	for (uint32_t i = 0; i < p->nlines; i++)
-		n += p->lines[i].ev.n;
+		n += p->lines[i].n;
 	ss_nest_init(&c.scopes, false, n);
 	ss_nest_init(&c.ops, false, n);
 	ss_nest_init(&c.sources, false, n);
 	/* Mostly an event of each for each of the ops. */
 	c.scopes.spans.expected = c.ops.spans.expected = c.sources.spans.expected = n < UINT32_MAX / 4 ? (uint32_t)n : 0;
 	c.scopes.ruled[0] = &c.ops;
-	bool ok = ss_deriver_init(&c.d, h, p, arena);
-	c.offload = ok ? ss_offload_new(&c.d) : NULL;
+	bool ok = ss_deriver_init(&c.d, h, &p->base, arena);
+	c.offload = ok ? ss_offload_new(&c.d, p) : NULL;
 	ok = c.offload && read_metas(&c) && add_events(&c) && add_lines(&c) && ss_offload_finish(c.offload);
 	ss_offload_free(c.offload);
 	ss_nest_free(&c.scopes);

@@ -1,20 +1,78 @@
 /*
  * display_lines.h - what people are shown of a host: its planes with all derived lines behind their own
- * (docs/tools/trace_viewer.md).
+ * (docs/model/timeline.md).
  *
  * Scopes, framework ops, source lines, programs, launches: nothing is computed from them, and they
  * are a third of the work and half of the memory of reading a profile. So the host does without,
- * and what is shown is a part of its own.
+ * and what is shown is a part of its own, of types of its own: no analysis can take a line that is
+ * only shown for one of the file.
  */
 #ifndef SS_MODEL_TIMELINE_DISPLAY_LINES_H
 #define SS_MODEL_TIMELINE_DISPLAY_LINES_H
 
 #include "model/host/host.h"
 
+struct ss_display_line {
+	int64_t id, display_id;
+	struct ss_str name, display_name;
+	uint32_t n;			/* events */
+	bool sorted;			/* by begin ascending, longer first */
+	const struct ss_line *line;	/* of the host; NULL: derived for display, */
+	struct ss_spans spans;		/* ... then these are its events */
+	struct ss_added_stats added;	/* ... and their stats */
+};
+
+struct ss_display_plane {
+	struct ss_plane base;		/* the host's, with more synthetic names; its lines are the host's */
+	struct ss_display_line *lines;	/* those of base.lines first, in their order */
+	uint32_t nlines;
+};
+
 /*
- * As many planes as the host has, in its order. Lines of the file are copies that share the host's
- * columns. Loads the host; lives as long as it. NULL on failure.
+ * As many planes as the host has, in its order. Loads the host; lives as long as it. NULL on failure.
  */
-const struct ss_plane *ss_host_display_planes(struct ss_host *h, struct ss_err *err);
+const struct ss_display_plane *ss_host_display_planes(struct ss_host *h, struct ss_err *err);
+
+static inline int64_t ss_display_begin_ps(const struct ss_display_line *l, uint32_t i)
+{
+	ss_assert(i < l->n);
+	return l->line ? l->line->ev.begin_ps[i] : ss_spans_begin_ps(&l->spans, i);
+}
+
+static inline uint64_t ss_display_dur_ps(const struct ss_display_line *l, uint32_t i)
+{
+	ss_assert(i < l->n);
+	return l->line ? l->line->ev.dur_ps[i] : ss_spans_dur_ps(&l->spans, i);
+}
+
+static inline uint32_t ss_display_meta(const struct ss_display_line *l, uint32_t i)
+{
+	ss_assert(i < l->n);
+	return l->line ? l->line->ev.meta[i] : l->spans.v[i].meta;
+}
+
+/* Were the groups of this line computed here? */
+static inline bool ss_display_has_groups(const struct ss_display_line *l)
+{
+	return !l->line || ss_line_has_groups(l->line);
+}
+
+/* If so, that of an event; `at` as for ss_runs_group_at. */
+static inline int64_t ss_display_group_at(const struct ss_display_line *l, uint32_t i, size_t *at)
+{
+	return l->line ? ss_line_group_at(l->line, i, at) : ss_runs_group_at(l->spans.runs.v, l->spans.runs.n, i, at);
+}
+
+/* For walks that pass over events: begin, duration and name of one that will be asked for soon. */
+static inline void ss_display_prefetch(const struct ss_display_line *l, uint32_t i)
+{
+	if (!l->line) {
+		__builtin_prefetch(&l->spans.v[i]);
+		return;
+	}
+	__builtin_prefetch(&l->line->ev.begin_ps[i]);
+	__builtin_prefetch(&l->line->ev.dur_ps[i]);
+	__builtin_prefetch(&l->line->ev.meta[i]);
+}
 
 #endif

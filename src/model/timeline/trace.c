@@ -86,7 +86,7 @@ static void release_trace(void *data)
 static void *build_trace(void *owner, struct ss_err *err)
 {
 	struct ss_host *h = owner;
-	const struct ss_plane *planes = ss_host_display_planes(h, err);
+	const struct ss_display_plane *planes = ss_host_display_planes(h, err);
 	if (!planes)
 		return NULL;
 	struct ss_trace *tr = calloc(1, sizeof(*tr));
@@ -212,7 +212,7 @@ struct ss_str ss_track_own_name(const struct ss_track *t, uint32_t pos)
 struct ss_str ss_track_event_name(const struct ss_track *t, uint32_t pos)
 {
 	struct ss_str name = ss_track_own_name(t, pos);
-	return name.p ? name : ss_event_label(t->plane, ss_line_meta(t->line, ss_track_event(t, pos)));
+	return name.p ? name : ss_event_label(t->plane, ss_display_meta(t->line, ss_track_event(t, pos)));
 }
 
 const struct ss_track_flow *ss_track_flow(const struct ss_track *t, uint32_t pos)
@@ -226,7 +226,7 @@ uint32_t ss_track_lower(const struct ss_track *t, uint64_t ps)
 {
 	int64_t at = ps > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)ps;
 	uint32_t lo = 0, hi = t->n;
-	SS_BISECT(lo, hi, mid, ss_line_begin_ps(t->line, ss_track_event(t, mid)) < at);
+	SS_BISECT(lo, hi, mid, ss_display_begin_ps(t->line, ss_track_event(t, mid)) < at);
 	return lo;
 }
 

@@ -23,6 +23,7 @@
 #define SS_MODEL_TIMELINE_TRACE_H
 
 #include "model/model.h"
+#include "model/timeline/display_lines.h"
 
 #define SS_TRACE_LEVELS 13u
 #define SS_TRACE_HIDDEN 0x7fu	/* level of an event that is never drawn on this track */
@@ -47,8 +48,8 @@ struct ss_track_name {
 };
 
 struct ss_track {
-	const struct ss_plane *plane;
-	const struct ss_line *line;
+	const struct ss_plane *plane;	/* its names; the base of the section's */
+	const struct ss_display_line *line;
 	uint32_t section;
 	enum ss_track_kind kind;
 	uint32_t tid;		/* low half of the line's display id or id */
@@ -68,7 +69,7 @@ struct ss_track {
 
 struct ss_trace_section {
 	uint32_t device;	/* XProf's device number, before the host's share is added */
-	const struct ss_plane *plane;
+	const struct ss_display_plane *plane;
 	enum { SS_TRACE_DEVICE, SS_TRACE_HOST, SS_TRACE_CUSTOM } kind;
 	bool tensor_core;	/* flow events between begin and end are hidden unless asked for */
 	uint32_t first_track, ntracks;
@@ -80,7 +81,7 @@ struct ss_trace_section {
 /* One host. */
 struct ss_trace {
 	struct ss_host *host;
-	const struct ss_plane *planes; /* of the host, with their derived lines */
+	const struct ss_display_plane *planes; /* parallel to those of the host */
 	struct ss_trace_section *sections;
 	uint32_t nsections;
 	struct ss_track *tracks;
@@ -125,12 +126,12 @@ static inline uint32_t ss_track_event(const struct ss_track *t, uint32_t pos)
 
 static inline uint64_t ss_track_begin_ps(const struct ss_track *t, uint32_t pos)
 {
-	return (uint64_t)ss_line_begin_ps(t->line, ss_track_event(t, pos));
+	return (uint64_t)ss_display_begin_ps(t->line, ss_track_event(t, pos));
 }
 
 static inline uint64_t ss_track_dur_ps(const struct ss_track *t, uint32_t pos)
 {
-	return ss_line_dur_ps(t->line, ss_track_event(t, pos));
+	return ss_display_dur_ps(t->line, ss_track_event(t, pos));
 }
 
 static inline uint8_t ss_track_row(const struct ss_track *t, uint32_t pos)

@@ -50,12 +50,12 @@ static bool visit(const struct ss_plane *p, struct ss_xstats it, const struct vi
 }
 
 /* Added stats are by event ascending. */
-static bool visit_added(const struct ss_line *l, uint32_t event, const struct visitor *v)
+static bool visit_added(const struct ss_added_stats *all, uint32_t event, const struct visitor *v)
 {
-	size_t lo = 0, hi = l->nadded;
-	SS_BISECT(lo, hi, mid, l->added[mid].event < event);
-	for (; lo < l->nadded && l->added[lo].event == event; lo++) {
-		const struct ss_added_stat *a = &l->added[lo];
+	size_t lo = 0, hi = all->n;
+	SS_BISECT(lo, hi, mid, all->v[mid].event < event);
+	for (; lo < all->n && all->v[lo].event == event; lo++) {
+		const struct ss_added_stat *a = &all->v[lo];
 		struct ss_xstat s = { .stat = a->stat, .kind = a->kind, .meta = SS_NONE, .u = a->u, .s = a->s };
 		if (is_wanted(v, &s) && !v->fn(v->arg, ss_stat_name(a->stat), &s))
 			return false;
@@ -63,21 +63,18 @@ static bool visit_added(const struct ss_line *l, uint32_t event, const struct vi
 	return true;
 }
 
-/* Columns that stand for stats: is_eager, and group_id where groups were made here; `run` as for ss_line_group_at. */
-static bool visit_columns(const struct ss_line *l, uint32_t event, size_t *run, const struct visitor *v)
+static bool visit_number(enum ss_stat stat, int64_t value, const struct visitor *v)
 {
-	struct ss_xstat s = { .stat = SS_STAT_IS_EAGER, .kind = SS_X_INT, .meta = SS_NONE };
-	if (l->eager && l->eager[event] >= 0) {
-		s.u = (uint64_t)l->eager[event];
-		if (!v->fn(v->arg, SS_STR("is_eager"), &s))
-			return false;
-	}
-	int64_t group = v->raw && ss_line_has_groups(l) ? ss_line_group_at(l, event, run) : SS_NO_GROUP;
-	if (group < 0)
-		return true;
-	s.stat = SS_STAT_GROUP_ID;
-	s.u = (uint64_t)group;
-	return v->fn(v->arg, SS_STR("group_id"), &s);
+	struct ss_xstat s = { .stat = stat, .kind = SS_X_INT, .meta = SS_NONE, .u = (uint64_t)value };
+	return value < 0 || v->fn(v->arg, ss_stat_name(stat), &s);
+}
+
+/* Columns that stand for stats: is_eager, and group_id where groups were made here. */
+static bool visit_columns(const struct ss_display_line *l, uint32_t event, size_t *run, const struct visitor *v)
+{
+	int64_t eager = l->line && l->line->eager ? l->line->eager[event] : -1;
+	int64_t group = v->raw && ss_display_has_groups(l) ? ss_display_group_at(l, event, run) : SS_NO_GROUP;
+	return visit_number(SS_STAT_IS_EAGER, eager, v) && visit_number(SS_STAT_GROUP_ID, group, v);
 }
 
 static bool visit_meta(const struct ss_plane *p, uint32_t meta, const struct visitor *v)
@@ -91,17 +88,17 @@ static bool visit_meta(const struct ss_plane *p, uint32_t meta, const struct vis
 
 static bool visit_own(const struct ss_track *t, uint32_t pos, size_t *run, const struct visitor *v)
 {
-	const struct ss_line *l = t->line;
+	const struct ss_display_line *l = t->line;
 	uint32_t event = ss_track_event(t, pos);
-	return visit(t->plane, ss_line_stats(t->plane, l, event), v) && visit_columns(l, event, run, v) &&
-	       visit_added(l, event, v);
+	return (!l->line || visit(t->plane, ss_line_stats(t->plane, l->line, event), v)) && visit_columns(l, event, run, v) &&
+	       visit_added(l->line ? &l->line->added : &l->added, event, v);
 }
 
 bool ss_track_args(const struct ss_track *t, uint32_t pos, ss_arg_fn *fn, void *arg)
 {
 	const struct visitor v = { fn, arg, false };
 	size_t run = SIZE_MAX;
-	return visit_meta(t->plane, ss_line_meta(t->line, ss_track_event(t, pos)), &v) && visit_own(t, pos, &run, &v);
+	return visit_meta(t->plane, ss_display_meta(t->line, ss_track_event(t, pos)), &v) && visit_own(t, pos, &run, &v);
 }
 
 bool ss_plane_raw_args(const struct ss_plane *p, uint32_t meta, ss_arg_fn *fn, void *arg)
@@ -170,17 +167,18 @@ static int64_t group_in(const struct ss_xplane *x, struct ss_str body, uint64_t 
 
 void ss_track_groups(const struct ss_trace *tr, const struct ss_track *t, const uint32_t *pos, size_t n, int64_t *group)
 {
-	const struct ss_line *l = t->line;
+	const struct ss_line *l = t->line->line;
 	const struct ss_xplane *x = t->plane->x;
 	uint64_t id = 0;
-	bool here = ss_line_has_groups(l), in_file = !here && l->ev.off && ss_xplane_has(x, SS_STAT_GROUP_ID);
+	bool here = ss_display_has_groups(t->line), in_file = !here && l->ev.off && ss_xplane_has(x, SS_STAT_GROUP_ID);
 	bool fast = in_file && group_stat_id(x, &id);
 	const char *kept = NULL;
 	size_t run = 0;
 	for (size_t i = 0; i < n; i++) {
 		uint32_t event = ss_track_event(t, pos[i]);
 		if (!fast) {
-			group[i] = in_file || here ? ss_event_group_at(t->plane, l, event, &run) : SS_NO_GROUP;
+			group[i] = here ? ss_display_group_at(t->line, event, &run) :
+				   in_file ? ss_event_group_at(t->plane, l, event, &run) : SS_NO_GROUP;
 			continue;
 		}
 		struct ss_str body = ss_xevents_body(&l->ev, l->src, event);

@@ -22,7 +22,7 @@ enum { FIRST_DEVICE = 1, LAST_DEVICE = 500, FIRST_CUSTOM = 501, HOST_THREADS = 7
 struct prep {
 	uint32_t section;
 	const struct ss_plane *plane;
-	const struct ss_line *line;
+	const struct ss_display_line *line;
 	const uint8_t *hidden_meta;	/* of the plane: names that are never shown; NULL: none */
 	bool counter;
 	uint32_t *order;		/* as in ss_track */
@@ -77,7 +77,7 @@ static uint32_t custom_number(int64_t id)
 	return FIRST_CUSTOM + (uint32_t)(uint64_t)id;
 }
 
-static void add_section(struct ss_trace *tr, const struct ss_plane *p, int kind, uint32_t device)
+static void add_section(struct ss_trace *tr, const struct ss_display_plane *p, int kind, uint32_t device)
 {
 	/* A plane without lines is not there at all; one whose lines are empty is. */
 	if (p->nlines == 0)
@@ -88,21 +88,22 @@ static void add_section(struct ss_trace *tr, const struct ss_plane *p, int kind,
 		s->kind = SS_TRACE_HOST;
 	else
 		s->kind = kind == SS_TRACE_CUSTOM ? SS_TRACE_CUSTOM : SS_TRACE_DEVICE;
-	s->tensor_core = p->kind == SS_PLANE_TENSOR_CORE;
+	s->tensor_core = p->base.kind == SS_PLANE_TENSOR_CORE;
 	tr->any_tensor_core |= s->tensor_core;
 }
 
 static int by_plane_name(const void *a, const void *b)
 {
-	const struct ss_plane *pa = *(const struct ss_plane *const *)a, *pb = *(const struct ss_plane *const *)b;
-	int order = ss_str_cmp(pa->name, pb->name);
+	const struct ss_display_plane *pa = *(const struct ss_display_plane *const *)a;
+	const struct ss_display_plane *pb = *(const struct ss_display_plane *const *)b;
+	int order = ss_str_cmp(pa->base.name, pb->base.name);
 	return order ? order : pa < pb ? -1 : pa > pb;
 }
 
 static bool add_host_planes(struct ss_trace *tr, struct ss_err *err)
 {
 	const struct ss_host *h = tr->host;
-	const struct ss_plane **planes = malloc(((size_t)h->nplanes + 1) * sizeof(*planes));
+	const struct ss_display_plane **planes = malloc(((size_t)h->nplanes + 1) * sizeof(*planes));
 	size_t n = 0;
 	if (!planes)
 		return ss_fail_mem(err);
@@ -120,10 +121,10 @@ static size_t add_planes_of(struct ss_trace *tr, struct ss_str prefix, int kind)
 {
 	size_t n = 0;
 	for (uint32_t i = 0; i < tr->host->nplanes; i++) {
-		const struct ss_plane *p = &tr->planes[i];
-		if (!ss_str_starts(p->name, prefix))
+		const struct ss_display_plane *p = &tr->planes[i];
+		if (!ss_str_starts(p->base.name, prefix))
 			continue;
-		add_section(tr, p, kind, kind == SS_TRACE_CUSTOM ? custom_number(p->id) : device_number(p->id));
+		add_section(tr, p, kind, kind == SS_TRACE_CUSTOM ? custom_number(p->base.id) : device_number(p->base.id));
 		n++;
 	}
 	return n;
@@ -154,7 +155,7 @@ static bool build_sections(struct ss_trace *tr, struct ss_err *err)
 /* ---- lines, in parallel ---- */
 
 /* Merge sort of event numbers by (begin, longer first), stable; `tmp` holds as many. */
-static void sort_order(const struct ss_line *l, uint32_t *v, uint32_t *tmp, size_t n)
+static void sort_order(const struct ss_display_line *l, uint32_t *v, uint32_t *tmp, size_t n)
 {
 	if (n < 2)
 		return;
@@ -163,8 +164,8 @@ static void sort_order(const struct ss_line *l, uint32_t *v, uint32_t *tmp, size
 	sort_order(l, v + half, tmp, n - half);
 	while (i < half && j < n) {
 		uint32_t a = v[i], b = v[j];
-		int64_t begin_a = ss_line_begin_ps(l, a), begin_b = ss_line_begin_ps(l, b);
-		bool later = begin_b < begin_a || (begin_b == begin_a && ss_line_dur_ps(l, b) > ss_line_dur_ps(l, a));
+		int64_t begin_a = ss_display_begin_ps(l, a), begin_b = ss_display_begin_ps(l, b);
+		bool later = begin_b < begin_a || (begin_b == begin_a && ss_display_dur_ps(l, b) > ss_display_dur_ps(l, a));
 		tmp[k++] = later ? v[j++] : v[i++];
 	}
 	while (i < half)
@@ -175,15 +176,15 @@ static void sort_order(const struct ss_line *l, uint32_t *v, uint32_t *tmp, size
 
 static bool make_order(struct prep *p)
 {
-	const struct ss_line *l = p->line;
-	if (l->ev.sorted)
+	const struct ss_display_line *l = p->line;
+	if (l->sorted)
 		return true;
-	uint32_t *tmp = malloc(l->ev.n * sizeof(*tmp));
-	p->order = malloc(l->ev.n * sizeof(*p->order));
+	uint32_t *tmp = malloc(l->n * sizeof(*tmp));
+	p->order = malloc(l->n * sizeof(*p->order));
 	if (tmp && p->order) {
-		for (uint32_t i = 0; i < l->ev.n; i++)
+		for (uint32_t i = 0; i < l->n; i++)
 			p->order[i] = i;
-		sort_order(l, p->order, tmp, l->ev.n);
+		sort_order(l, p->order, tmp, l->n);
 	}
 	bool ok = tmp && p->order;
 	free(tmp);
@@ -207,7 +208,7 @@ static bool to_positions(struct prep *p)
 {
 	if (!p->order || (!p->nflows && !p->nnames))
 		return true;
-	uint32_t n = p->line->ev.n, *pos = malloc(n * sizeof(*pos));
+	uint32_t n = p->line->n, *pos = malloc(n * sizeof(*pos));
 	if (!pos)
 		return false;
 	for (uint32_t i = 0; i < n; i++)
@@ -231,7 +232,7 @@ static bool to_positions(struct prep *p)
 static bool find_flows(struct prep *p, const struct ss_host *h, struct ss_flow **ids, struct ss_err *err)
 {
 	size_t n = 0;
-	if (!ss_preprocess_flows(h, p->plane, p->line, ids, &n, err))
+	if (p->line->line && !ss_preprocess_flows(h, p->plane, p->line->line, ids, &n, err))
 		return false;
 	if (n == 0)
 		return true;
@@ -240,7 +241,7 @@ static bool find_flows(struct prep *p, const struct ss_host *h, struct ss_flow *
 		return ss_fail_mem(err);
 	for (size_t i = 0; i < n; i++) {
 		const struct ss_flow *f = &(*ids)[i];
-		if (f->event < p->line->ev.n)
+		if (f->event < p->line->n)
 			p->flows[p->nflows++] = (struct ss_track_flow){ f->event, (uint32_t)i, f->dir, f->category };
 	}
 	return true;
@@ -257,10 +258,10 @@ static bool add_name(struct prep *p, size_t *cap, uint32_t event, struct ss_str 
 /* Step names written in the file. */
 static bool find_file_names(struct prep *p, const struct ss_host *h, size_t *cap)
 {
-	const struct ss_line *l = p->line;
+	const struct ss_line *l = p->line->line;
 	struct ss_forget forget = { .h = h };
 	struct ss_xstat s;
-	if (!l->ev.off || !ss_xplane_has(p->plane->x, SS_STAT_STEP_NAME))
+	if (!l || !l->ev.off || !ss_xplane_has(p->plane->x, SS_STAT_STEP_NAME))
 		return true;
 	for (uint32_t i = 0; i < l->ev.n; i++) {
 		ss_forget_passed(&forget, l, i);
@@ -276,14 +277,14 @@ static bool find_file_names(struct prep *p, const struct ss_host *h, size_t *cap
 /* Those, and the ones that preprocessing set; by event. */
 static bool find_names(struct prep *p, const struct ss_host *h)
 {
-	const struct ss_line *l = p->line;
+	const struct ss_added_stats *added = p->line->line ? &p->line->line->added : &p->line->added;
 	size_t cap = 0;
 	if (!find_file_names(p, h, &cap))
 		return false;
 	uint32_t from_file = p->nnames;
-	for (size_t i = 0; i < l->nadded; i++)
-		if (l->added[i].stat == SS_STAT_STEP_NAME && l->added[i].kind == SS_X_STR &&
-		    !add_name(p, &cap, l->added[i].event, l->added[i].s))
+	for (size_t i = 0; i < added->n; i++)
+		if (added->v[i].stat == SS_STAT_STEP_NAME && added->v[i].kind == SS_X_STR &&
+		    !add_name(p, &cap, added->v[i].event, added->v[i].s))
 			return false;
 	if (from_file && from_file < p->nnames)
 		qsort(p->names, p->nnames, sizeof(*p->names), name_by_pos);
@@ -293,13 +294,14 @@ static bool find_names(struct prep *p, const struct ss_host *h)
 static bool is_async(const struct prep *p, uint32_t event)
 {
 	struct ss_xstat s;
-	return ss_xstats_find(ss_line_stats(p->plane, p->line, event), SS_STAT_IS_ASYNC, &s);
+	return ss_xstats_find(ss_line_stats(p->plane, p->line->line, event), SS_STAT_IS_ASYNC, &s);
 }
 
 /* With a flow and the mark "_a", whatever its value, an event is drawn on a track of its own. */
 static bool find_async(struct prep *p)
 {
-	if (!p->nflows || !p->line->ev.off || !ss_xplane_has(p->plane->x, SS_STAT_IS_ASYNC))
+	const struct ss_line *l = p->line->line;
+	if (!p->nflows || !l || !l->ev.off || !ss_xplane_has(p->plane->x, SS_STAT_IS_ASYNC))
 		return true;
 	p->async = malloc(p->nflows * sizeof(*p->async));
 	if (!p->async)
@@ -377,7 +379,7 @@ static bool find_hidden(const struct ss_plane *p, uint8_t **out)
 }
 
 /* Thread ids are 64 bits in the file; XProf's clients, and its order, know the low half. */
-static uint32_t thread_of(const struct ss_line *l)
+static uint32_t thread_of(const struct ss_display_line *l)
 {
 	return (uint32_t)(uint64_t)(l->display_id ? l->display_id : l->id);
 }
@@ -408,13 +410,13 @@ static bool list_lines(struct build *b, struct ss_err *err)
 	if (!b->preps || !b->hidden)
 		return ss_fail_mem(err);
 	for (uint32_t i = 0; i < tr->nsections; i++) {
-		const struct ss_plane *p = tr->sections[i].plane;
-		if (!find_hidden(p, &b->hidden[i]))
+		const struct ss_display_plane *p = tr->sections[i].plane;
+		if (!find_hidden(&p->base, &b->hidden[i]))
 			return ss_fail_mem(err);
 		for (uint32_t k = 0; k < p->nlines; k++)
-			if (p->lines[k].ev.n)
+			if (p->lines[k].n)
 				b->preps[b->npreps++] = (struct prep){
-					.section = i, .plane = p, .line = &p->lines[k], .hidden_meta = b->hidden[i],
+					.section = i, .plane = &p->base, .line = &p->lines[k], .hidden_meta = b->hidden[i],
 					.counter = ss_str_is(p->lines[k].name, "_counters_"),
 				};
 	}
@@ -455,7 +457,7 @@ static void hide(struct ss_track *t, const struct prep *p)
 	for (uint32_t pos = 0; pos < t->n && (int64_t)ss_track_begin_ps(t, pos) < 0; pos++)
 		t->level[pos] = SS_TRACE_HIDDEN;
 	for (uint32_t pos = 0; p->hidden_meta && pos < t->n; pos++) {
-		uint32_t meta = ss_line_meta(p->line, ss_track_event(t, pos));
+		uint32_t meta = ss_display_meta(p->line, ss_track_event(t, pos));
 		if (meta != SS_NONE && p->hidden_meta[meta])
 			t->level[pos] = SS_TRACE_HIDDEN;
 	}
@@ -504,7 +506,7 @@ static bool add_named_track(struct build *b, const struct prep *p, const struct 
 
 static struct ss_str plain_name(const struct ss_track *t, uint32_t pos)
 {
-	return ss_event_name(t->plane, ss_line_meta(t->line, ss_track_event(t, pos)));
+	return ss_event_name(t->plane, ss_display_meta(t->line, ss_track_event(t, pos)));
 }
 
 /* `line` gives positions their names and events. */
@@ -534,7 +536,7 @@ static bool add_named_tracks(struct build *b, const struct prep *p, const struct
 static struct ss_track view_of(const struct prep *p)
 {
 	return (struct ss_track){
-		.plane = p->plane, .line = p->line, .n = p->line->ev.n, .order = p->order,
+		.plane = p->plane, .line = p->line, .n = p->line->n, .order = p->order,
 		.flows = p->flows, .nflows = p->nflows, .names = p->names, .nnames = p->nnames,
 	};
 }
@@ -553,7 +555,7 @@ static bool add_line(struct build *b, struct prep *p)
 		return add_named_tracks(b, p, &view, NULL, view.n, SS_TRACE_COUNTER);
 	if (p->nasync && !add_named_tracks(b, p, &view, p->async, p->nasync, SS_TRACE_ASYNC))
 		return false;
-	struct ss_track *t = new_track(b, p, SS_TRACE_SLICES, p->line->ev.n);
+	struct ss_track *t = new_track(b, p, SS_TRACE_SLICES, p->line->n);
 	if (!t)
 		return false;
 	t->order = p->order;

@@ -437,7 +437,7 @@ static bool slice_levels(struct ss_track *t, struct pass *p, struct found *f)
 		if (levels[pos] == SS_TRACE_HIDDEN)
 			continue;
 		uint32_t i = ss_track_event(t, pos);
-		uint64_t begin_ps = (uint64_t)ss_line_begin_ps(t->line, i), dur_ps = ss_line_dur_ps(t->line, i);
+		uint64_t begin_ps = (uint64_t)ss_display_begin_ps(t->line, i), dur_ps = ss_display_dur_ps(t->line, i);
 		uint64_t end_ps = ss_trace_end_ps(begin_ps, dur_ps);
 		struct place place;
 		if (!place_event(p, own, begin_ps, dur_ps, &place) || !set_row(t, pos, place.row))

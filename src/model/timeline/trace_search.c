@@ -64,7 +64,7 @@ static bool is_hit(const struct cursor *c, uint32_t pos)
 		return false;
 	if (t->nnames)
 		return matches(ss_track_event_name(t, pos), c->text, c->how);
-	uint32_t meta = ss_line_meta(t->line, ss_track_event(t, pos));
+	uint32_t meta = ss_display_meta(t->line, ss_track_event(t, pos));
 	return c->match[meta == SS_NONE ? c->none : meta];
 }
 
@@ -80,7 +80,7 @@ static uint64_t count(const struct cursor *c, uint32_t from, uint32_t to)
 	}
 	const uint8_t *match = c->match;
 	for (uint32_t pos = from; pos < to; pos++) {
-		uint32_t meta = ss_line_meta(t->line, pos);
+		uint32_t meta = ss_display_meta(t->line, pos);
 		n += match[meta == SS_NONE ? c->none : meta];
 	}
 	return n;

@@ -143,8 +143,8 @@ static bool filter_slices(struct select *s, const struct ss_track *t, size_t fir
 	for (size_t n = out->n - first; ok && n; n--, pos++) {
 		uint32_t event = ss_track_event(t, *pos);
 		if (n > AHEAD)
-			ss_line_prefetch(t->line, ss_track_event(t, pos[AHEAD]));
-		uint64_t begin_ps = (uint64_t)ss_line_begin_ps(t->line, event), dur_ps = ss_line_dur_ps(t->line, event);
+			ss_display_prefetch(t->line, ss_track_event(t, pos[AHEAD]));
+		uint64_t begin_ps = (uint64_t)ss_display_begin_ps(t->line, event), dur_ps = ss_display_dur_ps(t->line, event);
 		*kept = *pos;
 		kept += check_slice(&row, s->range->res_ps, begin_ps, dur_ps, &ok);
 	}

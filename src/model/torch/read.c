@@ -488,7 +488,7 @@ static bool read_events(struct reader *r, const struct ss_xevents *ev, const str
 static const struct ss_xevents *loaded(const struct reader *r, uint32_t line)
 {
 	const struct ss_line *l = &r->e.p->lines[line];
-	return r->loaded && l->src && l->ev.off && !l->spans && l->ev.sorted ? &l->ev : NULL;
+	return r->loaded && l->src && l->ev.off && l->ev.sorted ? &l->ev : NULL;
 }
 
 /*
