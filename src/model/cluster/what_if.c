@@ -8,6 +8,7 @@
 
 #include "model/cluster/graph.h"
 #include "model/cluster/robust.h"
+#include "model/cluster/skeleton_read.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -68,7 +69,7 @@ static int64_t begin_of(const struct ss_graph *g, const struct changes *ch, cons
 		int64_t t = (e->of_begin ? p->new_begin_ps : p->new_end_ps) + (e->binds ? lag_of(g, ch, n, e) : 0);
 		at = t > at ? t : at;
 	}
-	return at == INT64_MIN ? n->begin_ps : at;
+	return at == INT64_MIN ? n->begin_ps : ss_skel_held(at);
 }
 
 /* Nobody says who sends: it is who arrived when the waiting ended. */
@@ -88,7 +89,7 @@ static int64_t likely_source(const struct ss_what_if *w, const struct ss_collect
 	return at;
 }
 
-/* When a collective that began as the replay has it is complete. */
+/* When a collective that began as the replay has it is complete: at once where nobody is known to have come. */
 static int64_t complete(const struct ss_what_if *w, const struct changes *ch, const struct ss_node *n)
 {
 	const struct ss_cluster *c = w->c;
@@ -110,6 +111,7 @@ static int64_t complete(const struct ss_what_if *w, const struct changes *ch, co
 		if (a != UINT32_MAX && w->g.nodes.v[a].new_begin_ps > last)
 			last = w->g.nodes.v[a].new_begin_ps;
 	}
+	last = last == INT64_MIN ? n->new_begin_ps : last;
 	return last + (ch->free || k->done_ps < k->last_ps ? 0 : k->done_ps - k->last_ps);
 }
 
@@ -144,10 +146,10 @@ static void replay_node(struct ss_what_if *w, const struct changes *ch, uint32_t
 	int64_t end = n->new_begin_ps + duration(ch, n, i), done;
 	switch (n->kind) {
 	case SS_NODE_MEMBER: /* a whole collective: it lasts until all have come */
-		end = complete(w, ch, n) + behind(w, n);
+		end = ss_safe_sum(complete(w, ch, n), behind(w, n));
 		break;
 	case SS_NODE_DONE:
-		done = complete(w, ch, n) + (n->waited ? behind(w, n) : 0);
+		done = ss_safe_sum(complete(w, ch, n), n->waited ? behind(w, n) : 0);
 		end = n->waited ? n->new_begin_ps + n->least_ps : end;
 		end = done > end ? done : end;
 		break;
@@ -157,7 +159,7 @@ static void replay_node(struct ss_what_if *w, const struct changes *ch, uint32_t
 	default:
 		break;
 	}
-	n->new_end_ps = end > n->new_begin_ps ? end : n->new_begin_ps;
+	n->new_end_ps = end > n->new_begin_ps ? ss_skel_held(end) : n->new_begin_ps;
 }
 
 /* The last end of a step in the replay; INT64_MIN: no device has it. */
@@ -200,7 +202,7 @@ static double replay(struct ss_what_if *w, const struct changes *ch)
 		else
 			replay_node(w, ch, k);
 	}
-	return (double)(step_end(w, w->last_step, false) - step_end(w, w->first_step, false)) / (double)(w->nsteps - 1);
+	return ((double)step_end(w, w->last_step, false) - (double)step_end(w, w->first_step, false)) / (double)(w->nsteps - 1);
 }
 
 /* ---- a host as the median ---- */
