@@ -1,6 +1,7 @@
 /* own.c - see own.h. */
 #include "sqlite/own.h"
 
+#include "base/buf.h"
 #include "sqlite/db.h"
 
 #include <math.h>
@@ -48,6 +49,53 @@ static bool make_tables(struct ss_own_db *db, const struct ss_own_kind *kind, st
 	return ss_own_run(db, ok ? "COMMIT" : "ROLLBACK", ok ? err : NULL) && ok;
 }
 
+/* All that the schema has, as it was said. */
+static int put_schema(sqlite3 *sqlite, struct ss_buf *b)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = sqlite3_prepare_v2(sqlite, "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name", -1, &stmt, NULL);
+	while (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+		for (int i = 0; i < 4; i++) {
+			const char *text = (const char *)sqlite3_column_text(stmt, i);
+			ss_buf_z(b, text ? text : "");
+			ss_buf_char(b, '\0');
+		}
+		code = SQLITE_OK;
+	}
+	sqlite3_finalize(stmt);
+	return b->no_memory ? SQLITE_NOMEM : code;
+}
+
+/* The schema of such a file. */
+static int put_own_schema(const struct ss_own_kind *kind, struct ss_buf *b)
+{
+	sqlite3 *sqlite = NULL;
+	int code = sqlite3_open_v2(":memory:", &sqlite, SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX, NULL);
+	if (code == SQLITE_OK)
+		code = sqlite3_exec(sqlite, kind->schema, NULL, NULL, NULL);
+	if (code == SQLITE_OK)
+		code = put_schema(sqlite, b);
+	sqlite3_close(sqlite);
+	return code;
+}
+
+/*
+ * Are the tables those that we make? Of a few bytes a view or a computed column makes any number of long values, and a trigger
+ * any change.
+ */
+static bool has_own_schema(struct ss_own_db *db, const struct ss_own_kind *kind, struct ss_err *err)
+{
+	struct ss_buf own = { 0 }, found = { .limit_bytes = 1 << 20 };
+	int code = put_own_schema(kind, &own), code_found = put_schema(db->sqlite, &found);
+	bool memory = code == SQLITE_NOMEM || code_found == SQLITE_NOMEM;
+	bool same = code == SQLITE_DONE && code_found == SQLITE_DONE && ss_str_eq(ss_buf_get(&own), ss_buf_get(&found));
+	ss_buf_free(&own);
+	ss_buf_free(&found);
+	if (memory)
+		return ss_fail_mem(err);
+	return same || ss_fail(err, SS_EFORMAT, "'%s' is damaged: its tables are not those of %s", db->path, kind->what);
+}
+
 static bool check_kind(struct ss_own_db *db, const struct ss_own_kind *kind, bool create, struct ss_err *err)
 {
 	int64_t id, version, tables;
@@ -59,9 +107,10 @@ static bool check_kind(struct ss_own_db *db, const struct ss_own_kind *kind, boo
 		return false;
 	if (id != kind->application_id)
 		return ss_fail(err, SS_EFORMAT, "'%s' is not %s", db->path, kind->what);
-	return version == kind->version ||
-	       ss_fail(err, SS_EFORMAT, "'%s' is of version %lld, and this program reads version %d", db->path,
-		       (long long)version, kind->version);
+	if (version != kind->version)
+		return ss_fail(err, SS_EFORMAT, "'%s' is of version %lld, and this program reads version %d", db->path,
+			       (long long)version, kind->version);
+	return has_own_schema(db, kind, err);
 }
 
 bool ss_own_open(struct ss_own_db *db, const char *path, const struct ss_own_kind *kind, bool create, struct ss_err *err)

@@ -1,7 +1,7 @@
 /*
  * own.h - a SQLite database that we write ourselves: one file, opened by its path, changed in transactions.
  *
- * A file that is something else, or of a newer version, is refused and left as it is. What is read from it is
+ * A file that is something else, has other tables, or is of a newer version, is refused and left as it is. What is read from it is
  * limited like any other database (db.h): somebody else may have written it.
  */
 #ifndef SS_SQLITE_OWN_H

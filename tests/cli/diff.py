@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -296,7 +297,24 @@ def history(c):
     with sqlite3.connect(other) as db:
         db.execute('CREATE TABLE run(id)')
     db.close()
-    for bad in (text, other):
+    # A history with another table in it: of 30 KB it would make gigabytes of labels.
+    computed = os.path.join(c.scratch, 'computed.db')
+    shutil.copyfile(name, computed)
+    with sqlite3.connect(computed) as db:
+        db.execute('DROP TABLE label')
+        db.execute('CREATE TABLE label(run INTEGER NOT NULL, key TEXT NOT NULL, value TEXT AS (hex(zeroblob(8000000))), '
+                   'PRIMARY KEY(run, key)) WITHOUT ROWID')
+        for i in range(2000):
+            db.execute('INSERT INTO label(run, key) VALUES(?, ?)', (1 + i % 6, f'k{i}'))
+    db.close()
+    triggered = os.path.join(c.scratch, 'triggered.db')
+    shutil.copyfile(name, triggered)
+    with sqlite3.connect(triggered) as db:
+        db.execute('CREATE TRIGGER t AFTER INSERT ON run BEGIN DELETE FROM figure; END')
+    db.close()
+    code, _, err = c.run(['track', 'check', computed])
+    c.check('tables that are not ours', code == 2 and 'tables are not those' in err, err)
+    for bad in (text, other, computed, triggered):
         with open(bad, 'rb') as f:
             before = f.read()
         c.check('a file that is something else', c.run(['track', 'add', bad, paths[0]])[0] == 1 and c.run(['track', 'check', bad])[0] == 2)
