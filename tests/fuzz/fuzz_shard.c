@@ -12,8 +12,6 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define HEAD "stepscope part 2\n"
-
 static bool pack(struct ss_str contents, struct ss_buf *to)
 {
 	struct ss_gz_out *gz = ss_gz_open();
@@ -24,7 +22,7 @@ static bool pack(struct ss_str contents, struct ss_buf *to)
 		ss_gz_write(gz, contents);
 	ok = ok && ss_gz_finish(gz, &deflated);
 	if (ok) {
-		ss_buf_lit(to, HEAD);
+		ss_buf_lit(to, SS_PART_MAGIC);
 		ss_buf_str(to, deflated);
 		uint64_t sum = ss_content_digest(ss_buf_get(to));
 		for (unsigned i = 0; i < 64; i += 8)
@@ -63,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct ss_shard s;
 	struct ss_err err = { 0 };
 
-	if (ss_str_starts(bytes, SS_STR(HEAD)) || pack(bytes, &packed)) {
+	if (ss_str_starts(bytes, SS_STR(SS_PART_MAGIC)) || pack(bytes, &packed)) {
 		if (ss_shard_read(&s, packed.n ? ss_buf_get(&packed) : bytes, &err)) {
 			struct ss_buf again = { 0 };
 			if (!ss_shard_write(&s, &again, &err) && (!err.code || !err.text[0]))

@@ -8,7 +8,6 @@
 
 #include <stdlib.h>
 
-#define MAGIC "stepscope part 3\n"
 #define MAGIC_ANY "stepscope part "
 #define CHECK_BYTES 8
 
@@ -91,7 +90,7 @@ bool ss_shard_write(const struct ss_shard *s, struct ss_buf *to, struct ss_err *
 	struct ss_str deflated;
 	bool ok = (gz || ss_fail_mem(err)) && deflate_hosts(s, gz, err) && (ss_gz_finish(gz, &deflated) || ss_fail_mem(err));
 	if (ok) {
-		ss_buf_lit(to, MAGIC);
+		ss_buf_lit(to, SS_PART_MAGIC);
 		ss_buf_str(to, deflated);
 		put_fixed(to, ss_content_digest(ss_buf_get(to)));
 		ok = ss_buf_ok(to, "a part", err);
@@ -166,7 +165,7 @@ static bool read_host(struct ss_shard *s, struct in *r, bool *no_memory)
 static bool inflate_hosts(struct ss_shard *s, struct ss_str bytes, struct ss_err *err)
 {
 	bool whole = true;
-	struct ss_str deflated = ss_str_sub(bytes, sizeof(MAGIC) - 1, bytes.n - CHECK_BYTES);
+	struct ss_str deflated = ss_str_sub(bytes, sizeof(SS_PART_MAGIC) - 1, bytes.n - CHECK_BYTES);
 	s->bytes.hold = ss_arena_hold(&s->arena, deflated.n);
 	if (!s->bytes.hold)
 		return ss_fail_mem(err);
@@ -181,12 +180,12 @@ bool ss_shard_read(struct ss_shard *s, struct ss_str bytes, struct ss_err *err)
 {
 	bool no_memory = false;
 	*s = (struct ss_shard){ .index = 0 };
-	if (!ss_str_starts(bytes, SS_STR(MAGIC)))
+	if (!ss_str_starts(bytes, SS_STR(SS_PART_MAGIC)))
 		return ss_fail(err, SS_EFORMAT,
 			       ss_str_starts(bytes, SS_STR(MAGIC_ANY)) ? "it is a part of another version" : "it is no part");
 	const uint8_t *p = (const uint8_t *)bytes.p;
 	struct in sum = { .at = p + bytes.n - CHECK_BYTES, .end = p + bytes.n };
-	if (bytes.n < sizeof(MAGIC) + CHECK_BYTES ||
+	if (bytes.n < sizeof(SS_PART_MAGIC) + CHECK_BYTES ||
 	    get_fixed(&sum) != ss_content_digest(ss_str_sub(bytes, 0, bytes.n - CHECK_BYTES)))
 		return ss_fail(err, SS_EFORMAT, "it is cut short or damaged");
 	if (!inflate_hosts(s, bytes, err)) {

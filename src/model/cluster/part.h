@@ -13,6 +13,9 @@
 #include "base/vec.h"
 #include "model/model.h"
 
+/* Its first bytes. */
+#define SS_PART_MAGIC "stepscope part 3\n"
+
 /* One host of a part. */
 struct ss_part_host {
 	uint64_t index;		/* in the session's list of hosts */
