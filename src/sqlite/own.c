@@ -52,8 +52,9 @@ static bool make_tables(struct ss_own_db *db, const struct ss_own_kind *kind, st
 /* All that the schema has, as it was said. */
 static int put_schema(sqlite3 *sqlite, struct ss_buf *b)
 {
+	static const char all[] = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name";
 	sqlite3_stmt *stmt = NULL;
-	int code = sqlite3_prepare_v2(sqlite, "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name", -1, &stmt, NULL);
+	int code = sqlite3_prepare_v2(sqlite, all, -1, &stmt, NULL);
 	while (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
 		for (int i = 0; i < 4; i++) {
 			const char *text = (const char *)sqlite3_column_text(stmt, i);
