@@ -4,7 +4,6 @@
 
 #include "export/export.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,20 +60,15 @@ static bool write_sink(struct ss_export *x, const struct ss_export_format *f, st
 	return cli_sink_close(&sink, ok, err);
 }
 
-/* SQLite writes its own file: beside the one asked for, which it becomes at the end. */
+/* SQLite writes its own file: the one beside what is asked for, which it becomes at the end. */
 static bool write_beside(struct ss_export *x, const struct ss_export_format *f,
 			 struct cli_profile *p, const char *output, struct ss_err *err)
 {
-	char path[4096];
-	int n = snprintf(path, sizeof(path), "%s.%ld.tmp", output, (long)getpid());
-	if (n < 0 || (size_t)n >= sizeof(path))
-		return ss_fail(err, SS_EINVAL, "the path '%s' is too long", output);
-	bool ok = f->write_file(x, path, err) && cli_profile_intact(p, err);
-	if (ok && rename(path, output) != 0)
-		ok = ss_fail(err, SS_EIO, "'%s' cannot be written: %s", output, strerror(errno));
-	if (!ok)
-		unlink(path);
-	return ok;
+	struct cli_sink sink;
+	if (!cli_sink_open(&sink, output, err))
+		return false;
+	bool ok = f->write_file(x, sink.beside ? sink.beside : output, err) && cli_profile_intact(p, err);
+	return cli_sink_close(&sink, ok, err);
 }
 
 static bool write_format(struct ss_export *x, const struct ss_export_format *f,

@@ -198,7 +198,12 @@ def sqlite(c, profile):
         c.check(f'{profile} sqlite: {query}', db.execute(query).fetchall() == c.sql(profile, query), query)
     c.check(f'{profile} sqlite: whole', db.execute('PRAGMA integrity_check').fetchone() == ('ok',))
     db.close()
-    c.check(f'{profile} sqlite: nothing beside it', [x for x in os.listdir(c.scratch) if x.endswith('.tmp')] == [])
+    link = os.path.join(c.scratch, f'{profile}.link')
+    os.symlink(path, link)
+    os.chmod(path, 0o640)
+    c.export(profile, '--to', 'sqlite', '--output', link)
+    c.check(f'{profile} sqlite: a link stays one', os.path.islink(link) and os.stat(path).st_mode & 0o777 == 0o640)
+    c.check(f'{profile} sqlite: nothing beside it', [x for x in os.listdir(c.scratch) if '.part-' in x] == [])
 
 
 class Compact:
@@ -307,7 +312,7 @@ def parts(c):
                                 (('--to', 'folded', '--plane', '('), 2, "without its ')'"), (('--to', 'sqlite'), 2, '--output'),
                                 (('--to', 'folded', '--host', 'none'), 1, 'none'), (('--to', 'chrome', '--plane', 'x'), 1, 'whole answer'), (('--to', 'parquet', '--plane', 'x'), 1, 'XProf'), (('--to', 'html', '--plane', 'x'), 2, 'whole run'),
                                 (('--to', 'html', '--run', 'none'), 1, 'none'),
-                                (('--to', 'sqlite', '--output', os.path.join(c.scratch, 'no', 'where')), 1, 'cannot be written')):
+                                (('--to', 'sqlite', '--output', os.path.join(c.scratch, 'no', 'where')), 1, 'cannot write')):
         said = c.export(profile, *args, status=status)
         c.check(f'{" ".join(args)}: says why', words in said, said)
     chrome = json.loads(c.export('synth_gpu1', '--to', 'chrome'))
