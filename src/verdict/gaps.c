@@ -2,6 +2,7 @@
 #include "verdict/judge.h"
 
 #include "base/safe.h"
+#include "model/cluster/cluster.h"
 #include "model/ops/ops.h"
 #include "verdict/limits.h"
 
@@ -33,6 +34,35 @@ static void of_files(struct ss_judge *j, struct ss_model *m)
 			    false);
 	}
 	pthread_mutex_unlock(&m->lock);
+}
+
+#define MOST_NAMED 4
+
+/* "host3, host7 and 2 more" of one state, *n of them. */
+static struct ss_str names_of(struct ss_judge *j, const struct ss_cluster *c, enum ss_host_state state, size_t *n)
+{
+	struct ss_str text = SS_STR("");
+	*n = 0;
+	for (size_t i = 0; i < c->hosts.n; i++) {
+		if (c->hosts.v[i].state != state || (*n)++ >= MOST_NAMED)
+			continue;
+		text = ss_say(j, SS_FMT "%s" SS_FMT, SS_ARG(text), *n > 1 ? ", " : "", SS_ARG(ss_cut(c->hosts.v[i].name, 60)));
+	}
+	return *n > MOST_NAMED ? ss_say(j, SS_FMT " and %zu more", SS_ARG(text), *n - MOST_NAMED) : text;
+}
+
+/* Hosts that the names of the others, or the job itself, tell of. */
+static bool of_hosts(struct ss_judge *j, struct ss_model *m, struct ss_err *err)
+{
+	const struct ss_cluster *c = m->nhosts > 1 ? ss_model_cluster(m, err) : NULL;
+	size_t n = 0;
+	struct ss_str names = c ? names_of(j, c, SS_HOST_MISSING, &n) : SS_STR("");
+	if (n)
+		add(j,
+		    ss_say(j, "%zu of %zu hosts %s not in the recording: " SS_FMT ". What %s is not known.", n, c->hosts.n,
+			   n == 1 ? "is" : "are", SS_ARG(names), n == 1 ? "it does" : "they do"),
+		    false);
+	return c || m->nhosts <= 1;
 }
 
 static void of_steps(struct ss_judge *j)
@@ -96,7 +126,7 @@ bool ss_find_gaps(struct ss_judge *j, struct ss_model *m, struct ss_err *err)
 	of_files(j, m);
 	of_steps(j);
 	of_devices(j);
-	if (!of_kernels(j, m, err))
+	if (!of_hosts(j, m, err) || !of_kernels(j, m, err))
 		return false;
 	v->gaps = SS_NEW_N(j->arena, struct ss_recording_gap, j->gaps.n + 1);
 	if (j->no_memory || !v->gaps)

@@ -13,6 +13,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -346,6 +347,17 @@ def judge_others(binary):
         check(f'{name}: form, figures, and the other tools', not wrong, wrong)
 
 
+def judge_missing(binary):
+    """A host that the names of the others tell of."""
+    files = glob.glob(os.path.join(DATA, 'hosts/late_input/**/*.xplane.pb'), recursive=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        for name in files:
+            if not name.endswith('host1.xplane.pb'):
+                shutil.copy(name, scratch)
+        o = json.loads(summary(binary, scratch, '--format', 'json').stdout)
+    check('a missing host', any('2 of 4 hosts are not in the recording: host1, host2.' in g for g in o['incomplete']), len(files), o['incomplete'])
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument('--bin', default='build/stepscope')
@@ -355,6 +367,7 @@ def main():
     judge_cases(a.bin, a.only, a.verbose)
     if a.only == '.':
         judge_others(a.bin)
+        judge_missing(a.bin)
         refused = summary(a.bin, DATA, '--format', 'yaml')
         check('another format is refused', refused.returncode == 2 and 'json' in refused.stderr, refused.stderr)
     print(f'{passed} passed, {failed} failed')
