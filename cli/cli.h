@@ -82,6 +82,10 @@ struct cli_profile {
 	struct ss_arena arena;
 };
 
+/* --strict was given: a profile of which something is missing is a failure of whoever opens it. */
+extern bool cli_strict;
+#define CLI_STRICT CLI_FLAG("strict", 0, &cli_strict)
+
 /*
  * Find and open it. `run` and `host` may be NULL: then the newest run, and all hosts of it or, for
  * a tool that cannot combine them, the first. `host` may list several with commas.

@@ -1,14 +1,15 @@
 /*
  * doctor.c - stepscope doctor: is everything there to capture, record and serve, and what to do if
- * not.
+ * not. (Of a profile: doctor_path.c.)
  */
-#include "cli.h"
+#include "doctor.h"
 
 #include "base/sandbox.h"
 #include "gpu_probe.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <getopt.h>
 #include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,21 +21,11 @@
 
 extern const struct cli_command cli_command_doctor;
 
-enum level { GOOD, NOTE, BAD };
-
 /* Less than this and a long recording will not fit; a short one takes 256 MiB at most. */
 #define ROOM_GOOD ((uint64_t)1 << 30)
 #define ROOM_MIN ((uint64_t)256 << 20)
 
-struct doctor {
-	struct ss_out *out;
-	bool gpu_wanted;
-	unsigned bad;
-};
-
-static void say(struct doctor *d, enum level level, const char *what, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
-static void say(struct doctor *d, enum level level, const char *what, const char *fmt, ...)
+void doctor_say(struct doctor *d, enum doctor_level level, const char *what, const char *fmt, ...)
 {
 	static const char *const words[] = { "ok  ", "note", "BAD " };
 	char text[1600];
@@ -42,10 +33,14 @@ static void say(struct doctor *d, enum level level, const char *what, const char
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	ss_out_printf(d->out, "%s  %-14s ", words[level], what);
+	ss_out_printf(d->out, "%s  ", words[level]);
+	ss_text_put(d->out, ss_str_from(what), 0);
+	for (size_t n = strlen(what); n < 14; n++)
+		ss_out_char(d->out, ' ');
+	ss_out_z(d->out, "  ");
 	ss_text_put(d->out, ss_str_from(text), 0);
 	ss_out_char(d->out, '\n');
-	d->bad += level == BAD;
+	d->bad += level == DOCTOR_BAD;
 }
 
 /* A machine without a GPU is none to complain about, unless the GPU is what was asked for. */
@@ -54,20 +49,20 @@ static void check_gpu(struct doctor *d)
 	struct ss_trace_gpu_report r = { .size = sizeof(r) };
 	struct ss_err err = { 0 };
 	if (!cli_gpu_probe(&r, &err)) {
-		say(d, BAD, "GPU driver", "%s", err.text);
+		doctor_say(d, DOCTOR_BAD, "GPU driver", "%s", err.text);
 		return;
 	}
 	bool needed = d->gpu_wanted || r.hardware || r.driver;
 	if (!r.hardware && !r.driver && !d->gpu_wanted) {
-		say(d, NOTE, "GPU", "no NVIDIA GPU was found: GPUs cannot be recorded; everything else works");
+		doctor_say(d, DOCTOR_NOTE, "GPU", "no NVIDIA GPU was found: GPUs cannot be recorded; everything else works");
 		return;
 	}
-	say(d, r.hardware || r.driver ? GOOD : BAD, "GPU", "%s",
+	doctor_say(d, r.hardware || r.driver ? DOCTOR_GOOD : DOCTOR_BAD, "GPU", "%s",
 	    r.hardware ? "an NVIDIA GPU is there" : r.driver ? "the driver found a GPU" : "no NVIDIA GPU was found");
-	say(d, r.driver ? GOOD : needed ? BAD : NOTE, "GPU driver", "%s", r.driver_text);
-	say(d, r.cupti ? GOOD : needed ? BAD : NOTE, "CUPTI", "%s", r.cupti_text);
+	doctor_say(d, r.driver ? DOCTOR_GOOD : needed ? DOCTOR_BAD : DOCTOR_NOTE, "GPU driver", "%s", r.driver_text);
+	doctor_say(d, r.cupti ? DOCTOR_GOOD : needed ? DOCTOR_BAD : DOCTOR_NOTE, "CUPTI", "%s", r.cupti_text);
 	if (r.driver && r.cupti)
-		say(d, r.permission ? GOOD : BAD, "GPU permission", "%s", r.permission_text);
+		doctor_say(d, r.permission ? DOCTOR_GOOD : DOCTOR_BAD, "GPU permission", "%s", r.permission_text);
 }
 
 static void check_port(struct doctor *d, uint16_t port)
@@ -77,7 +72,7 @@ static void check_port(struct doctor *d, uint16_t port)
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
 	snprintf(what, sizeof(what), "port %u", port);
 	if (fd < 0) {
-		say(d, BAD, what, "no socket can be made: %s", strerror(errno));
+		doctor_say(d, DOCTOR_BAD, what, "no socket can be made: %s", strerror(errno));
 		return;
 	}
 	/* As servers do: a port whose last server has just ended is free. */
@@ -86,13 +81,13 @@ static void check_port(struct doctor *d, uint16_t port)
 	int why = errno;
 	close(fd);
 	if (good)
-		say(d, GOOD, what, "free");
+		doctor_say(d, DOCTOR_GOOD, what, "free");
 	else if (why == EADDRINUSE)
-		say(d, BAD, what, "another program uses this port: stop it (ss -ltnp shows which), or use --port N");
+		doctor_say(d, DOCTOR_BAD, what, "another program uses this port: stop it (ss -ltnp shows which), or use --port N");
 	else if (why == EACCES)
-		say(d, BAD, what, "only root may use this port: choose 1024 or higher");
+		doctor_say(d, DOCTOR_BAD, what, "only root may use this port: choose 1024 or higher");
 	else
-		say(d, BAD, what, "cannot listen on this port: %s", strerror(why));
+		doctor_say(d, DOCTOR_BAD, what, "cannot listen on this port: %s", strerror(why));
 }
 
 static bool can_write(const char *dir)
@@ -108,9 +103,9 @@ static bool can_write(const char *dir)
 }
 
 /* The nearest folder above that is there: what of the path is missing can be made in it or not. */
-static const char *existing(const char *logdir, char *out, size_t n)
+const char *doctor_existing(const char *path, char *out, size_t n)
 {
-	snprintf(out, n, "%s", logdir);
+	snprintf(out, n, "%s", path);
 	while (access(out, F_OK) != 0) {
 		char *slash = strrchr(out, '/');
 		if (!slash || slash == out) {
@@ -125,29 +120,30 @@ static const char *existing(const char *logdir, char *out, size_t n)
 static void check_logdir(struct doctor *d, const char *logdir)
 {
 	char dir[4096];
-	existing(logdir, dir, sizeof(dir));
+	doctor_existing(logdir, dir, sizeof(dir));
 	bool there = strcmp(dir, logdir) == 0;
 	if (!can_write(dir)) {
-		say(d, BAD, "log directory",
+		doctor_say(d, DOCTOR_BAD, "log directory",
 		    "'%s' is not writable: %s. Choose another directory with --logdir, or change its permissions", dir,
 		    strerror(errno));
 		return;
 	}
-	say(d, GOOD, "log directory", there ? "'%s' is writable" : "'%s' does not exist yet and can be created", logdir);
+	doctor_say(d, DOCTOR_GOOD, "log directory", there ? "'%s' is writable" : "'%s' does not exist yet and can be created",
+		   logdir);
 	struct statvfs v;
 	if (statvfs(dir, &v) != 0) {
-		say(d, NOTE, "disk space", "unknown: %s", strerror(errno));
+		doctor_say(d, DOCTOR_NOTE, "disk space", "unknown: %s", strerror(errno));
 		return;
 	}
 	uint64_t room = (uint64_t)v.f_bavail * v.f_frsize;
 	double gib = (double)room / (double)((uint64_t)1 << 30);
 	if (room < ROOM_MIN)
-		say(d, BAD, "disk space",
+		doctor_say(d, DOCTOR_BAD, "disk space",
 		    "%.2f GiB are free, which is too little for one recording. Free disk space, or choose another "
 		    "--logdir",
 		    gib);
 	else
-		say(d, room < ROOM_GOOD ? NOTE : GOOD, "disk space", "%.1f GiB are free%s", gib,
+		doctor_say(d, room < ROOM_GOOD ? DOCTOR_NOTE : DOCTOR_GOOD, "disk space", "%.1f GiB are free%s", gib,
 		    room < ROOM_GOOD ? ": enough for a few recordings" : "");
 }
 
@@ -156,7 +152,7 @@ static void check_preload(struct doctor *d)
 {
 	const char *old = getenv("CUDA_INJECTION64_PATH");
 	if (old && *old)
-		say(d, NOTE, "other tools", "CUDA_INJECTION64_PATH names '%s': record takes its place", old);
+		doctor_say(d, DOCTOR_NOTE, "other tools", "CUDA_INJECTION64_PATH names '%s': record takes its place", old);
 }
 
 /* What serve gives up of its own accord. */
@@ -164,10 +160,10 @@ static void check_sandbox(struct doctor *d)
 {
 	int version = ss_sandbox_landlock();
 	if (version)
-		say(d, GOOD, "sandbox", "Landlock version %d%s: serve can write no file and run no program", version,
+		doctor_say(d, DOCTOR_GOOD, "sandbox", "Landlock version %d%s: serve can write no file and run no program", version,
 		    ss_sandbox_seccomp() ? " and seccomp" : "");
 	else
-		say(d, NOTE, "sandbox", "this kernel has no Landlock%s: serve writes nothing all the same, but could",
+		doctor_say(d, DOCTOR_NOTE, "sandbox", "this kernel has no Landlock%s: serve writes nothing all the same, but could",
 		    ss_sandbox_seccomp() ? ", but seccomp" : " and no seccomp");
 }
 
@@ -196,7 +192,7 @@ static int run(int argc, char **argv)
 		CLI_EACH("port", 'p', add_port, &ports),
 		CLI_FLAG("gpu", 0, &gpu),
 	};
-	int status = cli_parse(&cli_command_doctor, argc, argv, opts, SS_COUNT(opts), 0, 0);
+	int status = cli_parse(&cli_command_doctor, argc, argv, opts, SS_COUNT(opts), 0, 1);
 	struct cli_sink sink;
 	struct ss_err err = { 0 };
 	if (status >= 0)
@@ -206,12 +202,16 @@ static int run(int argc, char **argv)
 	if (!ports.n)
 		ports.port[ports.n++] = 6006;
 	struct doctor d = { .out = &sink.out, .gpu_wanted = gpu };
-	check_gpu(&d);
-	check_preload(&d);
-	check_sandbox(&d);
-	for (size_t i = 0; i < ports.n; i++)
-		check_port(&d, ports.port[i]);
-	check_logdir(&d, logdir);
+	if (argc > optind) {
+		doctor_path(&d, argv[optind]);
+	} else {
+		check_gpu(&d);
+		check_preload(&d);
+		check_sandbox(&d);
+		for (size_t i = 0; i < ports.n; i++)
+			check_port(&d, ports.port[i]);
+		check_logdir(&d, logdir);
+	}
 	if (!cli_sink_close(&sink, true, &err))
 		return cli_fail(&err);
 	return d.bad ? CLI_FAILED : CLI_DONE;
@@ -219,10 +219,13 @@ static int run(int argc, char **argv)
 
 const struct cli_command cli_command_doctor = {
 	.name = "doctor",
-	.args = "[--logdir D] [--port N]... [--gpu]",
-	.summary = "check what capturing, recording and serving need",
-	.help = "Checks the GPU, its driver, CUPTI and permissions, the ports, the log directory and its free disk\n"
-		"space, and says how to fix each problem. Exit status 0: no check is BAD; 1: at least one is.\n\n"
+	.args = "[PATH] [--logdir D] [--port N]... [--gpu]",
+	.summary = "check a profile or a directory; or what capturing, recording and serving need",
+	.help = "With PATH: opens every profile in the file or directory and names what is wrong with it, and with the files\n"
+		"around it, and what to do.\n\n"
+		"Without PATH: checks the GPU, its driver, CUPTI and permissions, the ports, the log directory and its\n"
+		"free disk space, and says how to fix each problem.\n\n"
+		"Exit status 0: no check is BAD; 1: at least one is.\n\n"
 		"  -l, --logdir D  directory for profiles (default: .)\n"
 		"  -p, --port N    port to check; may be repeated (default: 6006)\n"
 		"      --gpu       fail if this machine has no GPU\n",

@@ -142,7 +142,7 @@ static int run(int argc, char **argv)
 		CLI_TEXT("to", 't', &o.to),	CLI_TEXT("run", 'r', &o.run),
 		CLI_TEXT("host", 'H', &o.host), CLI_TEXT("output", 'o', &o.output),
 		CLI_TEXT("start", 0, &o.start), CLI_TEXT("end", 0, &o.end),
-		CLI_TEXT("plane", 0, &o.plane),
+		CLI_TEXT("plane", 0, &o.plane), CLI_STRICT,
 	};
 	int status = cli_parse(&cli_command_export, argc, argv, opts, SS_COUNT(opts), 1, 1);
 	if (status >= 0)
@@ -190,6 +190,7 @@ const struct cli_command cli_command_export = {
 		"12.5ms\n"
 		"      --end T       events that begin before T\n"
 		"      --plane REGEX planes whose name matches: '^/device:'\n"
+		"      --strict      fail if anything of a profile is missing (default: a warning)\n"
 		"  -o, --output FILE write to FILE instead of stdout\n\n"
 		"  stepscope export logs/ --to perfetto -o trace.perfetto-trace\n"
 		"  stepscope export logs/ --to folded --plane '^/device' | flamegraph.pl "

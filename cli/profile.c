@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool cli_strict;
+
 static const char *run_word(const void *list, size_t i)
 {
 	const struct ss_store *s = list;
@@ -115,6 +117,31 @@ static bool open_file(struct ss_host *h, const struct ss_host_file *f, size_t n,
 	return n == 1 ? ss_host_open_below(h, f->top, f->path.p, err) : ss_host_open_among(h, f->top, f->path.p, why, err);
 }
 
+static bool is_whole(const struct ss_host *h, struct ss_err *err)
+{
+	return !h->x.nnotes || ss_fail(err, SS_EFORMAT, "the profile is incomplete (--strict): " SS_FMT, SS_ARG(h->x.notes[0]));
+}
+
+/*
+ * With --strict: is every profile of the selection whole? Those that are not open are opened for
+ * that, one after the other.
+ */
+static bool are_whole(const struct cli_profile *p, const struct ss_selection *sel, const char *kind, struct ss_err *err)
+{
+	bool ok = true;
+	for (size_t i = 0; cli_strict && ok && i < p->nhosts; i++)
+		ok = is_whole(&p->hosts[i], err);
+	for (size_t i = 0; cli_strict && ok && !p->nhosts && !ss_file_kind_is_raw(kind) && i < sel->n; i++) {
+		struct ss_host h;
+		ok = ss_host_open_below(&h, sel->files[i]->top, sel->files[i]->path.p, err);
+		if (ok) {
+			ok = is_whole(&h, err);
+			ss_host_close(&h);
+		}
+	}
+	return ok;
+}
+
 /* The files of the selection, opened, and the model of them. */
 static bool open_files(struct cli_profile *p, const struct ss_selection *sel, struct ss_err *err)
 {
@@ -170,7 +197,7 @@ static bool open_kind(struct cli_profile *p, const char *kind, const char *host,
 	bool all = host && *host ? strcmp(host, SS_ALL_HOSTS) == 0 : all_by_default;
 	if (flags & SS_TOOL_SESSION && !kind && !p->alone && all && !add_session(p, err))
 		return false;
-	return visits && !kind && sel->n > 1 ? list_files(p, sel, err) : open_files(p, sel, err);
+	return (visits && !kind && sel->n > 1 ? list_files(p, sel, err) : open_files(p, sel, err)) && are_whole(p, sel, kind, err);
 }
 
 bool cli_profile_open(struct cli_profile *p, const char *host, bool all_by_default, struct ss_err *err)
@@ -186,13 +213,13 @@ bool cli_profile_list(struct cli_profile *p, const char *host, struct ss_err *er
 		return ss_fail(err, SS_EINVAL, "parts hold no operations: give the profiles themselves");
 	if (!ss_run_select(p->run, NULL, ss_str_from(host ? host : ""), true, &p->arena, sel, err))
 		return suggest_host(p, host ? host : "", err);
-	return (!all || p->alone || add_session(p, err)) && list_files(p, sel, err);
+	return (!all || p->alone || add_session(p, err)) && list_files(p, sel, err) && are_whole(p, sel, NULL, err);
 }
 
 bool cli_profile_select(struct cli_profile *p, struct ss_err *err)
 {
 	return ss_run_select(p->run, NULL, SS_STR(SS_ALL_HOSTS), true, &p->arena, &p->hosts_asked, err) &&
-	       (p->alone || add_session(p, err));
+	       (p->alone || add_session(p, err)) && are_whole(p, &p->hosts_asked, NULL, err);
 }
 
 static bool answer_parts(struct cli_profile *p, const struct ss_tool *tool, const char *host, struct ss_err *err)

@@ -178,6 +178,7 @@ static int run(int argc, char **argv)
 		CLI_TEXT("shard", 0, &shard),
 		CLI_TEXT("out", 'o', &out),
 		CLI_FLAG("alone", 0, &alone),
+		CLI_STRICT,
 	};
 	int status = cli_parse(&cli_command_reduce, argc, argv, opts, SS_COUNT(opts), 1, 1);
 	if (status < 0)
@@ -211,6 +212,7 @@ const struct cli_command cli_command_reduce = {
 		"  -r, --run R       this run and what belongs to it; without it the newest\n"
 		"      --alone       that run alone\n"
 		"      --shard I/N   shard I of N, from 0\n"
+		"      --strict      fail if anything of a profile is missing (default: a warning)\n"
 		"  -o, --out DIR     where to; preset " DEFAULT_OUT "\n\n"
 		"  seq 0 4 | xargs -P2 -I{} stepscope reduce logs/ --shard {}/5 --out parts; stepscope merge parts\n",
 	.run = run,

@@ -77,6 +77,7 @@ static bool read_run(struct cli_profile *p, const char *path, const char *host, 
 		     struct ss_diff_run *out, struct ss_err *err)
 {
 	struct cli_progress *progress = cli_progress_start(p);
+	*out = (struct ss_diff_run){ 0 };
 	bool ok = cli_profile_list(p, host, err) && ss_diff_run_read(out, &p->model, ss_str_from(path), only, err);
 	cli_progress_end(progress);
 	return ok;

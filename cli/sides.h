@@ -31,7 +31,7 @@ struct cli_sides {
 	CLI_EACH("base", 0, cli_take_path, &(s)->base), CLI_EACH("new", 0, cli_take_path, &(s)->new), \
 		CLI_TEXT("runs", 0, &(s)->runs), CLI_TEXT("host", 'H', &(s)->host), CLI_TEXT("steps", 0, &(s)->steps), \
 		CLI_TEXT("band", 0, &(s)->band), CLI_TEXT("alpha", 0, &(s)->alpha), \
-		CLI_FLAG("per-example", 0, &(s)->per_example)
+		CLI_FLAG("per-example", 0, &(s)->per_example), CLI_STRICT
 #define CLI_SIDES_HELP \
 	"      --base PATH   a run of the base; again for another run of the same program\n" \
 	"      --new PATH    a run of the new side, likewise\n" \
@@ -40,6 +40,7 @@ struct cli_sides {
 	"      --steps A-B   only the steps with these numbers\n" \
 	"      --band P      what recordings differ by without any change (default: 2% with one run a side, else 1%)\n" \
 	"      --alpha P     the probability of a false alarm that is accepted (default: 0.05)\n" \
+	"      --strict      fail if anything of a profile is missing (default: a warning)\n" \
 	"      --per-example divide by the batch where the sides differ in it\n"
 bool cli_take_path(void *arg, const char *value);
 

@@ -189,6 +189,7 @@ static int run(int argc, char **argv)
 		CLI_FLAG("tables", 0, &o.tables),
 		CLI_TEXT("color", 0, &o.colour),
 		CLI_TEXT("saved", 's', &o.saved),
+		CLI_STRICT,
 	};
 	int status = cli_parse(&cli_command_sql, argc, argv, opts, SS_COUNT(opts), 0, 2);
 	if (status >= 0)
@@ -251,6 +252,7 @@ const struct cli_command cli_command_sql = {
 		"them\n"
 		"      --raw         table: times and bytes as plain numbers\n"
 		"      --tables      list the tables, and the questions with a name\n"
+		"      --strict      fail if anything of a profile is missing (default: a warning)\n"
 		"      --color WHEN  always, never or auto\n\n"
 		"  stepscope sql logs/ \"SELECT name, COUNT(*), SUM(dur_ps) AS sum_ps FROM events\n"
 		"    WHERE plane GLOB '/device:*' GROUP BY name ORDER BY sum_ps DESC LIMIT 10\"\n",

@@ -450,6 +450,7 @@ static int run(int argc, char **argv)
 		CLI_TEXT("host", 'H', &host),
 		CLI_TEXT("color", 0, &colour),
 		CLI_TEXT("format", 0, &format),
+		CLI_STRICT,
 	};
 	int status = cli_parse(&cli_command_summary, argc, argv, opts, SS_COUNT(opts), 1, 1);
 	if (status >= 0)
@@ -476,6 +477,7 @@ const struct cli_command cli_command_summary = {
 		"  -r, --run R       this run ('stepscope runs PATH' lists them)\n"
 		"  -H, --host H      this host, several with commas between them; all without it\n"
 		"      --format F    text, or json: one object with steps, findings and what proves them\n"
+		"      --strict      fail if anything of a profile is missing (default: a warning)\n"
 		"      --color WHEN  always, never or auto\n",
 	.run = run,
 };

@@ -141,7 +141,7 @@ static int run(int argc, char **argv)
 		CLI_TEXT("run", 'r', &run_name),  CLI_TEXT("host", 'H', &host),
 		CLI_TEXT("format", 'f', &format), CLI_EACH("param", 'p', take_param, &params),
 		CLI_TEXT("output", 'o', &output), CLI_TEXT("table", 't', &table),
-		CLI_TEXT("color", 0, &colour),
+		CLI_TEXT("color", 0, &colour),	  CLI_STRICT,
 	};
 	int status = cli_parse(&cli_command_tool, argc, argv, opts, SS_COUNT(opts), 2, 2);
 	if (status >= 0)
@@ -190,6 +190,7 @@ const struct cli_command cli_command_tool = {
 		"  -p, --param k=v   a parameter of the tool ('stepscope tools PATH' lists them)\n"
 		"  -t, --table T     csv only: the table to print, or all (default: the first)\n"
 		"  -o, --output FILE write to FILE instead of stdout\n"
+		"      --strict      fail if anything of a profile is missing (default: a warning)\n"
 		"      --color WHEN  always, never or auto\n\n"
 		"  stepscope tool overview_page logs/\n"
 		"  stepscope tool framework_op_stats logs/ --host ALL_HOSTS --format csv >ops.csv\n",

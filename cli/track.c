@@ -1,4 +1,6 @@
-/* track.c - stepscope track add|show|check FILE: a history of runs, and since when they are slow. */
+/*
+ * track.c - stepscope track add|show|check FILE: a history of runs, and since when they are slow.
+ */
 #include "sides.h"
 
 #include "diff/track.h"
@@ -134,7 +136,7 @@ static int add(int argc, char **argv)
 {
 	struct words w = { .nlabels = 0 };
 	const char *when = NULL;
-	const struct cli_opt opts[] = { CLI_EACH("label", 'l', take_label, &w), CLI_TEXT("time", 0, &when) };
+	const struct cli_opt opts[] = { CLI_EACH("label", 'l', take_label, &w), CLI_TEXT("time", 0, &when), CLI_STRICT };
 	struct ss_err err = { 0 };
 	struct ss_track t;
 	int64_t time_ns = -1;
@@ -238,6 +240,7 @@ const struct cli_command cli_command_track = {
 		"track check FILE    where they changed. The status is 1 where a change for the worse lies within the last "
 		"runs, 2 where\n"
 		"                    there are fewer than 8 runs, or FILE cannot be read, else 0\n\n"
+		"      --strict      add: fail if anything of a profile is missing (default: a warning)\n"
 		"  -m, --metric M    step_time, mean_step_time, peak_memory (these by default), step_period, "
 		"steps_per_second, or a row of\n"
 		"                    the breakdown; again for another\n"

@@ -115,8 +115,52 @@ static bool is_text(struct ss_str head)
 	return n >= 16 && (n == head.n || n == 256);
 }
 
+/* RunMetadata of TensorFlow 1: statistics of devices, each of which is named first: "/job:...". */
+static bool is_run_metadata(struct ss_str head)
+{
+	struct ss_str inner = head;
+	for (int depth = 0; depth < 3; depth++) {
+		struct ss_pb c = ss_pb_lenient(inner);
+		struct ss_pb_field f;
+		if (!ss_pb_next(&c, &f) || f.key != PB_LEN(1))
+			return false;
+		inner = f.bytes;
+	}
+	return ss_str_starts(inner, SS_STR("/job:")) || ss_str_starts(inner, SS_STR("/device:")) ||
+	       ss_str_starts(inner, SS_STR("/gpu:")) || ss_str_starts(inner, SS_STR("/cpu:"));
+}
+
+/* What a program had room for and did not write, or a disk lost. */
+static bool is_zeros(struct ss_str head)
+{
+	size_t n = 0;
+	while (n < head.n && !head.p[n])
+		n++;
+	return n >= 16 && n == head.n;
+}
+
+static bool is_tar(struct ss_str head)
+{
+	return ss_str_starts(ss_str_sub(head, 257, head.n), SS_STR("ustar"));
+}
+
+/* Every second byte of an ASCII text is zero then. */
+static bool is_utf16(struct ss_str head)
+{
+	return head.n >= 4 && (!head.p[2] || !head.p[3]);
+}
+
+/* cProfile's files are a dictionary of tuples, as Python marshals them. */
+static bool is_cprofile(struct ss_str head)
+{
+	return ss_str_starts(head, SS_STR("{\xa9\3")) || ss_str_starts(head, SS_STR("{)\3")) ||
+	       ss_str_starts(head, SS_STR("\xfb\xa9\3"));
+}
+
 /* ---- the list ---- */
 
+#define UNPACK "unpack it and open the profile that is in it"
+#define ANOTHER "a profile is a file *.xplane.pb, which the profiler writes below plugins/profile"
 #define NSYS_EXPORT "export it with 'nsys export --type sqlite' and open the .sqlite file"
 
 static const struct rule {
@@ -144,11 +188,39 @@ static const struct rule {
 	{ SS_STR_INIT(""), SS_STR_INIT("PERFILE2"), NULL,
 	  { SS_FORM_REFUSED, "a recording of perf, of sampled CPUs", "'perf report' reads it" } },
 	{ SS_STR_INIT(""), SS_STR_INIT("PK\3\4"), NULL,
-	  { SS_FORM_REFUSED, "a zip archive (checkpoints of PyTorch are such)", "unpack it and open the profile that is in it" } },
+	  { SS_FORM_REFUSED, "a zip archive (checkpoints of PyTorch are such)", UNPACK } },
 	{ SS_STR_INIT(""), SS_STR_INIT("\x28\xb5\x2f\xfd"), NULL,
 	  { SS_FORM_REFUSED, "packed with zstd", "unpack it with 'zstd -d'" } },
 	{ SS_STR_INIT(""), SS_STR_INIT("\xfd" "7zXZ"), NULL, { SS_FORM_REFUSED, "packed with xz", "unpack it with 'xz -d'" } },
 	{ SS_STR_INIT(""), SS_STR_INIT("BZh"), NULL, { SS_FORM_REFUSED, "packed with bzip2", "unpack it with 'bzip2 -d'" } },
+	{ SS_STR_INIT(""), SS_STR_INIT("\x04\x22\x4d\x18"), NULL,
+	  { SS_FORM_REFUSED, "packed with lz4", "unpack it with 'lz4 -d'" } },
+	{ SS_STR_INIT(""), SS_STR_INIT("7z\xbc\xaf"), NULL, { SS_FORM_REFUSED, "a 7z archive", UNPACK } },
+	{ SS_STR_INIT(""), SS_STR_INIT(""), is_tar, { SS_FORM_REFUSED, "a tar archive", UNPACK } },
+	{ SS_STR_INIT(""), SS_STR_INIT(""), is_zeros,
+	  { SS_FORM_REFUSED, "nothing but zero bytes",
+	    "its content was never written: the disk was full, the machine stopped, or a copy failed. Copy it again, or "
+	    "profile again" } },
+	{ SS_STR_INIT(""), SS_STR_INIT("version https://git-lfs"), NULL,
+	  { SS_FORM_REFUSED, "a pointer of Git LFS in place of the file", "fetch the file itself with 'git lfs pull'" } },
+	{ SS_STR_INIT(""), SS_STR_INIT("\xff\xfe"), is_utf16,
+	  { SS_FORM_REFUSED, "a text in UTF-16",
+	    "write it in UTF-8 (PowerShell writes UTF-16: redirect with '| Out-File -Encoding utf8')" } },
+	{ SS_STR_INIT(""), SS_STR_INIT("\xfe\xff"), is_utf16, { SS_FORM_REFUSED, "a text in UTF-16", "write it in UTF-8" } },
+	{ SS_STR_INIT(""), SS_STR_INIT("\x89HDF"), NULL,
+	  { SS_FORM_REFUSED, "a file of HDF5, as weights of Keras are", ANOTHER } },
+	{ SS_STR_INIT(""), SS_STR_INIT("PAR1"), NULL, { SS_FORM_REFUSED, "a table of Parquet", ANOTHER } },
+	{ SS_STR_INIT(""), SS_STR_INIT("\x93NUMPY"), NULL, { SS_FORM_REFUSED, "an array of NumPy", ANOTHER } },
+	{ SS_STR_INIT(""), SS_STR_INIT("\x89PNG"), NULL, { SS_FORM_REFUSED, "a picture", ANOTHER } },
+	{ SS_STR_INIT(""), SS_STR_INIT("\x7f" "ELF"), NULL,
+	  { SS_FORM_REFUSED, "a program", "record what it does with 'stepscope record PROGRAM', and open what that writes" } },
+	{ SS_STR_INIT(""), SS_STR_INIT(""), is_run_metadata,
+	  { SS_FORM_REFUSED, "RunMetadata of TensorFlow 1",
+	    "write timeline.Timeline(run_metadata.step_stats).generate_chrome_trace_format() to a file *.trace.json, and open "
+	    "that" } },
+	{ SS_STR_INIT(""), SS_STR_INIT("<?xml"), NULL,
+	  { SS_FORM_REFUSED, "an XML document, as an object store answers in place of a file",
+	    "read it for the reason, and fetch the file again" } },
 	{ SS_STR_INIT(""), SS_STR_INIT("<"), is_text,
 	  { SS_FORM_REFUSED, "a web page (HTML)",
 	    "open the trace that it was made of; of PyTorch's memory_timeline the trace recorded with profile_memory=True" } },
@@ -189,6 +261,10 @@ struct ss_str ss_form_head(struct ss_str bytes, char *head)
 const struct ss_form *ss_form_of(struct ss_str path, struct ss_str head)
 {
 	static const struct ss_form xspace = { SS_FORM_XSPACE, "a profile", NULL }, trace = { SS_FORM_TRACE, "a trace", NULL };
+	static const struct ss_form cprofile = {
+		SS_FORM_REFUSED, "a profile of Python's cProfile, of functions without times on a timeline",
+		"record a timeline with jax.profiler, torch.profiler or 'stepscope record'"
+	};
 	static const struct ss_form program = { SS_FORM_PROGRAM, "a program", NULL };
 	struct ss_str name = ss_str_sub(path, ss_str_rchr(path, '/') + 1, path.n); /* SS_NPOS + 1 is 0 */
 	size_t i = ss_str_starts(head, SS_STR("\xef\xbb\xbf")) ? 3 : 0;
@@ -202,6 +278,8 @@ const struct ss_form *ss_form_of(struct ss_str path, struct ss_str head)
 	while (ss_str_contains(path, SS_STR(".json")) && i < head.n && is_blank(head.p[i]))
 		i++;
 	struct ss_str text = ss_str_sub(head, i, head.n);
+	if (is_cprofile(head))
+		return &cprofile;
 	if (text.n && (text.p[0] == '{' || text.p[0] == '['))
 		return ss_hlo_json_is(head) ? &program : json_of(text);
 	if (ss_str_is(name, "trace"))

@@ -1,0 +1,213 @@
+/*
+ * doctor_path.c - what is wrong with a file or a directory, and what to do: each file that could be
+ * a profile is opened, and what the search for profiles passed over is named with its cause.
+ */
+#include "doctor.h"
+
+#include "store/kinds.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FRESH_S 10		/* a file that changed so lately may still be written */
+#define MOST_FILES 200		/* of a directory are opened */
+
+/* ---- one profile ---- */
+
+struct facts {
+	uint64_t lines, events_bytes;
+	bool device;
+};
+
+static struct facts facts_of(const struct ss_host *h)
+{
+	struct facts f = { 0 };
+	for (uint32_t i = 0; i < h->x.nplanes; i++) {
+		const struct ss_xplane *p = &h->x.planes[i];
+		f.device |= ss_str_starts(p->name, SS_STR("/device:"));
+		f.lines += p->nlines;
+		for (uint32_t k = 0; k < p->nlines; k++)
+			f.events_bytes += p->lines[k].events ? p->lines[k].body.n : 0;
+	}
+	return f;
+}
+
+/* Whether somebody may be at work on it: then it is too early to judge. */
+static bool is_fresh(int64_t mtime_ns)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	int64_t age_s = (int64_t)now.tv_sec - mtime_ns / 1000000000;
+	return age_s >= 0 && age_s < FRESH_S;
+}
+
+static void judge_host(struct doctor *d, const char *what, const struct ss_host *h, int64_t mtime_ns)
+{
+	struct facts f = facts_of(h);
+	bool whole = !h->x.nnotes;
+	for (uint32_t i = 0; i < h->x.nnotes; i++)
+		doctor_say(d, DOCTOR_BAD, what, SS_FMT, SS_ARG(h->x.notes[i]));
+	if (!whole && is_fresh(mtime_ns))
+		doctor_say(d, DOCTOR_NOTE, what,
+			   "it changed less than %d s ago: the program may still be writing it. Try again later", FRESH_S);
+	for (uint32_t i = 0; i < h->x.nerrors; i++)
+		doctor_say(d, DOCTOR_NOTE, what, "the profiler reported: " SS_FMT, SS_ARG(h->x.errors[i]));
+	if (whole && !h->x.nplanes)
+		doctor_say(d, DOCTOR_BAD, what,
+			   "it holds no plane: the profiler recorded nothing. Profile while steps run, and stop the profiler "
+			   "before the program ends");
+	else if (whole && !f.events_bytes)
+		doctor_say(d, DOCTOR_BAD, what,
+			   "it holds %u planes without events: nothing ran while it was recorded, or recording ended at once. "
+			   "Profile for longer, while steps run",
+			   h->x.nplanes);
+	else if (whole && !f.device && !h->imported)
+		doctor_say(d, DOCTOR_NOTE, what,
+			   "whole, but no device is in it: the program ran on the CPU, or the profiler could not trace the "
+			   "accelerator (stepscope tool plane_stats says more)");
+	else if (whole)
+		doctor_say(d, DOCTOR_GOOD, what, "whole: %u planes, %llu lines%s%s", h->x.nplanes, (unsigned long long)f.lines,
+			   h->imported && h->form ? "; it is " : "", h->imported && h->form ? h->form : "");
+}
+
+/* Whatever is wrong, its own reader says so. */
+static void judge_file(struct doctor *d, const char *what, const struct ss_host_file *f)
+{
+	struct ss_host h;
+	struct ss_err err = { 0 };
+	bool raw = ss_file_kind_is_raw(f->kind) && f->kind;
+	if (raw) {
+		doctor_say(d, DOCTOR_GOOD, what, "a %s: no profile, but a file that stepscope shows", ss_file_kind_says(f->kind));
+		return;
+	}
+	if (!ss_host_open_below(&h, f->top, f->path.p, &err)) {
+		doctor_say(d, DOCTOR_BAD, what, "%s%s", err.text,
+			   is_fresh(f->mtime_ns) ? ". It changed just now: the program may still be writing it" : "");
+		return;
+	}
+	judge_host(d, what, &h, f->mtime_ns);
+	ss_host_close(&h);
+}
+
+/* ---- a directory ---- */
+
+static struct ss_str below_root(const struct ss_store *s, struct ss_str path)
+{
+	struct ss_str rest = ss_str_sub(path, s->root.n, path.n);
+	if (!ss_str_starts(path, s->root))
+		return path;
+	return rest.n > 1 ? ss_str_sub(rest, 1, rest.n) : path;
+}
+
+/* What was passed over because there is something better says nothing bad. */
+static bool is_harmless(const char *why)
+{
+	return strstr(why, "duplicate") || strstr(why, "next to it") || strstr(why, "an old one") || strstr(why, "computes them");
+}
+
+static bool is_host(const struct ss_store *s, struct ss_str path)
+{
+	for (size_t i = 0; i < s->nruns; i++)
+		for (size_t k = 0; k < s->runs[i].nhosts; k++)
+			if (ss_str_eq(s->runs[i].hosts[k].path, path))
+				return true;
+	return false;
+}
+
+static void say_skipped(struct doctor *d, const struct ss_store *s)
+{
+	for (size_t i = 0; i < s->nskipped; i++) {
+		const struct ss_skipped *k = &s->skipped[i];
+		char what[300];
+		if (is_host(s, k->path))	/* it was opened, and said so itself */
+			continue;
+		snprintf(what, sizeof(what), SS_FMT, SS_ARG(below_root(s, k->path)));
+		doctor_say(d, is_harmless(k->why) ? DOCTOR_NOTE : DOCTOR_BAD, what, "%s", k->why);
+	}
+	if (s->nskipped_all > s->nskipped)
+		doctor_say(d, DOCTOR_NOTE, "more", "%zu more files and directories were passed over",
+			   s->nskipped_all - s->nskipped);
+}
+
+/* The log directory that a path inside of one belongs to: what stands before "/plugins". */
+static struct ss_str log_directory(struct ss_str path)
+{
+	size_t at = ss_str_find(path, SS_STR("/plugins/profile"));
+	return at == SS_NPOS || !at ? SS_STR("") : ss_str_sub(path, 0, at);
+}
+
+static void say_nothing_found(struct doctor *d, const struct ss_store *s)
+{
+	struct ss_str above = log_directory(s->root);
+	bool others = false;
+	for (size_t i = 0; i < s->nruns; i++)
+		others |= ss_run_holds(&s->runs[i]);
+	if (s->stopped)
+		doctor_say(d, DOCTOR_BAD, "directory",
+			   "no profile was found before the search stopped after %zu directories: name the log directory itself",
+			   s->ndirs);
+	else if (others)
+		doctor_say(d, DOCTOR_BAD, "directory",
+			   "no profile is in it, only files that programs log: was a profile taken (jax.profiler.trace, "
+			   "tf.profiler.experimental.start), and written here?");
+	else if (above.n)
+		doctor_say(d, DOCTOR_BAD, "directory", "no profile is in this part of the log directory '" SS_FMT "'",
+			   SS_ARG(above));
+	else if (!s->nfiles && s->ndirs <= 1)
+		doctor_say(d, DOCTOR_BAD, "directory", "it is empty: no program has written a profile here yet");
+	else
+		doctor_say(d, DOCTOR_BAD, "directory",
+			   "no profile is in its %zu files: a profile is a file plugins/profile/<run>/<host>.xplane.pb", s->nfiles);
+}
+
+static void judge_run(struct doctor *d, const struct ss_store *s, const struct ss_run *run, size_t *left)
+{
+	char what[300];
+	for (size_t i = 0; i < run->nhosts && *left; i++, --*left) {
+		snprintf(what, sizeof(what), SS_FMT, SS_ARG(below_root(s, run->hosts[i].path)));
+		judge_file(d, what, &run->hosts[i]);
+	}
+	for (size_t i = 0; !run->nhosts && i < run->own.n && *left; i++, --*left) {
+		snprintf(what, sizeof(what), SS_FMT, SS_ARG(below_root(s, run->own.v[i].path)));
+		judge_file(d, what, &run->own.v[i]);
+	}
+}
+
+/* ---- a path ---- */
+
+static void say_missing(struct doctor *d, const char *path, const char *why)
+{
+	char above[4096];
+	bool missing = errno == ENOENT;
+	doctor_existing(path, above, sizeof(above));
+	doctor_say(d, DOCTOR_BAD, path, "%s%s%s%s", why, missing ? ". What is there is '" : "", missing ? above : "",
+		   missing ? "'" : "");
+}
+
+void doctor_path(struct doctor *d, const char *path)
+{
+	struct ss_store s;
+	struct ss_err err = { 0 };
+	struct stat st;
+	size_t left = MOST_FILES, hosts = 0;
+	if (!ss_store_scan(&s, path, SS_SCAN_ANY, &err)) {
+		errno = stat(path, &st) == 0 ? 0 : errno;
+		say_missing(d, path, err.text);
+		return;
+	}
+	for (size_t i = 0; i < s.nruns; i++) {
+		hosts += s.runs[i].nhosts;
+		judge_run(d, &s, &s.runs[i], &left);
+	}
+	if (!left)
+		doctor_say(d, DOCTOR_NOTE, "more", "only the first %d files were opened", MOST_FILES);
+	say_skipped(d, &s);
+	if (!hosts && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		say_nothing_found(d, &s);
+	ss_store_free(&s);
+}

@@ -1,0 +1,259 @@
+#!/usr/bin/env python3
+"""'stepscope doctor PATH': broken files and directories, each with its cause; and --strict, which makes a command fail on them."""
+import argparse
+import gzip
+import io
+import os
+import re
+import shutil
+import socket
+import sqlite3
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
+import profiles
+
+SAMPLE = os.path.join(profiles.ROOT, 'synth_tpu1', 'plugins', 'profile', 'run', 'host0.xplane.pb')
+RIEGELI = os.path.join(os.path.dirname(HERE), 'data', 'riegeli')
+OLD = 1_600_000_000     # a time long ago: nobody is still writing
+RUN = 'plugins/profile/run/'
+
+
+def field(number, value):
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def varint(v):
+    out = b''
+    while v >= 0x80:
+        out += bytes([v & 0x7f | 0x80])
+        v >>= 7
+    return out + bytes([v])
+
+
+def tar_of(name, data):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode='w') as t:
+        info = tarfile.TarInfo(name)
+        info.size = len(data)
+        t.addfile(info, io.BytesIO(data))
+    return out.getvalue()
+
+
+def database(path, table):
+    with sqlite3.connect(path) as db:
+        db.execute(f'CREATE TABLE {table}(a)')
+    db.close()
+    with open(path, 'rb') as f:
+        return f.read()
+
+
+def layouts(scratch):
+    """(name, {path: bytes, or None for a directory}, what is named: '' for the directory, what is said)."""
+    with open(SAMPLE, 'rb') as f:
+        whole = f.read()
+    with open(os.path.join(RIEGELI, 'brotli-simple.xplane.riegeli'), 'rb') as f:
+        riegeli = f.read()
+    device = b'/job:localhost/replica:0/task:0/device:CPU:0'
+    metadata = field(1, field(1, field(1, device) + field(2, field(1, b'node'))))
+    no_events = field(1, field(1, 1) + field(2, b'/host:CPU'))
+    host = RUN + 'host0.xplane.pb'
+    text = b'This is what the program printed while it ran, and no profile.\n'
+    return [
+        # files of the profiler itself
+        ('zero bytes', {host: b''}, '', 'is empty: the program that wrote it ended'),
+        ('zero bytes, named', {host: b''}, host, 'is empty'),
+        ('cut short', {host: whole[:len(whole) // 2]}, '', 'is truncated: it ends at byte'),
+        ('cut short within the last plane', {host: whole[:-3]}, '', 'is truncated'),
+        ('nothing but zeros', {host: bytes(8192)}, '', 'nothing but zero bytes'),
+        ('random bytes', {host: b'\xff\1\xfd' * 100}, '', 'no XSpace field can be read'),
+        ('malformed in the middle', {host: whole + b'\xff' * 30}, '', 'malformed from byte'),
+        ('no plane', {host: field(4, b'host0')}, '', 'holds no plane: the profiler recorded nothing'),
+        ('no event', {host: no_events}, '', 'planes without events'),
+        ('the profiler said why', {host: whole + field(2, b'failed to start tracing')}, '', 'the profiler reported: failed to start'),
+        ('gzip, cut short', {host + '.gz': gzip.compress(whole)[:-200]}, '', 'compressed file is damaged'),
+        ('gzip in gzip in gzip', {host + '.gz': gzip.compress(gzip.compress(gzip.compress(whole)))}, '', 'compressed more than twice'),
+        ('gzip of nothing', {host + '.gz': gzip.compress(b'')}, '', 'is empty'),
+        ('riegeli, cut short', {RUN + 'h.xplane.riegeli': riegeli[:-900]}, '', 'cut short, or still being written'),
+        ('riegeli, a flipped bit', {RUN + 'h.xplane.riegeli': riegeli[:500] + b'\0\1\2' + riegeli[503:]}, '', 'chunks are damaged'),
+        # names and places
+        ('wrong suffix', {RUN + 'host0.pb': whole}, '', 'does not end in .xplane.pb'),
+        ('a number behind the suffix', {RUN + 'host0.xplane.pb.1': whole}, '', 'does not end in .xplane.pb'),
+        ('no host', {RUN + 'xplane.pb': whole}, '', 'has no host name before .xplane.pb'),
+        ('a copy that has not finished', {RUN + 'host0.xplane.pb.part': whole[:90]}, '', 'copy or a download that has not finished'),
+        ('an upload that has not finished', {RUN + 'host0.xplane.pb_.gstmp': whole[:90]}, '', 'copy or a download that has not finished'),
+        ('a run without files', {RUN: None}, '', 'holds no .*xplane.pb file'),
+        ('an empty directory', {'': None}, '', 'it is empty: no program has written'),
+        ('HLO only', {RUN + 'jit_f(4).hlo_proto.pb': b'x'}, '', 'holds one HLO module, not a profile'),
+        ('JSON that is no trace', {RUN + 'host0.xplane.json': b'{"a": 1}'}, '', 'is JSON'),
+        ('only what the program printed', {'out.log': text}, '', 'no profile is in its 1 files'),
+        ('the wrong part of a log directory', {host: whole, RUN + 'notes/a.txt': text}, RUN + 'notes', 'no profile is in this part'),
+        ('a profile below too many directories', {'/'.join('abcdefghij' * 8) + '/host0.xplane.pb': whole}, '', 'nested too deep'),
+        ('another host was not readable', {host: whole, RUN + 'host1.xplane.pb': b''}, '', 'host1.*is empty'),
+        # files of other tools
+        ('RunMetadata', {RUN + 'host0.xplane.pb': metadata}, '', 'RunMetadata .*generate_chrome_trace_format'),
+        ('Nsight Systems', {'r.nsys-rep': b'\xafS\0\1'}, '', 'nsys export --type sqlite'),
+        ('Nsight Systems, named', {'r.nsys-rep': b'\xafS\0\1'}, 'r.nsys-rep', 'nsys export --type sqlite'),
+        ('Nsight Compute', {'r.ncu-rep': b'NVR\0'}, '', 'Nsight Compute'),
+        ('Neuron', {'r.ntff': b'NTFF'}, '', 'neuron-profile'),
+        ('the trace server', {RUN + 'h.tracetable': b'x'}, '', 'trace server'),
+        ('perf', {'perf.data': b'PERFILE2' + bytes(20)}, 'perf.data', 'perf report'),
+        ('cProfile', {'run.pstats': b'{\xa9\x03z\x01~'}, 'run.pstats', 'cProfile.*speedscope|cProfile.*jax.profiler'),
+        ('a tar archive', {host: tar_of('host0.xplane.pb', whole)}, '', 'tar archive.*unpack'),
+        ('a tar archive of a directory', {'run.tar.gz': gzip.compress(tar_of('a', whole))}, '', 'archive: unpack it'),
+        ('a zip archive', {host: b'PK\3\4' + bytes(30)}, '', 'zip archive'),
+        ('zstd', {host: b'\x28\xb5\x2f\xfd' + bytes(30)}, '', "zstd -d"),
+        ('xz', {host: b'\xfd7zXZ\0' + bytes(30)}, '', "xz -d"),
+        ('lz4', {host: b'\x04\x22\x4d\x18' + bytes(30)}, '', "lz4 -d"),
+        ('a pointer of Git LFS', {host: b'version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n'}, '', 'git lfs pull'),
+        ('an answer of an object store', {host: b'<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>'}, '', 'object store'),
+        ('a web page', {host: b'<!DOCTYPE html><html><body>Sign in</body></html>'}, '', 'web page'),
+        ('text in UTF-16', {'t.json': '{"traceEvents": []}'.encode('utf-16')}, 't.json', 'UTF-16'),
+        ('weights', {'model.h5': b'\x89HDF\r\n\x1a\n' + bytes(30)}, 'model.h5', 'HDF5'),
+        ('a table', {'t.parquet': b'PAR1' + bytes(30)}, 't.parquet', 'Parquet'),
+        ('a program', {'train': b'\x7fELF' + bytes(30)}, 'train', 'program.*stepscope record'),
+        ('an execution trace of PyTorch', {'et.json': b'{"schema": "1.1.1-chakra.0.0.4", "nodes": []}'}, 'et.json', 'torch.profiler'),
+        ('a text', {'t.txt': text}, 't.txt', 'a text'),
+        ('a database of somebody else', {'d.sqlite': database(os.path.join(scratch, 'db'), 'users')}, '', 'tables are of no profiler'),
+        ('nvprof', {'d.sqlite': database(os.path.join(scratch, 'nvprof'), 'CUPTI_ACTIVITY_KIND_KERNEL_X')}, '', 'nvprof|no profiler'),
+    ]
+
+
+class Checks:
+    def __init__(self, binary):
+        self.binary = binary
+        self.passed = self.failed = 0
+
+    def check(self, what, good, shown=''):
+        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
+        if not good:
+            print(f'{what}: {shown}')
+
+    def run(self, *args, **more):
+        return subprocess.run([self.binary, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, stdin=subprocess.DEVNULL,
+                              universal_newlines=True, **more)
+
+
+def lay_out(top, files):
+    os.makedirs(top)
+    for path, data in files.items():
+        full = os.path.join(top, path)
+        os.makedirs(full if data is None else os.path.dirname(full), exist_ok=True)
+        if data is not None:
+            with open(full, 'wb') as f:
+                f.write(data)
+            os.utime(full, (OLD, OLD))
+
+
+def diagnoses(c, scratch):
+    cases = layouts(scratch)
+    c.check('forty layouts', len(cases) >= 40, len(cases))
+    for i, (name, files, named, says) in enumerate(cases):
+        top = os.path.join(scratch, str(i))
+        lay_out(top, files)
+        done = c.run('doctor', os.path.join(top, named) if named else top)
+        fails = name != 'the profiler said why'
+        c.check(name, re.search(says, done.stdout, re.S) and done.returncode == fails, f'{done.returncode} {done.stdout}{done.stderr}')
+        c.check(f'{name}: causes alone', not re.search(r'signal|assert|\(null\)', done.stdout + done.stderr), done.stdout)
+
+
+def of_the_system(c, scratch):
+    """Causes that lie in the file system."""
+    top = os.path.join(scratch, 'system')
+    lay_out(top, {RUN + 'host0.xplane.pb': b'x'})
+    run = os.path.join(top, RUN)
+    missing = c.run('doctor', os.path.join(top, 'plugins', 'profil', 'run'))
+    c.check('a path that is not there', missing.returncode == 1 and f"What is there is '{top}/plugins'" in missing.stdout, missing.stdout)
+    os.remove(run + 'host0.xplane.pb')
+    os.symlink('/nowhere', run + 'gone.xplane.pb')
+    os.symlink('/etc/hostname', run + 'out.xplane.pb')
+    os.mkfifo(run + 'pipe.xplane.pb')
+    os.mkdir(run + 'folder.xplane.pb')
+    done = c.run('doctor', top)
+    for says in ('gone.xplane.pb +is a broken link', 'out.xplane.pb +is a link to outside', 'pipe.xplane.pb +is not a plain file'):
+        c.check(says, re.search(says, done.stdout) and done.returncode == 1, done.stdout)
+    for what in ('socket', 'fifo'):
+        path = os.path.join(top, what)
+        if what == 'fifo':
+            os.mkfifo(path)
+        else:
+            s = socket.socket(socket.AF_UNIX)
+            s.bind(path)
+            s.close()
+        done = c.run('doctor', path)
+        c.check(what, done.returncode == 1 and 'neither a directory nor a plain file' in done.stdout, done.stdout)
+    lay_out(os.path.join(top, 'fresh'), {})
+    with open(os.path.join(top, 'fresh', 'h.xplane.pb'), 'wb') as f, open(SAMPLE, 'rb') as g:
+        f.write(g.read()[:-5])
+    done = c.run('doctor', os.path.join(top, 'fresh'))
+    c.check('still being written', 'may still be writing it' in done.stdout and done.returncode == 1, done.stdout)
+
+
+def permissions(c, scratch):
+    """As somebody who may not read everything; root may, and cannot become nobody everywhere."""
+    top = os.path.join(scratch, 'closed')
+    with open(SAMPLE, 'rb') as f:
+        lay_out(top, {RUN + 'host0.xplane.pb': f.read(), 'shut/a': b'x'})
+    os.chmod(os.path.join(top, RUN, 'host0.xplane.pb'), 0)
+    os.chmod(os.path.join(top, 'shut'), 0)
+    if os.getuid() == 0:
+        for path in (scratch, top):
+            os.chmod(path, 0o755)
+        argv = ['setpriv', '--reuid', '65534', '--clear-groups', c.binary, 'doctor', top]
+        done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, universal_newlines=True)
+    else:
+        done = c.run('doctor', top)
+    os.chmod(os.path.join(top, 'shut'), 0o700)
+    c.check('a file that may not be read', re.search('host0.xplane.pb.*[Pp]ermission denied', done.stdout), done.stdout + done.stderr)
+    c.check('a directory that may not be read', re.search('shut.*permission denied', done.stdout, re.I), done.stdout + done.stderr)
+
+
+def whole_ones(c, scratch):
+    """Nothing is wrong: nothing is said to be."""
+    for name in ('synth_tpu1', 'synth_gpu1', 'jax_mlp_train', 'synth_tpu_3hosts'):
+        done = c.run('doctor', os.path.join(profiles.ROOT, name))
+        c.check(name, done.returncode == 0 and 'BAD' not in done.stdout and 'whole' in done.stdout, done.stdout)
+    machine = c.run('doctor', '--port', '0x')
+    c.check('misuse', machine.returncode == 2, machine.stderr)
+
+
+def strict(c, scratch):
+    """An incomplete profile: shown with a warning, or with --strict a failure that names it."""
+    good, bad = os.path.join(scratch, 'good'), os.path.join(scratch, 'bad')
+    with open(SAMPLE, 'rb') as f:
+        whole = f.read()
+    lay_out(good, {RUN + 'host0.xplane.pb': whole})
+    lay_out(bad, {RUN + 'host0.xplane.pb': whole[:-40], RUN + 'host1.xplane.pb': whole})
+    commands = [['summary', '{}'], ['tool', 'hlo_stats', '{}'], ['tool', 'host_steps', '{}'], ['tool', 'trace_viewer@', '{}', '--format', 'xprof'],
+                ['sql', '{}', 'SELECT 1'], ['export', '{}', '--to', 'speedscope', '-o', os.path.join(scratch, 'out')], ['diff', '{}', good]]
+    for command in commands:
+        for path, fails in ((good, False), (bad, True)):
+            done = c.run(*[a.format(path) for a in command], '--strict')
+            c.check(f'{" ".join(command)} --strict of {path}',
+                    done.returncode == ((2 if command[0] == 'diff' else 1) if fails else 0) and (not fails or re.search('incomplete.*host0', done.stderr)),
+                    f'{done.returncode} {done.stderr[:300]}')
+    loose = c.run('tool', 'hlo_stats', bad)
+    c.check('without --strict', loose.returncode == 0 and loose.stdout, loose.stderr)
+    gate = c.run('gate', bad, good, '--strict')
+    c.check('gate', gate.returncode == 2 and 'incomplete' in gate.stderr, f'{gate.returncode} {gate.stdout} {gate.stderr}')
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__)
+    ap.add_argument('--bin', default='build/stepscope')
+    c = Checks(os.path.abspath(ap.parse_args().bin))
+    for check in (diagnoses, of_the_system, permissions, whole_ones, strict):
+        with tempfile.TemporaryDirectory() as scratch:
+            check(c, scratch)
+    print(f'{c.passed} passed, {c.failed} failed')
+    return 1 if c.failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
