@@ -4,7 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Outliers are this many estimated standard deviations away, and at least this much of the median. */
+/*
+ * Outliers are this many estimated standard deviations away, and at least this much of the median.
+ */
 #define OUTLIER_SIGMAS 5
 #define SIGMA_PER_MAD 1.4826
 #define OUTLIER_FRAC 0.10
@@ -17,12 +19,51 @@ static int by_value(const void *a, const void *b)
 	return (da > db) - (da < db);
 }
 
+static double middle_of_three(double a, double b, double c)
+{
+	return fmax(fmin(a, b), fmin(fmax(a, b), c));
+}
+
+/*
+ * Puts the value that would be at k if all were sorted there, and none that is greater before it.
+ */
+static void select_at(double *v, size_t n, size_t k)
+{
+	size_t from = 0, to = n;
+	for (unsigned round = 0; to - from > 16 && round < 64; round++) {
+		double pivot = middle_of_three(v[from], v[from + (to - from) / 2], v[to - 1]);
+		size_t less = from, at = from, more = to;
+		while (at < more) {
+			double x = v[at];
+			if (x < pivot) {
+				v[at++] = v[less];
+				v[less++] = x;
+			} else if (x > pivot) {
+				v[at] = v[--more];
+				v[more] = x;
+			} else {
+				at++;
+			}
+		}
+		if (k >= less && k < more)
+			return;
+		from = k < less ? from : more;
+		to = k < less ? less : to;
+	}
+	qsort(v + from, to - from, sizeof(*v), by_value);
+}
+
 double ss_median(double *v, size_t n)
 {
 	if (!n)
 		return NAN;
-	qsort(v, n, sizeof(*v), by_value);
-	return n % 2 ? v[n / 2] : v[n / 2 - 1] / 2 + v[n / 2] / 2;
+	select_at(v, n, n / 2);
+	if (n % 2)
+		return v[n / 2];
+	double below = v[0];
+	for (size_t i = 1; i < n / 2; i++)
+		below = v[i] > below ? v[i] : below;
+	return below / 2 + v[n / 2] / 2;
 }
 
 size_t ss_mark_outliers(const double *v, size_t n, bool *outlier, double *scratch)
