@@ -13,14 +13,35 @@ double ss_ps_us(int64_t ps)
 	return (double)ps * 1e-6;
 }
 
-/* "host3, host7 and 12 others" of one state. */
-static bool name_hosts(const struct ss_cluster *c, enum ss_host_state state, const char *what, struct ss_result *out)
+static bool is_missing(const struct ss_cluster_host *h)
+{
+	return h->state == SS_HOST_MISSING;
+}
+
+static bool is_cut(const struct ss_cluster_host *h)
+{
+	return h->state == SS_HOST_CUT;
+}
+
+static bool is_unreadable(const struct ss_cluster_host *h)
+{
+	return h->state == SS_HOST_UNREADABLE;
+}
+
+static bool is_stranger(const struct ss_cluster_host *h)
+{
+	return h->stranger;
+}
+
+/* "host3, host7 and 12 others" that are so. */
+static bool name_hosts(const struct ss_cluster *c, bool (*is)(const struct ss_cluster_host *h), const char *what,
+		       struct ss_result *out)
 {
 	struct ss_buf b = { 0 };
 	uint32_t n = 0;
 	struct ss_err err;
 	for (size_t i = 0; i < c->hosts.n; i++) {
-		if (c->hosts.v[i].state != state)
+		if (!is(&c->hosts.v[i]))
 			continue;
 		if (n < MOST_NAMED) {
 			ss_buf_z(&b, n ? ", " : "");
@@ -42,9 +63,10 @@ static bool name_hosts(const struct ss_cluster *c, enum ss_host_state state, con
 
 bool ss_cluster_notes(const struct ss_cluster *c, struct ss_result *out)
 {
-	bool ok = name_hosts(c, SS_HOST_MISSING, "have no recording here; their part is unknown", out) &&
-		  name_hosts(c, SS_HOST_CUT, "have recordings that end early; what is whole of them counts", out) &&
-		  name_hosts(c, SS_HOST_UNREADABLE, "have files that cannot be read", out);
+	bool ok = name_hosts(c, is_missing, "have no recording here; their part is unknown", out) &&
+		  name_hosts(c, is_cut, "have recordings that end early; what is whole of them counts", out) &&
+		  name_hosts(c, is_unreadable, "have files that cannot be read", out) &&
+		  name_hosts(c, is_stranger, "run something else than the others and are not compared with them", out);
 	for (size_t i = 0; ok && i < c->notes.n; i++) {
 		struct ss_str text = ss_arena_str(out->arena, c->notes.v[i].text);
 		ss_result_note(out, c->notes.v[i].warning ? SS_WARNING : SS_INFO, text);

@@ -151,8 +151,9 @@ static void say_kind(struct ss_result *out, const struct ss_table *t, struct ss_
 		return;
 	}
 	if (ss_str_is(kind, "inconclusive")) {
-		ss_result_say(out, SS_STR("Some steps are longer than others, but the "
-					  "figures do not say which host is the cause."));
+		ss_result_say(out, frac > 0 ? SS_STR("Some steps are longer than others, but the "
+						     "figures do not say which host is the cause.")
+					    : SS_STR("The figures do not say whether a host holds up the others."));
 		return;
 	}
 	ss_result_say(out, SS_STR("No host holds up the others."));
@@ -167,7 +168,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	(void)q;
 	if (!t->nrows || !hosts->nrows)
 		return true;
-	if (hosts->nrows == 1) {
+	if (hosts->nrows == 1 && !ss_str_is(kind, "inconclusive")) {
 		ss_result_say(out, SS_STR("This is the recording of one host: there is no "
 					  "other host to compare it with."));
 		return true;

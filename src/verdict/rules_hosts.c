@@ -48,14 +48,15 @@ static bool same_host(struct ss_str host, struct ss_str name)
 }
 
 /*
- * What the tool stragglers says of the same hosts decides: no sentence accuses a host that it acquits, or another one.
- * An inconclusive verdict accuses nobody either, but it may name the same candidate.
+ * What the tool stragglers says of the same hosts decides: no sentence accuses a host that it
+ * acquits, or another one. An inconclusive verdict accuses nobody either, but it may name the same
+ * candidate. Where no step is slow, hosts that are not here may be what the others wait for.
  */
 static bool acquitted(const struct ss_judge *j, const struct ss_judged_unit *late)
 {
 	if (j->late.nhosts < 2 || !j->late.nsteps)
 		return false;
-	if (j->late.kind != SS_STRAGGLER_ONE && j->late.kind != SS_STRAGGLER_INCONCLUSIVE)
+	if (j->late.kind != SS_STRAGGLER_ONE && (j->late.kind != SS_STRAGGLER_INCONCLUSIVE || !j->late.nslow))
 		return true;
 	return j->late.host.n && !same_host(j->late.host, late->h->name);
 }
@@ -144,7 +145,10 @@ void ss_rule_straggler(struct ss_judge *j)
 	ss_prove(j, f, "meetings", (double)late->wait.meetings, "count", late, "trace_viewer@");
 }
 
-/* Exposed communication without what is waiting for somebody who is late; over slow links all of it is transfer. */
+/*
+ * Exposed communication without what is waiting for somebody who is late; over slow links all of it
+ * is transfer.
+ */
 static double transfer_frac(const struct ss_judge *j, const struct ss_judged_unit *u)
 {
 	return ss_unit_step_frac(u, SS_TIME_COLLECTIVE) - (network_is_slow(j) ? 0 : u->wait_frac);

@@ -374,6 +374,43 @@ def late_hosts(c):
     c.check('a missing host', states == {'host0': 'ok', 'host1': 'ok', 'host2': 'missing', 'host3': 'ok'}, states)
 
 
+def verdict_of(c, path):
+    done = c.run(['tool', 'stragglers', path, '--format', 'json'])
+    answer = json.loads(done.stdout) if done.returncode == 0 else {'tables': [], 'notes': [], 'conclusion': {}}
+    row = {col['id']: v[0] for t in answer['tables'] if t['name'] == 'verdict' for col, v in zip(t['cols'], t['data'])}
+    return row.get('kind'), row.get('host'), json.dumps(answer['notes']), answer['conclusion'].get('text', '')
+
+
+def no_wrong_culprit(c, scratch):
+    """Files of another job, copies, cut files and missing hosts among a run's: named, left out, and nobody is accused for them."""
+    def made(name, case):
+        run = os.path.join(scratch, name, 'plugins', 'profile', 'run')
+        os.makedirs(run)
+        for f in os.listdir(os.path.join(HOSTS, case, 'plugins', 'profile', 'run')):
+            shutil.copyfile(os.path.join(HOSTS, case, 'plugins', 'profile', 'run', f), os.path.join(run, f))
+        return os.path.join(scratch, name), run
+
+    path, run = made('copied', 'slow_gpu')
+    shutil.copyfile(os.path.join(run, 'host2.xplane.pb'), os.path.join(run, 'host7.xplane.pb'))
+    kind, host, notes, _ = verdict_of(c, path)
+    c.check('a copy', (kind, host) == ('straggler', 'host2') and "'host7' is a copy of 'host2'" in notes, (kind, host, notes))
+    path, run = made('strange', 'slow_gpu')
+    shutil.copyfile(os.path.join(HOSTS, 'late_input', 'plugins', 'profile', 'run', 'host1.xplane.pb'), os.path.join(run, 'host3.xplane.pb'))
+    kind, host, notes, _ = verdict_of(c, path)
+    c.check('a host of another job', (kind, host) == ('straggler', 'host2') and 'not compared with them: host3' in notes, (kind, host, notes))
+    for what in ('missing', 'cut'):
+        path, run = made(what, 'slow_gpu')
+        late = os.path.join(run, 'host2.xplane.pb')
+        if what == 'cut':
+            with open(late, 'rb+') as f:
+                f.truncate(os.path.getsize(late) // 2)
+        else:
+            os.remove(late)
+        kind, host, notes, text = verdict_of(c, path)
+        c.check(f'the late host is {what}', (kind, host) == ('inconclusive', '') and 'wait for' in notes and 'host2' in notes and
+                'do not say whether' in text, (kind, host, notes, text))
+
+
 OVER_HOSTS = ('host_steps', 'stragglers', 'exposed_communication', 'collectives', 'critical_path', 'what_if')
 
 
@@ -468,6 +505,7 @@ def main():
         older_files(c, scratch)
         bombs(c, scratch)
         parts(c, scratch)
+        no_wrong_culprit(c, scratch)
         shard_numbers(c, scratch)
         programs(c, scratch)
     late_hosts(c)

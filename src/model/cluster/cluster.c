@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Unpacked skeletons that are held at a time, by what they take; of parts that are looked at once. */
+/*
+ * Unpacked skeletons that are held at a time, by what they take; of parts that are looked at once.
+ */
 #define OPEN_BYTES ((uint64_t)32 << 20)
 #define OPEN_BYTES_ONCE ((uint64_t)4 << 20)
 
@@ -228,7 +230,8 @@ struct ss_cluster *ss_cluster_of(const struct ss_str *packed, size_t n, struct s
 	for (; c->nparts < n; c->nparts++)
 		c->parts[c->nparts].packed = packed[c->nparts];
 	ok = ss_cluster_unite(c, err) &&
-	     ((ss_cluster_place(c) && ss_cluster_join(c) && ss_cluster_align(c) && ss_cluster_time_collectives(c)) ||
+	     ((ss_cluster_place(c) && ss_cluster_join(c) && ss_cluster_align(c) && ss_cluster_time_collectives(c) &&
+	       ss_cluster_find_strangers(c)) ||
 	      ss_fail_mem(err));
 	if (ok)
 		return c;

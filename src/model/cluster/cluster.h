@@ -45,6 +45,7 @@ struct ss_cluster_host {
 	uint32_t first_device, ndevices;
 	uint32_t nfiles;
 	bool has_start;			/* the recording says when it began */
+	bool stranger;			/* it runs something else than the others */
 	int64_t first_step, last_step;	/* SS_NO_STEP: none */
 	struct ss_clock clock;
 };
@@ -217,12 +218,13 @@ int ss_natural_cmp(struct ss_str a, struct ss_str b);
 
 /*
  * The stages that make it, in this order. False: memory is out. union.c, hosts.c, join.c, clocks.c,
- * timing.c
+ * timing.c, strangers.c
  */
 bool ss_cluster_unite(struct ss_cluster *c, struct ss_err *err); /* what is in the parts; false for what cannot be read, too */
 bool ss_cluster_place(struct ss_cluster *c);	/* hosts, devices, their numbers, who is missing */
 bool ss_cluster_join(struct ss_cluster *c);	/* members to collectives */
 bool ss_cluster_align(struct ss_cluster *c);	/* clocks; times are the common ones afterwards */
 bool ss_cluster_time_collectives(struct ss_cluster *c); /* last arrivals, transfers */
+bool ss_cluster_find_strangers(struct ss_cluster *c);
 
 #endif

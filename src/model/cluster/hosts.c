@@ -9,6 +9,11 @@
 
 /* Recordings further apart than this have no common time: ps would not fit. */
 #define FAR_NS (INT64_MAX / 4000)
+/*
+ * Bytes of a packed recording: fewer hold nothing to tell copies by, and the last of more suffice.
+ */
+#define LEAST_TOLD 256
+#define MOST_TOLD 4096
 
 struct placing {
 	struct ss_cluster *c;
@@ -67,6 +72,40 @@ static bool leave_out_repeats(struct placing *w)
 }
 
 /*
+ * One recording under two names: the first counts. Equal to the last ps they are no two hosts. Told
+ * by their last bytes, then by all of them. False: memory is out.
+ */
+static bool leave_out_copies(struct placing *w)
+{
+	struct ss_cluster *c = w->c;
+	struct ss_strmap seen = { 0 };
+	uint32_t *first = calloc(c->nparts + 1, sizeof(*first));
+	bool ok = first;
+	for (uint32_t i = 0; ok && i < c->nparts; i++) {
+		const struct ss_cluster_part *p = &c->parts[i];
+		struct ss_str own = ss_skeleton_rest(p->packed);
+		if (w->left_out[i] || own.n < LEAST_TOLD)
+			continue;
+		struct ss_str end = ss_str_sub(own, own.n > MOST_TOLD ? own.n - MOST_TOLD : 0, own.n);
+		uint32_t before = seen.n, k = ss_strmap_add(&seen, end);
+		ok = k != SS_NONE;
+		if (!ok || seen.n > before) {
+			if (ok)
+				first[k] = i;
+			continue;
+		}
+		if (!ss_str_eq(own, ss_skeleton_rest(c->parts[first[k]].packed)))
+			continue;
+		w->left_out[i] = true;
+		ok = ss_cluster_note(c, true, "host '" SS_FMT "' is a copy of '" SS_FMT "', to the last event: it is left out",
+				     SS_ARG(p->file), SS_ARG(c->parts[first[k]].file));
+	}
+	ss_strmap_free(&seen);
+	free(first);
+	return ok;
+}
+
+/*
  * Two ranks with one host's name and one device: the name tells no hosts apart. *any: some were
  * found.
  */
@@ -115,7 +154,7 @@ static bool find_hosts(struct placing *w)
 {
 	struct ss_cluster *c = w->c;
 	bool any = true;
-	if (!leave_out_repeats(w))
+	if (!leave_out_repeats(w) || !leave_out_copies(w))
 		return false;
 	while (any)
 		if (!find_conflicts(w, &any))

@@ -106,6 +106,8 @@ void ss_skeleton_free(struct ss_skeleton *s);
 bool ss_skeleton_pack(const struct ss_skeleton *s, struct ss_buf *to, struct ss_err *err);
 /* Host and run that packed bytes are of, in `arena`, without unpacking the rest. */
 bool ss_skeleton_peek(struct ss_str packed, struct ss_arena *arena, struct ss_str *host, struct ss_str *run, struct ss_err *err);
+/* All but those: equal for the same recording under two names. */
+struct ss_str ss_skeleton_rest(struct ss_str packed);
 /* SS_EFORMAT where they are none. */
 bool ss_skeleton_unpack(struct ss_skeleton *s, struct ss_str packed, struct ss_err *err);
 

@@ -420,6 +420,16 @@ bool ss_skeleton_peek(struct ss_str packed, struct ss_arena *arena, struct ss_st
 	return open_bytes(&r, packed, arena, host, run, err);
 }
 
+struct ss_str ss_skeleton_rest(struct ss_str packed)
+{
+	if (!ss_str_take(&packed, SS_STR(SS_SKEL_MAGIC)))
+		return SS_STR("");
+	struct in r = { .at = (const uint8_t *)packed.p, .end = (const uint8_t *)packed.p + packed.n };
+	get_bytes(&r);
+	get_bytes(&r);
+	return r.bad ? SS_STR("") : (struct ss_str){ (const char *)r.at, (size_t)(r.end - r.at) };
+}
+
 bool ss_skeleton_unpack(struct ss_skeleton *s, struct ss_str packed, struct ss_err *err)
 {
 	struct in r;

@@ -62,12 +62,15 @@ static const struct ss_device_step *row_of(const struct ss_exposed *x, uint32_t 
 	return lo < x->first[device + 1] && x->rows.v[lo].step == step ? &x->rows.v[lo] : NULL;
 }
 
-/* Whole recordings with steps are compared; one that is cut says nothing of the steps it lacks. */
+/*
+ * Whole recordings with steps are compared; one that is cut says nothing of the steps it lacks, and
+ * one of another program nothing at all.
+ */
 static bool choose_hosts(struct judging *j)
 {
 	for (uint32_t h = 0; h < j->c->hosts.n; h++) {
 		const struct ss_cluster_host *host = &j->c->hosts.v[h];
-		if (host->state == SS_HOST_OK && host->ndevices && host->first_step != SS_NO_STEP &&
+		if (host->state == SS_HOST_OK && !host->stranger && host->ndevices && host->first_step != SS_NO_STEP &&
 		    !ss_vec_push(&j->s->hosts, ((struct ss_straggler_host){ .host = h, .last_frac = NAN })))
 			return false;
 	}
@@ -337,15 +340,27 @@ static bool find_slow_link(struct judging *j, uint32_t *host)
 	return ok;
 }
 
-static double transfer_frac(const struct judging *j)
+static double transfer_frac(const struct judging *j, bool with_waits)
 {
 	double transfer = 0, all = 0;
 	for (size_t i = 0; i < j->x->rows.n; i++) {
 		const struct ss_device_step *r = &j->x->rows.v[i];
-		transfer += (double)r->class_ps[SS_EXPOSED_TRANSFER];
+		transfer += (double)r->class_ps[SS_EXPOSED_TRANSFER] + (with_waits ? (double)r->class_ps[SS_EXPOSED_WAIT] : 0);
 		all += (double)(r->end_ps - r->begin_ps);
 	}
 	return all > 0 ? transfer / all : 0;
+}
+
+/*
+ * Hosts that are not compared may be those that all others wait for: what the others see as a
+ * transfer is then a wait, or is not there.
+ */
+static bool may_be_hidden(const struct judging *j)
+{
+	bool any = false;
+	for (size_t h = 0; h < j->c->hosts.n; h++)
+		any |= j->c->hosts.v[h].state != SS_HOST_OK;
+	return any && transfer_frac(j, true) > BALANCED_FRAC;
 }
 
 /* ---- one host ---- */
@@ -523,7 +538,10 @@ static bool is_uneven(struct judging *j)
 			second = x;
 		}
 	}
-	/* Of slow steps: where few are, what is lost in the others is noise, and so is any excess beside it. */
+	/*
+	 * Of slow steps: where few are, what is lost in the others is noise, and so is any excess
+	 * beside it.
+	 */
 	for (uint32_t i = 0; i < j->nslow; i++)
 		j->scratch[i] = (double)j->s->steps.v[j->slow[i]].lost_ps * 1e-6;
 	double loss = ss_median(j->scratch, j->nslow);
@@ -574,7 +592,10 @@ static bool judge(struct judging *j, struct ss_err *err)
 	}
 	v->steps_frac = (double)j->nslow / (double)ns;
 	v->lost_us_per_step = lost_of(j, SS_NO_HOST);
-	if (!(worst && worst->slow) && transfer_frac(j) > NETWORK_FRAC) {
+	if (!(worst && worst->slow) && may_be_hidden(j)) {
+		v->kind = SS_STRAGGLER_INCONCLUSIVE;
+		v->why = "hosts without a whole recording may be those that the others wait for: their recordings would tell";
+	} else if (!(worst && worst->slow) && transfer_frac(j, false) > NETWORK_FRAC) {
 		v->kind = SS_STRAGGLER_NETWORK;
 		v->cause = SS_LATE_BY_TRANSFER;
 	} else if (worst) {
@@ -584,6 +605,14 @@ static bool judge(struct judging *j, struct ss_err *err)
 		return !worst->slow || ss_straggler_find_cause(j->c, j->x, j->s, worst->host, &v->cause, err);
 	}
 	return true;
+}
+
+static bool any_stranger(const struct judging *j)
+{
+	bool any = false;
+	for (size_t h = 0; h < j->c->hosts.n; h++)
+		any |= j->c->hosts.v[h].stranger;
+	return any;
 }
 
 static bool find(struct judging *j, struct ss_err *err)
@@ -600,12 +629,13 @@ static bool find(struct judging *j, struct ss_err *err)
 	if (!count_last(j))
 		return ss_fail_mem(err);
 	v->nslow = j->nslow;
-	if (j->s->hosts.n == 1)
+	if (j->s->hosts.n == 1 && !any_stranger(j))
 		return true;
 	if (j->s->hosts.n < 2 || !j->s->steps.n) {
 		v->kind = SS_STRAGGLER_INCONCLUSIVE;
-		v->why = j->s->hosts.n < 2 ? "no host has a whole recording with steps"
-					   : "no step is in the recordings of all hosts";
+		v->why = any_stranger(j)      ? "the hosts run different programs: their steps cannot be compared"
+			 : j->s->hosts.n < 2 ? "no host has a whole recording with steps"
+					      : "no step is in the recordings of all hosts";
 		return true;
 	}
 	v->noise_us = j->sigma_ps * 1e-6;
