@@ -59,7 +59,7 @@ static void bash(void)
 	      "	elif [[ $cur == -* ]]; then\n"
 	      "		local o=--help\n"
 	      "		case $cmd in\n"
-	      "		serve) o+=' --logdir --port --bind --memory-mb --allow-host --src-prefix' ;;\n"
+	      "		serve) o+=' --logdir --port --bind --memory-mb --allow-host --src-prefix --history' ;;\n"
 	      "		summary) o+=' --run --host --color' ;;\n"
 	      "		tool) o+=' --run --host --format --param --table --output --color' ;;\n"
 	      "		tools) o+=' --run --color' ;;\n"
@@ -119,7 +119,8 @@ static void zsh(void)
 	      "	serve) _arguments '--logdir[log directory]:directory:_files' '--port[port]:port:' "
 	      "'--bind[address]:address:' \\\n"
 	      "		'--memory-mb[for opened profiles]:megabytes:' '--allow-host[further name]:name:' \\\n"
-	      "		'--src-prefix[where sources are]:prefix:' '--help[help]' '1:log directory:_files' ;;\n"
+	      "		'--src-prefix[where sources are]:prefix:' '--history[a history of runs]:file:_files' "
+	      "'--help[help]' '1:log directory:_files' ;;\n"
 	      "	summary) _arguments $run $host $color '--help[help]' '1:profile:_files' ;;\n"
 	      "	tool) _arguments $run $host $color '(-f --format)'{-f,--format}'[format]:format:(text json csv xprof)' \\\n"
 	      "		'*'{-p,--param}'[k=v]:parameter:' '(-t --table)'{-t,--table}'[table]:table:' \\\n"
@@ -188,6 +189,7 @@ static void fish(void)
 	      "complete -c stepscope -n '__fish_seen_subcommand_from serve' -l memory-mb -x\n"
 	      "complete -c stepscope -n '__fish_seen_subcommand_from serve' -l allow-host -x\n"
 	      "complete -c stepscope -n '__fish_seen_subcommand_from serve' -l src-prefix -x\n"
+	      "complete -c stepscope -n '__fish_seen_subcommand_from serve' -l history -r\n"
 	      "complete -c stepscope -f -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'\n"
 	      "complete -c stepscope -l help -d help\n",
 	      stdout);

@@ -98,6 +98,7 @@ static int run(int argc, char **argv)
 		CLI_NUMBER("memory-mb", 0, (uint64_t)1 << 40, &memory_mb),
 		CLI_TEXT("allow-host", 0, &config.allow_host),
 		CLI_TEXT("src-prefix", 0, &config.src_prefix),
+		CLI_TEXT("history", 0, &config.history),
 		CLI_FLAG("allow-capture", 0, &config.allow_capture),
 		CLI_FLAG("allow-capture-get", 0, &config.capture_by_get),
 		CLI_NUMBER("grpc", 0, 65535, &grpc_port),
@@ -153,6 +154,7 @@ const struct cli_command cli_command_serve = {
 		"      --tls-key F       key of the certificate\n"
 		"      --memory-mb N     memory for opened profiles (default: half of the machine's)\n"
 		"      --allow-host NAME further host name that a proxy on this machine sends\n"
+		"      --history FILE    show this history of runs, too ('stepscope track' makes it)\n"
 		"      --src-prefix P    path prefix of source files, for XProf's page\n"
 		"      --allow-capture   let the page capture profiles of running programs into DIR\n"
 		"      --allow-capture-get  with it: also when a client that is no page of this server asks by GET\n"

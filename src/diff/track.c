@@ -220,6 +220,7 @@ struct reading {
 	SS_VEC(struct label_row) labels; /* by run, then key */
 	SS_VEC(struct point) series;
 	struct ss_str metric, unit, key; /* of the series */
+	struct ss_str about;		 /* the key, for the reader */
 	bool lower_is_worse;
 };
 
@@ -288,11 +289,12 @@ static struct ss_str time_text(const struct reading *r, int64_t time_ns)
 	return out.p ? out : SS_STR("");
 }
 
-enum { G_RUN, G_TIME, G_METRIC, G_UNIT, G_VALUE, G_SE, G_LABELS, G_PATH };
+enum { G_RUN, G_TIME, G_SERIES, G_METRIC, G_UNIT, G_VALUE, G_SE, G_LABELS, G_PATH };
 
 static const struct ss_col figure_cols[] = {
 	INT("run", "Run", NONE, "Its number in the file"),
 	STR("time", "Time", NULL),
+	STR("series", "Series", "Device and program: runs of equal ones are a series"),
 	STR("metric", "Metric", NULL),
 	STR("unit", "Unit", NULL),
 	NUM("value", "Value", NONE, NULL),
@@ -301,9 +303,25 @@ static const struct ss_col figure_cols[] = {
 	STR("path", "Path", NULL),
 };
 
-enum { C_METRIC, C_RUN, C_COMMIT, C_BEFORE, C_AFTER, C_FRAC, C_P, C_NBEFORE, C_NAFTER, C_WORSE, C_LATELY, C_GOOD, C_PATH };
+enum {
+	C_SERIES,
+	C_METRIC,
+	C_RUN,
+	C_COMMIT,
+	C_BEFORE,
+	C_AFTER,
+	C_FRAC,
+	C_P,
+	C_NBEFORE,
+	C_NAFTER,
+	C_WORSE,
+	C_LATELY,
+	C_GOOD,
+	C_PATH
+};
 
 static const struct ss_col change_cols[] = {
+	STR("series", "Series", "Device and program: runs of equal ones are a series"),
 	STR("metric", "Metric", NULL),
 	INT("run", "Run", NONE, "The first of the new level"),
 	STR("label_commit", "Commit", "Its label `commit`"),
@@ -325,6 +343,7 @@ static void add_figure(struct reading *r, const struct point *p)
 	ss_table_row(t);
 	ss_set_i64(t, G_RUN, p->run);
 	ss_set_str(t, G_TIME, time_text(r, p->time_ns));
+	ss_set_str(t, G_SERIES, r->about);
 	ss_set_str(t, G_METRIC, r->metric);
 	ss_set_str(t, G_UNIT, r->unit);
 	ss_set_f64(t, G_VALUE, p->value);
@@ -338,6 +357,7 @@ static void add_change(struct reading *r, const struct ss_change_point *c, const
 	struct ss_table *t = r->changes;
 	bool worse = r->lower_is_worse ? c->after < c->before : c->after > c->before, lately = c->at + r->last >= n;
 	ss_table_row(t);
+	ss_set_str(t, C_SERIES, r->about);
 	ss_set_str(t, C_METRIC, r->metric);
 	ss_set_i64(t, C_RUN, v[c->at].run);
 	ss_set_str(t, C_COMMIT, label_of(r, v[c->at].run, SS_STR("commit")));
@@ -380,13 +400,22 @@ static bool end_series(struct reading *r)
 	return ok;
 }
 
+/* "TPU v5p x 8, jit_step f32[16,16]" */
+static struct ss_str about_series(struct ss_arena *a, struct ss_str device, struct ss_str count, struct ss_str program)
+{
+	const size_t most = 300;
+	return ss_arena_printf(a, SS_FMT " x " SS_FMT "%s" SS_FMT, SS_ARG(device.n ? device : SS_STR("CPU")), SS_ARG(count),
+			       program.n ? ", " : "", SS_ARG(ss_str_sub(program, 0, most)));
+}
+
 static bool read_metric(struct reading *r, struct ss_str metric, struct ss_err *err)
 {
 	struct ss_own_query q;
 	struct ss_arena *a = r->out->arena;
 	bool row = true, ok = ss_own_prepare(&q, &r->t->db,
 					     "SELECT run.id, time_ns, path, value, se, unit,"
-					     " device_type || char(10) || device_count || char(10) || program AS series"
+					     " device_type || char(10) || device_count || char(10) || program AS series,"
+					     " device_type, device_count, program"
 					     " FROM run JOIN figure ON figure.run = run.id WHERE metric = ?1"
 					     " ORDER BY series, time_ns, run.id",
 					     err);
@@ -404,6 +433,7 @@ static bool read_metric(struct reading *r, struct ss_str metric, struct ss_err *
 		if (!ss_str_eq(key, r->key)) {
 			ok = end_series(r) || ss_fail_mem(err);
 			r->key = ss_arena_str(a, key);
+			r->about = about_series(a, ss_own_text(&q, 7), ss_own_text(&q, 8), ss_own_text(&q, 9));
 			r->unit = ss_arena_str(a, ss_own_text(&q, 5));
 		}
 		ok = ok && ((p.path.p && r->key.p && r->unit.p && ss_vec_push(&r->series, p)) || ss_fail_mem(err));

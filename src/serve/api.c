@@ -74,6 +74,7 @@ bool ss_route_api_runs(struct ss_call *c, struct ss_err *err)
 	ss_out_char(&o, ',');
 	member(&o, "logdir", s->root);
 	ss_out_z(&o, c->srv->capture_dir ? ",\"capture\":true" : "");
+	ss_out_z(&o, c->srv->history ? ",\"history\":true" : "");
 	ss_out_lit(&o, ",\"runs\":[");
 	for (size_t i = 0; i < n; i++) {
 		if (i)

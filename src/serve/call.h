@@ -23,6 +23,7 @@ struct ss_server_state {
 	struct ss_turns sql_turns, diff_turns;
 	uint64_t build;		/* differs between binaries: part of every ETag */
 	const char *src_prefix;
+	const char *history;	/* a file of `stepscope track`, or NULL */
 	const char *allow_host;
 	bool loopback;
 	atomic_bool warming;	/* warm.h */

@@ -40,7 +40,7 @@ struct ss_server {
 	struct ss_server_state state;
 	struct ss_http *http;
 	struct ss_analysis *analysis;
-	char *src_prefix, *allow_host, *why_empty, *capture_dir, *tls_cert, *tls_key;
+	char *src_prefix, *history, *allow_host, *why_empty, *capture_dir, *tls_cert, *tls_key;
 	struct ss_tls *tls;
 	uint64_t nruns;
 };
@@ -375,6 +375,7 @@ static void free_server(struct ss_server *s)
 	ss_turns_release(&s->state.diff_turns);
 	ss_sessions_free(s->state.sessions);
 	free(s->src_prefix);
+	free(s->history);
 	free(s->allow_host);
 	free(s->why_empty);
 	free(s->tls_cert);
@@ -433,8 +434,10 @@ struct ss_server *ss_server_start(const struct ss_server_config *config, struct 
 	st->sessions = ss_sessions_new(config->memory_bytes ? config->memory_bytes : half_of_memory(),
 				       config->idle_s ? config->idle_s : 300);
 	s->src_prefix = config->src_prefix ? strdup(config->src_prefix) : NULL;
+	s->history = config->history ? strdup(config->history) : NULL;
 	s->allow_host = config->allow_host ? strdup(config->allow_host) : NULL;
 	st->src_prefix = s->src_prefix;
+	st->history = s->history;
 	st->allow_host = s->allow_host;
 	st->build = build_id();
 	struct ss_http_config http = { .bind = config->bind ? config->bind : "127.0.0.1",
@@ -444,7 +447,7 @@ struct ss_server *ss_server_start(const struct ss_server_config *config, struct 
 				       .handler = handle,
 				       .arg = st };
 	st->loopback = true; /* until it is known: no request is let through that should not be */
-	bool ok = (st->sessions && (!config->src_prefix || s->src_prefix) &&
+	bool ok = (st->sessions && (!config->src_prefix || s->src_prefix) && (!config->history || s->history) &&
 		   (!config->allow_host || s->allow_host)) ||
 		  ss_fail_mem(err);
 	ok = ok && open_tls(s, config, err);

@@ -23,6 +23,7 @@ struct ss_server_config {
 	bool open;			/* others than this machine may ask without one; SS_EINVAL without this */
 	const char *allow_host;		/* a further name that browsers may call us by; NULL: none */
 	const char *src_prefix;		/* for XProf's page, /config; NULL: none */
+	const char *history;		/* a file of `stepscope track` to show; NULL: none */
 	/*
 	 * Take profiles of running programs for clients, and write them to the log directory. Only
 	 * where nobody but this machine can ask: SS_EINVAL for another address, and for what is no

@@ -88,6 +88,7 @@ def comparison(c):
             not any(next(t for t in a['tables'] if t['name'] == 'breakdown')['data'][3]), str(a)[:300])
     a = c.json('/api/diff?base=jax_mlp_train/run,jax_mlp_train/run&new=synth_tpu1/run&by=scope')
     c.check('another device', a and a['verdict'] == 'not_comparable' and 'scopes' in [t['name'] for t in a['tables']], str(a)[:300])
+    c.status('/api/track', 404, '--history')
     c.status('/api/diff?base=jax_mlp_train/run', 400, 'new')
     c.status('/api/diff?base=jax_mlp_train/run&new=nope', 404, 'nope')
     c.status('/api/diff?base=jax_mlp_train/run&new=jax_mlp_train/run&by=colour', 400, 'by is')

@@ -15,6 +15,7 @@ export interface Runs {
 	version?: string;
 	logdir: string;
 	capture?: boolean; /* the server takes profiles */
+	history?: boolean; /* there is one to show */
 	runs: Run[];
 	skipped?: { path: string; why: string }[];
 }

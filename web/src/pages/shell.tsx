@@ -15,6 +15,7 @@ import { Icon, type IconName } from "../widgets/icon";
 import { hostFor, menuGroups, menuOrder, toolFor } from "./choose";
 import { CommandPalette } from "./palette";
 import { ComparePage } from "./compare";
+import { HistoryPage } from "./history";
 import { pageOf } from "./registry";
 import type { Session } from "./session";
 import { SqlPage } from "./sql";
@@ -68,6 +69,7 @@ function Presence() {
 /* A run named in the URL is opened while the list of runs is still on its way. */
 function ShellBody({ runs, name, current }: { runs: Loadable<Runs>; name: string; current: Run | undefined }) {
 	const compare = useQuery("compare");
+	const history = useQuery("history");
 	if (runs.error)
 		return (
 			<>
@@ -75,6 +77,15 @@ function ShellBody({ runs, name, current }: { runs: Loadable<Runs>; name: string
 				<main class="page" id="main">
 					<h1>No answer</h1>
 					<Failure text={runs.error} />
+				</main>
+			</>
+		);
+	if (history)
+		return (
+			<>
+				<TopBar runs={runs.value} />
+				<main class="content" id="main" tabIndex={-1}>
+					<HistoryPage runs={runs.value} />
 				</main>
 			</>
 		);

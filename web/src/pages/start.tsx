@@ -18,6 +18,11 @@ export function StartPage({ runs }: { runs: Runs }) {
 						<code>{runs.logdir}</code>
 					</p>
 				</div>
+				{runs.history && (
+					<a class="button" href={formatQuery({ history: "1" })}>
+						History
+					</a>
+				)}
 				{runs.capture && <CaptureButton runs={runs} />}
 			</header>
 			{runs.runs.length ? <RunList runs={runs.runs} /> : <Nothing runs={runs} />}
