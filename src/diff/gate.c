@@ -207,6 +207,16 @@ static void judge_memory(struct ss_gate *g, const struct ss_diff *d, struct ss_l
 	       ss_arena_printf(&g->arena, SS_FMT " of " SS_FMT " allowed", SS_ARG(delta), SS_ARG(limit)));
 }
 
+/* What a limit of the step does not see: longer pauses between steps. */
+static struct ss_str beside_the_limit(struct ss_gate *g, const struct ss_diff *d, const struct ss_limit *l)
+{
+	const struct ss_diff_row *outside = &d->parts[SS_DIFF_OUTSIDE];
+	if (!outside->significant || l->delta + outside->c.delta <= l->limit)
+		return SS_STR("");
+	return ss_arena_printf(&g->arena, ", but " SS_FMT " more pass between steps: limit step_period as well",
+			       SS_ARG(value_text(g, l, outside->c.delta)));
+}
+
 static void judge_row(struct ss_gate *g, const struct ss_diff *d, struct ss_limit *l, const struct ss_diff_row *r)
 {
 	const struct ss_comparison *c = &r->c;
@@ -248,7 +258,8 @@ static void judge_row(struct ss_gate *g, const struct ss_diff *d, struct ss_limi
 				       SS_ARG(delta), SS_ARG(limit)));
 	else if (c->high < l->limit || c->mde <= l->limit)
 		decide(l, SS_GATE_PASS,
-		       ss_arena_printf(&g->arena, SS_FMT " of " SS_FMT " allowed", SS_ARG(delta), SS_ARG(limit)));
+		       ss_arena_printf(&g->arena, SS_FMT " of " SS_FMT " allowed" SS_FMT, SS_ARG(delta), SS_ARG(limit),
+				       SS_ARG(step ? beside_the_limit(g, d, l) : SS_STR(""))));
 	else
 		decide(l, SS_GATE_NO_VERDICT,
 		       ss_arena_printf(&g->arena, "too noisy to tell a change of " SS_FMT ": record more steps or runs",
