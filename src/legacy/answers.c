@@ -133,9 +133,11 @@ bool ss_legacy_prop(struct ss_table *t, struct ss_str id, struct ss_str text, st
 	const char *name = z(arena, id);
 	struct ss_str digits = text;
 	double v;
-	if (!name)
+	size_t before = t->nprops;
+	if (name)
+		ss_table_prop(t, name, text);
+	if (t->nprops == before)
 		return false;
-	ss_table_prop(t, name, text);
 	if (digits.n && digits.p[digits.n - 1] == '%')
 		digits.n--;
 	for (size_t i = 0; i < SS_COUNT(units); i++)

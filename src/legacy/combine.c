@@ -283,9 +283,11 @@ void ss_legacy_set_prop(struct ss_table *t, const char *id, enum ss_unit unit, d
 {
 	struct ss_prop *p = find_prop(t, id);
 	const char *label = p ? p->label : NULL;
+	size_t before = t->nprops;
 	ss_table_prop_num(t, id, label, unit, v, fmt);
 	p = find_prop(t, id);
-	if (p != &t->props[t->nprops - 1])
+	/* Without memory there is no other one. */
+	if (t->nprops > before && p != &t->props[before])
 		*p = t->props[--t->nprops];
 }
 
@@ -298,7 +300,9 @@ static bool copy_prop(struct ss_table *t, const struct ss_prop *from)
 		if (!id)
 			return false;
 		ss_table_prop(t, id, text);
-		p = &t->props[t->nprops - 1];
+		p = find_prop(t, id);
+		if (!p)
+			return false;
 		p->label = kept(t->arena, from->label);
 		if (from->label && !p->label)
 			return false;
