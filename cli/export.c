@@ -183,6 +183,7 @@ const struct cli_command cli_command_export = {
 		"                    chrome      trace.json of the trace viewer\n"
 		"                    sqlite      the tables of 'stepscope sql' as a database\n"
 		"                    parquet     the events, in XProf's columns\n"
+		"                    arrow       the same as a stream of Arrow\n"
 		"                    html        the page with its answers in one file, at most 10 MB\n"
 		"  -r, --run R       the run to open (default: the newest)\n"
 		"  -H, --host H      the host; several separated by commas (default: all)\n"

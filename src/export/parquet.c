@@ -14,70 +14,27 @@ enum { C_NONE = -1, C_UTF8 = 0, C_LIST = 3, C_UINT_32 = 13, C_UINT_64 = 14 };
 enum { E_PLAIN = 0, E_RLE = 3, E_RLE_DICTIONARY = 8 };
 enum { PAGE_DATA = 0, PAGE_DICTIONARY = 2 };
 
-static bool is_text(const struct ss_parquet_column *c)
+static int32_t type_of(enum ss_column_kind kind)
 {
-	return c->kind == SS_PARQUET_TEXT || c->kind == SS_PARQUET_TEXTS;
-}
-
-static int32_t type_of(enum ss_parquet_kind kind)
-{
-	return kind == SS_PARQUET_U32	? T_INT32
-	       : kind == SS_PARQUET_F64 ? T_DOUBLE
-	       : kind < SS_PARQUET_F64	? T_INT64
+	return kind == SS_COLUMN_U32	? T_INT32
+	       : kind == SS_COLUMN_F64 ? T_DOUBLE
+	       : kind < SS_COLUMN_F64	? T_INT64
 					: T_BYTES;
 }
 
-static int32_t converted_of(enum ss_parquet_kind kind)
+static int32_t converted_of(enum ss_column_kind kind)
 {
-	return kind == SS_PARQUET_U32	 ? C_UINT_32
-	       : kind == SS_PARQUET_U64	 ? C_UINT_64
-	       : kind >= SS_PARQUET_TEXT ? C_UTF8
+	return kind == SS_COLUMN_U32	 ? C_UINT_32
+	       : kind == SS_COLUMN_U64	 ? C_UINT_64
+	       : kind >= SS_COLUMN_TEXT ? C_UTF8
 					 : C_NONE;
 }
 
-void ss_parquet_begin(struct ss_parquet *p, struct ss_out *o, struct ss_parquet_column *cols,
+void ss_parquet_begin(struct ss_parquet *p, struct ss_out *o, struct ss_column *cols,
 		      size_t ncols)
 {
 	*p = (struct ss_parquet){ .o = o, .cols = cols, .ncols = ncols, .begin = o->total_bytes + o->n };
 	ss_out_str(o, MAGIC);
-}
-
-/* ---- values ---- */
-
-bool ss_parquet_null(struct ss_parquet_column *c)
-{
-	c->nnulls++;
-	return ss_vec_push(&c->levels, 0) &&
-	       (c->kind != SS_PARQUET_TEXTS || ss_vec_push(&c->repeats, 0));
-}
-
-bool ss_parquet_bits(struct ss_parquet_column *c, uint64_t bits)
-{
-	return ss_vec_push(&c->levels, 1) && ss_vec_push(&c->cells, bits);
-}
-
-static bool push_text(struct ss_parquet_column *c, struct ss_str s)
-{
-	uint32_t at = ss_strmap_get(&c->texts, s);
-	if (at == SS_NONE) {
-		struct ss_str own = ss_arena_str(&c->arena, s);
-		at = own.p ? ss_strmap_add(&c->texts, own) : SS_NONE;
-	}
-	return at != SS_NONE && ss_vec_push(&c->cells, at);
-}
-
-bool ss_parquet_text(struct ss_parquet_column *c, struct ss_str s)
-{
-	return push_text(c, s) && ss_vec_push(&c->levels, 1);
-}
-
-bool ss_parquet_texts(struct ss_parquet_column *c, const struct ss_str *v, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!push_text(c, v[i]) || !ss_vec_push(&c->levels, 2) ||
-		    !ss_vec_push(&c->repeats, i > 0))
-			return false;
-	return n || (ss_vec_push(&c->levels, 1) && ss_vec_push(&c->repeats, 0));
 }
 
 /* ---- numbers of few bits: runs, or groups of eight ---- */
@@ -166,14 +123,14 @@ static void put_levels(struct ss_buf *b, const uint8_t *v, size_t n, unsigned bi
 		b->p[at + i] = (char)((b->n - at - 4) >> (8 * i));
 }
 
-static void put_cells(struct ss_buf *b, const struct ss_parquet_column *c)
+static void put_cells(struct ss_buf *b, const struct ss_column *c)
 {
-	if (is_text(c)) {
+	if (ss_column_is_text(c)) {
 		unsigned bits = bits_for(c->texts.n ? c->texts.n - 1 : 0);
 		bits = bits ? bits : 1;
 		ss_buf_char(b, (char)bits);
 		put_hybrid(b, &(struct numbers){ .wide = c->cells.v, .n = c->cells.n }, bits);
-	} else if (c->kind == SS_PARQUET_U32) {
+	} else if (c->kind == SS_COLUMN_U32) {
 		for (size_t i = 0; i < c->cells.n; i++)
 			put_u32(b, (uint32_t)c->cells.v[i]);
 	} else if (c->cells.n) {
@@ -182,7 +139,7 @@ static void put_cells(struct ss_buf *b, const struct ss_parquet_column *c)
 	}
 }
 
-static void put_texts(struct ss_buf *b, const struct ss_parquet_column *c)
+static void put_texts(struct ss_buf *b, const struct ss_column *c)
 {
 	for (uint32_t i = 0; i < c->texts.n; i++) {
 		put_u32(b, (uint32_t)c->texts.keys[i].n);
@@ -220,23 +177,23 @@ static uint64_t offset(const struct ss_parquet *p)
 	return p->o->total_bytes + p->o->n - p->begin;
 }
 
-static int64_t compare(enum ss_parquet_kind kind, uint64_t a, uint64_t b)
+static int64_t compare(enum ss_column_kind kind, uint64_t a, uint64_t b)
 {
-	if (kind == SS_PARQUET_I64)
+	if (kind == SS_COLUMN_I64)
 		return (int64_t)a < (int64_t)b ? -1 : (int64_t)a > (int64_t)b;
 	return a < b ? -1 : a > b;
 }
 
 /* Least and greatest of whole numbers; of others only how many are empty. */
-static void put_statistics(struct ss_thrift *t, const struct ss_parquet_column *c)
+static void put_statistics(struct ss_thrift *t, const struct ss_column *c)
 {
-	bool whole = c->kind <= SS_PARQUET_U32 && c->cells.n;
+	bool whole = c->kind <= SS_COLUMN_U32 && c->cells.n;
 	uint64_t least = whole ? c->cells.v[0] : 0, most = least;
 	for (size_t i = 0; whole && i < c->cells.n; i++) {
 		least = compare(c->kind, c->cells.v[i], least) < 0 ? c->cells.v[i] : least;
 		most = compare(c->kind, c->cells.v[i], most) > 0 ? c->cells.v[i] : most;
 	}
-	size_t bytes = c->kind == SS_PARQUET_U32 ? 4 : 8;
+	size_t bytes = c->kind == SS_COLUMN_U32 ? 4 : 8;
 	ss_thrift_begin(t, 12);
 	ss_thrift_i64(t, 3, (int64_t)c->nnulls);
 	if (whole) {
@@ -246,11 +203,11 @@ static void put_statistics(struct ss_thrift *t, const struct ss_parquet_column *
 	ss_thrift_end(t);
 }
 
-static bool put_column(struct ss_parquet *p, struct ss_thrift *t, const struct ss_parquet_column *c)
+static bool put_column(struct ss_parquet *p, struct ss_thrift *t, const struct ss_column *c)
 {
 	uint64_t begin = offset(p), data;
-	bool texts = c->kind == SS_PARQUET_TEXTS, ok = true;
-	if (is_text(c)) {
+	bool texts = c->kind == SS_COLUMN_TEXTS, ok = true;
+	if (ss_column_is_text(c)) {
 		put_texts(&p->page, c);
 		ok = put_page(p, PAGE_DICTIONARY, c->texts.n, E_PLAIN);
 	}
@@ -259,15 +216,15 @@ static bool put_column(struct ss_parquet *p, struct ss_thrift *t, const struct s
 		put_levels(&p->page, c->repeats.v, c->repeats.n, 1);
 	put_levels(&p->page, c->levels.v, c->levels.n, texts ? 2 : 1);
 	put_cells(&p->page, c);
-	ok = ok && put_page(p, PAGE_DATA, c->levels.n, is_text(c) ? E_RLE_DICTIONARY : E_PLAIN);
+	ok = ok && put_page(p, PAGE_DATA, c->levels.n, ss_column_is_text(c) ? E_RLE_DICTIONARY : E_PLAIN);
 	ss_thrift_begin(t, 0);
 	ss_thrift_i64(t, 2, (int64_t)begin);
 	ss_thrift_begin(t, 3);
 	ss_thrift_i32(t, 1, type_of(c->kind));
-	ss_thrift_list(t, 2, SS_THRIFT_I32, is_text(c) ? 3 : 2);
+	ss_thrift_list(t, 2, SS_THRIFT_I32, ss_column_is_text(c) ? 3 : 2);
 	ss_thrift_element_i32(t, E_PLAIN);
 	ss_thrift_element_i32(t, E_RLE);
-	if (is_text(c))
+	if (ss_column_is_text(c))
 		ss_thrift_element_i32(t, E_RLE_DICTIONARY);
 	ss_thrift_list(t, 3, SS_THRIFT_BINARY, texts ? 3 : 1);
 	ss_thrift_element_binary(t, ss_str_from(c->name));
@@ -280,20 +237,12 @@ static bool put_column(struct ss_parquet *p, struct ss_thrift *t, const struct s
 	ss_thrift_i64(t, 6, (int64_t)(offset(p) - begin));
 	ss_thrift_i64(t, 7, (int64_t)(offset(p) - begin));
 	ss_thrift_i64(t, 9, (int64_t)data);
-	if (is_text(c))
+	if (ss_column_is_text(c))
 		ss_thrift_i64(t, 11, (int64_t)begin);
 	put_statistics(t, c);
 	ss_thrift_end(t);
 	ss_thrift_end(t);
 	return ok;
-}
-
-static void forget(struct ss_parquet_column *c)
-{
-	c->levels.n = c->repeats.n = c->cells.n = 0;
-	c->nnulls = 0;
-	ss_strmap_free(&c->texts);
-	ss_arena_release(&c->arena);
 }
 
 static bool put_rows(struct ss_parquet *p)
@@ -310,7 +259,7 @@ static bool put_rows(struct ss_parquet *p)
 	ss_thrift_i64(&t, 3, (int64_t)p->group_rows);
 	ss_thrift_end(&t);
 	for (size_t i = 0; i < p->ncols; i++)
-		forget(&p->cols[i]);
+		ss_column_forget(&p->cols[i]);
 	p->group_rows = 0;
 	p->ngroups++;
 	return ok && !p->groups.no_memory;
@@ -344,12 +293,12 @@ static void put_schema(struct ss_thrift *t, const struct ss_parquet *p)
 {
 	size_t n = p->ncols + 1;
 	for (size_t i = 0; i < p->ncols; i++)
-		n += p->cols[i].kind == SS_PARQUET_TEXTS ? 2 : 0;
+		n += p->cols[i].kind == SS_COLUMN_TEXTS ? 2 : 0;
 	ss_thrift_list(t, 2, SS_THRIFT_STRUCT, n);
 	put_element(t, "schema", -1, -1, (int32_t)p->ncols, C_NONE);
 	for (size_t i = 0; i < p->ncols; i++) {
-		const struct ss_parquet_column *c = &p->cols[i];
-		if (c->kind != SS_PARQUET_TEXTS) {
+		const struct ss_column *c = &p->cols[i];
+		if (c->kind != SS_COLUMN_TEXTS) {
 			put_element(t, c->name, type_of(c->kind), R_OPTIONAL, 0,
 				    converted_of(c->kind));
 			continue;
@@ -389,12 +338,6 @@ bool ss_parquet_end(struct ss_parquet *p)
 
 void ss_parquet_free(struct ss_parquet *p)
 {
-	for (size_t i = 0; i < p->ncols; i++) {
-		forget(&p->cols[i]);
-		ss_vec_free(&p->cols[i].levels);
-		ss_vec_free(&p->cols[i].repeats);
-		ss_vec_free(&p->cols[i].cells);
-	}
 	ss_buf_free(&p->groups);
 	ss_buf_free(&p->page);
 	ss_buf_free(&p->head);

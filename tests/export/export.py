@@ -278,6 +278,30 @@ def parquet(c, profile):
     c.check(f'{profile} parquet: least and greatest', not want or (min(struct.unpack('<Q', x[6])[0] for x in starts), max(struct.unpack('<Q', x[5])[0] for x in starts)) == (first, last))
 
 
+def arrow(c, profile):
+    """The frame of the stream: a schema with the columns, batches, and the end. Values are for readers that are not ours (tests/python)."""
+    data = c.export(profile, '--to', 'arrow')
+    at, kinds, rows = 0, [], 0
+    while at + 8 <= len(data):
+        mark, size = struct.unpack_from('<II', data, at)
+        at += 8
+        if not size:
+            break
+        root = at + struct.unpack_from('<I', data, at)[0]
+        vtable = root - struct.unpack_from('<i', data, root)[0]
+        version, kind, header, body = (struct.unpack_from('<H', data, vtable + 4 + 2 * i)[0] for i in range(4))
+        kinds.append(data[root + kind])
+        length = struct.unpack_from('<q', data, root + body)[0] if body else 0
+        table = root + header + struct.unpack_from('<I', data, root + header)[0]
+        first = struct.unpack_from('<H', data, table - struct.unpack_from('<i', data, table)[0] + 4)[0]
+        rows += struct.unpack_from('<q', data, table + first)[0] if kinds[-1] == 3 else 0
+        c.check(f'{profile} arrow: a message', mark == 0xffffffff and size % 8 == length % 8 == 0 and data[root + version] == 4, (at, mark, size, length))
+        at += size + length
+    want = c.sql(profile, 'SELECT COUNT(*) FROM xprof_events')[0][0]
+    c.check(f'{profile} arrow: schema, batches, end', at == len(data) and kinds[:1] == [1] and set(kinds[1:]) <= {3} and rows == want, (at, len(data), kinds, rows, want))
+    c.check(f'{profile} arrow: columns', b'kernel_name\0' in data and b'dcn_payload_size_bytes\0' in data)
+
+
 def page(c, profile):
     """The page as one file: every answer in it is what the routes say, and nothing in it leads elsewhere. A browser opens it in tests/web."""
     data = c.export(profile, '--to', 'html').decode()
@@ -366,7 +390,7 @@ def main():
             peers(c)
         else:
             for profile in SAMPLES:
-                for fn in (folded, pprof, speedscope, perfetto, parquet):
+                for fn in (folded, pprof, speedscope, perfetto, parquet, arrow):
                     fn(c, profile)
             for profile in ('synth_tpu_2cores', 'gpu_mi300_gemm'):
                 sqlite(c, profile)

@@ -96,6 +96,7 @@ def streams():
 
 def files(profile, duckdb, polars, pyarrow):
     """`stepscope export --to parquet`: three readers find the same rows, those of xprof_events."""
+    import pyarrow.ipc
     import pyarrow.parquet
     import stepscope
     with tempfile.TemporaryDirectory() as scratch:
@@ -110,6 +111,12 @@ def files(profile, duckdb, polars, pyarrow):
         check(f'{profile} parquet: pyarrow', arrow.to_pydict() == want, [k for k in want if arrow.to_pydict().get(k) != want[k]])
         check(f'{profile} parquet: types', {str(f.type) for f in arrow.schema} == {'string', 'uint32', 'uint64', 'int64', 'list<element: string not null>'},
               {str(f.type) for f in arrow.schema})
+        stream = os.path.join(scratch, 'events.arrows')
+        subprocess.run([os.path.join(ROOT, 'build', 'stepscope'), 'export', source, '--to', 'arrow', '--output', stream], check=True)
+        table = pyarrow.ipc.open_stream(stream).read_all()
+        check(f'{profile} arrow: pyarrow', table.validate(full=True) is None and table.to_pydict() == want and
+              {str(f.type) for f in table.schema} == {'string', 'uint32', 'uint64', 'int64', 'list<item: string>'}, table.schema)
+        check(f'{profile} arrow: polars', polars.read_ipc_stream(stream).to_dict(as_series=False) == want)
         check(f'{profile} parquet: polars', polars.read_parquet(path).to_dict(as_series=False) == want)
         rows = duckdb.sql(f"SELECT COUNT(*), SUM(self_time_ns), COUNT(step), COUNT(DISTINCT kernel_name) FROM '{path}' WHERE start_ns >= 0").fetchall()[0]
         check(f'{profile} parquet: duckdb', rows == (len(want['start_ns']), sum(want['self_time_ns']), sum(x is not None for x in want['step']),
