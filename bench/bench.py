@@ -451,6 +451,26 @@ def bench_shards(report, n, only, shards=16):
                  walls[0] <= 1)
 
 
+def bench_sql(report, events, path, only):
+    """Questions in SQL, warm (best of five), and exports of all events, of 5 million."""
+    if only not in 'sql, exports':
+        return
+    library = os.path.join(ROOT, 'build', 'libstepscope_core.a')
+    command = compile_c('sql_cost', f'-I{ROOT}/src', f'-I{ROOT}/include', library, '-lsqlite3', '-ldeflate', '-lz', '-lmicrohttpd', '-lnghttp2',
+                        '-pthread', '-ldl', '-lm', newer_than=library)
+    got = run_json([command, path])
+    for name, most_ms in (('window', 5), ('group_by_name', 500), ('overlap_join', 1000), ('step_join', 1000)):
+        report.check(events, f'sql, {name}, CPU', got[name]['ms'] / 1e3, f'{got[name]["ms"]:.1f} ms; the first time {got[name]["first_ms"]:.0f} ms '
+                     f'(target {most_ms} ms)', got[name]['ms'] <= most_ms)
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(BUILD)) as scratch:
+        for form, most_s, most_mb in (('parquet', 3, 300), ('arrow', None, None), ('html', None, None)):
+            out = os.path.join(scratch, form)
+            run = run_json([compile_c('measure'), BIN, 'export', path, '--to', form, '--output', out])
+            text = f'{run["cpu_s"]:.1f} s, {run["peak_kb"] / 1024:.0f} MB of memory, {os.path.getsize(out) / 1e6:.1f} MB'
+            good = (run['cpu_s'] <= most_s and run['peak_kb'] <= most_mb * 1024) if most_s else os.path.getsize(out) <= (10_000_000 if form == 'html' else 1 << 40)
+            report.check(events, f'export, {form}', run['cpu_s'], text + (f' (target {most_s} s, {most_mb} MB)' if most_s else ''), good)
+
+
 def bench_recording(report, only):
     """libsstrace beside what it cannot do without: an event is two clock readings, a stop writes the profile."""
     if only not in 'libsstrace, event and stop':
@@ -531,6 +551,8 @@ def bench_profile(report, events, kind, peers, args, generator):
     peer = Peer(path, events, peers, args.fresh)
     bench_cold(report, events, path, size, base, peer, args)
     bench_findings(report, events, path, args.only)
+    if not kind and events == 5000000:
+        bench_sql(report, events, path, args.only)
     bench_warm(report, events, logdir, peer, args.only)
     if not kind:
         bench_diff(report, events, path, peers, args, generator)
