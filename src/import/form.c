@@ -5,6 +5,7 @@
 #include "import/pprof.h"
 #include "import/riegeli.h"
 #include "import/rocprof_csv.h"
+#include "import/run_metadata.h"
 #include "legacy/files/hlo_json.h"
 #include "wire/gz_in.h"
 #include "wire/json.h"
@@ -115,21 +116,6 @@ static bool is_text(struct ss_str head)
 	return n >= 16 && (n == head.n || n == 256);
 }
 
-/* RunMetadata of TensorFlow 1: statistics of devices, each of which is named first: "/job:...". */
-static bool is_run_metadata(struct ss_str head)
-{
-	struct ss_str inner = head;
-	for (int depth = 0; depth < 3; depth++) {
-		struct ss_pb c = ss_pb_lenient(inner);
-		struct ss_pb_field f;
-		if (!ss_pb_next(&c, &f) || f.key != PB_LEN(1))
-			return false;
-		inner = f.bytes;
-	}
-	return ss_str_starts(inner, SS_STR("/job:")) || ss_str_starts(inner, SS_STR("/device:")) ||
-	       ss_str_starts(inner, SS_STR("/gpu:")) || ss_str_starts(inner, SS_STR("/cpu:"));
-}
-
 /* What a program had room for and did not write, or a disk lost. */
 static bool is_zeros(struct ss_str head)
 {
@@ -214,10 +200,8 @@ static const struct rule {
 	{ SS_STR_INIT(""), SS_STR_INIT("\x89PNG"), NULL, { SS_FORM_REFUSED, "a picture", ANOTHER } },
 	{ SS_STR_INIT(""), SS_STR_INIT("\x7f" "ELF"), NULL,
 	  { SS_FORM_REFUSED, "a program", "record what it does with 'stepscope record PROGRAM', and open what that writes" } },
-	{ SS_STR_INIT(""), SS_STR_INIT(""), is_run_metadata,
-	  { SS_FORM_REFUSED, "RunMetadata of TensorFlow 1",
-	    "write timeline.Timeline(run_metadata.step_stats).generate_chrome_trace_format() to a file *.trace.json, and open "
-	    "that" } },
+	{ SS_STR_INIT(""), SS_STR_INIT(""), ss_run_metadata_is,
+	  { SS_FORM_RUN_METADATA, "RunMetadata of TensorFlow 1", NULL } },
 	{ SS_STR_INIT(""), SS_STR_INIT("<?xml"), NULL,
 	  { SS_FORM_REFUSED, "an XML document, as an object store answers in place of a file",
 	    "read it for the reason, and fetch the file again" } },

@@ -18,6 +18,7 @@ enum ss_form_id {
 	SS_FORM_SQLITE,		/* a database: nsys.h, or one of those that import.c names */
 	SS_FORM_ROCPROF,	/* rocprof.h */
 	SS_FORM_ROCPROF_CSV,	/* rocprof_csv.h */
+	SS_FORM_RUN_METADATA,	/* run_metadata.h */
 	SS_FORM_RIEGELI,	/* riegeli.h */
 	SS_FORM_PROGRAM,	/* a compiled program (hlo_json.h) */
 	SS_FORM_SNAPSHOT,	/* of memory: snapshot.h, pprof.h; it becomes no profile */

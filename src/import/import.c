@@ -10,6 +10,7 @@
 #include "import/rocpd.h"
 #include "import/rocprof.h"
 #include "import/rocprof_csv.h"
+#include "import/run_metadata.h"
 #include "import/trace_proto.h"
 #include "legacy/files/hlo_json.h"
 #include "wire/gz_in.h"
@@ -103,6 +104,18 @@ static bool unpack(const struct ss_file *f, struct ss_buf *to, struct ss_importe
 		return note(out, SS_STR("the file decompresses to more than compressed files may take in memory; what stands "
 					"before that is shown. Decompress it ('gunzip') and open the result"));
 	return whole || note(out, SS_STR("the compressed file is damaged; events before the damage are shown"));
+}
+
+static bool read_run_metadata(struct ss_str bytes, struct ss_space_out *o, struct ss_arena *a, struct ss_imported *out,
+			      struct ss_err *err)
+{
+	struct ss_run_metadata_loss loss;
+	if (!ss_run_metadata_read(bytes, o, &loss, err))
+		return false;
+	out->cut |= loss.cut;
+	bool ok = note_count(out, a, loss.malformed, "nodes have no times and are left out") &&
+		  (!loss.cut || note(out, SS_STR("the file is cut short or damaged; what stands before is shown")));
+	return ok || ss_fail_mem(err);
 }
 
 static bool note_riegeli(const struct ss_riegeli_loss *loss, struct ss_arena *a, struct ss_imported *out)
@@ -225,6 +238,8 @@ static bool read_as(enum ss_form_id kind, struct ss_str bytes, const struct ss_f
 		return read_rocprof_csv(bytes, o, a, out, err);
 	case SS_FORM_PERFETTO:
 		return read_perfetto(bytes, f, o, a, out, err);
+	case SS_FORM_RUN_METADATA:
+		return read_run_metadata(bytes, o, a, out, err);
 	case SS_FORM_SQLITE:
 		return read_database(bytes, f, o, hostname, a, out, err);
 	default:

@@ -250,6 +250,81 @@ static void a_cut_trace_shows_what_is_whole(void **state)
 	free_trace();
 }
 
+/* ---- RunMetadata ---- */
+
+/* A node of a device: microseconds alone, as older files have them. */
+static void put_node(struct ss_buf *device, const char *name, uint64_t begin_us, uint64_t dur_us)
+{
+	struct ss_buf node = { 0 };
+	ss_pbo_bytes(&node, 1, ss_str_from(name));
+	ss_pbo_uint(&node, 2, begin_us);
+	ss_pbo_uint(&node, 5, dur_us);
+	ss_pbo_bytes(device, 2, ss_buf_get(&node));
+	ss_buf_free(&node);
+}
+
+static void put_device(struct ss_buf *step, const char *name, const char *node, uint64_t begin_us, uint64_t dur_us)
+{
+	struct ss_buf device = { 0 };
+	ss_pbo_bytes(&device, 1, ss_str_from(name));
+	put_node(&device, node, begin_us, dur_us);
+	ss_pbo_bytes(step, 1, ss_buf_get(&device));
+	ss_buf_free(&device);
+}
+
+/* Recorded with TensorFlow 2.21, on a CPU. */
+static void run_metadata_is_a_profile(void **state)
+{
+	struct ss_host h;
+	uint32_t found = 0;
+	(void)state;
+	assert_ok(ss_host_open(&h, SS_TEST_DATA "/../fuzz/seeds/formats/run_metadata.pb", &err));
+	assert_ok(ss_host_load(&h, &err));
+	assert_int_equal(h.x.nnotes, 0);
+	const struct ss_line *l = line_of(&h, "/host:CPU", "thread 0 of /job:localhost/replica:0/task:0/device:CPU:0");
+	const struct ss_xplane *p = ss_xspace_plane(&h.x, SS_STR("/host:CPU"));
+	assert_non_null(l);
+	assert_non_null(p);
+	for (uint32_t i = 0; i < l->ev.n; i++)
+		if (ss_str_is(ss_xevent_meta_name(p, l->ev.meta[i]), "layer/mm:_MklMatMul")) {
+			found++;
+			assert_true(l->ev.dur_ps[i] > 1000000 && l->ev.dur_ps[i] < UINT64_C(1000000000000));
+		}
+	assert_int_equal(found, 1);
+	ss_host_close(&h);
+}
+
+/* A GPU's streams are lines of it, and what the device "stream:all" repeats is left out. */
+static void run_metadata_has_streams(void **state)
+{
+	struct ss_buf step = { 0 }, all = { 0 };
+	struct ss_host h;
+	(void)state;
+	put_device(&step, "/job:localhost/replica:0/task:0/device:GPU:0", "mm", 1000, 2);
+	put_device(&step, "/device:GPU:0/stream:all", "mm:MatMul", 1005, 7);
+	put_device(&step, "/device:GPU:0/stream:14", "mm:MatMul", 1005, 7);
+	put_device(&step, "/gpu:1/stream:all", "add:Add", 1010, 3);
+	put_device(&step, "/gpu:1/memcpy", "edge", 1014, 3);
+	ss_pbo_bytes(&all, 1, ss_buf_get(&step));
+	assert_ok(ss_host_open_bytes(&h, ss_buf_get(&all), "x", &err));
+	assert_ok(ss_host_load(&h, &err));
+	assert_int_equal(h.x.nnotes, 0);
+	assert_int_equal(line_of(&h, "/device:GPU:0", "Stream #14")->ev.n, 1);
+	assert_null(line_of(&h, "/device:GPU:0", "Stream #all"));
+	assert_int_equal(line_of(&h, "/device:GPU:1", "Stream #all")->ev.n, 1);
+	assert_int_equal(line_of(&h, "/device:GPU:1", "Copies")->ev.n, 1);
+	const struct ss_line *host = line_of(&h, "/host:CPU", "thread 0 of /job:localhost/replica:0/task:0/device:GPU:0");
+	assert_int_equal(host->ev.n, 1);
+	assert_int_equal(host->ev.dur_ps[0], 2000000);
+	ss_host_close(&h);
+	/* Cut short: what stands before, and a note. */
+	assert_ok(ss_host_open_bytes(&h, ss_str_sub(ss_buf_get(&all), 0, all.n - 4), "x", &err));
+	assert_true(h.x.nnotes >= 1 && h.cut);
+	ss_host_close(&h);
+	ss_buf_free(&step);
+	ss_buf_free(&all);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -259,6 +334,8 @@ int main(void)
 		cmocka_unit_test(slices_nest_by_track),
 		cmocka_unit_test(clocks_of_a_sequence),
 		cmocka_unit_test(a_cut_trace_shows_what_is_whole),
+		cmocka_unit_test(run_metadata_is_a_profile),
+		cmocka_unit_test(run_metadata_has_streams),
 	};
 	return RUN_TESTS(tests);
 }
