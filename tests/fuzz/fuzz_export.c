@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!dir && (!err.code || !err.text[0]))
 		abort();
 	for (size_t i = 0; dir && ss_export_at(i); i++) {
-		const struct ss_export_format *f = ss_export_at(i);
+		const struct ss_export_format *f = ss_export_find(ss_str_from(ss_export_at(i)->name));
 		struct ss_export x = { .model = &d.model, .d = dir, .start_ps = INT64_MIN, .end_ps = INT64_MAX };
 		struct ss_err why = { 0 };
 		struct ss_out out;

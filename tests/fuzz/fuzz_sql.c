@@ -70,7 +70,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (!size)
 		return 0;
-	const struct ss_sql_value values[] = { { SS_STR("n"), SS_STR("3") }, { SS_STR("x"), SS_STR("text") } };
+	const struct ss_sql_value values[] = { { SS_STR("n"), SS_STR("3") }, { SS_STR("x"), SS_STR("text") },
+					       { SS_STR("f"), SS_STR("2.5") } };
 	const struct ss_sql_question q = { .model = &model, .query = { (const char *)data + 1, size - 1 }, .values = values,
 					   .nvalues = SS_COUNT(values), .timeout_ms = 200, .memory_bytes = 64 << 20,
 					   .value_bytes = 1 << 20 };
@@ -79,6 +80,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct ss_out out;
 	struct ss_sql_rows *rows = ss_sql_ask(&q, &err);
 
+	for (size_t i = 0; rows && i < ss_sql_ncols(rows); i++)
+		if (ss_sql_col_type(rows, i) > SS_SQL_BLOB || !ss_sql_content_type(w.format))
+			abort();
 	ss_out_init(&out, count, &written);
 	if ((!rows || !ss_sql_write(rows, &w, &out, &done, &err)) && (!err.code || !err.text[0]))
 		abort();

@@ -32,7 +32,12 @@ static bool put(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct ss_track_label where = { SS_STR_INIT("branch"), SS_STR_INIT("main") };
-	struct ss_diff_run run = { .typical = 0 };
+	struct ss_diff_op ops[] = { { .name = SS_STR("a"), .us.mean = 1 }, { .name = SS_STR("b"), .us.mean = 2 } };
+	struct ss_diff_fact facts[] = { { SS_STR("program"), SS_STR("jit_step") } };
+	struct ss_str parameters[] = { SS_STR("f32[2,3]") };
+	struct ss_diff_memory memory[] = { { SS_STR("peak"), 1000 } };
+	struct ss_diff_run run = { .ops = { .v = ops, .n = SS_COUNT(ops) }, .facts = { .v = facts, .n = SS_COUNT(facts) },
+				   .parameters = { .v = parameters, .n = 1 }, .memory = { .v = memory, .n = 1 } };
 	const struct ss_track_filter filters[] = { { NULL, 0, NULL, 0 }, { NULL, 0, &where, 1 } };
 	struct ss_err err = { 0 };
 	struct ss_track t;
