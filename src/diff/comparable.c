@@ -57,9 +57,12 @@ static void check_count(struct ss_diff *d)
 	for (size_t i = 0; i < d->base.n + d->new.n; i++) {
 		const struct ss_diff_run *r = i < d->base.n ? &d->base.runs[i] : &d->new.runs[i - d->base.n];
 		if (r->ndevices != b->ndevices && !r->on_cpu) {
+			bool hosts = r->nhosts != b->nhosts;
 			say(d, "device_count", SS_DIFF_REFUSED,
-			    ss_arena_printf(&d->arena, "the number of devices differs: %zu and %zu", b->ndevices,
-					    r->ndevices));
+			    ss_arena_printf(&d->arena, "the number of devices differs: %zu and %zu%s", b->ndevices,
+					    r->ndevices,
+					    hosts ? "; so does the number of hosts (--host NAME compares a host that both have)"
+						  : ""));
 			return;
 		}
 	}

@@ -106,13 +106,20 @@ static uint64_t fingerprint(const struct ss_hlo_module *m, const struct ss_hlo_i
 	return h ? h : 1;
 }
 
-/* The op's path, without the type behind it: "jit(step)/mul" of "jit(step)/mul:mul"; "aten::mm" has none. */
+/*
+ * The op's path, without the type behind it: "jit(step)/mul" of "jit(step)/mul:mul"; "aten::mm" and "nccl:all_reduce"
+ * have none: a type has a capital letter, or repeats the name.
+ */
 static struct ss_str path_of(struct ss_str tf_op)
 {
 	size_t colon = ss_str_rchr(tf_op, ':');
 	if (colon != SS_NPOS && colon && tf_op.p[colon - 1] == ':')
 		return tf_op;
 	size_t slash = ss_str_rchr(tf_op, '/');
+	struct ss_str type = colon == SS_NPOS ? SS_STR("") : ss_str_sub(tf_op, colon + 1, tf_op.n);
+	if (slash == SS_NPOS && type.n && type.p[0] >= 'a' && type.p[0] <= 'z' &&
+	    !ss_str_eq(type, ss_str_sub(tf_op, 0, colon)))
+		return tf_op;
 	return colon == SS_NPOS || (slash != SS_NPOS && slash > colon) ? tf_op : ss_str_sub(tf_op, 0, colon);
 }
 

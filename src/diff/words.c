@@ -240,6 +240,29 @@ static void add_notes_of(struct ss_diff *d, struct ss_result *out, const struct 
 					     SS_ARG(s->runs[i].notes.v[k])));
 }
 
+static bool is_same_recording(const struct ss_diff_run *a, const struct ss_diff_run *b)
+{
+	bool same = a->steps.n == b->steps.n && a->steps.n;
+	for (size_t i = 0; same && i < a->steps.n; i++)
+		same = a->steps.v[i].begin_us == b->steps.v[i].begin_us && a->steps.v[i].us == b->steps.v[i].us;
+	return same;
+}
+
+/* A copy tells nothing of how much runs differ. */
+static void add_copies(struct ss_diff *d, struct ss_result *out, const struct ss_diff_side *s, const char *side)
+{
+	for (size_t i = 1; i < s->n; i++)
+		for (size_t k = 0; k < i; k++)
+			if (is_same_recording(&s->runs[i], &s->runs[k])) {
+				note(out, SS_WARNING,
+				     ss_arena_printf(&d->arena,
+						     "%s, '" SS_FMT "': the same recording as '" SS_FMT
+						     "', which is no further run; leave it out",
+						     side, SS_ARG(s->runs[i].path), SS_ARG(s->runs[k].path)));
+				break;
+			}
+}
+
 static void add_notes(struct ss_diff *d, struct ss_result *out)
 {
 	bool one_run = d->base.n == 1 || d->new.n == 1;
@@ -258,6 +281,8 @@ static void add_notes(struct ss_diff *d, struct ss_result *out)
 			     "a change is one with p < %g and beyond the band of %g %%, which recordings differ by "
 			     "without any change",
 			     d->options.alpha, 100 * d->options.band_frac));
+	add_copies(d, out, &d->base, "base");
+	add_copies(d, out, &d->new, "new");
 	add_notes_of(d, out, &d->base, "base");
 	add_notes_of(d, out, &d->new, "new");
 }

@@ -108,6 +108,8 @@ def verdicts(c):
     c.check('the other way round', back.all['verdict'] == 'faster' and
             abs(back.metric('step_time')['delta'] + a.metric('step_time')['delta']) < 1e-6, back.all['conclusion'])
 
+    twice = c.diff([*base, base[0]], slow)
+    c.check('a recording that is given twice', any('same recording' in n['text'] and n['severity'] == 'warning' for n in twice.all['notes']), twice.all['notes'])
     alone = c.diff(base[:1], slow[:1])
     c.check('one run a side is warned of', any('one run' in n['text'] and n['severity'] == 'warning' for n in alone.all['notes']), alone.all['notes'])
     hiccups, _ = c.side('hiccups', seed=3, outliers=(5, 11, 17, 21), outlier_us=1500)
@@ -177,6 +179,12 @@ def comparable(c, base):
     c.check('the gate cannot tell', c.gate(base, v, 'step_time=+50%')[0] == 2)
     v, _ = c.side('cores', seed=2, cores=2)
     c.check('more cores', c.diff(base, v).all['verdict'] == 'not_comparable')
+    both, one = os.path.join(c.scratch, 'both'), os.path.join(c.scratch, 'one')
+    for i, path in enumerate((both + '/host0', both + '/host1', one + '/host0')):
+        runs.write(path + '.xplane.pb', seed=30 + i)
+    a = c.diff([both], [one])
+    c.check('a host is missing', a.all['verdict'] == 'not_comparable' and '--host' in a.all['conclusion']['text'], a.all['conclusion'])
+    c.check('one host of both', c.diff([both], [one], '--host', 'host0').all['verdict'] == 'no_significant_change')
     v, _ = c.side('batch', seed=2, batch=128, ops=[dict(o, us=2 * o['us']) for o in runs.program()])
     a = c.diff(base, v)
     c.check('another batch', a.all['verdict'] == 'not_comparable' and a.all['refused'][0]['what'] == 'batch_size', a.all['conclusion'])
