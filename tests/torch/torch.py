@@ -6,7 +6,8 @@
 expected/*.json names a trace in tests/data/torch and blocks: tool, parameters, table, key columns, columns, rows. With `group` an
 answer may have several rows of one key; they are added up (min_*, max_*: least, greatest). Whole numbers and texts are compared
 exactly, times within half a nanosecond. A row that is not expected is a failure, too. Odd forms of a trace must answer as the trace
-does: cut short, packed or not, without labels, with events before everything else.
+does: cut short, packed or not, without labels, with events before everything else. Random traces (random_traces.py) must answer what
+reference.py reads of them.
 """
 import argparse
 import gzip
@@ -14,6 +15,9 @@ import json
 import os
 import subprocess
 import tempfile
+
+import random_traces
+import reference
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -195,6 +199,25 @@ def names(binary, scratch):
     return wrong + ([f'a call is an operation: {said}'] if 'cudaLaunchKernel' in said else [])
 
 
+def random_forms(binary, scratch, seeds=(*range(12), 152)):
+    """Random traces in the forms of several versions and makers say what a slow and plain reading says; 152: the first step starts nothing."""
+    wrong = []
+    for seed in seeds:
+        what, trace = random_traces.make(seed)
+        path = os.path.join(scratch, f'random{seed}.json')
+        with open(path, 'w') as f:
+            json.dump(trace, f)
+        answers = {}
+        for block in reference.Trace(path).blocks():
+            asked = (block['tool'], str(block.get('params')))
+            if asked not in answers:
+                answers[asked] = ask(binary, block, path)
+            answer, why = answers[asked]
+            found = differences(block, answer) if answer else [why]
+            wrong += [f'seed {seed} ({what}): {block["tool"]} {block["table"]}: {line}' for line in found[:3]]
+    return wrong
+
+
 def clocks(binary, scratch):
     """Times in nanoseconds among microseconds: they are told and left out, the others stay where they are."""
     path = os.path.join(scratch, 'clocks.json')
@@ -277,7 +300,7 @@ def main():
                     failed += bool(wrong)
                     for line in wrong[:5]:
                         print(f'{label}: {block["tool"]} {block["table"]}: {line}')
-        for check in (bad_input, held, names, torch_xla, clocks, long_text, hostile_pickle, spans):
+        for check in (bad_input, held, names, random_forms, torch_xla, clocks, long_text, hostile_pickle, spans):
             wrong = check(binary, scratch)
             passed += not wrong
             failed += bool(wrong)

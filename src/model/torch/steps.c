@@ -87,14 +87,14 @@ struct device_step {
 	int64_t first_ns, last_ns; /* of what the step launched */
 };
 
-/* When the device was done with what was launched before the first step. */
+/* When the device was done with what was launched before the first step; a first step that launched nothing does not tell. */
 static int64_t before_first(const struct ss_torch *t, const struct device_step *d)
 {
 	int64_t end_ns = INT64_MIN;
-	for (size_t i = 0; i < t->device.n; i++) {
+	for (size_t i = 0; d[0].last_ns != INT64_MIN && i < t->device.n; i++) {
 		const struct ss_torch_device_event *e = &t->device.v[i];
 		bool launched = e->call != SS_NONE && ss_torch_step_of_call(t, &t->calls.v[e->call]) != SS_NPOS;
-		if (!launched && e->end_ns <= d[0].first_ns && e->end_ns > end_ns)
+		if (!launched && e->end_ns < d[0].first_ns && e->end_ns > end_ns)
 			end_ns = e->end_ns;
 	}
 	return end_ns;
