@@ -69,20 +69,39 @@ static bool before(const struct ss_so_record *a, const struct ss_so_record *b)
 	return a->dur_ps > b->dur_ps;
 }
 
+/* The first of n ascending records that comes after `r`. */
+static size_t first_after(const struct ss_so_record *v, size_t n, const struct ss_so_record *r)
+{
+	size_t lo = 0, hi = n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (before(r, &v[mid]))
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo;
+}
+
+/*
+ * Traces are ascending but for a few events, such as ranges that are written when they end: only what
+ * stands wrong is moved, and only so much of `tmp` is touched.
+ */
 static void merge_sort(struct ss_so_record *v, struct ss_so_record *tmp, size_t n)
 {
 	if (n < 2)
 		return;
-	size_t half = n / 2, i = 0, j = half, k = 0;
+	size_t half = n / 2, j = half, k = 0;
 	merge_sort(v, tmp, half);
 	merge_sort(v + half, tmp, n - half);
 	if (!before(&v[half], &v[half - 1]))
 		return;
+	size_t from = first_after(v, half, &v[half]), i = from;
 	while (i < half && j < n)
 		tmp[k++] = before(&v[j], &v[i]) ? v[j++] : v[i++];
 	while (i < half)
 		tmp[k++] = v[i++];
-	memcpy(v, tmp, k * sizeof(*v));
+	memcpy(v + from, tmp, k * sizeof(*v));
 }
 
 static bool sort_line(struct ss_so_line *l)
@@ -435,6 +454,7 @@ static bool link_launches(struct ss_space_out *o)
 	}
 	ss_ids_free(&found.by_id);
 	ss_vec_free(&found.ops);
+	ss_vec_free(&o->links);
 	return ok;
 }
 
@@ -514,24 +534,30 @@ static bool is_written(const struct layout *y, const struct ss_so_record *r)
 	return r->begin_ns >= y->from_ns;
 }
 
-/* Do the stats of events stand in the order of the events? */
-static bool stats_ascend(const struct ss_so_line *l)
-{
-	for (size_t i = 1; i < l->events.n; i++)
-		if (l->events.v[i].stats < l->events.v[i - 1].stats)
-			return false;
-	return true;
-}
-
 #define RELEASE_EVENTS 16384
 
-/* Events up to `i` were written: they, and their stats if `ascend`, are not held any longer. */
-static void release_passed(struct ss_so_line *l, size_t i, bool ascend)
+/*
+ * Where the stats of all events from the i-th on begin, for every RELEASE_EVENTS-th i: those before are
+ * not read again. Few stand out of order: ranges that were written when they ended, and what was given
+ * one more stat, which moved to the end. NULL: memory is out, and nothing is released.
+ */
+static uint64_t *first_stats(const struct ss_so_line *l)
 {
-	if (i % RELEASE_EVENTS || !i)
+	uint64_t *from = malloc((l->events.n / RELEASE_EVENTS + 1) * sizeof(*from)), least = UINT64_MAX;
+	for (size_t i = l->events.n; from && i-- > 0;) {
+		least = l->events.v[i].stats < least ? l->events.v[i].stats : least;
+		if (i % RELEASE_EVENTS == 0)
+			from[i / RELEASE_EVENTS] = least;
+	}
+	return from;
+}
+
+/* Events up to `i` were written: they and their stats are not held any longer. */
+static void release_passed(struct ss_so_line *l, size_t i, const uint64_t *from)
+{
+	if (i % RELEASE_EVENTS || !i || !from)
 		return;
-	if (ascend)
-		ss_huge_release(l->stats.p, l->events.v[i].stats);
+	ss_huge_release(l->stats.p, from[i / RELEASE_EVENTS]);
 	ss_huge_release(l->events.v, i * sizeof(*l->events.v));
 }
 
@@ -557,15 +583,16 @@ static size_t line_bytes(struct ss_space_out *o, const struct layout *y, const s
 /* Write it; its events are gone then. */
 static void put_line(struct ss_buf *b, const struct layout *y, struct ss_so_line *l, const uint64_t *flows)
 {
-	bool ascend = stats_ascend(l);
+	uint64_t *from = first_stats(l);
 	ss_pbo_uint(b, XLINE_ID, (uint64_t)l->id);
 	ss_pbo_bytes(b, XLINE_NAME, l->name);
 	for (size_t i = 0; i < l->events.n; i++) {
 		const struct ss_so_record *r = &l->events.v[i];
 		if (is_written(y, r))
 			put_event(b, y, l, r, flows ? flows[i] : 0);
-		release_passed(l, i, ascend);
+		release_passed(l, i, from);
 	}
+	free(from);
 }
 
 static void put_entry(struct ss_buf *b, struct ss_buf *tmp, uint32_t field, uint64_t id, struct ss_str body)
