@@ -181,7 +181,9 @@ void ss_rule_dispatch(struct ss_judge *j)
 	bool gpu = u->h->hardware == SS_HW_GPU;
 	uint64_t n = gpu ? u->u->ops : u->u->calls;
 	double each_ps = n ? ss_unit_step_frac(u, SS_TIME_LAUNCH) * (double)u->u->window_ps / (double)n : 0;
-	const char *what = gpu ? "kernels" : "programs and operations", *per = u->h->windows.n ? "in a step" : "in all";
+	bool torch = j->frameworks & SS_FW_PYTORCH && !(j->frameworks & SS_FW_TORCH_XLA);
+	const char *what = gpu ? "kernels" : torch ? "operators" : "programs and operations";
+	const char *per = u->h->windows.n ? "in a step" : "in all";
 	const struct ss_time_subject *op = gpu ? ss_largest(u, SS_TIME_COMPUTE, false) : NULL;
 	struct ss_str names = largest_names(j, u, SS_TIME_LAUNCH), runs = SS_STR(""), counted = SS_STR("");
 	bool small = per_step(u, n) > SS_MANY_OPS && each_ps <= SS_LONG_START_PS && u->u->ops &&

@@ -149,7 +149,7 @@ static void note_framework(struct ss_time_host *out, struct ss_str name)
 			out->frameworks |= words[i].framework;
 }
 
-/* "jit(train_step)/..." is an operation's name in JAX. */
+/* "jit(train_step)/..." is an operation's name in JAX; PyTorch's kernels are told without operators, too. */
 static void note_frameworks(struct ss_attr_build *b)
 {
 	for (uint32_t i = 0; b->host && i < b->host->x->nevent_meta; i++) {
@@ -162,6 +162,8 @@ static void note_frameworks(struct ss_attr_build *b)
 		const struct ss_plane *p = &b->h->planes[k];
 		for (uint32_t i = 0; ss_is_attributed_device(p) && i < p->x->nevent_meta; i++) {
 			struct ss_xstat s;
+			if (ss_str_contains(p->x->event_meta[i].name, SS_STR("at::native::")))
+				b->out->frameworks |= SS_FW_PYTORCH;
 			if (ss_str_starts(p->x->event_meta[i].name, SS_STR("jit_")) ||
 			    (ss_xstats_find(ss_xevent_meta_stats(p->x, i), SS_STAT_TF_OP, &s) &&
 			     ss_str_starts(ss_xstat_str(&s), SS_STR("jit("))))

@@ -31,7 +31,7 @@ bool ss_host_is_torch(const struct ss_host *h)
 bool ss_host_is_kineto(const struct ss_host *h)
 {
 	static const struct ss_str own[] = { SS_STR_INIT("External id"), SS_STR_INIT("Ev Idx"), SS_STR_INIT("Python id"),
-					     SS_STR_INIT("Record function id") };
+					     SS_STR_INIT("Record function id"), SS_STR_INIT("schemaVersion") };
 	for (uint32_t i = 0; h->imported && i < h->nplanes; i++)
 		for (uint32_t k = 0; k < h->planes[i].x->nstat_meta; k++)
 			for (size_t n = 0; n < SS_COUNT(own); n++)
