@@ -49,6 +49,7 @@ static bool is_fresh(int64_t mtime_ns)
 static void judge_host(struct doctor *d, const char *what, const struct ss_host *h, int64_t mtime_ns)
 {
 	struct facts f = facts_of(h);
+	const char *form = h->imported.any ? h->imported.form : NULL;
 	bool whole = !h->x.nnotes;
 	for (uint32_t i = 0; i < h->x.nnotes; i++)
 		doctor_say(d, DOCTOR_BAD, what, SS_FMT, SS_ARG(h->x.notes[i]));
@@ -66,13 +67,13 @@ static void judge_host(struct doctor *d, const char *what, const struct ss_host 
 			   "it holds %u planes without events: nothing ran while it was recorded, or recording ended at once. "
 			   "Profile for longer, while steps run",
 			   h->x.nplanes);
-	else if (whole && !f.device && !h->imported)
+	else if (whole && !f.device && !h->imported.any)
 		doctor_say(d, DOCTOR_NOTE, what,
 			   "whole, but no device is in it: the program ran on the CPU, or the profiler could not trace the "
 			   "accelerator (stepscope tool plane_stats says more)");
 	else if (whole)
 		doctor_say(d, DOCTOR_GOOD, what, "whole: %u planes, %llu lines%s%s", h->x.nplanes, (unsigned long long)f.lines,
-			   h->imported && h->form ? "; it is " : "", h->imported && h->form ? h->form : "");
+			   form ? "; it is " : "", form ? form : "");
 }
 
 /* Whatever is wrong, its own reader says so. */

@@ -292,7 +292,7 @@ static void put_title(struct ss_out *o, const struct cli_profile *p, const struc
 		ss_out_printf(o, "%s, ", form);
 	if (shown < n)
 		ss_out_printf(o, "%zu ", n);
-	ss_out_printf(o, "%s: ", p->model.nhosts && p->model.hosts[0]->raw ? "file" : n == 1 ? "host" : "hosts");
+	ss_out_printf(o, "%s: ", p->model.nhosts && ss_host_is_raw(p->model.hosts[0]) ? "file" : n == 1 ? "host" : "hosts");
 	for (size_t i = 0; i < shown; i++) {
 		ss_out_z(o, i ? ", " : "");
 		ss_text_put(o, p->model.hosts[i]->name, 0);
@@ -315,7 +315,7 @@ static bool ask_tool(struct ss_tool_request *ask, struct cli_profile *p, const c
 static bool judge(struct ss_verdict *v, struct cli_profile *p, struct ss_arena *arena, struct ss_err *err)
 {
 	*v = (struct ss_verdict){ 0 };
-	return p->model.hosts[0]->raw || ss_verdict_make(v, &p->model, arena, err);
+	return ss_host_is_raw(p->model.hosts[0]) || ss_verdict_make(v, &p->model, arena, err);
 }
 
 static bool summarize(struct cli_profile *p, const char *path, const char *colour, struct ss_err *err)
@@ -335,11 +335,11 @@ static bool summarize(struct cli_profile *p, const char *path, const char *colou
 	cli_progress_end(progress);
 	if (ok && cli_sink_open(&sink, NULL, err)) {
 		struct ss_out *o = &sink.out;
-		put_title(o, p, &style, p->model.nhosts == 1 ? p->model.hosts[0]->form : NULL);
+		put_title(o, p, &style, p->model.nhosts == 1 ? p->model.hosts[0]->imported.form : NULL);
 		/* What is missing goes before what is found in the rest. */
 		ss_emit_text_notes(o, r->notes, r->nnotes, &style);
 		ss_out_z(o, r->nnotes ? "\n" : "");
-		if (p->model.hosts[0]->raw)
+		if (ss_host_is_raw(p->model.hosts[0]))
 			ss_emit_text_conclusion(o, &r->conclusion, &style);
 		else
 			put_findings(o, &v, &style);

@@ -176,7 +176,7 @@ struct cli_progress *cli_progress_start(const struct cli_profile *profile)
 		return NULL;
 	p->nhosts = profile->model.nhosts;
 	for (size_t i = 0; i < p->nhosts; i++)
-		p->gigabytes += (double)profile->model.hosts[i]->file_bytes * 1e-9;
+		p->gigabytes += (double)profile->model.hosts[i]->source.file_bytes * 1e-9;
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->end, NULL);
 	if (pthread_create(&p->thread, NULL, show, p) == 0)

@@ -299,7 +299,7 @@ static bool load(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
 {
 	(void)arg;
 	(void)i;
-	return h->raw || ss_host_load(h, err);
+	return ss_host_is_raw(h) || ss_host_load(h, err);
 }
 
 static void forget_host(struct ss_diff_reader *r)

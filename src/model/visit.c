@@ -40,7 +40,7 @@ static bool admit(struct tour *t, size_t *i, uint64_t *bytes)
 	bool any = t->next < t->m->nhosts && !t->failed;
 	if (any) {
 		*i = t->next++;
-		*bytes = t->m->hosts[*i]->file_bytes;
+		*bytes = t->m->hosts[*i]->source.file_bytes;
 		while (!t->failed && (t->admitted != *i || (t->open_bytes && t->open_bytes + *bytes > OPEN_BYTES)))
 			pthread_cond_wait(&t->moved, &t->lock);
 		t->admitted++;
@@ -114,7 +114,7 @@ static bool visit_host(struct tour *t, size_t i, uint64_t bytes, struct ss_err *
 	struct ss_host h, *known = t->m->hosts[i];
 	const struct ss_visit *v = t->v;
 	struct ss_err why;
-	if (!ss_host_open_among(&h, known->top, known->x.path.p, &why, err))
+	if (!ss_host_open_among(&h, known->source.top, known->x.path.p, &why, err))
 		return false;
 	/* The other cores have hosts of their own, unless this one is alone. */
 	h.threads = bytes > OPEN_BYTES ? 0 : 1;

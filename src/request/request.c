@@ -49,7 +49,7 @@ static void add_notes(struct ss_result *r, struct ss_model *m)
 
 bool ss_request_tables(const struct ss_tool *t, const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	bool file = q->model->nhosts && q->model->hosts[0]->raw && !ss_legacy_files(t);
+	bool file = q->model->nhosts && ss_host_is_raw(q->model->hosts[0]) && !ss_legacy_files(t);
 	if (!file)
 		return ss_tool_run(t, q, out, err);
 	ss_legacy_fn *reader = ss_legacy_reader(t);

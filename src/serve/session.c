@@ -376,12 +376,15 @@ static void take_slots(struct ss_session *s)
 		 * Replaced between the look at it and its opening: good for this request, then no
 		 * more.
 		 */
-		if (slot->host.file_bytes != slot->bytes || slot->host.file_mtime_ns != slot->mtime_ns)
+		if (slot->host.source.file_bytes != slot->bytes || slot->host.source.file_mtime_ns != slot->mtime_ns)
 			s->stale = slot->stale = true;
 	}
 }
 
-/* Somebody else's session of these slots takes over the references and the array, too. NULL: there is none. */
+/*
+ * Somebody else's session of these slots takes over the references and the array, too. NULL: there
+ * is none.
+ */
 static struct ss_session *join_known(struct ss_sessions *c, struct slot **slots, size_t n, bool visits)
 {
 	pthread_mutex_lock(&c->lock);

@@ -34,10 +34,10 @@ static bool each_module(struct ss_sql *s, struct ss_table *t, bool (*fn)(struct 
 	bool ok = true;
 	for (size_t h = 0; ok && h < s->model->nhosts; h++) {
 		struct ss_hlo_map *map =
-			s->model->hosts[h]->raw ? NULL : ss_host_hlo(s->model->hosts[h], err);
+			ss_host_is_raw(s->model->hosts[h]) ? NULL : ss_host_hlo(s->model->hosts[h], err);
 		uint32_t n = 0;
 		v.host = s->model->hosts[h];
-		if (!map && !v.host->raw)
+		if (!map && !ss_host_is_raw(v.host))
 			return false;
 		const struct ss_hlo_entry *entries = map ? ss_hlo_map_entries(map, &n) : NULL;
 		for (uint32_t i = 0; ok && i < n; i++) {

@@ -284,7 +284,7 @@ static bool fill_memory(struct ss_sql *s, struct ss_table *t, struct ss_err *err
 	for (size_t h = 0; d && h < s->model->nhosts; h++) {
 		struct ss_host *host = s->model->hosts[h];
 		int64_t shift_ps = 0;
-		if (host->raw)
+		if (ss_host_is_raw(host))
 			continue;
 		for (uint32_t k = 0; k < d->nlines; k++)
 			if (d->lines[k].host == host)

@@ -61,7 +61,7 @@ static const struct ss_line *loaded_line(const struct ss_sql_directory *d,
 static bool load_hosts(struct ss_sql *s)
 {
 	for (size_t h = 0; h < s->model->nhosts; h++)
-		if (!s->model->hosts[h]->raw && !ss_host_load(s->model->hosts[h], &s->err))
+		if (!ss_host_is_raw(s->model->hosts[h]) && !ss_host_load(s->model->hosts[h], &s->err))
 			return false;
 	return true;
 }

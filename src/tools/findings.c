@@ -9,7 +9,7 @@
 bool ss_findings_of(struct ss_verdict *out, struct ss_model *m, struct ss_arena *arena, struct ss_err *err)
 {
 	*out = (struct ss_verdict){ .framework = SS_STR(""), .device = SS_STR("") };
-	return !m->nhosts || m->hosts[0]->raw || ss_verdict_make(out, m, arena, err);
+	return !m->nhosts || ss_host_is_raw(m->hosts[0]) || ss_verdict_make(out, m, arena, err);
 }
 
 const struct ss_verdict_finding *ss_finding_of_cause(const struct ss_verdict *v, enum ss_cause c)

@@ -311,7 +311,7 @@ static bool add_errors(const struct ss_input_report *r, struct ss_table *t)
 bool ss_request_of_kineto(const struct ss_request *q)
 {
 	for (uint32_t i = 0; i < q->model->nhosts; i++)
-		if (!q->model->hosts[i]->described && ss_host_is_kineto(q->model->hosts[i]))
+		if (!ss_host_is_described(q->model->hosts[i]) && ss_host_is_kineto(q->model->hosts[i]))
 			return true;
 	return false;
 }

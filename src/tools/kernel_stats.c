@@ -158,7 +158,7 @@ static bool add_by_name(struct ss_result *out, const struct ss_torch *t)
 static bool add_torch(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	struct ss_host *h = q->model->nhosts == 1 ? q->model->hosts[0] : NULL;
-	if (q->as_xprof || !h || h->described || !ss_host_is_torch(h))
+	if (q->as_xprof || !h || ss_host_is_described(h) || !ss_host_is_torch(h))
 		return true;
 	const struct ss_torch *t = ss_host_torch(h, err);
 	return t && (add_by_name(out, t) || ss_fail_mem(err));

@@ -51,7 +51,10 @@ static bool any_stat(const struct ss_host *h, const enum ss_stat *stats, size_t 
 	return false;
 }
 
-/* Tools that say something of any profile, if only that there was nothing: what a trace must hold for that. */
+/*
+ * Tools that say something of any profile, if only that there was nothing: what a trace must hold
+ * for that.
+ */
 static bool in_trace(const struct ss_tool *t, const struct ss_host *h)
 {
 	static const enum ss_stat ops[] = { SS_STAT_HLO_CATEGORY, SS_STAT_HLO_OP, SS_STAT_TF_OP };
@@ -78,5 +81,5 @@ static bool in_trace(const struct ss_tool *t, const struct ss_host *h)
 
 bool ss_tool_present(const struct ss_tool *t, const struct ss_host *first)
 {
-	return (!t->present || t->present(first)) && (!first->imported || in_trace(t, first));
+	return (!t->present || t->present(first)) && (!first->imported.any || in_trace(t, first));
 }

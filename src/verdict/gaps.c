@@ -25,7 +25,7 @@ static void of_files(struct ss_judge *j, struct ss_model *m)
 			    ss_say(j, SS_FMT ": %llu events could not be read", SS_ARG(h->name),
 				   (unsigned long long)h->ndropped),
 			    true);
-		if (h->imported && h->nevents == SS_MOST_EVENTS_OF_TRACE)
+		if (h->imported.any && h->nevents == SS_MOST_EVENTS_OF_TRACE)
 			add(j,
 			    ss_say(j,
 				   SS_FMT ": the trace holds exactly one million events, which is the most that XProf writes: "

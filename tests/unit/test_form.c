@@ -319,7 +319,7 @@ static void run_metadata_has_streams(void **state)
 	ss_host_close(&h);
 	/* Cut short: what stands before, and a note. */
 	assert_ok(ss_host_open_bytes(&h, ss_str_sub(ss_buf_get(&all), 0, all.n - 4), "x", &err));
-	assert_true(h.x.nnotes >= 1 && h.cut);
+	assert_true(h.x.nnotes >= 1 && h.imported.cut);
 	ss_host_close(&h);
 	ss_buf_free(&step);
 	ss_buf_free(&all);

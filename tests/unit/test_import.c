@@ -85,7 +85,7 @@ static void open_text(const char *text, const char *name)
 	static struct ss_str bytes;
 	bytes = ss_str_from(text);
 	assert_ok(ss_host_open_bytes(&host, bytes, name, &err));
-	assert_true(host.imported);
+	assert_true(host.imported.any);
 	assert_ok(ss_host_load(&host, &err));
 }
 
@@ -548,7 +548,8 @@ static void open_bomb(const struct bomb *b)
 	/* One that is opened beside it has the rest of the budget. */
 	bool both = ss_host_open_bytes(&second, packed, b->name, &why);
 	assert_true(both || why.code == SS_ENOMEM || why.code == SS_EFORMAT);
-	assert_true(host.space.n + (both ? second.space.n : 0) <= SS_HOLD_BUDGET_BYTES + 2 * SS_HOLD_PER_FILE_BYTE * packed.n);
+	assert_true(host.imported.space.n + (both ? second.imported.space.n : 0) <=
+		    SS_HOLD_BUDGET_BYTES + 2 * SS_HOLD_PER_FILE_BYTE * packed.n);
 	if (both)
 		ss_host_close(&second);
 	if (!*b->says) {

@@ -406,12 +406,12 @@ static void hosts_say_what_is_lost(void **state)
 	(void)state;
 	assert_ok(ss_host_open(&host, sample("cut"), &err));
 	assert_int_equal(host.x.nnotes, 0);
-	assert_false(host.imported);
+	assert_false(host.imported.any);
 	assert_str(host.name, "cut");
 	ss_host_close(&host);
 	assert_ok(ss_file_open(&f, sample("none-simple"), &err));
 	assert_ok(ss_host_open_bytes(&host, ss_str_sub(f.bytes, 0, f.bytes.n / 2), "h.xplane.riegeli", &err));
-	assert_true(host.cut && host.x.nnotes >= 1);
+	assert_true(host.imported.cut && host.x.nnotes >= 1);
 	bool said = false;
 	for (uint32_t i = 0; i < host.x.nnotes; i++)
 		said |= ss_str_contains(host.x.notes[i], SS_STR("cut short"));

@@ -128,7 +128,10 @@ static double length(const struct ss_e2e_span *s)
 	return gap(s->begin_ms, s->end_ms);
 }
 
-/* A later session: the gap before it and its duration, or what of it lies behind the end of the one before. */
+/*
+ * A later session: the gap before it and its duration, or what of it lies behind the end of the one
+ * before.
+ */
 static void add_session(double *ms, enum ss_e2e_category to, const struct ss_e2e_span *s, double *last_end_ms)
 {
 	bool there = !isnan(s->begin_ms) && !isnan(s->end_ms);
@@ -236,7 +239,7 @@ bool ss_end_to_end_read(const struct ss_host *h, struct ss_end_to_end *out, stru
 {
 	struct ss_str bytes = h->x.file.bytes;
 	*out = (struct ss_end_to_end){ 0 };
-	if (!h->raw)
+	if (!ss_host_is_raw(h))
 		return ss_fail(err, SS_ENODATA, "'" SS_FMT "' is a profile, which holds no log of a program's phases",
 			       SS_ARG(h->name));
 	if (ss_event_file_is(bytes))

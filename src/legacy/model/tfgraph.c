@@ -316,7 +316,7 @@ static void *build(void *owner, struct ss_err *err)
 
 const struct ss_tfgraph *ss_host_tfgraph(struct ss_host *h, struct ss_err *err)
 {
-	if (!h->raw) {
+	if (!ss_host_is_raw(h)) {
 		ss_fail(err, SS_ENODATA, "'" SS_FMT "' is a profile, which holds no TensorFlow graph", SS_ARG(h->name));
 		return NULL;
 	}

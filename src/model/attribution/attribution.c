@@ -292,7 +292,7 @@ static void *build_host(void *owner, struct ss_err *err)
 	}
 	own->out = blank_host(h->name);
 	struct ss_attr_build b = { .h = h, .arena = &own->arena, .out = &own->out };
-	bool ok = h->raw || (ss_host_load(h, err) && ss_windows_find(&own->out.windows, h, err) && attribute(&b, err));
+	bool ok = ss_host_is_raw(h) || (ss_host_load(h, err) && ss_windows_find(&own->out.windows, h, err) && attribute(&b, err));
 	free_build(&b);
 	if (ok)
 		return own;
@@ -317,7 +317,7 @@ bool ss_host_pieces(struct ss_host *h, const struct ss_piece_reader *r, struct s
 {
 	struct own own = { .out = blank_host(h->name) };
 	struct ss_attr_build b = { .h = h, .arena = &own.arena, .out = &own.out };
-	bool ok = h->raw || (ss_host_load(h, err) && ss_windows_find(&own.out.windows, h, err) &&
+	bool ok = ss_host_is_raw(h) || (ss_host_load(h, err) && ss_windows_find(&own.out.windows, h, err) &&
 			     (read_pieces(&b, r) || ss_fail_mem(err)));
 	free_build(&b);
 	free(own.out.windows.v);

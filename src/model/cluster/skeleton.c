@@ -128,7 +128,7 @@ static bool is_cut(const struct ss_host *h)
 	for (uint32_t i = 0; i < h->x.nplanes; i++)
 		if (h->x.planes[i].cut)
 			return true;
-	return h->cut;
+	return h->imported.cut;
 }
 
 /* The directory that the file is in. */
@@ -171,9 +171,9 @@ static bool describe(struct ss_skeleton *s, const struct ss_host *h)
 	s->hostname = ss_arena_str(a, h->x.nhostnames ? h->x.hostnames[0] : SS_STR(""));
 	s->run = ss_arena_str(a, run_of(h->x.path));
 	s->note = ss_arena_str(a, h->x.nnotes ? h->x.notes[0] : SS_STR(""));
-	s->state = h->unreadable ? SS_SKEL_UNREADABLE : is_cut(h) ? SS_SKEL_CUT : SS_SKEL_OK;
+	s->state = h->source.state == SS_HOST_IS_UNREADABLE ? SS_SKEL_UNREADABLE : is_cut(h) ? SS_SKEL_CUT : SS_SKEL_OK;
 	s->start_unix_ns = start_of(h);
-	s->file_bytes = h->file_bytes;
+	s->file_bytes = h->source.file_bytes;
 	return s->host.p && s->hostname.p && s->note.p && s->run.p;
 }
 

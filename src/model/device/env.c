@@ -87,7 +87,7 @@ static bool module_trains(const struct ss_hlo_module *module)
 /* PyTorch's engine of gradients ran, or one of its optimizers: the names of events tell. */
 static bool torch_trains(const struct ss_host *h)
 {
-	for (uint32_t i = 0; h->imported && i < h->nplanes; i++)
+	for (uint32_t i = 0; h->imported.any && i < h->nplanes; i++)
 		for (uint32_t k = 0; k < h->planes[i].x->nevent_meta; k++) {
 			struct ss_str name = h->planes[i].x->event_meta[k].name;
 			if (ss_str_starts(name, SS_STR("autograd::engine::evaluate_function")) ||
@@ -131,7 +131,10 @@ static struct ss_str tpu_type(const struct ss_plane *p)
 		       : SS_STR("");
 }
 
-/* Hosts with other devices: as XProf, the bandwidths of the first, the arithmetic of the last that says any. */
+/*
+ * Hosts with other devices: as XProf, the bandwidths of the first, the arithmetic of the last that
+ * says any.
+ */
 static void combine_peaks(struct env_data *d, const struct ss_peaks *peaks)
 {
 	double tflops = peaks->tflops > 0 ? peaks->tflops : d->env.peaks.tflops;
@@ -223,8 +226,11 @@ static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *er
 		return false;
 	d->env.is_training |= trains;
 	add_counters(h, &d->mxu, &d->hbm);
-	/* A file that is no profile is of no host that took part; one that holds nothing is, as in XProf. */
-	bool took_part = !h->unreadable;
+	/*
+	 * A file that is no profile is of no host that took part; one that holds nothing is, as in
+	 * XProf.
+	 */
+	bool took_part = h->source.state != SS_HOST_IS_UNREADABLE;
 	d->env.task_count += took_part;
 	if ((took_part && ss_strmap_add(&d->names, ss_intern_str(&d->intern, ss_host_hostname(h))) == SS_NONE) ||
 	    !add_devices(d, h) ||

@@ -154,9 +154,9 @@ static bool open_made(struct ss_host *h, struct ss_imported *made, const char *p
 
 static void free_space(struct ss_host *h)
 {
-	ss_buf_free(&h->space);
-	ss_hold_close(h->hold);
-	h->hold = NULL;
+	ss_buf_free(&h->imported.space);
+	ss_hold_close(h->imported.hold);
+	h->imported.hold = NULL;
 }
 
 /* Make an XSpace of a file in another format. */
@@ -174,11 +174,11 @@ static bool import(struct ss_host *h, const struct ss_file *f, const char *path,
 			ss_xspace_close(&h->x);
 	}
 	ss_arena_release(&notes);
-	h->imported = !made.own;
-	h->form = made.form;
-	h->cut = made.cut;
-	h->space = made.space;
-	h->hold = made.hold;
+	h->imported.any = !made.own;
+	h->imported.form = made.form;
+	h->imported.cut = made.cut;
+	h->imported.space = made.space;
+	h->imported.hold = made.hold;
 	if (!ok)
 		free_space(h);
 	return ok;
@@ -195,8 +195,8 @@ bool ss_host_open_below(struct ss_host *h, const char *top, const char *path, st
 	*h = (struct ss_host){ 0 };
 	if (!ss_file_open_below(&f, top, path, err))
 		return false;
-	h->file_bytes = f.bytes.n;
-	h->file_mtime_ns = f.mtime_ns;
+	h->source.file_bytes = f.bytes.n;
+	h->source.file_mtime_ns = f.mtime_ns;
 	bool ok = ss_import_is(&f, ss_str_from(path)) ? import(h, &f, path, err) : ss_xspace_open_file(&h->x, &f, path, err);
 	ss_file_close(&f);
 	return ok && build(h, err);
@@ -209,9 +209,9 @@ bool ss_host_open_among(struct ss_host *h, const char *top, const char *path, st
 		return true;
 	if (why->code == SS_ENOMEM)
 		return ss_fail_mem(err);
-	uint64_t bytes = h->file_bytes;
-	int64_t mtime_ns = h->file_mtime_ns;
-	*h = (struct ss_host){ .file_bytes = bytes, .file_mtime_ns = mtime_ns, .unreadable = true };
+	uint64_t bytes = h->source.file_bytes;
+	int64_t mtime_ns = h->source.file_mtime_ns;
+	*h = (struct ss_host){ .source = { .state = SS_HOST_IS_UNREADABLE, .file_bytes = bytes, .file_mtime_ns = mtime_ns } };
 	h->x.path = ss_arena_str(&h->x.arena, ss_str_from(path));
 	if (!h->x.path.p || !build(h, err)) {
 		ss_arena_release(&h->x.arena);
@@ -226,7 +226,7 @@ bool ss_host_open_among(struct ss_host *h, const char *top, const char *path, st
 bool ss_host_open_bytes(struct ss_host *h, struct ss_str bytes, const char *name, struct ss_err *err)
 {
 	struct ss_file f = { .bytes = bytes, .borrowed = true };
-	*h = (struct ss_host){ .file_bytes = bytes.n };
+	*h = (struct ss_host){ .source.file_bytes = bytes.n };
 	bool ok = ss_import_is(&f, ss_str_from(name)) ? import(h, &f, name, err)
 						      : ss_xspace_open_bytes(&h->x, bytes, name, err);
 	return ok && build(h, err);
@@ -234,20 +234,20 @@ bool ss_host_open_bytes(struct ss_host *h, struct ss_str bytes, const char *name
 
 bool ss_host_describe(struct ss_host *h, const char *top, const char *path, uint64_t file_bytes)
 {
-	*h = (struct ss_host){ .described = true, .file_bytes = file_bytes };
+	*h = (struct ss_host){ .source = { .state = SS_HOST_IS_DESCRIBED, .file_bytes = file_bytes } };
 	h->x.path = ss_arena_str(&h->arena, ss_str_from(path));
-	h->top = top ? ss_arena_str(&h->arena, ss_str_from(top)).p : NULL;
+	h->source.top = top ? ss_arena_str(&h->arena, ss_str_from(top)).p : NULL;
 	h->name = h->x.path.p ? host_name(h->x.path) : SS_STR("");
-	return h->x.path.p && (h->top || !top);
+	return h->x.path.p && (h->source.top || !top);
 }
 
 static bool build_raw(struct ss_host *h, struct ss_str path, struct ss_str name, struct ss_err *err)
 {
 	for (size_t i = 0; i < SS_HOST_PART_COUNT; i++)
 		ss_part_init(&h->parts[i]);
-	h->raw = true;
-	h->file_bytes = h->x.file.bytes.n;
-	h->file_mtime_ns = h->x.file.mtime_ns;
+	h->source.state = SS_HOST_IS_RAW;
+	h->source.file_bytes = h->x.file.bytes.n;
+	h->source.file_mtime_ns = h->x.file.mtime_ns;
 	h->x.path = ss_arena_str(&h->x.arena, path);
 	h->name = ss_arena_str(&h->arena, name);
 	if (h->x.path.p && h->name.p)

@@ -115,20 +115,36 @@ enum ss_host_part {
 	SS_HOST_PART_COUNT
 };
 
-struct ss_host {
-	struct ss_xspace x;
-	struct ss_str name;	/* file name without ".xplane.pb" or the like */
-	bool raw;		/* no profile: only x.file and the name are set */
-	bool described;		/* not opened: ss_host_describe */
-	const char *top;	/* then: the directory that links do not lead out of, or NULL */
-	bool unreadable;	/* of a file that is no profile: ss_host_open_among */
+enum ss_source_state {
+	SS_HOST_IS_OPEN,
+	SS_HOST_IS_DESCRIBED,	/* not opened: ss_host_describe */
+	SS_HOST_IS_UNREADABLE,	/* of a file that is no profile: ss_host_open_among */
+	SS_HOST_IS_RAW,		/* a file that is no profile and is not to be: only x.file and the name are set */
+};
+
+/* What a selection names. */
+struct ss_host_source {
+	enum ss_source_state state;
+	const char *top;	/* described: the directory that links do not lead out of, or NULL */
 	uint64_t file_bytes;	/* of the file as it was opened */
 	int64_t file_mtime_ns;
-	bool cut;		/* the file ends early: of one that was imported (others say it of their planes) */
-	bool imported;		/* it was in another format: `space` is what was made of it */
-	const char *form;	/* that format: "a trace of Perfetto"; NULL: it was none */
+};
+
+/* What was made of a file in another format. */
+struct ss_host_import {
+	bool any;		/* it was in another format */
+	bool cut;		/* it ends early (of an XSpace its planes say so) */
+	const char *form;	/* the format: "a trace of Perfetto"; NULL: it was none */
 	struct ss_buf space;
 	struct ss_hold *hold;	/* where `space` and the events of it count */
+};
+
+struct ss_host {
+	struct ss_str name;	/* file name without ".xplane.pb" or the like */
+	struct ss_host_source source;
+	struct ss_host_import imported;
+	/* The open host. */
+	struct ss_xspace x;
 	struct ss_plane *planes; /* parallel to x.planes */
 	uint32_t nplanes;
 	bool preprocessed;	/* the file had been preprocessed by its writer */
@@ -141,6 +157,16 @@ struct ss_host {
 	struct ss_part parts[SS_HOST_PART_COUNT];
 	struct ss_arena arena;	/* written while opening and loading only */
 };
+
+static inline bool ss_host_is_raw(const struct ss_host *h)
+{
+	return h->source.state == SS_HOST_IS_RAW;
+}
+
+static inline bool ss_host_is_described(const struct ss_host *h)
+{
+	return h->source.state == SS_HOST_IS_DESCRIBED;
+}
 
 /* Open `path`, an XSpace or what import.h makes one of; the host's name is the file's. */
 bool ss_host_open(struct ss_host *h, const char *path, struct ss_err *err);

@@ -186,7 +186,7 @@ static void *build(void *question, struct ss_err *err)
 const struct ss_plane *ss_host_read_partially(struct ss_host *h, enum ss_host_part part, const struct ss_partial_read *what,
 				       struct ss_err *err)
 {
-	if (h->described) {
+	if (ss_host_is_described(h)) {
 		ss_fail(err, SS_EINVAL, "host '" SS_FMT "' is not open", SS_ARG(h->name));
 		return NULL;
 	}

@@ -63,7 +63,7 @@ static void unload(void *data)
 
 bool ss_host_load(struct ss_host *h, struct ss_err *err)
 {
-	if (h->described)
+	if (ss_host_is_described(h))
 		return ss_fail(err, SS_EINVAL, "host '" SS_FMT "' is not open", SS_ARG(h->name));
 	return ss_part_get(&h->parts[SS_HOST_EVENTS], load, unload, h, err) != NULL;
 }

@@ -86,7 +86,7 @@ static void *build(void *owner, struct ss_err *err)
 
 struct ss_hlo_map *ss_host_hlo(struct ss_host *h, struct ss_err *err)
 {
-	if (h->described) {
+	if (ss_host_is_described(h)) {
 		ss_fail(err, SS_EINVAL, "host '" SS_FMT "' is not open", SS_ARG(h->name));
 		return NULL;
 	}

@@ -53,7 +53,7 @@ static void *build(void *owner, struct ss_err *err)
 
 const struct ss_snapshot *ss_host_snapshot(struct ss_host *h, struct ss_err *err)
 {
-	if (!h->raw) {
+	if (!ss_host_is_raw(h)) {
 		ss_fail(err, SS_ENODATA, "'" SS_FMT "' is a profile, not a memory snapshot", SS_ARG(h->name));
 		return NULL;
 	}

@@ -22,7 +22,7 @@ static bool is_torch_plane(const struct ss_xplane *x)
 
 bool ss_host_is_torch(const struct ss_host *h)
 {
-	for (uint32_t i = 0; h->imported && i < h->nplanes; i++)
+	for (uint32_t i = 0; h->imported.any && i < h->nplanes; i++)
 		if (is_torch_plane(h->planes[i].x))
 			return true;
 	return false;
@@ -32,7 +32,7 @@ bool ss_host_is_kineto(const struct ss_host *h)
 {
 	static const struct ss_str own[] = { SS_STR_INIT("External id"), SS_STR_INIT("Ev Idx"), SS_STR_INIT("Python id"),
 					     SS_STR_INIT("Record function id"), SS_STR_INIT("schemaVersion") };
-	for (uint32_t i = 0; h->imported && i < h->nplanes; i++)
+	for (uint32_t i = 0; h->imported.any && i < h->nplanes; i++)
 		for (uint32_t k = 0; k < h->planes[i].x->nstat_meta; k++)
 			for (size_t n = 0; n < SS_COUNT(own); n++)
 				if (ss_str_ieq(h->planes[i].x->stat_meta[k].name, own[n]))
@@ -171,7 +171,7 @@ static void *build(void *owner, struct ss_err *err)
 
 const struct ss_torch *ss_host_torch(struct ss_host *h, struct ss_err *err)
 {
-	if (h->described) {
+	if (ss_host_is_described(h)) {
 		ss_fail(err, SS_EINVAL, "host '" SS_FMT "' is not open", SS_ARG(h->name));
 		return NULL;
 	}
