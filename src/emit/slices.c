@@ -4,6 +4,8 @@
  */
 #include "emit/slices.h"
 
+#include "emit/json.h"
+
 #include <endian.h>
 #include <stdlib.h>
 
@@ -417,6 +419,96 @@ void ss_emit_timeline_summary(struct ss_out *o, const struct ss_tl_summary *s)
 	for (size_t i = 0; i < s->nrows; i++) {
 		comma(o, &any);
 		write_sum(o, &s->rows[i]);
+	}
+	ss_out_lit(o, "]}");
+}
+
+/* ---- gaps, steps, names ---- */
+
+static void write_gap_slice(struct ss_out *o, const char *key, const struct ss_tl_gap *g, size_t at)
+{
+	ss_out_printf(o, ",\"%s\":", key);
+	if (at == SIZE_MAX) {
+		ss_out_lit(o, "null");
+		return;
+	}
+	ss_out_char(o, '{');
+	write_slice(o, g->tl, &g->tl->slices[at]);
+	ss_out_char(o, '}');
+}
+
+void ss_emit_timeline_gap(struct ss_out *o, const struct ss_tl_gap *g)
+{
+	ss_out_lit(o, "{\"gap\":");
+	if (g->found)
+		ss_out_printf(o, "{\"begin_ps\":%llu,\"end_ps\":%llu}", (unsigned long long)g->begin_ps,
+			      (unsigned long long)g->end_ps);
+	else
+		ss_out_lit(o, "null");
+	ss_out_char(o, ',');
+	key_str(o, "device", g->device);
+	ss_out_char(o, ',');
+	key_str(o, "class", g->class);
+	ss_out_lit(o, ",\"conclusion\":");
+	ss_emit_json_conclusion(o, &g->conclusion);
+	write_gap_slice(o, "ended_by", g, g->ended_by);
+	write_gap_slice(o, "launch", g, g->launch);
+	write_gap_slice(o, "host", g, g->host);
+	ss_out_char(o, '}');
+}
+
+void ss_emit_timeline_steps(struct ss_out *o, const struct ss_tl_steps *s)
+{
+	bool any = false;
+	ss_out_char(o, '{');
+	key_str(o, "source", s->source);
+	ss_out_printf(o, ",\"slowest\":%zu,\"median\":%zu,\"steps\":[", s->slowest, s->median);
+	for (size_t i = 0; i < s->n; i++) {
+		const struct ss_tl_step *x = &s->v[i];
+		comma(o, &any);
+		ss_out_printf(o, "{\"num\":%lld,\"begin_ps\":%llu,\"end_ps\":%llu%s}", (long long)x->num,
+			      (unsigned long long)x->begin_ps, (unsigned long long)x->end_ps,
+			      x->outlier ? ",\"outlier\":true" : "");
+	}
+	ss_out_lit(o, "]}");
+}
+
+static void write_name(struct ss_out *o, const struct ss_tl_name *n)
+{
+	const struct {
+		const char *key;
+		uint64_t v;
+	} cells[] = {
+		{ "count", n->count },	 { "total_ps", n->total_ps }, { "min_ps", n->min_ps }, { "p50_ps", n->p50_ps },
+		{ "p99_ps", n->p99_ps }, { "max_ps", n->max_ps },     { "event", n->event },
+	};
+	ss_out_char(o, '{');
+	key_str(o, "name", n->name);
+	for (size_t i = 0; i < SS_COUNT(cells); i++) {
+		ss_out_char(o, ',');
+		key_u64(o, cells[i].key, cells[i].v);
+	}
+	ss_out_lit(o, ",\"when\":[");
+	for (size_t i = 0; i < SS_TL_WHEN_BINS; i++)
+		ss_out_printf(o, i ? ",%u" : "%u", n->when[i]);
+	ss_out_lit(o, "]}");
+}
+
+void ss_emit_timeline_names(struct ss_out *o, const struct ss_tl_names *s)
+{
+	bool any = false;
+	ss_out_char(o, '{');
+	key_u64(o, "begin_ps", s->begin_ps);
+	ss_out_char(o, ',');
+	key_u64(o, "end_ps", s->end_ps);
+	ss_out_char(o, ',');
+	key_u64(o, "count", s->count);
+	ss_out_char(o, ',');
+	key_u64(o, "nnames", s->nnames);
+	ss_out_lit(o, ",\"names\":[");
+	for (size_t i = 0; i < s->nrows; i++) {
+		comma(o, &any);
+		write_name(o, &s->rows[i]);
 	}
 	ss_out_lit(o, "]}");
 }

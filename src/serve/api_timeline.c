@@ -104,6 +104,49 @@ bool ss_route_timeline_conclusion(struct ss_call *c, struct ss_err *err)
 	return answer(c, "conclusion", NULL, 0, "application/json", make_words, "", 0, err);
 }
 
+static bool make_gap(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o, struct ss_err *err)
+{
+	struct ss_tl_gap gap;
+	if (!ss_timeline_gap(&gap, m, arg, arena, err))
+		return false;
+	ss_emit_timeline_gap(o, &gap);
+	return true;
+}
+
+bool ss_route_timeline_gap(struct ss_call *c, struct ss_err *err)
+{
+	static const char *const names[] = { "at_ps", "track", "where", "least_ps" };
+	struct ss_timeline_gap_query q = { .where = SS_GAP_HERE };
+	struct ss_str where = ss_call_arg(c, "where");
+	uint64_t track;
+	if (!number(c, "at_ps", UINT64_MAX, INT64_MAX, &q.at_ps, err) || !number(c, "track", SS_NONE, SS_NONE, &track, err) ||
+	    !number(c, "least_ps", 0, INT64_MAX, &q.least_ps, err))
+		return false;
+	if (ss_str_is(where, "next"))
+		q.where = SS_GAP_NEXT;
+	else if (ss_str_is(where, "previous"))
+		q.where = SS_GAP_PREVIOUS;
+	else if (where.n && !ss_str_is(where, "here"))
+		return ss_fail(err, SS_EINVAL, "the parameter 'where' is here, next or previous");
+	q.track = (uint32_t)track;
+	return answer(c, "gap", names, SS_COUNT(names), "application/json", make_gap, &q, sizeof(q), err);
+}
+
+static bool make_steps(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o, struct ss_err *err)
+{
+	struct ss_tl_steps steps;
+	(void)arg;
+	if (!ss_timeline_steps(&steps, m, arena, err))
+		return false;
+	ss_emit_timeline_steps(o, &steps);
+	return true;
+}
+
+bool ss_route_timeline_steps(struct ss_call *c, struct ss_err *err)
+{
+	return answer(c, "steps", NULL, 0, "application/json", make_steps, "", 0, err);
+}
+
 /* A query and the tracks behind it, in one piece of memory. */
 struct slices_arg {
 	struct ss_timeline_request q;
@@ -291,4 +334,60 @@ bool ss_route_timeline_summary(struct ss_call *c, struct ss_err *err)
 		return false;
 	a->q.limit = (size_t)limit;
 	return answer(c, "summary", names, SS_COUNT(names), "application/json", make_sums, a, bytes, err);
+}
+
+struct names_arg {
+	struct ss_timeline_names_query q;
+	uint32_t list[];	/* tracks, then the text */
+};
+
+static bool make_names(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o, struct ss_err *err)
+{
+	struct names_arg *a = arg;
+	a->q.tracks = a->q.ntracks ? a->list : NULL;
+	a->q.text.p = (const char *)(a->list + a->q.ntracks);
+	const struct ss_tl_names *names = ss_timeline_names(m, &a->q, arena, err);
+	if (names)
+		ss_emit_timeline_names(o, names);
+	return names;
+}
+
+static bool read_how(const struct ss_call *c, enum ss_names_how *out, struct ss_err *err)
+{
+	static const char *const words[] = { "within", "exact", "regex" };
+	struct ss_str how = ss_call_arg(c, "how");
+	*out = SS_NAMES_WITHIN;
+	for (size_t i = 0; i < SS_COUNT(words); i++)
+		if (ss_str_is(how, words[i])) {
+			*out = (enum ss_names_how)i;
+			return true;
+		}
+	return !how.n || ss_fail(err, SS_EINVAL, "the parameter 'how' is within, exact or regex");
+}
+
+bool ss_route_timeline_names(struct ss_call *c, struct ss_err *err)
+{
+	static const char *const names[] = { "q", "how", "begin_ps", "end_ps", "tracks", "limit" };
+	struct ss_str text = ss_call_arg(c, "q"), tracks = ss_call_arg(c, "tracks");
+	size_t n = count_items(tracks), bytes = sizeof(struct names_arg) + n * sizeof(uint32_t) + text.n;
+	uint64_t limit;
+	if (n > MAX_LIST)
+		return ss_fail(err, SS_EINVAL, "more than %d tracks are asked for at once", MAX_LIST);
+	struct names_arg *a = ss_arena_zalloc(c->req->arena, 1, bytes);
+	if (!a)
+		return ss_fail_mem(err);
+	while (tracks.n) {
+		struct ss_str item = next_item(&tracks, ',');
+		if (!small_number(item, &a->list[a->q.ntracks++]))
+			return ss_fail(err, SS_EINVAL, "the parameter 'tracks' holds '%.*s', which is no number of a track",
+				       item.n > 60 ? 60 : (int)item.n, item.p);
+	}
+	if (text.n)
+		memcpy(a->list + n, text.p, text.n);
+	a->q.text.n = text.n;
+	if (!read_how(c, &a->q.how, err) || !number(c, "begin_ps", 0, INT64_MAX, &a->q.begin_ps, err) ||
+	    !number(c, "end_ps", INT64_MAX, INT64_MAX, &a->q.end_ps, err) || !number(c, "limit", 100, 200, &limit, err))
+		return false;
+	a->q.limit = (size_t)limit;
+	return answer(c, "names", names, SS_COUNT(names), "application/json", make_names, a, bytes, err);
 }

@@ -76,7 +76,10 @@ struct ss_tl_args {
 
 struct ss_timeline;
 
-/* One slice of a file. Slices of one kind have a name and arguments in common, so that their text need be made once. */
+/*
+ * One slice of a file. Slices of one kind have a name and arguments in common, so that their text
+ * need be made once.
+ */
 struct ss_tl_event {
 	uint64_t begin_ps, dur_ps;
 	uint64_t kind;
@@ -106,7 +109,10 @@ struct ss_tl_piece {
 struct ss_tl_pull {
 	/* The next piece, no events at the end; lives until the next call. False on failure. */
 	bool (*next)(struct ss_tl_pull *pull, struct ss_tl_piece *piece, struct ss_err *err);
-	/* What the events of a kind have in common. It lives until the next call, its texts as long as the answer. */
+	/*
+	 * What the events of a kind have in common. It lives until the next call, its texts as long
+	 * as the answer.
+	 */
 	bool (*kind)(struct ss_tl_pull *pull, uint64_t kind, struct ss_tl_kind *out, struct ss_err *err);
 	void (*close)(struct ss_tl_pull *pull);
 };
@@ -157,6 +163,49 @@ struct ss_tl_summary {
 	uint64_t count, total_ps, self_ps;
 	size_t nnames;			/* different names */
 	struct ss_tl_sum *rows;		/* greatest total first, ties by name */
+	size_t nrows;			/* at most the limit asked for */
+};
+
+/*
+ * A stretch in which a device does nothing: what it went to, what ended it, and what the host did
+ * meanwhile.
+ */
+struct ss_tl_gap {
+	bool found;
+	uint64_t begin_ps, end_ps;
+	struct ss_str device;		/* "" for the program on a CPU */
+	struct ss_str class;		/* what most of it went to; "" where there is none */
+	struct ss_conclusion conclusion;
+	struct ss_timeline *tl;		/* slices: those below */
+	size_t ended_by, launch, host;	/* index into tl->slices, SIZE_MAX: not known */
+};
+
+struct ss_tl_steps {
+	struct ss_str source;		/* "marked", "inferred", ... */
+	struct ss_tl_step {
+		int64_t num;
+		uint64_t begin_ps, end_ps;
+		bool outlier;
+	} *v;
+	size_t n;
+	size_t slowest, median;		/* index into v; of no steps 0 */
+};
+
+#define SS_TL_WHEN_BINS 60u
+
+/* A name that was looked for. Quantiles are told to one part in a thousand. */
+struct ss_tl_name {
+	struct ss_str name;
+	uint64_t count, total_ps, min_ps, p50_ps, p99_ps, max_ps;
+	uint32_t event;			/* the longest, the first of equals */
+	uint32_t *when;			/* begins, in SS_TL_WHEN_BINS equal parts of the stretch */
+};
+
+struct ss_tl_names {
+	uint64_t begin_ps, end_ps;
+	uint64_t count;			/* events of all names that match */
+	size_t nnames;
+	struct ss_tl_name *rows;	/* greatest total first, ties by name */
 	size_t nrows;			/* at most the limit asked for */
 };
 

@@ -57,6 +57,40 @@ struct ss_timeline_sums {
 struct ss_tl_summary *ss_timeline_summary(struct ss_model *m, const struct ss_timeline_sums *q, struct ss_arena *arena,
 					  struct ss_err *err);
 
+enum ss_gap_where { SS_GAP_HERE, SS_GAP_NEXT, SS_GAP_PREVIOUS };
+
+struct ss_timeline_gap_query {
+	uint64_t at_ps;
+	uint32_t track;		/* of the device, or of a host's threads; SS_NONE: the first device */
+	enum ss_gap_where where;
+	uint64_t least_ps;	/* NEXT, PREVIOUS: shorter ones are passed over */
+};
+
+/* Linear in the events of the host once; then by the gap alone. timeline_gap.c. */
+bool ss_timeline_gap(struct ss_tl_gap *out, struct ss_model *m, const struct ss_timeline_gap_query *q, struct ss_arena *arena,
+		     struct ss_err *err);
+
+/* The steps of the first host that has some (attribution/windows.h). */
+bool ss_timeline_steps(struct ss_tl_steps *out, struct ss_model *m, struct ss_arena *arena, struct ss_err *err);
+
+enum ss_names_how { SS_NAMES_WITHIN /* letters without case */, SS_NAMES_EXACT, SS_NAMES_REGEX };
+
+struct ss_timeline_names_query {
+	struct ss_str text;		/* empty: every name */
+	enum ss_names_how how;
+	uint64_t begin_ps, end_ps;	/* events that begin there */
+	const uint32_t *tracks;		/* NULL: all */
+	size_t ntracks;
+	size_t limit;			/* of names, at most 200 */
+};
+
+/*
+ * The names that match, each with its durations and when it ran. Two walks over the events: O(n),
+ * and 4 KiB for each name and power of two among its durations. timeline_names.c.
+ */
+struct ss_tl_names *ss_timeline_names(struct ss_model *m, const struct ss_timeline_names_query *q, struct ss_arena *arena,
+				      struct ss_err *err);
+
 /* When the first of its hosts began to record, by its own clock; 0: not recorded. */
 int64_t ss_timeline_start_unix_ns(const struct ss_model *m);
 

@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SMALL = 16 << 10, FLIPS = 40, QUESTIONS = 7, FAILING = 2 /* samples swept by allocation */ };
+enum { SMALL = 16 << 10, FLIPS = 40, QUESTIONS = 11, FAILING = 2 /* samples swept by allocation */ };
 
 static bool print_layout(struct ss_model *m, struct ss_arena *a, struct ss_out *o, struct ss_err *err)
 {
@@ -66,6 +66,38 @@ static bool print_sums(struct ss_model *m, struct ss_arena *a, struct ss_out *o,
 	return s;
 }
 
+static bool print_gap(struct ss_model *m, struct ss_arena *a, struct ss_out *o, struct ss_err *err)
+{
+	struct ss_timeline_gap_query q = { .at_ps = 1000000, .track = SS_NONE, .where = SS_GAP_NEXT, .least_ps = 1000 };
+	struct ss_tl_gap gap;
+	bool ok = ss_timeline_gap(&gap, m, &q, a, err);
+
+	if (ok)
+		ss_emit_timeline_gap(o, &gap);
+	return ok;
+}
+
+static bool print_steps(struct ss_model *m, struct ss_arena *a, struct ss_out *o, struct ss_err *err)
+{
+	struct ss_tl_steps steps;
+	bool ok = ss_timeline_steps(&steps, m, a, err);
+
+	if (ok)
+		ss_emit_timeline_steps(o, &steps);
+	return ok;
+}
+
+static bool print_names(struct ss_model *m, struct ss_arena *a, struct ss_out *o, struct ss_str text, enum ss_names_how how,
+			struct ss_err *err)
+{
+	struct ss_timeline_names_query q = { .text = text, .how = how, .end_ps = INT64_MAX, .limit = 20 };
+	struct ss_tl_names *names = ss_timeline_names(m, &q, a, err);
+
+	if (names)
+		ss_emit_timeline_names(o, names);
+	return names;
+}
+
 static bool ask(struct ss_model *m, int question, struct ss_arena *a, struct ss_out *o, struct ss_err *err)
 {
 	switch (question) {
@@ -81,6 +113,14 @@ static bool ask(struct ss_model *m, int question, struct ss_arena *a, struct ss_
 		return print_event(m, a, o, 30, err);
 	case 5:
 		return print_search(m, a, o, err);
+	case 7:
+		return print_gap(m, a, o, err);
+	case 8:
+		return print_steps(m, a, o, err);
+	case 9:
+		return print_names(m, a, o, SS_STR("e"), SS_NAMES_WITHIN, err);
+	case 10:
+		return print_names(m, a, o, SS_STR("[a-m].*[0-9]$"), SS_NAMES_REGEX, err);
 	default:
 		return print_sums(m, a, o, err);
 	}

@@ -202,4 +202,49 @@ export interface Summary {
 	names: SummaryName[];
 }
 
+/* A stretch in which a device does nothing, explained. */
+export interface GapAnswer {
+	gap: { begin_ps: number; end_ps: number } | null;
+	device: string;
+	class: string;
+	conclusion: Conclusion | null;
+	ended_by: SearchHit | null;
+	launch: SearchHit | null;
+	host: SearchHit | null;
+}
+
+export interface Step {
+	num: number;
+	begin_ps: number;
+	end_ps: number;
+	outlier?: boolean;
+}
+
+export interface Steps {
+	source: string;
+	slowest: number;
+	median: number;
+	steps: Step[];
+}
+
+export interface FoundName {
+	name: string;
+	count: number;
+	total_ps: number;
+	min_ps: number;
+	p50_ps: number;
+	p99_ps: number;
+	max_ps: number;
+	event: number;
+	when: number[];
+}
+
+export interface FoundNames {
+	begin_ps: number;
+	end_ps: number;
+	count: number;
+	nnames: number;
+	names: FoundName[];
+}
+
 export const ALL_HOSTS = "ALL_HOSTS";

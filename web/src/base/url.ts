@@ -63,6 +63,11 @@ export function toolHref(tool: string, extra: Readonly<Record<string, string | u
 	return formatQuery({ run, tool, host, ...extra });
 }
 
+/* The moment of a name in the timeline: its longest event, all of its name in colour. */
+export function momentHref(name: string): string {
+	return toolHref("trace_viewer@", { q: name, find: "longest" });
+}
+
 /* Plain left clicks on our own links move within the page; everything else is the browser's business. */
 export function followLink(e: MouseEvent): void {
 	if (e.defaultPrevented || e.button !== 0 || e.ctrlKey || e.metaKey || e.shiftKey || e.altKey) return;

@@ -4,9 +4,10 @@
  */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
-import { useSize } from "../base/dom";
+import { classes, useSize } from "../base/dom";
 import { time_ps } from "../base/format";
 import { useTheme } from "../base/theme";
+import { go, parseQuery } from "../base/url";
 
 export interface Series {
 	id: string;
@@ -24,11 +25,12 @@ export interface StackedProps {
 	summary?: readonly string[]; /* a value per series while nothing is pointed at */
 	title: string;
 	onPoint?: (i: number | null) => void;
+	hrefOf?: ((label: string) => string | undefined) | undefined; /* where a click on a step leads */
 }
 
 const MOST_BARS = 120;
 
-export function Stacked({ labels, series, ps_per_unit, height = 230, xTitle, summary, title, onPoint }: StackedProps) {
+export function Stacked({ labels, series, ps_per_unit, height = 230, xTitle, summary, title, onPoint, hrefOf }: StackedProps) {
 	const [box, size] = useSize<HTMLDivElement>();
 	const host = useRef<HTMLDivElement>(null);
 	const [at, setPointed] = useState<number | null>(null);
@@ -53,7 +55,15 @@ export function Stacked({ labels, series, ps_per_unit, height = 230, xTitle, sum
 		at !== null ? time_ps((s.values[at] ?? 0) * ps_per_unit) : (summary?.[series.indexOf(s)] ?? (i < 0 ? "" : ""));
 	return (
 		<div class="chart" role="img" aria-label={title}>
-			<div class="chart-box" ref={box}>
+			<div
+				class={classes("chart-box", hrefOf && "chart-leads")}
+				ref={box}
+				title={hrefOf && "Click a step to see it in the timeline"}
+				onClick={() => {
+					const href = at === null ? undefined : hrefOf?.(labels[at] ?? "");
+					if (href) go(parseQuery(href.slice(1)));
+				}}
+			>
 				<div ref={host} />
 			</div>
 			<div class="chart-legend">

@@ -10,7 +10,7 @@ import { column, numbers, propNumber, propText, strings, table } from "../api/ta
 import type { Result } from "../api/types";
 import { useSettled } from "../base/dom";
 import { bytes, count } from "../base/format";
-import { adjust, query, toolHref, useQuery } from "../base/url";
+import { adjust, momentHref, query, toolHref, useQuery } from "../base/url";
 import { useStore } from "../base/store";
 import { Verdict } from "../widgets/conclusion";
 import { Icon } from "../widgets/icon";
@@ -371,7 +371,7 @@ function OpCard({ result, what, graph, costs, session, module, merged, onGo }: C
 				{has("hlo_stats") && costs?.row.has(name) && <a href={toolHref("hlo_stats", { filter: `hlo_op_name:${name}` })}>HLO stats</a>}
 				{has("op_profile") && costs?.row.has(name) && <a href={toolHref("op_profile", { filter: name, op: name })}>Op profile</a>}
 				{has("memory_viewer") && <a href={toolHref("memory_viewer", { module_name: module })}>Memory viewer</a>}
-				{has("trace_viewer@") && program && <a href={toolHref("trace_viewer@", { q: name })}>Timeline</a>}
+				{has("trace_viewer@") && program && <a href={momentHref(name)}>Timeline</a>}
 			</p>
 		</section>
 	);

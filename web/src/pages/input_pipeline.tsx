@@ -7,7 +7,7 @@ import { column, numbers, prop, propNumber, propText, strings, table, tableWith 
 import type { Divisions, Result, TableData } from "../api/types";
 import { count, percent, time_ps } from "../base/format";
 import { useTheme } from "../base/theme";
-import { toolHref } from "../base/url";
+import { momentHref, toolHref } from "../base/url";
 import { css, pixel, oklchToRgb } from "../base/color";
 import { RangeChart, Stacked } from "../chart/stacked";
 import { Figure, Verdict } from "../widgets/conclusion";
@@ -17,7 +17,7 @@ import { Notes } from "../widgets/notes";
 import { RichText } from "../widgets/rich_text";
 import { allNotes, AnswerPage } from "./answer";
 import { csvAddress, type Session } from "./session";
-import { averages, Overlap, PS_PER_MS, stepLabels, stepSeries } from "./steps";
+import { averages, Overlap, PS_PER_MS, stepLabels, stepSeries, stepHref } from "./steps";
 
 export function InputPipelinePage({ session }: { session: Session }) {
 	return (
@@ -42,7 +42,7 @@ function InputPipeline({ result, session }: { result: Result; session: Session }
 					</Figure>
 				)}
 			</Verdict>
-			{measured && <DeviceSide steps={steps} cores={cores} />}
+			{measured && <DeviceSide steps={steps} cores={cores} session={session} />}
 			<HostSide ops={hostOps} tips={strings(tips, "link") ?? []} session={session} />
 		</>
 	);
@@ -80,7 +80,7 @@ function Statistics({ t, prefix, title, doc = "" }: { t: TableData; prefix: stri
 	);
 }
 
-function DeviceSide({ steps, cores }: { steps: TableData; cores: TableData | undefined }) {
+function DeviceSide({ steps, cores, session }: { steps: TableData; cores: TableData | undefined; session: Session }) {
 	const dark = useTheme().dark;
 	const series = stepSeries(steps, dark);
 	const labels = stepLabels(steps);
@@ -108,6 +108,7 @@ function DeviceSide({ steps, cores }: { steps: TableData; cores: TableData | und
 						xTitle="Step"
 						summary={averages(steps, series)}
 						title="Step time by part, over the steps"
+						hrefOf={stepHref(steps, session.toolNames)}
 					/>
 					<Overlap steps={steps} />
 					{average && (
@@ -279,7 +280,7 @@ function HostSide({ ops, tips, session }: { ops: TableData | undefined; tips: re
 				csv={csvAddress(session, ops.name)}
 				link={(col, row) =>
 					col === "opName" && session.toolNames.includes("trace_viewer@")
-						? toolHref("trace_viewer@", { q: String(column(ops, col)?.[row] ?? "") })
+						? momentHref(String(column(ops, col)?.[row] ?? ""))
 						: undefined
 				}
 			/>

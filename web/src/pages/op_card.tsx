@@ -185,7 +185,7 @@ function Links({ name, program, session }: { name: string; program: string; sess
 		["hlo_stats", "HLO stats", { filter: filterFor("hlo_op_name", name) }],
 		["graph_viewer", "Graph", { node_name: name, program_id: program }],
 		["memory_viewer", "Memory", { program_id: program }],
-		["trace_viewer@", "Timeline", { q: name }],
+		["trace_viewer@", "Timeline", { q: name, find: "longest" }],
 	];
 	return <ToolLinks name={name} ways={ways} tools={session.toolNames} />;
 }

@@ -171,11 +171,11 @@ function linkOf(col: string, row: number, t: TableData, session: Session): strin
 		case "tf_op_name":
 			return to("framework_op_stats", { filter: name });
 		case "kernel_name":
-			return to("trace_viewer@", { q: name });
+			return to("trace_viewer@", { q: name, find: "longest" });
 		case "operation": {
 			if (name === "IDLE") return undefined;
 			const hlo = cell("host_or_device") === "Device" && to("hlo_stats", { filter: filterFor("tf_op_name", name) });
-			return hlo || to("trace_viewer@", { q: name });
+			return hlo || to("trace_viewer@", { q: name, find: "longest" });
 		}
 		default:
 			return undefined;

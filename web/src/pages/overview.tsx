@@ -17,7 +17,7 @@ import { Notes } from "../widgets/notes";
 import { RichText } from "../widgets/rich_text";
 import { allNotes, AnswerPage } from "./answer";
 import type { Session } from "./session";
-import { averages, averageOf, Overlap, PS_PER_MS, stackedIds, stepLabels, stepSeries } from "./steps";
+import { averages, averageOf, Overlap, PS_PER_MS, stackedIds, stepLabels, stepSeries, stepHref } from "./steps";
 
 export function OverviewPage({ session }: { session: Session }) {
 	return (
@@ -40,7 +40,7 @@ function Overview({ result, session }: { result: Result; session: Session }) {
 					<Environment table={table(result, "run_environment")} session={session} />
 				</div>
 				<div class="column-main">
-					{hasSteps && <StepGraph steps={steps} />}
+					{hasSteps && <StepGraph steps={steps} session={session} />}
 					{latency && latency.nrows > 0 && <LatencyGraph t={latency} />}
 					<TopOps t={analysis} session={session} />
 					<Recommendation t={table(result, "recommendation")} session={session} />
@@ -315,7 +315,7 @@ function Breakdown({ steps }: { steps: TableData }) {
 
 /* ---- charts ---- */
 
-function StepGraph({ steps }: { steps: TableData }) {
+function StepGraph({ steps, session }: { steps: TableData; session: Session }) {
 	const dark = useTheme().dark;
 	const series = stepSeries(steps, dark);
 	return (
@@ -328,6 +328,7 @@ function StepGraph({ steps }: { steps: TableData }) {
 				xTitle="Step"
 				summary={averages(steps, series)}
 				title="Step time by part, over the steps"
+				hrefOf={stepHref(steps, session.toolNames)}
 			/>
 			<Overlap steps={steps} />
 		</section>

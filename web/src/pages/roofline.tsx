@@ -9,7 +9,7 @@ import { css, nameColor } from "../base/color";
 import { useSize } from "../base/dom";
 import { count, quantity, si, significant } from "../base/format";
 import { useTheme } from "../base/theme";
-import { adjust, toolHref, useQuery } from "../base/url";
+import { adjust, momentHref, toolHref, useQuery } from "../base/url";
 import { along, logAxis, moveAxis, roofLine, ticks, zoomAxis, type LogAxis, type Roof } from "../chart/scatter";
 import { Verdict } from "../widgets/conclusion";
 import { Grid } from "../widgets/grid";
@@ -272,7 +272,7 @@ function OpCard({ t, row, session }: { t: TableData; row: number | null; session
 					<nav class="event-links" aria-label={`${name} in other tools`}>
 						<a href={graph}>{graph.includes("graph_viewer") ? "Graph" : "HLO stats"}</a>
 						{session.toolNames.includes("op_profile") && <a href={toolHref("op_profile", { op: name })}>Op profile</a>}
-						{session.toolNames.includes("trace_viewer@") && <a href={toolHref("trace_viewer@", { q: name })}>Timeline</a>}
+						{session.toolNames.includes("trace_viewer@") && <a href={momentHref(name)}>Timeline</a>}
 					</nav>
 				)}
 			</header>

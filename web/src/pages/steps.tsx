@@ -5,6 +5,7 @@ import type { ComponentChildren } from "preact";
 import { numbers, prop, propNumber, strings } from "../api/table";
 import type { TableData } from "../api/types";
 import { time_ps } from "../base/format";
+import { toolHref } from "../base/url";
 import { stepColor } from "../chart/step_colors";
 import type { Series } from "../chart/stacked";
 import { plainLabel } from "../widgets/grid_model";
@@ -34,6 +35,16 @@ export function stepSeries(t: TableData, dark: boolean): Series[] {
 
 export function stepLabels(t: TableData): string[] {
 	return strings(t, "stepnum") ?? Array.from({ length: t.nrows }, (_, i) => String(i));
+}
+
+/* A step in the timeline, alone: "train 12", as the program marked it. A bare number counts groups, which is not the step's own number. */
+export function stepHref(t: TableData, tools: readonly string[]): ((label: string) => string | undefined) | undefined {
+	const marked = (label: string) => /^\D.* (\d+)$/.exec(label)?.[1];
+	if (!tools.includes("trace_viewer@") || !stepLabels(t).some(marked)) return undefined;
+	return (label) => {
+		const step = marked(label);
+		return step && toolHref("trace_viewer@", { step });
+	};
 }
 
 /* deviceComputeTimeMs -> device_compute_time_ms_avg, tcComputeTimeMs -> tc_compute_ms_average: the server's averages. */

@@ -7,7 +7,7 @@ import { column, numbers, strings, table } from "../api/table";
 import type { Result, TableData } from "../api/types";
 import { classes } from "../base/dom";
 import { count, time_ps } from "../base/format";
-import { adjust, toolHref, useQuery } from "../base/url";
+import { adjust, momentHref, useQuery } from "../base/url";
 import { GraphView, textWidth } from "../chart/graph_view";
 import { layered, type Edge } from "../chart/layered";
 import { Verdict } from "../widgets/conclusion";
@@ -384,7 +384,7 @@ function StageCard({ stage, calls, critical, worst, session }: StageProps) {
 			</dl>
 			{session.toolNames.includes("trace_viewer@") && (
 				<p>
-					<a href={toolHref("trace_viewer@", { q: stage.long })}>Find it in the timeline</a>
+					<a href={momentHref(stage.long)}>Find it in the timeline</a>
 				</p>
 			)}
 		</div>

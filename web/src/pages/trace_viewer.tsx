@@ -4,7 +4,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { getJson } from "../api/fetch";
 import { useJson, type Loadable } from "../api/loadable";
-import type { EventDetail, SearchHit, SearchResult, Timeline, TimelineWords } from "../api/types";
+import type { EventDetail, FoundNames, SearchHit, SearchResult, Timeline, TimelineWords } from "../api/types";
 import { presence, reportGone } from "../api/presence";
 import { isTyping } from "../base/dom";
 import { count } from "../base/format";
@@ -18,9 +18,12 @@ import { TimelineModel } from "../timeline/model";
 import { neighbour } from "../timeline/pointer";
 import { SliceSource, type ReadSlices } from "../timeline/slice_source";
 import { Details } from "../timeline/details";
+import { askGap, type Where } from "../timeline/gap";
+import { isolate, stepBy, StepPicker } from "../timeline/steps";
 import {
 	chosenStretch,
 	createTraceStore,
+	expression,
 	formatMarks,
 	formatOrder,
 	parseMarks,
@@ -80,6 +83,7 @@ function openTrace(timeline: Timeline, model: TimelineModel): TraceStore {
 		query: q["q"] ?? "",
 		pinned: parsePins(q["pins"] ?? ""),
 		order: parseOrder(q["order"] ?? ""),
+		list: q["list"] === "1",
 		filter: q["tracks"] ?? "",
 	});
 	return store;
@@ -127,8 +131,9 @@ function TraceViewer({ timeline, session, read }: { timeline: Timeline; session:
 	}, [flowMode, loader]);
 	useUrl(store, model);
 	useHistory(store, model);
-	useFirstSelection(store, run, host);
-	useKeys(store, model, search, () => setHelp((h) => !h));
+	useFirstSelection(store, model, session);
+	const gap = (where: Where, at?: { track: number | undefined; ps: number }) => void askGap(store, model, session, where, at);
+	useKeys(store, model, search, () => setHelp((h) => !h), gap);
 	const exact = useCallback(
 		(event: number) => getJson<EventDetail>("api/timeline/event", { run, host, event }).then((d) => d.dur_ps),
 		[run, host],
@@ -157,6 +162,7 @@ function TraceViewer({ timeline, session, read }: { timeline: Timeline; session:
 				exact={exact}
 				onSelect={(hit) =>
 					store.update({
+						gap: undefined,
 						selected: hit && {
 							track: hit.track,
 							row: hit.row,
@@ -169,6 +175,7 @@ function TraceViewer({ timeline, session, read }: { timeline: Timeline; session:
 						boxRows: "",
 					})
 				}
+				onBlank={(track, ps) => gap("here", { track, ps })}
 			/>
 			<Details
 				store={store}
@@ -177,6 +184,7 @@ function TraceViewer({ timeline, session, read }: { timeline: Timeline; session:
 				session={session}
 				onGo={(to) => choose(store, model, to)}
 				onFind={(name) => search.find(name)}
+				onGap={gap}
 			/>
 			{help && <HelpSheet onClose={() => setHelp(false)} />}
 		</div>
@@ -226,17 +234,20 @@ function TraceSays({ store, model, session }: { store: TraceStore; model: Timeli
 
 /* Selects an event that may be anywhere: opens its section, scrolls to its row and moves the view there. */
 export function choose(store: TraceStore, model: TimelineModel, to: Selected): void {
-	const st = store.get();
 	keepPlace();
+	/* What lies outside of the step that alone is shown ends that. */
+	if (to.begin_ps < model.room.begin_ps || to.begin_ps > model.room.end_ps) isolate(store, model, undefined);
+	const st = store.get();
 	const section = model.timeline.sections.find((s) => s.tracks.some((t) => t.track === to.track));
 	const closed = new Set(st.closed);
 	if (section) closed.delete(section.pid);
 	const far = to.dur_ps < span(st.target) / 400;
 	const target = far
-		? fit(to.begin_ps - to.dur_ps * 20, to.begin_ps + to.dur_ps * 21, model.all)
-		: reveal(st.target, to.begin_ps, to.begin_ps + to.dur_ps, model.all);
+		? fit(to.begin_ps - to.dur_ps * 20, to.begin_ps + to.dur_ps * 21, model.room)
+		: reveal(st.target, to.begin_ps, to.begin_ps + to.dur_ps, model.room);
 	store.update({
 		selected: to,
+		gap: undefined,
 		target,
 		closed: section && st.closed.has(section.pid) ? closed : st.closed,
 		box: undefined,
@@ -275,6 +286,7 @@ function useHistory(store: TraceStore, model: TimelineModel): void {
 				target: asked ? clampView(asked, model.all) : model.all,
 				marks: parseMarks(q["marks"] ?? ""),
 				query: q["q"] ?? "",
+				gap: undefined,
 				selected: q["event"] === String(s.selected?.event) ? s.selected : undefined,
 			});
 		};
@@ -290,8 +302,12 @@ function useUrl(store: TraceStore, model: TimelineModel): void {
 		const write = () => {
 			const s = store.get();
 			adjust({
-				view: sameView(s.target, model.all) ? undefined : formatView(s.target),
+				view: sameView(s.target, model.room) ? undefined : formatView(s.target),
 				event: s.selected ? String(s.selected.event) : undefined,
+				gap: s.gap?.gap && !s.selected ? `${s.gap.gap.begin_ps}${s.gapTrack === undefined ? "" : `.${s.gapTrack}`}` : undefined,
+				step: s.step === undefined ? undefined : String(s.step),
+				list: s.list && s.query ? "1" : undefined,
+				find: undefined,
 				q: s.query || undefined,
 				marks: formatMarks(s.marks) || undefined,
 				pins: s.pinned.join(".") || undefined,
@@ -308,6 +324,9 @@ function useUrl(store: TraceStore, model: TimelineModel): void {
 			if (
 				sameView(s.target, was.target) &&
 				s.selected?.event === was.selected?.event &&
+				s.gap === was.gap &&
+				s.step === was.step &&
+				s.list === was.list &&
 				s.query === was.query &&
 				s.marks === was.marks &&
 				s.pinned === was.pinned &&
@@ -327,9 +346,13 @@ function useUrl(store: TraceStore, model: TimelineModel): void {
 	}, [store, model]);
 }
 
-function useFirstSelection(store: TraceStore, run: string, host: string): void {
+function useFirstSelection(store: TraceStore, model: TimelineModel, session: Session): void {
+	const { run, host } = { run: session.run.run, host: session.host };
 	useEffect(() => {
-		const event = query.get()["event"];
+		const { event, gap, find, q } = query.get();
+		const at = /^(\d+)(?:\.(\d+))?$/.exec(gap ?? "");
+		if (at && !event) void askGap(store, model, session, "here", { ps: Number(at[1]), track: at[2] ? Number(at[2]) : undefined });
+		if (find && q && !event) void findLongest(q).then((e) => e && choose(store, model, e));
 		if (!event || !/^\d+$/.test(event)) return;
 		getJson<EventDetail>("api/timeline/event", { run, host, event }).then(
 			(d) => {
@@ -350,6 +373,15 @@ function useFirstSelection(store: TraceStore, run: string, host: string): void {
 			},
 		);
 	}, [store]);
+	/* The longest event of a name; of none the longest of those that have it within theirs. */
+	const findLongest = async (name: string): Promise<EventDetail | undefined> => {
+		for (const how of ["exact", "within"]) {
+			const found = await getJson<FoundNames>("api/timeline/names", { run, host, q: name, how, limit: 1 }).catch(() => undefined);
+			const longest = found?.names[0];
+			if (longest) return getJson<EventDetail>("api/timeline/event", { run, host, event: longest.event });
+		}
+		return undefined;
+	};
 }
 
 /* ---- search ---- */
@@ -392,7 +424,7 @@ function useSearch(store: TraceStore, model: TimelineModel, run: string, host: s
 	/* The count follows the typing; the view moves only when asked to. */
 	useEffect(() => {
 		hit.current = undefined;
-		if (!text) {
+		if (!text || expression(text) !== undefined) {
 			stop.current?.abort();
 			setState({ result: undefined, at: -1, busy: false, error: "", text });
 			return;
@@ -408,7 +440,7 @@ function useSearch(store: TraceStore, model: TimelineModel, run: string, host: s
 	}, [text]);
 
 	const step = (direction: 1 | -1) => {
-		if (!store.get().query) return;
+		if (!store.get().query || expression(store.get().query) !== undefined) return;
 		const from = hit.current;
 		const params: Record<string, string | number> = from
 			? direction > 0
@@ -449,9 +481,9 @@ const ARROWS: Readonly<Record<string, "left" | "right" | "up" | "down">> = {
 	ArrowDown: "down",
 };
 
-function useKeys(store: TraceStore, model: TimelineModel, search: Search, toggleHelp: () => void): void {
-	const now = useRef({ search, toggleHelp });
-	now.current = { search, toggleHelp };
+function useKeys(store: TraceStore, model: TimelineModel, search: Search, toggleHelp: () => void, gap: (where: Where) => void): void {
+	const now = useRef({ search, toggleHelp, gap });
+	now.current = { search, toggleHelp, gap };
 	useEffect(() => {
 		const key = (e: KeyboardEvent) => {
 			if (e.ctrlKey || e.metaKey || e.altKey || isTyping(e)) return;
@@ -477,7 +509,14 @@ function useKeys(store: TraceStore, model: TimelineModel, search: Search, toggle
 					fitChosen(store, model);
 					return true;
 				case "0":
-					store.update({ target: model.all });
+					store.update({ target: model.room });
+					return true;
+				case "g":
+					now.current.gap(shift ? "previous" : "next");
+					return true;
+				case "[":
+				case "]":
+					stepBy(lower === "[" ? -1 : 1);
 					return true;
 				case "m":
 					markHere(store);
@@ -492,7 +531,7 @@ function useKeys(store: TraceStore, model: TimelineModel, search: Search, toggle
 					focusSearch();
 					return true;
 				case "escape":
-					store.update({ selected: undefined, box: undefined, boxRows: "", measure: undefined });
+					store.update({ selected: undefined, box: undefined, boxRows: "", measure: undefined, gap: undefined, list: false });
 					return true;
 				default:
 					return false;
@@ -514,10 +553,10 @@ function moveKey(store: TraceStore, model: TimelineModel, k: string, shift: bool
 	const step = shift ? 0.5 : 0.18;
 	const at = pointerPs() ?? (target.begin_ps + target.end_ps) / 2;
 	const to: Record<string, () => View> = {
-		w: () => zoomAt(target, shift ? 2.5 : 1.5, Math.min(Math.max(at, target.begin_ps), target.end_ps), model.all),
-		s: () => zoomAt(target, shift ? 0.4 : 1 / 1.5, Math.min(Math.max(at, target.begin_ps), target.end_ps), model.all),
-		a: () => panBy(target, -span(target) * step, model.all),
-		d: () => panBy(target, span(target) * step, model.all),
+		w: () => zoomAt(target, shift ? 2.5 : 1.5, Math.min(Math.max(at, target.begin_ps), target.end_ps), model.room),
+		s: () => zoomAt(target, shift ? 0.4 : 1 / 1.5, Math.min(Math.max(at, target.begin_ps), target.end_ps), model.room),
+		a: () => panBy(target, -span(target) * step, model.room),
+		d: () => panBy(target, span(target) * step, model.room),
 	};
 	const make = to[k];
 	if (!make) return false;
@@ -527,7 +566,7 @@ function moveKey(store: TraceStore, model: TimelineModel, k: string, shift: bool
 
 function fitChosen(store: TraceStore, model: TimelineModel): void {
 	const v = chosenStretch(store.get());
-	store.update({ target: v ? fit(v.begin_ps, v.end_ps, model.all) : model.all });
+	store.update({ target: v ? fit(v.begin_ps, v.end_ps, model.room) : model.room });
 }
 
 function markHere(store: TraceStore): void {
@@ -590,7 +629,7 @@ function TraceBar({
 				onClick={() => fitChosen(store, model)}
 			>
 				<Icon name="fit" />
-				Fit
+				<span class="bar-word">Fit</span>
 			</button>
 			<button
 				class="button"
@@ -598,7 +637,7 @@ function TraceBar({
 				onClick={() => markHere(store)}
 			>
 				<Icon name="mark" />
-				Mark
+				<span class="bar-word">Mark</span>
 			</button>
 			<select
 				class="select"
@@ -612,9 +651,10 @@ function TraceBar({
 					</option>
 				))}
 			</select>
+			<StepPicker store={store} model={model} session={session} />
 			<ExportLink store={store} session={session} />
 			<span class="spring" />
-			<SearchBox search={search} />
+			<SearchBox search={search} store={store} />
 			<button class="button button-icon" title="Keys (?)" aria-label="Keys" onClick={onHelp}>
 				<Icon name="help" />
 			</button>
@@ -647,14 +687,21 @@ function ExportLink({ store, session }: { store: TraceStore; session: Session })
 	return (
 		<button class="button" title="Save the visible range as Chrome trace JSON" onClick={save}>
 			<Icon name="download" />
-			Export
+			<span class="bar-word">Export</span>
 		</button>
 	);
 }
 
-function SearchBox({ search }: { search: Search }) {
+function SearchBox({ search, store }: { search: Search; store: TraceStore }) {
 	const { result, at } = search;
-	const found = search.error
+	const list = useStore(store, (s) => s.list);
+	const regex = expression(search.text) !== undefined;
+	useEffect(() => {
+		if (regex) store.update({ list: true });
+	}, [regex]);
+	const found = regex
+		? ""
+		: search.error
 		? "failed"
 		: !search.text
 			? ""
@@ -672,6 +719,7 @@ function SearchBox({ search }: { search: Search }) {
 					class="input"
 					type="search"
 					placeholder="Search the whole trace"
+					title="A part of a name, or a regular expression: /^fusion\\.[0-9]+$/"
 					aria-label="Search event names in the whole trace"
 					value={search.text}
 					onInput={(e) => search.find(e.currentTarget.value)}
@@ -690,8 +738,17 @@ function SearchBox({ search }: { search: Search }) {
 				{found}
 			</span>
 			<button
-				class="button button-icon"
+				class="button"
 				disabled={!search.text}
+				aria-pressed={list}
+				title="List the names that match, with their durations"
+				onClick={() => store.update({ list: !list, selected: undefined, gap: undefined })}
+			>
+				List
+			</button>
+			<button
+				class="button button-icon"
+				disabled={!search.text || regex}
 				title="Previous match (Shift+N)"
 				aria-label="Previous match"
 				onClick={() => search.step(-1)}
@@ -700,7 +757,7 @@ function SearchBox({ search }: { search: Search }) {
 			</button>
 			<button
 				class="button button-icon"
-				disabled={!search.text}
+				disabled={!search.text || regex}
 				title="Next match (N)"
 				aria-label="Next match"
 				onClick={() => search.step(1)}

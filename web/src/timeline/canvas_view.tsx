@@ -27,6 +27,7 @@ export interface TimelineProps {
 	flowEnds: readonly FlowEnd[];
 	exact: (event: number) => Promise<number>; /* the true duration of an event */
 	onSelect(hit: Hit | undefined): void;
+	onBlank?: (track: number, ps: number) => void;
 }
 
 function readPalette(el: Element, dark: boolean): Palette {
@@ -55,7 +56,7 @@ function readPalette(el: Element, dark: boolean): Palette {
 const GLIDE_MS = 38;
 const CHUNK_PX = 200;
 
-export function CanvasView({ model, loader, store, flowEnds, exact, onSelect }: TimelineProps) {
+export function CanvasView({ model, loader, store, flowEnds, exact, onSelect, onBlank }: TimelineProps) {
 	const [bodyRef, size] = useSize<HTMLDivElement>();
 	const head = useRef<HTMLCanvasElement>(null);
 	const main = useRef<HTMLCanvasElement>(null);
@@ -86,6 +87,7 @@ export function CanvasView({ model, loader, store, flowEnds, exact, onSelect }: 
 			area: over.current,
 			head: head.current,
 			select: (hit) => onSelectRef.current(hit),
+			blank: (track, ps) => onBlankRef.current?.(track, ps),
 		});
 		return () => {
 			unbind();
@@ -94,6 +96,8 @@ export function CanvasView({ model, loader, store, flowEnds, exact, onSelect }: 
 	}, [model, loader, store]);
 	const onSelectRef = useRef(onSelect);
 	onSelectRef.current = onSelect;
+	const onBlankRef = useRef(onBlank);
+	onBlankRef.current = onBlank;
 
 	useEffect(() => {
 		const e = engine.current;
@@ -267,7 +271,8 @@ class Engine {
 				now.query !== was.query ||
 				now.version !== was.version ||
 				now.marks !== was.marks ||
-				now.measure !== was.measure;
+				now.measure !== was.measure ||
+				now.gap !== was.gap;
 			const overlay =
 				tracks ||
 				now.hover !== was.hover ||

@@ -12,7 +12,9 @@ import { filterFor } from "../widgets/grid_model";
 import { Icon } from "../widgets/icon";
 import { Failure, Waiting } from "../widgets/notes";
 import type { Session } from "../pages/session";
+import { GapPane, type Where } from "./gap";
 import type { TimelineModel } from "./model";
+import { NamesPane } from "./names";
 import type { Selected, TraceStore } from "./state";
 
 const MIN_PX = 80;
@@ -24,6 +26,7 @@ export interface DetailsProps {
 	session: Session;
 	onGo(to: Selected): void;
 	onFind(name: string): void;
+	onGap(where: Where): void;
 }
 
 export function Details(props: DetailsProps) {
@@ -31,12 +34,15 @@ export function Details(props: DetailsProps) {
 	const selected = useStore(store, (s) => s.selected);
 	const rows = useStore(store, (s) => s.boxRows);
 	const box = useStore(store, (s) => s.box);
+	const gap = useStore(store, (s) => s.gap);
+	const list = useStore(store, (s) => s.list && s.query !== "");
 	const [height, setHeight] = useState(220);
-	if (!selected && !(box && rows))
+	if (!selected && !(box && rows) && !gap && !list)
 		return (
 			<div class="details details-none">
 				<span class="muted">
-					Click an event for its details, drag a frame over many for their sums. <kbd>w</kbd> <kbd>s</kbd> zoom,{" "}
+					Click an event for its details, drag a frame over many for their sums, click beside the work of a device for what it waits
+					for (<kbd>g</kbd> next gap). <kbd>w</kbd> <kbd>s</kbd> zoom,{" "}
 					<kbd>a</kbd> <kbd>d</kbd> move, <kbd>?</kbd> all keys.
 				</span>
 			</div>
@@ -48,14 +54,18 @@ export function Details(props: DetailsProps) {
 				class="button button-icon details-close"
 				aria-label="Close the details"
 				title="Close (Esc)"
-				onClick={() => store.update({ selected: undefined, box: undefined, boxRows: "" })}
+				onClick={() => store.update({ selected: undefined, box: undefined, boxRows: "", gap: undefined, list: false })}
 			>
 				<Icon name="close" />
 			</button>
 			{selected ? (
 				<EventPane {...props} selected={selected} />
+			) : gap ? (
+				<GapPane {...props} />
+			) : box && rows ? (
+				<SumPane {...props} begin_ps={box.begin_ps} end_ps={box.end_ps} rows={rows} />
 			) : (
-				box && <SumPane {...props} begin_ps={box.begin_ps} end_ps={box.end_ps} rows={rows} />
+				<NamesPane {...props} />
 			)}
 		</section>
 	);

@@ -33,9 +33,11 @@ const COARSE = 2;
 export class TimelineModel {
 	private readonly held = new Map<number, Held>();
 	readonly all: View;
+	room: View; /* where one can move: all, or a step that is looked at alone */
 
 	constructor(readonly timeline: Timeline) {
 		this.all = { begin_ps: timeline.begin_ps, end_ps: Math.max(timeline.end_ps, timeline.begin_ps + 1) };
+		this.room = this.all;
 	}
 
 	accept(tracks: readonly TrackSlices[], behind = false): void {

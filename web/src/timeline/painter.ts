@@ -14,7 +14,7 @@ import { coveredColumns, fitText, Labels, rasterRow, type Pixels } from "./raste
 import { visibleItems, type Item, type Layout, type TrackItem } from "./layout";
 import type { TimelineModel } from "./model";
 import { ticks, tickStep } from "./ruler";
-import type { TraceState } from "./state";
+import { matcher, type TraceState } from "./state";
 import type { View } from "./viewport";
 
 export const MAP_PX = 16;
@@ -174,11 +174,11 @@ export class Painter {
 		const fill = new Uint32Array(names.length);
 		const edge = new Uint32Array(names.length);
 		const bg = this.pal?.bgPixel ?? 0xffffffff;
-		const q = query.toLowerCase();
+		const fits = matcher(query);
 		for (let i = 0; i < names.length; i++) {
 			const name = names[i] ?? "";
 			let c = marked.has(name) ? (this.pal?.markPixel ?? 0) : this.nameFill(name);
-			if ((q && !name.toLowerCase().includes(q)) || (only.size > 0 && !only.has(name))) c = mix(c, bg, 0.78);
+			if ((query && !fits(name)) || (only.size > 0 && !only.has(name))) c = mix(c, bg, 0.78);
 			fill[i] = c;
 			edge[i] = mix(c, bg, 0.55);
 		}
@@ -546,9 +546,9 @@ export class Painter {
 		const ctx = this.over;
 		const W = ctx.canvas.width;
 		const H = ctx.canvas.height;
-		const { hover, selected, marks, measure, box } = f.state;
+		const { hover, selected, marks, measure, box, gap } = f.state;
 		/* With nothing on it the overlay is neither drawn nor laid over the tracks: that is a third of a frame's cost. */
-		const blank = !hover && !selected && !marks.length && !measure && !box && !(f.state.flows === "all" && f.flows.length);
+		const blank = !hover && !selected && !marks.length && !measure && !box && !gap && !(f.state.flows === "all" && f.flows.length);
 		if (blank && this.overBlank) return;
 		ctx.canvas.style.opacity = blank ? "0" : "1";
 		this.overBlank = blank;
@@ -634,6 +634,7 @@ export class Painter {
 		};
 		for (const m of marks) between(m);
 		if (measure) between(measure);
+		if (f.state.gap?.gap) between(f.state.gap.gap);
 		if (!box) return;
 		const x0 = xOf(box.begin_ps);
 		const y0 = (box.y0 - f.top) * this.dpr;

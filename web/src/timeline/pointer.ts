@@ -21,6 +21,7 @@ export interface Host {
 	area: HTMLElement; /* the canvas over the tracks */
 	head: HTMLElement;
 	select(hit: Hit | undefined): void;
+	blank(track: number, ps: number): void; /* a click beside the events of a track */
 }
 
 const CLICK_PX = 4;
@@ -61,11 +62,11 @@ export function bindPointer(h: Host): () => void {
 			e.preventDefault();
 			/* A notch of a wheel is about 100; a pinch sends many small ones. */
 			const factor = Math.exp(-Math.max(-240, Math.min(240, dy)) * (pinch && Math.abs(dy) < 40 ? 0.012 : 0.0028));
-			jump(zoomAt(st.view, factor, timeAt(p.x, p.width), model.all));
+			jump(zoomAt(st.view, factor, timeAt(p.x, p.width), model.room));
 		} else if (e.shiftKey || Math.abs(dx) > Math.abs(dy)) {
 			e.preventDefault();
 			const d = e.shiftKey && dx === 0 ? dy : dx;
-			jump(panBy(st.view, (d / p.width) * span(st.view), model.all));
+			jump(panBy(st.view, (d / p.width) * span(st.view), model.room));
 		}
 	};
 	area.addEventListener("wheel", wheel, { ...on, passive: false });
@@ -120,6 +121,9 @@ export function bindPointer(h: Host): () => void {
 	const pick = (e: MouseEvent) => {
 		const hit = under(e);
 		h.select(hit?.value === undefined ? hit : undefined);
+		const p = local(e, area);
+		const at = hit ? undefined : trackAt(h.layout(), p.y + body.scrollTop);
+		if (at && at.item.info.kind === "slices") h.blank(at.item.info.track, timeAt(p.x, p.width));
 	};
 
 	interface Drag {
@@ -135,7 +139,7 @@ export function bindPointer(h: Host): () => void {
 		return {
 			move(e) {
 				moved ||= Math.abs(e.clientX - start.clientX) > CLICK_PX || Math.abs(e.clientY - start.clientY) > CLICK_PX;
-				jump(panBy(from, ((start.clientX - e.clientX) / width) * span(from), model.all));
+				jump(panBy(from, ((start.clientX - e.clientX) / width) * span(from), model.room));
 				body.scrollTop = top + start.clientY - e.clientY;
 			},
 			end(e) {
@@ -173,7 +177,7 @@ export function bindPointer(h: Host): () => void {
 			end(e) {
 				const { box, view } = store.get();
 				if (zooms) {
-					const to = moved && box ? clampView(box, model.all) : zoomAt(view, e.altKey ? 0.5 : 2, startPs, model.all);
+					const to = moved && box ? clampView(box, model.room) : zoomAt(view, e.altKey ? 0.5 : 2, startPs, model.room);
 					store.update({ box: undefined, target: to });
 				} else if (moved && box) store.update({ boxRows: rowsInBox(h.layout(), box), selected: undefined });
 				else pick(e);
@@ -214,13 +218,13 @@ export function bindPointer(h: Host): () => void {
 			const center = (x: number) => {
 				const at = model.all.begin_ps + (x / p.width) * span(model.all);
 				const v = store.get().view;
-				jump(panBy(v, at - (v.begin_ps + v.end_ps) / 2, model.all));
+				jump(panBy(v, at - (v.begin_ps + v.end_ps) / 2, model.room));
 			};
 			if (onMap) center(p.x);
 			const move = (m: PointerEvent) => {
 				const x = local(m, head).x;
 				if (onMap) center(x);
-				else jump(panBy(from, ((p.x - x) / p.width) * span(from), model.all));
+				else jump(panBy(from, ((p.x - x) / p.width) * span(from), model.room));
 			};
 			const end = () => {
 				head.removeEventListener("pointermove", move);
@@ -239,7 +243,7 @@ export function bindPointer(h: Host): () => void {
 		(e) => {
 			const hit = under(e);
 			if (hit && hit.value === undefined)
-				store.update({ target: fit(hit.begin_ps, hit.begin_ps + hit.dur_ps, model.all) });
+				store.update({ target: fit(hit.begin_ps, hit.begin_ps + hit.dur_ps, model.room) });
 		},
 		on,
 	);

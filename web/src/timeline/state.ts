@@ -5,6 +5,7 @@
 import { createStore, type Store } from "../base/store";
 import type { Box, Hit } from "./hit_test";
 import { itemId, movedBefore, NO_ORDER, PINNED_PID, siblings, type Item, type Layout, type Order } from "./layout";
+import type { GapAnswer } from "../api/types";
 import { formatView, type View } from "./viewport";
 
 export type ToolMode = 1 | 2 | 3 | 4;
@@ -34,6 +35,11 @@ export interface TraceState {
 	box: Box | undefined;
 	boxRows: string;
 	measure: View | undefined;
+	gap: GapAnswer | undefined;
+	gapLeast_ps: number; /* shorter ones are passed over, as long as one is shown */
+	gapTrack: number | undefined; /* whose gaps are looked at */
+	list: boolean; /* the names that match the search, in the pane */
+	step: number | undefined; /* that alone is shown */
 	marks: readonly View[];
 	query: string;
 	only: ReadonlySet<string>; /* if there are any: events of other names step back */
@@ -64,6 +70,11 @@ export function createTraceStore(view: View, closed: ReadonlySet<number>): Trace
 		box: undefined,
 		boxRows: "",
 		measure: undefined,
+		gap: undefined,
+		gapLeast_ps: 0,
+		gapTrack: undefined,
+		list: false,
+		step: undefined,
 		marks: [],
 		query: "",
 		only: NO_NAMES,
@@ -79,6 +90,24 @@ export function createTraceStore(view: View, closed: ReadonlySet<number>): Trace
 		error: "",
 		wanted: undefined,
 	});
+}
+
+/* "/…/" in the search box is a regular expression: what stands between. */
+export function expression(query: string): string | undefined {
+	return query.length > 2 && query.startsWith("/") && query.endsWith("/") ? query.slice(1, -1) : undefined;
+}
+
+/* Which names a search means. */
+export function matcher(query: string): (name: string) => boolean {
+	const text = expression(query);
+	const low = query.toLowerCase();
+	if (text === undefined) return (name) => name.toLowerCase().includes(low);
+	try {
+		const re = new RegExp(text.replace(/^\(\?i\)/, ""), text.startsWith("(?i)") ? "i" : "");
+		return (name) => re.test(name);
+	} catch {
+		return () => true;
+	}
 }
 
 export function toggled<T>(set: ReadonlySet<T>, value: T): Set<T> {

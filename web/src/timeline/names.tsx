@@ -1,0 +1,109 @@
+/*
+ * names.tsx - search as a list: each name that matches with its durations and when it ran. "/…/" is a regular expression.
+ */
+import { getJson } from "../api/fetch";
+import { useJson } from "../api/loadable";
+import type { EventDetail, FoundNames } from "../api/types";
+import { count, time_ps } from "../base/format";
+import { useStore } from "../base/store";
+import { Failure, Waiting } from "../widgets/notes";
+import type { Session } from "../pages/session";
+import type { TimelineModel } from "./model";
+import { expression, type Selected, type TraceStore } from "./state";
+
+interface NamesPaneProps {
+	store: TraceStore;
+	model: TimelineModel;
+	session: Session;
+	onGo(to: Selected): void;
+	onFind(name: string): void;
+}
+
+/* The tracks that the filter leaves; undefined: all. */
+function tracksOf(model: TimelineModel, filter: string): string | undefined {
+	const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+	if (!words.length) return undefined;
+	const named = model.timeline.sections.flatMap((s) =>
+		s.tracks.filter((t) => words.every((w) => `${s.name} ${t.name}`.toLowerCase().includes(w))).map((t) => t.track),
+	);
+	return named.join(",");
+}
+
+export function NamesPane({ store, model, session, onGo, onFind }: NamesPaneProps) {
+	const text = useStore(store, (s) => s.query);
+	const filter = useStore(store, (s) => s.filter);
+	const { run, host } = { run: session.run.run, host: session.host };
+	const regex = expression(text);
+	const tracks = tracksOf(model, filter);
+	const { value, error, loading } = useJson<FoundNames>(text && tracks !== "" ? "api/timeline/names" : null, {
+		run,
+		host,
+		q: regex ?? text,
+		...(regex !== undefined && { how: "regex" }),
+		...(tracks && { tracks }),
+	});
+	const go = (event: number) => getJson<EventDetail>("api/timeline/event", { run, host, event }).then(onGo);
+	return (
+		<div class="sums names">
+			<div class="sums-head">
+				<h2>{value ? `${count(value.nnames)} ${value.nnames === 1 ? "name" : "names"}` : "Names"}</h2>
+				<span class="muted">
+					{value && `${count(value.count)} events`}
+					{filter && ` in tracks that match “${filter}”`}
+					{value && value.nnames > value.names.length && ` · the first ${count(value.names.length)}`}
+				</span>
+			</div>
+			{error && <Failure text={error} />}
+			{!value && loading && <Waiting what="Searching…" />}
+			{value && value.names.length > 0 && (
+				<div class="names-list">
+					<table class="plain-table">
+						<thead>
+							<tr>
+								<th>Name</th>
+								<th class="num">Count</th>
+								<th class="num" title="Sum of whole durations">Total</th>
+								<th class="num" title="Half of the events take at most so long; to one part in a thousand">p50</th>
+								<th class="num" title="99 of 100 events take at most so long; to one part in a thousand">p99</th>
+								<th class="num">Longest</th>
+								<th title="How many begin in each of 60 equal parts of the trace">When</th>
+							</tr>
+						</thead>
+						<tbody>
+							{value.names.map((n) => (
+								<tr key={n.name} data-name={n.name}>
+									<td class="names-name">
+										<button class="link" title={`${n.name}\nGo to the longest`} onClick={() => void go(n.event)}>
+											{n.name}
+										</button>
+									</td>
+									<td class="num">{count(n.count)}</td>
+									<td class="num">{time_ps(n.total_ps)}</td>
+									<td class="num">{time_ps(n.p50_ps)}</td>
+									<td class="num">{time_ps(n.p99_ps)}</td>
+									<td class="num">{time_ps(n.max_ps)}</td>
+									<td>
+										<When bins={n.when} />
+										<button class="link" title="Search for this name alone" onClick={() => onFind(n.name)}>
+											only
+										</button>
+									</td>
+								</tr>
+							))}
+						</tbody>
+					</table>
+				</div>
+			)}
+		</div>
+	);
+}
+
+function When({ bins }: { bins: readonly number[] }) {
+	const most = Math.max(1, ...bins);
+	const d = bins.map((v, i) => (v ? `M${i * 2 + 1} 14v${-Math.max(1, (13 * v) / most).toFixed(1)}` : "")).join("");
+	return (
+		<svg class="when" viewBox={`0 0 ${bins.length * 2} 14`} width={bins.length * 2} height="14" aria-hidden="true">
+			<path d={d} />
+		</svg>
+	);
+}
