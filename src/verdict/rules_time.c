@@ -209,7 +209,7 @@ void ss_rule_dispatch(struct ss_judge *j)
 	if (s && each_ps > SS_LONG_START_PS && !has_found(j, SS_CAUSE_HOST_CODE)) {
 		f->cause = SS_CAUSE_HOST_CODE;
 		f->text = ss_say(j,
-				 "Nothing computes during %.1f%% of the time, while the host is inside of calls of the "
+				 "Nothing computes during %.1f%% of the time, while the host is in calls of the "
 				 "framework" SS_FMT " (" SS_FMT ").",
 				 100 * f->share_frac, SS_ARG(counted), SS_ARG(names));
 	}

@@ -347,6 +347,40 @@ def judge_others(binary):
         check(f'{name}: form, figures, and the other tools', not wrong, wrong)
 
 
+def repeated_kernels(path):
+    """A trace of PyTorch in which an operator launches the same three kernels six times."""
+    events = []
+    for i in range(6):
+        events.append({'ph': 'X', 'cat': 'cpu_op', 'name': 'aten::foo', 'pid': 1, 'tid': 1, 'ts': 1000 * i, 'dur': 100, 'args': {'External id': i + 1}})
+        for k in range(3):
+            link = {'correlation': 3 * i + k + 1}
+            events.append({'ph': 'X', 'cat': 'cuda_runtime', 'name': 'cudaLaunchKernel', 'pid': 1, 'tid': 1, 'ts': 1000 * i + 20 * k, 'dur': 5, 'args': link})
+            events.append({'ph': 'X', 'cat': 'kernel', 'name': f'k{k}', 'pid': 0, 'tid': 7, 'ts': 1000 * i + 200 + 50 * k, 'dur': 40,
+                           'args': {**link, 'device': 0, 'stream': 7}})
+    with open(path, 'w') as f:
+        json.dump({'schemaVersion': 1, 'deviceProperties': [{'id': 0, 'name': 'NVIDIA A100'}], 'traceEvents': events}, f)
+    return path
+
+
+def judge_conclusions(binary):
+    """Each tool comes to a conclusion on some sample: the first line of its answer is a sentence."""
+    tools, concluded = set(), set()
+    with tempfile.TemporaryDirectory() as scratch:
+        torch = {'distributed': os.path.join(DATA, 'torch', 'ranks'), 'modules': os.path.join(DATA, 'torch', 'cpu_lstm.pt.trace.json.gz'),
+                 'kernel_sequences': repeated_kernels(os.path.join(scratch, 'worker0.pt.trace.json'))}
+        first = [(tool, subprocess.run([binary, 'tool', tool, path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout)
+                 for tool, path in torch.items()]
+    for path in glob.glob(os.path.join(os.path.dirname(HERE), 'golden', 'expected', '*', '*.txt')):
+        with open(path, encoding='utf-8') as f:
+            first.append((os.path.basename(path)[:-4], f.readline()))
+    for tool, text in first:
+        line = text.split('\n')[0]
+        tools.add(tool)
+        if line.endswith('.') and not line.startswith('No rows'):
+            concluded.add(tool)
+    check('every tool concludes', len(tools) > 30 and tools == concluded, tools - concluded)
+
+
 def judge_missing(binary):
     """A host that the names of the others tell of."""
     files = glob.glob(os.path.join(DATA, 'hosts/late_input/**/*.xplane.pb'), recursive=True)
@@ -368,6 +402,7 @@ def main():
     if a.only == '.':
         judge_others(a.bin)
         judge_missing(a.bin)
+        judge_conclusions(a.bin)
         refused = summary(a.bin, DATA, '--format', 'yaml')
         check('another format is refused', refused.returncode == 2 and 'json' in refused.stderr, refused.stderr)
     print(f'{passed} passed, {failed} failed')

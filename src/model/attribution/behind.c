@@ -98,14 +98,14 @@ static bool list_begins(struct work *k, uint32_t meta)
 	return true;
 }
 
-/* Do most marks hold their own runs? Then the program waits in each step, and the marks are right. */
-static bool marks_hold_work(const struct work *k)
+/* Do most runs begin before the next mark? Then the program waits for each step, in its mark or behind it. */
+static bool keeps_up(const struct work *k)
 {
 	size_t own = 0;
 	for (size_t i = 0; i < k->w->n; i++) {
-		const struct ss_window *v = &k->w->v[i];
+		int64_t next_ps = i + 1 < k->w->n ? k->w->v[i + 1].begin_ps : INT64_MAX;
 		const int64_t *begins = k->begins.v + k->skip + i * k->per_step;
-		own += begins[0] >= v->begin_ps && begins[k->per_step - 1] < v->end_ps;
+		own += begins[0] >= k->w->v[i].begin_ps && begins[k->per_step - 1] < next_ps;
 	}
 	return 2 * own >= k->w->n;
 }
@@ -136,7 +136,7 @@ bool ss_windows_follow_work(struct ss_windows *w, const struct ss_plane *p)
 	if (ok)
 		count_runs(&k);
 	uint32_t meta = ok ? divider(&k) : SS_NONE;
-	if (meta != SS_NONE && (ok = list_begins(&k, meta)) && !marks_hold_work(&k))
+	if (meta != SS_NONE && (ok = list_begins(&k, meta)) && !keeps_up(&k))
 		divide(w, &k);
 	free(k.known);
 	free(k.runs);
