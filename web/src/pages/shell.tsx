@@ -342,10 +342,10 @@ function ToolNav({
 			{open && (
 				<div class="nav-list">
 					{menuGroups(there).map((g) => (
-						<section key={g.title} class="nav-group" aria-label={g.title}>
+						<div key={g.title} class="nav-group" role="group" aria-label={g.title}>
 							<h2>{g.title}</h2>
 							{g.tools.map(link)}
-						</section>
+						</div>
 					))}
 					{!saved && (
 						<a
