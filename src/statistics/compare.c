@@ -309,8 +309,10 @@ struct ss_moderation ss_moderation_of(struct ss_log_row *rows, size_t n)
 struct ss_comparison ss_compare_logs(const struct ss_log_row *r, const struct ss_moderation *m, size_t nbase, size_t nnew,
 				     double alpha)
 {
-	double df = r->df + m->prior_df;
-	double variance = (r->df * r->variance + m->prior_df * m->prior_variance) / df;
+	/* A run alone on its side shows nothing of how runs of that side differ: what all rows say of it is worth half. */
+	double prior_df = nbase > 1 && nnew > 1 ? m->prior_df : m->prior_df / 2;
+	double df = r->df + prior_df;
+	double variance = (r->df * r->variance + prior_df * m->prior_variance) / df;
 	struct ss_comparison c = { .delta = r->log_new - r->log_base, .df = df,
 				   .se = sqrt(variance * (1 / (double)nbase + 1 / (double)nnew)) };
 	judge(&c, alpha);
