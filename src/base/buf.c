@@ -98,7 +98,7 @@ void ss_buf_json_str(struct ss_buf *b, struct ss_str s)
 		unsigned char c = (unsigned char)s.p[i];
 		if (c == '"' || c == '\\')
 			ss_buf_char(b, '\\');
-		if (c < 0x20)
+		if (c < 0x20 || c == '<')
 			ss_buf_printf(b, "\\u%04x", c);
 		else
 			ss_buf_char(b, c < 0x80 || utf8 ? s.p[i] : '?');

@@ -31,7 +31,8 @@ void ss_buf_u64(struct ss_buf *b, uint64_t v);
 void ss_buf_i64(struct ss_buf *b, int64_t v);
 void ss_buf_printf(struct ss_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /*
- * A quoted JSON string; a string that is not UTF-8 has a question mark for every byte beyond ASCII.
+ * A quoted JSON string, which ends no script that it stands in; a string that is not UTF-8 has a
+ * question mark for every byte beyond ASCII.
  */
 void ss_buf_json_str(struct ss_buf *b, struct ss_str s);
 /*
