@@ -218,10 +218,10 @@ bool ss_cell_bool(const struct ss_table *t, size_t row, const char *col)
 static void add_prop(struct ss_table *t, struct ss_prop prop)
 {
 	struct ss_prop *v = one_more(t->arena, t->props, t->nprops, &t->prop_cap, sizeof(*v));
-	if (!v || !prop.text.p)
-		return;
-	t->props = v;
-	v[t->nprops++] = prop;
+	/* Grown is grown, whether or not there is a text to put there. */
+	t->props = v ? v : t->props;
+	if (v && prop.text.p)
+		v[t->nprops++] = prop;
 }
 
 void ss_table_prop(struct ss_table *t, const char *id, struct ss_str text)
