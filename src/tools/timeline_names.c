@@ -31,6 +31,7 @@ struct names {
 	const struct ss_model_trace *mt;
 	const struct ss_timeline_names_query *q;
 	struct ss_regex *regex;
+	bool stopped;		/* memory was out for it */
 	uint8_t *wanted;	/* by track of the model; NULL: all */
 	struct ss_strmap by_name;
 	SS_VEC(struct entry) v;
@@ -57,13 +58,16 @@ static bool is_within(struct ss_str name, struct ss_str text)
 	return false;
 }
 
-static bool name_matches(const struct names *s, struct ss_str name)
+static bool name_matches(struct names *s, struct ss_str name)
 {
+	enum ss_regex_found found;
 	switch (s->q->how) {
 	case SS_NAMES_EXACT:
 		return ss_str_eq(name, s->q->text);
 	case SS_NAMES_REGEX:
-		return ss_regex_search(s->regex, name, NULL, 0, NULL, NULL) == SS_REGEX_YES;
+		found = ss_regex_search(s->regex, name, NULL, 0, NULL, NULL);
+		s->stopped = s->stopped || found == SS_REGEX_STOPPED;
+		return found == SS_REGEX_YES;
 	default:
 		return is_within(name, s->q->text);
 	}
@@ -96,6 +100,8 @@ static struct entry *entry_of(struct names *s, const struct ss_track *t, uint32_
 	if (k == SS_NONE)
 		return NULL;
 	if (k == s->v.n && !ss_vec_push(&s->v, (struct entry){ { .name = name }, name_matches(s, name), SS_NONE }))
+		return NULL;
+	if (s->stopped)
 		return NULL;
 	if (!t->nnames)
 		s->meta_entries[slot] = k;
