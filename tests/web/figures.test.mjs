@@ -51,7 +51,6 @@ test("megascale: the worst transfer, slack and stall, the trace", skip, async ()
 		.sort((x, y) => y[0] - x[0] || x[1] - y[1])
 		.map(([, i]) => i);
 	await h.visit({ run, tool: "megascale_stats", host: "ALL_HOSTS" }, {}, async (page) => {
-		assert.equal(await page.textContent('[data-cell="total_stall"]'), ms(cells(t, "total_stall")[order[0]]));
 		assert.deepEqual(await texts(page, ".parts-label"), order.map((i) => cells(t, "rendezvous_name")[i]));
 		assert.deepEqual(await texts(page, ".parts-total"), order.map((i) => ms(cells(t, "stall_duration")[i])));
 		const href = await page.getAttribute('section[aria-label="Trace for Perfetto"] a', "href");
@@ -96,11 +95,8 @@ test("utilization: every unit of every core, by family", skip, async () => {
 
 test("kernel utilization: types of numbers and units of a kernel", skip, async () => {
 	const { run, a } = await h.runWith("kernel_utilization", (x) => tableOf(x, "kernels")?.nrows > 0);
-	const kernels = tableOf(a, "kernels");
 	const metrics = tableOf(a, "metrics");
 	await h.visit({ run, tool: "kernel_utilization" }, {}, async (page) => {
-		assert.equal(await page.textContent('[data-cell="mxu_utilization"]'), format.percent(cells(kernels, "mxu_utilization")[0]));
-		assert.equal(await page.textContent('[data-cell="duration_us"]'), format.time_ps(cells(kernels, "duration_us")[0] * 1e6));
 		const mine = cells(metrics, "percent").filter((_, i) => cells(metrics, "kernel")[i] < 4);
 		assert.deepEqual((await texts(page, ".use-text")).sort(), mine.map((v) => format.percent(v)).sort());
 	});
