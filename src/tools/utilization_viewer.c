@@ -30,6 +30,7 @@ static const struct ss_col cols[] = {
 struct place {
 	size_t host;
 	int64_t device, sample;
+	double unknown;		/* share of a unit that could do nothing: 0 for XProf's clients, else none */
 };
 
 static void add_rows(struct ss_table *t, const struct place *at, const struct ss_tpu_use *use, size_t n)
@@ -45,7 +46,7 @@ static void add_rows(struct ss_table *t, const struct place *at, const struct ss
 		ss_set_f64(t, COL_ACHIEVED, u->achieved);
 		ss_set_f64(t, COL_PEAK, u->peak);
 		ss_set_str(t, COL_UNIT, ss_str_from(u->unit));
-		ss_set_f64(t, COL_FRAC, u->peak > 0 ? u->achieved / u->peak : (double)NAN);
+		ss_set_f64(t, COL_FRAC, u->peak > 0 ? u->achieved / u->peak : at->unknown);
 	}
 }
 
@@ -78,7 +79,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 		const struct ss_plane *planes = ss_host_counters(h, err);
 		if (!planes)
 			return false;
-		struct place at = { .host = i };
+		struct place at = { .host = i, .unknown = q->as_xprof ? 0 : (double)NAN };
 		for (uint32_t k = 0; k < h->nplanes; k++)
 			if (!add_plane(t, &at, &planes[k]))
 				return ss_fail_mem(err);

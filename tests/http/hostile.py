@@ -73,7 +73,7 @@ def swap(link, targets, stop, touched):
         os.symlink(targets[at % len(targets)], link + '.new')
         os.rename(link + '.new', link)
         at += 1
-        if at % 8 == 0:
+        if at % 7 == 0:             # odd, so that it is each target's turn
             time.sleep(0.001)       # now and then a request must find one target all the way
         if at % 20 == 0:
             os.utime(touched, ns=(at, 1_700_000_000_000_000_000 + at * 1000))   # another file: it is opened anew
