@@ -17,6 +17,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
+import against_xprof
 import answers
 import profiles
 
@@ -66,12 +67,12 @@ def theirs(xprof, argv, sample, logdir):
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument('--bin', default='build/stepscope')
-    ap.add_argument('--xprof', default=shutil.which('xprof') or os.environ.get('XPROF_CLI', ''))
+    ap.add_argument('--xprof', default=os.path.join(os.path.dirname(against_xprof.XPROF), 'xprof'))
     ap.add_argument('--write', action='store_true')
     a = ap.parse_args()
-    if not a.xprof:
-        print('skipped: there is no program xprof (pip install xprof==2.24.2, or set XPROF_CLI)\n0 passed, 0 failed')
-        return 0
+    if not os.path.exists(a.xprof):
+        print(f'{a.xprof} is missing: scripts/bootstrap xprof installs it\n0 passed, 1 failed')
+        return 1
     binary, passed, failed, kept = os.path.abspath(a.bin), 0, 0, []
     for sample in SAMPLES:
         for command in COMMANDS:
