@@ -76,7 +76,7 @@ static void judge_host(struct doctor *d, const char *what, const struct ss_host 
 			   form ? "; it is " : "", form ? form : "");
 }
 
-/* Whatever is wrong, its own reader says so. */
+/* Reports what the reader of the file's format finds wrong. */
 static void judge_file(struct doctor *d, const char *what, const struct ss_host_file *f)
 {
 	struct ss_host h;

@@ -3,8 +3,8 @@
  * file, which opens without a server.
  *
  * The answers are those of the routes, compressed, under the address that the page would ask. The
- * timeline is there at levels of detail: windows, each half over the next, so that what is on a
- * screen lies in one of them. What does not fit into 10 MB is left out, and the file says so.
+ * file contains the timeline at several levels of detail. Each level consists of windows that overlap
+ * by half, so that one window covers any view. Answers beyond 10 MB are omitted, and the file lists them.
  */
 #include "export_html.h"
 

@@ -182,7 +182,7 @@ static bool add_word(struct given *g, const char *word)
 	return true;
 }
 
-/* "--host" and the value, "--fmt=" with it, "--value k=" with it in a word of its own. */
+/* Three forms: "--host VALUE" (two arguments), "--fmt=VALUE" (one), "--value k=VALUE" (two). */
 static bool add_option(struct given *g, const char *option, const char *value)
 {
 	const char *blank = strchr(option, ' ');

@@ -208,7 +208,7 @@ static int report(int argc, char **argv, bool check)
 		cli_fail(&err);
 	if (!check)
 		return ok ? CLI_DONE : CLI_FAILED;
-	/* Nothing is said to be well that could not be judged. */
+	/* Status 2: there are too few runs to judge. */
 	return !ok || sum.longest < 8 ? 2 : sum.worse_lately ? 1 : 0;
 }
 
