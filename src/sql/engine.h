@@ -102,4 +102,7 @@ bool ss_sql_stat(struct ss_sql_key *k, const struct ss_sql_line *line, uint32_t 
 bool ss_sql_glob(struct ss_sql *s, struct ss_str pattern, struct ss_str text);
 bool ss_sql_like(struct ss_sql *s, struct ss_str pattern, struct ss_str text, char escape);
 
+/* A cursor of so many zeroed bytes that begins with its sqlite3_vtab_cursor; closing it is free(). Answers SQLite's status. */
+int ss_sql_new_cursor(size_t bytes, sqlite3_vtab_cursor **out);
+
 #endif

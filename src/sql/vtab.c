@@ -137,3 +137,9 @@ bool ss_sql_stat(struct ss_sql_key *k, const struct ss_sql_line *line, uint32_t 
 		return true;
 	return find_last(ss_xevent_meta_stats(x, line->l.ev.meta[i]), k, *first, out);
 }
+
+int ss_sql_new_cursor(size_t bytes, sqlite3_vtab_cursor **out)
+{
+	*out = calloc(1, bytes);
+	return *out ? SQLITE_OK : SQLITE_NOMEM;
+}

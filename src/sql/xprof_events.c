@@ -155,12 +155,8 @@ static int column(sqlite3_vtab_cursor *cursor, sqlite3_context *context, int col
 
 static int open_cursor(sqlite3_vtab *v, sqlite3_vtab_cursor **out)
 {
-	struct cursor *c = calloc(1, sizeof(*c));
 	(void)v;
-	if (!c)
-		return SQLITE_NOMEM;
-	*out = &c->base;
-	return SQLITE_OK;
+	return ss_sql_new_cursor(sizeof(struct cursor), out);
 }
 
 static int close_cursor(sqlite3_vtab_cursor *cursor)
