@@ -23,6 +23,16 @@ KERNELS = ('sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgrou
            'void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<c10::BFloat16, float>(int, float, c10::BFloat16 const*)')
 
 
+def laid_out(event):
+    """An event with the blanks and ends of lines that Kineto writes."""
+    def members(names):
+        return ', '.join(f'{json.dumps(k)}: {json.dumps(event[k])}' for k in names if k in event)
+    lines = [members(k for k in event if k not in ('ts', 'dur', 'args')), members(('ts', 'dur'))]
+    if 'args' in event:
+        lines.append('"args": {\n      ' + ','.join(f'{json.dumps(k)}: {json.dumps(v)}' for k, v in event['args'].items()) + '\n    }')
+    return '  {\n    ' + ',\n    '.join(lines) + '\n  }'
+
+
 def trace(path, events):
     rng = random.Random(1)
     n, at, gpu, ids, allocated = 0, 1000.0, 1000.0, 1, 1 << 30
@@ -31,7 +41,7 @@ def trace(path, events):
 
         def put(**event):
             nonlocal n
-            f.write((',\n' if n else '') + json.dumps(event))
+            f.write((',\n' if n else '') + laid_out(event))
             n += 1
 
         put(ph='M', name='process_name', pid=100, tid=0, ts=0, args={'name': 'python'})

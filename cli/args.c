@@ -27,6 +27,26 @@ int cli_fail(const struct ss_err *err)
 	return CLI_FAILED;
 }
 
+bool cli_word(const char *word, const char *const *list, int n, int *out)
+{
+	for (int i = 0; i < n; i++)
+		if (strcmp(word, list[i]) == 0) {
+			*out = i;
+			return true;
+		}
+	return false;
+}
+
+bool cli_take_param(void *params, const char *text)
+{
+	struct cli_params *p = params;
+	const char *eq = strchr(text, '=');
+	if (!eq || eq == text || p->n == SS_COUNT(p->v))
+		return false;
+	p->v[p->n++] = (struct ss_param_value){ { text, (size_t)(eq - text) }, ss_str_from(eq + 1) };
+	return true;
+}
+
 int cli_misuse(const struct cli_command *c, const char *fmt, ...)
 {
 	va_list ap;

@@ -61,7 +61,8 @@ static void say_host(struct cli_words *w, const struct ss_capture *c, const stru
 			say(w, "%s: the program wrote the profile itself", h->target);
 		break;
 	case SS_CAPTURE_ELSEWHERE:
-		say(w, "%s: the program says it wrote its profile below '" SS_FMT "', which is not here", h->target,
+		say(w, "%s: the program says it wrote its profile below '" SS_FMT
+		       "', which does not exist on this machine", h->target,
 		    SS_ARG(c->dir.path));
 		break;
 	case SS_CAPTURE_EMPTY:
@@ -93,7 +94,7 @@ static void say_progress(struct cli_words *w, const struct ss_capture *c)
 	w->live = true;
 }
 
-void cli_capture_progress(void *arg, const struct ss_capture *c, const struct ss_capture_host *host)
+static void capture_progress(void *arg, const struct ss_capture *c, const struct ss_capture_host *host)
 {
 	struct cli_words *w = arg;
 	if (c->attempt > w->attempt && c->attempt > 1)
@@ -149,7 +150,7 @@ int cli_capture_take(struct ss_capture_config *config, bool summary)
 	struct cli_words w = { .terminal = isatty(STDERR_FILENO), .attempts = config->attempts };
 	struct ss_capture c;
 	struct ss_err err = { 0 };
-	config->progress = cli_capture_progress;
+	config->progress = capture_progress;
 	config->progress_arg = &w;
 	config->wake_fd = cli_interrupt_open(&err);
 	if (config->wake_fd < 0)

@@ -1,6 +1,7 @@
 /* capture_words.c - interrupts, TLS and tokens of the commands that talk to running programs. */
 #include "capture_words.h"
 
+#include "base/system.h"
 #include "rpc/tls.h"
 
 #include <errno.h>
@@ -8,37 +9,60 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
-int cli_interrupt_open(struct ss_err *err)
+/* Who waits for the signals and writes a byte for each. */
+static struct {
+	pthread_t thread;
+	int ends[2];
+} watch;
+
+static sigset_t wishes_to_stop(void)
 {
 	sigset_t set;
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
+	return set;
+}
+
+static void *pass_on(void *arg)
+{
+	sigset_t set = wishes_to_stop();
+	int number;
+	while (sigwait(&set, &number) == 0)
+		if (write(watch.ends[1], "", 1) < 0)
+			continue;	/* it is full: it is readable already */
+	return arg;
+}
+
+int cli_interrupt_open(struct ss_err *err)
+{
+	sigset_t set = wishes_to_stop();
 	/* Before there are threads, so that all inherit it. */
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	/* A peer that goes away is said in words. */
 	signal(SIGPIPE, SIG_IGN);
-	int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (fd < 0)
-		ss_fail(err, SS_EIO, "cannot wait for signals: %s", strerror(errno));
-	return fd;
+	int error = ss_pipe_open(watch.ends) ? pthread_create(&watch.thread, NULL, pass_on, NULL) : errno;
+	if (!error)
+		return watch.ends[0];
+	ss_pipe_close(watch.ends);
+	ss_fail(err, SS_EIO, "cannot wait for signals: %s", strerror(error));
+	return -1;
 }
 
 void cli_interrupt_close(int fd)
 {
-	struct signalfd_siginfo info;
-	sigset_t set;
-	/* What was taken as a wish to stop must not end us now. */
-	while (read(fd, &info, sizeof(info)) == sizeof(info))
-		;
-	close(fd);
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
+	sigset_t set = wishes_to_stop(), pending;
+	int number;
+	if (fd < 0)
+		return;
+	pthread_cancel(watch.thread);
+	pthread_join(watch.thread, NULL);
+	ss_pipe_close(watch.ends);
+	/* What was meant as a wish to stop must not end us now. */
+	while (sigpending(&pending) == 0 && (sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM)))
+		sigwait(&set, &number);
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
@@ -100,7 +124,7 @@ bool cli_token_for(const char *bind, char made[CLI_TOKEN_BYTES], const char **to
 	unsigned char bytes[(CLI_TOKEN_BYTES - 1) / 2];
 	if (*token || !bind || ss_net_is_local(bind))
 		return true;
-	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+	if (!ss_random_bytes(bytes, sizeof(bytes)))
 		return ss_fail(err, SS_EIO, "cannot make a token: %s", strerror(errno));
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		snprintf(made + 2 * i, 3, "%02x", bytes[i]);

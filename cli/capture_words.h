@@ -11,8 +11,6 @@ struct cli_words {
 	unsigned attempt, attempts;
 };
 
-void cli_capture_progress(void *arg, const struct ss_capture *c, const struct ss_capture_host *host);
-
 /* Take a profile, say how it goes and, if wanted, its summary; the exit status. */
 int cli_capture_take(struct ss_capture_config *config, bool summary);
 

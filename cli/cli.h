@@ -12,6 +12,9 @@
 
 enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_MISUSE = 2 };
 
+/* The whole program: its command line, and its exit status. */
+__attribute__((visibility("default"))) int stepscope_main(int argc, char **argv);
+
 /* A command: the constant at the end of its file, listed in commands.def. */
 struct cli_command {
 	const char *name;
@@ -35,6 +38,16 @@ int cli_fail(const struct ss_err *err);
 /* The same, and where help is; status 2. */
 int cli_misuse(const struct cli_command *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void cli_print_help(const struct cli_command *c);
+/* Parameters of a tool, as "-p name=value" gives them; cli_take_param for CLI_EACH. */
+struct cli_params {
+	struct ss_param_value v[32];
+	size_t n;
+};
+
+bool cli_take_param(void *params, const char *text);
+
+/* The place of `word` in a list of so many. */
+bool cli_word(const char *word, const char *const *list, int n, int *out);
 
 /* The word of the list (NULL-terminated, by a getter) that `word` is a slip of, or NULL. */
 typedef const char *cli_word_fn(const void *list, size_t i);
@@ -72,7 +85,7 @@ struct cli_profile {
 	struct ss_store store;
 	const struct ss_run *run;	/* the one asked for, or the newest */
 	bool run_asked;
-	bool alone;			/* of that run only, whatever belongs to it: ss_session_files */
+	bool alone;			/* of that run only, whatever belongs to it: ss_session_run */
 	struct ss_host *hosts;		/* those that are open: none where the tool visits several */
 	size_t nhosts;
 	struct ss_model model;
@@ -85,6 +98,9 @@ struct cli_profile {
 /* --strict was given: a profile of which something is missing is a failure of whoever opens it. */
 extern bool cli_strict;
 #define CLI_STRICT CLI_FLAG("strict", 0, &cli_strict)
+/* With --strict: are all files of the run, or of all runs, whole? They are opened for that, one after the other. */
+bool cli_run_whole(const struct ss_run *r, struct ss_err *err);
+bool cli_runs_whole(const struct ss_store *s, struct ss_err *err);
 
 /*
  * Find and open it. `run` and `host` may be NULL: then the newest run, and all hosts of it or, for

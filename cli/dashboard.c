@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define STRAGGLES 1.1	/* times the step of the host in the middle */
-
 /* The figures of a host: in a table, with a unit of the eye; for Prometheus in units of its own. */
 static const struct column {
 	const char *title, *unit;
@@ -83,10 +81,11 @@ bool cli_dashboard_any(const struct cli_dashboard *b)
 	return false;
 }
 
-void cli_dashboard_add(struct cli_dashboard *b, const struct cli_sample *samples, size_t n)
+void cli_dashboard_add(struct cli_dashboard *b, const struct cli_sample *samples, size_t n, const char *verdict)
 {
 	pthread_mutex_lock(&b->lock);
 	b->samples++;
+	snprintf(b->verdict, sizeof(b->verdict), "%s", verdict);
 	for (size_t i = 0; i < n && i < b->nhosts; i++) {
 		struct cli_dashboard_host *h = &b->hosts[i];
 		h->sample = samples[i];
@@ -98,18 +97,18 @@ void cli_dashboard_add(struct cli_dashboard *b, const struct cli_sample *samples
 	pthread_mutex_unlock(&b->lock);
 }
 
-/* What a straggler is slower than: the middle of all hosts, where there are two and more. */
+static bool straggles(const struct cli_dashboard_host *h)
+{
+	return h->sample.ok && h->sample.straggler;
+}
+
+/* The mean step of the host in the middle; NAN of less than two. */
 static double middle_ms(const struct cli_dashboard *b)
 {
 	double v[CLI_DASHBOARD_HOSTS];
 	for (size_t i = 0; i < b->nhosts; i++)
 		v[i] = b->hosts[i].sample.ok ? b->hosts[i].sample.metrics.step_ms_mean : NAN;
 	return median(v, b->nhosts, 2);
-}
-
-static bool straggles(const struct cli_dashboard_host *h, double middle)
-{
-	return h->sample.ok && !isnan(middle) && h->sample.metrics.step_ms_mean > STRAGGLES * middle;
 }
 
 /* ---- in a terminal ---- */
@@ -131,7 +130,7 @@ static void put_history(struct ss_buf *out, const struct cli_dashboard_host *h)
 	}
 }
 
-static void put_row(struct ss_buf *out, const struct cli_dashboard_host *h, double middle)
+static void put_row(struct ss_buf *out, const struct cli_dashboard_host *h)
 {
 	char text[32];
 	ss_buf_printf(out, "%-24s", h->name);
@@ -144,7 +143,7 @@ static void put_row(struct ss_buf *out, const struct cli_dashboard_host *h, doub
 		ss_buf_printf(out, "  %10s", text);
 	}
 	put_history(out, h);
-	if (straggles(h, middle))
+	if (straggles(h))
 		ss_buf_lit(out, "  straggler");
 	ss_buf_char(out, '\n');
 	if (h->sample.metrics.finding[0])
@@ -165,13 +164,14 @@ void cli_dashboard_text(struct cli_dashboard *b, struct ss_buf *out)
 	char now[32];
 	now_text(now);
 	pthread_mutex_lock(&b->lock);
-	double middle = middle_ms(b);
 	ss_buf_printf(out, "look %llu, %s\n%-24s", (unsigned long long)b->samples, now, "host");
 	for (size_t i = 0; i < SS_COUNT(columns); i++)
 		ss_buf_printf(out, "  %10s", columns[i].title);
 	ss_buf_lit(out, "  before\n");
 	for (size_t i = 0; i < b->nhosts; i++)
-		put_row(out, &b->hosts[i], middle);
+		put_row(out, &b->hosts[i]);
+	if (b->verdict[0])
+		ss_buf_printf(out, "%s\n", b->verdict);
 	pthread_mutex_unlock(&b->lock);
 }
 
@@ -200,7 +200,6 @@ static void put_sample(struct ss_buf *out, const char *name, const char *host, d
 static void put_metrics(struct cli_dashboard *b, struct ss_buf *out)
 {
 	pthread_mutex_lock(&b->lock);
-	double middle = middle_ms(b);
 	ss_buf_printf(out, "# HELP stepscope_looks_total Samples taken: short profiles of all hosts.\n"
 		      "# TYPE stepscope_looks_total counter\n"
 		      "stepscope_looks_total %llu\n", (unsigned long long)b->samples);
@@ -216,10 +215,10 @@ static void put_metrics(struct cli_dashboard *b, struct ss_buf *out)
 	ss_buf_lit(out, "# HELP stepscope_up 1 if the last sample of the host succeeded.\n# TYPE stepscope_up gauge\n");
 	for (size_t i = 0; i < b->nhosts; i++)
 		put_sample(out, "up", b->hosts[i].name, b->hosts[i].sample.ok);
-	ss_buf_lit(out, "# HELP stepscope_straggler 1 if the host's steps are at least 10% longer than the median host's.\n"
+	ss_buf_lit(out, "# HELP stepscope_straggler 1 if the host holds up the others, by the tool stragglers.\n"
 			"# TYPE stepscope_straggler gauge\n");
 	for (size_t i = 0; i < b->nhosts; i++)
-		put_sample(out, "straggler", b->hosts[i].name, straggles(&b->hosts[i], middle));
+		put_sample(out, "straggler", b->hosts[i].name, straggles(&b->hosts[i]));
 	ss_buf_lit(out, "# HELP stepscope_look_failures_total Failed samples of the host.\n"
 			"# TYPE stepscope_look_failures_total counter\n");
 	for (size_t i = 0; i < b->nhosts; i++)
@@ -273,10 +272,10 @@ static void put_line(struct ss_buf *out, const struct cli_dashboard_host *h)
 }
 
 /* A row of the page's table. */
-static void put_tr(struct ss_buf *out, const struct cli_dashboard_host *h, double middle)
+static void put_tr(struct ss_buf *out, const struct cli_dashboard_host *h)
 {
 	char text[32];
-	bool slow = straggles(h, middle);
+	bool slow = straggles(h);
 	ss_buf_z(out, slow ? "<tr class=\"slow\"><td>" : "<tr><td>");
 	ss_html_escape(out, ss_str_from(h->name));
 	ss_buf_z(out, slow ? " <mark>straggler</mark>" : "");
@@ -305,40 +304,30 @@ static const char *plural(size_t n)
 }
 
 /* What one wants to know: does it run, how long is a step, who holds the others up. */
-static void put_verdict(struct ss_buf *out, const struct cli_dashboard *b, double middle)
+static void put_verdict(struct ss_buf *out, const struct cli_dashboard *b)
 {
-	const struct cli_dashboard_host *worst = NULL, *stepping = NULL;
-	size_t answered = 0, slow = 0;
+	const struct cli_dashboard_host *stepping = NULL;
+	size_t answered = 0;
+	double middle = middle_ms(b);
 	for (size_t i = 0; i < b->nhosts; i++) {
 		const struct cli_dashboard_host *h = &b->hosts[i];
 		answered += h->sample.ok;
 		if (h->sample.ok && !isnan(h->sample.metrics.step_ms_mean))
 			stepping = h;
-		if (!straggles(h, middle))
-			continue;
-		slow++;
-		if (!worst || h->sample.metrics.step_ms_mean > worst->sample.metrics.step_ms_mean)
-			worst = h;
 	}
 	ss_buf_lit(out, "<section class=\"verdict\"><h1>");
 	if (!b->samples)
 		ss_buf_lit(out, "The first sample is being taken.");
 	else if (answered < b->nhosts)
 		ss_buf_printf(out, "%zu of %zu host%s did not answer. ", b->nhosts - answered, b->nhosts, plural(b->nhosts));
-	if (worst) {
-		ss_buf_printf(out, "%zu straggler%s: <b>", slow, plural(slow));
-		ss_html_escape(out, ss_str_from(worst->name));
-		ss_buf_printf(out, "</b> takes %.4g ms per step, %.3g times the median host (%.4g ms). Capture a "
-			      "profile of it.",
-			      worst->sample.metrics.step_ms_mean, worst->sample.metrics.step_ms_mean / middle, middle);
-	} else if (answered && b->nhosts > 1 && !isnan(middle)) {
-		ss_buf_printf(out, "No straggler among %zu hosts: a step takes %.4g ms on the median host.",
-			      answered, middle);
-	} else if (stepping) {
-		ss_buf_printf(out, "A step takes %.4g ms.", stepping->sample.metrics.step_ms_mean);
-	} else if (answered) {
+	if (!isnan(middle))
+		ss_buf_printf(out, "A step takes %.4g ms on the median host. ", middle);
+	else if (stepping)
+		ss_buf_printf(out, "A step takes %.4g ms. ", stepping->sample.metrics.step_ms_mean);
+	else if (answered)
 		ss_buf_lit(out, "The last sample holds no complete step. Take longer samples with --duration_ms.");
-	}
+	if (stepping)
+		ss_html_escape(out, ss_str_from(b->verdict));
 	ss_buf_lit(out, "</h1></section>");
 }
 
@@ -347,7 +336,6 @@ static void put_page(struct cli_dashboard *b, struct ss_buf *out)
 	char now[32];
 	now_text(now);
 	pthread_mutex_lock(&b->lock);
-	double middle = middle_ms(b);
 	uint64_t refresh_s = b->interval_ms / 1000;
 	ss_buf_printf(out, "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width="
 		      "device-width\"><meta http-equiv=\"refresh\" content=\"%llu\"><title>stepscope monitor</title>"
@@ -360,17 +348,17 @@ static void put_page(struct cli_dashboard *b, struct ss_buf *out)
 		ss_html_escape(out, ss_str_from(b->link));
 		ss_buf_lit(out, "\">profiles</a>");
 	}
-	ss_buf_printf(out, "<span>look %llu, %s</span></header><main>", (unsigned long long)b->samples, now);
-	put_verdict(out, b, middle);
+	ss_buf_printf(out, "<span>sample %llu, %s</span></header><main>", (unsigned long long)b->samples, now);
+	put_verdict(out, b);
 	ss_buf_lit(out, "<section><table><thead><tr><th>host");
 	for (size_t i = 0; i < SS_COUNT(columns); i++) {
 		ss_buf_lit(out, "<th title=\"");
 		ss_html_escape(out, ss_str_from(columns[i].help));
 		ss_buf_printf(out, "\">%s", columns[i].title);
 	}
-	ss_buf_lit(out, "<th>looks before</tr></thead><tbody>");
+	ss_buf_lit(out, "<th>previous samples</tr></thead><tbody>");
 	for (size_t i = 0; i < b->nhosts; i++)
-		put_tr(out, &b->hosts[i], middle);
+		put_tr(out, &b->hosts[i]);
 	ss_buf_lit(out, "</tbody></table></section><footer>Where a host's time goes: "
 		   "<code>stepscope capture -a HOST:PORT -l DIR</code>, then <code>stepscope serve DIR</code>. "
 		   "The same figures for Prometheus: <a href=\"metrics\">/metrics</a>."
@@ -402,7 +390,8 @@ static void answer(void *arg, const struct ss_http_req *req, struct ss_http_repl
 	}
 	/* A page elsewhere whose name leads here must not read along. */
 	if (b->local && req->host.n && !is_local(req->host)) {
-		*reply = (struct ss_http_reply){ .status = 403, .type = "text/plain", .body = SS_STR("not by this name\n") };
+		*reply = (struct ss_http_reply){ .status = 403, .type = "text/plain",
+						   .body = SS_STR("this name is not allowed\n") };
 		return;
 	}
 	if (ss_str_is(req->path, "/metrics")) {

@@ -28,6 +28,7 @@ struct cli_dashboard {
 	struct ss_http *http;
 	bool local;		/* only this machine can ask */
 	const char *link;	/* of struct cli_dashboard_address */
+	char verdict[CLI_VERDICT_BYTES]; /* of the last look */
 };
 
 /* Where it answers HTTP. */
@@ -42,7 +43,8 @@ struct cli_dashboard_address {
 bool cli_dashboard_open(struct cli_dashboard *b, const char *targets, const struct cli_dashboard_address *at, uint64_t interval_ms,
 		    struct ss_err *err);
 uint16_t cli_dashboard_port(const struct cli_dashboard *b);
-void cli_dashboard_add(struct cli_dashboard *b, const struct cli_sample *samples, size_t n);
+/* `verdict`: as cli_sample has it. */
+void cli_dashboard_add(struct cli_dashboard *b, const struct cli_sample *samples, size_t n, const char *verdict);
 /* The step time in the middle of the looks so far; NAN before the third. */
 double cli_dashboard_usual_ms(const struct cli_dashboard *b, size_t host);
 /* Was any host ever seen? */

@@ -2,6 +2,8 @@
 #include "sides.h"
 
 #include "emit/csv.h"
+#include "emit/json.h"
+#include "emit/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,18 +11,11 @@
 
 extern const struct cli_command cli_command_diff;
 
+#define TERMINAL_ROWS 40 /* of each table of a tool */
+
 enum format { TEXT, JSON, CSV, MARKDOWN, FORMATS };
 
-static bool format_of(const char *name, enum format *out)
-{
-	static const char *const names[FORMATS] = { "text", "json", "csv", "md" };
-	for (int i = 0; i < FORMATS; i++)
-		if (strcmp(name, names[i]) == 0) {
-			*out = (enum format)i;
-			return true;
-		}
-	return false;
-}
+static const char *const formats[FORMATS] = { "text", "json", "csv", "md" };
 
 static bool print_csv(struct ss_out *o, const struct cli_sides *s, const char *table, struct ss_err *err)
 {
@@ -29,6 +24,41 @@ static bool print_csv(struct ss_out *o, const struct cli_sides *s, const char *t
 		return ss_fail(err, SS_ENOTFOUND, "there is no table '%s' in this comparison", table);
 	ss_emit_csv(o, t, NULL);
 	return true;
+}
+
+/* For people the figure that is tested; the other formats have all. */
+static void print_tool(struct ss_out *o, const struct cli_sides *s, struct ss_text_style style)
+{
+	struct ss_result r = s->result;
+	for (size_t i = 0; i < r.ntables; i++) {
+		size_t verdict = ss_table_col(&r.tables[i], "verdict");
+		r.tables[i].ncols = verdict == SS_NPOS ? r.tables[i].ncols : verdict + 1;
+	}
+	style.max_rows = style.width ? TERMINAL_ROWS : 0;
+	ss_emit_text(o, &r, &style);
+}
+
+static bool is_param(const struct ss_tool *t, struct ss_str name)
+{
+	for (size_t i = 0; t && i < t->nparams; i++)
+		if (ss_str_is(name, t->params[i].name))
+			return true;
+	return false;
+}
+
+/* -1 to go on, else the exit status. */
+static int choose_tool(struct cli_sides *s, const char *name, const struct cli_params *params)
+{
+	s->tool = name ? ss_tool_find(ss_str_from(name)) : NULL;
+	s->params = params->v;
+	s->nparams = params->n;
+	if (name && !s->tool)
+		return cli_misuse(&cli_command_diff, "there is no tool '%s': 'stepscope help tools' lists them", name);
+	for (size_t i = 0; i < params->n; i++)
+		if (!is_param(s->tool, params->v[i].name))
+			return cli_misuse(&cli_command_diff, "%s has no parameter '" SS_FMT "'",
+					  name ? name : "diff without --tool", SS_ARG(params->v[i].name));
+	return -1;
 }
 
 static bool print(struct cli_sides *s, enum format format, enum ss_diff_by by, const char *table, const char *output,
@@ -45,7 +75,10 @@ static bool print(struct cli_sides *s, enum format format, enum ss_diff_by by, c
 		ok = ss_diff_emit_json(&sink.out, &s->diff, &s->result, SS_STR("diff"), SS_STR("")) || ss_fail_mem(err);
 		ss_out_char(&sink.out, '\n');
 	} else if (format == CSV) {
-		ok = print_csv(&sink.out, s, table ? table : ss_diff_by_table(by), err);
+		const char *first = !s->tool ? ss_diff_by_table(by) : s->result.ntables ? s->result.tables[0].name : "";
+		ok = print_csv(&sink.out, s, table ? table : first, err);
+	} else if (s->tool) {
+		print_tool(&sink.out, s, style);
 	} else if (format == MARKDOWN) {
 		cli_diff_markdown(&sink.out, s, by);
 	} else {
@@ -54,12 +87,24 @@ static bool print(struct cli_sides *s, enum format format, enum ss_diff_by by, c
 	return cli_sink_close(&sink, ok, err);
 }
 
+static bool fill(struct cli_sides *s, enum ss_diff_by by, struct ss_err *err)
+{
+	if (!s->tool)
+		return ss_diff_result(&s->diff, by, &s->result, err);
+	const struct ss_tool_side base = { s->base_tool.v.v, s->base_tool.v.n }, new = { s->new_tool.v.v, s->new_tool.v.n };
+	return ss_diff_tool_result(&s->diff, ss_str_from(s->tool->name), base, new, &s->result, err);
+}
+
 static int run(int argc, char **argv)
 {
 	struct cli_sides s = { 0 };
-	const char *by_word = "op", *format_word = "text", *table = NULL, *output = NULL, *colour = NULL;
+	const char *by_word = "op", *format_word = "text", *table = NULL, *output = NULL, *colour = NULL,
+		   *tool = NULL;
+	struct cli_params params = { .n = 0 };
 	const struct cli_opt opts[] = {
 		CLI_SIDES_OPTS(&s),
+		CLI_TEXT("tool", 0, &tool),
+		CLI_EACH("param", 'p', cli_take_param, &params),
 		CLI_FLAG("anyway", 0, &s.anyway),
 		CLI_TEXT("by", 'b', &by_word),
 		CLI_TEXT("format", 'f', &format_word),
@@ -68,7 +113,7 @@ static int run(int argc, char **argv)
 		CLI_TEXT("color", 0, &colour),
 	};
 	enum ss_diff_by by;
-	enum format format;
+	int format;
 	struct ss_err err = { 0 };
 	struct ss_arena arena = { 0 };
 	int status = cli_parse(&cli_command_diff, argc, argv, opts, SS_COUNT(opts), 0, 2);
@@ -77,13 +122,17 @@ static int run(int argc, char **argv)
 	if (!ss_diff_by_of(ss_str_from(by_word), &by))
 		return cli_misuse(&cli_command_diff,
 				  "cannot compare by '%s': use op, scope, module, kernel, source, host or memory", by_word);
-	if (!format_of(format_word, &format))
+	if (!cli_word(format_word, formats, FORMATS, &format))
 		return cli_misuse(&cli_command_diff, "unknown format '%s': use text, json, csv or md", format_word);
-	status = cli_sides_parse(&s, &cli_command_diff, argc, argv);
+	if (tool && format == MARKDOWN)
+		return cli_misuse(&cli_command_diff, "--format md shows the comparison, not the tables of a tool");
+	status = choose_tool(&s, tool, &params);
+	if (status < 0)
+		status = cli_sides_parse(&s, &cli_command_diff, argc, argv);
 	if (status >= 0)
 		return status;
-	bool ok = cli_sides_compare(&s, &arena, &err) && ss_diff_result(&s.diff, by, &s.result, &err) &&
-		  print(&s, format, by, table, output, colour, &err);
+	bool ok = cli_sides_compare(&s, &arena, &err) && fill(&s, by, &err) &&
+		  print(&s, (enum format)format, by, table, output, colour, &err);
 	cli_sides_free(&s);
 	ss_arena_release(&arena);
 	if (ok)
@@ -94,21 +143,25 @@ static int run(int argc, char **argv)
 
 const struct cli_command cli_command_diff = {
 	.name = "diff",
-	.args = "BASE NEW [--base PATH]... [--new PATH]... [--by WHAT] [--format text|json|csv|md] [--output FILE]",
+	.args = "BASE NEW [--base PATH]... [--new PATH]... [--by WHAT | --tool NAME] [--format text|json|csv|md] "
+		"[--output FILE]",
 	.summary = "what changed between two profiles, and whether it is more than noise",
 	.help = "Compares the runs of two sides: the step time with its interval, where the difference is, which "
 		"operations\n"
 		"and functions changed. BASE and NEW are what other commands take: a log directory, a run, or one "
-		"file.\n\n" CLI_SIDES_HELP "      --anyway      list operations of sides that cannot be compared, too\n"
+		"file.\n\n" CLI_SIDES_HELP "      --anyway      also list operations of sides that cannot be compared\n"
 		"  -b, --by WHAT     op, scope, module, kernel, source, host or memory\n"
+		"      --tool NAME   the tables of this tool instead: each row of both sides, delta and significance\n"
+		"  -p, --param k=v   a parameter of that tool\n"
 		"  -f, --format F    text, json, csv (the table of --by), or md for a pull request\n"
 		"  -t, --table T     csv only: this table\n"
 		"  -o, --output FILE write to FILE instead of stdout\n"
 		"      --color WHEN  always, never or auto\n\n"
-		"The status is 0 where the sides were compared, also when they are not comparable; 2 where a side has no "
+		"The exit status is 0 if the comparison ran, even if the sides are not comparable, and 2 if a side has no "
 		"steps or\n"
-		"cannot be read. 'stepscope gate' decides.\n\n"
+		"cannot be read. 'stepscope gate' passes or fails a change.\n\n"
 		"  stepscope diff before/ after/\n"
-		"  stepscope diff --base a1 --base a2 --base a3 --new b1 --new b2 --new b3\n",
+		"  stepscope diff --base a1 --base a2 --base a3 --new b1 --new b2 --new b3\n"
+		"  stepscope diff before/ after/ --tool hlo_stats\n",
 	.run = run,
 };

@@ -13,7 +13,7 @@
 
 static struct ss_str refusal_note(void)
 {
-	return SS_STR("--anyway lists the operations all the same, without a verdict");
+	return SS_STR("--anyway lists the operations nevertheless, without a verdict");
 }
 
 static bool is_refused(const struct cli_sides *s)
@@ -257,9 +257,10 @@ static void md_changes(struct ss_out *o, const struct ss_table *t, bool all)
 		ss_out_printf(o, "\n%zu more changed.\n", n - shown);
 }
 
-static void md_breakdown(struct ss_out *o, const struct ss_table *t)
+static void md_breakdown(struct ss_out *o, const struct ss_table *t, bool per_example)
 {
-	ss_out_lit(o, "\n| per step | base | new | delta | 95 % | significant |\n|---|---:|---:|---:|---:|---|\n");
+	ss_out_printf(o, "\n| %s | base | new | delta | 95 %% | significant |\n|---|---:|---:|---:|---:|---|\n",
+		      per_example ? "for the base's batch" : "per step");
 	for (size_t i = 0; i < t->nrows; i++) {
 		double b = ss_cell_f64(t, i, "base_us"), n = ss_cell_f64(t, i, "new_us");
 		double low = ss_cell_f64(t, i, "ci_low_us"), high = ss_cell_f64(t, i, "ci_high_us");
@@ -309,7 +310,7 @@ void cli_diff_markdown(struct ss_out *o, const struct cli_sides *s, enum ss_diff
 	}
 	ss_out_char(o, '\n');
 	if (!is_refused(s))
-		md_breakdown(o, ss_result_find(r, "breakdown"));
+		md_breakdown(o, ss_result_find(r, "breakdown"), ss_diff_is_per_example(&s->diff));
 	if (by != SS_DIFF_BY_MEMORY && (!is_refused(s) || s->anyway))
 		md_changes(o, ss_result_find(r, ss_diff_by_table(by)), is_refused(s));
 	if (!is_refused(s) && by != SS_DIFF_BY_HOST)

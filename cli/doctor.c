@@ -5,6 +5,7 @@
 #include "doctor.h"
 
 #include "base/sandbox.h"
+#include "base/system.h"
 #include "gpu_probe.h"
 
 #include <arpa/inet.h>
@@ -69,7 +70,7 @@ static void check_port(struct doctor *d, uint16_t port)
 {
 	char what[24];
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = { htonl(INADDR_LOOPBACK) } };
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+	int fd = ss_socket(AF_INET, SOCK_STREAM, 0), one = 1;
 	snprintf(what, sizeof(what), "port %u", port);
 	if (fd < 0) {
 		doctor_say(d, DOCTOR_BAD, what, "no socket can be made: %s", strerror(errno));
@@ -152,7 +153,7 @@ static void check_preload(struct doctor *d)
 {
 	const char *old = getenv("CUDA_INJECTION64_PATH");
 	if (old && *old)
-		doctor_say(d, DOCTOR_NOTE, "other tools", "CUDA_INJECTION64_PATH names '%s': record takes its place", old);
+		doctor_say(d, DOCTOR_NOTE, "other tools", "CUDA_INJECTION64_PATH names '%s': 'stepscope record' replaces it", old);
 }
 
 /* What serve gives up of its own accord. */
@@ -160,10 +161,11 @@ static void check_sandbox(struct doctor *d)
 {
 	int version = ss_sandbox_landlock();
 	if (version)
-		doctor_say(d, DOCTOR_GOOD, "sandbox", "Landlock version %d%s: serve can write no file and run no program", version,
+		doctor_say(d, DOCTOR_GOOD, "sandbox", "Landlock version %d%s: serve cannot write files or run programs", version,
 		    ss_sandbox_seccomp() ? " and seccomp" : "");
 	else
-		doctor_say(d, DOCTOR_NOTE, "sandbox", "this kernel has no Landlock%s: serve writes nothing all the same, but could",
+		doctor_say(d, DOCTOR_NOTE, "sandbox",
+			   "this kernel has no Landlock%s: serve writes no files, but the kernel does not enforce that",
 		    ss_sandbox_seccomp() ? ", but seccomp" : " and no seccomp");
 }
 

@@ -83,7 +83,8 @@ static void judge_file(struct doctor *d, const char *what, const struct ss_host_
 	struct ss_err err = { 0 };
 	bool raw = ss_file_kind_is_raw(f->kind) && f->kind;
 	if (raw) {
-		doctor_say(d, DOCTOR_GOOD, what, "a %s: no profile, but a file that stepscope shows", ss_file_kind_says(f->kind));
+		doctor_say(d, DOCTOR_GOOD, what, "a %s: not a profile, but a file that stepscope can show",
+			   ss_file_kind_says(f->kind));
 		return;
 	}
 	if (!ss_host_open_below(&h, f->top, f->path.p, &err)) {
@@ -154,7 +155,7 @@ static void say_nothing_found(struct doctor *d, const struct ss_store *s)
 			   s->ndirs);
 	else if (others)
 		doctor_say(d, DOCTOR_BAD, "directory",
-			   "no profile is in it, only files that programs log: was a profile taken (jax.profiler.trace, "
+			   "it holds no profile, only other files that programs log: was a profile taken (jax.profiler.trace, "
 			   "tf.profiler.experimental.start), and written here?");
 	else if (above.n)
 		doctor_say(d, DOCTOR_BAD, "directory", "no profile is in this part of the log directory '" SS_FMT "'",

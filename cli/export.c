@@ -74,10 +74,10 @@ static bool write_beside(struct ss_export *x, const struct ss_export_format *f,
 static bool write_format(struct ss_export *x, const struct ss_export_format *f,
 			 struct cli_profile *p, const struct options *o, struct ss_err *err)
 {
-	x->d = ss_model_sql_directory(&p->model, err);
+	x->d = f->loads ? NULL : ss_model_sql_directory(&p->model, err);
 	x->model = &p->model;
 	x->name = p->run->name;
-	if (!x->d)
+	if (!x->d && !f->loads)
 		return false;
 	if (f->write_file)
 		return write_beside(x, f, p, o->output, err);
@@ -94,6 +94,14 @@ static int check(const struct options *o, const struct ss_export_format *f, stru
 	    (o->end && !time_of(o->end, &x->end_ps)))
 		return cli_misuse(&cli_command_export, "--start and --end take a time with its "
 						       "unit, as 12.5ms (s, ms, us, ns, ps)");
+	if (f->whole && (o->start || o->end || o->plane))
+		return cli_misuse(&cli_command_export, "--start, --end and --plane do not apply to %s: %s",
+				  f->name, f->whole);
+	struct stat st;
+	if (f->write_file && stat(o->output, &st) == 0 && !S_ISREG(st.st_mode))
+		return cli_misuse(&cli_command_export,
+				  "'%s' is no regular file: %s cannot be written to a pipe or a device",
+				  o->output, f->name);
 	if (o->plane) {
 		x->plane = ss_regex_new(ss_str_from(o->plane), err);
 		if (!x->plane)
@@ -111,7 +119,7 @@ static void say(const struct ss_export *x)
 	if (x->left_out)
 		fprintf(stderr, "stepscope: %s\n", x->left_out);
 	if (!x->nevents)
-		fputs("stepscope: no event is in the part that was asked for\n", stderr);
+		fputs("stepscope: no event is in the selected part\n", stderr);
 }
 
 /* All hosts of the run: the page chooses among them. */
@@ -122,7 +130,7 @@ static int write_html(const char *path, const struct options *o)
 	struct ss_err err = { 0 };
 	if (o->host || o->start || o->end || o->plane)
 		return cli_misuse(&cli_command_export,
-				  "--host, --start, --end and --plane are not for html: it holds the whole run");
+				  "--host, --start, --end and --plane do not apply to html: it holds the whole run");
 	if (!o->output && isatty(STDOUT_FILENO))
 		return cli_misuse(&cli_command_export, "html is a file for browsers: name it with --output FILE");
 	bool ok = cli_profile_find(&p, path, o->run, &err);
@@ -161,12 +169,19 @@ static int run(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	bool ok = cli_profile_find(&p, argv[optind], o.run, &err) &&
-		  cli_profile_open(&p, o.host, true, &err) && write_format(&x, f, &p, &o, &err);
-	if (ok)
-		say(&x);
+		  cli_profile_open(&p, o.host, true, &err);
+	if (ok && f->one_host && p.model.nhosts != 1) {
+		status = cli_misuse(&cli_command_export, "%s holds one host: choose one of the %zu with --host",
+				    f->name, p.model.nhosts);
+	} else {
+		ok = ok && write_format(&x, f, &p, &o, &err);
+		status = ok ? CLI_DONE : cli_fail(&err);
+		if (ok)
+			say(&x);
+	}
 	cli_profile_close(&p);
 	ss_regex_free(x.plane);
-	return ok ? CLI_DONE : cli_fail(&err);
+	return status;
 }
 
 const struct cli_command cli_command_export = {

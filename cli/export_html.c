@@ -20,6 +20,7 @@
 
 #define FILE_BYTES 10000000u
 #define RESERVE_BYTES 100000u	 /* for what stands around the answers */
+#define TABLE_ROWS 2000u
 #define ANSWER_BYTES 2500000u	 /* of one answer at most */
 #define TIMELINE_SHARE 2u	 /* of what is left, a half is the timeline's */
 #define WIDTH_PX 4000u
@@ -361,7 +362,7 @@ bool cli_export_html(const char *path, struct ss_out *o, struct ss_err *err)
 	h.most -= style.n + script.n;
 	free((void *)(uintptr_t)style.p);
 	free((void *)(uintptr_t)script.p);
-	h.server = ss_server_start(&(struct ss_server_config){ .logdir = path, .offline = true }, err);
+	h.server = ss_server_start(&(struct ss_server_config){ .logdir = path, .offline = true, .most_rows = TABLE_ROWS }, err);
 	bool ok = h.server;
 	if (ok) {
 		h.run = only_run(&h);

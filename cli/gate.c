@@ -36,16 +36,7 @@ static bool take_reason(void *arg, const char *value)
 	return true;
 }
 
-static bool format_of(const char *name, enum format *out)
-{
-	static const char *const names[FORMATS] = { "text", "json", "junit", "github" };
-	for (int i = 0; i < FORMATS; i++)
-		if (strcmp(name, names[i]) == 0) {
-			*out = (enum format)i;
-			return true;
-		}
-	return false;
-}
+static const char *const formats[FORMATS] = { "text", "json", "junit", "github" };
 
 static int status_of(const struct ss_gate *g)
 {
@@ -108,7 +99,7 @@ static void xml(struct ss_out *o, struct ss_str s)
 /* Bytes that are no UTF-8 would make the whole file unreadable. */
 static struct ss_str utf8(struct ss_str s)
 {
-	return ss_utf8_valid(s) ? s : SS_STR("(a name that is no UTF-8)");
+	return ss_utf8_valid(s) ? s : SS_STR("(a name that is not valid UTF-8)");
 }
 
 static void print_junit(struct ss_out *o, const struct cli_sides *s, const struct ss_gate *g)
@@ -232,8 +223,9 @@ static bool judge(struct cli_sides *s, struct ss_gate *g, const struct accepted 
 	for (size_t i = 0; i < accepted->n; i++)
 		if (!ss_gate_accept(g, ss_str_from(accepted->metric[i]), ss_str_from(accepted->reason[i]), err))
 			return false;
-	struct ss_str note = ss_arena_printf(arena, "stepscope %s, limits %s, at least %zu runs a side", SS_VERSION, limits,
-					     g->min_runs ? g->min_runs : 1);
+	size_t min_runs = g->min_runs ? g->min_runs : 1;
+	struct ss_str note = ss_arena_printf(arena, "stepscope %s, limits %s, at least %zu run%s a side", SS_VERSION, limits,
+					     min_runs, min_runs == 1 ? "" : "s");
 	ss_gate_table(g, &s->result);
 	ss_result_note(&s->result, SS_INFO, note);
 	return ss_result_is_whole(&s->result, err);
@@ -256,13 +248,13 @@ static int run(int argc, char **argv)
 		CLI_TEXT("output", 'o', &output),
 		CLI_TEXT("color", 0, &colour),
 	};
-	enum format format;
+	int format;
 	struct ss_err err = { 0 };
 	struct ss_arena arena = { 0 };
 	int status = cli_parse(&cli_command_gate, argc, argv, opts, SS_COUNT(opts), 0, 2);
 	if (status >= 0)
 		return status;
-	if (!format_of(format_word, &format))
+	if (!cli_word(format_word, formats, FORMATS, &format))
 		return cli_misuse(&cli_command_gate, "unknown format '%s': use text, json, junit or github", format_word);
 	if (accepted.n != accepted.nreasons)
 		return cli_misuse(&cli_command_gate, "each --accept needs a --reason");
@@ -275,7 +267,7 @@ static int run(int argc, char **argv)
 	if (status < 0) {
 		bool ok = judge(&s, &gate, &accepted, &arena, limits, &err) &&
 			  ss_diff_result(&s.diff, SS_DIFF_BY_OP, &s.result, &err) &&
-			  print(&s, &gate, format, output, colour, &err);
+			  print(&s, &gate, (enum format)format, output, colour, &err);
 		status = ok ? status_of(&gate) : CLI_MISUSE;
 		if (!ok)
 			cli_fail(&err);
@@ -296,15 +288,15 @@ const struct cli_command cli_command_gate = {
 		"                    step_time=+3%). METRIC: step_time, step_period, mean_step_time, peak_memory, a row of "
 		"the\n"
 		"                    breakdown (compute, input ...), op:REGEX, scope:PREFIX, host:FUNCTION\n"
-		"      --min-runs N  no verdict with fewer runs on a side\n"
+		"      --min-runs N  no verdict with fewer runs a side\n"
 		"      --accept METRIC --reason TEXT\n"
 		"                    let this limit pass although it fails; the reason is printed\n"
 		"  -f, --format F    text, json, junit, or github: annotations, and the job's summary page\n"
 		"  -o, --output FILE write to FILE instead of stdout\n"
 		"      --color WHEN  always, never or auto\n" CLI_SIDES_HELP "\n"
-		"The status is 0 where all limits hold, 1 where one is exceeded, and 2 where it cannot be told: too much "
+		"The exit status is 0 if all limits hold, 1 if one is exceeded, and 2 if there is no verdict: too much "
 		"noise, sides\n"
-		"that are not comparable, a file that cannot be read. No option turns that into a pass.\n\n"
+		"that are not comparable, a file that cannot be read. No option turns status 2 into a pass.\n\n"
 		"  stepscope gate main/ branch/ --max step_time=+3%,peak_memory=+5%\n",
 	.run = run,
 };

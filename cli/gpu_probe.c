@@ -8,6 +8,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifdef __APPLE__
+bool cli_gpu_probe(struct ss_trace_gpu_report *out, struct ss_err *err)
+{
+	memset(out, 0, sizeof(*out));
+	return ss_fail(err, SS_ENOTFOUND, "NVIDIA has no driver for macOS");
+}
+#else
 enum { PATIENCE_MS = 20000 };
 
 static void answer(int fd)
@@ -31,7 +38,8 @@ static bool read_answer(int fd, struct ss_trace_gpu_report *out, struct ss_err *
 				       "kernel's log", PATIENCE_MS / 1000);
 		ssize_t got = read(fd, (char *)out + n, sizeof(*out) - n);
 		if (got <= 0)
-			return ss_fail(err, SS_EIO, "the process that asked the GPU driver died: the driver or CUPTI is damaged");
+			return ss_fail(err, SS_EIO,
+				       "the process that queried the GPU driver crashed: the driver or CUPTI is damaged");
 		n += (size_t)got;
 	}
 	return true;
@@ -42,7 +50,7 @@ bool cli_gpu_probe(struct ss_trace_gpu_report *out, struct ss_err *err)
 	int ends[2];
 	memset(out, 0, sizeof(*out));
 	if (pipe(ends) != 0)
-		return ss_fail(err, SS_EIO, "no pipe for asking the GPU driver: %s", strerror(errno));
+		return ss_fail(err, SS_EIO, "cannot make a pipe to query the GPU driver: %s", strerror(errno));
 	pid_t child = fork();
 	if (child == 0) {
 		close(ends[0]);
@@ -50,7 +58,7 @@ bool cli_gpu_probe(struct ss_trace_gpu_report *out, struct ss_err *err)
 	}
 	close(ends[1]);
 	bool ok = child > 0 ? read_answer(ends[0], out, err) :
-			      ss_fail(err, SS_EIO, "no process for asking the GPU driver: %s", strerror(errno));
+			      ss_fail(err, SS_EIO, "cannot make a process to query the GPU driver: %s", strerror(errno));
 	close(ends[0]);
 	if (child > 0) {
 		kill(child, SIGKILL);
@@ -58,3 +66,4 @@ bool cli_gpu_probe(struct ss_trace_gpu_report *out, struct ss_err *err)
 	}
 	return ok;
 }
+#endif

@@ -2,12 +2,12 @@
 #include "cli.h"
 
 #include "base/file.h"
+#include "base/heap.h"
 #include "rpc/fetch.h"
 #include "rpc/tls.h"
 
 #include <brotli/decode.h>
 #include <libdeflate.h>
-#include <malloc.h>
 #include <microhttpd.h>
 #include <nghttp2/nghttp2.h>
 #include <sqlite3.h>
@@ -80,25 +80,19 @@ static void say_libraries(void)
 	printf("libbrotlidec %u.%u.%u\n", brotli >> 24, brotli >> 12 & 0xfff, brotli & 0xfff);
 	/* Loaded where they are needed. */
 	bool tls = ss_openssl_version(text, sizeof(text));
-	printf("openssl %s\n", tls ? word_with_digit(text) : "is not installed, or too old: there is no TLS");
+	printf("openssl %s\n", tls ? word_with_digit(text) : "is not installed, or too old: TLS is not available");
 	bool curl = ss_fetch_version(text, sizeof(text));
-	printf("libcurl %s\n", curl ? word_with_digit(text) : "is not installed: TPUs are not found by name");
+	printf("libcurl %s\n", curl ? word_with_digit(text) : "is not installed: TPUs cannot be found by name");
 }
 
-int main(int argc, char **argv)
+int stepscope_main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
 	const struct cli_command *link = argc > 0 ? called_as(argv[0]) : NULL;
 	ss_file_guard();
 	if (link)
 		return link->run(argc, argv);
-	/*
-	 * Threads come and go: few heaps, and what is large goes back to the system when it is
-	 * freed.
-	 */
-	mallopt(M_ARENA_MAX, 4);
-	mallopt(M_MMAP_THRESHOLD, 1 << 20);
-	mallopt(M_TOP_PAD, 1 << 20);
+	ss_heap_for_program();
 	if (!name) {
 		usage(stderr);
 		return CLI_MISUSE;

@@ -4,7 +4,9 @@
  */
 #include "mcp.h"
 
+#include "base/write.h"
 #include "cli.h"
+#include "mcp_input.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -14,7 +16,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define MESSAGE_BYTES (1u << 20)
 #define TIMEOUT_S 60u
 
 extern const struct cli_command cli_command_mcp;
@@ -27,7 +28,7 @@ static const char *const versions[] = { "2025-11-25", "2025-06-18", "2025-03-26"
 
 static const char instructions[] =
 	"stepscope reads recorded profiles of JAX, TensorFlow and PyTorch programs on TPUs, GPUs and CPUs. Ask summary "
-	"first: it names what holds the program up, with figures. findings has the same as JSON with the tool that "
+	"first: it names what slows the program down, with figures. findings has the same as JSON with the tool that "
 	"proves each figure. Then ask tool, events or sql for details, and diff to compare two runs. Every answer says "
 	"its profile, hosts, window, and the command that repeats it: quote these with a figure. A page that is "
 	"truncated has a next_cursor; never add up the rows of a truncated page. What is under 'Not judged' is unknown, "
@@ -36,6 +37,7 @@ static const char instructions[] =
 struct server {
 	struct ss_str root;
 	uint64_t timeout_ms;
+	struct mcp_input in;
 };
 
 /* A message: the values as they stand, "" where there is none. */
@@ -132,30 +134,56 @@ static void put_initialize(struct ss_buf *b, struct ss_str params)
 	ss_buf_char(b, '}');
 }
 
-static void put_call(const struct server *s, struct ss_buf *b, struct ss_str params)
+/* Does a line that has come since say that nobody waits for the answer to this id any more? */
+static bool is_cancelled(struct mcp_input *in, struct ss_str id)
 {
-	struct mcp_call c = { .root = s->root, .timeout_ms = s->timeout_ms };
+	struct ss_str line;
+	struct message m;
+	struct ss_jtok value;
+	while (mcp_input_peek(in, &line))
+		if (line.n <= MCP_MESSAGE_BYTES && is_json(line) && read_message(line, &m) && !m.id.n &&
+		    ss_str_is(m.method, "notifications/cancelled") && ss_str_eq(member(m.params, "requestId", &value), id))
+			return true;
+	return false;
+}
+
+/* False: it was cancelled. */
+static bool put_call(struct server *s, struct ss_buf *b, const struct message *m)
+{
+	struct mcp_call c = {
+		.root = s->root,
+		.timeout_ms = s->timeout_ms,
+		.in = &s->in,
+		.id = m->id,
+		.is_cancelled = is_cancelled,
+	};
+	struct ss_str params = m->params;
+	bool waited_for = !is_cancelled(&s->in, m->id);
 	struct ss_jtok name, arguments;
 	struct ss_err err = { 0 };
 	member(params, "name", &name);
 	struct ss_str text = member(params, "arguments", &arguments);
 	struct ss_str tool = name.kind == SS_J_STRING ? ss_jtok_str(&name, &c.arena) : SS_STR("");
 	c.tool = mcp_tool_find(tool);
-	if (!c.tool) {
+	if (!waited_for) {
+		/* it was cancelled before its turn came */
+	} else if (!c.tool) {
 		struct ss_str why = ss_arena_printf(&c.arena, "There is no tool '" SS_FMT "'; tools/list has them.",
 						    SS_ARG(ss_str_sub(tool, 0, 60)));
 		put_error(b, INVALID_PARAMS, why);
 	} else {
 		ss_buf_lit(b, "\"result\":");
 		if (mcp_call_read(&c, arguments.kind == SS_J_NULL ? SS_STR("") : text, &err))
-			mcp_call_run(&c, b);
+			waited_for = mcp_call_run(&c, b);
 		else
 			mcp_put_failure(b, ss_str_from(err.text));
 	}
 	ss_arena_release(&c.arena);
+	return waited_for;
 }
 
-static void put_answer(const struct server *s, struct ss_buf *b, const struct message *m)
+/* False: nobody waits for it any more. */
+static bool put_answer(struct server *s, struct ss_buf *b, const struct message *m)
 {
 	if (ss_str_is(m->method, "initialize"))
 		put_initialize(b, m->params);
@@ -165,50 +193,40 @@ static void put_answer(const struct server *s, struct ss_buf *b, const struct me
 		ss_buf_lit(b, "\"result\":");
 		mcp_tools_list(b);
 	} else if (ss_str_is(m->method, "tools/call"))
-		put_call(s, b, m->params);
+		return put_call(s, b, m);
 	else
-		put_error(b, NO_METHOD, SS_STR("This server has tools alone: initialize, ping, tools/list and tools/call."));
+		put_error(b, NO_METHOD, SS_STR("This server has only tools: initialize, ping, tools/list and tools/call."));
+	return true;
 }
 
 /* The answer to a line; nothing for what wants none. */
-static void answer(const struct server *s, struct ss_str line, bool too_long, struct ss_buf *b)
+static void answer(struct server *s, struct ss_str line, bool too_long, struct ss_buf *b)
 {
 	struct message m;
 	ss_buf_lit(b, "{\"jsonrpc\":\"2.0\",\"id\":");
 	if (too_long || !is_json(line)) {
 		ss_buf_lit(b, "null,");
 		put_error(b, PARSE_ERROR,
-			  too_long ? SS_STR("The message is longer than a MiB.")
-				   : SS_STR("The message is no JSON, or not one value a line."));
+			  too_long ? SS_STR("The message is longer than 1 MiB.")
+				   : SS_STR("The message is not JSON, or not one value per line."));
 	} else if (!read_message(line, &m) || (!m.method.n && m.id.n == 0)) {
 		ss_buf_lit(b, "null,");
-		put_error(b, INVALID_REQUEST, SS_STR("The message is no request of JSON-RPC 2.0 with a method."));
+		put_error(b, INVALID_REQUEST, SS_STR("The message is not a JSON-RPC 2.0 request with a method."));
 	} else if (!m.id.n || !m.method.n) {
 		b->n = 0; /* a notification, or an answer to what was never asked */
 		return;
 	} else {
 		ss_buf_str(b, m.id);
 		ss_buf_char(b, ',');
-		put_answer(s, b, &m);
+		if (!put_answer(s, b, &m)) {
+			b->n = 0;
+			return;
+		}
 	}
 	ss_buf_lit(b, "}\n");
 }
 
-static bool write_all(const char *p, size_t n)
-{
-	while (n) {
-		ssize_t k = write(STDOUT_FILENO, p, n);
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k <= 0)
-			return false;
-		p += k;
-		n -= (size_t)k;
-	}
-	return true;
-}
-
-static bool reply(const struct server *s, struct ss_str line, bool too_long)
+static bool reply(struct server *s, struct ss_str line, bool too_long)
 {
 	struct ss_buf b = { 0 };
 	while (line.n && strchr(" \t\r", line.p[line.n - 1]))
@@ -216,36 +234,28 @@ static bool reply(const struct server *s, struct ss_str line, bool too_long)
 	bool ok = true;
 	if (line.n || too_long) {
 		answer(s, line, too_long, &b);
-		ok = !b.no_memory && write_all(ss_buf_get(&b).p, b.n);
+		ok = !b.no_memory && ss_write_all(STDOUT_FILENO, ss_buf_get(&b).p, b.n);
 	}
 	ss_buf_free(&b);
 	return ok;
 }
 
-/* Messages are lines. What is longer than a message may be is passed over to its end. */
-static bool serve(const struct server *s)
+/*
+ * Messages are lines. One is copied before it is answered, as the lines behind it come to stand elsewhere meanwhile.
+ */
+static bool serve(struct server *s)
 {
-	struct ss_buf line = { 0 };
-	char buf[16384];
-	bool too_long = false, ok = true;
-	ssize_t n;
-	while (ok && ((n = read(STDIN_FILENO, buf, sizeof(buf))) > 0 || (n < 0 && errno == EINTR))) {
-		for (ssize_t i = 0; ok && i < n;) {
-			const char *end = memchr(buf + i, '\n', (size_t)(n - i));
-			size_t k = end ? (size_t)(end - buf - i) : (size_t)(n - i);
-			too_long = too_long || line.n + k > MESSAGE_BYTES;
-			if (!too_long)
-				ss_buf_str(&line, (struct ss_str){ buf + i, k });
-			i += (ssize_t)k + (end != NULL);
-			if (end) {
-				ok = !line.no_memory && reply(s, ss_buf_get(&line), too_long);
-				line.n = 0;
-				too_long = false;
-			}
-		}
+	struct ss_str line;
+	struct ss_buf own = { 0 };
+	bool too_long, ok = true;
+	while (ok && mcp_input_line(&s->in, &line, &too_long)) {
+		own.n = 0;
+		ss_buf_str(&own, line);
+		ok = !own.no_memory && reply(s, ss_buf_get(&own), too_long);
 	}
-	ok = ok && reply(s, ss_buf_get(&line), too_long);
-	ss_buf_free(&line);
+	ok = ok && !s->in.held.no_memory;
+	ss_buf_free(&own);
+	ss_buf_free(&s->in.held);
 	return ok;
 }
 

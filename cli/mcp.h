@@ -13,6 +13,8 @@
 #include "base/err.h"
 #include "wire/json.h"
 
+struct mcp_input;
+
 #define MCP_WORDS 96u
 
 enum mcp_type { MCP_TEXT, MCP_NUMBER, MCP_FLAG, MCP_MAP, MCP_PATH };
@@ -34,6 +36,7 @@ struct mcp_tool {
 	const char *name, *doc;
 	const char *words[8]; /* of the command, before the arguments */
 	struct mcp_param params[16];
+	const char *begin; /* of an answer, where the status does not tell it from a refusal; NULL: it does */
 };
 
 extern const struct mcp_tool mcp_tools[]; /* the last has no name */
@@ -49,6 +52,10 @@ struct mcp_call {
 	bool has_cursor;
 	uint64_t max_bytes;
 	uint64_t timeout_ms;
+	/* Messages that come meanwhile: one may cancel the call of this id. */
+	struct mcp_input *in;
+	struct ss_str id;
+	bool (*is_cancelled)(struct mcp_input *in, struct ss_str id);
 	struct ss_arena arena;
 };
 
@@ -58,8 +65,8 @@ void mcp_tools_list(struct ss_buf *b);
 /* The words of the command, from the object of arguments (JSON; "" for none). */
 bool mcp_call_read(struct mcp_call *c, struct ss_str arguments, struct ss_err *err);
 
-/* Run it: the result of tools/call, as JSON. What went wrong in the command is a result, too. */
-void mcp_call_run(struct mcp_call *c, struct ss_buf *b);
+/* Run it: the result of tools/call, as JSON. What went wrong in the command is a result, too. False: it was cancelled. */
+bool mcp_call_run(struct mcp_call *c, struct ss_buf *b);
 void mcp_put_failure(struct ss_buf *b, struct ss_str text);
 
 #endif

@@ -2,6 +2,7 @@
 #include "mcp.h"
 
 #include "cli.h"
+#include "mcp_input.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -75,7 +76,7 @@ static void be_child(struct mcp_call *c, int out, int err)
 
 struct page {
 	struct ss_buf head, text, said;
-	bool in_text, more, late;
+	bool in_text, more, late, cancelled;
 	uint64_t skip, most;
 };
 
@@ -112,19 +113,25 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Until the child has said all, or the page is full, or time is up. */
-static void read_child(struct page *p, int out, int err, uint64_t timeout_ms)
+/* Until the child has said all, or the page is full, or time is up, or the client says that it does not wait any more. */
+static void read_child(struct page *p, const struct mcp_call *c, int out, int err)
 {
-	struct pollfd fds[2] = { { .fd = out, .events = POLLIN }, { .fd = err, .events = POLLIN } };
-	int64_t end_ms = now_ms() + (int64_t)timeout_ms;
+	struct pollfd fds[3] = { { .fd = out, .events = POLLIN }, { .fd = err, .events = POLLIN }, { .events = POLLIN } };
+	int64_t end_ms = now_ms() + (int64_t)c->timeout_ms;
 	char buf[16384];
 	while (!p->more && (fds[0].fd >= 0 || fds[1].fd >= 0)) {
 		int64_t left_ms = end_ms - now_ms();
-		int ready = left_ms > 0 ? poll(fds, 2, (int)left_ms) : 0;
+		fds[2].fd = mcp_input_waits(c->in) ? STDIN_FILENO : -1;
+		int ready = left_ms > 0 ? poll(fds, 3, (int)left_ms) : 0;
 		if (ready < 0 && errno == EINTR)
 			continue;
 		p->late = ready <= 0;
 		if (p->late)
+			return;
+		if (fds[2].revents)
+			mcp_input_read(c->in);
+		p->cancelled = fds[2].revents && c->is_cancelled(c->in, c->id);
+		if (p->cancelled)
 			return;
 		for (int i = 0; i < 2; i++) {
 			ssize_t n = fds[i].revents ? read(fds[i].fd, buf, sizeof(buf)) : 1;
@@ -220,6 +227,12 @@ static void put_origin(struct ss_buf *b, const struct mcp_call *c, const struct 
 	ss_buf_free(&command);
 }
 
+static bool is_refusal(const struct mcp_call *c, const struct page *p, int status)
+{
+	return status != 0 || (c->tool->begin && !c->cursor_byte &&
+			       !ss_str_starts(ss_buf_get(&p->text), ss_str_from(c->tool->begin)));
+}
+
 static void put_result(struct ss_buf *b, const struct mcp_call *c, struct page *p, int status)
 {
 	struct ss_buf origin = { 0 };
@@ -228,7 +241,7 @@ static void put_result(struct ss_buf *b, const struct mcp_call *c, struct page *
 		hash = mix_bytes(hash, c->argv[i], strlen(c->argv[i]) + 1);
 	hash = mix_bytes(hash, p->head.n ? p->head.p : "", p->head.n);
 	if (c->has_cursor && hash != c->cursor_hash) {
-		mcp_put_failure(b, SS_STR("The cursor is of another question, or the profile has changed since: "
+		mcp_put_failure(b, SS_STR("The cursor belongs to another query, or the profile has changed since: "
 					  "ask without a cursor."));
 		return;
 	}
@@ -243,7 +256,7 @@ static void put_result(struct ss_buf *b, const struct mcp_call *c, struct page *
 	put_text(b, ss_buf_get(&origin));
 	ss_buf_lit(b, "],\"structuredContent\":");
 	ss_buf_str(b, ss_buf_get(&origin));
-	ss_buf_printf(b, ",\"isError\":%s}", status == 0 ? "false" : "true");
+	ss_buf_printf(b, ",\"isError\":%s}", is_refusal(c, p, status) ? "true" : "false");
 	b->no_memory = b->no_memory || origin.no_memory;
 	ss_buf_free(&origin);
 }
@@ -251,10 +264,12 @@ static void put_result(struct ss_buf *b, const struct mcp_call *c, struct page *
 static void end_child(struct mcp_call *c, struct page *p, pid_t pid, struct ss_buf *b)
 {
 	int status = 0;
-	if (p->more || p->late)
+	if (p->more || p->late || p->cancelled)
 		kill(pid, SIGKILL);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
+	if (p->cancelled)
+		return;
 	if (p->late) {
 		struct ss_str why = ss_arena_printf(&c->arena, "The answer took more than %llu s and was stopped: ask for less.",
 						    (unsigned long long)(c->timeout_ms / 1000));
@@ -265,7 +280,7 @@ static void end_child(struct mcp_call *c, struct page *p, pid_t pid, struct ss_b
 	put_result(b, c, p, p->more ? 0 : WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 }
 
-void mcp_call_run(struct mcp_call *c, struct ss_buf *b)
+bool mcp_call_run(struct mcp_call *c, struct ss_buf *b)
 {
 	struct page p = { .skip = c->cursor_byte, .most = c->max_bytes };
 	int out[2] = { -1, -1 }, err[2] = { -1, -1 };
@@ -277,7 +292,7 @@ void mcp_call_run(struct mcp_call *c, struct ss_buf *b)
 		if ((i ? err : out)[1] >= 0)
 			close((i ? err : out)[1]);
 	if (pid > 0) {
-		read_child(&p, out[0], err[0], c->timeout_ms);
+		read_child(&p, c, out[0], err[0]);
 		end_child(c, &p, pid, b);
 	} else {
 		struct ss_str why = ss_arena_printf(&c->arena, "The command cannot be started: %s", strerror(errno));
@@ -289,4 +304,5 @@ void mcp_call_run(struct mcp_call *c, struct ss_buf *b)
 	ss_buf_free(&p.head);
 	ss_buf_free(&p.text);
 	ss_buf_free(&p.said);
+	return !p.cancelled;
 }

@@ -14,8 +14,8 @@
 
 #define PROFILE                                                                                                                \
 	{ "profile", MCP_PATH, true, NULL, NULL, "a log directory, a run, or one file; relative to the directory of the server" }
-#define RUN { "run", MCP_TEXT, false, "--run", NULL, "the run of a log directory; without it the newest" }
-#define HOST { "host", MCP_TEXT, false, "--host", NULL, "one host, or several with commas between them; without it all" }
+#define RUN { "run", MCP_TEXT, false, "--run", NULL, "the run of a log directory (default: the newest)" }
+#define HOST { "host", MCP_TEXT, false, "--host", NULL, "one host, or several separated by commas (default: all)" }
 
 #define EVENTS                                                                                                                 \
 	"SELECT host, plane, line, name, start_ps, dur_ps, self_ps, depth, event_id FROM events WHERE start_ps < :end_ps AND " \
@@ -26,54 +26,54 @@ const struct mcp_tool mcp_tools[] = {
 	{ "runs",
 	  "Lists the runs of a log directory: name, time, size, device, step time, hosts.",
 	  { "runs" },
-	  { { "profile", MCP_PATH, false, NULL, ".", "the log directory; without it the directory of the server" } } },
+	  .params = { { "profile", MCP_PATH, false, NULL, ".", "the log directory; without it the directory of the server" } } },
 	{ "summary",
-	  "Says what holds a program up and what helps, where the time of a step goes, the longest operations, and what could not "
-	  "be judged. Ask this first.",
+	  "Says what slows a program down and what helps, where the time of a step goes, the longest operations, and what could "
+	  "not be judged. Call this first.",
 	  { "summary", "--color=never" },
-	  { PROFILE, RUN, HOST } },
+	  .params = { PROFILE, RUN, HOST } },
 	{ "findings",
 	  "The findings of the summary as JSON: cause, share of the time, subject, text, advice, and the figures that prove each "
 	  "with the tool that has them.",
 	  { "summary", "--format", "json" },
-	  { PROFILE, RUN, HOST } },
+	  .params = { PROFILE, RUN, HOST } },
 	{ "tools",
 	  "Lists the analyses that a profile has data for, with their parameters.",
 	  { "tools", "--color=never" },
-	  { PROFILE, RUN } },
+	  .params = { PROFILE, RUN } },
 	{ "tool",
-	  "The tables of one analysis as CSV, with what they come to in sentences before them. The list of tools has the names.",
+	  "The tables of one analysis as CSV, after a summary in sentences. The list of tools has the names.",
 	  { "tool", "--format", "csv" },
-	  { { "name", MCP_TEXT, true, NULL, NULL, "of the analysis: overview_page, op_profile, kernel_stats, ..." },
+	  .params = { { "name", MCP_TEXT, true, NULL, NULL, "of the analysis: overview_page, op_profile, kernel_stats, ..." },
 	    PROFILE,
 	    RUN,
 	    HOST,
-	    { "table", MCP_TEXT, false, "--table", "all", "one table of it; without it all" },
+	    { "table", MCP_TEXT, false, "--table", "all", "one of its tables (default: all)" },
 	    { "params", MCP_MAP, false, "--param", NULL, "parameters of the analysis by name" } } },
 	{ "sql",
-	  "Asks one SELECT in the dialect of SQLite; an object a line. Tables: events, stats, steps, hosts, planes, "
+	  "Runs one SELECT in the dialect of SQLite; one object per line. Tables: events, stats, steps, hosts, planes, "
 	  "lines, modules, "
 	  "instructions, edges, counters, memory_events, run, xprof_events, tool_NAME. Times that end in _ps are picoseconds since "
 	  "the first event.",
 	  { "sql", "--format", "jsonl" },
-	  { PROFILE,
+	  .params = { PROFILE,
 	    { "query", MCP_TEXT, true, NULL, NULL, "the SELECT; with ORDER BY, so that pages fit together" },
 	    RUN,
 	    HOST,
 	    { "values", MCP_MAP, false, "--value", NULL, "values of the parameters :name in the query" } } },
 	{ "saved_sql",
-	  "Asks a question with a name: top_ops, longest_gaps, overlap, layers, late_kernels, slowest_steps and others, which "
+	  "Runs a named query: top_ops, longest_gaps, overlap, layers, late_kernels, slowest_steps and others, which "
 	  "'stepscope sql --tables' and docs/sql.md list. An object a line.",
 	  { "sql", "--format", "jsonl" },
-	  { { "name", MCP_TEXT, true, "--saved", NULL, "of the question" },
+	  .params = { { "name", MCP_TEXT, true, "--saved", NULL, "of the question" },
 	    PROFILE,
 	    RUN,
 	    HOST,
 	    { "values", MCP_MAP, false, "--value", NULL, "its parameters by name" } } },
 	{ "events",
-	  "Events in a window of time, in order of their start; an object a line. Patterns are GLOB's: * and ?.",
+	  "Events in a window of time, in order of their start; one object per line. Patterns are GLOB's: * and ?.",
 	  { "sql", "--format", "jsonl" },
-	  { PROFILE,
+	  .params = { PROFILE,
 	    { "query", MCP_TEXT, false, NULL, EVENTS, NULL },
 	    RUN,
 	    HOST,
@@ -82,24 +82,25 @@ const struct mcp_tool mcp_tools[] = {
 	    { "plane", MCP_TEXT, false, "--value plane=", "*", "a pattern: /device:* , /host:CPU" },
 	    { "line", MCP_TEXT, false, "--value line=", "*", "a pattern of threads and streams: XLA Ops" },
 	    { "name", MCP_TEXT, false, "--value name=", "*", "a pattern of events: fusion*" },
-	    { "min_dur_ps", MCP_NUMBER, false, "--value min_dur_ps=", "0", "events at least so long" } } },
+	    { "min_dur_ps", MCP_NUMBER, false, "--value min_dur_ps=", "0", "minimum duration of the events" } } },
 	{ "hlo_neighborhood",
 	  "The instructions around one of a compiled program: what it computes from, and who uses it.",
 	  { "xprof", "get_hlo_neighborhood" },
-	  { PROFILE,
+	  .params = { PROFILE,
 	    { "instruction", MCP_TEXT, true, "--instruction_name=", NULL, "its name: fusion.12" },
 	    { "module", MCP_TEXT, false, "--module_name=", NULL, "the program's name, where there are several" },
-	    { "radius", MCP_NUMBER, false, "--radius=", NULL, "how many steps away; 2" },
+	    { "radius", MCP_NUMBER, false, "--radius=", NULL, "maximum distance from the instruction (default: 2)" },
 	    { "follow_calls", MCP_FLAG, false, "--follow_calls=", NULL, "also the bodies of fusions and loops" },
-	    { "max_nodes", MCP_NUMBER, false, "--max_nodes=", NULL, "at most so many instructions; 200" } } },
+	    { "max_nodes", MCP_NUMBER, false, "--max_nodes=", NULL, "maximum number of instructions (default: 200)" } },
+	  .begin = "Neighborhood of " },
 	{ "diff",
 	  "Compares the runs of two sides: the step time with its interval, where the difference is, which operations changed.",
 	  { "diff", "--color=never" },
-	  { { "profile", MCP_PATH, true, NULL, NULL, "the run before the change" },
+	  .params = { { "profile", MCP_PATH, true, NULL, NULL, "the run before the change" },
 	    { "new_profile", MCP_PATH, true, NULL, NULL, "the run after it" },
 	    HOST,
 	    { "by", MCP_TEXT, false, "--by", NULL, "op, scope, module, kernel, source, host or memory" },
-	    { "anyway", MCP_FLAG, false, "--anyway", NULL, "list operations of sides that cannot be compared, too" } } },
+	    { "anyway", MCP_FLAG, false, "--anyway", NULL, "also list operations of sides that cannot be compared" } } },
 	{ .name = NULL },
 };
 
@@ -135,7 +136,7 @@ static void put_schema(struct ss_buf *b, const struct mcp_tool *t)
 			put_param(b, p->name, p->type, p->doc, first);
 		first = false;
 	}
-	put_param(b, "cursor", MCP_TEXT, "next_cursor of the page before: goes on there", false);
+	put_param(b, "cursor", MCP_TEXT, "next_cursor of the previous page, to continue there", false);
 	put_param(b, "max_bytes", MCP_NUMBER,
 		  "length of a page, " NUMBER_TEXT(MAX_BYTES_LEAST) " to " NUMBER_TEXT(MAX_BYTES_MOST), false);
 	ss_buf_lit(b, "},\"required\":[");
@@ -285,7 +286,7 @@ static bool take_cursor(struct mcp_call *c, const char *text, struct ss_err *err
 	c->cursor_hash = strtoull(text, &end, 16);
 	struct ss_str rest = ss_str_from(end);
 	c->has_cursor = end != text && ss_str_take(&rest, SS_STR("-")) && ss_str_to_u64(rest, &c->cursor_byte);
-	return c->has_cursor || ss_fail(err, SS_EINVAL, "'%.60s' is no cursor: take next_cursor of a page", text);
+	return c->has_cursor || ss_fail(err, SS_EINVAL, "'%.60s' is not a cursor: use next_cursor of a page", text);
 }
 
 static bool take_max_bytes(struct mcp_call *c, const char *text, struct ss_err *err)

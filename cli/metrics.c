@@ -19,18 +19,20 @@ static void read_metrics(struct cli_metrics *f, const struct ss_result *r)
 	f->cores = ss_result_number(r, "device_core_count");
 	f->mxu_percent = tpu ? ss_result_number(r, "mxu_utilization_percent") : NAN;
 	f->idle_percent = f->cores > 0 ? ss_result_number(r, "device_idle_time_percent") : NAN;
-	f->step_ms_mean = ss_result_number(r, "steptime_ms_average");
-	f->step_ms_min = ss_result_number(r, "steptime_ms_minimum");
-	f->step_ms_max = ss_result_number(r, "steptime_ms_maximum");
+	f->step_ms_mean = ss_result_number(r, "step_time_mean_ms");
+	f->step_ms_min = ss_result_number(r, "step_time_min_ms");
+	f->step_ms_max = ss_result_number(r, "step_time_max_ms");
 	f->infeed_percent_mean = ss_result_number(r, "infeed_percent_average");
 	f->infeed_percent_min = ss_result_number(r, "infeed_percent_minimum");
 	f->infeed_percent_max = ss_result_number(r, "infeed_percent_maximum");
 	/* Off TPUs a step's input is a time. */
-	if (isnan(f->infeed_percent_mean) && f->step_ms_mean > 0)
-		f->infeed_percent_mean = 100 * ss_result_number(r, "infeed_time_ms_avg") / f->step_ms_mean;
+	double of_ms = ss_result_number(r, "steptime_ms_average");
+	if (isnan(f->infeed_percent_mean) && of_ms > 0)
+		f->infeed_percent_mean = 100 * ss_result_number(r, "infeed_time_ms_avg") / of_ms;
 }
 
-bool cli_metrics_of(struct cli_metrics *f, const char *dir, const char *host, struct ss_err *err)
+/* Of one host of a run; `dir` is the run's directory. */
+static bool metrics_of(struct cli_metrics *f, const char *dir, const char *host, struct ss_err *err)
 {
 	struct cli_profile p;
 	bool ok = cli_profile_find(&p, dir, NULL, err) && cli_profile_open(&p, host, false, err);
@@ -86,7 +88,7 @@ static void sample_host(const struct ss_capture *c, const struct ss_capture_host
 	struct ss_err err = { 0 };
 	*sample = (struct cli_sample){ .code = h->end == SS_CAPTURE_FAILED ? h->status.code : SS_GRPC_OK };
 	snprintf(sample->target, sizeof(sample->target), "%s", h->target);
-	if (h->end == SS_CAPTURE_KEPT && cli_metrics_of(&sample->metrics, c->dir.path.p, h->stem.p, &err))
+	if (h->end == SS_CAPTURE_KEPT && metrics_of(&sample->metrics, c->dir.path.p, h->stem.p, &err))
 		sample->ok = true;
 	else if (err.code)
 		snprintf(sample->why, sizeof(sample->why), "%.250s", err.text);
@@ -131,8 +133,27 @@ static bool keep_run(const struct ss_capture *c, struct cli_keep *keep, struct s
 	return ok;
 }
 
+/* Who holds up the others in this look: what the tool stragglers says of it, as of any run. */
+static void judge_hosts(const struct ss_capture *c, struct cli_sample *samples, size_t n, char verdict[CLI_VERDICT_BYTES])
+{
+	struct ss_err err = { 0 };
+	struct cli_profile p;
+	struct ss_tool_request ask = { .tool = ss_tool_find(SS_STR("stragglers")), .model = &p.model };
+	bool ok = cli_profile_find(&p, c->dir.path.p, NULL, &err) && cli_profile_open_for(&p, ask.tool, NULL, &err) &&
+		  p.hosts_asked.n > 1 && ss_tool_request_run(&ask, &err);
+	const struct ss_table *t = ok && ask.result.ntables ? &ask.result.tables[0] : NULL;
+	if (t && t->nrows) {
+		bool one = ss_str_is(ss_cell_str(t, 0, "kind"), "straggler");
+		snprintf(verdict, CLI_VERDICT_BYTES, SS_FMT, SS_ARG(ask.result.conclusion.text));
+		for (size_t i = 0; one && i < n; i++)
+			samples[i].straggler = samples[i].ok && ss_str_eq(c->hosts[i].stem, ss_cell_str(t, 0, "host"));
+	}
+	ss_tool_request_release(&ask);
+	cli_profile_close(&p);
+}
+
 bool cli_sample(const struct ss_capture_config *config, struct cli_sample *samples, size_t cap, size_t *n, struct cli_keep *keep,
-	      struct ss_err *err)
+	      char verdict[CLI_VERDICT_BYTES], struct ss_err *err)
 {
 	const char *tmp = getenv("TMPDIR");
 	char dir[400];
@@ -151,6 +172,10 @@ bool cli_sample(const struct ss_capture_config *config, struct cli_sample *sampl
 		ok = ss_fail(err, why.code ? why.code : SS_EBUSY, "%s", why.code ? why.text : "cancelled");
 	for (; ok && *n < c.nhosts && *n < cap; ++*n)
 		sample_host(&c, &c.hosts[*n], &samples[*n]);
+	if (verdict)
+		verdict[0] = '\0';
+	if (ok && verdict && *n > 1)
+		judge_hosts(&c, samples, *n, verdict);
 	if (keep)
 		keep->run[0] = '\0';
 	if (ok && keep && keep->wanted(keep->arg, samples, *n))

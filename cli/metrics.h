@@ -19,8 +19,6 @@ struct cli_metrics {
 	char finding[520];		/* the first finding: what holds the program up; "" */
 };
 
-/* Of one host of a run; `dir` is the run's directory. */
-bool cli_metrics_of(struct cli_metrics *f, const char *dir, const char *host, struct ss_err *err);
 /* The lines of monitoring level 1 or 2, each with `indent` before it. */
 void cli_metrics_print(const struct cli_metrics *f, unsigned level, const char *indent);
 
@@ -31,7 +29,10 @@ struct cli_sample {
 	char why[300];		/* when it is not, */
 	enum ss_grpc_code code;	/* and the call's status, if it was that */
 	struct cli_metrics metrics;
+	bool straggler;			/* it holds up the others, as the tool stragglers says of all of them */
 };
+/* What the tool stragglers says of a look at several hosts, "" of one. */
+#define CLI_VERDICT_BYTES 520
 /* Profiles worth keeping: when `wanted` says so, what was looked at is copied to a new run of `logdir`. */
 struct cli_keep {
 	const char *logdir;
@@ -41,9 +42,10 @@ struct cli_keep {
 };
 /*
  * Fills looks[0 .. n), in the order of the targets, of which there are at most `cap`. False when the
- * whole of it makes no sense or was cancelled, or what should be kept cannot be. `keep` may be NULL.
+ * whole of it makes no sense or was cancelled, or what should be kept cannot be. `keep` may be NULL;
+ * so may `verdict`: then nobody is judged.
  */
 bool cli_sample(const struct ss_capture_config *config, struct cli_sample *samples, size_t cap, size_t *n, struct cli_keep *keep,
-	      struct ss_err *err);
+	      char verdict[CLI_VERDICT_BYTES], struct ss_err *err);
 
 #endif

@@ -3,8 +3,8 @@
  * a page and figures for Prometheus on a port, and profiles kept when a step was slow.
  *
  * A look is a short profile of all hosts at once, or with --keep_slow a snapshot of what they have
- * gathered since the last one; it is thrown away when its figures are taken. A host is called a
- * straggler when its steps take a tenth longer than those of the host in the middle.
+ * gathered since the last one; it is thrown away when its figures are taken. Who is a straggler is
+ * the verdict of the tool of that name on the look.
  */
 #include "dashboard.h"
 #include "programs.h"
@@ -112,9 +112,10 @@ static void go_on_gathering(struct monitor *m, const struct cli_sample *samples,
 static bool sample(struct monitor *m, struct cli_sample *samples, struct ss_err *err)
 {
 	size_t n;
-	if (!cli_sample(&m->capture, samples, CLI_DASHBOARD_HOSTS, &n, m->slow > 0 ? &m->keep : NULL, err))
+	char verdict[CLI_VERDICT_BYTES];
+	if (!cli_sample(&m->capture, samples, CLI_DASHBOARD_HOSTS, &n, m->slow > 0 ? &m->keep : NULL, verdict, err))
 		return false;
-	cli_dashboard_add(&m->dashboard, samples, n);
+	cli_dashboard_add(&m->dashboard, samples, n, verdict);
 	show(m);
 	if (m->capture.mode == SS_CAPTURE_SNAPSHOT)
 		go_on_gathering(m, samples, n);

@@ -2,6 +2,7 @@
 #include "parts.h"
 
 #include "base/file.h"
+#include "base/write.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -198,19 +199,6 @@ void cli_parts_close(struct cli_parts *p)
 
 /* ---- writing ---- */
 
-static bool write_all(int fd, struct ss_str s)
-{
-	while (s.n) {
-		ssize_t n = write(fd, s.p, s.n);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		s = ss_str_sub(s, (size_t)n, s.n);
-	}
-	return true;
-}
-
 bool cli_parts_write(const struct ss_shard *s, const char *dir, const char *name, struct ss_err *err)
 {
 	struct ss_arena a = { 0 };
@@ -223,7 +211,7 @@ bool cli_parts_write(const struct ss_shard *s, const char *dir, const char *name
 	if (ok && fd < 0)
 		ok = ss_fail(err, SS_EIO, "cannot write in '%s': %s", dir, strerror(errno));
 	if (fd >= 0) {
-		bool written = write_all(fd, ss_buf_get(&b)) && fchmod(fd, 0644) == 0 && fsync(fd) == 0;
+		bool written = ss_write_all(fd, ss_buf_get(&b).p, ss_buf_get(&b).n) && fchmod(fd, 0644) == 0 && fsync(fd) == 0;
 		written = close(fd) == 0 && written && rename(tmp.p, to.p) == 0;
 		if (!written) {
 			ok = ss_fail(err, SS_EIO, "cannot write '" SS_FMT "': %s", SS_ARG(to), strerror(errno));

@@ -122,23 +122,43 @@ static bool is_whole(const struct ss_host *h, struct ss_err *err)
 	return !h->x.nnotes || ss_fail(err, SS_EFORMAT, "the profile is incomplete (--strict): " SS_FMT, SS_ARG(h->x.notes[0]));
 }
 
-/*
- * With --strict: is every profile of the selection whole? Those that are not open are opened for
- * that, one after the other.
- */
+/* A file that is not open is opened for that. */
+static bool is_whole_file(const struct ss_host_file *f, struct ss_err *err)
+{
+	struct ss_host h;
+	if (ss_file_kind_is_raw(f->kind))
+		return true;
+	if (!ss_host_open_below(&h, f->top, f->path.p, err))
+		return false;
+	bool ok = is_whole(&h, err);
+	ss_host_close(&h);
+	return ok;
+}
+
+bool cli_run_whole(const struct ss_run *r, struct ss_err *err)
+{
+	bool ok = true;
+	for (size_t i = 0; cli_strict && ok && i < r->nhosts; i++)
+		ok = is_whole_file(&r->hosts[i], err);
+	return ok;
+}
+
+bool cli_runs_whole(const struct ss_store *s, struct ss_err *err)
+{
+	bool ok = true;
+	for (size_t i = 0; ok && i < s->nruns; i++)
+		ok = cli_run_whole(&s->runs[i], err);
+	return ok;
+}
+
+/* With --strict: is every profile of the selection whole? */
 static bool are_whole(const struct cli_profile *p, const struct ss_selection *sel, const char *kind, struct ss_err *err)
 {
 	bool ok = true;
 	for (size_t i = 0; cli_strict && ok && i < p->nhosts; i++)
 		ok = is_whole(&p->hosts[i], err);
-	for (size_t i = 0; cli_strict && ok && !p->nhosts && !ss_file_kind_is_raw(kind) && i < sel->n; i++) {
-		struct ss_host h;
-		ok = ss_host_open_below(&h, sel->files[i]->top, sel->files[i]->path.p, err);
-		if (ok) {
-			ok = is_whole(&h, err);
-			ss_host_close(&h);
-		}
-	}
+	for (size_t i = 0; cli_strict && ok && !p->nhosts && !ss_file_kind_is_raw(kind) && i < sel->n; i++)
+		ok = is_whole_file(sel->files[i], err);
 	return ok;
 }
 
@@ -177,58 +197,56 @@ static bool list_files(struct cli_profile *p, const struct ss_selection *sel, st
 }
 
 /* All hosts are those of the whole recording, whose runs may be several. */
-static bool add_session(struct cli_profile *p, struct ss_err *err)
+static bool whole_session(struct cli_profile *p, const char *kind, struct ss_err *err)
 {
-	struct ss_selection *sel = &p->hosts_asked;
-	if (!ss_session_files(&p->store, p->run, &p->arena, &sel->files, &sel->n))
-		return ss_fail_mem(err);
-	if (sel->n > 1)
-		sel->name = SS_STR(SS_ALL_HOSTS);
-	return true;
+	const struct ss_run *run = kind || p->alone ? p->run : ss_session_run(&p->store, p->run, &p->store.arena);
+	if (run)
+		p->run = run;
+	return run || ss_fail_mem(err);
 }
 
-static bool open_kind(struct cli_profile *p, const char *kind, const char *host, bool all_by_default, unsigned flags,
+static bool open_kind(struct cli_profile *p, const char *kind, const char *host, bool all_by_default, bool visits,
 		      struct ss_err *err)
 {
 	struct ss_selection *sel = &p->hosts_asked;
-	bool visits = flags & SS_TOOL_VISITS;
+	if (!whole_session(p, kind, err))
+		return false;
 	if (!ss_run_select(p->run, kind, ss_str_from(host), all_by_default, &p->arena, sel, err))
 		return suggest_host(p, host ? host : "", err);
-	bool all = host && *host ? strcmp(host, SS_ALL_HOSTS) == 0 : all_by_default;
-	if (flags & SS_TOOL_SESSION && !kind && !p->alone && all && !add_session(p, err))
-		return false;
 	return (visits && !kind && sel->n > 1 ? list_files(p, sel, err) : open_files(p, sel, err)) && are_whole(p, sel, kind, err);
 }
 
 bool cli_profile_open(struct cli_profile *p, const char *host, bool all_by_default, struct ss_err *err)
 {
-	return open_kind(p, NULL, host, all_by_default, 0, err);
+	return open_kind(p, NULL, host, all_by_default, false, err);
 }
 
 bool cli_profile_list(struct cli_profile *p, const char *host, struct ss_err *err)
 {
 	struct ss_selection *sel = &p->hosts_asked;
-	bool all = !host || !*host || strcmp(host, SS_ALL_HOSTS) == 0;
 	if (p->parts)
 		return ss_fail(err, SS_EINVAL, "parts hold no operations: give the profiles themselves");
+	if (!whole_session(p, NULL, err))
+		return false;
 	if (!ss_run_select(p->run, NULL, ss_str_from(host ? host : ""), true, &p->arena, sel, err))
 		return suggest_host(p, host ? host : "", err);
-	return (!all || p->alone || add_session(p, err)) && list_files(p, sel, err) && are_whole(p, sel, NULL, err);
+	return list_files(p, sel, err) && are_whole(p, sel, NULL, err);
 }
 
 bool cli_profile_select(struct cli_profile *p, struct ss_err *err)
 {
-	return ss_run_select(p->run, NULL, SS_STR(SS_ALL_HOSTS), true, &p->arena, &p->hosts_asked, err) &&
-	       (p->alone || add_session(p, err)) && are_whole(p, &p->hosts_asked, NULL, err);
+	return whole_session(p, NULL, err) &&
+	       ss_run_select(p->run, NULL, SS_STR(SS_ALL_HOSTS), true, &p->arena, &p->hosts_asked, err) &&
+	       are_whole(p, &p->hosts_asked, NULL, err);
 }
 
 static bool answer_parts(struct cli_profile *p, const struct ss_tool *tool, const char *host, struct ss_err *err)
 {
 	if (!(tool->flags & SS_TOOL_SESSION))
 		return ss_fail(err, SS_EINVAL,
-			       "%s needs the profiles themselves: parts hold what tools over many hosts need (host_steps, "
-			       "stragglers, "
-			       "exposed_communication, collectives, critical_path, what_if)",
+			       "%s needs the profiles themselves: parts hold steps, times of operations, collectives, launches and "
+			       "waits of hosts, for host_steps, stragglers, exposed_communication, collectives, critical_path and "
+			       "what_if",
 			       tool->name);
 	if (host && *host && strcmp(host, SS_ALL_HOSTS) != 0)
 		return ss_fail(err, SS_EINVAL, "parts answer for all hosts together");
@@ -245,7 +263,7 @@ bool cli_profile_open_for(struct cli_profile *p, const struct ss_tool *tool, con
 	if (with)
 		p->run = with;
 	return open_kind(p, ss_request_file_kind(tool, p->run), host, ss_request_combines(tool, p->run),
-			 tool->flags, err);
+			 tool->flags & SS_TOOL_VISITS, err);
 }
 
 bool cli_profile_intact(const struct cli_profile *p, struct ss_err *err)

@@ -6,6 +6,7 @@
  * its GPUs, files of their own beside the host's, is put together here.
  */
 #include "cli.h"
+#include "base/system.h"
 #include "gpu_probe.h"
 
 #include "capture/run_dir.h"
@@ -47,7 +48,8 @@ struct outcome {
 /* $STEPSCOPE_INJECT, or where the build and the installation put it, seen from the program. */
 static bool find_library(char *out, size_t n, struct ss_err *err)
 {
-	static const char *const places[] = { "/instrument/" LIBRARY, "/../lib/stepscope/" LIBRARY, "/" LIBRARY };
+	static const char *const places[] = { "/instrument/" LIBRARY, "/../lib/stepscope/" LIBRARY,
+					      "/../libexec/stepscope/" LIBRARY, "/" LIBRARY };
 	const char *named = getenv("STEPSCOPE_INJECT");
 	char self[3000];
 	if (named && *named) {
@@ -55,9 +57,7 @@ static bool find_library(char *out, size_t n, struct ss_err *err)
 			return ss_fail(err, SS_ENOTFOUND, "STEPSCOPE_INJECT names '%s': %s", named, strerror(errno));
 		return true;
 	}
-	ssize_t got = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	self[got > 0 ? got : 0] = '\0';
-	char *slash = strrchr(self, '/');
+	char *slash = ss_program_path(self, sizeof(self)) ? strrchr(self, '/') : NULL;
 	if (slash)
 		*slash = '\0';
 	for (size_t i = 0; slash && i < SS_COUNT(places); i++) {
@@ -81,7 +81,7 @@ static bool make_run(struct recording *r, struct ss_err *err)
 		return ss_fail(err, SS_EINVAL,
 			       "'%s' is not on this machine: recordings are written to a local directory", r->logdir);
 	if (!r->dir.made)
-		return ss_fail(err, SS_EINVAL, "there is a run '" SS_FMT "' already, in '%s'", SS_ARG(r->dir.run), r->logdir);
+		return ss_fail(err, SS_EINVAL, "run '" SS_FMT "' already exists in '%s'", SS_ARG(r->dir.run), r->logdir);
 	r->folder = r->dir.path.p;
 	int n = snprintf(r->status, sizeof(r->status), "%s/.recording", r->folder);
 	int fd = n > 0 && (size_t)n < sizeof(r->status) ? open(r->status, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
@@ -163,7 +163,7 @@ static bool run_program(const struct recording *r, char **program, int *status, 
 	if (child > 0)
 		*status = wait_for(child, &watched);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return child > 0 || ss_fail(err, SS_EIO, "no process can be made: %s", strerror(errno));
+	return child > 0 || ss_fail(err, SS_EIO, "cannot make a process: %s", strerror(errno));
 }
 
 /* --- after -------------------------------------------------------------------------------------- */

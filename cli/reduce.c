@@ -76,17 +76,18 @@ static int find_shard(const char *option, struct shard_number *s)
 {
 	*s = (struct shard_number){ .count = 1 };
 	if (option && !read_option(option, s))
-		return cli_misuse(&cli_command_reduce, "'%s' is no shard: give I/N, from 0, or /N", option);
+		return cli_misuse(&cli_command_reduce, "'%s' is not a shard: give I/N, counted from 0, or /N", option);
 	if (!s->has_count && number_of(getenv("STEPSCOPE_SHARDS"), &s->count))
 		s->has_count = true;
 	if (!s->has_index && !from_env("JOB_COMPLETION_INDEX", NULL, s) && !from_slurm_array(s) &&
 	    !from_env("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", s) && !from_env("PMI_RANK", "PMI_SIZE", s) &&
 	    !from_env("SLURM_PROCID", "SLURM_NTASKS", s) && s->has_count && s->count > 1)
-		return cli_misuse(&cli_command_reduce, "there are %llu shards, but nothing says which this is: give --shard I/N",
+		return cli_misuse(&cli_command_reduce,
+				  "there are %llu shards, but it is not known which of them this is: give --shard I/N",
 				  (unsigned long long)s->count);
 	if (s->has_index && !s->has_count)
 		return cli_misuse(&cli_command_reduce,
-				  "%s says shard %llu, but nothing says of how many: give --shard /N, or set STEPSCOPE_SHARDS",
+				  "%s says shard %llu, but their number is not known: give --shard /N, or set STEPSCOPE_SHARDS",
 				  s->from, (unsigned long long)s->index);
 	if (!s->count || s->index >= s->count)
 		return cli_misuse(&cli_command_reduce, "there is no shard %llu of %llu: they count from 0",
@@ -199,7 +200,7 @@ static int run(int argc, char **argv)
 const struct cli_command cli_command_reduce = {
 	.name = "reduce",
 	.args = "PATH [--run R] [--shard I/N] [--out DIR]",
-	.summary = "what answers over many hosts need of some of them, as a small file",
+	.summary = "reduce some hosts to what answers over many hosts need",
 	.help = "Reads every N-th host of the run, from the I-th, and writes DIR/part-I-of-N.ssp: some 3 % of their bytes. "
 		"'stepscope merge DIR'\n"
 		"joins the parts of all shards, wherever they were made; the tools over hosts (collectives, stragglers, "
@@ -213,7 +214,7 @@ const struct cli_command cli_command_reduce = {
 		"      --alone       that run alone\n"
 		"      --shard I/N   shard I of N, from 0\n"
 		"      --strict      fail if anything of a profile is missing (default: a warning)\n"
-		"  -o, --out DIR     where to; preset " DEFAULT_OUT "\n\n"
+		"  -o, --out DIR     directory of the parts (default: " DEFAULT_OUT ")\n\n"
 		"  seq 0 4 | xargs -P2 -I{} stepscope reduce logs/ --shard {}/5 --out parts; stepscope merge parts\n",
 	.run = run,
 };

@@ -2,14 +2,15 @@
  * runs.c - stepscope runs PATH: which profiles there are, on what they ran, and how long a step
  * took.
  *
- * Device and step time come from the overview, as in the page's list. Steps are in the events, so
- * those of a large run are read only when somebody asks.
+ * Steps are those of the verdict, as in `summary` and in the page's list; of a stored overview its
+ * own. They are in the events, so those of a large run are read only when somebody asks.
  */
 #include "cli.h"
 
 #include "model/device/env.h"
 #include "request/request.h"
 #include "table/units.h"
+#include "verdict/verdict.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -35,13 +36,9 @@ static void put_device(struct facts *f, struct ss_str device, double cores)
 		snprintf(f->device, sizeof(f->device), SS_FMT, SS_ARG(device));
 }
 
-static void put_step(struct facts *f, const struct ss_result *r)
+static void put_step(struct facts *f, size_t n, double ms)
 {
-	double ms = ss_result_number(r, "steptime_ms_average");
 	char text[32];
-	size_t n = 0;
-	for (size_t i = 0; i < r->ntables; i++)
-		n = strcmp(r->tables[i].name, "steps") == 0 ? r->tables[i].nrows : n;
 	snprintf(f->step, sizeof(f->step), "no steps");
 	if (!n || !(ms > 0))
 		return;
@@ -60,18 +57,37 @@ static double cores_of(const struct ss_result *r)
 	return v;
 }
 
-static bool read_overview(struct facts *f, struct cli_profile *p, const struct ss_tool *overview, struct ss_err *err)
+static bool read_stored(struct facts *f, struct cli_profile *p, const struct ss_tool *overview, struct ss_err *err)
 {
 	struct ss_tool_request ask = { .tool = overview, .model = &p->model };
-	const struct ss_prop *device;
-	bool ok = cli_profile_open_for(p, overview, NULL, err) && ss_tool_request_run(&ask, err) && cli_profile_intact(p, err);
+	const struct ss_result *r = &ask.result;
+	bool ok = ss_tool_request_run(&ask, err) && cli_profile_intact(p, err);
 	if (ok) {
-		device = ss_result_find_prop(&ask.result, "device_type");
-		put_device(f, device ? device->text : SS_STR(""), cores_of(&ask.result));
-		put_step(f, &ask.result);
+		const struct ss_prop *device = ss_result_find_prop(r, "device_type");
+		size_t n = 0;
+		for (size_t i = 0; i < r->ntables; i++)
+			n = strcmp(r->tables[i].name, "steps") == 0 ? r->tables[i].nrows : n;
+		put_device(f, device ? device->text : SS_STR(""), cores_of(r));
+		put_step(f, n, ss_result_number(r, "steptime_ms_average"));
 	}
 	ss_tool_request_release(&ask);
 	return ok;
+}
+
+static bool read_steps(struct facts *f, struct cli_profile *p, const struct ss_tool *overview, struct ss_err *err)
+{
+	struct ss_verdict v;
+	const struct ss_env *env;
+	if (!cli_profile_open_for(p, overview, NULL, err))
+		return false;
+	if (!p->model.nhosts || ss_host_is_raw(p->model.hosts[0]))
+		return read_stored(f, p, overview, err);
+	if (!ss_model_gather(&p->model, SS_FACTS_ATTRIBUTION | SS_FACTS_ENV, err) || !ss_verdict_steps(&v, &p->model, err) ||
+	    !(env = ss_model_env(&p->model, err)) || !cli_profile_intact(p, err))
+		return false;
+	put_device(f, env->device_type, env->core_count);
+	put_step(f, v.steps, v.mean_ps / 1e9);
+	return true;
 }
 
 static bool read_device(struct facts *f, struct cli_profile *p, struct ss_err *err)
@@ -92,7 +108,7 @@ static void read_facts(struct facts *f, struct cli_profile *p, const struct ss_r
 	p->run = r;
 	p->run_asked = true;
 	bool whole = large_too || r->bytes <= LARGE_BYTES;
-	if (!(whole ? read_overview(f, p, overview, &err) : read_device(f, p, &err)))
+	if (!(whole ? read_steps(f, p, overview, &err) : read_device(f, p, &err)))
 		snprintf(f->device, sizeof(f->device), "cannot be read");
 	else if (!whole)
 		snprintf(f->step, sizeof(f->step), "large: --steps");
@@ -175,6 +191,7 @@ static int run(int argc, char **argv)
 		CLI_FLAG("all", 'a', &all),
 		CLI_FLAG("quick", 'q', &quick),
 		CLI_FLAG("steps", 's', &steps),
+		CLI_STRICT,
 	};
 	int status = cli_parse(&cli_command_runs, argc, argv, opts, SS_COUNT(opts), 1, 1);
 	if (status >= 0)
@@ -184,12 +201,15 @@ static int run(int argc, char **argv)
 	struct ss_err err = { 0 };
 	bool ok = cli_profile_find(&p, argv[optind], NULL, &err) && cli_sink_open(&sink, NULL, &err);
 	if (ok) {
+		bool strict = cli_strict;
+		cli_strict = false;	/* a line says what is there */
 		print_runs(&sink.out, &p, quick, steps);
+		cli_strict = strict;
 		if (all && p.store.nskipped) {
 			ss_out_lit(&sink.out, "\nNot taken:\n");
 			print_skipped(&sink.out, &p.store);
 		}
-		ok = cli_sink_close(&sink, true, &err);
+		ok = cli_sink_close(&sink, true, &err) && cli_runs_whole(&p.store, &err);
 	}
 	if (ok && p.store.stopped)
 		fputs("stepscope: the directory tree is large: only a part of it was searched\n", stderr);
@@ -204,6 +224,7 @@ const struct cli_command cli_command_runs = {
 	.help = "Lists the runs of a log directory: name, time, size, device, step time, hosts.\n\n"
 		"  -a, --all     also files that were skipped, and why\n"
 		"  -q, --quick   no device and step time; opens no profile\n"
-		"  -s, --steps   also the step time of runs above 200 MB, which takes a while\n",
+		"  -s, --steps   also the step time of runs above 200 MB, which takes a while\n"
+		"      --strict  fail in the end if anything of a profile is missing\n",
 	.run = run,
 };

@@ -2,11 +2,12 @@
 #include "capture_words.h"
 
 #include "base/sandbox.h"
+#include "base/heap.h"
+#include "base/system.h"
 #include "rpc/net.h"
 #include "serve/server.h"
 
 #include <getopt.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,14 +16,13 @@
 
 extern const struct cli_command cli_command_serve;
 
-#define SWEEP_S 30
+#define SWEEP_MS 30000
 #define NO_PORT UINT64_MAX
 
 /* Wait for a signal that ends us, sweeping now and then. */
 static void wait_for_end(struct ss_server *s, const sigset_t *ends)
 {
-	struct timespec sweep = { .tv_sec = SWEEP_S };
-	while (sigtimedwait(ends, NULL, &sweep) < 0)
+	while (!ss_signal_wait(ends, SWEEP_MS))
 		ss_server_sweep(s);
 }
 
@@ -62,13 +62,7 @@ static int serve(const struct ss_server_config *config, const char *made)
 	sigaddset(&ends, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, &ends, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	/*
-	 * One answer after the other takes some megabytes. They are not given back in between, for
-	 * a fault for each page costs more than making the answer; they are when profiles are let
-	 * go.
-	 */
-	mallopt(M_MMAP_THRESHOLD, 4 << 20);
-	mallopt(M_TRIM_THRESHOLD, 32 << 20);
+	ss_heap_for_server();
 	/*
 	 * Before there are threads: what is given up here no thread gets back. Loopback addresses
 	 * need no name service.
@@ -84,6 +78,15 @@ static int serve(const struct ss_server_config *config, const char *made)
 	if (!ss_server_stop(s))
 		_exit(CLI_DONE);
 	return CLI_DONE;
+}
+
+/* With --strict: the profiles that are there now. */
+static bool are_whole(const char *logdir, struct ss_err *err)
+{
+	struct ss_store store;
+	bool ok = ss_store_scan(&store, logdir, SS_SCAN_ANY, err) && cli_runs_whole(&store, err);
+	ss_store_free(&store);
+	return ok;
 }
 
 static int run(int argc, char **argv)
@@ -107,6 +110,7 @@ static int run(int argc, char **argv)
 		CLI_FLAG("no-token", 0, &config.open),
 		CLI_TEXT("tls-cert", 0, &config.tls_cert),
 		CLI_TEXT("tls-key", 0, &config.tls_key),
+		CLI_STRICT,
 	};
 	int status = cli_parse(&cli_command_serve, argc, argv, opts, SS_COUNT(opts), 0, 1);
 	if (status >= 0)
@@ -130,6 +134,7 @@ static int run(int argc, char **argv)
 	bool ok = cli_tls_open(&token, &no_tls, &config.token, &err) &&
 		  cli_tls_open(&grpc_token, &no_tls, &config.grpc_token, &err) &&
 		  (config.open || cli_token_for(config.bind, made, &config.token, &err));
+	ok = ok && (!cli_strict || are_whole(config.logdir, &err));
 	if (!config.grpc_token)
 		config.grpc_token = config.token;
 	status = ok ? serve(&config, made[0] ? made : NULL) : cli_fail(&err);
@@ -153,7 +158,9 @@ const struct cli_command cli_command_serve = {
 		"      --tls-cert F      certificate chain in PEM; turns on TLS, for gRPC too\n"
 		"      --tls-key F       key of the certificate\n"
 		"      --memory-mb N     memory for opened profiles (default: half of the machine's)\n"
-		"      --allow-host NAME further host name that a proxy on this machine sends\n"
+		"      --allow-host NAME further host name that a proxy on this machine sends; '*': any, where no\n"
+		"                        browser runs on this machine. With a token any name is good\n"
+		"      --strict          do not start if anything of a profile is missing\n"
 		"      --history FILE    show this history of runs, too ('stepscope track' makes it)\n"
 		"      --src-prefix P    path prefix of source files, for XProf's page\n"
 		"      --allow-capture   let the page capture profiles of running programs into DIR\n"

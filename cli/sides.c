@@ -16,7 +16,8 @@ bool cli_take_path(void *arg, const char *value)
 	return true;
 }
 
-bool cli_share(const char *text, double *out)
+/* "3%", "0.03": a share above 0 and below 1. */
+static bool cli_share(const char *text, double *out)
 {
 	struct ss_str s = ss_str_from(text);
 	bool percent = ss_str_ends(s, SS_STR("%"));
@@ -42,10 +43,10 @@ static bool set_options(struct cli_sides *s, struct ss_diff_selection *only, con
 {
 	struct ss_diff_options *o = &s->diff.options;
 	*o = (struct ss_diff_options){ .per_example = s->per_example, .anyway = s->anyway };
-	*bad = s->band && !cli_share(s->band, &o->band_frac)				  ? "--band"
-	       : s->alpha && !cli_share(s->alpha, &o->alpha)				  ? "--alpha"
-	       : s->steps && !steps_of(s->steps, only)					  ? "--steps"
-	       : s->runs && strcmp(s->runs, "all") != 0 && strcmp(s->runs, "newest") != 0 ? "--runs"
+	*bad = s->band && !cli_share(s->band, &o->band_frac)				  ? "--band takes a share: 2% or 0.02"
+	       : s->alpha && !cli_share(s->alpha, &o->alpha)				  ? "--alpha takes a share: 5% or 0.05"
+	       : s->steps && !steps_of(s->steps, only)					  ? "--steps takes two numbers: 10-50"
+	       : s->runs && strcmp(s->runs, "all") != 0 && strcmp(s->runs, "newest") != 0 ? "--runs takes newest or all"
 											  : NULL;
 	return !*bad;
 }
@@ -55,7 +56,7 @@ int cli_sides_parse(struct cli_sides *s, const struct cli_command *c, int argc, 
 	struct ss_diff_selection only;
 	const char *bad;
 	if (!set_options(s, &only, &bad))
-		return cli_misuse(c, "%s does not take this value", bad);
+		return cli_misuse(c, "%s", bad);
 	if (s->base.n || s->new.n) {
 		if (argc > optind)
 			return cli_misuse(c, "'%s' is on no side: put --base or --new before it", argv[optind]);
@@ -73,19 +74,39 @@ struct runs {
 	size_t n, cap;
 };
 
-static bool read_run(struct cli_profile *p, const char *path, const char *host, const struct ss_diff_selection *only,
-		     struct ss_diff_run *out, struct ss_err *err)
+static void shut(struct cli_profile *p)
+{
+	const struct ss_run *run = p->run;
+	bool alone = p->alone;
+	cli_profile_shut(p);
+	p->run = run;
+	p->alone = alone;
+}
+
+/* Another question to the run, which opens as the tool wants it. */
+static bool ask_tool(struct cli_profile *p, const struct cli_sides *s, struct ss_tool_answers *to, struct ss_err *err)
+{
+	shut(p);
+	return cli_profile_open_for(p, s->tool, s->host, err) &&
+	       ss_tool_answers_add(to, s->tool, &p->model, s->params, s->nparams, err);
+}
+
+static bool read_run(struct cli_profile *p, const char *path, const struct cli_sides *s, const struct ss_diff_selection *only,
+		     struct runs *to, struct ss_tool_answers *tool, struct ss_err *err)
 {
 	struct cli_progress *progress = cli_progress_start(p);
-	*out = (struct ss_diff_run){ 0 };
-	bool ok = cli_profile_list(p, host, err) && ss_diff_run_read(out, &p->model, ss_str_from(path), only, err);
+	size_t n = ++to->n;
+	to->v[n - 1] = (struct ss_diff_run){ 0 };
+	bool ok = cli_profile_list(p, s->host, err) &&
+		  ss_diff_run_read(&to->v[n - 1], &p->model, ss_str_from(path), only, err) &&
+		  (ss_diff_run_drop_copy(to->v, &to->n) || ss_fail_mem(err));
 	cli_progress_end(progress);
-	return ok;
+	return ok && (!s->tool || to->n < n || ask_tool(p, s, tool, err));
 }
 
 /* The runs at a path: the newest, or all, the oldest first. */
 static bool read_path(struct runs *to, const char *path, const struct cli_sides *s, const struct ss_diff_selection *only,
-		      struct ss_err *err)
+		      struct ss_tool_answers *tool, struct ss_err *err)
 {
 	struct cli_profile p;
 	bool all = s->runs && strcmp(s->runs, "all") == 0;
@@ -99,12 +120,9 @@ static bool read_path(struct runs *to, const char *path, const struct cli_sides 
 				continue;
 		}
 		ok = ss_vec_reserve(to, to->n + 1) || ss_fail_mem(err);
-		ok = ok && read_run(&p, path, s->host, only, &to->v[to->n++], err);
-		if (i) {
-			const struct ss_run *run = p.run;
-			cli_profile_shut(&p);
-			p.run = run;
-		}
+		ok = ok && read_run(&p, path, s, only, to, tool, err);
+		if (i)
+			shut(&p);
 	}
 	cli_profile_close(&p);
 	return ok;
@@ -120,36 +138,65 @@ static bool name_side(struct ss_err *err, const char *side)
 }
 
 static bool read_side(struct runs *to, const struct cli_paths *paths, const char *side, const struct cli_sides *s,
-		      const struct ss_diff_selection *only, struct ss_err *err)
+		      const struct ss_diff_selection *only, struct ss_tool_answers *tool, struct ss_err *err)
 {
 	for (size_t i = 0; i < paths->n; i++)
-		if (!read_path(to, paths->v[i], s, only, err))
+		if (!read_path(to, paths->v[i], s, only, tool, err))
 			return name_side(err, side);
 	return to->n || name_side(err, side) || ss_fail(err, SS_ENODATA, "%s: no run holds a profile", side);
+}
+
+static bool read_sides(struct cli_sides *s, const struct ss_diff_selection *only, struct ss_err *err)
+{
+	struct runs base = { 0 }, new = { 0 };
+	bool ok = read_side(&base, &s->base, "base", s, only, &s->base_tool, err) &&
+		  read_side(&new, &s->new, "new", s, only, &s->new_tool, err);
+	s->base_runs.v = s->diff.base.runs = base.v;
+	s->new_runs.v = s->diff.new.runs = new.v;
+	s->base_runs.n = s->diff.base.n = base.n;
+	s->new_runs.n = s->diff.new.n = new.n;
+	return ok;
+}
+
+static void forget_sides(struct cli_sides *s)
+{
+	for (size_t i = 0; i < s->base_runs.n; i++)
+		ss_diff_run_release(&s->base_runs.v[i]);
+	for (size_t i = 0; i < s->new_runs.n; i++)
+		ss_diff_run_release(&s->new_runs.v[i]);
+	ss_tool_answers_free(&s->base_tool);
+	ss_tool_answers_free(&s->new_tool);
+	ss_vec_free(&s->base_runs);
+	ss_vec_free(&s->new_runs);
+}
+
+/* Where hosts are missing on a side and none was chosen, those that both have are read alone. */
+static bool read_common_hosts(struct cli_sides *s, const struct ss_diff_selection *only, struct ss_arena *arena, struct ss_err *err)
+{
+	struct ss_diff_hosts common;
+	if (s->host)
+		return true;
+	if (!ss_diff_common_hosts(&s->diff.base, &s->diff.new, arena, &common))
+		return ss_fail_mem(err);
+	if (!common.names.n)
+		return true;
+	s->host = common.names.p;
+	s->diff.options.hosts_note = common.note;
+	forget_sides(s);
+	return read_sides(s, only, err);
 }
 
 bool cli_sides_compare(struct cli_sides *s, struct ss_arena *arena, struct ss_err *err)
 {
 	struct ss_diff_selection only = { 0 };
-	struct runs base = { 0 }, new = { 0 };
 	const char *bad;
-	bool ok = set_options(s, &only, &bad) && read_side(&base, &s->base, "base", s, &only, err) &&
-		  read_side(&new, &s->new, "new", s, &only, err);
-	s->base_runs.v = s->diff.base.runs = base.v;
-	s->new_runs.v = s->diff.new.runs = new.v;
-	s->base_runs.n = s->diff.base.n = base.n;
-	s->new_runs.n = s->diff.new.n = new.n;
 	ss_result_init(&s->result, arena);
-	return ok && ss_diff_compare(&s->diff, err);
+	return set_options(s, &only, &bad) && read_sides(s, &only, err) && read_common_hosts(s, &only, arena, err) &&
+	       ss_diff_compare(&s->diff, err);
 }
 
 void cli_sides_free(struct cli_sides *s)
 {
 	ss_diff_free(&s->diff);
-	for (size_t i = 0; i < s->base_runs.n; i++)
-		ss_diff_run_release(&s->base_runs.v[i]);
-	for (size_t i = 0; i < s->new_runs.n; i++)
-		ss_diff_run_release(&s->new_runs.v[i]);
-	ss_vec_free(&s->base_runs);
-	ss_vec_free(&s->new_runs);
+	forget_sides(s);
 }

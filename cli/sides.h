@@ -8,6 +8,8 @@
 #include "cli.h"
 
 #include "diff/result.h"
+#include "diff/tool_tables.h"
+#include "request/tool_answers.h"
 
 #define CLI_MOST_RUNS 64
 
@@ -20,7 +22,11 @@ struct cli_sides {
 	struct cli_paths base, new;
 	const char *runs, *host, *steps, *band, *alpha; /* options as given, or NULL */
 	bool per_example, anyway;
+	const struct ss_tool *tool; /* whose tables are compared as well; NULL */
+	const struct ss_param_value *params;
+	size_t nparams;
 	/* Read: */
+	struct ss_tool_answers base_tool, new_tool;
 	SS_VEC(struct ss_diff_run) base_runs, new_runs;
 	struct ss_diff diff;
 	struct ss_result result;
@@ -49,9 +55,6 @@ int cli_sides_parse(struct cli_sides *s, const struct cli_command *c, int argc, 
 /* Read both sides and compare; the result is empty yet. The failure names the side. */
 bool cli_sides_compare(struct cli_sides *s, struct ss_arena *arena, struct ss_err *err);
 void cli_sides_free(struct cli_sides *s);
-
-/* "3%", "0.03": a share above 0 and below 1. */
-bool cli_share(const char *text, double *out);
 
 /* diff_text.c: the comparison for people. */
 void cli_diff_text(struct ss_out *o, const struct cli_sides *s, enum ss_diff_by by, const struct ss_text_style *style);

@@ -61,7 +61,7 @@ static bool read_query(const char *text, char *buf, struct ss_str *query, struct
 		return true;
 	size_t n = fread(buf, 1, QUERY_BYTES + 1, stdin);
 	if (n > QUERY_BYTES)
-		return ss_fail(err, SS_EINVAL, "the query is longer than a MiB");
+		return ss_fail(err, SS_EINVAL, "the query is longer than 1 MiB");
 	*query = (struct ss_str){ buf, n };
 	return true;
 }
@@ -112,9 +112,11 @@ static bool write_rows(struct ss_sql_rows *rows, const struct options *o,
 static bool ask(struct cli_profile *p, const struct options *o, struct ss_str query,
 		const struct ss_sql_writing *w, struct ss_err *err)
 {
-	struct ss_sql_question q = {
-		.model = &p->model, .query = query, .values = o->values, .nvalues = o->nvalues
-	};
+	struct ss_sql_question q = { .model = &p->model,
+				     .query = query,
+				     .values = o->values,
+				     .nvalues = o->nvalues,
+				     .more_time = " (--timeout S)" };
 	if (!timeout_of(o->timeout, &q.timeout_ms))
 		return ss_fail(err, SS_EINVAL, "--timeout takes seconds, from 0 (none) to 86400");
 	watch(q.timeout_ms);
@@ -130,9 +132,11 @@ static int list_tables(void)
 	for (size_t i = 0; ss_sql_table_name(i); i++)
 		printf("%-16s %s\n", ss_sql_table_name(i), ss_sql_table_doc(i));
 	for (size_t i = 0; ss_tools[i]; i++)
-		if (ss_tool_is_listed(ss_tools[i]))
-			printf("tool_%s\n", ss_tools[i]->name);
-	puts("\nQuestions with a name, for --saved, and their parameters:");
+		if (ss_tool_is_listed(ss_tools[i])) {
+			const char *quote = strchr(ss_tools[i]->name, '@') ? "\"" : "";
+			printf("%stool_%s%s\n", quote, ss_tools[i]->name, quote);
+		}
+	puts("\nNamed queries, for --saved, and their parameters:");
 	for (size_t i = 0; ss_sql_saved_at(i); i++) {
 		const struct ss_sql_saved *q = ss_sql_saved_at(i);
 		printf("%-20s %s", q->name, q->doc);
@@ -155,7 +159,7 @@ static int take_saved(struct options *o, struct ss_str *query)
 	const struct ss_sql_saved *q = ss_sql_saved_find(ss_str_from(o->saved));
 	const char *meant = q ? NULL : cli_closest(o->saved, saved_word, NULL);
 	if (!q)
-		return cli_misuse(&cli_command_sql, "there is no question '%s'%s%s%s", o->saved,
+		return cli_misuse(&cli_command_sql, "there is no named query '%s'%s%s%s", o->saved,
 				  meant ? "; did you mean '" : "", meant ? meant : "",
 				  meant ? "'?" : ": 'stepscope sql --tables' lists them");
 	for (size_t i = 0; i < o->nvalues; i++) {
@@ -176,7 +180,7 @@ static int take_saved(struct options *o, struct ss_str *query)
 
 static int run(int argc, char **argv)
 {
-	struct options o = { .timeout = TIMEOUT_S, .format = NULL };
+	struct options o = { .timeout = TIMEOUT_S, .limit = UINT64_MAX };
 	const struct cli_opt opts[] = {
 		CLI_TEXT("run", 'r', &o.run),
 		CLI_TEXT("host", 'H', &o.host),
@@ -197,8 +201,12 @@ static int run(int argc, char **argv)
 	if (o.tables)
 		return list_tables();
 	if (argc - optind != (o.saved ? 1 : 2))
-		return cli_misuse(&cli_command_sql, o.saved ? "sql with --saved takes a PATH"
-							    : "sql takes a PATH and a QUERY");
+		return cli_misuse(&cli_command_sql, !o.saved ? "sql takes a PATH and a QUERY"
+						    : argc - optind > 1
+							    ? "sql with --saved takes a PATH and no QUERY"
+							    : "sql with --saved takes a PATH");
+	if (!o.limit)
+		return cli_misuse(&cli_command_sql, "--limit takes a number of rows from 1 on");
 	struct ss_sql_writing w = { .format = o.format ? ss_sql_format_of(ss_str_from(o.format))
 						       : SS_SQL_TABLE,
 				    .most_rows = o.limit,
@@ -235,23 +243,23 @@ const struct cli_command cli_command_sql = {
 	.args = "PATH QUERY [--run R] [--host H] [--format table|json|jsonl|csv] [--value k=v]... "
 		"[--limit N] "
 		"[--timeout S] [--output FILE]",
-	.summary = "ask the events, the steps and the tools' tables in SQL",
+	.summary = "query events, steps and the tools' tables in SQL",
 	.help = "Asks one SELECT of the profile at PATH: a log directory, a run, or one file; all "
 		"hosts of it are asked\n"
 		"at once. QUERY '-' is read from standard input. docs/sql.md has the tables, the "
 		"functions, and examples.\n\n"
 		"  -r, --run R       the run to open (default: the newest)\n"
 		"  -H, --host H      the host; several separated by commas (default: all)\n"
-		"  -f, --format F    table for people; json; jsonl, an object a line; csv\n"
+		"  -f, --format F    table for people; json; jsonl, one object per line; csv\n"
 		"  -v, --value k=v   the value of the parameter :k in the query\n"
-		"  -n, --limit N     print at most N rows\n"
+		"  -n, --limit N     print at most N rows, from 1 on (default: all)\n"
 		"  -t, --timeout S   stop after S seconds (default: " TIMEOUT_S
 		"; 0: never); status 124\n"
 		"  -o, --output FILE write to FILE instead of stdout\n"
-		"  -s, --saved NAME  a question with a name, in place of QUERY; --tables lists "
+		"  -s, --saved NAME  run a named query instead of QUERY; --tables lists "
 		"them\n"
 		"      --raw         table: times and bytes as plain numbers\n"
-		"      --tables      list the tables, and the questions with a name\n"
+		"      --tables      list the tables and the named queries\n"
 		"      --strict      fail if anything of a profile is missing (default: a warning)\n"
 		"      --color WHEN  always, never or auto\n\n"
 		"  stepscope sql logs/ \"SELECT name, COUNT(*), SUM(dur_ps) AS sum_ps FROM events\n"

@@ -434,9 +434,33 @@ static bool summarize_file(struct cli_profile *p, const struct ss_tool *tool, co
 	return ok;
 }
 
+/* Parts hold what the tools over hosts need: what each of them concludes. */
+static bool summarize_parts(struct cli_profile *p, const char *colour, struct ss_err *err)
+{
+	struct ss_text_style style = cli_style(colour);
+	struct cli_sink sink;
+	bool ok = cli_sink_open(&sink, NULL, err), any = false;
+	for (size_t i = 0; ok && ss_tools[i]; i++) {
+		struct ss_tool_request ask = { .tool = ss_tools[i], .model = &p->model };
+		if (!(ask.tool->flags & SS_TOOL_SESSION))
+			continue;
+		ok = (any || cli_profile_open_for(p, ask.tool, NULL, err)) && ss_tool_request_run(&ask, err);
+		if (ok) {
+			ss_emit_text_notes(&sink.out, ask.result.notes, any ? 0 : ask.result.nnotes, &style);
+			heading(&sink.out, &style, ask.tool->title);
+			ss_emit_text_conclusion(&sink.out, &ask.result.conclusion, &style);
+		}
+		any = true;
+		ss_tool_request_release(&ask);
+	}
+	return cli_sink_close(&sink, ok, err) && ok;
+}
+
 static bool summarize_run(struct cli_profile *p, const char *path, const char *host, const char *colour, struct ss_err *err)
 {
-	const struct ss_tool *tool = tool_of_files(p->run);
+	const struct ss_tool *tool = p->parts ? NULL : tool_of_files(p->run);
+	if (p->parts)
+		return summarize_parts(p, colour, err);
 	if (tool)
 		return cli_profile_open_for(p, tool, host, err) && summarize_file(p, tool, path, colour, err);
 	return cli_profile_open_for(p, ss_tool_find(SS_STR("overview_page")), host, err) && summarize(p, path, colour, err);
@@ -445,11 +469,13 @@ static bool summarize_run(struct cli_profile *p, const char *path, const char *h
 static int run(int argc, char **argv)
 {
 	const char *run_name = NULL, *host = NULL, *colour = NULL, *format = "text";
+	bool alone = false;
 	const struct cli_opt opts[] = {
 		CLI_TEXT("run", 'r', &run_name),
 		CLI_TEXT("host", 'H', &host),
 		CLI_TEXT("color", 0, &colour),
 		CLI_TEXT("format", 0, &format),
+		CLI_FLAG("alone", 0, &alone),
 		CLI_STRICT,
 	};
 	int status = cli_parse(&cli_command_summary, argc, argv, opts, SS_COUNT(opts), 1, 1);
@@ -460,8 +486,9 @@ static int run(int argc, char **argv)
 		return cli_misuse(&cli_command_summary, "--format takes text or json, not '%s'", format);
 	struct cli_profile p;
 	struct ss_err err = { 0 };
-	bool ok = cli_profile_find(&p, argv[optind], run_name, &err) &&
-		  (json ? print_json(&p, host, &err) : summarize_run(&p, argv[optind], host, colour, &err));
+	bool ok = cli_profile_find(&p, argv[optind], run_name, &err);
+	p.alone = alone;
+	ok = ok && (json ? print_json(&p, host, &err) : summarize_run(&p, argv[optind], host, colour, &err));
 	cli_profile_close(&p);
 	return ok ? CLI_DONE : cli_fail(&err);
 }
@@ -470,12 +497,11 @@ const struct cli_command cli_command_summary = {
 	.name = "summary",
 	.args = "PATH [--run R] [--host H] [--format text|json]",
 	.summary = "where a step's time goes, on one screen",
-	.help = "Prints of the newest run at PATH (a log directory, a run, or one file) what holds the program up and "
-		"what helps against\n"
-		"it, where the time goes, the longest operations, the use of the hardware, and what could not be judged "
-		"and why.\n\n"
-		"  -r, --run R       this run ('stepscope runs PATH' lists them)\n"
-		"  -H, --host H      this host, several with commas between them; all without it\n"
+	.help = "Prints what slows the program down and what helps, where the time goes, the longest operations, the use\n"
+		"of the hardware, and what could not be judged and why. PATH is a log directory, a run, or one file.\n\n"
+		"  -r, --run R       the run to open (default: the newest; 'stepscope runs PATH' lists them)\n"
+		"      --alone       that run alone, without others of the same recording, which began seconds apart\n"
+		"  -H, --host H      the host; several separated by commas (default: all)\n"
 		"      --format F    text, or json: one object with steps, findings and what proves them\n"
 		"      --strict      fail if anything of a profile is missing (default: a warning)\n"
 		"      --color WHEN  always, never or auto\n",

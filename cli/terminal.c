@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include "base/file.h"
+#include "base/write.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,18 +18,9 @@
 static bool put(void *arg, const char *p, size_t n)
 {
 	struct cli_sink *s = arg;
-	while (n) {
-		ssize_t done = write(s->fd, p, n);
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0) {
-			s->error = errno;
-			return false;
-		}
-		p += done;
-		n -= (size_t)done;
-	}
-	return true;
+	bool ok = ss_write_all(s->fd, p, n);
+	s->error = ok ? s->error : errno;
+	return ok;
 }
 
 /*

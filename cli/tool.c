@@ -1,4 +1,4 @@
-/* tool.c - stepscope tool NAME PATH: one analysis in one of four formats. */
+/* tool.c - stepscope tool NAME PATH: one analysis in one of five formats. */
 #include "cli.h"
 
 #include "emit/json.h"
@@ -8,25 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_PARAMS 32
 #define TERMINAL_ROWS 40	/* of each table, where it would scroll away; a pipe gets all */
 
 extern const struct cli_command cli_command_tool;
-
-struct params {
-	struct ss_param_value v[MAX_PARAMS];
-	size_t n;
-};
-
-static bool take_param(void *arg, const char *text)
-{
-	struct params *p = arg;
-	const char *eq = strchr(text, '=');
-	if (!eq || eq == text || p->n == MAX_PARAMS)
-		return false;
-	p->v[p->n++] = (struct ss_param_value){ { text, (size_t)(eq - text) }, ss_str_from(eq + 1) };
-	return true;
-}
 
 static const char *tool_word(const void *list, size_t i)
 {
@@ -41,7 +25,7 @@ static const char *param_word(const void *list, size_t i)
 }
 
 /* Every parameter must be one of the tool's, or a slip would change the answer in silence. */
-static int check_params(const struct ss_tool *tool, const struct params *p)
+static int check_params(const struct ss_tool *tool, const struct cli_params *p)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		bool known = false;
@@ -83,6 +67,7 @@ static bool format_of(const char *name, enum ss_format *format)
 		{ "json", SS_FORMAT_JSON },
 		{ "csv", SS_FORMAT_CSV_IDS },
 		{ "xprof", SS_FORMAT_XPROF },
+		{ "folded", SS_FORMAT_FOLDED },
 	};
 	for (size_t i = 0; i < SS_COUNT(formats); i++)
 		if (strcmp(name, formats[i].name) == 0) {
@@ -135,20 +120,22 @@ static bool answer(struct ss_tool_request *ask, struct cli_profile *p, const cha
 static int run(int argc, char **argv)
 {
 	const char *run_name = NULL, *host = NULL, *format = "text", *output = NULL, *colour = NULL,
-		   *table = NULL;
-	struct params params = { .n = 0 };
+		   *table = NULL, *column = NULL;
+	bool alone = false;
+	struct cli_params params = { .n = 0 };
 	const struct cli_opt opts[] = {
 		CLI_TEXT("run", 'r', &run_name),  CLI_TEXT("host", 'H', &host),
-		CLI_TEXT("format", 'f', &format), CLI_EACH("param", 'p', take_param, &params),
+		CLI_TEXT("format", 'f', &format), CLI_EACH("param", 'p', cli_take_param, &params),
 		CLI_TEXT("output", 'o', &output), CLI_TEXT("table", 't', &table),
-		CLI_TEXT("color", 0, &colour),	  CLI_STRICT,
+		CLI_TEXT("column", 'c', &column), CLI_TEXT("color", 0, &colour),
+		CLI_FLAG("alone", 0, &alone),	  CLI_STRICT,
 	};
 	int status = cli_parse(&cli_command_tool, argc, argv, opts, SS_COUNT(opts), 2, 2);
 	if (status >= 0)
 		return status;
 	struct ss_tool_request ask = { .params = params.v, .notes_apart = true };
 	if (!format_of(format, &ask.format))
-		return cli_misuse(&cli_command_tool, "unknown format '%s': use text, json, csv or xprof",
+		return cli_misuse(&cli_command_tool, "unknown format '%s': use text, json, csv, folded or xprof",
 				  format);
 	ask.tool = find_tool(argv[optind]);
 	if (!ask.tool)
@@ -158,14 +145,17 @@ static int run(int argc, char **argv)
 		return status;
 	struct cli_profile p;
 	struct ss_err err = { 0 };
-	bool ok = cli_profile_find(&p, argv[optind + 1], run_name, &err) &&
-		  cli_profile_open_for(&p, ask.tool, host, &err);
+	bool ok = cli_profile_find(&p, argv[optind + 1], run_name, &err);
+	/* XProf knows runs alone. */
+	p.alone = alone || ask.format == SS_FORMAT_XPROF;
+	ok = ok && cli_profile_open_for(&p, ask.tool, host, &err);
 	if (ok) {
 		ask.nparams = params.n;
 		ask.model = &p.model;
 		ask.run = p.run->name;
 		ask.host = p.hosts_asked.name;
 		ask.table = ss_str_from(table);
+		ask.column = ss_str_from(column);
 		ask.style = cli_style(colour);
 		ask.style.max_rows = ask.style.width ? TERMINAL_ROWS : 0;
 		if (output)
@@ -179,16 +169,19 @@ static int run(int argc, char **argv)
 
 const struct cli_command cli_command_tool = {
 	.name = "tool",
-	.args = "NAME PATH [--run R] [--host H] [--format text|json|csv|xprof] [--param k=v]... [--output "
+	.args = "NAME PATH [--run R] [--host H] [--format text|json|csv|folded|xprof] [--param k=v]... [--output "
 		"FILE]",
 	.summary = "print the answer of one tool",
 	.help = "Runs the tool NAME on the profile at PATH: a log directory, a run, or one file.\n\n"
 		"  -r, --run R       the run to open (default: the newest; 'stepscope runs PATH' lists them)\n"
+		"      --alone       that run alone, without others of the same recording, which began seconds apart\n"
 		"  -H, --host H      the host; several separated by commas; or ALL_HOSTS\n"
 		"  -f, --format F    text for people; json by column with units; csv tables;\n"
-		"                    xprof for XProf's clients\n"
+		"                    folded: stacks of a tree (modules) for flamegraph.pl and\n"
+		"                    speedscope; xprof for XProf's clients\n"
 		"  -p, --param k=v   a parameter of the tool ('stepscope tools PATH' lists them)\n"
 		"  -t, --table T     csv only: the table to print, or all (default: the first)\n"
+		"  -c, --column C    folded only: a time or bytes of the tree (default: the first)\n"
 		"  -o, --output FILE write to FILE instead of stdout\n"
 		"      --strict      fail if anything of a profile is missing (default: a warning)\n"
 		"      --color WHEN  always, never or auto\n\n"

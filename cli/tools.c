@@ -29,6 +29,7 @@ static int run(int argc, char **argv)
 	const struct cli_opt opts[] = {
 		CLI_TEXT("run", 'r', &run_name),
 		CLI_TEXT("color", 0, &colour),
+		CLI_STRICT,
 	};
 	int status = cli_parse(&cli_command_tools, argc, argv, opts, SS_COUNT(opts), 1, 1);
 	if (status >= 0)
@@ -37,7 +38,7 @@ static int run(int argc, char **argv)
 	struct cli_sink sink;
 	struct ss_err err = { 0 };
 	/* Like XProf, by the first host alone: nothing needs to be read. */
-	bool ok = cli_profile_find(&p, argv[optind], run_name, &err) &&
+	bool ok = cli_profile_find(&p, argv[optind], run_name, &err) && cli_run_whole(p.run, &err) &&
 		  (!p.run->nhosts || cli_profile_open(&p, NULL, false, &err)) && cli_sink_open(&sink, NULL, &err);
 	if (ok) {
 		struct ss_text_style style = cli_style(colour);
@@ -58,6 +59,7 @@ const struct cli_command cli_command_tools = {
 	.help = "Lists the analyses by name with their parameters, for the newest run at PATH or the one "
 		"given.\n\n"
 		"  -r, --run R       this run\n"
+		"      --strict      fail if anything of a profile is missing (default: a warning)\n"
 		"      --color WHEN  always, never or auto\n",
 	.run = run,
 };

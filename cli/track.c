@@ -3,6 +3,7 @@
  */
 #include "sides.h"
 
+#include "base/system.h"
 #include "diff/track.h"
 #include "emit/csv.h"
 #include "emit/json.h"
@@ -74,7 +75,7 @@ static bool hash_file(struct hash *h, const char *path, int64_t *mtime_ns, struc
 			fclose(f);
 		return false;
 	}
-	int64_t ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	int64_t ns = ss_mtime_ns(&st);
 	*mtime_ns = ns > *mtime_ns ? ns : *mtime_ns;
 	while ((n = fread(buf, 1, sizeof(buf), f)) > 0)
 		hash_bytes(h, buf, n);
@@ -104,6 +105,12 @@ static bool time_of(const char *text, int64_t *ns)
 	return t >= 0;
 }
 
+/* Where this run is, whatever stands at the path later and wherever one asks from. */
+static struct ss_str place_of(const struct cli_profile *p)
+{
+	return p->hosts_asked.n == 1 ? p->hosts_asked.files[0]->path : p->run->dir;
+}
+
 static bool add_path(struct ss_track *t, const char *path, const struct words *w, int64_t time_ns, struct ss_err *err)
 {
 	const struct ss_diff_selection all = { 0 };
@@ -120,10 +127,12 @@ static bool add_path(struct ss_track *t, const char *path, const struct words *w
 		char text[40];
 		snprintf(text, sizeof(text), "%016llx%016llx", (unsigned long long)h.a, (unsigned long long)h.b);
 		struct ss_track_run r = {
-			&run, ss_str_from(text), ss_str_from(path), time_ns >= 0 ? time_ns : mtime_ns, w->labels, w->nlabels
+			&run, ss_str_from(text), place_of(&p), time_ns >= 0 ? time_ns : mtime_ns, w->labels, w->nlabels
 		};
 		ok = ss_track_add(t, &r, &known, err);
 	}
+	for (size_t i = 0; ok && i < run.notes.n; i++)
+		cli_say("warning", run.notes.v[i]);
 	if (ok)
 		fprintf(stderr, "stepscope: %s '%s': %zu steps of %.6g us\n", known ? "already there," : "added", path,
 			run.steps.n, run.step.mean);
@@ -144,7 +153,7 @@ static int add(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (when && !time_of(when, &time_ns))
-		return cli_misuse(&cli_command_track, "'%s' is no time: write 2026-11-22T10:00:00Z, or seconds since 1970",
+		return cli_misuse(&cli_command_track, "'%s' is not a time: write 2026-11-22T10:00:00Z, or seconds since 1970",
 				  when);
 	bool ok = ss_track_open(&t, argv[optind], true, &err);
 	for (int i = optind + 1; ok && i < argc; i++)
@@ -229,7 +238,7 @@ static int run(int argc, char **argv)
 const struct cli_command cli_command_track = {
 	.name = "track",
 	.args = "add FILE PROFILE... | show FILE | check FILE",
-	.summary = "keep figures of runs, and find since when they are slow",
+	.summary = "keep figures of runs, and find when they became slow",
 	.help = "FILE is one SQLite database; 'add' makes it. Runs of one program on equal devices are a series in the "
 		"order of time.\n\n"
 		"track add FILE PROFILE... [--label KEY=VALUE]... [--time T]\n"

@@ -49,7 +49,7 @@ static bool ask_server(const struct cli_watch *w, struct ss_grpc_status *status)
 static bool take_sample(const struct cli_watch *w, struct cli_sample *samples, size_t *good, struct ss_err *err)
 {
 	size_t n;
-	if (!cli_sample(&w->capture, samples, MAX_HOSTS, &n, NULL, err))
+	if (!cli_sample(&w->capture, samples, MAX_HOSTS, &n, NULL, NULL, err))
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		*good += samples[i].ok;

@@ -61,7 +61,11 @@ static int run(int argc, char **argv)
 		list_subcommands(stdout);
 		return CLI_DONE;
 	}
-	if (!word || word[0] == '-')
+	if (!word) {
+		list_subcommands(stderr);
+		return CLI_MISUSE;
+	}
+	if (word[0] == '-')
 		return serve(argc - 1, argv + 1);
 	if (strcmp(word, "server") == 0)
 		return serve(argc - 2, argv + 2);

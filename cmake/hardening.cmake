@@ -17,4 +17,6 @@ unset(CMAKE_REQUIRED_FLAGS)
 if(NOT SS_SANITIZE)
 	add_compile_options("$<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>")
 endif()
-add_link_options(-Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
+if(NOT APPLE)	# whose linker does all three unasked
+	add_link_options(-Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
+endif()

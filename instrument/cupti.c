@@ -92,7 +92,7 @@ bool ss_cuda_facts(const struct cuda_driver *d, int ordinal, struct device_facts
 }
 
 static const struct { int status; const char *text; } init_failures[] = {
-	{ 34, "libcuda.so.1 is the stub for linking, not the driver: take its folder out of LD_LIBRARY_PATH" },
+	{ 34, "libcuda.so.1 is the stub for linking, not the driver: remove its directory from LD_LIBRARY_PATH" },
 	{ 100, "the NVIDIA driver finds no GPU: see nvidia-smi, and CUDA_VISIBLE_DEVICES" },
 	{ 304, "the operating system denies access to the GPU: check the permissions of /dev/nvidia*" },
 	{ 802, "the GPUs are not ready: is nvidia-fabricmanager running?" },
@@ -141,7 +141,7 @@ void ss_cupti_explain(const struct cupti *c, const char *call, int status, char 
 	case CUPTI_VIRTUALIZED_PRIVILEGES:
 		what = "the driver lets only administrators profile. Run as root, or give the program CAP_SYS_ADMIN, or "
 		       "allow everybody: options nvidia NVreg_RestrictProfilingToAdminUsers=0 in a file of "
-		       "/etc/modprobe.d, then load the driver anew (for a virtual GPU the host's administrator does)";
+		       "/etc/modprobe.d, then reload the driver (for a virtual GPU the host's administrator does)";
 		break;
 	case CUPTI_MULTIPLE_SUBSCRIBERS:
 		what = "another profiler records this program already (Nsight, that of TensorFlow, JAX or PyTorch), and "
@@ -202,7 +202,7 @@ static bool fits(struct search *s, const char *path)
 	struct cupti *c = s->c;
 	char version[48];
 	if (!take_functions(c)) {
-		snprintf(s->why, sizeof(s->why), "'%.600s' is no CUPTI: functions are missing", path);
+		snprintf(s->why, sizeof(s->why), "'%.600s' is not CUPTI: functions are missing", path);
 		return false;
 	}
 	int status = c->get_version(&c->version);

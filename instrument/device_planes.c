@@ -1,6 +1,7 @@
 /* device_planes.c - see device_planes.h. */
 #include "device_planes.h"
 
+#include "base/write.h"
 #include "record.h"
 
 #include <errno.h>
@@ -444,13 +445,13 @@ static bool write_places(int fd, const struct place *places, uint64_t n)
 	bool ok = true;
 	for (uint64_t i = 0; ok && i < n; i++) {
 		if (used + places[i].n > sizeof(chunk)) {
-			ok = ss_rec_write(fd, chunk, used);
+			ok = ss_write_all(fd, chunk, used);
 			used = 0;
 		}
 		memcpy(chunk + used, places[i].at, places[i].n);
 		used += places[i].n;
 	}
-	return ok && ss_rec_write(fd, chunk, used);
+	return ok && ss_write_all(fd, chunk, used);
 }
 
 static size_t put_head(const struct stream *s, unsigned char *out)
@@ -474,14 +475,14 @@ static bool write_stream(int fd, const struct stream *s)
 	unsigned char head[160], tag[16];
 	size_t n = put_head(s, head);
 	unsigned char *end = put_varint(put_varint(tag, XPLANE_LINES << 3 | 2), stream_bytes(s));
-	if (!ss_rec_write(fd, tag, (size_t)(end - tag)) || !ss_rec_write(fd, head, n))
+	if (!ss_write_all(fd, tag, (size_t)(end - tag)) || !ss_write_all(fd, head, n))
 		return false;
 	struct place *places = in_order(s);
 	bool ok = true;
 	if (places)
 		ok = write_places(fd, places, s->nevents);
 	for (const struct buffer *b = s->first; !places && ok && b; b = b->next)
-		ok = ss_rec_write(fd, b->base + b->events_at, b->used - b->events_at);
+		ok = ss_write_all(fd, b->base + b->events_at, b->used - b->events_at);
 	free(places);
 	return ok;
 }
@@ -497,9 +498,9 @@ static bool write_plane(int fd, const struct plane *plane)
 		n += s->nevents ? 1 + varint_size(bytes) + bytes : 0;
 	}
 	unsigned char *end = put_varint(put_varint(tag, XSPACE_PLANES << 3 | 2), n);
-	bool ok = ss_rec_write(fd, tag, (size_t)(end - tag));
+	bool ok = ss_write_all(fd, tag, (size_t)(end - tag));
 	for (const struct buffer *b = plane->names; ok && b; b = b->next)
-		ok = ss_rec_write(fd, b->base, b->used);
+		ok = ss_write_all(fd, b->base, b->used);
 	for (const struct stream *s = plane->streams; ok && s; s = s->next)
 		ok = !s->nevents || write_stream(fd, s);
 	return ok;

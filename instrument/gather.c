@@ -1,6 +1,7 @@
 /* gather.c - see gather.h. */
 #include "gather.h"
 
+#include "base/write.h"
 #include "recorder.h"
 
 #include <errno.h>
@@ -20,7 +21,7 @@ static bool write_rest(const struct gather *g, size_t done)
 	for (unsigned i = 0; i < g->n; i++) {
 		size_t skip = done < g->piece[i].iov_len ? done : g->piece[i].iov_len;
 		done -= skip;
-		if (!ss_rec_write(g->fd, (const unsigned char *)g->piece[i].iov_base + skip, g->piece[i].iov_len - skip))
+		if (!ss_write_all(g->fd, (const unsigned char *)g->piece[i].iov_base + skip, g->piece[i].iov_len - skip))
 			return false;
 	}
 	return true;

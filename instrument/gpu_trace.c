@@ -12,6 +12,7 @@
  */
 #include "ss_trace_gpu.h"
 
+#include "base/write.h"
 #include "cupti.h"
 #include "cupti_abi.h"
 #include "cupti_convert.h"
@@ -350,7 +351,7 @@ static bool write_warnings(int fd)
 		unsigned char head[16];
 		size_t n = (size_t)(end - at);
 		unsigned char *stop = put_varint(put_varint(head, XSPACE_WARNINGS << 3 | 2), n);
-		ok = ss_rec_write(fd, head, (size_t)(stop - head)) && ss_rec_write(fd, at, n);
+		ok = ss_write_all(fd, head, (size_t)(stop - head)) && ss_write_all(fd, at, n);
 	}
 	return ok;
 }
@@ -422,7 +423,7 @@ static bool join_session(void)
 	}
 	running = running && set_source(session);
 	if (!running)
-		snprintf(gpu.error, sizeof(gpu.error), "no recording runs: ss_trace_start comes first");
+		snprintf(gpu.error, sizeof(gpu.error), "no recording is running: call ss_trace_start first");
 	else if (!c || !c->planes)
 		snprintf(gpu.error, sizeof(gpu.error), "out of memory for the GPU planes");
 	if (!running || !c || !c->planes) {

@@ -214,9 +214,6 @@ void ss_rec_shared_end(unsigned char *duration, uint64_t duration_ns, uint64_t s
 /* An allocation as ss_trace_allocation records it, but on its own line and at a time that is past. */
 void ss_rec_device_memory(bool freed, const struct ss_trace_memory *m, uint64_t at_ns);
 
-/* Writes all or fails with errno. */
-bool ss_rec_write(int fd, const void *bytes, size_t n);
-
 /* A thread of the library's own, which takes no signal that is meant for the program. False: there is none. */
 bool ss_rec_thread(pthread_t *out, void *(*run)(void *));
 

@@ -144,7 +144,7 @@ static bool set_folder(char *out, size_t cap, const struct wanted *w, struct ss_
 				    "where to write; ask it to send the profile (emit_xspace) instead", w->root);
 	if (!is_step(w->session) || !is_step(w->host))
 		return ss_grpc_fail(status, SS_GRPC_INVALID_ARGUMENT,
-				    "'%.100s' and '%.100s' cannot be names of a folder and a file", w->session, w->host);
+				    "'%.100s' and '%.100s' cannot be names of a directory and a file", w->session, w->host);
 	if (server.logdir && !is_below(w->root, server.logdir))
 		return ss_grpc_fail(status, SS_GRPC_PERMISSION_DENIED,
 				    "this program writes profiles below '%.200s' only; ask it to send the profile "
@@ -160,7 +160,8 @@ static bool make_temporary(char *out, size_t cap, struct ss_grpc_status *status)
 	const char *tmp = getenv("TMPDIR");
 	int n = snprintf(out, cap, "%s/sstrace-XXXXXX", tmp && tmp[0] ? tmp : "/tmp");
 	if (n < 0 || (size_t)n >= cap || !mkdtemp(out))
-		return ss_grpc_fail(status, SS_GRPC_INTERNAL, "cannot make a temporary folder '%.300s': %s", out, strerror(errno));
+		return ss_grpc_fail(status, SS_GRPC_INTERNAL, "cannot make a temporary directory '%.300s': %s", out,
+				    strerror(errno));
 	return true;
 }
 

@@ -2,6 +2,7 @@
  * session.c - from start to stop: the spool file, the buffers in stock, and putting the file in
  * order at the end, one line a thread.
  */
+#include "base/write.h"
 #include "gather.h"
 #include "joined.h"
 #include "record.h"
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 int ss_trace_level_now;
@@ -53,20 +55,6 @@ void ss_rec_unlock_session(void)
 	pthread_mutex_unlock(&ss_rec.session_lock);
 }
 
-static bool make_folders(char *path)
-{
-	for (char *p = path + 1; *p; p++) {
-		if (*p != '/')
-			continue;
-		*p = '\0';
-		bool ok = mkdir(path, 0777) == 0 || errno == EEXIST;
-		*p = '/';
-		if (!ok)
-			return false;
-	}
-	return true;
-}
-
 static void session_name(char *out, size_t n)
 {
 	time_t now = time(NULL);
@@ -90,8 +78,8 @@ static bool set_path(const struct ss_trace_options *o)
 				  dir ? dir : ".", name, ss_rec.host);
 	if (n < 0 || (size_t)n >= sizeof(ss_rec.spool.path) - 8)
 		return ss_rec_fail("the path of the profile is longer than %zu bytes", sizeof(ss_rec.spool.path));
-	if (!make_folders(ss_rec.spool.path))
-		return ss_rec_fail("cannot make the folder of '%s': %s", ss_rec.spool.path, strerror(errno));
+	if (!ss_make_dirs_above(ss_rec.spool.path, NULL))
+		return ss_rec_fail("cannot make the directory '%s': %s", ss_rec.spool.path, strerror(errno));
 	return true;
 }
 
@@ -209,21 +197,6 @@ bool ss_trace_start(const struct ss_trace_options *options)
 	bool ok = start(&o);
 	ss_rec_unlock_session();
 	return ok;
-}
-
-bool ss_rec_write(int fd, const void *bytes, size_t n)
-{
-	const char *p = bytes;
-	while (n) {
-		ssize_t got = write(fd, p, n);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return false;
-		p += got;
-		n -= (size_t)got;
-	}
-	return true;
 }
 
 static size_t events_bytes(const struct thread *t)
@@ -417,8 +390,9 @@ void ss_rec_take_down(void)
  */
 static bool replace(const char *temporary, const char *path)
 {
-#ifdef RENAME_EXCHANGE
-	if (renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_EXCHANGE) == 0) {
+#ifdef SYS_renameat2	/* a C library may be older than the system */
+	const unsigned exchange = 2;
+	if (syscall(SYS_renameat2, AT_FDCWD, temporary, AT_FDCWD, path, exchange) == 0) {
 		unlink(temporary);
 		return true;
 	}

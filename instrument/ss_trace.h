@@ -38,10 +38,14 @@
 #include <stdint.h>
 
 #if defined(__GNUC__)
+#ifndef SS_TRACE_API
 #define SS_TRACE_API __attribute__((visibility("default")))
+#endif
+#define SS_TRACE_DATA __attribute__((visibility("default")))
 #define SS_TRACE_LIKELY_OFF(x) __builtin_expect(!!(x), 0)
 #else
 #define SS_TRACE_API
+#define SS_TRACE_DATA
 #define SS_TRACE_LIKELY_OFF(x) (x)
 #endif
 
@@ -76,7 +80,7 @@ SS_TRACE_API const char *ss_trace_error(void);
 SS_TRACE_API uint64_t ss_trace_dropped(void);
 
 /* Level of the running session, 0: none. Read it through ss_trace_on. */
-extern SS_TRACE_API int ss_trace_level_now;
+extern SS_TRACE_DATA int ss_trace_level_now;
 
 static inline bool ss_trace_on(int level)
 {

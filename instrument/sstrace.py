@@ -51,12 +51,15 @@ _MOST_ARGS = 12  # of one event: what the library keeps
 
 
 def _open(name):
-    """What SSTRACE_LIBRARY names, and libraries beside it; else beside this file, or where the linker looks."""
+    """What SSTRACE_LIBRARY names, and libraries beside it; else beside this file, where a wheel puts it, or where the linker looks."""
     said = os.environ.get("SSTRACE_LIBRARY")
     beside = os.path.join(os.path.dirname(os.path.abspath(said or __file__)), f"lib{name}.so")
     if said and name == "sstrace":
         beside = os.path.abspath(said)
-    path = beside if said or os.path.exists(beside) else ctypes.util.find_library(name) or f"lib{name}.so.0"
+    here = os.path.dirname(os.path.abspath(__file__))
+    wheels = [os.path.normpath(os.path.join(here, up, "libexec/stepscope", f"lib{name}.so.0")) for up in (".", "../../..")]
+    found = [beside] if said else [p for p in (beside, *wheels) if os.path.exists(p)]
+    path = found[0] if found else ctypes.util.find_library(name) or f"lib{name}.so.0"
     try:
         return ctypes.CDLL(path)
     except OSError as e:

@@ -14,6 +14,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #define REST_FIELD 1000u	/* a field number that no message of XSpace uses */
 
@@ -43,13 +46,20 @@ static inline uint64_t spread7_by(uint64_t v, bool deposit)
 	return spread7(v);
 }
 
-/* AMD's first two generations of it take longer for the one than for the twelve. */
+#if defined(__x86_64__)
+#define CPU_BMI2 (1u << 8)	/* of leaf 7, in EBX */
+#define MAKER_AMD 0x68747541u	/* "Auth" of "AuthenticAMD" */
+#define FAMILY_ZEN3 0x19u
+#endif
+
+/* AMD's processors before Zen 3 take longer for the one than for the twelve. */
 static inline bool wire_deposits(void)
 {
 #if defined(__x86_64__)
-	__builtin_cpu_init();
-	return __builtin_cpu_supports("bmi2") && !__builtin_cpu_is("znver1") && !__builtin_cpu_is("znver2") &&
-	       !__builtin_cpu_is("bdver4");
+	unsigned a, b, c, d, maker;
+	if (!__get_cpuid(0, &a, &maker, &c, &d) || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & CPU_BMI2))
+		return false;
+	return maker != MAKER_AMD || (__get_cpuid(1, &a, &b, &c, &d) && (a >> 8 & 15) + (a >> 20 & 255) >= FAMILY_ZEN3);
 #else
 	return false;
 #endif

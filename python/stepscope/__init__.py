@@ -15,8 +15,8 @@
 ['host', 'plane']
 
 Every table can be taken over by pandas, polars, pyarrow and DuckDB without a copy (`__arrow_c_stream__`); none of them is
-needed. The package is ctypes over libstepscope, which is looked for in $STEPSCOPE_LIBRARY, beside this file, in a build
-folder beside it, and where the system has its libraries.
+needed. The package is ctypes over libstepscope, which is looked for in $STEPSCOPE_LIBRARY, beside this file, where a wheel
+puts it, in a build folder beside it, and where the system has its libraries.
 """
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ import ctypes.util
 import html
 import json
 import os
+import sys
 from typing import Any, Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["open", "Profile", "Table", "Error", "version"]
+__all__ = ["open", "show", "Profile", "Table", "Error", "version"]
 
 _NULL, _INT, _REAL, _TEXT, _BLOB = range(5)
 
@@ -38,9 +39,12 @@ class Error(Exception):
 
 def _load() -> ctypes.CDLL:
     here = os.path.dirname(os.path.abspath(__file__))
-    name = "libstepscope.so.0"
-    tried = [os.environ.get("STEPSCOPE_LIBRARY"), os.path.join(here, name), os.path.join(os.path.dirname(os.path.dirname(here)), "build", name),
-             os.path.join(os.path.dirname(here), "lib", name), name, ctypes.util.find_library("stepscope")]
+    name = "libstepscope.0.dylib" if sys.platform == "darwin" else "libstepscope.so.0"
+    beside = os.path.dirname(here)
+    places = [os.path.join(here, name), os.path.join(beside, "libexec/stepscope", name),
+              os.path.join(beside, "../../../libexec/stepscope", name), os.path.join(os.path.dirname(beside), "build", name),
+              os.path.join(beside, "lib", name)]
+    tried = [os.environ.get("STEPSCOPE_LIBRARY"), *map(os.path.normpath, places), name, ctypes.util.find_library("stepscope")]
     for path in tried:
         if path and (os.sep not in path or os.path.exists(path)):
             try:
@@ -324,3 +328,15 @@ class Profile:
 def open(path: str | os.PathLike[str], run: str | None = None) -> Profile:
     """A log directory, a run, or one file. `run`: another than the newest."""
     return Profile(path, run)
+
+
+def show(path: str | os.PathLike[str], height: int = 800) -> Any:
+    """The page, as the output of a notebook's cell."""
+    from . import notebook
+    return notebook.show(path, height)
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """%load_ext stepscope, then %stepscope PATH."""
+    from . import notebook
+    notebook.load_ipython_extension(ipython)

@@ -2,6 +2,7 @@
 #include "api/api.h"
 
 #include "request/request.h"
+#include "store/session.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,7 +98,12 @@ static struct ss_session *open_session(struct stepscope *s, const struct ss_run 
 				       bool all, bool visits, struct ss_selection *sel, struct ss_arena *arena,
 				       struct ss_err *err)
 {
-	if (!ss_run_select(run, kind, host, all, arena, sel, err))
+	const struct ss_run *whole = kind ? run : ss_session_run(&s->store, run, arena);
+	if (!whole) {
+		ss_fail_mem(err);
+		return NULL;
+	}
+	if (!ss_run_select(whole, kind, host, all, arena, sel, err))
 		return NULL;
 	return (visits ? ss_session_open_visiting : ss_session_open)(s->sessions, sel->files, sel->n, err);
 }

@@ -11,12 +11,15 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-
-#ifndef SYS_openat2
-#define SYS_openat2 437	/* on every machine */
+#ifdef __linux__
+#include <sys/syscall.h>
 #endif
+
+#ifndef O_PATH
+#define O_PATH O_RDONLY	/* elsewhere a directory is opened to be read */
+#endif
+#define LINUX_OPENAT2 437	/* on every machine */
 
 /* As in linux/openat2.h, which older systems do not have. */
 #define NO_MAGICLINKS 0x02
@@ -41,13 +44,19 @@ struct ss_str ss_path_below(struct ss_str top, struct ss_str path)
 
 static int openat2_beneath(int dir, const char *rel, int flags, uint64_t resolve)
 {
+#ifdef __linux__
 	struct how how = { .flags = (uint64_t)(unsigned)flags, .resolve = resolve | BENEATH | NO_MAGICLINKS };
 	int fd, tries = 0;
 	/* Somebody renamed something meanwhile, which says nothing of this path. */
 	do
-		fd = (int)syscall(SYS_openat2, dir, *rel ? rel : ".", &how, sizeof(how));
+		fd = (int)syscall(LINUX_OPENAT2, dir, *rel ? rel : ".", &how, sizeof(how));
 	while (fd < 0 && errno == EAGAIN && ++tries < 100);
 	return fd;
+#else
+	(void)dir, (void)rel, (void)flags, (void)resolve;
+	errno = ENOSYS;
+	return -1;
+#endif
 }
 
 static bool is_unknown(int error)

@@ -20,15 +20,30 @@ struct ss_claim {
 	uint32_t owner; /* the caller's: an index, a class */
 };
 
-/* A piece of the window. `winner`: NULL where nothing covers it. False stops the walk. */
+/* Where claims come from: an array, in any order, or a stream, which is never held as a whole. */
+struct ss_claims {
+	const struct ss_claim *v;
+	size_t n;
+	/*
+	 * NULL, or asked at the start and when all have been used: it sets v and n to the next ones, in the order of their
+	 * begin and behind all before, n = 0 behind the last. False: memory is out.
+	 */
+	bool (*more)(struct ss_claims *c);
+	void *arg;
+};
+
+/* A piece of the window. `winner`: NULL where nothing covers it; good during the call. False stops the walk. */
 typedef bool ss_piece_fn(void *ctx, int64_t begin_ps, int64_t end_ps, const struct ss_claim *winner);
 
 /*
  * Calls `piece` for pieces in the order of time that tile [from_ps, to_ps) without gaps; neighbours
  * have different winners. O(n log r) time for claims that come in r runs in the order of their
- * begin, 16 bytes of scratch memory a run and 4 a claim that is open. False when memory is out or
+ * begin, 32 bytes of scratch memory a run and 24 a claim that is open. False when memory is out or
  * `piece` returned false.
  */
+bool ss_exclusive_of(struct ss_claims *sources, size_t nsources, int64_t from_ps, int64_t to_ps, ss_piece_fn *piece,
+		     void *ctx);
+/* Of one array. */
 bool ss_exclusive(const struct ss_claim *claims, size_t n, int64_t from_ps, int64_t to_ps, ss_piece_fn *piece, void *ctx);
 
 #endif

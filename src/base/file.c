@@ -2,6 +2,7 @@
 #include "base/file.h"
 
 #include "base/below.h"
+#include "base/system.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -121,11 +122,6 @@ static void unguard(struct ss_guarded *g)
 	atomic_fetch_sub(&t->used, 1);
 }
 
-static int64_t mtime_ns(const struct stat *st)
-{
-	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
-}
-
 static bool map(struct ss_file *f, int fd, const char *path, struct ss_err *err)
 {
 	struct stat st;
@@ -133,7 +129,7 @@ static bool map(struct ss_file *f, int fd, const char *path, struct ss_err *err)
 		return ss_fail(err, SS_EIO, "cannot read '%s': %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return ss_fail(err, SS_EIO, "cannot read '%s': it is not a plain file", path);
-	*f = (struct ss_file){ .mtime_ns = mtime_ns(&st), .inode = (uint64_t)st.st_ino };
+	*f = (struct ss_file){ .mtime_ns = ss_mtime_ns(&st), .inode = (uint64_t)st.st_ino };
 	f->bytes = (struct ss_str){ "", 0 };
 	if (st.st_size == 0)
 		return true;
@@ -197,7 +193,7 @@ bool ss_file_changed(const struct ss_file *f, const char *path)
 {
 	struct stat st;
 	return stat(path, &st) != 0 || (uint64_t)st.st_size != f->bytes.n ||
-	       mtime_ns(&st) != f->mtime_ns || (uint64_t)st.st_ino != f->inode;
+	       ss_mtime_ns(&st) != f->mtime_ns || (uint64_t)st.st_ino != f->inode;
 }
 
 void ss_file_forget(const struct ss_file *f, struct ss_str part)

@@ -14,9 +14,13 @@
  */
 void ss_huge_advise(void *p, size_t bytes)
 {
+#ifdef MADV_HUGEPAGE
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)p;
 	if (bytes >= HUGE_FROM && at % page == 16)
 		madvise((void *)(at - 16), (bytes + 16 + page - 1) / page * page, MADV_HUGEPAGE);
+#else
+	(void)p, (void)bytes;
+#endif
 }
 
 void ss_huge_release(void *p, size_t bytes)

@@ -1,10 +1,7 @@
 /*
  * map.c - linear probing at most two thirds full; nothing is ever removed.
  *
- * Keys come out of files that somebody may have made to collide. They are mixed with a number that
- * differs between runs (ss_hash_seed) before every bit of them reaches every bit of the slot, so
- * that nobody can choose keys that share one. No order here is visible outside: answers are the same
- * whatever the number is.
+ * No order here is visible outside: answers are the same whatever the seeds of base/hash.h are.
  */
 #include "base/map.h"
 
@@ -12,17 +9,9 @@
 
 #include <stdlib.h>
 
-static size_t slot_of(uint64_t key, size_t mask)
-{
-	uint64_t h = key ^ ss_hash_seed();
-	h = (h ^ (h >> 32)) * 0x9e3779b97f4a7c15u;
-	h = (h ^ (h >> 29)) * 0xbf58476d1ce4e5b9u;
-	return (size_t)(h ^ (h >> 32)) & mask;
-}
-
 static size_t find(const struct ss_u64map *m, uint64_t key)
 {
-	size_t i = slot_of(key, m->mask);
+	size_t i = (size_t)ss_hash_u64(key) & m->mask;
 	while (m->vals[i] != SS_NONE && m->keys[i] != key)
 		i = (i + 1) & m->mask;
 	return i;

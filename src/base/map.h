@@ -8,7 +8,7 @@
 #ifndef SS_BASE_MAP_H
 #define SS_BASE_MAP_H
 
-#include "base/str.h"
+#include "base/hash.h"
 
 #define SS_NONE UINT32_MAX
 

@@ -1,6 +1,8 @@
 /* pool.c - threads live for one call: starting one costs some 20 us, a piece of work is usually far longer. */
 #include "base/pool.h"
 
+#include "base/system.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -57,7 +59,7 @@ bool ss_parallel(size_t n, unsigned threads, ss_work_fn *fn, void *arg, struct s
 	pthread_t helpers[MAX_THREADS];
 	unsigned nhelpers = 0, want = thread_count(n, threads);
 	/* A thread that cannot be started only means that the others do its share. */
-	while (nhelpers + 1 < want && pthread_create(&helpers[nhelpers], NULL, work, &parallel_work) == 0)
+	while (nhelpers + 1 < want && ss_thread_start(&helpers[nhelpers], work, &parallel_work) == 0)
 		nhelpers++;
 	work(&parallel_work);
 	for (unsigned i = 0; i < nhelpers; i++)

@@ -4,6 +4,7 @@
  */
 #include "base/regex.h"
 
+#include "base/bisect.h"
 #include "base/vec.h"
 
 #include <stdlib.h>
@@ -62,7 +63,7 @@ struct range {
 };
 
 struct set {
-	SS_VEC(struct range) ranges;
+	SS_VEC(struct range) ranges; /* in order and apart, once the set is whole */
 	bool negated;
 };
 
@@ -158,8 +159,30 @@ static bool add_class(struct set *s, char c)
 	       add_range(s, 'a', 'z');
 }
 
+static int by_first(const void *a, const void *b)
+{
+	uint32_t x = ((const struct range *)a)->from, y = ((const struct range *)b)->from;
+	return x < y ? -1 : x > y;
+}
+
+/* In order, those that overlap as one: a letter is then looked up in few steps. */
+static void order_ranges(struct set *s)
+{
+	struct range *v = s->ranges.v;
+	size_t n = 0;
+	if (s->ranges.n)
+		qsort(v, s->ranges.n, sizeof(*v), by_first);
+	for (size_t i = 0; i < s->ranges.n; i++)
+		if (!n || v[i].from > v[n - 1].to)
+			v[n++] = v[i];
+		else if (v[i].to > v[n - 1].to)
+			v[n - 1].to = v[i].to;
+	s->ranges.n = n;
+}
+
 static uint32_t add_set(struct parser *q, struct set *s)
 {
+	order_ranges(s);
 	if (ss_vec_push(&q->r->sets, *s))
 		return add(q, (struct node){ .kind = K_SET, .a = (uint32_t)q->r->sets.n - 1 });
 	ss_vec_free(&s->ranges);
@@ -202,7 +225,7 @@ static uint32_t parse_escape(struct parser *q)
 		return add(q, (struct node){ .kind = c == 'b' ? K_EDGE : K_NO_EDGE });
 	}
 	if (c >= '1' && c <= '9')
-		return bad(q, "refers back to a group, which is not offered");
+		return bad(q, "refers back to a group, which is not supported");
 	if (c == 'A' || c == 'z') {
 		q->p++;
 		return add(q, (struct node){ .kind = c == 'A' ? K_BEGIN : K_END });
@@ -295,7 +318,7 @@ static uint32_t parse_group(struct parser *q)
 	if (q->end - q->p >= 2 && q->p[0] == '?' && q->p[1] == ':')
 		q->p += 2;
 	else if (q->p < q->end && *q->p == '?')
-		return bad(q, "has a '(?' of a kind that is not offered");
+		return bad(q, "has a '(?' of a kind that is not supported");
 	else
 		number = ++q->r->ngroups;
 	if (++q->depth > DEPTH_MOST)
@@ -602,10 +625,9 @@ void ss_regex_free(struct ss_regex *r)
 
 static bool in_ranges(const struct set *s, uint32_t c)
 {
-	for (size_t i = 0; i < s->ranges.n; i++)
-		if (c >= s->ranges.v[i].from && c <= s->ranges.v[i].to)
-			return true;
-	return false;
+	size_t lo = 0, hi = s->ranges.n;
+	SS_BISECT(lo, hi, mid, s->ranges.v[mid].to < c);
+	return lo < s->ranges.n && s->ranges.v[lo].from <= c;
 }
 
 static bool in_set(const struct ss_regex *r, const struct set *s, uint32_t c)

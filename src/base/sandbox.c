@@ -1,6 +1,7 @@
-/* sandbox.c - by system calls, for C libraries have no functions for them. */
+/* sandbox.c - by system calls of Linux, for C libraries have no functions for them. Other systems have neither. */
 #include "base/sandbox.h"
 
+#ifdef __linux__
 #include "base/str.h"
 
 #include <errno.h>
@@ -104,3 +105,19 @@ void ss_sandbox_enter(bool writes, bool connects)
 		give_up_writing();
 	filter_calls(connects);
 }
+#else
+int ss_sandbox_landlock(void)
+{
+	return 0;
+}
+
+bool ss_sandbox_seccomp(void)
+{
+	return false;
+}
+
+void ss_sandbox_enter(bool writes, bool connects)
+{
+	(void)writes, (void)connects;
+}
+#endif

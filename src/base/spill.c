@@ -1,6 +1,8 @@
 /* spill.c - see spill.h. */
 #include "base/spill.h"
 
+#include "base/write.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -22,24 +24,10 @@ static int open_nameless(void)
 	return fd;
 }
 
-static bool write_all(int fd, struct ss_str s)
-{
-	for (size_t at = 0; at < s.n;) {
-		size_t piece = s.n - at < PIECE_BYTES ? s.n - at : PIECE_BYTES;
-		ssize_t n = write(fd, s.p + at, piece);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		at += (size_t)n;
-	}
-	return true;
-}
-
 bool ss_spill(struct ss_file *f, struct ss_buf *bytes)
 {
 	int fd = open_nameless();
-	bool ok = fd >= 0 && fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && write_all(fd, ss_buf_get(bytes)) &&
+	bool ok = fd >= 0 && fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && ss_write_all(fd, ss_buf_get(bytes).p, ss_buf_get(bytes).n) &&
 		  ss_file_of_fd(f, fd);
 	if (fd >= 0)
 		close(fd);

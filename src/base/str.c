@@ -11,8 +11,10 @@ size_t ss_str_chr(struct ss_str a, char c)
 
 size_t ss_str_rchr(struct ss_str a, char c)
 {
-	const char *at = a.n ? memrchr(a.p, c, a.n) : NULL;
-	return at ? (size_t)(at - a.p) : SS_NPOS;
+	for (size_t i = a.n; i > 0; i--)
+		if (a.p[i - 1] == c)
+			return i - 1;
+	return SS_NPOS;
 }
 
 size_t ss_str_find(struct ss_str a, struct ss_str needle)
@@ -64,7 +66,8 @@ bool ss_str_to_u64(struct ss_str a, uint64_t *out)
 	uint64_t v = 0;
 	for (size_t i = 0; i < a.n; i++) {
 		unsigned digit = (unsigned)(unsigned char)a.p[i] - '0';
-		if (digit > 9 || v > (UINT64_MAX - digit) / 10)
+		/* Nineteen digits always fit. */
+		if (digit > 9 || (i >= 19 && v > (UINT64_MAX - digit) / 10))
 			return false;
 		v = v * 10 + digit;
 	}
@@ -82,8 +85,39 @@ bool ss_str_to_i64(struct ss_str a, int64_t *out)
 	return true;
 }
 
+/*
+ * "12.5": fifteen digits are a whole number that a double holds, and so is the power of ten that it is
+ * divided by, so that the quotient is the double nearest to the text.
+ */
+static bool short_decimal(struct ss_str a, double *out)
+{
+	static const double powers[] = { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15 };
+	bool neg = a.n && a.p[0] == '-', point = false;
+	size_t digits = 0, part = 0;
+	uint64_t v = 0;
+	for (size_t i = neg; i < a.n; i++) {
+		unsigned digit = (unsigned)(unsigned char)a.p[i] - '0';
+		if (digit > 9) {
+			if (point || a.p[i] != '.' || !digits)
+				return false;
+			point = true;
+			continue;
+		}
+		v = v * 10 + digit;
+		part += point;
+		if (++digits > 15)
+			return false;
+	}
+	if (!digits)
+		return false;
+	*out = (neg ? -1.0 : 1.0) * ((double)v / powers[part]);
+	return true;
+}
+
 bool ss_str_to_f64(struct ss_str a, double *out)
 {
+	if (short_decimal(a, out))
+		return true;
 	char buf[64];
 	if (a.n == 0 || a.n >= sizeof(buf) || a.p[0] == ' ')
 		return false;
@@ -95,30 +129,6 @@ bool ss_str_to_f64(struct ss_str a, double *out)
 		return false;
 	*out = v;
 	return true;
-}
-
-/* Multiply-and-fold over 8-byte words (the idea of wyhash): one multiplication per 8 bytes. */
-uint64_t ss_hash_seed(void)
-{
-	static const char here; /* wherever the program was placed */
-	return (uint64_t)(uintptr_t)&here * 0x94d049bb133111ebu;
-}
-
-uint64_t ss_str_hash(struct ss_str a)
-{
-	const uint64_t k = 0x9e3779b97f4a7c15u;
-	uint64_t h = ss_hash_seed() ^ a.n, w;
-	size_t i = 0;
-	for (; i + 8 <= a.n; i += 8) {
-		memcpy(&w, a.p + i, 8);
-		h = (h ^ w) * k;
-		h ^= h >> 29;
-	}
-	w = 0;
-	if (i < a.n)
-		memcpy(&w, a.p + i, a.n - i);
-	h = (h ^ w) * k;
-	return h ^ (h >> 32);
 }
 
 /* Length of the well-formed sequence at s[i], 0 if there is none (RFC 3629: no overlong forms, no surrogates). */

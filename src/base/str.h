@@ -80,13 +80,6 @@ bool ss_str_take(struct ss_str *s, struct ss_str prefix);
 bool ss_str_take_u64(struct ss_str *s, uint64_t *v);
 /* A decimal floating point number filling the whole string. */
 bool ss_str_to_f64(struct ss_str a, double *out);
-/* 64-bit hash, good enough for tables; differs between runs, never shown. */
-uint64_t ss_str_hash(struct ss_str a);
-/*
- * A number that differs between runs of the program where the system places programs at random: what
- * hashes begin with, so that no file can be made whose keys collide.
- */
-uint64_t ss_hash_seed(void);
 /* Is `s` well-formed UTF-8? */
 bool ss_utf8_valid(struct ss_str s);
 

@@ -2,6 +2,7 @@
 #include "capture/run_dir.h"
 
 #include "base/file.h"
+#include "base/write.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,22 +24,13 @@ static bool is_plain(struct ss_str s)
 	return true;
 }
 
-/* mkdir -p of `path`, whose bytes are changed on the way; *made counts what is new. */
-static bool make_dirs(char *path, unsigned *made, struct ss_err *err)
+static bool make_root(struct ss_run_dir *d, struct ss_err *err)
 {
-	for (char *at = path + 1;; at++) {
-		if (*at != '/' && *at)
-			continue;
-		char was = *at;
-		*at = '\0';
-		if (mkdir(path, 0777) == 0)
-			++*made;
-		else if (errno != EEXIST && errno != EISDIR)
-			return ss_fail(err, SS_EIO, "cannot make the directory '%s': %s", path, strerror(errno));
-		*at = was;
-		if (!was)
-			return true;
-	}
+	struct ss_str path = ss_arena_printf(&d->arena, SS_FMT "/", SS_ARG(d->root));
+	if (!path.p)
+		return ss_fail_mem(err);
+	return ss_make_dirs_above((char *)(uintptr_t)path.p, &d->made) ||
+	       ss_fail(err, SS_EIO, "cannot make the directory '%s': %s", path.p, strerror(errno));
 }
 
 static struct ss_str now_name(struct ss_arena *a, unsigned again)
@@ -98,7 +90,7 @@ bool ss_run_dir_make(struct ss_run_dir *d, const char *logdir, const char *run, 
 		d->path = ss_arena_printf(&d->arena, SS_FMT "/" SS_FMT, SS_ARG(d->root), SS_ARG(d->run));
 		return (d->run.p && d->path.p) || ss_fail_mem(err);
 	}
-	if (make_dirs((char *)(uintptr_t)d->root.p, &d->made, err) && make_run(d, run, err))
+	if (make_root(d, err) && make_run(d, run, err))
 		return true;
 	ss_run_dir_release(d);
 	return false;

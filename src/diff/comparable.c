@@ -28,6 +28,30 @@ bool ss_diff_is_refused(const struct ss_diff *d)
 	return false;
 }
 
+static const struct ss_diff_run *run_at(const struct ss_diff *d, size_t i)
+{
+	return i < d->base.n ? &d->base.runs[i] : &d->new.runs[i - d->base.n];
+}
+
+static const char *side_at(const struct ss_diff *d, size_t i)
+{
+	return i < d->base.n ? "base" : "new";
+}
+
+/* What is lost of a recording may be what its steps or operations were known by. */
+static void check_whole(struct ss_diff *d)
+{
+	for (size_t i = 0; i < d->base.n + d->new.n; i++) {
+		const struct ss_diff_run *r = run_at(d, i);
+		if (!r->notes.n)
+			continue;
+		say(d, "recording", SS_DIFF_COMPARED,
+		    ss_arena_printf(&d->arena, "a recording of %s is incomplete: " SS_FMT, side_at(d, i), SS_ARG(r->notes.v[0])));
+		return;
+	}
+	say(d, "recording", SS_DIFF_COMPARED, SS_STR(""));
+}
+
 /* The first run of the side that is not as the first of all. */
 static const struct ss_diff_run *other_device(const struct ss_diff *d, const struct ss_diff_side *s)
 {
@@ -55,14 +79,11 @@ static void check_count(struct ss_diff *d)
 {
 	const struct ss_diff_run *b = &d->base.runs[0];
 	for (size_t i = 0; i < d->base.n + d->new.n; i++) {
-		const struct ss_diff_run *r = i < d->base.n ? &d->base.runs[i] : &d->new.runs[i - d->base.n];
-		if (r->ndevices != b->ndevices && !r->on_cpu) {
-			bool hosts = r->nhosts != b->nhosts;
+		const struct ss_diff_run *r = run_at(d, i);
+		if (r->ndevices != b->ndevices) {
 			say(d, "device_count", SS_DIFF_REFUSED,
 			    ss_arena_printf(&d->arena, "the number of devices differs: %zu and %zu%s", b->ndevices,
-					    r->ndevices,
-					    hosts ? "; so does the number of hosts (--host NAME compares a host that both have)"
-						  : ""));
+					    r->ndevices, r->nhosts != b->nhosts ? "; so does the number of hosts" : ""));
 			return;
 		}
 	}
@@ -146,39 +167,58 @@ static void check_steps(struct ss_diff *d)
 				    LEAST_STEPS));
 			return;
 		}
-	enum ss_step_source b = d->base.runs[0].steps_from;
+	struct ss_str x = ss_diff_steps_from(&d->base.runs[0]);
 	for (size_t i = 0; i < d->base.n + d->new.n; i++) {
-		const struct ss_diff_run *r = i < d->base.n ? &d->base.runs[i] : &d->new.runs[i - d->base.n];
-		if (r->steps_from == b)
+		const struct ss_diff_run *r = run_at(d, i);
+		struct ss_str y = ss_diff_steps_from(r);
+		if (ss_str_eq(x, y))
 			continue;
-		struct ss_str x = ss_step_source_name(b), y = ss_step_source_name(r->steps_from);
+		bool whole = !d->base.runs[0].notes.n && !r->notes.n;
 		say(d, "steps", SS_DIFF_REFUSED,
 		    ss_arena_printf(&d->arena,
-				    "steps were found in different ways, " SS_FMT " and " SS_FMT
-				    ": mark them in both programs",
-				    SS_ARG(x), SS_ARG(y)));
+				    "steps were found in different ways, " SS_FMT " and " SS_FMT ": %s", SS_ARG(x), SS_ARG(y),
+				    whole ? "mark them in both programs"
+					  : "a recording is incomplete; record it again"));
 		return;
 	}
 	say(d, "steps", SS_DIFF_COMPARED, SS_STR(""));
 }
 
+/* What one side's tracer does not see is not new on the other. */
+static void forget_functions(struct ss_diff *d)
+{
+	for (size_t i = 0; i < d->base.n; i++)
+		d->base.runs[i].functions.n = 0;
+	for (size_t i = 0; i < d->new.n; i++)
+		d->new.runs[i].functions.n = 0;
+}
+
 static void check_tracer(struct ss_diff *d)
 {
-	bool b = d->base.runs[0].has_functions, n = d->new.runs[0].has_functions;
-	if (b == n) {
-		say(d, "tracer", SS_DIFF_COMPARED, SS_STR(""));
+	const struct ss_diff_run *b = &d->base.runs[0];
+	for (size_t i = 0; i < d->base.n + d->new.n; i++) {
+		const struct ss_diff_run *r = run_at(d, i);
+		bool thread = r->has_functions != b->has_functions;
+		if (!thread && r->has_python == b->has_python)
+			continue;
+		bool less = thread ? !r->has_functions : !r->has_python;
+		forget_functions(d);
+		say(d, "tracer", SS_DIFF_COMPARED,
+		    ss_arena_printf(&d->arena, "%s did not record %s: host functions are not compared",
+				    side_at(d, less ? i : 0), thread ? "the host's thread" : "Python's calls"));
 		return;
 	}
-	say(d, "tracer", SS_DIFF_COMPARED,
-	    ss_arena_printf(&d->arena, "%s did not record the host's thread: host functions are not compared",
-			    b ? "new" : "base"));
+	say(d, "tracer", SS_DIFF_COMPARED, SS_STR(""));
 }
 
 void ss_diff_check_all(struct ss_diff *d)
 {
 	check_device(d);
 	check_count(d);
+	if (d->options.hosts_note.n)
+		say(d, "hosts", SS_DIFF_COMPARED, d->options.hosts_note);
 	check_batch(d);
 	check_steps(d);
 	check_tracer(d);
+	check_whole(d);
 }

@@ -12,7 +12,6 @@
 /*
  * An operation, a function, a component that is no more than this of the step is not worth a word.
  */
-#define LEAST_OP_FRAC 0.001
 #define LEAST_FUNCTION_FRAC 0.005
 #define LEAST_PART_FRAC 0.002
 /* An interval wider than this of the base tells nothing. */
@@ -92,9 +91,16 @@ static void judge(const struct ss_diff *d, struct ss_diff_row *r, double least)
 	double size = r->c.base > 0 ? r->c.base : 0;
 	r->p_adjusted = isnan(r->p_adjusted) ? r->c.p : r->p_adjusted;
 	struct ss_comparison c = r->c;
+	struct ss_rule rule = { d->options.alpha, d->options.band_frac * size, d->one_run };
 	c.p = r->p_adjusted;
-	r->significant =
-		ss_changed(&c, d->options.alpha, d->options.band_frac * size, d->one_run) && fabs(r->c.delta) >= least;
+	r->significant = ss_changed(&c, &rule) && fabs(r->c.delta) >= least;
+	r->detectable = ss_detectable(&c, &rule);
+}
+
+/* No time is below 0: none gets shorter by more than it is. */
+static void bound(struct ss_comparison *c)
+{
+	c->low = c->low < -c->base && c->delta >= -c->base ? -c->base : c->low;
 }
 
 static bool compare_step(struct ss_diff *d)
@@ -103,11 +109,14 @@ static bool compare_step(struct ss_diff *d)
 	    !compare_figures(d, mean_step_of, 1, &d->period.c))
 		return false;
 	d->step.p_adjusted = d->mean_step.p_adjusted = d->period.p_adjusted = NAN;
-	judge(d, &d->step, 0);
-	judge(d, &d->mean_step, 0);
-	judge(d, &d->period, 0);
+	struct ss_diff_row *const rows[] = { &d->step, &d->mean_step, &d->period };
+	for (size_t i = 0; i < SS_COUNT(rows); i++) {
+		bound(&rows[i]->c);
+		judge(d, rows[i], 0);
+	}
 	size_t n = d->one_run ? d->base.runs[0].typical : d->base.n < d->new.n ? d->base.n : d->new.n;
-	d->needed = ss_samples_needed(&d->step.c, n, WANTED_CHANGE_FRAC * d->step.c.base);
+	d->needed = ss_samples_needed(&d->step.c, n, WANTED_CHANGE_FRAC * d->step.c.base,
+				      &(struct ss_rule){ d->options.alpha, d->options.band_frac * d->step.c.base, d->one_run });
 	return true;
 }
 
@@ -139,6 +148,7 @@ static bool compare_outliers(struct ss_diff *d)
 			ss_fisher_exact(outliers_on(&d->base), steps_of(&d->base), outliers_on(&d->new), steps_of(&d->new));
 	}
 	r->p_adjusted = r->c.p;
+	r->detectable = r->c.mde;
 	r->significant = r->c.p < d->options.alpha && fabs(r->c.delta) > LEAST_PART_FRAC * d->step.c.base;
 	return true;
 }
@@ -155,6 +165,7 @@ static bool compare_parts(struct ss_diff *d)
 		}
 		if (!compare_figures(d, part_of, i, &r->c))
 			return false;
+		bound(&r->c);
 		judge(d, r, LEAST_PART_FRAC * d->step.c.base);
 	}
 	return true;
@@ -211,7 +222,7 @@ static bool rows_init(struct rows *t, const struct ss_diff *d, size_t n)
 }
 
 /* Operations of one row: steps that are slow are slow for all of them, so their errors add up. */
-static void add_samples(struct ss_sample *to, const struct ss_sample *from, size_t n)
+void ss_diff_add_samples(struct ss_sample *to, const struct ss_sample *from, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		to[i].df = to[i].n ? fmin(to[i].df, from[i].df) : from[i].df;
@@ -278,9 +289,27 @@ static bool compare_rows(struct ss_diff *d, struct rows *t, double least)
 		return false;
 	for (size_t i = 0; i < t->n; i++) {
 		t->v[i]->p_adjusted = t->values[i];
+		if (least > 0)
+			bound(&t->v[i]->c);
 		judge(d, t->v[i], least);
 	}
 	return true;
+}
+
+bool ss_diff_compare_samples(struct ss_diff *d, const struct ss_sample *base, const struct ss_sample *new, size_t n, double least,
+			     struct ss_diff_row *out)
+{
+	struct rows t = { 0 };
+	bool ok = rows_init(&t, d, n);
+	for (size_t i = 0; ok && i < n; i++)
+		t.v[i] = &out[i];
+	if (ok && n) {
+		memcpy(t.base, base, n * d->base.n * sizeof(*base));
+		memcpy(t.new, new, n * d->new.n * sizeof(*new));
+	}
+	ok = ok && compare_rows(d, &t, least);
+	rows_free(&t);
+	return ok;
 }
 
 /* The chain of a row's operations, in the order of the side. */
@@ -296,7 +325,7 @@ static void chain(uint32_t *first, uint32_t *next, const uint32_t *row, size_t s
 static void add_chain(struct ss_sample *to, const struct ss_diff_side *s, uint32_t at, const uint32_t *next)
 {
 	for (; at != SS_NONE; at = next[at])
-		add_samples(to, s->op_us + (size_t)at * s->n, s->n);
+		ss_diff_add_samples(to, s->op_us + (size_t)at * s->n, s->n);
 }
 
 static bool compare_ops(struct ss_diff *d)
@@ -323,7 +352,7 @@ static bool compare_ops(struct ss_diff *d)
 		add_chain(t.base + i * d->base.n, &d->base, o->first_base, d->next_base);
 		add_chain(t.new + i * d->new.n, &d->new, o->first_new, d->next_new);
 	}
-	ok = ok && compare_rows(d, &t, LEAST_OP_FRAC * d->step.c.base);
+	ok = ok && compare_rows(d, &t, SS_DIFF_LEAST_OP_FRAC * d->step.c.base);
 	rows_free(&t);
 	return ok;
 }
@@ -338,7 +367,7 @@ bool ss_diff_compare_groups(struct ss_diff *d, const uint32_t *group, size_t n, 
 		add_chain(t.base + group[i] * d->base.n, &d->base, d->ops[i].first_base, d->next_base);
 		add_chain(t.new + group[i] * d->new.n, &d->new, d->ops[i].first_new, d->next_new);
 	}
-	ok = ok && compare_rows(d, &t, LEAST_OP_FRAC * d->step.c.base);
+	ok = ok && compare_rows(d, &t, SS_DIFF_LEAST_OP_FRAC * d->step.c.base);
 	rows_free(&t);
 	return ok;
 }
@@ -375,9 +404,9 @@ static bool compare_functions(struct ss_diff *d)
 		struct ss_diff_function_row *f = &d->functions[i];
 		t.v[i] = &f->r;
 		if (f->base != SS_NONE)
-			add_samples(t.base + i * d->base.n, d->base.function_us + (size_t)f->base * d->base.n, d->base.n);
+			ss_diff_add_samples(t.base + i * d->base.n, d->base.function_us + (size_t)f->base * d->base.n, d->base.n);
 		if (f->new != SS_NONE)
-			add_samples(t.new + i * d->new.n, d->new.function_us + (size_t)f->new * d->new.n, d->new.n);
+			ss_diff_add_samples(t.new + i * d->new.n, d->new.function_us + (size_t)f->new * d->new.n, d->new.n);
 	}
 	ok = ok && compare_rows(d, &t, LEAST_FUNCTION_FRAC * d->step.c.base);
 	rows_free(&t);
@@ -413,7 +442,7 @@ bool ss_diff_compare(struct ss_diff *d, struct ss_err *err)
 	d->new_peak_bytes = peak_of(&d->new);
 	ss_diff_check_all(d);
 	bool ok = true;
-	for (size_t i = 0; ok && d->options.per_example && d->batch_factor > 0 && i < d->new.n; i++)
+	for (size_t i = 0; ok && ss_diff_is_per_example(d) && i < d->new.n; i++)
 		ss_diff_run_scale(&d->new.runs[i], 1 / d->batch_factor);
 	ok = ok && ss_diff_side_make(&d->base) && ss_diff_side_make(&d->new) && compare_step(d) && compare_parts(d) &&
 	     ss_match_ops(&d->match, &d->base, &d->new) && compare_ops(d) && compare_functions(d);

@@ -20,12 +20,16 @@ enum ss_diff_verdict {
 
 struct ss_str ss_diff_verdict_name(enum ss_diff_verdict v);
 
+/* An operation that is no more than this of the step is not worth a word. */
+#define SS_DIFF_LEAST_OP_FRAC 0.001
+
 /* What the user may set; 0: the default. */
 struct ss_diff_options {
 	double band_frac; /* 0.02 with one run a side, else 0.01 */
 	double alpha;	  /* 0.05 */
 	bool per_example; /* divide by the batch where the sides differ in it */
 	bool anyway;	  /* list what cannot be compared, without a verdict */
+	struct ss_str hosts_note; /* of ss_diff_common_hosts, where the runs were read again */
 };
 
 /* The rows of the breakdown: components, then these. */
@@ -36,6 +40,7 @@ struct ss_str ss_diff_part_name(int part);
 struct ss_diff_row {
 	struct ss_comparison c; /* p, low, high: NAN without a test */
 	double p_adjusted;
+	double detectable; /* of a figure: ss_detectable; NAN */
 	bool significant;
 };
 
@@ -89,6 +94,35 @@ void ss_diff_free(struct ss_diff *d);
  * Sums of operation rows: `group` of each row of the matching, below n; out[n]. False: no memory.
  */
 bool ss_diff_compare_groups(struct ss_diff *d, const uint32_t *group, size_t n, struct ss_diff_row *out);
+
+/*
+ * Rows of the caller: n x runs samples a side, those of a row one after the other. A sample of n 0
+ * is one of a run that spends no time on it, a mean NAN one that nothing is known of. `least`: a
+ * smaller delta is not worth a word; above 0 for times, which are not below 0.
+ */
+bool ss_diff_compare_samples(struct ss_diff *d, const struct ss_sample *base, const struct ss_sample *new, size_t n, double least,
+			     struct ss_diff_row *out);
+/*
+ * Operations of one row, by run: steps that are slow are slow for all of them, so their errors add
+ * up.
+ */
+void ss_diff_add_samples(struct ss_sample *to, const struct ss_sample *from, size_t n);
+
+/* Which hosts can be compared where not all runs have the same. */
+struct ss_diff_hosts {
+	struct ss_str names; /* "host0,host1", as a selection takes them; "": all runs have the same, or none in common */
+	struct ss_str note;  /* for ss_diff_options, when the runs were read again with these hosts alone */
+};
+
+/* hosts.c: the texts are in `arena`. False: no memory. */
+bool ss_diff_common_hosts(const struct ss_diff_side *base, const struct ss_diff_side *new, struct ss_arena *arena,
+			  struct ss_diff_hosts *out);
+
+/* Are times of new divided by the batch factor? */
+static inline bool ss_diff_is_per_example(const struct ss_diff *d)
+{
+	return d->options.per_example && d->batch_factor > 0;
+}
 
 /* comparable.c: fills checks. False: no memory. */
 void ss_diff_check_all(struct ss_diff *d);

@@ -244,6 +244,11 @@ bool ss_diff_host_facts(struct ss_diff_reader *r, const struct ss_pieces *p)
 	return !first || (add_device(r, p->host) && add_task(r, p->host));
 }
 
+struct ss_str ss_diff_steps_from(const struct ss_diff_run *r)
+{
+	return r->device_alone ? SS_STR("derived from the device alone") : ss_step_source_name(r->steps_from);
+}
+
 bool ss_diff_run_facts(struct ss_diff_reader *r)
 {
 	struct ss_diff_run *run = r->run;
@@ -252,5 +257,5 @@ bool ss_diff_run_facts(struct ss_diff_reader *r)
 	return add_fact(run, SS_STR("device_type"), run->device_type) &&
 	       add_number(r, SS_STR("device_count"), run->ndevices) && add_number(r, SS_STR("host_count"), run->nhosts) &&
 	       add_number(r, SS_STR("steps"), run->steps.n) &&
-	       add_fact(run, SS_STR("steps_from"), ss_step_source_name(run->steps_from));
+	       add_fact(run, SS_STR("steps_from"), ss_diff_steps_from(run));
 }

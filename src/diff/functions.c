@@ -39,6 +39,8 @@ static bool row_of(struct walk *w, uint32_t meta, uint32_t *row)
 	/* A step is no function: its own time is what nothing was recorded in. */
 	if (*row != SS_NONE || is_step(w, ss_event_name(w->plane, meta)))
 		return true;
+	struct ss_frame frame;
+	r->run->has_python |= ss_frame_parse(ss_event_name(w->plane, meta), &frame);
 	struct ss_str name = ss_frame_text(ss_event_name(w->plane, meta), &r->arena);
 	size_t n = r->run->functions.n;
 	*row = ss_u64map_add(&r->function_by_key, ss_str_hash(name), (uint32_t)n);

@@ -73,7 +73,7 @@ static bool compile(struct ss_gate *g, struct ss_limit *l, struct ss_str pattern
 {
 	struct ss_str z = ss_arena_str(&g->arena, pattern);
 	if (strlen(z.p) != z.n || regcomp(&l->pattern, z.p, REG_EXTENDED | REG_NOSUB) != 0)
-		return ss_fail(err, SS_EINVAL, "'" SS_FMT "' is no regular expression", SS_ARG(pattern));
+		return ss_fail(err, SS_EINVAL, "'" SS_FMT "' is not a regular expression", SS_ARG(pattern));
 	l->has_pattern = true;
 	return true;
 }

@@ -352,6 +352,42 @@ static void add_rest(struct ss_matching *m, const struct ss_diff_side *s, uint32
 		}
 }
 
+/* The rows of one side's operations that have no number yet. */
+static void number_side(const uint32_t *row, size_t n, uint32_t *number, uint32_t *next)
+{
+	for (size_t i = 0; i < n; i++)
+		if (number[row[i]] == SS_NONE)
+			number[row[i]] = (*next)++;
+}
+
+/*
+ * Numbers the rows by first execution: base's, then those of new alone. Pairs were found in the order of their keys, which
+ * are hashes of a seed that each process draws: nothing shown may depend on it.
+ */
+static bool number_rows(struct ss_matching *m, size_t nb, size_t nn)
+{
+	uint32_t *number = malloc((m->rows + 1) * sizeof(*number)), next = 0;
+	enum ss_match *how = malloc((nb + nn + 1) * sizeof(*how));
+	if (!number || !how) {
+		free(number);
+		free(how);
+		return false;
+	}
+	memset(number, 0xff, m->rows * sizeof(*number));
+	number_side(m->base_row, nb, number, &next);
+	number_side(m->new_row, nn, number, &next);
+	for (size_t i = 0; i < m->rows; i++)
+		how[number[i]] = m->how[i];
+	for (size_t i = 0; i < nb; i++)
+		m->base_row[i] = number[m->base_row[i]];
+	for (size_t i = 0; i < nn; i++)
+		m->new_row[i] = number[m->new_row[i]];
+	free(number);
+	free(m->how);
+	m->how = how;
+	return true;
+}
+
 static double matched_frac(const struct ss_matching *m, const struct ss_diff_side *s, const uint32_t *row)
 {
 	double all = 0, matched = 0;
@@ -413,6 +449,8 @@ bool ss_match_ops(struct ss_matching *out, const struct ss_diff_side *base, cons
 		return false;
 	add_rest(out, base, out->base_row, SS_MATCH_REMOVED);
 	add_rest(out, new, out->new_row, SS_MATCH_ADDED);
+	if (!number_rows(out, nb, nn))
+		return false;
 	out->matched_base_frac = matched_frac(out, base, out->base_row);
 	out->matched_new_frac = matched_frac(out, new, out->new_row);
 	return true;

@@ -3,7 +3,8 @@
  * numbers, a scope has another name, or one operation became several.
  *
  * Level by level, each among what the levels before left; operations of equal keys are paired in
- * the order of first execution. Numbers at the end of names are never part of a key. O(n log n).
+ * the order of first execution, in which the rows stand as well, base's first. Numbers at the end
+ * of names are never part of a key. O(n log n).
  */
 #ifndef SS_DIFF_MATCH_H
 #define SS_DIFF_MATCH_H

@@ -4,6 +4,8 @@
  */
 #include "diff/read.h"
 
+#include "base/buf.h"
+
 #include "base/safe.h"
 #include "model/device/env.h"
 #include "model/preprocess/load.h"
@@ -214,8 +216,17 @@ static bool begin_host(void *arg, const struct ss_pieces *p)
 	if (!find_steps(r) || !ss_diff_host_facts(r, p))
 		return false;
 	r->scale = r->ntypical ? 1 / ((double)r->nunits * (double)r->ntypical) / PS_PER_US : 0;
-	if (!r->run->nhosts)
+	if (!r->run->nhosts) {
 		r->run->steps_from = r->windows->source;
+		r->run->device_alone = r->windows->device_alone;
+		r->run->recorded_steps = r->windows->n + r->windows->ncut;
+		r->least_num = r->most_num = r->windows->v[0].num;
+		for (size_t i = 1; i < r->windows->n; i++) {
+			int64_t num = r->windows->v[i].num;
+			r->least_num = num < r->least_num ? num : r->least_num;
+			r->most_num = num > r->most_num ? num : r->most_num;
+		}
+	}
 	return ss_diff_read_functions(r, p);
 }
 
@@ -388,14 +399,25 @@ static void finish_rows(struct ss_diff_reader *r, double *scratch)
 	}
 }
 
+static bool no_steps(const struct ss_diff_reader *r, struct ss_err *err)
+{
+	const struct ss_diff_run *run = r->run;
+	if (r->only->some_steps && run->nhosts)
+		return ss_fail(err, SS_ENODATA, "'" SS_FMT "' has no step with a number from %lld to %lld: it has %lld to %lld",
+			       SS_ARG(run->path), (long long)r->only->first_step, (long long)r->only->last_step,
+			       (long long)r->least_num, (long long)r->most_num);
+	if (run->notes.n)
+		return ss_fail(err, SS_ENODATA, "no step can be read: " SS_FMT, SS_ARG(run->notes.v[0]));
+	return ss_fail(err, SS_ENODATA,
+		       "'" SS_FMT "' has no steps: mark them (jax.profiler.StepTraceAnnotation, profiler.step()), or record "
+		       "longer",
+		       SS_ARG(run->path));
+}
+
 static bool finish(struct ss_diff_reader *r, struct ss_err *err)
 {
 	if (!r->run->nhosts || !r->run->steps.n)
-		return ss_fail(err, SS_ENODATA,
-			       "'" SS_FMT
-			       "' has no steps: mark them (jax.profiler.StepTraceAnnotation, profiler.step()), or record "
-			       "longer",
-			       SS_ARG(r->run->path));
+		return no_steps(r, err);
 	double *scratch = malloc((r->run->steps.n + 1) * sizeof(*scratch));
 	if (!scratch)
 		return ss_fail_mem(err);
@@ -431,6 +453,34 @@ static void scale(struct ss_sample *s, double factor)
 	s->mean *= factor;
 	s->sd *= factor;
 	s->se *= factor;
+}
+
+static bool is_same_recording(const struct ss_diff_run *a, const struct ss_diff_run *b)
+{
+	bool same = a->steps.n == b->steps.n && a->ops.n == b->ops.n && a->steps.n;
+	for (size_t i = 0; same && i < a->steps.n; i++)
+		same = a->steps.v[i].begin_us == b->steps.v[i].begin_us && a->steps.v[i].us == b->steps.v[i].us;
+	for (size_t i = 0; same && i < a->ops.n; i++)
+		same = ss_str_eq(a->ops.v[i].name, b->ops.v[i].name) && a->ops.v[i].us.mean == b->ops.v[i].us.mean;
+	return same;
+}
+
+bool ss_diff_run_drop_copy(struct ss_diff_run *v, size_t *n)
+{
+	struct ss_diff_run *last = &v[*n - 1];
+	struct ss_buf b = { 0 };
+	for (size_t i = 0; i + 1 < *n; i++) {
+		if (!is_same_recording(&v[i], last))
+			continue;
+		ss_buf_printf(&b, "'" SS_FMT "' is the same recording, which is no further run, and was left out",
+			      SS_ARG(last->path));
+		bool ok = !b.no_memory && ss_vec_push(&v[i].notes, ss_intern_str(&v[i].texts, ss_buf_get(&b)));
+		ss_buf_free(&b);
+		ss_diff_run_release(last);
+		(*n)--;
+		return ok;
+	}
+	return true;
 }
 
 void ss_diff_run_scale(struct ss_diff_run *r, double factor)

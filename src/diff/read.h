@@ -69,6 +69,7 @@ struct ss_diff_reader {
 	struct ss_u64map op_by_key, function_by_key;
 	SS_VEC(double) gaps;	/* of the first host: from the end of a step to the begin of the next */
 	double gap_us, mean_us; /* sums over hosts of their means; mean_us of all steps */
+	int64_t least_num, most_num; /* of the first host's steps */
 	bool no_memory;
 	/* Of the host. */
 	struct ss_host *host;

@@ -72,8 +72,10 @@ struct ss_diff_memory {
 struct ss_diff_run {
 	struct ss_str path;
 	enum ss_step_source steps_from;
+	bool device_alone; /* see ss_windows */
 	SS_VEC(struct ss_diff_step) steps; /* without those that are left out: see docs/diff.md */
 	size_t typical;			   /* steps that are no outliers */
+	size_t recorded_steps;		   /* of the first host, those that are left out as well */
 	struct ss_sample step, all;	   /* over typical steps; over all */
 	struct ss_sample components[SS_DIFF_COMPONENTS];
 	struct ss_sample outside;      /* from the end of a step to the begin of the next */
@@ -85,7 +87,8 @@ struct ss_diff_run {
 	SS_VEC(struct ss_str) parameters;  /* of the program that takes most time: "f32[256,1024]" */
 	struct ss_str device_type;
 	size_t ndevices, nhosts;
-	bool on_cpu, has_functions;
+	bool on_cpu;
+	bool has_functions, has_python; /* of the thread that starts programs; of Python among them */
 	SS_VEC(struct ss_str) notes; /* what could not be read */
 	struct ss_intern texts;
 };
@@ -101,6 +104,13 @@ struct ss_diff_selection {
  */
 bool ss_diff_run_read(struct ss_diff_run *out, struct ss_model *m, struct ss_str path, const struct ss_diff_selection *only,
 		      struct ss_err *err);
+/* What says where a step begins and ends: "marked", "derived from the device alone". */
+struct ss_str ss_diff_steps_from(const struct ss_diff_run *r);
+/*
+ * A copy tells nothing of how much runs differ: if the last of n runs of a side is the same recording as another, it is
+ * released, the other notes it, and *n is one less. False: no memory.
+ */
+bool ss_diff_run_drop_copy(struct ss_diff_run *v, size_t *n);
 /* Every time of the run times `factor`. */
 void ss_diff_run_scale(struct ss_diff_run *r, double factor);
 void ss_diff_run_release(struct ss_diff_run *r);

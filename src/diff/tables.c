@@ -71,22 +71,29 @@ static void metric(struct ss_table *t, const char *name, const char *unit, const
 	ss_set_f64(t, M_LOW, c->low);
 	ss_set_f64(t, M_HIGH, c->high);
 	ss_set_f64(t, M_P, c->p);
-	ss_set_f64(t, M_MDE, c->mde);
+	ss_set_f64(t, M_MDE, r->detectable);
 	ss_set_str(t, M_VERDICT, ss_str_from(verdict));
 }
 
 /* Steps in a second follow from the period, and the ends of the interval with it. */
-static struct ss_diff_row rate_of(const struct ss_diff_row *period)
+static struct ss_diff_row rate_of(const struct ss_diff *d)
 {
-	const struct ss_comparison *c = &period->c;
-	struct ss_diff_row r = *period;
+	const struct ss_comparison *c = &d->period.c;
+	struct ss_diff_row r = d->period;
 	r.c.base = frac(1e6, c->base);
 	r.c.new = frac(1e6, c->new);
 	r.c.delta = r.c.new - r.c.base;
 	double slow = c->base + c->high, fast = c->base + c->low;
 	r.c.low = slow > 0 ? 1e6 / slow - r.c.base : NAN;
 	r.c.high = fast > 0 ? 1e6 / fast - r.c.base : NAN;
-	r.c.mde = c->base > 0 ? r.c.base * c->mde / c->base : NAN;
+	r.detectable = c->base > 0 ? r.c.base * d->period.detectable / c->base : NAN;
+	if (!ss_diff_is_per_example(d))
+		return r;
+	/* Times are of as many examples, and steps are of what they were recorded with: their number says nothing. */
+	r.c.new /= d->batch_factor;
+	r.c.delta = r.c.new - r.c.base;
+	r.c.low = r.c.high = r.c.p = r.detectable = NAN;
+	r.significant = false;
 	return r;
 }
 
@@ -94,7 +101,8 @@ static struct ss_diff_row rate_of(const struct ss_diff_row *period)
 static struct ss_diff_row peak_of(const struct ss_diff *d)
 {
 	struct ss_diff_row r = {
-		.c = { .base = d->base_peak_bytes, .new = d->new_peak_bytes, .low = NAN, .high = NAN, .p = NAN, .mde = NAN }
+		.c = { .base = d->base_peak_bytes, .new = d->new_peak_bytes, .low = NAN, .high = NAN, .p = NAN },
+		.detectable = NAN
 	};
 	r.c.delta = r.c.new - r.c.base;
 	r.significant = fabs(r.c.delta) > 0;
@@ -105,7 +113,7 @@ static void add_metrics(struct ss_diff *d, struct ss_result *out)
 {
 	bool refused = ss_diff_is_refused(d);
 	struct ss_table *t = ss_result_table(out, "metrics", "Figures", metric_cols, SS_COUNT(metric_cols));
-	struct ss_diff_row rate = rate_of(&d->period), peak = peak_of(d);
+	struct ss_diff_row rate = rate_of(d), peak = peak_of(d);
 	metric(t, "step_time", "us", &d->step, refused);
 	metric(t, "step_period", "us", &d->period, refused);
 	metric(t, "mean_step_time", "us", &d->mean_step, refused);

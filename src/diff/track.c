@@ -1,6 +1,7 @@
 /* track.c - see track.h. */
 #include "diff/track.h"
 
+#include "base/bisect.h"
 #include "base/buf.h"
 #include "base/vec.h"
 #include "diff/result.h"
@@ -241,13 +242,7 @@ static bool read_labels(struct reading *r, struct ss_err *err)
 static size_t first_label(const struct reading *r, int64_t run)
 {
 	size_t lo = 0, hi = r->labels.n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (r->labels.v[mid].run < run)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, r->labels.v[mid].run < run);
 	return lo;
 }
 

@@ -30,19 +30,32 @@ static void interval(const struct ss_diff *d, struct ss_buf *b, const struct ss_
 		ss_buf_lit(b, "no interval: too few steps");
 }
 
+/* Times of new are those of as many examples as the base's batch has. */
+static const char *unit_of_work(const struct ss_diff *d)
+{
+	return ss_diff_is_per_example(d) ? "for the base's batch" : "per step";
+}
+
+static void say_factor(const struct ss_diff *d, struct ss_buf *b)
+{
+	if (ss_diff_is_per_example(d))
+		ss_buf_printf(b, ", new divided by %g", d->batch_factor);
+}
+
 static void say_change(struct ss_diff *d, struct ss_buf *b)
 {
 	const struct ss_diff_row *r = d->outliers_decide ? &d->mean_step : &d->step;
 	const struct ss_comparison *c = &r->c;
 	struct ss_str from = us(d, c->base), to = us(d, c->new);
 	const char *what = d->outliers_decide ? "The mean step, with its outliers," : "The step";
+	const char *each = ss_diff_is_per_example(d) ? " per example" : "";
 	switch (d->verdict) {
 	case SS_DIFF_SLOWER:
 	case SS_DIFF_FASTER:
 		ss_buf_printf(b, "%s is %.1f%% %s%s (" SS_FMT " -> " SS_FMT, what, 100 * fabs(c->delta) / c->base,
 			      c->delta > 0 ? "slower" : "faster",
-			      d->options.per_example && d->batch_factor > 0 ? " per example" : "", SS_ARG(from),
-			      SS_ARG(to));
+			      each, SS_ARG(from), SS_ARG(to));
+		say_factor(d, b);
 		if (!d->outliers_decide) {
 			ss_buf_lit(b, ", ");
 			interval(d, b, c);
@@ -50,12 +63,16 @@ static void say_change(struct ss_diff *d, struct ss_buf *b)
 		ss_buf_lit(b, ").");
 		break;
 	case SS_DIFF_NO_SIGNIFICANT_CHANGE:
-		ss_buf_printf(b, "No significant change of the step (" SS_FMT " -> " SS_FMT ", ", SS_ARG(from), SS_ARG(to));
+		ss_buf_printf(b, "No significant change of the step%s (" SS_FMT " -> " SS_FMT, each, SS_ARG(from), SS_ARG(to));
+		say_factor(d, b);
+		ss_buf_lit(b, ", ");
 		interval(d, b, c);
 		ss_buf_lit(b, ").");
 		break;
 	case SS_DIFF_TOO_NOISY:
-		ss_buf_printf(b, "The steps vary too much to tell (" SS_FMT " -> " SS_FMT ", ", SS_ARG(from), SS_ARG(to));
+		ss_buf_printf(b, "The steps vary too much to tell (" SS_FMT " -> " SS_FMT, SS_ARG(from), SS_ARG(to));
+		say_factor(d, b);
+		ss_buf_lit(b, ", ");
 		interval(d, b, c);
 		ss_buf_lit(b, ").");
 		break;
@@ -144,8 +161,8 @@ static void say_component(struct ss_diff *d, struct ss_buf *b)
 	if (best < 0)
 		return;
 	struct ss_str from = us(d, d->parts[best].c.base), to = us(d, d->parts[best].c.new);
-	ss_buf_printf(b, "Most of it is %s: " SS_FMT " -> " SS_FMT " per step.", component_words(best), SS_ARG(from),
-		      SS_ARG(to));
+	ss_buf_printf(b, "Most of it is %s: " SS_FMT " -> " SS_FMT " %s.", component_words(best), SS_ARG(from),
+		      SS_ARG(to), unit_of_work(d));
 }
 
 /* The step is as long as before, and yet fewer begin in a second. */
@@ -177,17 +194,17 @@ static void say_function(struct ss_diff *d, struct ss_buf *b)
 		return;
 	struct ss_str name = name_of(d, best);
 	struct ss_str from = us(d, best->r.c.base), to = us(d, best->r.c.new);
-	ss_buf_printf(b, "On the host, " SS_FMT " takes " SS_FMT " per step, before " SS_FMT ".",
-		      SS_ARG(ss_str_sub(name, 0, 200)), SS_ARG(to), SS_ARG(from));
+	ss_buf_printf(b, "On the host, " SS_FMT " takes " SS_FMT " %s (before: " SS_FMT ").",
+		      SS_ARG(ss_str_sub(name, 0, 200)), SS_ARG(to), unit_of_work(d), SS_ARG(from));
 }
 
 static void say_detectable(struct ss_diff *d, struct ss_buf *b)
 {
-	const struct ss_comparison *c = &d->step.c;
-	if (isnan(c->mde) || !(c->base > 0))
+	double frac = d->step.detectable / d->step.c.base;
+	if (!isfinite(frac))
 		return;
-	ss_buf_printf(b, "The smallest change that these recordings could have shown is %.1f%%", 100 * c->mde / c->base);
-	if (c->mde > 0.03 * c->base && d->needed)
+	ss_buf_printf(b, "The smallest change that these recordings could have shown is %.1f%%", 100 * frac);
+	if (frac > 0.03 && d->needed)
 		ss_buf_printf(b, "; a change of 3%% needs about %llu %s", (unsigned long long)d->needed,
 			      d->one_run ? "typical steps a side" : "runs a side");
 	ss_buf_lit(b, ".");
@@ -240,29 +257,6 @@ static void add_notes_of(struct ss_diff *d, struct ss_result *out, const struct 
 					     SS_ARG(s->runs[i].notes.v[k])));
 }
 
-static bool is_same_recording(const struct ss_diff_run *a, const struct ss_diff_run *b)
-{
-	bool same = a->steps.n == b->steps.n && a->steps.n;
-	for (size_t i = 0; same && i < a->steps.n; i++)
-		same = a->steps.v[i].begin_us == b->steps.v[i].begin_us && a->steps.v[i].us == b->steps.v[i].us;
-	return same;
-}
-
-/* A copy tells nothing of how much runs differ. */
-static void add_copies(struct ss_diff *d, struct ss_result *out, const struct ss_diff_side *s, const char *side)
-{
-	for (size_t i = 1; i < s->n; i++)
-		for (size_t k = 0; k < i; k++)
-			if (is_same_recording(&s->runs[i], &s->runs[k])) {
-				note(out, SS_WARNING,
-				     ss_arena_printf(&d->arena,
-						     "%s, '" SS_FMT "': the same recording as '" SS_FMT
-						     "', which is no further run; leave it out",
-						     side, SS_ARG(s->runs[i].path), SS_ARG(s->runs[k].path)));
-				break;
-			}
-}
-
 static void add_notes(struct ss_diff *d, struct ss_result *out)
 {
 	bool one_run = d->base.n == 1 || d->new.n == 1;
@@ -281,8 +275,6 @@ static void add_notes(struct ss_diff *d, struct ss_result *out)
 			     "a change is one with p < %g and beyond the band of %g %%, which recordings differ by "
 			     "without any change",
 			     d->options.alpha, 100 * d->options.band_frac));
-	add_copies(d, out, &d->base, "base");
-	add_copies(d, out, &d->new, "new");
 	add_notes_of(d, out, &d->base, "base");
 	add_notes_of(d, out, &d->new, "new");
 }
@@ -321,7 +313,7 @@ bool ss_diff_say(struct ss_diff *d, struct ss_result *out)
 		say_memory(d, &b);
 		ok = add(d, out, &b);
 	}
-	if (ok && !refused) {
+	if (ok && !refused && !changed) {
 		say_detectable(d, &b);
 		ok = add(d, out, &b);
 	}

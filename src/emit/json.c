@@ -49,7 +49,8 @@ static void number(struct ss_out *o, double v)
 		ss_out_lit(o, "null");
 }
 
-void ss_emit_json_notes(struct ss_out *o, const struct ss_note *notes, size_t n)
+/* [{"severity":…,"text":…}] */
+static void emit_json_notes(struct ss_out *o, const struct ss_note *notes, size_t n)
 {
 	ss_out_char(o, '[');
 	for (size_t i = 0; i < n; i++) {
@@ -175,7 +176,7 @@ void ss_emit_json(struct ss_out *o, const struct ss_result *r, const struct ss_j
 	ss_out_lit(o, ",\"conclusion\":");
 	ss_emit_json_conclusion(o, &r->conclusion);
 	ss_out_lit(o, ",\"notes\":");
-	ss_emit_json_notes(o, r->notes, r->nnotes);
+	emit_json_notes(o, r->notes, r->nnotes);
 	ss_out_lit(o, ",\"tables\":[");
 	for (size_t i = 0; i < r->ntables; i++) {
 		if (i)

@@ -19,8 +19,6 @@ struct ss_json_head {
 void ss_emit_json(struct ss_out *o, const struct ss_result *r, const struct ss_json_head *head);
 /* {"text":…,"more":[…],"mood":…,"see":…}, or null where nothing is said. */
 void ss_emit_json_conclusion(struct ss_out *o, const struct ss_conclusion *a);
-/* [{"severity":…,"text":…}] */
-void ss_emit_json_notes(struct ss_out *o, const struct ss_note *notes, size_t n);
 /* "info", "warning" or "error". */
 const char *ss_severity_name(enum ss_severity severity);
 

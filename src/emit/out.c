@@ -1,9 +1,9 @@
 /* out.c - the writer. Numbers are formatted by hand where timelines print millions of them. */
 #include "emit/out.h"
 
+#include "base/le.h"
 #include "emit/number.h"
 
-#include <endian.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -47,6 +47,18 @@ char *ss_out_room_slow(struct ss_out *o, size_t n)
 		o->cap = cap;
 	}
 	return o->buf + o->n;
+}
+
+void ss_out_many(struct ss_out *o, struct ss_str s)
+{
+	if (!o->fn || o->hold_bytes || s.n < BUFFER) {
+		ss_out_str(o, s);
+		return;
+	}
+	flush(o);
+	if (!o->refused && !o->no_memory && !o->fn(o->arg, s.p, s.n))
+		o->refused = true;
+	o->total_bytes += s.n;
 }
 
 bool ss_out_finish(struct ss_out *o, struct ss_err *err)
@@ -108,7 +120,7 @@ static inline uint64_t eight_digits(uint32_t v)
 /* As text, and where it ends: the lowest `n` bytes. Eight are written. */
 static inline char *put_digits(char *p, uint64_t digits, unsigned n)
 {
-	digits = htole64(digits + 0x3030303030303030u);
+	digits = ss_le64(digits + 0x3030303030303030u);
 	memcpy(p, &digits, sizeof(digits));
 	return p + n;
 }

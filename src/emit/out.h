@@ -50,6 +50,9 @@ static inline void ss_out_str(struct ss_out *o, struct ss_str s)
 	}
 }
 
+/* The same of many bytes, which are not copied on their way. */
+void ss_out_many(struct ss_out *o, struct ss_str s);
+
 static inline void ss_out_char(struct ss_out *o, char c)
 {
 	char *p = ss_out_room(o, 1);

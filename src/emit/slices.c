@@ -4,9 +4,9 @@
  */
 #include "emit/slices.h"
 
+#include "base/le.h"
 #include "emit/json.h"
 
-#include <endian.h>
 #include <stdlib.h>
 
 static void key_str(struct ss_out *o, const char *key, struct ss_str v)
@@ -218,7 +218,7 @@ static void write_head(struct ss_out *o, const struct ss_timeline *tl, uint64_t 
 
 static void put_u32(struct ss_out *o, uint32_t v)
 {
-	uint32_t le = htole32(v);
+	uint32_t le = ss_le32(v);
 	ss_out_str(o, (struct ss_str){ (const char *)&le, sizeof(le) });
 }
 
@@ -386,35 +386,46 @@ void ss_emit_timeline_search(struct ss_out *o, const struct ss_timeline *tl)
 	ss_out_lit(o, "]}");
 }
 
+struct number {
+	const char *key;
+	uint64_t v;
+};
+
+static void write_numbers(struct ss_out *o, const struct number *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		ss_out_z(o, i ? "," : "");
+		key_u64(o, v[i].key, v[i].v);
+	}
+}
+
+/* Begin the object of a name. */
+static void begin_name(struct ss_out *o, struct ss_str name, const struct number *v, size_t n)
+{
+	ss_out_char(o, '{');
+	key_str(o, "name", name);
+	ss_out_char(o, ',');
+	write_numbers(o, v, n);
+}
+
 static void write_sum(struct ss_out *o, const struct ss_tl_sum *s)
 {
-	const struct {
-		const char *key;
-		uint64_t v;
-	} cells[] = {
+	const struct number numbers[] = {
 		{ "count", s->count }, { "total_ps", s->total_ps }, { "avg_ps", s->count ? s->total_ps / s->count : 0 },
 		{ "self_ps", s->self_ps }, { "min_ps", s->min_ps }, { "max_ps", s->max_ps }, { "event", s->event },
 	};
-	ss_out_char(o, '{');
-	key_str(o, "name", s->name);
-	for (size_t i = 0; i < SS_COUNT(cells); i++) {
-		ss_out_char(o, ',');
-		key_u64(o, cells[i].key, cells[i].v);
-	}
+	begin_name(o, s->name, numbers, SS_COUNT(numbers));
 	ss_out_char(o, '}');
 }
 
 void ss_emit_timeline_summary(struct ss_out *o, const struct ss_tl_summary *s)
 {
+	const struct number head[] = {
+		{ "count", s->count }, { "total_ps", s->total_ps }, { "self_ps", s->self_ps }, { "nnames", s->nnames },
+	};
 	bool any = false;
 	ss_out_char(o, '{');
-	key_u64(o, "count", s->count);
-	ss_out_char(o, ',');
-	key_u64(o, "total_ps", s->total_ps);
-	ss_out_char(o, ',');
-	key_u64(o, "self_ps", s->self_ps);
-	ss_out_char(o, ',');
-	key_u64(o, "nnames", s->nnames);
+	write_numbers(o, head, SS_COUNT(head));
 	ss_out_lit(o, ",\"names\":[");
 	for (size_t i = 0; i < s->nrows; i++) {
 		comma(o, &any);
@@ -475,19 +486,11 @@ void ss_emit_timeline_steps(struct ss_out *o, const struct ss_tl_steps *s)
 
 static void write_name(struct ss_out *o, const struct ss_tl_name *n)
 {
-	const struct {
-		const char *key;
-		uint64_t v;
-	} cells[] = {
+	const struct number numbers[] = {
 		{ "count", n->count },	 { "total_ps", n->total_ps }, { "min_ps", n->min_ps }, { "p50_ps", n->p50_ps },
 		{ "p99_ps", n->p99_ps }, { "max_ps", n->max_ps },     { "event", n->event },
 	};
-	ss_out_char(o, '{');
-	key_str(o, "name", n->name);
-	for (size_t i = 0; i < SS_COUNT(cells); i++) {
-		ss_out_char(o, ',');
-		key_u64(o, cells[i].key, cells[i].v);
-	}
+	begin_name(o, n->name, numbers, SS_COUNT(numbers));
 	ss_out_lit(o, ",\"when\":[");
 	for (size_t i = 0; i < SS_TL_WHEN_BINS; i++)
 		ss_out_printf(o, i ? ",%u" : "%u", n->when[i]);
@@ -496,15 +499,12 @@ static void write_name(struct ss_out *o, const struct ss_tl_name *n)
 
 void ss_emit_timeline_names(struct ss_out *o, const struct ss_tl_names *s)
 {
+	const struct number head[] = {
+		{ "begin_ps", s->begin_ps }, { "end_ps", s->end_ps }, { "count", s->count }, { "nnames", s->nnames },
+	};
 	bool any = false;
 	ss_out_char(o, '{');
-	key_u64(o, "begin_ps", s->begin_ps);
-	ss_out_char(o, ',');
-	key_u64(o, "end_ps", s->end_ps);
-	ss_out_char(o, ',');
-	key_u64(o, "count", s->count);
-	ss_out_char(o, ',');
-	key_u64(o, "nnames", s->nnames);
+	write_numbers(o, head, SS_COUNT(head));
 	ss_out_lit(o, ",\"names\":[");
 	for (size_t i = 0; i < s->nrows; i++) {
 		comma(o, &any);

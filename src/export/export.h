@@ -13,7 +13,7 @@
 /* What is asked for: lines of these hosts and planes, and of them the events that begin in a range of time. */
 struct ss_export {
 	struct ss_model *model;
-	struct ss_sql_directory *d;
+	struct ss_sql_directory *d;	/* NULL for a format that loads the hosts */
 	struct ss_regex *plane;		/* NULL: all */
 	int64_t start_ps, end_ps;	/* since the run's origin; the end is not in it */
 	struct ss_str name;		/* of the run */
@@ -28,6 +28,9 @@ struct ss_export_format {
 	bool (*write)(struct ss_export *x, struct ss_out *o, struct ss_err *err);
 	/* Instead of it: formats that need a file of their own. */
 	bool (*write_file)(struct ss_export *x, const char *path, struct ss_err *err);
+	bool loads;			/* reads the hosts loaded, not the directory */
+	const char *whole;		/* why it takes no part of the planes and of the time; NULL: it does */
+	bool one_host;			/* holds one host */
 };
 
 /* NULL beyond the last. */

@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-#define DEPTH_MOST 4096u
-
 static void put_frame(struct ss_out *o, struct ss_str s)
 {
 	for (size_t i = 0; i < s.n; i++)
@@ -13,8 +11,8 @@ static void put_frame(struct ss_out *o, struct ss_str s)
 
 static void put_stack(struct ss_out *o, const struct ss_stacks *s, uint32_t at)
 {
-	uint32_t path[DEPTH_MOST], n = 0;
-	for (uint32_t k = at; k != SS_NONE && n < DEPTH_MOST; k = s->v.v[k].parent)
+	uint32_t path[SS_STACK_DEPTH], n = 0;
+	for (uint32_t k = at; k != SS_NONE; k = s->v.v[k].parent)
 		path[n++] = k;
 	while (n-- > 0) {
 		put_frame(o, s->frames.keys[s->v.v[path[n]].frame]);
@@ -68,5 +66,7 @@ static bool write(struct ss_export *x, struct ss_out *o, struct ss_err *err)
 }
 
 const struct ss_export_format ss_export_folded = {
-	"folded", "stacks as text, for flamegraph.pl and speedscope", false, write, NULL
+	.name = "folded",
+	.doc = "stacks as text, for flamegraph.pl and speedscope",
+	.write = write,
 };

@@ -292,5 +292,9 @@ static bool write(struct ss_export *x, struct ss_out *o, struct ss_err *err)
 	return ok || ss_fail_mem(err);
 }
 
-const struct ss_export_format ss_export_perfetto = { "perfetto", "a trace for ui.perfetto.dev",
-						     true, write, NULL };
+const struct ss_export_format ss_export_perfetto = {
+	.name = "perfetto",
+	.doc = "a trace for ui.perfetto.dev",
+	.binary = true,
+	.write = write,
+};

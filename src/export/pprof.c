@@ -132,5 +132,8 @@ static bool write(struct ss_export *x, struct ss_out *o, struct ss_err *err)
 }
 
 const struct ss_export_format ss_export_pprof = {
-	"pprof", "stacks for 'go tool pprof' and its viewers, gzip'ed", true, write, NULL
+	.name = "pprof",
+	.doc = "stacks for 'go tool pprof' and its viewers, gzip'ed",
+	.binary = true,
+	.write = write,
 };

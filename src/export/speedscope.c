@@ -108,17 +108,6 @@ static void put_stack(struct ss_out *o, const struct ss_stacks *s, uint32_t at)
 	ss_out_u64(o, s->v.v[at].frame);
 }
 
-/* Stacks hang on each other: a depth that a thread's stack has no room for is cut. */
-static bool is_deep(const struct ss_stacks *s, uint32_t at)
-{
-	unsigned n = 0;
-	while (at != SS_NONE && n < 4000) {
-		at = s->v.v[at].parent;
-		n++;
-	}
-	return at != SS_NONE;
-}
-
 static bool put_stacks(struct writer *w)
 {
 	struct ss_stacks s;
@@ -127,14 +116,14 @@ static bool put_stacks(struct writer *w)
 	ss_out_lit(w->o, "\n{\"type\":\"sampled\",\"name\":\"self "
 			 "time\",\"unit\":\"microseconds\",\"startValue\":0,\"samples\":[");
 	for (uint32_t i = 0, any = 0; ok && i < s.v.n; i++)
-		if (s.v.v[i].self_ps > 0 && !is_deep(&s, i)) {
+		if (s.v.v[i].self_ps > 0) {
 			ss_out_z(w->o, any++ ? ",[" : "[");
 			put_stack(w->o, &s, i);
 			ss_out_char(w->o, ']');
 		}
 	ss_out_lit(w->o, "],\"weights\":[");
 	for (uint32_t i = 0, any = 0; ok && i < s.v.n; i++)
-		if (s.v.v[i].self_ps > 0 && !is_deep(&s, i)) {
+		if (s.v.v[i].self_ps > 0) {
 			ss_out_z(w->o, any++ ? "," : "");
 			put_us(w->o, s.v.v[i].self_ps);
 			sum_ps = ss_safe_sum(sum_ps, s.v.v[i].self_ps);
@@ -146,8 +135,10 @@ static bool put_stacks(struct writer *w)
 		ok = ss_strmap_add(&w->frames, s.frames.keys[i]) == i;
 	/* Names of planes may lie in the arena of the stacks. */
 	if (ok)
-		w->x->left_out = "the profile has more events than speedscope holds: stacks with "
-				 "their self time were written instead";
+		w->x->left_out = s.cut ? "the profile has more events than speedscope holds: stacks with their self time were "
+					 "written instead; what is deeper than 1,024 frames is counted at that depth"
+				       : "the profile has more events than speedscope holds: stacks with their self time were "
+					 "written instead";
 	ss_out_lit(w->o, "],\n\"shared\":{\"frames\":[");
 	for (uint32_t i = 0; ok && i < w->frames.n; i++) {
 		ss_out_z(w->o, i ? ",{\"name\":" : "{\"name\":");
@@ -206,5 +197,7 @@ static bool write(struct ss_export *x, struct ss_out *o, struct ss_err *err)
 }
 
 const struct ss_export_format ss_export_speedscope = {
-	"speedscope", "JSON for speedscope.app: up to a million events", false, write, NULL
+	.name = "speedscope",
+	.doc = "JSON for speedscope.app: up to a million events",
+	.write = write,
 };

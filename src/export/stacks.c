@@ -3,18 +3,25 @@
 
 #include "base/bisect.h"
 #include "base/map.h"
+#include "model/torch/torch.h"
+#include "model/ops/name_scope.h"
 
 #include <stdlib.h>
 
-/* The stack with one frame more. SS_NONE: memory is out. */
+/* The stack with one frame more, or the same where it is as deep as stacks are. SS_NONE: memory is out. */
 static uint32_t push(struct ss_stacks *s, uint32_t parent, struct ss_str frame)
 {
+	uint32_t depth = parent == SS_NONE ? 0 : s->v.v[parent].depth + 1;
+	if (depth >= SS_STACK_DEPTH) {
+		s->cut = true;
+		return parent;
+	}
 	uint32_t f = ss_strmap_add(&s->frames, frame.n ? frame : SS_STR("(no name)"));
 	if (f == SS_NONE)
 		return SS_NONE;
 	uint32_t at = ss_u64map_add(&s->children, (uint64_t)parent << 32 | f, (uint32_t)s->v.n);
 	if (at == s->v.n &&
-	    !ss_vec_push(&s->v, ((struct ss_stack){ .parent = parent, .frame = f })))
+	    !ss_vec_push(&s->v, ((struct ss_stack){ .parent = parent, .frame = f, .depth = depth })))
 		return SS_NONE;
 	return at;
 }
@@ -71,18 +78,15 @@ static struct ss_str program_of(const struct ss_export *x, struct ss_sql_line *m
 	return ss_event_name(modules->plane, modules->l.ev.meta[at]);
 }
 
-/* "jit(f)/layer/add:": a frame for each part. */
-static uint32_t push_scopes(struct ss_stacks *s, uint32_t at, struct ss_str scope)
+/* A frame for each part of a name scope. What is no scope, as an operator of PyTorch ("<b>x</b>"), is one frame. */
+static uint32_t push_scopes(struct ss_stacks *s, uint32_t at, struct ss_str scope, bool whole)
 {
-	size_t colon = ss_str_rchr(scope, ':');
-	struct ss_str rest = ss_str_sub(scope, 0, colon);
-	while (at != SS_NONE && rest.n) {
-		size_t slash = ss_str_chr(rest, '/');
-		struct ss_str part = ss_str_sub(rest, 0, slash);
-		if (part.n)
-			at = push(s, at, part);
-		rest = slash == SS_NPOS ? SS_STR("") : ss_str_sub(rest, slash + 1, rest.n);
-	}
+	if (whole)
+		return at == SS_NONE || !scope.n ? at : push(s, at, scope);
+	struct ss_str path = ss_scope_path(scope), part;
+	while (at != SS_NONE && s->v.v[at].depth + 1 < SS_STACK_DEPTH && ss_scope_next(&path, &part))
+		at = push(s, at, part);
+	s->cut |= path.n > 0;
 	return at;
 }
 
@@ -95,19 +99,22 @@ static bool count(struct ss_stacks *s, uint32_t at, int64_t self_ps)
 	return true;
 }
 
-/* Stacks of operations hang on the metadata and the program: the next event of both is mostly the same stack. */
+static uint32_t stack_of_operation(struct ss_stacks *s, uint32_t root, const struct ss_sql_line *line, uint32_t i,
+				   struct ss_str program, bool torch)
+{
+	uint32_t at = program.n ? push(s, root, program) : root;
+	at = at == SS_NONE ? at : push_scopes(s, at, stat_text(line, i, SS_STAT_TF_OP), torch);
+	return at == SS_NONE ? at : push(s, at, ss_event_label(line->plane, line->l.ev.meta[i]));
+}
+
 static bool add_device(struct ss_stacks *s, struct ss_export *x, struct ss_sql_line *line,
 		       uint32_t root, uint32_t lo, uint32_t hi)
 {
 	struct ss_sql_line *modules = modules_of(x, line);
+	bool torch = ss_host_is_kineto(line->host);
 	for (uint32_t k = lo; k < hi; k++) {
-		uint32_t i = ss_sql_in_time(line, k), at = root, meta = line->l.ev.meta[i];
-		struct ss_str program = program_of(x, modules, line, i),
-			      name = ss_event_label(line->plane, meta);
-		if (program.n)
-			at = push(s, at, program);
-		at = at == SS_NONE ? at : push_scopes(s, at, stat_text(line, i, SS_STAT_TF_OP));
-		at = at == SS_NONE ? at : push(s, at, name);
+		uint32_t i = ss_sql_in_time(line, k);
+		uint32_t at = stack_of_operation(s, root, line, i, program_of(x, modules, line, i), torch);
 		if (!count(s, at, line->self_ps[i]))
 			return false;
 	}
@@ -160,6 +167,8 @@ bool ss_stacks_of(struct ss_stacks *s, struct ss_export *x)
 							   s, x, line, root, lo, hi)))
 			return false;
 	}
+	if (s->cut)
+		x->left_out = "stacks are deeper than 1,024 frames: what is deeper is counted in the frame at that depth";
 	return true;
 }
 

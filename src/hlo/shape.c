@@ -66,11 +66,6 @@ uint32_t ss_hlo_shape_rank(struct ss_str shape)
 	return read_parts(shape).rank;
 }
 
-uint32_t ss_hlo_tuple_size(struct ss_str shape)
-{
-	return read_parts(shape).nelements;
-}
-
 struct ss_str ss_hlo_tuple_at(struct ss_str shape, uint64_t i)
 {
 	struct ss_pb c = ss_pb_of(shape);

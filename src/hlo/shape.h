@@ -46,7 +46,6 @@ uint64_t ss_hlo_shape_elements(struct ss_str shape);
  * each element, its table of pointers. Saturates at INT64_MAX.
  */
 int64_t ss_hlo_shape_bytes(struct ss_str shape);
-uint32_t ss_hlo_tuple_size(struct ss_str shape);
 /* Element of a tuple, empty when it has not so many. Linear in `i`. */
 struct ss_str ss_hlo_tuple_at(struct ss_str shape, uint64_t i);
 

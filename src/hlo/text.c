@@ -72,7 +72,8 @@ bool ss_hlo_wrapped_instr(const struct ss_hlo_module *m, const struct ss_hlo_ins
 	return false;
 }
 
-bool ss_hlo_is_wrapping(const struct ss_hlo_module *m, const struct ss_hlo_computation *c)
+/* Is this computation nothing but the wrapping of one instruction for another thread? It is not shown then. */
+static bool hlo_is_wrapping(const struct ss_hlo_module *m, const struct ss_hlo_computation *c)
 {
 	/* Who calls it is not looked up here: the printer marks the computations that async-starts call. */
 	struct ss_hlo_instr root;
@@ -394,7 +395,7 @@ static void mark_wrappings(const struct ss_hlo_module *m, bool *hidden)
 			continue;
 		struct ss_hlo_ids it = ss_hlo_ids_of(instr.body, HLO_INSTRUCTION_CALLED_IDS);
 		uint32_t at = ss_hlo_ids_next(&it, &id) ? ss_hlo_computation_by_id(m, id) : SS_NONE;
-		if (at != SS_NONE && ss_hlo_is_wrapping(m, &m->computations[at]))
+		if (at != SS_NONE && hlo_is_wrapping(m, &m->computations[at]))
 			hidden[at] = true;
 	}
 }

@@ -52,7 +52,5 @@ void ss_hlo_print_name(const struct ss_hlo_printer *p, struct ss_str name);
  * else; false otherwise. `out` may be `i` itself.
  */
 bool ss_hlo_wrapped_instr(const struct ss_hlo_module *m, const struct ss_hlo_instr *i, struct ss_hlo_instr *out);
-/* Is this computation nothing but the wrapping of one instruction for another thread? It is not shown then. */
-bool ss_hlo_is_wrapping(const struct ss_hlo_module *m, const struct ss_hlo_computation *c);
 
 #endif

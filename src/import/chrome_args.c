@@ -102,9 +102,15 @@ void ss_chrome_args_add(struct ss_chrome_args *out, struct ss_so_arg arg)
 		out->v[out->n++] = arg;
 }
 
+/* Could it be a whole number? */
+static bool begins_number(struct ss_str s)
+{
+	return s.n && s.n < 24 && ((s.p[0] >= '0' && s.p[0] <= '9') || s.p[0] == '-');
+}
+
 struct ss_so_arg ss_chrome_arg_text(struct ss_so_arg a)
 {
-	if (a.s.n && a.s.n < 24 && !is_text(ss_stat_of(a.name)))
+	if (begins_number(a.s) && !is_text(ss_stat_of(a.name)))
 		whole_number(a.s, &a);
 	return a;
 }
@@ -136,29 +142,26 @@ static bool take_nested(struct ss_jsonr *r, const struct ss_jtok *t, struct ss_s
 	return true;
 }
 
-/* The value of a member; `*kept`: it is one to keep. False: memory is out, or the text is malformed. */
-static bool take_value(struct ss_jsonr *r, struct ss_arena *arena, struct ss_so_arg *a, bool *kept)
+/* The value that `t` begins; `*kept`: it is one to keep. False: memory is out, or the text is malformed. */
+static bool take_value(struct ss_jsonr *r, const struct ss_jtok *t, struct ss_arena *arena, struct ss_so_arg *a, bool *kept)
 {
-	struct ss_jtok t;
 	*kept = true;
-	if (!ss_jsonr_next(r, &t))
-		return false;
-	switch (t.kind) {
+	switch (t->kind) {
 	case SS_J_STRING:
-		if (!take_text(&t, arena, a))
+		if (!take_text(t, arena, a))
 			return false;
 		break;
 	case SS_J_NUMBER:
-		if (!number(t.text, a))
-			a->s = t.text;
+		if (!number(t->text, a))
+			a->s = t->text;
 		break;
 	case SS_J_TRUE:
 	case SS_J_FALSE:
-		a->s = t.kind == SS_J_TRUE ? SS_STR("true") : SS_STR("false");
+		a->s = t->kind == SS_J_TRUE ? SS_STR("true") : SS_STR("false");
 		break;
 	case SS_J_OBJECT:
 	case SS_J_ARRAY:
-		if (!take_nested(r, &t, a))
+		if (!take_nested(r, t, a))
 			return false;
 		break;
 	default:
@@ -171,11 +174,11 @@ static bool take_value(struct ss_jsonr *r, struct ss_arena *arena, struct ss_so_
 
 bool ss_chrome_args_read(struct ss_jsonr *r, struct ss_arena *arena, struct ss_chrome_args *out)
 {
-	struct ss_jtok t;
+	struct ss_jtok key, t;
 	bool kept;
-	while (ss_jsonr_next(r, &t) && t.kind == SS_J_KEY) {
-		struct ss_so_arg a = { .name = ss_jtok_str(&t, arena), .kind = SS_SO_STR, .s = { "", 0 } };
-		if (!a.name.p || !take_value(r, arena, &a, &kept))
+	while (ss_jsonr_member(r, &key, &t)) {
+		struct ss_so_arg a = { .name = ss_jtok_str(&key, arena), .kind = SS_SO_STR, .s = { "", 0 } };
+		if (!a.name.p || !take_value(r, &t, arena, &a, &kept))
 			return false;
 		if (kept)
 			ss_chrome_args_add(out, a);
@@ -185,15 +188,15 @@ bool ss_chrome_args_read(struct ss_jsonr *r, struct ss_arena *arena, struct ss_c
 
 /* ---- PyTorch ---- */
 
-static const struct ss_so_arg *find(const struct ss_chrome_args *a, const char *name)
+static const struct ss_so_arg *find(const struct ss_chrome_args *a, struct ss_str name)
 {
 	for (size_t i = 0; i < a->n; i++)
-		if (ss_str_is(a->v[i].name, name))
+		if (ss_str_eq(a->v[i].name, name))
 			return &a->v[i];
 	return NULL;
 }
 
-static uint64_t count_of(const struct ss_chrome_args *a, const char *name)
+static uint64_t count_of(const struct ss_chrome_args *a, struct ss_str name)
 {
 	const struct ss_so_arg *x = find(a, name);
 	double d;
@@ -214,7 +217,7 @@ static void put_dims(struct ss_buf *b, const char *key, const struct ss_so_arg *
 			ss_buf_char(b, list->s.p[i]);
 }
 
-static void put_count(struct ss_buf *b, const char *key, const struct ss_chrome_args *a, const char *name)
+static void put_count(struct ss_buf *b, const char *key, const struct ss_chrome_args *a, struct ss_str name)
 {
 	ss_buf_z(b, key);
 	ss_buf_u64(b, count_of(a, name));
@@ -222,22 +225,22 @@ static void put_count(struct ss_buf *b, const char *key, const struct ss_chrome_
 
 static bool add_kernel(struct ss_chrome_args *a, struct ss_arena *arena)
 {
-	const struct ss_so_arg *grid = find(a, "grid"), *block = find(a, "block");
+	const struct ss_so_arg *grid = find(a, SS_STR("grid")), *block = find(a, SS_STR("block"));
 	if (!grid || !block || grid->kind != SS_SO_STR || block->kind != SS_SO_STR)
 		return true;
-	struct ss_buf b = { .limit_bytes = 4096 };
-	put_count(&b, "regs:", a, "registers per thread");
-	put_count(&b, " static_shared:", a, "shared memory");
+	/* Longer ones are no geometry. */
+	char room[512];
+	struct ss_buf b = { .p = room, .cap = sizeof(room), .limit_bytes = sizeof(room) };
+	put_count(&b, "regs:", a, SS_STR("registers per thread"));
+	put_count(&b, " static_shared:", a, SS_STR("shared memory"));
 	put_dims(&b, " dynamic_shared:0 grid:", grid);
 	put_dims(&b, " block:", block);
-	put_count(&b, " occ_pct:", a, "est. achieved occupancy %");
+	put_count(&b, " occ_pct:", a, SS_STR("est. achieved occupancy %"));
 	struct ss_so_arg details = { .name = SS_STR("kernel_details"), .kind = SS_SO_STR };
-	details.s = b.no_memory ? (struct ss_str){ NULL, 0 } : ss_arena_str(arena, ss_buf_get(&b));
-	bool ok = details.s.p != NULL;
-	if (ok && !b.over)
+	details.s = ss_arena_str(arena, ss_buf_get(&b));
+	if (details.s.p && !b.over)
 		ss_chrome_args_add(a, details);
-	ss_buf_free(&b);
-	return ok;
+	return details.s.p != NULL;
 }
 
 /* "ProfilerStep#7": steps are shown by name and number, "ProfilerStep 7". */
@@ -265,10 +268,18 @@ static struct ss_str device_name(uint64_t kind, uint64_t id, struct ss_arena *ar
 		      { 13, "MPS" }, { 15, "HPU" }, { 19, "MTIA" }, { 20, "PrivateUse1" } };
 	if (kind == 0)
 		return SS_STR("CPU");
+	char room[64];
+	struct ss_buf b = { .p = room, .cap = sizeof(room), .limit_bytes = sizeof(room) };
 	for (size_t i = 0; i < SS_COUNT(kinds); i++)
 		if (kinds[i].kind == kind)
-			return ss_arena_printf(arena, "%s:%llu", kinds[i].name, (unsigned long long)id);
-	return ss_arena_printf(arena, "device type %llu:%llu", (unsigned long long)kind, (unsigned long long)id);
+			ss_buf_z(&b, kinds[i].name);
+	if (!b.n) {
+		ss_buf_lit(&b, "device type ");
+		ss_buf_u64(&b, kind);
+	}
+	ss_buf_char(&b, ':');
+	ss_buf_u64(&b, id);
+	return ss_arena_str(arena, ss_buf_get(&b));
 }
 
 /*
@@ -286,15 +297,15 @@ static bool take_memory(struct ss_chrome_args *a, struct ss_str *name, struct ss
 		{ "Total Allocated", SS_STR_INIT("bytes_allocated") },
 		{ "Total Reserved", SS_STR_INIT("bytes_available") },
 	};
-	const struct ss_so_arg *bytes = find(a, "Bytes");
+	const struct ss_so_arg *bytes = find(a, SS_STR("Bytes"));
 	if (!ss_str_is(*name, "[memory]") || !bytes || bytes->kind != SS_SO_INT)
 		return true;
 	bool freed = (int64_t)bytes->u < 0;
-	uint64_t allocated = count_of(a, "Total Allocated"), reserved = count_of(a, "Total Reserved");
+	uint64_t allocated = count_of(a, SS_STR("Total Allocated")), reserved = count_of(a, SS_STR("Total Reserved"));
 	struct ss_so_arg asked = { .name = SS_STR("requested_bytes"), .kind = SS_SO_INT,
 				   .u = freed ? 0 - bytes->u : bytes->u };
 	struct ss_so_arg who = { .name = SS_STR("allocator_name"), .kind = SS_SO_STR };
-	who.s = device_name(count_of(a, "Device Type"), count_of(a, "Device Id"), arena);
+	who.s = device_name(count_of(a, SS_STR("Device Type")), count_of(a, SS_STR("Device Id")), arena);
 	*name = freed ? SS_STR("MemoryDeallocation") : SS_STR("MemoryAllocation");
 	for (size_t i = 0; i < a->n; i++)
 		for (size_t k = 0; k < SS_COUNT(names); k++)
@@ -310,7 +321,7 @@ static bool take_memory(struct ss_chrome_args *a, struct ss_str *name, struct ss
 	ss_chrome_args_add(a, who);
 	ss_chrome_args_add(a, asked);
 	/* Some allocators reserve for part of what they hand out: what they said is kept then. */
-	if (find(a, "bytes_available") && reserved < allocated)
+	if (find(a, SS_STR("bytes_available")) && reserved < allocated)
 		ss_chrome_args_add(a, (struct ss_so_arg){ .name = SS_STR("Total Reserved"), .kind = SS_SO_INT, .u = reserved });
 	return who.s.p != NULL;
 }

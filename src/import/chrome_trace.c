@@ -12,6 +12,7 @@
 
 #define SCRATCH_BYTES ((size_t)1 << 20)
 #define MAX_MEMBERS 64	/* of the trace, beside its events */
+#define RECENT_THREADS 16
 
 struct chrome {
 	struct ss_space_out *o;
@@ -21,9 +22,16 @@ struct chrome {
 	struct ss_arena scratch;		/* of some events */
 	struct ss_chrome_args args;
 	struct ss_idset launches;	/* correlations by process and category */
-	struct ss_u64map arrows;	/* that begin, by id */
+	struct ss_idset numbered_arrows; /* that begin: ids by category */
+	struct ss_u64map arrows;	/* others, by id */
 	struct ss_str hostname, devices;
+	struct ss_so_time before;	/* when the event before began, arrows aside */
+	bool before_is_linked;		/* it has a correlation */
 	bool any_list;
+	struct {
+		uint32_t plane, line;
+		bool known;
+	} recent[RECENT_THREADS];
 };
 
 /* The members of one event, as they are written; strings decoded. */
@@ -84,7 +92,7 @@ static bool take_nested(struct chrome *c, struct ss_jsonr *r, struct raw *e, con
 static bool take_member(struct chrome *c, struct ss_jsonr *r, struct raw *e)
 {
 	struct ss_jtok key, t;
-	if (!ss_jsonr_next(r, &key) || key.kind != SS_J_KEY || !ss_jsonr_next(r, &t))
+	if (!ss_jsonr_member(r, &key, &t))
 		return false;
 	if (t.kind == SS_J_OBJECT || t.kind == SS_J_ARRAY)
 		return take_nested(c, r, e, &key, &t);
@@ -152,9 +160,18 @@ static void take_meta(struct chrome *c, const struct raw *e)
 	}
 }
 
+/* Numbers of flows are shown: they are the same in each run of the program (FNV-1a). */
+static uint64_t shown_hash(struct ss_str s)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+	for (size_t i = 0; i < s.n; i++)
+		h = (h ^ (uint8_t)s.p[i]) * 0x100000001b3u;
+	return h;
+}
+
 static uint64_t id_of(const struct raw *e, struct ss_str id)
 {
-	return ss_mix(ss_str_hash(id), ss_str_hash(e->cat));
+	return ss_mix(shown_hash(id), shown_hash(e->cat));
 }
 
 /* Each number of a counter is a counter: the series of one are drawn apart. */
@@ -197,21 +214,43 @@ static void add_async(struct chrome *c, const struct raw *e)
 	enum ss_so_dir dir = e->ph.p[0] == 'b' || e->ph.p[0] == 'S' ? SS_SO_FLOW_OUT :
 			     e->ph.p[0] == 'e' || e->ph.p[0] == 'F' ? SS_SO_FLOW_IN :
 								      SS_SO_FLOW_BOTH;
-	add_uint(c, SS_STR("flow"), SS_SO_UINT, ss_so_flow_bits(ss_mix(id_of(e, e->id), ss_str_hash(e->pid)), dir));
+	add_uint(c, SS_STR("flow"), SS_SO_UINT, ss_so_flow_bits(ss_mix(id_of(e, e->id), shown_hash(e->pid)), dir));
 	add_uint(c, SS_STR("_a"), SS_SO_INT, 1);
+}
+
+/* Arrows that begin with the id of another: `id` is that of the category, too. */
+static void count_arrow(struct chrome *c, const struct raw *e, uint64_t id)
+{
+	uint64_t number;
+	bool had;
+	if (ss_str_to_u64(e->id, &number)) {
+		c->o->no_memory |= !ss_idset_add(&c->numbered_arrows, ss_str_hash(e->cat), number, &had);
+	} else {
+		size_t before = c->arrows.n;
+		c->o->no_memory |= ss_u64map_add(&c->arrows, id, 1) == SS_NONE;
+		had = c->arrows.n == before;
+	}
+	c->loss->same_arrow += had;
+}
+
+/*
+ * PyTorch writes the ends of an arrow behind the call that launches and behind what it launched. Their
+ * correlation links the two already.
+ */
+static bool is_linked(const struct chrome *c, struct ss_so_time at)
+{
+	return c->before_is_linked && c->before.ns == at.ns && c->before.ps == at.ps;
 }
 
 static void take_flow(struct chrome *c, const struct raw *e, uint32_t plane, uint32_t line, struct ss_so_time at)
 {
 	struct ss_so_flow f = { .at = at, .id = id_of(e, e->id) };
 	f.dir = e->ph.p[0] == 's' ? SS_SO_FLOW_OUT : e->ph.p[0] == 'f' ? SS_SO_FLOW_IN : SS_SO_FLOW_BOTH;
-	if (f.dir == SS_SO_FLOW_OUT) {
-		size_t before = c->arrows.n;
-		c->o->no_memory |= ss_u64map_add(&c->arrows, f.id, 1) == SS_NONE;
-		c->loss->same_arrow += c->arrows.n == before;
-	}
+	if (f.dir == SS_SO_FLOW_OUT)
+		count_arrow(c, e, f.id);
 	f.next = f.dir == SS_SO_FLOW_IN && !ss_str_is(e->bp, "e");
-	ss_so_flow(c->o, plane, line, &f);
+	if (!is_linked(c, f.at))
+		ss_so_flow(c->o, plane, line, &f);
 }
 
 static bool is_counters(const struct chrome *c, uint32_t plane, uint32_t line)
@@ -231,18 +270,41 @@ static bool name_args(struct chrome *c, struct raw *e, bool counters)
 	/* Flows as XProf writes them, a member of the event. */
 	if (e->bind_id.n && (e->flow_in || e->flow_out))
 		add_uint(c, SS_STR("flow"), SS_SO_UINT,
-			 ss_so_flow_bits(ss_str_hash(e->bind_id), (enum ss_so_dir)(e->flow_in | e->flow_out << 1)));
+			 ss_so_flow_bits(shown_hash(e->bind_id), (enum ss_so_dir)(e->flow_in | e->flow_out << 1)));
 	return true;
 }
 
-/* Of an event of a process. Counters have their line made when they are taken. */
+/* Where a thread that events came of lately is remembered. */
+static size_t slot_of(const struct raw *e)
+{
+	if (!e->tid.n || !e->pid.n)
+		return 0;
+	return ((uint8_t)e->tid.p[e->tid.n - 1] + (uint8_t)e->pid.p[e->pid.n - 1] * 5u) % RECENT_THREADS;
+}
+
+/*
+ * Of an event of a process. Counters have their line made when they are taken. Threads that events came
+ * of lately are found without hashing their names.
+ */
 static uint32_t place(struct chrome *c, const struct raw *e, uint32_t *line)
 {
-	uint32_t plane = ss_chrome_process(&c->planes, c->o, e->pid);
+	size_t slot = slot_of(e);
+	uint32_t plane = c->recent[slot].plane;
+	if (c->recent[slot].known && e->ph.p[0] != 'C' && ss_str_eq(c->o->plane_keys.keys[plane], e->pid) &&
+	    ss_str_eq(c->o->planes.v[plane].line_keys.keys[c->recent[slot].line], e->tid)) {
+		*line = c->recent[slot].line;
+		return plane;
+	}
+	plane = ss_chrome_process(&c->planes, c->o, e->pid);
 	if (plane == SS_NONE || e->ph.p[0] == 'C')
 		return plane;
 	*line = ss_chrome_thread(c->o, plane, e->tid);
-	return *line == SS_NONE ? SS_NONE : plane;
+	if (*line == SS_NONE)
+		return SS_NONE;
+	c->recent[slot].plane = plane;
+	c->recent[slot].line = *line;
+	c->recent[slot].known = true;
+	return plane;
 }
 
 /*
@@ -326,10 +388,18 @@ static void take_timed(struct chrome *c, struct raw *e)
 	struct ss_so_event ev = { .name = { "", 0 } };
 	char ph = e->ph.p[0];
 	uint32_t plane, line = SS_NONE;
+	size_t before;
 	if (!ss_chrome_time(e->ts, &ev.begin)) {
 		count_bad_time(c, e->ts);
 		return;
 	}
+	if (ph == 's' || ph == 't' || ph == 'f') {
+		plane = place(c, e, &line);
+		if (plane != SS_NONE)
+			take_flow(c, e, plane, line, ev.begin);
+		return;
+	}
+	c->before_is_linked = false;
 	if (ph == 'X')
 		judge_duration(c, e);
 	if (!read_placed(c, e, &plane, &line))
@@ -354,13 +424,11 @@ static void take_timed(struct chrome *c, struct raw *e)
 	case 'E':
 		ss_so_close(c->o, plane, line, ev.begin, ev.args, ev.nargs);
 		break;
-	case 's':
-	case 't':
-	case 'f':
-		take_flow(c, e, plane, line, ev.begin);
-		break;
 	case 'X':
+		before = c->o->links.n;
 		ss_so_add(c->o, plane, line, &ev);
+		c->before = ev.begin;
+		c->before_is_linked = c->o->links.n > before;
 		break;
 	default:
 		ev.dur_ps = 0;
@@ -558,6 +626,7 @@ bool ss_chrome_read(const struct ss_file *f, struct ss_space_out *o, struct ss_s
 	*hostname = c->hostname;
 	ss_json_feed_close(&c->feed);
 	ss_idset_free(&c->launches);
+	ss_idset_free(&c->numbered_arrows);
 	ss_u64map_free(&c->arrows);
 	ss_arena_release(&c->scratch);
 	ss_vec_free(&c->planes.v);

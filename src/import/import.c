@@ -35,9 +35,24 @@ static bool note(struct ss_imported *out, struct ss_str text)
 	return true;
 }
 
+/* A number and what it counts: of "event[|s]" the part of one, or that of several. */
 static bool note_count(struct ss_imported *out, struct ss_arena *a, uint64_t n, const char *what)
 {
-	return !n || note(out, ss_arena_printf(a, "%llu %s", (unsigned long long)n, what));
+	struct ss_buf b = { 0 };
+	struct ss_str rest = ss_str_from(what);
+	if (!n)
+		return true;
+	ss_buf_printf(&b, "%llu ", (unsigned long long)n);
+	for (size_t open; (open = ss_str_chr(rest, '[')) != SS_NPOS;) {
+		size_t bar = ss_str_chr(rest, '|'), close = ss_str_chr(rest, ']');
+		ss_buf_str(&b, ss_str_sub(rest, 0, open));
+		ss_buf_str(&b, n == 1 ? ss_str_sub(rest, open + 1, bar) : ss_str_sub(rest, bar + 1, close));
+		rest = ss_str_sub(rest, close + 1, rest.n);
+	}
+	ss_buf_str(&b, rest);
+	bool ok = !b.no_memory && note(out, ss_arena_str(a, ss_buf_get(&b)));
+	ss_buf_free(&b);
+	return ok;
 }
 
 static bool read_json(const struct ss_file *f, struct ss_space_out *o, struct ss_str *hostname, struct ss_arena *a,
@@ -48,21 +63,24 @@ static bool read_json(const struct ss_file *f, struct ss_space_out *o, struct ss
 		return false;
 	out->cut |= loss.cut;
 	bool ok =
-		note_count(out, a, loss.malformed, "events of the trace are malformed and left out") &&
-		note_count(out, a, loss.unknown, "events of the trace have a phase that a timeline cannot show") &&
-		  note_count(out, a, loss.endless, "events of the trace have no duration; they are shown, and counted nowhere") &&
+		note_count(out, a, loss.malformed, "event[|s] of the trace [is|are] malformed and left out") &&
+		note_count(out, a, loss.unknown, "event[|s] of the trace [has|have] a phase that a timeline cannot show") &&
+		  note_count(out, a, loss.endless,
+			     "event[|s] of the trace [has|have] no duration; "
+			     "[it is|they are] shown, and counted nowhere") &&
 		note_count(out, a, loss.not_numbers,
-			   "events have a time or a duration that is no number (NaN, Infinity): they are "
+			   "event[|s] [has|have] a time or a duration that is no number (NaN, Infinity): [it is|they are] "
 			   "left out, or shown without a duration") &&
-		note_count(out, a, loss.negative, "events have a negative duration and are shown without one") &&
+		note_count(out, a, loss.negative, "event[|s] [has|have] a negative duration and [is|are] shown without one") &&
 		note_count(out, a, loss.other_clock,
-			   "events have times that cannot be microseconds (nanoseconds, perhaps) and are "
+			   "event[|s] [has|have] times that cannot be microseconds (nanoseconds, perhaps) and [is|are] "
 			   "left out") &&
 		note_count(out, a, loss.same_launch,
-			   "calls have the correlation id of another call: what they launched may be tied "
+			   "call[|s] [has|have] the correlation id of another call: what they launched may be linked "
 			   "to the wrong one") &&
-		note_count(out, a, loss.same_arrow, "arrows have the id of another arrow: both may lead to the wrong event") &&
-		note_count(out, a, loss.long_values, "values of the trace are longer than 16 MiB and are left out") &&
+		note_count(out, a, loss.same_arrow,
+			   "arrow[|s] [has|have] the id of another arrow: both may lead to the wrong event") &&
+		note_count(out, a, loss.long_values, "value[|s] of the trace [is|are] longer than 16 MiB and [is|are] left out") &&
 		(!loss.cut || loss.too_long ||
 		 note(out, SS_STR("the trace is truncated or damaged; events before that point are shown"))) &&
 		(!loss.too_long || note(out, SS_STR("the trace decompresses to more than the limit; the rest is left out")));
@@ -75,7 +93,7 @@ static bool read_proto(struct ss_str bytes, struct ss_space_out *o, struct ss_ar
 	struct ss_trace_loss loss;
 	if (!ss_trace_proto_read(bytes, o, &loss, err))
 		return false;
-	return (note_count(out, a, loss.malformed, "events of the trace are malformed and left out") &&
+	return (note_count(out, a, loss.malformed, "event[|s] of the trace [is|are] malformed and left out") &&
 		(!loss.cut || note(out, SS_STR("the trace is truncated or damaged; events before that point are shown")))) ||
 	       ss_fail_mem(err);
 }
@@ -86,9 +104,9 @@ static bool read_perfetto(struct ss_str bytes, const struct ss_file *f, struct s
 	struct ss_perfetto_loss loss;
 	if (!ss_perfetto_read(bytes, bytes.p == f->bytes.p ? f : NULL, o, &loss, err))
 		return false;
-	bool ok = note_count(out, a, loss.malformed, "packets of the trace are malformed and left out") &&
-		  note_count(out, a, loss.other, "packets of the trace are of data sources that no timeline shows") &&
-		  note_count(out, a, loss.nameless, "events have no name: the trace has lost it") &&
+	bool ok = note_count(out, a, loss.malformed, "packet[|s] of the trace [is|are] malformed and left out") &&
+		  note_count(out, a, loss.other, "packet[|s] of the trace [is|are] of data sources that no timeline shows") &&
+		  note_count(out, a, loss.nameless, "event[|s] [has|have] no name: the trace has lost it") &&
 		  (!loss.cut || note(out, SS_STR("the trace is cut short or damaged; what stands before is shown")));
 	return ok || ss_fail_mem(err);
 }
@@ -113,7 +131,7 @@ static bool read_run_metadata(struct ss_str bytes, struct ss_space_out *o, struc
 	if (!ss_run_metadata_read(bytes, o, &loss, err))
 		return false;
 	out->cut |= loss.cut;
-	bool ok = note_count(out, a, loss.malformed, "nodes have no times and are left out") &&
+	bool ok = note_count(out, a, loss.malformed, "node[|s] [has|have] no times and [is|are] left out") &&
 		  (!loss.cut || note(out, SS_STR("the file is cut short or damaged; what stands before is shown")));
 	return ok || ss_fail_mem(err);
 }
@@ -127,8 +145,8 @@ static bool note_riegeli(const struct ss_riegeli_loss *loss, struct ss_arena *a,
 				       (unsigned long long)loss->lost_at, (unsigned long long)loss->lost_chunks,
 				       (unsigned long long)loss->lost_bytes)))
 		return false;
-	return note_count(out, a, loss->lost_records, "records of the file are lost, in whole or in part") &&
-	       note_count(out, a, loss->other_chunks, "chunks of the file are of kinds that stepscope does not know") &&
+	return note_count(out, a, loss->lost_records, "record[|s] of the file [is|are] lost, in whole or in part") &&
+	       note_count(out, a, loss->other_chunks, "chunk[|s] of the file [is|are] of kinds that stepscope does not know") &&
 	       (!loss->cut || note(out, SS_STR("the file is cut short, or still being written: what stands before its end is "
 					       "shown"))) &&
 	       (!loss->over || note(out, SS_STR("the file decompresses to more than compressed files may take in memory; what "
@@ -153,7 +171,9 @@ static bool read_rocprof(const struct ss_file *f, struct ss_space_out *o, struct
 	struct ss_rocprof_loss loss;
 	if (!ss_rocprof_read(f, o, hostname, &loss, err))
 		return false;
-	bool ok = note_count(out, a, loss.malformed, "records have no times, or end before they begin, and are left out") &&
+	bool ok = note_count(out, a, loss.malformed,
+			     "record[|s] [has|have] no times, or [ends before it begins|end before they begin], "
+			     "and [is|are] left out") &&
 		  (!loss.cut || note(out, SS_STR("the file is cut short or damaged; what stands before is shown")));
 	return ok || ss_fail_mem(err);
 }
@@ -164,7 +184,9 @@ static bool read_rocprof_csv(struct ss_str bytes, struct ss_space_out *o, struct
 	struct ss_rocprof_csv_loss loss;
 	if (!ss_rocprof_csv_read(bytes, o, &loss, err))
 		return false;
-	bool ok = note_count(out, a, loss.malformed, "rows have no times, or end before they begin, and are left out") &&
+	bool ok = note_count(out, a, loss.malformed,
+			     "row[|s] [has|have] no times, or [ends before it begins|end before they begin], "
+			     "and [is|are] left out") &&
 		  (!loss.cut || note(out, SS_STR("the table is cut short; what stands before is shown"))) &&
 		  note(out, SS_STR("a table in CSV holds one kind of events: rocprofv3's JSON, pftrace and database hold all "
 				   "of them"));
@@ -177,8 +199,10 @@ static bool read_nsys(struct ss_db *db, struct ss_space_out *o, struct ss_str *h
 	struct ss_nsys_loss loss;
 	if (!ss_nsys_read(db, o, hostname, &loss, err))
 		return false;
-	bool ok = note_count(out, a, loss.malformed, "rows have no times, or end before they begin, and are left out") &&
-		  note_count(out, a, loss.nameless, "events have no name: the export lacks it") &&
+	bool ok = note_count(out, a, loss.malformed,
+			     "row[|s] [has|have] no times, or [ends before it begins|end before they begin], "
+			     "and [is|are] left out") &&
+		  note_count(out, a, loss.nameless, "event[|s] [has|have] no name: the export lacks it") &&
 		  (!loss.cut || note(out, SS_STR("the database is damaged; what could be read is shown"))) &&
 		  (!loss.warning.n || note(out, ss_arena_printf(a, "Nsight Systems warned: " SS_FMT, SS_ARG(loss.warning))));
 	return ok || ss_fail_mem(err);
@@ -190,7 +214,9 @@ static bool read_rocpd(struct ss_db *db, struct ss_space_out *o, struct ss_str *
 	struct ss_rocpd_loss loss;
 	if (!ss_rocpd_read(db, o, hostname, &loss, err))
 		return false;
-	bool ok = note_count(out, a, loss.malformed, "rows have no times, or end before they begin, and are left out") &&
+	bool ok = note_count(out, a, loss.malformed,
+			     "row[|s] [has|have] no times, or [ends before it begins|end before they begin], "
+			     "and [is|are] left out") &&
 		  (!loss.cut || note(out, SS_STR("the database is damaged; what could be read is shown")));
 	return ok || ss_fail_mem(err);
 }
@@ -202,13 +228,13 @@ static bool name_database(struct ss_db *db, struct ss_err *err)
 		const char *prefix, *says;
 	} known[] = {
 		{ "CUPTI_ACTIVITY_KIND_",
-		  "it is of nvprof, which is no longer made: record with 'nsys profile' or torch.profiler" },
+		  "it is from nvprof, which is discontinued: record with 'nsys profile' or torch.profiler" },
 	};
 	struct ss_str name;
 	for (size_t i = 0; i < SS_COUNT(known); i++)
 		if (ss_db_find_table(db, known[i].prefix, &name))
 			return ss_fail(err, SS_EFORMAT, "%s", known[i].says);
-	return ss_fail(err, SS_EFORMAT, "its tables are of no profiler that stepscope knows");
+	return ss_fail(err, SS_EFORMAT, "its tables are not those of a profiler that stepscope knows");
 }
 
 static bool read_database(struct ss_str bytes, const struct ss_file *f, struct ss_space_out *o, struct ss_str *hostname,
@@ -254,9 +280,10 @@ static bool convert(const struct ss_file *f, enum ss_form_id kind, struct ss_str
 	struct ss_str hostname = SS_STR("");
 	bool ok = read_as(kind, unpacked, f, &o, &hostname, arena, out, err);
 	ok = ok && ss_so_finish(&o, hostname, &out->space, err);
-	if (ok && !(note_count(out, arena, o.unmatched, "events of the trace end without a begin") &&
-		    note_count(out, arena, o.left_out, "events of the trace are left out: they exceed the memory limit") &&
-		    note_count(out, arena, o.far, "events lie months apart from the others and are left out")))
+	if (ok && !(note_count(out, arena, o.unmatched, "event[|s] of the trace [ends|end] without a begin") &&
+		    note_count(out, arena, o.left_out,
+			       "event[|s] of the trace [is|are] left out: [it exceeds|they exceed] the memory limit") &&
+		    note_count(out, arena, o.far, "event[|s] [lies|lie] months apart from the others and [is|are] left out")))
 		ok = ss_fail_mem(err);
 	ss_so_free(&o);
 	if (!ok)

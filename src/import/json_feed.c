@@ -165,9 +165,10 @@ static bool pass_over(struct ss_json_feed *f, struct ss_str *out)
 	if (!strchr("\"{[", f->p[f->at]))
 		return false;
 	do {
-		f->at = (size_t)(walk_long(f->p + f->at, f->p + f->n, &w, &done) - f->p);
+		size_t left = f->n - f->at, piece = left < FORGET_STRIDE ? left : FORGET_STRIDE;
+		f->at = (size_t)(walk_long(f->p + f->at, f->p + f->at + piece, &w, &done) - f->p);
 		forget_passed(f);
-	} while (!done && more(f));
+	} while (!done && (f->at < f->n || more(f)));
 	return done;
 }
 

@@ -25,6 +25,7 @@ void ss_so_free(struct ss_space_out *o)
 			ss_vec_free(&p->lines.v[k].flows);
 			ss_vec_free(&p->lines.v[k].open);
 			ss_vec_free(&p->lines.v[k].ends);
+			free(p->lines.v[k].ops);
 		}
 		ss_vec_free(&p->lines);
 		ss_strmap_free(&p->line_keys);
@@ -55,12 +56,13 @@ static uint32_t intern(struct ss_space_out *o, struct ss_strmap *m, struct ss_st
 	return i;
 }
 
-/* Of a stat: the same few come again and again, and are found without hashing them. */
+/* Names and texts of stats: the same few come again and again, and are found without hashing them. */
 static uint32_t intern_name(struct ss_space_out *o, struct ss_so_plane *p, struct ss_str name)
 {
 	if (!name.n)
 		return intern(o, &p->names, name);
-	size_t at = (name.n * 7 + (uint8_t)name.p[0] * 3 + (uint8_t)name.p[name.n - 1]) % SS_SO_RECENT;
+	size_t at = (name.n * 7 + (uint8_t)name.p[0] * 3 + (uint8_t)name.p[name.n / 2] * 5 + (uint8_t)name.p[name.n - 1]) %
+		    SS_SO_RECENT;
 	uint32_t known = p->recent[at];
 	if (known && ss_str_eq(p->names.keys[known - 1], name))
 		return known - 1;
@@ -99,15 +101,16 @@ uint32_t ss_so_line(struct ss_space_out *o, uint32_t plane, struct ss_str key)
 
 /* ---- stats ---- */
 
-/* A stat whose name has the number `id`. */
-static void put_stat(struct ss_space_out *o, struct ss_so_plane *p, struct ss_buf *to, uint32_t field, uint32_t id,
-		     const struct ss_so_arg *a)
+#define STAT_BYTES (4 + 3 * SS_VARINT_BYTES)
+
+/* A stat whose name has the number `id`, where there is room for STAT_BYTES; behind what was written. */
+static char *write_stat(struct ss_space_out *o, struct ss_so_plane *p, char *bytes, uint32_t field, uint32_t id,
+			const struct ss_so_arg *a)
 {
 	/*
 	 * Tag and length of one byte each, then the body: no value is longer than the two numbers.
 	 */
-	char bytes[4 + 3 * SS_VARINT_BYTES], *body = bytes + 2;
-	char *at = ss_pbo_put(body, (uint64_t)XSTAT_METADATA_ID << 3);
+	char *body = bytes + 2, *at = ss_pbo_put(body, (uint64_t)XSTAT_METADATA_ID << 3);
 	at = ss_pbo_put(at, (uint64_t)id + 1);
 	switch (a->kind) {
 	case SS_SO_INT:
@@ -129,21 +132,33 @@ static void put_stat(struct ss_space_out *o, struct ss_so_plane *p, struct ss_bu
 			break;
 		}
 		at = ss_pbo_put(at, (uint64_t)XSTAT_REF_VALUE << 3);
-		at = ss_pbo_put(at, (uint64_t)intern(o, &p->names, a->s) + 1);
+		at = ss_pbo_put(at, (uint64_t)intern_name(o, p, a->s) + 1);
 		break;
 	}
 	bytes[0] = (char)(field << 3 | 2);
 	bytes[1] = (char)(at - body);
-	ss_buf_str(to, (struct ss_str){ bytes, (size_t)(at - bytes) });
+	return at;
+}
+
+static void put_stat(struct ss_space_out *o, struct ss_so_plane *p, struct ss_buf *to, uint32_t field, uint32_t id,
+		     const struct ss_so_arg *a)
+{
+	char bytes[STAT_BYTES];
+	ss_buf_str(to, (struct ss_str){ bytes, (size_t)(write_stat(o, p, bytes, field, id, a) - bytes) });
 	o->no_memory |= to->no_memory;
 }
 
-void ss_so_put_stat(struct ss_space_out *o, struct ss_so_plane *p, struct ss_buf *to, const struct ss_so_arg *a)
+/* Append a stat, as an event has it. */
+static void put_stat_named(struct ss_space_out *o, struct ss_so_plane *p, struct ss_buf *to, const struct ss_so_arg *a)
 {
 	put_stat(o, p, to, XEVENT_STATS, intern_name(o, p, a->name), a);
 }
 
-void ss_so_set_stats(struct ss_space_out *o, struct ss_so_line *l, struct ss_so_record *r, size_t from)
+/*
+ * The stats of the event are what stands in those of its line from `from` on: none, where they are
+ * too many.
+ */
+static void set_stats(struct ss_space_out *o, struct ss_so_line *l, struct ss_so_record *r, size_t from)
 {
 	if (from >= SS_SO_MOST_STATS || l->stats.n - from >= SS_SO_EVENT_STATS) {
 		o->full = true;
@@ -221,10 +236,10 @@ static bool may_share(const struct ss_so_plane *p)
 	return p->meta.n < 4096 + p->nevents / 4;
 }
 
-static const struct ss_so_arg *find_arg(const struct ss_so_event *e, const char *name)
+static const struct ss_so_arg *find_arg(const struct ss_so_event *e, struct ss_str name)
 {
 	for (size_t i = 0; i < e->nargs; i++)
-		if (ss_str_is(e->args[i].name, name))
+		if (ss_str_eq(e->args[i].name, name))
 			return &e->args[i];
 	return NULL;
 }
@@ -235,21 +250,21 @@ static const struct ss_so_arg *find_arg(const struct ss_so_event *e, const char 
  */
 static void put_op_stats(struct ss_space_out *o, struct ss_so_plane *p, const struct ss_so_event *e)
 {
-	const struct ss_so_arg *model = find_arg(e, "model_flops");
+	const struct ss_so_arg *model = find_arg(e, SS_STR("model_flops"));
 	for (size_t i = 0; i < e->nargs; i++)
 		if (is_of_op(e->args[i].name))
-			ss_so_put_stat(o, p, &o->key, &e->args[i]);
-	if (model && !find_arg(e, "flops")) {
+			put_stat_named(o, p, &o->key, &e->args[i]);
+	if (model && !find_arg(e, SS_STR("flops"))) {
 		struct ss_so_arg flops = *model;
 		flops.name = SS_STR("flops");
-		ss_so_put_stat(o, p, &o->key, &flops);
+		put_stat_named(o, p, &o->key, &flops);
 	}
 }
 
 /* In o->key: the two names of an event. What is shared of its stats follows, from *stats on. */
 static struct ss_str put_names(struct ss_space_out *o, const struct ss_so_event *e, size_t *stats)
 {
-	const struct ss_so_arg *full = find_arg(e, "long_name");
+	const struct ss_so_arg *full = find_arg(e, SS_STR("long_name"));
 	bool two = full && full->kind == SS_SO_STR && full->s.n;
 	struct ss_str name = two ? full->s : e->name, shown = two ? e->name : SS_STR("");
 	o->key.n = 0;
@@ -274,7 +289,7 @@ static uint32_t find_meta(struct ss_space_out *o, struct ss_so_plane *p, const s
 	if (i == SS_NONE || i < p->meta.n)
 		return i;
 	struct ss_str kept = p->metas.keys[i];
-	struct ss_so_meta m = { .stats = ss_str_sub(kept, stats, kept.n), .op = op && !find_arg(e, "program_id") };
+	struct ss_so_meta m = { .stats = ss_str_sub(kept, stats, kept.n), .op = op && !find_arg(e, SS_STR("program_id")) };
 	m.display_name = ss_str_sub(kept, stats - shown_bytes, stats);
 	const uint8_t *at = (const uint8_t *)kept.p, *end = at + kept.n;
 	uint64_t n = 0;
@@ -315,15 +330,25 @@ static void keep_link(struct ss_space_out *o, struct ss_so_record *r, const stru
 static void put_stats(struct ss_space_out *o, struct ss_so_plane *p, struct ss_so_line *l, const struct ss_so_event *e, bool op,
 		      bool share, struct ss_so_record *r)
 {
+	if (!e->nargs)
+		return;
+	char *own = ss_buf_room(&l->stats, e->nargs * STAT_BYTES), *own_at = own;
+	char *all = ss_buf_room(&o->key, e->nargs * STAT_BYTES), *all_at = all;
+	o->no_memory |= !own || !all;
 	for (size_t i = 0; i < e->nargs && !o->no_memory; i++) {
 		const struct ss_so_arg *a = &e->args[i];
 		if (ss_str_is(a->name, "long_name") || (op && is_of_op(a->name)))
 			continue;
 		uint32_t id = intern_name(o, p, a->name);
 		bool shared = share && kind_of_arg(p, a, id) == SS_SO_ARG_SHARED;
-		put_stat(o, p, shared ? &o->key : &l->stats, XEVENT_STATS, id, a);
+		char **to = shared ? &all_at : &own_at;
+		*to = write_stat(o, p, *to, XEVENT_STATS, id, a);
 		if (!shared)
 			keep_link(o, r, a);
+	}
+	if (!o->no_memory) {
+		l->stats.n += (size_t)(own_at - own);
+		o->key.n += (size_t)(all_at - all);
 	}
 }
 
@@ -335,7 +360,7 @@ uint32_t ss_so_add(struct ss_space_out *o, uint32_t plane, uint32_t line, const 
 		o->left_out++;
 		return SS_NONE;
 	}
-	bool op = !e->shares && find_arg(e, "hlo_category") != NULL, share = e->shares && may_share(p);
+	bool op = !e->shares && find_arg(e, SS_STR("hlo_category")) != NULL, share = e->shares && may_share(p);
 	struct ss_so_record r = { .begin_ns = e->begin.ns, .begin_sub_ps = e->begin.ps & 0x3ff, .dur_ps = e->dur_ps };
 	size_t stats, from = l->stats.n;
 	struct ss_str shown = put_names(o, e, &stats);
@@ -343,7 +368,7 @@ uint32_t ss_so_add(struct ss_space_out *o, uint32_t plane, uint32_t line, const 
 		put_op_stats(o, p, e);
 	put_stats(o, p, l, e, op, share, &r);
 	r.meta = find_meta(o, p, e, op, shown.n, stats);
-	ss_so_set_stats(o, l, &r, from);
+	set_stats(o, l, &r, from);
 	o->held_bytes += sizeof(r) + r.nstats;
 	if (o->no_memory || !ss_vec_push(&l->events, r)) {
 		o->no_memory = true;
@@ -387,8 +412,8 @@ static void add_stats(struct ss_space_out *o, struct ss_so_plane *p, struct ss_s
 		o->no_memory |= o->key.no_memory || l->stats.no_memory;
 	}
 	for (size_t i = 0; i < nargs && !o->no_memory; i++)
-		ss_so_put_stat(o, p, &l->stats, &args[i]);
-	ss_so_set_stats(o, l, r, from);
+		put_stat_named(o, p, &l->stats, &args[i]);
+	set_stats(o, l, r, from);
 	o->held_bytes += l->stats.n > before ? l->stats.n - before : 0;
 }
 

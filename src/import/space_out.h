@@ -84,6 +84,7 @@ struct ss_so_line {
 	SS_VEC(struct ss_so_flow) flows;
 	SS_VEC(uint32_t) open;	/* events that were begun and not ended, the innermost last */
 	SS_VEC(struct ss_so_time) ends; /* of events whose begin had not come yet */
+	uint32_t *ops;		/* by event: number in `names` of the operation around it + 1, 0: none; NULL: of no event */
 };
 
 struct ss_so_meta {
@@ -96,7 +97,7 @@ struct ss_so_meta {
  * name.
  */
 #define SS_SO_ARG_KINDS 256
-#define SS_SO_RECENT 128
+#define SS_SO_RECENT 512
 enum { SS_SO_ARG_NEW, SS_SO_ARG_OWN, SS_SO_ARG_SHARED };
 
 struct ss_so_plane {
@@ -108,7 +109,7 @@ struct ss_so_plane {
 	struct ss_buf own;	/* of the plane itself */
 	uint64_t nevents;
 	uint8_t arg_kinds[SS_SO_ARG_KINDS];
-	uint32_t recent[SS_SO_RECENT]; /* numbers of names + 1 */
+	uint32_t recent[SS_SO_RECENT]; /* numbers of names and texts + 1 */
 };
 
 struct ss_space_out {
@@ -148,13 +149,6 @@ void ss_so_open(struct ss_space_out *o, uint32_t plane, uint32_t line, const str
 void ss_so_close(struct ss_space_out *o, uint32_t plane, uint32_t line, struct ss_so_time end, const struct ss_so_arg *args,
 		 size_t nargs);
 void ss_so_flow(struct ss_space_out *o, uint32_t plane, uint32_t line, const struct ss_so_flow *f);
-/* Append a stat, as an event has it, to `to`. */
-void ss_so_put_stat(struct ss_space_out *o, struct ss_so_plane *p, struct ss_buf *to, const struct ss_so_arg *a);
-/*
- * The stats of the event are what stands in those of its line from `from` on: none, where they are
- * too many.
- */
-void ss_so_set_stats(struct ss_space_out *o, struct ss_so_line *l, struct ss_so_record *r, size_t from);
 /* Add a stat of the plane itself. */
 void ss_so_plane_stat(struct ss_space_out *o, uint32_t plane, const struct ss_so_arg *a);
 /* From the begin of `a` to `b`, 0 when b is the earlier one; saturates. */

@@ -4,8 +4,9 @@
  * Sizes are computed before anything is written, so that nothing is held twice but the plane at
  * hand.
  */
-#include "import/space_out.h"
+#include "import/space_lines.h"
 
+#include "base/bisect.h"
 #include "base/huge.h"
 #include "base/ids.h"
 #include "wire/pb.h"
@@ -14,7 +15,6 @@
 
 #include <stdlib.h>
 
-#define FAR_NS (INT64_C(100) * 86400 * 1000000000)
 #define EPOCH_NS INT64_C(1000000000000000000) /* in 2001 */
 #define LATE_NS (INT64_C(60) * 1000000000)
 
@@ -40,7 +40,7 @@ static void widen(const struct ss_space_out *o, int64_t from_ns, int64_t *min, i
 /*
  * The time that becomes 0. A trace that counts from the start of its session is left alone; one
  * that counts from the start of the machine or of the epoch would begin after hours of nothing.
- * Events more than FAR_NS before the last one are damage: they are not written.
+ * Events more than SS_SO_FAR_NS before the last one are damage: they are not written.
  */
 static int64_t find_origin(const struct ss_space_out *o, int64_t *from_ns)
 {
@@ -49,164 +49,13 @@ static int64_t find_origin(const struct ss_space_out *o, int64_t *from_ns)
 	widen(o, INT64_MIN, &min, &max);
 	if (min > max)
 		return 0;
-	if (max > INT64_MIN + FAR_NS && min < max - FAR_NS) {
-		*from_ns = max - FAR_NS;
+	if (max > INT64_MIN + SS_SO_FAR_NS && min < max - SS_SO_FAR_NS) {
+		*from_ns = max - SS_SO_FAR_NS;
 		widen(o, *from_ns, &min, &max);
 	}
 	if (min < 0)
 		return min;
 	return min > LATE_NS && min > max - min ? min / 1000 * 1000 : 0;
-}
-
-/* ---- the events of a line in order ---- */
-
-static bool before(const struct ss_so_record *a, const struct ss_so_record *b)
-{
-	if (a->begin_ns != b->begin_ns)
-		return a->begin_ns < b->begin_ns;
-	if (a->begin_sub_ps != b->begin_sub_ps)
-		return a->begin_sub_ps < b->begin_sub_ps;
-	return a->dur_ps > b->dur_ps;
-}
-
-/* The first of n ascending records that comes after `r`. */
-static size_t first_after(const struct ss_so_record *v, size_t n, const struct ss_so_record *r)
-{
-	size_t lo = 0, hi = n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (before(r, &v[mid]))
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	return lo;
-}
-
-/*
- * Traces are ascending but for a few events, such as ranges that are written when they end: only what
- * stands wrong is moved, and only so much of `tmp` is touched.
- */
-static void merge_sort(struct ss_so_record *v, struct ss_so_record *tmp, size_t n)
-{
-	if (n < 2)
-		return;
-	size_t half = n / 2, j = half, k = 0;
-	merge_sort(v, tmp, half);
-	merge_sort(v + half, tmp, n - half);
-	if (!before(&v[half], &v[half - 1]))
-		return;
-	size_t from = first_after(v, half, &v[half]), i = from;
-	while (i < half && j < n)
-		tmp[k++] = before(&v[j], &v[i]) ? v[j++] : v[i++];
-	while (i < half)
-		tmp[k++] = v[i++];
-	memcpy(v + from, tmp, k * sizeof(*v));
-}
-
-static bool sort_line(struct ss_so_line *l)
-{
-	size_t n = l->events.n, i = 1;
-	while (i < n && !before(&l->events.v[i], &l->events.v[i - 1]))
-		i++;
-	if (i >= n)
-		return true;
-	struct ss_so_record *tmp = malloc(n * sizeof(*tmp));
-	if (tmp)
-		merge_sort(l->events.v, tmp, n);
-	free(tmp);
-	return tmp != NULL;
-}
-
-static bool begins_by(const struct ss_so_record *r, struct ss_so_time t)
-{
-	return r->begin_ns < t.ns || (r->begin_ns == t.ns && r->begin_sub_ps <= t.ps);
-}
-
-static int by_end(const void *a, const void *b)
-{
-	const struct ss_so_time *x = a, *y = b;
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? -1 : 1;
-	return x->ps < y->ps ? -1 : x->ps > y->ps;
-}
-
-struct begun {
-	struct ss_so_record *r;
-	uint32_t number;	/* in the file */
-	bool ended;
-};
-
-static int by_begin(const void *a, const void *b)
-{
-	const struct begun *x = a, *y = b;
-	if (x->r->begin_ns != y->r->begin_ns)
-		return x->r->begin_ns < y->r->begin_ns ? -1 : 1;
-	if (x->r->begin_sub_ps != y->r->begin_sub_ps)
-		return x->r->begin_sub_ps < y->r->begin_sub_ps ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
-}
-
-/*
- * A writer need not keep the order of time: ends that came before their begins are matched with
- * what is still open, the innermost first. False when memory is out.
- */
-static bool match_ends(struct ss_space_out *o, struct ss_so_line *l)
-{
-	size_t n = 0, at = 0, depth = 0;
-	struct begun *v = calloc(l->open.n + 1, sizeof(*v));
-	uint32_t *stack = calloc(l->open.n + 1, sizeof(*stack));
-	for (size_t i = 0; v && i < l->open.n; i++)
-		if (l->open.v[i] != SS_NONE)
-			v[n++] = (struct begun){ &l->events.v[l->open.v[i]], l->open.v[i], false };
-	if (v && stack) {
-		qsort(v, n, sizeof(*v), by_begin);
-		qsort(l->ends.v, l->ends.n, sizeof(*l->ends.v), by_end);
-	}
-	for (size_t i = 0; v && stack && i < l->ends.n; i++) {
-		while (at < n && begins_by(v[at].r, l->ends.v[i]))
-			stack[depth++] = (uint32_t)at++;
-		if (!depth) {
-			o->unmatched++;
-			continue;
-		}
-		struct begun *b = &v[stack[--depth]];
-		b->r->dur_ps = ss_so_between_ps(b->r, l->ends.v[i]);
-		b->ended = true;
-	}
-	l->open.n = 0;
-	for (size_t i = 0; v && i < n; i++)
-		if (!v[i].ended)
-			l->open.v[l->open.n++] = v[i].number;
-	bool ok = v && stack;
-	free(v);
-	free(stack);
-	ss_vec_free(&l->ends);
-	return ok;
-}
-
-/* What was begun and never ended lasts as long as its line does. */
-static bool end_open(struct ss_space_out *o, struct ss_so_line *l)
-{
-	if (l->ends.n && !match_ends(o, l))
-		return false;
-	int64_t last_ns = INT64_MIN;
-	for (size_t i = 0; l->open.n && i < l->events.n; i++) {
-		const struct ss_so_record *r = &l->events.v[i];
-		uint64_t dur_ns = r->dur_ps / 1000;
-		int64_t end = dur_ns > (uint64_t)(INT64_MAX - (r->begin_ns > 0 ? r->begin_ns : 0)) ?
-				      INT64_MAX : r->begin_ns + (int64_t)dur_ns;
-		last_ns = end > last_ns ? end : last_ns;
-	}
-	for (size_t i = 0; i < l->open.n; i++) {
-		uint32_t e = l->open.v[i];
-		if (e == SS_NONE || last_ns <= l->events.v[e].begin_ns)
-			continue;
-		uint64_t ns = (uint64_t)last_ns - (uint64_t)l->events.v[e].begin_ns;
-		l->events.v[e].dur_ps = ns > (uint64_t)FAR_NS ? 0 : ns * 1000;
-	}
-	ss_vec_free(&l->open);
-	return true;
 }
 
 /* ---- flows ---- */
@@ -219,12 +68,6 @@ static int by_time(const void *a, const void *b)
 	if (fa->at.ps != fb->at.ps)
 		return fa->at.ps < fb->at.ps ? -1 : 1;
 	return fa->id < fb->id ? -1 : fa->id > fb->id;
-}
-
-static bool lasts_to(const struct ss_so_record *r, struct ss_so_time t)
-{
-	uint64_t ns = (uint64_t)t.ns - (uint64_t)r->begin_ns;
-	return ns < INT64_MAX / 1000 && ns * 1000 + t.ps <= r->dur_ps + r->begin_sub_ps;
 }
 
 /*
@@ -242,13 +85,13 @@ static uint64_t *flows_of(struct ss_so_line *l, bool *ok)
 	qsort(l->flows.v, l->flows.n, sizeof(*l->flows.v), by_time);
 	for (size_t i = 0; *ok && i < l->flows.n; i++) {
 		const struct ss_so_flow *f = &l->flows.v[i];
-		while (e < n && begins_by(&l->events.v[e], f->at)) {
+		while (e < n && ss_so_begins_by(&l->events.v[e], f->at)) {
 			struct ss_so_time t = { l->events.v[e].begin_ns, l->events.v[e].begin_sub_ps };
-			while (depth && !lasts_to(&l->events.v[stack[depth - 1]], t))
+			while (depth && !ss_so_lasts_to(&l->events.v[stack[depth - 1]], t))
 				depth--;
 			stack[depth++] = (uint32_t)e++;
 		}
-		while (depth && !lasts_to(&l->events.v[stack[depth - 1]], f->at))
+		while (depth && !ss_so_lasts_to(&l->events.v[stack[depth - 1]], f->at))
 			depth--;
 		size_t at = depth && !f->next ? stack[depth - 1] : e;
 		/* "Next" is also one that begins at this very moment. */
@@ -315,19 +158,19 @@ static uint32_t copy_meta(struct ss_space_out *o, struct ss_so_plane *p, uint32_
 	return (uint32_t)p->meta.n - 1;
 }
 
-/* Give the operations of a line their programs: those of the modules that run while they do. */
-static bool add_programs(struct ss_space_out *o, struct ss_so_plane *p, struct ss_so_line *l, struct ss_u64map *known)
+/* Give the operations of a line their programs: those of the modules that run while they do. `modules`: NULL, or the plane's. */
+static bool add_programs(struct ss_space_out *o, struct ss_so_plane *p, struct ss_so_line *l, const struct ss_so_line *modules,
+			 struct ss_u64map *known)
 {
-	const struct ss_so_line *modules = modules_of(p);
 	size_t k = 0, n = modules ? modules->events.n : 0;
 	for (size_t i = 0; i < l->events.n; i++) {
 		struct ss_so_record *r = &l->events.v[i];
 		if (!p->meta.v[r->meta].op)
 			continue;
 		struct ss_so_time t = { r->begin_ns, r->begin_sub_ps };
-		while (k + 1 < n && begins_by(&modules->events.v[k + 1], t))
+		while (k + 1 < n && ss_so_begins_by(&modules->events.v[k + 1], t))
 			k++;
-		bool inside = k < n && begins_by(&modules->events.v[k], t);
+		bool inside = k < n && ss_so_begins_by(&modules->events.v[k], t);
 		uint64_t program = inside ? program_in(p->meta.v[modules->events.v[k].meta].name) : 0;
 		uint64_t key = ss_mix(program, r->meta);
 		uint32_t meta = ss_u64map_get(known, key);
@@ -358,7 +201,7 @@ static bool find_launches(const struct ss_space_out *o, const struct ss_so_plane
 	for (size_t i = 0; ok && i < n; i++) {
 		const struct ss_so_record *r = &l->events.v[i];
 		struct ss_so_time t = { r->begin_ns, r->begin_sub_ps };
-		while (depth && !lasts_to(&l->events.v[stack[depth - 1]], t))
+		while (depth && !ss_so_lasts_to(&l->events.v[stack[depth - 1]], t))
 			depth--;
 		/* Calls lie within calls: the runtime's makes the driver's. None of them is the operation. */
 		size_t around = depth;
@@ -376,52 +219,51 @@ static bool find_launches(const struct ss_space_out *o, const struct ss_so_plane
 	return ok;
 }
 
-/* One more stat for an event: those it has move to the end, where there is room. */
-static void give_op(struct ss_space_out *o, struct ss_so_plane *p, struct ss_so_line *l, struct ss_so_record *r,
-		    struct ss_str stat, struct ss_str name)
+/* One more stat for the i-th event of a line, which is in order; `name` lives as long as `o` does. */
+static bool give_op(struct ss_so_plane *p, struct ss_so_line *l, size_t i, struct ss_str name)
 {
-	struct ss_so_arg op = { .name = stat, .kind = SS_SO_STR, .s = name };
-	o->key.n = 0;
-	ss_buf_str(&o->key, ss_str_sub(ss_buf_get(&l->stats), r->stats, r->stats + r->nstats));
-	size_t from = l->stats.n;
-	ss_buf_str(&l->stats, ss_buf_get(&o->key));
-	ss_so_put_stat(o, p, &l->stats, &op);
-	ss_so_set_stats(o, l, r, from);
-	o->no_memory |= o->key.no_memory || l->stats.no_memory;
+	uint32_t number = ss_strmap_add(&p->names, name);
+	if (!l->ops)
+		l->ops = calloc(l->events.n, sizeof(*l->ops));
+	if (!l->ops || number == SS_NONE)
+		return false;
+	l->ops[i] = number + 1;
+	return true;
 }
 
 /* Give what ran on a GPU the operation it was launched by. */
-static bool add_ops(struct ss_space_out *o, struct ss_so_plane *p, struct ss_so_line *l, const struct launches *found)
+static bool add_ops(const struct ss_space_out *o, struct ss_so_plane *p, struct ss_so_line *l, const struct launches *found)
 {
-	for (size_t i = 0; i < l->events.n; i++) {
-		struct ss_so_record *r = &l->events.v[i];
+	bool ok = true;
+	for (size_t i = 0; ok && i < l->events.n; i++) {
+		const struct ss_so_record *r = &l->events.v[i];
 		uint32_t at = r->link ? ss_ids_get(&found->by_id, o->links.v[r->link - 1]) : SS_NONE;
-		if (at != SS_NONE)
-			give_op(o, p, l, r, SS_STR("tf_op"), found->ops.v[at]);
+		ok = at == SS_NONE || give_op(p, l, i, found->ops.v[at]);
 	}
-	return !o->no_memory;
+	return ok;
 }
 
 /*
  * Give allocations the operation that asked for them: the innermost event around. Not as `tf_op`,
  * they are none themselves.
  */
-static bool name_allocations(struct ss_space_out *o, struct ss_so_plane *p, struct ss_so_line *l)
+static bool name_allocations(struct ss_so_plane *p, struct ss_so_line *l)
 {
 	size_t n = l->events.n, depth = 0;
 	uint32_t *stack = malloc((n + 1) * sizeof(*stack));
-	for (size_t i = 0; stack && i < n; i++) {
-		struct ss_so_record *r = &l->events.v[i];
+	bool ok = stack != NULL;
+	for (size_t i = 0; ok && i < n; i++) {
+		const struct ss_so_record *r = &l->events.v[i];
 		struct ss_so_time t = { r->begin_ns, r->begin_sub_ps };
-		while (depth && !lasts_to(&l->events.v[stack[depth - 1]], t))
+		while (depth && !ss_so_lasts_to(&l->events.v[stack[depth - 1]], t))
 			depth--;
 		if (!ss_str_starts(p->meta.v[r->meta].name, SS_STR("Memory")) || r->dur_ps)
 			stack[depth++] = (uint32_t)i;
 		else if (depth)
-			give_op(o, p, l, r, SS_STR("tf_op_name"), p->meta.v[l->events.v[stack[depth - 1]].meta].name);
+			ok = give_op(p, l, i, p->meta.v[l->events.v[stack[depth - 1]].meta].name);
 	}
 	free(stack);
-	return stack && !o->no_memory;
+	return ok;
 }
 
 static bool is_gpu(const struct ss_so_plane *p)
@@ -442,7 +284,7 @@ static bool link_launches(struct ss_space_out *o)
 	for (size_t i = 0; ok && o->links.n && i < o->planes.n; i++) {
 		struct ss_so_plane *p = &o->planes.v[i];
 		for (size_t k = 0; ok && !is_gpu(p) && k < p->lines.n; k++) {
-			ok = end_open(o, &p->lines.v[k]) && sort_line(&p->lines.v[k]) &&
+			ok = ss_so_line_settle(o, &p->lines.v[k]) &&
 			     find_launches(o, p, &p->lines.v[k], &found);
 		}
 	}
@@ -450,7 +292,8 @@ static bool link_launches(struct ss_space_out *o)
 		struct ss_so_plane *p = &o->planes.v[i];
 		bool named = ss_strmap_get(&p->names, SS_STR("tf_op")) != SS_NONE;
 		for (size_t k = 0; ok && is_gpu(p) && !named && k < p->lines.n; k++)
-			ok = add_ops(o, p, &p->lines.v[k], &found);
+			ok = ss_so_line_settle(o, &p->lines.v[k]) &&
+			     add_ops(o, p, &p->lines.v[k], &found);
 	}
 	ss_ids_free(&found.by_id);
 	ss_vec_free(&found.ops);
@@ -466,9 +309,9 @@ static bool link_allocations(struct ss_space_out *o)
 		struct ss_so_plane *p = &o->planes.v[i];
 		bool any = ss_strmap_get(&p->names, SS_STR("allocator_name")) != SS_NONE;
 		bool named = ss_strmap_get(&p->names, SS_STR("tf_op")) != SS_NONE;
-		for (size_t k = 0; ok && any && !named && k < p->lines.n; k++) {
-			ok = end_open(o, &p->lines.v[k]) && sort_line(&p->lines.v[k]) &&
-			     name_allocations(o, p, &p->lines.v[k]);
+		for (size_t k = 0; ok && any && !named && !is_gpu(p) && k < p->lines.n; k++) {
+			ok = ss_so_line_settle(o, &p->lines.v[k]) &&
+			     name_allocations(p, &p->lines.v[k]);
 		}
 	}
 	return ok;
@@ -487,7 +330,13 @@ static size_t varint_bytes(uint64_t v)
 /* What all events of a plane are written by. */
 struct layout {
 	int64_t origin_ns, from_ns;
-	uint32_t flow_id;	/* of the stat "flow" */
+	uint32_t flow_id, op_id; /* of the stat "flow", and of the operation around an event */
+};
+
+/* What events are given when they are written. */
+struct given {
+	uint64_t flow;
+	uint32_t op;	/* text + 1 */
 };
 
 static uint64_t offset_ps(const struct layout *y, const struct ss_so_record *r)
@@ -495,38 +344,65 @@ static uint64_t offset_ps(const struct layout *y, const struct ss_so_record *r)
 	return ((uint64_t)r->begin_ns - (uint64_t)y->origin_ns) * 1000 + r->begin_sub_ps;
 }
 
-/* The body of the stat "flow". */
-static size_t flow_bytes(const struct layout *y, uint64_t flow)
+/* The body of a stat. */
+static size_t stat_bytes(uint32_t id, uint64_t value)
 {
-	return 1 + varint_bytes(y->flow_id) + 1 + varint_bytes(flow);
+	return 1 + varint_bytes(id) + 1 + varint_bytes(value);
 }
 
-static size_t event_bytes(const struct layout *y, const struct ss_so_record *r, uint64_t flow)
+static size_t event_bytes(const struct layout *y, const struct ss_so_record *r, struct given g)
 {
 	size_t n = 1 + varint_bytes((uint64_t)r->meta + 1) + 1 + varint_bytes(offset_ps(y, r)) + r->nstats;
 	if (r->dur_ps)
 		n += 1 + varint_bytes(r->dur_ps);
-	if (flow)
-		n += 1 + varint_bytes(flow_bytes(y, flow)) + flow_bytes(y, flow);
+	/* Bodies of stats are no longer than 127 bytes: their lengths are one. */
+	if (g.op)
+		n += 2 + stat_bytes(y->op_id, g.op);
+	if (g.flow)
+		n += 2 + stat_bytes(y->flow_id, g.flow);
 	return n;
 }
 
-static void put_event(struct ss_buf *b, const struct layout *y, const struct ss_so_line *l, const struct ss_so_record *r,
-		      uint64_t flow)
+static char *put_number_at(char *at, uint32_t field, uint64_t v)
 {
-	ss_pbo_varint(b, (uint64_t)XLINE_EVENTS << 3 | 2);
-	ss_pbo_varint(b, event_bytes(y, r, flow));
-	ss_pbo_uint(b, XEVENT_METADATA_ID, (uint64_t)r->meta + 1);
-	ss_pbo_uint(b, XEVENT_OFFSET_PS, offset_ps(y, r));
-	if (r->dur_ps)
-		ss_pbo_uint(b, XEVENT_DURATION_PS, r->dur_ps);
-	ss_buf_str(b, ss_str_sub(ss_buf_get(&l->stats), r->stats, r->stats + r->nstats));
-	if (!flow)
+	return ss_pbo_put(ss_pbo_put(at, (uint64_t)field << 3), v);
+}
+
+static char *put_stat_at(char *at, uint32_t id, uint32_t kind, uint64_t value)
+{
+	*at++ = XEVENT_STATS << 3 | 2;
+	*at++ = (char)stat_bytes(id, value);
+	return put_number_at(put_number_at(at, XSTAT_METADATA_ID, id), kind, value);
+}
+
+/* Of an event without its own stats, at most: its tag and length, three numbers and two stats. */
+#define EVENT_BYTES (18 * SS_VARINT_BYTES)
+
+static void put_event(struct ss_buf *b, const struct layout *y, const struct ss_so_line *l, const struct ss_so_record *r,
+		      struct given g)
+{
+	char *from = ss_buf_room(b, EVENT_BYTES + r->nstats), *at = from;
+	if (!at)
 		return;
-	ss_pbo_varint(b, (uint64_t)XEVENT_STATS << 3 | 2);
-	ss_pbo_varint(b, flow_bytes(y, flow));
-	ss_pbo_uint(b, XSTAT_METADATA_ID, y->flow_id);
-	ss_pbo_uint(b, XSTAT_UINT64_VALUE, flow);
+	at = ss_pbo_put(at, (uint64_t)XLINE_EVENTS << 3 | 2);
+	at = ss_pbo_put(at, event_bytes(y, r, g));
+	at = put_number_at(at, XEVENT_METADATA_ID, (uint64_t)r->meta + 1);
+	at = put_number_at(at, XEVENT_OFFSET_PS, offset_ps(y, r));
+	if (r->dur_ps)
+		at = put_number_at(at, XEVENT_DURATION_PS, r->dur_ps);
+	if (r->nstats)
+		memcpy(at, l->stats.p + r->stats, r->nstats);
+	at += r->nstats;
+	if (g.op)
+		at = put_stat_at(at, y->op_id, XSTAT_REF_VALUE, g.op);
+	if (g.flow)
+		at = put_stat_at(at, y->flow_id, XSTAT_UINT64_VALUE, g.flow);
+	ss_buf_wrote(b, EVENT_BYTES + r->nstats, (size_t)(at - from));
+}
+
+static struct given given_to(const struct ss_so_line *l, const uint64_t *flows, size_t i)
+{
+	return (struct given){ flows ? flows[i] : 0, l->ops ? l->ops[i] : 0 };
 }
 
 static bool is_written(const struct layout *y, const struct ss_so_record *r)
@@ -572,7 +448,7 @@ static size_t line_bytes(struct ss_space_out *o, const struct layout *y, const s
 	size_t n = name_bytes(l);
 	for (size_t i = 0; i < l->events.n; i++) {
 		const struct ss_so_record *r = &l->events.v[i];
-		size_t body = event_bytes(y, r, flows ? flows[i] : 0);
+		size_t body = event_bytes(y, r, given_to(l, flows, i));
 		bool written = is_written(y, r);
 		o->far += !written;
 		n += written ? 1 + varint_bytes(body) + body : 0;
@@ -589,7 +465,7 @@ static void put_line(struct ss_buf *b, const struct layout *y, struct ss_so_line
 	for (size_t i = 0; i < l->events.n; i++) {
 		const struct ss_so_record *r = &l->events.v[i];
 		if (is_written(y, r))
-			put_event(b, y, l, r, flows ? flows[i] : 0);
+			put_event(b, y, l, r, given_to(l, flows, i));
 		release_passed(l, i, from);
 	}
 	free(from);
@@ -629,10 +505,21 @@ static bool put_names(struct ss_buf *b, const struct ss_so_plane *p)
 	return ok;
 }
 
+/* The number of the stat that names operations, where any event of the plane was given one. */
+static bool number_of_ops(struct ss_so_plane *p, uint32_t *id)
+{
+	bool any = false;
+	for (size_t i = 0; i < p->lines.n; i++)
+		any |= p->lines.v[i].ops != NULL;
+	uint32_t number = any ? ss_strmap_add(&p->names, is_gpu(p) ? SS_STR("tf_op") : SS_STR("tf_op_name")) : 0;
+	*id = number + 1;
+	return number != SS_NONE;
+}
+
 static bool put_lines(struct ss_space_out *o, struct ss_buf *b, struct layout *y, struct ss_so_plane *p)
 {
 	uint32_t flow_id = ss_strmap_add(&p->names, SS_STR("flow"));
-	bool ok = flow_id != SS_NONE;
+	bool ok = flow_id != SS_NONE && number_of_ops(p, &y->op_id);
 	y->flow_id = flow_id + 1;
 	for (size_t i = 0; ok && i < p->lines.n; i++) {
 		struct ss_so_line *l = &p->lines.v[i];
@@ -644,6 +531,8 @@ static bool put_lines(struct ss_space_out *o, struct ss_buf *b, struct layout *y
 			ok = !b->no_memory;
 		}
 		free(flows);
+		free(l->ops);
+		l->ops = NULL;
 		ss_vec_free(&l->events);
 		ss_vec_free(&l->flows);
 		ss_buf_free(&l->stats);
@@ -700,10 +589,11 @@ static bool put_plane(struct ss_space_out *o, struct ss_buf *out, struct layout 
 	struct ss_u64map known = { 0 };
 	bool ok = restat(o, p);
 	for (size_t i = 0; ok && i < p->lines.n; i++) {
-		ok = end_open(o, &p->lines.v[i]) && sort_line(&p->lines.v[i]);
+		ok = ss_so_line_settle(o, &p->lines.v[i]);
 	}
+	const struct ss_so_line *modules = modules_of(p);
 	for (size_t i = 0; ok && i < p->lines.n; i++)
-		ok = add_programs(o, p, &p->lines.v[i], &known);
+		ok = add_programs(o, p, &p->lines.v[i], modules, &known);
 	ss_u64map_free(&known);
 	size_t from = open_plane(out);
 	ss_pbo_uint(out, XPLANE_ID, (uint64_t)p->id);

@@ -118,7 +118,8 @@ static void add_row(struct ss_table *t, const struct ss_jnode *row)
 	}
 }
 
-bool ss_legacy_prop(struct ss_table *t, struct ss_str id, struct ss_str text, struct ss_arena *arena)
+/* A property whose text is a number, with what it stands for: "12.3%" is 12.3 percent. */
+static bool legacy_prop(struct ss_table *t, struct ss_str id, struct ss_str text, struct ss_arena *arena)
 {
 	static const struct {
 		struct ss_str part;
@@ -171,7 +172,7 @@ bool ss_legacy_table(const struct ss_jnode *data_table, const char *name, const 
 		add_row(t, r);
 	}
 	for (const struct ss_jnode *p = props ? props->first : NULL; p; p = p->next)
-		if (!ss_legacy_prop(t, p->key, p->text, out->arena))
+		if (!legacy_prop(t, p->key, p->text, out->arena))
 			return false;
 	return true;
 }

@@ -29,8 +29,6 @@ struct ss_str ss_legacy_bytes(const struct ss_request *q, const struct ss_host *
  */
 bool ss_legacy_table(const struct ss_jnode *data_table, const char *name, const char *title, const struct ss_col *known,
 		  size_t nknown, const char *const *names, struct ss_result *out);
-/* A property whose text is a number, with what it stands for: "12.3%" is 12.3 percent. */
-bool ss_legacy_prop(struct ss_table *t, struct ss_str id, struct ss_str text, struct ss_arena *arena);
 /* What the user shall know: that the figures are not ours, and of which file they are. */
 bool ss_legacy_note(const struct ss_request *q, const struct ss_host *h, struct ss_result *out);
 /* Does the file of this name hold JSON, or a message? */

@@ -4,6 +4,7 @@
  */
 #include "legacy/combine.h"
 
+#include "base/assert.h"
 #include "base/map.h"
 #include "base/vec.h"
 
@@ -391,7 +392,9 @@ static bool add_table(struct combination *j, const struct ss_table *from, bool w
 	struct ss_table *t = shape_of(j, from);
 	if (!t)
 		return false;
-	struct table_state *s = &j->tables.v[t - j->out->tables];
+	size_t i = (size_t)(t - j->out->tables);
+	ss_assert(i < j->tables.n);
+	struct table_state *s = &j->tables.v[i];
 	return add_rows(j, s, t, from, worst) && add_props(j, s, t, from, worst);
 }
 

@@ -6,9 +6,9 @@
  */
 #include "model/visit.h"
 
+#include "base/heap.h"
 #include "base/pool.h"
 
-#include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -160,7 +160,7 @@ static bool visit_closed(struct ss_model *m, const struct ss_visit *v, struct ss
 	pthread_cond_destroy(&t.moved);
 	pthread_mutex_destroy(&t.lock);
 	/* What the hosts took lies in the pools of threads that are gone. */
-	malloc_trim(0);
+	ss_heap_trim();
 	if (!t.failed && !t.readable && m->nhosts)
 		return ss_fail(err, t.unreadable.code, "%s", t.unreadable.text);
 	if (t.failed)

@@ -3,6 +3,7 @@
 
 #include "emit/chrome.h"
 #include "emit/csv.h"
+#include "emit/folded.h"
 #include "emit/json.h"
 #include "store/kinds.h"
 #include "xprof/datatable.h"
@@ -18,6 +19,7 @@ static const char *type_of(enum ss_format format)
 	case SS_FORMAT_CSV_IDS:
 		return "text/csv; charset=utf-8";
 	case SS_FORMAT_TEXT:
+	case SS_FORMAT_FOLDED:
 		break;
 	}
 	return "text/plain; charset=utf-8";
@@ -134,12 +136,41 @@ static bool write_csv(const struct ss_tool_request *a, struct ss_out *o, struct 
 	return any ? no_such_table(a, err) : no_table(a, err);
 }
 
+static bool no_tree(const struct ss_tool_request *a, struct ss_err *err)
+{
+	return ss_fail(err, SS_EINVAL,
+		       "the answer of %s is no tree: --format folded is for modules, memory_snapshot and op_profile",
+		       a->tool->name);
+}
+
+/* Of several trees the first, or the one that has the column. */
+static bool write_folded(const struct ss_tool_request *a, struct ss_out *o, struct ss_err *err)
+{
+	const struct ss_table *tree = NULL;
+	for (size_t i = 0; i < a->result.ntables; i++) {
+		const struct ss_table *t = &a->result.tables[i];
+		const struct ss_col *first = ss_folded_column(t);
+		tree = first && !tree ? t : tree;
+		struct ss_str column = a->column.n || !first ? a->column : ss_str_from(first->id);
+		if (!ss_folded_by(t, column))
+			continue;
+		ss_emit_folded(o, t, column);
+		return true;
+	}
+	if (!tree)
+		return no_tree(a, err);
+	return ss_fail(err, SS_EINVAL, "no stacks can be made of the column '" SS_FMT "' of %s: choose one of a time or of bytes",
+		       SS_ARG(a->column), a->tool->name);
+}
+
 /* A text or a file goes out as it is, a timeline as trace events; the first is no table. */
 static bool write_other(const struct ss_tool_request *a, struct ss_out *o, struct ss_err *err)
 {
 	bool csv = a->format == SS_FORMAT_CSV || a->format == SS_FORMAT_CSV_IDS;
 	if (csv)
 		return no_table(a, err);
+	if (a->format == SS_FORMAT_FOLDED)
+		return no_tree(a, err);
 	if (a->result.content_type) {
 		ss_out_str(o, a->result.body);
 		return true;
@@ -166,6 +197,8 @@ static bool write_tables(const struct ss_tool_request *a, struct ss_out *o, stru
 	case SS_FORMAT_CSV:
 	case SS_FORMAT_CSV_IDS:
 		return write_csv(a, o, err);
+	case SS_FORMAT_FOLDED:
+		return write_folded(a, o, err);
 	case SS_FORMAT_TEXT:
 		if (a->notes_apart)
 			r.nnotes = 0;
@@ -175,10 +208,25 @@ static bool write_tables(const struct ss_tool_request *a, struct ss_out *o, stru
 	return true;
 }
 
+static void cut_rows(struct ss_result *r, size_t most)
+{
+	for (size_t i = 0; i < r->ntables; i++) {
+		struct ss_table *t = &r->tables[i];
+		if (t->nrows <= most || ss_table_col(t, "parent") != SS_NPOS)
+			continue;
+		ss_result_note(r, SS_INFO,
+			       ss_arena_printf(r->arena, "The table '%s' has %zu rows; the first %zu are here.",
+					       *t->title ? t->title : t->name, t->nrows, most));
+		t->nrows = most;
+	}
+}
+
 bool ss_tool_answer(struct ss_tool_request *a, struct ss_out *o, struct ss_err *err)
 {
 	if (!ss_tool_request_run(a, err))
 		return false;
+	if (a->most_rows && a->format == SS_FORMAT_JSON)
+		cut_rows(&a->result, a->most_rows);
 	/*
 	 * A result of a type of its own is a body, or tables that XProf's clients get as a drawing
 	 * and others as tables.

@@ -18,6 +18,7 @@ enum ss_format {
 	SS_FORMAT_CSV,		/* as XProf exports its first table, with labels for names */
 	SS_FORMAT_CSV_IDS,	/* with ids for names */
 	SS_FORMAT_TEXT,		/* for a terminal */
+	SS_FORMAT_FOLDED,	/* the first table that is a tree, as stacks (emit/folded.h) */
 };
 
 struct ss_tool_request {
@@ -28,6 +29,8 @@ struct ss_tool_request {
 	enum ss_format format;
 	struct ss_str run, host;	/* to be named in the answer */
 	struct ss_str table;		/* CSV: "" the first, "all" each behind "# name", else this one */
+	struct ss_str column;		/* folded: what the tree is drawn by, "" the first that can be */
+	size_t most_rows;		/* JSON: further rows of what is no tree are left out, a note says so; 0: none are */
 	bool notes_apart;		/* text: the caller shows the result's notes elsewhere */
 	struct ss_text_style style;	/* of text */
 	/* Answered: */

@@ -16,9 +16,16 @@ static bool load(struct ss_curl *lib, struct ss_err *err)
 #define F(type, name, parameters) { #name, offsetof(struct ss_curl, name) },
 #include "rpc/curl.def"
 	};
-	void *handle = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
-	if (!handle)
-		handle = dlopen("libcurl-gnutls.so.4", RTLD_NOW | RTLD_LOCAL);
+	static const char *const names[] = {
+#ifdef __APPLE__
+		"libcurl.4.dylib",
+#else
+		"libcurl.so.4", "libcurl-gnutls.so.4",
+#endif
+	};
+	void *handle = NULL;
+	for (size_t i = 0; i < SS_COUNT(names) && !handle; i++)
+		handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
 	if (!handle)
 		return ss_fail(err, SS_ENOTFOUND, "this needs libcurl, which is not installed: %s", dlerror());
 	for (size_t i = 0; i < SS_COUNT(functions); i++) {

@@ -7,6 +7,7 @@
  */
 #include "rpc/grpc_client.h"
 
+#include "base/system.h"
 #include "rpc/h2.h"
 
 #include <errno.h>
@@ -369,8 +370,8 @@ static void try_next(struct ss_grpc_channel *ch)
 	while (ch->next) {
 		const struct addrinfo *a = ch->next;
 		ch->next = a->ai_next;
-		ch->fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a->ai_protocol);
-		if (ch->fd < 0) {
+		ch->fd = ss_socket(a->ai_family, a->ai_socktype, a->ai_protocol);
+		if (ch->fd < 0 || !ss_net_nonblocking(ch->fd)) {
 			ch->error = errno;
 			continue;
 		}
@@ -651,7 +652,7 @@ static bool wait_for(struct pollfd *fds, struct ss_grpc_channel *const *v, size_
 	}
 	int64_t left_ms = until_ns == SS_NEVER_NS ? INT32_MAX : (until_ns - ss_net_now_ns()) / SS_NS_PER_MS + 1;
 	int ms = backlog || left_ms < 0 ? 0 : left_ms > 3600000 ? 3600000 : (int)left_ms;
-	int rc = poll(fds, n + 1, ms);
+	int rc = poll(fds, (nfds_t)(n + 1), ms);
 	*failed = rc < 0 && errno != EINTR;
 	if (rc < 0)
 		memset(fds, 0, (n + 1) * sizeof(*fds));

@@ -1,6 +1,8 @@
 /* grpc_server.c - the server's connections, and the loop that serves them. */
 #include "rpc/grpc_calls.h"
 
+#include "base/system.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -139,7 +141,7 @@ static void add_conn(struct ss_grpc_server *s, int fd)
 static void accept_some(struct ss_grpc_server *s)
 {
 	for (int i = 0; i < 16 && has_room(s); i++) {
-		int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		int fd = ss_accept(s->listener);
 		if (fd < 0)
 			return;
 		add_conn(s, fd);
@@ -348,7 +350,6 @@ static bool start_loop(struct ss_grpc_server *s, struct ss_err *err)
 struct ss_grpc_server *ss_grpc_server_start(const struct ss_grpc_server_config *config, struct ss_err *err)
 {
 	struct ss_grpc_server *s = calloc(1, sizeof(*s));
-	pthread_condattr_t monotonic;
 	if (!s) {
 		ss_fail_mem(err);
 		return NULL;
@@ -356,15 +357,12 @@ struct ss_grpc_server *ss_grpc_server_start(const struct ss_grpc_server_config *
 	s->config = *config;
 	s->listener = s->wake[0] = s->wake[1] = -1;
 	pthread_mutex_init(&s->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&s->changed, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	ss_cond_init(&s->changed);
 	s->conns = calloc(max_conns(s), sizeof(struct ss_rpc_conn *));
 	s->fds = calloc(max_conns(s) + 2, sizeof(*s->fds));
 	s->token = config->token ? strdup(config->token) : NULL;
 	bool ok = (s->conns && s->fds && (s->token || !config->token)) || ss_fail_mem(err);
-	ok = ok && (pipe2(s->wake, O_CLOEXEC | O_NONBLOCK) == 0 || ss_fail(err, SS_EIO, "pipe: %s", strerror(errno)));
+	ok = ok && (ss_pipe_open(s->wake) || ss_fail(err, SS_EIO, "pipe: %s", strerror(errno)));
 	if (ok) {
 		s->listener = ss_net_listen(config->bind ? config->bind : "127.0.0.1", config->port, &s->loopback, err);
 		ok = s->listener >= 0 && (ss_net_nonblocking(s->listener) || ss_fail(err, SS_EIO, "%s", strerror(errno)));
@@ -410,10 +408,9 @@ static void give_order(struct ss_grpc_server *s, enum ss_rpc_order what)
 /* Wait for the loop's end, at most until then. */
 static void wait_ended(struct ss_grpc_server *s, int64_t until_ns)
 {
-	struct timespec t = { (time_t)(until_ns / 1000000000), (long)(until_ns % 1000000000) };
 	pthread_mutex_lock(&s->lock);
 	while (!s->ended && ss_net_now_ns() < until_ns)
-		pthread_cond_timedwait(&s->changed, &s->lock, &t);
+		ss_cond_wait_until(&s->changed, &s->lock, until_ns);
 	pthread_mutex_unlock(&s->lock);
 }
 

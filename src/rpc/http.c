@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 
+#include "base/system.h"
 #include "rpc/net.h"
 
 #include <errno.h>
@@ -546,8 +547,7 @@ static void *watch(void *arg)
 		for (struct conn *c = h->conns; c; c = c->next)
 			if (!c->ending && now_ns - c->since_ns >= limit_s[c->stage] * 1000000000)
 				end_conn(c);
-		struct timespec t = { (time_t)(now_ns / 1000000000) + 1, 0 };
-		pthread_cond_timedwait(&h->ends, &h->lock, &t);
+		ss_cond_wait_until(&h->ends, &h->lock, (now_ns / 1000000000 + 1) * 1000000000);
 	}
 	pthread_mutex_unlock(&h->lock);
 	return NULL;
@@ -555,12 +555,8 @@ static void *watch(void *arg)
 
 static bool start_watch(struct ss_http *h)
 {
-	pthread_condattr_t monotonic;
 	pthread_mutex_init(&h->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&h->ends, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	ss_cond_init(&h->ends);
 	return pthread_create(&h->watch, NULL, watch, h) == 0;
 }
 
@@ -634,7 +630,10 @@ struct ss_http *ss_http_start(const struct ss_http_config *config, bool *loopbac
 		MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
 	if (h->daemon)
 		return h;
-	if (config->tls_key)
+	if (config->tls_key && MHD_is_feature_supported(MHD_FEATURE_SSL) != MHD_YES)
+		ss_fail(err, SS_EINVAL, "this build of stepscope cannot serve TLS: its libmicrohttpd has none. Use ssh -L or a "
+			"proxy, or build stepscope from source");
+	else if (config->tls_key)
 		ss_fail(err, SS_EIO, "cannot start the server with this certificate and key");
 	else
 		ss_fail(err, SS_EIO, "cannot start the server: %s", strerror(errno));

@@ -1,6 +1,8 @@
 /* net.c - sockets. */
 #include "rpc/net.h"
 
+#include "base/system.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +14,13 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+
+#ifdef __APPLE__
+#define TCP_KEEPIDLE TCP_KEEPALIVE
+#endif
+#ifndef MSG_NOSIGNAL
+#define MSG_NOSIGNAL 0	/* ss_socket has said so already */
+#endif
 
 int64_t ss_net_now_ns(void)
 {
@@ -39,7 +48,7 @@ int ss_net_listen(const char *bind_to, uint16_t port, bool *loopback, struct ss_
 	}
 	int one = 1, error = 0, fd = -1;
 	for (struct addrinfo *a = list; a && fd < 0; a = a->ai_next) {
-		fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
+		fd = ss_socket(a->ai_family, a->ai_socktype, a->ai_protocol);
 		if (fd >= 0 && (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) != 0 ||
 				bind(fd, a->ai_addr, a->ai_addrlen) != 0 || listen(fd, 128) != 0)) {
 			error = errno;

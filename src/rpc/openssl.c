@@ -18,7 +18,16 @@ bool ss_openssl_load(struct ss_openssl *lib, struct ss_err *err)
 #define F(type, name, parameters) { #name, offsetof(struct ss_openssl, name) },
 #include "rpc/openssl.def"
 	};
-	void *handle = dlopen("libssl.so.3", RTLD_NOW | RTLD_LOCAL);
+	static const char *const names[] = {
+#ifdef __APPLE__
+		"libssl.3.dylib", "/opt/homebrew/opt/openssl@3/lib/libssl.3.dylib", "/usr/local/opt/openssl@3/lib/libssl.3.dylib",
+#else
+		"libssl.so.3",
+#endif
+	};
+	void *handle = NULL;
+	for (size_t i = 0; i < SS_COUNT(names) && !handle; i++)
+		handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
 	if (!handle)
 		return ss_fail(err, SS_ENOTFOUND, "TLS needs OpenSSL 3, which is not installed: %s", dlerror());
 	for (size_t i = 0; i < SS_COUNT(functions); i++) {

@@ -278,7 +278,7 @@ static void take_session(const struct ss_analysis *a, const struct ss_grpc_asked
 	s->config.targets = s->hosts.p;
 	s->config.logdir = a->config.srv->capture_dir;
 	s->config.run = run.n ? run.p : NULL;
-	s->config.wake_fd = a->config.srv->stop_fd;
+	s->config.wake_fd = a->config.srv->stop[0];
 	s->config.progress = look_after;
 	s->config.progress_arg = &waiting;
 	if (!ss_capture_begin(a->config.srv)) {

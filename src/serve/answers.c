@@ -1,35 +1,15 @@
 /*
- * answers.c - a short list, searched from the front: an entry is a whole answer, so there are
- * hundreds at most.
+ * answers.c - a short list, searched from the front: an entry is a whole answer.
  */
 #include "serve/answers.h"
 
-#include "base/map.h"
+#include "base/heap.h"
 
-#include <malloc.h>
 #include <stdlib.h>
 
 /* A block worth keeping, and one that is not kept for the case. */
 #define MIN_SPARE ((size_t)64 << 10)
 #define MAX_SPARE ((size_t)16 << 20)
-
-/* Part of ETags: the same in every run of the program, so no ss_str_hash. */
-struct ss_key ss_key_of(struct ss_str text)
-{
-	uint64_t h = 0xcbf29ce484222325u, g = text.n, w;
-	size_t i = 0;
-	for (; i + 8 <= text.n; i += 8) {
-		memcpy(&w, text.p + i, 8);
-		g = ss_mix(g ^ w, i);
-		h = (h ^ w) * 0x100000001b3u;
-		h ^= h >> 32;
-	}
-	for (; i < text.n; i++) {
-		g = ss_mix(g ^ (unsigned char)text.p[i], i);
-		h = (h ^ (unsigned char)text.p[i]) * 0x100000001b3u;
-	}
-	return (struct ss_key){ g, ss_mix(h, text.n) };
-}
 
 void ss_answers_init(struct ss_answers *c, size_t max_bytes)
 {
@@ -49,24 +29,39 @@ void ss_answers_release(struct ss_answers *c)
 	pthread_mutex_destroy(&c->lock);
 }
 
+static size_t bytes_of(const struct ss_answer *a)
+{
+	return a->body.n + a->nwhat;
+}
+
 /* Under the lock: the entry, taken off the list. */
-static struct ss_answer *take(struct ss_answers *c, struct ss_key key)
+static struct ss_answer *take(struct ss_answers *c, struct ss_str what, bool gzip)
 {
 	for (struct ss_answer **at = &c->list, *a; (a = *at); at = &a->next)
-		if (a->key.a == key.a && a->key.b == key.b) {
+		if (a->gzip == gzip && ss_str_eq((struct ss_str){ a->what, a->nwhat }, what)) {
 			*at = a->next;
+			c->n--;
+			c->bytes -= bytes_of(a);
 			return a;
 		}
 	return NULL;
 }
 
-struct ss_answer *ss_answers_hold(struct ss_answers *c, struct ss_key key)
+/* Under the lock: to the front of the list. */
+static void put(struct ss_answers *c, struct ss_answer *a)
+{
+	a->next = c->list;
+	c->list = a;
+	c->n++;
+	c->bytes += bytes_of(a);
+}
+
+struct ss_answer *ss_answers_hold(struct ss_answers *c, struct ss_str what, bool gzip)
 {
 	pthread_mutex_lock(&c->lock);
-	struct ss_answer *a = take(c, key);
+	struct ss_answer *a = take(c, what, gzip);
 	if (a) {
-		a->next = c->list;
-		c->list = a;
+		put(c, a);
 		atomic_fetch_add(&a->refs, 1);
 	}
 	pthread_mutex_unlock(&c->lock);
@@ -85,8 +80,8 @@ void ss_answer_drop(void *answer)
 /* Under the lock: the larger of two blocks stays, the other is given back. */
 static void *swap_spare(struct ss_answers *c, void *p)
 {
-	size_t bytes = malloc_usable_size(p);
-	if (bytes < MIN_SPARE || bytes > MAX_SPARE || bytes <= malloc_usable_size(c->spare))
+	size_t bytes = ss_heap_block_bytes(p);
+	if (bytes < MIN_SPARE || bytes > MAX_SPARE || bytes <= ss_heap_block_bytes(c->spare))
 		return p;
 	void *other = c->spare;
 	c->spare = p;
@@ -96,7 +91,7 @@ static void *swap_spare(struct ss_answers *c, void *p)
 struct ss_str ss_answers_take_spare(struct ss_answers *c)
 {
 	pthread_mutex_lock(&c->lock);
-	struct ss_str s = { c->spare, malloc_usable_size(c->spare) };
+	struct ss_str s = { c->spare, ss_heap_block_bytes(c->spare) };
 	c->spare = NULL;
 	pthread_mutex_unlock(&c->lock);
 	return s;
@@ -112,13 +107,14 @@ void ss_answers_give_spare(struct ss_answers *c, void *p)
 
 static void shrink(struct ss_answers *c)
 {
-	while (c->bytes > c->max_bytes) {
+	while (c->bytes > c->max_bytes || c->n > SS_ANSWERS) {
 		struct ss_answer **at = &c->list;
 		while (*at && (*at)->next)
 			at = &(*at)->next;
 		if (!*at)
 			return;
-		c->bytes -= (*at)->body.n;
+		c->n--;
+		c->bytes -= bytes_of(*at);
 		/* Nobody reads it, and nobody can begin to. */
 		if (atomic_load(&(*at)->refs) == 1)
 			(*at)->body.p = swap_spare(c, (void *)(uintptr_t)(*at)->body.p);
@@ -132,22 +128,19 @@ size_t ss_answers_limit(const struct ss_answers *c)
 	return c->max_bytes / 4 * 3;
 }
 
-struct ss_answer *ss_answers_keep(struct ss_answers *c, struct ss_key key, struct ss_str body, bool gzip,
+struct ss_answer *ss_answers_keep(struct ss_answers *c, struct ss_str what, struct ss_str body, bool gzip,
 				  const char *type)
 {
-	bool fits = body.n <= ss_answers_limit(c) && strlen(type) < SS_ANSWER_TYPE;
-	struct ss_answer *a = fits ? malloc(sizeof(*a)) : NULL;
+	bool fits = body.n + what.n <= ss_answers_limit(c) && strlen(type) < SS_ANSWER_TYPE;
+	struct ss_answer *a = fits ? malloc(sizeof(*a) + what.n) : NULL;
 	if (!a)
 		return NULL;
-	*a = (struct ss_answer){ .key = key, .refs = 2, .gzip = gzip, .body = body };
+	*a = (struct ss_answer){ .refs = 2, .gzip = gzip, .body = body, .nwhat = what.n };
+	memcpy(a->what, what.p, what.n);
 	strcpy(a->type, type);
 	pthread_mutex_lock(&c->lock);
-	struct ss_answer *old = take(c, key);
-	if (old)
-		c->bytes -= old->body.n;
-	a->next = c->list;
-	c->list = a;
-	c->bytes += body.n;
+	struct ss_answer *old = take(c, what, gzip);
+	put(c, a);
 	shrink(c);
 	pthread_mutex_unlock(&c->lock);
 	ss_answer_drop(old);

@@ -1,8 +1,9 @@
 /*
  * answers.h - finished answers, kept as they were sent, by what they are an answer to.
  *
- * A key names the request and the exact state of the files it was made from, so an entry is never
- * wrong, only unused. Bounded in bytes; the one unused for longest goes first.
+ * Every answer has the text of what it answers: the request and the exact state of the files it was made
+ * from. Texts are compared, not hashes of them, which somebody who chooses requests could make collide; so
+ * an entry is never wrong, only unused. Bounded in bytes and in number; the one unused for longest goes first.
  */
 #ifndef SS_SERVE_ANSWERS_H
 #define SS_SERVE_ANSWERS_H
@@ -13,21 +14,16 @@
 #include <stdatomic.h>
 
 #define SS_ANSWER_TYPE 64	/* room for a content type */
-
-struct ss_key {
-	uint64_t a, b;
-};
+#define SS_ANSWERS 1024		/* so many at most: the list is searched from the front */
 
 struct ss_answer;
 
 struct ss_answers {
 	pthread_mutex_t lock;
 	struct ss_answer *list;	/* last used first */
-	size_t bytes, max_bytes;
+	size_t n, bytes, max_bytes;
 	void *spare;		/* memory of an answer that was thrown out, or NULL */
 };
-
-struct ss_key ss_key_of(struct ss_str text);
 
 void ss_answers_init(struct ss_answers *c, size_t max_bytes);
 void ss_answers_release(struct ss_answers *c);
@@ -37,15 +33,16 @@ void ss_answers_release(struct ss_answers *c);
  */
 struct ss_answer {
 	struct ss_answer *next;
-	struct ss_key key;
 	atomic_uint refs;	/* the list's and the readers' */
 	bool gzip;
 	char type[SS_ANSWER_TYPE];
 	struct ss_str body;	/* malloc'ed */
+	size_t nwhat;
+	char what[];
 };
 
-/* NULL when there is none. */
-struct ss_answer *ss_answers_hold(struct ss_answers *c, struct ss_key key);
+/* NULL when there is none. An answer may be kept twice, packed and not. */
+struct ss_answer *ss_answers_hold(struct ss_answers *c, struct ss_str what, bool gzip);
 void ss_answer_drop(void *answer);
 /* An answer of more bytes is not kept. */
 size_t ss_answers_limit(const struct ss_answers *c);
@@ -54,7 +51,7 @@ size_t ss_answers_limit(const struct ss_answers *c);
  * the caller's, when it is too large a part of the whole, its type is longer than types are, or
  * memory is out.
  */
-struct ss_answer *ss_answers_keep(struct ss_answers *c, struct ss_key key, struct ss_str body, bool gzip,
+struct ss_answer *ss_answers_keep(struct ss_answers *c, struct ss_str what, struct ss_str body, bool gzip,
 				  const char *type);
 
 /*

@@ -174,7 +174,7 @@ bool ss_route_api_tools(struct ss_call *c, struct ss_err *err)
 	struct ss_selection sel;
 	struct ss_session *session = NULL;
 	struct ss_out o;
-	const struct ss_run *run = ss_call_run(c, err);
+	const struct ss_run *run = ss_call_session(c, err);
 	if (!run)
 		return false;
 	if (run->nhosts || !ss_run_holds(run)) {
@@ -204,7 +204,7 @@ bool ss_route_api_tool(struct ss_call *c, struct ss_err *err)
 	if (!tool)
 		return ss_fail(err, SS_ENOTFOUND, "there is no tool '%.*s'",
 			       c->rest.n > 100 ? 100 : (int)c->rest.n, c->rest.p);
-	const struct ss_run *run = ss_call_run(c, err);
+	const struct ss_run *run = ss_call_session(c, err);
 	return run && ss_call_select(c, run, tool, ss_call_arg(c, "host"), &sel, err) &&
 	       ss_reply_tool(c, tool, run, &sel, SS_FORMAT_JSON, err);
 }

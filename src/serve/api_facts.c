@@ -38,37 +38,43 @@ static const struct ss_tool *overview_tool(struct ss_err *err)
 	return t;
 }
 
-/*
- * From the overview, so that list and page cannot disagree; what it computes the page needs next.
- */
-static void put_steps(struct ss_out *o, const struct ss_result *r, struct ss_str limit)
+/* Times in ms; NAN where they are not known. */
+struct step_facts {
+	size_t count;
+	double mean_ms, deviation_ms, input_percent;
+	struct ss_str limit;
+};
+
+static void put_steps(struct ss_out *o, const struct step_facts *f)
 {
-	size_t nsteps = 0;
-	for (size_t i = 0; i < r->ntables; i++)
-		if (strcmp(r->tables[i].name, "steps") == 0)
-			nsteps = r->tables[i].nrows;
-	number_member(o, "steps", (double)nsteps);
-	number_member(o, "step_ms", nsteps ? ss_result_number(r, "steptime_ms_average") : NAN);
-	number_member(o, "step_ms_deviation", nsteps ? ss_result_number(r, "steptime_ms_standard_deviation") : NAN);
-	/* What is no percent at all is said as XProf says it, as the least double. */
-	double input_percent = ss_result_number(r, "infeed_percent_average");
-	number_member(o, "input_percent", nsteps ? (fabs(input_percent) < 1e-9 ? 0 : input_percent) : NAN);
-	text_member(o, "limit", limit);
+	number_member(o, "steps", (double)f->count);
+	number_member(o, "step_ms", f->count ? f->mean_ms : NAN);
+	number_member(o, "step_ms_deviation", f->count ? f->deviation_ms : NAN);
+	number_member(o, "input_percent", f->count ? f->input_percent : NAN);
+	text_member(o, "limit", f->limit);
+}
+
+static struct step_facts facts_of_verdict(const struct ss_verdict *v)
+{
+	double window_ps = (double)v->window_ps;
+	return (struct step_facts){
+		.count = v->steps,
+		.mean_ms = v->mean_ps / 1e9,
+		.deviation_ms = v->deviation_ps / 1e9,
+		.input_percent = window_ps > 0 ? 100 * (double)v->class_ps[SS_TIME_INPUT] / window_ps : NAN,
+		.limit = v->nfindings ? ss_cause_title(v->findings[0].cause) : SS_STR(""),
+	};
 }
 
 /* `arg`: does somebody want to know the steps? That reads every event, the rest reads none. */
 static bool make_run(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o, struct ss_err *err)
 {
 	const bool *steps = arg;
-	const struct ss_tool *overview = overview_tool(err);
-	unsigned facts = overview ? overview->facts | overview->conclude_facts : 0;
-	bool ok = overview && (!*steps || ss_model_gather(m, facts, err));
-	const struct ss_env *env = ok ? ss_model_env(m, err) : NULL;
-	struct ss_request q = { .model = m, .arena = arena };
 	struct ss_verdict v = { 0 };
-	struct ss_result r;
-	ss_result_init(&r, arena);
-	if (!env || (*steps && (!ss_tool_run(overview, &q, &r, err) || !ss_findings_of(&v, m, arena, err))))
+	if (*steps && !ss_findings_of(&v, m, arena, err))
+		return false;
+	const struct ss_env *env = ss_model_env(m, err);
+	if (!env)
 		return false;
 	ss_out_lit(o, "{\"device\":");
 	ss_out_json_str(o, env->device_type);
@@ -78,8 +84,10 @@ static bool make_run(struct ss_model *m, void *arg, struct ss_arena *arena, stru
 	ss_out_printf(o, ",\"training\":%s", env->is_training ? "true" : "false");
 	int64_t start_ns = ss_timeline_start_unix_ns(m);
 	number_member(o, "recorded_s", start_ns > OLDEST_NS ? (double)start_ns / 1e9 : NAN);
-	if (*steps)
-		put_steps(o, &r, v.nfindings ? ss_cause_title(v.findings[0].cause) : SS_STR(""));
+	if (*steps) {
+		struct step_facts f = facts_of_verdict(&v);
+		put_steps(o, &f);
+	}
 	ss_out_char(o, '}');
 	return true;
 }
@@ -103,6 +111,25 @@ static double leading_number(const struct ss_result *r, const char *id)
 	return isfinite(v) ? v : 0;
 }
 
+static struct step_facts facts_of_overview(const struct ss_result *r)
+{
+	const struct ss_prop *level = ss_result_find_prop(r, "bottleneck");
+	bool waits = level && ss_str_is(level->text, "host");
+	struct step_facts f = {
+		.mean_ms = ss_result_number(r, "steptime_ms_average"),
+		.deviation_ms = ss_result_number(r, "steptime_ms_standard_deviation"),
+		.input_percent = ss_result_number(r, "infeed_percent_average"),
+		.limit = waits ? ss_cause_title(SS_CAUSE_INPUT) : SS_STR(""),
+	};
+	for (size_t i = 0; i < r->ntables; i++)
+		if (strcmp(r->tables[i].name, "steps") == 0)
+			f.count = r->tables[i].nrows;
+	/* XProf's table holds the smallest double instead of 0. */
+	if (fabs(f.input_percent) < 1e-9)
+		f.input_percent = 0;
+	return f;
+}
+
 /* The same of an overview that was stored when the profile was taken: it says all at once. */
 static bool make_stored_run(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o, struct ss_err *err)
 {
@@ -121,9 +148,8 @@ static bool make_stored_run(struct ss_model *m, void *arg, struct ss_arena *aren
 	number_member(o, "cores", leading_number(&r, "device_core_count"));
 	number_member(o, "hosts", leading_number(&r, "host_count"));
 	ss_out_printf(o, ",\"training\":%s", training && ss_str_ieq(training->text, SS_STR("true")) ? "true" : "false");
-	const struct ss_prop *level = ss_result_find_prop(&r, "bottleneck");
-	bool waits = level && ss_str_is(level->text, "host");
-	put_steps(o, &r, waits ? ss_cause_title(SS_CAUSE_INPUT) : SS_STR(""));
+	struct step_facts f = facts_of_overview(&r);
+	put_steps(o, &f);
 	ss_out_char(o, '}');
 	return true;
 }
@@ -131,14 +157,13 @@ static bool make_stored_run(struct ss_model *m, void *arg, struct ss_arena *aren
 /* Neither a profile nor a stored overview: a graph, say. */
 static bool reply_unknown(struct ss_call *c, struct ss_err *err)
 {
-	struct ss_result none;
+	const struct step_facts none = { .limit = SS_STR("") };
 	struct ss_out o;
-	ss_result_init(&none, c->req->arena);
 	ss_out_init(&o, NULL, NULL);
 	ss_out_lit(&o, "{\"device\":\"\"");
 	text_member(&o, "hardware", ss_hardware_name(SS_HW_UNKNOWN));
 	ss_out_lit(&o, ",\"cores\":0,\"hosts\":0,\"training\":false");
-	put_steps(&o, &none, SS_STR(""));
+	put_steps(&o, &none);
 	ss_out_char(&o, '}');
 	return ss_reply_out(c, 200, "application/json", &o, err);
 }
@@ -147,7 +172,7 @@ bool ss_route_api_run(struct ss_call *c, struct ss_err *err)
 {
 	static const struct ss_tool all = { .name = "", .flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS };
 	struct ss_selection sel;
-	const struct ss_run *run = ss_call_run(c, err);
+	const struct ss_run *run = ss_call_session(c, err);
 	const struct ss_tool *overview = run ? overview_tool(err) : NULL;
 	bool steps = ss_str_is(ss_call_arg(c, "steps"), "1");
 	if (!overview)
@@ -190,7 +215,7 @@ static bool take_number(const struct ss_call *c, const char *name, uint64_t pres
 	*out = preset;
 	if (!v.n || (ss_str_to_u64(v, out) && *out <= max))
 		return true;
-	return ss_fail(err, SS_EINVAL, "the parameter '%s' is no whole number up to %llu", name, (unsigned long long)max);
+	return ss_fail(err, SS_EINVAL, "the parameter '%s' is not a whole number up to %llu", name, (unsigned long long)max);
 }
 
 static bool column(const struct ss_table *t, const char *id, size_t *out, struct ss_err *err)
@@ -342,7 +367,7 @@ bool ss_route_api_shares(struct ss_call *c, struct ss_err *err)
 	    !take_text(c, "name", a.name, sizeof(a.name), err) || !take_text(c, "where", a.where, sizeof(a.where), err) ||
 	    !take_text(c, "is", a.is, sizeof(a.is), err) || !take_text(c, "props", a.props, sizeof(a.props), err))
 		return false;
-	const struct ss_run *run = ss_call_run(c, err);
+	const struct ss_run *run = ss_call_session(c, err);
 	struct ss_str key = ss_arena_printf(c->req->arena, "shares|%s|%llu|%llu|%s|%s|%s|%s|%s|%s", a.tool->name,
 					    (unsigned long long)a.table, (unsigned long long)a.max, a.by, a.value, a.name,
 					    a.where, a.is, a.props);

@@ -15,6 +15,7 @@ struct question {
 	struct ss_turns *turns;
 	uint64_t rows;
 	enum ss_sql_format format;
+	bool long_as_text;
 	size_t query_bytes;
 	char query[];
 };
@@ -25,14 +26,16 @@ static bool answer(struct ss_model *m, void *arg, struct ss_arena *arena, struct
 	const struct question *ask = arg;
 	uint64_t turn = ss_turns_take(ask->turns);
 	if (!turn)
-		return ss_fail(err, SS_EBUSY, "this server answers other queries; ask again");
+		return ss_fail(err, SS_EBUSY, "this server is busy with other queries; ask again later");
 	struct ss_sql_question q = { .model = m,
 				     .query = { ask->query, ask->query_bytes },
 				     .timeout_ms = TIMEOUT_MS,
 				     .reader_ms = READER_MS,
 				     .memory_bytes = MEMORY_BYTES,
-				     .value_bytes = VALUE_BYTES };
-	struct ss_sql_writing w = { .format = ask->format, .most_rows = ask->rows };
+				     .value_bytes = VALUE_BYTES,
+				     .more_time = ": 'stepscope sql --timeout S' on the command line" };
+	struct ss_sql_writing w = { .format = ask->format, .most_rows = ask->rows,
+				    .long_as_text = ask->long_as_text };
 	struct ss_sql_written done;
 	struct ss_sql_rows *rows = ss_sql_ask(&q, err);
 	bool ok = rows && ss_sql_write(rows, &w, o, &done, err);
@@ -67,13 +70,16 @@ static bool list_saved(struct ss_call *c, struct ss_err *err)
 static bool read_question(struct ss_call *c, struct question **out, size_t *bytes,
 			  struct ss_err *err)
 {
-	struct ss_str format = ss_call_arg(c, "format"), limit = ss_call_arg(c, "limit");
+	struct ss_str format = ss_call_arg(c, "format"), limit = ss_call_arg(c, "limit"),
+		      integers = ss_call_arg(c, "integers");
 	uint64_t rows = ROWS;
 	if (c->req->body_cut)
 		return ss_fail(err, SS_EINVAL, "the query is longer than 64 KiB");
 	if (limit.n && (!ss_str_to_u64(limit, &rows) || !rows || rows > ROWS_MOST))
 		return ss_fail(err, SS_EINVAL, "'limit' takes a number of rows from 1 to %d",
 			       ROWS_MOST);
+	if (integers.n && !ss_str_is(integers, "text"))
+		return ss_fail(err, SS_EINVAL, "'integers' takes text, or is left out");
 	*bytes = sizeof(**out) + c->req->body.n;
 	*out = ss_arena_zalloc(c->req->arena, 1, *bytes);
 	if (!*out)
@@ -81,6 +87,7 @@ static bool read_question(struct ss_call *c, struct question **out, size_t *byte
 	(*out)->turns = &c->srv->sql_turns;
 	(*out)->rows = rows;
 	(*out)->format = format.n ? ss_sql_format_of(format) : SS_SQL_ROWS;
+	(*out)->long_as_text = integers.n;
 	(*out)->query_bytes = c->req->body.n;
 	memcpy((*out)->query, c->req->body.n ? c->req->body.p : "", c->req->body.n);
 	if ((*out)->format == SS_SQL_FORMATS || (*out)->format == SS_SQL_TABLE)
@@ -99,11 +106,12 @@ bool ss_route_api_sql(struct ss_call *c, struct ss_err *err)
 	struct ss_out key;
 	if (c->req->method != SS_HTTP_POST)
 		return list_saved(c, err);
-	const struct ss_run *run = read_question(c, &q, &bytes, err) ? ss_call_run(c, err) : NULL;
+	const struct ss_run *run = read_question(c, &q, &bytes, err) ? ss_call_session(c, err) : NULL;
 	if (!run || !ss_call_select(c, run, &all, ss_call_arg(c, "host"), &sel, err))
 		return false;
 	ss_out_init(&key, NULL, NULL);
-	ss_out_printf(&key, "sql %d %llu ", (int)q->format, (unsigned long long)q->rows);
+	ss_out_printf(&key, "sql %d %d %llu ", (int)q->format, q->long_as_text,
+		      (unsigned long long)q->rows);
 	ss_out_str(&key, c->req->body);
 	bool ok = ss_out_finish(&key, err) &&
 		  ss_reply_model(c, &sel, (struct ss_str){ key.buf, key.n },

@@ -46,7 +46,7 @@ static bool answer(struct ss_call *c, const char *route, const char *const *name
 	static const struct ss_tool timeline = { .name = "", .kind = SS_KIND_TIMELINE, .flags = SS_TOOL_ALL_HOSTS };
 	struct ss_selection sel;
 	struct ss_out key;
-	const struct ss_run *run = ss_call_run(c, err);
+	const struct ss_run *run = ss_call_session(c, err);
 	if (!run || !ss_call_select(c, run, &timeline, ss_call_arg(c, "host"), &sel, err))
 		return false;
 	ss_out_init(&key, NULL, NULL);
@@ -127,7 +127,7 @@ bool ss_route_timeline_gap(struct ss_call *c, struct ss_err *err)
 	else if (ss_str_is(where, "previous"))
 		q.where = SS_GAP_PREVIOUS;
 	else if (where.n && !ss_str_is(where, "here"))
-		return ss_fail(err, SS_EINVAL, "the parameter 'where' is here, next or previous");
+		return ss_fail(err, SS_EINVAL, "the parameter 'where' must be here, next or previous");
 	q.track = (uint32_t)track;
 	return answer(c, "gap", names, SS_COUNT(names), "application/json", make_gap, &q, sizeof(q), err);
 }
@@ -194,7 +194,7 @@ static bool read_tracks(struct ss_str list, struct slices_arg *a, struct ss_err 
 	while (list.n) {
 		struct ss_str item = next_item(&list, ',');
 		if (!small_number(item, &a->tracks[a->q.ntracks++]))
-			return ss_fail(err, SS_EINVAL, "the parameter 'tracks' holds '%.*s', which is no number of a track",
+			return ss_fail(err, SS_EINVAL, "the parameter 'tracks' holds '%.*s', which is not the number of a track",
 				       item.n > 60 ? 60 : (int)item.n, item.p);
 	}
 	return true;
@@ -212,7 +212,10 @@ bool ss_route_timeline_slices(struct ss_call *c, struct ss_err *err)
 	if (!a)
 		return ss_fail_mem(err);
 	a->some = n > 0;
-	a->q.flows = ss_str_is(flows, "1") || ss_str_is(flows, "true");
+	if (ss_str_is(flows, "1") || ss_str_is(flows, "true"))
+		a->q.arrows = SS_ARROWS_FLOWS;
+	else if (ss_str_is(flows, "path"))
+		a->q.arrows = SS_ARROWS_PATH;
 	if (!range(c, &a->q.begin_ps, &a->q.end_ps, err) ||
 	    !number(c, "width_px", UINT64_MAX, MAX_WIDTH_PX, &width_px, err) || !read_tracks(tracks, a, err))
 		return false;
@@ -362,7 +365,7 @@ static bool read_how(const struct ss_call *c, enum ss_names_how *out, struct ss_
 			*out = (enum ss_names_how)i;
 			return true;
 		}
-	return !how.n || ss_fail(err, SS_EINVAL, "the parameter 'how' is within, exact or regex");
+	return !how.n || ss_fail(err, SS_EINVAL, "the parameter 'how' must be within, exact or regex");
 }
 
 bool ss_route_timeline_names(struct ss_call *c, struct ss_err *err)
@@ -379,7 +382,7 @@ bool ss_route_timeline_names(struct ss_call *c, struct ss_err *err)
 	while (tracks.n) {
 		struct ss_str item = next_item(&tracks, ',');
 		if (!small_number(item, &a->list[a->q.ntracks++]))
-			return ss_fail(err, SS_EINVAL, "the parameter 'tracks' holds '%.*s', which is no number of a track",
+			return ss_fail(err, SS_EINVAL, "the parameter 'tracks' holds '%.*s', which is not the number of a track",
 				       item.n > 60 ? 60 : (int)item.n, item.p);
 	}
 	if (text.n)

@@ -1,9 +1,13 @@
 /* call.c - what routes share: parameters, runs, hosts, replies. */
 #include "serve/call.h"
 
+#include "base/assert.h"
+#include "base/map.h"
+#include "base/system.h"
 #include "base/vec.h"
 #include "serve/gzip.h"
 #include "serve/spool.h"
+#include "store/session.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,6 +134,26 @@ const struct ss_run *ss_call_run(struct ss_call *c, struct ss_err *err)
 	return NULL;
 }
 
+static const struct ss_run *whole_session(struct ss_call *c, const struct ss_run *run, struct ss_err *err)
+{
+	const struct ss_run *whole = ss_session_run(c->opened.runs ? &c->opened : &c->snapshot->store, run, c->req->arena);
+	if (!whole)
+		ss_fail_mem(err);
+	return whole;
+}
+
+const struct ss_run *ss_call_session(struct ss_call *c, struct ss_err *err)
+{
+	const struct ss_run *run = ss_call_run(c, err);
+	return run ? whole_session(c, run, err) : NULL;
+}
+
+const struct ss_run *ss_call_find_session(struct ss_call *c, struct ss_str name, struct ss_err *err)
+{
+	const struct ss_run *run = ss_call_find_run(c, name, err);
+	return run ? whole_session(c, run, err) : NULL;
+}
+
 /*
  * A host file as it is now, so that an answer is never kept beyond a change of what it was made
  * from.
@@ -148,7 +172,7 @@ static const struct ss_host_file *fresh(struct ss_call *c, const struct ss_host_
 	}
 	*now = *f;
 	now->bytes = (uint64_t)st.st_size;
-	now->mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	now->mtime_ns = ss_mtime_ns(&st);
 	return now;
 }
 
@@ -193,10 +217,22 @@ struct ss_str *ss_call_hosts(struct ss_call *c, const struct ss_run *run, const 
 
 /* Replies */
 
-static struct ss_str etag_of(struct ss_call *c, struct ss_key key)
+/* Two hashes, the same in every run of the program: what a browser has kept stays good when the server starts anew. */
+struct ss_str ss_etag_of(struct ss_arena *a, struct ss_str text)
 {
-	return ss_arena_printf(c->req->arena, "W/\"%016llx%016llx\"", (unsigned long long)key.a,
-			       (unsigned long long)key.b);
+	uint64_t h = 0xcbf29ce484222325u, g = text.n, w;
+	size_t i = 0;
+	for (; i + 8 <= text.n; i += 8) {
+		memcpy(&w, text.p + i, 8);
+		g = ss_mix(g ^ w, i);
+		h = (h ^ w) * 0x100000001b3u;
+		h ^= h >> 32;
+	}
+	for (; i < text.n; i++) {
+		g = ss_mix(g ^ (unsigned char)text.p[i], i);
+		h = (h ^ (unsigned char)text.p[i]) * 0x100000001b3u;
+	}
+	return ss_arena_printf(a, "W/\"%016llx%016llx\"", (unsigned long long)g, (unsigned long long)ss_mix(h, text.n));
 }
 
 /* Is the tag among those of If-None-Match? Compared weakly, as the standard wants it. */
@@ -215,40 +251,38 @@ static bool not_modified(struct ss_call *c, struct ss_str tag)
 	return true;
 }
 
-/* An answer may be kept twice, packed and not: neither is made again for the next reader. */
-static struct ss_key packed_key(struct ss_key key, bool gzip)
-{
-	key.b ^= gzip;
-	return key;
-}
+/* The bytes of an answer, as they go out. */
+struct body {
+	struct ss_str bytes;
+	bool gzip;
+	struct ss_answer *kept; /* holds the bytes; NULL: they are malloc'ed, and the reply frees them */
+};
 
-/* A malloc'ed body, of a kept answer or our own to give away. */
-static void reply_body(struct ss_http_reply *r, struct ss_str body, struct ss_answer *kept)
+static void reply_body(struct ss_http_reply *r, struct body b)
 {
-	r->body = body;
-	r->owned = kept ? NULL : (void *)(uintptr_t)body.p;
-	r->done = kept ? ss_answer_drop : NULL;
-	r->read_arg = kept;
-}
-
-/* A whole body, malloc'ed: packed if that pays. `key`: keep it under that. */
-static void reply_whole(struct ss_call *c, struct ss_str body, const struct ss_key *key)
-{
-	struct ss_http_reply *r = c->reply;
-	bool gzip = c->req->accepts_gzip && body.n >= GZIP_FROM_BYTES;
-	struct ss_str packed = { NULL, 0 };
-	if (gzip)
-		packed = ss_gzip(body);
-	gzip = packed.p;
-	if (gzip) {
-		ss_answers_give_spare(&c->srv->answers, (void *)(uintptr_t)body.p);
-		body = packed;
-	}
-	struct ss_answer *a =
-		key ? ss_answers_keep(&c->srv->answers, packed_key(*key, gzip), body, gzip, r->type) : NULL;
-	reply_body(r, body, a);
-	r->gzip = gzip;
+	r->body = b.bytes;
+	r->gzip = b.gzip;
 	r->vary = true;
+	r->owned = b.kept ? NULL : (void *)(uintptr_t)b.bytes.p;
+	r->done = b.kept ? ss_answer_drop : NULL;
+	r->read_arg = b.kept;
+}
+
+/* A whole answer, malloc'ed: packed if that pays. With a `key` it is kept. */
+static void reply_whole(struct ss_call *c, struct ss_str answer, struct ss_str key)
+{
+	struct body b = { .bytes = answer };
+	struct ss_str packed = { NULL, 0 };
+	if (c->req->accepts_gzip && answer.n >= GZIP_FROM_BYTES)
+		packed = ss_gzip(answer);
+	if (packed.p) {
+		ss_answers_give_spare(&c->srv->answers, (void *)(uintptr_t)answer.p);
+		b.bytes = packed;
+		b.gzip = true;
+	}
+	if (key.n)
+		b.kept = ss_answers_keep(&c->srv->answers, key, b.bytes, b.gzip, c->reply->type);
+	reply_body(c->reply, b);
 }
 
 bool ss_reply_out(struct ss_call *c, unsigned status, const char *type, struct ss_out *o, struct ss_err *err)
@@ -263,14 +297,14 @@ bool ss_reply_out(struct ss_call *c, unsigned status, const char *type, struct s
 	if (!body.p)
 		return true;
 	if (status == 200) {
-		struct ss_str tag = etag_of(c, ss_key_of(body));
+		struct ss_str tag = ss_etag_of(c->req->arena, body);
 		if (not_modified(c, tag)) {
 			ss_out_free(o);
 			return true;
 		}
 		c->reply->etag = tag;
 	}
-	reply_whole(c, body, NULL);
+	reply_whole(c, body, SS_STR(""));
 	return true;
 }
 
@@ -285,7 +319,7 @@ struct ss_job {
 	struct ss_arena arena;
 	/* What has flowed to the reader, to be kept once it is whole; type "": it is not kept. */
 	SS_VEC(char) sent;
-	struct ss_key key;
+	struct ss_str key;
 	bool gzip;
 	char type[SS_ANSWER_TYPE];
 };
@@ -338,8 +372,8 @@ static void keep_sent(struct ss_job *j)
 	char *fit = j->sent.n ? realloc(j->sent.v, j->sent.n) : NULL;
 	if (fit)
 		j->sent.v = fit;
-	struct ss_answer *a = ss_answers_keep(&j->srv->answers, packed_key(j->key, j->gzip),
-					      (struct ss_str){ j->sent.v, j->sent.n }, j->gzip, j->type);
+	struct ss_answer *a = ss_answers_keep(&j->srv->answers, j->key, (struct ss_str){ j->sent.v, j->sent.n }, j->gzip,
+					      j->type);
 	if (a)
 		j->sent.v = NULL;
 	ss_answer_drop(a);
@@ -371,43 +405,53 @@ static long read_job(void *arg, char *buf, size_t n)
 	return got;
 }
 
-/*
- * Start the job and reply with what it makes; `type` NULL: the tool says. The job is ended here or
- * after the reply.
- */
-static bool run_job(struct ss_call *c, struct ss_job *j, const char *type, struct ss_str tag, struct ss_key key,
-		    struct ss_err *err)
+/* The reply reads what the job makes, and ends the job. */
+static void reply_stream(struct ss_call *c, struct ss_job *j)
 {
 	struct ss_http_reply *r = c->reply;
-	char *body;
-	size_t n;
-	j->spool = ss_spool_start(make, j, WHOLE_BYTES, ss_answers_take_spare(&c->srv->answers), err);
-	bool ok = j->spool && ss_spool_settle(j->spool, err);
-	/* The job's own memory is gone before the reply is sent. */
-	struct ss_str z =
-		ok ? ss_arena_str(c->req->arena, ss_str_from(type ? type : j->ask.content_type)) : tag;
-	if (!ok || !z.p) {
-		end_job(j);
-		return ok ? ss_fail_mem(err) : false;
-	}
-	r->status = 200;
-	r->etag = tag;
-	r->type = z.p;
-	if (ss_spool_take(j->spool, &body, &n)) {
-		ss_answers_give_spare(&c->srv->answers, ss_spool_take_room(j->spool));
-		end_job(j);
-		reply_whole(c, (struct ss_str){ body, n }, &key);
-		return true;
-	}
-	r->gzip = c->req->accepts_gzip && ss_spool_gzip(j->spool);
-	j->gzip = r->gzip;
-	j->key = key;
-	if (z.n < sizeof(j->type))
-		memcpy(j->type, z.p, z.n + 1);
+	size_t n = strlen(r->type);
+	ss_assert(j->sent.n == 0 && !j->type[0]);
+	j->gzip = c->req->accepts_gzip && ss_spool_gzip(j->spool);
+	if (j->key.p && n < sizeof(j->type)) /* else it is sent and not kept */
+		memcpy(j->type, r->type, n + 1);
+	r->gzip = j->gzip;
 	r->vary = true;
 	r->read = read_job;
 	r->read_arg = j;
 	r->done = end_job;
+}
+
+/*
+ * Start the job and reply with what it makes; `type` NULL: the tool says. The job is ended here or
+ * after the reply.
+ */
+static bool run_job(struct ss_call *c, struct ss_job *j, const char *type, struct ss_str tag, struct ss_str key,
+		    struct ss_err *err)
+{
+	char *answer;
+	size_t n;
+	ss_assert(!j->spool && tag.p);
+	j->key = ss_arena_str(&j->arena, key); /* the arena is the job's from its start on */
+	j->spool = ss_spool_start(make, j, WHOLE_BYTES, ss_answers_take_spare(&c->srv->answers), err);
+	if (!j->spool || !ss_spool_settle(j->spool, err)) {
+		end_job(j);
+		return false;
+	}
+	/* The job's own memory is gone before the reply is sent. */
+	c->reply->status = 200;
+	c->reply->etag = tag;
+	c->reply->type = ss_arena_str(c->req->arena, ss_str_from(type ? type : j->ask.content_type)).p;
+	if (!c->reply->type) {
+		end_job(j);
+		return ss_fail_mem(err);
+	}
+	if (!ss_spool_take(j->spool, &answer, &n)) {
+		reply_stream(c, j);
+		return true;
+	}
+	ss_answers_give_spare(&c->srv->answers, ss_spool_take_room(j->spool));
+	end_job(j);
+	reply_whole(c, (struct ss_str){ answer, n }, key);
 	return true;
 }
 
@@ -419,8 +463,8 @@ static void key_str(struct ss_out *o, struct ss_str s)
 	ss_out_str(o, s);
 }
 
-/* The exact state of the files and everything that shapes the answer, as a number. */
-static bool key_of(struct ss_call *c, const struct ss_selection *sel, struct ss_str what, struct ss_key *key,
+/* The exact state of the files and everything that shapes the answer. */
+static bool key_of(struct ss_call *c, const struct ss_selection *sel, struct ss_str what, struct ss_str *key,
 		   struct ss_str *tag, struct ss_err *err)
 {
 	struct ss_out o;
@@ -436,9 +480,9 @@ static bool key_of(struct ss_call *c, const struct ss_selection *sel, struct ss_
 	}
 	bool ok = ss_out_finish(&o, err);
 	if (ok) {
-		*key = ss_key_of((struct ss_str){ o.buf, o.n });
-		*tag = etag_of(c, *key);
-		ok = tag->p || ss_fail_mem(err);
+		*key = ss_arena_str(c->req->arena, (struct ss_str){ o.buf, o.n });
+		*tag = ss_etag_of(c->req->arena, *key);
+		ok = (key->p && tag->p) || ss_fail_mem(err);
 	}
 	ss_out_free(&o);
 	return ok;
@@ -448,54 +492,53 @@ static bool key_of(struct ss_call *c, const struct ss_selection *sel, struct ss_
  * The kept answer in the client's encoding; where only the other is kept it is made from that,
  * once.
  */
-static bool reply_kept(struct ss_call *c, struct ss_answer *a, struct ss_key key)
+static struct body recode(struct ss_call *c, struct ss_answer *a, struct ss_str key)
 {
-	struct ss_http_reply *r = c->reply;
-	struct ss_str type = ss_arena_str(c->req->arena, ss_str_from(a->type)), other = { NULL, 0 };
-	if (!type.p) {
-		ss_answer_drop(a);
-		return false;
-	}
-	r->status = 200;
-	r->type = type.p;
-	r->vary = true;
-	r->gzip = a->gzip;
-	r->body = a->body;
-	r->done = ss_answer_drop;
-	r->read_arg = a;
+	struct body b = { a->body, a->gzip, a };
+	struct ss_str other = { NULL, 0 };
 	if (a->gzip && !c->req->accepts_gzip)
 		other = ss_gunzip(a->body);
 	else if (!a->gzip && c->req->accepts_gzip && a->body.n >= GZIP_FROM_BYTES)
 		other = ss_gzip(a->body);
 	if (!other.p)
-		return true;
-	r->gzip = !a->gzip;
+		return b;
+	b.bytes = other;
+	b.gzip = !a->gzip;
+	b.kept = ss_answers_keep(&c->srv->answers, key, other, b.gzip, a->type);
 	ss_answer_drop(a);
-	a = ss_answers_keep(&c->srv->answers, packed_key(key, r->gzip), other, r->gzip, r->type);
-	reply_body(r, other, a);
+	return b;
+}
+
+static bool reply_kept(struct ss_call *c, struct ss_answer *a, struct ss_str tag, struct ss_str key)
+{
+	struct ss_str type = ss_arena_str(c->req->arena, ss_str_from(a->type));
+	if (!type.p) {
+		ss_answer_drop(a);
+		return false;
+	}
+	c->reply->status = 200;
+	c->reply->type = type.p;
+	c->reply->etag = tag;
+	reply_body(c->reply, recode(c, a, key));
 	return true;
 }
 
 /* Answered from what the client or we have kept? */
-static bool kept(struct ss_call *c, struct ss_str tag, struct ss_key key)
+static bool kept(struct ss_call *c, struct ss_str tag, struct ss_str key)
 {
 	bool want = c->req->accepts_gzip;
 	if (not_modified(c, tag))
 		return true;
-	struct ss_answer *a = ss_answers_hold(&c->srv->answers, packed_key(key, want));
+	struct ss_answer *a = ss_answers_hold(&c->srv->answers, key, want);
 	if (!a)
-		a = ss_answers_hold(&c->srv->answers, packed_key(key, !want));
-	if (!a || !reply_kept(c, a, key))
-		return false;
-	c->reply->etag = tag;
-	return true;
+		a = ss_answers_hold(&c->srv->answers, key, !want);
+	return a && reply_kept(c, a, tag, key);
 }
 
 static bool reply_model(struct ss_call *c, const struct ss_selection *sel, struct ss_str what, const char *type,
 			ss_job_fn *fn, const void *arg, size_t arg_bytes, bool visits, struct ss_err *err)
 {
-	struct ss_key key;
-	struct ss_str tag;
+	struct ss_str key, tag;
 	if (!key_of(c, sel, what, &key, &tag, err))
 		return false;
 	if (kept(c, tag, key))
@@ -578,8 +621,7 @@ static struct ss_str tool_key(struct ss_call *c, const struct ss_tool *tool, con
 bool ss_reply_tool(struct ss_call *c, const struct ss_tool *tool, const struct ss_run *run,
 		   const struct ss_selection *sel, enum ss_format format, struct ss_err *err)
 {
-	struct ss_key key;
-	struct ss_str tag, what = tool_key(c, tool, run, format, err);
+	struct ss_str key, tag, what = tool_key(c, tool, run, format, err);
 	if (!what.p || !key_of(c, sel, what, &key, &tag, err))
 		return false;
 	if (kept(c, tag, key))
@@ -587,7 +629,10 @@ bool ss_reply_tool(struct ss_call *c, const struct ss_tool *tool, const struct s
 	struct ss_job *j = new_job(c, sel, tool->flags & SS_TOOL_VISITS, err);
 	if (!j)
 		return false;
-	j->ask = (struct ss_tool_request){ .tool = tool, .model = ss_session_model(j->session), .format = format };
+	j->ask = (struct ss_tool_request){ .tool = tool,
+					   .model = ss_session_model(j->session),
+					   .format = format,
+					   .most_rows = c->srv->most_rows };
 	j->ask.run = ss_arena_str(&j->arena, run->name);
 	j->ask.host = ss_arena_str(&j->arena, sel->name);
 	j->ask.table = ss_arena_str(&j->arena, table_of(c, format));

@@ -21,16 +21,18 @@ struct ss_server_state {
 	struct ss_sessions *sessions;
 	struct ss_answers answers;
 	struct ss_turns sql_turns, diff_turns;
+	size_t most_rows;	/* of a table in JSON; 0: all */
 	uint64_t build;		/* differs between binaries: part of every ETag */
 	const char *src_prefix;
 	const char *history;	/* a file of `stepscope track`, or NULL */
-	const char *allow_host;
+	const char *allow_host;	/* a further name of ours; "*": any */
+	bool guarded;		/* requests need a token */
 	bool loopback;
 	atomic_bool warming;	/* warm.h */
 	bool capture_by_get;	/* of any client; else GET is for pages of this server */
 	const char *capture_dir; /* where profiles may be written that are taken for a client; NULL: nowhere */
 	atomic_bool capturing;	/* one at a time */
-	int stop_fd;		/* readable when a profile that is being taken is to end now; -1 without capture_dir */
+	int stop[2];		/* a pipe: readable when a profile that is being taken is to end now; -1 without capture_dir */
 };
 
 /*
@@ -79,6 +81,10 @@ const struct ss_run *ss_call_find_run(struct ss_call *c, struct ss_str name, str
 /* The run asked for; SS_ENOTFOUND when there is none. */
 const struct ss_run *ss_call_run(struct ss_call *c, struct ss_err *err);
 
+/* The same with all hosts of its recording: store/session.h. What XProf's clients ask for is a run alone. */
+const struct ss_run *ss_call_session(struct ss_call *c, struct ss_err *err);
+const struct ss_run *ss_call_find_session(struct ss_call *c, struct ss_str name, struct ss_err *err);
+
 /* The hosts asked for, as their files are now; see ss_run_select. "" chooses for the tool. */
 bool ss_call_select(struct ss_call *c, const struct ss_run *run, const struct ss_tool *tool, struct ss_str names,
 		    struct ss_selection *out, struct ss_err *err);
@@ -89,6 +95,8 @@ bool ss_call_select(struct ss_call *c, const struct ss_run *run, const struct ss
 struct ss_str *ss_call_hosts(struct ss_call *c, const struct ss_run *run, const char *kind, bool all, bool only_all,
 			     size_t *n);
 
+/* The ETag of what a text says, or of what it describes. p is NULL when memory is out. */
+struct ss_str ss_etag_of(struct ss_arena *a, struct ss_str text);
 /* All of a reply's body, from wherever it comes; it is given back. False: it is not whole. */
 bool ss_reply_read(struct ss_http_reply *r, struct ss_buf *body);
 /* Replies. `o` is finished and freed. */

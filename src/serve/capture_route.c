@@ -22,18 +22,17 @@ bool ss_capture_begin(struct ss_server_state *srv)
 
 void ss_capture_over(struct ss_server_state *srv)
 {
-	uint64_t cancelled;
+	char cancelled[64];
 	/* What has been said to this one is not said to the next. */
-	if (read(srv->stop_fd, &cancelled, sizeof(cancelled)) < 0)
-		cancelled = 0;
+	while (read(srv->stop[0], cancelled, sizeof(cancelled)) > 0)
+		;
 	atomic_store(&srv->capturing, false);
 }
 
 void ss_capture_cancel(struct ss_server_state *srv)
 {
-	const uint64_t one = 1;
-	if (srv->stop_fd >= 0 && atomic_load(&srv->capturing) && write(srv->stop_fd, &one, sizeof(one)) < 0)
-		return;	/* its counter is full: it is readable already */
+	if (srv->stop[1] >= 0 && atomic_load(&srv->capturing) && write(srv->stop[1], "", 1) < 0)
+		return;	/* it is full: it is readable already */
 }
 
 static bool reply(struct ss_call *c, unsigned status, const char *key, const char *text, struct ss_err *err)
@@ -91,7 +90,7 @@ static bool find_tpu(struct ss_call *c, struct asked *a, struct ss_err *err)
 static bool read_request(struct ss_call *c, struct asked *a, struct ss_err *err)
 {
 	*a = (struct asked){ .config = { .options = ss_profile_defaults, .logdir = c->srv->capture_dir,
-					 .wake_fd = c->srv->stop_fd } };
+					 .wake_fd = c->srv->stop[0] } };
 	a->addresses = ss_arena_str(c->req->arena, ss_call_arg(c, "service_addr"));
 	struct ss_str workers = ss_arena_str(c->req->arena, ss_call_arg(c, "worker_list"));
 	a->workers = workers.n ? ss_profiler_addresses(c->req->arena, workers.p) : workers;
@@ -202,7 +201,7 @@ bool ss_route_capture_profile(struct ss_call *c, struct ss_err *err)
 	 */
 	if (c->req->method != SS_HTTP_POST && !ss_str_is(c->req->fetch_site, "same-origin") && !c->srv->capture_by_get)
 		return reply(c, 403, "error",
-			     "taking a profile wants POST, unless a page of this server asks for it; stepscope serve "
+			     "taking a profile requires POST, unless a page of this server asks for it; stepscope serve "
 			     "--allow-capture-get allows GET for older clients", err);
 	if (ss_str_is(ss_call_arg(c, "cancel"), "true")) {
 		ss_capture_cancel(c->srv);

@@ -2,6 +2,7 @@
 #include "serve/server.h"
 
 #include "base/file.h"
+#include "base/system.h"
 #include "rpc/tls.h"
 #include "serve/analysis.h"
 #include "serve/call.h"
@@ -10,12 +11,11 @@
 #include "serve/warm.h"
 #include "wire/json.h"
 
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
 #include <sys/stat.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #define PREFIX "/data/plugin/profile"
@@ -103,7 +103,9 @@ static struct ss_str without_port(struct ss_str host)
 static bool host_is_ours(const struct ss_server_state *s, struct ss_str header)
 {
 	struct ss_str host = without_port(header);
-	if (!s->loopback || !header.n || (s->allow_host && ss_str_ieq(host, ss_str_from(s->allow_host))))
+	/* A page elsewhere, under a name that it made lead here, has no token either. */
+	if (!s->loopback || s->guarded || !header.n ||
+	    (s->allow_host && (strcmp(s->allow_host, "*") == 0 || ss_str_ieq(host, ss_str_from(s->allow_host)))))
 		return true;
 	const struct ss_str local = SS_STR("localhost"), dot_local = SS_STR(".localhost");
 	if (ss_str_ieq(host, local) || ss_str_is(host, "::1") ||
@@ -135,8 +137,7 @@ static bool reply_page(struct ss_call *c, const struct ss_page_file *f)
 {
 	struct ss_http_reply *r = c->reply;
 	struct ss_str body = { (const char *)f->begin, (size_t)(f->end - f->begin) };
-	struct ss_key key = ss_key_of(body);
-	r->etag = ss_arena_printf(c->req->arena, "W/\"%016llx\"", (unsigned long long)key.b);
+	r->etag = ss_etag_of(c->req->arena, body);
 	r->vary = true;
 	if (r->etag.p && ss_str_contains(c->req->if_none_match, ss_str_sub(r->etag, 2, r->etag.n))) {
 		r->status = 304;
@@ -293,7 +294,7 @@ bool ss_server_ask(struct ss_server *s, const char *path, const struct ss_http_a
 	bool whole = ss_reply_read(&reply, body);
 	ss_arena_release(&arena);
 	if (!whole)
-		return ss_fail(err, SS_EIO, "the answer of %s is not whole", path);
+		return ss_fail(err, SS_EIO, "the answer of %s is incomplete", path);
 	if (reply.status == 200)
 		return true;
 	struct ss_jsonr r = ss_jsonr_of(ss_buf_get(body));
@@ -306,19 +307,17 @@ bool ss_server_ask(struct ss_server *s, const char *path, const struct ss_http_a
 /* Another binary may answer otherwise: its tags must differ. */
 static uint64_t build_id(void)
 {
+	char path[PATH_MAX];
 	struct stat st;
-	if (stat("/proc/self/exe", &st) != 0)
+	if (!ss_program_path(path, sizeof(path)) || stat(path, &st) != 0)
 		return 1;
-	return (uint64_t)st.st_size * 1000003u ^ (uint64_t)st.st_mtim.tv_sec * 31 ^
-	       (uint64_t)st.st_mtim.tv_nsec;
+	return (uint64_t)st.st_size * 1000003u ^ (uint64_t)ss_mtime_ns(&st);
 }
 
 static uint64_t half_of_memory(void)
 {
-	struct sysinfo info;
-	if (sysinfo(&info) != 0)
-		return (uint64_t)2 << 30;
-	return (uint64_t)info.totalram * info.mem_unit / 2;
+	uint64_t bytes = ss_memory_bytes();
+	return bytes ? bytes / 2 : (uint64_t)2 << 30;
 }
 
 static bool first_look(struct ss_server *s, struct ss_err *err)
@@ -354,20 +353,18 @@ static bool allow_capture(struct ss_server *s, const char *logdir, bool by_get, 
 	ss_catalog_put(&s->state.catalog, snap);
 	if (!good)
 		return ss_fail(err, SS_EINVAL,
-			       "profiles can be taken only into a log directory; '%s' is none: its runs would not stand below "
+			       "profiles can be taken only into a log directory; '%s' is not one: its runs would not be below "
 			       "plugins/profile", logdir);
 	if (access(logdir, W_OK | X_OK) != 0)
 		return ss_fail(err, SS_EIO, "profiles cannot be taken: '%s' is not writable", logdir);
 	s->state.capture_dir = s->capture_dir;
 	s->state.capture_by_get = by_get;
-	s->state.stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	return (s->capture_dir && s->state.stop_fd >= 0) || ss_fail_mem(err);
+	return (s->capture_dir && ss_pipe_open(s->state.stop)) || ss_fail_mem(err);
 }
 
 static void free_server(struct ss_server *s)
 {
-	if (s->state.stop_fd >= 0)
-		close(s->state.stop_fd);
+	ss_pipe_close(s->state.stop);
 	free(s->capture_dir);
 	ss_catalog_release(&s->state.catalog);
 	ss_answers_release(&s->state.answers);
@@ -419,60 +416,98 @@ static bool start_grpc(struct ss_server *s, const struct ss_server_config *confi
 	return s->analysis;
 }
 
-struct ss_server *ss_server_start(const struct ss_server_config *config, struct ss_err *err)
+/* A copy of each text of the configuration that requests may need. */
+static bool copy_texts(struct ss_server *s, const struct ss_server_config *config)
+{
+	const struct {
+		const char *from;
+		char **to;
+		const char **seen; /* by requests */
+	} texts[] = {
+		{ config->src_prefix, &s->src_prefix, &s->state.src_prefix },
+		{ config->history, &s->history, &s->state.history },
+		{ config->allow_host, &s->allow_host, &s->state.allow_host },
+	};
+	for (size_t i = 0; i < SS_COUNT(texts); i++) {
+		if (!texts[i].from)
+			continue;
+		*texts[i].seen = *texts[i].to = strdup(texts[i].from);
+		if (!*texts[i].to)
+			return false;
+	}
+	return true;
+}
+
+/* Nothing of it listens yet. NULL: memory is out. */
+static struct ss_server *new_server(const struct ss_server_config *config)
 {
 	struct ss_server *s = calloc(1, sizeof(*s));
-	if (!s) {
-		ss_fail_mem(err);
+	if (!s)
 		return NULL;
-	}
 	struct ss_server_state *st = &s->state;
-	st->stop_fd = -1;
-	ss_answers_init(&st->answers, KEEP_ANSWERS_BYTES);
+	st->stop[0] = st->stop[1] = -1;
+	st->loopback = true; /* until it is known: no request is let through that should not be */
+	st->guarded = config->token;
+	st->build = build_id();
+	st->most_rows = config->most_rows;
+	ss_answers_init(&st->answers, config->offline ? 0 : KEEP_ANSWERS_BYTES);
 	ss_turns_init(&st->sql_turns, SQL_AT_ONCE, TURN_WAIT_MS, TURN_HOLD_MS);
 	ss_turns_init(&st->diff_turns, DIFFS_AT_ONCE, TURN_WAIT_MS, TURN_HOLD_MS);
 	st->sessions = ss_sessions_new(config->memory_bytes ? config->memory_bytes : half_of_memory(),
 				       config->idle_s ? config->idle_s : 300);
-	s->src_prefix = config->src_prefix ? strdup(config->src_prefix) : NULL;
-	s->history = config->history ? strdup(config->history) : NULL;
-	s->allow_host = config->allow_host ? strdup(config->allow_host) : NULL;
-	st->src_prefix = s->src_prefix;
-	st->history = s->history;
-	st->allow_host = s->allow_host;
-	st->build = build_id();
-	struct ss_http_config http = { .bind = config->bind ? config->bind : "127.0.0.1",
-				       .port = config->port,
-				       .csp = csp,
-				       .token = config->token,
-				       .handler = handle,
-				       .arg = st };
-	st->loopback = true; /* until it is known: no request is let through that should not be */
-	bool ok = (st->sessions && (!config->src_prefix || s->src_prefix) && (!config->history || s->history) &&
-		   (!config->allow_host || s->allow_host)) ||
-		  ss_fail_mem(err);
-	ok = ok && open_tls(s, config, err);
-	http.tls_cert = s->tls_cert;
-	http.tls_key = s->tls_key;
-	ok = ok && ss_catalog_init(&st->catalog, config->logdir, err) && first_look(s, err) &&
-	     (!config->allow_capture || allow_capture(s, config->logdir, config->capture_by_get, err));
-	if (ok && config->offline)
+	if (st->sessions && copy_texts(s, config))
 		return s;
-	if (ok)
-		s->http = ss_http_start(&http, &st->loopback, err);
-	bool closed = st->loopback || config->token || config->open;
-	if (s->http && !closed)
-		ss_fail(err, SS_EINVAL,
-			"'%s' is reachable from other machines: a token is required, or permission for everybody",
-			config->bind);
-	if (s->http && closed && (st->loopback || !config->allow_capture) && (!config->grpc || start_grpc(s, config, err)))
-		return s;
-	if (s->http) {
-		/* The first reason counts. */
-		ss_fail(err, SS_EINVAL,
-			"--allow-capture requires a loopback address, so that only this machine can request "
-			"profiles (use ssh -L from elsewhere)");
-		ss_http_stop(s->http);
+	free_server(s);
+	return NULL;
+}
+
+/* Who may reach the port, and what they may then do there. */
+static bool check_exposure(const struct ss_server *s, const struct ss_server_config *config, struct ss_err *err)
+{
+	if (s->state.loopback)
+		return true;
+	if (!config->token && !config->open)
+		return ss_fail(err, SS_EINVAL,
+			       "'%s' is reachable from other machines: a token is required, or permission for everybody",
+			       config->bind);
+	return !config->allow_capture ||
+	       ss_fail(err, SS_EINVAL,
+		       "--allow-capture requires a loopback address, so that only this machine can request "
+		       "profiles (use ssh -L from elsewhere)");
+}
+
+/* On failure nothing listens. */
+static bool start_listening(struct ss_server *s, const struct ss_server_config *config, struct ss_err *err)
+{
+	const struct ss_http_config http = { .bind = config->bind ? config->bind : "127.0.0.1",
+					     .port = config->port,
+					     .csp = csp,
+					     .token = config->token,
+					     .tls_cert = s->tls_cert,
+					     .tls_key = s->tls_key,
+					     .handler = handle,
+					     .arg = &s->state };
+	s->http = ss_http_start(&http, &s->state.loopback, err);
+	if (!s->http)
+		return false;
+	if (check_exposure(s, config, err) && (!config->grpc || start_grpc(s, config, err)))
+		return true;
+	ss_http_stop(s->http);
+	return false;
+}
+
+struct ss_server *ss_server_start(const struct ss_server_config *config, struct ss_err *err)
+{
+	struct ss_server *s = new_server(config);
+	if (!s) {
+		ss_fail_mem(err);
+		return NULL;
 	}
+	bool ok = open_tls(s, config, err) && ss_catalog_init(&s->state.catalog, config->logdir, err) && first_look(s, err) &&
+		  (!config->allow_capture || allow_capture(s, config->logdir, config->capture_by_get, err)) &&
+		  (config->offline || start_listening(s, config, err));
+	if (ok)
+		return s;
 	free_server(s);
 	return NULL;
 }

@@ -10,10 +10,10 @@
  */
 #include "serve/session.h"
 
+#include "base/heap.h"
 #include "model/cluster/part.h"
 #include "store/kinds.h"
 
-#include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
@@ -203,7 +203,7 @@ static void free_garbage(struct garbage *g)
 		free_slot(s);
 	}
 	if (any)
-		malloc_trim(0);
+		ss_heap_trim();
 }
 
 void ss_sessions_free(struct ss_sessions *c)

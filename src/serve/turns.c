@@ -1,6 +1,8 @@
 /* turns.c - a few places, searched from the front. */
 #include "serve/turns.h"
 
+#include "base/system.h"
+
 #include <time.h>
 
 static uint64_t now_ms(void)
@@ -12,13 +14,9 @@ static uint64_t now_ms(void)
 
 void ss_turns_init(struct ss_turns *t, unsigned n, uint64_t wait_ms, uint64_t hold_ms)
 {
-	pthread_condattr_t monotonic;
 	*t = (struct ss_turns){ .n = n < SS_TURNS_MOST ? n : SS_TURNS_MOST, .wait_ms = wait_ms, .hold_ms = hold_ms };
 	pthread_mutex_init(&t->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&t->freed, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	ss_cond_init(&t->freed);
 }
 
 void ss_turns_release(struct ss_turns *t)
@@ -42,8 +40,7 @@ static void wait_for_place(struct ss_turns *t, uint64_t end)
 	for (unsigned i = 0; i < t->n; i++)
 		if (t->places[i].since_ms + t->hold_ms < end)
 			end = t->places[i].since_ms + t->hold_ms;
-	const struct timespec until = { .tv_sec = (time_t)(end / 1000), .tv_nsec = (long)(end % 1000) * 1000000 };
-	pthread_cond_timedwait(&t->freed, &t->lock, &until);
+	ss_cond_wait_until(&t->freed, &t->lock, (int64_t)end * 1000000);
 }
 
 uint64_t ss_turns_take(struct ss_turns *t)

@@ -4,6 +4,8 @@
  */
 #include "serve/warm.h"
 
+#include "base/system.h"
+
 #include <stdlib.h>
 
 struct warm {
@@ -60,7 +62,7 @@ bool ss_warm(struct ss_server_state *srv, const struct ss_selection *sel, const 
 	}
 	for (size_t i = 0; ok && i < ntools && i < SS_WARM_TOOLS; i++)
 		w->tools[w->ntools++] = tools[i];
-	if (ok && pthread_create(&thread, NULL, run, w) == 0) {
+	if (ok && ss_thread_start(&thread, run, w) == 0) {
 		pthread_detach(thread);
 		return true;
 	}

@@ -4,6 +4,7 @@
 #include "base/bisect.h"
 #include "base/safe.h"
 #include "model/host/read_lines.h"
+#include "model/preprocess/load.h"
 
 #include <stdlib.h>
 
@@ -16,26 +17,41 @@ static void free_maxima(struct ss_sql_maxima *m)
 	*m = (struct ss_sql_maxima){ .nlevels = 0 };
 }
 
-static void release(void *data)
+void ss_sql_forget_line(struct ss_sql_line *line)
 {
-	struct ss_sql_directory *d = data;
-	for (uint32_t i = 0; i < d->nlines; i++) {
-		struct ss_sql_line *line = &d->lines[i];
-		ss_line_free(&line->l);
-		free_maxima(&line->ends);
-		free_maxima(&line->lengths);
-		free(line->order);
-		free(line->parent);
-		free(line->depth);
-		free(line->self_ps);
-		free(line->posts);
-		free(line->pairs);
+	free_maxima(&line->ends);
+	free_maxima(&line->lengths);
+	free(line->order);
+	free(line->parent);
+	free(line->depth);
+	free(line->self_ps);
+	free(line->posts);
+	free(line->pairs);
+	line->order = line->parent = line->depth = line->posts = NULL;
+	line->self_ps = NULL;
+	line->pairs = NULL;
+	line->timed = line->nested = line->posted = false;
+}
+
+void ss_sql_directory_free(struct ss_sql_directory *d)
+{
+	for (uint32_t i = 0; d && i < d->nlines; i++) {
+		ss_sql_forget_line(&d->lines[i]);
+		if (!d->borrowed)
+			ss_line_free(&d->lines[i].l);
 	}
+	if (!d)
+		return;
 	pthread_mutex_destroy(&d->lock);
 	free(d->lines);
 	free(d->planes);
 	free(d->names);
 	free(d);
+}
+
+static void release(void *data)
+{
+	ss_sql_directory_free(data);
 }
 
 static bool make_rooms(struct ss_sql_directory *d)
@@ -68,10 +84,15 @@ static bool read_host(struct ss_sql_directory *d, uint32_t at, struct ss_err *er
 			line->plane = plane->plane;
 			line->host_at = at;
 			line->plane_at = d->nplanes;
-			line->l.src = &x->lines[k];
+			if (d->borrowed)
+				line->l = h->planes[p].lines[k];
+			else
+				line->l.src = &x->lines[k];
 		}
 		d->nplanes++;
 	}
+	if (d->borrowed)
+		return true;
 	n = d->nlines - first;
 	struct ss_line_read *reads = malloc((n + 1) * sizeof(*reads));
 	if (!reads)
@@ -127,14 +148,15 @@ static int64_t shift_of(const struct ss_sql_directory *d, const struct ss_host *
 	return ss_safe_sum(ps, -d->origin_rest_ps);
 }
 
-static void *build(void *owner, struct ss_err *err)
+static struct ss_sql_directory *new_directory(struct ss_model *m, bool borrowed, struct ss_err *err)
 {
 	struct ss_sql_directory *d = calloc(1, sizeof(*d));
 	if (!d) {
 		ss_fail_mem(err);
 		return NULL;
 	}
-	d->model = owner;
+	d->model = m;
+	d->borrowed = borrowed;
 	pthread_mutex_init(&d->lock, NULL);
 	bool ok = make_rooms(d) || ss_fail_mem(err);
 	for (uint32_t h = 0; ok && h < d->model->nhosts; h++)
@@ -152,6 +174,19 @@ static void *build(void *owner, struct ss_err *err)
 		return d;
 	release(d);
 	return NULL;
+}
+
+static void *build(void *owner, struct ss_err *err)
+{
+	return new_directory(owner, false, err);
+}
+
+struct ss_sql_directory *ss_sql_directory_of_loaded(struct ss_model *m, struct ss_err *err)
+{
+	for (size_t h = 0; h < m->nhosts; h++)
+		if (!ss_host_is_raw(m->hosts[h]) && !ss_host_load(m->hosts[h], err))
+			return NULL;
+	return new_directory(m, true, err);
 }
 
 struct ss_sql_directory *ss_model_sql_directory(struct ss_model *m, struct ss_err *err)

@@ -68,11 +68,18 @@ struct ss_sql_directory {
 	struct ss_sql_name *names;	/* by text, plane, meta: ss_sql_names */
 	size_t nnames;
 	_Atomic bool named;
+	bool borrowed;			/* the events are the hosts', loaded: sorted, and some were added */
 	pthread_mutex_t lock;
 };
 
 /* Reads the events of all hosts. NULL on failure. */
 struct ss_sql_directory *ss_model_sql_directory(struct ss_model *m, struct ss_err *err);
+/*
+ * The same over the events of the hosts, which are loaded for it, so that events are in memory once. For one walk, of one thread:
+ * preprocessing has sorted them and added some. The caller's to free.
+ */
+struct ss_sql_directory *ss_sql_directory_of_loaded(struct ss_model *m, struct ss_err *err);
+void ss_sql_directory_free(struct ss_sql_directory *d);
 
 /* The line of an event; *i is its place there. NULL: there is no such event. */
 struct ss_sql_line *ss_sql_line_of(const struct ss_sql_directory *d, int64_t event_id, uint32_t *i);
@@ -82,6 +89,8 @@ bool ss_sql_time_line(struct ss_sql_directory *d, struct ss_sql_line *line);
 bool ss_sql_nest_line(struct ss_sql_directory *d, struct ss_sql_line *line);
 bool ss_sql_post_line(struct ss_sql_directory *d, struct ss_sql_line *line);
 bool ss_sql_names(struct ss_sql_directory *d);
+/* Free what was made of a line, which nobody else reads. */
+void ss_sql_forget_line(struct ss_sql_line *line);
 
 /* The events of this name in a posted line; NULL: none. */
 const struct ss_sql_pair *ss_sql_pair_of(const struct ss_sql_line *line, uint32_t meta);

@@ -71,10 +71,11 @@ struct ss_sql_vtab {
 	struct ss_sql *s;
 };
 int ss_sql_vtab_new(struct ss_sql *s, sqlite3_vtab **out, size_t bytes, const char *schema, char **why);
+/* The same of a table whose rows are the directory's: that is read first. */
+int ss_sql_vtab_of_events(struct ss_sql *s, sqlite3_vtab **out, size_t bytes, const char *schema, char **why);
 int ss_sql_vtab_free(sqlite3_vtab *v);
 /* A failure of ours as SQLite's: the text becomes the statement's message. */
 int ss_sql_vtab_fail(sqlite3_vtab *v, const struct ss_err *err);
-int ss_sql_vtab_stopped(struct ss_sql *s);
 
 /* The value of a stat as SQL has it. */
 void ss_sql_result_stat(sqlite3_context *c, const struct ss_xstat *s);

@@ -389,8 +389,13 @@ static void gather(sqlite3_context *c, sqlite3_value *x, double share)
 		return;
 	}
 	a->share = share;
-	if (sqlite3_value_type(x) == SQLITE_NULL)
+	int type = sqlite3_value_numeric_type(x);
+	if (type == SQLITE_NULL)
 		return;
+	if (type != SQLITE_INTEGER && type != SQLITE_FLOAT) {
+		sqlite3_result_error(c, "percentile(), quantile_cont() and median() take numbers, not text", -1);
+		return;
+	}
 	/* SQLite's own allocator, so that its limit of memory holds. */
 	if (a->v.n == a->v.cap) {
 		size_t cap = a->v.cap ? 2 * a->v.cap : 64;
@@ -407,8 +412,9 @@ static void gather(sqlite3_context *c, sqlite3_value *x, double share)
 
 static bool share_of(sqlite3_context *c, sqlite3_value *v, double whole, double *share)
 {
+	int type = sqlite3_value_numeric_type(v);
 	*share = sqlite3_value_double(v) / whole;
-	if (*share >= 0 && *share <= 1)
+	if ((type == SQLITE_INTEGER || type == SQLITE_FLOAT) && *share >= 0 && *share <= 1)
 		return true;
 	sqlite3_result_error(c,
 			     whole > 1 ? "percentile() takes a number from 0 to 100"

@@ -18,6 +18,7 @@ struct ss_sql_rows {
 	uint64_t left_ns;   /* when the caller got the last row */
 	bool given;	    /* it got one */
 	const char *denied; /* what the statement wanted to do */
+	const char *more_time;
 	char *text;	    /* of the statement, if it is not the question's */
 };
 
@@ -75,21 +76,21 @@ static const char *action_name(int action)
 {
 	switch (action) {
 	case SQLITE_PRAGMA:
-		return "PRAGMA";
+		return "PRAGMA is";
 	case SQLITE_ATTACH:
 	case SQLITE_DETACH:
-		return "other databases";
+		return "other databases are";
 	case SQLITE_TRANSACTION:
 	case SQLITE_SAVEPOINT:
-		return "transactions";
+		return "transactions are";
 	case SQLITE_FUNCTION:
-		return "this function";
+		return "this function is";
 	case SQLITE_INSERT:
 	case SQLITE_UPDATE:
 	case SQLITE_DELETE:
-		return "writing";
+		return "writing is";
 	default:
-		return "a change of the schema";
+		return "a change of the schema is";
 	}
 }
 
@@ -119,8 +120,8 @@ static bool fail(struct ss_sql_rows *r, int code, struct ss_err *err)
 	if (r->sql.end == SS_SQL_TIME_UP)
 		return ss_fail(
 			err, SS_EBUSY,
-			"the query was stopped after %.3g s; ask for less, or give it more time",
-			(double)r->timeout_ms / 1000);
+			"the query was stopped after %.3g s; ask for less, or give it more time%s",
+			(double)r->timeout_ms / 1000, r->more_time ? r->more_time : "");
 	if (r->sql.end == SS_SQL_CLIENT_GONE)
 		return ss_fail(err, SS_EBUSY, "the client has gone");
 	if (r->sql.err.code && r->sql.err.code != SS_ENOMEM)
@@ -132,8 +133,7 @@ static bool fail(struct ss_sql_rows *r, int code, struct ss_err *err)
 			       (unsigned long long)(r->memory_bytes >> 20));
 	if (r->denied)
 		return ss_fail(err, SS_EINVAL,
-			       "the query may only read (SELECT, VALUES, EXPLAIN QUERY PLAN): %s "
-			       "is not allowed",
+			       "the query may only read (SELECT, VALUES, EXPLAIN): %s not allowed",
 			       r->denied);
 	if (code == SQLITE_TOOBIG)
 		return ss_fail(
@@ -182,7 +182,7 @@ static bool prepare(struct ss_sql_rows *r, struct ss_str text, struct ss_err *er
 		return ss_fail(err, SS_EINVAL, "more than one statement; ask one at a time");
 	if (!sqlite3_stmt_readonly(r->stmt) || !sqlite3_column_count(r->stmt))
 		return ss_fail(err, SS_EINVAL,
-			       "the query may only read (SELECT, VALUES, EXPLAIN QUERY PLAN)");
+			       "the query may only read (SELECT, VALUES, EXPLAIN)");
 	return true;
 }
 
@@ -239,6 +239,19 @@ static bool add_tables(struct ss_sql *s, bool xprof)
 	       ss_sql_add_tables(s);
 }
 
+/*
+ * SQLite's tables of JSON declare themselves when they are first named, which the authorizer cannot
+ * tell from a change of the schema: they are named before it is there.
+ */
+static bool add_json_tables(sqlite3 *db)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = sqlite3_prepare_v2(db, "SELECT 1 FROM json_each('') JOIN json_tree('')", -1,
+				      &stmt, NULL);
+	sqlite3_finalize(stmt);
+	return code != SQLITE_NOMEM;
+}
+
 static bool open_db(struct ss_sql_rows *r, bool xprof, struct ss_err *err)
 {
 	struct ss_sql *s = &r->sql;
@@ -251,7 +264,7 @@ static bool open_db(struct ss_sql_rows *r, bool xprof, struct ss_err *err)
 	if (code != SQLITE_OK)
 		return fail(r, code, err);
 	limit(s->db, r->value_bytes);
-	if (!ss_sql_add_functions(s) || !add_tables(s, xprof))
+	if (!ss_sql_add_functions(s) || !add_tables(s, xprof) || !add_json_tables(s->db))
 		return ss_fail_mem(err);
 	sqlite3_progress_handler(s->db, STEPS_BETWEEN, look, s);
 	sqlite3_set_authorizer(s->db, authorize, r);
@@ -272,6 +285,7 @@ struct ss_sql_rows *ss_sql_ask(const struct ss_sql_question *q, struct ss_err *e
 		return NULL;
 	}
 	r->timeout_ms = q->timeout_ms;
+	r->more_time = q->more_time;
 	r->memory_bytes = q->memory_bytes ? q->memory_bytes : (uint64_t)MEMORY_BYTES;
 	r->value_bytes = q->value_bytes ? (int)q->value_bytes : VALUE_BYTES;
 	r->sql.model = q->model;

@@ -156,16 +156,11 @@ static int close_cursor(sqlite3_vtab_cursor *cursor)
 static int connect_table(sqlite3 *db, void *arg, int argc, const char *const *argv,
 			 sqlite3_vtab **out, char **why)
 {
-	struct ss_sql *s = arg;
 	(void)db;
 	(void)argc;
 	(void)argv;
-	if (ss_sql_events(s))
-		return ss_sql_vtab_new(s, out, sizeof(struct ss_sql_vtab),
-				       "CREATE TABLE stats(event_id INTEGER, key TEXT, value)",
-				       why);
-	*why = sqlite3_mprintf("%s", s->err.text);
-	return s->err.code == SS_ENOMEM ? SQLITE_NOMEM : SQLITE_ERROR;
+	return ss_sql_vtab_of_events(arg, out, sizeof(struct ss_sql_vtab),
+				     "CREATE TABLE stats(event_id INTEGER, key TEXT, value)", why);
 }
 
 bool ss_sql_add_stats(struct ss_sql *s)

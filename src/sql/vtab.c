@@ -56,6 +56,14 @@ int ss_sql_vtab_new(struct ss_sql *s, sqlite3_vtab **out, size_t bytes, const ch
 	return SQLITE_OK;
 }
 
+int ss_sql_vtab_of_events(struct ss_sql *s, sqlite3_vtab **out, size_t bytes, const char *schema, char **why)
+{
+	if (ss_sql_events(s))
+		return ss_sql_vtab_new(s, out, bytes, schema, why);
+	*why = sqlite3_mprintf("%s", s->err.text);
+	return s->err.code == SS_ENOMEM ? SQLITE_NOMEM : SQLITE_ERROR;
+}
+
 int ss_sql_vtab_free(sqlite3_vtab *v)
 {
 	sqlite3_free(v);
@@ -69,11 +77,6 @@ int ss_sql_vtab_fail(sqlite3_vtab *v, const struct ss_err *err)
 	sqlite3_free(v->zErrMsg);
 	v->zErrMsg = sqlite3_mprintf("%s", err->text);
 	return SQLITE_ERROR;
-}
-
-int ss_sql_vtab_stopped(struct ss_sql *s)
-{
-	return ss_sql_go_on(s) ? SQLITE_OK : SQLITE_INTERRUPT;
 }
 
 void ss_sql_result_stat(sqlite3_context *c, const struct ss_xstat *s)

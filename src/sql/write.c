@@ -4,6 +4,7 @@
 #include <math.h>
 
 #define TABLE_ROWS 100000u /* that a table for people holds; more are for programs */
+#define EXACT_MOST ((int64_t)1 << 53) /* that a double holds with all that are smaller */
 #define TABLE_BYTES ((size_t)256 << 20)
 
 static const struct {
@@ -29,13 +30,16 @@ const char *ss_sql_content_type(enum ss_sql_format format)
 	return formats[format].type;
 }
 
+/* Of two for each byte, the greater half first. */
+static char hex_digit(struct ss_str s, size_t i)
+{
+	return "0123456789abcdef"[(unsigned char)s.p[i / 2] >> (i % 2 ? 0 : 4) & 15];
+}
+
 static void put_hex(struct ss_out *o, struct ss_str s)
 {
-	static const char digits[] = "0123456789abcdef";
-	for (size_t i = 0; i < s.n; i++) {
-		ss_out_char(o, digits[(unsigned char)s.p[i] >> 4]);
-		ss_out_char(o, digits[s.p[i] & 15]);
-	}
+	for (size_t i = 0; i < 2 * s.n; i++)
+		ss_out_char(o, hex_digit(s, i));
 }
 
 static void put_json(struct ss_out *o, const struct ss_sql_rows *r, size_t col)
@@ -121,11 +125,20 @@ static void put_names(struct ss_out *o, const struct ss_sql_rows *r)
 	ss_out_lit(o, "],\"rows\":[");
 }
 
-static void put_list(struct ss_out *o, const struct ss_sql_rows *r)
+static bool is_long(const struct ss_sql_rows *r, size_t col)
+{
+	return ss_sql_type(r, col) == SS_SQL_INT &&
+	       (ss_sql_i64(r, col) > EXACT_MOST || ss_sql_i64(r, col) < -EXACT_MOST);
+}
+
+static void put_list(struct ss_out *o, const struct ss_sql_rows *r, bool long_as_text)
 {
 	for (size_t i = 0; i < ss_sql_ncols(r); i++) {
+		const char *quote = long_as_text && is_long(r, i) ? "\"" : "";
 		ss_out_char(o, i ? ',' : '[');
+		ss_out_z(o, quote);
 		put_json(o, r, i);
+		ss_out_z(o, quote);
 	}
 	ss_out_char(o, ']');
 }
@@ -145,13 +158,14 @@ static void put_head(struct ss_out *o, const struct ss_sql_rows *r, enum ss_sql_
 		ss_out_lit(o, "\r\n");
 }
 
-static void put_row(struct ss_out *o, const struct ss_sql_rows *r, enum ss_sql_format format,
+static void put_row(struct ss_out *o, const struct ss_sql_rows *r, const struct ss_sql_writing *w,
 		    uint64_t number)
 {
+	enum ss_sql_format format = w->format;
 	if (format == SS_SQL_JSON || format == SS_SQL_ROWS)
 		ss_out_z(o, number ? ",\n" : "\n");
 	if (format == SS_SQL_ROWS) {
-		put_list(o, r);
+		put_list(o, r, w->long_as_text);
 		return;
 	}
 	if (format == SS_SQL_CSV) {
@@ -203,6 +217,14 @@ struct held {
 	struct ss_arena arena;
 };
 
+static struct ss_str hex_text(struct ss_arena *arena, struct ss_str s)
+{
+	char *p = SS_NEW_N(arena, char, 2 * s.n + 1);
+	for (size_t i = 0; p && i < 2 * s.n; i++)
+		p[i] = hex_digit(s, i);
+	return (struct ss_str){ p, 2 * s.n };
+}
+
 static bool hold_row(struct held *h, const struct ss_sql_rows *r)
 {
 	size_t n = ss_sql_ncols(r);
@@ -223,6 +245,8 @@ static bool hold_row(struct held *h, const struct ss_sql_rows *r)
 			c->v.i64 = ss_sql_i64(r, i);
 		else if (c->type == SS_SQL_REAL)
 			c->v.f64 = ss_sql_f64(r, i);
+		else if (c->type == SS_SQL_BLOB)
+			c->v.text = hex_text(&h->arena, ss_sql_text(r, i));
 		else
 			c->v.text = ss_arena_str(&h->arena, c->type == SS_SQL_IS_NULL
 								    ? SS_STR("")
@@ -251,6 +275,8 @@ static struct ss_str cell_text(struct held *h, const struct cell *c)
 {
 	if (c->type == SS_SQL_INT)
 		return ss_arena_printf(&h->arena, "%lld", (long long)c->v.i64);
+	if (c->type == SS_SQL_REAL && !isfinite(c->v.f64))
+		return SS_STR("");
 	return c->type == SS_SQL_REAL ? ss_arena_printf(&h->arena, "%.15g", c->v.f64) : c->v.text;
 }
 
@@ -266,9 +292,10 @@ static bool fill_table(struct ss_table *t, struct held *h)
 				ss_set_i64(t, i, c->v.i64);
 			else
 				ss_set_f64(t, i,
-					   c->type == SS_SQL_INT    ? (double)c->v.i64
-					   : c->type == SS_SQL_REAL ? c->v.f64
-								    : NAN);
+					   c->type == SS_SQL_INT ? (double)c->v.i64
+					   : c->type == SS_SQL_REAL && isfinite(c->v.f64)
+						   ? c->v.f64
+						   : NAN);
 		}
 	}
 	return true;
@@ -337,7 +364,7 @@ bool ss_sql_write(struct ss_sql_rows *r, const struct ss_sql_writing *w, struct 
 			done->cut = true;
 			break;
 		}
-		put_row(o, r, w->format, done->rows++);
+		put_row(o, r, w, done->rows++);
 	}
 	if (why.code)
 		return ss_fail(err, why.code, "%s", why.text);

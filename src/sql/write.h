@@ -20,6 +20,7 @@ struct ss_sql_written {
 struct ss_sql_writing {
 	enum ss_sql_format format;
 	uint64_t most_rows;	/* 0: all */
+	bool long_as_text;	/* rows: integers beyond 2^53 as text, for readers whose numbers are doubles */
 	bool raw;		/* table: times and bytes as they are */
 	struct ss_text_style style;	/* table */
 };

@@ -1,6 +1,7 @@
 /*
  * xprof_events.c - the table `xprof_events`: events in the columns of XProf's database of events.
  */
+#include "sql/engine.h"
 #include "sql/xprof_rows.h"
 
 #include <stdlib.h>
@@ -25,6 +26,7 @@ struct cursor {
 	int nterms;
 	uint32_t i;
 	bool impossible;
+	struct ss_xprof_reader reader;
 };
 
 static bool is_of_line(int col)
@@ -95,8 +97,11 @@ static int filter(sqlite3_vtab_cursor *cursor, int number, const char *cols, int
 	struct cursor *c = (struct cursor *)cursor;
 	struct table *t = (struct table *)cursor->pVtab;
 	struct ss_xprof_lines *lines = number & FLAG_GROUPS ? &t->grouped : &t->plain;
-	if (!lines->v && !ss_xprof_lines_of(t->base.s, lines, number & FLAG_GROUPS))
-		return ss_sql_vtab_fail(cursor->pVtab, &t->base.s->err);
+	struct ss_sql *s = t->base.s;
+	if (!lines->v && (!ss_sql_events(s) || !ss_xprof_lines_of(s->dir, number & FLAG_GROUPS, &s->arena, lines, &s->err)))
+		return ss_sql_vtab_fail(cursor->pVtab, &s->err);
+	c->reader.d = s->dir;
+	c->reader.line = NULL;
 	forget_texts(c);
 	c->lines = lines;
 	c->line = 0;
@@ -147,10 +152,26 @@ static int rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *out)
 
 static int column(sqlite3_vtab_cursor *cursor, sqlite3_context *context, int col)
 {
-	const struct cursor *c = (struct cursor *)cursor;
-	ss_xprof_result(((struct ss_sql_vtab *)cursor->pVtab)->s, context, &c->lines->v[c->line],
-			c->i, col);
-	return SQLITE_OK;
+	struct cursor *c = (struct cursor *)cursor;
+	const struct ss_xprof_line *line = &c->lines->v[c->line];
+	if (c->reader.line != line || c->reader.i != c->i)
+		ss_xprof_read(&c->reader, line, c->i);
+	struct ss_xprof_value v = ss_xprof_value(&c->reader, col);
+	switch (v.type) {
+	case SS_XPROF_NULL:
+		break;
+	case SS_XPROF_INT:
+		sqlite3_result_int64(context, v.i);
+		break;
+	case SS_XPROF_REAL:
+		sqlite3_result_double(context, v.real);
+		break;
+	case SS_XPROF_TEXT:
+	case SS_XPROF_TEXTS:
+		sqlite3_result_text64(context, v.text.n ? v.text.p : "", v.text.n, v.made ? SQLITE_TRANSIENT : SQLITE_STATIC,
+				      SQLITE_UTF8);
+	}
+	return c->reader.text.no_memory || c->reader.shape.no_memory ? SQLITE_NOMEM : SQLITE_OK;
 }
 
 static int open_cursor(sqlite3_vtab *v, sqlite3_vtab_cursor **out)
@@ -161,22 +182,20 @@ static int open_cursor(sqlite3_vtab *v, sqlite3_vtab_cursor **out)
 
 static int close_cursor(sqlite3_vtab_cursor *cursor)
 {
-	forget_texts((struct cursor *)cursor);
-	free(cursor);
+	struct cursor *c = (struct cursor *)cursor;
+	forget_texts(c);
+	ss_xprof_reader_free(&c->reader);
+	free(c);
 	return SQLITE_OK;
 }
 
 static int connect_table(sqlite3 *db, void *arg, int argc, const char *const *argv,
 			 sqlite3_vtab **out, char **why)
 {
-	struct ss_sql *s = arg;
 	(void)db;
 	(void)argc;
 	(void)argv;
-	if (ss_sql_events(s))
-		return ss_sql_vtab_new(s, out, sizeof(struct table), schema, why);
-	*why = sqlite3_mprintf("%s", s->err.text);
-	return s->err.code == SS_ENOMEM ? SQLITE_NOMEM : SQLITE_ERROR;
+	return ss_sql_vtab_of_events(arg, out, sizeof(struct table), schema, why);
 }
 
 bool ss_sql_add_xprof_events(struct ss_sql *s, const char *name)

@@ -2,14 +2,15 @@
  * xprof_rows.h - the events that XProf puts into its database of events, line by line, and what its
  * columns say of each.
  *
- * Of a TPU's cores the steps, programs and operations; of GPUs, the host and other planes every
+ * Of a TPU's cores the steps, programs and operations; of its SparseCores, GPUs, devices of other kinds and the host every
  * line of the file. Steps of GPUs and hosts come from preprocessing, so a question for them loads
  * the hosts.
  */
 #ifndef SS_SQL_XPROF_ROWS_H
 #define SS_SQL_XPROF_ROWS_H
 
-#include "sql/engine.h"
+#include "hlo/hlo.h"
+#include "sql/directory.h"
 
 #define SS_XPROF_COLUMNS(COLUMN) \
 	COLUMN(DEVICE, "device TEXT") COLUMN(STREAM_ID, "stream_id INTEGER") \
@@ -45,18 +46,19 @@ struct ss_xprof_line {
 	const struct ss_line *l;
 	struct ss_sql_line *raw;		/* the line in the directory */
 	struct ss_sql_line *steps, *modules;	/* of SS_XPROF_OPS; NULL: there are none */
-	const struct ss_line *groups;		/* of SS_XPROF_STEPS: the loaded line, whose groups are known; or NULL */
+	const struct ss_line *groups;		/* loaded, of what groups a TPU core's events; or NULL */
 	enum ss_xprof_kind kind;
 };
 
 struct ss_xprof_lines {
-	struct ss_xprof_line *v;	/* in the connection's arena */
+	struct ss_xprof_line *v;	/* in the arena */
 	size_t n;
 	bool grouped;			/* hosts are loaded: steps and what preprocessing adds are known */
 };
 
-/* The lines, with the steps of GPUs and hosts if `grouped`. False: the reason is in s->err. */
-bool ss_xprof_lines_of(struct ss_sql *s, struct ss_xprof_lines *lines, bool grouped);
+/* The lines, with the steps of GPUs and hosts if `grouped`. */
+bool ss_xprof_lines_of(const struct ss_sql_directory *d, bool grouped, struct ss_arena *arena, struct ss_xprof_lines *lines,
+		       struct ss_err *err);
 /* Does the column need hosts to be loaded? */
 static inline bool ss_xprof_needs_groups(int col)
 {
@@ -68,8 +70,6 @@ static inline bool ss_xprof_needs_groups(int col)
  * it is made.
  */
 struct ss_str ss_xprof_line_text(const struct ss_xprof_line *line, int col, char *buf, size_t bytes);
-/* A cell. */
-void ss_xprof_result(struct ss_sql *s, sqlite3_context *c, const struct ss_xprof_line *line, uint32_t i, int col);
 
 static inline int64_t ss_xprof_start_ns(const struct ss_xprof_line *line, uint32_t i)
 {
@@ -82,5 +82,66 @@ static inline bool ss_xprof_is_event(const struct ss_xprof_line *line, uint32_t 
 {
 	return line->l->ev.off[i] != SS_EVENT_SYNTHETIC;
 }
+
+/*
+ * What the value of a column depends on, in one line: nothing, the event's name (ev.meta), or the event.
+ */
+enum ss_xprof_scope { SS_XPROF_OF_LINE, SS_XPROF_OF_NAME, SS_XPROF_OF_EVENT };
+enum ss_xprof_scope ss_xprof_scope(const struct ss_xprof_line *line, int col);
+
+/* ---- cells ---- */
+
+enum ss_xprof_type { SS_XPROF_NULL, SS_XPROF_INT, SS_XPROF_REAL, SS_XPROF_TEXT, SS_XPROF_TEXTS };
+
+struct ss_xprof_value {
+	enum ss_xprof_type type;
+	int64_t i;
+	double real;
+	struct ss_str text;	/* SS_XPROF_TEXTS: a JSON array of texts */
+	bool made;		/* the text stays until the next one is made; else as long as the host */
+};
+
+#define SS_XPROF_STATS 19u	/* those of stats that columns ask for */
+
+struct ss_xprof_stats {
+	uint32_t found;		/* a bit for each */
+	struct ss_xstat v[SS_XPROF_STATS];
+};
+
+/* trace_args of a name, on a kind of line. */
+struct ss_xprof_args {
+	struct ss_str text;	/* p is NULL: not known */
+	enum ss_xprof_kind kind;
+};
+
+/* Reads the cells of one event after the other: what several columns ask for is read once. */
+struct ss_xprof_reader {
+	struct ss_sql_directory *d;
+	const struct ss_xprof_line *line;
+	uint32_t i;
+	struct ss_xprof_stats own, named;	/* of the event; of its name */
+	const struct ss_plane *named_plane;	/* whose name `named_meta` those are */
+	uint32_t named_meta;
+	bool own_read;
+	int8_t known;				/* its instruction: 1 yes, 0 no, -1 not looked for */
+	const struct ss_hlo_module *module;
+	struct ss_hlo_instr instr;
+	struct ss_buf text, shape;
+	const struct ss_plane *args_plane;
+	struct ss_xprof_args *args;		/* by name of that plane */
+	struct ss_arena args_arena;
+};
+
+static inline void ss_xprof_read(struct ss_xprof_reader *r, const struct ss_xprof_line *line, uint32_t i)
+{
+	r->line = line;
+	r->i = i;
+	r->own_read = false;
+	r->known = -1;
+}
+
+/* A cell of the event at hand. */
+struct ss_xprof_value ss_xprof_value(struct ss_xprof_reader *r, int col);
+void ss_xprof_reader_free(struct ss_xprof_reader *r);
 
 #endif

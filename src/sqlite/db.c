@@ -12,11 +12,6 @@
 #define STEPS_PER_BYTE 200	/* a row of a table has some ten bytes and takes some forty steps */
 #define JOURNAL_AT 18		/* of the header: 2, 2 for a write-ahead log */
 
-bool ss_db_is(struct ss_str head)
-{
-	return ss_str_starts(head, (struct ss_str){ MAGIC, sizeof(MAGIC) });
-}
-
 void ss_db_limit(sqlite3 *sqlite)
 {
 	static const struct {
@@ -234,11 +229,6 @@ bool ss_db_is_null(const struct ss_db_rows *rows, int col)
 int64_t ss_db_i64(const struct ss_db_rows *rows, int col)
 {
 	return sqlite3_column_int64(rows->stmt, col);
-}
-
-double ss_db_f64(const struct ss_db_rows *rows, int col)
-{
-	return sqlite3_column_double(rows->stmt, col);
 }
 
 struct ss_str ss_db_text(const struct ss_db_rows *rows, int col)

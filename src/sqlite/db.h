@@ -25,7 +25,6 @@ struct ss_db {
 	struct ss_arena arena;
 };
 
-bool ss_db_is(struct ss_str head);
 /* `file`: where `bytes` is mapped, or NULL. They must live as long as the database. */
 bool ss_db_open(struct ss_db *db, struct ss_str bytes, const struct ss_file *file, struct ss_err *err);
 void ss_db_close(struct ss_db *db);
@@ -53,7 +52,6 @@ bool ss_db_end(struct ss_db_rows *rows, struct ss_err *err);
 
 bool ss_db_is_null(const struct ss_db_rows *rows, int col);
 int64_t ss_db_i64(const struct ss_db_rows *rows, int col);	/* 0 for NULL */
-double ss_db_f64(const struct ss_db_rows *rows, int col);
 struct ss_str ss_db_text(const struct ss_db_rows *rows, int col); /* until the next row; "" for NULL */
 
 #endif

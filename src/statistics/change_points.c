@@ -15,9 +15,19 @@ struct work {
 	double *scratch, *kept;
 	bool *outlier;
 	size_t *cuts, ncuts; /* ascending */
+	double correlation;  /* of neighbours, about the levels; 0 until it is known */
 };
 
-/* The values of a part without its outliers, as a sample of independent ones. */
+/* A history is searched in so many places that a long one needs a stricter test. */
+#define USUAL_HISTORY 40
+/*
+ * A correlation that independent values have in one of ten histories is none, and a short one shows
+ * none.
+ */
+#define CORRELATION_QUANTILE 1.28
+#define SHORT_HISTORY 16
+
+/* The values of a part without its outliers. */
 static struct ss_sample level(struct work *w, size_t from, size_t to)
 {
 	size_t n = 0;
@@ -26,14 +36,14 @@ static struct ss_sample level(struct work *w, size_t from, size_t to)
 	for (size_t i = from; i < to; i++)
 		if (!w->outlier[i - from])
 			w->kept[n++] = w->v[i];
-	struct ss_sample s = { .n = n, .n_effective = (double)n };
+	struct ss_sample s = { .n = n, .n_effective = (double)n * (1 - w->correlation) / (1 + w->correlation) };
 	for (size_t i = 0; i < n; i++)
 		s.mean += w->kept[i] / (double)n;
 	for (size_t i = 0; i < n; i++)
 		squares += (w->kept[i] - s.mean) * (w->kept[i] - s.mean);
 	s.sd = n > 1 ? sqrt(squares / (double)(n - 1)) : 0;
-	s.se = s.sd / sqrt((double)n);
-	s.df = (double)n - 1;
+	s.se = s.sd / sqrt(s.n_effective);
+	s.df = s.n_effective - 1;
 	return s;
 }
 
@@ -42,7 +52,8 @@ static bool holds(struct work *w, size_t from, size_t cut, size_t to, struct ss_
 	struct ss_sample a = level(w, from, cut), b = level(w, cut, to);
 	struct ss_comparison c = ss_compare((struct ss_runs){ &a, 1 }, (struct ss_runs){ &b, 1 }, w->alpha);
 	*out = (struct ss_change_point){ cut, a.mean, b.mean, c.p, cut - from, to - cut };
-	return c.p < w->alpha && fabs(c.delta) > w->band_frac * fabs(a.mean);
+	double alpha = w->alpha * fmin(1, (double)USUAL_HISTORY / (double)w->n);
+	return c.p < alpha && fabs(c.delta) > w->band_frac * fabs(a.mean);
 }
 
 /* The cut with the greatest energy statistic; 0: the part is too short. */
@@ -84,11 +95,37 @@ static void bisect(struct work *w, size_t from, size_t to)
 	bisect(w, cut, to);
 }
 
+/*
+ * Of neighbours about the levels that the cuts make: a machine that is slow today is slow tomorrow,
+ * which is no change.
+ */
+static double correlation_of(struct work *w)
+{
+	double products = 0, squares = 0, size = 0, n = (double)w->n;
+	if (w->n < SHORT_HISTORY)
+		return 0;
+	for (size_t i = 0; i <= w->ncuts; i++) {
+		size_t from = i ? w->cuts[i - 1] : 0, to = i < w->ncuts ? w->cuts[i] : w->n;
+		double mean = level(w, from, to).mean, last = 0;
+		for (size_t k = from; k < to; k++) {
+			double v = w->outlier[k - from] ? 0 : w->v[k] - mean;
+			products += v * last;
+			squares += v * v;
+			size += w->v[k] * w->v[k];
+			last = v;
+		}
+	}
+	double r = squares > 1e-20 * size ? products / squares : 0; /* below lie rounding errors */
+	r += (1 + 3 * r) * (double)(w->ncuts + 1) / n; /* Kendall's correction, of each level */
+	return r > CORRELATION_QUANTILE / sqrt(n) ? fmin(r, 0.95) : 0;
+}
+
 /* Each cut beside its neighbours; the weakest that does not hold goes. */
 static size_t settle(struct work *w, struct ss_change_point *out)
 {
 	for (;;) {
 		size_t worst = SIZE_MAX;
+		w->correlation = correlation_of(w);
 		for (size_t i = 0; i < w->ncuts; i++) {
 			size_t from = i ? w->cuts[i - 1] : 0, to = i + 1 < w->ncuts ? w->cuts[i + 1] : w->n;
 			bool ok = holds(w, from, w->cuts[i], to, &out[i]);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #define POWER 0.8
+#define MOST_NEEDED ((uint64_t)1 << 50)
 #define MIN_RUNS_TO_PERMUTE 5
 #define MAX_SPLITS 100000
 #define DRAWN_SPLITS 99999
@@ -44,6 +45,15 @@ static struct spread spread_of(struct ss_runs side, struct ss_runs other)
 	return (struct spread){ own, side.v[0].df };
 }
 
+/*
+ * Two runs tell next to nothing of how runs differ, and as little again on the other side: alone, each leaves 1 to 2 degrees of
+ * freedom, and t is enormous. Together they leave 2, if runs of both sides differ alike.
+ */
+static bool are_pairs(struct ss_runs a, struct ss_runs b)
+{
+	return a.n == 2 && b.n == 2;
+}
+
 /* Welch and Satterthwaite. */
 static double joint_df(struct spread a, struct spread b)
 {
@@ -60,7 +70,7 @@ static double joint_df(struct spread a, struct spread b)
 static void judge(struct ss_comparison *c, double alpha)
 {
 	c->p = c->low = c->high = c->mde = c->u = NAN;
-	if (!(c->df > 0))
+	if (!(c->df > 0) || isnan(c->delta))
 		return;
 	double t = ss_student_quantile(1 - alpha / 2, c->df);
 	c->p = c->se > 0 ? ss_student_two_sided(c->delta / c->se, c->df) : c->delta != 0 ? 0 : 1;
@@ -100,7 +110,7 @@ struct ss_comparison ss_compare_means(struct ss_runs base, struct ss_runs new, d
 	if (base.n && new.n) {
 		struct spread a = spread_of(base, new), b = spread_of(new, base);
 		c.se = sqrt(a.variance + b.variance);
-		c.df = joint_df(a, b);
+		c.df = are_pairs(base, new) ? 2 : joint_df(a, b);
 	}
 	judge(&c, alpha);
 	return c;
@@ -114,19 +124,49 @@ struct ss_comparison ss_compare(struct ss_runs base, struct ss_runs new, double 
 	return c;
 }
 
-uint64_t ss_samples_needed(const struct ss_comparison *c, size_t n, double effect)
+bool ss_changed(const struct ss_comparison *c, const struct ss_rule *rule)
 {
-	double times = c->mde / effect;
-	if (!(c->mde > 0) || !(effect > 0) || !n)
-		return 0;
-	return (uint64_t)fmin(ceil((double)n * times * times), 1e15);
+	if (!(c->p < rule->alpha))
+		return false;
+	return rule->one_run_a_side ? c->low > rule->band || c->high < -rule->band : fabs(c->delta) > rule->band;
 }
 
-bool ss_changed(const struct ss_comparison *c, double alpha, double band, bool one_run_a_side)
+/* `half`: of the interval. */
+static double detectable(double half, double power, const struct ss_rule *rule)
 {
-	if (!(c->p < alpha))
-		return false;
-	return one_run_a_side ? c->low > band || c->high < -band : fabs(c->delta) > band;
+	return (rule->one_run_a_side ? half + rule->band : fmax(half, rule->band)) + power;
+}
+
+double ss_detectable(const struct ss_comparison *c, const struct ss_rule *rule)
+{
+	double half = c->high - c->delta;
+	return detectable(half, c->mde - half, rule);
+}
+
+/* The same of k values, n of which were as these: their spread stays, their degrees of freedom grow. */
+static double detectable_of(const struct ss_comparison *c, size_t n, uint64_t k, const struct ss_rule *rule)
+{
+	double more = (double)k / (double)n, df = c->df * more, se = c->se / sqrt(more);
+	return detectable(ss_student_quantile(1 - rule->alpha / 2, df) * se, ss_student_quantile(POWER, df) * se, rule);
+}
+
+uint64_t ss_samples_needed(const struct ss_comparison *c, size_t n, double effect, const struct ss_rule *rule)
+{
+	uint64_t enough = 1, few = 0;
+	if (!(c->mde > 0) || !(effect > rule->band) || !n)
+		return 0;
+	while (enough < MOST_NEEDED && !(detectable_of(c, n, enough, rule) <= effect)) {
+		few = enough;
+		enough *= 2;
+	}
+	while (enough - few > 1) {
+		uint64_t k = few + (enough - few) / 2;
+		if (detectable_of(c, n, k, rule) <= effect)
+			enough = k;
+		else
+			few = k;
+	}
+	return enough;
 }
 
 /* --- permutations --------------------------------------------------------------------------------- */
@@ -309,7 +349,10 @@ struct ss_moderation ss_moderation_of(struct ss_log_row *rows, size_t n)
 struct ss_comparison ss_compare_logs(const struct ss_log_row *r, const struct ss_moderation *m, size_t nbase, size_t nnew,
 				     double alpha)
 {
-	/* A run alone on its side shows nothing of how runs of that side differ: what all rows say of it is worth half. */
+	/*
+	 * A run alone on its side shows nothing of how runs of that side differ: what all rows say
+	 * of it is worth half.
+	 */
 	double prior_df = nbase > 1 && nnew > 1 ? m->prior_df : m->prior_df / 2;
 	double df = r->df + prior_df;
 	double variance = (r->df * r->variance + prior_df * m->prior_variance) / df;

@@ -3,8 +3,9 @@
  *
  * A side is one or more runs. With one run a side the steps of each are the sample (sample.h). With several the
  * runs are: the variance of a side is the larger one of that between its runs' means and the mean of their squared
- * standard errors, so three runs that agree by luck prove nothing. One run against several is taken to vary from
- * run to run as the other side does. All is deterministic.
+ * standard errors, so three runs that agree by luck prove nothing. Two runs a side share their degrees of freedom, as if
+ * runs of both sides differed alike. One run against several is taken to vary from run to run as the other side does. All
+ * is deterministic.
  */
 #ifndef SS_STATISTICS_COMPARE_H
 #define SS_STATISTICS_COMPARE_H
@@ -24,7 +25,7 @@ struct ss_comparison {
 	double se, df;	  /* of the delta; df 0: nothing can be said, and p, interval and mde are NAN */
 	double p;	  /* two-sided: Welch's t; from 5 runs a side on the permutation test of the means */
 	double low, high; /* interval of the delta that holds 1 - alpha */
-	double mde;	  /* least change that would have been found in 8 of 10 tries */
+	double mde;	  /* least delta of p < alpha in 8 of 10 tries, whatever the band */
 	double u;	  /* Mann-Whitney's U of the runs' means, from 5 runs a side on; else NAN */
 };
 
@@ -32,14 +33,23 @@ struct ss_comparison ss_compare(struct ss_runs base, struct ss_runs new, double 
 /* The same by Welch's t for any number of runs, at the cost of the runs: for one of many rows. */
 struct ss_comparison ss_compare_means(struct ss_runs base, struct ss_runs new, double alpha);
 
-/* How many values (steps, or runs a side) would find a change of `effect`, at this spread; 0: unknown. */
-uint64_t ss_samples_needed(const struct ss_comparison *c, size_t n, double effect);
-
 /*
- * Did it change? p below alpha, and beyond the band, which is what differs from recording to recording without any
+ * What a change is: p below alpha, and beyond the band, which is what differs from recording to recording without any
  * change: with one run a side the whole interval, with several the delta.
  */
-bool ss_changed(const struct ss_comparison *c, double alpha, double band, bool one_run_a_side);
+struct ss_rule {
+	double alpha, band; /* the band in the unit of the values */
+	bool one_run_a_side;
+};
+
+bool ss_changed(const struct ss_comparison *c, const struct ss_rule *rule);
+/* The least change that the rule would have found in 8 of 10 tries. */
+double ss_detectable(const struct ss_comparison *c, const struct ss_rule *rule);
+/*
+ * How many values (steps, or runs a side) would find a change of `effect`, at the spread of these n; 0: unknown, or the effect
+ * is within the band.
+ */
+uint64_t ss_samples_needed(const struct ss_comparison *c, size_t n, double effect, const struct ss_rule *rule);
 
 /* Two-sided permutation test of the difference of means: all splits up to 100,000, else 99,999 of a fixed seed. */
 double ss_permutation_test(const double *base, size_t nbase, const double *new, size_t nnew);

@@ -12,6 +12,13 @@
 #define OUTLIER_FRAC 0.10
 /* More of them than this are a second mode. */
 #define MODE_FRAC 0.20
+/* Values that differ by no more than this of their mean are equal: what differs is rounding, of clocks and of sums. */
+#define ROUNDING_FRAC 1e-9
+/*
+ * The correlation is in the standard error already. In the degrees of freedom it counts again, as it is estimated as well; with
+ * fewer than 2 of them the interval holds no more often what it should, and is wider without bounds.
+ */
+#define LEAST_DF 2
 
 static int by_value(const void *a, const void *b)
 {
@@ -96,14 +103,20 @@ struct ss_sample ss_sample_of(const double *v, size_t n)
 		squares += (v[i] - s.mean) * (v[i] - s.mean);
 		neighbours += i ? (v[i] - s.mean) * (v[i - 1] - s.mean) : 0;
 	}
-	if (n < 2 || !(squares > 0))
-		return s.df = n ? dn - 1 : 0, s;
+	if (n < 2)
+		return s;
+	s.sd = sqrt(squares / (dn - 1));
+	if (s.sd <= ROUNDING_FRAC * fabs(s.mean) || !(squares > 0)) {
+		s.sd = ROUNDING_FRAC * fabs(s.mean);
+		s.se = s.sd / sqrt(dn);
+		s.df = dn - 1;
+		return s;
+	}
 	double r = neighbours / squares;
 	r += (1 + 3 * r) / dn;
 	s.correlation = fmin(fmax(r, 0), 1 - 2 / (dn + 1)); /* so that at least one value is left */
 	s.n_effective = dn * (1 - s.correlation) / (1 + s.correlation);
-	s.sd = sqrt(squares / (dn - 1));
 	s.se = s.sd / sqrt(s.n_effective);
-	s.df = fmax(s.n_effective - 1, 0);
+	s.df = fmax(s.n_effective - 1, fmin(LEAST_DF, dn - 1));
 	return s;
 }

@@ -7,6 +7,7 @@
  */
 #include "base/below.h"
 #include "base/map.h"
+#include "base/system.h"
 #include "base/vec.h"
 #include "import/kineto.h"
 #include "import/names.h"
@@ -62,11 +63,6 @@ struct walk {
 	SS_VEC(struct ss_str) linked;
 	bool no_memory;
 };
-
-static int64_t mtime_ns(const struct stat *st)
-{
-	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
-}
 
 static struct ss_str join(struct ss_arena *a, struct ss_str dir, struct ss_str name)
 {
@@ -219,7 +215,7 @@ static void take_file(struct walk *w, const struct dir *d, int fd, struct file f
 	else if (faccessat(fd, name.p, R_OK, AT_EACCESS) != 0)
 		look(w, d->path, name, "is not readable: permission denied");
 	f.bytes = (uint64_t)st.st_size;
-	f.mtime_ns = mtime_ns(&st);
+	f.mtime_ns = ss_mtime_ns(&st);
 	if (!(f.kind ? ss_vec_push(&w->others, f) : ss_vec_push(&w->files, f)))
 		w->no_memory = true;
 }
@@ -466,7 +462,7 @@ static bool add_older(struct walk *w, const struct dir *d, struct ss_run newest)
 
 static bool add_run(struct walk *w, const struct dir *d, const struct stat *st)
 {
-	struct ss_run run = { .dir = d->path, .mtime_ns = mtime_ns(st), .dir_mtime_ns = mtime_ns(st) };
+	struct ss_run run = { .dir = d->path, .mtime_ns = ss_mtime_ns(st), .dir_mtime_ns = ss_mtime_ns(st) };
 	if (w->what == SS_SCAN_ANY && d->is_run)
 		run.name = run_name(&w->s->arena, d);
 	else
@@ -551,26 +547,52 @@ static bool has_answers(const struct walk *w)
 	return false;
 }
 
+enum entry { ENTRY_SKIPPED, ENTRY_NEW, ENTRY_AGAIN };
+
+/*
+ * Open a directory for the first time, by device and inode; a run also again, because it counts
+ * under each of its names. What is skipped may leave *fd open.
+ */
+static enum entry enter(struct walk *w, const struct dir *d, int *fd, struct stat *st)
+{
+	*fd = ss_open_below(w->s->top.p, d->path.p, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
+	if (*fd < 0 || fstat(*fd, st) != 0) {
+		look(w, d->path, (struct ss_str){ 0 }, why_not_opened(errno));
+		return ENTRY_SKIPPED;
+	}
+	uint64_t key = ss_mix((uint64_t)st->st_dev, (uint64_t)st->st_ino);
+	if (ss_u64map_get(&w->seen, key) != SS_NONE)
+		return d->is_run ? ENTRY_AGAIN : ENTRY_SKIPPED;
+	if (ss_u64map_add(&w->seen, key, 0) != SS_NONE)
+		return ENTRY_NEW;
+	w->no_memory = true;
+	return ENTRY_SKIPPED;
+}
+
+/* Are the directories in it visited, too? */
+static bool goes_deeper(struct walk *w, const struct dir *d)
+{
+	if (w->what != SS_SCAN_ANY)
+		return w->what == SS_SCAN_RUNS && d->depth == 0;
+	if (d->depth < MAX_DEPTH)
+		return true;
+	if (w->subdirs.n) {
+		look(w, d->path, (struct ss_str){ 0 }, "is nested too deep: its directories were not searched");
+		w->s->stopped = true;
+	}
+	return false;
+}
+
 static bool visit(struct walk *w, const struct dir *d)
 {
 	struct stat st;
 	const struct ss_str itself = { 0 };
-	int fd = ss_open_below(w->s->top.p, d->path.p, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
-	if (fd < 0 || fstat(fd, &st) != 0) {
-		look(w, d->path, itself, why_not_opened(errno));
+	int fd;
+	enum entry entry = enter(w, d, &fd, &st);
+	if (entry == ENTRY_SKIPPED) {
 		if (fd >= 0)
 			close(fd);
 		return !w->no_memory;
-	}
-	uint64_t key = ss_mix((uint64_t)st.st_dev, (uint64_t)st.st_ino);
-	bool duplicate = ss_u64map_get(&w->seen, key) != SS_NONE;
-	if (duplicate && !d->is_run) {
-		close(fd);
-		return true;
-	}
-	if (!duplicate && ss_u64map_add(&w->seen, key, 0) == SS_NONE) {
-		close(fd);
-		return false;
 	}
 	w->s->ndirs++;
 	if (!read_dir(w, d, fd))
@@ -581,17 +603,10 @@ static bool visit(struct walk *w, const struct dir *d)
 		return false;
 	if (!d->is_run && !add_sidecar(w, d))
 		return false;
-	bool deeper = !duplicate && w->what == SS_SCAN_ANY ? d->depth < MAX_DEPTH
-						       : w->what == SS_SCAN_RUNS && d->depth == 0;
-	if (!deeper) {
-		if (w->what == SS_SCAN_ANY && !duplicate && w->subdirs.n) {
-			look(w, d->path, itself, "is nested too deep: its directories were not searched");
-			w->s->stopped = true;
-		}
-		return !w->no_memory;
-	}
-	return push_children(w, d, w->subdirs.v, w->subdirs.n, false) &&
-	       push_children(w, d, w->linked.v, w->linked.n, true) && !w->no_memory;
+	if (entry == ENTRY_NEW && goes_deeper(w, d) &&
+	    !(push_children(w, d, w->subdirs.v, w->subdirs.n, false) && push_children(w, d, w->linked.v, w->linked.n, true)))
+		return false;
+	return !w->no_memory;
 }
 
 static bool walk_all(struct walk *w)
@@ -629,7 +644,7 @@ static bool scan_file(struct ss_store *s, const struct stat *st)
 		return false;
 	bool in_run = ss_str_ends(parent, SS_STR("/plugins/profile/"));
 	files[0] = (struct ss_host_file){ .name = ss_arena_str(&s->arena, ss_profile_host(name)), .path = s->root,
-					  .bytes = (uint64_t)st->st_size, .mtime_ns = mtime_ns(st), .top = s->top.p };
+					  .bytes = (uint64_t)st->st_size, .mtime_ns = ss_mtime_ns(st), .top = s->top.p };
 	files[1] = files[0];
 	files[1].name = ss_arena_str(&s->arena, answer ? label : name);
 	files[1].kind = kind;
@@ -638,13 +653,13 @@ static bool scan_file(struct ss_store *s, const struct stat *st)
 				.hosts = files,
 				.nhosts = !kind || (!answer && ss_str_ends(name, SS_STR(".pb"))),
 				.own = { &files[1], kind != NULL },
-				.mtime_ns = mtime_ns(st),
+				.mtime_ns = ss_mtime_ns(st),
 				.bytes = (uint64_t)st->st_size };
 	if (run->nhosts && !in_run)
 		run->name = files[0].name;
 	struct stat above;
 	if (run->dir.p && stat(run->dir.p, &above) == 0)
-		run->dir_mtime_ns = mtime_ns(&above);
+		run->dir_mtime_ns = ss_mtime_ns(&above);
 	s->runs = run;
 	s->nruns = 1;
 	s->nfiles = 1;

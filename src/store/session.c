@@ -39,21 +39,24 @@ static int nearest_first(const void *a, const void *b)
 
 static int by_name(const void *a, const void *b)
 {
-	const struct ss_host_file *const *x = a, *const *y = b;
-	int order = ss_str_cmp((*x)->name, (*y)->name);
-	return order ? order : ss_str_cmp((*x)->path, (*y)->path);
+	const struct ss_host_file *x = a, *y = b;
+	int order = ss_str_cmp(x->name, y->name);
+	return order ? order : ss_str_cmp(x->path, y->path);
 }
 
 struct session {
 	struct ss_strmap hosts;
-	SS_VEC(const struct ss_host_file *) files;
+	SS_VEC(struct ss_host_file) files;
+	uint64_t bytes;
+	int64_t mtime_ns;
 };
 
 static bool add_run(struct session *s, const struct ss_run *run)
 {
+	s->bytes += run->bytes;
+	s->mtime_ns = run->mtime_ns > s->mtime_ns ? run->mtime_ns : s->mtime_ns;
 	for (size_t i = 0; i < run->nhosts; i++)
-		if (!run->hosts[i].duplicate &&
-		    (ss_strmap_add(&s->hosts, run->hosts[i].name) == SS_NONE || !ss_vec_push(&s->files, &run->hosts[i])))
+		if (ss_strmap_add(&s->hosts, run->hosts[i].name) == SS_NONE || !ss_vec_push(&s->files, run->hosts[i]))
 			return false;
 	return true;
 }
@@ -66,32 +69,49 @@ static bool add_if_new(struct session *s, const struct ss_run *run)
 	return add_run(s, run);
 }
 
-bool ss_session_files(const struct ss_store *s, const struct ss_run *run, struct ss_arena *arena,
-		      const struct ss_host_file ***files, size_t *n)
+/* Runs near this one, the nearest first; NULL when memory is out. */
+static struct near *near_runs(const struct ss_store *s, const struct ss_run *run, size_t *n)
+{
+	struct near *v = calloc(s->nruns + 1, sizeof(*v));
+	int64_t own, other;
+	*n = 0;
+	if (!v || !run->nhosts || !time_of_name(run->name, &own))
+		return v;
+	for (size_t i = 0; i < s->nruns; i++) {
+		const struct ss_run *r = &s->runs[i];
+		if (r != run && r->nhosts && time_of_name(r->name, &other) && llabs(other - own) <= SS_SESSION_SECONDS)
+			v[(*n)++] = (struct near){ r, llabs(other - own) };
+	}
+	if (*n)
+		qsort(v, *n, sizeof(*v), nearest_first);
+	return v;
+}
+
+const struct ss_run *ss_session_run(const struct ss_store *s, const struct ss_run *run, struct ss_arena *arena)
 {
 	struct session all = { .files = { NULL, 0, 0 } };
-	struct near *v = calloc(s->nruns + 1, sizeof(*v));
-	size_t nnear = 0;
-	int64_t own, other;
-	bool ok = v && add_run(&all, run);
-	for (size_t i = 0; ok && i < s->nruns && time_of_name(run->name, &own); i++) {
-		const struct ss_run *r = &s->runs[i];
-		if (r == run || !r->nhosts || !time_of_name(r->name, &other) || llabs(other - own) > SS_SESSION_SECONDS)
-			continue;
-		v[nnear++] = (struct near){ r, llabs(other - own) };
-	}
-	if (ok && nnear)
-		qsort(v, nnear, sizeof(*v), nearest_first);
-	for (size_t i = 0; ok && i < nnear; i++)
+	size_t n;
+	struct near *v = near_runs(s, run, &n);
+	bool ok = v && (!n || add_run(&all, run));
+	for (size_t i = 0; ok && i < n; i++)
 		ok = add_if_new(&all, v[i].run);
-	if (ok && all.files.n)
-		qsort(all.files.v, all.files.n, sizeof(*all.files.v), by_name);
-	*n = all.files.n;
-	*files = ok ? SS_NEW_N(arena, const struct ss_host_file *, all.files.n + 1) : NULL;
-	if (*files && all.files.n)
-		memcpy(*files, all.files.v, all.files.n * sizeof(*all.files.v));
+	struct ss_run *whole = NULL;
+	if (ok && all.files.n > run->nhosts) {
+		whole = SS_NEW(arena, struct ss_run);
+		struct ss_host_file *files = SS_NEW_N(arena, struct ss_host_file, all.files.n);
+		ok = whole && files;
+		if (ok) {
+			qsort(all.files.v, all.files.n, sizeof(*all.files.v), by_name);
+			memcpy(files, all.files.v, all.files.n * sizeof(*files));
+			*whole = *run;
+			whole->hosts = files;
+			whole->nhosts = all.files.n;
+			whole->bytes = all.bytes;
+			whole->mtime_ns = all.mtime_ns;
+		}
+	}
 	ss_strmap_free(&all.hosts);
 	ss_vec_free(&all.files);
 	free(v);
-	return *files;
+	return !ok ? NULL : whole ? whole : run;
 }

@@ -11,12 +11,11 @@
 #define SS_SESSION_SECONDS 60
 
 /*
- * The profiles of `run` and of the runs that belong to it: whose names are times
- * ("2026_11_20_10_00_04") near its own, the nearest first, as long as no host occurs twice; else
- * they are other recordings of the same hosts. By host name; the array is in `arena`. False when
- * memory is out.
+ * The run with all hosts of its recording: those of runs whose names are times
+ * ("2026_11_20_10_00_04") near its own, too, the nearest first, as long as no host occurs twice; else
+ * they are other recordings of the same hosts. `run` itself where no other belongs to it; what is
+ * made is in `arena` and points into the store. NULL when memory is out.
  */
-bool ss_session_files(const struct ss_store *s, const struct ss_run *run, struct ss_arena *arena,
-		      const struct ss_host_file ***files, size_t *n);
+const struct ss_run *ss_session_run(const struct ss_store *s, const struct ss_run *run, struct ss_arena *arena);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/map.h"
+#include "base/system.h"
 #include "base/vec.h"
 #include "legacy/files/event_file.h"
 #include "store/kinds.h"
@@ -151,7 +152,7 @@ static bool make_run(struct ss_run *run, struct ss_str dir, struct ss_str root, 
 	if (!run->name.p || !run->dir.p)
 		return false;
 	if (stat(run->dir.p, &st) == 0)
-		run->mtime_ns = run->dir_mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+		run->mtime_ns = run->dir_mtime_ns = ss_mtime_ns(&st);
 	return true;
 }
 

@@ -1,5 +1,6 @@
 /* store.c - the snapshot: looking up in it, and what its owner may ask of the file system again. */
 #include "base/below.h"
+#include "base/system.h"
 #include "store/sidecar.h"
 #include "store/kinds.h"
 #include "store/store.h"
@@ -179,6 +180,11 @@ bool ss_run_select(const struct ss_run *run, const char *kind, struct ss_str nam
 	size_t n;
 	*out = (struct ss_selection){ .name = names };
 	const struct ss_host_file **v = ss_run_files(run, kind, arena, &n);
+	if (v && !n && !kind && ss_run_has(run, SS_KIND_FILE_PART))
+		return ss_fail(err, SS_ENOTFOUND,
+			       "run '" SS_FMT "' is of merged parts, which hold steps, times of operations, collectives, launches "
+			       "and waits of hosts: this needs the profiles themselves",
+			       SS_ARG(run->name));
 	if (v && !n)
 		return ss_fail(err, SS_ENOTFOUND, "run '" SS_FMT "' holds no %s", SS_ARG(run->name),
 			       ss_file_kind_says(kind));
@@ -209,7 +215,7 @@ bool ss_run_changed(const struct ss_run *run)
 {
 	struct stat st;
 	return stat(run->dir.p, &st) != 0 ||
-	       (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec != run->dir_mtime_ns;
+	       ss_mtime_ns(&st) != run->dir_mtime_ns;
 }
 
 struct ss_str ss_store_why_empty(const struct ss_store *s, struct ss_arena *arena)

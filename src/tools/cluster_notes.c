@@ -63,10 +63,10 @@ static bool name_hosts(const struct ss_cluster *c, bool (*is)(const struct ss_cl
 
 bool ss_cluster_notes(const struct ss_cluster *c, struct ss_result *out)
 {
-	bool ok = name_hosts(c, is_missing, "have no recording here; their part is unknown", out) &&
-		  name_hosts(c, is_cut, "have recordings that end early; what is whole of them counts", out) &&
+	bool ok = name_hosts(c, is_missing, "have no recording here, so their part is unknown", out) &&
+		  name_hosts(c, is_cut, "have recordings that end early; only whole steps of them count", out) &&
 		  name_hosts(c, is_unreadable, "have files that cannot be read", out) &&
-		  name_hosts(c, is_stranger, "run something else than the others and are not compared with them", out);
+		  name_hosts(c, is_stranger, "run another program than the others and are not compared with them", out);
 	for (size_t i = 0; ok && i < c->notes.n; i++) {
 		struct ss_str text = ss_arena_str(out->arena, c->notes.v[i].text);
 		ss_result_note(out, c->notes.v[i].warning ? SS_WARNING : SS_INFO, text);

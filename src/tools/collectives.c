@@ -61,8 +61,8 @@ enum { CLK_HOST, CLK_OFFSET, CLK_DRIFT, CLK_UNCERTAINTY, CLK_BOUND, CLK_POINTS, 
 
 static const struct ss_col clock_cols[] = {
 	STR("host", "Host", NULL),
-	NUM("offset_us", "Offset (us)", US, "What its clock is ahead of the first host's, in the middle of the recording"),
-	NUM("drift_ppm", "Drift (ppm)", NONE, "By how much its clock is fast; 0: none that could be measured"),
+	NUM("offset_us", "Offset (us)", US, "How far its clock is ahead of the first host's, in the middle of the recording"),
+	NUM("drift_ppm", "Drift (ppm)", NONE, "How fast its clock runs compared with the first host's; 0: not measurable"),
 	NUM("uncertainty_us", "Uncertainty (us)", US, "Of the offset: 3 standard deviations of what collectives say of it"),
 	NUM("bound_us", "Bound (us)", US,
 	    "Half of the interval that causality leaves for the offset: nobody ends before the last has come"),

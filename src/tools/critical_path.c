@@ -186,7 +186,7 @@ static bool choose_step(const struct ss_request *q, const struct ss_path *p, con
 	if (!text.n)
 		return true;
 	if (!ss_str_to_i64(text, &num))
-		return ss_fail(err, SS_EINVAL, "'" SS_FMT "' is no number of a step", SS_ARG(text));
+		return ss_fail(err, SS_EINVAL, "'" SS_FMT "' is not the number of a step", SS_ARG(text));
 	for (size_t i = 0; i < p->steps.n; i++)
 		if (p->steps.v[i].step == num) {
 			*st = &p->steps.v[i];
@@ -199,18 +199,14 @@ static bool choose_step(const struct ss_request *q, const struct ss_path *p, con
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	struct ss_cluster *c = ss_model_cluster(q->model, err);
-	struct ss_path p;
+	const struct ss_path *p;
 	const struct ss_path_step *st;
-	if (!c || !ss_torch_add_critical_path(q, out, err))
+	if (!c || !ss_torch_add_critical_path(q, out, err) || !(p = ss_model_path(q->model, err)))
 		return false;
-	ss_cluster_lock(c);
-	bool ok = ss_path_find(&p, c, err);
-	ss_cluster_unlock(c);
-	ok = ok && choose_step(q, &p, &st, err);
-	ok = ok && ((fill_sums(out, c, &p) && fill_segments(out, c, &p, st) && ss_cluster_notes(c, out)) || ss_fail_mem(err));
-	if (ok && !p.steps.n)
-		ss_result_note(out, SS_INFO, SS_STR("the recordings hold no two steps in a row"));
-	ss_path_free(&p);
+	bool ok = choose_step(q, p, &st, err);
+	ok = ok && ((fill_sums(out, c, p) && fill_segments(out, c, p, st) && ss_cluster_notes(c, out)) || ss_fail_mem(err));
+	if (ok && !p->steps.n)
+		ss_result_note(out, SS_INFO, SS_STR("no device of the recordings has two steps in a row"));
 	return ok;
 }
 

@@ -171,7 +171,7 @@ static void add_notes(struct ss_result *out, const struct ss_cluster *c, const s
 	if (parted)
 		ss_result_note(out, SS_WARNING, text);
 	if (!x->rows.n)
-		ss_result_note(out, SS_INFO, SS_STR("the recordings hold no steps with numbers"));
+		ss_result_note(out, SS_INFO, SS_STR("no device of the recordings has steps with numbers"));
 }
 
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)

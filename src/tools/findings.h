@@ -17,6 +17,11 @@ bool ss_findings_of(struct ss_verdict *out, struct ss_model *m, struct ss_arena 
 const struct ss_verdict_finding *ss_finding_of_cause(const struct ss_verdict *v, enum ss_cause c);
 /* The findings as a conclusion, the first of them first, with its mood. Adds nothing where there are none. */
 void ss_findings_say(struct ss_result *out, const struct ss_verdict *v);
+/*
+ * The steps of the verdict as properties of the table of steps, whose rows are those of XProf: step_count (0: none are known) and
+ * step_time_*_ms.
+ */
+void ss_findings_say_steps(struct ss_result *out, const struct ss_verdict *v);
 /* What the recording lacks, as notes, but for what is a note anyway. */
 void ss_findings_note_gaps(struct ss_result *out, const struct ss_verdict *v);
 

@@ -66,7 +66,7 @@ static void cells_of(const struct ss_cluster *c, const struct ss_exposed *x, con
 	for (size_t i = 0; s && i < s->steps.n; i++)
 		for (size_t h = 0; h < s->hosts.n; h++)
 			v[(*n)++] =
-				(struct cell){ s->steps.v[i].step, s->hosts.v[h].host, s->excess_ps[i * s->hosts.n + h] * 1e-6 };
+				(struct cell){ s->steps.v[i].step, s->hosts.v[h].host, s->excess.ps[i * s->hosts.n + h] * 1e-6 };
 	for (size_t i = 0; !s && i < x->rows.n; i++)
 		v[(*n)++] = (struct cell){ x->rows.v[i].step, c->devices.v[x->rows.v[i].device].host,
 					   figure_of(&x->rows.v[i], figure) };

@@ -6,9 +6,7 @@
  * batches. Of many requests some are shown: those around the percentiles that matter. Means are
  * over all of them.
  */
-#include "base/map.h"
-#include "base/vec.h"
-#include "model/runtime/inference.h"
+#include "tools/inference_models.h"
 #include "tools/inference_words.h"
 
 #include <stdlib.h>
@@ -64,7 +62,6 @@ static const struct ss_param params[] = {
 	{ "batch_column", "column", "Latency", "the column by whose percentiles batches are selected" },
 };
 
-/* Values of requests and batches by which they may be sorted; the first ones are means as well. */
 static const struct ss_col pattern_cols[] = {
 	{ "id", "ID", SS_TYPE_I64, SS_UNIT_NONE, NULL, NULL },
 	{ "tensor_pattern", "Tensor Pattern", SS_TYPE_STR, SS_UNIT_NONE, "Copies of tensors: kind, shape, layout", NULL },
@@ -73,14 +70,10 @@ static const struct ss_col pattern_cols[] = {
 	  "Copy time per request, by percentile", NULL },
 };
 
-enum value {
-	V_LATENCY, V_DELAY, V_SIZE, V_PREPROCESS, V_FORMATION, V_RUNTIME, V_H2D, V_D2H, V_COMPUTE, V_POSTPROCESS, V_IDLE,
-	V_PADDING, V_BATCH_SIZE, V_EFFICIENCY, V_COUNT
-};
-
+/* Columns by which requests and batches may be sorted. */
 static const struct {
 	const char *label;
-	enum value value;
+	enum served_value value;
 } request_sorts[] = {
 	{ "Latency", V_LATENCY }, { "Request delay for batching", V_DELAY }, { "Request size", V_SIZE },
 	{ "Host preprocess", V_PREPROCESS }, { "Host batch formation", V_FORMATION }, { "Host runtime", V_RUNTIME },
@@ -91,170 +84,37 @@ static const struct {
 	{ "Batch size after padding", V_BATCH_SIZE }, { "Batching efficiency", V_EFFICIENCY },
 };
 
-/* A request or a batch as numbers, times in ps. */
-struct item {
-	int64_t id, begin_ps, end_ps;
-	int64_t v[V_EFFICIENCY];
-	const struct ss_str *programs;
-	uint32_t nprograms;
-};
-
-struct link {
-	uint32_t request;	/* index into requests */
-	int64_t batch_size;
-};
-
-/* One request or batch that had tensors copied. */
-struct copied {
-	struct ss_str pattern;
-	uint64_t dur_ps;
-};
-
-struct model {
-	struct ss_str name;
-	SS_VEC(struct copied) copied;
-	SS_VEC(struct item) requests;
-	SS_VEC(struct item) batches;
-	SS_VEC(struct link) links; /* requests by the sizes of their batches */
-	struct ss_batching_params params;
-};
-
-struct of_host;
-
 struct inference_answer {
 	const struct ss_request *q;
 	struct ss_result *out;
-	SS_VEC(struct model) models;
-	struct ss_strmap by_name;
-	struct of_host *hosts;
-	struct ss_intern *texts; /* of the result */
-	bool any_id, has_batching, has_patterns;
-	struct ss_str only;	/* the model that is named, as long as it is one; "" where there are several */
-	enum value request_sort, batch_sort;
-	uint64_t ncut, nunnamed;	/* intervals and requests that were left out */
+	struct served_models models;
+	bool has_batching;
+	enum served_value request_sort, batch_sort;
 };
-
-static struct item item_of_request(const struct ss_inference_request *r)
-{
-	return (struct item){
-		.id = r->id, .begin_ps = r->begin_ps, .end_ps = r->end_ps,
-		.v = {
-			[V_LATENCY] = (int64_t)((uint64_t)r->end_ps - (uint64_t)r->begin_ps), [V_DELAY] = r->delay_ps,
-			[V_SIZE] = r->size, [V_PREPROCESS] = (int64_t)r->work_ps[SS_SERVE_PREPROCESS],
-			[V_FORMATION] = (int64_t)r->work_ps[SS_SERVE_BATCHING],
-			[V_RUNTIME] = (int64_t)r->work_ps[SS_SERVE_RUNTIME], [V_H2D] = (int64_t)r->work_ps[SS_SERVE_TO_DEVICE],
-			[V_D2H] = (int64_t)r->work_ps[SS_SERVE_FROM_DEVICE],
-			[V_COMPUTE] = (int64_t)r->work_ps[SS_SERVE_COMPUTE],
-			[V_POSTPROCESS] = (int64_t)r->work_ps[SS_SERVE_POSTPROCESS], [V_IDLE] = (int64_t)r->work_ps[SS_SERVE_IDLE],
-		},
-	};
-}
-
-static struct item item_of_batch(const struct ss_inference *inf, const struct ss_batch *b)
-{
-	return (struct item){
-		.id = b->id, .begin_ps = b->begin_ps, .end_ps = b->end_ps, .programs = &inf->programs[b->first_program],
-		.nprograms = b->nprograms,
-		.v = {
-			[V_LATENCY] = (int64_t)((uint64_t)b->end_ps - (uint64_t)b->begin_ps), [V_DELAY] = b->delay_ps,
-			[V_COMPUTE] = (int64_t)b->compute_ps, [V_PADDING] = b->padding, [V_BATCH_SIZE] = b->size_after_padding,
-		},
-	};
-}
-
-/*
- * The model of this name; NULL when memory is out. Without any name in the profile all share one.
- */
-static struct model *model_of(struct inference_answer *j, struct ss_str name)
-{
-	if (!j->any_id)
-		name = SS_STR("ALL");
-	uint32_t i = ss_strmap_add(&j->by_name, name);
-	if (i == SS_NONE || (i == j->models.n && !ss_vec_push(&j->models, (struct model){ .name = name })))
-		return NULL;
-	return &j->models.v[i];
-}
-
-/* What the batching layer of a host was configured with, by model. */
-struct configured {
-	struct ss_str model;
-	struct ss_batching_params params;
-};
-
-/* What is read of one host. */
-struct of_host {
-	struct ss_inference inf;
-	struct configured *configured;
-	size_t nconfigured;
-};
-
-static void find_params(const struct of_host *h, struct model *m)
-{
-	for (size_t i = 0; i < h->nconfigured && !m->params.known; i++)
-		if (ss_str_eq(h->configured[i].model, m->name))
-			m->params = h->configured[i].params;
-}
-
-static bool add_copied(struct model *m, const struct ss_inference *inf, uint32_t pattern, uint64_t dur_ps)
-{
-	return pattern == SS_NONE || ss_vec_push(&m->copied, ((struct copied){ inf->patterns[pattern], dur_ps }));
-}
-
-static bool add_host(struct inference_answer *j, const struct of_host *h)
-{
-	const struct ss_inference *inf = &h->inf;
-	j->has_patterns = j->has_patterns || inf->npatterns;
-	for (uint32_t i = 0; i < inf->nrequests; i++) {
-		const struct ss_inference_request *r = &inf->requests[i];
-		struct ss_str name = !r->model.n && r->of_some_model ? j->only : r->model;
-		if (j->any_id && !name.n) {
-			j->nunnamed++;
-			continue;
-		}
-		struct model *m = model_of(j, name);
-		if (!m || !ss_vec_push(&m->requests, item_of_request(r)) || !add_copied(m, inf, r->pattern, r->pattern_ps))
-			return false;
-		for (uint32_t k = 0; k < r->nbatches; k++) {
-			const struct ss_batch *b = &inf->batches[inf->related[r->first_batch + k]];
-			if (!ss_vec_push(&m->links, ((struct link){ (uint32_t)m->requests.n - 1, b->size_after_padding })))
-				return false;
-		}
-	}
-	for (uint32_t i = 0; i < inf->nbatches; i++) {
-		const struct ss_batch *b = &inf->batches[i];
-		if (j->any_id && !b->model.n)
-			continue;
-		struct model *m = model_of(j, b->model);
-		if (!m || !ss_vec_push(&m->batches, item_of_batch(inf, b)) || !add_copied(m, inf, b->pattern, b->pattern_ps))
-			return false;
-		find_params(h, m);
-	}
-	return true;
-}
 
 /* Sums of items, for means. */
 struct mean {
-	struct item sum;
+	struct served_item sum;
 	int64_t n;
 };
 
-static void mean_add(struct mean *m, const struct item *i)
+static void mean_add(struct mean *m, const struct served_item *i)
 {
 	for (size_t v = 0; v < SS_COUNT(i->v); v++)
 		m->sum.v[v] = (int64_t)((uint64_t)m->sum.v[v] + (uint64_t)i->v[v]);
 	m->n++;
 }
 
-static double efficiency(const struct item *i)
+static double efficiency(const struct served_item *i)
 {
 	double size = (double)i->v[V_BATCH_SIZE];
 	return size != 0 ? (size - (double)i->v[V_PADDING]) / size : 0;
 }
 
 /* The mean in whole units; its efficiency is that of the sums. */
-static struct item mean_of(const struct mean *m, double *share)
+static struct served_item mean_of(const struct mean *m, double *share)
 {
-	struct item i = m->sum;
+	struct served_item i = m->sum;
 	i.programs = NULL;
 	i.nprograms = 0;
 	*share = efficiency(&m->sum);
@@ -264,7 +124,7 @@ static struct item mean_of(const struct mean *m, double *share)
 }
 
 /* Items per second between the first begin and the last end. */
-static double throughput(const struct item *v, size_t n)
+static double throughput(const struct served_item *v, size_t n)
 {
 	int64_t begin = 0, end = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -310,10 +170,11 @@ static bool is_shown(double percent, size_t *last, size_t *used)
 	return false;
 }
 
-typedef bool row_fn(struct ss_table *t, struct ss_str percentile, struct ss_str id, const struct item *i, double share,
+typedef bool row_fn(struct ss_table *t, struct ss_str percentile, struct ss_str id, const struct served_item *i, double share,
 		    struct ss_str rate);
 
-static bool add_sample(struct inference_answer *j, struct ss_table *t, const struct item *v, size_t n, enum value sort, row_fn *add)
+static bool add_sample(struct inference_answer *j, struct ss_table *t, const struct served_item *v, size_t n,
+		       enum served_value sort, row_fn *add)
 {
 	struct ranked *order = malloc((n + 1) * sizeof(*order));
 	size_t last = SIZE_MAX, used = 0;
@@ -326,7 +187,7 @@ static bool add_sample(struct inference_answer *j, struct ss_table *t, const str
 		double percent = 100.0 * (double)i / (double)n;
 		if (n > ALL_UP_TO && !is_shown(percent, &last, &used))
 			continue;
-		const struct item *it = &v[order[i].i];
+		const struct served_item *it = &v[order[i].i];
 		struct ss_str p = ss_arena_printf(j->q->arena, "%.3f", percent);
 		struct ss_str id = ss_arena_printf(j->q->arena, "%lld", (long long)it->id);
 		ok = p.p && id.p && add(t, p, id, it, efficiency(it), SS_STR("N/A"));
@@ -340,10 +201,10 @@ static double ms(int64_t ps)
 	return (double)ps / 1e9;
 }
 
-static bool add_request(struct ss_table *t, struct ss_str percentile, struct ss_str id, const struct item *i, double share,
+static bool add_request(struct ss_table *t, struct ss_str percentile, struct ss_str id, const struct served_item *i, double share,
 			struct ss_str rate)
 {
-	static const enum value phases[] = { V_PREPROCESS, V_RUNTIME, V_H2D, V_D2H, V_COMPUTE, V_POSTPROCESS, V_IDLE };
+	static const enum served_value phases[] = { V_PREPROCESS, V_RUNTIME, V_H2D, V_D2H, V_COMPUTE, V_POSTPROCESS, V_IDLE };
 	size_t c = 0;
 	(void)share;
 	ss_table_row(t);
@@ -377,7 +238,7 @@ static struct ss_str join(struct ss_arena *arena, const struct ss_str *v, size_t
 	return (struct ss_str){ p, p ? at : 0 };
 }
 
-static bool add_batch(struct ss_table *t, struct ss_str percentile, struct ss_str id, const struct item *i, double share,
+static bool add_batch(struct ss_table *t, struct ss_str percentile, struct ss_str id, const struct served_item *i, double share,
 		      struct ss_str rate)
 {
 	ss_table_row(t);
@@ -409,7 +270,7 @@ static void sizes_free(struct by_size *s)
 	ss_vec_free(&s->v);
 }
 
-static bool add_sized(struct by_size *s, int64_t size, const struct item *i)
+static bool add_sized(struct by_size *s, int64_t size, const struct served_item *i)
 {
 	uint32_t k = ss_u64map_add(&s->index, (uint64_t)size, (uint32_t)s->v.n);
 	if (k == SS_NONE || (k == s->v.n && !ss_vec_push(&s->v, ((struct sized){ .size = size }))))
@@ -436,7 +297,7 @@ static bool add_sizes(struct inference_answer *j, struct ss_table *t, struct by_
 	for (size_t i = 0; ok && i < s->v.n; i++) {
 		const struct sized *z = &s->v.v[i];
 		double share;
-		struct item mean = mean_of(&z->mean, &share);
+		struct served_item mean = mean_of(&z->mean, &share);
 		struct ss_str name = ss_arena_printf(j->q->arena, "Batch size %lld", (long long)z->size);
 		struct ss_str rate = ss_arena_printf(j->q->arena, "%.1f", per_item * (double)z->mean.n);
 		mean.programs = z->programs.keys;
@@ -450,7 +311,7 @@ static bool add_sizes(struct inference_answer *j, struct ss_table *t, struct by_
  * The device works for a batch as a whole: in rows of a batch size its time is the mean over the
  * batches of that size, not over the requests that share them.
  */
-static bool take_batch_compute(struct by_size *requests, const struct model *m)
+static bool take_batch_compute(struct by_size *requests, const struct served_model *m)
 {
 	struct by_size batches = { 0 };
 	bool ok = true;
@@ -469,7 +330,7 @@ static bool take_batch_compute(struct by_size *requests, const struct model *m)
 	return ok;
 }
 
-static double mean_latency_ms(const struct item *v, size_t n)
+static double mean_latency_ms(const struct served_item *v, size_t n)
 {
 	double sum = 0;
 	for (size_t i = 0; i < n; i++)
@@ -477,7 +338,7 @@ static double mean_latency_ms(const struct item *v, size_t n)
 	return n ? sum / (double)n / 1e9 : 0;
 }
 
-static bool add_requests(struct inference_answer *j, const struct model *m, size_t number)
+static bool add_requests(struct inference_answer *j, const struct served_model *m, size_t number)
 {
 	struct ss_arena *arena = j->q->arena;
 	struct ss_str name = ss_arena_printf(arena, "requests_%zu", number);
@@ -497,7 +358,7 @@ static bool add_requests(struct inference_answer *j, const struct model *m, size
 	for (size_t i = 0; i < m->requests.n; i++)
 		mean_add(&all, &m->requests.v[i]);
 	ok = ok && add_sizes(j, t, &sizes, m->requests.n ? rate / (double)m->requests.n : 0, add_request);
-	struct item mean = mean_of(&all, &share);
+	struct served_item mean = mean_of(&all, &share);
 	struct ss_str text = ss_arena_printf(arena, "%.1f", rate);
 	ok = ok && text.p && add_request(t, SS_STR("Average"), SS_STR("N/A"), &mean, 0, text);
 	ss_table_prop_num(t, "throughput", "Requests per second", SS_UNIT_NONE, rate, "%.1f");
@@ -521,7 +382,7 @@ static void add_params(struct ss_table *t, const struct ss_batching_params *p)
 	ss_table_prop(t, "batchingParamAllowedBatchSizes", p->allowed_sizes);
 }
 
-static bool add_batches(struct inference_answer *j, const struct model *m, size_t number)
+static bool add_batches(struct inference_answer *j, const struct served_model *m, size_t number)
 {
 	struct ss_arena *arena = j->q->arena;
 	struct ss_str name = ss_arena_printf(arena, "batches_%zu", number);
@@ -538,7 +399,7 @@ static bool add_batches(struct inference_answer *j, const struct model *m, size_
 		ok = add_sized(&sizes, m->batches.v[i].v[V_BATCH_SIZE], &m->batches.v[i]);
 	}
 	ok = ok && add_sizes(j, t, &sizes, m->batches.n ? rate / (double)m->batches.n : 0, add_batch);
-	struct item mean = mean_of(&all, &share);
+	struct served_item mean = mean_of(&all, &share);
 	struct ss_str text = ss_arena_printf(arena, "%.1f", rate);
 	ok = ok && text.p && add_batch(t, SS_STR("Aggregated"), SS_STR("N/A"), &mean, share, text);
 	if (ok)
@@ -553,14 +414,14 @@ static bool add_batches(struct inference_answer *j, const struct model *m, size_
 
 static int by_pattern(const void *a, const void *b)
 {
-	const struct copied *x = a, *y = b;
+	const struct served_copy *x = a, *y = b;
 	int order = ss_str_cmp(x->pattern, y->pattern);
 	return order ? order : x->dur_ps < y->dur_ps ? -1 : x->dur_ps > y->dur_ps;
 }
 
 /* Requests and batches of one pattern, in the order of their time. */
 struct pattern {
-	const struct copied *v;
+	const struct served_copy *v;
 	size_t n;
 	uint64_t sum_ps;
 };
@@ -590,7 +451,7 @@ static void add_pattern(struct ss_table *t, const struct pattern *p)
 }
 
 /* The pattern that took longest first. */
-static bool add_patterns(struct inference_answer *j, struct model *m, size_t number)
+static bool add_patterns(struct inference_answer *j, struct served_model *m, size_t number)
 {
 	struct ss_arena *arena = j->q->arena;
 	struct ss_str name = ss_arena_printf(arena, "patterns_%zu", number);
@@ -603,7 +464,7 @@ static bool add_patterns(struct inference_answer *j, struct model *m, size_t num
 	if (ok && m->copied.n)
 		qsort(m->copied.v, m->copied.n, sizeof(*m->copied.v), by_pattern);
 	for (size_t i = 0; ok && i < m->copied.n; i++) {
-		const struct copied *c = &m->copied.v[i];
+		const struct served_copy *c = &m->copied.v[i];
 		if (!i || !ss_str_eq(c->pattern, c[-1].pattern))
 			ok = ss_vec_push(&v, ((struct pattern){ .v = c }));
 		if (ok) {
@@ -621,26 +482,24 @@ static bool add_patterns(struct inference_answer *j, struct model *m, size_t num
 
 static int by_name(const void *a, const void *b)
 {
-	return ss_str_cmp(((const struct model *)a)->name, ((const struct model *)b)->name);
+	return ss_str_cmp(((const struct served_model *)a)->name, ((const struct served_model *)b)->name);
 }
 
 static bool fill(struct inference_answer *j)
 {
 	struct ss_table *t = ss_result_table(j->out, "models", "Models", model_cols, SS_COUNT(model_cols));
-	if (!j->models.n && !model_of(j, SS_STR("ALL")))
-		return false;
-	qsort(j->models.v, j->models.n, sizeof(*j->models.v), by_name);
-	for (size_t i = 0; i < j->models.n; i++) {
-		j->has_batching = j->has_batching || j->models.v[i].batches.n;
+	qsort(j->models.v.v, j->models.v.n, sizeof(*j->models.v.v), by_name);
+	for (size_t i = 0; i < j->models.v.n; i++) {
+		j->has_batching = j->has_batching || j->models.v.v[i].batches.n;
 		ss_table_row(t);
-		ss_set_str(t, 0, j->models.v[i].name);
+		ss_set_str(t, 0, j->models.v.v[i].name);
 	}
 	ss_table_prop(t, "hasBatching", j->has_batching ? SS_STR("true") : SS_STR("false"));
-	ss_table_prop(t, "hasTensorPattern", j->has_patterns ? SS_STR("true") : SS_STR("false"));
+	ss_table_prop(t, "hasTensorPattern", j->models.has_patterns ? SS_STR("true") : SS_STR("false"));
 	bool ok = true;
-	for (size_t i = 0; ok && i < j->models.n; i++)
-		ok = add_requests(j, &j->models.v[i], i) && (!j->has_batching || add_batches(j, &j->models.v[i], i)) &&
-		     (!j->has_patterns || add_patterns(j, &j->models.v[i], i));
+	for (size_t i = 0; ok && i < j->models.v.n; i++)
+		ok = add_requests(j, &j->models.v.v[i], i) && (!j->has_batching || add_batches(j, &j->models.v.v[i], i)) &&
+		     (!j->models.has_patterns || add_patterns(j, &j->models.v.v[i], i));
 	return ok;
 }
 
@@ -664,104 +523,8 @@ static bool read_params(struct inference_answer *j, struct ss_err *err)
 		if (ss_str_is(b, batch_sorts[i].label))
 			j->batch_sort = batch_sorts[i].value;
 	if (j->request_sort == V_COUNT)
-		return ss_fail(err, SS_EINVAL, "request_column=" SS_FMT " is no column of requests", SS_ARG(r));
-	return j->batch_sort != V_COUNT || ss_fail(err, SS_EINVAL, "batch_column=" SS_FMT " is no column of batches", SS_ARG(b));
-}
-
-static bool known_of(const struct of_host *o, struct ss_str model)
-{
-	for (size_t i = 0; i < o->nconfigured; i++)
-		if (ss_str_eq(o->configured[i].model, model))
-			return true;
-	return false;
-}
-
-static bool read_params_of(struct inference_answer *j, struct of_host *o, const struct ss_host *h, struct ss_str model)
-{
-	struct configured *c = &o->configured[o->nconfigured];
-	struct ss_batching_params *p = &c->params;
-	if (known_of(o, model))
-		return true;
-	if (!ss_host_batching_params(h, model, j->q->arena, p))
-		return false;
-	struct ss_str *const texts[] = { &p->threads, &p->max_batch_size, &p->timeout_us, &p->max_enqueued, &p->allowed_sizes };
-	for (size_t i = 0; i < SS_COUNT(texts); i++)
-		*texts[i] = ss_intern_str(j->texts, *texts[i]);
-	c->model = ss_intern_str(j->texts, model);
-	o->nconfigured++;
-	return true;
-}
-
-/*
- * Of every model that has batches, and of all as one: whether models are told apart the last host
- * may decide.
- */
-static bool read_all_params(struct inference_answer *j, struct of_host *o, const struct ss_host *h)
-{
-	const struct ss_inference *inf = &o->inf;
-	struct ss_strmap models = { 0 };
-	bool ok = true;
-	for (uint32_t i = 0; ok && i < inf->nbatches; i++)
-		ok = ss_strmap_add(&models, inf->batches[i].model) != SS_NONE;
-	o->configured = SS_NEW_N(j->q->arena, struct configured, (size_t)models.n + 2);
-	ok = ok && o->configured;
-	for (uint32_t i = 0; ok && i < models.n; i++)
-		ok = read_params_of(j, o, h, models.keys[i]);
-	if (ok && models.n)
-		ok = read_params_of(j, o, h, SS_STR("ALL"));
-	ss_strmap_free(&models);
-	return ok;
-}
-
-static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
-{
-	(void)arg;
-	(void)i;
-	return ss_host_inference(h, err) != NULL;
-}
-
-static void note_name(struct inference_answer *j, struct ss_str name)
-{
-	if (!name.n)
-		return;
-	if (!j->any_id)
-		j->only = name;
-	else if (!ss_str_eq(j->only, name))
-		j->only = SS_STR("");
-	j->any_id = true;
-}
-
-static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
-{
-	struct inference_answer *j = arg;
-	struct of_host *o = &j->hosts[i];
-	const struct ss_inference *inf = ss_host_inference(h, err);
-	if (!inf)
-		return false;
-	o->inf = *inf;
-	if ((j->texts->copies && !ss_inference_intern(&o->inf, inf, j->texts)) || !read_all_params(j, o, h))
-		return ss_fail_mem(err);
-	for (uint32_t k = 0; k < o->inf.nrequests; k++)
-		note_name(j, o->inf.requests[k].model);
-	for (uint32_t k = 0; k < o->inf.nbatches; k++)
-		note_name(j, o->inf.batches[k].model);
-	j->ncut += o->inf.ncut;
-	return true;
-}
-
-/*
- * All hosts are read before any is added: whether a model is named anywhere decides about all
- * requests.
- */
-static bool read_hosts(struct inference_answer *j, struct ss_err *err)
-{
-	struct ss_model *m = j->q->model;
-	const struct ss_visit visit = { .read = read_host, .take = take_host, .arg = j };
-	j->hosts = SS_NEW_N(j->q->arena, struct of_host, m->nhosts + 1);
-	bool ok = j->hosts ? ss_tool_visit(j->q, j->out, &visit, err) : ss_fail_mem(err);
-	for (size_t i = 0; ok && i < m->nhosts; i++)
-		ok = add_host(j, &j->hosts[i]) || ss_fail_mem(err);
-	return ok;
+		return ss_fail(err, SS_EINVAL, "request_column=" SS_FMT " is not a column of requests", SS_ARG(r));
+	return j->batch_sort != V_COUNT || ss_fail(err, SS_EINVAL, "batch_column=" SS_FMT " is not a column of batches", SS_ARG(b));
 }
 
 static void warn(struct inference_answer *j, uint64_t n, const char *what)
@@ -772,11 +535,11 @@ static void warn(struct inference_answer *j, uint64_t n, const char *what)
 
 static bool add_notes(struct inference_answer *j, size_t nrequests)
 {
-	if (j->nunnamed)
-		warn(j, j->nunnamed, "requests without a model name are left out, because other requests have one");
-	if (j->ncut)
-		warn(j, j->ncut, "intervals of batches shared by many requests are left out");
-	if (!nrequests && !j->nunnamed)
+	if (j->models.nunnamed)
+		warn(j, j->models.nunnamed, "requests without a model name are left out, because other requests have one");
+	if (j->models.ncut)
+		warn(j, j->models.ncut, "intervals of batches shared by many requests are left out");
+	if (!nrequests && !j->models.nunnamed)
 		ss_result_note(
 			j->out, SS_INFO,
 			SS_STR("the profile holds no requests to a served model: neither session runs nor request "
@@ -786,23 +549,16 @@ static bool add_notes(struct inference_answer *j, size_t nrequests)
 
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	struct inference_answer j = { .q = q, .out = out, .only = SS_STR(""), .texts = &out->texts };
+	struct inference_answer j = { .q = q, .out = out };
 	size_t nrequests = 0;
 	if (!read_params(&j, err))
 		return false;
-	bool ok = read_hosts(&j, err);
-	for (size_t i = 0; i < j.models.n; i++)
-		nrequests += j.models.v[i].requests.n;
+	bool ok = ss_served_models_read(&j.models, q, out, err);
+	for (size_t i = 0; i < j.models.v.n; i++)
+		nrequests += j.models.v.v[i].requests.n;
 	if (ok && !(fill(&j) && add_notes(&j, nrequests)))
 		ok = ss_fail_mem(err);
-	for (size_t i = 0; i < j.models.n; i++) {
-		ss_vec_free(&j.models.v[i].requests);
-		ss_vec_free(&j.models.v[i].batches);
-		ss_vec_free(&j.models.v[i].links);
-		ss_vec_free(&j.models.v[i].copied);
-	}
-	ss_vec_free(&j.models);
-	ss_strmap_free(&j.by_name);
+	ss_served_models_free(&j.models);
 	return ok;
 }
 

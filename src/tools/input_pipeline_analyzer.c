@@ -184,6 +184,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	struct ss_verdict v;
 	if (!ss_findings_of(&v, q->model, q->arena, err))
 		return false;
+	ss_findings_say_steps(out, &v);
 	const struct ss_verdict_finding *input = ss_finding_of_cause(&v, SS_CAUSE_INPUT);
 	if (!v.hosts)
 		conclude_stored(out);

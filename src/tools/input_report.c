@@ -338,8 +338,9 @@ static struct ss_str inferred_text(const struct ss_request *q, const struct ss_i
 	};
 	if (f->how == SS_INFERRED_FROM_WHOLE)
 		return ss_arena_printf(a,
-				       "No step marker was found, and nothing that repeats: the whole profile is shown as "
-				       "one step (confidence 0%%). Mark the steps of your program (%s), or profile for longer.",
+				       "No step marker was found, and nothing repeats clearly enough to tell steps by: the "
+				       "whole profile is shown as one step (confidence 0%%). Mark the steps of your program "
+				       "(%s), or profile for longer.",
 				       marker(q));
 	return ss_arena_printf(a,
 			       "No step marker was found. The %zu steps shown were found by what repeats: from each %s "

@@ -183,7 +183,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 }
 
 /*
- * Does any kernel of this operation use Tensor Cores? An operation launches others besides:
+ * Does any kernel of this operation use matrix units? An operation launches others besides:
  * transposes, fills.
  */
 static bool operation_uses_them(const struct ss_table *t, struct ss_str op)
@@ -207,9 +207,9 @@ static void say_tensor_cores(struct ss_result *out, const struct ss_table *t,
 		return;
 	if (ss_cell_bool(t, top->row, "is_op_tensor_core_eligible") &&
 	    !operation_uses_them(t, ss_cell_str(t, top->row, "op_name")))
-		ss_result_say(out, SS_STR("That operation could use Tensor Cores; none of its kernels "
-					  "is known to use them."));
-	ss_say(out, "Kernels that are known to use Tensor Cores take %s.",
+		ss_result_say(out, SS_STR("That operation could use matrix units (Tensor Cores, Matrix Cores); none of its "
+					  "kernels is known to use them."));
+	ss_say(out, "Kernels that are known to use matrix units (Tensor Cores, Matrix Cores) take %s.",
 	       ss_share_words(SS_UNIT_US, using_us, top->sum).s);
 }
 

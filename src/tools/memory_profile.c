@@ -225,9 +225,10 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 		blank_unknown(out);
 	if (m->nallocators)
 		return true;
-	const char *why = m->plane ? "no allocation was recorded: profile again with host tracer level 2 or higher (some "
-				     "allocators record nothing)" :
-				     "the profile holds no host events, and allocations are host events";
+	const char *why = !m->plane	    ? "the profile holds no host events, and allocations are host events" :
+			  torch->is_torch ? "no allocation was recorded: profile with profile_memory=True" :
+					    "no allocation was recorded: profile again with host tracer level 2 or higher "
+					    "(some allocators record nothing)";
 	ss_result_note(out, SS_INFO, ss_str_from(why));
 	return true;
 }

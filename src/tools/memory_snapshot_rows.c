@@ -10,7 +10,8 @@
 #define ROWS_MOST 10000		/* of blocks and segments */
 #define DRAWN_MOST 4000		/* allocations on the timeline */
 
-double ss_snap_frag_frac(const struct ss_snap_device *d)
+/* Share of what is held and not used that no single block has: 1 - largest / inactive. */
+static double snap_frag_frac(const struct ss_snap_device *d)
 {
 	return d->inactive ? 1 - (double)d->largest_inactive / (double)d->inactive : 0;
 }
@@ -84,7 +85,7 @@ static void set_held(struct ss_table *t, const struct ss_snap_device *d)
 	ss_set_i64(t, SU_ROUNDING, (int64_t)d->allocated - (int64_t)d->requested);
 	ss_set_i64(t, SU_INACTIVE, (int64_t)d->inactive);
 	ss_set_i64(t, SU_LARGEST, (int64_t)d->largest_inactive);
-	ss_set_f64(t, SU_FRAG, ss_snap_frag_frac(d));
+	ss_set_f64(t, SU_FRAG, snap_frag_frac(d));
 	ss_set_i64(t, SU_SEGMENT, (int64_t)d->largest_free_segment);
 	ss_set_i64(t, SU_CACHE, (int64_t)d->empty_cache);
 	ss_set_i64(t, SU_SEGMENTS, d->nsegments);

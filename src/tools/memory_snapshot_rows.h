@@ -33,7 +33,5 @@ double ss_snap_since_us(const struct ss_snap_answer *a, uint32_t event);
 struct ss_str ss_snap_frame_text(const struct ss_snap_answer *a, uint32_t frame);
 /* That of the frame by which the stack is called; "(no stack)". */
 struct ss_str ss_snap_stack_name(const struct ss_snap_answer *a, uint32_t stack);
-/* Share of what is held and not used that no single block has: 1 - largest / inactive. */
-double ss_snap_frag_frac(const struct ss_snap_device *d);
 
 #endif

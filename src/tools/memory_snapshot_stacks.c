@@ -4,6 +4,7 @@
  */
 #include "tools/memory_snapshot_rows.h"
 
+#include "base/sort.h"
 #include "table/cols.h"
 
 #include <math.h>
@@ -73,15 +74,14 @@ struct sums {
 	uint32_t *which, n;	/* those that are not empty, by peak and then by what was allocated */
 };
 
-static int by_peak(const void *a, const void *b, void *sums)
+static bool by_peak(const void *sums, uint32_t i, uint32_t k)
 {
-	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
 	const struct ss_snap_sum *x = (const struct ss_snap_sum *)sums + i, *y = (const struct ss_snap_sum *)sums + k;
 	if (x->peak_bytes != y->peak_bytes)
-		return x->peak_bytes > y->peak_bytes ? -1 : 1;
+		return x->peak_bytes > y->peak_bytes;
 	if (x->allocated_bytes != y->allocated_bytes)
-		return x->allocated_bytes > y->allocated_bytes ? -1 : 1;
-	return i < k ? -1 : i > k;
+		return x->allocated_bytes > y->allocated_bytes;
+	return i < k;
 }
 
 static bool sort_sums(struct sums *s, size_t n)
@@ -91,7 +91,7 @@ static bool sort_sums(struct sums *s, size_t n)
 		if (s->v[i].peak_blocks || s->v[i].allocations || s->v[i].end_blocks)
 			s->which[s->n++] = i;
 	if (s->n)
-		qsort_r(s->which, s->n, sizeof(*s->which), by_peak, s->v);
+		ss_sort_gnu(s->which, s->n, by_peak, s->v);
 	return s->which;
 }
 
@@ -166,12 +166,11 @@ static bool grew(const struct ss_snap_sum *s)
 	       s->quarter_bytes[2] < s->quarter_bytes[3];
 }
 
-static int by_growth(const void *a, const void *b, void *sums)
+static bool by_growth(const void *sums, uint32_t i, uint32_t k)
 {
-	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
 	const struct ss_snap_sum *x = (const struct ss_snap_sum *)sums + i, *y = (const struct ss_snap_sum *)sums + k;
 	uint64_t gx = x->quarter_bytes[3] - x->quarter_bytes[0], gy = y->quarter_bytes[3] - y->quarter_bytes[0];
-	return gx != gy ? (gx > gy ? -1 : 1) : i < k ? -1 : i > k;
+	return gx != gy ? gx > gy : i < k;
 }
 
 static bool add_growth(const struct ss_snap_answer *a, struct ss_table *t, const struct ss_snap_device *d, const struct sums *s)
@@ -182,7 +181,7 @@ static bool add_growth(const struct ss_snap_answer *a, struct ss_table *t, const
 		if (grew(&s->v[s->which[i]]))
 			grown[n++] = s->which[i];
 	if (n)
-		qsort_r(grown, n, sizeof(*grown), by_growth, s->v);
+		ss_sort_gnu(grown, n, by_growth, s->v);
 	for (uint32_t i = 0; ok && i < n && i < STACKS_MOST; i++) {
 		const struct ss_snap_sum *sum = &s->v[grown[i]];
 		struct ss_str name = frame_name(a, grown[i]);

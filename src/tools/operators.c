@@ -30,6 +30,8 @@ static const struct ss_col module_cols[] = {
 	STR("name", "Operator", NULL), STR("module", "Module", "The innermost nn.Module around it"), TIMES,
 };
 
+#define NOTED_FRAC 0.01 /* so much of the work of devices without an operator is noted */
+
 enum { R_NAME, R_CALLS, R_TOTAL, R_COLS };
 
 static const struct ss_col range_cols[R_COLS] = {
@@ -204,6 +206,28 @@ static void note_missing(const struct ss_torch *t, enum by by, struct ss_result 
 	}
 }
 
+/* Work of devices, and the part of it that belongs to no operator. */
+static double device_us(const struct ss_torch *t, double *of_none_us)
+{
+	int64_t all_ns = 0, none_ns = 0;
+	for (size_t i = 0; i < t->device.n; i++) {
+		int64_t ns = t->device.v[i].end_ns - t->device.v[i].begin_ns;
+		all_ns += ns;
+		none_ns += t->device.v[i].op == SS_NONE ? ns : 0;
+	}
+	*of_none_us = ss_us(none_ns);
+	return ss_us(all_ns);
+}
+
+static void note_of_none(const struct ss_torch *t, struct ss_result *out)
+{
+	double none_us, all_us = device_us(t, &none_us);
+	if (t->ops.n && none_us >= NOTED_FRAC * all_us && none_us > 0)
+		ss_result_note(out, SS_INFO,
+			       ss_arena_printf(out->arena, "%s of the devices' work belongs to no operator of the trace.",
+					       ss_share_words(SS_UNIT_US, none_us, all_us).s));
+}
+
 const struct ss_tool ss_tool_operators;
 
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
@@ -211,7 +235,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	struct ss_str asked = ss_request_param(q, &ss_tool_operators, "by");
 	enum by by = ss_str_is(asked, "stack") ? BY_STACK : ss_str_is(asked, "module") ? BY_MODULE : BY_NAME;
 	if (asked.n && by == BY_NAME)
-		return ss_fail(err, SS_EINVAL, "by is 'stack' or 'module', not '" SS_FMT "'", SS_ARG(asked));
+		return ss_fail(err, SS_EINVAL, "the parameter 'by' must be 'stack' or 'module', not '" SS_FMT "'", SS_ARG(asked));
 	const struct ss_torch *t = ss_torch_asked(q, out, err);
 	if (!t)
 		return false;
@@ -219,30 +243,32 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	bool ok = times && add_table(out, t, times, BY_NAME) && add_table(out, t, times, BY_SHAPE) &&
 		  (by == BY_NAME || add_table(out, t, times, by)) && add_ranges(out, t);
 	free(times);
-	if (ok)
+	if (ok) {
 		note_missing(t, by, out);
+		note_of_none(t, out);
+	}
 	return ok || ss_fail_mem(err);
 }
 
-/* Which operator's own work takes most, on devices and on the host. */
+/* Which operator's own work takes most, on devices and on the host: of `whole`, 0: of the sum of all rows. */
 static void say_most(struct ss_result *out, const struct ss_table *t, const char *col,
-		     const char *where)
+		     const char *where, double whole)
 {
 	struct ss_greatest top = ss_greatest_row(t, col, NULL, NULL);
 	if (top.row != SS_NPOS)
 		ss_say(out, "The own work of '" SS_FMT "' takes the most time %s: %s, in %s.",
 		       SS_ARG(ss_cell_str(t, top.row, "name")), where,
-		       ss_share_words(SS_UNIT_US, top.value, top.sum).s,
+		       ss_share_words(SS_UNIT_US, top.value, whole > 0 ? whole : top.sum).s,
 		       ss_count_words(ss_cell_f64(t, top.row, "calls"), "call").s);
 }
 
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	(void)err;
-	const struct ss_table *t = ss_result_at(out, 0);
-	(void)q;
-	say_most(out, t, "device_self_us", "on devices");
-	say_most(out, t, "cpu_self_us", "on the host");
+	const struct ss_table *table = ss_result_at(out, 0);
+	const struct ss_torch *t = q->model->nhosts == 1 ? ss_host_torch(q->model->hosts[0], err) : NULL;
+	double none_us, all_us = t ? device_us(t, &none_us) : 0;
+	say_most(out, table, "device_self_us", "on devices", all_us);
+	say_most(out, table, "cpu_self_us", "on the host", 0);
 	return true;
 }
 

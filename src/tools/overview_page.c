@@ -498,6 +498,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 		ss_findings_say(out, &v);
 	else
 		conclude_stored(out);
+	ss_findings_say_steps(out, &v);
 	ss_findings_note_gaps(out, &v);
 	if (!out->conclusion.text.n)
 		ss_result_say(out, SS_STR("This profile has no events from which a bottleneck could be told."));

@@ -53,7 +53,7 @@ static const struct ss_col core_cols[] = {
 	NUM("device_to_device_us", "Device to device", US, "Sending to and receiving from other devices"),
 	NUM("collectives_us", "Device collective communication", US, "All-reduce and all-to-all"),
 	NUM("host_compute_us", "Host compute", US, NULL),
-	NUM("kernel_launch_us", "Kernel launch", US, "The host prepares what the device does next"),
+	NUM("kernel_launch_us", "Kernel launch", US, "The host prepares the next work of the device"),
 	NUM("input_us", "Input", US, "Waiting for input, and copying it to the device"),
 	NUM("output_us", "Output", US, "Copying results to the host"),
 	NUM("compile_us", "Compilation", US, NULL),

@@ -496,6 +496,23 @@ static void say_op(struct ss_result *out, const struct ss_table *t, size_t first
 					  "faster than what is known of it."));
 }
 
+#define KNOWN_FRAC 0.5 /* of the operations' time: less known work says too little about the whole */
+
+/* Share of the operations' time that goes to those with known work, in the rows behind the program's. */
+static double known_frac(const struct ss_table *t, size_t first)
+{
+	struct ss_str step = ss_cell_str(t, first, "step");
+	double all = 0, known = 0;
+	for (size_t i = first + 1; i < t->nrows && ss_str_eq(ss_cell_str(t, i, "step"), step); i++) {
+		double us = ss_cell_f64(t, i, "total_self_time");
+		if (ss_str_is(ss_cell_str(t, i, "category"), "IDLE") || !(us > 0))
+			continue;
+		all += us;
+		known += ss_cell_f64(t, i, "measured_flop_rate") > 0 || ss_cell_f64(t, i, "roofline_efficiency") > 0 ? us : 0;
+	}
+	return all > 0 ? known / all : 0;
+}
+
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	const struct ss_table *t = ss_result_at(out, 0);
@@ -506,7 +523,13 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 		return true;
 	double near = ss_cell_f64(t, row, "roofline_efficiency"),
 	       rate = ss_cell_f64(t, row, "measured_flop_rate");
-	if (near > 0 && rate > 0)
+	double known = known_frac(t, row);
+	if (known > 0 && known < KNOWN_FRAC)
+		ss_say(out,
+		       "Only operations with %s of the operations' time tell their work (FLOPs, bytes): how near the whole "
+		       "program comes to the limits of the device is not known.",
+		       ss_value_words(SS_UNIT_FRAC, known).s);
+	else if (near > 0 && rate > 0)
 		ss_say(out,
 		       "The program computes at %s, %s of what its nearest limit, " SS_FMT
 		       ", allows; idle time of the device "

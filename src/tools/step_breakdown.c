@@ -84,7 +84,8 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	bool by_device = ss_str_is(extent, "device");
 	struct ss_torch_step_time *v = NULL;
 	if (!by_device && !ss_str_is(extent, "host"))
-		return ss_fail(err, SS_EINVAL, "extent is 'host' or 'device', not '" SS_FMT "'", SS_ARG(extent));
+		return ss_fail(err, SS_EINVAL, "the parameter 'extent' must be 'host' or 'device', not '" SS_FMT "'",
+			       SS_ARG(extent));
 	const struct ss_torch *t = ss_torch_asked(q, out, err);
 	if (!t)
 		return false;

@@ -13,10 +13,10 @@ enum { V_KIND, V_HOST, V_DEVICE, V_CAUSE, V_PATTERN, V_FRAC, V_LOST, V_CONFIDENC
 
 static const struct ss_col verdict_cols[] = {
 	STR("kind", "Verdict",
-	    "straggler: one host; uneven: several have more work; rotating: changing hosts; network: transfers; balanced: "
-	    "nobody; "
+	    "straggler: one host; uneven: several hosts or devices have more work; rotating: changing hosts; network: transfers; "
+	    "balanced: nobody; "
 	    "inconclusive: too few figures"),
-	STR("host", "Host", "Who it is; of an inconclusive verdict the candidate"),
+	STR("host", "Host", "The host; for an inconclusive verdict the candidate"),
 	INT("device", "Device", NONE, "The one device of the host, -1: all of them"),
 	STR("cause", "Cause",
 	    "What of its time is longer than the others': compute (some operations), slower_clock (all alike), input, host, "
@@ -24,7 +24,7 @@ static const struct ss_col verdict_cols[] = {
 	STR("pattern", "Pattern", "constant, periodic, drifting or intermittent"),
 	NUM("steps_frac", "Steps", FRAC, "Share of the steps that it held up"),
 	NUM("lost_us_per_step", "Lost a Step (us)", US, "What all steps are longer for it: a ceiling of what would be gained"),
-	NUM("confidence_frac", "Confidence", FRAC, "That it is the same one by no chance"),
+	NUM("confidence_frac", "Confidence", FRAC, "Probability that it is not the same one by chance"),
 	NUM("noise_us", "Noise (us)", US, "Of a host's own time from step to step, 1 standard deviation"),
 };
 
@@ -32,9 +32,9 @@ enum { S_STEP, S_HOST, S_DEVICE, S_LOST, S_STEP_US, S_SLOW };
 
 static const struct ss_col step_cols[] = {
 	INT("step_num", "Step", NONE, NULL),
-	STR("host", "Longest Host", "Who itself needed longest for the step"),
+	STR("host", "Longest Host", "The host that itself needed longest for the step"),
 	INT("device", "Device", NONE, "Its slowest device"),
-	NUM("lost_us", "Lost (us)", US, "What it needed more than the median host"),
+	NUM("lost_us", "Lost (us)", US, "How much longer it needed than the median host"),
 	NUM("step_us", "Step (us)", US, "The longest window of the step"),
 	FLAG("slow", "Slow", "It lost more than noise explains, and 2 % of a step"),
 };
@@ -131,7 +131,7 @@ static void say_kind(struct ss_result *out, const struct ss_table *t, struct ss_
 		return;
 	}
 	if (ss_str_is(kind, "uneven")) {
-		ss_result_say(out, SS_STR("The work is uneven: several hosts have more of "
+		ss_result_say(out, SS_STR("The work is uneven: several hosts, or devices of them, have more of "
 					  "it in each step than the others."));
 		return;
 	}

@@ -194,6 +194,20 @@ static bool find_arrows(struct ss_timeline *tl, struct ss_arena *arena)
 	return ok;
 }
 
+static bool add_arrows(struct ss_timeline_build *b, enum ss_timeline_arrows arrows, struct ss_err *err)
+{
+	if (arrows == SS_ARROWS_PATH)
+		return ss_timeline_draw_path(b->tl, b->m, b->mt, b->arena, err);
+	struct ss_err why = { 0 };
+	if (arrows != SS_ARROWS_FLOWS)
+		return true;
+	if (!find_arrows(b->tl, b->arena))
+		return ss_fail_mem(err);
+	/* Hosts that cannot be joined still have flows of their own; the tool collectives says why they cannot. */
+	return b->mt->nhosts < 2 || ss_timeline_join_hosts(b->tl, b->m, b->mt, b->arena, &why) || why.code != SS_ENOMEM ||
+	       ss_fail_mem(err);
+}
+
 /*
  * A tick is at most an eighth of a pixel, so that rounding to it is not seen, and so long that
  * three widths of the window fit 32 bits.
@@ -218,20 +232,20 @@ struct ss_timeline *ss_timeline_slices(struct ss_model *m, const struct ss_timel
 		ss_fail_mem(err);
 		return NULL;
 	}
-	const unsigned fill = SS_TL_EACH_NAME_ONCE | (q->flows ? SS_TL_FLOWS : 0);
+	const unsigned fill = SS_TL_EACH_NAME_ONCE | (q->arrows == SS_ARROWS_FLOWS ? SS_TL_FLOWS : 0);
 	bool ok = ss_timeline_begin(&b, m, fill, arena, err) && select_hosts(&b, q, hits, err) &&
 		  add_hosts(&b, hits, err);
 	for (size_t h = 0; h < m->nhosts; h++)
 		ss_trace_hits_free(&hits[h]);
 	free(hits);
-	if ((!ss_timeline_end(&b) && ok) || (ok && q->flows && !find_arrows(b.tl, arena)))
+	if (!ss_timeline_end(&b) && ok)
 		ok = ss_fail_mem(err);
 	if (!ok)
 		return NULL;
 	b.tl->from_ps = q->begin_ps;
 	b.tl->to_ps = q->end_ps;
 	b.tl->tick_ps = tick_of(q);
-	return b.tl;
+	return add_arrows(&b, q->arrows, err) ? b.tl : NULL;
 }
 
 /* ---- one event ---- */

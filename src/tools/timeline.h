@@ -20,7 +20,11 @@ struct ss_timeline_request {
 	uint32_t width_px;		/* 0: everything in the range */
 	const uint32_t *tracks;		/* those wanted; NULL: all */
 	size_t ntracks;
-	bool flows;			/* find arrows between the slices of the answer */
+	enum ss_timeline_arrows {
+		SS_ARROWS_NONE,
+		SS_ARROWS_FLOWS,	/* of the recordings' flows, and from who came last to a collective to those who waited */
+		SS_ARROWS_PATH,		/* along the critical path of the steps */
+	} arrows;			/* between the slices of the answer */
 };
 
 /* What to draw of the range at a width. */
@@ -31,6 +35,16 @@ struct ss_timeline *ss_timeline_slices(struct ss_model *m, const struct ss_timel
  * no such number.
  */
 struct ss_timeline *ss_timeline_event(struct ss_model *m, uint64_t event, struct ss_arena *arena, struct ss_err *err);
+
+/*
+ * What many hosts add to an answer's slices, found by device, time and name: as few arrows as are
+ * seen, and none where clocks leave open who came last. False: memory is out, or the hosts cannot be
+ * joined. timeline_hosts.c.
+ */
+bool ss_timeline_join_hosts(struct ss_timeline *tl, struct ss_model *m, const struct ss_model_trace *mt, struct ss_arena *arena,
+			    struct ss_err *err);
+bool ss_timeline_draw_path(struct ss_timeline *tl, struct ss_model *m, const struct ss_model_trace *mt, struct ss_arena *arena,
+			   struct ss_err *err);
 
 struct ss_timeline_search {
 	struct ss_str text;		/* anywhere in the name, letters without case; empty finds nothing */

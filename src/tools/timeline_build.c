@@ -6,7 +6,8 @@
 #define LONG_NAME_BYTES 10000u
 #define FEW_EVENTS 16u
 
-bool ss_arena_grow(struct ss_arena *a, void **v, size_t *cap, size_t used, size_t need, size_t size)
+/* An array in an arena that may grow: by copying its `used` elements, since arenas only give. */
+static bool arena_grow(struct ss_arena *a, void **v, size_t *cap, size_t used, size_t need, size_t size)
 {
 	if (need <= *cap)
 		return true;
@@ -174,7 +175,7 @@ static bool add_arg(void *arg, struct ss_str name, const struct ss_xstat *s)
 		if (!a.value.s.p)
 			return false;
 	}
-	if (!ss_arena_grow(b->arena, (void **)&tl->args, &b->arg_cap, tl->nargs, tl->nargs + 1, sizeof(a)))
+	if (!arena_grow(b->arena, (void **)&tl->args, &b->arg_cap, tl->nargs, tl->nargs + 1, sizeof(a)))
 		return false;
 	tl->args[tl->nargs++] = a;
 	return true;
@@ -203,7 +204,7 @@ static bool add_slice_args(struct ss_timeline_build *b, const struct ss_track *t
 static bool add_flow(struct ss_timeline_build *b, size_t h, const struct ss_track_flow *f, struct ss_tl_slice *s)
 {
 	struct ss_timeline *tl = b->tl;
-	if (!ss_arena_grow(b->arena, (void **)&tl->flows, &b->flow_cap, tl->nflows, tl->nflows + 1, sizeof(*tl->flows)))
+	if (!arena_grow(b->arena, (void **)&tl->flows, &b->flow_cap, tl->nflows, tl->nflows + 1, sizeof(*tl->flows)))
 		return false;
 	s->flow = (uint32_t)tl->nflows;
 	tl->flows[tl->nflows++] = (struct ss_tl_flow){ b->mt->first_flow[h] + f->flow, f->dir, f->category };

@@ -44,7 +44,5 @@ bool ss_timeline_end(struct ss_timeline_build *b);
 
 /* A stat as an argument; raw bytes become text. */
 struct ss_tl_value ss_timeline_value(const struct ss_xstat *s);
-/* An array in an arena that may grow: by copying its `used` elements, since arenas only give. */
-bool ss_arena_grow(struct ss_arena *a, void **v, size_t *cap, size_t used, size_t need, size_t size);
 
 #endif

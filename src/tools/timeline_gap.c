@@ -274,7 +274,7 @@ static void say(struct ss_result *r, const struct search *s, const struct place 
 static void say_none(struct ss_result *r, const struct search *s)
 {
 	if (!s->unit) {
-		ss_say(r, "Nothing is known of what devices do in this trace.");
+		ss_say(r, "This trace does not show what devices do.");
 		return;
 	}
 	struct ss_str who = s->unit->device.n ? s->unit->device : SS_STR("the program");

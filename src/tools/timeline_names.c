@@ -4,6 +4,7 @@
  */
 #include "tools/timeline.h"
 
+#include "base/icontains.h"
 #include "base/regex.h"
 #include "base/vec.h"
 
@@ -41,23 +42,6 @@ struct names {
 	struct ss_tl_names *out;
 };
 
-static char lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
-}
-
-static bool is_within(struct ss_str name, struct ss_str text)
-{
-	for (size_t i = 0; i + text.n <= name.n; i++) {
-		size_t k = 0;
-		while (k < text.n && lower(name.p[i + k]) == lower(text.p[k]))
-			k++;
-		if (k == text.n)
-			return true;
-	}
-	return false;
-}
-
 static bool name_matches(struct names *s, struct ss_str name)
 {
 	enum ss_regex_found found;
@@ -69,7 +53,7 @@ static bool name_matches(struct names *s, struct ss_str name)
 		s->stopped = s->stopped || found == SS_REGEX_STOPPED;
 		return found == SS_REGEX_YES;
 	default:
-		return is_within(name, s->q->text);
+		return ss_str_icontains(name, s->q->text);
 	}
 }
 
@@ -283,7 +267,7 @@ struct ss_tl_names *ss_timeline_names(struct ss_model *m, const struct ss_timeli
 {
 	struct names s = { .q = q };
 	if (q->limit > 200) {
-		ss_fail(err, SS_EINVAL, "limit is at most 200");
+		ss_fail(err, SS_EINVAL, "the parameter 'limit' must be at most 200");
 		return NULL;
 	}
 	if (q->how == SS_NAMES_REGEX && !(s.regex = ss_regex_new(q->text, err)))

@@ -166,7 +166,7 @@ struct ss_timeline *ss_timeline_search(struct ss_model *m, const struct ss_timel
 	struct ss_timeline_build b;
 	struct search s = { .b = &b, .backward = q->where == SS_SEARCH_BEFORE };
 	if (q->limit > 10000) {
-		ss_fail(err, SS_EINVAL, "limit is at most 10000");
+		ss_fail(err, SS_EINVAL, "the parameter 'limit' must be at most 10000");
 		return NULL;
 	}
 	bool ok = ss_timeline_begin(&b, m, 0, arena, err);

@@ -32,26 +32,22 @@ static const struct ss_param params[] = {
 extern const struct ss_tool ss_tool_what_if;
 
 /* The operation that takes most of the critical paths. */
-static bool longest_op(struct ss_cluster *c, struct ss_arena *arena, struct ss_str *op, struct ss_err *err)
+static bool longest_op(const struct ss_path *p, struct ss_str *op, struct ss_err *err)
 {
-	struct ss_path p;
-	int64_t best = 0;
-	bool ok = ss_path_find(&p, c, err);
-	int64_t *sum = ok ? calloc((size_t)p.names.n + 1, sizeof(*sum)) : NULL;
-	for (size_t i = 0; sum && i < p.segments.n; i++)
-		if (p.segments.v[i].category == SS_PATH_COMPUTE)
-			sum[ss_strmap_get(&p.names, p.segments.v[i].op)] += p.segments.v[i].end_ps - p.segments.v[i].begin_ps;
+	int64_t best = 0, *sum = calloc((size_t)p->names.n + 1, sizeof(*sum));
+	if (!sum)
+		return ss_fail_mem(err);
+	for (size_t i = 0; i < p->segments.n; i++)
+		if (p->segments.v[i].category == SS_PATH_COMPUTE)
+			sum[ss_strmap_get(&p->names, p->segments.v[i].op)] += p->segments.v[i].end_ps - p->segments.v[i].begin_ps;
 	*op = SS_STR("");
-	for (uint32_t i = 0; sum && i < p.names.n; i++)
+	for (uint32_t i = 0; i < p->names.n; i++)
 		if (sum[i] > best) {
 			best = sum[i];
-			*op = p.names.keys[i];
+			*op = p->names.keys[i];
 		}
-	*op = ss_arena_str(arena, *op);
-	ok = ok && ((sum && op->p) || ss_fail_mem(err));
 	free(sum);
-	ss_path_free(&p);
-	return ok;
+	return true;
 }
 
 static uint32_t find_host(const struct ss_cluster *c, struct ss_str name)
@@ -67,14 +63,10 @@ struct asked {
 	uint32_t host_index;
 };
 
-static bool read_params(const struct ss_request *q, struct ss_cluster *c, const struct ss_what_if *g, struct asked *a,
-			struct ss_err *err)
+static bool check_params(const struct ss_cluster *c, const struct ss_what_if *g, struct asked *a, struct ss_err *err)
 {
-	a->op = ss_request_param(q, &ss_tool_what_if, "op");
 	if (a->op.n && !ss_what_if_has_op(g, a->op))
 		return ss_fail(err, SS_ENOTFOUND, "no operation '" SS_FMT "' ran", SS_ARG(a->op));
-	if (!a->op.n && !longest_op(c, q->arena, &a->op, err))
-		return false;
 	a->host_index = find_host(c, a->host);
 	if (a->host.n && a->host_index == SS_NO_HOST)
 		return ss_fail(err, SS_ENOTFOUND, "there is no host '" SS_FMT "'", SS_ARG(a->host));
@@ -133,8 +125,10 @@ static bool fill(struct ss_result *out, struct ss_what_if *g, const struct asked
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	struct ss_cluster *c = ss_model_cluster(q->model, err);
-	struct asked a = { .host = ss_request_param(q, &ss_tool_what_if, "target_host") };
-	if (!c)
+	struct asked a = { .op = ss_request_param(q, &ss_tool_what_if, "op"),
+			   .host = ss_request_param(q, &ss_tool_what_if, "target_host") };
+	const struct ss_path *p = c && !a.op.n ? ss_model_path(q->model, err) : NULL;
+	if (!c || (!a.op.n && !(p && longest_op(p, &a.op, err))))
 		return false;
 	if (!a.host.n) {
 		struct ss_straggler_verdict v;
@@ -146,7 +140,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	}
 	ss_cluster_lock(c);
 	struct ss_what_if *g = ss_what_if_of(c, err);
-	bool ok = g && read_params(q, c, g, &a, err);
+	bool ok = g && check_params(c, g, &a, err);
 	ss_cluster_unlock(c);
 	ok = ok && ((fill(out, g, &a) && ss_cluster_notes(c, out)) || ss_fail_mem(err));
 	ss_what_if_free(g);

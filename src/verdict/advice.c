@@ -1,6 +1,6 @@
 /*
- * advice.c - what helps against a cause, in the words of the framework that made the profile. What is for another
- * framework or another device is never said.
+ * advice.c - what helps against a cause, in the words of the framework that made the profile. What
+ * is for another framework or another device is never said.
  */
 #include "verdict/judge.h"
 
@@ -9,12 +9,14 @@
 #define TF SS_FW_TENSORFLOW
 #define TORCH SS_FW_PYTORCH
 #define TORCH_XLA SS_FW_TORCH_XLA
+#define WITH(habit) ((unsigned)(habit) << 8)
+#define WITHOUT(habit) ((unsigned)(habit) << 16)
 
 enum where { ANYWHERE, ON_DEVICE, ON_CPU };
 
 static const struct advice {
 	enum ss_cause cause;
-	unsigned frameworks; /* ANY: of whatever made it */
+	unsigned frameworks; /* ANY: of whatever made it; with habits that a program has, or has not */
 	enum where where;
 	const char *text;
 } table[] = {
@@ -22,31 +24,37 @@ static const struct advice {
 	  "Read ahead: end the pipeline with prefetch(tf.data.AUTOTUNE), and give map() "
 	  "num_parallel_calls=tf.data.AUTOTUNE." },
 	{ SS_CAUSE_INPUT, TF, ANYWHERE,
-	  "Replace Python in the pipeline (from_generator, py_function) by TensorFlow operations, or run it offline: "
-	  "Python runs one at a time." },
-	{ SS_CAUSE_INPUT, TORCH, ANYWHERE,
-	  "Let the DataLoader work ahead: num_workers above 0, persistent_workers=True, and a larger "
+	  "Replace Python in the pipeline (from_generator, py_function) with TensorFlow operations, or run it offline: "
+	  "only one thread of Python runs at a time." },
+	{ SS_CAUSE_INPUT, TORCH | WITHOUT(SS_HABIT_WORKERS), ANYWHERE,
+	  "Let the DataLoader prefetch: num_workers above 0, persistent_workers=True, and a larger "
 	  "prefetch_factor." },
+	{ SS_CAUSE_INPUT, TORCH | WITH(SS_HABIT_WORKERS), ANYWHERE,
+	  "Give the DataLoader more workers (num_workers) and a larger prefetch_factor, and make its __getitem__ "
+	  "quicker." },
 	{ SS_CAUSE_INPUT, JAX, ANYWHERE,
 	  "Prepare the next batch on another thread while the device computes, and put it onto the device early "
 	  "(jax.device_put is asynchronous)." },
 	{ SS_CAUSE_INPUT, TORCH_XLA, ANYWHERE,
 	  "Load ahead with torch_xla's MpDeviceLoader, and give the DataLoader several workers." },
-	{ SS_CAUSE_INPUT, ANY, ANYWHERE, "Do the work once: store what the slow stage makes, or cache it." },
+	{ SS_CAUSE_INPUT, ANY, ANYWHERE, "Cache or store the output of the slow stage, so that its work is done once." },
 	{ SS_CAUSE_HOST_CODE, JAX, ANYWHERE,
-	  "Start the next step first: jax.jit functions return before they are done, so the host's work can run "
-	  "meanwhile." },
+	  "Start the next step before this work: jax.jit functions return before they finish, so both run at the same "
+	  "time." },
 	{ SS_CAUSE_HOST_CODE, ANY, ANYWHERE,
-	  "Make it quicker, do it less often, or let another thread do it ahead of time." },
+	  "Make this code faster, run it less often, or move it to another thread that works ahead." },
 	{ SS_CAUSE_DISPATCH, JAX, ANYWHERE,
 	  "Put the whole step into one jax.jit function, or several steps into one with jax.lax.scan." },
 	{ SS_CAUSE_DISPATCH, TF, ANYWHERE,
 	  "Put the whole step into one tf.function; with Keras, set steps_per_execution above 1 in compile()." },
-	{ SS_CAUSE_DISPATCH, TORCH, ANYWHERE,
-	  "Use torch.compile, which joins small operations, and the foreach or fused versions of optimizers." },
+	{ SS_CAUSE_DISPATCH, TORCH | WITHOUT(SS_HABIT_COMPILED), ANYWHERE,
+	  "Use torch.compile, which fuses small operations, and the foreach or fused versions of optimizers." },
+	{ SS_CAUSE_DISPATCH, TORCH | WITH(SS_HABIT_COMPILED), ANYWHERE,
+	  "Let torch.compile take more of the step, the optimizer's step as well, or use the fused versions of "
+	  "optimizers." },
 	{ SS_CAUSE_DISPATCH, TORCH, ON_DEVICE,
 	  "Capture the step in a CUDA graph (torch.cuda.graph), so that one call starts all kernels." },
-	{ SS_CAUSE_DISPATCH, ANY, ANYWHERE, "Do more in each operation: larger batches." },
+	{ SS_CAUSE_DISPATCH, ANY, ANYWHERE, "Do more work per operation, for example with larger batches." },
 	{ SS_CAUSE_SYNC, JAX, ANYWHERE,
 	  "Read results later: keep losses as arrays and convert them every n-th step (float(), np.asarray and "
 	  "block_until_ready wait)." },
@@ -67,40 +75,39 @@ static const struct advice {
 	{ SS_CAUSE_COMPILE, TORCH_XLA, ANYWHERE,
 	  "Keep shapes the same from step to step: each new graph is compiled." },
 	{ SS_CAUSE_COMPILE, ANY, ANYWHERE,
-	  "Where it happens in the first steps only, record after some steps of warm-up." },
+	  "If it happens only in the first steps, start recording after a few warm-up steps." },
 	{ SS_CAUSE_TRANSFER, ANY, ON_DEVICE,
-	  "Copy while the device computes: prefetch the next batch, from pinned host memory." },
+	  "Overlap copies with compute: prefetch the next batch from pinned host memory." },
 	{ SS_CAUSE_TRANSFER, TORCH, ON_DEVICE,
-	  "pin_memory=True in the DataLoader, and .to(device, non_blocking=True)." },
+	  "Set pin_memory=True in the DataLoader, and use .to(device, non_blocking=True)." },
 	{ SS_CAUSE_TRANSFER, JAX, ANYWHERE,
 	  "Keep data on the device between steps, and use jax.device_put for the next batch while this one computes." },
-	{ SS_CAUSE_TRANSFER, ANY, ANYWHERE, "Copy less: smaller types, and only what is needed." },
+	{ SS_CAUSE_TRANSFER, ANY, ANYWHERE, "Copy less: use smaller types, and copy only what is needed." },
 	{ SS_CAUSE_COMPUTE, ANY, ANYWHERE,
-	  "Look at the largest operation first: compute less there, or in a narrower type where accuracy allows." },
+	  "Optimize the largest operation first: do less work there, or use a narrower type where accuracy allows." },
 	{ SS_CAUSE_COLLECTIVE, ANY, ANYWHERE,
-	  "Send less: gradients in a smaller type, accumulated over several batches, or another sharding." },
+	  "Send less: send gradients in a smaller type, accumulate them over several batches, or change the sharding." },
 	{ SS_CAUSE_COLLECTIVE, ANY, ANYWHERE,
-	  "Let communication run beside computation, in smaller buckets that begin earlier." },
+	  "Overlap communication with compute: use smaller buckets that start earlier." },
 	{ SS_CAUSE_STRAGGLER, ANY, ANYWHERE,
-	  "Look at what the late one does before the collective operation: its input, its share of the data, its "
+	  "Look at what the late participant does before the collective operation: its input, its share of the data, its "
 	  "hardware. Sending less does not help." },
 	{ SS_CAUSE_CALLBACK, JAX, ANYWHERE,
 	  "Take jax.debug.print, jax.pure_callback and jax.experimental.io_callback out of the step, or call them "
 	  "every n-th step." },
-	{ SS_CAUSE_CALLBACK, TF, ANYWHERE, "Replace tf.py_function and tf.numpy_function by TensorFlow operations." },
+	{ SS_CAUSE_CALLBACK, TF, ANYWHERE, "Replace tf.py_function and tf.numpy_function with TensorFlow operations." },
 	{ SS_CAUSE_CALLBACK, ANY, ANYWHERE,
-	  "Each call back makes the program wait for Python: do the work inside of the program, or outside of the "
-	  "step." },
+	  "Each callback makes the program wait for Python: do the work inside the program or outside the step." },
 	{ SS_CAUSE_OUTSIDE_STEPS, ANY, ANYWHERE, "Do this work while a step runs: on another thread, ahead of time." },
 	{ SS_CAUSE_OUTLIER_STEPS, ANY, ANYWHERE,
-	  "Do what these steps do beside the others less often, or on another thread." },
+	  "Do the extra work of these steps less often, or on another thread." },
 	{ SS_CAUSE_MEMORY_CAPACITY, JAX, ON_DEVICE,
-	  "Donate the buffers of parameters and optimizer state (donate_argnums), or compute activations again "
+	  "Donate the buffers of parameters and optimizer state (donate_argnums), or recompute activations "
 	  "(jax.checkpoint)." },
 	{ SS_CAUSE_MEMORY_CAPACITY, TF, ON_DEVICE,
-	  "Compute activations again (tf.recompute_grad), or use a smaller batch." },
+	  "Recompute activations (tf.recompute_grad), or use a smaller batch." },
 	{ SS_CAUSE_MEMORY_CAPACITY, TORCH, ON_DEVICE,
-	  "Compute activations again (torch.utils.checkpoint), and free gradients with zero_grad(set_to_none=True)." },
+	  "Recompute activations (torch.utils.checkpoint), and free gradients with zero_grad(set_to_none=True)." },
 	{ SS_CAUSE_MEMORY_CAPACITY, ANY, ANYWHERE,
 	  "Spread parameters and optimizer state over devices, or accumulate gradients over smaller batches." },
 	{ SS_CAUSE_MEMORY_GROWTH, TORCH, ANYWHERE,
@@ -109,15 +116,15 @@ static const struct advice {
 	  "Look for lists and caches that keep results of each step; the memory profile says which operation made "
 	  "them." },
 	{ SS_CAUSE_FRAGMENTATION, JAX, ON_DEVICE,
-	  "Keep sizes the same from step to step: pad batches. XLA_PYTHON_CLIENT_ALLOCATOR=platform allocates anew "
-	  "each time." },
+	  "Keep allocation sizes the same from step to step: pad batches. XLA_PYTHON_CLIENT_ALLOCATOR=platform asks the "
+	  "driver for each allocation." },
 	{ SS_CAUSE_FRAGMENTATION, TF, ON_DEVICE,
-	  "Keep sizes the same from step to step: pad batches. TF_GPU_ALLOCATOR=cuda_malloc_async moves what is free "
-	  "together." },
+	  "Keep allocation sizes the same from step to step: pad batches. TF_GPU_ALLOCATOR=cuda_malloc_async reduces "
+	  "fragmentation." },
 	{ SS_CAUSE_FRAGMENTATION, TORCH, ON_DEVICE,
-	  "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, and keep sizes the same from step to step." },
+	  "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, and keep allocation sizes the same from step to step." },
 	{ SS_CAUSE_FRAGMENTATION, ANY, ANYWHERE,
-	  "Keep the sizes of what is allocated the same from step to step: pad batches to a few sizes." },
+	  "Keep allocation sizes the same from step to step: pad batches to a few sizes." },
 	{ SS_CAUSE_PRECISION, JAX, ON_DEVICE,
 	  "Compute in bfloat16, or set jax.default_matmul_precision to 'tensorfloat32'." },
 	{ SS_CAUSE_PRECISION, TF, ON_DEVICE,
@@ -127,20 +134,20 @@ static const struct advice {
 	{ SS_CAUSE_PRECISION, ANY, ON_DEVICE,
 	  "Compute matrix products in bfloat16, float16 or TensorFloat-32 where accuracy allows." },
 	{ SS_CAUSE_LOCK, ANY, ANYWHERE,
-	  "Look in the timeline at what the other thread does meanwhile; hold the lock for a shorter time, or hand "
-	  "data over in a queue that is filled ahead." },
+	  "Look in the timeline at what the other thread does meanwhile; hold the lock for a shorter time, or pass "
+	  "data through a queue that is filled ahead." },
 	{ SS_CAUSE_GC, ANY, ANYWHERE,
-	  "Collect outside of the steps: gc.freeze() after setting up, gc.disable(), and gc.collect() every few "
+	  "Collect outside the steps: gc.freeze() after setting up, gc.disable(), and gc.collect() every few "
 	  "hundred steps." },
 	{ SS_CAUSE_IDLE, JAX, ANYWHERE,
 	  "Record Python: set ProfileOptions.python_tracer_level = 1, or put jax.profiler.TraceAnnotation around "
-	  "suspects." },
+	  "code that you suspect." },
 	{ SS_CAUSE_IDLE, TF, ANYWHERE,
-	  "Put tf.profiler.experimental.Trace around suspects, so that the profile names them." },
+	  "Put tf.profiler.experimental.Trace around code that you suspect, so that the profile names them." },
 	{ SS_CAUSE_IDLE, TORCH, ANYWHERE,
-	  "Record Python: profile(with_stack=True), or put torch.profiler.record_function around suspects." },
+	  "Record Python: profile(with_stack=True), or put torch.profiler.record_function around code that you suspect." },
 	{ SS_CAUSE_IDLE, ANY, ANYWHERE, "Profile again with the host's threads and Python's calls recorded." },
-	{ SS_CAUSE_NONE, ANY, ANYWHERE, "Only less or narrower computing, or a faster device, makes it quicker." },
+	{ SS_CAUSE_NONE, ANY, ANYWHERE, "Only less work, narrower types or a faster device makes it faster." },
 };
 
 static bool fits(const struct ss_judge *j, const struct advice *a)
@@ -154,6 +161,8 @@ static bool fits(const struct ss_judge *j, const struct advice *a)
 		       : j->frameworks & SS_FW_PYTORCH ? SS_FW_PYTORCH
 		       : j->frameworks & SS_FW_JAX     ? SS_FW_JAX
 						       : j->frameworks;
+	if ((a->frameworks & WITHOUT(j->habits)) || (a->frameworks & WITH(0xff & ~j->habits)))
+		return false;
 	return !a->frameworks || (a->frameworks & own);
 }
 

@@ -38,6 +38,23 @@ static void of_files(struct ss_judge *j, struct ss_model *m)
 
 #define MOST_NAMED 4
 
+/* What the profiler itself reports: errors, and events that had no room in its buffers (CUPTI's). */
+static void of_profiler(struct ss_judge *j)
+{
+	const struct ss_env *e = j->env;
+	for (size_t i = 0; i < e->nerrors && i < MOST_NAMED; i++)
+		add(j, ss_say(j, "The profiler reports an error: " SS_FMT, SS_ARG(ss_cut(e->errors[i], 300))), false);
+	for (size_t i = 0, n = 0; i < e->nwarnings && n < MOST_NAMED; i++) {
+		if (!ss_str_contains(e->warnings[i], SS_STR("drop")) && !ss_str_contains(e->warnings[i], SS_STR("Drop")))
+			continue;
+		add(j,
+		    ss_say(j, "The profiler had no room for all events: " SS_FMT ". Record fewer steps at once.",
+			   SS_ARG(ss_cut(e->warnings[i], 300))),
+		    false);
+		n++;
+	}
+}
+
 /* "host3, host7 and 2 more" of one state, *n of them. */
 static struct ss_str names_of(struct ss_judge *j, const struct ss_cluster *c, enum ss_host_state state, size_t *n)
 {
@@ -120,13 +137,30 @@ static bool of_kernels(struct ss_judge *j, struct ss_model *m, struct ss_err *er
 	return true;
 }
 
+/* CUDA graphs: XLA's command buffers. */
+static bool of_graphs(struct ss_judge *j, struct ss_model *m, struct ss_err *err)
+{
+	const struct ss_ops *ops = j->env->hardware == SS_HW_GPU ? ss_model_ops(m, err) : NULL;
+	if (j->env->hardware == SS_HW_GPU && !ops)
+		return false;
+	if (ops && ops->graph_ps && (double)ops->graph_known_ps < SS_ATTRIBUTED_SHARE * (double)ops->graph_ps)
+		add(j,
+		    ss_say(j,
+			   "Of the time of kernels that CUDA graphs (XLA's command buffers) started, %.1f%% belongs to no single "
+			   "operation: the recording names only the graph.",
+			   100 - 100 * (double)ops->graph_known_ps / (double)ops->graph_ps),
+		    false);
+	return true;
+}
+
 bool ss_find_gaps(struct ss_judge *j, struct ss_model *m, struct ss_err *err)
 {
 	struct ss_verdict *v = j->out;
 	of_files(j, m);
+	of_profiler(j);
 	of_steps(j);
 	of_devices(j);
-	if (!of_hosts(j, m, err) || !of_kernels(j, m, err))
+	if (!of_hosts(j, m, err) || !of_kernels(j, m, err) || !of_graphs(j, m, err))
 		return false;
 	v->gaps = SS_NEW_N(j->arena, struct ss_recording_gap, j->gaps.n + 1);
 	if (j->no_memory || !v->gaps)

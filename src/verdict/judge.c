@@ -222,6 +222,7 @@ static bool list_units(struct ss_judge *j)
 			j->units[j->nunits++] = (struct ss_judged_unit){ .u = &h->units[k], .h = h };
 		}
 		j->frameworks |= h->frameworks;
+		j->habits |= h->habits;
 		j->has_python = j->has_python || h->has_python;
 		j->has_device = j->has_device || (h->nunits && h->units[0].device.n);
 	}
@@ -249,30 +250,67 @@ static void sum_classes(struct ss_judge *j)
 	}
 }
 
-static bool describe(struct ss_judge *j)
+static double dur_ps(const struct ss_window *w)
 {
-	struct ss_verdict *v = j->out;
+	return (double)ss_safe_between(w->begin_ps, w->end_ps);
+}
+
+static double deviation_ps(const struct ss_attribution *a, double mean_ps, size_t n)
+{
+	double sum = 0;
+	for (size_t i = 0; i < a->nhosts; i++)
+		for (size_t k = 0; k < a->hosts[i].windows.n; k++) {
+			double d = dur_ps(&a->hosts[i].windows.v[k]) - mean_ps;
+			sum += d * d;
+		}
+	return n > 1 ? sqrt(sum / (double)(n - 1)) : NAN;
+}
+
+static void describe_steps(struct ss_verdict *v, const struct ss_attribution *a)
+{
 	double sum_ps = 0;
 	size_t n = 0, min = SIZE_MAX;
-	v->hosts = SS_NEW_N(j->arena, struct ss_str, j->a->nhosts + 1);
-	if (!v->hosts)
-		return false;
+	v->steps = v->steps_cut = 0;
 	v->source = SS_STEPS_NONE;
-	v->confidence = v->mean_ps = NAN;
-	for (size_t i = 0; i < j->a->nhosts; i++) {
-		const struct ss_windows *w = &j->a->hosts[i].windows;
-		v->hosts[v->nhosts++] = j->a->hosts[i].name;
+	v->confidence = v->mean_ps = v->min_ps = v->max_ps = NAN;
+	for (size_t i = 0; i < a->nhosts; i++) {
+		const struct ss_windows *w = &a->hosts[i].windows;
 		if (!w->n)
 			continue;
 		v->source = w->source;
 		v->confidence = w->source == SS_STEPS_INFERRED ? w->confidence_frac : NAN;
 		v->steps_cut = w->ncut > v->steps_cut ? w->ncut : v->steps_cut;
 		min = w->n < min ? w->n : min;
-		for (size_t k = 0; k < w->n; k++, n++)
-			sum_ps += (double)ss_safe_between(w->v[k].begin_ps, w->v[k].end_ps);
+		for (size_t k = 0; k < w->n; k++, n++) {
+			double ps = dur_ps(&w->v[k]);
+			sum_ps += ps;
+			v->min_ps = fmin(v->min_ps, ps);
+			v->max_ps = fmax(v->max_ps, ps);
+		}
 	}
 	v->steps = n ? min : 0;
 	v->mean_ps = n ? sum_ps / (double)n : NAN;
+	v->deviation_ps = deviation_ps(a, v->mean_ps, n);
+}
+
+bool ss_verdict_steps(struct ss_verdict *out, struct ss_model *m, struct ss_err *err)
+{
+	*out = (struct ss_verdict){ .framework = SS_STR(""), .device = SS_STR("") };
+	const struct ss_attribution *a = ss_model_gather(m, SS_FACTS_ATTRIBUTION, err) ? ss_model_attribution(m, err) : NULL;
+	if (a)
+		describe_steps(out, a);
+	return a;
+}
+
+static bool describe(struct ss_judge *j)
+{
+	struct ss_verdict *v = j->out;
+	v->hosts = SS_NEW_N(j->arena, struct ss_str, j->a->nhosts + 1);
+	if (!v->hosts)
+		return false;
+	for (size_t i = 0; i < j->a->nhosts; i++)
+		v->hosts[v->nhosts++] = j->a->hosts[i].name;
+	describe_steps(v, j->a);
 	v->device = j->env->device_type.n ? j->env->device_type : SS_STR("");
 	v->framework = j->frameworks & SS_FW_TORCH_XLA	  ? SS_STR("torch-xla")
 		       : j->frameworks & SS_FW_PYTORCH	  ? SS_STR("pytorch")

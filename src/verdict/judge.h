@@ -28,6 +28,7 @@ struct ss_judge {
 	const struct ss_memory_peak *peak;
 	struct ss_straggler_verdict late; /* of several hosts whose collectives could be joined; nsteps 0: not known */
 	unsigned frameworks; /* bits of enum ss_framework; 0: unknown */
+	unsigned habits;     /* bits of enum ss_habit */
 	bool has_device, has_python;
 	struct ss_verdict *out;
 	SS_VEC(struct ss_verdict_finding) found;

@@ -30,9 +30,9 @@ static struct ss_str reach(struct ss_judge *j, const struct ss_time_subject *s)
 	if (!s || strcmp(bound_of(s), "unknown") == 0)
 		return SS_STR("");
 	return ss_say(
-		j, " It reaches %.0f%% of the peak FLOP rate and %.0f%% of the peak memory bandwidth: its bound is %s.",
+		j, " It reaches %.0f%% of the peak FLOP rate and %.0f%% of the peak memory bandwidth, so it is %s-bound.",
 		100 * s->flops_frac, 100 * s->bytes_frac,
-		s->flops_frac > s->bytes_frac ? "the FLOP rate" : "the memory");
+		s->flops_frac > s->bytes_frac ? "compute" : "memory");
 }
 
 static double mean_of_all(const struct ss_judge *j, enum ss_time_class c)
@@ -53,7 +53,10 @@ void ss_rule_compute(struct ss_judge *j)
 		return;
 	const struct ss_time_subject *s = ss_largest(b.worst, SS_TIME_COMPUTE, false);
 	double own_frac = ss_unit_step_frac(b.worst, SS_TIME_COMPUTE);
-	/* The share of the largest operation in the computing of the one that computes most, of the mean of all. */
+	/*
+	 * The share of the largest operation in the computing of the one that computes most, of the
+	 * mean of all.
+	 */
 	double op_frac = s && own_frac > 0
 				 ? b.frac / own_frac * (double)ss_subject_ps(s, false) / (double)b.worst->u->window_ps
 				 : 0;
@@ -66,10 +69,10 @@ void ss_rule_compute(struct ss_judge *j)
 						: SS_STR(""),
 		      how = reach(j, s);
 	f->text = well ? ss_say(j,
-				"The device is well used: operations take %.1f%% of the time, the most " SS_FMT SS_FMT
-				" with %.1f%%." SS_FMT,
+				"The device is well used: operations take %.1f%% of the time; the largest is " SS_FMT SS_FMT
+				" at %.1f%%." SS_FMT,
 				100 * b.frac, SS_ARG(f->subject), SS_ARG(detail), 100 * op_frac, SS_ARG(how))
-		       : ss_say(j, "Operations take %.1f%% of the time, the most " SS_FMT SS_FMT " with %.1f%%." SS_FMT,
+		       : ss_say(j, "Operations take %.1f%% of the time; the largest is " SS_FMT SS_FMT " at %.1f%%." SS_FMT,
 				100 * b.frac, SS_ARG(f->subject), SS_ARG(detail), 100 * op_frac, SS_ARG(how));
 	ss_prove(j, f, "share of the recorded time: compute", ss_unit_step_frac(b.worst, SS_TIME_COMPUTE), "share",
 		 b.worst, "overview_page");
@@ -101,8 +104,8 @@ void ss_rule_precision(struct ss_judge *j)
 		return;
 	f->subject = ss_cut(ss_cxx_short_name(kernel, j->arena), SS_MOST_SUBJECT_BYTES);
 	f->text = ss_say(j,
-			 "Matrix products in 32 bit take %.1f%% of the time, the most in " SS_FMT
-			 ": narrower types run on faster units.",
+			 "Matrix products in 32 bit take %.1f%% of the time, mostly in " SS_FMT
+			 ". Narrower types run on faster units.",
 			 100 * frac, SS_ARG(f->subject));
 	ss_prove(j, f, "share of the recorded time in matrix products of wide types", frac, "share", NULL,
 		 "kernel_stats");

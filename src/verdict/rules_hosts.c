@@ -100,7 +100,8 @@ static struct ss_str excess_of(struct ss_judge *j, const struct ss_judged_unit *
 		}
 	}
 	if (j->late.nsteps && j->late.kind == SS_STRAGGLER_ONE && j->late.cause == SS_LATE_BY_SLOWER_CLOCK)
-		return SS_STR(" All its operations take longer alike: its clock, its power or a neighbour slows it down.");
+		return SS_STR(" All its operations take longer alike: its clock, its power limit or another program slows it "
+			      "down.");
 	if (max < SS_LEAST_SHARE)
 		return SS_STR("");
 	take_known_excess(j, class);
@@ -138,7 +139,7 @@ void ss_rule_straggler(struct ss_judge *j)
 	f->text = ss_say(
 		j,
 		"%s " SS_FMT
-		" comes last to the collective operations: the others wait for it during %.1f%% of the time." SS_FMT,
+		" arrives last at the collective operations: the others wait for it during %.1f%% of the time." SS_FMT,
 		j->out->nhosts > 1 ? "Host" : "Device", SS_ARG(name), 100 * frac, SS_ARG(why));
 	ss_prove(j, f, "share of the time that the others wait", frac, "share", late, "pod_viewer");
 	ss_prove(j, f, "meetings in which it came last", (double)late->wait.last, "count", late, "trace_viewer@");
@@ -159,8 +160,11 @@ static struct ss_str what_it_is(struct ss_judge *j, const struct ss_judged_unit 
 	if (network_is_slow(j) && j->late.host.n)
 		return ss_say(j, "the transfers of " SS_FMT " take longer than those of the other hosts, so its links are slow",
 			      SS_ARG(j->late.host));
+	if (worst->wait.meetings && j->late.nabsent)
+		return SS_STR("hosts are missing in the recording, or cut short in it, so waiting for them and the "
+			      "transfer cannot be told apart");
 	if (worst->wait.meetings)
-		return SS_STR("the transfer itself, not waiting for somebody");
+		return SS_STR("this is the transfer itself, not waiting for a participant");
 	return SS_STR("the other participants are not in the recording, so waiting for them and the transfer cannot be told "
 		      "apart");
 }
@@ -193,8 +197,9 @@ void ss_rule_collective(struct ss_judge *j)
 		return;
 	f->subject = s ? ss_cut(ss_shown_name(j, s), SS_MOST_SUBJECT_BYTES) : SS_STR("collective operations");
 	struct ss_str what = what_it_is(j, worst);
-	f->text = ss_say(j, "Exposed communication, beside which nothing computes, takes %.1f%% of the time, the most in " SS_FMT
-			    ": " SS_FMT ".",
+	f->text = ss_say(j,
+			 "Exposed communication (nothing computes meanwhile) takes %.1f%% of the time, the largest part in " SS_FMT
+			 ": " SS_FMT ".",
 			 100 * frac, SS_ARG(f->subject), SS_ARG(what));
 	ss_prove(j, f, "share of the recorded time: exposed communication",
 		 ss_unit_step_frac(worst, SS_TIME_COLLECTIVE), "share", worst, "hlo_stats");

@@ -22,11 +22,11 @@ static void say_full(struct ss_judge *j, const struct ss_memory_trend *m, const 
 		return;
 	f->subject = ss_say(j, "memory of " SS_FMT, SS_ARG(m->allocator));
 	bool same = j->peak->op.n && ss_str_eq(j->peak->id, m->allocator) && j->peak->used_bytes == m->peak_bytes;
-	struct ss_str most = same ? ss_say(j, ", the most, %.1f GiB, for " SS_FMT, gib(j->peak->op_bytes),
+	struct ss_str most = same ? ss_say(j, ", the largest part (%.1f GiB) for " SS_FMT, gib(j->peak->op_bytes),
 					   SS_ARG(ss_cut(j->peak->op, 120)))
 				  : SS_STR("");
 	f->text = ss_say(j,
-			 "Memory is nearly full: at the peak %.1f GiB of %.1f GiB (%.1f%%) of " SS_FMT " are in use" SS_FMT
+			 "Memory is nearly full: %.1f GiB of %.1f GiB (%.1f%%) of " SS_FMT " is in use at the peak" SS_FMT
 			 ".",
 			 gib(m->peak_bytes), gib(m->capacity_bytes), 100 * frac, SS_ARG(m->allocator), SS_ARG(most));
 	ss_prove(j, f, "memory in use at the peak", (double)m->peak_bytes, "bytes", u, "memory_profile");
@@ -44,12 +44,12 @@ static void say_grows(struct ss_judge *j, const struct ss_memory_trend *m, const
 		return;
 	f->subject = ss_say(j, "memory of " SS_FMT, SS_ARG(m->grower));
 	f->text = ss_say(j,
-			 "Memory in use on " SS_FMT " grows by %.1f MiB a step: after %zu of %zu steps it is higher than "
-			 "after any step before.",
+			 "Memory in use on " SS_FMT " grows by %.1f MiB per step: after %zu of %zu steps it is higher than "
+			 "after any earlier step.",
 			 SS_ARG(m->grower), each / (1 << 20), m->grew, m->steps);
 	ss_prove(j, f, "in use after the first step", (double)m->first_bytes, "bytes", u, "memory_profile");
 	ss_prove(j, f, "in use after the last step", (double)m->last_bytes, "bytes", u, "memory_profile");
-	ss_prove(j, f, "growth of a step", each, "bytes", u, "memory_profile");
+	ss_prove(j, f, "growth per step", each, "bytes", u, "memory_profile");
 }
 
 static void say_pieces(struct ss_judge *j, const struct ss_memory_trend *m, const struct ss_judged_unit *u)
@@ -61,7 +61,7 @@ static void say_pieces(struct ss_judge *j, const struct ss_memory_trend *m, cons
 	f->text = ss_say(
 		j,
 		"Free memory of " SS_FMT
-		" is in pieces: %.1f GiB are free at the peak, but %.0f%% of them lie outside of the largest block.",
+		" is fragmented: %.1f GiB is free at the peak, but %.0f%% of it lies outside the largest block.",
 		SS_ARG(m->allocator), gib(m->free_bytes), 100 * m->fragmentation);
 	ss_prove(j, f, "fragmentation of free memory", m->fragmentation, "share", u, "memory_profile");
 	ss_prove(j, f, "free at the peak", (double)m->free_bytes, "bytes", u, "memory_profile");

@@ -204,12 +204,12 @@ void ss_rule_outlier_steps(struct ss_judge *j)
 	f->more_of_same = is_usual(u, c, s);
 	f->subject = ss_say(j, "step%s " SS_FMT SS_FMT, w->noutliers == 1 ? "" : "s", SS_ARG(numbers), SS_ARG(every));
 	f->text = ss_say(j,
-			 "%zu of %zu steps %s far longer than the others, up to %.1f ms instead of %.1f ms, and with "
-			 "that %.1f%% of the time: " SS_FMT "; " SS_FMT ".",
+			 "%zu of %zu steps %s far longer than the others: up to %.1f ms instead of %.1f ms. This costs "
+			 "%.1f%% of the time: " SS_FMT "; " SS_FMT ".",
 			 w->noutliers, w->n, w->noutliers == 1 ? "takes" : "take", (double)longest_ps / 1e9,
 			 (double)w->typical_ps / 1e9, 100 * frac, SS_ARG(f->subject), SS_ARG(doing));
-	ss_prove(j, f, "share of the time that slow steps take beyond usual ones", frac, "share", u, "overview_page");
+	ss_prove(j, f, "share of the time that slow steps take beyond typical ones", frac, "share", u, "overview_page");
 	ss_prove(j, f, "longest step", (double)longest_ps, "ps", u, "trace_viewer@");
 	ss_point_at(j, f, u, longest->begin_ps, longest->end_ps);
-	ss_prove(j, f, "usual step", (double)w->typical_ps, "ps", u, "overview_page");
+	ss_prove(j, f, "typical step", (double)w->typical_ps, "ps", u, "overview_page");
 }

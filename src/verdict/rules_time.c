@@ -17,7 +17,9 @@ static struct ss_str where(struct ss_judge *j, const struct ss_judged_unit *u)
 	return j->out->nhosts > 1 ? ss_say(j, " of host " SS_FMT, SS_ARG(u->h->name)) : SS_STR("");
 }
 
-/* The class as a finding about `u`, with its share as the first proof. NULL where it is too small. */
+/*
+ * The class as a finding about `u`, with its share as the first proof. NULL where it is too small.
+ */
 static struct ss_verdict_finding *class_finding(struct ss_judge *j, enum ss_cause cause, enum ss_time_class c,
 						const struct ss_judged_unit **u, const struct ss_time_subject **s)
 {
@@ -58,7 +60,7 @@ void ss_rule_input(struct ss_judge *j)
 	if (stage.n)
 		f->text = ss_say(j,
 				 "Steps" SS_FMT
-				 " wait for data during %.1f%% of the time: the slowest stage of the input is " SS_FMT
+				 " wait for data during %.1f%% of the time. The slowest stage of the input is " SS_FMT
 				 "%s.",
 				 SS_ARG(at), 100 * f->share_frac, SS_ARG(stage),
 				 u->h->python_input ? ", which calls a Python function (PyFunc)" : "");
@@ -67,14 +69,40 @@ void ss_rule_input(struct ss_judge *j)
 				 SS_ARG(at), 100 * f->share_frac, SS_ARG(place));
 }
 
+/* " Its programs differ in ...": where the recording tells it. */
+static struct ss_str what_changed(struct ss_judge *j, struct ss_verdict_finding *f, const struct ss_judged_unit *u)
+{
+	const struct ss_recompiled *r = &u->h->recompiled;
+	if (r->programs) {
+		ss_prove(j, f, "programs of this name", (double)r->programs, "count", u, "graph_viewer");
+		if (r->changed.n)
+			ss_prove_words(j, f, "what changed", r->changed, u, "graph_viewer");
+	}
+	if (r->programs && r->changed.n)
+		return ss_say(j, " What changes between the %llu programs of this name: " SS_FMT ".",
+			      (unsigned long long)r->programs, SS_ARG(r->changed));
+	if (r->programs)
+		return ss_say(j,
+			      " The %llu programs of this name have arguments of the same shapes and types: what changes is "
+			      "something else, such as a static argument, a captured value, or the function object itself.",
+			      (unsigned long long)r->programs);
+	if (r->traced > 1) {
+		ss_prove(j, f, "graphs traced of the function", (double)r->traced, "count", u, "trace_viewer@");
+		return ss_say(j, " TensorFlow traced its graph number %llu.", (unsigned long long)r->traced);
+	}
+	return SS_STR("");
+}
+
 void ss_rule_compile(struct ss_judge *j)
 {
 	const struct ss_judged_unit *u;
 	const struct ss_time_subject *s;
 	struct ss_verdict_finding *f = class_finding(j, SS_CAUSE_COMPILE, SS_TIME_COMPILE, &u, &s);
-	if (f)
-		f->text = ss_say(j, "Tracing and compiling takes %.1f%% of the time, within the steps: " SS_FMT ".",
-				 100 * f->share_frac, SS_ARG(s ? place_of(j, s) : SS_STR("programs")));
+	if (!f)
+		return;
+	struct ss_str place = s ? place_of(j, s) : SS_STR("programs"), changed = what_changed(j, f, u);
+	f->text = ss_say(j, "Tracing and compiling within the steps take %.1f%% of the time: " SS_FMT "." SS_FMT,
+			 100 * f->share_frac, SS_ARG(place), SS_ARG(changed));
 }
 
 void ss_rule_callback(struct ss_judge *j)
@@ -95,7 +123,7 @@ void ss_rule_transfer(struct ss_judge *j)
 	struct ss_verdict_finding *f = class_finding(j, SS_CAUSE_TRANSFER, SS_TIME_COPY, &u, &s);
 	if (f)
 		f->text =
-			ss_say(j, "Exposed copies, beside which nothing computes, take %.1f%% of the time: " SS_FMT ".",
+			ss_say(j, "Exposed copies (nothing computes meanwhile) take %.1f%% of the time: " SS_FMT ".",
 			       100 * f->share_frac, SS_ARG(s ? place_of(j, s) : SS_STR("between host and device")));
 }
 
@@ -137,10 +165,10 @@ void ss_rule_host_code(struct ss_judge *j)
 		sync.worst && sync.frac >= SS_LEAST_MENTION ? ss_largest(sync.worst, SS_TIME_SYNC, false) : NULL;
 	struct ss_str at = where(j, u);
 	f->text = ss_say(j,
-			 "Nothing computes during %.1f%% of the time, while the thread" SS_FMT
-			 " that starts the programs is in the program's own code: " SS_FMT "%s" SS_FMT ".",
+			 "Nothing computes for %.1f%% of the time, while the thread" SS_FMT
+			 " that starts the programs runs the program's own code: " SS_FMT "%s" SS_FMT ".",
 			 100 * f->share_frac, SS_ARG(at), SS_ARG(s ? place_of(j, s) : SS_STR("Python")),
-			 read ? ". Nothing can run meanwhile, because the thread waits for results in " : "",
+			 read ? ". No work is queued meanwhile, because the thread waits for results in " : "",
 			 SS_ARG(read ? read->name : SS_STR("")));
 }
 
@@ -183,13 +211,13 @@ void ss_rule_dispatch(struct ss_judge *j)
 	double each_ps = n ? ss_unit_step_frac(u, SS_TIME_LAUNCH) * (double)u->u->window_ps / (double)n : 0;
 	bool torch = j->frameworks & SS_FW_PYTORCH && !(j->frameworks & SS_FW_TORCH_XLA);
 	const char *what = gpu ? "kernels" : torch ? "operators" : "programs and operations";
-	const char *per = u->h->windows.n ? "in a step" : "in all";
+	const char *per = u->h->windows.n ? "per step" : "in total";
 	const struct ss_time_subject *op = gpu ? ss_largest(u, SS_TIME_COMPUTE, false) : NULL;
 	struct ss_str names = largest_names(j, u, SS_TIME_LAUNCH), runs = SS_STR(""), counted = SS_STR("");
 	bool small = per_step(u, n) > SS_MANY_OPS && each_ps <= SS_LONG_START_PS && u->u->ops &&
 		     u->u->op_ps / u->u->ops < SS_SMALL_MEAN_PS;
 	if (op)
-		runs = ss_say(j, "%swhat they start is mostly " SS_FMT, names.n ? "; " : "",
+		runs = ss_say(j, "%sthey start mostly " SS_FMT, names.n ? "; " : "",
 			      SS_ARG(ss_cut(ss_shown_name(j, op), 80)));
 	if (n)
 		counted = ss_say(j, ": %.0f %s%s, " SS_FMT " each", per_step(u, n), small ? "small ones " : "", per,
@@ -209,7 +237,7 @@ void ss_rule_dispatch(struct ss_judge *j)
 	if (s && each_ps > SS_LONG_START_PS && !has_found(j, SS_CAUSE_HOST_CODE)) {
 		f->cause = SS_CAUSE_HOST_CODE;
 		f->text = ss_say(j,
-				 "Nothing computes during %.1f%% of the time, while the host is in calls of the "
+				 "Nothing computes for %.1f%% of the time, while the host is in calls of the "
 				 "framework" SS_FMT " (" SS_FMT ").",
 				 100 * f->share_frac, SS_ARG(counted), SS_ARG(names));
 	}
@@ -222,7 +250,7 @@ void ss_rule_sync(struct ss_judge *j)
 	struct ss_verdict_finding *f = class_finding(j, SS_CAUSE_SYNC, SS_TIME_SYNC, &u, &s);
 	if (f)
 		f->text = ss_say(j,
-				 "The host waits for results before it starts more, and nothing computes meanwhile: "
+				 "The host waits for results before it starts more work, and nothing computes meanwhile: "
 				 "%.1f%% of the time, in " SS_FMT ".",
 				 100 * f->share_frac, SS_ARG(s ? place_of(j, s) : SS_STR("a read")));
 }
@@ -241,14 +269,14 @@ void ss_rule_idle(struct ss_judge *j)
 	f->subject = h->thread.n ? ss_say(j, "main thread " SS_FMT ": not recorded", SS_ARG(ss_cut(h->thread, 100)))
 				 : SS_STR("host: not recorded");
 	f->text = h->thread.n ? ss_say(j,
-				       "Nothing runs during %.1f%% of the time, and what the host does then was not "
+				       "Nothing runs for %.1f%% of the time, and what the host does then was not "
 				       "recorded: the main thread" SS_FMT ", '" SS_FMT "', shows no event there%s.",
 				       100 * b.frac, SS_ARG(at), SS_ARG(h->thread),
 				       h->has_python ? "" : " (Python's calls were not recorded)")
-			      : ss_say(j, "Nothing runs during %.1f%% of the time%s" SS_FMT ", and %s.", 100 * b.frac,
+			      : ss_say(j, "Nothing runs for %.1f%% of the time%s" SS_FMT ", and %s.", 100 * b.frac,
 				       at.n ? " on host " : "", SS_ARG(at.n ? h->name : at),
 				       h->has_host ? "what the main thread does then was not recorded"
-						   : "nothing of the host was recorded that says why");
+						   : "no event of the host says why");
 	ss_prove(j, f, "share of the recorded time in which nothing was recorded",
 		 ss_unit_step_frac(b.worst, SS_TIME_UNKNOWN), "share", b.worst, "trace_viewer@");
 	if (!h->has_python && !has_found(j, SS_CAUSE_HOST_CODE))

@@ -65,7 +65,8 @@ struct ss_verdict {
 	size_t nhosts;
 	/* Steps that all hosts have. */
 	size_t steps, steps_cut;
-	double mean_ps; /* NAN without steps */
+	double mean_ps, min_ps, max_ps; /* NAN without steps */
+	double deviation_ps;		/* of a sample; NAN of fewer than two */
 	enum ss_step_source source;
 	double confidence; /* of inferred ones; else NAN */
 	struct ss_verdict_finding *findings; /* the first is the verdict */
@@ -80,6 +81,8 @@ struct ss_verdict {
 
 /* Made once for a model; texts live in `arena` or as long as the model. */
 bool ss_verdict_make(struct ss_verdict *out, struct ss_model *m, struct ss_arena *arena, struct ss_err *err);
+/* Its steps alone, which cost no more than the attribution: what every list and page says of steps. */
+bool ss_verdict_steps(struct ss_verdict *out, struct ss_model *m, struct ss_err *err);
 /* What it asks the model for. */
 /* enum ss_facts that it asks for: with several hosts also how they wait for each other. */
 unsigned ss_verdict_facts(const struct ss_model *m);

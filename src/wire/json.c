@@ -2,6 +2,9 @@
 #include "wire/json.h"
 
 #include <math.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 struct ss_jsonr ss_jsonr_of(struct ss_str text)
 {
@@ -47,10 +50,22 @@ static uint64_t any_zero(uint64_t v)
 	return (v - BYTES(1)) & ~v & BYTES(0x80);
 }
 
-/* To the first quote or backslash, eight bytes at a time; or near it, where bytes stand in the other order. */
+/*
+ * To the first quote or backslash, sixteen or eight bytes at a time; or near it, at the end of the text
+ * and where bytes stand in the other order.
+ */
 static const char *pass_plain(const char *p, const char *end)
 {
 	uint64_t v, found;
+#ifdef __SSE2__
+	for (; end - p >= 16; p += 16) {
+		__m128i s = _mm_loadu_si128((const __m128i *)(const void *)p);
+		__m128i hit = _mm_or_si128(_mm_cmpeq_epi8(s, _mm_set1_epi8('"')), _mm_cmpeq_epi8(s, _mm_set1_epi8('\\')));
+		unsigned bits = (unsigned)_mm_movemask_epi8(hit);
+		if (bits)
+			return p + __builtin_ctz(bits);
+	}
+#endif
 	for (; end - p >= 8; p += 8) {
 		memcpy(&v, p, sizeof(v));
 		found = any_zero(v ^ BYTES('"')) | any_zero(v ^ BYTES('\\'));
@@ -77,10 +92,10 @@ static bool string(struct ss_jsonr *r, struct ss_jtok *t)
 	return true;
 }
 
-static bool is_number_char(char c)
-{
-	return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
-}
+static const bool in_numbers[256] = {
+	['0'] = true, ['1'] = true, ['2'] = true, ['3'] = true, ['4'] = true, ['5'] = true, ['6'] = true, ['7'] = true,
+	['8'] = true, ['9'] = true, ['-'] = true, ['+'] = true, ['.'] = true, ['e'] = true, ['E'] = true,
+};
 
 /* Words of JSON, and those that Python, protobuf and C++ write for what JSON has no numbers for. */
 static bool word(struct ss_jsonr *r, struct ss_jtok *t)
@@ -97,7 +112,8 @@ static bool word(struct ss_jsonr *r, struct ss_jtok *t)
 		{ SS_STR_INIT("-NaN"), SS_J_NUMBER },
 	};
 	struct ss_str rest = { r->at, (size_t)(r->end - r->at) };
-	bool digit = rest.n && rest.p[0] >= '0' && rest.p[0] <= '9';
+	size_t sign = rest.n > 1 && rest.p[0] == '-';
+	bool digit = rest.n && rest.p[sign] >= '0' && rest.p[sign] <= '9';
 	for (size_t i = 0; !digit && i < SS_COUNT(words); i++)
 		if (ss_str_starts(rest, words[i].text)) {
 			t->kind = words[i].kind;
@@ -106,7 +122,7 @@ static bool word(struct ss_jsonr *r, struct ss_jtok *t)
 			return true;
 		}
 	size_t n = 0;
-	while (n < rest.n && is_number_char(rest.p[n]))
+	while (n < rest.n && in_numbers[(uint8_t)rest.p[n]])
 		n++;
 	t->kind = SS_J_NUMBER;
 	t->text = ss_str_sub(rest, 0, n);
@@ -146,6 +162,48 @@ static bool close(struct ss_jsonr *r, struct ss_jtok *t)
 	return true;
 }
 
+/* Behind a member's name and its colon. */
+static bool member_name(struct ss_jsonr *r, struct ss_jtok *t)
+{
+	if (r->at == r->end || *r->at != '"' || !string(r, t))
+		return fail(r);
+	skip_blanks(r);
+	if (r->at == r->end || *r->at++ != ':')
+		return fail(r);
+	skip_blanks(r);
+	t->kind = SS_J_KEY;
+	r->want_value = true;
+	r->first = false;
+	return true;
+}
+
+/* Behind the comma that parts members and elements. */
+static bool comma(struct ss_jsonr *r)
+{
+	if (r->first)
+		return true;
+	if (r->at == r->end || *r->at != ',')
+		return fail(r);
+	r->at++;
+	skip_blanks(r);
+	return true;
+}
+
+bool ss_jsonr_member(struct ss_jsonr *r, struct ss_jtok *name, struct ss_jtok *t)
+{
+	/* Each by itself: a copy of what was just written piece by piece would have to wait for it. */
+	*name = (struct ss_jtok){ .text = { "", 0 } };
+	*t = (struct ss_jtok){ .text = { "", 0 } };
+	skip_blanks(r);
+	if (r->bad || r->want_value || !in_object(r))
+		return fail(r);
+	if (r->at < r->end && *r->at == '}') {
+		close(r, name);
+		return false;
+	}
+	return comma(r) && member_name(r, name) && value(r, t);
+}
+
 bool ss_jsonr_next(struct ss_jsonr *r, struct ss_jtok *t)
 {
 	*t = (struct ss_jtok){ .text = { "", 0 } };
@@ -159,24 +217,7 @@ bool ss_jsonr_next(struct ss_jsonr *r, struct ss_jtok *t)
 	bool object = in_object(r);
 	if (r->at < r->end && *r->at == (object ? '}' : ']'))
 		return close(r, t);
-	if (!r->first) {
-		if (r->at == r->end || *r->at != ',')
-			return fail(r);
-		r->at++;
-		skip_blanks(r);
-	}
-	if (!object)
-		return value(r, t);
-	if (r->at == r->end || *r->at != '"' || !string(r, t))
-		return fail(r);
-	skip_blanks(r);
-	if (r->at == r->end || *r->at++ != ':')
-		return fail(r);
-	skip_blanks(r);
-	t->kind = SS_J_KEY;
-	r->want_value = true;
-	r->first = false;
-	return true;
+	return comma(r) && (object ? member_name(r, t) : value(r, t));
 }
 
 bool ss_jsonr_skip(struct ss_jsonr *r, const struct ss_jtok *t)

@@ -36,6 +36,11 @@ struct ss_jsonr {
 
 struct ss_jsonr ss_jsonr_of(struct ss_str text);
 bool ss_jsonr_next(struct ss_jsonr *r, struct ss_jtok *t);
+/*
+ * The next member of the innermost object: its name, and what its value begins with. False at the
+ * end of the object, which is taken, and where the text is malformed.
+ */
+bool ss_jsonr_member(struct ss_jsonr *r, struct ss_jtok *key, struct ss_jtok *value);
 /* Skip the value that `t` begins: to its end for an object or array, nothing for others. After a key skips its value. */
 bool ss_jsonr_skip(struct ss_jsonr *r, const struct ss_jtok *t);
 

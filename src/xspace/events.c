@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define FORGET_STRIDE ((size_t)8 << 20)
+#define FORGET_STRIDE ((size_t)1 << 20)
 /*
  * A line's end is worth a system call from this size on; hundreds of small lines make a file too.
  */

@@ -196,7 +196,7 @@ def monitors():
         # without counters nothing is known of the matrix units
         check('level 1', words(one, 0, 'TPU type: TPU v6 Lite', '% of the time') and 'Matrix Units' not in one.stdout and 'idle' not in one.stdout, one)
         two = run('capture', '-a', f'{peer.address},127.0.0.1:1', '--monitoring_level', '2', '--num_queries', '1', '-d', '50')
-        check('level 2', words(two, 0, 'Number of TPU Cores: 2', 'idle time', 'Step time: 0.12 ms (avg)',
+        check('level 2', words(two, 0, 'Number of TPU Cores: 2', 'idle time', 'Step time: 0.145 ms (avg)',
                                'Infeed percentage: 6.667% (avg)', 'refused'), two)
 
 
@@ -208,10 +208,11 @@ def watches(scratch):
         done = run('monitor', '-a', hosts, '-n', '4', '-i', '0', '-d', '10', '--keep_slow', '3', '-l', logdir)
         lines = [l for l in done.stdout.splitlines() if not l.startswith('    ')][-4:]   # without the findings
         check('monitor says what it found', 'Steps wait for data' in done.stdout, done.stdout)
-        check('monitor', words(done, 0, 'look 4', 'refused') and '0.12 ms' in lines[0] and 'straggler' in lines[1]
-              and '13.58 ms' in lines[1] and 'straggler' not in lines[0] + lines[2], done)
+        # a host that runs something else is slower, but holds up nobody
+        check('monitor', words(done, 0, 'look 4', 'refused') and '0.145 ms' in done.stdout and '13.33 ms' in done.stdout
+              and not any(l.endswith('straggler') for l in done.stdout.splitlines()), done)
         kept = below(logdir)
-        check('the slow look is kept, and no other', len(kept) == 3 and f'{two.address} took ' in done.stderr and 'the usual time is 0.12 ms: kept' in done.stderr, kept, done.stderr)
+        check('the slow look is kept, and no other', len(kept) == 3 and f'{two.address} took ' in done.stderr and 'the usual time is 0.145 ms: kept' in done.stderr, kept, done.stderr)
         check('whole', any(same_as_sample(f'{logdir}/{f}') for f in kept))
         proc = subprocess.Popen([BIN, 'monitor', '-a', f'{one.address},{two.address}', '-i', '60', '-d', '10', '--http', '0'],
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -223,8 +224,8 @@ def watches(scratch):
             reply = connection.getresponse()
             return reply.status, reply.read().decode()
         status, text = get('/metrics')
-        check('metrics', status == 200 and f'stepscope_step_seconds{{host="{one.address}"}} 0.00012\n' in text
-              and f'stepscope_straggler{{host="{two.address}"}} 1\n' in text and 'stepscope_up{' in text, text)
+        check('metrics', status == 200 and f'stepscope_step_seconds{{host="{one.address}"}} 0.000145\n' in text
+              and f'stepscope_straggler{{host="{two.address}"}} 0\n' in text and 'stepscope_up{' in text, text)
         check('the page', get('/')[0] == 200 and one.address in get('/')[1])
         check('nothing else', get('/x')[0] == 404 and get('/', Host='evil.example')[0] == 403
               and get('/', Host='127.evil.example')[0] == 403)
@@ -233,6 +234,12 @@ def watches(scratch):
         check('Ctrl-C ends it', proc.wait(10) == 0)
         proc.stdout.close()
         proc.stderr.close()
+    # The same rule as of the tool: the one whose input is late, though all steps are as long.
+    run_of = os.path.join(ROOT, 'tests/data/hosts/late_input/plugins/profile/run')
+    with Peer(profile=f'{run_of}/host0.xplane.pb') as one, Peer(profile=f'{run_of}/host1.xplane.pb') as two, Peer(profile=f'{run_of}/host3.xplane.pb') as three:
+        done = run('monitor', '-a', ','.join(p.address for p in (one, two, three)), '-n', '1', '-d', '10')
+        late = [l.split()[0] for l in done.stdout.splitlines() if l.endswith('  straggler')]
+        check('who holds up the others', done.returncode == 0 and late == [two.address] and f"'127.0.0.1_{two.port}' holds up the other hosts" in done.stdout, done)
     for args, text in ((['-a', 'x'], 'host:port'), ([], 'no programs given'), (['-a', 'a:1', '--keep_slow', '2'], '--logdir'),
                        (['-a', 'a:1', '--keep_slow', '0.5', '-l', 'x'], 'above 1')):
         done = run('monitor', *args)
@@ -256,7 +263,7 @@ def slow_steps(scratch):
         done = run(*watch, '-a', one.address, '-n', '1')
         check('then it goes on', words(done, 0) and run('continuous', 'stop', '-a', one.address).returncode == 0, done)
         done = run(*watch, '-a', f'{one.address},{two.address}', '-n', '2')
-        check('one that cannot', words(done, 0, f'{two.address} does not support continuous') and done.stdout.count('0.12 ms') >= 4, done)
+        check('one that cannot', words(done, 0, f'{two.address} does not support continuous') and done.stdout.count('0.145 ms') >= 4, done)
     check('short profiles instead, of all', one.asked[-3:] == [stop, f'Profile {one.address} 10', f'Profile {one.address} 10']
           and one.asked.count(stop) == 2, one.asked)
     with Peer('continuous') as one:

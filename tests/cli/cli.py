@@ -71,7 +71,7 @@ def answers(c):
     for path in (SAMPLE, os.path.dirname(FILE), FILE):      # a log directory, a run, a file
         c.case(['summary', path], 0, 'step', None)
     text = c.case(['summary', SAMPLE], 0)
-    c.check('summary opens with the largest finding', re.search(r'\n\nNothing runs during 3\d\.\d% of the time', text), text[:400])
+    c.check('summary opens with the largest finding', re.search(r'\n\nNothing runs for 3\d\.\d% of the time', text), text[:400])
     c.check('summary says what to change', re.search(r'Nothing runs.*\n    - \S.*\n', text),
             text[-900:])
     c.check('summary is plain when piped', '\x1b' not in text, text[:100])
@@ -88,7 +88,7 @@ def answers(c):
     c.check('CSV has a header and rows', len(csv.splitlines()) > 1 and ',' in csv.splitlines()[0], csv[:100])
     c.case(['tool', 'framework_op_stats', SAMPLE], 0, r'\S+ +\S+', None)
     several = os.path.join(profiles.ROOT, 'synth_tpu_3hosts')
-    c.case(['runs', several], 0, r'^run .* KiB  TPU v6 Lite x 6 +120\.0 us, 7 steps +host0 host1 host2\n$', '')
+    c.case(['runs', several], 0, r'^run .* KiB  TPU v6 Lite x 6 +145\.7 us, 7 steps +host0 host1 host2\n$', '')
     c.case(['runs', '-q', several], 0, r'^run +\S+ \S+ +\S+ KiB  host0 host1 host2\n$', '')
     measured = c.run(['runs', several, '--steps']).stdout
     c.check('what is small is measured anyway', measured == c.run(['runs', several]).stdout, measured)
@@ -259,6 +259,27 @@ def programs(c, scratch):
         c.check('and nothing binary is printed', all(ch.isprintable() or ch == '\n' for ch in said), repr(said[:200]))
 
 
+def one_answer_about_steps(c, scratch):
+    """The list, the overview and the summary name the same steps, or none."""
+    scale = {'ns': 1e3, 'us': 1e6, 'ms': 1e9, 's': 1e12}
+    seen = 0
+    for name in profiles.names():
+        path = profiles.logdir(name, scratch)
+        listed = c.run(['runs', path]).stdout.decode().splitlines()
+        said = c.run(['summary', path, '--format', 'json'])
+        if said.returncode or len(listed) != 1:
+            continue
+        steps = json.loads(said.stdout)['steps']
+        cell = re.search(r'([\d.,]+) (ns|us|ms|s), (\d+) steps?\b', listed[0])
+        seen += bool(cell)
+        if not steps['count']:
+            c.check(f'{name}: no steps in the list', not cell and ' no steps ' in listed[0], listed[0])
+            continue
+        c.check(f'{name}: the steps of the list', cell and int(cell[3]) == steps['count'] and
+                abs(float(cell[1].replace(',', '')) * scale[cell[2]] / steps['mean_ps'] - 1) < 2e-3, f'{listed[0]} {steps}')
+    c.check('profiles with steps', seen > 10, seen)
+
+
 def full_disk(c):
     with open('/dev/full', 'wb') as full:
         done = subprocess.run([c.binary, 'tool', 'trace_viewer@', SAMPLE, '--format', 'xprof'], stdout=full,
@@ -411,6 +432,27 @@ def no_wrong_culprit(c, scratch):
                 'do not say whether' in text, (kind, host, notes, text))
 
 
+def scattered(c, scratch):
+    """Hosts whose profilers began seconds apart are in runs of their own: one recording for every command, unless asked for one run."""
+    of = os.path.join(HOSTS, 'late_input', 'plugins', 'profile', 'run')
+    for i, f in enumerate(sorted(os.listdir(of))):
+        run = os.path.join(scratch, 'plugins', 'profile', f'2026_11_20_10_00_0{3 * i}')
+        os.makedirs(run)
+        shutil.copyfile(os.path.join(of, f), os.path.join(run, f))
+    together = os.path.join(HOSTS, 'late_input')
+    for args in (['tool', 'stragglers'], ['tool', 'overview_page'], ['tool', 'hlo_stats'], ['summary']):
+        got, want = (json.loads(c.run([*args, p, '--format', 'json']).stdout) for p in (scratch, together))
+        for answer in (got, want):      # names of the run
+            answer.pop('run', None)
+        c.check(f'{args[-1]} of scattered hosts', got.get('tables') == want.get('tables') and got.get('findings') == want.get('findings') and
+                got.get('hosts') == want.get('hosts'), str(got)[:300])
+    first = '2026_11_20_10_00_00'
+    c.case(['summary', scratch, '--run', first], 0, r'hosts: host0, host1, host3.*1 of 4 hosts is not in the recording: host2')
+    c.case(['summary', scratch, '--run', first, '--alone'], 0, r'host: host0\n')
+    c.case(['tool', 'host_steps', scratch, '--run', first, '--alone', '--format', 'csv', '--table', 'hosts'], 0, '"host1","missing"')
+    c.case(['summary', scratch, '--run', first, '--host', 'host3'], 0, r'host: host3\n')
+
+
 OVER_HOSTS = ('host_steps', 'stragglers', 'exposed_communication', 'collectives', 'critical_path', 'what_if')
 
 
@@ -427,7 +469,8 @@ def parts(c, scratch):
                 got = c.run(['tool', tool, out, '--format', 'json'])
                 c.check(f'{tool} of parts of {sample}, merged {merged}', got.returncode == 0 and got.stdout == want, got.stderr[:300])
             c.case(['merge', out], 0, '', 'of .* hosts in')
-        c.case(['tool', 'overview_page', out], 1, '', 'needs the profiles')
+        c.case(['tool', 'overview_page', out], 1, '', 'needs the profiles themselves: parts hold steps')
+        c.case(['summary', out], 0, r'Stragglers\n', '')
     path = os.path.join(profiles.ROOT, 'synth_tpu_3hosts')
     lost = os.path.join(scratch, 'lost')
     for i in (0, 2):
@@ -445,7 +488,7 @@ def parts(c, scratch):
     with open(part, 'rb') as f:
         whole = f.read()
     for damage, why in ((whole[:-9], 'truncated or damaged|cut short or damaged'), (whole[:60] + b'X' + whole[61:], 'damaged'),
-                        (whole.replace(b'part 3', b'part 9', 1), 'another version'), (b'', 'no part')):
+                        (whole.replace(b'part 3', b'part 9', 1), 'another version'), (b'', 'not a part')):
         with open(part, 'wb') as f:
             f.write(damage)
         c.case(['merge', lost], 1, '', why)
@@ -457,7 +500,7 @@ def shard_numbers(c, scratch):
     clean = {k: v for k, v in os.environ.items() if not re.match('SLURM|OMPI|PMI|JOB_COMPLETION|STEPSCOPE', k)}
     cases = [
         ({'JOB_COMPLETION_INDEX': '1', 'STEPSCOPE_SHARDS': '3'}, [], 0, '1/3 by JOB_COMPLETION_INDEX'),
-        ({'JOB_COMPLETION_INDEX': '1'}, [], 2, 'of how many'),
+        ({'JOB_COMPLETION_INDEX': '1'}, [], 2, 'their number is not known'),
         ({'JOB_COMPLETION_INDEX': '2'}, ['--shard', '/3'], 0, '2/3'),
         ({'SLURM_ARRAY_TASK_ID': '3', 'SLURM_ARRAY_TASK_MIN': '1', 'SLURM_ARRAY_TASK_COUNT': '5', 'SLURM_PROCID': '0', 'SLURM_NTASKS': '1'},
          [], 0, '2/5 by SLURM_ARRAY_TASK_ID'),
@@ -467,8 +510,8 @@ def shard_numbers(c, scratch):
         ({'PMI_RANK': '0', 'PMI_SIZE': '2'}, [], 0, '0/2 by PMI_RANK'),
         ({'SLURM_PROCID': '1', 'SLURM_NTASKS': '2'}, [], 0, '1/2 by SLURM_PROCID'),
         ({}, ['--shard', '3/3'], 2, 'no shard 3 of 3'),
-        ({}, ['--shard', 'x'], 2, 'no shard'),
-        ({}, ['--shard', '/3'], 2, 'which this is'),
+        ({}, ['--shard', 'x'], 2, 'not a shard'),
+        ({}, ['--shard', '/3'], 2, 'which of them this is'),
         ({}, [], 0, 'shard 0/1:'),
     ]
     for i, (env, args, status, says) in enumerate(cases):
@@ -504,8 +547,10 @@ def main():
         bad_input(c, scratch)
         older_files(c, scratch)
         bombs(c, scratch)
+        one_answer_about_steps(c, scratch)
         parts(c, scratch)
         no_wrong_culprit(c, scratch)
+        scattered(c, os.path.join(scratch, 'scattered'))
         shard_numbers(c, scratch)
         programs(c, scratch)
     late_hosts(c)

@@ -109,7 +109,14 @@ def verdicts(c):
             abs(back.metric('step_time')['delta'] + a.metric('step_time')['delta']) < 1e-6, back.all['conclusion'])
 
     twice = c.diff([*base, base[0]], slow)
-    c.check('a recording that is given twice', any('same recording' in n['text'] and n['severity'] == 'warning' for n in twice.all['notes']), twice.all['notes'])
+    c.check('a recording that is given twice', any('same recording' in n['text'] and 'left out' in n['text'] and n['severity'] == 'warning'
+                                                   for n in twice.all['notes']), twice.all['notes'])
+    once = c.diff(base, slow)
+    c.check('is left out', twice.metric('step_time') == once.metric('step_time') and twice.rows('ops') == once.rows('ops'), twice.metric('step_time'))
+    tables = [c.diff(side, slow, '--tool', 'hlo_stats').tables for side in ([base[0], base[0], *base[1:]], base)]
+    c.check('of the tables of a tool as well', tables[0] == tables[1])
+    pair = c.diff(base[:2], slow[:2])
+    c.check('two runs a side see 7 %', pair.all['verdict'] == 'slower' and pair.rows('ops')[0]['significant'], pair.all['conclusion'])
     alone = c.diff(base[:1], slow[:1])
     c.check('one run a side is warned of', any('one run' in n['text'] and n['severity'] == 'warning' for n in alone.all['notes']), alone.all['notes'])
     hiccups, _ = c.side('hiccups', seed=3, outliers=(5, 11, 17, 21), outlier_us=1500)
@@ -122,6 +129,12 @@ def verdicts(c):
     a = c.diff(base, wait)
     c.check('the host is waited for', a.part('host')['significant'] and abs(a.part('host')['delta_us'] - 400) < 5, a.part('host'))
     c.check('and which function it is', a.rows('host')[0]['function'] == 'load_batch' and 'load_batch' in a.words(), a.words())
+    device, _ = c.side('gpu', seed=5, gpu=True, host_us=20)
+    held_up, _ = c.side('gpu_host', seed=6, gpu=True, host_us=420)
+    a = c.diff(device, held_up)
+    c.check('a GPU waits for the host before its first kernel', a.all['verdict'] == 'slower' and a.part('host')['significant'] and
+            abs(a.part('host')['delta_us'] - 400) < 30 and abs(a.part('outside_steps')['delta_us']) < 30 and 'load_batch' in a.words(), a.rows('breakdown'))
+    adds_up(c, 'a GPU that waits', a)
     moved, _ = c.side('moved', seed=5, ops=runs.change(runs.program(), 'copy.1', 4))
     a = c.diff(base, moved)
     c.check('formatting data is no computing', a.part('copies')['significant'] and abs(a.part('copies')['delta_us'] - 120) < 5, a.rows('breakdown'))
@@ -147,6 +160,9 @@ def matching(c, base):
     a = c.diff(base, c.side('numbers', seed=8, ops=other)[0])
     c.check('other numbers', a.all['verdict'] == 'no_significant_change' and a.prop('ops', 'matched_base_frac') == 1, a.all['conclusion'])
     c.check('nothing is added', not [r for r in a.rows('ops') if r['match'] in ('added', 'removed') or r['significant']], a.rows('ops')[:2])
+    a = c.diff(base[:1], c.side('numbers', seed=8, ops=other)[0][:1], '--tool', 'framework_op_stats')
+    alone = [r['operation'] for t in a.tables if t.startswith('with') for r in a.rows(t) if r['on'] != 'both']
+    c.check('other numbers of operations without a path', 'with_idle' in a.tables and not alone, (list(a.tables), alone))
     scoped = [dict(o, path=o['path'].replace('block', 'layer')) for o in runs.program()]
     a = c.diff(base, c.side('scopes', seed=9, ops=scoped)[0])
     pairs = [(r['base_path'], r['new_path']) for r in a.rows('ops') if 'block' in r['base_path']]
@@ -178,21 +194,59 @@ def comparable(c, base):
     c.check('another device', a.all['verdict'] == 'not_comparable' and a.all['refused'][0]['what'] == 'device_type', a.all['conclusion'])
     c.check('the gate cannot tell', c.gate(base, v, 'step_time=+50%')[0] == 2)
     v, _ = c.side('cores', seed=2, cores=2)
-    c.check('more cores', c.diff(base, v).all['verdict'] == 'not_comparable')
+    c.check('more cores', c.diff(base, v).all['verdict'] == 'not_comparable' and c.gate(base, v, 'step_time=+50%')[0] == 2)
     both, one = os.path.join(c.scratch, 'both'), os.path.join(c.scratch, 'one')
     for i, path in enumerate((both + '/host0', both + '/host1', one + '/host0')):
         runs.write(path + '.xplane.pb', seed=30 + i)
     a = c.diff([both], [one])
-    c.check('a host is missing', a.all['verdict'] == 'not_comparable' and '--host' in a.all['conclusion']['text'], a.all['conclusion'])
+    said = [r for r in a.rows('comparability') if r['what'] == 'hosts']
+    c.check('a host is missing: the hosts of both are compared, and which is left out is said', a.all['verdict'] == 'no_significant_change' and
+            said and said[0]['reason'] == '1 host that both sides have is compared; left out of base: host1', (a.all['conclusion'], said))
+    c.check('as if it had been chosen', a.rows('metrics') == c.diff([both], [one], '--host', 'host0').rows('metrics'))
+    code, _ = c.gate([both], [one], 'step_time=+50%')[:2]
+    c.check('the gate judges the hosts of both', code == 0, code)
+    with open(base[0], 'rb') as f, open(os.path.join(c.scratch, 'no_marks.xplane.pb'), 'wb') as to:
+        data = f.read()
+        to.write(data[:data.index(b'/host:CPU') + 20])    # in the host's plane: the marks are lost, the device is whole
+    a = c.diff(base[:1], [to.name])
+    said = {r['what']: r['reason'] for r in a.rows('comparability')}
+    c.check('a cut that takes the marks', a.all['verdict'] == 'not_comparable' and a.all['refused'][0]['what'] == 'steps' and
+            'device alone' in said['steps'] and 'of new is incomplete' in said['recording'], said)
+    c.check('no gate either', c.gate(base[:1], [to.name], 'step_time=+3%')[0] == 2)
+    cpus, cpu = os.path.join(c.scratch, 'cpus'), os.path.join(c.scratch, 'cpu')
+    for i, path in enumerate((cpus + '/host0', cpus + '/host1', cpu + '/host2')):
+        runs.write(path + '.xplane.pb', seed=30 + i, host_us=400, cores=0)
+    c.check('another number of CPU hosts', c.diff([cpus], [cpu]).all['verdict'] == 'not_comparable')
+    python, _ = c.side('python', seed=2, host_us=400, function='$train.py:3 load_batch')
+    plain, _ = c.side('plain', seed=3, host_us=400)
+    a = c.diff(plain, python)
+    said = {r['what']: r['reason'] for r in a.rows('comparability')}
+    c.check('Python on one side alone', not a.rows('host') and 'load_batch' not in a.words() and 'base did not record Python' in said['tracer'], (said, a.words()))
     c.check('one host of both', c.diff([both], [one], '--host', 'host0').all['verdict'] == 'no_significant_change')
     v, _ = c.side('batch', seed=2, batch=128, ops=[dict(o, us=2 * o['us']) for o in runs.program()])
     a = c.diff(base, v)
     c.check('another batch', a.all['verdict'] == 'not_comparable' and a.all['refused'][0]['what'] == 'batch_size', a.all['conclusion'])
+    c.check('the gate cannot tell of another batch', c.gate(base, v, 'step_time=+500%')[0] == 2)
     each = c.diff(base, v, '--per-example')
     c.check('per example', each.all['verdict'] != 'not_comparable' and abs(each.metric('compute')['delta']) < 20, each.all['conclusion'])
+    said = each.words()
+    rates = each.metric('steps_per_second')
+    c.check('what is divided is not called a step', 'divided by 2' in each.all['conclusion']['text'] and ' per step' not in said, said)
+    c.check('steps in a second are those that were recorded', abs(rates['new'] * each.metric('step_period')['new'] * 2 - 1e6) < 1 and
+            rates['verdict'] == 'unknown', rates)
+    hosts, _ = c.side('batch_host', seed=4, batch=128, host_us=900, ops=[dict(o, us=2 * o['us']) for o in runs.program()])
+    c.check('nor on the host', "load_batch takes 450 us for the base's batch (before: 0 us)" in c.diff(base, hosts, '--per-example').words(),
+            c.diff(base, hosts, '--per-example').words())
+    for option, words in (('--band', '2% or 0.02'), ('--alpha', '5% or 0.05'), ('--steps', '10-50')):
+        code, _, err = c.run(['diff', option, '10', *base[:2]])
+        c.check(f'{option}: what it takes', code == 2 and words in err, err)
     few, _ = c.side('few', runs=1, seed=2, steps=2)
     a = c.diff(base, few)
     c.check('two steps', a.all['verdict'] == 'not_comparable' and a.all['refused'][0]['what'] == 'steps', a.all['conclusion'])
+    c.check('the gate cannot tell of two steps', c.gate(base, few, 'step_time=+50%')[0] == 2)
+    warm, _ = c.side('warm', runs=1, seed=2, steps=40, outliers=(0,), outlier_us=20000)
+    a = c.diff(c.side('warmed', runs=1, seed=3, steps=40)[0], warm)
+    c.check('a first step that warms up is no change', a.all['verdict'] == 'no_significant_change' and not a.part('outlier_steps')['significant'], a.all['conclusion'])
     noisy, _ = c.side('noisy', runs=1, seed=2, steps=8, noise=0.2)
     a = c.diff(noisy, c.side('noisy2', runs=1, seed=4, steps=8, noise=0.2)[0])
     c.check('too noisy', a.all['verdict'] in ('too_noisy', 'no_significant_change'), a.all['conclusion'])
@@ -238,28 +292,139 @@ def formats(c, base, slow):
         c.check('the summary page', 'stepscope gate: regression' in f.read())
 
 
+def few_steps(c):
+    """Steps without noise are equal, whatever sums of them round to; short and noisy runs answer with intervals that can be."""
+    for steps in (6, 9, 24, 60):
+        exact = dict(runs=1, steps=steps, noise=0, run_noise=0)
+        base, _ = c.side(f'exact{steps}', **exact)
+        slow, _ = c.side(f'exact_slow{steps}', ops=[dict(o, us=o['us'] * 1.2) for o in runs.program()], **exact)
+        step = c.diff(base, slow).metric('step_time')
+        c.check(f'{steps} steps without noise', step['verdict'] == 'more' and 0 < step['ci_high'] - step['ci_low'] < 0.01, step)
+        same = c.diff(base, base)
+        c.check('and the same', same.all['verdict'] == 'no_significant_change' and 'have shown is 2.0%' in same.words(), same.words())
+    for seed in range(1, 9):
+        base, mean = c.side(f'noisy{seed}', runs=1, steps=10, noise=0.1, correlation=0.5, seed=seed)
+        new, _ = c.side(f'noisy_new{seed}', runs=1, steps=10, noise=0.1, correlation=0.5, seed=seed + 50)
+        a = c.diff(base, new)
+        step, needed = a.metric('step_time'), a.prop('metrics', 'needed')
+        c.check('10 noisy steps', -mean <= step['ci_low'] and step['ci_high'] < mean and needed < 30000, (step, needed))
+        c.check('what could be shown', step['verdict'] != 'no_change' or step['mde'] >= 0.02 * mean, step)
+        c.check('is said where no change is', ('could have shown' in a.words()) == (step['verdict'] == 'no_change'), a.words())
+
+
+def equal_bytes(c):
+    """Operations of equal deltas stand in the order of the program, whatever seed a process draws for its hash tables."""
+    base, _ = c.side('quiet', runs=1, noise=0)
+    for more in (['--format', 'text'], ['--format', 'json'], ['--format', 'csv'], ['--format', 'json', '--by', 'scope'],
+                 ['--format', 'json', '--by', 'module'], ['--format', 'json', '--by', 'kernel'],
+                 ['--format', 'json', '--by', 'source'], ['--format', 'json', '--tool', 'hlo_stats']):
+        answers = {c.run(['diff', *sides(base, base), *more]) for _ in range(4)}
+        c.check(f'equal bytes, equal answers: {more}', len(answers) == 1 and answers.pop()[0] == 0, more)
+
+
+def tool_tables(c, base, slow):
+    numbers = {'fusion.1': 'fusion.3', 'fusion.3': 'fusion.1'}
+    swapped = [dict(o, name=numbers.get(o['name'], o['name'])) for o in runs.change(runs.program(), 'fusion.1', 1.4)]
+    new, _ = c.side('tool_swapped', seed=12, steps=12, ops=swapped)    # half the steps, other numbers
+    for b, n, what in ((base, new, 'several runs'), (base[:1], new[:1], 'one run a side')):
+        a = c.diff(b, n, '--tool', 'hlo_stats')
+        rows = {r['hlo_op_name']: r for r in a.rows('ops')}
+        slower = rows['fusion.3']    # as the new side calls it
+        c.check(f'{what}: the row of both sides', a.rows('ops')[0] is not None and slower['on'] == 'both' and len(rows) == 8 and
+                abs(slower['delta_total_self_time'] - 200) < 25 and abs(slower['delta_step_us'] - 200) < 25, slower)
+        c.check(f'{what}: the largest first, and significant', a.rows('ops')[0]['hlo_op_name'] == 'fusion.3' and slower['verdict'] == 'more' and
+                not [r for r in rows.values() if r['verdict'] != 'no_change' and r is not slower], list(rows.values()))
+        c.check(f'{what}: totals are of a step', abs(rows['fusion.4']['base_total_self_time'] - 700) < 15 and
+                abs(rows['fusion.4']['new_occurrences'] - 1) < 0.1, rows['fusion.4'])
+    tree = c.diff(base, new, '--tool', 'op_profile')
+    rows = tree.rows('by_program')
+    leaf = next(r for r in rows if r['name'] == 'fusion.3')
+    c.check('a tree stays one', leaf['verdict'] == 'more' and rows[leaf['parent']]['name'] == 'output fusion' and
+            [r['parent'] for r in rows].count(-1) == 1, leaf)
+    steps = {r['figure']: r for r in c.diff(base, slow, '--tool', 'exposed_communication').rows('device_steps')}
+    grown = [f for f, r in steps.items() if r['verdict'] == 'more']
+    c.check('a table of steps', any('Transfer' in f for f in grown) and abs(steps[grown[0]]['delta'] - 180) < 30, steps)
+    peak = c.diff(c.side('tool_less', seed=6, peak=1 << 29)[0], c.side('tool_more', seed=5, peak=1 << 30)[0], '--tool', 'memory_profile')
+    row = peak.rows('allocators')[0]
+    c.check('bytes of several runs', row['delta_peak_bytes'] == 1 << 29 and row['verdict'] == 'more', row)
+    alone = c.diff(base[:1], slow[:1], '--tool', 'plane_stats')
+    c.check('without repeated samples nothing is judged', {r['verdict'] for r in alone.rows('planes')} == {''} and
+            {r['p_adjusted'] for r in alone.rows('planes')} == {None}, alone.rows('planes')[:2])
+    gone = [o for o in runs.program() if o['name'] != 'all-reduce.1'] + [runs.op('sort.1', 'sort', 200, 'jit(train)/top/rank/sort', 'x.py:1')]
+    on = {r['hlo_op_name']: (r['on'], r['verdict']) for r in c.diff(base, c.side('tool_gone', seed=11, ops=gone)[0], '--tool', 'hlo_stats').rows('ops')}
+    c.check('what is on one side alone', on['all-reduce.1'] == ('base', 'less') and on['sort.1'] == ('new', 'more'), on)
+    split = []
+    for o in runs.program():
+        split += [dict(o, us=450), dict(o, name='fusion.31', category='loop fusion', us=630, path='jit(train)/model/block0/mlp/gelu/tanh')] \
+            if o['name'] == 'fusion.3' else [o]
+    parts = {r['hlo_op_name']: (r['on'], r['verdict']) for r in c.diff(base, c.side('tool_split', seed=10, ops=split)[0], '--tool', 'hlo_stats').rows('ops')}
+    c.check('the part that keeps its name stands beside it', parts['fusion.3'] == ('both', 'less') and parts['fusion.31'] == ('new', 'more'), parts)
+    v, _ = c.side('tool_device', seed=2, device='TPU v4')
+    refused = c.diff(base, v, '--tool', 'hlo_stats')
+    c.check('what cannot be compared is not judged', {r['verdict'] for r in refused.rows('ops')} == {''}, refused.rows('ops')[:1])
+    code, out, _ = c.run(['diff', base[0], slow[0], '--tool', 'hlo_stats'])
+    c.check('a tool in text', code == 0 and out.index('all-reduce.1') < out.index('fusion.1') and 'slower' in out, out)
+    code, out, _ = c.run(['diff', base[0], slow[0], '--tool', 'hlo_stats', '--format', 'csv'])
+    c.check('a tool as CSV', code == 0 and list(csv.DictReader(io.StringIO(out)))[0]['hlo_op_name'] == 'all-reduce.1', out[:200])
+    for args in (['--tool', 'nothing'], ['--tool', 'hlo_stats', '--format', 'md'], ['--param', 'a=b'], ['--tool', 'hlo_stats', '--param', 'a=b']):
+        c.check(f'diff {args}', c.run(['diff', base[0], slow[0], *args])[0] == 2)
+
+
+def every_table(c):
+    """Of every tool of a recording against itself: each table is compared or left alone on purpose, and nothing differs."""
+    profiles = os.path.join(os.path.dirname(HERE), 'data', 'profiles')
+    for name in ('synth_tpu_3hosts', 'jax_mlp_train', 'tf_inputbound_steps', 'synth_gpu_2hosts', 'synth_tpu_serving', 'synth_counters_v6e'):
+        path = os.path.join(profiles, name)
+        tools = [line.split()[0] for line in c.run(['tools', path])[1].splitlines() if line and not line.startswith(' ')]
+        for tool in tools:
+            code, out, err = c.run(['diff', path, path, '--tool', tool, '--format', 'json'])
+            if code == 2 and ('has no steps' in err or 'holds no' in err):
+                continue
+            a = Answer(json.loads(out))
+            c.check(f'{name} {tool}: all is compared', not [n for n in a.all['notes'] if 'is not compared' in n['text']], a.all['notes'])
+            for table in a.tables:
+                for row in a.rows(table):
+                    bad = [k for k, v in row.items() if k.startswith('delta') and v and abs(v) > 1e-9]
+                    c.check(f'{name} {tool} {table}: nothing differs', not bad and row.get('on', 'both') == 'both' and
+                            row.get('verdict', '') in ('', 'no_change'), row)
+
+
 def bad_input(c, base):
     empty, notes, none = (os.path.join(c.scratch, n) for n in ('empty.xplane.pb', 'notes.xplane.pb', 'none.xplane.pb'))
     nothing = os.path.join(c.scratch, 'nothing')
+    no_steps = os.path.join(os.path.dirname(HERE), 'data', 'profiles', 'gpu_1080ti')
     os.makedirs(nothing)
     open(empty, 'w').close()
     with open(notes, 'w') as f:
         f.write('no profile ' * 50)
     for command in ('diff', 'gate'):
-        for bad in (empty, notes, none, nothing):
+        for bad in (empty, notes, none, nothing, no_steps):
             for pair, name in (((base[0], bad), 'new: '), ((bad, base[0]), 'base: ')):
                 code, out, err = c.run([command, *pair])
                 c.check(f'{command} {pair}', code == 2 and not out and name in err, (code, out, err))
         for args in ([], [base[0]], [base[0], base[1], base[2]], ['--base', base[0]], ['--base', base[0], base[1]], ['--band', '-1', base[0], base[1]],
                      ['--steps', '5', base[0], base[1]], ['--format', 'yaml', base[0], base[1]]):
             c.check(f'{command} {args}', c.run([command, *args])[0] == 2)
+    for path, words in ((empty, 'is empty'), (cut_short(c, base[0], 60), 'is truncated')):
+        code, _, err = c.run(['diff', base[0], path])
+        c.check(f'no step is left: {words}', code == 2 and words in err and 'mark them' not in err, err)
+    code, _, err = c.run(['diff', '--steps', '900-1000', *base[:2]])
+    c.check('numbers that no step has', code == 2 and 'from 900 to 1000: it has 0 to 23' in err, err)
     cut = os.path.join(c.scratch, 'cut.xplane.pb')
     with open(base[1], 'rb') as f, open(cut, 'wb') as to:
         data = f.read()
         to.write(data[:len(data) * 3 // 4])
     code, out, err = c.run(['diff', '--format', 'json', base[0], cut])
     a = Answer(json.loads(out)) if code == 0 else None
-    c.check('a cut file', code == 2 and 'new: ' in err or a and any('cut.xplane.pb' in n['text'] for n in a.all['notes']), (code, err, out[:300]))
+    steps = [r['side'] for r in a.rows('steps')] if a else []
+    c.check('a cut file: its whole steps, and the cut is said', a and any('cut.xplane.pb' in n['text'] for n in a.all['notes']) and
+            0 < steps.count('new') <= steps.count('base'), (code, err, out[:300]))
+
+
+def cut_short(c, path, n):
+    with open(path, 'rb') as f, open(os.path.join(c.scratch, 'short.xplane.pb'), 'wb') as to:
+        to.write(f.read(n))
+    return to.name
 
 
 def history(c):
@@ -286,6 +451,19 @@ def history(c):
     c.check('since when', code == 1 and row['label_commit'] == 'c10' and row['last_good'] == paths[9] and row['worse'] and
             abs(row['delta_frac'] - 0.075) < 0.02 and (row['runs_before'], row['runs_after']) == (10, 6), (code, a.rows('changes')))
     c.check('one change in each of two metrics', sorted(r['metric'] for r in a.rows('changes')) == ['mean_step_time', 'step_time'], a.rows('changes'))
+    here = os.getcwd()
+    os.chdir(c.scratch)
+    logs = os.path.join(c.scratch, 'logs', 'plugins', 'profile')
+    for i in range(2):
+        runs.write(os.path.join(logs, f'run{i}', 'host0.xplane.pb'), seed=80 + i)
+        runs.write(os.path.join(logs, f'run{i}', 'host1.xplane.pb'), seed=90 + i)
+        c.run(['track', 'add', 'relative.db', 'logs/'])
+    code, out, _ = c.run(['track', 'show', 'relative.db', '--format', 'json', '--metric', 'step_time'])
+    os.chdir(here)
+    where = [r['path'] for r in Answer(json.loads(out)).rows('figures')]
+    c.check('each run is where it lies', where == [os.path.join(os.path.realpath(logs), f'run{i}') for i in range(2)], where)
+    code, _, err = c.run(['track', 'add', os.path.join(c.scratch, 'cut.db'), cut_short(c, paths[0], os.path.getsize(paths[0]) - 100)])
+    c.check('a cut file is warned of', code == 0 and 'warning' in err and 'truncated' in err, err)
     c.check('not lately', c.run(['track', 'check', name, '--last', '3'])[0] == 0)
     code, _, err = c.run(['track', 'add', name, paths[0]])
     c.check('the same profile twice is one', code == 0 and 'already there' in err, err)
@@ -347,6 +525,10 @@ def main():
         comparable(c, base)
         limits(c, base, slow)
         formats(c, base, slow)
+        few_steps(c)
+        equal_bytes(c)
+        tool_tables(c, base, slow)
+        every_table(c)
         bad_input(c, base)
         history(c)
     print(f'{c.passed} passed, {c.failed} failed')

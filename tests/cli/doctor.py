@@ -97,7 +97,7 @@ def layouts(scratch):
         ('a profile below too many directories', {'/'.join('abcdefghij' * 8) + '/host0.xplane.pb': whole}, '', 'nested too deep'),
         ('another host was not readable', {host: whole, RUN + 'host1.xplane.pb': b''}, '', 'host1.*is empty'),
         # files of other tools
-        ('RunMetadata without times', {RUN + 'host0.xplane.pb': metadata}, '', 'nodes have no times'),
+        ('RunMetadata without times', {RUN + 'host0.xplane.pb': metadata}, '', '1 node has no times'),
         ('Nsight Systems', {'r.nsys-rep': b'\xafS\0\1'}, '', 'nsys export --type sqlite'),
         ('Nsight Systems, named', {'r.nsys-rep': b'\xafS\0\1'}, 'r.nsys-rep', 'nsys export --type sqlite'),
         ('Nsight Compute', {'r.ncu-rep': b'NVR\0'}, '', 'Nsight Compute'),
@@ -120,8 +120,8 @@ def layouts(scratch):
         ('a program', {'train': b'\x7fELF' + bytes(30)}, 'train', 'program.*stepscope record'),
         ('an execution trace of PyTorch', {'et.json': b'{"schema": "1.1.1-chakra.0.0.4", "nodes": []}'}, 'et.json', 'torch.profiler'),
         ('a text', {'t.txt': text}, 't.txt', 'a text'),
-        ('a database of somebody else', {'d.sqlite': database(os.path.join(scratch, 'db'), 'users')}, '', 'tables are of no profiler'),
-        ('nvprof', {'d.sqlite': database(os.path.join(scratch, 'nvprof'), 'CUPTI_ACTIVITY_KIND_KERNEL_X')}, '', 'nvprof|no profiler'),
+        ('a database of somebody else', {'d.sqlite': database(os.path.join(scratch, 'db'), 'users')}, '', 'tables are not those of a profiler'),
+        ('nvprof', {'d.sqlite': database(os.path.join(scratch, 'nvprof'), 'CUPTI_ACTIVITY_KIND_KERNEL_X')}, '', 'nvprof|not those of a profiler'),
     ]
 
 
@@ -231,13 +231,15 @@ def strict(c, scratch):
     lay_out(good, {RUN + 'host0.xplane.pb': whole})
     lay_out(bad, {RUN + 'host0.xplane.pb': whole[:-40], RUN + 'host1.xplane.pb': whole})
     commands = [['summary', '{}'], ['tool', 'hlo_stats', '{}'], ['tool', 'host_steps', '{}'], ['tool', 'trace_viewer@', '{}', '--format', 'xprof'],
-                ['sql', '{}', 'SELECT 1'], ['export', '{}', '--to', 'speedscope', '-o', os.path.join(scratch, 'out')], ['diff', '{}', good]]
+                ['tools', '{}'], ['runs', '{}'], ['sql', '{}', 'SELECT 1'], ['export', '{}', '--to', 'speedscope', '-o', os.path.join(scratch, 'out')], ['diff', '{}', good]]
     for command in commands:
         for path, fails in ((good, False), (bad, True)):
             done = c.run(*[a.format(path) for a in command], '--strict')
             c.check(f'{" ".join(command)} --strict of {path}',
                     done.returncode == ((2 if command[0] == 'diff' else 1) if fails else 0) and (not fails or re.search('incomplete.*host0', done.stderr)),
                     f'{done.returncode} {done.stderr[:300]}')
+    served = c.run('serve', '--logdir', bad, '--port', '0', '--strict')
+    c.check('serve', served.returncode == 1 and re.search('incomplete.*host0', served.stderr), served.stderr)
     loose = c.run('tool', 'hlo_stats', bad)
     c.check('without --strict', loose.returncode == 0 and loose.stdout, loose.stderr)
     gate = c.run('gate', bad, good, '--strict')

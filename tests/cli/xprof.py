@@ -145,6 +145,13 @@ def refused(c):
         got = c.json(argv, status)
         good = got.get('status') == 'ERROR' and got.get('reason') == reason and len(got.get('error', '')) > 10
         c.check(' '.join(argv)[:120] + ': reason', [] if good else [repr(got)[:300]])
+    for argv, words in (['--instruction_name=nosuch'], b"'nosuch'"), (['--instruction_name=dot.5', '--module_name=zz'], b"'zz'"):
+        done = c.run(['get_hlo_neighborhood', SAMPLE, *argv])
+        c.check(f'a neighborhood of {argv[-1]}: says so, as XProf does', [] if done.returncode == 0 and words in done.stdout else [repr(done)[:300]])
+    listed = c.json(['query_hlo_graph', SAMPLE, '--mode=nosuch'])
+    c.check('an unknown mode lists instructions, as XProf does', [] if listed.get('status') == 'SUCCESS' and listed['rows'] else [repr(listed)[:300]])
+    done = c.run([])
+    c.check('no subcommand: the list', [] if done.returncode == 2 and not done.stdout and b'get_overview' in done.stderr else [repr(done.stderr[:200])])
     done = c.run(['frobnicate'])
     c.check('an unknown subcommand', [] if done.returncode == 2 and not done.stdout and b'get_overview' in done.stderr else [repr(done.stderr[:200])])
 

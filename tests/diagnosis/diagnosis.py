@@ -20,6 +20,9 @@ import tarfile
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
+import made_up
+
 DATA = os.path.join(os.path.dirname(HERE), 'data')
 CAUSES = set('''input host_code dispatch sync compile transfer compute collective straggler callback outside_steps outlier_steps memory_capacity
     memory_growth fragmentation precision lock gc idle none'''.split())
@@ -403,6 +406,7 @@ def main():
         judge_others(a.bin)
         judge_missing(a.bin)
         judge_conclusions(a.bin)
+        made_up.judge(a.bin, check)
         refused = summary(a.bin, DATA, '--format', 'yaml')
         check('another format is refused', refused.returncode == 2 and 'json' in refused.stderr, refused.stderr)
     print(f'{passed} passed, {failed} failed')

@@ -89,7 +89,27 @@ def folded(c, profile):
     total = sum(int(x.rsplit(' ', 1)[1]) for x in lines)
     want = c.sql(profile, f"SELECT SUM(self_ps) / 1000 FROM events WHERE {WORK}")[0][0]
     c.check(f'{profile} folded: sum', abs(total - (want or 0)) <= len(lines) + 50, (total, want))
+    flame_graph(c, profile, lines, total)
     return lines
+
+
+def flame_graph(c, profile, lines, total):
+    """The tool has the stacks of the export: those that it shows have the same time of their own, and nothing is missing from a plane."""
+    p = subprocess.run([c.binary, 'tool', 'flame_graph', profiles.logdir(profile, c.scratch), '--format', 'json'], stdout=subprocess.PIPE, check=True)
+    result = json.loads(p.stdout)
+    table = result['tables'][0]
+    rows = [dict(zip([x['id'] for x in table['cols']], r)) for r in zip(*table['data'])]
+    want, whole, paths = {k: int(v) for k, v in (x.rsplit(' ', 1) for x in lines)}, collections.Counter(), []
+    for path, ns in want.items():
+        whole[path.split(';')[0]] += ns
+    for r in rows:
+        frame = ''.join(':' if x == ';' else ' ' if x < ' ' else x for x in r['name'])
+        paths.append((paths[r['parent']] + ';' if r['parent'] >= 0 else '') + frame)
+    own = [(p, r['self_ps'] // 1000) for p, r in zip(paths, rows) if r['self_ps'] > 999]
+    c.check(f'{profile} flame graph: the stacks of the export', bool(own) == bool(total) and all(want.get(p) == ns for p, ns in own), [(p, ns, want.get(p)) for p, ns in own if want.get(p) != ns][:3])
+    c.check(f'{profile} flame graph: planes', all(abs(r['time_ps'] // 1000 - whole[p]) <= len(lines) for p, r in zip(paths, rows) if r['parent'] < 0), whole)
+    c.check(f'{profile} flame graph: what is left out is short', sum(ns for p, ns in want.items() if p not in set(paths)) <= 0.05 * sum(want.values()) + len(lines))
+    c.check(f'{profile} flame graph: says so', result['conclusion']['text'].startswith('On ' if total else 'No event'), result['conclusion'])
 
 
 def pprof(c, profile):
@@ -298,7 +318,8 @@ def arrow(c, profile):
         c.check(f'{profile} arrow: a message', mark == 0xffffffff and size % 8 == length % 8 == 0 and data[root + version] == 4, (at, mark, size, length))
         at += size + length
     want = c.sql(profile, 'SELECT COUNT(*) FROM xprof_events')[0][0]
-    c.check(f'{profile} arrow: schema, batches, end', at == len(data) and kinds[:1] == [1] and set(kinds[1:]) <= {3} and rows == want, (at, len(data), kinds, rows, want))
+    c.check(f'{profile} arrow: schema, dictionaries and batches, end', at == len(data) and kinds[:1] == [1] and kinds[1:] in ([], [2] * 12 + [3]) and
+            rows == want, (at, len(data), kinds, rows, want))
     c.check(f'{profile} arrow: columns', b'kernel_name\0' in data and b'dcn_payload_size_bytes\0' in data)
 
 
@@ -340,6 +361,21 @@ def hostile_names(c):
     c.check('html: names are no markup', p.returncode == 0 and '<' not in saved and 'script>x' in json.loads(saved)['run'], saved[:200])
 
 
+def deep(c):
+    """Events 5,000 deep: each stack written out would take the square of it. Time is kept, deeper than 1,024 frames in the frame there."""
+    path = os.path.join(c.scratch, 'deep.trace.json')
+    with open(path, 'w') as f:
+        json.dump({'traceEvents': [{'ph': 'X', 'name': f'f{i}', 'pid': 1, 'tid': 1, 'ts': i, 'dur': 10000 - 2 * i} for i in range(5000)]}, f)
+    for form in ('folded', 'pprof'):
+        p = subprocess.run([c.binary, 'export', path, '--to', form], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        c.check(f'deep {form}: says so', p.returncode == 0 and b'1,024 frames' in p.stderr, p.stderr)
+        if form == 'folded':
+            lines = [line.rsplit(' ', 1) for line in p.stdout.decode().splitlines()]
+            c.check('deep folded: depth', max(stack.count(';') + 1 for stack, _ in lines) == 1024)
+            c.check('deep folded: time', sum(int(ns) for _, ns in lines) == 10000 * 1000, len(lines))
+            c.check('deep folded: the outermost stand first', all(stack.startswith(lines[0][0].split(';')[0]) for stack, _ in lines))
+
+
 def parts(c):
     """A range of time, a plane, a host; and what is refused."""
     profile = 'jax_mlp_train'
@@ -348,11 +384,20 @@ def parts(c):
     c.check('a range of time', got == c.sql(profile, 'SELECT COUNT(*) FROM events WHERE start_ps >= 100000000000 AND start_ps < 200000000000')[0][0], got)
     lines = c.export('gpu_mi300_gemm', '--to', 'folded', '--plane', '^/device:GPU').decode().splitlines()
     c.check('a plane', lines and all(x.startswith('/device:GPU') for x in lines), lines[:2])
+    data = c.export('gpu_mi300_gemm', '--to', 'parquet', '--plane', '^/device:GPU', '--start', '1ms')
+    got = Compact(data[-8 - struct.unpack('<I', data[-8:-4])[0]:-8]).struct()[3]
+    c.check('parquet: a plane, a time', got == c.sql('gpu_mi300_gemm', "SELECT COUNT(*) FROM events WHERE plane GLOB '/device:GPU*' AND start_ps >= 1000000000")[0][0] > 0, got)
     lines = c.export('synth_tpu_3hosts', '--to', 'folded', '--host', 'host1').decode()
     c.check('a host', 'host0' not in lines and '/device:TPU' in lines, lines[:100])
+    said = c.export('synth_tpu_3hosts', '--to', 'chrome', status=2)
+    c.check('chrome of several hosts: names the option', '--host' in said.splitlines()[0], said)
+    fifo = os.path.join(c.scratch, 'fifo')
+    os.mkfifo(fifo)
     for args, status, words in ((('--to', 'perfeto'), 2, "did you mean 'perfetto'"), ((), 2, 'format'), (('--to', 'folded', '--start', '5'), 2, 'unit'),
                                 (('--to', 'folded', '--plane', '('), 2, "without its ')'"), (('--to', 'sqlite'), 2, '--output'),
-                                (('--to', 'folded', '--host', 'none'), 1, 'none'), (('--to', 'chrome', '--plane', 'x'), 1, 'whole answer'), (('--to', 'parquet', '--plane', 'x'), 1, 'XProf'), (('--to', 'html', '--plane', 'x'), 2, 'whole run'),
+                                (('--to', 'folded', '--host', 'none'), 1, 'none'), (('--to', 'chrome', '--plane', 'x'), 2, 'whole answer'),
+                                (('--to', 'sqlite', '--start', '1ms', '--output', os.path.join(c.scratch, 'part')), 2, 'whole tables'),
+                                (('--to', 'sqlite', '--output', fifo), 2, 'no regular file'), (('--to', 'html', '--plane', 'x'), 2, 'whole run'),
                                 (('--to', 'html', '--run', 'none'), 1, 'none'),
                                 (('--to', 'sqlite', '--output', os.path.join(c.scratch, 'no', 'where')), 1, 'cannot write')):
         said = c.export(profile, *args, status=status)
@@ -414,6 +459,7 @@ def main():
                 sqlite(c, profile)
                 page(c, profile)
             hostile_names(c)
+            deep(c)
             parts(c)
     print(f'{c.passed} passed, {c.failed} failed')
     sys.exit(c.failed > 0)

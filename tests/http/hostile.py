@@ -272,7 +272,7 @@ def expensive_questions(c):
             for query in (ENDLESS % 0, NUMBERS + 'SELECT SUM(LENGTH(HEX(ZEROBLOB(7000000 + i % 2)))) FROM n',
                           NUMBERS + 'SELECT COUNT(*) FROM n WHERE ' + ' + '.join(['LENGTH(HEX(ZEROBLOB(7000000 + i % 2)))'] * 100) + ' < 0'):
                 status, _, took, head = ask_sql(server, query)
-                c.check(f'{query[60:100]}: ends in time', status == 503 and b'was stopped' in head and took < 30, f'{status} {took:.0f} s {head}')
+                c.check(f'{query[60:100]}: ends in time', status == 503 and b'was stopped' in head and b'stepscope sql --timeout S' in head and took < 30, f'{status} {took:.0f} s {head}')
             status, n, took, _ = ask_sql(server, LONG % 0, '&limit=1000000')
             c.check('an answer without an end', status == 0 and n > 8 << 20 and took < 75, f'{status} {n} bytes {took:.0f} s')
             # Places are few: more wait, and some of them are told to ask again.

@@ -89,9 +89,12 @@ def comparison(c):
     a = c.json('/api/diff?base=jax_mlp_train/run,jax_mlp_train/run&new=synth_tpu1/run&by=scope')
     c.check('another device', a and a['verdict'] == 'not_comparable' and 'scopes' in [t['name'] for t in a['tables']], str(a)[:300])
     c.status('/api/track', 404, '--history')
+    a = c.json('/api/diff?base=jax_mlp_train/run&new=jax_mlp_train/run&tool=hlo_stats')
+    c.check('the tables of a tool', [t['name'] for t in a['tables']] == ['ops'] and a['tables'][0]['nrows'] > 5, a['tables'][0]['cols'])
+    c.status('/api/diff?base=jax_mlp_train/run&new=jax_mlp_train/run&tool=nothing', 404, 'nothing')
     c.status('/api/diff?base=jax_mlp_train/run', 400, 'new')
     c.status('/api/diff?base=jax_mlp_train/run&new=nope', 404, 'nope')
-    c.status('/api/diff?base=jax_mlp_train/run&new=jax_mlp_train/run&by=colour', 400, 'by is')
+    c.status('/api/diff?base=jax_mlp_train/run&new=jax_mlp_train/run&by=colour', 400, 'must be op')
     c.status('/api/diff?base=jax_mlp_train/run&new=jax_mlp_train/run&host=nobody', 404, 'nobody')
     c.status('/api/diff?base=' + ','.join(['jax_mlp_train/run'] * 17) + '&new=jax_mlp_train/run', 400, '16')
     c.status('/api/diff?base=jax_mlp_train/run&new=memory_snapshot/run', 404)
@@ -272,6 +275,33 @@ def headers_and_caching(c):
     c.check('no other host in the page', not re.search(rb'(src|href)="(https?:)?//', page[2]), page[2][:200])
 
 
+def one_answer_about_steps(binary):
+    """The list of runs, the overview, the input pipeline and the summary name the same steps, or none."""
+    with tempfile.TemporaryDirectory() as logdir:
+        names = [n for n in profiles.names() if not profiles.is_packed(n)]
+        for name in names:
+            shutil.copytree(os.path.join(profiles.ROOT, name), os.path.join(logdir, name))
+        with serving.Server(f'{binary} serve --logdir {{logdir}} --port {{port}}', logdir) as server:
+            c = Checks(server)
+            for r in c.json('/api/runs')['runs']:
+                said = subprocess.run([binary, 'summary', logdir, '--run', r['run'], '--format', 'json'], capture_output=True, text=True)
+                if said.returncode:
+                    continue
+                steps = json.loads(said.stdout)['steps']
+                want = (steps['count'], steps['mean_ps'] and steps['mean_ps'] / 1e9)
+                f = c.json(f'/api/run?run={r["run"]}&steps=1')
+                shown = {'run': (f['steps'], f['step_ms'])}
+                for tool in ('overview_page', 'input_pipeline_analyzer'):
+                    tables = c.json(f'/api/tool/{tool}?run={r["run"]}')['tables']
+                    props = next((t['props'] for t in tables if 'step_count' in t['props']), {})
+                    value = {k: p['value'] for k, p in props.items()}
+                    shown[tool] = (value.get('step_count'), value.get('step_time_mean_ms'))
+                for where, got in shown.items():
+                    c.check(f'{r["run"]}: steps of {where}', got[0] == want[0] and (got[1] is want[1] is None or
+                            abs(got[1] / want[1] - 1) < 1e-6), f'{got}, not {want}')
+        return c
+
+
 def page_routes(c):
     runs = c.json('/api/runs')
     c.check('runs of the page', {'name', 'path', 'time_s', 'bytes', 'hosts'} >= {'name'} and
@@ -328,10 +358,15 @@ def questions_in_sql(c):
             got['truncated'] is False, body[:300])
     status, body = ask('SELECT event_id FROM events', '&limit=2')
     c.check('POST /api/sql: limit', status == 200 and json.loads(body)['truncated'] is True and len(json.loads(body)['rows']) == 2, body[:300])
+    longs = 'SELECT -6054235170256671229, 9007199254740992, 9007199254740993, 1e300, 7'
+    status, body = ask(longs)
+    c.check('POST /api/sql: long integers', status == 200 and b'[-6054235170256671229,9007199254740992,9007199254740993,' in body, body[:300])
+    status, body = ask(longs, '&integers=text')
+    c.check('POST /api/sql: long integers as text', status == 200 and b'["-6054235170256671229",9007199254740992,"9007199254740993",' in body and b',7]' in body, body[:300])
     status, body = ask('SELECT COUNT(*) AS n FROM hosts', '&host=host1&format=json')
     c.check('POST /api/sql: host, format', status == 200 and json.loads(body) == [{'n': 1}], body[:300])
     for query, more, words in (('DROP TABLE events', '', 'only read'), ('SELECT x', '', 'no such column'), ('', '', 'empty'), ('SELECT 1', '&format=xml', 'format'),
-                               ('SELECT 1', '&limit=0', 'limit'), ('SELECT 1 -- ' + 'x' * 70000, '', '64 KiB')):
+                               ('SELECT 1', '&limit=0', 'limit'), ('SELECT 1', '&integers=double', 'integers'), ('SELECT 1 -- ' + 'x' * 70000, '', '64 KiB')):
         status, body = ask(query, more)
         c.check(f'POST /api/sql {query[:30]}{more}', status == 400 and words in body.decode(), (status, body[:300]))
     listed = c.json('/api/sql')
@@ -407,6 +442,29 @@ def changes_on_disk(c, logdir):
             == ['host0.xplane.pb'])
 
 
+def arrows_between_hosts(c, logdir):
+    """The timeline of several hosts: who waited for whom at collectives, and the critical path, between the slices of the answer."""
+    shutil.copytree(os.path.join(profiles.ROOT, '..', 'hosts', 'slow_gpu'), os.path.join(logdir, 'slow_gpu'))
+    c.json('/api/runs')
+    of = 'run=slow_gpu/run&host=ALL_HOSTS'
+    layout = c.json(f'/api/timeline?{of}')
+    section = {t['track']: s['name'] for s in layout['sections'] for t in s['tracks']}
+    for how in ('1', 'path'):
+        status, _, body = c.fetch(f'/api/timeline/slices?{of}&begin_ps={layout["begin_ps"]}&end_ps={layout["end_ps"]}&width_px=20000&flows={how}')
+        head = json.loads(body[8:8 + int.from_bytes(body[4:8], 'little')]) if status == 200 else {'tracks': [], 'flows': [], 'names': []}
+        names = body[8 + (int.from_bytes(body[4:8], 'little') + 3 & ~3) + 8 * head.get('nslices', 0):]
+        at = {i: section[t['track']] for t in head['tracks'] for i in range(t['first'], t['first'] + t['count'])}
+        called = lambda i: head['names'][int.from_bytes(names[4 * i:4 * i + 4], 'little')]
+        over = [(f['from'], f['to']) for f in head['flows'] if at[f['from']].split()[0] != at[f['to']].split()[0]]
+        c.check(f'arrows between hosts, {how}', len(over) >= 5, f'{status} {str(head["flows"])[:200]}')
+        if how == 'path':
+            c.check('the path goes over the late host', all(at[a].startswith('host2 /device:GPU:1') for a, _ in over), str(over))
+        else:
+            c.check('the late one holds up the others', all(at[a].startswith('host2 ') for a, b in over if 'ReduceScatter' in called(a)),
+                    str([(at[a], called(a)) for a, _ in over])[:300])
+    shutil.rmtree(os.path.join(logdir, 'slow_gpu'))
+
+
 def merged_parts(c, logdir, binary):
     """What 'stepscope merge' made is a run: the tools over many hosts answer from it as from the profiles, and say it when it is damaged."""
     folder = os.path.join(logdir, 'merged', 'plugins', 'profile', 'job')
@@ -422,6 +480,8 @@ def merged_parts(c, logdir, binary):
         of_parts, of_files = c.json(f'/api/tool/{tool}?run=merged/job'), c.json(f'/api/tool/{tool}?run=synth_tpu_3hosts/run')
         c.check(f'{tool} of merged parts', of_parts['tables'] and of_parts['tables'] == of_files['tables'] and
                 of_parts['conclusion'] == of_files['conclusion'], str(of_parts)[:300])
+    status, _, body = c.fetch('/api/tool/overview_page?run=merged/job')
+    c.check('what parts lack', status == 404 and b'is of merged parts, which hold steps' in body, f'{status} {body[:200]}')
     names = [t['name'] for t in c.json('/api/tools?run=merged/job')['tools']]
     c.check('tools of merged parts', 'stragglers' in names and 'overview_page' not in names, str(names))
     with open(target, 'rb') as f:
@@ -433,6 +493,26 @@ def merged_parts(c, logdir, binary):
         status, _, body = c.fetch('/api/tool/stragglers?run=merged/job')
         c.check('damaged parts', status >= 400 and says in body and b'merged.ssp' in body, f'{status} {body[:200]}')
     shutil.rmtree(os.path.join(logdir, 'merged'))
+
+
+def scattered(c, logdir):
+    """Hosts in runs of their own, which began seconds apart: the page sees one recording, XProf's clients see runs."""
+    for i in range(3):
+        folder = os.path.join(logdir, 'scattered', 'plugins', 'profile', f'2026_11_20_10_00_0{i}')
+        os.makedirs(folder)
+        name = f'host{i}.xplane.pb'
+        shutil.copyfile(os.path.join(profiles.ROOT, 'synth_tpu_3hosts', 'plugins', 'profile', 'run', name), os.path.join(folder, name))
+    c.json('/api/runs')
+    run = 'scattered/2026_11_20_10_00_01'
+    for tool in ('stragglers', 'overview_page', 'host_steps'):
+        apart, together = c.json(f'/api/tool/{tool}?run={run}'), c.json(f'/api/tool/{tool}?run=synth_tpu_3hosts/run')
+        same = [t['name'] for t in apart['tables']] == [t['name'] for t in together['tables']] and apart['conclusion'] == together['conclusion']
+        c.check(f'{tool} of scattered hosts', same, str(apart)[:300])
+    hosts = next(t['hosts'] for t in c.json(f'/api/tools?run={run}')['tools'] if t['name'] == 'hlo_stats')
+    c.check('its hosts', hosts == ['host0', 'host1', 'host2'], str(hosts))
+    hosts = c.json(f'/data/plugin/profile/hosts?run={run}&tag=overview_page')
+    c.check('its hosts for XProf', [h['hostname'] for h in hosts] == ['host1'], str(hosts))
+    shutil.rmtree(os.path.join(logdir, 'scattered'))
 
 
 def main():
@@ -452,7 +532,7 @@ def main():
                          questions_in_sql,
                          hostile_clients,
                          many_at_once, reader_that_leaves, lambda c: changes_on_disk(c, logdir),
-                         lambda c: merged_parts(c, logdir, binary)):
+                         lambda c: scattered(c, logdir), lambda c: arrows_between_hosts(c, logdir), lambda c: merged_parts(c, logdir, binary)):
                 try:
                     part(c)
                 except Exception as e:          # one broken part must not hide the others
@@ -460,6 +540,8 @@ def main():
             words = server.words()
             status = server.close()
         c.check('a clean end', status in (0, -15), f'status {status}: {words}')
+    steps = one_answer_about_steps(binary)
+    c.passed, c.failed = c.passed + steps.passed, c.failed + steps.failed
     print(f'{c.passed} passed, {c.failed} failed')
     return 1 if c.failed else 0
 

@@ -375,7 +375,7 @@ def missing(c, w):
         ('newer', {'STANDIN_CUPTI': '13', 'STANDIN_DRIVER': '12040'}, 'take the CUPTI of CUDA 12, or a newer driver'),
         ('clock', {'STANDIN_FAIL': 'cuptiGetTimestamp=999'}, 'CUPTI could not be initialized'),
         ('named', {'SS_TRACE_CUPTI': '/nowhere/libcupti.so'}, "SS_TRACE_CUPTI names '/nowhere/libcupti.so'"),
-        ('damaged', {'SS_TRACE_CUPTI': os.path.join(w.standin, 'libcuda.so.1')}, 'is no CUPTI: functions are missing'),
+        ('damaged', {'SS_TRACE_CUPTI': os.path.join(w.standin, 'libcuda.so.1')}, 'is not CUPTI: functions are missing'),
     )
     for name, env, text in cases:
         got = w.record(name, w.program('gpu_plain'), str(STEPS), env=w.env(**env))
@@ -410,7 +410,7 @@ def misuse(c, w):
             ('no program', ['--logdir', w.logdir], 2, 'which program?'),
             ('no program behind --', ['--'], 2, 'which program?'),
             ('unknown program', ['--logdir', w.logdir, '/nowhere/x'], 127, "cannot run '/nowhere/x'"),
-            ('a session twice', ['--logdir', w.logdir, '--session', 'plain', 'true'], 1, "there is a run 'plain' already"),
+            ('a session twice', ['--logdir', w.logdir, '--session', 'plain', 'true'], 1, "run 'plain' already exists"),
             ('a log directory that cannot be', ['--logdir', '/dev/null/x', 'true'], 1, '/dev/null/x'),
             ('no number', ['--max-mb', 'many', 'true'], 2, 'not a number from 0'),
             ('a slash in a name', ['--session', 'a/b', 'true'], 2, 'valid file names'),

@@ -153,8 +153,8 @@ def whole(logdir, out):
 
 
 def compile_all(out, args):
-    sources = [f'{ROOT}/instrument/{s}.c' for s in SOURCES]
-    command = ['clang', '-std=gnu11', '-O1', '-g1', '-fno-strict-aliasing', '-D_GNU_SOURCE', '-DSS_VERSION="0"', f'-I{ROOT}/instrument', *args, *sources,
+    sources = [f'{ROOT}/instrument/{s}.c' for s in SOURCES] + [f'{ROOT}/src/base/write.c']
+    command = ['clang', '-std=gnu11', '-O1', '-g1', '-fno-strict-aliasing', '-D_GNU_SOURCE', '-DSS_VERSION="0"', f'-I{ROOT}/instrument', f'-I{ROOT}/src', *args, *sources,
                '-o', out, '-lpthread', '-ldl']
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -1,4 +1,4 @@
-"""Profiles of a TPU program whose time is known: steps of operations in sequence, with noise, outliers and several hosts."""
+"""Profiles of a TPU or GPU program whose time is known: steps of operations in sequence, with noise, outliers and several hosts."""
 import math
 import os
 import random
@@ -88,16 +88,27 @@ def hlo(batch, module):
     return field(1, field(1, module) + field(2, 'main') + field(6, 1) + field(3, main) + field(5, 1))
 
 
+def launch(step, i):
+    return step * 100 + i + 1
+
+
+def kernel_stats(step, i, o):
+    more = {'tf_op': o['path'] + ':' + o['path'].split('/')[-1]} if o['path'] else {}
+    return {'correlation_id': launch(step, i), 'kernel_details': 'regs:40 grid:64,2,1 block:256,1,1', 'hlo_module': 'jit_train',
+            'hlo_op': o['name'], **more}
+
+
 def write(path, ops=None, steps=24, noise=0.01, correlation=0.3, run_noise=0.003, seed=1, device='TPU v5p', cores=1, outliers=(),
-          outlier_us=0, batch=64, peak=0, host_us=0, gap_us=50):
+          outlier_us=0, batch=64, peak=0, host_us=0, gap_us=50, gpu=False,
+          function='load_batch'):
     """One run of one host. The mean step in microseconds."""
     ops, rng, us = ops or program(), random.Random(seed), 1_000_000
     run, walk, t, spans = 1 + run_noise * rng.gauss(0, 1), rng.gauss(0, 1), 50 * us, []
     devices = []
     for c in range(cores):
-        p = Plane(2 + c, f'/device:TPU:{c}')
+        p = Plane(2 + c, f'/device:{"GPU" if gpu else "TPU"}:{c}')
         p.stats = field(6, p.stat('device_type_string', device))
-        lines = p.line('Steps'), p.line('XLA Modules'), p.line('XLA Ops')
+        lines = (None, None, p.line('Stream #13(Compute)')) if gpu else (p.line('Steps'), p.line('XLA Modules'), p.line('XLA Ops'))
         metas = []
         for o in ops:
             stats = {'hlo_category': o['category'], 'program_id': 7, 'symbol_id': len(metas) + 1}
@@ -106,20 +117,21 @@ def write(path, ops=None, steps=24, noise=0.01, correlation=0.3, run_noise=0.003
             if o['source']:
                 stats['source'] = o['source']
             code = 'fusion' if 'fusion' in o['category'] else o['category'].replace('data formatting', 'copy')
-            metas.append(p.meta('%%%s = %s{1,0} %s(bf16[64,512] %%x)' % (o['name'], o['shape'], code), o['name'], stats))
-        devices.append((p, lines, metas, p.meta('jit_train(7)')))
+            metas.append(p.meta('loop_' + o['name']) if gpu else p.meta('%%%s = %s{1,0} %s(bf16[64,512] %%x)' % (o['name'], o['shape'], code), o['name'], stats))
+        devices.append((p, lines, metas, None if gpu else p.meta('jit_train(7)')))
     for s in range(steps):
         factor = max(0.3, run * (1 + noise * walk))
         walk = correlation * walk + math.sqrt(1 - correlation ** 2) * rng.gauss(0, 1)
         idle = int((40 * factor + host_us + (outlier_us if s in outliers else 0)) * us)
-        durs = [[int(o['us'] * factor * (1 + 0.4 * noise * rng.gauss(0, 1)) * us) for o in ops] for _ in devices]
+        durs = [[int(o['us'] * factor * (1 + 0.4 * noise * rng.gauss(0, 1)) * us) for o in ops] for _ in devices or [None]]
         length = max(map(sum, durs)) + idle
         for (p, lines, metas, module), ds in zip(devices, durs):
-            p.event(lines[0], p.meta(str(s)), t, length)
-            p.event(lines[1], module, t, length, {'run_id': 100 + s})
+            if not gpu:
+                p.event(lines[0], p.meta(str(s)), t, length)
+                p.event(lines[1], module, t, length, {'run_id': 100 + s})
             at = t + idle
-            for meta, d in zip(metas, ds):
-                p.event(lines[2], meta, at, d)
+            for i, (meta, d) in enumerate(zip(metas, ds)):
+                p.event(lines[2], meta, at, d, kernel_stats(s, i, ops[i]) if gpu else {})
                 at += d
         spans.append((t, length))
         t += length + gap_us * us
@@ -128,7 +140,9 @@ def write(path, ops=None, steps=24, noise=0.01, correlation=0.3, run_noise=0.003
     for s, (begin, length) in enumerate(spans):
         host.event(line, host.meta('train'), begin - 5 * us, length + 10 * us, {'step_num': s})
         if host_us:
-            host.event(line, host.meta('load_batch'), begin, int(host_us * us))
+            host.event(line, host.meta(function), begin, int(host_us * us))
+        for i in range(len(ops) if gpu else 0):
+            host.event(line, host.meta('cuLaunchKernel'), begin + int((host_us + 2 * i) * us), us, {'correlation_id': launch(s, i)})
         if peak:
             host.event(line, host.meta('MemoryAllocation'), begin + 1000, 100, {
                 'allocator_name': 'TPU_0_bfc', 'bytes_reserved': 1 << 20, 'bytes_allocated': peak, 'bytes_available': 1 << 33,

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -149,9 +150,10 @@ def refused(s):
         ('sql', {**t, 'query': "SELECT load_extension('x')"}, 'not '), ('sql', {**t, 'query': "ATTACH '/tmp/x' AS x"}, 'not allowed'),
         ('sql', {**t, 'query': 'SELECT zeroblob(1000000000)'}, '64 MiB'), ('sql', {**t, 'query': 'SELECT ' + '(' * 500 + '1' + ')' * 500}, ''),
         ('sql', {**t, 'query': 'SELECT 1', 'values': {f'v{i}': i for i in range(80)}}, ''),
-        ('saved_sql', {**t, 'name': 'nosuch'}, 'no question'), ('events', {**t, 'start_ps': 'soon'}, 'whole number'), ('events', {**t, 'query': 'SELECT 1'}, "no argument 'query'"),
+        ('saved_sql', {**t, 'name': 'nosuch'}, 'no named query'), ('events', {**t, 'start_ps': 'soon'}, 'whole number'), ('events', {**t, 'query': 'SELECT 1'}, "no argument 'query'"),
         ('hlo_neighborhood', {**t, 'instruction': 'dot.5', 'follow_calls': 'yes'}, 'true or false'),
-        ('events', {**t, 'max_bytes': 10**9}, 'max_bytes'), ('events', {**t, 'cursor': 'x'}, 'no cursor'), ('events', {**t, 'cursor': 'f' * 16 + '-' + '9' * 30}, 'no cursor'),
+        ('hlo_neighborhood', {**t, 'instruction': 'nosuch'}, "'nosuch' not found"), ('hlo_neighborhood', {**t, 'instruction': 'dot.5', 'module': 'zz'}, "no program 'zz'"),
+        ('events', {**t, 'max_bytes': 10**9}, 'max_bytes'), ('events', {**t, 'cursor': 'x'}, 'not a cursor'), ('events', {**t, 'cursor': 'f' * 16 + '-' + '9' * 30}, 'not a cursor'),
         ('events', {**t, 'cursor': '0' * 16 + '-99999999999'}, 'cursor'),
     ]
     for tool, arguments, words in cases:
@@ -182,6 +184,36 @@ def late(binary):
     check('an endless question is stopped', got['isError'] and '1 s' in got['content'][0]['text'], got)
     rows = s.call('sql', profile='synth_tpu1', query=endless.replace('COUNT(*)', 'i'))
     check('endless rows are cut', rows['isError'] is False and rows['structuredContent']['truncated'] and len(rows['content'][0]['text']) <= 20000)
+    s.close()
+
+
+def cancelled(binary):
+    """A call that the client cancels ends without an answer, in its turn or before; others are answered."""
+    s = Server(binary, profiles.ROOT, '--timeout', '50')
+    endless = 'WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM t) SELECT COUNT(*) FROM t'
+
+    def send(*messages):
+        s.p.stdin.write(b''.join(json.dumps({'jsonrpc': '2.0', **m}).encode() + b'\n' for m in messages))
+        s.p.stdin.flush()
+
+    def call(i, query):
+        return {'id': i, 'method': 'tools/call', 'params': {'name': 'sql', 'arguments': {'profile': 'synth_tpu1', 'query': query, 'max_bytes': 1000}}}
+
+    def cancel(i):
+        return {'method': 'notifications/cancelled', 'params': {'requestId': i, 'reason': 'enough'}}
+
+    begin = time.monotonic()
+    send(call('a', endless))
+    time.sleep(0.5)
+    children = subprocess.run(['pgrep', '-P', str(s.p.pid)], stdout=subprocess.PIPE, text=True).stdout.split()
+    send(cancel('b'), {'id': 1, 'method': 'ping'})      # another one's: the call goes on
+    send(cancel('a'))
+    got = json.loads(s.p.stdout.readline())
+    check('a call is cancelled', got == {'jsonrpc': '2.0', 'id': 1, 'result': {}} and time.monotonic() - begin < 30, got)
+    check('its process ends', children and not any(os.path.exists(f'/proc/{x}') for x in children), children)
+    send(call(2, endless), call(3, endless), call(4, 'SELECT 4 AS four'), cancel(3), cancel(2), cancel(99), {'id': 5, 'method': 'ping'})
+    got = [json.loads(s.p.stdout.readline()) for _ in range(2)]
+    check('calls that wait are cancelled', [x['id'] for x in got] == [4, 5] and 'four' in got[0]['result']['content'][0]['text'], got)
     s.close()
 
 
@@ -267,6 +299,7 @@ def main():
             part(s)
         s.close()
         late(binary)
+        cancelled(binary)
         conversation(binary)
         for args, words in ((['/none'], 'cannot be read'), (['.', '--timeout', '0'], 'seconds'), (['a', 'b'], 'usage')):
             p = subprocess.run([binary, 'mcp', *args], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)

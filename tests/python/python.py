@@ -5,6 +5,7 @@ and DuckDB take them over.
     python.py [--peers]
 """
 import argparse
+import collections
 import ctypes
 import doctest
 import gc
@@ -23,6 +24,7 @@ os.chdir(ROOT)
 
 import profiles
 
+XPROF = os.path.expanduser('~/.cache/stepscope/venv-xprof/bin/xprof')    # scripts/bootstrap xprof
 PEERS = ('pandas', 'polars', 'pyarrow', 'duckdb')
 passed = failed = 0
 
@@ -115,12 +117,29 @@ def files(profile, duckdb, polars, pyarrow):
         subprocess.run([os.path.join(ROOT, 'build', 'stepscope'), 'export', source, '--to', 'arrow', '--output', stream], check=True)
         table = pyarrow.ipc.open_stream(stream).read_all()
         check(f'{profile} arrow: pyarrow', table.validate(full=True) is None and table.to_pydict() == want and
-              {str(f.type) for f in table.schema} == {'string', 'uint32', 'uint64', 'int64', 'list<item: string>'}, table.schema)
+              {str(f.type) for f in table.schema} == {'string', 'dictionary<values=string, indices=int32, ordered=0>', 'uint32', 'uint64', 'int64',
+                                                      'list<item: string>'}, table.schema)
         check(f'{profile} arrow: polars', polars.read_ipc_stream(stream).to_dict(as_series=False) == want)
         check(f'{profile} parquet: polars', polars.read_parquet(path).to_dict(as_series=False) == want)
         rows = duckdb.sql(f"SELECT COUNT(*), SUM(self_time_ns), COUNT(step), COUNT(DISTINCT kernel_name) FROM '{path}' WHERE start_ns >= 0").fetchall()[0]
         check(f'{profile} parquet: duckdb', rows == (len(want['start_ns']), sum(want['self_time_ns']), sum(x is not None for x in want['step']),
                                                      len({x for x in want['kernel_name'] if x is not None})), rows)
+
+
+def xprof(profile, pyarrow):
+    """The Parquet file against that of the installed XProf: the same rows, cell by cell. hlo_fingerprint is not computed (docs/sql.md)."""
+    import pyarrow.parquet
+    keys = ('device', 'start_ns', 'end_ns', 'category', 'kernel_name', 'stream_id', 'thread_id')
+    with tempfile.TemporaryDirectory() as scratch:
+        path, source = os.path.join(scratch, 'events.parquet'), profiles.logdir(profile, scratch)
+        done = subprocess.run([XPROF, 'create_events_db', source], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ, TMPDIR=scratch))
+        check(f"{profile}: XProf's events", done.returncode == 0, done.stdout[-300:])
+        subprocess.run([os.path.join(ROOT, 'build', 'stepscope'), 'export', source, '--to', 'parquet', '--output', path], check=True)
+        theirs, ours = (pyarrow.parquet.read_table(x) for x in (json.loads(done.stdout)['path'], path))
+        check(f"{profile}: XProf's columns", theirs.schema.names == ours.schema.names, ours.schema.names)
+        for name in set(theirs.schema.names) - {'hlo_fingerprint'}:
+            rows = [collections.Counter(zip(*(map(str, t[k].to_pylist()) for k in (*keys, name)))) for t in (theirs, ours)]
+            check(f"{profile}: XProf's {name}", rows[0] == rows[1], (list((rows[0] - rows[1]).items())[:1], list((rows[1] - rows[0]).items())[:1]))
 
 
 def peers():
@@ -146,6 +165,8 @@ def peers():
         check(f'{profile}: numpy without a copy', t.to_numpy('start_ps').tolist() == want['start_ps'] and not t.to_numpy('start_ps').flags.owndata)
     for profile in ('jax_mlp_train', 'gpu_mi300_gemm', 'synth_tpu_3hosts', 'tpu_v6e_inference'):
         files(profile, duckdb, polars, pyarrow)
+    for profile in ('gpu_mi300_gemm', 'jax_mlp_train', 'tf_inputbound_steps', 'synth_gpu1', 'synth_tpu_sparsecore', 'synth_megascale', 'synth_tpu_nosteps'):
+        xprof(profile, pyarrow)
     kept = p.sql('SELECT * FROM events').to_polars()
     array = p.sql('SELECT dur_ps FROM events').to_numpy('dur_ps')
     p.close()

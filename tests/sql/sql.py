@@ -167,6 +167,12 @@ def formats(c):
     c.check('standard input', p.stdout.strip() and json.loads(p.stdout) == [{'n': 7}], p.stderr)
     p = c.run(TPU, '-f', 'json', '-v', 'x=5', '-v', 'y=abc', 'SELECT :x + 1 AS x, :y AS y')
     c.check('values', p.stdout.strip() and json.loads(p.stdout) == [{'x': 6, 'y': 'abc'}], p.stderr)
+    p = c.run(TPU, "SELECT x'00ff41' AS blob, 1e999 AS most, -1e999 AS least UNION ALL SELECT 'text', 'text', 2.5")
+    c.check('table: blobs are hexadecimal, infinities are NULL', '00ff41' in p.stdout and 'inf' not in p.stdout, p.stdout)
+    c.check('tables of JSON', c.rows(TPU, "SELECT j.value, t.fullkey FROM json_each('[1,2]') AS j JOIN json_tree('{\"a\":[3]}') AS t ON t.atom = 3") ==
+            [{'value': 1, 'fullkey': '$.a[0]'}, {'value': 2, 'fullkey': '$.a[0]'}])
+    c.check('numbers in texts', c.rows(TPU, "SELECT percentile(column1, 50) AS p FROM (VALUES ('1'), (3), (NULL))") == [{'p': 2.0}])
+    c.check('explain, in full', c.rows(TPU, 'EXPLAIN SELECT 1')[0]['opcode'] == 'Init')
     c.check('no rows', c.rows(TPU, 'SELECT 1 WHERE 0') == [])
     c.check('several hosts', len(c.rows(MANY, 'SELECT host FROM hosts')) == 3)
     c.check('one host', [r['host'] for r in c.rows(MANY, 'SELECT host FROM hosts', '--host', 'host1')] == ['host1'])
@@ -174,6 +180,9 @@ def formats(c):
     listed = subprocess.run([c.binary, 'sql', '--tables'], stdout=subprocess.PIPE, text=True).stdout
     for table in re.findall(r'^(\w+) ', listed.split('\n\n')[0], re.M):
         c.check(f'table {table}', c.run(GPU, f'SELECT * FROM {table} LIMIT 1').returncode == 0)
+    for table in re.findall(r'^"?tool_.*', listed.split('\n\n')[0], re.M):
+        p = c.run(GPU, f'SELECT * FROM {table} LIMIT 1')
+        c.check(f'table {table}: the name can be used', not re.search('token|syntax|no such table', p.stderr), p.stderr)
 
 
 # What is refused, or ended, with its status and a piece of its sentence.
@@ -183,11 +192,25 @@ REFUSED = [
     (2, "CREATE TABLE t(x)", 'may only read'),
     (2, "CREATE TEMP VIEW v AS SELECT 1", 'may only read'),
     (2, "CREATE VIRTUAL TABLE t USING fts5(x)", 'may only read'),
-    (2, "ATTACH DATABASE '{scratch}/written' AS x", 'may only read'),
+    (2, "ATTACH DATABASE '{scratch}/written' AS x", 'may only read.*other databases are not allowed'),
     (2, "VACUUM INTO '{scratch}/written'", 'may only read'),
     (2, "PRAGMA writable_schema = 1", 'may only read'),
     (2, "SELECT * FROM pragma_database_list", 'may only read|no such table|prohibited|authorized'),
-    (2, "BEGIN", 'may only read'),
+    (2, "BEGIN", 'may only read.*transactions are not allowed'),
+    (2, "INSERT INTO json_each(value) VALUES(1)", 'may not be modified|may only read'),
+    (2, "SELECT value FROM json_each('[1]') RETURNING *", 'syntax error'),
+    (2, "CREATE VIRTUAL TABLE t USING json_each", 'may only read'),
+    (2, "CREATE TABLE json_each(x)", 'may only read'),
+    (2, "CREATE TEMP TABLE t AS SELECT * FROM json_tree('[1]')", 'may only read'),
+    (2, "SELECT * FROM sqlite_dbpage", 'may only read|no such table|prohibited|authorized'),
+    (2, "SELECT * FROM dbstat", 'may only read|no such table|prohibited|authorized'),
+    (2, "SELECT * FROM bytecode('SELECT 1')", 'may only read|no such table|prohibited|authorized'),
+    (2, "SELECT * FROM json_each('[1')", 'malformed'),
+    (124, "SELECT COUNT(*) FROM json_each('[1' || replace(hex(zeroblob(1000000)), '00', ',1') || ']') AS a JOIN json_each('[1' || replace(hex(zeroblob(1000000)), '00', ',1') || ']') AS b", 'was stopped.*--timeout S'),
+    (2, "SELECT percentile('abc', 50)", 'take numbers'),
+    (2, "SELECT median(x'00')", 'take numbers'),
+    (2, "SELECT percentile(1, 'abc')", '0 to 100'),
+    (2, "SELECT percentile(1, NULL)", '0 to 100'),
     (2, "SELECT 1; SELECT 2", 'one at a time'),
     (2, "SELECT 1; -- nothing\n /* more */ ; x", 'one at a time'),
     (2, "", 'empty'),
@@ -213,6 +236,10 @@ REFUSED = [
 ]
 
 
+# A set of 300,000 letters, each of which a letter of the text may be.
+LONG_SET = "SELECT hex(zeroblob(2000000)) REGEXP '[" + ''.join(chr(i) for i in range(0x4e00, 0x9000, 2)) * 18 + "]'"
+
+
 def refused(c):
     written = os.path.join(c.scratch, 'written')
     for status, query, words in REFUSED:
@@ -227,6 +254,15 @@ def refused(c):
     c.check('no such profile: status 1', p.returncode == 1 and 'none' in p.stderr, p.stderr)
     p = c.run(CPU, '--saved', 'contentz')
     c.check('a slip in a name', p.returncode == 2 and "did you mean 'contents'" in p.stderr, p.stderr)
+    p = c.run(CPU, 'SELECT 1', '--saved', 'contents')
+    c.check('a name and a query', p.returncode == 2 and 'and no QUERY' in p.stderr, p.stderr)
+    p = c.run(CPU, '--limit', '0', 'SELECT 1')
+    c.check('no row at most', p.returncode == 2 and not p.stdout and 'from 1 on' in p.stderr, (p.stdout, p.stderr))
+    used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    p = c.run(CPU, '-f', 'csv', '-', given=LONG_SET)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - used
+    c.check('a regular expression with a long set', p.returncode == 0 and p.stdout.endswith('\r\n0\r\n') or p.stdout.endswith('\n0\n'), (p.returncode, p.stdout[-100:], p.stderr))
+    c.check('a regular expression with a long set: in time', used < 2, used)
     p = c.run(CPU, '--saved', 'contents', '-v', 'x=1')
     c.check('an unknown value', p.returncode == 2 and 'no parameter' in p.stderr, p.stderr)
     c.check('memory stays bounded', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 2200000, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)

@@ -29,7 +29,7 @@ static bool print_layout(struct ss_model *m, struct ss_arena *a, struct ss_out *
 
 static bool print_slices(struct ss_model *m, struct ss_arena *a, struct ss_out *o, uint32_t width_px, struct ss_err *err)
 {
-	struct ss_timeline_request q = { .end_ps = UINT64_C(2000000000), .width_px = width_px, .flows = true };
+	struct ss_timeline_request q = { .end_ps = UINT64_C(2000000000), .width_px = width_px, .arrows = SS_ARROWS_FLOWS };
 	struct ss_timeline *tl = ss_timeline_slices(m, &q, a, err);
 
 	if (tl)

@@ -257,6 +257,95 @@ def long_text(binary, scratch):
     return wrong
 
 
+def reads_on_a_cpu(binary, scratch):
+    """To read a tensor waits for a GPU. Without one it is work; where the machine has one, it may have worked without being recorded."""
+    wrong = []
+    for gpus in (0, 1):
+        events = [{'ph': 'X', 'cat': 'user_annotation', 'name': f'ProfilerStep#{n}', 'pid': 1, 'tid': 1, 'ts': 100 * n, 'dur': 100}
+                  for n in range(5)]
+        for n in range(5):
+            events += [{'ph': 'X', 'cat': 'cpu_op', 'name': name, 'pid': 1, 'tid': 1, 'ts': 100 * n + at, 'dur': dur, 'args': {'External id': 1}}
+                       for name, at, dur in (('aten::mm', 1, 30), ('aten::item', 35, 60), ('aten::_local_scalar_dense', 36, 58))]
+        path = os.path.join(scratch, 'item.json')
+        with open(path, 'w') as f:
+            json.dump({'schemaVersion': 1, 'deviceProperties': [{'id': 0, 'name': 'GPU'}] * gpus, 'traceEvents': events}, f)
+        said = subprocess.run([binary, 'summary', path], stdout=subprocess.PIPE).stdout.decode()
+        wrong += [] if ('waits for results' in said) == bool(gpus) else [f'{gpus} GPUs: {said}']
+    return wrong
+
+
+def habits(binary, scratch):
+    """What a program does already is not advised: torch.compile, workers of the DataLoader."""
+    wrong = []
+    cases = (('Optimizer.step#SGD.step', 'Use torch.compile', 'take more of the step'),
+             ('Torch-Compiled Region: 0/0', 'take more of the step', 'Use torch.compile'),
+             ('enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__', 'num_workers above 0', 'more workers'),
+             ('enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__', 'more workers', 'num_workers above 0'))
+    for name, advice, none in cases:
+        events = []
+        for n in range(5):
+            events += [{'ph': 'X', 'cat': 'user_annotation', 'name': f'ProfilerStep#{n}', 'pid': 1, 'tid': 1, 'ts': 100 * n, 'dur': 100},
+                       {'ph': 'X', 'cat': 'user_annotation', 'name': name, 'pid': 1, 'tid': 1, 'ts': 100 * n + 1, 'dur': 60},
+                       {'ph': 'X', 'cat': 'cpu_op', 'name': 'aten::mm', 'pid': 1, 'tid': 1, 'ts': 100 * n + 70, 'dur': 25}]
+        path = os.path.join(scratch, 'habits.json')
+        with open(path, 'w') as f:
+            json.dump({'schemaVersion': 1, 'traceEvents': events}, f)
+        said = subprocess.run([binary, 'summary', path], stdout=subprocess.PIPE).stdout.decode()
+        wrong += [] if advice in said and none not in said else [f'{name}: {said}']
+    return wrong
+
+
+def folded(binary, scratch):
+    """The tree of modules as stacks: what all of them have of their own is what the roots come to."""
+    path = os.path.join(DATA, 'cpu_lstm.pt.trace.json.gz')
+    answer, why = ask(binary, {'tool': 'modules'}, path)
+    if not answer:
+        return [why]
+    wrong = []
+    for column in ('cpu_total_us', 'cpu_self_us'):
+        lines = subprocess.run([binary, 'tool', 'modules', path, '--format', 'folded', '--column', column], stdout=subprocess.PIPE)
+        found = {tuple(x.rsplit(' ', 1)[0].split(';')): int(x.rsplit(' ', 1)[1]) for x in lines.stdout.decode().splitlines()}
+        want = rows({'table': 'modules', 'key': ['module'], 'cols': ['cpu_self_us']}, answer)
+        want = {tuple(k[0].split('/')): round(v[0] * 1000) for k, v in want.items()}
+        wrong += [] if found == want else [f'{column}: {found}, not {want}']
+    no = subprocess.run([binary, 'tool', 'operators', path, '--format', 'folded'], stderr=subprocess.PIPE)
+    return wrong + ([] if no.returncode == 1 and b'is no tree' in no.stderr else [f'operators: {no.returncode} {no.stderr}'])
+
+
+def whole_names(binary, scratch):
+    """An operator's name is one frame, whatever is in it; one event without a duration is one."""
+    path, name = os.path.join(scratch, 'names.json'), '<b>x</b>/y:z'
+    op = {'ph': 'X', 'cat': 'cpu_op', 'name': name, 'pid': 1, 'tid': 1, 'ts': 10, 'dur': 40, 'args': {'External id': 1}}
+    call = {'ph': 'X', 'cat': 'cuda_runtime', 'name': 'cudaLaunchKernel', 'pid': 1, 'tid': 1, 'ts': 20, 'dur': 5, 'args': {'External id': 1, 'correlation': 7}}
+    kernel = {'ph': 'X', 'cat': 'kernel', 'name': 'k', 'pid': 0, 'tid': 7, 'ts': 60, 'dur': 30,
+              'args': {'External id': 1, 'correlation': 7, 'device': 0, 'stream': 7}}
+    endless = {'ph': 'X', 'cat': 'cpu_op', 'name': 'aten::open', 'pid': 1, 'tid': 1, 'ts': 90, 'args': {'External id': 2}}
+    with open(path, 'w') as f:
+        json.dump({'schemaVersion': 1, 'deviceProperties': [{'id': 0, 'name': 'GPU'}], 'traceEvents': [op, call, kernel, endless]}, f)
+    lines = subprocess.run([binary, 'export', path, '--to', 'folded'], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wrong = [] if f';{name};k 30000' in lines.stdout.decode() else [f'folded: {lines.stdout.decode()}']
+    answer, why = ask(binary, {'tool': 'flame_graph'}, path)
+    names = [r for c, d in zip(answer['tables'][0]['cols'], answer['tables'][0]['data']) if c['id'] == 'name' for r in d] if answer else [why]
+    wrong += [] if name in names and 'y' not in names else [f'flame_graph: {names}']
+    said = subprocess.run([binary, 'doctor', path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout.decode()
+    return wrong + ([] if '1 event of the trace has no duration; it is shown' in ' '.join(said.split()) else [f'doctor: {said}'])
+
+
+def of_no_operator(binary, scratch):
+    """Work that no operator started counts in the whole, and a note says how much it is."""
+    path = os.path.join(scratch, 'graph.json')
+    events = [{'ph': 'X', 'cat': 'cpu_op', 'name': 'aten::mm', 'pid': 1, 'tid': 1, 'ts': 10, 'dur': 40, 'args': {'External id': 1}},
+              {'ph': 'X', 'cat': 'cuda_runtime', 'name': 'cudaLaunchKernel', 'pid': 1, 'tid': 1, 'ts': 20, 'dur': 5, 'args': {'External id': 1, 'correlation': 7}},
+              {'ph': 'X', 'cat': 'cuda_runtime', 'name': 'cudaGraphLaunch', 'pid': 1, 'tid': 1, 'ts': 60, 'dur': 5, 'args': {'correlation': 8}}]
+    events += [{'ph': 'X', 'cat': 'kernel', 'name': 'k', 'pid': 0, 'tid': 7, 'ts': ts, 'dur': dur, 'args': {'correlation': c, 'device': 0, 'stream': 7}}
+               for ts, dur, c in ((30, 10, 7), (70, 90, 8))]
+    with open(path, 'w') as f:
+        json.dump({'schemaVersion': 1, 'deviceProperties': [{'id': 0, 'name': 'GPU'}], 'traceEvents': events}, f)
+    answer, why = ask(binary, {'tool': 'operators'}, path)
+    said = json.dumps(answer) if answer else why
+    return [] if '10 us of 100 us (10.0%)' in said and '90 us of 100 us (90.0%) belongs to no operator' in said else [said]
+
+
 def hostile_pickle(binary, scratch):
     """A snapshot that would run a command if Python loaded it: nothing runs, the opcode is named."""
     path, mark = os.path.join(scratch, 'evil.pickle'), os.path.join(scratch, 'ran')
@@ -306,7 +395,7 @@ def main():
                     failed += bool(wrong)
                     for line in wrong[:5]:
                         print(f'{label}: {block["tool"]} {block["table"]}: {line}')
-        for check in (bad_input, held, names, random_forms, torch_xla, clocks, long_text, hostile_pickle, spans):
+        for check in (bad_input, held, names, random_forms, torch_xla, clocks, long_text, reads_on_a_cpu, habits, folded, whole_names, of_no_operator, hostile_pickle, spans):
             wrong = check(binary, scratch)
             passed += not wrong
             failed += bool(wrong)

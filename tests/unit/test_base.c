@@ -13,6 +13,8 @@
 #include "base/spill.h"
 #include "base/vec.h"
 
+#include <math.h>
+
 #include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
@@ -109,7 +111,22 @@ static void str_reads_floats(void **state)
 	(void)state;
 	assert_true(ss_str_to_f64(SS_STR("82.4988"), &d) && d == 82.4988);
 	assert_true(ss_str_to_f64(SS_STR("-1e-3"), &d) && d == -1e-3);
+	/* Short decimals are read without strtod: the same bits. */
+	for (uint64_t i = 0; i < 100000; i++) {
+		char text[32];
+		uint64_t digits = i * UINT64_C(2654435761) * 97 % UINT64_C(1000000000000000);
+		int n = snprintf(text, sizeof(text), "%s%llu.%llu", i % 3 ? "" : "-", (unsigned long long)(digits / 1000000),
+				 (unsigned long long)(digits % 1000000 + 1));
+		double want = strtod(text, NULL);
+		assert_true(ss_str_to_f64((struct ss_str){ text, (size_t)n }, &d));
+		assert_memory_equal(&d, &want, sizeof(d));
+	}
+	assert_true(ss_str_to_f64(SS_STR("-0"), &d) && d == 0 && signbit(d));
+	assert_true(ss_str_to_f64(SS_STR("5."), &d) && d == 5);
+	assert_true(ss_str_to_f64(SS_STR("9007199254740993"), &d) && d == 9007199254740992.0);
 	d = 7;
+	assert_false(ss_str_to_f64(SS_STR("1.2.3"), &d));
+	assert_false(ss_str_to_f64(SS_STR("-"), &d));
 	assert_false(ss_str_to_f64(SS_STR(""), &d));
 	assert_false(ss_str_to_f64(SS_STR("1.5ms"), &d));
 	assert_false(ss_str_to_f64(SS_STR(" 1"), &d));
@@ -341,25 +358,40 @@ static void u64map_stands_hostile_keys(void **state)
 	assert_true(time_of_adding(product, HOSTILE) < 30 * usual);
 }
 
+static void add_all(const uint64_t *words, size_t words_of_key)
+{
+	struct ss_strmap m = { 0 };
+	double begin = seconds();
+	for (uint32_t i = 0; i < HOSTILE; i++) {
+		struct ss_str key = { (const char *)(words + i * words_of_key), 8 * words_of_key };
+		assert_int_equal(ss_strmap_add(&m, key), i);
+	}
+	assert_true(seconds() - begin < 2); /* some ms; all in one slot: more than ten seconds */
+	ss_strmap_free(&m);
+}
+
 /*
- * Two words each: the second undoes what the first did to a hash that begins with a known number.
+ * Against a hash h = (h ^ word) * k, h ^= h >> 29. Two words each: the second undoes what the first did to a
+ * hash that begins with a known number. Sixteen pairs of words each: the second of a pair undoes a change of
+ * the first whatever the hash was before, since the highest bit stays alone in a product with an odd number.
  */
 static void strmap_stands_hostile_keys(void **state)
 {
-	static uint64_t words[HOSTILE][2];
-	const uint64_t k = 0x9e3779b97f4a7c15u;
-	struct ss_strmap m = { 0 };
+	static uint64_t two[HOSTILE][2], pairs[HOSTILE][32];
+	const uint64_t k = 0x9e3779b97f4a7c15u, high = UINT64_C(1) << 63;
 	(void)state;
 	for (uint64_t i = 0; i < HOSTILE; i++) {
 		uint64_t h = ((k ^ 16) ^ i) * k;
-		words[i][0] = i;
-		words[i][1] = h ^ (h >> 29);
+		two[i][0] = i;
+		two[i][1] = h ^ (h >> 29);
+		for (int bit = 0; bit < 16; bit++)
+			if (i >> bit & 1) {
+				pairs[i][2 * bit] = high;
+				pairs[i][2 * bit + 1] = high ^ high >> 29;
+			}
 	}
-	double begin = seconds();
-	for (uint32_t i = 0; i < HOSTILE; i++)
-		assert_int_equal(ss_strmap_add(&m, (struct ss_str){ (const char *)words[i], 16 }), i);
-	assert_true(seconds() - begin < 2); /* some ms; all in one slot: more than ten seconds */
-	ss_strmap_free(&m);
+	add_all(two[0], 2);
+	add_all(pairs[0], 32);
 }
 
 static void strmap_interns(void **state)

@@ -327,8 +327,9 @@ static void add_any_device(struct ss_skeleton *s, int64_t unit, size_t n)
 		at += any(100000);
 		struct ss_skel_span span = { t * unit, (t + any(100000)) * unit, (uint32_t)(i % 7 ? (int64_t)(i % 3) : any(3)),
 					     (uint32_t)any((int64_t)s->events.n), (uint32_t)any(200) };
-		struct ss_skel_comm m = { .begin_ps = any(2) && d.spans.n ? d.spans.v[d.spans.n - 1].begin_ps : at * unit,
-					  .end_ps = (at + any(100000)) * unit, .step = any(4) ? any(1 << 30) : SS_NO_STEP,
+		int64_t begin = any(2) && d.spans.n ? d.spans.v[d.spans.n - 1].begin_ps : at * unit;
+		struct ss_skel_comm m = { .begin_ps = begin, .end_ps = begin + any(100000) * unit,
+					  .step = any(4) ? any(1 << 30) : SS_NO_STEP,
 					  .run = any(2) ? INT64_MIN + any(1 << 30) : any(1 << 30), .seq = any(1 << 30) - 1,
 					  .op = 3 + (uint32_t)any(2), .launch = any(3) ? SS_NO_LAUNCH : 0,
 					  .stream = (uint32_t)any(200), .waited = any(2), .async = any(2) };
@@ -406,6 +407,36 @@ static void any_skeleton_comes_back(void **state)
 		ss_skeleton_free(&b);
 		ss_buf_free(&packed);
 		random_state = seed;
+	}
+}
+
+/* Replaying divides by durations. */
+static void what_ends_before_it_begins_is_refused(void **state)
+{
+	struct ss_skel_device d = { .ordinal = 0 };
+	(void)state;
+	for (int what = 0; what < 5; what++) {
+		static const struct ss_skel_op op = { .name = SS_STR_INIT("all-gather.1"), .program = SS_STR_INIT(""),
+						      .groups = SS_STR_INIT(""), .cls = SS_SPAN_COLLECTIVE };
+		struct ss_skeleton a = { .host = SS_STR("h"), .run = SS_STR("r"), .hostname = SS_STR("n"), .note = SS_STR("") };
+		struct ss_skeleton b;
+		struct ss_skel_span span = { 10, what == 1 ? 9 : 10, 0, SS_NO_LAUNCH, 0 };
+		struct ss_skel_comm comm = { .begin_ps = 10, .end_ps = what == 2 ? 9 : 10, .launch = SS_NO_LAUNCH, .async = true };
+		struct ss_skel_step step = { 1, 10, what == 3 ? 9 : 10 };
+		struct ss_skel_host_event event = { 10, what == 4 ? 9 : 10, 1, SS_HOST_INPUT_EVENT };
+		struct ss_buf packed = { 0 };
+		assert_true(ss_vec_push(&a.ops, op) && ss_vec_push(&a.events, event) && ss_vec_push(&a.devices, d));
+		assert_true(ss_vec_push(&a.devices.v[0].spans, span) && ss_vec_push(&a.devices.v[0].comms, comm) &&
+			    ss_vec_push(&a.devices.v[0].steps, step));
+		assert_ok(ss_skeleton_pack(&a, &packed, &err));
+		if (what) {
+			assert_fails(ss_skeleton_unpack(&b, ss_buf_get(&packed), &err), SS_EFORMAT);
+		} else {
+			assert_ok(ss_skeleton_unpack(&b, ss_buf_get(&packed), &err));
+			ss_skeleton_free(&b);
+		}
+		ss_skeleton_free(&a);
+		ss_buf_free(&packed);
 	}
 }
 
@@ -548,6 +579,7 @@ int main(void)
 		cmocka_unit_test(names_in_natural_order),
 		cmocka_unit_test(packed_skeletons_come_back),
 		cmocka_unit_test(any_skeleton_comes_back),
+		cmocka_unit_test(what_ends_before_it_begins_is_refused),
 		cmocka_unit_test(clocks_are_found_from_ends),
 		cmocka_unit_test(late_and_missing_hosts),
 		cmocka_unit_test(repeated_hosts_are_left_out),

@@ -52,7 +52,7 @@ static double found(const struct noise *n, double effect, int trials)
 		}
 		struct ss_comparison c =
 			ss_compare((struct ss_runs){ base, n->runs }, (struct ss_runs){ new, n->runs }, 0.05);
-		hits += ss_changed(&c, 0.05, n->runs == 1 ? 20 : 10, n->runs == 1);
+		hits += ss_changed(&c, &(struct ss_rule){ 0.05, n->runs == 1 ? 20 : 10, n->runs == 1 });
 	}
 	return (double)hits / trials;
 }
@@ -63,6 +63,8 @@ static void false_alarms_are_few(void **state)
 		{ 1, 15, 0.02, 0.0, 0.003 },  { 1, 40, 0.02, 0.3, 0.003 }, { 1, 40, 0.02, 0.6, 0.003 },
 		{ 1, 200, 0.02, 0.8, 0.003 }, { 1, 40, 0.05, 0.3, 0.005 }, { 1, 12, 0.10, 0.3, 0.003 },
 		{ 3, 15, 0.02, 0.0, 0.003 },  { 3, 40, 0.02, 0.3, 0.003 }, { 3, 200, 0.02, 0.8, 0.003 },
+		{ 2, 15, 0.02, 0.0, 0.003 },  { 2, 40, 0.02, 0.3, 0.003 }, { 2, 40, 0.02, 0.3, 0.010 },
+		{ 2, 40, 0.02, 0.3, 0.020 },  { 2, 200, 0.02, 0.8, 0.003 }, { 2, 12, 0.10, 0.3, 0.003 },
 		{ 3, 40, 0.05, 0.3, 0.005 },  { 3, 40, 0.02, 0.3, 0.015 }, { 3, 12, 0.10, 0.3, 0.003 },
 		{ 5, 40, 0.02, 0.3, 0.003 },
 	};
@@ -78,6 +80,7 @@ static void changes_of_5_percent_are_found(void **state)
 {
 	static const struct noise cases[] = {
 		{ 1, 40, 0.02, 0.3, 0.003 }, { 1, 60, 0.02, 0.3, 0.003 }, { 1, 200, 0.02, 0.8, 0.003 },
+		{ 2, 40, 0.02, 0.3, 0.003 }, { 2, 60, 0.02, 0.3, 0.003 },
 		{ 3, 15, 0.02, 0.0, 0.003 }, { 3, 40, 0.02, 0.3, 0.003 }, { 3, 200, 0.02, 0.8, 0.003 },
 		{ 5, 15, 0.02, 0.3, 0.003 },
 	};
@@ -88,6 +91,25 @@ static void changes_of_5_percent_are_found(void **state)
 			if (rate < 0.95)
 				fail_msg("case %zu: 5 %% is seen in %g of comparisons", i, rate);
 		}
+}
+
+/* Where runs differ by more, more of them are needed: what docs/diff.md says of it. */
+static void runs_that_differ_need_more_runs(void **state)
+{
+	static const struct {
+		struct noise noise;
+		double from, to;
+	} cases[] = {
+		{ { 2, 40, 0.02, 0.3, 0.010 }, 0.55, 0.72 }, { { 2, 40, 0.02, 0.3, 0.020 }, 0.20, 0.35 },
+		{ { 3, 40, 0.02, 0.3, 0.010 }, 0.93, 1 },    { { 3, 40, 0.02, 0.3, 0.020 }, 0.43, 0.58 },
+		{ { 5, 40, 0.02, 0.3, 0.020 }, 0.84, 0.96 }, { { 6, 40, 0.02, 0.3, 0.020 }, 0.93, 1 },
+	};
+	(void)state;
+	for (size_t i = 0; i < SS_COUNT(cases); i++) {
+		double rate = found(&cases[i].noise, 0.05, cases[i].noise.runs < 5 ? 1000 : 200);
+		if (rate < cases[i].from || rate > cases[i].to)
+			fail_msg("case %zu: 5 %% is seen in %g of comparisons", i, rate);
+	}
 }
 
 static void one_run_a_side_cannot_see_other_runs(void **state)
@@ -182,6 +204,30 @@ static void changes_of_a_history(void **state)
 	}
 	if (alarms > 10 || found < 190 || exact < 180)
 		fail_msg("of 200: %d false alarms, %d changes of 3 %% found, %d at their place", alarms, found, exact);
+	/* Neighbours that are alike are no change: of 400 histories each. */
+	static const struct {
+		size_t n;
+		double correlation;
+	} cases[] = { { 20, 0 }, { 40, 0 }, { 200, 0 }, { 20, 0.3 }, { 40, 0.3 }, { 200, 0.3 }, { 40, 0.6 }, { 200, 0.6 } };
+	for (size_t k = 0; k < SS_COUNT(cases); k++) {
+		double long_v[200], r = cases[k].correlation;
+		struct ss_change_point long_c[200];
+		int false_ones = 0, seen = 0;
+		for (int trial = 0; trial < 400; trial++) {
+			double walk = normal();
+			for (size_t i = 0; i < cases[k].n; i++) {
+				long_v[i] = 100 * (1 + 0.01 * walk);
+				walk = r * walk + sqrt(1 - r * r) * normal();
+			}
+			false_ones += ss_change_points(long_v, cases[k].n, 0.001, 0.01, long_c) > 0;
+			for (size_t i = cases[k].n / 2; i < cases[k].n; i++)
+				long_v[i] *= 1.05;
+			seen += ss_change_points(long_v, cases[k].n, 0.001, 0.01, long_c) > 0;
+		}
+		if (false_ones > 20 || seen < (r > 0 ? 300 : 380))
+			fail_msg("%zu runs, correlation %g, of 400: %d false alarms, %d changes found", cases[k].n, r, false_ones,
+				 seen);
+	}
 	for (size_t i = 0; i < 60; i++) /* a drift of 10 % over all */
 		v[i] = (100 + normal()) * (1 + 0.1 * (double)i / 60);
 	assert_true(ss_change_points(v, 60, 0.001, 0.01, c) >= 1);
@@ -198,6 +244,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(false_alarms_are_few),
 		cmocka_unit_test(changes_of_5_percent_are_found),
+		cmocka_unit_test(runs_that_differ_need_more_runs),
 		cmocka_unit_test(one_run_a_side_cannot_see_other_runs),
 		cmocka_unit_test(names_without_numbers),
 		cmocka_unit_test(limits_are_read),

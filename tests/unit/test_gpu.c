@@ -286,7 +286,7 @@ static void without_a_gpu_it_says_why(void **state)
 	ss_trace_gpu_check(&r);
 	assert_true(r.driver_text[0] && r.cupti_text[0] && r.permission_text[0]);
 	assert_false(ss_trace_gpu_start());
-	assert_non_null(strstr(ss_trace_gpu_error(), "ss_trace_start comes first"));
+	assert_non_null(strstr(ss_trace_gpu_error(), "call ss_trace_start first"));
 	if (r.driver)
 		return;		/* a machine that has one */
 	const struct ss_trace_options o = { .size = sizeof(o), .logdir = logdir, .session = "none", .host = "h" };

@@ -107,6 +107,30 @@ static void skips(void **state)
 	assert_true(ss_jsonr_next(&r, &t) && ss_jtok_is(&t, "c"));
 }
 
+static void takes_members(void **state)
+{
+	struct ss_jsonr r = ss_jsonr_of(SS_STR("{\"a\":1 , \"a name of more than sixteen bytes\" : \"x\",\"c\":[2]}"));
+	struct ss_jtok name, t;
+
+	(void)state;
+	assert_true(ss_jsonr_next(&r, &t));
+	assert_true(ss_jsonr_member(&r, &name, &t) && ss_jtok_is(&name, "a") && t.kind == SS_J_NUMBER);
+	assert_true(ss_jsonr_member(&r, &name, &t) && ss_jtok_is(&t, "x"));
+	assert_true(ss_jtok_is(&name, "a name of more than sixteen bytes"));
+	assert_true(ss_jsonr_member(&r, &name, &t) && t.kind == SS_J_ARRAY && ss_jsonr_skip(&r, &t));
+	assert_false(ss_jsonr_member(&r, &name, &t));
+	assert_true(r.done && !r.bad);
+	/* No object, no colon, no value. */
+	const struct ss_str wrong[] = { SS_STR_INIT("[1]"), SS_STR_INIT("{\"a\" 1}"), SS_STR_INIT("{\"a\":"),
+					SS_STR_INIT("{1:2}") };
+	for (size_t i = 0; i < SS_COUNT(wrong); i++) {
+		r = ss_jsonr_of(wrong[i]);
+		assert_true(ss_jsonr_next(&r, &t));
+		assert_false(ss_jsonr_member(&r, &name, &t));
+		assert_true(r.bad);
+	}
+}
+
 static void bounds_the_depth(void **state)
 {
 	char text[2 * SS_JSON_DEPTH + 2];
@@ -127,7 +151,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(walks),	   cmocka_unit_test(decodes), cmocka_unit_test(reads_numbers),
-		cmocka_unit_test(skips),	   cmocka_unit_test(bounds_the_depth),
+		cmocka_unit_test(skips),	   cmocka_unit_test(bounds_the_depth), cmocka_unit_test(takes_members),
 	};
 	return RUN_TESTS(tests);
 }

@@ -81,8 +81,38 @@ static void dependent_steps_are_worth_less(void **state)
 	assert_true(b.se > a.se);
 	close_to(c.mean, 3, 0);
 	close_to(c.df, 0, 0);
-	close_to(d.se, 0, 0);
+	close_to(d.sd, 2e-9, 1e-12);
 	close_to(d.df, 2, 0);
+}
+
+static void rounding_is_no_variation(void **state)
+{
+	double v[60], w[60];
+	(void)state;
+	for (size_t i = 0; i < 60; i++) {
+		v[i] = 2600 + (i > 30 ? 4.5e-13 : 0); /* as if each depended on the one before */
+		w[i] = 3120;
+	}
+	struct ss_sample a = ss_sample_of(v, 60), b = ss_sample_of(w, 60);
+	struct ss_comparison c = ss_compare((struct ss_runs){ &a, 1 }, (struct ss_runs){ &b, 1 }, 0.05);
+	close_to(a.df, 59, 0);
+	assert_true(c.p < 1e-9 && c.low < c.delta && c.low > 519.999 && c.high < 520.001);
+	c = ss_compare((struct ss_runs){ &a, 1 }, (struct ss_runs){ &a, 1 }, 0.05);
+	assert_true(c.p > 0.9);
+}
+
+/* Ten noisy steps that look dependent: the interval stays one, and the number of steps does not depend on its width. */
+static void few_steps_leave_two_degrees_of_freedom(void **state)
+{
+	double v[] = { 90, 93, 95, 97, 99, 101, 103, 105, 107, 110 };
+	struct ss_sample a = ss_sample_of(v, 10);
+	struct ss_comparison c = ss_compare((struct ss_runs){ &a, 1 }, (struct ss_runs){ &a, 1 }, 0.05);
+	struct ss_rule rule = { 0.05, 0, true };
+	(void)state;
+	close_to(a.df, 2, 0);
+	close_to(ss_sample_of(v, 2).df, 1, 0);
+	assert_true(c.high < 30 && c.low > -30);
+	assert_true((double)ss_samples_needed(&c, 10, 3, &rule) < 10 * 2.9 * 2.9 * c.se * c.se / 9 + 10);
 }
 
 static struct ss_sample run(double mean, double se)
@@ -101,8 +131,8 @@ static void several_runs_are_the_sample(void **state)
 	close_to(c.se, sqrt(0.04 / 3 * 2), 1e-9);
 	close_to(c.df, 4, 1e-9);
 	assert_true(c.p < 0.01 && c.low > 0.5 && c.high < 1.5);
-	assert_true(ss_changed(&c, 0.05, 0.1, false));
-	assert_false(ss_changed(&c, 0.05, 2, false));
+	assert_true(ss_changed(&c, &(struct ss_rule){ 0.05, 0.1, false }));
+	assert_false(ss_changed(&c, &(struct ss_rule){ 0.05, 2, false }));
 	/* Runs that agree by luck are as sure as their steps let them be. */
 	c = ss_compare((struct ss_runs){ luck, 3 }, (struct ss_runs){ luck, 3 }, 0.05);
 	close_to(c.se, sqrt(0.25 / 3 * 2), 1e-9);
@@ -118,14 +148,22 @@ static void one_run_a_side_needs_the_band(void **state)
 	struct ss_comparison c = ss_compare((struct ss_runs){ &base, 1 }, (struct ss_runs){ &new, 1 }, 0.05);
 	(void)state;
 	assert_true(c.p < 0.001);
-	assert_false(ss_changed(&c, 0.05, 2, true)); /* the interval begins at 1.57 */
-	assert_true(ss_changed(&c, 0.05, 1, true));
+	assert_false(ss_changed(&c, &(struct ss_rule){ 0.05, 2, true })); /* the interval begins at 1.57 */
+	assert_true(ss_changed(&c, &(struct ss_rule){ 0.05, 1, true }));
 	assert_true(c.mde > 1.9 && c.mde < 2.1);
-	assert_int_equal(ss_samples_needed(&c, 20, c.mde / 2), 80);
+	/* Four times as many for half, a little less as their degrees of freedom grow. */
+	uint64_t needed = ss_samples_needed(&c, 20, c.mde / 2, &(struct ss_rule){ 0.05, 0, true });
+	assert_true(needed > 74 && needed < 80);
+	struct ss_rule one = { 0.05, 2, true }, several = { 0.05, 2, false };
+	close_to(ss_detectable(&c, &one), c.mde + 2, 1e-12);
+	close_to(ss_detectable(&c, &several), c.mde + 2 - (c.high - c.delta), 1e-12);
+	assert_int_equal(ss_samples_needed(&c, 20, 2, &one), 0);
+	needed = ss_samples_needed(&c, 20, c.mde / 2 + 2, &one);
+	assert_true(needed > 74 && needed < 80);
 	base.df = 0;
 	c = ss_compare((struct ss_runs){ &base, 1 }, (struct ss_runs){ &new, 1 }, 0.05);
 	assert_true(isnan(c.p) && isnan(c.mde));
-	assert_false(ss_changed(&c, 0.05, 0, true));
+	assert_false(ss_changed(&c, &(struct ss_rule){ 0.05, 0, true }));
 }
 
 static void permutations_as_in_scipy(void **state)
@@ -190,6 +228,8 @@ int main(void)
 		cmocka_unit_test(fisher_as_in_scipy),
 		cmocka_unit_test(outliers_are_few_and_far),
 		cmocka_unit_test(dependent_steps_are_worth_less),
+		cmocka_unit_test(rounding_is_no_variation),
+		cmocka_unit_test(few_steps_leave_two_degrees_of_freedom),
 		cmocka_unit_test(several_runs_are_the_sample),
 		cmocka_unit_test(one_run_a_side_needs_the_band),
 		cmocka_unit_test(permutations_as_in_scipy),

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "store/kinds.h"
+#include "store/session.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -400,6 +401,38 @@ static void selects_hosts(void **state)
 	ss_store_free(&s);
 }
 
+/* Profilers of a job's hosts start seconds apart, and each names its run by the second. */
+static void joins_runs_of_one_recording(void **state)
+{
+	struct ss_store s;
+	struct ss_arena arena = { 0 };
+	(void)state;
+	make_file("plugins/profile/2026_11_20_10_00_04/host2.xplane.pb", "x");
+	make_file("plugins/profile/2026_11_20_10_00_09/host10.xplane.pb", "xx");
+	make_file("plugins/profile/2026_11_20_10_00_58/host0.xplane.pb", "x");
+	/* The same host again is another recording; so is what began much later, or has no time for a name. */
+	make_file("plugins/profile/2026_11_20_10_00_50/host2.xplane.pb", "x");
+	make_file("plugins/profile/2026_11_20_10_02_00/host3.xplane.pb", "x");
+	make_file("plugins/profile/other/host4.xplane.pb", "x");
+	scan(&s, NULL);
+	const struct ss_run *run = ss_store_run(&s, SS_STR("2026_11_20_10_00_04"));
+	const struct ss_run *whole = ss_session_run(&s, run, &arena);
+	assert_non_null(whole);
+	assert_str(whole->name, "2026_11_20_10_00_04");
+	assert_int_equal(whole->nhosts, 3);
+	assert_int_equal(whole->bytes, 4);
+	assert_str(whole->hosts[0].name, "host0");
+	assert_str(whole->hosts[1].name, "host10");
+	assert_str(whole->hosts[2].name, "host2");
+	assert_true(ss_str_ends(whole->hosts[1].path, SS_STR("2026_11_20_10_00_09/host10.xplane.pb")));
+	run = ss_store_run(&s, SS_STR("other"));
+	assert_ptr_equal(ss_session_run(&s, run, &arena), run);
+	run = ss_store_run(&s, SS_STR("2026_11_20_10_02_00"));
+	assert_ptr_equal(ss_session_run(&s, run, &arena), run);
+	ss_arena_release(&arena);
+	ss_store_free(&s);
+}
+
 static void ends_in_loops(void **state)
 {
 	struct ss_store s;
@@ -640,6 +673,7 @@ int main(void)
 		TEST(stays_inside),
 		TEST(opens_nothing_outside),
 		TEST(selects_hosts),
+		TEST(joins_runs_of_one_recording),
 		TEST(ends_in_loops),
 		TEST(bounds_the_depth),
 	};

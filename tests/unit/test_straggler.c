@@ -23,6 +23,9 @@ struct run {
 	struct ss_model m;
 };
 
+/* Is the excess idle time before the operation, which nothing explains? Else the operation is longer. */
+static bool idle;
+
 /* A little of everything, the same on every machine. */
 static int64_t noise(int host, int step)
 {
@@ -47,7 +50,8 @@ static void make_host(struct run *r, int host, int hosts, excess_fn *excess)
 			most = other > most ? other : most;
 		}
 		int64_t end = t + (most + 50) * US;
-		assert_true(ss_vec_push(&d.spans, ((struct ss_skel_span){ t, t + own * US, 1, SS_NO_LAUNCH, 0 })));
+		int64_t begin = idle ? t + excess(host, step) * US : t;
+		assert_true(ss_vec_push(&d.spans, ((struct ss_skel_span){ begin, t + own * US, 1, SS_NO_LAUNCH, 0 })));
 		assert_true(ss_vec_push(&d.comms, ((struct ss_skel_comm){ .begin_ps = t + own * US, .end_ps = end, .step = step,
 									   .seq = -1, .launch = SS_NO_LAUNCH, .waited = true })));
 		assert_true(ss_vec_push(&d.steps, ((struct ss_skel_step){ step, t, end })));
@@ -77,6 +81,8 @@ static void assert_verdict(int hosts, excess_fn *excess, enum ss_straggler_kind 
 	assert_string_equal(ss_straggler_kind_name(v.kind), ss_straggler_kind_name(kind));
 	assert_string_equal(ss_straggler_pattern_name(v.pattern), ss_straggler_pattern_name(pattern));
 	assert_str(v.host, host);
+	if (kind == SS_STRAGGLER_ONE || kind == SS_STRAGGLER_UNEVEN)
+		assert_true((v.cause == SS_LATE_BY_NONE) == idle);
 	ss_model_release(&r.m);
 	ss_shard_free(&r.shard);
 	for (int h = 0; h < hosts; h++)
@@ -119,6 +125,40 @@ static int64_t uneven(int host, int step)
 	return more[host % 5];
 }
 
+/* As few hosts may have it: the first is as far from the next as that is from the least. */
+static int64_t uneven_steeply(int host, int step)
+{
+	static const int64_t more[] = { 120, 60, 0, 10 };
+	(void)step;
+	return more[host % 4];
+}
+
+/* Nobody is far above the median, but one has far less to do. */
+static int64_t uneven_below(int host, int step)
+{
+	static const int64_t more[] = { 26, 13, 0, 4, -80, -140 };
+	(void)step;
+	return more[host % 6];
+}
+
+/* In one step noise hides it. */
+static int64_t nearly_always(int host, int step)
+{
+	return host == 2 ? step % 4 == 1 ? 20 : 30 : 0;
+}
+
+static int64_t slightly(int host, int step)
+{
+	(void)step;
+	return host == 1 ? 35 : 0;
+}
+
+/* Only the last three steps are slow, each more than the one before. */
+static int64_t growing_at_the_end(int host, int step)
+{
+	return host == 3 && step > 12 ? 80 * (step - 12) : 0;
+}
+
 /* Late at the end only; before, what hosts differ by is noise, though it is always the same. */
 static int64_t late_at_the_end(int host, int step)
 {
@@ -147,6 +187,12 @@ static void rules(void **state)
 	assert_verdict(4, growing_late, SS_STRAGGLER_ONE, "host3", SS_PATTERN_DRIFTING);
 	assert_verdict(4, late_at_the_end, SS_STRAGGLER_ONE, "host2", SS_PATTERN_INTERMITTENT);
 	assert_verdict(5, uneven, SS_STRAGGLER_UNEVEN, "", SS_PATTERN_NONE);
+	assert_verdict(4, uneven_steeply, SS_STRAGGLER_UNEVEN, "", SS_PATTERN_NONE);
+	assert_verdict(6, uneven_below, SS_STRAGGLER_UNEVEN, "", SS_PATTERN_NONE);
+	assert_verdict(4, nearly_always, SS_STRAGGLER_ONE, "host2", SS_PATTERN_CONSTANT);
+	/* Of two hosts the difference is lost, not what the slower exceeds their mean by. */
+	assert_verdict(2, slightly, SS_STRAGGLER_ONE, "host1", SS_PATTERN_CONSTANT);
+	assert_verdict(4, growing_at_the_end, SS_STRAGGLER_ONE, "host3", SS_PATTERN_DRIFTING);
 	assert_verdict(4, changing, SS_STRAGGLER_ROTATING, "", SS_PATTERN_NONE);
 	/* One step is an accident; who it was is said all the same. */
 	assert_verdict(4, once, SS_STRAGGLER_INCONCLUSIVE, "host2", SS_PATTERN_NONE);
@@ -154,10 +200,21 @@ static void rules(void **state)
 	assert_verdict(1, nobody, SS_STRAGGLER_BALANCED, "", SS_PATTERN_NONE);
 }
 
+/* Who is late is told all the same, and no cause is made up. */
+static void unexplained_idle_time(void **state)
+{
+	(void)state;
+	idle = true;
+	assert_verdict(4, always, SS_STRAGGLER_ONE, "host2", SS_PATTERN_CONSTANT);
+	assert_verdict(4, uneven_steeply, SS_STRAGGLER_UNEVEN, "", SS_PATTERN_NONE);
+	idle = false;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rules),
+		cmocka_unit_test(unexplained_idle_time),
 	};
 	return RUN_TESTS(tests);
 }

@@ -343,7 +343,7 @@ static uint32_t u32_at(const char *p)
 static void slices_are_columns(void **state)
 {
 	struct fixture *f = *state;
-	struct ss_timeline_request q = { .begin_ps = 1000, .end_ps = 9000, .width_px = 100, .flows = true };
+	struct ss_timeline_request q = { .begin_ps = 1000, .end_ps = 9000, .width_px = 100, .arrows = SS_ARROWS_FLOWS };
 	struct ss_timeline *tl = ss_timeline_slices(&f->model, &q, &f->arena, NULL);
 
 	assert_non_null(tl);

@@ -55,6 +55,8 @@ static void kinds_of_names(void **state)
 		{ "queue.py(154): get", SS_KIND_LOCK },
 		{ "$gc collect", SS_KIND_GC },
 		{ "$main.py:3 collect", SS_KIND_PYTHON },
+		{ "$core.py:709 bind_with_trace", SS_KIND_LAUNCH },
+		{ "$core.py:12 fetch", SS_KIND_PYTHON },
 		{ "CommonPjRtClient::CreateOutputs", SS_KIND_LAUNCH },
 		{ "read_shard", SS_KIND_OTHER },
 	};

@@ -161,6 +161,28 @@ test("the menu of a run leads to it, and a run that is not there is said", { ski
 	});
 });
 
+test("the tables of a tool have both sides, the delta and a verdict, and its page leads there", { skip }, async () => {
+	const a = await api(server.base, `api/diff?base=${base}&new=${next}&tool=hlo_stats`);
+	const rows = a.tables.find((t) => t.name === "ops");
+	const verdicts = rows.data[rows.cols.findIndex((c) => c.id === "verdict")];
+	assert.equal(verdicts.filter((v) => v === "more").length, 1);
+	await at(`${all}&tool=hlo_stats`, async (page) => {
+		await page.waitForSelector('section[aria-label="HLO operations"] .grid-row');
+		const first = await page.locator(".grid-space .grid-row").first().innerText();
+		assert.match(first, /fusion\.3[\s\S]*more/);
+		await page.selectOption('section[aria-label="HLO operations"] .bar select', "occurrences");
+		await page.waitForFunction(() => location.search.includes("figure=occurrences"));
+		await page.waitForFunction(() => !document.querySelector(".grid-space")?.textContent?.includes("no change"));
+		await page.getByLabel("What to compare").selectOption("");
+		await page.waitForSelector(".compare-chart");
+	});
+	await at(`?run=${base[0]}&tool=hlo_stats`, async (page) => {
+		await page.getByLabel("Compare with").selectOption(next[0]);
+		await page.waitForFunction(() => location.search.includes("tool=hlo_stats") && location.search.includes("compare="));
+		await page.waitForSelector('section[aria-label="HLO operations"] .grid-row');
+	});
+});
+
 for (const scheme of ["light", "dark"])
 	test(`no barrier is found, ${scheme}`, { skip }, async () => {
 		await at(

@@ -7,7 +7,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { api, q, real } from "./lib.mjs";
-import { harness } from "./harness.mjs";
+import { format } from "./format.mjs";
+import { harness, settled } from "./harness.mjs";
 
 const SOURCES = join(dirname(fileURLToPath(import.meta.url)), "../../web/src");
 const h = harness();
@@ -59,4 +60,24 @@ test("no page computes a share or composes a verdict", () => {
 	/* The check itself finds what it is for. */
 	for (const bad of ["{percent((v / core.total_us) * 100)}", "<p class=\"verdict-text\">", "if (/hbm|memory/i.test(bound)) return 1;", "<Advice full />"])
 		assert.equal(faults(bad).length, 1, bad);
+});
+
+test("the step time at the top is the one of the list, and there is none where steps are unsure", { skip: !real && "made-up answers have no verdict" }, async () => {
+	const listed = h.runs.filter((r) => /jax_2proc|jax_mlp_train|gpu_mi300_gemm|synth_tpu_3hosts/.test(r));
+	assert.equal(listed.length, 4);
+	for (const run of listed)
+		for (const tool of ["overview_page", "input_pipeline_analyzer"]) {
+			const f = await api(h.server.base, `api/run?${q({ run, steps: 1 })}`);
+			await h.visit({ run, tool }, {}, async (page) => {
+				await settled(page);
+				const shown = await page.$$eval(".verdict-figure", (l) => l.map((e) => e.textContent));
+				assert.equal(shown.length, f.steps ? 1 : 0, run);
+				if (!f.steps) {
+					assert.equal(await page.locator('[aria-label="Step-time graph"]').count(), 0);
+					return;
+				}
+				assert.ok(shown[0].startsWith(format.quantity(f.step_ms, "ms")), `${shown[0]} ${f.step_ms}`);
+				assert.ok(shown[0].endsWith(`${f.steps} steps`), shown[0]);
+			});
+		}
 });

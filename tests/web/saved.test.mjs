@@ -59,6 +59,11 @@ test("a file holds verdict, tables and timeline", skip, async () => {
 			await settled(page);
 			assert.equal(inUrl(page, "tool"), "plane_stats");
 			assert.ok((await page.locator("main [role=row], main tr").count()) > 2, "rows");
+			await page.locator('.nav-item:has-text("Flame graph")').first().click();
+			await settled(page);
+			assert.ok((await page.locator(".flame-box").count()) > 5, "boxes of the flame graph");
+			await page.goBack();
+			await settled(page);
 			await page.goBack();
 			await settled(page);
 			await page.locator('.nav-item:has-text("Trace viewer")').first().click();

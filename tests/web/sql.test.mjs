@@ -29,7 +29,7 @@ test("a query gives rows, and a row leads into the timeline", skip, async () => 
 		await page.goBack();
 		await settled(page);
 		await page.selectOption('select[aria-label="Questions with a name"]', "contents");
-		await page.waitForFunction(() => /rows/.test(document.querySelector(".sql-row .muted")?.textContent ?? ""));
+		await page.waitForFunction(() => /^1 row$/.test(document.querySelector(".sql-row .muted")?.textContent ?? ""));
 		assert.doesNotMatch(inUrl(page, "sql"), /'train'/);
 	});
 });
@@ -44,4 +44,24 @@ test("what is wrong with a query is said", skip, async () => {
 	} finally {
 		await p.close();
 	}
+});
+
+test("values are shown and saved as they are", skip, async () => {
+	const run = h.runs.find((r) => r.startsWith("jax_2proc"));
+	const sql =
+		"SELECT line_id, 1310492000 AS start_ps, NULL AS none, '' AS blank, fmt_ps(22140000000) AS told, 2.5 AS share FROM lines WHERE line = 'python' AND line_id < 0";
+	await h.visit({ run, sql }, { width: 1600 }, async (page) => {
+		await page.waitForSelector(".grid-space .grid-row");
+		assert.equal(await page.locator(".sql-row .muted").textContent(), "1 row");
+		const row = page.locator(".grid-space .grid-row").first();
+		const cells = await row.locator(".grid-text").allTextContents();
+		assert.deepEqual(cells, ["-6054235170256671229", "1.310", "", "", "22.14 ms", "2.500"]);
+		const head = await page.locator(".grid-head").innerText();
+		assert.match(head, /start_ps\s+ms/);
+		const cut = await row.locator(".grid-cell").evaluateAll((all) => all.filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent));
+		assert.deepEqual(cut, []);
+		const [saved] = await Promise.all([page.waitForEvent("download"), page.locator("button", { hasText: "CSV" }).click()]);
+		const text = await (await import("node:fs/promises")).readFile(await saved.path(), "utf8");
+		assert.match(text, /"-6054235170256671229","1310492000","","","22.14 ms","2.5"/);
+	});
 });

@@ -22,7 +22,8 @@ enum {
 	META_GRAPH_GRAPH_DEF = 2,
 };
 
-bool ss_tf_event_read(struct ss_str record, struct ss_tf_event *out)
+/* False when the bytes are no Event. */
+static bool tf_event_read(struct ss_str record, struct ss_tf_event *out)
 {
 	struct ss_pb c = ss_pb_of(record);
 	struct ss_pb_field f;
@@ -125,7 +126,7 @@ void ss_event_file_graph(struct ss_str bytes, struct ss_event_graph *out, struct
 	*out = (struct ss_event_graph){ { NULL, 0 }, { NULL, 0 }, 0 };
 	while (ss_tfrecord_next(&r, &record)) {
 		struct ss_tf_event e;
-		bool read = ss_tf_event_read(record, &e);
+		bool read = tf_event_read(record, &e);
 		enum source source = read ? source_of(&e, &found) : SOURCE_NONE;
 		if (read && source == SOURCE_NONE)
 			continue;
@@ -190,7 +191,7 @@ bool ss_event_file_tags(struct ss_str bytes, ss_event_tag_fn *fn, void *arg, str
 	uint64_t ndamaged = 0;
 	while (ss_tfrecord_next(&r, &record)) {
 		struct ss_tf_event e;
-		if (!ss_tfrecord_intact(record) || !ss_tf_event_read(record, &e))
+		if (!ss_tfrecord_intact(record) || !tf_event_read(record, &e))
 			ndamaged++;
 		else if (!tags_of(&e, fn, arg, err))
 			return false;

@@ -19,9 +19,6 @@ struct ss_tf_event {
 	struct ss_str graph_def, meta_graph_def, summary, tagged_metadata; /* p NULL: not there */
 };
 
-/* False when the bytes are no Event. */
-bool ss_tf_event_read(struct ss_str record, struct ss_tf_event *out);
-
 /* What the walk through a file came upon. */
 struct ss_event_tally {
 	uint64_t nrecords;

@@ -40,7 +40,8 @@ enum {
 	TENSOR_ITEMS = 8,
 };
 
-const char *ss_tf_dtype_name(uint64_t dtype, bool *ref)
+/* "float32" of a DataType, NULL if the number has none; *ref: a reference to one. */
+static const char *tf_dtype_name(uint64_t dtype, bool *ref)
 {
 	static const char *const names[] = {
 		[1] = "float32", [2] = "float64", [3] = "int32", [4] = "uint8", [5] = "int16", [6] = "int8", [7] = "string",
@@ -59,7 +60,7 @@ const char *ss_tf_dtype_name(uint64_t dtype, bool *ref)
 static void put_dtype(struct ss_buf *b, uint64_t dtype)
 {
 	bool ref;
-	const char *name = ss_tf_dtype_name(dtype, &ref);
+	const char *name = tf_dtype_name(dtype, &ref);
 	if (!name) {
 		ss_buf_lit(b, "type ");
 		ss_buf_u64(b, dtype);

@@ -94,7 +94,4 @@ bool ss_graph_attrs_next(struct ss_graph_attrs *it, struct ss_str *name, struct 
  */
 struct ss_str ss_graph_attr_text(struct ss_str value, struct ss_arena *arena);
 
-/* "float32" of a DataType, NULL if the number has none; *ref: a reference to one. */
-const char *ss_tf_dtype_name(uint64_t dtype, bool *ref);
-
 #endif

@@ -230,7 +230,7 @@ static bool read_json(const struct ss_host *h, struct ss_str text, struct ss_end
 			ss_jsonr_skip(&r, &t);
 	}
 	if (r.bad)
-		return ss_fail(err, SS_EFORMAT, "'" SS_FMT "' is no well-formed JSON", SS_ARG(h->name));
+		return ss_fail(err, SS_EFORMAT, "'" SS_FMT "' is not well-formed JSON", SS_ARG(h->name));
 	return c.found || ss_fail(err, SS_ENODATA, "'" SS_FMT "' holds none of the categories of an end-to-end breakdown",
 				  SS_ARG(h->name));
 }

@@ -1,11 +1,13 @@
 /* attribution.c - see attribution.h: one host, then all of them. */
 #include "model/attribution/attribution.h"
 
+#include "base/safe.h"
 #include "model/attribution/build.h"
 #include "model/attribution/thresholds.h"
 #include "model/fold.h"
 #include "model/preprocess/load.h"
 #include "model/runtime/tfdata.h"
+#include "model/torch/torch.h"
 
 #include <stdlib.h>
 
@@ -36,7 +38,7 @@ uint32_t ss_named_owner(struct ss_attr_build *b, enum ss_time_class class, uint3
 	uint64_t kind = (uint64_t)(ref + 1) << 8 | ((uint64_t) class * 2 + overhead + 1);
 	uint64_t key = ss_mix((uint64_t)plane << 32 | meta, kind);
 	uint32_t n = (uint32_t)b->named.n;
-	if (n >= SS_OWNER_CALL)
+	if (n >= SS_OWNER_GIVEN)
 		return SS_NONE;
 	uint32_t at = ss_u64map_add(&b->by_named, key, n);
 	if (at == n && !ss_vec_push(&b->named, ((struct ss_named){ class, plane, meta, ref, overhead, 0 })))
@@ -62,32 +64,32 @@ static bool keep_meetings(struct ss_attr_build *b, struct ss_collectives *out, c
 	return true;
 }
 
-static void forget_tallies(struct ss_attr_build *b)
-{
-	free(b->call_tally);
-	free(b->named_tally);
-	b->call_tally = b->named_tally = NULL;
-}
-
-static bool build_unit(struct ss_attr_build *b, struct ss_time_unit *u, const struct ss_claim *v, size_t n)
+static bool build_unit(struct ss_attr_build *b, struct ss_time_unit *u, const struct ss_device_claims *d,
+		       struct ss_time_sums *sums)
 {
 	const struct ss_piece_reader *r = b->reader;
 	b->pieces.device = u->device;
 	b->pieces.nowners = b->named.n;
+	u->window_ps = ss_safe_between(b->w->begin_ps, b->w->end_ps);
 	if (r)
-		return r->unit(r->arg, &b->pieces) && ss_attr_sweep(b, v, n, u) && r->unit_end(r->arg, &b->pieces) &&
+		return r->unit(r->arg, &b->pieces) && ss_attr_sweep(b, d, sums) && r->unit_end(r->arg, &b->pieces) &&
 		       (b->pieces.unit++, true);
-	bool ok = ss_attr_sweep(b, v, n, u) && ss_attr_subjects(b, u);
-	forget_tallies(b);
-	return ok;
+	b->sums = sums;
+	if (!ss_attr_sweep(b, d, sums))
+		return false;
+	u->steps = sums->steps;
+	memcpy(u->ps, sums->ps, sizeof(u->ps));
+	return ss_attr_subjects(b, u);
 }
 
 static bool build_program(struct ss_attr_build *b)
 {
 	struct ss_time_unit *u = &b->out->units[b->out->nunits++];
+	struct ss_time_sums sums = { .at = 0 };
 	*u = (struct ss_time_unit){ .device = SS_STR(""), .ops = b->ops, .op_ps = b->op_ps, .calls = b->starts };
-	return keep_meetings(b, &u->collectives, b->meetings.v, b->meetings.n) &&
-	       build_unit(b, u, b->threads.v, b->threads.n);
+	bool ok = keep_meetings(b, &u->collectives, b->meetings.v, b->meetings.n) && build_unit(b, u, NULL, &sums);
+	ss_sums_free(&sums);
+	return ok;
 }
 
 static bool build_device(struct ss_attr_build *b, uint32_t plane)
@@ -95,19 +97,12 @@ static bool build_device(struct ss_attr_build *b, uint32_t plane)
 	struct ss_device_claims *d = &b->devices[plane];
 	struct ss_time_unit *u = &b->out->units[b->out->nunits++];
 	*u = (struct ss_time_unit){ .device = b->h->planes[plane].name, .calls = b->starts };
-	size_t n = b->threads.n;
-	if (!ss_vec_reserve(&d->v, d->v.n + n))
-		return false;
-	if (n)
-		memcpy(d->v.v + d->v.n, b->threads.v, n * sizeof(*d->v.v));
 	u->ops = d->ops;
 	u->op_ps = d->op_ps;
 	u->first_ps = d->first_ps;
 	u->last_ps = d->last_ps;
-	bool ok = keep_meetings(b, &u->collectives, d->meetings.v, d->meetings.n) &&
-		  build_unit(b, u, d->v.v, d->v.n + n);
-	ss_vec_free(&d->v);
-	ss_vec_free(&d->meetings);
+	bool ok = keep_meetings(b, &u->collectives, d->meetings.v, d->meetings.n) && build_unit(b, u, d, &d->sums);
+	ss_device_claims_free(d);
 	return ok;
 }
 
@@ -122,6 +117,14 @@ static bool build_units(struct ss_attr_build *b)
 }
 
 /* ---- what else is known of the host ---- */
+
+static void note_habit(struct ss_time_host *out, struct ss_str name)
+{
+	if (ss_str_starts(name, SS_STR("Torch-Compiled Region")))
+		out->habits |= SS_HABIT_COMPILED;
+	if (ss_str_starts(name, SS_STR("enumerate(DataLoader)#_MultiProcessingDataLoaderIter")))
+		out->habits |= SS_HABIT_WORKERS;
+}
 
 static void note_framework(struct ss_time_host *out, struct ss_str name)
 {
@@ -155,6 +158,7 @@ static void note_frameworks(struct ss_attr_build *b)
 	for (uint32_t i = 0; b->host && i < b->host->x->nevent_meta; i++) {
 		struct ss_str name = b->host->x->event_meta[i].name;
 		note_framework(b->out, name);
+		note_habit(b->out, name);
 		if (ss_str_contains(name, SS_STR("PyFunc:")) || ss_str_ends(name, SS_STR(":EagerPyFunc")))
 			b->out->python_input = true;
 	}
@@ -205,6 +209,23 @@ static bool find_stage(struct ss_attr_build *b, struct ss_err *err)
 	return !memory || ss_fail_mem(err);
 }
 
+/* The function that is compiled longest. */
+static bool find_recompiled(struct ss_attr_build *b, struct ss_err *err)
+{
+	const struct ss_time_subject *most = NULL;
+	uint64_t most_ps = 0;
+	for (size_t u = 0; u < b->out->nunits; u++)
+		for (size_t i = 0; i < b->out->units[u].nsubjects; i++) {
+			const struct ss_time_subject *s = &b->out->units[u].subjects[i];
+			uint64_t ps = s->ps[SS_REGION_STEPS] + s->ps[SS_REGION_OUTLIERS] + s->ps[SS_REGION_BETWEEN];
+			if (s->class == SS_TIME_COMPILE && ps > most_ps) {
+				most = s;
+				most_ps = ps;
+			}
+		}
+	return !most || ss_recompiled_read(&b->out->recompiled, b->h, most->name, b->arena, err);
+}
+
 /* ---- one host ---- */
 
 struct own {
@@ -230,8 +251,19 @@ static struct ss_time_host blank_host(struct ss_str name)
 		.windows.name = none,
 		.memory = { .allocator = none, .grower = none },
 		.precision.wide_kernel = none,
+		.recompiled.changed = none,
 		.input = { .name = none, .detail = none, .caller = none },
 	};
+}
+
+/* Is it PyTorch's, of a machine without a GPU? Where there is one, it may work without being recorded. */
+static bool runs_on_cpu_alone(const struct ss_attr_build *b)
+{
+	struct ss_err err = { 0 };
+	if (b->out->hardware != SS_HW_CPU_ONLY || !ss_host_is_kineto(b->h))
+		return false;
+	const struct ss_torch *t = ss_host_torch(b->h, &err);
+	return t && !t->gpus.n;
 }
 
 static bool claim_host(struct ss_attr_build *b)
@@ -243,8 +275,14 @@ static bool claim_host(struct ss_attr_build *b)
 	b->out->hardware = ss_host_hardware(h);
 	b->has_device = b->out->hardware != SS_HW_CPU_ONLY && b->out->hardware != SS_HW_UNKNOWN;
 	b->is_gpu = b->out->hardware == SS_HW_GPU;
-	return (!b->host || ss_host_kinds_init(&b->kinds, b->host, b->w->name, b->has_device)) &&
-	       (!b->has_device || ss_claim_devices(b)) && ss_claim_threads(b);
+	if (b->host && !ss_host_kinds_init(&b->kinds, b->host, b->w->name, b->has_device))
+		return false;
+	b->kinds.eager_cpu = runs_on_cpu_alone(b);
+	b->first_host_owner = SS_NONE;
+	if (b->has_device && !ss_claim_devices(b))
+		return false;
+	b->first_host_owner = (uint32_t)b->named.n;
+	return ss_claim_threads(b);
 }
 
 static bool attribute(struct ss_attr_build *b, struct ss_err *err)
@@ -256,22 +294,17 @@ static bool attribute(struct ss_attr_build *b, struct ss_err *err)
 	b->out->has_host = b->starter != NULL;
 	b->out->thread = b->starter ? b->starter->name : SS_STR("");
 	b->out->dropped = h->ndropped;
-	if (input_ps(b->out) && ss_host_has_tfdata(h) && !find_stage(b, err))
-		return false;
-	return ss_memory_trend_read(&b->out->memory, h, b->w, err);
+	return (!input_ps(b->out) || !ss_host_has_tfdata(h) || find_stage(b, err)) && find_recompiled(b, err);
 }
 
 static void free_build(struct ss_attr_build *b)
 {
 	ss_vec_free(&b->refs);
 	ss_u64map_free(&b->by_ref);
-	forget_tallies(b);
 	ss_host_kinds_free(&b->kinds);
 	ss_async_ends_free(&b->ends);
-	for (uint32_t i = 0; b->devices && i < b->h->nplanes; i++) {
-		ss_vec_free(&b->devices[i].v);
-		ss_vec_free(&b->devices[i].meetings);
-	}
+	for (uint32_t i = 0; b->devices && i < b->h->nplanes; i++)
+		ss_device_claims_free(&b->devices[i]);
 	free(b->devices);
 	ss_vec_free(&b->idle);
 	ss_vec_free(&b->threads);
@@ -292,7 +325,9 @@ static void *build_host(void *owner, struct ss_err *err)
 	}
 	own->out = blank_host(h->name);
 	struct ss_attr_build b = { .h = h, .arena = &own->arena, .out = &own->out };
-	bool ok = ss_host_is_raw(h) || (ss_host_load(h, err) && ss_windows_find(&own->out.windows, h, err) && attribute(&b, err));
+	/* Allocations first: reading them takes memory for a moment, as the claims of attribution do until its end. */
+	bool ok = ss_host_is_raw(h) || (ss_host_load(h, err) && ss_windows_find(&own->out.windows, h, err) &&
+					ss_memory_trend_read(&own->out.memory, h, &own->out.windows, err) && attribute(&b, err));
 	free_build(&b);
 	if (ok)
 		return own;
@@ -388,6 +423,7 @@ static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *er
 	t->memory.allocator = ss_intern_str(k, t->memory.allocator);
 	t->memory.grower = ss_intern_str(k, t->memory.grower);
 	t->precision.wide_kernel = ss_intern_str(k, t->precision.wide_kernel);
+	t->recompiled.changed = ss_intern_str(k, t->recompiled.changed);
 	keep_subject(&t->input, k);
 	t->units = ss_intern_copy(k, t->units, t->nunits, sizeof(*t->units));
 	if (k->copies) {

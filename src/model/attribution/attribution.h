@@ -20,6 +20,7 @@
 #include "model/attribution/collectives.h"
 #include "model/attribution/memory_trend.h"
 #include "model/attribution/precision.h"
+#include "model/program/recompiled.h"
 #include "model/attribution/windows.h"
 #include "model/device/env.h"
 
@@ -90,6 +91,7 @@ struct ss_time_host {
 	enum ss_hardware hardware;
 	struct ss_str device_type; /* "TPU v6 Lite"; "" */
 	unsigned frameworks;	   /* bits of enum ss_framework */
+	unsigned habits;	   /* bits of enum ss_habit */
 	bool has_python;	   /* Python's frames were recorded */
 	bool has_host;		   /* a thread starts programs */
 	bool silent_thread;	   /* that thread records nothing but step markers and calls */
@@ -99,12 +101,15 @@ struct ss_time_host {
 	size_t nunits;
 	struct ss_memory_trend memory;
 	struct ss_precision precision;
+	struct ss_recompiled recompiled; /* of the function that compiling takes longest for */
 	struct ss_time_subject input; /* the slowest stage of the input, name "" for unknown */
 	bool python_input;	   /* a stage of it calls Python */
 	uint64_t dropped;	   /* events that could not be read */
 };
 
 enum ss_framework { SS_FW_JAX = 1, SS_FW_TENSORFLOW = 2, SS_FW_PYTORCH = 4, SS_FW_TORCH_XLA = 8 };
+/* What a program of PyTorch does already, so that nobody need advise it: torch.compile, workers of the DataLoader. */
+enum ss_habit { SS_HABIT_COMPILED = 1, SS_HABIT_WORKERS = 2 };
 
 /* Of one host: O(n log n) in its events. */
 const struct ss_time_host *ss_host_attribution(struct ss_host *h, struct ss_err *err);

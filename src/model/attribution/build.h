@@ -2,7 +2,9 @@
  * build.h - the pieces that attribution.c puts together for one host. Internal to this folder.
  *
  *	*_claims.c	what devices and threads did, as claims to moments
- *	sweep.c		each moment to one claim, and the sums
+ *	device_walk.c	those of one line of a device, a batch at a time
+ *	sweep.c		each moment to one claim
+ *	sums.c		time by class, region, step and owner
  *	subjects.c	the sums by name
  *	pieces.c	the pieces one by one, for a reader
  */
@@ -48,20 +50,43 @@ struct ss_stretch {
 	int64_t begin_ps, end_ps;
 };
 
-/* What a device claims: runs of claims in the order of time, one a line. */
-struct ss_device_claims {
-	SS_VEC(struct ss_claim) v;
-	SS_VEC(struct ss_meeting) meetings;
-	uint64_t ops, op_ps;
-	int64_t first_ps, last_ps;
-};
-
 /* Owners of claims: calls with this bit, else named. */
 #define SS_OWNER_CALL UINT32_C(0x80000000)
+/* Of work of a device that is in the sums already. */
+#define SS_OWNER_GIVEN UINT32_C(0x7fffffff)
 
 struct ss_tally {
 	uint64_t ps[SS_REGION_COUNT];
 	int64_t begin_ps, end_ps; /* the longest stretch */
+};
+
+/* Sums of a unit; of a reader's none by step and owner. */
+struct ss_time_sums {
+	uint64_t ps[SS_TIME_COUNT][SS_REGION_COUNT];
+	struct ss_unit_step *steps;	      /* in the build's arena; NULL */
+	/* By owner: what the device names, from `first` on; what threads name, from first_host_owner on; calls. Those that own
+	 * nothing may lack at the end. */
+	SS_VEC(struct ss_tally) device, host, calls;
+	uint32_t first;
+	size_t at;			      /* windows before it are over */
+};
+
+struct ss_time_piece {
+	int64_t begin_ps, end_ps;
+	enum ss_time_class class;
+	uint32_t owner; /* SS_NONE: nobody */
+};
+
+/*
+ * What a device claims: disjoint pieces in the order of time. Nothing else can have what it computes and communicates:
+ * without a reader that is in the sums, and here as one claim for all that follow each other.
+ */
+struct ss_device_claims {
+	SS_VEC(struct ss_claim) v;
+	struct ss_time_sums sums;
+	SS_VEC(struct ss_meeting) meetings;
+	uint64_t ops, op_ps;
+	int64_t first_ps, last_ps;
 };
 
 struct ss_attr_build {
@@ -82,7 +107,8 @@ struct ss_attr_build {
 	SS_VEC(struct ss_claim) threads; /* claims of the host */
 	SS_VEC(struct ss_call) calls;
 	struct ss_u64map by_call;
-	SS_VEC(struct ss_named) named;
+	SS_VEC(struct ss_named) named; /* those of one device after those of another, then those of threads */
+	uint32_t first_host_owner;     /* SS_NONE until all devices have claimed */
 	struct ss_u64map by_named;
 	uint64_t ops, op_ps, starts;	 /* on threads, within the window */
 	SS_VEC(struct ss_meeting) meetings;
@@ -90,8 +116,7 @@ struct ss_attr_build {
 	struct ss_pieces pieces;
 	SS_VEC(struct ss_op_ref) refs; /* of a reader */
 	struct ss_u64map by_ref;
-	/* Of the unit in the works: by owner. */
-	struct ss_tally *call_tally, *named_tally;
+	const struct ss_time_sums *sums; /* of the unit in the works */
 };
 
 /* Does it have a unit of its own? */
@@ -110,12 +135,19 @@ size_t ss_window_at(const struct ss_windows *w, int64_t t_ps, size_t *at);
 
 /* device_claims.c: of all devices, and when one of them is idle. */
 bool ss_claim_devices(struct ss_attr_build *b);
+void ss_device_claims_free(struct ss_device_claims *d);
 /* thread_claims.c: behind those of devices. */
 bool ss_claim_threads(struct ss_attr_build *b);
 uint64_t ss_meeting_key(int64_t step, uint64_t op_hash); /* of the operation's name */
 
-/* sweep.c */
-bool ss_attr_sweep(struct ss_attr_build *b, const struct ss_claim *claims, size_t n, struct ss_time_unit *out);
+/* sums.c */
+bool ss_sums_begin(struct ss_time_sums *s, struct ss_attr_build *b);
+/* A piece of time, cut at the bounds of steps; SS_NONE: nobody owns it. Begins ascend until `at` is set to 0. */
+bool ss_sums_add(struct ss_time_sums *s, struct ss_attr_build *b, const struct ss_time_piece *p);
+void ss_sums_free(struct ss_time_sums *s);
+
+/* sweep.c: what threads claim, and a device unless it is NULL, into `sums`. */
+bool ss_attr_sweep(struct ss_attr_build *b, const struct ss_device_claims *d, struct ss_time_sums *sums);
 /*
  * pieces.c: the operation that the event's stats name; SS_NONE without a reader, and where they
  * name none. False: no memory.

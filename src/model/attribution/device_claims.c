@@ -1,9 +1,8 @@
 /* device_claims.c - what a device claims: its operations, kernels and copies. */
 #include "model/attribution/build.h"
 
-#include "base/safe.h"
+#include "model/attribution/device_walk.h"
 #include "model/attribution/precision.h"
-#include "model/attribution/thresholds.h"
 #include "model/host/opname.h"
 #include "model/steps/inferred.h"
 
@@ -12,6 +11,7 @@
 /* What an event is, by its metadata. */
 struct device_kind {
 	bool read, claims;
+	bool counts_more; /* than its time: meetings, widths */
 	uint32_t owner;
 	enum ss_time_class class;
 	enum ss_claim_rank rank;
@@ -97,42 +97,15 @@ struct pass {
 	uint32_t plane;
 	struct device_kind *known;
 	struct ss_device_claims *out;
-	SS_VEC(struct ss_claim) open; /* of the line, innermost last */
-	int64_t now_ps;
-	size_t first; /* claim of the line */
+	size_t window;
 };
 
-static bool put(struct pass *s, int64_t begin_ps, int64_t end_ps, const struct ss_claim *c)
-{
-	struct ss_claim *last = s->out->v.n > s->first ? &s->out->v.v[s->out->v.n - 1] : NULL;
-	if (end_ps <= begin_ps)
-		return true;
-	if (last && s->p->kind == SS_PLANE_TENSOR_CORE && last->rank <= SS_RANK_COLLECTIVE && last->end_ps < begin_ps &&
-	    ss_safe_between(last->end_ps, begin_ps) < SS_TPU_PAUSE_PS)
-		last->end_ps = begin_ps;
-	return ss_vec_push(&s->out->v, ((struct ss_claim){ begin_ps, end_ps, c->rank, c->owner }));
-}
+/* ---- what an event claims ---- */
 
-static bool go_on(struct pass *s, int64_t until_ps)
-{
-	bool ok = true;
-	for (; ok && s->open.n && s->open.v[s->open.n - 1].end_ps <= until_ps; s->open.n--) {
-		const struct ss_claim *c = &s->open.v[s->open.n - 1];
-		ok = put(s, s->now_ps, c->end_ps, c);
-		s->now_ps = c->end_ps > s->now_ps ? c->end_ps : s->now_ps;
-	}
-	if (ok && until_ps > s->now_ps) {
-		if (s->open.n)
-			ok = put(s, s->now_ps, until_ps, &s->open.v[s->open.n - 1]);
-		s->now_ps = until_ps;
-	}
-	return ok;
-}
-
-static bool note_meeting(struct pass *s, const struct device_kind *k, int64_t begin_ps, uint64_t dur_ps, size_t *at)
+static bool note_meeting(struct pass *s, const struct device_kind *k, int64_t begin_ps, uint64_t dur_ps)
 {
 	const struct ss_windows *w = s->b->w;
-	size_t step = ss_window_at(w, begin_ps, at);
+	size_t step = ss_window_at(w, begin_ps, &s->window);
 	if (step == SIZE_MAX || s->out->meetings.n >= SS_MOST_MEETINGS)
 		return true;
 	uint64_t key = ss_meeting_key(w->v[step].num, k->name_hash);
@@ -152,65 +125,86 @@ static void note_width(struct pass *s, const struct device_kind *k, uint32_t met
 		p->wide_kernel = name;
 }
 
-static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i, size_t *at)
+static void read_kind(struct pass *s, struct device_kind *k, uint32_t meta)
 {
-	const struct ss_windows *w = s->b->w;
-	uint32_t meta = l->ev.meta[i], slot = meta < s->p->x->nevent_meta ? meta : s->p->x->nevent_meta;
-	int64_t begin_ps = l->ev.begin_ps[i], end_ps = ss_xevents_end_ps(&l->ev, i);
-	if (end_ps <= begin_ps || end_ps <= w->begin_ps || begin_ps >= w->end_ps)
-		return true;
-	struct device_kind *k = &s->known[slot];
-	if (!k->read) {
-		*k = kind_of(s->p, meta);
-		k->name_hash = k->class == SS_TIME_COLLECTIVE ? ss_str_hash(ss_event_name(s->p, meta)) : 0;
-		k->owner = k->claims ? ss_named_owner(s->b, k->class, s->plane, meta, SS_NONE, false) : 0;
-	}
-	if (!k->claims)
-		return true;
-	uint32_t owner = k->owner, ref;
-	if (!ss_op_ref_of(s->b, s->p, l, i, &ref))
-		return false;
-	if (ref != SS_NONE)
-		owner = ss_named_owner(s->b, k->class, s->plane, meta, ref, false);
-	s->out->first_ps = s->out->ops && s->out->first_ps < begin_ps ? s->out->first_ps : begin_ps;
-	s->out->last_ps = s->out->ops && s->out->last_ps > end_ps ? s->out->last_ps : end_ps;
-	s->out->ops++;
-	s->out->op_ps += l->ev.dur_ps[i];
-	note_width(s, k, meta, l->ev.dur_ps[i]);
-	if (owner == SS_NONE)
-		return false;
-	s->b->named.v[owner].count++;
-	if ((k->class == SS_TIME_COLLECTIVE && !note_meeting(s, k, begin_ps, l->ev.dur_ps[i], at)))
-		return false;
-	/* In the order of time: nested ones need no second look. Else the claims sort it out. */
-	if (!l->ev.sorted)
-		return put(s, begin_ps, end_ps, &(struct ss_claim){ 0, 0, (uint32_t)k->rank, owner });
-	if (!go_on(s, begin_ps))
-		return false;
-	if (!s->open.n && (i + 1 == l->ev.n || l->ev.begin_ps[i + 1] >= end_ps)) {
-		s->now_ps = end_ps;
-		return put(s, begin_ps, end_ps, &(struct ss_claim){ 0, 0, (uint32_t)k->rank, owner });
-	}
-	return ss_vec_push(&s->open, ((struct ss_claim){ begin_ps, end_ps, (uint32_t)k->rank, owner }));
+	*k = kind_of(s->p, meta);
+	k->counts_more = k->class == SS_TIME_COLLECTIVE || k->width != SS_WIDTH_UNKNOWN;
+	k->name_hash = k->class == SS_TIME_COLLECTIVE ? ss_str_hash(ss_event_name(s->p, meta)) : 0;
+	k->owner = k->claims ? ss_named_owner(s->b, k->class, s->plane, meta, SS_NONE, false) : 0;
 }
 
-static bool claim_device(struct ss_attr_build *b, uint32_t plane, struct ss_device_claims *out)
+static enum ss_device_event take_event(void *arg, const struct ss_line *l, uint32_t i, struct ss_claim *c)
 {
-	struct pass s = { .b = b, .p = &b->h->planes[plane], .plane = plane, .out = out };
-	s.known = calloc((size_t)s.p->x->nevent_meta + 1, sizeof(*s.known));
-	bool ok = s.known;
-	for (uint32_t k = 0; ok && k < s.p->nlines; k++) {
-		const struct ss_line *l = &s.p->lines[k];
-		size_t at = SIZE_MAX;
-		s.now_ps = INT64_MIN;
-		s.open.n = 0;
-		s.first = out->v.n;
-		for (uint32_t i = 0; ok && ss_is_work_line(s.p, l) && i < l->ev.n; i++)
-			ok = add_event(&s, l, i, &at);
-		ok = ok && go_on(&s, INT64_MAX);
+	struct pass *s = arg;
+	struct ss_device_claims *out = s->out;
+	uint32_t meta = l->ev.meta[i], n = s->p->x->nevent_meta, ref = SS_NONE;
+	struct device_kind *k = &s->known[meta < n ? meta : n];
+	if (!k->read)
+		read_kind(s, k, meta);
+	if (!k->claims)
+		return SS_DEVICE_EVENT_PASSES;
+	if (s->b->reader && !ss_op_ref_of(s->b, s->p, l, i, &ref))
+		return SS_DEVICE_EVENT_FAILED;
+	c->rank = (uint32_t)k->rank;
+	c->owner = ref == SS_NONE ? k->owner : ss_named_owner(s->b, k->class, s->plane, meta, ref, false);
+	if (c->owner == SS_NONE)
+		return SS_DEVICE_EVENT_FAILED;
+	out->first_ps = out->first_ps < c->begin_ps ? out->first_ps : c->begin_ps;
+	out->last_ps = out->last_ps > c->end_ps ? out->last_ps : c->end_ps;
+	out->ops++;
+	out->op_ps += l->ev.dur_ps[i];
+	s->b->named.v[c->owner].count++;
+	if (!k->counts_more)
+		return SS_DEVICE_EVENT_CLAIMS;
+	note_width(s, k, meta, l->ev.dur_ps[i]);
+	bool ok = k->class != SS_TIME_COLLECTIVE || note_meeting(s, k, c->begin_ps, l->ev.dur_ps[i]);
+	return ok ? SS_DEVICE_EVENT_CLAIMS : SS_DEVICE_EVENT_FAILED;
+}
+
+/* ---- who of the device has a moment ---- */
+
+static bool works(const struct ss_claim *c)
+{
+	return c->rank <= SS_RANK_COLLECTIVE;
+}
+
+static bool take_piece(void *arg, int64_t begin_ps, int64_t end_ps, const struct ss_claim *c)
+{
+	struct pass *s = arg;
+	struct ss_device_claims *out = s->out;
+	struct ss_claim *last = out->v.n ? &out->v.v[out->v.n - 1] : NULL;
+	if (!c)
+		return true;
+	if (s->b->reader || !works(c))
+		return ss_vec_push(&out->v, ((struct ss_claim){ begin_ps, end_ps, c->rank, c->owner }));
+	if (last && last->owner == SS_OWNER_GIVEN && last->end_ps == begin_ps)
+		last->end_ps = end_ps;
+	else if (!ss_vec_push(&out->v, ((struct ss_claim){ begin_ps, end_ps, SS_RANK_COMPUTE, SS_OWNER_GIVEN })))
+		return false;
+	const struct ss_time_piece p = { begin_ps, end_ps, s->b->named.v[c->owner].class, c->owner };
+	return ss_sums_add(&out->sums, s->b, &p);
+}
+
+static bool divide(struct pass *s)
+{
+	const struct ss_windows *w = s->b->w;
+	struct ss_claims *sources = calloc((size_t)s->p->nlines + 1, sizeof(*sources));
+	struct ss_device_walk *walks = calloc((size_t)s->p->nlines + 1, sizeof(*walks));
+	size_t n = 0;
+	bool ok = sources && walks;
+	for (uint32_t k = 0; ok && k < s->p->nlines; k++) {
+		if (!ss_is_work_line(s->p, &s->p->lines[k]))
+			continue;
+		ok = ss_device_walk_begin(&walks[n], s->p, &s->p->lines[k], w, take_event, s);
+		sources[n] = (struct ss_claims){ .more = ss_device_walk_more, .arg = &walks[n] };
+		n++;
 	}
-	free(s.known);
-	ss_vec_free(&s.open);
+	ok = ok && ss_sums_begin(&s->out->sums, s->b) &&
+	     ss_exclusive_of(sources, n, w->begin_ps, w->end_ps, take_piece, s);
+	for (size_t i = 0; i < n; i++)
+		ss_device_walk_free(&walks[i]);
+	free(walks);
+	free(sources);
 	return ok;
 }
 
@@ -223,12 +217,8 @@ static bool claim_device(struct ss_attr_build *b, uint32_t plane, struct ss_devi
 /* In the order of time, those that touch or overlap as one. */
 static void unite(struct ss_stretch *v, size_t *n)
 {
-	bool sorted = true;
 	size_t k = 0;
-	for (size_t i = 1; i < *n && sorted; i++)
-		sorted = v[i].begin_ps >= v[i - 1].begin_ps;
-	if (!sorted)
-		sort_items(v, *n, NULL);
+	sort_items(v, *n, NULL);
 	for (size_t i = 1; i < *n; i++)
 		if (v[i].begin_ps > v[k].end_ps)
 			v[++k] = v[i];
@@ -240,37 +230,54 @@ static void unite(struct ss_stretch *v, size_t *n)
 /* The moments of the window at which the device neither computes nor communicates. */
 static bool add_idle(struct ss_attr_build *b, const struct ss_device_claims *d)
 {
-	SS_VEC(struct ss_stretch) busy = { 0 };
 	int64_t from_ps = b->w->begin_ps;
 	bool ok = true;
 	for (size_t i = 0; ok && i < d->v.n; i++) {
 		const struct ss_claim *c = &d->v.v[i];
-		struct ss_stretch *last = busy.n ? &busy.v[busy.n - 1] : NULL;
-		if (c->rank > SS_RANK_COLLECTIVE)
+		if (!works(c))
 			continue;
-		if (last && c->begin_ps == last->end_ps)
-			last->end_ps = c->end_ps;
-		else
-			ok = ss_vec_push(&busy, ((struct ss_stretch){ c->begin_ps, c->end_ps }));
+		if (c->begin_ps > from_ps)
+			ok = ss_vec_push(&b->idle, ((struct ss_stretch){ from_ps, c->begin_ps }));
+		from_ps = c->end_ps;
 	}
-	unite(busy.v, &busy.n);
-	for (size_t i = 0; ok && i < busy.n; i++) {
-		if (busy.v[i].begin_ps > from_ps)
-			ok = ss_vec_push(&b->idle, ((struct ss_stretch){ from_ps, busy.v[i].begin_ps }));
-		from_ps = busy.v[i].end_ps;
-	}
-	ok = ok && (from_ps >= b->w->end_ps || ss_vec_push(&b->idle, ((struct ss_stretch){ from_ps, b->w->end_ps })));
-	ss_vec_free(&busy);
+	return ok && (from_ps >= b->w->end_ps || ss_vec_push(&b->idle, ((struct ss_stretch){ from_ps, b->w->end_ps })));
+}
+
+/* ---- all ---- */
+
+static bool claim_device(struct ss_attr_build *b, uint32_t plane, struct ss_device_claims *out)
+{
+	struct pass s = { .b = b, .p = &b->h->planes[plane], .plane = plane, .out = out, .window = SIZE_MAX };
+	s.known = calloc((size_t)s.p->x->nevent_meta + 1, sizeof(*s.known));
+	out->sums.first = (uint32_t)s.b->named.n;
+	out->first_ps = INT64_MAX;
+	out->last_ps = INT64_MIN;
+	bool ok = s.known && divide(&s) && add_idle(b, out);
+	if (!out->ops)
+		out->first_ps = out->last_ps = 0;
+	free(s.known);
 	return ok;
 }
 
 bool ss_claim_devices(struct ss_attr_build *b)
 {
+	size_t ndevices = 0;
 	b->devices = calloc((size_t)b->h->nplanes + 1, sizeof(*b->devices));
-	for (uint32_t i = 0; b->devices && i < b->h->nplanes; i++)
-		if (ss_is_attributed_device(&b->h->planes[i]) &&
-		    (!claim_device(b, i, &b->devices[i]) || !add_idle(b, &b->devices[i])))
+	for (uint32_t i = 0; b->devices && i < b->h->nplanes; i++) {
+		if (!ss_is_attributed_device(&b->h->planes[i]))
+			continue;
+		if (!claim_device(b, i, &b->devices[i]))
 			return false;
-	unite(b->idle.v, &b->idle.n);
+		ndevices++;
+	}
+	if (ndevices > 1)
+		unite(b->idle.v, &b->idle.n);
 	return b->devices;
+}
+
+void ss_device_claims_free(struct ss_device_claims *d)
+{
+	ss_vec_free(&d->v);
+	ss_vec_free(&d->meetings);
+	ss_sums_free(&d->sums);
 }

@@ -162,6 +162,33 @@ static bool is_one_of(struct ss_str s, const char *const *list, size_t n)
 	return false;
 }
 
+/*
+ * Functions of JAX that programs call, or that frames without events lead to, in files whose names programs may have, too.
+ */
+static bool is_of_jax(struct ss_str file, struct ss_str func)
+{
+	static const struct {
+		const char *file, *func;
+	} known[] = {
+		{ "array.py", "__getitem__" },	   { "array.py", "__iter__" },
+		{ "core.py", "bind" },		   { "core.py", "bind_with_trace" },
+		{ "core.py", "_true_bind" },	   { "core.py", "process_primitive" },
+		{ "dispatch.py", "apply_primitive" }, { "indexing.py", "rewriting_take" },
+		{ "indexing.py", "take" },	   { "reductions.py", "sum" },
+		{ "reductions.py", "mean" },	   { "reductions.py", "max" },
+		{ "reductions.py", "min" },	   { "reductions.py", "prod" },
+		{ "reductions.py", "any" },	   { "reductions.py", "all" },
+		{ "reductions.py", "var" },	   { "reductions.py", "std" },
+		{ "slicing.py", "slice" },	   { "slicing.py", "dynamic_slice" },
+		{ "slicing.py", "gather" },	   { "slicing.py", "dynamic_update_slice" },
+		{ "slicing.py", "dynamic_index_in_dim" },
+	};
+	for (size_t i = 0; i < SS_COUNT(known); i++)
+		if (ss_str_is(file, known[i].file) && ss_str_is(func, known[i].func))
+			return true;
+	return false;
+}
+
 static enum ss_host_kind kind_of_frame(const struct ss_frame *f)
 {
 	static const char *const waits[] = { "acquire", "wait", "join", "_wait_for_tstate_lock", "wait_for" };
@@ -188,7 +215,7 @@ static enum ss_host_kind kind_of_frame(const struct ss_frame *f)
 		return SS_KIND_WAIT;
 	if (!f->line && (ss_str_is(f->func, "item") || ss_str_is(f->func, "synchronize")))
 		return SS_KIND_SYNC;
-	return SS_KIND_PYTHON;
+	return f->line && is_of_jax(file, f->func) ? SS_KIND_LAUNCH : SS_KIND_PYTHON;
 }
 
 /* ---- operations ---- */
@@ -210,13 +237,24 @@ static bool is_driver_call(struct ss_str name)
 	return ss_thread_event_of(name) == SS_THREAD_DRIVER_CALL;
 }
 
-enum ss_host_kind ss_host_kind_of_name(struct ss_str name)
+/* Which characters occur, some of them together: no text holds another one that has more. */
+static uint64_t letters_of(struct ss_str s)
+{
+	uint64_t letters = 0;
+	for (size_t i = 0; i < s.n; i++)
+		letters |= UINT64_C(1) << (s.p[i] & 63);
+	return letters;
+}
+
+/* `letters` of the words, in their order; NULL: not known. */
+static enum ss_host_kind kind_of_name(struct ss_str name, const uint64_t *letters)
 {
 	struct ss_frame f;
+	uint64_t without = letters ? ~letters_of(name) : 0;
 	if (!name.n)
 		return SS_KIND_SKIP;
 	for (size_t i = 0; i < SS_COUNT(words); i++)
-		if (matches(&words[i], name))
+		if (!(letters && letters[i] & without) && matches(&words[i], name))
 			return words[i].kind;
 	if (ss_frame_parse(name, &f))
 		return kind_of_frame(&f);
@@ -231,6 +269,11 @@ enum ss_host_kind ss_host_kind_of_name(struct ss_str name)
 		return SS_KIND_COPY;
 	/* "CommonPjRtClient::CreateOutputs": a detail of a runtime in C++. */
 	return ss_str_contains(name, SS_STR("::")) ? SS_KIND_LAUNCH : SS_KIND_OTHER;
+}
+
+enum ss_host_kind ss_host_kind_of_name(struct ss_str name)
+{
+	return kind_of_name(name, NULL);
 }
 
 /* ---- with stats ---- */
@@ -263,7 +306,10 @@ bool ss_host_kinds_init(struct ss_host_kinds *k, const struct ss_plane *p, struc
 		.root = ss_stat_filter_of(p->x, root, 1),
 	};
 	k->known = calloc((size_t)p->x->nevent_meta + 1, 1);
-	return k->known;
+	k->letters = calloc(SS_COUNT(words), sizeof(*k->letters));
+	for (size_t i = 0; k->letters && i < SS_COUNT(words); i++)
+		k->letters[i] = letters_of(words[i].text);
+	return k->known && k->letters;
 }
 
 static bool has_stat(const struct ss_host_kinds *k, const struct ss_stat_filter *f, const struct ss_line *l, uint32_t i,
@@ -277,7 +323,7 @@ enum ss_host_kind ss_host_kinds_find(struct ss_host_kinds *k, const struct ss_li
 {
 	uint32_t meta = l->ev.meta[i];
 	struct ss_str name = ss_event_name(k->p, meta);
-	enum ss_host_kind kind = ss_host_kind_of_name(name);
+	enum ss_host_kind kind = kind_of_name(name, k->letters);
 	if (k->marker.n && ss_str_eq(name, k->marker))
 		kind = SS_KIND_SKIP;
 	else if (kind != SS_KIND_SKIP && has_stat(k, &k->hlo_op, l, i, SS_STAT_HLO_OP))
@@ -289,6 +335,8 @@ enum ss_host_kind ss_host_kinds_find(struct ss_host_kinds *k, const struct ss_li
 		kind = SS_KIND_SKIP;
 	if (kind == SS_KIND_COPY && k->has_device && is_driver_call(name))
 		kind = SS_KIND_SYNC;
+	if (kind == SS_KIND_SYNC && k->eager_cpu)
+		kind = is_torch_op(name) ? SS_KIND_EAGER_OP : SS_KIND_LAUNCH;
 	k->any_compile = k->any_compile || kind == SS_KIND_COMPILE;
 	if (meta < k->p->x->nevent_meta)
 		k->known[meta] = (uint8_t)kind;
@@ -298,7 +346,9 @@ enum ss_host_kind ss_host_kinds_find(struct ss_host_kinds *k, const struct ss_li
 void ss_host_kinds_free(struct ss_host_kinds *k)
 {
 	free(k->known);
+	free(k->letters);
 	k->known = NULL;
+	k->letters = NULL;
 }
 
 struct ss_str ss_called_name(struct ss_str event)

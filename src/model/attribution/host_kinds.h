@@ -29,6 +29,7 @@ enum ss_host_kind {
 	SS_KIND_PYTHON,	    /* a frame of Python */
 	SS_KIND_OTHER,	    /* the program's annotation, or a detail of what is around it */
 };
+#define SS_KIND_COUNT (SS_KIND_OTHER + 1)
 
 /* Of names alone; a stat may say more (ss_host_kinds_of). */
 enum ss_host_kind ss_host_kind_of_name(struct ss_str name);
@@ -38,8 +39,10 @@ struct ss_host_kinds {
 	const struct ss_plane *p;
 	struct ss_str marker; /* name of the program's step marker */
 	struct ss_stat_filter hlo_op, function, root;
-	uint8_t *known; /* by metadata */
+	uint8_t *known;	   /* by metadata */
+	uint64_t *letters; /* of the words that names are held against */
 	bool has_device;
+	bool eager_cpu;	/* PyTorch on the CPU alone: to read a tensor waits for nothing */
 	bool any_compile; /* of the names asked for until now */
 };
 

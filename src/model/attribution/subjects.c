@@ -60,7 +60,7 @@ static void sum_up(struct descent *d)
 {
 	struct ss_attr_build *b = d->b;
 	for (size_t i = 0; i < b->calls.n; i++)
-		d->incl_ps[i] = b->call_tally[i].ps[d->region];
+		d->incl_ps[i] = i < b->sums->calls.n ? b->sums->calls.v[i].ps[d->region] : 0;
 	for (uint32_t i = (uint32_t)b->calls.n; i-- > 0;)
 		if (!is_root(b, i))
 			d->incl_ps[b->calls.v[i].parent] += d->incl_ps[i];
@@ -105,7 +105,7 @@ static bool go_in(struct descent *d, enum ss_time_class class, uint64_t min_ps)
 		if (c->class != class || c->meta != sums.v[best].meta || !d->incl_ps[i] ||
 		    (first ? !is_root(b, i) : is_root(b, i) || d->chosen[c->parent] != d->depth))
 			continue;
-		const struct ss_tally *t = &b->call_tally[i];
+		const struct ss_tally *t = &b->sums->calls.v[i];
 		d->chosen[i] = (uint8_t)(d->depth + 1);
 		if (!seen || ss_safe_between(t->begin_ps, t->end_ps) > longest_ps) {
 			seen = true;
@@ -195,8 +195,8 @@ static void describe(struct descent *d, struct ss_time_subject *s)
 	uint32_t caller = s->caller.n || s->class == SS_TIME_HOST_CODE ? SS_NONE : own_caller(b, d->example);
 	if (caller != SS_NONE)
 		s->caller = text_of(d, caller);
-	s->begin_ps = b->call_tally[d->example].begin_ps;
-	s->end_ps = b->call_tally[d->example].end_ps;
+	s->begin_ps = b->sums->calls.v[d->example].begin_ps;
+	s->end_ps = b->sums->calls.v[d->example].end_ps;
 }
 
 static void add_path(struct descent *d, enum ss_time_class class, uint64_t whole_ps)
@@ -220,6 +220,8 @@ static void add_path(struct descent *d, enum ss_time_class class, uint64_t whole
 static void add_paths(struct ss_attr_build *b, const struct ss_time_unit *u, struct list *out)
 {
 	struct descent d = { .b = b, .out = out };
+	if (!b->sums->calls.n)
+		return;
 	d.incl_ps = calloc(b->calls.n + 1, sizeof(*d.incl_ps));
 	d.chosen = calloc(b->calls.n + 1, 1);
 	out->failed = out->failed || !d.incl_ps || !d.chosen;
@@ -318,56 +320,79 @@ static int by_time(const void *a, const void *b)
 	return ss_str_cmp(x->s.name, y->s.name);
 }
 
-static bool add_named(struct ss_attr_build *b, struct list *out)
+struct by_name {
+	struct ss_strmap names;
+	struct ss_u64map places; /* by name and class */
+	SS_VEC(struct sum) v;
+};
+
+/* The sum that an owner belongs to; NULL: no memory. */
+static struct sum *sum_of(struct by_name *to, struct ss_attr_build *b, const struct ss_named *n)
 {
-	struct ss_strmap names = { 0 };
-	struct ss_u64map by_name = { 0 };
-	SS_VEC(struct sum) sums = { 0 };
-	bool ok = true;
-	for (uint32_t i = 0; ok && i < b->named.n; i++) {
-		const struct ss_named *n = &b->named.v[i];
-		const struct ss_tally *t = &b->named_tally[i];
+	struct ss_time_subject s = blank(n->class);
+	s.name = name_of(b, n);
+	if (s.name.p && !s.name.n)
+		s.name = SS_STR("operations without a name");
+	if (!s.name.p)
+		return NULL;
+	uint32_t name = ss_strmap_add(&to->names, s.name);
+	uint32_t at = name == SS_NONE ? SS_NONE
+				      : ss_u64map_add(&to->places, (uint64_t)name << 8 | n->class, (uint32_t)to->v.n);
+	bool ok = at != SS_NONE && (at < to->v.n || ss_vec_push(&to->v, ((struct sum){ .s = s })));
+	return ok ? &to->v.v[at] : NULL;
+}
+
+/* Tallies of owners that follow each other. */
+static bool add_tallies(struct by_name *to, struct ss_attr_build *b, const struct ss_tally *v, size_t n, uint32_t first)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct ss_tally *t = &v[i];
+		uint32_t owner = first + (uint32_t)i;
 		uint64_t ps = t->ps[0] + t->ps[1] + t->ps[2];
-		if (!ps || n->overhead)
+		if (!ps || b->named.v[owner].overhead)
 			continue;
-		struct ss_time_subject s = blank(n->class);
-		s.name = name_of(b, n);
-		if (s.name.p && !s.name.n)
-			s.name = SS_STR("operations without a name");
-		ok = s.name.p;
-		if (!ok)
-			break;
-		uint32_t name = ss_strmap_add(&names, s.name);
-		uint32_t at = name == SS_NONE
-				      ? SS_NONE
-				      : ss_u64map_add(&by_name, (uint64_t)name << 8 | n->class, (uint32_t)sums.n);
-		ok = at != SS_NONE && (at < sums.n || ss_vec_push(&sums, ((struct sum){ .s = s })));
-		if (!ok)
-			break;
-		struct sum *sum = &sums.v[at];
+		struct sum *sum = sum_of(to, b, &b->named.v[owner]);
+		if (!sum)
+			return false;
 		for (int r = 0; r < SS_REGION_COUNT; r++)
 			sum->s.ps[r] += t->ps[r];
 		if (ps > sum->most_ps) {
 			sum->most_ps = ps;
-			sum->named = i;
+			sum->named = owner;
 			sum->s.begin_ps = t->begin_ps;
 			sum->s.end_ps = t->end_ps;
 		}
 	}
-	if (sums.n)
-		qsort(sums.v, sums.n, sizeof(*sums.v), by_time);
-	for (size_t i = 0, of_class = 0; ok && i < sums.n; i++) {
-		of_class = i && sums.v[i].s.class == sums.v[i - 1].s.class ? of_class + 1 : 0;
+	return true;
+}
+
+static bool list_largest(struct ss_attr_build *b, struct sum *v, size_t n, struct list *out)
+{
+	bool ok = true;
+	for (size_t i = 0, of_class = 0; ok && i < n; i++) {
+		const struct ss_named *named = &b->named.v[v[i].named];
+		of_class = i && v[i].s.class == v[i - 1].s.class ? of_class + 1 : 0;
 		if (of_class >= SS_MOST_SUBJECTS)
 			continue;
-		sums.v[i].s.name = ss_frame_text(sums.v[i].s.name, b->arena);
-		describe_op(b, &b->named.v[sums.v[i].named], &sums.v[i].s, sums.v[i].most_ps,
-			    b->named.v[sums.v[i].named].count);
-		ok = sums.v[i].s.name.p && ss_vec_push(&out->v, sums.v[i].s);
+		v[i].s.name = ss_frame_text(v[i].s.name, b->arena);
+		describe_op(b, named, &v[i].s, v[i].most_ps, named->count);
+		ok = v[i].s.name.p && ss_vec_push(&out->v, v[i].s);
 	}
-	ss_strmap_free(&names);
-	ss_u64map_free(&by_name);
-	ss_vec_free(&sums);
+	return ok;
+}
+
+static bool add_named(struct ss_attr_build *b, struct list *out)
+{
+	const struct ss_time_sums *s = b->sums;
+	struct by_name sums = { 0 };
+	bool ok = add_tallies(&sums, b, s->device.v, s->device.n, s->first) &&
+		  add_tallies(&sums, b, s->host.v, s->host.n, b->first_host_owner);
+	if (sums.v.n)
+		qsort(sums.v.v, sums.v.n, sizeof(*sums.v.v), by_time);
+	ok = ok && list_largest(b, sums.v.v, sums.v.n, out);
+	ss_strmap_free(&sums.names);
+	ss_u64map_free(&sums.places);
+	ss_vec_free(&sums.v);
 	return ok;
 }
 

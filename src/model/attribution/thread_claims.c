@@ -63,13 +63,14 @@ static size_t idle_after(const struct ss_attr_build *b, size_t at, int64_t t_ps)
 }
 
 /* Does some device leave a moment of it to threads? Asked for ascending begins. */
-static bool counts(const struct ss_attr_build *b, size_t *at, int64_t begin_ps, int64_t end_ps)
+static inline bool counts(const struct ss_attr_build *b, size_t *at, int64_t begin_ps, int64_t end_ps)
 {
 	if (end_ps <= b->w->begin_ps || begin_ps >= b->w->end_ps)
 		return false;
 	if (!b->has_device)
 		return true;
-	*at = idle_after(b, *at, begin_ps);
+	if (*at >= b->idle.n || b->idle.v[*at].end_ps <= begin_ps)
+		*at = idle_after(b, *at, begin_ps);
 	return *at < b->idle.n && b->idle.v[*at].begin_ps < end_ps;
 }
 
@@ -431,17 +432,39 @@ static void begin_event(struct walk *w, uint32_t i)
 
 /* ---- which calls needed compiling ---- */
 
-static bool find_compiled(struct walk *w, const uint32_t *v, size_t n)
+/* Outer events before inner ones. */
+struct order {
+	uint32_t *v; /* NULL: as they stand */
+	size_t n;
+};
+
+static bool order_events(struct order *o, const struct ss_line *l)
+{
+	*o = (struct order){ .n = l->ev.n };
+	if (!l->ev.sorted)
+		o->v = ss_events_outer_first(&l->ev, &o->n);
+	return l->ev.sorted || o->v;
+}
+
+static uint32_t event_at(const struct order *o, size_t at)
+{
+	return o->v ? o->v[at] : (uint32_t)at;
+}
+
+static bool find_compiled(struct walk *w, const struct order *o)
 {
 	const struct ss_xevents *e = &w->line->ev;
 	int64_t begin_ps = 0, end_ps = INT64_MIN;
 	bool marked = false;
-	for (size_t i = 0; i < n; i++) {
-		enum ss_host_kind kind = ss_host_kinds_of(&w->b->kinds, w->line, v[i]);
-		bool inside = e->begin_ps[v[i]] < end_ps;
+	for (size_t k = 0; k < o->n; k++) {
+		uint32_t i = event_at(o, k);
+		if (!e->dur_ps[i])
+			continue;
+		enum ss_host_kind kind = ss_host_kinds_of(&w->b->kinds, w->line, i);
+		bool inside = e->begin_ps[i] < end_ps;
 		if (kind == SS_KIND_FUNCTION && !inside) {
-			begin_ps = e->begin_ps[v[i]];
-			end_ps = ss_safe_end(begin_ps, e->dur_ps[v[i]]);
+			begin_ps = e->begin_ps[i];
+			end_ps = ss_safe_end(begin_ps, e->dur_ps[i]);
 			marked = false;
 		} else if (kind == SS_KIND_COMPILE && inside && !marked) {
 			marked = true;
@@ -455,17 +478,19 @@ static bool find_compiled(struct walk *w, const uint32_t *v, size_t n)
 static bool walk_line(struct ss_attr_build *b, const struct ss_line *l)
 {
 	struct walk w = { .b = b, .line = l, .starter = l == b->starter, .now_ps = INT64_MIN };
-	size_t n = 0;
-	uint32_t *v = ss_events_outer_first(&l->ev, &n);
+	struct order o;
 	w.data_thread = ss_str_starts(l->name, SS_STR("tf_data_")) && !w.starter;
-	w.failed = !v || (b->kinds.any_compile && !find_compiled(&w, v, n));
+	w.failed = !order_events(&o, l) || (b->kinds.any_compile && !find_compiled(&w, &o));
 	/* What another thread does while all devices work is not looked at. */
-	for (size_t i = 0; !w.failed && i < n; i++)
-		if (w.starter || counts(b, &w.event_at, l->ev.begin_ps[v[i]], ss_xevents_end_ps(&l->ev, v[i])))
-			begin_event(&w, v[i]);
+	for (size_t k = 0; !w.failed && k < o.n; k++) {
+		uint32_t i = event_at(&o, k);
+		if (l->ev.dur_ps[i] &&
+		    (w.starter || counts(b, &w.event_at, l->ev.begin_ps[i], ss_xevents_end_ps(&l->ev, i))))
+			begin_event(&w, i);
+	}
 	if (!w.failed)
 		go_on(&w, INT64_MAX);
-	free(v);
+	free(o.v);
 	ss_vec_free(&w.open);
 	ss_vec_free(&w.compiled);
 	w.failed = w.failed || (w.beyond.n && !add_beyond(&w));
@@ -486,12 +511,14 @@ static bool beats(const struct votes *a, const struct votes *b)
 	return a->launches != b->launches ? a->launches > b->launches : a->python > b->python;
 }
 
-static void note_kind(struct ss_attr_build *b, struct votes *v, enum ss_host_kind kind)
+static struct votes votes_of(struct ss_attr_build *b, const struct ss_line *l)
 {
-	v->calls += kind == SS_KIND_FUNCTION;
-	v->launches += kind == SS_KIND_LAUNCH || kind == SS_KIND_EAGER_OP || kind == SS_KIND_WAIT;
-	v->python += kind == SS_KIND_PYTHON;
-	b->out->has_python = b->out->has_python || (kind == SS_KIND_PYTHON && v->python > 3);
+	uint64_t n[SS_KIND_COUNT] = { 0 };
+	for (uint32_t i = 0; i < l->ev.n; i++)
+		n[ss_host_kinds_of(&b->kinds, l, i)]++;
+	return (struct votes){ .calls = n[SS_KIND_FUNCTION],
+			       .launches = n[SS_KIND_LAUNCH] + n[SS_KIND_EAGER_OP] + n[SS_KIND_WAIT],
+			       .python = n[SS_KIND_PYTHON] };
 }
 
 static void choose_starter(struct ss_attr_build *b)
@@ -499,10 +526,11 @@ static void choose_starter(struct ss_attr_build *b)
 	struct votes best = { 0 };
 	for (uint32_t k = 0; k < b->host->nlines; k++) {
 		const struct ss_line *l = &b->host->lines[k];
-		struct votes v = { 0 };
-		for (uint32_t i = 0; !l->derived && i < l->ev.n; i++)
-			note_kind(b, &v, ss_host_kinds_of(&b->kinds, l, i));
-		if (!l->derived && beats(&v, &best)) {
+		if (l->derived)
+			continue;
+		struct votes v = votes_of(b, l);
+		b->out->has_python = b->out->has_python || v.python > 3;
+		if (beats(&v, &best)) {
 			best = v;
 			b->starter = l;
 		}

@@ -2,6 +2,7 @@
 #include "model/attribution/windows.h"
 #include "base/safe.h"
 
+#include "base/map.h"
 #include "base/vec.h"
 #include "model/attribution/frames.h"
 #include "model/attribution/host_kinds.h"
@@ -191,6 +192,34 @@ static void extend(struct ss_windows *w, const struct marks *m)
 	}
 }
 
+/*
+ * A GPU's step is what it ran of one mark, and so begins with its first kernel: what the program did before, in the same mark,
+ * is of that step as well, and what it did behind the last kernel. Work of the step before comes first.
+ */
+static bool join_marks(struct ss_windows *w, const struct marks *m)
+{
+	struct ss_u64map by_num = { 0 };
+	bool ok = true;
+	for (size_t i = 0; ok && i < m->v.n; i++)
+		ok = ss_u64map_add(&by_num, (uint64_t)m->v.v[i].num, (uint32_t)i) != SS_NONE;
+	for (size_t i = 0; ok && i < w->n; i++) {
+		uint32_t at = ss_u64map_get(&by_num, (uint64_t)w->v[i].num);
+		if (at == SS_NONE)
+			continue;
+		const struct ss_window *mark = &m->v.v[at];
+		int64_t free_ps = i ? w->v[i - 1].end_ps : mark->begin_ps;
+		int64_t next_ps = i + 1 < w->n ? w->v[i + 1].begin_ps : mark->end_ps;
+		if (mark->end_ps <= free_ps || mark->begin_ps >= next_ps)
+			continue; /* started long before, or another step of the same number */
+		int64_t begin_ps = mark->begin_ps > free_ps ? mark->begin_ps : free_ps;
+		int64_t end_ps = mark->end_ps < next_ps ? mark->end_ps : next_ps;
+		w->v[i].begin_ps = begin_ps < w->v[i].begin_ps ? begin_ps : w->v[i].begin_ps;
+		w->v[i].end_ps = end_ps > w->v[i].end_ps ? end_ps : w->v[i].end_ps;
+	}
+	ss_u64map_free(&by_num);
+	return ok;
+}
+
 /* Time that devices of the host worked between steps, in each pause and behind the last step. */
 static bool work_between(const struct ss_windows *w, const struct ss_host *h, uint64_t *work_ps, int64_t *last_ps)
 {
@@ -242,10 +271,14 @@ static bool use_derived(struct ss_windows *out, const struct ss_steps *s, const 
 	/* Steps of a trace of PyTorch are its marks (model/steps/steps_torch.c). */
 	bool torch = m->v.n && ss_str_starts(m->name, SS_STR("ProfilerStep"));
 	out->source = torch ? SS_STEPS_MARKED : SS_STEPS_DERIVED;
+	out->device_alone = !m->v.n;
 	out->confidence_frac = 1;
 	make_disjoint(out);
+	bool gpu = ss_host_hardware(h) == SS_HW_GPU;
+	if (gpu && !join_marks(out, m))
+		return false;
 	extend(out, m);
-	return ss_host_hardware(h) != SS_HW_GPU || extend_to_work(out, h);
+	return !gpu || extend_to_work(out, h);
 }
 
 static void use_marks(struct ss_windows *out, struct marks *m)

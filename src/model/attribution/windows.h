@@ -22,6 +22,7 @@ struct ss_window {
 
 struct ss_windows {
 	enum ss_step_source source;
+	bool device_alone;	   /* derived without marks of the program: a pause is of the step before it */
 	double confidence_frac;    /* of inferred ones; else 1 */
 	struct ss_window *v; /* ascending, disjoint */
 	size_t n;

@@ -180,35 +180,78 @@ static bool is_slower_clock(struct asking *a, bool *slower, struct ss_err *err)
 	return ok;
 }
 
-bool ss_straggler_find_cause(struct ss_cluster *c, const struct ss_exposed *x, const struct ss_straggler *s, uint32_t host,
-			     enum ss_straggler_cause *cause, struct ss_err *err)
+/*
+ * The class whose time exceeds the median device's most. Where the device is idle for no reason that
+ * is recorded, no cause is told, and none of the others is taken for it.
+ */
+static enum ss_straggler_cause largest_excess(struct asking *a)
 {
 	static const struct {
 		enum ss_exposed_class cls;
 		enum ss_straggler_cause cause;
 	} classes[] = { { SS_EXPOSED_COMPUTE, SS_LATE_BY_COMPUTE }, { SS_EXPOSED_INPUT, SS_LATE_BY_INPUT },
-			{ SS_EXPOSED_HOST, SS_LATE_BY_HOST },	  { SS_EXPOSED_COPY, SS_LATE_BY_COPY } };
-	struct asking a = { .c = c, .x = x, .steps = calloc(s->steps.n + 1, sizeof(*a.steps)),
-			    .v = calloc(c->devices.n + 1, sizeof(double)), .diffs = calloc(s->steps.n + 1, sizeof(double)) };
-	bool ok = (a.steps && a.v && a.diffs) || ss_fail_mem(err), slower = false;
+			{ SS_EXPOSED_HOST, SS_LATE_BY_HOST },	  { SS_EXPOSED_COPY, SS_LATE_BY_COPY },
+			{ SS_EXPOSED_OTHER, SS_LATE_BY_NONE } };
+	enum ss_straggler_cause cause = SS_LATE_BY_NONE;
 	double most = 0;
+	for (size_t i = 0; i < SS_COUNT(classes); i++) {
+		double diff = difference(a, classes[i].cls);
+		if (diff > most) {
+			most = diff;
+			cause = classes[i].cause;
+		}
+	}
+	return cause;
+}
+
+static bool begin(struct asking *a, struct ss_cluster *c, const struct ss_exposed *x, const struct ss_straggler *s,
+		  struct ss_err *err)
+{
+	*a = (struct asking){ .c = c, .x = x, .steps = calloc(s->steps.n + 1, sizeof(*a->steps)),
+			      .v = calloc(c->devices.n + 1, sizeof(double)), .diffs = calloc(s->steps.n + 1, sizeof(double)) };
+	return (a->steps && a->v && a->diffs) || ss_fail_mem(err);
+}
+
+static void end(struct asking *a)
+{
+	free(a->steps);
+	free(a->v);
+	free(a->diffs);
+}
+
+bool ss_straggler_find_cause(struct ss_cluster *c, const struct ss_exposed *x, const struct ss_straggler *s, uint32_t host,
+			     enum ss_straggler_cause *cause, struct ss_err *err)
+{
+	struct asking a;
+	bool ok = begin(&a, c, x, s, err), slower = false;
 	*cause = SS_LATE_BY_NONE;
 	for (size_t i = 0; ok && i < s->steps.n; i++)
 		if (s->steps.v[i].slow && (host == SS_NO_HOST || s->steps.v[i].host == host))
 			a.steps[a.nsteps++] = &s->steps.v[i];
-	for (size_t i = 0; ok && i < SS_COUNT(classes); i++) {
-		double diff = difference(&a, classes[i].cls);
-		if (diff > most) {
-			most = diff;
-			*cause = classes[i].cause;
-		}
-	}
+	if (ok)
+		*cause = largest_excess(&a);
 	if (ok && *cause == SS_LATE_BY_COMPUTE) {
 		ok = is_slower_clock(&a, &slower, err);
 		*cause = slower ? SS_LATE_BY_SLOWER_CLOCK : SS_LATE_BY_COMPUTE;
 	}
-	free(a.steps);
-	free(a.v);
-	free(a.diffs);
+	end(&a);
+	return ok;
+}
+
+bool ss_uneven_find_cause(struct ss_cluster *c, const struct ss_exposed *x, const struct ss_straggler *s, uint32_t device,
+			  enum ss_straggler_cause *cause, struct ss_err *err)
+{
+	struct asking a;
+	struct ss_straggler_step *steps = calloc(s->steps.n + 1, sizeof(*steps));
+	bool ok = (steps || ss_fail_mem(err)) && begin(&a, c, x, s, err);
+	for (size_t i = 0; ok && i < s->steps.n; i++) {
+		steps[i] = s->steps.v[i];
+		steps[i].device = device;
+		a.steps[a.nsteps++] = &steps[i];
+	}
+	*cause = ok ? largest_excess(&a) : SS_LATE_BY_NONE;
+	if (steps)
+		end(&a);
+	free(steps);
 	return ok;
 }

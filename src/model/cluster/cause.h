@@ -15,4 +15,8 @@
 bool ss_straggler_find_cause(struct ss_cluster *c, const struct ss_exposed *x, const struct ss_straggler *s, uint32_t host,
 			     enum ss_straggler_cause *cause, struct ss_err *err);
 
+/* The same of uneven work: by what the device that has the most exceeds the others in all steps. */
+bool ss_uneven_find_cause(struct ss_cluster *c, const struct ss_exposed *x, const struct ss_straggler *s, uint32_t device,
+			  enum ss_straggler_cause *cause, struct ss_err *err);
+
 #endif

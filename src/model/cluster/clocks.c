@@ -428,8 +428,8 @@ static bool note_clocks(struct ss_cluster *c)
 	}
 	if (seen > 1 && alone &&
 	    !ss_cluster_note(c, true,
-			     "no collective ties %u of %u hosts to the others: nothing is said of times "
-			     "between them",
+			     "no collective links %u of %u hosts to the others: times between them are "
+			     "not compared",
 			     alone, seen))
 		return false;
 	return !failed || ss_cluster_note(c, true,

@@ -54,7 +54,8 @@ static enum ss_comm kind_of(struct ss_str s)
 	return SS_COMM_NONE;
 }
 
-struct ss_str ss_hlo_text_name(struct ss_str text)
+/* "%fusion.3 = f32[8] fusion(...)" is fusion.3; a text without an equals sign is the name. */
+static struct ss_str hlo_text_name(struct ss_str text)
 {
 	size_t eq = ss_str_find(text, SS_STR(" = "));
 	struct ss_str name = eq == SS_NPOS ? text : ss_str_sub(text, 0, eq);
@@ -232,7 +233,7 @@ bool ss_comm_op_read(struct ss_comm_op *out, struct ss_str text, struct ss_str s
 		     struct ss_arena *arena)
 {
 	struct parts p = split(text);
-	struct ss_str own = ss_hlo_text_name(text);
+	struct ss_str own = hlo_text_name(text);
 	*out = (struct ss_comm_op){ .name = shown.n ? shown : own, .groups = { "", 0 } };
 	struct ss_str names[] = { category, p.opcode, own };
 	for (size_t i = 0; i < SS_COUNT(names) && !out->kind; i++)

@@ -48,8 +48,6 @@ struct ss_comm_op {
  */
 bool ss_comm_op_read(struct ss_comm_op *out, struct ss_str text, struct ss_str shown, struct ss_str category,
 		     struct ss_arena *arena);
-/* "%fusion.3 = f32[8] fusion(...)" is fusion.3; a text without an equals sign is the name. */
-struct ss_str ss_hlo_text_name(struct ss_str text);
 /*
  * The kind that a kernel of NCCL or RCCL is of; SS_COMM_NONE for all others. Send and receive are
  * one kernel: SS_COMM_SEND.

@@ -1,6 +1,8 @@
 /* critical_path.c - see critical_path.h. */
 #include "model/cluster/critical_path.h"
 
+#include "base/bisect.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -132,13 +134,7 @@ static const struct track *host_track(struct walking *w, uint32_t part, struct s
 static size_t ended_by(const struct track *t, int64_t at_ps)
 {
 	size_t lo = 0, hi = t->n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (t->v[mid].end_ps <= at_ps)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, t->v[mid].end_ps <= at_ps);
 	return lo;
 }
 
@@ -422,9 +418,8 @@ static size_t last_ends(const struct ss_cluster *c, struct step_end *v)
 	return kept;
 }
 
-bool ss_path_find(struct ss_path *p, struct ss_cluster *c, struct ss_err *err)
+static bool find_paths(struct ss_path *p, struct ss_cluster *c, struct ss_err *err)
 {
-	*p = (struct ss_path){ .steps = { NULL, 0, 0 } };
 	struct walking w = { .c = c, .p = p, .devices = calloc(c->devices.n + 1, sizeof(*w.devices)),
 			     .parts = calloc(c->nparts + 1, sizeof(*w.parts)) };
 	struct step_end *ends = calloc(c->steps.n + 1, sizeof(*ends));
@@ -441,10 +436,35 @@ bool ss_path_find(struct ss_path *p, struct ss_cluster *c, struct ss_err *err)
 	return ok;
 }
 
-void ss_path_free(struct ss_path *p)
+static void release(void *data)
 {
+	struct ss_path *p = data;
 	ss_vec_free(&p->steps);
 	ss_vec_free(&p->segments);
 	ss_strmap_free(&p->names);
 	ss_arena_release(&p->arena);
+	free(p);
+}
+
+static void *build(void *owner, struct ss_err *err)
+{
+	struct ss_cluster *c = ss_model_cluster(owner, err);
+	struct ss_path *p = c ? calloc(1, sizeof(*p)) : NULL;
+	if (!p) {
+		if (c)
+			ss_fail_mem(err);
+		return NULL;
+	}
+	ss_cluster_lock(c);
+	bool ok = find_paths(p, c, err);
+	ss_cluster_unlock(c);
+	if (ok)
+		return p;
+	release(p);
+	return NULL;
+}
+
+const struct ss_path *ss_model_path(struct ss_model *m, struct ss_err *err)
+{
+	return ss_part_get(&m->parts[SS_MODEL_PATH], build, release, m, err);
 }

@@ -40,11 +40,7 @@ struct ss_path {
 	struct ss_arena arena;	/* of names */
 };
 
-/*
- * Of all steps that have a predecessor, for who holds the cluster's lock. False on failure; free it
- * in either case.
- */
-bool ss_path_find(struct ss_path *p, struct ss_cluster *c, struct ss_err *err);
-void ss_path_free(struct ss_path *p);
+/* Of all steps that have a predecessor; takes the cluster's lock. NULL on failure. */
+const struct ss_path *ss_model_path(struct ss_model *m, struct ss_err *err);
 
 #endif

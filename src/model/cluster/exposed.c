@@ -1,5 +1,6 @@
 /* exposed.c - see exposed.h. */
 #include "model/cluster/exposed.h"
+#include "base/bisect.h"
 #include "base/safe.h"
 
 #include "base/exclusive.h"
@@ -90,13 +91,7 @@ static size_t place_of(struct cover *c, int64_t at_ps)
 		hi = --k;
 	if ((k == c->v.n || c->v.v[k].begin_ps >= at_ps) && (!k || c->v.v[k - 1].begin_ps < at_ps))
 		return c->hint = k;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (c->v.v[mid].begin_ps < at_ps)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, c->v.v[mid].begin_ps < at_ps);
 	return c->hint = lo;
 }
 

@@ -1,6 +1,8 @@
 /* graph.c - see graph.h. */
 #include "model/cluster/graph.h"
 
+#include "base/bisect.h"
+
 #include <stdlib.h>
 
 #define NEAR_PS INT64_C(300000)
@@ -100,13 +102,7 @@ static void number_steps(const struct ss_cluster *c, const struct ss_cluster_dev
 {
 	for (size_t i = 0; i < n; i++) {
 		uint32_t lo = 0, hi = cd->nsteps;
-		while (lo < hi) {
-			uint32_t mid = lo + (hi - lo) / 2;
-			if (c->steps.v[cd->first_step + mid].end_ps < v[i].n.end_ps)
-				lo = mid + 1;
-			else
-				hi = mid;
-		}
+		SS_BISECT(lo, hi, mid, c->steps.v[cd->first_step + mid].end_ps < v[i].n.end_ps);
 		v[i].n.step = lo < cd->nsteps ? (uint32_t)c->steps.v[cd->first_step + lo].num : SS_NONE;
 	}
 }
@@ -236,13 +232,7 @@ static bool order_lane(struct making *m, struct lane *l)
 static uint32_t ended_by(const struct making *m, const struct lane *l, int64_t at_ps)
 {
 	uint32_t lo = 0, hi = l->n;
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		if (m->g->nodes.v[l->first + l->by_end[mid]].end_ps <= at_ps)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, m->g->nodes.v[l->first + l->by_end[mid]].end_ps <= at_ps);
 	return lo;
 }
 
@@ -315,13 +305,7 @@ static bool held_up(const struct making *m, const struct ss_node *n, uint32_t fr
 static uint32_t launched_before(const struct lane *l, uint32_t launch)
 {
 	uint32_t lo = 0, hi = l->nlaunched;
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		if (l->launch[l->by_launch[mid]] < launch)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, l->launch[l->by_launch[mid]] < launch);
 	return lo;
 }
 
@@ -405,27 +389,47 @@ static bool link_device(struct making *m, uint32_t device, const uint32_t *befor
 	return ok;
 }
 
-/*
- * A wait of the host for its devices: whose work ended with it, and what the others did in the same
- * step.
- */
-static bool link_wait(struct making *m, uint32_t part, struct ss_node *n)
+/* Does the device count for a wait of this part: those of the part, or all of its host? */
+static bool counts(const struct making *m, uint32_t device, uint32_t part, bool whole_host)
+{
+	return whole_host || m->c->devices.v[device].part == part;
+}
+
+/* The step of what ended just when the wait did; SS_NONE: nothing did. */
+static uint32_t step_waited_for(struct making *m, uint32_t part, const struct ss_node *n, bool whole_host)
 {
 	const struct ss_cluster_host *h = &m->c->hosts.v[n->host];
 	int64_t best = NEAR_PS + 1;
 	uint32_t step = SS_NONE;
 	for (uint32_t d = h->first_device; d < h->first_device + h->ndevices; d++) {
 		const struct lane *l = &m->lanes[d];
-		uint32_t k = m->c->devices.v[d].part == part ? ended_by(m, l, n->end_ps + NEAR_PS) : 0;
+		uint32_t k = counts(m, d, part, whole_host) ? ended_by(m, l, n->end_ps + NEAR_PS) : 0;
 		const struct ss_node *o = k ? &m->g->nodes.v[l->first + l->by_end[k - 1]] : NULL;
 		if (!o || llabs(o->end_ps - n->end_ps) >= best)
 			continue;
 		best = llabs(o->end_ps - n->end_ps);
 		step = o->step;
 	}
-	for (uint32_t d = h->first_device; best <= NEAR_PS && d < h->first_device + h->ndevices; d++) {
+	return step;
+}
+
+/*
+ * A wait of the host for its devices: whose work ended with it, and what the others did in the same
+ * step. Processes of one host can wait for each other: where nothing of its own ended with it, and
+ * something of another did, it waits for that.
+ */
+static bool link_wait(struct making *m, uint32_t part, struct ss_node *n)
+{
+	const struct ss_cluster_host *h = &m->c->hosts.v[n->host];
+	bool whole_host = false;
+	uint32_t step = step_waited_for(m, part, n, false);
+	if (step == SS_NONE) {
+		whole_host = true;
+		step = step_waited_for(m, part, n, true);
+	}
+	for (uint32_t d = h->first_device; step != SS_NONE && d < h->first_device + h->ndevices; d++) {
 		const struct lane *l = &m->lanes[d];
-		uint32_t k = m->c->devices.v[d].part == part ? ended_by(m, l, n->end_ps + NEAR_PS) : 0;
+		uint32_t k = counts(m, d, part, whole_host) ? ended_by(m, l, n->end_ps + NEAR_PS) : 0;
 		while (k && m->g->nodes.v[l->first + l->by_end[k - 1]].step != step && k > 1 &&
 		       m->g->nodes.v[l->first + l->by_end[k - 1]].end_ps > n->begin_ps)
 			k--;

@@ -182,7 +182,7 @@ bool ss_shard_read(struct ss_shard *s, struct ss_str bytes, struct ss_err *err)
 	*s = (struct ss_shard){ .index = 0 };
 	if (!ss_str_starts(bytes, SS_STR(SS_PART_MAGIC)))
 		return ss_fail(err, SS_EFORMAT,
-			       ss_str_starts(bytes, SS_STR(MAGIC_ANY)) ? "it is a part of another version" : "it is no part");
+			       ss_str_starts(bytes, SS_STR(MAGIC_ANY)) ? "it is a part of another version" : "it is not a part");
 	const uint8_t *p = (const uint8_t *)bytes.p;
 	struct in sum = { .at = p + bytes.n - CHECK_BYTES, .end = p + bytes.n };
 	if (bytes.n < sizeof(SS_PART_MAGIC) + CHECK_BYTES ||

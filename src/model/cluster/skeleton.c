@@ -1,6 +1,7 @@
 /* skeleton.c - see skeleton.h: the parts of a host's profile that are read, one after the other. */
 #include "model/cluster/skeleton.h"
 
+#include "base/bisect.h"
 #include "hlo/text.h"
 #include "model/cluster/skeleton_read.h"
 #include "model/host/partial_read.h"
@@ -56,16 +57,25 @@ struct ss_skel_device *ss_skel_device_at(struct ss_skel_reading *r, int64_t ordi
 	return &v[at];
 }
 
+static int comms_by_begin(const void *a, const void *b)
+{
+	const struct ss_skel_comm *x = a, *y = b;
+	if (x->begin_ps != y->begin_ps)
+		return x->begin_ps < y->begin_ps ? -1 : 1;
+	if (x->end_ps != y->end_ps)
+		return x->end_ps < y->end_ps ? -1 : 1;
+	return x->op < y->op ? -1 : x->op > y->op;
+}
+
+void ss_skel_sort_comms(struct ss_skel_device *d)
+{
+	ss_sort(d->comms.v, d->comms.n, sizeof(*d->comms.v), comms_by_begin);
+}
+
 int64_t ss_skel_device_step(const struct ss_skel_device *d, int64_t at_ps)
 {
 	size_t lo = 0, hi = d->steps.n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (d->steps.v[mid].begin_ps <= at_ps)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, d->steps.v[mid].begin_ps <= at_ps);
 	return lo && d->steps.v[lo - 1].end_ps > at_ps ? d->steps.v[lo - 1].num : SS_NO_STEP;
 }
 

@@ -206,16 +206,6 @@ static int spans_by_begin(const void *a, const void *b)
 	return x->op < y->op ? -1 : x->op > y->op;
 }
 
-static int comms_by_begin(const void *a, const void *b)
-{
-	const struct ss_skel_comm *x = a, *y = b;
-	if (x->begin_ps != y->begin_ps)
-		return x->begin_ps < y->begin_ps ? -1 : 1;
-	if (x->end_ps != y->end_ps)
-		return x->end_ps < y->end_ps ? -1 : 1;
-	return x->op < y->op ? -1 : x->op > y->op;
-}
-
 static int steps_by_begin(const void *a, const void *b)
 {
 	const struct ss_skel_step *x = a, *y = b;
@@ -225,7 +215,7 @@ static int steps_by_begin(const void *a, const void *b)
 static void put_in_order(struct ss_skel_device *d)
 {
 	ss_sort(d->spans.v, d->spans.n, sizeof(*d->spans.v), spans_by_begin);
-	ss_sort(d->comms.v, d->comms.n, sizeof(*d->comms.v), comms_by_begin);
+	ss_skel_sort_comms(d);
 	ss_sort(d->steps.v, d->steps.n, sizeof(*d->steps.v), steps_by_begin);
 }
 

@@ -4,6 +4,8 @@
  */
 #include "model/cluster/skeleton_read.h"
 
+#include "base/bisect.h"
+
 #include <stdlib.h>
 
 enum word { WORD_NONE, WORD_INPUT, WORD_WAIT, WORD_EXECUTE, WORD_CALL };
@@ -191,13 +193,7 @@ uint32_t ss_skel_launch_of_run(const struct ss_skel_reading *r, int64_t run, int
 int64_t ss_skel_marked_step(const struct ss_skel_reading *r, int64_t at_ps)
 {
 	size_t lo = 0, hi = r->markers.n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (r->markers.v[mid].begin_ps <= at_ps)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, r->markers.v[mid].begin_ps <= at_ps);
 	/* Markers hardly nest: a few back is far enough. */
 	for (size_t k = 0; k < 8 && k < lo; k++)
 		if (r->markers.v[lo - 1 - k].end_ps > at_ps)

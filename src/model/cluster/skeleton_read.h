@@ -64,6 +64,8 @@ uint32_t ss_skel_op(struct ss_skel_reading *r, const struct ss_skel_op *op);
  * The device of this ordinal, added when it is new; NULL: memory is out. Good until the next call.
  */
 struct ss_skel_device *ss_skel_device_at(struct ss_skel_reading *r, int64_t ordinal);
+/* By begin, then end, then operation. */
+void ss_skel_sort_comms(struct ss_skel_device *d);
 /* The step of a device around a moment; SS_NO_STEP. */
 int64_t ss_skel_device_step(const struct ss_skel_device *d, int64_t at_ps);
 

@@ -3,6 +3,8 @@
  * SparseCores did.
  */
 #include "model/cluster/skeleton_read.h"
+
+#include "base/bisect.h"
 #include "model/device/core_details.h"
 
 #include <stdlib.h>
@@ -211,13 +213,7 @@ static bool name_event(struct core *c, uint32_t meta, struct ss_skel_named *to)
 static const struct module *module_at(const struct core *c, int64_t at_ps)
 {
 	size_t lo = 0, hi = c->modules.n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (c->modules.v[mid].begin_ps <= at_ps)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, c->modules.v[mid].begin_ps <= at_ps);
 	return lo ? &c->modules.v[lo - 1] : NULL;
 }
 
@@ -318,16 +314,6 @@ static int spans_by_begin(const void *a, const void *b)
 	return x->stream < y->stream ? -1 : x->stream > y->stream;
 }
 
-static int comms_by_begin(const void *a, const void *b)
-{
-	const struct ss_skel_comm *x = a, *y = b;
-	if (x->begin_ps != y->begin_ps)
-		return x->begin_ps < y->begin_ps ? -1 : 1;
-	if (x->end_ps != y->end_ps)
-		return x->end_ps < y->end_ps ? -1 : 1;
-	return x->op < y->op ? -1 : x->op > y->op;
-}
-
 static void number_device(struct core *c)
 {
 	struct ss_core_details d = ss_plane_core_details(c->p);
@@ -385,7 +371,7 @@ bool ss_skel_read_tpu(struct ss_skel_reading *r, const struct ss_plane *p)
 	if (ok)
 		ss_sort(c.d->spans.v, c.d->spans.n, sizeof(*c.d->spans.v), spans_by_begin);
 	if (ok)
-		ss_sort(c.d->comms.v, c.d->comms.n, sizeof(*c.d->comms.v), comms_by_begin);
+		ss_skel_sort_comms(c.d);
 	ss_vec_free(&c.modules);
 	ss_vec_free(&c.starts);
 	ss_vec_free(&c.queues);

@@ -165,6 +165,12 @@ static int64_t time_of(const struct unpacking *u, int64_t units)
 	return ss_skel_held((int64_t)((uint64_t)units * u->unit));
 }
 
+/* Nothing that is written ends before it begins; whoever divides by durations relies on it. */
+static void check_order(struct unpacking *u, int64_t begin_ps, int64_t end_ps)
+{
+	u->bad |= end_ps < begin_ps;
+}
+
 /* ---- devices ---- */
 
 static void get_steps(struct unpacking *u, struct ss_skel_device *d)
@@ -176,6 +182,7 @@ static void get_steps(struct unpacking *u, struct ss_skel_device *d)
 		dur = ss_skel_plus(dur, get(u, SS_COL_STEP_DUR));
 		end = ss_skel_plus(begin, dur);
 		d->steps.v[i] = (struct ss_skel_step){ ss_skel_held(num), time_of(u, begin), time_of(u, end) };
+		check_order(u, d->steps.v[i].begin_ps, d->steps.v[i].end_ps);
 	}
 }
 
@@ -198,6 +205,7 @@ static void get_item(struct unpacking *u, struct ss_skel_span *v, bool *is_comm)
 	uint32_t launch = get_launch(u, SS_COL_LAUNCH, ss_skel_plus(m->launch, seen.launch));
 	seen.launch = (int64_t)launch - m->launch;
 	*v = (struct ss_skel_span){ time_of(u, begin), time_of(u, end), op, launch, seen.stream };
+	check_order(u, v->begin_ps, v->end_ps);
 	*busy = end;
 	m->launch = launch;
 	ss_skel_model_seen(m, next, &rest, seen);
@@ -241,6 +249,7 @@ static void get_async(struct unpacking *u, const struct ss_skel_device *d, struc
 	int64_t begin = start == SS_NONE ? 0 : d->spans.v[start].begin_ps, end = done == SS_NONE ? 0 : d->spans.v[done].end_ps;
 	m->begin_ps = ss_skel_held(ss_skel_plus(begin, time_of(u, get(u, SS_COL_ASYNC_BEGIN))));
 	m->end_ps = ss_skel_held(ss_skel_plus(end, time_of(u, get(u, SS_COL_ASYNC_END))));
+	check_order(u, m->begin_ps, m->end_ps);
 	m->stream = k->async_stream = get_index(u, SS_COL_ASYNC_STREAM, k->async_stream, (uint64_t)UINT32_MAX + 1);
 	m->launch = get_launch(u, SS_COL_ASYNC_LAUNCH, start == SS_NONE ? 0 : d->spans.v[start].launch);
 	m->async = true;
@@ -292,6 +301,7 @@ static void get_events(struct unpacking *u)
 		*busy = ss_skel_plus(begin, u->model.events[at].dur);
 		s->events.v[i] = (struct ss_skel_host_event){ time_of(u, begin), time_of(u, *busy), thread,
 							      (enum ss_skel_host_class)((kind & 3) % 3) };
+		check_order(u, s->events.v[i].begin_ps, s->events.v[i].end_ps);
 		before = at;
 	}
 }

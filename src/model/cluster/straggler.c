@@ -1,6 +1,7 @@
 /* straggler.c - see straggler.h. */
 #include "model/cluster/straggler.h"
 
+#include "base/bisect.h"
 #include "model/cluster/cause.h"
 #include "model/cluster/robust.h"
 
@@ -8,6 +9,7 @@
 #include <stdlib.h>
 
 #define SLOW_FRAC 0.02		/* of a step that is lost at least, for it to be slow */
+#define UNEVEN_FRAC 0.01	/* the same of what lasts: it is known better than a single step's */
 #define FEW_FRAC 0.10		/* of steps: fewer slow ones are an accident */
 #define BALANCED_FRAC 0.05	/* of a step: no step lost as much */
 #define NETWORK_FRAC (1.0 / 3)	/* of the time that exposed transfers take: bound by them */
@@ -41,8 +43,8 @@ struct judging {
 	struct ss_cluster *c;
 	const struct ss_exposed *x;
 	struct ss_straggler *s;
-	double *scratch; /* as many as there are excesses, or collectives */
-	double sigma_ps, step_ps;
+	double *scratch; /* as many as there are collectives, or twice the steps */
+	double step_ps;
 	uint32_t *slow;	 /* indices of slow steps */
 	uint32_t nslow;
 };
@@ -52,13 +54,7 @@ struct judging {
 static const struct ss_device_step *row_of(const struct ss_exposed *x, uint32_t device, int64_t step)
 {
 	size_t lo = x->first[device], hi = x->first[device + 1];
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (x->rows.v[mid].step < step)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, x->rows.v[mid].step < step);
 	return lo < x->first[device + 1] && x->rows.v[lo].step == step ? &x->rows.v[lo] : NULL;
 }
 
@@ -136,82 +132,52 @@ static int64_t own_of(const struct judging *j, uint32_t host, int64_t step, uint
 static bool fill_excess(struct judging *j)
 {
 	size_t nh = j->s->hosts.n, ns = j->s->steps.n;
-	size_t room = nh * ns > j->c->collectives.n ? nh * ns : j->c->collectives.n;
-	j->s->excess_ps = calloc(nh * ns + 1, sizeof(double));
-	j->scratch = calloc(room + nh + ns + 1, sizeof(double));
+	size_t room = 2 * ns > j->c->collectives.n ? 2 * ns : j->c->collectives.n;
+	struct ss_excess *x = &j->s->excess;
+	j->scratch = calloc(room + 1, sizeof(double));
 	j->slow = calloc(ns + 1, sizeof(*j->slow));
-	if (!j->s->excess_ps || !j->scratch || !j->slow)
+	if (!ss_excess_init(x, nh, ns) || !j->scratch || !j->slow)
 		return false;
 	for (size_t s = 0; s < ns; s++) {
 		struct ss_straggler_step *st = &j->s->steps.v[s];
-		double *x = &j->s->excess_ps[s * nh];
 		uint32_t device;
-		for (size_t h = 0; h < nh; h++) {
-			x[h] = (double)own_of(j, j->s->hosts.v[h].host, st->step, &device, &st->length_ps);
-			j->s->hosts.v[h].own_us += x[h] * 1e-6 / (double)ns;
-			j->scratch[h] = x[h];
-		}
-		double middle = ss_median(j->scratch, nh);
-		size_t most = 0;
-		for (size_t h = 0; h < nh; h++) {
-			x[h] -= middle;
-			most = x[h] > x[most] ? h : most;
-		}
 		int64_t unused = 0;
+		for (size_t h = 0; h < nh; h++) {
+			double own = (double)own_of(j, j->s->hosts.v[h].host, st->step, &device, &st->length_ps);
+			x->ps[s * nh + h] = own;
+			j->s->hosts.v[h].own_us += own * 1e-6 / (double)ns;
+		}
+		size_t most = ss_excess_center(x, s);
 		st->host = j->s->hosts.v[most].host;
 		own_of(j, st->host, st->step, &st->device, &unused);
-		st->lost_ps = (int64_t)x[most];
+		st->lost_ps = (int64_t)x->ps[s * nh + most];
 	}
 	return true;
 }
 
-#define LEAST_FOR_CHANGES 6 /* steps */
-
-/*
- * What a host's own time varies by from one step to the next, of all hosts: excesses that grow, or
- * come and go, are no noise. `of_host` has room for the steps, `all` for all of them.
- */
-static double sigma_of_changes(const struct judging *j, double *of_host, double *all)
+/* Of two hosts, the median is their mean: what one loses is the difference, twice the excess. */
+static double times_excess(const struct judging *j)
 {
-	size_t nh = j->s->hosts.n, ns = j->s->steps.n, n = 0;
-	for (size_t h = 0; h < nh; h++) {
-		for (size_t s = 0; s + 1 < ns; s++)
-			of_host[s] = j->s->excess_ps[(s + 1) * nh + h] - j->s->excess_ps[s * nh + h];
-		double middle = ss_median(of_host, ns - 1);
-		for (size_t s = 0; s + 1 < ns; s++)
-			all[n++] = fabs(of_host[s] - middle);
-	}
-	return SS_MAD_TO_SIGMA * ss_median(all, n) / sqrt(2);
+	return j->s->hosts.n == 2 ? 2 : 1;
 }
 
-/* Median excess and its noise of each host; the noise of all; the usual length of a step. */
+/* Median excess and its noise of each host; the usual length of a step; which steps are slow. */
 static void estimate(struct judging *j)
 {
-	size_t nh = j->s->hosts.n, ns = j->s->steps.n, n = 0;
-	double *of_host = j->scratch + nh * ns, *all = j->scratch;
-	for (size_t h = 0; h < nh; h++) {
-		struct ss_straggler_host *host = &j->s->hosts.v[h];
-		for (size_t s = 0; s < ns; s++)
-			of_host[s] = j->s->excess_ps[s * nh + h];
-		double middle = ss_median(of_host, ns);
-		for (size_t s = 0; s < ns; s++) {
-			of_host[s] = fabs(j->s->excess_ps[s * nh + h] - middle);
-			all[n++] = of_host[s];
-		}
-		host->excess_us = middle * 1e-6;
-		host->noise_us = SS_MAD_TO_SIGMA * ss_median(of_host, ns) * 1e-6;
+	size_t ns = j->s->steps.n;
+	struct ss_excess *x = &j->s->excess;
+	ss_excess_estimate(x);
+	for (size_t h = 0; h < x->n; h++) {
+		j->s->hosts.v[h].excess_us = x->median_ps[h] * 1e-6;
+		j->s->hosts.v[h].noise_us = x->noise_ps[h] * 1e-6;
 	}
-	j->sigma_ps = SS_MAD_TO_SIGMA * ss_median(all, n);
-	if (ns >= LEAST_FOR_CHANGES)
-		j->sigma_ps = fmin(j->sigma_ps, sigma_of_changes(j, of_host, all));
 	for (size_t s = 0; s < ns; s++)
-		of_host[s] = (double)j->s->steps.v[s].length_ps;
-	j->step_ps = ss_median(of_host, ns);
-	/* What the largest of so many hosts reaches by chance. */
-	double by_chance = (3 + sqrt(2 * log((double)(nh > 1 ? nh : 2)))) * j->sigma_ps, least = SLOW_FRAC * j->step_ps;
+		j->scratch[s] = (double)j->s->steps.v[s].length_ps;
+	j->step_ps = ss_median(j->scratch, ns);
 	for (uint32_t s = 0; s < ns; s++) {
 		struct ss_straggler_step *st = &j->s->steps.v[s];
-		st->slow = (double)st->lost_ps > (by_chance > least ? by_chance : least);
+		st->slow = (double)st->lost_ps > ss_excess_by_chance_ps(x) &&
+			   times_excess(j) * (double)st->lost_ps > SLOW_FRAC * j->step_ps;
 		if (st->slow)
 			j->slow[j->nslow++] = s;
 	}
@@ -357,10 +323,7 @@ static double transfer_frac(const struct judging *j, bool with_waits)
  */
 static bool may_be_hidden(const struct judging *j)
 {
-	bool any = false;
-	for (size_t h = 0; h < j->c->hosts.n; h++)
-		any |= j->c->hosts.v[h].state != SS_HOST_OK;
-	return any && transfer_frac(j, true) > BALANCED_FRAC;
+	return j->s->verdict.nabsent && transfer_frac(j, true) > BALANCED_FRAC;
 }
 
 /* ---- one host ---- */
@@ -435,22 +398,47 @@ static bool grows(const double *x, const double *y, size_t n, double *scratch)
 	return ss_theil_sen(x, y, n, span / 4, scratch) * span > sy / count;
 }
 
-/* Over all steps, or from one on: what it is small against does not hold up the others at first. */
+/*
+ * Over all steps, or from the one before the first slow step: what it is small against does not hold
+ * up the others at first.
+ */
 static bool is_drifting(const struct judging *j, size_t place)
 {
 	size_t nh = j->s->hosts.n, ns = j->s->steps.n, n = 0;
 	double scratch[SS_THEIL_SEN_SCRATCH], *x = j->scratch, *y = j->scratch + ns;
 	for (size_t s = 0; s < ns; s++) {
 		x[s] = (double)s;
-		y[s] = j->s->excess_ps[s * nh + place];
+		y[s] = j->s->excess.ps[s * nh + place];
 	}
 	if (grows(x, y, ns, scratch))
 		return true;
-	for (uint32_t i = 0; i < j->nslow; i++) {
-		x[n] = (double)j->slow[i];
-		y[n++] = j->s->excess_ps[j->slow[i] * nh + place];
+	if (j->nslow < LEAST_STEPS || j->slow[j->nslow - 1] + 1 != ns)
+		return false;
+	for (uint32_t s = j->slow[0] ? j->slow[0] - 1 : 0; s < ns; s++) {
+		if (n && !j->s->steps.v[s].slow)
+			continue;
+		x[n] = (double)s;
+		y[n++] = j->s->excess.ps[s * nh + place];
 	}
-	return n >= 4 && j->slow[n - 1] + 1 == ns && grows(x, y, n, scratch);
+	return grows(x, y, n, scratch);
+}
+
+/*
+ * Is it late in the steps that are not slow as well, by more than half as much? Then noise made them
+ * shorter.
+ */
+static bool is_late_always(const struct judging *j, size_t place)
+{
+	size_t nh = j->s->hosts.n, ns = j->s->steps.n, nslow = 0, nothers = 0;
+	double *slow = j->scratch, *others = j->scratch + ns;
+	for (size_t s = 0; s < ns; s++) {
+		double x = j->s->excess.ps[s * nh + place];
+		if (j->s->steps.v[s].slow)
+			slow[nslow++] = x;
+		else
+			others[nothers++] = x;
+	}
+	return nothers && ss_median(others, nothers) > ss_median(slow, nslow) / 2;
 }
 
 static enum ss_straggler_pattern pattern_of(const struct judging *j, size_t place)
@@ -458,7 +446,7 @@ static enum ss_straggler_pattern pattern_of(const struct judging *j, size_t plac
 	size_t ns = j->s->steps.n;
 	if (is_drifting(j, place))
 		return SS_PATTERN_DRIFTING;
-	if (j->s->hosts.v[place].culprit_steps >= CONSTANT_FRAC * (double)ns)
+	if (j->s->hosts.v[place].culprit_steps >= floor(CONSTANT_FRAC * (double)ns) || is_late_always(j, place))
 		return SS_PATTERN_CONSTANT;
 	int64_t first = j->s->steps.v[j->slow[0]].step, before = first, apart = 0;
 	bool equal = j->nslow >= 2;
@@ -494,11 +482,11 @@ static double fewer_than(uint32_t k, uint32_t n, double p)
  */
 static double lost_of(const struct judging *j, uint32_t host)
 {
-	double sum = 0, times = j->s->hosts.n == 2 ? 2 : 1;
+	double sum = 0;
 	for (uint32_t i = 0; i < j->nslow; i++) {
 		const struct ss_straggler_step *st = &j->s->steps.v[j->slow[i]];
 		if (host == SS_NO_HOST || st->host == host)
-			sum += times * (double)st->lost_ps;
+			sum += times_excess(j) * (double)st->lost_ps;
 	}
 	return sum * 1e-6 / (double)j->s->steps.n;
 }
@@ -521,31 +509,72 @@ static bool accuse(struct judging *j, size_t place, struct ss_err *err)
 	return ss_straggler_find_cause(j->c, j->x, j->s, h->host, &v->cause, err);
 }
 
-/*
- * Several hosts have more work in each step: excesses are lasting, and the first is closer to the
- * next than the hosts are apart. One that is late stands alone; all others are alike.
- */
-static bool is_uneven(struct judging *j)
+/* ---- several ---- */
+
+/* Fewer slow steps are an accident. */
+static double few_steps(const struct judging *j)
 {
-	double first = -INFINITY, second = -INFINITY, least = INFINITY;
+	return fmax(FEW_FRAC * (double)j->s->steps.n, 2);
+}
+
+/* Devices with steps of the hosts that are compared; `device` may be NULL. */
+static size_t list_devices(const struct judging *j, uint32_t *device)
+{
+	size_t n = 0;
 	for (size_t h = 0; h < j->s->hosts.n; h++) {
-		double x = j->s->hosts.v[h].excess_us;
-		least = x < least ? x : least;
-		if (x > first) {
-			second = first;
-			first = x;
-		} else if (x > second) {
-			second = x;
+		const struct ss_cluster_host *host = &j->c->hosts.v[j->s->hosts.v[h].host];
+		for (uint32_t d = host->first_device; d < host->first_device + host->ndevices; d++) {
+			if (!j->c->devices.v[d].nsteps)
+				continue;
+			if (device)
+				device[n] = d;
+			n++;
 		}
 	}
-	/*
-	 * Of slow steps: where few are, what is lost in the others is noise, and so is any excess
-	 * beside it.
-	 */
+	return n;
+}
+
+/*
+ * By devices, as hosts whose slowest devices are alike may have devices that are not: the others
+ * wait for them all the same. `device` has the devices, and gets their hosts.
+ */
+static bool are_uneven(struct judging *j, struct ss_excess *x, uint32_t *device)
+{
+	for (size_t s = 0; s < x->nsteps; s++) {
+		for (size_t i = 0; i < x->n; i++) {
+			const struct ss_device_step *r = row_of(j->x, device[i], j->s->steps.v[s].step);
+			x->ps[s * x->n + i] = r ? (double)ss_device_step_own_ps(r) : 0;
+		}
+		ss_excess_center(x, s);
+	}
+	ss_excess_estimate(x);
+	for (size_t i = 0; i < x->n; i++)
+		device[i] = j->c->devices.v[device[i]].host;
 	for (uint32_t i = 0; i < j->nslow; i++)
-		j->scratch[i] = (double)j->s->steps.v[j->slow[i]].lost_ps * 1e-6;
-	double loss = ss_median(j->scratch, j->nslow);
-	return j->s->hosts.n > 2 && first > loss / 2 && first - second < (first - least) / 2;
+		j->scratch[i] = (double)j->s->steps.v[j->slow[i]].lost_ps;
+	double loss = j->nslow >= few_steps(j) ? ss_median(j->scratch, j->nslow) : 0;
+	return ss_excess_is_shared(x, device, UNEVEN_FRAC * j->step_ps, loss);
+}
+
+static bool find_uneven(struct judging *j, bool *uneven, uint32_t *most)
+{
+	struct ss_excess x = { 0 };
+	size_t n = list_devices(j, NULL);
+	uint32_t *device = calloc(n + 1, sizeof(*device));
+	bool ok = device && ss_excess_init(&x, n, j->s->steps.n);
+	*uneven = false;
+	if (ok && n) {
+		list_devices(j, device);
+		*uneven = are_uneven(j, &x, device);
+		size_t first = 0;
+		for (size_t i = 0; i < n; i++)
+			first = x.median_ps[i] > x.median_ps[first] ? i : first;
+		list_devices(j, device);
+		*most = device[first];
+	}
+	ss_excess_free(&x);
+	free(device);
+	return ok;
 }
 
 /* ---- the verdict, in the order of what would be taken for something else ---- */
@@ -555,13 +584,6 @@ static bool judge_losses(struct judging *j, struct ss_err *err)
 	struct ss_straggler_verdict *v = &j->s->verdict;
 	size_t place;
 	uint32_t n = main_culprit(j, &place);
-	v->lost_us_per_step = lost_of(j, SS_NO_HOST);
-	v->steps_frac = (double)j->nslow / (double)j->s->steps.n;
-	if (is_uneven(j)) {
-		v->kind = SS_STRAGGLER_UNEVEN;
-		v->cause = SS_LATE_BY_COMPUTE;
-		return true;
-	}
 	if (n >= SAME_FRAC * j->nslow)
 		return accuse(j, place, err);
 	v->kind = SS_STRAGGLER_ROTATING;
@@ -573,6 +595,8 @@ static bool judge(struct judging *j, struct ss_err *err)
 	struct ss_straggler_verdict *v = &j->s->verdict;
 	size_t ns = j->s->steps.n;
 	uint32_t link;
+	uint32_t most = SS_NO_HOST;
+	bool uneven;
 	if (!find_slow_link(j, &link))
 		return ss_fail_mem(err);
 	if (link != SS_NO_HOST) {
@@ -581,17 +605,23 @@ static bool judge(struct judging *j, struct ss_err *err)
 		v->cause = SS_LATE_BY_TRANSFER;
 		return true;
 	}
-	double few = FEW_FRAC * (double)ns > 2 ? FEW_FRAC * (double)ns : 2;
-	if (j->nslow >= few)
+	if (!find_uneven(j, &uneven, &most))
+		return ss_fail_mem(err);
+	v->lost_us_per_step = lost_of(j, SS_NO_HOST);
+	v->steps_frac = (double)j->nslow / (double)ns;
+	if (uneven) {
+		v->kind = SS_STRAGGLER_UNEVEN;
+		return ss_uneven_find_cause(j->c, j->x, j->s, most, &v->cause, err);
+	}
+	if (j->nslow >= few_steps(j))
 		return judge_losses(j, err);
 	const struct ss_straggler_step *worst = NULL;
 	for (size_t s = 0; s < ns; s++) {
 		const struct ss_straggler_step *st = &j->s->steps.v[s];
-		if ((double)st->lost_ps > BALANCED_FRAC * (double)st->length_ps && (!worst || st->lost_ps > worst->lost_ps))
+		bool much = times_excess(j) * (double)st->lost_ps > BALANCED_FRAC * (double)st->length_ps;
+		if (much && (!worst || st->lost_ps > worst->lost_ps))
 			worst = st;
 	}
-	v->steps_frac = (double)j->nslow / (double)ns;
-	v->lost_us_per_step = lost_of(j, SS_NO_HOST);
 	if (!(worst && worst->slow) && may_be_hidden(j)) {
 		v->kind = SS_STRAGGLER_INCONCLUSIVE;
 		v->why = "hosts without a whole recording may be those that the others wait for: their recordings would tell";
@@ -623,6 +653,8 @@ static bool find(struct judging *j, struct ss_err *err)
 	if (!choose_hosts(j) || !choose_steps(j) || !fill_excess(j))
 		return ss_fail_mem(err);
 	v->nhosts = (uint32_t)j->s->hosts.n;
+	for (size_t h = 0; h < j->c->hosts.n; h++)
+		v->nabsent += j->c->hosts.v[h].state != SS_HOST_OK;
 	v->nsteps = (uint32_t)j->s->steps.n;
 	if (j->s->steps.n)
 		estimate(j);
@@ -638,7 +670,7 @@ static bool find(struct judging *j, struct ss_err *err)
 					      : "no step is in the recordings of all hosts";
 		return true;
 	}
-	v->noise_us = j->sigma_ps * 1e-6;
+	v->noise_us = j->s->excess.sigma_ps * 1e-6;
 	v->step_us = j->step_ps * 1e-6;
 	return judge(j, err);
 }
@@ -650,7 +682,7 @@ static void release(void *data)
 	struct ss_straggler *s = data;
 	ss_vec_free(&s->steps);
 	ss_vec_free(&s->hosts);
-	free(s->excess_ps);
+	ss_excess_free(&s->excess);
 	free(s);
 }
 

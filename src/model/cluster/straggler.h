@@ -11,6 +11,8 @@
 #ifndef SS_MODEL_CLUSTER_STRAGGLER_H
 #define SS_MODEL_CLUSTER_STRAGGLER_H
 
+#include "model/cluster/excess.h"
+#include "model/cluster/excess.h"
 #include "model/cluster/exposed.h"
 
 enum ss_straggler_kind {
@@ -57,6 +59,7 @@ struct ss_straggler_verdict {
 	double step_us;		/* median of the longest step */
 	uint32_t nsteps, nslow; /* steps that all hosts have; those that lost more than noise explains */
 	uint32_t nhosts;	/* that were compared */
+	uint32_t nabsent;	/* that have no whole recording: the others may be waiting for them */
 	const char *why;	/* of an inconclusive one: what would decide; else NULL */
 };
 
@@ -80,7 +83,7 @@ struct ss_straggler {
 	struct ss_straggler_verdict verdict;
 	SS_VEC(struct ss_straggler_step) steps;
 	SS_VEC(struct ss_straggler_host) hosts;
-	double *excess_ps;	/* by step, then place in `hosts` */
+	struct ss_excess excess; /* of the places in `hosts`, in `steps` */
 };
 
 /* NULL on failure. */

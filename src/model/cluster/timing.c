@@ -3,6 +3,8 @@
  * took.
  */
 #include "model/cluster/cluster.h"
+
+#include "base/bisect.h"
 #include "model/cluster/robust.h"
 
 #include <math.h>
@@ -21,13 +23,7 @@ uint32_t ss_member_source_member(const struct ss_cluster *c, const struct ss_col
 	if (source == UINT32_MAX)
 		return UINT32_MAX;
 	/* Members stand by device, and devices mostly in the order of their numbers. */
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		if (c->devices.v[member(c, k, mid)->device].number < source)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, c->devices.v[member(c, k, mid)->device].number < source);
 	if (lo < k->n && c->devices.v[member(c, k, lo)->device].number == source)
 		return c->order[k->first + lo];
 	for (uint32_t i = 0; i < k->n; i++)

@@ -3,6 +3,9 @@
  */
 #include "model/device/async_overlap.h"
 
+#include "base/bisect.h"
+#include "base/vec.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -107,17 +110,8 @@ static struct ss_str kind_of(struct ss_str name)
 
 static bool add_span(struct spans *s, struct span one)
 {
-	if (s->n == s->cap) {
-		size_t cap = s->cap ? 2 * s->cap : 256;
-		struct span *v = realloc(s->v, cap * sizeof(*v));
-		if (!v)
-			return false;
-		s->v = v;
-		s->cap = cap;
-	}
 	one.i = (uint32_t)s->n;
-	s->v[s->n++] = one;
-	return true;
+	return ss_vec_push(s, one);
 }
 
 static struct plane *plane_of(struct reader *r, struct ss_str host, struct ss_str name)
@@ -211,22 +205,10 @@ static double covered(const struct spans *s, size_t n, const double *before, dou
 		      double end)
 {
 	size_t lo = 0, hi = n;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (s->v[mid].end <= begin)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, s->v[mid].end <= begin);
 	size_t first = lo;
 	hi = n;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (s->v[mid].begin < end)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, s->v[mid].begin < end);
 	if (lo == first)
 		return 0;
 	double sum = before[lo] - before[first];

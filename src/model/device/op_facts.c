@@ -37,7 +37,8 @@ static void add_access(struct ss_str bytes, struct ss_cost *cost)
 	cost->has_mem = true;
 }
 
-void ss_mem_parse(struct ss_str bytes, struct ss_cost *cost)
+/* A serialized MemoryAccessBreakdown. */
+static void mem_parse(struct ss_str bytes, struct ss_cost *cost)
 {
 	struct ss_pb c = ss_pb_of(bytes);
 	struct ss_pb_field f;
@@ -46,7 +47,8 @@ void ss_mem_parse(struct ss_str bytes, struct ss_cost *cost)
 			add_access(f.bytes, cost);
 }
 
-void ss_source_parse(struct ss_str text, struct ss_str *file, int64_t *line)
+/* "file:line": split at the first colon. */
+static void source_parse(struct ss_str text, struct ss_str *file, int64_t *line)
 {
 	size_t colon = ss_str_chr(text, ':');
 	int64_t n;
@@ -81,7 +83,7 @@ static void read_stat(struct ss_op_facts *f, const struct ss_xstat *s, bool *has
 		f->dedup_name = ss_xstat_str(s);
 		break;
 	case SS_STAT_SOURCE:
-		ss_source_parse(ss_xstat_str(s), &f->source_file, &f->source_line);
+		source_parse(ss_xstat_str(s), &f->source_file, &f->source_line);
 		break;
 	case SS_STAT_SOURCE_STACK:
 		f->source_stack = ss_xstat_str(s);
@@ -97,7 +99,7 @@ static void read_stat(struct ss_op_facts *f, const struct ss_xstat *s, bool *has
 		break;
 	case SS_STAT_MEMORY_ACCESS_BREAKDOWN:
 		if (s->kind == SS_X_BYTES)
-			ss_mem_parse(s->s, &f->cost);
+			mem_parse(s->s, &f->cost);
 		break;
 	default:
 		break;

@@ -18,9 +18,5 @@ struct ss_op_facts {
 
 /* False if the entry names no program or no symbol: then it is no operation. */
 bool ss_op_facts_read(struct ss_op_facts *f, const struct ss_xplane *x, uint32_t meta);
-/* A serialized MemoryAccessBreakdown. */
-void ss_mem_parse(struct ss_str bytes, struct ss_cost *cost);
-/* "file:line": split at the first colon. */
-void ss_source_parse(struct ss_str text, struct ss_str *file, int64_t *line);
 
 #endif

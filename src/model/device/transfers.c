@@ -88,7 +88,8 @@ static int in_order(const void *a, const void *b)
 	return x->begin_ps < y->begin_ps ? -1 : x->begin_ps > y->begin_ps;
 }
 
-bool ss_transfers_read(const struct ss_plane *p, struct ss_arena *arena, struct ss_transfer **v, size_t *n,
+/* By group, then channel, kind and begin; in `arena`. Cheap where no operation transfers anything. */
+static bool transfers_read(const struct ss_plane *p, struct ss_arena *arena, struct ss_transfer **v, size_t *n,
 		       struct ss_err *err)
 {
 	struct known *known = calloc((size_t)p->x->nevent_meta + 1, sizeof(*known));
@@ -167,7 +168,7 @@ static bool take_core(struct all *all, size_t host, const struct ss_plane *core,
 	for (size_t i = all->out.n; i-- > 0 && all->out.cores[i].core_id / 1000 == host;)
 		if (all->out.cores[i].core_id == c.core_id)
 			return true;
-	if (!ss_transfers_read(core, &all->intern.arena, &c.v, &c.n, err))
+	if (!transfers_read(core, &all->intern.arena, &c.v, &c.n, err))
 		return false;
 	for (size_t i = 0; i < c.n; i++) {
 		c.v[i].name = ss_intern_str(&all->intern, c.v[i].name);

@@ -20,10 +20,6 @@ struct ss_transfer {
 	struct ss_str expression;
 };
 
-/* By group, then channel, kind and begin; in `arena`. Cheap where no operation transfers anything. */
-bool ss_transfers_read(const struct ss_plane *core, struct ss_arena *arena, struct ss_transfer **v, size_t *n,
-		       struct ss_err *err);
-
 /* Of one core in a model, numbered as in steps.h. */
 struct ss_core_transfers {
 	uint32_t core_id;

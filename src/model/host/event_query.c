@@ -10,7 +10,7 @@ static bool check_ranges(const struct ss_event_query *q, struct ss_err *err)
 	if (q->from_ps > q->to_ps)
 		return ss_fail(err, SS_EINVAL, "the window ends before it begins");
 	if (q->least_ps > q->most_ps)
-		return ss_fail(err, SS_EINVAL, "the least duration is more than the most");
+		return ss_fail(err, SS_EINVAL, "the minimum duration is greater than the maximum");
 	return true;
 }
 

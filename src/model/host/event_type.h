@@ -26,9 +26,12 @@ enum ss_event_type ss_event_type_of(struct ss_str name);
 /* Type by meta index, x->nevent_meta of them, in the arena; NULL when memory is out. */
 uint8_t *ss_plane_event_types(const struct ss_xplane *x, struct ss_arena *arena);
 
+/* `types`: of ss_plane_event_types, or NULL for few events. */
 static inline enum ss_event_type ss_event_type_at(const uint8_t *types, const struct ss_plane *p, uint32_t meta)
 {
-	return meta < p->x->nevent_meta ? (enum ss_event_type)types[meta] : SS_EV_UNKNOWN;
+	if (meta >= p->x->nevent_meta)
+		return SS_EV_UNKNOWN;
+	return types ? (enum ss_event_type)types[meta] : ss_event_type_of(p->x->event_meta[meta].name);
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* forget.c - giving back pages of the file behind a walk. */
 #include "model/host/forget.h"
 
-#define STRIDE ((size_t)4 << 20)
+#define STRIDE ((size_t)1 << 20)
 
 static void give_up(struct ss_forget *f)
 {

@@ -45,7 +45,8 @@ static bool is_tf_type(struct ss_str s)
 	return true;
 }
 
-bool ss_op_type_is_jax(struct ss_str s)
+/* Is `type` written as a JAX primitive: [a-z_][a-z0-9_]*, perhaps with parameters in brackets? */
+static bool op_type_is_jax(struct ss_str s)
 {
 	size_t i = 1;
 	if (!s.n || !(lower(s.p[0]) || s.p[0] == '_'))
@@ -59,14 +60,16 @@ bool ss_op_type_is_jax(struct ss_str s)
 	return rest.n >= 2 && rest.p[0] == '[' && rest.p[rest.n - 1] == ']' && ss_str_chr(rest, '\n') == SS_NPOS;
 }
 
-bool ss_op_name_is_jax(struct ss_str name, struct ss_str type)
+/* Is it the type of that JAX operation: a JAX type that the last component of the name contains? */
+static bool op_name_is_jax(struct ss_str name, struct ss_str type)
 {
 	size_t slash = ss_str_rchr(name, '/');
 	struct ss_str last = slash == SS_NPOS ? name : ss_str_sub(name, slash + 1, name.n);
-	return name.n && ss_op_type_is_jax(type) && ss_str_contains(last, type);
+	return name.n && op_type_is_jax(type) && ss_str_contains(last, type);
 }
 
-struct ss_str ss_op_type_of_name(struct ss_str name)
+/* The type that a name implies: its last component without a trailing "_<integer>". */
+static struct ss_str op_type_of_name(struct ss_str name)
 {
 	size_t slash = ss_str_rchr(name, '/');
 	struct ss_str last = slash == SS_NPOS ? name : ss_str_sub(name, slash + 1, name.n);
@@ -117,8 +120,8 @@ struct ss_op_name ss_op_name_parse(struct ss_str full)
 		return (struct ss_op_name){ SS_OP_UNKNOWN, full, SS_STR("") };
 	if (is_tf_name(name) && is_tf_type(type))
 		return (struct ss_op_name){ SS_OP_TENSORFLOW, name, type };
-	struct ss_str given = type.n ? type : ss_op_type_of_name(name);
-	if (ss_op_type_is_jax(given)) {
+	struct ss_str given = type.n ? type : op_type_of_name(name);
+	if (op_type_is_jax(given)) {
 		size_t bracket = ss_str_chr(given, '[');
 		return (struct ss_op_name){ SS_OP_JAX, name, ss_str_sub(given, 0, bracket) };
 	}
@@ -165,7 +168,7 @@ bool ss_op_scope_next(struct ss_str *rest, struct ss_str *scope)
 bool ss_op_is_gradient(struct ss_str name, struct ss_str type)
 {
 	struct ss_str rest = name, part;
-	if (!type.n || ss_op_name_is_jax(name, type)) {
+	if (!type.n || op_name_is_jax(name, type)) {
 		while (ss_path_next(&rest, &part))
 			if (ss_str_starts(part, SS_STR("transpose(")))
 				return true;

@@ -35,13 +35,6 @@ struct ss_op_name ss_op_name_parse(struct ss_str full);
  */
 struct ss_str ss_op_label(const struct ss_op_name *op);
 
-/* The type that a name implies: its last component without a trailing "_<integer>". */
-struct ss_str ss_op_type_of_name(struct ss_str name);
-/* Is `type` written as a JAX primitive: [a-z_][a-z0-9_]*, perhaps with parameters in brackets? */
-bool ss_op_type_is_jax(struct ss_str type);
-/* Is it the type of that JAX operation: a JAX type that the last component of the name contains? */
-bool ss_op_name_is_jax(struct ss_str name, struct ss_str type);
-
 /*
  * The scopes of a name, outermost first: every component but the last.
  *

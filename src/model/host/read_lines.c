@@ -20,7 +20,8 @@ static int longer_first(const void *a, const void *b)
 	return la->body.p < lb->body.p ? -1 : la->body.p > lb->body.p;
 }
 
-void ss_line_take_header(struct ss_line *l)
+/* What is known of a line before its events are read, and what may be known better afterwards. */
+static void line_take_header(struct ss_line *l)
 {
 	l->id = l->src->id;
 	l->display_id = l->src->display_id;
@@ -36,7 +37,7 @@ static bool read_line(void *arg, size_t i, struct ss_err *err)
 	struct ss_line *l = job->line;
 	if (!ss_xevents_load_some(&l->ev, &r->h->x, job->plane->x, l->src, job->wanted, err))
 		return false;
-	ss_line_take_header(l);
+	line_take_header(l);
 	return true;
 }
 

@@ -12,7 +12,5 @@ struct ss_line_read {
 
 /* Fills the lines; puts the jobs into another order. On failure lines read before are the caller's to free. */
 bool ss_read_lines(struct ss_host *h, struct ss_line_read *reads, size_t n, struct ss_err *err);
-/* What is known of a line before its events are read, and what may be known better afterwards. */
-void ss_line_take_header(struct ss_line *l);
 
 #endif

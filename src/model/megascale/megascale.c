@@ -287,7 +287,7 @@ static bool assign_tpu(struct ss_ms_tpu *tpu)
 	return true;
 }
 
-bool ss_ms_assign_runs(struct ss_megascale *m)
+static bool ms_assign_runs(struct ss_megascale *m)
 {
 	for (size_t i = 0; i < m->ntpus; i++)
 		if (!assign_tpu(&m->tpus[i]))
@@ -360,7 +360,7 @@ static bool hide_in(struct ss_megascale *m, struct ss_ms_track *t)
 	return true;
 }
 
-bool ss_ms_hide_tiny(struct ss_megascale *m)
+static bool ms_hide_tiny(struct ss_megascale *m)
 {
 	for (size_t i = 0; i < m->ntpus; i++)
 		for (size_t k = 0; k < m->tpus[i].nlines; k++) {
@@ -375,7 +375,7 @@ bool ss_ms_hide_tiny(struct ss_megascale *m)
 bool ss_megascale_read(struct ss_megascale *m, const struct ss_host *h, bool group_tiny, struct ss_err *err)
 {
 	*m = (struct ss_megascale){ 0 };
-	bool ok = ss_ms_collect(m, h) && ss_ms_assign_runs(m) && (!group_tiny || ss_ms_hide_tiny(m)) && ss_ms_add_flows(m) &&
+	bool ok = ss_ms_collect(m, h) && ms_assign_runs(m) && (!group_tiny || ms_hide_tiny(m)) && ss_ms_add_flows(m) &&
 		  ss_ms_count(m);
 	return ok || ss_fail_mem(err);
 }

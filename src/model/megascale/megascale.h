@@ -82,8 +82,6 @@ struct ss_str ss_ms_name(const struct ss_megascale *m, const struct ss_ms_track 
 
 /* The parts of ss_megascale_read, in their order. False when memory is out. */
 bool ss_ms_collect(struct ss_megascale *m, const struct ss_host *h);
-bool ss_ms_assign_runs(struct ss_megascale *m);
-bool ss_ms_hide_tiny(struct ss_megascale *m);
 bool ss_ms_add_flows(struct ss_megascale *m);
 bool ss_ms_count(struct ss_megascale *m);
 

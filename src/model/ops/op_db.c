@@ -56,7 +56,8 @@ static void fill(struct ss_str *to, struct ss_str from)
 		*to = from;
 }
 
-void ss_op_describe(struct ss_op *to, const struct ss_op *from)
+/* Texts of `from` where `to` has none. */
+static void op_describe(struct ss_op *to, const struct ss_op *from)
 {
 	fill(&to->long_name, from->long_name);
 	fill(&to->category, from->category);
@@ -76,7 +77,7 @@ void ss_op_describe(struct ss_op *to, const struct ss_op *from)
 
 void ss_op_add(struct ss_op *to, const struct ss_op *from)
 {
-	ss_op_describe(to, from);
+	op_describe(to, from);
 	if (from->occurrences && (!to->occurrences || from->min_ps < to->min_ps))
 		to->min_ps = from->min_ps;
 	to->occurrences += from->occurrences;

@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "model/device/env.h"
 #include "model/fold.h"
+#include "model/ops/gpu_graphs.h"
 #include "model/ops/ops_build.h"
 #include "model/ops/sparse_ops.h"
 #include "model/ops/tpu.h"
@@ -17,15 +18,33 @@
 
 #include <stdlib.h>
 
+struct gpu_build {
+	struct ss_op_db ops, resolved; /* resolved: empty without graphs */
+	uint64_t graph_ps, graph_known_ps;
+};
+
 /* Pieces of work of one host: its device planes, and last its threads. */
 struct host_build {
 	struct ss_host *h;
 	struct ss_host_ops *ops;
 	const struct ss_plane **planes;
-	struct ss_op_db *dbs; /* GPU: per plane */
+	struct gpu_build *gpus; /* per plane */
 	size_t nplanes;
 	enum ss_hardware hw;
 };
+
+static bool build_gpu(struct gpu_build *g, struct ss_host *h, const struct ss_plane *p, struct ss_arena *arena,
+		      struct ss_err *err)
+{
+	struct ss_gpu_graphs graphs = { .graph_ps = 0 };
+	struct ss_hlo_map *hlo = ss_host_hlo(h, err);
+	bool ok = hlo && ss_gpu_ops(&g->ops, h, p, NULL, arena, err) && ss_gpu_graphs_read(&graphs, p, hlo, err);
+	g->graph_ps = graphs.graph_ps;
+	g->graph_known_ps = graphs.known_ps;
+	ok = ok && (!graphs.names.n || ss_gpu_ops(&g->resolved, h, p, &graphs, arena, err));
+	ss_gpu_graphs_free(&graphs);
+	return ok;
+}
 
 static bool do_piece(void *arg, size_t i, struct ss_err *err)
 {
@@ -33,7 +52,7 @@ static bool do_piece(void *arg, size_t i, struct ss_err *err)
 	if (i == j->nplanes)
 		return ss_host_thread_ops(&j->ops->host, j->h, err);
 	if (j->hw == SS_HW_GPU)
-		return ss_gpu_ops(&j->dbs[i], j->h, j->planes[i], &j->ops->arenas[i], err);
+		return build_gpu(&j->gpus[i], j->h, j->planes[i], &j->ops->arenas[i], err);
 	return ss_tpu_core_build(&j->ops->cores[i], j->h, j->planes[i], j->ops->sparse, err);
 }
 
@@ -47,23 +66,41 @@ static bool list_planes(struct host_build *j)
 		if (j->h->planes[i].kind == kind)
 			j->planes[j->nplanes++] = &j->h->planes[i];
 	if (j->hw == SS_HW_GPU) {
-		j->dbs = calloc(j->nplanes + 1, sizeof(*j->dbs));
+		j->gpus = calloc(j->nplanes + 1, sizeof(*j->gpus));
 		j->ops->arenas = calloc(j->nplanes + 1, sizeof(*j->ops->arenas));
 		j->ops->narenas = j->nplanes;
-		return j->dbs && j->ops->arenas;
+		return j->gpus && j->ops->arenas;
 	}
 	j->ops->cores = calloc(j->nplanes + 1, sizeof(*j->ops->cores));
 	j->ops->ncores = j->nplanes;
 	return j->ops->cores;
 }
 
+/* Planes without graphs are resolved as they are. */
+static bool merge_gpus(struct host_build *j)
+{
+	struct ss_host_ops *o = j->ops;
+	bool any = false, ok = true;
+	for (size_t i = 0; i < j->nplanes; i++) {
+		o->graph_ps += j->gpus[i].graph_ps;
+		o->graph_known_ps += j->gpus[i].graph_known_ps;
+		any = any || j->gpus[i].resolved.n;
+	}
+	for (size_t i = 0; ok && i < j->nplanes; i++) {
+		const struct gpu_build *g = &j->gpus[i];
+		ok = ss_op_db_merge(&o->device, &g->ops, NULL) &&
+		     (!any || ss_op_db_merge(&o->resolved, g->resolved.n ? &g->resolved : &g->ops, NULL));
+	}
+	return ok;
+}
+
 static bool merge_planes(struct host_build *j)
 {
-	for (size_t i = 0; i < j->nplanes; i++) {
-		struct ss_op_db *db = j->hw == SS_HW_GPU ? &j->dbs[i] : &j->ops->cores[i].ops;
-		if (!ss_op_db_merge(&j->ops->device, db, NULL))
+	if (j->hw == SS_HW_GPU)
+		return merge_gpus(j);
+	for (size_t i = 0; i < j->nplanes; i++)
+		if (!ss_op_db_merge(&j->ops->device, &j->ops->cores[i].ops, NULL))
 			return false;
-	}
 	return true;
 }
 
@@ -116,6 +153,7 @@ static void release_host(void *data)
 		ss_sparse_ops_free(o->sparse);
 	free(o->sparse);
 	ss_op_db_free(&o->device);
+	ss_op_db_free(&o->resolved);
 	ss_op_db_free(&o->host);
 	ss_op_db_free(&o->cpu);
 	free(o->kernels.v);
@@ -137,10 +175,12 @@ static void *make_host(void *owner, struct ss_err *err)
 	}
 	struct host_build j = { .h = h, .ops = o, .hw = ss_host_hardware(h) };
 	bool ok = build_host(&j, err);
-	for (size_t i = 0; j.dbs && i < j.nplanes; i++)
-		ss_op_db_free(&j.dbs[i]);
+	for (size_t i = 0; j.gpus && i < j.nplanes; i++) {
+		ss_op_db_free(&j.gpus[i].ops);
+		ss_op_db_free(&j.gpus[i].resolved);
+	}
 	free(j.planes);
-	free(j.dbs);
+	free(j.gpus);
 	if (ok)
 		return o;
 	release_host(o);
@@ -180,6 +220,16 @@ static bool read_host(struct ss_host *h, struct ss_err *err)
 	return ss_host_ops(h, err) != NULL;
 }
 
+/* Behind hosts without graphs, the first with some. */
+static bool add_resolved(struct all *all, const struct ss_host_ops *one)
+{
+	struct ss_ops *o = &all->ops;
+	if (!o->resolved.n && !one->resolved.n)
+		return true;
+	return (o->resolved.n || ss_op_db_merge(&o->resolved, &o->device, &all->intern)) &&
+	       ss_op_db_merge(&o->resolved, one->resolved.n ? &one->resolved : &one->device, &all->intern);
+}
+
 static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *err)
 {
 	struct all *all = data;
@@ -188,7 +238,9 @@ static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *er
 	(void)i;
 	if (!one)
 		return false;
-	return (ss_op_db_merge(&o->device, &one->device, &all->intern) &&
+	o->graph_ps += one->graph_ps;
+	o->graph_known_ps += one->graph_known_ps;
+	return (add_resolved(all, one) && ss_op_db_merge(&o->device, &one->device, &all->intern) &&
 		ss_op_db_merge(&o->host, &one->host, &all->intern) &&
 		ss_op_db_merge(&o->cpu, &one->cpu, &all->intern) && add_kernels(all, &one->kernels)) ||
 	       ss_fail_mem(err);
@@ -206,6 +258,7 @@ static void release_all(void *data)
 {
 	struct all *all = data;
 	ss_op_db_free(&all->ops.device);
+	ss_op_db_free(&all->ops.resolved);
 	ss_op_db_free(&all->ops.host);
 	ss_op_db_free(&all->ops.cpu);
 	free(all->ops.kernels.v);

@@ -78,6 +78,9 @@ struct ss_sparse_ops; /* sparse_ops.h */
 
 struct ss_host_ops {
 	struct ss_op_db device, host;
+	/* Of a host whose GPUs ran CUDA graphs: `device` with the kernels of graphs given to their instructions. */
+	struct ss_op_db resolved;
+	uint64_t graph_ps, graph_known_ps; /* of kernels in graphs, and of those whose instruction is known */
 	struct ss_op_db cpu; /* of a host without devices: instructions of compiled programs that its threads ran */
 	struct ss_kernels kernels;
 	struct ss_tpu_core *cores; /* TensorCores in the order of their planes */
@@ -92,6 +95,8 @@ const struct ss_host_ops *ss_host_ops(struct ss_host *h, struct ss_err *err);
 /* All hosts together. Of one host alone: its own. */
 struct ss_ops {
 	struct ss_op_db device, host, cpu;
+	struct ss_op_db resolved; /* of all hosts, where one ran CUDA graphs; else empty */
+	uint64_t graph_ps, graph_known_ps;
 	struct ss_kernels kernels;
 };
 
@@ -103,6 +108,8 @@ const struct ss_ops *ss_model_ops(struct ss_model *m, struct ss_err *err);
  */
 static inline const struct ss_op_db *ss_ops_computed(const struct ss_ops *o, bool as_xprof)
 {
+	if (!as_xprof && o->resolved.n)
+		return &o->resolved;
 	return as_xprof || o->device.n || !o->cpu.n ? &o->device : &o->cpu;
 }
 
@@ -115,8 +122,6 @@ static inline const struct ss_op_db *ss_ops_computed(const struct ss_ops *o, boo
 struct ss_op *ss_op_db_get(struct ss_op_db *db, uint64_t program_id, struct ss_str name);
 const struct ss_op *ss_op_db_find(const struct ss_op_db *db, uint64_t program_id,
 				  struct ss_str name);
-/* Texts of `from` where `to` has none. */
-void ss_op_describe(struct ss_op *to, const struct ss_op *from);
 /* Add the numbers of `from`, and texts where `to` has none. */
 void ss_op_add(struct ss_op *to, const struct ss_op *from);
 struct ss_intern; /* intern.h */

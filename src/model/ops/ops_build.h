@@ -12,8 +12,12 @@
  * Ops on the threads of /host:CPU, finished with IDLE. A host without threads has an empty table.
  */
 bool ss_host_thread_ops(struct ss_op_db *db, const struct ss_host *h, struct ss_err *err);
-/* Ops of one GPU, finished with IDLE. Texts that are made up go to `arena`. */
-bool ss_gpu_ops(struct ss_op_db *db, struct ss_host *h, const struct ss_plane *p,
+/*
+ * Ops of one GPU, finished with IDLE. Texts that are made up go to `arena`. `graphs` (NULL: as events say) gives kernels of
+ * CUDA graphs to their instructions.
+ */
+struct ss_gpu_graphs;
+bool ss_gpu_ops(struct ss_op_db *db, struct ss_host *h, const struct ss_plane *p, const struct ss_gpu_graphs *graphs,
 		struct ss_arena *arena, struct ss_err *err);
 /*
  * The same of instructions that threads of a host without devices ran for the CPU backend of XLA:

@@ -14,6 +14,7 @@
 #include "model/host/event_order.h"
 #include "model/host/opname.h"
 #include "model/host/stat_filter.h"
+#include "model/ops/gpu_graphs.h"
 #include "model/ops/gpu_stats.h"
 #include "model/ops/ops_build.h"
 #include "model/program/gpu_cost.h"
@@ -34,6 +35,7 @@ struct pass {
 	struct ss_op_db *db;
 	struct ss_host *h;
 	const struct ss_plane *p;
+	const struct ss_gpu_graphs *graphs; /* NULL: not asked */
 	struct ss_hlo_map *hlo;
 	struct ss_arena *arena;
 	SS_VEC(struct ss_cost) unit; /* by index in db: of one execution, from the program */
@@ -179,7 +181,10 @@ static bool framework_op(struct pass *s, const struct ss_gpu_stats *e, uint32_t 
 static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i, struct ss_err *err)
 {
 	struct ss_gpu_stats e = ss_gpu_stats_read(s->p, l, i);
+	struct ss_str of_graph = s->graphs ? ss_gpu_graph_instr(s->graphs, (uint32_t)(l - s->p->lines), i) : SS_STR("");
 	struct ss_op *op = NULL;
+	if (of_graph.n)
+		e.hlo_op = of_graph;
 	if (e.hlo_op.n) {
 		if (!hlo_op(s, &e, &op, err))
 			return false;
@@ -258,10 +263,10 @@ static void free_pass(struct pass *s)
 	ss_vec_free(&s->unit);
 }
 
-bool ss_gpu_ops(struct ss_op_db *db, struct ss_host *h, const struct ss_plane *p,
+bool ss_gpu_ops(struct ss_op_db *db, struct ss_host *h, const struct ss_plane *p, const struct ss_gpu_graphs *graphs,
 		struct ss_arena *arena, struct ss_err *err)
 {
-	struct pass s = { .db = db, .h = h, .p = p, .hlo = ss_host_hlo(h, err), .arena = arena };
+	struct pass s = { .db = db, .h = h, .p = p, .graphs = graphs, .hlo = ss_host_hlo(h, err), .arena = arena };
 	bool ok = s.hlo && walk(&s, err);
 	free_pass(&s);
 	return ok;

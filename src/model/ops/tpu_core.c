@@ -10,6 +10,7 @@
 #include "model/ops/tpu.h"
 #include "xprof/quirks/quirks.h"
 
+#include "base/assert.h"
 #include "base/safe.h"
 #include "base/vec.h"
 #include "model/device/op_facts.h"
@@ -17,6 +18,7 @@
 #include "model/host/stat_projection.h"
 #include "model/ops/ops_build.h"
 #include "model/ops/sparse_ops.h"
+#include "model/ops/step_marker.h"
 
 #include <stdlib.h>
 
@@ -470,29 +472,13 @@ static int by_category(const void *a, const void *b)
 	return ca->category < cb->category ? -1 : ca->category > cb->category;
 }
 
-/* Markers: the longest "Steps" event of each group. */
-struct marker {
-	int64_t group, begin_ps;
-	uint64_t dur_ps;
-};
-
-static int by_group_then_longest(const void *a, const void *b)
+static bool read_markers(const struct ss_plane *p, struct ss_step_marker **out, size_t *n)
 {
-	const struct marker *ma = a, *mb = b;
-	if (ma->group != mb->group)
-		return ma->group < mb->group ? -1 : 1;
-	if (ma->dur_ps != mb->dur_ps)
-		return ma->dur_ps > mb->dur_ps ? -1 : 1;
-	return ma->begin_ps < mb->begin_ps ? -1 : ma->begin_ps > mb->begin_ps;
-}
-
-static bool read_markers(const struct ss_plane *p, struct marker **out, size_t *n)
-{
-	SS_VEC(struct marker) v = { 0 };
+	SS_VEC(struct ss_step_marker) v = { 0 };
 	for (uint32_t k = 0; k < p->nlines; k++) {
 		const struct ss_line *l = &p->lines[k];
 		for (uint32_t i = 0; ss_str_is(l->name, "Steps") && i < l->ev.n; i++) {
-			struct marker m = { .group = ss_event_group(p, l, i) };
+			struct ss_step_marker m = { .group = ss_event_group(p, l, i) };
 			ss_device_span(p, l, i, &m.begin_ps, &m.dur_ps);
 			if (m.group != SS_NO_GROUP && !ss_vec_push(&v, m)) {
 				ss_vec_free(&v);
@@ -500,8 +486,7 @@ static bool read_markers(const struct ss_plane *p, struct marker **out, size_t *
 			}
 		}
 	}
-	if (v.n)
-		qsort(v.v, v.n, sizeof(*v.v), by_group_then_longest);
+	ss_step_markers_sort(v.v, v.n);
 	*out = v.v;
 	*n = v.n;
 	return true;
@@ -521,6 +506,7 @@ static void add_program_cost(struct ss_program_cost *to, const struct ss_program
 static void join_runs(struct pass *s, size_t from, size_t to, struct ss_core_step *step,
 		      uint32_t *ncats)
 {
+	ss_assert(from < to && s->runs.v[from].group == s->runs.v[to - 1].group);
 	struct ss_cat_time *out = s->core->cats + *ncats;
 	uint32_t n = 0;
 	for (size_t r = from; r < to; r++) {
@@ -556,7 +542,7 @@ static void find_collectives(struct pass *s, struct ss_core_step *step, size_t *
 }
 
 /* Steps are the groups that have a marker and an operation. */
-static bool make_steps(struct pass *s, const struct marker *markers, size_t nmarkers)
+static bool make_steps(struct pass *s, const struct ss_step_marker *markers, size_t nmarkers)
 {
 	struct ss_tpu_core *core = s->core;
 	core->steps = calloc(s->runs.n + 1, sizeof(*core->steps));
@@ -582,6 +568,7 @@ static bool make_steps(struct pass *s, const struct marker *markers, size_t nmar
 		if (m == nmarkers || markers[m].group != group)
 			continue;
 		struct ss_core_step *step = &core->steps[core->nsteps++];
+		ss_assert(core->nsteps == 1 || step[-1].group < group);
 		*step = (struct ss_core_step){ .group = group,
 					       .begin_ps = markers[m].begin_ps,
 					       .dur_ps = markers[m].dur_ps };
@@ -684,7 +671,7 @@ static bool run_pass(struct pass *s, const struct ss_host *h)
 	}
 	if (!h->preprocessed && !add_framework_ops(s))
 		return false;
-	struct marker *markers = NULL;
+	struct ss_step_marker *markers = NULL;
 	size_t nmarkers = 0;
 	bool ok = end_run(s) && read_markers(s->p, &markers, &nmarkers) &&
 		  make_steps(s, markers, nmarkers) && keep_categories(s) && make_ops(s);

@@ -78,11 +78,12 @@ static int64_t ordinal_of(const struct ss_plane *p)
 	return n;
 }
 
-bool ss_context_reader_init(struct ss_context_reader *r, const struct ss_plane *p, struct ss_arena *arena)
+bool ss_context_reader_init(struct ss_context_reader *r, const struct ss_plane *p, uint64_t nevents, struct ss_arena *arena)
 {
+	bool each = nevents < p->x->nevent_meta;
 	*r = (struct ss_context_reader){ .plane = p, .device_ordinal = ordinal_of(p) };
-	r->types = ss_plane_event_types(p->x, arena);
-	return r->types && ss_projection_init(&r->all, p->x, stats, SS_CTX_COUNT, arena) &&
+	r->types = each ? NULL : ss_plane_event_types(p->x, arena);
+	return (each || r->types) && ss_projection_init(&r->all, p->x, stats, SS_CTX_COUNT, arena) &&
 	       ss_projection_init(&r->common, p->x, stats, SS_CTX_COMMON, arena);
 }
 

@@ -66,13 +66,16 @@ static inline bool ss_context_consumes(const struct ss_context *c)
 /* Prepared per plane. */
 struct ss_context_reader {
 	const struct ss_plane *plane;
-	const uint8_t *types;		/* enum ss_event_type by meta */
+	const uint8_t *types;		/* enum ss_event_type by meta, or NULL */
 	struct ss_stat_projection all, common;	/* stats of every key; of those before SS_CTX_COMMON */
 	int64_t device_ordinal;		/* of a TensorCore plane, from its name */
 };
 
-/* The reader lives as long as the arena. */
-bool ss_context_reader_init(struct ss_context_reader *r, const struct ss_plane *p, struct ss_arena *arena);
+/*
+ * To read `nevents` of a plane. Where these are fewer than its names, as on one of very many lines, the types of all names are
+ * not found beforehand. The reader lives as long as the arena.
+ */
+bool ss_context_reader_init(struct ss_context_reader *r, const struct ss_plane *p, uint64_t nevents, struct ss_arena *arena);
 /*
  * Read event i of a line; `module` says that it is an "XLA Modules" event of a TensorCore. Keys from
  * SS_CTX_COMMON on are read of modules and of events of the types to which they mean something: most

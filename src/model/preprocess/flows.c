@@ -80,7 +80,7 @@ bool ss_preprocess_flows(const struct ss_host *h, const struct ss_plane *p, cons
 	*n = 0;
 	if (!l->ev.off || !may_have_flows(p, h->preprocessed))
 		return true;
-	bool ok = ss_context_reader_init(&reader, p, &scratch), module = ss_line_is_tpu_modules(p, l);
+	bool ok = ss_context_reader_init(&reader, p, l->ev.n, &scratch), module = ss_line_is_tpu_modules(p, l);
 	for (uint32_t i = 0; ok && i < l->ev.n; i++) {
 		struct ss_context c;
 		struct ss_flow flow;

@@ -71,48 +71,65 @@ static bool add_executor(struct ss_forest_line *fl, const struct ss_context *c, 
 								   ss_context_int(c, SS_CTX_ITER) });
 }
 
+/* What an event is in the forest, by its type. */
+enum forest_role { NO_ROLE, KERNEL, EXECUTOR, ITERATOR, CAPTURED, OP, EAGER };
+
+static const uint8_t roles[SS_EV_COUNT] = {
+	[SS_EV_UNKNOWN] = KERNEL,
+	[SS_EV_KERNEL_LAUNCH] = KERNEL,
+	[SS_EV_KERNEL_EXECUTE] = KERNEL,
+	[SS_EV_EXECUTOR_STATE_PROCESS] = EXECUTOR,
+	[SS_EV_ITERATOR_GET_NEXT] = ITERATOR,
+	[SS_EV_ITERATOR_GET_NEXT_AS_OPTIONAL] = ITERATOR,
+	[SS_EV_CAPTURED_FUNCTION_RUN] = CAPTURED,
+	[SS_EV_CAPTURED_FUNCTION_RUN_ASYNC] = CAPTURED,
+	[SS_EV_CAPTURED_FUNCTION_RUN_INSTANTIATED] = CAPTURED,
+	[SS_EV_CAPTURED_FUNCTION_RUN_BORROWED] = CAPTURED,
+	[SS_EV_TF_OP_RUN] = OP,
+	[SS_EV_EAGER_EXECUTE] = EAGER,
+};
+
+static bool add_role(struct ss_forest_line *fl, const struct ss_context *c, uint32_t i, enum ss_event_type type)
+{
+	switch ((enum forest_role)roles[type]) {
+	case KERNEL:
+		return !ss_context_has(c, SS_CTX_CORRELATION) || add_kernel(fl, c, i, type);
+	case EXECUTOR:
+		return add_executor(fl, c, i);
+	case ITERATOR:
+		return add_iteration(&fl->in, c, i);
+	case CAPTURED:
+		return !ss_context_has(c, SS_CTX_ID) || ss_vec_push(&fl->captured, ss_context_int(c, SS_CTX_ID));
+	case OP:
+		fl->has_ops = true;
+		return true;
+	case EAGER:
+		fl->has_eager = true;
+		return true;
+	case NO_ROLE:
+		return true;
+	}
+	return true;
+}
+
+/*
+ * Roots and asynchronous events. Steps and programs of a TPU begin groups of their own where nobody
+ * else does; they are no roots.
+ */
+static bool add_marks(struct ss_forest_line *fl, const struct ss_context *c, uint32_t i)
+{
+	if (fl->flat)
+		return true;
+	if (ss_context_has(c, SS_CTX_ROOT_LEVEL) && c->v[SS_CTX_ROOT_LEVEL] != 0 &&
+	    !ss_vec_push(&fl->roots, ((struct ss_root){ i, c->v[SS_CTX_ROOT_LEVEL] })))
+		return false;
+	return !ss_context_has(c, SS_CTX_ASYNC) || !c->v[SS_CTX_ASYNC] || ss_vec_push(&fl->asyncs, i);
+}
+
 static bool add_event(struct ss_forest_line *fl, const struct ss_context *c, uint32_t i)
 {
 	enum ss_event_type type = ss_event_type_at(fl->reader->types, fl->p, fl->l->ev.meta[i]);
-	switch (type) {
-	case SS_EV_UNKNOWN:
-	case SS_EV_KERNEL_LAUNCH:
-	case SS_EV_KERNEL_EXECUTE:
-		if (ss_context_has(c, SS_CTX_CORRELATION) && !add_kernel(fl, c, i, type))
-			return false;
-		break;
-	case SS_EV_EXECUTOR_STATE_PROCESS:
-		if (!add_executor(fl, c, i))
-			return false;
-		break;
-	case SS_EV_ITERATOR_GET_NEXT:
-	case SS_EV_ITERATOR_GET_NEXT_AS_OPTIONAL:
-		if (!add_iteration(&fl->in, c, i))
-			return false;
-		break;
-	case SS_EV_CAPTURED_FUNCTION_RUN:
-	case SS_EV_CAPTURED_FUNCTION_RUN_ASYNC:
-	case SS_EV_CAPTURED_FUNCTION_RUN_INSTANTIATED:
-	case SS_EV_CAPTURED_FUNCTION_RUN_BORROWED:
-		if (ss_context_has(c, SS_CTX_ID) && !ss_vec_push(&fl->captured, ss_context_int(c, SS_CTX_ID)))
-			return false;
-		break;
-	case SS_EV_TF_OP_RUN:
-		fl->has_ops = true;
-		break;
-	case SS_EV_EAGER_EXECUTE:
-		fl->has_eager = true;
-		break;
-	default:
-		break;
-	}
-	/* Steps and programs of a TPU begin groups of their own where nobody else does; they are no roots. */
-	if (ss_context_has(c, SS_CTX_ROOT_LEVEL) && c->v[SS_CTX_ROOT_LEVEL] != 0 && !fl->flat &&
-	    !ss_vec_push(&fl->roots, (struct ss_root){ i, c->v[SS_CTX_ROOT_LEVEL] }))
-		return false;
-	if (ss_context_has(c, SS_CTX_ASYNC) && c->v[SS_CTX_ASYNC] && !fl->flat && !ss_vec_push(&fl->asyncs, i))
-		return false;
-	return add_links(fl, c, i);
+	return add_role(fl, c, i, type) && add_marks(fl, c, i) && add_links(fl, c, i);
 }
 
 /* Events that are neither of a kind with a meaning nor have stats that could matter need not be read. */
@@ -387,7 +404,7 @@ static bool collect_lines(struct ss_forest *f)
 		struct ss_plane *p = &h->planes[i];
 		bool core = f->tpu && (p->kind == SS_PLANE_TENSOR_CORE || p->kind == SS_PLANE_SPARSE_CORE);
 		struct ss_line *grouping = core ? ss_tpu_grouping_line(p) : NULL;
-		if (!ss_context_reader_init(&f->readers[i], p, &f->arena))
+		if (!ss_context_reader_init(&f->readers[i], p, UINT64_MAX, &f->arena))
 			return false;
 		for (uint32_t j = 0; j < p->nlines; j++)
 			if (!core || &p->lines[j] == grouping)

@@ -306,6 +306,15 @@ static bool list_relations(struct ss_grouping *g, bool parents)
 	return true;
 }
 
+/* Where no group was found, what the file says. */
+static void keep_group_ids(const struct ss_plane *p, struct ss_line *l)
+{
+	struct ss_xstat s;
+	for (uint32_t e = 0; l->group && e < l->ev.n; e++)
+		if (l->group[e] == SS_NO_GROUP && ss_xstats_find(ss_line_stats(p, l, e), SS_STAT_GROUP_ID, &s))
+			l->group[e] = (int32_t)ss_xstat_int_or_uint(&s);
+}
+
 /* The groups move to the host; their ids in files that name group_id for some planes only stay where no group was found. */
 static bool deliver(struct ss_grouping *g, struct ss_err *err)
 {
@@ -320,13 +329,8 @@ static bool deliver(struct ss_grouping *g, struct ss_err *err)
 	h->ngroups = (uint32_t)g->groups.n;
 	for (uint32_t i = 0; i < h->nplanes; i++) {
 		struct ss_plane *p = &h->planes[i];
-		struct ss_xstat s;
-		for (uint32_t j = 0; ss_xplane_has(p->x, SS_STAT_GROUP_ID) && j < p->nlines; j++) {
-			struct ss_line *l = &p->lines[j];
-			for (uint32_t e = 0; l->group && e < l->ev.n; e++)
-				if (l->group[e] == SS_NO_GROUP && ss_xstats_find(ss_line_stats(p, l, e), SS_STAT_GROUP_ID, &s))
-					l->group[e] = (int32_t)ss_xstat_int_or_uint(&s);
-		}
+		for (uint32_t j = 0; ss_xplane_has(p->x, SS_STAT_GROUP_ID) && j < p->nlines; j++)
+			keep_group_ids(p, &p->lines[j]);
 	}
 	return true;
 }

@@ -138,7 +138,8 @@ int64_t ss_gpu_nth(struct ss_str body, uint32_t number, int64_t k)
 	return -1;
 }
 
-int64_t ss_gpu_minor(struct ss_str shape, int64_t k)
+/* The k-th dimension from the most minor one on; without a layout the last is most minor. */
+static int64_t gpu_minor(struct ss_str shape, int64_t k)
 {
 	struct ss_pb c = ss_pb_of(shape);
 	struct ss_pb_field f;
@@ -414,8 +415,8 @@ static bool is_bitcast(const struct ss_gpu_coster *c, const struct ss_hlo_instr 
 	    ss_hlo_shape_type(from) != ss_hlo_shape_type(in->shape))
 		return false;
 	for (uint32_t i = 0; i < rank; i++)
-		if (ss_gpu_nth(in->body, HLO_INSTRUCTION_DIMENSIONS, ss_gpu_minor(in->shape, i)) !=
-		    ss_gpu_minor(from, i))
+		if (ss_gpu_nth(in->body, HLO_INSTRUCTION_DIMENSIONS, gpu_minor(in->shape, i)) !=
+		    gpu_minor(from, i))
 			return false;
 	return true;
 }

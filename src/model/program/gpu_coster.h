@@ -79,8 +79,6 @@ int64_t ss_gpu_dim(struct ss_str shape, int64_t d);
 
 /* The k-th number of a repeated field of a message, -1 if there is none. */
 int64_t ss_gpu_nth(struct ss_str body, uint32_t number, int64_t k);
-/* The k-th dimension from the most minor one on; without a layout the last is most minor. */
-int64_t ss_gpu_minor(struct ss_str shape, int64_t k);
 
 /*
  * The gather or scatter that stands for a whole custom fusion, SS_NONE for any other instruction.

@@ -142,7 +142,7 @@ static bool drop(struct player *p, uint32_t buffer, struct ss_err *err)
 		p->bytes -= p->b->buffers[root].size_bytes;
 		p->unpadded_bytes -= p->b->buffers[root].unpadded_bytes;
 		if (p->bytes < 0)
-			return ss_fail(err, SS_EFORMAT, "heap trace: less than nothing is allocated after event %u", p->k);
+			return ss_fail(err, SS_EFORMAT, "heap trace: the allocated size is negative after event %u", p->k);
 		for (uint32_t s = p->open[root]; s != SS_NONE; s = p->stays[s].before)
 			p->stays[s].end = p->k;
 		p->open[root] = SS_NONE;

@@ -127,7 +127,8 @@ static bool is_merged(const struct ss_hlo_graph *g, uint32_t i)
 	       (ss_hlo_graph_parameter_constant(g, i) != SS_NONE || is_merged_parameter(g, i));
 }
 
-bool ss_hlo_graph_shows_inside(const struct ss_hlo_graph *g, uint32_t fusion)
+/* Is the inside of this fusion drawn instead of it? */
+static bool hlo_graph_shows_inside(const struct ss_hlo_graph *g, uint32_t fusion)
 {
 	uint32_t c = called(g->m, fusion);
 	if (!is_op(g, fusion, SS_GRAPH_FUSION) || g->merge_fusions || c == SS_NONE || c == g->computation)
@@ -306,7 +307,7 @@ static bool is_no_node(const struct ss_hlo_graph *g, uint32_t i)
 	if ((is_op(g, i, SS_GRAPH_CONSTANT) || g->scalar[i] != SS_NONE) &&
 	    ss_hlo_root_of(g->m, g->links.computation[i]) != i)
 		return true;
-	return g->merged[i] || ss_hlo_graph_shows_inside(g, i);
+	return g->merged[i] || hlo_graph_shows_inside(g, i);
 }
 
 static bool tie(struct builder *b, uint32_t from, uint32_t to, uint32_t operand_number, enum ss_graph_edge_kind kind,
@@ -354,7 +355,7 @@ static bool shows_called(struct builder *b, uint32_t c)
 	if (b->shown[c] != UNKNOWN)
 		return b->shown[c] == YES;
 	b->shown[c] = NO;
-	if (fusion != SS_NONE ? !ss_hlo_graph_shows_inside(g, fusion) : g->trivial[c] != NULL)
+	if (fusion != SS_NONE ? !hlo_graph_shows_inside(g, fusion) : g->trivial[c] != NULL)
 		return false;
 	for (uint32_t k = 0; b->shown[c] == NO && k < comp->ninstrs; k++)
 		if (shows(g, comp->first + k))
@@ -426,7 +427,7 @@ static uint32_t edge_begin(const struct ss_hlo_graph *g, uint32_t i)
 {
 	if (is_op(g, i, SS_GRAPH_ELEMENT))
 		i = operand(g, i, 0);
-	for (int step = 0; step < MAX_STEPS && i != SS_NONE && ss_hlo_graph_shows_inside(g, i); step++)
+	for (int step = 0; step < MAX_STEPS && i != SS_NONE && hlo_graph_shows_inside(g, i); step++)
 		i = ss_hlo_root_of(g->m, called(g->m, i));
 	return i;
 }

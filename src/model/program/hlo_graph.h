@@ -95,8 +95,6 @@ bool ss_hlo_graph_of(struct ss_hlo_graph *g, const struct ss_hlo_module *m, cons
 
 /* The constant that this parameter of a fusion always is, SS_NONE if it is none such. */
 uint32_t ss_hlo_graph_parameter_constant(const struct ss_hlo_graph *g, uint32_t instr);
-/* Is the inside of this fusion drawn instead of it? */
-bool ss_hlo_graph_shows_inside(const struct ss_hlo_graph *g, uint32_t instr);
 /* Index of a computation's root, SS_NONE if it has none. */
 uint32_t ss_hlo_root_of(const struct ss_hlo_module *m, uint32_t computation);
 

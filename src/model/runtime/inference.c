@@ -11,10 +11,12 @@
  */
 #include "model/runtime/inference.h"
 
+#include "base/assert.h"
 #include "base/vec.h"
 #include "model/host/event_type.h"
 #include "model/host/stat_filter.h"
 #include "model/ops/ops_build.h"
+#include "model/runtime/serving_edges.h"
 #include "model/runtime/tensor_patterns.h"
 
 #include <stdlib.h>
@@ -76,7 +78,7 @@ struct pass {
 	SS_VEC(struct transfer) transfers;
 	SS_VEC(struct span) done;	/* ends of transfers; `group` is the index in `ids` until they are matched */
 	SS_VEC(uint64_t) ids;
-	SS_VEC(struct edge { int64_t at_ps; uint32_t code; }) edges; /* scratch of a sweep */
+	struct ss_serve_edges edges;	/* of the request or batch in the works */
 	uint64_t budget;		/* spans that may still be swept */
 };
 
@@ -484,6 +486,7 @@ static bool sort_spans(struct pass *p)
 		p->facts.v[g].first_span = at;
 		at += n;
 	}
+	ss_assert(at == p->spans.n);
 	for (size_t i = 0; i < p->spans.n; i++)
 		p->sorted[p->facts.v[p->spans.v[i].group].first_span++] = p->spans.v[i];
 	/* Now each stands at its end, which is the next one's begin. */
@@ -492,14 +495,6 @@ static bool sort_spans(struct pass *p)
 	if (p->facts.n)
 		p->facts.v[0].first_span = 0;
 	return true;
-}
-
-#define BEGIN 0x100u
-
-static bool add_edges(struct pass *p, int64_t begin_ps, int64_t end_ps, uint32_t work)
-{
-	return ss_vec_push(&p->edges, ((struct edge){ begin_ps, BEGIN | work })) &&
-	       ss_vec_push(&p->edges, ((struct edge){ end_ps, work }));
 }
 
 static uint32_t end_span(const struct pass *p, uint32_t g)
@@ -516,43 +511,9 @@ static bool add_group_edges(struct pass *p, uint32_t g)
 	}
 	p->budget -= to - from;
 	for (uint32_t i = from; i < to; i++)
-		if (!add_edges(p, p->sorted[i].begin_ps, p->sorted[i].end_ps, p->sorted[i].work))
+		if (!ss_serve_edges_add(&p->edges, p->sorted[i].begin_ps, p->sorted[i].end_ps, p->sorted[i].work))
 			return false;
 	return true;
-}
-
-static int by_time(const void *a, const void *b)
-{
-	const struct edge *x = a, *y = b;
-	if (x->at_ps != y->at_ps)
-		return x->at_ps < y->at_ps ? -1 : 1;
-	/* Ends before begins. */
-	return x->code < y->code ? -1 : x->code > y->code;
-}
-
-/*
- * Sum up time by work: the current kind rises to what begins and falls, when the last of its kind
- * ends, to the highest that is still open. Empties the list of edges.
- */
-static void sweep(struct pass *p, uint64_t work_ps[SS_SERVE_WORK_COUNT])
-{
-	int64_t open[SS_SERVE_WORK_COUNT] = { 0 };
-	uint32_t current = SS_SERVE_IDLE;
-	if (p->edges.n)
-		qsort(p->edges.v, p->edges.n, sizeof(*p->edges.v), by_time);
-	for (size_t i = 0; i < p->edges.n; i++) {
-		uint32_t work = p->edges.v[i].code & ~BEGIN;
-		if (p->edges.v[i].code & BEGIN) {
-			open[work]++;
-			current = work > current ? work : current;
-		} else if (--open[work] == 0 && work == current) {
-			while (current > SS_SERVE_IDLE && open[--current] <= 0)
-				;
-		}
-		if (i + 1 < p->edges.n)
-			work_ps[current] += (uint64_t)p->edges.v[i + 1].at_ps - (uint64_t)p->edges.v[i].at_ps;
-	}
-	p->edges.n = 0;
 }
 
 /* What a request and its batches say together. */
@@ -575,66 +536,79 @@ static bool add_phases(struct pass *p, const struct facts *f, const struct ss_in
 {
 	bool ok = true;
 	if (f->execute.rank)
-		ok = add_edges(p, r->begin_ps, f->execute.at_ps, SS_SERVE_PREPROCESS);
+		ok = ss_serve_edges_add(&p->edges, r->begin_ps, f->execute.at_ps, SS_SERVE_PREPROCESS);
 	if (ok && f->execute.rank && f->enqueue_ps != NEVER)
-		ok = add_edges(p, f->execute.at_ps, f->enqueue_ps, SS_SERVE_RUNTIME);
+		ok = ss_serve_edges_add(&p->edges, f->execute.at_ps, f->enqueue_ps, SS_SERVE_RUNTIME);
 	int64_t last = f->callbacks_ps != NEVER ? f->callbacks_ps : f->compute_ps;
 	if (ok && last != NEVER)
-		ok = add_edges(p, last, r->end_ps, SS_SERVE_POSTPROCESS);
+		ok = ss_serve_edges_add(&p->edges, last, r->end_ps, SS_SERVE_POSTPROCESS);
 	if (ok && f->schedule.rank && f->concat.rank)
-		ok = add_edges(p, f->schedule.at_ps, f->concat.at_ps, SS_SERVE_BATCHING);
+		ok = ss_serve_edges_add(&p->edges, f->schedule.at_ps, f->concat.at_ps, SS_SERVE_BATCHING);
 	return ok;
 }
 
 static const struct ss_group *group_of(const struct pass *p, int64_t id)
 {
+	ss_assert(id >= 0); /* take_line and take_modules pass over events without a group */
 	return id < p->h->ngroups ? &p->h->groups[id] : NULL;
+}
+
+/* What the groups below a request say of it. */
+struct below {
+	struct facts all;	/* the request's own and theirs */
+	struct ss_str model;	/* of the first that names one */
+	bool mixed;		/* they name several */
+};
+
+static void take_batch(struct pass *p, const struct facts *b, struct ss_inference_request *r)
+{
+	if (r->nbatches++ == 0 && b->batch_begin_ps > r->begin_ps)
+		r->delay_ps = (int64_t)((uint64_t)b->batch_begin_ps - (uint64_t)r->begin_ps);
+	if (b->batch_end_ps > r->end_ps)
+		r->end_ps = b->batch_end_ps;
+	p->out->related[p->out->nrelated++] = b->batch;
+}
+
+static bool take_below(struct pass *p, uint32_t g, struct below *below, struct ss_inference_request *r)
+{
+	const struct facts *b = &p->facts.v[g];
+	join(&below->all, b);
+	if (b->model.n && !below->model.n)
+		below->model = b->model;
+	below->mixed = below->mixed || (b->model.n && !ss_str_eq(below->model, b->model));
+	if (b->is_batch)
+		take_batch(p, b, r);
+	return add_group_edges(p, g);
 }
 
 static bool make_request(struct pass *p, const struct facts *f, struct ss_inference_request *r)
 {
 	const struct ss_group *group = group_of(p, f->id);
-	struct facts all = *f;
-	uint32_t own = (uint32_t)(f - p->facts.v);
-	struct ss_str common = SS_STR("");
-	bool mixed = false;
+	struct below below = { .all = *f, .model = SS_STR("") };
 	bool batched = p->is_root[SS_EV_BATCHING_SESSION_RUN] && f->model_rank != RANK_USER;
 	*r = (struct ss_inference_request){ .id = f->id, .model = batched ? SS_STR("") : f->model, .begin_ps = f->begin_ps,
 				  .end_ps = f->end_ps, .size = f->size, .pattern = f->pattern, .pattern_ps = f->pattern_ps,
 				  .of_some_model = f->is_user_root || (batched && !(group && group->nchildren)),
 				  .first_batch = p->out->nrelated };
-	if (!add_group_edges(p, own))
+	if (!add_group_edges(p, (uint32_t)(f - p->facts.v)))
 		return false;
 	for (uint32_t i = 0; group && i < group->nchildren; i++) {
 		uint32_t c = ss_u64map_get(&p->by_id, (uint64_t)group->children[i]);
-		if (c == SS_NONE)
-			continue;
-		const struct facts *b = &p->facts.v[c];
-		join(&all, b);
-		if (!add_group_edges(p, c))
+		if (c != SS_NONE && !take_below(p, c, &below, r))
 			return false;
-		if (b->model.n && !common.n)
-			common = b->model;
-		mixed = mixed || (b->model.n && !ss_str_eq(common, b->model));
-		if (!b->is_batch)
-			continue;
-		if (r->nbatches++ == 0 && b->batch_begin_ps > r->begin_ps)
-			r->delay_ps = (int64_t)((uint64_t)b->batch_begin_ps - (uint64_t)r->begin_ps);
-		if (b->batch_end_ps > r->end_ps)
-			r->end_ps = b->batch_end_ps;
-		p->out->related[p->out->nrelated++] = b->batch;
 	}
-	if (!r->model.n && !(f->is_user_root && mixed))
-		r->model = common;
-	if (!add_phases(p, &all, r))
+	if (!r->model.n && !(f->is_user_root && below.mixed))
+		r->model = below.model;
+	if (!add_phases(p, &below.all, r))
 		return false;
-	sweep(p, r->work_ps);
+	ss_serve_edges_sum(&p->edges, r->work_ps);
 	return true;
 }
 
 static void list_programs(struct pass *p, const struct facts *f, struct ss_batch *b)
 {
 	struct ss_inference *out = p->out;
+	ss_assert(f->is_batch && p->sorted);
 	b->first_program = out->nprograms;
 	for (uint32_t i = f->first_span; i < end_span(p, (uint32_t)(f - p->facts.v)); i++) {
 		uint32_t program = p->sorted[i].program;
@@ -663,7 +637,7 @@ static bool make_batch(struct pass *p, const struct facts *f, struct ss_batch *b
 	b->delay_ps = first < b->begin_ps ? (int64_t)((uint64_t)b->begin_ps - (uint64_t)first) : 0;
 	if (!add_group_edges(p, (uint32_t)(f - p->facts.v)))
 		return false;
-	sweep(p, work_ps);
+	ss_serve_edges_sum(&p->edges, work_ps);
 	b->compute_ps = work_ps[SS_SERVE_COMPUTE];
 	return true;
 }
@@ -784,7 +758,7 @@ bool ss_inference_read(struct ss_inference *out, const struct ss_host *h, struct
 	ss_vec_free(&p.transfers);
 	ss_vec_free(&p.done);
 	ss_vec_free(&p.ids);
-	ss_vec_free(&p.edges);
+	ss_vec_free(&p.edges.v);
 	free(p.sorted);
 	return ok || ss_fail_mem(err);
 }

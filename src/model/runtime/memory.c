@@ -2,6 +2,7 @@
 #include "model/runtime/memory.h"
 
 #include "base/vec.h"
+#include "model/host/forget.h"
 #include "model/host/partial_read.h"
 #include "model/preprocess/load.h"
 #include "model/preprocess/preprocess.h"
@@ -171,18 +172,27 @@ static bool read_event(struct collector *c, uint32_t line, uint32_t i)
 	return true;
 }
 
-static bool collect(struct collector *c, struct ss_err *err)
+static bool read_events(struct collector *c, const struct ss_host *h)
 {
 	const struct ss_plane *p = c->m->plane;
+	struct ss_forget passed = { .h = h };
+	bool ok = true;
+	for (uint32_t i = 0; i < p->nlines; i++)
+		for (uint32_t k = 0; ok && k < p->lines[i].ev.n; k++) {
+			ok = kind_of(c, &p->lines[i], k) == NOT_MEMORY || read_event(c, i, k);
+			ss_forget_passed(&passed, &p->lines[i], k);
+		}
+	ss_forget_rest(&passed);
+	return ok;
+}
+
+static bool collect(struct collector *c, const struct ss_host *h, struct ss_err *err)
+{
 	if (!find_kinds(c))
 		return ss_fail_mem(err);
 	if (!count_events(c, err))
 		return false;
-	for (uint32_t i = 0; i < p->nlines; i++)
-		for (uint32_t k = 0; k < p->lines[i].ev.n; k++)
-			if (kind_of(c, &p->lines[i], k) != NOT_MEMORY && !read_event(c, i, k))
-				return ss_fail_mem(err);
-	return true;
+	return read_events(c, h) || ss_fail_mem(err);
 }
 
 static int in_file(const struct ss_mem_event *a, const struct ss_mem_event *b)
@@ -221,21 +231,56 @@ static void number_steps(struct ss_mem_event *v, uint32_t n)
 	}
 }
 
-/* A deallocation belongs to the first allocation of its address that is still there. `n` in the map stands for "none now". */
+/*
+ * What happened last at each address: the number of its event + 1, whose address is the key. There may be
+ * as many addresses as events, so that keys of their own would take more memory than the rest.
+ */
+struct addresses {
+	const struct ss_mem_event *v;
+	uint32_t *slots; /* 0: free */
+	size_t n, mask;
+};
+
+static uint32_t *find_address(const struct addresses *a, uint64_t address)
+{
+	size_t at = (size_t)ss_hash_u64(address) & a->mask;
+	while (a->slots[at] && a->v[a->slots[at] - 1].address != address)
+		at = (at + 1) & a->mask;
+	return &a->slots[at];
+}
+
+/* Room for one more. */
+static bool grow_addresses(struct addresses *a)
+{
+	if (a->mask && (a->n + 1) * 3 <= (a->mask + 1) * 2)
+		return true;
+	size_t nslots = a->mask ? (a->mask + 1) * 2 : 16;
+	struct addresses more = { .v = a->v, .n = a->n, .mask = nslots - 1, .slots = calloc(nslots, sizeof(*a->slots)) };
+	for (size_t i = 0; more.slots && a->mask && i <= a->mask; i++)
+		if (a->slots[i])
+			*find_address(&more, a->v[a->slots[i] - 1].address) = a->slots[i];
+	if (!more.slots)
+		return false;
+	free(a->slots);
+	*a = more;
+	return true;
+}
+
+/* A deallocation belongs to the first allocation of its address that is still there. */
 static bool find_origins(struct ss_mem_event *v, uint32_t n)
 {
-	struct ss_u64map live = { 0 };
+	struct addresses last = { .v = v };
 	bool ok = true;
-	for (uint32_t i = 0; ok && i < n; i++) {
-		uint32_t at = ss_u64map_get(&live, v[i].address);
-		bool is_live = at != SS_NONE && at != n;
-		v[i].origin = v[i].freed && is_live ? at : SS_NONE;
-		if (v[i].freed && is_live)
-			ok = ss_u64map_put(&live, v[i].address, n);
-		else if (!v[i].freed && !is_live)
-			ok = ss_u64map_put(&live, v[i].address, i);
+	for (uint32_t i = 0; i < n && (ok = grow_addresses(&last)); i++) {
+		uint32_t *at = find_address(&last, v[i].address);
+		bool is_live = *at && !v[*at - 1].freed;
+		v[i].origin = v[i].freed && is_live ? *at - 1 : SS_NONE;
+		if (v[i].freed != is_live)
+			continue;
+		last.n += !*at;
+		*at = i + 1;
 	}
-	ss_u64map_free(&live);
+	free(last.slots);
 	return ok;
 }
 
@@ -290,8 +335,13 @@ static int by_id(const void *a, const void *b)
 static bool split(struct collector *c)
 {
 	struct ss_memory *m = c->m;
-	struct ss_mem_event *at = malloc(((size_t)c->n + 1) * sizeof(*at));
+	/* Those of one allocator stand so already. */
+	const struct ss_mem_event *raw = c->raw;
+	bool one = c->counts.n <= 1;
+	struct ss_mem_event *at = one ? c->raw : malloc(((size_t)c->n + 1) * sizeof(*at));
 	m->events = at;
+	if (one)
+		c->raw = NULL;
 	m->nallocators = (uint32_t)c->counts.n;
 	m->allocators = SS_NEW_N(&m->arena, struct ss_mem_allocator, m->nallocators);
 	if (!m->events || !m->allocators)
@@ -305,9 +355,11 @@ static bool split(struct collector *c)
 		at += c->counts.v[i];
 	}
 	for (uint32_t i = 0; i < c->n; i++) {
-		struct ss_mem_allocator *a = &m->allocators[c->raw[i].origin];
-		m->events[a->events - m->events + a->n++] = c->raw[i];
+		struct ss_mem_allocator *a = &m->allocators[raw[i].origin];
+		m->events[a->events - m->events + a->n++] = raw[i];
 	}
+	free(c->raw);
+	c->raw = NULL;
 	qsort(m->allocators, m->nallocators, sizeof(*m->allocators), by_id);
 	for (uint32_t i = 0; i < m->nallocators; i++) {
 		struct ss_mem_allocator *a = &m->allocators[i];
@@ -346,7 +398,7 @@ static void *build(void *owner, struct ss_err *err)
 	m->origin_ns = h->x.origin_ns;
 	bool any = may_have_memory(m->plane), ok = true;
 	if (any)
-		ok = (m->plane = read_plane(h, err)) && collect(&c, err) && (split(&c) || ss_fail_mem(err));
+		ok = (m->plane = read_plane(h, err)) && collect(&c, h, err) && (split(&c) || ss_fail_mem(err));
 	free(c.kinds);
 	free(c.raw);
 	ss_vec_free(&c.counts);

@@ -22,7 +22,11 @@ struct ss_event_share {
 struct ss_host_share {
 	struct ss_str hostname;
 	double mean_frac;	/* over steps and cores */
-	bool straggler;		/* far from the median of the hosts, to either side; never with less than three hosts */
+	/*
+	 * Far from the median of the hosts, to either side; never with less than three hosts. This is
+	 * XProf's rule, for its clients alone: ours is that of model/cluster/straggler.h.
+	 */
+	bool straggler;
 };
 
 struct ss_event_shares {

@@ -84,7 +84,7 @@ struct ss_part_row ss_part_row_of(const struct ss_step *s)
 }
 
 /* The categories of a TensorCore's step that mean something for input and output. */
-enum wait {
+enum wait_kind {
 	NOT_WAITING,
 	INFEED,
 	OUTFEED,
@@ -96,11 +96,11 @@ enum wait {
 	WAIT_COUNT
 };
 
-static enum wait wait_of(struct ss_str category)
+static enum wait_kind wait_of(struct ss_str category)
 {
 	static const struct {
 		struct ss_str name;
-		enum wait wait;
+		enum wait_kind kind;
 	} table[] = {
 		{ SS_STR_INIT("infeed"), INFEED },
 		{ SS_STR_INIT("outfeed"), OUTFEED },
@@ -113,7 +113,7 @@ static enum wait wait_of(struct ss_str category)
 	};
 	for (size_t i = 0; i < SS_COUNT(table); i++)
 		if (ss_str_eq(category, table[i].name))
-			return table[i].wait;
+			return table[i].kind;
 	return ss_hlo_is_off_duty(category) ? OTHER_OFF_DUTY : NOT_WAITING;
 }
 

@@ -1,21 +1,16 @@
 /* steps_generic.c - steps of GPUs and of programs that run on the CPU alone, by kind of work. */
 #include "model/host/opname.h"
 #include "model/ops/ops_build.h"
+#include "model/ops/step_marker.h"
 #include "model/steps/steps.h"
 
+#include "base/assert.h"
 #include "base/vec.h"
 
 #include <stdlib.h>
 
-/* A device's marker: the longest event of the group on a "Steps" line. */
-struct marker {
-	int64_t group, begin_ps;
-	uint64_t dur_ps;
-	struct ss_str name;
-};
-
 struct markers {
-	SS_VEC(struct marker) v;
+	SS_VEC(struct ss_step_marker) v;
 };
 
 struct stream_event {
@@ -128,7 +123,7 @@ static bool add_markers(struct gpu *g, const struct ss_line *l)
 {
 	for (uint32_t i = 0; i < l->ev.n; i++) {
 		int64_t group = ss_event_group(g->p, l, i);
-		struct marker m = { group, l->ev.begin_ps[i], l->ev.dur_ps[i], SS_STR("") };
+		struct ss_step_marker m = { group, l->ev.begin_ps[i], l->ev.dur_ps[i], SS_STR("") };
 		if (group != SS_NO_GROUP && ss_u64map_get(&g->marked, (uint64_t)group) == 1 &&
 		    !ss_vec_push(&g->markers->v, m))
 			return false;
@@ -161,16 +156,6 @@ static bool read_gpu(struct markers *m, struct ss_work_spans *spans, const struc
 	return ok;
 }
 
-static int by_group_then_longest(const void *a, const void *b)
-{
-	const struct marker *ma = a, *mb = b;
-	if (ma->group != mb->group)
-		return ma->group < mb->group ? -1 : 1;
-	if (ma->dur_ps != mb->dur_ps)
-		return ma->dur_ps > mb->dur_ps ? -1 : 1;
-	return ma->begin_ps < mb->begin_ps ? -1 : ma->begin_ps > mb->begin_ps;
-}
-
 static bool read_host(struct markers *m, struct ss_work_spans *spans, const struct ss_host *h,
 		      struct ss_err *err)
 {
@@ -181,7 +166,7 @@ static bool read_host(struct markers *m, struct ss_work_spans *spans, const stru
 	for (size_t i = 0; ok && i < marks.n; i++)
 		if (marks.v[i].dur_ps)
 			ok = ss_vec_push(&m->v,
-					 ((struct marker){ marks.v[i].group, marks.v[i].begin_ps,
+					 ((struct ss_step_marker){ marks.v[i].group, marks.v[i].begin_ps,
 							   marks.v[i].dur_ps, marks.v[i].name }));
 	free(marks.v);
 	return ok || ss_fail_mem(err);
@@ -194,7 +179,7 @@ static bool keep_step(const uint64_t *work_ps, bool has_device)
 	return work_ps[SS_WORK_HOST_COMPUTE];
 }
 
-static void add_step(struct ss_host_steps *out, const struct marker *m, const uint64_t *work_ps)
+static void add_step(struct ss_host_steps *out, const struct ss_step_marker *m, const uint64_t *work_ps)
 {
 	size_t i = out->steps.n++;
 	uint64_t *kept = out->work_ps + i * SS_WORK_COUNT, sum_ps = 0;
@@ -218,52 +203,73 @@ static void add_step(struct ss_host_steps *out, const struct marker *m, const ui
 	};
 }
 
-/*
- * Steps are the groups with a marker and some computation. Groups without a marker only count for
- * the precision.
- */
-static bool make_steps(struct ss_host_steps *out, struct markers *m, struct ss_work_spans *spans,
+/* Making steps of markers and spans of work. */
+struct maker {
+	struct ss_host_steps *out;
+	struct ss_sweep sweep;
+	bool *swept;			  /* by group of the spans */
+	uint64_t whole_ps[SS_WORK_COUNT]; /* of all groups */
+	bool has_device;
+};
+
+/* Room for a step of each of `n` markers. */
+static bool begin(struct maker *k, struct ss_host_steps *out, size_t n, struct ss_work_spans *spans)
+{
+	out->steps.v = malloc((n + 1) * sizeof(*out->steps.v));
+	out->cores = malloc((n + 1) * sizeof(*out->cores));
+	out->work_ps = malloc((n + 1) * SS_WORK_COUNT * sizeof(*out->work_ps));
+	k->out = out;
+	k->swept = calloc(spans->ngroups + 1, 1);
+	return out->steps.v && out->cores && out->work_ps && k->swept && ss_sweep_init(&k->sweep, spans);
+}
+
+/* The group `g` of the spans is a step if anything was computed in it. */
+static bool make_step(struct maker *k, const struct ss_step_marker *m, uint32_t g)
+{
+	uint64_t work_ps[SS_WORK_COUNT] = { 0 }, all_ps[SS_WORK_COUNT] = { 0 };
+	int64_t end_ps = (int64_t)((uint64_t)m->begin_ps + m->dur_ps);
+	ss_assert(!k->swept[g]);
+	k->swept[g] = true;
+	if (!ss_sweep_group(&k->sweep, g, m->begin_ps, end_ps, work_ps, all_ps))
+		return false;
+	/* Computation counts wherever it was done: work of a step may end after its marker. */
+	if (m->dur_ps && keep_step(all_ps, k->has_device))
+		add_step(k->out, m, work_ps);
+	for (size_t i = 0; i < SS_WORK_COUNT; i++)
+		k->whole_ps[i] += all_ps[i];
+	return true;
+}
+
+/* Groups without a marker only count for the precision. */
+static bool count_rest(struct maker *k, size_t ngroups)
+{
+	bool ok = true;
+	for (uint32_t g = 0; ok && g < ngroups; g++) {
+		uint64_t unused[SS_WORK_COUNT] = { 0 };
+		ok = k->swept[g] || ss_sweep_group(&k->sweep, g, 0, 0, unused, k->whole_ps);
+	}
+	return ok;
+}
+
+/* Steps are the groups with a marker and some computation. */
+static bool make_steps(struct ss_host_steps *out, struct markers *markers, struct ss_work_spans *spans,
 		       bool has_device)
 {
-	struct ss_sweep w;
-	uint64_t whole_ps[SS_WORK_COUNT] = { 0 };
-	out->steps.v = malloc((m->v.n + 1) * sizeof(*out->steps.v));
-	out->cores = malloc((m->v.n + 1) * sizeof(*out->cores));
-	out->work_ps = malloc((m->v.n + 1) * SS_WORK_COUNT * sizeof(*out->work_ps));
-	bool *swept = calloc(spans->ngroups + 1, 1);
-	if (!out->steps.v || !out->cores || !out->work_ps || !swept || !ss_sweep_init(&w, spans)) {
-		free(swept);
-		return false;
+	struct maker k = { .has_device = has_device };
+	const struct ss_step_marker *m = markers->v.v;
+	bool ok = begin(&k, out, markers->v.n, spans);
+	ss_step_markers_sort(markers->v.v, markers->v.n);
+	for (size_t i = 0; ok && i < markers->v.n; i++) {
+		uint32_t g = ss_u64map_get(&spans->by_group, (uint64_t)m[i].group);
+		bool counts = !i || m[i - 1].group != m[i].group;
+		if (counts && g != SS_NONE)
+			ok = make_step(&k, &m[i], g);
 	}
-	if (m->v.n)
-		qsort(m->v.v, m->v.n, sizeof(*m->v.v), by_group_then_longest);
-	bool ok = true;
-	for (size_t i = 0; ok && i < m->v.n; i++) {
-		const struct marker *at = &m->v.v[i];
-		uint64_t work_ps[SS_WORK_COUNT] = { 0 }, all_ps[SS_WORK_COUNT] = { 0 };
-		uint32_t g = ss_u64map_get(&spans->by_group, (uint64_t)at->group);
-		if ((i && m->v.v[i - 1].group == at->group) || g == SS_NONE)
-			continue;
-		swept[g] = true;
-		ok = ss_sweep_group(&w, g, at->begin_ps,
-				    (int64_t)((uint64_t)at->begin_ps + at->dur_ps), work_ps,
-				    all_ps);
-		/*
-		 * Computation counts wherever it was done: work of a step may end after its marker.
-		 */
-		if (ok && at->dur_ps && keep_step(all_ps, has_device))
-			add_step(out, at, work_ps);
-		for (size_t k = 0; k < SS_WORK_COUNT; k++)
-			whole_ps[k] += all_ps[k];
-	}
-	for (uint32_t g = 0; ok && has_device && g < spans->ngroups; g++) {
-		uint64_t unused[SS_WORK_COUNT] = { 0 };
-		ok = swept[g] || ss_sweep_group(&w, g, 0, 0, unused, whole_ps);
-	}
-	out->steps.compute_16bit_ps = whole_ps[SS_WORK_DEVICE_COMPUTE_16];
-	out->steps.compute_32bit_ps = whole_ps[SS_WORK_DEVICE_COMPUTE_32];
-	free(swept);
-	ss_sweep_free(&w);
+	ok = ok && (!has_device || count_rest(&k, spans->ngroups));
+	out->steps.compute_16bit_ps = k.whole_ps[SS_WORK_DEVICE_COMPUTE_16];
+	out->steps.compute_32bit_ps = k.whole_ps[SS_WORK_DEVICE_COMPUTE_32];
+	free(k.swept);
+	ss_sweep_free(&k.sweep);
 	return ok;
 }
 

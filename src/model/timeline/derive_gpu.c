@@ -382,9 +382,10 @@ static bool derive_streams(struct gpu *g, struct ss_err *err)
 /* Plane /host:__ScopeRangeCallStack__: a stat's id is a child range, its value the parent. */
 static bool read_scope_tree(struct gpu *g)
 {
-	const struct ss_xplane *x =
-		ss_xspace_plane(&g->d.h->x, SS_STR("/host:__ScopeRangeCallStack__"));
-	if (!x || !ss_xplane_has(g->d.p->x, SS_STAT_SCOPE_RANGE_ID))
+	if (!ss_xplane_has(g->d.p->x, SS_STAT_SCOPE_RANGE_ID))
+		return true;
+	const struct ss_xplane *x = ss_xspace_plane(&g->d.h->x, SS_STR("/host:__ScopeRangeCallStack__"));
+	if (!x)
 		return true;
 	struct ss_pb c = ss_pb_of(x->body), stat;
 	struct ss_pb_field f, v;

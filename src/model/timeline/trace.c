@@ -2,12 +2,12 @@
 #include "model/timeline/trace.h"
 
 #include "base/bisect.h"
+#include "base/heap.h"
 #include "base/pool.h"
 #include "model/timeline/display_lines.h"
 #include "model/timeline/trace_build.h"
 #include "model/timeline/trace_level.h"
 
-#include <malloc.h>
 #include <stdlib.h>
 
 /* From so many events on, scratch memory of reading and building them goes back to the system: answers come on top. */
@@ -98,7 +98,7 @@ static void *build_trace(void *owner, struct ss_err *err)
 	tr->planes = planes;
 	if (ss_trace_build(tr, err) && assign_levels(tr, err)) {
 		if (tr->nevents >= TRIM_FROM)
-			malloc_trim(0);
+			ss_heap_trim();
 		return tr;
 	}
 	release_trace(tr);

@@ -9,6 +9,8 @@
  */
 #include "model/timeline/trace_level.h"
 
+#include "base/assert.h"
+
 #include <stdlib.h>
 
 #define STACKS (SS_TRACE_LEVELS - 1)	/* the last level takes all that is left */
@@ -161,6 +163,7 @@ static inline uint64_t due_after(uint64_t over_ps, unsigned level)
 /* From `level` on something else will count than what was over last. */
 static inline void nest_set(struct nest *s, unsigned level, uint64_t over_ps)
 {
+	ss_assert(level <= STACKS);
 	for (unsigned i = s->from; i < level; i++) {
 		uint64_t due_ps = due_after(over_ps, i);
 		s->over_ps[i] = over_ps;
@@ -174,11 +177,13 @@ static inline uint64_t nest_advance(struct nest *s, uint64_t begin_ps)
 {
 	uint64_t over_ps = s->last_ps;
 	if (over_ps > begin_ps) {
+		ss_assert(s->n < DEPTH);
 		s->end_ps[s->n] = over_ps;
 		s->level[s->n++] = (uint8_t)s->from;
 		s->max = s->n > s->max ? s->n : s->max;
 		return NOTHING;
 	}
+	ss_assert(s->n && s->end_ps[0] > begin_ps);
 	while (s->end_ps[s->n - 1] <= begin_ps) {
 		s->n--;
 		nest_set(s, s->level[s->n], over_ps);
@@ -412,6 +417,7 @@ static inline bool place_event(struct pass *p, const struct ss_track_flow *flow,
 		return place_on_stacks(p, flow, begin_ps, dur_ps, end_ps, out);
 	unsigned by_dur = level_of_dur(dur_ps);
 	out->level = flow ? flow_level(flow, p->flow_levels, by_dur) : nest_level(s, begin_ps, over_ps, by_dur);
+	ss_assert(s->n && s->n <= DEPTH);
 	out->row = s->n - 1;
 	nest_set(s, out->level, over_ps);
 	s->last_ps = end_ps;

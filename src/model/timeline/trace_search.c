@@ -4,30 +4,14 @@
  */
 #include "model/timeline/trace.h"
 
+#include "base/icontains.h"
 #include "base/vec.h"
 
 #include <stdlib.h>
 
-static char lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
-}
-
-static bool is_within(struct ss_str name, struct ss_str text)
-{
-	for (size_t i = 0; i + text.n <= name.n; i++) {
-		size_t k = 0;
-		while (k < text.n && lower(name.p[i + k]) == lower(text.p[k]))
-			k++;
-		if (k == text.n)
-			return true;
-	}
-	return false;
-}
-
 static bool matches(struct ss_str name, struct ss_str text, enum ss_match how)
 {
-	return how == SS_MATCH_PREFIX ? ss_str_starts(name, text) : is_within(name, text);
+	return how == SS_MATCH_PREFIX ? ss_str_starts(name, text) : ss_str_icontains(name, text);
 }
 
 static struct ss_str event_label(const struct ss_plane *p, uint32_t meta)

@@ -9,9 +9,9 @@
 #include "model/timeline/trace_level.h"
 
 #include "base/bisect.h"
+#include "base/le.h"
 #include "base/vec.h"
 
-#include <endian.h>
 #include <stdlib.h>
 
 #define ONES UINT64_C(0x0101010101010101)
@@ -37,7 +37,7 @@ static inline uint64_t at_most(const uint8_t *bytes, size_t left, unsigned level
 		w = ONES * SS_TRACE_HIDDEN;
 		memcpy(&w, bytes, left);
 	}
-	w = le64toh(w);
+	w = ss_le64(w);
 	return ~(w + ONES * (0x7f - level)) & ONES * 0x80;
 }
 

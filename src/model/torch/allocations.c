@@ -2,6 +2,7 @@
 #include "model/torch/allocations.h"
 
 #include "model/torch/device.h"
+#include "model/torch/memory_order.h"
 
 #include <stdlib.h>
 
@@ -9,23 +10,8 @@
 
 /* ---- blocks ---- */
 
-struct at {
-	int64_t time_ns;
-	uint32_t device, event;
-};
-
-static int by_device(const void *a, const void *b)
-{
-	const struct at *x = a, *y = b;
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	return x->event < y->event ? -1 : 1;
-}
-
 /* An allocation opens its address, the next release of it closes it. `open`: 1 where it is open. */
-static bool pair_blocks(const struct ss_torch *t, const struct at *v, size_t n, struct ss_torch_allocator *a)
+static bool pair_blocks(const struct ss_torch *t, const struct ss_torch_memory_at *v, size_t n, struct ss_torch_allocator *a)
 {
 	struct ss_u64map open = { 0 };
 	bool ok = true;
@@ -73,7 +59,7 @@ static void add_sum(struct sum *to, const struct sum *of)
 	to->any |= of->any;
 }
 
-static void sum_events(const struct ss_torch *t, const struct at *v, size_t n, struct sums *s)
+static void sum_events(const struct ss_torch *t, const struct ss_torch_memory_at *v, size_t n, struct sums *s)
 {
 	memset(s->self, 0, t->ops.n * sizeof(*s->self));
 	for (size_t i = 0; i < n; i++) {
@@ -128,7 +114,8 @@ static int most_first(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-static bool add_device(const struct ss_torch *t, const struct at *v, size_t n, struct sums *s, struct ss_torch_allocations *out)
+static bool add_device(const struct ss_torch *t, const struct ss_torch_memory_at *v, size_t n, struct sums *s,
+		       struct ss_torch_allocations *out)
 {
 	struct ss_torch_allocator a = { .device = v->device };
 	size_t first = out->ops.n;
@@ -147,13 +134,9 @@ bool ss_torch_allocations(const struct ss_torch *t, struct ss_torch_allocations 
 {
 	struct sums s = { .self = malloc((t->ops.n + 1) * sizeof(*s.self)), .total = malloc((t->ops.n + 1) * sizeof(*s.total)),
 			  .row = malloc((t->texts.n + 1) * sizeof(*s.row)) };
-	struct at *v = malloc((t->memory.n + 1) * sizeof(*v));
+	struct ss_torch_memory_at *v = ss_torch_memory_order(t);
 	bool ok = s.self && s.total && s.row && v;
 	*out = (struct ss_torch_allocations){ .ops = { 0 } };
-	for (size_t i = 0; ok && i < t->memory.n; i++)
-		v[i] = (struct at){ t->memory.v[i].time_ns, t->memory.v[i].device, (uint32_t)i };
-	if (ok && t->memory.n)
-		qsort(v, t->memory.n, sizeof(*v), by_device);
 	for (size_t i = 0, end; ok && i < t->memory.n && out->devices.n < MOST_DEVICES; i = end) {
 		for (end = i; end < t->memory.n && v[end].device == v[i].device; end++)
 			;

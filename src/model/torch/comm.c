@@ -5,7 +5,8 @@
 
 #include <stdlib.h>
 
-const char *ss_torch_comm_kind(struct ss_str name)
+/* "allreduce", "allgather", ... of PyTorch's name for it or of a kernel's; "unknown". */
+static const char *torch_comm_kind(struct ss_str name)
 {
 	/* The first that the name holds: "reducescatter" holds "reduce" and "scatter". */
 	static const char *const kinds[] = {
@@ -96,7 +97,7 @@ static struct ss_torch_comm_call call_of(const struct ss_torch *t, const struct 
 		c.out_elements = k->out_elements;
 		c.sequence = k->sequence;
 	}
-	c.kind = ss_torch_comm_kind(name);
+	c.kind = torch_comm_kind(name);
 	return c;
 }
 
@@ -146,7 +147,7 @@ static struct ss_torch_comm_call gloo_call(const struct ss_torch *t, const struc
 	struct ss_str name = ss_torch_text(t, r->name);
 	struct ss_torch_comm_call c = { .begin_ns = r->begin_ns, .end_ns = r->end_ns, .device = -1, .sequence = -1,
 					.group = SS_STR(""), .group_size = t->world_size > 0 ? t->world_size : 0 };
-	c.kind = ss_torch_comm_kind(ss_str_sub(name, 5, name.n));
+	c.kind = torch_comm_kind(ss_str_sub(name, 5, name.n));
 	c.dtype = first_type(ss_torch_text(t, r->types));
 	c.in_elements = c.out_elements = elements_of(ss_torch_text(t, r->dims));
 	if (strcmp(c.kind, "allgather") == 0 && __builtin_mul_overflow(c.in_elements, c.group_size, &c.out_elements))

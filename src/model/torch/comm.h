@@ -11,8 +11,6 @@
 
 #include "model/torch/torch.h"
 
-/* "allreduce", "allgather", ... of PyTorch's name for it or of a kernel's; "unknown". */
-const char *ss_torch_comm_kind(struct ss_str name);
 /* Of one element of c10's type; 0: not known. */
 int64_t ss_torch_element_bytes(struct ss_str dtype);
 /* Bytes of one call, as nccl-tests count them. */

@@ -1,29 +1,16 @@
 /* held.c - see held.h. */
 #include "model/torch/held.h"
 
+#include "model/torch/memory_order.h"
+
 #include <stdlib.h>
 
 #define MOST_ROWS 1000000	/* of steps on devices; more are left out */
 
-struct at {
-	int64_t time_ns;
-	uint32_t device, event;
-};
-
-static int by_device(const void *a, const void *b)
-{
-	const struct at *x = a, *y = b;
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	return x->event < y->event ? -1 : x->event > y->event;
-}
-
 /* The events of one device in time, and what is in use after each. */
 struct run {
 	const struct ss_torch *t;
-	const struct at *v;
+	const struct ss_torch_memory_at *v;
 	int64_t *in_use;
 	size_t n;
 	bool known;	/* as the allocator says it */
@@ -152,14 +139,10 @@ static bool add_holders(const struct run *r, struct ss_torch_held *out)
 
 bool ss_torch_held(const struct ss_torch *t, struct ss_torch_held *out)
 {
-	struct at *v = malloc((t->memory.n + 1) * sizeof(*v));
+	struct ss_torch_memory_at *v = ss_torch_memory_order(t);
 	int64_t *in_use = malloc((t->memory.n + 1) * sizeof(*in_use));
 	bool ok = v && in_use;
 	*out = (struct ss_torch_held){ .steps = { 0 } };
-	for (size_t i = 0; ok && i < t->memory.n; i++)
-		v[i] = (struct at){ t->memory.v[i].time_ns, t->memory.v[i].device, (uint32_t)i };
-	if (ok && t->memory.n)
-		qsort(v, t->memory.n, sizeof(*v), by_device);
 	for (size_t i = 0, end; ok && i < t->memory.n; i = end) {
 		for (end = i; end < t->memory.n && v[end].device == v[i].device; end++)
 			;

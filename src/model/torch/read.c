@@ -91,7 +91,8 @@ struct reader {
 	struct event e;
 };
 
-uint32_t ss_torch_text_of(struct ss_torch_build *b, struct ss_str s)
+/* Number of a text, the bytes borrowed; SS_NONE when memory is out. */
+static uint32_t torch_text_of(struct ss_torch_build *b, struct ss_str s)
 {
 	return ss_strmap_add(&b->t->texts, s);
 }
@@ -127,7 +128,7 @@ static float real(const struct event *e, enum field f)
 
 static uint32_t text(struct reader *r, enum field f)
 {
-	return has(&r->e, f) ? ss_torch_text_of(r->b, ss_xstat_str(&r->e.v[f])) : 0;
+	return has(&r->e, f) ? torch_text_of(r->b, ss_xstat_str(&r->e.v[f])) : 0;
 }
 
 static bool is_blank(char c)
@@ -150,7 +151,7 @@ static uint32_t text_without_blanks(struct reader *r, enum field f)
 	struct ss_buf *b = &r->b->text;
 	bool quoted = false;
 	if (!any_blank(s))
-		return ss_torch_text_of(r->b, s);
+		return torch_text_of(r->b, s);
 	b->n = 0;
 	for (size_t i = 0; i < s.n; i++) {
 		quoted ^= s.p[i] == '"';
@@ -163,7 +164,7 @@ static uint32_t text_without_blanks(struct reader *r, enum field f)
 	if (known != SS_NONE)
 		return known;
 	struct ss_str copy = ss_arena_str(&r->b->t->arena, ss_buf_get(b));
-	return copy.p ? ss_torch_text_of(r->b, copy) : SS_NONE;
+	return copy.p ? torch_text_of(r->b, copy) : SS_NONE;
 }
 
 /* The id of the operator that an event names; 0: none. Its own correlation is no operator's. */
@@ -185,7 +186,7 @@ static bool take_comm(struct reader *r, uint32_t *comm)
 				   .out_elements = whole(e, F_OUT, 0), .sequence = whole(e, F_SEQ, -1) };
 	if (has(e, F_GROUP) && e->v[F_GROUP].kind != SS_X_STR) {
 		struct ss_str number = ss_arena_printf(&r->b->t->arena, "%lld", (long long)whole(e, F_GROUP, 0));
-		c.group = number.p ? ss_torch_text_of(r->b, number) : SS_NONE;
+		c.group = number.p ? torch_text_of(r->b, number) : SS_NONE;
 	}
 	*comm = (uint32_t)r->b->t->comms.n;
 	return c.name != SS_NONE && c.group != SS_NONE && c.dtype != SS_NONE && ss_vec_push(&r->b->t->comms, c);
@@ -269,7 +270,7 @@ static uint32_t copy_name(struct reader *r, uint32_t name)
 	if (known != SS_NONE)
 		return known;
 	s = ss_arena_str(&t->arena, ss_buf_get(&r->b->text));
-	return s.p ? ss_torch_text_of(r->b, s) : SS_NONE;
+	return s.p ? torch_text_of(r->b, s) : SS_NONE;
 }
 
 static bool contains_without_case(struct ss_str s, struct ss_str part)
@@ -345,14 +346,14 @@ static uint32_t module_path(struct reader *r, uint32_t parent, struct ss_str nam
 {
 	struct ss_torch_build *b = r->b;
 	uint32_t above = parent == SS_NONE ? 0 : b->t->modules.v[parent].path;
-	uint32_t own = ss_torch_text_of(b, name);
+	uint32_t own = torch_text_of(b, name);
 	uint64_t key = (uint64_t)above << 32 | own;
 	uint32_t path = own == SS_NONE ? SS_NONE : ss_u64map_get(&b->path_of, key);
 	if (own == SS_NONE || path != SS_NONE)
 		return path;
 	struct ss_str s = ss_torch_text(b->t, above);
 	s = above ? ss_arena_printf(&b->t->arena, SS_FMT "/" SS_FMT, SS_ARG(s), SS_ARG(name)) : name;
-	path = s.p ? ss_torch_text_of(b, s) : SS_NONE;
+	path = s.p ? torch_text_of(b, s) : SS_NONE;
 	return path != SS_NONE && ss_u64map_add(&b->path_of, key, path) != SS_NONE ? path : SS_NONE;
 }
 
@@ -455,7 +456,7 @@ static bool read_event(struct reader *r, const struct ss_xevents *ev, const stru
 	e->end_ns = e->begin_ns + (int64_t)(ev->dur_ps[i] / 1000);
 	e->has = 0;
 	if (r->names.text[meta] == SS_NONE)
-		r->names.text[meta] = ss_torch_text_of(r->b, ss_event_name(e->p, meta));
+		r->names.text[meta] = torch_text_of(r->b, ss_event_name(e->p, meta));
 	e->name = r->names.text[meta];
 	if (e->name == SS_NONE)
 		return false;

@@ -1,6 +1,7 @@
 /* torch.c - the part: what the trace says of itself, then the stages of torch_build.h. */
 #include "model/torch/torch.h"
 
+#include "base/bisect.h"
 #include "model/torch/torch_build.h"
 #include "wire/json_tree.h"
 
@@ -137,6 +138,31 @@ static void free_build(struct ss_torch_build *b)
 	ss_buf_free(&b->text);
 }
 
+/* What growing took beyond what is there goes back. A block that cannot be made smaller stays as it is. */
+static void trim(void **v, size_t n, size_t *cap, size_t size)
+{
+	void *less = n && n < *cap ? realloc(*v, n * size) : NULL;
+	if (!less)
+		return;
+	*v = less;
+	*cap = n;
+}
+
+#define TRIM(vec) trim((void **)&(vec).v, (vec).n, &(vec).cap, sizeof(*(vec).v))
+
+static void trim_all(struct ss_torch *t)
+{
+	TRIM(t->ops);
+	TRIM(t->op_comms);
+	TRIM(t->calls);
+	TRIM(t->device);
+	TRIM(t->by_call);
+	TRIM(t->ranges);
+	TRIM(t->modules);
+	TRIM(t->comms);
+	TRIM(t->memory);
+}
+
 static bool fill(struct ss_torch *t, struct ss_host *h, struct ss_err *err)
 {
 	struct ss_torch_build b = { .t = t, .h = h };
@@ -151,6 +177,7 @@ static bool fill(struct ss_torch *t, struct ss_host *h, struct ss_err *err)
 		ok = ok && ss_torch_nest(&b) && ss_torch_find_steps(t);
 	}
 	free_build(&b);
+	trim_all(t);
 	return ok || ss_fail_mem(err);
 }
 
@@ -181,13 +208,7 @@ const struct ss_torch *ss_host_torch(struct ss_host *h, struct ss_err *err)
 uint32_t ss_torch_op_comm(const struct ss_torch *t, uint32_t op)
 {
 	size_t from = 0, to = t->op_comms.n;
-	while (from < to) {
-		size_t mid = (from + to) / 2;
-		if (t->op_comms.v[mid].op < op)
-			from = mid + 1;
-		else
-			to = mid;
-	}
+	SS_BISECT(from, to, mid, t->op_comms.v[mid].op < op);
 	return from < t->op_comms.n && t->op_comms.v[from].op == op ? t->op_comms.v[from].comm : SS_NONE;
 }
 

@@ -18,8 +18,6 @@ struct ss_torch_build {
 	struct ss_buf text;		/* scratch */
 };
 
-/* Number of a text, the bytes borrowed; SS_NONE when memory is out. */
-uint32_t ss_torch_text_of(struct ss_torch_build *b, struct ss_str s);
 /* What stands in the file, thread by thread. */
 bool ss_torch_read(struct ss_torch_build *b, struct ss_err *err);
 /* Who belongs to whom, and the times of operators. False when memory is out. */

@@ -10,6 +10,5 @@ bool xcli_args_take(struct xcli *x, int argc, char **argv);
 bool xcli_args_check(struct xcli *x);
 /* session.c: find the traces of the session. */
 bool xcli_session_find(struct xcli *x);
-void xcli_session_close(struct xcli *x);
 
 #endif

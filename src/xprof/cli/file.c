@@ -1,28 +1,15 @@
 /* file.c - answers that are files. */
+#include "base/write.h"
 #include "xprof/cli/xcli.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-bool xcli_write(int fd, const char *p, size_t n)
-{
-	while (n) {
-		ssize_t k = write(fd, p, n);
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k <= 0)
-			return false;
-		p += k;
-		n -= (size_t)k;
-	}
-	return true;
-}
-
 static bool take(void *arg, const char *p, size_t n)
 {
 	struct xcli_file *f = arg;
-	if (xcli_write(f->fd, p, n))
+	if (ss_write_all(f->fd, p, n))
 		return true;
 	f->error = errno;
 	return false;

@@ -2,7 +2,9 @@
  * kernels.c - get_kernel_stats and get_device_time_attribution: what ran on the devices' lines, and
  * how long any of it did.
  */
+#include "base/icontains.h"
 #include "base/regex.h"
+#include "base/vec.h"
 #include "xprof/cli/modules.h"
 
 #include <ctype.h>
@@ -52,20 +54,6 @@ struct stats {
 	double outermost_us, steps_us, steps_square;
 };
 
-static bool add_span(struct spans *s, struct span one)
-{
-	if (s->n == s->cap) {
-		size_t cap = s->cap ? 2 * s->cap : 256;
-		struct span *v = realloc(s->v, cap * sizeof(*v));
-		if (!v)
-			return false;
-		s->v = v;
-		s->cap = cap;
-	}
-	s->v[s->n++] = one;
-	return true;
-}
-
 static int by_begin(const void *a, const void *b)
 {
 	const struct span *x = a, *y = b;
@@ -96,15 +84,6 @@ static bool iends(struct ss_str s, const char *end)
 	return s.n >= n && ss_str_ieq(ss_str_sub(s, s.n - n, s.n), ss_str_from(end));
 }
 
-static bool ihas(struct ss_str s, const char *part)
-{
-	size_t n = strlen(part);
-	for (size_t i = 0; i + n <= s.n; i++)
-		if (ss_str_ieq(ss_str_sub(s, i, i + n), ss_str_from(part)))
-			return true;
-	return false;
-}
-
 static bool iis(struct ss_str s, const char *z)
 {
 	return ss_str_ieq(s, ss_str_from(z));
@@ -120,10 +99,10 @@ static enum line_kind kind_of(bool tpu, struct ss_str line)
 		if (iis(line, "LLO OPS") || iis(line, "PALLAS PRIMITIVES") ||
 		    iends(line, " INSTRUCTIONS"))
 			return REGIONS;
-		return ihas(line, "XLA MODULES") ? MODULES : OTHER;
+		return ss_str_icontains(line, SS_STR("XLA MODULES")) ? MODULES : OTHER;
 	}
 	for (size_t i = 0; i < SS_COUNT(apart); i++)
-		if (ihas(line, apart[i]))
+		if (ss_str_icontains(line, ss_str_from(apart[i])))
 			return OTHER;
 	return KERNELS;
 }
@@ -245,9 +224,9 @@ static bool add_kernels(struct stats *s, const struct ss_xplane *p, const struct
 		if (!s->summary || region)
 			continue;
 		bool custom = ss_str_istarts(name, SS_STR("custom-call")) ||
-			      ihas(name, "custom_call") || ihas(name, "pallas") ||
-			      ihas(l->name, "PALLAS");
-		ok = add_span(&s->all, o[k].span) && (!custom || add_span(&s->custom, o[k].span));
+			      ss_str_icontains(name, SS_STR("custom_call")) || ss_str_icontains(name, SS_STR("pallas")) ||
+			      ss_str_icontains(l->name, SS_STR("PALLAS"));
+		ok = ss_vec_push(&s->all, o[k].span) && (!custom || ss_vec_push(&s->custom, o[k].span));
 	}
 	return ok;
 }
@@ -291,7 +270,7 @@ static void add_steps(struct stats *s, const struct ss_xevents *e)
 static bool add_line(struct stats *s, const struct ss_host *h, const struct ss_xplane *p,
 		     struct ss_xline *l, struct ss_err *err)
 {
-	enum line_kind kind = kind_of(ihas(p->name, "TPU"), l->name);
+	enum line_kind kind = kind_of(ss_str_icontains(p->name, SS_STR("TPU")), l->name);
 	struct ss_xevents e = { 0 };
 	if (kind == OTHER && !s->summary)
 		return true;
@@ -302,7 +281,7 @@ static bool add_line(struct stats *s, const struct ss_host *h, const struct ss_x
 	bool ok = o && (spans || !s->summary || !e.n);
 	for (uint32_t i = 0; ok && i < e.n; i++) {
 		o[i] = (struct ordered){ span_of(h, l, &e, i), i };
-		ok = !spans || add_span(spans, o[i].span);
+		ok = !spans || ss_vec_push(spans, o[i].span);
 	}
 	if (ok && kind == MODULES && s->summary)
 		add_steps(s, &e);

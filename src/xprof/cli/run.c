@@ -1,6 +1,8 @@
 /* run.c - running a subcommand: arguments, session, answer, errors. */
 #include "xprof/cli/args.h"
 
+#include "base/write.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -288,7 +290,7 @@ static bool spill(struct xcli *x, struct ss_str text, struct xv *capture)
 	ss_out_init(&out, NULL, NULL);
 	xv_print(&out, o, true);
 	ss_out_char(&out, '\n');
-	bool ok = !out.no_memory && !x->make.no_memory && xcli_write(1, out.buf, out.n);
+	bool ok = !out.no_memory && !x->make.no_memory && ss_write_all(1, out.buf, out.n);
 	ss_out_free(&out);
 	return ok || xcli_no_memory(x);
 }
@@ -305,7 +307,7 @@ static bool print_answer(struct xcli *x, struct xv *answer)
 		ss_out_lit(&o, "xprof-capture: ");
 		xv_print(&o, capture, false);
 		ss_out_char(&o, '\n');
-		ok = !o.no_memory && xcli_write(2, o.buf, o.n);
+		ok = !o.no_memory && ss_write_all(2, o.buf, o.n);
 		o.n = 0;
 	}
 	if (answer->kind == XV_STR)
@@ -318,7 +320,7 @@ static bool print_answer(struct xcli *x, struct xv *answer)
 		ok = spill(x, (struct ss_str){ o.buf, o.n }, capture);
 	else {
 		ss_out_char(&o, '\n');
-		ok = xcli_write(1, o.buf, o.n) ||
+		ok = ss_write_all(1, o.buf, o.n) ||
 		     xcli_fail(x, XCLI_INTERNAL, "Cannot write the answer: %s", strerror(errno));
 	}
 	ss_out_free(&o);
@@ -335,7 +337,7 @@ static void print_error(struct xcli *x)
 	ss_out_init(&out, NULL, NULL);
 	xv_print(&out, o, true);
 	ss_out_char(&out, '\n');
-	(void)xcli_write(1, out.buf, out.n);
+	(void)ss_write_all(1, out.buf, out.n);
 	ss_out_free(&out);
 	fprintf(stderr, "%s: " SS_FMT "\n", reasons[x->status], SS_ARG(x->error));
 }

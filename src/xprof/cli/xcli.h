@@ -132,8 +132,6 @@ bool xcli_file_open(struct xcli *x, struct xcli_file *f, const char *name, const
 bool xcli_file_close(struct xcli *x, struct xcli_file *f, bool ok);
 /* Such a file of this text: its path; p is NULL where it failed. */
 struct ss_str xcli_file(struct xcli *x, const char *name, const char *suffix, struct ss_str text);
-/* All of it, to a file descriptor; false with errno. */
-bool xcli_write(int fd, const char *p, size_t n);
 
 /* What get_utilization_viewer says of one node (counters.c). */
 bool xcli_utilization(struct xcli *x, int64_t host, int64_t device, int64_t node, struct xv **out);

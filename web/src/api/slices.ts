@@ -105,7 +105,7 @@ for (const counter of [undefined, { t_ps: new Float64Array(0), value: new Float6
 export function decodeSlices(buf: ArrayBuffer, width_px: number): SlicesAnswer {
 	const view = new DataView(buf);
 	if (buf.byteLength < 8 || view.getUint32(0, true) !== MAGIC)
-		throw new Error("The server's timeline answer is not one.");
+		throw new Error("The server's answer is not a timeline.");
 	const headLen = view.getUint32(4, true);
 	if (8 + headLen > buf.byteLength) throw new Error("The server's timeline answer was cut short.");
 	const head = JSON.parse(new TextDecoder().decode(new Uint8Array(buf, 8, headLen))) as Head;
@@ -136,7 +136,7 @@ export function decodeSlices(buf: ArrayBuffer, width_px: number): SlicesAnswer {
 	const tracks: TrackSlices[] = [];
 	for (const t of head.tracks) {
 		const end = t.first + t.count;
-		if (t.first < 0 || end > n) throw new Error("The server's timeline answer does not fit together.");
+		if (t.first < 0 || end > n) throw new Error("The server's timeline answer is inconsistent.");
 		for (let i = t.first, b = 0; i < end; i++) {
 			b += dbegin[i] ?? 0;
 			begin[i] = b;

@@ -185,7 +185,7 @@ function Advanced() {
 			<summary>Retries and delay</summary>
 			<div class="capture-grid">
 				<Amount name="num_retry" label="Retries, if nothing is traced" value={3} most={1000} />
-				<Amount name="delay" label="Begin later by (ms)" value={0} most={86400000} />
+				<Amount name="delay" label="Delay (ms)" value={0} most={86400000} />
 			</div>
 		</details>
 	);

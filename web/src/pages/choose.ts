@@ -41,6 +41,7 @@ const GROUPS: readonly [title: string, tools: readonly string[]][] = [
 		[
 			"framework_op_stats",
 			"op_profile",
+			"flame_graph",
 			"hlo_stats",
 			"kernel_stats",
 			"roofline_model",

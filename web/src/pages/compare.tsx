@@ -1,6 +1,7 @@
 /*
  * compare.tsx - two sides of runs beside each other: the verdict, where the difference is, the steps of both, what changed, and where
- * that is in the timelines and programs. Sides, rows, filter and choice stand in the URL: ?run=B&compare=N[,N]&with=B2[,B2]&by=op.
+ * that is in the timelines and programs. Sides, rows, filter and choice stand in the URL: ?run=B&compare=N[,N]&with=B2[,B2]&by=op;
+ * with &tool=NAME the tables of that tool (compare_tool.tsx).
  */
 import { useJson } from "../api/loadable";
 import { column, numbers, propNumber, strings, table } from "../api/table";
@@ -11,6 +12,7 @@ import { Verdict } from "../widgets/conclusion";
 import { Grid } from "../widgets/grid";
 import { Failure, Notes, Waiting } from "../widgets/notes";
 import { Graphs } from "./compare_graphs";
+import { CompareTool, ToolChoice } from "./compare_tool";
 import { histogram, stepPoints, waterfall, type Bar, type Points, type Side } from "./compare_model";
 import { Timelines } from "./compare_timelines";
 
@@ -37,10 +39,9 @@ const list = (text: string) => text.split(",").filter(Boolean);
 export function ComparePage({ runs, run }: { runs: Runs | undefined; run: string }) {
 	const others = useQuery("compare");
 	const more = useQuery("with");
-	const by = useQuery("by") || "op";
+	const tool = useQuery("tool");
 	const base = [run, ...list(more)];
 	const next = list(others);
-	const { value, error, loading } = useJson<DiffResult>("api/diff", { base: base.join(","), new: next.join(","), by });
 	return (
 		<div class="page">
 			<header class="page-head">
@@ -48,22 +49,29 @@ export function ComparePage({ runs, run }: { runs: Runs | undefined; run: string
 					<h1>Compare</h1>
 					<p class="muted">What changed from the runs on the left to those on the right, and whether it is more than noise</p>
 				</div>
+				<ToolChoice run={run} tool={tool} />
 			</header>
-			<Sides runs={runs?.runs ?? []} base={base} next={next} />
-			{error && <Failure text={error} />}
-			{!value && loading && <Waiting what="Comparing…" />}
-			{value && (
-				<>
-					<Notes notes={value.notes} />
-					<Verdict of={value.conclusion} tools={[]} />
-					<Differences result={value} />
-					<Steps result={value} />
-					<Changes result={value} by={by} base={base[0] ?? ""} next={next[0] ?? ""} />
-					<Places result={value} by={by} runs={{ base: base[0] ?? "", new: next[0] ?? "" }} />
-					<Environment result={value} />
-				</>
-			)}
+			<Sides runs={runs?.runs ?? []} base={base} next={next} tool={tool} />
+			{tool ? <CompareTool base={base} next={next} tool={tool} /> : <Whole base={base} next={next} />}
 		</div>
+	);
+}
+
+function Whole({ base, next }: { base: readonly string[]; next: readonly string[] }) {
+	const by = useQuery("by") || "op";
+	const { value, error, loading } = useJson<DiffResult>("api/diff", { base: base.join(","), new: next.join(","), by });
+	if (error) return <Failure text={error} />;
+	if (!value) return loading ? <Waiting what="Comparing…" /> : null;
+	return (
+		<>
+			<Notes notes={value.notes} />
+			<Verdict of={value.conclusion} tools={[]} />
+			<Differences result={value} />
+			<Steps result={value} />
+			<Changes result={value} by={by} base={base[0] ?? ""} next={next[0] ?? ""} />
+			<Places result={value} by={by} runs={{ base: base[0] ?? "", new: next[0] ?? "" }} />
+			<Environment result={value} />
+		</>
 	);
 }
 
@@ -84,18 +92,25 @@ function Places({ result, by, runs }: { result: DiffResult; by: string; runs: Re
 
 /* ---- sides ---- */
 
-function Sides({ runs, base, next }: { runs: readonly Run[]; base: readonly string[]; next: readonly string[] }) {
+interface SidesProps {
+	runs: readonly Run[];
+	base: readonly string[];
+	next: readonly string[];
+	tool: string;
+}
+
+function Sides({ runs, base, next, tool }: SidesProps) {
 	const set = (b: readonly string[], n: readonly string[]) =>
 		b[0] && n[0] && go({ ...query.get(), run: b[0], with: b.slice(1).join(","), compare: n.join(",") });
 	return (
 		<div class="bar compare-sides">
 			<SideRuns title="Base" names={base} runs={runs} onChange={(b) => set(b, next)} />
-			<button class="button" onClick={() => set(next, base)} title="Base becomes new, new becomes base">
+			<button class="button" onClick={() => set(next, base)} title="Swap base and new">
 				Swap
 			</button>
 			<SideRuns title="New" names={next} runs={runs} onChange={(n) => set(base, n)} />
 			<span class="spring" />
-			<a class="button" href={formatQuery({ run: base[0] })}>
+			<a class="button" href={formatQuery({ run: base[0], tool })}>
 				Back to the run
 			</a>
 		</div>
@@ -264,7 +279,7 @@ function Steps({ result }: { result: DiffResult }) {
 					{Number.isFinite(low) && Number.isFinite(high) && (
 						<path
 							class="compare-interval"
-							d={`M${x(low)} ${2 * HEIGHT + 8}v-6H${x(high)}v6`}
+							d={bracket(x(low), x(high))}
 							data-low={low}
 							data-high={high}
 						/>
@@ -282,6 +297,13 @@ function Steps({ result }: { result: DiffResult }) {
 			</div>
 		</section>
 	);
+}
+
+/* Open at an end that lies beyond the chart. */
+function bracket(low: number, high: number): string {
+	const y = 2 * HEIGHT + 2;
+	const [from, to] = [Math.max(low, NAME), Math.min(high, WIDE)];
+	return `M${from} ${y + (low < NAME ? 0 : 6)}V${y}H${to}V${y + (high > WIDE ? 0 : 6)}`;
 }
 
 const BINS = 40;
@@ -428,7 +450,7 @@ function Environment({ result }: { result: DiffResult }) {
 					<tbody>
 						{rows.map((i) => (
 							<tr key={i}>
-								<th scope="row">{keys?.[i]}</th>
+								<th scope="row">{keys?.[i]?.replace(/_/g, " ")}</th>
 								<td>{base?.[i] || "–"}</td>
 								<td>{next?.[i] || "–"}</td>
 								<td>{effect?.[i]}</td>

@@ -2,7 +2,7 @@
  * compare_model.ts - tables of a comparison as the charts draw them. Nothing is judged here: what is significant the server says.
  */
 import { column, numbers, strings } from "../api/table";
-import type { TableData } from "../api/types";
+import type { Cell, TableData } from "../api/types";
 
 export interface Bar {
 	name: string;
@@ -121,4 +121,40 @@ export function alone(ops: TableData, side: Side): ReadonlySet<string> {
 	const how = side === "base" ? "removed" : "added";
 	const names = strings(ops, `${side}_name`) ?? [];
 	return new Set((strings(ops, "match") ?? []).flatMap((m, i) => (m === how && names[i] ? [names[i] ?? ""] : [])));
+}
+
+/* ---- the tables of a tool ---- */
+
+export interface Figure {
+	id: string;
+	label: string;
+}
+
+/* The figures that are there three times: base_F, new_F and delta_F. What is tested in steps goes with the first. */
+export function figuresOf(t: TableData): Figure[] {
+	const ids = new Set(t.cols.map((c) => c.id));
+	return t.cols
+		.filter((c) => c.id.startsWith("base_") && c.id !== "base_step_us" && ids.has(`delta_${c.id.slice(5)}`))
+		.map((c) => ({ id: c.id.slice(5), label: c.label.replace(/^Base: /, "") }));
+}
+
+/* The table with one of its figures. The test is that of the first, and stands only beside it. */
+export function withFigure(t: TableData, figure: string): TableData {
+	const figures = figuresOf(t);
+	if (!figures.length) return t;
+	const own = new Set(["base", "new", "delta"].map((s) => `${s}_${figure}`));
+	const tested = ["base_step_us", "new_step_us", "delta_step_us", "p_adjusted", "verdict"];
+	const others = new Set(figures.flatMap((f) => ["base", "new", "delta"].map((s) => `${s}_${f.id}`)));
+	const keep = t.cols
+		.map((c, i) => ({ c, i }))
+		.filter(({ c }) => own.has(c.id) || (!others.has(c.id) && (figure === figures[0]?.id || !tested.includes(c.id))));
+	return {
+		...t,
+		cols: keep.map(({ c }) => (own.has(c.id) ? { ...c, label: c.label.replace(/:.*/, "") } : c)),
+		data: keep.map(({ c, i }) => (c.id === "verdict" ? words(t.data[i]) : (t.data[i] ?? []))),
+	};
+}
+
+function words(v: readonly Cell[] | undefined): Cell[] {
+	return (v ?? []).map((x) => (typeof x === "string" ? x.replace(/_/g, " ") : x));
 }

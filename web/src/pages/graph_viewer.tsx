@@ -108,7 +108,7 @@ function Controls({ modules, module, root, session, width }: ControlsProps) {
 				</select>
 			</label>
 			<OpSearch key={`${module} ${root}`} module={module} root={root} session={session} />
-			<label class="field" title="How many steps along operands and users the picture reaches">
+			<label class="field" title="Maximum distance from the instruction, along operands and users">
 				Width
 				<select class="select" value={width} onChange={(e) => adjust({ graph_width: e.currentTarget.value })}>
 					{(WIDTHS.includes(width) ? WIDTHS : [width, ...WIDTHS]).map((w) => (
@@ -124,7 +124,7 @@ function Controls({ modules, module, root, session, width }: ControlsProps) {
 				/>
 				Inside of fusions
 			</label>
-			<label class="check" title="Show what the compiler's backend was told about each instruction">
+			<label class="check" title="Show the backend config of each instruction">
 				<input
 					type="checkbox"
 					checked={configs}
@@ -302,7 +302,7 @@ function OpCard({ result, what, graph, costs, session, module, merged, onGo }: C
 		return (
 			<section class="card graph-card" aria-label="Instruction">
 				<h2>Instruction</h2>
-				<p class="muted">Click an instruction to see what it is and costs; double click to see what is around it.</p>
+				<p class="muted">Click an instruction to see its details and its cost. Double-click it to see its neighbours.</p>
 			</section>
 		);
 	const isBox = what >= graph.lines.length;

@@ -23,7 +23,7 @@ export function HistoryPage({ runs }: { runs: Runs | undefined }) {
 			<header class="page-head">
 				<div>
 					<h1>History</h1>
-					<p class="muted">Figures of runs in the order of time, and since when they are as they are</p>
+					<p class="muted">Figures of runs over time, and when they changed</p>
 				</div>
 				<span class="spring" />
 				<label class="field">
@@ -161,7 +161,7 @@ function Changes({ changes, runs, show }: { changes: readonly Change[]; runs: re
 					<th scope="col">Before</th>
 					<th scope="col">After</th>
 					<th scope="col">Change</th>
-					<th scope="col">The runs on its two sides</th>
+					<th scope="col">The runs before and after it</th>
 				</tr>
 			</thead>
 			<tbody>

@@ -10,14 +10,14 @@ import { useTheme } from "../base/theme";
 import { momentHref, toolHref } from "../base/url";
 import { css, pixel, oklchToRgb } from "../base/color";
 import { RangeChart, Stacked } from "../chart/stacked";
-import { Figure, Verdict } from "../widgets/conclusion";
+import { Verdict } from "../widgets/conclusion";
 import { Grid } from "../widgets/grid";
 import { Hint } from "../widgets/hint";
 import { Notes } from "../widgets/notes";
 import { RichText } from "../widgets/rich_text";
 import { allNotes, AnswerPage } from "./answer";
 import { csvAddress, type Session } from "./session";
-import { averages, Overlap, PS_PER_MS, stepLabels, stepSeries, stepHref } from "./steps";
+import { answeredSteps, averages, Overlap, PS_PER_MS, StepFigure, stepLabels, stepSeries, stepHref, XPROF_STEPS } from "./steps";
 
 export function InputPipelinePage({ session }: { session: Session }) {
 	return (
@@ -30,17 +30,13 @@ function InputPipeline({ result, session }: { result: Result; session: Session }
 	const hostOps = tableWith(result, "opName", "category");
 	const tips = result.tables.find((t) => t.cols.length === 1 && t.cols[0]?.id === "link");
 	const cores = tableWith(result, "index") ?? table(result, "max_infeed_core");
-	const measured = !!steps && steps.nrows > 0;
+	const measured = !!steps && steps.nrows > 0 && !!answeredSteps(steps);
 	/* The sections are numbered as in the users' documents and in the server's sentences: this is the first. */
 	return (
 		<>
 			<Notes notes={allNotes(result)} />
 			<Verdict of={result.conclusion} tools={session.toolNames} label="1. Summary">
-				{measured && (
-					<Figure id="steptime_ms_average" value={propText(steps, "steptime_ms_average")}>
-						average step · {count(steps.nrows)} {steps.nrows === 1 ? "step" : "steps"}
-					</Figure>
-				)}
+				<StepFigure t={steps} />
 			</Verdict>
 			{measured && <DeviceSide steps={steps} cores={cores} session={session} />}
 			<HostSide ops={hostOps} tips={strings(tips, "link") ?? []} session={session} />
@@ -92,12 +88,12 @@ function DeviceSide({ steps, cores, session }: { steps: TableData; cores: TableD
 			<h2>2. Device side</h2>
 			<div class="split">
 				<div class="split-side">
-					<Statistics t={steps} prefix="steptime_ms" title="Step time" />
+					<Statistics t={steps} prefix="steptime_ms" title="Step time as XProf counts" doc={XPROF_STEPS} />
 					<Statistics
 						t={steps}
 						prefix="infeed_percent"
 						title="Waiting for input, share of the step"
-						doc="Of each step the core that waits longest counts; the verdict counts the mean over all cores."
+						doc="For each step the core that waits longest is shown; the verdict uses the mean over all cores."
 					/>
 				</div>
 				<div class="split-main">
@@ -216,7 +212,7 @@ function HostSide({ ops, tips, session }: { ops: TableData | undefined; tips: re
 			<section class="card" aria-label="Host side">
 				<h2>3. Host side</h2>
 				<p class="empty">
-					No input operation was traced on the host, so the input's time cannot be divided. Input pipelines made with
+					No input operation was traced on the host, so the input time cannot be broken down. Input pipelines made with
 					tf.data are traced.
 				</p>
 			</section>

@@ -128,7 +128,7 @@ const FACTS: readonly [string, string, (v: number) => string, string][] = [
 	["peak_time_ps", "at", time_ps, "Since the start of the profile."],
 	["stack_bytes", "Stack reserved", bytes, "Reserved by programs on the device, at the peak."],
 	["heap_bytes", "Heap allocated", bytes, "Buffers in use, at the peak."],
-	["free_bytes", "Free", bytes, "Neither of both, at the peak."],
+	["free_bytes", "Free", bytes, "Neither reserved nor in use, at the peak."],
 	[
 		"fragmentation_frac",
 		"Fragmentation",

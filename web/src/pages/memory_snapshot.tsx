@@ -4,12 +4,13 @@
  */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { column, numbers, strings, table } from "../api/table";
-import type { Result, TableData } from "../api/types";
+import type { Cell, Result, TableData } from "../api/types";
 import { mix, nameColor, pixel } from "../base/color";
 import { useSize } from "../base/dom";
 import { bytes, time_ps } from "../base/format";
 import { useTheme } from "../base/theme";
 import { adjust, useQuery } from "../base/url";
+import { Flame } from "../chart/flame";
 import { Verdict } from "../widgets/conclusion";
 import { Grid } from "../widgets/grid";
 import { Notes } from "../widgets/notes";
@@ -25,7 +26,9 @@ function ofDevice(t: TableData | undefined, device: string): TableData | undefin
 	const ids = strings(t, "device");
 	if (!t || !ids) return t;
 	const rows = ids.flatMap((v, i) => (v === device ? [i] : []));
-	return { ...t, nrows: rows.length, data: t.data.map((values) => rows.map((i) => values[i] ?? null)) };
+	const now = new Map(rows.map((row, i) => [row, i])); /* parents are numbers of rows */
+	const cell = (id: string, v: Cell) => (id === "parent" && typeof v === "number" ? (now.get(v) ?? -1) : v);
+	return { ...t, nrows: rows.length, data: t.data.map((values, c) => rows.map((i) => cell(t.cols[c]?.id ?? "", values[i] ?? null))) };
 }
 
 const TABLES = ["oom", "frames", "growth", "stacks", "segments", "blocks", "kinds"] as const;
@@ -62,10 +65,22 @@ function Snapshot({ result, session }: { result: Result; session: Session }) {
 				</section>
 			)}
 			<Part t={ofDevice(summary, device)} session={session} />
+			<PeakTree t={ofDevice(table(result, "flame"), device)} />
 			{TABLES.map((name) => (
 				<Part key={name} t={ofDevice(table(result, name), device)} session={session} />
 			))}
 		</>
+	);
+}
+
+/* What was in use at the peak, by tree of frames. */
+function PeakTree({ t }: { t: TableData | undefined }) {
+	if (!t || !t.nrows) return null;
+	return (
+		<section class="card" aria-label={t.title}>
+			<h2>{t.title}</h2>
+			<Flame table={t} />
+		</section>
 	);
 }
 
@@ -193,7 +208,7 @@ function Bands({ allocations, timeline }: { allocations: TableData; timeline: Ta
 			</div>
 			<p class="muted snapshot-over">
 				{over < 0
-					? `Up to ${bytes(most / 1.02)} in ${time_ps(span * 1e6)}. Point at a band to see whose it is; what is grey is smaller allocations.`
+					? `Up to ${bytes(most / 1.02)} in ${time_ps(span * 1e6)}. Point at a band to see which code allocated it. Smaller allocations are grey.`
 					: `${bytes(value("size_bytes"))} of ${frames[over] ?? ""}, from ${when("begin_us", "before the recording")} to ${when("end_us", "the end")}`}
 			</p>
 		</>

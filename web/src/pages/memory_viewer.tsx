@@ -51,7 +51,7 @@ export function MemoryViewerPage({ session }: { session: Session }) {
 					space={space || "0"}
 				/>
 			)}
-			{!value && loading && <Waiting what="Playing the program's memory…" />}
+			{!value && loading && <Waiting what="Simulating the program's memory…" />}
 			{value && <MemoryViewer result={value} session={session} />}
 		</div>
 	);
@@ -119,7 +119,7 @@ function MemoryViewer({ result, session }: { result: Result; session: Session })
 			<>
 				<Notes notes={result.notes} />
 				<Verdict of={result.conclusion} tools={session.toolNames} />
-				<p class="empty">The program does not record how this memory is used over its course.</p>
+				<p class="empty">The profile does not record how this memory is used over time.</p>
 			</>
 		);
 	const last = timeline.nrows - 1;
@@ -219,7 +219,7 @@ const FACTS: readonly [string, string, string][] = [
 	[
 		"total_buffer_allocation",
 		"All allocations",
-		"Sum of all allocations but thread-local ones. Above the peak by fragmentation.",
+		"Sum of all allocations except thread-local ones. Fragmentation makes it larger than the peak.",
 	],
 	["indefinite_buffer_allocation", "Never reused", "Allocations that live as long as the program."],
 	["entry_computation_parameters", "Parameters", "Allocations of the program's parameters."],

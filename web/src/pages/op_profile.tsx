@@ -61,7 +61,7 @@ function OpProfile({ result, session, group }: { result: Result; session: Sessio
 					{propText(result.tables[0], "device_type") === "CPU_ONLY" ? ": this profile has none, only CPUs." : "."}{" "}
 					{session.toolNames.includes("framework_op_stats") && (
 						<>
-							What the host did stands in the <a href={toolHref("framework_op_stats")}>framework op stats</a>.
+							What the host did is in <a href={toolHref("framework_op_stats")}>framework op stats</a>.
 						</>
 					)}
 				</p>
@@ -223,7 +223,7 @@ function ControlPanel({
 					checked={top90}
 					onChange={(e) => adjust({ top: e.currentTarget.checked ? "90" : undefined })}
 				/>
-				Only what makes 90 % of the time
+				Only the operations that take 90 % of the time
 			</label>
 			<label class="check">
 				<input

@@ -9,7 +9,7 @@ import { useTheme } from "../base/theme";
 import { toolHref } from "../base/url";
 import { stepColor } from "../chart/step_colors";
 import { Stacked } from "../chart/stacked";
-import { Figure, Verdict } from "../widgets/conclusion";
+import { Verdict } from "../widgets/conclusion";
 import { isPath } from "../widgets/grid";
 import { plainLabel } from "../widgets/grid_model";
 import { Hint } from "../widgets/hint";
@@ -17,7 +17,7 @@ import { Notes } from "../widgets/notes";
 import { RichText } from "../widgets/rich_text";
 import { allNotes, AnswerPage } from "./answer";
 import type { Session } from "./session";
-import { averages, averageOf, Overlap, PS_PER_MS, stackedIds, stepLabels, stepSeries, stepHref } from "./steps";
+import { answeredSteps, averages, averageOf, Overlap, PS_PER_MS, stackedIds, StepFigure, stepLabels, stepSeries, stepHref, XPROF_STEPS } from "./steps";
 
 export function OverviewPage({ session }: { session: Session }) {
 	return (
@@ -29,7 +29,7 @@ function Overview({ result, session }: { result: Result; session: Session }) {
 	const steps = table(result, "steps");
 	const analysis = table(result, "analysis");
 	const latency = table(result, "inference_latency");
-	const hasSteps = !!steps && steps.nrows > 0;
+	const hasSteps = !!steps && steps.nrows > 0 && !!answeredSteps(steps);
 	return (
 		<>
 			<Notes notes={allNotes(result)} />
@@ -53,16 +53,9 @@ function Overview({ result, session }: { result: Result; session: Session }) {
 /* ---- the answer ---- */
 
 function Answer({ result, session }: { result: Result; session: Session }) {
-	const steps = table(result, "steps");
-	const measured = !!steps && steps.nrows > 0;
-	const sd = propText(steps, "steptime_ms_standard_deviation");
 	return (
 		<Verdict of={result.conclusion} tools={session.toolNames}>
-			{measured && (
-				<Figure id="steptime_ms_average" value={propText(steps, "steptime_ms_average")}>
-					average step{sd && steps.nrows > 1 && ` · σ ${sd}`} · {count(steps.nrows)} {steps.nrows === 1 ? "step" : "steps"}
-				</Figure>
-			)}
+			<StepFigure t={table(result, "steps")} />
 		</Verdict>
 	);
 }
@@ -202,7 +195,7 @@ function Summary({ result }: { result: Result }) {
 	return (
 		<section class="card" aria-label="Performance summary">
 			<h2>Performance summary</h2>
-			{steps && steps.nrows > 0 && <Breakdown steps={steps} />}
+			{steps && steps.nrows > 0 && answeredSteps(steps) && <Breakdown steps={steps} />}
 			{groups.map((g) => (
 				<div class="metrics" key={g.title}>
 					<h3>
@@ -256,7 +249,7 @@ const PART_DOCS: Readonly<Record<string, string>> = {
 	infeedTimeMs: "Waiting for input, and moving it to the device.",
 	outfeedTimeMs: "Moving results back.",
 	compileTimeMs: "Compiling kernels.",
-	otherTimeMs: "All that is none of the others, Python included.",
+	otherTimeMs: "All other time, Python included.",
 	tcComputeTimeMs: "The TensorCores computed.",
 	tcInfeedTimeMs: "The slowest TensorCore waited for input.",
 	tcOutfeedTimeMs: "TensorCores handed results out.",
@@ -277,8 +270,9 @@ function Breakdown({ steps }: { steps: TableData }) {
 	return (
 		<div class="metrics">
 			<h3>
-				Average step{" "}
+				<Hint text={XPROF_STEPS}>Average step as XProf counts</Hint>{" "}
 				<span class="aim">
+					{propText(steps, "steptime_ms_average")}, {count(steps.nrows)} {steps.nrows === 1 ? "step" : "steps"},{" "}
 					{propText(steps, "steptime_ms_minimum")} to {propText(steps, "steptime_ms_maximum")}
 				</span>
 			</h3>
@@ -320,7 +314,9 @@ function StepGraph({ steps, session }: { steps: TableData; session: Session }) {
 	const series = stepSeries(steps, dark);
 	return (
 		<section class="card" aria-label="Step-time graph">
-			<h2>Step time</h2>
+			<h2>
+				<Hint text={XPROF_STEPS}>Step time as XProf counts</Hint>
+			</h2>
 			<Stacked
 				labels={stepLabels(steps)}
 				series={series}

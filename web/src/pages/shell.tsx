@@ -51,7 +51,12 @@ function SavedNote() {
 	return (
 		<p class="saved">
 			A file made by stepscope: {saved?.run}. Details of single events, searches and other parameters are not in it.
-			{left.length > 0 && <span title={left.join("\n")}> It leaves out {left.length} answers that did not fit.</span>}
+			{left.length > 0 && (
+				<span title={left.join("\n")}>
+					{" "}
+					It leaves out {left.length} {left.length === 1 ? "answer" : "answers"} that did not fit.
+				</span>
+			)}
 		</p>
 	);
 }
@@ -61,7 +66,7 @@ function Presence() {
 	if (!gone) return null;
 	return (
 		<p class="gone" role="alert">
-			stepscope does not answer: it was stopped, or the connection is lost. The page asks again and goes on when it is back.
+			stepscope does not answer: it was stopped, or the connection is lost. The page tries again and continues when it is back.
 		</p>
 	);
 }
@@ -155,7 +160,7 @@ function RunView({ runs, run }: { runs: Runs | undefined; run: Run }) {
 					{value && !tool && (
 						<div class="page">
 							<h1>No such tool</h1>
-							<Failure text={askedTool ? `This run has no tool “${askedTool}”.` : "This run offers no tool."} />
+							<Failure text={askedTool ? `This run has no tool “${askedTool}”.` : "No tool has data for this run."} />
 						</div>
 					)}
 					{value && sql && <SqlPage run={run.run} tools={tools} />}
@@ -213,7 +218,7 @@ function TopBar({ runs, session, run }: { runs: Runs | undefined; session?: Sess
 				</label>
 			)}
 			{session && session.tool.hosts.length > 0 && <HostSelect session={session} />}
-			{session && runs && <CompareSelect runs={runs} run={session.run.run} />}
+			{session && runs && <CompareSelect runs={runs} session={session} />}
 			<span class="spring" />
 			{runs?.version && <span class="muted version">{runs.version}</span>}
 			<ThemeButton />
@@ -221,14 +226,17 @@ function TopBar({ runs, session, run }: { runs: Runs | undefined; session?: Sess
 	);
 }
 
-/* Another run to put this one beside. */
-function CompareSelect({ runs, run }: { runs: Runs; run: string }) {
+/* Another run to put this one beside: the tables of the tool that is shown, from the overview and timelines the whole. */
+function CompareSelect({ runs, session }: { runs: Runs; session: Session }) {
+	const { tool } = session;
+	const { run } = session.run;
+	const whole = tool.name === "overview_page" || tool.kind === "timeline" || tool.kind === "graph";
 	const others = runs.runs.filter((r) => r.run !== run && r.hosts.length > 0);
 	if (!others.length) return null;
 	return (
 		<label class="field">
 			<span class="visually-hidden">Compare with</span>
-			<select class="select" value="" onChange={(e) => go({ run, compare: e.currentTarget.value })}>
+			<select class="select" value="" onChange={(e) => go({ run, compare: e.currentTarget.value, tool: whole ? "" : tool.name })}>
 				<option value="">Compare…</option>
 				{others.map((r) => (
 					<option key={r.run} value={r.run}>

@@ -18,7 +18,7 @@ function useRows(run: string, query: string) {
 	useEffect(() => {
 		const stop = new AbortController();
 		setState({ loading: true });
-		postJson<Rows>("api/sql", { run }, query, stop.signal).then(
+		postJson<Rows>("api/sql", { run, integers: "text" }, query, stop.signal).then(
 			(value) => setState({ value, loading: false }),
 			(e: Error) => stop.signal.aborted || setState({ error: e.message, loading: false }),
 		);
@@ -56,7 +56,7 @@ export function SqlPage({ run, tools }: { run: string; tools: readonly Tool[] })
 				<div>
 					<h1>SQL</h1>
 					<p class="muted">
-						One SELECT over events, steps, stats, programs and the tables of all tools. A start that is underlined leads into the timeline.
+						One SELECT over events, steps, stats, programs and the tables of all tools. An underlined start is a link into the timeline.
 					</p>
 				</div>
 			</header>
@@ -98,14 +98,15 @@ export function SqlPage({ run, tools }: { run: string; tools: readonly Tool[] })
 					</select>
 					{value && (
 						<span class="muted">
-							{count(value.rows.length)} rows{value.truncated && "; there are more"}
+							{count(value.rows.length)} {value.rows.length === 1 ? "row" : "rows"}
+							{value.truncated && "; there are more"}
 						</span>
 					)}
 				</div>
 			</form>
 			{error && <Failure text={error} />}
 			{loading && !value && <Waiting what="Asking…" />}
-			{table && <Grid key={query} table={table} link={link} save={`${run}-sql`} />}
+			{table && <Grid key={query} table={table} link={link} save={`${run}-sql`} whole />}
 		</div>
 	);
 }

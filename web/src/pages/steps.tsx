@@ -2,12 +2,13 @@
  * steps.tsx - the table of steps as the charts need it. The server names the columns to stack; what they are called is read off the table.
  */
 import type { ComponentChildren } from "preact";
-import { numbers, prop, propNumber, strings } from "../api/table";
+import { numbers, prop, propNumber, propText, strings } from "../api/table";
 import type { TableData } from "../api/types";
-import { time_ps } from "../base/format";
+import { count, time_ps } from "../base/format";
 import { toolHref } from "../base/url";
 import { stepColor } from "../chart/step_colors";
 import type { Series } from "../chart/stacked";
+import { Figure } from "../widgets/conclusion";
 import { plainLabel } from "../widgets/grid_model";
 
 export const PS_PER_MS = 1e9;
@@ -36,6 +37,31 @@ export function stepSeries(t: TableData, dark: boolean): Series[] {
 export function stepLabels(t: TableData): string[] {
 	return strings(t, "stepnum") ?? Array.from({ length: t.nrows }, (_, i) => String(i));
 }
+
+/* The steps that the server answers for: its own, or of a stored answer that it only repeats, those of the table. */
+export function answeredSteps(t: TableData | undefined): { n: number; mean: string; deviation: string; id: string } | undefined {
+	if (!t) return undefined;
+	const own = propNumber(t, "step_count");
+	const n = own ?? t.nrows;
+	if (!n) return undefined;
+	const [id, deviation] =
+		own === undefined ? ["steptime_ms_average", "steptime_ms_standard_deviation"] : ["step_time_mean_ms", "step_time_deviation_ms"];
+	return { n, id, mean: propText(t, id), deviation: n > 1 ? propText(t, deviation) : "" };
+}
+
+export function StepFigure({ t }: { t: TableData | undefined }): ComponentChildren {
+	const steps = answeredSteps(t);
+	if (!steps) return null;
+	return (
+		<Figure id={steps.id} value={steps.mean}>
+			average step{steps.deviation && ` · σ ${steps.deviation}`} · {count(steps.n)} {steps.n === 1 ? "step" : "steps"}
+		</Figure>
+	);
+}
+
+/* The rows of the table are XProf's steps, which may be others. */
+export const XPROF_STEPS =
+	"XProf measures each step on the slowest device or host, counts of a device only what it runs or marks as the step, and leaves out the first and the last step that the program marks. The step time at the top is the mean over all whole steps, up to where the next one begins.";
 
 /* A step in the timeline, alone: "train 12", as the program marked it. A bare number counts groups, which is not the step's own number. */
 export function stepHref(t: TableData, tools: readonly string[]): ((label: string) => string | undefined) | undefined {
@@ -74,7 +100,7 @@ export function Overlap({ steps }: { steps: TableData }): ComponentChildren {
 	if (!some("hostTransferTimeMs") || !some("tcIdleTimeMs")) return null;
 	return (
 		<p class="muted">
-			TensorCore idle holds the host transfers as well, so the parts together are longer than the step by their time.
+			TensorCore idle time includes the host transfers, so the sum of the parts exceeds the step by their duration.
 		</p>
 	);
 }

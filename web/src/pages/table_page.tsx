@@ -7,6 +7,7 @@ import type { Result, TableData, Tool } from "../api/types";
 import { classes } from "../base/dom";
 import { adjust, query, useQuery } from "../base/url";
 import { useStore } from "../base/store";
+import { Flame } from "../chart/flame";
 import { Verdict } from "../widgets/conclusion";
 import { Grid } from "../widgets/grid";
 import { Failure, Notes, Waiting } from "../widgets/notes";
@@ -88,6 +89,7 @@ function ResultView({ result, session }: { result: Result; session: Session }) {
 				<section class="card" key={t.name} aria-label={t.title || t.name}>
 					{(tables.length > 1 || Object.keys(t.props ?? {}).length > 0) && <h2>{t.title || t.name}</h2>}
 					<Props table={t} tools={session.toolNames} />
+					<Flame table={t} />
 					{t.cols.length > 0 && (
 						<Grid
 							table={t}

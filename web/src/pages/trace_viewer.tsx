@@ -26,6 +26,7 @@ import {
 	expression,
 	formatMarks,
 	formatOrder,
+	parseFlowMode,
 	parseMarks,
 	parseOrder,
 	parsePins,
@@ -85,6 +86,7 @@ function openTrace(timeline: Timeline, model: TimelineModel): TraceStore {
 		order: parseOrder(q["order"] ?? ""),
 		list: q["list"] === "1",
 		filter: q["tracks"] ?? "",
+		flows: parseFlowMode(q["arrows"] ?? ""),
 	});
 	return store;
 }
@@ -126,8 +128,9 @@ function TraceViewer({ timeline, session, read }: { timeline: Timeline; session:
 	const search = useSearch(store, model, run, host);
 	const flowMode = useStore(store, (s) => s.flows);
 	useEffect(() => {
-		loader.wantFlows = flowMode === "all";
-		if (flowMode === "all") loader.reset();
+		loader.wantFlows = flowMode === "all" ? "1" : flowMode === "path" ? "path" : "";
+		loader.flows = [];
+		if (loader.wantFlows) loader.reset();
 	}, [flowMode, loader]);
 	useUrl(store, model);
 	useHistory(store, model);
@@ -313,6 +316,7 @@ function useUrl(store: TraceStore, model: TimelineModel): void {
 				pins: s.pinned.join(".") || undefined,
 				order: formatOrder(s.order) || undefined,
 				tracks: s.filter || undefined,
+				arrows: s.flows === "selected" ? undefined : s.flows,
 			});
 		};
 		writePlace = () => {
@@ -331,7 +335,8 @@ function useUrl(store: TraceStore, model: TimelineModel): void {
 				s.marks === was.marks &&
 				s.pinned === was.pinned &&
 				s.order === was.order &&
-				s.filter === was.filter
+				s.filter === was.filter &&
+				s.flows === was.flows
 			)
 				return;
 			was = s;
@@ -588,6 +593,7 @@ const SIGNS: Readonly<Record<ToolMode, IconName>> = { 1: "select", 2: "pan", 3: 
 const FLOWS: readonly { value: TraceState["flows"]; label: string }[] = [
 	{ value: "selected", label: "Flows of selection" },
 	{ value: "all", label: "All flows" },
+	{ value: "path", label: "Critical path" },
 	{ value: "none", label: "No flows" },
 ];
 
@@ -645,7 +651,7 @@ function TraceBar({
 				value={flows}
 				onChange={(e) => store.update({ flows: e.currentTarget.value as TraceState["flows"] })}
 			>
-				{FLOWS.map((f) => (
+				{FLOWS.filter((f) => f.value !== "path" || session.toolNames.includes("critical_path")).map((f) => (
 					<option key={f.value} value={f.value}>
 						{f.label}
 					</option>

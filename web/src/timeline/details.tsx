@@ -196,6 +196,7 @@ function waysOf(d: EventDetail, session: Session): { label: string; href: string
 		["op_profile", "Op profile", hlo, { op: hlo, filter: hlo }],
 		["hlo_stats", "HLO op stats", hlo, { filter: filterFor("hlo_op_name", hlo) }],
 		["roofline_model", "Roofline", hlo, {}],
+		["what_if", "What if it took half the time?", hlo || (kernel ? d.name : ""), { op: hlo || d.name }],
 		["framework_op_stats", "Framework op stats", op || d.name, { filter: op || d.name }],
 		["kernel_stats", "Kernel stats", kernel ? d.name : "", { filter: filterFor("kernel_name", d.name) }],
 	];
@@ -291,7 +292,7 @@ function summaryTable(s: Summary): TableData {
 			label: "Self",
 			type: "f64",
 			unit: "ps",
-			doc: "That sum without the events nested in them",
+			doc: "The sum without nested events",
 		},
 		{ id: "min_ps", label: "Shortest", type: "f64", unit: "ps", doc: "Whole duration of the shortest" },
 		{ id: "max_ps", label: "Longest", type: "f64", unit: "ps", doc: "Whole duration of the longest" },

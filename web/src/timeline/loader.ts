@@ -27,7 +27,7 @@ export class Loader {
 	private moving = false;
 	private latest: { tracks: readonly number[]; others: readonly number[]; view: View; width_px: number } | undefined;
 	flows: Flow[] = [];
-	wantFlows = false;
+	wantFlows: "" | "1" | "path" = ""; /* the parameter "flows" of the request */
 	private flowsOf = ""; /* the view whose arrows are here */
 	requests = 0;
 
@@ -138,7 +138,7 @@ export class Loader {
 			end_ps: want.end_ps,
 			width_px: want.width_px,
 			tracks: want.tracks.join(","),
-			flows: this.wantFlows ? 1 : undefined,
+			flows: this.wantFlows || undefined,
 		};
 		this.read({ params, width_px: want.width_px }, stop.signal)
 			.then((answer) => {

@@ -63,8 +63,8 @@ export function NamesPane({ store, model, session, onGo, onFind }: NamesPaneProp
 								<th>Name</th>
 								<th class="num">Count</th>
 								<th class="num" title="Sum of whole durations">Total</th>
-								<th class="num" title="Half of the events take at most so long; to one part in a thousand">p50</th>
-								<th class="num" title="99 of 100 events take at most so long; to one part in a thousand">p99</th>
+								<th class="num" title="Median duration, accurate to one part in a thousand">p50</th>
+								<th class="num" title="99th percentile of the durations, accurate to one part in a thousand">p99</th>
 								<th class="num">Longest</th>
 								<th title="How many begin in each of 60 equal parts of the trace">When</th>
 							</tr>

@@ -111,7 +111,7 @@ export class Painter {
 	) {
 		const ctx = (c: HTMLCanvasElement, alpha: boolean) => {
 			const x = c.getContext("2d", { alpha });
-			if (!x) throw new Error("This browser gives no canvas to draw the timeline on.");
+			if (!x) throw new Error("This browser provides no canvas, so the timeline cannot be drawn.");
 			return x;
 		};
 		this.head = ctx(head, false);
@@ -547,20 +547,32 @@ export class Painter {
 		const W = ctx.canvas.width;
 		const H = ctx.canvas.height;
 		const { hover, selected, marks, measure, box, gap } = f.state;
+		const drawn = f.state.flows === "all" || f.state.flows === "path";
 		/* With nothing on it the overlay is neither drawn nor laid over the tracks: that is a third of a frame's cost. */
-		const blank = !hover && !selected && !marks.length && !measure && !box && !gap && !(f.state.flows === "all" && f.flows.length);
+		const blank = !hover && !selected && !marks.length && !measure && !box && !gap && !(drawn && f.flows.length);
 		if (blank && this.overBlank) return;
 		ctx.canvas.style.opacity = blank ? "0" : "1";
 		this.overBlank = blank;
 		ctx.clearRect(0, 0, W, H);
 		if (blank) return;
 		this.drawStretches(f, pal, W, H);
+		if (f.state.flows === "path") this.drawPath(f, pal);
 		if (f.state.flows === "all") for (const fl of f.flows) this.drawArrow(f, fl.from, fl.to, pal, 0.55);
 		if (f.state.flows !== "none" && selected)
 			for (const e of f.selectedFlows)
 				this.drawArrow(f, e.direction === "in" ? e : selected, e.direction === "in" ? selected : e, pal, 1);
 		if (hover && hover.value === undefined && hover.event !== selected?.event) this.outline(f, hover, pal.text, 1);
 		if (selected) this.outline(f, selected, pal.accent, 2);
+	}
+
+	/* What the steps' length consists of: each operation framed once, tied to the next. */
+	private drawPath(f: Frame, pal: Palette): void {
+		for (const [i, fl] of f.flows.entries()) {
+			this.drawArrow(f, fl.from, fl.to, pal, 1);
+			/* The path comes from its end back: an origin is the end of the arrow behind it. */
+			this.outline(f, fl.from, pal.accent, 2);
+			if (f.flows[i - 1]?.id !== fl.id) this.outline(f, fl.to, pal.accent, 2);
+		}
 	}
 
 	private rect(f: Frame, at: FlowPoint): { x: number; w: number; y: number; h: number } | undefined {

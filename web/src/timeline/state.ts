@@ -13,7 +13,7 @@ export type ToolMode = 1 | 2 | 3 | 4;
 export const TOOLS: readonly { mode: ToolMode; name: string; hint: string }[] = [
 	{ mode: 1, name: "Select", hint: "Click an event; drag a frame over many" },
 	{ mode: 2, name: "Pan", hint: "Drag the timeline" },
-	{ mode: 3, name: "Zoom", hint: "Drag a stretch to see it whole; the wheel zooms" },
+	{ mode: 3, name: "Zoom", hint: "Drag over a range to zoom to it; the wheel zooms, too" },
 	{ mode: 4, name: "Measure", hint: "Drag from one edge to another" },
 ];
 
@@ -44,7 +44,7 @@ export interface TraceState {
 	query: string;
 	only: ReadonlySet<string>; /* if there are any: events of other names step back */
 	marked: ReadonlySet<string>; /* events of these names stand out */
-	flows: "selected" | "all" | "none";
+	flows: FlowMode;
 	closed: ReadonlySet<number>;
 	collapsed: ReadonlySet<number>;
 	pinned: readonly number[];
@@ -57,6 +57,14 @@ export interface TraceState {
 }
 
 const NO_NAMES: ReadonlySet<string> = new Set();
+
+/* Which arrows are drawn: of the selected event, of all events in sight, along the critical path of the steps, none. */
+const FLOW_MODES = ["selected", "all", "path", "none"] as const;
+export type FlowMode = (typeof FLOW_MODES)[number];
+
+export function parseFlowMode(text: string): FlowMode {
+	return FLOW_MODES.find((m) => m === text) ?? "selected";
+}
 
 export type TraceStore = Store<TraceState>;
 

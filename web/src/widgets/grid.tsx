@@ -41,6 +41,7 @@ export interface GridProps {
 	onSort?: (s: Sort | undefined) => void;
 	csv?: string | undefined; /* address of the table as CSV */
 	orderKey?: string; /* where the order stands in the URL */
+	whole?: boolean; /* show columns in which nothing stands, too */
 	save?: string; /* name of the file when the rows on the screen are saved as CSV */
 }
 
@@ -48,7 +49,7 @@ export function Grid(props: GridProps) {
 	const { table, maxRows = 24 } = props;
 	const [filter, setFilter] = useState(props.filter ?? "");
 	const [sort, setSort] = useState<Sort | undefined>(() => sortFrom(props.orderKey ? (query.get()[props.orderKey] ?? "") : "", table) ?? props.sort);
-	const [hidden, setHidden] = useState<ReadonlySet<string>>(() => emptyColumns(table));
+	const [hidden, setHidden] = useState<ReadonlySet<string>>(() => (props.whole ? new Set() : emptyColumns(table)));
 	const [widths, setWidths] = useState<Readonly<Record<string, number>>>({});
 	const [top, setTop] = useState(0); /* the first row in sight */
 	const [body, size] = useSize<HTMLDivElement>();

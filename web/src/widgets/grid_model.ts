@@ -43,12 +43,17 @@ export function filterRows(t: TableData, filter: string): Uint32Array {
 	);
 }
 
+const WHOLE = /^-?\d{1,20}$/;
 const collator = new Intl.Collator("en", { numeric: true });
 
 /* Empty cells last, whichever way; equal rows keep the server's order. */
 export function compareCells(a: Cell | undefined, b: Cell | undefined): number {
 	if (typeof a === "number" && typeof b === "number") return a - b;
-	return collator.compare(String(a), String(b));
+	const x = String(a);
+	const y = String(b);
+	if (!WHOLE.test(x) || !WHOLE.test(y)) return collator.compare(x, y);
+	const d = BigInt(x) - BigInt(y);
+	return d < 0n ? -1 : d > 0n ? 1 : 0;
 }
 
 export function sortRows(t: TableData, rows: Uint32Array, sort: Sort | undefined): Uint32Array {
@@ -115,6 +120,11 @@ export function sortFrom(text: string, t: TableData): Sort | undefined {
 	return t.cols.some((c) => c.id === col) ? { col, down } : undefined;
 }
 
+function textWidth(text: string, numeric: boolean): number {
+	const figures = numeric ? text.length : (text.match(/\d/g)?.length ?? 0);
+	return figures * DIGIT_PX + (text.length - figures) * CHAR_PX;
+}
+
 function columnView(t: TableData, col: Column, index: number): ColumnView {
 	const data = t.data[index] ?? [];
 	const numeric = isNumeric(col);
@@ -131,8 +141,8 @@ function columnView(t: TableData, col: Column, index: number): ColumnView {
 		return typeof v === "boolean" ? (v ? "yes" : "no") : v;
 	};
 	const text = short ? (row: number) => String(short[row] || full(row)) : full;
-	let longest = plainLabel(col.label || col.id).length + (f.unit ? f.unit.length + 2 : 0) + 3;
-	for (let i = 0; i < Math.min(PROBE, t.nrows); i++) longest = Math.max(longest, Math.min(text(i).length, 60));
+	let longest_px = (plainLabel(col.label || col.id).length + (f.unit ? f.unit.length + 2 : 0) + 3) * (numeric ? DIGIT_PX : CHAR_PX);
+	for (let i = 0; i < Math.min(PROBE, t.nrows); i++) longest_px = Math.max(longest_px, textWidth(text(i).slice(0, 60), numeric));
 	const share = col.unit === "frac" || col.unit === "percent";
 	return {
 		index,
@@ -142,7 +152,7 @@ function columnView(t: TableData, col: Column, index: number): ColumnView {
 		text,
 		full,
 		bar: share ? greatest : 0,
-		width_px: Math.round(Math.min(numeric ? 160 : 420, Math.max(56, longest * (numeric ? DIGIT_PX : CHAR_PX) + 20))),
+		width_px: Math.round(Math.min(numeric ? 160 : 420, Math.max(56, longest_px + 20))),
 	};
 }
 

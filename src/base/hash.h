@@ -1,0 +1,32 @@
+/*
+ * hash.h - hashes with a secret.
+ *
+ * Keys come out of files and requests that somebody may have made to collide. A seed at the beginning is not
+ * enough: where each step can be undone by the next word whatever the state is, strings collide under every
+ * seed. Here every word meets a secret before it is multiplied.
+ */
+#ifndef SS_BASE_HASH_H
+#define SS_BASE_HASH_H
+
+#include "base/str.h"
+
+/* Random, drawn when the program or the library is loaded. */
+extern uint64_t ss_hash_seeds[2];
+
+__extension__ typedef unsigned __int128 ss_u128;
+
+static inline uint64_t ss_hash_fold(uint64_t a, uint64_t b)
+{
+	ss_u128 product = (ss_u128)a * b;
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static inline uint64_t ss_hash_u64(uint64_t key)
+{
+	return ss_hash_fold(key ^ ss_hash_seeds[0], ss_hash_seeds[1]);
+}
+
+/* For tables; the same string has another hash in every run. */
+uint64_t ss_str_hash(struct ss_str a);
+
+#endif

@@ -1,0 +1,40 @@
+/* system.h - what Linux and macOS do in different ways: time, waiting, descriptors, and the program's own file. */
+#ifndef SS_BASE_SYSTEM_H
+#define SS_BASE_SYSTEM_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+/* When the file was changed, since the Unix epoch. */
+int64_t ss_mtime_ns(const struct stat *st);
+
+/* A condition for ss_cond_wait_until. */
+void ss_cond_init(pthread_cond_t *c);
+/* Waits until it is signalled, or CLOCK_MONOTONIC is `until_ns`, or for no reason. */
+void ss_cond_wait_until(pthread_cond_t *c, pthread_mutex_t *lock, int64_t until_ns);
+
+/* As pthread_create with the stack that Linux gives with the GNU C library: others give a sixteenth of it, or less. */
+int ss_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
+
+/* A pipe that programs we start do not inherit and that never blocks; false: errno says why. */
+bool ss_pipe_open(int ends[2]);
+void ss_pipe_close(int ends[2]);
+/* As socket(), for us alone. */
+int ss_socket(int family, int type, int protocol);
+/* As accept(), for us alone. */
+int ss_accept(int listener);
+
+/* The program's own file, as a string; false: the system does not say. */
+bool ss_program_path(char *path, size_t bytes);
+/* Waits for one of `set`, which all threads have blocked; false: none came within `ms`. */
+bool ss_signal_wait(const sigset_t *set, unsigned ms);
+/* Bytes of memory that this machine has; 0: unknown. */
+uint64_t ss_memory_bytes(void);
+/* Bytes that nobody can foretell; false: errno says why. */
+bool ss_random_bytes(void *p, size_t n);
+
+#endif

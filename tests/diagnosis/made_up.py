@@ -1,0 +1,217 @@
+"""Profiles made up for one question each: what a recording lacks, kernels of CUDA graphs, marks of Keras, functions compiled again."""
+import gzip
+import json
+import os
+import subprocess
+import tempfile
+
+import hlo
+import runs
+
+US = 1_000_000
+MS = 1000 * US
+
+
+def ask(binary, *args):
+    done = subprocess.run([binary, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
+    return done.returncode, done.stdout, done.stderr
+
+
+def space(*planes, errors=(), warnings=()):
+    return (b''.join(runs.field(1, p.bytes()) for p in planes) + b''.join(runs.field(2, e) for e in errors) +
+            b''.join(runs.field(3, w) for w in warnings))
+
+
+def answer(binary, data, name='a.xplane.pb'):
+    with tempfile.TemporaryDirectory() as scratch:
+        path = os.path.join(scratch, name)
+        with open(path, 'wb') as f:
+            f.write(data)
+        status, out, err = ask(binary, 'summary', path, '--format', 'json')
+    return json.loads(out) if status == 0 else {'status': status, 'error': err, 'incomplete': [], 'findings': []}
+
+
+# ---- CUDA graphs ----
+
+def graph_program(twins=False):
+    m, f32 = hlo.Module('jit_step'), hlo.Shape('f32', (64, 64))
+    fused = m.computation('fused_add')
+    fused.add('add.7', 'add', f32, [fused.parameter('p.1', f32), fused.parameter('p.2', f32)])
+    body = m.computation('command_buffer')
+    x = body.parameter('p.3', f32)
+    a = body.add('loop_add_fusion.1', 'fusion', f32, [x, x], [fused], op_name='jit(step)/layer0/add')
+    g = body.add('cublas-gemm.1', 'custom-call', f32, [a, x], op_name='jit(step)/layer0/dot_general')
+    b = body.add('loop_add_fusion.2', 'fusion', f32, [g, x], [fused], op_name='jit(step)/layer1/add')
+    if twins:
+        b = body.add('cublas-gemm.2', 'custom-call', f32, [b, x], op_name='jit(step)/layer1/dot_general')
+        b = body.add('cublas-gemm.3', 'custom-call', f32, [b, x], op_name='jit(step)/layer2/dot_general')
+    main = m.computation('main')
+    y = main.parameter('p.4', f32)
+    main.add('call.4', 'call', f32, [y], [body])
+    return m.proto(7)
+
+
+def graph_profile(kernels, caller='call.4', twins=False, node_level=True):
+    gpu, programs, host = runs.Plane(2, '/device:GPU:0'), runs.Plane(3, '/host:metadata'), runs.Plane(1, '/host:CPU')
+    gpu.stats += runs.field(6, gpu.stat('device_vendor', 'Nvidia'))
+    programs.meta('jit_step(7)', stats={'Hlo Proto': graph_program(twins)}, number=7)
+    stream, thread = gpu.line('Stream #13(Kernel)'), host.line('python')
+    for step in range(4):
+        t = step * MS
+        host.event(thread, host.meta('train'), t, MS, {'step_num': step})
+        host.event(thread, host.meta('cuGraphLaunch'), t, 20 * US, {'correlation_id': 100 + step})
+        for i, (name, us) in enumerate(kernels):
+            stats = {'correlation_id': 100 + step, 'hlo_op': caller, 'hlo_module': 'jit_step', 'program_id': 7,
+                     'kernel_details': 'regs:32 static_shared:0 dynamic_shared:0 grid:64,1,1 block:128,1,1 occ_pct:50.0'}
+            if node_level:
+                stats['cuda_graph_id'] = 5
+            gpu.event(stream, gpu.meta(name), t + (30 + 200 * i) * US, us * US, stats)
+    return space(host, gpu, programs)
+
+
+def times_by_operation(binary, data):
+    with tempfile.TemporaryDirectory() as scratch:
+        path = os.path.join(scratch, 'a.xplane.pb')
+        with open(path, 'wb') as f:
+            f.write(data)
+        _, out, _ = ask(binary, 'tool', 'hlo_stats', path, '--format', 'json')
+        _, theirs, _ = ask(binary, 'tool', 'hlo_stats', path, '--format', 'xprof')
+    def of(table):
+        cols = {c['id']: table['data'][i] for i, c in enumerate(table['cols'])}
+        return {n: round(t) for n, t in zip(cols['hlo_op_name'], cols['total_time']) if n != 'IDLE'}
+    return of(json.loads(out)['tables'][0]), theirs
+
+
+def judge_graphs(binary, check):
+    named = [('loop_add_fusion_1', 50), ('ampere_sgemm_128x64_tn', 100), ('loop_add_fusion_2', 40)]
+    got, theirs = times_by_operation(binary, graph_profile(named))
+    check('graph: each kernel is given to its instruction', got == {'loop_add_fusion.1': 200, 'cublas-gemm.1': 400, 'loop_add_fusion.2': 160}, got)
+    check('graph: XProf\'s route knows the call alone', 'call.4' in theirs and 'cublas-gemm.1' not in theirs)
+    gaps = answer(binary, graph_profile(named))['incomplete']
+    check('graph: nothing is missing', not any('CUDA graphs' in g for g in gaps), gaps)
+    got, _ = times_by_operation(binary, graph_profile(named, caller='command_buffer'))
+    check('graph: the event may name the computation', got.get('cublas-gemm.1') == 400, got)
+    # A kernel of XLA's own that no instruction has the name of: what lies beside it cannot be told.
+    got, _ = times_by_operation(binary, graph_profile([('loop_add_fusion_1', 50), ('ampere_sgemm_128x64_tn', 100), ('other_fusion', 40)]))
+    check('graph: no guess', got == {'loop_add_fusion.1': 200, 'call.4': 560}, got)
+    # Two kernels for three instructions of a library, and three for three.
+    lib = [('sm80_gemm_a', 30), ('sm80_gemm_b', 20)]
+    got, _ = times_by_operation(binary, graph_profile(named + lib, twins=True))
+    check('graph: as many kernels as instructions', got.get('cublas-gemm.2') == 120 and got.get('cublas-gemm.3') == 80, got)
+    got, _ = times_by_operation(binary, graph_profile(named + lib + [('splitKreduce', 10)], twins=True))
+    check('graph: more kernels than instructions', 'cublas-gemm.2' not in got and got.get('call.4') == 240, got)
+    gaps = answer(binary, graph_profile(named + lib + [('splitKreduce', 10)], twins=True))['incomplete']
+    check('graph: the share is said', any('CUDA graphs' in g and '24.0%' in g for g in gaps), gaps)
+    # One kernel for two equal instructions tells neither.
+    got, _ = times_by_operation(binary, graph_profile([('loop_add_fusion_1', 50), ('ampere_sgemm_128x64_tn', 100), ('loop_add_fusion_1', 40)]))
+    check('graph: equal kernels', 'loop_add_fusion.1' not in got, got)
+    got, _ = times_by_operation(binary, graph_profile(named, node_level=False))
+    check('without a graph events say it themselves', got == {'call.4': 760}, got)
+
+
+# ---- what is missing ----
+
+def little(events=40, **more):
+    host = runs.Plane(1, '/host:CPU')
+    thread = host.line('python')
+    for i in range(events):
+        host.event(thread, host.meta('train'), i * 10 * MS, 10 * MS, {'step_num': i})
+        host.event(thread, host.meta('$main.py:3 load'), i * 10 * MS, 7 * MS)
+    return space(host, **more)
+
+
+def judge_missing_parts(binary, check):
+    whole = little()
+    gaps = answer(binary, whole)['incomplete']
+    check('whole: nothing is missing', not gaps, gaps)
+    o = answer(binary, little(warnings=['7 dropped events, because the buffer of 4 MiB was full']))
+    check('CUPTI\'s buffers', any('no room' in g and '7 dropped' in g for g in o['incomplete']), o['incomplete'])
+    o = answer(binary, little(errors=['CUPTI_ERROR_NOT_INITIALIZED']))
+    check('the profiler\'s errors', any('CUPTI_ERROR_NOT_INITIALIZED' in g for g in o['incomplete']), o['incomplete'])
+    o = answer(binary, whole[:len(whole) * 2 // 3])
+    check('a file that is cut', any('cut' in g or 'trunc' in g or 'end' in g for g in o['incomplete']), o)
+    o = answer(binary, b'')
+    check('a file of zero bytes is named', any('a.xplane.pb' in g and 'is empty' in g for g in o['incomplete']), o)
+    events = [{'ph': 'M', 'pid': 1, 'name': 'process_name', 'args': {'name': '/host:CPU'}}]
+    events += [{'ph': 'X', 'pid': 1, 'tid': 1, 'ts': i, 'dur': 1, 'name': 'f'} for i in range(1_000_000)]
+    for n, capped in ((1_000_001, True), (1_000_000, False)):
+        trace = gzip.compress(json.dumps({'displayTimeUnit': 'ns', 'metadata': {'highres-ticks': True},
+                                          'traceEvents': events[:n]}).encode(), 1)
+        gaps = answer(binary, trace, 'vm.trace.json.gz')['incomplete']
+        check(f'{n - 1:,} events of a trace', any('one million' in g for g in gaps) == capped, gaps)
+
+
+def device_profile(first, last):
+    host, tpu = runs.Plane(1, '/host:CPU'), runs.Plane(2, '/device:TPU:0')
+    thread, ops, steps = host.line('python'), tpu.line('XLA Ops'), tpu.line('Steps')
+    for i in range(20):
+        host.event(thread, host.meta('train'), i * 10 * MS, 10 * MS, {'step_num': i})
+        if first <= i < last:
+            tpu.event(ops, tpu.meta('fusion.1', stats={'hlo_category': 'loop fusion'}), i * 10 * MS, 9 * MS)
+    return space(host, tpu)
+
+
+def judge_covered(binary, check):
+    for first, last, word in ((0, 20, None), (8, 20, 'first'), (0, 11, 'last')):
+        gaps = answer(binary, device_profile(first, last))['incomplete']
+        said = [g for g in gaps if 'Nothing of /device:TPU:0' in g]
+        check(f'device with steps {first} to {last}', bool(said) == bool(word) and all(word in g for g in said), gaps)
+
+
+# ---- steps ----
+
+def judge_keras(binary, check):
+    """Keras marks steps with events of its own name that have a step_num; calls within are many and regular."""
+    host = runs.Plane(1, '/host:CPU')
+    thread, pool = host.line('python'), host.line('tf_pool')
+    for i in range(11):
+        host.event(thread, host.meta('Profiled batch'), i * 124 * MS, 124 * MS, {'step_num': 30 + i})
+        host.event(thread, host.meta('IteratorGetNext'), i * 124 * MS + MS, 90 * MS)
+        for k in range(30):
+            host.event(pool, host.meta('MatMul:MatMul'), i * 124 * MS + 92 * MS + k * MS, MS // 2)
+    o = answer(binary, space(host))
+    steps = o['steps']
+    check('Keras: 11 steps of 124 ms', steps['count'] == 11 and steps['source'] == 'marked' and abs(steps['mean_ps'] - 124 * MS) < MS, steps)
+    check('Keras: they wait for input', o['findings'] and o['findings'][o['verdict']]['cause'] == 'input', o['findings'][:1])
+
+
+# ---- functions compiled again ----
+
+def compiled_again(shapes, name='jit_update', function='PjitFunction(update)'):
+    host, programs = runs.Plane(1, '/host:CPU'), runs.Plane(3, '/host:metadata')
+    thread = host.line('python')
+    for i, shape in enumerate(shapes):
+        host.event(thread, host.meta('train'), i * 50 * MS, 50 * MS, {'step_num': i})
+        host.event(thread, host.meta(function), i * 50 * MS + MS, 48 * MS)
+        host.event(thread, host.meta('backend_compile_and_load'), i * 50 * MS + 2 * MS, 45 * MS)
+        m = hlo.Module(name)
+        main = m.computation('main')
+        w = main.add('Arg_0.1', 'parameter', hlo.Shape('f32', (64, 64)), op_name='w', extra=[[9, 0, 0]])
+        x = main.add('Arg_1.2', 'parameter', shape, op_name='x', extra=[[9, 0, 1]])
+        main.add('dot.3', 'dot', hlo.Shape('f32', (8, 64)), [x, w])
+        programs.meta(f'{name}({2 * i + 4})', stats={'Hlo Proto': m.proto(2 * i + 4)}, number=2 * i + 4)
+    return space(host, programs)
+
+
+def judge_recompiled(binary, check):
+    def text(data):
+        return next((f['text'] for f in answer(binary, data)['findings'] if f['cause'] == 'compile'), '')
+    rows = [hlo.Shape('f32', (30 + i, 64)) for i in range(5)]
+    said = text(compiled_again(rows))
+    check('compiled again: the shape', 'argument x from f32[33,64] to f32[34,64]' in said and 'update()' in said, said)
+    said = text(compiled_again([hlo.Shape(t, (8, 64)) for t in ('f32', 'bf16', 'f32', 'bf16')]))
+    check('compiled again: the type', 'argument x from f32[8,64] to bf16[8,64]' in said, said)
+    said = text(compiled_again([rows[0]] * 4))
+    check('compiled again: not the arguments', 'static argument' in said and 'from' not in said, said)
+    said = text(compiled_again(rows, name='jit_other'))
+    check('compiled again: programs of another name', 'argument' not in said and 'update()' in said, said)
+    said = text(compiled_again(rows, name='jit__lambda', function='PjitFunction(<lambda>)'))
+    check('compiled again: a lambda', 'argument x' in said, said)
+
+
+def judge(binary, check):
+    judge_recompiled(binary, check)
+    judge_graphs(binary, check)
+    judge_missing_parts(binary, check)
+    judge_covered(binary, check)
+    judge_keras(binary, check)

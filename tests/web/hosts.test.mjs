@@ -1,0 +1,82 @@
+/*
+ * hosts.test.mjs - the trace viewer over several hosts: arrows to who waited at a collective, the critical path, and what would be gained.
+ */
+import { after, before, describe, test } from "node:test";
+import assert from "node:assert/strict";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { openPage, q, shot, startBrowser, startProgram } from "./lib.mjs";
+
+const logdir = join(dirname(fileURLToPath(import.meta.url)), "../data/hosts/slow_gpu");
+/* The tracks of operations alone: arrows are drawn between what is in sight. */
+const of = { run: "run", tool: "trace_viewer@", host: "ALL_HOSTS", tracks: "XLA Ops" };
+let server;
+let browser;
+
+before(async () => {
+	server = await startProgram(logdir);
+	browser = await startBrowser();
+});
+
+after(async () => {
+	await browser?.close();
+	await server?.stop();
+});
+
+async function open(extra, work) {
+	const p = await openPage(browser, server.base, { width: 1280, height: 900 });
+	try {
+		await p.page.goto(`${server.base}?${q({ ...of, ...extra })}`);
+		await p.page.waitForFunction(() => Number(document.querySelector(".tl-body")?.dataset.drawn ?? 0) > 0, undefined, { timeout: 20_000 });
+		await work(p.page);
+		assert.deepEqual(p.seen.errors, []);
+	} finally {
+		await p.close();
+	}
+}
+
+/* Pixels of the layer over the tracks. */
+const over = (page) =>
+	page.evaluate(() => {
+		const c = document.querySelector(".tl-over");
+		const copy = new OffscreenCanvas(c.width, c.height).getContext("2d", { willReadFrequently: true });
+		copy.drawImage(c, 0, 0);
+		return copy.getImageData(0, 0, c.width, c.height).data.reduce((n, v, i) => n + (i % 4 === 3 && v > 0 ? 1 : 0), 0);
+	});
+
+describe("a timeline of several hosts", () => {
+	test("draws the critical path on request, and keeps it in the URL", async () => {
+		await open({}, async (page) => {
+			const before = await over(page);
+			const answer = page.waitForResponse((r) => r.url().includes("/api/timeline/slices") && r.url().includes("flows=path"));
+			await page.getByLabel("Flow arrows").selectOption("path");
+			await answer;
+			await page.waitForFunction(() => new URL(location.href).searchParams.get("arrows") === "path");
+			await page.waitForTimeout(400);
+			await shot(page, "hosts-critical-path");
+			assert.ok((await over(page)) > before + 500, "framed operations and arrows");
+		});
+		await open({ arrows: "path" }, async (page) => {
+			await page.waitForTimeout(600);
+			assert.equal(await page.getByLabel("Flow arrows").inputValue(), "path");
+			assert.ok((await over(page)) > 500);
+		});
+	});
+
+	test("ties who came last to a collective to those who waited", async () => {
+		await open({ arrows: "all" }, async (page) => {
+			await page.waitForTimeout(600);
+			await shot(page, "hosts-arrows");
+			assert.ok((await over(page)) > 500);
+		});
+	});
+
+	test("says of an operation what would be gained if it were faster", async () => {
+		await open({ event: "1" }, async (page) => {
+			const link = page.getByRole("link", { name: "What if it took half the time?" });
+			const op = new URL(await link.getAttribute("href"), page.url()).searchParams.get("op");
+			await link.click();
+			await page.waitForFunction((name) => document.body.innerText.includes("op_twice_as_fast") && document.body.innerText.includes(name), op);
+		});
+	});
+});
