@@ -117,7 +117,9 @@ static bool ask(struct cli_profile *p, const struct options *o, struct ss_str qu
 				     .values = o->values,
 				     .nvalues = o->nvalues,
 				     .more_time = " (--timeout S)" };
-	if (!timeout_of(o->timeout, &q.timeout_ms))
+	/* Who gives it time knows that it takes long. */
+	q.bound_recursion = !o->timeout;
+	if (!timeout_of(o->timeout ? o->timeout : TIMEOUT_S, &q.timeout_ms))
 		return ss_fail(err, SS_EINVAL, "--timeout takes seconds, from 0 (none) to 86400");
 	watch(q.timeout_ms);
 	struct ss_sql_rows *rows = ss_sql_ask(&q, err);
@@ -180,7 +182,7 @@ static int take_saved(struct options *o, struct ss_str *query)
 
 static int run(int argc, char **argv)
 {
-	struct options o = { .timeout = TIMEOUT_S, .limit = UINT64_MAX };
+	struct options o = { .limit = UINT64_MAX };
 	const struct cli_opt opts[] = {
 		CLI_TEXT("run", 'r', &o.run),
 		CLI_TEXT("host", 'H', &o.host),

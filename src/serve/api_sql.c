@@ -31,6 +31,7 @@ static bool answer(struct ss_model *m, void *arg, struct ss_arena *arena, struct
 				     .query = { ask->query, ask->query_bytes },
 				     .timeout_ms = TIMEOUT_MS,
 				     .reader_ms = READER_MS,
+				     .bound_recursion = true,
 				     .memory_bytes = MEMORY_BYTES,
 				     .value_bytes = VALUE_BYTES,
 				     .more_time = ": 'stepscope sql --timeout S' on the command line" };

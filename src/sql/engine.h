@@ -12,7 +12,7 @@
 
 #include <sqlite3.h>
 
-enum ss_sql_end { SS_SQL_GOES_ON, SS_SQL_TIME_UP, SS_SQL_CLIENT_GONE };
+enum ss_sql_end { SS_SQL_GOES_ON, SS_SQL_TIME_UP, SS_SQL_CLIENT_GONE, SS_SQL_ENDLESS };
 
 struct ss_sql_answer;
 
@@ -29,6 +29,8 @@ struct ss_sql {
 	bool (*gone)(void *arg);	/* has the client gone? NULL: it cannot */
 	void *gone_arg;
 	enum ss_sql_end end;
+	bool recursive;			/* the statement has a recursion */
+	uint64_t steps;			/* of SQLite's machine since a table gave a row */
 	bool declaring;			/* a table of ours says its columns, which looks like a change of the schema */
 	struct ss_err err;		/* why a table could not be made */
 };

@@ -440,6 +440,7 @@ static inline void fetch(const struct ss_xevents *ev, uint32_t i)
 /* To the next row, from place c->k of the piece on. */
 static int advance(struct ss_sql_events_table *t, struct cursor *c)
 {
+	t->base.s->steps = 0;
 	if (c->ids.n)
 		return advance_ids(t, c);
 	for (; c->piece < c->pieces.n;

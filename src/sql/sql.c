@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #define STEPS_BETWEEN 100 /* of SQLite's machine, between two questions whether to go on: one may make a long value */
+#define RECURSION_STEPS 100000000u /* without a row of any table: a recursion that has no end */
 #define MEMORY_BYTES ((int64_t)1 << 30)
 #define VALUE_BYTES (64 << 20)
 
@@ -15,6 +16,7 @@ struct ss_sql_rows {
 	sqlite3_stmt *stmt;
 	uint64_t timeout_ms, memory_bytes;
 	int value_bytes;
+	bool bound_recursion;
 	uint64_t left_ns;   /* when the caller got the last row */
 	bool given;	    /* it got one */
 	const char *denied; /* what the statement wanted to do */
@@ -101,6 +103,7 @@ static int authorize(void *arg, int action, const char *a, const char *b, const 
 	(void)a;
 	(void)c;
 	(void)d;
+	r->sql.recursive = r->sql.recursive || action == SQLITE_RECURSIVE;
 	if (r->sql.declaring || action == SQLITE_SELECT || action == SQLITE_READ ||
 	    action == SQLITE_RECURSIVE || (action == SQLITE_FUNCTION && !is_banned(b)))
 		return SQLITE_OK;
@@ -111,7 +114,12 @@ static int authorize(void *arg, int action, const char *a, const char *b, const 
 
 static int look(void *arg)
 {
-	return !ss_sql_go_on(arg);
+	struct ss_sql_rows *r = arg;
+	struct ss_sql *s = &r->sql;
+	s->steps += STEPS_BETWEEN;
+	if (s->recursive && r->bound_recursion && s->steps > RECURSION_STEPS && s->end == SS_SQL_GOES_ON)
+		s->end = SS_SQL_ENDLESS;
+	return !ss_sql_go_on(s);
 }
 
 static bool fail(struct ss_sql_rows *r, int code, struct ss_err *err)
@@ -122,6 +130,11 @@ static bool fail(struct ss_sql_rows *r, int code, struct ss_err *err)
 			err, SS_EBUSY,
 			"the query was stopped after %.3g s; ask for less, or give it more time%s",
 			(double)r->timeout_ms / 1000, r->more_time ? r->more_time : "");
+	if (r->sql.end == SS_SQL_ENDLESS)
+		return ss_fail(err, SS_EBUSY,
+			       "the query was stopped: its recursion read no row of the profile in %u million "
+			       "steps and may have no end; bound it (WHERE n < 1000), or give it more time%s",
+			       RECURSION_STEPS / 1000000, r->more_time ? r->more_time : "");
 	if (r->sql.end == SS_SQL_CLIENT_GONE)
 		return ss_fail(err, SS_EBUSY, "the client has gone");
 	if (r->sql.err.code && r->sql.err.code != SS_ENOMEM)
@@ -266,7 +279,7 @@ static bool open_db(struct ss_sql_rows *r, bool xprof, struct ss_err *err)
 	limit(s->db, r->value_bytes);
 	if (!ss_sql_add_functions(s) || !add_tables(s, xprof) || !add_json_tables(s->db))
 		return ss_fail_mem(err);
-	sqlite3_progress_handler(s->db, STEPS_BETWEEN, look, s);
+	sqlite3_progress_handler(s->db, STEPS_BETWEEN, look, r);
 	sqlite3_set_authorizer(s->db, authorize, r);
 	return true;
 }
@@ -288,6 +301,7 @@ struct ss_sql_rows *ss_sql_ask(const struct ss_sql_question *q, struct ss_err *e
 	r->more_time = q->more_time;
 	r->memory_bytes = q->memory_bytes ? q->memory_bytes : (uint64_t)MEMORY_BYTES;
 	r->value_bytes = q->value_bytes ? (int)q->value_bytes : VALUE_BYTES;
+	r->bound_recursion = q->bound_recursion;
 	r->sql.model = q->model;
 	r->sql.host = q->host;
 	r->sql.gone = q->gone;

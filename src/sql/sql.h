@@ -22,6 +22,7 @@ struct ss_sql_question {
 	const struct ss_sql_value *values;
 	size_t nvalues;
 	uint64_t timeout_ms;		/* of the query's own, without the time that its reader takes; 0: none */
+	bool bound_recursion;		/* stop one that reads no row for many steps before the time is up */
 	const char *more_time;		/* said behind "or give it more time": how; NULL: nothing */
 	uint64_t reader_ms;		/* from the question to the last row; 0: none */
 	uint64_t memory_bytes;		/* of all questions at the same time; 0: a GiB */

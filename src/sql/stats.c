@@ -108,6 +108,7 @@ static int filter(sqlite3_vtab_cursor *cursor, int number, const char *text, int
 static int next(sqlite3_vtab_cursor *cursor)
 {
 	struct cursor *c = (struct cursor *)cursor;
+	((struct ss_sql_vtab *)cursor->pVtab)->s->steps = 0;
 	if (++c->at < c->stats.n)
 		return SQLITE_OK;
 	c->event_id++;

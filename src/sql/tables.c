@@ -218,6 +218,7 @@ static int filter(sqlite3_vtab_cursor *c, int number, const char *text, int n,
 static int next(sqlite3_vtab_cursor *c)
 {
 	((struct cursor *)c)->row++;
+	((struct ss_sql_vtab *)c->pVtab)->s->steps = 0;
 	return SQLITE_OK;
 }
 

@@ -126,6 +126,7 @@ static int next(sqlite3_vtab_cursor *cursor)
 {
 	struct cursor *c = (struct cursor *)cursor;
 	const struct ss_xprof_line *line = &c->lines->v[c->line];
+	((struct ss_sql_vtab *)cursor->pVtab)->s->steps = 0;
 	while (++c->i < line->l->ev.n) {
 		if (c->i % 4096 == 0 && !ss_sql_go_on(((struct ss_sql_vtab *)cursor->pVtab)->s))
 			return SQLITE_INTERRUPT;

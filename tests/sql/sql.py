@@ -249,6 +249,12 @@ def refused(c):
         c.check(f'{query[:80]}: status {status}', p.returncode in (status if isinstance(status, tuple) else (status,)), (p.returncode, p.stderr))
         c.check(f'{query[:80]}: says why', re.search(words, p.stderr) and len(p.stderr.splitlines()) <= 2, p.stderr)
         c.check(f'{query[:80]}: in time', took < 30, took)
+    begin = time.monotonic()
+    p = c.run(CPU, '-f', 'json', 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT SUM(i * i) FROM n')
+    took = time.monotonic() - begin
+    c.check('a recursion without an end: stopped long before the time is up', p.returncode == 124 and 'no end' in p.stderr and took < 20, (p.returncode, took, p.stderr))
+    p = c.run(CPU, '-f', 'csv', 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1000000) SELECT COUNT(*) FROM n')
+    c.check('a recursion of a million rows', p.returncode == 0 and p.stdout.split() == ['COUNT(*)', '1000000'], (p.returncode, p.stdout, p.stderr))
     c.check('nothing is written', not os.path.exists(written))
     p = subprocess.run([c.binary, 'sql', os.path.join(c.scratch, 'none'), 'SELECT 1'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     c.check('no such profile: status 1', p.returncode == 1 and 'none' in p.stderr, p.stderr)
