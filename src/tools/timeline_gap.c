@@ -38,10 +38,12 @@ static const struct ss_idle_unit *unit_of(const struct search *s)
 	const struct ss_idle *idle = s->idle;
 	uint32_t own = s->q->track == SS_NONE ? SS_NONE : s->q->track - s->mt->first_track[s->h];
 	if (own < s->mt->hosts[s->h]->ntracks) {
-		struct ss_str name = s->mt->hosts[s->h]->tracks[own].plane->name;
+		const struct ss_plane *p = s->mt->hosts[s->h]->tracks[own].plane;
 		for (size_t i = 0; i < idle->nunits; i++)
-			if (ss_str_eq(idle->units[i].device, name))
+			if (ss_str_eq(idle->units[i].device, p->name))
 				return &idle->units[i];
+		if (idle->nunits >= SS_MOST_UNITS && p->kind != SS_PLANE_HOST_CPU)
+			return NULL; /* it was not looked at */
 	}
 	return idle->nunits ? &idle->units[0] : NULL;
 }

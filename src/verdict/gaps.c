@@ -94,9 +94,23 @@ static void of_steps(struct ss_judge *j)
 		    false);
 }
 
+static void of_left_out(struct ss_judge *j)
+{
+	for (size_t i = 0; i < j->a->nhosts; i++)
+		if (j->a->hosts[i].units_left_out)
+			add(j,
+			    ss_say(j,
+				   "The recording of host " SS_FMT " tells of %zu devices: where their time goes is "
+				   "worked out for the first %zu alone.",
+				   SS_ARG(j->a->hosts[i].name), j->a->hosts[i].nunits + j->a->hosts[i].units_left_out,
+				   j->a->hosts[i].nunits),
+			    false);
+}
+
 /* A device of which nothing was recorded for long at the begin or the end, while others go on. */
 static void of_devices(struct ss_judge *j)
 {
+	size_t n = 0;
 	for (size_t i = 0; i < j->nunits; i++) {
 		const struct ss_judged_unit *u = &j->units[i];
 		const struct ss_windows *w = &u->h->windows;
@@ -105,7 +119,7 @@ static void of_devices(struct ss_judge *j)
 			continue;
 		double before = (double)ss_safe_between(w->begin_ps, u->u->first_ps) / window_ps,
 		       after = (double)ss_safe_between(u->u->last_ps, w->end_ps) / window_ps;
-		if (fmax(before, after) >= SS_UNCOVERED_SHARE)
+		if (fmax(before, after) >= SS_UNCOVERED_SHARE && n++ < MOST_NAMED)
 			add(j,
 			    ss_say(j,
 				   "Nothing of " SS_FMT " of host " SS_FMT
@@ -114,6 +128,8 @@ static void of_devices(struct ss_judge *j)
 				   100 * fmax(before, after)),
 			    false);
 	}
+	if (n > MOST_NAMED)
+		add(j, ss_say(j, "The same is so for %zu more devices.", n - MOST_NAMED), false);
 }
 
 /* Kernels that no operation of the program is known for. */
@@ -159,6 +175,7 @@ bool ss_find_gaps(struct ss_judge *j, struct ss_model *m, struct ss_err *err)
 	of_files(j, m);
 	of_profiler(j);
 	of_steps(j);
+	of_left_out(j);
 	of_devices(j);
 	if (!of_hosts(j, m, err) || !of_kernels(j, m, err) || !of_graphs(j, m, err))
 		return false;

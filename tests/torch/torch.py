@@ -13,6 +13,7 @@ import argparse
 import gzip
 import json
 import os
+import resource
 import subprocess
 import tempfile
 
@@ -257,6 +258,30 @@ def long_text(binary, scratch):
     return wrong
 
 
+def many_devices(binary, scratch):
+    """Each device costs as much as the threads' events: of a file that tells of thousands the first ones are judged, and that is said."""
+    def trace(devices):
+        events = []
+        for i in range(devices):
+            at = 1000 + 10 * i
+            events += [{'ph': 'X', 'cat': 'kernel', 'name': 'k', 'pid': i, 'tid': 7, 'ts': at, 'dur': 8, 'args': {'device': i, 'stream': 7, 'correlation': i + 1}},
+                       {'ph': 'X', 'cat': 'cuda_runtime', 'name': 'cudaLaunchKernel', 'pid': 90000, 'tid': 1, 'ts': at - 5, 'dur': 4, 'args': {'correlation': i + 1}}]
+        path = os.path.join(scratch, f'devices{devices}.json')
+        with open(path, 'w') as f:
+            json.dump({'schemaVersion': 1, 'traceEvents': events}, f)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run([binary, 'summary', path, '--format', 'json'], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        said = json.loads(done.stdout)['incomplete'] if done.returncode == 0 else [done.stderr.decode()]
+        return said, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    few, few_s = trace(2500)
+    many, many_s = trace(20000)
+    wrong = [] if any('of 20000 devices' in t and 'first 128 alone' in t for t in map(str, many)) else [f'not said: {many[:3]}']
+    wrong += [] if len(many) < 10 else [f'{len(many)} sentences']
+    # Eight times the devices and events: sixty times the cost where each is laid over all of them.
+    return wrong + ([] if many_s < 24 * max(few_s, 0.02) else [f'{many_s:.2f} s for {few_s:.2f}'])
+
+
 def reads_on_a_cpu(binary, scratch):
     """To read a tensor waits for a GPU. Without one it is work; where the machine has one, it may have worked without being recorded."""
     wrong = []
@@ -343,7 +368,7 @@ def of_no_operator(binary, scratch):
         json.dump({'schemaVersion': 1, 'deviceProperties': [{'id': 0, 'name': 'GPU'}], 'traceEvents': events}, f)
     answer, why = ask(binary, {'tool': 'operators'}, path)
     said = json.dumps(answer) if answer else why
-    return [] if '10 us of 100 us (10.0%)' in said and '90 us of 100 us (90.0%) belongs to no operator' in said else [said]
+    return [] if '10 us of 100 us (10.0%)' in said and "90 us of 100 us (90.0%) of the devices' work belongs to no operator" in said else [said]
 
 
 def hostile_pickle(binary, scratch):
@@ -395,7 +420,7 @@ def main():
                     failed += bool(wrong)
                     for line in wrong[:5]:
                         print(f'{label}: {block["tool"]} {block["table"]}: {line}')
-        for check in (bad_input, held, names, random_forms, torch_xla, clocks, long_text, reads_on_a_cpu, habits, folded, whole_names, of_no_operator, hostile_pickle, spans):
+        for check in (bad_input, held, names, random_forms, torch_xla, clocks, long_text, reads_on_a_cpu, many_devices, habits, folded, whole_names, of_no_operator, hostile_pickle, spans):
             wrong = check(binary, scratch)
             passed += not wrong
             failed += bool(wrong)

@@ -111,7 +111,7 @@ static bool build_units(struct ss_attr_build *b)
 	b->out->units = SS_NEW_N(b->arena, struct ss_time_unit, (size_t)b->h->nplanes + 1);
 	bool ok = b->out->units;
 	for (uint32_t i = 0; ok && i < b->h->nplanes; i++)
-		if (b->has_device && ss_is_attributed_device(&b->h->planes[i]))
+		if (ss_is_unit(b, i))
 			ok = build_device(b, i);
 	return ok && (b->has_device || !b->threads.n || build_program(b));
 }
@@ -266,6 +266,16 @@ static bool runs_on_cpu_alone(const struct ss_attr_build *b)
 	return t && !t->gpus.n;
 }
 
+/* A file that tells of devices without end costs no more than one of SS_MOST_UNITS. */
+static void choose_units(struct ss_attr_build *b)
+{
+	size_t n = 0;
+	for (uint32_t i = 0; b->has_device && i < b->h->nplanes; i++)
+		if (ss_is_attributed_device(&b->h->planes[i]) && ++n <= SS_MOST_UNITS)
+			b->planes_end = i + 1;
+	b->out->units_left_out = n > SS_MOST_UNITS ? n - SS_MOST_UNITS : 0;
+}
+
 static bool claim_host(struct ss_attr_build *b)
 {
 	struct ss_host *h = b->h;
@@ -275,6 +285,7 @@ static bool claim_host(struct ss_attr_build *b)
 	b->out->hardware = ss_host_hardware(h);
 	b->has_device = b->out->hardware != SS_HW_CPU_ONLY && b->out->hardware != SS_HW_UNKNOWN;
 	b->is_gpu = b->out->hardware == SS_HW_GPU;
+	choose_units(b);
 	if (b->host && !ss_host_kinds_init(&b->kinds, b->host, b->w->name, b->has_device))
 		return false;
 	b->kinds.eager_cpu = runs_on_cpu_alone(b);
@@ -342,8 +353,8 @@ static bool read_pieces(struct ss_attr_build *b, const struct ss_piece_reader *r
 	if (!claim_host(b))
 		return false;
 	b->pieces.starter = b->starter;
-	for (uint32_t i = 0; b->has_device && i < b->h->nplanes; i++)
-		b->pieces.nunits += ss_is_attributed_device(&b->h->planes[i]);
+	for (uint32_t i = 0; i < b->h->nplanes; i++)
+		b->pieces.nunits += ss_is_unit(b, i);
 	b->pieces.nunits += !b->has_device && b->threads.n;
 	return r->begin(r->arg, &b->pieces) && build_units(b);
 }

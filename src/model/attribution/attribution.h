@@ -52,6 +52,8 @@ enum ss_time_region {
 
 #define SS_MOST_SUBJECTS 8  /* kept of each class of a unit */
 #define SS_MOST_KEPT_STEPS 100000
+/* Devices of one host that are looked at: each is laid over all that the host's threads did. */
+#define SS_MOST_UNITS 128
 
 /* Who or what took time of a class. */
 struct ss_time_subject {
@@ -99,6 +101,7 @@ struct ss_time_host {
 	struct ss_windows windows;
 	struct ss_time_unit *units;
 	size_t nunits;
+	size_t units_left_out;	   /* devices behind the first SS_MOST_UNITS */
 	struct ss_memory_trend memory;
 	struct ss_precision precision;
 	struct ss_recompiled recompiled; /* of the function that compiling takes longest for */

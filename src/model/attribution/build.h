@@ -99,6 +99,7 @@ struct ss_attr_build {
 	struct ss_host_kinds kinds;
 	struct ss_async_ends ends; /* of the host's events */
 	bool has_device, is_gpu;
+	uint32_t planes_end; /* behind the last one that has a unit */
 	const struct ss_line *starter;
 	struct ss_device_claims *devices; /* by plane; NULL without devices */
 	/* When some device does nothing that goes before what threads do, ascending and disjoint: claims of threads at
@@ -119,10 +120,15 @@ struct ss_attr_build {
 	const struct ss_time_sums *sums; /* of the unit in the works */
 };
 
-/* Does it have a unit of its own? */
 static inline bool ss_is_attributed_device(const struct ss_plane *p)
 {
 	return p->kind == SS_PLANE_GPU || p->kind == SS_PLANE_TENSOR_CORE;
+}
+
+/* Does it have a unit of its own? */
+static inline bool ss_is_unit(const struct ss_attr_build *b, uint32_t plane)
+{
+	return b->has_device && plane < b->planes_end && ss_is_attributed_device(&b->h->planes[plane]);
 }
 
 /* SS_NONE when memory is out. */

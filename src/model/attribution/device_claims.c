@@ -264,7 +264,7 @@ bool ss_claim_devices(struct ss_attr_build *b)
 	size_t ndevices = 0;
 	b->devices = calloc((size_t)b->h->nplanes + 1, sizeof(*b->devices));
 	for (uint32_t i = 0; b->devices && i < b->h->nplanes; i++) {
-		if (!ss_is_attributed_device(&b->h->planes[i]))
+		if (!ss_is_unit(b, i))
 			continue;
 		if (!claim_device(b, i, &b->devices[i]))
 			return false;
