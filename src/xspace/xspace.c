@@ -378,9 +378,9 @@ static bool index_file(struct ss_xspace *x, struct ss_err *err)
 {
 	struct top_counts n = count_top(x->file.bytes);
 	if (x->file.bytes.n == 0)
-		return ss_xspace_note(x, ss_arena_printf(&x->arena, "'" SS_FMT "' is empty: the program that wrote it ended, "
-					       "or ran out of space, before it could write the profile",
-					       SS_ARG(x->path)), err);
+		return ss_fail(err, SS_EFORMAT,
+			       "'" SS_FMT "' is empty: the program may have been killed while it wrote it, or the disk is full",
+			       SS_ARG(x->path));
 	if (!n.any)
 		return ss_fail(err, SS_EFORMAT, "'" SS_FMT "' is not a profile: no XSpace field can be read at its start",
 			       SS_ARG(x->path));

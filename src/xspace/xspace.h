@@ -93,8 +93,7 @@ struct ss_xspace {
 };
 
 /*
- * Map and index the file. SS_EFORMAT if nothing of it is an XSpace; an empty file opens and holds
- * nothing (with a note).
+ * Map and index the file. SS_EFORMAT if nothing of it is an XSpace, or if it is empty.
  */
 bool ss_xspace_open(struct ss_xspace *x, const char *path, struct ss_err *err);
 /* The same of a file that is open: it is the XSpace's from now on, whatever comes of it. */

@@ -169,8 +169,15 @@ def bad_input(c, scratch):
     c.case(['tool', 'nonsense', SAMPLE], 1, '', 'nonsense')
     c.case(['tool', 'overview_page', SAMPLE, '--host', 'nobody'], 1, '', 'nobody')
     c.case(['tool', 'overview_page', file('cut.xplane.pb', data[:len(data) // 2])], 0, None, 'truncated')
-    done = c.run(['summary', file('zero.xplane.pb', b'')])
-    c.check('an empty file is named', b'zero.xplane.pb' in done.stderr + done.stdout, done.stderr[:200])
+    for name in ('zero.xplane.pb', 'zero.pt.trace.json'):
+        for more in ([], ['--format', 'json']):
+            c.case(['summary', file(name, b''), *more], 1, '', f"{name}' is empty: the program may have been killed")
+    run = os.path.join(scratch, 'one_empty', 'plugins', 'profile', 'run')
+    os.makedirs(run)
+    file(os.path.join(run, 'h0.xplane.pb'), data)
+    file(os.path.join(run, 'h1.xplane.pb'), b'')
+    text = c.case(['summary', run], 0, None)
+    c.check('an empty file beside a good one is named once', text.count('is empty') == 1 and 'no step in common' not in text, text)
     denied = file('denied.xplane.pb', data)
     os.chmod(denied, 0)
     if os.geteuid():                                        # root may read everything

@@ -111,10 +111,11 @@ static bool read_marked(struct ss_host *h, struct ss_err *err)
 	return ss_host_steps(h, err) != NULL;
 }
 
+/* A file that is no profile says nothing of the steps of others. */
 static bool take_marked(void *data, size_t i, struct ss_host *h, struct ss_err *err)
 {
 	const struct ss_host_steps *s = ss_host_steps(h, err);
-	return s && take_steps(data, i, h, s, err);
+	return s && take_steps(data, i, h, h->source.state == SS_HOST_IS_UNREADABLE ? NULL : s, err);
 }
 
 const struct ss_fold ss_fold_steps = {
