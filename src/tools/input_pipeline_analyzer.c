@@ -70,7 +70,7 @@ static struct ss_str core_name(const struct ss_request *q, const struct ss_step_
 static bool max_infeed_core(const struct ss_request *q, const struct ss_input_report *r,
 			    struct ss_result *out)
 {
-	size_t n = r->steps->by_category ? r->steps->n + 1 : 0;
+	size_t n = r->steps->by_category && (r->steps->n || r->as_xprof) ? r->steps->n + 1 : 0;
 	struct ss_col *cols = SS_NEW_N(out->arena, struct ss_col, n + 1);
 	struct ss_str *labels = SS_NEW_N(out->arena, struct ss_str, n + 1);
 	if (!cols || !labels)
@@ -173,7 +173,7 @@ static void conclude_stored(struct ss_result *out)
 static void say_little_input(struct ss_result *out, const struct ss_verdict *v)
 {
 	if (v->window_ps)
-		ss_say(out, "Steps wait for an input pipeline during %.1f%% of the time.",
+		ss_say(out, "%s for an input pipeline during %.1f%% of the time.", v->steps ? "Steps wait" : "The program waits",
 		       100 * (double)v->class_ps[SS_TIME_INPUT] / (double)v->window_ps);
 	else
 		ss_say(out, "No time was recorded in which the program could wait for data.");

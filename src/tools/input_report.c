@@ -238,7 +238,7 @@ const struct ss_steps *ss_request_steps(const struct ss_request *q, bool whole_o
 	if (!marked || marked->n || marked->no_common || q->as_xprof)
 		return marked;
 	const struct ss_steps *inferred = ss_model_inferred_steps(q->model, err);
-	return !inferred || inferred->n ? inferred : marked;
+	return !inferred || ss_steps_are_sure(inferred) ? inferred : marked;
 }
 
 bool ss_input_report_make(struct ss_input_report *r, const struct ss_request *q, struct ss_err *err)
@@ -334,14 +334,7 @@ static struct ss_str inferred_text(const struct ss_request *q, const struct ss_i
 		[SS_INFERRED_FROM_KERNELS] = { "operation", "" },
 		[SS_INFERRED_FROM_OPS] = { "operation", "the host: " },
 		[SS_INFERRED_FROM_OUTERMOST] = { "event", "host thread: " },
-		[SS_INFERRED_FROM_WHOLE] = { "", "" },
 	};
-	if (f->how == SS_INFERRED_FROM_WHOLE)
-		return ss_arena_printf(a,
-				       "No step marker was found, and nothing repeats clearly enough to tell steps by: the "
-				       "whole profile is shown as one step (confidence 0%%). Mark the steps of your program "
-				       "(%s), or profile for longer.",
-				       marker(q));
 	return ss_arena_printf(a,
 			       "No step marker was found. The %zu steps shown were found by what repeats: from each %s "
 			       "'" SS_FMT "' on %s" SS_FMT " to the next (confidence %.0f%%). To be sure, mark the steps "

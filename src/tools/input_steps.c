@@ -99,13 +99,16 @@ static void part_statements(const struct ss_input_report *r, struct ss_table *t)
 	ss_table_prop(t, "summary_nextstep", r->next_step);
 }
 
-static bool part_props_of(const struct ss_input_report *r, struct ss_table *t)
+/* XProf's clients get 0 where no step was measured, others nothing. */
+static bool is_measured(const struct ss_input_report *r)
+{
+	return r->steps->n || r->as_xprof;
+}
+
+static bool part_time_props(const struct ss_input_report *r, struct ss_table *t)
 {
 	double *v = SS_NEW_N(t->arena, double, r->steps->n + 1);
-	if (!v)
-		return false;
-	ss_table_prop(t, "hardware_type", ss_hardware_name(r->env->hardware));
-	if (!step_time_props(r, t, "%.1f"))
+	if (!v || !step_time_props(r, t, "%.1f"))
 		return false;
 	for (size_t k = 0; k < SS_STEP_PART_COUNT; k++) {
 		for (size_t i = 0; i < r->steps->n; i++)
@@ -115,6 +118,14 @@ static bool part_props_of(const struct ss_input_report *r, struct ss_table *t)
 		     "%.1f");
 		prop(t, part_props[k].stddev, NULL, SS_UNIT_MS, s.stddev, "%.1f");
 	}
+	return true;
+}
+
+static bool part_props_of(const struct ss_input_report *r, struct ss_table *t)
+{
+	ss_table_prop(t, "hardware_type", ss_hardware_name(r->env->hardware));
+	if (is_measured(r) && !part_time_props(r, t))
+		return false;
 	/* The blank before "tooltip" is that of XProf's clients. */
 	if (r->as_xprof)
 		part_statements(r, t);
@@ -292,9 +303,8 @@ static void active_props(const struct ss_input_report *r, struct ss_table *t)
 	     r->active_step_ms, "%.2f");
 }
 
-static bool tpu_props(const struct ss_input_report *r, struct ss_table *t)
+static bool tpu_time_props(const struct ss_input_report *r, struct ss_table *t)
 {
-	ss_table_prop(t, "hardware_type", ss_hardware_name(r->env->hardware));
 	if (!step_time_props(r, t, "%.2f") || !infeed_props(r, t))
 		return false;
 	if (shows_scv0(r)) {
@@ -308,6 +318,14 @@ static bool tpu_props(const struct ss_input_report *r, struct ss_table *t)
 	mean_prop(r, t, "host_transfer_ms_average", TPU_HOST);
 	sparse_core_props(r, t);
 	active_props(r, t);
+	return true;
+}
+
+static bool tpu_props(const struct ss_input_report *r, struct ss_table *t)
+{
+	ss_table_prop(t, "hardware_type", ss_hardware_name(r->env->hardware));
+	if (is_measured(r) && !tpu_time_props(r, t))
+		return false;
 	if (r->as_xprof) {
 		ss_table_prop(t, "input_conclusion", r->input.text);
 		ss_table_prop(t, "output_conclusion", r->output.text);

@@ -57,16 +57,16 @@ void ss_rule_input(struct ss_judge *j)
 		      at = where(j, u);
 	if (stage.n)
 		f->subject = stage;
+	struct ss_str who = u->h->windows.n ? ss_say(j, "Steps" SS_FMT " wait", SS_ARG(at))
+					    : ss_say(j, "The program" SS_FMT " waits", SS_ARG(at));
 	if (stage.n)
 		f->text = ss_say(j,
-				 "Steps" SS_FMT
-				 " wait for data during %.1f%% of the time. The slowest stage of the input is " SS_FMT
-				 "%s.",
-				 SS_ARG(at), 100 * f->share_frac, SS_ARG(stage),
+				 SS_FMT " for data during %.1f%% of the time. The slowest stage of the input is " SS_FMT "%s.",
+				 SS_ARG(who), 100 * f->share_frac, SS_ARG(stage),
 				 u->h->python_input ? ", which calls a Python function (PyFunc)" : "");
 	else
-		f->text = ss_say(j, "Steps" SS_FMT " wait for data during %.1f%% of the time, in " SS_FMT ".",
-				 SS_ARG(at), 100 * f->share_frac, SS_ARG(place));
+		f->text = ss_say(j, SS_FMT " for data during %.1f%% of the time, in " SS_FMT ".", SS_ARG(who),
+				 100 * f->share_frac, SS_ARG(place));
 }
 
 /* " Its programs differ in ...": where the recording tells it. */
@@ -101,8 +101,8 @@ void ss_rule_compile(struct ss_judge *j)
 	if (!f)
 		return;
 	struct ss_str place = s ? place_of(j, s) : SS_STR("programs"), changed = what_changed(j, f, u);
-	f->text = ss_say(j, "Tracing and compiling within the steps take %.1f%% of the time: " SS_FMT "." SS_FMT,
-			 100 * f->share_frac, SS_ARG(place), SS_ARG(changed));
+	f->text = ss_say(j, "Tracing and compiling%s take %.1f%% of the time: " SS_FMT "." SS_FMT,
+			 u->h->windows.n ? " within the steps" : "", 100 * f->share_frac, SS_ARG(place), SS_ARG(changed));
 }
 
 void ss_rule_callback(struct ss_judge *j)
@@ -255,6 +255,14 @@ void ss_rule_sync(struct ss_judge *j)
 				 100 * f->share_frac, SS_ARG(s ? place_of(j, s) : SS_STR("a read")));
 }
 
+/* "main thread 'python'"; of PyTorch, whose threads are called "thread 14408 (python)", "main thread 14408 (python)". */
+static struct ss_str main_thread(struct ss_judge *j, const struct ss_time_host *h)
+{
+	struct ss_str name = ss_cut(h->thread, 100);
+	return ss_str_starts(name, SS_STR("thread ")) ? ss_say(j, "main " SS_FMT, SS_ARG(name))
+						      : ss_say(j, "main thread '" SS_FMT "'", SS_ARG(name));
+}
+
 void ss_rule_idle(struct ss_judge *j)
 {
 	struct ss_befallen b = ss_befalls(j, SS_TIME_UNKNOWN);
@@ -265,13 +273,12 @@ void ss_rule_idle(struct ss_judge *j)
 		return;
 	const struct ss_time_host *h = b.worst->h;
 	f->befallen = b.n;
-	struct ss_str at = where(j, b.worst);
-	f->subject = h->thread.n ? ss_say(j, "main thread " SS_FMT ": not recorded", SS_ARG(ss_cut(h->thread, 100)))
-				 : SS_STR("host: not recorded");
+	struct ss_str at = where(j, b.worst), thread = main_thread(j, h);
+	f->subject = h->thread.n ? ss_say(j, SS_FMT ": not recorded", SS_ARG(thread)) : SS_STR("host: not recorded");
 	f->text = h->thread.n ? ss_say(j,
 				       "Nothing runs for %.1f%% of the time, and what the host does then was not "
-				       "recorded: the main thread" SS_FMT ", '" SS_FMT "', shows no event there%s.",
-				       100 * b.frac, SS_ARG(at), SS_ARG(h->thread),
+				       "recorded: the " SS_FMT SS_FMT " shows no event there%s.",
+				       100 * b.frac, SS_ARG(thread), SS_ARG(at),
 				       h->has_python ? "" : " (Python's calls were not recorded)")
 			      : ss_say(j, "Nothing runs for %.1f%% of the time%s" SS_FMT ", and %s.", 100 * b.frac,
 				       at.n ? " on host " : "", SS_ARG(at.n ? h->name : at),

@@ -23,6 +23,9 @@ import xspace
 from jobs import US, Plane, U
 
 
+SLOW = 100  # a step of these programs lasts a millisecond and more: what is shorter is not shown as a step
+
+
 class World:
     """A clock, and what ran: spans by line, of device 0 and of threads."""
 
@@ -31,7 +34,7 @@ class World:
         self.lines, self.jitter = {}, 0.03
 
     def long(self, us):
-        return max(1, int(us * US * self.rnd.uniform(1 - self.jitter, 1 + self.jitter)))
+        return max(1, int(us * SLOW * US * self.rnd.uniform(1 - self.jitter, 1 + self.jitter)))
 
     def span(self, line, name, us, inside=None, **stats):
         """One span from now on; with `inside` (a function) it covers what that does."""
@@ -397,10 +400,10 @@ def main():
             done = subprocess.run([args.bin, 'tool', 'overview_page', logdir, '--format', 'json'], stdout=subprocess.PIPE, check=True)
             tables = {t['name']: t for t in json.loads(done.stdout)['tables']}
             steps, said = tables['steps'], tables['diagnostics']['props']
-            column = [c['id'] for c in steps['cols']].index('stepTimeMs')
+            times = next((steps['data'][i] for i, c in enumerate(steps['cols']) if c['id'] == 'stepTimeMs'), [])
             sure = said['steps_confidence']['value'] if 'steps_confidence' in said else 0
             how = said['steps_found_by']['text'] if 'steps_found_by' in said else 'nothing'
-            wrong = judge(w.begins, kind, steps['data'][column], sure, how)
+            wrong = judge(w.begins, kind, times, sure, how)
             passed, failed = passed + (not wrong), failed + bool(wrong)
             if wrong or args.show:
                 print(f'{kind.__name__}: {wrong or "right"} ({steps["nrows"]} of {len(w.begins)} steps by {how}, {sure:.0f} % sure)')

@@ -5,13 +5,6 @@
 #define SS_MODEL_ATTRIBUTION_THRESHOLDS_H
 
 /*
- * Steps that nobody marked are shown as a number from here on: of the unmarked recordings those
- * below were mostly wrong.
- */
-#define SS_SURE_STEPS_FRAC 0.5
-/* What repeats faster than this may be a part of a step: one of many calls. */
-#define SS_SHORTEST_FOUND_STEP_PS UINT64_C(1000000000)
-/*
  * A step of more than so many usual ones is an outlier: less is what a shared machine does by
  * itself.
  */

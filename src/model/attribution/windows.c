@@ -293,19 +293,9 @@ static void use_marks(struct ss_windows *out, struct marks *m)
 	make_disjoint(out);
 }
 
-/* Calls so short may as well be parts of a step. */
-static bool is_too_short(const struct ss_steps *s)
-{
-	uint64_t sum_ps = 0;
-	for (size_t i = 0; i < s->n; i++)
-		sum_ps += s->v[i].dur_ps;
-	return sum_ps / s->n < SS_SHORTEST_FOUND_STEP_PS;
-}
-
 static bool use_found(struct ss_windows *out, const struct ss_steps *s, const struct ss_host *h, const struct marks *m)
 {
-	if (!s->n || s->inferred.how == SS_INFERRED_FROM_WHOLE || s->inferred.confidence_frac < SS_SURE_STEPS_FRAC ||
-	    is_too_short(s))
+	if (!ss_steps_are_sure(s))
 		return true;
 	if (!copy_steps(out, s, h, m))
 		return false;

@@ -12,11 +12,15 @@
 
 #include <stdlib.h>
 
+/* Of the unmarked recordings those whose confidence was less were mostly wrong. */
+#define SURE_STEPS_FRAC 0.5
+/* What repeats faster than this may be a part of a step: one of many calls. */
+#define SHORTEST_STEP_PS UINT64_C(1000000000)
+
 /* What a source is worth, in the order of enum ss_inferred_from. */
 static const double weight_of[] = {
 	[SS_INFERRED_NOT] = 0,	    [SS_INFERRED_FROM_PROGRAMS] = 1, [SS_INFERRED_FROM_CALLS] = 0.98,
 	[SS_INFERRED_FROM_KERNELS] = 0.96,  [SS_INFERRED_FROM_OPS] = 0.94,   [SS_INFERRED_FROM_OUTERMOST] = 0.7,
-	[SS_INFERRED_FROM_WHOLE] = 0,
 };
 
 struct ss_str ss_inferred_from_name(enum ss_inferred_from how)
@@ -28,9 +32,16 @@ struct ss_str ss_inferred_from_name(enum ss_inferred_from how)
 		[SS_INFERRED_FROM_KERNELS] = SS_STR_INIT("kernels"),
 		[SS_INFERRED_FROM_OPS] = SS_STR_INIT("ops"),
 		[SS_INFERRED_FROM_OUTERMOST] = SS_STR_INIT("outermost"),
-		[SS_INFERRED_FROM_WHOLE] = SS_STR_INIT("whole"),
 	};
 	return names[how];
+}
+
+bool ss_steps_are_sure(const struct ss_steps *s)
+{
+	uint64_t sum_ps = 0;
+	for (size_t i = 0; i < s->n; i++)
+		sum_ps += s->v[i].dur_ps;
+	return s->n && s->inferred.confidence_frac >= SURE_STEPS_FRAC && sum_ps / s->n >= SHORTEST_STEP_PS;
 }
 
 struct interval {
@@ -369,28 +380,6 @@ static bool search(struct finder *f, struct ss_err *err)
 	return ok || ss_fail_mem(err);
 }
 
-/* Nothing repeats: all of it. */
-static bool take_whole(struct finder *f)
-{
-	if (f->inferred.how != SS_INFERRED_NOT || f->busy.n == 0)
-		return true;
-	struct ss_period *p = &f->best;
-	p->begin_ps = malloc(sizeof(*p->begin_ps));
-	p->end_ps = malloc(sizeof(*p->end_ps));
-	if (!p->begin_ps || !p->end_ps)
-		return false;
-	p->begin_ps[0] = f->busy.v[0].begin_ps;
-	p->end_ps[0] = f->busy.v[0].end_ps;
-	for (size_t i = 1; i < f->busy.n; i++) {
-		const struct ss_work_span *s = &f->busy.v[i];
-		p->begin_ps[0] = s->begin_ps < p->begin_ps[0] ? s->begin_ps : p->begin_ps[0];
-		p->end_ps[0] = s->end_ps > p->end_ps[0] ? s->end_ps : p->end_ps[0];
-	}
-	p->n = 1;
-	f->inferred.how = SS_INFERRED_FROM_WHOLE;
-	return true;
-}
-
 static void add_step(struct ss_host_steps *out, size_t i, const struct ss_period *p)
 {
 	uint64_t *work_ps = out->work_ps + i * SS_WORK_COUNT, sum_ps = 0;
@@ -437,7 +426,7 @@ bool ss_steps_infer(struct ss_host_steps *out, struct ss_host *h, struct ss_err 
 	struct finder f = { .h = h, .inferred = { .name = SS_STR(""), .place = SS_STR("") } };
 	bool ok = search(&f, err);
 	if (ok)
-		ok = (take_whole(&f) && make_steps(out, &f)) || ss_fail_mem(err);
+		ok = make_steps(out, &f) || ss_fail_mem(err);
 	free(f.busy.v);
 	ss_vec_free(&f.work);
 	ss_vec_free(&f.seq);

@@ -12,7 +12,7 @@
  *	the share of all computing that lies within the repetitions (of all work, where nobody computes)
  *	a weight of the source: what is nearer to the program counts more
  *
- * Where nothing repeats the whole profile is one step of confidence 0. Steps are by kind of
+ * Where nothing repeats there are no steps. Steps are by kind of
  * work (steps.h) on any hardware; at one moment computing on a device counts before copying, that
  * before waiting for input, that before work of the host, that before starting programs.
  */
@@ -31,7 +31,10 @@ const struct ss_host_steps *ss_host_inferred_steps(struct ss_host *h, struct ss_
 /* Those that hosts have in common, but for hosts without any. */
 const struct ss_steps *ss_model_inferred_steps(struct ss_model *m, struct ss_err *err);
 
-/* "programs", "calls", "kernels", "ops", "outermost", "whole"; "" for marked steps. */
+/* Are steps that nobody marked sure enough to be shown as a number? Others may be one of many calls within a step. */
+bool ss_steps_are_sure(const struct ss_steps *s);
+
+/* "programs", "calls", "kernels", "ops", "outermost"; "" for marked steps. */
 struct ss_str ss_inferred_from_name(enum ss_inferred_from how);
 
 /* inferred_work.c: what a host did, and in which order. */

@@ -72,8 +72,7 @@ enum ss_inferred_from {
 	SS_INFERRED_FROM_CALLS,	   /* calls of a program on a thread */
 	SS_INFERRED_FROM_KERNELS,  /* the order of a device's operations */
 	SS_INFERRED_FROM_OPS,	   /* the order of operations on all threads */
-	SS_INFERRED_FROM_OUTERMOST, /* what is outermost on a thread */
-	SS_INFERRED_FROM_WHOLE	   /* nothing repeats: the whole profile is one */
+	SS_INFERRED_FROM_OUTERMOST /* what is outermost on a thread */
 };
 
 struct ss_inferred {
