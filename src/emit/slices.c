@@ -434,6 +434,67 @@ void ss_emit_timeline_summary(struct ss_out *o, const struct ss_tl_summary *s)
 	ss_out_lit(o, "]}");
 }
 
+/* ---- bands ---- */
+
+/* Two hexadecimal digits a bin. */
+static void write_bins(struct ss_out *o, const char *key, const uint8_t *v, uint32_t n)
+{
+	static const char digits[] = "0123456789abcdef";
+	ss_out_printf(o, "\"%s\":\"", key);
+	for (uint32_t i = 0; i < n; i++) {
+		ss_out_char(o, digits[v[i] >> 4]);
+		ss_out_char(o, digits[v[i] & 15]);
+	}
+	ss_out_char(o, '"');
+}
+
+static bool any_bin(const uint8_t *v, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (v[i])
+			return true;
+	return false;
+}
+
+static void write_band(struct ss_out *o, const struct ss_tl_bands *b, const struct ss_tl_band *v)
+{
+	const struct number numbers[] = { { "section", v->section }, { "busy_ps", v->busy_ps } };
+	ss_out_char(o, '{');
+	write_numbers(o, numbers, SS_COUNT(numbers));
+	if (v->device)
+		ss_out_printf(o, ",\"own_ps\":%llu", (unsigned long long)v->own_ps);
+	else
+		ss_out_printf(o, ",\"threads\":%u", v->nthreads);
+	if (v->slowest)
+		ss_out_printf(o, ",\"slowest\":true,\"median_own_ps\":%llu", (unsigned long long)v->median_own_ps);
+	ss_out_char(o, ',');
+	write_bins(o, "busy", v->busy, v->busy ? b->bins : 0);
+	ss_out_lit(o, ",\"parts\":{");
+	bool any = false;
+	for (size_t k = 0; v->parts && k < b->nmeanings; k++) {
+		if (!any_bin(v->parts + k * b->bins, b->bins))
+			continue;
+		comma(o, &any);
+		write_bins(o, b->meanings[k], v->parts + k * b->bins, b->bins);
+	}
+	ss_out_lit(o, "}}");
+}
+
+void ss_emit_timeline_bands(struct ss_out *o, const struct ss_tl_bands *b)
+{
+	bool any = false;
+	ss_out_char(o, '{');
+	key_u64(o, "begin_ps", b->begin_ps);
+	ss_out_char(o, ',');
+	key_u64(o, "end_ps", b->end_ps);
+	ss_out_printf(o, ",\"bins\":%u,\"sections\":[", b->bins);
+	for (size_t i = 0; i < b->n; i++) {
+		comma(o, &any);
+		write_band(o, b, &b->v[i]);
+	}
+	ss_out_lit(o, "]}");
+}
+
 /* ---- gaps, steps, names ---- */
 
 static void write_gap_slice(struct ss_out *o, const char *key, const struct ss_tl_gap *g, size_t at)

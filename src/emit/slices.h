@@ -18,6 +18,8 @@ void ss_emit_timeline_event(struct ss_out *o, const struct ss_timeline *tl);
 void ss_emit_timeline_search(struct ss_out *o, const struct ss_timeline *tl);
 /* GET /api/timeline/summary */
 void ss_emit_timeline_summary(struct ss_out *o, const struct ss_tl_summary *s);
+/* GET /api/timeline/bands */
+void ss_emit_timeline_bands(struct ss_out *o, const struct ss_tl_bands *b);
 /* GET /api/timeline/gap, steps, names */
 void ss_emit_timeline_gap(struct ss_out *o, const struct ss_tl_gap *g);
 void ss_emit_timeline_steps(struct ss_out *o, const struct ss_tl_steps *s);

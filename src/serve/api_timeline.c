@@ -14,6 +14,7 @@
 #define MAX_LIST 65536		/* tracks or rows in one request */
 #define DEFAULT_LIMIT 200
 #define MAX_LIMIT 10000
+#define MAX_BINS 2048
 
 /* A parameter that is a whole number; absent: `preset`, or a failure where that is UINT64_MAX. */
 static bool number(const struct ss_call *c, const char *name, uint64_t preset, uint64_t max, uint64_t *out,
@@ -145,6 +146,27 @@ static bool make_steps(struct ss_model *m, void *arg, struct ss_arena *arena, st
 bool ss_route_timeline_steps(struct ss_call *c, struct ss_err *err)
 {
 	return answer(c, "steps", NULL, 0, "application/json", make_steps, "", 0, err);
+}
+
+static bool make_bands(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o, struct ss_err *err)
+{
+	const struct ss_tl_bands *bands = ss_timeline_bands(m, arg, arena, err);
+	if (bands)
+		ss_emit_timeline_bands(o, bands);
+	return bands;
+}
+
+bool ss_route_timeline_bands(struct ss_call *c, struct ss_err *err)
+{
+	static const char *const names[] = { "begin_ps", "end_ps", "bins" };
+	struct ss_timeline_bands_query q = { 0 };
+	uint64_t bins;
+	if (!range(c, &q.begin_ps, &q.end_ps, err) || !number(c, "bins", 512, MAX_BINS, &bins, err))
+		return false;
+	if (!bins || q.begin_ps == q.end_ps)
+		return ss_fail(err, SS_EINVAL, "the parameters 'bins', 'begin_ps' and 'end_ps' leave nothing to show");
+	q.bins = (uint32_t)bins;
+	return answer(c, "bands", names, SS_COUNT(names), "application/json", make_bands, &q, sizeof(q), err);
 }
 
 /* A query and the tracks behind it, in one piece of memory. */

@@ -191,6 +191,28 @@ struct ss_tl_steps {
 	size_t slowest, median;		/* index into v; of no steps 0 */
 };
 
+/* How busy a section was, bin by bin, and with what. */
+struct ss_tl_band {
+	uint32_t section;		/* of the timeline's, over all hosts */
+	bool device;
+	uint64_t busy_ps;		/* a device: time with any work; others: the sum over their threads */
+	uint64_t own_ps;		/* a device: its work without communication and waiting for input */
+	uint32_t nthreads;		/* others: what busy_ps is the sum over */
+	bool slowest;			/* has the most own work of equal devices, and clearly more than their median */
+	uint64_t median_own_ps;		/* of these */
+	uint8_t *busy;			/* per bin, in 255ths of the bin (of a thread's bin) */
+	uint8_t *parts;			/* a device: meaning by meaning, per bin; NULL */
+};
+
+struct ss_tl_bands {
+	uint64_t begin_ps, end_ps;
+	uint32_t bins;
+	const char *const *meanings;
+	size_t nmeanings;
+	struct ss_tl_band *v;
+	size_t n;
+};
+
 #define SS_TL_WHEN_BINS 60u
 
 /* A name that was looked for. Quantiles are told to one part in a thousand. */

@@ -1,6 +1,10 @@
 /*
  * flame_graph.c - where the time went, by stack: of a device the plane, the program, the parts of the
- * name scope and the operation; of a host the thread and events inside of events.
+ * name scope and the operation; of a host the thread and events inside of events. Instead, a device's
+ * operations stand below the lines of the program's text that made them, or below their category.
+ *
+ * Of a stretch of time what lies inside of it counts, as in the sums of the timeline; of tracks of the
+ * timeline a thread is itself, and any track of a device is the device's work.
  *
  * A row is a stack, its time that of its last frame with all inside of it, once however often it came.
  * An event is inside of the innermost one of its line that is open and ends no earlier; its own time
@@ -15,15 +19,19 @@
 #include "model/host/event_order.h"
 #include "model/ops/name_scope.h"
 #include "model/preprocess/load.h"
+#include "model/steps/meaning.h"
+#include "model/timeline/trace.h"
 #include "model/torch/torch.h"
 #include "tools/tool.h"
 #include "tools/words.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define STACKS_MOST (1u << 20)	/* that differ; what is inside of further ones counts as their own time */
 #define ROWS_MOST 20000u
 #define LEAST 10000		/* of a plane's time: its part */
+#define TRACKS_MOST 65536u	/* bytes of the list */
 
 enum { COL_PARENT, COL_NAME, COL_TIME_PS, COL_SELF_PS, COL_COUNT, COL_SHARE };
 
@@ -34,6 +42,18 @@ static const struct ss_col cols[] = {
 	INT("self_ps", "Self time", PS, "Without what is inside of it"),
 	INT("count", "Events", COUNT, "Events that are this stack"),
 	NUM("share", "Share", FRAC, "Time / time of the plane"),
+};
+
+extern const struct ss_tool ss_tool_flame_graph;
+
+enum by { BY_STACK, BY_SOURCE, BY_CATEGORY };
+
+static const struct ss_param params[] = {
+	{ "by", "stack|source|category", "stack",
+	  "What a device's operations stand below: program and name scope, lines of the program's text, or category" },
+	{ "from", "ms", NULL, "Begin of a stretch of time, as in the timeline: what lies inside of it counts" },
+	{ "to", "ms", NULL, "End of the stretch" },
+	{ "tracks", "number,...", NULL, "Tracks of the timeline, by number: of a thread itself, of a device all its work" },
 };
 
 struct stack {
@@ -49,6 +69,12 @@ struct stacks {
 	SS_VEC(struct stack) v; /* parents before what is inside of them */
 	struct ss_strmap frames;
 	struct ss_u64map children; /* parent << 32 | frame */
+	enum by by;
+	int64_t from_ps, to_ps;	   /* of the common origin, */
+	int64_t shift_ps;	   /* ... which lies so much before that of the host at hand */
+	const struct ss_model_trace *mt; /* NULL: of one host, or without a stretch */
+	struct ss_str tracks;	   /* "": all */
+	uint32_t first_track;	   /* of the host at hand */
 	bool full;
 };
 
@@ -114,19 +140,55 @@ struct line {
 	struct ss_u64map known; /* program << 32 | name: the stack, of a TPU core */
 };
 
+/* The lines of the program's text, "file:line" each, the outermost call first. */
+static uint32_t push_source(struct stacks *s, uint32_t at, const struct line *w, uint32_t i)
+{
+	struct ss_str text = stat_text(w->p, w->l, i, SS_STAT_SOURCE_STACK);
+	if (!text.n)
+		text = stat_text(w->p, w->l, i, SS_STAT_SOURCE);
+	if (!text.n)
+		return push(s, at, SS_STR("(no source line)"));
+	while (at != SS_NONE && text.n) {
+		size_t end = ss_str_chr(text, '\n');
+		struct ss_str call = ss_str_sub(text, 0, end == SS_NPOS ? text.n : end);
+		at = call.n ? push(s, at, call) : at;
+		text = ss_str_sub(text, end == SS_NPOS ? text.n : end + 1, text.n);
+	}
+	return at;
+}
+
+/* That of the compiler; of an operation without, what its name tells. */
+static struct ss_str category_of(const struct line *w, uint32_t i)
+{
+	struct ss_str c = stat_text(w->p, w->l, i, SS_STAT_HLO_CATEGORY);
+	return c.n ? c : ss_str_from(ss_meaning_name(ss_event_meaning(w->p, w->l->ev.meta[i])));
+}
+
+static uint32_t push_program(struct stacks *s, const struct line *w, uint32_t i, uint32_t program)
+{
+	struct ss_str name = w->p->kind == SS_PLANE_GPU ? stat_text(w->p, w->l, i, SS_STAT_HLO_MODULE)
+			     : program != SS_NONE	? ss_event_name(w->p, program)
+							: SS_STR("");
+	return name.n ? push(s, w->root, name) : w->root;
+}
+
 static uint32_t stack_of_op(struct stacks *s, struct line *w, uint32_t i)
 {
 	bool gpu = w->p->kind == SS_PLANE_GPU;
-	uint32_t meta = w->l->ev.meta[i], program = gpu ? SS_NONE : program_at(w->modules, w->l->ev.begin_ps[i]);
+	uint32_t meta = w->l->ev.meta[i];
+	uint32_t program = gpu || s->by != BY_STACK ? SS_NONE : program_at(w->modules, w->l->ev.begin_ps[i]);
 	uint64_t key = (uint64_t)program << 32 | meta;
 	uint32_t at = gpu ? SS_NONE : ss_u64map_get(&w->known, key);
 	if (at != SS_NONE)
 		return at;
-	struct ss_str name = gpu		  ? stat_text(w->p, w->l, i, SS_STAT_HLO_MODULE)
-			     : program != SS_NONE ? ss_event_name(w->p, program)
-						  : SS_STR("");
-	at = name.n ? push(s, w->root, name) : w->root;
-	at = at == SS_NONE ? at : push_scopes(s, at, stat_text(w->p, w->l, i, SS_STAT_TF_OP), w->torch);
+	if (s->by == BY_CATEGORY) {
+		at = push(s, w->root, category_of(w, i));
+	} else if (s->by == BY_SOURCE) {
+		at = push_source(s, w->root, w, i);
+	} else {
+		at = push_program(s, w, i, program);
+		at = at == SS_NONE ? at : push_scopes(s, at, stat_text(w->p, w->l, i, SS_STAT_TF_OP), w->torch);
+	}
 	at = at == SS_NONE ? at : push(s, at, ss_event_label(w->p, meta));
 	return gpu || at == SS_NONE ? at : ss_u64map_add(&w->known, key, at);
 }
@@ -137,6 +199,16 @@ struct open {
 	uint32_t event, stack;
 };
 
+/* What of an event lies inside the stretch; negative: it is beside it. */
+static int64_t inside_ps(const struct stacks *s, const struct ss_xevents *ev, uint32_t i)
+{
+	int64_t begin_ps = ss_safe_sum(ev->begin_ps[i], s->shift_ps), end_ps = ss_safe_sum(ss_xevents_end_ps(ev, i), s->shift_ps);
+	if (begin_ps > s->to_ps || end_ps < s->from_ps)
+		return -1;
+	int64_t from_ps = begin_ps > s->from_ps ? begin_ps : s->from_ps, to_ps = end_ps < s->to_ps ? end_ps : s->to_ps;
+	return to_ps == from_ps && end_ps > begin_ps ? -1 : to_ps - from_ps;
+}
+
 static bool add_events(struct stacks *s, struct line *w, const uint32_t *order, size_t n, struct open *open)
 {
 	const struct ss_xevents *ev = &w->l->ev;
@@ -145,6 +217,9 @@ static bool add_events(struct stacks *s, struct line *w, const uint32_t *order, 
 		uint32_t i = order[k];
 		if (ev->off && ev->off[i] == SS_EVENT_SYNTHETIC)
 			continue; /* preprocessing added it: the file has no such event */
+		int64_t part_ps = inside_ps(s, ev, i);
+		if (part_ps < 0)
+			continue; /* nor does what is inside of it */
 		while (depth && ss_xevents_end_ps(ev, open[depth - 1].event) < ss_xevents_end_ps(ev, i))
 			depth--;
 		uint32_t around = depth ? open[depth - 1].stack : SS_NONE;
@@ -152,11 +227,10 @@ static bool add_events(struct stacks *s, struct line *w, const uint32_t *order, 
 					: push(s, depth ? around : w->root, ss_event_label(w->p, ev->meta[i]));
 		if (at == SS_NONE)
 			return false;
-		int64_t dur_ps = (int64_t)ev->dur_ps[i];
-		s->v.v[at].self_ps = ss_safe_sum(s->v.v[at].self_ps, dur_ps);
+		s->v.v[at].self_ps = ss_safe_sum(s->v.v[at].self_ps, part_ps);
 		s->v.v[at].count++;
 		if (depth)
-			s->v.v[around].self_ps = ss_safe_sum(s->v.v[around].self_ps, -dur_ps);
+			s->v.v[around].self_ps = ss_safe_sum(s->v.v[around].self_ps, -part_ps);
 		open[depth++] = (struct open){ i, at };
 	}
 	return true;
@@ -181,14 +255,56 @@ static bool has_work(const struct ss_plane *p, const struct ss_line *l)
 	return p->kind != SS_PLANE_TENSOR_CORE || ss_str_is(l->name, "XLA Ops");
 }
 
-static bool add_plane(struct stacks *s, struct ss_str host, const struct ss_plane *p, bool torch)
+/* Does an event of the line lie in the stretch at all? A plane or thread without one is no row. */
+static bool has_part(const struct stacks *s, const struct ss_line *l)
+{
+	for (uint32_t i = 0; i < l->ev.n; i++)
+		if (inside_ps(s, &l->ev, i) >= 0)
+			return true;
+	return false;
+}
+
+static bool is_asked(struct ss_str list, uint32_t number)
+{
+	while (list.n) {
+		size_t comma = ss_str_chr(list, ',');
+		uint64_t v;
+		if (ss_str_to_u64(ss_str_sub(list, 0, comma == SS_NPOS ? list.n : comma), &v) && v == number)
+			return true;
+		list = ss_str_sub(list, comma == SS_NPOS ? list.n : comma + 1, list.n);
+	}
+	return false;
+}
+
+/* Which lines the tracks asked for stand for. */
+struct chosen {
+	const struct ss_trace *tr; /* NULL: all */
+	uint8_t *tracks;
+};
+
+static bool is_chosen(const struct chosen *c, const struct ss_host *h, const struct ss_plane *p, uint32_t line)
+{
+	bool device = p->kind == SS_PLANE_TENSOR_CORE || p->kind == SS_PLANE_GPU;
+	if (!c->tr)
+		return true;
+	const struct ss_display_plane *shown = &c->tr->planes[p - h->planes];
+	for (uint32_t i = 0; i < c->tr->ntracks; i++) {
+		const struct ss_track *t = &c->tr->tracks[i];
+		if (c->tracks[i] && t->plane == &shown->base && (device || t->line == &shown->lines[line]))
+			return true;
+	}
+	return false;
+}
+
+static bool add_plane(struct stacks *s, const struct ss_host *h, struct ss_str host, const struct ss_plane *p,
+		      const struct chosen *c, bool torch)
 {
 	bool device = p->kind == SS_PLANE_TENSOR_CORE || p->kind == SS_PLANE_GPU, ok = true;
 	struct ss_str name = s->m->nhosts > 1 ? ss_arena_printf(s->out->arena, SS_FMT " " SS_FMT, SS_ARG(host), SS_ARG(p->name))
 					      : p->name;
 	for (uint32_t k = 0; ok && k < p->nlines; k++) {
 		struct line w = { .p = p, .l = &p->lines[k], .device = device, .torch = torch };
-		if (!has_work(p, w.l))
+		if (!has_work(p, w.l) || !is_chosen(c, h, p, k) || !has_part(s, w.l))
 			continue;
 		w.modules = p->kind == SS_PLANE_TENSOR_CORE ? ss_plane_line(p, SS_STR("XLA Modules")) : NULL;
 		w.root = push(s, SS_NONE, name);
@@ -201,20 +317,41 @@ static bool add_plane(struct stacks *s, struct ss_str host, const struct ss_plan
 
 static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
 {
-	(void)arg;
+	const struct stacks *s = arg;
 	(void)i;
-	return ss_host_load(h, err);
+	return s->tracks.n ? (bool)ss_host_trace(h, err) : ss_host_load(h, err);
+}
+
+static bool choose(struct stacks *s, struct ss_host *h, struct chosen *c, struct ss_err *err)
+{
+	*c = (struct chosen){ 0 };
+	if (!s->tracks.n)
+		return true;
+	c->tr = ss_host_trace(h, err);
+	if (!c->tr)
+		return false;
+	c->tracks = ss_arena_zalloc(s->out->arena, (size_t)c->tr->ntracks + 1, 1);
+	if (!c->tracks)
+		return ss_fail_mem(err);
+	for (uint32_t i = 0; i < c->tr->ntracks; i++)
+		c->tracks[i] = is_asked(s->tracks, s->first_track + i);
+	s->first_track += c->tr->ntracks;
+	return true;
 }
 
 /* Devices first. */
 static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
 {
 	struct stacks *s = arg;
+	struct chosen c;
 	bool ok = true, torch = ss_host_is_kineto(h);
+	if (!choose(s, h, &c, err))
+		return false;
+	s->shift_ps = s->mt ? (int64_t)s->mt->shift_ps[i] : 0;
 	for (int devices = 1; devices >= 0; devices--)
 		for (uint32_t k = 0; ok && k < h->nplanes; k++)
 			if (h->planes[k].kind != SS_PLANE_METADATA && ss_plane_is_device(&h->planes[k]) == devices)
-				ok = add_plane(s, s->m->hosts[i]->name, &h->planes[k], torch);
+				ok = add_plane(s, h, s->m->hosts[i]->name, &h->planes[k], &c, torch);
 	return ok || ss_fail_mem(err);
 }
 
@@ -303,11 +440,50 @@ static bool put_rows(struct stacks *s, struct ss_table *t)
 	return ok;
 }
 
+static bool time_param(const struct ss_request *q, const char *name, int64_t *out, struct ss_err *err)
+{
+	struct ss_str v = ss_request_param(q, &ss_tool_flame_graph, name);
+	double ms;
+	if (!v.n)
+		return true;
+	if (!ss_str_to_f64(v, &ms) || isnan(ms))
+		return ss_fail(err, SS_EINVAL, "%s must be a number of milliseconds, not '" SS_FMT "'", name, SS_ARG(v));
+	double ps = round(ms * 1e9);
+	*out = ps <= 0 ? 0 : ps >= 9e18 ? INT64_MAX : (int64_t)ps;
+	return true;
+}
+
+static bool read_params(const struct ss_request *q, struct stacks *s, struct ss_err *err)
+{
+	static const char *const words[] = { [BY_STACK] = "stack", [BY_SOURCE] = "source", [BY_CATEGORY] = "category" };
+	struct ss_str by = ss_request_param(q, &ss_tool_flame_graph, "by");
+	while (s->by < SS_COUNT(words) && !ss_str_is(by, words[s->by]))
+		s->by++;
+	if (s->by == SS_COUNT(words))
+		return ss_fail(err, SS_EINVAL, "by must be stack, source or category, not '" SS_FMT "'", SS_ARG(by));
+	s->tracks = ss_request_param(q, &ss_tool_flame_graph, "tracks");
+	if (s->tracks.n > TRACKS_MOST)
+		return ss_fail(err, SS_EINVAL, "tracks names more than can be looked for: %zu bytes", s->tracks.n);
+	if (!time_param(q, "from", &s->from_ps, err) || !time_param(q, "to", &s->to_ps, err))
+		return false;
+	if (s->from_ps > s->to_ps)
+		return ss_fail(err, SS_EINVAL, "from is after to");
+	bool whole = s->from_ps == INT64_MIN && s->to_ps == INT64_MAX;
+	if (whole || s->m->nhosts < 2)
+		return true;
+	if (s->m->visited)
+		return ss_fail(err, SS_EINVAL, "a stretch of time is one of a host: name the host (hosts are read one after the other here)");
+	s->mt = ss_model_trace(s->m, err);
+	return s->mt;
+}
+
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	struct stacks s = { .m = q->model, .out = out };
+	struct stacks s = { .m = q->model, .out = out, .from_ps = INT64_MIN, .to_ps = INT64_MAX };
 	struct ss_table *t = ss_result_table(out, "stacks", "Stacks", cols, SS_COUNT(cols));
 	const struct ss_visit visit = { .read = read_host, .take = take_host, .arg = &s };
+	if (!read_params(q, &s, err))
+		return false;
 	bool ok = t || ss_fail_mem(err);
 	ok = ok && ss_tool_visit(q, out, &visit, err);
 	if (ok) {
@@ -328,7 +504,6 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	const struct ss_table *t = ss_result_at(out, 0);
-	(void)q;
 	(void)err;
 	size_t root = 0, best = 0, said = 0;
 	for (size_t i = 0; i <= t->nrows; i++) {
@@ -345,7 +520,9 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 		root = begins ? i : root;
 	}
 	if (!said)
-		ss_result_say(out, SS_STR("No event of the profile takes time."));
+		ss_result_say(out, ss_request_param(q, &ss_tool_flame_graph, "from").n || ss_request_param(q, &ss_tool_flame_graph, "to").n
+					   ? SS_STR("No event of this stretch takes time.")
+					   : SS_STR("No event of the profile takes time."));
 	return true;
 }
 
@@ -355,6 +532,8 @@ const struct ss_tool ss_tool_flame_graph = {
 	.summary = "Time by stack: programs, name scopes and operations of devices, events inside of events of hosts",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS,
+	.params = params,
+	.nparams = SS_COUNT(params),
 	.run = run,
 	.conclude = conclude,
 };

@@ -87,6 +87,18 @@ bool ss_timeline_gap(struct ss_tl_gap *out, struct ss_model *m, const struct ss_
 /* The steps of the first host that has some (attribution/windows.h). */
 bool ss_timeline_steps(struct ss_tl_steps *out, struct ss_model *m, struct ss_arena *arena, struct ss_err *err);
 
+struct ss_timeline_bands_query {
+	uint64_t begin_ps, end_ps;
+	uint32_t bins;
+};
+
+/*
+ * How busy each section was: devices by kind of work, of others the share of their threads that were in an event. One walk
+ * over the events that lie in the range, and over those before them that are not closed by its begin. timeline_bands.c.
+ */
+struct ss_tl_bands *ss_timeline_bands(struct ss_model *m, const struct ss_timeline_bands_query *q, struct ss_arena *arena,
+				      struct ss_err *err);
+
 enum ss_names_how { SS_NAMES_WITHIN /* letters without case */, SS_NAMES_EXACT, SS_NAMES_REGEX };
 
 struct ss_timeline_names_query {

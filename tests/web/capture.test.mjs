@@ -77,7 +77,8 @@ if (real) {
 		await page.getByRole("button", { name: "Cancel" }).click();
 		await page.getByRole("button", { name: "Capture", exact: true }).waitFor();
 		assert.equal(await page.inputValue("[name=duration]"), "3000");
-		await page.waitForTimeout(300);	/* until the server has put it away */
+		/* Until the server has put it away. */
+		for (const end = Date.now() + 15_000; runsIn(logdir).length !== 1 && Date.now() < end; ) await page.waitForTimeout(50);
 		assert.deepEqual(runsIn(logdir), ["first"]);
 		const good = await startPeer();
 		await ask(page, `${good},127.0.0.1:1`, 50);
@@ -91,7 +92,7 @@ if (real) {
 		const made = runsIn(logdir).filter((r) => r !== "first");
 		assert.equal(made.length, 1);
 		assert.ok(page.url().includes(encodeURIComponent(made[0])));
-		await page.getByText("Step time").first().waitFor();
+		await page.getByText("Step time", { exact: true }).first().waitFor();
 		assert.deepEqual(seen.foreign, []);
 		assert.deepEqual(
 			seen.errors.filter((e) => !e.includes("status of 500")),
@@ -108,7 +109,7 @@ if (real) {
 		assert.equal((await page.goto(shut.base)).status(), 401);
 		seen.errors.length = 0;
 		await page.goto(`${shut.base}?token=secret-7`);
-		await page.getByText("Step time").first().waitFor();
+		await page.getByText("Step time", { exact: true }).first().waitFor();
 		assert.ok(!page.url().includes("secret"));
 		assert.equal(await page.evaluate(() => document.cookie), "");
 		assert.deepEqual(seen.errors, []);

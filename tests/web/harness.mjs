@@ -12,6 +12,22 @@ export const settled = (page) =>
 		timeout: 20_000,
 	});
 
+/* Every answer that was asked for is here, and the URL says what the page shows. */
+export const settle = (page) => page.waitForFunction(() => Number(document.documentElement.dataset.pending ?? 0) === 0);
+
+/* Asks again until the answer is good, and tells the last one if it never is. */
+export const until = async (page, what, good) => {
+	let last;
+	for (const end = Date.now() + 15_000; Date.now() < end; await page.waitForTimeout(50)) {
+		last = await what(page);
+		if (good(last)) return last;
+	}
+	throw new Error(`still ${JSON.stringify(last)}`);
+};
+
+/* What the last input set off is drawn. */
+export const frames = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+
 /* `logdir`: another than that of all tests. */
 export function harness(logdir) {
 	const h = { server: undefined, browser: undefined, runs: [] };

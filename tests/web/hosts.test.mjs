@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openPage, q, shot, startBrowser, startProgram } from "./lib.mjs";
+import { until } from "./harness.mjs";
 
 const logdir = join(dirname(fileURLToPath(import.meta.url)), "../data/hosts/slow_gpu");
 /* The tracks of operations alone: arrows are drawn between what is in sight. */
@@ -52,22 +53,19 @@ describe("a timeline of several hosts", () => {
 			await page.getByLabel("Flow arrows").selectOption("path");
 			await answer;
 			await page.waitForFunction(() => new URL(location.href).searchParams.get("arrows") === "path");
-			await page.waitForTimeout(400);
+			await until(page, over, (n) => n > before + 500);
 			await shot(page, "hosts-critical-path");
-			assert.ok((await over(page)) > before + 500, "framed operations and arrows");
 		});
 		await open({ arrows: "path" }, async (page) => {
-			await page.waitForTimeout(600);
+			await until(page, over, (n) => n > 500);
 			assert.equal(await page.getByLabel("Flow arrows").inputValue(), "path");
-			assert.ok((await over(page)) > 500);
 		});
 	});
 
 	test("ties who came last to a collective to those who waited", async () => {
 		await open({ arrows: "all" }, async (page) => {
-			await page.waitForTimeout(600);
+			await until(page, over, (n) => n > 500);
 			await shot(page, "hosts-arrows");
-			assert.ok((await over(page)) > 500);
 		});
 	});
 

@@ -4,7 +4,7 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { api, q, real, shot } from "./lib.mjs";
-import { cells, harness, inUrl } from "./harness.mjs";
+import { cells, harness, inUrl, settle } from "./harness.mjs";
 
 const h = harness();
 const tool = "trace_viewer@";
@@ -22,12 +22,6 @@ async function run() {
 }
 
 const drawn = (page) => page.waitForFunction(() => Number(document.querySelector(".tl-body")?.dataset.drawn ?? 0) > 0);
-const settle = async (page) => {
-	for (let was = ""; was !== page.url(); ) {
-		was = page.url();
-		await page.waitForTimeout(450);
-	}
-};
 
 test("G goes from gap to gap, each explained in the server's words, and a link shows it again", options, async () => {
 	const { run: r } = await run();

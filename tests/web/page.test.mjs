@@ -6,6 +6,7 @@ import { after, before, describe, test } from "node:test";
 import assert from "node:assert/strict";
 import { anyRun, api, openPage, q, real, runsByName, shot, startBrowser, startProgram } from "./lib.mjs";
 import { format, formatted } from "./format.mjs";
+import { until } from "./harness.mjs";
 
 let server;
 let browser;
@@ -314,9 +315,7 @@ test("tables sort, filter and scroll without losing rows", async () => {
 		assert.equal((await cells())[k], sorted[0]);
 		const last = sorted[sorted.length - 1];
 		await page.fill('[aria-label="Filter rows"]', last);
-		await page.waitForTimeout(300);
-		assert.ok((await cells())[k].includes(last));
-		assert.ok(page.url().includes("filter="));
+		await until(page, cells, (row) => row[k]?.includes(last) && page.url().includes("filter="));
 		const csv = await page.getAttribute("a[download]", "href");
 		if (real) assert.ok((await (await fetch(server.base + csv)).text()).split("\n").length > t.nrows);
 	});

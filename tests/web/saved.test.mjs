@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { real, startBrowser } from "./lib.mjs";
-import { inUrl, settled } from "./harness.mjs";
+import { inUrl, settled, until } from "./harness.mjs";
 
 const skip = { skip: !real && "made by the program alone" };
 let browser, dir;
@@ -69,9 +69,8 @@ test("a file holds verdict, tables and timeline", skip, async () => {
 			await page.locator('.nav-item:has-text("Trace viewer")').first().click();
 			await page.waitForSelector("main canvas");
 			await page.waitForFunction(() => !document.querySelector(".busy"));
-			await page.waitForTimeout(500);
 			assert.equal(await page.locator(".failure").count(), 0, "the timeline");
-			const drawn = await page.evaluate(() => {
+			const colours = () => page.evaluate(() => {
 				const colours = new Set();
 				for (const c of document.querySelectorAll("main canvas")) {
 					const d = c.getContext("2d")?.getImageData(0, 0, c.width, c.height).data ?? [];
@@ -79,6 +78,6 @@ test("a file holds verdict, tables and timeline", skip, async () => {
 				}
 				return colours.size;
 			});
-			assert.ok(drawn > 4, `the timeline has ${drawn} colours`);
+			await until(page, colours, (n) => n > 4);
 		});
 });

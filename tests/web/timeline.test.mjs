@@ -5,6 +5,7 @@ import { after, before, describe, test } from "node:test";
 import assert from "node:assert/strict";
 import { api, openPage, q, shot, startBrowser, startProgram, runsByName } from "./lib.mjs";
 import { format } from "./format.mjs";
+import { frames, settle } from "./harness.mjs";
 
 let server;
 let browser;
@@ -30,13 +31,7 @@ after(async () => {
 	await server?.stop();
 });
 
-/* The view is in the URL once it rests; on a busy machine that takes longer. */
-async function rest(page) {
-	for (let was = ""; was !== page.url();) {
-		was = page.url();
-		await page.waitForTimeout(450);
-	}
-}
+const rest = settle;
 
 async function open(work, extra = {}, options = {}) {
 	const p = await openPage(browser, server.base, options);
@@ -80,13 +75,13 @@ async function pick(page) {
 	for (let y = 40; y < box.height - 10; y += 9)
 		for (let x = box.width * 0.15; x < box.width * 0.95; x += 37) {
 			await page.mouse.move(box.x + x, box.y + y);
-			await page.waitForTimeout(12);
+			await frames(page);
 			const name = await page.evaluate(() =>
 				document.querySelector(".tl-tip-time") ? document.querySelector(".tl-tip-name")?.textContent : undefined,
 			);
 			if (name) {
 				await page.mouse.click(box.x + x, box.y + y);
-				await page.waitForTimeout(250);
+				await frames(page);
 				if (await page.$("[data-event=begin]")) return { x: box.x + x, y: box.y + y, name };
 			}
 		}
@@ -121,12 +116,14 @@ test("the hover tells an event's true duration, whatever the drawing rounds it t
 		for (let y = 40; y < box.height - 10 && seen < 5; y += 9)
 			for (let x = box.width * 0.15; x < box.width * 0.95 && seen < 5; x += 61) {
 				await page.mouse.move(box.x + x, box.y + y);
-				await page.waitForTimeout(15);
+				await frames(page);
 				if (!(await page.$(".tl-tip-time"))) continue;
-				await page.waitForFunction(() => !/about|pixel/.test(document.querySelector(".tl-tip-time")?.textContent ?? ""), undefined, { timeout: 3000 });
+				await page.waitForFunction(() => !/about|pixel/.test(document.querySelector(".tl-tip-time")?.textContent ?? ""));
 				const told = await page.textContent(".tl-tip-time");
 				await page.mouse.click(box.x + x, box.y + y);
-				if (!(await page.waitForSelector("[data-event=self]", { timeout: 1500 }).catch(() => undefined))) continue;
+				await frames(page);
+				if (!(await page.$("[data-event=begin]"))) continue;
+				await page.waitForSelector("[data-event=self]");
 				assert.equal(told, await page.textContent("[data-event=dur]"));
 				await page.keyboard.press("Escape");
 				seen++;
@@ -395,8 +392,7 @@ describe("timeline", () => {
 			await page.keyboard.press("Alt+ArrowDown");
 			t = await tops();
 			assert.ok(t[a.title] < t[b.title], "moved down by keys");
-			await page.waitForTimeout(50);
-			assert.ok(await page.evaluate(() => document.activeElement.classList.contains("tl-pin")), "the focus stays");
+			await page.waitForFunction(() => document.activeElement.classList.contains("tl-pin"));
 			const sections = () => page.$$eval(".tl-section-name", (l) => l.map((x) => [parseFloat(x.parentElement.style.top), x.textContent]).sort((p, q) => p[0] - q[0]).map((x) => x[1]));
 			const s = await sections();
 			if (s.length > 1) {

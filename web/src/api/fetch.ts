@@ -3,6 +3,7 @@
  * A failure is always an ApiError with a sentence for the reader: the server's own where it gave one.
  */
 
+import { pending } from "../base/pending";
 import { saved, savedAnswer } from "./saved";
 
 export class ApiError extends Error {
@@ -80,7 +81,13 @@ async function json<T>(res: Response, signal?: AbortSignal): Promise<T> {
 }
 
 export async function getJson<T>(route: string, params?: Params, signal?: AbortSignal, patience_ms?: number): Promise<T> {
-	return json<T>(await ask(route, params, signal, patience_ms), signal);
+	pending(1);
+	try {
+		return await json<T>(await ask(route, params, signal, patience_ms), signal);
+	} finally {
+		/* Behind what the answer sets off. */
+		setTimeout(() => pending(-1));
+	}
 }
 
 export async function postJson<T>(route: string, params: Params, body: string, signal?: AbortSignal): Promise<T> {

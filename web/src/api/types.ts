@@ -202,6 +202,23 @@ export interface Summary {
 	names: SummaryName[];
 }
 
+/* How busy each section was; two hexadecimal digits a bin, 255 being all of it. */
+export interface Bands {
+	begin_ps: number;
+	end_ps: number;
+	bins: number;
+	sections: {
+		section: number; /* index into the sections of the timeline */
+		busy_ps: number;
+		own_ps?: number; /* of a device */
+		threads?: number; /* of others: what busy_ps is the sum over */
+		slowest?: boolean;
+		median_own_ps?: number;
+		busy: string;
+		parts: Readonly<Record<string, string>>;
+	}[];
+}
+
 /* A stretch in which a device does nothing, explained. */
 export interface GapAnswer {
 	gap: { begin_ps: number; end_ps: number } | null;

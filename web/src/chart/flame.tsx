@@ -1,6 +1,6 @@
 /*
- * flame.tsx - a table that is a tree as a flame graph that hangs down: roots above, what is inside of a row below it. A click on a box makes
- * it as wide as all, a click on one above goes back.
+ * flame.tsx - a table that is a tree as a flame graph that hangs down (an icicle graph): roots above, what is inside of a row below it; or
+ * the other way round. What is longest stands left. A click on a box makes it as wide as all, a click on one above goes back.
  */
 import { useMemo, useState } from "preact/hooks";
 import { numbers, strings } from "../api/table";
@@ -18,6 +18,7 @@ export function Flame({ table }: { table: TableData }) {
 	const choices = useMemo(() => measures(table).filter((c) => (numbers(table, c.id) ?? []).some((v) => v > 0)), [table]);
 	const [asked, ask] = useState("");
 	const [focus, look] = useState(-1);
+	const [up, turn] = useState(false);
 	const dark = useTheme().dark;
 	const by = choices.find((c) => c.id === asked) ?? choices[0];
 	const shown = useMemo(() => by && boxes(table, by.id, focus < table.nrows ? focus : -1, LEAST), [table, by, focus]);
@@ -40,6 +41,14 @@ export function Flame({ table }: { table: TableData }) {
 						</select>
 					</label>
 				)}
+				<button
+					class="button button-small"
+					aria-pressed={up}
+					title={up ? "Roots below (a flame graph); press for roots above (an icicle graph)" : "Roots above (an icicle graph); press for roots below (a flame graph)"}
+					onClick={() => turn(!up)}
+				>
+					Roots below
+				</button>
 				<button class="button button-small" disabled={focus < 0} onClick={() => look(-1)}>
 					Show all
 				</button>
@@ -63,7 +72,7 @@ export function Flame({ table }: { table: TableData }) {
 							style={{
 								left: `${b.left * 100}%`,
 								width: `${b.width * 100}%`,
-								top: `${b.depth * LEVEL_PX}px`,
+								top: `${(up ? shown.depth - 1 - b.depth : b.depth) * LEVEL_PX}px`,
 								background: css(nameColor(name, dark)),
 							}}
 						>

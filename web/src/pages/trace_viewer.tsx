@@ -8,6 +8,7 @@ import type { EventDetail, FoundNames, SearchHit, SearchResult, Timeline, Timeli
 import { presence, reportGone } from "../api/presence";
 import { isTyping } from "../base/dom";
 import { count } from "../base/format";
+import { pending } from "../base/pending";
 import { useStore } from "../base/store";
 import { adjust, parseQuery, query } from "../base/url";
 import { CanvasView } from "../timeline/canvas_view";
@@ -302,7 +303,7 @@ function useUrl(store: TraceStore, model: TimelineModel): void {
 	useEffect(() => {
 		let timer: ReturnType<typeof setTimeout> | undefined;
 		let was = store.get();
-		const write = () => {
+		const put = () => {
 			const s = store.get();
 			adjust({
 				view: sameView(s.target, model.room) ? undefined : formatView(s.target),
@@ -319,10 +320,17 @@ function useUrl(store: TraceStore, model: TimelineModel): void {
 				arrows: s.flows === "selected" ? undefined : s.flows,
 			});
 		};
-		writePlace = () => {
+		const forget = () => {
+			if (timer === undefined) return;
 			clearTimeout(timer);
-			write();
+			timer = undefined;
+			pending(-1);
 		};
+		const write = () => {
+			forget();
+			put();
+		};
+		writePlace = write;
 		const stop = store.subscribe(() => {
 			const s = store.get();
 			if (
@@ -340,11 +348,12 @@ function useUrl(store: TraceStore, model: TimelineModel): void {
 			)
 				return;
 			was = s;
-			clearTimeout(timer);
+			forget();
+			pending(1);
 			timer = setTimeout(write, 250);
 		});
 		return () => {
-			clearTimeout(timer);
+			forget();
 			writePlace = undefined;
 			stop();
 		};

@@ -10,6 +10,7 @@ import { useSize } from "../base/dom";
 import { counterText, exact_ps, time_ps } from "../base/format";
 import { useStore } from "../base/store";
 import { useTheme } from "../base/theme";
+import { BandPictures } from "./bands";
 import { Gutter, GUTTER_PX } from "./gutter";
 import type { Hit } from "./hit_test";
 import { layOut, visibleItems, type Layout } from "./layout";
@@ -140,7 +141,7 @@ export function CanvasView({ model, loader, store, flowEnds, exact, onSelect, on
 				</div>
 				<div class="tl-space" style={{ height: Math.max(layout.height, 1) }}>
 					<div class="tl-gutter" style={{ width: GUTTER_PX }}>
-						<Gutter layout={layout} store={store} top={chunk * CHUNK_PX} height={size.height + CHUNK_PX} />
+						<Gutter layout={layout} store={store} model={model} top={chunk * CHUNK_PX} height={size.height + CHUNK_PX} />
 					</div>
 				</div>
 				{layout.items.length === 0 && (
@@ -245,6 +246,7 @@ class Engine {
 	private rest: ReturnType<typeof setTimeout> | undefined;
 	private lastFrame = 0;
 	private readonly unsubscribe: () => void;
+	private readonly bands: BandPictures;
 	private readonly calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 	constructor(
@@ -256,6 +258,10 @@ class Engine {
 		private readonly loader: Loader,
 		private readonly store: TraceStore,
 	) {
+		this.bands = new BandPictures(model, loader.run, loader.host, (whole) => {
+			if (store.get().bands !== whole) store.update({ bands: whole });
+			this.invalidate(1);
+		});
 		this.painter = new Painter(head, main, over, () => document.createElement("canvas"));
 		let old = store.get();
 		this.unsubscribe = store.subscribe(() => {
@@ -305,6 +311,7 @@ class Engine {
 	/* Tells the loader what is on the screen, and what is near it. */
 	ask(): void {
 		const { top, height } = { top: this.body.scrollTop, height: this.body.clientHeight };
+		if (visibleItems(this.layout, top, height).some((it) => it.kind === "section" && !it.open)) this.bands.show(this.store.get().target);
 		const tracksIn = (y: number, h: number) =>
 			visibleItems(this.layout, y, h).flatMap((it) => (it.kind === "track" ? [it.info.track] : []));
 		const seen = tracksIn(top, height);
@@ -337,6 +344,7 @@ class Engine {
 		}
 		this.lastFrame = now;
 		const f: Frame = {
+			bands: this.bands,
 			state: this.store.get(),
 			layout: this.layout,
 			model: this.model,
@@ -359,6 +367,7 @@ class Engine {
 	stop(): void {
 		cancelAnimationFrame(this.raf);
 		clearTimeout(this.rest);
+		this.bands.stop();
 		this.unsubscribe();
 	}
 }

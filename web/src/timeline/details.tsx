@@ -5,8 +5,10 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import { useJson, type Loadable } from "../api/loadable";
 import type { EventDetail, FlowEnd, Summary, TableData } from "../api/types";
 import { count, exact_ps, time_ps } from "../base/format";
+import { classes } from "../base/dom";
 import { useStore } from "../base/store";
 import { toolHref } from "../base/url";
+import { flameHref, StretchFlame } from "./stretch_flame";
 import { Grid } from "../widgets/grid";
 import { filterFor } from "../widgets/grid_model";
 import { Icon } from "../widgets/icon";
@@ -162,6 +164,11 @@ function EventPane({ selected, detail, model, session, onGo, onFind }: DetailsPr
 					<button class="link" onClick={() => onFind(name)}>
 						Find all of this name
 					</button>
+					{d && d.dur_ps > 0 && session.toolNames.includes("flame_graph") && (
+						<a href={flameHref(d.begin_ps, d.begin_ps + d.dur_ps, String(d.track))} title="What its time is made of, by stack">
+							Flame graph
+						</a>
+					)}
 					{d && waysOf(d, session).map((w) => <a key={w.label} href={w.href}>{w.label}</a>)}
 				</div>
 			</div>
@@ -323,9 +330,18 @@ function SumPane({
 		limit: 1000,
 	});
 	const table = useMemo(() => value && summaryTable(value), [value]);
+	const [flame, show] = useState(false);
 	return (
-		<div class="sums">
+		<div class={classes("sums", flame && "sums-flame")}>
 			<div class="sums-head">
+				<span class="sums-views" role="group" aria-label="View">
+					<button class="button button-small" aria-pressed={!flame} onClick={() => show(false)}>
+						By name
+					</button>
+					<button class="button button-small" aria-pressed={flame} onClick={() => show(true)} title="What lies in the frame as a flame graph">
+						By stack
+					</button>
+				</span>
 				<h2>{value ? `${count(value.count)} ${value.count === 1 ? "event" : "events"}` : "Selection"}</h2>
 				<span class="muted">
 					{time_ps(end_ps - begin_ps)} selected
@@ -343,9 +359,10 @@ function SumPane({
 					)}
 				</span>
 			</div>
+			{flame && <StretchFlame session={session} begin_ps={begin_ps} end_ps={end_ps} tracks={rows.replace(/:[^,]*/g, "")} />}
 			{error && <Failure text={error} />}
 			{!value && loading && <Waiting what="Adding up…" />}
-			{table && value && <Grid table={table} save="selection.csv" maxRows={1000} onRow={(i) => onFind(value.names[i]?.name ?? "")} />}
+			{!flame && table && value && <Grid table={table} save="selection.csv" maxRows={1000} onRow={(i) => onFind(value.names[i]?.name ?? "")} />}
 		</div>
 	);
 }

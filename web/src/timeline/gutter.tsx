@@ -4,11 +4,14 @@
  */
 import type { ComponentChildren, RefObject } from "preact";
 import { useRef, useState } from "preact/hooks";
-import { count } from "../base/format";
+import type { Bands } from "../api/types";
+import { count, percent, time_ps } from "../base/format";
 import { useStore } from "../base/store";
 import { classes } from "../base/dom";
 import { gapAt, itemId, PINNED_PID, visibleItems, type Gap, type Item, type Layout, type SectionItem, type TrackItem } from "./layout";
 import { moveItem, stepItem, toggled, togglePin, toggleSection, type TraceStore } from "./state";
+import type { TimelineModel } from "./model";
+import { span, type View } from "./viewport";
 import { Icon } from "../widgets/icon";
 
 export const GUTTER_PX = 216;
@@ -17,11 +20,13 @@ const NEAR_PX = 400;
 export function Gutter({
 	layout,
 	store,
+	model,
 	top,
 	height,
 }: {
 	layout: Layout;
 	store: TraceStore;
+	model: TimelineModel;
 	top: number;
 	height: number;
 }) {
@@ -42,7 +47,7 @@ export function Gutter({
 					onGap={setGap}
 				>
 					{it.kind === "section" ? (
-						<SectionName item={it} store={store} />
+						<SectionName item={it} store={store} model={model} />
 					) : (
 						<TrackName item={it} store={store} current={selected === it.info.track} />
 					)}
@@ -122,19 +127,40 @@ export function shortName(name: string): string {
 	return name.length <= MOST_CHARS ? name : `${name.slice(0, MOST_CHARS - 9)}…${name.slice(-8)}`;
 }
 
-function SectionName({ item, store }: { item: SectionItem; store: TraceStore }) {
+/* What the band of a closed section says, in words. */
+function bandText(of: Bands["sections"][number], range: View): string {
+	const share = (ps: number, whole: number) => percent((ps / Math.max(1, whole)) * 100);
+	if (of.own_ps === undefined)
+		return of.threads ? `${share(of.busy_ps, span(range) * of.threads)} of the time of its ${count(of.threads)} threads is in an event` : "";
+	return `busy ${share(of.busy_ps, span(range))} of the time`;
+}
+
+function slowestText(of: Bands["sections"][number]): string {
+	return `The slowest device of its kind: ${time_ps(of.own_ps ?? 0)} of work without communication and waiting for input; the median is ${time_ps(of.median_own_ps ?? 0)}`;
+}
+
+function SectionName({ item, store, model }: { item: SectionItem; store: TraceStore; model: TimelineModel }) {
+	const bands = useStore(store, (s) => s.bands);
+	const of = bands?.sections[model.timeline.sections.findIndex((s) => s.pid === item.pid)];
 	return (
 		<button
 			class="tl-section"
 			style={{ top: item.y, height: item.h }}
 			aria-expanded={item.open}
-			title={item.name}
+			title={[item.name, of && bands && bandText(of, bands), of?.slowest && slowestText(of)].filter(Boolean).join("\n")}
+			data-slowest={of?.slowest}
 			onClick={() => toggleSection(store, item.pid)}
 		>
 			<Icon name={item.open ? "down" : "right"} />
 			<span class="tl-section-name">{item.name}</span>
 			<span class="tl-section-count">
-				{count(item.tracks)} {item.tracks === 1 ? "track" : "tracks"}
+				{of?.slowest ? (
+					<strong>slowest</strong>
+				) : (
+					<>
+						{count(item.tracks)} {item.tracks === 1 ? "track" : "tracks"}
+					</>
+				)}
 			</span>
 		</button>
 	);

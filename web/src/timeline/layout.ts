@@ -139,13 +139,18 @@ export function visibleItems(l: Layout, top: number, height: number): Item[] {
 	return out;
 }
 
+/* More devices than these fill screens with the same: all but the first are a band each. */
+const DEVICES_OPEN = 8;
+
 /* A host with hundreds of threads would bury what stands below it: such sections begin closed, as do all after many. */
 export function closedAtFirst(sections: readonly Section[]): Set<number> {
 	const out = new Set<number>();
 	let sum = 0;
+	const devices = sections.filter((s) => s.kind === "device");
+	const alike = devices.length > DEVICES_OPEN ? new Set(devices.slice(1)) : new Set<Section>();
 	sections.forEach((s, i) => {
 		sum += s.tracks.length;
-		if (i > 0 && (s.tracks.length > 100 || sum > 400)) out.add(s.pid);
+		if (alike.has(s) || (i > 0 && (s.tracks.length > 100 || sum > 400))) out.add(s.pid);
 	});
 	return out;
 }

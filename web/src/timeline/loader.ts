@@ -33,8 +33,8 @@ export class Loader {
 
 	constructor(
 		private readonly model: TimelineModel,
-		private readonly run: string,
-		private readonly host: string,
+		readonly run: string,
+		readonly host: string,
 		private readonly changed: () => void,
 		private readonly failed: (text: string) => void,
 		private readonly status: (busy: boolean) => void,

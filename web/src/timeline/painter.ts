@@ -11,7 +11,8 @@ import { clock_ps, counterText, time_ps } from "../base/format";
 import { beginOf, sliceAt, type Flow, type FlowPoint, type TrackSlices } from "../api/slices";
 import type { FlowEnd, Section, TrackInfo } from "../api/types";
 import { coveredColumns, fitText, Labels, rasterRow, type Pixels } from "./raster";
-import { visibleItems, type Item, type Layout, type TrackItem } from "./layout";
+import { BAND_PX, type BandPictures } from "./bands";
+import { visibleItems, type Item, type Layout, type SectionItem, type TrackItem } from "./layout";
 import type { TimelineModel } from "./model";
 import { ticks, tickStep } from "./ruler";
 import { matcher, type TraceState } from "./state";
@@ -45,6 +46,7 @@ interface Colors extends Pick<TraceState, "query" | "only" | "marked"> {
 }
 
 export interface Frame {
+	bands: BandPictures;
 	state: TraceState;
 	layout: Layout;
 	model: TimelineModel;
@@ -208,6 +210,7 @@ export class Painter {
 			if (it.kind === "section") {
 				ctx.fillStyle = pal.band;
 				ctx.fillRect(0, y, W, bare - y);
+				if (!it.open) this.drawBand(f, pal, it, y, W);
 			} else if (it.info.kind === "counter") {
 				this.drawBare(f, pal, y, bare, W);
 				this.drawCounter(f, it, (it.y - f.top) * dpr, pal, W);
@@ -232,6 +235,14 @@ export class Painter {
 		for (const p of places) this.drawPlace(f, p, pal, W);
 		this.drawSteps(f, items, steps, pal);
 		this.drawLabels(labels, pal);
+	}
+
+	/* How busy a closed section was. */
+	private drawBand(f: Frame, pal: Palette, it: SectionItem, y: number, W: number): void {
+		const at = f.model.timeline.sections.findIndex((s) => s.pid === it.pid);
+		const high = Math.round(BAND_PX * this.dpr);
+		f.bands.setPalette(pal.dark, parsePixel(pal.muted));
+		f.bands.draw(this.main, at, f.state.view, y + Math.round(((it.h - BAND_PX) / 2) * this.dpr), W, high);
 	}
 
 	/* Background and grid where no slices stand. */

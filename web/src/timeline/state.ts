@@ -5,7 +5,7 @@
 import { createStore, type Store } from "../base/store";
 import type { Box, Hit } from "./hit_test";
 import { itemId, movedBefore, NO_ORDER, PINNED_PID, siblings, type Item, type Layout, type Order } from "./layout";
-import type { GapAnswer } from "../api/types";
+import type { Bands, GapAnswer } from "../api/types";
 import { formatView, type View } from "./viewport";
 
 export type ToolMode = 1 | 2 | 3 | 4;
@@ -54,6 +54,7 @@ export interface TraceState {
 	version: number; /* grows with each answer that changes the picture */
 	error: string;
 	wanted: { track: number; row: number } | undefined; /* scroll this into sight */
+	bands: Bands | undefined; /* over the whole trace, once a closed section was seen */
 }
 
 const NO_NAMES: ReadonlySet<string> = new Set();
@@ -97,6 +98,7 @@ export function createTraceStore(view: View, closed: ReadonlySet<number>): Trace
 		version: 0,
 		error: "",
 		wanted: undefined,
+		bands: undefined,
 	});
 }
 
