@@ -92,7 +92,7 @@ if (real) {
 		const made = runsIn(logdir).filter((r) => r !== "first");
 		assert.equal(made.length, 1);
 		assert.ok(page.url().includes(encodeURIComponent(made[0])));
-		await page.getByText("Step time", { exact: true }).first().waitFor();
+		await page.locator("main :text('Step time'):visible").first().waitFor();
 		assert.deepEqual(seen.foreign, []);
 		assert.deepEqual(
 			seen.errors.filter((e) => !e.includes("status of 500")),
@@ -109,7 +109,7 @@ if (real) {
 		assert.equal((await page.goto(shut.base)).status(), 401);
 		seen.errors.length = 0;
 		await page.goto(`${shut.base}?token=secret-7`);
-		await page.getByText("Step time", { exact: true }).first().waitFor();
+		await page.locator("main :text('Step time'):visible").first().waitFor();
 		assert.ok(!page.url().includes("secret"));
 		assert.equal(await page.evaluate(() => document.cookie), "");
 		assert.deepEqual(seen.errors, []);

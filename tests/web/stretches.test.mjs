@@ -4,7 +4,7 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { api, q, real, shot } from "./lib.mjs";
-import { harness, inUrl, settle, until } from "./harness.mjs";
+import { frames, harness, inUrl, settle, until } from "./harness.mjs";
 
 const h = harness();
 const tool = "trace_viewer@";
@@ -27,15 +27,15 @@ test("a closed section shows how busy it was, as the program counts it", options
 		const idle = busy.findIndex((v, i) => v === 0 && busy[i + 1] === 0);
 		const full = busy.findIndex((v, i) => v > 0.98 && busy[i + 1] > 0.98);
 		assert.ok(idle >= 0 && full >= 0);
-		const at = (bin) =>
-			page.evaluate((x) => {
-				const c = document.querySelector(".tl-canvas");
-				const y = 12 * devicePixelRatio;
-				return [...c.getContext("2d").getImageData(Math.round(x * c.width), y, 1, 1).data].join();
-			}, (bin + 0.9) / 100);
-		const ground = await at(idle);
-		await until(page, () => at(full), (pixel) => pixel !== ground);
-		assert.equal(await at(idle), ground, "idle time stays empty");
+		/* The words come with the picture. */
+		await page.waitForFunction(() => document.querySelector(".tl-section").title.includes("busy"));
+		await frames(page);
+		const [ground, color] = await page.evaluate((bins) => {
+			const c = document.querySelector(".tl-canvas");
+			const row = c.getContext("2d").getImageData(0, 12 * devicePixelRatio, c.width, 1).data;
+			return bins.map((bin) => [...row.slice(Math.round(((bin + 0.9) / 100) * c.width) * 4).slice(0, 4)].join());
+		}, [idle, full]);
+		assert.notEqual(color, ground, "busy time has a colour, idle time stays empty");
 		const tip = await page.getAttribute(".tl-section >> nth=0", "title");
 		assert.match(tip, /busy [0-9.]+\u202f?\s?% of the time/);
 		await shot(page, "bands");
@@ -67,8 +67,9 @@ test("a frame is a flame graph of what lies in it, which opens as a page of its 
 		await page.click(".stretch-flame a:has-text('Open as a page')");
 		await page.waitForSelector(".page .flame-box");
 		assert.equal(inUrl(page, "from"), asked.from);
-		await page.getByLabel("by", { exact: true }).selectOption("category");
-		await settle(page);
+		await page.locator(".page .bar label.field:has-text('by') select").first().selectOption("category");
 		assert.equal(inUrl(page, "by"), "category");
+		await settle(page);
+		assert.equal(await page.locator(".failure").count(), 0);
 	});
 });

@@ -5,13 +5,15 @@
 import { propText } from "../api/table";
 import type { Result, TableData, Tool } from "../api/types";
 import { classes } from "../base/dom";
-import { adjust, query, useQuery } from "../base/url";
+import { adjust, query, toolHref, useQuery } from "../base/url";
 import { useStore } from "../base/store";
 import { Flame } from "../chart/flame";
 import { Verdict } from "../widgets/conclusion";
 import { Grid } from "../widgets/grid";
+import { Icon } from "../widgets/icon";
 import { Failure, Notes, Waiting } from "../widgets/notes";
 import { RichText } from "../widgets/rich_text";
+import { formatView } from "../timeline/viewport";
 import { useResult } from "./answer";
 import { csvAddress, type Session } from "./session";
 
@@ -51,10 +53,23 @@ function chosen(tool: Tool, q: Readonly<Record<string, string>>): Record<string,
 	return out;
 }
 
+/* A list of numbers may be long. */
+function shortValue(text: string): string {
+	return text.length > 24 ? `${text.slice(0, 20)}…` : text;
+}
+
+/* Where a stretch of time was asked for: the same stretch of the timeline. */
+function stretchHref(q: Readonly<Record<string, string>>): string | undefined {
+	const [from, to] = [Number(q["from"] || NaN), Number(q["to"] || NaN)];
+	return to > from ? toolHref("trace_viewer@", { view: formatView({ begin_ps: from * 1e9, end_ps: to * 1e9 }) }) : undefined;
+}
+
 function ParamBar({ tool }: { tool: Tool }) {
 	const q = useStore(query, (x) => x);
+	const stretch = (tool.params ?? []).some((p) => p.name === "from") ? stretchHref(q) : undefined;
 	const params = (tool.params ?? []).filter((p) => p.values.length > 1);
-	if (!params.length) return null;
+	const set = (tool.params ?? []).filter((p) => p.values.length <= 1 && q[p.name]);
+	if (!params.length && !set.length) return null;
 	return (
 		<div class="bar">
 			{params.map((p) => (
@@ -73,6 +88,15 @@ function ParamBar({ tool }: { tool: Tool }) {
 					</select>
 				</label>
 			))}
+			{set.map((p) => (
+				<span key={p.name} class="chip" title={p.doc}>
+					{p.name.replace(/_/g, " ")} <strong>{shortValue(q[p.name] ?? "")}</strong>
+					<button class="button button-icon" aria-label={`Without ${p.name}`} title={`Without ${p.name}`} onClick={() => adjust({ [p.name]: undefined })}>
+						<Icon name="close" />
+					</button>
+				</span>
+			))}
+			{stretch && <a href={stretch}>Show in the timeline</a>}
 		</div>
 	);
 }

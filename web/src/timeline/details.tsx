@@ -165,7 +165,7 @@ function EventPane({ selected, detail, model, session, onGo, onFind }: DetailsPr
 						Find all of this name
 					</button>
 					{d && d.dur_ps > 0 && session.toolNames.includes("flame_graph") && (
-						<a href={flameHref(d.begin_ps, d.begin_ps + d.dur_ps, String(d.track))} title="What its time is made of, by stack">
+						<a href={flameHref(session, d.begin_ps, d.begin_ps + d.dur_ps, String(d.track))} title="What its time is made of, by stack">
 							Flame graph
 						</a>
 					)}

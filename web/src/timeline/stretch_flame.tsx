@@ -16,19 +16,19 @@ const BY = [
 	["category", "HLO category"],
 ] as const;
 
-function params(begin_ps: number, end_ps: number, tracks: string) {
-	return { from: (Math.floor(begin_ps) / 1e9).toFixed(9), to: (Math.ceil(end_ps) / 1e9).toFixed(9), tracks };
+function params(session: Session, begin_ps: number, end_ps: number, tracks: string) {
+	return { host: session.host, from: (Math.floor(begin_ps) / 1e9).toFixed(9), to: (Math.ceil(end_ps) / 1e9).toFixed(9), tracks };
 }
 
 /* The same as a page of its own. */
-export function flameHref(begin_ps: number, end_ps: number, tracks: string): string {
-	return toolHref("flame_graph", params(begin_ps, end_ps, tracks));
+export function flameHref(session: Session, begin_ps: number, end_ps: number, tracks: string): string {
+	return toolHref("flame_graph", params(session, begin_ps, end_ps, tracks));
 }
 
 export function StretchFlame({ session, begin_ps, end_ps, tracks }: { session: Session; begin_ps: number; end_ps: number; tracks: string }) {
 	const [by, choose] = useState("stack");
-	const asked = params(begin_ps, end_ps, tracks);
-	const { value, error, loading } = useJson<Result>("api/tool/flame_graph", { run: session.run.run, host: session.host, by, ...asked });
+	const asked = params(session, begin_ps, end_ps, tracks);
+	const { value, error, loading } = useJson<Result>("api/tool/flame_graph", { run: session.run.run, by, ...asked });
 	const table = value?.tables[0];
 	return (
 		<div class="stretch-flame">
