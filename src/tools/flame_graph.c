@@ -472,7 +472,8 @@ static bool read_params(const struct ss_request *q, struct stacks *s, struct ss_
 	if (whole || s->m->nhosts < 2)
 		return true;
 	if (s->m->visited)
-		return ss_fail(err, SS_EINVAL, "a stretch of time is one of a host: name the host (hosts are read one after the other here)");
+		return ss_fail(err, SS_EINVAL,
+			       "a stretch of time is one of a host: name the host (hosts are read one after the other here)");
 	s->mt = ss_model_trace(s->m, err);
 	return s->mt;
 }
@@ -500,6 +501,13 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return ok;
 }
 
+/* Was a stretch of time asked for, or some tracks? */
+static bool is_part(const struct ss_request *q)
+{
+	return ss_request_param(q, &ss_tool_flame_graph, "from").n || ss_request_param(q, &ss_tool_flame_graph, "to").n ||
+	       ss_request_param(q, &ss_tool_flame_graph, "tracks").n;
+}
+
 /* Of each of the first planes the frame with most time of its own. */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
@@ -520,9 +528,8 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 		root = begins ? i : root;
 	}
 	if (!said)
-		ss_result_say(out, ss_request_param(q, &ss_tool_flame_graph, "from").n || ss_request_param(q, &ss_tool_flame_graph, "to").n
-					   ? SS_STR("No event of this stretch takes time.")
-					   : SS_STR("No event of the profile takes time."));
+		ss_result_say(out, is_part(q) ? SS_STR("No event of what was chosen takes time.")
+					      : SS_STR("No event of the profile takes time."));
 	return true;
 }
 

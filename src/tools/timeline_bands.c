@@ -4,8 +4,8 @@
  *
  * A device is busy while an operation runs on its line of operations, or a kernel or copy on any of its streams, counted once.
  * What it was busy with is self time by meaning: that of events inside of an event is taken off the event's own. Streams that
- * work at the same time count each, so the meanings of a part may come to more than its busy time. Of other sections the outermost events of each
- * thread count. Of three or more devices of one kind the one with the most work of its own, communication and waiting for
+ * work at the same time count each, so the meanings of a part may come to more than its busy time. Of other sections the
+ * outermost events of each thread count. Of three or more devices of one kind the one with the most work of its own, communication and waiting for
  * input not counted, is the slowest if that is more than SLOWER times their median: then the others wait for it.
  */
 #include "tools/timeline.h"
@@ -41,7 +41,8 @@ static void spread(const struct bands *b, int64_t *bins, uint64_t begin_ps, uint
 	if (to <= from)
 		return;
 	double width_ps = (double)(b->end_ps - b->begin_ps) / b->bins;
-	uint32_t first = (uint32_t)((double)(from - b->begin_ps) / width_ps), last = (uint32_t)((double)(to - b->begin_ps) / width_ps);
+	uint32_t first = (uint32_t)((double)(from - b->begin_ps) / width_ps);
+	uint32_t last = (uint32_t)((double)(to - b->begin_ps) / width_ps);
 	first = first < b->bins ? first : b->bins - 1;
 	last = last < b->bins ? last : b->bins - 1;
 	for (uint32_t i = first; i <= last; i++) {
@@ -254,8 +255,10 @@ struct ss_tl_bands *ss_timeline_bands(struct ss_model *m, const struct ss_timeli
 	if (ok) {
 		for (int k = 0; k < SS_MEANING_COUNT; k++)
 			meanings[k] = ss_meaning_name((enum ss_meaning)k);
-		*out = (struct ss_tl_bands){ .begin_ps = q->begin_ps, .end_ps = q->end_ps, .bins = q->bins, .meanings = meanings,
-					     .nmeanings = SS_MEANING_COUNT, .v = SS_NEW_N(arena, struct ss_tl_band, nsections + 1) };
+		*out = (struct ss_tl_bands){
+			.begin_ps = q->begin_ps, .end_ps = q->end_ps, .bins = q->bins, .meanings = meanings,
+			.nmeanings = SS_MEANING_COUNT, .v = SS_NEW_N(arena, struct ss_tl_band, nsections + 1),
+		};
 		ok = out->v && add_hosts(out, mt, &b, kinds) && mark_slowest(out, kinds, arena);
 	}
 	if (!ok)

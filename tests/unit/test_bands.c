@@ -146,7 +146,8 @@ static void flame(struct fixture *f, const struct ss_param_value *params, size_t
 static void a_stretch_is_cut_at_its_ends(void **state)
 {
 	struct fixture *f = *state;
-	const struct ss_param_value stretch[] = { PARAM("from", "0.000000150"), PARAM("to", "0.000000600"), PARAM("by", "category") };
+	const struct ss_param_value stretch[] = { PARAM("from", "0.000000150"), PARAM("to", "0.000000600"),
+						  PARAM("by", "category") };
 	const struct ss_param_value track[] = { PARAM("tracks", "1") };
 	const struct ss_param_value empty[] = { PARAM("from", "0.0000012"), PARAM("to", "0.0000013") };
 	struct ss_result r;
