@@ -2,11 +2,13 @@
  * timeline_bands.c - how busy each section of the timeline was over a range, in as many parts as are asked for: what a
  * section shows while it is closed.
  *
- * A device is busy while an operation runs on its line of operations, or a kernel or copy on any of its streams, counted once.
- * What it was busy with is self time by meaning: that of events inside of an event is taken off the event's own. Streams that
- * work at the same time count each, so the meanings of a part may come to more than its busy time. Of other sections the
- * outermost events of each thread count. Of three or more devices of one kind the one with the most work of its own, communication and waiting for
- * input not counted, is the slowest if that is more than SLOWER times their median: then the others wait for it.
+ * A device is busy while an operation runs on its line of operations, or a kernel or copy on any of
+ * its streams, counted once. What it was busy with is self time by meaning: that of events inside
+ * of an event is taken off the event's own. Streams that work at the same time count each, so the
+ * meanings of a part may come to more than its busy time. Of other sections the outermost events of
+ * each thread count. Of three or more devices of one kind the one with the most work of its own,
+ * communication and waiting for input not counted, is the slowest if that is more than SLOWER times
+ * their median: then the others wait for it.
  */
 #include "tools/timeline.h"
 
