@@ -11,7 +11,7 @@ char *ss_buf_room(struct ss_buf *b, size_t n)
 {
 	if (b->no_memory || b->over)
 		return NULL;
-	if ((b->limit_bytes && (n > b->limit_bytes || b->n > b->limit_bytes - n)) || !ss_hold_take(b->hold, n)) {
+	if ((b->limit_bytes && (n > b->limit_bytes || b->n > b->limit_bytes - n)) || (b->hold && !ss_hold_take(b->hold, n))) {
 		b->over = true;
 		return NULL;
 	}

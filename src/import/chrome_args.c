@@ -152,8 +152,12 @@ static bool take_value(struct ss_jsonr *r, const struct ss_jtok *t, struct ss_ar
 			return false;
 		break;
 	case SS_J_NUMBER:
-		if (!number(t->text, a))
+		if (t->small) {
+			a->kind = SS_SO_INT;
+			a->u = t->u;
+		} else if (!number(t->text, a)) {
 			a->s = t->text;
+		}
 		break;
 	case SS_J_TRUE:
 	case SS_J_FALSE:
@@ -212,9 +216,10 @@ static uint64_t count_of(const struct ss_chrome_args *a, struct ss_str name)
 static void put_dims(struct ss_buf *b, const char *key, const struct ss_so_arg *list)
 {
 	ss_buf_z(b, key);
-	for (size_t i = 0; i < list->s.n; i++)
+	char *to = ss_buf_room(b, list->s.n);
+	for (size_t i = 0; to && i < list->s.n; i++)
 		if ((list->s.p[i] >= '0' && list->s.p[i] <= '9') || list->s.p[i] == ',')
-			ss_buf_char(b, list->s.p[i]);
+			b->p[b->n++] = list->s.p[i];
 }
 
 static void put_count(struct ss_buf *b, const char *key, const struct ss_chrome_args *a, struct ss_str name)

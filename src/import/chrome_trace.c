@@ -438,7 +438,8 @@ static void take_timed(struct chrome *c, struct raw *e)
 
 static void take_raw(struct chrome *c, struct raw *e)
 {
-	e->kind = ss_kineto_of(e->cat);
+	/* An arrow has none of its own. */
+	e->kind = e->ph.n == 1 && strchr("stf", e->ph.p[0]) ? SS_KINETO_OTHER : ss_kineto_of(e->cat);
 	if (e->ph.p[0] == 'M')
 		take_meta(c, e);
 	else if (strchr("XBEiIRPCstfbneSTpF", e->ph.p[0]))

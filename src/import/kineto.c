@@ -3,10 +3,17 @@
 
 #include "wire/gz_in.h"
 
-/* "cuda_runtime", "xpu_driver": whichever library comes next is called so, too. */
-static bool ends_without_case(struct ss_str s, struct ss_str end)
+/* In small letters; those of PyTorch are shorter than the room. */
+static struct ss_str lower(struct ss_str s, char room[32])
 {
-	return s.n >= end.n && ss_str_ieq(ss_str_sub(s, s.n - end.n, s.n), end);
+	bool plain = true;
+	for (size_t i = 0; i < s.n; i++)
+		plain = plain && (s.p[i] < 'A' || s.p[i] > 'Z');
+	if (plain || s.n > 32)
+		return s;
+	for (size_t i = 0; i < s.n; i++)
+		room[i] = s.p[i] >= 'A' && s.p[i] <= 'Z' ? (char)(s.p[i] + 'a' - 'A') : s.p[i];
+	return (struct ss_str){ room, s.n };
 }
 
 enum ss_kineto ss_kineto_of(struct ss_str category)
@@ -32,10 +39,13 @@ enum ss_kineto ss_kineto_of(struct ss_str category)
 		{ SS_STR_INIT("runtime"), SS_KINETO_CALL },
 		{ SS_STR_INIT("driver"), SS_KINETO_CALL },
 	};
+	char room[32];
+	category = lower(category, room);
 	for (size_t i = 0; i < SS_COUNT(names); i++)
-		if (category.n == names[i].name.n && ss_str_ieq(category, names[i].name))
+		if (ss_str_eq(category, names[i].name))
 			return names[i].kind;
-	if (ends_without_case(category, SS_STR("_runtime")) || ends_without_case(category, SS_STR("_driver")))
+	/* "cuda_runtime", "xpu_driver": whichever library comes next is called so, too. */
+	if (ss_str_ends(category, SS_STR("_runtime")) || ss_str_ends(category, SS_STR("_driver")))
 		return SS_KINETO_CALL;
 	return SS_KINETO_OTHER;
 }

@@ -261,18 +261,28 @@ static void put_op_stats(struct ss_space_out *o, struct ss_so_plane *p, const st
 	}
 }
 
-/* In o->key: the two names of an event. What is shared of its stats follows, from *stats on. */
-static struct ss_str put_names(struct ss_space_out *o, const struct ss_so_event *e, size_t *stats)
+static char *put_name(char *to, struct ss_str name)
 {
-	const struct ss_so_arg *full = find_arg(e, SS_STR("long_name"));
+	/* Lengths first: no two entries can look alike. */
+	to = ss_pbo_put(to, name.n);
+	if (name.n)
+		memcpy(to, name.p, name.n);
+	return to + name.n;
+}
+
+/*
+ * In o->key: the two names of an event; `full` is its long one, NULL without. What is shared of its
+ * stats follows, from *stats on.
+ */
+static struct ss_str put_names(struct ss_space_out *o, const struct ss_so_event *e, const struct ss_so_arg *full,
+			       size_t *stats)
+{
 	bool two = full && full->kind == SS_SO_STR && full->s.n;
 	struct ss_str name = two ? full->s : e->name, shown = two ? e->name : SS_STR("");
 	o->key.n = 0;
-	/* Lengths first: no two entries can look alike. */
-	ss_pbo_varint(&o->key, name.n);
-	ss_buf_str(&o->key, name);
-	ss_pbo_varint(&o->key, shown.n);
-	ss_buf_str(&o->key, shown);
+	char *room = ss_buf_room(&o->key, name.n + shown.n + 2 * SS_VARINT_BYTES);
+	if (room)
+		o->key.n = (size_t)(put_name(put_name(room, name), shown) - room);
 	*stats = o->key.n;
 	return shown;
 }
@@ -312,14 +322,9 @@ static bool is_full(struct ss_space_out *o)
 	return o->full || o->held_bytes > o->counted_bytes;
 }
 
-static bool is_correlation(struct ss_str name)
-{
-	return ss_str_is(name, "correlation_id");
-}
-
 static void keep_link(struct ss_space_out *o, struct ss_so_record *r, const struct ss_so_arg *a)
 {
-	if (!is_correlation(a->name) || a->kind == SS_SO_STR || o->links.n >= SS_NONE - 1)
+	if (!ss_str_eq(a->name, SS_STR("correlation_id")) || a->kind == SS_SO_STR || o->links.n >= SS_NONE - 1)
 		return;
 	o->no_memory |= !ss_vec_push(&o->links, a->u);
 	r->link = (uint32_t)o->links.n;
@@ -327,8 +332,8 @@ static void keep_link(struct ss_space_out *o, struct ss_so_record *r, const stru
 }
 
 /* Stats of the event itself go to the line's, those of all that are alike behind o->key. */
-static void put_stats(struct ss_space_out *o, struct ss_so_plane *p, struct ss_so_line *l, const struct ss_so_event *e, bool op,
-		      bool share, struct ss_so_record *r)
+static void put_stats(struct ss_space_out *o, struct ss_so_plane *p, struct ss_so_line *l, const struct ss_so_event *e,
+		      const struct ss_so_arg *full, bool op, bool share, struct ss_so_record *r)
 {
 	if (!e->nargs)
 		return;
@@ -337,7 +342,7 @@ static void put_stats(struct ss_space_out *o, struct ss_so_plane *p, struct ss_s
 	o->no_memory |= !own || !all;
 	for (size_t i = 0; i < e->nargs && !o->no_memory; i++) {
 		const struct ss_so_arg *a = &e->args[i];
-		if (ss_str_is(a->name, "long_name") || (op && is_of_op(a->name)))
+		if (a == full || (op && is_of_op(a->name)))
 			continue;
 		uint32_t id = intern_name(o, p, a->name);
 		bool shared = share && kind_of_arg(p, a, id) == SS_SO_ARG_SHARED;
@@ -363,10 +368,11 @@ uint32_t ss_so_add(struct ss_space_out *o, uint32_t plane, uint32_t line, const 
 	bool op = !e->shares && find_arg(e, SS_STR("hlo_category")) != NULL, share = e->shares && may_share(p);
 	struct ss_so_record r = { .begin_ns = e->begin.ns, .begin_sub_ps = e->begin.ps & 0x3ff, .dur_ps = e->dur_ps };
 	size_t stats, from = l->stats.n;
-	struct ss_str shown = put_names(o, e, &stats);
+	const struct ss_so_arg *full = find_arg(e, SS_STR("long_name"));
+	struct ss_str shown = put_names(o, e, full, &stats);
 	if (op)
 		put_op_stats(o, p, e);
-	put_stats(o, p, l, e, op, share, &r);
+	put_stats(o, p, l, e, full, op, share, &r);
 	r.meta = find_meta(o, p, e, op, shown.n, stats);
 	set_stats(o, l, &r, from);
 	o->held_bytes += sizeof(r) + r.nstats;

@@ -18,10 +18,12 @@ static bool fail(struct ss_jsonr *r)
 	return false;
 }
 
-static void skip_blanks(struct ss_jsonr *r)
+static inline void skip_blanks(struct ss_jsonr *r)
 {
-	while (r->at < r->end && (*r->at == ' ' || *r->at == '\n' || *r->at == '\r' || *r->at == '\t'))
-		r->at++;
+	const char *p = r->at;
+	while (p < r->end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'))
+		p++;
+	r->at = p;
 }
 
 static bool in_object(const struct ss_jsonr *r)
@@ -38,7 +40,7 @@ static bool open(struct ss_jsonr *r, bool object, struct ss_jtok *t)
 	r->depth++;
 	r->first = true;
 	r->at++;
-	t->kind = object ? SS_J_OBJECT : SS_J_ARRAY;
+	*t = (struct ss_jtok){ .kind = object ? SS_J_OBJECT : SS_J_ARRAY, .text = { "", 0 } };
 	return true;
 }
 
@@ -54,7 +56,7 @@ static uint64_t any_zero(uint64_t v)
  * To the first quote or backslash, sixteen or eight bytes at a time; or near it, at the end of the text
  * and where bytes stand in the other order.
  */
-static const char *pass_plain(const char *p, const char *end)
+static inline const char *pass_plain(const char *p, const char *end)
 {
 	uint64_t v, found;
 #ifdef __SSE2__
@@ -76,19 +78,24 @@ static const char *pass_plain(const char *p, const char *end)
 }
 
 /* Between the quotes; control characters are let through, as some writers leave them in. */
-static bool string(struct ss_jsonr *r, struct ss_jtok *t)
+static inline bool string(struct ss_jsonr *r, enum ss_jkind kind, struct ss_jtok *t)
 {
-	const char *begin = r->at + 1;
-	for (r->at = pass_plain(begin, r->end); r->at < r->end && *r->at != '"'; r->at++)
-		if (*r->at == '\\') {
-			t->escaped = true;
-			if (++r->at == r->end)
+	const char *begin = r->at + 1, *end = r->end, *p = pass_plain(begin, end);
+	bool escaped = false;
+	for (; p < end && *p != '"'; p++)
+		if (*p == '\\') {
+			escaped = true;
+			if (++p == end)
 				break;
 		}
-	if (r->at >= r->end)
+	r->at = p;
+	if (p >= end)
 		return fail(r);
-	t->text = (struct ss_str){ begin, (size_t)(r->at++ - begin) };
-	t->kind = SS_J_STRING;
+	r->at++;
+	t->kind = kind;
+	t->text = (struct ss_str){ begin, (size_t)(p - begin) };
+	t->escaped = escaped;
+	t->small = false;
 	return true;
 }
 
@@ -112,22 +119,31 @@ static bool word(struct ss_jsonr *r, struct ss_jtok *t)
 		{ SS_STR_INIT("-NaN"), SS_J_NUMBER },
 	};
 	struct ss_str rest = { r->at, (size_t)(r->end - r->at) };
-	size_t sign = rest.n > 1 && rest.p[0] == '-';
-	bool digit = rest.n && rest.p[sign] >= '0' && rest.p[sign] <= '9';
-	for (size_t i = 0; !digit && i < SS_COUNT(words); i++)
+	for (size_t i = 0; i < SS_COUNT(words); i++)
 		if (ss_str_starts(rest, words[i].text)) {
-			t->kind = words[i].kind;
-			t->text = ss_str_sub(rest, 0, words[i].text.n);
+			*t = (struct ss_jtok){ .kind = words[i].kind, .text = ss_str_sub(rest, 0, words[i].text.n) };
 			r->at += t->text.n;
 			return true;
 		}
-	size_t n = 0;
-	while (n < rest.n && in_numbers[(uint8_t)rest.p[n]])
-		n++;
+	return false;
+}
+
+static inline bool number(struct ss_jsonr *r, struct ss_jtok *t)
+{
+	const char *begin = r->at, *p = begin;
+	uint64_t u = 0;
+	for (unsigned digit; p < r->end && (digit = (unsigned)(*p - '0')) < 10; p++)
+		u = u * 10 + digit;
+	size_t digits = (size_t)(p - begin);
+	while (p < r->end && in_numbers[(uint8_t)*p])
+		p++;
+	r->at = p;
+	t->small = digits > 0 && digits <= 18 && digits == (size_t)(p - begin);
+	t->u = u;
 	t->kind = SS_J_NUMBER;
-	t->text = ss_str_sub(rest, 0, n);
-	r->at += n;
-	return n || fail(r);
+	t->text = (struct ss_str){ begin, (size_t)(p - begin) };
+	t->escaped = false;
+	return p > begin || fail(r);
 }
 
 static bool value(struct ss_jsonr *r, struct ss_jtok *t)
@@ -135,21 +151,16 @@ static bool value(struct ss_jsonr *r, struct ss_jtok *t)
 	if (r->at == r->end)
 		return fail(r);
 	r->want_value = false;
-	bool ok;
-	switch (*r->at) {
-	case '{':
-		return open(r, true, t);
-	case '[':
-		return open(r, false, t);
-	case '"':
-		ok = string(r, t);
-		break;
-	default:
-		ok = word(r, t);
-	}
+	char c = *r->at;
+	if (c == '{' || c == '[')
+		return open(r, c == '{', t);
 	r->first = false;
 	r->done = r->depth == 0;
-	return ok;
+	if (c == '"')
+		return string(r, SS_J_STRING, t);
+	size_t sign = c == '-' && r->end - r->at > 1;
+	bool digit = r->at[sign] >= '0' && r->at[sign] <= '9';
+	return (!digit && word(r, t)) || number(r, t);
 }
 
 static bool close(struct ss_jsonr *r, struct ss_jtok *t)
@@ -158,27 +169,26 @@ static bool close(struct ss_jsonr *r, struct ss_jtok *t)
 	r->depth--;
 	r->first = false;
 	r->done = r->depth == 0;
-	t->kind = SS_J_END;
+	*t = (struct ss_jtok){ .kind = SS_J_END, .text = { "", 0 } };
 	return true;
 }
 
 /* Behind a member's name and its colon. */
-static bool member_name(struct ss_jsonr *r, struct ss_jtok *t)
+static inline bool member_name(struct ss_jsonr *r, struct ss_jtok *t)
 {
-	if (r->at == r->end || *r->at != '"' || !string(r, t))
+	if (r->at == r->end || *r->at != '"' || !string(r, SS_J_KEY, t))
 		return fail(r);
 	skip_blanks(r);
 	if (r->at == r->end || *r->at++ != ':')
 		return fail(r);
 	skip_blanks(r);
-	t->kind = SS_J_KEY;
 	r->want_value = true;
 	r->first = false;
 	return true;
 }
 
 /* Behind the comma that parts members and elements. */
-static bool comma(struct ss_jsonr *r)
+static inline bool comma(struct ss_jsonr *r)
 {
 	if (r->first)
 		return true;
@@ -191,9 +201,6 @@ static bool comma(struct ss_jsonr *r)
 
 bool ss_jsonr_member(struct ss_jsonr *r, struct ss_jtok *name, struct ss_jtok *t)
 {
-	/* Each by itself: a copy of what was just written piece by piece would have to wait for it. */
-	*name = (struct ss_jtok){ .text = { "", 0 } };
-	*t = (struct ss_jtok){ .text = { "", 0 } };
 	skip_blanks(r);
 	if (r->bad || r->want_value || !in_object(r))
 		return fail(r);
@@ -318,10 +325,8 @@ static size_t decode(struct ss_str s, char *to)
 	return n;
 }
 
-struct ss_str ss_jtok_str(const struct ss_jtok *t, struct ss_arena *arena)
+struct ss_str ss_jtok_decoded(const struct ss_jtok *t, struct ss_arena *arena)
 {
-	if (!t->escaped)
-		return t->text;
 	char *to = ss_arena_alloc(arena, t->text.n + 1);
 	return (struct ss_str){ to, to ? decode(t->text, to) : 0 };
 }

@@ -22,6 +22,8 @@ struct ss_jtok {
 	enum ss_jkind kind;	/* SS_J_END closes an object or an array */
 	struct ss_str text;	/* of keys and strings without the quotes, of numbers as they stand */
 	bool escaped;		/* the text holds escapes */
+	bool small;		/* a whole number without a sign, below 10^18: `u` is it */
+	uint64_t u;
 };
 
 struct ss_jsonr {
@@ -45,8 +47,12 @@ bool ss_jsonr_member(struct ss_jsonr *r, struct ss_jtok *key, struct ss_jtok *va
 bool ss_jsonr_skip(struct ss_jsonr *r, const struct ss_jtok *t);
 
 bool ss_jtok_is(const struct ss_jtok *t, const char *z);
+struct ss_str ss_jtok_decoded(const struct ss_jtok *t, struct ss_arena *arena);
 /* The decoded text; p is NULL when memory is out. Borrows if there is nothing to decode. */
-struct ss_str ss_jtok_str(const struct ss_jtok *t, struct ss_arena *arena);
+static inline struct ss_str ss_jtok_str(const struct ss_jtok *t, struct ss_arena *arena)
+{
+	return t->escaped ? ss_jtok_decoded(t, arena) : t->text;
+}
 /* A number, or a string that is one, as some writers have it. False if it is neither. */
 bool ss_jtok_f64(const struct ss_jtok *t, double *out);
 bool ss_jtok_i64(const struct ss_jtok *t, int64_t *out);

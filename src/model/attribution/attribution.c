@@ -299,6 +299,8 @@ static bool claim_host(struct ss_attr_build *b)
 static bool attribute(struct ss_attr_build *b, struct ss_err *err)
 {
 	struct ss_host *h = b->h;
+	/* Claims take the most memory: none of it for what was read of the file until now. */
+	ss_file_forget(&h->x.file, h->x.file.bytes);
 	if (!claim_host(b) || !build_units(b))
 		return ss_fail_mem(err);
 	note_frameworks(b);
