@@ -70,7 +70,7 @@ static void decodes(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < SS_COUNT(cases); i++) {
-		struct ss_jtok t = { SS_J_STRING, ss_str_from(cases[i].text), true };
+		struct ss_jtok t = { .kind = SS_J_STRING, .text = ss_str_from(cases[i].text), .escaped = true };
 
 		assert_str(ss_jtok_str(&t, &arena), cases[i].want);
 	}
@@ -79,7 +79,7 @@ static void decodes(void **state)
 
 static void reads_numbers(void **state)
 {
-	struct ss_jtok t = { SS_J_STRING, SS_STR("9223372036854775807"), false };
+	struct ss_jtok t = { .kind = SS_J_STRING, .text = SS_STR("9223372036854775807") };
 	int64_t i;
 	double d;
 
