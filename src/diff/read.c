@@ -284,9 +284,9 @@ static void add_piece(void *arg, size_t window, uint32_t owner, enum ss_time_cla
 	size_t step = r->step_of[window];
 	ss_diff_grid_add(&r->components, c, step, (double)ps / PS_PER_US / (double)r->nunits);
 	r->components.total[c] += (double)ps * r->scale;
-	if (c == SS_DIFF_COMPUTE)
-		r->busy_us += (double)ps * r->scale;
-	if (c <= SS_DIFF_OUTPUT && (o ? o->is_op : c == SS_DIFF_COMPUTE))
+	r->host_us[c] += (double)ps * r->scale;
+	/* What the host waits for by itself is no operation; who moves data is one, be it a call of a runtime's thread. */
+	if (c <= SS_DIFF_OUTPUT && (o ? o->is_op || c == SS_DIFF_COPIES : c == SS_DIFF_COMPUTE))
 		add_to_op(r, owner, c, step, ps);
 }
 
@@ -322,7 +322,7 @@ static void forget_host(struct ss_diff_reader *r)
 	ss_vec_free(&r->owners);
 	ss_vec_free(&r->programs);
 	ss_arena_release(&r->arena);
-	r->busy_us = 0;
+	memset(r->host_us, 0, sizeof(r->host_us));
 	r->between = SS_NONE;
 }
 
@@ -339,11 +339,11 @@ static bool take(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
 	(void)i;
 	struct ss_diff_reader *r = arg;
 	const struct ss_piece_reader reader = { r, begin_host, begin_unit, add_piece, end_unit };
-	struct ss_diff_host one = { ss_intern_str(&r->run->texts, h->name), 0 };
+	struct ss_diff_host one = { ss_intern_str(&r->run->texts, h->name), { 0 } };
 	r->host = h;
 	bool ok = ss_host_pieces(h, &reader, err);
 	if (ok && r->step_of) {
-		one.busy_us = r->busy_us;
+		memcpy(one.us, r->host_us, sizeof(one.us));
 		r->run->nhosts++;
 		ok = (ss_vec_push(&r->run->hosts, one) && ss_diff_program_facts(r)) || ss_fail_mem(err);
 	}
@@ -495,7 +495,8 @@ void ss_diff_run_scale(struct ss_diff_run *r, double factor)
 	for (size_t i = 0; i < r->functions.n; i++)
 		scale(&r->functions.v[i].us, factor);
 	for (size_t i = 0; i < r->hosts.n; i++)
-		r->hosts.v[i].busy_us *= factor;
+		for (int c = 0; c < SS_DIFF_COMPONENTS; c++)
+			r->hosts.v[i].us[c] *= factor;
 	for (size_t i = 0; i < r->steps.n; i++)
 		r->steps.v[i].us *= factor;
 }

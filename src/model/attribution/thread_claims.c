@@ -114,6 +114,13 @@ static uint32_t named(struct walk *w, enum ss_time_class class, uint32_t meta, u
 	return ss_named_owner(w->b, class, w->b->host_at, meta, ref, overhead);
 }
 
+/* For a reader a copy is work with a name, as it is on a device. SS_NONE: it is none, or memory is out. */
+static uint32_t copy_owner(struct walk *w, const struct open_event *o)
+{
+	bool copy = o->class == SS_TIME_COPY && o->call != SS_NONE && w->b->reader;
+	return copy ? named(w, SS_TIME_COPY, w->b->calls.v[o->call].meta, SS_NONE, false) : SS_NONE;
+}
+
 /* The thread is in `o` from begin to end. */
 static void spend(struct walk *w, const struct open_event *o, int64_t begin_ps, int64_t end_ps)
 {
@@ -128,6 +135,8 @@ static void spend(struct walk *w, const struct open_event *o, int64_t begin_ps, 
 		claim(w, begin_ps, end_ps, o->rank, named(w, o->class, o->op_meta, o->op_ref, o->overhead));
 	} else if (o->class == SS_TIME_LAUNCH || (o->class == SS_TIME_COMPILE && o->func != SS_NONE)) {
 		claim(w, begin_ps, end_ps, o->rank, named(w, o->class, o->func, SS_NONE, false));
+	} else if (o->class == SS_TIME_COPY && o->call != SS_NONE && w->b->reader) {
+		claim(w, begin_ps, end_ps, o->rank, copy_owner(w, o));
 	} else {
 		claim(w, begin_ps, end_ps, o->rank, o->call == SS_NONE ? SS_NONE : o->call | SS_OWNER_CALL);
 	}
@@ -344,7 +353,8 @@ static bool within(const struct walk *w, int64_t begin_ps, int64_t end_ps)
 
 static void count_for_reader(struct walk *w, const struct open_event *o)
 {
-	uint32_t owner = named(w, o->op ? SS_TIME_COMPUTE : o->class, o->op_meta, o->op_ref, o->overhead);
+	uint32_t owner = o->class == SS_TIME_COPY ? copy_owner(w, o)
+				: named(w, o->op ? SS_TIME_COMPUTE : o->class, o->op_meta, o->op_ref, o->overhead);
 	w->failed = w->failed || owner == SS_NONE;
 	if (owner != SS_NONE)
 		w->b->named.v[owner].count++;
@@ -357,7 +367,8 @@ static void count_op(struct walk *w, const struct open_event *o, uint32_t i, enu
 	bool op = kind == SS_KIND_OP || kind == SS_KIND_COLLECTIVE || kind == SS_KIND_EAGER_OP;
 	if (!o->claims || !within(w, begin_ps, end_ps))
 		return;
-	if (op && w->b->reader && !w->b->has_device)
+	bool copies = kind == SS_KIND_COPY && o->call != SS_NONE && w->b->calls.v[o->call].meta == e->meta[i];
+	if (w->b->reader && (copies || (op && !w->b->has_device)))
 		count_for_reader(w, o);
 	if (nested)
 		return;
