@@ -82,5 +82,7 @@ bool ss_str_take_u64(struct ss_str *s, uint64_t *v);
 bool ss_str_to_f64(struct ss_str a, double *out);
 /* Is `s` well-formed UTF-8? */
 bool ss_utf8_valid(struct ss_str s);
+/* At most `max` bytes from the front of `s`, no character of UTF-8 cut in two. */
+struct ss_str ss_utf8_front(struct ss_str s, size_t max);
 
 #endif

@@ -1,7 +1,11 @@
-/* hosts.c - which hosts do all runs have? */
+/* hosts.c - which hosts do all runs have, and which of them made the difference? */
 #include "base/buf.h"
 #include "base/map.h"
-#include "diff/compare.h"
+#include "diff/result.h"
+#include "table/units.h"
+
+#include <math.h>
+#include <stdlib.h>
 
 /* A text names no more hosts of a side than this. */
 #define MOST_NAMED 4
@@ -81,4 +85,112 @@ bool ss_diff_common_hosts(const struct ss_diff_side *base, const struct ss_diff_
 	ss_buf_free(&note);
 	ss_u64map_free(&h.count);
 	return !h.no_memory && out->names.p && out->note.p;
+}
+
+/* ---- what each host does ---- */
+
+static void add_host(struct ss_diff_host_pair *to, const struct ss_diff_host *h, int side)
+{
+	for (int c = 0; c < SS_DIFF_COMPONENTS; c++)
+		to->us[side][c] += h->us[c];
+}
+
+struct ss_diff_host_pair *ss_diff_host_pairs(const struct ss_diff *d, size_t *n)
+{
+	const struct ss_diff_side *sides[] = { &d->base, &d->new };
+	const struct ss_diff_run *first = &d->base.runs[0];
+	bool one = first->hosts.n == 1 && d->new.runs[0].hosts.n == 1, ok = true;
+	struct ss_strmap names = { 0 };
+	struct ss_diff_host_pair *v = calloc(first->hosts.n + 1, sizeof(*v));
+	uint32_t *runs = calloc(2 * first->hosts.n + 2, sizeof(*runs)); /* that have the host, by side */
+	*n = 0;
+	for (size_t i = 0; ok && v && runs && i < first->hosts.n; i++) {
+		uint32_t at = ss_strmap_add(&names, first->hosts.v[i].name);
+		ok = at != SS_NONE;
+		if (ok && at == *n)
+			v[(*n)++].name = one ? SS_STR("") : first->hosts.v[i].name;
+	}
+	for (int side = 0; side < 2 && v && runs; side++) {
+		for (size_t i = 0; i < sides[side]->n; i++)
+			for (size_t k = 0; k < sides[side]->runs[i].hosts.n; k++) {
+				const struct ss_diff_host *h = &sides[side]->runs[i].hosts.v[k];
+				uint32_t at = one ? 0 : ss_strmap_get(&names, h->name);
+				if (at == SS_NONE)
+					continue;
+				add_host(&v[at], h, side);
+				runs[2 * at + (unsigned)side]++;
+			}
+		for (size_t i = 0; i < *n; i++) {
+			uint32_t of = runs[2 * i + (unsigned)side];
+			for (int c = 0; c < SS_DIFF_COMPONENTS; c++)
+				v[i].us[side][c] = of ? v[i].us[side][c] / of : NAN;
+		}
+	}
+	ss_strmap_free(&names);
+	ok = ok && v && runs;
+	free(runs);
+	if (!ok)
+		free(v);
+	return ok ? v : NULL;
+}
+
+/* What it does itself; in the rest it waits for others, or nobody knows. */
+static bool is_own(int c)
+{
+	return c != SS_DIFF_COMMUNICATION && c != SS_DIFF_IDLE;
+}
+
+static double own_delta(const struct ss_diff_host_pair *h, int *largest)
+{
+	double sum = 0, most = -1;
+	for (int c = 0; c < SS_DIFF_COMPONENTS; c++) {
+		double delta = h->us[1][c] - h->us[0][c];
+		if (!is_own(c))
+			continue;
+		sum += delta;
+		if (fabs(delta) > most) {
+			most = fabs(delta);
+			*largest = c;
+		}
+	}
+	return sum;
+}
+
+static struct ss_str text_of(struct ss_diff *d, double v)
+{
+	struct ss_str s = ss_unit_text(&d->arena, SS_UNIT_US, v);
+	return s.p ? s : SS_STR("");
+}
+
+bool ss_diff_say_hosts(struct ss_diff *d, struct ss_buf *b)
+{
+	double sign = d->verdict == SS_DIFF_SLOWER ? 1 : -1, most = 0, second = 0;
+	bool changed = d->verdict == SS_DIFF_SLOWER || d->verdict == SS_DIFF_FASTER;
+	size_t n, at = SIZE_MAX;
+	int part = SS_DIFF_COMPUTE, largest = SS_DIFF_COMPUTE;
+	struct ss_diff_host_pair *v = ss_diff_host_pairs(d, &n);
+	for (size_t i = 0; v && changed && i < n; i++) {
+		double delta = sign * own_delta(&v[i], &largest);
+		if (isnan(delta))
+			continue;
+		second = fmax(second, delta > most ? most : fabs(delta));
+		if (delta > most) {
+			most = delta;
+			at = i;
+			part = largest;
+		}
+	}
+	/* One of several, by far: it changed twice as much as any other, and that is at least half of what the step did. */
+	bool one = n > 1 && at != SIZE_MAX && most >= 2 * second && 2 * most >= fabs(d->step.c.delta) &&
+		   most > d->options.band_frac * d->step.c.base;
+	if (v && one) {
+		struct ss_str name = ss_utf8_front(v[at].name, 60), rest = text_of(d, second);
+		struct ss_str from = text_of(d, v[at].us[0][part]), to = text_of(d, v[at].us[1][part]);
+		ss_buf_printf(b,
+			      "Of %zu hosts " SS_FMT " made it: %s took " SS_FMT " and takes " SS_FMT
+			      " there, and what the other hosts do themselves changed by at most " SS_FMT ".",
+			      n, SS_ARG(name), ss_diff_part_words(part), SS_ARG(from), SS_ARG(to), SS_ARG(rest));
+	}
+	free(v);
+	return v;
 }

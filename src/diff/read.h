@@ -79,7 +79,7 @@ struct ss_diff_reader {
 	bool *typical;	   /* by window */
 	size_t ntypical, nunits;
 	double scale; /* of a piece's time, in the mean over steps and devices */
-	double busy_us;
+	double host_us[SS_DIFF_COMPONENTS];
 	SS_VEC(struct ss_diff_owner) owners;
 	SS_VEC(struct ss_diff_program) programs;
 	struct ss_arena arena; /* of the host */

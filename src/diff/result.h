@@ -5,6 +5,7 @@
 #ifndef SS_DIFF_RESULT_H
 #define SS_DIFF_RESULT_H
 
+#include "base/buf.h"
 #include "diff/compare.h"
 #include "emit/out.h"
 #include "table/table.h"
@@ -38,7 +39,17 @@ bool ss_diff_emit_json(struct ss_out *o, const struct ss_diff *d, const struct s
 		       struct ss_str more);
 
 /* words.c */
+const char *ss_diff_part_words(int part);
 bool ss_diff_say(struct ss_diff *d, struct ss_result *out);
+/* hosts.c: means over the runs of each side that have the host, NAN where none has it. */
+struct ss_diff_host_pair {
+	struct ss_str name;
+	double us[2][SS_DIFF_COMPONENTS]; /* base, new */
+};
+/* The hosts of the base's first run; of one host on each side names do not matter. The caller's to free; NULL: no memory. */
+struct ss_diff_host_pair *ss_diff_host_pairs(const struct ss_diff *d, size_t *n);
+/* The host whose own work made the step longer or shorter, where one did. False: no memory. */
+bool ss_diff_say_hosts(struct ss_diff *d, struct ss_buf *b);
 /* views.c: sums of operations by scope, module, kernel or source line. */
 bool ss_diff_add_view(struct ss_diff *d, enum ss_diff_by by, struct ss_result *out);
 /*

@@ -57,7 +57,7 @@ struct ss_diff_function {
 
 struct ss_diff_host {
 	struct ss_str name;
-	double busy_us; /* computing, of a step and device */
+	double us[SS_DIFF_COMPONENTS]; /* of a step and device */
 };
 
 struct ss_diff_fact {

@@ -136,10 +136,10 @@ enum { B_COMPONENT, B_BASE, B_NEW, B_DELTA, B_LOW, B_HIGH, B_P, B_SIGNIFICANT };
 static const struct ss_col breakdown_cols[] = {
 	STR("component", "Component", "Where the time goes; each moment of a step belongs to one"),
 	NUM("base_us", "Base", US, NULL),
-	NUM("new_us", "New", US, NULL),
-	NUM("delta_us", "Delta", US, "New minus base; the rows sum to the delta of the period"),
-	NUM("ci_low_us", "95 % from", US, NULL),
-	NUM("ci_high_us", "95 % to", US, NULL),
+	LIKE("new_us", "New", US, "base_us", NULL),
+	LIKE("delta_us", "Delta", US, "base_us", "New minus base; the rows sum to the delta of the period"),
+	LIKE("ci_low_us", "95 % from", US, "base_us", NULL),
+	LIKE("ci_high_us", "95 % to", US, "base_us", NULL),
 	NUM("p_value", "p", NONE, NULL),
 	FLAG("significant", "Significant", "The change is real and large enough to matter"),
 };
@@ -210,11 +210,11 @@ static const struct ss_col op_cols[] = {
 	STR("new_path", "New Path", NULL),
 	STR("component", "Component", NULL),
 	NUM("base_us", "Base", US, "Per step and device, while nothing that ranks higher ran"),
-	NUM("new_us", "New", US, NULL),
-	NUM("delta_us", "Delta", US, NULL),
+	LIKE("new_us", "New", US, "base_us", NULL),
+	LIKE("delta_us", "Delta", US, "base_us", NULL),
 	NUM("delta_frac", "Delta (%)", FRAC, NULL),
-	NUM("ci_low_us", "95 % from", US, NULL),
-	NUM("ci_high_us", "95 % to", US, NULL),
+	LIKE("ci_low_us", "95 % from", US, "base_us", NULL),
+	LIKE("ci_high_us", "95 % to", US, "base_us", NULL),
 	NUM("p_value", "p", NONE, NULL),
 	NUM("p_adjusted", "p adjusted", NONE,
 	    "p after Benjamini and Hochberg: of rows below 0.05, at most 5 % are false alarms"),
@@ -359,8 +359,8 @@ enum { F_FUNCTION, F_BASE, F_NEW, F_DELTA, F_P, F_ADJUSTED, F_SIGNIFICANT, F_BAS
 static const struct ss_col function_cols[] = {
 	STR("function", "Function", "Of the thread that starts programs"),
 	NUM("base_us", "Base", US, "Own time per step, without the functions that it calls"),
-	NUM("new_us", "New", US, NULL),
-	NUM("delta_us", "Delta", US, NULL),
+	LIKE("new_us", "New", US, "base_us", NULL),
+	LIKE("delta_us", "Delta", US, "base_us", NULL),
 	NUM("p_value", "p", NONE, NULL),
 	NUM("p_adjusted", "p adjusted", NONE, NULL),
 	FLAG("significant", "Significant", NULL),
@@ -407,40 +407,25 @@ static bool add_functions(struct ss_diff *d, struct ss_result *out)
 static const struct ss_col host_cols[] = {
 	STR("host", "Host", NULL),
 	NUM("base_busy_us", "Base Busy", US, "Computing, per step and device"),
-	NUM("new_busy_us", "New Busy", US, NULL),
-	NUM("delta_us", "Delta", US, NULL),
+	LIKE("new_busy_us", "New Busy", US, "base_busy_us", NULL),
+	LIKE("delta_us", "Delta", US, "base_busy_us", NULL),
 };
-
-/* Mean over the runs that have the host; of one host on each side the names do not matter. */
-static double busy_of(const struct ss_diff_side *s, struct ss_str host, bool any)
-{
-	double sum = 0;
-	size_t n = 0;
-	for (size_t i = 0; i < s->n; i++)
-		for (size_t k = 0; k < s->runs[i].hosts.n; k++)
-			if (any || ss_str_eq(s->runs[i].hosts.v[k].name, host)) {
-				sum += s->runs[i].hosts.v[k].busy_us;
-				n++;
-			}
-	return n ? sum / (double)n : NAN;
-}
 
 static bool add_hosts(struct ss_diff *d, struct ss_result *out)
 {
 	struct ss_table *t = ss_result_table(out, "hosts", "Hosts", host_cols, SS_COUNT(host_cols));
-	const struct ss_diff_run *r = &d->base.runs[0];
-	bool one = r->hosts.n == 1 && d->new.runs[0].hosts.n == 1, ok = t;
-	for (size_t i = 0; ok && i < r->hosts.n; i++) {
-		double b = busy_of(&d->base, r->hosts.v[i].name, one), n = busy_of(&d->new, r->hosts.v[i].name, one);
+	size_t n;
+	struct ss_diff_host_pair *v = ss_diff_host_pairs(d, &n);
+	for (size_t i = 0; v && i < n; i++) {
+		const double *b = v[i].us[0], *w = v[i].us[1];
 		ss_table_row(t);
-		if (!ok)
-			break;
-		ss_set_str(t, 0, one ? SS_STR("") : r->hosts.v[i].name);
-		ss_set_f64(t, 1, b);
-		ss_set_f64(t, 2, n);
-		ss_set_f64(t, 3, n - b);
+		ss_set_str(t, 0, v[i].name);
+		ss_set_f64(t, 1, b[SS_DIFF_COMPUTE]);
+		ss_set_f64(t, 2, w[SS_DIFF_COMPUTE]);
+		ss_set_f64(t, 3, w[SS_DIFF_COMPUTE] - b[SS_DIFF_COMPUTE]);
 	}
-	return ok;
+	free(v);
+	return v;
 }
 
 /* ---- memory, steps, environment ---- */
@@ -448,8 +433,8 @@ static bool add_hosts(struct ss_diff *d, struct ss_result *out)
 static const struct ss_col memory_cols[] = {
 	STR("what", "What", NULL),
 	NUM("base_bytes", "Base", BYTES, NULL),
-	NUM("new_bytes", "New", BYTES, NULL),
-	NUM("delta_bytes", "Delta", BYTES, NULL),
+	LIKE("new_bytes", "New", BYTES, "base_bytes", NULL),
+	LIKE("delta_bytes", "Delta", BYTES, "base_bytes", NULL),
 };
 
 static double memory_of(const struct ss_diff_side *s, struct ss_str what)

@@ -14,11 +14,11 @@ enum { V_KEY, V_BASE, V_NEW, V_DELTA, V_FRAC, V_LOW, V_HIGH, V_ADJUSTED, V_SIGNI
 static const struct ss_col view_cols[] = {
 	STR("key", "Name", "Of the new side, or of the base where that has none"),
 	NUM("base_us", "Base", US, "Per step and device"),
-	NUM("new_us", "New", US, NULL),
-	NUM("delta_us", "Delta", US, NULL),
+	LIKE("new_us", "New", US, "base_us", NULL),
+	LIKE("delta_us", "Delta", US, "base_us", NULL),
 	NUM("delta_frac", "Delta (%)", FRAC, NULL),
-	NUM("ci_low_us", "95 % from", US, NULL),
-	NUM("ci_high_us", "95 % to", US, NULL),
+	LIKE("ci_low_us", "95 % from", US, "base_us", NULL),
+	LIKE("ci_high_us", "95 % to", US, "base_us", NULL),
 	NUM("p_adjusted", "p adjusted", NONE, NULL),
 	FLAG("significant", "Significant", NULL),
 };

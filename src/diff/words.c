@@ -92,9 +92,9 @@ static void name_row(struct ss_diff *d, struct ss_buf *b, const struct ss_diff_o
 	const struct ss_diff_op *op = new ? d->new.ops.v[o->first_new].op : d->base.ops.v[o->first_base].op;
 	struct ss_str names = new ? ss_diff_names(&d->arena, &d->new, o->first_new, d->next_new)
 				  : ss_diff_names(&d->arena, &d->base, o->first_base, d->next_base);
-	ss_buf_str(b, ss_str_sub(names, 0, 120));
+	ss_buf_str(b, ss_utf8_front(names, 120));
 	if (op->path.n || op->source.n)
-		ss_buf_printf(b, " (" SS_FMT ")", SS_ARG(ss_str_sub(op->path.n ? op->path : op->source, 0, 200)));
+		ss_buf_printf(b, " (" SS_FMT ")", SS_ARG(ss_utf8_front(op->path.n ? op->path : op->source, 200)));
 }
 
 /* The rows that are significant and go the way of the step, until they make up most of it. */
@@ -132,7 +132,7 @@ static bool say_ops(struct ss_diff *d, struct ss_buf *b)
 	return true;
 }
 
-static const char *component_words(int part)
+const char *ss_diff_part_words(int part)
 {
 	static const char *const words[SS_DIFF_PARTS] = {
 		[SS_DIFF_COMPUTE] = "computing",
@@ -161,7 +161,7 @@ static void say_component(struct ss_diff *d, struct ss_buf *b)
 	if (best < 0)
 		return;
 	struct ss_str from = us(d, d->parts[best].c.base), to = us(d, d->parts[best].c.new);
-	ss_buf_printf(b, "Most of it is %s: " SS_FMT " -> " SS_FMT " %s.", component_words(best), SS_ARG(from),
+	ss_buf_printf(b, "Most of it is %s: " SS_FMT " -> " SS_FMT " %s.", ss_diff_part_words(best), SS_ARG(from),
 		      SS_ARG(to), unit_of_work(d));
 }
 
@@ -177,6 +177,118 @@ static void say_outside(struct ss_diff *d, struct ss_buf *b)
 		      ": from the begin of a step to the next it takes %.1f%% %s.",
 		      SS_ARG(to), SS_ARG(from), 100 * fabs(period->delta) / period->base,
 		      period->delta > 0 ? "longer" : "less");
+}
+
+/* ---- outliers ---- */
+
+struct outliers {
+	size_t n, of;
+	double longest_us;
+	int64_t num; /* of the longest */
+};
+
+static struct outliers outliers_of(const struct ss_diff_side *s)
+{
+	struct outliers o = { 0 };
+	for (size_t i = 0; i < s->n; i++) {
+		o.of += s->runs[i].steps.n;
+		for (size_t k = 0; k < s->runs[i].steps.n; k++) {
+			const struct ss_diff_step *v = &s->runs[i].steps.v[k];
+			if (!v->outlier)
+				continue;
+			o.n++;
+			o.num = v->us > o.longest_us ? v->num : o.num;
+			o.longest_us = fmax(o.longest_us, v->us);
+		}
+	}
+	return o;
+}
+
+/*
+ * Outliers are not in the typical step, so that their own sentence tells of them: where there are more or fewer than chance
+ * gives, and where chance may give them but the mean step moved with them.
+ */
+static void say_outliers(struct ss_diff *d, struct ss_buf *b)
+{
+	const struct ss_diff_row *r = &d->parts[SS_DIFF_OUTLIERS];
+	struct outliers base = outliers_of(&d->base), new = outliers_of(&d->new);
+	const struct outliers *more = r->c.delta > 0 ? &new : &base;
+	bool moved = fabs(r->c.delta) > d->options.band_frac * d->step.c.base;
+	if (!(r->significant || moved) || !more->n)
+		return;
+	struct ss_str from = us(d, r->c.base), to = us(d, r->c.new), longest = us(d, more->longest_us);
+	ss_buf_printf(b, "Outliers, steps far from the run's median, are %zu of %zu (base: %zu of %zu", new.n, new.of, base.n,
+		      base.of);
+	ss_buf_printf(b, "; the longest%s is step %lld with " SS_FMT "). They make the mean step " SS_FMT " longer than the "
+			 "typical one (base: " SS_FMT ")",
+		      more == &base ? " of base" : "", (long long)more->num, SS_ARG(longest), SS_ARG(to), SS_ARG(from));
+	if (!r->significant && !isnan(r->c.p))
+		ss_buf_printf(b, ", which may be chance (p %.2g)", r->c.p);
+	ss_buf_lit(b, ".");
+}
+
+/* ---- operations that do not explain their component ---- */
+
+static bool goes_with(const struct ss_diff_op_row *o, int part, double delta)
+{
+	return (int)o->component == part && o->r.c.delta * delta > 0;
+}
+
+/* Of the components that operations make up, the one that changed most. */
+static int changed_component(const struct ss_diff *d)
+{
+	static const int of_ops[] = { SS_DIFF_COMPUTE, SS_DIFF_COMMUNICATION, SS_DIFF_COPIES, SS_DIFF_OUTPUT };
+	int best = -1;
+	for (size_t i = 0; i < SS_COUNT(of_ops); i++)
+		if (d->parts[of_ops[i]].significant &&
+		    (best < 0 || fabs(d->parts[of_ops[i]].c.delta) > fabs(d->parts[best].c.delta)))
+			best = of_ops[i];
+	return best;
+}
+
+static void name_largest(struct ss_diff *d, struct ss_buf *b, const uint32_t *order, int part, double delta)
+{
+	for (size_t i = 0, n = 0; i < d->match.rows && n < MOST_NAMED; i++) {
+		const struct ss_diff_op_row *o = &d->ops[order[i]];
+		if (!goes_with(o, part, delta))
+			continue;
+		struct ss_str size = us(d, fabs(o->r.c.delta));
+		ss_buf_printf(b, "%s%s" SS_FMT " ", n++ ? ", " : "", delta > 0 ? "+" : "-", SS_ARG(size));
+		name_row(d, b, o);
+	}
+}
+
+/* A component changed, and those of its operations that did make up less than half of it: which ones come next? */
+static bool say_unexplained(struct ss_diff *d, struct ss_buf *b)
+{
+	int part = changed_component(d);
+	double delta = part < 0 ? 0 : d->parts[part].c.delta, known = 0;
+	size_t rows = 0;
+	uint32_t *order = part < 0 ? NULL : ss_diff_ops_in_order(d);
+	if (!order)
+		return part < 0;
+	for (size_t i = 0; i < d->match.rows; i++) {
+		const struct ss_diff_op_row *o = &d->ops[i];
+		rows += goes_with(o, part, delta);
+		known += goes_with(o, part, delta) && o->r.significant ? fabs(o->r.c.delta) : 0;
+	}
+	if (rows && known < fabs(delta) / 2) {
+		struct ss_str size = us(d, fabs(delta)), part_of = us(d, known);
+		ss_buf_printf(b, "Of %s there is " SS_FMT " %s %s, ", ss_diff_part_words(part), SS_ARG(size),
+			      delta > 0 ? "more" : "less", unit_of_work(d));
+		if (known > 0)
+			ss_buf_printf(b, "and the operations that changed by more than noise make up " SS_FMT " of it",
+				      SS_ARG(part_of));
+		else
+			ss_buf_printf(b,
+				      "but none of the %zu operations changed by more than noise and %g%% of the step on its own",
+				      d->match.rows, 100 * SS_DIFF_LEAST_OP_FRAC);
+		ss_buf_lit(b, "; the largest changes are ");
+		name_largest(d, b, order, part, delta);
+		ss_buf_lit(b, ".");
+	}
+	free(order);
+	return true;
 }
 
 static struct ss_str name_of(const struct ss_diff *d, const struct ss_diff_function_row *f)
@@ -195,7 +307,7 @@ static void say_function(struct ss_diff *d, struct ss_buf *b)
 	struct ss_str name = name_of(d, best);
 	struct ss_str from = us(d, best->r.c.base), to = us(d, best->r.c.new);
 	ss_buf_printf(b, "On the host, " SS_FMT " takes " SS_FMT " %s (before: " SS_FMT ").",
-		      SS_ARG(ss_str_sub(name, 0, 200)), SS_ARG(to), unit_of_work(d), SS_ARG(from));
+		      SS_ARG(ss_utf8_front(name, 200)), SS_ARG(to), unit_of_work(d), SS_ARG(from));
 }
 
 static void say_detectable(struct ss_diff *d, struct ss_buf *b)
@@ -297,6 +409,15 @@ bool ss_diff_say(struct ss_diff *d, struct ss_result *out)
 	bool blame = fmin(d->match.matched_base_frac, d->match.matched_new_frac) >= LEAST_MATCHED_FRAC;
 	if (ok && changed && blame && !d->outliers_decide)
 		ok = say_ops(d, &b) && add(d, out, &b);
+	if (ok && !refused && blame)
+		ok = say_unexplained(d, &b) && add(d, out, &b);
+	if (ok && !refused) {
+		ok = ss_diff_say_hosts(d, &b) && add(d, out, &b);
+	}
+	if (ok && !refused) {
+		say_outliers(d, &b);
+		ok = add(d, out, &b);
+	}
 	if (ok && !refused) {
 		say_outside(d, &b);
 		ok = add(d, out, &b);

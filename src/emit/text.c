@@ -87,6 +87,18 @@ size_t ss_text_put(struct ss_out *o, struct ss_str s, size_t max)
 	return cells;
 }
 
+void ss_text_put_markdown(struct ss_out *o, struct ss_str s, size_t max)
+{
+	struct ss_str shown = max ? ss_utf8_front(s, max) : s;
+	for (size_t i = 0; i < shown.n; i++) {
+		char c = shown.p[i];
+		if (c == '|' || c == '`' || c == '<' || c == '\\' || c == '*' || c == '_' || c == '[')
+			ss_out_char(o, '\\');
+		ss_out_char(o, (unsigned char)c < 0x20 ? ' ' : c);
+	}
+	ss_out_z(o, shown.n < s.n ? "..." : "");
+}
+
 void ss_text_tone(struct ss_out *o, const struct ss_text_style *style, enum ss_tone tone)
 {
 	static const char *const codes[] = {

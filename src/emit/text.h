@@ -16,6 +16,7 @@ struct ss_text_style {
 	bool colour;
 	size_t width;		/* cells of a line, 0: no limit */
 	size_t max_rows;	/* of each table, 0: all */
+	bool markdown;		/* tables for a pull request; neither width nor colour */
 };
 
 enum ss_tone { SS_TONE_PLAIN, SS_TONE_BOLD, SS_TONE_DIM, SS_TONE_GOOD, SS_TONE_WARN, SS_TONE_BAD, SS_TONE_HEAD };
@@ -27,6 +28,8 @@ size_t ss_text_cells(struct ss_str s);
  * the cells written.
  */
 size_t ss_text_put(struct ss_out *o, struct ss_str s, size_t max);
+/* The same within a line of Markdown, at most `max` bytes (0: whole): what would end a cell or mean something is escaped. */
+void ss_text_put_markdown(struct ss_out *o, struct ss_str s, size_t max);
 /* Switch the colour on or back; nothing without style->colour. */
 void ss_text_tone(struct ss_out *o, const struct ss_text_style *style, enum ss_tone tone);
 void ss_text_pad(struct ss_out *o, size_t cells);

@@ -37,6 +37,7 @@ struct column {
 };
 
 #define CELL 64
+#define MARKDOWN_CELL 120 /* bytes of a text */
 
 /* Room for the text of one cell at a time. */
 struct room {
@@ -93,18 +94,38 @@ struct table {
 	size_t head_lines;
 };
 
-static struct ss_scale measure_scale(const struct ss_table *t, size_t c, size_t nrows, enum ss_unit unit)
+static bool is_number(const struct ss_col *c)
+{
+	return c->type == SS_TYPE_F64 || c->type == SS_TYPE_I64;
+}
+
+static double greatest(const struct ss_table *t, size_t c, size_t nrows, bool *whole)
 {
 	double max_abs = 0;
-	bool whole = true;
 	for (size_t row = 0; row < nrows; row++) {
 		double v = t->cols[c].type == SS_TYPE_I64 ? (double)t->data[c].i64[row] : t->data[c].f64[row];
 		if (!isfinite(v))
 			continue;
-		whole = whole && v == floor(v);
+		*whole = *whole && v == floor(v);
 		max_abs = fmax(max_abs, fabs(v));
 	}
-	return ss_scale_for(unit, max_abs, whole);
+	return max_abs;
+}
+
+/* Columns that share a scale have the same of these. */
+static const char *scale_of(const struct ss_col *c)
+{
+	return c->role && strncmp(c->role, "scale:", 6) == 0 ? c->role + 6 : c->id;
+}
+
+static struct ss_scale measure_scale(const struct ss_table *t, size_t c, size_t nrows, enum ss_unit unit)
+{
+	bool whole = true;
+	double max_abs = greatest(t, c, nrows, &whole), among = max_abs;
+	for (size_t i = 0; i < t->ncols; i++)
+		if (i != c && is_number(&t->cols[i]) && strcmp(scale_of(&t->cols[i]), scale_of(&t->cols[c])) == 0)
+			among = fmax(among, greatest(t, i, nrows, &whole));
+	return among > max_abs ? ss_scale_among(unit, max_abs, among, whole) : ss_scale_for(unit, max_abs, whole);
 }
 
 /* Rows of a tree stand behind their parents. False when memory is out. */
@@ -163,7 +184,7 @@ static void measure(struct table *x, size_t c, struct room *r)
 {
 	struct column *col = &x->cols[c];
 	const struct ss_col *def = &x->t->cols[c];
-	bool number = def->type == SS_TYPE_F64 || def->type == SS_TYPE_I64;
+	bool number = is_number(def);
 	/*
 	 * XProf's labels name their unit, "Total time (us)": then that is the scale, except that
 	 * fractions are always percents.
@@ -402,6 +423,34 @@ static void put_left_out(struct ss_out *o, const struct table *x, const struct s
 	ss_out_free(&names);
 }
 
+/* A depth of the tree is an em space, which Markdown keeps. */
+static void put_markdown(struct ss_out *o, const struct table *x, struct room *r)
+{
+	for (size_t c = 0; c < x->t->ncols; c++)
+		if (!x->cols[c].hidden) {
+			ss_out_lit(o, "| ");
+			ss_text_put_markdown(o, ss_str_from(x->cols[c].head), 0);
+			ss_out_char(o, ' ');
+		}
+	ss_out_lit(o, "|\n");
+	for (size_t c = 0; c < x->t->ncols; c++)
+		if (!x->cols[c].hidden)
+			ss_out_z(o, x->cols[c].left ? "|---" : "|---:");
+	ss_out_lit(o, "|\n");
+	for (size_t row = 0; row < x->nrows; row++) {
+		for (size_t c = 0; c < x->t->ncols; c++) {
+			if (x->cols[c].hidden)
+				continue;
+			ss_out_lit(o, "| ");
+			for (size_t i = 0; i < indent_of(x, c, row) / 2; i++)
+				ss_out_lit(o, "\xe2\x80\x83");
+			ss_text_put_markdown(o, cell_text(r, x->t, c, row, &x->cols[c]), MARKDOWN_CELL);
+			ss_out_char(o, ' ');
+		}
+		ss_out_lit(o, "|\n");
+	}
+}
+
 void ss_emit_text_table(struct ss_out *o, const struct ss_table *t, const struct ss_text_style *style)
 {
 	struct table x = { .t = t, .nrows = style->max_rows && style->max_rows < t->nrows ? style->max_rows : t->nrows };
@@ -414,14 +463,19 @@ void ss_emit_text_table(struct ss_out *o, const struct ss_table *t, const struct
 	}
 	for (size_t c = 0; c < t->ncols; c++)
 		measure(&x, c, &room);
-	for (size_t c = 0; c < t->ncols && style->width; c++)
+	for (size_t c = 0; c < t->ncols && (style->width || style->markdown); c++) {
 		judge(&x, c, &room);
-	fit(&x, style->width);
-	if (t->ncols)
+		x.cols[c].hidden = x.cols[c].hidden || (style->markdown && x.cols[c].says == EMPTY);
+	}
+	fit(&x, style->markdown ? 0 : style->width);
+	if (t->ncols && style->markdown)
+		put_markdown(o, &x, &room);
+	else if (t->ncols)
 		put_rows(o, &x, style, &room);
 	ss_text_tone(o, style, SS_TONE_DIM);
 	if (x.nrows < t->nrows)
-		ss_out_printf(o, "... %zu more row%s\n", t->nrows - x.nrows, t->nrows - x.nrows == 1 ? "" : "s");
+		ss_out_printf(o, "%s... %zu more row%s\n", style->markdown ? "\n" : "", t->nrows - x.nrows,
+			      t->nrows - x.nrows == 1 ? "" : "s");
 	put_left_out(o, &x, style);
 	ss_text_tone(o, style, SS_TONE_PLAIN);
 	o->no_memory = o->no_memory || room.plain.no_memory;

@@ -43,7 +43,10 @@ struct ss_col {
 	enum ss_type type;
 	enum ss_unit unit;
 	const char *doc;	/* one sentence: what it is, with its formula; NULL: the label says it all */
-	/* XProf's column property "role" (tooltip, interval); "short:ID": short forms of the texts of column ID; or NULL */
+	/*
+	 * XProf's column property "role" (tooltip, interval); "short:ID": short forms of the texts of column ID;
+	 * "scale:ID": shown in the unit of column ID, so that a row can be read across; or NULL
+	 */
 	const char *role;
 };
 

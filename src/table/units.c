@@ -87,6 +87,16 @@ struct ss_scale ss_scale_for(enum ss_unit unit, double max_abs, bool whole)
 	return s;
 }
 
+struct ss_scale ss_scale_among(enum ss_unit unit, double max_abs, double among, bool whole)
+{
+	struct ss_scale s = ss_scale_for(unit, among, whole);
+	double shown = max_abs * s.factor;
+	if (s.decimals && s.factor != 100 && unit != SS_UNIT_PERCENT && shown > 0)
+		for (s.decimals = 0; s.decimals < 6 && shown < 1000; s.decimals++)
+			shown *= 10;
+	return s;
+}
+
 void ss_format_value(char *buf, size_t size, enum ss_unit unit, double value)
 {
 	if (isnan(value)) {
