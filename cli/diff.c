@@ -27,7 +27,7 @@ static bool print_csv(struct ss_out *o, const struct cli_sides *s, const char *t
 }
 
 /* For people the figure that is tested; the other formats have all. */
-static void print_tool(struct ss_out *o, const struct cli_sides *s, struct ss_text_style style)
+static void print_tool(struct ss_out *o, const struct cli_sides *s, enum format format, struct ss_text_style style)
 {
 	struct ss_result r = s->result;
 	for (size_t i = 0; i < r.ntables; i++) {
@@ -35,7 +35,10 @@ static void print_tool(struct ss_out *o, const struct cli_sides *s, struct ss_te
 		r.tables[i].ncols = verdict == SS_NPOS ? r.tables[i].ncols : verdict + 1;
 	}
 	style.max_rows = style.width ? TERMINAL_ROWS : 0;
-	ss_emit_text(o, &r, &style);
+	if (format == MARKDOWN)
+		cli_diff_tool_markdown(o, &r);
+	else
+		ss_emit_text(o, &r, &style);
 }
 
 static bool is_param(const struct ss_tool *t, struct ss_str name)
@@ -78,7 +81,7 @@ static bool print(struct cli_sides *s, enum format format, enum ss_diff_by by, c
 		const char *first = !s->tool ? ss_diff_by_table(by) : s->result.ntables ? s->result.tables[0].name : "";
 		ok = print_csv(&sink.out, s, table ? table : first, err);
 	} else if (s->tool) {
-		print_tool(&sink.out, s, style);
+		print_tool(&sink.out, s, format, style);
 	} else if (format == MARKDOWN) {
 		cli_diff_markdown(&sink.out, s, by);
 	} else {
@@ -124,8 +127,6 @@ static int run(int argc, char **argv)
 				  "cannot compare by '%s': use op, scope, module, kernel, source, host or memory", by_word);
 	if (!cli_word(format_word, formats, FORMATS, &format))
 		return cli_misuse(&cli_command_diff, "unknown format '%s': use text, json, csv or md", format_word);
-	if (tool && format == MARKDOWN)
-		return cli_misuse(&cli_command_diff, "--format md shows the comparison, not the tables of a tool");
 	status = choose_tool(&s, tool, &params);
 	if (status < 0)
 		status = cli_sides_parse(&s, &cli_command_diff, argc, argv);

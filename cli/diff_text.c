@@ -10,6 +10,7 @@
 
 #define MOST_ROWS 15
 #define BAR 16
+#define ENVIRONMENT_CELLS 60 /* of a value on a side */
 
 static struct ss_str refusal_note(void)
 {
@@ -159,8 +160,24 @@ static void changes(struct ss_out *o, const struct ss_table *t, const struct ss_
 		ss_out_printf(o, "  and %zu more: --format csv lists all\n", n - shown);
 }
 
+/*
+ * Two long values from where they part: the item of the list that differs, and what follows. The part that is left out is
+ * "...".
+ */
+static struct ss_str from_difference(struct ss_arena *a, struct ss_str s, struct ss_str other)
+{
+	size_t n = 0, item = 0;
+	for (; n < s.n && n < other.n && s.p[n] == other.p[n]; n++)
+		item = s.p[n] == ' ' ? n + 1 : item;
+	if (item < 20 || s.n <= ENVIRONMENT_CELLS)
+		return s;
+	struct ss_str cut = ss_arena_printf(a, "\xe2\x80\xa6 " SS_FMT, SS_ARG(ss_str_sub(s, item, s.n)));
+	return cut.p ? cut : s;
+}
+
 static void environment(struct ss_out *o, const struct ss_table *t, const struct ss_text_style *style)
 {
+	struct ss_arena a = { 0 };
 	bool any = false;
 	for (size_t i = 0; i < t->nrows; i++) {
 		if (!ss_cell_bool(t, i, "differs"))
@@ -171,11 +188,12 @@ static void environment(struct ss_out *o, const struct ss_table *t, const struct
 		struct ss_str b = ss_cell_str(t, i, "base"), n = ss_cell_str(t, i, "new");
 		ss_out_lit(o, "  ");
 		name_cell(o, ss_cell_str(t, i, "key"), 22);
-		ss_text_put(o, b.n ? b : SS_STR("-"), 60);
+		ss_text_put(o, b.n ? from_difference(&a, b, n) : SS_STR("-"), ENVIRONMENT_CELLS);
 		ss_out_lit(o, " -> ");
-		ss_text_put(o, n.n ? n : SS_STR("-"), 60);
+		ss_text_put(o, n.n ? from_difference(&a, n, b) : SS_STR("-"), ENVIRONMENT_CELLS);
 		ss_out_char(o, '\n');
 	}
+	ss_arena_release(&a);
 }
 
 static void memory(struct ss_out *o, const struct ss_table *t, const struct ss_text_style *style)
@@ -216,18 +234,6 @@ void cli_diff_text(struct ss_out *o, const struct cli_sides *s, enum ss_diff_by 
 
 /* ---- Markdown ---- */
 
-/* Text of a profile within a table: bars and line ends would end the cell. */
-void cli_md_cell(struct ss_out *o, struct ss_str s, size_t max)
-{
-	for (size_t i = 0; i < s.n && i < max; i++) {
-		char c = s.p[i];
-		if (c == '|' || c == '`' || c == '<' || c == '\\' || c == '*' || c == '_' || c == '[')
-			ss_out_char(o, '\\');
-		ss_out_char(o, (unsigned char)c < 0x20 ? ' ' : c);
-	}
-	ss_out_z(o, s.n > max ? "..." : "");
-}
-
 static void md_changes(struct ss_out *o, const struct ss_table *t, bool all)
 {
 	size_t rows[MOST_ROWS], n = changed_rows(t, all, rows, MOST_ROWS), shown = n < MOST_ROWS ? n : MOST_ROWS;
@@ -244,11 +250,11 @@ static void md_changes(struct ss_out *o, const struct ss_table *t, bool all)
 		put_us(delta, sizeof(delta), d, true);
 		put_frac(frac, sizeof(frac), b > 0 ? d / b : NAN);
 		ss_out_lit(o, "| ");
-		cli_md_cell(o, key_of(t, i), 100);
+		ss_text_put_markdown(o, key_of(t, i), 100);
 		struct ss_str place = place_of(t, i);
 		if (place.n) {
 			ss_out_lit(o, " (");
-			cli_md_cell(o, place, 120);
+			ss_text_put_markdown(o, place, 120);
 			ss_out_lit(o, ")");
 		}
 		ss_out_printf(o, " | %s | %s | %s | %s |\n", from, to, delta, frac);
@@ -273,7 +279,7 @@ static void md_breakdown(struct ss_out *o, const struct ss_table *t, bool per_ex
 		put_us(from95, sizeof(from95), low, true);
 		put_us(to95, sizeof(to95), high, true);
 		ss_out_lit(o, "| ");
-		cli_md_cell(o, ss_cell_str(t, i, "component"), 40);
+		ss_text_put_markdown(o, ss_cell_str(t, i, "component"), 40);
 		ss_out_printf(o, " | %s | %s | %s | %s%s%s | %s |\n", from, to, delta, isnan(low) ? "" : from95,
 			      isnan(low) ? "" : " to ", isnan(low) ? "" : to95,
 			      ss_cell_bool(t, i, "significant") ? "yes" : "");
@@ -282,33 +288,63 @@ static void md_breakdown(struct ss_out *o, const struct ss_table *t, bool per_ex
 
 static void md_environment(struct ss_out *o, const struct ss_table *t)
 {
+	struct ss_arena a = { 0 };
 	bool any = false;
 	for (size_t i = 0; i < t->nrows; i++) {
 		if (!ss_cell_bool(t, i, "differs"))
 			continue;
 		ss_out_z(o, any ? "" : "\n| environment | base | new |\n|---|---|---|\n");
 		any = true;
+		struct ss_str b = ss_cell_str(t, i, "base"), n = ss_cell_str(t, i, "new");
 		ss_out_lit(o, "| ");
-		cli_md_cell(o, ss_cell_str(t, i, "key"), 60);
+		ss_text_put_markdown(o, ss_cell_str(t, i, "key"), 60);
 		ss_out_lit(o, " | ");
-		cli_md_cell(o, ss_cell_str(t, i, "base"), 120);
+		ss_text_put_markdown(o, from_difference(&a, b, n), 120);
 		ss_out_lit(o, " | ");
-		cli_md_cell(o, ss_cell_str(t, i, "new"), 120);
+		ss_text_put_markdown(o, from_difference(&a, n, b), 120);
 		ss_out_lit(o, " |\n");
 	}
+	ss_arena_release(&a);
+}
+
+static void md_conclusion(struct ss_out *o, const struct ss_conclusion *c)
+{
+	ss_out_lit(o, "## stepscope diff\n\n**");
+	ss_text_put_markdown(o, c->text, 1000);
+	ss_out_lit(o, "**\n");
+	for (size_t i = 0; i < c->nmore; i++) {
+		ss_out_lit(o, "\n- ");
+		ss_text_put_markdown(o, c->more[i], 1000);
+	}
+	ss_out_char(o, '\n');
+}
+
+static void md_notes(struct ss_out *o, const struct ss_result *r)
+{
+	for (size_t i = 0; i < r->nnotes; i++) {
+		ss_out_lit(o, "\n> ");
+		ss_text_put_markdown(o, r->notes[i].text, 1000);
+		ss_out_char(o, '\n');
+	}
+}
+
+void cli_diff_tool_markdown(struct ss_out *o, const struct ss_result *r)
+{
+	const struct ss_text_style style = { .markdown = true, .max_rows = MOST_ROWS };
+	md_conclusion(o, &r->conclusion);
+	for (size_t i = 0; i < r->ntables; i++) {
+		if (!r->tables[i].nrows)
+			continue;
+		ss_out_printf(o, "\n### %s\n\n", r->tables[i].title);
+		ss_emit_text_table(o, &r->tables[i], &style);
+	}
+	md_notes(o, r);
 }
 
 void cli_diff_markdown(struct ss_out *o, const struct cli_sides *s, enum ss_diff_by by)
 {
 	const struct ss_result *r = &s->result;
-	ss_out_lit(o, "## stepscope diff\n\n**");
-	cli_md_cell(o, r->conclusion.text, 1000);
-	ss_out_lit(o, "**\n");
-	for (size_t i = 0; i < r->conclusion.nmore; i++) {
-		ss_out_lit(o, "\n- ");
-		cli_md_cell(o, r->conclusion.more[i], 1000);
-	}
-	ss_out_char(o, '\n');
+	md_conclusion(o, &r->conclusion);
 	if (!is_refused(s))
 		md_breakdown(o, ss_result_find(r, "breakdown"), ss_diff_is_per_example(&s->diff));
 	if (by != SS_DIFF_BY_MEMORY && (!is_refused(s) || s->anyway))
@@ -316,9 +352,5 @@ void cli_diff_markdown(struct ss_out *o, const struct cli_sides *s, enum ss_diff
 	if (!is_refused(s) && by != SS_DIFF_BY_HOST)
 		md_changes(o, ss_result_find(r, "host"), false);
 	md_environment(o, ss_result_find(r, "environment"));
-	for (size_t i = 0; i < r->nnotes; i++) {
-		ss_out_lit(o, "\n> ");
-		cli_md_cell(o, r->notes[i].text, 1000);
-		ss_out_char(o, '\n');
-	}
+	md_notes(o, r);
 }

@@ -178,9 +178,9 @@ static bool append_summary(const struct cli_sides *s, const struct ss_gate *g, s
 	for (size_t i = 0; i < g->limits.n; i++) {
 		struct ss_str state = ss_gate_state_name(g->limits.v[i].state);
 		ss_out_lit(&o, "| ");
-		cli_md_cell(&o, g->limits.v[i].given, 200);
+		ss_text_put_markdown(&o, g->limits.v[i].given, 200);
 		ss_out_printf(&o, " | " SS_FMT ": ", SS_ARG(state));
-		cli_md_cell(&o, g->limits.v[i].reason, 500);
+		ss_text_put_markdown(&o, g->limits.v[i].reason, 500);
 		ss_out_lit(&o, " |\n");
 	}
 	ss_out_char(&o, '\n');

@@ -58,8 +58,8 @@ void cli_sides_free(struct cli_sides *s);
 
 /* diff_text.c: the comparison for people. */
 void cli_diff_text(struct ss_out *o, const struct cli_sides *s, enum ss_diff_by by, const struct ss_text_style *style);
-/* Text of a profile within a table of Markdown, at most `max` bytes. */
-void cli_md_cell(struct ss_out *o, struct ss_str s, size_t max);
 void cli_diff_markdown(struct ss_out *o, const struct cli_sides *s, enum ss_diff_by by);
+/* The tables of a tool. */
+void cli_diff_tool_markdown(struct ss_out *o, const struct ss_result *r);
 
 #endif

@@ -111,7 +111,9 @@ static struct ss_str place_of(const struct cli_profile *p)
 	return p->hosts_asked.n == 1 ? p->hosts_asked.files[0]->path : p->run->dir;
 }
 
-static bool add_path(struct ss_track *t, const char *path, const struct words *w, int64_t time_ns, struct ss_err *err)
+/* *readable: the profile could be read, and what failed is the history. */
+static bool add_path(struct ss_track *t, const char *path, const struct words *w, int64_t time_ns, bool *readable,
+		     struct ss_err *err)
 {
 	const struct ss_diff_selection all = { 0 };
 	struct ss_diff_run run = { 0 };
@@ -123,6 +125,7 @@ static bool add_path(struct ss_track *t, const char *path, const struct words *w
 		  ss_diff_run_read(&run, &p.model, ss_str_from(path), &all, err);
 	for (size_t i = 0; ok && i < p.hosts_asked.n; i++)
 		ok = hash_file(&h, p.hosts_asked.files[i]->path.p, &mtime_ns, err);
+	*readable = ok;
 	if (ok) {
 		char text[40];
 		snprintf(text, sizeof(text), "%016llx%016llx", (unsigned long long)h.a, (unsigned long long)h.b);
@@ -156,10 +159,23 @@ static int add(int argc, char **argv)
 		return cli_misuse(&cli_command_track, "'%s' is not a time: write 2026-11-22T10:00:00Z, or seconds since 1970",
 				  when);
 	bool ok = ss_track_open(&t, argv[optind], true, &err);
-	for (int i = optind + 1; ok && i < argc; i++)
-		ok = add_path(&t, argv[i], &w, time_ns, &err);
+	size_t failed = 0;
+	for (int i = optind + 1; ok && i < argc; i++) {
+		bool readable = false;
+		if (add_path(&t, argv[i], &w, time_ns, &readable, &err))
+			continue;
+		/* A profile that cannot be read hides no other; a history that cannot be written takes none. */
+		ok = !readable && err.code != SS_ENOMEM;
+		if (ok)
+			cli_fail(&err);
+		failed++;
+	}
 	ss_track_close(&t);
-	return ok ? CLI_DONE : cli_fail(&err);
+	if (!ok)
+		return cli_fail(&err);
+	if (failed && argc - optind > 2)
+		fprintf(stderr, "stepscope: %zu of %d profiles were not added\n", failed, argc - optind - 1);
+	return failed ? CLI_FAILED : CLI_DONE;
 }
 
 /* ---- show, check ---- */

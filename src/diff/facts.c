@@ -15,10 +15,23 @@
 #define MOST_FACTS 200
 #define MOST_VALUE_BYTES 2000
 
+/* A value is one line: JSON is recorded with line ends and indents. */
+static struct ss_str one_line(char *to, struct ss_str value)
+{
+	size_t n = 0;
+	value = ss_utf8_front(value, MOST_VALUE_BYTES);
+	for (size_t i = 0; i < value.n; i++) {
+		bool blank = (unsigned char)value.p[i] <= ' ';
+		if (!blank || (n && to[n - 1] != ' '))
+			to[n++] = blank ? ' ' : value.p[i];
+	}
+	return (struct ss_str){ to, n && to[n - 1] == ' ' ? n - 1 : n };
+}
+
 static bool add_fact(struct ss_diff_run *run, struct ss_str key, struct ss_str value)
 {
-	struct ss_diff_fact f = { ss_intern_str(&run->texts, key),
-				  ss_intern_str(&run->texts, ss_str_sub(value, 0, MOST_VALUE_BYTES)) };
+	char line[MOST_VALUE_BYTES];
+	struct ss_diff_fact f = { ss_intern_str(&run->texts, key), ss_intern_str(&run->texts, one_line(line, value)) };
 	return !f.value.n || run->facts.n >= MOST_FACTS || ss_vec_push(&run->facts, f);
 }
 

@@ -94,12 +94,26 @@ static bool check_metric(struct ss_gate *g, struct ss_limit *l, struct ss_err *e
 	return true;
 }
 
+/* "peak_memory=+0%": `at` is where "=+" stands. */
+static bool is_zero_limit(struct ss_str text, size_t at)
+{
+	struct ss_str number = at == SS_NPOS ? SS_STR("") : ss_str_sub(text, at + 2, text.n);
+	size_t n = 0;
+	while (n < number.n && (number.p[n] == '0' || number.p[n] == '.'))
+		n++;
+	return n && (n == number.n || ((number.p[n] < '0' || number.p[n] > '9')));
+}
+
 static bool add_limit(struct ss_gate *g, struct ss_str text, struct ss_err *err)
 {
 	struct ss_limit l = { .given = text, .reason = SS_STR("") };
 	size_t at = ss_str_find(text, SS_STR("=+"));
 	if (at == SS_NPOS || !at || !read_number(ss_str_sub(text, at + 2, text.n), &l))
-		return ss_fail(err, SS_EINVAL,
+		return is_zero_limit(text, at) ? ss_fail(err, SS_EINVAL,
+							 "'" SS_FMT "': a limit is above 0: no time is the same twice, and "
+							 "peak_memory=+1B fails on more than one byte",
+							 SS_ARG(text))
+					       : ss_fail(err, SS_EINVAL,
 			       "'" SS_FMT "' is no limit: write METRIC=+3%% or METRIC=+10us (us, ms, s, B, KiB, MiB, GiB)",
 			       SS_ARG(text));
 	l.metric = ss_str_sub(text, 0, at);

@@ -283,13 +283,20 @@ static bool is_sum(const struct join *j, size_t f)
 	return ss_join_has(j->s->sums, j->like->cols[j->figures[f]].id);
 }
 
+/* What a sum over the recording is times this, of a step; where rows are operations, of a device as well, as their times are. */
+static double share_of_sum(const struct join *j, int side, size_t run)
+{
+	const struct ss_diff_run *r = &diff_side(j, side)->runs[run];
+	size_t devices = has_op_times(j) && r->ndevices ? r->ndevices : 1;
+	return 1 / ((double)(r->recorded_steps ? r->recorded_steps : 1) * (double)devices);
+}
+
 static void add_run(struct join *j, int side, size_t run, const uint32_t *place)
 {
 	const struct ss_table *t = table_of(j, side, run);
-	size_t steps = diff_side(j, side)->runs[run].recorded_steps;
 	for (size_t f = 0; f < j->nfigures; f++) {
 		size_t c = ss_table_col(t, j->like->cols[j->figures[f]].id);
-		double scale = is_sum(j, f) ? 1 / (double)(steps ? steps : 1) : 1;
+		double scale = is_sum(j, f) ? share_of_sum(j, side, run) : 1;
 		for (size_t row = 0; c != SS_NPOS && row < t->nrows; row++) {
 			double v = ss_join_number(t, row, c) * scale;
 			size_t at = place[row] * j->nfigures + f;
@@ -341,8 +348,7 @@ static void sample_runs(struct join *j)
 		for (size_t i = 0; i < j->side[side].n; i++, n++) {
 			const struct ss_table *t = table_of(j, side, i);
 			size_t c = ss_table_col(t, j->like->cols[j->figures[0]].id);
-			size_t steps = diff_side(j, side)->runs[i].recorded_steps;
-			double scale = is_sum(j, 0) && steps ? 1 / (double)steps : 1;
+			double scale = is_sum(j, 0) ? share_of_sum(j, side, i) : 1;
 			for (size_t row = 0; c != SS_NPOS && row < t->nrows; row++)
 				if (j->place[n][row] != SS_NONE)
 					j->samples[side][j->place[n][row] * j->side[side].n + i].mean =
@@ -437,9 +443,10 @@ enum { O_BASE, O_NEW, O_DELTA, O_COLS };
 enum { S_BASE, S_NEW, S_DELTA, S_COLS };
 
 static const struct ss_col op_cols[S_COLS] = {
-	NUM("base_step_us", "Base: Device Time", US, "Of a typical step and device, as the comparison divides time"),
-	NUM("new_step_us", "New: Device Time", US, NULL),
-	NUM("delta_step_us", "Delta: Device Time", US, "What is tested"),
+	NUM("base_step_us", "Base: Device Time per Step and Device", US,
+	    "Of a typical step: each moment belongs to one operation, as the comparison divides time"),
+	LIKE("new_step_us", "New: Device Time per Step and Device", US, "base_step_us", NULL),
+	LIKE("delta_step_us", "Delta: Device Time per Step and Device", US, "base_step_us", "What is tested"),
 };
 
 static const struct ss_col test_cols[] = {
@@ -451,18 +458,34 @@ static const struct ss_col test_cols[] = {
 static const struct ss_col on_col =
 	STR("on", "On", "both; base or new where the other side does not have the row");
 
+static const char *const ids[O_COLS] = { "base", "new", "delta" };
+
+/* "Total self time" of "Total self time (us)": the column says its unit itself. */
+static struct ss_str without_unit(const struct ss_col *c)
+{
+	struct ss_str s = ss_str_from(c->label);
+	size_t open = ss_str_rchr(s, '(');
+	bool says = c->unit != SS_UNIT_NONE && c->unit != SS_UNIT_COUNT;
+	if (!says || open == SS_NPOS || !open || !ss_str_ends(s, SS_STR(")")))
+		return s;
+	return ss_str_sub(s, 0, open - (s.p[open - 1] == ' '));
+}
+
 static struct ss_col figure_col(struct ss_arena *a, const struct join *j, size_t f, const char *side, const char *label)
 {
 	struct ss_col c = j->like->cols[j->figures[f]];
 	bool sum = is_sum(j, f);
+	bool devices = has_op_times(j);
+	struct ss_str name = without_unit(&c);
+	const char *per = !sum ? "" : devices ? " per Step and Device" : " per Step",
+		   *of = devices ? "Of the whole recording, divided by its steps and devices"
+				 : "Of the whole recording, divided by its steps";
+	c.role = side == ids[0] ? NULL : ss_arena_printf(a, "scale:%s_%s", ids[0], c.id).p;
 	c.id = ss_arena_printf(a, "%s_%s", side, c.id).p;
-	c.label = ss_arena_printf(a, "%s: %s%s", label, c.label, sum ? " per Step" : "").p;
-	c.doc = sum && !c.doc ? "Of the whole recording, divided by its steps"
-		: sum	      ? ss_arena_printf(a, "%s; of the whole recording, divided by its steps", c.doc).p
-			      : c.doc;
+	c.label = ss_arena_printf(a, "%s: " SS_FMT "%s", label, SS_ARG(name), per).p;
+	c.doc = sum && !c.doc ? of : sum ? ss_arena_printf(a, "%s. %s", c.doc, of).p : c.doc;
 	c.type = SS_TYPE_F64;
 	c.unit = c.unit == SS_UNIT_HEX ? SS_UNIT_COUNT : c.unit;
-	c.role = NULL;
 	return c;
 }
 
@@ -497,7 +520,7 @@ void ss_join_copy_cell(struct ss_table *to, size_t col, const struct ss_table *f
 /* The columns of the answer: parent, keys, on, the tested figure, the test, the other figures. */
 static struct ss_col *columns(const struct join *j, struct ss_arena *a, size_t *n)
 {
-	static const char *const ids[] = { "base", "new", "delta" }, *const labels[] = { "Base", "New", "Delta" };
+	static const char *const labels[] = { "Base", "New", "Delta" };
 	struct ss_col *v = SS_NEW_N(a, struct ss_col, 1 + j->nkeys + 1 + S_COLS + SS_COUNT(test_cols) + O_COLS * j->nfigures);
 	size_t k = 0;
 	if (!v)

@@ -120,6 +120,16 @@ export function sortFrom(text: string, t: TableData): Sort | undefined {
 	return t.cols.some((c) => c.id === col) ? { col, down } : undefined;
 }
 
+/* Columns that share a scale, so that a row can be read across: base, new and their delta. */
+const SCALE = "scale:";
+const scaleOf = (c: Column) => (c.role?.startsWith(SCALE) ? c.role.slice(SCALE.length) : c.id);
+
+function greatestOf(data: readonly Cell[]): number {
+	let greatest = 0;
+	for (const v of data) if (typeof v === "number" && Math.abs(v) > greatest) greatest = Math.abs(v);
+	return greatest;
+}
+
 function textWidth(text: string, numeric: boolean): number {
 	const figures = numeric ? text.length : (text.match(/\d/g)?.length ?? 0);
 	return figures * DIGIT_PX + (text.length - figures) * CHAR_PX;
@@ -128,9 +138,9 @@ function textWidth(text: string, numeric: boolean): number {
 function columnView(t: TableData, col: Column, index: number): ColumnView {
 	const data = t.data[index] ?? [];
 	const numeric = isNumeric(col);
-	let greatest = 0;
-	if (numeric) for (const v of data) if (typeof v === "number" && Math.abs(v) > greatest) greatest = Math.abs(v);
-	const f = columnFormat(col.unit, greatest);
+	const greatest = numeric ? greatestOf(data) : 0;
+	const among = t.cols.map((c, k) => (scaleOf(c) === scaleOf(col) && isNumeric(c) ? greatestOf(t.data[k] ?? []) : 0));
+	const f = columnFormat(col.unit, Math.max(greatest, ...among));
 	const html = col.unit === "html";
 	const short = t.data[t.cols.findIndex((c) => c.role === SHORT + col.id)];
 	const full = (row: number) => {
