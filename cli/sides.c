@@ -1,6 +1,8 @@
 /* sides.c - see sides.h. */
 #include "sides.h"
 
+#include "recordings.h"
+
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
@@ -104,25 +106,58 @@ static bool read_run(struct cli_profile *p, const char *path, const struct cli_s
 	return ok && (!s->tool || to->n < n || ask_tool(p, s, tool, err));
 }
 
+/* One run of the log directory, `alone` or with what belongs to it. */
+static bool read_one(struct runs *to, struct cli_profile *p, const struct ss_run *run, bool alone, const char *path,
+		     const struct cli_sides *s, const struct ss_diff_selection *only, struct ss_tool_answers *tool,
+		     struct ss_err *err)
+{
+	p->run = run;
+	p->alone = alone;
+	bool ok = ss_vec_reserve(to, to->n + 1) || ss_fail_mem(err);
+	ok = ok && read_run(p, path, s, only, to, tool, err);
+	shut(p);
+	return ok;
+}
+
+/* Files of one directory may be recordings of one process, one after the other. */
+static bool read_recordings(struct runs *to, struct cli_profile *p, const struct ss_run *run, const char *path,
+			    const struct cli_sides *s, const struct ss_diff_selection *only, struct ss_tool_answers *tool,
+			    struct ss_err *err)
+{
+	struct cli_recordings r;
+	bool ok = cli_recordings_of(run, &p->store.arena, &r) || ss_fail_mem(err);
+	for (size_t i = 0; ok && i < r.n; i++)
+		ok = read_one(to, p, &r.v[i], r.n > 1 || p->store.nruns > 1, path, s, only, tool, err);
+	return ok;
+}
+
+static bool warn_of_recordings(struct cli_sides *s, struct cli_profile *p, struct ss_err *err)
+{
+	struct cli_recordings r = { NULL, 1 };
+	if (p->run && !s->host && !cli_recordings_of(p->run, &p->store.arena, &r))
+		return ss_fail_mem(err);
+	if (r.n > 1)
+		ss_result_note(&s->result, SS_WARNING,
+			       ss_arena_printf(s->result.arena,
+					       "the %zu files in '" SS_FMT "' are compared as hosts of one run, and they were "
+					       "recorded one after the other: --runs all takes each recording as a run",
+					       p->run->nhosts, SS_ARG(p->run->dir)));
+	return true;
+}
+
 /* The runs at a path: the newest, or all, the oldest first. */
-static bool read_path(struct runs *to, const char *path, const struct cli_sides *s, const struct ss_diff_selection *only,
+static bool read_path(struct runs *to, const char *path, struct cli_sides *s, const struct ss_diff_selection *only,
 		      struct ss_tool_answers *tool, struct ss_err *err)
 {
 	struct cli_profile p;
 	bool all = s->runs && strcmp(s->runs, "all") == 0;
 	bool ok = cli_profile_find(&p, path, NULL, err);
-	size_t n = ok && all && p.store.nruns ? p.store.nruns : 1;
-	for (size_t i = n; ok && i-- > 0;) {
-		if (all && p.store.nruns) {
-			p.run = &p.store.runs[i];
-			p.alone = n > 1;
-			if (!p.run->nhosts)
-				continue;
-		}
-		ok = ss_vec_reserve(to, to->n + 1) || ss_fail_mem(err);
-		ok = ok && read_run(&p, path, s, only, to, tool, err);
-		if (i)
-			shut(&p);
+	if (ok && all && p.store.nruns) {
+		for (size_t i = p.store.nruns; ok && i-- > 0;)
+			if (p.store.runs[i].nhosts)
+				ok = read_recordings(to, &p, &p.store.runs[i], path, s, only, tool, err);
+	} else if (ok) {
+		ok = (p.parts || warn_of_recordings(s, &p, err)) && read_one(to, &p, p.run, false, path, s, only, tool, err);
 	}
 	cli_profile_close(&p);
 	return ok;
@@ -137,7 +172,7 @@ static bool name_side(struct ss_err *err, const char *side)
 	return false;
 }
 
-static bool read_side(struct runs *to, const struct cli_paths *paths, const char *side, const struct cli_sides *s,
+static bool read_side(struct runs *to, const struct cli_paths *paths, const char *side, struct cli_sides *s,
 		      const struct ss_diff_selection *only, struct ss_tool_answers *tool, struct ss_err *err)
 {
 	for (size_t i = 0; i < paths->n; i++)
