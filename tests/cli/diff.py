@@ -124,6 +124,30 @@ def verdicts(c):
     c.check('steps that take far longer make the verdict', a.all['verdict'] == 'slower' and a.part('outlier_steps')['significant'], a.all['conclusion'])
     c.check('and not the typical step', abs(a.metric('step_time')['delta']) < 0.01 * step, a.metric('step_time'))
     adds_up(c, 'hiccups', a)
+    c.check('how many they are, and how long', 'are 12 of 72 (base: 0 of 72; the longest is step' in a.words(), a.words())
+    few, _ = c.side('few_hiccups', runs=1, seed=3, outliers=(5,), outlier_us=4000)
+    a = c.diff(base[:1], few)
+    c.check('a single hiccup is told, and may be chance', 'are 1 of 24 (base: 0 of 24; the longest is step 5 ' in a.words() and
+            'may be chance (p 1)' in a.words() and a.all['verdict'] == 'no_significant_change', a.words())
+    c.check('no hiccup, no word', 'Outliers' not in c.diff(base, same).words())
+
+    thin = [runs.op(f'fusion.{i}', 'loop fusion', 10, f'jit(train)/layer{i}/mul') for i in range(200)]
+    few, many = (c.side(name, seed=seed, ops=[dict(o, us=o['us'] * f) for o in thin])[0]
+                 for name, seed, f in (('thin', 1, 1), ('thin_slow', 900, 1.12)))
+    a = c.diff(few, many)
+    c.check('many operations together: said, and the largest', a.part('compute')['significant'] and not [r for r in a.rows('ops') if r['significant']] and
+            'none of the 200 operations changed by more than noise and 0.1% of the step on its own; the largest changes are +1.' in a.words(), a.words())
+
+    hosts = {}
+    for name, factor in (('hosts', 1), ('slow_host', 1.3)):
+        hosts[name] = os.path.join(c.scratch, name, 'run')
+        for i in range(4):
+            ops = runs.change(runs.program(), 'fusion.3', factor) if i == 2 else runs.program()
+            wait = 210 if factor > 1 and i != 2 else 0
+            runs.write(os.path.join(hosts[name], f'host{i}.xplane.pb'), seed=70 + i, ops=[dict(o, us=o['us'] + wait * (o['name'] == 'all-reduce.1')) for o in ops])
+    a = c.diff([hosts['hosts']], [hosts['slow_host']])
+    c.check('the slow host of four', 'Of 4 hosts host2 made it: computing took 2.1' in a.words() and a.all['verdict'] == 'slower', a.words())
+    c.check('no host where all change', 'hosts' not in c.diff([hosts['hosts']], [hosts['hosts']]).words())
 
     wait, _ = c.side('wait', seed=5, host_us=400)
     a = c.diff(base, wait)
@@ -222,6 +246,20 @@ def comparable(c, base):
     a = c.diff(plain, python)
     said = {r['what']: r['reason'] for r in a.rows('comparability')}
     c.check('Python on one side alone', not a.rows('host') and 'load_batch' not in a.words() and 'base did not record Python' in said['tracer'], (said, a.words()))
+    heap = {}
+    for name, apart in (('one_by_one', 5), ('at_once', 0)):
+        heap[name] = os.path.join(c.scratch, name)
+        for i in range(3):
+            begin = 1_700_000_000_000_000_000 + i * apart * 10 ** 9
+            runs.write(os.path.join(heap[name], f'file{i}.xplane.pb'), seed=40 + i, recorded_ns=(begin, begin + 10 ** 9))
+    a = c.diff([heap['one_by_one']], base, '--runs', 'all')
+    c.check('files of one directory, recorded one after the other, are runs', len({r['run'] for r in a.rows('steps') if r['side'] == 'base'}) == 3 and
+            not a.all['refused'], a.all['conclusion'])
+    a = c.diff([heap['one_by_one']], [heap['at_once']])
+    c.check('as hosts they are warned of', [n['text'] for n in a.all['notes'] if 'one after the other' in n['text']] and
+            len(a.rows('hosts')) == 3, a.all['notes'])
+    a = c.diff([heap['at_once']], [heap['at_once']], '--runs', 'all')
+    c.check('those recorded at once are hosts', len(a.rows('hosts')) == 3, a.rows('hosts'))
     c.check('one host of both', c.diff([both], [one], '--host', 'host0').all['verdict'] == 'no_significant_change')
     v, _ = c.side('batch', seed=2, batch=128, ops=[dict(o, us=2 * o['us']) for o in runs.program()])
     a = c.diff(base, v)
@@ -262,9 +300,11 @@ def limits(c, base, slow):
     c.check('an accepted regression', code == 0 and 'new loss' in a.rows('limits')[0]['reason'], a and a.rows('limits'))
     c.check('too few runs', c.gate(base, base, 'step_time=+3%', '--min-runs', '5')[0] == 2)
     c.check('one run a side cannot tell 1 %', c.gate(base[:1], base[1:2], 'step_time=+1%')[0] == 2)
-    for bad in ('step_time=fast', 'speed=+3%', 'step_time=+nan%', 'step_time=+0%', 'step_time=3%', '', 'op:(=+3%', 'step_time=+3KiB', 'peak_memory=+3us'):
+    for bad in ('step_time=fast', 'speed=+3%', 'step_time=+nan%', 'step_time=+0%', 'step_time=3%', '', 'op:(=+3%', 'step_time=+3KiB', 'peak_memory=+3us', 'peak_memory=+0%', 'step_time=+0.00us'):
         code, out, err = c.run(['gate', '--max', bad, base[0], slow[0]])
         c.check(f'limit {bad!r}', code == 2 and err, (code, err))
+    code, _, err = c.run(['gate', '--max', 'peak_memory=+0%', base[0], slow[0]])
+    c.check('a limit of 0 is told apart from one that cannot be read', 'peak_memory=+1B' in err and 'is no limit' not in err, err)
     c.check('accepted without a reason', c.run(['gate', '--accept', 'step_time', base[0], slow[0]])[0] == 2)
 
 
@@ -366,7 +406,13 @@ def tool_tables(c, base, slow):
     c.check('a tool in text', code == 0 and out.index('all-reduce.1') < out.index('fusion.1') and 'slower' in out, out)
     code, out, _ = c.run(['diff', base[0], slow[0], '--tool', 'hlo_stats', '--format', 'csv'])
     c.check('a tool as CSV', code == 0 and list(csv.DictReader(io.StringIO(out)))[0]['hlo_op_name'] == 'all-reduce.1', out[:200])
-    for args in (['--tool', 'nothing'], ['--tool', 'hlo_stats', '--format', 'md'], ['--param', 'a=b'], ['--tool', 'hlo_stats', '--param', 'a=b']):
+    code, out, _ = c.run(['diff', base[0], slow[0], '--tool', 'hlo_stats', '--format', 'md'])
+    lines = [line for line in out.splitlines() if line.startswith('| ')]
+    c.check('a tool in Markdown', code == 0 and out.startswith('## stepscope diff') and '| all-reduce.1 | both |' in lines[1] and
+            len({line.count('|') - line.count('\\|') for line in lines}) == 1, out[:1500])
+    units = [re.findall(r'(?:Base|New|Delta): [^|]*\((\w+)\) \|', line) for line in lines[:1]]
+    c.check('one unit in a row', units and len(units[0]) >= 6 and len(set(units[0])) <= 2 and units[0][0] == units[0][1] == units[0][2], lines[0])
+    for args in (['--tool', 'nothing'], ['--param', 'a=b'], ['--tool', 'hlo_stats', '--param', 'a=b']):
         c.check(f'diff {args}', c.run(['diff', base[0], slow[0], *args])[0] == 2)
 
 
@@ -467,6 +513,10 @@ def history(c):
     c.check('not lately', c.run(['track', 'check', name, '--last', '3'])[0] == 0)
     code, _, err = c.run(['track', 'add', name, paths[0]])
     c.check('the same profile twice is one', code == 0 and 'already there' in err, err)
+    rest = os.path.join(c.scratch, 'rest.db')
+    code, _, err = c.run(['track', 'add', rest, paths[0], os.path.join(c.scratch, 'not_there'), paths[1]])
+    c.check('a profile that is not there hides no other', code == 1 and err.count('added \'') == 2 and 'No such file' in err and
+            '1 of 3 profiles were not added' in err, err)
     code, out, _ = c.run(['track', 'show', name, '--format', 'csv', '--metric', 'compute', '--where', 'branch=slow'])
     rows = list(csv.DictReader(io.StringIO(out)))
     c.check('figures with a label', code == 0 and len(rows) == 6 and rows[0]['labels'] == 'branch=slow, commit=c10', out)

@@ -100,7 +100,7 @@ def kernel_stats(step, i, o):
 
 def write(path, ops=None, steps=24, noise=0.01, correlation=0.3, run_noise=0.003, seed=1, device='TPU v5p', cores=1, outliers=(),
           outlier_us=0, batch=64, peak=0, host_us=0, gap_us=50, gpu=False,
-          function='load_batch'):
+          function='load_batch', recorded_ns=None):
     """One run of one host. The mean step in microseconds."""
     ops, rng, us = ops or program(), random.Random(seed), 1_000_000
     run, walk, t, spans = 1 + run_noise * rng.gauss(0, 1), rng.gauss(0, 1), 50 * us, []
@@ -147,11 +147,15 @@ def write(path, ops=None, steps=24, noise=0.01, correlation=0.3, run_noise=0.003
             host.event(line, host.meta('MemoryAllocation'), begin + 1000, 100, {
                 'allocator_name': 'TPU_0_bfc', 'bytes_reserved': 1 << 20, 'bytes_allocated': peak, 'bytes_available': 1 << 33,
                 'peak_bytes_in_use': peak, 'requested_bytes': 4096, 'allocation_bytes': 4096, 'addr': s + 1, 'tf_op': 'a'})
+    environment = []
+    if recorded_ns:
+        environment = [Plane(10, 'Task Environment')]
+        environment[0].stats = b''.join(field(6, environment[0].stat(k, v)) for k, v in zip(('profile_start_time', 'profile_stop_time'), recorded_ns))
     programs = Plane(9, '/host:metadata')
     programs.meta('jit_train(7)', stats={'Hlo Proto': hlo(batch, 'jit_train')}, number=7)
     os.makedirs(os.path.dirname(path) or '.', exist_ok=True)
     with open(path, 'wb') as f:
-        f.write(b''.join(field(1, p.bytes()) for p in [d[0] for d in devices] + [host, programs]) + field(4, 'host0'))
+        f.write(b''.join(field(1, p.bytes()) for p in [d[0] for d in devices] + [host, programs] + environment) + field(4, 'host0'))
     return sum(length for _, length in spans) / steps / us
 
 
