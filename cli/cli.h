@@ -117,6 +117,12 @@ bool cli_profile_list(struct cli_profile *p, const char *host, struct ss_err *er
  * was asked for, of the newest that has such files.
  */
 bool cli_profile_open_for(struct cli_profile *p, const struct ss_tool *tool, const char *host, struct ss_err *err);
+/*
+ * The model whose times `--clocks WORD` asks for (NULL: as recorded), and on stderr what aligning came to. NULL on failure; a
+ * wrong word is told by cli_clocks_known.
+ */
+struct ss_model *cli_profile_clocks(struct cli_profile *p, const char *word, struct ss_err *err);
+bool cli_clocks_known(const char *word);
 /* Fails when a file was shortened meanwhile. */
 bool cli_profile_intact(const struct cli_profile *p, struct ss_err *err);
 /* Close what is open of the run, for another run of the same directory. */

@@ -14,7 +14,7 @@
 extern const struct cli_command cli_command_export;
 
 struct options {
-	const char *run, *host, *to, *output, *start, *end, *plane;
+	const char *run, *host, *to, *output, *start, *end, *plane, *clocks;
 };
 
 /* "12.5ms", "3s", "100us", "7ns", "9ps". */
@@ -74,10 +74,11 @@ static bool write_beside(struct ss_export *x, const struct ss_export_format *f,
 static bool write_format(struct ss_export *x, const struct ss_export_format *f,
 			 struct cli_profile *p, const struct options *o, struct ss_err *err)
 {
-	x->d = f->loads ? NULL : ss_model_sql_directory(&p->model, err);
-	x->model = &p->model;
+	struct ss_model *m = cli_profile_clocks(p, o->clocks, err);
+	x->d = f->loads || !m ? NULL : ss_model_sql_directory(m, err);
+	x->model = m;
 	x->name = p->run->name;
-	if (!x->d && !f->loads)
+	if (!m || (!x->d && !f->loads))
 		return false;
 	if (f->write_file)
 		return write_beside(x, f, p, o->output, err);
@@ -90,6 +91,8 @@ static int check(const struct options *o, const struct ss_export_format *f, stru
 	if (!o->output && (f->write_file || (f->binary && isatty(STDOUT_FILENO))))
 		return cli_misuse(&cli_command_export,
 				  "%s is a file for programs: name it with --output FILE", f->name);
+	if (!cli_clocks_known(o->clocks))
+		return cli_misuse(&cli_command_export, "--clocks takes recorded or aligned, not '%s'", o->clocks);
 	if ((o->start && !time_of(o->start, &x->start_ps)) ||
 	    (o->end && !time_of(o->end, &x->end_ps)))
 		return cli_misuse(&cli_command_export, "--start and --end take a time with its "
@@ -128,9 +131,9 @@ static int write_html(const char *path, const struct options *o)
 	struct cli_profile p = { 0 };
 	struct cli_sink sink;
 	struct ss_err err = { 0 };
-	if (o->host || o->start || o->end || o->plane)
+	if (o->host || o->start || o->end || o->plane || o->clocks)
 		return cli_misuse(&cli_command_export,
-				  "--host, --start, --end and --plane do not apply to html: it holds the whole run");
+				  "--host, --start, --end, --plane and --clocks do not apply to html: it holds the whole run");
 	if (!o->output && isatty(STDOUT_FILENO))
 		return cli_misuse(&cli_command_export, "html is a file for browsers: name it with --output FILE");
 	bool ok = cli_profile_find(&p, path, o->run, &err);
@@ -150,7 +153,8 @@ static int run(int argc, char **argv)
 		CLI_TEXT("to", 't', &o.to),	CLI_TEXT("run", 'r', &o.run),
 		CLI_TEXT("host", 'H', &o.host), CLI_TEXT("output", 'o', &o.output),
 		CLI_TEXT("start", 0, &o.start), CLI_TEXT("end", 0, &o.end),
-		CLI_TEXT("plane", 0, &o.plane), CLI_STRICT,
+		CLI_TEXT("plane", 0, &o.plane), CLI_TEXT("clocks", 0, &o.clocks),
+		CLI_STRICT,
 	};
 	int status = cli_parse(&cli_command_export, argc, argv, opts, SS_COUNT(opts), 1, 1);
 	if (status >= 0)
@@ -187,6 +191,7 @@ static int run(int argc, char **argv)
 const struct cli_command cli_command_export = {
 	.name = "export",
 	.args = "PATH --to FORMAT [--run R] [--host H] [--start T] [--end T] [--plane REGEX] "
+		"[--clocks recorded|aligned] "
 		"[--output FILE]",
 	.summary = "write a profile for another viewer",
 	.help = "Writes the profile at PATH, or a part of it, in the format of another viewer. "
@@ -206,6 +211,7 @@ const struct cli_command cli_command_export = {
 		"12.5ms\n"
 		"      --end T       events that begin before T\n"
 		"      --plane REGEX planes whose name matches: '^/device:'\n"
+		"      --clocks C    recorded (default), or aligned: several hosts' times on one clock\n"
 		"      --strict      fail if anything of a profile is missing (default: a warning)\n"
 		"  -o, --output FILE write to FILE instead of stdout\n\n"
 		"  stepscope export logs/ --to perfetto -o trace.perfetto-trace\n"

@@ -3,9 +3,11 @@
 
 #include "parts.h"
 
+#include "model/cluster/aligned.h"
 #include "request/request.h"
 #include "store/kinds.h"
 #include "store/session.h"
+#include "tools/timeline.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -214,6 +216,23 @@ static bool open_kind(struct cli_profile *p, const char *kind, const char *host,
 	if (!ss_run_select(p->run, kind, ss_str_from(host), all_by_default, &p->arena, sel, err))
 		return suggest_host(p, host ? host : "", err);
 	return (visits && !kind && sel->n > 1 ? list_files(p, sel, err) : open_files(p, sel, err)) && are_whole(p, sel, kind, err);
+}
+
+bool cli_clocks_known(const char *word)
+{
+	return !word || strcmp(word, "recorded") == 0 || strcmp(word, "aligned") == 0;
+}
+
+struct ss_model *cli_profile_clocks(struct cli_profile *p, const char *word, struct ss_err *err)
+{
+	if (!word || strcmp(word, "recorded") == 0)
+		return &p->model;
+	struct ss_model *m = ss_model_aligned(&p->model, err);
+	const struct ss_cluster *c = m ? ss_model_cluster(m, err) : NULL;
+	if (!c)
+		return NULL;
+	cli_say("info", ss_clocks_words(c, &p->arena));
+	return m;
 }
 
 bool cli_profile_open(struct cli_profile *p, const char *host, bool all_by_default, struct ss_err *err)

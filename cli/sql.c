@@ -26,7 +26,7 @@
 extern const struct cli_command cli_command_sql;
 
 struct options {
-	const char *run, *host, *format, *output, *timeout, *colour, *saved;
+	const char *run, *host, *format, *output, *timeout, *colour, *saved, *clocks;
 	bool raw, tables;
 	uint64_t limit;
 	struct ss_sql_value values[MOST_VALUES + SS_SQL_SAVED_VALUES];
@@ -112,7 +112,7 @@ static bool write_rows(struct ss_sql_rows *rows, const struct options *o,
 static bool ask(struct cli_profile *p, const struct options *o, struct ss_str query,
 		const struct ss_sql_writing *w, struct ss_err *err)
 {
-	struct ss_sql_question q = { .model = &p->model,
+	struct ss_sql_question q = { .model = cli_profile_clocks(p, o->clocks, err),
 				     .query = query,
 				     .values = o->values,
 				     .nvalues = o->nvalues,
@@ -121,6 +121,8 @@ static bool ask(struct cli_profile *p, const struct options *o, struct ss_str qu
 	q.bound_recursion = !o->timeout;
 	if (!timeout_of(o->timeout ? o->timeout : TIMEOUT_S, &q.timeout_ms))
 		return ss_fail(err, SS_EINVAL, "--timeout takes seconds, from 0 (none) to 86400");
+	if (!q.model)
+		return false;
 	watch(q.timeout_ms);
 	struct ss_sql_rows *rows = ss_sql_ask(&q, err);
 	bool ok = rows && write_rows(rows, o, w, err) && cli_profile_intact(p, err);
@@ -195,6 +197,7 @@ static int run(int argc, char **argv)
 		CLI_FLAG("tables", 0, &o.tables),
 		CLI_TEXT("color", 0, &o.colour),
 		CLI_TEXT("saved", 's', &o.saved),
+		CLI_TEXT("clocks", 0, &o.clocks),
 		CLI_STRICT,
 	};
 	int status = cli_parse(&cli_command_sql, argc, argv, opts, SS_COUNT(opts), 0, 2);
@@ -207,6 +210,8 @@ static int run(int argc, char **argv)
 						    : argc - optind > 1
 							    ? "sql with --saved takes a PATH and no QUERY"
 							    : "sql with --saved takes a PATH");
+	if (!cli_clocks_known(o.clocks))
+		return cli_misuse(&cli_command_sql, "--clocks takes recorded or aligned, not '%s'", o.clocks);
 	if (!o.limit)
 		return cli_misuse(&cli_command_sql, "--limit takes a number of rows from 1 on");
 	struct ss_sql_writing w = { .format = o.format ? ss_sql_format_of(ss_str_from(o.format))
@@ -244,7 +249,7 @@ const struct cli_command cli_command_sql = {
 	.name = "sql",
 	.args = "PATH QUERY [--run R] [--host H] [--format table|json|jsonl|csv] [--value k=v]... "
 		"[--limit N] "
-		"[--timeout S] [--output FILE]",
+		"[--timeout S] [--clocks recorded|aligned] [--output FILE]",
 	.summary = "query events, steps and the tools' tables in SQL",
 	.help = "Asks one SELECT of the profile at PATH: a log directory, a run, or one file; all "
 		"hosts of it are asked\n"
@@ -260,6 +265,7 @@ const struct cli_command cli_command_sql = {
 		"  -o, --output FILE write to FILE instead of stdout\n"
 		"  -s, --saved NAME  run a named query instead of QUERY; --tables lists "
 		"them\n"
+		"      --clocks C    recorded (default), or aligned: several hosts' times on one clock\n"
 		"      --raw         table: times and bytes as plain numbers\n"
 		"      --tables      list the tables and the named queries\n"
 		"      --strict      fail if anything of a profile is missing (default: a warning)\n"

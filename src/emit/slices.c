@@ -7,6 +7,7 @@
 #include "base/le.h"
 #include "emit/json.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static void key_str(struct ss_out *o, const char *key, struct ss_str v)
@@ -62,6 +63,39 @@ static void write_section(struct ss_out *o, const struct ss_timeline *tl, const 
 	ss_out_lit(o, "]}");
 }
 
+static void key_f64(struct ss_out *o, const char *key, double v)
+{
+	ss_out_printf(o, ",\"%s\":", key);
+	if (isnan(v))
+		ss_out_lit(o, "null");
+	else
+		ss_out_f64(o, v);
+}
+
+static void write_clocks(struct ss_out *o, const struct ss_timeline *tl)
+{
+	bool any = false;
+	if (!tl->clock_words.p) {
+		ss_out_lit(o, ",\"clocks\":null");
+		return;
+	}
+	ss_out_lit(o, ",\"clocks\":{");
+	key_str(o, "text", tl->clock_words);
+	ss_out_lit(o, ",\"hosts\":[");
+	for (size_t i = 0; i < tl->nclocks; i++) {
+		const struct ss_tl_clock *k = &tl->clocks[i];
+		comma(o, &any);
+		ss_out_char(o, '{');
+		key_str(o, "host", k->host);
+		ss_out_printf(o, ",\"state\":\"%s\",\"corrected\":%s", k->state, k->corrected ? "true" : "false");
+		key_f64(o, "offset_us", k->offset_us);
+		key_f64(o, "drift_ppm", k->drift_ppm);
+		key_f64(o, "uncertainty_us", k->uncertainty_us);
+		ss_out_char(o, '}');
+	}
+	ss_out_lit(o, "]}");
+}
+
 void ss_emit_timeline_layout(struct ss_out *o, const struct ss_timeline *tl)
 {
 	bool any = false;
@@ -83,7 +117,9 @@ void ss_emit_timeline_layout(struct ss_out *o, const struct ss_timeline *tl)
 		comma(o, &any);
 		write_section(o, tl, &tl->sections[i]);
 	}
-	ss_out_lit(o, "],\"notes\":[");
+	ss_out_char(o, ']');
+	write_clocks(o, tl);
+	ss_out_lit(o, ",\"notes\":[");
 	if (tl->ndropped)
 		ss_out_printf(o, "{\"severity\":\"warning\",\"text\":\"%llu events could not be read and are not shown\"}",
 			      (unsigned long long)tl->ndropped);

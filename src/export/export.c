@@ -39,9 +39,9 @@ bool ss_export_range(const struct ss_export *x, struct ss_sql_line *line, uint32
 		return false;
 	*lo = x->start_ps == INT64_MIN
 		      ? 0
-		      : ss_sql_first_from(line, ss_safe_sum(x->start_ps, -line->shift_ps));
+		      : ss_sql_first_from(line, ss_clock_own(&line->clock, x->start_ps));
 	*hi = x->end_ps == INT64_MAX
 		      ? line->l.ev.n
-		      : ss_sql_first_from(line, ss_safe_sum(x->end_ps, -line->shift_ps));
+		      : ss_sql_first_from(line, ss_clock_own(&line->clock, x->end_ps));
 	return true;
 }

@@ -28,6 +28,7 @@ struct ss_model {
 	struct ss_host **hosts;	/* by name ascending, whatever order was asked for */
 	size_t nhosts;
 	bool visited;		/* the hosts are not open */
+	bool aligned;		/* times of its timeline and events are on the common clock: cluster/aligned.h */
 	struct ss_host *known;	/* then: what `hosts` points to */
 	pthread_mutex_t lock;	/* then: guards what visits add to it */
 	pthread_mutex_t gathering; /* fold.h */

@@ -1,4 +1,5 @@
 /* api_sql.c - POST /api/sql: a question in SQL (docs/sql.md), and the questions with a name. */
+#include "model/cluster/aligned.h"
 #include "serve/call.h"
 #include "sql/saved.h"
 #include "sql/write.h"
@@ -15,7 +16,7 @@ struct question {
 	struct ss_turns *turns;
 	uint64_t rows;
 	enum ss_sql_format format;
-	bool long_as_text;
+	bool long_as_text, aligned;
 	size_t query_bytes;
 	char query[];
 };
@@ -24,10 +25,13 @@ static bool answer(struct ss_model *m, void *arg, struct ss_arena *arena, struct
 		   struct ss_err *err)
 {
 	const struct question *ask = arg;
-	uint64_t turn = ss_turns_take(ask->turns);
+	struct ss_model *of = ask->aligned ? ss_model_aligned(m, err) : m;
+	uint64_t turn = of ? ss_turns_take(ask->turns) : 0;
+	if (!of)
+		return false;
 	if (!turn)
 		return ss_fail(err, SS_EBUSY, "this server is busy with other queries; ask again later");
-	struct ss_sql_question q = { .model = m,
+	struct ss_sql_question q = { .model = of,
 				     .query = { ask->query, ask->query_bytes },
 				     .timeout_ms = TIMEOUT_MS,
 				     .reader_ms = READER_MS,
@@ -72,7 +76,7 @@ static bool read_question(struct ss_call *c, struct question **out, size_t *byte
 			  struct ss_err *err)
 {
 	struct ss_str format = ss_call_arg(c, "format"), limit = ss_call_arg(c, "limit"),
-		      integers = ss_call_arg(c, "integers");
+		      integers = ss_call_arg(c, "integers"), clocks = ss_call_arg(c, "clocks");
 	uint64_t rows = ROWS;
 	if (c->req->body_cut)
 		return ss_fail(err, SS_EINVAL, "the query is longer than 64 KiB");
@@ -81,6 +85,8 @@ static bool read_question(struct ss_call *c, struct question **out, size_t *byte
 			       ROWS_MOST);
 	if (integers.n && !ss_str_is(integers, "text"))
 		return ss_fail(err, SS_EINVAL, "'integers' takes text, or is left out");
+	if (clocks.n && !ss_str_is(clocks, "recorded") && !ss_str_is(clocks, "aligned"))
+		return ss_fail(err, SS_EINVAL, "the parameter 'clocks' must be recorded or aligned");
 	*bytes = sizeof(**out) + c->req->body.n;
 	*out = ss_arena_zalloc(c->req->arena, 1, *bytes);
 	if (!*out)
@@ -89,6 +95,7 @@ static bool read_question(struct ss_call *c, struct question **out, size_t *byte
 	(*out)->rows = rows;
 	(*out)->format = format.n ? ss_sql_format_of(format) : SS_SQL_ROWS;
 	(*out)->long_as_text = integers.n;
+	(*out)->aligned = ss_str_is(clocks, "aligned");
 	(*out)->query_bytes = c->req->body.n;
 	memcpy((*out)->query, c->req->body.n ? c->req->body.p : "", c->req->body.n);
 	if ((*out)->format == SS_SQL_FORMATS || (*out)->format == SS_SQL_TABLE)
@@ -111,7 +118,7 @@ bool ss_route_api_sql(struct ss_call *c, struct ss_err *err)
 	if (!run || !ss_call_select(c, run, &all, ss_call_arg(c, "host"), &sel, err))
 		return false;
 	ss_out_init(&key, NULL, NULL);
-	ss_out_printf(&key, "sql %d %d %llu ", (int)q->format, q->long_as_text,
+	ss_out_printf(&key, "sql %d %d %d %llu ", (int)q->format, q->long_as_text, q->aligned,
 		      (unsigned long long)q->rows);
 	ss_out_str(&key, c->req->body);
 	bool ok = ss_out_finish(&key, err) &&

@@ -4,10 +4,12 @@
  */
 #include "emit/json.h"
 #include "emit/slices.h"
+#include "model/cluster/aligned.h"
 #include "serve/call.h"
 #include "tools/timeline.h"
 #include "tools/timeline_words.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 #define MAX_WIDTH_PX 32768
@@ -40,6 +42,28 @@ static bool range(const struct ss_call *c, uint64_t *begin_ps, uint64_t *end_ps,
 	return *begin_ps <= *end_ps || ss_fail(err, SS_EINVAL, "begin_ps is after end_ps");
 }
 
+/* A question and what is asked behind it, in one piece of memory. */
+struct asked {
+	ss_job_fn *make;
+	bool aligned;		/* of the hosts with their clocks aligned */
+	_Alignas(max_align_t) char arg[];
+};
+
+static bool make_asked(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o, struct ss_err *err)
+{
+	struct asked *a = arg;
+	struct ss_model *of = a->aligned ? ss_model_aligned(m, err) : m;
+	return of && a->make(of, a->arg, arena, o, err);
+}
+
+static bool read_clocks(const struct ss_call *c, bool *aligned, struct ss_err *err)
+{
+	struct ss_str clocks = ss_call_arg(c, "clocks");
+	*aligned = ss_str_is(clocks, "aligned");
+	return *aligned || !clocks.n || ss_str_is(clocks, "recorded") ||
+	       ss_fail(err, SS_EINVAL, "the parameter 'clocks' must be recorded or aligned");
+}
+
 /* The run and hosts asked for; all parameters of the route as part of the key. */
 static bool answer(struct ss_call *c, const char *route, const char *const *names, size_t nnames, const char *type,
 		   ss_job_fn *make, const void *arg, size_t arg_bytes, struct ss_err *err)
@@ -47,18 +71,24 @@ static bool answer(struct ss_call *c, const char *route, const char *const *name
 	static const struct ss_tool timeline = { .name = "", .kind = SS_KIND_TIMELINE, .flags = SS_TOOL_ALL_HOSTS };
 	struct ss_selection sel;
 	struct ss_out key;
+	struct asked *a = ss_arena_zalloc(c->req->arena, 1, sizeof(*a) + arg_bytes);
+	if (!a)
+		return ss_fail_mem(err);
+	a->make = make;
+	memcpy(a->arg, arg, arg_bytes);
 	const struct ss_run *run = ss_call_session(c, err);
-	if (!run || !ss_call_select(c, run, &timeline, ss_call_arg(c, "host"), &sel, err))
+	if (!run || !read_clocks(c, &a->aligned, err) ||
+	    !ss_call_select(c, run, &timeline, ss_call_arg(c, "host"), &sel, err))
 		return false;
 	ss_out_init(&key, NULL, NULL);
-	ss_out_z(&key, route);
+	ss_out_printf(&key, "%s%s", route, a->aligned ? "|aligned" : "");
 	for (size_t i = 0; i < nnames; i++) {
 		struct ss_str v = ss_call_arg(c, names[i]);
 		ss_out_printf(&key, "|%zu:", v.n);
 		ss_out_str(&key, v);
 	}
 	bool ok = ss_out_finish(&key, err) &&
-		  ss_reply_model(c, &sel, (struct ss_str){ key.buf, key.n }, type, make, arg, arg_bytes, err);
+		  ss_reply_model(c, &sel, (struct ss_str){ key.buf, key.n }, type, make_asked, a, sizeof(*a) + arg_bytes, err);
 	ss_out_free(&key);
 	return ok;
 }

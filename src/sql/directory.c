@@ -3,6 +3,7 @@
 
 #include "base/bisect.h"
 #include "base/safe.h"
+#include "model/cluster/aligned.h"
 #include "model/host/read_lines.h"
 #include "model/preprocess/load.h"
 
@@ -113,12 +114,39 @@ static int64_t earliest(const struct ss_xevents *ev)
 	return least;
 }
 
+static int64_t rounded_down_ns(int64_t ps)
+{
+	return ps / 1000 - (ps % 1000 < 0);
+}
+
 /* ns of a time since a host's origin, and the ps behind them. */
 static int64_t to_ns(int64_t origin_ns, int64_t ps, int64_t *rest_ps)
 {
-	int64_t ns = ps / 1000 - (ps % 1000 < 0);
+	int64_t ns = rounded_down_ns(ps);
 	*rest_ps = ps - ns * 1000;
 	return ss_safe_sum(origin_ns, ns);
+}
+
+/* All lines on the common clock, from the earliest event. */
+static bool align(struct ss_sql_directory *d, struct ss_err *err)
+{
+	const struct ss_clock_map *maps = ss_model_clock_maps(d->model, err);
+	const struct ss_cluster *c = maps ? ss_model_cluster(d->model, err) : NULL;
+	int64_t first = INT64_MAX;
+	for (uint32_t i = 0; c && i < d->nlines; i++) {
+		struct ss_sql_line *line = &d->lines[i];
+		line->clock = maps[line->host_at];
+		int64_t at = line->l.ev.n ? ss_clock_shown(&line->clock, earliest(&line->l.ev)) : INT64_MAX;
+		first = at < first ? at : first;
+	}
+	for (uint32_t i = 0; c && first != INT64_MAX && i < d->nlines; i++)
+		d->lines[i].clock.shift_ps = ss_safe_sum(d->lines[i].clock.shift_ps, -first);
+	if (!c || first == INT64_MAX)
+		return c;
+	int64_t since_start = ss_safe_sum(first, -maps[d->model->nhosts].shift_ps), ns = rounded_down_ns(since_start);
+	d->origin_ns = ss_safe_sum(c->start_unix_ns, ns);
+	d->origin_rest_ps = since_start - ns * 1000;
+	return true;
 }
 
 static void find_origin(struct ss_sql_directory *d)
@@ -148,6 +176,17 @@ static int64_t shift_of(const struct ss_sql_directory *d, const struct ss_host *
 	return ss_safe_sum(ps, -d->origin_rest_ps);
 }
 
+/* In the run's time. */
+static bool place_lines(struct ss_sql_directory *d, struct ss_err *err)
+{
+	if (d->model->aligned)
+		return align(d, err);
+	find_origin(d);
+	for (uint32_t i = 0; i < d->nlines; i++)
+		d->lines[i].clock.shift_ps = shift_of(d, d->lines[i].host);
+	return true;
+}
+
 static struct ss_sql_directory *new_directory(struct ss_model *m, bool borrowed, struct ss_err *err)
 {
 	struct ss_sql_directory *d = calloc(1, sizeof(*d));
@@ -161,12 +200,11 @@ static struct ss_sql_directory *new_directory(struct ss_model *m, bool borrowed,
 	bool ok = make_rooms(d) || ss_fail_mem(err);
 	for (uint32_t h = 0; ok && h < d->model->nhosts; h++)
 		ok = read_host(d, h, err);
-	if (ok)
-		find_origin(d);
+	ok = ok && place_lines(d, err);
 	for (uint32_t i = 0; ok && i < d->nlines; i++) {
 		struct ss_sql_line *line = &d->lines[i];
+		line->directory = d;
 		line->first_id = d->nevents;
-		line->shift_ps = shift_of(d, line->host);
 		d->nevents += line->l.ev.n;
 		d->planes[line->plane_at].nevents += line->l.ev.n;
 	}

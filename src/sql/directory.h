@@ -13,6 +13,7 @@
 #define SS_SQL_DIRECTORY_H
 
 #include "base/safe.h"
+#include "model/clock_map.h"
 #include "model/model.h"
 
 /* The events of one name in a line: posts[first .. first + n). */
@@ -27,12 +28,14 @@ struct ss_sql_maxima {
 	unsigned nlevels;
 };
 
+struct ss_sql_directory;
 struct ss_sql_line {
+	const struct ss_sql_directory *directory;
 	struct ss_host *host;
 	const struct ss_plane *plane;
 	uint32_t host_at, plane_at;	/* numbers of host and, over all hosts, plane */
 	uint64_t first_id;		/* event_id of its first event */
-	int64_t shift_ps;		/* added to begin_ps */
+	struct ss_clock_map clock;	/* from begin_ps to the run's time */
 	struct ss_line l;		/* events in the file's order */
 	/* Made by the functions below. */
 	_Atomic bool timed, nested, posted;
@@ -102,12 +105,20 @@ static inline uint32_t ss_sql_in_time(const struct ss_sql_line *line, uint32_t k
 
 static inline int64_t ss_sql_start_ps(const struct ss_sql_line *line, uint32_t i)
 {
-	return ss_safe_sum(line->l.ev.begin_ps[i], line->shift_ps);
+	return ss_clock_shown(&line->clock, line->l.ev.begin_ps[i]);
 }
 
 static inline int64_t ss_sql_end_ps(const struct ss_sql_line *line, uint32_t i)
 {
-	return ss_safe_sum(ss_xevents_end_ps(&line->l.ev, i), line->shift_ps);
+	return ss_clock_shown(&line->clock, ss_xevents_end_ps(&line->l.ev, i));
+}
+
+/* A time of the line in ns since 1970: by the host's clock, or, of an aligned model, by the common one. */
+static inline int64_t ss_sql_unix_ns(const struct ss_sql_line *line, int64_t own_ps)
+{
+	const struct ss_sql_directory *d = line->directory;
+	int64_t ps = d->model->aligned ? ss_safe_sum(ss_clock_shown(&line->clock, own_ps), d->origin_rest_ps) : own_ps;
+	return ss_safe_sum(d->model->aligned ? d->origin_ns : line->host->x.origin_ns, ps / 1000 - (ps % 1000 < 0));
 }
 
 /* What people see as the line's name. */

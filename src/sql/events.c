@@ -254,7 +254,7 @@ static bool add_names(struct cursor *c, struct ss_sql_directory *d, uint32_t at)
 /* A bound of run time as one of the line's. */
 static int64_t unshifted(const struct ss_sql_line *line, int64_t ps)
 {
-	return ps == INT64_MIN || ps == INT64_MAX ? ps : ss_safe_sum(ps, -line->shift_ps);
+	return ps == INT64_MIN || ps == INT64_MAX ? ps : ss_clock_own(&line->clock, ps);
 }
 
 static bool add_stretch(struct cursor *c, struct ss_sql_directory *d, uint32_t at)
@@ -267,9 +267,8 @@ static bool add_stretch(struct cursor *c, struct ss_sql_directory *d, uint32_t a
 			      ? 0
 			      : ss_sql_first_from(line, unshifted(line, c->start.lo)),
 		 hi = line->l.ev.n;
-	last = unshifted(line, last);
 	if (last != INT64_MAX)
-		hi = ss_sql_first_from(line, last + 1);
+		hi = ss_sql_first_from(line, unshifted(line, last + 1));
 	return lo >= hi ||
 	       ss_vec_push(&c->pieces, ((struct piece){ at, lo, hi, SS_NONE, IN_TIME }));
 }
@@ -577,11 +576,6 @@ static int rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *out)
 	return SQLITE_OK;
 }
 
-static int64_t absolute_ns(const struct ss_sql_line *line, int64_t ps)
-{
-	return ss_safe_sum(line->host->x.origin_ns, ps / 1000 - (ps % 1000 < 0));
-}
-
 static void result_nesting(struct ss_sql_events_table *t, sqlite3_context *c,
 			   struct ss_sql_line *line, uint32_t i, int col)
 {
@@ -640,10 +634,10 @@ static int column(sqlite3_vtab_cursor *cursor, sqlite3_context *c, int col)
 		sqlite3_result_int64(c, (sqlite3_int64)line->l.ev.dur_ps[i]);
 		break;
 	case C_START_NS:
-		sqlite3_result_int64(c, absolute_ns(line, line->l.ev.begin_ps[i]));
+		sqlite3_result_int64(c, ss_sql_unix_ns(line, line->l.ev.begin_ps[i]));
 		break;
 	case C_END_NS:
-		sqlite3_result_int64(c, absolute_ns(line, ss_xevents_end_ps(&line->l.ev, i)));
+		sqlite3_result_int64(c, ss_sql_unix_ns(line, ss_xevents_end_ps(&line->l.ev, i)));
 		break;
 	case C_GROUP_ID:
 		result_stat(&t->group, c, line, i);

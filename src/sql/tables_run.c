@@ -254,7 +254,7 @@ static struct ss_str or_null(struct ss_str s)
 
 static bool put_memory_event(struct ss_sql *s, struct ss_table *t, const struct ss_host *h,
 			     const struct ss_memory *m, const struct ss_mem_allocator *a,
-			     uint32_t i, int64_t shift_ps)
+			     uint32_t i, const struct ss_clock_map *clock)
 {
 	const struct ss_mem_event *e = &a->events[i];
 	const struct ss_line *line = &m->plane->lines[e->line];
@@ -266,7 +266,7 @@ static bool put_memory_event(struct ss_sql *s, struct ss_table *t, const struct 
 	ss_set_str(t, 0, h->name);
 	ss_set_str(t, 1, a->id);
 	ss_set_str(t, 2, e->freed ? SS_STR("deallocation") : SS_STR("allocation"));
-	ss_set_i64(t, 3, ss_safe_sum(e->time_ps, shift_ps));
+	ss_set_i64(t, 3, ss_clock_shown(clock, e->time_ps));
 	ss_set_i64(t, 4, e->bytes);
 	ss_set_i64(t, 5, a->unaddressed ? SS_SQL_NULL : (int64_t)e->address);
 	ss_set_str(t, 6, or_null(d.region_type));
@@ -283,19 +283,19 @@ static bool fill_memory(struct ss_sql *s, struct ss_table *t, struct ss_err *err
 	const struct ss_sql_directory *d = ss_sql_events(s);
 	for (size_t h = 0; d && h < s->model->nhosts; h++) {
 		struct ss_host *host = s->model->hosts[h];
-		int64_t shift_ps = 0;
+		struct ss_clock_map clock = { 0 };
 		if (ss_host_is_raw(host))
 			continue;
 		for (uint32_t k = 0; k < d->nlines; k++)
 			if (d->lines[k].host == host)
-				shift_ps = d->lines[k].shift_ps;
+				clock = d->lines[k].clock;
 		const struct ss_memory *m = ss_host_memory(host, err);
 		if (!m)
 			return false;
 		for (uint32_t a = 0; a < m->nallocators; a++)
 			for (uint32_t i = 0; i < m->allocators[a].n; i++)
 				if (!put_memory_event(s, t, host, m, &m->allocators[a], i,
-						      shift_ps))
+						      &clock))
 					return out_of_memory(err);
 	}
 	return d || ss_fail(err, s->err.code, "%s", s->err.text);

@@ -73,8 +73,7 @@ struct ss_str ss_xprof_line_text(const struct ss_xprof_line *line, int col, char
 
 static inline int64_t ss_xprof_start_ns(const struct ss_xprof_line *line, uint32_t i)
 {
-	int64_t ps = line->l->ev.begin_ps[i];
-	return ss_safe_sum(line->host->x.origin_ns, ps / 1000 - (ps % 1000 < 0));
+	return ss_sql_unix_ns(line->raw, line->l->ev.begin_ps[i]);
 }
 
 /* Is it one of the file's? Preprocessing adds some to the lines of the host. */

@@ -65,6 +65,14 @@ struct ss_tl_arg {
 	struct ss_tl_value value;
 };
 
+/* What was taken off the times of a host, if it was corrected. Unknown where nothing ties it to the others: NAN. */
+struct ss_tl_clock {
+	struct ss_str host;
+	const char *state;		/* good, corrected, unknown */
+	double offset_us, drift_ppm, uncertainty_us;
+	bool corrected;
+};
+
 struct ss_tl_arrow {
 	uint32_t flow, from, to;
 };
@@ -135,6 +143,9 @@ struct ss_timeline {
 	struct ss_tl_args *slice_args;	/* per slice, or NULL: none are sent */
 	bool with_args;			/* all arguments of all slices are there */
 	uint64_t nevents, ndropped;
+	struct ss_tl_clock *clocks;	/* layout of aligned hosts: by name */
+	size_t nclocks;
+	struct ss_str clock_words;	/* what aligning them came to; p NULL: times are as recorded */
 	int64_t start_unix_ns;		/* when the session began, 0 where the profile does not say */
 	/* Slices: from begin to end of an arrow, as indices into slices. */
 	struct ss_tl_arrow *arrows;

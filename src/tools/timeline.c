@@ -68,7 +68,7 @@ struct ss_timeline *ss_timeline_layout(struct ss_model *m, struct ss_arena *aren
 	b.tl->from_ps = b.tl->begin_ps;
 	b.tl->to_ps = b.tl->end_ps;
 	b.tl->start_unix_ns = ss_timeline_start_unix_ns(m);
-	return b.tl;
+	return !m->aligned || ss_timeline_tell_clocks(b.tl, m, arena, err) ? b.tl : NULL;
 }
 
 /* ---- slices of a window ---- */
@@ -94,14 +94,13 @@ static uint8_t *wanted_tracks(const struct ss_timeline_build *b, const struct ss
 static bool host_range(const struct ss_timeline_build *b, size_t h, const struct ss_timeline_request *q,
 		       const uint8_t *wanted, struct ss_trace_range *out)
 {
-	uint64_t shift_ps = b->mt->shift_ps[h], width_ps = q->end_ps - q->begin_ps;
+	uint64_t width_ps = q->end_ps - q->begin_ps;
 	*out = (struct ss_trace_range){
-		.begin_ps = q->begin_ps > shift_ps ? q->begin_ps - shift_ps : 0,
-		.end_ps = q->end_ps > shift_ps ? q->end_ps - shift_ps : 0,
+		.begin_ps = ss_trace_own(b->mt, h, q->begin_ps), .end_ps = ss_trace_own(b->mt, h, q->end_ps),
 		.res_ps = q->width_px ? width_ps / q->width_px : 0,
 		.flow_mids = true, .tracks = wanted + b->mt->first_track[h],
 	};
-	return q->end_ps >= shift_ps;
+	return !ss_trace_is_before(b->mt, h, q->end_ps);
 }
 
 static bool select_hosts(struct ss_timeline_build *b, const struct ss_timeline_request *q, struct ss_trace_hits *hits,

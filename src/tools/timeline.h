@@ -12,6 +12,8 @@
 #include "model/timeline/trace.h"
 #include "table/timeline.h"
 
+struct ss_cluster;
+
 /* Sections and tracks, no slices; counter tracks with their range of values. NULL on failure. */
 struct ss_timeline *ss_timeline_layout(struct ss_model *m, struct ss_arena *arena, struct ss_err *err);
 
@@ -116,6 +118,11 @@ struct ss_timeline_names_query {
  */
 struct ss_tl_names *ss_timeline_names(struct ss_model *m, const struct ss_timeline_names_query *q, struct ss_arena *arena,
 				      struct ss_err *err);
+
+/* What aligning came to, in a sentence or two; in the arena. timeline_clocks.c */
+struct ss_str ss_clocks_words(const struct ss_cluster *c, struct ss_arena *arena);
+/* The same of an aligned model, and each host's clock: tl->clocks. */
+bool ss_timeline_tell_clocks(struct ss_timeline *tl, struct ss_model *m, struct ss_arena *arena, struct ss_err *err);
 
 /* When the first of its hosts began to record, by its own clock; 0: not recorded. */
 int64_t ss_timeline_start_unix_ns(const struct ss_model *m);

@@ -217,7 +217,7 @@ static bool add_slice(struct ss_timeline_build *b, size_t h, uint32_t track, con
 	struct ss_tl_slice *s = &tl->slices[tl->nslices++];
 	uint32_t event = ss_track_event(t, pos), number = t->first + pos;
 	*s = (struct ss_tl_slice){
-		.begin_ps = (uint64_t)ss_display_begin_ps(t->line, event) + b->mt->shift_ps[h],
+		.begin_ps = ss_trace_shown(b->mt, h, (uint64_t)ss_display_begin_ps(t->line, event)),
 		.dur_ps = ss_display_dur_ps(t->line, event), .group = -1, .event = b->mt->first_event[h] + number,
 		.uid = number, .flow = SS_NONE, .row = ss_track_row(t, pos), .track = b->mt->first_track[h] + track,
 	};

@@ -71,8 +71,7 @@ static uint64_t length_ps(const struct ss_idle_gap *g)
 static const struct ss_idle_gap *find_gap(const struct search *s)
 {
 	const struct ss_idle_unit *u = s->unit;
-	uint64_t shift_ps = s->mt->shift_ps[s->h];
-	int64_t at_ps = s->q->at_ps > shift_ps ? (int64_t)(s->q->at_ps - shift_ps) : 0;
+	int64_t at_ps = (int64_t)ss_trace_own(s->mt, s->h, s->q->at_ps);
 	size_t lo = 0, hi = u->n;
 	if (s->q->where == SS_GAP_PREVIOUS) {
 		SS_BISECT(lo, hi, mid, u->v[mid].begin_ps < at_ps);
@@ -298,10 +297,9 @@ static bool add(struct ss_timeline_build *b, const struct search *s, const struc
 static bool explain(struct ss_tl_gap *out, struct ss_timeline_build *b, struct search *s, struct ss_result *r, struct ss_err *err)
 {
 	struct place end = find_end(s), launch = find_launch(s, &end), host = { 0 };
-	uint64_t shift_ps = s->mt->shift_ps[s->h];
 	out->found = true;
-	out->begin_ps = (uint64_t)s->gap->begin_ps + shift_ps;
-	out->end_ps = (uint64_t)s->gap->end_ps + shift_ps;
+	out->begin_ps = ss_trace_shown(s->mt, s->h, (uint64_t)s->gap->begin_ps);
+	out->end_ps = ss_trace_shown(s->mt, s->h, (uint64_t)s->gap->end_ps);
 	out->device = s->unit->device;
 	out->class = ss_time_class_name(s->gap->class);
 	if (!find_host(s, &host, err) || !ss_timeline_reserve(b, 3, err) || !add(b, s, &end, &out->ended_by, err) ||
@@ -384,7 +382,8 @@ bool ss_timeline_steps(struct ss_tl_steps *out, struct ss_model *m, struct ss_ar
 		for (; out->n < t->windows.n; out->n++) {
 			const struct ss_window *w = &t->windows.v[out->n];
 			out->v[out->n] = (struct ss_tl_step){
-				w->num, (uint64_t)w->begin_ps + mt->shift_ps[h], (uint64_t)w->end_ps + mt->shift_ps[h], w->outlier,
+				w->num, ss_trace_shown(mt, h, (uint64_t)w->begin_ps),
+				ss_trace_shown(mt, h, (uint64_t)w->end_ps), w->outlier,
 			};
 		}
 		break;

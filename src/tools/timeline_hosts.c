@@ -42,7 +42,7 @@ static int64_t shown_ps(const struct joining *j, uint32_t device, int64_t common
 	double off = 0;
 	if (k->applied)
 		off = (k->offset_ps + k->drift * (double)(common_ps - j->c->middle_ps)) / (1 - k->drift);
-	return common_ps + llrint(off) - j->c->parts[d->part].zero_ps + (int64_t)j->mt->shift_ps[host_of(j, device)];
+	return ss_clock_shown(&j->mt->clocks[host_of(j, device)], common_ps + llrint(off) - j->c->parts[d->part].zero_ps);
 }
 
 /* The number at the end of "/device:TPU:3". */

@@ -98,12 +98,11 @@ typedef bool event_fn(struct names *s, struct entry *e, uint64_t begin_ps, uint6
 
 static bool walk_track(struct names *s, size_t h, const struct ss_track *t, event_fn *fn)
 {
-	uint64_t shift_ps = s->mt->shift_ps[h];
-	uint32_t from = s->q->begin_ps > shift_ps ? ss_track_lower(t, s->q->begin_ps - shift_ps) : 0;
+	uint32_t from = ss_track_lower(t, ss_trace_own(s->mt, h, s->q->begin_ps));
 	if (!use_plane(s, t->plane))
 		return false;
 	for (uint32_t pos = from; pos < t->n; pos++) {
-		uint64_t begin_ps = ss_track_begin_ps(t, pos) + shift_ps;
+		uint64_t begin_ps = ss_trace_shown(s->mt, h, ss_track_begin_ps(t, pos));
 		if (begin_ps > s->q->end_ps)
 			break;
 		if (t->level[pos] == SS_TRACE_HIDDEN)

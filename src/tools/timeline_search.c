@@ -25,11 +25,12 @@ struct search {
 static struct ss_trace_find host_query(const struct ss_timeline_build *b, size_t h, const struct ss_timeline_search *q,
 				       uint64_t begin_ps, int64_t event)
 {
-	uint64_t shift_ps = b->mt->shift_ps[h];
+	uint64_t own_ps = ss_trace_own(b->mt, h, begin_ps);
 	return (struct ss_trace_find){
 		.text = q->text, .how = SS_MATCH_WITHIN, .limit = q->limit, .backward = q->where == SS_SEARCH_BEFORE,
-		.begin_ps = begin_ps > shift_ps ? begin_ps - shift_ps : 0,
-		.event = begin_ps >= shift_ps ? event - (int64_t)b->mt->first_event[h] : INT64_MIN,
+		.begin_ps = own_ps,
+		/* Only where it is the very moment do numbers decide. */
+		.event = ss_trace_shown(b->mt, h, own_ps) == begin_ps ? event - (int64_t)b->mt->first_event[h] : INT64_MIN,
 	};
 }
 
@@ -49,7 +50,7 @@ static bool place_of(const struct ss_timeline_build *b, const struct ss_timeline
 	const struct ss_trace *tr = b->mt->hosts[h];
 	uint64_t own = q->event - b->mt->first_event[h];
 	const struct ss_track *t = &tr->tracks[ss_trace_track_of(tr, own)];
-	*begin_ps = ss_track_begin_ps(t, (uint32_t)own - t->first) + b->mt->shift_ps[h];
+	*begin_ps = ss_trace_shown(b->mt, h, ss_track_begin_ps(t, (uint32_t)own - t->first));
 	*event = (int64_t)q->event + (q->where == SS_SEARCH_AFTER);
 	return true;
 }
@@ -65,8 +66,8 @@ static bool comes_first(const struct search *s, const struct stream *a, const st
 	const struct ss_model_trace *mt = s->b->mt;
 	const struct ss_track *ta = &mt->hosts[a->host]->tracks[a->track], *tb = &mt->hosts[b->host]->tracks[b->track];
 	uint32_t pa = next_pos(s, a), pb = next_pos(s, b);
-	uint64_t ba = ss_track_begin_ps(ta, pa) + mt->shift_ps[a->host];
-	uint64_t bb = ss_track_begin_ps(tb, pb) + mt->shift_ps[b->host];
+	uint64_t ba = ss_trace_shown(mt, a->host, ss_track_begin_ps(ta, pa));
+	uint64_t bb = ss_trace_shown(mt, b->host, ss_track_begin_ps(tb, pb));
 	if (ba != bb)
 		return (ba < bb) != s->backward;
 	uint64_t na = (uint64_t)mt->first_event[a->host] + ta->first + pa;

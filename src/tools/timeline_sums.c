@@ -201,15 +201,13 @@ static bool sum_tracks(struct sums *s, size_t h, const struct ss_trace_hits *hit
 static bool sum_host(struct sums *s, size_t h, struct ss_err *err)
 {
 	const struct ss_trace *tr = s->mt->hosts[h];
-	uint64_t shift_ps = s->mt->shift_ps[h];
 	uint8_t *wanted = calloc((size_t)tr->ntracks + 1, 1);
 	if (!wanted)
 		return ss_fail_mem(err);
 	for (uint32_t i = 0; i < tr->ntracks; i++)
 		wanted[i] = tr->tracks[i].kind == SS_TRACE_SLICES && rows_of(s, s->mt->first_track[h] + i).any;
 	struct ss_trace_range narrow = {
-		.begin_ps = s->q->begin_ps > shift_ps ? s->q->begin_ps - shift_ps : 0,
-		.end_ps = s->q->end_ps > shift_ps ? s->q->end_ps - shift_ps : 0,
+		.begin_ps = ss_trace_own(s->mt, h, s->q->begin_ps), .end_ps = ss_trace_own(s->mt, h, s->q->end_ps),
 		.flow_mids = true, .tracks = wanted,
 	}, wide = narrow;
 	struct ss_trace_hits hits;
@@ -256,7 +254,7 @@ struct ss_tl_summary *ss_timeline_summary(struct ss_model *m, const struct ss_ti
 	if (s.mt && !ok)
 		ss_fail_mem(err);
 	for (size_t h = 0; ok && h < s.mt->nhosts; h++)
-		if (q->end_ps >= s.mt->shift_ps[h])
+		if (!ss_trace_is_before(s.mt, h, q->end_ps))
 			ok = sum_host(&s, h, err);
 	if (ok && !finish(&s, arena))
 		ok = ss_fail_mem(err);

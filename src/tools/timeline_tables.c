@@ -26,7 +26,8 @@ static int64_t clamped(uint64_t ps)
 	return ps > INT64_MAX ? INT64_MAX : (int64_t)ps;
 }
 
-static void add_track(struct ss_table *out, struct ss_str section, const struct ss_track *t, uint64_t shift_ps)
+static void add_track(struct ss_table *out, struct ss_str section, const struct ss_track *t,
+		      const struct ss_model_trace *mt, size_t h)
 {
 	static const char *const kinds[] = {
 		[SS_TRACE_SLICES] = "slices", [SS_TRACE_COUNTER] = "counter", [SS_TRACE_ASYNC] = "async",
@@ -49,8 +50,8 @@ static void add_track(struct ss_table *out, struct ss_str section, const struct 
 	ss_set_str(out, TR_KIND, ss_str_from(kinds[t->kind]));
 	ss_set_i64(out, TR_EVENTS, t->nshown);
 	ss_set_i64(out, TR_DEPTH, t->nrows);
-	ss_set_i64(out, TR_BEGIN, clamped(ss_trace_end_ps(begin_ps, shift_ps)));
-	ss_set_i64(out, TR_END, clamped(ss_trace_end_ps(end_ps, shift_ps)));
+	ss_set_i64(out, TR_BEGIN, clamped(ss_trace_shown(mt, h, begin_ps)));
+	ss_set_i64(out, TR_END, clamped(ss_trace_shown(mt, h, end_ps)));
 	ss_set_i64(out, TR_BUSY, clamped(busy_ps));
 }
 
@@ -64,7 +65,7 @@ bool ss_timeline_tracks(struct ss_result *out, struct ss_model *m, struct ss_err
 	for (size_t h = 0; h < mt->nhosts; h++)
 		for (uint32_t i = 0; i < mt->hosts[h]->ntracks; i++) {
 			size_t section = tl->tracks[mt->first_track[h] + i].section;
-			add_track(t, tl->sections[section].name, &mt->hosts[h]->tracks[i], mt->shift_ps[h]);
+			add_track(t, tl->sections[section].name, &mt->hosts[h]->tracks[i], mt, h);
 		}
 	return true;
 }

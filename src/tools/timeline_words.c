@@ -108,7 +108,8 @@ static struct ss_str name_of(const struct ss_model_trace *mt, size_t h, struct s
 	return ss_arena_printf(a, SS_FMT " " SS_FMT, SS_ARG(mt->hosts[h]->host->name), SS_ARG(name));
 }
 
-static void take_device(struct sums *sums, const struct use *u, struct ss_str name, uint64_t shift_ps)
+static void take_device(struct sums *sums, const struct use *u, struct ss_str name, const struct ss_model_trace *mt,
+			size_t h)
 {
 	if (!u->busy_ps)
 		return;
@@ -116,15 +117,16 @@ static void take_device(struct sums *sums, const struct use *u, struct ss_str na
 		sums->min_ps = u->busy_ps;
 		sums->min = name;
 	}
-	if (!sums->nworking || u->first_ps + shift_ps < sums->first_ps)
-		sums->first_ps = u->first_ps + shift_ps;
-	if (!sums->nworking || u->last_ps + shift_ps > sums->last_ps)
-		sums->last_ps = u->last_ps + shift_ps;
+	uint64_t first_ps = ss_trace_shown(mt, h, u->first_ps), last_ps = ss_trace_shown(mt, h, u->last_ps);
+	if (!sums->nworking || first_ps < sums->first_ps)
+		sums->first_ps = first_ps;
+	if (!sums->nworking || last_ps > sums->last_ps)
+		sums->last_ps = last_ps;
 	sums->busy_ps += u->busy_ps;
 	sums->nworking++;
 	if (u->pause_ps > sums->pause_ps) {
 		sums->pause_ps = u->pause_ps;
-		sums->pause_begin_ps = u->pause_begin_ps + shift_ps;
+		sums->pause_begin_ps = ss_trace_shown(mt, h, u->pause_begin_ps);
 		sums->paused = name;
 	}
 }
@@ -154,7 +156,7 @@ static bool sum_up(struct sums *sums, const struct ss_model_trace *mt, struct ss
 			if (!read_device(tr, s, &u))
 				return false;
 			sums->ndevices++;
-			take_device(sums, &u, name, mt->shift_ps[h]);
+			take_device(sums, &u, name, mt, h);
 		}
 	}
 	return true;

@@ -14,6 +14,7 @@
  * goes beyond 255 of them, and so cannot tell more than 256 apart; we drop nothing.
  */
 #include "base/vec.h"
+#include "model/cluster/aligned.h"
 #include "tools/timeline_build.h"
 #include "tools/timeline_words.h"
 #include "tools/tool.h"
@@ -34,6 +35,7 @@ static const struct ss_param params[] = {
 	{ "event_name", "name", NULL, "One event with its arguments, together with the next two and unique_id" },
 	{ "duration_ms", "ms", NULL, "Its duration" },
 	{ "unique_id", "number", NULL, "Its uid" },
+	{ "clocks", "recorded|aligned", "recorded", "aligned: several hosts' times on one clock, found from their collectives" },
 };
 
 struct options {
@@ -96,11 +98,11 @@ static bool read_options(const struct ss_request *q, struct options *o, struct s
  * Each host is cut to its own length and judged at its own resolution, as XProf has a store for
  * each.
  */
-static struct ss_trace_range range_of(const struct ss_trace *tr, const struct options *o, uint64_t shift_ps)
+static struct ss_trace_range range_of(const struct ss_model_trace *mt, size_t h, const struct options *o)
 {
+	const struct ss_trace *tr = mt->hosts[h];
 	struct ss_trace_range r = { .flow_mids = o->full_dma, .begin_ps = tr->begin_ps, .end_ps = tr->end_ps };
-	uint64_t start_ps = o->start_ps > shift_ps ? o->start_ps - shift_ps : 0;
-	uint64_t end_ps = o->end_ps > shift_ps ? o->end_ps - shift_ps : 0;
+	uint64_t start_ps = ss_trace_own(mt, h, o->start_ps), end_ps = ss_trace_own(mt, h, o->end_ps);
 	if (start_ps > r.begin_ps)
 		r.begin_ps = start_ps;
 	if (o->end_ps && end_ps < r.end_ps)
@@ -128,7 +130,7 @@ typedef bool find_fn(const struct ss_timeline_build *b, size_t h, const struct o
 static bool find_range(const struct ss_timeline_build *b, size_t h, const struct options *o, struct ss_trace_hits *out,
 		       struct ss_err *err)
 {
-	struct ss_trace_range r = range_of(b->mt->hosts[h], o, b->mt->shift_ps[h]);
+	struct ss_trace_range r = range_of(b->mt, h, o);
 	return ss_trace_select(b->mt->hosts[h], &r, out, err);
 }
 
@@ -168,7 +170,7 @@ static bool find_event(const struct ss_timeline_build *b, size_t h, const struct
 {
 	const struct ss_trace *tr = b->mt->hosts[h];
 	struct options own = *o;
-	own.start_ps = o->start_ps > b->mt->shift_ps[h] ? o->start_ps - b->mt->shift_ps[h] : 0;
+	own.start_ps = ss_trace_own(b->mt, h, o->start_ps);
 	uint32_t track = ss_trace_track_of(tr, o->unique_id);
 	*out = (struct ss_trace_hits){ .tracks = calloc((size_t)tr->ntracks + 1, sizeof(*out->tracks)) };
 	if (!out->tracks)
@@ -212,14 +214,26 @@ static bool collect(struct ss_timeline_build *b, const struct options *o, find_f
 	return true;
 }
 
-static bool answer(const struct ss_request *q, const struct options *o, find_fn *find, unsigned fill,
+/* The model whose times are asked for. */
+static struct ss_model *model_of(const struct ss_request *q, struct ss_err *err)
+{
+	struct ss_str clocks = ss_request_param(q, &ss_tool_trace_viewer_stream, "clocks");
+	if (ss_str_is(clocks, "aligned"))
+		return ss_model_aligned(q->model, err);
+	if (!clocks.n || ss_str_is(clocks, "recorded"))
+		return q->model;
+	ss_fail(err, SS_EINVAL, "clocks must be recorded or aligned, not '" SS_FMT "'", SS_ARG(clocks));
+	return NULL;
+}
+
+static bool answer(const struct ss_request *q, struct ss_model *m, const struct options *o, find_fn *find, unsigned fill,
 		   struct ss_result *out, struct ss_err *err)
 {
 	struct ss_timeline_build b;
 	struct ss_trace_hits *hits = calloc(q->model->nhosts + 1, sizeof(*hits));
 	if (!hits)
 		return ss_fail_mem(err);
-	bool ok = ss_timeline_begin(&b, q->model, fill, q->arena, err) && collect(&b, o, find, hits, err);
+	bool ok = ss_timeline_begin(&b, m, fill, q->arena, err) && collect(&b, o, find, hits, err);
 	for (size_t h = 0; h < q->model->nhosts; h++)
 		ss_trace_hits_free(&hits[h]);
 	free(hits);
@@ -232,26 +246,43 @@ static bool answer(const struct ss_request *q, const struct options *o, find_fn 
 	return true;
 }
 
+static bool note_clocks(struct ss_result *out, struct ss_model *m, struct ss_err *err)
+{
+	const struct ss_cluster *c = ss_model_cluster(m, err);
+	if (!c)
+		return false;
+	ss_result_note(out, SS_INFO, ss_clocks_words(c, out->arena));
+	return true;
+}
+
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	struct options o;
-	if (!read_options(q, &o, err))
+	struct ss_model *m = read_options(q, &o, err) ? model_of(q, err) : NULL;
+	if (!m)
 		return false;
 	const unsigned fill = SS_TL_GROUPS | SS_TL_FLOWS;
 	bool all = !o.event_name.n && !o.search_prefix.n && !o.start_ps && !o.end_ps, ok;
 	if (q->as_tables && all)
-		return ss_timeline_tracks(out, q->model, err);
+		return ss_timeline_tracks(out, m, err) && (!m->aligned || note_clocks(out, m, err));
 	if (o.event_name.n)
-		ok = answer(q, &o, find_event, fill | SS_TL_ARGS, out, err);
+		ok = answer(q, m, &o, find_event, fill | SS_TL_ARGS, out, err);
 	else if (o.search_prefix.n)
-		ok = answer(q, &o, find_prefix, fill | (o.search_metadata ? SS_TL_ARGS : 0), out, err);
+		ok = answer(q, m, &o, find_prefix, fill | (o.search_metadata ? SS_TL_ARGS : 0), out, err);
 	else
-		ok = answer(q, &o, find_range, fill, out, err);
+		ok = answer(q, m, &o, find_range, fill, out, err);
 	if (!ok)
 		return false;
 	if (q->as_tables)
 		ss_timeline_events(out);
-	return true;
+	return !m->aligned || note_clocks(out, m, err);
+}
+
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	struct ss_request own = *q;
+	own.model = model_of(q, err);
+	return own.model && ss_timeline_conclude(&own, out, err);
 }
 
 const struct ss_tool ss_tool_trace_viewer_stream = {
@@ -263,5 +294,5 @@ const struct ss_tool ss_tool_trace_viewer_stream = {
 	.params = params,
 	.nparams = SS_COUNT(params),
 	.run = run,
-	.conclude = ss_timeline_conclude,
+	.conclude = conclude,
 };

@@ -462,7 +462,43 @@ def arrows_between_hosts(c, logdir):
         else:
             c.check('the late one holds up the others', all(at[a].startswith('host2 ') for a, b in over if 'ReduceScatter' in called(a)),
                     str([(at[a], called(a)) for a, _ in over])[:300])
+    clocks_aligned(c, of, layout)
     shutil.rmtree(os.path.join(logdir, 'slow_gpu'))
+
+
+def clocks_aligned(c, of, recorded):
+    """The timeline and the events of several hosts on one clock, on request: whoever waited at a collective leaves it with the others."""
+    c.check('clocks are as recorded', recorded['clocks'] is None, str(recorded['clocks']))
+    layout = c.json(f'/api/timeline?{of}&clocks=aligned')
+    by = {h['host']: h for h in layout['clocks']['hosts']}
+    c.check('each host with its clock', sorted(by) == ['host0', 'host1', 'host2'] and
+            [by[h]['corrected'] for h in sorted(by)] == [False, True, True] and abs(by['host1']['offset_us'] + 57.69) < 0.05 and
+            all(0 < h['uncertainty_us'] < 0.1 for h in by.values()), str(layout['clocks']))
+    c.check('in words', layout['clocks']['text'].startswith('Clocks are aligned by collectives: 2 of 3 hosts are corrected, \'host1\' most, by 57.69 us'),
+            layout['clocks']['text'])
+    c.check('same tracks', [s['tracks'] for s in layout['sections']] == [s['tracks'] for s in recorded['sections']])
+
+    def ask(query, more):
+        status, _, body = c.fetch(f'/api/sql?{of}&format=json' + more, 'POST', body=query.encode())
+        return json.loads(body) if status == 200 else {'error': body}
+    ends = """SELECT host, MAX(end_ps) AS at, MAX(end_ns) AS unix_ns FROM events WHERE plane GLOB '/device:GPU:0' AND name GLOB 'nccl*AllReduce*' GROUP BY host"""
+    spread = {}
+    for how in ('recorded', 'aligned'):
+        rows = ask(ends, f'&clocks={how}')
+        c.check(f'ends, {how}', isinstance(rows, list) and len(rows) == 3, str(rows)[:300])
+        spread[how] = [max(r[k] for r in rows) - min(r[k] for r in rows) for k in ('at', 'unix_ns')] if isinstance(rows, list) and rows else [0, 0]
+    c.check('all leave it together', 0 <= spread['aligned'][0] < 200000 and spread['aligned'][1] < 200 and spread['recorded'][0] > 1e9, str(spread))
+    lo, hi, end = 1000000000, 4000000000, layout['end_ps']
+    count = [ask(f'SELECT COUNT(*) AS n FROM events WHERE start_ps{plus} BETWEEN {lo} AND {hi}', '&clocks=aligned')[0]['n'] for plus in ('', '+0')]
+    c.check('a stretch of the common clock', count[0] == count[1] > 0, str(count))
+    hit = c.json(f'/api/timeline/search?{of}&q=AllReduce&clocks=aligned')['hits'][0]
+    for how, same in (('aligned', True), ('recorded', False)):
+        event = c.json(f'/api/timeline/event?{of}&event={hit["event"]}&clocks={how}')
+        c.check(f'an event by its number, {how}', (event['begin_ps'] == hit['begin_ps']) == same and event['dur_ps'] == hit['dur_ps'], f'{event} {hit}'[:300])
+    for route in ('', '/conclusion', '/gap?at_ps=0', '/steps', '/names?q=AllReduce', f'/summary?begin_ps=0&end_ps={end}'):
+        url = f'/api/timeline{route}{"&" if "?" in route else "?"}{of}'
+        c.check(f'{route} is of the other clock', c.fetch(url + '&clocks=aligned')[2] != c.fetch(url)[2] or route[1:4] in ('gap', 'sum', 'ste'), url)
+        c.status(url + '&clocks=right', 400, 'recorded or aligned')
 
 
 def merged_parts(c, logdir, binary):

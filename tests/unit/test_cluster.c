@@ -4,6 +4,7 @@
  */
 #include "unit/unit.h"
 
+#include "model/cluster/aligned.h"
 #include "model/cluster/cluster.h"
 #include "model/cluster/robust.h"
 
@@ -473,6 +474,29 @@ static void clocks_are_found_from_ends(void **state)
  * Recordings that begin at different steps are joined by step, not by place; a gap in the names is
  * a missing host.
  */
+static void times_go_to_the_common_clock_and_back(void **state)
+{
+	(void)state;
+	struct ss_clock_map plain = { .shift_ps = 5000 };
+	assert_int_equal(ss_clock_shown(&plain, 7), 5007);
+	assert_int_equal(ss_clock_own(&plain, 5007), 7);
+	assert_int_equal(ss_clock_shown(&plain, INT64_MAX - 1), INT64_MAX);
+	/* Fast by 100 ppm: 1 s of its own is 100 us less. */
+	struct ss_clock_map fast = { .shift_ps = -3000, .drift = 100e-6, .about_ps = 2000000 };
+	assert_int_equal(ss_clock_shown(&fast, 2000000), 1997000);
+	assert_int_equal(ss_clock_shown(&fast, 1000002000000), 999901997000);
+	uint64_t r = 1;
+	for (int i = 0; i < 20000; i++) {
+		r = r * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+		struct ss_clock_map m = { .shift_ps = (int64_t)(r >> 20) - (INT64_C(1) << 43),
+					  .drift = ((double)(r >> 54) - 512) * 1e-6, .about_ps = (int64_t)(r >> 24) };
+		int64_t shown = (int64_t)(r >> 17), own = ss_clock_own(&m, shown);
+		assert_true(ss_clock_shown(&m, own) >= shown);
+		assert_true(ss_clock_shown(&m, own - 1) < shown);
+		assert_true(ss_clock_own(&m, ss_clock_shown(&m, shown)) <= shown);
+	}
+}
+
 static void late_and_missing_hosts(void **state)
 {
 	struct made h[3];
@@ -581,6 +605,7 @@ int main(void)
 		cmocka_unit_test(any_skeleton_comes_back),
 		cmocka_unit_test(what_ends_before_it_begins_is_refused),
 		cmocka_unit_test(clocks_are_found_from_ends),
+		cmocka_unit_test(times_go_to_the_common_clock_and_back),
 		cmocka_unit_test(late_and_missing_hosts),
 		cmocka_unit_test(repeated_hosts_are_left_out),
 		cmocka_unit_test(counted_collectives_are_alike),

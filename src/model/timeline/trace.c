@@ -4,6 +4,7 @@
 #include "base/bisect.h"
 #include "base/heap.h"
 #include "base/pool.h"
+#include "model/cluster/aligned.h"
 #include "model/timeline/display_lines.h"
 #include "model/timeline/trace_build.h"
 #include "model/timeline/trace_level.h"
@@ -117,7 +118,7 @@ static void release_model(void *data)
 	free(mt->first_track);
 	free(mt->first_event);
 	free(mt->first_flow);
-	free(mt->shift_ps);
+	free(mt->clocks);
 	free(mt);
 }
 
@@ -131,8 +132,8 @@ static struct ss_model_trace *new_model_trace(size_t nhosts)
 	mt->first_track = calloc(nhosts + 1, sizeof(*mt->first_track));
 	mt->first_event = calloc(nhosts + 1, sizeof(*mt->first_event));
 	mt->first_flow = calloc(nhosts + 1, sizeof(*mt->first_flow));
-	mt->shift_ps = calloc(nhosts + 1, sizeof(*mt->shift_ps));
-	if (mt->hosts && mt->first_track && mt->first_event && mt->first_flow && mt->shift_ps)
+	mt->clocks = calloc(nhosts + 1, sizeof(*mt->clocks));
+	if (mt->hosts && mt->first_track && mt->first_event && mt->first_flow && mt->clocks)
 		return mt;
 	release_model(mt);
 	return NULL;
@@ -142,16 +143,23 @@ static struct ss_model_trace *new_model_trace(size_t nhosts)
  * Hosts whose times are absolute were each given an origin of their own; together they get the
  * earliest.
  */
-static void align_hosts(struct ss_model_trace *mt, const struct ss_model *m)
+static bool place_hosts(struct ss_model_trace *mt, struct ss_model *m, struct ss_err *err)
 {
 	int64_t min = INT64_MAX;
+	if (m->aligned) {
+		const struct ss_clock_map *maps = ss_model_clock_maps(m, err);
+		if (maps && m->nhosts)
+			memcpy(mt->clocks, maps, m->nhosts * sizeof(*maps));
+		return maps;
+	}
 	for (size_t i = 0; i < m->nhosts; i++)
 		min = m->hosts[i]->x.origin_ns < min ? m->hosts[i]->x.origin_ns : min;
 	for (size_t i = 0; min > 0 && i < m->nhosts; i++) {
 		uint64_t ns = (uint64_t)(m->hosts[i]->x.origin_ns - min);
 		/* A month apart is no common session. */
-		mt->shift_ps[i] = ns < UINT64_C(2592000000000000) ? ns * 1000 : 0;
+		mt->clocks[i].shift_ps = ns < UINT64_C(2592000000000000) ? (int64_t)(ns * 1000) : 0;
 	}
+	return true;
 }
 
 static bool add_hosts(struct ss_model_trace *mt, struct ss_model *m, struct ss_err *err)
@@ -170,10 +178,11 @@ static bool add_hosts(struct ss_model_trace *mt, struct ss_model *m, struct ss_e
 		mt->first_event[i + 1] = (uint32_t)events;
 		mt->first_flow[i + 1] = mt->first_flow[i] + tr->nflows;
 		mt->nshown += tr->nshown;
-		if (tr->nshown && tr->begin_ps + mt->shift_ps[i] < mt->begin_ps)
-			mt->begin_ps = tr->begin_ps + mt->shift_ps[i];
-		if (tr->nshown && ss_trace_end_ps(tr->end_ps, mt->shift_ps[i]) > mt->end_ps)
-			mt->end_ps = ss_trace_end_ps(tr->end_ps, mt->shift_ps[i]);
+		if (!tr->nshown)
+			continue;
+		uint64_t begin_ps = ss_trace_shown(mt, i, tr->begin_ps), end_ps = ss_trace_shown(mt, i, tr->end_ps);
+		mt->begin_ps = begin_ps < mt->begin_ps ? begin_ps : mt->begin_ps;
+		mt->end_ps = end_ps > mt->end_ps ? end_ps : mt->end_ps;
 	}
 	if (mt->nshown == 0)
 		mt->begin_ps = mt->end_ps = 0;
@@ -188,8 +197,7 @@ static void *build_model(void *owner, struct ss_err *err)
 		ss_fail_mem(err);
 		return NULL;
 	}
-	align_hosts(mt, m);
-	if (add_hosts(mt, m, err))
+	if (place_hosts(mt, m, err) && add_hosts(mt, m, err))
 		return mt;
 	release_model(mt);
 	return NULL;

@@ -22,6 +22,7 @@
 #ifndef SS_MODEL_TIMELINE_TRACE_H
 #define SS_MODEL_TIMELINE_TRACE_H
 
+#include "model/clock_map.h"
 #include "model/model.h"
 #include "model/timeline/display_lines.h"
 
@@ -99,7 +100,7 @@ struct ss_model_trace {
 	size_t nhosts;
 	/* nhosts + 1 each: the first number that belongs to the host. */
 	uint32_t *first_track, *first_event, *first_flow;
-	uint64_t *shift_ps;	/* added to the host's times, so that hosts with absolute clocks share an origin */
+	struct ss_clock_map *clocks; /* nhosts: so that hosts with absolute clocks share an origin, or, of an aligned model, all */
 	uint64_t nshown;
 	uint64_t begin_ps, end_ps;
 };
@@ -143,6 +144,25 @@ static inline uint8_t ss_track_row(const struct ss_track *t, uint32_t pos)
 static inline uint64_t ss_trace_end_ps(uint64_t begin_ps, uint64_t dur_ps)
 {
 	return dur_ps > UINT64_MAX - begin_ps ? UINT64_MAX : begin_ps + dur_ps;
+}
+
+/* A time of a host as all hosts' timeline has it, and back: the first own time that is not before. */
+static inline uint64_t ss_trace_shown(const struct ss_model_trace *mt, size_t h, uint64_t own_ps)
+{
+	int64_t t = ss_clock_shown(&mt->clocks[h], own_ps > INT64_MAX ? INT64_MAX : (int64_t)own_ps);
+	return t > 0 ? (uint64_t)t : 0;
+}
+
+static inline uint64_t ss_trace_own(const struct ss_model_trace *mt, size_t h, uint64_t shown_ps)
+{
+	int64_t t = ss_clock_own(&mt->clocks[h], shown_ps > INT64_MAX ? INT64_MAX : (int64_t)shown_ps);
+	return t > 0 ? (uint64_t)t : 0;
+}
+
+/* Does the range end before the host's time begins? */
+static inline bool ss_trace_is_before(const struct ss_model_trace *mt, size_t h, uint64_t shown_ps)
+{
+	return shown_ps < ss_trace_shown(mt, h, 0);
 }
 
 /* The stat step_name of an event, which replaces its name; p is NULL where there is none. */
