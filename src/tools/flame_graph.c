@@ -22,6 +22,7 @@
 #include "model/steps/meaning.h"
 #include "model/timeline/trace.h"
 #include "model/torch/torch.h"
+#include "tools/timeline.h"
 #include "tools/tool.h"
 #include "tools/words.h"
 
@@ -53,6 +54,7 @@ static const struct ss_param params[] = {
 	  "What a device's operations stand below: program and name scope, lines of the program's text, or category" },
 	{ "from", "ms", NULL, "Begin of a stretch of time, as in the timeline: what lies inside of it counts" },
 	{ "to", "ms", NULL, "End of the stretch" },
+	{ "clocks", "recorded|aligned", "recorded", "What from and to are times of, over several hosts: as in the timeline" },
 	{ "tracks", "number,...", NULL, "Tracks of the timeline, by number: of a thread itself, of a device all its work" },
 };
 
@@ -71,7 +73,7 @@ struct stacks {
 	struct ss_u64map children; /* parent << 32 | frame */
 	enum by by;
 	int64_t from_ps, to_ps;	   /* of the common origin, */
-	int64_t shift_ps;	   /* ... which lies so much before that of the host at hand */
+	struct ss_clock_map clock; /* ... to which times of the host at hand go */
 	const struct ss_model_trace *mt; /* NULL: of one host, or without a stretch */
 	struct ss_str tracks;	   /* "": all */
 	uint32_t first_track;	   /* of the host at hand */
@@ -202,7 +204,8 @@ struct open {
 /* What of an event lies inside the stretch; negative: it is beside it. */
 static int64_t inside_ps(const struct stacks *s, const struct ss_xevents *ev, uint32_t i)
 {
-	int64_t begin_ps = ss_safe_sum(ev->begin_ps[i], s->shift_ps), end_ps = ss_safe_sum(ss_xevents_end_ps(ev, i), s->shift_ps);
+	int64_t begin_ps = ss_clock_shown(&s->clock, ev->begin_ps[i]),
+		end_ps = ss_clock_shown(&s->clock, ss_xevents_end_ps(ev, i));
 	if (begin_ps > s->to_ps || end_ps < s->from_ps)
 		return -1;
 	int64_t from_ps = begin_ps > s->from_ps ? begin_ps : s->from_ps, to_ps = end_ps < s->to_ps ? end_ps : s->to_ps;
@@ -347,7 +350,7 @@ static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 	bool ok = true, torch = ss_host_is_kineto(h);
 	if (!choose(s, h, &c, err))
 		return false;
-	s->shift_ps = s->mt ? (int64_t)s->mt->shift_ps[i] : 0;
+	s->clock = s->mt ? s->mt->clocks[i] : (struct ss_clock_map){ 0 };
 	for (int devices = 1; devices >= 0; devices--)
 		for (uint32_t k = 0; ok && k < h->nplanes; k++)
 			if (h->planes[k].kind != SS_PLANE_METADATA && ss_plane_is_device(&h->planes[k]) == devices)
@@ -474,7 +477,8 @@ static bool read_params(const struct ss_request *q, struct stacks *s, struct ss_
 	if (s->m->visited)
 		return ss_fail(err, SS_EINVAL,
 			       "a stretch of time is one of a host: name the host (hosts are read one after the other here)");
-	s->mt = ss_model_trace(s->m, err);
+	struct ss_model *of = ss_request_clocks(q, &ss_tool_flame_graph, err);
+	s->mt = of ? ss_model_trace(of, err) : NULL;
 	return s->mt;
 }
 

@@ -13,6 +13,8 @@
 #include "table/timeline.h"
 
 struct ss_cluster;
+struct ss_request;
+struct ss_tool;
 
 /* Sections and tracks, no slices; counter tracks with their range of values. NULL on failure. */
 struct ss_timeline *ss_timeline_layout(struct ss_model *m, struct ss_arena *arena, struct ss_err *err);
@@ -119,6 +121,8 @@ struct ss_timeline_names_query {
 struct ss_tl_names *ss_timeline_names(struct ss_model *m, const struct ss_timeline_names_query *q, struct ss_arena *arena,
 				      struct ss_err *err);
 
+/* The model whose times a request's parameter `clocks` (recorded or aligned) asks for. NULL on failure. timeline_clocks.c */
+struct ss_model *ss_request_clocks(const struct ss_request *q, const struct ss_tool *tool, struct ss_err *err);
 /* What aligning came to, in a sentence or two; in the arena. timeline_clocks.c */
 struct ss_str ss_clocks_words(const struct ss_cluster *c, struct ss_arena *arena);
 /* The same of an aligned model, and each host's clock: tl->clocks. */

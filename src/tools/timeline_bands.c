@@ -222,10 +222,9 @@ static bool mark_slowest(struct ss_tl_bands *out, const uint8_t *kinds, struct s
 static bool add_hosts(struct ss_tl_bands *out, const struct ss_model_trace *mt, struct bands *b, uint8_t *kinds)
 {
 	for (size_t h = 0; h < mt->nhosts; h++) {
-		uint64_t shift_ps = mt->shift_ps[h];
 		b->tr = mt->hosts[h];
-		b->begin_ps = out->begin_ps > shift_ps ? out->begin_ps - shift_ps : 0;
-		b->end_ps = out->end_ps > shift_ps ? out->end_ps - shift_ps : 0;
+		b->begin_ps = ss_trace_own(mt, h, out->begin_ps);
+		b->end_ps = ss_trace_own(mt, h, out->end_ps);
 		for (uint32_t i = 0; i < b->tr->nsections; i++) {
 			struct ss_tl_band *v = &out->v[out->n];
 			kinds[out->n] = (uint8_t)b->tr->sections[i].plane->base.kind;

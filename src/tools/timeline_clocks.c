@@ -1,9 +1,21 @@
 /* timeline_clocks.c - whose clock a timeline was corrected by how much, and how sure that is. */
 #include "model/cluster/aligned.h"
 #include "tools/timeline.h"
+#include "tools/tool.h"
 #include "tools/words.h"
 
 #include <math.h>
+
+struct ss_model *ss_request_clocks(const struct ss_request *q, const struct ss_tool *tool, struct ss_err *err)
+{
+	struct ss_str clocks = ss_request_param(q, tool, "clocks");
+	if (ss_str_is(clocks, "aligned"))
+		return ss_model_aligned(q->model, err);
+	if (!clocks.n || ss_str_is(clocks, "recorded"))
+		return q->model;
+	ss_fail(err, SS_EINVAL, "clocks must be recorded or aligned, not '" SS_FMT "'", SS_ARG(clocks));
+	return NULL;
+}
 
 /* What the alignment came to. */
 struct outcome {

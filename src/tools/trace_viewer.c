@@ -214,18 +214,6 @@ static bool collect(struct ss_timeline_build *b, const struct options *o, find_f
 	return true;
 }
 
-/* The model whose times are asked for. */
-static struct ss_model *model_of(const struct ss_request *q, struct ss_err *err)
-{
-	struct ss_str clocks = ss_request_param(q, &ss_tool_trace_viewer_stream, "clocks");
-	if (ss_str_is(clocks, "aligned"))
-		return ss_model_aligned(q->model, err);
-	if (!clocks.n || ss_str_is(clocks, "recorded"))
-		return q->model;
-	ss_fail(err, SS_EINVAL, "clocks must be recorded or aligned, not '" SS_FMT "'", SS_ARG(clocks));
-	return NULL;
-}
-
 static bool answer(const struct ss_request *q, struct ss_model *m, const struct options *o, find_fn *find, unsigned fill,
 		   struct ss_result *out, struct ss_err *err)
 {
@@ -258,7 +246,7 @@ static bool note_clocks(struct ss_result *out, struct ss_model *m, struct ss_err
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	struct options o;
-	struct ss_model *m = read_options(q, &o, err) ? model_of(q, err) : NULL;
+	struct ss_model *m = read_options(q, &o, err) ? ss_request_clocks(q, &ss_tool_trace_viewer_stream, err) : NULL;
 	if (!m)
 		return false;
 	const unsigned fill = SS_TL_GROUPS | SS_TL_FLOWS;
@@ -281,7 +269,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	struct ss_request own = *q;
-	own.model = model_of(q, err);
+	own.model = ss_request_clocks(q, &ss_tool_trace_viewer_stream, err);
 	return own.model && ss_timeline_conclude(&own, out, err);
 }
 

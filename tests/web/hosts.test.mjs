@@ -69,6 +69,32 @@ describe("a timeline of several hosts", () => {
 		});
 	});
 
+	test("aligns the hosts' clocks on request, says by how much, and keeps it in the URL", async () => {
+		await open({}, async (page) => {
+			assert.equal(await page.locator(".trace-clocks").count(), 0, "as recorded");
+			const answer = page.waitForResponse((r) => r.url().includes("/api/timeline/slices") && r.url().includes("clocks=aligned"));
+			await page.getByRole("button", { name: "Align clocks" }).click();
+			await answer;
+			const words = page.locator(".trace-clocks");
+			await words.locator("summary").click();
+			assert.match(await words.locator("summary").innerText(), /2 of 3 hosts are corrected, 'host1' most, by 57\.69 us \(uncertain by 17\.52 ns\)/);
+			const cells = await words.locator("tbody tr").evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.innerText)));
+			assert.deepEqual(cells.map((r) => r.slice(0, 2)), [["host0", "as recorded"], ["host1", "corrected"], ["host2", "corrected"]]);
+			assert.match(cells[1][2], /57\.7/);
+			await shot(page, "hosts-clocks");
+			assert.equal(new URL(page.url()).searchParams.get("clocks"), "aligned");
+		});
+		await open({ clocks: "aligned" }, async (page) => {
+			const off = page.getByRole("button", { name: "Align clocks" });
+			assert.equal(await off.getAttribute("aria-pressed"), "true");
+			const asked = page.waitForRequest((r) => r.url().includes("/api/timeline/slices") && !r.url().includes("clocks="));
+			await off.click();
+			await asked;
+			await page.waitForFunction(() => !new URL(location.href).searchParams.has("clocks"));
+			assert.equal(await page.locator(".trace-clocks").count(), 0);
+		});
+	});
+
 	test("says of an operation what would be gained if it were faster", async () => {
 		await open({ event: "1" }, async (page) => {
 			const link = page.getByRole("link", { name: "What if it took half the time?" });

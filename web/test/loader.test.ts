@@ -80,8 +80,7 @@ function loader(log: string[]): { l: Loader; m: TimelineModel } {
 		m,
 		l: new Loader(
 			m,
-			"r",
-			"h",
+			{ run: "r", host: "h" },
 			() => log.push("changed"),
 			(t) => log.push(t),
 			(b) => log.push(b ? "busy" : "idle"),

@@ -137,7 +137,21 @@ export interface Timeline {
 	events: number;
 	dropped: number;
 	sections: Section[];
+	clocks: Clocks | null;
 	notes: Note[];
+}
+
+/* Times are on one clock: what was taken off those of each host. */
+export interface Clocks {
+	text: string;
+	hosts: {
+		host: string;
+		state: "good" | "corrected" | "unknown";
+		corrected: boolean;
+		offset_us: number | null;
+		drift_ppm: number | null;
+		uncertainty_us: number | null;
+	}[];
 }
 
 export interface TimelineWords {

@@ -147,8 +147,7 @@ function Opened({ timeline, run, marked, read, onReady, onName }: SideProps & { 
 		const store = createTraceStore(model.all, closedAtFirst(timeline.sections));
 		const loader = new Loader(
 			model,
-			run,
-			"",
+			{ run },
 			() => store.update({ version: store.get().version + 1, error: "" }),
 			(text) => store.update({ error: text }),
 			(busy) => store.update({ busy }),

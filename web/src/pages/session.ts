@@ -9,6 +9,12 @@ export interface Session {
 	host: string;
 	tools: readonly Tool[];
 	toolNames: readonly string[];
+	clocks?: "aligned"; /* of a timeline whose hosts are on one clock */
+}
+
+/* What a request about a timeline names. */
+export function ofTimeline(s: Session): { run: string; host: string; clocks: "aligned" | undefined } {
+	return { run: s.run.run, host: s.host, clocks: s.clocks };
 }
 
 /* XProf's route, because that is what a script would fetch as well. */

@@ -2,15 +2,16 @@
  * trace_viewer.tsx - the timeline with its tools: the bar above, the canvas, the pane with details below, the keys.
  */
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { getJson } from "../api/fetch";
+import { getJson, type Params } from "../api/fetch";
 import { useJson, type Loadable } from "../api/loadable";
 import type { EventDetail, FoundNames, SearchHit, SearchResult, Timeline, TimelineWords } from "../api/types";
 import { presence, reportGone } from "../api/presence";
+import { saved } from "../api/saved";
 import { isTyping } from "../base/dom";
-import { count } from "../base/format";
+import { count, significant, time_ps } from "../base/format";
 import { pending } from "../base/pending";
 import { useStore } from "../base/store";
-import { adjust, parseQuery, query } from "../base/url";
+import { adjust, parseQuery, query, useQuery } from "../base/url";
 import { CanvasView } from "../timeline/canvas_view";
 import { HelpSheet } from "../timeline/help";
 import { closedAtFirst } from "../timeline/layout";
@@ -52,18 +53,33 @@ import {
 } from "../timeline/viewport";
 import { Icon, type IconName } from "../widgets/icon";
 import { Failure, Notes, Waiting } from "../widgets/notes";
-import type { Session } from "./session";
+import { ofTimeline, type Session } from "./session";
 
 export function TraceViewerPage({ session }: { session: Session }) {
+	const clocks = useQuery("clocks") === "aligned" ? "aligned" : undefined;
+	return <TraceOf key={clocks} session={clocks ? { ...session, clocks } : session} />;
+}
+
+/* Times of another clock are another place: what the URL says of the old ones goes. */
+function chooseClocks(aligned: boolean): void {
+	adjust({ clocks: aligned ? "aligned" : undefined, view: undefined, marks: undefined, gap: undefined, step: undefined });
+}
+
+function TraceOf({ session }: { session: Session }) {
 	/* Started beside the first question, so that it is there when slices are asked for. */
 	const source = useMemo(() => new SliceSource(), []);
 	useEffect(() => () => source.stop(), [source]);
-	const { value, error, loading } = useJson<Timeline>("api/timeline", { run: session.run.run, host: session.host });
+	const { value, error, loading } = useJson<Timeline>("api/timeline", ofTimeline(session));
 	if (error)
 		return (
 			<div class="page">
 				<h1>{session.tool.title}</h1>
 				<Failure text={error} />
+				{session.clocks && (
+					<button class="button" onClick={() => chooseClocks(false)}>
+						Show the clocks as recorded
+					</button>
+				)}
 			</div>
 		);
 	if (!value)
@@ -93,14 +109,13 @@ function openTrace(timeline: Timeline, model: TimelineModel): TraceStore {
 }
 
 function TraceViewer({ timeline, session, read }: { timeline: Timeline; session: Session; read: ReadSlices }) {
-	const { run, host } = { run: session.run.run, host: session.host };
+	const of = useMemo(() => ofTimeline(session), [session.run.run, session.host, session.clocks]);
 	const { model, store, loader } = useMemo(() => {
 		const m = new TimelineModel(timeline);
 		const s = openTrace(timeline, m);
 		const l: Loader = new Loader(
 			m,
-			run,
-			host,
+			of,
 			() => s.update({ version: s.get().version + 1, error: "" }),
 			(text) => {
 				s.update({ error: text });
@@ -122,11 +137,10 @@ function TraceViewer({ timeline, session, read }: { timeline: Timeline; session:
 	const [help, setHelp] = useState(false);
 	const selected = useStore(store, (s) => s.selected?.event);
 	const detail = useJson<EventDetail>(selected === undefined ? null : "api/timeline/event", {
-		run,
-		host,
+		...of,
 		event: selected ?? 0,
 	});
-	const search = useSearch(store, model, run, host);
+	const search = useSearch(store, model, of);
 	const flowMode = useStore(store, (s) => s.flows);
 	useEffect(() => {
 		loader.wantFlows = flowMode === "all" ? "1" : flowMode === "path" ? "path" : "";
@@ -139,8 +153,8 @@ function TraceViewer({ timeline, session, read }: { timeline: Timeline; session:
 	const gap = (where: Where, at?: { track: number | undefined; ps: number }) => void askGap(store, model, session, where, at);
 	useKeys(store, model, search, () => setHelp((h) => !h), gap);
 	const exact = useCallback(
-		(event: number) => getJson<EventDetail>("api/timeline/event", { run, host, event }).then((d) => d.dur_ps),
-		[run, host],
+		(event: number) => getJson<EventDetail>("api/timeline/event", { ...of, event }).then((d) => d.dur_ps),
+		[of],
 	);
 	const current = detail.value?.event === selected ? detail.value : undefined;
 	/* The event's exact times replace those of the drawing. */
@@ -155,9 +169,10 @@ function TraceViewer({ timeline, session, read }: { timeline: Timeline; session:
 	return (
 		<div class="trace">
 			<h1 class="visually-hidden">{session.tool.title}</h1>
-			<TraceBar store={store} model={model} search={search} onHelp={() => setHelp(true)} session={session} />
+			<TraceBar timeline={timeline} store={store} model={model} search={search} onHelp={() => setHelp(true)} session={session} />
 			<TraceSays store={store} model={model} session={session} />
 			<TraceNotes timeline={timeline} store={store} />
+			<TraceClocks timeline={timeline} />
 			<CanvasView
 				model={model}
 				loader={loader}
@@ -202,7 +217,7 @@ const MOSTLY = 0.6;
 /* What the trace comes to, on one line whose place is kept; asked for once something is drawn. */
 function TraceSays({ store, model, session }: { store: TraceStore; model: TimelineModel; session: Session }) {
 	const drawn = useStore(store, (s) => s.version > 0);
-	const { value } = useJson<TimelineWords>(drawn ? "api/timeline/conclusion" : null, { run: session.run.run, host: session.host });
+	const { value } = useJson<TimelineWords>(drawn ? "api/timeline/conclusion" : null, ofTimeline(session));
 	const of = value?.conclusion;
 	const pause = value?.pause;
 	/* Of a trace that is mostly something else one sees the devices' work first; the map shows the whole. */
@@ -361,14 +376,14 @@ function useUrl(store: TraceStore, model: TimelineModel): void {
 }
 
 function useFirstSelection(store: TraceStore, model: TimelineModel, session: Session): void {
-	const { run, host } = { run: session.run.run, host: session.host };
+	const of = ofTimeline(session);
 	useEffect(() => {
 		const { event, gap, find, q } = query.get();
 		const at = /^(\d+)(?:\.(\d+))?$/.exec(gap ?? "");
 		if (at && !event) void askGap(store, model, session, "here", { ps: Number(at[1]), track: at[2] ? Number(at[2]) : undefined });
 		if (find && q && !event) void findLongest(q).then((e) => e && choose(store, model, e));
 		if (!event || !/^\d+$/.test(event)) return;
-		getJson<EventDetail>("api/timeline/event", { run, host, event }).then(
+		getJson<EventDetail>("api/timeline/event", { ...of, event }).then(
 			(d) => {
 				store.update({
 					selected: {
@@ -390,9 +405,9 @@ function useFirstSelection(store: TraceStore, model: TimelineModel, session: Ses
 	/* The longest event of a name; of none the longest of those that have it within theirs. */
 	const findLongest = async (name: string): Promise<EventDetail | undefined> => {
 		for (const how of ["exact", "within"]) {
-			const found = await getJson<FoundNames>("api/timeline/names", { run, host, q: name, how, limit: 1 }).catch(() => undefined);
+			const found = await getJson<FoundNames>("api/timeline/names", { ...of, q: name, how, limit: 1 }).catch(() => undefined);
 			const longest = found?.names[0];
-			if (longest) return getJson<EventDetail>("api/timeline/event", { run, host, event: longest.event });
+			if (longest) return getJson<EventDetail>("api/timeline/event", { ...of, event: longest.event });
 		}
 		return undefined;
 	};
@@ -410,7 +425,7 @@ export interface Search {
 	step(direction: 1 | -1): void;
 }
 
-function useSearch(store: TraceStore, model: TimelineModel, run: string, host: string): Search {
+function useSearch(store: TraceStore, model: TimelineModel, of: Params): Search {
 	const text = useStore(store, (s) => s.query);
 	const [state, setState] = useState<{
 		result: SearchResult | undefined;
@@ -429,7 +444,7 @@ function useSearch(store: TraceStore, model: TimelineModel, run: string, host: s
 		setState((s) => ({ ...s, busy: true }));
 		getJson<SearchResult>(
 			"api/timeline/search",
-			{ run, host, q: store.get().query, limit: 1, ...params },
+			{ ...of, q: store.get().query, limit: 1, ...params },
 			mine.signal,
 		).then(then, (e: Error) => {
 			if (!mine.signal.aborted) setState((s) => ({ ...s, busy: false, error: e.message }));
@@ -598,6 +613,11 @@ function focusSearch(): void {
 
 /* ---- the bar ---- */
 
+/* The hosts of an answer are told apart by thousands. */
+function hostsOf(timeline: Timeline): number {
+	return new Set(timeline.sections.map((s) => Math.floor(s.pid / 1000))).size;
+}
+
 const SIGNS: Readonly<Record<ToolMode, IconName>> = { 1: "select", 2: "pan", 3: "zoom", 4: "measure" };
 const FLOWS: readonly { value: TraceState["flows"]; label: string }[] = [
 	{ value: "selected", label: "Flows of selection" },
@@ -607,12 +627,14 @@ const FLOWS: readonly { value: TraceState["flows"]; label: string }[] = [
 ];
 
 function TraceBar({
+	timeline,
 	store,
 	model,
 	search,
 	onHelp,
 	session,
 }: {
+	timeline: Timeline;
 	store: TraceStore;
 	model: TimelineModel;
 	search: Search;
@@ -667,6 +689,16 @@ function TraceBar({
 				))}
 			</select>
 			<StepPicker store={store} model={model} session={session} />
+			{(timeline.clocks?.hosts.length ?? hostsOf(timeline)) > 1 && !saved && (
+				<button
+					class="button"
+					aria-pressed={session.clocks === "aligned"}
+					title="Show the hosts' times on one clock, found from the collectives that they leave together"
+					onClick={() => chooseClocks(!session.clocks)}
+				>
+					Align clocks
+				</button>
+			)}
 			<ExportLink store={store} session={session} />
 			<span class="spring" />
 			<SearchBox search={search} store={store} />
@@ -693,6 +725,7 @@ function ExportLink({ store, session }: { store: TraceStore; session: Session })
 			start_time_ms: String(v.begin_ps / 1e9),
 			end_time_ms: String(v.end_ps / 1e9),
 			resolution: "0",
+			...(session.clocks && { clocks: session.clocks }),
 		});
 		const a = document.createElement("a");
 		a.href = `data/plugin/profile/data?${q.toString()}`;
@@ -780,6 +813,40 @@ function SearchBox({ search, store }: { search: Search; store: TraceStore }) {
 				<Icon name="right" />
 			</button>
 		</div>
+	);
+}
+
+/* Whose clock was corrected by how much, and how sure that is. */
+function TraceClocks({ timeline }: { timeline: Timeline }) {
+	const { clocks } = timeline;
+	if (!clocks) return null;
+	const us = (v: number | null) => (v === null ? "unknown" : time_ps(v * 1e6));
+	return (
+		<details class="trace-clocks">
+			<summary>{clocks.text}</summary>
+			<table>
+				<thead>
+					<tr>
+						<th>Host</th>
+						<th>Clock</th>
+						<th class="number">Ahead by</th>
+						<th class="number">Uncertain by</th>
+						<th class="number">Drift (ppm)</th>
+					</tr>
+				</thead>
+				<tbody>
+					{clocks.hosts.map((h) => (
+						<tr key={h.host}>
+							<td>{h.host}</td>
+							<td>{h.corrected ? "corrected" : h.state === "unknown" ? "unknown, as recorded" : "as recorded"}</td>
+							<td class="number">{us(h.offset_us)}</td>
+							<td class="number">{us(h.uncertainty_us)}</td>
+							<td class="number">{h.drift_ppm === null ? "unknown" : significant(h.drift_ppm)}</td>
+						</tr>
+					))}
+				</tbody>
+			</table>
+		</details>
 	);
 }
 

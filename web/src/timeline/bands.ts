@@ -4,7 +4,7 @@
  * The program counts (GET /api/timeline/bands); here an answer becomes pixels once and is stretched to the view in every frame. One answer
  * over the whole trace stays, a finer one follows the view once it rests.
  */
-import { getJson } from "../api/fetch";
+import { getJson, type Params } from "../api/fetch";
 import type { Bands } from "../api/types";
 import { nameColor } from "../base/color";
 import { span, type View } from "./viewport";
@@ -67,8 +67,7 @@ export class BandPictures {
 
 	constructor(
 		private readonly model: TimelineModel,
-		private readonly run: string,
-		private readonly host: string,
+		private readonly of: Params,
 		private readonly changed: (whole: Bands) => void,
 	) {}
 
@@ -92,7 +91,7 @@ export class BandPictures {
 		const stop = new AbortController();
 		this.flying = stop;
 		const first = !this.whole;
-		getJson<Bands>("api/timeline/bands", { run: this.run, host: this.host, ...range, bins: BINS }, stop.signal).then(
+		getJson<Bands>("api/timeline/bands", { ...this.of, ...range, bins: BINS }, stop.signal).then(
 			(of) => {
 				this.flying = undefined;
 				const made = { of, canvases: new Map<number, HTMLCanvasElement>() };

@@ -258,7 +258,7 @@ class Engine {
 		private readonly loader: Loader,
 		private readonly store: TraceStore,
 	) {
-		this.bands = new BandPictures(model, loader.run, loader.host, (whole) => {
+		this.bands = new BandPictures(model, loader.of, (whole) => {
 			if (store.get().bands !== whole) store.update({ bands: whole });
 			this.invalidate(1);
 		});

@@ -13,7 +13,7 @@ import { Grid } from "../widgets/grid";
 import { filterFor } from "../widgets/grid_model";
 import { Icon } from "../widgets/icon";
 import { Failure, Waiting } from "../widgets/notes";
-import type { Session } from "../pages/session";
+import { ofTimeline, type Session } from "../pages/session";
 import { GapPane, type Where } from "./gap";
 import type { TimelineModel } from "./model";
 import { NamesPane } from "./names";
@@ -322,8 +322,7 @@ function SumPane({
 	onFind,
 }: DetailsProps & { begin_ps: number; end_ps: number; rows: string }) {
 	const { value, error, loading } = useJson<Summary>("api/timeline/summary", {
-		run: session.run.run,
-		host: session.host,
+		...ofTimeline(session),
 		begin_ps: Math.floor(begin_ps),
 		end_ps: Math.ceil(end_ps),
 		rows,

@@ -5,7 +5,7 @@ import { getJson } from "../api/fetch";
 import type { GapAnswer, SearchHit } from "../api/types";
 import { exact_ps } from "../base/format";
 import { useStore } from "../base/store";
-import type { Session } from "../pages/session";
+import { ofTimeline, type Session } from "../pages/session";
 import type { TimelineModel } from "./model";
 import type { Selected, TraceStore } from "./state";
 import { fit, reveal, span } from "./viewport";
@@ -29,8 +29,7 @@ export async function askGap(
 	const kept_ps = st.gap && st.gapLeast_ps < span(st.target) / 4 ? st.gapLeast_ps : 0;
 	const least_ps = kept_ps || Math.floor(span(st.target) * SEEN);
 	const answer = await getJson<GapAnswer>("api/timeline/gap", {
-		run: session.run.run,
-		host: session.host,
+		...ofTimeline(session),
 		at_ps: Math.max(0, Math.floor(at?.ps ?? from.begin_ps)),
 		where,
 		...(track !== undefined && { track }),

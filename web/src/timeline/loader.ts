@@ -3,6 +3,7 @@
  * picture is here. A request whose answer would no longer serve the view is cancelled, but not at once: mostly the answer is here
  * sooner than a connection would be closed and a new one opened, and the server would work for both.
  */
+import type { Params } from "../api/fetch";
 import type { Flow } from "../api/slices";
 import type { TimelineModel, Want } from "./model";
 import { readSlices, type ReadSlices } from "./slice_source";
@@ -33,8 +34,7 @@ export class Loader {
 
 	constructor(
 		private readonly model: TimelineModel,
-		readonly run: string,
-		readonly host: string,
+		readonly of: Params,
 		private readonly changed: () => void,
 		private readonly failed: (text: string) => void,
 		private readonly status: (busy: boolean) => void,
@@ -132,8 +132,7 @@ export class Loader {
 		this.flying = { want, stop, since: performance.now() };
 		this.requests++;
 		const params = {
-			run: this.run,
-			host: this.host,
+			...this.of,
 			begin_ps: want.begin_ps,
 			end_ps: want.end_ps,
 			width_px: want.width_px,

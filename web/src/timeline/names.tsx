@@ -7,7 +7,7 @@ import type { EventDetail, FoundNames } from "../api/types";
 import { count, time_ps } from "../base/format";
 import { useStore } from "../base/store";
 import { Failure, Waiting } from "../widgets/notes";
-import type { Session } from "../pages/session";
+import { ofTimeline, type Session } from "../pages/session";
 import type { TimelineModel } from "./model";
 import { expression, type Selected, type TraceStore } from "./state";
 
@@ -32,17 +32,16 @@ function tracksOf(model: TimelineModel, filter: string): string | undefined {
 export function NamesPane({ store, model, session, onGo, onFind }: NamesPaneProps) {
 	const text = useStore(store, (s) => s.query);
 	const filter = useStore(store, (s) => s.filter);
-	const { run, host } = { run: session.run.run, host: session.host };
+	const of = ofTimeline(session);
 	const regex = expression(text);
 	const tracks = tracksOf(model, filter);
 	const { value, error, loading } = useJson<FoundNames>(text && tracks !== "" ? "api/timeline/names" : null, {
-		run,
-		host,
+		...of,
 		q: regex ?? text,
 		...(regex !== undefined && { how: "regex" }),
 		...(tracks && { tracks }),
 	});
-	const go = (event: number) => getJson<EventDetail>("api/timeline/event", { run, host, event }).then(onGo);
+	const go = (event: number) => getJson<EventDetail>("api/timeline/event", { ...of, event }).then(onGo);
 	return (
 		<div class="sums names">
 			<div class="sums-head">

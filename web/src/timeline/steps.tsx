@@ -7,7 +7,7 @@ import type { Step, Steps } from "../api/types";
 import { time_ps } from "../base/format";
 import { useStore } from "../base/store";
 import { query } from "../base/url";
-import type { Session } from "../pages/session";
+import { ofTimeline, type Session } from "../pages/session";
 import type { TimelineModel } from "./model";
 import type { TraceStore } from "./state";
 
@@ -24,7 +24,7 @@ export function StepPicker({ store, model, session }: { store: TraceStore; model
 	const ready = useStore(store, (s) => s.version > 0 && !s.busy);
 	const only = useStore(store, (s) => s.step);
 	const asked = query.get()["step"];
-	const { value } = useJson<Steps>(ready || asked ? "api/timeline/steps" : null, { run: session.run.run, host: session.host });
+	const { value } = useJson<Steps>(ready || asked ? "api/timeline/steps" : null, ofTimeline(session));
 	const steps = value?.steps ?? [];
 	const go = (num: string) => isolate(store, model, steps.find((s) => String(s.num) === num));
 	/* A link to a step; where it names a view as well that is a part of it. */

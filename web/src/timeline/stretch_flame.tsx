@@ -17,7 +17,7 @@ const BY = [
 ] as const;
 
 function params(session: Session, begin_ps: number, end_ps: number, tracks: string) {
-	return { host: session.host, from: (Math.floor(begin_ps) / 1e9).toFixed(9), to: (Math.ceil(end_ps) / 1e9).toFixed(9), tracks };
+	return { host: session.host, clocks: session.clocks, from: (Math.floor(begin_ps) / 1e9).toFixed(9), to: (Math.ceil(end_ps) / 1e9).toFixed(9), tracks };
 }
 
 /* The same as a page of its own. */
