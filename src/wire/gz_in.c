@@ -7,6 +7,7 @@
 struct ss_gz_in {
 	z_stream z;
 	struct ss_str rest;	/* packed bytes that zlib was not given yet */
+	bool bare;		/* one piece of deflate data, without a header */
 	bool bad, ended, no_memory;
 };
 
@@ -15,17 +16,34 @@ bool ss_gz_is(struct ss_str bytes)
 	return ss_str_starts(bytes, SS_STR("\x1f\x8b\x08"));
 }
 
-struct ss_gz_in *ss_gz_in_open(struct ss_str packed)
+static struct ss_gz_in *open_with(struct ss_str packed, int window)
 {
 	struct ss_gz_in *g = calloc(1, sizeof(*g));
-	/* 15 bits of window, and 32: the header is gzip's or zlib's. */
-	if (g && inflateInit2(&g->z, 15 + 32) != Z_OK) {
+	if (g && inflateInit2(&g->z, window) != Z_OK) {
 		free(g);
 		return NULL;
 	}
-	if (g)
+	if (g) {
 		g->rest = packed;
+		g->bare = window < 0;
+	}
 	return g;
+}
+
+struct ss_gz_in *ss_gz_in_open(struct ss_str packed)
+{
+	/* 15 bits of window, and 32: the header is gzip's or zlib's. */
+	return open_with(packed, 15 + 32);
+}
+
+struct ss_gz_in *ss_gz_in_open_bare(struct ss_str packed)
+{
+	return open_with(packed, -15);
+}
+
+size_t ss_gz_in_used(const struct ss_gz_in *g)
+{
+	return (size_t)g->z.total_in;
 }
 
 /* zlib counts in 32 bits. */
@@ -42,6 +60,10 @@ static void feed(struct ss_gz_in *g)
 /* After a member: another one, or the end. What follows and is no member is padding. */
 static void next_member(struct ss_gz_in *g)
 {
+	if (g->bare) {
+		g->ended = true;
+		return;
+	}
 	feed(g);
 	struct ss_str ahead = { (const char *)g->z.next_in, g->z.avail_in };
 	g->ended = !ss_gz_is(ahead) || inflateReset(&g->z) != Z_OK;

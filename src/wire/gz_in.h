@@ -19,8 +19,12 @@ bool ss_gz_is(struct ss_str bytes);
  * out.
  */
 struct ss_gz_in *ss_gz_in_open(struct ss_str packed);
+/* Of bare deflate data, without any header, as zip has it. What follows it is left alone. */
+struct ss_gz_in *ss_gz_in_open_bare(struct ss_str packed);
 /* The next up to `n` bytes; 0 at the end, or where nothing more can be read. */
 size_t ss_gz_in_read(struct ss_gz_in *g, char *to, size_t n);
+/* How many of the packed bytes were read. */
+size_t ss_gz_in_used(const struct ss_gz_in *g);
 bool ss_gz_in_bad(const struct ss_gz_in *g);
 /* Did reading end for lack of memory? Then ss_gz_in_bad says so, too. */
 bool ss_gz_in_no_memory(const struct ss_gz_in *g);

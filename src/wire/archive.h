@@ -1,0 +1,35 @@
+/*
+ * archive.h - what a reader of archives tells of their members, and which names a member may not
+ * have. The readers (tar.h, zip.h) allocate no more than a name; what is made of the members is the
+ * caller's.
+ */
+#ifndef SS_WIRE_ARCHIVE_H
+#define SS_WIRE_ARCHIVE_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+#define SS_MEMBER_NAME_BYTES 4096	/* longer ones are refused */
+
+/* Called in the order of the archive. */
+struct ss_members {
+	/*
+	 * A file of this name begins. False: its bytes are not wanted, and neither `bytes` nor
+	 * `end` is called.
+	 */
+	bool (*begin)(void *arg, struct ss_str name, int64_t mtime_ns);
+	/* False: nothing more of the archive is to be read; the caller knows why. */
+	bool (*bytes)(void *arg, struct ss_str piece);
+	bool (*end)(void *arg);
+	/*
+	 * What is not there, or not whole, and why: a static text. `name` is "" for the archive
+	 * itself.
+	 */
+	void (*note)(void *arg, struct ss_str name, const char *why);
+	void *arg;
+};
+
+/* Why a member of this name is not taken, as a static text; NULL: it may be. */
+const char *ss_member_refused(struct ss_str name);
+
+#endif
