@@ -7,6 +7,7 @@
 
 #include "emit/text.h"
 #include "model/model.h"
+#include "location/location.h"
 #include "request/registry.h"
 #include "store/store.h"
 
@@ -82,6 +83,7 @@ bool cli_number(const char *text, uint64_t max, uint64_t *out);
 
 /* A profile named on the command line. */
 struct cli_profile {
+	struct ss_location place;
 	struct ss_store store;
 	const struct ss_run *run;	/* the one asked for, or the newest */
 	bool run_asked;
@@ -98,10 +100,18 @@ struct cli_profile {
 /* --strict was given: a profile of which something is missing is a failure of whoever opens it. */
 extern bool cli_strict;
 #define CLI_STRICT CLI_FLAG("strict", 0, &cli_strict)
-/* With --strict: are all files of the run, or of all runs, whole? They are opened for that, one after the other. */
+/*
+ * With --strict: are all files of the run, or of all runs, whole? They are opened for that, one
+ * after the other.
+ */
 bool cli_run_whole(const struct ss_run *r, struct ss_err *err);
 bool cli_runs_whole(const struct ss_store *s, struct ss_err *err);
 
+/*
+ * Where the path leads, as ss_location_open; warnings of what is missing of an archive are printed,
+ * and a failure with --strict.
+ */
+bool cli_location_open(struct ss_location *p, const char *path, struct ss_err *err);
 /*
  * Find and open it. `run` and `host` may be NULL: then the newest run, and all hosts of it or, for
  * a tool that cannot combine them, the first. `host` may list several with commas.

@@ -4,6 +4,7 @@
  */
 #include "doctor.h"
 
+#include "location/location.h"
 #include "store/kinds.h"
 
 #include <errno.h>
@@ -194,10 +195,12 @@ static void say_missing(struct doctor *d, const char *path, const char *why)
 void doctor_path(struct doctor *d, const char *path)
 {
 	struct ss_store s;
+	struct ss_location place;
 	struct ss_err err = { 0 };
 	struct stat st;
 	size_t left = MOST_FILES, hosts = 0;
-	if (!ss_store_scan(&s, path, SS_SCAN_ANY, &err)) {
+	if (!ss_location_open(&place, path, &err) || !ss_location_scan(&place, &s, &err)) {
+		ss_location_close(&place);
 		errno = stat(path, &st) == 0 ? 0 : errno;
 		say_missing(d, path, err.text);
 		return;
@@ -209,7 +212,8 @@ void doctor_path(struct doctor *d, const char *path)
 	if (!left)
 		doctor_say(d, DOCTOR_NOTE, "more", "only the first %d files were opened", MOST_FILES);
 	say_skipped(d, &s);
-	if (!hosts && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+	if (!hosts && stat(place.path, &st) == 0 && S_ISDIR(st.st_mode))
 		say_nothing_found(d, &s);
 	ss_store_free(&s);
+	ss_location_close(&place);
 }

@@ -138,7 +138,7 @@ static int write_html(const char *path, const struct options *o)
 		return cli_misuse(&cli_command_export, "html is a file for browsers: name it with --output FILE");
 	bool ok = cli_profile_find(&p, path, o->run, &err);
 	struct stat st;
-	const char *at = ok && stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? p.run->dir.p : path;
+	const char *at = ok && stat(p.place.path, &st) == 0 && S_ISDIR(st.st_mode) ? p.run->dir.p : p.place.path;
 	ok = ok && cli_sink_open(&sink, o->output, &err);
 	if (ok)
 		ok = cli_sink_close(&sink, cli_export_html(at, &sink.out, &err), &err);

@@ -44,9 +44,13 @@ static int run(int argc, char **argv)
 	int status = cli_parse(&cli_command_merge, argc, argv, opts, SS_COUNT(opts), 1, 1);
 	if (status >= 0)
 		return status;
-	struct cli_parts p;
+	struct cli_parts p = { .count = 0 };
+	struct ss_location place;
 	struct ss_err err = { 0 };
-	bool ok = cli_parts_read(&p, argv[optind], false, &err) && say_lost(&p, &err);
+	bool ok = cli_location_open(&place, argv[optind], &err);
+	if (ok && ss_location_scratch(&place) && !output)
+		ok = ss_fail(&err, SS_EINVAL, "'%s' is an archive: name the file to be written with --output", argv[optind]);
+	ok = ok && cli_parts_read(&p, place.path, false, &err) && say_lost(&p, &err);
 	if (ok && p.lost.n && !partial)
 		ok = ss_fail(&err, SS_ENOTFOUND,
 			     "%zu of %llu parts are missing: make them again ('stepscope reduce PATH --shard I/N'), or go on "
@@ -58,6 +62,7 @@ static int run(int argc, char **argv)
 		fprintf(stderr, "stepscope: %zu of %llu hosts in %s%s%s\n", p.all.v.n, (unsigned long long)p.all.nhosts,
 			output ? output : argv[optind], output ? "" : "/", output ? "" : CLI_MERGED_NAME);
 	cli_parts_close(&p);
+	ss_location_close(&place);
 	return ok ? CLI_DONE : cli_fail(&err);
 }
 

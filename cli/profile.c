@@ -70,13 +70,30 @@ static bool open_parts(struct cli_profile *p, const char *path, struct ss_err *e
 	return true;
 }
 
+bool cli_location_open(struct ss_location *p, const char *path, struct ss_err *err)
+{
+	if (!ss_location_open(p, path, err))
+		return false;
+	for (size_t i = 0; i < p->notes.n && i < 10; i++) {
+		struct ss_str text = ss_arena_printf(&p->arena, "'" SS_FMT "' %s", SS_ARG(p->notes.v[i].path), p->notes.v[i].why);
+		if (!text.p)
+			return ss_fail_mem(err);
+		cli_say("warning", text);
+	}
+	if (p->nnotes_all > 10)
+		fprintf(stderr, "stepscope: warning: %zu more members of '%s' are missing or damaged\n", p->nnotes_all - 10, path);
+	return !cli_strict || !p->nnotes_all || ss_fail(err, SS_EFORMAT, "the archive '%s' is incomplete (--strict)", path);
+}
+
 bool cli_profile_find(struct cli_profile *p, const char *path, const char *run, struct ss_err *err)
 {
 	struct ss_arena a = { 0 };
 	*p = (struct cli_profile){ 0 };
-	if (cli_parts_is(path))
-		return open_parts(p, path, err);
-	if (!ss_store_scan(&p->store, path, SS_SCAN_ANY, err))
+	if (!cli_location_open(&p->place, path, err))
+		return false;
+	if (cli_parts_is(p->place.path))
+		return open_parts(p, p->place.path, err);
+	if (!ss_location_scan(&p->place, &p->store, err))
 		return false;
 	if (run) {
 		p->run = find_run(&p->store, ss_str_from(run));
@@ -297,13 +314,14 @@ bool cli_profile_intact(const struct cli_profile *p, struct ss_err *err)
 void cli_profile_shut(struct cli_profile *p)
 {
 	struct ss_store store = p->store;
+	struct ss_location place = p->place;
 	struct cli_parts *parts = p->parts;
 	ss_model_release(&p->model);
 	for (size_t i = 0; i < p->nhosts; i++)
 		ss_host_close(&p->hosts[i]);
 	free(p->hosts);
 	ss_arena_release(&p->arena);
-	*p = (struct cli_profile){ .store = store, .parts = parts };
+	*p = (struct cli_profile){ .place = place, .store = store, .parts = parts };
 }
 
 void cli_profile_close(struct cli_profile *p)
@@ -313,5 +331,6 @@ void cli_profile_close(struct cli_profile *p)
 		cli_parts_close(p->parts);
 	free(p->parts);
 	ss_store_free(&p->store);
+	ss_location_close(&p->place);
 	*p = (struct cli_profile){ 0 };
 }

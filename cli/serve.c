@@ -51,7 +51,17 @@ static void say_where(const struct ss_server *s, const struct ss_server_config *
 				"--token-file sets a fixed token; --no-token turns the check off\n");
 }
 
-static int serve(const struct ss_server_config *config, const char *made)
+/* With --strict: the profiles that are there now. */
+static bool are_whole(const struct ss_location *place, struct ss_err *err)
+{
+	struct ss_store store = { 0 };
+	bool ok = ss_location_scan(place, &store, err) && cli_runs_whole(&store, err);
+	ss_store_free(&store);
+	return ok;
+}
+
+/* The place is open: as long as threads run it must be. */
+static int serve_place(const struct ss_server_config *config, const char *made)
 {
 	sigset_t ends;
 	struct ss_err err = { 0 };
@@ -68,7 +78,8 @@ static int serve(const struct ss_server_config *config, const char *made)
 	 * need no name service.
 	 */
 	ss_sandbox_enter(config->allow_capture,
-			 config->allow_capture || !ss_net_is_local(config->bind ? config->bind : "127.0.0.1"));
+			 config->allow_capture || !ss_net_is_local(config->bind ? config->bind : "127.0.0.1"),
+			 ss_location_scratch(config->place));
 	struct ss_server *s = ss_server_start(config, &err);
 	if (!s)
 		return cli_fail(&err);
@@ -80,13 +91,18 @@ static int serve(const struct ss_server_config *config, const char *made)
 	return CLI_DONE;
 }
 
-/* With --strict: the profiles that are there now. */
-static bool are_whole(const char *logdir, struct ss_err *err)
+/*
+ * What is no path of this machine is fetched or unpacked first: the server itself may do neither.
+ */
+static int serve(struct ss_server_config *config, const char *made)
 {
-	struct ss_store store;
-	bool ok = ss_store_scan(&store, logdir, SS_SCAN_ANY, err) && cli_runs_whole(&store, err);
-	ss_store_free(&store);
-	return ok;
+	struct ss_location place;
+	struct ss_err err = { 0 };
+	config->place = &place;
+	bool ok = cli_location_open(&place, config->logdir, &err) && (!cli_strict || are_whole(&place, &err));
+	int status = ok ? serve_place(config, made) : cli_fail(&err);
+	ss_location_close(&place);
+	return status;
 }
 
 static int run(int argc, char **argv)
@@ -134,7 +150,6 @@ static int run(int argc, char **argv)
 	bool ok = cli_tls_open(&token, &no_tls, &config.token, &err) &&
 		  cli_tls_open(&grpc_token, &no_tls, &config.grpc_token, &err) &&
 		  (config.open || cli_token_for(config.bind, made, &config.token, &err));
-	ok = ok && (!cli_strict || are_whole(config.logdir, &err));
 	if (!config.grpc_token)
 		config.grpc_token = config.token;
 	status = ok ? serve(&config, made[0] ? made : NULL) : cli_fail(&err);
@@ -149,7 +164,7 @@ const struct cli_command cli_command_serve = {
 	.summary = "show profiles in a browser",
 	.help = "Serves the page, and the routes of XProf below /data/plugin/profile, for all runs below DIR. New runs\n"
 		"appear automatically. Nothing is written to DIR without --allow-capture.\n"
-		"\n  -l, --logdir DIR      a log directory, a run, or one file\n"
+		"\n  -l, --logdir DIR      a log directory, a run, one file, an archive of them, or - for standard input\n"
 		"  -p, --port N          port to listen on (default: 6006); 0: a free port\n"
 		"  -b, --bind ADDRESS    address to listen on (default: 127.0.0.1, this machine only). Any other\n"
 		"                        address requires a token, which is generated and printed\n"

@@ -47,12 +47,19 @@ const char *stepscope_tool_summary(size_t i)
 	return t ? t->summary : NULL;
 }
 
+static bool keep_name(struct stepscope *s, const char *path, struct ss_err *err)
+{
+	s->named = strdup(path);
+	return s->named || ss_fail_mem(err);
+}
+
 struct stepscope *stepscope_open(const char *path, char *why, size_t why_bytes)
 {
 	struct ss_err err = { 0 };
 	struct stepscope *s = calloc(1, sizeof(*s));
 	bool ok = s || ss_fail_mem(&err);
-	ok = ok && ss_store_scan(&s->store, path, SS_SCAN_ANY, &err);
+	ok = ok && keep_name(s, path, &err) && ss_location_open(&s->location, s->named, &err) &&
+	     ss_location_scan(&s->location, &s->store, &err);
 	if (ok)
 		s->sessions = ss_sessions_new(KEEP_BYTES, KEEP_S);
 	if (ok && s->sessions)
@@ -70,6 +77,8 @@ void stepscope_close(struct stepscope *s)
 		return;
 	ss_sessions_free(s->sessions);
 	ss_store_free(&s->store);
+	ss_location_close(&s->location);
+	free(s->named);
 	free(s);
 }
 
@@ -82,9 +91,9 @@ const struct ss_run *ss_api_run(const struct stepscope *s, const char *name, str
 {
 	const struct ss_run *run = name ? ss_store_run(&s->store, ss_str_from(name)) : ss_store_newest(&s->store);
 	if (!run && name)
-		ss_fail(err, SS_ENOTFOUND, "there is no run '%s' in '" SS_FMT "'", name, SS_ARG(s->store.root));
+		ss_fail(err, SS_ENOTFOUND, "there is no run '%s' in '" SS_FMT "'", name, SS_ARG(s->store.named));
 	else if (!run)
-		ss_fail(err, SS_ENOTFOUND, "there is no profile in '" SS_FMT "'", SS_ARG(s->store.root));
+		ss_fail(err, SS_ENOTFOUND, "there is no profile in '" SS_FMT "'", SS_ARG(s->store.named));
 	return run;
 }
 

@@ -2,11 +2,14 @@
 #ifndef SS_API_API_H
 #define SS_API_API_H
 
+#include "location/location.h"
 #include "serve/session.h"
 #include "stepscope/stepscope.h"
 #include "store/store.h"
 
 struct stepscope {
+	char *named;		/* the path, as the caller gave it */
+	struct ss_location location;
 	struct ss_store store;
 	struct ss_sessions *sessions;
 };

@@ -1,10 +1,14 @@
-/* sandbox.c - by system calls of Linux, for C libraries have no functions for them. Other systems have neither. */
+/*
+ * sandbox.c - by system calls of Linux, for C libraries have no functions for them. Other systems
+ * have neither.
+ */
 #include "base/sandbox.h"
 
 #ifdef __linux__
 #include "base/str.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -15,9 +19,12 @@
 
 /* The same numbers on every machine; older headers do not have them. */
 #define LANDLOCK_CREATE_RULESET 444
+#define LANDLOCK_ADD_RULE 445
 #define LANDLOCK_RESTRICT_SELF 446
 #define LANDLOCK_VERSION_FLAG 1u
 #define EXECUTE_AND_WRITE 0x1ff3u	/* of version 1: all but reading files (bit 2) and directories (bit 3) */
+#define EXECUTE 0x1u
+#define BENEATH_PATH 1u			/* the kind of a rule */
 #define REFER 0x2000u			/* version 2 */
 #define TRUNCATE 0x4000u		/* version 3 */
 
@@ -39,14 +46,31 @@ bool ss_sandbox_seccomp(void)
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) != 0 && errno == EFAULT;
 }
 
-/* No file may be made, written, moved, removed or run, wherever it lies. */
-static void give_up_writing(void)
+/* As in linux/landlock.h, which older systems do not have. */
+struct beneath {
+	uint64_t allowed;
+	int32_t parent;
+} __attribute__((packed));
+
+static void keep_own(int rules, uint64_t handled, const char *own)
+{
+	struct beneath rule = { .allowed = handled & ~(uint64_t)EXECUTE, .parent = open(own, O_PATH | O_DIRECTORY | O_CLOEXEC) };
+	if (rule.parent < 0)
+		return;
+	(void)syscall(LANDLOCK_ADD_RULE, rules, BENEATH_PATH, &rule, 0u);
+	close(rule.parent);
+}
+
+/* No file may be made, written, moved, removed or run, wherever it lies but below `own`. */
+static void give_up_writing(const char *own)
 {
 	int version = ss_sandbox_landlock();
 	const uint64_t handled = EXECUTE_AND_WRITE | (version >= 2 ? REFER : 0) | (version >= 3 ? TRUNCATE : 0);
 	long fd = version ? syscall(LANDLOCK_CREATE_RULESET, &handled, sizeof(handled), 0u) : -1;
 	if (fd < 0)
 		return;
+	if (own)
+		keep_own((int)fd, handled, own);
 	(void)syscall(LANDLOCK_RESTRICT_SELF, (int)fd, 0u);
 	close((int)fd);
 }
@@ -96,13 +120,13 @@ static void filter_calls(bool connects)
 }
 #endif
 
-void ss_sandbox_enter(bool writes, bool connects)
+void ss_sandbox_enter(bool writes, bool connects, const char *own)
 {
 	/* Without it the kernel lets only administrators do either. */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		return;
 	if (!writes)
-		give_up_writing();
+		give_up_writing(own);
 	filter_calls(connects);
 }
 #else
@@ -116,8 +140,8 @@ bool ss_sandbox_seccomp(void)
 	return false;
 }
 
-void ss_sandbox_enter(bool writes, bool connects)
+void ss_sandbox_enter(bool writes, bool connects, const char *own)
 {
-	(void)writes, (void)connects;
+	(void)writes, (void)connects, (void)own;
 }
 #endif

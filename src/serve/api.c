@@ -72,7 +72,7 @@ bool ss_route_api_runs(struct ss_call *c, struct ss_err *err)
 	ss_out_char(&o, '{');
 	member(&o, "version", SS_STR(SS_VERSION));
 	ss_out_char(&o, ',');
-	member(&o, "logdir", s->root);
+	member(&o, "logdir", s->named);
 	ss_out_z(&o, c->srv->capture_dir ? ",\"capture\":true" : "");
 	ss_out_z(&o, c->srv->history ? ",\"history\":true" : "");
 	ss_out_lit(&o, ",\"runs\":[");

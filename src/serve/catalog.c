@@ -1,4 +1,6 @@
-/* catalog.c - at most one scan at a time; who comes meanwhile waits for it and shares its outcome. */
+/*
+ * catalog.c - at most one scan at a time; who comes meanwhile waits for it and shares its outcome.
+ */
 #include "serve/catalog.h"
 
 #include <stdlib.h>
@@ -13,25 +15,21 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-bool ss_catalog_init(struct ss_catalog *c, const char *path, struct ss_err *err)
+void ss_catalog_init(struct ss_catalog *c, const struct ss_location *place)
 {
-	*c = (struct ss_catalog){ .path = strdup(path) };
-	if (!c->path)
-		return ss_fail_mem(err);
+	*c = (struct ss_catalog){ .place = place };
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_mutex_init(&c->scanning, NULL);
-	return true;
 }
 
 void ss_catalog_release(struct ss_catalog *c)
 {
-	if (!c->path)
+	if (!c->place)
 		return;
 	if (c->now)
 		ss_catalog_put(c, c->now);
 	pthread_mutex_destroy(&c->lock);
 	pthread_mutex_destroy(&c->scanning);
-	free(c->path);
 	*c = (struct ss_catalog){ 0 };
 }
 
@@ -70,7 +68,7 @@ static struct ss_snapshot *scan(struct ss_catalog *c, struct ss_err *err)
 	}
 	int64_t begin_ms = now_ms();
 	s->refs = 2;	/* the catalog's and the caller's */
-	if (!ss_store_scan(&s->store, c->path, SS_SCAN_ANY, err)) {
+	if (!ss_location_scan(c->place, &s->store, err)) {
 		free(s);
 		return NULL;
 	}
@@ -93,7 +91,10 @@ struct ss_snapshot *ss_catalog_get(struct ss_catalog *c, int64_t max_age_ms, str
 		return s;
 	int64_t asked_ms = now_ms();
 	pthread_mutex_lock(&c->scanning);
-	/* Whoever scanned while we waited has begun after we asked, if it took less than our waiting. */
+	/*
+	 * Whoever scanned while we waited has begun after we asked, if it took less than our
+	 * waiting.
+	 */
 	int64_t waited_ms = now_ms() - asked_ms;
 	s = young_enough(c, waited_ms > max_age_ms ? waited_ms : max_age_ms);
 	if (!s)

@@ -4,7 +4,7 @@
 #ifndef SS_SERVE_CATALOG_H
 #define SS_SERVE_CATALOG_H
 
-#include "store/store.h"
+#include "location/location.h"
 
 #include <pthread.h>
 
@@ -16,11 +16,12 @@ struct ss_snapshot {
 
 struct ss_catalog {
 	pthread_mutex_t lock, scanning;
-	char *path;
+	const struct ss_location *place;
 	struct ss_snapshot *now;
 };
 
-bool ss_catalog_init(struct ss_catalog *c, const char *path, struct ss_err *err);
+/* The place stays with the caller. */
+void ss_catalog_init(struct ss_catalog *c, const struct ss_location *place);
 void ss_catalog_release(struct ss_catalog *c);
 /*
  * The newest snapshot, made anew when it is older than `max_age_ms`; -1: any will do. A slow scan

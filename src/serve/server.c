@@ -39,6 +39,7 @@ static const char drawing_csp[] =
 struct ss_server {
 	struct ss_server_state state;
 	struct ss_http *http;
+	struct ss_location plain;	/* of the log directory, where the caller opened none */
 	struct ss_analysis *analysis;
 	char *src_prefix, *history, *allow_host, *why_empty, *capture_dir, *tls_cert, *tls_key;
 	struct ss_tls *tls;
@@ -345,7 +346,8 @@ static bool allow_capture(struct ss_server *s, const char *logdir, bool by_get, 
 	struct stat st;
 	if (!snap)
 		return false;
-	bool good = stat(logdir, &st) == 0 && S_ISDIR(st.st_mode) && !ss_str_contains(snap->store.root, mark) &&
+	bool plain = !ss_location_scratch(s->state.catalog.place);
+	bool good = plain && stat(logdir, &st) == 0 && S_ISDIR(st.st_mode) && !ss_str_contains(snap->store.root, mark) &&
 		    !ss_str_ends(snap->store.root, SS_STR("/plugins/profile"));
 	for (size_t i = 0; good && i < snap->store.nruns; i++)
 		good = ss_str_contains(snap->store.runs[i].dir, mark);
@@ -503,7 +505,9 @@ struct ss_server *ss_server_start(const struct ss_server_config *config, struct 
 		ss_fail_mem(err);
 		return NULL;
 	}
-	bool ok = open_tls(s, config, err) && ss_catalog_init(&s->state.catalog, config->logdir, err) && first_look(s, err) &&
+	s->plain = ss_location_plain(config->logdir);
+	ss_catalog_init(&s->state.catalog, config->place ? config->place : &s->plain);
+	bool ok = open_tls(s, config, err) && first_look(s, err) &&
 		  (!config->allow_capture || allow_capture(s, config->logdir, config->capture_by_get, err)) &&
 		  (config->offline || start_listening(s, config, err));
 	if (ok)

@@ -6,6 +6,7 @@
 #define SS_SERVE_SERVER_H
 
 #include "base/buf.h"
+#include "location/location.h"
 #include "rpc/http.h"
 
 #include <stdint.h>
@@ -14,6 +15,7 @@ struct ss_server;
 
 struct ss_server_config {
 	const char *logdir;
+	const struct ss_location *place;	/* where it leads, open as long as the server runs; NULL: a path of this machine */
 	const char *bind;		/* NULL: 127.0.0.1 */
 	uint16_t port;			/* 0: any that is free */
 	uint64_t memory_bytes;		/* for opened profiles; 0: half of the machine's */
@@ -49,7 +51,10 @@ uint16_t ss_server_grpc_port(const struct ss_server *s);
  */
 uint64_t ss_server_nruns(const struct ss_server *s);
 const char *ss_server_why_empty(const struct ss_server *s);
-/* The answer to a GET of this path, without a network. False: `err` has the sentence that was answered. */
+/*
+ * The answer to a GET of this path, without a network. False: `err` has the sentence that was
+ * answered.
+ */
 bool ss_server_ask(struct ss_server *s, const char *path, const struct ss_http_arg *args, size_t nargs, struct ss_buf *body,
 		   struct ss_err *err);
 /* To be called every half minute or so: gives back what is idle. */

@@ -85,6 +85,12 @@ const char *ss_file_kind(struct ss_str name, unsigned place, struct ss_str *labe
 	return NULL;
 }
 
+bool ss_file_name_tells(struct ss_str name)
+{
+	struct ss_str label;
+	return ss_profile_rank(name) != SS_NO_PROFILE || ss_file_kind(name, SS_PLACE_NAMED, &label);
+}
+
 const char *ss_file_kind_of_bytes(const char *path, bool sure)
 {
 	struct ss_file f;

@@ -48,9 +48,11 @@ bool ss_file_kind_is_raw(const char *kind);
  * name tells such files apart: in a run the name without the suffix of the kind, else all of it.
  */
 const char *ss_file_kind(struct ss_str name, unsigned place, struct ss_str *label);
+/* Does its name alone say what a file is that the user named: a profile, or one of these kinds? */
+bool ss_file_name_tells(struct ss_str name);
 /*
- * The kind that the first bytes of a file tell, whatever its name: a memory snapshot; NULL: none. Of a pickle that may be
- * anything this is said only if it is not to be `sure`.
+ * The kind that the first bytes of a file tell, whatever its name: a memory snapshot; NULL: none.
+ * Of a pickle that may be anything this is said only if it is not to be `sure`.
  */
 const char *ss_file_kind_of_bytes(const char *path, bool sure);
 /* What such a file is called, for messages; `kind` NULL: a profile. */

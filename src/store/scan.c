@@ -93,7 +93,7 @@ static bool is_unfinished(struct ss_str name)
 }
 
 #define NSYS "is a report of Nsight Systems: export it with 'nsys export --type sqlite' and open the .sqlite file"
-#define ARCHIVE "is an archive: unpack it and open the directory"
+#define ARCHIVE "is an archive: name it instead of the directory"
 
 /* Why is a file of this name no host of a run? NULL: nobody would have thought it was. */
 static const char *why_not(struct ss_str name)
@@ -127,6 +127,20 @@ static const char *why_not(struct ss_str name)
 		if (ss_str_ends(name, rules[i].suffix))
 			return rules[i].why;
 	return ss_str_contains(name, SS_STR("xplane")) ? "does not end in .xplane.pb" : NULL;
+}
+
+static struct ss_str last_part(struct ss_str path)
+{
+	size_t slash = ss_str_rchr(path, '/');
+	return slash == SS_NPOS ? path : ss_str_sub(path, slash + 1, path.n);
+}
+
+bool ss_store_reads(struct ss_str path)
+{
+	struct ss_str label, name = last_part(path);
+	return ss_profile_rank(name) != SS_NO_PROFILE || ss_profile_rank_in_run(name) != SS_NO_PROFILE ||
+	       ss_file_kind(name, SS_PLACE_RUN | SS_PLACE_SIDECAR | SS_PLACE_LOOSE, &label) || ss_str_ends(name, SS_STR(".json")) ||
+	       ss_str_ends(name, SS_STR(".json.gz")) || ss_str_ends(name, SS_STR(".ssp")) || why_not(name);
 }
 
 static bool is_host_file(const struct dir *d, struct ss_str name)
@@ -334,12 +348,6 @@ static bool read_dir(struct walk *w, const struct dir *d, int fd)
 	if (w->linked.n)
 		qsort(w->linked.v, w->linked.n, sizeof(*w->linked.v), by_str);
 	return true;
-}
-
-static struct ss_str last_part(struct ss_str path)
-{
-	size_t slash = ss_str_rchr(path, '/');
-	return slash == SS_NPOS ? path : ss_str_sub(path, slash + 1, path.n);
 }
 
 /*
@@ -756,7 +764,7 @@ bool ss_store_scan_below(struct ss_store *s, struct ss_str top, const char *path
 		free(real);
 		return ss_fail(err, SS_ENOTFOUND, "cannot open '%s': %s", path, strerror(ENOENT));
 	}
-	s->root = ss_arena_str(&s->arena, ss_str_from(real));
+	s->root = s->named = ss_arena_str(&s->arena, ss_str_from(real));
 	s->top = top.p ? ss_arena_str(&s->arena, top) : s->root;
 	free(real);
 	if (!s->root.p || !s->top.p) {

@@ -15,6 +15,21 @@ void ss_store_free(struct ss_store *s)
 	*s = (struct ss_store){ 0 };
 }
 
+bool ss_store_skip(struct ss_store *s, const struct ss_skipped *v, size_t n, size_t all)
+{
+	n = n > SS_SKIPPED_MAX ? SS_SKIPPED_MAX : n;
+	struct ss_skipped *both = SS_NEW_N(&s->arena, struct ss_skipped, n + s->nskipped);
+	if (!both)
+		return false;
+	size_t before = s->nskipped > SS_SKIPPED_MAX - n ? SS_SKIPPED_MAX - n : s->nskipped;
+	for (size_t i = 0; i < n + before; i++)
+		both[i] = i < n ? v[i] : s->skipped[i - n];
+	s->skipped = both;
+	s->nskipped = n + before;
+	s->nskipped_all += all;
+	return true;
+}
+
 const struct ss_run *ss_store_run(const struct ss_store *s, struct ss_str name)
 {
 	size_t lo = 0, hi = s->nruns;
@@ -221,12 +236,12 @@ bool ss_run_changed(const struct ss_run *run)
 struct ss_str ss_store_why_empty(const struct ss_store *s, struct ss_arena *arena)
 {
 	if (s->nskipped == 1 && s->ndirs <= 1)
-		return ss_arena_printf(arena, "no profile in '" SS_FMT "': '" SS_FMT "' %s", SS_ARG(s->root),
+		return ss_arena_printf(arena, "no profile in '" SS_FMT "': '" SS_FMT "' %s", SS_ARG(s->named),
 				       SS_ARG(s->skipped[0].path), s->skipped[0].why);
 	return ss_arena_printf(arena,
 			       "no profile in '" SS_FMT
 			       "' (%zu directories and %zu files searched%s): a profile is a file "
 			       "plugins/profile/<run>/<host>.xplane.pb",
-			       SS_ARG(s->root), s->ndirs, s->nfiles,
+			       SS_ARG(s->named), s->ndirs, s->nfiles,
 			       s->stopped ? "; the search stopped there, and there are more" : "");
 }

@@ -61,6 +61,7 @@ struct ss_skipped {
 
 struct ss_store {
 	struct ss_str root;	/* canonical, NUL-terminated: names are from there */
+	struct ss_str named;	/* what messages call it: the root, unless whoever scanned it says otherwise */
 	struct ss_str top;	/* the same, or a directory above: nothing outside of it is ever named or opened */
 	struct ss_run *runs;	/* by name descending, as XProf lists them */
 	size_t nruns;
@@ -85,6 +86,13 @@ bool ss_store_scan(struct ss_store *s, const char *path, enum ss_scan what, stru
 /* The same of a path that must lie below the canonical directory `top`, else SS_ENOTFOUND. */
 bool ss_store_scan_below(struct ss_store *s, struct ss_str top, const char *path, enum ss_scan what, struct ss_err *err);
 void ss_store_free(struct ss_store *s);
+/*
+ * Something else that was passed over: `n` of `all`. The texts stay with the caller. False when
+ * memory is out.
+ */
+bool ss_store_skip(struct ss_store *s, const struct ss_skipped *v, size_t n, size_t all);
+/* Would a scan look at a file of this name, or path, at all? */
+bool ss_store_reads(struct ss_str path);
 
 /* NULL if there is none. */
 const struct ss_run *ss_store_run(const struct ss_store *s, struct ss_str name);

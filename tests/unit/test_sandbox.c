@@ -36,6 +36,26 @@ static bool may_write(void)
 	return true;
 }
 
+/* Below the directory that it keeps for its own files: making, writing and removing, and nothing beside it. */
+static void keeps_its_own_directory(void **state)
+{
+	char own[] = "/tmp/stepscope-own-XXXXXX", path[64];
+	int status = 0;
+	(void)state;
+	assert_non_null(mkdtemp(own));
+	snprintf(path, sizeof(path), "%s/file", own);
+	pid_t pid = fork();
+	if (pid == 0) {
+		ss_sandbox_enter(false, false, own);
+		int fd = open(path, O_CREAT | O_WRONLY, 0600);
+		bool ok = fd >= 0 && write(fd, "x", 1) == 1 && unlink(path) == 0;
+		_exit((ok ? 1 : 0) | (may_write() ? 2 : 0));
+	}
+	assert_true(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), ss_sandbox_landlock() ? 1 : 3);
+	assert_int_equal(rmdir(own), 0);
+}
+
 static void *nothing(void *arg)
 {
 	return arg;
@@ -52,7 +72,7 @@ static int left_after(bool writes, bool connects)
 		struct ss_file f;
 		pthread_t thread;
 		char *const args[] = { (char *)(uintptr_t)"true", NULL };
-		ss_sandbox_enter(writes, connects);
+		ss_sandbox_enter(writes, connects, NULL);
 		int left = (may_write() ? WRITES : 0) | (may_connect() ? CONNECTS : 0);
 		left |= ss_file_open(&f, "/proc/self/exe", NULL) ? READS : 0;
 		left |= pthread_create(&thread, NULL, nothing, NULL) == 0 && pthread_join(thread, NULL) == 0 ? THREADS : 0;
@@ -94,6 +114,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gives_up_what_it_does_not_need),
+		cmocka_unit_test(keeps_its_own_directory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

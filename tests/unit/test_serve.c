@@ -1,4 +1,6 @@
-/* test_serve.c - what stands behind the server: answers in flight, answers kept, profiles shared. */
+/*
+ * test_serve.c - what stands behind the server: answers in flight, answers kept, profiles shared.
+ */
 #include "unit/unit.h"
 
 #include "serve/answers.h"
@@ -373,7 +375,8 @@ static void renews_snapshots(void **state)
 {
 	struct ss_catalog c;
 	(void)state;
-	assert_ok(ss_catalog_init(&c, top, &err));
+	const struct ss_location place = ss_location_plain(top);
+	ss_catalog_init(&c, &place);
 	struct ss_snapshot *first = ss_catalog_get(&c, -1, NULL), *same = ss_catalog_get(&c, 100000, NULL);
 	assert_ptr_equal(first, same);
 	ss_catalog_put(&c, same);
@@ -466,7 +469,10 @@ static void takes_turns(void **state)
 	assert_int_equal(ss_turns_take(&t), 1);
 	assert_int_equal(ss_turns_take(&t), 0);
 	ss_turns_release(&t);
-	/* A place that is held for too long is given to another; who held it gives back nothing of his. */
+	/*
+	 * A place that is held for too long is given to another; who held it gives back nothing of
+	 * his.
+	 */
 	ss_turns_init(&t, 1, 2000, 50);
 	assert_int_equal(ss_turns_take(&t), 1);
 	assert_int_equal(ss_turns_take(&t), 2);

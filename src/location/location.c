@@ -1,0 +1,208 @@
+/* location.c - see location.h. */
+#include "location/location.h"
+
+#include "base/file.h"
+#include "base/write.h"
+#include "location/unpack.h"
+#include "store/kinds.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PIECE_BYTES ((size_t)1 << 16)
+#define STDIN_NAME "stdin"
+
+static struct ss_str last_part(struct ss_str path)
+{
+	size_t slash = ss_str_rchr(path, '/');
+	return slash == SS_NPOS ? path : ss_str_sub(path, slash + 1, path.n);
+}
+
+/* The name of an archive without what makes it one. */
+static struct ss_str stem_of(struct ss_str name)
+{
+	static const struct ss_str ends[] = { SS_STR_INIT(".tar.gz"), SS_STR_INIT(".tar.zst"), SS_STR_INIT(".tgz"),
+					      SS_STR_INIT(".tzst"), SS_STR_INIT(".tar"), SS_STR_INIT(".zip"), SS_STR_INIT(".zst") };
+	for (size_t i = 0; i < SS_COUNT(ends); i++)
+		if (name.n > ends[i].n && ss_str_ends(name, ends[i]))
+			return ss_str_sub(name, 0, name.n - ends[i].n);
+	return name;
+}
+
+static bool is_archive_name(struct ss_str name)
+{
+	return stem_of(name).n < name.n;
+}
+
+/* ---- what is no path of this machine ---- */
+
+static const struct {
+	struct ss_str scheme;
+	const char *advice;
+} schemes[] = {
+	{ SS_STR_INIT("gs://"), "copy it with 'gcloud storage cp -r ADDRESS DIR', and open DIR" },
+	{ SS_STR_INIT("s3://"), "copy it with 'aws s3 cp --recursive ADDRESS DIR', and open DIR" },
+	{ SS_STR_INIT("https://"), "download it with 'curl -O ADDRESS', or open it with 'curl -L ADDRESS | stepscope COMMAND -'" },
+	{ SS_STR_INIT("http://"), "download it with 'curl -O ADDRESS', or open it with 'curl -L ADDRESS | stepscope COMMAND -'" },
+	{ SS_STR_INIT("ssh://"), "run 'ssh HOST tar -C DIR -cz . | stepscope COMMAND -', or stepscope itself there" },
+	{ SS_STR_INIT(""), "copy it to this machine, and open the copy" },
+};
+
+/* "scheme://...": a path of this name would be there. */
+static bool is_address(struct ss_str named)
+{
+	size_t colon = ss_str_find(named, SS_STR("://"));
+	if (colon == SS_NPOS || !colon)
+		return false;
+	for (size_t i = 0; i < colon; i++)
+		if (!(named.p[i] >= 'a' && named.p[i] <= 'z') && !(named.p[i] >= '0' && named.p[i] <= '9'))
+			return false;
+	return true;
+}
+
+static bool refuse_address(struct ss_str named, struct ss_err *err)
+{
+	size_t i = 0;
+	while (!ss_str_starts(named, schemes[i].scheme))
+		i++;
+	return ss_fail(err, SS_EINVAL, "'%.*s' is an address, and stepscope opens files and directories: %s", named.n > 200 ? 200
+		: (int)named.n,
+		       named.p, schemes[i].advice);
+}
+
+/* ---- standard input ---- */
+
+/* All of it, to a file in the scratch directory. */
+static bool copy_stdin(const char *path, struct ss_err *err)
+{
+	char piece[PIECE_BYTES];
+	uint64_t all = 0;
+	ssize_t n;
+	bool ok = true;
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return ss_fail(err, SS_EIO, "cannot write '%s': %s", path, strerror(errno));
+	while (ok && ((n = read(STDIN_FILENO, piece, sizeof(piece))) > 0 || (n < 0 && errno == EINTR))) {
+		all += n > 0 ? (uint64_t)n : 0;
+		ok = n < 0 || ss_write_all(fd, piece, (size_t)n) ||
+		     ss_fail(err, SS_EIO, "cannot write '%s': %s. $TMPDIR sets another place", path, strerror(errno));
+	}
+	if (ok && n < 0)
+		ok = ss_fail(err, SS_EIO, "cannot read standard input: %s", strerror(errno));
+	if (close(fd) != 0 && ok)
+		ok = ss_fail(err, SS_EIO, "cannot write '%s': %s. $TMPDIR sets another place", path, strerror(errno));
+	return ok && (all || ss_fail(err, SS_EFORMAT, "standard input ('-') is empty: pipe a profile or an archive into it"));
+}
+
+static bool take_stdin(struct ss_location *p, struct ss_err *err)
+{
+	if (isatty(STDIN_FILENO))
+		return ss_fail(err, SS_EINVAL, "'-' is standard input, which is a terminal: pipe a profile or an archive into it");
+	struct ss_str path = ss_scratch_open(&p->scratch, err) ? ss_arena_printf(&p->arena, "%s/" STDIN_NAME, p->scratch.path)
+		: SS_STR("");
+	if (!path.n)
+		return path.p ? false : ss_fail_mem(err);
+	p->path = path.p;
+	return copy_stdin(path.p, err);
+}
+
+/* ---- archives ---- */
+
+/* Is the file to be looked at? Not one whose name says what is in it. */
+static bool may_be_archive(const char *path, bool always)
+{
+	struct stat st;
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 && (always ||
+		!ss_file_name_tells(last_part(ss_str_from(path))));
+}
+
+static bool unpack_into_scratch(struct ss_location *p, struct ss_str packed, enum ss_archive what, const char *shown,
+	struct ss_err *err)
+{
+	struct ss_str name = stem_of(last_part(ss_str_from(p->path)));
+	if (p->scratch.fd < 0 && !ss_scratch_open(&p->scratch, err))
+		return false;
+	/* Beside a copy of standard input, which has the name already. */
+	struct ss_str to = ss_arena_printf(&p->arena, "%s/members/" SS_FMT, p->scratch.path, SS_ARG(name));
+	return (to.p || ss_fail_mem(err)) && ss_archive_unpack(p, packed, what, to, shown, err);
+}
+
+static bool take_archive(struct ss_location *p, bool from_stdin, struct ss_err *err)
+{
+	const char *packed_path = p->path;
+	struct ss_file f;
+	enum ss_archive what = SS_ARCHIVE_NOT;
+	if (!may_be_archive(p->path, from_stdin))
+		return true;
+	if (!ss_file_open(&f, p->path, NULL))
+		return true;	/* whoever opens it says why */
+	bool ok = ss_archive_of(f.bytes, &what, err);
+	if (ok && what != SS_ARCHIVE_NOT)
+		ok = unpack_into_scratch(p, f.bytes, what, p->named, err);
+	else if (ok && !from_stdin && is_archive_name(ss_str_from(p->path)))
+		ok = ss_fail(err, SS_EFORMAT, "'%s' is not the archive that its name says: it begins as none", p->path);
+	if (ok && ss_file_torn(&f))
+		ok = ss_fail(err, SS_EIO, "'%s' was truncated while it was being read", packed_path);
+	ss_file_close(&f);
+	if (from_stdin && what != SS_ARCHIVE_NOT)
+		(void)unlink(packed_path);
+	return ok;
+}
+
+bool ss_location_open(struct ss_location *p, const char *named, struct ss_err *err)
+{
+	struct stat st;
+	bool from_stdin = strcmp(named, "-") == 0;
+	*p = ss_location_plain(named);
+	if (is_address(ss_str_from(named)) && stat(named, &st) != 0)
+		return refuse_address(ss_str_from(named), err);
+	return (!from_stdin || take_stdin(p, err)) && take_archive(p, from_stdin, err);
+}
+
+void ss_location_close(struct ss_location *p)
+{
+	if (!p->named)
+		return;
+	ss_scratch_close(&p->scratch);
+	ss_vec_free(&p->notes);
+	ss_arena_release(&p->arena);
+	*p = (struct ss_location){ .scratch = { .fd = -1 } };
+}
+
+const char *ss_location_scratch(const struct ss_location *p)
+{
+	return p->named && p->scratch.fd >= 0 ? p->scratch.parent : NULL;
+}
+
+/* Paths of what was unpacked, as the user would say them. */
+static bool rename_skipped(const struct ss_location *p, struct ss_store *s)
+{
+	const struct ss_str below = { s->root.p, s->root.n };
+	for (size_t i = 0; i < s->nskipped; i++) {
+		struct ss_str *path = &s->skipped[i].path;
+		if (!ss_str_starts(*path, below))
+			continue;
+		struct ss_str rest = ss_str_sub(*path, below.n + (path->n > below.n), path->n);
+		*path = ss_arena_printf(&s->arena, "%s%s" SS_FMT, p->named, rest.n ? ":" : "", SS_ARG(rest));
+		if (!path->p)
+			return false;
+	}
+	return true;
+}
+
+bool ss_location_scan(const struct ss_location *p, struct ss_store *s, struct ss_err *err)
+{
+	if (!ss_store_scan(s, p->path, SS_SCAN_ANY, err))
+		return false;
+	if (p->scratch.fd < 0)
+		return true;
+	s->named = ss_arena_str(&s->arena, ss_str_from(p->named));
+	bool ok = s->named.p && rename_skipped(p, s) && ss_store_skip(s, p->notes.v, p->notes.n, p->nnotes_all);
+	if (ok)
+		return true;
+	ss_store_free(s);
+	return ss_fail_mem(err);
+}

@@ -1,0 +1,48 @@
+/*
+ * location.h - where the user says that profiles are, and where they lie on this machine then. The
+ * one place where a path that is no file or directory of profiles becomes one:
+ *
+ *	DIR, FILE	itself
+ *	FILE		an archive (zip; tar, plain or packed with gzip or zstd): a directory of its members
+ *	-		what standard input holds: an archive, or one profile
+ *
+ * Of an archive those members are unpacked that are read by their names (ss_store_reads), into a
+ * directory of this process (scratch.h), up to the bound on what a packed file may become
+ * (base/hold.h). What is not there, and why, stands in the notes.
+ */
+#ifndef SS_LOCATION_LOCATION_H
+#define SS_LOCATION_LOCATION_H
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "location/scratch.h"
+#include "store/store.h"
+
+struct ss_location {
+	const char *named;	/* as the user says */
+	const char *path;	/* on this machine, NUL-terminated */
+	SS_VEC(struct ss_skipped) notes; /* the first SS_SKIPPED_MAX members that are missing or not whole */
+	size_t nnotes_all;
+	struct ss_scratch scratch;
+	struct ss_arena arena;
+};
+
+/* `named` stays with the caller, for as long as the location. */
+bool ss_location_open(struct ss_location *p, const char *named, struct ss_err *err);
+/* A path of this machine, as it is: nothing is looked at, and nothing need be closed. */
+static inline struct ss_location ss_location_plain(const char *path)
+{
+	return (struct ss_location){ .named = path, .path = path, .scratch = { .fd = -1 } };
+}
+
+/* Also after a failure; removes what was unpacked. */
+void ss_location_close(struct ss_location *p);
+/*
+ * The directory with what was unpacked, of which the process must be able to remove files at the
+ * end; NULL: there is none.
+ */
+const char *ss_location_scratch(const struct ss_location *p);
+/* All runs there, as ss_store_scan finds them, and among what was passed over the notes. */
+bool ss_location_scan(const struct ss_location *p, struct ss_store *s, struct ss_err *err);
+
+#endif
