@@ -106,7 +106,7 @@ def layouts(scratch):
         ('perf', {'perf.data': b'PERFILE2' + bytes(20)}, 'perf.data', 'perf report'),
         ('cProfile', {'run.pstats': b'{\xa9\x03z\x01~'}, 'run.pstats', 'cProfile.*speedscope|cProfile.*jax.profiler'),
         ('a tar archive', {host: tar_of('host0.xplane.pb', whole)}, '', 'tar archive.*unpack'),
-        ('a tar archive of a directory', {'run.tar.gz': gzip.compress(tar_of('a', whole))}, '', 'archive: unpack it'),
+        ('a tar archive of a directory', {'run.tar.gz': gzip.compress(tar_of('a', whole))}, '', 'archive: name it'),
         ('a zip archive', {host: b'PK\3\4' + bytes(30)}, '', 'zip archive'),
         ('zstd', {host: b'\x28\xb5\x2f\xfd' + bytes(30)}, '', "zstd -d"),
         ('xz', {host: b'\xfd7zXZ\0' + bytes(30)}, '', "xz -d"),
