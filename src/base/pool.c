@@ -5,7 +5,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
 #define MAX_THREADS 16u
 
@@ -43,10 +42,8 @@ static void *work(void *arg)
 
 static unsigned thread_count(size_t n, unsigned wanted)
 {
-	if (wanted == 0) {
-		long cores = sysconf(_SC_NPROCESSORS_ONLN);
-		wanted = cores > 0 ? (unsigned)cores : 1;
-	}
+	if (wanted == 0)
+		wanted = ss_processors();
 	if (wanted > MAX_THREADS)
 		wanted = MAX_THREADS;
 	return n < wanted ? (unsigned)n : wanted;

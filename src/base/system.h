@@ -1,4 +1,4 @@
-/* system.h - what Linux and macOS do in different ways: time, waiting, descriptors, and the program's own file. */
+/* system.h - what Linux and macOS do in different ways: time, waiting, descriptors, processors, and the program's own file. */
 #ifndef SS_BASE_SYSTEM_H
 #define SS_BASE_SYSTEM_H
 
@@ -32,6 +32,8 @@ int ss_accept(int listener);
 bool ss_program_path(char *path, size_t bytes);
 /* Waits for one of `set`, which all threads have blocked; false: none came within `ms`. */
 bool ss_signal_wait(const sigset_t *set, unsigned ms);
+/* Processors that this process may run on: taskset, Slurm and containers with sets of processors give it some of the machine's. At least 1. */
+unsigned ss_processors(void);
 /* Bytes of memory that this machine has; 0: unknown. */
 uint64_t ss_memory_bytes(void);
 /* Bytes that nobody can foretell; false: errno says why. */

@@ -24,14 +24,13 @@
 
 enum { MAX_HOSTS = 16, MAX_TOOLS = 64, PATH = 1024 };
 
-/* The number of cores that the library sees; the linker's --wrap sends its question here. */
-static long cores = 1;
-long __real_sysconf(int name);
-long __wrap_sysconf(int name);
+/* The number of processors that the library sees; the linker's --wrap sends its question here. */
+static unsigned processors = 1;
+unsigned __wrap_ss_processors(void);
 
-long __wrap_sysconf(int name)
+unsigned __wrap_ss_processors(void)
 {
-	return name == _SC_NPROCESSORS_ONLN ? cores : __real_sysconf(name);
+	return processors;
 }
 
 struct run {
@@ -291,10 +290,10 @@ static bool check_threads(const struct run *r)
 	uint64_t one[MAX_TOOLS], many[MAX_TOOLS];
 	bool good = true;
 
-	cores = 1;
+	processors = 1;
 	if (!open_and_answer(r, 0, 1, 0, one))
 		return true;
-	for (cores = 3; cores <= 16; cores += 13)
+	for (processors = 3; processors <= 16; processors += 13)
 		good = open_and_answer(r, 0, 1, 0, many) && same(r, "more threads", one, many) && good;
 	return good;
 }
@@ -340,7 +339,7 @@ static bool check_visits(const struct run *r)
 
 	if (!open_and_answer(r, 0, 1, SS_TOOL_VISITS, held))
 		return true;
-	for (cores = 1; cores <= 16; cores += 5)
+	for (processors = 1; processors <= 16; processors += 5)
 		good = visit_and_answer(r, visited) && same(r, "hosts visited", held, visited) && good;
 	return good;
 }
