@@ -529,7 +529,11 @@ def shard_numbers(c, scratch):
 
 def documents(c):
     manual = os.path.join(ROOT, 'man', 'stepscope.1')
-    c.check('man page', os.path.exists(manual), manual)
+    with open(manual) as f:
+        synopsis = f.read().replace('\\-', '-').split('.SH SYNOPSIS')[1].split('.SH DESCRIPTION')[0].splitlines()
+    for usage in c.run(['help']).stdout.decode().splitlines():
+        if usage.startswith('stepscope '):
+            c.check(f'manual: {" ".join(usage.split()[:2])}', usage in synopsis, f'the synopsis of {manual} lacks "{usage}"')
     tools = []
     for folder in ('tools', 'legacy'):
         with open(os.path.join(ROOT, 'src', folder, 'tools.def')) as f:
