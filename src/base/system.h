@@ -32,7 +32,7 @@ int ss_accept(int listener);
 bool ss_program_path(char *path, size_t bytes);
 /* Waits for one of `set`, which all threads have blocked; false: none came within `ms`. */
 bool ss_signal_wait(const sigset_t *set, unsigned ms);
-/* Processors that this process may run on: taskset, Slurm and containers with sets of processors give it some of the machine's. At least 1. */
+/* Processors that this process may run on, at least 1: taskset, Slurm and containers give it some of the machine's. */
 unsigned ss_processors(void);
 /* Bytes of memory that this machine has; 0: unknown. */
 uint64_t ss_memory_bytes(void);
