@@ -22,6 +22,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
 import made_up
+import waits
 
 DATA = os.path.join(os.path.dirname(HERE), 'data')
 CAUSES = set('''input host_code dispatch sync compile transfer compute collective straggler callback outside_steps outlier_steps memory_capacity
@@ -407,6 +408,7 @@ def main():
         judge_missing(a.bin)
         judge_conclusions(a.bin)
         made_up.judge(a.bin, check)
+        waits.judge(a.bin, check)
         refused = summary(a.bin, DATA, '--format', 'yaml')
         check('another format is refused', refused.returncode == 2 and 'json' in refused.stderr, refused.stderr)
     print(f'{passed} passed, {failed} failed')

@@ -319,6 +319,9 @@ static void classify(struct walk *w, struct open_event *o, const struct open_eve
 		o->claims = !w->data_thread;
 		break;
 	case SS_KIND_SYNC:
+		/* An operation that waits for the threads that help it is in progress. */
+		if (p && (p->class == SS_TIME_COMPUTE || p->class == SS_TIME_COLLECTIVE) && !p->overhead)
+			break;
 		set(o, SS_TIME_SYNC, SS_RANK_WAITS);
 		o->claims = w->starter;
 		break;

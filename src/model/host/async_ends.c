@@ -16,15 +16,51 @@ static bool id_of(const struct ss_plane *p, const struct ss_line *l, uint32_t i,
 	return known;
 }
 
-static bool read_line(struct ss_async_ends *a, const struct ss_plane *p, const struct ss_line *l, const uint8_t *ends)
+/* ---- what a thread ran before it reported an end ---- */
+
+enum role { ROLE_NONE, ROLE_END, ROLE_SUCCESSOR };
+
+#define REPORT_PS INT64_C(100000000) /* to report an end takes some microseconds */
+
+/* The last of the events that run what waited, on one thread; events in the order of their begins. */
+struct successor {
+	int64_t begin_ps, end_ps;
+	bool known;
+};
+
+/* An event that begins once the successor is over, and is no end, belongs to another task. */
+static void pass(struct successor *s, const struct ss_xevents *e, uint32_t i, enum role role)
 {
+	if (role == ROLE_SUCCESSOR && !(s->known && e->begin_ps[i] < s->end_ps))
+		*s = (struct successor){ e->begin_ps[i], ss_xevents_end_ps(e, i), true };
+	else if (role == ROLE_NONE && e->begin_ps[i] >= s->end_ps)
+		s->known = false;
+}
+
+static int64_t successor_before(const struct successor *s, int64_t t_ps)
+{
+	bool just_over = s->known && s->end_ps <= t_ps && t_ps - s->end_ps <= REPORT_PS;
+	return just_over ? s->begin_ps : INT64_MAX;
+}
+
+/* ---- reading ---- */
+
+static bool add(struct ss_async_ends *a, uint64_t id, struct ss_async_end end)
+{
+	uint32_t at = ss_u64map_add(&a->by_id, id, (uint32_t)a->v.n);
+	return at != SS_NONE && (at != a->v.n || ss_vec_push(&a->v, end));
+}
+
+static bool read_line(struct ss_async_ends *a, const struct ss_plane *p, const struct ss_line *l, const uint8_t *roles)
+{
+	struct successor s = { .known = false };
 	uint64_t id;
 	for (uint32_t i = 0; i < l->ev.n; i++) {
-		if (l->ev.meta[i] >= p->x->nevent_meta || !ends[l->ev.meta[i]] ||
-		    !id_of(p, l, i, SS_STAT_CONSUMER_ID, &id))
-			continue;
-		uint32_t at = ss_u64map_add(&a->by_id, id, (uint32_t)a->end_ps.n);
-		if (at == SS_NONE || (at == a->end_ps.n && !ss_vec_push(&a->end_ps, ss_xevents_end_ps(&l->ev, i))))
+		enum role role = l->ev.meta[i] < p->x->nevent_meta ? (enum role)roles[l->ev.meta[i]] : ROLE_NONE;
+		if (l->ev.sorted)
+			pass(&s, &l->ev, i, role);
+		if (role == ROLE_END && id_of(p, l, i, SS_STAT_CONSUMER_ID, &id) &&
+		    !add(a, id, (struct ss_async_end){ ss_xevents_end_ps(&l->ev, i), successor_before(&s, l->ev.begin_ps[i]) }))
 			return false;
 	}
 	return true;
@@ -32,16 +68,19 @@ static bool read_line(struct ss_async_ends *a, const struct ss_plane *p, const s
 
 bool ss_async_ends_read(struct ss_async_ends *a, const struct ss_plane *p, bool operations)
 {
-	uint8_t *ends = calloc((size_t)p->x->nevent_meta + 1, 1);
-	bool any = false, ok = ends;
+	uint8_t *roles = calloc((size_t)p->x->nevent_meta + 1, 1);
+	bool any = false, ok = roles;
 	for (uint32_t i = 0; ok && i < p->x->nevent_meta; i++) {
-		ends[i] = is_end(p->x->event_meta[i].name, operations);
-		any = any || ends[i];
+		struct ss_str name = p->x->event_meta[i].name;
+		roles[i] = is_end(name, operations)			    ? ROLE_END
+			   : ss_str_is(name, "ThunkExecutor::Execute") ? ROLE_SUCCESSOR
+									    : ROLE_NONE;
+		any = any || roles[i] == ROLE_END;
 	}
 	for (uint32_t k = 0; ok && any && k < p->nlines; k++)
 		if (!p->lines[k].derived)
-			ok = read_line(a, p, &p->lines[k], ends);
-	free(ends);
+			ok = read_line(a, p, &p->lines[k], roles);
+	free(roles);
 	return ok;
 }
 
@@ -49,14 +88,18 @@ int64_t ss_async_end(const struct ss_async_ends *a, const struct ss_plane *p, co
 {
 	int64_t end_ps = ss_xevents_end_ps(&l->ev, i);
 	uint64_t id;
-	if (!a->end_ps.n || !id_of(p, l, i, SS_STAT_PRODUCER_ID, &id))
+	if (!a->v.n || !id_of(p, l, i, SS_STAT_PRODUCER_ID, &id))
 		return end_ps;
 	uint32_t at = ss_u64map_get(&a->by_id, id);
-	return at != SS_NONE && a->end_ps.v[at] > end_ps ? a->end_ps.v[at] : end_ps;
+	if (at == SS_NONE)
+		return end_ps;
+	const struct ss_async_end *e = &a->v.v[at];
+	int64_t over_ps = e->successor_ps >= end_ps && e->successor_ps < e->end_ps ? e->successor_ps : e->end_ps;
+	return over_ps > end_ps ? over_ps : end_ps;
 }
 
 void ss_async_ends_free(struct ss_async_ends *a)
 {
 	ss_u64map_free(&a->by_id);
-	ss_vec_free(&a->end_ps);
+	ss_vec_free(&a->v);
 }

@@ -4,6 +4,9 @@
  * The runtimes of XLA record an operation that runs on other threads, or a wait that a callback
  * ends, as two events: the first where it is started, a producer; the second where it is over, a
  * consumer of the same id on whatever thread noticed ("end: dot.3", "CommonPjRtBuffer::Await").
+ *
+ * The thread that finishes an operation first runs what waited for it, a "ThunkExecutor::Execute" with further operations,
+ * and reports the end when it returns from there. The operation then ended where that began.
  */
 #ifndef SS_MODEL_HOST_ASYNC_ENDS_H
 #define SS_MODEL_HOST_ASYNC_ENDS_H
@@ -11,9 +14,14 @@
 #include "base/vec.h"
 #include "model/host/host.h"
 
+struct ss_async_end {
+	int64_t end_ps;
+	int64_t successor_ps; /* where the thread began to run what waited for it; INT64_MAX: nothing */
+};
+
 struct ss_async_ends {
 	struct ss_u64map by_id;
-	SS_VEC(int64_t) end_ps;
+	SS_VEC(struct ss_async_end) v;
 };
 
 /*

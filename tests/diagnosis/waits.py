@@ -1,0 +1,85 @@
+"""Made-up profiles for what waits, and for whom: ends that are reported late, operations whose threads wait."""
+import json
+import os
+import tempfile
+
+import hlo
+import runs
+from made_up import MS, US, answer, ask, space
+
+
+def share(found, cause):
+    return next((f['share'] for f in found['findings'] if f['cause'] == cause), 0)
+
+
+# ---- XLA on CPUs: the thread that finishes an operation runs what follows before it reports the end ----
+
+def reduce_program():
+    m, f32 = hlo.Module('jit_step'), hlo.Shape('f32', (64, 64))
+    main = m.computation('main')
+    x = main.parameter('p.1', f32)
+    d = main.add('dot.4', 'dot', f32, [x, x], op_name='jit(step)/dot_general')
+    main.add('all-reduce.3', 'all-reduce', f32, [d], op_name='jit(step)/reduce_sum')
+    return m.proto(7)
+
+
+def late_end(successor, regions=True, steps=6):
+    """dot.4 runs for 2 of 20 ms on a thread of the pool, which waits in all-reduce.3 for 15 ms before it reports the end of dot.4."""
+    host, programs = runs.Plane(1, '/host:CPU'), runs.Plane(3, '/host:metadata')
+    programs.meta('jit_step(7)', stats={'Hlo Proto': reduce_program()}, number=7)
+    main, pool = host.line('python'), host.line('tf_XLAEigen/1')
+    for i in range(steps):
+        t, ids = i * 20 * MS, {'hlo_module': 'jit_step', 'program_id': 7, 'run_id': 1000 + i}
+        host.event(main, host.meta('train'), t, 20 * MS, {'step_num': i})
+        host.event(main, host.meta('PjitFunction(step)'), t + 100 * US, 200 * US)
+        host.event(pool, host.meta('dot.4'), t + MS, 20 * US, {'hlo_op': 'dot.4', '_p': 2 * i + 1, **ids})
+        if successor:
+            host.event(pool, host.meta('ThunkExecutor::Execute'), t + 3 * MS, 15 * MS + 40 * US)
+        host.event(pool, host.meta('all-reduce.3'), t + 3 * MS + 10 * US, 15 * MS, {'hlo_op': 'all-reduce.3', '_p': 2 * i + 2, **ids})
+        host.event(pool, host.meta('end: all-reduce.3'), t + 18 * MS + 20 * US, US, {'_c': 2 * i + 2})
+        if not regions:  # another task: the end that follows is not that of what ran before
+            host.event(pool, host.meta('ThreadpoolListener::StartRegion'), t + 18 * MS + 45 * US, 0)
+        host.event(pool, host.meta('end: dot.4'), t + 18 * MS + 50 * US, US, {'_c': 2 * i + 1})
+    return space(host, programs)
+
+
+def dot_ms(binary, data):
+    with tempfile.TemporaryDirectory() as scratch:
+        path = os.path.join(scratch, 'a.xplane.pb')
+        with open(path, 'wb') as f:
+            f.write(data)
+        _, out, _ = ask(binary, 'tool', 'hlo_stats', path, '--format', 'json')
+    table = json.loads(out)['tables'][0]
+    names, times = ([table['data'][i] for i, c in enumerate(table['cols']) if c['id'] == want][0] for want in ('hlo_op_name', 'total_time'))
+    return next((t / 1000 for n, t in zip(names, times) if n == 'dot.4'), 0)
+
+
+def judge_late_ends(binary, check):
+    found = answer(binary, late_end(successor=True))
+    check('an end that is reported behind what follows: communication', 0.7 < share(found, 'collective') < 0.8, found['findings'])
+    check('an end that is reported behind what follows: little computing', share(found, 'compute') < 0.15, found['findings'])
+    own = dot_ms(binary, late_end(successor=True))
+    check('an end that is reported behind what follows: 2 ms a step in hlo_stats', 11 < own < 13, own)
+    for name, data in (('nothing that followed', late_end(successor=False)), ('another task', late_end(successor=True, regions=False))):
+        found = answer(binary, data)
+        check(f'an end behind {name}: computes until then', share(found, 'compute') > 0.8, found['findings'])
+
+
+def judge_operation_that_waits(binary, check):
+    """An operation waits for the threads that help it: it is in progress."""
+    host = runs.Plane(1, '/host:CPU')
+    main, pool = host.line('python'), host.line('tf_XLAPjRtCpuClient/1')
+    for i in range(6):
+        t = i * 10 * MS
+        host.event(main, host.meta('train'), t, 10 * MS, {'step_num': i})
+        host.event(main, host.meta('PjitFunction(step)'), t + 100 * US, 100 * US)
+        host.event(main, host.meta('CommonPjRtBuffer::Await'), t + 300 * US, 9 * MS)
+        host.event(pool, host.meta('ynn_fusion'), t + 300 * US, 9 * MS, {'hlo_op': 'ynn_fusion', 'hlo_module': 'jit_step', 'program_id': 7})
+        host.event(pool, host.meta('SlinkyThreadPool::Await'), t + 2 * MS, 7 * MS)
+    found = answer(binary, space(host))
+    check('an operation that waits for its threads computes', share(found, 'compute') > 0.85 and not share(found, 'sync'), found['findings'])
+
+
+def judge(binary, check):
+    judge_late_ends(binary, check)
+    judge_operation_that_waits(binary, check)
