@@ -80,6 +80,8 @@ static bool write_format(struct ss_export *x, const struct ss_export_format *f,
 	x->name = p->run->name;
 	if (!m || (!x->d && !f->loads))
 		return false;
+	if (x->d && !ss_export_count(x))
+		return ss_fail_mem(err);
 	if (f->write_file)
 		return write_beside(x, f, p, o->output, err);
 	return write_sink(x, f, p, o->output, err);
@@ -113,15 +115,20 @@ static int check(const struct options *o, const struct ss_export_format *f, stru
 	return -1;
 }
 
-static void say(const struct ss_export *x)
+/* Each event that is asked for is written, or counted among what is not. */
+static void say(struct ss_export *x, const struct ss_export_format *f)
 {
-	if (x->nleft_out)
-		fprintf(stderr,
-			"stepscope: %llu events were left out: more than 64 overlap each other\n",
-			(unsigned long long)x->nleft_out);
-	if (x->left_out)
-		fprintf(stderr, "stepscope: %s\n", x->left_out);
-	if (!x->nevents)
+	uint64_t known = x->nevents;
+	for (unsigned i = 0; i < x->nlosses; i++)
+		known += x->losses[i].n;
+	if (x->nasked > known)
+		ss_export_lose(x, x->nasked - known, f->omits ? f->omits : "events");
+	for (unsigned i = 0; i < x->nlosses; i++)
+		fprintf(stderr, "stepscope: %llu of %llu events %s not in the file: %s\n", (unsigned long long)x->losses[i].n,
+			(unsigned long long)x->nasked, x->losses[i].n == 1 ? "is" : "are", x->losses[i].why);
+	if (x->note)
+		fprintf(stderr, "stepscope: %s\n", x->note);
+	if (!x->nevents && !x->nlosses)
 		fputs("stepscope: no event is in the selected part\n", stderr);
 }
 
@@ -174,15 +181,10 @@ static int run(int argc, char **argv)
 		return status;
 	bool ok = cli_profile_find(&p, argv[optind], o.run, &err) &&
 		  cli_profile_open(&p, o.host, true, &err);
-	if (ok && f->one_host && p.model.nhosts != 1) {
-		status = cli_misuse(&cli_command_export, "%s holds one host: choose one of the %zu with --host",
-				    f->name, p.model.nhosts);
-	} else {
-		ok = ok && write_format(&x, f, &p, &o, &err);
-		status = ok ? CLI_DONE : cli_fail(&err);
-		if (ok)
-			say(&x);
-	}
+	ok = ok && write_format(&x, f, &p, &o, &err);
+	status = ok ? CLI_DONE : cli_fail(&err);
+	if (ok)
+		say(&x, f);
 	cli_profile_close(&p);
 	ss_regex_free(x.plane);
 	return status;
@@ -200,7 +202,7 @@ const struct cli_command cli_command_export = {
 		"                    pprof       stacks for 'go tool pprof'\n"
 		"                    folded      stacks as text, for flamegraph.pl\n"
 		"                    speedscope  JSON for speedscope.app\n"
-		"                    chrome      trace.json of the trace viewer\n"
+		"                    chrome      trace.json for chrome://tracing\n"
 		"                    sqlite      the tables of 'stepscope sql' as a database\n"
 		"                    parquet     the events, in XProf's columns\n"
 		"                    arrow       the same as a stream of Arrow\n"

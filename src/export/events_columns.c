@@ -242,6 +242,21 @@ static void forget_names(struct writer *w)
 	}
 }
 
+/* Events of the file that are asked for; preprocessing has added some. */
+static uint64_t count_asked(const struct writer *w)
+{
+	uint64_t n = 0;
+	for (uint32_t k = 0; k < w->d->nlines; k++) {
+		const struct ss_sql_line *line = &w->d->lines[k];
+		for (uint32_t i = 0; ss_export_takes(w->x, line) && !line->l.derived && i < line->l.ev.n; i++) {
+			int64_t start_ps = ss_sql_start_ps(line, i);
+			n += (!line->l.ev.off || line->l.ev.off[i] != SS_EVENT_SYNTHETIC) && start_ps >= w->x->start_ps &&
+			     start_ps < w->x->end_ps;
+		}
+	}
+	return n;
+}
+
 static bool put_lines(struct writer *w, struct ss_err *err)
 {
 	struct ss_arena arena = { 0 };
@@ -249,6 +264,8 @@ static bool put_lines(struct writer *w, struct ss_err *err)
 	bool ok = ss_xprof_lines_of(w->d, true, &arena, &lines, err);
 	if (!ok)
 		ss_arena_release(&arena);
+	else
+		w->x->nasked = count_asked(w);
 	if (!ok)
 		return false;
 	for (size_t i = 0; ok && i < lines.n; i++) {
@@ -277,6 +294,8 @@ static bool write(struct writer *w, struct ss_err *err)
 	free(w);
 	return ok;
 }
+
+#define OMITS "planes and lines that XProf does not write (of a TPU all but steps, programs and operations)"
 
 static struct writer *new_writer(struct ss_export *x, struct ss_err *err)
 {
@@ -324,6 +343,7 @@ const struct ss_export_format ss_export_parquet = {
 	.binary = true,
 	.write = write_parquet,
 	.loads = true,
+	.omits = OMITS,
 };
 const struct ss_export_format ss_export_arrow = {
 	.name = "arrow",
@@ -331,4 +351,5 @@ const struct ss_export_format ss_export_arrow = {
 	.binary = true,
 	.write = write_arrow,
 	.loads = true,
+	.omits = OMITS,
 };

@@ -24,6 +24,47 @@ const struct ss_export_format *ss_export_find(struct ss_str name)
 	return NULL;
 }
 
+bool ss_export_counter(const struct ss_sql_line *line, uint32_t i, double *v)
+{
+	struct ss_xstats it = ss_xevents_stats(&line->l.ev, line->plane->x, line->l.src, i);
+	struct ss_xstat s;
+	while (ss_xstats_next(&it, &s)) {
+		if (s.kind != SS_X_INT && s.kind != SS_X_UINT && s.kind != SS_X_DOUBLE)
+			continue;
+		*v = s.kind == SS_X_DOUBLE ? ss_pb_double(s.u)
+		     : s.kind == SS_X_INT  ? (double)(int64_t)s.u
+					   : (double)s.u;
+		return true;
+	}
+	return false;
+}
+
+void ss_export_lose(struct ss_export *x, uint64_t n, const char *why)
+{
+	unsigned k = 0;
+	while (k < x->nlosses && x->losses[k].why != why)
+		k++;
+	if (!n || k == SS_EXPORT_LOSSES)
+		return;
+	x->nlosses += k == x->nlosses;
+	x->losses[k].why = why;
+	x->losses[k].n += n;
+}
+
+bool ss_export_count(struct ss_export *x)
+{
+	x->nasked = 0;
+	for (uint32_t k = 0; k < x->d->nlines; k++) {
+		uint32_t lo, hi;
+		if (!ss_export_takes(x, &x->d->lines[k]))
+			continue;
+		if (!ss_export_range(x, &x->d->lines[k], &lo, &hi))
+			return false;
+		x->nasked += hi > lo ? hi - lo : 0;
+	}
+	return true;
+}
+
 bool ss_export_takes(const struct ss_export *x, const struct ss_sql_line *line)
 {
 	if (!line->l.ev.n)

@@ -50,6 +50,13 @@ static bool sort_lines(struct ss_out *text, struct ss_out *o)
 	return lines;
 }
 
+/* A viewer of stacks has no place for what takes no time. */
+static void lose(struct ss_export *x, uint64_t n)
+{
+	x->nevents -= n;
+	ss_export_lose(x, n, "stacks with less than a ns of self time");
+}
+
 static bool write(struct ss_export *x, struct ss_out *o, struct ss_err *err)
 {
 	struct ss_stacks s;
@@ -59,6 +66,8 @@ static bool write(struct ss_export *x, struct ss_out *o, struct ss_err *err)
 	for (uint32_t i = 0; ok && i < s.v.n; i++)
 		if (s.v.v[i].self_ps > 999)
 			put_stack(&text, &s, i);
+		else
+			lose(x, s.v.v[i].count);
 	ok = ok && !text.no_memory && (!text.n || sort_lines(&text, o));
 	ss_out_free(&text);
 	ss_stacks_free(&s);
@@ -68,5 +77,6 @@ static bool write(struct ss_export *x, struct ss_out *o, struct ss_err *err)
 const struct ss_export_format ss_export_folded = {
 	.name = "folded",
 	.doc = "stacks as text, for flamegraph.pl and speedscope",
+	.omits = SS_STACKS_OMIT,
 	.write = write,
 };

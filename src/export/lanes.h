@@ -11,6 +11,7 @@
 
 #define SS_EXPORT_LANES 64u	/* an event that fits into none of them is left out */
 #define SS_EXPORT_NO_LANE UINT8_MAX
+#define SS_EXPORT_OVERLAP "more than 64 overlap each other"
 
 struct ss_lanes {
 	uint8_t *of;		/* of the events in [lo, hi), by place in time */

@@ -210,25 +210,9 @@ static bool put_line(struct writer *w, struct ss_sql_line *line, uint32_t at)
 		ok = put_track(w, line, at, ss_sql_line_name(line), false) &&
 		     ss_lane_write(&l, lane, line, &(struct ss_lane_writer){ begin, end, w });
 	}
-	w->x->nleft_out += l.nleft_out;
+	ss_export_lose(w->x, l.nleft_out, SS_EXPORT_OVERLAP);
 	ss_lanes_free(&l);
 	return ok;
-}
-
-/* The first number that the sample says. */
-static bool value_of(const struct ss_sql_line *line, uint32_t i, double *v)
-{
-	struct ss_xstats it = ss_xevents_stats(&line->l.ev, line->plane->x, line->l.src, i);
-	struct ss_xstat s;
-	while (ss_xstats_next(&it, &s)) {
-		if (s.kind != SS_X_INT && s.kind != SS_X_UINT && s.kind != SS_X_DOUBLE)
-			continue;
-		*v = s.kind == SS_X_DOUBLE ? ss_pb_double(s.u)
-		     : s.kind == SS_X_INT  ? (double)(int64_t)s.u
-					   : (double)s.u;
-		return true;
-	}
-	return false;
 }
 
 /* A line of counters: a track for each of their names. */
@@ -245,8 +229,12 @@ static bool put_counters(struct writer *w, struct ss_sql_line *line, uint32_t at
 		ok = number != SS_NONE &&
 		     (number < known ||
 		      put_track(w, line, at, ss_event_name(line->plane, meta), true));
-		if (!ok || !value_of(line, i, &v))
+		if (!ok)
 			continue;
+		if (!ss_export_counter(line, i, &v)) {
+			ss_export_lose(w->x, 1, "samples of counters without a number");
+			continue;
+		}
 		w->event.n = 0;
 		ss_pbo_uint(&w->event, EVENT_TYPE, TYPE_COUNTER);
 		ss_pbo_uint(&w->event, EVENT_TRACK, w->track);

@@ -135,5 +135,6 @@ const struct ss_export_format ss_export_pprof = {
 	.name = "pprof",
 	.doc = "stacks for 'go tool pprof' and its viewers, gzip'ed",
 	.binary = true,
+	.omits = SS_STACKS_OMIT,
 	.write = write,
 };

@@ -94,7 +94,7 @@ static bool put_line(struct writer *w, struct ss_sql_line *line, unsigned *nprof
 		ok = ss_lane_write(&l, lane, line, &(struct ss_lane_writer){ begin, end, w });
 		ss_out_lit(w->o, "]}");
 	}
-	w->x->nleft_out += l.nleft_out;
+	ss_export_lose(w->x, l.nleft_out, SS_EXPORT_OVERLAP);
 	ss_lanes_free(&l);
 	return ok;
 }
@@ -135,7 +135,7 @@ static bool put_stacks(struct writer *w)
 		ok = ss_strmap_add(&w->frames, s.frames.keys[i]) == i;
 	/* Names of planes may lie in the arena of the stacks. */
 	if (ok)
-		w->x->left_out = s.cut ? "the profile has more events than speedscope holds: stacks with their self time were "
+		w->x->note = s.cut ? "the profile has more events than speedscope holds: stacks with their self time were "
 					 "written instead; what is deeper than 1,024 frames is counted at that depth"
 				       : "the profile has more events than speedscope holds: stacks with their self time were "
 					 "written instead";
@@ -165,32 +165,15 @@ static bool put_lines(struct writer *w)
 	return ok;
 }
 
-static bool count_events(struct ss_export *x, uint64_t *n)
-{
-	*n = 0;
-	for (uint32_t k = 0; k < x->d->nlines; k++) {
-		uint32_t lo, hi;
-		if (!ss_export_takes(x, &x->d->lines[k]))
-			continue;
-		if (!ss_export_range(x, &x->d->lines[k], &lo, &hi))
-			return false;
-		*n += hi > lo ? hi - lo : 0;
-	}
-	return true;
-}
-
 static bool write(struct ss_export *x, struct ss_out *o, struct ss_err *err)
 {
 	struct writer w = { .x = x, .o = o };
-	uint64_t n;
-	if (!count_events(x, &n))
-		return ss_fail_mem(err);
 	ss_out_lit(o,
 		   "{\"$schema\":\"https://www.speedscope.app/"
 		   "file-format-schema.json\",\"exporter\":\"stepscope " SS_VERSION "\",\"name\":");
 	ss_out_json_str(o, x->name);
 	ss_out_lit(o, ",\"activeProfileIndex\":0,\"profiles\":[");
-	bool ok = n > EVENTS_MOST ? put_stacks(&w) : put_lines(&w);
+	bool ok = x->nasked > EVENTS_MOST ? put_stacks(&w) : put_lines(&w);
 	ss_out_lit(o, "]}}\n");
 	ss_strmap_free(&w.frames);
 	return ok || ss_fail_mem(err);
@@ -199,5 +182,6 @@ static bool write(struct ss_export *x, struct ss_out *o, struct ss_err *err)
 const struct ss_export_format ss_export_speedscope = {
 	.name = "speedscope",
 	.doc = "JSON for speedscope.app: up to a million events",
+	.omits = SS_STACKS_OMIT,
 	.write = write,
 };

@@ -168,7 +168,7 @@ bool ss_stacks_of(struct ss_stacks *s, struct ss_export *x)
 			return false;
 	}
 	if (s->cut)
-		x->left_out = "stacks are deeper than 1,024 frames: what is deeper is counted in the frame at that depth";
+		x->note = "stacks are deeper than 1,024 frames: what is deeper is counted in the frame at that depth";
 	return true;
 }
 

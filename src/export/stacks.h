@@ -12,6 +12,7 @@
 #include "export/export.h"
 
 #define SS_STACK_DEPTH 1024u
+#define SS_STACKS_OMIT "lines of devices without operations (steps, programs, asynchronous operations, counters)"
 
 struct ss_stack {
 	uint32_t parent;	/* of stacks, SS_NONE: outermost */

@@ -389,21 +389,61 @@ def parts(c):
     c.check('parquet: a plane, a time', got == c.sql('gpu_mi300_gemm', "SELECT COUNT(*) FROM events WHERE plane GLOB '/device:GPU*' AND start_ps >= 1000000000")[0][0] > 0, got)
     lines = c.export('synth_tpu_3hosts', '--to', 'folded', '--host', 'host1').decode()
     c.check('a host', 'host0' not in lines and '/device:TPU' in lines, lines[:100])
-    said = c.export('synth_tpu_3hosts', '--to', 'chrome', status=2)
-    c.check('chrome of several hosts: names the option', '--host' in said.splitlines()[0], said)
     fifo = os.path.join(c.scratch, 'fifo')
     os.mkfifo(fifo)
     for args, status, words in ((('--to', 'perfeto'), 2, "did you mean 'perfetto'"), ((), 2, 'format'), (('--to', 'folded', '--start', '5'), 2, 'unit'),
                                 (('--to', 'folded', '--plane', '('), 2, "without its ')'"), (('--to', 'sqlite'), 2, '--output'),
-                                (('--to', 'folded', '--host', 'none'), 1, 'none'), (('--to', 'chrome', '--plane', 'x'), 2, 'whole answer'),
-                                (('--to', 'sqlite', '--start', '1ms', '--output', os.path.join(c.scratch, 'part')), 2, 'whole tables'),
+                                (('--to', 'folded', '--host', 'none'), 1, 'none'), (('--to', 'sqlite', '--start', '1ms', '--output', os.path.join(c.scratch, 'part')), 2, 'whole tables'),
                                 (('--to', 'sqlite', '--output', fifo), 2, 'no regular file'), (('--to', 'html', '--plane', 'x'), 2, 'whole run'),
                                 (('--to', 'html', '--run', 'none'), 1, 'none'),
                                 (('--to', 'sqlite', '--output', os.path.join(c.scratch, 'no', 'where')), 1, 'cannot write')):
         said = c.export(profile, *args, status=status)
         c.check(f'{" ".join(args)}: says why', words in said, said)
-    chrome = json.loads(c.export('synth_gpu1', '--to', 'chrome'))
-    c.check('chrome', sum(e.get('ph') == 'X' for e in chrome['traceEvents']) >= c.sql('synth_gpu1', 'SELECT COUNT(*) FROM events')[0][0])
+    doc = json.loads(c.export('synth_tpu_3hosts', '--to', 'chrome', '--plane', '^/device', '--start', '100us'))
+    got = sum(e['ph'] == 'X' for e in doc['traceEvents'])
+    c.check('chrome: planes, a time, several hosts', got == c.sql('synth_tpu_3hosts', "SELECT COUNT(*) FROM events WHERE plane GLOB '/device*' AND start_ps >= 100000000")[0][0] > 0, got)
+
+
+def chrome(c, profile):
+    """Every event of the file is in the trace, nests on its thread, and reads back as it was."""
+    whole = c.sql(profile, 'SELECT COUNT(*), SUM(dur_ps) FROM events')[0]
+    path = os.path.join(c.scratch, profile, 'a.trace.json')
+    os.makedirs(os.path.dirname(path))
+    c.export(profile, '--to', 'chrome', '--output', path)
+    with open(path) as f:
+        events = [e for e in json.load(f)['traceEvents'] if e['ph'] != 'M']
+    c.check(f'{profile} chrome: events', len(events) == whole[0], len(events))
+    threads = collections.defaultdict(list)
+    for e in events:
+        if e['ph'] == 'X':
+            threads[e['pid'], e['tid']].append((round(e['ts'] * 1e6), -round(e['dur'] * 1e6)))
+    good = True
+    for thread in threads.values():
+        ends = []
+        for start, length in sorted(thread):
+            while ends and ends[-1] <= start:
+                ends.pop()
+            good = good and (not ends or start - length <= ends[-1] + 2)
+            ends.append(start - length)
+    c.check(f'{profile} chrome: threads nest', good)
+    p = subprocess.run([c.binary, 'sql', path, '-f', 'json', 'SELECT COUNT(*) AS n, SUM(dur_ps) AS ps FROM events'], stdout=subprocess.PIPE, check=True)
+    c.check(f'{profile} chrome: reads back', tuple(json.loads(p.stdout)[0].values()) == whole, (p.stdout, whole))
+
+
+def accounts(c, profile):
+    """What a format does not hold is counted: what is written and what is said to be lost are all events."""
+    whole = c.sql(profile, 'SELECT COUNT(*) FROM events')[0][0]
+    for form in ('perfetto', 'chrome', 'sqlite', 'folded', 'pprof', 'parquet', 'arrow', 'speedscope'):
+        path = os.path.join(c.scratch, 'accounts')
+        p = subprocess.run([c.binary, 'export', profiles.logdir(profile, c.scratch), '--to', form, '--output', path], stderr=subprocess.PIPE, text=True, check=True)
+        lost = [re.fullmatch(r'stepscope: (\d+) of (\d+) events (?:is|are) not in the file: .+', x) for x in p.stderr.splitlines()]
+        c.check(f'{profile} {form}: what is lost is said', all(lost) and all(int(m.group(2)) == whole for m in lost), p.stderr)
+        lost = sum(int(m.group(1)) for m in lost if m)
+        if form in ('parquet', 'pprof'):
+            table = 'SELECT COUNT(*) FROM xprof_events' if form == 'parquet' else f'SELECT COUNT(*) FROM events WHERE {WORK}'
+            c.check(f'{profile} {form}: the rest is written', whole - lost == c.sql(profile, table)[0][0], lost)
+        elif form not in ('folded', 'arrow'):
+            c.check(f'{profile} {form}: nothing is lost', lost == 0, p.stderr)
 
 
 def peers(c):
@@ -453,7 +493,7 @@ def main():
             peers(c)
         else:
             for profile in SAMPLES:
-                for fn in (folded, pprof, speedscope, perfetto, parquet, arrow):
+                for fn in (folded, pprof, speedscope, perfetto, parquet, arrow, chrome, accounts):
                     fn(c, profile)
             for profile in ('synth_tpu_2cores', 'gpu_mi300_gemm'):
                 sqlite(c, profile)
