@@ -11,6 +11,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define STEP_ROWS 100u		/* operations, or hosts, of a step */
+#define MOST_ROWS 100000u	/* of all steps, and segments of one */
+
 enum { CAT_STEP, CAT_CATEGORY, CAT_US, CAT_FRAC };
 
 static const struct ss_col category_cols[] = {
@@ -111,11 +114,12 @@ static size_t sum_shares(struct share *v, size_t n)
 	return kept;
 }
 
-static void add_shares(struct ss_table *t, const struct ss_path_step *st, struct share *v, size_t n, struct ss_result *out,
-		       bool slack)
+/* The `most` greatest. How many are not listed. */
+static size_t add_shares(struct ss_table *t, const struct ss_path_step *st, struct share *v, size_t n, size_t most,
+			 struct ss_result *out, bool slack)
 {
 	n = sum_shares(v, n);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && i < most; i++) {
 		struct ss_str key = ss_arena_str(out->arena, v[i].key);
 		ss_table_row(t);
 		ss_set_i64(t, OP_STEP, st->step);
@@ -125,6 +129,7 @@ static void add_shares(struct ss_table *t, const struct ss_path_step *st, struct
 		if (slack)
 			ss_set_f64(t, OP_SLACK, 0);
 	}
+	return n > most ? n - most : 0;
 }
 
 static struct ss_str host_name(const struct ss_cluster *c, const struct ss_path_segment *s)
@@ -132,50 +137,58 @@ static struct ss_str host_name(const struct ss_cluster *c, const struct ss_path_
 	return s->host == SS_NO_HOST ? SS_STR("") : c->hosts.v[s->host].name;
 }
 
-static bool fill_sums(struct ss_result *out, const struct ss_cluster *c, const struct ss_path *p)
+/* Of the operations, or of the hosts, of each step. */
+static bool fill_shares(struct ss_result *out, const struct ss_cluster *c, const struct ss_path *p, struct ss_table *t, bool hosts)
 {
-	struct share *v = calloc(p->segments.n + 1, sizeof(*v));
-	struct ss_table *t = ss_result_table(out, "categories", "Categories", category_cols, SS_COUNT(category_cols));
-	bool ok = v && t;
-	for (size_t i = 0; ok && i < p->steps.n; i++)
-		add_categories(t, p, &p->steps.v[i]);
-	ok = ok && (t = ss_result_table(out, "ops", "Operations", op_cols, SS_COUNT(op_cols)));
-	for (size_t i = 0; ok && i < p->steps.n; i++) {
+	size_t longest = 0, most = p->steps.n ? MOST_ROWS / p->steps.n : 0, left_out = 0;
+	most = most > STEP_ROWS ? STEP_ROWS : most ? most : 1;
+	for (size_t i = 0; i < p->steps.n; i++)
+		longest = p->steps.v[i].n > longest ? p->steps.v[i].n : longest;
+	struct share *v = calloc(longest + 1, sizeof(*v));
+	for (size_t i = 0; v && t && i < p->steps.n; i++) {
 		const struct ss_path_step *st = &p->steps.v[i];
 		for (size_t k = 0; k < st->n; k++) {
 			const struct ss_path_segment *s = &p->segments.v[st->first + k];
-			v[k] = (struct share){ s->op, s->end_ps - s->begin_ps };
+			v[k] = (struct share){ hosts ? host_name(c, s) : ss_path_op(p, s), s->end_ps - s->begin_ps };
 		}
-		add_shares(t, st, v, st->n, out, true);
-	}
-	ok = ok && (t = ss_result_table(out, "hosts", "Hosts", host_cols, SS_COUNT(host_cols)));
-	for (size_t i = 0; ok && i < p->steps.n; i++) {
-		const struct ss_path_step *st = &p->steps.v[i];
-		for (size_t k = 0; k < st->n; k++) {
-			const struct ss_path_segment *s = &p->segments.v[st->first + k];
-			v[k] = (struct share){ host_name(c, s), s->end_ps - s->begin_ps };
-		}
-		add_shares(t, st, v, st->n, out, false);
+		left_out += add_shares(t, st, v, st->n, most, out, !hosts);
 	}
 	free(v);
-	return ok;
+	if (left_out)
+		ss_result_note(out, SS_INFO,
+			       ss_arena_printf(out->arena, "of each step the %zu %s that take most are listed; %zu further rows are not", most,
+					       hosts ? "hosts" : "operations", left_out));
+	return v && t;
+}
+
+static bool fill_sums(struct ss_result *out, const struct ss_cluster *c, const struct ss_path *p)
+{
+	struct ss_table *t = ss_result_table(out, "categories", "Categories", category_cols, SS_COUNT(category_cols));
+	for (size_t i = 0; t && i < p->steps.n; i++)
+		add_categories(t, p, &p->steps.v[i]);
+	return t && fill_shares(out, c, p, ss_result_table(out, "ops", "Operations", op_cols, SS_COUNT(op_cols)), false) &&
+	       fill_shares(out, c, p, ss_result_table(out, "hosts", "Hosts", host_cols, SS_COUNT(host_cols)), true);
 }
 
 static bool fill_segments(struct ss_result *out, const struct ss_cluster *c, const struct ss_path *p, const struct ss_path_step *st)
 {
 	struct ss_table *t = ss_result_table(out, "segments", "Segments of One Step", segment_cols, SS_COUNT(segment_cols));
-	for (size_t k = st ? st->n : 0; k-- > 0;) {
+	size_t n = st ? st->n : 0, least = n > MOST_ROWS ? n - MOST_ROWS : 0;
+	if (least)
+		ss_result_note(out, SS_INFO, ss_arena_printf(out->arena, "the last %u of %zu segments of step %lld are listed", MOST_ROWS, n,
+							     (long long)st->step));
+	for (size_t k = n - least; t && k-- > 0;) {
 		const struct ss_path_segment *s = &p->segments.v[st->first + k];
-		struct ss_str host = ss_arena_str(out->arena, host_name(c, s)), op = ss_arena_str(out->arena, s->op);
+		struct ss_str host = ss_arena_str(out->arena, host_name(c, s)), op = ss_arena_str(out->arena, ss_path_op(p, s));
 		ss_table_row(t);
 		ss_set_str(t, SEG_HOST, host);
 		ss_set_i64(t, SEG_DEVICE, s->device);
 		ss_set_str(t, SEG_OP, op);
-		ss_set_str(t, SEG_CATEGORY, ss_str_from(ss_path_category_name(s->category)));
+		ss_set_str(t, SEG_CATEGORY, ss_str_from(ss_path_category_name((enum ss_path_category)s->category)));
 		ss_set_f64(t, SEG_BEGIN, ss_ps_us(s->begin_ps));
 		ss_set_f64(t, SEG_END, ss_ps_us(s->end_ps));
 	}
-	return true;
+	return t;
 }
 
 static bool choose_step(const struct ss_request *q, const struct ss_path *p, const struct ss_path_step **st, struct ss_err *err)

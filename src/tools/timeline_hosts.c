@@ -212,7 +212,7 @@ static bool draw_step(struct joining *j, const struct ss_path *p, const struct s
 		if (device == SS_NONE || (s->category != SS_PATH_COMPUTE && s->category != SS_PATH_COPY))
 			continue;
 		--*left;
-		uint32_t slice = find_slice(j, device, s->begin_ps, s->op, SS_COMM_NONE);
+		uint32_t slice = find_slice(j, device, s->begin_ps, ss_path_op(p, s), SS_COMM_NONE);
 		if (slice == SS_NONE)
 			continue;
 		if (after != SS_NONE && !add_arrow(j, slice, after))

@@ -39,7 +39,7 @@ static bool longest_op(const struct ss_path *p, struct ss_str *op, struct ss_err
 		return ss_fail_mem(err);
 	for (size_t i = 0; i < p->segments.n; i++)
 		if (p->segments.v[i].category == SS_PATH_COMPUTE)
-			sum[ss_strmap_get(&p->names, p->segments.v[i].op)] += p->segments.v[i].end_ps - p->segments.v[i].begin_ps;
+			sum[p->segments.v[i].op] += p->segments.v[i].end_ps - p->segments.v[i].begin_ps;
 	*op = SS_STR("");
 	for (uint32_t i = 0; i < p->names.n; i++)
 		if (sum[i] > best) {

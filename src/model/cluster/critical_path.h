@@ -23,8 +23,8 @@ const char *ss_path_category_name(enum ss_path_category category);
 struct ss_path_segment {
 	uint32_t host;		/* SS_NO_HOST: on the network */
 	int32_t device;		/* its ordinal, -1: none */
-	enum ss_path_category category;
-	struct ss_str op;	/* lives as long as the path; "input", "launch", "host", "idle" of what is no operation */
+	uint32_t op : 29;	/* its number: ss_path_op */
+	uint32_t category : 3;	/* enum ss_path_category */
 	int64_t begin_ps, end_ps;
 };
 
@@ -33,12 +33,20 @@ struct ss_path_step {
 	size_t first, n;	/* of segments, the last of the step first */
 };
 
+#define SS_PATH_OPS (UINT32_C(1) << 29)
+
 struct ss_path {
 	SS_VEC(struct ss_path_step) steps;
 	SS_VEC(struct ss_path_segment) segments;
 	struct ss_strmap names;
 	struct ss_arena arena;	/* of names */
 };
+
+/* The operation; "input", "launch", "host", "idle" of what is none. Lives as long as the path. */
+static inline struct ss_str ss_path_op(const struct ss_path *p, const struct ss_path_segment *s)
+{
+	return p->names.keys[s->op];
+}
 
 /* Of all steps that have a predecessor; takes the cluster's lock. NULL on failure. */
 const struct ss_path *ss_model_path(struct ss_model *m, struct ss_err *err);
