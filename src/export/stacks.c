@@ -78,7 +78,7 @@ static struct ss_str program_of(const struct ss_export *x, struct ss_sql_line *m
 	return ss_event_name(modules->plane, modules->l.ev.meta[at]);
 }
 
-/* A frame for each part of a name scope. What is no scope, as an operator of PyTorch ("<b>x</b>"), is one frame. */
+/* A frame for each part of a name scope. What is no scope, as an operator of PyTorch or an NVTX range ("a/b: c"), is one frame. */
 static uint32_t push_scopes(struct ss_stacks *s, uint32_t at, struct ss_str scope, bool whole)
 {
 	if (whole)
@@ -100,10 +100,10 @@ static bool count(struct ss_stacks *s, uint32_t at, int64_t self_ps)
 }
 
 static uint32_t stack_of_operation(struct ss_stacks *s, uint32_t root, const struct ss_sql_line *line, uint32_t i,
-				   struct ss_str program, bool torch)
+				   struct ss_str program, bool whole)
 {
 	uint32_t at = program.n ? push(s, root, program) : root;
-	at = at == SS_NONE ? at : push_scopes(s, at, stat_text(line, i, SS_STAT_TF_OP), torch);
+	at = at == SS_NONE ? at : push_scopes(s, at, stat_text(line, i, SS_STAT_TF_OP), whole);
 	return at == SS_NONE ? at : push(s, at, ss_event_label(line->plane, line->l.ev.meta[i]));
 }
 
@@ -111,10 +111,10 @@ static bool add_device(struct ss_stacks *s, struct ss_export *x, struct ss_sql_l
 		       uint32_t root, uint32_t lo, uint32_t hi)
 {
 	struct ss_sql_line *modules = modules_of(x, line);
-	bool torch = ss_host_is_kineto(line->host);
+	bool whole = ss_host_names_ranges(line->host);
 	for (uint32_t k = lo; k < hi; k++) {
 		uint32_t i = ss_sql_in_time(line, k);
-		uint32_t at = stack_of_operation(s, root, line, i, program_of(x, modules, line, i), torch);
+		uint32_t at = stack_of_operation(s, root, line, i, program_of(x, modules, line, i), whole);
 		if (!count(s, at, line->self_ps[i]))
 			return false;
 	}

@@ -280,6 +280,7 @@ static bool convert(const struct ss_file *f, enum ss_form_id kind, struct ss_str
 	struct ss_str hostname = SS_STR("");
 	bool ok = read_as(kind, unpacked, f, &o, &hostname, arena, out, err);
 	ok = ok && ss_so_finish(&o, hostname, &out->space, err);
+	out->launch_ops = o.launch_ops;
 	if (ok && !(note_count(out, arena, o.unmatched, "event[|s] of the trace [ends|end] without a begin") &&
 		    note_count(out, arena, o.left_out,
 			       "event[|s] of the trace [is|are] left out: [it exceeds|they exceed] the memory limit") &&

@@ -19,6 +19,7 @@ struct ss_imported {
 	const char *form;	/* what it was: "a trace of Perfetto"; a static text */
 	struct ss_str notes[12];	/* what is missing, for the user; in the arena */
 	size_t nnotes;
+	bool launch_ops; /* operations of GPUs are the events around their launches */
 	bool own;	/* it was an XSpace, packed: nothing was converted */
 	bool cut;	/* it ends early, or is damaged from some point on */
 };

@@ -125,6 +125,7 @@ struct ss_space_out {
 	uint64_t far;		/* events months away from the others, found when the bytes are written */
 	SS_VEC(struct ss_so_arg) about; /* what the source says of the recording: stats of the plane "Task Environment" */
 	int64_t start_unix_ns;	/* when the zero of the clock was, 0: unknown */
+	bool launch_ops;	/* operations of GPUs are the events around their launches: the source names none */
 	bool full;		/* no more events, whatever the hold bears */
 	bool no_memory;		/* sticky */
 };

@@ -294,6 +294,7 @@ static bool link_launches(struct ss_space_out *o)
 		for (size_t k = 0; ok && is_gpu(p) && !named && k < p->lines.n; k++)
 			ok = ss_so_line_settle(o, &p->lines.v[k]) &&
 			     add_ops(o, p, &p->lines.v[k], &found);
+		o->launch_ops |= is_gpu(p) && !named;
 	}
 	ss_ids_free(&found.by_id);
 	ss_vec_free(&found.ops);

@@ -156,7 +156,7 @@ static bool fill_shares(struct ss_result *out, const struct ss_cluster *c, const
 	free(v);
 	if (left_out)
 		ss_result_note(out, SS_INFO,
-			       ss_arena_printf(out->arena, "of each step the %zu %s that take most are listed; %zu further rows are not", most,
+			       ss_arena_printf(out->arena, "of each step the %zu %s that take most are listed; %zu rows are not", most,
 					       hosts ? "hosts" : "operations", left_out));
 	return v && t;
 }
@@ -175,9 +175,9 @@ static bool fill_segments(struct ss_result *out, const struct ss_cluster *c, con
 	struct ss_table *t = ss_result_table(out, "segments", "Segments of One Step", segment_cols, SS_COUNT(segment_cols));
 	size_t n = st ? st->n : 0, least = n > MOST_ROWS ? n - MOST_ROWS : 0;
 	if (least)
-		ss_result_note(out, SS_INFO, ss_arena_printf(out->arena, "the last %u of %zu segments of step %lld are listed", MOST_ROWS, n,
-							     (long long)st->step));
-	for (size_t k = n - least; t && k-- > 0;) {
+		ss_result_note(out, SS_INFO,
+			       ss_arena_printf(out->arena, "the last %u of %zu segments of step %lld are listed", MOST_ROWS, n,
+					       (long long)st->step));	for (size_t k = n - least; t && k-- > 0;) {
 		const struct ss_path_segment *s = &p->segments.v[st->first + k];
 		struct ss_str host = ss_arena_str(out->arena, host_name(c, s)), op = ss_arena_str(out->arena, ss_path_op(p, s));
 		ss_table_row(t);

@@ -123,7 +123,7 @@ static uint32_t program_at(const struct ss_line *modules, int64_t begin_ps)
 	return lo && ss_xevents_end_ps(&modules->ev, lo - 1) > begin_ps ? modules->ev.meta[lo - 1] : SS_NONE;
 }
 
-/* A frame for each part of a name scope. What is no scope, as an operator of PyTorch ("<b>x</b>"), is one frame. */
+/* A frame for each part of a name scope. What is no scope, as an operator of PyTorch or an NVTX range ("a/b: c"), is one frame. */
 static uint32_t push_scopes(struct stacks *s, uint32_t at, struct ss_str scope, bool whole)
 {
 	if (whole)
@@ -138,7 +138,7 @@ struct line {
 	const struct ss_plane *p;
 	const struct ss_line *l, *modules;
 	uint32_t root;
-	bool device, torch;
+	bool device, whole;
 	struct ss_u64map known; /* program << 32 | name: the stack, of a TPU core */
 };
 
@@ -189,7 +189,7 @@ static uint32_t stack_of_op(struct stacks *s, struct line *w, uint32_t i)
 		at = push_source(s, w->root, w, i);
 	} else {
 		at = push_program(s, w, i, program);
-		at = at == SS_NONE ? at : push_scopes(s, at, stat_text(w->p, w->l, i, SS_STAT_TF_OP), w->torch);
+		at = at == SS_NONE ? at : push_scopes(s, at, stat_text(w->p, w->l, i, SS_STAT_TF_OP), w->whole);
 	}
 	at = at == SS_NONE ? at : push(s, at, ss_event_label(w->p, meta));
 	return gpu || at == SS_NONE ? at : ss_u64map_add(&w->known, key, at);
@@ -300,13 +300,13 @@ static bool is_chosen(const struct chosen *c, const struct ss_host *h, const str
 }
 
 static bool add_plane(struct stacks *s, const struct ss_host *h, struct ss_str host, const struct ss_plane *p,
-		      const struct chosen *c, bool torch)
+		      const struct chosen *c, bool whole)
 {
 	bool device = p->kind == SS_PLANE_TENSOR_CORE || p->kind == SS_PLANE_GPU, ok = true;
 	struct ss_str name = s->m->nhosts > 1 ? ss_arena_printf(s->out->arena, SS_FMT " " SS_FMT, SS_ARG(host), SS_ARG(p->name))
 					      : p->name;
 	for (uint32_t k = 0; ok && k < p->nlines; k++) {
-		struct line w = { .p = p, .l = &p->lines[k], .device = device, .torch = torch };
+		struct line w = { .p = p, .l = &p->lines[k], .device = device, .whole = whole };
 		if (!has_work(p, w.l) || !is_chosen(c, h, p, k) || !has_part(s, w.l))
 			continue;
 		w.modules = p->kind == SS_PLANE_TENSOR_CORE ? ss_plane_line(p, SS_STR("XLA Modules")) : NULL;
@@ -347,14 +347,14 @@ static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 {
 	struct stacks *s = arg;
 	struct chosen c;
-	bool ok = true, torch = ss_host_is_kineto(h);
+	bool ok = true, whole = ss_host_names_ranges(h);
 	if (!choose(s, h, &c, err))
 		return false;
 	s->clock = s->mt ? s->mt->clocks[i] : (struct ss_clock_map){ 0 };
 	for (int devices = 1; devices >= 0; devices--)
 		for (uint32_t k = 0; ok && k < h->nplanes; k++)
 			if (h->planes[k].kind != SS_PLANE_METADATA && ss_plane_is_device(&h->planes[k]) == devices)
-				ok = add_plane(s, h, s->m->hosts[i]->name, &h->planes[k], &c, torch);
+				ok = add_plane(s, h, s->m->hosts[i]->name, &h->planes[k], &c, whole);
 	return ok || ss_fail_mem(err);
 }
 

@@ -11,6 +11,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 import sqlite3
 import struct
 import subprocess
@@ -446,6 +447,23 @@ def accounts(c, profile):
             c.check(f'{profile} {form}: nothing is lost', lost == 0, p.stderr)
 
 
+def ranges(c):
+    """Names of NVTX ranges are no paths of scopes: one frame each, whatever is in them."""
+    top = os.path.join(c.scratch, 'nvtx')
+    os.makedirs(top)
+    shutil.copy(os.path.join(profiles.ROOT, '..', 'others', 'nsys', 'run', 'node7.sqlite'), os.path.join(top, 'a.sqlite'))
+    os.chmod(os.path.join(top, 'a.sqlite'), 0o600)
+    db = sqlite3.connect(os.path.join(top, 'a.sqlite'))
+    db.execute("UPDATE NVTX_EVENTS SET text = 'epoch 1/9: a/b' WHERE text LIKE 'aten::mm%'")
+    db.commit()
+    db.close()
+    p = subprocess.run([c.binary, 'export', top, '--to', 'folded', '--plane', '^/device'], stdout=subprocess.PIPE, text=True, check=True)
+    c.check('folded: a range is one frame', '/device:GPU:0;epoch 1/9: a/b;void gemm' in p.stdout, p.stdout)
+    for tool, args in (('flame_graph', ()), ('op_profile', ('-p', 'group_by=provenance'))):
+        p = subprocess.run([c.binary, 'tool', tool, top, '--format', 'csv', *args], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
+        c.check(f'{tool}: a range is one frame', '"epoch 1/9: a/b"' in p.stdout, p.stdout)
+
+
 def peers(c):
     """Readers that are not ours. They are installed below ~/.cache/stepscope."""
     home = os.path.expanduser('~/.cache/stepscope/export')
@@ -501,6 +519,7 @@ def main():
             hostile_names(c)
             deep(c)
             parts(c)
+            ranges(c)
     print(f'{c.passed} passed, {c.failed} failed')
     sys.exit(c.failed > 0)
 

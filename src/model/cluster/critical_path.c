@@ -152,8 +152,8 @@ static bool add(struct walking *w, uint32_t host, int32_t device, enum ss_path_c
 		struct ss_str copy = ss_arena_str(&p->arena, op);
 		k = copy.p ? ss_strmap_add(&p->names, copy) : SS_NONE;
 	}
-	return k < SS_PATH_OPS && ss_vec_push(&p->segments, ((struct ss_path_segment){ host, device, k & (SS_PATH_OPS - 1), category & 7u,
-								      begin, end }));
+	struct ss_path_segment s = { host, device, k & (SS_PATH_OPS - 1), category & 7u, begin, end };
+	return k < SS_PATH_OPS && ss_vec_push(&p->segments, s);
 }
 
 static int64_t closeness(const struct walking *w)

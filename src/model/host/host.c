@@ -176,6 +176,7 @@ static bool import(struct ss_host *h, const struct ss_file *f, const char *path,
 	ss_arena_release(&notes);
 	h->imported.any = !made.own;
 	h->imported.form = made.form;
+	h->imported.launch_ops = made.launch_ops;
 	h->imported.cut = made.cut;
 	h->imported.space = made.space;
 	h->imported.hold = made.hold;

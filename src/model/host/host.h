@@ -133,6 +133,7 @@ struct ss_host_source {
 /* What was made of a file in another format. */
 struct ss_host_import {
 	bool any;		/* it was in another format */
+	bool launch_ops;	/* operations of GPUs are the events around their launches, as NVTX ranges: no name scopes */
 	bool cut;		/* it ends early (of an XSpace its planes say so) */
 	const char *form;	/* the format: "a trace of Perfetto"; NULL: it was none */
 	struct ss_buf space;

@@ -73,6 +73,7 @@ static void op_describe(struct ss_op *to, const struct ss_op *from)
 	if (!to->offloaded)
 		to->offloaded = from->offloaded;
 	to->is_eager |= from->is_eager;
+	to->one_scope |= from->one_scope;
 }
 
 void ss_op_add(struct ss_op *to, const struct ss_op *from)

@@ -118,6 +118,12 @@ static uint32_t scopes(struct builder *b, uint32_t at, const struct ss_op *op)
 		rest.n--;
 	if (!rest.n)
 		return at;
+	if (op->one_scope) {
+		at = child(b, at, op->provenance);
+		if (at != SS_NONE)
+			add_above(&b->t->v[at], op);
+		return at;
+	}
 	while (at != SS_NONE && ss_path_next(&rest, &part)) {
 		bool last = !rest.p;
 		if (last)

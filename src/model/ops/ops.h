@@ -32,6 +32,7 @@ struct ss_op {
 	struct ss_str source_file, source_stack;
 	int64_t source_line; /* -1: unknown */
 	bool is_eager;
+	bool one_scope; /* the provenance is a name, no path of scopes: an operator of PyTorch, an NVTX range */
 	uint8_t core_type; /* enum ss_core_type */
 	uint64_t occurrences;
 	uint64_t time_ps, self_ps; /* self: without the time of ops inside it */

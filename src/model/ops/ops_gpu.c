@@ -20,6 +20,7 @@
 #include "model/program/gpu_cost.h"
 #include "model/program/hlo_map.h"
 #include "model/program/hlo_op.h"
+#include "model/torch/torch.h"
 
 #include "base/safe.h"
 #include "base/vec.h"
@@ -175,6 +176,7 @@ static bool framework_op(struct pass *s, const struct ss_gpu_stats *e, uint32_t 
 		return false;
 	(*out)->category = n.type.n ? n.type : SS_STR("unknown");
 	(*out)->provenance = e->tf_op;
+	(*out)->one_scope = ss_host_names_ranges(s->h);
 	return ss_vec_push(&s->unit, (struct ss_cost){ 0 });
 }
 

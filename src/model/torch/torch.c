@@ -41,6 +41,11 @@ bool ss_host_is_kineto(const struct ss_host *h)
 	return false;
 }
 
+bool ss_host_names_ranges(const struct ss_host *h)
+{
+	return h->imported.launch_ops || ss_host_is_kineto(h);
+}
+
 /* ---- what the trace says of itself ---- */
 
 static bool read_gpus(struct ss_torch *t, struct ss_str text)

@@ -164,6 +164,8 @@ const struct ss_torch *ss_host_torch(struct ss_host *h, struct ss_err *err);
 bool ss_host_is_torch(const struct ss_host *h);
 /* Did torch.profiler write it, whose arguments it has? */
 bool ss_host_is_kineto(const struct ss_host *h);
+/* Are the operations that its kernels name no paths of name scopes: operators of PyTorch, ranges around launches? */
+bool ss_host_names_ranges(const struct ss_host *h);
 
 static inline struct ss_str ss_torch_text(const struct ss_torch *t, uint32_t text)
 {
