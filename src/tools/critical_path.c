@@ -156,8 +156,8 @@ static bool fill_shares(struct ss_result *out, const struct ss_cluster *c, const
 	free(v);
 	if (left_out)
 		ss_result_note(out, SS_INFO,
-			       ss_arena_printf(out->arena, "of each step the %zu %s that take most are listed; %zu rows are not", most,
-					       hosts ? "hosts" : "operations", left_out));
+			       ss_arena_printf(out->arena, "of each step the %zu %s that take most are listed; %zu rows are not",
+					       most, hosts ? "hosts" : "operations", left_out));
 	return v && t;
 }
 
@@ -177,7 +177,8 @@ static bool fill_segments(struct ss_result *out, const struct ss_cluster *c, con
 	if (least)
 		ss_result_note(out, SS_INFO,
 			       ss_arena_printf(out->arena, "the last %u of %zu segments of step %lld are listed", MOST_ROWS, n,
-					       (long long)st->step));	for (size_t k = n - least; t && k-- > 0;) {
+					       (long long)st->step));
+	for (size_t k = n - least; t && k-- > 0;) {
 		const struct ss_path_segment *s = &p->segments.v[st->first + k];
 		struct ss_str host = ss_arena_str(out->arena, host_name(c, s)), op = ss_arena_str(out->arena, ss_path_op(p, s));
 		ss_table_row(t);
