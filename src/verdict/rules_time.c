@@ -69,10 +69,27 @@ void ss_rule_input(struct ss_judge *j)
 				 100 * f->share_frac, SS_ARG(place));
 }
 
+/* Of a frame that torch.compile compiled. */
+static struct ss_str what_torch_compiled(struct ss_judge *j, struct ss_verdict_finding *f, const struct ss_judged_unit *u)
+{
+	const struct ss_recompiled *r = &u->h->recompiled;
+	struct ss_str frame = r->frame < 0 ? SS_STR("Python frames")
+					   : ss_say(j, "frame %lld (its last version is %lld)", (long long)r->frame,
+						    (long long)r->version);
+	ss_prove(j, f, "compilations by torch.compile", (double)r->compiled, "count", u, "trace_viewer@");
+	if (r->changed.n)
+		ss_prove_words(j, f, "what changed", r->changed, u, "trace_viewer@");
+	return ss_say(j, " torch.compile compiled " SS_FMT " %llu time%s in the recording%s" SS_FMT ".", SS_ARG(frame),
+		      (unsigned long long)r->compiled, r->compiled == 1 ? "" : "s", r->changed.n ? "; what changes: " : "",
+		      SS_ARG(r->changed));
+}
+
 /* " Its programs differ in ...": where the recording tells it. */
 static struct ss_str what_changed(struct ss_judge *j, struct ss_verdict_finding *f, const struct ss_judged_unit *u)
 {
 	const struct ss_recompiled *r = &u->h->recompiled;
+	if (r->compiled)
+		return what_torch_compiled(j, f, u);
 	if (r->programs) {
 		ss_prove(j, f, "programs of this name", (double)r->programs, "count", u, "graph_viewer");
 		if (r->changed.n)
@@ -100,7 +117,12 @@ void ss_rule_compile(struct ss_judge *j)
 	struct ss_verdict_finding *f = class_finding(j, SS_CAUSE_COMPILE, SS_TIME_COMPILE, &u, &s);
 	if (!f)
 		return;
+	const struct ss_recompiled *r = &u->h->recompiled;
 	struct ss_str place = s ? place_of(j, s) : SS_STR("programs"), changed = what_changed(j, f, u);
+	if (r->function.n)
+		place = f->subject = ss_cut(r->function, SS_MOST_SUBJECT_BYTES);
+	else if (r->frame >= 0)
+		place = f->subject = ss_say(j, "torch.compile of frame %lld", (long long)r->frame);
 	f->text = ss_say(j, "Tracing and compiling%s take %.1f%% of the time: " SS_FMT "." SS_FMT,
 			 u->h->windows.n ? " within the steps" : "", 100 * f->share_frac, SS_ARG(place), SS_ARG(changed));
 }
@@ -177,15 +199,16 @@ static double per_step(const struct ss_judged_unit *u, uint64_t n)
 	return u->h->windows.n ? (double)n / (double)u->h->windows.n : (double)n;
 }
 
-/* "multiply(), sin() and tanh()". */
+/* "multiply(), sin(), tanh()": those that take a tenth of the largest or more. */
 static struct ss_str largest_names(struct ss_judge *j, const struct ss_judged_unit *u, enum ss_time_class c)
 {
 	struct ss_str text = SS_STR("");
+	const struct ss_time_subject *top = ss_largest(u, c, false);
 	size_t n = 0;
-	for (size_t i = 0; i < u->u->nsubjects && n < 3; i++) {
+	for (size_t i = 0; top && i < u->u->nsubjects && n < 3; i++) {
 		const struct ss_time_subject *s = &u->u->subjects[i];
 		struct ss_str name = ss_cut(ss_shown_name(j, s), 60);
-		if (s->class == c && ss_subject_ps(s, false))
+		if (s->class == c && ss_subject_ps(s, false) >= ss_subject_ps(top, false) / 10)
 			text = n++ ? ss_say(j, SS_FMT ", " SS_FMT, SS_ARG(text), SS_ARG(name)) : name;
 	}
 	return text;

@@ -4,7 +4,7 @@
     diagnosis.py [--bin build/stepscope] [--only REGEX] [--verbose]
 
 cases.json says for each profile what holds it up (`causes`, each of them is true), who or what that is (`subject`, an expression), what
-must not be claimed (`forbidden`), and what the steps are. profiles.tar.xz has the recordings. What is claimed wrongly fails at once; of
+must not be claimed (`forbidden`), and what the steps are. profiles*.tar.xz have the recordings. What is claimed wrongly fails at once; of
 steps and shares, which a viewer may draw elsewhere, 95 of 100 must be right. All other samples are asked as well: what they answer must
 hold together."""
 import argparse
@@ -216,8 +216,9 @@ def judge_cases(binary, only, verbose):
     with open(os.path.join(HERE, 'cases.json')) as f:
         cases = [c for c in json.load(f) if re.search(only, c['name'])]
     with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(2) as pool:
-        with tarfile.open(os.path.join(HERE, 'profiles.tar.xz')) as tar:
-            tar.extractall(scratch)
+        for recordings in glob.glob(os.path.join(HERE, 'profiles*.tar.xz')):
+            with tarfile.open(recordings) as tar:
+                tar.extractall(scratch)
         paths = [os.path.join(scratch, 'profiles', c['name']) for c in cases]
         answers = list(pool.map(lambda p: (summary(binary, p, '--format', 'json'), summary(binary, p)), paths))
         for case, path, answer in zip(cases, paths, answers):
@@ -236,6 +237,7 @@ def judge_cases(binary, only, verbose):
         check(f'{name}: the cause', is_named(o, truth), said, 'instead of', truth['causes'], truth['subject'], case['why'])
         check(f'{name}: what is claimed', not claims(o, truth), claims(o, truth))
         check(f'{name}: the text says the same', same_words(as_text.stdout, o))
+        check(f'{name}: what else it says', re.search(truth.get('says', ''), o['findings'][0]['text']), o['findings'][0]['text'])
         marked = o['steps']['source'] == 'marked'
         check(f'{name}: nothing else is said of the steps', not (marked and 'No step marker' in as_text.stdout))
         for what, right in figures(o, truth):

@@ -3,6 +3,7 @@
 
 #include "base/safe.h"
 #include "model/attribution/build.h"
+#include "model/attribution/recompiled_torch.h"
 #include "model/attribution/thresholds.h"
 #include "model/fold.h"
 #include "model/preprocess/load.h"
@@ -223,6 +224,8 @@ static bool find_recompiled(struct ss_attr_build *b, struct ss_err *err)
 				most_ps = ps;
 			}
 		}
+	if (most && ss_host_is_kineto(b->h))
+		return ss_recompiled_torch(&b->out->recompiled, b->h, b->arena, err);
 	return !most || ss_recompiled_read(&b->out->recompiled, b->h, most->name, b->arena, err);
 }
 
@@ -251,7 +254,7 @@ static struct ss_time_host blank_host(struct ss_str name)
 		.windows.name = none,
 		.memory = { .allocator = none, .grower = none },
 		.precision.wide_kernel = none,
-		.recompiled.changed = none,
+		.recompiled = ss_recompiled_none(),
 		.input = { .name = none, .detail = none, .caller = none },
 	};
 }
@@ -437,6 +440,7 @@ static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *er
 	t->memory.grower = ss_intern_str(k, t->memory.grower);
 	t->precision.wide_kernel = ss_intern_str(k, t->precision.wide_kernel);
 	t->recompiled.changed = ss_intern_str(k, t->recompiled.changed);
+	t->recompiled.function = ss_intern_str(k, t->recompiled.function);
 	keep_subject(&t->input, k);
 	t->units = ss_intern_copy(k, t->units, t->nunits, sizeof(*t->units));
 	if (k->copies) {

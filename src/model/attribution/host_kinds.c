@@ -41,6 +41,10 @@ static const struct word words[] = {
 	{ SS_KIND_COMPILE, PREFIX, SS_STR_INIT("torch/_dynamo/convert_frame") },
 	{ SS_KIND_COMPILE, PREFIX, SS_STR_INIT("torch/_inductor/compile") },
 	{ SS_KIND_COMPILE, PREFIX, SS_STR_INIT("dynamo_timed") },
+	{ SS_KIND_COMPILE, SUFFIX, SS_STR_INIT(" (dynamo_timed)") },
+	{ SS_KIND_COMPILE, WHOLE, SS_STR_INIT("dynamo") },
+	{ SS_KIND_COMPILE, PREFIX, SS_STR_INIT("entire_frame_compile") },
+	{ SS_KIND_COMPILE, PREFIX, SS_STR_INIT("entire_backward_compile") },
 	{ SS_KIND_COMPILE, PART, SS_STR_INIT("compile_fx") },
 	{ SS_KIND_CALLBACK, PREFIX, SS_STR_INIT("PyFunc:") },
 	{ SS_KIND_CALLBACK, PREFIX, SS_STR_INIT("EagerPyFunc:") },
@@ -103,6 +107,10 @@ static const struct word words[] = {
 	{ SS_KIND_FUNCTION, PREFIX, SS_STR_INIT("Torch-Compiled Region") },
 	{ SS_KIND_FUNCTION, PREFIX, SS_STR_INIT("Optimizer.") },
 	{ SS_KIND_EAGER_OP, PREFIX, SS_STR_INIT("EagerLocalExecute: ") },
+	{ SS_KIND_EAGER_OP, PREFIX, SS_STR_INIT("## Call CompiledFxGraph ") },
+	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("TorchDynamo Cache Lookup") },
+	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("AOTDispatcher Runtime Wrapper") },
+	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("Pregraph bytecode") },
 	{ SS_KIND_WAIT, WHOLE, SS_STR_INIT("FunctionRun") },
 	{ SS_KIND_WAIT, WHOLE, SS_STR_INIT("KernelAndDeviceFunc::Run") },
 	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("TFE_") },
@@ -351,6 +359,8 @@ void ss_host_kinds_free(struct ss_host_kinds *k)
 	k->letters = NULL;
 }
 
+#define COMPILED_GRAPH_NAME 24 /* "CompiledFxGraph" and eight letters of its hash */
+
 struct ss_str ss_called_name(struct ss_str event)
 {
 	struct ss_str s = event;
@@ -367,5 +377,8 @@ struct ss_str ss_called_name(struct ss_str event)
 	}
 	if (ss_str_take(&s, SS_STR("autograd::engine::evaluate_function: ")))
 		return s;
+	/* By its hash, and a compiled graph has a long one. */
+	if (ss_str_take(&s, SS_STR("## Call ")))
+		return ss_str_sub(s, 0, s.n < COMPILED_GRAPH_NAME ? s.n : COMPILED_GRAPH_NAME);
 	return event;
 }

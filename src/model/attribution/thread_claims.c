@@ -278,10 +278,11 @@ static void classify(struct walk *w, struct open_event *o, const struct open_eve
 		     uint32_t meta, int64_t begin_ps, uint64_t dur_ps)
 {
 	struct ss_frame f;
-	if (kind == SS_KIND_GC)
+	bool collects = kind == SS_KIND_GC && !(p && p->class == SS_TIME_COMPILE);
+	if (collects)
 		set(o, SS_TIME_GC, SS_RANK_STARTER);
-	if (kind == SS_KIND_GC || (swallows(p) && kind != SS_KIND_SKIP)) {
-		o->claims = o->claims && (w->starter || kind != SS_KIND_GC);
+	if (collects || (swallows(p) && kind != SS_KIND_SKIP)) {
+		o->claims = o->claims && (w->starter || !collects);
 		return;
 	}
 	switch (kind) {
@@ -398,8 +399,9 @@ static void go_beyond(struct walk *w, const struct open_event *o, enum ss_host_k
 	if (!op || !o->claims || w->b->has_device)
 		return;
 	end_ps = ss_async_end(&w->b->ends, w->b->host, w->line, i);
+	enum ss_claim_rank rank = o->rank == SS_RANK_COMPUTE ? SS_RANK_GOES_ON : o->rank;
 	if (end_ps > begin_ps &&
-	    !ss_vec_push(&w->beyond, ((struct ss_claim){ begin_ps, end_ps, (uint32_t)o->rank,
+	    !ss_vec_push(&w->beyond, ((struct ss_claim){ begin_ps, end_ps, (uint32_t)rank,
 							 named(w, o->class, o->op_meta, o->op_ref, o->overhead) })))
 		w->failed = true;
 }

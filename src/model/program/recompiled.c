@@ -25,6 +25,11 @@ struct change {
 	size_t param, program, count; /* program: the later one of the latest pair that differs */
 };
 
+struct ss_recompiled ss_recompiled_none(void)
+{
+	return (struct ss_recompiled){ .changed = SS_STR(""), .frame = -1, .version = -1, .function = SS_STR("") };
+}
+
 /* ---- the programs of a function ---- */
 
 static bool is_word(char c)
@@ -32,10 +37,24 @@ static bool is_word(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
+/* "a_inference_update_33__XlaMustCompile_...": of the tf.function "update". */
+static bool is_tf_program_of(struct ss_str module, struct ss_str function)
+{
+	if (!ss_str_take(&module, SS_STR("a_inference_")) || !function.n || !ss_str_take(&module, function) ||
+	    !ss_str_take(&module, SS_STR("_")))
+		return false;
+	size_t n = 0;
+	while (n < module.n && module.p[n] >= '0' && module.p[n] <= '9')
+		n++;
+	return n && ss_str_starts(ss_str_sub(module, n, module.n), SS_STR("__Xla"));
+}
+
 /* "jit_update" is the program of "update", "jit__lambda" that of "<lambda>". */
 static bool is_program_of(struct ss_str module, struct ss_str function)
 {
 	size_t n = function.n;
+	if (is_tf_program_of(module, function))
+		return true;
 	if (!ss_str_take(&module, SS_STR("jit_")) || !n)
 		return false;
 	while (n && !is_word(function.p[n - 1]))
@@ -115,7 +134,9 @@ static struct change most_changed(const struct program *v, size_t n)
 static struct ss_str argument(const struct parameter *p, size_t number, struct ss_arena *arena)
 {
 	struct ss_str name = ss_str_sub(p->name, 0, p->name.n < 80 ? p->name.n : 80);
-	return name.n ? ss_arena_printf(arena, "argument " SS_FMT, SS_ARG(name))
+	/* TensorFlow calls all arguments so. */
+	bool named = name.n && !ss_str_is(name, "XLA_Args");
+	return named ? ss_arena_printf(arena, "argument " SS_FMT, SS_ARG(name))
 		      : ss_arena_printf(arena, "argument %zu", number);
 }
 
@@ -189,7 +210,7 @@ bool ss_recompiled_read(struct ss_recompiled *out, struct ss_host *h, struct ss_
 			struct ss_err *err)
 {
 	const struct ss_plane *p = ss_host_plane(h, SS_PLANE_HOST_CPU);
-	*out = (struct ss_recompiled){ .changed = SS_STR("") };
+	*out = ss_recompiled_none();
 	if (ss_str_ends(function, SS_STR("()")))
 		function = ss_str_sub(function, 0, function.n - 2);
 	if (p && function.n)

@@ -1,8 +1,8 @@
 /*
  * recompiled.h - what changed between the programs that were compiled of one function, where the recording tells it.
  *
- * JAX: programs of one name differ in the shapes and types of their parameters, or do not. TensorFlow counts the graphs that
- * it traced of a function, and says no more.
+ * JAX, and TensorFlow with XLA: programs of one name differ in the shapes and types of their parameters, or do not. TensorFlow
+ * counts the graphs that it traced of a function, and says no more. PyTorch: model/attribution/recompiled_torch.h.
  */
 #ifndef SS_MODEL_PROGRAM_RECOMPILED_H
 #define SS_MODEL_PROGRAM_RECOMPILED_H
@@ -14,8 +14,13 @@ struct ss_recompiled {
 	uint64_t programs;     /* of the function's name, two or more; 0: nothing is known */
 	struct ss_str changed; /* "argument x from f32[32,128] to f32[31,128]"; "": shapes and types are the same */
 	uint64_t traced;       /* TensorFlow: graphs traced until the last; 0: not recorded */
+	uint64_t compiled;     /* torch.compile: times that a frame of Python was compiled; 0: not recorded */
+	int64_t frame, version; /* likewise: its number, and that of its last version; -1: not said */
+	struct ss_str function; /* likewise: "score (main.py:6)"; "" */
 };
 
+/* What is known of nothing. */
+struct ss_recompiled ss_recompiled_none(void);
 /* `function`: "update()". Texts go to `arena`. */
 bool ss_recompiled_read(struct ss_recompiled *out, struct ss_host *h, struct ss_str function, struct ss_arena *arena,
 			struct ss_err *err);
