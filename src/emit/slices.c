@@ -497,6 +497,8 @@ static void write_band(struct ss_out *o, const struct ss_tl_bands *b, const stru
 	const struct number numbers[] = { { "section", v->section }, { "busy_ps", v->busy_ps } };
 	ss_out_char(o, '{');
 	write_numbers(o, numbers, SS_COUNT(numbers));
+	ss_out_lit(o, ",\"busy_frac\":");
+	ss_out_f64(o, v->busy_frac);
 	if (v->device)
 		ss_out_printf(o, ",\"own_ps\":%llu", (unsigned long long)v->own_ps);
 	else

@@ -207,6 +207,7 @@ struct ss_tl_band {
 	uint32_t section;		/* of the timeline's, over all hosts */
 	bool device;
 	uint64_t busy_ps;		/* a device: time with any work; others: the sum over their threads */
+	double busy_frac;		/* of the range; of others of that of all their threads */
 	uint64_t own_ps;		/* a device: its work without communication and waiting for input */
 	uint32_t nthreads;		/* others: what busy_ps is the sum over */
 	bool slowest;			/* has the most own work of equal devices, and clearly more than their median */

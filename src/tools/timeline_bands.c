@@ -187,6 +187,7 @@ static bool add_section(struct bands *b, const struct ss_trace_section *s, struc
 	if (!ok)
 		return false;
 	out->busy_ps = sum_of(b->busy, b->bins);
+	out->busy_frac = (double)out->busy_ps / ((double)(b->end_ps - b->begin_ps) * (out->nthreads ? out->nthreads : 1));
 	out->own_ps = sum_of(b->parts, nparts) - sum_of(b->parts + (size_t)SS_MEANING_COMMUNICATION * b->bins, b->bins) -
 		      sum_of(b->parts + (size_t)SS_MEANING_INPUT * b->bins, b->bins);
 	out->busy = shares(b, b->busy, b->bins, out->nthreads);

@@ -95,6 +95,7 @@ static void bands_count_each_moment_once(void **state)
 	assert_int_equal(b->n, 3);
 	assert_int_equal(b->v[0].busy_ps, 1000);
 	assert_int_equal(b->v[0].own_ps, 500);
+	assert_true(b->v[0].busy_frac > 0.499 && b->v[0].busy_frac < 0.501);
 	assert_int_equal(b->v[0].busy[0], 255);
 	assert_int_equal(b->v[0].busy[9], 255);
 	assert_int_equal(b->v[0].busy[10], 0);

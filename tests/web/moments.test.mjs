@@ -3,8 +3,9 @@
  */
 import { test } from "node:test";
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { api, q, real, shot } from "./lib.mjs";
-import { cells, harness, inUrl, settle } from "./harness.mjs";
+import { cells, frames, harness, inUrl, settle } from "./harness.mjs";
 
 const h = harness();
 const tool = "trace_viewer@";
@@ -119,5 +120,91 @@ test("a step's bar leads to the step in the timeline", options, async () => {
 		await drawn(page);
 		await page.waitForFunction(() => document.querySelector("select[data-steps]")?.value);
 		assert.equal(inUrl(page, "step"), await page.inputValue("select[data-steps]"));
+	});
+});
+
+test("a search keeps a colour, in the picture and in the link", options, async () => {
+	const { run: r, found } = await run();
+	const name = found.names[0].name;
+	await h.visit({ run: r, tool, q: name, list: "1" }, {}, async (page) => {
+		await drawn(page);
+		const colours = () => page.evaluate(() => {
+			const c = document.querySelector(".tl-canvas");
+			return [...new Set(new Uint32Array(c.getContext("2d").getImageData(0, 0, c.width, c.height).data.buffer))];
+		});
+		await page.getByRole("button", { name: "Keep as a colour" }).click();
+		await page.waitForSelector(`[data-paint="${name}"]`);
+		await settle(page);
+		assert.equal(inUrl(page, "paint"), name);
+		const dot = await page.$eval(`[data-paint="${name}"] .chart-dot`, (x) => getComputedStyle(x).backgroundColor.match(/\d+/g).map(Number));
+		await page.reload();
+		await drawn(page);
+		const pixel = (0xff000000 | (dot[2] << 16) | (dot[1] << 8) | dot[0]) >>> 0;
+		await frames(page);
+		assert.ok((await colours()).includes(pixel), "the events are drawn in it");
+		await page.fill("#trace-search", name);
+		await page.getByLabel(`Without the colour of ${name}`).click();
+		await settle(page);
+		assert.equal(inUrl(page, "paint"), null);
+	});
+});
+
+test("a mark has a note, in the link and in a file when one saves it", options, async () => {
+	const { run: r, steps } = await run();
+	const step = steps.steps[1];
+	const marks = `${step.begin_ps}-${step.end_ps}`;
+	await h.visit({ run: r, tool, marks }, {}, async (page) => {
+		await drawn(page);
+		await page.getByRole("button", { name: "Notes" }).click();
+		await page.locator(".notes-text input").fill("slow, why? 100 %");
+		await page.locator(".notes-text input").blur();
+		await settle(page);
+		assert.equal(inUrl(page, "marks"), `${marks}~${encodeURIComponent("slow, why? 100 %")}`);
+		await page.reload();
+		await drawn(page);
+		await page.getByRole("button", { name: "Notes" }).click();
+		assert.equal(await page.locator(".notes-text input").inputValue(), "slow, why? 100 %");
+		await shot(page, "notes");
+		const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Save as a file" }).click()]);
+		const path = await file.path();
+		const saved = JSON.parse(readFileSync(path, "utf8"));
+		assert.deepEqual(saved.marks, [{ begin_ps: step.begin_ps, end_ps: step.end_ps, note: "slow, why? 100 %" }]);
+		await page.locator('.notes-text input').first().waitFor();
+		await page.setInputFiles('input[type="file"]', { name: "n.json", mimeType: "application/json", buffer: Buffer.from(JSON.stringify({ marks: [{ begin_ps: step.begin_ps, end_ps: step.begin_ps, note: "here" }] })) });
+		await page.waitForFunction(() => document.querySelectorAll(".notes-text").length === 2);
+		await page.setInputFiles('input[type="file"]', { name: "n.json", mimeType: "application/json", buffer: Buffer.from("[") });
+		await page.getByText("This file holds no notes.").waitFor();
+	});
+});
+
+test("the slowest step stands beside the median, aligned", options, async () => {
+	const { run: r, steps } = await run();
+	if (steps.slowest === steps.median) throw new Error("no run with a slowest step of its own");
+	await h.visit({ run: r, tool }, {}, async (page) => {
+		await drawn(page);
+		await page.waitForSelector("select[data-steps]");
+		await page.selectOption("select[data-steps]", { label: "Slowest beside the median" });
+		await page.waitForSelector(".compare-canvas .tl-canvas");
+		assert.equal(inUrl(page, "step"), `${steps.steps[steps.slowest].num},${steps.steps[steps.median].num}`);
+		assert.equal(await page.locator(".compare-canvas").count(), 2);
+		assert.equal(await page.textContent("main h1"), "Two steps");
+		assert.equal(await page.locator(".verdict").count(), 0, "no change is judged");
+		await shot(page, "slowest-median");
+	});
+});
+
+test("the palette finds operations and steps, also from within the timeline", options, async () => {
+	const { run: r, steps, found } = await run();
+	await h.visit({ run: r, tool }, {}, async (page) => {
+		await drawn(page);
+		await page.keyboard.press("Control+k");
+		await page.fill(".palette input", found.names[1].name);
+		await page.locator('.palette li:has(.palette-kind:text-is("operation"))').first().click();
+		await page.waitForFunction((n) => document.querySelector(".event-name")?.textContent === n, found.names[1].name);
+		await page.keyboard.press("Control+k");
+		const step = steps.steps[2].num;
+		await page.fill(".palette input", `Step ${step}`);
+		await page.locator(`.palette li:has(.palette-kind:text-is("step")) >> text="Step ${step}"`).first().click();
+		await page.waitForFunction((n) => document.querySelector("select[data-steps]")?.value === n, String(step));
 	});
 });

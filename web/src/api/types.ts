@@ -224,6 +224,7 @@ export interface Bands {
 	sections: {
 		section: number; /* index into the sections of the timeline */
 		busy_ps: number;
+		busy_frac: number;
 		own_ps?: number; /* of a device */
 		threads?: number; /* of others: what busy_ps is the sum over */
 		slowest?: boolean;

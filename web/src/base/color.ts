@@ -117,6 +117,11 @@ export function nameColor(name: string, dark: boolean): number {
 	return colorAt(nameIndex(name), dark);
 }
 
+/* Colours that a reader gives, stronger than those of names and as far from each other as they get. */
+export function paintColor(at: number, dark: boolean): number {
+	return pixel(...oklchToRgb(dark ? 0.62 : 0.7, 0.17, (25 + at * 137.5) % 360));
+}
+
 /* Colours of names that stand side by side: no two have the same, as long as there are enough. */
 export function distinctColors(names: readonly string[], dark: boolean): number[] {
 	const taken = new Set<number>();

@@ -63,6 +63,15 @@ export function toolHref(tool: string, extra: Readonly<Record<string, string | u
 	return formatQuery({ run, tool, host, ...extra });
 }
 
+/*
+ * The operation that is looked at: `op` in the URL, on every page the same. What leads to another tool takes it along; graph viewer draws
+ * what is around it.
+ */
+export function withOperation(tool: string): Record<string, string> {
+	const { op } = query.get();
+	return op ? { op, ...(tool === "graph_viewer" && { node_name: op }) } : {};
+}
+
 /* The moment of a name in the timeline: its longest event, all of its name in colour. */
 export function momentHref(name: string): string {
 	return toolHref("trace_viewer@", { q: name, find: "longest" });

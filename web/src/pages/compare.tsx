@@ -42,6 +42,7 @@ export function ComparePage({ runs, run }: { runs: Runs | undefined; run: string
 	const tool = useQuery("tool");
 	const base = [run, ...list(more)];
 	const next = list(others);
+	if (base.length === 1 && next.length === 1 && base[0] === next[0]) return <TwoSteps run={run} />;
 	return (
 		<div class="page">
 			<header class="page-head">
@@ -53,6 +54,27 @@ export function ComparePage({ runs, run }: { runs: Runs | undefined; run: string
 			</header>
 			<Sides runs={runs?.runs ?? []} base={base} next={next} tool={tool} />
 			{tool ? <CompareTool base={base} next={next} tool={tool} /> : <Whole base={base} next={next} />}
+		</div>
+	);
+}
+
+/* A run beside itself: nothing differs but the steps that are looked at. */
+function TwoSteps({ run }: { run: string }) {
+	const { value, error, loading } = useJson<DiffResult>("api/diff", { base: run, new: run, by: "op" });
+	return (
+		<div class="page">
+			<header class="page-head">
+				<div>
+					<h1>Two steps</h1>
+					<p class="muted">Two steps of {run}, from the same begin</p>
+				</div>
+				<a class="button" href={formatQuery({ run, tool: "trace_viewer@" })}>
+					Back to the timeline
+				</a>
+			</header>
+			{error && <Failure text={error} />}
+			{!value && loading && <Waiting what="Reading both…" />}
+			{value && <Places result={value} by="op" runs={{ base: run, new: run }} />}
 		</div>
 	);
 }

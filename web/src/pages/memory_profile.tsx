@@ -8,6 +8,8 @@ import { bytes, count, percent, time_ps } from "../base/format";
 import { css, oklchToRgb, pixel } from "../base/color";
 import { useTheme } from "../base/theme";
 import { adjust, toolHref, useQuery } from "../base/url";
+import { formatMarks } from "../timeline/state";
+import { formatView } from "../timeline/viewport";
 import { TimeChart } from "../chart/lines";
 import { Figure, Verdict } from "../widgets/conclusion";
 import { Grid } from "../widgets/grid";
@@ -62,6 +64,12 @@ function MemoryProfile({ result, session }: { result: Result; session: Session }
 			<Verdict of={result.conclusion} tools={session.toolNames}>
 				<Figure id="peak_bytes" value={bytes(num("peak_bytes"))}>
 					at the peak of {id}
+					{num("peak_time_ps") > 0 && session.toolNames.includes("trace_viewer@") && (
+						<>
+							{" "}
+							<a href={peakHref(num("peak_time_ps"), (numbers(timeline, "time_ps") ?? []).reduce((a, b) => Math.max(a, b), 0))}>Show it in the timeline</a>
+						</>
+					)}
 				</Figure>
 				{ids.length > 1 && (
 					<label class="field">
@@ -168,6 +176,15 @@ const PARTS: readonly [string, string, readonly [number, number, number]][] = [
 ];
 
 const POWERS = Array.from({ length: 48 }, (_, i) => 2 ** i);
+
+/* What ran around the peak, which is marked: a fiftieth of the recording. */
+function peakHref(peak_ps: number, end_ps: number): string {
+	const side = Math.max(end_ps, peak_ps) / 100;
+	return toolHref("trace_viewer@", {
+		view: formatView({ begin_ps: Math.max(0, peak_ps - side), end_ps: peak_ps + side }),
+		marks: formatMarks([{ begin_ps: peak_ps, end_ps: peak_ps }]),
+	});
+}
 
 function TimelineCard({ t, peak_ps }: { t: TableData; peak_ps: number }) {
 	const dark = useTheme().dark;

@@ -4,7 +4,7 @@
  */
 import { useMemo } from "preact/hooks";
 import { useJson } from "../api/loadable";
-import { numbers } from "../api/table";
+import { numbers, strings } from "../api/table";
 import type { Divisions, Result, TableData } from "../api/types";
 import { adjust, toolHref, useQuery } from "../base/url";
 import { Verdict } from "../widgets/conclusion";
@@ -110,6 +110,9 @@ function OpStats({ result, session }: { result: Result; session: Session }) {
 	const t = (idle ? tables[0] : tables[1]) ?? tables[0];
 	const any = (numbers(t, shape?.value ?? "") ?? []).some((v) => v > 0);
 	const shown = useMemo(() => t && inOrder(t, shape?.first ?? []), [t, shape]);
+	const op = useQuery("op");
+	const names = useMemo(() => strings(shown, shape?.name ?? "") ?? [], [shown, shape]);
+	const kept = op ? names.indexOf(op) : -1;
 	if (!t || !shown || !shape || !any)
 		return (
 			<>
@@ -142,6 +145,8 @@ function OpStats({ result, session }: { result: Result; session: Session }) {
 					csv={csvAddress(session, t.name)}
 					onFilter={(f) => adjust({ filter: f })}
 					link={(col, row) => linkOf(col, row, shown, session)}
+					selected={kept < 0 ? null : kept}
+					onRow={(row) => adjust({ op: row === kept ? undefined : names[row] })}
 				/>
 			</section>
 		</>

@@ -497,7 +497,15 @@ function Environment({ table: t, session }: { table: TableData | undefined; sess
 					.map(([id, label, v]) => (
 						<div key={id}>
 							<dt>{label}</dt>
-							<dd data-prop={id}>{v}</dd>
+							<dd data-prop={id}>
+								{id === "host_count" && run.hosts.length > 1 && session.toolNames.includes("host_steps") ? (
+									<a href={toolHref("host_steps")} title="Every host and step">
+										{v}
+									</a>
+								) : (
+									v
+								)}
+							</dd>
 						</div>
 					))}
 			</dl>

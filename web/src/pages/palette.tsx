@@ -1,10 +1,12 @@
 /*
- * palette.tsx - Ctrl-K: one box that finds tools, hosts, runs, and what to look for in operations and in the timeline.
+ * palette.tsx - Ctrl-K: one box that finds tools, hosts, steps, runs, operations by name, and what to look for in tables.
  */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { ALL_HOSTS, type Run, type Tool } from "../api/types";
+import { useJson } from "../api/loadable";
+import { ALL_HOSTS, type FoundNames, type Run, type Steps, type Tool } from "../api/types";
+import { count, time_ps } from "../base/format";
 import { formatQuery, go, parseQuery } from "../base/url";
-import { menuOrder } from "./choose";
+import { hostFor, menuOrder } from "./choose";
 
 export interface Place {
 	kind: string;
@@ -61,6 +63,44 @@ function searchesFor({ tools, run, host }: PaletteProps, text: string): Place[] 
 		.map(([tool, where, extra]) => ({ kind: "search", title: `“${text}” ${where}`, about: "", href: formatQuery({ run, tool, host, ...extra }) }));
 }
 
+/* The steps of the run, from the first that is asked for on. */
+function useSteps({ tools, run, host }: PaletteProps): Place[] {
+	const timeline = tools.find((t) => t.name === "trace_viewer@" && t.available);
+	const at = timeline && hostFor(timeline, host);
+	const { value } = useJson<Steps>(timeline && at ? "api/timeline/steps" : null, { run, host: at });
+	return useMemo(
+		() =>
+			(value?.steps ?? []).map((s, i) => ({
+				kind: "step",
+				title: `Step ${s.num}`,
+				about: `${time_ps(s.end_ps - s.begin_ps)}${i === value?.slowest ? ", the slowest" : i === value?.median ? ", the median" : ""}`,
+				href: formatQuery({ run, tool: "trace_viewer@", host: at, step: String(s.num) }),
+			})),
+		[value, run, at],
+	);
+}
+
+const FEW = 8;
+const TYPED_MS = 200;
+
+/* Operations and other events of the timeline whose names have the text in them. */
+function useNames({ tools, run, host }: PaletteProps, text: string): Place[] {
+	const timeline = tools.find((t) => t.name === "trace_viewer@" && t.available);
+	const at = timeline && hostFor(timeline, host);
+	const [asked, ask] = useState("");
+	useEffect(() => {
+		const timer = setTimeout(() => ask(text), TYPED_MS);
+		return () => clearTimeout(timer);
+	}, [text]);
+	const { value } = useJson<FoundNames>(at && asked.length > 1 && asked === text ? "api/timeline/names" : null, { run, host: at, q: asked, limit: FEW });
+	return (asked === text && value ? value.names : []).map((n) => ({
+		kind: "operation",
+		title: n.name,
+		about: `${count(n.count)} times, ${time_ps(n.total_ps)}`,
+		href: formatQuery({ run, tool: "trace_viewer@", host: at, q: n.name, find: "longest" }),
+	}));
+}
+
 export function CommandPalette(props: PaletteProps) {
 	const [open, setOpen] = useState(false);
 	useEffect(() => {
@@ -83,7 +123,10 @@ function Palette({ onClose, ...props }: PaletteProps & { onClose: () => void }) 
 		ref.current?.showModal();
 	}, []);
 	const places = useMemo(() => placesOf(props), [props.tools, props.runs, props.current]);
-	const list = [...matching(places, text.trim()), ...(text.trim() ? searchesFor(props, text.trim()) : [])];
+	const steps = useSteps(props);
+	const names = useNames(props, text.trim());
+	/* Steps are many: only who types of them sees them. */
+	const list = [...matching(text.trim() ? [...places, ...steps] : places, text.trim()), ...names, ...(text.trim() ? searchesFor(props, text.trim()) : [])];
 	const chosen = Math.min(at, list.length - 1);
 	const take = (p: Place | undefined) => {
 		if (!p) return;
@@ -105,8 +148,8 @@ function Palette({ onClose, ...props }: PaletteProps & { onClose: () => void }) 
 				aria-expanded="true"
 				aria-controls="palette-list"
 				aria-activedescendant={list.length ? `palette-${chosen}` : undefined}
-				aria-label="Go to a tool, a host, a run, or search for an operation"
-				placeholder="Tool, host, run, or an operation to search for"
+				aria-label="Go to a tool, a host, a step, a run, or an operation"
+				placeholder="Tool, host, step, run, or an operation"
 				value={text}
 				onInput={(e) => {
 					setText(e.currentTarget.value);

@@ -113,12 +113,15 @@ function Roofline({ result, session }: { result: Result; session: Session }) {
 	const category = useQuery("category");
 	const program = useQuery("program");
 	const [pointed, setPointed] = useState<number | null>(null);
-	const [kept, setKept] = useState<number | null>(null);
+	const op = useQuery("op");
 	const programs = useMemo(() => programsOf(t), [t]);
 	const at = useMemo(() => (t ? rowsShown(t, step, category, program) : []), [t, step, category, program]);
 	const shown = useMemo(() => (t ? pointsOf(t, at) : []), [t, at]);
 	const rows = useMemo(() => t && { ...t, nrows: at.length, data: t.data.map((d) => at.map((i) => d[i] ?? null)) }, [t, at]);
-	const keep = (row: number | null) => setKept(row === kept ? null : row);
+	/* The operation in the URL, in the step and the programs that are shown. */
+	const names = useMemo(() => strings(t, "operation") ?? [], [t]);
+	const kept = useMemo(() => at.find((row) => names[row] === op && op !== "") ?? null, [names, at, op]);
+	const keep = (row: number | null) => adjust({ op: row === null || row === kept ? undefined : names[row] });
 	if (!t || !t.nrows)
 		return (
 			<>
@@ -193,7 +196,7 @@ function Roofline({ result, session }: { result: Result; session: Session }) {
 						maxRows={16}
 						csv={csvAddress(session)}
 						selected={kept === null ? null : at.indexOf(kept)}
-						onRow={(i) => setKept(at[i] ?? null)}
+						onRow={(i) => keep(at[i] ?? null)}
 						onPoint={(i) => setPointed(i === null ? null : (at[i] ?? null))}
 						link={(col, i) => (col === "operation" ? opHref(t, at[i] ?? -1, session) : undefined)}
 					/>

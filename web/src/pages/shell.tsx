@@ -9,7 +9,7 @@ import { ALL_HOSTS, type Run, type Runs, type Tool } from "../api/types";
 import { classes } from "../base/dom";
 import { useStore } from "../base/store";
 import { chooseTheme, useTheme, type Choice } from "../base/theme";
-import { followLink, formatQuery, go, query, useQuery } from "../base/url";
+import { followLink, formatQuery, go, query, useQuery, withOperation } from "../base/url";
 import { Failure, Waiting } from "../widgets/notes";
 import { Icon, type IconName } from "../widgets/icon";
 import { hostFor, menuGroups, menuOrder, toolFor } from "./choose";
@@ -322,12 +322,13 @@ function ToolNav({
 		}
 		setOpen(!open);
 	};
+	useQuery("op");
 	const link = (t: Tool) => (
 		<a
 			key={t.name}
 			class={classes("nav-item", t.name === current && "nav-on", !t.available && "nav-off")}
 			aria-current={t.name === current ? "page" : undefined}
-			href={formatQuery({ run, tool: t.name, host })}
+			href={formatQuery({ run, tool: t.name, host, ...withOperation(t.name) })}
 			title={t.available ? t.summary : t.why || "This profile has no data for it."}
 		>
 			{t.title}

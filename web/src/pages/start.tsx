@@ -105,7 +105,13 @@ function RunRow({ run, now_s }: { run: Run; now_s: number }) {
 				)}
 			</td>
 			<td class="muted" title={run.hosts.join(", ")}>
-				{hostList(run.hosts)}
+				{run.hosts.length >= MANY_HOSTS ? (
+					<a href={formatQuery({ run: run.run, tool: "host_steps" })} title="Every host and step">
+						{hostList(run.hosts)}
+					</a>
+				) : (
+					hostList(run.hosts)
+				)}
 			</td>
 			<td class="num">
 				{measure ? (
@@ -135,6 +141,9 @@ function StepTime({ facts }: { facts: RunFacts }) {
 		</>
 	);
 }
+
+/* So many hosts are entered by the matrix of hosts and steps. */
+const MANY_HOSTS = 4;
 
 function hostList(hosts: readonly string[]): string {
 	return hosts.length <= 2 ? hosts.join(", ") : `${count(hosts.length)} hosts: ${hosts[0]}, …`;

@@ -9,6 +9,7 @@ import { adjust, query, toolHref, useQuery } from "../base/url";
 import { useStore } from "../base/store";
 import { Flame } from "../chart/flame";
 import { Verdict } from "../widgets/conclusion";
+import { isMatrix, Matrix } from "../widgets/matrix";
 import { Grid } from "../widgets/grid";
 import { Icon } from "../widgets/icon";
 import { Failure, Notes, Waiting } from "../widgets/notes";
@@ -114,6 +115,7 @@ function ResultView({ result, session }: { result: Result; session: Session }) {
 					{(tables.length > 1 || Object.keys(t.props ?? {}).length > 0) && <h2>{t.title || t.name}</h2>}
 					<Props table={t} tools={session.toolNames} />
 					<Flame table={t} />
+					{isMatrix(t) && <Matrix table={t} tools={session.tools} />}
 					{t.cols.length > 0 && (
 						<Grid
 							table={t}
@@ -121,6 +123,7 @@ function ResultView({ result, session }: { result: Result; session: Session }) {
 							orderKey={i === 0 ? "order" : `order_${t.name}`}
 							csv={csvAddress(session, i > 0 ? t.name : "")}
 							maxRows={tables.length > 1 ? 16 : 24}
+							link={(col, row) => momentOf(t, col, row, session)}
 							{...(i === 0 ? { onFilter: (f: string) => adjust({ filter: f }) } : {})}
 						/>
 					)}
@@ -128,6 +131,26 @@ function ResultView({ result, session }: { result: Result; session: Session }) {
 			))}
 		</>
 	);
+}
+
+/* Columns whose cells lead to their moment. */
+const NAMES = ["op", "kernel_name", "operation", "step_num", "host"];
+
+/*
+ * Where a row happened: the operation's longest event, in the row's step and on its host where it names them; of a row without an operation the
+ * step, or the host. Of a graph of stacks nothing: its names are parts of stacks.
+ */
+function momentOf(t: TableData, col: string, row: number, session: Session): string | undefined {
+	const timeline = session.tools.find((x) => x.name === "trace_viewer@" && x.available);
+	if (!timeline || !NAMES.includes(col) || t.cols.some((c) => c.id === "parent")) return undefined;
+	const cell = (id: string) => String(t.data[t.cols.findIndex((c) => c.id === id)]?.[row] ?? "");
+	const name = cell("op") || cell("kernel_name") || cell("operation");
+	const host = cell("host") || cell("last_host") || cell("group_host");
+	const at = { ...(timeline.hosts.includes(host) && { host }), ...(cell("step_num") && { step: cell("step_num") }) };
+	if (col === "op" || col === "kernel_name" || col === "operation")
+		return name && name !== "idle" ? toolHref("trace_viewer@", { ...at, q: name, find: "longest" }) : undefined;
+	if (col === "step_num" && at.step) return toolHref("trace_viewer@", at);
+	return col === "host" && at.host ? toolHref("trace_viewer@", at) : undefined;
 }
 
 export function Props({ table, tools }: { table: TableData; tools: readonly string[] }) {

@@ -4,53 +4,38 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { getJson, type Params } from "../api/fetch";
 import { useJson, type Loadable } from "../api/loadable";
-import type { EventDetail, FoundNames, SearchHit, SearchResult, Timeline, TimelineWords } from "../api/types";
+import type { EventDetail, FoundNames, SearchHit, SearchResult, Steps, Timeline, TimelineWords } from "../api/types";
 import { presence, reportGone } from "../api/presence";
 import { saved } from "../api/saved";
-import { isTyping } from "../base/dom";
 import { count, significant, time_ps } from "../base/format";
-import { pending } from "../base/pending";
 import { useStore } from "../base/store";
-import { adjust, parseQuery, query, useQuery } from "../base/url";
+import { adjust, query, useQuery } from "../base/url";
 import { CanvasView } from "../timeline/canvas_view";
 import { HelpSheet } from "../timeline/help";
 import { closedAtFirst } from "../timeline/layout";
 import { Loader } from "../timeline/loader";
 import { TimelineModel } from "../timeline/model";
-import { neighbour } from "../timeline/pointer";
+import { fitChosen, markHere, useKeys } from "../timeline/keys";
+import { choose, keepPlace, useHistory, useUrl } from "../timeline/place";
 import { SliceSource, type ReadSlices } from "../timeline/slice_source";
-import { Details } from "../timeline/details";
+import { Details, operationOf } from "../timeline/details";
 import { askGap, type Where } from "../timeline/gap";
-import { isolate, stepBy, StepPicker } from "../timeline/steps";
+import { StepPicker } from "../timeline/steps";
 import {
-	chosenStretch,
 	createTraceStore,
 	expression,
-	formatMarks,
-	formatOrder,
 	parseFlowMode,
 	parseMarks,
 	parseOrder,
+	parsePaints,
 	parsePins,
 	toggleMark,
 	TOOLS,
-	type Selected,
 	type ToolMode,
 	type TraceState,
 	type TraceStore,
 } from "../timeline/state";
-import {
-	clampView,
-	fit,
-	formatView,
-	panBy,
-	parseView,
-	reveal,
-	sameView,
-	span,
-	zoomAt,
-	type View,
-} from "../timeline/viewport";
+import { clampView, fit, parseView, sameView, span } from "../timeline/viewport";
 import { Icon, type IconName } from "../widgets/icon";
 import { Failure, Notes, Waiting } from "../widgets/notes";
 import { ofTimeline, type Session } from "./session";
@@ -98,6 +83,7 @@ function openTrace(timeline: Timeline, model: TimelineModel): TraceStore {
 	const store = createTraceStore(asked ? clampView(asked, model.all) : model.all, closedAtFirst(timeline.sections));
 	store.update({
 		marks: parseMarks(q["marks"] ?? ""),
+		paints: parsePaints(q["paint"] ?? ""),
 		query: q["q"] ?? "",
 		pinned: parsePins(q["pins"] ?? ""),
 		order: parseOrder(q["order"] ?? ""),
@@ -157,6 +143,10 @@ function TraceViewer({ timeline, session, read }: { timeline: Timeline; session:
 		[of],
 	);
 	const current = detail.value?.event === selected ? detail.value : undefined;
+	/* The operation that an event is goes along to other pages. */
+	useEffect(() => {
+		if (current) adjust({ op: operationOf(current) || undefined });
+	}, [current]);
 	/* The event's exact times replace those of the drawing. */
 	useEffect(() => {
 		const s = store.get().selected;
@@ -251,137 +241,15 @@ function TraceSays({ store, model, session }: { store: TraceStore; model: Timeli
 	);
 }
 
-/* Selects an event that may be anywhere: opens its section, scrolls to its row and moves the view there. */
-export function choose(store: TraceStore, model: TimelineModel, to: Selected): void {
-	keepPlace();
-	/* What lies outside of the step that alone is shown ends that. */
-	if (to.begin_ps < model.room.begin_ps || to.begin_ps > model.room.end_ps) isolate(store, model, undefined);
-	const st = store.get();
-	const section = model.timeline.sections.find((s) => s.tracks.some((t) => t.track === to.track));
-	const closed = new Set(st.closed);
-	if (section) closed.delete(section.pid);
-	const far = to.dur_ps < span(st.target) / 400;
-	const target = far
-		? fit(to.begin_ps - to.dur_ps * 20, to.begin_ps + to.dur_ps * 21, model.room)
-		: reveal(st.target, to.begin_ps, to.begin_ps + to.dur_ps, model.room);
-	store.update({
-		selected: to,
-		gap: undefined,
-		target,
-		closed: section && st.closed.has(section.pid) ? closed : st.closed,
-		box: undefined,
-		boxRows: "",
-		filter:
-			section &&
-			st.filter &&
-			!`${section.name} ${section.tracks.find((t) => t.track === to.track)?.name ?? ""}`
-				.toLowerCase()
-				.includes(st.filter.toLowerCase())
-				? ""
-				: st.filter,
-	});
-	/* After the layout has opened the section. */
-	requestAnimationFrame(() => store.update({ wanted: { track: to.track, row: to.row } }));
-}
-
 /* ---- the URL ---- */
-
-/* A jump is a step in the browser's history: Back returns to what was on the screen before. */
-let writePlace: (() => void) | undefined;
-
-function keepPlace(): void {
-	writePlace?.();
-	history.pushState(null, "", location.href);
-}
-
-/* Back and Forward: the view and the marks of that place. */
-function useHistory(store: TraceStore, model: TimelineModel): void {
-	useEffect(() => {
-		const back = () => {
-			const q = parseQuery(location.search);
-			const asked = parseView(q["view"] ?? "");
-			const s = store.get();
-			store.update({
-				target: asked ? clampView(asked, model.all) : model.all,
-				marks: parseMarks(q["marks"] ?? ""),
-				query: q["q"] ?? "",
-				gap: undefined,
-				selected: q["event"] === String(s.selected?.event) ? s.selected : undefined,
-			});
-		};
-		addEventListener("popstate", back);
-		return () => removeEventListener("popstate", back);
-	}, [store, model]);
-}
-
-function useUrl(store: TraceStore, model: TimelineModel): void {
-	useEffect(() => {
-		let timer: ReturnType<typeof setTimeout> | undefined;
-		let was = store.get();
-		const put = () => {
-			const s = store.get();
-			adjust({
-				view: sameView(s.target, model.room) ? undefined : formatView(s.target),
-				event: s.selected ? String(s.selected.event) : undefined,
-				gap: s.gap?.gap && !s.selected ? `${s.gap.gap.begin_ps}${s.gapTrack === undefined ? "" : `.${s.gapTrack}`}` : undefined,
-				step: s.step === undefined ? undefined : String(s.step),
-				list: s.list && s.query ? "1" : undefined,
-				find: undefined,
-				q: s.query || undefined,
-				marks: formatMarks(s.marks) || undefined,
-				pins: s.pinned.join(".") || undefined,
-				order: formatOrder(s.order) || undefined,
-				tracks: s.filter || undefined,
-				arrows: s.flows === "selected" ? undefined : s.flows,
-			});
-		};
-		const forget = () => {
-			if (timer === undefined) return;
-			clearTimeout(timer);
-			timer = undefined;
-			pending(-1);
-		};
-		const write = () => {
-			forget();
-			put();
-		};
-		writePlace = write;
-		const stop = store.subscribe(() => {
-			const s = store.get();
-			if (
-				sameView(s.target, was.target) &&
-				s.selected?.event === was.selected?.event &&
-				s.gap === was.gap &&
-				s.step === was.step &&
-				s.list === was.list &&
-				s.query === was.query &&
-				s.marks === was.marks &&
-				s.pinned === was.pinned &&
-				s.order === was.order &&
-				s.filter === was.filter &&
-				s.flows === was.flows
-			)
-				return;
-			was = s;
-			forget();
-			pending(1);
-			timer = setTimeout(write, 250);
-		});
-		return () => {
-			forget();
-			writePlace = undefined;
-			stop();
-		};
-	}, [store, model]);
-}
 
 function useFirstSelection(store: TraceStore, model: TimelineModel, session: Session): void {
 	const of = ofTimeline(session);
 	useEffect(() => {
-		const { event, gap, find, q } = query.get();
+		const { event, gap, find, q, op, view, step } = query.get();
 		const at = /^(\d+)(?:\.(\d+))?$/.exec(gap ?? "");
 		if (at && !event) void askGap(store, model, session, "here", { ps: Number(at[1]), track: at[2] ? Number(at[2]) : undefined });
-		if (find && q && !event) void findLongest(q).then((e) => e && choose(store, model, e));
+		if (op && !event && !q && !find && !view && !gap) void findLongest(op, step).then((e) => e && choose(store, model, e));
 		if (!event || !/^\d+$/.test(event)) return;
 		getJson<EventDetail>("api/timeline/event", { ...of, event }).then(
 			(d) => {
@@ -402,10 +270,21 @@ function useFirstSelection(store: TraceStore, model: TimelineModel, session: Ses
 			},
 		);
 	}, [store]);
-	/* The longest event of a name; of none the longest of those that have it within theirs. */
-	const findLongest = async (name: string): Promise<EventDetail | undefined> => {
+	/* A link to the longest of a name, also from the page itself. */
+	const find = useQuery("find");
+	useEffect(() => {
+		const { event, q, step } = query.get();
+		if (!find || !q || event) return;
+		store.update({ query: q });
+		void findLongest(q, step).then((e) => e && choose(store, model, e));
+	}, [store, find]);
+	/* The longest event of a name, of a step's where one is named; of none the longest of those that have it within theirs. */
+	const findLongest = async (name: string, step = ""): Promise<EventDetail | undefined> => {
+		const steps = step ? await getJson<Steps>("api/timeline/steps", of).catch(() => undefined) : undefined;
+		const within = steps?.steps.find((s) => String(s.num) === step);
+		const stretch = within && { begin_ps: within.begin_ps, end_ps: within.end_ps };
 		for (const how of ["exact", "within"]) {
-			const found = await getJson<FoundNames>("api/timeline/names", { ...of, q: name, how, limit: 1 }).catch(() => undefined);
+			const found = await getJson<FoundNames>("api/timeline/names", { ...of, q: name, how, limit: 1, ...stretch }).catch(() => undefined);
 			const longest = found?.names[0];
 			if (longest) return getJson<EventDetail>("api/timeline/event", { ...of, event: longest.event });
 		}
@@ -498,117 +377,6 @@ function useSearch(store: TraceStore, model: TimelineModel, of: Params): Search 
 		});
 	};
 	return { ...state, text, find: (q) => store.update({ query: q }), step };
-}
-
-/* ---- keys ---- */
-
-const MODES: Readonly<Record<string, ToolMode>> = { "1": 1, "2": 2, "3": 3, "4": 4 };
-const ARROWS: Readonly<Record<string, "left" | "right" | "up" | "down">> = {
-	ArrowLeft: "left",
-	ArrowRight: "right",
-	ArrowUp: "up",
-	ArrowDown: "down",
-};
-
-function useKeys(store: TraceStore, model: TimelineModel, search: Search, toggleHelp: () => void, gap: (where: Where) => void): void {
-	const now = useRef({ search, toggleHelp, gap });
-	now.current = { search, toggleHelp, gap };
-	useEffect(() => {
-		const key = (e: KeyboardEvent) => {
-			if (e.ctrlKey || e.metaKey || e.altKey || isTyping(e)) return;
-			if (handle(e.key, e.shiftKey, e.target instanceof HTMLButtonElement || e.target instanceof HTMLAnchorElement))
-				e.preventDefault();
-		};
-		const handle = (k: string, shift: boolean, onControl: boolean): boolean => {
-			const st = store.get();
-			const lower = k.toLowerCase();
-			if (moveKey(store, model, lower, shift)) return true;
-			if (MODES[k]) {
-				store.update({ mode: MODES[k] ?? 1 });
-				return true;
-			}
-			const arrow = ARROWS[k];
-			if (arrow && !onControl && st.selected) {
-				const next = neighbour(model, st.selected, arrow);
-				if (next) choose(store, model, next);
-				return true;
-			}
-			switch (lower) {
-				case "f":
-					fitChosen(store, model);
-					return true;
-				case "0":
-					store.update({ target: model.room });
-					return true;
-				case "g":
-					now.current.gap(shift ? "previous" : "next");
-					return true;
-				case "[":
-				case "]":
-					stepBy(lower === "[" ? -1 : 1);
-					return true;
-				case "m":
-					markHere(store);
-					return true;
-				case "n":
-					now.current.search.step(shift ? -1 : 1);
-					return true;
-				case "?":
-					now.current.toggleHelp();
-					return true;
-				case "/":
-					focusSearch();
-					return true;
-				case "escape":
-					store.update({ selected: undefined, box: undefined, boxRows: "", measure: undefined, gap: undefined, list: false });
-					return true;
-				default:
-					return false;
-			}
-		};
-		addEventListener("keydown", key);
-		return () => removeEventListener("keydown", key);
-	}, [store, model]);
-}
-
-function pointerPs(): number | undefined {
-	const v = document.querySelector<HTMLElement>(".tl-over")?.dataset["pointer"];
-	return v === undefined ? undefined : Number(v);
-}
-
-/* Keys act on where the view is going, so that a key held down adds up. */
-function moveKey(store: TraceStore, model: TimelineModel, k: string, shift: boolean): boolean {
-	const { target } = store.get();
-	const step = shift ? 0.5 : 0.18;
-	const at = pointerPs() ?? (target.begin_ps + target.end_ps) / 2;
-	const to: Record<string, () => View> = {
-		w: () => zoomAt(target, shift ? 2.5 : 1.5, Math.min(Math.max(at, target.begin_ps), target.end_ps), model.room),
-		s: () => zoomAt(target, shift ? 0.4 : 1 / 1.5, Math.min(Math.max(at, target.begin_ps), target.end_ps), model.room),
-		a: () => panBy(target, -span(target) * step, model.room),
-		d: () => panBy(target, span(target) * step, model.room),
-	};
-	const make = to[k];
-	if (!make) return false;
-	store.update({ target: make() });
-	return true;
-}
-
-function fitChosen(store: TraceStore, model: TimelineModel): void {
-	const v = chosenStretch(store.get());
-	store.update({ target: v ? fit(v.begin_ps, v.end_ps, model.room) : model.room });
-}
-
-function markHere(store: TraceStore): void {
-	const v = chosenStretch(store.get());
-	const at = pointerPs();
-	if (v) toggleMark(store, { begin_ps: Math.round(v.begin_ps), end_ps: Math.round(v.end_ps) });
-	else if (at !== undefined) toggleMark(store, { begin_ps: at, end_ps: at });
-}
-
-function focusSearch(): void {
-	const el = document.querySelector<HTMLInputElement>("#trace-search");
-	el?.focus();
-	el?.select();
 }
 
 /* ---- the bar ---- */

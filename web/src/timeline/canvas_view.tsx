@@ -275,6 +275,7 @@ class Engine {
 			const tracks =
 				now.view !== was.view ||
 				now.query !== was.query ||
+				now.paints !== was.paints ||
 				now.version !== was.version ||
 				now.marks !== was.marks ||
 				now.measure !== was.measure ||

@@ -16,6 +16,7 @@ import { Failure, Waiting } from "../widgets/notes";
 import { ofTimeline, type Session } from "../pages/session";
 import { GapPane, type Where } from "./gap";
 import type { TimelineModel } from "./model";
+import { MarksPane } from "./marks";
 import { NamesPane } from "./names";
 import type { Selected, TraceStore } from "./state";
 
@@ -32,16 +33,24 @@ export interface DetailsProps {
 }
 
 export function Details(props: DetailsProps) {
-	const { store } = props;
+	const { store, model } = props;
 	const selected = useStore(store, (s) => s.selected);
 	const rows = useStore(store, (s) => s.boxRows);
 	const box = useStore(store, (s) => s.box);
 	const gap = useStore(store, (s) => s.gap);
 	const list = useStore(store, (s) => s.list && s.query !== "");
 	const [height, setHeight] = useState(220);
-	if (!selected && !(box && rows) && !gap && !list)
+	const marks = useStore(store, (s) => s.marks.length > 0);
+	const [noted, note] = useState(false);
+	const nothing = !selected && !(box && rows) && !gap && !list;
+	if (nothing && !(marks && noted))
 		return (
 			<div class="details details-none">
+				{marks && (
+					<button class="button button-small" onClick={() => note(true)}>
+						Notes
+					</button>
+				)}
 				<span class="muted">
 					Click an event for its details, drag a frame over many for their sums, click beside the work of a device for what it waits
 					for (<kbd>g</kbd> next gap). <kbd>w</kbd> <kbd>s</kbd> zoom,{" "}
@@ -56,7 +65,10 @@ export function Details(props: DetailsProps) {
 				class="button button-icon details-close"
 				aria-label="Close the details"
 				title="Close (Esc)"
-				onClick={() => store.update({ selected: undefined, box: undefined, boxRows: "", gap: undefined, list: false })}
+				onClick={() => {
+					note(false);
+					store.update({ selected: undefined, box: undefined, boxRows: "", gap: undefined, list: false });
+				}}
 			>
 				<Icon name="close" />
 			</button>
@@ -66,8 +78,10 @@ export function Details(props: DetailsProps) {
 				<GapPane {...props} />
 			) : box && rows ? (
 				<SumPane {...props} begin_ps={box.begin_ps} end_ps={box.end_ps} rows={rows} />
-			) : (
+			) : list ? (
 				<NamesPane {...props} />
+			) : (
+				<MarksPane store={store} model={model} session={props.session} />
 			)}
 		</section>
 	);
@@ -191,21 +205,38 @@ function percentOf(part: number, whole: number): string {
 	return `${((part / whole) * 100).toFixed(1)}\u202f%`;
 }
 
+/* The instruction, or the kernel, that an event is: what the page's other tools know it by. "" where it is neither. */
+export function operationOf(d: EventDetail): string {
+	return instructionOf(d) || (isKernel(d) ? d.name : "");
+}
+
+function argOf(d: EventDetail, ...names: string[]): string {
+	return String(d.args.find((a) => names.includes(a.name))?.value ?? "");
+}
+
+function instructionOf(d: EventDetail): string {
+	return argOf(d, "hlo_op", "HLO Op", "long_name") ? argOf(d, "hlo_op", "HLO Op") || d.name : "";
+}
+
+function isKernel(d: EventDetail): boolean {
+	return argOf(d, "grid", "kernel_details", "block", "registers per thread") !== "";
+}
+
 /* Where else the operation of an event is shown: its instruction, its rows in the tables, its program's memory. */
 function waysOf(d: EventDetail, session: Session): { label: string; href: string }[] {
-	const arg = (...names: string[]) => String(d.args.find((a) => names.includes(a.name))?.value ?? "");
-	const hlo = arg("hlo_op", "HLO Op", "long_name") ? (arg("hlo_op", "HLO Op") || d.name) : "";
+	const arg = (...names: string[]) => argOf(d, ...names);
+	const hlo = instructionOf(d);
 	const program = arg("program_id", "hlo_program_id").replace(/,/g, "");
 	const op = opName(d, "");
-	const kernel = arg("grid", "kernel_details", "block", "registers per thread") !== "";
+	const kernel = isKernel(d);
 	const ways: [tool: string, label: string, wanted: string, extra: Record<string, string>][] = [
-		["graph_viewer", "Graph", hlo, program ? { node_name: hlo, program_id: program } : { node_name: hlo }],
+		["graph_viewer", "Graph", hlo, program ? { node_name: hlo, op: hlo, program_id: program } : { node_name: hlo, op: hlo }],
 		["op_profile", "Op profile", hlo, { op: hlo, filter: hlo }],
-		["hlo_stats", "HLO op stats", hlo, { filter: filterFor("hlo_op_name", hlo) }],
-		["roofline_model", "Roofline", hlo, {}],
+		["hlo_stats", "HLO op stats", hlo, { op: hlo, filter: filterFor("hlo_op_name", hlo) }],
+		["roofline_model", "Roofline", hlo, { op: hlo }],
 		["what_if", "What if it took half the time?", hlo || (kernel ? d.name : ""), { op: hlo || d.name }],
 		["framework_op_stats", "Framework op stats", op || d.name, { filter: op || d.name }],
-		["kernel_stats", "Kernel stats", kernel ? d.name : "", { filter: filterFor("kernel_name", d.name) }],
+		["kernel_stats", "Kernel stats", kernel ? d.name : "", { op: d.name, filter: filterFor("kernel_name", d.name) }],
 	];
 	return ways.flatMap(([tool, label, wanted, extra]) => (wanted && session.toolNames.includes(tool) ? [{ label, href: toolHref(tool, extra) }] : []));
 }

@@ -11,7 +11,6 @@ import { classes } from "../base/dom";
 import { gapAt, itemId, PINNED_PID, visibleItems, type Gap, type Item, type Layout, type SectionItem, type TrackItem } from "./layout";
 import { moveItem, stepItem, toggled, togglePin, toggleSection, type TraceStore } from "./state";
 import type { TimelineModel } from "./model";
-import { span, type View } from "./viewport";
 import { Icon } from "../widgets/icon";
 
 export const GUTTER_PX = 216;
@@ -128,11 +127,10 @@ export function shortName(name: string): string {
 }
 
 /* What the band of a closed section says, in words. */
-function bandText(of: Bands["sections"][number], range: View): string {
-	const share = (ps: number, whole: number) => percent((ps / Math.max(1, whole)) * 100);
-	if (of.own_ps === undefined)
-		return of.threads ? `${share(of.busy_ps, span(range) * of.threads)} of the time of its ${count(of.threads)} threads is in an event` : "";
-	return `busy ${share(of.busy_ps, span(range))} of the time`;
+function bandText(of: Bands["sections"][number]): string {
+	const share = percent(of.busy_frac * 100);
+	if (of.own_ps === undefined) return of.threads ? `${share} of the time of its ${count(of.threads)} threads is in an event` : "";
+	return `busy ${share} of the time`;
 }
 
 function slowestText(of: Bands["sections"][number]): string {
@@ -147,7 +145,7 @@ function SectionName({ item, store, model }: { item: SectionItem; store: TraceSt
 			class="tl-section"
 			style={{ top: item.y, height: item.h }}
 			aria-expanded={item.open}
-			title={[item.name, of && bands && bandText(of, bands), of?.slowest && slowestText(of)].filter(Boolean).join("\n")}
+			title={[item.name, of && bandText(of), of?.slowest && slowestText(of)].filter(Boolean).join("\n")}
 			data-slowest={of?.slowest}
 			onClick={() => toggleSection(store, item.pid)}
 		>

@@ -6,10 +6,13 @@ import { useJson } from "../api/loadable";
 import type { EventDetail, FoundNames } from "../api/types";
 import { count, time_ps } from "../base/format";
 import { useStore } from "../base/store";
+import { css, paintColor } from "../base/color";
+import { useTheme } from "../base/theme";
+import { Icon } from "../widgets/icon";
 import { Failure, Waiting } from "../widgets/notes";
 import { ofTimeline, type Session } from "../pages/session";
 import type { TimelineModel } from "./model";
-import { expression, type Selected, type TraceStore } from "./state";
+import { expression, MOST_PAINTS, togglePaint, type Selected, type TraceStore } from "./state";
 
 interface NamesPaneProps {
 	store: TraceStore;
@@ -52,6 +55,7 @@ export function NamesPane({ store, model, session, onGo, onFind }: NamesPaneProp
 					{value && value.nnames > value.names.length && ` · the first ${count(value.names.length)}`}
 				</span>
 			</div>
+			<Paints store={store} />
 			{error && <Failure text={error} />}
 			{!value && loading && <Waiting what="Searching…" />}
 			{value && value.names.length > 0 && (
@@ -93,6 +97,38 @@ export function NamesPane({ store, model, session, onGo, onFind }: NamesPaneProp
 					</table>
 				</div>
 			)}
+		</div>
+	);
+}
+
+/* The searches that have a colour, and the one that may get one. */
+function Paints({ store }: { store: TraceStore }) {
+	const text = useStore(store, (s) => s.query);
+	const paints = useStore(store, (s) => s.paints);
+	const dark = useTheme().dark;
+	return (
+		<div class="paints">
+			{text && !paints.includes(text) && (
+				<button
+					class="button button-small"
+					disabled={paints.length >= MOST_PAINTS}
+					title={paints.length >= MOST_PAINTS ? `At most ${MOST_PAINTS} searches have a colour` : "Events that match keep a colour of their own, also when something else is searched for"}
+					onClick={() => togglePaint(store, text)}
+				>
+					Keep as a colour
+				</button>
+			)}
+			{paints.map((p, i) => (
+				<span key={p} class="chip" data-paint={p}>
+					<span class="chart-dot" style={{ background: css(paintColor(i, dark)) }} />
+					<button class="link" title="Search for it" onClick={() => store.update({ query: p })}>
+						{p}
+					</button>
+					<button class="button button-icon" aria-label={`Without the colour of ${p}`} title="Take its colour away" onClick={() => togglePaint(store, p)}>
+						<Icon name="close" />
+					</button>
+				</span>
+			))}
 		</div>
 	);
 }

@@ -6,7 +6,7 @@
  * well, so that nothing needs to be mixed and nothing is painted twice: in software drawing each pass over the screen is half a
  * millisecond. Then come gaps between rows, names and counters.
  */
-import { css, mix, nameColor, pixel } from "../base/color";
+import { css, mix, nameColor, paintColor, pixel } from "../base/color";
 import { clock_ps, counterText, time_ps } from "../base/format";
 import { beginOf, sliceAt, type Flow, type FlowPoint, type TrackSlices } from "../api/slices";
 import type { FlowEnd, Section, TrackInfo } from "../api/types";
@@ -40,7 +40,7 @@ export interface Palette {
 }
 
 /* Of one answer's names, and what they depend on. */
-interface Colors extends Pick<TraceState, "query" | "only" | "marked"> {
+interface Colors extends Pick<TraceState, "query" | "only" | "marked" | "paints"> {
 	fill: Uint32Array;
 	edge: Uint32Array;
 }
@@ -170,21 +170,25 @@ export class Painter {
 	}
 
 	/* Colours per name of one answer. While a search is on or names were chosen, the others step back. */
-	private colorsOf(names: readonly string[], { query, only, marked }: TraceState): Colors {
+	private colorsOf(names: readonly string[], { query, only, marked, paints }: TraceState): Colors {
 		const old = this.colors.get(names);
-		if (old && old.query === query && old.only === only && old.marked === marked) return old;
+		if (old && old.query === query && old.only === only && old.marked === marked && old.paints === paints) return old;
 		const fill = new Uint32Array(names.length);
 		const edge = new Uint32Array(names.length);
 		const bg = this.pal?.bgPixel ?? 0xffffffff;
 		const fits = matcher(query);
+		const painted = paints.map(matcher);
 		for (let i = 0; i < names.length; i++) {
 			const name = names[i] ?? "";
-			let c = marked.has(name) ? (this.pal?.markPixel ?? 0) : this.nameFill(name);
-			if ((query && !fits(name)) || (only.size > 0 && !only.has(name))) c = mix(c, bg, 0.78);
+			const paint = painted.findIndex((fit) => fit(name));
+			let c = marked.has(name) ? (this.pal?.markPixel ?? 0) : paint >= 0 ? paintColor(paint, this.pal?.dark ?? false) : this.nameFill(name);
+			if (paint >= 0) {
+				/* What was given a colour keeps it, whatever is looked for now. */
+			} else if ((query && !fits(name)) || (only.size > 0 && !only.has(name))) c = mix(c, bg, 0.78);
 			fill[i] = c;
 			edge[i] = mix(c, bg, 0.55);
 		}
-		const made = { query, only, marked, fill, edge };
+		const made = { query, only, marked, paints, fill, edge };
 		this.colors.set(names, made);
 		return made;
 	}
@@ -529,7 +533,8 @@ export class Painter {
 			const w = Math.max(2 * dpr, xOf(m.end_ps) - x0);
 			ctx.fillStyle = pal.accent;
 			ctx.fillRect(x0, bottom - 4 * dpr, w, 3 * dpr);
-			if (m.end_ps > m.begin_ps) this.tag(ctx, x0 + w / 2, top + 9 * dpr, time_ps(m.end_ps - m.begin_ps), pal, W);
+			const text = m.note ? shortened(m.note) : m.end_ps > m.begin_ps ? time_ps(m.end_ps - m.begin_ps) : "";
+			if (text && x0 + w > 0 && x0 < W) this.tag(ctx, x0 + w / 2, top + 9 * dpr, text, pal, W);
 		}
 		if (measure) {
 			const x0 = xOf(measure.begin_ps);
@@ -669,6 +674,12 @@ export class Painter {
 		ctx.lineWidth = this.dpr;
 		ctx.strokeRect(x0 + 0.5, y0 + 0.5, w, h);
 	}
+}
+
+const NOTE_CHARS = 32;
+
+function shortened(note: string): string {
+	return note.length > NOTE_CHARS ? `${note.slice(0, NOTE_CHARS - 1)}…` : note;
 }
 
 function mapSections(sections: readonly Section[]): readonly Section[] {

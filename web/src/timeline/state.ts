@@ -17,6 +17,13 @@ export const TOOLS: readonly { mode: ToolMode; name: string; hint: string }[] = 
 	{ mode: 4, name: "Measure", hint: "Drag from one edge to another" },
 ];
 
+/* As many searches keep a colour of their own. */
+export const MOST_PAINTS = 6;
+
+export interface Mark extends View {
+	note?: string;
+}
+
 export interface Selected {
 	track: number;
 	row: number;
@@ -40,7 +47,8 @@ export interface TraceState {
 	gapTrack: number | undefined; /* whose gaps are looked at */
 	list: boolean; /* the names that match the search, in the pane */
 	step: number | undefined; /* that alone is shown */
-	marks: readonly View[];
+	marks: readonly Mark[];
+	paints: readonly string[]; /* searches whose events have a colour of their own */
 	query: string;
 	only: ReadonlySet<string>; /* if there are any: events of other names step back */
 	marked: ReadonlySet<string>; /* events of these names stand out */
@@ -85,6 +93,7 @@ export function createTraceStore(view: View, closed: ReadonlySet<number>): Trace
 		list: false,
 		step: undefined,
 		marks: [],
+		paints: [],
 		query: "",
 		only: NO_NAMES,
 		marked: NO_NAMES,
@@ -177,20 +186,53 @@ export function parsePins(text: string): number[] {
 	return [...new Set(numbersOf(text))];
 }
 
-/* Marks in the URL: "10-20,35-35". A mark without length is a moment. */
-export function formatMarks(marks: readonly View[]): string {
-	return marks.map(formatView).join(",");
+const MOST_MARKS = 50;
+const MOST_NOTE = 500; /* characters */
+
+/* Marks in the URL: "10-20,35-35~a note". A mark without length is a moment. */
+export function formatMarks(marks: readonly Mark[]): string {
+	return marks.map((m) => formatView(m) + (m.note ? `~${encodeURIComponent(m.note)}` : "")).join(",");
 }
 
-export function parseMarks(text: string): View[] {
+function decoded(text: string): string {
+	try {
+		return decodeURIComponent(text).slice(0, MOST_NOTE);
+	} catch {
+		return "";
+	}
+}
+
+export function parseMarks(text: string): Mark[] {
 	return text
 		.split(",")
 		.flatMap((part) => {
-			const m = /^(-?\d{1,16})-(-?\d{1,16})$/.exec(part);
-			return m ? [{ begin_ps: Number(m[1]), end_ps: Number(m[2]) }] : [];
+			const m = /^(-?\d{1,16})-(-?\d{1,16})(?:~(.*))?$/.exec(part);
+			const note = decoded(m?.[3] ?? "");
+			return m ? [{ begin_ps: Number(m[1]), end_ps: Number(m[2]), ...(note && { note }) }] : [];
 		})
 		.filter((v) => v.end_ps >= v.begin_ps)
-		.slice(0, 50);
+		.slice(0, MOST_MARKS);
+}
+
+/* Searches in the URL, in the order of their colours. */
+export function formatPaints(paints: readonly string[]): string {
+	return paints.map(encodeURIComponent).join(",");
+}
+
+export function parsePaints(text: string): string[] {
+	return text.split(",").map(decoded).filter(Boolean).slice(0, MOST_PAINTS);
+}
+
+/* A search keeps a colour, or gives it back. */
+export function togglePaint(s: TraceStore, text: string): void {
+	const { paints } = s.get();
+	if (paints.includes(text)) s.update({ paints: paints.filter((p) => p !== text) });
+	else if (text && paints.length < MOST_PAINTS) s.update({ paints: [...paints, text] });
+}
+
+/* A mark gets a note; "" takes it away. */
+export function noteMark(s: TraceStore, at: Mark, note: string): void {
+	s.update({ marks: s.get().marks.map((m) => (m === at ? { begin_ps: m.begin_ps, end_ps: m.end_ps, ...(note && { note: note.slice(0, MOST_NOTE) }) } : m)) });
 }
 
 /* `m` marks what is selected; the same again takes the mark away. */

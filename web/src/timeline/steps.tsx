@@ -6,10 +6,13 @@ import { useJson } from "../api/loadable";
 import type { Step, Steps } from "../api/types";
 import { time_ps } from "../base/format";
 import { useStore } from "../base/store";
-import { query } from "../base/url";
+import { formatQuery, go as visit, parseQuery, query, useQuery } from "../base/url";
 import { ofTimeline, type Session } from "../pages/session";
 import type { TimelineModel } from "./model";
 import type { TraceStore } from "./state";
+
+/* Not the number of a step. */
+const BESIDE = "beside";
 
 /* So many stand in the list one by one. */
 const MOST = 400;
@@ -23,21 +26,22 @@ export function isolate(store: TraceStore, model: TimelineModel, step: Step | un
 export function StepPicker({ store, model, session }: { store: TraceStore; model: TimelineModel; session: Session }) {
 	const ready = useStore(store, (s) => s.version > 0 && !s.busy);
 	const only = useStore(store, (s) => s.step);
-	const asked = query.get()["step"];
+	const asked = useQuery("step");
 	const { value } = useJson<Steps>(ready || asked ? "api/timeline/steps" : null, ofTimeline(session));
 	const steps = value?.steps ?? [];
 	const go = (num: string) => isolate(store, model, steps.find((s) => String(s.num) === num));
 	/* A link to a step; where it names a view as well that is a part of it. */
 	useEffect(() => {
-		if (!value || !asked || store.get().step !== undefined) return;
-		const { target } = store.get();
+		if (!value || !asked || String(store.get().step) === asked) return;
+		const { target, step } = store.get();
 		const view = query.get()["view"];
 		go(asked);
-		if (view) store.update({ target });
-	}, [value]);
+		if (view && step === undefined) store.update({ target });
+	}, [value, asked]);
 	if (!steps.length) return null;
 	const text = (s: Step | undefined) => (s ? `${s.num}: ${time_ps(s.end_ps - s.begin_ps)}` : "");
 	const [slowest, median] = [steps[value?.slowest ?? 0], steps[value?.median ?? 0]];
+	const pair = steps.length > 2 && slowest && median && median !== slowest ? `${slowest.num},${median.num}` : "";
 	return (
 		<select
 			class="select"
@@ -45,11 +49,15 @@ export function StepPicker({ store, model, session }: { store: TraceStore; model
 			title="See only one step ([ and ] go to the one before and after)"
 			value={only === undefined ? "" : String(only)}
 			data-steps={steps.length}
-			onChange={(e) => go(e.currentTarget.value)}
+			onChange={(e) => {
+				if (e.currentTarget.value === BESIDE) visit(parseQuery(formatQuery({ run: session.run.run, host: session.host, compare: session.run.run, step: pair }).slice(1)));
+				else go(e.currentTarget.value);
+			}}
 		>
 			<option value="">All steps</option>
 			{steps.length > 1 && slowest && <option value={slowest.num}>Slowest, step {text(slowest)}</option>}
 			{steps.length > 2 && median && median !== slowest && <option value={median.num}>Median, step {text(median)}</option>}
+			{pair && <option value={BESIDE}>Slowest beside the median</option>}
 			{steps.slice(0, MOST).map((s) => (
 				<option key={s.num} value={s.num}>
 					Step {text(s)}

@@ -105,6 +105,16 @@ export function Grid(props: GridProps) {
 		props.onFilter?.(text);
 	};
 
+	/* What a link chose is in sight. */
+	const sought = useRef(false);
+	useEffect(() => {
+		const at = props.selected == null ? -1 : rows.indexOf(props.selected);
+		const el = body.current;
+		if (sought.current || at < 0 || !el || !el.clientHeight) return;
+		sought.current = true;
+		if ((at + 1) * ROW_PX > el.clientHeight) el.scrollTop = at * ROW_PX - el.clientHeight / 2;
+	}, [props.selected, rows, size.height]);
+
 	/* Up and Down choose a row, Left and Right close and open it. */
 	const onKey = (e: KeyboardEvent) => {
 		if (!props.onRow || e.target !== e.currentTarget || !rows.length) return;

@@ -1,0 +1,125 @@
+/*
+ * selection.test.mjs - one selection on all pages: an event leads to its operation everywhere, and rows, findings, peaks and cells lead back.
+ */
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { api, q, real, shot } from "./lib.mjs";
+import { cells, harness, inUrl, settle, settled, tableOf } from "./harness.mjs";
+
+const h = harness();
+const tool = "trace_viewer@";
+const options = { skip: !real && "made-up answers have no such routes" };
+const run = "synth_tpu1/run";
+const op = "fusion.1";
+const nav = (page, title) => page.locator(`.nav-item:text-is("${title}")`).first();
+const chosen = (page) => page.locator('main .grid-row[aria-selected="true"]').first();
+const opened = (page, name) => page.waitForFunction((n) => document.querySelector(".event-name")?.textContent === n, name);
+
+test("an event leads to its instruction, profile row, statistics, roofline point and framework op", options, async () => {
+	await h.visit({ run, tool, op }, {}, async (page) => {
+		await opened(page, op);
+		await page.waitForSelector("[data-event=self]");
+		await settle(page);
+		assert.equal(inUrl(page, "op"), op);
+		const here = page.url();
+		const follow = async (label, check) => {
+			await page.goto(here);
+			await opened(page, op);
+			await page.locator(`.event-links a:text-is("${label}")`).click();
+			await settled(page);
+			await check();
+		};
+		await follow("Graph", async () => {
+			await page.waitForFunction((name) => document.querySelector("main").innerText.includes(name), op);
+			assert.equal(inUrl(page, "node_name"), op);
+		});
+		await follow("Op profile", async () => assert.ok((await chosen(page).textContent()).includes(op)));
+		await follow("HLO op stats", async () => assert.ok((await chosen(page).textContent()).includes(op)));
+		await follow("Roofline", async () => {
+			await page.waitForSelector(`[aria-label="Operation"] h2:text-is("${op}")`);
+			assert.ok((await chosen(page).textContent()).includes(op));
+		});
+		await follow("Framework op stats", async () => assert.ok((await page.locator("main .grid-space .grid-row").count()) > 0));
+		await follow("Flame graph", async () => assert.ok((await page.locator(".flame-box").count()) > 0));
+	});
+});
+
+test("the menu takes the operation along, from the timeline and back to it", options, async () => {
+	await h.visit({ run, tool, op }, {}, async (page) => {
+		await opened(page, op);
+		await settle(page);
+		await nav(page, "Roofline").click();
+		await page.waitForSelector(`[aria-label="Operation"] h2:text-is("${op}")`);
+		await nav(page, "HLO op stats").click();
+		await settled(page);
+		assert.ok((await chosen(page).textContent()).includes(op));
+		/* Another is chosen there. */
+		await page.locator('main .grid-row[aria-selected="false"]', { has: page.locator('a:text-is("fusion.2")') }).first().click({ position: { x: 4, y: 4 } });
+		await page.waitForFunction(() => new URL(location.href).searchParams.get("op") === "fusion.2");
+		await nav(page, "Trace viewer").click();
+		await opened(page, "fusion.2");
+		await settle(page);
+		assert.ok(inUrl(page, "event"));
+		await shot(page, "selection");
+	});
+});
+
+test("a kernel leads to its statistics and back", options, async () => {
+	const { run: r, a } = await h.runWith("kernel_stats", (x) => x.tables[0].nrows > 1);
+	const name = cells(a.tables[0], "kernel_name")[0];
+	await h.visit({ run: r, tool, op: name }, {}, async (page) => {
+		await opened(page, name);
+		await page.locator('.event-links a:text-is("Kernel stats")').click();
+		await settled(page);
+		await page.waitForSelector('main .grid-row[aria-selected="true"]');
+		assert.equal(inUrl(page, "op"), name);
+		await nav(page, "Trace viewer").click();
+		await opened(page, name);
+	});
+});
+
+test("a collective's row leads to it in its step", options, async () => {
+	const { run: r, a } = await h.runWith("collectives", (x) => (tableOf(x, "collectives")?.nrows ?? 0) > 2);
+	const t = tableOf(a, "collectives");
+	const [name, step] = [cells(t, "op")[2], cells(t, "step_num")[2]];
+	await h.visit({ run: r, tool: "collectives" }, {}, async (page) => {
+		const link = page.locator(`main a[href*="step=${step}"][href*="q=${encodeURIComponent(name)}"]`).first();
+		await link.click();
+		await opened(page, name);
+		await settle(page);
+		const { steps } = await api(h.server.base, `api/timeline/steps?${q({ run: r, ...(inUrl(page, "host") && { host: inUrl(page, "host") }) })}`);
+		const within = steps.find((s) => s.num === step);
+		const e = await api(h.server.base, `api/timeline/event?${q({ run: r, event: inUrl(page, "event"), ...(inUrl(page, "host") && { host: inUrl(page, "host") }) })}`);
+		assert.ok(e.begin_ps >= within.begin_ps && e.begin_ps <= within.end_ps, `${e.begin_ps} in ${JSON.stringify(within)}`);
+	});
+});
+
+test("a finding's evidence, a memory's peak and a host's step lead to their moment", options, async () => {
+	const found = await h.runWith("smart_suggestion", (x) => cells(tableOf(x, "evidence"), "link").some((l) => /tool=trace_viewer%?(40|@).*(view|q)=/.test(l)));
+	await h.visit({ run: found.run, tool: "smart_suggestion" }, {}, async (page) => {
+		await page.locator('.suggestions a[href*="trace_viewer"][href*="view="], .suggestions a[href*="trace_viewer"][href*="q="]').first().click();
+		await page.waitForFunction(() => Number(document.querySelector(".tl-body")?.dataset.drawn ?? 0) > 0);
+		await settle(page);
+		assert.ok(inUrl(page, "view") || inUrl(page, "q"));
+	});
+	const memory = await h.runWith("memory_profile", (x) => x.tables.some((t) => Number(cells(t, "peak_time_ps")[0]) > 0));
+	await h.visit({ run: memory.run, tool: "memory_profile" }, {}, async (page) => {
+		await page.locator('main a:text-is("Show it in the timeline")').click();
+		await page.waitForFunction(() => Number(document.querySelector(".tl-body")?.dataset.drawn ?? 0) > 0);
+		await settle(page);
+		const peak = Number(inUrl(page, "marks").split("-")[0]);
+		assert.ok(memory.a.tables.some((t) => cells(t, "peak_time_ps").includes(peak)));
+		const [begin, end] = inUrl(page, "view").split("-").map(Number);
+		assert.ok(begin <= peak && peak <= end);
+	});
+	const hosts = await h.runWith("host_steps", (x) => new Set(cells(tableOf(x, "matrix"), "host")).size > 2);
+	const t = tableOf(hosts.a, "matrix");
+	const [rows, steps] = [[...new Set(cells(t, "host"))], [...new Set(cells(t, "step_num"))].sort((a, b) => a - b)];
+	await h.visit({ run: hosts.run, tool: "host_steps" }, {}, async (page) => {
+		const box = await page.locator(".matrix-field").boundingBox();
+		await page.mouse.click(box.x + (1.5 / steps.length) * box.width, box.y + (1.5 / rows.length) * box.height);
+		await page.waitForFunction(() => document.querySelector("select[data-steps]")?.value);
+		assert.equal(await page.inputValue("select[data-steps]"), String(steps[1]));
+		assert.equal(inUrl(page, "host"), rows[1]);
+	});
+});
