@@ -8,16 +8,30 @@
  * self is what its own calls started, also through a CUDA graph; total adds the operators below. An
  * operator that calls itself counts in total each time, as in torch.
  */
+#include "model/torch/allocations.h"
 #include "tools/torch_tool.h"
 #include "tools/words.h"
 
-enum { O_NAME, O_KEY, O_CALLS, O_CPU_TOTAL, O_CPU_SELF, O_DEVICE_TOTAL, O_DEVICE_SELF, O_COLS };
+enum {
+	O_NAME, O_KEY, O_CALLS, O_CPU_TOTAL, O_CPU_SELF, O_DEVICE_TOTAL, O_DEVICE_SELF, O_CPU_BYTES, O_CPU_SELF_BYTES,
+	O_DEVICE_BYTES, O_DEVICE_SELF_BYTES
+};
 
 #define TIMES                                                                                                                \
 	INT("calls", "Calls", COUNT, NULL), NUM("cpu_total_us", "CPU total", US, "Length of the calls"),                     \
 		NUM("cpu_self_us", "CPU self", US, "Without operators below and without calls of the device's library"),     \
 		NUM("device_total_us", "Device total", US, "What it and operators below it ran on devices"),                  \
-		NUM("device_self_us", "Device self", US, "What its own calls ran on devices")
+		NUM("device_self_us", "Device self", US, "What its own calls ran on devices"),                               \
+		INT("cpu_memory_bytes", "CPU memory", BYTES,                                                                  \
+		    "What it and operators below it allocated less what they freed"),                                          \
+		INT("cpu_memory_self_bytes", "CPU memory self", BYTES, "The same without operators below"),                   \
+		INT("device_memory_bytes", "Device memory", BYTES,                                                            \
+		    "What it and operators below it allocated on devices less what they freed"),                               \
+		INT("device_memory_self_bytes", "Device memory self", BYTES, "The same without operators below")
+
+/* The last columns are left out where profile_memory=True recorded nothing of them. */
+#define MEMORY_COLS 4
+#define DEVICE_MEMORY_COLS 2
 
 static const struct ss_col name_cols[] = { STR("name", "Operator", NULL), TIMES };
 static const struct ss_col shape_cols[] = {
@@ -49,6 +63,14 @@ enum by { BY_NAME, BY_SHAPE, BY_STACK, BY_MODULE };
 struct row {
 	uint32_t name, key;
 	int64_t calls, cpu_total_ns, cpu_self_ns, device_total_ns, device_self_ns;
+	struct ss_torch_op_bytes bytes;
+};
+
+/* Of each operator. */
+struct costs {
+	struct ss_torch_op_times *times;
+	struct ss_torch_op_bytes *bytes; /* NULL: no allocation was recorded */
+	size_t unknown_cols;		 /* at the end of each table */
 };
 
 struct rows {
@@ -78,7 +100,7 @@ static uint32_t key_of(const struct ss_torch *t, const struct ss_torch_op *op, e
 	}
 }
 
-static bool sum_operators(struct rows *r, const struct ss_torch *t, const struct ss_torch_op_times *times, enum by by)
+static bool sum_operators(struct rows *r, const struct ss_torch *t, const struct costs *c, enum by by)
 {
 	for (uint32_t i = 0; i < t->ops.n; i++) {
 		const struct ss_torch_op *op = &t->ops.v[i];
@@ -89,9 +111,15 @@ static bool sum_operators(struct rows *r, const struct ss_torch *t, const struct
 			return false;
 		to->calls++;
 		to->cpu_total_ns += op->end_ns - op->begin_ns;
-		to->cpu_self_ns += times[i].cpu_self_ns;
-		to->device_total_ns += times[i].device_total_ns;
-		to->device_self_ns += times[i].device_self_ns;
+		to->cpu_self_ns += c->times[i].cpu_self_ns;
+		to->device_total_ns += c->times[i].device_total_ns;
+		to->device_self_ns += c->times[i].device_self_ns;
+		if (!c->bytes)
+			continue;
+		to->bytes.cpu_total += c->bytes[i].cpu_total;
+		to->bytes.cpu_self += c->bytes[i].cpu_self;
+		to->bytes.device_total += c->bytes[i].device_total;
+		to->bytes.device_self += c->bytes[i].device_self;
 	}
 	return true;
 }
@@ -108,7 +136,7 @@ static int dearest_first(const void *a, const void *b)
 	return x->key < y->key ? -1 : x->key > y->key;
 }
 
-static void put(struct ss_table *table, const struct ss_torch *t, const struct row *r, enum by by)
+static void put(struct ss_table *table, const struct ss_torch *t, const struct row *r, const struct costs *c, enum by by)
 {
 	size_t shift = by == BY_NAME;
 	struct ss_str key = by == BY_STACK ? ss_torch_stack(t, r->key, table->arena) : ss_torch_text(t, r->key);
@@ -121,9 +149,17 @@ static void put(struct ss_table *table, const struct ss_torch *t, const struct r
 	ss_set_f64(table, O_CPU_SELF - shift, ss_us(r->cpu_self_ns));
 	ss_set_f64(table, O_DEVICE_TOTAL - shift, ss_us(r->device_total_ns));
 	ss_set_f64(table, O_DEVICE_SELF - shift, ss_us(r->device_self_ns));
+	if (c->unknown_cols < MEMORY_COLS) {
+		ss_set_i64(table, O_CPU_BYTES - shift, r->bytes.cpu_total);
+		ss_set_i64(table, O_CPU_SELF_BYTES - shift, r->bytes.cpu_self);
+	}
+	if (!c->unknown_cols) {
+		ss_set_i64(table, O_DEVICE_BYTES - shift, r->bytes.device_total);
+		ss_set_i64(table, O_DEVICE_SELF_BYTES - shift, r->bytes.device_self);
+	}
 }
 
-static bool add_table(struct ss_result *out, const struct ss_torch *t, const struct ss_torch_op_times *times, enum by by)
+static bool add_table(struct ss_result *out, const struct ss_torch *t, const struct costs *c, enum by by)
 {
 	static const struct {
 		const char *name, *title;
@@ -136,12 +172,13 @@ static bool add_table(struct ss_result *out, const struct ss_torch *t, const str
 		[BY_MODULE] = { "by_module", "Operators by module", module_cols, SS_COUNT(module_cols) },
 	};
 	struct rows r = { .by_key = { 0 } };
-	struct ss_table *table = ss_result_table(out, tables[by].name, tables[by].title, tables[by].cols, tables[by].n);
-	bool ok = sum_operators(&r, t, times, by);
+	struct ss_table *table = ss_result_table(out, tables[by].name, tables[by].title, tables[by].cols,
+						 tables[by].n - c->unknown_cols);
+	bool ok = sum_operators(&r, t, c, by);
 	if (ok && r.v.n)
 		qsort(r.v.v, r.v.n, sizeof(*r.v.v), dearest_first);
 	for (size_t i = 0; ok && i < r.v.n; i++)
-		put(table, t, &r.v.v[i], by);
+		put(table, t, &r.v.v[i], c, by);
 	ss_vec_free(&r.v);
 	ss_u64map_free(&r.by_key);
 	return ok;
@@ -176,6 +213,17 @@ static bool add_ranges(struct ss_result *out, const struct ss_torch *t)
 	ss_vec_free(&r.v);
 	ss_u64map_free(&r.by_key);
 	return ok;
+}
+
+/* What the trace says of operators; false when memory is out. */
+static bool find_costs(const struct ss_torch *t, struct costs *c)
+{
+	bool on_device = false;
+	for (size_t i = 0; i < t->memory.n; i++)
+		on_device = on_device || !ss_torch_is_host_memory(t, &t->memory.v[i]);
+	*c = (struct costs){ .times = ss_torch_op_times(t), .bytes = t->memory.n ? ss_torch_op_bytes(t) : NULL };
+	c->unknown_cols = !t->memory.n ? MEMORY_COLS : on_device ? 0 : DEVICE_MEMORY_COLS;
+	return c->times && (c->bytes || !t->memory.n);
 }
 
 static bool has_shapes(const struct ss_torch *t)
@@ -239,10 +287,11 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	const struct ss_torch *t = ss_torch_asked(q, out, err);
 	if (!t)
 		return false;
-	struct ss_torch_op_times *times = ss_torch_op_times(t);
-	bool ok = times && add_table(out, t, times, BY_NAME) && add_table(out, t, times, BY_SHAPE) &&
-		  (by == BY_NAME || add_table(out, t, times, by)) && add_ranges(out, t);
-	free(times);
+	struct costs c;
+	bool ok = find_costs(t, &c) && add_table(out, t, &c, BY_NAME) && add_table(out, t, &c, BY_SHAPE) &&
+		  (by == BY_NAME || add_table(out, t, &c, by)) && add_ranges(out, t);
+	free(c.times);
+	free(c.bytes);
 	if (ok) {
 		note_missing(t, by, out);
 		note_of_none(t, out);

@@ -9,6 +9,7 @@
 #define TF SS_FW_TENSORFLOW
 #define TORCH SS_FW_PYTORCH
 #define TORCH_XLA SS_FW_TORCH_XLA
+#define UNNAMED 0x80u /* whatever made it is not known */
 #define WITH(habit) ((unsigned)(habit) << 8)
 #define WITHOUT(habit) ((unsigned)(habit) << 16)
 
@@ -85,9 +86,17 @@ static const struct advice {
 	{ SS_CAUSE_TRANSFER, ANY, ANYWHERE, "Copy less: use smaller types, and copy only what is needed." },
 	{ SS_CAUSE_COMPUTE, ANY, ANYWHERE,
 	  "Optimize the largest operation first: do less work there, or use a narrower type where accuracy allows." },
-	{ SS_CAUSE_COLLECTIVE, ANY, ANYWHERE,
+	{ SS_CAUSE_COMPUTE, TORCH | WITHOUT(SS_HABIT_COMPILED), ANYWHERE,
+	  "Try torch.compile: fused operations pass over memory less often." },
+	{ SS_CAUSE_COLLECTIVE, TORCH, ANYWHERE,
+	  "Send less: accumulate gradients over several batches (DistributedDataParallel's no_sync()), send them as "
+	  "bfloat16 (register_comm_hook with bf16_compress_hook), or change the sharding." },
+	{ SS_CAUSE_COLLECTIVE, TORCH, ANYWHERE,
+	  "Start communication earlier: a smaller bucket_cap_mb of DistributedDataParallel, forward_prefetch and "
+	  "backward_prefetch of FSDP." },
+	{ SS_CAUSE_COLLECTIVE, JAX | TF | TORCH_XLA | UNNAMED, ANYWHERE,
 	  "Send less: send gradients in a smaller type, accumulate them over several batches, or change the sharding." },
-	{ SS_CAUSE_COLLECTIVE, ANY, ANYWHERE,
+	{ SS_CAUSE_COLLECTIVE, JAX | TF | TORCH_XLA | UNNAMED, ANYWHERE,
 	  "Overlap communication with compute: use smaller buckets that start earlier." },
 	{ SS_CAUSE_STRAGGLER, ANY, ANYWHERE,
 	  "Look at what the late participant does before the collective operation: its input, its share of the data, its "
@@ -160,7 +169,8 @@ static bool fits(const struct ss_judge *j, const struct advice *a)
 	unsigned own = j->frameworks & SS_FW_TORCH_XLA ? SS_FW_TORCH_XLA
 		       : j->frameworks & SS_FW_PYTORCH ? SS_FW_PYTORCH
 		       : j->frameworks & SS_FW_JAX     ? SS_FW_JAX
-						       : j->frameworks;
+		       : j->frameworks		       ? j->frameworks
+						       : UNNAMED;
 	if ((a->frameworks & WITHOUT(j->habits)) || (a->frameworks & WITH(0xff & ~j->habits)))
 		return false;
 	return !a->frameworks || (a->frameworks & own);

@@ -203,7 +203,7 @@ def names(binary, scratch):
         json.dump({'schemaVersion': 1, 'traceEvents': [event('kernel', kernel, 100 * i, 90, 0, 7, device=0, stream=7) for i in range(9)]}, f)
     done = subprocess.run([binary, 'summary', path], stdout=subprocess.PIPE)
     said = done.stdout.decode()
-    return wrong + ([] if "torch.profiler's step()" in said and 'Keras' not in said else [f'advice is not of PyTorch: {said}'])
+    return wrong + ([] if "step() of a torch.profiler" in said and 'Keras' not in said else [f'advice is not of PyTorch: {said}'])
 
 
 def random_forms(binary, scratch, seeds=(*range(12), 152)):
@@ -256,6 +256,74 @@ def long_text(binary, scratch):
         said = ' '.join(n['text'] for n in answer['notes']) if answer else ''
         wrong += [] if found == {('aten::a',): [1], ('aten::b',): [1]} and 'longer than 16 MiB' in said else [f'{name}: {found} {said}']
     return wrong
+
+
+def memory_of_operators(binary, scratch):
+    """Bytes of key_averages(): an operator's own, and with the operators below; a device's apart; no columns where none was recorded."""
+    def op(name, ts, dur, number):
+        return {'ph': 'X', 'cat': 'cpu_op', 'name': name, 'pid': 1, 'tid': 1, 'ts': ts, 'dur': dur, 'args': {'External id': number}}
+
+    def memory(ts, size, kind):
+        return {'ph': 'i', 'cat': 'cpu_instant_event', 's': 't', 'name': '[memory]', 'pid': 1, 'tid': 1, 'ts': ts,
+                'args': {'Bytes': size, 'Addr': ts, 'Device Type': kind, 'Device Id': 0 if kind else -1, 'Total Allocated': 1 << 20, 'Total Reserved': 1 << 20}}
+    ops = [op('aten::linear', 10, 40, 1), op('aten::mm', 20, 20, 2), op('aten::linear', 60, 20, 3)]
+    events = [memory(15, 100, 0), memory(25, 1000, 0), memory(30, -300, 0), memory(65, -50, 0), memory(90, 7, 0)]
+    on_gpu = [memory(27, 4096, 1), memory(70, 512, 1)]
+    cols = ['cpu_memory_bytes', 'cpu_memory_self_bytes', 'device_memory_bytes', 'device_memory_self_bytes']
+    wrong = []
+    for label, more, have, expected in (('cpu', events, 2, {('aten::linear',): [750, 50], ('aten::mm',): [700, 700]}),
+                                        ('gpu', events + on_gpu, 4, {('aten::linear',): [750, 50, 4608, 512], ('aten::mm',): [700, 700, 4096, 4096]}),
+                                        ('none', [], 0, {('aten::linear',): [], ('aten::mm',): []})):
+        path = os.path.join(scratch, f'memory_{label}.json')
+        with open(path, 'w') as f:
+            json.dump({'schemaVersion': 1, 'traceEvents': ops + more}, f)
+        answer, why = ask(binary, {'tool': 'operators'}, path)
+        there = [c['id'] for c in answer['tables'][0]['cols'] if 'memory' in c['id']] if answer else why
+        found = rows({'table': 'by_name', 'key': ['name'], 'cols': cols[:have]}, answer) if answer else None
+        wrong += [] if there == cols[:have] and found == expected else [f'{label}: {there} {found}']
+    return wrong
+
+
+def profiler_itself(binary, scratch):
+    """What torch.profiler does between steps is not the program's work; what PyTorch does around operators is no code of the program."""
+    def event(cat, name, ts, dur, **args):
+        return {'ph': 'X', 'cat': cat, 'name': name, 'pid': 1, 'tid': 1, 'ts': ts, 'dur': dur, 'args': args}
+
+    def trace(path, frame):
+        events = []
+        for i in range(8):
+            at = 1000 + 100000 * i
+            events += [event('user_annotation', f'ProfilerStep#{i}', at, 90000),
+                       event('python_function', 'train.py(3): <module>', at, 99000, **{'Python id': 3 * i + 1}),
+                       event('cpu_op', 'aten::mm', at + 10, 30000, **{'External id': i + 1}),
+                       event('python_function', frame, at + 31000, 50000, **{'Python id': 3 * i + 2, 'Python parent id': 3 * i + 1})]
+        with open(path, 'w') as f:
+            json.dump({'schemaVersion': 1, 'with_stack': 1, 'traceEvents': events}, f)
+        done = subprocess.run([binary, 'summary', path, '--format', 'json'], stdout=subprocess.PIPE)
+        return {x['cause']: x['text'] for x in json.loads(done.stdout)['findings']}
+    path, wrong = os.path.join(scratch, 'profiler.json'), []
+    own = trace(path, 'train.py(9): augment')
+    wrong += [] if 'augment' in own.get('host_code', '') else [f'the program: {own}']
+    its = trace(path, 'torch/profiler/profiler.py(1520): step')
+    wrong += [] if not any('profiler.py' in t for t in its.values()) else [f'the profiler: {its}']
+    framework = trace(path, 'torch/cuda/__init__.py(222): is_available')
+    wrong += [] if 'host_code' not in framework or 'is_available' not in framework['host_code'] else [f'PyTorch: {framework}']
+    return wrong
+
+
+def words_of_pytorch(binary, scratch):
+    """No advice names what another framework has."""
+    others = ('jax', 'jit', 'tf.', 'tensorflow', 'keras', 'xla', 'tf_gpu', 'pjit', 'lax.')
+    wrong, seen = [], 0
+    for name in sorted(os.listdir(DATA)):
+        if '.json' not in name:
+            continue
+        done = subprocess.run([binary, 'summary', os.path.join(DATA, name), '--format', 'json'], stdout=subprocess.PIPE)
+        for finding in json.loads(done.stdout)['findings'] if done.returncode == 0 else []:
+            for advice in finding.get('advice', []):
+                seen += 1
+                wrong += [f'{name}: {advice}'] if any(w in advice.lower() for w in others) else []
+    return wrong + ([] if seen > 8 else [f'{seen} sentences'])
 
 
 def many_devices(binary, scratch):
@@ -420,7 +488,7 @@ def main():
                     failed += bool(wrong)
                     for line in wrong[:5]:
                         print(f'{label}: {block["tool"]} {block["table"]}: {line}')
-        for check in (bad_input, held, names, random_forms, torch_xla, clocks, long_text, reads_on_a_cpu, many_devices, habits, folded, whole_names, of_no_operator, hostile_pickle, spans):
+        for check in (bad_input, held, names, random_forms, torch_xla, clocks, long_text, reads_on_a_cpu, many_devices, memory_of_operators, profiler_itself, words_of_pytorch, habits, folded, whole_names, of_no_operator, hostile_pickle, spans):
             wrong = check(binary, scratch)
             passed += not wrong
             failed += bool(wrong)

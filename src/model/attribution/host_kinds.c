@@ -28,6 +28,7 @@ static const struct word words[] = {
 	{ SS_KIND_SKIP, WHOLE, SS_STR_INIT("MemoryAllocation") },
 	{ SS_KIND_SKIP, WHOLE, SS_STR_INIT("MemoryDeallocation") },
 	{ SS_KIND_SKIP, PREFIX, SS_STR_INIT("PyTorch Profiler (") },
+	{ SS_KIND_PROFILER, PREFIX, SS_STR_INIT("torch/profiler/") },
 	{ SS_KIND_COMPILE, PART, SS_STR_INIT("backend_compile") },
 	{ SS_KIND_COMPILE, PART, SS_STR_INIT("Compiler::Compile") },
 	{ SS_KIND_COMPILE, PART, SS_STR_INIT("Client::Compile") },
@@ -142,6 +143,10 @@ static const struct word words[] = {
 	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("torch/autograd/") },
 	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("torch/_") },
 	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("torch/functional") },
+	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("torch/overrides.py") },
+	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("torch/amp/") },
+	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("torch/accelerator/") },
+	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("torch/cuda/__init__.py") },
 	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("torch/utils/_") },
 };
 

@@ -332,6 +332,10 @@ static void classify(struct walk *w, struct open_event *o, const struct open_eve
 		set(o, SS_TIME_LOCK, SS_RANK_STARTER);
 		o->claims = w->starter;
 		break;
+	case SS_KIND_PROFILER:
+		set(o, SS_TIME_UNKNOWN, SS_RANK_STARTER);
+		o->claims = false;
+		break;
 	case SS_KIND_PYTHON:
 		set_own(w, o, p, ss_frame_parse(ss_event_name(w->b->host, meta), &f) && f.line, true);
 		break;

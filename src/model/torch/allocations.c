@@ -8,6 +8,11 @@
 
 #define MOST_DEVICES 256 /* of one trace; more are left out */
 
+bool ss_torch_is_host_memory(const struct ss_torch *t, const struct ss_torch_memory *m)
+{
+	return ss_str_is(ss_torch_text(t, m->device), "CPU");
+}
+
 /* ---- blocks ---- */
 
 /* An allocation opens its address, the next release of it closes it. `open`: 1 where it is open. */
@@ -50,6 +55,26 @@ struct sums {
 	struct sum *self, *total; /* by operator */
 	uint32_t *row;		  /* by name, SS_NONE */
 };
+
+struct ss_torch_op_bytes *ss_torch_op_bytes(const struct ss_torch *t)
+{
+	struct ss_torch_op_bytes *v = calloc(t->ops.n + 1, sizeof(*v));
+	for (size_t i = 0; v && i < t->memory.n; i++) {
+		const struct ss_torch_memory *m = &t->memory.v[i];
+		if (m->op != SS_NONE)
+			*(ss_torch_is_host_memory(t, m) ? &v[m->op].cpu_self : &v[m->op].device_self) += m->bytes;
+	}
+	for (uint32_t i = (uint32_t)t->ops.n; v && i-- > 0;) {
+		uint32_t above = t->ops.v[i].head == i ? ss_torch_above(t, i) : SS_NONE;
+		v[i].cpu_total += v[i].cpu_self;
+		v[i].device_total += v[i].device_self;
+		if (above != SS_NONE) {
+			v[above].cpu_total += v[i].cpu_total;
+			v[above].device_total += v[i].device_total;
+		}
+	}
+	return v;
+}
 
 static void add_sum(struct sum *to, const struct sum *of)
 {

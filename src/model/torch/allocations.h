@@ -25,6 +25,15 @@ struct ss_torch_allocations {
 	SS_VEC(struct ss_torch_op_memory) ops;	   /* of each device those with the most allocated first */
 };
 
+/* What one call of an operator allocated less what it freed; the total adds operators below. By operator, of heads. */
+struct ss_torch_op_bytes {
+	int64_t cpu_self, cpu_total, device_self, device_total;
+};
+
+bool ss_torch_is_host_memory(const struct ss_torch *t, const struct ss_torch_memory *m);
+/* By number of the operator, for the caller to free; NULL when memory is out. */
+struct ss_torch_op_bytes *ss_torch_op_bytes(const struct ss_torch *t);
+
 /* False when memory is out. */
 bool ss_torch_allocations(const struct ss_torch *t, struct ss_torch_allocations *out);
 void ss_torch_allocations_free(struct ss_torch_allocations *a);
