@@ -319,7 +319,8 @@ bool ss_request_of_kineto(const struct ss_request *q)
 /* What marks steps, in the words of what was profiled. */
 static const char *marker(const struct ss_request *q)
 {
-	return ss_request_of_kineto(q) ? "step() of a torch.profiler with a schedule does" : "Keras and JAX's StepTraceAnnotation do";
+	return ss_request_of_kineto(q) ? "step() of a torch.profiler with a schedule does"
+				       : "Keras and JAX's StepTraceAnnotation do";
 }
 
 /* How unmarked steps were inferred, and with which confidence. */

@@ -78,9 +78,10 @@ function ParamBar({ tool }: { tool: Tool }) {
 					<span>{p.name.replace(/_/g, " ")}</span>
 					<select
 						class="select"
-						value={q[p.name] ?? (p.preset || p.values[0])}
-						onChange={(e) => adjust({ [p.name]: e.currentTarget.value })}
+						value={q[p.name] ?? p.preset ?? ""}
+						onChange={(e) => adjust({ [p.name]: e.currentTarget.value || undefined })}
 					>
+						{!p.preset && <option value="">nothing more</option>}
 						{p.values.map((v) => (
 							<option key={v} value={v}>
 								{v}

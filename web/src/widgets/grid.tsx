@@ -409,7 +409,7 @@ function BodyCell({
 	href: string | undefined;
 	twig: Twig | undefined;
 }) {
-	const text = view.text(row);
+	const text = twig ? withoutParent(table, view, row) : view.text(row);
 	const v = table.data[view.index]?.[row];
 	const share = view.bar > 0 && typeof v === "number" ? Math.min(1, Math.max(0, v / view.bar)) : 0;
 	let inner: ComponentChildren = text;
@@ -444,6 +444,13 @@ function BodyCell({
 			<span class={classes("grid-text", path && "cut-front")}>{inner}</span>
 		</div>
 	);
+}
+
+/* Below "a/b" in a tree "a/b/c" is "c". */
+function withoutParent(table: TableData, view: ColumnView, row: number): string {
+	const up = table.data[table.cols.findIndex((c) => c.id === "parent")]?.[row];
+	const text = view.text(row), front = typeof up === "number" && up >= 0 ? `${view.text(up)}/` : undefined;
+	return front && text.startsWith(front) ? text.slice(front.length) : text;
 }
 
 /* Names like a/b/c differ at their end: that is what stays when there is no room for all of it. */
