@@ -251,9 +251,23 @@ static bool add_line(struct stacks *s, struct line *w)
 	return ok;
 }
 
+/* The recording itself, for which torch.profiler writes lines of their own: nothing that the program did. */
+static bool is_recording(const struct ss_plane *p, const struct ss_line *l)
+{
+	static const struct ss_str marks[] = { SS_STR_INIT("PyTorch Profiler ("), SS_STR_INIT("Iteration Start: PyTorch Profiler"),
+					       SS_STR_INIT("Record Window End") };
+	bool all = true;
+	for (uint32_t i = 0; all && i < l->ev.n; i++) {
+		all = false;
+		for (size_t k = 0; !all && k < SS_COUNT(marks); k++)
+			all = ss_str_starts(ss_event_name(p, l->ev.meta[i]), marks[k]);
+	}
+	return all;
+}
+
 static bool has_work(const struct ss_plane *p, const struct ss_line *l)
 {
-	if (!l->ev.n || l->derived)
+	if (!l->ev.n || l->derived || is_recording(p, l))
 		return false;
 	return p->kind != SS_PLANE_TENSOR_CORE || ss_str_is(l->name, "XLA Ops");
 }

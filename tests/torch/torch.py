@@ -326,6 +326,41 @@ def words_of_pytorch(binary, scratch):
     return wrong + ([] if seen > 8 else [f'{seen} sentences'])
 
 
+def same_ids(binary, scratch):
+    """Operators of one External id: what ran belongs to the one around its call. NaN and Infinity are told and left out."""
+    path = os.path.join(scratch, 'ids.json')
+    line = '{"ph":"X","cat":"%s","name":"%s","pid":%d,"tid":%d,"ts":%s,"dur":%s,"args":{"External id":5%s}}'
+    events = [line % ('cpu_op', 'aten::mm', 1, 1, 10, 20, ''), line % ('cpu_op', 'aten::add', 1, 1, 40, 20, '')]
+    events += [line % ('cuda_runtime', 'cudaLaunchKernel', 1, 1, ts, 3, f',"correlation":{c}') for ts, c in ((12, 1), (42, 2))]
+    events += [line % ('kernel', 'k', 0, 7, ts, dur, f',"correlation":{c},"device":0,"stream":7')
+               for ts, dur, c in ((20, 5, 1), (50, 6, 2), (70, 'Infinity', 1), ('NaN', 4, 2), ('-Infinity', 4, 2))]
+    with open(path, 'w') as f:
+        f.write('{"schemaVersion":1,"traceEvents":[' + ',\n'.join(events) + ']}')
+    answer, why = ask(binary, {'tool': 'operators'}, path)
+    if not answer:
+        return [why]
+    said = ' '.join(n['text'] for n in answer['notes'])
+    found = rows({'table': 'by_name', 'key': ['name'], 'cols': ['calls', 'device_total_us']}, answer)
+    return ([] if '3 events have a time or a duration that is no number' in said else [said]) + (
+        [] if found == {('aten::mm',): [1, 5], ('aten::add',): [1, 6]} else [f'operators: {found}'])
+
+
+def recording_itself(binary, scratch):
+    """The span of the recording, which the profiler writes on a line of its own, is no time that the program spent."""
+    events = [{'ph': 'X', 'cat': 'Trace', 'name': 'PyTorch Profiler (0)', 'pid': 'Spans', 'tid': 'PyTorch Profiler', 'ts': 0, 'dur': 900},
+              {'ph': 'i', 's': 'g', 'name': 'Iteration Start: PyTorch Profiler', 'pid': 'Traces', 'tid': 'Trace PyTorch Profiler', 'ts': 0},
+              {'ph': 'i', 's': 'g', 'name': 'Record Window End', 'pid': '', 'tid': '', 'ts': 900},
+              {'ph': 'X', 'cat': 'cpu_op', 'name': 'aten::mm', 'pid': 1, 'tid': 1, 'ts': 10, 'dur': 40, 'args': {'External id': 1}}]
+    path = os.path.join(scratch, 'recording.json')
+    with open(path, 'w') as f:
+        json.dump({'schemaVersion': 1, 'traceEvents': events}, f)
+    answer, why = ask(binary, {'tool': 'flame_graph'}, path)
+    if not answer:
+        return [why]
+    said = json.dumps(answer)
+    return [] if 'aten::mm' in said and 'PyTorch Profiler' not in said and 'Record Window' not in said else [said]
+
+
 def many_devices(binary, scratch):
     """Each device costs as much as the threads' events: of a file that tells of thousands the first ones are judged, and that is said."""
     def trace(devices):
@@ -488,7 +523,7 @@ def main():
                     failed += bool(wrong)
                     for line in wrong[:5]:
                         print(f'{label}: {block["tool"]} {block["table"]}: {line}')
-        for check in (bad_input, held, names, random_forms, torch_xla, clocks, long_text, reads_on_a_cpu, many_devices, memory_of_operators, profiler_itself, words_of_pytorch, habits, folded, whole_names, of_no_operator, hostile_pickle, spans):
+        for check in (bad_input, held, names, random_forms, torch_xla, clocks, long_text, reads_on_a_cpu, many_devices, memory_of_operators, profiler_itself, words_of_pytorch, same_ids, recording_itself, habits, folded, whole_names, of_no_operator, hostile_pickle, spans):
             wrong = check(binary, scratch)
             passed += not wrong
             failed += bool(wrong)
