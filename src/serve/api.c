@@ -93,7 +93,7 @@ bool ss_route_api_runs(struct ss_call *c, struct ss_err *err)
 	return ss_reply_out(c, 200, "application/json", &o, err);
 }
 
-/* The choices of "a|b|c"; none for free values. */
+/* The choices of "a|b|c"; of free values what they are, as "ms". */
 static void param_object(struct ss_out *o, const struct ss_param *p)
 {
 	struct ss_str values = ss_str_from(p->values ? p->values : "");
@@ -109,6 +109,10 @@ static void param_object(struct ss_out *o, const struct ss_param *p)
 		values = ss_str_sub(values, bar == SS_NPOS ? values.n : bar + 1, values.n);
 	}
 	ss_out_lit(o, "],");
+	if (!choices && p->values) {
+		member(o, "takes", ss_str_from(p->values));
+		ss_out_char(o, ',');
+	}
 	member(o, "preset", ss_str_from(p->preset ? p->preset : ""));
 	ss_out_char(o, ',');
 	member(o, "doc", ss_str_from(p->doc ? p->doc : ""));

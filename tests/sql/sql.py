@@ -70,6 +70,11 @@ def questions(c):
 
 # What one part says of a profile and another part says, too: both sides give one number.
 AGREE = [
+    (TPU, "SELECT SUM(count) FROM tool_event_stats", "SELECT COUNT(*) FROM events"),
+    (CPU, "SELECT MAX(total_ps) FROM tool_event_stats", "SELECT 1.0 * MAX(ps) FROM (SELECT SUM(dur_ps) AS ps FROM events GROUP BY plane, name)"),
+    (CPU, "SELECT p90_ps FROM tool_event_stats ORDER BY count DESC, total_ps LIMIT 1",
+     "SELECT percentile(dur_ps, 90) FROM events GROUP BY plane, name ORDER BY COUNT(*) DESC, SUM(dur_ps) LIMIT 1"),
+    (MANY, "SELECT MAX(dur_ps) FROM tool_event_stats_2", "SELECT 1.0 * MAX(dur_ps) FROM events"),
     (TPU, "SELECT SUM(events) FROM hosts", "SELECT COUNT(*) FROM events"),
     (TPU, "SELECT SUM(events) FROM planes", "SELECT SUM(events) FROM lines"),
     (MANY, "SELECT COUNT(DISTINCT host) FROM events", "SELECT COUNT(*) FROM hosts"),

@@ -56,7 +56,7 @@ export interface Tool {
 	summary: string;
 	kind: "tables" | "timeline" | "tree" | "graph";
 	hosts: string[];
-	params?: { name: string; values: string[]; preset?: string; doc?: string }[];
+	params?: { name: string; values: string[]; takes?: string; preset?: string; doc?: string }[];
 	available: boolean;
 	why?: string;
 }

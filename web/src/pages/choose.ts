@@ -52,6 +52,7 @@ const GROUPS: readonly [title: string, tools: readonly string[]][] = [
 			"kernel_utilization",
 			"utilization_viewer",
 			"perf_counters",
+			"event_stats",
 		],
 	],
 	["Memory", ["memory_profile", "memory_snapshot", "memory_viewer", "memory_copies"]],

@@ -65,12 +65,16 @@ function stretchHref(q: Readonly<Record<string, string>>): string | undefined {
 	return to > from ? toolHref("trace_viewer@", { view: formatView({ begin_ps: from * 1e9, end_ps: to * 1e9 }) }) : undefined;
 }
 
+/* What people write, and do not choose. */
+const WRITTEN: readonly string[] = ["regex", "condition"];
+
 function ParamBar({ tool }: { tool: Tool }) {
 	const q = useStore(query, (x) => x);
 	const stretch = (tool.params ?? []).some((p) => p.name === "from") ? stretchHref(q) : undefined;
 	const params = (tool.params ?? []).filter((p) => p.values.length > 1);
-	const set = (tool.params ?? []).filter((p) => p.values.length <= 1 && q[p.name]);
-	if (!params.length && !set.length) return null;
+	const written = (tool.params ?? []).filter((p) => WRITTEN.includes(p.takes ?? ""));
+	const set = (tool.params ?? []).filter((p) => p.values.length <= 1 && q[p.name] && !written.includes(p));
+	if (!params.length && !set.length && !written.length) return null;
 	return (
 		<div class="bar">
 			{params.map((p) => (
@@ -88,6 +92,18 @@ function ParamBar({ tool }: { tool: Tool }) {
 							</option>
 						))}
 					</select>
+				</label>
+			))}
+			{written.map((p) => (
+				<label key={p.name} class="field" title={p.doc}>
+					<span>{p.name.replace(/_/g, " ")}</span>
+					<input
+						class="input"
+						spellcheck={false}
+						placeholder={p.takes}
+						value={q[p.name] ?? ""}
+						onChange={(e) => adjust({ [p.name]: e.currentTarget.value || undefined })}
+					/>
 				</label>
 			))}
 			{set.map((p) => (
@@ -143,6 +159,7 @@ const NAMES = ["op", "kernel_name", "operation", "step_num", "host"];
  */
 function momentOf(t: TableData, col: string, row: number, session: Session): string | undefined {
 	const timeline = session.tools.find((x) => x.name === "trace_viewer@" && x.available);
+	if (timeline && col === "begin_ps") return viewOf(t, row, timeline.hosts);
 	if (!timeline || !NAMES.includes(col) || t.cols.some((c) => c.id === "parent")) return undefined;
 	const cell = (id: string) => String(t.data[t.cols.findIndex((c) => c.id === id)]?.[row] ?? "");
 	const name = cell("op") || cell("kernel_name") || cell("operation");
@@ -152,6 +169,15 @@ function momentOf(t: TableData, col: string, row: number, session: Session): str
 		return name && name !== "idle" ? toolHref("trace_viewer@", { ...at, q: name, find: "longest" }) : undefined;
 	if (col === "step_num" && at.step) return toolHref("trace_viewer@", at);
 	return col === "host" && at.host ? toolHref("trace_viewer@", at) : undefined;
+}
+
+/* An event one by one: where it is. Times count from the begin of its host's session. */
+function viewOf(t: TableData, row: number, hosts: readonly string[]): string | undefined {
+	const at = (id: string) => t.data[t.cols.findIndex((c) => c.id === id)]?.[row];
+	const [from, length, host] = [at("begin_ps"), at("dur_ps") ?? at("span_ps"), at("host")];
+	if (typeof from !== "number" || typeof length !== "number" || typeof host !== "string" || !hosts.includes(host) || from < 0) return undefined;
+	const long = Math.max(length, 1e3);
+	return toolHref("trace_viewer@", { host, view: formatView({ begin_ps: Math.max(from - long, 0), end_ps: from + 2 * long }) });
 }
 
 export function Props({ table, tools }: { table: TableData; tools: readonly string[] }) {

@@ -1,0 +1,325 @@
+/*
+ * event_stats.c - durations of the events that match regular expressions, a condition and a stretch of time, by name, line or
+ * plane, and the longest of them one by one (model/host/event_query.h has the language of conditions).
+ *
+ * Every event of the files counts, nested ones for themselves.
+ */
+#include "model/host/event_query.h"
+#include "tools/words.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define MOST_GROUPS 10000u
+#define MOST_LISTED 1000u
+#define NAME_BYTES 80u /* of a name in a sentence */
+
+enum { G_NAME, G_PLANE, G_COUNT, G_TOTAL, G_MEAN, G_MIN, G_P50, G_P90, G_P99, G_MAX, G_STDDEV };
+
+static const struct ss_col group_cols[] = {
+	STR("name", "Name", "Of the event, its line or its plane, as the parameter 'by' says"),
+	STR("plane", "Plane", NULL),
+	INT("count", "Events", COUNT, NULL),
+	NUM("total_ps", "Total", PS, "Sum of the durations; nested events count each for itself"),
+	NUM("mean_ps", "Mean", PS, NULL),
+	NUM("min_ps", "Min", PS, NULL),
+	NUM("p50_ps", "Median", PS, "Percentiles are linear between neighbours"),
+	NUM("p90_ps", "90th percentile", PS, NULL),
+	NUM("p99_ps", "99th percentile", PS, NULL),
+	NUM("max_ps", "Max", PS, NULL),
+	NUM("stddev_ps", "Standard deviation", PS, "Of the sample; 0 of one event"),
+};
+
+enum { L_NAME, L_HOST, L_PLANE, L_LINE, L_BEGIN, L_DUR };
+
+static const struct ss_col list_cols[] = {
+	STR("name", "Name", NULL),
+	STR("host", "Host", NULL),
+	STR("plane", "Plane", NULL),
+	STR("line", "Line", NULL),
+	NUM("begin_ps", "Begin", PS, "Since the begin of the host's session"),
+	NUM("dur_ps", "Duration", PS, NULL),
+};
+
+static const struct ss_param params[] = {
+	{ "by", "name|line|plane", "name", "what events are grouped by; names and lines of different planes are different" },
+	{ "plane", "regex", NULL, "planes whose name matches" },
+	{ "name", "regex", NULL, "events whose name matches" },
+	{ "where", "condition", NULL, "a condition: duration_us > 5 AND NOT line CONTAINS \"xla\"" },
+	{ "from", "ms", NULL, "begin of a stretch of time, as in the timeline" },
+	{ "to", "ms", NULL, "end of the stretch" },
+	{ "window", "overlap|containment", "overlap", "events that reach into the stretch, or only those that lie in it" },
+};
+
+extern const struct ss_tool ss_tool_event_stats;
+
+struct group {
+	struct ss_str name, plane;
+	SS_VEC(double) dur_ps;
+	double total_ps;
+};
+
+struct listed {
+	struct ss_str name, host, plane, line;
+	double begin_ps, dur_ps;
+	uint64_t nth;
+};
+
+struct stats {
+	struct ss_model *m;
+	struct ss_result *out;
+	struct ss_event_query query;
+	enum { BY_NAME, BY_LINE, BY_PLANE } by;
+	SS_VEC(struct group) groups;
+	struct ss_u64map by_key;
+	struct ss_strmap texts;
+	struct listed *list; /* twice as many as are shown */
+	size_t nlisted;
+	uint64_t n;
+	struct ss_str host; /* at hand */
+};
+
+static bool keep(struct stats *s, struct ss_str *text)
+{
+	*text = ss_intern_str(&s->out->texts, *text);
+	return !s->out->texts.no_memory;
+}
+
+/* ---- what matches ---- */
+
+static int by_duration(const void *a, const void *b)
+{
+	const struct listed *x = a, *y = b;
+	if (x->dur_ps != y->dur_ps)
+		return x->dur_ps > y->dur_ps ? -1 : 1;
+	return x->nth < y->nth ? -1 : x->nth > y->nth;
+}
+
+static bool list_event(struct stats *s, const struct ss_event_record *e)
+{
+	if (s->nlisted == 2 * MOST_LISTED) {
+		qsort(s->list, s->nlisted, sizeof(*s->list), by_duration);
+		s->nlisted = MOST_LISTED;
+	}
+	if (s->nlisted >= MOST_LISTED && e->dur_ps < s->list[MOST_LISTED - 1].dur_ps)
+		return true;
+	struct listed *l = &s->list[s->nlisted++];
+	*l = (struct listed){ e->event, s->host, e->plane, e->line.n ? e->line : e->line_id, e->begin_ps, e->dur_ps, s->n };
+	return keep(s, &l->name) && keep(s, &l->plane) && keep(s, &l->line);
+}
+
+/* Texts that are equal have one number, so that groups are told apart for certain. */
+static struct group *group_of(struct stats *s, const struct ss_event_record *e)
+{
+	struct ss_str plane = e->plane, line = e->line.n ? e->line : e->line_id,
+		      name = s->by == BY_NAME ? e->event : s->by == BY_LINE ? line : plane;
+	uint32_t a = ss_strmap_get(&s->texts, name), b = ss_strmap_get(&s->texts, plane);
+	if (a == SS_NONE || b == SS_NONE) {
+		if (!keep(s, &name) || !keep(s, &plane))
+			return NULL;
+		a = ss_strmap_add(&s->texts, name);
+		b = ss_strmap_add(&s->texts, plane);
+	}
+	uint32_t known = (uint32_t)s->groups.n;
+	uint32_t at = a == SS_NONE || b == SS_NONE ? SS_NONE : ss_u64map_add(&s->by_key, (uint64_t)a << 32 | b, known);
+	if (at == known && !ss_vec_push(&s->groups, ((struct group){ .name = s->texts.keys[a], .plane = s->texts.keys[b] })))
+		return NULL;
+	return at == SS_NONE ? NULL : &s->groups.v[at];
+}
+
+static bool take_event(void *arg, const struct ss_event_record *e)
+{
+	struct stats *s = arg;
+	struct group *g = group_of(s, e);
+	if (!g || !ss_vec_push(&g->dur_ps, e->dur_ps) || !list_event(s, e)) {
+		s->out->texts.no_memory = true;
+		return false;
+	}
+	g->total_ps += e->dur_ps;
+	s->n++;
+	return true;
+}
+
+static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
+{
+	struct stats *s = arg;
+	s->host = s->m->hosts[i]->name;
+	return ss_event_query_run(&s->query, h, take_event, s, err) && (!s->out->texts.no_memory || ss_fail_mem(err));
+}
+
+/* ---- rows ---- */
+
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return x < y ? -1 : x > y;
+}
+
+static double percentile(const struct group *g, double q)
+{
+	double at = q * (double)(g->dur_ps.n - 1);
+	size_t lo = (size_t)at, hi = lo + 1 < g->dur_ps.n ? lo + 1 : lo;
+	return g->dur_ps.v[lo] + (at - (double)lo) * (g->dur_ps.v[hi] - g->dur_ps.v[lo]);
+}
+
+static double deviation(const struct group *g)
+{
+	double n = (double)g->dur_ps.n, mean = g->total_ps / n, sum = 0;
+	for (size_t i = 0; i < g->dur_ps.n; i++)
+		sum += (g->dur_ps.v[i] - mean) * (g->dur_ps.v[i] - mean);
+	return g->dur_ps.n > 1 ? sqrt(sum / (n - 1)) : 0;
+}
+
+static void put_group(struct ss_table *t, struct group *g)
+{
+	qsort(g->dur_ps.v, g->dur_ps.n, sizeof(*g->dur_ps.v), by_size);
+	ss_table_row(t);
+	ss_set_str(t, G_NAME, g->name);
+	ss_set_str(t, G_PLANE, g->plane);
+	ss_set_i64(t, G_COUNT, (int64_t)g->dur_ps.n);
+	ss_set_f64(t, G_TOTAL, g->total_ps);
+	ss_set_f64(t, G_MEAN, g->total_ps / (double)g->dur_ps.n);
+	ss_set_f64(t, G_MIN, g->dur_ps.v[0]);
+	ss_set_f64(t, G_P50, percentile(g, .5));
+	ss_set_f64(t, G_P90, percentile(g, .9));
+	ss_set_f64(t, G_P99, percentile(g, .99));
+	ss_set_f64(t, G_MAX, g->dur_ps.v[g->dur_ps.n - 1]);
+	ss_set_f64(t, G_STDDEV, deviation(g));
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+	if (x->total_ps != y->total_ps)
+		return x->total_ps > y->total_ps ? -1 : 1;
+	int c = ss_str_cmp(x->name, y->name);
+	return c ? c : ss_str_cmp(x->plane, y->plane);
+}
+
+static bool put_rows(struct stats *s)
+{
+	struct ss_table *t = ss_result_table(s->out, "groups", "Durations", group_cols, SS_COUNT(group_cols));
+	if (t && s->groups.n)
+		qsort(s->groups.v, s->groups.n, sizeof(*s->groups.v), by_total);
+	for (size_t i = 0; t && i < s->groups.n && i < MOST_GROUPS; i++)
+		put_group(t, &s->groups.v[i]);
+	t = t ? ss_result_table(s->out, "longest", "Longest events", list_cols, SS_COUNT(list_cols)) : NULL;
+	if (t && s->nlisted)
+		qsort(s->list, s->nlisted, sizeof(*s->list), by_duration);
+	for (size_t i = 0; t && i < s->nlisted && i < MOST_LISTED; i++) {
+		const struct listed *l = &s->list[i];
+		ss_table_row(t);
+		ss_set_str(t, L_NAME, l->name);
+		ss_set_str(t, L_HOST, l->host);
+		ss_set_str(t, L_PLANE, l->plane);
+		ss_set_str(t, L_LINE, l->line);
+		ss_set_f64(t, L_BEGIN, l->begin_ps);
+		ss_set_f64(t, L_DUR, l->dur_ps);
+	}
+	if (s->groups.n > MOST_GROUPS)
+		ss_result_note(s->out, SS_INFO, ss_arena_printf(s->out->arena, "the first %u of %zu groups are listed", MOST_GROUPS,
+								s->groups.n));
+	if (s->n > MOST_LISTED)
+		ss_result_note(s->out, SS_INFO,
+			       ss_arena_printf(s->out->arena, "the longest %u of %llu events are listed", MOST_LISTED,
+					       (unsigned long long)s->n));
+	return t;
+}
+
+/* ---- parameters ---- */
+
+static bool time_param(const struct ss_request *q, const char *name, double *ps, struct ss_err *err)
+{
+	struct ss_str v = ss_request_param(q, &ss_tool_event_stats, name);
+	double ms = NAN;
+	*ps = NAN;
+	if (!v.n)
+		return true;
+	if (!ss_str_to_f64(v, &ms) || isnan(ms))
+		return ss_fail(err, SS_EINVAL, "%s must be a number of milliseconds, not '" SS_FMT "'", name, SS_ARG(v));
+	*ps = ms * 1e9;
+	return q->model->nhosts < 2 ||
+	       ss_fail(err, SS_EINVAL, "a stretch of time is one of a host: name one of the %zu hosts", q->model->nhosts);
+}
+
+static bool read_params(const struct ss_request *q, struct stats *s, struct ss_err *err)
+{
+	static const char *const words[] = { [BY_NAME] = "name", [BY_LINE] = "line", [BY_PLANE] = "plane" };
+	const struct ss_event_query_text text = { .plane = ss_request_param(q, &ss_tool_event_stats, "plane"),
+						  .event = ss_request_param(q, &ss_tool_event_stats, "name"),
+						  .filter = ss_request_param(q, &ss_tool_event_stats, "where"),
+						  .window = ss_request_param(q, &ss_tool_event_stats, "window") };
+	struct ss_str by = ss_request_param(q, &ss_tool_event_stats, "by");
+	unsigned k = 0;
+	while (k < SS_COUNT(words) && !ss_str_is(by, words[k]))
+		k++;
+	if (k == SS_COUNT(words))
+		return ss_fail(err, SS_EINVAL, "by must be name, line or plane, not '" SS_FMT "'", SS_ARG(by));
+	s->by = k;
+	s->query.least_ps = s->query.most_ps = NAN;
+	return time_param(q, "from", &s->query.from_ps, err) && time_param(q, "to", &s->query.to_ps, err) &&
+	       ss_event_query_compile(&s->query, &text, err);
+}
+
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	struct stats s = { .m = q->model, .out = out, .list = SS_NEW_N(q->arena, struct listed, 2 * MOST_LISTED) };
+	const struct ss_visit visit = { .take = take_host, .arg = &s };
+	if (!s.list)
+		return ss_fail_mem(err);
+	if (!read_params(q, &s, err))
+		return false;
+	bool ok = ss_tool_visit(q, out, &visit, err) && (put_rows(&s) || ss_fail_mem(err));
+	for (size_t i = 0; i < s.groups.n; i++)
+		ss_vec_free(&s.groups.v[i].dur_ps);
+	ss_vec_free(&s.groups);
+	ss_u64map_free(&s.by_key);
+	ss_strmap_free(&s.texts);
+	ss_event_query_free(&s.query);
+	return ok;
+}
+
+/* The text of an instruction is long. */
+static struct ss_str cut(struct ss_result *out, struct ss_str name)
+{
+	struct ss_str front = ss_utf8_front(name, NAME_BYTES);
+	return front.n < name.n ? ss_arena_printf(out->arena, SS_FMT "…", SS_ARG(front)) : name;
+}
+
+/* What takes most, and where the longest is. */
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *t = ss_result_find(out, "groups"), *l = ss_result_find(out, "longest");
+	(void)q;
+	(void)err;
+	if (!t || !t->nrows) {
+		ss_result_say(out, SS_STR("No event matches."));
+		return true;
+	}
+	struct ss_str top = cut(out, ss_cell_str(t, 0, "name"));
+	struct ss_str plane = ss_cell_str(t, 0, "plane");
+	bool of_plane = ss_str_eq(plane, ss_cell_str(t, 0, "name"));
+	ss_say(out, "Of the events that match, '" SS_FMT "'%s" SS_FMT "%s takes the most time: %s in %s, %s in the median.",
+	       SS_ARG(top), of_plane ? "" : " in '", SS_ARG(of_plane ? SS_STR("") : plane), of_plane ? "" : "'",
+	       ss_value_words(SS_UNIT_PS, ss_cell_f64(t, 0, "total_ps")).s,
+	       ss_count_words(ss_cell_f64(t, 0, "count"), "event").s, ss_value_words(SS_UNIT_PS, ss_cell_f64(t, 0, "p50_ps")).s);
+	if (!l || !l->nrows)
+		return true;
+	struct ss_str longest = cut(out, ss_cell_str(l, 0, "name"));
+	ss_say(out, "The longest is '" SS_FMT "', %s, from %s on.", SS_ARG(longest),
+		       ss_value_words(SS_UNIT_PS, ss_cell_f64(l, 0, "dur_ps")).s,
+		       ss_value_words(SS_UNIT_PS, ss_cell_f64(l, 0, "begin_ps")).s);
+	return true;
+}
+
+const struct ss_tool ss_tool_event_stats = {
+	.name = "event_stats",
+	.title = "Events",
+	.summary = "Durations of events by name, line or plane, and the longest, by conditions and a stretch of time",
+	.kind = SS_KIND_TABLES,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS,
+	.params = params,
+	.nparams = SS_COUNT(params),
+	.run = run,
+	.conclude = conclude,
+};
