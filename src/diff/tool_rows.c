@@ -206,6 +206,13 @@ static uint64_t subject_hash(const struct join *j, int side, struct ss_str name)
 
 /* ---- rows ---- */
 
+/* A category may be called as an operation is: of a tree only the rows that are operations are known by those names. */
+static bool is_of_subject(const struct ss_table *t, size_t row)
+{
+	size_t c = ss_table_col(t, "is_op");
+	return c == SS_NPOS || t->cols[c].type != SS_TYPE_BOOL || t->data[c].b[row];
+}
+
 static uint64_t row_hash(const struct join *j, int side, const struct ss_table *t, size_t row, uint32_t parent)
 {
 	uint64_t h = ss_mix(1, parent);
@@ -213,7 +220,7 @@ static uint64_t row_hash(const struct join *j, int side, const struct ss_table *
 		size_t c = ss_table_col(t, j->like->cols[j->keys[k]].id);
 		if (c == SS_NPOS)
 			continue;
-		h = ss_mix(h, j->keys[k] == j->subject && t->cols[c].type == SS_TYPE_STR
+		h = ss_mix(h, j->keys[k] == j->subject && t->cols[c].type == SS_TYPE_STR && is_of_subject(t, row)
 				      ? subject_hash(j, side, ss_join_text(t, row, c))
 				      : ss_join_cell_hash(t, row, c));
 	}
@@ -365,7 +372,7 @@ static bool rows_by_name(const struct join *j, int side, struct ss_strmap *names
 	for (uint32_t row = 0; row < j->rows.n; row++) {
 		const struct ss_table *t = j->rows.v[row].t[side];
 		next[row] = SS_NONE;
-		if (!t)
+		if (!t || !is_of_subject(t, j->rows.v[row].at[side]))
 			continue;
 		size_t c = ss_table_col(t, j->like->cols[j->subject].id);
 		uint32_t k = c == SS_NPOS ? SS_NONE : ss_strmap_add(names, t->data[c].str[j->rows.v[row].at[side]]);
@@ -413,9 +420,11 @@ static bool sample_ops(struct join *j, int side)
 			add_op(j, side, i, row);
 	}
 	/* What one side does not have at all takes no time there. */
-	for (size_t row = 0; ok && row < j->rows.n; row++)
-		if (!j->rows.v[row].t[side])
+	for (size_t row = 0; ok && row < j->rows.n; row++) {
+		const struct joined *r = &j->rows.v[row];
+		if (!r->t[side] && is_of_subject(r->t[!side], r->at[!side]))
 			set_known(j, side, row);
+	}
 	ss_strmap_free(&names);
 	free(first);
 	free(next);

@@ -76,9 +76,11 @@ struct ss_str ss_join_text(const struct ss_table *t, size_t row, size_t col)
 {
 	struct ss_str s = t->data[col].str[row];
 	size_t open = ss_str_rchr(s, '(');
+	struct ss_str number = open == SS_NPOS ? SS_STR("") : ss_str_sub(s, open + 1, s.n - 1);
 	int64_t ignored;
+	uint64_t fingerprint; /* of a program: any 64 bits */
 	if (open != SS_NPOS && open > 0 && ss_str_ends(s, SS_STR(")")) &&
-	    ss_str_to_i64(ss_str_sub(s, open + 1, s.n - 1), &ignored))
+	    (ss_str_to_i64(number, &ignored) || ss_str_to_u64(number, &fingerprint)))
 		s.n = open;
 	return s;
 }

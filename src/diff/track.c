@@ -222,7 +222,7 @@ struct reading {
 	SS_VEC(struct point) series;
 	struct ss_str metric, unit, key; /* of the series */
 	struct ss_str about;		 /* the key, for the reader */
-	bool lower_is_worse;
+	bool lower_is_worse, first_metric;
 };
 
 static bool read_labels(struct reading *r, struct ss_err *err)
@@ -389,6 +389,7 @@ static bool end_series(struct reading *r)
 	for (size_t i = 0; ok && i < found; i++)
 		add_change(r, &changes[i], r->series.v, kept);
 	r->sum->longest = kept > r->sum->longest ? kept : r->sum->longest;
+	r->sum->too_short += r->first_metric && n && kept < 2 * SS_LEAST_SEGMENT;
 	r->series.n = 0;
 	free(v);
 	free(changes);
@@ -449,6 +450,16 @@ static bool count_runs(struct reading *r, struct ss_err *err)
 
 /* ---- words ---- */
 
+/* A series of its own begins with another program, other shapes or other devices. */
+static void say_short(struct reading *r)
+{
+	size_t n = r->sum->too_short;
+	if (n)
+		ss_result_say(r->out, ss_arena_printf(r->out->arena,
+						      "%zu series %s too short to judge: %d runs of one program and device are needed.",
+						      n, n == 1 ? "is" : "are", 2 * SS_LEAST_SEGMENT));
+}
+
 static bool say(struct reading *r)
 {
 	const struct ss_table *t = r->changes;
@@ -462,6 +473,7 @@ static bool say(struct reading *r)
 	}
 	if (!t->nrows) {
 		ss_result_say(r->out, ss_arena_printf(a, "No change in %zu runs.", r->sum->runs));
+		say_short(r);
 		return true;
 	}
 	/* The latest first. */
@@ -499,8 +511,10 @@ bool ss_track_result(struct ss_track *t, const struct ss_track_filter *f, size_t
 		r.figures = &out->tables[out->ntables - 1];
 	}
 	ok = ok && read_labels(&r, err) && count_runs(&r, err);
-	for (size_t i = 0; ok && i < nmetrics; i++)
+	for (size_t i = 0; ok && i < nmetrics; i++) {
+		r.first_metric = i == 0;
 		ok = read_metric(&r, metrics[i], err);
+	}
 	if (ok && f->nmetrics && !r.figures->nrows)
 		ok = ss_fail(err, SS_ENODATA, "'%s' has no figure of this name and these labels", t->db.path);
 	ok = ok && ((say(&r) && !out->arena->no_memory) || ss_fail_mem(err));

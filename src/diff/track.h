@@ -39,6 +39,7 @@ bool ss_track_add(struct ss_track *t, const struct ss_track_run *r, bool *known,
 struct ss_track_change {
 	bool worse_lately;    /* a change for the worse within the last runs of a series */
 	size_t runs, longest; /* in all; of the longest series */
+	size_t too_short;     /* series of the first metric with too few runs */
 };
 
 /*

@@ -381,6 +381,9 @@ def tool_tables(c, base, slow):
     leaf = next(r for r in rows if r['name'] == 'fusion.3')
     c.check('a tree stays one', leaf['verdict'] == 'more' and rows[leaf['parent']]['name'] == 'output fusion' and
             [r['parent'] for r in rows].count(-1) == 1, leaf)
+    others = c.side('other_program', seed=13, program_id=17_000_000_000_000_000_000, ops=[dict(o, name='copy') if o['name'] == 'copy.1' else o for o in runs.program()])[0]
+    rows = c.diff(base, others, '--tool', 'op_profile').rows('by_program')
+    c.check('a program of another number is the same program', {r['on'] for r in rows} == {'both'}, rows)
     steps = {r['figure']: r for r in c.diff(base, slow, '--tool', 'exposed_communication').rows('device_steps')}
     grown = [f for f, r in steps.items() if r['verdict'] == 'more']
     c.check('a table of steps', any('Transfer' in f for f in grown) and abs(steps[grown[0]]['delta'] - 180) < 30, steps)
@@ -489,7 +492,13 @@ def history(c):
             c.check(f'track add {i}', code == 0 and 'added' in err, err)
     add(name, range(10))
     code, out, _ = c.run(['track', 'check', name])
-    c.check('nothing changed', code == 0 and 'No change' in out, out)
+    c.check('nothing changed', code == 0 and 'No change' in out and 'series' not in out, out)
+    odd = os.path.join(c.scratch, 'odd.db')
+    shutil.copyfile(name, odd)
+    runs.write(os.path.join(c.scratch, 'tracked', 'device.xplane.pb'), device='TPU v4')
+    c.run(['track', 'add', odd, os.path.join(c.scratch, 'tracked', 'device.xplane.pb')])
+    code, out, _ = c.run(['track', 'check', odd])
+    c.check('a series that is too short is told', code == 0 and '1 series is too short to judge' in out, out)
     add(name, range(10, 16), branch='slow')
     code, out, _ = c.run(['track', 'check', name, '--format', 'json', '--last', '6'])
     a = Answer(json.loads(out))

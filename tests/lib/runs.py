@@ -99,8 +99,7 @@ def kernel_stats(step, i, o):
 
 
 def write(path, ops=None, steps=24, noise=0.01, correlation=0.3, run_noise=0.003, seed=1, device='TPU v5p', cores=1, outliers=(),
-          outlier_us=0, batch=64, peak=0, host_us=0, gap_us=50, gpu=False,
-          function='load_batch', recorded_ns=None):
+          outlier_us=0, batch=64, peak=0, host_us=0, gap_us=50, gpu=False, function='load_batch', recorded_ns=None, program_id=7):
     """One run of one host. The mean step in microseconds."""
     ops, rng, us = ops or program(), random.Random(seed), 1_000_000
     run, walk, t, spans = 1 + run_noise * rng.gauss(0, 1), rng.gauss(0, 1), 50 * us, []
@@ -111,14 +110,14 @@ def write(path, ops=None, steps=24, noise=0.01, correlation=0.3, run_noise=0.003
         lines = (None, None, p.line('Stream #13(Compute)')) if gpu else (p.line('Steps'), p.line('XLA Modules'), p.line('XLA Ops'))
         metas = []
         for o in ops:
-            stats = {'hlo_category': o['category'], 'program_id': 7, 'symbol_id': len(metas) + 1}
+            stats = {'hlo_category': o['category'], 'program_id': program_id, 'symbol_id': len(metas) + 1}
             if o['path']:
                 stats['tf_op'] = o['path'] + ':' + o['path'].split('/')[-1]
             if o['source']:
                 stats['source'] = o['source']
             code = 'fusion' if 'fusion' in o['category'] else o['category'].replace('data formatting', 'copy')
             metas.append(p.meta('loop_' + o['name']) if gpu else p.meta('%%%s = %s{1,0} %s(bf16[64,512] %%x)' % (o['name'], o['shape'], code), o['name'], stats))
-        devices.append((p, lines, metas, None if gpu else p.meta('jit_train(7)')))
+        devices.append((p, lines, metas, None if gpu else p.meta(f'jit_train({program_id})')))
     for s in range(steps):
         factor = max(0.3, run * (1 + noise * walk))
         walk = correlation * walk + math.sqrt(1 - correlation ** 2) * rng.gauss(0, 1)
@@ -152,7 +151,7 @@ def write(path, ops=None, steps=24, noise=0.01, correlation=0.3, run_noise=0.003
         environment = [Plane(10, 'Task Environment')]
         environment[0].stats = b''.join(field(6, environment[0].stat(k, v)) for k, v in zip(('profile_start_time', 'profile_stop_time'), recorded_ns))
     programs = Plane(9, '/host:metadata')
-    programs.meta('jit_train(7)', stats={'Hlo Proto': hlo(batch, 'jit_train')}, number=7)
+    programs.meta(f'jit_train({program_id})', stats={'Hlo Proto': hlo(batch, 'jit_train')}, number=program_id)
     os.makedirs(os.path.dirname(path) or '.', exist_ok=True)
     with open(path, 'wb') as f:
         f.write(b''.join(field(1, p.bytes()) for p in [d[0] for d in devices] + [host, programs] + environment) + field(4, 'host0'))

@@ -57,7 +57,8 @@ export function Timelines({ runs, steps, ops, row }: TimelinesProps) {
 		<section class="card" aria-label="Timelines" onKeyDown={(e) => onKey(e, traces.base)}>
 			<h2>Timelines</h2>
 			<p class="muted">
-				Both begin with the chosen step, and move and zoom together. Operations without a partner on the other side are red.
+				Both begin with the chosen step, and move and zoom together. Steps have the program's numbers; a device's own line may count
+				otherwise. Operations without a partner on the other side are red.
 				Click an operation to see where it is on both.
 			</p>
 			{SIDES.map((side) => (
