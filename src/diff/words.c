@@ -263,16 +263,17 @@ static bool say_unexplained(struct ss_diff *d, struct ss_buf *b)
 {
 	int part = changed_component(d);
 	double delta = part < 0 ? 0 : d->parts[part].c.delta, known = 0;
-	size_t rows = 0;
+	size_t rows = 0, ops = 0;
 	uint32_t *order = part < 0 ? NULL : ss_diff_ops_in_order(d);
 	if (!order)
 		return part < 0;
 	for (size_t i = 0; i < d->match.rows; i++) {
 		const struct ss_diff_op_row *o = &d->ops[i];
+		ops += (int)o->component == part;
 		rows += goes_with(o, part, delta);
 		known += goes_with(o, part, delta) && o->r.significant ? fabs(o->r.c.delta) : 0;
 	}
-	if (rows && known < fabs(delta) / 2) {
+	if (rows && known < fabs(delta) / 2 && fabs(delta) > d->options.band_frac * d->step.c.base) {
 		struct ss_str size = us(d, fabs(delta)), part_of = us(d, known);
 		ss_buf_printf(b, "Of %s there is " SS_FMT " %s %s, ", ss_diff_part_words(part), SS_ARG(size),
 			      delta > 0 ? "more" : "less", unit_of_work(d));
@@ -281,8 +282,8 @@ static bool say_unexplained(struct ss_diff *d, struct ss_buf *b)
 				      SS_ARG(part_of));
 		else
 			ss_buf_printf(b,
-				      "but none of the %zu operations changed by more than noise and %g%% of the step on its own",
-				      d->match.rows, 100 * SS_DIFF_LEAST_OP_FRAC);
+				      "but none of its %zu operations changed by more than noise and %g%% of the step on its own",
+				      ops, 100 * SS_DIFF_LEAST_OP_FRAC);
 		ss_buf_lit(b, "; the largest changes are ");
 		name_largest(d, b, order, part, delta);
 		ss_buf_lit(b, ".");

@@ -136,7 +136,7 @@ def verdicts(c):
                  for name, seed, f in (('thin', 1, 1), ('thin_slow', 900, 1.12)))
     a = c.diff(few, many)
     c.check('many operations together: said, and the largest', a.part('compute')['significant'] and not [r for r in a.rows('ops') if r['significant']] and
-            'none of the 200 operations changed by more than noise and 0.1% of the step on its own; the largest changes are +1.' in a.words(), a.words())
+            'none of its 200 operations changed by more than noise and 0.1% of the step on its own; the largest changes are +1.' in a.words(), a.words())
 
     hosts = {}
     for name, factor in (('hosts', 1), ('slow_host', 1.3)):
