@@ -68,12 +68,26 @@ static struct ss_sample part_of(const struct ss_diff_run *r, int which)
 	return which == SS_DIFF_OUTSIDE ? r->outside : r->components[which];
 }
 
-/* What steps that are not typical add to the mean; its own error is not known from one run. */
-static struct ss_sample outliers_of(const struct ss_diff_run *r, int which)
+/*
+ * What steps that are not typical add to the mean. They are rare and come by themselves, so that as many more or fewer as the root
+ * of their number are chance (Poisson): runs that have equally many by luck prove nothing.
+ */
+static struct ss_sample outliers_of(const struct ss_diff_run *r)
 {
-	(void)which;
-	bool none = r->typical == r->steps.n; /* then it is a rounding error */
-	return (struct ss_sample){ .n = r->steps.n, .mean = none ? 0 : r->all.mean - r->step.mean, .df = 1 };
+	struct ss_sample s = { .n = r->steps.n };
+	double squares = 0;
+	for (size_t i = 0; i < r->steps.n; i++) {
+		double more = r->steps.v[i].us - r->step.mean;
+		if (!r->steps.v[i].outlier)
+			continue;
+		squares += more * more;
+		s.df++;
+	}
+	if (s.df > 0) { /* else it is a rounding error */
+		s.mean = r->all.mean - r->step.mean;
+		s.se = sqrt(squares) / (double)r->steps.n;
+	}
+	return s;
 }
 
 static struct ss_sample mean_step_of(const struct ss_diff_run *r, int which)
@@ -140,8 +154,15 @@ static size_t outliers_on(const struct ss_diff_side *s)
 static bool compare_outliers(struct ss_diff *d)
 {
 	struct ss_diff_row *r = &d->parts[SS_DIFF_OUTLIERS];
-	if (!compare_figures(d, outliers_of, 0, &r->c))
+	struct ss_sample *v = calloc(d->base.n + d->new.n, sizeof(*v));
+	if (!v)
 		return false;
+	for (size_t i = 0; i < d->base.n; i++)
+		v[i] = outliers_of(&d->base.runs[i]);
+	for (size_t i = 0; i < d->new.n; i++)
+		v[d->base.n + i] = outliers_of(&d->new.runs[i]);
+	r->c = ss_compare_rare((struct ss_runs){ v, d->base.n }, (struct ss_runs){ v + d->base.n, d->new.n }, d->options.alpha);
+	free(v);
 	if (d->base.n < 2 || d->new.n < 2) {
 		r->c.low = r->c.high = r->c.mde = NAN;
 		r->c.p =

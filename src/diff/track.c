@@ -455,9 +455,10 @@ static void say_short(struct reading *r)
 {
 	size_t n = r->sum->too_short;
 	if (n)
-		ss_result_say(r->out, ss_arena_printf(r->out->arena,
-						      "%zu series %s too short to judge: %d runs of one program and device are needed.",
-						      n, n == 1 ? "is" : "are", 2 * SS_LEAST_SEGMENT));
+		ss_result_say(r->out,
+			      ss_arena_printf(r->out->arena,
+					      "%zu series %s too short to judge: %d runs of one program and device are needed.",
+					      n, n == 1 ? "is" : "are", 2 * SS_LEAST_SEGMENT));
 }
 
 static bool say(struct reading *r)

@@ -19,15 +19,18 @@ static double mean_of(struct ss_runs r)
 	return r.n ? sum / (double)r.n : NAN;
 }
 
-/* Variance of one run's mean about the mean of all such runs, for a side of several. */
-static double run_variance(struct ss_runs r)
+/* Variance of one run's mean about the mean of all such runs, for a side of several; *by_runs: of their means, not their errors. */
+static double run_variance(struct ss_runs r, bool *by_runs)
 {
 	double mean = mean_of(r), between = 0, within = 0;
 	for (size_t i = 0; i < r.n; i++) {
 		between += (r.v[i].mean - mean) * (r.v[i].mean - mean);
 		within += r.v[i].se * r.v[i].se;
 	}
-	return fmax(between / (double)(r.n - 1), within / (double)r.n);
+	between /= (double)(r.n - 1);
+	within /= (double)r.n;
+	*by_runs = between > within;
+	return fmax(between, within);
 }
 
 /* Variance of a side's mean, and its degrees of freedom. */
@@ -37,11 +40,12 @@ struct spread {
 
 static struct spread spread_of(struct ss_runs side, struct ss_runs other)
 {
+	bool by_runs;
 	if (side.n > 1)
-		return (struct spread){ run_variance(side) / (double)side.n, (double)(side.n - 1) };
+		return (struct spread){ run_variance(side, &by_runs) / (double)side.n, (double)(side.n - 1) };
 	double own = side.v[0].se * side.v[0].se;
 	if (other.n > 1)
-		return (struct spread){ fmax(own, run_variance(other)), (double)(other.n - 1) };
+		return (struct spread){ fmax(own, run_variance(other, &by_runs)), (double)(other.n - 1) };
 	return (struct spread){ own, side.v[0].df };
 }
 
@@ -91,7 +95,7 @@ static double mann_whitney_u(struct ss_runs base, struct ss_runs new)
 
 static void judge_by_ranks(struct ss_comparison *c, struct ss_runs base, struct ss_runs new)
 {
-	double *means = malloc((base.n + new.n) * sizeof(*means));
+	double *means = calloc(base.n + new.n, sizeof(*means));
 	if (!means)
 		return; /* Welch's p stays */
 	for (size_t i = 0; i < base.n; i++)
@@ -113,6 +117,27 @@ struct ss_comparison ss_compare_means(struct ss_runs base, struct ss_runs new, d
 		c.df = are_pairs(base, new) ? 2 : joint_df(a, b);
 	}
 	judge(&c, alpha);
+	return c;
+}
+
+static struct spread spread_of_rare(struct ss_runs r)
+{
+	bool by_runs;
+	double variance = run_variance(r, &by_runs) / (double)r.n, df = 0;
+	for (size_t i = 0; i < r.n; i++)
+		df += r.v[i].df;
+	return (struct spread){ variance, by_runs ? (double)(r.n - 1) : fmax(df, 1) };
+}
+
+struct ss_comparison ss_compare_rare(struct ss_runs base, struct ss_runs new, double alpha)
+{
+	struct ss_comparison c = ss_compare_means(base, new, alpha);
+	if (base.n < 2 || new.n < 2)
+		return c;
+	c.df = joint_df(spread_of_rare(base), spread_of_rare(new));
+	judge(&c, alpha);
+	if (base.n >= MIN_RUNS_TO_PERMUTE && new.n >= MIN_RUNS_TO_PERMUTE)
+		judge_by_ranks(&c, base, new);
 	return c;
 }
 

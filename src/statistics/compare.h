@@ -30,7 +30,12 @@ struct ss_comparison {
 };
 
 struct ss_comparison ss_compare(struct ss_runs base, struct ss_runs new, double alpha);
-/* The same by Welch's t for any number of runs, at the cost of the runs: for one of many rows. */
+/*
+ * Of what few events add to a mean: each run's error comes from their number, its degrees of freedom is that number. Where runs
+ * differ by no more than that, the events are the sample, not the runs.
+ */
+struct ss_comparison ss_compare_rare(struct ss_runs base, struct ss_runs new, double alpha);
+/* ss_compare by Welch's t for any number of runs, at the cost of the runs: for one of many rows. */
 struct ss_comparison ss_compare_means(struct ss_runs base, struct ss_runs new, double alpha);
 
 /*

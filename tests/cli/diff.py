@@ -129,6 +129,10 @@ def verdicts(c):
     a = c.diff(base[:1], few)
     c.check('a single hiccup is told, and may be chance', 'are 1 of 24 (base: 0 of 24; the longest is step 5 ' in a.words() and
             'may be chance (p 1)' in a.words() and a.all['verdict'] == 'no_significant_change', a.words())
+    one, two = (c.side(name, seed=3, outliers=at, outlier_us=1500)[0] for name, at in (('one_hiccup', (5,)), ('two_hiccups', (5, 11))))
+    a = c.diff(one, two)
+    c.check('runs with one hiccup each, and with two', a.all['verdict'] == 'no_significant_change' and not a.part('outlier_steps')['significant'] and
+            'are 6 of 72 (base: 3 of 72;' in a.words() and 'may be chance' in a.words(), a.words())
     c.check('no hiccup, no word', 'Outliers' not in c.diff(base, same).words())
 
     thin = [runs.op(f'fusion.{i}', 'loop fusion', 10, f'jit(train)/layer{i}/mul') for i in range(200)]
