@@ -293,8 +293,13 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	fill_clocks(out, c);
 	ok = ok && fill_ops(out, c);
 	ok = ok && ss_cluster_notes(c, out);
-	if (ok && !c->collectives.n)
-		ss_result_note(out, SS_INFO, SS_STR("the recordings hold no collectives"));
+	const struct ss_table *own = ss_result_find(out, "by_shape");
+	if (ok && !c->collectives.n && !(own && own->nrows))
+		ss_result_note(out, SS_INFO,
+			       ss_cluster_any_device(c)
+				       ? SS_STR("the recordings hold no collectives")
+				       : SS_STR("the recordings hold no collectives of devices; 'distributed' compares ranks of "
+						"PyTorch on CPUs, by collectives of gloo"));
 	return ok || ss_fail_mem(err);
 }
 

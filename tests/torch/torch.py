@@ -361,6 +361,33 @@ def recording_itself(binary, scratch):
     return [] if 'aten::mm' in said and 'PyTorch Profiler' not in said and 'Record Window' not in said else [said]
 
 
+def gloo_ranks(binary, scratch):
+    """Collectives of CPUs are none of devices: no sentence denies them, and the tool that compares them is named."""
+    folder = os.path.join(scratch, 'gloo')
+    os.makedirs(folder)
+    for rank in range(2):
+        events = []
+        for i in range(6):
+            at = 1000 + 10000 * i
+            args = {'External id': 7 * i + 1, 'Input Dims': [[1024]], 'Input type': ['float']}
+            events += [{'ph': 'X', 'cat': 'user_annotation', 'name': f'ProfilerStep#{i}', 'pid': 1, 'tid': 1, 'ts': at, 'dur': 9000},
+                       {'ph': 'X', 'cat': 'cpu_op', 'name': 'aten::mm', 'pid': 1, 'tid': 1, 'ts': at + 10, 'dur': 3000 + 2000 * rank, 'args': {'External id': 7 * i}},
+                       {'ph': 'X', 'cat': 'user_annotation', 'name': 'gloo:all_reduce', 'pid': 1, 'tid': 2, 'ts': at + 3020 + 2000 * rank, 'dur': 3000 - 2000 * rank, 'args': args}]
+        with open(os.path.join(folder, f'rank-{rank}.json'), 'w') as f:
+            json.dump({'schemaVersion': 1, 'distributedInfo': {'backend': 'gloo', 'rank': rank, 'world_size': 2}, 'traceEvents': events}, f)
+    wrong = []
+    for tool in ('collectives', 'stragglers'):
+        answer, why = ask(binary, {'tool': tool}, folder)
+        said = ' '.join(n['text'] for n in answer['notes']) if answer else why
+        wrong += [] if "'distributed' compares" in said and 'whole recording' not in said else [f'{tool}: {said}']
+    one, why = ask(binary, {'tool': 'collectives'}, os.path.join(folder, 'rank-0.json'))
+    found = rows({'table': 'by_shape', 'key': ['collective'], 'cols': ['calls']}, one) if one else why
+    wrong += [] if found == {('allreduce',): [6]} and not one['notes'] else [f'one rank: {found} {one and one["notes"]}']
+    ranks, why = ask(binary, {'tool': 'distributed'}, folder)
+    said = json.dumps(ranks) if ranks else why
+    return wrong + ([] if 'Rank 0 waits longest' in said else [said])
+
+
 def many_devices(binary, scratch):
     """Each device costs as much as the threads' events: of a file that tells of thousands the first ones are judged, and that is said."""
     def trace(devices):
@@ -523,7 +550,7 @@ def main():
                     failed += bool(wrong)
                     for line in wrong[:5]:
                         print(f'{label}: {block["tool"]} {block["table"]}: {line}')
-        for check in (bad_input, held, names, random_forms, torch_xla, clocks, long_text, reads_on_a_cpu, many_devices, memory_of_operators, profiler_itself, words_of_pytorch, same_ids, recording_itself, habits, folded, whole_names, of_no_operator, hostile_pickle, spans):
+        for check in (bad_input, held, names, random_forms, torch_xla, clocks, long_text, reads_on_a_cpu, many_devices, memory_of_operators, profiler_itself, words_of_pytorch, same_ids, recording_itself, gloo_ranks, habits, folded, whole_names, of_no_operator, hostile_pickle, spans):
             wrong = check(binary, scratch)
             passed += not wrong
             failed += bool(wrong)

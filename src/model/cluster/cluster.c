@@ -346,3 +346,11 @@ bool ss_model_put_cluster(struct ss_model *m, const struct ss_str *packed, size_
 	ss_part_put(&m->parts[SS_MODEL_CLUSTER], g, release);
 	return true;
 }
+
+bool ss_cluster_any_device(const struct ss_cluster *c)
+{
+	for (size_t h = 0; h < c->hosts.n; h++)
+		if (c->hosts.v[h].ndevices)
+			return true;
+	return false;
+}

@@ -227,4 +227,7 @@ bool ss_cluster_align(struct ss_cluster *c);	/* clocks; times are the common one
 bool ss_cluster_time_collectives(struct ss_cluster *c); /* last arrivals, transfers */
 bool ss_cluster_find_strangers(struct ss_cluster *c);
 
+/* Has any host a device, or runs compiled programs that are counted as one? */
+bool ss_cluster_any_device(const struct ss_cluster *c);
+
 #endif

@@ -645,6 +645,8 @@ static bool any_stranger(const struct judging *j)
 	return any;
 }
 
+#define NO_DEVICE "no recording tells of a device; 'distributed' compares ranks of PyTorch on CPUs, by collectives of gloo"
+
 static bool find(struct judging *j, struct ss_err *err)
 {
 	struct ss_straggler_verdict *v = &j->s->verdict;
@@ -666,6 +668,7 @@ static bool find(struct judging *j, struct ss_err *err)
 	if (j->s->hosts.n < 2 || !j->s->steps.n) {
 		v->kind = SS_STRAGGLER_INCONCLUSIVE;
 		v->why = any_stranger(j)      ? "the hosts run different programs: their steps cannot be compared"
+			 : !ss_cluster_any_device(j->c) ? NO_DEVICE
 			 : j->s->hosts.n < 2 ? "no host has a whole recording with steps"
 					      : "no step is in the recordings of all hosts";
 		return true;
