@@ -133,6 +133,13 @@ static int64_t uneven_steeply(int host, int step)
 	return more[host % 4];
 }
 
+/* One is late, another half as much; all others are alike. */
+static int64_t late_and_less_so(int host, int step)
+{
+	(void)step;
+	return host == 3 ? 200 : host == 1 ? 80 : 0;
+}
+
 /* Nobody is far above the median, but one has far less to do. */
 static int64_t uneven_below(int host, int step)
 {
@@ -189,6 +196,7 @@ static void rules(void **state)
 	assert_verdict(5, uneven, SS_STRAGGLER_UNEVEN, "", SS_PATTERN_NONE);
 	assert_verdict(4, uneven_steeply, SS_STRAGGLER_UNEVEN, "", SS_PATTERN_NONE);
 	assert_verdict(6, uneven_below, SS_STRAGGLER_UNEVEN, "", SS_PATTERN_NONE);
+	assert_verdict(6, late_and_less_so, SS_STRAGGLER_ONE, "host3", SS_PATTERN_CONSTANT);
 	assert_verdict(4, nearly_always, SS_STRAGGLER_ONE, "host2", SS_PATTERN_CONSTANT);
 	/* Of two hosts the difference is lost, not what the slower exceeds their mean by. */
 	assert_verdict(2, slightly, SS_STRAGGLER_ONE, "host1", SS_PATTERN_CONSTANT);

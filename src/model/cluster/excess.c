@@ -9,6 +9,7 @@
 
 #define LEAST_FOR_CHANGES 6 /* steps */
 #define SHARED_FRAC 0.25    /* of what all are apart: so much are those that are not the first apart */
+#define ALIKE_FRAC 0.06	/* less than that share of what all are apart is no difference */
 #define MEDIAN_ERROR 1.2533 /* standard error of a median, in those of a mean */
 
 bool ss_excess_init(struct ss_excess *x, size_t n, size_t nsteps)
@@ -97,6 +98,28 @@ double ss_excess_by_chance_ps(const struct ss_excess *x)
 	return (3 + sqrt(2 * log((double)(x->n > 1 ? x->n : 2)))) * x->sigma_ps;
 }
 
+/*
+ * Two have more than all others, which are alike, and the first twice as much as the second: it is
+ * late, and one other less so. `apart_ps` is what chance makes of members that are alike; a trifle
+ * beside what the first is apart from them is nothing, either.
+ */
+static bool stands_out(const struct ss_excess *x, const uint32_t *host, size_t first, double apart_ps)
+{
+	size_t second = SIZE_MAX, others = 0;
+	double most = -INFINITY, least = INFINITY;
+	for (size_t i = 0; i < x->n; i++)
+		if (host[i] != host[first] && (second == SIZE_MAX || x->median_ps[i] > x->median_ps[second]))
+			second = i;
+	for (size_t i = 0; second != SIZE_MAX && i < x->n; i++) {
+		if (host[i] == host[first] || host[i] == host[second])
+			continue;
+		others++;
+		most = fmax(most, x->median_ps[i]);
+		least = fmin(least, x->median_ps[i]);
+	}
+	return others > 1 && most - least <= fmax(apart_ps, ALIKE_FRAC * (x->median_ps[first] - least)) && x->median_ps[second] <= x->median_ps[first] / 2;
+}
+
 bool ss_excess_is_shared(const struct ss_excess *x, const uint32_t *host, double least_ps, double loss_ps)
 {
 	double second = -INFINITY, least = INFINITY, mean = 0;
@@ -112,7 +135,8 @@ bool ss_excess_is_shared(const struct ss_excess *x, const uint32_t *host, double
 		second = fmax(second, x->median_ps[i]);
 		least = fmin(least, x->median_ps[i]);
 	}
-	double gain = x->median_ps[first] - fmin(mean, 0), apart = second - least;
+	double gain = x->median_ps[first] - fmin(mean, 0), apart = second - least, alike = (3 + 2 * extreme) * chance;
 	return gain > least_ps && gain > (3 + extreme) * chance && gain >= loss_ps / 2 &&
-	       apart > SHARED_FRAC * (x->median_ps[first] - least) && apart > (3 + 2 * extreme) * chance;
+	       apart > SHARED_FRAC * (x->median_ps[first] - least) && apart > alike &&
+	       !stands_out(x, host, first, alike);
 }
