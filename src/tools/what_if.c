@@ -27,6 +27,8 @@ static const struct ss_col cols[] = {
 static const struct ss_param params[] = {
 	{ "op", "name", "", "the operation of op_twice_as_fast; without: the longest on the critical path" },
 	{ "target_host", "name", "", "the host of host_as_median; without: the one that holds up the others" },
+	{ "scenario", "free_communication|perfect_input|op_twice_as_fast|host_as_median", NULL,
+	  "what the first sentence is about; without: what op or target_host asks for, else the change that gains most" },
 };
 
 extern const struct ss_tool ss_tool_what_if;
@@ -157,28 +159,59 @@ static const char *words_of(struct ss_str scenario)
 						       : "If that host were like the others";
 }
 
-/* The change that gains most. */
+/* The scenario that was asked for, by name or by what it changes; "": none. */
+static struct ss_str scenario_of(const struct ss_request *q)
+{
+	struct ss_str asked = ss_request_param(q, &ss_tool_what_if, "scenario");
+	if (asked.n)
+		return asked;
+	if (ss_request_param(q, &ss_tool_what_if, "target_host").n)
+		return SS_STR("host_as_median");
+	return ss_request_param(q, &ss_tool_what_if, "op").n ? SS_STR("op_twice_as_fast") : SS_STR("");
+}
+
+static void say_row(struct ss_result *out, const struct ss_table *t, size_t row)
+{
+	struct ss_str target = ss_cell_str(t, row, "target");
+	double now = ss_cell_f64(t, row, "step_now_us"), then = ss_cell_f64(t, row, "step_us");
+	ss_say(out, "%s%s" SS_FMT "%s a step would take %s in place of %s, at best.",
+	       words_of(ss_cell_str(t, row, "scenario")), target.n ? " ('" : "", SS_ARG(target), target.n ? "')" : "",
+	       ss_value_words(SS_UNIT_US, then).s, ss_value_words(SS_UNIT_US, now).s);
+	ss_say(out, "That is %s of the step. Gains of several changes do not add up.",
+	       ss_value_words(SS_UNIT_FRAC, ss_cell_f64(t, row, "gain_frac")).s);
+}
+
+static bool say_asked(struct ss_result *out, const struct ss_table *t, struct ss_str asked, struct ss_err *err)
+{
+	size_t row = SS_NPOS;
+	for (size_t i = 1; i < t->nrows; i++)
+		row = ss_str_eq(ss_cell_str(t, i, "scenario"), asked) ? i : row;
+	if (row != SS_NPOS)
+		say_row(out, t, row);
+	else if (ss_str_is(asked, "host_as_median") && t->nrows > 1)
+		ss_result_say(out, SS_STR("No host holds up the others: name one with target_host."));
+	else if (ss_str_is(asked, "op_twice_as_fast") && t->nrows > 1)
+		ss_result_say(out, SS_STR("No operation is on the critical path: name one with op."));
+	else if (!ss_str_is(asked, "free_communication") && !ss_str_is(asked, "perfect_input"))
+		return ss_fail(err, SS_EINVAL, "there is no scenario '" SS_FMT "'", SS_ARG(asked));
+	return true;
+}
+
+/* What was asked for, or the change that gains most. */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	(void)err;
 	const struct ss_table *t = ss_result_find(out, "scenarios");
-	struct ss_greatest top = ss_greatest_row(t, "gain_frac", NULL, NULL);
-	(void)q;
+	struct ss_str asked = scenario_of(q);
 	if (!t->nrows)
 		return true;
-	if (top.row == SS_NPOS) {
+	if (asked.n)
+		return say_asked(out, t, asked, err);
+	struct ss_greatest top = ss_greatest_row(t, "gain_frac", NULL, NULL);
+	if (top.row == SS_NPOS)
 		ss_result_say(out, SS_STR("None of the changes that were tried makes a step "
 					  "shorter."));
-		return true;
-	}
-	struct ss_str target = ss_cell_str(t, top.row, "target");
-	ss_say(out, "%s%s" SS_FMT "%s a step would take %s in place of %s, at best.",
-	       words_of(ss_cell_str(t, top.row, "scenario")), target.n ? " ('" : "",
-	       SS_ARG(target), target.n ? "')" : "",
-	       ss_value_words(SS_UNIT_US, ss_cell_f64(t, top.row, "step_us")).s,
-	       ss_value_words(SS_UNIT_US, ss_cell_f64(t, top.row, "step_now_us")).s);
-	ss_say(out, "That is %s of the step. Gains of several changes do not add up.",
-	       ss_value_words(SS_UNIT_FRAC, top.value).s);
+	else
+		say_row(out, t, top.row);
 	return true;
 }
 

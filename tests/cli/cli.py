@@ -393,6 +393,10 @@ def late_hosts(c):
         then = {r['scenario']: r for r in rows(c, 'what_if', path, 'scenarios')}
         c.check(f'scenarios of {case}', abs(then['as_recorded']['gain_frac']) < 0.001 and then['host_as_median']['target'] == want['host'] and
                 then['host_as_median']['gain_frac'] > 0.1, then)
+    for asked, says in (('scenario=perfect_input', 'With input that is always there a step would take'), ('target_host=host1', "like the others ('host1') a step would take"),
+                        ('op=fusion.200', "twice as fast ('fusion.200') a step would take"), ('scenario=host_as_median', "like the others ('host2') a step would take")):
+        done = c.run(['tool', 'what_if', os.path.join(HOSTS, 'slow_gpu'), '-p', asked])
+        c.check(f'what if, {asked}', says in done.stdout.decode().split('\n')[0], done.stdout[:200])
     path = os.path.join(HOSTS, 'late_input')
     clocks = rows(c, 'collectives', path, 'clocks')
     c.check('clocks', [r['state'] for r in clocks] == ['good', 'corrected', 'corrected'] and all(r['uncertainty_us'] < 1 for r in clocks), clocks)

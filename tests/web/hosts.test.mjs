@@ -95,6 +95,26 @@ describe("a timeline of several hosts", () => {
 		});
 	});
 
+	test("leads from a host, and from a share of a step, to what would be gained", async () => {
+		const table = async (tool, column, cell, says) => {
+			const p = await openPage(browser, server.base, { width: 1280, height: 900 });
+			try {
+				await p.page.goto(`${server.base}?${q({ run: "run", tool })}`);
+				const link = p.page.locator(`a[href*="tool=what_if"][href*="${column}"]`, { hasText: cell }).first();
+				await link.click();
+				await p.page.waitForFunction((text) => document.body.innerText.includes(text), says, { timeout: 20_000 });
+				assert.equal(new URL(p.page.url()).searchParams.get("tool"), "what_if");
+				assert.deepEqual(p.seen.errors, []);
+			} finally {
+				await p.close();
+			}
+		};
+		await table("stragglers", "target_host=host2", "host2", "If that host were like the others ('host2') a step would take 827.9 us in place of 1.090 ms");
+		await table("host_steps", "target_host=host1", "host1", "If that host were like the others ('host1') a step would take 1.089 ms in place of 1.090 ms");
+		await table("exposed_communication", "scenario=free_communication", /./, "With communication that takes no time a step would take 665.6 us");
+		await table("critical_path", "scenario=free_communication", "transfer", "With communication that takes no time a step would take 665.6 us");
+	});
+
 	test("says of an operation what would be gained if it were faster", async () => {
 		await open({ event: "1" }, async (page) => {
 			const link = page.getByRole("link", { name: "What if it took half the time?" });

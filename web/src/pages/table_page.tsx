@@ -119,6 +119,38 @@ function ParamBar({ tool }: { tool: Tool }) {
 	);
 }
 
+/* Of tables over many hosts: columns that name a host or an operation, and shares that would go. */
+const OVER_HOSTS = new Set(["stragglers", "host_steps", "exposed_communication", "collectives", "critical_path"]);
+const HOSTS = new Set(["host", "last_host", "top_last_host"]);
+const SHARES: Readonly<Record<string, string>> = {
+	exposed_wait_us: "free_communication",
+	exposed_transfer_us: "free_communication",
+	transfer_us: "free_communication",
+	idle_input_us: "perfect_input",
+};
+const COLLECTIVE = /^(all-|reduce-scatter|ragged-all-|collective-|send|recv|nccl|rccl)/i;
+const CATEGORIES: Readonly<Record<string, string>> = { transfer: "free_communication", input: "perfect_input" };
+
+/* To what would be gained without it, or if it were like the others. */
+export function whatIfLink(table: TableData, session: Pick<Session, "tool" | "toolNames">): ((col: string, row: number) => string | undefined) | undefined {
+	if (!OVER_HOSTS.has(session.tool.name) || !session.toolNames.includes("what_if")) return undefined;
+	const at = new Map(table.cols.map((c, i) => [c.id, table.data[i] ?? []]));
+	return (col, row) => {
+		const value = at.get(col)?.[row];
+		const to = (scenario: string | undefined, more: Record<string, string> = {}) =>
+			scenario ? toolHref("what_if", { scenario, ...more }) : undefined;
+		if (HOSTS.has(col)) return value ? to("host_as_median", { target_host: String(value) }) : undefined;
+		if (col === "op" && session.tool.name === "critical_path") {
+			const op = String(value ?? "");
+			if (COLLECTIVE.test(op)) return to("free_communication");
+			if (op === "input") return to("perfect_input");
+			return ["launch", "host", "idle", ""].includes(op) ? undefined : to("op_twice_as_fast", { op });
+		}
+		if (col === "category") return to(CATEGORIES[String(value)]);
+		return Number(value) > 0 ? to(SHARES[col]) : undefined;
+	};
+}
+
 function ResultView({ result, session }: { result: Result; session: Session }) {
 	const filter = useQuery("filter");
 	const tables = result.tables.filter((t) => t.nrows > 0 || t.cols.length > 0 || Object.keys(t.props ?? {}).length > 0);
@@ -136,6 +168,7 @@ function ResultView({ result, session }: { result: Result; session: Session }) {
 					{t.cols.length > 0 && (
 						<Grid
 							table={t}
+							link={whatIfLink(t, session)}
 							filter={i === 0 ? filter : ""}
 							orderKey={i === 0 ? "order" : `order_${t.name}`}
 							csv={csvAddress(session, i > 0 ? t.name : "")}

@@ -33,7 +33,7 @@ export interface GridProps {
 	onFilter?: (text: string) => void;
 	sort?: Sort | undefined;
 	maxRows?: number; /* a short table is as high as its rows, up to this many */
-	link?: (col: string, row: number) => string | undefined;
+	link?: ((col: string, row: number) => string | undefined) | undefined;
 	onRow?: (row: number) => void; /* a click, or Up and Down in the table */
 	onPoint?: (row: number | null) => void;
 	selected?: number | null; /* the row of onRow */
