@@ -41,7 +41,7 @@ static int64_t shown_ps(const struct joining *j, uint32_t device, int64_t common
 	const struct ss_clock *k = &j->c->hosts.v[d->host].clock;
 	double off = 0;
 	if (k->applied)
-		off = (k->offset_ps + k->drift * (double)(common_ps - j->c->middle_ps)) / (1 - k->drift);
+		off = k->offset_ps + k->drift * (double)(common_ps - j->c->middle_ps);
 	return ss_clock_shown(&j->mt->clocks[host_of(j, device)], common_ps + llrint(off) - j->c->parts[d->part].zero_ps);
 }
 

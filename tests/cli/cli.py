@@ -413,6 +413,18 @@ def verdict_of(c, path):
     return row.get('kind'), row.get('host'), json.dumps(answer['notes']), answer['conclusion'].get('text', '')
 
 
+def varint(v):
+    return bytes([v & 127 | (128 if v > 127 else 0)]) + (varint(v >> 7) if v > 127 else b'')
+
+
+def number_of(b):
+    return sum((x & 127) << 7 * i for i, x in enumerate(b))
+
+
+# Nanoseconds since 1970 as a varint of nine bytes, in the years that the profiles are of.
+start_of_recording = re.compile(rb'[\x80-\xff]{7}[\xeb-\xed]\x18')
+
+
 def no_wrong_culprit(c, scratch):
     """Files of another job, copies, cut files and missing hosts among a run's: named, left out, and nobody is accused for them."""
     def made(name, case):
@@ -430,6 +442,27 @@ def no_wrong_culprit(c, scratch):
     shutil.copyfile(os.path.join(HOSTS, 'late_input', 'plugins', 'profile', 'run', 'host1.xplane.pb'), os.path.join(run, 'host3.xplane.pb'))
     kind, host, notes, _ = verdict_of(c, path)
     c.check('a host of another job', (kind, host) == ('straggler', 'host2') and 'not compared with them: host3' in notes, (kind, host, notes))
+    for host, hours in (('host1', 5), ('host2', -9), ('host1', 24 * 365)):
+        path, run = made(f'{host}_{hours}', 'slow_gpu')
+        with open(os.path.join(run, f'{host}.xplane.pb'), 'rb+') as f:
+            moved = start_of_recording.sub(lambda m: varint(number_of(m[0]) + hours * 3600 * 10 ** 9), f.read())
+            f.seek(0)
+            f.write(moved)
+        kind, who, notes, _ = verdict_of(c, path)
+        months = '1 of 3 recordings began months after the first' in notes
+        clocks = {r['host']: r for r in rows(c, 'collectives', path, 'clocks')}
+        offset = clocks[host]['offset_us'] - (hours * 3.6e9 if hours < 1000 else 0)
+        c.check(f'a clock {hours} hours off', (kind, who, months) == ('straggler', 'host2', hours > 1000) and clocks[host]['state'] == 'corrected' and
+                all(r['uncertainty_us'] < 0.1 for r in clocks.values()) and (months or abs(offset) < 60), (kind, who, notes, clocks))
+    path, run = made('middle', 'slow_gpu')
+    os.remove(os.path.join(run, 'host1.xplane.pb'))
+    kind, host, notes, _ = verdict_of(c, path)
+    c.check('a host in the middle is missing', host in ('host2', '') and kind != 'balanced' and 'have no recording here' in notes and 'host1' in notes, (kind, host, notes))
+    path, run = made('cut_other', 'slow_gpu')
+    with open(os.path.join(run, 'host0.xplane.pb'), 'rb+') as f:
+        f.truncate(os.path.getsize(f.name) // 2)
+    kind, host, notes, _ = verdict_of(c, path)
+    c.check('a host that is in time is cut', host in ('host2', '') and kind != 'balanced' and 'end early' in notes and 'host0' in notes, (kind, host, notes))
     for what in ('missing', 'cut'):
         path, run = made(what, 'slow_gpu')
         late = os.path.join(run, 'host2.xplane.pb')

@@ -35,15 +35,15 @@ struct ss_model *ss_model_aligned(struct ss_model *m, struct ss_err *err)
 	return NULL;
 }
 
-/* t + zero - offset - drift (t + zero - middle), as ss_cluster_time has it. */
+/* As ss_cluster_time has it. */
 static struct ss_clock_map map_of(const struct ss_cluster *c, const struct ss_cluster_part *p)
 {
 	struct ss_clock_map map = { .shift_ps = p->zero_ps };
 	const struct ss_clock *k = p->host == SS_NO_HOST ? NULL : &c->hosts.v[p->host].clock;
 	if (k && k->applied) {
 		map.shift_ps = ss_safe_sum(map.shift_ps, -llrint(k->offset_ps));
-		map.drift = k->drift;
-		map.about_ps = ss_safe_sum(c->middle_ps, -p->zero_ps);
+		map.drift = k->drift / (1 + k->drift);
+		map.about_ps = ss_safe_sum(c->middle_ps, -map.shift_ps);
 	}
 	return map;
 }

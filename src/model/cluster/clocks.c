@@ -149,7 +149,7 @@ static bool index_hosts(struct aligning *a)
 static double corrected(const struct aligning *a, const struct point *p)
 {
 	const struct track *t = &a->tracks[p->host];
-	return p->y - t->offset - t->drift * (p->y - a->middle);
+	return a->middle + (p->y - t->offset - a->middle) / (1 + t->drift);
 }
 
 /* The end of a tie on the common clock, as the hosts that are aligned have it. */
@@ -321,7 +321,7 @@ static bool check_causality(struct aligning *a)
 				ref = &a->points.v[tie->first + i];
 		for (uint32_t i = 0; ref && i < tie->n; i++) {
 			const struct point *p = &a->points.v[tie->first + i];
-			double drift = a->tracks[p->host].drift * (p->y - a->middle);
+			double drift = a->tracks[p->host].drift * (corrected(a, p) - a->middle);
 			double low = (double)(p->arrive_ps - ref->end_ps) - drift,
 			       high = (double)(p->end_ps - ref->arrive_ps) - drift;
 			lo[p->host] = low > lo[p->host] ? low : lo[p->host];

@@ -79,7 +79,8 @@ int64_t ss_cluster_time(const struct ss_cluster *c, const struct ss_cluster_part
 	const struct ss_clock *k = &c->hosts.v[p->host].clock;
 	if (!k->applied)
 		return t;
-	double off = k->offset_ps + k->drift * (double)(t - c->middle_ps);
+	/* The reading is right + offset + drift (right - middle): offsets may be hours. */
+	double off = k->offset_ps + k->drift / (1 + k->drift) * ((double)(t - c->middle_ps) - k->offset_ps);
 	return (int64_t)((uint64_t)t - (uint64_t)llrint(off));
 }
 

@@ -117,7 +117,8 @@ static bool stands_out(const struct ss_excess *x, const uint32_t *host, size_t f
 		most = fmax(most, x->median_ps[i]);
 		least = fmin(least, x->median_ps[i]);
 	}
-	return others > 1 && most - least <= fmax(apart_ps, ALIKE_FRAC * (x->median_ps[first] - least)) && x->median_ps[second] <= x->median_ps[first] / 2;
+	apart_ps = fmax(apart_ps, ALIKE_FRAC * (x->median_ps[first] - least));
+	return others > 1 && most - least <= apart_ps && x->median_ps[second] <= x->median_ps[first] / 2;
 }
 
 bool ss_excess_is_shared(const struct ss_excess *x, const uint32_t *host, double least_ps, double loss_ps)
