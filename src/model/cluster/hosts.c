@@ -473,7 +473,8 @@ static bool set_zeros(struct ss_cluster *c)
 		}
 	}
 	return !far ||
-	       ss_cluster_note(c, true, "%u of %u recordings began months after the first: their clocks are treated as unknown", far,
+	       ss_cluster_note(c, true,
+			       "%u of %u recordings began months after the first: their clocks are treated as unknown", far,
 			       c->nparts);
 }
 
