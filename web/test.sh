@@ -3,10 +3,16 @@
 #	web/test.sh STEPSCOPE LOGDIR [OUT]	against the built program; screenshots go to OUT (build/web)
 #	web/test.sh				against made-up answers
 #	web/test.sh --pure			types and pure modules alone, without a browser
+#	web/test.sh --firefox STEPSCOPE LOGDIR	the parts of the browser's tests that reach most of the page, in Firefox
 # The last line is "N passed, N failed".
 set -u
 pure=no
 [ "${1:-}" != --pure ] || pure=yes
+fox=no
+if [ "${1:-}" = --firefox ]; then
+	fox=yes
+	shift
+fi
 root=$(cd "$(dirname "$0")/.." && pwd)
 absolute() { case $1 in /*) printf '%s' "$1" ;; *) printf '%s/%s' "$PWD" "$1" ;; esac; }
 if [ $# -ge 2 ]; then
@@ -38,6 +44,21 @@ tally() {	# tally NAME: adds up the counts of node's test runner; a run without 
 log=$(mktemp) || exit 1
 trap 'rm -f "$log"' EXIT
 [ -d node_modules ] || npm ci --no-audit --no-fund >"$log" 2>&1 || { cat "$log"; echo "0 passed, 1 failed"; exit 1; }
+
+# In Firefox: menu and palette, the timeline's moments, frames and bands.
+if [ $fox = yes ]; then
+	if ! command -v firefox-esr >/dev/null && ! command -v firefox >/dev/null; then
+		echo "skipped: Firefox is not installed (apt-get install firefox-esr), so nothing was run in it"
+		echo "0 passed, 0 failed"
+		exit 0
+	fi
+	BROWSER=firefox node --test --test-reporter=tap --test-concurrency=1 ../tests/web/shell.test.mjs ../tests/web/stretches.test.mjs \
+		../tests/web/moments.test.mjs >"$log" 2>&1
+	tally "Firefox"
+	echo "$passed passed, $failed failed"
+	[ "$failed" = 0 ]
+	exit
+fi
 
 if npx --no-install tsc --noEmit >"$log" 2>&1; then
 	passed=$((passed + 1))

@@ -45,3 +45,12 @@ export function useSettled<T>(value: T, ms: number): T {
 	}, [value, ms]);
 	return settled;
 }
+
+/* Hands a text to the browser to save. It may read the text some time after the click, so that stays for a while. */
+export function saveText(name: string, type: string, text: string): void {
+	const a = document.createElement("a");
+	a.href = URL.createObjectURL(new Blob([text], { type }));
+	a.download = name;
+	a.click();
+	setTimeout(() => URL.revokeObjectURL(a.href), 10_000);
+}

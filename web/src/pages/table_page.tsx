@@ -197,7 +197,9 @@ function momentOf(t: TableData, col: string, row: number, session: Session): str
 	const cell = (id: string) => String(t.data[t.cols.findIndex((c) => c.id === id)]?.[row] ?? "");
 	const name = cell("op") || cell("kernel_name") || cell("operation");
 	const host = cell("host") || cell("last_host") || cell("group_host");
-	const at = { ...(timeline.hosts.includes(host) && { host }), ...(cell("step_num") && { step: cell("step_num") }) };
+	/* -1: the recording does not tell. */
+	const step = Number(cell("step_num") || -1) >= 0 ? cell("step_num") : "";
+	const at: { host?: string; step?: string } = { ...(timeline.hosts.includes(host) && { host }), ...(step && { step }) };
 	if (col === "op" || col === "kernel_name" || col === "operation")
 		return name && name !== "idle" ? toolHref("trace_viewer@", { ...at, q: name, find: "longest" }) : undefined;
 	if (col === "step_num" && at.step) return toolHref("trace_viewer@", at);

@@ -2,6 +2,7 @@
  * marks.tsx - the marks of a trace and what the reader notes about them. They stand in the URL, and in a file if the reader saves one.
  */
 import { useRef, useState } from "preact/hooks";
+import { saveText } from "../base/dom";
 import { time_ps } from "../base/format";
 import { useStore } from "../base/store";
 import { Icon } from "../widgets/icon";
@@ -18,11 +19,7 @@ interface NotesFile {
 }
 
 function save(file: NotesFile): void {
-	const a = document.createElement("a");
-	a.href = URL.createObjectURL(new Blob([`${JSON.stringify(file, null, "\t")}\n`], { type: "application/json" }));
-	a.download = `${file.run.replace(/[^\w.-]+/g, "_")}.notes.json`;
-	a.click();
-	setTimeout(() => URL.revokeObjectURL(a.href));
+	saveText(`${file.run.replace(/[^\w.-]+/g, "_")}.notes.json`, "application/json", `${JSON.stringify(file, null, "\t")}\n`);
 }
 
 export function MarksPane({ store, model, session }: { store: TraceStore; model: TimelineModel; session: Session }) {

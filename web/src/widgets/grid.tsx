@@ -4,7 +4,7 @@
 import { Component, type ComponentChildren } from "preact";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { TableData } from "../api/types";
-import { classes, useSettled, useSize } from "../base/dom";
+import { classes, useSettled, useSize, saveText } from "../base/dom";
 import { count } from "../base/format";
 import { adjust, query } from "../base/url";
 import {
@@ -165,7 +165,7 @@ export function Grid(props: GridProps) {
 					</a>
 				)}
 				{props.save && (
-					<button class="button" title="Save these rows as CSV" onClick={() => saveText(props.save ?? "", toCsv(table, cols, rows))}>
+					<button class="button" title="Save these rows as CSV" onClick={() => saveText(props.save ?? "", "text/csv", toCsv(table, cols, rows))}>
 						<Icon name="download" />
 						CSV
 					</button>
@@ -517,12 +517,4 @@ export function CopyButton({
 			{state}
 		</button>
 	);
-}
-
-function saveText(name: string, text: string): void {
-	const a = document.createElement("a");
-	a.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
-	a.download = name;
-	a.click();
-	setTimeout(() => URL.revokeObjectURL(a.href), 1000);
 }
