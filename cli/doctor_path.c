@@ -200,9 +200,9 @@ void doctor_path(struct doctor *d, const char *path)
 	struct stat st;
 	size_t left = MOST_FILES, hosts = 0;
 	if (!ss_location_open(&place, path, &err) || !ss_location_scan(&place, &s, &err)) {
+		errno = strstr(place.named, "://") || stat(path, &st) == 0 ? 0 : errno;
+		say_missing(d, place.named, err.text);
 		ss_location_close(&place);
-		errno = stat(path, &st) == 0 ? 0 : errno;
-		say_missing(d, path, err.text);
 		return;
 	}
 	for (size_t i = 0; i < s.nruns; i++) {

@@ -82,7 +82,8 @@ static void say_libraries(void)
 	bool tls = ss_openssl_version(text, sizeof(text));
 	printf("openssl %s\n", tls ? word_with_digit(text) : "is not installed, or too old: TLS is not available");
 	bool curl = ss_fetch_version(text, sizeof(text));
-	printf("libcurl %s\n", curl ? word_with_digit(text) : "is not installed: TPUs cannot be found by name");
+	printf("libcurl %s\n", curl ? word_with_digit(text)
+		: "is not installed: TPUs cannot be found by name, and files cannot be fetched");
 }
 
 int stepscope_main(int argc, char **argv)

@@ -70,10 +70,23 @@ static bool open_parts(struct cli_profile *p, const char *path, struct ss_err *e
 	return true;
 }
 
+/* What it cost. */
+static void say_fetched(const struct ss_location *p)
+{
+	const char *s = p->requests == 1 ? "" : "s";
+	if (p->fetched_bytes)
+		fprintf(stderr, "stepscope: '%s': %.2f MiB in %u request%s\n", p->named, (double)p->fetched_bytes / (1 << 20),
+			p->requests, s);
+	else
+		fprintf(stderr, "stepscope: '%s': as it was, from the cache (%u request%s)\n", p->named, p->requests, s);
+}
+
 bool cli_location_open(struct ss_location *p, const char *path, struct ss_err *err)
 {
 	if (!ss_location_open(p, path, err))
 		return false;
+	if (p->requests)
+		say_fetched(p);
 	for (size_t i = 0; i < p->notes.n && i < 10; i++) {
 		struct ss_str text = ss_arena_printf(&p->arena, "'" SS_FMT "' %s", SS_ARG(p->notes.v[i].path), p->notes.v[i].why);
 		if (!text.p)
@@ -91,6 +104,7 @@ bool cli_profile_find(struct cli_profile *p, const char *path, const char *run, 
 	*p = (struct cli_profile){ 0 };
 	if (!cli_location_open(&p->place, path, err))
 		return false;
+	path = p->place.named;
 	if (cli_parts_is(p->place.path))
 		return open_parts(p, p->place.path, err);
 	if (!ss_location_scan(&p->place, &p->store, err))

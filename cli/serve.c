@@ -100,6 +100,7 @@ static int serve(struct ss_server_config *config, const char *made)
 	struct ss_err err = { 0 };
 	config->place = &place;
 	bool ok = cli_location_open(&place, config->logdir, &err) && (!cli_strict || are_whole(&place, &err));
+	config->logdir = ok ? place.named : config->logdir;
 	int status = ok ? serve_place(config, made) : cli_fail(&err);
 	ss_location_close(&place);
 	return status;

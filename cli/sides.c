@@ -152,6 +152,7 @@ static bool read_path(struct runs *to, const char *path, struct cli_sides *s, co
 	struct cli_profile p;
 	bool all = s->runs && strcmp(s->runs, "all") == 0;
 	bool ok = cli_profile_find(&p, path, NULL, err);
+	path = ok ? p.place.named : path;
 	if (ok && all && p.store.nruns) {
 		for (size_t i = p.store.nruns; ok && i-- > 0;)
 			if (p.store.runs[i].nhosts)

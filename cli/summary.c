@@ -488,7 +488,7 @@ static int run(int argc, char **argv)
 	struct ss_err err = { 0 };
 	bool ok = cli_profile_find(&p, argv[optind], run_name, &err);
 	p.alone = alone;
-	ok = ok && (json ? print_json(&p, host, &err) : summarize_run(&p, argv[optind], host, colour, &err));
+	ok = ok && (json ? print_json(&p, host, &err) : summarize_run(&p, p.place.named, host, colour, &err));
 	cli_profile_close(&p);
 	return ok ? CLI_DONE : cli_fail(&err);
 }

@@ -105,9 +105,15 @@ static bool time_of(const char *text, int64_t *ns)
 	return t >= 0;
 }
 
-/* Where this run is, whatever stands at the path later and wherever one asks from. */
-static struct ss_str place_of(const struct cli_profile *p)
+/* Where this run is, whatever stands at the path later and wherever one asks from; of an archive, where that is. */
+static struct ss_str place_of(struct cli_profile *p)
 {
+	if (ss_location_is_made(&p->place)) {
+		char *real = realpath(p->place.named, NULL);
+		struct ss_str at = ss_arena_str(&p->arena, ss_str_from(real ? real : p->place.named));
+		free(real);
+		return at.p ? at : ss_str_from(p->place.named);
+	}
 	return p->hosts_asked.n == 1 ? p->hosts_asked.files[0]->path : p->run->dir;
 }
 
@@ -121,8 +127,9 @@ static bool add_path(struct ss_track *t, const char *path, const struct words *w
 	struct hash h = { UINT64_C(0xcbf29ce484222325), 1 };
 	int64_t mtime_ns = 0;
 	bool known = false;
-	bool ok = cli_profile_find(&p, path, NULL, err) && cli_profile_list(&p, NULL, err) &&
-		  ss_diff_run_read(&run, &p.model, ss_str_from(path), &all, err);
+	bool ok = cli_profile_find(&p, path, NULL, err);
+	path = ok ? p.place.named : path;
+	ok = ok && cli_profile_list(&p, NULL, err) && ss_diff_run_read(&run, &p.model, ss_str_from(path), &all, err);
 	for (size_t i = 0; ok && i < p.hosts_asked.n; i++)
 		ok = hash_file(&h, p.hosts_asked.files[i]->path.p, &mtime_ns, err);
 	*readable = ok;

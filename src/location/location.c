@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/write.h"
+#include "location/remote.h"
 #include "location/unpack.h"
 #include "store/kinds.h"
 
@@ -45,8 +46,6 @@ static const struct {
 } schemes[] = {
 	{ SS_STR_INIT("gs://"), "copy it with 'gcloud storage cp -r ADDRESS DIR', and open DIR" },
 	{ SS_STR_INIT("s3://"), "copy it with 'aws s3 cp --recursive ADDRESS DIR', and open DIR" },
-	{ SS_STR_INIT("https://"), "download it with 'curl -O ADDRESS', or open it with 'curl -L ADDRESS | stepscope COMMAND -'" },
-	{ SS_STR_INIT("http://"), "download it with 'curl -O ADDRESS', or open it with 'curl -L ADDRESS | stepscope COMMAND -'" },
 	{ SS_STR_INIT("ssh://"), "run 'ssh HOST tar -C DIR -cz . | stepscope COMMAND -', or stepscope itself there" },
 	{ SS_STR_INIT(""), "copy it to this machine, and open the copy" },
 };
@@ -152,13 +151,21 @@ static bool take_archive(struct ss_location *p, bool from_stdin, struct ss_err *
 	return ok;
 }
 
+static bool take_address(struct ss_location *p, struct ss_err *err)
+{
+	struct ss_str named = ss_str_from(p->named);
+	if (ss_str_starts(named, SS_STR("https://")) || ss_str_starts(named, SS_STR("http://")))
+		return ss_location_fetch(p, err) && take_archive(p, false, err);
+	return refuse_address(named, err);
+}
+
 bool ss_location_open(struct ss_location *p, const char *named, struct ss_err *err)
 {
 	struct stat st;
 	bool from_stdin = strcmp(named, "-") == 0;
 	*p = ss_location_plain(named);
 	if (is_address(ss_str_from(named)) && stat(named, &st) != 0)
-		return refuse_address(ss_str_from(named), err);
+		return take_address(p, err);
 	return (!from_stdin || take_stdin(p, err)) && take_archive(p, from_stdin, err);
 }
 
@@ -167,9 +174,10 @@ void ss_location_close(struct ss_location *p)
 	if (!p->named)
 		return;
 	ss_scratch_close(&p->scratch);
+	ss_cache_close(&p->cached);
 	ss_vec_free(&p->notes);
 	ss_arena_release(&p->arena);
-	*p = (struct ss_location){ .scratch = { .fd = -1 } };
+	*p = ss_location_plain(NULL);
 }
 
 const char *ss_location_scratch(const struct ss_location *p)
@@ -197,7 +205,7 @@ bool ss_location_scan(const struct ss_location *p, struct ss_store *s, struct ss
 {
 	if (!ss_store_scan(s, p->path, SS_SCAN_ANY, err))
 		return false;
-	if (p->scratch.fd < 0)
+	if (!ss_location_is_made(p))
 		return true;
 	s->named = ss_arena_str(&s->arena, ss_str_from(p->named));
 	bool ok = s->named.p && rename_skipped(p, s) && ss_store_skip(s, p->notes.v, p->notes.n, p->nnotes_all);

@@ -5,6 +5,7 @@
  *	DIR, FILE	itself
  *	FILE		an archive (zip; tar, plain or packed with gzip or zstd): a directory of its members
  *	-		what standard input holds: an archive, or one profile
+ *	https://...	a file, profile or archive, fetched into the cache (cache.h)
  *
  * Of an archive those members are unpacked that are read by their names (ss_store_reads), into a
  * directory of this process (scratch.h), up to the bound on what a packed file may become
@@ -15,6 +16,7 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
+#include "location/cache.h"
 #include "location/scratch.h"
 #include "store/store.h"
 
@@ -24,6 +26,9 @@ struct ss_location {
 	SS_VEC(struct ss_skipped) notes; /* the first SS_SKIPPED_MAX members that are missing or not whole */
 	size_t nnotes_all;
 	struct ss_scratch scratch;
+	struct ss_cache_entry cached;	/* of an address */
+	unsigned requests;		/* that were made; fetched_bytes is 0 where the cache had the file */
+	uint64_t fetched_bytes;
 	struct ss_arena arena;
 };
 
@@ -32,7 +37,8 @@ bool ss_location_open(struct ss_location *p, const char *named, struct ss_err *e
 /* A path of this machine, as it is: nothing is looked at, and nothing need be closed. */
 static inline struct ss_location ss_location_plain(const char *path)
 {
-	return (struct ss_location){ .named = path, .path = path, .scratch = { .fd = -1 } };
+	return (struct ss_location){ .named = path, .path = path, .scratch = { .fd = -1 }, .cached = { .fd = -1, .lock = -1,
+		.part = -1 } };
 }
 
 /* Also after a failure; removes what was unpacked. */
@@ -42,6 +48,11 @@ void ss_location_close(struct ss_location *p);
  * end; NULL: there is none.
  */
 const char *ss_location_scratch(const struct ss_location *p);
+/* Does `path` lead to files that were made or fetched for this process, and not to where the user says? */
+static inline bool ss_location_is_made(const struct ss_location *p)
+{
+	return p->scratch.fd >= 0 || p->requests;
+}
 /* All runs there, as ss_store_scan finds them, and among what was passed over the notes. */
 bool ss_location_scan(const struct ss_location *p, struct ss_store *s, struct ss_err *err);
 

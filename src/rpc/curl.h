@@ -4,6 +4,8 @@
 #ifndef SS_RPC_CURL_H
 #define SS_RPC_CURL_H
 
+#include <stdbool.h>
+
 struct curl_slist;
 
 /* A pointer to each, called as the function is. */
@@ -16,5 +18,9 @@ enum {
 #define C(name, value) SS_##name = (value),
 #include "rpc/curl.def"
 };
+
+struct ss_err;
+/* SS_ENOTFOUND without libcurl. The first call is made before there are other threads that may make one. */
+bool ss_curl_load(struct ss_curl *lib, struct ss_err *err);
 
 #endif

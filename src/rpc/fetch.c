@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-static bool load(struct ss_curl *lib, struct ss_err *err)
+bool ss_curl_load(struct ss_curl *lib, struct ss_err *err)
 {
 	static const struct {
 		const char *name;
@@ -48,7 +48,7 @@ bool ss_fetch_version(char *text, size_t size)
 {
 	struct ss_curl lib;
 	struct ss_err err = { 0 };
-	if (load(&lib, &err))
+	if (ss_curl_load(&lib, &err))
 		snprintf(text, size, "%s", lib.curl_version());
 	return !err.code;
 }
@@ -57,7 +57,7 @@ bool ss_fetch(const char *url, const char *const *headers, struct ss_buf *body, 
 {
 	struct ss_curl lib;
 	struct curl_slist *list = NULL;
-	if (!load(&lib, err))
+	if (!ss_curl_load(&lib, err))
 		return false;
 	void *c = lib.curl_easy_init();
 	if (!c)

@@ -365,6 +365,9 @@ def commands(c):
     c.case('merge wants to know where', ['merge', one], 1, 'is an archive: name the file to be written')
     c.case('merge of an archive', ['merge', one, '--output', joined], 0, '3 of 3 hosts')
     c.case('what it made', ['tool', 'stragglers', joined], 0, None)
+    c.run('track', 'add', os.path.join(c.scratch, 'h.db'), a)
+    shown = c.run('track', 'show', os.path.join(c.scratch, 'h.db'), '--format', 'json').stdout.decode()
+    c.check('a history names the archive', a in shown and c.tmp not in shown, shown[:400])
     for args in (['summary', a], ['runs', a], ['tools', a], ['tool', 'overview_page', a], ['sql', a, 'select count(*) from events'],
                  ['export', a, '--host', 'host0', '--to', 'chrome', '--output', os.path.join(c.scratch, 'x.json')],
                  ['export', a, '--to', 'html', '--output', os.path.join(c.scratch, 'x.html')], ['diff', a, a], ['gate', a, a],
