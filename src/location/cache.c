@@ -61,7 +61,10 @@ static void read_about(struct ss_cache_entry *e)
 		snprintf(e->tag, sizeof(e->tag), SS_FMT, SS_ARG(tag));
 }
 
-/* Two hashes of 64 bits with keys of our own: who chose the address could find two with one hash, and then only hide his own file. */
+/*
+ * Two hashes of 64 bits with keys of our own: who chose the address could find two with one hash,
+ * and then only hide his own file.
+ */
 static struct ss_str directory_of(const char *root, const char *address, struct ss_arena *arena)
 {
 	static const uint64_t keys[2][4] = { { 1, 2, 3, 4 }, { 5, 6, 7, 8 } };

@@ -1,9 +1,11 @@
 /*
- * cache.h - files from elsewhere, kept on this machine below $STEPSCOPE_CACHE, else $XDG_CACHE_HOME/stepscope, else
- * ~/.cache/stepscope, each with the tag by which its server knows it again.
+ * cache.h - files from elsewhere, kept on this machine below $STEPSCOPE_CACHE, else
+ * $XDG_CACHE_HOME/stepscope, else ~/.cache/stepscope, each with the tag by which its server knows
+ * it again.
  *
- * An entry is there whole or not at all: a file is written under another name, and counts from the moment on that its description does.
- * Entries that were not used for the longest go when all together are larger than $STEPSCOPE_CACHE_MB.
+ * An entry is there whole or not at all: a file is written under another name, and counts from the
+ * moment on that its description does. Entries that were not used for the longest go when all
+ * together are larger than $STEPSCOPE_CACHE_MB.
  */
 #ifndef SS_LOCATION_CACHE_H
 #define SS_LOCATION_CACHE_H
@@ -31,7 +33,10 @@ bool ss_cache_open(struct ss_cache_entry *e, const char *address, struct ss_str 
 bool ss_cache_begin(struct ss_cache_entry *e, struct ss_err *err);
 /* It is whole: it takes the place of the one before. */
 bool ss_cache_keep(struct ss_cache_entry *e, const char *tag, struct ss_err *err);
-/* The entry is up to date: others may look at it. Entries beyond the limit go, but none that a process uses. */
+/*
+ * The entry is up to date: others may look at it. Entries beyond the limit go, but none that a
+ * process uses.
+ */
 void ss_cache_used(struct ss_cache_entry *e);
 /* What was written and not kept is removed. */
 void ss_cache_close(struct ss_cache_entry *e);
