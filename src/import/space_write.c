@@ -9,6 +9,7 @@
 #include "base/bisect.h"
 #include "base/huge.h"
 #include "base/ids.h"
+#include "import/kineto.h"
 #include "wire/pb.h"
 #include "wire/pb_out.h"
 #include "xspace/fields.h"
@@ -191,7 +192,10 @@ struct launches {
 	SS_VEC(struct ss_str) ops;
 };
 
-/* The innermost event around each call that launches something, by its correlation id. */
+/*
+ * The innermost event around each call that launches something, by its correlation id; "" for the
+ * mark of a step, which is no operation.
+ */
 static bool find_launches(const struct ss_space_out *o, const struct ss_so_plane *p, const struct ss_so_line *l,
 			  struct launches *found)
 {
@@ -208,10 +212,11 @@ static bool find_launches(const struct ss_space_out *o, const struct ss_so_plane
 		while (r->link && around && l->events.v[stack[around - 1]].link)
 			around--;
 		if (r->link && around) {
+			struct ss_str name = p->meta.v[l->events.v[stack[around - 1]].meta].name;
 			uint32_t next = (uint32_t)found->ops.n;
 			uint32_t at = ss_ids_add(&found->by_id, o->links.v[r->link - 1], next);
-			ok = at != SS_NONE && (at != next ||
-					       ss_vec_push(&found->ops, p->meta.v[l->events.v[stack[around - 1]].meta].name));
+			ok = at != SS_NONE &&
+			     (at != next || ss_vec_push(&found->ops, ss_kineto_is_step(name) ? SS_STR("") : name));
 		}
 		stack[depth++] = (uint32_t)i;
 	}
@@ -231,14 +236,14 @@ static bool give_op(struct ss_so_plane *p, struct ss_so_line *l, size_t i, struc
 	return true;
 }
 
-/* Give what ran on a GPU the operation it was launched by. */
+/* Give what ran on a GPU the operation it was launched by; what the step alone launched is one of its own. */
 static bool add_ops(const struct ss_space_out *o, struct ss_so_plane *p, struct ss_so_line *l, const struct launches *found)
 {
 	bool ok = true;
 	for (size_t i = 0; ok && i < l->events.n; i++) {
 		const struct ss_so_record *r = &l->events.v[i];
 		uint32_t at = r->link ? ss_ids_get(&found->by_id, o->links.v[r->link - 1]) : SS_NONE;
-		ok = at == SS_NONE || give_op(p, l, i, found->ops.v[at]);
+		ok = at == SS_NONE || give_op(p, l, i, found->ops.v[at].n ? found->ops.v[at] : p->meta.v[r->meta].name);
 	}
 	return ok;
 }

@@ -2,6 +2,20 @@
 #include "verdict/judge.h"
 #include "verdict/limits.h"
 
+/* A rank's trace is "host3_1000" here, and "host3" where the ranks of a host are its devices. */
+static bool same_host(struct ss_str host, struct ss_str name)
+{
+	return ss_str_eq(host, name) ||
+	       (ss_str_starts(name, host) && name.n > host.n && (name.p[host.n] == '_' || name.p[host.n] == '.'));
+}
+
+/* Are both of one host? Ranks that are recorded apart are, where the tool stragglers knows them as one. */
+static bool together(const struct ss_judge *j, const struct ss_judged_unit *a, const struct ss_judged_unit *b)
+{
+	struct ss_str host = j->late.nsteps ? j->late.host : SS_STR("");
+	return a->h == b->h || (host.n && same_host(host, a->h->name) && same_host(host, b->h->name));
+}
+
 /* Who came last most often; NULL where it is now one, now the other. */
 static const struct ss_judged_unit *latest(const struct ss_judge *j)
 {
@@ -16,7 +30,7 @@ static const struct ss_judged_unit *latest(const struct ss_judge *j)
 	/* Devices of one late host take turns at being the last. */
 	uint64_t last = 0, host_ps = 0;
 	for (size_t i = 0; who && i < j->nunits; i++)
-		if (j->units[i].h == who->h) {
+		if (together(j, &j->units[i], who)) {
 			last += j->units[i].wait.last;
 			host_ps += j->units[i].wait.caused_ps;
 		}
@@ -38,13 +52,6 @@ static double waited(const struct ss_judge *j)
 			n++;
 		}
 	return n ? sum / (double)n : 0;
-}
-
-/* A rank's trace is "host3_1000" here, and "host3" where the ranks of a host are its devices. */
-static bool same_host(struct ss_str host, struct ss_str name)
-{
-	return ss_str_eq(host, name) ||
-	       (ss_str_starts(name, host) && name.n > host.n && (name.p[host.n] == '_' || name.p[host.n] == '.'));
 }
 
 /*
@@ -88,7 +95,7 @@ static struct ss_str excess_of(struct ss_judge *j, const struct ss_judged_unit *
 		double others = 0;
 		size_t n = 0;
 		for (size_t i = 0; i < j->nunits; i++)
-			if (j->units[i].h != late->h || j->a->nhosts == 1) {
+			if (!together(j, &j->units[i], late) || j->a->nhosts == 1) {
 				others += &j->units[i] == late ? 0
 							       : ss_unit_step_frac(&j->units[i], (enum ss_time_class)c);
 				n += &j->units[i] != late;
@@ -131,7 +138,8 @@ void ss_rule_straggler(struct ss_judge *j)
 	if (!late || frac < SS_LEAST_SHARE || acquitted(j, late))
 		return;
 	struct ss_verdict_finding *f = ss_find(j, SS_CAUSE_STRAGGLER, frac);
-	struct ss_str name = j->out->nhosts > 1 ? late->h->name : ss_judged_name(j, late),
+	bool known = j->late.nsteps && j->late.host.n && same_host(j->late.host, late->h->name);
+	struct ss_str name = known ? j->late.host : j->out->nhosts > 1 ? late->h->name : ss_judged_name(j, late),
 		      why = excess_of(j, late, &class);
 	if (!f)
 		return;

@@ -80,6 +80,81 @@ def judge_operation_that_waits(binary, check):
     check('an operation that waits for its threads computes', share(found, 'compute') > 0.85 and not share(found, 'sync'), found['findings'])
 
 
+# ---- hosts that run ahead of their devices ----
+
+def kineto(rank=0, world=1, slow=1.0, steps=8, host='host0'):
+    """A rank that launches steps of 2 ms without waiting but once: kernels run a step behind their launches; the slow one meets the
+    others late."""
+    events, span = [], lambda cat, name, ts, dur, tid, args: events.append(
+        {'ph': 'X', 'cat': cat, 'name': name, 'ts': ts, 'dur': dur, 'pid': 100 + rank if tid == 1 else 0, 'tid': tid, 'args': args})
+    for i in range(steps):
+        mark = 0 if i == 0 else 100 if i == 1 else 2000 * (i - 1)
+        begin = 100 + 2000 * i
+        span('user_annotation', f'ProfilerStep#{i}', mark, 90, 1, {})
+        kernels = [('gemm_kernel', begin, 900 * slow, 7), ('softmax_kernel', begin + 900 * slow, 500 * slow, 7)]
+        reduce = begin + 1400 * slow
+        collective = {'Collective name': 'allreduce', 'In msg nelems': 1000, 'Out msg nelems': 1000, 'Group size': world, 'dtype': 'Float',
+                      'Process Group Name': '0', 'Process Group Ranks': str(list(range(world))), 'Seq': i}
+        kernels.append(('ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)', reduce, begin + 1990 - reduce, 7))
+        for k, (name, ts, dur, stream) in enumerate(kernels):
+            call = 10 * i + k + 1
+            span('cuda_runtime', 'cudaLaunchKernel', mark + 20 + 5 * k, 4, 1, {'correlation': call})
+            more = collective if name.startswith('nccl') else {}
+            span('kernel', name, ts, dur, stream, {'correlation': call, 'stream': stream, 'device': rank % 2, **more})
+    return json.dumps({'schemaVersion': 1, 'deviceProperties': [{'id': rank % 2, 'name': 'NVIDIA H100', 'totalGlobalMem': 85029158912}],
+                       'distributedInfo': {'backend': 'nccl', 'rank': rank, 'world_size': world}, 'host_name': host,
+                       'baseTimeNanoseconds': 1790000000000000000, 'traceEvents': events})
+
+
+def summarized(binary, files, tool=None):
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, text in files.items():
+            with open(os.path.join(scratch, name), 'w') as f:
+                f.write(text)
+        args = ['tool', tool, scratch] if tool else ['summary', scratch]
+        status, out, err = ask(binary, *args, '--format', 'json')
+    return json.loads(out) if status == 0 else {'error': err, 'findings': [], 'steps': {}}
+
+
+def judge_ahead(binary, check):
+    one = {'host0_100.1790000000000.pt.trace.json': kineto()}
+    found = summarized(binary, one)
+    check('kernels run behind their launches: no step is longer', not share(found, 'outlier_steps') and found['steps']['count'] == 8 and
+          abs(found['steps']['mean_ps'] - 2 * MS) < 0.03 * MS, (found['steps'], found['findings']))
+    ops = summarized(binary, one, 'framework_op_stats')
+    check('the mark of a step is no operation', 'ProfilerStep' not in json.dumps(ops), ops)
+
+
+def judge_late_ranks(binary, check):
+    """Two ranks on each of four hosts: those of host1 compute longer."""
+    files = {f'host{h}_{100 + r}.1790000000000.pt.trace.json': kineto(2 * h + r, 8, 1.3 if h == 1 else 1, host=f'host{h}')
+             for h in range(4) for r in (0, 1)}
+    found = summarized(binary, files)
+    late = [f for f in found['findings'] if f['cause'] == 'straggler']
+    check('two ranks of one host are late: the host is named', late and late[0]['subject'] == 'host1' and 'host1 ' in late[0]['text'],
+          found['findings'])
+
+
+def judge_backlog(binary, check):
+    """XLA on a CPU: 12 steps are launched in 120 ms, and the work of 12 steps of 20 ms goes on behind them."""
+    host = runs.Plane(1, '/host:CPU')
+    main, pool = host.line('python'), host.line('tf_XLAPjRtCpuClient/1')
+    at = 0
+    for i in range(12):
+        host.event(main, host.meta('train'), i * 10 * MS, 10 * MS, {'step_num': i})
+        host.event(main, host.meta('PjitFunction(step)'), i * 10 * MS + MS, 200 * US)
+        at = max(at, i * 10 * MS + 2 * MS)
+        length = 6 * MS if i < 8 else 40 * MS
+        host.event(pool, host.meta('dot.4'), at, length, {'hlo_op': 'dot.4', 'hlo_module': 'jit_step', 'program_id': 7, 'run_id': i})
+        at += length
+    found = answer(binary, space(host))
+    check('work behind the last mark is of the steps', found['steps']['count'] == 12 and
+          abs(found['steps']['mean_ps'] * 12 - at) < 5 * MS, (found['steps'], at))
+
+
 def judge(binary, check):
     judge_late_ends(binary, check)
     judge_operation_that_waits(binary, check)
+    judge_ahead(binary, check)
+    judge_late_ranks(binary, check)
+    judge_backlog(binary, check)

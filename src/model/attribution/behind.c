@@ -98,10 +98,18 @@ static bool list_begins(struct work *k, uint32_t meta)
 	return true;
 }
 
-/* Do most runs begin before the next mark? Then the program waits for each step, in its mark or behind it. */
+/*
+ * Do most runs begin before the next mark? Then the program waits for each step, in its mark or behind it. Those of the last
+ * step must as well: what has piled up by then is the work of the steps.
+ */
 static bool keeps_up(const struct work *k)
 {
-	size_t own = 0;
+	size_t own = 0, n = k->w->n;
+	const struct ss_window *v = k->w->v, *last = &v[n - 1];
+	int64_t due_ps = last->begin_ps + (last->begin_ps - v[0].begin_ps) / (int64_t)(n - 1);
+	due_ps = due_ps > last->end_ps ? due_ps : last->end_ps;
+	if (k->begins.v[k->skip + n * k->per_step - 1] >= due_ps)
+		return false;
 	for (size_t i = 0; i < k->w->n; i++) {
 		int64_t next_ps = i + 1 < k->w->n ? k->w->v[i + 1].begin_ps : INT64_MAX;
 		const int64_t *begins = k->begins.v + k->skip + i * k->per_step;

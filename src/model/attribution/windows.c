@@ -253,7 +253,7 @@ static bool extend_to_work(struct ss_windows *w, const struct ss_host *h)
 {
 	uint64_t *work_ps = calloc(w->n + 1, sizeof(*work_ps));
 	int64_t last_ps = 0;
-	bool ok = work_ps && work_between(w, h, work_ps, &last_ps);
+	bool ok = work_ps && work_between(w, h, work_ps, &last_ps) && ss_windows_follow_launches(w, h, last_ps);
 	for (size_t i = 0; ok && i < w->n; i++) {
 		int64_t to_ps = i + 1 < w->n ? w->v[i + 1].begin_ps : last_ps;
 		if (to_ps > w->v[i].end_ps && 2 * work_ps[i] > (uint64_t)(to_ps - w->v[i].end_ps))

@@ -37,6 +37,8 @@ struct ss_windows {
 bool ss_windows_find(struct ss_windows *out, struct ss_host *h, struct ss_err *err);
 /* behind.c: marks of programs that are not waited for become the time in which threads did their work. */
 bool ss_windows_follow_work(struct ss_windows *w, const struct ss_plane *p);
+/* launched.c: the same of GPUs, whose work ends at last_ps: the time in which they did what each mark launched. */
+bool ss_windows_follow_launches(struct ss_windows *w, const struct ss_host *h, int64_t last_ps);
 /* Is this the name of a step marker, whatever its number? */
 bool ss_is_step_marker_name(struct ss_str name);
 
