@@ -76,6 +76,12 @@ static void put_part(struct ss_out *o, const struct ss_text_style *style, struct
 	ss_out_char(o, '\n');
 }
 
+/* Does time pass between the steps that is worth a word? */
+static bool has_pauses(const struct ss_verdict *v)
+{
+	return v->steps && 20 * v->between_ps >= v->window_ps;
+}
+
 static void put_steps(struct ss_out *o, const struct ss_verdict *v, const struct ss_text_style *style)
 {
 	static const char *const how[] = {
@@ -92,6 +98,10 @@ static void put_steps(struct ss_out *o, const struct ss_verdict *v, const struct
 		      how[v->source]);
 	if (v->source == SS_STEPS_INFERRED)
 		ss_out_printf(o, " (confidence %.0f%%)", 100 * v->confidence);
+	if (has_pauses(v)) {
+		ss_format_value(mean, sizeof(mean), SS_UNIT_MS, (double)v->between_ps / (double)v->steps / 1e9);
+		ss_out_printf(o, "; %s pass between them for each step", mean);
+	}
 	ss_out_char(o, '\n');
 }
 
@@ -101,7 +111,9 @@ static void put_parts(struct ss_out *o, const struct ss_verdict *v, const struct
 	double whole = (double)v->window_ps, left[SS_TIME_COUNT + 1], steps = v->steps ? (double)v->steps : 1;
 	if (!(whole > 0))
 		return;
-	heading(o, style, v->steps ? "Where the time of a step goes" : "Where the time goes");
+	heading(o, style, has_pauses(v) ? "Where the time of a step goes, and what passes between steps for each"
+			  : v->steps    ? "Where the time of a step goes"
+					: "Where the time goes");
 	for (int c = 0; c < SS_TIME_COUNT; c++)
 		left[c] = (double)v->class_ps[c];
 	left[SS_TIME_COUNT] = (double)v->between_ps;
@@ -158,7 +170,7 @@ static void put_facts(struct ss_out *o, const struct ss_result *r, const struct 
 static void put_use(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style)
 {
 	static const struct fact use[] = {
-		{ "device_duty_cycle_percent", "Device busy", "TPU", NULL },
+		{ "device_duty_cycle_percent", "Busy from first to last op", "TPU", NULL },
 		{ "mxu_utilization_percent", "Matrix units", "TPU", "0.0%" },
 		{ "flop_rate_utilization_relative_to_roofline", "FLOP rate / peak", "TPU", "0.0%" },
 		{ "memory_bw_utilization_relative_to_hw_limit", "Memory bandwidth / peak", "TPU", "0.0%" },

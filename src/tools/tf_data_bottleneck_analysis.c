@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 /* Stages by what helps them. Names that stand nowhere are "other". */
-enum advice { ADVICE_OTHER, ADVICE_SOURCE, ADVICE_SERVICE, ADVICE_REMOTE, ADVICE_PARALLEL, ADVICE_SEQUENTIAL };
+enum advice { ADVICE_OTHER, ADVICE_PYTHON, ADVICE_SOURCE, ADVICE_SERVICE, ADVICE_REMOTE, ADVICE_PARALLEL, ADVICE_SEQUENTIAL };
 
 static const struct {
 	const char *name;
@@ -27,7 +27,7 @@ static const struct {
 	{ "StitchedTimelineDataset", ADVICE_SOURCE }, { "DateKeyDataset", ADVICE_SOURCE }, { "CapacitorProto", ADVICE_SOURCE },
 	{ "LMDB", ADVICE_SOURCE }, { "ExternalDataset", ADVICE_SOURCE }, { "PearModel", ADVICE_SOURCE },
 	{ "FixedLengthRecord", ADVICE_SOURCE }, { "FromTensor", ADVICE_SOURCE }, { "TensorSlice", ADVICE_SOURCE },
-	{ "Generator", ADVICE_SOURCE }, { "SyntheticDatasetOp", ADVICE_SOURCE }, { "DataService", ADVICE_SERVICE },
+	{ "Generator", ADVICE_PYTHON }, { "SyntheticDatasetOp", ADVICE_SOURCE }, { "DataService", ADVICE_SERVICE },
 	{ "GuzzlerDataGuzzlerRemoteDataset", ADVICE_REMOTE }, { "ReverbDataset", ADVICE_REMOTE },
 	{ "DatasetSampleGame", ADVICE_REMOTE }, { "Courier", ADVICE_REMOTE }, { "ReverbEpisodeDataset", ADVICE_REMOTE },
 	{ "Map", ADVICE_PARALLEL }, { "Interleave", ADVICE_PARALLEL }, { "Filter", ADVICE_SEQUENTIAL },
@@ -38,6 +38,9 @@ static const char *const advice_texts[] = {
 	[ADVICE_OTHER] =
 		"Raise the stage's parallelism or buffer size (tf.data.AUTOTUNE), or reduce the work "
 		"per element. See https://www.tensorflow.org/guide/data_performance_analysis",
+	[ADVICE_PYTHON] =
+		"A Python generator makes the elements, one at a time. Prepare them offline, read them with TensorFlow's own "
+		"datasets, or do less in the generator",
 	[ADVICE_SOURCE] =
 		"Reading is slow. Store the data close to the machine, split it into more files and "
 		"read several files at once (interleave with num_parallel_calls=tf.data.AUTOTUNE)",

@@ -8,8 +8,12 @@
 #define SS_LEAST_SHARE 0.05
 /* Slow steps do more of the same, nothing of their own, if usual ones spend this much of their time on it. */
 #define SS_SAME_FRAC 0.2
+/* Slow steps do nothing that others do not, if usual ones spend this much of that time on the same. */
+#define SS_ALL_DO_FRAC 0.05
 /* Less than this is not even mentioned beside something else. */
 #define SS_LEAST_MENTION 0.01
+/* The largest operation below this share is one of many, and not named. */
+#define SS_LEAST_NAMED 0.0005
 /* What is befallen has this much of the worst: others are as they should be. */
 #define SS_BEFALLEN_FRAC 0.3
 /* To compute is what a program is for: it gives way to another cause of this share. */

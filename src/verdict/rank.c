@@ -22,7 +22,7 @@ static bool is_compute(const struct ss_verdict_finding *f)
  */
 static int layer(const struct ss_verdict_finding *f)
 {
-	bool outliers = f->cause == SS_CAUSE_OUTLIER_STEPS && !f->more_of_same;
+	bool outliers = f->cause == SS_CAUSE_OUTLIER_STEPS && !(f->traits & SS_TRAIT_MORE_OF_SAME);
 	return f->cause == SS_CAUSE_STRAGGLER ? 0 : outliers ? 1 : is_compute(f) ? 3 : 2;
 }
 

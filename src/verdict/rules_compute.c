@@ -68,7 +68,10 @@ void ss_rule_compute(struct ss_judge *j)
 	struct ss_str detail = s && s->detail.n ? ss_say(j, " (" SS_FMT ")", SS_ARG(ss_cut(s->detail, 160)))
 						: SS_STR(""),
 		      how = reach(j, s);
-	f->text = well ? ss_say(j,
+	bool spread = s && op_frac < SS_LEAST_NAMED && !how.n;
+	f->traits |= spread ? SS_TRAIT_SPREAD : 0;
+	f->text = spread ? ss_say(j, "Operations take %.1f%% of the time, none of them a share that matters.", 100 * b.frac)
+		  : well ? ss_say(j,
 				"The device is well used: operations take %.1f%% of the time; the largest is " SS_FMT SS_FMT
 				" at %.1f%%." SS_FMT,
 				100 * b.frac, SS_ARG(f->subject), SS_ARG(detail), 100 * op_frac, SS_ARG(how))

@@ -149,6 +149,21 @@ static bool is_usual(const struct ss_judged_unit *u, enum ss_time_class c, const
 	return frac >= SS_SAME_FRAC * usual_frac && (!s || same_ps >= u->u->ps[c][SS_REGION_STEPS] / 2);
 }
 
+/* Do usual steps do the same, for some of that time? Then nothing shows extra work. */
+static bool all_do(const struct ss_judged_unit *u, const struct ss_time_subject *s)
+{
+	const struct ss_windows *w = &u->h->windows;
+	double usual_ps = 0, slow_ps = 0;
+	for (size_t i = 0; s && i < u->u->nsubjects; i++) {
+		const struct ss_time_subject *o = &u->u->subjects[i];
+		if (o->class == s->class && ss_str_eq(o->name, s->name)) {
+			usual_ps += (double)o->ps[SS_REGION_STEPS] / (double)(w->n - w->noutliers);
+			slow_ps += (double)o->ps[SS_REGION_OUTLIERS] / (double)w->noutliers;
+		}
+	}
+	return s && usual_ps >= SS_ALL_DO_FRAC * slow_ps;
+}
+
 static const char *ordinal(int64_t n)
 {
 	int64_t ten = n % 100;
@@ -201,7 +216,9 @@ void ss_rule_outlier_steps(struct ss_judge *j)
 			       SS_ARG(ss_cut(s->caller, 60)));
 	else
 		doing = ss_say(j, "the time goes to " SS_FMT, SS_ARG(class));
-	f->more_of_same = is_usual(u, c, s);
+	f->traits |= (is_usual(u, c, s) ? SS_TRAIT_MORE_OF_SAME : 0) |
+		     (all_do(u, s) ? SS_TRAIT_ALL_DO : 0) | (c == SS_TIME_COMPILE ? SS_TRAIT_COMPILES : 0) |
+		     (c == SS_TIME_UNKNOWN ? SS_TRAIT_EXTRA_UNKNOWN : 0);
 	f->subject = ss_say(j, "step%s " SS_FMT SS_FMT, w->noutliers == 1 ? "" : "s", SS_ARG(numbers), SS_ARG(every));
 	f->text = ss_say(j,
 			 "%zu of %zu steps %s far longer than the others: up to %.1f ms instead of %.1f ms. This costs "

@@ -55,8 +55,12 @@ void ss_rule_input(struct ss_judge *j)
 	bool staged = s && u->h->input.name.n && 3 * u->h->input.ps[0] >= ss_subject_ps(s, false);
 	struct ss_str stage = staged ? u->h->input.name : SS_STR(""), place = s ? place_of(j, s) : SS_STR("the input"),
 		      at = where(j, u);
-	if (stage.n)
+	if (stage.n) {
 		f->subject = stage;
+		f->traits |= SS_TRAIT_STAGE | (ss_str_contains(stage, SS_STR("::Prefetch")) ? SS_TRAIT_PREFETCHED : 0) |
+			     (ss_str_ends(stage, SS_STR("::Map")) ? SS_TRAIT_SEQUENTIAL_MAP : 0);
+	}
+	f->traits |= u->h->python_input ? SS_TRAIT_PYTHON_INPUT : 0;
 	struct ss_str who = u->h->windows.n ? ss_say(j, "Steps" SS_FMT " wait", SS_ARG(at))
 					    : ss_say(j, "The program" SS_FMT " waits", SS_ARG(at));
 	if (stage.n)
@@ -98,6 +102,7 @@ static struct ss_str what_changed(struct ss_judge *j, struct ss_verdict_finding 
 	if (r->programs && r->changed.n)
 		return ss_say(j, " What changes between the %llu programs of this name: " SS_FMT ".",
 			      (unsigned long long)r->programs, SS_ARG(r->changed));
+	f->traits |= r->programs ? SS_TRAIT_SAME_ARGUMENTS : 0;
 	if (r->programs)
 		return ss_say(j,
 			      " The %llu programs of this name have arguments of the same shapes and types: what changes is "
@@ -175,8 +180,18 @@ void ss_rule_gc(struct ss_judge *j)
 		ss_cannot_judge(j, SS_CAUSE_GC, "Python's calls were not recorded");
 }
 
+/* The profiler's own start and stop: no part of the program. */
+static bool is_profiler(const struct ss_time_subject *s)
+{
+	return s && (ss_str_starts(s->name, SS_STR("start_trace (")) || ss_str_starts(s->name, SS_STR("stop_trace (")) ||
+		     ss_str_contains(s->name, SS_STR("(profiler.py:")) || ss_str_contains(s->name, SS_STR("(profiler_v2.py:")));
+}
+
 void ss_rule_host_code(struct ss_judge *j)
 {
+	struct ss_befallen b = ss_befalls(j, SS_TIME_HOST_CODE);
+	if (b.worst && is_profiler(ss_largest(b.worst, SS_TIME_HOST_CODE, false)))
+		return;
 	const struct ss_judged_unit *u;
 	const struct ss_time_subject *s;
 	struct ss_verdict_finding *f = class_finding(j, SS_CAUSE_HOST_CODE, SS_TIME_HOST_CODE, &u, &s);
@@ -259,6 +274,7 @@ void ss_rule_dispatch(struct ss_judge *j)
 	/* A few calls that take long are no "many small ones": the host is inside of them. */
 	if (s && each_ps > SS_LONG_START_PS && !has_found(j, SS_CAUSE_HOST_CODE)) {
 		f->cause = SS_CAUSE_HOST_CODE;
+		f->traits |= SS_TRAIT_FRAMEWORK_CALLS;
 		f->text = ss_say(j,
 				 "Nothing computes for %.1f%% of the time, while the host is in calls of the "
 				 "framework" SS_FMT " (" SS_FMT ").",

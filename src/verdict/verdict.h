@@ -36,6 +36,25 @@ struct ss_proof {
 	struct ss_str link; /* query of the page that shows it: "tool=...&view=..."; "" */
 };
 
+/* What decides which advice fits a finding: of the program, and of the finding itself. */
+enum ss_trait {
+	SS_TRAIT_COMPILED = 1,	       /* torch.compile is in use */
+	SS_TRAIT_WORKERS = 2,	       /* workers of the DataLoader are */
+	SS_TRAIT_KERAS = 4,	       /* Keras runs the loop */
+	SS_TRAIT_PYTHON = 8,	       /* Python's calls were recorded */
+	SS_TRAIT_STAGE = 16,	       /* the slow stage of the input is known */
+	SS_TRAIT_PREFETCHED = 32,      /* and lies below a prefetch */
+	SS_TRAIT_SEQUENTIAL_MAP = 64,  /* and is a map that runs one call at a time */
+	SS_TRAIT_PYTHON_INPUT = 128,   /* and calls Python */
+	SS_TRAIT_SAME_ARGUMENTS = 256, /* programs that were compiled again have the same arguments */
+	SS_TRAIT_SPREAD = 512,	       /* no operation takes a share that matters */
+	SS_TRAIT_MORE_OF_SAME = 1024,  /* slow steps: usual ones spend their time on the same */
+	SS_TRAIT_COMPILES = 2048,      /* slow steps: a program is compiled in them */
+	SS_TRAIT_EXTRA_UNKNOWN = 4096, /* slow steps: what they do was not recorded */
+	SS_TRAIT_FRAMEWORK_CALLS = 8192, /* host code: calls of the framework */
+	SS_TRAIT_ALL_DO = 16384,       /* slow steps: usual ones do the same, in less time */
+};
+
 struct ss_verdict_finding {
 	enum ss_cause cause;
 	double share_frac; /* part of the recorded time that it takes; NAN where it takes none, or none that is known */
@@ -44,7 +63,7 @@ struct ss_verdict_finding {
 	size_t nadvice;
 	struct ss_proof evidence[SS_MOST_EVIDENCE];
 	size_t nevidence;
-	bool more_of_same; /* of slow steps: usual ones spend their time on the same */
+	unsigned traits; /* bits of enum ss_trait */
 	size_t befallen; /* how many devices or hosts it befalls; 0: it is about all of them */
 };
 

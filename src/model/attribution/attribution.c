@@ -125,6 +125,8 @@ static void note_habit(struct ss_time_host *out, struct ss_str name)
 		out->habits |= SS_HABIT_COMPILED;
 	if (ss_str_starts(name, SS_STR("enumerate(DataLoader)#_MultiProcessingDataLoaderIter")))
 		out->habits |= SS_HABIT_WORKERS;
+	if (ss_str_contains(name, SS_STR("multi_step_on_iterator")) || ss_str_contains(name, SS_STR("one_step_on_iterator")))
+		out->habits |= SS_HABIT_KERAS;
 }
 
 static void note_framework(struct ss_time_host *out, struct ss_str name)

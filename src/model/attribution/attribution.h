@@ -111,8 +111,8 @@ struct ss_time_host {
 };
 
 enum ss_framework { SS_FW_JAX = 1, SS_FW_TENSORFLOW = 2, SS_FW_PYTORCH = 4, SS_FW_TORCH_XLA = 8 };
-/* What a program of PyTorch does already, so that nobody need advise it: torch.compile, workers of the DataLoader. */
-enum ss_habit { SS_HABIT_COMPILED = 1, SS_HABIT_WORKERS = 2 };
+/* What a program does already, so that nobody need advise it: torch.compile, workers of the DataLoader; who runs its loop. */
+enum ss_habit { SS_HABIT_COMPILED = 1, SS_HABIT_WORKERS = 2, SS_HABIT_KERAS = 4 };
 
 /* Of one host: O(n log n) in its events. */
 const struct ss_time_host *ss_host_attribution(struct ss_host *h, struct ss_err *err);

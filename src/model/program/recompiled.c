@@ -159,6 +159,30 @@ static bool describe(struct ss_recompiled *out, const struct program *v, size_t 
 	return out->changed.p;
 }
 
+static bool same_arguments(const struct program *a, const struct program *b)
+{
+	bool same = a->params.n == b->params.n;
+	for (size_t i = 0; same && i < a->params.n; i++)
+		same = ss_str_eq(a->params.v[i].name, b->params.v[i].name);
+	return same;
+}
+
+/*
+ * All lambdas have one name: of these, programs are taken for one function's that have as many arguments, of the same names, as
+ * the latest. How many are left, at the begin.
+ */
+static size_t keep_like_latest(struct program *v, size_t n)
+{
+	size_t k = 0;
+	for (size_t i = 0; i < n; i++)
+		if (same_arguments(&v[i], &v[n - 1])) {
+			struct program swap = v[k];
+			v[k++] = v[i];
+			v[i] = swap;
+		}
+	return k;
+}
+
 static bool compare_programs(struct ss_recompiled *out, struct ss_host *h, struct ss_str function, struct ss_arena *arena,
 			     struct ss_err *err)
 {
@@ -177,9 +201,11 @@ static bool compare_programs(struct ss_recompiled *out, struct ss_host *h, struc
 		const struct ss_hlo_module *m;
 		ok = ss_hlo_map_at(map, v.v[i].entry, &m, err) && (!m || read_params(&v.v[i], m) || ss_fail_mem(err));
 	}
-	if (ok && v.n > 1) {
-		out->programs = v.n;
-		ok = describe(out, v.v + first, v.n - first, arena) || ss_fail_mem(err);
+	bool lambda = ss_str_contains(function, SS_STR("<"));
+	size_t n = ok && lambda && v.n > 1 ? keep_like_latest(v.v + first, v.n - first) : v.n - first;
+	if (ok && n > 1) {
+		out->programs = lambda ? n : v.n;
+		ok = describe(out, v.v + first, n, arena) || ss_fail_mem(err);
 	}
 	for (size_t i = 0; i < v.n; i++)
 		ss_vec_free(&v.v[i].params);
