@@ -177,6 +177,28 @@ static struct ss_str what_it_is(struct ss_judge *j, const struct ss_judged_unit 
 		      "apart");
 }
 
+/* What participants wait for each other where nobody in particular is late; 0 where somebody is, or it cannot be told. */
+static double waited_for_any(const struct ss_judge *j, const struct ss_judged_unit *worst)
+{
+	bool known = worst->wait.meetings && !j->late.nabsent && !network_is_slow(j);
+	for (size_t i = 0; known && i < j->found.n; i++)
+		known = j->found.v[i].cause != SS_CAUSE_STRAGGLER;
+	double frac = known ? waited(j) : 0;
+	return frac >= SS_LEAST_SHARE ? frac : 0;
+}
+
+/* "; participants wait for each other during another 44.9%, now for one, now for another". */
+static struct ss_str waiting(struct ss_judge *j, struct ss_verdict_finding *f, const struct ss_judged_unit *worst)
+{
+	double frac = waited_for_any(j, worst);
+	if (!(frac > 0))
+		return SS_STR("");
+	ss_prove(j, f, "share of the time that participants wait for each other", frac, "share", worst, "pod_viewer");
+	bool rotates = j->late.nsteps && j->late.kind == SS_STRAGGLER_ROTATING;
+	return ss_say(j, ". Participants wait for each other during another %.1f%%%s", 100 * frac,
+		      rotates ? ", now for one, now for another" : "");
+}
+
 void ss_rule_collective(struct ss_judge *j)
 {
 	const struct ss_judged_unit *worst = NULL;
@@ -204,11 +226,11 @@ void ss_rule_collective(struct ss_judge *j)
 	if (!f)
 		return;
 	f->subject = s ? ss_cut(ss_shown_name(j, s), SS_MOST_SUBJECT_BYTES) : SS_STR("collective operations");
-	struct ss_str what = what_it_is(j, worst);
+	struct ss_str what = what_it_is(j, worst), others = waiting(j, f, worst);
 	f->text = ss_say(j,
 			 "Exposed communication (nothing computes meanwhile) takes %.1f%% of the time, the largest part in " SS_FMT
-			 ": " SS_FMT ".",
-			 100 * frac, SS_ARG(f->subject), SS_ARG(what));
+			 ": " SS_FMT SS_FMT ".",
+			 100 * frac, SS_ARG(f->subject), SS_ARG(what), SS_ARG(others));
 	ss_prove(j, f, "share of the recorded time: exposed communication",
 		 ss_unit_step_frac(worst, SS_TIME_COLLECTIVE), "share", worst, "hlo_stats");
 	if (s)

@@ -82,12 +82,13 @@ def judge_operation_that_waits(binary, check):
 
 # ---- hosts that run ahead of their devices ----
 
-def kineto(rank=0, world=1, slow=1.0, steps=8, host='host0'):
-    """A rank that launches steps of 2 ms without waiting but once: kernels run a step behind their launches; the slow one meets the
-    others late."""
+def kineto(rank=0, world=1, slower=1.0, steps=8, host='host0', only=None):
+    """A rank that launches steps of 2 ms without waiting but once: kernels run a step behind their launches; the slow one (in the
+    steps of `only`) meets the others late."""
     events, span = [], lambda cat, name, ts, dur, tid, args: events.append(
         {'ph': 'X', 'cat': cat, 'name': name, 'ts': ts, 'dur': dur, 'pid': 100 + rank if tid == 1 else 0, 'tid': tid, 'args': args})
     for i in range(steps):
+        slow = slower if only is None or i in only else 1.0
         mark = 0 if i == 0 else 100 if i == 1 else 2000 * (i - 1)
         begin = 100 + 2000 * i
         span('user_annotation', f'ProfilerStep#{i}', mark, 90, 1, {})
@@ -133,6 +134,15 @@ def judge_late_ranks(binary, check):
     late = [f for f in found['findings'] if f['cause'] == 'straggler']
     check('two ranks of one host are late: the host is named', late and late[0]['subject'] == 'host1' and 'host1 ' in late[0]['text'],
           found['findings'])
+
+
+def judge_turns(binary, check):
+    """Four hosts, each of which is late in every fourth step."""
+    files = {f'host{h}_{100 + h}.1790000000000.pt.trace.json': kineto(h, 4, 1.3, 16, f'host{h}', range(h, 16, 4)) for h in range(4)}
+    found = summarized(binary, files)
+    said = [f['text'] for f in found['findings'] if f['cause'] == 'collective']
+    check('hosts are late in turns: the waiting has its share', said and 'wait for each other' in said[0] and 'for another' in said[0] and
+          not share(found, 'straggler'), found['findings'])
 
 
 def judge_backlog(binary, check):
@@ -210,5 +220,6 @@ def judge(binary, check):
     judge_operation_that_waits(binary, check)
     judge_ahead(binary, check)
     judge_late_ranks(binary, check)
+    judge_turns(binary, check)
     judge_backlog(binary, check)
     judge_advice(binary, check)
