@@ -5,6 +5,7 @@ bottleneck is known (tests/diagnosis). With --peers the reference client, `mcp` 
     mcp.py [--bin build/stepscope] [--peers]
 """
 import argparse
+import glob
 import json
 import os
 import re
@@ -235,8 +236,9 @@ def conversation(binary):
     with open(os.path.join(ROOT, 'tests', 'diagnosis', 'cases.json')) as f:
         cases = json.load(f)
     with tempfile.TemporaryDirectory() as scratch:
-        with tarfile.open(os.path.join(ROOT, 'tests', 'diagnosis', 'profiles.tar.xz')) as tar:
-            tar.extractall(scratch)
+        for recordings in glob.glob(os.path.join(ROOT, 'tests', 'diagnosis', 'profiles*.tar.xz')):
+            with tarfile.open(recordings) as tar:
+                tar.extractall(scratch)
         s = Server(binary, os.path.join(scratch, 'profiles'))
         right = 0
         for case in cases:
