@@ -133,7 +133,7 @@ static uint32_t place_on(const struct ss_track *t, const struct ss_trace_find *q
 {
 	uint32_t lo = ss_track_lower(t, q->begin_ps);
 	uint32_t hi = q->begin_ps < (uint64_t)INT64_MAX ? ss_track_lower(t, q->begin_ps + 1) : t->n;
-	int64_t pos = q->event - (int64_t)t->first;
+	int64_t first = (int64_t)t->first, pos = q->event < first ? 0 : q->event - first;
 	return pos <= (int64_t)lo ? lo : pos >= (int64_t)hi ? hi : (uint32_t)pos;
 }
 
