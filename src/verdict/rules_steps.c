@@ -83,9 +83,8 @@ static int64_t period_of(const struct ss_windows *w)
 	for (size_t i = 0; period > 1 && i < w->n; i++)
 		if (!w->v[i].outlier && (w->v[i].num - before) % period == 0)
 			return 0;
-	/* Two of them are always some number apart: there must have been room for a third. */
-	bool room = w->noutliers > 2 || 2 * period <= (int64_t)w->n;
-	return w->noutliers >= 2 && period > 1 && room ? period : 0;
+	/* Two of them are always some number apart. */
+	return w->noutliers > 2 && period > 1 ? period : 0;
 }
 
 #define MOST_NUMBERS 8
@@ -146,7 +145,9 @@ static bool is_usual(const struct ss_judged_unit *u, enum ss_time_class c, const
 		const struct ss_time_subject *o = &u->u->subjects[i];
 		same_ps += o->class == c && ss_str_eq(o->name, s->name) ? o->ps[SS_REGION_STEPS] : 0;
 	}
-	return frac >= SS_SAME_FRAC * usual_frac && (!s || same_ps >= u->u->ps[c][SS_REGION_STEPS] / 2);
+	/* At least half of the part that it has of slow steps. */
+	double of_slow = s ? (double)s->ps[SS_REGION_OUTLIERS] / (double)u->u->ps[c][SS_REGION_OUTLIERS] : 0;
+	return frac >= SS_SAME_FRAC * usual_frac && (double)same_ps >= of_slow / 2 * (double)u->u->ps[c][SS_REGION_STEPS];
 }
 
 /* Do usual steps do the same, for some of that time? Then nothing shows extra work. */
