@@ -372,7 +372,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 		ss_say(out, "Step %lld is the longest of %zu: %s.", step, t->nrows,
 		       ss_value_words(SS_UNIT_US, top.value).s);
 	if (part.n)
-		ss_say(out, "The largest part of it is '" SS_FMT "': %s of the step, mean of the cores.", SS_ARG(part),
+		ss_say(out, "The largest part of it, as XProf counts, is '" SS_FMT "': %s of the step, mean of the cores.", SS_ARG(part),
 		       ss_value_words(SS_UNIT_FRAC, ss_cell_f64(t, top.row, "bottleneck_frac")).s);
 	if (ss_cell_i64(t, top.row, "cores") > 1 && busiest > 0)
 		ss_say(out, "Core %lld works longest in it, %s; core %lld works least, %s.",
