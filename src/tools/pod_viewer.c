@@ -357,12 +357,11 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 /* The longest step, what most of it is, and how unequal the cores are in it. */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	(void)err;
+	const struct ss_env *env = ss_model_env(q->model, err);
 	const struct ss_table *t = ss_result_find(out, "steps");
 	struct ss_greatest top = ss_greatest_row(t, "total_us", NULL, NULL);
-	(void)q;
-	if (top.row == SS_NPOS)
-		return true;
+	if (!env || top.row == SS_NPOS)
+		return env;
 	double busiest = ss_cell_f64(t, top.row, "busiest_us"), idlest = ss_cell_f64(t, top.row, "idlest_us");
 	struct ss_str part = ss_cell_str(t, top.row, "bottleneck");
 	long long step = (long long)ss_cell_i64(t, top.row, "step_num");
@@ -372,9 +371,10 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 		ss_say(out, "Step %lld is the longest of %zu: %s.", step, t->nrows,
 		       ss_value_words(SS_UNIT_US, top.value).s);
 	if (part.n)
-		ss_say(out, "The largest part of it, as XProf counts, is '" SS_FMT "': %s of the step, mean of the cores.", SS_ARG(part),
-		       ss_value_words(SS_UNIT_FRAC, ss_cell_f64(t, top.row, "bottleneck_frac")).s);
-	if (ss_cell_i64(t, top.row, "cores") > 1 && busiest > 0)
+		ss_say(out, "The largest part of it, as XProf counts, is '" SS_FMT "': %s of the step, mean of the cores.",
+		       SS_ARG(part), ss_value_words(SS_UNIT_FRAC, ss_cell_f64(t, top.row, "bottleneck_frac")).s);
+	/* On a CPU a thread that waits for others in a collective operation counts as working. */
+	if (ss_cell_i64(t, top.row, "cores") > 1 && busiest > idlest && env->hardware != SS_HW_CPU_ONLY)
 		ss_say(out, "Core %lld works longest in it, %s; core %lld works least, %s.",
 		       (long long)ss_cell_i64(t, top.row, "busiest_core"), ss_value_words(SS_UNIT_US, busiest).s,
 		       (long long)ss_cell_i64(t, top.row, "idlest_core"), ss_value_words(SS_UNIT_US, idlest).s);
