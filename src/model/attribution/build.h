@@ -21,9 +21,10 @@
 /* Who gets a moment that several claim: the least. */
 enum ss_claim_rank {
 	SS_RANK_COMPUTE,
-	SS_RANK_COLLECTIVE,
+	SS_RANK_COLLECTIVE,   /* of a device */
 	SS_RANK_CALLBACK,
-	SS_RANK_GOES_ON,      /* an operation was started, and its end is reported later: what runs behind it may delay that */
+	SS_RANK_GOES_ON,      /* an operation was started, and its end is reported later: a callback behind it may delay that */
+	SS_RANK_THREAD_MEETS, /* a collective operation that threads run */
 	SS_RANK_COPY,
 	SS_RANK_DEVICE_WAITS, /* the device says for what: infeed */
 	SS_RANK_STARTER,      /* the thread that starts programs does something */

@@ -217,7 +217,7 @@ static void set_op(struct walk *w, struct open_event *o, const struct open_event
 		return;
 	}
 	bool collective = kind == SS_KIND_COLLECTIVE;
-	set(o, collective ? SS_TIME_COLLECTIVE : SS_TIME_COMPUTE, collective ? SS_RANK_COLLECTIVE : SS_RANK_COMPUTE);
+	set(o, collective ? SS_TIME_COLLECTIVE : SS_TIME_COMPUTE, collective ? SS_RANK_THREAD_MEETS : SS_RANK_COMPUTE);
 	o->op_meta = meta;
 	note_op(w, o);
 	o->claims = !w->data_thread;
