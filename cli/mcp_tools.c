@@ -17,9 +17,11 @@
 #define RUN { "run", MCP_TEXT, false, "--run", NULL, "the run of a log directory (default: the newest)" }
 #define HOST { "host", MCP_TEXT, false, "--host", NULL, "one host, or several separated by commas (default: all)" }
 
+#define SHOWN "coalesce(display_name, name)"
 #define EVENTS                                                                                                                 \
-	"SELECT host, plane, line, name, start_ps, dur_ps, self_ps, depth, event_id FROM events WHERE start_ps < :end_ps AND " \
-	"end_ps > :start_ps AND plane GLOB :plane AND line GLOB :line AND name GLOB :name AND dur_ps >= :min_dur_ps "         \
+	"SELECT host, plane, line, " SHOWN " AS name, start_ps, dur_ps, self_ps, depth, event_id FROM events WHERE "           \
+	"start_ps < :end_ps AND end_ps > :start_ps AND plane GLOB :plane AND line GLOB :line AND " SHOWN " GLOB :name AND "    \
+	"dur_ps >= :min_dur_ps "                                                                                               \
 	"ORDER BY start_ps, event_id"
 
 const struct mcp_tool mcp_tools[] = {
@@ -81,7 +83,7 @@ const struct mcp_tool mcp_tools[] = {
 	    { "end_ps", MCP_NUMBER, false, "--value end_ps=", "9000000000000000000", "the end of the window" },
 	    { "plane", MCP_TEXT, false, "--value plane=", "*", "a pattern: /device:* , /host:CPU" },
 	    { "line", MCP_TEXT, false, "--value line=", "*", "a pattern of threads and streams: XLA Ops" },
-	    { "name", MCP_TEXT, false, "--value name=", "*", "a pattern of events: fusion*" },
+	    { "name", MCP_TEXT, false, "--value name=", "*", "a pattern of events, as displayed: fusion*" },
 	    { "min_dur_ps", MCP_NUMBER, false, "--value min_dur_ps=", "0", "minimum duration of the events" } } },
 	{ "hlo_neighborhood",
 	  "The instructions around one of a compiled program: what it computes from, and who uses it.",

@@ -293,11 +293,11 @@ class Profile:
 
     def events(self, host: str | None = None, plane: str | None = None, line: str | None = None, start_ps: int | None = None,
                end_ps: int | None = None, names: str | Sequence[str] | None = None) -> Table:
-        """Events, of which all that is given holds; start_ps and end_ps are a range in which they run."""
+        """Events, of which all that is given holds: start_ps and end_ps are a range in which they run, names are theirs in the file or as displayed."""
         where = self._where((("host =", host), ("plane =", plane), ("line =", line), ("end_ps >", start_ps), ("start_ps <", end_ps)))
         if names is not None:
             listed = ", ".join(_quoted(n) for n in ([names] if isinstance(names, str) else names))
-            where += (" AND " if where else " WHERE ") + f"name IN ({listed})"
+            where += (" AND " if where else " WHERE ") + f"(name IN ({listed}) OR display_name IN ({listed}))"
         return self.sql("SELECT * FROM events" + where)
 
     def tool(self, name: str, table: int = 1) -> Table:

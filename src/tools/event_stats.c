@@ -4,6 +4,7 @@
  *
  * Every event of the files counts, nested ones for themselves.
  */
+#include "base/safe.h"
 #include "model/host/event_query.h"
 #include "tools/words.h"
 
@@ -20,13 +21,13 @@ static const struct ss_col group_cols[] = {
 	STR("name", "Name", "Of the event, its line or its plane, as the parameter 'by' says"),
 	STR("plane", "Plane", NULL),
 	INT("count", "Events", COUNT, NULL),
-	NUM("total_ps", "Total", PS, "Sum of the durations; nested events count each for itself"),
+	INT("total_ps", "Total", PS, "Sum of the durations; nested events count each for itself"),
 	NUM("mean_ps", "Mean", PS, NULL),
-	NUM("min_ps", "Min", PS, NULL),
+	INT("min_ps", "Min", PS, NULL),
 	NUM("p50_ps", "Median", PS, "Percentiles are linear between neighbours"),
 	NUM("p90_ps", "90th percentile", PS, NULL),
 	NUM("p99_ps", "99th percentile", PS, NULL),
-	NUM("max_ps", "Max", PS, NULL),
+	INT("max_ps", "Max", PS, NULL),
 	NUM("stddev_ps", "Standard deviation", PS, "Of the sample; 0 of one event"),
 };
 
@@ -37,8 +38,8 @@ static const struct ss_col list_cols[] = {
 	STR("host", "Host", NULL),
 	STR("plane", "Plane", NULL),
 	STR("line", "Line", NULL),
-	NUM("begin_ps", "Begin", PS, "Since the begin of the host's session"),
-	NUM("dur_ps", "Duration", PS, NULL),
+	INT("begin_ps", "Begin", PS, "Since the begin of the host's session"),
+	INT("dur_ps", "Duration", PS, NULL),
 };
 
 static const struct ss_param params[] = {
@@ -177,13 +178,13 @@ static void put_group(struct ss_table *t, struct group *g)
 	ss_set_str(t, G_NAME, g->name);
 	ss_set_str(t, G_PLANE, g->plane);
 	ss_set_i64(t, G_COUNT, (int64_t)g->dur_ps.n);
-	ss_set_f64(t, G_TOTAL, g->total_ps);
+	ss_set_i64(t, G_TOTAL, ss_safe_i64(g->total_ps));
 	ss_set_f64(t, G_MEAN, g->total_ps / (double)g->dur_ps.n);
-	ss_set_f64(t, G_MIN, g->dur_ps.v[0]);
+	ss_set_i64(t, G_MIN, ss_safe_i64(g->dur_ps.v[0]));
 	ss_set_f64(t, G_P50, percentile(g, .5));
 	ss_set_f64(t, G_P90, percentile(g, .9));
 	ss_set_f64(t, G_P99, percentile(g, .99));
-	ss_set_f64(t, G_MAX, g->dur_ps.v[g->dur_ps.n - 1]);
+	ss_set_i64(t, G_MAX, ss_safe_i64(g->dur_ps.v[g->dur_ps.n - 1]));
 	ss_set_f64(t, G_STDDEV, deviation(g));
 }
 
@@ -213,8 +214,8 @@ static bool put_rows(struct stats *s)
 		ss_set_str(t, L_HOST, l->host);
 		ss_set_str(t, L_PLANE, l->plane);
 		ss_set_str(t, L_LINE, l->line);
-		ss_set_f64(t, L_BEGIN, l->begin_ps);
-		ss_set_f64(t, L_DUR, l->dur_ps);
+		ss_set_i64(t, L_BEGIN, ss_safe_i64(l->begin_ps));
+		ss_set_i64(t, L_DUR, ss_safe_i64(l->dur_ps));
 	}
 	if (s->groups.n > MOST_GROUPS)
 		ss_result_note(s->out, SS_INFO, ss_arena_printf(s->out->arena, "the first %u of %zu groups are listed", MOST_GROUPS,

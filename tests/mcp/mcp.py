@@ -110,6 +110,8 @@ def answers(s):
               (tool == 'runs' or origin.get('run') == 'run' and origin['hosts']), origin)
         check(f'{tool}: the text says so, too', json.loads(got['content'][-1]['text']) == origin, got['content'][-1])
         check(f'{tool}: its command repeats it', repeat(s, got), origin)
+    shown = [json.loads(x) for x in s.text('events', profile='synth_tpu1', name='fusion*').splitlines()]
+    check('events: a name as displayed', shown and all(r['name'].startswith('fusion') for r in shown), shown[:1])
     got = s.call('events', **calls[8][1])
     rows = [json.loads(x) for x in got['content'][0]['text'].splitlines()]
     check('events: of the window', rows and got['structuredContent']['window'] == {'start_ps': 10**11, 'end_ps': 10**11 + 10**9} and

@@ -63,6 +63,8 @@ def tables():
         check('events', len(p.events()) == n)
         some = p.events(plane='/host:CPU', names=['dot', 'train'], start_ps=10**11, end_ps=2 * 10**11)
         check('some events', 0 < len(some) < n and set(some.to_dict()['name']) <= {'dot', 'train'} and min(some.to_dict()['end_ps']) > 10**11)
+        shown = stepscope.open(os.path.join(profiles.ROOT, 'synth_tpu1')).events(line='XLA Ops', names='fusion.1')
+        check('a name as displayed', len(shown) > 0 and {r['display_name'] for r in shown} == {'fusion.1'}, len(shown))
         check("a name with a quote", len(p.events(names="it's")) == 0)
         check('findings', all(isinstance(s, str) and s for s in p.findings()) and p.findings(), p.findings())
         check('tools', 'overview_page' in p.tools and p.ask('plane_stats')['tables'], p.tools)
