@@ -1,6 +1,8 @@
 /* main.c - choosing the command. */
 #include "cli.h"
 
+#include "over_ssh.h"
+
 #include "base/file.h"
 #include "base/heap.h"
 #include "rpc/fetch.h"
@@ -109,6 +111,9 @@ int stepscope_main(int argc, char **argv)
 		return CLI_DONE;
 	}
 	const struct cli_command *c = cli_command_find(name);
+	int status;
+	if (c && cli_over_ssh(argc - 1, argv + 1, &status))
+		return status;
 	if (c)
 		return c->run(argc - 1, argv + 1);
 	const char *meant = cli_closest(name, command_name, NULL);

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""ssh://HOST/DIR as PATH, through a real sshd that is started here on the loopback address: answers are those of the files, and little moves."""
+import argparse
+import getpass
+import http.client
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
+import profiles
+
+SAMPLE = os.path.join(profiles.ROOT, 'synth_tpu_3hosts')
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(('127.0.0.1', 0))
+        return s.getsockname()[1]
+
+
+class Checks:
+    def __init__(self, binary, scratch):
+        self.binary, self.scratch = binary, scratch
+        self.passed = self.failed = 0
+        self.port = free_port()
+        self.start_sshd()
+        # The user's ssh with a configuration of ours.
+        wrapper = os.path.join(scratch, 'ssh')
+        with open(wrapper, 'w') as f:
+            f.write(f'#!/bin/sh\nexec ssh -F {scratch}/config "$@"\n')
+        os.chmod(wrapper, 0o755)
+        with open(os.path.join(scratch, 'config'), 'w') as f:
+            f.write(f'Host far\n HostName 127.0.0.1\n Port {self.port}\n User {getpass.getuser()}\n'
+                    f'Host *\n IdentityFile {scratch}/key\n IdentitiesOnly yes\n UserKnownHostsFile {scratch}/known\n StrictHostKeyChecking accept-new\n'
+                    ' BatchMode yes\n LogLevel ERROR\n')
+        self.env = {**os.environ, 'STEPSCOPE_SSH': wrapper, 'STEPSCOPE_SSH_PROGRAM': binary}
+
+    def start_sshd(self):
+        for name in ('key', 'hostkey'):
+            subprocess.run(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-f', os.path.join(self.scratch, name)], check=True)
+        shutil.copy(os.path.join(self.scratch, 'key.pub'), os.path.join(self.scratch, 'authorized'))
+        with open(os.path.join(self.scratch, 'sshd_config'), 'w') as f:
+            f.write(f'Port {self.port}\nListenAddress 127.0.0.1\nHostKey {self.scratch}/hostkey\nPidFile {self.scratch}/pid\n'
+                    f'AuthorizedKeysFile {self.scratch}/authorized\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\n')
+        if os.geteuid() == 0:
+            os.makedirs('/run/sshd', exist_ok=True)
+        self.sshd = subprocess.Popen([shutil.which('sshd', path=os.environ['PATH'] + ':/usr/sbin'), '-D', '-e', '-f', os.path.join(self.scratch, 'sshd_config')],
+                                     stderr=open(os.path.join(self.scratch, 'sshd.log'), 'wb'))
+        for _ in range(100):
+            with socket.socket() as s:
+                if s.connect_ex(('127.0.0.1', self.port)) == 0:
+                    return
+            time.sleep(0.05)
+        raise SystemExit('sshd does not listen: ' + open(os.path.join(self.scratch, 'sshd.log')).read())
+
+    def check(self, what, good, shown=''):
+        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
+        if not good:
+            print(f'{what}: {shown}')
+
+    def run(self, *args, **env):
+        return subprocess.run([self.binary, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, env={**self.env, **env}, stdin=subprocess.DEVNULL)
+
+    def case(self, what, args, status, err, **env):
+        done = self.run(*args, **env)
+        said = done.stderr.decode('utf-8', 'replace')
+        self.check(what, done.returncode == status and (re.search(err, said, re.S) if err else said == ''),
+                   f'status {done.returncode}, {said[:500]!r}, {done.stdout[:200]!r}')
+        return done.stdout
+
+
+def same_answers(c):
+    odd = os.path.join(c.scratch, "it's $HOME; `echo` a \"dir\"")
+    shutil.copytree(SAMPLE, odd)
+    for where in (SAMPLE, odd):
+        for command in (['runs'], ['tools'], ['tool', 'overview_page', '--format', 'json'], ['tool', 'stragglers', '--format', 'csv']):
+            here = c.run(*command, where)
+            far = c.run(*command, 'ssh://far' + where)
+            c.check(f'{command} there as here', here.returncode == far.returncode == 0 and here.stdout == far.stdout, far.stderr[:300])
+    query = "select count(*) as n, 'it''s' as t from events where name <> '; exit 3'"
+    c.check('a query with quotes', c.run('sql', SAMPLE, query).stdout == c.run('sql', 'ssh://far' + SAMPLE, query).stdout != b'')
+    direct = f'ssh://{getpass.getuser()}@127.0.0.1:{c.port}{SAMPLE}'
+    c.check('user, address and port', c.run('runs', direct).stdout == c.run('runs', SAMPLE).stdout, c.run('runs', direct).stderr)
+    c.case('a comparison', ['diff', 'ssh://far' + SAMPLE, 'ssh://far' + odd], 0, None)
+    c.case('options with a path', ['diff', '--base=ssh://far' + SAMPLE, '--new', 'ssh://far' + odd], 0, None)
+    c.check('an export to stdout', c.case('export', ['export', 'ssh://far' + SAMPLE, '--host', 'host0', '--to', 'chrome'], 0, None).startswith(b'{'))
+    at_home = os.path.relpath(SAMPLE, os.path.expanduser('~'))
+    c.check('the home directory', c.run('runs', 'ssh://far/~/' + at_home).stdout == c.run('runs', SAMPLE).stdout)
+
+
+def refused(c):
+    c.case('no such directory', ['runs', 'ssh://far/nowhere'], 1, "cannot open '/nowhere'")
+    c.case('a status comes back', ['summary', 'ssh://far' + SAMPLE, '--nonsense'], 2, 'nonsense')
+    c.case('no machine', ['runs', 'ssh://nowhere.invalid/logs'], 255, 'nowhere.invalid')
+    c.case('no directory', ['runs', 'ssh://far'], 1, 'names no directory')
+    c.case('two machines', ['diff', 'ssh://a/x', 'ssh://b/x'], 1, 'are two machines')
+    for bad in ('ssh://-oProxyCommand=touch%20x/logs', 'ssh://a@-x/logs', 'ssh://h:0/logs', 'ssh://h:x/logs', 'ssh:///logs', 'ssh://a b/logs', "ssh://$(x)/logs"):
+        c.case(bad, ['runs', bad], 1, 'is no machine')
+    c.case('no output there', ['export', 'ssh://far' + SAMPLE, '--to', 'html', '-o', 'x.html'], 1, 'nothing is written on another machine')
+    c.check('indeed', not os.path.exists('x.html'))
+    for command in (['track', 'add', 'h.db'], ['reduce'], ['merge']):
+        c.case(f'{command[0]}', [*command, 'ssh://far' + SAMPLE], 1, 'does not run on other machines')
+    c.case('no program there', ['runs', 'ssh://far' + SAMPLE], 1, 'there is no stepscope-nowhere on this machine', STEPSCOPE_SSH_PROGRAM='stepscope-nowhere')
+    c.case('no ssh here', ['runs', 'ssh://far' + SAMPLE], 1, "cannot run '/nowhere/ssh'", STEPSCOPE_SSH='/nowhere/ssh')
+    other = os.path.join(c.scratch, 'older')
+    with open(other, 'w') as f:
+        f.write(f'#!/bin/sh\n[ "$1" = --version ] && {{ echo stepscope 0.0.1; exit; }}\nexec {c.binary} "$@"\n')
+    os.chmod(other, 0o755)
+    c.case('another version', ['runs', 'ssh://far' + SAMPLE], 0, 'the other machine answers with stepscope 0.0.1', STEPSCOPE_SSH_PROGRAM=other)
+
+
+def listeners():
+    """Processes that serve the sample."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir('/proc')):
+        try:
+            with open(f'/proc/{pid}/cmdline', 'rb') as f:
+                words = f.read().split(b'\0')
+        except OSError:
+            continue
+        if b'serve' in words[1:2] and SAMPLE.encode() in words and words[0].endswith(b'stepscope'):
+            found.append(int(pid))
+    return found
+
+
+def served(c):
+    port = free_port()
+    p = subprocess.Popen([c.binary, 'serve', '--port', str(port), '--logdir', 'ssh://far' + SAMPLE], stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=c.env)
+    for line in p.stderr:
+        if b'Ctrl-C' in line:
+            break
+
+    def get(path):
+        h = http.client.HTTPConnection('127.0.0.1', port, timeout=20)
+        h.request('GET', path, headers={'Accept-Encoding': 'gzip'})
+        return len(h.getresponse().read())
+    sizes = [get(x) for x in ('/', '/app.js', '/app.css', '/api/runs', '/api/run?run=run', '/api/tool/overview_page?run=run')]
+    c.check('the page comes through ssh', all(n > 0 for n in sizes), sizes)
+    c.check('the first screen is below 1 MB', sum(sizes) < 1 << 20, sizes)
+    c.check('it runs there', len(listeners()) == 1, listeners())
+    p.send_signal(signal.SIGTERM)
+    p.wait(10)
+    for _ in range(100):
+        if not listeners():
+            break
+        time.sleep(0.1)
+    c.check('the server there ends with the one here', not listeners(), listeners())
+    p.stderr.close()
+    c.case('a wider address', ['serve', '--bind', '0.0.0.0', 'ssh://far' + SAMPLE], 1, 'does not apply to ssh://')
+    c.case('no port', ['serve', '--port', '0', 'ssh://far' + SAMPLE], 1, 'no port of this machine')
+
+
+def main():
+    a = argparse.ArgumentParser()
+    a.add_argument('--bin', default='build/stepscope')
+    binary = os.path.abspath(a.parse_args().bin)
+    scratch = tempfile.mkdtemp(prefix='over-ssh-')
+    c = Checks(binary, scratch)
+    try:
+        for part in (same_answers, refused, served):
+            part(c)
+    finally:
+        c.sshd.terminate()
+        c.sshd.wait(10)
+        shutil.rmtree(scratch, ignore_errors=True)
+    print(f'{c.passed} passed, {c.failed} failed')
+    return c.failed > 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
